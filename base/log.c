@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void log_to_stderr(enum log_level level, const char *room, const char *text)
+{
+	if (level == LOG_WARN)
+		fprintf(stderr, "faultline: warning: %s\n", text);
+	else
+		fprintf(stderr, "faultline: %s: %s\n", room, text);
+}
+
+static log_fn sink = log_to_stderr;
+static enum log_level floor_level = LOG_WARN;
+
+void log_set_sink(log_fn fn)
+{
+	sink = fn ? fn : log_to_stderr;
+}
+
+void log_set_level(enum log_level level)
+{
+	floor_level = level;
+}
+
+/* The level that FAULTLINE_LOG gives @p room; -1 when it says nothing. */
+static int log_env_level(const char *room)
+{
+	const char *s = getenv("FAULTLINE_LOG");
+	size_t n = strlen(room);
+
+	for (; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
+		if (*s >= '0' && *s <= '9')
+			return atoi(s);
+		if (!strncmp(s, room, n) && s[n] == ':')
+			return atoi(s + n + 1);
+	}
+	return -1;
+}
+
+int log_is_on(enum log_level level, const char *room)
+{
+	return level <= floor_level || (int)level <= log_env_level(room);
+}
+
+void log_write(enum log_level level, const char *room, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	sink(level, room, text);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A hash map from 64-bit keys to 64-bit values: open addressing, linear probing. Key
+ * MAP_EMPTY_KEY (all ones) cannot be stored. A zeroed map is an empty map.
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAP_EMPTY_KEY UINT64_MAX
+
+struct map_slot {
+	uint64_t key, value;
+};
+
+struct map {
+	struct map_slot *slots; ///< capacity entries; NULL when capacity is 0
+	size_t size, capacity;	///< capacity is a power of two; size <= 3/4 of it
+};
+
+/** @return the value slot of @p key, valid until the next map_put/map_remove; NULL
+ * when absent. */
+uint64_t *map_get(const struct map *m, uint64_t key);
+
+/** Set @p key to @p value. @return 0, or -1 when memory is out. */
+int map_put(struct map *m, uint64_t key, uint64_t value);
+
+/** Forget @p key. @return whether it was there. */
+bool map_remove(struct map *m, uint64_t key);
+
+/** Free the slots; the map is empty and usable again. */
+void map_deinit(struct map *m);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Growing arrays. Declare `struct { T *data; size_t size, capacity; } v = {};`, push
+ * with vec_push(), free with vec_deinit(). Elements move when the array grows.
+ */
+#ifndef BASE_VEC_H
+#define BASE_VEC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/** Declare an anonymous vector type of @p T. */
+#define VEC(T)                          \
+	struct {                        \
+		T *data;                \
+		size_t size, capacity;  \
+	}
+
+/** Make room for at least @p want elements of @p elem bytes. @return 0, or -1 when
+ * memory is out (the array is unchanged). */
+static inline int vec_reserve_(void **data, size_t *capacity, size_t want, size_t elem)
+{
+	size_t cap = *capacity ? *capacity : 8;
+	void *p;
+
+	if (want <= *capacity)
+		return 0;
+	while (cap < want)
+		cap *= 2;
+	p = realloc(*data, cap * elem);
+	if (!p)
+		return -1;
+	*data = p;
+	*capacity = cap;
+	return 0;
+}
+
+/** Make room for @p n elements in all. @return 0 or -1 (out of memory). */
+#define vec_reserve(v, n) \
+	vec_reserve_((void **)&(v)->data, &(v)->capacity, (n), sizeof(*(v)->data))
+
+/** Append a zeroed element. @return pointer to it, or NULL when memory is out; valid
+ * until the next growth. */
+#define vec_push(v)                                                             \
+	(vec_reserve((v), (v)->size + 1) ?                                      \
+		 NULL :                                                         \
+		 (__typeof__((v)->data))__builtin_memset(                       \
+			 &(v)->data[(v)->size++], 0, sizeof(*(v)->data)))
+
+/** Free the elements; the vector is empty and usable again. */
+#define vec_deinit(v)                                   \
+	do {                                            \
+		free((v)->data);                        \
+		(v)->data = NULL;                       \
+		(v)->size = (v)->capacity = 0;          \
+	} while (0)
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The bundle: what `record` leaves and `analyze` reads. A directory:
+ *
+ *   manifest.json    what it is, whether it is complete; written last, by rename
+ *   start.core       registers and memory at exec, an ELF core that gdb opens
+ *   events.flt       the inputs in order, zstd frames with checksums (doc/events.md)
+ *   files/ID         copies of mapped files, ID = build-id (or content hash) in hex
+ *
+ * Invariants:
+ *  1. manifest.json exists only once every other file is complete and closed.
+ *  2. Events appear in the order in which the program met them; per thread, each event
+ *     happens before any user instruction that follows it.
+ *  3. A reader never trusts a size, offset or index it did not check.
+ *  4. A reader touches its files with pread only, so that a forked copy of the process
+ *     continues from its own place (decode/ forks as its checkpoints).
+ *
+ * Not shared between threads.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+#define CAP_VERSION 1
+
+/** General registers in the order of their x86 encodings. */
+enum cap_gpr {
+	CAP_RAX, CAP_RCX, CAP_RDX, CAP_RBX, CAP_RSP, CAP_RBP, CAP_RSI, CAP_RDI,
+	CAP_R8, CAP_R9, CAP_R10, CAP_R11, CAP_R12, CAP_R13, CAP_R14, CAP_R15,
+	CAP_GPRS
+};
+
+struct cap_regs {
+	uint64_t gpr[CAP_GPRS]; ///< indexed by enum cap_gpr
+	uint64_t rip, rflags;
+	uint64_t fs_base, gs_base;
+};
+
+/** Bytes of user memory as the kernel left them. */
+struct cap_write {
+	uint64_t addr;
+	uint64_t size;	     ///< bytes
+	const uint8_t *data; ///< borrowed from the event's reader until its next call
+};
+
+enum cap_event_kind {
+	CAP_EV_SYSCALL = 1, ///< a system call that returned
+	CAP_EV_SIGNAL,	    ///< a signal was delivered (or killed the program)
+	CAP_EV_TSC,	    ///< rdtsc or rdtscp executed
+	CAP_EV_CPUID,	    ///< cpuid executed
+	CAP_EV_HEAP,	    ///< an allocator function was entered (-e heap)
+	CAP_EV_EXIT,	    ///< the thread ended
+	CAP_EV_GAP,	    ///< something is missing here; text says what
+	CAP_EV_KINDS
+};
+
+enum cap_syscall_flags {
+	CAP_SYS_UNLISTED = 1 << 0, ///< not in the table: what it wrote is not known
+	CAP_SYS_PARTIAL = 1 << 1,  ///< some of the memory it wrote could not be read
+};
+
+enum cap_heap_fn {
+	CAP_HEAP_MALLOC, CAP_HEAP_CALLOC, CAP_HEAP_REALLOC, CAP_HEAP_FREE,
+	CAP_HEAP_POSIX_MEMALIGN, CAP_HEAP_ALIGNED_ALLOC, CAP_HEAP_FNS
+};
+
+struct cap_event {
+	enum cap_event_kind kind;
+	uint32_t tid;
+	uint64_t at_ns; ///< CLOCK_MONOTONIC
+	uint64_t seq;	///< index in the log, from 0
+
+	/** SYSCALL: at entry, rax = number, rip behind the instruction (rcx and r11 are
+	 * what the instruction sets: rip and rflags). SIGNAL: where it landed.
+	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused. */
+	struct cap_regs regs;
+
+	/** SYSCALL: rax on return. */
+	int64_t ret;
+	uint32_t flags; ///< enum cap_syscall_flags
+
+	/** SYSCALL rt_sigreturn: the registers it restored. SIGNAL with a handler: at the
+	 * handler's first instruction. */
+	struct cap_regs after;
+	bool has_after;
+
+	/** SYSCALL mmap of a file that was kept: index into cap_info.files plus 1, and
+	 * offset of the mapping in it; 0 = none. */
+	uint32_t file;
+	uint64_t file_offset;
+
+	/** SYSCALL: memory it wrote. SIGNAL with a handler: the frame. Borrowed. */
+	const struct cap_write *writes;
+	size_t n_writes;
+
+	int32_t signo;		  ///< SIGNAL
+	bool is_fatal;		  ///< SIGNAL that ended the program
+	uint8_t siginfo[128];	  ///< SIGNAL
+
+	uint64_t tsc;		  ///< TSC: the value
+	uint32_t tsc_aux;	  ///< TSC: what rdtscp put into ecx
+	bool is_rdtscp;
+
+	uint32_t leaf, subleaf;	  ///< CPUID: inputs
+	uint32_t cpuid[4];	  ///< CPUID: eax, ebx, ecx, edx given to the program
+
+	enum cap_heap_fn heap_fn; ///< HEAP
+	uint64_t heap_args[3];	  ///< HEAP: the function's integer arguments, in order
+
+	int32_t exit_code;	  ///< EXIT: exit status; -1 when a signal ended it
+	const char *text;	  ///< GAP: what is missing and why. Borrowed.
+};
+
+/** A mapped file that was kept. */
+struct cap_file {
+	char *path;	///< as the program saw it
+	char *stored;	///< name under files/, NULL when contents are not kept
+	char *build_id; ///< hex, NULL when it has none
+};
+
+/** One probe site of -e heap. */
+struct cap_heap_site {
+	enum cap_heap_fn fn;
+	uint32_t file;	      ///< index into files plus 1; 0 when never mapped
+	uint64_t file_offset; ///< of the probed instruction
+	uint64_t entry_offset;///< file offset of the function's first instruction
+};
+
+enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
+
+/** What manifest.json says. */
+struct cap_info {
+	int version;
+	bool is_complete;    ///< no gap, no partial or unlisted syscall
+	char **missing;	     ///< n_missing texts: what is not complete, for people
+	size_t n_missing;
+	char **argv;	     ///< NULL-terminated
+	char *cwd, *exe;
+	uint32_t pid;
+	uint64_t n_events, n_syscalls;
+	enum cap_end end;
+	int end_value;	     ///< exit status or signal number
+	uint64_t stack_limit;///< RLIMIT_STACK, bytes
+	struct cap_file *files;
+	size_t n_files;
+	struct cap_heap_site *heap_sites;
+	size_t n_heap_sites;
+	bool has_heap;
+};
+
+/* ---- reading --------------------------------------------------------------- */
+
+struct capture;
+
+/**
+ * Open the bundle in directory @p dir. A bundle without manifest.json (the recorder was
+ * killed) opens too: is_complete is false, `missing` says so.
+ *
+ * @return NULL, or ERR_NOT_FOUND (no such directory, or nothing of ours in it),
+ *	   ERR_FORMAT (foreign or damaged), ERR_VERSION (newer than this faultline).
+ */
+struct err *capture_open(const char *dir, struct capture **ret);
+void capture_close(struct capture *c);
+void capture_closep(struct capture **c);
+
+/** @return the manifest; valid until capture_close(). */
+const struct cap_info *capture_info(const struct capture *c);
+
+/** Write into @p buf the path of file number @p file (1-based). @return NULL or ERR_RANGE,
+ * ERR_NOT_FOUND (contents were not kept). */
+struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
+			      size_t buf_bytes);
+
+/** One mapping in the start state. */
+struct cap_mapping {
+	uint64_t start, end; ///< addresses; start <= a < end
+	int prot;	     ///< PROT_*
+	uint32_t file;	     ///< 1-based index of the kept file, 0 = anonymous
+	uint64_t file_offset;
+	bool is_stack, is_vdso, is_heap;
+	char *name;	     ///< as in /proc/PID/maps, "" when anonymous
+	/** Contents held by the core: the first core_bytes at core_offset of start.core;
+	 * 0 bytes when the mapping is unmodified file contents (read them from `file`). */
+	uint64_t core_offset, core_bytes;
+};
+
+/** The start state, parsed from start.core. */
+struct cap_core {
+	struct cap_regs regs;
+	uint8_t *xstate;      ///< XSAVE area (standard format), xstate_bytes
+	size_t xstate_bytes;
+	struct cap_mapping *mappings; ///< ascending
+	size_t n_mappings;
+	uint64_t *auxv;	      ///< pairs, n_auxv pairs
+	size_t n_auxv;
+	int fd;		      ///< of start.core, for pread
+};
+
+/** Parse start.core. @return NULL, ERR_FORMAT, ERR_TRUNCATED, ERR_NOT_FOUND. */
+struct err *cap_core_open(const struct capture *c, struct cap_core **ret);
+void cap_core_close(struct cap_core *core);
+
+/** Fill @p buf with @p size bytes of start memory at @p addr (core contents, file
+ * contents, zeros for the untouched rest). @return NULL or ERR_RANGE. */
+struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
+			  uint64_t addr, void *buf, size_t size);
+
+struct cap_events;
+
+/** Iterate the event log from its start. */
+struct err *cap_events_open(const struct capture *c, struct cap_events **ret);
+void cap_events_close(struct cap_events *it);
+
+/**
+ * Read the next event into @p ev; what it borrows is valid until the next call.
+ *
+ * @param is_end  Set true (and @p ev untouched) behind the last event.
+ * @return NULL, ERR_TRUNCATED (the log breaks off here; everything before was good),
+ *	   ERR_FORMAT (checksum or structure wrong; says at which byte).
+ */
+struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *is_end);
+
+/* ---- writing (pt-collect) --------------------------------------------------- */
+
+struct cap_writer;
+
+/** Create @p dir (must not exist, or be empty) and start a bundle in it. Opens fail
+ * with the reason; nothing is left behind then. */
+struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
+
+/** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
+void cap_writer_destroy(struct cap_writer *w);
+
+/** Append @p ev. A full disk is ERR_OS with ENOSPC; the log then ends at a whole frame. */
+struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);
+
+/** Keep a copy of open file @p fd that the program knows as @p path; a file already kept
+ * (same device, inode, size, mtime) is not copied again. @p ret gets the 1-based index. */
+struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret);
+
+/** Write start.core. @p read_mem reads the stopped program's memory. */
+struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
+			    struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
+						    size_t size),
+			    void *ctx);
+
+/** Close everything and write manifest.json. @p info: files is filled in by the writer,
+ * is_complete computed from gaps, flags and `missing`. @p bytes gets the bundle's size. */
+struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
+			      uint64_t *bytes);
+
+#endif

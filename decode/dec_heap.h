@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The heap's history, by replaying a capture on the machine: every allocation, release
+ * and store outside the stack, in order, each with its time (instructions executed
+ * before it) and the statement that did it. What heapgraph/ is built from.
+ */
+#ifndef DECODE_DEC_HEAP_H
+#define DECODE_DEC_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "decode/dec_symbols.h"
+
+/** How a replay ended. */
+struct dec_run {
+	uint64_t instructions, syscalls;
+	bool has_matched;	///< every syscall's registers agreed with the capture
+	enum cap_end end;
+	int end_value;		///< exit status, or signal number
+	uint64_t end_rip;	///< last instruction (the faulting one for a crash)
+	uint64_t fault_addr;	///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
+	double seconds;
+	char *divergence;	///< text for people when !has_matched; caller frees
+	char *notes;		///< text: what was inferred, unlisted, skipped; caller frees
+};
+
+/** What is seen, in time order. A callback that returns an error ends the replay with
+ * it. @p rip: the statement: the instruction itself where its module has DWARF lines,
+ * otherwise (libc) one byte before the return address of the innermost caller that has;
+ * @p pc: the instruction itself. */
+struct dec_heap_events {
+	void *ctx;
+	/** An allocator call returned @p addr for @p size bytes requested. @p rip: the call
+	 * (one byte before its return address) in the innermost frame that has lines.
+	 * @p is_zeroed: calloc. */
+	struct err *(*alloc)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			     bool is_zeroed, uint64_t rip, uint64_t pc);
+	/** A release was requested (free entered); the memory is the allocator's from here. */
+	struct err *(*release)(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
+			       uint64_t pc);
+	/** free (or realloc) returned: the allocator's own bookkeeping is done. */
+	struct err *(*released)(void *ctx, uint64_t time, uint64_t addr);
+	/** @p size bytes were stored at @p addr, in memory the program got by brk or
+	 * anonymous mmap, or in its writable data segments. Includes what system calls
+	 * wrote and the allocator's own stores (@p in_allocator). */
+	struct err *(*store)(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
+			     const void *data, uint64_t rip, uint64_t pc, bool in_allocator);
+	/** A watched address was reached: @p index into watch; @p is_return for the
+	 * matching return of a watched function. */
+	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);
+	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros. */
+	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size);
+};
+
+/** An address to report: the entry of a function (with its returns), or a plain pc. */
+struct dec_watch {
+	uint64_t addr;
+	bool is_function; ///< also report the return
+};
+
+struct dec_heap_options {
+	const struct dec_watch *watch;
+	size_t n_watch;
+	bool with_progress; ///< a progress line on stderr when it takes over two seconds
+	/** Called once every module is known that was mapped at the time (at the program's
+	 * entry point and after each executable mapping): the caller resolves names to
+	 * addresses and may extend its watch list by setting *watch, *n_watch. May be NULL. */
+	struct err *(*resolve)(void *ctx, struct dec_symbols *symbols,
+			       const struct dec_watch **watch, size_t *n_watch);
+	void *resolve_ctx;
+};
+
+/**
+ * Replay @p c from start to end and report the heap's history.
+ *
+ * @param symbols  Filled with the modules as they are mapped; borrowed.
+ * @param ret      How it ended; set also when a divergence cut it short (which is not
+ *		   an error: the history up to there is good).
+ * @return NULL, a callback's error, ERR_FORMAT/ERR_TRUNCATED from the capture,
+ *	   ERR_UNSUPPORTED (no start state, or a host that lacks the CPU features).
+ */
+struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
+			   const struct dec_heap_options *o,
+			   const struct dec_heap_events *events, struct dec_run *ret);
+
+#endif

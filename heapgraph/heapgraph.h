@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * MG++ (paper 001, chapter 3): which heap node pointed where, when, and which statement
+ * made it so. Built by appending operations in time order; read through views, each the
+ * traditional memory graph at one time, which move backward and forward.
+ *
+ * Invariants:
+ *  1. Operations are appended in strictly increasing time (instruction count).
+ *  2. At any time live nodes do not overlap.
+ *  3. A view shows exactly the operations with time <= view time.
+ *
+ * A graph is built by one thread; afterwards any number of threads may hold views.
+ */
+#ifndef HEAPGRAPH_HEAPGRAPH_H
+#define HEAPGRAPH_HEAPGRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+struct hg_graph;
+struct hg_view;
+
+/** A node, from 1 in order of creation; {0} = none. */
+struct hg_node_id {
+	uint32_t v;
+};
+
+enum hg_op_kind {
+	HG_OP_ALLOC = 1, ///< a node appears
+	HG_OP_FREE,	 ///< a node disappears
+	HG_OP_STORE,	 ///< bytes of a live node change
+};
+
+/** One change of the graph. */
+struct hg_op {
+	uint64_t time;		///< instructions executed before it
+	enum hg_op_kind kind;
+	struct hg_node_id node; ///< the node that changed
+	uint64_t rip;		///< of the instruction that did it (ALLOC, FREE: return address)
+	uint64_t addr;		///< STORE: first byte; ALLOC, FREE: start of the node
+	uint32_t size;		///< STORE: bytes, 1..8 (larger stores are split)
+	uint64_t before, after; ///< STORE: little-endian value; before = 0 when unknown
+};
+
+/** What a node is for its whole life. */
+struct hg_node {
+	uint64_t start, size;	///< address and bytes as requested
+	uint64_t born, died;	///< times; died = UINT64_MAX while alive
+	uint64_t alloc_rip;	///< return address of the allocator call in its caller
+	uint64_t free_rip;	///< 0 while alive
+	uint32_t type;		///< set by hg_graph_set_type(); 0 = unknown
+};
+
+/* ---- building ---------------------------------------------------------------- */
+
+struct err *hg_graph_create(struct hg_graph **ret);
+void hg_graph_destroy(struct hg_graph *g);
+
+/** A node of @p size bytes appears at @p addr. Memory that a live node covered is taken
+ * from it (the old node ends: it was freed unseen). @p contents: initial bytes, or NULL
+ * for zeros-or-unknown. */
+struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t size,
+			   uint64_t rip, const void *contents, struct hg_node_id *ret);
+
+/** The node at @p addr ends. Unknown addresses are counted, not an error. */
+struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip);
+
+/** Instruction @p rip stored @p size bytes @p data at @p addr. Bytes outside live nodes
+ * are ignored. One store may reach several nodes; it makes one op per node and 8 bytes. */
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
+			   const void *data, uint64_t rip);
+
+/** Give @p node the type @p type (an index of the caller's, > 0). */
+void hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32_t type);
+
+/* ---- reading ------------------------------------------------------------------ */
+
+uint32_t hg_graph_nodes(const struct hg_graph *g);	///< count; ids are 1..count
+uint64_t hg_graph_ops(const struct hg_graph *g);	///< count; indices are 0..count-1
+
+/** @return the node; valid until the next append. @p id must exist. */
+const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id);
+
+/** Decode operation @p index. */
+struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index);
+
+/** @return the index of the first operation later than @p time. */
+uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time);
+
+/** @return the node that covered @p addr just after @p time, {0} for none. */
+struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_t time);
+
+/* ---- views: retrieval and rollback (paper 001, Algorithm 1) --------------------- */
+
+/** The memory graph after the first @p n_ops operations. @p g must outlive it. */
+struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_view **ret);
+void hg_view_destroy(struct hg_view *v);
+
+/** How many operations the view shows. */
+uint64_t hg_view_ops(const struct hg_view *v);
+
+/** Undo the last operation shown. @p ret gets it. The view must show at least one. */
+void hg_view_back(struct hg_view *v, struct hg_op *ret);
+
+/** Show one operation more, if there is one. @return whether there was. */
+bool hg_view_forward(struct hg_view *v, struct hg_op *ret);
+
+/** Move to exactly @p n_ops operations, whichever way is shorter. */
+void hg_view_seek(struct hg_view *v, uint64_t n_ops);
+
+/** @return whether @p id is alive in the view. */
+bool hg_view_is_live(const struct hg_view *v, struct hg_node_id id);
+
+/** Read @p size (1..8) bytes at @p offset of live node @p id as a little-endian value.
+ * @return false when that is outside the node. */
+bool hg_view_read(const struct hg_view *v, struct hg_node_id id, uint64_t offset,
+		  uint32_t size, uint64_t *ret);
+
+/** @return the live node that covers @p addr in the view, {0} for none. */
+struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
+
+/** The operation that last wrote the byte at @p offset of @p id (its ALLOC when nothing
+ * did). @return its index. */
+uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id, uint64_t offset);
+
+/** Next live node with type @p type after @p prev ({0} to start); {0} at the end.
+ * type 0 walks all live nodes. */
+struct hg_node_id hg_view_next(const struct hg_view *v, uint32_t type,
+			       struct hg_node_id prev);
+
+#endif
