@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What should hold: the constraint language of paper 001, chapter 2 (grammar and
+ * semantics: doc/spec-language.md), and its evaluation over views of a heap graph.
+ *
+ * The order of use:
+ *   spec_create, spec_add_file (once per file), spec_bind_type for each type whose layout
+ *   is known, spec_resolve; then spec_eval_create over a view, spec_check at the C-points,
+ *   spec_check_one and spec_args while the traceback moves the view.
+ *
+ * Invariants:
+ *  1. The hg type id of a node is its spec type index + 1 (the caller sets it with
+ *     hg_graph_set_type()); 0 and other values are nodes of no declared type.
+ *  2. A spec with errors among its diagnostics is never evaluated.
+ *  3. After spec_resolve() a spec does not change; any number of evaluators, each of one
+ *     thread, may read it.
+ */
+#ifndef SPECDSL_SPECDSL_H
+#define SPECDSL_SPECDSL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "decode/dec_symbols.h"
+#include "heapgraph/heapgraph.h"
+
+struct spec;
+struct spec_eval;
+
+/** Most variables that one constraint may declare (the parser says so). */
+#define SPEC_MAX_VARS 8
+
+/* ---- reading a specification ------------------------------------------------------ */
+
+struct err *spec_create(struct spec **ret);
+void spec_destroy(struct spec *s);
+void spec_destroyp(struct spec **s);
+
+/**
+ * Parse the file @p path and add what it says to @p s. May be called for several files:
+ * types, constants and attributes are shared, constraint names count from c1 per file.
+ * Mistakes become diagnostics (up to 20 a file), not an error.
+ *
+ * @return ERR_NOT_FOUND, ERR_PERMISSION, ERR_OS when the file cannot be read; ERR_FORMAT
+ *	   when it is not text or over 1 MiB; ERR_NOMEM.
+ */
+struct err *spec_add_file(struct spec *s, const char *path);
+
+/** As spec_add_file(), for @p size bytes of @p text; @p name stands for the file's. */
+struct err *spec_add_text(struct spec *s, const char *name, const char *text, size_t size);
+
+/* ---- diagnostics ------------------------------------------------------------------ */
+
+struct spec_diag {
+	const char *file;
+	int line, column;	///< from 1; column counts characters, a tab is one
+	int length;		///< characters to underline, at least 1
+	bool is_warning;	///< it does not make the spec unusable
+	const char *message;	///< lower case, no full stop
+	const char *hint;	///< what to write instead; NULL for none
+	const char *source;	///< the whole line, without its newline
+};
+
+/** @return how many diagnostics there are, in order of discovery. */
+size_t spec_diags(const struct spec *s);
+
+/** @return diagnostic @p i; valid as long as @p s. */
+const struct spec_diag *spec_diag(const struct spec *s, size_t i);
+
+/** @return how many of them are errors; 0 means that @p s can be used. */
+size_t spec_errors(const struct spec *s);
+
+/** Write all diagnostics for people: `file:line:col: error: ...`, the source line, a caret
+ * line and the hint. */
+void spec_diags_print(const struct spec *s, FILE *out);
+
+/* ---- what the specification says ---------------------------------------------------- */
+
+/** A place in the source that allocates nodes: `node ... AT list.c:40;`. */
+struct spec_site {
+	const char *file; ///< as the user wrote it: match it as a path suffix
+	int line;
+};
+
+struct spec_type {
+	const char *name;	///< the struct's tag
+	uint32_t n_fields;	///< FIELD; 0 for an ARRAY
+	uint32_t n_edges;	///< EDGE; 0 for an ARRAY
+	bool is_array;
+	uint32_t slot_bytes;	///< width of a field without layout: 8, or ARRAY's SIZE
+	const struct spec_site *sites; ///< NULL without AT; given, only these allocate it
+	size_t n_sites;
+	const struct dec_struct *layout; ///< set by spec_bind_type(), else NULL
+	const char *file;	///< where it was declared
+	int line;
+};
+
+size_t spec_types(const struct spec *s);
+const struct spec_type *spec_type(const struct spec *s, size_t i);
+
+/** @return the index of the type called @p name, or -1. */
+int spec_type_find(const struct spec *s, const char *name);
+
+enum spec_var_kind {
+	SPEC_VAR_UNUSED, ///< declared only; its node in a binding is {0}
+	SPEC_VAR_ALL,	 ///< the constraint holds for all nodes; part of the binding
+	SPEC_VAR_SOME,	 ///< occurs in the body alone: there is a node; {0} in a binding
+};
+
+struct spec_var {
+	const char *name;
+	uint32_t type;	   ///< index of its type
+	enum spec_var_kind kind;
+};
+
+struct spec_constraint {
+	const char *name;  ///< the label `..(c1)`, or c and its number in the file
+	const char *text;  ///< as the user wrote it, declarations included, spaces kept
+	const char *file;
+	int line;	   ///< of its first declaration
+	int body_line;	   ///< of its first expression
+	bool is_intra;	   ///< `for I in ..`: a binding has an index
+	const char *index_name; ///< I of an intra-node constraint, else NULL
+	const struct spec_var *vars;
+	size_t n_vars;
+};
+
+size_t spec_constraints(const struct spec *s);
+const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
+
+enum spec_cpoint_kind {
+	SPEC_CPOINT_CRASH,  ///< `CPOINT CRASH;`
+	SPEC_CPOINT_END,    ///< `CPOINT EXIT;`: the program's exit
+	SPEC_CPOINT_ENTRY,  ///< `CPOINT f ENTRY;` or `CPOINT f;`
+	SPEC_CPOINT_RETURN, ///< `CPOINT f EXIT;` or `CPOINT f;`
+};
+
+/** One C-point; `CPOINT f;` gives two. */
+struct spec_cpoint {
+	enum spec_cpoint_kind kind;
+	const char *function;	///< NULL for CRASH and END
+	int type;		///< `CPOINT f ENTRY OF qdtree;`: check only constraints with a
+				///< variable of this type; -1 for all
+	const char *file;
+	int line;
+};
+
+size_t spec_cpoints(const struct spec *s);
+const struct spec_cpoint *spec_cpoint(const struct spec *s, size_t i);
+
+/** A `##C-POINT(type)` comment in the program's source (paper 001, Figure 4.1). */
+struct spec_source_cpoint {
+	char type[64];	///< as written; empty for `##C-POINT` or `##C-POINT()`
+	int line;	///< from 1
+};
+
+/** Find the C-point comments of the C source @p path (in comments or bare). @p ret gets up
+ * to @p max of them in order. @return how many there are, 0 when it cannot be read. */
+size_t spec_source_cpoints(const char *path, struct spec_source_cpoint *ret, size_t max);
+
+/* ---- binding to the program's types --------------------------------------------------- */
+
+/**
+ * Type @p type has @p layout in the program (borrowed, must outlive @p s). Without a
+ * layout FIELD n means n fields of 8 bytes, each of which may hold a pointer.
+ * Disagreements (FIELD 9 of a struct that has 8) become diagnostics.
+ */
+struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct *layout);
+
+/** All layouts are known: resolve field names and numbers in the constraints; what cannot
+ * be resolved becomes a diagnostic. Call once, also when nothing was bound. */
+struct err *spec_resolve(struct spec *s);
+
+/** @return how many fields a node of @p type with @p node_bytes bytes has. */
+uint64_t spec_type_node_fields(const struct spec *s, size_t type, uint64_t node_bytes);
+
+/** Field number @p index (1..) of @p type as a layout entry: offset from the node's start,
+ * size, name ("next"; "" without layout). @return false when it has no such field. */
+bool spec_type_field(const struct spec *s, size_t type, uint64_t index,
+		     struct dec_field *ret);
+
+/* ---- checking (paper 001, definitions 1 to 3) ------------------------------------------ */
+
+/** Which node each variable stands for, by position in spec_constraint.vars. */
+struct spec_binding {
+	struct hg_node_id node[SPEC_MAX_VARS];
+	int64_t index; ///< I of an intra-node constraint, else 0
+};
+
+/** @return whether both are the same subgraph. */
+bool spec_binding_equal(const struct spec_binding *a, const struct spec_binding *b);
+
+/** An inconsistency <c, G> (Definition 1). */
+struct spec_violation {
+	uint32_t constraint;
+	struct spec_binding binding;
+	bool is_unreadable; ///< the body read a field through NULL or a wild pointer, or
+			    ///< divided by zero
+	bool is_cyclic;	    ///< a user-defined attribute met a cycle
+};
+
+typedef VEC(struct spec_violation) spec_violations;
+
+/** The evaluator of @p s over @p v (both borrowed, as is @p g, whose view @p v is). It
+ * caches edges and attributes and follows the view by itself: move @p v freely between
+ * calls. Types of nodes must not change meanwhile. @return ERR_SPEC when spec_errors(). */
+struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
+			     const struct hg_view *v, struct spec_eval **ret);
+void spec_eval_destroy(struct spec_eval *e);
+void spec_eval_destroyp(struct spec_eval **e);
+
+/** Append all inconsistencies of all constraints at the view's position to @p ret, ordered
+ * by constraint and binding; at most @p max of each constraint (0: no limit). The caller
+ * owns @p ret. */
+struct err *spec_check(struct spec_eval *e, size_t max, spec_violations *ret);
+
+/** As spec_check(), of constraint @p constraint alone. */
+struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size_t max,
+				  spec_violations *ret);
+
+/** Does @p constraint hold over @p b? It does when its guard is false or a node of @p b is
+ * not alive (or not of the type) at the view's position. */
+struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
+			   const struct spec_binding *b, bool *holds);
+
+/** One argument to a constraint check. */
+struct spec_arg {
+	bool is_absent;	///< cannot be read here: a node is not alive, a pointer is wild
+	uint64_t value;	///< field bits, attribute value, truth, or node; 0 when absent
+};
+
+/** What a node must not suffer for arguments to stay as they are. */
+enum spec_dep_kind {
+	SPEC_DEP_NODE,	///< its bytes and its life were read
+	SPEC_DEP_INTO,	///< the pointers into it were counted
+	SPEC_DEP_EDGES, ///< any pointer anywhere (paths); node is {0}
+};
+
+struct spec_dep {
+	struct hg_node_id node;
+	enum spec_dep_kind kind;
+};
+
+/** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
+struct spec_args {
+	VEC(struct spec_arg) args; ///< as many, in the same order, at every position
+	VEC(struct spec_dep) deps;
+};
+
+/**
+ * Collect into @p ret (emptied first) the arguments to the check of @p constraint over
+ * @p b at the view's position: in the order of the text, guard and body, each field value,
+ * attribute value, vertex that is compared and truth of an edge or path, without short
+ * cuts; for a body with "there is" variables its truth and the arguments that do not
+ * mention them. Two results of one (constraint, b) are comparable at any two positions;
+ * where a node of @p b is not alive the arguments that need it are absent.
+ */
+struct err *spec_args(struct spec_eval *e, uint32_t constraint,
+		      const struct spec_binding *b, struct spec_args *ret);
+
+/** Free what @p a holds; it is empty and usable again. */
+void spec_args_deinit(struct spec_args *a);
+
+/** @return whether the arguments are equal (Definitions 2 and 3 ask when they are not). */
+bool spec_args_equal(const struct spec_args *a, const struct spec_args *b);
+
+/** Modification prediction (paper 001, section 4.3.2): @return false only when doing or
+ * undoing @p op at the position where @p a was collected cannot change the arguments. */
+bool spec_args_may_change(const struct spec_eval *e, const struct spec_args *a,
+			  const struct hg_op *op);
+
+#endif
