@@ -73,6 +73,9 @@ enum cap_heap_fn {
 	CAP_HEAP_POSIX_MEMALIGN, CAP_HEAP_ALIGNED_ALLOC, CAP_HEAP_FNS
 };
 
+/** @return the C name of allocator function @p fn. */
+const char *cap_heap_name(enum cap_heap_fn fn);
+
 struct cap_event {
 	enum cap_event_kind kind;
 	uint32_t tid;
@@ -189,12 +192,15 @@ struct cap_mapping {
 	bool is_stack, is_vdso, is_heap;
 	char *name;	     ///< as in /proc/PID/maps, "" when anonymous
 	/** Contents held by the core: the first core_bytes at core_offset of start.core;
-	 * 0 bytes when the mapping is unmodified file contents (read them from `file`). */
+	 * 0 bytes when the mapping is unmodified file contents (read them from `file`).
+	 * Set core_bytes for cap_writer_core() to say how much to save. */
 	uint64_t core_offset, core_bytes;
 };
 
 /** The start state, parsed from start.core. */
 struct cap_core {
+	uint32_t tid;
+	char *exe;	      ///< for gdb; may be NULL when writing
 	struct cap_regs regs;
 	uint8_t *xstate;      ///< XSAVE area (standard format), xstate_bytes
 	size_t xstate_bytes;
@@ -240,6 +246,9 @@ struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);
 
+/** Give up a bundle that never became anything: everything made so far is removed. */
+void cap_writer_remove(struct cap_writer *w);
+
 /** Append @p ev. A full disk is ERR_OS with ENOSPC; the log then ends at a whole frame. */
 struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);
 
@@ -254,7 +263,9 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    void *ctx);
 
 /** Close everything and write manifest.json. @p info: files is filled in by the writer,
- * is_complete computed from gaps, flags and `missing`. @p bytes gets the bundle's size. */
+ * is_complete and `missing` (malloc'ed texts are appended) computed from gaps and flags,
+ * `end` from the events when it is CAP_END_UNKNOWN; files stays borrowed from @p w.
+ * @p bytes gets the bundle's size. */
 struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 			      uint64_t *bytes);
 

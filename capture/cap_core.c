@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Parsing start.core, and reading start memory through it. The layout is described where
+ * it is written, in cap_core_write.c.
+ */
+#define LOG_ROOM "capture"
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+
+#include "capture/cap_elf.h"
+#include "capture/cap_format.h"
+
+#define NOTES_MAX (64u << 20) ///< bytes; more is damage
+#define XSTATE_MAX (64u << 10)
+
+static struct err *damaged(const char *why)
+{
+	return err_new(ERR_FORMAT, "start.core is damaged: %s", why);
+}
+
+void cap_core_close(struct cap_core *core)
+{
+	if (!core)
+		return;
+	for (size_t i = 0; i < core->n_mappings; i++)
+		free(core->mappings[i].name);
+	free(core->mappings);
+	free(core->xstate);
+	free(core->auxv);
+	free(core->exe);
+	if (core->fd >= 0)
+		close(core->fd);
+	free(core);
+}
+
+static void core_closep(struct cap_core **core)
+{
+	cap_core_close(*core);
+}
+
+static void *copy_of(const void *data, size_t size)
+{
+	void *p = malloc(size + 1);
+
+	if (p) {
+		memcpy(p, data, size);
+		((char *)p)[size] = 0;
+	}
+	return p;
+}
+
+static struct err *parse_status(struct cap_core *core, const uint8_t *desc, size_t size)
+{
+	struct elf_prstatus status;
+	struct user_regs_struct u;
+	struct cap_regs *r = &core->regs;
+
+	if (size != sizeof(status))
+		return damaged("size of NT_PRSTATUS");
+	memcpy(&status, desc, sizeof(status));
+	memcpy(&u, &status.pr_reg, sizeof(u));
+	core->tid = status.pr_pid;
+	*r = (struct cap_regs){
+		.gpr = { [CAP_RAX] = u.rax, [CAP_RCX] = u.rcx, [CAP_RDX] = u.rdx,
+			 [CAP_RBX] = u.rbx, [CAP_RSP] = u.rsp, [CAP_RBP] = u.rbp,
+			 [CAP_RSI] = u.rsi, [CAP_RDI] = u.rdi, [CAP_R8] = u.r8,
+			 [CAP_R9] = u.r9,   [CAP_R10] = u.r10, [CAP_R11] = u.r11,
+			 [CAP_R12] = u.r12, [CAP_R13] = u.r13, [CAP_R14] = u.r14,
+			 [CAP_R15] = u.r15 },
+		.rip = u.rip, .rflags = u.eflags,
+		.fs_base = u.fs_base, .gs_base = u.gs_base,
+	};
+	return NULL;
+}
+
+static struct err *parse_own(struct cap_core *core, const uint8_t *desc, size_t size)
+{
+	size_t table = core->n_mappings * sizeof(struct cap_note_mapping);
+	const char *names = (const char *)desc + table;
+
+	if (size < table || (size > table && names[size - table - 1]))
+		return damaged("size of its FAULTLINE note");
+	for (size_t i = 0; i < core->n_mappings; i++) {
+		struct cap_mapping *m = &core->mappings[i];
+		struct cap_note_mapping n;
+
+		memcpy(&n, desc + i * sizeof(n), sizeof(n));
+		if (n.name_offset >= size - table)
+			return damaged("a mapping's name");
+		m->file = n.file;
+		m->file_offset = n.file_offset;
+		m->is_stack = n.flags & CAP_NOTE_STACK;
+		m->is_vdso = n.flags & CAP_NOTE_VDSO;
+		m->is_heap = n.flags & CAP_NOTE_HEAP;
+		free(m->name);
+		m->name = strdup(names + n.name_offset);
+		if (!m->name)
+			return &err_nomem;
+	}
+	return NULL;
+}
+
+static struct err *parse_note(struct cap_core *core, const char *name, uint32_t type,
+			      const uint8_t *desc, size_t size)
+{
+	if (!strcmp(name, CAP_NOTE_NAME) && type == CAP_NOTE_MAPPINGS)
+		return parse_own(core, desc, size);
+	if (!strcmp(name, "CORE") && type == NT_PRSTATUS)
+		return parse_status(core, desc, size);
+	if (!strcmp(name, "CORE") && type == NT_AUXV && !core->auxv) {
+		core->n_auxv = size / 16;
+		core->auxv = copy_of(desc, size);
+		return core->auxv ? NULL : &err_nomem;
+	}
+	if (!strcmp(name, "LINUX") && type == NT_X86_XSTATE && !core->xstate) {
+		if (size > XSTATE_MAX)
+			return damaged("size of NT_X86_XSTATE");
+		core->xstate_bytes = size;
+		core->xstate = copy_of(desc, size);
+		return core->xstate ? NULL : &err_nomem;
+	}
+	return NULL; // gdb's business
+}
+
+static struct err *parse_notes(struct cap_core *core, const uint8_t *notes, size_t size)
+{
+	size_t at = 0;
+
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		size_t name = at + sizeof(n), desc;
+		struct err *err;
+
+		memcpy(&n, notes + at, sizeof(n));
+		if (!n.n_namesz || n.n_namesz > size - name)
+			return damaged("a note's name");
+		desc = name + ((n.n_namesz + 3) & ~3u);
+		if (notes[name + n.n_namesz - 1] || desc > size ||
+		    n.n_descsz > size - desc)
+			return damaged("a note's size");
+		err = parse_note(core, (const char *)notes + name, n.n_type, notes + desc,
+				 n.n_descsz);
+		if (err)
+			return err;
+		at = desc + (((size_t)n.n_descsz + 3) & ~(size_t)3);
+		if (at > size)
+			return damaged("a note's size");
+	}
+	return NULL;
+}
+
+static struct err *add_mapping(struct cap_core *core, const Elf64_Phdr *ph,
+			       uint64_t file_size)
+{
+	struct cap_mapping *m = &core->mappings[core->n_mappings];
+	uint64_t floor = core->n_mappings ? m[-1].end : 0;
+
+	if (ph->p_vaddr % 4096 || ph->p_memsz % 4096 || !ph->p_memsz ||
+	    ph->p_vaddr + ph->p_memsz < ph->p_vaddr || ph->p_vaddr < floor ||
+	    ph->p_filesz > ph->p_memsz)
+		return damaged("a mapping's addresses");
+	if (ph->p_filesz &&
+	    (ph->p_offset > file_size || file_size - ph->p_offset < ph->p_filesz))
+		return err_new(ERR_TRUNCATED, "start.core breaks off at byte %llu",
+			       (unsigned long long)file_size);
+	*m = (struct cap_mapping){
+		.start = ph->p_vaddr, .end = ph->p_vaddr + ph->p_memsz,
+		.prot = (ph->p_flags & PF_R ? PROT_READ : 0) |
+			(ph->p_flags & PF_W ? PROT_WRITE : 0) |
+			(ph->p_flags & PF_X ? PROT_EXEC : 0),
+		.core_offset = ph->p_offset, .core_bytes = ph->p_filesz,
+	};
+	core->n_mappings++;
+	return NULL;
+}
+
+static struct err *read_headers(struct cap_core *core, Elf64_Phdr **ret, size_t *n)
+{
+	Elf64_Ehdr eh;
+	struct err *err = cap_read_at(core->fd, 0, &eh, sizeof(eh), "start.core");
+
+	if (err)
+		return err;
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_type != ET_CORE || eh.e_machine != EM_X86_64 ||
+	    eh.e_phentsize != sizeof(Elf64_Phdr) || !eh.e_phnum)
+		return err_new(ERR_FORMAT, "start.core is not an x86-64 ELF core");
+	*n = eh.e_phnum;
+	*ret = calloc(eh.e_phnum, sizeof(**ret));
+	if (!*ret)
+		return &err_nomem;
+	return cap_read_at(core->fd, eh.e_phoff, *ret, *n * sizeof(**ret), "start.core");
+}
+
+static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph)
+{
+	_cleanup_free_ uint8_t *notes = NULL;
+	struct err *err;
+
+	if (ph->p_filesz > NOTES_MAX)
+		return damaged("size of its notes");
+	notes = malloc(ph->p_filesz + 1);
+	if (!notes)
+		return &err_nomem;
+	err = cap_read_at(core->fd, ph->p_offset, notes, ph->p_filesz, "start.core");
+	return err ?: parse_notes(core, notes, ph->p_filesz);
+}
+
+/** Mappings first: the FAULTLINE note describes them. */
+static struct err *parse_core(struct cap_core *core, uint64_t file_size)
+{
+	_cleanup_free_ Elf64_Phdr *ph = NULL;
+	size_t n = 0;
+	struct err *err = read_headers(core, &ph, &n);
+
+	if (err)
+		return err;
+	core->mappings = calloc(n, sizeof(*core->mappings));
+	if (!core->mappings)
+		return &err_nomem;
+	for (size_t i = 0; i < n && !err; i++)
+		if (ph[i].p_type == PT_LOAD)
+			err = add_mapping(core, &ph[i], file_size);
+	for (size_t i = 0; i < n && !err; i++)
+		if (ph[i].p_type == PT_NOTE)
+			err = read_notes(core, &ph[i]);
+	return err;
+}
+
+static struct err *check_core(const struct capture *c, const struct cap_core *core)
+{
+	if (!core->tid || !core->auxv || !core->xstate || !core->n_mappings)
+		return damaged("registers, auxv or mappings are missing");
+	for (size_t i = 0; i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (!m->name)
+			return damaged("its FAULTLINE note is missing");
+		// Without a manifest the files are not known: memory from them is lost.
+		if (c->has_manifest && m->file > c->info.n_files)
+			return damaged("a mapping's file index");
+	}
+	return NULL;
+}
+
+struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
+{
+	_cleanup_(core_closep) struct cap_core *core = calloc(1, sizeof(*core));
+	struct stat st;
+	struct err *err;
+
+	if (!core)
+		return &err_nomem;
+	core->fd = openat(c->dir_fd, "start.core", O_RDONLY | O_CLOEXEC);
+	if (core->fd < 0)
+		return err_errno("cannot open %s/start.core", c->dir);
+	if (fstat(core->fd, &st))
+		return err_errno("cannot read %s/start.core", c->dir);
+	err = parse_core(core, st.st_size);
+	if (!err)
+		err = check_core(c, core);
+	if (err)
+		return err;
+	*ret = take_ptr(&core);
+	return NULL;
+}
+
+static const struct cap_mapping *find_mapping(const struct cap_core *core, uint64_t addr)
+{
+	size_t low = 0, high = core->n_mappings;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (core->mappings[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == core->n_mappings || core->mappings[low].start > addr)
+		return NULL;
+	return &core->mappings[low];
+}
+
+/** @p size bytes of kept file @p file at @p offset; zeros behind its end. */
+static struct err *read_file(const struct capture *c, uint32_t file, uint64_t offset,
+			     void *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[4096];
+	struct stat st;
+	size_t n = 0;
+	struct err *err = capture_file_path(c, file, path, sizeof(path));
+
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return err_errno("cannot open %s", path);
+	if (offset < (uint64_t)st.st_size)
+		n = st.st_size - offset < size ? st.st_size - offset : size;
+	memset((uint8_t *)buf + n, 0, size - n);
+	return cap_read_at(fd, offset, buf, n, path);
+}
+
+/** Bytes of one mapping. The core's part first, then the file or zeros. */
+static struct err *read_mapping(const struct capture *c, const struct cap_core *core,
+				const struct cap_mapping *m, uint64_t at, void *buf,
+				size_t size)
+{
+	if (at < m->core_bytes)
+		return cap_read_at(core->fd, m->core_offset + at, buf, size, "start.core");
+	if (m->file)
+		return read_file(c, m->file, m->file_offset + at, buf, size);
+	memset(buf, 0, size);
+	return NULL;
+}
+
+struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
+			  uint64_t addr, void *buf, size_t size)
+{
+	uint8_t *p = buf;
+
+	while (size) {
+		const struct cap_mapping *m = find_mapping(core, addr);
+		uint64_t at, n;
+		struct err *err;
+
+		if (!m)
+			return err_new(ERR_RANGE, "no memory at 0x%llx at the start",
+				       (unsigned long long)addr);
+		at = addr - m->start;
+		n = (at < m->core_bytes ? m->core_bytes : m->end - m->start) - at;
+		if (n > size)
+			n = size;
+		err = read_mapping(c, core, m, at, p, n);
+		if (err)
+			return err;
+		addr += n;
+		p += n;
+		size -= n;
+	}
+	return NULL;
+}

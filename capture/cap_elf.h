@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What capture/ needs to know about ELF: a file's build-id, the start core's writer, and
+ * a content hash for files that have no id. Private to capture/ (pt-collect asks through
+ * capture.h).
+ */
+#ifndef CAPTURE_CAP_ELF_H
+#define CAPTURE_CAP_ELF_H
+
+#include "capture/capture.h"
+
+/** @return the build-id of ELF file @p fd in hex (free()), NULL when it has none, is not
+ * ELF64 or is damaged. */
+char *cap_elf_build_id(int fd);
+
+/** @return whether @p fd starts like an ELF file. */
+bool cap_elf_is(int fd);
+
+/** FNV-1a over the first @p size bytes of @p fd, eight bytes a step. */
+struct err *cap_hash_file(int fd, uint64_t size, uint64_t *ret);
+
+/** Write @p core to the empty file @p fd; file indices in it are at most @p n_files. */
+struct err *cap_core_write(int fd, const struct cap_core *core,
+			   size_t n_files,
+			   struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
+						   size_t size),
+			   void *ctx);
+
+#endif

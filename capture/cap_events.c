@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Reading events.flt. Every size, kind and count is checked before it is used; a frame
+ * is unpacked whole, so its checksum has been verified before one event of it is seen.
+ * Errors name the byte of events.flt where the frame with the fault begins.
+ */
+#define LOG_ROOM "capture"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zstd.h>
+
+#include "capture/cap_format.h"
+
+struct cap_events {
+	int fd;
+	uint64_t offset, size; ///< next frame; bytes in the file
+	uint64_t frame_start;  ///< where the current frame began, for errors
+	uint64_t seq;	       ///< of the next event
+	uint64_t expected;     ///< events the manifest promises; UINT64_MAX = unknown
+	ZSTD_DCtx *zstd;
+	uint8_t *packed;
+	uint8_t *raw; ///< CAP_FRAME_MAX bytes
+	size_t raw_bytes, raw_pos;
+	/** Memory that came in part records: w.data is an offset into part_data until the
+	 * event is complete, because part_data moves while it grows. */
+	VEC(uint8_t) part_data;
+	VEC(struct cap_write) writes;
+	bool has_parts;
+	char *text;
+};
+
+struct err *cap_read_at(int fd, uint64_t offset, void *buf, size_t size, const char *what)
+{
+	uint8_t *p = buf;
+
+	while (size) {
+		ssize_t n = pread(fd, p, size, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_errno("cannot read %s", what);
+		if (!n)
+			return err_new(ERR_TRUNCATED, "%s breaks off at byte %llu", what,
+				       (unsigned long long)offset);
+		p += n;
+		offset += n;
+		size -= n;
+	}
+	return NULL;
+}
+
+static void events_closep(struct cap_events **it)
+{
+	cap_events_close(*it);
+}
+
+static struct err *check_head(const struct cap_log_head *head)
+{
+	if (memcmp(head->magic, CAP_LOG_MAGIC, sizeof(head->magic)))
+		return err_new(ERR_FORMAT, "events.flt is not a faultline event log");
+	if (head->byte_order != CAP_LOG_BYTE_ORDER)
+		return err_new(ERR_FORMAT, "events.flt has a foreign byte order");
+	if (head->version > CAP_LOG_VERSION)
+		return err_new(ERR_VERSION,
+			       "events.flt has version %u, this faultline reads up to %u",
+			       head->version, CAP_LOG_VERSION);
+	if (!head->version)
+		return err_new(ERR_FORMAT, "events.flt has version 0");
+	return NULL;
+}
+
+struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
+{
+	_cleanup_(events_closep) struct cap_events *it = calloc(1, sizeof(*it));
+	struct cap_log_head head;
+	struct stat st;
+	struct err *err;
+
+	if (!it)
+		return &err_nomem;
+	it->fd = openat(c->dir_fd, "events.flt", O_RDONLY | O_CLOEXEC);
+	if (it->fd < 0)
+		return err_errno("cannot open %s/events.flt", c->dir);
+	if (fstat(it->fd, &st))
+		return err_errno("cannot read %s/events.flt", c->dir);
+	it->size = st.st_size;
+	it->expected = c->has_manifest ? c->info.n_events : UINT64_MAX;
+	err = cap_read_at(it->fd, 0, &head, sizeof(head), "events.flt");
+	if (!err)
+		err = check_head(&head);
+	if (err)
+		return err;
+	it->offset = sizeof(head);
+	it->raw = malloc(CAP_FRAME_MAX);
+	it->packed = malloc(ZSTD_compressBound(CAP_FRAME_MAX));
+	it->zstd = ZSTD_createDCtx();
+	if (!it->raw || !it->packed || !it->zstd)
+		return &err_nomem;
+	*ret = take_ptr(&it);
+	return NULL;
+}
+
+void cap_events_close(struct cap_events *it)
+{
+	if (!it)
+		return;
+	if (it->fd >= 0)
+		close(it->fd);
+	ZSTD_freeDCtx(it->zstd);
+	vec_deinit(&it->part_data);
+	vec_deinit(&it->writes);
+	free(it->text);
+	free(it->packed);
+	free(it->raw);
+	free(it);
+}
+
+static struct err *damaged(const struct cap_events *it, const char *why)
+{
+	return err_new(ERR_FORMAT, "events.flt is damaged in the frame at byte %llu: %s",
+		       (unsigned long long)it->frame_start, why);
+}
+
+static struct err *read_frame(struct cap_events *it)
+{
+	struct cap_frame_head head;
+	struct err *err;
+	size_t n;
+
+	it->frame_start = it->offset;
+	err = cap_read_at(it->fd, it->offset, &head, sizeof(head), "events.flt");
+	if (err)
+		return err;
+	if (!head.raw_bytes || head.raw_bytes > CAP_FRAME_MAX || head.raw_bytes % 8)
+		return damaged(it, "unpacked size out of range");
+	if (!head.packed_bytes || head.packed_bytes > ZSTD_compressBound(CAP_FRAME_MAX))
+		return damaged(it, "packed size out of range");
+	if (head.first_seq != it->seq)
+		return damaged(it, "events are missing before it");
+	err = cap_read_at(it->fd, it->offset + sizeof(head), it->packed,
+			  head.packed_bytes, "events.flt");
+	if (err)
+		return err;
+	n = ZSTD_decompressDCtx(it->zstd, it->raw, CAP_FRAME_MAX, it->packed,
+				head.packed_bytes);
+	if (ZSTD_isError(n))
+		return damaged(it, ZSTD_getErrorName(n));
+	if (n != head.raw_bytes)
+		return damaged(it, "unpacked size differs");
+	it->offset += sizeof(head) + head.packed_bytes;
+	it->raw_bytes = n;
+	it->raw_pos = 0;
+	return NULL;
+}
+
+/** A bounded walk over the bytes of one record. */
+struct cursor {
+	const uint8_t *p, *end;
+};
+
+static bool take(struct cursor *c, void *to, size_t bytes)
+{
+	if ((size_t)(c->end - c->p) < cap_pad8(bytes))
+		return false;
+	memcpy(to, c->p, bytes);
+	c->p += cap_pad8(bytes);
+	return true;
+}
+
+#define TAKE_BODY(c, type, b) \
+	type b;               \
+	if (!take((c), &b, sizeof(b))) \
+		return false
+
+static bool take_text(struct cap_events *it, struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_gap, b);
+
+	if (b.text_bytes > CAP_PART_MAX || (size_t)(c->end - c->p) < b.text_bytes)
+		return false;
+	free(it->text);
+	it->text = strndup((const char *)c->p, b.text_bytes);
+	ev->text = it->text ?: "";
+	c->p += cap_pad8(b.text_bytes);
+	return c->p <= c->end;
+}
+
+static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event *ev)
+{
+	switch (ev->kind) {
+	case CAP_EV_SYSCALL: {
+		TAKE_BODY(c, struct cap_body_syscall, b);
+		ev->regs = b.regs;
+		ev->ret = b.ret;
+		ev->flags = b.flags;
+		ev->file = b.file;
+		ev->file_offset = b.file_offset;
+		return true;
+	}
+	case CAP_EV_SIGNAL: {
+		TAKE_BODY(c, struct cap_body_signal, b);
+		ev->regs = b.regs;
+		ev->signo = b.signo;
+		ev->is_fatal = b.is_fatal;
+		memcpy(ev->siginfo, b.siginfo, sizeof(ev->siginfo));
+		return true;
+	}
+	case CAP_EV_TSC: {
+		TAKE_BODY(c, struct cap_body_tsc, b);
+		ev->regs = b.regs;
+		ev->tsc = b.tsc;
+		ev->tsc_aux = b.tsc_aux;
+		ev->is_rdtscp = b.is_rdtscp;
+		return true;
+	}
+	case CAP_EV_CPUID: {
+		TAKE_BODY(c, struct cap_body_cpuid, b);
+		ev->regs = b.regs;
+		ev->leaf = b.leaf;
+		ev->subleaf = b.subleaf;
+		memcpy(ev->cpuid, b.cpuid, sizeof(ev->cpuid));
+		return true;
+	}
+	case CAP_EV_HEAP: {
+		TAKE_BODY(c, struct cap_body_heap, b);
+		if (b.heap_fn >= CAP_HEAP_FNS)
+			return false;
+		ev->heap_fn = b.heap_fn;
+		memcpy(ev->heap_args, b.heap_args, sizeof(ev->heap_args));
+		return true;
+	}
+	case CAP_EV_EXIT: {
+		TAKE_BODY(c, struct cap_body_exit, b);
+		ev->regs = b.regs;
+		ev->exit_code = b.exit_code;
+		return true;
+	}
+	case CAP_EV_GAP:
+		return take_text(it, c, ev);
+	case CAP_EV_KINDS:
+		break;
+	}
+	return false;
+}
+
+/** Next write of a record; its data stays in the frame. */
+static bool take_write(struct cursor *c, struct cap_write *w)
+{
+	struct cap_rec_write head;
+
+	if (!take(c, &head, sizeof(head)))
+		return false;
+	if (head.size > CAP_PART_MAX || head.addr + head.size < head.addr ||
+	    (size_t)(c->end - c->p) < cap_pad8(head.size))
+		return false;
+	*w = (struct cap_write){ .addr = head.addr, .size = head.size, .data = c->p };
+	c->p += cap_pad8(head.size);
+	return true;
+}
+
+/** Keep the memory of a part record; pieces that touch become one write again. */
+static struct err *add_part(struct cap_events *it, const struct cap_write *part)
+{
+	struct cap_write *last = it->writes.size ? &it->writes.data[it->writes.size - 1] :
+						   NULL;
+	size_t at = it->part_data.size;
+
+	if (vec_reserve(&it->part_data, at + part->size))
+		return &err_nomem;
+	memcpy(it->part_data.data + at, part->data, part->size);
+	it->part_data.size += part->size;
+	if (last && last->addr + last->size == part->addr) {
+		last->size += part->size;
+		return NULL;
+	}
+	last = vec_push(&it->writes);
+	if (!last)
+		return &err_nomem;
+	*last = (struct cap_write){ .addr = part->addr, .size = part->size,
+				    .data = (const uint8_t *)(uintptr_t)at };
+	return NULL;
+}
+
+static struct err *read_writes(struct cap_events *it, const struct cap_rec *rec,
+			       struct cursor *c)
+{
+	if (it->has_parts) {
+		for (size_t i = 0; i < it->writes.size; i++)
+			it->writes.data[i].data =
+				it->part_data.data +
+				(uintptr_t)it->writes.data[i].data;
+		return rec->n_writes ? damaged(it, "parts and writes mixed") : NULL;
+	}
+	for (uint32_t i = 0; i < rec->n_writes; i++) {
+		struct cap_write w, *slot;
+
+		if (!take_write(c, &w))
+			return damaged(it, "a write leaves its record");
+		slot = vec_push(&it->writes);
+		if (!slot)
+			return &err_nomem;
+		*slot = w;
+	}
+	return NULL;
+}
+
+static struct err *next_record(struct cap_events *it, struct cap_rec *rec,
+			       struct cursor *c)
+{
+	size_t left;
+
+	if (it->raw_pos == it->raw_bytes) {
+		struct err *err = read_frame(it);
+
+		if (err)
+			return err;
+	}
+	left = it->raw_bytes - it->raw_pos;
+	c->p = it->raw + it->raw_pos;
+	c->end = c->p + left;
+	if (!take(c, rec, sizeof(*rec)))
+		return damaged(it, "a record breaks off");
+	if (rec->bytes < sizeof(*rec) || rec->bytes % 8 || rec->bytes > left)
+		return damaged(it, "record size out of range");
+	if (rec->has & ~CAP_REC_ALL)
+		return damaged(it, "unknown record contents");
+	c->end = it->raw + it->raw_pos + rec->bytes;
+	it->raw_pos += rec->bytes;
+	return NULL;
+}
+
+static struct err *read_event(struct cap_events *it, const struct cap_rec *rec,
+			      struct cursor *c, struct cap_event *ev)
+{
+	struct err *err;
+
+	*ev = (struct cap_event){ .kind = rec->kind, .tid = rec->tid,
+				  .at_ns = rec->at_ns, .seq = it->seq };
+	if (!take_body(it, c, ev))
+		return damaged(it, "unknown or short event");
+	if (rec->has & CAP_REC_AFTER) {
+		if (!take(c, &ev->after, sizeof(ev->after)))
+			return damaged(it, "short event");
+		ev->has_after = true;
+	}
+	err = read_writes(it, rec, c);
+	if (err)
+		return err;
+	if (c->p != c->end)
+		return damaged(it, "bytes left over behind an event");
+	ev->writes = it->writes.data;
+	ev->n_writes = it->writes.size;
+	it->seq++;
+	return NULL;
+}
+
+/** Nothing is left: is that where the log should end? */
+static struct err *check_end(const struct cap_events *it)
+{
+	if (it->has_parts || (it->expected != UINT64_MAX && it->seq < it->expected))
+		return err_new(ERR_TRUNCATED,
+			       "events.flt breaks off at byte %llu after %llu events",
+			       (unsigned long long)it->offset,
+			       (unsigned long long)it->seq);
+	return NULL;
+}
+
+struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *is_end)
+{
+	struct cap_rec rec;
+	struct cursor c;
+	struct err *err;
+
+	it->writes.size = it->part_data.size = 0;
+	it->has_parts = false;
+	*is_end = false;
+	for (;;) {
+		struct cap_write part;
+
+		if (it->raw_pos == it->raw_bytes && it->offset >= it->size) {
+			*is_end = true;
+			return check_end(it);
+		}
+		err = next_record(it, &rec, &c);
+		if (err)
+			return err;
+		if (rec.kind != CAP_REC_PART)
+			return read_event(it, &rec, &c, ev);
+		if (rec.n_writes != 1 || !take_write(&c, &part) || c.p != c.end)
+			return damaged(it, "bad part record");
+		err = add_part(it, &part);
+		if (err)
+			return err;
+		it->has_parts = true;
+	}
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * On-disk layout of events.flt (doc/events.md) and of the FAULTLINE note in start.core.
+ * Private to capture/. All integers are little-endian; a layout change raises
+ * CAP_LOG_VERSION.
+ *
+ *   struct cap_log_head
+ *   { struct cap_frame_head, one zstd frame with content checksum } ...
+ *
+ * A frame holds whole records, each 8-byte aligned and at most CAP_FRAME_MAX bytes in
+ * all. An event whose memory does not fit is preceded by CAP_REC_PART records of the
+ * same thread that carry it piece by piece.
+ */
+#ifndef CAPTURE_CAP_FORMAT_H
+#define CAPTURE_CAP_FORMAT_H
+
+#include "capture/capture.h"
+
+#define CAP_LOG_MAGIC "FLTEVENT"
+#define CAP_LOG_VERSION 1
+#define CAP_LOG_BYTE_ORDER 0x01020304u
+
+#define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
+#define CAP_FRAME_MAX (2u << 20)    ///< no frame unpacks to more: what a reader allocates
+#define CAP_PART_MAX (256u << 10)   ///< memory bytes inside one record
+
+struct cap_log_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t byte_order;
+};
+
+struct cap_frame_head {
+	uint32_t packed_bytes; ///< of the zstd frame that follows
+	uint32_t raw_bytes;    ///< what it unpacks to
+	uint64_t first_seq;    ///< events before this frame
+};
+
+#define CAP_REC_PART 64 ///< record kind: memory of the event that follows
+
+enum cap_rec_has {
+	CAP_REC_AFTER = 1 << 0, ///< a second struct cap_regs follows the body
+	CAP_REC_ALL = CAP_REC_AFTER,
+};
+
+/** Head of a record; the body of its kind follows, then `after`, then the writes. */
+struct cap_rec {
+	uint32_t bytes; ///< of the whole record, a multiple of 8
+	uint16_t kind;	///< enum cap_event_kind or CAP_REC_PART
+	uint16_t has;	///< enum cap_rec_has
+	uint32_t tid;
+	uint32_t n_writes;
+	uint64_t at_ns;
+};
+
+struct cap_rec_write {
+	uint64_t addr;
+	uint64_t size; ///< bytes that follow, padded to 8
+};
+
+struct cap_body_syscall {
+	struct cap_regs regs;
+	int64_t ret;
+	uint32_t flags;
+	uint32_t file;
+	uint64_t file_offset;
+};
+
+struct cap_body_signal {
+	struct cap_regs regs;
+	int32_t signo;
+	uint32_t is_fatal;
+	uint8_t siginfo[128];
+};
+
+struct cap_body_tsc {
+	struct cap_regs regs;
+	uint64_t tsc;
+	uint32_t tsc_aux;
+	uint32_t is_rdtscp;
+};
+
+struct cap_body_cpuid {
+	struct cap_regs regs;
+	uint32_t leaf, subleaf;
+	uint32_t cpuid[4];
+};
+
+struct cap_body_heap {
+	uint64_t heap_fn;
+	uint64_t heap_args[3];
+};
+
+struct cap_body_exit {
+	struct cap_regs regs;
+	int64_t exit_code;
+};
+
+struct cap_body_gap {
+	uint64_t text_bytes; ///< text follows, without NUL, padded to 8
+};
+
+_Static_assert(sizeof(struct cap_log_head) == 16, "layout");
+_Static_assert(sizeof(struct cap_frame_head) == 16, "layout");
+_Static_assert(sizeof(struct cap_rec) == 24, "layout");
+_Static_assert(sizeof(struct cap_regs) == 160, "layout");
+_Static_assert(sizeof(struct cap_body_syscall) == 184, "layout");
+_Static_assert(sizeof(struct cap_body_signal) == 296, "layout");
+_Static_assert(sizeof(struct cap_body_tsc) == 176, "layout");
+_Static_assert(sizeof(struct cap_body_cpuid) == 184, "layout");
+_Static_assert(sizeof(struct cap_body_heap) == 32, "layout");
+_Static_assert(sizeof(struct cap_body_exit) == 168, "layout");
+
+/* ---- the FAULTLINE note of start.core: what ELF has no field for ---------------- */
+
+#define CAP_NOTE_NAME "FAULTLINE"
+#define CAP_NOTE_MAPPINGS 1 ///< note type; one cap_note_mapping per PT_LOAD, then names
+
+enum cap_note_flags {
+	CAP_NOTE_STACK = 1 << 0,
+	CAP_NOTE_VDSO = 1 << 1,
+	CAP_NOTE_HEAP = 1 << 2,
+};
+
+struct cap_note_mapping {
+	uint32_t file;	      ///< 1-based, 0 = none
+	uint32_t flags;	      ///< enum cap_note_flags
+	uint64_t file_offset;
+	uint32_t name_offset; ///< into the names behind the table; NUL-terminated there
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct cap_note_mapping) == 24, "layout");
+
+/* ---- inside the room -------------------------------------------------------------- */
+
+static inline size_t cap_pad8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+/** pread() all of @p size bytes. @return NULL, ERR_TRUNCATED at end of file, ERR_OS. */
+struct err *cap_read_at(int fd, uint64_t offset, void *buf, size_t size,
+			const char *what);
+
+/** write() all. @return NULL or ERR_OS. */
+struct err *cap_write_all(int fd, const void *buf, size_t size, const char *what);
+
+struct cap_log;
+
+/** Start an event log in file @p fd (owned from now on). */
+struct err *cap_log_create(int fd, struct cap_log **ret);
+
+/** Append @p ev. On failure the file ends at a whole frame. */
+struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev);
+
+/** Write what is still buffered and close the file. */
+struct err *cap_log_finish(struct cap_log *l, uint64_t *bytes);
+void cap_log_destroy(struct cap_log *l);
+
+/** The manifest as text (owned by the caller, free()). */
+struct err *cap_manifest_print(const struct cap_info *info, char **ret);
+
+/** Parse a manifest into @p info (cap_info_deinit() it whatever the result). */
+struct err *cap_manifest_parse(const char *text, struct cap_info *info);
+void cap_info_deinit(struct cap_info *info);
+
+/** What `struct capture` is inside the room. */
+struct capture {
+	char *dir;
+	int dir_fd;
+	bool has_manifest;
+	struct cap_info info;
+};
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * manifest.json, both ways. Numbers that may exceed 2^53 are decimal strings: JSON
+ * readers keep no more than a double. A member that this version does not know is
+ * ignored; one that is missing or of another type is an error.
+ */
+#define LOG_ROOM "capture"
+#include <assert.h>
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "capture/cap_format.h"
+
+#define MANIFEST_FORMAT "faultline-capture"
+#define FILES_MAX 100000 ///< more kept files or sites than this is damage
+
+static const char *const end_names[] = {
+	[CAP_END_UNKNOWN] = "unknown",
+	[CAP_END_EXIT] = "exit",
+	[CAP_END_SIGNAL] = "signal",
+	[CAP_END_DETACHED] = "detached",
+};
+
+static const char *const heap_names[] = {
+	[CAP_HEAP_MALLOC] = "malloc",
+	[CAP_HEAP_CALLOC] = "calloc",
+	[CAP_HEAP_REALLOC] = "realloc",
+	[CAP_HEAP_FREE] = "free",
+	[CAP_HEAP_POSIX_MEMALIGN] = "posix_memalign",
+	[CAP_HEAP_ALIGNED_ALLOC] = "aligned_alloc",
+};
+
+const char *cap_heap_name(enum cap_heap_fn fn)
+{
+	assert(fn < CAP_HEAP_FNS);
+	return heap_names[fn];
+}
+
+static void json_deletep(cJSON **j)
+{
+	cJSON_Delete(*j);
+}
+
+/* ---- printing ---------------------------------------------------------------------- */
+
+static bool add_u64(cJSON *to, const char *name, uint64_t v)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	return cJSON_AddStringToObject(to, name, text);
+}
+
+static bool add_text(cJSON *to, const char *name, const char *text)
+{
+	return text ? !!cJSON_AddStringToObject(to, name, text) :
+		      !!cJSON_AddNullToObject(to, name);
+}
+
+static bool add_texts(cJSON *to, const char *name, char *const *texts, size_t n)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, name);
+
+	for (size_t i = 0; array && i < n; i++) {
+		cJSON *s = cJSON_CreateString(texts[i]);
+
+		if (!s || !cJSON_AddItemToArray(array, s))
+			return false;
+	}
+	return array;
+}
+
+static bool add_files(cJSON *to, const struct cap_info *info)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, "files");
+
+	for (size_t i = 0; array && i < info->n_files; i++) {
+		const struct cap_file *f = &info->files[i];
+		cJSON *o = cJSON_CreateObject();
+
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !add_text(o, "path", f->path) || !add_text(o, "stored", f->stored) ||
+		    !add_text(o, "build_id", f->build_id))
+			return false;
+	}
+	return array;
+}
+
+static bool add_sites(cJSON *to, const struct cap_info *info)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, "heap_sites");
+
+	for (size_t i = 0; array && i < info->n_heap_sites; i++) {
+		const struct cap_heap_site *s = &info->heap_sites[i];
+		cJSON *o = cJSON_CreateObject();
+
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !add_text(o, "function", cap_heap_name(s->fn)) ||
+		    !cJSON_AddNumberToObject(o, "file", s->file) ||
+		    !add_u64(o, "file_offset", s->file_offset) ||
+		    !add_u64(o, "entry_offset", s->entry_offset))
+			return false;
+	}
+	return array;
+}
+
+static size_t count_texts(char *const *texts)
+{
+	size_t n = 0;
+
+	while (texts && texts[n])
+		n++;
+	return n;
+}
+
+struct err *cap_manifest_print(const struct cap_info *info, char **ret)
+{
+	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+
+	if (!j || !add_text(j, "format", MANIFEST_FORMAT) ||
+	    !cJSON_AddNumberToObject(j, "version", info->version) ||
+	    !cJSON_AddBoolToObject(j, "complete", info->is_complete) ||
+	    !add_texts(j, "missing", info->missing, info->n_missing) ||
+	    !add_texts(j, "argv", info->argv, count_texts(info->argv)) ||
+	    !add_text(j, "cwd", info->cwd) || !add_text(j, "exe", info->exe) ||
+	    !cJSON_AddNumberToObject(j, "pid", info->pid) ||
+	    !add_u64(j, "events", info->n_events) ||
+	    !add_u64(j, "syscalls", info->n_syscalls) ||
+	    !add_text(j, "end", end_names[info->end]) ||
+	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
+	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
+	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info))
+		return &err_nomem;
+	*ret = cJSON_Print(j);
+	return *ret ? NULL : &err_nomem;
+}
+
+/* ---- parsing ----------------------------------------------------------------------- */
+
+/** The first member that was wrong ends the parse; `why` names it. */
+struct parse {
+	const char *why;
+};
+
+static const cJSON *member(struct parse *p, const cJSON *j, const char *name)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, name);
+
+	if (!m && !p->why)
+		p->why = name;
+	return m;
+}
+
+static bool get_bool(struct parse *p, const cJSON *j, const char *name)
+{
+	const cJSON *m = member(p, j, name);
+
+	if (!cJSON_IsBool(m) && !p->why)
+		p->why = name;
+	return cJSON_IsTrue(m);
+}
+
+static int64_t get_int(struct parse *p, const cJSON *j, const char *name, int64_t min,
+		       int64_t max)
+{
+	const cJSON *m = member(p, j, name);
+
+	if (!cJSON_IsNumber(m) || !(m->valuedouble >= min && m->valuedouble <= max)) {
+		p->why = p->why ?: name;
+		return 0;
+	}
+	return m->valuedouble;
+}
+
+static uint64_t get_u64(struct parse *p, const cJSON *j, const char *name)
+{
+	const cJSON *m = member(p, j, name);
+	uint64_t v;
+	char extra;
+
+	if (!cJSON_IsString(m) || m->valuestring[0] < '0' || m->valuestring[0] > '9' ||
+	    sscanf(m->valuestring, "%" SCNu64 "%c", &v, &extra) != 1) {
+		p->why = p->why ?: name;
+		return 0;
+	}
+	return v;
+}
+
+/** A text that may be null. */
+static char *get_text(struct parse *p, const cJSON *j, const char *name)
+{
+	const cJSON *m = member(p, j, name);
+	char *copy;
+
+	if (cJSON_IsNull(m))
+		return NULL;
+	copy = cJSON_IsString(m) ? strdup(m->valuestring) : NULL;
+	if (!copy && !p->why)
+		p->why = name;
+	return copy;
+}
+
+/** @return an array of copies with a NULL behind the last; NULL on a mistake. */
+static char **get_texts(struct parse *p, const cJSON *j, const char *name, size_t *n)
+{
+	const cJSON *m = member(p, j, name), *item;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
+	char **texts = size >= 0 ? calloc(size + 1, sizeof(*texts)) : NULL;
+
+	*n = 0;
+	if (!texts) {
+		p->why = p->why ?: name;
+		return NULL;
+	}
+	cJSON_ArrayForEach(item, m) {
+		if (!cJSON_IsString(item)) {
+			p->why = p->why ?: name;
+			break;
+		}
+		texts[*n] = strdup(item->valuestring);
+		if (!texts[*n])
+			break;
+		(*n)++;
+	}
+	return texts;
+}
+
+static int find_name(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; name && i < n; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -1;
+}
+
+static int get_name(struct parse *p, const cJSON *j, const char *name,
+		    const char *const *names, size_t n)
+{
+	_cleanup_free_ char *text = get_text(p, j, name);
+	int v = find_name(names, n, text);
+
+	if (v < 0 && !p->why)
+		p->why = name;
+	return v < 0 ? 0 : v;
+}
+
+/** A kept file's name must stay inside files/. */
+static bool is_safe_name(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+static void get_files(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = member(p, j, "files"), *item;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
+
+	if (size < 0 || size > FILES_MAX) {
+		p->why = p->why ?: "files";
+		return;
+	}
+	info->files = calloc(size + 1, sizeof(*info->files));
+	if (!info->files)
+		return;
+	cJSON_ArrayForEach(item, m) {
+		struct cap_file *f = &info->files[info->n_files++];
+
+		f->path = get_text(p, item, "path");
+		f->stored = get_text(p, item, "stored");
+		f->build_id = get_text(p, item, "build_id");
+		if (!p->why && (!f->path || (f->stored && !is_safe_name(f->stored))))
+			p->why = "files";
+	}
+}
+
+static void get_sites(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = member(p, j, "heap_sites"), *item;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
+
+	if (size < 0 || size > FILES_MAX) {
+		p->why = p->why ?: "heap_sites";
+		return;
+	}
+	info->heap_sites = calloc(size + 1, sizeof(*info->heap_sites));
+	if (!info->heap_sites)
+		return;
+	cJSON_ArrayForEach(item, m) {
+		struct cap_heap_site *s = &info->heap_sites[info->n_heap_sites++];
+
+		s->fn = get_name(p, item, "function", heap_names, CAP_HEAP_FNS);
+		s->file = get_int(p, item, "file", 0, info->n_files);
+		s->file_offset = get_u64(p, item, "file_offset");
+		s->entry_offset = get_u64(p, item, "entry_offset");
+	}
+}
+
+struct err *cap_manifest_parse(const char *text, struct cap_info *info)
+{
+	_cleanup_(json_deletep) cJSON *j = cJSON_ParseWithOpts(text, NULL, true);
+	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
+	struct parse p = {};
+	size_t n_argv;
+
+	if (!j)
+		return err_new(ERR_FORMAT, "manifest.json is not valid JSON");
+	if (!cJSON_IsString(format) || strcmp(format->valuestring, MANIFEST_FORMAT))
+		return err_new(ERR_FORMAT, "manifest.json is not of a faultline capture");
+	info->version = get_int(&p, j, "version", 1, INT32_MAX);
+	if (!p.why && info->version > CAP_VERSION)
+		return err_new(ERR_VERSION,
+			       "the capture has version %d, this faultline reads up to %d",
+			       info->version, CAP_VERSION);
+	info->is_complete = get_bool(&p, j, "complete");
+	info->missing = get_texts(&p, j, "missing", &info->n_missing);
+	info->argv = get_texts(&p, j, "argv", &n_argv);
+	info->cwd = get_text(&p, j, "cwd");
+	info->exe = get_text(&p, j, "exe");
+	info->pid = get_int(&p, j, "pid", 0, UINT32_MAX);
+	info->n_events = get_u64(&p, j, "events");
+	info->n_syscalls = get_u64(&p, j, "syscalls");
+	info->end = get_name(&p, j, "end", end_names, 4);
+	info->end_value = get_int(&p, j, "end_value", INT32_MIN, INT32_MAX);
+	info->stack_limit = get_u64(&p, j, "stack_limit");
+	get_files(&p, j, info);
+	info->has_heap = get_bool(&p, j, "heap");
+	get_sites(&p, j, info);
+	if (p.why)
+		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
+			       p.why);
+	if (!info->files || !info->heap_sites || !info->argv || !info->missing)
+		return &err_nomem;
+	return NULL;
+}
+
+void cap_info_deinit(struct cap_info *info)
+{
+	for (size_t i = 0; i < info->n_missing; i++)
+		free(info->missing[i]);
+	free(info->missing);
+	for (size_t i = 0; info->argv && info->argv[i]; i++)
+		free(info->argv[i]);
+	free(info->argv);
+	free(info->cwd);
+	free(info->exe);
+	for (size_t i = 0; i < info->n_files; i++) {
+		free(info->files[i].path);
+		free(info->files[i].stored);
+		free(info->files[i].build_id);
+	}
+	free(info->files);
+	free(info->heap_sites);
+	*info = (struct cap_info){};
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Opening a bundle: is it ours, is it of our time, is it whole.
+ */
+#define LOG_ROOM "capture"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/cap_format.h"
+
+#define MANIFEST_MAX (64u << 20) ///< bytes; a larger manifest.json is not one
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	cap_info_deinit(&c->info);
+	if (c->dir_fd >= 0)
+		close(c->dir_fd);
+	free(c->dir);
+	free(c);
+}
+
+void capture_closep(struct capture **c)
+{
+	capture_close(*c);
+}
+
+const struct cap_info *capture_info(const struct capture *c)
+{
+	return &c->info;
+}
+
+static struct err *read_manifest(struct capture *c, int fd)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	struct err *err;
+
+	if (fstat(fd, &st))
+		return err_errno("cannot read manifest.json");
+	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
+		return err_new(ERR_FORMAT, "manifest.json is not a manifest");
+	text = malloc(st.st_size + 1);
+	if (!text)
+		return &err_nomem;
+	err = cap_read_at(fd, 0, text, st.st_size, "manifest.json");
+	if (err)
+		return err;
+	text[st.st_size] = 0;
+	return cap_manifest_parse(text, &c->info);
+}
+
+/** The recorder was killed: what is known without a manifest. */
+static struct err *describe_unfinished(struct capture *c)
+{
+	struct cap_info *info = &c->info;
+
+	info->version = CAP_VERSION;
+	info->stack_limit = 8 << 20;
+	info->missing = calloc(1, sizeof(*info->missing));
+	info->argv = calloc(1, sizeof(*info->argv));
+	if (!info->missing || !info->argv)
+		return &err_nomem;
+	info->missing[0] = strdup("the recording was not finished (no manifest.json)");
+	if (!info->missing[0])
+		return &err_nomem;
+	info->n_missing = 1;
+	return NULL;
+}
+
+static struct err *open_manifest(struct capture *c)
+{
+	_cleanup_close_ int fd = openat(c->dir_fd, "manifest.json", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		c->has_manifest = true;
+		return read_manifest(c, fd);
+	}
+	if (errno != ENOENT)
+		return err_errno("cannot open manifest.json");
+	if (faccessat(c->dir_fd, "events.flt", R_OK, 0))
+		return err_new(ERR_NOT_FOUND,
+			       "not a faultline capture (no manifest.json, no events.flt)");
+	return describe_unfinished(c);
+}
+
+struct err *capture_open(const char *dir, struct capture **ret)
+{
+	_cleanup_(capture_closep) struct capture *c = calloc(1, sizeof(*c));
+	struct err *err;
+
+	if (!c)
+		return &err_nomem;
+	c->dir_fd = -1;
+	c->dir = strdup(dir);
+	if (!c->dir)
+		return &err_nomem;
+	c->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dir_fd < 0)
+		return err_errno("cannot open capture '%s'", dir);
+	err = open_manifest(c);
+	if (err)
+		return err_prefix(err, "cannot open capture '%s'", dir);
+	*ret = take_ptr(&c);
+	return NULL;
+}
+
+struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
+			      size_t buf_bytes)
+{
+	const struct cap_file *f;
+
+	if (!file || file > c->info.n_files)
+		return err_new(ERR_RANGE, "the capture has no file %u", file);
+	f = &c->info.files[file - 1];
+	if (!f->stored)
+		return err_new(ERR_NOT_FOUND, "the capture does not hold %s", f->path);
+	if ((size_t)snprintf(buf, buf_bytes, "%s/files/%s", c->dir, f->stored) >=
+	    buf_bytes)
+		return err_new(ERR_RANGE, "the path of %s is too long", f->path);
+	return NULL;
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Making a bundle: the directory, the kept files, the order in which things become
+ * whole (capture.h, invariant 1).
+ */
+#define LOG_ROOM "capture"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include "capture/cap_elf.h"
+#include "capture/cap_format.h"
+
+/** What tells one kept file from another without reading it. */
+struct kept {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime;
+};
+
+struct cap_writer {
+	char *dir;
+	int dir_fd, files_fd;
+	bool made_dir;	 ///< the directory was not there before
+	bool has_begun;	 ///< past create: what is there stays
+	struct cap_log *log;
+	VEC(struct cap_file) files;
+	VEC(struct kept) kept; ///< parallel to files
+	uint64_t n_events, n_syscalls, bytes;
+	uint64_t n_unlisted, n_partial, n_gaps;
+	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
+	enum cap_end end;
+	int end_value;
+};
+
+#define GAPS_SHOWN 20
+
+static void writer_destroyp(struct cap_writer **w)
+{
+	cap_writer_destroy(*w);
+}
+
+/** Make @p dir, or accept it when it is an empty directory. */
+static struct err *make_dir(struct cap_writer *w)
+{
+	struct dirent *entry;
+	DIR *d;
+
+	if (!mkdir(w->dir, 0777)) {
+		w->made_dir = true;
+		return NULL;
+	}
+	if (errno != EEXIST)
+		return err_errno("cannot create %s", w->dir);
+	d = opendir(w->dir);
+	if (!d)
+		return err_errno("cannot record into %s", w->dir);
+	while ((entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			break;
+	closedir(d);
+	if (entry)
+		return err_new(ERR_USAGE,
+			       "cannot record into %s: it is not empty (choose another "
+			       "directory with -o, or remove it)",
+			       w->dir);
+	return NULL;
+}
+
+static struct err *open_parts(struct cap_writer *w)
+{
+	int fd;
+
+	w->dir_fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->dir_fd < 0)
+		return err_errno("cannot open %s", w->dir);
+	if (mkdirat(w->dir_fd, "files", 0777))
+		return err_errno("cannot create %s/files", w->dir);
+	w->files_fd = openat(w->dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->files_fd < 0)
+		return err_errno("cannot open %s/files", w->dir);
+	fd = openat(w->dir_fd, "events.flt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0666);
+	if (fd < 0)
+		return err_errno("cannot create %s/events.flt", w->dir);
+	return cap_log_create(fd, &w->log);
+}
+
+struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
+{
+	_cleanup_(writer_destroyp) struct cap_writer *w = calloc(1, sizeof(*w));
+	struct err *err;
+
+	if (!w)
+		return &err_nomem;
+	w->dir_fd = w->files_fd = -1;
+	w->dir = strdup(dir);
+	if (!w->dir)
+		return &err_nomem;
+	err = make_dir(w);
+	if (!err)
+		err = open_parts(w);
+	if (err)
+		return err;
+	w->has_begun = true;
+	*ret = take_ptr(&w);
+	return NULL;
+}
+
+void cap_writer_remove(struct cap_writer *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->files.size; i++)
+		if (w->files.data[i].stored)
+			unlinkat(w->files_fd, w->files.data[i].stored, 0);
+	if (w->dir_fd >= 0) {
+		unlinkat(w->dir_fd, "files", AT_REMOVEDIR);
+		unlinkat(w->dir_fd, "events.flt", 0);
+		unlinkat(w->dir_fd, "start.core", 0);
+	}
+	if (w->made_dir)
+		rmdir(w->dir);
+	w->has_begun = true;
+	cap_writer_destroy(w);
+}
+
+void cap_writer_destroy(struct cap_writer *w)
+{
+	if (!w)
+		return;
+	if (!w->has_begun) {
+		cap_writer_remove(w);
+		return;
+	}
+	cap_log_destroy(w->log);
+	for (size_t i = 0; i < w->files.size; i++) {
+		free(w->files.data[i].path);
+		free(w->files.data[i].stored);
+		free(w->files.data[i].build_id);
+	}
+	for (size_t i = 0; i < w->gaps.size; i++)
+		free(w->gaps.data[i]);
+	vec_deinit(&w->files);
+	vec_deinit(&w->kept);
+	vec_deinit(&w->gaps);
+	if (w->files_fd >= 0)
+		close(w->files_fd);
+	if (w->dir_fd >= 0)
+		close(w->dir_fd);
+	free(w->dir);
+	free(w);
+}
+
+/** Keep the books that cap_writer_finish() turns into the manifest. */
+static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
+{
+	char **text;
+
+	w->n_events++;
+	switch (ev->kind) {
+	case CAP_EV_SYSCALL:
+		w->n_syscalls++;
+		w->n_unlisted += !!(ev->flags & CAP_SYS_UNLISTED);
+		w->n_partial += !!(ev->flags & CAP_SYS_PARTIAL);
+		return NULL;
+	case CAP_EV_SIGNAL:
+		if (ev->is_fatal) {
+			w->end = CAP_END_SIGNAL;
+			w->end_value = ev->signo;
+		}
+		return NULL;
+	case CAP_EV_EXIT:
+		if (ev->exit_code >= 0 && w->end != CAP_END_SIGNAL) {
+			w->end = CAP_END_EXIT;
+			w->end_value = ev->exit_code;
+		}
+		return NULL;
+	case CAP_EV_GAP:
+		if (w->n_gaps++ >= GAPS_SHOWN)
+			return NULL;
+		text = vec_push(&w->gaps);
+		if (!text)
+			return &err_nomem;
+		*text = strdup(ev->text ?: "unknown");
+		return *text ? NULL : &err_nomem;
+	default:
+		return NULL;
+	}
+}
+
+struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev)
+{
+	struct err *err = cap_log_append(w->log, ev);
+
+	if (err)
+		return err_prefix(err, "cannot record into %s", w->dir);
+	return count_event(w, ev);
+}
+
+/** Copy @p from, whole, into @p to: shared extents where the file system can, else
+ * inside the kernel, else by hand. */
+static struct err *copy_contents(int from, int to, uint64_t size)
+{
+	_cleanup_free_ char *buf = NULL;
+	off_t done = 0;
+
+	while ((uint64_t)done < size) {
+		off_t at = done;
+		ssize_t n = copy_file_range(from, &at, to, NULL, size - done, 0);
+
+		if (n <= 0)
+			n = sendfile(to, from, &at, size - done);
+		if (n < 0 && errno == ENOSPC)
+			return err_errno("cannot write");
+		if (n <= 0)
+			break;
+		done += n;
+	}
+	if ((uint64_t)done >= size)
+		return NULL;
+	buf = malloc(1 << 16);
+	if (!buf)
+		return &err_nomem;
+	for (;;) {
+		ssize_t n = pread(from, buf, 1 << 16, done);
+		struct err *err;
+
+		if (n < 0)
+			return err_errno("cannot read");
+		if (!n)
+			return NULL;
+		err = cap_write_all(to, buf, n, "it");
+		if (err)
+			return err;
+		done += n;
+	}
+}
+
+static struct err *store_copy(struct cap_writer *w, int fd, const char *stored,
+			      uint64_t size)
+{
+	int to = openat(w->files_fd, stored, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			0666);
+	struct err *err;
+
+	if (to < 0 && errno == EEXIST)
+		return NULL; // The same build under two paths: one copy serves both.
+	if (to < 0)
+		return err_errno("cannot create %s/files/%s", w->dir, stored);
+	err = copy_contents(fd, to, size);
+	if (close(to) && !err)
+		err = err_errno("cannot write");
+	if (err) {
+		unlinkat(w->files_fd, stored, 0);
+		return err;
+	}
+	w->bytes += size;
+	return NULL;
+}
+
+static uint32_t find_kept(const struct cap_writer *w, const struct kept *k)
+{
+	for (size_t i = 0; i < w->kept.size; i++) {
+		const struct kept *o = &w->kept.data[i];
+
+		if (o->dev == k->dev && o->ino == k->ino && o->size == k->size &&
+		    o->mtime.tv_sec == k->mtime.tv_sec &&
+		    o->mtime.tv_nsec == k->mtime.tv_nsec)
+			return i + 1;
+	}
+	return 0;
+}
+
+/** The name of the copy: the build-id together with the size (a stripped and an
+ * unstripped build share their id), or a hash of the contents. */
+static struct err *name_copy(int fd, uint64_t size, const char *build_id, char **ret)
+{
+	uint64_t hash = 0;
+
+	if (build_id) {
+		if (asprintf(ret, "%s-%" PRIx64, build_id, size) < 0)
+			return &err_nomem;
+		return NULL;
+	}
+	struct err *err = cap_hash_file(fd, size, &hash);
+
+	if (err)
+		return err;
+	if (asprintf(ret, "h%016" PRIx64 "-%" PRIx64, hash, size) < 0)
+		return &err_nomem;
+	return NULL;
+}
+
+struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret)
+{
+	_cleanup_free_ char *build_id = NULL, *stored = NULL, *name = NULL;
+	struct cap_file *f;
+	struct kept k, *slot;
+	struct stat st;
+	struct err *err;
+
+	if (fstat(fd, &st))
+		return err_errno("cannot keep %s", path);
+	k = (struct kept){ st.st_dev, st.st_ino, st.st_size, st.st_mtim };
+	*ret = find_kept(w, &k);
+	if (*ret)
+		return NULL;
+	build_id = cap_elf_build_id(fd);
+	name = strdup(path);
+	if (!name)
+		return &err_nomem;
+	err = name_copy(fd, st.st_size, build_id, &stored);
+	if (!err)
+		err = store_copy(w, fd, stored, st.st_size);
+	if (err)
+		return err_prefix(err, "cannot keep a copy of %s in %s", path, w->dir);
+	slot = vec_push(&w->kept);
+	f = slot ? vec_push(&w->files) : NULL;
+	if (!f)
+		return &err_nomem;
+	*slot = k;
+	*f = (struct cap_file){ take_ptr(&name), take_ptr(&stored), take_ptr(&build_id) };
+	*ret = w->files.size;
+	return NULL;
+}
+
+struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
+			    struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
+						    size_t size),
+			    void *ctx)
+{
+	int fd = openat(w->dir_fd, "start.core", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			0666);
+	struct err *err;
+	struct stat st;
+
+	if (fd < 0)
+		return err_errno("cannot create %s/start.core", w->dir);
+	err = cap_core_write(fd, core, w->files.size, read_mem, ctx);
+	if (!err && !fstat(fd, &st))
+		w->bytes += st.st_size;
+	if (close(fd) && !err)
+		err = err_errno("cannot write");
+	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
+}
+
+/** Add a text to info->missing. */
+__attribute__((format(printf, 2, 3))) static struct err *
+add_missing(struct cap_info *info, const char *fmt, ...)
+{
+	char **more = reallocarray(info->missing, info->n_missing + 1, sizeof(*more));
+	va_list ap;
+	int n;
+
+	if (!more)
+		return &err_nomem;
+	info->missing = more;
+	va_start(ap, fmt);
+	n = vasprintf(&more[info->n_missing], fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return &err_nomem;
+	info->n_missing++;
+	return NULL;
+}
+
+static struct err *list_missing(const struct cap_writer *w, struct cap_info *info)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < w->gaps.size && !err; i++)
+		err = add_missing(info, "%s", w->gaps.data[i]);
+	if (w->n_gaps > w->gaps.size && !err)
+		err = add_missing(info, "%" PRIu64 " more gaps", w->n_gaps - w->gaps.size);
+	if (w->n_unlisted && !err)
+		err = add_missing(info,
+				  "%" PRIu64 " system calls whose effect on memory is "
+				  "not known",
+				  w->n_unlisted);
+	if (w->n_partial && !err)
+		err = add_missing(info,
+				  "%" PRIu64 " system calls whose results could not all "
+				  "be read",
+				  w->n_partial);
+	return err;
+}
+
+static struct err *write_manifest(struct cap_writer *w, const struct cap_info *info)
+{
+	_cleanup_free_ char *text = NULL;
+	struct err *err = cap_manifest_print(info, &text);
+	int fd;
+
+	if (err)
+		return err;
+	fd = openat(w->dir_fd, "manifest.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0666);
+	if (fd < 0)
+		return err_errno("cannot create %s/manifest.tmp", w->dir);
+	err = cap_write_all(fd, text, strlen(text), "manifest.json");
+	if (close(fd) && !err)
+		err = err_errno("cannot write manifest.json");
+	if (!err && renameat(w->dir_fd, "manifest.tmp", w->dir_fd, "manifest.json"))
+		err = err_errno("cannot name manifest.json");
+	if (err)
+		unlinkat(w->dir_fd, "manifest.tmp", 0);
+	w->bytes += strlen(text);
+	return err;
+}
+
+struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
+			      uint64_t *bytes)
+{
+	uint64_t log_bytes = 0;
+	struct err *err = cap_log_finish(w->log, &log_bytes);
+
+	w->bytes += log_bytes;
+	info->version = CAP_VERSION;
+	info->n_events = w->n_events;
+	info->n_syscalls = w->n_syscalls;
+	info->files = w->files.data;
+	info->n_files = w->files.size;
+	if (info->end == CAP_END_UNKNOWN) {
+		info->end = w->end;
+		info->end_value = w->end_value;
+	}
+	if (!err)
+		err = list_missing(w, info);
+	info->is_complete = !info->n_missing;
+	if (!err)
+		err = write_manifest(w, info);
+	*bytes = w->bytes;
+	// The caller keeps info; the files in it live as long as the writer does.
+	return err ? err_prefix(err, "cannot finish the capture in %s", w->dir) : NULL;
+}
