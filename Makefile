@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Builds everything into $(O). A room is a folder of C files that becomes one archive, so
+# that a program pulls in only what it uses; a room with needs of its own has a room.mk.
+
+VERSION := 0.1.0
+O ?= build
+B := $(patsubst %/,%,$(O))
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
+CLANG ?= clang
+LLVM_STRIP ?= llvm-strip
+BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
+ROOMS ?= base capture pt-collect decode heapgraph specdsl faultlocate suppress-hw bench
+
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n'
+endif
+
+CFLAGS_OPT := $(if $(DEBUG),-Og -g3,-O2 -g)
+CFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+	-fno-sanitize-recover=undefined)
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall -Wextra \
+	-Wstrict-prototypes -Wmissing-prototypes $(CFLAGS_OPT) $(CFLAGS_SAN) \
+	$(if $(COVERAGE),--coverage) $(if $(WERROR),-Werror) -I. -I$(B) $(CFLAGS)
+ALL_LDFLAGS := $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
+LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lseccomp -lm -lpthread
+
+sources = $(wildcard $(1)/*.c)
+object_of = $(patsubst %.c,$(B)/%.o,$(1))
+ARCHIVES := $(foreach r,$(ROOMS),$(if $(call sources,$r),$(B)/$r.a))
+COMMANDS := $(sort $(foreach r,$(ROOMS),$(wildcard $r/cmd_*.c)))
+SKELETONS := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
+UNITS := $(patsubst %.c,$(B)/%,$(foreach r,$(ROOMS),$(wildcard tests/$r/unit_*.c)))
+PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/programs/*.c))
+FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
+EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\
+	$(notdir $(d:/=))))
+EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
+
+-include $(wildcard $(ROOMS:%=%/room.mk))
+
+.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps install clean \
+	format format-check help FORCE
+all: $(B)/faultline ## build faultline (the default)
+tests: $(UNITS) $(PROGRAMS) examples
+examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
+
+help: ## this list
+	@echo 'Usage: make [TARGET] [KNOB=VALUE...]'; echo; echo 'Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r t d; do printf '  %-17s %s\n' "$$t" "$$d"; done
+	@echo; echo 'Knobs:'
+	@printf '  %-17s %s\n' V=1 'show the commands' O=DIR 'output directory (build)' \
+		CC=clang 'compiler' DEBUG=1 '-Og -g3 instead of -O2 -g' \
+		SAN=LIST 'sanitizers: address,undefined' COVERAGE=1 'gcov counters' \
+		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of check and demo' \
+		T=PATTERN 'check: only tests whose name contains it' \
+		FUZZ_SECONDS=N 'run each fuzz target so long (600)' \
+		PREFIX=DIR 'where install puts things (/usr/local)' \
+		DESTDIR=DIR 'prefix of all installed paths' \
+		VMLINUX_BTF=FILE 'kernel BTF to build the BPF objects against'
+
+# ---- programs --------------------------------------------------------------------
+
+# Rewritten at each change of flags: objects of other flags are not reused.
+FLAGS_NOW := $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+$(B)/.flags: FORCE
+	@mkdir -p $(B); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(FLAGS_NOW))' >$@
+
+$(B)/commands.inc: FORCE
+	@mkdir -p $(B); for f in $(COMMANDS); do \
+		n=$$(basename $$f .c); \
+		sed -n "s|^// COMMAND \([a-z-]*\): *\(.*\)|COMMAND(\"\1\", $$n, \"\2\")|p" $$f; \
+	done >$@.new; cmp -s $@.new $@ || cp $@.new $@; rm -f $@.new
+
+$(B)/%.o: %.c $(B)/.flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(ROOM_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/faultline.o: $(B)/commands.inc
+$(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
+
+# A changed list of files (one removed) makes the archive anew.
+define archive_rule
+$(B)/$(1).a: $(call object_of,$(call sources,$(1))) $(1)
+	$$(say) AR $$@
+	$$(Q)rm -f $$@; $(AR) rcsD $$@ $$(filter %.o,$$^)
+endef
+$(foreach r,$(ROOMS),$(eval $(call archive_rule,$r)))
+
+link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group \
+	$(filter %.a,$^) -Wl,--end-group $(LIBS)
+
+$(B)/faultline: $(B)/faultline.o $(ARCHIVES)
+	$(say) LD $@
+	$(Q)$(link)
+
+$(UNITS): $(B)/%: $(B)/%.o $(ARCHIVES)
+	$(say) LD $@
+	$(Q)$(link) -lcmocka
+
+# What the tests record: plain programs, never with faultline's own flags. A program asks
+# for more by a line `// FLAGS: -mavx2 -lpthread`.
+program_flags = $(shell sed -n 's|^// FLAGS: ||p' $<)
+$(PROGRAMS): $(B)/%: %.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -o $@ $< $(program_flags)
+
+define example_rule
+$(B)/examples/$(1)-$(2): $(wildcard examples/$(1)/*.c examples/$(1)/*.h)
+	@mkdir -p $$(@D)
+	$$(say) CC $$@
+	$$(Q)$$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -g -$(2) -o $$@ examples/$(1)/$(1).c
+endef
+$(foreach e,$(EXAMPLES),$(foreach l,O0 O2,$(eval $(call example_rule,$e,$l))))
+
+# ---- BPF -------------------------------------------------------------------------
+
+$(B)/bpf/vmlinux.h:
+	@mkdir -p $(@D)
+	@test -r $(VMLINUX_BTF) || { echo "make: cannot build the BPF objects: no kernel \
+	type information at $(VMLINUX_BTF) (needs a kernel with CONFIG_DEBUG_INFO_BTF, or \
+	VMLINUX_BTF=FILE naming a vmlinux that has it)" >&2; exit 1; }
+	$(say) BTF $@
+	$(Q)$(BPFTOOL) btf dump file $(VMLINUX_BTF) format c >$@
+
+# bpf/NAME.bpf.c -> NAME.bpf.o with BTF but without DWARF -> NAME.skel.h
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/bpf/vmlinux.h
+	$(say) BPF $<
+	$(Q)$(CLANG) -g -O2 -target bpf -D__TARGET_ARCH_x86 -Wall -Wextra -Wno-unused-parameter -I. -I$(B) \
+		-I$(B)/bpf -MMD -MP -c -o $@ $<
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf >$@
+
+# ---- proof -----------------------------------------------------------------------
+
+deps: ## install what is missing (Debian packages of tools/packages.txt)
+	@tools/deps.sh
+
+# The dependencies come before the rest is even looked at, hence a second make.
+again = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+check: ## deps, build, run all tests
+	@tools/deps.sh
+	+@$(again) all tests
+	@tests/run $(B) $(T)
+
+demo: ## deps, build, record and analyze a buggy quad tree, draw it
+	@tools/deps.sh
+	+@$(again) all examples
+	@tools/demo.sh $(B)
+
+fuzz: ## run every fuzz target FUZZ_SECONDS seconds
+	@tools/deps.sh tools/packages.txt tools/packages-fuzz.txt
+	+@$(again) O=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined fuzz-bins
+	@tools/fuzz.sh $(B)/fuzz/tests/fuzz $(FUZZ_SECONDS)
+fuzz-bins: $(FUZZERS)
+$(FUZZERS): $(B)/%: $(B)/%.o $(ARCHIVES)
+	$(say) LD $@
+	$(Q)$(subst fuzzer-no-link,fuzzer,$(link))
+
+bench: all examples $(PROGRAMS) ## measure cost (not a test; takes minutes)
+	$(Q)$(B)/faultline bench --json $(B)/bench.json
+
+# ---- the rest --------------------------------------------------------------------
+
+install: all ## install into PREFIX
+	install -Dm755 $(B)/faultline $(DESTDIR)$(PREFIX)/bin/faultline
+
+clean: ## remove the output directory
+	$(Q)rm -rf $(B)
+
+FORMATTED = $(foreach r,. $(ROOMS) bpf tests/* examples/*,$(wildcard $r/*.[ch]))
+format: ## rewrite the sources in the house's format
+	$(Q)clang-format -i $(FORMATTED)
+format-check: ## fail when a source is not in the house's format
+	$(Q)clang-format --dry-run -Werror $(FORMATTED)
+
+-include $(wildcard $(foreach r,$(ROOMS) bpf tests/*,$(B)/$r/*.d) $(B)/faultline.d)

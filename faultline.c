@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The command table, nothing else. The Makefile writes commands.inc from the line
+ * `// COMMAND name: summary` of every ROOM/cmd_*.c: one COMMAND(name, function, summary).
+ */
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef FAULTLINE_VERSION
+#error "the Makefile defines FAULTLINE_VERSION"
+#endif
+
+#define COMMAND(name, function, summary) int function(int argc, char **argv);
+#include "commands.inc"
+#undef COMMAND
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+#define COMMAND(name, function, summary) { name, function, summary },
+static const struct command commands[] = {
+#include "commands.inc"
+	{ NULL, NULL, NULL },
+};
+#undef COMMAND
+
+#define EXIT_COULD_NOT 2 ///< doc/exit-status.md
+
+static const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+static void usage_print(FILE *out)
+{
+	fputs("Usage: faultline COMMAND [ARGUMENT...]\n"
+	      "Record a program, replay it exactly, and name the statement that broke its heap."
+	      "\n\nCommands:\n",
+	      out);
+	for (const struct command *c = commands; c->name; c++)
+		fprintf(out, "  %-10s %s\n", c->name, c->summary);
+	fputs("\nOptions:\n"
+	      "  --help     print this, or with a command: its options and examples\n"
+	      "  --version  print the version\n"
+	      "\nExamples:\n"
+	      "  faultline record -o crash.fl -- ./prog input.txt\n"
+	      "  faultline analyze crash.fl --spec list.spec --svg broken.svg\n"
+	      "  faultline replay crash.fl --stdout\n",
+	      out);
+}
+
+static int command_run(const struct command *c, int argc, char **argv)
+{
+	static char full_name[64]; // argp prints argv[0] in usage and error lines
+
+	snprintf(full_name, sizeof(full_name), "faultline %s", c->name);
+	argv[0] = full_name;
+	return c->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	argp_err_exit_status = EXIT_COULD_NOT; // a command with another convention sets it
+	if (argc < 2) {
+		usage_print(stderr);
+		return EXIT_COULD_NOT;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts("faultline " FAULTLINE_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    (strcmp(argv[1], "help") == 0 && argc == 2)) {
+		usage_print(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "help") == 0) {
+		c = command_find(argv[2]);
+		if (c)
+			return command_run(c, 2, (char *[]){ NULL, "--help", NULL });
+		argv++;
+	}
+	c = command_find(argv[1]);
+	if (!c) {
+		fprintf(stderr,
+			"faultline: cannot run '%s': no such command (see faultline --help)\n",
+			argv[1]);
+		return EXIT_COULD_NOT;
+	}
+	return command_run(c, argc - 1, argv + 1);
+}
