@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/dec_engine.h"
+
+#include <assert.h>
+#include <cpuid.h>
+#include <errno.h>
+#include <immintrin.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "decode/dec_emit.h"
+
+#include <asm/prctl.h>
+
+// The ctx of the one engine of this process; the fault handler cannot ask gs for it
+// when the fault is C's own.
+static struct dec_ctx *fault_ctx;
+static struct dec_engine *fault_engine;
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		if (pc >= (uint64_t)e->arenas.data[i].start &&
+		    pc < (uint64_t)e->arenas.data[i].cursor + (1 << 17))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Runs with the guest's fs base when the guest faulted: no TLS, no library calls. The
+ * return from the handler goes to dec_exit, which saves the guest's registers.
+ */
+__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+static void engine_on_fault(int signo, siginfo_t *info, void *raw)
+{
+	ucontext_t *uc = raw;
+	struct dec_ctx *c = fault_ctx;
+
+	if (!c || !engine_owns_pc(fault_engine, uc->uc_mcontext.gregs[REG_RIP])) {
+		// Our own bug: die by the signal, with the default action.
+		struct { unsigned long handler, flags, restorer, mask; } dfl = { 0 };
+
+		syscall(SYS_rt_sigaction, signo, &dfl, NULL, 8);
+		return;
+	}
+	c->fault_pc = uc->uc_mcontext.gregs[REG_RIP];
+	c->fault_addr = (uint64_t)info->si_addr;
+	c->fault_signo = signo;
+	c->fault_code = info->si_code;
+	c->exit_id = DEC_EXIT_FAULT;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)dec_exit;
+}
+
+static struct err *engine_init_signals(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+	size_t bytes = 64 * 1024; // AVX-512 and AMX frames are over 11 KiB
+	stack_t alt = { .ss_size = bytes };
+	struct sigaction sa = { .sa_sigaction = engine_on_fault,
+				.sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	alt.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	if (alt.ss_sp == MAP_FAILED || sigaltstack(&alt, NULL))
+		return err_errno("cannot set up the machine's signal stack");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		if (sigaction(signals[i], &sa, NULL))
+			return err_errno("cannot handle signal %d", signals[i]);
+	}
+	return NULL;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
+{
+	uint32_t a, b, c, d;
+	struct err *err;
+
+	*e = (struct dec_engine){ .world = *world, .log_ratio = 16 };
+	__cpuid(1, a, b, c, d);
+	if (!(c & bit_OSXSAVE) || !(getauxval(AT_HWCAP2) & 2))
+		return err_new(ERR_UNSUPPORTED, "cannot run the machine: this CPU or "
+			       "kernel lacks XSAVE or FSGSBASE (Linux 5.9 has it)");
+	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->ctx == MAP_FAILED)
+		return &err_nomem;
+	e->ctx->canary = DEC_CANARY;
+	e->ctx->common = (uint64_t)dec_exit;
+	__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+	e->ctx->xmask = a & 0xe7; // x87, SSE, AVX, and the three of AVX-512
+	e->ctx->rflags = 0x202;
+	// A valid x87 and SSE state: all else starts in its initial configuration.
+	e->ctx->xsave[0] = 0x7f, e->ctx->xsave[1] = 0x03;
+	e->ctx->xsave[24] = 0x80, e->ctx->xsave[25] = 0x1f;
+	e->ctx->xsave[512] = 3;
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, e->ctx))
+		return err_errno("cannot set gs");
+	fault_ctx = e->ctx;
+	fault_engine = e;
+	err = engine_init_signals();
+	engine_flush(e);
+	return err;
+}
+
+void engine_flush(struct dec_engine *e)
+{
+	map_deinit(&e->block_of);
+	map_deinit(&e->code_pages);
+	e->blocks.size = e->exits.size = e->insn_host.size = 0;
+	for (size_t i = 0; i < e->arenas.size; i++)
+		e->arenas.data[i].cursor = e->arenas.data[i].start;
+	// Key 1 is no negated address of code: slot 0xffff could only match rip -1.
+	for (size_t i = 0; i < 65536; i++)
+		e->ctx->keys[i] = 1;
+	e->is_flushed = true;
+}
+
+void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on)
+{
+	uint64_t *old = map_get(&e->stops, rip);
+	uint64_t now = old ? *old : 0;
+
+	now = is_on ? now | which : now & ~(uint64_t)which;
+	if (now == (old ? *old : 0))
+		return;
+	if (now)
+		map_put(&e->stops, rip, now);
+	else
+		map_remove(&e->stops, rip);
+	engine_invalidate(e, rip, 1);
+}
+
+void engine_set_watch(struct dec_engine *e, uint64_t rip)
+{
+	if (map_get(&e->watched, rip))
+		return;
+	map_put(&e->watched, rip, 1);
+	engine_invalidate(e, rip, 1);
+}
+
+void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	if (!size || !e->code_pages.size)
+		return;
+	// Either walk the range's pages or the code's, whichever are fewer.
+	if (size >> 12 <= e->code_pages.capacity) {
+		for (uint64_t p = addr >> 12; p <= (addr + size - 1) >> 12; p++) {
+			if (map_get(&e->code_pages, p)) {
+				engine_flush(e);
+				return;
+			}
+		}
+		return;
+	}
+	for (size_t i = 0; i < e->code_pages.capacity; i++) {
+		uint64_t p = e->code_pages.slots[i].key;
+
+		if (p != MAP_EMPTY_KEY && p >= addr >> 12 && p <= (addr + size - 1) >> 12) {
+			engine_flush(e);
+			return;
+		}
+	}
+}
+
+void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		struct engine_arena *a = &e->arenas.data[i];
+
+		if ((uint64_t)a->start >= addr + size || (uint64_t)a->end <= addr)
+			continue;
+		engine_flush(e);
+		munmap(a->start, a->end - a->start);
+		*a = e->arenas.data[--e->arenas.size];
+		i--;
+	}
+}
+
+/* ---- the log ----------------------------------------------------------------------- */
+
+struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+			    size_t bytes)
+{
+	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
+	if (mode != e->mode)
+		engine_flush(e);
+	e->mode = mode;
+	e->log_ratio = 16;
+	e->log_start = buffer;
+	e->log_end = buffer ? buffer + bytes : NULL;
+	e->ctx->log = (uint64_t)buffer;
+	return NULL;
+}
+
+void engine_log_flush(struct dec_engine *e)
+{
+	size_t bytes = e->log_end - e->log_start;
+
+	if (e->mode == DEC_LOG_NONE)
+		return;
+	e->log_start = e->world.log_full(e->world.ctx, e->ctx->log - (uint64_t)e->log_start);
+	e->log_end = e->log_start + bytes;
+	e->ctx->log = (uint64_t)e->log_start;
+}
+
+void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
+{
+	struct dec_rec *r;
+
+	if (e->mode == DEC_LOG_NONE)
+		return NULL;
+	assert(!(size & 7) && size <= (size_t)(e->log_end - e->log_start));
+	if (e->ctx->log + size > (uint64_t)e->log_end)
+		engine_log_flush(e);
+	r = (struct dec_rec *)e->ctx->log;
+	e->ctx->log += size;
+	memset(r, 0, size);
+	r->id = id;
+	r->size = size;
+	return r;
+}
+
+/* How many instructions may run before the log could overflow. A block is entered only
+ * when all of it fits the budget, so DEC_BLOCK_INSNS more are never run. */
+static uint64_t engine_log_budget(struct dec_engine *e)
+{
+	uint64_t room, n;
+
+	if (e->mode == DEC_LOG_NONE)
+		return INT64_MAX;
+	for (int tries = 0; tries < 2; tries++) {
+		room = (uint64_t)e->log_end - e->ctx->log;
+		n = room / e->log_ratio;
+		if (n >= 8 * DEC_BLOCK_INSNS)
+			return n - DEC_BLOCK_INSNS;
+		engine_log_flush(e);
+	}
+	assert(!"a log buffer holds several blocks");
+	return 0;
+}
+
+/* ---- exits ------------------------------------------------------------------------- */
+
+/* The block whose code holds host address @p pc. */
+static struct engine_block *engine_block_at(struct dec_engine *e, uint64_t pc)
+{
+	for (size_t i = e->blocks.size; i-- > 0;) {
+		struct engine_block *b = &e->blocks.data[i];
+
+		if (pc >= (uint64_t)b->host && pc < (uint64_t)b->host_end)
+			return b;
+	}
+	return NULL;
+}
+
+/* Leave block @p b before its instruction @p k while registers are borrowed. */
+static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, int k)
+{
+	struct dec_rec *r;
+
+	if (b->scratch[0] == DEC_REG_NONE)
+		return;
+	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		e->ctx->gpr[b->scratch[i]] = e->ctx->spill[i];
+	if (!k)
+		return;
+	e->ctx->log += b->log_bytes;
+	r = engine_log(e, DEC_REC_PARTIAL, sizeof(*r) + 8);
+	r->value[0] = k;
+}
+
+static enum dec_verdict engine_fault(struct dec_engine *e)
+{
+	struct dec_ctx *c = e->ctx;
+	struct engine_block *b = engine_block_at(e, c->fault_pc);
+	uint32_t off;
+	int k = 0;
+
+	assert(b && b->n_insns && "a fault in emitted code lies in a block");
+	off = c->fault_pc - (uint64_t)b->host;
+	while (k + 1 < b->n_insns && e->insn_host.data[b->first_host + k + 1] <= off)
+		k++;
+	// The budget was debited for the whole block once the check had passed.
+	if (off >= b->check_at)
+		c->budget += b->n_insns - k;
+	else
+		c->budget -= k;
+	c->rip = b->rip;
+	for (int i = 0; i < k; i++) {
+		struct dec_insn insn;
+
+		dec_insn_decode((const uint8_t *)c->rip, 15, c->rip, &insn);
+		c->rip += insn.len;
+	}
+	engine_leave_middle(e, b, k);
+	return DEC_GO;
+}
+
+static void engine_link(struct engine_exit *x, const struct engine_block *to)
+{
+	int64_t rel;
+
+	if (!x->patch)
+		return;
+	rel = to->host - (x->patch + 4);
+	if (rel == (int32_t)rel)
+		emit_patch_rel(x->patch, to->host);
+}
+
+/* Find or make the block at rip. */
+static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
+{
+	uint64_t *known = map_get(&e->block_of, rip);
+
+	return known ? (uint32_t)*known : engine_translate(e, rip, DEC_BLOCK_INSNS, false);
+}
+
+enum dec_verdict engine_special(struct dec_engine *e)
+{
+	struct dec_world *w = &e->world;
+	uint64_t rip = e->ctx->rip, avail = w->code_avail(w->ctx, rip);
+	struct dec_insn insn;
+	enum dec_verdict v;
+
+	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
+	    insn.flow == DEC_FLOW_TRAP) {
+		e->ctx->fault_signo = avail < 15 && !insn.len ? SIGSEGV :
+				      insn.len && insn.bytes[0] == 0xcc ? SIGTRAP :
+				      insn.len && insn.bytes[0] == 0xf4 ? SIGSEGV :
+									  SIGILL;
+		e->ctx->fault_addr = rip;
+		return w->fault(w->ctx, e);
+	}
+	if (insn.flow == DEC_FLOW_FORBIDDEN) {
+		w->complain(w->ctx, e, "an instruction that cannot be replayed "
+			    "(a source of chance, or gs-relative)");
+		return DEC_DIVERGED;
+	}
+	if (insn.flow == DEC_FLOW_SYSCALL)
+		return w->syscall(w->ctx, e);
+	if (insn.flow == DEC_FLOW_TSC || insn.flow == DEC_FLOW_CPUID) {
+		v = w->special(w->ctx, e, &insn);
+		if (v == DEC_GO) {
+			e->ctx->rip += insn.len;
+			e->now++;
+		}
+		return v;
+	}
+	return engine_step_slow(e);
+}
+
+enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
+{
+	struct dec_ctx *c = e->ctx;
+	struct engine_block *b;
+	struct engine_exit *x;
+	enum dec_verdict v;
+
+	c->budget = budget;
+	c->entry = (uint64_t)e->blocks.data[block].host;
+	dec_enter(c);
+	e->n_exits_taken++;
+	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
+	if (c->exit_id == DEC_EXIT_FAULT) {
+		v = engine_fault(e);
+		e->now += budget - c->budget;
+		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
+	}
+	x = &e->exits.data[c->exit_id];
+	b = &e->blocks.data[x->block];
+	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
+	if (x->kind == ENGINE_EXIT_BUDGET) {
+		c->budget += b->n_insns - b->check_insn;
+		if (b->check_insn)
+			engine_leave_middle(e, b, b->check_insn);
+	}
+	e->now += budget - c->budget;
+	return DEC_GO;
+}
+
+/* After an exit to more guest code: link it, or teach the indirect table. */
+static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
+{
+	struct engine_exit *x = &e->exits.data[exit_id];
+	const struct engine_block *b = &e->blocks.data[to];
+	uint64_t slot = b->rip & 0xffff;
+
+	if (x->kind == ENGINE_EXIT_DIRECT) {
+		engine_link(x, b);
+	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
+		e->ctx->keys[slot] = -b->rip;
+		e->ctx->hosts[slot] = (uint64_t)b->host;
+	}
+}
+
+static enum dec_stop engine_verdict_stop(enum dec_verdict v)
+{
+	return v == DEC_END ? DEC_STOP_END : DEC_STOP_DIVERGED;
+}
+
+/* The guest stands at a stop address. @return whether to report a breakpoint. */
+static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
+{
+	uint64_t *which = map_get(&e->stops, e->ctx->rip);
+	uint64_t bits = which ? *which : 0;
+	uint64_t rip = e->ctx->rip;
+
+	if (rip == e->unstopped_rip) {
+		e->unstopped_rip = 0;
+		*v = engine_step_slow(e);
+		return false;
+	}
+	if (bits & 1) {
+		*v = e->world.stop_at(e->world.ctx, e);
+		if (*v != DEC_GO || e->ctx->rip != rip)
+			return false; // ended, or a signal handler took over
+	}
+	e->unstopped_rip = rip;
+	return bits & 2;
+}
+
+/* Enter at rip's block and follow exits. */
+static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget, bool *is_break)
+{
+	uint32_t to = engine_block_for(e, e->ctx->rip), exit_id;
+	enum dec_verdict v;
+	struct engine_exit *x;
+
+	if (to == UINT32_MAX)
+		return DEC_DIVERGED;
+	e->is_flushed = false;
+	v = engine_enter(e, to, budget);
+	exit_id = e->ctx->exit_id;
+	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT)
+		return v;
+	x = &e->exits.data[exit_id];
+	switch (x->kind) {
+	case ENGINE_EXIT_DIRECT:
+	case ENGINE_EXIT_INDIRECT:
+		to = engine_block_for(e, e->ctx->rip);
+		if (to == UINT32_MAX)
+			return DEC_DIVERGED;
+		if (!e->is_flushed)
+			engine_learn(e, exit_id, to);
+		return DEC_GO;
+	case ENGINE_EXIT_SPECIAL:
+		return engine_special(e);
+	case ENGINE_EXIT_STOP:
+		*is_break = engine_at_stop(e, &v);
+		return v;
+	default:
+		return DEC_GO;
+	}
+}
+
+enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
+{
+	enum dec_verdict v = DEC_GO;
+	bool is_break = false;
+
+	e->unstopped_rip = map_get(&e->stops, e->ctx->rip) ? e->ctx->rip : 0;
+	while (e->now < until) {
+		uint64_t left = until - e->now, budget = engine_log_budget(e);
+
+		// Closer than a block: the count must be exact, so go by single steps.
+		if (left < DEC_BLOCK_INSNS) {
+			uint64_t before = e->now;
+
+			if (map_get(&e->stops, e->ctx->rip) &&
+			    e->ctx->rip != e->unstopped_rip) {
+				is_break = engine_at_stop(e, &v);
+			} else {
+				e->unstopped_rip = 0;
+				v = engine_step_slow(e);
+				if (v == DEC_GO && e->now == before)
+					continue; // a fault that was resolved
+			}
+		} else {
+			v = engine_slice(e, left < budget ? left : budget, &is_break);
+		}
+		if (v != DEC_GO)
+			return engine_verdict_stop(v);
+		if (is_break)
+			return DEC_STOP_BREAK;
+	}
+	return DEC_STOP_POSITION;
+}

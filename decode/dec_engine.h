@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The same-ISA translator: runs guest code that lies in this process, at its own
+ * addresses, block by block from a code cache, and leaves to its world (a table of
+ * callbacks) whatever the capture decides: system calls, time stamps, faults.
+ *
+ * Invariants:
+ *  1. `now` is exact: the number of guest instructions executed, at each return to C.
+ *  2. Guest registers are the ctx's while C runs; the guest's memory is this process's.
+ *  3. Emitted code changes no guest flag, no guest stack byte, and no register but those
+ *     it spilled and restores.
+ *  4. A guest mapping wins: where it needs the place of an arena, the arena moves.
+ *
+ * One engine a process: gs, SIGSEGV and the alternate signal stack belong to it.
+ */
+#ifndef DECODE_DEC_ENGINE_H
+#define DECODE_DEC_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "decode/dec_ctx.h"
+#include "decode/dec_slots.h"
+
+/** Why engine_run() returned. */
+enum dec_stop {
+	DEC_STOP_POSITION,  ///< the instruction count was reached
+	DEC_STOP_BREAK,	    ///< about to execute a breakpoint address
+	DEC_STOP_END,	    ///< the world ended the run (exit, fatal signal)
+	DEC_STOP_DIVERGED,  ///< the world found the guest off the recorded path
+};
+
+struct dec_engine;
+
+/** What the world says to an exit. */
+enum dec_verdict { DEC_GO, DEC_END, DEC_DIVERGED };
+
+/** What the guest's surroundings do. Each callback may change registers and memory. */
+struct dec_world {
+	void *ctx;
+	/** At a syscall instruction, not yet counted; rip is still its address. */
+	enum dec_verdict (*syscall)(void *ctx, struct dec_engine *e);
+	/** rdtsc, rdtscp or cpuid at rip: set the results; the engine moves rip. */
+	enum dec_verdict (*special)(void *ctx, struct dec_engine *e,
+				    const struct dec_insn *insn);
+	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */
+	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
+	/** Reached an address the world asked for by engine_set_stop(). */
+	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
+	/** How many bytes of guest code may be read at @p rip; 0: not mapped. */
+	uint64_t (*code_avail)(void *ctx, uint64_t rip);
+	/** The log holds @p bytes; take them and give the next buffer. */
+	uint8_t *(*log_full)(void *ctx, size_t bytes);
+	/** Something the engine cannot do; for people. The run diverges. */
+	void (*complain)(void *ctx, struct dec_engine *e, const char *text);
+};
+
+struct engine_block {
+	uint64_t rip;
+	uint8_t *host, *host_end;
+	uint32_t first_host; ///< into insn_host: host offset of each instruction
+	uint32_t first_exit;
+	uint16_t check_at;   ///< host offset of the budget check
+	uint8_t n_insns;     ///< executed natively
+	uint8_t check_insn;  ///< the check lies before this instruction
+	uint8_t scratch[3];  ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t n_exits;
+	uint32_t log_bytes;  ///< of its record; 0 when not logged
+};
+
+enum engine_exit_kind {
+	ENGINE_EXIT_DIRECT,   ///< to rip, may be linked
+	ENGINE_EXIT_INDIRECT, ///< to ctx->ind
+	ENGINE_EXIT_BUDGET,   ///< before check_insn at rip
+	ENGINE_EXIT_SPECIAL,  ///< an instruction for C at rip
+	ENGINE_EXIT_STOP,     ///< a stop or breakpoint at rip
+};
+
+struct engine_exit {
+	uint64_t rip;
+	uint8_t *patch; ///< rel32 to point at the target block; NULL: never linked
+	uint32_t block;
+	uint8_t kind;
+};
+
+struct engine_arena {
+	uint8_t *start, *cursor, *end;
+};
+
+struct dec_engine {
+	struct dec_ctx *ctx;
+	struct dec_world world;
+	uint64_t now;		///< instructions executed
+	enum dec_log_mode mode;
+	struct map block_of;	///< guest rip -> block index
+	struct map stops;	///< guest address -> 1: world stop, 2: breakpoint, 3: both
+	struct map watched;	///< guest address -> 1: log the registers there
+	struct map code_pages;	///< guest pages that hold translated code
+	VEC(struct engine_block) blocks;
+	VEC(struct engine_exit) exits;
+	VEC(uint32_t) insn_host;
+	VEC(struct engine_arena) arenas;
+	uint8_t *log_start, *log_end; ///< the buffer being filled; NULL in DEC_LOG_NONE
+	uint32_t log_ratio;	///< most log bytes an instruction of any block leaves
+	bool is_flushed;	///< set by engine_flush(): block indices are void
+	uint64_t unstopped_rip; ///< execute this stop address without stopping, once
+	uint64_t n_translated, n_exits_taken; ///< statistics
+};
+
+/** Set up the engine: ctx, gs, signal handling. @p world is copied. */
+struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
+
+/** Choose what is logged from here on; the code cache is dropped when it changes.
+ * @p buffer: where to log (page aligned, at least 256 KiB), NULL with DEC_LOG_NONE. */
+struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode,
+			    uint8_t *buffer, size_t bytes);
+
+/** Run until @p until instructions were executed, a breakpoint, or the world's end.
+ * A breakpoint at the very rip the run starts from does not stop it. */
+enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
+
+/** Add or remove address @p rip to the world's stops or the breakpoints (bit mask as in
+ * dec_engine.stops). */
+void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on);
+void engine_set_watch(struct dec_engine *e, uint64_t rip);
+
+/** Guest memory [addr, addr+size) changed behind the code cache's back. */
+void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Drop all translated code. */
+void engine_flush(struct dec_engine *e);
+
+/** Move arenas out of [addr, addr+size) (invariant 4). */
+void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Append a control record of @p size bytes (header included, multiple of 8) to the log
+ * and @return it, its id and size set; NULL when nothing is logged. */
+void *engine_log(struct dec_engine *e, uint32_t id, size_t size);
+
+/** Hand the log filled so far to the world. */
+void engine_log_flush(struct dec_engine *e);
+
+/* ---- dec_translate.c ------------------------------------------------------------ */
+
+/** Translate the block at @p rip, @p max instructions at most. @return its index, or
+ * UINT32_MAX (complained). Temporary blocks are not entered into block_of. */
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_temporary);
+
+/** @return an arena with @p room bytes near enough to @p rip, or NULL. */
+struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);
+
+/* ---- dec_slow.c ----------------------------------------------------------------- */
+
+/** Execute the instruction at rip by itself and, when logging, log it as a DEC_REC_SLOW
+ * record. */
+enum dec_verdict engine_step_slow(struct dec_engine *e);
+
+/** Execute exactly one instruction at rip, without logging; stops do not matter. */
+enum dec_verdict engine_step(struct dec_engine *e);
+
+/** Copy register @p reg (numbers of dec_insn.h; GPR, vector, mask, flags, x87, mxcsr) of
+ * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
+size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
+
+/* ---- dec_engine.c, for dec_slow.c -------------------------------------------------- */
+
+/** The instruction at rip is one for C: answer it. */
+enum dec_verdict engine_special(struct dec_engine *e);
+
+/** Enter the guest at @p block with @p budget, handle the exit. */
+enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);
+
+#endif

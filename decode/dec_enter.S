@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The two doors between C and the guest. In the guest every general register, the
+// flags, the vector and x87 state and the fs base are the guest's own; gs holds the
+// context. Nothing here touches the guest's stack (its red zone is live).
+
+#include "decode/dec_ctx.h"
+
+	.text
+	.globl	dec_enter
+	.type	dec_enter, @function
+dec_enter:
+	endbr64
+	push	%rbx
+	push	%rbp
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+	mov	%rsp, %gs:CTX_HOST_RSP
+	rdfsbase %rax
+	mov	%rax, %gs:CTX_HOST_FS
+	mov	%gs:CTX_XMASK, %rax
+	mov	%rax, %rdx
+	shr	$32, %rdx
+	xrstor64 %gs:CTX_XSAVE
+	mov	%gs:CTX_FS_BASE, %rax
+	wrfsbase %rax
+	push	%gs:CTX_RFLAGS
+	popfq
+	mov	%gs:CTX_GPR+0x00, %rax
+	mov	%gs:CTX_GPR+0x08, %rcx
+	mov	%gs:CTX_GPR+0x10, %rdx
+	mov	%gs:CTX_GPR+0x18, %rbx
+	mov	%gs:CTX_GPR+0x20, %rsp
+	mov	%gs:CTX_GPR+0x28, %rbp
+	mov	%gs:CTX_GPR+0x30, %rsi
+	mov	%gs:CTX_GPR+0x38, %rdi
+	mov	%gs:CTX_GPR+0x40, %r8
+	mov	%gs:CTX_GPR+0x48, %r9
+	mov	%gs:CTX_GPR+0x50, %r10
+	mov	%gs:CTX_GPR+0x58, %r11
+	mov	%gs:CTX_GPR+0x60, %r12
+	mov	%gs:CTX_GPR+0x68, %r13
+	mov	%gs:CTX_GPR+0x70, %r14
+	mov	%gs:CTX_GPR+0x78, %r15
+	jmp	*%gs:CTX_ENTRY
+	.size	dec_enter, . - dec_enter
+
+	.globl	dec_exit
+dec_exit:
+	mov	%rsp, %gs:CTX_GPR+0x20
+	mov	%gs:CTX_HOST_RSP, %rsp
+	pushfq
+	pop	%gs:CTX_RFLAGS
+	cld
+	mov	%rax, %gs:CTX_GPR+0x00
+	mov	%rcx, %gs:CTX_GPR+0x08
+	mov	%rdx, %gs:CTX_GPR+0x10
+	mov	%rbx, %gs:CTX_GPR+0x18
+	mov	%rbp, %gs:CTX_GPR+0x28
+	mov	%rsi, %gs:CTX_GPR+0x30
+	mov	%rdi, %gs:CTX_GPR+0x38
+	mov	%r8, %gs:CTX_GPR+0x40
+	mov	%r9, %gs:CTX_GPR+0x48
+	mov	%r10, %gs:CTX_GPR+0x50
+	mov	%r11, %gs:CTX_GPR+0x58
+	mov	%r12, %gs:CTX_GPR+0x60
+	mov	%r13, %gs:CTX_GPR+0x68
+	mov	%r14, %gs:CTX_GPR+0x70
+	mov	%r15, %gs:CTX_GPR+0x78
+	rdfsbase %rax
+	mov	%rax, %gs:CTX_FS_BASE
+	mov	%gs:CTX_HOST_FS, %rax
+	wrfsbase %rax
+	mov	%gs:CTX_XMASK, %rax
+	mov	%rax, %rdx
+	shr	$32, %rdx
+	xsave64	%gs:CTX_XSAVE
+	// C wants the ABI's state: x87 empty, mxcsr with every exception masked.
+	fninit
+	push	$0x1f80
+	ldmxcsr	(%rsp)
+	pop	%rax
+	vzeroupper
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+	pop	%rbp
+	pop	%rbx
+	ret
+	.section .note.GNU-stack, "", @progbits

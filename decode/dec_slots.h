@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the machine logs for an instruction, in which order: the one description that
+ * the emitter (dec_translate.c) and the reader (dec_trace.c) both follow.
+ *
+ * The log is a sequence of 8-byte words. A block that ran leaves a header word (its
+ * number) and then its slots, so a block's record has the same size each time. Control
+ * records (struct dec_rec) tell the rest: new blocks, system calls, partial blocks.
+ */
+#ifndef DECODE_DEC_SLOTS_H
+#define DECODE_DEC_SLOTS_H
+
+#include "decode/dec_insn.h"
+
+/** What is logged. */
+enum dec_log_mode {
+	DEC_LOG_NONE,	   ///< nothing: the fastest replay
+	DEC_LOG_FLOW,	   ///< blocks
+	DEC_LOG_STORES,	   ///< blocks, stores outside the stack with values, calls
+	DEC_LOG_ADDRESSES, ///< blocks, addresses of all loads and stores
+	DEC_LOG_VALUES,	   ///< everything: addresses, values loaded, stored, defined
+};
+
+enum dec_slot_kind {
+	// Logged before the instruction:
+	DEC_SLOT_ADDR,	///< address of memory operand `which` (without the fs base)
+	DEC_SLOT_LOAD,	///< what memory operand `which` held
+	DEC_SLOT_BEFORE,///< GPR `which` before the instruction
+	// Logged after it:
+	DEC_SLOT_STORE, ///< what memory operand `which` holds
+	DEC_SLOT_GPR,	///< GPR `which`
+	DEC_SLOT_VEC,	///< vector register `which`, `bytes` wide
+	DEC_SLOT_K,	///< mask register `which`
+};
+
+struct dec_slot {
+	uint8_t kind, which, bytes;
+};
+
+/** @return the log bytes of a slot: whole words. */
+static inline uint32_t dec_slot_size(const struct dec_slot *s)
+{
+	return (s->bytes + 7u) & ~7u;
+}
+
+enum { DEC_SLOTS = 64 }; ///< at most, for one instruction
+
+/** @return whether @p insn must be stepped in C under @p mode. */
+bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);
+
+/** List the slots of @p insn under @p mode. @return how many. */
+int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
+		   struct dec_slot slots[DEC_SLOTS]);
+
+/** Control records: `id` is above every block number. */
+enum dec_rec_id {
+	DEC_REC_BLOCK = 0x7fffff00, ///< a new block: struct dec_rec_block, then its bytes
+	DEC_REC_PARTIAL, ///< only value[0] instructions of the block just before ran
+	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base
+	DEC_REC_SYSCALL, ///< nr, ret, rip: a system call was answered
+	DEC_REC_WRITE,	 ///< struct dec_rec_write: memory written in bulk
+	DEC_REC_MAP,	 ///< addr, size, prot, file, offset: memory appeared
+	DEC_REC_UNMAP,	 ///< addr, size
+	DEC_REC_HEAP,	 ///< fn, args[3]: an allocator call the recorder saw
+	DEC_REC_SLOW,	 ///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_TEXT,	 ///< bytes: a note for people
+};
+
+struct dec_rec {
+	uint32_t id;
+	uint32_t size; ///< bytes of the whole record, a multiple of 8
+	uint64_t value[];
+};
+
+struct dec_rec_block {
+	uint32_t id, size;
+	uint32_t block, n_insns;
+	uint64_t rip;
+	uint32_t n_bytes;
+	uint8_t is_watched; ///< 16 GPRs precede the slots
+	uint8_t mode;
+	uint8_t pad[2];
+	uint8_t bytes[];
+};
+
+/** One reference of a slow instruction, followed by its data (padded to 8 bytes)
+ * unless is_far: then DEC_REC_WRITE records with by_insn set follow the instruction. */
+struct dec_rec_ref {
+	uint8_t is_def, is_mem, reg, is_far;
+	uint32_t bytes;
+	uint64_t addr;
+};
+
+struct dec_rec_slow {
+	uint32_t id, size;
+	uint64_t rip;
+	uint8_t len, n_refs, is_watched, pad[5];
+	uint8_t bytes[16];
+	uint64_t gpr[16]; ///< before
+	// n_refs times struct dec_rec_ref with its data
+};
+
+struct dec_rec_write {
+	uint32_t id, size;
+	uint64_t addr, n_bytes;
+	uint64_t by_insn; ///< 1: written by the slow instruction before; 0: by the kernel
+	uint8_t bytes[];
+};
+
+#endif

@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * One basic block: guest instructions are copied as they are, except that rip-relative
+ * displacements are redone, branches become jumps within the cache, and instructions
+ * that the capture answers become exits. Around them go
+ *
+ *   - the budget check: `sub gs:[budget], n; js out`, placed before the first instruction
+ *     that overwrites all flags anyway, so that no flag need be saved;
+ *   - the log: up to three registers that the block does not use are borrowed (one points
+ *     into the log), and each slot is one or two stores.
+ *
+ * Block layout:  [borrow] insns with [check] and [slots] [give back] terminator  stubs
+ */
+
+#define LOG_ROOM "decode"
+
+#include <assert.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "decode/dec_emit.h"
+#include "decode/dec_engine.h"
+
+// Room for the largest block: 32 instructions of up to 64 slots of 64 bytes are not real;
+// this is twice the largest seen with every AVX-512 form, and asserted at the end.
+#define TRANSLATE_ROOM (128 * 1024)
+#define ARENA_BYTES (64ull << 20)
+#define ARENA_REACH (1ull << 30) // leaves 1 GiB of the 2 GiB reach for the data
+
+struct translation {
+	struct dec_engine *e;
+	struct dec_emit out;
+	struct engine_block *block;
+	struct dec_insn insn[DEC_BLOCK_INSNS];
+	int n;		   ///< instructions executed natively
+	bool has_special;  ///< insn[n] is for C (or the bytes there are bad)
+	int special_kind;
+	uint64_t end_rip;  ///< where execution goes on when no branch ends the block
+	bool is_logged, is_watched, is_temporary;
+	uint32_t log_at;   ///< next slot's offset in the record
+	uint8_t *check_patch;
+	bool has_saved_flags;
+};
+
+static struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip)
+{
+	struct engine_exit *x = vec_push(&t->e->exits);
+
+	assert(x && "out of memory for exits");
+	x->kind = kind;
+	x->rip = rip;
+	x->block = t->block - t->e->blocks.data;
+	t->block->n_exits++;
+	return x;
+}
+
+/* A stub that leaves the guest through exit @p x; @return its address. */
+static uint8_t *translation_stub(struct translation *t, struct engine_exit *x)
+{
+	uint8_t *at = t->out.p;
+
+	emit_gs_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
+	emit_gs_jmp(&t->out, CTX_COMMON);
+	return at;
+}
+
+static bool translation_is_special(const struct dec_engine *e, const struct dec_insn *insn)
+{
+	switch (insn->flow) {
+	case DEC_FLOW_SYSCALL:
+	case DEC_FLOW_TSC:
+	case DEC_FLOW_CPUID:
+	case DEC_FLOW_TRAP:
+	case DEC_FLOW_FORBIDDEN:
+		return true;
+	default:
+		return dec_insn_is_slow(insn, e->mode);
+	}
+}
+
+static int translation_scratch_needed(enum dec_log_mode mode)
+{
+	return mode == DEC_LOG_NONE ? 0 : mode == DEC_LOG_FLOW ? 1 : 3;
+}
+
+static int translation_free_gprs(uint32_t used)
+{
+	return 16 - __builtin_popcount(used | 1u << 4); // rsp is never free
+}
+
+/* Decode up to @p max instructions. */
+static void translation_decode(struct translation *t, uint64_t rip, int max)
+{
+	struct dec_engine *e = t->e;
+	int need = t->is_logged ? translation_scratch_needed(e->mode) : 0;
+	uint32_t used = 0;
+
+	for (t->n = 0; t->n < max; t->n++) {
+		struct dec_insn *insn = &t->insn[t->n];
+		uint64_t avail = e->world.code_avail(e->world.ctx, rip);
+		uint64_t *stop = map_get(&e->stops, rip);
+
+		if (stop && (t->n || !t->is_temporary)) {
+			t->has_special = true;
+			t->special_kind = ENGINE_EXIT_STOP;
+			insn->rip = rip;
+			return;
+		}
+		if (t->n && map_get(&e->watched, rip))
+			break;
+		map_put(&e->code_pages, rip >> 12, 1);
+		map_put(&e->code_pages, (rip + 14) >> 12, 1);
+		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
+				     insn) ||
+		    (t->is_temporary ? insn->flow >= DEC_FLOW_SYSCALL :
+				       translation_is_special(e, insn))) {
+			t->has_special = true;
+			t->special_kind = ENGINE_EXIT_SPECIAL;
+			insn->rip = rip;
+			return;
+		}
+		used |= insn->gpr_read | insn->gpr_written;
+		if (translation_free_gprs(used) < need) {
+			assert(t->n && "one instruction leaves three registers free");
+			break;
+		}
+		rip += insn->len;
+		if (dec_insn_ends_block(insn)) {
+			t->n++;
+			break;
+		}
+	}
+	t->end_rip = rip;
+}
+
+static void translation_choose_scratch(struct translation *t)
+{
+	int need = translation_scratch_needed(t->e->mode), n = 0;
+	uint32_t used = 1u << 4;
+
+	for (int i = 0; i < t->n; i++)
+		used |= t->insn[i].gpr_read | t->insn[i].gpr_written;
+	for (int r = 0; r < DEC_GPRS && n < need; r++) {
+		if (!(used & 1u << r))
+			t->block->scratch[n++] = r;
+	}
+	assert(n == need);
+}
+
+/* The first instruction before which all flags are dead; -1 when there is none. */
+static int translation_check_insn(const struct translation *t)
+{
+	for (int i = 0; i < t->n; i++) {
+		if (t->insn[i].kills_flags)
+			return i;
+		if (t->insn[i].reads_flags)
+			return -1;
+	}
+	return -1;
+}
+
+static void translation_check(struct translation *t, int before)
+{
+	enum { RAX = 0, CC_S = 8 };
+	struct dec_emit *o = &t->out;
+
+	t->block->check_insn = before < 0 ? 0 : before;
+	t->block->check_at = o->p - t->block->host;
+	t->has_saved_flags = before < 0;
+	if (t->has_saved_flags) { // lahf; seto al
+		emit_gs_store(o, CTX_SPILL + 24, RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
+	}
+	emit_gs_sub_flags(o, CTX_BUDGET, t->n);
+	t->check_patch = emit_jcc_rel(o, CC_S);
+	if (t->has_saved_flags) { // add al, 127; sahf
+		emit_bytes(o, "\x04\x7f\x9e", 3);
+		emit_gs_load(o, RAX, CTX_SPILL + 24);
+	}
+}
+
+static void translation_check_stub(struct translation *t)
+{
+	struct engine_exit *x;
+
+	if (!t->check_patch)
+		return;
+	emit_patch_rel(t->check_patch, t->out.p);
+	if (t->has_saved_flags) {
+		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
+		emit_gs_load(&t->out, 0, CTX_SPILL + 24);
+	}
+	x = translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[t->block->check_insn].rip);
+	translation_stub(t, x);
+}
+
+/* ---- the log ------------------------------------------------------------------- */
+
+static void translation_borrow(struct translation *t)
+{
+	struct engine_block *b = t->block;
+
+	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
+	t->log_at = 8;
+	if (!t->is_watched)
+		return;
+	for (int r = 0; r < DEC_GPRS; r++, t->log_at += 8) {
+		int from = r;
+
+		for (int i = 0; i < 3; i++) {
+			if (b->scratch[i] != r)
+				continue;
+			from = b->scratch[1] != DEC_REG_NONE ? b->scratch[1] : r;
+			emit_gs_load(&t->out, from, CTX_SPILL + 8 * i);
+			// scratch[1] was reloaded from a spill slot: it is free here.
+		}
+		emit_store(&t->out, b->scratch[0], t->log_at, from);
+	}
+}
+
+static void translation_give_back(struct translation *t)
+{
+	struct engine_block *b = t->block;
+	struct dec_mem bumped = { .base = b->scratch[0], .index = DEC_REG_NONE,
+				  .scale = 1, .disp = t->log_at };
+
+	b->log_bytes = t->log_at;
+	emit_lea(&t->out, b->scratch[0], &bumped);
+	emit_gs_store(&t->out, CTX_LOG, b->scratch[0]);
+	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
+}
+
+/* Copy the bytes at [scratch[1]] to the log. */
+static void translation_log_memory(struct translation *t, const struct dec_mem *m)
+{
+	uint8_t *scratch = t->block->scratch;
+
+	for (uint32_t i = 0; i < m->size; i += 8) {
+		emit_load_zx(&t->out, scratch[2], scratch[1], i, m->size < 8 ? m->size : 8,
+			     m->is_fs);
+		emit_store(&t->out, scratch[0], t->log_at + i, scratch[2]);
+	}
+}
+
+static void translation_slot(struct translation *t, const struct dec_insn *insn,
+			     const struct dec_slot *s)
+{
+	uint8_t *scratch = t->block->scratch;
+	struct dec_emit *o = &t->out;
+
+	switch (s->kind) {
+	case DEC_SLOT_ADDR:
+		emit_lea(o, scratch[1], &insn->mem[s->which]);
+		emit_store(o, scratch[0], t->log_at, scratch[1]);
+		break;
+	case DEC_SLOT_LOAD:
+		if (insn->mem[s->which].is_absolute)
+			emit_lea(o, scratch[1], &insn->mem[s->which]);
+		translation_log_memory(t, &insn->mem[s->which]);
+		break;
+	case DEC_SLOT_BEFORE:
+	case DEC_SLOT_GPR:
+		emit_store(o, scratch[0], t->log_at, s->which);
+		break;
+	case DEC_SLOT_STORE:
+		if (insn->store_reg < DEC_GPRS)
+			emit_store(o, scratch[0], t->log_at, insn->store_reg);
+		else if (insn->store_reg < DEC_REG_K)
+			emit_store_vec(o, scratch[0], t->log_at,
+				       insn->store_reg - DEC_REG_VEC, s->bytes);
+		else {
+			if (insn->mem[s->which].is_absolute)
+				emit_lea(o, scratch[1], &insn->mem[s->which]);
+			translation_log_memory(t, &insn->mem[s->which]);
+		}
+		break;
+	case DEC_SLOT_VEC:
+		emit_store_vec(o, scratch[0], t->log_at, s->which, s->bytes);
+		break;
+	case DEC_SLOT_K:
+		emit_store_k(o, scratch[0], t->log_at, s->which);
+		break;
+	}
+	t->log_at += dec_slot_size(s);
+}
+
+static void translation_slots(struct translation *t, const struct dec_insn *insn,
+			      bool is_after)
+{
+	struct dec_slot slots[DEC_SLOTS];
+	int n = dec_insn_slots(insn, t->e->mode, slots);
+
+	for (int i = 0; i < n; i++) {
+		if ((slots[i].kind >= DEC_SLOT_STORE) == is_after)
+			translation_slot(t, insn, &slots[i]);
+	}
+}
+
+/* ---- instructions ---------------------------------------------------------------- */
+
+/* Copy @p insn; its rip-relative displacement is redone. @return false: out of reach. */
+static bool translation_copy(struct translation *t, const struct dec_insn *insn)
+{
+	uint8_t *at = t->out.p;
+
+	emit_bytes(&t->out, insn->bytes, insn->len);
+	if (insn->rel_at) {
+		int64_t rel = insn->rel_target - (uint64_t)t->out.p;
+		int32_t rel32 = rel;
+
+		if (rel != rel32)
+			return false;
+		memcpy(at + insn->rel_at, &rel32, 4);
+	}
+	return true;
+}
+
+/* Jump to @p rip, by way of a stub until the target is linked. */
+static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch)
+{
+	struct engine_exit *x = translation_exit(t, ENGINE_EXIT_DIRECT, rip);
+
+	x->patch = t->is_temporary ? NULL : patch;
+	emit_patch_rel(patch, translation_stub(t, x));
+}
+
+static uint8_t translation_condition(const struct dec_insn *insn)
+{
+	int i = 0;
+
+	while (insn->bytes[i] == 0x2e || insn->bytes[i] == 0x3e || insn->bytes[i] == 0x66 ||
+	       insn->bytes[i] == 0xf2 || insn->bytes[i] == 0xf3 ||
+	       (insn->bytes[i] & 0xf0) == 0x40)
+		i++;
+	return insn->bytes[insn->bytes[i] == 0x0f ? i + 1 : i] & 15;
+}
+
+/* Push the return address by a constant that lies behind the block. @return where the
+ * displacement is, to be patched when the constant is placed. */
+static uint8_t *translation_push_const(struct translation *t)
+{
+	emit_bytes(&t->out, "\xff\x35", 2);
+	emit_u32(&t->out, 0);
+	return t->out.p - 4;
+}
+
+/* Branch to the guest address in gs:[ind], flags untouched. */
+static void translation_indirect(struct translation *t)
+{
+	enum { RAX = 0, RCX = 1 };
+	struct dec_emit *o = &t->out;
+	struct engine_exit *x;
+	uint8_t *hit;
+
+	emit_gs_store(o, CTX_SPILL + 0, RAX);
+	emit_gs_store(o, CTX_SPILL + 8, RCX);
+	emit_gs_load(o, RAX, CTX_IND);
+	emit_bytes(o, "\x0f\xb7\xc8", 3); // movzx ecx, ax
+	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
+	emit_u32(o, CTX_KEYS);
+	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
+	emit_bytes(o, "\xe3", 1); // jrcxz hit
+	hit = o->p;
+	emit_u8(o, 0);
+	emit_gs_load(o, RAX, CTX_SPILL + 0);
+	emit_gs_load(o, RCX, CTX_SPILL + 8);
+	x = translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
+	translation_stub(t, x);
+	*hit = o->p - hit - 1;
+	emit_bytes(o, "\x0f\xb7\xc8", 3);
+	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
+	emit_u32(o, CTX_HOSTS);
+	emit_gs_store(o, CTX_IND_HOST, RCX);
+	emit_gs_load(o, RAX, CTX_SPILL + 0);
+	emit_gs_load(o, RCX, CTX_SPILL + 8);
+	emit_gs_jmp(o, CTX_IND_HOST);
+}
+
+/* Load the target operand of an indirect jump or call into gs:[ind]: the instruction's
+ * own memory operand serves a `mov rax, r/m64`. */
+static bool translation_load_target(struct translation *t, const struct dec_insn *insn)
+{
+	enum { RAX = 0 };
+	struct dec_insn mov = *insn;
+	int i = 0;
+
+	// ff /2, ff /4 -> 8b with reg field 0: the ModRM byte keeps mod and rm.
+	while (mov.bytes[i] != 0xff)
+		i++;
+	mov.bytes[i] = 0x8b;
+	mov.bytes[i + 1] &= 0xc7;
+	emit_gs_store(&t->out, CTX_SPILL + 0, RAX);
+	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40) {
+		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
+		if (!translation_copy(t, &mov))
+			return false;
+	} else {
+		struct dec_emit *o = &t->out;
+		uint8_t *at = o->p;
+
+		// Drop notrack (3e), bnd (f2) prefixes; keep fs (64); add REX.W.
+		for (int j = 0; j < i; j++) {
+			if (mov.bytes[j] == 0x64 || mov.bytes[j] == 0x67)
+				emit_u8(o, mov.bytes[j]);
+		}
+		emit_u8(o, 0x48);
+		at = o->p;
+		emit_bytes(o, mov.bytes + i, mov.len - i);
+		if (mov.rel_at) {
+			int64_t rel = mov.rel_target - (uint64_t)o->p;
+			int32_t rel32 = rel;
+
+			if (rel != rel32)
+				return false;
+			memcpy(at + (mov.rel_at - i), &rel32, 4);
+		}
+	}
+	emit_gs_store(&t->out, CTX_IND, RAX);
+	emit_gs_load(&t->out, RAX, CTX_SPILL + 0);
+	return true;
+}
+
+/* The instruction that ends the block. */
+static bool translation_branch(struct translation *t, const struct dec_insn *insn)
+{
+	struct dec_emit *o = &t->out;
+	uint64_t next = insn->rip + insn->len;
+	uint8_t *taken, *other, *constant = NULL;
+	uint16_t pops;
+
+	switch (insn->flow) {
+	case DEC_FLOW_JMP:
+		taken = emit_jmp_rel(o);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_JCC:
+		taken = emit_jcc_rel(o, translation_condition(insn));
+		other = emit_jmp_rel(o);
+		translation_goto(t, next, other);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_JRCX:
+		emit_bytes(o, insn->bytes, insn->len - 1);
+		emit_u8(o, 5); // over the jmp
+		other = emit_jmp_rel(o);
+		taken = emit_jmp_rel(o);
+		translation_goto(t, next, other);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_CALL:
+		constant = translation_push_const(t);
+		taken = emit_jmp_rel(o);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_JMP_IND:
+		if (!translation_load_target(t, insn))
+			return false;
+		translation_indirect(t);
+		break;
+	case DEC_FLOW_CALL_IND:
+		if (!translation_load_target(t, insn))
+			return false;
+		constant = translation_push_const(t);
+		translation_indirect(t);
+		break;
+	case DEC_FLOW_RET:
+		emit_gs_pop(o, CTX_IND);
+		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
+			memcpy(&pops, insn->bytes + insn->len - 2, 2);
+			// lea rsp, [rsp + imm16]
+			emit_bytes(o, "\x48\x8d\xa4\x24", 4);
+			emit_u32(o, pops);
+		}
+		translation_indirect(t);
+		break;
+	default:
+		assert(!"a branch");
+	}
+	if (constant) {
+		emit_patch_rel(constant, o->p);
+		emit_u64(o, next);
+	}
+	return true;
+}
+
+static bool translation_emit(struct translation *t)
+{
+	struct dec_engine *e = t->e;
+	int check = translation_check_insn(t);
+	bool is_open = false; ///< the log registers are borrowed
+
+	// With flags saved the check comes first, before anything is borrowed.
+	if (t->n && check <= 0)
+		translation_check(t, check);
+	if (t->is_logged && t->n) {
+		translation_borrow(t);
+		is_open = true;
+	}
+	for (int i = 0; i < t->n; i++) {
+		struct dec_insn *insn = &t->insn[i];
+		uint32_t *host = vec_push(&e->insn_host);
+
+		assert(host);
+		if (i == check && check > 0)
+			translation_check(t, check);
+		*host = t->out.p - t->block->host;
+		if (is_open)
+			translation_slots(t, insn, false);
+		if (dec_insn_ends_block(insn)) {
+			if (is_open)
+				translation_give_back(t);
+			if (!translation_branch(t, insn))
+				return false;
+			translation_check_stub(t);
+			return true;
+		}
+		if (!translation_copy(t, insn))
+			return false;
+		if (is_open)
+			translation_slots(t, insn, true);
+	}
+	if (is_open)
+		translation_give_back(t);
+	if (t->has_special) {
+		translation_stub(t, translation_exit(t, t->special_kind, t->insn[t->n].rip));
+	} else {
+		uint8_t *next = emit_jmp_rel(&t->out);
+
+		translation_goto(t, t->end_rip, next);
+	}
+	translation_check_stub(t);
+	return true;
+}
+
+/* Tell the reader of the log what block this is. */
+static void translation_announce(struct translation *t)
+{
+	struct dec_rec_block *r;
+	uint32_t n_bytes = 0;
+
+	for (int i = 0; i < t->n; i++)
+		n_bytes += t->insn[i].len;
+	r = engine_log(t->e, DEC_REC_BLOCK, sizeof(*r) + ((n_bytes + 7) & ~7u));
+	r->block = t->block - t->e->blocks.data;
+	r->n_insns = t->n;
+	r->rip = t->block->rip;
+	r->n_bytes = n_bytes;
+	r->is_watched = t->is_watched;
+	r->mode = t->e->mode;
+	n_bytes = 0;
+	for (int i = 0; i < t->n; i++) {
+		memcpy(r->bytes + n_bytes, t->insn[i].bytes, t->insn[i].len);
+		n_bytes += t->insn[i].len;
+	}
+}
+
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_temporary)
+{
+	struct engine_arena *arena = engine_arena_for(e, rip, TRANSLATE_ROOM);
+	struct translation t = { .e = e, .is_temporary = is_temporary };
+	uint32_t ratio;
+
+	if (!arena) {
+		e->world.complain(e->world.ctx, e, "no room for translated code near it");
+		return UINT32_MAX;
+	}
+	t.block = vec_push(&e->blocks);
+	assert(t.block && "out of memory for blocks");
+	*t.block = (struct engine_block){
+		.rip = rip,
+		.host = arena->cursor,
+		.first_host = e->insn_host.size,
+		.first_exit = e->exits.size,
+		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
+	};
+	t.out.p = arena->cursor;
+	t.is_logged = e->mode != DEC_LOG_NONE && !is_temporary;
+	t.is_watched = t.is_logged && map_get(&e->watched, rip);
+	translation_decode(&t, rip, max);
+	t.block->n_insns = t.n;
+	if (t.is_logged && t.n) {
+		translation_choose_scratch(&t);
+		translation_announce(&t);
+	}
+	if (!translation_emit(&t)) {
+		e->world.complain(e->world.ctx, e,
+				  "code refers to data over 2 GiB from where it lies");
+		return UINT32_MAX;
+	}
+	t.block->host_end = t.out.p;
+	assert(t.out.p - arena->cursor <= TRANSLATE_ROOM);
+	if (!is_temporary) {
+		arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
+		map_put(&e->block_of, rip, t.block - e->blocks.data);
+		e->n_translated++;
+	}
+	ratio = t.n ? (t.block->log_bytes + t.n - 1) / t.n : 0;
+	if (ratio > e->log_ratio)
+		e->log_ratio = ratio;
+	return t.block - e->blocks.data;
+}
+
+/* ---- arenas ------------------------------------------------------------------------ */
+
+static bool arena_is_near(const struct engine_arena *a, uint64_t rip)
+{
+	uint64_t at = (uint64_t)a->start;
+	uint64_t far = at > rip ? at - rip : rip - at;
+
+	return far < ARENA_REACH;
+}
+
+struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room)
+{
+	struct engine_arena *a;
+
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		a = &e->arenas.data[i];
+		if (arena_is_near(a, rip) && (size_t)(a->end - a->cursor) >= room)
+			return a;
+	}
+	// Libraries lie at the top of the mmap area: room is above. Programs lie at the
+	// bottom of theirs, with the heap above: room is below. Try both, near first.
+	for (uint64_t far = ARENA_BYTES; far < ARENA_REACH - ARENA_BYTES; far += 32 << 20) {
+		for (int side = 0; side < 2; side++) {
+			bool is_above = (rip >> 44 == 7) == (side == 0);
+			uint64_t at = (is_above ? rip + far : rip - far) & ~0xfffffull;
+			void *p;
+
+			if (!is_above && rip < far + 0x10000)
+				continue;
+			p = mmap((void *)at, ARENA_BYTES,
+				 PROT_READ | PROT_WRITE | PROT_EXEC,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+					 MAP_FIXED_NOREPLACE,
+				 -1, 0);
+			if (p == MAP_FAILED)
+				continue;
+			a = vec_push(&e->arenas);
+			assert(a);
+			*a = (struct engine_arena){ p, p, (uint8_t *)p + ARENA_BYTES };
+			log_debug("code arena at %p for %#lx", p, rip);
+			return a;
+		}
+	}
+	return NULL;
+}
