@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to the parser (spec_parser.c, spec_declare.c, spec_expr.c): its state and the
+ * steps that all its rules are made of. A rule that meets a mistake reports it, sets
+ * is_panicking and returns; its callers return too, and spec_parse() goes on behind the
+ * statement.
+ */
+#ifndef SPECDSL_SPEC_PARSER_H
+#define SPECDSL_SPEC_PARSER_H
+
+#include "specdsl/spec_ast.h"
+
+/** The state of parsing one file. */
+struct parser {
+	struct spec *s;
+	struct spec_file *f;
+	struct token tok, next; ///< current token and the one behind it
+	uint32_t last_end;	///< end of the token before tok
+	bool is_panicking;	///< a mistake was reported; skip to the end of the statement
+	bool is_in_header;	///< reading declarations that belong to what follows them
+	bool is_out_of_memory;
+	int depth, n_nodes;
+
+	// The scope of the statement being read.
+	struct spec_var vars[SPEC_MAX_VARS];
+	struct spec_span var_spans[SPEC_MAX_VARS];
+	size_t n_vars;
+	const char *index_name;
+};
+
+/** Go to the next token. */
+void parse_advance(struct parser *p);
+
+/** Continue reading at @p offset. */
+void parse_seek(struct parser *p, uint32_t offset);
+
+bool token_is_char(const struct token *t, char c);
+bool token_is_word(const struct parser *p, const struct token *t, const char *word);
+
+/** @return whether the current token is @p c, or the word @p word. */
+bool parse_is_char(const struct parser *p, char c);
+bool parse_is_word(const struct parser *p, const char *word);
+
+/** Read the word @p word if it is there. @return whether it was. */
+bool parse_accept_word(struct parser *p, const char *word);
+
+/** Read @p c or report `expected 'c' AFTER`. @return whether it was there; as the
+ * functions below, false without a report when the parser panics already. */
+bool parse_expect_char(struct parser *p, char c, const char *after);
+
+/** Read a name into the arena. */
+bool parse_new_name(struct parser *p, const char *what, const char **ret);
+
+/** Read a whole number from @p min to @p max, with a sign when @p min is negative. */
+bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
+		   int64_t *ret);
+
+/** Read the semicolon that ends @p what. */
+bool parse_end(struct parser *p, const char *what);
+
+/** @return the text of @p span in the arena; NULL (and panic) when memory is out. */
+char *parse_text(struct parser *p, struct spec_span span);
+
+/** @return @p from, extended to the end of the token before the current one. */
+struct spec_span parse_until_here(const struct parser *p, struct spec_span from);
+
+/** Report a mistake and panic; nothing when the parser panics already. */
+void parse_error(struct parser *p, struct spec_span at, const char *hint, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
+
+/** g of the grammar: a condition. NULL when there is a mistake. */
+struct ast *parse_condition(struct parser *p);
+
+/** ve of the grammar: an arithmetic value. NULL when there is a mistake. */
+struct ast *parse_value(struct parser *p);
+
+void parse_type(struct parser *p);
+void parse_const(struct parser *p);
+void parse_cpoint(struct parser *p);
+
+#endif

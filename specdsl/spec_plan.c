@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The order of the loops. `X -> Y and X[1] > 0 => ...` must walk the edges, not all pairs
+ * of nodes: each variable takes its nodes from an equality, edge or path that ties it to
+ * variables before it, and each conjunct is checked as soon as its variables are known.
+ */
+#include "specdsl/spec_ast.h"
+
+static void add_conjuncts(struct plan *plan, const struct ast *n)
+{
+	// The last place takes whatever is left, joined as it is.
+	if (n->kind == AST_AND && plan->n_conjuncts < SPEC_MAX_CONJUNCTS - 1) {
+		add_conjuncts(plan, n->a);
+		if (plan->n_conjuncts < SPEC_MAX_CONJUNCTS) {
+			add_conjuncts(plan, n->b);
+			return;
+		}
+		plan->n_conjuncts--; // n stands for all that did not fit
+	}
+	plan->conjuncts[plan->n_conjuncts++] = n;
+}
+
+static bool is_free_var(const struct ast *n, uint32_t free_vars)
+{
+	return n->kind == AST_VAR && (n->vars & free_vars);
+}
+
+/** Can conjunct @p c give the nodes of a variable of @p free_vars, the others known? */
+static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
+{
+	bool is_equal = c->kind == AST_COMPARE && c->compare == CMP_VERTICES && c->op == OP_EQ;
+	bool is_edge = c->kind == AST_EDGE && c->op == OP_EDGE;
+	bool is_path = c->kind == AST_EDGE && c->op == OP_PATH;
+	bool is_a_free, is_b_free;
+
+	if (!is_equal && !is_edge && !is_path)
+		return false;
+	is_a_free = is_free_var(c->a, free_vars) && !(c->b->vars & free_vars);
+	is_b_free = is_free_var(c->b, free_vars) && !(c->a->vars & free_vars);
+	if (is_equal && (is_a_free || is_b_free)) {
+		ret->source = PLAN_EQUAL;
+		ret->var = (is_a_free ? c->a : c->b)->number;
+		ret->from = is_a_free ? c->b : c->a;
+		return true;
+	}
+	if (!is_equal && is_b_free) {
+		ret->source = is_edge ? PLAN_OUT : PLAN_REACH;
+		ret->var = c->b->number;
+		ret->from = c->a;
+		return true;
+	}
+	if (is_edge && is_a_free) {
+		ret->source = PLAN_IN;
+		ret->var = c->a->number;
+		ret->from = c->b;
+		return true;
+	}
+	return false;
+}
+
+/** @return the free variable to walk in full: the first on the left of a connection, as
+ * the others then follow from it, else the first. */
+static uint32_t first_var(const struct plan *plan, uint32_t free_vars)
+{
+	for (uint32_t i = 0; i < plan->n_conjuncts; i++) {
+		const struct ast *c = plan->conjuncts[i];
+
+		if (c->kind == AST_EDGE && (c->op == OP_EDGE || c->op == OP_PATH) &&
+		    (c->a->vars & free_vars))
+			return __builtin_ctz(c->a->vars & free_vars);
+	}
+	return __builtin_ctz(free_vars);
+}
+
+/** The conjuncts that can be evaluated once @p known are known, without @p done. */
+static uint64_t checkable(const struct plan *plan, uint32_t free_vars, uint64_t done)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < plan->n_conjuncts; i++)
+		if (!(plan->conjuncts[i]->vars & free_vars))
+			bits |= UINT64_C(1) << i;
+	return bits & ~done;
+}
+
+static void make_plan(struct plan *plan, const struct ast *condition, uint32_t free_vars)
+{
+	uint64_t done;
+
+	if (condition)
+		add_conjuncts(plan, condition);
+	plan->first_checks = done = checkable(plan, free_vars, 0);
+	while (free_vars) {
+		struct plan_step *step = &plan->steps[plan->n_steps++];
+
+		step->source = PLAN_ALL;
+		step->var = first_var(plan, free_vars);
+		for (uint32_t i = 0; i < plan->n_conjuncts; i++) {
+			struct plan_step found;
+
+			if (find_source(plan->conjuncts[i], free_vars, &found) &&
+			    (step->source == PLAN_ALL || found.source < step->source))
+				*step = found;
+		}
+		free_vars &= ~(1u << step->var);
+		step->checks = checkable(plan, free_vars, done);
+		done |= step->checks;
+	}
+}
+
+void spec_plan_rule(struct spec_rule *r)
+{
+	uint32_t all = r->guard ? r->guard->vars : r->body->vars;
+
+	r->some_vars = r->body->vars & ~all;
+	for (size_t i = 0; i < r->pub.n_vars; i++)
+		r->vars[i].kind = all & (1u << i)	   ? SPEC_VAR_ALL :
+				  r->some_vars & (1u << i) ? SPEC_VAR_SOME :
+							     SPEC_VAR_UNUSED;
+	make_plan(&r->all, r->guard, all);
+	make_plan(&r->some, r->body, r->some_vars);
+}
