@@ -86,7 +86,9 @@ size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
  *
  * @param is_sure  true when a typed pointer receives the result; false when only the
  *		   size agrees with exactly one struct of that compile unit.
- * @return the struct tag, or NULL when DWARF does not say.
+ * @return the struct tag, or NULL when DWARF does not say. NULL with is_sure: it does
+ *	   say, and it is no struct (a string, an array). NULL without: ask again with
+ *	   the return address of the next outer frame, this one is a wrapper of malloc.
  */
 const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 				   uint64_t size, bool *is_sure);

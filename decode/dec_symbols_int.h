@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the dec_sym*.c files share. Two layers:
+ *
+ *   unit     one ELF file and its debug information, at its link-time addresses
+ *   mapping  where (part of) a unit lies in the program; several may share a unit
+ *
+ * Everything below a unit speaks link-time addresses; only dec_symbols.c adds a bias.
+ * Within a unit the main file and a separate debug file may differ by `debug_bias`
+ * (prelink): DWARF address = link-time address - debug_bias.
+ *
+ * Invariants:
+ *  1. cus[] and ranges are sorted by address once a unit is open.
+ *  2. Units, and every string they hand out, live until dec_symbols_destroy().
+ */
+#ifndef DECODE_DEC_SYMBOLS_INT_H
+#define DECODE_DEC_SYMBOLS_INT_H
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include "base/base.h"
+#include "decode/dec_symbols.h"
+
+/** Addresses lo <= a < hi that belong to number @p index of something. */
+struct dec_sym_range {
+	uint64_t lo, hi;
+	uint32_t index;
+};
+
+typedef VEC(struct dec_sym_range) dec_sym_ranges;
+
+/** A compile unit with code or data. The function index is made when first needed. */
+struct dec_sym_cu {
+	Dwarf_Die die;
+	bool has_functions;	 ///< functions and ranges are filled in
+	VEC(Dwarf_Die) functions;
+	dec_sym_ranges ranges;	 ///< index: into functions
+};
+
+/** An entry of a function: its own, or of a copy inlined elsewhere. */
+struct dec_sym_entry {
+	const char *name;
+	uint64_t addr;
+	bool is_inlined;
+};
+
+struct dec_sym_unit {
+	char *path;		///< as the program saw it
+	uint32_t file;		///< index in the capture plus 1; 0 when added by path
+	Dwfl *dwfl;		///< NULL when the contents were not kept
+	Dwfl_Module *mod;
+	Elf *elf;		///< main file
+	Dwarf *dwarf;		///< NULL without debug information
+	Dwarf_Addr debug_bias;
+	VEC(struct dec_sym_cu) cus;
+	dec_sym_ranges cu_ranges; ///< index: into cus
+	bool has_entries;
+	VEC(struct dec_sym_entry) entries;
+};
+
+struct dec_sym_mapping {
+	uint64_t start, end;
+	uint64_t bias;		///< address in the program - link-time address
+	uint64_t file_offset;
+	struct dec_sym_unit *unit;
+};
+
+/** An answer of dec_symbols_alloc_type(), kept; chained per return address. */
+struct dec_sym_alloc {
+	uint64_t size;
+	const char *name;
+	bool is_sure;
+	uint32_t next;		///< index plus 1 of the next for the same return address
+};
+
+struct dec_symbols {
+	const struct capture *capture; ///< borrowed; NULL when modules come by path
+	struct dec_sym_unit **units;
+	size_t n_units;
+	VEC(struct dec_sym_mapping) mappings; ///< later ones shadow earlier ones
+	struct dec_sym_unit *exe;	      ///< unit of the executable, or NULL
+	struct map place_by_rip;	      ///< to index in places
+	VEC(struct dec_place) places;
+	struct map alloc_by_rip;	      ///< to index plus 1 in allocs
+	VEC(struct dec_sym_alloc) allocs;
+	VEC(struct dec_struct *) structs;     ///< in arena
+	struct arena arena;
+};
+
+/* ---- modules without a capture (tests) ----------------------------------------- */
+
+/** An empty set of modules. */
+struct err *dec_symbols_create_empty(struct dec_symbols **ret);
+
+/** Add ELF file @p stored, displayed as @p path, with link-time address + @p bias as
+ * address, over its whole loaded range. The first one counts as the executable. */
+struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t bias);
+
+/** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
+struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr);
+
+/* ---- units (dec_sym_unit.c) ------------------------------------------------------ */
+
+/** Open ELF file @p stored (NULL: a unit that only has a name). A damaged file makes a
+ * unit without symbols and a warning, not an error. */
+struct err *dec_sym_unit_open(const char *stored, const char *path,
+			      struct dec_sym_unit **ret);
+void dec_sym_unit_close(struct dec_sym_unit *u);
+
+/** Link-time address of file offset @p offset. @return false when no segment has it. */
+bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret);
+
+/** Lowest and behind the highest loaded link-time address. */
+bool dec_sym_unit_extent(struct dec_sym_unit *u, uint64_t *lo, uint64_t *hi);
+
+/** Copy up to @p size bytes of file contents at link-time @p addr. @return how many. */
+size_t dec_sym_unit_read(struct dec_sym_unit *u, uint64_t addr, void *buf, size_t size);
+
+/** @return the compile unit with code at @p addr, or NULL. */
+struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr);
+
+#define DEC_SYM_DEPTH 64
+
+/** The DIEs around an address: die[0] the concrete function, then lexical blocks and
+ * inlined calls, each inside the one before. n == 0: none known. */
+struct dec_sym_scopes {
+	struct dec_sym_cu *cu; ///< NULL when no compile unit covers the address
+	Dwarf_Die die[DEC_SYM_DEPTH];
+	int n;
+};
+
+void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
+			 struct dec_sym_scopes *ret);
+
+/** Where code of function DIE @p die begins (link-time). @return false: declaration. */
+bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret);
+
+/* ---- types (dec_sym_struct.c) ---------------------------------------------------- */
+
+/** The type DIE of @p die with typedefs and qualifiers peeled off. @p typedef_name (may
+ * be NULL) gets the last typedef's name when there was one. @return false: void. */
+bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name);
+
+/** @return tag name of struct or union @p die, or @p typedef_name for an anonymous one;
+ * NULL when @p die is neither struct nor union. */
+const char *dec_sym_struct_name(Dwarf_Die *die, const char *typedef_name);
+
+/** @return the struct that pointer type @p pointer leads to (by name), else NULL;
+ * @p bytes (may be NULL) its size, 0 when incomplete. */
+const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes);
+
+/** Offset of member @p die in its struct in bytes. */
+uint64_t dec_sym_member_offset(Dwarf_Die *die);
+
+/** The scalar or pointer that starts @p offset bytes into an object of type @p type;
+ * @p in_array: it is an array's element. @return false: none starts there. */
+bool dec_sym_part_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *ret, bool *in_array);
+
+/** The element type of the only array of pointers in struct @p type. */
+bool dec_sym_only_pointer_array(Dwarf_Die *type, Dwarf_Die *ret);
+
+/** The one struct of compile unit @p cu whose size is @p size. @return NULL when there
+ * is none, or more than one. */
+const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size);
+
+/* ---- variables (dec_sym_var.c) ---------------------------------------------------- */
+
+/** Where a value lies while one instruction executes. */
+struct dec_sym_spot {
+	enum { DEC_SPOT_REG, DEC_SPOT_STACK, DEC_SPOT_GLOBAL } kind;
+	int reg;	///< REG: enum cap_gpr; STACK: base register
+	int64_t disp;	///< STACK: displacement from reg
+	uint64_t addr;	///< GLOBAL: link-time address
+};
+
+/** The variable or parameter visible at link-time @p pc (innermost scope first) that
+ * covers @p spot: its type, qualifiers peeled, and the distance of the spot from its
+ * start. @return false when none does. */
+bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_spot *spot,
+		    Dwarf_Die *type, uint64_t *distance);
+
+/** DWARF's register number to ours, or -1. */
+int dec_sym_reg(unsigned dwarf_reg);
+
+/* ---- allocations (dec_sym_alloc.c) ------------------------------------------------- */
+
+/** dec_symbols_alloc_type() within one unit @p u that has debug information, nothing
+ * cached; @p return_addr is a link-time address. */
+const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
+			       bool *is_sure);
+
+#endif
