@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# What the end-to-end scripts share; source it first. tests/run sets FAULTLINE, BUILD,
+# SOURCE and TMPDIR.
+set -u
+
+fail() {
+	echo "fail: $*"
+	exit 1
+}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# need PROGRAM... - skip when one is not installed.
+need() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || skip "$program is not installed"
+	done
+}
+
+# Recording needs BPF: as root, or through sudo when that asks nothing.
+RECORD=("$FAULTLINE" record)
+if [ "$(id -u)" != 0 ]; then
+	if sudo -n true 2>/dev/null; then
+		RECORD=(sudo -n "$FAULTLINE" record)
+	fi
+fi
+need_bpf() {
+	[ "${RECORD[0]}" = sudo ] || [ "$(id -u)" = 0 ] || skip "recording needs root"
+	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
+}
+
+# expect_status WANT COMMAND... - run it; stdout and stderr go to $TMPDIR/out and err.
+expect_status() {
+	local want=$1 got=0
+	shift
+	"$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || got=$?
+	[ $got = "$want" ] || {
+		head -n 20 "$TMPDIR/out" "$TMPDIR/err"
+		fail "exit status $got, not $want, of: $*"
+	}
+}
+
+# expect_error PATTERN - the last command said one line on stderr, in the house's form,
+# that matches the extended regular expression.
+expect_error() {
+	grep -Eq "^faultline: cannot .*" "$TMPDIR/err" ||
+		fail "no line 'faultline: cannot ...' on stderr: $(cat "$TMPDIR/err")"
+	grep -Eq "$1" "$TMPDIR/err" ||
+		fail "stderr does not match '$1': $(cat "$TMPDIR/err")"
+	[ "$(grep -c '^faultline: ' "$TMPDIR/err")" = 1 ] ||
+		fail "more than one message: $(cat "$TMPDIR/err")"
+}
+
+# make_capture DIR COMMAND... - record it, or fail. The program's stdout is in DIR.out.
+# Set want_status when the program does not end with 0.
+make_capture() {
+	local dir=$1 got=0
+	shift
+	need_bpf
+	"${RECORD[@]}" -o "$dir" -- "$@" >"$dir.out" 2>"$dir.err" || got=$?
+	[ $got = "${want_status:-0}" ] || {
+		tail -n 20 "$dir.err"
+		fail "record exited with $got, not ${want_status:-0}: $*"
+	}
+	[ -f "$dir/manifest.json" ] || fail "no manifest.json in the capture"
+	tail -n 1 "$dir.err" | grep -q complete ||
+		fail "record's last line does not say complete: $(tail -n 3 "$dir.err")"
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$dir"
+}
+
+# replay_matches DIR - it replays with all matched, and prints what the program printed.
+replay_matches() {
+	local dir=$1 got=0
+	"$FAULTLINE" replay "$dir" --stdout >"$dir.replayed" 2>"$dir.replay.err" || got=$?
+	[ $got = 0 ] || {
+		cat "$dir.replay.err"
+		fail "replay exited with $got"
+	}
+	cmp "$dir.out" "$dir.replayed" || fail "replay printed something else"
+	"$FAULTLINE" replay "$dir" --json >"$dir.json" || fail "replay --json failed"
+	grep -Eq '"matched": ?true' "$dir.json" || fail "not matched: $(cat "$dir.json")"
+	cat "$dir.json"
+}
+
+# record_and_replay COMMAND... - both, in $TMPDIR/c.
+record_and_replay() {
+	make_capture "$TMPDIR/c" "$@"
+	replay_matches "$TMPDIR/c"
+}
+
+# make_text MEGABYTES - deterministic text, words and numbers, on stdout.
+make_text() {
+	awk -v bytes=$(($1 * 1000000)) 'BEGIN {
+		x = 12345
+		split("list node tree edge heap fault store value graph time", word, " ")
+		while (n < bytes) {
+			line = ""
+			for (i = 0; i < 8; i++) {
+				x = (x * 1103515245 + 12345) % 2147483648
+				line = line word[1 + int(x / 65536) % 10] int(x / 4096) % 1000 " "
+			}
+			print line
+			n += length(line) + 1
+		}
+	}'
+}
