@@ -37,8 +37,8 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall 
 ALL_LDFLAGS := $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lseccomp -lm -lpthread
 
-sources = $(wildcard $(1)/*.c)
-object_of = $(patsubst %.c,$(B)/%.o,$(1))
+sources = $(wildcard $(1)/*.c $(1)/*.S)
+object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))
 ARCHIVES := $(foreach r,$(ROOMS),$(if $(call sources,$r),$(B)/$r.a))
 COMMANDS := $(sort $(foreach r,$(ROOMS),$(wildcard $r/cmd_*.c)))
 SKELETONS := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -89,6 +89,11 @@ $(B)/commands.inc: FORCE
 $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(ROOM_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/%.o: %.S $(B)/.flags
+	@mkdir -p $(@D)
+	$(say) AS $<
 	$(Q)$(CC) $(ALL_CFLAGS) $(ROOM_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/faultline.o: $(B)/commands.inc
