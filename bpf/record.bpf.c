@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+// Copyright 2026 The Faultline authors
+
+/*
+ * The kernel's part of `record`: at the end of each system call of the target, its entry
+ * registers, its result and the user memory it wrote go into the ring.
+ *
+ * sys_exit alone is enough: pt_regs still hold what the program entered with, except rax
+ * (its number is in orig_ax) and what the syscall instruction itself clobbers.
+ *
+ * No event is ever dropped. Once the ring is half full the target gets SIGSTOP, which
+ * takes effect before it executes another user instruction; half a ring is more than one
+ * event can need (REC_EVENT_MAX). The same stop lets user space read what a program
+ * of bounded length cannot (iovecs, data beyond REC_EVENT_MAX, pages not present).
+ *
+ * Features used are all in Linux 6.1.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/record.h"
+
+#define NR_RT_SIGRETURN_GONE (-1)
+#define SIGSTOP 19
+#define MAP_ANONYMOUS 0x20
+#define IOC_READ 2u
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Written by user space. */
+volatile __u32 target_tgid; /* 0 = record nothing */
+
+/* Read by user space. */
+__u64 lost_events; /* the ring refused one: must stay 0 */
+__u64 ring_total;  /* bytes put in so far, to wake user space now and then */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REC_RING_BYTES);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REC_SYSCALLS);
+	__type(key, __u32);
+	__type(value, struct rec_desc);
+} descs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REC_COMMANDS);
+	__type(key, __u64);
+	__type(value, struct rec_desc);
+} commands SEC(".maps");
+
+/*
+ * Where an event is put together, one for each CPU (user space sets max_entries): the
+ * tracepoint runs with preemption off. Not a per-CPU map: those end at 32 KiB. The second half of data is slack: offset and size are each below
+ * REC_INLINE_MAX, which is all that the verifier can know.
+ */
+struct scratch {
+	struct rec_syscall event;
+	__u8 data[2 * REC_INLINE_MAX + 64];
+	struct rec_chunk chunk;
+	__u8 chunk_data[REC_CHUNK_MAX];
+	struct rec_desc made_up; /* for ioctls that tell their size */
+	__u64 args[8]; /* of the system call; two stay 0 */
+	/*
+	 * Progress. It lives here and not on the stack because the verifier then takes
+	 * every value as unknown, and is done after one look at each loop's body.
+	 */
+	__u64 used;	/* bytes of data */
+	__u64 chunked;	/* memory bytes in chunks */
+	__u64 at, left; /* what put_one_chunk() has before it */
+	__u32 flags;	/* enum rec_flags */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* Compilers fold bounds checks into forms that the verifier cannot follow. */
+#define OPAQUE(v) asm volatile("" : "+r"(v))
+
+static void ring_put(void *record, __u64 size)
+{
+	__u64 before = ring_total, after = before + size;
+	__u64 flags = before / REC_WAKE_BYTES == after / REC_WAKE_BYTES ?
+			      BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP;
+
+	ring_total = after;
+	if (bpf_ringbuf_output(&ring, record, size, flags))
+		__sync_fetch_and_add(&lost_events, 1);
+}
+
+static __u64 syscall_arg(const struct scratch *s, __u32 i)
+{
+	return s->args[i & 7];
+}
+
+/* What bpf_loop callbacks get: a pointer survives only on the stack. */
+struct walk {
+	struct scratch *s;
+	const struct rec_desc *desc;
+};
+
+static long put_one_chunk(__u32 i __attribute__((unused)), struct walk *walk)
+{
+	struct scratch *s = walk->s;
+	__u64 size = s->left > REC_CHUNK_MAX ? REC_CHUNK_MAX : s->left;
+
+	OPAQUE(size);
+	if (!size || size > REC_CHUNK_MAX)
+		return 1;
+	if (bpf_probe_read_user(s->chunk_data, size, (void *)s->at))
+		return 1;
+	s->chunk.head.kind = REC_CHUNK;
+	s->chunk.head.tid = s->event.head.tid;
+	s->chunk.head.at_ns = s->event.head.at_ns;
+	s->chunk.addr = s->at;
+	s->chunk.size = size;
+	ring_put(&s->chunk, sizeof(s->chunk) + size);
+	s->at += size;
+	s->left -= size;
+	return 0;
+}
+
+/* Memory that does not fit beside the registers. */
+static int put_chunks(struct walk *walk, __u64 addr, __u64 size)
+{
+	struct scratch *s = walk->s;
+
+	if (size > REC_EVENT_MAX || s->chunked + size > REC_EVENT_MAX)
+		return -1;
+	s->chunked += size;
+	s->at = addr;
+	s->left = size;
+	bpf_loop(REC_EVENT_MAX / REC_CHUNK_MAX + 1, put_one_chunk, walk, 0);
+	return s->left ? -1 : 0;
+}
+
+static int put_inline(struct scratch *s, __u64 addr, __u64 size)
+{
+	struct rec_part *part;
+	__u64 used = s->used;
+
+	OPAQUE(used);
+	OPAQUE(size);
+	if (used > REC_INLINE_MAX || size > REC_INLINE_MAX)
+		return -1;
+	part = (struct rec_part *)&s->data[used];
+	part->addr = addr;
+	part->size = size;
+	if (bpf_probe_read_user(part + 1, size, (void *)addr))
+		return -1;
+	s->used = used + sizeof(*part) + ((size + 7) & ~7ull);
+	return 0;
+}
+
+static int put_memory(struct walk *walk, __u64 addr, __u64 size)
+{
+	struct scratch *s = walk->s;
+
+	if (!addr || !size)
+		return 0;
+	if (size <= REC_INLINE_MAX &&
+	    s->used + size + sizeof(struct rec_part) + 8 <= REC_INLINE_MAX)
+		return put_inline(s, addr, size);
+	return put_chunks(walk, addr, size);
+}
+
+/* Bytes that output @o wrote; -1 when user space has to find out. */
+static __s64 out_size(const struct scratch *s, const struct rec_out *o)
+{
+	__u64 n;
+	__u32 value;
+
+	switch (o->kind) {
+	case OUT_FIXED:
+		return o->size;
+	case OUT_RET:
+		n = s->event.ret;
+		if (o->count != OUT_NO_COUNT && syscall_arg(s, o->count) < n)
+			n = syscall_arg(s, o->count);
+		return n * o->size;
+	case OUT_ARG_TIMES:
+		n = (__u32)syscall_arg(s, o->count);
+		return n * o->size;
+	case OUT_VALUE:
+		value = 0;
+		if (!syscall_arg(s, o->count))
+			return 0;
+		if (bpf_probe_read_user(&value, sizeof(value),
+					(void *)syscall_arg(s, o->count)))
+			return -1;
+		return value > o->size ? o->size : value;
+	case OUT_BITS:
+		n = (__u32)syscall_arg(s, o->count);
+		return (n + 63) / 64 * 8;
+	}
+	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
+}
+
+/* A bpf_loop callback because the verifier would walk an unrolled loop in all ways. */
+static long put_out(__u32 i, struct walk *walk)
+{
+	const struct rec_desc *desc = walk->desc;
+	struct scratch *s = walk->s;
+	const struct rec_out *o;
+	__u64 n = i;
+	__s64 size;
+
+	OPAQUE(n);
+	if (!desc || n >= REC_OUTS)
+		return 1;
+	o = &desc->out[n];
+	if (o->kind == OUT_END)
+		return 1;
+	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS))
+		return 0;
+	size = out_size(s, o);
+	if (size >= 0 && !put_memory(walk, syscall_arg(s, o->arg), size))
+		return 0;
+	if (!(o->flags & OUT_MAYBE))
+		s->flags |= REC_REREAD;
+	return 0;
+}
+
+/* An ioctl command of the modern form carries direction and size. */
+static const struct rec_desc *describe_ioctl(struct scratch *s, __u32 command)
+{
+	__u32 size = command >> 16 & 0x3fff, dir = command >> 30;
+	struct rec_desc *d = &s->made_up;
+
+	if (!dir)
+		return NULL;
+	d->state = DESC_LISTED;
+	d->flags = 0;
+	d->out[0].kind = dir & IOC_READ ? OUT_FIXED : OUT_END;
+	d->out[0].arg = 2;
+	d->out[0].flags = 0;
+	d->out[0].size = size;
+	d->out[1].kind = OUT_END;
+	return d;
+}
+
+static const struct rec_desc *find_desc(struct scratch *s)
+{
+	__u32 nr = s->event.nr;
+	const struct rec_desc *d;
+	__u64 key, command;
+
+	if (s->event.nr == NR_RT_SIGRETURN_GONE)
+		nr = 15;
+	if (nr >= REC_SYSCALLS)
+		return NULL;
+	d = bpf_map_lookup_elem(&descs, &nr);
+	if (!d || d->state != DESC_BY_COMMAND)
+		return d && d->state == DESC_LISTED ? d : NULL;
+	command = syscall_arg(s, d->command);
+	key = REC_COMMAND_KEY(nr, command);
+	if (d->flags & DESC_IOCTL) {
+		d = bpf_map_lookup_elem(&commands, &key);
+		return d ?: describe_ioctl(s, command);
+	}
+	return bpf_map_lookup_elem(&commands, &key);
+}
+
+static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u32 tid)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct rec_syscall *e = &s->event;
+	__u64 *g = e->regs.gpr;
+
+	e->head.kind = REC_SYSCALL;
+	e->head.tid = tid;
+	e->head.at_ns = bpf_ktime_get_ns();
+	e->nr = (__s64)regs->orig_ax;
+	e->ret = ret;
+	g[0] = regs->orig_ax;
+	g[1] = regs->cx;
+	g[2] = regs->dx;
+	g[3] = regs->bx;
+	g[4] = regs->sp;
+	g[5] = regs->bp;
+	g[6] = regs->si;
+	g[7] = regs->di;
+	g[8] = regs->r8;
+	g[9] = regs->r9;
+	g[10] = regs->r10;
+	g[11] = regs->r11;
+	g[12] = regs->r12;
+	g[13] = regs->r13;
+	g[14] = regs->r14;
+	g[15] = regs->r15;
+	s->args[0] = regs->di;
+	s->args[1] = regs->si;
+	s->args[2] = regs->dx;
+	s->args[3] = regs->r10;
+	s->args[4] = regs->r8;
+	s->args[5] = regs->r9;
+	e->regs.rip = regs->ip;
+	e->regs.rflags = regs->flags;
+	e->regs.fs_base = task->thread.fsbase;
+	e->regs.gs_base = task->thread.gsbase;
+}
+
+/* A file was mapped: user space must see its descriptor before the program goes on. */
+static int is_file_mapped(const struct scratch *s)
+{
+	__u64 ret = s->event.ret;
+
+	return ret < -4095ull && !(syscall_arg(s, 3) & MAP_ANONYMOUS) &&
+	       (__s32)syscall_arg(s, 4) >= 0;
+}
+
+static void put_event(struct scratch *s)
+{
+	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
+
+	if (s->flags & (REC_REREAD | REC_MAPPED_FILE) ||
+	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+		s->flags |= REC_STOPPING;
+	s->event.flags = s->flags;
+	s->event.inline_bytes = used;
+	OPAQUE(used);
+	if (used <= REC_INLINE_MAX)
+		ring_put(&s->event, sizeof(s->event) + used);
+	if (s->flags & REC_STOPPING)
+		bpf_send_signal_thread(SIGSTOP);
+}
+
+SEC("tp_btf/sys_exit")
+int record_sys_exit(__u64 *args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct walk walk;
+	struct scratch *s;
+
+	if (!target_tgid || id >> 32 != target_tgid)
+		return 0;
+	s = bpf_map_lookup_elem(&scratches, &cpu);
+	if (!s)
+		return 0;
+	s->used = s->chunked = s->flags = 0;
+	fill_event(s, (struct pt_regs *)args[0], args[1], (__u32)id);
+	walk.s = s;
+	walk.desc = find_desc(s);
+	if (!walk.desc)
+		s->flags = REC_UNLISTED;
+	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
+		s->flags = REC_MAPPED_FILE;
+	bpf_loop(REC_OUTS, put_out, &walk, 0);
+	put_event(s);
+	return 0;
+}
+
+/* -e heap: an allocator function was entered; the cookie says which. */
+SEC("uprobe")
+int record_heap(struct pt_regs *regs)
+{
+	struct rec_heap e = {};
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!target_tgid || id >> 32 != target_tgid)
+		return 0;
+	e.head.kind = REC_HEAP;
+	e.head.tid = (__u32)id;
+	e.head.at_ns = bpf_ktime_get_ns();
+	e.fn = bpf_get_attach_cookie(regs);
+	e.args[0] = regs->di;
+	e.args[1] = regs->si;
+	e.args[2] = regs->dx;
+	ring_put(&e, sizeof(e));
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+		bpf_send_signal_thread(SIGSTOP);
+	return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Copyright 2026 The Faultline authors */
+
+/**
+ * @file
+ * What record.bpf.c and pt-collect/ say to each other: the records in the ring, and the
+ * descriptors by which the kernel side knows what memory a system call writes. Needs
+ * __u8..__u64 from the includer (vmlinux.h or linux/types.h).
+ *
+ * One system call is zero or more REC_CHUNKs of its thread, then one REC_SYSCALL.
+ */
+#ifndef BPF_RECORD_H
+#define BPF_RECORD_H
+
+#define REC_RING_BYTES (32u << 20)
+#define REC_WAKE_BYTES (4u << 20)   /* user space is woken once per so many bytes */
+#define REC_INLINE_MAX 32768u	    /* memory bytes inside a rec_syscall */
+#define REC_CHUNK_MAX 32768u	    /* memory bytes inside a rec_chunk */
+#define REC_EVENT_MAX (1u << 20)    /* more memory than this is read by user space */
+#define REC_SYSCALLS 512	    /* numbers from here on are not listed */
+#define REC_OUTS 5
+
+enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP };
+
+enum rec_flags {
+	REC_UNLISTED = 1 << 0, /* no descriptor: what it wrote is not known */
+	REC_REREAD = 1 << 1,   /* the target is stopping: user space reads all outputs */
+	REC_STOPPING = 1 << 2, /* SIGSTOP is on its way, for whatever reason */
+	REC_MAPPED_FILE = 1 << 3, /* mmap of a descriptor succeeded; stopping */
+};
+
+struct rec_head {
+	__u32 kind;
+	__u32 tid;
+	__u64 at_ns;
+};
+
+/* The same layout as struct cap_regs. */
+struct rec_regs {
+	__u64 gpr[16];
+	__u64 rip, rflags;
+	__u64 fs_base, gs_base;
+};
+
+struct rec_syscall {
+	struct rec_head head;
+	__s64 nr;  /* -1: rt_sigreturn, whose entry registers are gone */
+	__s64 ret;
+	struct rec_regs regs;
+	__u32 flags;
+	__u32 inline_bytes; /* of rec_parts that follow */
+};
+
+/* Memory inside a rec_syscall; the bytes follow, padded to 8. */
+struct rec_part {
+	__u64 addr;
+	__u64 size;
+};
+
+struct rec_chunk {
+	struct rec_head head;
+	__u64 addr;
+	__u64 size; /* bytes that follow */
+};
+
+struct rec_heap {
+	struct rec_head head;
+	__u64 fn;
+	__u64 args[3];
+};
+
+/* ---- descriptors ---------------------------------------------------------------- */
+
+enum rec_out_kind {
+	OUT_END,
+	OUT_FIXED,     /* size bytes at arg */
+	OUT_RET,       /* min(ret, args[count]) * size bytes at arg */
+	OUT_ARG_TIMES, /* args[count] * size bytes at arg */
+	OUT_VALUE,     /* *(u32 *)args[count] bytes at arg, at most size */
+	OUT_BITS,      /* an fd_set of args[count] bits at arg */
+	/* From here on user space reads them, while the target is stopped: */
+	OUT_IOVEC,     /* ret bytes into the args[count] iovecs at arg */
+	OUT_MSGHDR,    /* recvmsg: ret bytes, name, control and the header itself */
+	OUT_MMSGHDR,   /* recvmmsg: ret of them */
+	OUT_CLONE3,    /* what a struct clone_args points to */
+	OUT_KINDS
+};
+
+#define OUT_NO_COUNT 7 /* count of OUT_RET when ret alone decides */
+
+enum rec_out_flags {
+	OUT_ALWAYS = 1 << 0, /* written even when the call fails */
+	OUT_MAYBE = 1 << 1,  /* not readable = not written */
+};
+
+struct rec_out {
+	__u8 kind; /* enum rec_out_kind */
+	__u8 arg;
+	__u8 count;
+	__u8 flags; /* enum rec_out_flags */
+	__u32 size;
+};
+
+enum rec_desc_state { DESC_UNLISTED, DESC_LISTED, DESC_BY_COMMAND };
+
+enum rec_desc_flags {
+	DESC_MMAP = 1 << 0,  /* stop when a file was mapped */
+	DESC_IOCTL = 1 << 1, /* an unlisted command says its size itself */
+};
+
+struct rec_desc {
+	__u8 state;   /* enum rec_desc_state */
+	__u8 command; /* DESC_BY_COMMAND: the argument that chooses */
+	__u8 flags;   /* enum rec_desc_flags */
+	__u8 unused;
+	struct rec_out out[REC_OUTS];
+};
+
+/* Key of the map of command descriptors. */
+#define REC_COMMAND_KEY(nr, command) ((__u64)(nr) << 32 | (__u32)(command))
+#define REC_COMMANDS 512
+
+_Static_assert(sizeof(struct rec_regs) == 160, "layout");
+_Static_assert(sizeof(struct rec_syscall) == 200, "layout");
+_Static_assert(sizeof(struct rec_chunk) == 32, "layout");
+_Static_assert(sizeof(struct rec_heap) == 48, "layout");
+_Static_assert(sizeof(struct rec_desc) == 44, "layout");
+
+#endif
