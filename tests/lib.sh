@@ -110,3 +110,8 @@ make_text() {
 		}
 	}'
 }
+
+# looks_whole DIR - succeeds when a reader would take it for a finished capture.
+looks_whole() {
+	[ -e "$1/manifest.json" ]
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# A spec with mistakes: each with file, line and a caret; at most 20; status 2.
+. tests/lib.sh
+
+make_capture "$TMPDIR/c" /bin/true
+spec=$TMPDIR/bad.spec
+
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/none.spec"
+expect_error "none.spec"
+
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c"
+
+for i in 1 2 3; do
+	echo "!!! this is mistake $i ("
+done >"$spec"
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"
+for i in 1 2 3; do
+	grep -Eq "bad\.spec:$i:[0-9]+: " "$TMPDIR/err" || {
+		cat "$TMPDIR/err"
+		fail "no message for line $i"
+	}
+done
+grep -Eq "^[ |0-9]*\^" "$TMPDIR/err" || fail "no caret: $(cat "$TMPDIR/err")"
+
+for i in $(seq 100); do
+	echo "!!! this is mistake $i ("
+done >"$spec"
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"
+shown=$(grep -Ec "bad\.spec:[0-9]+:[0-9]+: " "$TMPDIR/err")
+[ "$shown" -ge 2 ] && [ "$shown" -le 21 ] || fail "$shown messages shown"
+
+head -c 3000 /dev/urandom >"$spec"
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"

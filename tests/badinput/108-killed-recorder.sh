@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# The recorder is killed: what it left says that it is not complete.
+. tests/lib.sh
+
+need_bpf
+[ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
+"$FAULTLINE" record -o "$TMPDIR/c" -- sh -c "while :; do :; done" >"$TMPDIR/out" 2>&1 &
+recorder=$!
+for _ in $(seq 100); do
+	[ -s "$TMPDIR/c/start.core" ] && break
+	sleep 0.1
+done
+sleep 0.5
+children=$(cat /proc/$recorder/task/$recorder/children)
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+sleep 0.2
+for child in $children; do
+	if kill -0 "$child" 2>/dev/null; then
+		kill -KILL "$child"
+		left=$child
+	fi
+done
+looks_whole "$TMPDIR/c" && fail "a capture was left that looks whole"
+[ -z "${left:-}" ] || fail "the program $left kept running without its recorder"
+"$FAULTLINE" replay "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+[ $? = 2 ] || fail "replay did not exit with 2: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+grep -Eiq "not finished|incomplete|not complete|no manifest" "$TMPDIR/err" ||
+	fail "nothing says that it is unfinished: $(cat "$TMPDIR/err")"
