@@ -8,11 +8,14 @@
  * traditional memory graph at one time, which move backward and forward.
  *
  * Invariants:
- *  1. Operations are appended in strictly increasing time (instruction count).
+ *  1. Operations are appended in the order of time (instruction count). Those that one
+ *     instruction makes share its time and are told apart by their index.
  *  2. At any time live nodes do not overlap.
- *  3. A view shows exactly the operations with time <= view time.
+ *  3. A view shows exactly the first hg_view_ops() operations.
  *
- * A graph is built by one thread; afterwards any number of threads may hold views.
+ * A graph is built by one thread; then any number of threads may hold views, each its
+ * own. Once a view exists nothing more is appended. After ERR_NOMEM from a building
+ * function the graph can only be destroyed.
  */
 #ifndef HEAPGRAPH_HEAPGRAPH_H
 #define HEAPGRAPH_HEAPGRAPH_H
@@ -60,10 +63,11 @@ struct hg_node {
 
 struct err *hg_graph_create(struct hg_graph **ret);
 void hg_graph_destroy(struct hg_graph *g);
+void hg_graph_destroyp(struct hg_graph **g);
 
 /** A node of @p size bytes appears at @p addr. Memory that a live node covered is taken
  * from it (the old node ends: it was freed unseen). @p contents: initial bytes, or NULL
- * for zeros-or-unknown. */
+ * for zeros-or-unknown. @return ERR_RANGE when it leaves the address space. */
 struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t size,
 			   uint64_t rip, const void *contents, struct hg_node_id *ret);
 
@@ -75,24 +79,29 @@ struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint
 struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
 			   const void *data, uint64_t rip);
 
-/** Give @p node the type @p type (an index of the caller's, > 0). */
-void hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32_t type);
+/** Give @p node the type @p type (a small index of the caller's, > 0; 0 takes it away).
+ * Allowed at any time, also while views exist. @return NULL or ERR_NOMEM. */
+struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32_t type);
 
 /* ---- reading ------------------------------------------------------------------ */
 
 uint32_t hg_graph_nodes(const struct hg_graph *g);	///< count; ids are 1..count
 uint64_t hg_graph_ops(const struct hg_graph *g);	///< count; indices are 0..count-1
+uint64_t hg_graph_unknown_frees(const struct hg_graph *g); ///< frees that met no node
+uint64_t hg_graph_log_bytes(const struct hg_graph *g);	///< memory of all operations
 
 /** @return the node; valid until the next append. @p id must exist. */
 const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id);
 
-/** Decode operation @p index. */
+/** Decode operation @p index. Costs up to a block of 128 operations; step a view instead
+ * to read many. */
 struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index);
 
 /** @return the index of the first operation later than @p time. */
 uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time);
 
-/** @return the node that covered @p addr just after @p time, {0} for none. */
+/** @return the node that covered @p addr just after @p time, {0} for none. Looks at the
+ * nodes one by one, youngest first: for reports; a view finds in logarithmic time. */
 struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_t time);
 
 /* ---- views: retrieval and rollback (paper 001, Algorithm 1) --------------------- */
@@ -100,11 +109,16 @@ struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_
 /** The memory graph after the first @p n_ops operations. @p g must outlive it. */
 struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_view **ret);
 void hg_view_destroy(struct hg_view *v);
+void hg_view_destroyp(struct hg_view **v);
 
 /** How many operations the view shows. */
 uint64_t hg_view_ops(const struct hg_view *v);
 
-/** Undo the last operation shown. @p ret gets it. The view must show at least one. */
+/** The last operation shown, which hg_view_back() would undo. There must be one. */
+void hg_view_peek(struct hg_view *v, struct hg_op *ret);
+
+/** Undo the last operation shown. @p ret gets it (NULL: not wanted). The view must show
+ * at least one. */
 void hg_view_back(struct hg_view *v, struct hg_op *ret);
 
 /** Show one operation more, if there is one. @return whether there was. */
@@ -125,7 +139,8 @@ bool hg_view_read(const struct hg_view *v, struct hg_node_id id, uint64_t offset
 struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
 
 /** The operation that last wrote the byte at @p offset of @p id (its ALLOC when nothing
- * did). @return its index. */
+ * did); @p id must have been born in the view. Searches backward through the log.
+ * @return its index. */
 uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id, uint64_t offset);
 
 /** Next live node with type @p type after @p prev ({0} to start); {0} at the end.

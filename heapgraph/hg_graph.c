@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct err *hg_graph_create(struct hg_graph **ret)
+{
+	struct hg_graph *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return &err_nomem;
+	*ret = g;
+	return NULL;
+}
+
+void hg_graph_destroy(struct hg_graph *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->types.size; i++)
+		vec_deinit(&g->types.data[i]);
+	vec_deinit(&g->types);
+	vec_deinit(&g->nodes);
+	hg_log_deinit(&g->log);
+	hg_image_deinit(&g->image);
+	hg_index_deinit(&g->live);
+	free(g);
+}
+
+void hg_graph_destroyp(struct hg_graph **g)
+{
+	hg_graph_destroy(*g);
+}
+
+/* ---- building ------------------------------------------------------------------- */
+
+// Node number id; ids are checked by whoever made them.
+static struct hg_node *graph_node(struct hg_graph *g, uint32_t id)
+{
+	assert(id >= 1 && id <= g->nodes.size);
+	return &g->nodes.data[id - 1];
+}
+
+static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id,
+				  uint64_t rip)
+{
+	struct hg_node *n = graph_node(g, id);
+
+	if (hg_log_free(&g->log, time, id))
+		return &err_nomem;
+	n->died = time;
+	n->free_rip = rip;
+	hg_index_remove(&g->live, n->start);
+	return NULL;
+}
+
+// What a node occupies: one of no bytes still has an address to itself.
+static uint64_t node_extent(const struct hg_node *n)
+{
+	return n->size ? n->size : 1;
+}
+
+// End the nodes that [addr, addr + size) meets: somebody freed them unseen.
+static struct err *graph_clear(struct hg_graph *g, uint64_t time, uint64_t addr,
+			       uint64_t size, uint64_t rip)
+{
+	uint32_t id = hg_index_floor(&g->live, addr);
+	struct err *err;
+
+	if (id && addr - graph_node(g, id)->start >= node_extent(graph_node(g, id)))
+		id = 0;
+	for (;;) {
+		if (!id)
+			id = hg_index_ceil(&g->live, addr);
+		if (!id || (graph_node(g, id)->start >= addr &&
+			    graph_node(g, id)->start - addr >= size))
+			return NULL;
+		err = graph_end_node(g, time, id, rip);
+		if (err)
+			return err;
+		id = 0;
+	}
+}
+
+/** A walk over the words in which a new node's contents differ from the image. */
+struct patch_walk {
+	const struct hg_graph *g;
+	uint64_t start, size;
+	const uint8_t *contents; ///< NULL: zeros
+	uint64_t at;		 ///< offset of the next word
+};
+
+static uint64_t walk_bits(const struct patch_walk *w)
+{
+	uint64_t room = w->size - w->at < 8 ? w->size - w->at : 8;
+	uint64_t old = 0, new = 0;
+
+	hg_image_read(&w->g->image.slots, w->g->image.pages.data, w->start + w->at, &old,
+		      room);
+	if (w->contents)
+		memcpy(&new, w->contents + w->at, room);
+	return old ^ new;
+}
+
+// Step over zeros that meet a page never written.
+static bool walk_skip_page(struct patch_walk *w)
+{
+	uint64_t addr = w->start + w->at;
+	uint64_t skip = (HG_PAGE_BYTES - addr % HG_PAGE_BYTES) & ~7ull;
+
+	if (w->contents || !skip ||
+	    hg_image_page(&w->g->image.slots, w->g->image.pages.data, addr / HG_PAGE_BYTES))
+		return false;
+	w->at += skip;
+	return true;
+}
+
+// The next differing word: its offset and difference. False at the end.
+static bool walk_next(struct patch_walk *w, uint64_t *offset, uint64_t *bits)
+{
+	while (w->at < w->size) {
+		if (walk_skip_page(w))
+			continue;
+		*offset = w->at;
+		*bits = walk_bits(w);
+		w->at += 8;
+		if (*bits)
+			return true;
+	}
+	return false;
+}
+
+// Record the contents at birth and bring the image up to them.
+static struct err *graph_write_patch(struct hg_graph *g, uint64_t time, uint32_t id,
+				     const void *contents)
+{
+	const struct hg_node *n = graph_node(g, id);
+	struct patch_walk count = { g, n->start, n->size, contents, 0 }, walk = count;
+	uint64_t n_words = 0, offset, bits, expected = 0;
+
+	while (walk_next(&count, &offset, &bits))
+		n_words++;
+	if (hg_log_alloc(&g->log, time, id, n_words))
+		return &err_nomem;
+	while (walk_next(&walk, &offset, &bits)) {
+		uint64_t addr = n->start + offset;
+		uint64_t room = n->size - offset < 8 ? n->size - offset : 8, value;
+
+		if (hg_log_patch(&g->log, (offset - expected) / 8, bits) ||
+		    hg_image_ensure(&g->image, addr, room))
+			return &err_nomem;
+		hg_image_read(&g->image.slots, g->image.pages.data, addr, &value, room);
+		value ^= bits;
+		hg_image_write(&g->image.slots, g->image.pages.data, addr, &value, room);
+		expected = offset + 8;
+	}
+	return NULL;
+}
+
+struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t size,
+			   uint64_t rip, const void *contents, struct hg_node_id *ret)
+{
+	struct hg_node *n;
+	struct err *err;
+
+	if (addr + size < addr)
+		return err_new(ERR_RANGE,
+			       "cannot add a heap node: %#llx bytes at %#llx leave the "
+			       "address space",
+			       (unsigned long long)size, (unsigned long long)addr);
+	if (g->nodes.size == UINT32_MAX)
+		return err_new(ERR_RANGE, "cannot add a heap node: over 4 billion of them");
+	err = graph_clear(g, time, addr, size ? size : 1, rip);
+	if (err)
+		return err;
+	if (hg_index_prepare(&g->live))
+		return &err_nomem;
+	n = vec_push(&g->nodes);
+	if (!n)
+		return &err_nomem;
+	*n = (struct hg_node){ .start = addr, .size = size, .born = time,
+			       .died = UINT64_MAX, .alloc_rip = rip };
+	hg_index_insert(&g->live, addr, g->nodes.size);
+	if (g->live.size > g->peak_live)
+		g->peak_live = g->live.size;
+	if (ret)
+		ret->v = g->nodes.size;
+	return graph_write_patch(g, time, g->nodes.size, contents);
+}
+
+struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip)
+{
+	uint32_t id = hg_index_floor(&g->live, addr);
+
+	if (!id || graph_node(g, id)->start != addr) {
+		g->unknown_frees++;
+		return NULL;
+	}
+	return graph_end_node(g, time, id, rip);
+}
+
+// One piece of a store: within node id, up to 8 bytes.
+static struct err *graph_store_piece(struct hg_graph *g, uint64_t time, uint32_t id,
+				     uint64_t addr, uint32_t size, const void *data,
+				     uint64_t rip)
+{
+	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .node = { id }, .rip = rip,
+			    .addr = addr, .size = size };
+	const struct map *slots = &g->image.slots;
+
+	if (hg_image_ensure(&g->image, addr, size))
+		return &err_nomem;
+	hg_image_read(slots, g->image.pages.data, addr, &op.before, size);
+	memcpy(&op.after, data, size);
+	if (hg_log_store(&g->log, &op, graph_node(g, id)->start))
+		return &err_nomem;
+	hg_image_write(slots, g->image.pages.data, addr, data, size);
+	return NULL;
+}
+
+static bool node_covers(const struct hg_node *n, uint64_t addr)
+{
+	return addr >= n->start && addr - n->start < n->size;
+}
+
+// The live node with the lowest address that reaches into [addr, addr + size), 0: none.
+static uint32_t graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	uint32_t id = g->hint;
+
+	if (id && graph_node(g, id)->died == UINT64_MAX &&
+	    node_covers(graph_node(g, id), addr))
+		return id;
+	id = hg_index_floor(&g->live, addr);
+	if (id && node_covers(graph_node(g, id), addr))
+		return g->hint = id;
+	while (size && (id = hg_index_ceil(&g->live, addr))) {
+		uint64_t skip = graph_node(g, id)->start - addr;
+
+		if (skip >= size)
+			return 0;
+		if (graph_node(g, id)->size)
+			return id;
+		addr += skip + 1; // a node of no bytes takes no store
+		size -= skip + 1;
+	}
+	return 0;
+}
+
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
+			   const void *data, uint64_t rip)
+{
+	const uint8_t *from = data;
+	uint64_t end = addr + size;
+	bool is_large = size > 8;
+	uint32_t id;
+
+	if (end < addr)
+		end = UINT64_MAX;
+	while (addr < end && (id = graph_first_in(g, addr, end - addr))) {
+		const struct hg_node *n = graph_node(g, id);
+		uint64_t stop = end - n->start < n->size ? end : n->start + n->size;
+
+		if (n->start > addr) {
+			from += n->start - addr;
+			addr = n->start;
+		}
+		while (addr < stop) {
+			// Large stores (vectors, system calls) are cut at words, so that no
+			// pointer field is torn over two operations.
+			uint32_t piece = is_large ? 8 - addr % 8 : 8;
+			struct err *err;
+
+			if (piece > stop - addr)
+				piece = stop - addr;
+			err = graph_store_piece(g, time, id, addr, piece, from, rip);
+			if (err)
+				return err;
+			addr += piece;
+			from += piece;
+		}
+	}
+	return NULL;
+}
+
+/* ---- types ------------------------------------------------------------------------ */
+
+static size_t type_rank(const struct hg_type_nodes *t, uint32_t id)
+{
+	size_t lo = 0, hi = t->size;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (t->data[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32_t type)
+{
+	struct hg_node *n = graph_node(g, node.v);
+	struct hg_type_nodes *t;
+	size_t at;
+
+	if (n->type == type)
+		return NULL;
+	while (g->types.size < type)
+		if (!vec_push(&g->types))
+			return &err_nomem;
+	if (type) {
+		t = &g->types.data[type - 1];
+		if (vec_reserve(t, t->size + 1))
+			return &err_nomem;
+		at = type_rank(t, node.v);
+		memmove(&t->data[at + 1], &t->data[at], (t->size - at) * sizeof(*t->data));
+		t->data[at] = node.v;
+		t->size++;
+	}
+	if (n->type) {
+		t = &g->types.data[n->type - 1];
+		at = type_rank(t, node.v);
+		t->size--;
+		memmove(&t->data[at], &t->data[at + 1], (t->size - at) * sizeof(*t->data));
+	}
+	n->type = type;
+	return NULL;
+}
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+uint32_t hg_graph_nodes(const struct hg_graph *g)
+{
+	return g->nodes.size;
+}
+
+uint64_t hg_graph_ops(const struct hg_graph *g)
+{
+	return g->log.n_ops;
+}
+
+uint64_t hg_graph_unknown_frees(const struct hg_graph *g)
+{
+	return g->unknown_frees;
+}
+
+uint64_t hg_graph_log_bytes(const struct hg_graph *g)
+{
+	uint64_t bytes = g->log.n_bytes + g->log.blocks.size * sizeof(struct hg_block);
+
+	if (g->log.blocks.size)
+		bytes += g->log.room;
+	return bytes + g->log.rips.size * sizeof(uint64_t);
+}
+
+const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id)
+{
+	assert(id.v >= 1 && id.v <= g->nodes.size);
+	return &g->nodes.data[id.v - 1];
+}
+
+struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index)
+{
+	struct hg_decoded ops[HG_BLOCK_OPS];
+
+	assert(index < g->log.n_ops);
+	hg_log_decode(g, index / HG_BLOCK_OPS, ops);
+	return ops[index % HG_BLOCK_OPS].op;
+}
+
+uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time)
+{
+	struct hg_decoded ops[HG_BLOCK_OPS];
+	uint64_t lo = 0, hi = g->log.blocks.size, block;
+	uint32_t n, i;
+
+	// The first block whose predecessor's last operation is later than time; the answer
+	// is in the block before it.
+	while (lo < hi) {
+		uint64_t mid = (lo + hi) / 2;
+
+		if (mid && g->log.blocks.data[mid].prev_time > time)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	if (!lo)
+		return 0;
+	block = lo - 1;
+	n = hg_log_decode(g, block, ops);
+	for (i = 0; i < n && ops[i].op.time <= time; i++)
+		;
+	return block * HG_BLOCK_OPS + i;
+}
+
+struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_t time)
+{
+	// Ids are in order of birth; the youngest that covers addr is the one that lived.
+	for (uint32_t id = g->nodes.size; id; id--) {
+		const struct hg_node *n = &g->nodes.data[id - 1];
+
+		if (n->born <= time && n->died > time && node_covers(n, addr))
+			return (struct hg_node_id){ id };
+	}
+	return (struct hg_node_id){ 0 };
+}

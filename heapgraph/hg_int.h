@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to heapgraph/: the parts of a graph.
+ *
+ *   image   heap bytes by address, in pages that came into being with the first store
+ *   log     operations in order, as bytes in blocks of HG_BLOCK_OPS; a block is decoded
+ *	     from its start, so random access costs at most one block
+ *   index   live nodes by address (hg_index.h)
+ *
+ * A node's bytes live in the image under its address, also when it is dead: the next node
+ * there records only the words in which its contents at birth differ from what lay there
+ * (its patch, as exclusive or, hence valid both ways). So FREE needs no bytes at all.
+ *
+ *   tag      kind | size - 1 << 2 | before is 0 << 5 | after is 0 << 6
+ *   varint   time - time of the previous operation
+ *   varint   node - node of the previous operation, zigzag
+ *   STORE    varint statement index, varint offset in the node, then unless both values
+ *	      are 0 a byte of lengths (before | after << 4) and so many bytes of each
+ *   ALLOC    varint words in the patch, each: varint words skipped, length, bytes
+ */
+#ifndef HEAPGRAPH_HG_INT_H
+#define HEAPGRAPH_HG_INT_H
+
+#include "heapgraph/heapgraph.h"
+#include "heapgraph/hg_index.h"
+
+#define HG_BLOCK_OPS 128
+#define HG_PAGE_BYTES 4096u
+
+/* ---- image -------------------------------------------------------------------- */
+
+struct hg_image {
+	struct map slots; ///< page number -> index into pages
+	VEC(uint8_t *) pages;
+};
+
+void hg_image_deinit(struct hg_image *im);
+
+/** Create the missing pages of a range. @return 0 or -1 (out of memory). */
+int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size);
+
+/** @return the page's bytes, NULL when it was never written (all zeros). */
+uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t page);
+
+/** Copy out; what has no page reads as zeros. */
+void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr, void *buf,
+		   uint64_t size);
+
+/** Copy in; the pages must exist. */
+void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
+		    const void *buf, uint64_t size);
+
+/* ---- log ---------------------------------------------------------------------- */
+
+struct hg_block {
+	uint8_t *bytes;
+	uint32_t n_bytes;
+	uint32_t prev_node;   ///< node of the operation before the block
+	uint64_t prev_time;   ///< time of the operation before the block
+	uint64_t node_filter; ///< bit (node % 64) of every node in it
+};
+
+struct hg_log {
+	VEC(struct hg_block) blocks; ///< the last one is open: it has `room` bytes
+	uint32_t room;
+	uint64_t n_ops;
+	uint64_t last_time;
+	uint32_t last_node;
+	VEC(uint64_t) rips; ///< distinct statements
+	struct map rip_index;
+	uint64_t n_bytes; ///< of closed blocks
+};
+
+/** An operation and, for ALLOC, its encoded patch. */
+struct hg_decoded {
+	struct hg_op op;
+	const uint8_t *patch;
+};
+
+void hg_log_deinit(struct hg_log *l);
+
+/** Append @p op; time must not go back. @return 0 or -1 (out of memory). */
+int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start);
+int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node);
+
+/** Append an ALLOC: begin, the patch's words in ascending order, end. @p n_words is known
+ * first. Each @return 0 or -1. */
+int hg_log_alloc(struct hg_log *l, uint64_t time, uint32_t node, uint64_t n_words);
+int hg_log_patch(struct hg_log *l, uint64_t skipped, uint64_t bits);
+
+/** Decode all of block number @p block into @p ret (HG_BLOCK_OPS). @return how many. */
+uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_decoded *ret);
+
+/** Exclusive-or the @p patch of the node at @p start into an image. */
+void hg_log_apply_patch(const uint8_t *patch, uint64_t start, uint64_t size,
+			const struct map *slots, uint8_t *const *pages);
+
+/* ---- graph -------------------------------------------------------------------- */
+
+/** Ids of a type's nodes, ascending. */
+struct hg_type_nodes {
+	uint32_t *data;
+	size_t size, capacity;
+};
+
+struct hg_graph {
+	VEC(struct hg_node) nodes; ///< id - 1
+	struct hg_log log;
+	struct hg_image image;	   ///< now
+	struct hg_index live;	   ///< now
+	uint64_t peak_live;
+	uint64_t unknown_frees;
+	uint32_t hint; ///< node that the last store met: stores come in runs
+	VEC(struct hg_type_nodes) types; ///< index type - 1
+};
+
+#endif

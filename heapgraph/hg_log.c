@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define TAG_BEFORE_ZERO (1 << 5)
+#define TAG_AFTER_ZERO (1 << 6)
+#define OP_BYTES_MAX 64 // tag, four varints, lengths, two values: at most 57
+#define BLOCK_BYTES_FIRST 2048
+
+/* ---- bytes ---------------------------------------------------------------------- */
+
+static uint8_t *put_varint(uint8_t *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = v | 0x80;
+	*p++ = v;
+	return p;
+}
+
+static uint64_t get_varint(const uint8_t **p)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+
+	for (; **p & 0x80; shift += 7)
+		v |= (uint64_t)(*(*p)++ & 0x7f) << shift;
+	return v | (uint64_t)*(*p)++ << shift;
+}
+
+static uint32_t zigzag(uint32_t delta)
+{
+	return delta << 1 ^ (uint32_t)((int32_t)delta >> 31);
+}
+
+static uint32_t unzigzag(uint32_t z)
+{
+	return z >> 1 ^ -(z & 1);
+}
+
+// Bytes up to the highest that is not zero.
+static unsigned bytes_of(uint64_t v)
+{
+	return v ? (71 - __builtin_clzll(v)) / 8 : 0;
+}
+
+static uint8_t *put_bytes(uint8_t *p, uint64_t v, unsigned n)
+{
+	memcpy(p, &v, 8); // the room behind is ours (OP_BYTES_MAX)
+	return p + n;
+}
+
+static uint64_t get_bytes(const uint8_t **p, unsigned n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, *p, n);
+	*p += n;
+	return v;
+}
+
+/* ---- appending -------------------------------------------------------------------- */
+
+void hg_log_deinit(struct hg_log *l)
+{
+	for (size_t i = 0; i < l->blocks.size; i++)
+		free(l->blocks.data[i].bytes);
+	vec_deinit(&l->blocks);
+	vec_deinit(&l->rips);
+	map_deinit(&l->rip_index);
+}
+
+static struct hg_block *log_open_block(struct hg_log *l)
+{
+	return &l->blocks.data[l->blocks.size - 1];
+}
+
+static int log_new_block(struct hg_log *l)
+{
+	struct hg_block *b;
+	uint8_t *exact;
+
+	if (l->blocks.size) {
+		b = log_open_block(l);
+		exact = realloc(b->bytes, b->n_bytes);
+		if (exact)
+			b->bytes = exact;
+		l->n_bytes += b->n_bytes;
+	}
+	b = vec_push(&l->blocks);
+	if (!b)
+		return -1;
+	b->prev_time = l->last_time;
+	b->prev_node = l->last_node;
+	l->room = 0;
+	return 0;
+}
+
+// Room for one operation (without a patch) in the open block.
+static int log_make_room(struct hg_log *l)
+{
+	struct hg_block *b = log_open_block(l);
+	uint64_t want = l->room ? l->room : BLOCK_BYTES_FIRST;
+	uint8_t *p;
+
+	if (b->n_bytes + OP_BYTES_MAX <= l->room)
+		return 0;
+	while (want < (uint64_t)b->n_bytes + OP_BYTES_MAX)
+		want *= 2;
+	if (want > UINT32_MAX)
+		return -1;
+	p = realloc(b->bytes, want);
+	if (!p)
+		return -1;
+	b->bytes = p;
+	l->room = want;
+	return 0;
+}
+
+// Begin an operation: its tag, time and node. Returns where to go on, NULL without memory.
+static uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint64_t time, uint32_t node)
+{
+	struct hg_block *b;
+	uint8_t *p;
+
+	assert(time >= l->last_time || !l->n_ops);
+	if (l->n_ops % HG_BLOCK_OPS == 0 && log_new_block(l))
+		return NULL;
+	if (log_make_room(l))
+		return NULL;
+	b = log_open_block(l);
+	p = b->bytes + b->n_bytes;
+	*p++ = tag;
+	p = put_varint(p, time - l->last_time);
+	p = put_varint(p, zigzag(node - l->last_node));
+	b->node_filter |= 1ull << node % 64;
+	l->last_time = time;
+	l->last_node = node;
+	l->n_ops++;
+	return p;
+}
+
+static void log_end(struct hg_log *l, const uint8_t *p)
+{
+	log_open_block(l)->n_bytes = p - log_open_block(l)->bytes;
+}
+
+static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
+{
+	uint64_t *known = map_get(&l->rip_index, rip);
+	uint64_t *r;
+
+	if (known) {
+		*ret = *known;
+		return 0;
+	}
+	r = vec_push(&l->rips);
+	if (!r)
+		return -1;
+	*r = rip;
+	*ret = l->rips.size - 1;
+	return map_put(&l->rip_index, rip, *ret);
+}
+
+int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start)
+{
+	unsigned before = bytes_of(op->before), after = bytes_of(op->after);
+	uint8_t tag = HG_OP_STORE | (op->size - 1) << 2;
+	uint64_t rip;
+	uint8_t *p;
+
+	assert(op->size >= 1 && op->size <= 8);
+	if (log_rip(l, op->rip, &rip))
+		return -1;
+	tag |= (before ? 0 : TAG_BEFORE_ZERO) | (after ? 0 : TAG_AFTER_ZERO);
+	p = log_begin(l, tag, op->time, op->node.v);
+	if (!p)
+		return -1;
+	p = put_varint(p, rip);
+	p = put_varint(p, op->addr - node_start);
+	if (before || after)
+		*p++ = before | after << 4;
+	p = put_bytes(p, op->before, before);
+	p = put_bytes(p, op->after, after);
+	log_end(l, p);
+	return 0;
+}
+
+int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node)
+{
+	uint8_t *p = log_begin(l, HG_OP_FREE, time, node);
+
+	if (!p)
+		return -1;
+	log_end(l, p);
+	return 0;
+}
+
+int hg_log_alloc(struct hg_log *l, uint64_t time, uint32_t node, uint64_t n_words)
+{
+	uint8_t *p = log_begin(l, HG_OP_ALLOC, time, node);
+
+	if (!p)
+		return -1;
+	log_end(l, put_varint(p, n_words));
+	return 0;
+}
+
+int hg_log_patch(struct hg_log *l, uint64_t skipped, uint64_t bits)
+{
+	unsigned n = bytes_of(bits);
+	uint8_t *p;
+
+	if (log_make_room(l))
+		return -1;
+	p = log_open_block(l)->bytes + log_open_block(l)->n_bytes;
+	p = put_varint(p, skipped);
+	*p++ = n;
+	log_end(l, put_bytes(p, bits, n));
+	return 0;
+}
+
+/* ---- decoding --------------------------------------------------------------------- */
+
+static const uint8_t *skip_patch(const uint8_t *p)
+{
+	for (uint64_t n = get_varint(&p); n; n--) {
+		get_varint(&p);
+		p += *p + 1;
+	}
+	return p;
+}
+
+static const uint8_t *decode_store(const struct hg_graph *g, const uint8_t *p, uint8_t tag,
+				   struct hg_op *op)
+{
+	uint8_t lengths;
+
+	op->rip = g->log.rips.data[get_varint(&p)];
+	op->addr = g->nodes.data[op->node.v - 1].start + get_varint(&p);
+	op->size = (tag >> 2 & 7) + 1;
+	if ((tag & TAG_BEFORE_ZERO) && (tag & TAG_AFTER_ZERO))
+		return p;
+	lengths = *p++;
+	op->before = get_bytes(&p, lengths & 15);
+	op->after = get_bytes(&p, lengths >> 4);
+	return p;
+}
+
+uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_decoded *ret)
+{
+	const struct hg_block *b = &g->log.blocks.data[block];
+	uint64_t left = g->log.n_ops - block * HG_BLOCK_OPS;
+	uint32_t n = left < HG_BLOCK_OPS ? left : HG_BLOCK_OPS;
+	uint64_t time = b->prev_time;
+	uint32_t node = b->prev_node;
+	const uint8_t *p = b->bytes;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct hg_op *op = &ret[i].op;
+		uint8_t tag = *p++;
+
+		*op = (struct hg_op){ .kind = tag & 3 };
+		op->time = time += get_varint(&p);
+		op->node.v = node += unzigzag(get_varint(&p));
+		ret[i].patch = NULL;
+		if (op->kind == HG_OP_STORE) {
+			p = decode_store(g, p, tag, op);
+			continue;
+		}
+		op->addr = g->nodes.data[node - 1].start;
+		op->rip = op->kind == HG_OP_ALLOC ? g->nodes.data[node - 1].alloc_rip :
+						    g->nodes.data[node - 1].free_rip;
+		if (op->kind == HG_OP_ALLOC) {
+			ret[i].patch = p;
+			p = skip_patch(p);
+		}
+	}
+	return n;
+}
+
+void hg_log_apply_patch(const uint8_t *p, uint64_t start, uint64_t size,
+			const struct map *slots, uint8_t *const *pages)
+{
+	uint64_t at = 0;
+
+	for (uint64_t n = get_varint(&p); n; n--, at += 8) {
+		uint64_t bits, old = 0, room;
+		unsigned bytes;
+
+		at += get_varint(&p) * 8;
+		bytes = *p++;
+		bits = get_bytes(&p, bytes);
+		room = size - at < 8 ? size - at : 8;
+		hg_image_read(slots, pages, start + at, &old, room);
+		old ^= bits;
+		hg_image_write(slots, pages, start + at, &old, room);
+	}
+}
