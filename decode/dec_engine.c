@@ -332,7 +332,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 enum dec_verdict engine_special(struct dec_engine *e)
 {
 	struct dec_world *w = &e->world;
-	uint64_t rip = e->ctx->rip, avail = w->code_avail(w->ctx, rip);
+	uint64_t rip = e->ctx->rip, avail = w->avail(w->ctx, rip, PROT_EXEC);
 	struct dec_insn insn;
 	enum dec_verdict v;
 

@@ -52,8 +52,9 @@ struct dec_world {
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
 	/** Reached an address the world asked for by engine_set_stop(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
-	/** How many bytes of guest code may be read at @p rip; 0: not mapped. */
-	uint64_t (*code_avail)(void *ctx, uint64_t rip);
+	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
+	 * 0: none. */
+	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
 	/** The log holds @p bytes; take them and give the next buffer. */
 	uint8_t *(*log_full)(void *ctx, size_t bytes);
 	/** Something the engine cannot do; for people. The run diverges. */

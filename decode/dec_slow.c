@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <cpuid.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <Zydis/Zydis.h>
 
@@ -40,7 +41,7 @@ struct slow {
 
 enum dec_verdict engine_step(struct dec_engine *e)
 {
-	uint64_t rip = e->ctx->rip, avail = e->world.code_avail(e->world.ctx, rip);
+	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	struct dec_insn insn;
 	struct engine_block mark;
 	enum dec_verdict v;
@@ -419,7 +420,7 @@ static void slow_log(struct slow *s)
 
 enum dec_verdict engine_step_slow(struct dec_engine *e)
 {
-	uint64_t rip = e->ctx->rip, avail = e->world.code_avail(e->world.ctx, rip);
+	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	uint64_t before = e->now, n = 1;
 	struct slow s = { .e = e };
 	enum dec_verdict v;
@@ -436,7 +437,7 @@ enum dec_verdict engine_step_slow(struct dec_engine *e)
 	for (int i = 0; i < s.n; i++) {
 		// A use that cannot be read will fault in the guest: leave that to it.
 		if (s.ref[i].is_mem && !s.ref[i].is_def && s.ref[i].size <= 64 &&
-		    e->world.code_avail(e->world.ctx, s.ref[i].addr) >= s.ref[i].size)
+		    e->world.avail(e->world.ctx, s.ref[i].addr, PROT_READ) >= s.ref[i].size)
 			memcpy(s.loaded[i], (const void *)s.ref[i].addr, s.ref[i].size);
 	}
 	v = engine_step(e);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND replay: run a capture again, exactly, and check it
+
+#include <argp.h>
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/base.h"
+#include "decode/dec_symbols.h"
+#include "decode/decode.h"
+
+enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG };
+
+struct replay_options {
+	const char *capture;
+	bool to_stdout, as_json;
+	enum dec_log_mode mode;
+};
+
+static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
+					  "values" };
+
+static const struct argp_option options[] = {
+	{ "stdout", OPT_STDOUT, NULL, 0, "Write what the program wrote to its stdout", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ "log", OPT_LOG, "MODE", 0,
+	  "Record while replaying, to measure it: none (default), flow, stores, "
+	  "addresses or values", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct replay_options *o = state->input;
+
+	switch (key) {
+	case OPT_STDOUT:
+		o->to_stdout = true;
+		return 0;
+	case OPT_JSON:
+		o->as_json = true;
+		return 0;
+	case OPT_LOG:
+		for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
+			if (!strcmp(arg, mode_names[i])) {
+				o->mode = i;
+				return 0;
+			}
+		}
+		argp_error(state, "unknown log mode '%s'", arg);
+		return EINVAL;
+	case ARGP_KEY_ARG:
+		if (o->capture)
+			argp_error(state, "one capture at a time");
+		o->capture = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->capture)
+			argp_error(state, "which capture?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse, "CAPTURE",
+	"Replay CAPTURE instruction by instruction on the software machine and compare "
+	"every system call's registers with the recording.\v"
+	"Exit status: 0 all matched, 1 diverged, 2 could not replay.\n\n"
+	"Examples:\n"
+	"  faultline replay crash.flt\n"
+	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
+	"  faultline replay --json crash.flt | jq .instructions\n",
+	NULL, NULL, NULL,
+};
+
+struct progress {
+	double start;
+	bool has_shown;
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void show_progress(void *ctx, const struct dec_where *w)
+{
+	struct progress *p = ctx;
+
+	if (now_s() - p->start < 2 || !isatty(2))
+		return;
+	fprintf(stderr, "\rfaultline: replayed %lu million instructions",
+		w->position / 1000000);
+	p->has_shown = true;
+}
+
+static struct err *discard(void *ctx, const uint8_t *log, size_t bytes)
+{
+	(void)log;
+	*(uint64_t *)ctx += bytes;
+	return NULL;
+}
+
+/* The place of @p rip with what the start state maps; libraries mapped later need the
+ * whole history, which `analyze` has. */
+static void show_place(const struct capture *c, uint64_t rip)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct dec_symbols *s = NULL;
+	struct cap_core *core = NULL;
+	struct dec_place place;
+
+	err = dec_symbols_create(c, &s);
+	if (!err)
+		err = cap_core_open(c, &core);
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (m->file && (m->prot & 4))
+			err = dec_symbols_add(s, m->file, m->start, m->end - m->start,
+					      m->file_offset);
+	}
+	if (!err) {
+		dec_symbols_place(s, rip, &place);
+		if (place.line)
+			printf("at %s:%d in %s\n", place.file, place.line, place.function);
+		else if (place.outer)
+			printf("at %s+%#lx (no debug information)\n", place.outer,
+			       place.offset);
+	}
+	if (core)
+		cap_core_close(core);
+	dec_symbols_destroy(s);
+}
+
+static void print_json(const struct dec_where *w, const char *divergence, double seconds)
+{
+	cJSON *o = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddNumberToObject(o, "instructions", w->position);
+	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
+	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END);
+	cJSON_AddNumberToObject(o, "seconds", seconds);
+	if (divergence)
+		cJSON_AddStringToObject(o, "divergence", divergence);
+	text = cJSON_PrintUnformatted(o);
+	puts(text);
+	free(text);
+	cJSON_Delete(o);
+}
+
+static struct err *replay(const struct replay_options *o, int *status)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
+	struct progress p = { now_s(), false };
+	struct dec_machine_options mo = { o->to_stdout ? 1 : -1, show_progress, &p };
+	struct dec_where w;
+	uint64_t log_bytes = 0;
+	struct err *err;
+	double seconds;
+	FILE *talk = o->to_stdout ? stderr : stdout;
+
+	err = capture_open(o->capture, &c);
+	if (!err)
+		err = dec_machine_create(c, &mo, &m);
+	if (!err && o->mode != DEC_LOG_NONE)
+		err = dec_machine_log(m, o->mode, discard, &log_bytes);
+	if (!err)
+		err = dec_machine_run(m, UINT64_MAX >> 1, &w);
+	if (err)
+		return err;
+	seconds = now_s() - p.start;
+	if (p.has_shown)
+		fprintf(stderr, "\n");
+	*status = w.at == DEC_AT_DIVERGENCE;
+	if (dec_machine_notes(m))
+		fprintf(stderr, "faultline: note: %s", dec_machine_notes(m));
+	if (o->as_json) {
+		print_json(&w, dec_machine_divergence(m), seconds);
+	} else if (w.at == DEC_AT_DIVERGENCE) {
+		fprintf(talk, "diverged: thread %u: %s\n", capture_info(c)->pid,
+			dec_machine_divergence(m));
+		show_place(c, w.rip);
+	} else {
+		fprintf(talk, "%lu instructions, %lu syscalls, all matched\n", w.position,
+			w.syscalls);
+		if (w.end == CAP_END_SIGNAL)
+			fprintf(talk, "the program was killed by signal %d (%s)\n",
+				w.end_value, strsignal(w.end_value));
+	}
+	if (log_bytes)
+		fprintf(stderr, "faultline: %.2f log bytes an instruction\n",
+			(double)log_bytes / w.position);
+	return NULL;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct replay_options o = { .mode = DEC_LOG_NONE };
+	_cleanup_err_ struct err *err = NULL;
+	int status = 2;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	err = replay(&o, &status);
+	if (err)
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o.capture, err->message);
+	return status;
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The process that runs the guest. It is this same program, started again under the name
+ * faultline-machine so that its memory is only its own, with the kernel's fresh choice of
+ * addresses. A constructor takes over before main(): any program that links decode/ (the
+ * tests too) can be its own machine.
+ */
+
+#define LOG_ROOM "decode"
+
+#include "decode/dec_child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "decode/dec_replay.h"
+
+static struct child_shared *shared;
+static struct child_slot *slot; ///< of this process
+static struct dec_replay replay;
+static int log_buffer;		///< which of the two is being filled
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, while_it_is, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void child_ring(void)
+{
+	atomic_fetch_add(&shared->bell, 1);
+	futex_wake(&shared->bell);
+}
+
+static uint8_t *child_log_full(void *ctx, size_t bytes)
+{
+	(void)ctx;
+	atomic_store(&shared->position, replay.engine.now);
+	if (bytes) {
+		atomic_store(&shared->log_bytes[log_buffer], bytes);
+		log_buffer ^= 1;
+		child_ring();
+		for (uint32_t n; (n = atomic_load(&shared->log_bytes[log_buffer]));)
+			futex_wait(&shared->log_bytes[log_buffer], n);
+	}
+	return shared->log[log_buffer];
+}
+
+/* ---- answers ------------------------------------------------------------------------- */
+
+static void child_text(char *to, const char *text)
+{
+	snprintf(to, CHILD_TEXT_BYTES, "%s", text ? text : "");
+}
+
+static void child_where(enum dec_at at)
+{
+	slot->where = (struct dec_where){
+		.at = at,
+		.position = replay.engine.now,
+		.syscalls = replay.syscalls,
+		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
+		.end = replay.end,
+		.end_value = replay.end_value,
+		.fault_addr = replay.fault_addr,
+	};
+	child_text(slot->notes, replay.notes);
+	child_text(slot->text, replay.divergence);
+}
+
+static void child_answer(enum child_result result)
+{
+	slot->result = result;
+	slot->pid = syscall(SYS_getpid);
+	atomic_store(&slot->request, CHILD_NONE);
+	child_ring();
+}
+
+static void child_fail(struct err *err)
+{
+	child_text(slot->text, err->message);
+	slot->err_code = err->code;
+	err_destroy(err);
+}
+
+static enum child_result child_run(uint64_t until)
+{
+	static const enum dec_at at[] = { [DEC_STOP_POSITION] = DEC_AT_POSITION,
+					  [DEC_STOP_BREAK] = DEC_AT_BREAK,
+					  [DEC_STOP_END] = DEC_AT_END,
+					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
+	enum dec_stop stop = DEC_STOP_DIVERGED;
+
+	if (replay.end != CAP_END_UNKNOWN)
+		stop = DEC_STOP_END;
+	else if (!replay.divergence)
+		stop = engine_run(&replay.engine, until);
+	engine_log_flush(&replay.engine);
+	if (replay.guest.has_collided)
+		return CHILD_COLLIDED;
+	child_where(at[stop]);
+	return CHILD_STOPPED;
+}
+
+static enum child_result child_mode(enum dec_log_mode mode)
+{
+	struct dec_rec *rec;
+
+	engine_log_flush(&replay.engine);
+	engine_set_mode(&replay.engine, mode,
+			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
+			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
+	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 18 * 8);
+	if (rec) {
+		memcpy(rec->value, replay.engine.ctx->gpr, 16 * 8);
+		rec->value[16] = replay.engine.ctx->rip;
+		rec->value[17] = replay.engine.ctx->fs_base;
+	}
+	return CHILD_OK;
+}
+
+static enum child_result child_read(uint64_t addr, uint64_t size)
+{
+	if (size > CHILD_DATA_BYTES || guest_avail(&replay.guest, addr, PROT_READ) < size)
+		return CHILD_NO_MEMORY_THERE;
+	memcpy(slot->data, (const void *)addr, size);
+	return CHILD_OK;
+}
+
+static enum child_result child_regs(void)
+{
+	const struct dec_ctx *c = replay.engine.ctx;
+
+	memcpy(slot->regs.gpr, c->gpr, sizeof(c->gpr));
+	slot->regs.rip = c->rip;
+	slot->regs.rflags = c->rflags;
+	slot->regs.fs_base = c->fs_base;
+	slot->regs.gs_base = 0;
+	return CHILD_OK;
+}
+
+/* Stay behind as a checkpoint; the fork takes over in slot @p to. CLONE_PARENT makes it
+ * a child of the machine's owner, which then learns of its death. */
+static void child_fork(uint64_t to)
+{
+	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
+
+	if (pid) {
+		child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK);
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	slot = &shared->slot[to];
+	atomic_store(&slot->request, CHILD_NONE);
+	child_where(DEC_AT_POSITION);
+	child_answer(CHILD_OK);
+}
+
+static void child_serve(uint32_t command)
+{
+	enum child_result result = CHILD_OK;
+
+	switch (command) {
+	case CHILD_RUN:
+		result = child_run(slot->arg[0]);
+		break;
+	case CHILD_MODE:
+		result = child_mode(slot->arg[0]);
+		break;
+	case CHILD_BREAK:
+		engine_set_stop(&replay.engine, slot->arg[0], 2, slot->arg[1]);
+		break;
+	case CHILD_WATCH:
+		engine_set_watch(&replay.engine, slot->arg[0]);
+		break;
+	case CHILD_READ:
+		result = child_read(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_REGS:
+		result = child_regs();
+		break;
+	case CHILD_REG:
+		slot->data_bytes = engine_read_reg(&replay.engine, slot->arg[0], slot->data);
+		break;
+	case CHILD_FORK:
+		child_fork(slot->arg[0]);
+		return;
+	case CHILD_QUIT:
+		_exit(0);
+	}
+	child_answer(result);
+}
+
+/* ---- the sandbox ------------------------------------------------------------------------ */
+
+static struct err *child_sandbox(int output_fd)
+{
+	static const int allowed[] = {
+		SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap),
+		SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(pread64),
+		SCMP_SYS(exit_group), SCMP_SYS(exit), SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),
+		SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(prctl),
+		SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
+	};
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int bad = f ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !bad && i < sizeof(allowed) / sizeof(*allowed); i++)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | SIGCHLD));
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
+				       SCMP_A0(SCMP_CMP_EQ, 2));
+	if (!bad && output_fd >= 0)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
+				       SCMP_A0(SCMP_CMP_EQ, output_fd));
+	if (!bad)
+		bad = seccomp_load(f);
+	seccomp_release(f);
+	if (bad) {
+		errno = -bad;
+		return err_errno("cannot confine the machine's process");
+	}
+	return NULL;
+}
+
+/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD */
+static void child_main(int argc, char **argv)
+{
+	struct err *err;
+	uint32_t command;
+
+	if (argc != 4)
+		_exit(125);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      atoi(argv[1]), 0);
+	if (shared == MAP_FAILED)
+		_exit(125);
+	slot = &shared->slot[0];
+	err = replay_init(&replay, argv[2], child_log_full, &replay);
+	replay.output_fd = atoi(argv[3]);
+	replay.has_output = replay.output_fd >= 0;
+	if (!err)
+		err = child_sandbox(replay.output_fd);
+	if (err) {
+		child_fail(err);
+		child_answer(replay.guest.has_collided ? CHILD_COLLIDED : CHILD_FAILED);
+		_exit(0);
+	}
+	child_where(DEC_AT_POSITION);
+	child_answer(CHILD_OK);
+	for (;;) {
+		while (!(command = atomic_load(&slot->request)))
+			futex_wait(&slot->request, CHILD_NONE);
+		child_serve(command);
+	}
+}
+
+__attribute__((constructor)) static void child_constructor(int argc, char **argv)
+{
+	if (argc > 0 && !strcmp(argv[0], CHILD_NAME)) {
+		child_main(argc, argv);
+		_exit(0);
+	}
+}

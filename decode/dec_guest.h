@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The guest's memory in this process: mapped at its own addresses from the start state,
+ * changed as the recorded system calls changed it. Guest memory is never executable
+ * here; what the guest may execute is bookkeeping (guest_avail()).
+ *
+ * Invariant 1: every guest page is in `ranges`; whatever else is mapped is ours. A guest
+ * mapping that would cover something of ours is a collision: the machine starts over in
+ * a fresh process, whose own addresses the kernel places elsewhere.
+ */
+#ifndef DECODE_DEC_GUEST_H
+#define DECODE_DEC_GUEST_H
+
+#include "base/base.h"
+#include "capture/capture.h"
+#include "decode/dec_engine.h"
+
+struct guest_range {
+	uint64_t start, end;
+	int prot;
+};
+
+struct dec_guest {
+	struct dec_engine *engine;
+	const struct capture *capture;
+	VEC(struct guest_range) ranges; ///< ascending, disjoint
+	int *file_fds;			///< of kept files, by index; -1: not kept
+	size_t n_files;
+	uint64_t brk;			///< 0 until the first brk call tells
+	uint64_t stack_start;		///< lowest address reserved for the stack
+	bool has_collided;		///< an error was a collision (invariant 1)
+	size_t last_hit;		///< into ranges: where the last look-up ended
+};
+
+/** Map the start state of @p core and set the engine's registers. Opens the kept files,
+ * so that the sandbox can close behind it. */
+struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
+		       const struct cap_core *core);
+
+/** @return bytes from @p addr that allow @p prot. */
+uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
+
+/** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
+ * guest has no such writable memory. */
+struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			uint64_t size);
+
+/** Redo what the memory system call in @p ev did (mmap, munmap, mprotect, mremap, brk,
+ * madvise); others are left alone. @return ERR_DIVERGED, ERR_UNSUPPORTED, ERR_NOMEM. */
+struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev);
+
+#endif

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/dec_replay.h"
+
+#include <assert.h>
+#include <cpuid.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+static const char *const gpr_names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
+					   "r12", "r13", "r14", "r15" };
+
+/* ---- what is wrong --------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3)))
+static enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->divergence)
+		return DEC_DIVERGED;
+	va_start(ap, fmt);
+	if (vasprintf(&r->divergence, fmt, ap) < 0)
+		r->divergence = NULL;
+	va_end(ap);
+	return DEC_DIVERGED;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void replay_note(struct dec_replay *r, const char *fmt, ...)
+{
+	char *text, *all;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	// One of each kind is enough for people.
+	if (!text || (r->notes && strstr(r->notes, text))) {
+		free(text);
+		return;
+	}
+	if (asprintf(&all, "%s%s\n", r->notes ? r->notes : "", text) > 0) {
+		free(r->notes);
+		r->notes = all;
+	}
+	free(text);
+}
+
+static enum dec_verdict replay_fail(struct dec_replay *r, struct err *err)
+{
+	replay_diverge(r, "%s", err->message);
+	err_destroy(err);
+	return DEC_DIVERGED;
+}
+
+static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
+{
+	replay_diverge(ctx, "at %#lx after %lu instructions: %s", e->ctx->rip, e->now, text);
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static const char *replay_kind_name(enum cap_event_kind kind)
+{
+	static const char *const names[] = { "nothing", "a system call", "a signal",
+					     "a time stamp", "a cpuid", "an allocator call",
+					     "the end", "a gap" };
+
+	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
+}
+
+static void replay_log_heap(struct dec_replay *r)
+{
+	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_HEAP, sizeof(*rec) + 4 * 8);
+
+	if (!rec)
+		return;
+	rec->value[0] = r->next.heap_fn;
+	memcpy(&rec->value[1], r->next.heap_args, 3 * 8);
+}
+
+static bool replay_is_sync(const struct cap_event *ev)
+{
+	siginfo_t info;
+
+	memcpy(&info, ev->siginfo, sizeof(info));
+	switch (ev->signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+		return info.si_code > 0;
+	default:
+		return false;
+	}
+}
+
+static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *regs)
+{
+	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
+}
+
+static void replay_state_record(struct dec_replay *r)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 18 * 8);
+
+	if (!rec)
+		return;
+	memcpy(rec->value, c->gpr, sizeof(c->gpr));
+	rec->value[16] = c->rip;
+	rec->value[17] = c->fs_base;
+}
+
+static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t *data,
+			     uint64_t size)
+{
+	// Pieces: a record must fit the log's buffer.
+	for (uint64_t at = 0; at < size; at += 65536) {
+		uint64_t n = size - at < 65536 ? size - at : 65536;
+		struct dec_rec_write *w = engine_log(&r->engine, DEC_REC_WRITE,
+						     sizeof(*w) + ((n + 7) & ~7ull));
+
+		if (!w)
+			return;
+		w->addr = addr + at;
+		w->n_bytes = n;
+		memcpy(w->bytes, data + at, n);
+	}
+}
+
+static enum dec_verdict replay_advance(struct dec_replay *r);
+
+static enum dec_verdict replay_writes(struct dec_replay *r)
+{
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+		struct err *err = guest_write(&r->guest, w->addr, w->data, w->size);
+
+		if (err)
+			return replay_fail(r, err);
+		replay_log_write(r, w->addr, w->data, w->size);
+	}
+	return DEC_GO;
+}
+
+/* The kernel starts a handler with an initial FPU. */
+static void replay_reset_fpu(struct dec_ctx *c)
+{
+	memset(c->xsave, 0, CTX_XSAVE_BYTES);
+	c->xsave[0] = 0x7f, c->xsave[1] = 0x03;
+	c->xsave[24] = 0x80, c->xsave[25] = 0x1f;
+	c->xsave[512] = 3;
+}
+
+static void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
+{
+	memcpy(c->gpr, regs->gpr, sizeof(c->gpr));
+	c->rip = regs->rip;
+	c->rflags = (regs->rflags & 0xcd5) | 0x202;
+}
+
+/* The event at hand is a signal, and the guest stands where it landed. */
+static enum dec_verdict replay_deliver(struct dec_replay *r)
+{
+	enum dec_verdict v;
+	siginfo_t info;
+
+	if (r->async_rip) {
+		engine_set_stop(&r->engine, r->async_rip, 1, false);
+		r->async_rip = 0;
+	}
+	if (r->next.is_fatal) {
+		r->end = CAP_END_SIGNAL;
+		r->end_value = r->next.signo;
+		memcpy(&info, r->next.siginfo, sizeof(info));
+		r->fault_addr = replay_is_sync(&r->next) ? (uint64_t)info.si_addr : 0;
+		return DEC_END;
+	}
+	if (r->next.has_after) {
+		v = replay_writes(r);
+		if (v != DEC_GO)
+			return v;
+		replay_set_regs(r->engine.ctx, &r->next.after);
+		replay_reset_fpu(r->engine.ctx);
+		replay_state_record(r);
+	}
+	return replay_advance(r);
+}
+
+/* Fetch the next event; what needs no instruction to run happens at once. */
+static enum dec_verdict replay_advance(struct dec_replay *r)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	struct err *err;
+
+	for (;;) {
+		err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
+		if (err) {
+			replay_note(r, "%s", err->message);
+			err_destroy(err);
+			r->is_log_at_end = true;
+		}
+		if (r->is_log_at_end)
+			return DEC_GO;
+		if (r->next.kind == CAP_EV_HEAP) {
+			replay_log_heap(r);
+		} else if (r->next.kind == CAP_EV_GAP) {
+			replay_note(r, "gap: %s", r->next.text);
+		} else {
+			break;
+		}
+	}
+	if (r->next.kind != CAP_EV_SIGNAL || replay_is_sync(&r->next))
+		return DEC_GO;
+	if (replay_regs_match(c, &r->next.regs))
+		return replay_deliver(r);
+	r->async_rip = r->next.regs.rip;
+	engine_set_stop(&r->engine, r->async_rip, 1, true);
+	return DEC_GO;
+}
+
+/* ---- the world ------------------------------------------------------------------------------ */
+
+static enum dec_verdict replay_stop_at(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+
+	if (r->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
+		return replay_deliver(r);
+	return DEC_GO;
+}
+
+/* Compare the guest at a system call with the recording. */
+static enum dec_verdict replay_compare(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_event *ev = &r->next;
+
+	if (c->rip + 2 != ev->regs.rip)
+		return replay_diverge(r, "after %lu instructions the replay is at system call "
+				      "%ld at rip %#lx; recorded: system call %ld at rip %#lx",
+				      r->engine.now, c->gpr[CAP_RAX], c->rip,
+				      ev->regs.gpr[CAP_RAX], ev->regs.rip - 2);
+	for (int i = 0; i < CAP_GPRS; i++) {
+		// The instruction itself overwrites rcx and r11.
+		if (i == CAP_RCX || i == CAP_R11 || c->gpr[i] == ev->regs.gpr[i])
+			continue;
+		return replay_diverge(r, "at system call %lu (number %ld) at rip %#lx: %s "
+				      "recorded %#lx, replayed %#lx (after %lu instructions)",
+				      r->syscalls, c->gpr[CAP_RAX], c->rip, gpr_names[i],
+				      ev->regs.gpr[i], c->gpr[i], r->engine.now);
+	}
+	return DEC_GO;
+}
+
+/* What rt_sigreturn restored that is not a general register: the FPU, from the frame. */
+static void replay_sigreturn_fpu(struct dec_replay *r, uint64_t frame)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t area, in_use;
+	uint32_t magic, size = 512;
+
+	// ucontext: flags, link, stack_t (24), then 23 registers; fpstate follows.
+	if (guest_avail(&r->guest, frame + 224, PROT_READ) < 8)
+		return;
+	memcpy(&area, (void *)(frame + 224), 8);
+	replay_reset_fpu(c);
+	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
+		return;
+	memcpy(&magic, (void *)(area + 464), 4);
+	if (magic == 0x46505853) { // FP_XSTATE_MAGIC1
+		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
+		if (size > CTX_XSAVE_BYTES)
+			size = CTX_XSAVE_BYTES;
+	}
+	if (guest_avail(&r->guest, area, PROT_READ) < size)
+		return;
+	memcpy(c->xsave, (void *)area, size);
+	memset(c->xsave + 464, 0, 48);
+	if (size > 576) {
+		memcpy(&in_use, c->xsave + 512, 8);
+		in_use &= c->xmask;
+		memcpy(c->xsave + 512, &in_use, 8);
+		memset(c->xsave + 520, 0, 56);
+	} else {
+		c->xsave[512] = 3;
+	}
+}
+
+/* Where the program writes; the replay's own program may show it. */
+static void replay_output(struct dec_replay *r)
+{
+	const struct cap_event *ev = &r->next;
+	uint64_t fd = ev->regs.gpr[CAP_RDI], left = ev->ret;
+
+	if (!r->has_output || ev->ret <= 0 || (fd != 1 && fd != 2))
+		return;
+	if (ev->regs.gpr[CAP_RAX] == SYS_write) {
+		if (fd == 1 && guest_avail(&r->guest, ev->regs.gpr[CAP_RSI], PROT_READ) >= left)
+			(void)!write(r->output_fd, (void *)ev->regs.gpr[CAP_RSI], left);
+		return;
+	}
+	if (ev->regs.gpr[CAP_RAX] != SYS_writev || fd != 1)
+		return;
+	for (uint64_t i = 0; i < ev->regs.gpr[CAP_RDX] && left; i++) {
+		struct iovec v;
+		uint64_t at = ev->regs.gpr[CAP_RSI] + i * sizeof(v);
+
+		if (guest_avail(&r->guest, at, PROT_READ) < sizeof(v))
+			return;
+		memcpy(&v, (void *)at, sizeof(v));
+		if (v.iov_len > left)
+			v.iov_len = left;
+		if (guest_avail(&r->guest, (uint64_t)v.iov_base, PROT_READ) < v.iov_len)
+			return;
+		(void)!write(r->output_fd, v.iov_base, v.iov_len);
+		left -= v.iov_len;
+	}
+}
+
+static void replay_log_syscall(struct dec_replay *r)
+{
+	const struct cap_event *ev = &r->next;
+	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 14 * 8);
+
+	if (!rec)
+		return;
+	rec->value[0] = ev->regs.gpr[CAP_RAX];
+	rec->value[1] = ev->ret;
+	rec->value[2] = r->engine.ctx->rip;
+	rec->value[3] = ev->regs.gpr[CAP_RDI];
+	rec->value[4] = ev->regs.gpr[CAP_RSI];
+	rec->value[5] = ev->regs.gpr[CAP_RDX];
+	rec->value[6] = ev->regs.gpr[CAP_R10];
+	rec->value[7] = ev->regs.gpr[CAP_R8];
+	rec->value[8] = ev->regs.gpr[CAP_R9];
+	rec->value[9] = ev->file;
+	rec->value[10] = ev->file_offset;
+	rec->value[11] = r->guest.brk;
+	rec->value[12] = ev->regs.gpr[CAP_R11];
+	rec->value[13] = r->engine.ctx->fs_base;
+}
+
+static enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
+{
+	replay_note(r, "the capture ends before the program does, at %s after %lu "
+		    "instructions", what, r->engine.now);
+	r->end = CAP_END_UNKNOWN;
+	return DEC_END;
+}
+
+/* -ERESTARTSYS and its kin: the kernel runs the call again unless a handler comes. */
+static bool replay_is_restart(int64_t ret)
+{
+	return ret == -512 || ret == -513 || ret == -514 || ret == -516;
+}
+
+static enum dec_verdict replay_exit(struct dec_replay *r, int status)
+{
+	r->end = CAP_END_EXIT;
+	r->end_value = status & 0xff;
+	r->engine.now++;
+	return DEC_END;
+}
+
+static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_ctx *c = e->ctx;
+	uint64_t nr = c->gpr[CAP_RAX], rip = c->rip;
+	enum dec_verdict v;
+	struct err *err;
+	int64_t ret;
+
+	if (nr == SYS_exit_group || nr == SYS_exit) {
+		if (r->is_log_at_end || r->next.kind == CAP_EV_EXIT)
+			return replay_exit(r, c->gpr[CAP_RDI]);
+	}
+	if (r->is_log_at_end)
+		return replay_end_of_log(r, "a system call");
+	if (r->next.kind == CAP_EV_EXIT) { // killed inside this call
+		r->end = r->next.exit_code < 0 ? CAP_END_SIGNAL : CAP_END_EXIT;
+		r->end_value = r->next.exit_code < 0 ? SIGKILL : r->next.exit_code;
+		return DEC_END;
+	}
+	if (r->next.kind != CAP_EV_SYSCALL)
+		return replay_diverge(r, "after %lu instructions the replay makes system call "
+				      "%ld at rip %#lx; recorded: %s at rip %#lx", e->now, nr,
+				      c->rip, replay_kind_name(r->next.kind),
+				      r->next.regs.rip);
+	v = replay_compare(r);
+	if (v != DEC_GO)
+		return v;
+	if (r->next.flags & CAP_SYS_UNLISTED)
+		replay_note(r, "system call %ld is not in the table: memory it may have "
+			    "written was not recorded", nr);
+	if (r->next.flags & CAP_SYS_PARTIAL)
+		replay_note(r, "some memory that system call %ld wrote could not be recorded",
+			    nr);
+	replay_output(r);
+	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
+		c->fs_base = c->gpr[CAP_RSI];
+	err = guest_syscall(&r->guest, &r->next);
+	if (err)
+		return replay_fail(r, err);
+	replay_log_syscall(r);
+	if (nr != SYS_mmap) {
+		v = replay_writes(r);
+		if (v != DEC_GO)
+			return v;
+	} else {
+		for (size_t i = 0; i < r->next.n_writes; i++)
+			replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
+					 r->next.writes[i].size);
+	}
+	if (nr == SYS_rt_sigreturn && r->next.has_after) {
+		replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
+		replay_set_regs(c, &r->next.after);
+		replay_state_record(r);
+	} else {
+		c->gpr[CAP_RAX] = r->next.ret;
+		c->gpr[CAP_RCX] = r->next.regs.rip;
+		c->gpr[CAP_R11] = r->next.regs.gpr[CAP_R11];
+		c->rip += 2;
+	}
+	e->now++;
+	r->syscalls++;
+	ret = r->next.ret;
+	v = replay_advance(r);
+	if (v == DEC_GO && replay_is_restart(ret) && nr != SYS_rt_sigreturn &&
+	    c->rip == rip + 2) {
+		c->rip = rip;
+		c->gpr[CAP_RAX] = ret == -516 ? SYS_restart_syscall : nr;
+	}
+	return v;
+}
+
+static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
+{
+	struct dec_ctx *c = e->ctx;
+	uint32_t out[4];
+
+	if (!r->is_log_at_end && r->next.kind == CAP_EV_CPUID) {
+		if (r->next.regs.rip != c->rip || r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
+			return replay_diverge(r, "cpuid at rip %#lx; recorded: cpuid at %#lx",
+					      c->rip, r->next.regs.rip);
+		memcpy(out, r->next.cpuid, sizeof(out));
+	} else {
+		// Recorded where cpuid does not fault: this host's answer must do.
+		replay_note(r, "cpuid was not recorded: this host's answers were used");
+		__cpuid_count(c->gpr[CAP_RAX], c->gpr[CAP_RCX], out[0], out[1], out[2],
+			      out[3]);
+		c->gpr[CAP_RAX] = out[0], c->gpr[CAP_RBX] = out[1];
+		c->gpr[CAP_RCX] = out[2], c->gpr[CAP_RDX] = out[3];
+		return DEC_GO;
+	}
+	c->gpr[CAP_RAX] = out[0], c->gpr[CAP_RBX] = out[1];
+	c->gpr[CAP_RCX] = out[2], c->gpr[CAP_RDX] = out[3];
+	return replay_advance(r);
+}
+
+static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
+				       const struct dec_insn *insn)
+{
+	struct dec_replay *r = ctx;
+	struct dec_ctx *c = e->ctx;
+	enum dec_verdict v;
+
+	if (insn->flow == DEC_FLOW_CPUID) {
+		v = replay_cpuid(r, e);
+	} else {
+		if (r->is_log_at_end)
+			return replay_end_of_log(r, "a time stamp");
+		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)
+			return replay_diverge(r, "rdtsc at rip %#lx after %lu instructions; "
+					      "recorded: %s at rip %#lx", c->rip, e->now,
+					      replay_kind_name(r->next.kind),
+					      r->next.regs.rip);
+		c->gpr[CAP_RAX] = (uint32_t)r->next.tsc;
+		c->gpr[CAP_RDX] = r->next.tsc >> 32;
+		if (r->next.is_rdtscp)
+			c->gpr[CAP_RCX] = r->next.tsc_aux;
+		v = replay_advance(r);
+	}
+	if (v == DEC_GO) {
+		uint64_t rip = c->rip;
+
+		c->rip += insn->len; // the state record is for behind the instruction
+		replay_state_record(r);
+		c->rip = rip;
+	}
+	return v;
+}
+
+static enum dec_verdict replay_fault(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_ctx *c = e->ctx;
+	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
+
+	if (r->is_log_at_end)
+		return replay_end_of_log(r, "a fault");
+	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
+	    r->next.signo != (int)c->fault_signo)
+		return replay_diverge(r, "after %lu instructions the replay faults at rip %#lx "
+				      "(signal %lu, address %#lx); recorded: %s at rip %#lx",
+				      e->now, c->rip, c->fault_signo, c->fault_addr,
+				      replay_kind_name(r->next.kind), r->next.regs.rip);
+	return replay_deliver(r);
+}
+
+static uint64_t replay_avail(void *ctx, uint64_t addr, int prot)
+{
+	struct dec_replay *r = ctx;
+
+	return guest_avail(&r->guest, addr, prot);
+}
+
+struct err *replay_init(struct dec_replay *r, const char *dir,
+			uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx)
+{
+	struct dec_world world = {
+		.ctx = r,
+		.syscall = replay_syscall,
+		.special = replay_special,
+		.fault = replay_fault,
+		.stop_at = replay_stop_at,
+		.avail = replay_avail,
+		.log_full = log_full,
+		.complain = replay_complain,
+	};
+	struct err *err;
+
+	*r = (struct dec_replay){ .output_fd = -1 };
+	assert(ctx == r && "the log's consumer is reached through the replay");
+	err = capture_open(dir, &r->capture);
+	if (!err)
+		err = cap_core_open(r->capture, &r->core);
+	if (!err)
+		err = cap_events_open(r->capture, &r->events);
+	if (!err)
+		err = engine_init(&r->engine, &world);
+	if (!err)
+		err = guest_init(&r->guest, &r->engine, r->capture, r->core);
+	if (!err && replay_advance(r) == DEC_DIVERGED)
+		err = err_new(ERR_FORMAT, "%s", r->divergence);
+	return err;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The world of a replayed guest: what the capture says happened, in order. Answers
+ * system calls, time stamps and faults from the event log, and checks at each that the
+ * guest is where the recording was.
+ *
+ * Invariant 1: `next` is the event that comes next, fetched as soon as the one before it
+ * was consumed, so that a signal that landed between two instructions is seen in time.
+ */
+#ifndef DECODE_DEC_REPLAY_H
+#define DECODE_DEC_REPLAY_H
+
+#include "capture/capture.h"
+#include "decode/dec_engine.h"
+#include "decode/dec_guest.h"
+
+struct dec_replay {
+	struct dec_engine engine;
+	struct dec_guest guest;
+	struct capture *capture;
+	struct cap_core *core;
+	struct cap_events *events;
+	struct cap_event next;
+	bool is_log_at_end;	///< no event is left
+	uint64_t async_rip;	///< a stop is set here for an asynchronous signal; 0 none
+	uint64_t syscalls;
+	enum cap_end end;
+	int end_value;
+	uint64_t fault_addr;
+	char *divergence;	///< set once, with the verdict DEC_DIVERGED
+	char *notes;		///< lines for people
+	bool has_output;	///< write what the program writes to output_fd
+	int output_fd;
+};
+
+/** Open the capture in directory @p dir and set up everything: guest memory mapped,
+ * registers set, first event fetched. @p log_full: as in struct dec_world. */
+struct err *replay_init(struct dec_replay *r, const char *dir,
+			uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What ran. A *machine* replays a capture: it stands at a position (the number of
+ * instructions executed since exec), runs to another one or to a breakpoint, goes back,
+ * shows registers and memory, and lists what each instruction of a window read and wrote.
+ *
+ * The guest runs in a sandboxed child process; checkpoints are forks of it. Invariants:
+ *  1. A position names the same instant on every replay, in every log mode.
+ *  2. Nothing the guest does reaches the host: the child may only map memory, wait, fork
+ *     and write the output descriptor it was given (seccomp).
+ *  3. At every system call the general registers equal the recorded ones, or the run
+ *     ends with DEC_AT_DIVERGENCE.
+ *
+ * A machine belongs to one thread; several machines may exist.
+ */
+#ifndef DECODE_DECODE_H
+#define DECODE_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "decode/dec_insn.h"
+#include "decode/dec_slots.h"
+
+struct dec_machine;
+
+/** Why the machine stopped. */
+enum dec_at {
+	DEC_AT_POSITION,   ///< where it was told to go
+	DEC_AT_BREAK,	   ///< before the instruction at a breakpoint
+	DEC_AT_END,	   ///< the program ended, or the capture did
+	DEC_AT_DIVERGENCE, ///< the replay left the recorded path
+};
+
+/** Where the machine stands. */
+struct dec_where {
+	enum dec_at at;
+	uint64_t position; ///< instructions executed
+	uint64_t syscalls; ///< system calls answered
+	uint64_t rip;
+	enum cap_end end;  ///< DEC_AT_END: how
+	int end_value;	   ///< exit status or signal
+	uint64_t fault_addr; ///< of a fatal fault
+};
+
+/** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
+typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
+
+struct dec_machine_options {
+	int output_fd;	     ///< where what the program writes to stdout goes; -1: nowhere
+	void (*progress)(void *ctx, const struct dec_where *w); ///< about ten times a second
+	void *progress_ctx;
+};
+
+/**
+ * Start a machine over @p c, standing at position 0.
+ *
+ * @param o  NULL for the defaults.
+ * @return ERR_FORMAT, ERR_TRUNCATED (the start state is unusable), ERR_UNSUPPORTED (this
+ *	   host cannot run it; says why), ERR_OS.
+ */
+struct err *dec_machine_create(const struct capture *c, const struct dec_machine_options *o,
+			       struct dec_machine **ret);
+
+/** Stop the machine and its checkpoints. NULL is fine. */
+void dec_machine_destroy(struct dec_machine *m);
+void dec_machine_destroyp(struct dec_machine **m);
+
+/** Log in @p mode from here on; @p fn gets the pieces during runs. DEC_LOG_NONE stops. */
+struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_log_fn fn,
+			    void *ctx);
+
+/** Set or clear a breakpoint. */
+struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
+
+/** Log all 16 general registers whenever @p rip is reached (DEC_LOG_STORES and up). */
+struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip);
+
+/** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
+ * of the log's consumer, or ERR_OS when the machine's process died (says how). */
+struct err *dec_machine_run(struct dec_machine *m, uint64_t position, struct dec_where *ret);
+
+/** Stand at @p position, forward or backward: from the nearest checkpoint before it. */
+struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
+			     struct dec_where *ret);
+
+/** Remember this position: seeking back to it or behind it starts from here. Checkpoints
+ * beyond a limit (64) replace the one whose neighbours are closest. */
+struct err *dec_machine_checkpoint(struct dec_machine *m);
+
+/** Read general registers, or one register (numbers of dec_insn.h) into @p buf. */
+struct err *dec_machine_regs(struct dec_machine *m, struct cap_regs *ret);
+struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
+			    size_t *ret_bytes);
+
+/** Read guest memory. @return ERR_RANGE when some of it is not mapped. */
+struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf, size_t size);
+
+/** What diverged, or NULL; and notes on what was inferred or is missing, lines, or NULL.
+ * Valid until the next call on @p m. */
+const char *dec_machine_divergence(struct dec_machine *m);
+const char *dec_machine_notes(struct dec_machine *m);
+
+#endif
