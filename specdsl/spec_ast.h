@@ -149,6 +149,7 @@ struct spec_rule {
 	int64_t from, to;	  ///< range of I, both included
 	uint32_t some_vars;	  ///< bits of the SPEC_VAR_SOME variables
 	struct plan all;	  ///< over the guard and the SPEC_VAR_ALL variables
+	struct plan nodes;	  ///< as all, without conditions: intra-node constraints
 	struct plan some;	  ///< over the body and the SPEC_VAR_SOME variables
 	bool has_label;
 };
@@ -225,8 +226,6 @@ struct err *spec_parse(struct spec *s, struct spec_file *f);
 
 /** Decide which variables are "all" and which are "some", and the order of the loops. */
 void spec_plan_rule(struct spec_rule *r);
-
-bool ast_is_vertex_like(const struct ast *a);
 
 /* ---- layouts ------------------------------------------------------------------------------ */
 

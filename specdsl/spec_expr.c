@@ -61,7 +61,7 @@ static bool is_field(const struct ast *n)
 	return n->kind == AST_FIELD || n->kind == AST_NAMED;
 }
 
-bool ast_is_vertex_like(const struct ast *n)
+static bool is_vertex_like(const struct ast *n)
 {
 	return n->kind == AST_VAR || is_field(n);
 }
@@ -98,7 +98,7 @@ static bool want_number(struct parser *p, const struct ast *n)
 
 static bool want_vertex(struct parser *p, const struct ast *n)
 {
-	if (p->is_panicking || ast_is_vertex_like(n))
+	if (p->is_panicking || is_vertex_like(n))
 		return !p->is_panicking;
 	parse_error(p, n->span, "a node is a declared variable, as X, or a field that points to "
 				"it, as (X[2])",

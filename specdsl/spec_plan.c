@@ -121,5 +121,6 @@ void spec_plan_rule(struct spec_rule *r)
 				  r->some_vars & (1u << i) ? SPEC_VAR_SOME :
 							     SPEC_VAR_UNUSED;
 	make_plan(&r->all, r->guard, all);
+	make_plan(&r->nodes, NULL, all);
 	make_plan(&r->some, r->body, r->some_vars);
 }

@@ -239,7 +239,8 @@ struct spec_arg {
 enum spec_dep_kind {
 	SPEC_DEP_NODE,	///< its bytes and its life were read
 	SPEC_DEP_INTO,	///< the pointers into it were counted
-	SPEC_DEP_EDGES, ///< any pointer anywhere (paths); node is {0}
+	SPEC_DEP_EDGES, ///< the pointers of all declared nodes (paths); node is {0}
+	SPEC_DEP_ALL,	///< all declared nodes (user-defined attributes); node is {0}
 };
 
 struct spec_dep {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One constraint over one subgraph: whether it holds, and its arguments (paper 001,
+ * definitions 2 and 3).
+ */
+#include <string.h>
+
+#include "specdsl/spec_eval.h"
+
+/** @return whether the nodes of the "all" variables are alive and of their types. */
+static bool is_binding_live(struct spec_eval *e, const struct spec_rule *r,
+			    const struct spec_binding *b)
+{
+	for (size_t i = 0; i < r->pub.n_vars; i++) {
+		const struct edge_node *n;
+
+		if (r->vars[i].kind != SPEC_VAR_ALL)
+			continue;
+		n = edges_node(&e->edges, b->node[i]);
+		if (!n || n->type != r->vars[i].type)
+			return false;
+	}
+	return true;
+}
+
+static void set_nodes(struct scope *sc, const struct spec_rule *r,
+		      const struct spec_binding *b)
+{
+	sc->index = b->index;
+	for (size_t i = 0; i < r->pub.n_vars; i++)
+		if (r->vars[i].kind == SPEC_VAR_ALL && edges_node(&sc->e->edges, b->node[i]))
+			sc->nodes[i] = b->node[i];
+}
+
+struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
+			   const struct spec_binding *b, bool *holds)
+{
+	const struct spec_rule *r = e->s->rules.data[constraint];
+	struct scope sc = {.e = e};
+	struct err *err = eval_refresh(e);
+
+	if (err)
+		return err;
+	e->is_out_of_memory = false;
+	set_nodes(&sc, r, b);
+	*holds = !is_binding_live(e, r, b) || rule_is_out_of_range(&sc, r) ||
+		 (r->guard && !eval_condition(&sc, r->guard)) || rule_body(&sc, r);
+	return e->is_out_of_memory ? &err_nomem : NULL;
+}
+
+static bool is_vertex_comparison(const struct ast *n)
+{
+	return n->kind == AST_EDGE || (n->kind == AST_COMPARE && n->compare == CMP_VERTICES);
+}
+
+/** Collect what @p n says about the "all" variables alone; what it says about the others
+ * is in the body's truth. */
+static void record_body(struct scope *sc, const struct ast *n, uint32_t some_vars)
+{
+	if (!n)
+		return;
+	if (!(n->vars & some_vars)) {
+		eval_record(sc, n);
+	} else if (is_vertex_comparison(n)) {
+		if (!(n->a->vars & some_vars))
+			eval_record_vertex(sc, n->a);
+		if (!(n->b->vars & some_vars))
+			eval_record_vertex(sc, n->b);
+	} else {
+		record_body(sc, n->a, some_vars);
+		record_body(sc, n->b, some_vars);
+		record_body(sc, n->c, some_vars);
+	}
+}
+
+struct err *spec_args(struct spec_eval *e, uint32_t constraint,
+		      const struct spec_binding *b, struct spec_args *ret)
+{
+	const struct spec_rule *r = e->s->rules.data[constraint];
+	struct scope sc = {.e = e, .args = ret, .deps = ret};
+	struct err *err = eval_refresh(e);
+
+	ret->args.size = ret->deps.size = 0;
+	if (err)
+		return err;
+	e->is_out_of_memory = false;
+	set_nodes(&sc, r, b);
+	for (size_t i = 0; i < r->pub.n_vars; i++)
+		if (r->vars[i].kind == SPEC_VAR_ALL)
+			eval_add_dep(&sc, SPEC_DEP_NODE, b->node[i]);
+	if (r->guard)
+		eval_condition(&sc, r->guard);
+	record_body(&sc, r->body, r->some_vars);
+	if (r->some_vars) {
+		bool is_true;
+
+		sc.args = NULL;
+		is_true = rule_body(&sc, r);
+		sc.args = ret;
+		eval_add_arg(&sc, false, is_true);
+	}
+	return e->is_out_of_memory ? &err_nomem : NULL;
+}
+
+void spec_args_deinit(struct spec_args *a)
+{
+	vec_deinit(&a->args);
+	vec_deinit(&a->deps);
+}
+
+bool spec_args_equal(const struct spec_args *a, const struct spec_args *b)
+{
+	if (a->args.size != b->args.size)
+		return false;
+	for (size_t i = 0; i < a->args.size; i++)
+		if (a->args.data[i].is_absent != b->args.data[i].is_absent ||
+		    a->args.data[i].value != b->args.data[i].value)
+			return false;
+	return true;
+}
+
+/* ---- modification prediction ------------------------------------------------------------ */
+
+static bool is_declared(const struct spec_eval *e, struct hg_node_id node)
+{
+	uint32_t type = hg_graph_node(e->g, node)->type;
+
+	return type && type <= e->s->types.size;
+}
+
+/** Could a store of @p value have made or unmade a pointer into @p n? A store of less
+ * than a pointer changes one by parts, so its value says nothing. */
+static bool may_point_into(const struct hg_node *n, const struct hg_op *op, uint64_t value)
+{
+	return op->size < 8 || value - n->start <= n->size;
+}
+
+static bool dep_may_change(const struct spec_eval *e, const struct spec_dep *d,
+			   const struct hg_op *op)
+{
+	const struct hg_node *n;
+
+	switch (d->kind) {
+	case SPEC_DEP_NODE:
+		return d->node.v == op->node.v;
+	case SPEC_DEP_INTO:
+		n = hg_graph_node(e->g, d->node);
+		return is_declared(e, op->node) &&
+		       (may_point_into(n, op, op->before) || may_point_into(n, op, op->after));
+	default:
+		return is_declared(e, op->node);
+	}
+}
+
+bool spec_args_may_change(const struct spec_eval *e, const struct spec_args *a,
+			  const struct hg_op *op)
+{
+	// A node that comes or goes changes what pointers to its memory mean.
+	if (op->kind != HG_OP_STORE)
+		return a->deps.size;
+	for (size_t i = 0; i < a->deps.size; i++)
+		if (dep_may_change(e, &a->deps.data[i], op))
+			return true;
+	return false;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * User-defined attributes (paper 001, section 2.3): a recursion over the nodes, computed
+ * without recursion of ours, since a list may be a million nodes deep. A task that needs
+ * an attribute not known yet is left on the stack, the needed one goes on top of it, and
+ * it starts again when that is done. A task that needs one that was started below it has
+ * met a cycle: neither has a value.
+ */
+#include <string.h>
+
+#include "specdsl/spec_eval.h"
+
+static uint64_t memo_key(struct attr_task t)
+{
+	return (uint64_t)t.attr << 32 | t.node.v;
+}
+
+/** @return the memo of @p t, or NULL when it was never started. */
+static struct memo *find_memo(struct spec_eval *e, struct attr_task t)
+{
+	const uint64_t *i = map_get(&e->memo_of, memo_key(t));
+
+	return i ? &e->memos.data[*i] : NULL;
+}
+
+static struct memo *start_memo(struct spec_eval *e, struct attr_task t)
+{
+	struct memo *m = find_memo(e, t);
+
+	if (!m) {
+		m = vec_push(&e->memos);
+		if (!m || map_put(&e->memo_of, memo_key(t), e->memos.size - 1)) {
+			e->is_out_of_memory = true;
+			return NULL;
+		}
+	}
+	m->state = MEMO_STARTED;
+	return m;
+}
+
+static void push_task(struct spec_eval *e, struct attr_task t)
+{
+	struct attr_task *new = vec_push(&e->tasks);
+
+	if (new)
+		*new = t;
+	e->is_out_of_memory |= !new;
+}
+
+/** Evaluate the rule of @p t once. @return whether it is done; else tasks has grown. */
+static bool run_task(struct spec_eval *e, struct attr_task t)
+{
+	const struct spec_attr *a = &e->s->attrs.data[t.attr];
+	struct scope sc = {.e = e, .is_in_attr = true};
+	struct value v;
+	bool is_end;
+	struct memo *m;
+
+	if (!start_memo(e, t))
+		return true;
+	sc.nodes[0] = t.node;
+	is_end = a->guard && eval_condition(&sc, a->guard);
+	if (!sc.needs_attr)
+		v = eval_number(&sc, is_end ? a->terminal : a->nonterminal);
+	if (sc.needs_attr)
+		return false;
+	m = find_memo(e, t);
+	m->state = MEMO_DONE;
+	m->is_cyclic = sc.is_cyclic;
+	m->value = sc.is_cyclic ? (struct value){.kind = VALUE_NONE} : v;
+	return true;
+}
+
+static void run_tasks(struct spec_eval *e)
+{
+	while (e->tasks.size && !e->is_out_of_memory) {
+		struct attr_task t = e->tasks.data[e->tasks.size - 1];
+		const struct memo *m = find_memo(e, t);
+
+		// Asked for twice before it was computed once.
+		if ((m && m->state == MEMO_DONE) || run_task(e, t))
+			e->tasks.size--;
+	}
+	e->tasks.size = 0;
+}
+
+/** The attribute called as attribute @p attr, of nodes of type @p type; -1 for none. */
+static int attr_of_type(const struct spec *s, int attr, uint32_t type)
+{
+	const struct spec_attr *all = s->attrs.data;
+
+	if (all[attr].type == type)
+		return attr;
+	for (size_t i = 0; i < s->attrs.size; i++)
+		if (all[i].type == type && !strcmp(all[i].name, all[attr].name))
+			return (int)i;
+	return -1;
+}
+
+struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
+{
+	struct value none = {.kind = VALUE_NONE};
+	const struct edge_node *node;
+	struct attr_task t;
+	struct memo *m;
+
+	if (v.kind == VERTEX_NULL)
+		return (struct value){.kind = VALUE_INT,
+				      .i = sc->e->s->attrs.data[attr].null_value};
+	node = v.kind == VERTEX_NODE ? edges_node(&sc->e->edges, v.node) : NULL;
+	attr = node ? attr_of_type(sc->e->s, attr, node->type) : -1;
+	if (attr < 0) {
+		sc->is_unreadable = true;
+		return none;
+	}
+	eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
+	t = (struct attr_task){.attr = attr, .node = v.node};
+	m = find_memo(sc->e, t);
+	if (!m && !sc->is_in_attr) {
+		push_task(sc->e, t);
+		run_tasks(sc->e);
+		m = find_memo(sc->e, t);
+	}
+	if (!m && !sc->e->is_out_of_memory) {
+		push_task(sc->e, t);
+		sc->needs_attr = true;
+	}
+	if (!m)
+		return none;
+	// Started and not done is a task below this one.
+	sc->is_cyclic |= m->state == MEMO_STARTED || m->is_cyclic;
+	return m->state == MEMO_DONE ? m->value : none;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * All inconsistencies of a view (paper 001, Definition 1).
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "specdsl/spec_eval.h"
+
+struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
+			     const struct hg_view *v, struct spec_eval **ret)
+{
+	_cleanup_(spec_eval_destroyp) struct spec_eval *e = NULL;
+	struct err *err;
+
+	if (spec_errors(s))
+		return err_new(ERR_SPEC, "cannot check: the specification has %zu mistakes",
+			       spec_errors(s));
+	assert(s->is_resolved);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return &err_nomem;
+	e->s = s;
+	e->g = g;
+	e->v = v;
+	err = edges_init(&e->edges, s, g, v);
+	if (err)
+		return err;
+	*ret = take_ptr(&e);
+	return NULL;
+}
+
+void spec_eval_destroy(struct spec_eval *e)
+{
+	if (!e)
+		return;
+	if (e->s)
+		edges_deinit(&e->edges);
+	map_deinit(&e->memo_of);
+	vec_deinit(&e->memos);
+	vec_deinit(&e->tasks);
+	for (size_t i = 0; i < 2 * SPEC_MAX_VARS; i++)
+		vec_deinit(&e->candidates[i]);
+	free(e);
+}
+
+void spec_eval_destroyp(struct spec_eval **e)
+{
+	spec_eval_destroy(*e);
+}
+
+struct err *eval_refresh(struct spec_eval *e)
+{
+	bool has_moved = false;
+	struct err *err = edges_refresh(&e->edges, &has_moved);
+
+	if (has_moved) {
+		map_deinit(&e->memo_of);
+		e->memos.size = 0;
+	}
+	return err;
+}
+
+/* ---- loops ----------------------------------------------------------------------------- */
+
+bool plan_check(struct scope *sc, const struct plan *plan, uint64_t bits)
+{
+	for (; bits; bits &= bits - 1)
+		if (!eval_condition(sc, plan->conjuncts[__builtin_ctzll(bits)]))
+			return false;
+	return true;
+}
+
+static void add_candidate(struct spec_eval *e, uint32_t level, uint32_t id)
+{
+	uint32_t *new = vec_push(&e->candidates[level]);
+
+	if (new)
+		*new = id;
+	e->is_out_of_memory |= !new;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void add_targets(struct spec_eval *e, uint32_t level, const struct edge_node *from)
+{
+	for (uint32_t k = 0; k < from->n_slots; k++)
+		if (e->edges.targets.data[from->first_slot + k])
+			add_candidate(e, level, e->edges.targets.data[from->first_slot + k]);
+}
+
+static void add_sources(struct spec_eval *e, uint32_t level, const struct edge_node *to)
+{
+	size_t i = edges_index(&e->edges, to);
+
+	if (edges_find_sources(&e->edges)) {
+		e->is_out_of_memory = true;
+		return;
+	}
+	for (uint32_t k = e->edges.first_source.data[i]; k < e->edges.first_source.data[i + 1];
+	     k++)
+		add_candidate(e, level, e->edges.nodes.data[e->edges.sources.data[k]].id.v);
+}
+
+static void add_reached(struct spec_eval *e, uint32_t level, const struct edge_node *from)
+{
+	const uint64_t *row = edges_reach(&e->edges, from);
+	size_t n_words = (e->edges.nodes.size + 63) / 64;
+
+	e->is_out_of_memory |= !row;
+	for (size_t w = 0; row && w < n_words; w++)
+		for (uint64_t bits = row[w]; bits; bits &= bits - 1)
+			add_candidate(e, level,
+				      e->edges.nodes.data[w * 64 + __builtin_ctzll(bits)].id.v);
+}
+
+/** List what the variable of @p step can be, each node once. */
+static void find_candidates(struct scope *sc, const struct plan_step *step, uint32_t level)
+{
+	struct spec_eval *e = sc->e;
+	struct spec_args *args = sc->args;
+	const struct edge_node *from;
+	struct vertex v;
+	size_t n = 0;
+
+	e->candidates[level].size = 0;
+	if (step->source == PLAN_ALL) {
+		for (size_t i = 0; i < e->edges.nodes.size; i++)
+			if (e->edges.nodes.data[i].is_live)
+				add_candidate(e, level, e->edges.nodes.data[i].id.v);
+		return;
+	}
+	sc->args = NULL;
+	v = eval_vertex(sc, step->from);
+	sc->args = args;
+	from = v.kind == VERTEX_NODE ? edges_node(&e->edges, v.node) : NULL;
+	if (!from)
+		return;
+	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	if (step->source == PLAN_EQUAL)
+		add_candidate(e, level, v.node.v);
+	else if (step->source == PLAN_OUT)
+		add_targets(e, level, from);
+	else if (step->source == PLAN_IN)
+		add_sources(e, level, from);
+	else
+		add_reached(e, level, from);
+	if (step->source == PLAN_IN)
+		eval_add_dep(sc, SPEC_DEP_INTO, v.node);
+	if (step->source == PLAN_REACH)
+		eval_add_dep(sc, SPEC_DEP_EDGES, (struct hg_node_id){0});
+	// Several fields may lead to the same node.
+	if (e->candidates[level].size > 1)
+		qsort(e->candidates[level].data, e->candidates[level].size, sizeof(uint32_t),
+		      compare_ids);
+	for (size_t i = 0; i < e->candidates[level].size; i++)
+		if (!i || e->candidates[level].data[i] != e->candidates[level].data[i - 1])
+			e->candidates[level].data[n++] = e->candidates[level].data[i];
+	e->candidates[level].size = n;
+}
+
+bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *plan,
+	       uint32_t step, uint32_t level, bool (*fn)(struct scope *sc, void *ctx),
+	       void *ctx)
+{
+	const struct plan_step *s = &plan->steps[step];
+	bool is_stopped = false;
+
+	if (step == plan->n_steps)
+		return fn(sc, ctx);
+	find_candidates(sc, s, level);
+	for (size_t i = 0; i < sc->e->candidates[level].size && !is_stopped; i++) {
+		struct hg_node_id id = {sc->e->candidates[level].data[i]};
+		const struct edge_node *n = edges_node(&sc->e->edges, id);
+
+		if (!n || n->type != r->vars[s->var].type)
+			continue;
+		sc->nodes[s->var] = id;
+		if (plan_check(sc, plan, s->checks))
+			is_stopped = plan_walk(sc, r, plan, step + 1, level + 1, fn, ctx);
+	}
+	sc->nodes[s->var] = (struct hg_node_id){0};
+	return is_stopped || sc->e->is_out_of_memory;
+}
+
+static bool found_one(struct scope *sc, void *ctx)
+{
+	(void)sc;
+	*(bool *)ctx = true;
+	return true;
+}
+
+bool rule_body(struct scope *sc, const struct spec_rule *r)
+{
+	bool is_found = false;
+
+	if (!r->some_vars)
+		return eval_condition(sc, r->body);
+	if (!plan_check(sc, &r->some, r->some.first_checks))
+		return false;
+	plan_walk(sc, r, &r->some, 0, r->all.n_steps, found_one, &is_found);
+	return is_found;
+}
+
+/* ---- checks ----------------------------------------------------------------------------- */
+
+struct check {
+	const struct spec_rule *rule;
+	uint32_t constraint;
+	size_t max, first; ///< first: where this constraint's begin in found
+	spec_violations *found;
+};
+
+/** The guard is true: does the body hold? */
+static bool check_body(struct scope *sc, void *ctx)
+{
+	struct check *c = ctx;
+	struct spec_violation *v;
+
+	sc->is_unreadable = sc->is_cyclic = false;
+	if (rule_body(sc, c->rule))
+		return false;
+	v = vec_push(c->found);
+	if (!v) {
+		sc->e->is_out_of_memory = true;
+		return true;
+	}
+	v->constraint = c->constraint;
+	memcpy(v->binding.node, sc->nodes, sizeof(sc->nodes));
+	v->binding.index = sc->index;
+	v->is_unreadable = sc->is_unreadable;
+	v->is_cyclic = sc->is_cyclic;
+	return c->max && c->found->size - c->first >= c->max;
+}
+
+/** @return whether some field that @p n names does not exist in the nodes of @p sc: then
+ * the index of an intra-node constraint is past the array's end. */
+static bool is_out_of_range(struct scope *sc, const struct ast *n)
+{
+	if (!n || !n->has_index)
+		return false;
+	if (n->kind == AST_FIELD && n->a->kind == AST_VAR && n->b->has_index) {
+		struct hg_node_id node = sc->nodes[n->a->number];
+		const struct hg_node *h = hg_graph_node(sc->e->g, node);
+		struct value i = eval_number(sc, n->b);
+		uint64_t count = h->type ? spec_type_node_fields(sc->e->s, h->type - 1, h->size) :
+					   0;
+
+		return i.kind == VALUE_INT && (i.i < 1 || i.i > count);
+	}
+	return is_out_of_range(sc, n->a) || is_out_of_range(sc, n->b) ||
+	       is_out_of_range(sc, n->c);
+}
+
+bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r)
+{
+	return r->pub.is_intra &&
+	       (sc->index < r->from || sc->index > r->to || is_out_of_range(sc, r->guard) ||
+		is_out_of_range(sc, r->body));
+}
+
+/** An intra-node constraint, the node being known: each value of the index. */
+static bool check_range(struct scope *sc, void *ctx)
+{
+	const struct spec_rule *r = ((struct check *)ctx)->rule;
+
+	for (sc->index = r->from; sc->index <= r->to; sc->index++) {
+		if (rule_is_out_of_range(sc, r))
+			continue;
+		if (r->guard && !eval_condition(sc, r->guard))
+			continue;
+		if (check_body(sc, ctx) || sc->e->is_out_of_memory)
+			return true;
+	}
+	sc->index = 0;
+	return false;
+}
+
+static int compare_violations(const void *a, const void *b)
+{
+	const struct spec_violation *x = a, *y = b;
+
+	for (size_t i = 0; i < SPEC_MAX_VARS; i++)
+		if (x->binding.node[i].v != y->binding.node[i].v)
+			return x->binding.node[i].v < y->binding.node[i].v ? -1 : 1;
+	return (x->binding.index > y->binding.index) - (x->binding.index < y->binding.index);
+}
+
+struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size_t max,
+				  spec_violations *ret)
+{
+	const struct spec_rule *r = e->s->rules.data[constraint];
+	struct check c = {.rule = r, .constraint = constraint, .max = max, .found = ret,
+			  .first = ret->size};
+	struct scope sc = {.e = e};
+	struct err *err = eval_refresh(e);
+
+	if (err)
+		return err;
+	e->is_out_of_memory = false;
+	if (r->pub.is_intra || plan_check(&sc, &r->all, r->all.first_checks))
+		plan_walk(&sc, r, r->pub.is_intra ? &r->nodes : &r->all, 0, 0,
+			  r->pub.is_intra ? check_range : check_body, &c);
+	if (e->is_out_of_memory)
+		return &err_nomem;
+	if (ret->size - c.first > 1)
+		qsort(ret->data + c.first, ret->size - c.first, sizeof(*ret->data),
+		      compare_violations);
+	return NULL;
+}
+
+struct err *spec_check(struct spec_eval *e, size_t max, spec_violations *ret)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < e->s->rules.size && !err; i++)
+		err = spec_check_constraint(e, i, max, ret);
+	return err;
+}

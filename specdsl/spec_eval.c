@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What an expression is worth when its variables stand for nodes. An atom that reads
+ * through NULL or a wild pointer, divides by zero or meets a cycle of attributes is false,
+ * whatever its operator: then a guard does not apply and a body is violated.
+ *
+ * While arguments are collected (sc->args), every part is evaluated, so that the list has
+ * the same shape at every position of the view.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "specdsl/spec_eval.h"
+
+static const struct value value_none = {.kind = VALUE_NONE};
+
+static struct value value_int(__int128 i)
+{
+	return (struct value){.kind = VALUE_INT, .i = i};
+}
+
+static struct value value_real(double real)
+{
+	return (struct value){.kind = VALUE_REAL, .real = real};
+}
+
+static struct value unreadable(struct scope *sc)
+{
+	sc->is_unreadable = true;
+	return value_none;
+}
+
+/* ---- arguments and dependencies ---------------------------------------------------------- */
+
+void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value)
+{
+	struct spec_arg *a;
+
+	if (!sc->args)
+		return;
+	a = vec_push(&sc->args->args);
+	if (a)
+		*a = (struct spec_arg){.is_absent = is_absent, .value = is_absent ? 0 : value};
+	else
+		sc->e->is_out_of_memory = true;
+}
+
+void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
+{
+	struct spec_dep *d;
+
+	if (!sc->deps)
+		return;
+	for (size_t i = 0; i < sc->deps->deps.size; i++)
+		if (sc->deps->deps.data[i].kind == kind &&
+		    sc->deps->deps.data[i].node.v == node.v)
+			return;
+	d = vec_push(&sc->deps->deps);
+	if (d)
+		*d = (struct spec_dep){.kind = kind, .node = node};
+	else
+		sc->e->is_out_of_memory = true;
+}
+
+static void add_number_arg(struct scope *sc, struct value v)
+{
+	uint64_t bits = (uint64_t)v.i;
+
+	if (v.kind == VALUE_REAL)
+		memcpy(&bits, &v.real, sizeof(bits));
+	eval_add_arg(sc, v.kind == VALUE_NONE, bits);
+}
+
+/* ---- fields ------------------------------------------------------------------------------- */
+
+/** @return the type of @p node in the spec, or NULL. */
+static const struct spec_type *type_of(const struct spec_eval *e, struct hg_node_id node,
+				       uint32_t *index)
+{
+	uint32_t type = hg_graph_node(e->g, node)->type;
+
+	if (!type || type > e->s->types.size)
+		return NULL;
+	*index = type - 1;
+	return &e->s->types.data[type - 1];
+}
+
+/** @return the number (from 1) of the field that @p n is on nodes of type @p type; 0 when
+ * it is none. */
+static uint64_t field_number(struct scope *sc, const struct ast *n, uint32_t type)
+{
+	const struct ast_meaning *m = n->by_type ? &n->by_type[type] : NULL;
+	struct value index;
+
+	if (m && !m->run)
+		return m->field;
+	index = eval_number(sc, n->b);
+	if (index.kind != VALUE_INT || index.i < 0 || index.i > UINT32_MAX)
+		return 0;
+	if (m)
+		return index.i < m->run ? m->field + (uint64_t)index.i : 0;
+	return index.i;
+}
+
+static struct value decode_field(const struct dec_field *f, uint64_t raw)
+{
+	unsigned bits = f->bit_size ? f->bit_size : f->size * 8;
+
+	if (f->is_float && f->size == 4) {
+		float single;
+
+		memcpy(&single, &raw, sizeof(single));
+		return value_real(single);
+	}
+	if (f->is_float) {
+		double real;
+
+		memcpy(&real, &raw, sizeof(real));
+		return value_real(real);
+	}
+	raw >>= f->bit_offset;
+	if (bits < 64) {
+		raw &= (UINT64_C(1) << bits) - 1;
+		if (f->is_signed && raw >> (bits - 1))
+			raw |= ~UINT64_C(0) << bits;
+	}
+	return f->is_signed ? value_int((int64_t)raw) : value_int(raw);
+}
+
+/** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
+static struct value read_field(struct scope *sc, const struct ast *n)
+{
+	struct vertex v = eval_vertex(sc, n->base);
+	const struct spec_type *t;
+	struct dec_field f;
+	uint64_t raw = 0;
+	uint32_t type;
+
+	if (v.kind != VERTEX_NODE)
+		return unreadable(sc);
+	t = type_of(sc->e, v.node, &type);
+	if (!t || !hg_view_is_live(sc->e->v, v.node))
+		return unreadable(sc);
+	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	if (!spec_field_at(t, field_number(sc, n, type), &f) || !f.size || f.size > 8 ||
+	    (f.is_float && f.size != 4 && f.size != 8) ||
+	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw))
+		return unreadable(sc);
+	return decode_field(&f, raw);
+}
+
+struct vertex eval_vertex(struct scope *sc, const struct ast *n)
+{
+	struct vertex v = {.kind = VERTEX_NONE};
+	struct value address;
+
+	if (n->kind == AST_VAR) {
+		v.node = sc->nodes[n->number];
+		v.kind = v.node.v ? VERTEX_NODE : VERTEX_NONE;
+		return v;
+	}
+	if (n->kind == AST_NULL) {
+		v.kind = VERTEX_NULL;
+		return v;
+	}
+	address = read_field(sc, n);
+	if (address.kind != VALUE_INT)
+		return v;
+	v.addr = (uint64_t)address.i;
+	v.kind = VERTEX_NULL;
+	if (!v.addr)
+		return v;
+	v.node = hg_view_find(sc->e->v, v.addr);
+	v.kind = v.node.v ? VERTEX_NODE : VERTEX_WILD;
+	return v;
+}
+
+/* ---- standard attributes (paper 001, Table 2.1) -------------------------------------------- */
+
+static bool standard_value(const struct edge_node *n, enum ast_attr attr, uint32_t *ret)
+{
+	switch (attr) {
+	case ATTR_INDEGREE:
+		*ret = n->in;
+		return true;
+	case ATTR_OUTDEGREE:
+		*ret = n->out;
+		return true;
+	case ATTR_EXTERNAL:
+		*ret = !n->out || !n->in;
+		return true;
+	case ATTR_INTERNAL:
+		*ret = n->out && n->in;
+		return true;
+	case ATTR_ISROOT:
+		*ret = !n->in;
+		return true;
+	case ATTR_ISLEAF:
+		*ret = !n->out;
+		return true;
+	}
+	return false;
+}
+
+static struct value eval_standard(struct scope *sc, const struct ast *n)
+{
+	struct vertex v = eval_vertex(sc, n->a);
+	const struct edge_node *node;
+	uint32_t value = 0;
+
+	node = v.kind == VERTEX_NODE ? edges_node(&sc->e->edges, v.node) : NULL;
+	if (!node || !standard_value(node, n->attr, &value))
+		return unreadable(sc);
+	if (n->attr != ATTR_OUTDEGREE && n->attr != ATTR_ISLEAF)
+		eval_add_dep(sc, SPEC_DEP_INTO, v.node);
+	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	return value_int(value);
+}
+
+/* ---- arithmetic ----------------------------------------------------------------------------- */
+
+static struct value calculate_real(enum ast_kind kind, struct value a, struct value b)
+{
+	double x = a.kind == VALUE_REAL ? a.real : (double)a.i;
+	double y = b.kind == VALUE_REAL ? b.real : (double)b.i;
+
+	switch (kind) {
+	case AST_ADD:
+		return value_real(x + y);
+	case AST_SUB:
+		return value_real(x - y);
+	case AST_MUL:
+		return value_real(x * y);
+	default:
+		return y != 0 ? value_real(x / y) : value_none;
+	}
+}
+
+static struct value calculate(struct scope *sc, enum ast_kind kind, struct value a,
+			      struct value b)
+{
+	__int128 i = 0;
+	bool is_bad;
+
+	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
+		return value_none;
+	if (a.kind == VALUE_REAL || b.kind == VALUE_REAL)
+		return calculate_real(kind, a, b);
+	switch (kind) {
+	case AST_ADD:
+		is_bad = __builtin_add_overflow(a.i, b.i, &i);
+		break;
+	case AST_SUB:
+		is_bad = __builtin_sub_overflow(a.i, b.i, &i);
+		break;
+	case AST_MUL:
+		is_bad = __builtin_mul_overflow(a.i, b.i, &i);
+		break;
+	default:
+		// The smallest number has no positive twin; -b.i is not evaluated then.
+		is_bad = !b.i || (b.i == -1 && __builtin_sub_overflow(0, a.i, &i));
+		if (!is_bad)
+			i = a.i / b.i;
+		break;
+	}
+	return is_bad ? unreadable(sc) : value_int(i);
+}
+
+static struct value eval_conditional(struct scope *sc, const struct ast *n)
+{
+	bool is_true = eval_condition(sc, n->a);
+	struct value b = value_none, c = value_none;
+
+	if (sc->needs_attr)
+		return value_none; // which branch counts is not known yet
+	if (sc->args || is_true)
+		b = eval_number(sc, n->b);
+	if (sc->args || !is_true)
+		c = eval_number(sc, n->c);
+	return is_true ? b : c;
+}
+
+static struct value eval_named(struct scope *sc, const struct ast *n)
+{
+	if (n->kind == AST_NAMED && n->user_attr >= 0)
+		return eval_user_attr(sc, n->user_attr, eval_vertex(sc, n->base));
+	return read_field(sc, n);
+}
+
+struct value eval_number(struct scope *sc, const struct ast *n)
+{
+	struct value v;
+
+	switch (n->kind) {
+	case AST_NUMBER:
+		return value_int(n->number);
+	case AST_NULL:
+		return value_int(0);
+	case AST_INDEX:
+		return value_int(sc->index);
+	case AST_FIELD:
+	case AST_NAMED:
+		v = eval_named(sc, n);
+		add_number_arg(sc, v);
+		return v;
+	case AST_STANDARD:
+		v = eval_standard(sc, n);
+		add_number_arg(sc, v);
+		return v;
+	case AST_NEGATE:
+		return calculate(sc, AST_SUB, value_int(0), eval_number(sc, n->a));
+	case AST_ABS:
+		v = eval_number(sc, n->a);
+		if (v.kind == VALUE_REAL)
+			return value_real(fabs(v.real));
+		return v.i < 0 ? calculate(sc, AST_SUB, value_int(0), v) : v;
+	case AST_COND:
+		return eval_conditional(sc, n);
+	default:
+		// Operands in the order of the text: arguments are collected on the way.
+		v = eval_number(sc, n->a);
+		return calculate(sc, n->kind, v, eval_number(sc, n->b));
+	}
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static int compare_values(struct value a, struct value b)
+{
+	double x, y;
+
+	if (a.kind == VALUE_INT && b.kind == VALUE_INT)
+		return (a.i > b.i) - (a.i < b.i);
+	x = a.kind == VALUE_REAL ? a.real : (double)a.i;
+	y = b.kind == VALUE_REAL ? b.real : (double)b.i;
+	return (x > y) - (x < y);
+}
+
+static bool is_nan(struct value v)
+{
+	return v.kind == VALUE_REAL && isnan(v.real);
+}
+
+static bool compare_numbers(struct scope *sc, const struct ast *n)
+{
+	struct value a = eval_number(sc, n->a), b = eval_number(sc, n->b);
+	int order;
+
+	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
+		return false;
+	if (is_nan(a) || is_nan(b))
+		return n->op == OP_NE;
+	order = compare_values(a, b);
+	switch (n->op) {
+	case OP_EQ:
+		return order == 0;
+	case OP_NE:
+		return order != 0;
+	case OP_LE:
+		return order <= 0;
+	case OP_GE:
+		return order >= 0;
+	case OP_LT:
+		return order < 0;
+	default:
+		return order > 0;
+	}
+}
+
+/** A vertex as one number: nodes by id, wild pointers by address. */
+static uint64_t vertex_key(struct vertex v)
+{
+	return v.kind == VERTEX_NODE ? v.node.v : v.addr;
+}
+
+static struct vertex eval_vertex_arg(struct scope *sc, const struct ast *n)
+{
+	struct spec_args *args = sc->args;
+	struct vertex v;
+
+	sc->args = NULL; // fields on the way to the vertex are not arguments, it is
+	v = eval_vertex(sc, n);
+	sc->args = args;
+	if (v.kind == VERTEX_NODE)
+		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	return v;
+}
+
+struct vertex eval_record_vertex(struct scope *sc, const struct ast *n)
+{
+	struct vertex v = eval_vertex_arg(sc, n);
+
+	eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v));
+	return v;
+}
+
+static bool compare_vertices(struct scope *sc, const struct ast *n)
+{
+	struct vertex a = eval_record_vertex(sc, n->a), b = eval_record_vertex(sc, n->b);
+	bool is_equal;
+
+	if (a.kind == VERTEX_NONE || b.kind == VERTEX_NONE) {
+		sc->is_unreadable = true;
+		return false;
+	}
+	is_equal = a.kind == b.kind && vertex_key(a) == vertex_key(b);
+	return is_equal == (n->op == OP_EQ);
+}
+
+/** The truth of a boolean operand: true, false, an attribute, or a condition. */
+static enum truth eval_truth(struct scope *sc, const struct ast *n)
+{
+	struct value v;
+
+	if (n->kind == AST_BOOL)
+		return n->number ? TRUTH_TRUE : TRUTH_FALSE;
+	if (n->kind != AST_STANDARD)
+		return eval_condition(sc, n) ? TRUTH_TRUE : TRUTH_FALSE;
+	v = eval_number(sc, n);
+	return v.kind == VALUE_NONE ? TRUTH_NONE : v.i ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static bool compare_truths(struct scope *sc, const struct ast *n)
+{
+	enum truth a = eval_truth(sc, n->a), b = eval_truth(sc, n->b);
+
+	if (a == TRUTH_NONE || b == TRUTH_NONE)
+		return false;
+	return (a == b) == (n->op == OP_EQ);
+}
+
+/** `a -> b` and its three kin. Where there is no node there is no edge and no path. */
+static bool eval_connection(struct scope *sc, const struct ast *n)
+{
+	struct vertex a = eval_vertex_arg(sc, n->a), b = eval_vertex_arg(sc, n->b);
+	bool is_path = n->op == OP_PATH || n->op == OP_NO_PATH, is_there = false;
+	struct edges *edges = &sc->e->edges;
+	const struct edge_node *from, *to;
+
+	from = a.kind == VERTEX_NODE ? edges_node(edges, a.node) : NULL;
+	to = b.kind == VERTEX_NODE ? edges_node(edges, b.node) : NULL;
+	if (is_path)
+		eval_add_dep(sc, SPEC_DEP_EDGES, (struct hg_node_id){0});
+	if (from && !is_path && b.kind == VERTEX_NODE)
+		is_there = edges_has(edges, from, b.node);
+	if (from && to && is_path) {
+		const uint64_t *row = edges_reach(edges, from);
+
+		sc->e->is_out_of_memory |= !row;
+		is_there = row && bit_get(row, edges_index(edges, to));
+	}
+	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there);
+	return is_there == (n->op == OP_EDGE || n->op == OP_PATH);
+}
+
+bool eval_condition(struct scope *sc, const struct ast *n)
+{
+	bool a;
+
+	switch (n->kind) {
+	case AST_AND:
+		a = eval_condition(sc, n->a);
+		return (a || sc->args) && eval_condition(sc, n->b) && a;
+	case AST_OR:
+		a = eval_condition(sc, n->a);
+		return (a && !sc->args) || eval_condition(sc, n->b) || a;
+	case AST_EDGE:
+		return eval_connection(sc, n);
+	case AST_COMPARE:
+		if (n->compare == CMP_NUMBERS)
+			return compare_numbers(sc, n);
+		return n->compare == CMP_VERTICES ? compare_vertices(sc, n) :
+						    compare_truths(sc, n);
+	default:
+		return eval_truth(sc, n) == TRUTH_TRUE;
+	}
+}
+
+void eval_record(struct scope *sc, const struct ast *n)
+{
+	if (n->kind == AST_BOOL || n->kind == AST_COMPARE || n->kind == AST_AND ||
+	    n->kind == AST_OR || n->kind == AST_EDGE)
+		eval_condition(sc, n);
+	else
+		eval_number(sc, n);
+}
