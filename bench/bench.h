@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What it costs. Commands are timed by wall clock, interleaved (A B A B), after one round
+ * that does not count, so that a busy spell of the machine hits all alike.
+ *
+ * Invariants:
+ *  1. A command that fails, or prints something else than it does natively, has no time.
+ *  2. Every ratio is between medians of the same rounds.
+ *
+ * Not shared between threads.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define BENCH_ARGS_MAX 16
+#define BENCH_COMMANDS_MAX 8
+#define BENCH_ROUNDS_MAX 31
+
+/** A command to time. */
+struct bench_command {
+	const char *name;		      ///< "native", "record", "replay"...
+	const char *argv[BENCH_ARGS_MAX + 1]; ///< NULL-terminated; borrowed
+	const char *fresh_dir;		      ///< removed before each run; NULL: nothing
+	bool is_output_native; ///< its stdout must equal the first command's
+	double limit;	       ///< wanted ratio to the first command; 0: none
+	bool is_optional;      ///< a peer's tool: its failure is no failure
+};
+
+/** Times of one command, seconds. */
+struct bench_times {
+	double run_s[BENCH_ROUNDS_MAX];
+	int n_runs;
+	double median_s, min_s, max_s;
+	char *failure; ///< why there are none; NULL when there are
+};
+
+/**
+ * Time @p n commands, one round to warm up and then @p rounds rounds of each in turn.
+ *
+ * @param scratch  A directory for their output.
+ * @param ret      One per command; bench_times_deinit() each. A command that fails is
+ *		   left out of the remaining rounds.
+ * @return NULL, or ERR_OS when commands cannot be started at all.
+ */
+struct err *bench_time(const struct bench_command *commands, size_t n, int rounds,
+		       const char *scratch, struct bench_times *ret);
+void bench_times_deinit(struct bench_times *t);
+
+/** Run @p argv once. stdout goes to file @p output (NULL: nowhere), stderr to the file
+ * @p errors. @p wall_s and @p status (as of waitpid) are set. @return NULL or ERR_OS. */
+struct err *bench_run(const char *const *argv, const char *output, const char *errors,
+		      double *wall_s, int *status);
+
+/** Remove @p path and all below it; what is not there is fine. */
+void bench_remove(const char *path);
+
+/** A program with its arguments, the same on every machine that has it. */
+struct bench_work {
+	const char *name;
+	const char *argv[BENCH_ARGS_MAX + 1];
+	double record_limit; ///< wanted ratio of recording to native, start-up apart
+	bool is_replayed;    ///< part of the replay suite
+};
+
+/** The workloads, their inputs made in @p scratch. @p is_quick: smaller ones. Strings
+ * live in @p arena. Those whose program is missing are left out, with a note on stderr.
+ * @param ret  Room for BENCH_WORKS entries. @return how many there are, through n. */
+#define BENCH_WORKS 4
+struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_quick,
+			     struct bench_work *ret, size_t *n);
+
+/** @return the path of @p program in PATH (or itself when it has a slash), in the arena;
+ * NULL when it is not there. */
+const char *bench_find_program(struct arena *arena, const char *program);
+
+#endif
