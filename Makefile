@@ -99,9 +99,15 @@ $(B)/%.o: %.S $(B)/.flags
 $(B)/faultline.o: $(B)/commands.inc
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
 
+# The command table declares them.
+$(call object_of,$(COMMANDS)): ROOM_CFLAGS += -Wno-missing-prototypes
+
 # A changed list of files (one removed) makes the archive anew.
 define archive_rule
-$(B)/$(1).a: $(call object_of,$(call sources,$(1))) $(1)
+$(B)/$(1).list: FORCE
+	@mkdir -p $(B); echo '$(call sources,$(1))' | cmp -s - $$@ || \
+		echo '$(call sources,$(1))' >$$@
+$(B)/$(1).a: $(call object_of,$(call sources,$(1))) $(B)/$(1).list
 	$$(say) AR $$@
 	$$(Q)rm -f $$@; $(AR) rcsD $$@ $$(filter %.o,$$^)
 endef

@@ -72,7 +72,8 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
-	argp_err_exit_status = EXIT_COULD_NOT; // a command with another convention sets it
+	argp_err_exit_status =
+		EXIT_COULD_NOT; // a command with another convention sets it
 	if (argc < 2) {
 		usage_print(stderr);
 		return EXIT_COULD_NOT;

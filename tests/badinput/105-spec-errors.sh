@@ -32,5 +32,5 @@ expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"
 shown=$(grep -Ec "bad\.spec:[0-9]+:[0-9]+: " "$TMPDIR/err")
 [ "$shown" -ge 2 ] && [ "$shown" -le 21 ] || fail "$shown messages shown"
 
-head -c 3000 /dev/urandom >"$spec"
+head -c 3000 "$FAULTLINE" >"$spec"
 expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"

@@ -45,7 +45,8 @@ static void do_x87(void)
 
 static void do_rounding(void)
 {
-	static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
+	static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD,
+				     FE_TOWARDZERO };
 	volatile double one = 1, three = 3, tiny = 5e-324;
 
 	for (int i = 0; i < 4; i++) {
@@ -71,7 +72,8 @@ static void do_sse(void)
 		k = _mm_add_epi32(_mm_shuffle_epi32(k, 0x1b), _mm_cvtpd_epi32(v));
 	}
 	_mm_storeu_pd(out, v);
-	printf("sse %lx %lx %x\n", bits_of(out[0]), bits_of(out[1]), _mm_cvtsi128_si32(k));
+	printf("sse %lx %lx %x\n", bits_of(out[0]), bits_of(out[1]),
+	       _mm_cvtsi128_si32(k));
 }
 
 __attribute__((target("avx2,fma"))) static void do_avx(void)

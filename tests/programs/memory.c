@@ -59,7 +59,8 @@ static void do_mapped_files(int fd)
 	q = map_file(fd, MAP_SHARED, FILE_BYTES, 0);
 	printf("shared: %lx\n", sum_bytes(q, FILE_BYTES));
 	q[4100] ^= 0x55;
-	printf("shared, written: %lx, private sees %x\n", sum_bytes(q, FILE_BYTES), p[4100]);
+	printf("shared, written: %lx, private sees %x\n", sum_bytes(q, FILE_BYTES),
+	       p[4100]);
 	munmap(q, FILE_BYTES);
 	again = mmap(p + 8 * 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 4096);
 	printf("page 1 over page 8: %lx\n", sum_bytes(again, 4096));
@@ -72,7 +73,8 @@ static void do_mapped_files(int fd)
 static void do_anonymous(void)
 {
 	unsigned char *p = mmap(NULL, 64 * 4096, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *q;
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		      *q;
 
 	for (size_t i = 0; i < 64 * 4096; i += 7)
 		p[i] = i;

@@ -202,7 +202,7 @@ static int check(const struct node *n, const struct node *parent)
 static uint64_t sum_values(const struct node *n)
 {
 	return n ? sum_values(n->child[0]) * 31 + n->value + n->key +
-			   sum_values(n->child[1]) * 17 :
+			       sum_values(n->child[1]) * 17 :
 		   0;
 }
 
@@ -224,6 +224,7 @@ int main(int argc, char **argv)
 	}
 	printf("%lu operations: %lu nodes, %lu found, %lu rotations, black height %d, "
 	       "sum %lx\n",
-	       operations, n_nodes, hits, n_rotations, check(root, NULL), sum_values(root));
+	       operations, n_nodes, hits, n_rotations, check(root, NULL),
+	       sum_values(root));
 	return 0;
 }

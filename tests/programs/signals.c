@@ -40,7 +40,8 @@ static void on_usr2(int signo)
 	(void)signo;
 	n_usr2++;
 	if (n_usr2 == 1)
-		printf("handler stack near %p\n", (void *)((uintptr_t)&local & ~0xfffful));
+		printf("handler stack near %p\n",
+		       (void *)((uintptr_t)&local & ~0xfffful));
 }
 
 static void on_alarm(int signo)

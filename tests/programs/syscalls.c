@@ -141,7 +141,8 @@ static void do_pipes_and_sockets(void)
 {
 	char a[4096], b[4096], control[256];
 	struct iovec iov[2] = { { a, 10 }, { b, 4000 } };
-	struct msghdr message = { .msg_iov = iov, .msg_iovlen = 2,
+	struct msghdr message = { .msg_iov = iov,
+				  .msg_iovlen = 2,
 				  .msg_control = control,
 				  .msg_controllen = sizeof(control) };
 	struct sockaddr_storage name;
