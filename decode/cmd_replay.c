@@ -164,7 +164,9 @@ static struct err *replay(const struct replay_options *o, int *status)
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
 	struct progress p = { now_s(), false };
-	struct dec_machine_options mo = { o->to_stdout ? 1 : -1, show_progress, &p };
+	struct dec_machine_options mo = { .output_fd = o->to_stdout ? 1 : -1,
+					  .progress = show_progress,
+					  .progress_ctx = &p };
 	struct dec_where w;
 	uint64_t log_bytes = 0;
 	struct err *err;

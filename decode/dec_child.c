@@ -77,6 +77,8 @@ static void child_where(enum dec_at at)
 		.end = replay.end,
 		.end_value = replay.end_value,
 		.fault_addr = replay.fault_addr,
+		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
+			 replay.mapped_offset },
 	};
 	child_text(slot->notes, replay.notes);
 	child_text(slot->text, replay.divergence);
@@ -101,6 +103,7 @@ static enum child_result child_run(uint64_t until)
 {
 	static const enum dec_at at[] = { [DEC_STOP_POSITION] = DEC_AT_POSITION,
 					  [DEC_STOP_BREAK] = DEC_AT_BREAK,
+					  [DEC_STOP_PAUSE] = DEC_AT_MAP,
 					  [DEC_STOP_END] = DEC_AT_END,
 					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
 	enum dec_stop stop = DEC_STOP_DIVERGED;
@@ -124,7 +127,7 @@ static enum child_result child_mode(enum dec_log_mode mode)
 	engine_set_mode(&replay.engine, mode,
 			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
 			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
-	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 18 * 8);
+	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 19 * 8);
 	if (rec) {
 		memcpy(rec->value, replay.engine.ctx->gpr, 16 * 8);
 		rec->value[16] = replay.engine.ctx->rip;
@@ -241,13 +244,13 @@ static struct err *child_sandbox(int output_fd)
 	return NULL;
 }
 
-/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD */
+/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD STOPS-AT-MAPS */
 static void child_main(int argc, char **argv)
 {
 	struct err *err;
 	uint32_t command;
 
-	if (argc != 4)
+	if (argc != 5)
 		_exit(125);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -258,6 +261,7 @@ static void child_main(int argc, char **argv)
 	err = replay_init(&replay, argv[2], child_log_full, &replay);
 	replay.output_fd = atoi(argv[3]);
 	replay.has_output = replay.output_fd >= 0;
+	replay.stops_at_maps = *argv[4] == '1';
 	if (!err)
 		err = child_sandbox(replay.output_fd);
 	if (err) {

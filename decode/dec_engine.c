@@ -409,7 +409,8 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 
 static enum dec_stop engine_verdict_stop(enum dec_verdict v)
 {
-	return v == DEC_END ? DEC_STOP_END : DEC_STOP_DIVERGED;
+	return v == DEC_END ? DEC_STOP_END :
+	       v == DEC_PAUSE ? DEC_STOP_PAUSE : DEC_STOP_DIVERGED;
 }
 
 /* The guest stands at a stop address. @return whether to report a breakpoint. */

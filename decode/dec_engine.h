@@ -31,6 +31,7 @@
 enum dec_stop {
 	DEC_STOP_POSITION,  ///< the instruction count was reached
 	DEC_STOP_BREAK,	    ///< about to execute a breakpoint address
+	DEC_STOP_PAUSE,	    ///< the world asked for a pause
 	DEC_STOP_END,	    ///< the world ended the run (exit, fatal signal)
 	DEC_STOP_DIVERGED,  ///< the world found the guest off the recorded path
 };
@@ -38,7 +39,7 @@ enum dec_stop {
 struct dec_engine;
 
 /** What the world says to an exit. */
-enum dec_verdict { DEC_GO, DEC_END, DEC_DIVERGED };
+enum dec_verdict { DEC_GO, DEC_PAUSE, DEC_END, DEC_DIVERGED };
 
 /** What the guest's surroundings do. Each callback may change registers and memory. */
 struct dec_world {

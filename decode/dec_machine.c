@@ -141,7 +141,8 @@ static struct err *machine_ask(struct dec_machine *m, uint32_t command, uint64_t
 static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 {
 	char fd_text[16], out_text[16];
-	char *argv[] = { CHILD_NAME, fd_text, (char *)capture_dir(m->capture), out_text, NULL };
+	char *argv[] = { CHILD_NAME, fd_text, (char *)capture_dir(m->capture), out_text,
+			 m->options.stops_at_maps ? "1" : "0", NULL };
 	struct child_slot *slot = &m->shared->slot[0];
 	pid_t pid;
 

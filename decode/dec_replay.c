@@ -113,16 +113,17 @@ static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *re
 	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
 }
 
-static void replay_state_record(struct dec_replay *r)
+static void replay_state_record(struct dec_replay *r, bool has_executed)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 18 * 8);
+	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 19 * 8);
 
 	if (!rec)
 		return;
 	memcpy(rec->value, c->gpr, sizeof(c->gpr));
 	rec->value[16] = c->rip;
 	rec->value[17] = c->fs_base;
+	rec->value[18] = has_executed;
 }
 
 static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t *data,
@@ -196,7 +197,7 @@ static enum dec_verdict replay_deliver(struct dec_replay *r)
 			return v;
 		replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
-		replay_state_record(r);
+		replay_state_record(r, false);
 	}
 	return replay_advance(r);
 }
@@ -382,6 +383,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	struct dec_replay *r = ctx;
 	struct dec_ctx *c = e->ctx;
 	uint64_t nr = c->gpr[CAP_RAX], rip = c->rip;
+	bool is_map = false;
 	enum dec_verdict v;
 	struct err *err;
 	int64_t ret;
@@ -418,6 +420,14 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (err)
 		return replay_fail(r, err);
 	replay_log_syscall(r);
+	if (r->stops_at_maps && nr == SYS_mmap && r->next.file &&
+	    (c->gpr[CAP_RDX] & PROT_EXEC)) {
+		is_map = true;
+		r->mapped_file = r->next.file;
+		r->mapped_addr = r->next.ret;
+		r->mapped_size = c->gpr[CAP_RSI];
+		r->mapped_offset = r->next.file_offset;
+	}
 	if (nr != SYS_mmap) {
 		v = replay_writes(r);
 		if (v != DEC_GO)
@@ -430,7 +440,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (nr == SYS_rt_sigreturn && r->next.has_after) {
 		replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
 		replay_set_regs(c, &r->next.after);
-		replay_state_record(r);
+		replay_state_record(r, false);
 	} else {
 		c->gpr[CAP_RAX] = r->next.ret;
 		c->gpr[CAP_RCX] = r->next.regs.rip;
@@ -446,7 +456,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		c->rip = rip;
 		c->gpr[CAP_RAX] = ret == -516 ? SYS_restart_syscall : nr;
 	}
-	return v;
+	return v == DEC_GO && is_map ? DEC_PAUSE : v;
 }
 
 static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
@@ -500,7 +510,7 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		uint64_t rip = c->rip;
 
 		c->rip += insn->len; // the state record is for behind the instruction
-		replay_state_record(r);
+		replay_state_record(r, true);
 		c->rip = rip;
 	}
 	return v;

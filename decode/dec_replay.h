@@ -32,6 +32,9 @@ struct dec_replay {
 	uint64_t fault_addr;
 	char *divergence;	///< set once, with the verdict DEC_DIVERGED
 	char *notes;		///< lines for people
+	bool stops_at_maps;	///< pause behind an executable mapping of a kept file
+	uint32_t mapped_file;	///< the mapping paused at
+	uint64_t mapped_addr, mapped_size, mapped_offset;
 	bool has_output;	///< write what the program writes to output_fd
 	int output_fd;
 };

@@ -59,14 +59,13 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 enum dec_rec_id {
 	DEC_REC_BLOCK = 0x7fffff00, ///< a new block: struct dec_rec_block, then its bytes
 	DEC_REC_PARTIAL, ///< only value[0] instructions of the block just before ran
-	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base
-	DEC_REC_SYSCALL, ///< nr, ret, rip: a system call was answered
+	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base, and 1 when
+			 ///< an instruction answered by C (rdtsc, cpuid) came before
+	DEC_REC_SYSCALL, ///< nr, ret, rip, six arguments, file, its offset, brk, r11,
+			 ///< fs_base: a system call was answered
 	DEC_REC_WRITE,	 ///< struct dec_rec_write: memory written in bulk
-	DEC_REC_MAP,	 ///< addr, size, prot, file, offset: memory appeared
-	DEC_REC_UNMAP,	 ///< addr, size
 	DEC_REC_HEAP,	 ///< fn, args[3]: an allocator call the recorder saw
 	DEC_REC_SLOW,	 ///< struct dec_rec_slow: one instruction stepped in C
-	DEC_REC_TEXT,	 ///< bytes: a note for people
 };
 
 struct dec_rec {

@@ -33,6 +33,7 @@ struct dec_machine;
 enum dec_at {
 	DEC_AT_POSITION,   ///< where it was told to go
 	DEC_AT_BREAK,	   ///< before the instruction at a breakpoint
+	DEC_AT_MAP,	   ///< a file was mapped executable (options.stops_at_maps)
 	DEC_AT_END,	   ///< the program ended, or the capture did
 	DEC_AT_DIVERGENCE, ///< the replay left the recorded path
 };
@@ -46,12 +47,17 @@ struct dec_where {
 	enum cap_end end;  ///< DEC_AT_END: how
 	int end_value;	   ///< exit status or signal
 	uint64_t fault_addr; ///< of a fatal fault
+	struct {
+		uint32_t file; ///< 1-based index into cap_info.files
+		uint64_t addr, size, file_offset;
+	} map;		   ///< DEC_AT_MAP
 };
 
 /** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
 typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
 
 struct dec_machine_options {
+	bool stops_at_maps;  ///< stop behind each mmap of a kept file as executable
 	int output_fd;	     ///< where what the program writes to stdout goes; -1: nowhere
 	void (*progress)(void *ctx, const struct dec_where *w); ///< about ten times a second
 	void *progress_ctx;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/dec_frames.h"
+
+#include <string.h>
+
+void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
+{
+	*f = (struct frames){ .symbols = symbols, .exe = exe };
+	f->exe_has_lines = dec_symbols_has_debug(symbols, 0);
+}
+
+void frames_deinit(struct frames *f)
+{
+	vec_deinit(&f->stack);
+	map_deinit(&f->own_page);
+}
+
+void frames_refresh(struct frames *f)
+{
+	map_deinit(&f->own_page);
+	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
+}
+
+bool frames_is_own(struct frames *f, uint64_t rip)
+{
+	uint64_t *known = map_get(&f->own_page, rip >> 12);
+	struct dec_place place;
+	bool is_own;
+
+	if (known)
+		return *known == 1;
+	is_own = dec_symbols_has_debug(f->symbols, rip);
+	if (!is_own && !f->exe_has_lines) {
+		dec_symbols_place(f->symbols, rip, &place);
+		is_own = place.module && f->exe && !strcmp(place.module, f->exe);
+	}
+	map_put(&f->own_page, rip >> 12, is_own ? 1 : 2);
+	return is_own;
+}
+
+struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
+{
+	struct frame *new;
+	uint32_t outer;
+
+	// What lies below the new return address was left by longjmp or an exception.
+	frames_return(f, rsp);
+	outer = f->stack.size ? f->stack.data[f->stack.size - 1].own : 0;
+	new = vec_push(&f->stack);
+	if (!new)
+		return &err_nomem;
+	new->return_rip = return_rip;
+	new->rsp = rsp;
+	new->own = frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
+	return NULL;
+}
+
+void frames_return(struct frames *f, uint64_t rsp)
+{
+	while (f->stack.size && f->stack.data[f->stack.size - 1].rsp <= rsp)
+		f->stack.size--;
+}
+
+uint64_t frames_statement(struct frames *f, uint64_t pc)
+{
+	uint32_t own;
+
+	if (frames_is_own(f, pc) || !f->stack.size)
+		return pc;
+	own = f->stack.data[f->stack.size - 1].own;
+	return own ? f->stack.data[own - 1].return_rip - 1 : pc;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The call stack, followed from the log's calls and returns. Answers to whom a store in
+ * a library without line information belongs: the innermost caller that has lines.
+ */
+#ifndef DECODE_DEC_FRAMES_H
+#define DECODE_DEC_FRAMES_H
+
+#include "base/base.h"
+#include "decode/dec_symbols.h"
+
+struct frame {
+	uint64_t return_rip;
+	uint64_t rsp;	///< where the return address lies
+	uint32_t own;	///< 1 + index of the innermost frame, this or outer, whose
+			///< return address is in a module with lines; 0 = none
+};
+
+struct frames {
+	VEC(struct frame) stack;
+	struct dec_symbols *symbols;
+	struct map own_page; ///< code page -> 1 own, 2 foreign
+	bool exe_has_lines;  ///< when not, the executable itself counts as own
+	const char *exe;
+};
+
+void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);
+void frames_deinit(struct frames *f);
+
+/** @return whether code at @p rip is the user's: it has lines, or it is the executable's
+ * and nothing has. */
+bool frames_is_own(struct frames *f, uint64_t rip);
+
+/** Modules changed: forget what was known of code pages. */
+void frames_refresh(struct frames *f);
+
+/** A call pushed @p return_rip at @p rsp. @return ERR_NOMEM. */
+struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
+
+/** A return popped the address at @p rsp: frames at or below it are gone. */
+void frames_return(struct frames *f, uint64_t rsp);
+
+/** The statement to name for the instruction at @p pc: itself when it is the user's,
+ * otherwise the call (return address - 1) in the innermost frame that is. @p pc when
+ * there is none. */
+uint64_t frames_statement(struct frames *f, uint64_t pc);
+
+#endif

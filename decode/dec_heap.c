@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The heap's history from a replay in DEC_LOG_STORES mode. Allocator entry points are
+ * watched: the log then holds their arguments, and each return holds rax, so that an
+ * allocation is the pair of an entry and the return whose stack pointer matches. An
+ * allocator that calls another (calloc, realloc, an interposed malloc) is one call: the
+ * outermost.
+ */
+
+#define LOG_ROOM "decode"
+
+#include "decode/dec_heap.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "decode/dec_frames.h"
+#include "decode/dec_log.h"
+#include "decode/decode.h"
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+
+static const char *const heap_names[CAP_HEAP_FNS] = {
+	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
+};
+
+// A map value for a watched address: allocator function, or user watch.
+#define WATCH_FN 0x100000000ull
+
+struct heap_call {
+	enum cap_heap_fn fn;
+	uint64_t arg[3], rsp, entry_time, rip;
+	uint64_t result;   ///< posix_memalign: what it stored at arg[0]
+	bool is_open;
+};
+
+struct heap_pending_watch {
+	uint64_t rsp;
+	size_t index;
+};
+
+/* One stored operand of a block, found once per block. */
+struct heap_store {
+	uint32_t insn, addr_at, value_at;
+	uint64_t absolute; ///< address when addr_at is 0
+	uint8_t size;
+	bool is_fs;
+};
+
+struct heap_block {
+	uint32_t n_stores;
+	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
+	bool has_call, has_ret;
+	uint64_t fn_watch;  ///< map value + 1 of a watched block; 0 = none known
+	struct heap_store store[];
+};
+
+struct heap_trace {
+	const struct capture *capture;
+	struct dec_symbols *symbols;
+	const struct dec_heap_options *o;
+	const struct dec_heap_events *ev;
+	struct dec_machine *machine;
+	struct log_reader reader;
+	struct frames frames;
+	struct map watch; ///< address -> WATCH_FN + fn, or 1 + index of a user watch
+	const struct dec_watch *user;
+	size_t n_user;
+	VEC(struct heap_pending_watch) open_watches;
+	struct heap_call call;
+	uint64_t stack_start, stack_end;
+	uint64_t fs_base, brk, syscall_rip;
+	uint64_t *site_addr; ///< runtime entry address of each recorded heap site
+	VEC(struct heap_call) seen;	///< allocator entries replayed
+	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
+	char *notes;
+	double start;
+};
+
+static double heap_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void heap_note(struct heap_trace *h, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void heap_note(struct heap_trace *h, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	char *all;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (text && asprintf(&all, "%s%s\n", h->notes ? h->notes : "", text) > 0) {
+		free(h->notes);
+		h->notes = all;
+	}
+}
+
+/* ---- allocator calls ---------------------------------------------------------------- */
+
+static struct err *heap_returned(struct heap_trace *h, uint64_t rax, uint64_t time)
+{
+	const struct heap_call *c = &h->call;
+	uint64_t addr = rax, size = c->arg[0];
+	struct err *err = NULL;
+
+	switch (c->fn) {
+	case CAP_HEAP_FREE:
+		return c->arg[0] ? h->ev->released(h->ev->ctx, time, c->arg[0]) : NULL;
+	case CAP_HEAP_CALLOC:
+		size = c->arg[0] * c->arg[1];
+		break;
+	case CAP_HEAP_REALLOC:
+		size = c->arg[1];
+		// A failed realloc leaves the old block alone.
+		if (c->arg[0] && (rax || !size))
+			err = h->ev->release(h->ev->ctx, c->entry_time, c->arg[0], c->rip,
+					     c->rip);
+		if (!err && c->arg[0] && (rax || !size))
+			err = h->ev->released(h->ev->ctx, time, c->arg[0]);
+		break;
+	case CAP_HEAP_ALIGNED_ALLOC:
+		size = c->arg[1];
+		break;
+	case CAP_HEAP_POSIX_MEMALIGN:
+		size = c->arg[2];
+		if ((uint32_t)rax)
+			return NULL;
+		addr = c->result;
+		break;
+	default:
+		break;
+	}
+	if (err || !addr)
+		return err;
+	return h->ev->alloc(h->ev->ctx, time, addr, size, c->fn == CAP_HEAP_CALLOC, c->rip,
+			    c->rip);
+}
+
+static struct err *heap_entered(struct heap_trace *h, enum cap_heap_fn fn, uint64_t rip,
+				const uint64_t *gpr, uint64_t time)
+{
+	struct heap_call c = { fn, { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP], time,
+			       frames_statement(&h->frames, rip), 0, true };
+	const struct cap_info *info = capture_info(h->capture);
+
+	for (size_t i = 0; i < info->n_heap_sites; i++) {
+		struct heap_call *seen;
+
+		if (h->site_addr[i] != rip)
+			continue;
+		seen = vec_push(&h->seen);
+		if (!seen)
+			return &err_nomem;
+		*seen = c;
+	}
+	// The library's own entry is not the user's, even where libc has lines.
+	if (h->frames.stack.size) {
+		uint32_t own = h->frames.stack.data[h->frames.stack.size - 1].own;
+
+		c.rip = own ? h->frames.stack.data[own - 1].return_rip - 1 :
+			h->frames.stack.data[h->frames.stack.size - 1].return_rip - 1;
+	}
+	if (h->call.is_open && c.rsp < h->call.rsp)
+		return NULL;
+	h->call = c;
+	if (fn == CAP_HEAP_FREE && c.arg[0])
+		return h->ev->release(h->ev->ctx, time, c.arg[0], c.rip, c.rip);
+	return NULL;
+}
+
+static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64_t *gpr,
+				uint64_t time)
+{
+	uint64_t *w = map_get(&h->watch, rip);
+	struct heap_pending_watch *open;
+	size_t index;
+
+	if (!w)
+		return NULL;
+	if (*w & WATCH_FN)
+		return heap_entered(h, *w & 0xff, rip, gpr, time);
+	index = *w - 1;
+	if (h->user[index].is_function) {
+		open = vec_push(&h->open_watches);
+		if (!open)
+			return &err_nomem;
+		*open = (struct heap_pending_watch){ gpr[RSP], index };
+	}
+	return h->ev->watch ? h->ev->watch(h->ev->ctx, time, index, false) : NULL;
+}
+
+/* ---- control flow --------------------------------------------------------------------- */
+
+static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
+			       uint64_t time)
+{
+	struct err *err = NULL;
+
+	frames_return(&h->frames, rsp);
+	if (h->call.is_open && rsp >= h->call.rsp) {
+		h->call.is_open = false;
+		if (rsp == h->call.rsp)
+			err = heap_returned(h, rax, time);
+	}
+	while (!err && h->open_watches.size &&
+	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
+		struct heap_pending_watch w =
+			h->open_watches.data[--h->open_watches.size];
+
+		if (w.rsp == rsp && h->ev->watch)
+			err = h->ev->watch(h->ev->ctx, time, w.index, true);
+	}
+	return err;
+}
+
+static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size,
+			      const void *data, uint64_t pc, uint64_t time)
+{
+	if (h->call.is_open && addr == h->call.arg[0] && size == 8)
+		memcpy(&h->call.result, data, 8);
+	if (addr >= h->stack_start && addr < h->stack_end)
+		return NULL;
+	return h->ev->store(h->ev->ctx, time, addr, size, data,
+			    frames_statement(&h->frames, pc), pc, h->call.is_open);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------ */
+
+static struct heap_block *heap_block_make(struct log_block *b)
+{
+	struct heap_block *hb = calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
+	struct dec_slot slots[DEC_SLOTS];
+
+	if (!hb)
+		return NULL;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		const struct dec_insn *insn = &b->insn[i];
+		struct heap_store *st = &hb->store[hb->n_stores];
+		uint32_t at = b->slot_at[i];
+		int n = dec_insn_slots(insn, DEC_LOG_STORES, slots);
+
+		if (insn->flow != DEC_FLOW_NEXT)
+			hb->branch_at = at;
+		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
+				insn->flow == DEC_FLOW_CALL_IND;
+		hb->has_ret |= insn->flow == DEC_FLOW_RET;
+		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
+			if (slots[s].kind == DEC_SLOT_ADDR)
+				st->addr_at = at;
+			if (slots[s].kind != DEC_SLOT_STORE)
+				continue;
+			st->insn = i;
+			st->value_at = at;
+			st->size = slots[s].bytes;
+			st->is_fs = insn->mem[slots[s].which].is_fs;
+			st->absolute = insn->mem[slots[s].which].disp;
+			hb->n_stores++;
+		}
+	}
+	b->user = hb;
+	return hb;
+}
+
+static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+				 uint32_t n_ran, uint64_t time)
+{
+	struct heap_trace *h = ctx;
+	struct heap_block *hb = b->user ? b->user : heap_block_make(b);
+	const struct dec_insn *last;
+	struct err *err = NULL;
+	uint64_t slot[2];
+
+	if (!hb)
+		return &err_nomem;
+	if (b->is_watched) {
+		uint64_t gpr[16];
+
+		memcpy(gpr, rec + 8, sizeof(gpr));
+		err = heap_watched(h, b->rip, gpr, time);
+	}
+	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
+		const struct heap_store *st = &hb->store[i];
+		uint64_t addr = st->absolute;
+
+		if (st->insn >= n_ran)
+			break;
+		if (st->addr_at)
+			memcpy(&addr, rec + st->addr_at, 8);
+		if (st->is_fs)
+			addr += h->fs_base;
+		err = heap_store(h, addr, st->size, rec + st->value_at,
+				 b->insn[st->insn].rip, time + st->insn);
+	}
+	if (err || n_ran < b->n_insns)
+		return err;
+	if (hb->has_call) {
+		last = &b->insn[b->n_insns - 1];
+		memcpy(slot, rec + hb->branch_at, 8);
+		return frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
+	}
+	if (hb->has_ret) {
+		memcpy(slot, rec + hb->branch_at, 16);
+		return heap_return(h, slot[0], slot[1], time + n_ran - 1);
+	}
+	return NULL;
+}
+
+static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
+				const struct dec_insn *insn, uint64_t time)
+{
+	const uint8_t *at = (const uint8_t *)(rec + 1), *end = (const uint8_t *)rec + rec->size;
+	struct heap_trace *h = ctx;
+	struct err *err = NULL;
+
+	if (rec->is_watched)
+		err = heap_watched(h, rec->rip, rec->gpr, time);
+	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
+	for (int i = 0; !err && i < rec->n_refs; i++) {
+		const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
+
+		if (end - at < (long)sizeof(*ref))
+			break;
+		at += sizeof(*ref);
+		if (!ref->is_far && ref->bytes > (size_t)(end - at))
+			break;
+		if (ref->is_def && ref->is_mem && !ref->is_far)
+			err = heap_store(h, ref->addr, ref->bytes, at, rec->rip, time);
+		if (!ref->is_far)
+			at += (ref->bytes + 7) & ~7u;
+	}
+	if (err)
+		return err;
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
+		return frames_call(&h->frames, insn->rip + insn->len, rec->gpr[RSP] - 8);
+	if (insn->flow == DEC_FLOW_RET)
+		return heap_return(h, rec->gpr[RSP], rec->gpr[RAX], time);
+	return NULL;
+}
+
+static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *rec,
+				   uint64_t time)
+{
+	int64_t ret = rec->value[1];
+	uint64_t brk = h->brk;
+
+	h->syscall_rip = rec->value[2];
+	h->fs_base = rec->value[13];
+	if (ret < 0 && ret > -4096)
+		return NULL;
+	if (rec->value[0] == SYS_brk) {
+		h->brk = ret;
+		if (brk && h->brk > brk && h->ev->region)
+			return h->ev->region(h->ev->ctx, time, brk, h->brk - brk);
+	}
+	if (rec->value[0] == SYS_mmap && (rec->value[6] & MAP_ANONYMOUS) && h->ev->region)
+		return h->ev->region(h->ev->ctx, time, ret, rec->value[4]);
+	return NULL;
+}
+
+static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct heap_trace *h = ctx;
+	struct heap_call *c;
+
+	switch (rec->id) {
+	case DEC_REC_STATE:
+		h->fs_base = rec->value[17];
+		return NULL;
+	case DEC_REC_SYSCALL:
+		return heap_on_syscall(h, rec, time);
+	case DEC_REC_WRITE: {
+		const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
+
+		return heap_store(h, w->addr, w->n_bytes, w->bytes, h->syscall_rip,
+				  time ? time - 1 : 0);
+	}
+	case DEC_REC_HEAP:
+		c = vec_push(&h->recorded);
+		if (!c)
+			return &err_nomem;
+		c->fn = rec->value[0];
+		memcpy(c->arg, &rec->value[1], 3 * 8);
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
+{
+	static const struct log_sink callbacks = { NULL, heap_on_block, heap_on_slow,
+						   heap_on_other };
+	struct heap_trace *h = ctx;
+	struct log_sink sink = callbacks;
+
+	sink.ctx = h;
+	return log_reader_feed(&h->reader, &sink, log, bytes);
+}
+
+/* ---- modules and watches ------------------------------------------------------------------- */
+
+static struct err *heap_watch(struct heap_trace *h, uint64_t addr, uint64_t value)
+{
+	if (map_get(&h->watch, addr))
+		return NULL;
+	if (map_put(&h->watch, addr, value))
+		return &err_nomem;
+	return dec_machine_watch(h->machine, addr);
+}
+
+/* New code is mapped: find allocators in it, and what the user watches. */
+static struct err *heap_resolve(struct heap_trace *h)
+{
+	struct err *err = NULL;
+	uint64_t entry[16];
+
+	frames_refresh(&h->frames);
+	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
+		size_t n = dec_symbols_entries(h->symbols, heap_names[fn], entry, 16);
+
+		for (size_t i = 0; !err && i < n && i < 16; i++)
+			err = heap_watch(h, entry[i], WATCH_FN | fn);
+	}
+	if (!err && h->o->resolve)
+		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
+	for (size_t i = 0; !err && i < h->n_user; i++)
+		err = heap_watch(h, h->user[i].addr, i + 1);
+	return err;
+}
+
+static struct err *heap_module(struct heap_trace *h, uint32_t file, uint64_t addr,
+			       uint64_t size, uint64_t offset)
+{
+	const struct cap_info *info = capture_info(h->capture);
+
+	for (size_t i = 0; i < info->n_heap_sites; i++) {
+		const struct cap_heap_site *s = &info->heap_sites[i];
+
+		if (s->file == file && s->entry_offset >= offset &&
+		    s->entry_offset < offset + size)
+			h->site_addr[i] = addr + (s->entry_offset - offset);
+	}
+	return dec_symbols_add(h->symbols, file, addr, size, offset);
+}
+
+static struct err *heap_start_modules(struct heap_trace *h)
+{
+	struct cap_core *core = NULL;
+	struct err *err = cap_core_open(h->capture, &core);
+
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (m->is_stack) {
+			// The guest may grow it down to its limit.
+			h->stack_end = m->end;
+			h->stack_start = m->end - (64ull << 20);
+		}
+		if (m->file && (m->prot & PROT_EXEC))
+			err = heap_module(h, m->file, m->start, m->end - m->start,
+					  m->file_offset);
+	}
+	if (!err)
+		h->fs_base = core->regs.fs_base;
+	if (core)
+		cap_core_close(core);
+	return err;
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
+static void heap_progress(void *ctx, const struct dec_where *w)
+{
+	struct heap_trace *h = ctx;
+
+	if (h->o->with_progress && heap_now_s() - h->start > 2)
+		fprintf(stderr, "\rfaultline: analysed %lu million instructions",
+			w->position / 1000000);
+}
+
+/* Where -e heap recorded the allocator calls, they must be the ones replayed. */
+static void heap_verify(struct heap_trace *h)
+{
+	const struct cap_info *info = capture_info(h->capture);
+	size_t n = h->seen.size < h->recorded.size ? h->seen.size : h->recorded.size;
+	// How many integer arguments each function has.
+	static const int n_args[CAP_HEAP_FNS] = { 1, 2, 2, 1, 3, 2 };
+
+	if (!info->has_heap)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_call *a = &h->recorded.data[i], *b = &h->seen.data[i];
+
+		if (a->fn == b->fn &&
+		    !memcmp(a->arg, b->arg, n_args[a->fn] * sizeof(a->arg[0])))
+			continue;
+		heap_note(h, "allocator call %zu differs: recorded %s(%#lx), replayed "
+			  "%s(%#lx)", i, heap_names[a->fn], a->arg[0], heap_names[b->fn],
+			  b->arg[0]);
+		return;
+	}
+	if (h->seen.size != h->recorded.size)
+		heap_note(h, "%zu allocator calls were recorded, %zu replayed",
+			  h->recorded.size, h->seen.size);
+	else
+		log_info("all %zu recorded allocator calls equal the replayed ones", n);
+}
+
+static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
+{
+	struct dec_where w;
+	struct err *err;
+
+	do {
+		err = dec_machine_run(h->machine, UINT64_MAX >> 1, &w);
+		if (!err && w.at == DEC_AT_MAP) {
+			err = heap_module(h, w.map.file, w.map.addr, w.map.size,
+					  w.map.file_offset);
+			if (!err)
+				err = heap_resolve(h);
+		}
+	} while (!err && w.at == DEC_AT_MAP);
+	if (err)
+		return err;
+	heap_verify(h);
+	*ret = (struct dec_run){
+		.instructions = w.position,
+		.syscalls = w.syscalls,
+		.has_matched = w.at != DEC_AT_DIVERGENCE,
+		.end = w.end,
+		.end_value = w.end_value,
+		.end_rip = w.rip,
+		.fault_addr = w.fault_addr,
+		.seconds = heap_now_s() - h->start,
+	};
+	if (dec_machine_divergence(h->machine))
+		ret->divergence = strdup(dec_machine_divergence(h->machine));
+	if (dec_machine_notes(h->machine))
+		heap_note(h, "%s", dec_machine_notes(h->machine));
+	ret->notes = take_ptr(&h->notes);
+	return NULL;
+}
+
+struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
+			   const struct dec_heap_options *o,
+			   const struct dec_heap_events *events, struct dec_run *ret)
+{
+	const struct cap_info *info = capture_info(c);
+	struct heap_trace h = { .capture = c, .symbols = symbols, .o = o, .ev = events,
+				.user = o->watch, .n_user = o->n_watch,
+				.start = heap_now_s() };
+	struct dec_machine_options mo = { .stops_at_maps = true, .output_fd = -1,
+					  .progress = heap_progress, .progress_ctx = &h };
+	struct err *err;
+
+	*ret = (struct dec_run){};
+	h.site_addr = calloc(info->n_heap_sites + 1, sizeof(*h.site_addr));
+	if (!h.site_addr)
+		return &err_nomem;
+	log_reader_init(&h.reader, DEC_LOG_STORES, 0);
+	frames_init(&h.frames, symbols, info->exe);
+	err = heap_start_modules(&h);
+	if (!err)
+		err = dec_machine_create(c, &mo, &h.machine);
+	if (!err)
+		err = heap_resolve(&h);
+	if (!err)
+		err = dec_machine_log(h.machine, DEC_LOG_STORES, heap_on_log, &h);
+	if (!err)
+		err = heap_run(&h, ret);
+	dec_machine_destroy(h.machine);
+	log_reader_deinit(&h.reader);
+	frames_deinit(&h.frames);
+	map_deinit(&h.watch);
+	vec_deinit(&h.open_watches);
+	vec_deinit(&h.seen);
+	vec_deinit(&h.recorded);
+	free(h.site_addr);
+	free(h.notes);
+	return err;
+}
