@@ -51,7 +51,7 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
 
 -include $(wildcard $(ROOMS:%=%/room.mk))
 
-.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps install clean \
+.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps man install clean \
 	format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
 tests: $(UNITS) $(PROGRAMS) examples
@@ -192,8 +192,17 @@ bench: all examples $(PROGRAMS) ## measure cost (not a test; takes minutes)
 
 # ---- the rest --------------------------------------------------------------------
 
-install: all ## install into PREFIX
+man: $(B)/man/faultline.1 ## make the man pages from --help
+$(B)/man/faultline.1: $(B)/faultline tools/man.sh $(wildcard doc/man/*.h2m)
+	$(say) MAN $(B)/man
+	$(Q)tools/man.sh $(B)/faultline $(B)/man
+
+install: all man ## install into PREFIX
 	install -Dm755 $(B)/faultline $(DESTDIR)$(PREFIX)/bin/faultline
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -Dm644 doc/faultline.bash-completion \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
 
 clean: ## remove the output directory
 	$(Q)rm -rf $(B)

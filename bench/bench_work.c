@@ -66,7 +66,7 @@ static struct err *pi_write(const char *path, bool is_quick)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "w");
 
-	if (!f || fprintf(f, "scale=%d; 4*a(1)\n", is_quick ? 1000 : 3000) < 0 ||
+	if (!f || fprintf(f, "scale=%d; 4*a(1)\n", is_quick ? 1000 : 2500) < 0 ||
 	    fflush(f))
 		return err_errno("cannot write '%s'", path);
 	return NULL;
@@ -133,7 +133,7 @@ struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_q
 	work_add(arena, ret, n,
 		 (struct bench_work){
 			 .name = "rbtree",
-			 .argv = { rbtree_find(arena), is_quick ? "500000" : "2000000" },
+			 .argv = { rbtree_find(arena), is_quick ? "1000000" : "5000000" },
 			 .is_replayed = true });
 	return NULL;
 }
