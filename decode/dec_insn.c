@@ -419,6 +419,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	if (ret->flow == DEC_FLOW_JMP || ret->flow == DEC_FLOW_JCC ||
 	    ret->flow == DEC_FLOW_CALL || ret->flow == DEC_FLOW_JRCX)
 		ret->target = rip + d.length + ops[0].imm.value.s;
+	ret->is_vex = d.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
 	ret->is_rep = d.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 				      ZYDIS_ATTRIB_HAS_REPNE);
 	for (int i = 0; i < d.operand_count; i++) {

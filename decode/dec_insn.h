@@ -71,6 +71,7 @@ struct dec_insn {
 	bool reads_flags, kills_flags; ///< kills: writes all six, reads none, always
 	bool writes_flags;
 	bool is_rep;
+	bool is_vex;	     ///< VEX, EVEX, XOP: vector writes clear the bits above
 	bool is_plain_load;  ///< low bytes of the register written are the bytes loaded
 	uint8_t store_reg;   ///< the low bytes of this register are what is stored;
 			     ///< DEC_REG_NONE when the value must be read back

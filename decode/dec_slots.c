@@ -67,8 +67,7 @@ static void slots_memory(struct slots *s, const struct dec_insn *insn, bool with
 				continue;
 			if (!m->is_absolute)
 				slots_add(s, DEC_SLOT_ADDR, i, 8);
-			if (with_values && m->is_read && !insn->is_plain_load &&
-			    insn->flow != DEC_FLOW_RET)
+			if (with_values && m->is_read && !insn->is_plain_load)
 				slots_add(s, DEC_SLOT_LOAD, i, m->size);
 		}
 	}
