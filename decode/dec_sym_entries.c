@@ -103,17 +103,12 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name, bool
 static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name, uint64_t *ret,
 				 size_t n, size_t max)
 {
-	int count = m->unit->elf ? dwfl_module_getsymtab(m->unit->mod) : 0;
+	dec_sym_unit_need_symbols(m->unit);
+	for (size_t i = 0; i < m->unit->symbols.size; i++) {
+		const struct dec_sym_symbol *symbol = &m->unit->symbols.data[i];
 
-	for (int i = 0; i < count; i++) {
-		GElf_Sym sym;
-		GElf_Addr addr;
-		const char *symbol = dwfl_module_getsym_info(m->unit->mod, i, &sym, &addr,
-							     NULL, NULL, NULL);
-
-		if (symbol && GELF_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx &&
-		    names_function(symbol, name))
-			n = add_result(addr + m->bias, ret, n, max);
+		if (names_function(symbol->name, name))
+			n = add_result(symbol->addr + m->bias, ret, n, max);
 	}
 	return n;
 }

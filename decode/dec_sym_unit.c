@@ -173,10 +173,22 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 	vec_deinit(&u->cus);
 	vec_deinit(&u->cu_ranges);
 	vec_deinit(&u->entries);
+	vec_deinit(&u->symbols);
 	if (u->dwfl)
 		dwfl_end(u->dwfl);
 	free(u->path);
 	free(u);
+}
+
+bool dec_sym_unit_is_systems(struct dec_sym_unit *u)
+{
+	const char *main_file, *debug_file = NULL;
+
+	if (!u->mod)
+		return false;
+	dwfl_module_info(u->mod, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	return debug_file && (!strncmp(debug_file, "/usr/lib/debug/", 15) ||
+			      strstr(debug_file, "debuginfod"));
 }
 
 /* ---- segments -------------------------------------------------------------------- */

@@ -222,9 +222,9 @@ struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 {
 	const struct dec_sym_mapping *m = rip ? dec_symbols_mapping(s, rip) : NULL;
-	const struct dec_sym_unit *u = m ? m->unit : rip ? NULL : s->exe;
+	struct dec_sym_unit *u = m ? m->unit : rip ? NULL : s->exe;
 
-	return u && u->cus.size > 0;
+	return u && u->cus.size > 0 && (u == s->exe || !dec_sym_unit_is_systems(u));
 }
 
 /* ---- places -------------------------------------------------------------------------- */
@@ -300,9 +300,9 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 {
 	const struct dec_sym_mapping *m = dec_symbols_mapping(s, rip);
 	struct dec_sym_unit *u;
+	const struct dec_sym_symbol *sym;
 	struct dec_sym_cu *cu;
-	uint64_t addr, offset;
-	GElf_Sym sym;
+	uint64_t addr;
 
 	if (!m)
 		return;
@@ -311,9 +311,11 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	if (!u->elf)
 		return;
 	addr = rip - m->bias;
-	p->outer = dwfl_module_addrinfo(u->mod, addr, &offset, &sym, NULL, NULL, NULL);
-	if (p->outer)
-		p->offset = offset;
+	sym = dec_sym_unit_symbol(u, addr);
+	if (sym) {
+		p->outer = sym->name;
+		p->offset = addr - sym->addr;
+	}
 	cu = dec_sym_unit_cu(u, addr);
 	if (cu) {
 		place_line(u, cu, addr, p);

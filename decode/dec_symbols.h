@@ -58,7 +58,9 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 /** Explain @p rip. Fields that are not known are NULL or 0; never fails. */
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
 
-/** @return whether the module that holds @p rip (0: the executable) has DWARF. */
+/** @return whether the module that holds @p rip (0: the executable) has DWARF. The
+ * system's libraries count as without, also where their debug packages are installed:
+ * a store in memcpy() is its caller's statement, here as on any other machine. */
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip);
 
 /** Entry addresses of function @p name in any module (also out-of-line copies such as

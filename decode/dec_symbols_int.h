@@ -48,6 +48,13 @@ struct dec_sym_entry {
 	bool is_inlined;
 };
 
+/** A function symbol of the ELF file. */
+struct dec_sym_symbol {
+	const char *name;
+	uint64_t addr, size;	///< size 0: written in assembly, up to the next symbol
+	uint8_t rank;		///< lower is the better name for the same address
+};
+
 struct dec_sym_unit {
 	char *path;		///< as the program saw it
 	uint32_t file;		///< index in the capture plus 1; 0 when added by path
@@ -58,8 +65,9 @@ struct dec_sym_unit {
 	Dwarf_Addr debug_bias;
 	VEC(struct dec_sym_cu) cus;
 	dec_sym_ranges cu_ranges; ///< index: into cus
-	bool has_entries;
+	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
+	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
 };
 
 struct dec_sym_mapping {
@@ -104,7 +112,7 @@ struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 /** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
 struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr);
 
-/* ---- units (dec_sym_unit.c) ------------------------------------------------------ */
+/* ---- units (dec_sym_unit.c, dec_sym_table.c) ------------------------------------------------------ */
 
 /** Open ELF file @p stored (NULL: a unit that only has a name). A damaged file makes a
  * unit without symbols and a warning, not an error. */
@@ -123,6 +131,16 @@ size_t dec_sym_unit_read(struct dec_sym_unit *u, uint64_t addr, void *buf, size_
 
 /** @return the compile unit with code at @p addr, or NULL. */
 struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr);
+
+/** Make u->symbols from the file's symbol table (or .dynsym, when stripped), once. */
+void dec_sym_unit_need_symbols(struct dec_sym_unit *u);
+
+/** @return the function symbol that covers @p addr, or NULL. */
+const struct dec_sym_symbol *dec_sym_unit_symbol(struct dec_sym_unit *u, uint64_t addr);
+
+/** @return whether the debug information came apart, from the distribution's tree, and
+ * not with the file: the module is a library of the system, not of the user. */
+bool dec_sym_unit_is_systems(struct dec_sym_unit *u);
 
 #define DEC_SYM_DEPTH 64
 
