@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Each header compiles alone.
+. tests/lib.sh
+
+cc=${CC:-cc}
+for header in base/*.h capture/*.h pt-collect/*.h decode/*.h heapgraph/*.h specdsl/*.h \
+	faultlocate/*.h suppress-hw/*.h bench/*.h; do
+	[ -f "$header" ] || continue
+	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \
+		-fsyntax-only -I. -I"$BUILD" -x c -include "$header" - </dev/null ||
+		fail "$header"
+done
