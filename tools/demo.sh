@@ -18,11 +18,18 @@ run() {
 	"$@"
 }
 
-run "$build/faultline" record -o "$out/capture" -- "$build/$example-O0" || {
+# Recording loads BPF programs; the capture then belongs to whoever asked for the demo.
+as_root=()
+if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
+	as_root=(sudo)
+fi
+
+run "${as_root[@]}" "$build/faultline" record -o "$out/capture" -- "$build/$example-O0" || {
 	status=$?
 	[ $status -lt 125 ] || [ $status -gt 127 ] || exit $status
 	echo "(the program ended with status $status)"
 }
+[ ${#as_root[@]} -eq 0 ] || sudo chown -R "$(id -u)" "$out/capture"
 echo
 status=0
 run "$build/faultline" analyze "$out/capture" --spec "$example/$name.spec" \
