@@ -82,6 +82,7 @@ struct ast {
 
 	// Set by spec_resolve().
 	int user_attr;	 ///< AST_NAMED: index among the attributes when it is one, else -1
+	bool is_bad;	 ///< a mistake in it was reported
 	bool is_prefix;	 ///< `X.pos`, `X.child`: part of the flattened name of a field
 	struct ast *base; ///< AST_NAMED, AST_FIELD: the vertex whose field it is, after
 			  ///< `X.pos.x` and `X.child[2]` were folded to one flattened name

@@ -241,21 +241,27 @@ static bool check_body(struct scope *sc, void *ctx)
 	return c->max && c->found->size - c->first >= c->max;
 }
 
-/** @return whether some field that @p n names does not exist in the nodes of @p sc: then
- * the index of an intra-node constraint is past the array's end. */
+/** @return whether `X[e]` or `X.name[e]`, an AST_FIELD, is no field of X. */
+static bool is_past_end(struct scope *sc, const struct ast *n)
+{
+	const struct hg_node *h = hg_graph_node(sc->e->g, sc->nodes[n->base->number]);
+	struct value i = eval_number(sc, n->b);
+
+	if (i.kind != VALUE_INT || !h->type)
+		return false;
+	if (n->by_type)
+		return i.i < 0 || i.i >= n->by_type[h->type - 1].run;
+	return i.i < 1 || i.i > spec_type_node_fields(sc->e->s, h->type - 1, h->size);
+}
+
+/** @return whether some field in @p n that I selects does not exist: I is past the end. */
 static bool is_out_of_range(struct scope *sc, const struct ast *n)
 {
 	if (!n || !n->has_index)
 		return false;
-	if (n->kind == AST_FIELD && n->a->kind == AST_VAR && n->b->has_index) {
-		struct hg_node_id node = sc->nodes[n->a->number];
-		const struct hg_node *h = hg_graph_node(sc->e->g, node);
-		struct value i = eval_number(sc, n->b);
-		uint64_t count = h->type ? spec_type_node_fields(sc->e->s, h->type - 1, h->size) :
-					   0;
-
-		return i.kind == VALUE_INT && (i.i < 1 || i.i > count);
-	}
+	if (n->kind == AST_FIELD && n->base->kind == AST_VAR && n->b->has_index &&
+	    is_past_end(sc, n))
+		return true;
 	return is_out_of_range(sc, n->a) || is_out_of_range(sc, n->b) ||
 	       is_out_of_range(sc, n->c);
 }

@@ -224,6 +224,18 @@ static void follow_store(struct edges *e, const struct hg_op *op)
 	}
 }
 
+/** Slots may lead to @p id already, read before it was entered: they count again later. */
+static void forget_target(struct edges *e, uint32_t id)
+{
+	for (size_t i = 0; i < e->nodes.size; i++) {
+		struct edge_node *from = &e->nodes.data[i];
+
+		for (uint32_t k = 0; k < from->n_slots; k++)
+			if (e->targets.data[from->first_slot + k] == id)
+				set_target(e, from, (size_t)from->first_slot + k, 0);
+	}
+}
+
 /** A node appeared or disappeared: pointers to where it is mean something else now. */
 static struct err *follow_life(struct edges *e, struct hg_node_id id)
 {
@@ -236,6 +248,7 @@ static struct err *follow_life(struct edges *e, struct hg_node_id id)
 	if (n && !is_live)
 		remove_node(e, n);
 	if (!n && is_live) {
+		forget_target(e, id.v);
 		err = add_node(e, id, h->type - 1);
 		if (err)
 			return err;

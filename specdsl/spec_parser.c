@@ -160,6 +160,7 @@ bool parse_end(struct parser *p, const char *what)
 
 	if (p->is_panicking)
 		return false;
+	p->is_complete = parse_is_char(p, ';') || is_forgotten;
 	if (parse_is_char(p, ';')) {
 		parse_advance(p);
 		return true;
@@ -219,6 +220,7 @@ static void parse_variables(struct parser *p, int type)
 		parse_advance(p);
 	} while (true);
 	parse_end(p, "declaration");
+	p->is_complete = false;
 }
 
 static bool is_declaration(const struct parser *p)
@@ -347,7 +349,7 @@ static void parse_attribute_declaration(struct parser *p)
 		return;
 	if (!parse_end(p, "attribute"))
 		return;
-	p->is_in_header = false;
+	p->is_in_header = p->is_complete = false;
 	parse_rule(p, &attr);
 	if (!parse_end(p, "attribute's rule"))
 		return;
@@ -466,8 +468,6 @@ static void parse_constraint(struct parser *p)
 		return;
 	if (!r.body->vars && !(r.guard && r.guard->vars)) {
 		parse_error(p, r.body->span, NULL, "this constraint is about no node");
-		// It is complete: what follows is a statement of its own.
-		p->is_panicking = false;
 		return;
 	}
 	if (label)
@@ -492,7 +492,7 @@ static void parse_trailing_label(struct parser *p)
 			    "there is no constraint to name here");
 	else
 		name_rule(p, last, label, at);
-	p->is_panicking = p->is_out_of_memory;
+	p->is_complete = true;
 }
 
 static bool starts_type(const struct parser *p)
@@ -517,7 +517,7 @@ static bool starts_attribute(const struct parser *p)
 static void parse_statement(struct parser *p)
 {
 	p->n_vars = 0;
-	p->is_in_header = false;
+	p->is_in_header = p->is_complete = false;
 	p->index_name = NULL;
 	p->depth = p->n_nodes = 0;
 	if (p->tok.kind == TOK_DOTS)
@@ -567,7 +567,7 @@ struct err *spec_parse(struct spec *s, struct spec_file *f)
 	parse_seek(&p, 0);
 	while (p.tok.kind != TOK_END && !p.is_out_of_memory) {
 		parse_statement(&p);
-		if (p.is_panicking)
+		if (p.is_panicking && !p.is_complete)
 			skip_statement(&p);
 		p.is_panicking = false;
 	}

@@ -102,10 +102,11 @@ static const char *list_fields(struct spec *s, const struct dec_struct *l)
 	return text && l->n_fields > 12 ? spec_printf(s, "%s, ...", text) : text;
 }
 
-static void report_unknown(struct resolver *r, const struct ast *n, uint32_t type)
+static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 {
 	const struct spec_type *t = &r->s->types.data[type];
 
+	n->is_bad = true;
 	if (t->layout)
 		spec_diag_add(r->s, r->file, n->span, list_fields(r->s, t->layout),
 			      "'%s' has no field or attribute '%s'", t->name, n->name);
@@ -152,15 +153,17 @@ static void resolve_use(struct resolver *r, struct ast *n)
 	if (!n)
 		return;
 	resolve(r, n);
-	if (n->is_prefix)
+	if (n->is_prefix && !n->is_bad)
 		spec_diag_add(r->s, r->file, n->span, NULL,
 			      "'%s' is a struct or an array: name one of its fields", n->name);
 }
 
-static bool check_base(struct resolver *r, const struct ast *base)
+/** Is @p base, whose parent needs a node, no number? */
+static bool check_base(struct resolver *r, struct ast *base)
 {
-	if (base->kind != AST_NAMED || base->user_attr < 0)
-		return true;
+	if (base->is_bad || base->kind != AST_NAMED || base->user_attr < 0)
+		return !base->is_bad;
+	base->is_bad = true;
 	spec_diag_add(r->s, r->file, base->span, NULL, "attribute '%s' is a number, not a node",
 		      base->name);
 	return false;
@@ -169,9 +172,10 @@ static bool check_base(struct resolver *r, const struct ast *base)
 static void resolve_named(struct resolver *r, struct ast *n)
 {
 	resolve(r, n->a);
-	if (!check_base(r, n->a))
-		return;
 	n->base = n->a;
+	n->is_bad = !check_base(r, n->a);
+	if (n->is_bad)
+		return;
 	if (n->a->is_prefix) {
 		n->base = n->a->base;
 		n->name = spec_printf(r->s, "%s.%s", n->a->name, n->name);
@@ -187,10 +191,9 @@ static void resolve_field(struct resolver *r, struct ast *n)
 {
 	resolve(r, n->a);
 	resolve_use(r, n->b);
-	if (!check_base(r, n->a))
-		return;
 	n->base = n->a;
-	if (!n->a->is_prefix)
+	n->is_bad = !check_base(r, n->a);
+	if (n->is_bad || !n->a->is_prefix)
 		return;
 	n->base = n->a->base;
 	n->name = n->a->name;

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The meaning of the papers' constraints, on heap graphs built by hand: which bindings
+ * violate them, and which operations change their arguments.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "specdsl/specdsl.h"
+
+#define BASE UINT64_C(0x10000)
+
+/** A graph under construction, a specification, and their evaluator. */
+struct world {
+	struct spec *s;
+	struct hg_graph *g;
+	struct hg_view *v;
+	struct spec_eval *e;
+	uint64_t time, next_addr;
+};
+
+static struct world begin(const char *text)
+{
+	struct world w = {.next_addr = BASE};
+
+	assert_null(spec_create(&w.s));
+	assert_null(spec_add_text(w.s, "test.spec", text, strlen(text)));
+	assert_null(hg_graph_create(&w.g));
+	return w;
+}
+
+/** A live node of the type called @p type; returns its id. */
+static uint32_t node(struct world *w, const char *type, uint64_t bytes)
+{
+	int index = type ? spec_type_find(w->s, type) : -1;
+	struct hg_node_id id;
+
+	assert_null(hg_graph_alloc(w->g, ++w->time, w->next_addr, bytes, 0x400000, NULL, &id));
+	hg_graph_set_type(w->g, id, index + 1);
+	w->next_addr += (bytes + 31) & ~UINT64_C(31);
+	return id.v;
+}
+
+static uint64_t addr(const struct world *w, uint32_t id)
+{
+	return id ? hg_graph_node(w->g, (struct hg_node_id){id})->start : 0;
+}
+
+/** Field @p field (from 1, 8 bytes each) of node @p id becomes @p value. */
+static void set(struct world *w, uint32_t id, int field, uint64_t value)
+{
+	assert_null(hg_graph_store(w->g, ++w->time, addr(w, id) + (field - 1) * 8, 8, &value,
+				   0x400100));
+}
+
+static void point(struct world *w, uint32_t from, int field, uint32_t to)
+{
+	set(w, from, field, addr(w, to));
+}
+
+static void release(struct world *w, uint32_t id)
+{
+	assert_null(hg_graph_free(w->g, ++w->time, addr(w, id), 0x400200));
+}
+
+/** The graph is complete: a view of all of it, and the evaluator. */
+static void finish(struct world *w)
+{
+	assert_null(spec_resolve(w->s));
+	spec_diags_print(w->s, stderr);
+	assert_null(hg_view_create(w->g, hg_graph_ops(w->g), &w->v));
+	assert_null(spec_eval_create(w->s, w->g, w->v, &w->e));
+}
+
+static void end(struct world *w)
+{
+	spec_eval_destroy(w->e);
+	hg_view_destroy(w->v);
+	hg_graph_destroy(w->g);
+	spec_destroy(w->s);
+}
+
+/** All violations of all constraints, as `c1:n,n c2:n[i]`. */
+static const char *violations(struct world *w)
+{
+	static char text[4096];
+	spec_violations found = {};
+	size_t n = 0;
+
+	text[0] = '\0';
+	assert_null(spec_check(w->e, 0, &found));
+	for (size_t i = 0; i < found.size; i++) {
+		const struct spec_violation *f = &found.data[i];
+		const struct spec_constraint *c = spec_constraint(w->s, f->constraint);
+		bool holds = true;
+		char mark = ':';
+
+		assert_null(spec_check_one(w->e, f->constraint, &f->binding, &holds));
+		assert_false(holds);
+		n += snprintf(text + n, sizeof(text) - n, "%s%s", i ? " " : "", c->name);
+		for (size_t k = 0; k < c->n_vars; k++) {
+			if (c->vars[k].kind != SPEC_VAR_ALL)
+				continue;
+			n += snprintf(text + n, sizeof(text) - n, "%c%u", mark,
+				      f->binding.node[k].v);
+			mark = ',';
+		}
+		if (c->is_intra)
+			n += snprintf(text + n, sizeof(text) - n, "[%d]",
+				      (int)f->binding.index);
+		if (f->is_unreadable)
+			n += snprintf(text + n, sizeof(text) - n, "?");
+		if (f->is_cyclic)
+			n += snprintf(text + n, sizeof(text) - n, "@");
+	}
+	vec_deinit(&found);
+	return text;
+}
+
+#define QUAD "qdtree FIELD 9 EDGE 5;\n"                               \
+	     "qdtree X; X.ISROOT == FALSE => X.INDEGREE == 1;\n"      \
+	     "qdtree X; qdtree Y; X -> Y => Y /-> X;\n"               \
+	     "qdtree X; qdtree Y; X -> Y => X.OUTDEGREE == 4;\n"
+
+/** Figure 4.3: n1 with four children, n5 (the fourth) being split, then line 12 sets
+ * n1.child[0] to NULL. @p at: positions (operations) of execution points 1 to 4. */
+static void build_figure_4_3(struct world *w, uint64_t at[5])
+{
+	uint32_t n[10];
+
+	for (int i = 1; i <= 5; i++)
+		n[i] = node(w, "qdtree", 72);
+	for (int i = 2; i <= 5; i++)
+		point(w, n[1], 6 + i - 2, n[i]);
+	n[6] = node(w, "qdtree", 72);
+	point(w, n[5], 6, n[6]);
+	n[7] = node(w, "qdtree", 72);
+	point(w, n[5], 7, n[7]);
+	at[1] = hg_graph_ops(w->g);
+	n[8] = node(w, "qdtree", 72);
+	point(w, n[5], 8, n[8]);
+	at[2] = hg_graph_ops(w->g);
+	point(w, n[1], 6, 0);
+	at[3] = hg_graph_ops(w->g);
+	n[9] = node(w, "qdtree", 72);
+	point(w, n[5], 9, n[9]);
+	at[4] = hg_graph_ops(w->g);
+}
+
+static void test_figure_4_3(void **state)
+{
+	struct world w = begin(QUAD);
+	uint64_t at[5];
+
+	(void)state;
+	build_figure_4_3(&w, at);
+	finish(&w);
+	assert_string_equal(violations(&w), "c3:1,3 c3:1,4 c3:1,5");
+	hg_view_seek(w.v, at[3]);
+	assert_string_equal(violations(&w), "c3:1,3 c3:1,4 c3:1,5 c3:5,6 c3:5,7 c3:5,8");
+	hg_view_seek(w.v, at[2]);
+	assert_string_equal(violations(&w), "c3:5,6 c3:5,7 c3:5,8");
+	hg_view_seek(w.v, at[1]);
+	assert_string_equal(violations(&w), "c3:5,6 c3:5,7");
+	hg_view_seek(w.v, at[4]);
+	assert_string_equal(violations(&w), "c3:1,3 c3:1,4 c3:1,5");
+	end(&w);
+}
+
+/** Figure 4.4: which operations contributed to <c3, {n1 -> n3}>. */
+static void test_definition_3(void **state)
+{
+	struct world w = begin(QUAD);
+	struct spec_binding b = {.node = {{1}, {3}}};
+	struct spec_args before = {}, after = {};
+	uint64_t at[5];
+	struct hg_op op;
+
+	(void)state;
+	build_figure_4_3(&w, at);
+	finish(&w);
+	assert_null(spec_args(w.e, 2, &b, &after));
+	assert_int_equal(after.args.size, 2); // the edge's truth and n1.OUTDEGREE
+	assert_int_equal(after.args.data[0].value, 1);
+	assert_int_equal(after.args.data[1].value, 3);
+	// O3: n5.child[3] = n9 modifies none of its arguments, and is predicted not to.
+	hg_view_back(w.v, &op);
+	assert_false(spec_args_may_change(w.e, &after, &op));
+	assert_null(spec_args(w.e, 2, &b, &before));
+	assert_true(spec_args_equal(&before, &after));
+	hg_view_seek(w.v, at[3]);
+	assert_null(spec_args(w.e, 2, &b, &after));
+	// O2: n1.child[0] = NULL does.
+	hg_view_back(w.v, &op);
+	assert_true(spec_args_may_change(w.e, &after, &op));
+	assert_null(spec_args(w.e, 2, &b, &before));
+	assert_false(spec_args_equal(&before, &after));
+	assert_int_equal(before.args.data[1].value, 4);
+	// Before n3 existed the arguments that need it are absent or false.
+	hg_view_seek(w.v, 1);
+	assert_null(spec_args(w.e, 2, &b, &before));
+	assert_int_equal(before.args.size, 2);
+	assert_true(before.args.data[0].is_absent);
+	hg_view_seek(w.v, 0);
+	assert_null(spec_args(w.e, 2, &b, &before));
+	assert_true(before.args.data[0].is_absent);
+	assert_true(before.args.data[1].is_absent);
+	spec_args_deinit(&before);
+	spec_args_deinit(&after);
+	end(&w);
+}
+
+static void test_degrees(void **state)
+{
+	struct world w = begin("t FIELD 3 EDGE 2;\n"
+			       "t X; X.INDEGREE == 2;\nt X; X.OUTDEGREE == 1;\n"
+			       "t X; X.EXTERNAL == true;\nt X; X.INTERNAL == true;\n"
+			       "t X; X.ISROOT == true;\nt X; X.ISLEAF == true;\n");
+	uint32_t a = node(&w, "t", 24), b = node(&w, "t", 24), other = node(&w, NULL, 64);
+	uint32_t leaf = node(&w, "t", 24), gone = node(&w, "t", 24);
+
+	(void)state;
+	point(&w, a, 2, b);
+	set(&w, a, 3, addr(&w, b) + 8); // an interior pointer counts
+	point(&w, b, 2, other);		// undeclared nodes count for OUTDEGREE ..
+	point(&w, other, 1, leaf);	// .. but not for INDEGREE
+	point(&w, b, 3, gone);
+	release(&w, gone);		// a dangling pointer is no edge
+	finish(&w);
+	// a: in 0, out 2; b: in 2, out 1; leaf: in 0, out 0
+	assert_string_equal(violations(&w), "c1:1 c1:4 c2:1 c2:4 c3:2 c4:1 c4:4 c5:2 "
+					    "c6:1 c6:2");
+	end(&w);
+}
+
+static void test_type_safety(void **state)
+{
+	// Example 5: next is NULL or some node of the list.
+	struct world w = begin("node FIELD 2 EDGE 1;\nother FIELD 1 EDGE 0;\n"
+			       "node X; node Y; X[2] ≠ NULL ⇒ (X[2]) == Y;\n");
+	uint32_t a = node(&w, "node", 16), b = node(&w, "node", 16), c = node(&w, "node", 16);
+	uint32_t d = node(&w, "node", 16), e = node(&w, "node", 16);
+	struct spec_binding binding = {.node = {{3}}};
+	struct spec_args args = {}, again = {};
+	uint64_t at;
+
+	(void)state;
+	point(&w, a, 2, b);
+	point(&w, c, 2, node(&w, "other", 8)); // wrong type
+	set(&w, d, 2, 0x1234);		       // no node at all
+	point(&w, e, 2, a);
+	at = hg_graph_ops(w.g);
+	release(&w, a);			       // dangling, and b's pointer with it
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:3 c1:4 c1:5");
+	hg_view_seek(w.v, at);
+	assert_string_equal(violations(&w), "c1:3 c1:4");
+	assert_null(spec_args(w.e, 0, &binding, &args));
+	assert_int_equal(args.args.size, 3); // X[2], the vertex (X[2]), the body's truth
+	assert_int_equal(args.args.data[2].value, 0);
+	// Storing the wild pointer of d does not concern c.
+	hg_view_seek(w.v, at - 2);
+	assert_null(spec_args(w.e, 0, &binding, &again));
+	assert_true(spec_args_equal(&args, &again));
+	hg_view_seek(w.v, at - 3);
+	assert_null(spec_args(w.e, 0, &binding, &again));
+	assert_false(spec_args_equal(&args, &again));
+	spec_args_deinit(&args);
+	spec_args_deinit(&again);
+	end(&w);
+}
+
+#define AVL "avltree FIELD 3 EDGE 2;\n"                                              \
+	    "avltree.HEIGHT; avltree X; X.ISLEAF == true ⇒ X.HEIGHT = 0 ||\n"        \
+	    "X.HEIGHT = (X[2].HEIGHT ≥ X[3].HEIGHT) ? X[2].HEIGHT+1 : X[3].HEIGHT+1;\n" \
+	    "avltree X; (X[2]).HEIGHT - (X[3]).HEIGHT ≤ 1 and\n"                     \
+	    "(X[2]).HEIGHT - (X[3]).HEIGHT ≥ -1;\n"
+
+static void test_avl(void **state)
+{
+	struct world w = begin(AVL);
+	uint32_t n[8];
+	uint64_t at;
+
+	(void)state;
+	for (int i = 1; i <= 5; i++)
+		n[i] = node(&w, "avltree", 24);
+	point(&w, n[1], 2, n[2]);
+	point(&w, n[1], 3, n[3]);
+	point(&w, n[2], 2, n[4]);
+	at = hg_graph_ops(w.g);
+	point(&w, n[4], 2, n[5]); // now n2 leans by two and n1 too: 3 against 0
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:1 c1:2");
+	hg_view_seek(w.v, at);
+	assert_string_equal(violations(&w), "");
+	end(&w);
+}
+
+static void test_attribute_cycle(void **state)
+{
+	struct world w = begin(AVL);
+	uint32_t a = node(&w, "avltree", 24), b = node(&w, "avltree", 24);
+
+	(void)state;
+	point(&w, a, 2, b);
+	point(&w, b, 2, a);
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:1@ c1:2@");
+	end(&w);
+}
+
+static void test_attribute_of_long_list(void **state)
+{
+	struct world w = begin("n FIELD 2 EDGE 1;\nn.LEN NULL 0; n X; X.LEN = X[2].LEN + 1;\n"
+			       "n X; X.ISROOT == true => X.LEN == 200000;\n");
+	uint32_t first = node(&w, "n", 16), last = first;
+
+	(void)state;
+	for (int i = 1; i < 200000; i++) {
+		uint32_t next = node(&w, "n", 16);
+
+		point(&w, last, 2, next);
+		last = next;
+	}
+	finish(&w);
+	assert_string_equal(violations(&w), "");
+	hg_view_seek(w.v, hg_graph_ops(w.g) - 1); // the last is not linked: a root of its own
+	assert_string_equal(violations(&w), "c1:1 c1:200000");
+	end(&w);
+}
+
+static void test_red_black(void **state)
+{
+	struct world w = begin(
+		"CONST BLACK 1; rbtree FIELD 3 EDGE 2;\n"
+		"rbtree.BR; rbtree X; X.ISLEAF == true ⇒ X.BR = 0 ||\n"
+		"X.BR = (X[2].(1) != BLACK) ? X[2].BR : X[2].BR+1;\n"
+		"rbtree.BL; rbtree X; X.ISLEAF == true ⇒ X.BL = 0 ||\n"
+		"X.BL = (X[3].(1) != BLACK) ? X[3].BL : X[3].BL+1;\n"
+		"rbtree X; X.BR == X.BL;\n"
+		"rbtree X; rbtree Y; X -> Y and X[1] != BLACK => Y[1] == BLACK;\n");
+	uint32_t n[6];
+	uint64_t at;
+
+	(void)state;
+	for (int i = 1; i <= 4; i++)
+		n[i] = node(&w, "rbtree", 24);
+	set(&w, n[1], 1, 1); // black root, right black, left black with a red child
+	set(&w, n[2], 1, 1);
+	set(&w, n[3], 1, 1);
+	point(&w, n[1], 2, n[2]);
+	point(&w, n[1], 3, n[3]);
+	point(&w, n[3], 3, n[4]);
+	at = hg_graph_ops(w.g);
+	set(&w, n[4], 1, 1); // its child turns black: n3 has unequal heights
+	set(&w, n[3], 1, 0);
+	set(&w, n[4], 1, 0); // both red
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:1 c2:3,4");
+	hg_view_seek(w.v, at + 1);
+	assert_string_equal(violations(&w), "c1:1 c1:3"); // 2 against 1, 1 against 0
+	hg_view_seek(w.v, at);
+	assert_string_equal(violations(&w), "");
+	end(&w);
+}
+
+static void test_btree(void **state)
+{
+	struct world w = begin("btree FIELD 6 EDGE 3;\n"
+			       "btree X; btree Y; X.ISROOT == FALSE ⇒ X.INDEGREE == 1;\n"
+			       "btree X; btree Y; X → Y ⇒ Y ↛ X;\n"
+			       "btree X; btree Y; X → Y ⇒ 2 ≤ X.OUTDEGREE;\n"
+			       "btree X; btree Y; X → Y ⇒ X.OUTDEGREE ≤ 3;\n"
+			       "btree X; X.OUTDEGREE == X.[1] + 1;\n");
+	uint32_t n[5];
+
+	(void)state;
+	for (int i = 1; i <= 4; i++)
+		n[i] = node(&w, "btree", 48);
+	set(&w, n[1], 1, 1);
+	point(&w, n[1], 4, n[2]);
+	point(&w, n[1], 5, n[3]);
+	for (int i = 2; i <= 4; i++)
+		set(&w, n[i], 1, -1); // c5 as printed holds for leaves only so
+	point(&w, n[4], 4, n[3]);	   // n3 has two parents; n4 one child
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:3 c3:4,3 c5:4");
+	end(&w);
+}
+
+static void test_shard(void **state)
+{
+	struct world w = begin("ARRAY shard;\nshard X;\n"
+			       "for I in 0 to 8, X[I*4 + 1] < X[(I+1)*4 + 1];\n");
+	uint32_t s = node(&w, "shard", 8 * 4 * 8);
+	struct spec_binding b = {.node = {{1}}, .index = 4};
+	struct spec_args args = {};
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		set(&w, s, i * 4 + 1, 10 + i);
+	set(&w, s, 5 * 4 + 1, 3);
+	finish(&w);
+	// The eighth entry is the last: pairs beyond it do not exist.
+	assert_string_equal(violations(&w), "c1:1[4]");
+	assert_null(spec_args(w.e, 0, &b, &args));
+	assert_int_equal(args.args.size, 2);
+	assert_int_equal(args.args.data[0].value, 14);
+	assert_int_equal(args.args.data[1].value, 3);
+	spec_args_deinit(&args);
+	end(&w);
+}
+
+static void test_paths(void **state)
+{
+	struct world w = begin("n FIELD 2 EDGE 1;\nn X; n Y; X ->> Y => Y /->> X;\n"
+			       "n X; X ->> X;\nn X; n Y; X -> Y => (X[2]) ->> Y;\n");
+	uint32_t a = node(&w, "n", 16), b = node(&w, "n", 16), c = node(&w, "n", 16);
+	uint64_t at;
+
+	(void)state;
+	point(&w, a, 2, b);
+	point(&w, b, 2, c);
+	at = hg_graph_ops(w.g);
+	point(&w, c, 2, b);
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:2,2 c1:2,3 c1:3,2 c1:3,3 c2:1");
+	hg_view_seek(w.v, at);
+	assert_string_equal(violations(&w), "c2:1 c2:2 c2:3 c3:1,2 c3:2,3");
+	end(&w);
+}
+
+static void test_unreadable(void **state)
+{
+	struct world w = begin("n FIELD 2 EDGE 1;\nn X; (X[2])[1] > 0;\n"
+			       "n X; (X[2])[1] != 7 => X[1] == 1;\n"
+			       "n X; X[2] != NULL and (X[2])[1] > 0 or X[2] == NULL;\n"
+			       "n X; 10 / X[1] > 0;\nn X; (X[2]) /-> X;\nn X; (X[2]) -> X;\n");
+	uint32_t a = node(&w, "n", 16), b = node(&w, "n", 16);
+
+	(void)state;
+	point(&w, a, 2, b);
+	set(&w, b, 1, 5);
+	finish(&w);
+	// b[2] is NULL: c1's body and c6 are false, c2's guard too, c5 is true.
+	assert_string_equal(violations(&w), "c1:2? c2:1 c4:1? c6:1 c6:2");
+	end(&w);
+}
+
+static void test_orders_of_loops(void **state)
+{
+	struct world w = begin("n FIELD 3 EDGE 2;\n"
+			       "n X; n Y; Y -> X => Y[1] > X[1];\n"
+			       "n X; n Y; n Z; X -> Z and Y -> Z => X == Y;\n"
+			       "n X; n Y; X[1] > 7 and (X[2]) == Y => Y[1] == 0;\n"
+			       "n X; n Y; X.ISLEAF == true => Y -> X and Y[1] == 9;\n");
+	uint32_t a = node(&w, "n", 24), b = node(&w, "n", 24), c = node(&w, "n", 24);
+
+	(void)state;
+	point(&w, a, 2, c);
+	point(&w, a, 3, c); // twice the same: one binding
+	point(&w, b, 2, c);
+	set(&w, a, 1, 8);
+	set(&w, c, 1, 3);
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:3,2 c2:1,2,3 c2:2,1,3 c3:1,3 c4:3");
+	end(&w);
+}
+
+static const struct dec_field packed_fields[] = {
+	{.name = "small", .offset = 0, .size = 2, .is_signed = true},
+	{.name = "flag", .offset = 2, .size = 1, .bit_size = 2, .bit_offset = 3},
+	{.name = "ratio", .offset = 4, .size = 4, .is_float = true, .is_signed = true},
+	{.name = "key[0]", .offset = 8, .size = 1},
+	{.name = "key[1]", .offset = 9, .size = 1},
+	{.name = "key[2]", .offset = 10, .size = 1},
+	{.name = "pos.next", .offset = 16, .size = 8, .is_pointer = true, .points_to = "p"},
+};
+static const struct dec_struct packed = {"p", 24, packed_fields, 7};
+
+static void test_layout(void **state)
+{
+	struct world w = begin("p FIELD 7 EDGE 1;\n"
+			       "p X; X.small == -2 and X.flag == 2 and X.ratio * 2 == 3;\n"
+			       "p X; X[1] == -2 and X[2] == 2;\n"
+			       "p X; for I in 0 to 9, X.key[I] < X.key[I + 1];\n"
+			       "p X; X.pos.next.small == -2 or X.pos.next == NULL;\n"
+			       "p X; X.OUTDEGREE == 0;\n"
+			       "p X; X.key[2] == 9;\n");
+	uint8_t bytes[24] = {0xfe, 0xff, 0xf7, 0, 0, 0, 0xc0, 0x3f, 200, 255, 9};
+	uint32_t a = node(&w, "p", 24), b = node(&w, "p", 24);
+
+	(void)state;
+	for (int i = 0; i < 24; i += 8)
+		assert_null(hg_graph_store(w.g, ++w.time, addr(&w, a) + i, 8, bytes + i, 1));
+	point(&w, a, 3, b);
+	assert_null(spec_bind_type(w.s, 0, &packed));
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:2 c2:2 c3:1[1] c3:2[0] c3:2[1] c4:1 c5:1 c6:2");
+	end(&w);
+}
+
+/** Follow a random history both ways: the evaluator that follows must agree with one that
+ * reads every position anew. */
+static void test_following(void **state)
+{
+	struct world w = begin("a FIELD 4 EDGE 3;\nb FIELD 2 EDGE 1;\n"
+			       "a X; a Y; X -> Y => Y /->> X;\na X; X.INDEGREE < 2;\n"
+			       "b X; X.OUTDEGREE == 1;\nb X; X[2] != NULL => X[2] > 4096 and "
+			       "X.INDEGREE > 0;\n");
+	uint32_t live[64];
+	size_t n_live = 0;
+	char kept[4096];
+
+	(void)state;
+	srandom(7);
+	for (int i = 0; i < 1500; i++) {
+		int what = random() % 10;
+
+		if (n_live < 4 || (what < 2 && n_live < 64)) {
+			live[n_live++] = node(&w, what & 1 ? "a" : random() % 4 ? "b" : NULL, 32);
+		} else if (what == 2) {
+			size_t k = random() % n_live;
+			uint64_t next = w.next_addr;
+
+			release(&w, live[k]);
+			// Half of the time the memory is used again at once.
+			w.next_addr = addr(&w, live[k]);
+			if (random() % 2)
+				live[k] = node(&w, random() % 2 ? "a" : "b", 32);
+			else
+				live[k] = live[--n_live];
+			w.next_addr = next;
+		} else {
+			set(&w, live[random() % n_live], 1 + random() % 4,
+			    random() % 3 ? addr(&w, live[random() % n_live]) +
+						   8 * (random() % 4) :
+					   (uint64_t)random() % 4 * 5000);
+		}
+	}
+	finish(&w);
+	for (int i = 0; i < 1200; i++) {
+		struct spec_eval *following = w.e;
+		uint64_t at = hg_view_ops(w.v) - 1 - random() % 3;
+
+		if (i % 100 == 99)
+			at = random() % hg_graph_ops(w.g);
+		else if (i % 3 == 2 || (int64_t)at < 0)
+			at += 4;
+		hg_view_seek(w.v, at);
+		snprintf(kept, sizeof(kept), "%s", violations(&w));
+		assert_null(spec_eval_create(w.s, w.g, w.v, &w.e));
+		assert_string_equal(violations(&w), kept);
+		spec_eval_destroy(w.e);
+		w.e = following;
+	}
+	end(&w);
+}
+
+static double milliseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+/** 1,000 nodes are checked in well under 100 ms, also where pairs are asked about. */
+static void test_speed(void **state)
+{
+	struct world w = begin(AVL "avltree X; avltree Y; X -> Y => Y /-> X;\n"
+				   "avltree X; X.ISROOT == FALSE => X.INDEGREE == 1;\n"
+				   "avltree X; avltree Y; X ->> Y => Y /->> X;\n");
+	uint32_t n[1001];
+	double start;
+
+	(void)state;
+	for (int i = 1; i <= 1000; i++)
+		n[i] = node(&w, "avltree", 24);
+	for (int i = 2; i <= 1000; i++)
+		point(&w, n[i / 2], 2 + i % 2, n[i]);
+	finish(&w);
+	start = milliseconds();
+	assert_string_equal(violations(&w), "");
+	print_message("1000 nodes: %.2f ms\n", milliseconds() - start);
+	assert_true(milliseconds() - start < 1000); // generous: sanitizers, busy machines
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_figure_4_3),
+		cmocka_unit_test(test_definition_3),
+		cmocka_unit_test(test_degrees),
+		cmocka_unit_test(test_type_safety),
+		cmocka_unit_test(test_avl),
+		cmocka_unit_test(test_attribute_cycle),
+		cmocka_unit_test(test_attribute_of_long_list),
+		cmocka_unit_test(test_red_black),
+		cmocka_unit_test(test_btree),
+		cmocka_unit_test(test_shard),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_orders_of_loops),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_following),
+		cmocka_unit_test(test_speed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
