@@ -6,8 +6,7 @@
 # capture and draw the structure it broke. Fails when no violation was found.
 set -euo pipefail
 
-build=$1 name=quad_tree
-[ -d "examples/$name" ] || name=$(basename "$(ls -d examples/quad*)")
+build=$1 name=quad
 example=examples/$name
 out=$build/demo
 rm -rf "$out"
