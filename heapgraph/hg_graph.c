@@ -210,15 +210,19 @@ static struct err *graph_store_piece(struct hg_graph *g, uint64_t time, uint32_t
 	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .node = { id }, .rip = rip,
 			    .addr = addr, .size = size };
 	const struct map *slots = &g->image.slots;
+	uint8_t *page = hg_image_page(slots, g->image.pages.data, addr / HG_PAGE_BYTES);
 
+	memcpy(&op.after, data, size);
+	if (page && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES) { // as good as always
+		memcpy(&op.before, page + addr % HG_PAGE_BYTES, size);
+		memcpy(page + addr % HG_PAGE_BYTES, data, size);
+		return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem : NULL;
+	}
 	if (hg_image_ensure(&g->image, addr, size))
 		return &err_nomem;
 	hg_image_read(slots, g->image.pages.data, addr, &op.before, size);
-	memcpy(&op.after, data, size);
-	if (hg_log_store(&g->log, &op, graph_node(g, id)->start))
-		return &err_nomem;
 	hg_image_write(slots, g->image.pages.data, addr, data, size);
-	return NULL;
+	return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem : NULL;
 }
 
 static bool node_covers(const struct hg_node *n, uint64_t addr)

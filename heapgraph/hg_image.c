@@ -82,3 +82,36 @@ void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t add
 		size -= n;
 	}
 }
+
+static void image_zero_page(struct hg_image *im, uint64_t page, uint64_t from, uint64_t to)
+{
+	uint64_t start = page * HG_PAGE_BYTES;
+	uint8_t *bytes = hg_image_page(&im->slots, im->pages.data, page);
+
+	if (!bytes)
+		return;
+	if (from < start)
+		from = start;
+	if (to - start > HG_PAGE_BYTES)
+		to = start + HG_PAGE_BYTES;
+	memset(bytes + (from - start), 0, to - from);
+}
+
+void hg_image_zero(struct hg_image *im, uint64_t addr, uint64_t size)
+{
+	uint64_t first = addr / HG_PAGE_BYTES, last = (addr + size - 1) / HG_PAGE_BYTES;
+
+	if (!size)
+		return;
+	if (last - first < im->slots.capacity) {
+		for (uint64_t page = first; page <= last; page++)
+			image_zero_page(im, page, addr, addr + size);
+		return;
+	}
+	for (size_t i = 0; i < im->slots.capacity; i++) {
+		uint64_t page = im->slots.slots[i].key;
+
+		if (page != MAP_EMPTY_KEY && page >= first && page <= last)
+			image_zero_page(im, page, addr, addr + size);
+	}
+}

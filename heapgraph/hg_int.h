@@ -53,6 +53,9 @@ void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		    const void *buf, uint64_t size);
 
+/** Zeros again; pages never written stay absent. */
+void hg_image_zero(struct hg_image *im, uint64_t addr, uint64_t size);
+
 /* ---- log ---------------------------------------------------------------------- */
 
 struct hg_block {

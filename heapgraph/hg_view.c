@@ -124,7 +124,13 @@ static void view_patch(struct hg_view *v, const struct hg_decoded *d)
 
 static void view_write(struct hg_view *v, const struct hg_op *op, uint64_t value)
 {
-	hg_image_write(&v->g->image.slots, v->pages, op->addr, &value, op->size);
+	uint8_t *page = hg_image_page(&v->g->image.slots, v->pages, op->addr / HG_PAGE_BYTES);
+	uint64_t off = op->addr % HG_PAGE_BYTES;
+
+	if (off + op->size <= HG_PAGE_BYTES)
+		memcpy(page + off, &value, op->size);
+	else
+		hg_image_write(&v->g->image.slots, v->pages, op->addr, &value, op->size);
 }
 
 void hg_view_peek(struct hg_view *v, struct hg_op *ret)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_faults.h"
+
+#include <string.h>
+
+static bool text_equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same_statement(const struct dec_place *a, const struct dec_place *b)
+{
+	if (!text_equal(a->function, b->function))
+		return false;
+	if (a->file && a->line)
+		return a->line == b->line && text_equal(a->file, b->file);
+	return !b->line && text_equal(a->module, b->module) && a->offset == b->offset;
+}
+
+static struct fl_fault *faults_find(fl_faults *f, const struct dec_place *p)
+{
+	for (size_t i = 0; i < f->size; i++)
+		if (is_same_statement(&f->data[i].place, p))
+			return &f->data[i];
+	return NULL;
+}
+
+static void fault_merge(struct fl_fault *f, const struct fl_contribution *c, uint64_t time,
+			const struct hg_graph *g)
+{
+	f->instances++;
+	f->introduces += c->introduces;
+	f->n_errors += c->n_errors;
+	if (!f->graph || c->introduces > f->op_introduces) {
+		f->graph = g;
+		f->op = c->op;
+		f->op_introduces = c->introduces;
+	}
+	if (time > f->time)
+		f->time = time;
+}
+
+struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g, const fl_contributions *c,
+			  const struct fl_places *places)
+{
+	for (size_t i = 0; i < c->size; i++) {
+		struct hg_op op = hg_graph_op(g, c->data[i].op);
+		struct dec_place place = {};
+		struct fl_fault *f;
+
+		places->place(places->ctx, op.rip, &place);
+		f = faults_find(ret, &place);
+		if (!f) {
+			f = vec_push(ret);
+			if (!f)
+				return &err_nomem;
+			f->place = place;
+		}
+		fault_merge(f, &c->data[i], op.time, g);
+	}
+	return NULL;
+}
+
+static int suspicion(const struct fl_fault *f)
+{
+	return f->introduces ? 2 : f->n_errors ? 1 : 0;
+}
+
+static int compare_faults(const void *a, const void *b)
+{
+	const struct fl_fault *x = a, *y = b;
+
+	if (suspicion(x) != suspicion(y))
+		return suspicion(y) - suspicion(x);
+	return (x->time < y->time) - (x->time > y->time);
+}
+
+void fl_faults_rank(fl_faults *f)
+{
+	if (f->size)
+		qsort(f->data, f->size, sizeof(*f->data), compare_faults);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From contributing operations to statements, most suspicious first.
+ */
+#ifndef FAULTLOCATE_FL_FAULTS_H
+#define FAULTLOCATE_FL_FAULTS_H
+
+#include "decode/dec_symbols.h"
+#include "faultlocate/fl_traceback.h"
+
+/** How addresses are explained; dec_symbols_place() with its symbols, or a test's own. */
+struct fl_places {
+	void (*place)(void *ctx, uint64_t rip, struct dec_place *ret);
+	void *ctx;
+};
+
+/** A faulty statement: all contributing operations of one source line. */
+struct fl_fault {
+	struct dec_place place;	  ///< of one of its instructions
+	uint64_t time;		  ///< of its latest contributing operation
+	uint32_t instances;	  ///< contributing operations
+	uint32_t introduces;	  ///< errors of the C-point that were not there before
+	uint32_t n_errors;	  ///< errors of the C-point it contributed to, with repeats
+	const struct hg_graph *graph;
+	uint64_t op;		  ///< the operation that shows it best
+	uint32_t op_introduces;	  ///< private: how good that one is
+};
+
+typedef VEC(struct fl_fault) fl_faults;
+
+/** Add the statements of @p c to @p ret: merge operations of one (file, line, function),
+ * or without lines one (module, function, offset). Call fl_faults_rank() afterwards. */
+struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
+			  const fl_contributions *c, const struct fl_places *places);
+
+/**
+ * Most suspicious first:
+ *  1. statements that introduced an inconsistency which is still there at the C-point:
+ *     before them there was no such error, and nothing repaired it since;
+ *  2. statements that changed the arguments of such an error when it was there already;
+ *  3. statements that only contributed to related, temporary inconsistencies;
+ * and among equals the latest.
+ */
+void fl_faults_rank(fl_faults *f);
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which operations made the inconsistencies of a C-point: Algorithm 3 of paper 001 with
+ * its definitions 1 to 3 (doc/traceback.md says how we read them). Not shared between
+ * threads; several tracebacks may run on one graph.
+ */
+#ifndef FAULTLOCATE_FL_TRACEBACK_H
+#define FAULTLOCATE_FL_TRACEBACK_H
+
+#include "specdsl/specdsl.h"
+
+/** An operation that contributed to pending inconsistencies (Definition 3). */
+struct fl_contribution {
+	uint64_t op;	     ///< its index in the graph
+	uint32_t n_errors;   ///< inconsistencies of the C-point it contributed to
+	uint32_t n_pending;  ///< all pending ones it contributed to
+	uint32_t introduces; ///< of n_errors: those that were not there before it
+};
+
+typedef VEC(struct fl_contribution) fl_contributions;
+
+enum fl_traceback_how {
+	/** As in the paper: every operation back is put to every pending inconsistency. */
+	FL_TRACEBACK_PLAIN,
+	/** The same answers, but only operations that can matter are looked at: what the
+	 * paper calls modification prediction (section 4.3.2). */
+	FL_TRACEBACK_PREDICT,
+};
+
+struct fl_traceback {
+	const struct spec *spec;
+	const struct hg_graph *graph;
+	uint64_t n_ops; ///< the C-point: after so many operations
+	/** The inconsistencies at the C-point to begin with. */
+	const struct spec_violation *errors;
+	size_t n_errors;
+	/** Of each constraint: is it checked on the way? NULL: all are. */
+	const bool *is_checked;
+	enum fl_traceback_how how;
+	/** Called now and then with the operations left to look at; may be NULL. */
+	void (*progress)(void *ctx, uint64_t left);
+	void *progress_ctx;
+};
+
+/** Append the contributing operations to @p ret, latest first. The caller owns @p ret.
+ * @return NULL, ERR_NOMEM, or ERR_SPEC (the spec has mistakes). */
+struct err *fl_traceback_run(const struct fl_traceback *t, fl_contributions *ret);
+
+#endif

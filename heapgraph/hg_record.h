@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From the events of a replay (decode/dec_heap.h) to heap graphs, in two views:
+ *
+ *   application  A node is an allocation as requested. It ends when its release is
+ *		  requested. Contents at birth are whatever the memory held.
+ *   chunks	  (paper 001, section 3.1.2) A node is the head of a glibc chunk that is
+ *		  free and linked in a bin: struct malloc_chunk as malloc.c has it. It is
+ *		  born when the allocator has linked it, ends when it is taken out, split
+ *		  or merged into a neighbour, and the allocator's stores are operations on
+ *		  it as much as the application's are.
+ *
+ * Not shared between threads.
+ */
+#ifndef HEAPGRAPH_HG_RECORD_H
+#define HEAPGRAPH_HG_RECORD_H
+
+#include "decode/dec_heap.h"
+#include "heapgraph/heapgraph.h"
+
+/** A chunk node has prev_size, size, fd and bk; a large one also the two nextsize links.
+ * What follows is the former owner's data, of which pointers mean nothing. */
+#define HG_CHUNK_BYTES 32
+#define HG_CHUNK_LARGE_BYTES 48
+#define HG_CHUNK_LARGE_FROM 1024 ///< chunks of so many bytes are in large bins
+
+struct hg_recorder;
+
+/** Where the graphs stand when something is watched: positions for hg_view_seek(). */
+struct hg_position {
+	uint64_t time;
+	uint64_t app_ops, chunk_ops;
+};
+
+/** A watched address was reached (dec_heap_events.watch). */
+typedef struct err *(*hg_watch_fn)(void *ctx, const struct hg_position *at, size_t index,
+				   bool is_return);
+
+/** @param with_chunks  also make the view of the allocator's chunks */
+struct err *hg_recorder_create(bool with_chunks, struct hg_recorder **ret);
+void hg_recorder_destroy(struct hg_recorder *r);
+void hg_recorder_destroyp(struct hg_recorder **r);
+
+/** Tell @p fn of watched addresses. */
+void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);
+
+/** The callbacks for dec_heap_trace(); valid as long as @p r. */
+void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret);
+
+/** Where the graphs stand now. */
+void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret);
+
+/** Move the graphs out: the caller destroys them. @p chunks: NULL when not made. To be
+ * called once, after the trace. */
+void hg_recorder_finish(struct hg_recorder *r, struct hg_graph **app,
+			struct hg_graph **chunks);
+
+#endif
