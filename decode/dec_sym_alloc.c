@@ -15,47 +15,28 @@
  *	mov  rax, [rbp-0x18]		rax: `struct list *l`, by the location of l
  *	mov  [rax+8], rdx		l->head receives it: `struct node *`
  *
+ * What was computed before the call (`l->head->next = malloc(...)`) is had by walking the
+ * basic block of the call first.
+ *
  * At -O0 the evidence is the stack slot of a variable; at -O2 it is the location list of
  * a variable that names the register the result is in. Nothing here is guessed except the
  * last resort, the size, which is reported as unsure.
  */
-#include <Zydis/Zydis.h>
 #include <dwarf.h>
 #include <string.h>
 
 #define LOG_ROOM "decode"
-#include "decode/dec_symbols_int.h"
+#include "decode/dec_sym_flow.h"
 
 #define PATHS_MAX 16
-#define STEPS_MAX 64  ///< instructions on one path
-#define SLOTS_MAX 8
-
-/** What is known of a register. */
-struct value {
-	bool is_result;	 ///< the allocation's address
-	bool has_type;	 ///< points off bytes into an object of type `to`
-	bool has_index;	 ///< ... plus an unknown multiple of 8
-	bool has_addr;	 ///< is the link-time address addr (plus index)
-	Dwarf_Die to;
-	int64_t off;
-	uint64_t addr;
-};
-
-/** One path of the walk. */
-struct path {
-	uint64_t pc;
-	int steps;
-	struct value reg[CAP_GPRS];
-	struct dec_sym_spot slot[SLOTS_MAX]; ///< stack slots that hold the result
-	int n_slots;
-};
+#define STEPS_MAX 64 ///< instructions on one path
 
 /** What the walk found out. */
 struct evidence {
-	const char *exact;  ///< a struct of exactly the requested size receives it
-	const char *first;  ///< the first struct that could
-	bool is_other;	    ///< a typed pointer to something else receives it
-	bool is_returned;   ///< the enclosing function returns it as void *
+	const char *exact; ///< a struct of exactly the requested size receives it
+	const char *first; ///< the first struct that could
+	bool is_other;	   ///< a typed pointer to something else receives it
+	bool is_returned;  ///< the enclosing function returns it as void *
 };
 
 struct walk {
@@ -63,17 +44,19 @@ struct walk {
 	uint64_t size;
 	ZydisDecoder decoder;
 	struct evidence ev;
-	struct path todo[PATHS_MAX];
+	struct flow_path todo[PATHS_MAX];
 	int n_todo;
 	uint64_t forked[PATHS_MAX];
 	int n_forked;
+	bool is_before; ///< walking up to the call: nothing is noted, no path forks
 };
 
 /* ---- evidence ---------------------------------------------------------------------- */
 
 /** An object of type @p type (peeled) receives the result. */
-static void note_type(struct walk *w, Dwarf_Die *type)
+static void note_type(void *ctx, Dwarf_Die *type)
 {
+	struct walk *w = ctx;
 	uint64_t bytes = 0;
 	const char *name;
 	Dwarf_Die to;
@@ -96,7 +79,7 @@ static void note_type(struct walk *w, Dwarf_Die *type)
 }
 
 /** Note the variables that lie where the result is, before the instruction at p->pc. */
-static void note_variables(struct walk *w, const struct path *p)
+static void note_variables(struct walk *w, const struct flow_path *p)
 {
 	Dwarf_Die type, part;
 	uint64_t distance;
@@ -132,9 +115,11 @@ static void note_return(struct walk *w, uint64_t pc)
 }
 
 /** The function at @p target is called: the types of parameters that get the result. */
-static void note_arguments(struct walk *w, const struct path *p, uint64_t target)
+static void note_arguments(struct walk *w, const struct flow_path *p, uint64_t target)
 {
-	static const int arg_reg[6] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_RCX, CAP_R8, CAP_R9 };
+	static const int arg_reg[6] = {
+		CAP_RDI, CAP_RSI, CAP_RDX, CAP_RCX, CAP_R8, CAP_R9
+	};
 	struct dec_sym_scopes sc;
 	Dwarf_Die die, type;
 	int n = 0;
@@ -164,308 +149,48 @@ static void note_arguments(struct walk *w, const struct path *p, uint64_t target
 	} while (++n < 6 && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* ---- operands ---------------------------------------------------------------------- */
-
-/** Our number of general register @p r of any width, or -1. */
-static int gpr_of(ZydisRegister r)
-{
-	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-
-	return full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15 ?
-		       (int)(full - ZYDIS_REGISTER_RAX) :
-		       -1;
-}
-
-static bool is_stack_slot(const ZydisDecodedOperandMem *m, struct dec_sym_spot *ret)
-{
-	if ((m->base != ZYDIS_REGISTER_RBP && m->base != ZYDIS_REGISTER_RSP) ||
-	    m->index != ZYDIS_REGISTER_NONE)
-		return false;
-	*ret = (struct dec_sym_spot){ .kind = DEC_SPOT_STACK, .reg = gpr_of(m->base),
-				      .disp = m->disp.has_displacement ? m->disp.value : 0 };
-	return true;
-}
-
-/** The address operand @p m as a value, as far as it is known. */
-static struct value address_of(const struct path *p, uint64_t next,
-			       const ZydisDecodedOperandMem *m)
-{
-	int64_t disp = m->disp.has_displacement ? m->disp.value : 0;
-	struct value v = { 0 };
-
-	if (m->base == ZYDIS_REGISTER_RIP)
-		return (struct value){ .has_addr = true, .addr = next + (uint64_t)disp };
-	if (m->segment == ZYDIS_REGISTER_FS || m->segment == ZYDIS_REGISTER_GS)
-		return v;
-	if (m->base == ZYDIS_REGISTER_NONE) {
-		// Non-PIE: [0x404060], or table[i] as [0x404060 + i*8]; not [i*8 + 0].
-		v.has_addr = disp >= 0x10000;
-	} else if (gpr_of(m->base) >= 0) {
-		v = p->reg[gpr_of(m->base)];
-		// [i*8 + table] and [table + i*8] are the same at scale 1.
-		if (!v.has_type && !v.has_addr && m->scale == 1 && gpr_of(m->index) >= 0)
-			v = p->reg[gpr_of(m->index)];
-		v.is_result = false;
-	}
-	v.addr += (uint64_t)disp;
-	v.off += disp;
-	v.has_index |= m->index != ZYDIS_REGISTER_NONE;
-	return v;
-}
-
-/** The type of the pointer or scalar that lies at address @p at. */
-static bool type_at(struct walk *w, uint64_t pc, const struct value *at, Dwarf_Die *ret)
-{
-	Dwarf_Die object = at->to;
-	uint64_t distance = (uint64_t)at->off;
-	bool in_array;
-
-	if (at->has_addr) {
-		struct dec_sym_spot spot = { .kind = DEC_SPOT_GLOBAL, .addr = at->addr };
-
-		if (!dec_sym_var_at(w->u, pc, &spot, &object, &distance))
-			return false;
-	} else if (!at->has_type || (at->off < 0 && !at->has_index)) {
-		return false;
-	}
-	if (dec_sym_part_at(&object, distance, ret, &in_array) &&
-	    (in_array || !at->has_index))
-		return true;
-	// x->child[i] with the array's offset folded into i.
-	return at->has_index && dec_sym_only_pointer_array(&object, ret);
-}
-
-/** The type of the 8 bytes that operand @p m names. */
-static bool type_of_operand(struct walk *w, const struct path *p, uint64_t next,
-			    const ZydisDecodedOperandMem *m, Dwarf_Die *ret)
-{
-	struct dec_sym_spot spot;
-	struct value at;
-
-	if (is_stack_slot(m, &spot)) {
-		Dwarf_Die type;
-		uint64_t distance;
-		bool in_array;
-
-		if (dec_sym_var_at(w->u, p->pc, &spot, &type, &distance))
-			return dec_sym_part_at(&type, distance, ret, &in_array);
-	}
-	at = address_of(p, next, m);
-	return type_at(w, p->pc, &at, ret);
-}
-
-/* ---- one instruction ------------------------------------------------------------------ */
-
-static int find_slot(const struct path *p, const struct dec_sym_spot *spot)
-{
-	for (int i = 0; i < p->n_slots; i++) {
-		if (p->slot[i].reg == spot->reg && p->slot[i].disp == spot->disp)
-			return i;
-	}
-	return -1;
-}
-
-static void drop_slot(struct path *p, int i)
-{
-	p->slot[i] = p->slot[--p->n_slots];
-}
-
-/** mov [m], reg: the result is kept somewhere, or a slot that kept it is overwritten. */
-static void step_store(struct walk *w, struct path *p, uint64_t next,
-		       const ZydisDecodedOperandMem *m, bool is_result)
-{
-	struct dec_sym_spot spot;
-	Dwarf_Die type;
-
-	if (is_stack_slot(m, &spot)) {
-		int i = find_slot(p, &spot);
-
-		if (i >= 0 && !is_result)
-			drop_slot(p, i);
-		else if (i < 0 && is_result && p->n_slots < SLOTS_MAX)
-			p->slot[p->n_slots++] = spot;
-	}
-	if (is_result && type_of_operand(w, p, next, m, &type))
-		note_type(w, &type);
-}
-
-/** mov reg, [m]: what the register holds now. */
-static struct value step_load(struct walk *w, struct path *p, uint64_t next,
-			      const ZydisDecodedOperandMem *m)
-{
-	struct value v = { 0 };
-	struct dec_sym_spot spot;
-	Dwarf_Die type;
-
-	if (is_stack_slot(m, &spot) && find_slot(p, &spot) >= 0)
-		v.is_result = true;
-	if (type_of_operand(w, p, next, m, &type) &&
-	    dwarf_tag(&type) == DW_TAG_pointer_type)
-		v.has_type = dec_sym_type_of(&type, &v.to, NULL);
-	return v;
-}
-
-/** What a register knows when its variable, in place since before the call, is asked. */
-static void learn_base(struct walk *w, struct path *p, const ZydisDecodedOperandMem *m)
-{
-	int r = m->base == ZYDIS_REGISTER_NONE ? -1 : gpr_of(m->base);
-	struct dec_sym_spot spot = { .kind = DEC_SPOT_REG, .reg = r };
-	uint64_t distance;
-	Dwarf_Die type;
-
-	if (r < 0 || p->reg[r].has_type || p->reg[r].has_addr || p->reg[r].is_result ||
-	    !dec_sym_var_at(w->u, p->pc, &spot, &type, &distance) ||
-	    dwarf_tag(&type) != DW_TAG_pointer_type)
-		return;
-	p->reg[r].off = 0;
-	p->reg[r].has_type = dec_sym_type_of(&type, &p->reg[r].to, NULL);
-}
-
-/** Forget every register that the instruction writes. */
-static void step_clobber(struct path *p, const ZydisDecodedInstruction *in,
-			 const ZydisDecodedOperand *ops)
-{
-	for (int i = 0; i < in->operand_count; i++) {
-		int r;
-
-		if (ops[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-		    !(ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			continue;
-		r = gpr_of(ops[i].reg.value);
-		if (r < 0)
-			continue;
-		p->reg[r] = (struct value){ 0 };
-		// Slots named by a register that moves are lost.
-		for (int k = p->n_slots; k > 0; k--) {
-			if (p->slot[k - 1].reg == r)
-				drop_slot(p, k - 1);
-		}
-	}
-}
-
-/** add reg, x on a known address: still in the same object. */
-static struct value step_add(const struct path *p, const ZydisDecodedOperand *ops)
-{
-	struct value v = p->reg[gpr_of(ops[0].reg.value)];
-
-	v.is_result = false;
-	if (ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-		v.off += ops[1].imm.value.s;
-		v.addr += (uint64_t)ops[1].imm.value.s;
-		return v;
-	}
-	if (ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER && !v.has_type && !v.has_addr) {
-		int other = gpr_of(ops[1].reg.value);
-
-		// -O0 computes `index*8`, then adds the pointer to it.
-		if (other >= 0)
-			v = p->reg[other];
-		v.is_result = false;
-	}
-	v.has_index = true;
-	return v;
-}
-
-/** Apply an instruction that does not transfer control. */
-static void step_plain(struct walk *w, struct path *p, const ZydisDecodedInstruction *in,
-		       const ZydisDecodedOperand *ops)
-{
-	uint64_t next = p->pc + in->length;
-	int dst = ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER && ops[0].size == 64 ?
-			  gpr_of(ops[0].reg.value) :
-			  -1;
-	struct value v = { 0 };
-	bool is_set = false;
-
-	for (int i = 0; i < in->operand_count_visible; i++) {
-		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			learn_base(w, p, &ops[i].mem);
-	}
-	switch (in->mnemonic) {
-	case ZYDIS_MNEMONIC_MOV:
-		if (ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			int src = ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER ?
-					  gpr_of(ops[1].reg.value) :
-					  -1;
-
-			step_store(w, p, next, &ops[0].mem,
-				   src >= 0 && ops[0].size == 64 && p->reg[src].is_result);
-			return;
-		}
-		is_set = dst >= 0;
-		if (is_set && ops[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			v = step_load(w, p, next, &ops[1].mem);
-		else if (is_set && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-			 gpr_of(ops[1].reg.value) >= 0)
-			v = p->reg[gpr_of(ops[1].reg.value)];
-		break;
-	case ZYDIS_MNEMONIC_LEA:
-		is_set = dst >= 0;
-		if (is_set)
-			v = address_of(p, next, &ops[1].mem);
-		break;
-	case ZYDIS_MNEMONIC_ADD:
-		is_set = dst >= 0;
-		if (is_set)
-			v = step_add(p, ops);
-		break;
-	default:
-		break;
-	}
-	step_clobber(p, in, ops);
-	if (is_set && dst != CAP_RSP)
-		p->reg[dst] = v;
-}
-
 /* ---- the walk -------------------------------------------------------------------------- */
 
 /** Start another path at the target of a conditional branch, once for each target. */
-static void fork_path(struct walk *w, const struct path *p, uint64_t target)
+static void fork_path(struct walk *w, const struct flow_path *p, uint64_t target)
 {
 	for (int i = 0; i < w->n_forked; i++) {
 		if (w->forked[i] == target)
 			return;
 	}
-	if (w->n_forked == PATHS_MAX || w->n_todo == PATHS_MAX)
+	if (w->is_before || w->n_forked == PATHS_MAX || w->n_todo == PATHS_MAX)
 		return;
 	w->forked[w->n_forked++] = target;
 	w->todo[w->n_todo] = *p;
 	w->todo[w->n_todo++].pc = target;
 }
 
-static bool has_result(const struct path *p)
+/** Decode the instruction at @p pc. @p target gets that of a direct branch, or 0. */
+static bool decode(struct walk *w, uint64_t pc, ZydisDecodedInstruction *in,
+		   ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT], uint64_t *target)
 {
-	for (int r = 0; r < CAP_GPRS; r++) {
-		if (p->reg[r].is_result)
-			return true;
-	}
-	return p->n_slots > 0;
-}
+	uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
+	size_t n = dec_sym_unit_read(w->u, pc, code, sizeof(code));
 
-/** What a call leaves alone: rbx, rbp, rsp, r12 to r15. */
-static void step_call(struct path *p)
-{
-	for (int r = 0; r < CAP_GPRS; r++) {
-		if (r != CAP_RBX && r != CAP_RBP && r != CAP_RSP && r < CAP_R12)
-			p->reg[r] = (struct value){ 0 };
-	}
+	*target = 0;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, code, n, in, ops)))
+		return false;
+	if (in->operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	    ops[0].imm.is_relative)
+		ZydisCalcAbsoluteAddress(in, &ops[0], pc, target);
+	return true;
 }
 
 /** Execute the instruction at p->pc. @return false at the end of the path. */
-static bool step(struct walk *w, struct path *p)
+static bool step(struct walk *w, struct flow_path *p)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
 	struct dec_sym_scopes sc;
-	uint64_t target = 0;
-	uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
-	size_t n = dec_sym_unit_read(w->u, p->pc, code, sizeof(code));
+	uint64_t target;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, code, n, &in, ops)))
+	if (!decode(w, p->pc, &in, ops, &target))
 		return false;
-	if (in.operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	    ops[0].imm.is_relative)
-		ZydisCalcAbsoluteAddress(&in, &ops[0], p->pc, &target);
 	switch (in.meta.category) {
 	case ZYDIS_CATEGORY_RET:
 		if (p->reg[CAP_RAX].is_result)
@@ -474,7 +199,7 @@ static bool step(struct walk *w, struct path *p)
 	case ZYDIS_CATEGORY_CALL:
 		if (target)
 			note_arguments(w, p, target);
-		step_call(p);
+		flow_call(p);
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
 		if (target)
@@ -488,7 +213,8 @@ static bool step(struct walk *w, struct path *p)
 			uint64_t entry;
 
 			// To a function's entry: a tail call.
-			if (dec_sym_entry_pc(w->u, &sc.die[0], &entry) && entry == target) {
+			if (dec_sym_entry_pc(w->u, &sc.die[0], &entry) &&
+			    entry == target) {
 				note_arguments(w, p, target);
 				return false;
 			}
@@ -496,11 +222,57 @@ static bool step(struct walk *w, struct path *p)
 		p->pc = target;
 		return true;
 	default:
-		step_plain(w, p, &in, ops);
+		flow_step(w->u, p, &in, ops, note_type, w);
 		break;
 	}
 	p->pc += in.length;
 	return true;
+}
+
+/** Where the basic block of the call that returns to @p return_addr begins. */
+static uint64_t block_start(struct walk *w, uint64_t return_addr)
+{
+	struct dec_sym_scopes sc;
+	uint64_t start;
+
+	dec_sym_unit_scopes(w->u, return_addr - 1, &sc);
+	if (!sc.n)
+		return return_addr;
+	start = sc.lo;
+	for (uint64_t pc = sc.lo; pc < sc.hi;) {
+		ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+		ZydisDecodedInstruction in;
+		uint64_t target;
+
+		// Data amid code: what lies behind is not known to be instructions.
+		if (!decode(w, pc, &in, ops, &target))
+			return pc < return_addr ? return_addr : start;
+		pc += in.length;
+		if (in.meta.category == ZYDIS_CATEGORY_CALL)
+			continue;
+		if (target > start && target < return_addr)
+			start = target;
+		if ((in.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		     in.meta.category == ZYDIS_CATEGORY_RET) &&
+		    pc > start && pc < return_addr)
+			start = pc;
+	}
+	return start;
+}
+
+/** Bring @p p from the start of the call's block to behind the call. */
+static void walk_block(struct walk *w, struct flow_path *p, uint64_t return_addr)
+{
+	w->is_before = true;
+	for (p->pc = block_start(w, return_addr); p->pc < return_addr;) {
+		if (!step(w, p) || p->pc > return_addr) {
+			*p = (struct flow_path){ 0 };
+			break;
+		}
+	}
+	w->is_before = false;
+	p->pc = return_addr;
+	p->reg[CAP_RAX] = (struct flow_value){ .is_result = true };
 }
 
 /** The types that the functions around the call were declared to return, where the call
@@ -544,12 +316,11 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 	w->size = size;
 	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	w->n_todo = 1;
-	w->todo[0].pc = return_addr;
-	w->todo[0].reg[CAP_RAX].is_result = true;
+	walk_block(w, &w->todo[0], return_addr);
 	while (w->n_todo > 0 && !w->ev.exact) {
-		struct path p = w->todo[--w->n_todo];
+		struct flow_path p = w->todo[--w->n_todo];
 
-		for (; p.steps < STEPS_MAX && has_result(&p); p.steps++) {
+		for (; p.steps < STEPS_MAX && flow_has_result(&p); p.steps++) {
 			note_variables(w, &p);
 			if (!step(w, &p))
 				break;
@@ -560,8 +331,8 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 	return true;
 }
 
-const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
-			       bool *is_sure)
+const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr,
+			       uint64_t size, bool *is_sure)
 {
 	struct dec_sym_cu *cu = dec_sym_unit_cu(u, return_addr - 1);
 	struct evidence ev;

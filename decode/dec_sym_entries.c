@@ -87,8 +87,8 @@ static void need_entries(struct dec_sym_unit *u)
 }
 
 /** Entries of @p name in the debug information of @p m. */
-static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name, bool is_inlined,
-			       uint64_t *ret, size_t n, size_t max)
+static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
+			       bool is_inlined, uint64_t *ret, size_t n, size_t max)
 {
 	need_entries(m->unit);
 	for (size_t i = 0; i < m->unit->entries.size; i++) {
@@ -100,8 +100,8 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name, bool
 	return n;
 }
 
-static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name, uint64_t *ret,
-				 size_t n, size_t max)
+static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name,
+				 uint64_t *ret, size_t n, size_t max)
 {
 	dec_sym_unit_need_symbols(m->unit);
 	for (size_t i = 0; i < m->unit->symbols.size; i++) {
@@ -149,7 +149,8 @@ size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint
 
 	for (size_t i = 0; i < s->mappings.size; i++) {
 		if (!is_repeat(s, i))
-			n = entries_in_dwarf(&s->mappings.data[i], name, true, ret, n, max);
+			n = entries_in_dwarf(&s->mappings.data[i], name, true, ret, n,
+					     max);
 	}
 	return n;
 }

@@ -3,8 +3,8 @@
 
 /**
  * @file
- * Types: peeling qualifiers, names of structs, and the flattened layout that the
- * constraint language numbers its fields by (paper 001, sections 2.2 and 2.4.1).
+ * The flattened layout of a struct, by which the constraint language numbers its fields
+ * (paper 001, sections 2.2 and 2.4.1).
  */
 #include <dwarf.h>
 #include <stdio.h>
@@ -19,94 +19,7 @@
 
 typedef VEC(struct dec_field) field_list;
 
-/* ---- peeling ---------------------------------------------------------------------- */
-
-bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name)
-{
-	Dwarf_Die at = *die;
-
-	if (typedef_name)
-		*typedef_name = NULL;
-	// The bound stops a damaged chain that runs in a circle.
-	for (int i = 0; i < 64; i++) {
-		Dwarf_Attribute attr;
-
-		if (!dwarf_attr_integrate(&at, DW_AT_type, &attr) ||
-		    !dwarf_formref_die(&attr, ret))
-			return false;
-		switch (dwarf_tag(ret)) {
-		case DW_TAG_typedef:
-			if (typedef_name)
-				*typedef_name = dwarf_diename(ret);
-			break;
-		case DW_TAG_const_type:
-		case DW_TAG_volatile_type:
-		case DW_TAG_restrict_type:
-		case DW_TAG_atomic_type:
-			break;
-		default:
-			return true;
-		}
-		at = *ret;
-	}
-	return false;
-}
-
-static bool is_struct_tag(int tag)
-{
-	return tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
-	       tag == DW_TAG_class_type;
-}
-
-const char *dec_sym_struct_name(Dwarf_Die *die, const char *typedef_name)
-{
-	const char *name;
-
-	if (!is_struct_tag(dwarf_tag(die)))
-		return NULL;
-	name = dwarf_diename(die);
-	return name ? name : typedef_name;
-}
-
-static uint64_t type_bytes(Dwarf_Die *type)
-{
-	Dwarf_Word bytes;
-
-	return dwarf_aggregate_size(type, &bytes) == 0 ? bytes : 0;
-}
-
-const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes)
-{
-	const char *typedef_name;
-	Dwarf_Die to;
-
-	if (dwarf_tag(pointer) != DW_TAG_pointer_type ||
-	    !dec_sym_type_of(pointer, &to, &typedef_name))
-		return NULL;
-	if (bytes)
-		*bytes = type_bytes(&to);
-	return dec_sym_struct_name(&to, typedef_name);
-}
-
-/* ---- members ----------------------------------------------------------------------- */
-
-uint64_t dec_sym_member_offset(Dwarf_Die *die)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word offset = 0;
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
-		return 0;
-	if (dwarf_formudata(&attr, &offset) == 0)
-		return offset;
-	// DWARF 2 and 3 wrote an expression: plus the offset.
-	if (dwarf_getlocation(&attr, &ops, &n) == 0 && n == 1 &&
-	    ops[0].atom == DW_OP_plus_uconst)
-		return ops[0].number;
-	return 0;
-}
+/* ---- one field -------------------------------------------------------------------- */
 
 /** Bit-field position of member @p die, whose declared type has f->size bytes. */
 static void bit_position(Dwarf_Die *die, uint64_t struct_offset, struct dec_field *f)
@@ -162,76 +75,6 @@ static void scalar_kind(Dwarf_Die *type, struct dec_field *f)
 	f->is_float = encoding == DW_ATE_float || encoding == DW_ATE_complex_float;
 }
 
-/** Find the member of struct or union @p type that covers byte *@p offset; *@p offset
- * becomes the distance from its start. */
-static bool member_at(Dwarf_Die *type, uint64_t *offset, Dwarf_Die *ret)
-{
-	Dwarf_Die m;
-
-	if (dwarf_child(type, &m) != 0)
-		return false;
-	do {
-		uint64_t at = dec_sym_member_offset(&m);
-
-		if (dwarf_tag(&m) == DW_TAG_member && !dwarf_hasattr(&m, DW_AT_external) &&
-		    dec_sym_type_of(&m, ret, NULL) && *offset >= at &&
-		    *offset - at < type_bytes(ret)) {
-			*offset -= at;
-			return true;
-		}
-	} while (dwarf_siblingof(&m, &m) == 0);
-	return false;
-}
-
-bool dec_sym_part_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *ret, bool *in_array)
-{
-	Dwarf_Die at = *type, next;
-
-	*in_array = false;
-	for (int depth = 0; depth < DEPTH_MAX; depth++) {
-		int tag = dwarf_tag(&at);
-
-		if (is_struct_tag(tag)) {
-			if (!member_at(&at, &offset, &next))
-				return false;
-		} else if (tag == DW_TAG_array_type) {
-			uint64_t bytes;
-
-			if (!dec_sym_type_of(&at, &next, NULL))
-				return false;
-			bytes = type_bytes(&next);
-			if (!bytes)
-				return false;
-			offset %= bytes;
-			*in_array = true;
-		} else {
-			*ret = at;
-			return offset == 0;
-		}
-		at = next;
-	}
-	return false;
-}
-
-bool dec_sym_only_pointer_array(Dwarf_Die *type, Dwarf_Die *ret)
-{
-	Dwarf_Die m, array, elem;
-	int found = 0;
-
-	if (!is_struct_tag(dwarf_tag(type)) || dwarf_child(type, &m) != 0)
-		return false;
-	do {
-		if (dwarf_tag(&m) != DW_TAG_member || !dec_sym_type_of(&m, &array, NULL) ||
-		    dwarf_tag(&array) != DW_TAG_array_type ||
-		    !dec_sym_type_of(&array, &elem, NULL) ||
-		    dwarf_tag(&elem) != DW_TAG_pointer_type)
-			continue;
-		*ret = elem;
-		found++;
-	} while (dwarf_siblingof(&m, &m) == 0);
-	return found == 1;
-}
-
 /* ---- flattening -------------------------------------------------------------------- */
 
 struct flatten {
@@ -241,7 +84,8 @@ struct flatten {
 };
 
 static void flatten_type(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
-			 const char *name, uint64_t offset, uint64_t member_of, int depth);
+			 const char *name, uint64_t offset, uint64_t member_of,
+			 int depth);
 
 static void add_field(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 		      const char *name, uint64_t offset, uint64_t member_of)
@@ -255,7 +99,7 @@ static void add_field(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 		return;
 	}
 	f->offset = (uint32_t)offset;
-	f->size = (uint32_t)type_bytes(type);
+	f->size = (uint32_t)dec_sym_type_bytes(type);
 	scalar_kind(type, f);
 	if (member && f->size)
 		bit_position(member, member_of, f);
@@ -333,7 +177,7 @@ static bool flatten_array(struct flatten *fl, Dwarf_Die *type, const char *name,
 		if (total > FIELDS_MAX - fl->fields.size)
 			return false;
 	}
-	bytes = type_bytes(&elem);
+	bytes = dec_sym_type_bytes(&elem);
 	for (uint64_t i = 0; i < total && !fl->is_out_of_memory; i++) {
 		char index[128] = "", elem_name[400];
 		uint64_t rest = i;
@@ -360,7 +204,7 @@ static void flatten_type(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 {
 	if (fl->fields.size > FIELDS_MAX)
 		return;
-	if (depth < DEPTH_MAX && is_struct_tag(dwarf_tag(type)))
+	if (depth < DEPTH_MAX && dec_sym_is_struct(dwarf_tag(type)))
 		flatten_members(fl, type, name, offset, depth + 1);
 	else if (depth >= DEPTH_MAX || dwarf_tag(type) != DW_TAG_array_type ||
 		 !flatten_array(fl, type, name, offset, depth + 1))
@@ -385,7 +229,7 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 		if (tag == DW_TAG_namespace && depth < 8 &&
 		    find_in(&die, name, ret, depth + 1))
 			return true;
-		if (tag != DW_TAG_typedef && !is_struct_tag(tag))
+		if (tag != DW_TAG_typedef && !dec_sym_is_struct(tag))
 			continue;
 		n = dwarf_diename(&die);
 		if (!n || strcmp(n, name))
@@ -394,7 +238,7 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 			Dwarf_Die to;
 
 			if (!found && dec_sym_type_of(&die, &to, NULL) &&
-			    is_struct_tag(dwarf_tag(&to)) &&
+			    dec_sym_is_struct(dwarf_tag(&to)) &&
 			    !dwarf_hasattr(&to, DW_AT_declaration)) {
 				*ret = to;
 				found = true;
@@ -442,10 +286,11 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 		}
 	}
 	if (!find_struct(s, name, &die))
-		return err_new(ERR_NOT_FOUND,
-			       "cannot find struct '%s': no module's debug information has "
-			       "it (is the program built with -g?)",
-			       name);
+		return err_new(
+			ERR_NOT_FOUND,
+			"cannot find struct '%s': no module's debug information has "
+			"it (is the program built with -g?)",
+			name);
 	flatten_members(&fl, &die, "", 0, 0);
 	st = arena_alloc(&s->arena, sizeof(*st));
 	fields = arena_alloc(&s->arena, (fl.fields.size + 1) * sizeof(*fields));
@@ -454,7 +299,7 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 	if (fl.fields.size)
 		memcpy(fields, fl.fields.data, fl.fields.size * sizeof(*fields));
 	st->name = arena_strndup(&s->arena, name, strlen(name));
-	st->size = (uint32_t)type_bytes(&die);
+	st->size = (uint32_t)dec_sym_type_bytes(&die);
 	st->fields = fields;
 	st->n_fields = (uint32_t)fl.fields.size;
 	slot = st->name ? vec_push(&s->structs) : NULL;
@@ -467,37 +312,4 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 nomem:
 	vec_deinit(&fl.fields);
 	return &err_nomem;
-}
-
-/* ---- finding a struct by size ------------------------------------------------------- */
-
-const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size)
-{
-	const char *only = NULL;
-	Dwarf_Die die;
-
-	if (dwarf_child(&cu->die, &die) != 0)
-		return NULL;
-	do {
-		const char *name = NULL, *typedef_name = NULL;
-		Dwarf_Die type = die;
-		int tag = dwarf_tag(&die);
-
-		if (tag == DW_TAG_typedef) {
-			typedef_name = dwarf_diename(&die);
-			// A named struct is counted at its own DIE.
-			if (!dec_sym_type_of(&die, &type, NULL) || dwarf_diename(&type))
-				continue;
-			tag = dwarf_tag(&type);
-		}
-		if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type)
-			continue;
-		name = dec_sym_struct_name(&type, typedef_name);
-		if (!name || type_bytes(&type) != size || (only && !strcmp(only, name)))
-			continue;
-		if (only)
-			return NULL;
-		only = name;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return only;
 }

@@ -29,9 +29,12 @@ static uint8_t rank_of(const GElf_Sym *sym, const char *name)
 	uint8_t rank = name[0] == '_' ? 4 : 0;
 
 	switch (GELF_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL: return rank;
-	case STB_WEAK: return rank + 1;
-	default: return rank + 2;
+	case STB_GLOBAL:
+		return rank;
+	case STB_WEAK:
+		return rank + 1;
+	default:
+		return rank + 2;
 	}
 }
 
@@ -47,8 +50,8 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 		struct dec_sym_symbol *slot;
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name = dwfl_module_getsym_info(u->mod, i, &sym, &addr, NULL,
-							   NULL, NULL);
+		const char *name =
+			dwfl_module_getsym_info(u->mod, i, &sym, &addr, NULL, NULL, NULL);
 		int type = name ? GELF_ST_TYPE(sym.st_info) : STT_FILE;
 
 		if (sym.st_shndx == SHN_UNDEF || !*name ||

@@ -349,6 +349,8 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 	r = find_range(&ret->cu->ranges, pc);
 	if (!r)
 		return;
+	ret->lo = r->lo + u->debug_bias;
+	ret->hi = r->hi + u->debug_bias;
 	ret->die[ret->n++] = ret->cu->functions.data[r->index];
 	while (ret->n < DEC_SYM_DEPTH &&
 	       inner_scope(&ret->die[ret->n - 1], pc, &ret->die[ret->n]))

@@ -94,12 +94,27 @@ static bool covers_slot(const struct dec_sym_spot *spot, int reg, int64_t at,
 	return *distance < bytes;
 }
 
+/** The static address of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
+static bool op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
+{
+	Dwarf_Attribute attr;
+
+	if (op->atom == DW_OP_addr) {
+		*ret = op->number;
+		return true;
+	}
+	return op->atom == DW_OP_addrx &&
+	       dwarf_getlocation_attr(location, op, &attr) == 0 &&
+	       dwarf_formaddr(&attr, ret) == 0;
+}
+
 /** @return whether location @p ops, of an object of @p bytes, covers @p spot. */
 static bool covers(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
-		   const Dwarf_Op *ops, size_t n, uint64_t bytes,
-		   const struct dec_sym_spot *spot, uint64_t *distance)
+		   Dwarf_Attribute *location, const Dwarf_Op *ops, size_t n,
+		   uint64_t bytes, const struct dec_sym_spot *spot, uint64_t *distance)
 {
 	int64_t disp = 0;
+	uint64_t addr;
 	int reg;
 
 	*distance = 0;
@@ -112,14 +127,13 @@ static bool covers(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 		reg = function ? frame_base(u, function, pc, &disp) : -1;
 		return reg >= 0 && covers_slot(spot, reg, disp + (int64_t)ops[0].number,
 					       bytes, distance);
-	case DW_OP_addr: {
-		uint64_t addr = ops[0].number + u->debug_bias;
-
-		if (spot->kind != DEC_SPOT_GLOBAL || spot->addr < addr)
+	case DW_OP_addr:
+	case DW_OP_addrx:
+		if (spot->kind != DEC_SPOT_GLOBAL || !op_addr(location, &ops[0], &addr) ||
+		    spot->addr < addr + u->debug_bias)
 			return false;
-		*distance = spot->addr - addr;
+		*distance = spot->addr - (addr + u->debug_bias);
 		return *distance < bytes;
-	}
 	default:
 		reg = op_breg(&ops[0], &disp);
 		if (reg >= 0)
@@ -152,7 +166,7 @@ static bool find_in_scope(struct dec_sym_unit *u, Dwarf_Die *scope, Dwarf_Die *f
 		    !dec_sym_type_of(&die, type, NULL) ||
 		    dwarf_aggregate_size(type, &bytes))
 			continue;
-		if (covers(u, function, pc, ops, n, bytes, spot, distance))
+		if (covers(u, function, pc, &attr, ops, n, bytes, spot, distance))
 			return true;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return false;
@@ -165,7 +179,8 @@ bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_sp
 
 	dec_sym_unit_scopes(u, pc, &sc);
 	for (int i = sc.n; i > 0; i--) {
-		if (find_in_scope(u, &sc.die[i - 1], &sc.die[0], pc, spot, type, distance))
+		if (find_in_scope(u, &sc.die[i - 1], &sc.die[0], pc, spot, type,
+				  distance))
 			return true;
 	}
 	if (spot->kind != DEC_SPOT_GLOBAL)

@@ -102,7 +102,8 @@ struct err *dec_symbols_create(const struct capture *c, struct dec_symbols **ret
 /** Take ownership of @p u. */
 static struct err *own_unit(struct dec_symbols *s, struct dec_sym_unit *u)
 {
-	struct dec_sym_unit **units = realloc(s->units, (s->n_units + 1) * sizeof(*units));
+	struct dec_sym_unit **units =
+		realloc(s->units, (s->n_units + 1) * sizeof(*units));
 
 	if (!units) {
 		dec_sym_unit_close(u);
@@ -169,7 +170,8 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 			    uint64_t size, uint64_t file_offset)
 {
-	struct dec_sym_mapping m = { .start = addr, .end = addr + size,
+	struct dec_sym_mapping m = { .start = addr,
+				     .end = addr + size,
 				     .file_offset = file_offset };
 	struct dec_sym_mapping *known = dec_symbols_mapping(s, addr);
 	uint64_t vaddr;

@@ -22,25 +22,26 @@ struct dec_place {
 	const char *file;     ///< as DWARF has it; NULL without line information
 	int line;	      ///< 0 without line information
 	const char *function; ///< innermost (inlined) function; NULL when unknown
-	const char *outer;    ///< the function's symbol that holds the code; may equal function
-	uint64_t offset;      ///< from the start of outer's symbol
-	const char *module;   ///< path of the module; NULL outside any
+	const char
+		*outer; ///< the function's symbol that holds the code; may equal function
+	uint64_t offset;    ///< from the start of outer's symbol
+	const char *module; ///< path of the module; NULL outside any
 	bool is_inlined;
 };
 
 /** A field of a struct, nested structs and arrays flattened (paper 001, section 2.4.1). */
 struct dec_field {
-	const char *name;     ///< "next", "child[2]", "pos.x"
-	uint32_t offset, size;///< bytes
+	const char *name;      ///< "next", "child[2]", "pos.x"
+	uint32_t offset, size; ///< bytes
 	bool is_pointer, is_signed, is_float;
-	const char *points_to;///< struct tag the pointer leads to, NULL otherwise
-	uint8_t bit_size;     ///< 0 unless a bit-field
-	uint8_t bit_offset;   ///< from the low bit of the little-endian value at offset
+	const char *points_to; ///< struct tag the pointer leads to, NULL otherwise
+	uint8_t bit_size;      ///< 0 unless a bit-field
+	uint8_t bit_offset;    ///< from the low bit of the little-endian value at offset
 };
 
 struct dec_struct {
-	const char *name;     ///< tag (or typedef) name
-	uint32_t size;	      ///< bytes
+	const char *name; ///< tag (or typedef) name
+	uint32_t size;	  ///< bytes
 	const struct dec_field *fields;
 	uint32_t n_fields;
 };

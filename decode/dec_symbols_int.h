@@ -36,9 +36,9 @@ typedef VEC(struct dec_sym_range) dec_sym_ranges;
 /** A compile unit with code or data. The function index is made when first needed. */
 struct dec_sym_cu {
 	Dwarf_Die die;
-	bool has_functions;	 ///< functions and ranges are filled in
+	bool has_functions; ///< functions and ranges are filled in
 	VEC(Dwarf_Die) functions;
-	dec_sym_ranges ranges;	 ///< index: into functions
+	dec_sym_ranges ranges; ///< index: into functions
 };
 
 /** An entry of a function: its own, or of a copy inlined elsewhere. */
@@ -51,17 +51,17 @@ struct dec_sym_entry {
 /** A function symbol of the ELF file. */
 struct dec_sym_symbol {
 	const char *name;
-	uint64_t addr, size;	///< size 0: written in assembly, up to the next symbol
-	uint8_t rank;		///< lower is the better name for the same address
+	uint64_t addr, size; ///< size 0: written in assembly, up to the next symbol
+	uint8_t rank;	     ///< lower is the better name for the same address
 };
 
 struct dec_sym_unit {
-	char *path;		///< as the program saw it
-	uint32_t file;		///< index in the capture plus 1; 0 when added by path
-	Dwfl *dwfl;		///< NULL when the contents were not kept
+	char *path;    ///< as the program saw it
+	uint32_t file; ///< index in the capture plus 1; 0 when added by path
+	Dwfl *dwfl;    ///< NULL when the contents were not kept
 	Dwfl_Module *mod;
-	Elf *elf;		///< main file
-	Dwarf *dwarf;		///< NULL without debug information
+	Elf *elf;     ///< main file
+	Dwarf *dwarf; ///< NULL without debug information
 	Dwarf_Addr debug_bias;
 	VEC(struct dec_sym_cu) cus;
 	dec_sym_ranges cu_ranges; ///< index: into cus
@@ -72,7 +72,7 @@ struct dec_sym_unit {
 
 struct dec_sym_mapping {
 	uint64_t start, end;
-	uint64_t bias;		///< address in the program - link-time address
+	uint64_t bias; ///< address in the program - link-time address
 	uint64_t file_offset;
 	struct dec_sym_unit *unit;
 };
@@ -82,7 +82,7 @@ struct dec_sym_alloc {
 	uint64_t size;
 	const char *name;
 	bool is_sure;
-	uint32_t next;		///< index plus 1 of the next for the same return address
+	uint32_t next; ///< index plus 1 of the next for the same return address
 };
 
 struct dec_symbols {
@@ -93,9 +93,9 @@ struct dec_symbols {
 	struct dec_sym_unit *exe;	      ///< unit of the executable, or NULL
 	struct map place_by_rip;	      ///< to index in places
 	VEC(struct dec_place) places;
-	struct map alloc_by_rip;	      ///< to index plus 1 in allocs
+	struct map alloc_by_rip; ///< to index plus 1 in allocs
 	VEC(struct dec_sym_alloc) allocs;
-	VEC(struct dec_struct *) structs;     ///< in arena
+	VEC(struct dec_struct *) structs; ///< in arena
 	struct arena arena;
 };
 
@@ -148,6 +148,7 @@ bool dec_sym_unit_is_systems(struct dec_sym_unit *u);
  * inlined calls, each inside the one before. n == 0: none known. */
 struct dec_sym_scopes {
 	struct dec_sym_cu *cu; ///< NULL when no compile unit covers the address
+	uint64_t lo, hi;       ///< the stretch of the function's code that holds it
 	Dwarf_Die die[DEC_SYM_DEPTH];
 	int n;
 };
@@ -158,11 +159,17 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 /** Where code of function DIE @p die begins (link-time). @return false: declaration. */
 bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret);
 
-/* ---- types (dec_sym_struct.c) ---------------------------------------------------- */
+/* ---- types (dec_sym_type.c) ---------------------------------------------------- */
 
 /** The type DIE of @p die with typedefs and qualifiers peeled off. @p typedef_name (may
  * be NULL) gets the last typedef's name when there was one. @return false: void. */
 bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name);
+
+/** @return whether a DIE with @p tag is a struct, union or class. */
+bool dec_sym_is_struct(int tag);
+
+/** Size of @p type in bytes, 0 when it is incomplete. */
+uint64_t dec_sym_type_bytes(Dwarf_Die *type);
 
 /** @return tag name of struct or union @p die, or @p typedef_name for an anonymous one;
  * NULL when @p die is neither struct nor union. */
@@ -191,9 +198,9 @@ const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size);
 /** Where a value lies while one instruction executes. */
 struct dec_sym_spot {
 	enum { DEC_SPOT_REG, DEC_SPOT_STACK, DEC_SPOT_GLOBAL } kind;
-	int reg;	///< REG: enum cap_gpr; STACK: base register
-	int64_t disp;	///< STACK: displacement from reg
-	uint64_t addr;	///< GLOBAL: link-time address
+	int reg;       ///< REG: enum cap_gpr; STACK: base register
+	int64_t disp;  ///< STACK: displacement from reg
+	uint64_t addr; ///< GLOBAL: link-time address
 };
 
 /** The variable or parameter visible at link-time @p pc (innermost scope first) that
@@ -209,7 +216,7 @@ int dec_sym_reg(unsigned dwarf_reg);
 
 /** dec_symbols_alloc_type() within one unit @p u that has debug information, nothing
  * cached; @p return_addr is a link-time address. */
-const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
-			       bool *is_sure);
+const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr,
+			       uint64_t size, bool *is_sure);
 
 #endif

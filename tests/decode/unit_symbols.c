@@ -36,7 +36,8 @@ static void read_fixture(void)
 		 root ? root : ".");
 	f = fopen(fixture, "r");
 	if (!f) {
-		fprintf(stderr, "cannot open %s: run from the source directory\n", fixture);
+		fprintf(stderr, "cannot open %s: run from the source directory\n",
+			fixture);
 		exit(1);
 	}
 	while (n_lines + 1 < LINES_MAX && fgets(source[n_lines + 1], 128, f))
@@ -66,7 +67,8 @@ static void build(const char *name, const char *flags, const char *after, char p
 	char command[2048];
 
 	snprintf(path, 512, "%s/%s", dir, name);
-	snprintf(command, sizeof(command), "cc %s -o '%s' '%s'", flags, path, fixture);
+	snprintf(command, sizeof(command), "%s%s -o '%s' '%s'",
+		 strncmp(flags, "clang ", 6) ? "cc " : "", flags, path, fixture);
 	assert_int_equal(system(command), 0);
 	if (after) {
 		snprintf(command, sizeof(command), "cd '%s' && %s", dir, after);
@@ -99,7 +101,8 @@ static void check_site(struct dec_symbols *s, uint64_t return_rip, int line,
 		       const char *type)
 {
 	bool is_sure;
-	const char *got = dec_symbols_alloc_type(s, return_rip, size_of(s, type), &is_sure);
+	const char *got =
+		dec_symbols_alloc_type(s, return_rip, size_of(s, type), &is_sure);
 	bool is_right;
 
 	if (*type == '-')
@@ -114,8 +117,8 @@ static void check_site(struct dec_symbols *s, uint64_t return_rip, int line,
 		fail_msg("line %d: expected %s, got %s (%ssure)", line, type,
 			 got ? got : "none", is_sure ? "" : "un");
 	// Again, from the cache.
-	assert_ptr_equal(dec_symbols_alloc_type(s, return_rip, size_of(s, type), &is_sure),
-			 got);
+	assert_ptr_equal(
+		dec_symbols_alloc_type(s, return_rip, size_of(s, type), &is_sure), got);
 }
 
 /** Decode all of .text and ask about the first call of each tagged line. */
@@ -139,15 +142,15 @@ static int check_sites(struct dec_symbols *s)
 			const char *tag;
 			size_t got = dec_sym_unit_read(m->unit, pc, code, sizeof(code));
 
-			if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code,
-									got, &in))) {
+			if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+				    &decoder, NULL, code, got, &in))) {
 				pc++;
 				continue;
 			}
 			dec_symbols_place(s, pc + m->bias, &p);
 			pc += in.length;
-			if (in.meta.category != ZYDIS_CATEGORY_CALL || !p.file || !p.line ||
-			    p.line > n_lines || is_seen[p.line])
+			if (in.meta.category != ZYDIS_CATEGORY_CALL || !p.file ||
+			    !p.line || p.line > n_lines || is_seen[p.line])
 				continue;
 			tag = strstr(source[p.line], "site:");
 			if (!tag || sscanf(tag, "site:%60[^, ]", type) != 1)
@@ -176,8 +179,17 @@ static void check_count(int n)
 static void test_alloc_type(void **state)
 {
 	static const char *const flags[] = {
-		"-O0 -g", "-O2 -g", "-O1 -g", "-O3 -g", "-Os -g", "-O2 -g -no-pie -fno-pie",
-		"-O0 -g -no-pie -fno-pie", "-O2 -g -gdwarf-4", "-O0 -gdwarf-4",
+		"-O0 -g",
+		"-O2 -g",
+		"-O1 -g",
+		"-O3 -g",
+		"-Os -g",
+		"clang -O0 -g",
+		"clang -O2 -g",
+		"-O2 -g -no-pie -fno-pie",
+		"-O0 -g -no-pie -fno-pie",
+		"-O2 -g -gdwarf-4",
+		"-O0 -gdwarf-4",
 		"-O2 -g -fcf-protection=full -fno-omit-frame-pointer",
 	};
 
@@ -187,6 +199,9 @@ static void test_alloc_type(void **state)
 		struct dec_symbols *s;
 		char path[512];
 
+		if (!strncmp(flags[i], "clang", 5) &&
+		    system("clang --version >/dev/null 2>&1"))
+			continue;
 		printf("  %s\n", flags[i]);
 		build("types", flags[i], NULL, path);
 		s = load(path, is_pie ? BIAS : 0);
@@ -206,7 +221,8 @@ static void check_field(const struct dec_struct *st, uint32_t i, const char *nam
 	assert_int_equal(st->fields[i].size, size);
 }
 
-static void check_bits(const struct dec_struct *st, uint32_t i, uint8_t offset, uint8_t size)
+static void check_bits(const struct dec_struct *st, uint32_t i, uint8_t offset,
+		       uint8_t size)
 {
 	assert_int_equal(8 * st->fields[i].offset + st->fields[i].bit_offset, offset);
 	assert_int_equal(st->fields[i].bit_size, size);
@@ -290,7 +306,8 @@ static void check_places(struct dec_symbols *s, uint64_t bias)
 	assert_in_range(p.line, line_with("in_variable(int v)"),
 			line_with("in_variable(int v)") + 1);
 	assert_false(p.is_inlined);
-	assert_true(strlen(p.file) > 7 && !strcmp(p.file + strlen(p.file) - 7, "types.c"));
+	assert_true(strlen(p.file) > 7 &&
+		    !strcmp(p.file + strlen(p.file) - 7, "types.c"));
 
 	n = dec_symbols_line_addrs(s, "types.c", line_with("inlined-line"), addr, 8);
 	assert_in_range(n, 1, 8);
@@ -312,13 +329,15 @@ static void check_places(struct dec_symbols *s, uint64_t bias)
 	assert_null(p.function);
 	dec_symbols_place(s, UINT64_MAX, &p);
 	assert_null(p.function);
-	assert_int_equal(dec_symbols_line_addrs(s, "pes.c", line_with("inlined-line"), addr, 8),
+	assert_int_equal(dec_symbols_line_addrs(s, "pes.c", line_with("inlined-line"),
+						addr, 8),
 			 0);
 }
 
 static void test_places(void **state)
 {
-	static const char *const flags[] = { "-O0 -g", "-O2 -g", "-O2 -g -no-pie -fno-pie" };
+	static const char *const flags[] = { "-O0 -g", "-O2 -g",
+					     "-O2 -g -no-pie -fno-pie" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to dec_sym_alloc.c and dec_sym_flow.c: what registers and stack slots hold along
+ * one path behind an allocation.
+ */
+#ifndef DECODE_DEC_SYM_FLOW_H
+#define DECODE_DEC_SYM_FLOW_H
+
+#include <Zydis/Zydis.h>
+
+#include "decode/dec_symbols_int.h"
+
+#define SLOTS_MAX 8
+
+/** What is known of a register. */
+struct flow_value {
+	bool is_result; ///< the allocation's address
+	bool has_type;	///< points off bytes into an object of type `to`
+	bool has_index; ///< ... plus an unknown multiple of 8
+	bool has_addr;	///< is the link-time address addr (plus index)
+	Dwarf_Die to;
+	int64_t off;
+	uint64_t addr;
+};
+
+/** One path of the walk. */
+struct flow_path {
+	uint64_t pc;
+	int steps;
+	struct flow_value reg[CAP_GPRS];
+	struct dec_sym_spot slot[SLOTS_MAX]; ///< stack slots that hold the result
+	int n_slots;
+};
+
+/** An object of type @p type (qualifiers peeled) received the result. */
+typedef void (*flow_note_fn)(void *ctx, Dwarf_Die *type);
+
+/** Apply to @p p the instruction at p->pc, which does not transfer control; p->pc stays.
+ * @p note hears of each typed place in memory that it puts the result into. */
+void flow_step(struct dec_sym_unit *u, struct flow_path *p,
+	       const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
+	       flow_note_fn note, void *ctx);
+
+/** Forget what a call does not preserve. */
+void flow_call(struct flow_path *p);
+
+/** @return whether anything still holds the result. */
+bool flow_has_result(const struct flow_path *p);
+
+#endif
