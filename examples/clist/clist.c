@@ -110,6 +110,7 @@ int main(void)
 	}
 	for (; tail && now < 2 * JOBS; now++)
 		serve(now);
-	printf("%d served, %d expired, %d in the ring\n", n_served, n_expired, ring_size());
+	printf("%d served, %d expired, %d in the ring\n", n_served, n_expired,
+	       ring_size());
 	return 0;
 }

@@ -35,7 +35,8 @@ static char *page[RECORDS]; /* scratch space of each record, while it is loaded 
 /* The text of record id. @return its size. */
 NOINLINE static size_t make_value(char value[VALUE_MAX], long id)
 {
-	return 1 + snprintf(value, VALUE_MAX, "record %04ld, %033ld", id % 10000, id * id);
+	return 1 +
+	       snprintf(value, VALUE_MAX, "record %04ld, %033ld", id % 10000, id * id);
 }
 
 /* Put a record in front of the table: the value first, then the node. */

@@ -156,7 +156,7 @@ int main(void)
 			x = y = 0; /* the corner of the world, in the same leaf */
 		insert(x, y);
 	}
-	printf("%d points, %d of them in the tree of %d nodes\n", POINTS, count_points(root),
-	       n_nodes);
+	printf("%d points, %d of them in the tree of %d nodes\n", POINTS,
+	       count_points(root), n_nodes);
 	return 0;
 }
