@@ -25,6 +25,8 @@
 
 #include "decode/dec_replay.h"
 
+char child_name[] = "faultline-machine";
+
 static struct child_shared *shared;
 static struct child_slot *slot; ///< of this process
 static struct dec_replay replay;
@@ -280,7 +282,7 @@ static void child_main(int argc, char **argv)
 
 __attribute__((constructor)) static void child_constructor(int argc, char **argv)
 {
-	if (argc > 0 && !strcmp(argv[0], CHILD_NAME)) {
+	if (argc > 0 && !strcmp(argv[0], child_name)) {
 		child_main(argc, argv);
 		_exit(0);
 	}

@@ -24,7 +24,10 @@
 #define CHILD_LOG_BYTES (1u << 20)
 #define CHILD_TEXT_BYTES 8192
 #define CHILD_DATA_BYTES 65536
-#define CHILD_NAME "faultline-machine"
+
+/** argv[0] of a child. Defined in dec_child.c, so that whoever starts a child also links
+ * the constructor that makes it one. */
+extern char child_name[];
 
 enum child_command {
 	CHILD_NONE, CHILD_RUN, CHILD_MODE, CHILD_BREAK, CHILD_WATCH, CHILD_READ,
