@@ -230,8 +230,7 @@ struct err *spec_resolve(struct spec *s)
 
 	assert(!s->is_resolved);
 	s->is_resolved = true;
-	if (s->n_errors)
-		return NULL; // the tree of a statement with a mistake is not whole
+	// Statements with a mistake were not added, so what is there is whole.
 	for (size_t i = 0; i < s->attrs.size; i++) {
 		struct spec_attr *a = &s->attrs.data[i];
 		struct spec_var var = {.name = "", .type = a->type};
