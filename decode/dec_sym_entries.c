@@ -6,6 +6,7 @@
  * From a name to addresses: function entries, inlined instances, lines. Where a user
  * sets a C-point.
  */
+#include <Zydis/Zydis.h>
 #include <dwarf.h>
 #include <string.h>
 
@@ -176,63 +177,115 @@ static Dwarf_Off scope_id(struct dec_sym_unit *u, uint64_t addr)
 	return sc.n ? dwarf_dieoffset(&sc.die[sc.n - 1]) : 0;
 }
 
-/** Add the first row of each run of rows of the line, one for each innermost scope: the
- * optimiser scatters a statement over its scope, the lowest address starts it. */
-static size_t line_addrs_in_cu(struct dec_sym_mapping *m, struct dec_sym_cu *cu,
-			       const char *file, int line, uint64_t *ret, size_t n,
-			       size_t max)
+/** @return whether the code from @p addr to the end of its run of rows returns: one of
+ * the several ends of a function, all of which have the line of its last brace. */
+static bool is_epilogue(struct dec_sym_unit *u, uint64_t addr, uint64_t end)
 {
-	VEC(Dwarf_Off) seen = { 0 };
+	ZydisDecodedInstruction in;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	while (addr < end) {
+		uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
+		size_t n = dec_sym_unit_read(u, addr, code, sizeof(code));
+
+		if (!ZYAN_SUCCESS(
+			    ZydisDecoderDecodeInstruction(&decoder, NULL, code, n, &in)))
+			return false;
+		if (in.meta.category == ZYDIS_CATEGORY_RET)
+			return true;
+		addr += in.length;
+	}
+	return false;
+}
+
+/** What is collected of one line in one compile unit. */
+struct line_search {
+	struct dec_sym_mapping *m;
+	VEC(Dwarf_Off) scopes; ///< that have an address
+	uint64_t *ret;
+	size_t n, max;
+};
+
+/** The rows of the line run from @p start to @p end, with a statement's beginning at
+ * @p stmt (0: none, gcc marks none on braces at -O2). Add it when it is the first in its
+ * scope (the optimiser scatters a statement, its lowest address starts it), or when the
+ * function ends there. */
+static void add_run(struct line_search *q, uint64_t start, uint64_t stmt, uint64_t end)
+{
+	bool is_end = is_epilogue(q->m->unit, start, end), is_known = false;
+	Dwarf_Off id, *slot;
+
+	if (!stmt && !is_end)
+		return;
+	start = is_end ? start : stmt;
+	id = scope_id(q->m->unit, start);
+	for (size_t i = 0; i < q->scopes.size; i++)
+		is_known |= q->scopes.data[i] == id;
+	if (is_known && !is_end)
+		return;
+	slot = vec_push(&q->scopes);
+	if (slot)
+		*slot = id;
+	q->n = add_result(start + q->m->bias, q->ret, q->n, q->max);
+}
+
+/** Is row @p row of the line? @p is_stmt: where a breakpoint would go. */
+static bool is_row_of(Dwarf_Line *row, const char *file, int line, bool *is_stmt)
+{
+	bool is_end = false;
+	const char *path;
+	int number = 0;
+
+	*is_stmt = false;
+	if (dwarf_lineno(row, &number) || number != line ||
+	    dwarf_lineendsequence(row, &is_end) || is_end)
+		return false;
+	path = dwarf_linesrc(row, NULL, NULL);
+	dwarf_linebeginstatement(row, is_stmt);
+	return path && names_file(path, file);
+}
+
+static void line_addrs_in_cu(struct line_search *q, struct dec_sym_cu *cu,
+			     const char *file, int line)
+{
+	uint64_t start = 0, stmt = 0; // of the run under way, 0 none
 	Dwarf_Lines *rows;
 	size_t n_rows;
-	bool was_on = false;
 
 	if (dwarf_getsrclines(&cu->die, &rows, &n_rows))
-		return n;
+		return;
 	for (size_t i = 0; i < n_rows; i++) {
 		Dwarf_Line *row = dwarf_onesrcline(rows, i);
-		bool is_stmt = false, is_end = false, is_known = false, is_on;
-		const char *path;
+		bool is_stmt, is_on = is_row_of(row, file, line, &is_stmt);
 		Dwarf_Addr addr;
-		Dwarf_Off id, *slot;
-		int number = 0;
 
-		dwarf_lineno(row, &number);
-		dwarf_lineendsequence(row, &is_end);
-		path = number == line && !is_end ? dwarf_linesrc(row, NULL, NULL) : NULL;
-		is_on = path && names_file(path, file);
-		if (!is_on || was_on || dwarf_linebeginstatement(row, &is_stmt) ||
-		    !is_stmt || dwarf_lineaddr(row, &addr)) {
-			was_on = is_on && (was_on || is_stmt);
+		if (dwarf_lineaddr(row, &addr))
 			continue;
+		addr += q->m->unit->debug_bias;
+		if (!is_on && start) {
+			add_run(q, start, stmt, addr);
+			start = stmt = 0;
 		}
-		was_on = true;
-		addr += m->unit->debug_bias;
-		id = scope_id(m->unit, addr);
-		for (size_t k = 0; k < seen.size; k++)
-			is_known |= seen.data[k] == id;
-		if (is_known)
-			continue;
-		slot = vec_push(&seen);
-		if (slot)
-			*slot = id;
-		n = add_result(addr + m->bias, ret, n, max);
+		if (is_on && !start)
+			start = addr;
+		if (is_on && is_stmt && !stmt)
+			stmt = addr;
 	}
-	vec_deinit(&seen);
-	return n;
 }
 
 size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
 			      uint64_t *ret, size_t max)
 {
-	size_t n = 0;
+	struct line_search q = { .ret = ret, .max = max };
 
 	for (size_t i = 0; i < s->mappings.size; i++) {
-		struct dec_sym_mapping *m = &s->mappings.data[i];
-
-		for (size_t k = 0; !is_repeat(s, i) && k < m->unit->cus.size; k++)
-			n = line_addrs_in_cu(m, &m->unit->cus.data[k], file, line, ret, n,
-					     max);
+		q.m = &s->mappings.data[i];
+		for (size_t k = 0; !is_repeat(s, i) && k < q.m->unit->cus.size; k++) {
+			q.scopes.size = 0;
+			line_addrs_in_cu(&q, &q.m->unit->cus.data[k], file, line);
+		}
 	}
-	return n;
+	vec_deinit(&q.scopes);
+	return q.n;
 }

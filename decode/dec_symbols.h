@@ -78,7 +78,9 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 			       const struct dec_struct **ret);
 
 /** Address of the first instruction (is_stmt) of each line in @p file:@p line; for
- * C-point comments. Same return convention as dec_symbols_entries(). */
+ * C-point comments. One for each scope (inlined copy) that has the line, and for a
+ * function's last brace each place where it returns. Same return convention as
+ * dec_symbols_entries(). */
 size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
 			      uint64_t *ret, size_t max);
 

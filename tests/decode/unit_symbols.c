@@ -318,6 +318,15 @@ static void check_places(struct dec_symbols *s, uint64_t bias)
 	assert_true(p.is_inlined);
 	assert_true(p.offset > 0);
 
+	// A brace has no statement at -O2, but the function ends there.
+	n = dec_symbols_line_addrs(s, "types.c", line_with("end-of-checked"), addr, 8);
+	assert_in_range(n, 1, 8);
+	for (size_t i = 0; i < n; i++) {
+		dec_symbols_place(s, addr[i], &p);
+		assert_int_equal(p.line, line_with("end-of-checked"));
+		assert_string_equal(p.function, "checked");
+	}
+
 	assert_int_equal(dec_symbols_entries(s, "inlined_make", addr, 8), 0);
 	n = dec_symbols_inlined_entries(s, "inlined_make", addr, 8);
 	assert_int_equal(n, 1);
