@@ -131,28 +131,37 @@ static bool is_declared(const struct spec_eval *e, struct hg_node_id node)
 	return type && type <= e->s->types.size;
 }
 
-/** Could a store of @p value have made or unmade a pointer into @p n? A store of less
- * than a pointer changes one by parts, so its value says nothing. */
-static bool may_point_into(const struct hg_node *n, const struct hg_op *op, uint64_t value)
+static bool is_address_in(const struct hg_node *n, uint64_t value)
 {
-	return op->size < 8 || value - n->start <= n->size;
+	return value - n->start <= n->size;
+}
+
+/** Can store @p op have made or unmade a pointer into @p node? */
+static bool may_point_into(const struct spec_eval *e, struct hg_node_id node,
+			   const struct hg_op *op)
+{
+	const struct hg_node *n = hg_graph_node(e->g, node);
+	enum edge_touch touch = edges_touch(&e->edges, op);
+
+	return touch == EDGE_TOUCH_PART ||
+	       (touch == EDGE_TOUCH_WHOLE &&
+		(is_address_in(n, op->before) || is_address_in(n, op->after)));
 }
 
 static bool dep_may_change(const struct spec_eval *e, const struct spec_dep *d,
 			   const struct hg_op *op)
 {
-	const struct hg_node *n;
-
 	switch (d->kind) {
 	case SPEC_DEP_NODE:
 		return d->node.v == op->node.v;
 	case SPEC_DEP_INTO:
-		n = hg_graph_node(e->g, d->node);
-		return is_declared(e, op->node) &&
-		       (may_point_into(n, op, op->before) || may_point_into(n, op, op->after));
-	default:
+		return may_point_into(e, d->node, op);
+	case SPEC_DEP_EDGES:
+		return edges_touch(&e->edges, op) != EDGE_TOUCH_NONE;
+	case SPEC_DEP_ALL:
 		return is_declared(e, op->node);
 	}
+	return true;
 }
 
 bool spec_args_may_change(const struct spec_eval *e, const struct spec_args *a,

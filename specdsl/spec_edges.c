@@ -75,10 +75,8 @@ static struct edge_node *find_node(const struct edges *e, struct hg_node_id id)
 	return place ? &e->nodes.data[place - 1] : NULL;
 }
 
-static uint64_t slot_offset(const struct edges *e, const struct edge_node *n, uint32_t slot)
+static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
 {
-	const struct edge_layout *l = &e->layouts[n->type];
-
 	if (slot < l->n_offsets)
 		return l->offsets[slot];
 	return slot / l->n_offsets * l->element_bytes + l->offsets[slot % l->n_offsets];
@@ -104,7 +102,7 @@ static void read_slot(struct edges *e, struct edge_node *n, uint32_t slot)
 	size_t i = (size_t)n->first_slot + slot;
 	uint64_t value = 0;
 
-	if (!hg_view_read(e->v, n->id, slot_offset(e, n, slot), POINTER_BYTES, &value))
+	if (!hg_view_read(e->v, n->id, slot_offset(&e->layouts[n->type], slot), POINTER_BYTES, &value))
 		value = 0;
 	e->values.data[i] = value;
 	set_target(e, n, i, value ? hg_view_find(e->v, value).v : 0);
@@ -200,28 +198,56 @@ static struct err *rebuild(struct edges *e)
 	return NULL;
 }
 
+/** The slots that may touch bytes @p offset to @p offset + @p size of a node. */
+static void slot_range(const struct edge_layout *l, uint64_t offset, uint32_t size,
+		       uint64_t *first, uint64_t *end)
+{
+	*first = 0;
+	*end = l->n_offsets;
+	if (l->element_bytes == UINT64_MAX)
+		return;
+	*first = offset / l->element_bytes * l->n_offsets;
+	*end = ((offset + size - 1) / l->element_bytes + 1) * l->n_offsets;
+}
+
+static bool is_slot_touched(uint64_t slot, uint64_t offset, uint32_t size)
+{
+	return slot < offset + size && offset < slot + POINTER_BYTES;
+}
+
 /** Bytes of a node changed: read the slots that they touch. */
 static void follow_store(struct edges *e, const struct hg_op *op)
 {
 	struct edge_node *n = find_node(e, op->node);
-	uint64_t offset, first = 0, last = 0;
-	const struct edge_layout *l;
+	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
+	uint64_t first, end;
 
 	if (!n || !n->n_slots)
 		return;
-	l = &e->layouts[n->type];
-	offset = op->addr - n->start;
-	if (l->element_bytes != UINT64_MAX) {
-		first = offset / l->element_bytes;
-		last = (offset + op->size - 1) / l->element_bytes;
-	}
-	for (uint64_t k = first * l->n_offsets; k < (last + 1) * l->n_offsets && k < n->n_slots;
-	     k++) {
-		uint64_t slot = slot_offset(e, n, k);
-
-		if (slot < offset + op->size && offset < slot + POINTER_BYTES)
+	slot_range(l, op->addr - n->start, op->size, &first, &end);
+	for (uint64_t k = first; k < end && k < n->n_slots; k++)
+		if (is_slot_touched(slot_offset(l, k), op->addr - n->start, op->size))
 			read_slot(e, n, k);
+}
+
+enum edge_touch edges_touch(const struct edges *e, const struct hg_op *op)
+{
+	const struct hg_node *h = hg_graph_node(e->g, op->node);
+	uint64_t offset = op->addr - h->start, first, end;
+	const struct edge_layout *l;
+
+	if (!h->type || h->type > e->s->types.size)
+		return EDGE_TOUCH_NONE;
+	l = &e->layouts[h->type - 1];
+	slot_range(l, offset, op->size, &first, &end);
+	for (uint64_t k = first; k < end; k++) {
+		uint64_t slot = slot_offset(l, k);
+
+		if (is_slot_touched(slot, offset, op->size))
+			return slot == offset && op->size == POINTER_BYTES ? EDGE_TOUCH_WHOLE :
+									     EDGE_TOUCH_PART;
 	}
+	return EDGE_TOUCH_NONE;
 }
 
 /** Slots may lead to @p id already, read before it was entered: they count again later. */

@@ -67,6 +67,15 @@ struct err *edges_refresh(struct edges *e, bool *has_moved);
 /** @return the live node of a declared type @p id, or NULL. */
 const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id);
 
+/** What a store does to the pointers of the node that it changes. */
+enum edge_touch {
+	EDGE_TOUCH_NONE,  ///< it reaches none
+	EDGE_TOUCH_WHOLE, ///< it is exactly one: its value is the pointer
+	EDGE_TOUCH_PART,
+};
+
+enum edge_touch edges_touch(const struct edges *e, const struct hg_op *op);
+
 /** @return whether a pointer of @p from holds an address in @p to. */
 bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to);
 

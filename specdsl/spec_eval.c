@@ -88,16 +88,14 @@ static const struct spec_type *type_of(const struct spec_eval *e, struct hg_node
 	return &e->s->types.data[type - 1];
 }
 
-/** @return the number (from 1) of the field that @p n is on nodes of type @p type; 0 when
- * it is none. */
-static uint64_t field_number(struct scope *sc, const struct ast *n, uint32_t type)
+/** @return the number (from 1) of the field that @p n is on nodes of type @p type, its
+ * index expression being worth @p index; 0 when it is none. */
+static uint64_t field_number(const struct ast *n, uint32_t type, struct value index)
 {
 	const struct ast_meaning *m = n->by_type ? &n->by_type[type] : NULL;
-	struct value index;
 
 	if (m && !m->run)
 		return m->field;
-	index = eval_number(sc, n->b);
 	if (index.kind != VALUE_INT || index.i < 0 || index.i > UINT32_MAX)
 		return 0;
 	if (m)
@@ -134,18 +132,22 @@ static struct value decode_field(const struct dec_field *f, uint64_t raw)
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = eval_vertex(sc, n->base);
+	struct value index = value_none;
 	const struct spec_type *t;
 	struct dec_field f;
 	uint64_t raw = 0;
 	uint32_t type;
 
+	// Also when there is no node to read: the index may be made of arguments.
+	if (n->kind == AST_FIELD)
+		index = eval_number(sc, n->b);
 	if (v.kind != VERTEX_NODE)
 		return unreadable(sc);
 	t = type_of(sc->e, v.node, &type);
 	if (!t || !hg_view_is_live(sc->e->v, v.node))
 		return unreadable(sc);
 	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
-	if (!spec_field_at(t, field_number(sc, n, type), &f) || !f.size || f.size > 8 ||
+	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size || f.size > 8 ||
 	    (f.is_float && f.size != 4 && f.size != 8) ||
 	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw))
 		return unreadable(sc);
