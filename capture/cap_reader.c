@@ -31,6 +31,11 @@ void capture_closep(struct capture **c)
 	capture_close(*c);
 }
 
+const char *capture_dir(const struct capture *c)
+{
+	return c->dir;
+}
+
 const struct cap_info *capture_info(const struct capture *c)
 {
 	return &c->info;

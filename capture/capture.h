@@ -175,6 +175,9 @@ struct err *capture_open(const char *dir, struct capture **ret);
 void capture_close(struct capture *c);
 void capture_closep(struct capture **c);
 
+/** @return the directory as given to capture_open(); valid until capture_close(). */
+const char *capture_dir(const struct capture *c);
+
 /** @return the manifest; valid until capture_close(). */
 const struct cap_info *capture_info(const struct capture *c);
 
