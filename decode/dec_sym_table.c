@@ -52,10 +52,12 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 		GElf_Addr addr;
 		const char *name =
 			dwfl_module_getsym_info(u->mod, i, &sym, &addr, NULL, NULL, NULL);
-		int type = name ? GELF_ST_TYPE(sym.st_info) : STT_FILE;
+		int type;
 
-		if (sym.st_shndx == SHN_UNDEF || !*name ||
-		    (type != STT_FUNC && type != STT_GNU_IFUNC))
+		if (!name || !*name || sym.st_shndx == SHN_UNDEF)
+			continue;
+		type = GELF_ST_TYPE(sym.st_info);
+		if (type != STT_FUNC && type != STT_GNU_IFUNC)
 			continue;
 		slot = vec_push(&u->symbols);
 		if (!slot) {
