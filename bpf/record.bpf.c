@@ -21,6 +21,9 @@
 #include "bpf/record.h"
 
 #define NR_RT_SIGRETURN_GONE (-1)
+#define NR_RT_SIGRETURN 15
+#define NR_RESTART_SYSCALL 219
+#define ERESTART_RESTARTBLOCK 516
 #define SIGSTOP 19
 #define MAP_ANONYMOUS 0x20
 #define IOC_READ 2u
@@ -29,6 +32,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
 volatile __u32 target_tgid; /* 0 = record nothing */
+
+/* What restart_syscall goes on with: the call that last ended in -516. */
+__u32 restarting_nr;
 
 /* Read by user space. */
 __u64 lost_events; /* the ring refused one: must stay 0 */
@@ -179,12 +185,14 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 	__u64 n;
 	__u32 value;
 
+	if (!syscall_arg(s, o->arg))
+		return 0;
 	switch (o->kind) {
 	case OUT_FIXED:
 		return o->size;
 	case OUT_RET:
 		n = s->event.ret;
-		if (o->count != OUT_NO_COUNT && syscall_arg(s, o->count) < n)
+		if (syscall_arg(s, o->count) < n)
 			n = syscall_arg(s, o->count);
 		return n * o->size;
 	case OUT_ARG_TIMES:
@@ -201,6 +209,10 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 	case OUT_BITS:
 		n = (__u32)syscall_arg(s, o->count);
 		return (n + 63) / 64 * 8;
+	case OUT_RET_PLUS:
+		return s->event.ret + o->size;
+	case OUT_PAGES:
+		return (syscall_arg(s, o->count) + 4095) / 4096;
 	}
 	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
 }
@@ -225,7 +237,7 @@ static long put_out(__u32 i, struct walk *walk)
 	size = out_size(s, o);
 	if (size >= 0 && !put_memory(walk, syscall_arg(s, o->arg), size))
 		return 0;
-	if (!(o->flags & OUT_MAYBE))
+	if (!(o->flags & OUT_MAYBE) && s->event.ret >= 0)
 		s->flags |= REC_REREAD;
 	return 0;
 }
@@ -255,7 +267,11 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	__u64 key, command;
 
 	if (s->event.nr == NR_RT_SIGRETURN_GONE)
-		nr = 15;
+		nr = NR_RT_SIGRETURN;
+	if (nr == NR_RESTART_SYSCALL)
+		nr = restarting_nr;
+	if (s->event.ret == -ERESTART_RESTARTBLOCK)
+		restarting_nr = nr;
 	if (nr >= REC_SYSCALLS)
 		return NULL;
 	d = bpf_map_lookup_elem(&descs, &nr);
@@ -265,7 +281,7 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	key = REC_COMMAND_KEY(nr, command);
 	if (d->flags & DESC_IOCTL) {
 		d = bpf_map_lookup_elem(&commands, &key);
-		return d ?: describe_ioctl(s, command);
+		return d ? (d->state == DESC_LISTED ? d : NULL) : describe_ioctl(s, command);
 	}
 	return bpf_map_lookup_elem(&commands, &key);
 }

@@ -77,7 +77,9 @@ enum rec_out_kind {
 	OUT_RET,       /* min(ret, args[count]) * size bytes at arg */
 	OUT_ARG_TIMES, /* args[count] * size bytes at arg */
 	OUT_VALUE,     /* *(u32 *)args[count] bytes at arg, at most size */
+	OUT_RET_PLUS,  /* ret + size bytes at arg */
 	OUT_BITS,      /* an fd_set of args[count] bits at arg */
+	OUT_PAGES,     /* a byte for each page of args[count] bytes at arg */
 	/* From here on user space reads them, while the target is stopped: */
 	OUT_IOVEC,     /* ret bytes into the args[count] iovecs at arg */
 	OUT_MSGHDR,    /* recvmsg: ret bytes, name, control and the header itself */
@@ -85,8 +87,6 @@ enum rec_out_kind {
 	OUT_CLONE3,    /* what a struct clone_args points to */
 	OUT_KINDS
 };
-
-#define OUT_NO_COUNT 7 /* count of OUT_RET when ret alone decides */
 
 enum rec_out_flags {
 	OUT_ALWAYS = 1 << 0, /* written even when the call fails */

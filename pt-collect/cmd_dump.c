@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * faultline dump: what a capture holds, one event a line. For people who look into
+ * faultline itself; the lines are not a stable format.
+ */
+// COMMAND dump: print the events of a capture, one a line
+#define LOG_ROOM "capture"
+#include <argp.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "pt-collect/ptc.h"
+
+#define EXIT_FAILED 2
+
+int cmd_dump(int argc, char **argv);
+
+struct arguments {
+	const char *dir;
+	bool with_memory, with_regs;
+};
+
+static const struct argp_option options[] = {
+	{ "memory", 'm', NULL, 0, "Print the memory that each event wrote", 0 },
+	{ "registers", 'r', NULL, 0, "Print the general registers of each event", 0 },
+	{}
+};
+
+static const char doc[] =
+	"Print what CAPTURE holds: a summary, the mappings at the start, then one event a "
+	"line.\v"
+	"Examples:\n"
+	"  faultline dump prog.flt | less\n"
+	"  faultline dump prog.flt | grep -c SYSCALL\n"
+	"  faultline dump -rm prog.flt >all.txt\n";
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'm':
+		a->with_memory = true;
+		return 0;
+	case 'r':
+		a->with_regs = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->dir)
+			argp_error(state, "one capture, please");
+		a->dir = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which capture?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void print_info(const struct cap_info *info)
+{
+	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " syscalls\n",
+	       info->version, info->is_complete ? "complete" : "incomplete", info->pid,
+	       info->n_events, info->n_syscalls);
+	for (size_t i = 0; i < info->n_missing; i++)
+		printf("missing: %s\n", info->missing[i]);
+	for (size_t i = 0; info->argv && info->argv[i]; i++)
+		printf("argv[%zu]: %s\n", i, info->argv[i]);
+	for (size_t i = 0; i < info->n_files; i++)
+		printf("file %zu: %s = files/%s\n", i + 1, info->files[i].path,
+		       info->files[i].stored ?: "(not kept)");
+	for (size_t i = 0; i < info->n_heap_sites; i++)
+		printf("probe: %s in file %u at 0x%" PRIx64 " (entry 0x%" PRIx64 ")\n",
+		       cap_heap_name(info->heap_sites[i].fn), info->heap_sites[i].file,
+		       info->heap_sites[i].file_offset, info->heap_sites[i].entry_offset);
+}
+
+static void print_regs(const char *title, const struct cap_regs *r)
+{
+	static const char *const names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx", "rsp",
+						     "rbp", "rsi", "rdi", "r8",	 "r9",
+						     "r10", "r11", "r12", "r13", "r14",
+						     "r15" };
+
+	printf("    %s", title);
+	for (int i = 0; i < CAP_GPRS; i++)
+		printf(" %s=%" PRIx64, names[i], r->gpr[i]);
+	printf(" rip=%" PRIx64 " rflags=%" PRIx64 " fs=%" PRIx64 " gs=%" PRIx64 "\n",
+	       r->rip, r->rflags, r->fs_base, r->gs_base);
+}
+
+static struct err *print_core(const struct capture *c)
+{
+	struct cap_core *core;
+	struct err *err = cap_core_open(c, &core);
+
+	if (err)
+		return err;
+	print_regs("start", &core->regs);
+	for (size_t i = 0; i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		printf("map %" PRIx64 "-%" PRIx64 " prot %d file %u+0x%" PRIx64
+		       " core %" PRIu64 " %s\n",
+		       m->start, m->end, m->prot, m->file, m->file_offset, m->core_bytes,
+		       m->name);
+	}
+	cap_core_close(core);
+	return NULL;
+}
+
+static void print_syscall(const struct cap_event *ev)
+{
+	const uint64_t *g = ev->regs.gpr;
+
+	printf("SYSCALL %s(%" PRIx64 ", %" PRIx64 ", %" PRIx64 ", %" PRIx64 ", %" PRIx64
+	       ", %" PRIx64 ") = %" PRId64,
+	       ptc_table_name(g[CAP_RAX]), g[CAP_RDI], g[CAP_RSI], g[CAP_RDX], g[CAP_R10],
+	       g[CAP_R8], g[CAP_R9], ev->ret);
+	if (ev->file)
+		printf(" file %u+0x%" PRIx64, ev->file, ev->file_offset);
+	if (ev->flags & CAP_SYS_UNLISTED)
+		printf(" UNLISTED");
+	if (ev->flags & CAP_SYS_PARTIAL)
+		printf(" PARTIAL");
+}
+
+static void print_body(const struct cap_event *ev)
+{
+	switch (ev->kind) {
+	case CAP_EV_SYSCALL:
+		print_syscall(ev);
+		break;
+	case CAP_EV_SIGNAL:
+		printf("SIGNAL %d%s at %" PRIx64, ev->signo, ev->is_fatal ? " fatal" : "",
+		       ev->regs.rip);
+		break;
+	case CAP_EV_TSC:
+		printf("TSC %" PRIx64 " at %" PRIx64, ev->tsc, ev->regs.rip);
+		break;
+	case CAP_EV_CPUID:
+		printf("CPUID %x.%x = %x %x %x %x at %" PRIx64, ev->leaf, ev->subleaf,
+		       ev->cpuid[0], ev->cpuid[1], ev->cpuid[2], ev->cpuid[3],
+		       ev->regs.rip);
+		break;
+	case CAP_EV_HEAP:
+		printf("HEAP %s(%" PRIx64 ", %" PRIx64 ", %" PRIx64 ")",
+		       cap_heap_name(ev->heap_fn), ev->heap_args[0], ev->heap_args[1],
+		       ev->heap_args[2]);
+		break;
+	case CAP_EV_EXIT:
+		printf("EXIT %d", ev->exit_code);
+		break;
+	case CAP_EV_GAP:
+		printf("GAP %s", ev->text);
+		break;
+	case CAP_EV_KINDS:
+		break;
+	}
+}
+
+static void print_write(const struct cap_write *w, bool with_memory)
+{
+	printf(" [%" PRIx64 "+%" PRIu64 "]", w->addr, w->size);
+	for (uint64_t i = 0; with_memory && i < w->size; i++)
+		printf("%s%02x", i ? "" : "=", w->data[i]);
+}
+
+static void print_event(const struct cap_event *ev, const struct arguments *a)
+{
+	printf("%" PRIu64 " %u ", ev->seq, ev->tid);
+	print_body(ev);
+	for (size_t i = 0; i < ev->n_writes; i++)
+		print_write(&ev->writes[i], a->with_memory);
+	putchar('\n');
+	if (a->with_regs)
+		print_regs("regs", &ev->regs);
+	if (ev->has_after)
+		print_regs("after", &ev->after);
+}
+
+static struct err *print_events(const struct capture *c, const struct arguments *a)
+{
+	struct cap_events *it;
+	struct err *err = cap_events_open(c, &it);
+	bool is_end = false;
+
+	if (err)
+		return err;
+	while (!err && !is_end) {
+		struct cap_event ev;
+
+		err = cap_events_next(it, &ev, &is_end);
+		if (!err && !is_end)
+			print_event(&ev, a);
+	}
+	cap_events_close(it);
+	return err;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, "CAPTURE", doc, NULL,
+					  NULL, NULL };
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_err_ struct err *err = NULL;
+	struct arguments a = {};
+
+	argp_err_exit_status = EXIT_FAILED;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	err = capture_open(a.dir, &c);
+	if (!err) {
+		print_info(capture_info(c));
+		err = print_core(c);
+	}
+	if (!err)
+		err = print_events(c, &a);
+	if (err) {
+		fflush(stdout);
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return EXIT_FAILED;
+	}
+	return 0;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The recorder's rooms-internal border: one session records one program. Private to
+ * pt-collect/.
+ *
+ * Invariants:
+ *  1. Syscalls are never ptrace-stopped: BPF records them. ptrace handles the rare: start,
+ *     signals, trapped instructions, children, exit, and the stops that BPF asks for.
+ *  2. At every ptrace stop of the target the ring is drained before the stop's own event
+ *     is logged. One thread cannot be at two places, so that makes the order total.
+ *  3. Whatever fails in recording, the program itself runs on to its own end.
+ */
+#ifndef PT_COLLECT_PTC_H
+#define PT_COLLECT_PTC_H
+
+#include <linux/types.h>
+#include <signal.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/base.h"
+#include "bpf/record.h"
+#include "capture/capture.h"
+
+struct ptc_bpf;
+
+/** Memory on its way into an event. */
+struct ptc_writes {
+	VEC(uint8_t) data;
+	VEC(struct cap_write) list; ///< .data is an offset into data while collecting
+};
+
+/** What is known of one thread of the target. */
+struct ptc_thread {
+	pid_t tid;
+	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
+	struct ptc_writes now;
+	/** A system call that ended in ERESTART*: what it was is known only at what the
+	 * thread does next. */
+	struct cap_event held;
+	struct ptc_writes held_writes;
+	bool has_held;
+	unsigned n_frames; ///< signal handlers entered and not yet returned from
+	/** What a vfork child wrote into our memory, for the call that is about to end. */
+	struct ptc_writes from_child;
+};
+
+/** A child that stopped before its parent's event told what it is, or the reverse. */
+struct ptc_child {
+	pid_t pid;
+	bool has_stopped, is_allowed;
+};
+
+struct ptc_snapshot;
+struct ptc_heap;
+
+struct ptc_session {
+	pid_t pid;
+	int mem_fd;	     ///< /proc/PID/mem
+	uint64_t syscall_at; ///< address of a syscall instruction in the vDSO; 0 = none
+	struct ptc_bpf *bpf;
+	struct cap_writer *writer;
+	struct err *failure; ///< the first thing that went wrong; recording is off since
+	bool is_recording;
+	bool wants_heap;
+	VEC(struct ptc_thread *) threads;
+	VEC(struct ptc_child) children;
+	struct ptc_snapshot *vfork_memory;
+	struct ptc_heap *heap;
+	char *exe;
+	int wait_status; ///< of the program, once it ended
+	bool has_ended;
+};
+
+/* ---- session (ptc_session.c) ------------------------------------------------------ */
+
+/** What `record` was asked for. */
+struct ptc_options {
+	const char *dir;
+	char **argv; ///< program and arguments, NULL-terminated
+	bool wants_heap;
+};
+
+#define PTC_EXIT_FAILED 125	    ///< faultline itself failed
+#define PTC_EXIT_CANNOT_EXECUTE 126 ///< the program is there and cannot be executed
+#define PTC_EXIT_NOT_FOUND 127	    ///< there is no such program
+
+/** What came of it. */
+struct ptc_result {
+	struct cap_info info;	    ///< as in the manifest; files is not kept
+	size_t n_files;
+	uint64_t bytes;
+	int status;		    ///< what `record` exits with
+	bool has_run;		    ///< the program was started
+};
+
+/** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then
+ * ret->has_run tells whether the program ran all the same). */
+struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret);
+void ptc_result_deinit(struct ptc_result *r);
+
+/** Log @p ev, or drop it when recording is off. A failure turns recording off. */
+void ptc_log(struct ptc_session *s, const struct cap_event *ev);
+
+/** Log a gap. */
+void ptc_log_gap(struct ptc_session *s, pid_t tid, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** Recording ends here (the program runs on); takes over @p err. */
+void ptc_stop_recording(struct ptc_session *s, struct err *err);
+
+/** CLOCK_MONOTONIC, as events have it. */
+uint64_t ptc_now_ns(void);
+
+struct ptc_thread *ptc_thread_find(struct ptc_session *s, pid_t tid);
+
+/* ---- tracee (ptc_tracee.c) --------------------------------------------------------- */
+
+/** Bytes of the target's memory; works on read-protected pages too. */
+struct err *ptc_read(const struct ptc_session *s, uint64_t addr, void *buf, size_t size);
+
+/** As much as is readable from @p addr on, at most @p size. @return bytes. */
+size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size_t size);
+
+struct err *ptc_write(const struct ptc_session *s, uint64_t addr, const void *buf,
+		      size_t size);
+
+struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u);
+struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
+
+/** Make stopped thread @p tid execute a system call with the syscall instruction at
+ * @p at. Its registers are as before afterwards. @p ret gets its result. */
+struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], long *ret);
+
+/** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
+struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);
+
+/** One line of /proc/PID/maps. */
+struct ptc_map {
+	uint64_t start, end, offset;
+	int prot;
+	bool is_shared;
+	uint64_t inode;
+	char name[4096]; ///< "" when anonymous
+};
+
+struct ptc_maps {
+	VEC(struct ptc_map *) list;
+};
+
+struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps);
+void ptc_maps_deinit(struct ptc_maps *maps);
+
+/* ---- start (ptc_launch.c, ptc_start.c) ----------------------------------------------- */
+
+/** Start @p argv stopped before its first instruction. @return NULL with the pid; when
+ * it cannot be executed, an error with @p exit_status set. */
+struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status);
+
+/** Make the stopped program's chances ours, and save its start state. */
+struct err *ptc_start(struct ptc_session *s);
+
+/** After an exec: rdtsc and cpuid are the program's own again. */
+struct err *ptc_free_program(struct ptc_session *s);
+
+/* ---- BPF (ptc_bpf.c) ------------------------------------------------------------------ */
+
+/** Load and attach. @return ERR_PERMISSION with the missing capabilities. */
+struct err *ptc_bpf_create(struct ptc_bpf **ret);
+void ptc_bpf_destroy(struct ptc_bpf *b);
+
+/** Choose whose system calls are recorded; 0 = nobody's. */
+void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid);
+
+/** Hand all that is in the ring to @p fn. */
+void ptc_bpf_set_consumer(struct ptc_bpf *b, void (*fn)(void *ctx, void *rec, size_t size),
+			  void *ctx);
+void ptc_bpf_drain(struct ptc_bpf *b);
+
+/** Readable once much has gathered. */
+int ptc_bpf_fd(const struct ptc_bpf *b);
+
+/** Events that the ring refused: 0, or we are wrong. */
+uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
+
+/** Probe @p path at @p file_offset in process @p pid; @p ret is a link to be closed. */
+struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			  uint64_t file_offset, enum cap_heap_fn fn);
+
+/* ---- the table (ptc_table.c) and what it leads to (ptc_outputs.c) ----------------------- */
+
+/** Descriptor of call @p nr, by its command where it has one; NULL = not listed.
+ * @p command descriptors of unknown modern ioctls are made in @p made_up. */
+const struct rec_desc *ptc_table_find(int64_t nr, const uint64_t args[6],
+				      struct rec_desc *made_up);
+
+/** Walk the table: descriptors by number, command descriptors by key. */
+const struct rec_desc *ptc_table_syscall(uint32_t nr);
+size_t ptc_table_commands(void);
+const struct rec_desc *ptc_table_command(size_t i, uint64_t *key);
+
+/** @return the name of call @p nr, "syscall_N" (static buffer) when it has none. */
+const char *ptc_table_name(int64_t nr);
+
+/** Read all that the call in @p e wrote from the stopping target into @p w.
+ * @return whether everything could be read. */
+bool ptc_outputs_read(struct ptc_session *s, struct ptc_writes *w,
+		      const struct rec_syscall *e);
+
+/** Add @p size bytes of the target's memory at @p addr to @p w. */
+bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+		     uint64_t size);
+
+/* ---- memory for events (ptc_writes.c) ---------------------------------------------------- */
+
+/** Add a copy of @p data. @return false when memory is out. */
+bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_t size);
+
+/** Nothing is added any more: let @p ev show them. */
+void ptc_writes_give(struct ptc_writes *w, struct cap_event *ev);
+void ptc_writes_clear(struct ptc_writes *w);
+void ptc_writes_deinit(struct ptc_writes *w);
+
+/* ---- events (ptc_assemble.c, ptc_signal.c, ptc_trap.c, ptc_files.c, ptc_child.c) -------- */
+
+/** A record from the ring. */
+void ptc_assemble(void *session, void *rec, size_t size);
+
+/** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
+ * before it fails with EINTR. Nothing held: nothing done. */
+void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t, bool is_interrupted);
+
+/** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
+ * stands behind it. */
+bool ptc_trap(struct ptc_session *s, pid_t tid, const siginfo_t *si);
+
+/** Log signal @p si that is being delivered to @p tid and let the thread go on. */
+void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si);
+
+/** The program mapped a file: keep what it mapped. */
+void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
+		      const struct rec_syscall *e, struct cap_event *ev);
+
+/** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
+uint32_t ptc_files_keep(struct ptc_session *s, const struct ptc_map *m);
+
+/** A child made by fork, vfork or clone: it runs untouched by us. */
+void ptc_child_created(struct ptc_session *s, pid_t parent, unsigned event, pid_t child);
+void ptc_child_stopped(struct ptc_session *s, pid_t child);
+void ptc_child_vfork_done(struct ptc_session *s, pid_t parent);
+void ptc_snapshot_destroy(struct ptc_snapshot *snap);
+
+/* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
+
+/** A probe site inside a function. */
+struct ptc_site {
+	unsigned offset;      ///< bytes behind the entry
+	bool is_emulated;     ///< the kernel emulates the instruction there
+	const char *mnemonic; ///< static text
+};
+
+/** Choose where to probe a function whose first @p size bytes are @p code and whose first
+ * @p n_args integer arguments matter. Total: falls back to the entry. */
+struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
+
+/** Place probes when the program has mapped its libc, or is static. */
+void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, bool is_exe);
+
+/** The sites for the manifest; borrowed until the session ends. */
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_session *s, size_t *n);
+void ptc_heap_destroy(struct ptc_heap *h);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From ring records to events. A thread's chunks gather until its REC_SYSCALL comes.
+ *
+ * Restarted calls. A call that a signal cut short ends, for the tracepoint, in one of the
+ * kernel's private ERESTART codes; what the program sees is decided afterwards:
+ *   - a handler runs: the registers it was interrupted with (rax = the code) become the
+ *     frame it may later return to, with EINTR or at the instruction again;
+ *   - no handler runs: rip goes back by two and rax to the number, as if the call had not
+ *     been made.
+ * So such an event is held until the thread's next step tells. In the second case it is
+ * logged with `after`: the registers with which it goes on.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <string.h>
+
+#include "pt-collect/ptc.h"
+
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+_Static_assert(sizeof(struct rec_regs) == sizeof(struct cap_regs), "one layout");
+
+static bool is_restart(int64_t ret)
+{
+	return ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
+	       ret == -ERESTART_RESTARTBLOCK;
+}
+
+static bool add_inline(struct ptc_thread *t, const struct rec_syscall *e)
+{
+	const uint8_t *p = (const uint8_t *)(e + 1), *end = p + e->inline_bytes;
+
+	while (p < end) {
+		const struct rec_part *part = (const struct rec_part *)p;
+
+		if (!ptc_writes_add(&t->now, part->addr, part + 1, part->size))
+			return false;
+		p += sizeof(*part) + ((part->size + 7) & ~7ull);
+	}
+	return true;
+}
+
+/** Keep @p ev back; its memory moves with it. */
+static void hold(struct ptc_thread *t, const struct cap_event *ev)
+{
+	struct ptc_writes empty = t->held_writes;
+
+	t->held_writes = t->now;
+	t->now = empty;
+	t->held = *ev;
+	t->has_held = true;
+}
+
+void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t, bool is_interrupted)
+{
+	struct cap_event *ev = &t->held;
+
+	if (!t->has_held)
+		return;
+	t->has_held = false;
+	if (!is_interrupted) {
+		ev->after = ev->regs;
+		ev->after.rip -= 2;
+		if (ev->ret == -ERESTART_RESTARTBLOCK)
+			ev->after.gpr[CAP_RAX] = __NR_restart_syscall;
+		ev->has_after = true;
+	}
+	ptc_log(s, ev);
+}
+
+/** What a vfork child wrote while it borrowed our memory belongs to the call that made
+ * it. */
+static void add_child_writes(struct ptc_thread *t, const struct rec_syscall *e)
+{
+	struct ptc_writes *from = &t->from_child;
+
+	if (e->nr != __NR_vfork && e->nr != __NR_clone && e->nr != __NR_clone3)
+		return;
+	for (size_t i = 0; i < from->list.size; i++) {
+		const struct cap_write *w = &from->list.data[i];
+
+		ptc_writes_add(&t->now, w->addr, from->data.data + (uintptr_t)w->data,
+			       w->size);
+	}
+	ptc_writes_clear(from);
+}
+
+/** rt_sigreturn leaves orig_ax = -1: entry registers are gone, those at its end are the
+ * restored ones. So does syscall(-1), but that is not made inside a handler. */
+static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
+			   struct cap_event *ev)
+{
+	if (e->nr != -1 || !t->n_frames)
+		return;
+	t->n_frames--;
+	ev->after = ev->regs;
+	ev->after.gpr[CAP_RAX] = e->ret;
+	ev->has_after = true;
+	ev->regs.gpr[CAP_RAX] = __NR_rt_sigreturn;
+	ev->flags = 0;
+}
+
+static void take_syscall(struct ptc_session *s, struct ptc_thread *t,
+			 const struct rec_syscall *e)
+{
+	struct cap_event ev = { .kind = CAP_EV_SYSCALL, .tid = e->head.tid,
+				.at_ns = e->head.at_ns, .ret = e->ret };
+	bool is_whole;
+
+	ptc_assemble_settle(s, t, false);
+	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
+	if (e->flags & REC_REREAD) {
+		ptc_writes_clear(&t->now);
+		is_whole = ptc_outputs_read(s, &t->now, e);
+	} else {
+		is_whole = add_inline(t, e);
+	}
+	if (!is_whole)
+		ev.flags |= CAP_SYS_PARTIAL;
+	if (e->flags & REC_UNLISTED && e->ret != -38) // ENOSYS: it did nothing
+		ev.flags |= CAP_SYS_UNLISTED;
+	fill_sigreturn(t, e, &ev);
+	add_child_writes(t, e);
+	if (e->flags & REC_MAPPED_FILE)
+		ptc_files_mapped(s, t, e, &ev);
+	ptc_writes_give(&t->now, &ev);
+	if (is_restart(e->ret))
+		hold(t, &ev);
+	else
+		ptc_log(s, &ev);
+	ptc_writes_clear(&t->now);
+}
+
+static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
+{
+	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
+}
+
+static void take_heap(struct ptc_session *s, struct ptc_thread *t,
+		      const struct rec_heap *h)
+{
+	struct cap_event ev = { .kind = CAP_EV_HEAP, .tid = h->head.tid,
+				.at_ns = h->head.at_ns, .heap_fn = h->fn };
+
+	ptc_assemble_settle(s, t, false);
+	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
+	ptc_log(s, &ev);
+}
+
+void ptc_assemble(void *session, void *rec, size_t size)
+{
+	struct ptc_session *s = session;
+	const struct rec_head *head = rec;
+	struct ptc_thread *t = size >= sizeof(*head) ? ptc_thread_find(s, head->tid) :
+						       NULL;
+
+	if (!t || !s->is_recording)
+		return;
+	switch (head->kind) {
+	case REC_SYSCALL:
+		take_syscall(s, t, rec);
+		break;
+	case REC_CHUNK:
+		take_chunk(t, rec);
+		break;
+	case REC_HEAP:
+		take_heap(s, t, rec);
+		break;
+	}
+}

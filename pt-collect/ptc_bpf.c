@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Loading record.bpf.c, telling it what system calls write, and reading its ring.
+ */
+#define LOG_ROOM "record"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "pt-collect/ptc.h"
+
+#include "bpf/record.skel.h"
+
+struct ptc_bpf {
+	struct record_bpf *skel;
+	struct ring_buffer *ring;
+	void (*consumer)(void *ctx, void *rec, size_t size);
+	void *ctx;
+	VEC(struct bpf_link *) probes;
+};
+
+/** libbpf's talk: its warnings are debugging for us, the user gets one line. */
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[512];
+
+	if (level > LIBBPF_WARN || !log_is_on(LOG_DEBUG, LOG_ROOM))
+		return 0;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = 0;
+	log_debug("%s", text);
+	return 0;
+}
+
+static uint64_t effective_capabilities(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	unsigned long long caps = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	return caps;
+}
+
+/** Say which capabilities are missing, before anything has been started. */
+static struct err *check_capabilities(void)
+{
+	static const struct {
+		int bit, instead; ///< a capability that includes it; -1 = none
+		const char *name;
+	} needed[] = {
+		{ CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF" },
+		{ CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON" },
+		{ CAP_SYS_PTRACE, -1, "CAP_SYS_PTRACE" },
+	};
+	uint64_t caps = effective_capabilities();
+	char missing[64] = "", self[4096] = "faultline";
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (caps >> needed[i].bit & 1 ||
+		    (needed[i].instead >= 0 && caps >> needed[i].instead & 1))
+			continue;
+		n += snprintf(missing + n, sizeof(missing) - n, "%s%s", n ? ", " : "",
+			      needed[i].name);
+	}
+	if (!n)
+		return NULL;
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		strcpy(self, "faultline");
+	return err_new(ERR_PERMISSION,
+		       "cannot record: needs %s (run it with sudo, or once: sudo setcap "
+		       "cap_bpf,cap_perfmon,cap_sys_ptrace+ep %s)",
+		       missing, self);
+}
+
+/** Fill the maps by which the kernel side knows what calls write. */
+static int fill_tables(struct record_bpf *skel)
+{
+	int fd = bpf_map__fd(skel->maps.descs);
+
+	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++) {
+		const struct rec_desc *d = ptc_table_syscall(nr);
+
+		if (d->state != DESC_UNLISTED && bpf_map_update_elem(fd, &nr, d, BPF_ANY))
+			return -1;
+	}
+	fd = bpf_map__fd(skel->maps.commands);
+	for (size_t i = 0; i < ptc_table_commands(); i++) {
+		uint64_t key;
+		const struct rec_desc *d = ptc_table_command(i, &key);
+
+		if (bpf_map_update_elem(fd, &key, d, BPF_ANY))
+			return -1;
+	}
+	return 0;
+}
+
+static int on_record(void *ctx, void *rec, size_t size)
+{
+	struct ptc_bpf *b = ctx;
+
+	b->consumer(b->ctx, rec, size);
+	return 0;
+}
+
+static void bpf_destroyp(struct ptc_bpf **b)
+{
+	ptc_bpf_destroy(*b);
+}
+
+struct err *ptc_bpf_create(struct ptc_bpf **ret)
+{
+	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
+	struct err *err;
+	int cpus;
+
+	if (!b)
+		return &err_nomem;
+	err = check_capabilities();
+	if (err)
+		return err;
+	libbpf_set_print(print_libbpf);
+	cpus = libbpf_num_possible_cpus();
+	b->skel = record_bpf__open();
+	if (!b->skel || cpus < 0)
+		return err_errno("cannot open the BPF programs");
+	bpf_map__set_max_entries(b->skel->maps.scratches, cpus);
+	if (record_bpf__load(b->skel))
+		return err_errno("cannot load the BPF programs into the kernel "
+				 "(FAULTLINE_LOG=record:2 shows its complaint)");
+	if (fill_tables(b->skel))
+		return err_errno("cannot fill the table of system calls");
+	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.ring), on_record, b, NULL);
+	if (!b->ring)
+		return err_errno("cannot map the BPF ring");
+	b->skel->links.record_sys_exit =
+		bpf_program__attach(b->skel->progs.record_sys_exit);
+	if (!b->skel->links.record_sys_exit)
+		return err_errno("cannot attach to the sys_exit tracepoint");
+	*ret = take_ptr(&b);
+	return NULL;
+}
+
+void ptc_bpf_destroy(struct ptc_bpf *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->probes.size; i++)
+		bpf_link__destroy(b->probes.data[i]);
+	vec_deinit(&b->probes);
+	ring_buffer__free(b->ring);
+	record_bpf__destroy(b->skel);
+	free(b);
+}
+
+void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid)
+{
+	b->skel->bss->target_tgid = tgid;
+}
+
+void ptc_bpf_set_consumer(struct ptc_bpf *b, void (*fn)(void *ctx, void *rec, size_t size),
+			  void *ctx)
+{
+	b->consumer = fn;
+	b->ctx = ctx;
+}
+
+void ptc_bpf_drain(struct ptc_bpf *b)
+{
+	ring_buffer__consume(b->ring);
+}
+
+int ptc_bpf_fd(const struct ptc_bpf *b)
+{
+	return ring_buffer__epoll_fd(b->ring);
+}
+
+uint64_t ptc_bpf_lost(const struct ptc_bpf *b)
+{
+	return b->skel->bss->lost_events;
+}
+
+struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			  uint64_t file_offset, enum cap_heap_fn fn)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = fn);
+	struct bpf_link **slot = vec_push(&b->probes);
+
+	if (!slot)
+		return &err_nomem;
+	*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_heap, pid, path,
+						file_offset, &opts);
+	if (!*slot) {
+		b->probes.size--;
+		return err_errno("cannot probe %s in %s", cap_heap_name(fn), path);
+	}
+	return NULL;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Files that the program maps. ELF files are kept whole: symbols and unwinding need them.
+ * Of others the mapped bytes go into the mmap event, unless that is very much.
+ */
+#define LOG_ROOM "record"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "pt-collect/ptc.h"
+
+#define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
+
+static bool is_elf(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4);
+}
+
+/** Open the file behind a mapping: by the mapping itself where allowed, else by name. */
+static int open_mapping(const struct ptc_session *s, const struct ptc_map *m)
+{
+	char path[128];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", s->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	fd = open(m->name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+uint32_t ptc_files_keep(struct ptc_session *s, const struct ptc_map *m)
+{
+	_cleanup_close_ int fd = open_mapping(s, m);
+	uint32_t file = 0;
+	struct stat st;
+	struct err *err;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	err = cap_writer_file(s->writer, fd, m->name, &file);
+	if (err) {
+		ptc_stop_recording(s, err);
+		return 0;
+	}
+	return file;
+}
+
+/** The file's path as the program knows it. */
+static void name_descriptor(pid_t pid, int fd, char *buf, size_t bytes)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, fd);
+	n = readlink(link, buf, bytes - 1);
+	buf[n > 0 ? n : 0] = 0;
+}
+
+/** Was it opened for writing too? Then a shared mapping may change under us. */
+static bool is_writable(pid_t pid, int fd)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[128];
+	unsigned flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "flags: %o", &flags) == 1)
+			return (flags & O_ACCMODE) != O_RDONLY;
+	return false;
+}
+
+/** The mapped bytes themselves, up to the end of the file. */
+static void take_bytes(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+		       uint64_t size, struct cap_event *ev)
+{
+	if (!ptc_outputs_add(s, w, addr, size))
+		ev->flags |= CAP_SYS_PARTIAL;
+}
+
+/** @p fd may be -1: mapped, but not for us to open. */
+static void take_file(struct ptc_session *s, struct ptc_writes *w, int fd,
+		      const struct stat *st, const char *path,
+		      const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t size = e->regs.gpr[CAP_RSI], offset = e->regs.gpr[CAP_R9];
+	struct err *err;
+
+	if (offset >= (uint64_t)st->st_size)
+		return; // Nothing but pages that fault.
+	if (size > st->st_size - offset)
+		size = st->st_size - offset;
+	if (fd < 0 || (!is_elf(fd) && size <= BYTES_MAX)) {
+		take_bytes(s, w, e->ret, size, ev);
+		return;
+	}
+	err = cap_writer_file(s->writer, fd, path, &ev->file);
+	if (err) {
+		ptc_stop_recording(s, err);
+		return;
+	}
+	ev->file_offset = offset;
+	if (s->wants_heap)
+		ptc_heap_mapped(s, path, ev->file, false);
+}
+
+void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
+		      const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t flags = e->regs.gpr[CAP_R10];
+	int number = e->regs.gpr[CAP_R8];
+	_cleanup_close_ int fd = -1;
+	char link[64], path[4096];
+	struct stat st;
+
+	name_descriptor(s->pid, number, path, sizeof(path));
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", s->pid, number);
+	if (stat(link, &st)) {
+		ev->flags |= CAP_SYS_PARTIAL;
+		return;
+	}
+	if (flags & MAP_SHARED && is_writable(s->pid, number))
+		ptc_log_gap(s, t->tid, "shared mapping of %s: what others write into it "
+			    "is not recorded", path);
+	if (!S_ISREG(st.st_mode)) {
+		// /dev/zero and memfd are memory; other devices need not be readable.
+		take_bytes(s, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
+		return;
+	}
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	take_file(s, &t->now, fd, &st, path, e, ev);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Starting the program. Between fork and exec the child installs the seccomp filter that
+ * closes rseq and io_uring (the kernel would write memory behind our back through both);
+ * the parent seizes it and leaves it stopped at the first instruction of the new image.
+ */
+#define LOG_ROOM "record"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "pt-collect/ptc.h"
+
+#define TRACE_OPTIONS                                                              \
+	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |            \
+	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE)
+
+/** What the child writes when exec fails. */
+struct exec_failure {
+	int saved_errno;
+	bool in_filter; ///< the filter, not the program, is what failed
+};
+
+/** @return 0 or an errno. Without privilege a filter needs NO_NEW_PRIVS, which would
+ * change what setuid programs do; libseccomp sets it by itself unless told not to. */
+static int install_filter(void)
+{
+	static const int closed[] = { SCMP_SYS(rseq), SCMP_SYS(io_uring_setup),
+				      SCMP_SYS(io_uring_enter),
+				      SCMP_SYS(io_uring_register) };
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
+	int ret = f ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !ret && i < sizeof(closed) / sizeof(closed[0]); i++)
+		ret = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), closed[i], 0);
+	if (!ret)
+		ret = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
+	if (!ret)
+		ret = seccomp_attr_set(f, SCMP_FLTATR_CTL_NNP, 0);
+	if (!ret && seccomp_load(f)) {
+		ret = seccomp_attr_set(f, SCMP_FLTATR_CTL_NNP, 1);
+		if (!ret)
+			ret = seccomp_load(f);
+	}
+	seccomp_release(f);
+	return -ret;
+}
+
+/** The child: wait until seized, then become the program. */
+__attribute__((noreturn)) static void be_program(char **argv, int go, int report)
+{
+	struct exec_failure failure = {};
+	char byte;
+
+	while (read(go, &byte, 1) < 0 && errno == EINTR)
+		;
+	failure.saved_errno = install_filter();
+	failure.in_filter = failure.saved_errno;
+	if (!failure.in_filter) {
+		execvp(argv[0], argv);
+		failure.saved_errno = errno;
+	}
+	while (write(report, &failure, sizeof(failure)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+static struct err *explain_failure(const struct exec_failure *f, const char *program,
+				   int *exit_status)
+{
+	errno = f->saved_errno;
+	if (f->in_filter)
+		return err_errno("cannot install the system call filter");
+	*exit_status = errno == ENOENT || errno == ENOTDIR ? PTC_EXIT_NOT_FOUND :
+							     PTC_EXIT_CANNOT_EXECUTE;
+	return err_errno("cannot execute '%s'", program);
+}
+
+/** Let the seized child go until its exec succeeded. */
+static struct err *wait_for_exec(pid_t pid, int report, const char *program,
+				 int *exit_status)
+{
+	struct exec_failure failure;
+	int status;
+
+	for (;;) {
+		if (waitpid(pid, &status, __WALL) < 0)
+			return err_errno("cannot wait for the program");
+		if (!WIFSTOPPED(status))
+			break;
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			return NULL;
+		if (ptrace(PTRACE_CONT, pid, NULL,
+			   status >> 16 ? 0L : (long)WSTOPSIG(status)))
+			return err_errno("cannot continue the program");
+	}
+	if (read(report, &failure, sizeof(failure)) == sizeof(failure))
+		return explain_failure(&failure, program, exit_status);
+	return err_new(ERR_OS, "cannot start '%s': it ended before exec", program);
+}
+
+/** From the exec event to the first user instruction: a step ends right there, because
+ * the kernel reports it on leaving the system call. */
+static struct err *step_out_of_exec(pid_t pid)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) ||
+	    waitpid(pid, &status, __WALL) != pid)
+		return err_errno("cannot step the program");
+	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+		return err_new(ERR_OS, "the program ended at its start");
+	return NULL;
+}
+
+static struct err *lead_to_start(pid_t pid, int go, int report, const char *program,
+				 int *exit_status)
+{
+	struct err *err;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS))
+		return err_errno("cannot trace '%s'", program);
+	if (write(go, "g", 1) != 1)
+		return err_errno("cannot start '%s'", program);
+	err = wait_for_exec(pid, report, program, exit_status);
+	return err ?: step_out_of_exec(pid);
+}
+
+struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status)
+{
+	_cleanup_close_ int go_read = -1, go_write = -1, report_read = -1,
+			    report_write = -1;
+	int go[2], report[2];
+	struct err *err;
+
+	if (pipe2(go, O_CLOEXEC))
+		return err_errno("cannot make a pipe");
+	go_read = go[0];
+	go_write = go[1];
+	if (pipe2(report, O_CLOEXEC))
+		return err_errno("cannot make a pipe");
+	report_read = report[0];
+	report_write = report[1];
+	*pid = fork();
+	if (*pid < 0)
+		return err_errno("cannot fork");
+	if (!*pid)
+		be_program(argv, go_read, report_write);
+	closep(&report_write);
+	report_write = -1;
+	err = lead_to_start(*pid, go_write, report_read, argv[0], exit_status);
+	if (err) {
+		kill(*pid, SIGKILL);
+		waitpid(*pid, NULL, __WALL);
+	}
+	return err;
+}

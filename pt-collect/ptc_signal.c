@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A signal on its way to the program. When a handler takes it, PTRACE_SINGLESTEP makes
+ * the kernel stop at the handler's first instruction, with nothing executed: there stand
+ * the frame it built and the registers it chose.
+ */
+#define LOG_ROOM "record"
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "pt-collect/ptc.h"
+
+/*
+ * Above rsp at a handler's first instruction: return address (8), struct ucontext
+ * (flags 8, link 8, stack 24, struct sigcontext), siginfo, then the FPU state to which
+ * the sigcontext points. Its software bytes tell its size.
+ */
+#define FRAME_FPSTATE_POINTER (8 + 40 + 184)
+#define FRAME_WITHOUT_FPSTATE 1024 ///< more than return address, ucontext and siginfo
+#define FPSTATE_SW_BYTES 464
+#define FPSTATE_MAGIC 0x46505853u
+#define FPSTATE_LEGACY_BYTES 512
+#define FRAME_MAX (64u << 10)
+
+static bool status_has(pid_t pid, const char *field, int signo)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[256];
+	size_t n = strlen(field);
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, field, n) && line[n] == ':')
+			return strtoull(line + n + 1, NULL, 16) >> (signo - 1) & 1;
+	return false;
+}
+
+/** What an unhandled, unignored signal does. */
+static bool is_deadly(int signo)
+{
+	switch (signo) {
+	case SIGCHLD: case SIGURG: case SIGWINCH: case SIGCONT:
+	case SIGSTOP: case SIGTSTP: case SIGTTIN: case SIGTTOU:
+		return false;
+	}
+	return true;
+}
+
+/** Bytes of the frame at @p rsp. */
+static uint64_t frame_bytes(const struct ptc_session *s, uint64_t rsp)
+{
+	uint64_t fpstate = 0, end = rsp + FRAME_WITHOUT_FPSTATE;
+	uint32_t sw[2] = {};
+
+	ptc_read_some(s, rsp + FRAME_FPSTATE_POINTER, &fpstate, sizeof(fpstate));
+	if (fpstate > rsp && fpstate - rsp < FRAME_MAX) {
+		ptc_read_some(s, fpstate + FPSTATE_SW_BYTES, sw, sizeof(sw));
+		end = fpstate + (sw[0] == FPSTATE_MAGIC ? sw[1] : FPSTATE_LEGACY_BYTES);
+	}
+	return end > rsp && end - rsp < FRAME_MAX ? end - rsp : FRAME_MAX;
+}
+
+/** Step @p tid into its handler. @return whether it got there. */
+static bool enter_handler(pid_t tid, int signo)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, (long)signo) ||
+	    waitpid(tid, &status, __WALL) != tid)
+		return false;
+	return WIFSTOPPED(status) && status >> 8 == SIGTRAP;
+}
+
+static void log_handled(struct ptc_session *s, struct ptc_thread *t, struct cap_event *ev)
+{
+	struct ptc_writes frame = {};
+	struct user_regs_struct u;
+
+	if (!enter_handler(t->tid, ev->signo) || ptrace(PTRACE_GETREGS, t->tid, NULL, &u)) {
+		ptc_log_gap(s, t->tid, "the handler of signal %d could not be followed",
+			    ev->signo);
+		return;
+	}
+	t->n_frames++;
+	ev->after = ptc_to_cap(&u);
+	ev->has_after = true;
+	ptc_outputs_add(s, &frame, u.rsp, frame_bytes(s, u.rsp));
+	ptc_writes_give(&frame, ev);
+	ptc_log(s, ev);
+	ptc_writes_deinit(&frame);
+}
+
+void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si)
+{
+	struct ptc_thread *t = ptc_thread_find(s, tid);
+	struct cap_event ev = { .kind = CAP_EV_SIGNAL, .tid = tid, .at_ns = ptc_now_ns(),
+				.signo = si->si_signo };
+	struct user_regs_struct u;
+	int pass = si->si_signo;
+
+	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
+	if (t && s->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
+		ev.regs = ptc_to_cap(&u);
+		if (status_has(tid, "SigCgt", si->si_signo)) {
+			ptc_assemble_settle(s, t, true);
+			log_handled(s, t, &ev);
+			pass = 0;
+		} else if (is_deadly(si->si_signo) &&
+			   !status_has(tid, "SigIgn", si->si_signo)) {
+			ptc_assemble_settle(s, t, true);
+			ev.is_fatal = true;
+			ptc_log(s, &ev);
+		}
+	}
+	ptrace(PTRACE_CONT, tid, NULL, (long)pass);
+}

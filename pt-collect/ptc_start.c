@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The program stands at its first instruction: take away what would make it depend on
+ * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
+ */
+#define LOG_ROOM "record"
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "pt-collect/ptc.h"
+
+#define AUXV_MAX 64 ///< pairs; the kernel gives about 20
+#define XSTATE_MAX (64u << 10)
+
+/** Find `syscall` in the vDSO: executable, always there, and not the program's text. */
+static uint64_t find_syscall(const struct ptc_session *s, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		size_t size = m->end - m->start;
+		_cleanup_free_ uint8_t *code = NULL;
+		uint8_t *found;
+
+		if (strcmp(m->name, "[vdso]"))
+			continue;
+		code = malloc(size);
+		if (!code || ptc_read_some(s, m->start, code, size) != size)
+			return 0;
+		found = memmem(code, size, "\x0f\x05", 2);
+		return found ? m->start + (found - code) : 0;
+	}
+	return 0;
+}
+
+/** Skip a NULL-terminated vector of pointers on the new stack. */
+static struct err *skip_vector(const struct ptc_session *s, uint64_t *at)
+{
+	uint64_t pointer = 1;
+
+	while (pointer) {
+		struct err *err = ptc_read(s, *at, &pointer, sizeof(pointer));
+
+		if (err)
+			return err;
+		*at += sizeof(pointer);
+	}
+	return NULL;
+}
+
+/** Read the auxv from the stack (argc, argv, envp, auxv) and hide the vDSO in it, so that
+ * libc makes real system calls for the time. @p core owns the result. */
+static struct err *take_auxv(const struct ptc_session *s, uint64_t rsp,
+			     struct cap_core *core)
+{
+	uint64_t at = rsp + 8;
+	struct err *err = skip_vector(s, &at);
+
+	if (!err)
+		err = skip_vector(s, &at);
+	if (err)
+		return err;
+	core->auxv = calloc(AUXV_MAX, 16);
+	if (!core->auxv)
+		return &err_nomem;
+	for (; core->n_auxv < AUXV_MAX; at += 16) {
+		uint64_t *pair = &core->auxv[2 * core->n_auxv];
+
+		err = ptc_read(s, at, pair, 16);
+		if (err)
+			return err;
+		if (pair[0] == AT_SYSINFO_EHDR) {
+			pair[0] = AT_IGNORE;
+			err = ptc_write(s, at, pair, 16);
+			if (err)
+				return err;
+		}
+		core->n_auxv++;
+		if (pair[0] == AT_NULL)
+			return NULL;
+	}
+	return err_new(ERR_UNSUPPORTED, "the program's auxiliary vector is too long");
+}
+
+static struct err *take_xstate(pid_t tid, struct cap_core *core)
+{
+	struct iovec iov = { .iov_len = XSTATE_MAX };
+
+	core->xstate = calloc(1, XSTATE_MAX);
+	iov.iov_base = core->xstate;
+	if (!core->xstate)
+		return &err_nomem;
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
+		return err_errno("cannot read the vector registers");
+	core->xstate_bytes = iov.iov_len;
+	return NULL;
+}
+
+static bool is_kernel_page(const char *name)
+{
+	return !strncmp(name, "[vvar", 5) || !strcmp(name, "[vsyscall]");
+}
+
+/** Describe mapping @p m. Read-only contents of a kept file are not saved again. */
+static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
+				struct cap_mapping *c)
+{
+	*c = (struct cap_mapping){
+		.start = m->start, .end = m->end, .prot = m->prot,
+		.file_offset = m->offset, .name = strdup(m->name),
+		.is_stack = !strcmp(m->name, "[stack]"),
+		.is_vdso = !strcmp(m->name, "[vdso]"),
+		.is_heap = !strcmp(m->name, "[heap]"),
+	};
+	if (!c->name)
+		return &err_nomem;
+	if (m->name[0] == '/')
+		c->file = ptc_files_keep(s, m);
+	if (!is_kernel_page(m->name) && (!c->file || m->prot & PROT_WRITE))
+		c->core_bytes = m->end - m->start;
+	return NULL;
+}
+
+static struct err *take_mappings(struct ptc_session *s, const struct ptc_maps *maps,
+				 struct cap_core *core)
+{
+	core->mappings = calloc(maps->list.size + 1, sizeof(*core->mappings));
+	if (!core->mappings)
+		return &err_nomem;
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		struct err *err;
+
+		// In the kernel's half: no process can map it, and no core holds it.
+		if (m->start >> 63)
+			continue;
+		err = take_mapping(s, m, &core->mappings[core->n_mappings]);
+		if (err)
+			return err;
+		core->n_mappings++;
+	}
+	return NULL;
+}
+
+static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	return ptc_read(ctx, addr, buf, size);
+}
+
+static void core_destroyp(struct cap_core **core)
+{
+	cap_core_close(*core);
+}
+
+static struct err *save_state(struct ptc_session *s, const struct ptc_maps *maps,
+			      struct cap_core *core)
+{
+	struct err *err = take_xstate(s->pid, core);
+
+	if (!err)
+		err = take_mappings(s, maps, core);
+	if (!err && s->wants_heap)
+		ptc_heap_mapped(s, s->exe, core->mappings[0].file, true);
+	return err ?: cap_writer_core(s->writer, core, read_mem, s);
+}
+
+struct err *ptc_start(struct ptc_session *s)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct user_regs_struct u;
+	struct err *err;
+
+	if (!core)
+		return &err_nomem;
+	core->fd = -1;
+	core->tid = s->pid;
+	core->exe = strdup(s->exe);
+	if (!core->exe)
+		return &err_nomem;
+	err = ptc_get_regs(s->pid, &u);
+	if (!err)
+		err = ptc_maps_read(s->pid, &maps);
+	if (err)
+		return err;
+	s->syscall_at = find_syscall(s, &maps);
+	if (!s->syscall_at)
+		return err_new(ERR_UNSUPPORTED, "the kernel gives no vDSO (vdso=0)");
+	core->regs = ptc_to_cap(&u);
+	err = take_auxv(s, u.rsp, core);
+	if (!err)
+		err = ptc_allow_chance(s->pid, s->syscall_at, false);
+	return err ?: save_state(s, &maps, core);
+}
+
+struct err *ptc_free_program(struct ptc_session *s)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = NULL;
+	char path[64];
+
+	// The old descriptor shows the memory of the image that is gone.
+	close(s->mem_fd);
+	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
+	s->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (s->mem_fd < 0)
+		return err_errno("cannot open %s", path);
+	err = ptc_maps_read(s->pid, &maps);
+	if (err)
+		return err;
+	s->syscall_at = find_syscall(s, &maps);
+	return s->syscall_at ? ptc_allow_chance(s->pid, s->syscall_at, true) : NULL;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Reading and changing a stopped thread: registers, memory, mappings, and making it
+ * execute a system call of ours.
+ */
+#define LOG_ROOM "record"
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "pt-collect/ptc.h"
+
+#ifndef ARCH_SET_CPUID
+#define ARCH_SET_CPUID 0x1012
+#endif
+
+size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(s->mem_fd, (uint8_t *)buf + done, size - done,
+				  addr + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+struct err *ptc_read(const struct ptc_session *s, uint64_t addr, void *buf, size_t size)
+{
+	if (ptc_read_some(s, addr, buf, size) == size)
+		return NULL;
+	return err_errno("cannot read the program's memory at 0x%llx",
+			 (unsigned long long)addr);
+}
+
+struct err *ptc_write(const struct ptc_session *s, uint64_t addr, const void *buf,
+		      size_t size)
+{
+	if (pwrite(s->mem_fd, buf, size, addr) == (ssize_t)size)
+		return NULL;
+	return err_errno("cannot change the program's memory at 0x%llx",
+			 (unsigned long long)addr);
+}
+
+struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u)
+{
+	if (ptrace(PTRACE_GETREGS, tid, NULL, u))
+		return err_errno("cannot read the registers of thread %d", tid);
+	return NULL;
+}
+
+struct cap_regs ptc_to_cap(const struct user_regs_struct *u)
+{
+	return (struct cap_regs){
+		.gpr = { [CAP_RAX] = u->rax, [CAP_RCX] = u->rcx, [CAP_RDX] = u->rdx,
+			 [CAP_RBX] = u->rbx, [CAP_RSP] = u->rsp, [CAP_RBP] = u->rbp,
+			 [CAP_RSI] = u->rsi, [CAP_RDI] = u->rdi, [CAP_R8] = u->r8,
+			 [CAP_R9] = u->r9,   [CAP_R10] = u->r10, [CAP_R11] = u->r11,
+			 [CAP_R12] = u->r12, [CAP_R13] = u->r13, [CAP_R14] = u->r14,
+			 [CAP_R15] = u->r15 },
+		.rip = u->rip, .rflags = u->eflags,
+		.fs_base = u->fs_base, .gs_base = u->gs_base,
+	};
+}
+
+/** Signals that arrived while we stepped are sent again: they belong to the program. */
+static void send_again(pid_t tid, const siginfo_t *pending, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		syscall(__NR_rt_tgsigqueueinfo, tid, tid, pending[i].si_signo, &pending[i]);
+}
+
+/** Step @p tid until the syscall instruction it stands on is done. */
+static struct err *step_syscall(pid_t tid)
+{
+	siginfo_t pending[8];
+	size_t n_pending = 0;
+	struct err *err = NULL;
+	int status;
+
+	for (;;) {
+		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
+		    waitpid(tid, &status, __WALL) != tid) {
+			err = err_errno("cannot step thread %d", tid);
+			break;
+		}
+		if (!WIFSTOPPED(status)) {
+			err = err_new(ERR_OS, "thread %d ended while it was prepared", tid);
+			break;
+		}
+		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16))
+			break;
+		if (!(status >> 16) && n_pending < 8 &&
+		    !ptrace(PTRACE_GETSIGINFO, tid, NULL, &pending[n_pending]))
+			n_pending++;
+	}
+	send_again(tid, pending, n_pending);
+	return err;
+}
+
+struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], long *ret)
+{
+	struct user_regs_struct before, u;
+	struct err *err = ptc_get_regs(tid, &before);
+
+	if (err)
+		return err;
+	u = before;
+	u.rip = at;
+	u.rax = nr;
+	u.orig_rax = -1; // not inside a system call: nothing to restart
+	u.rdi = args[0];
+	u.rsi = args[1];
+	u.rdx = args[2];
+	u.r10 = args[3];
+	u.r8 = args[4];
+	u.r9 = args[5];
+	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
+		return err_errno("cannot set the registers of thread %d", tid);
+	err = step_syscall(tid);
+	if (!err)
+		err = ptc_get_regs(tid, &u);
+	if (!err)
+		*ret = u.rax;
+	if (!err && ptrace(PTRACE_SETREGS, tid, NULL, &before))
+		err = err_errno("cannot set the registers of thread %d", tid);
+	return err;
+}
+
+struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
+{
+	uint64_t tsc[6] = { PR_SET_TSC, is_allowed ? PR_TSC_ENABLE : PR_TSC_SIGSEGV };
+	uint64_t cpuid[6] = { ARCH_SET_CPUID, is_allowed };
+	long ret = 0;
+	struct err *err = ptc_inject(tid, at, __NR_prctl, tsc, &ret);
+
+	if (!err && ret)
+		err = err_new(ERR_UNSUPPORTED, "cannot make rdtsc trap: %s",
+			      strerror(-ret));
+	if (err)
+		return err;
+	err = ptc_inject(tid, at, __NR_arch_prctl, cpuid, &ret);
+	// A CPU without CPUID faulting answers ENODEV: cpuid then stays unrecorded.
+	if (!err && ret && !is_allowed)
+		err = err_new(ERR_UNSUPPORTED, "this CPU cannot make cpuid trap");
+	return err;
+}
+
+/* ---- mappings ------------------------------------------------------------------------ */
+
+static int parse_prot(const char *perms)
+{
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0);
+}
+
+static struct err *parse_line(const char *line, struct ptc_map *m)
+{
+	unsigned long long start, end, offset, inode;
+	char perms[5];
+	int name = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &start, &end, perms,
+		   &offset, &inode, &name) < 5)
+		return err_new(ERR_FORMAT, "cannot understand /proc/PID/maps");
+	m->start = start;
+	m->end = end;
+	m->offset = offset;
+	m->inode = inode;
+	m->prot = parse_prot(perms);
+	m->is_shared = perms[3] == 's';
+	snprintf(m->name, sizeof(m->name), "%s", name ? line + name : "");
+	m->name[strcspn(m->name, "\n")] = 0;
+	return NULL;
+}
+
+struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t line_bytes = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_errno("cannot open %s", path);
+	while (getline(&line, &line_bytes, f) > 0) {
+		struct ptc_map **slot = vec_push(&maps->list);
+		struct err *err;
+
+		if (!slot)
+			return &err_nomem;
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot) {
+			maps->list.size--;
+			return &err_nomem;
+		}
+		err = parse_line(line, *slot);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+void ptc_maps_deinit(struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++)
+		free(maps->list.data[i]);
+	vec_deinit(&maps->list);
+}
