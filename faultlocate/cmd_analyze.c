@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND analyze: find the statement that broke a data structure
+
+#include <argp.h>
+#include <string.h>
+
+#include "faultlocate/fl_report.h"
+
+#define EXIT_NO_VIOLATION 0
+#define EXIT_VIOLATIONS 1
+#define EXIT_COULD_NOT 2
+
+enum { KEY_SPEC = 's', KEY_CPOINT = 'c', KEY_JSON = 'j', KEY_SVG = 'o', KEY_VERBOSE = 'v' };
+
+struct arguments {
+	const char *capture, *svg;
+	VEC(const char *) specs;
+	VEC(const char *) cpoints;
+	bool with_json;
+};
+
+static const struct argp_option options[] = {
+	{ "spec", KEY_SPEC, "FILE", 0, "what should hold (may be given again)", 0 },
+	{ "cpoint", KEY_CPOINT, "FUNC", 0,
+	  "check at entry and return of function FUNC (may be given again); the end of the "
+	  "run is always checked", 0 },
+	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
+	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT", 0 },
+	{ "verbose", KEY_VERBOSE, NULL, 0, "say what is being done", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
+	"trace the first violation back to the statements that made it.\v"
+	"Exit status: 0 no violation, 1 violations, 2 could not analyze.\n\n"
+	"Examples:\n"
+	"  faultline analyze crash.fl --spec list.spec\n"
+	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
+
+static void push_or_fail(struct argp_state *state, void *vec, const char *text)
+{
+	VEC(const char *) *v = vec;
+	const char **slot = vec_push(v);
+
+	if (!slot)
+		argp_failure(state, EXIT_COULD_NOT, 0, "out of memory");
+	else
+		*slot = text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_SPEC: push_or_fail(state, &a->specs, arg); break;
+	case KEY_CPOINT: push_or_fail(state, &a->cpoints, arg); break;
+	case KEY_JSON: a->with_json = true; break;
+	case KEY_SVG: a->svg = arg; break;
+	case KEY_VERBOSE: log_set_level(LOG_INFO); break;
+	case ARGP_KEY_ARG:
+		if (a->capture)
+			argp_error(state, "one capture at a time, not also '%s'", arg);
+		a->capture = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!a->capture)
+			argp_error(state, "which capture? (what `faultline record` made)");
+		else if (!a->specs.size)
+			argp_error(state, "what should hold? give --spec FILE");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static struct err *report(const struct fl_analysis *a, const struct arguments *args)
+{
+	bool with_color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	struct err *err = args->svg ? fl_report_svg(a, args->svg) : NULL;
+
+	if (err)
+		return err;
+	if (args->with_json)
+		return fl_report_json(a, stdout);
+	err = fl_report_text(a, stdout, with_color);
+	if (!err && args->svg)
+		printf("\npicture: %s\n", args->svg);
+	return err;
+}
+
+static int analyze(const struct arguments *args)
+{
+	const struct fl_options o = {
+		.capture = args->capture,
+		.specs = args->specs.data,
+		.n_specs = args->specs.size,
+		.cpoints = args->cpoints.data,
+		.n_cpoints = args->cpoints.size,
+		.with_progress = isatty(STDERR_FILENO),
+	};
+	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
+	_cleanup_err_ struct err *err = fl_analysis_run(&o, &a);
+
+	if (a.spec && spec_diags(a.spec))
+		spec_diags_print(a.spec, stderr);
+	if (!err)
+		err = report(&a, args);
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return EXIT_COULD_NOT;
+	}
+	return a.visit ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
+}
+
+int cmd_analyze(int argc, char **argv)
+{
+	const struct argp argp = { .options = options, .parser = parse,
+				   .args_doc = "CAPTURE --spec FILE...", .doc = doc };
+	struct arguments args = {};
+	int status;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return EXIT_COULD_NOT;
+	status = analyze(&args);
+	vec_deinit(&args.specs);
+	vec_deinit(&args.cpoints);
+	return status;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The whole way from a capture and a specification to faulty statements: replay, heap
+ * graphs, types, C-points, the first violation, traceback. doc/traceback.md tells what a
+ * user may expect. Not shared between threads.
+ */
+#ifndef FAULTLOCATE_FL_ANALYSIS_H
+#define FAULTLOCATE_FL_ANALYSIS_H
+
+#include "capture/capture.h"
+#include "faultlocate/fl_cpoints.h"
+#include "faultlocate/fl_dot.h"
+#include "faultlocate/fl_types.h"
+
+struct fl_options {
+	const char *capture;	   ///< directory
+	const char *const *specs;  ///< n_specs files
+	size_t n_specs;
+	const char *const *cpoints;///< n_cpoints functions
+	size_t n_cpoints;
+	bool with_progress;
+};
+
+/** The heap is looked at twice: the application's allocations and, when the spec has
+ * malloc_chunk, the allocator's free chunks. Each constraint belongs to one. */
+enum fl_side_kind { FL_SIDE_APP, FL_SIDE_CHUNKS, FL_SIDES };
+
+struct fl_side {
+	struct hg_graph *graph; ///< NULL: not made
+	bool *is_checked;	///< a constraint each: is it about this side?
+	spec_violations errors; ///< at the C-point, ordered by constraint
+	uint64_t n_ops;		///< the C-point
+	struct fl_namer namer;
+};
+
+struct fl_analysis {
+	struct capture *capture;
+	struct dec_symbols *symbols;
+	struct spec *spec;
+	struct fl_cpoints *cpoints;
+	struct dec_run run;
+	struct fl_side sides[FL_SIDES];
+	struct fl_typing typing;
+	struct fl_places places;
+	const struct fl_visit *visit; ///< the violated C-point; NULL: none
+	size_t n_errors;	      ///< over both sides
+	fl_faults faults;	      ///< ranked
+	VEC(char *) notes;	      ///< what was inferred or missing, for people
+};
+
+/**
+ * Do it. Mistakes in a specification are ERR_SPEC, and its diagnostics are in @p a->spec:
+ * show them before @p a is freed. A replay that left the recorded path is ERR_DIVERGED;
+ * the text says where.
+ *
+ * @param a  Zeroed before; fl_analysis_deinit() after, in any case.
+ */
+struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a);
+void fl_analysis_deinit(struct fl_analysis *a);
+
+#endif

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_cpoints.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define ENTRIES_MAX 256	       // of one function: clones and inlined copies
+#define COMMENTS_MAX 256       // in one source
+#define COMMENT_REACH_LINES 40 // how far behind a comment its statement may be
+
+/** A function with C-points at its entry, its return, or both. */
+struct function {
+	char *name;
+	int entry, leave; ///< C-point index, -1 none
+	uint32_t depth;	  ///< calls under way
+	uint64_t entered; ///< serial number of the outermost call under way
+	bool has_body, is_inlined;
+};
+
+/** A comment in the source. */
+struct comment {
+	char *path;
+	int line;
+	uint32_t cpoint;
+};
+
+/** What a watched address stands for. */
+struct target {
+	uint32_t function; ///< index + 1; 0: a comment
+	uint32_t cpoint;   ///< of a comment
+	bool is_inlined;
+};
+
+struct fl_cpoints {
+	const struct spec *spec;
+	VEC(struct fl_cpoint) points;
+	VEC(struct function) functions;
+	VEC(struct comment) comments;
+	VEC(char *) sources; ///< looked at already
+	VEC(struct dec_watch) watch;
+	VEC(struct target) targets; ///< parallel to watch
+	VEC(struct fl_visit) visits;
+	uint64_t calls;
+	char notes[512];
+};
+
+/* ---- life --------------------------------------------------------------------------- */
+
+static struct err *add_point(struct fl_cpoints *c, enum fl_cpoint_kind kind, int type,
+			     int *ret, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+static struct err *add_point(struct fl_cpoints *c, enum fl_cpoint_kind kind, int type,
+			     int *ret, const char *fmt, ...)
+{
+	struct fl_cpoint *p = vec_push(&c->points);
+	va_list ap;
+	int n;
+
+	if (!p)
+		return &err_nomem;
+	va_start(ap, fmt);
+	n = vasprintf(&p->name, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		c->points.size--;
+		return &err_nomem;
+	}
+	p->kind = kind;
+	p->type = type;
+	*ret = c->points.size - 1;
+	return NULL;
+}
+
+static struct err *find_function(struct fl_cpoints *c, const char *name, uint32_t *ret)
+{
+	struct function *f;
+
+	for (size_t i = 0; i < c->functions.size; i++)
+		if (strcmp(c->functions.data[i].name, name) == 0) {
+			*ret = i;
+			return NULL;
+		}
+	f = vec_push(&c->functions);
+	if (!f)
+		return &err_nomem;
+	f->entry = f->leave = -1;
+	f->name = strdup(name);
+	*ret = c->functions.size - 1;
+	return f->name ? NULL : &err_nomem;
+}
+
+static struct err *add_entry(struct fl_cpoints *c, uint32_t f, int type)
+{
+	if (c->functions.data[f].entry >= 0)
+		return NULL;
+	return add_point(c, FL_CPOINT_ENTRY, type, &c->functions.data[f].entry, "entry of %s",
+			 c->functions.data[f].name);
+}
+
+static struct err *add_leave(struct fl_cpoints *c, uint32_t f, int type)
+{
+	if (c->functions.data[f].leave >= 0)
+		return NULL;
+	return add_point(c, FL_CPOINT_RETURN, type, &c->functions.data[f].leave,
+			 "return of %s", c->functions.data[f].name);
+}
+
+static struct err *add_from_spec(struct fl_cpoints *c, const struct spec_cpoint *p)
+{
+	struct err *err;
+	uint32_t f;
+
+	if (p->kind == SPEC_CPOINT_CRASH || p->kind == SPEC_CPOINT_END)
+		return NULL; // the end of the run is one always
+	err = find_function(c, p->function, &f);
+	if (err)
+		return err;
+	return p->kind == SPEC_CPOINT_ENTRY ? add_entry(c, f, p->type) :
+					      add_leave(c, f, p->type);
+}
+
+struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret)
+{
+	_cleanup_(fl_cpoints_destroyp) struct fl_cpoints *c = calloc(1, sizeof(*c));
+	struct err *err = NULL;
+
+	if (!c)
+		return &err_nomem;
+	c->spec = s;
+	for (size_t i = 0; i < spec_cpoints(s) && !err; i++)
+		err = add_from_spec(c, spec_cpoint(s, i));
+	if (err)
+		return err;
+	*ret = take_ptr(&c);
+	return NULL;
+}
+
+void fl_cpoints_destroy(struct fl_cpoints *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->points.size; i++)
+		free(c->points.data[i].name);
+	for (size_t i = 0; i < c->functions.size; i++)
+		free(c->functions.data[i].name);
+	for (size_t i = 0; i < c->comments.size; i++)
+		free(c->comments.data[i].path);
+	for (size_t i = 0; i < c->sources.size; i++)
+		free(c->sources.data[i]);
+	vec_deinit(&c->points);
+	vec_deinit(&c->functions);
+	vec_deinit(&c->comments);
+	vec_deinit(&c->sources);
+	vec_deinit(&c->watch);
+	vec_deinit(&c->targets);
+	vec_deinit(&c->visits);
+	free(c);
+}
+
+void fl_cpoints_destroyp(struct fl_cpoints **c)
+{
+	fl_cpoints_destroy(*c);
+}
+
+/* ---- what to watch ------------------------------------------------------------------- */
+
+struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function)
+{
+	uint32_t f;
+	struct err *err = find_function(c, function, &f);
+
+	if (!err)
+		err = add_entry(c, f, -1);
+	return err ? err : add_leave(c, f, -1);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+// A type that the spec does not declare: the comment is about another structure.
+static struct err *add_comment(struct fl_cpoints *c, const char *path,
+			       const struct spec_source_cpoint *p, bool *is_new)
+{
+	int type = p->type[0] ? spec_type_find(c->spec, p->type) : -1, point;
+	struct comment *m;
+	struct err *err;
+
+	if (p->type[0] && type < 0)
+		return NULL;
+	err = add_point(c, FL_CPOINT_COMMENT, type, &point, "comment at %s:%d",
+			base_name(path), p->line);
+	if (err)
+		return err;
+	m = vec_push(&c->comments);
+	if (!m)
+		return &err_nomem;
+	m->path = strdup(path);
+	m->line = p->line;
+	m->cpoint = point;
+	*is_new = true;
+	return m->path ? NULL : &err_nomem;
+}
+
+struct err *fl_cpoints_add_source(struct fl_cpoints *c, const char *path, bool *is_new)
+{
+	struct spec_source_cpoint found[COMMENTS_MAX];
+	struct err *err = NULL;
+	char **slot;
+	size_t n;
+
+	*is_new = false;
+	for (size_t i = 0; i < c->sources.size; i++)
+		if (strcmp(c->sources.data[i], path) == 0)
+			return NULL;
+	slot = vec_push(&c->sources);
+	if (!slot || !(*slot = strdup(path))) {
+		c->sources.size -= slot != NULL;
+		return &err_nomem;
+	}
+	n = spec_source_cpoints(path, found, COMMENTS_MAX);
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_comment(c, path, &found[i], is_new);
+	return err;
+}
+
+static struct err *add_watch(struct fl_cpoints *c, uint64_t addr, bool is_function,
+			     const struct target *t)
+{
+	struct dec_watch *w;
+	struct target *slot;
+
+	for (size_t i = 0; i < c->watch.size; i++)
+		if (c->watch.data[i].addr == addr &&
+		    c->targets.data[i].function == t->function &&
+		    c->targets.data[i].cpoint == t->cpoint)
+			return NULL;
+	w = vec_push(&c->watch);
+	slot = w ? vec_push(&c->targets) : NULL;
+	if (!slot)
+		return &err_nomem;
+	*w = (struct dec_watch){ .addr = addr, .is_function = is_function };
+	*slot = *t;
+	return NULL;
+}
+
+static struct err *resolve_function(struct fl_cpoints *c, uint32_t f,
+				    struct dec_symbols *symbols)
+{
+	struct target t = { .function = f + 1 };
+	uint64_t addr[ENTRIES_MAX];
+	struct err *err = NULL;
+	size_t n = dec_symbols_entries(symbols, c->functions.data[f].name, addr, ENTRIES_MAX);
+
+	c->functions.data[f].has_body |= n > 0;
+	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
+		err = add_watch(c, addr[i], true, &t);
+	n = dec_symbols_inlined_entries(symbols, c->functions.data[f].name, addr, ENTRIES_MAX);
+	c->functions.data[f].is_inlined |= n > 0;
+	t.is_inlined = true;
+	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
+		err = add_watch(c, addr[i], false, &t);
+	return err;
+}
+
+// The first statement at or behind the comment.
+static struct err *resolve_comment(struct fl_cpoints *c, const struct comment *m,
+				   struct dec_symbols *symbols)
+{
+	struct target t = { .cpoint = m->cpoint };
+	uint64_t addr[ENTRIES_MAX];
+	struct err *err = NULL;
+	size_t n = 0;
+
+	for (int line = m->line; line < m->line + COMMENT_REACH_LINES && !n; line++)
+		n = dec_symbols_line_addrs(symbols, m->path, line, addr, ENTRIES_MAX);
+	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
+		err = add_watch(c, addr[i], false, &t);
+	return err;
+}
+
+struct err *fl_cpoints_resolve(void *ctx, struct dec_symbols *symbols,
+			       const struct dec_watch **watch, size_t *n_watch)
+{
+	struct fl_cpoints *c = ctx;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < c->functions.size && !err; i++)
+		err = resolve_function(c, i, symbols);
+	for (size_t i = 0; i < c->comments.size && !err; i++)
+		err = resolve_comment(c, &c->comments.data[i], symbols);
+	*watch = c->watch.data;
+	*n_watch = c->watch.size;
+	return err;
+}
+
+/* ---- what was reached ------------------------------------------------------------------- */
+
+static struct err *add_visit(struct fl_cpoints *c, const struct hg_position *at, int point)
+{
+	struct fl_visit *v;
+
+	if (point < 0)
+		return NULL;
+	v = vec_push(&c->visits);
+	if (!v)
+		return &err_nomem;
+	v->at = *at;
+	v->cpoint = point;
+	return NULL;
+}
+
+struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t index,
+			     bool is_return)
+{
+	struct fl_cpoints *c = ctx;
+	const struct target *t = &c->targets.data[index];
+	struct function *f;
+
+	if (!t->function)
+		return add_visit(c, at, t->cpoint);
+	f = &c->functions.data[t->function - 1];
+	if (t->is_inlined) // its end is not seen, so it does not count as under way
+		return f->depth ? NULL : add_visit(c, at, f->entry);
+	if (!is_return) {
+		if (f->depth++)
+			return NULL;
+		f->entered = ++c->calls;
+		return add_visit(c, at, f->entry);
+	}
+	if (f->depth && --f->depth)
+		return NULL;
+	return add_visit(c, at, f->leave);
+}
+
+struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at, bool is_crash)
+{
+	int point;
+	struct err *err = add_point(c, FL_CPOINT_END, -1, &point, "%s",
+				    is_crash ? "crash" : "exit");
+
+	return err ? err : add_visit(c, at, point);
+}
+
+void fl_cpoints_rewind(struct fl_cpoints *c)
+{
+	c->visits.size = c->watch.size = c->targets.size = 0;
+	c->calls = 0;
+	for (size_t i = 0; i < c->functions.size; i++)
+		c->functions.data[i].depth = 0;
+}
+
+size_t fl_cpoints_visits(const struct fl_cpoints *c)
+{
+	return c->visits.size;
+}
+
+const struct fl_visit *fl_cpoints_visit_at(const struct fl_cpoints *c, size_t i)
+{
+	return &c->visits.data[i];
+}
+
+const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t index)
+{
+	return &c->points.data[index];
+}
+
+const char *fl_cpoints_in_flight(const struct fl_cpoints *c)
+{
+	const struct function *last = NULL;
+
+	for (size_t i = 0; i < c->functions.size; i++) {
+		const struct function *f = &c->functions.data[i];
+
+		if (f->depth && (!last || f->entered > last->entered))
+			last = f;
+	}
+	return last ? last->name : NULL;
+}
+
+const char *fl_cpoints_notes(const struct fl_cpoints *c)
+{
+	char *notes = (char *)c->notes;
+	size_t used = 0;
+
+	notes[0] = 0;
+	for (size_t i = 0; i < c->functions.size && used < sizeof(c->notes); i++) {
+		const struct function *f = &c->functions.data[i];
+		const char *why = NULL;
+
+		if (!f->has_body && !f->is_inlined)
+			why = "no function of this name: not a C-point";
+		else if (f->is_inlined && f->leave >= 0)
+			why = "inlined in places: its return is not a C-point there";
+		if (why)
+			used += snprintf(notes + used, sizeof(c->notes) - used, "%s%s: %s",
+					 used ? "\n" : "", f->name, why);
+	}
+	return notes;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * C-points: where in the run the constraints must hold. Named functions and comments in
+ * the source become watched addresses before the replay; what is reached becomes visits.
+ */
+#ifndef FAULTLOCATE_FL_CPOINTS_H
+#define FAULTLOCATE_FL_CPOINTS_H
+
+#include "decode/dec_heap.h"
+#include "heapgraph/hg_record.h"
+#include "specdsl/specdsl.h"
+
+enum fl_cpoint_kind { FL_CPOINT_ENTRY, FL_CPOINT_RETURN, FL_CPOINT_COMMENT, FL_CPOINT_END };
+
+struct fl_cpoint {
+	enum fl_cpoint_kind kind;
+	char *name; ///< "entry of insert", "return of insert", "comment at quad.c:14",
+		    ///< "exit", "crash"
+	int type;   ///< check only constraints over this spec type; -1: all
+};
+
+/** A C-point was reached. */
+struct fl_visit {
+	struct hg_position at;
+	uint32_t cpoint; ///< index
+};
+
+struct fl_cpoints;
+
+struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret);
+void fl_cpoints_destroy(struct fl_cpoints *c);
+void fl_cpoints_destroyp(struct fl_cpoints **c);
+
+/** `--cpoint FUNC`: entry and return of @p function. */
+struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function);
+
+/** Look for C-point comments in the source @p path as DWARF has it. @return via @p is_new
+ * whether there are any that were not known: then the program must be replayed again. A
+ * source that cannot be read has none. */
+struct err *fl_cpoints_add_source(struct fl_cpoints *c, const char *path, bool *is_new);
+
+/** dec_heap_options.resolve: names to addresses, as far as they are known now. @p ctx is
+ * the fl_cpoints. */
+struct err *fl_cpoints_resolve(void *ctx, struct dec_symbols *symbols,
+			       const struct dec_watch **watch, size_t *n_watch);
+
+/** hg_watch_fn; @p ctx is the fl_cpoints. Of nested calls of one function only the
+ * outermost counts: the structure may well be inconsistent within it. */
+struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t index,
+			     bool is_return);
+
+/** The run ended at @p at: the last visit. */
+struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,
+			   bool is_crash);
+
+/** Forget the visits, for another replay. */
+void fl_cpoints_rewind(struct fl_cpoints *c);
+
+size_t fl_cpoints_visits(const struct fl_cpoints *c);
+const struct fl_visit *fl_cpoints_visit_at(const struct fl_cpoints *c, size_t i);
+const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t index);
+
+/** The watched function that was entered last and has not returned, NULL for none: what
+ * was under way when the run ended. */
+const char *fl_cpoints_in_flight(const struct fl_cpoints *c);
+
+/** Text about what could not be watched as asked; "" when all could. */
+const char *fl_cpoints_notes(const struct fl_cpoints *c);
+
+#endif

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_dot.h"
+
+#include <string.h>
+
+#define FIELDS_MAX 14 // of one box; the rest is one row of dots
+#define COLOR_LINE "#5b6b7b"
+#define COLOR_HEAD "#e8edf2"
+#define COLOR_BAD "#c92a2a"
+#define COLOR_BAD_HEAD "#ffe3e3"
+#define COLOR_OLD "#868e96"
+
+/** The drawing under way. */
+struct drawing {
+	const struct fl_picture *p;
+	const struct fl_namer *n;
+	FILE *out;
+	VEC(uint32_t) nodes; ///< those to draw, in the order they were found
+	struct map chosen;   ///< node -> 1
+	struct map bad;	     ///< node -> 1: part of a violation
+	struct map bad_edges;///< from << 32 | to -> 1
+	struct map ghosts;   ///< freed nodes and wild addresses drawn already
+	size_t n_left_out;
+	uint64_t time;
+};
+
+static void drawing_deinit(struct drawing *d)
+{
+	vec_deinit(&d->nodes);
+	map_deinit(&d->chosen);
+	map_deinit(&d->bad);
+	map_deinit(&d->bad_edges);
+	map_deinit(&d->ghosts);
+}
+
+/* ---- which nodes ------------------------------------------------------------------------ */
+
+static size_t max_nodes(const struct drawing *d)
+{
+	return d->p->max_nodes ? d->p->max_nodes : FL_PICTURE_NODES;
+}
+
+static int choose(struct drawing *d, uint32_t id)
+{
+	uint32_t *slot;
+
+	if (map_get(&d->chosen, id))
+		return 0;
+	if (d->nodes.size >= max_nodes(d)) {
+		d->n_left_out++;
+		return 0;
+	}
+	slot = vec_push(&d->nodes);
+	if (!slot || map_put(&d->chosen, id, 1))
+		return -1;
+	*slot = id;
+	return 0;
+}
+
+static bool read_pointer(const struct drawing *d, uint32_t id, const struct dec_field *f,
+			 uint64_t *addr)
+{
+	return f->is_pointer && f->size == 8 &&
+	       hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, 8, addr);
+}
+
+static int choose_targets(struct drawing *d, uint32_t id)
+{
+	struct dec_field f;
+	uint64_t addr;
+	char name[8];
+
+	for (uint64_t i = 1;
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++) {
+		struct hg_node_id to;
+
+		if (!read_pointer(d, id, &f, &addr))
+			continue;
+		to = hg_view_find(d->p->view, addr);
+		if (to.v && choose(d, to.v))
+			return -1;
+	}
+	return 0;
+}
+
+static bool points_to_chosen(const struct drawing *d, uint32_t id)
+{
+	struct dec_field f;
+	uint64_t addr;
+	char name[8];
+
+	for (uint64_t i = 1;
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++)
+		if (read_pointer(d, id, &f, &addr) &&
+		    map_get(&d->chosen, hg_view_find(d->p->view, addr).v))
+			return true;
+	return false;
+}
+
+// Whoever points to a chosen node, of the declared types.
+static int choose_sources(struct drawing *d)
+{
+	for (size_t type = 1; type <= spec_types(d->n->spec); type++) {
+		struct hg_node_id id = { 0 };
+
+		while ((id = hg_view_next(d->p->view, type, id)).v) {
+			if (d->nodes.size >= max_nodes(d))
+				return 0;
+			if (!map_get(&d->chosen, id.v) && points_to_chosen(d, id.v) &&
+			    choose(d, id.v))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+// The violated nodes, then ring by ring what they lead to and what leads to them.
+static int choose_nodes(struct drawing *d)
+{
+	const struct fl_picture *p = d->p;
+	size_t done = 0, before;
+
+	for (size_t i = 0; i < p->n_violations; i++)
+		for (size_t k = 0; k < SPEC_MAX_VARS; k++) {
+			struct hg_node_id id = p->violations[i].binding.node[k];
+
+			if (hg_view_is_live(p->view, id) &&
+			    (choose(d, id.v) || map_put(&d->bad, id.v, 1)))
+				return -1;
+		}
+	if (!d->nodes.size) { // nothing is wrong: everything that is declared
+		for (size_t type = 1; type <= spec_types(d->n->spec); type++) {
+			struct hg_node_id id = { 0 };
+
+			while ((id = hg_view_next(p->view, type, id)).v)
+				if (choose(d, id.v))
+					return -1;
+		}
+	}
+	do {
+		before = d->nodes.size;
+		if (choose_sources(d))
+			return -1;
+		for (size_t end = d->nodes.size; done < end; done++)
+			if (choose_targets(d, d->nodes.data[done]))
+				return -1;
+	} while (d->nodes.size > before);
+	return 0;
+}
+
+static int find_bad_edges(struct drawing *d)
+{
+	for (size_t i = 0; i < d->p->n_violations; i++) {
+		const struct hg_node_id *b = d->p->violations[i].binding.node;
+
+		for (size_t x = 0; x < SPEC_MAX_VARS; x++)
+			for (size_t y = 0; y < SPEC_MAX_VARS; y++)
+				if (x != y && b[x].v && b[y].v &&
+				    map_put(&d->bad_edges, (uint64_t)b[x].v << 32 | b[y].v, 1))
+					return -1;
+	}
+	return 0;
+}
+
+/* ---- drawing ------------------------------------------------------------------------------ */
+
+static void put_html(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '&': fputs("&amp;", out); break;
+		case '"': fputs("&quot;", out); break;
+		case '\n': fputs("<br/>", out); break;
+		default: fputc(*text, out); break;
+		}
+}
+
+// `(time):line`, as the paper labels nodes and edges.
+static void put_when(const struct drawing *d, const struct hg_op *op)
+{
+	struct dec_place place = {};
+
+	d->n->places->place(d->n->places->ctx, op->rip, &place);
+	fprintf(d->out, "(%llu)", (unsigned long long)op->time);
+	if (place.line)
+		fprintf(d->out, ":%d", place.line);
+}
+
+static void draw_field(struct drawing *d, uint32_t id, uint64_t i, const struct dec_field *f,
+		       const char *name)
+{
+	uint64_t raw;
+	char value[64] = "...";
+
+	if (f->size >= 1 && f->size <= 8 &&
+	    hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, f->size, &raw))
+		fl_name_value(d->n, f, raw, d->time, value, sizeof(value));
+	fprintf(d->out, "<tr><td align=\"left\">");
+	put_html(name, d->out);
+	fprintf(d->out, "</td><td align=\"left\" port=\"f%llu\">", (unsigned long long)i);
+	put_html(value, d->out);
+	fputs("</td></tr>", d->out);
+}
+
+static void draw_fields(struct drawing *d, uint32_t id)
+{
+	struct hg_node_id node = { id };
+	struct dec_field f, next;
+	char name[96], ignored[8];
+	uint64_t i, n = 0;
+
+	while (fl_name_field(d->n, node, n + 1, &next, ignored, sizeof(ignored)))
+		n++;
+	for (i = 1; i <= n; i++) {
+		bool is_shown = n <= FIELDS_MAX || i < FIELDS_MAX;
+
+		fl_name_field(d->n, node, i, &f, name, sizeof(name));
+		if (is_shown || f.is_pointer) // an edge needs its port
+			draw_field(d, id, i, &f, name);
+		else if (i == FIELDS_MAX)
+			fprintf(d->out, "<tr><td colspan=\"2\">%llu more</td></tr>",
+				(unsigned long long)(n - FIELDS_MAX + 1));
+	}
+}
+
+static void draw_node(struct drawing *d, uint32_t id)
+{
+	const struct hg_node *h = hg_graph_node(d->n->graph, (struct hg_node_id){ id });
+	const struct spec_type *t = fl_name_type(d->n, (struct hg_node_id){ id }, NULL);
+	struct hg_op born = { .time = h->born, .rip = h->alloc_rip };
+	bool is_bad = map_get(&d->bad, id);
+
+	fprintf(d->out,
+		"\tn%u [color=\"%s\" label=<<table border=\"%d\" cellborder=\"1\" "
+		"cellspacing=\"0\" cellpadding=\"4\">"
+		"<tr><td colspan=\"2\" port=\"head\" bgcolor=\"%s\"><b>n%u</b> ",
+		id, is_bad ? COLOR_BAD : COLOR_LINE, is_bad ? 2 : 0,
+		is_bad ? COLOR_BAD_HEAD : COLOR_HEAD, id);
+	put_html(t ? t->name : "", d->out);
+	if (!t)
+		fprintf(d->out, "%llu bytes", (unsigned long long)h->size);
+	fputs(" <font point-size=\"9\">", d->out);
+	put_when(d, &born);
+	fputs("</font></td></tr>", d->out);
+	draw_fields(d, id);
+	fputs("</table>>]\n", d->out);
+}
+
+// A place that is no node of the picture: freed memory, a wild address, a node left out.
+static void draw_ghost(struct drawing *d, const char *id, uint64_t key, const char *label,
+		       const char *color)
+{
+	if (map_get(&d->ghosts, key))
+		return;
+	map_put(&d->ghosts, key, 1); // without memory it is drawn twice, which is no harm
+	fprintf(d->out,
+		"\t%s [shape=box style=\"dashed,rounded\" color=\"%s\" fontcolor=\"%s\" "
+		"label=\"%s\"]\n",
+		id, color, color, label);
+}
+
+static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t, char *id,
+		     size_t id_bytes)
+{
+	char label[64];
+
+	switch (t->kind) {
+	case FL_TO_NODE:
+		snprintf(id, id_bytes, "n%u", t->node.v);
+		if (map_get(&d->chosen, t->node.v))
+			return;
+		snprintf(id, id_bytes, "out%u", t->node.v);
+		snprintf(label, sizeof(label), "n%u ...", t->node.v);
+		draw_ghost(d, id, t->node.v, label, COLOR_OLD);
+		return;
+	case FL_TO_FREED:
+		snprintf(id, id_bytes, "freed%u", t->node.v);
+		snprintf(label, sizeof(label), "n%u (freed)", t->node.v);
+		draw_ghost(d, id, 1ull << 62 | t->node.v, label, COLOR_BAD);
+		return;
+	default:
+		snprintf(id, id_bytes, "wild%llx", (unsigned long long)addr);
+		snprintf(label, sizeof(label), "%#llx", (unsigned long long)addr);
+		draw_ghost(d, id, 1ull << 63 | addr, label, COLOR_BAD);
+		return;
+	}
+}
+
+static void draw_edge(struct drawing *d, uint32_t id, uint64_t i, const struct dec_field *f,
+		      uint64_t addr)
+{
+	struct fl_target t = fl_name_target(d->n, addr, d->time);
+	struct hg_op op;
+	bool is_bad, is_declared = f->name && f->name[0];
+	char to[40];
+
+	// A word of unknown meaning is a pointer when it leads to a node.
+	if (!addr || (!is_declared && t.kind != FL_TO_NODE))
+		return;
+	op = hg_graph_op(d->n->graph,
+			 hg_view_last_write(d->p->view, (struct hg_node_id){ id }, f->offset));
+	is_bad = t.kind == FL_TO_NODE ?
+			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) != NULL :
+			 true;
+	ghost_of(d, addr, &t, to, sizeof(to));
+	fprintf(d->out, "\tn%u:f%llu:e -> %s%s [color=\"%s\" penwidth=%s label=\"", id,
+		(unsigned long long)i, to, to[0] == 'n' ? ":head" : "",
+		is_bad ? COLOR_BAD : COLOR_LINE, is_bad ? "2" : "1");
+	put_when(d, &op);
+	fprintf(d->out, "\"%s]\n", is_bad ? " fontcolor=\"" COLOR_BAD "\"" : "");
+}
+
+static void draw_edges(struct drawing *d, uint32_t id)
+{
+	struct dec_field f;
+	uint64_t addr;
+	char name[8];
+
+	for (uint64_t i = 1;
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++)
+		if (read_pointer(d, id, &f, &addr))
+			draw_edge(d, id, i, &f, addr);
+}
+
+// The edge that a faulty statement took away, dashed and with the label of its end.
+static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
+{
+	struct hg_op op = hg_graph_op(d->n->graph, fault->op);
+	uint64_t start = hg_graph_node(d->n->graph, op.node)->start;
+	struct dec_field f;
+	struct fl_target t;
+	char name[8], to[40];
+
+	if (fault->graph != d->n->graph || op.kind != HG_OP_STORE || op.size != 8 ||
+	    !map_get(&d->chosen, op.node.v))
+		return;
+	t = fl_name_target(d->n, op.before, op.time);
+	if (t.kind != FL_TO_NODE || op.before == op.after)
+		return;
+	for (uint64_t i = 1; fl_name_field(d->n, op.node, i, &f, name, sizeof(name)); i++) {
+		if (!f.is_pointer || f.offset != op.addr - start)
+			continue;
+		if (!hg_view_is_live(d->p->view, t.node))
+			t.kind = FL_TO_FREED;
+		ghost_of(d, op.before, &t, to, sizeof(to));
+		fprintf(d->out,
+			"\tn%u:f%llu:e -> %s%s [style=dashed color=\"%s\" fontcolor=\"%s\" "
+			"label=\"until ",
+			op.node.v, (unsigned long long)i, to, to[0] == 'n' ? ":head" : "",
+			COLOR_BAD, COLOR_BAD);
+		put_when(d, &op);
+		fputs("\"]\n", d->out);
+	}
+}
+
+static void draw_all(struct drawing *d)
+{
+	fputs("digraph heap {\n"
+	      "\trankdir=LR\n\tranksep=0.9\n\tnodesep=0.35\n"
+	      "\tfontname=\"Helvetica\"\n\tlabelloc=t\n"
+	      "\tnode [shape=plain fontname=\"Helvetica\" fontsize=11]\n"
+	      "\tedge [fontname=\"Helvetica\" fontsize=9 fontcolor=\"" COLOR_LINE
+	      "\" arrowsize=0.7]\n",
+	      d->out);
+	if (d->p->title || d->n_left_out) {
+		fputs("\tlabel=<", d->out);
+		put_html(d->p->title ? d->p->title : "", d->out);
+		if (d->n_left_out)
+			fputs("<br/>only the neighbourhood of the violation is shown", d->out);
+		fputs("<br/> >\n", d->out);
+	}
+	for (size_t i = 0; i < d->nodes.size; i++)
+		draw_node(d, d->nodes.data[i]);
+	for (size_t i = 0; i < d->nodes.size; i++)
+		draw_edges(d, d->nodes.data[i]);
+	for (size_t i = 0; d->p->faults && i < d->p->faults->size; i++)
+		draw_old_edge(d, &d->p->faults->data[i]);
+	fputs("}\n", d->out);
+}
+
+struct err *fl_dot_write(const struct fl_picture *p, FILE *out)
+{
+	_cleanup_(drawing_deinit) struct drawing d = { .p = p, .n = p->namer, .out = out };
+
+	if (hg_view_ops(p->view))
+		d.time = hg_graph_op(d.n->graph, hg_view_ops(p->view) - 1).time;
+	if (choose_nodes(&d) || find_bad_edges(&d))
+		return &err_nomem;
+	draw_all(&d);
+	return ferror(out) ? err_errno("cannot write the picture") : NULL;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_names.h"
+
+#include <string.h>
+
+#define CHANGED_FIELDS_MAX 4 // one operation changes at most eight bytes
+
+const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id id,
+				     size_t *index)
+{
+	uint32_t type = hg_graph_node(n->graph, id)->type;
+
+	if (!type || type > spec_types(n->spec))
+		return NULL;
+	if (index)
+		*index = type - 1;
+	return spec_type(n->spec, type - 1);
+}
+
+bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
+		   struct dec_field *f, char *name, size_t name_bytes)
+{
+	size_t type;
+
+	if (!fl_name_type(n, id, &type) || !spec_type_field(n->spec, type, i, f) ||
+	    f->offset + f->size > hg_graph_node(n->graph, id)->size)
+		return false;
+	if (f->name && f->name[0])
+		snprintf(name, name_bytes, "%s", f->name);
+	else
+		snprintf(name, name_bytes, "[%llu]", (unsigned long long)i);
+	return true;
+}
+
+struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_t time)
+{
+	struct fl_target t = { .kind = addr ? FL_TO_WILD : FL_TO_NULL };
+
+	// The youngest node that covered the address, alive or not.
+	for (uint32_t id = addr ? hg_graph_nodes(n->graph) : 0; id; id--) {
+		const struct hg_node *h = hg_graph_node(n->graph, (struct hg_node_id){ id });
+
+		if (h->born > time || addr < h->start || addr - h->start >= h->size)
+			continue;
+		t.kind = h->died > time ? FL_TO_NODE : FL_TO_FREED;
+		t.node.v = id;
+		t.offset = addr - h->start;
+		break;
+	}
+	return t;
+}
+
+static const char *pointer_text(const struct fl_namer *n, uint64_t addr, uint64_t time,
+				char *buf, size_t bytes)
+{
+	struct fl_target t = fl_name_target(n, addr, time);
+	char offset[24] = "";
+
+	if (t.offset)
+		snprintf(offset, sizeof(offset), "+%llu", (unsigned long long)t.offset);
+	switch (t.kind) {
+	case FL_TO_NULL: snprintf(buf, bytes, "NULL"); break;
+	case FL_TO_NODE: snprintf(buf, bytes, "n%u%s", t.node.v, offset); break;
+	case FL_TO_FREED: snprintf(buf, bytes, "n%u%s (freed)", t.node.v, offset); break;
+	case FL_TO_WILD: snprintf(buf, bytes, "%#llx", (unsigned long long)addr); break;
+	}
+	return buf;
+}
+
+static uint64_t field_bits(const struct dec_field *f, uint64_t raw)
+{
+	unsigned bits = f->bit_size ? f->bit_size : f->size * 8;
+
+	raw >>= f->bit_offset;
+	if (bits < 64) {
+		raw &= (1ull << bits) - 1;
+		if (f->is_signed && raw >> (bits - 1))
+			raw |= ~0ull << bits;
+	}
+	return raw;
+}
+
+// Without a layout a word may be a pointer or a number: it is a pointer when it leads to
+// a node.
+static bool looks_like_pointer(const struct fl_namer *n, const struct dec_field *f,
+			       uint64_t raw, uint64_t time)
+{
+	if (f->is_pointer && f->name && f->name[0])
+		return true;
+	return f->is_pointer && (!raw || fl_name_target(n, raw, time).kind != FL_TO_WILD);
+}
+
+const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f, uint64_t raw,
+			  uint64_t time, char *buf, size_t bytes)
+{
+	uint64_t value = field_bits(f, raw);
+	float single;
+	double real;
+
+	if (f->size == 8 && looks_like_pointer(n, f, raw, time))
+		return pointer_text(n, raw, time, buf, bytes);
+	if (f->is_float && f->size == 4) {
+		memcpy(&single, &raw, sizeof(single));
+		snprintf(buf, bytes, "%g", single);
+	} else if (f->is_float && f->size == 8) {
+		memcpy(&real, &raw, sizeof(real));
+		snprintf(buf, bytes, "%g", real);
+	} else if (f->is_signed) {
+		snprintf(buf, bytes, "%lld", (long long)value);
+	} else {
+		snprintf(buf, bytes, value > 0xffffffff ? "%#llx" : "%llu",
+			 (unsigned long long)value);
+	}
+	return buf;
+}
+
+/* ---- changes ---------------------------------------------------------------------------- */
+
+// One field that the operation touched: before from the view before it, after from after.
+struct changed {
+	struct dec_field field;
+	char name[96];
+	uint64_t before, after;
+};
+
+static size_t changed_fields(const struct fl_namer *n, const struct hg_op *op,
+			     struct changed *ret, size_t max)
+{
+	uint64_t start = op->addr - hg_graph_node(n->graph, op->node)->start;
+	struct changed c;
+	size_t found = 0;
+
+	for (uint64_t i = 1; found < max; i++) {
+		if (!fl_name_field(n, op->node, i, &c.field, c.name, sizeof(c.name)))
+			break;
+		if (c.field.size && c.field.size <= 8 &&
+		    c.field.offset < start + op->size && start < c.field.offset + c.field.size)
+			ret[found++] = c;
+	}
+	return found;
+}
+
+static void print_raw_change(const struct hg_op *op, uint64_t offset, FILE *out)
+{
+	fprintf(out, "n%u+%llu: %#llx -> %#llx", op->node.v, (unsigned long long)offset,
+		(unsigned long long)op->before, (unsigned long long)op->after);
+}
+
+static void print_field_change(const struct fl_namer *n, const struct hg_op *op,
+			       const struct changed *c, FILE *out)
+{
+	char before[64], after[64];
+	bool is_named = c->name[0] != '[';
+
+	fprintf(out, "n%u%s%s: %s -> %s", op->node.v, is_named ? "." : "", c->name,
+		fl_name_value(n, &c->field, c->before, op->time, before, sizeof(before)),
+		fl_name_value(n, &c->field, c->after, op->time, after, sizeof(after)));
+}
+
+static void print_store(const struct fl_namer *n, uint64_t index, const struct hg_op *op,
+			FILE *out)
+{
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	_cleanup_err_ struct err *err = hg_view_create(n->graph, index + 1, &v);
+	struct changed c[CHANGED_FIELDS_MAX];
+	size_t count = err ? 0 : changed_fields(n, op, c, CHANGED_FIELDS_MAX), shown = 0;
+
+	for (size_t i = 0; i < count; i++)
+		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size, &c[i].after);
+	if (count)
+		hg_view_back(v, NULL);
+	for (size_t i = 0; i < count; i++)
+		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size, &c[i].before);
+	for (size_t i = 0; i < count; i++) {
+		if (count > 1 && field_bits(&c[i].field, c[i].before) ==
+					 field_bits(&c[i].field, c[i].after))
+			continue;
+		if (shown++)
+			fputs(", ", out);
+		print_field_change(n, op, &c[i], out);
+	}
+	if (!shown)
+		print_raw_change(op, op->addr - hg_graph_node(n->graph, op->node)->start, out);
+}
+
+void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
+{
+	struct hg_op op = hg_graph_op(n->graph, index);
+	const struct hg_node *h = hg_graph_node(n->graph, op.node);
+
+	switch (op.kind) {
+	case HG_OP_ALLOC:
+		fprintf(out, "n%u allocated (%llu bytes)", op.node.v,
+			(unsigned long long)h->size);
+		break;
+	case HG_OP_FREE: fprintf(out, "n%u freed", op.node.v); break;
+	case HG_OP_STORE: print_store(n, index, &op, out); break;
+	}
+}
+
+void fl_name_place(const struct dec_place *p, FILE *out)
+{
+	const char *function = p->function ? p->function : p->outer;
+
+	if (p->file && p->line)
+		fprintf(out, "%s:%d", p->file, p->line);
+	else if (p->module)
+		fprintf(out, "%s", p->module);
+	else
+		fprintf(out, "unknown code");
+	if (!function)
+		return;
+	if (p->file && p->line)
+		fprintf(out, " in %s", function);
+	else
+		fprintf(out, ": %s+%#llx", function, (unsigned long long)p->offset);
+}

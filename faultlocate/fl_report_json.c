@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+
+#include "faultlocate/fl_report.h"
+
+static bool add(cJSON *o, const char *key, cJSON *item)
+{
+	return item && cJSON_AddItemToObject(o, key, item);
+}
+
+static cJSON *text_or_null(const char *text)
+{
+	return text ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
+
+static cJSON *json_capture(const struct fl_analysis *a)
+{
+	bool is_signal = a->run.end == CAP_END_SIGNAL;
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "complete", cJSON_CreateBool(capture_info(a->capture)->is_complete)) ||
+	    !add(o, "instructions", cJSON_CreateNumber(a->run.instructions)) ||
+	    !add(o, "end", cJSON_CreateString(is_signal ? "signal" : "exit")) ||
+	    !add(o, "signal",
+		 is_signal ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull()) ||
+	    !add(o, "exit_status",
+		 is_signal ? cJSON_CreateNull() : cJSON_CreateNumber(a->run.end_value))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_nodes(const struct spec_violation *v)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; list && i < SPEC_MAX_VARS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", v->binding.node[i].v);
+		if (v->binding.node[i].v &&
+		    !cJSON_AddItemToArray(list, cJSON_CreateString(name))) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static cJSON *json_violation(const struct fl_analysis *a, const struct spec_violation *v)
+{
+	const struct spec_constraint *c = spec_constraint(a->spec, v->constraint);
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "constraint", cJSON_CreateString(c->name)) ||
+	    !add(o, "spec", cJSON_CreateString(c->file)) ||
+	    !add(o, "line", cJSON_CreateNumber(c->line)) ||
+	    !add(o, "cpoint",
+		 cJSON_CreateString(fl_cpoints_get(a->cpoints, a->visit->cpoint)->name)) ||
+	    !add(o, "time", cJSON_CreateNumber(a->visit->at.time)) ||
+	    !add(o, "nodes", json_nodes(v))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_fault(const struct fl_fault *f)
+{
+	const struct dec_place *p = &f->place;
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "file", text_or_null(p->file ? p->file : p->module)) ||
+	    !add(o, "line", cJSON_CreateNumber(p->line)) ||
+	    !add(o, "function", text_or_null(p->function ? p->function : p->outer)) ||
+	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
+	    !add(o, "instances", cJSON_CreateNumber(f->instances))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static bool add_violations(const struct fl_analysis *a, cJSON *list)
+{
+	for (size_t side = 0; side < FL_SIDES; side++)
+		for (size_t i = 0; a->visit && i < a->sides[side].errors.size; i++)
+			if (!cJSON_AddItemToArray(
+				    list, json_violation(a, &a->sides[side].errors.data[i])))
+				return false;
+	return true;
+}
+
+static bool add_faults(const struct fl_analysis *a, cJSON *list)
+{
+	for (size_t i = 0; i < a->faults.size; i++)
+		if (!cJSON_AddItemToArray(list, json_fault(&a->faults.data[i])))
+			return false;
+	return true;
+}
+
+static void cjson_deletep(cJSON **o)
+{
+	cJSON_Delete(*o);
+}
+
+struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
+{
+	_cleanup_(cjson_deletep) cJSON *o = cJSON_CreateObject();
+	cJSON *violations, *faults;
+	char *text;
+
+	if (!o || !add(o, "version", cJSON_CreateNumber(1)) ||
+	    !add(o, "capture", json_capture(a)))
+		return &err_nomem;
+	violations = cJSON_AddArrayToObject(o, "violations");
+	faults = cJSON_AddArrayToObject(o, "faults");
+	if (!violations || !faults || !add_violations(a, violations) || !add_faults(a, faults))
+		return &err_nomem;
+	text = cJSON_PrintUnformatted(o);
+	if (!text)
+		return &err_nomem;
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}

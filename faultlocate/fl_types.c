@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_types.h"
+
+#include <string.h>
+
+// What is remembered of an allocation site, for one size; chained per site.
+struct site {
+	uint64_t size;
+	uint32_t type; ///< spec type + 1; 0 none
+	enum { FOUND_NONE, FOUND_BY_SITE, FOUND_BY_DWARF, FOUND_BY_SIZE } how;
+	size_t next; ///< index + 1
+};
+
+struct typer {
+	const struct spec *spec;
+	struct dec_symbols *symbols;
+	struct map sites; ///< rip -> index + 1 of the first site
+	VEC(struct site) known;
+};
+
+int fl_types_chunk(const struct spec *s)
+{
+	return spec_type_find(s, FL_CHUNK_TYPE);
+}
+
+/* ---- layouts ---------------------------------------------------------------------- */
+
+// struct malloc_chunk of glibc's malloc/malloc.c on 64-bit machines. Debian's libc comes
+// without debug information, and its layout has not changed since 2007.
+static const struct dec_field chunk_fields[] = {
+	{ .name = "prev_size", .offset = 0, .size = 8 },
+	{ .name = "size", .offset = 8, .size = 8 },
+	{ .name = "fd", .offset = 16, .size = 8, .is_pointer = true,
+	  .points_to = FL_CHUNK_TYPE },
+	{ .name = "bk", .offset = 24, .size = 8, .is_pointer = true,
+	  .points_to = FL_CHUNK_TYPE },
+	{ .name = "fd_nextsize", .offset = 32, .size = 8, .is_pointer = true,
+	  .points_to = FL_CHUNK_TYPE },
+	{ .name = "bk_nextsize", .offset = 40, .size = 8, .is_pointer = true,
+	  .points_to = FL_CHUNK_TYPE },
+};
+
+static const struct dec_struct chunk_struct = {
+	.name = FL_CHUNK_TYPE,
+	.size = 48,
+	.fields = chunk_fields,
+	.n_fields = sizeof(chunk_fields) / sizeof(*chunk_fields),
+};
+
+static struct err *find_layout(struct dec_symbols *symbols, const char *name,
+			       const struct dec_struct **ret)
+{
+	struct err *err;
+
+	if (strcmp(name, FL_CHUNK_TYPE) == 0) {
+		*ret = &chunk_struct;
+		return NULL;
+	}
+	*ret = NULL;
+	err = dec_symbols_struct(symbols, name, ret);
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return NULL;
+	}
+	return err;
+}
+
+struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
+			  size_t unknown_bytes)
+{
+	struct err *err;
+
+	for (size_t i = 0; i < spec_types(s); i++) {
+		const struct spec_type *t = spec_type(s, i);
+		const struct dec_struct *layout;
+
+		err = find_layout(symbols, t->name, &layout);
+		if (!err && layout)
+			err = spec_bind_type(s, i, layout);
+		if (err)
+			return err;
+		if (!layout && !t->is_array) {
+			size_t used = strlen(unknown);
+
+			snprintf(unknown + used, unknown_bytes - used, "%s%s",
+				 used ? ", " : "", t->name);
+		}
+	}
+	return spec_resolve(s);
+}
+
+/* ---- nodes ------------------------------------------------------------------------ */
+
+// The user writes `list.c`; DWARF has `/src/lib/list.c`.
+static bool is_path_suffix(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), m = strlen(suffix);
+
+	return m <= n && strcmp(path + n - m, suffix) == 0 &&
+	       (m == n || path[n - m - 1] == '/' || suffix[0] == '/');
+}
+
+static bool has_site(const struct spec_type *t, const struct dec_place *p)
+{
+	for (size_t i = 0; i < t->n_sites; i++)
+		if (p->file && t->sites[i].line == p->line &&
+		    is_path_suffix(p->file, t->sites[i].file))
+			return true;
+	return false;
+}
+
+static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
+{
+	struct dec_place place = {};
+
+	dec_symbols_place(t->symbols, rip, &place);
+	for (size_t i = 0; i < spec_types(t->spec); i++) {
+		if (!has_site(spec_type(t->spec, i), &place))
+			continue;
+		s->type = i + 1;
+		s->how = FOUND_BY_SITE;
+		return true;
+	}
+	return false;
+}
+
+// @return whether DWARF said anything, be it the name of another struct.
+static bool by_dwarf(const struct typer *t, uint64_t rip, struct site *s)
+{
+	bool is_sure = false;
+	// The recorder has the call itself, one byte before where it returns to.
+	const char *name = dec_symbols_alloc_type(t->symbols, rip + 1, s->size, &is_sure);
+	int type;
+
+	if (!name)
+		return false;
+	type = spec_type_find(t->spec, name);
+	if (type >= 0 && !spec_type(t->spec, type)->n_sites) {
+		s->type = type + 1;
+		s->how = is_sure ? FOUND_BY_DWARF : FOUND_BY_SIZE;
+	}
+	return true;
+}
+
+static void by_size(const struct typer *t, struct site *s)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < spec_types(t->spec); i++) {
+		const struct spec_type *type = spec_type(t->spec, i);
+
+		if (type->n_sites || type->is_array || !type->layout ||
+		    type->layout == &chunk_struct || type->layout->size != s->size)
+			continue;
+		if (found)
+			return; // two candidates: not known
+		found = i + 1;
+	}
+	s->type = found;
+	s->how = found ? FOUND_BY_SIZE : FOUND_NONE;
+}
+
+static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size, struct site *ret)
+{
+	uint64_t *first = map_get(&t->sites, rip);
+	struct site s = { .size = size }, *slot;
+
+	for (size_t i = first ? *first : 0; i; i = t->known.data[i - 1].next)
+		if (t->known.data[i - 1].size == size) {
+			*ret = t->known.data[i - 1];
+			return NULL;
+		}
+	if (!by_site(t, rip, &s) && !by_dwarf(t, rip, &s))
+		by_size(t, &s);
+	s.next = first ? *first : 0;
+	slot = vec_push(&t->known);
+	if (!slot || map_put(&t->sites, rip, t->known.size))
+		return &err_nomem;
+	*slot = *ret = s;
+	return NULL;
+}
+
+struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
+			    struct hg_graph *g, struct fl_typing *ret)
+{
+	struct typer t = { .spec = s, .symbols = symbols };
+	struct err *err = NULL;
+
+	*ret = (struct fl_typing){};
+	for (uint32_t id = 1; id <= hg_graph_nodes(g) && !err; id++) {
+		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
+		struct site site = {};
+
+		err = typer_find(&t, n->alloc_rip, n->size, &site);
+		if (!err)
+			err = hg_graph_set_type(g, (struct hg_node_id){ id }, site.type);
+		ret->n_by_site += site.how == FOUND_BY_SITE;
+		ret->n_by_dwarf += site.how == FOUND_BY_DWARF;
+		ret->n_by_size += site.how == FOUND_BY_SIZE;
+		ret->n_untyped += site.how == FOUND_NONE;
+	}
+	map_deinit(&t.sites);
+	vec_deinit(&t.known);
+	return err;
+}
+
+struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g)
+{
+	int type = fl_types_chunk(s);
+	struct err *err = NULL;
+
+	for (uint32_t id = 1; type >= 0 && id <= hg_graph_nodes(g) && !err; id++)
+		err = hg_graph_set_type(g, (struct hg_node_id){ id }, type + 1);
+	return err;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The identity of data structures (paper 001, section 4.2.1): which heap node is of which
+ * type of the specification.
+ */
+#ifndef FAULTLOCATE_FL_TYPES_H
+#define FAULTLOCATE_FL_TYPES_H
+
+#include "decode/dec_symbols.h"
+#include "specdsl/specdsl.h"
+
+/** The type's name that stands for glibc's free chunks. */
+#define FL_CHUNK_TYPE "malloc_chunk"
+
+/** @return the index of malloc_chunk among the types of @p s, or -1. */
+int fl_types_chunk(const struct spec *s);
+
+/** How types were found. */
+struct fl_typing {
+	uint64_t n_by_site;	///< nodes by an allocation site of the spec
+	uint64_t n_by_dwarf;	///< nodes by the pointer that receives them
+	uint64_t n_by_size;	///< nodes inferred from their size alone
+	uint64_t n_untyped;
+};
+
+/** Bind the layouts that DWARF knows (malloc_chunk's is built in) and resolve @p s. Names
+ * of types without a layout are appended to @p unknown, separated by commas. */
+struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
+			  size_t unknown_bytes);
+
+/**
+ * Give every node of @p g its type: by an allocation site in the spec, else by the struct
+ * that DWARF says the allocation's result is, else when DWARF is silent and the size is
+ * that of exactly one declared type. Types with sites are found by these alone.
+ */
+struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
+			    struct hg_graph *g, struct fl_typing *ret);
+
+/** All nodes of @p g are chunks. */
+struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g);
+
+#endif
