@@ -84,7 +84,7 @@ replay_matches() {
 	}
 	cmp "$dir.out" "$dir.replayed" || fail "replay printed something else"
 	"$FAULTLINE" replay "$dir" --json >"$dir.json" || fail "replay --json failed"
-	grep -Eq '"matched": ?true' "$dir.json" || fail "not matched: $(cat "$dir.json")"
+	grep -Eq '"matched":[[:space:]]*true' "$dir.json" || fail "not matched: $(cat "$dir.json")"
 	cat "$dir.json"
 }
 

@@ -24,10 +24,10 @@ expect_status 126 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/plain"
 expect_error "plain"
 expect_no_capture
 
-chmod +x "$TMPDIR/plain"
-printf "\177ELF but no more" >"$TMPDIR/plain"
-expect_status 126 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/plain"
-expect_error "plain"
+printf "#!/no/such/interpreter\n" >"$TMPDIR/script"
+chmod +x "$TMPDIR/script"
+expect_status 127 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR/script"
+expect_error "script"
 expect_no_capture
 
 expect_status 126 "${RECORD[@]}" -o "$TMPDIR/c" -- "$TMPDIR"

@@ -6,7 +6,7 @@
 . tests/lib.sh
 
 make_capture "$TMPDIR/c" /bin/true
-grep -Eq "\"version\": *[0-9]+" "$TMPDIR/c/manifest.json" || fail "the manifest has no version"
-sed -i -E "s/\"version\": *[0-9]+/\"version\": 999/" "$TMPDIR/c/manifest.json"
+grep -Eq "\"version\":[[:space:]]*[0-9]+" "$TMPDIR/c/manifest.json" || fail "the manifest has no version"
+sed -i -E "s/\"version\":[[:space:]]*[0-9]+/\"version\": 999/" "$TMPDIR/c/manifest.json"
 expect_status 2 "$FAULTLINE" replay "$TMPDIR/c"
 expect_error "newer|version 999"

@@ -13,20 +13,27 @@ expect_error "none.spec"
 
 expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c"
 
-for i in 1 2 3; do
-	echo "!!! this is mistake $i ("
-done >"$spec"
+cat >"$spec" <<"END"
+node FIELD 2 EDGE 1;
+node X; ..(c1)
+X.next = = 3;
+node Y; ..(c2)
+Y.INDEGREE <= ;
+unknown Z; ..(c3)
+Z.value == 1;
+END
 expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"
-for i in 1 2 3; do
+for i in 3 5 6; do
 	grep -Eq "bad\.spec:$i:[0-9]+: " "$TMPDIR/err" || {
 		cat "$TMPDIR/err"
 		fail "no message for line $i"
 	}
 done
-grep -Eq "^[ |0-9]*\^" "$TMPDIR/err" || fail "no caret: $(cat "$TMPDIR/err")"
+grep -Eq "^[ |0-9]*\|[ ]*\^" "$TMPDIR/err" || fail "no caret: $(cat "$TMPDIR/err")"
 
 for i in $(seq 100); do
-	echo "!!! this is mistake $i ("
+	echo "unknown$i X; ..(c$i)"
+	echo "X.value == ;"
 done >"$spec"
 expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$spec"
 shown=$(grep -Ec "bad\.spec:[0-9]+:[0-9]+: " "$TMPDIR/err")

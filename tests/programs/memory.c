@@ -3,8 +3,8 @@
 
 /**
  * @file
- * Memory from everywhere: files mapped private and shared, mremap, mprotect, munmap and
- * map again at the same place, brk, large reads, a deep stack.
+ * Memory from everywhere: mapped files, mremap, mprotect, munmap and map again at the
+ * same place, brk, large reads, a deep stack. `memory shared` maps a file shared too.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -56,17 +56,24 @@ static void do_mapped_files(int fd)
 	printf("private at %p: %lx\n", (void *)p, sum_bytes(p, FILE_BYTES));
 	memset(p + 5000, 1, 9000);
 	printf("written: %lx\n", sum_bytes(p, FILE_BYTES));
-	q = map_file(fd, MAP_SHARED, FILE_BYTES, 0);
-	printf("shared: %lx\n", sum_bytes(q, FILE_BYTES));
-	q[4100] ^= 0x55;
-	printf("shared, written: %lx, private sees %x\n", sum_bytes(q, FILE_BYTES),
-	       p[4100]);
-	munmap(q, FILE_BYTES);
 	again = mmap(p + 8 * 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 4096);
 	printf("page 1 over page 8: %lx\n", sum_bytes(again, 4096));
 	munmap(p + 20 * 4096, 4096);
 	q = map_file(fd, MAP_PRIVATE, 8192, 17 * 4096);
 	printf("two pages at 17: %lx\n", sum_bytes(q, 8192));
+	munmap(p, FILE_BYTES);
+}
+
+static void do_shared(int fd)
+{
+	unsigned char *p = map_file(fd, MAP_PRIVATE, FILE_BYTES, 0);
+	unsigned char *q = map_file(fd, MAP_SHARED, FILE_BYTES, 0);
+
+	printf("shared: %lx\n", sum_bytes(q, FILE_BYTES));
+	q[4100] ^= 0x55;
+	printf("shared, written: %lx, private sees %x\n", sum_bytes(q, FILE_BYTES),
+	       p[4100]);
+	munmap(q, FILE_BYTES);
 	munmap(p, FILE_BYTES);
 }
 
@@ -122,7 +129,7 @@ static __attribute__((noinline)) uint64_t recurse(unsigned depth, uint64_t seed)
 	return recurse(depth - 1, seed * 31 + depth) + frame[seed % sizeof(frame)];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char path[] = "/tmp/faultline-memory.XXXXXX";
 	int fd = mkstemp(path);
@@ -131,6 +138,8 @@ int main(void)
 		return 2;
 	fill_file(fd);
 	do_mapped_files(fd);
+	if (argc > 1 && strcmp(argv[1], "shared") == 0)
+		do_shared(fd);
 	do_anonymous();
 	do_brk();
 	do_large_reads(fd);

@@ -12,8 +12,8 @@ for how in "exit 0:0" "exit 3:3" "exit 200:200" segv:139 abort:134 fpe:136 ill:1
 	want_status=${how##*:} make_capture "$TMPDIR/c" "$crash" ${how%%:*}
 	replay_matches "$TMPDIR/c"
 	case $how in
-	exit*) end="\"end\": *\"exit\"" ;;
-	*) end="\"end\": *\"signal\"" ;;
+	exit*) end="\"end\":[[:space:]]*\"exit\"" ;;
+	*) end="\"end\":[[:space:]]*\"signal\"" ;;
 	esac
 	tr -d "\n" <"$TMPDIR/c/manifest.json" | grep -Eq "$end" ||
 		fail "the manifest does not say $end"
