@@ -21,7 +21,7 @@
 #include "decode/decode.h"
 
 #define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
-#define CHILD_LOG_BYTES (1u << 20)
+#define CHILD_LOG_BYTES (512u << 10)
 #define CHILD_TEXT_BYTES 8192
 #define CHILD_DATA_BYTES 65536
 

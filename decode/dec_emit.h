@@ -152,21 +152,27 @@ static inline void emit_store(struct dec_emit *e, uint8_t base, int32_t disp, in
 	emit_mem_op(e, 1, 0x89, reg, base, DEC_REG_NONE, 1, disp);
 }
 
-/** mov reg, [base+disp] of 1, 2, 4 or 8 bytes, zero-extended; @p is_fs adds the fs
- * base. */
-static inline void emit_load_zx(struct dec_emit *e, int reg, uint8_t base, int32_t disp,
-				uint8_t size, bool is_fs)
+/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute */
+static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
 {
-	if (is_fs)
+	uint8_t rex = 0x40 | (m->size != 4) << 3 | (reg >> 3) << 2;
+
+	if (m->is_fs)
 		emit_u8(e, 0x64);
-	if (size >= 4) {
-		emit_mem_op(e, size == 8, 0x8b, reg, base, DEC_REG_NONE, 1, disp);
-		return;
+	if (m->is_addr32)
+		emit_u8(e, 0x67);
+	if (m->index != DEC_REG_NONE)
+		rex |= (m->index >> 3) << 1;
+	if (m->base != DEC_REG_NONE)
+		rex |= m->base >> 3;
+	emit_u8(e, rex);
+	if (m->size >= 4) {
+		emit_u8(e, 0x8b);
+	} else {
+		emit_u8(e, 0x0f);
+		emit_u8(e, m->size == 1 ? 0xb6 : 0xb7);
 	}
-	emit_u8(e, 0x48 | (reg >> 3) << 2 | base >> 3);
-	emit_u8(e, 0x0f);
-	emit_u8(e, size == 1 ? 0xb6 : 0xb7);
-	emit_modrm(e, reg, base, DEC_REG_NONE, 1, disp);
+	emit_modrm(e, reg, m->base, m->index, m->scale, m->disp);
 }
 
 /** lea reg, [m]; the fs base is not added */

@@ -89,7 +89,7 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 	uint32_t a, b, c, d;
 	struct err *err;
 
-	*e = (struct dec_engine){ .world = *world, .log_ratio = 16 };
+	*e = (struct dec_engine){ .world = *world };
 	__cpuid(1, a, b, c, d);
 	if (!(c & bit_OSXSAVE) || !(getauxval(AT_HWCAP2) & 2))
 		return err_new(ERR_UNSUPPORTED, "cannot run the machine: this CPU or "
@@ -119,6 +119,7 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 void engine_flush(struct dec_engine *e)
 {
 	map_deinit(&e->block_of);
+	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
 	for (size_t i = 0; i < e->arenas.size; i++)
@@ -192,6 +193,19 @@ void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
 
 /* ---- the log ----------------------------------------------------------------------- */
 
+/* Make the end of @p buffer fault, so that no check of the room left is needed while
+ * the guest runs. */
+static uint8_t *engine_guard(struct dec_engine *e, uint8_t *buffer, size_t usable)
+{
+	if (e->guarded[0] == buffer || e->guarded[1] == buffer)
+		return buffer;
+	if (mprotect(buffer + usable, ENGINE_GUARD_BYTES, PROT_NONE))
+		assert(!"the log's buffer is page aligned memory of ours");
+	e->guarded[1] = e->guarded[0];
+	e->guarded[0] = buffer;
+	return buffer;
+}
+
 struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
 			    size_t bytes)
 {
@@ -199,21 +213,25 @@ struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_
 	if (mode != e->mode)
 		engine_flush(e);
 	e->mode = mode;
-	e->log_ratio = 16;
-	e->log_start = buffer;
-	e->log_end = buffer ? buffer + bytes : NULL;
+	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
+	if (!buffer)
+		return NULL;
+	assert(bytes >= 4 * ENGINE_GUARD_BYTES);
+	e->log_start = engine_guard(e, buffer, bytes - ENGINE_GUARD_BYTES);
+	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
 	return NULL;
 }
 
 void engine_log_flush(struct dec_engine *e)
 {
-	size_t bytes = e->log_end - e->log_start;
+	size_t usable = e->log_end - e->log_start;
+	size_t bytes = e->ctx->log - (uint64_t)e->log_start;
 
 	if (e->mode == DEC_LOG_NONE)
 		return;
-	e->log_start = e->world.log_full(e->world.ctx, e->ctx->log - (uint64_t)e->log_start);
-	e->log_end = e->log_start + bytes;
+	e->log_start = engine_guard(e, e->world.log_full(e->world.ctx, bytes), usable);
+	e->log_end = e->log_start + usable;
 	e->ctx->log = (uint64_t)e->log_start;
 }
 
@@ -232,25 +250,6 @@ void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
 	r->id = id;
 	r->size = size;
 	return r;
-}
-
-/* How many instructions may run before the log could overflow. A block is entered only
- * when all of it fits the budget, so DEC_BLOCK_INSNS more are never run. */
-static uint64_t engine_log_budget(struct dec_engine *e)
-{
-	uint64_t room, n;
-
-	if (e->mode == DEC_LOG_NONE)
-		return INT64_MAX;
-	for (int tries = 0; tries < 2; tries++) {
-		room = (uint64_t)e->log_end - e->ctx->log;
-		n = room / e->log_ratio;
-		if (n >= 8 * DEC_BLOCK_INSNS)
-			return n - DEC_BLOCK_INSNS;
-		engine_log_flush(e);
-	}
-	assert(!"a log buffer holds several blocks");
-	return 0;
 }
 
 /* ---- exits ------------------------------------------------------------------------- */
@@ -279,8 +278,22 @@ static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, in
 	if (!k)
 		return;
 	e->ctx->log += b->log_bytes;
-	r = engine_log(e, DEC_REC_PARTIAL, sizeof(*r) + 8);
+	// In the same piece of the log as its block: the guard leaves the room.
+	r = (struct dec_rec *)e->ctx->log;
+	e->ctx->log += sizeof(*r) + 8;
+	r->id = DEC_REC_PARTIAL;
+	r->size = sizeof(*r) + 8;
 	r->value[0] = k;
+}
+
+/* Emitted code began a record that does not fit the log's buffer. */
+static bool engine_is_log_full(const struct dec_engine *e)
+{
+	uint64_t end = (uint64_t)e->log_end;
+
+	return e->mode != DEC_LOG_NONE && e->ctx->fault_addr >= end &&
+	       e->ctx->fault_addr < end + ENGINE_GUARD_BYTES &&
+	       e->ctx->log + ENGINE_GUARD_BYTES > end;
 }
 
 static enum dec_verdict engine_fault(struct dec_engine *e)
@@ -326,7 +339,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 {
 	uint64_t *known = map_get(&e->block_of, rip);
 
-	return known ? (uint32_t)*known : engine_translate(e, rip, DEC_BLOCK_INSNS, false);
+	return known ? (uint32_t)*known : engine_translate(e, rip, false);
 }
 
 enum dec_verdict engine_special(struct dec_engine *e)
@@ -378,6 +391,10 @@ enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t bud
 	if (c->exit_id == DEC_EXIT_FAULT) {
 		v = engine_fault(e);
 		e->now += budget - c->budget;
+		if (v == DEC_GO && engine_is_log_full(e)) {
+			engine_log_flush(e);
+			return DEC_GO;
+		}
 		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
 	}
 	x = &e->exits.data[c->exit_id];
@@ -475,7 +492,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 
 	e->unstopped_rip = map_get(&e->stops, e->ctx->rip) ? e->ctx->rip : 0;
 	while (e->now < until) {
-		uint64_t left = until - e->now, budget = engine_log_budget(e);
+		uint64_t left = until - e->now;
 
 		// Closer than a block: the count must be exact, so go by single steps.
 		if (left < DEC_BLOCK_INSNS) {
@@ -491,7 +508,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 					continue; // a fault that was resolved
 			}
 		} else {
-			v = engine_slice(e, left < budget ? left : budget, &is_break);
+			v = engine_slice(e, left < INT64_MAX ? left : INT64_MAX, &is_break);
 		}
 		if (v != DEC_GO)
 			return engine_verdict_stop(v);

@@ -27,6 +27,9 @@
 #include "decode/dec_ctx.h"
 #include "decode/dec_slots.h"
 
+// More than the longest block's record.
+#define ENGINE_GUARD_BYTES (64u << 10)
+
 /** Why engine_run() returned. */
 enum dec_stop {
 	DEC_STOP_POSITION,  ///< the instruction count was reached
@@ -100,6 +103,7 @@ struct dec_engine {
 	uint64_t now;		///< instructions executed
 	enum dec_log_mode mode;
 	struct map block_of;	///< guest rip -> block index
+	struct map single_of;	///< guest rip -> block of that one instruction, not logged
 	struct map stops;	///< guest address -> 1: world stop, 2: breakpoint, 3: both
 	struct map watched;	///< guest address -> 1: log the registers there
 	struct map code_pages;	///< guest pages that hold translated code
@@ -107,8 +111,10 @@ struct dec_engine {
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
 	VEC(struct engine_arena) arenas;
-	uint8_t *log_start, *log_end; ///< the buffer being filled; NULL in DEC_LOG_NONE
-	uint32_t log_ratio;	///< most log bytes an instruction of any block leaves
+	uint8_t *log_start;	///< the buffer being filled; NULL in DEC_LOG_NONE
+	uint8_t *log_end;	///< of its usable part; ENGINE_GUARD_BYTES follow that
+				///< fault when a block begins a record that does not fit
+	uint8_t *guarded[2];	///< buffers whose guard is in place
 	bool is_flushed;	///< set by engine_flush(): block indices are void
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once
 	uint64_t n_translated, n_exits_taken; ///< statistics
@@ -118,7 +124,8 @@ struct dec_engine {
 struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
 
 /** Choose what is logged from here on; the code cache is dropped when it changes.
- * @p buffer: where to log (page aligned, at least 256 KiB), NULL with DEC_LOG_NONE. */
+ * @p buffer: where to log (page aligned, at least 256 KiB, of which the engine makes the
+ * last 64 KiB inaccessible), NULL with DEC_LOG_NONE. */
 struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode,
 			    uint8_t *buffer, size_t bytes);
 
@@ -149,9 +156,9 @@ void engine_log_flush(struct dec_engine *e);
 
 /* ---- dec_translate.c ------------------------------------------------------------ */
 
-/** Translate the block at @p rip, @p max instructions at most. @return its index, or
- * UINT32_MAX (complained). Temporary blocks are not entered into block_of. */
-uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_temporary);
+/** Translate the block at @p rip. @p is_single: that one instruction, not logged, never
+ * linked, stops ignored. @return its index, or UINT32_MAX (complained). */
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
 
 /** @return an arena with @p room bytes near enough to @p rip, or NULL. */
 struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);

@@ -47,8 +47,8 @@ struct heap_pending_watch {
 
 /* One stored operand of a block, found once per block. */
 struct heap_store {
-	uint32_t insn, addr_at, value_at;
-	uint64_t absolute; ///< address when addr_at is 0
+	uint32_t insn, value_at;
+	uint8_t mem; ///< which operand
 	uint8_t size;
 	bool is_fs;
 };
@@ -252,7 +252,8 @@ static struct heap_block *heap_block_make(struct log_block *b)
 		const struct dec_insn *insn = &b->insn[i];
 		struct heap_store *st = &hb->store[hb->n_stores];
 		uint32_t at = b->slot_at[i];
-		int n = dec_insn_slots(insn, DEC_LOG_STORES, slots);
+		struct dec_known known = b->known[i];
+		int n = dec_insn_slots(insn, DEC_LOG_STORES, &known, slots);
 
 		if (insn->flow != DEC_FLOW_NEXT)
 			hb->branch_at = at;
@@ -260,15 +261,10 @@ static struct heap_block *heap_block_make(struct log_block *b)
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
-			if (slots[s].kind == DEC_SLOT_ADDR)
-				st->addr_at = at;
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
-			st->insn = i;
-			st->value_at = at;
-			st->size = slots[s].bytes;
-			st->is_fs = insn->mem[slots[s].which].is_fs;
-			st->absolute = insn->mem[slots[s].which].disp;
+			*st = (struct heap_store){ i, at, slots[s].which, slots[s].bytes,
+						   insn->mem[slots[s].which].is_fs };
 			hb->n_stores++;
 		}
 	}
@@ -295,12 +291,11 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 	}
 	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
 		const struct heap_store *st = &hb->store[i];
-		uint64_t addr = st->absolute;
+		uint64_t addr;
 
 		if (st->insn >= n_ran)
 			break;
-		if (st->addr_at)
-			memcpy(&addr, rec + st->addr_at, 8);
+		addr = log_address(b, st->insn, st->mem, rec);
 		if (st->is_fs)
 			addr += h->fs_base;
 		err = heap_store(h, addr, st->size, rec + st->value_at,

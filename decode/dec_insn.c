@@ -190,6 +190,9 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 		insn->is_slow_addr = insn->is_slow_value = true;
 		return;
 	}
+	// Copies of wide operands address their last word too.
+	if (op->mem.disp.value > INT32_MAX - 64 && op->mem.base != ZYDIS_REGISTER_RIP)
+		insn->is_slow_value = insn->is_slow_addr = true;
 	*m = (struct dec_mem){
 		.base = insn_gpr(op->mem.base),
 		.index = insn_gpr(op->mem.index),
@@ -296,6 +299,11 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 {
 	bool is_gpr;
 
+	if (d->mnemonic == ZYDIS_MNEMONIC_PUSH && d->operand_width == 64 &&
+	    ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    ops[0].reg.value != ZYDIS_REGISTER_RSP &&
+	    insn_reg(ops[0].reg.value) < DEC_GPRS)
+		return insn_reg(ops[0].reg.value);
 	if (!insn_is_plain_load(d) || d->mnemonic == ZYDIS_MNEMONIC_POP ||
 	    insn->n_mem != 1 || !insn->mem[0].is_write ||
 	    ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)

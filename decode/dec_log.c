@@ -17,6 +17,8 @@ static void log_block_deinit(struct log_block *b)
 {
 	free(b->insn);
 	free(b->slot_at);
+	free(b->known);
+	free(b->mem);
 	free(b->user);
 	*b = (struct log_block){};
 }
@@ -33,32 +35,99 @@ static struct err *log_damaged(const char *what)
 	return err_new(ERR_FORMAT, "the machine's log is damaged: %s", what);
 }
 
+/* Where each register was last logged in the record, and by how much it moved since. */
+struct log_trail {
+	uint16_t at[DEC_GPRS];
+	int16_t step[DEC_GPRS];
+};
+
+static void log_operands(struct log_mem *mem, const struct dec_insn *insn,
+			 const struct log_trail *trail)
+{
+	for (int m = 0; m < insn->n_mem; m++) {
+		const struct dec_mem *d = &insn->mem[m];
+
+		if (d->base != DEC_REG_NONE) {
+			mem[m].base_at = trail->at[d->base];
+			mem[m].base_step = trail->step[d->base];
+		}
+		if (d->index != DEC_REG_NONE) {
+			mem[m].index_at = trail->at[d->index];
+			mem[m].index_step = trail->step[d->index];
+		}
+	}
+}
+
+/* Lay out instruction @p i of @p b, whose slots begin at @p at. @return where they end. */
+static uint32_t log_insn_layout(struct log_block *b, uint32_t i, enum dec_log_mode mode,
+				struct dec_known *known, struct log_trail *trail,
+				uint32_t at)
+{
+	const struct dec_insn *insn = &b->insn[i];
+	struct dec_slot slots[DEC_SLOTS];
+	int n;
+
+	b->known[i] = *known;
+	b->slot_at[i] = at;
+	n = dec_insn_slots(insn, mode, known, slots);
+	for (int s = 0; s < n; at += dec_slot_size(&slots[s++])) {
+		if (slots[s].kind == DEC_SLOT_BEFORE) {
+			trail->at[slots[s].which] = at;
+			trail->step[slots[s].which] = 0;
+		}
+	}
+	log_operands(b->mem[i], insn, trail);
+	trail->step[4] += dec_insn_rsp_step(insn);
+	return at;
+}
+
 static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_block *rec,
 				    struct log_block *b)
 {
 	uint32_t at = 8 + (rec->is_watched ? 16 * 8 : 0), off = 0;
-	struct dec_slot slots[DEC_SLOTS];
+	struct dec_known known = dec_known_start(r->mode, rec->is_watched);
+	struct log_trail trail = {};
 
 	*b = (struct log_block){ .rip = rec->rip, .n_insns = rec->n_insns,
 				 .is_watched = rec->is_watched };
 	b->insn = calloc(rec->n_insns, sizeof(*b->insn));
 	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
-	if (!b->insn || !b->slot_at)
+	b->known = calloc(rec->n_insns, sizeof(*b->known));
+	b->mem = calloc(rec->n_insns, sizeof(*b->mem));
+	if (!b->insn || !b->slot_at || !b->known || !b->mem)
 		return &err_nomem;
+	for (int g = 0; rec->is_watched && g < DEC_GPRS; g++)
+		trail.at[g] = 8 + 8 * g;
 	for (uint32_t i = 0; i < rec->n_insns; i++) {
-		int n;
-
 		if (!dec_insn_decode(rec->bytes + off, rec->n_bytes - off, rec->rip + off,
 				     &b->insn[i]))
 			return log_damaged("a block holds no instructions");
 		off += b->insn[i].len;
-		b->slot_at[i] = at;
-		n = dec_insn_slots(&b->insn[i], r->mode, slots);
-		for (int s = 0; s < n; s++)
-			at += dec_slot_size(&slots[s]);
+		at = log_insn_layout(b, i, r->mode, &known, &trail, at);
 	}
 	b->slot_at[rec->n_insns] = b->bytes = at;
 	return NULL;
+}
+
+static uint64_t log_word(const uint8_t *rec, uint32_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, rec + at, 8);
+	return v;
+}
+
+uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec)
+{
+	const struct dec_mem *d = &b->insn[i].mem[m];
+	const struct log_mem *where = &b->mem[i][m];
+	uint64_t a = d->disp;
+
+	if (where->base_at)
+		a += log_word(rec, where->base_at) + where->base_step;
+	if (where->index_at)
+		a += (log_word(rec, where->index_at) + where->index_step) * d->scale;
+	return d->is_addr32 ? (uint32_t)a : a;
 }
 
 static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)

@@ -12,6 +12,13 @@
 #include "base/base.h"
 #include "decode/dec_slots.h"
 
+/** Where a block's record holds the registers of a memory operand's address. */
+struct log_mem {
+	uint16_t base_at, index_at; ///< offsets in the record; 0: no such register, or
+				    ///< (full value logs) to be taken from the registers
+	int16_t base_step, index_step; ///< push and pop moved rsp since it was logged
+};
+
 /** A block as the log's reader knows it. */
 struct log_block {
 	uint64_t rip;
@@ -20,8 +27,14 @@ struct log_block {
 	bool is_watched;	///< 16 GPRs follow the header
 	struct dec_insn *insn;	///< n_insns
 	uint32_t *slot_at;	///< n_insns + 1: offset of each instruction's first slot
+	struct dec_known *known;///< n_insns: before each instruction
+	struct log_mem (*mem)[DEC_MEMS]; ///< n_insns: of each memory operand
 	void *user;		///< the sink's, freed with free()
 };
+
+/** @return the address of operand @p m of instruction @p i from record @p rec, the fs base
+ * not added. Not for full value logs, whose reader keeps the registers. */
+uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec);
 
 /** Who takes the records; NULL entries are skipped. Times are positions. */
 struct log_sink {

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include <Zydis/Zydis.h>
+
 enum { RAX = 0, RSP = 4 };
 
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
@@ -20,9 +22,27 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 	}
 }
 
+struct dec_known dec_known_start(enum dec_log_mode mode, bool is_watched)
+{
+	return (struct dec_known){ mode == DEC_LOG_VALUES || is_watched ? 0xffff : 0 };
+}
+
+int dec_insn_rsp_step(const struct dec_insn *insn)
+{
+	int size = insn->n_mem ? insn->mem[insn->n_mem - 1].size : 0;
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_PUSH)
+		return -size;
+	// pop rsp loads it, and pop [rsp+x] is stepped in C.
+	if (insn->mnemonic == ZYDIS_MNEMONIC_POP && insn->gpr_written != 1u << RSP)
+		return size;
+	return 0;
+}
+
 struct slots {
 	struct dec_slot *slot;
 	int n;
+	struct dec_known *known;
 };
 
 static void slots_add(struct slots *s, enum dec_slot_kind kind, int which, int bytes)
@@ -31,45 +51,37 @@ static void slots_add(struct slots *s, enum dec_slot_kind kind, int which, int b
 	s->slot[s->n++] = (struct dec_slot){ kind, which, bytes };
 }
 
+static void slots_before(struct slots *s, int gpr)
+{
+	if (gpr == DEC_REG_NONE || (s->known->gpr & 1u << gpr))
+		return;
+	slots_add(s, DEC_SLOT_BEFORE, gpr, 8);
+	s->known->gpr |= 1u << gpr;
+}
+
+static void slots_address(struct slots *s, const struct dec_mem *m)
+{
+	if (m->is_absolute)
+		return;
+	slots_before(s, m->base);
+	slots_before(s, m->index);
+}
+
 /* Stores whose base is rsp are stack stores: not part of the heap's history. */
 static void slots_stores(struct slots *s, const struct dec_insn *insn)
 {
-	int stored = -1;
-
-	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND ||
+	    insn->flow == DEC_FLOW_RET) {
 		slots_add(s, DEC_SLOT_BEFORE, RSP, 8);
-		return;
-	}
-	if (insn->flow == DEC_FLOW_RET) {
-		slots_add(s, DEC_SLOT_BEFORE, RSP, 8);
-		slots_add(s, DEC_SLOT_BEFORE, RAX, 8);
+		if (insn->flow == DEC_FLOW_RET)
+			slots_add(s, DEC_SLOT_BEFORE, RAX, 8);
 		return;
 	}
 	for (int i = 0; i < insn->n_mem; i++) {
-		if (insn->mem[i].is_write && insn->mem[i].base != RSP)
-			stored = i;
-	}
-	if (stored < 0)
-		return;
-	if (!insn->mem[stored].is_absolute)
-		slots_add(s, DEC_SLOT_ADDR, stored, 8);
-	slots_add(s, DEC_SLOT_STORE, stored, insn->mem[stored].size);
-}
-
-/* The operand written comes last: its address is still at hand after the instruction. */
-static void slots_memory(struct slots *s, const struct dec_insn *insn, bool with_values)
-{
-	for (int pass = 0; pass < 2; pass++) {
-		for (int i = 0; i < insn->n_mem; i++) {
-			const struct dec_mem *m = &insn->mem[i];
-
-			if (m->is_write != (pass == 1))
-				continue;
-			if (!m->is_absolute)
-				slots_add(s, DEC_SLOT_ADDR, i, 8);
-			if (with_values && m->is_read && !insn->is_plain_load)
-				slots_add(s, DEC_SLOT_LOAD, i, m->size);
-		}
+		if (!insn->mem[i].is_write || insn->mem[i].base == RSP)
+			continue;
+		slots_address(s, &insn->mem[i]);
+		slots_add(s, DEC_SLOT_STORE, i, insn->mem[i].size);
 	}
 }
 
@@ -77,6 +89,10 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 {
 	uint64_t other = insn->other_written;
 
+	for (int i = 0; i < insn->n_mem; i++) {
+		if (insn->mem[i].is_read && !insn->is_plain_load)
+			slots_add(s, DEC_SLOT_LOAD, i, insn->mem[i].size);
+	}
 	// What a branch defines (rsp, the return address) follows from its kind.
 	if (insn->flow != DEC_FLOW_NEXT)
 		return;
@@ -85,7 +101,8 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 			slots_add(s, DEC_SLOT_STORE, i, insn->mem[i].size);
 	}
 	for (int r = 0; r < DEC_GPRS; r++) {
-		if (insn->gpr_written & 1u << r)
+		if ((insn->gpr_written & 1u << r) &&
+		    !(r == RSP && dec_insn_rsp_step(insn)))
 			slots_add(s, DEC_SLOT_GPR, r, 8);
 	}
 	for (int v = 0; v < 32; v++) {
@@ -99,23 +116,24 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 }
 
 int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
-		   struct dec_slot slots[DEC_SLOTS])
+		   struct dec_known *known, struct dec_slot slots[DEC_SLOTS])
 {
-	struct slots s = { slots, 0 };
+	struct slots s = { slots, 0, known };
 
 	switch (mode) {
 	case DEC_LOG_STORES:
 		slots_stores(&s, insn);
 		break;
 	case DEC_LOG_ADDRESSES:
-		slots_memory(&s, insn, false);
+		for (int i = 0; i < insn->n_mem; i++)
+			slots_address(&s, &insn->mem[i]);
 		break;
 	case DEC_LOG_VALUES:
-		slots_memory(&s, insn, true);
 		slots_values(&s, insn);
-		break;
+		return s.n;
 	default:
 		break;
 	}
+	known->gpr &= ~(insn->gpr_written & ~(dec_insn_rsp_step(insn) ? 1u << RSP : 0u));
 	return s.n;
 }

@@ -26,7 +26,6 @@ enum dec_log_mode {
 
 enum dec_slot_kind {
 	// Logged before the instruction:
-	DEC_SLOT_ADDR,	///< address of memory operand `which` (without the fs base)
 	DEC_SLOT_LOAD,	///< what memory operand `which` held
 	DEC_SLOT_BEFORE,///< GPR `which` before the instruction
 	// Logged after it:
@@ -48,12 +47,29 @@ static inline uint32_t dec_slot_size(const struct dec_slot *s)
 
 enum { DEC_SLOTS = 64 }; ///< at most, for one instruction
 
+/**
+ * Which registers' values the reader knows at a point of a block. An address is never
+ * logged: the registers it is made of are, and only where they are not known already.
+ */
+struct dec_known {
+	uint16_t gpr; ///< bit n: register n
+};
+
+/** @return what is known where a block begins: everything in a full value log (the
+ * reader keeps all registers) and where a watch logs them all. */
+struct dec_known dec_known_start(enum dec_log_mode mode, bool is_watched);
+
+/** @return by how much @p insn moves rsp when that is all it does to it (push, pop); 0
+ * otherwise. The reader still knows rsp behind it. */
+int dec_insn_rsp_step(const struct dec_insn *insn);
+
 /** @return whether @p insn must be stepped in C under @p mode. */
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);
 
-/** List the slots of @p insn under @p mode. @return how many. */
+/** List the slots of @p insn under @p mode. @p known is brought up to behind @p insn.
+ * @return how many. */
 int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
-		   struct dec_slot slots[DEC_SLOTS]);
+		   struct dec_known *known, struct dec_slot slots[DEC_SLOTS]);
 
 /** Control records: `id` is above every block number. */
 enum dec_rec_id {

@@ -41,27 +41,21 @@ struct slow {
 
 enum dec_verdict engine_step(struct dec_engine *e)
 {
-	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
+	uint64_t rip = e->ctx->rip, avail;
+	uint64_t *known = map_get(&e->single_of, rip);
 	struct dec_insn insn;
-	struct engine_block mark;
-	enum dec_verdict v;
 	uint32_t block;
 
+	if (known)
+		return engine_enter(e, *known, 1);
+	avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
 	    insn.flow >= DEC_FLOW_SYSCALL)
 		return engine_special(e);
-	block = engine_translate(e, rip, 1, true);
+	block = engine_translate(e, rip, true);
 	if (block == UINT32_MAX)
 		return DEC_DIVERGED;
-	mark = e->blocks.data[block];
-	e->is_flushed = false;
-	v = engine_enter(e, block, 1);
-	if (!e->is_flushed) {
-		e->blocks.size = block;
-		e->exits.size = mark.first_exit;
-		e->insn_host.size = mark.first_host;
-	}
-	return v;
+	return engine_enter(e, block, 1);
 }
 
 /* ---- registers ----------------------------------------------------------------------- */

@@ -128,24 +128,35 @@ static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
 	}
 }
 
+static uint64_t trace_address(const struct dec_tracer *t, const struct dec_mem *m)
+{
+	uint64_t a = m->disp;
+
+	if (m->base != DEC_REG_NONE && !m->is_absolute)
+		a += t->gpr[m->base];
+	if (m->index != DEC_REG_NONE && !m->is_absolute)
+		a += t->gpr[m->index] * m->scale;
+	if (m->is_addr32)
+		a = (uint32_t)a;
+	return m->is_fs ? a + t->fs_base : a;
+}
+
 static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 			      const uint8_t *slot_at, uint64_t position)
 {
 	bool is_call = insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND;
 	const uint8_t *load[DEC_MEMS] = {}, *store[DEC_MEMS] = {};
 	uint64_t addr[DEC_MEMS], next = insn->rip + insn->len;
+	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
 	struct dec_slot slots[DEC_SLOTS];
-	int n = dec_insn_slots(insn, DEC_LOG_VALUES, slots);
+	int n = dec_insn_slots(insn, DEC_LOG_VALUES, &known, slots);
 
 	for (int m = 0; m < insn->n_mem; m++)
-		addr[m] = insn->mem[m].disp;
+		addr[m] = trace_address(t, &insn->mem[m]);
 	t->n_refs = 0;
 	trace_regs(t, false, insn);
 	for (int i = 0; i < n; slot_at += dec_slot_size(&slots[i++])) {
 		switch (slots[i].kind) {
-		case DEC_SLOT_ADDR:
-			memcpy(&addr[slots[i].which], slot_at, 8);
-			break;
 		case DEC_SLOT_LOAD:
 			load[slots[i].which] = slot_at;
 			break;
@@ -160,8 +171,6 @@ static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 		const struct dec_mem *mem = &insn->mem[m];
 		const uint8_t *v = load[m];
 
-		if (mem->is_fs)
-			addr[m] += t->fs_base;
 		if (!mem->is_read)
 			continue;
 		// A plain load's value is what its register holds now.
@@ -177,6 +186,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 		}
 		trace_mem(t, false, addr[m], mem->size, v);
 	}
+	t->gpr[RSP] += dec_insn_rsp_step(insn);
 	if (insn->flow != DEC_FLOW_NEXT)
 		trace_branch(t, insn);
 	trace_regs(t, true, insn);

@@ -38,8 +38,9 @@ struct translation {
 	bool has_special;  ///< insn[n] is for C (or the bytes there are bad)
 	int special_kind;
 	uint64_t end_rip;  ///< where execution goes on when no branch ends the block
-	bool is_logged, is_watched, is_temporary;
+	bool is_logged, is_watched, is_single;
 	uint32_t log_at;   ///< next slot's offset in the record
+	struct dec_known known; ///< at the instruction being emitted
 	uint8_t *check_patch;
 	bool has_saved_flags;
 };
@@ -80,9 +81,35 @@ static bool translation_is_special(const struct dec_engine *e, const struct dec_
 	}
 }
 
-static int translation_scratch_needed(enum dec_log_mode mode)
+/* A store's value is read back through its operand after the instruction; where that
+ * changed the operand's registers, the address must be kept from before. */
+static bool translation_moves_address(const struct dec_insn *insn, const struct dec_mem *m)
 {
-	return mode == DEC_LOG_NONE ? 0 : mode == DEC_LOG_FLOW ? 1 : 3;
+	uint32_t regs = (m->base != DEC_REG_NONE ? 1u << m->base : 0) |
+			(m->index != DEC_REG_NONE ? 1u << m->index : 0);
+
+	return !m->is_absolute && (regs & insn->gpr_written);
+}
+
+/* How many registers logging @p insn borrows: the log pointer, one to carry what is read
+ * from memory, one for an address kept across the instruction. */
+static int translation_scratch_needed(const struct translation *t,
+				      const struct dec_insn *insn, struct dec_known *known)
+{
+	struct dec_slot slots[DEC_SLOTS];
+	int n = dec_insn_slots(insn, t->e->mode, known, slots), need = 1;
+
+	for (int i = 0; i < n; i++) {
+		if (slots[i].kind == DEC_SLOT_LOAD)
+			need = need > 2 ? need : 2;
+		if (slots[i].kind != DEC_SLOT_STORE || insn->store_reg != DEC_REG_NONE)
+			continue;
+		if (translation_moves_address(insn, &insn->mem[slots[i].which]))
+			need = 3;
+		else
+			need = need > 2 ? need : 2;
+	}
+	return need;
 }
 
 static int translation_free_gprs(uint32_t used)
@@ -90,11 +117,13 @@ static int translation_free_gprs(uint32_t used)
 	return 16 - __builtin_popcount(used | 1u << 4); // rsp is never free
 }
 
-/* Decode up to @p max instructions. */
-static void translation_decode(struct translation *t, uint64_t rip, int max)
+/* Decode the block's instructions. */
+static void translation_decode(struct translation *t, uint64_t rip)
 {
 	struct dec_engine *e = t->e;
-	int need = t->is_logged ? translation_scratch_needed(e->mode) : 0;
+	struct dec_known known = dec_known_start(e->mode, t->is_watched);
+	int need = t->is_watched ? 2 : 1;
+	int max = t->is_single ? 1 : DEC_BLOCK_INSNS;
 	uint32_t used = 0;
 
 	for (t->n = 0; t->n < max; t->n++) {
@@ -102,7 +131,7 @@ static void translation_decode(struct translation *t, uint64_t rip, int max)
 		uint64_t avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 		uint64_t *stop = map_get(&e->stops, rip);
 
-		if (stop && (t->n || !t->is_temporary)) {
+		if (stop && (t->n || !t->is_single)) {
 			t->has_special = true;
 			t->special_kind = ENGINE_EXIT_STOP;
 			insn->rip = rip;
@@ -114,7 +143,7 @@ static void translation_decode(struct translation *t, uint64_t rip, int max)
 		map_put(&e->code_pages, (rip + 14) >> 12, 1);
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
-		    (t->is_temporary ? insn->flow >= DEC_FLOW_SYSCALL :
+		    (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL :
 				       translation_is_special(e, insn))) {
 			t->has_special = true;
 			t->special_kind = ENGINE_EXIT_SPECIAL;
@@ -122,9 +151,16 @@ static void translation_decode(struct translation *t, uint64_t rip, int max)
 			return;
 		}
 		used |= insn->gpr_read | insn->gpr_written;
-		if (translation_free_gprs(used) < need) {
-			assert(t->n && "one instruction leaves three registers free");
-			break;
+		if (t->is_logged) {
+			int more = translation_scratch_needed(t, insn, &known);
+
+			if (more < need)
+				more = need;
+			if (translation_free_gprs(used) < more) {
+				assert(t->n && "one instruction leaves three registers");
+				break;
+			}
+			need = more;
 		}
 		rip += insn->len;
 		if (dec_insn_ends_block(insn)) {
@@ -137,11 +173,16 @@ static void translation_decode(struct translation *t, uint64_t rip, int max)
 
 static void translation_choose_scratch(struct translation *t)
 {
-	int need = translation_scratch_needed(t->e->mode), n = 0;
+	struct dec_known known = dec_known_start(t->e->mode, t->is_watched);
+	int need = t->is_watched ? 2 : 1, n = 0;
 	uint32_t used = 1u << 4;
 
-	for (int i = 0; i < t->n; i++)
+	for (int i = 0; i < t->n; i++) {
+		int more = translation_scratch_needed(t, &t->insn[i], &known);
+
+		need = more > need ? more : need;
 		used |= t->insn[i].gpr_read | t->insn[i].gpr_written;
+	}
 	for (int r = 0; r < DEC_GPRS && n < need; r++) {
 		if (!(used & 1u << r))
 			t->block->scratch[n++] = r;
@@ -198,6 +239,21 @@ static void translation_check_stub(struct translation *t)
 
 /* ---- the log ------------------------------------------------------------------- */
 
+static uint32_t translation_record_bytes(const struct translation *t)
+{
+	struct dec_known known = t->known;
+	uint32_t bytes = 8 + (t->is_watched ? 16 * 8 : 0);
+	struct dec_slot slots[DEC_SLOTS];
+
+	for (int i = 0; i < t->n; i++) {
+		int n = dec_insn_slots(&t->insn[i], t->e->mode, &known, slots);
+
+		for (int s = 0; s < n; s++)
+			bytes += dec_slot_size(&slots[s]);
+	}
+	return bytes;
+}
+
 static void translation_borrow(struct translation *t)
 {
 	struct engine_block *b = t->block;
@@ -205,6 +261,12 @@ static void translation_borrow(struct translation *t)
 	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
 		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
 	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	// The record's last word first: it faults here, before anything was executed, when
+	// the record would not fit.
+	b->log_bytes = translation_record_bytes(t);
+	assert(b->log_bytes < ENGINE_GUARD_BYTES);
+	if (b->log_bytes > 8)
+		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
 	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
 	t->log_at = 8;
 	if (!t->is_watched)
@@ -215,9 +277,9 @@ static void translation_borrow(struct translation *t)
 		for (int i = 0; i < 3; i++) {
 			if (b->scratch[i] != r)
 				continue;
-			from = b->scratch[1] != DEC_REG_NONE ? b->scratch[1] : r;
+			// scratch[1] is free here: each such value comes from its spill.
+			from = b->scratch[1];
 			emit_gs_load(&t->out, from, CTX_SPILL + 8 * i);
-			// scratch[1] was reloaded from a spill slot: it is free here.
 		}
 		emit_store(&t->out, b->scratch[0], t->log_at, from);
 	}
@@ -229,23 +291,49 @@ static void translation_give_back(struct translation *t)
 	struct dec_mem bumped = { .base = b->scratch[0], .index = DEC_REG_NONE,
 				  .scale = 1, .disp = t->log_at };
 
-	b->log_bytes = t->log_at;
+	assert(b->log_bytes == t->log_at && "the record is as long as announced");
 	emit_lea(&t->out, b->scratch[0], &bumped);
 	emit_gs_store(&t->out, CTX_LOG, b->scratch[0]);
 	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
 		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
 }
 
-/* Copy the bytes at [scratch[1]] to the log. */
+/* Copy what operand @p m holds to the log, a word at a time through scratch[1]. */
 static void translation_log_memory(struct translation *t, const struct dec_mem *m)
 {
 	uint8_t *scratch = t->block->scratch;
 
 	for (uint32_t i = 0; i < m->size; i += 8) {
-		emit_load_zx(&t->out, scratch[2], scratch[1], i, m->size < 8 ? m->size : 8,
-			     m->is_fs);
-		emit_store(&t->out, scratch[0], t->log_at + i, scratch[2]);
+		struct dec_mem word = *m;
+
+		word.size = m->size < 8 ? m->size : 8;
+		word.disp += i;
+		if (m->is_absolute) {
+			emit_mov_imm64(&t->out, scratch[1], word.disp);
+			word = (struct dec_mem){ .base = scratch[1], .index = DEC_REG_NONE,
+						 .scale = 1, .size = word.size,
+						 .is_fs = m->is_fs };
+		}
+		emit_load_zx(&t->out, scratch[1], &word);
+		emit_store(&t->out, scratch[0], t->log_at + i, scratch[1]);
 	}
+}
+
+static void translation_log_store(struct translation *t, const struct dec_insn *insn,
+				  const struct dec_slot *s)
+{
+	const struct dec_mem *m = &insn->mem[s->which];
+	uint8_t *scratch = t->block->scratch;
+	struct dec_mem kept = { .base = scratch[2], .index = DEC_REG_NONE, .scale = 1,
+				.size = m->size, .is_fs = m->is_fs };
+
+	if (insn->store_reg < DEC_GPRS)
+		emit_store(&t->out, scratch[0], t->log_at, insn->store_reg);
+	else if (insn->store_reg < DEC_REG_K)
+		emit_store_vec(&t->out, scratch[0], t->log_at,
+			       insn->store_reg - DEC_REG_VEC, s->bytes);
+	else
+		translation_log_memory(t, translation_moves_address(insn, m) ? &kept : m);
 }
 
 static void translation_slot(struct translation *t, const struct dec_insn *insn,
@@ -255,13 +343,7 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 	struct dec_emit *o = &t->out;
 
 	switch (s->kind) {
-	case DEC_SLOT_ADDR:
-		emit_lea(o, scratch[1], &insn->mem[s->which]);
-		emit_store(o, scratch[0], t->log_at, scratch[1]);
-		break;
 	case DEC_SLOT_LOAD:
-		if (insn->mem[s->which].is_absolute)
-			emit_lea(o, scratch[1], &insn->mem[s->which]);
 		translation_log_memory(t, &insn->mem[s->which]);
 		break;
 	case DEC_SLOT_BEFORE:
@@ -269,16 +351,7 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 		emit_store(o, scratch[0], t->log_at, s->which);
 		break;
 	case DEC_SLOT_STORE:
-		if (insn->store_reg < DEC_GPRS)
-			emit_store(o, scratch[0], t->log_at, insn->store_reg);
-		else if (insn->store_reg < DEC_REG_K)
-			emit_store_vec(o, scratch[0], t->log_at,
-				       insn->store_reg - DEC_REG_VEC, s->bytes);
-		else {
-			if (insn->mem[s->which].is_absolute)
-				emit_lea(o, scratch[1], &insn->mem[s->which]);
-			translation_log_memory(t, &insn->mem[s->which]);
-		}
+		translation_log_store(t, insn, s);
 		break;
 	case DEC_SLOT_VEC:
 		emit_store_vec(o, scratch[0], t->log_at, s->which, s->bytes);
@@ -290,16 +363,25 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 	t->log_at += dec_slot_size(s);
 }
 
+/* The slots of @p insn that lie before or behind it. @p known is that before it. */
 static void translation_slots(struct translation *t, const struct dec_insn *insn,
-			      bool is_after)
+			      struct dec_known known, bool is_after)
 {
 	struct dec_slot slots[DEC_SLOTS];
-	int n = dec_insn_slots(insn, t->e->mode, slots);
+	int n = dec_insn_slots(insn, t->e->mode, &known, slots);
 
 	for (int i = 0; i < n; i++) {
+		const struct dec_mem *m = &insn->mem[slots[i].which];
+
 		if ((slots[i].kind >= DEC_SLOT_STORE) == is_after)
 			translation_slot(t, insn, &slots[i]);
+		else if (!is_after && slots[i].kind == DEC_SLOT_STORE &&
+			 insn->store_reg == DEC_REG_NONE &&
+			 translation_moves_address(insn, m))
+			emit_lea(&t->out, t->block->scratch[2], m);
 	}
+	if (is_after)
+		t->known = known;
 }
 
 /* ---- instructions ---------------------------------------------------------------- */
@@ -326,7 +408,7 @@ static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch
 {
 	struct engine_exit *x = translation_exit(t, ENGINE_EXIT_DIRECT, rip);
 
-	x->patch = t->is_temporary ? NULL : patch;
+	x->patch = t->is_single ? NULL : patch;
 	emit_patch_rel(patch, translation_stub(t, x));
 }
 
@@ -511,7 +593,7 @@ static bool translation_emit(struct translation *t)
 			translation_check(t, check);
 		*host = t->out.p - t->block->host;
 		if (is_open)
-			translation_slots(t, insn, false);
+			translation_slots(t, insn, t->known, false);
 		if (dec_insn_ends_block(insn)) {
 			if (is_open)
 				translation_give_back(t);
@@ -523,7 +605,7 @@ static bool translation_emit(struct translation *t)
 		if (!translation_copy(t, insn))
 			return false;
 		if (is_open)
-			translation_slots(t, insn, true);
+			translation_slots(t, insn, t->known, true);
 	}
 	if (is_open)
 		translation_give_back(t);
@@ -560,11 +642,10 @@ static void translation_announce(struct translation *t)
 	}
 }
 
-uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_temporary)
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 {
 	struct engine_arena *arena = engine_arena_for(e, rip, TRANSLATE_ROOM);
-	struct translation t = { .e = e, .is_temporary = is_temporary };
-	uint32_t ratio;
+	struct translation t = { .e = e, .is_single = is_single };
 
 	if (!arena) {
 		e->world.complain(e->world.ctx, e, "no room for translated code near it");
@@ -580,10 +661,11 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_t
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 	};
 	t.out.p = arena->cursor;
-	t.is_logged = e->mode != DEC_LOG_NONE && !is_temporary;
+	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
-	translation_decode(&t, rip, max);
+	translation_decode(&t, rip);
 	t.block->n_insns = t.n;
+	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.is_logged && t.n) {
 		translation_choose_scratch(&t);
 		translation_announce(&t);
@@ -595,14 +677,9 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, int max, bool is_t
 	}
 	t.block->host_end = t.out.p;
 	assert(t.out.p - arena->cursor <= TRANSLATE_ROOM);
-	if (!is_temporary) {
-		arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
-		map_put(&e->block_of, rip, t.block - e->blocks.data);
-		e->n_translated++;
-	}
-	ratio = t.n ? (t.block->log_bytes + t.n - 1) / t.n : 0;
-	if (ratio > e->log_ratio)
-		e->log_ratio = ratio;
+	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
+	map_put(is_single ? &e->single_of : &e->block_of, rip, t.block - e->blocks.data);
+	e->n_translated++;
 	return t.block - e->blocks.data;
 }
 
