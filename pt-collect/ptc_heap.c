@@ -1,9 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * -e heap: find the allocator's functions in the program's libc (at the moment it maps
+ * it, before any of it runs) or in a program that brings its own, and probe each.
+ */
 #define LOG_ROOM "record"
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+
 #include "pt-collect/ptc.h"
-void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, bool is_exe)
-{ (void)s;(void)path;(void)file;(void)is_exe; }
+
+#define CODE_BYTES 256 ///< of a function's beginning, for the choice of the site
+
+struct ptc_heap {
+	VEC(struct cap_heap_site) sites;
+};
+
+/** How many integer arguments of each function count. */
+static const unsigned n_args[CAP_HEAP_FNS] = {
+	[CAP_HEAP_MALLOC] = 1,	       [CAP_HEAP_CALLOC] = 2,
+	[CAP_HEAP_REALLOC] = 2,	       [CAP_HEAP_FREE] = 1,
+	[CAP_HEAP_POSIX_MEMALIGN] = 3, [CAP_HEAP_ALIGNED_ALLOC] = 2,
+};
+
 const struct cap_heap_site *ptc_heap_sites(const struct ptc_session *s, size_t *n)
-{ (void)s; *n = 0; return NULL; }
-void ptc_heap_destroy(struct ptc_heap *h) { (void)h; }
+{
+	*n = s->heap ? s->heap->sites.size : 0;
+	return s->heap ? s->heap->sites.data : NULL;
+}
+
+void ptc_heap_destroy(struct ptc_heap *h)
+{
+	if (!h)
+		return;
+	vec_deinit(&h->sites);
+	free(h);
+}
+
+static void elf_endp(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+/** File offset of address @p addr; 0 when no segment holds it. */
+static uint64_t to_offset(Elf *elf, uint64_t addr)
+{
+	size_t n = 0;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_LOAD &&
+		    addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz)
+			return addr - ph.p_vaddr + ph.p_offset;
+	}
+	return 0;
+}
+
+static bool is_static(Elf *elf)
+{
+	size_t n = 0;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+/** Entries (file offsets, 0 = not defined) in the symbol table of type @p type. */
+static void find_entries(Elf *elf, uint32_t type, uint64_t entries[CAP_HEAP_FNS])
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		Elf_Data *data = elf_getdata(scn, NULL);
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type || !data ||
+		    !sh.sh_entsize)
+			continue;
+		for (size_t i = 0; i < sh.sh_size / sh.sh_entsize; i++) {
+			GElf_Sym sym;
+			const char *name;
+
+			if (!gelf_getsym(data, i, &sym) || sym.st_shndx == SHN_UNDEF ||
+			    GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+				continue;
+			name = elf_strptr(elf, sh.sh_link, sym.st_name);
+			for (int fn = 0; name && fn < CAP_HEAP_FNS; fn++)
+				if (!strcmp(name, cap_heap_name(fn)))
+					entries[fn] = to_offset(elf, sym.st_value);
+		}
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static struct err *probe(struct ptc_session *s, const char *path, int fd, uint32_t file,
+			 enum cap_heap_fn fn, uint64_t entry)
+{
+	uint8_t code[CODE_BYTES];
+	ssize_t n = pread(fd, code, sizeof(code), entry);
+	struct ptc_site site = ptc_site_choose(code, n > 0 ? n : 0, n_args[fn]);
+	struct cap_heap_site *slot = vec_push(&s->heap->sites);
+
+	if (!slot)
+		return &err_nomem;
+	*slot = (struct cap_heap_site){ .fn = fn, .file = file, .entry_offset = entry,
+					.file_offset = entry + site.offset };
+	log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
+		 base_name(path), (unsigned long long)slot->file_offset, site.offset,
+		 site.mnemonic, site.is_emulated ? "emulated" : "single-stepped");
+	return ptc_bpf_probe(s->bpf, s->pid, path, slot->file_offset, fn);
+}
+
+/** A file whose malloc the program will use? */
+static bool is_wanted(Elf *elf, const char *path, bool is_exe,
+		      uint64_t entries[CAP_HEAP_FNS])
+{
+	const char *name = base_name(path);
+
+	if (!is_exe && strncmp(name, "libc.so", 7) && strncmp(name, "libc-2.", 7))
+		return false;
+	find_entries(elf, is_exe && is_static(elf) ? SHT_SYMTAB : SHT_DYNSYM, entries);
+	return true;
+}
+
+void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, bool is_exe)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t entries[CAP_HEAP_FNS] = {};
+	_cleanup_(elf_endp) Elf *elf = NULL;
+
+	if (!s->heap)
+		s->heap = calloc(1, sizeof(*s->heap));
+	for (size_t i = 0; s->heap && i < s->heap->sites.size; i++)
+		if (s->heap->sites.data[i].file == file)
+			return; // Another segment of a file we know.
+	elf_version(EV_CURRENT);
+	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+	if (!elf || !s->heap || !is_wanted(elf, path, is_exe, entries))
+		return;
+	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
+		struct err *err = entries[fn] ? probe(s, path, fd, file, fn, entries[fn]) :
+						NULL;
+
+		if (err) {
+			ptc_log_gap(s, s->pid, "%s", err->message);
+			err_destroy(err);
+		}
+	}
+}

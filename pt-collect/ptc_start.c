@@ -7,6 +7,7 @@
  * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
  */
 #define LOG_ROOM "record"
+#include <cpuid.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,6 +19,9 @@
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
 #define XSTATE_MAX (64u << 10)
+#define XSTATE_PKRU 9	   ///< the last component that all debuggers know
+#define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
+#define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
 
 /** Find `syscall` in the vDSO: executable, always there, and not the program's text. */
 static uint64_t find_syscall(const struct ptc_session *s, const struct ptc_maps *maps)
@@ -88,6 +92,21 @@ static struct err *take_auxv(const struct ptc_session *s, uint64_t rsp,
 	return err_new(ERR_UNSUPPORTED, "the program's auxiliary vector is too long");
 }
 
+/** Cut off what no program uses that does not ask for it (AMX tiles, from component 17
+ * on): gdb does not know them, and complains. */
+static void trim_xstate(struct cap_core *core)
+{
+	uint32_t bytes, offset, ecx, edx;
+	uint64_t *enabled = (uint64_t *)(core->xstate + XSTATE_ENABLED);
+	uint64_t *in_use = (uint64_t *)(core->xstate + XSTATE_IN_USE);
+
+	__cpuid_count(0xd, XSTATE_PKRU, bytes, offset, ecx, edx);
+	if (*in_use >> (XSTATE_PKRU + 1) || !bytes || offset + bytes > core->xstate_bytes)
+		return;
+	*enabled &= (1u << (XSTATE_PKRU + 1)) - 1;
+	core->xstate_bytes = offset + bytes;
+}
+
 static struct err *take_xstate(pid_t tid, struct cap_core *core)
 {
 	struct iovec iov = { .iov_len = XSTATE_MAX };
@@ -99,6 +118,7 @@ static struct err *take_xstate(pid_t tid, struct cap_core *core)
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
 		return err_errno("cannot read the vector registers");
 	core->xstate_bytes = iov.iov_len;
+	trim_xstate(core);
 	return NULL;
 }
 
