@@ -3,7 +3,8 @@
 
 /**
  * @file
- * Private to the parser (spec_parser.c, spec_declare.c, spec_expr.c): its state and the
+ * Private to the parser (spec_parser.c, spec_declare.c, spec_constraint.c,
+ * spec_expr.c, spec_operand.c): its state and the
  * steps that all its rules are made of. A rule that meets a mistake reports it, sets
  * is_panicking and returns; its callers return too, and spec_parse() goes on behind the
  * statement.
@@ -78,8 +79,34 @@ struct ast *parse_condition(struct parser *p);
 /** ve of the grammar: an arithmetic value. NULL when there is a mistake. */
 struct ast *parse_value(struct parser *p);
 
+/** The operand of a sum: a primary with its fields and attributes. */
+struct ast *parse_postfix(struct parser *p);
+struct ast *parse_sum(struct parser *p);
+
+/** Does `f x` begin here? */
+bool parse_is_declaration(const struct parser *p);
+
+/** Read `..(c1)`. @return the name, or NULL. */
+const char *parse_label(struct parser *p);
+
 void parse_type(struct parser *p);
 void parse_const(struct parser *p);
 void parse_cpoint(struct parser *p);
+void parse_attribute_declaration(struct parser *p);
+void parse_constraint(struct parser *p);
+void parse_trailing_label(struct parser *p);
+
+/** A new node of the tree over @p a and @p b (either may be NULL). */
+struct ast *ast_new(struct parser *p, enum ast_kind kind, struct ast *a, struct ast *b,
+		    struct spec_span span);
+
+/** What @p n is: a condition; a field, which is a number as well as a vertex. */
+bool ast_is_condition(const struct ast *n);
+bool ast_is_field(const struct ast *n);
+
+/** Report it unless @p n is what its place needs. @return whether it is. */
+bool want_condition(struct parser *p, const struct ast *n);
+bool want_number(struct parser *p, const struct ast *n);
+bool want_vertex(struct parser *p, const struct ast *n);
 
 #endif

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Whether a condition is true when its variables stand for nodes (spec_eval.c says what
+ * happens to what cannot be read).
+ */
+#include <math.h>
+
+#include "specdsl/spec_eval.h"
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static int compare_values(struct value a, struct value b)
+{
+	double x, y;
+
+	if (a.kind == VALUE_INT && b.kind == VALUE_INT)
+		return (a.i > b.i) - (a.i < b.i);
+	x = a.kind == VALUE_REAL ? a.real : (double)a.i;
+	y = b.kind == VALUE_REAL ? b.real : (double)b.i;
+	return (x > y) - (x < y);
+}
+
+static bool is_nan(struct value v)
+{
+	return v.kind == VALUE_REAL && isnan(v.real);
+}
+
+static bool compare_numbers(struct scope *sc, const struct ast *n)
+{
+	struct value a = eval_number(sc, n->a), b = eval_number(sc, n->b);
+	int order;
+
+	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
+		return false;
+	if (is_nan(a) || is_nan(b))
+		return n->op == OP_NE;
+	order = compare_values(a, b);
+	switch (n->op) {
+	case OP_EQ:
+		return order == 0;
+	case OP_NE:
+		return order != 0;
+	case OP_LE:
+		return order <= 0;
+	case OP_GE:
+		return order >= 0;
+	case OP_LT:
+		return order < 0;
+	default:
+		return order > 0;
+	}
+}
+
+/** A vertex as one number: nodes by id, wild pointers by address. */
+static uint64_t vertex_key(struct vertex v)
+{
+	return v.kind == VERTEX_NODE ? v.node.v : v.addr;
+}
+
+static struct vertex eval_vertex_arg(struct scope *sc, const struct ast *n)
+{
+	struct spec_args *args = sc->args;
+	struct vertex v;
+
+	sc->args = NULL; // fields on the way to the vertex are not arguments, it is
+	v = eval_vertex(sc, n);
+	sc->args = args;
+	if (v.kind == VERTEX_NODE)
+		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	return v;
+}
+
+struct vertex eval_record_vertex(struct scope *sc, const struct ast *n)
+{
+	struct vertex v = eval_vertex_arg(sc, n);
+
+	eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v));
+	return v;
+}
+
+static bool compare_vertices(struct scope *sc, const struct ast *n)
+{
+	struct vertex a = eval_record_vertex(sc, n->a), b = eval_record_vertex(sc, n->b);
+	bool is_equal;
+
+	if (a.kind == VERTEX_NONE || b.kind == VERTEX_NONE) {
+		sc->is_unreadable = true;
+		return false;
+	}
+	is_equal = a.kind == b.kind && vertex_key(a) == vertex_key(b);
+	return is_equal == (n->op == OP_EQ);
+}
+
+/** The truth of a boolean operand: true, false, an attribute, or a condition. */
+static enum truth eval_truth(struct scope *sc, const struct ast *n)
+{
+	struct value v;
+
+	if (n->kind == AST_BOOL)
+		return n->number ? TRUTH_TRUE : TRUTH_FALSE;
+	if (n->kind != AST_STANDARD)
+		return eval_condition(sc, n) ? TRUTH_TRUE : TRUTH_FALSE;
+	v = eval_number(sc, n);
+	return v.kind == VALUE_NONE ? TRUTH_NONE : v.i ? TRUTH_TRUE : TRUTH_FALSE;
+}
+
+static bool compare_truths(struct scope *sc, const struct ast *n)
+{
+	enum truth a = eval_truth(sc, n->a), b = eval_truth(sc, n->b);
+
+	if (a == TRUTH_NONE || b == TRUTH_NONE)
+		return false;
+	return (a == b) == (n->op == OP_EQ);
+}
+
+/** `a -> b` and its three kin. Where there is no node there is no edge and no path. */
+static bool eval_connection(struct scope *sc, const struct ast *n)
+{
+	struct vertex a = eval_vertex_arg(sc, n->a), b = eval_vertex_arg(sc, n->b);
+	bool is_path = n->op == OP_PATH || n->op == OP_NO_PATH, is_there = false;
+	struct edges *edges = &sc->e->edges;
+	const struct edge_node *from, *to;
+
+	from = a.kind == VERTEX_NODE ? edges_node(edges, a.node) : NULL;
+	to = b.kind == VERTEX_NODE ? edges_node(edges, b.node) : NULL;
+	if (is_path)
+		eval_add_dep(sc, SPEC_DEP_EDGES, (struct hg_node_id){0});
+	if (from && !is_path && b.kind == VERTEX_NODE)
+		is_there = edges_has(edges, from, b.node);
+	if (from && to && is_path) {
+		const uint64_t *row = edges_reach(edges, from);
+
+		sc->e->is_out_of_memory |= !row;
+		is_there = row && bit_get(row, edges_index(edges, to));
+	}
+	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there);
+	return is_there == (n->op == OP_EDGE || n->op == OP_PATH);
+}
+
+bool eval_condition(struct scope *sc, const struct ast *n)
+{
+	bool a;
+
+	switch (n->kind) {
+	case AST_AND:
+		a = eval_condition(sc, n->a);
+		return (a || sc->args) && eval_condition(sc, n->b) && a;
+	case AST_OR:
+		a = eval_condition(sc, n->a);
+		return (a && !sc->args) || eval_condition(sc, n->b) || a;
+	case AST_EDGE:
+		return eval_connection(sc, n);
+	case AST_COMPARE:
+		if (n->compare == CMP_NUMBERS)
+			return compare_numbers(sc, n);
+		return n->compare == CMP_VERTICES ? compare_vertices(sc, n) :
+						    compare_truths(sc, n);
+	default:
+		return eval_truth(sc, n) == TRUTH_TRUE;
+	}
+}
+
+void eval_record(struct scope *sc, const struct ast *n)
+{
+	if (n->kind == AST_BOOL || n->kind == AST_COMPARE || n->kind == AST_AND ||
+	    n->kind == AST_OR || n->kind == AST_EDGE)
+		eval_condition(sc, n);
+	else
+		eval_number(sc, n);
+}

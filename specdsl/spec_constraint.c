@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Statements about nodes: attributes with their rules, and constraints (m, c and c' of the
+ * grammar in paper 001, Figure 2.3).
+ */
+#include <string.h>
+
+#include "specdsl/spec_parser.h"
+
+/* ---- variables: d of the grammar ------------------------------------------------------- */
+
+/** @return the index of the type that the current token names; -1 after a mistake. */
+static int parse_known_type(struct parser *p)
+{
+	const char *name;
+	struct spec_span at = p->tok.span;
+	int type;
+
+	if (!parse_new_name(p, "a type", &name))
+		return -1;
+	type = spec_type_find(p->s, name);
+	if (type < 0)
+		parse_error(p, at,
+			    spec_printf(p->s, "declare it first: '%s FIELD n EDGE n;'", name),
+			    "type '%s' is not declared", name);
+	return type;
+}
+
+/** Behind the type of `f x ;` or `f x, x ;`. */
+static void parse_variables(struct parser *p, int type)
+{
+	do {
+		struct spec_span at = p->tok.span;
+		const char *name;
+
+		if (!parse_new_name(p, "a variable", &name))
+			return;
+		for (size_t i = 0; i < p->n_vars; i++)
+			if (!strcmp(p->vars[i].name, name))
+				parse_error(p, at, NULL, "'%s' is declared twice", name);
+		if (p->n_vars == SPEC_MAX_VARS)
+			parse_error(p, at, "split it into several constraints",
+				    "a constraint has at most %d variables", SPEC_MAX_VARS);
+		if (p->is_panicking)
+			return;
+		p->var_spans[p->n_vars] = at;
+		p->vars[p->n_vars++] = (struct spec_var){.name = name, .type = type};
+		if (!parse_is_char(p, ','))
+			break;
+		parse_advance(p);
+	} while (true);
+	parse_end(p, "declaration");
+	p->is_complete = false;
+}
+
+bool parse_is_declaration(const struct parser *p)
+{
+	return p->tok.kind == TOK_NAME && p->next.kind == TOK_NAME &&
+	       !parse_is_word(p, "for");
+}
+
+/** `..(c1)` */
+const char *parse_label(struct parser *p)
+{
+	const char *name = NULL;
+
+	parse_advance(p);
+	if (!parse_expect_char(p, '(', "behind '..', as in ..(c1)") ||
+	    !parse_new_name(p, "a constraint's name", &name) ||
+	    !parse_expect_char(p, ')', "behind the constraint's name"))
+		return NULL;
+	if (parse_is_char(p, ';'))
+		parse_advance(p);
+	return name;
+}
+
+/* ---- user-defined attributes: m of the grammar ------------------------------------------- */
+
+/** a: `x.h = ve` */
+static struct ast *parse_assignment(struct parser *p, const struct spec_attr *attr)
+{
+	const char *hint = spec_printf(p->s, "as in: %s.%s = ...",
+				       p->n_vars ? p->vars[0].name : "X", attr->name);
+
+	if (!(p->n_vars && parse_is_word(p, p->vars[0].name) &&
+	      token_is_char(&p->next, '.'))) {
+		parse_error(p, p->tok.span, hint, "expected an assignment to %s", attr->name);
+		return NULL;
+	}
+	parse_advance(p);
+	parse_advance(p);
+	if (!parse_is_word(p, attr->name)) {
+		parse_error(p, p->tok.span, hint, "the rule is about %s", attr->name);
+		return NULL;
+	}
+	parse_advance(p);
+	if (p->tok.kind != TOK_ASSIGN) {
+		parse_error(p, p->tok.span, hint, "expected '='");
+		return NULL;
+	}
+	parse_advance(p);
+	return parse_value(p);
+}
+
+/** Is the current statement `x.h = ..`, so that there is no guard? */
+static bool is_assignment(const struct parser *p)
+{
+	struct token t = spec_lex(p->f, p->next.span.offset + p->next.span.length);
+
+	t = spec_lex(p->f, t.span.offset + t.span.length);
+	return p->tok.kind == TOK_NAME && token_is_char(&p->next, '.') &&
+	       t.kind == TOK_ASSIGN;
+}
+
+/** r: `d r | g => a || a ;`; `a ;` alone where the attribute of NULL ends the recursion. */
+static void parse_rule(struct parser *p, struct spec_attr *attr)
+{
+	while (parse_is_declaration(p)) {
+		struct spec_span at = p->tok.span;
+		int type;
+
+		p->is_in_header = true;
+		type = parse_known_type(p);
+		if (type >= 0 && (uint32_t)type != attr->type)
+			parse_error(p, at, NULL, "the rule of %s is about nodes of type %s",
+				    attr->name, p->s->types.data[attr->type].name);
+		if (p->is_panicking)
+			return;
+		parse_variables(p, type);
+		p->is_in_header = p->is_panicking;
+	}
+	if (!p->is_panicking && p->n_vars != 1) {
+		parse_error(p, p->tok.span, "as in: avltree.HEIGHT; avltree X; ...",
+			    "the rule of an attribute has exactly one variable");
+		return;
+	}
+	if (p->is_panicking)
+		return;
+	if (!is_assignment(p)) {
+		attr->guard = parse_condition(p);
+		if (p->is_panicking)
+			return;
+		if (p->tok.kind != TOK_ARROW) {
+			parse_error(p, p->tok.span, "guard => X.H = end || X.H = step;",
+				    "expected '=>' behind the guard");
+			return;
+		}
+		parse_advance(p);
+		attr->terminal = parse_assignment(p, attr);
+		if (p->is_panicking)
+			return;
+		if (p->tok.kind != TOK_BARS) {
+			parse_error(p, p->tok.span, "guard => X.H = end || X.H = step;",
+				    "expected '||' between the two assignments");
+			return;
+		}
+		parse_advance(p);
+	}
+	attr->nonterminal = parse_assignment(p, attr);
+}
+
+/** `f . h ;` or `f . h NULL n ;`, then its rule. */
+void parse_attribute_declaration(struct parser *p)
+{
+	struct spec_attr attr = {.null_value = -1, .file = p->f, .span = p->tok.span}, *new;
+	int type;
+
+	p->is_in_header = true;
+	type = parse_known_type(p);
+	if (type < 0)
+		return;
+	attr.type = type;
+	parse_advance(p);
+	attr.span = p->tok.span;
+	if (!parse_new_name(p, "the attribute's name", &attr.name))
+		return;
+	if (parse_accept_word(p, "NULL") &&
+	    !parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX, &attr.null_value))
+		return;
+	if (!parse_end(p, "attribute"))
+		return;
+	p->is_in_header = p->is_complete = false;
+	parse_rule(p, &attr);
+	if (!parse_end(p, "attribute's rule"))
+		return;
+	for (size_t i = 0; i < p->s->attrs.size; i++)
+		if (p->s->attrs.data[i].type == attr.type &&
+		    !strcmp(p->s->attrs.data[i].name, attr.name))
+			parse_error(p, attr.span, NULL, "'%s' is declared twice", attr.name);
+	new = vec_push(&p->s->attrs);
+	if (new)
+		*new = attr;
+	p->is_out_of_memory |= !new;
+}
+
+/* ---- constraints: c and c' of the grammar ------------------------------------------------ */
+
+/** q: `for I in n to n ,` */
+static void parse_range(struct parser *p, struct spec_rule *r)
+{
+	struct spec_span at;
+
+	parse_advance(p);
+	if (!parse_new_name(p, "the index's name", &p->index_name))
+		return;
+	if (!parse_accept_word(p, "in")) {
+		parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'in'");
+		return;
+	}
+	at = p->tok.span;
+	if (!parse_integer(p, "the range's start", INT32_MIN, INT32_MAX, &r->from))
+		return;
+	if (!parse_accept_word(p, "to")) {
+		parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'to'");
+		return;
+	}
+	if (!parse_integer(p, "the range's end", INT32_MIN, INT32_MAX, &r->to))
+		return;
+	if (r->to < r->from)
+		parse_error(p, parse_until_here(p, at), NULL, "the range is empty");
+	parse_expect_char(p, ',', "behind the range");
+	r->pub.is_intra = true;
+	r->pub.index_name = p->index_name;
+}
+
+static void name_rule(struct parser *p, struct spec_rule *r, const char *label,
+		      struct spec_span at)
+{
+	for (size_t i = 0; i < p->s->rules.size; i++)
+		if (p->s->rules.data[i] != r && p->s->rules.data[i]->has_label &&
+		    p->s->rules.data[i]->source == p->f &&
+		    !strcmp(p->s->rules.data[i]->pub.name, label))
+			parse_error(p, at, NULL, "constraint '%s' exists already", label);
+	r->pub.name = label;
+	r->has_label = true;
+}
+
+static void add_rule(struct parser *p, struct spec_rule *r, struct spec_span from)
+{
+	struct spec_rule *copy = arena_alloc(&p->s->arena, sizeof(*copy));
+	struct spec_rule **slot = copy ? vec_push(&p->s->rules) : NULL;
+
+	if (!slot) {
+		p->is_out_of_memory = true;
+		return;
+	}
+	r->source = p->f;
+	r->pub.file = p->f->name;
+	r->pub.line = spec_file_line(p->f, from.offset);
+	r->pub.text = parse_text(p, parse_until_here(p, from));
+	memcpy(r->vars, p->vars, sizeof(r->vars));
+	memcpy(r->var_spans, p->var_spans, sizeof(r->var_spans));
+	r->pub.n_vars = p->n_vars;
+	if (!r->pub.name)
+		r->pub.name = spec_printf(p->s, "c%u", p->f->n_constraints);
+	*copy = *r;
+	copy->pub.vars = copy->vars;
+	spec_plan_rule(copy);
+	*slot = copy;
+	p->is_out_of_memory |= !r->pub.name || !r->pub.text;
+}
+
+/** `d.. [q ,] [g =>] g ;` */
+void parse_constraint(struct parser *p)
+{
+	struct spec_span from = p->tok.span, label_span = from;
+	struct spec_rule r = {};
+	const char *label = NULL;
+
+	p->f->n_constraints++;
+	while (!p->is_panicking && parse_is_declaration(p)) {
+		int type;
+
+		p->is_in_header = true;
+		type = parse_known_type(p);
+		parse_variables(p, type);
+		p->is_in_header = p->is_panicking;
+		if (p->is_panicking || p->tok.kind != TOK_DOTS)
+			continue;
+		label_span = p->tok.span;
+		label = parse_label(p);
+	}
+	r.pub.body_line = spec_file_line(p->f, p->tok.span.offset);
+	if (!p->is_panicking && parse_is_word(p, "for"))
+		parse_range(p, &r);
+	if (p->is_panicking)
+		return;
+	r.body = parse_condition(p);
+	if (!p->is_panicking && p->tok.kind == TOK_ARROW) {
+		parse_advance(p);
+		r.guard = r.body;
+		r.body = parse_condition(p);
+		if (!p->is_panicking && p->tok.kind == TOK_ARROW)
+			parse_error(p, p->tok.span, "join the guards by 'and'",
+				    "a constraint has one '=>'");
+	}
+	if (!parse_end(p, "constraint"))
+		return;
+	if (!r.body->vars && !(r.guard && r.guard->vars)) {
+		parse_error(p, r.body->span, NULL, "this constraint is about no node");
+		return;
+	}
+	if (label)
+		name_rule(p, &r, label, label_span);
+	add_rule(p, &r, from);
+}
+
+/** `..(c1)` behind a constraint names that one. */
+void parse_trailing_label(struct parser *p)
+{
+	struct spec_span at = p->tok.span;
+	struct spec_rule *last = p->s->rules.size ? p->s->rules.data[p->s->rules.size - 1] :
+						    NULL;
+	const char *label = parse_label(p);
+
+	if (!label)
+		return;
+	if (!last || last->source != p->f || last->has_label)
+		parse_error(p, at, "a label stands behind its constraint or declaration",
+			    "there is no constraint to name here");
+	else
+		name_rule(p, last, label, at);
+	p->is_complete = true;
+}

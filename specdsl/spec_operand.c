@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Operands: literals, names, parentheses, absolute values, and the fields and attributes
+ * behind them; and what an operand may be in its place.
+ */
+#include <string.h>
+
+#include "specdsl/spec_parser.h"
+
+struct ast *ast_new(struct parser *p, enum ast_kind kind, struct ast *a, struct ast *b,
+		    struct spec_span span)
+{
+	struct ast *n = p->is_panicking ? NULL : arena_alloc(&p->s->arena, sizeof(*n));
+
+	if (!n) {
+		p->is_out_of_memory |= !p->is_panicking;
+		p->is_panicking = true;
+		return NULL;
+	}
+	n->kind = kind;
+	n->a = a;
+	n->b = b;
+	n->span = span;
+	n->user_attr = -1;
+	n->vars = (a ? a->vars : 0) | (b ? b->vars : 0);
+	n->has_index = (a && a->has_index) || (b && b->has_index);
+	if (++p->n_nodes > SPEC_MAX_EXPR_NODES)
+		parse_error(p, span, "split it into several constraints",
+			    "this statement is too long");
+	return p->is_panicking ? NULL : n;
+}
+
+/* ---- what an operand is ------------------------------------------------------------- */
+
+bool ast_is_condition(const struct ast *n)
+{
+	switch (n->kind) {
+	case AST_BOOL:
+	case AST_COMPARE:
+	case AST_AND:
+	case AST_OR:
+	case AST_EDGE:
+		return true;
+	case AST_STANDARD:
+		return n->attr != ATTR_INDEGREE && n->attr != ATTR_OUTDEGREE;
+	default:
+		return false;
+	}
+}
+
+bool ast_is_field(const struct ast *n)
+{
+	return n->kind == AST_FIELD || n->kind == AST_NAMED;
+}
+
+static bool is_vertex_like(const struct ast *n)
+{
+	return n->kind == AST_VAR || ast_is_field(n);
+}
+
+bool want_condition(struct parser *p, const struct ast *n)
+{
+	if (p->is_panicking || ast_is_condition(n))
+		return !p->is_panicking;
+	parse_error(p, n->span,
+		    n->kind == AST_VAR ? "a condition compares attributes or fields, or says "
+					 "X -> Y" :
+					 "compare it with something, as in X[1] == 0",
+		    "expected a condition, this is a %s",
+		    n->kind == AST_VAR ? "node" : "value");
+	return false;
+}
+
+bool want_number(struct parser *p, const struct ast *n)
+{
+	if (p->is_panicking)
+		return false;
+	if (ast_is_condition(n)) {
+		parse_error(p, n->span, "conditions are joined by 'and' and 'or'",
+			    "expected a number, this is a condition");
+		return false;
+	}
+	if (n->kind == AST_VAR) {
+		parse_error(p, n->span, "a field of it is written X[1], an attribute X.INDEGREE",
+			    "expected a number, this is a node");
+		return false;
+	}
+	return true;
+}
+
+bool want_vertex(struct parser *p, const struct ast *n)
+{
+	if (p->is_panicking || is_vertex_like(n))
+		return !p->is_panicking;
+	parse_error(p, n->span, "a node is a declared variable, as X, or a field that points to "
+				"it, as (X[2])",
+		    "expected a node");
+	return false;
+}
+
+/* ---- primaries ----------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum ast_attr attr;
+} standard_attrs[] = {
+	{"INDEGREE", ATTR_INDEGREE}, {"OUTDEGREE", ATTR_OUTDEGREE},
+	{"EXTERNAL", ATTR_EXTERNAL}, {"INTERNAL", ATTR_INTERNAL},
+	{"ISROOT", ATTR_ISROOT},     {"ISLEAF", ATTR_ISLEAF},
+};
+
+static struct ast *parse_literal(struct parser *p, enum ast_kind kind, int64_t number)
+{
+	struct ast *n = ast_new(p, kind, NULL, NULL, p->tok.span);
+
+	if (n)
+		n->number = number;
+	parse_advance(p);
+	return n;
+}
+
+/** @return the index of the variable, constant, ... that the current word names, or -1. */
+static int find_var(const struct parser *p)
+{
+	for (size_t i = 0; i < p->n_vars; i++)
+		if (parse_is_word(p, p->vars[i].name))
+			return (int)i;
+	return -1;
+}
+
+static int find_const(const struct parser *p)
+{
+	for (size_t i = 0; i < p->s->consts.size; i++)
+		if (parse_is_word(p, p->s->consts.data[i].name))
+			return (int)i;
+	return -1;
+}
+
+static struct ast *parse_name(struct parser *p)
+{
+	int var = find_var(p), constant = find_const(p);
+	struct ast *n;
+	char *name;
+
+	if (parse_is_word(p, "and") || parse_is_word(p, "or")) {
+		parse_error(p, p->tok.span, NULL, "expected an operand");
+		return NULL;
+	}
+	if (var >= 0) {
+		n = parse_literal(p, AST_VAR, var);
+		if (n)
+			n->vars = 1u << var;
+		return n;
+	}
+	if (p->index_name && parse_is_word(p, p->index_name)) {
+		n = parse_literal(p, AST_INDEX, 0);
+		if (n)
+			n->has_index = true;
+		return n;
+	}
+	if (constant >= 0)
+		return parse_literal(p, AST_NUMBER, p->s->consts.data[constant].value);
+	if (parse_is_word(p, "NULL"))
+		return parse_literal(p, AST_NULL, 0);
+	if (parse_is_word(p, "TRUE") || parse_is_word(p, "true"))
+		return parse_literal(p, AST_BOOL, 1);
+	if (parse_is_word(p, "FALSE") || parse_is_word(p, "false"))
+		return parse_literal(p, AST_BOOL, 0);
+	name = parse_text(p, p->tok.span);
+	parse_error(p, p->tok.span,
+		    name ? spec_printf(p->s, "declare it: 'TYPE %s;' before the constraint for a "
+					     "node, 'CONST %s 1;' for a number",
+				       name, name) :
+			   NULL,
+		    "'%s' is not declared", name ? name : "?");
+	return NULL;
+}
+
+/** `|e|`; the bars of `||` open or close two. */
+static struct ast *parse_absolute(struct parser *p)
+{
+	struct spec_span from = p->tok.span;
+	bool is_double = p->tok.kind == TOK_BARS;
+	struct ast *n;
+
+	if (is_double) {
+		// Take the first bar and leave the second as the current token.
+		p->tok.kind = TOK_CHAR;
+		p->tok.ch = '|';
+		p->tok.span.offset++;
+		p->tok.span.length = 1;
+	} else {
+		parse_advance(p);
+	}
+	n = parse_sum(p);
+	if (p->is_panicking || !want_number(p, n))
+		return NULL;
+	if (p->tok.kind == TOK_BARS) {
+		p->tok.kind = TOK_CHAR;
+		p->tok.ch = '|';
+		p->tok.span.offset++;
+		p->tok.span.length = 1;
+		p->last_end = p->tok.span.offset;
+	} else if (!parse_expect_char(p, '|', "to close the absolute value")) {
+		return NULL;
+	}
+	return ast_new(p, AST_ABS, n, NULL, parse_until_here(p, from));
+}
+
+/** `(g) ? ve : ve`, the condition and the ? being read. */
+static struct ast *parse_conditional(struct parser *p, struct ast *condition)
+{
+	struct ast *b, *c, *n;
+
+	if (!want_condition(p, condition))
+		return NULL;
+	b = parse_sum(p);
+	if (p->is_panicking || !want_number(p, b) ||
+	    !parse_expect_char(p, ':', "between the two values of '?'"))
+		return NULL;
+	c = parse_sum(p);
+	if (p->is_panicking || !want_number(p, c))
+		return NULL;
+	n = ast_new(p, AST_COND, condition, b, parse_until_here(p, condition->span));
+	if (!n)
+		return NULL;
+	n->c = c;
+	n->vars |= c->vars;
+	n->has_index |= c->has_index;
+	return n;
+}
+
+static struct ast *parse_parenthesis(struct parser *p)
+{
+	struct spec_span from = p->tok.span;
+	struct ast *n;
+
+	parse_advance(p);
+	n = parse_condition(p);
+	if (p->is_panicking || !parse_expect_char(p, ')', "to close the parenthesis"))
+		return NULL;
+	n->is_paren = true;
+	n->span = parse_until_here(p, from);
+	if (!parse_is_char(p, '?'))
+		return n;
+	parse_advance(p);
+	return parse_conditional(p, n);
+}
+
+static struct ast *parse_primary(struct parser *p)
+{
+	if (p->tok.kind == TOK_NUMBER) {
+		if (p->tok.hint) {
+			parse_error(p, p->tok.span, p->tok.hint, "this number is too large");
+			return NULL;
+		}
+		return parse_literal(p, AST_NUMBER, p->tok.number);
+	}
+	if (p->tok.kind == TOK_NAME)
+		return parse_name(p);
+	if (parse_is_char(p, '('))
+		return parse_parenthesis(p);
+	if (parse_is_char(p, '|') || p->tok.kind == TOK_BARS)
+		return parse_absolute(p);
+	parse_error(p, p->tok.span, p->tok.kind == TOK_WRONG ? p->tok.hint : NULL,
+		    "expected an operand");
+	return NULL;
+}
+
+/* ---- postfix: fields and attributes --------------------------------------------------- */
+
+static struct ast *parse_field(struct parser *p, struct ast *base, char close)
+{
+	struct ast *index, *n;
+
+	parse_advance(p);
+	index = parse_sum(p);
+	if (p->is_panicking || !want_number(p, index) ||
+	    !parse_expect_char(p, close, "behind the field number"))
+		return NULL;
+	n = ast_new(p, AST_FIELD, base, index, parse_until_here(p, base->span));
+	if (n && index->kind == AST_NUMBER && index->number < 1 && base->kind != AST_NAMED) {
+		parse_error(p, index->span, "the first field is X[1]", "fields count from 1");
+		return NULL;
+	}
+	if (n && base->kind == AST_VAR && index->kind == AST_NUMBER) {
+		const struct spec_type *t = spec_type(p->s, p->vars[base->number].type);
+
+		if (t->n_fields && index->number > (int64_t)t->n_fields)
+			parse_error(p, index->span, NULL, "'%s' has %u fields", t->name,
+				    t->n_fields);
+	}
+	return p->is_panicking ? NULL : n;
+}
+
+static struct ast *parse_attribute(struct parser *p, struct ast *base)
+{
+	struct ast *n = ast_new(p, AST_NAMED, base, NULL, base->span);
+
+	if (!n)
+		return NULL;
+	n->name = parse_text(p, p->tok.span);
+	for (size_t i = 0; i < sizeof(standard_attrs) / sizeof(*standard_attrs); i++) {
+		if (!parse_is_word(p, standard_attrs[i].name))
+			continue;
+		n->kind = AST_STANDARD;
+		n->attr = standard_attrs[i].attr;
+	}
+	parse_advance(p);
+	n->span = parse_until_here(p, base->span);
+	return n->name ? n : NULL;
+}
+
+struct ast *parse_postfix(struct parser *p)
+{
+	struct ast *n = parse_primary(p);
+
+	while (!p->is_panicking) {
+		bool is_dot = parse_is_char(p, '.');
+
+		if (!is_dot && !parse_is_char(p, '['))
+			break;
+		if (!want_vertex(p, n))
+			return NULL;
+		if (is_dot)
+			parse_advance(p);
+		if (parse_is_char(p, '['))
+			n = parse_field(p, n, ']');
+		else if (parse_is_char(p, '('))
+			n = parse_field(p, n, ')');
+		else if (p->tok.kind == TOK_NAME)
+			n = parse_attribute(p, n);
+		else
+			parse_error(p, p->tok.span, "X.INDEGREE, X.next, X.[2] or X.(2)",
+				    "expected a field or an attribute");
+	}
+	return p->is_panicking ? NULL : n;
+}
