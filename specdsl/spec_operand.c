@@ -170,6 +170,11 @@ static struct ast *parse_name(struct parser *p)
 	if (parse_is_word(p, "FALSE") || parse_is_word(p, "false"))
 		return parse_literal(p, AST_BOOL, 0);
 	name = parse_text(p, p->tok.span);
+	if (spec_type_find(p->s, name) >= 0) {
+		parse_error(p, p->tok.span, NULL, "expected an operand, '%s' is a type", name);
+		p->is_complete = parse_is_declaration(p); // of the next constraint
+		return NULL;
+	}
 	parse_error(p, p->tok.span,
 		    name ? spec_printf(p->s, "declare it: 'TYPE %s;' before the constraint for a "
 					     "node, 'CONST %s 1;' for a number",
