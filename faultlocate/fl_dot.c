@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#define RINGS_MAX 3   // around the violation: what is farther away explains little
 #define FIELDS_MAX 14 // of one box; the rest is one row of dots
+#define LOWEST_ADDRESS 65536 // vm.mmap_min_addr
 #define COLOR_LINE "#5b6b7b"
 #define COLOR_HEAD "#e8edf2"
 #define COLOR_BAD "#c92a2a"
@@ -18,11 +20,12 @@ struct drawing {
 	const struct fl_namer *n;
 	FILE *out;
 	VEC(uint32_t) nodes; ///< those to draw, in the order they were found
-	struct map chosen;   ///< node -> 1
+	struct map chosen;   ///< node -> ring around the violation that it is in
+	uint64_t ring;	     ///< under construction
 	struct map bad;	     ///< node -> 1: part of a violation
 	struct map bad_edges;///< from << 32 | to -> 1
 	struct map ghosts;   ///< freed nodes and wild addresses drawn already
-	size_t n_left_out;
+	bool is_partial; ///< nodes were left out
 	uint64_t time;
 };
 
@@ -49,11 +52,11 @@ static int choose(struct drawing *d, uint32_t id)
 	if (map_get(&d->chosen, id))
 		return 0;
 	if (d->nodes.size >= max_nodes(d)) {
-		d->n_left_out++;
+		d->is_partial = true;
 		return 0;
 	}
 	slot = vec_push(&d->nodes);
-	if (!slot || map_put(&d->chosen, id, 1))
+	if (!slot || map_put(&d->chosen, id, d->ring))
 		return -1;
 	*slot = id;
 	return 0;
@@ -85,17 +88,22 @@ static int choose_targets(struct drawing *d, uint32_t id)
 	return 0;
 }
 
+// .. of an earlier ring
 static bool points_to_chosen(const struct drawing *d, uint32_t id)
 {
+	const uint64_t *ring;
 	struct dec_field f;
 	uint64_t addr;
 	char name[8];
 
 	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++)
-		if (read_pointer(d, id, &f, &addr) &&
-		    map_get(&d->chosen, hg_view_find(d->p->view, addr).v))
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++) {
+		if (!read_pointer(d, id, &f, &addr))
+			continue;
+		ring = map_get(&d->chosen, hg_view_find(d->p->view, addr).v);
+		if (ring && *ring < d->ring)
 			return true;
+	}
 	return false;
 }
 
@@ -140,13 +148,15 @@ static int choose_nodes(struct drawing *d)
 		}
 	}
 	do {
-		before = d->nodes.size;
+		size_t end = before = d->nodes.size;
+
+		d->ring++;
 		if (choose_sources(d))
 			return -1;
-		for (size_t end = d->nodes.size; done < end; done++)
+		for (; done < end; done++)
 			if (choose_targets(d, d->nodes.data[done]))
 				return -1;
-	} while (d->nodes.size > before);
+	} while (d->nodes.size > before && (!p->n_violations || d->ring < RINGS_MAX));
 	return 0;
 }
 
@@ -263,6 +273,13 @@ static void draw_ghost(struct drawing *d, const char *id, uint64_t key, const ch
 		id, color, color, label);
 }
 
+// No pointer of a program. Others that lead to no node may well be right: to static data,
+// or to the head of a list in the allocator.
+static bool is_impossible(uint64_t addr)
+{
+	return addr >> 47 || addr < LOWEST_ADDRESS;
+}
+
 static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t, char *id,
 		     size_t id_bytes)
 {
@@ -273,6 +290,7 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 		snprintf(id, id_bytes, "n%u", t->node.v);
 		if (map_get(&d->chosen, t->node.v))
 			return;
+		d->is_partial = true;
 		snprintf(id, id_bytes, "out%u", t->node.v);
 		snprintf(label, sizeof(label), "n%u ...", t->node.v);
 		draw_ghost(d, id, t->node.v, label, COLOR_OLD);
@@ -285,7 +303,8 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 	default:
 		snprintf(id, id_bytes, "wild%llx", (unsigned long long)addr);
 		snprintf(label, sizeof(label), "%#llx", (unsigned long long)addr);
-		draw_ghost(d, id, 1ull << 63 | addr, label, COLOR_BAD);
+		draw_ghost(d, id, 1ull << 63 ^ addr, label,
+			   is_impossible(addr) ? COLOR_BAD : COLOR_OLD);
 		return;
 	}
 }
@@ -305,7 +324,7 @@ static void draw_edge(struct drawing *d, uint32_t id, uint64_t i, const struct d
 			 hg_view_last_write(d->p->view, (struct hg_node_id){ id }, f->offset));
 	is_bad = t.kind == FL_TO_NODE ?
 			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) != NULL :
-			 true;
+			 t.kind == FL_TO_FREED || is_impossible(addr);
 	ghost_of(d, addr, &t, to, sizeof(to));
 	fprintf(d->out, "\tn%u:f%llu:e -> %s%s [color=\"%s\" penwidth=%s label=\"", id,
 		(unsigned long long)i, to, to[0] == 'n' ? ":head" : "",
@@ -366,19 +385,20 @@ static void draw_all(struct drawing *d)
 	      "\tedge [fontname=\"Helvetica\" fontsize=9 fontcolor=\"" COLOR_LINE
 	      "\" arrowsize=0.7]\n",
 	      d->out);
-	if (d->p->title || d->n_left_out) {
-		fputs("\tlabel=<", d->out);
-		put_html(d->p->title ? d->p->title : "", d->out);
-		if (d->n_left_out)
-			fputs("<br/>only the neighbourhood of the violation is shown", d->out);
-		fputs("<br/> >\n", d->out);
-	}
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_node(d, d->nodes.data[i]);
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_edges(d, d->nodes.data[i]);
 	for (size_t i = 0; d->p->faults && i < d->p->faults->size; i++)
 		draw_old_edge(d, &d->p->faults->data[i]);
+	// Last, for only now is it known whether something was left out.
+	if (d->p->title || d->is_partial) {
+		fputs("\tlabel=<", d->out);
+		put_html(d->p->title ? d->p->title : "", d->out);
+		if (d->is_partial)
+			fputs("<br/>only the neighbourhood of the violation is shown", d->out);
+		fputs("<br/> >\n", d->out);
+	}
 	fputs("}\n", d->out);
 }
 
