@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From events to graphs. The events of the application's view are made by hand; those of
+ * the allocator's view are the stores of glibc's malloc (2.36) for a small scenario.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "heapgraph/hg_record.h"
+
+#define HEAP 0x100000ull
+#define BIN 0x7f0000000060ull ///< head of the unsorted list, in libc's data
+
+static void ok(struct err *err)
+{
+	if (err)
+		fail_msg("%s", err->message);
+}
+
+struct tape {
+	struct hg_recorder *r;
+	struct dec_heap_events ev;
+	struct hg_graph *app, *chunks;
+	uint64_t time;
+};
+
+static void tape_init(struct tape *t, bool with_chunks)
+{
+	*t = (struct tape){};
+	ok(hg_recorder_create(with_chunks, &t->r));
+	hg_recorder_events(t->r, &t->ev);
+	ok(t->ev.region(t->ev.ctx, ++t->time, HEAP, 0x21000));
+}
+
+static void tape_finish(struct tape *t)
+{
+	hg_recorder_finish(t->r, &t->app, &t->chunks);
+}
+
+static void tape_deinit(struct tape *t)
+{
+	hg_graph_destroy(t->app);
+	hg_graph_destroy(t->chunks);
+	hg_recorder_destroy(t->r);
+}
+
+static void alloc(struct tape *t, uint64_t addr, uint64_t size, bool is_zeroed)
+{
+	ok(t->ev.alloc(t->ev.ctx, ++t->time, addr, size, is_zeroed, 0x400100, 0x400100));
+}
+
+static void release(struct tape *t, uint64_t addr)
+{
+	ok(t->ev.release(t->ev.ctx, ++t->time, addr, 0x400200, 0x400200));
+}
+
+static void released(struct tape *t, uint64_t addr)
+{
+	ok(t->ev.released(t->ev.ctx, ++t->time, addr));
+}
+
+static void store(struct tape *t, uint64_t addr, uint64_t value)
+{
+	ok(t->ev.store(t->ev.ctx, ++t->time, addr, 8, &value, 0x400300, 0x400300, false));
+}
+
+// A store by the allocator.
+static void inside(struct tape *t, uint64_t addr, uint64_t value)
+{
+	ok(t->ev.store(t->ev.ctx, ++t->time, addr, 8, &value, 0x400400, 0x7f1000, true));
+}
+
+static uint64_t read_word(const struct hg_graph *g, const struct hg_view *v, uint32_t id,
+			  uint64_t offset)
+{
+	uint64_t value = ~0ull;
+
+	(void)g;
+	assert_true(hg_view_read(v, (struct hg_node_id){ id }, offset, 8, &value));
+	return value;
+}
+
+/* ---- the application's view -------------------------------------------------------------- */
+
+static void test_contents_at_birth(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, false);
+	alloc(&t, HEAP + 16, 24, false);
+	store(&t, HEAP + 16, 11);
+	store(&t, HEAP + 24, 22);
+	release(&t, HEAP + 16);
+	inside(&t, HEAP + 16, 33); // tcache: next
+	inside(&t, HEAP + 24, 44); // tcache: key
+	released(&t, HEAP + 16);
+	inside(&t, HEAP + 24, 0);
+	alloc(&t, HEAP + 16, 24, false);
+	release(&t, HEAP + 16);
+	released(&t, HEAP + 16);
+	alloc(&t, HEAP + 16, 24, true);
+	tape_finish(&t);
+
+	assert_int_equal(hg_graph_nodes(t.app), 3);
+	assert_int_equal(hg_graph_ops(t.app), 7); // the allocator's stores are not among them
+	ok(hg_view_create(t.app, 5, &v));
+	assert_int_equal(read_word(t.app, v, 2, 0), 33);
+	assert_int_equal(read_word(t.app, v, 2, 8), 0);
+	hg_view_seek(v, 7);
+	assert_int_equal(read_word(t.app, v, 3, 0), 0);
+	hg_view_seek(v, 3);
+	assert_int_equal(read_word(t.app, v, 1, 0), 11);
+	assert_int_equal(read_word(t.app, v, 1, 8), 22);
+}
+
+static void test_a_mapping_is_fresh(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, false);
+	store(&t, HEAP + 0x1ff8, 55); // across the page's end
+	store(&t, HEAP + 0x2ffc, 66);
+	ok(t.ev.region(t.ev.ctx, ++t.time, HEAP + 0x2000, 0x1000));
+	alloc(&t, HEAP + 0x1ff0, 0x1100, false);
+	tape_finish(&t);
+	ok(hg_view_create(t.app, 1, &v));
+	assert_int_equal(read_word(t.app, v, 1, 8), 55);
+	assert_int_equal(read_word(t.app, v, 1, 0x100c), 0);
+}
+
+static void test_nothing_at_null(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+
+	(void)state;
+	tape_init(&t, true);
+	alloc(&t, 0, 24, false); // malloc failed
+	release(&t, 0);		 // free(NULL)
+	released(&t, 0);
+	tape_finish(&t);
+	assert_int_equal(hg_graph_ops(t.app), 0);
+	assert_int_equal(hg_graph_unknown_frees(t.app), 0);
+}
+
+static struct err *count_watch(void *ctx, const struct hg_position *at, size_t index,
+			       bool is_return)
+{
+	struct hg_position *last = ctx;
+
+	assert_int_equal(index, 3);
+	assert_true(is_return);
+	*last = *at;
+	return NULL;
+}
+
+static void test_watch_tells_the_position(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	struct hg_position at = {};
+
+	(void)state;
+	tape_init(&t, false);
+	hg_recorder_on_watch(t.r, count_watch, &at);
+	alloc(&t, HEAP + 16, 24, false);
+	store(&t, HEAP + 16, 1);
+	ok(t.ev.watch(t.ev.ctx, 77, 3, true));
+	store(&t, HEAP + 16, 2);
+	assert_int_equal(at.time, 77);
+	assert_int_equal(at.app_ops, 2);
+	tape_finish(&t);
+}
+
+/* ---- the allocator's view ------------------------------------------------------------------ */
+
+// Chunks A, B, C, D of 0x500 bytes, each followed by one of 0x20 that stays in use, so that
+// neighbours do not merge by themselves; then the top.
+#define CHUNK(i) (HEAP + (i) * 0x520ull)
+#define MEM(i) (CHUNK(i) + 16)
+#define SIZE 0x500ull
+#define N 4
+
+static void malloc_all(struct tape *t)
+{
+	inside(t, BIN + 16, BIN); // an empty bin leads to itself
+	inside(t, BIN + 24, BIN);
+	for (int i = 0; i < N; i++) {
+		inside(t, CHUNK(i) + 8, SIZE | 1);
+		inside(t, CHUNK(i + 1) - 0x20 + 8, 0x20 | 1);
+		inside(t, CHUNK(i + 1) + 8, (HEAP + 0x21000 - CHUNK(i + 1)) | 1); // top
+		alloc(t, MEM(i), SIZE - 8, false);
+		store(t, MEM(i), 1000 + i);
+		store(t, MEM(i) + 16, CHUNK(0)); // user data that looks like a link
+	}
+}
+
+// free() of a chunk next to none that is free: it becomes the first of the unsorted list.
+static void free_to_unsorted(struct tape *t, int i, uint64_t first)
+{
+	release(t, MEM(i));
+	inside(t, CHUNK(i) + 24, BIN);
+	inside(t, CHUNK(i) + 16, first ? first : BIN);
+	inside(t, BIN + 16, CHUNK(i));
+	inside(t, (first ? first : BIN) + 24, CHUNK(i));
+	inside(t, CHUNK(i) + 32, 0);
+	inside(t, CHUNK(i) + 40, 0);
+	inside(t, CHUNK(i) + 8, SIZE | 1);
+	inside(t, CHUNK(i) + SIZE, SIZE);      // its size at its end
+	inside(t, CHUNK(i) + SIZE + 8, 0x20); // PREV_INUSE of the next chunk
+	released(t, MEM(i));
+}
+
+static void test_free_chunks_are_nodes(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 0, 0);
+	free_to_unsorted(&t, 2, CHUNK(0));
+	tape_finish(&t);
+	assert_int_equal(hg_graph_nodes(t.chunks), 2);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_find(v, CHUNK(0)).v, 1);
+	assert_int_equal(hg_view_find(v, CHUNK(2)).v, 2);
+	assert_int_equal(read_word(t.chunks, v, 2, 16), CHUNK(0)); // fd
+	assert_int_equal(read_word(t.chunks, v, 1, 24), CHUNK(2)); // bk
+	assert_int_equal(hg_graph_node(t.chunks, (struct hg_node_id){ 1 })->size,
+			 HG_CHUNK_LARGE_BYTES);
+	// When the second was born the first got its new bk: by the allocator, in order.
+	while (hg_view_is_live(v, (struct hg_node_id){ 2 }))
+		hg_view_back(v, NULL);
+	assert_int_equal(read_word(t.chunks, v, 1, 24), CHUNK(2));
+	hg_view_seek(v, 1);
+	assert_int_equal(read_word(t.chunks, v, 1, 24), BIN);
+}
+
+static void test_taken_chunk_ends(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 0, 0);
+	free_to_unsorted(&t, 2, CHUNK(0));
+	// malloc takes chunk 0 as a whole: unlinked, and in use for its successor.
+	inside(&t, BIN + 24, CHUNK(2));
+	inside(&t, CHUNK(2) + 16, BIN);
+	inside(&t, CHUNK(0) + SIZE + 8, 0x20 | 1);
+	alloc(&t, MEM(0), SIZE - 8, false);
+	tape_finish(&t);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_find(v, CHUNK(0)).v, 0);
+	assert_int_equal(hg_view_find(v, CHUNK(2)).v, 2);
+	assert_int_equal(read_word(t.chunks, v, 2, 16), BIN);
+}
+
+static void test_split_leaves_a_remainder(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	const uint64_t rest = CHUNK(0) + 0x100;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 0, 0);
+	inside(&t, BIN + 16, rest);
+	inside(&t, BIN + 24, rest);
+	inside(&t, rest + 24, BIN);
+	inside(&t, rest + 16, BIN);
+	inside(&t, CHUNK(0) + 8, 0x100 | 1);
+	inside(&t, rest + 8, 0x400 | 1);
+	inside(&t, rest + 0x400, 0x400);
+	alloc(&t, MEM(0), 0xf8, false);
+	tape_finish(&t);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_find(v, CHUNK(0)).v, 0);
+	assert_int_equal(hg_view_find(v, rest).v, 2);
+}
+
+static void test_neighbours_merge(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	const uint64_t small = CHUNK(1) - 0x20;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 0, 0);
+	free_to_unsorted(&t, 1, CHUNK(0));
+	// The small chunk between is freed: all three become one, at the place of the first.
+	release(&t, small + 16);
+	inside(&t, BIN + 16, BIN);
+	inside(&t, BIN + 24, BIN);
+	inside(&t, CHUNK(0) + 24, BIN);
+	inside(&t, CHUNK(0) + 16, BIN);
+	inside(&t, BIN + 16, CHUNK(0));
+	inside(&t, BIN + 24, CHUNK(0));
+	inside(&t, CHUNK(0) + 8, 0xa20 | 1);
+	inside(&t, CHUNK(0) + 0xa20, 0xa20);
+	released(&t, small + 16);
+	tape_finish(&t);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_find(v, CHUNK(0)).v, 3);
+	assert_int_equal(hg_view_find(v, CHUNK(1)).v, 0);
+	assert_int_equal(hg_view_next(v, 0, (struct hg_node_id){ 0 }).v, 3);
+}
+
+static void test_merged_into_the_top(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 3, 0);
+	// The last small chunk is freed: with the free one before it it joins the top.
+	release(&t, CHUNK(4) - 0x10);
+	inside(&t, BIN + 16, BIN);
+	inside(&t, BIN + 24, BIN);
+	inside(&t, CHUNK(3) + 8, (HEAP + 0x21000 - CHUNK(3)) | 1);
+	released(&t, CHUNK(4) - 0x10);
+	tape_finish(&t);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_next(v, 0, (struct hg_node_id){ 0 }).v, 0);
+}
+
+static void test_cached_chunks_are_none(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	release(&t, MEM(0));
+	inside(&t, MEM(0), MEM(2)); // tcache: next, key; the successor's bit stays
+	inside(&t, MEM(0) + 8, 0x1234567);
+	released(&t, MEM(0));
+	tape_finish(&t);
+	assert_int_equal(hg_graph_nodes(t.chunks), 0);
+}
+
+// What the application overwrites is an operation on the node and does not end it.
+static void test_corruption_stays_visible(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct hg_op op;
+
+	(void)state;
+	tape_init(&t, true);
+	malloc_all(&t);
+	free_to_unsorted(&t, 0, 0);
+	free_to_unsorted(&t, 2, CHUNK(0));
+	store(&t, CHUNK(2) + 8, 0x4141414141414141);
+	store(&t, CHUNK(2) + 16, 0x4242424242424242);
+	inside(&t, CHUNK(2) + 24, BIN);
+	released(&t, 0);
+	tape_finish(&t);
+	ok(hg_view_create(t.chunks, hg_graph_ops(t.chunks), &v));
+	assert_int_equal(hg_view_find(v, CHUNK(2)).v, 2);
+	assert_int_equal(read_word(t.chunks, v, 2, 16), 0x4242424242424242);
+	op = hg_graph_op(t.chunks, hg_view_last_write(v, (struct hg_node_id){ 2 }, 16));
+	assert_int_equal(op.rip, 0x400300);
+	assert_int_equal(op.before, CHUNK(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_contents_at_birth),
+		cmocka_unit_test(test_a_mapping_is_fresh),
+		cmocka_unit_test(test_nothing_at_null),
+		cmocka_unit_test(test_watch_tells_the_position),
+		cmocka_unit_test(test_free_chunks_are_nodes),
+		cmocka_unit_test(test_taken_chunk_ends),
+		cmocka_unit_test(test_split_leaves_a_remainder),
+		cmocka_unit_test(test_neighbours_merge),
+		cmocka_unit_test(test_merged_into_the_top),
+		cmocka_unit_test(test_cached_chunks_are_none),
+		cmocka_unit_test(test_corruption_stays_visible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
