@@ -3,7 +3,7 @@
 
 /*
  * A doubly linked list of log records, sorted by time; old ones are cut out as a range.
- * The cut links the list together behind the range, but takes the wrong node for the way
+ * The cut links the list together around the range, but takes the wrong node for the way
  * back: with a range of one record that is the right one, with two it is a removed one.
  *
  * Build with -DFIXED for the program without the bug.
@@ -61,17 +61,20 @@ NOINLINE static void dlist_remove(struct dnode *n)
 	count--;
 }
 
-/* Take the records first to last, which have neighbours on both sides, out of the list.
- * They stay linked to each other. */
-NOINLINE static struct dnode *dlist_cut(struct dnode *first, struct dnode *last)
+/* Take the records first to last, which have neighbours on both sides, out of the list;
+ * they become a list of their own. */
+NOINLINE static void dlist_cut(struct dnode *first, struct dnode *last)
 {
-	first->prev->next = last->next;
+	struct dnode *before = first->prev, *after = last->next;
+
+	before->next = after;
 #ifdef FIXED
-	last->next->prev = first->prev;
+	after->prev = before;
 #else
-	last->next->prev = last->prev; /* BUG */
+	after->prev = last->prev; /* BUG */
 #endif
-	return first;
+	first->prev = NULL;
+	last->next = NULL;
 }
 
 static struct dnode *dlist_find(long time)
@@ -86,15 +89,14 @@ static struct dnode *dlist_find(long time)
 /* Remove what was logged from time from to time to. */
 NOINLINE static void dlist_expire(long from, long to)
 {
-	struct dnode *first = dlist_find(from), *last = first, *n, *next;
+	struct dnode *first = dlist_find(from), *last = first, *dead;
 
 	while (last->next && last->next->time <= to)
 		last = last->next;
-	next = last->next;
-	for (n = dlist_cut(first, last); n != next;) {
-		struct dnode *dead = n;
-
-		n = n->next;
+	dlist_cut(first, last);
+	while (first) {
+		dead = first;
+		first = first->next;
 		free(dead);
 		count--;
 	}
