@@ -91,6 +91,15 @@ static bool translation_moves_address(const struct dec_insn *insn, const struct 
 	return !m->is_absolute && (regs & insn->gpr_written);
 }
 
+/* The registers that must keep the guest's values around @p insn. A return's rax is
+ * logged although ret does not touch it. */
+static uint32_t translation_used(const struct translation *t, const struct dec_insn *insn)
+{
+	uint32_t rax = t->is_logged && insn->flow == DEC_FLOW_RET ? 1u : 0;
+
+	return insn->gpr_read | insn->gpr_written | rax;
+}
+
 /* How many registers logging @p insn borrows: the log pointer, one to carry what is read
  * from memory, one for an address kept across the instruction. */
 static int translation_scratch_needed(const struct translation *t,
@@ -150,7 +159,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			insn->rip = rip;
 			return;
 		}
-		used |= insn->gpr_read | insn->gpr_written;
+		used |= translation_used(t, insn);
 		if (t->is_logged) {
 			int more = translation_scratch_needed(t, insn, &known);
 
@@ -181,7 +190,7 @@ static void translation_choose_scratch(struct translation *t)
 		int more = translation_scratch_needed(t, &t->insn[i], &known);
 
 		need = more > need ? more : need;
-		used |= t->insn[i].gpr_read | t->insn[i].gpr_written;
+		used |= translation_used(t, &t->insn[i]);
 	}
 	for (int r = 0; r < DEC_GPRS && n < need; r++) {
 		if (!(used & 1u << r))
