@@ -10,7 +10,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -151,35 +150,15 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 	return NULL;
 }
 
-static void *destroy_link(void *link)
-{
-	bpf_link__destroy(link);
-	return NULL;
-}
-
-/** The kernel waits about 0.1 s for each uprobe to fall out of use; it can wait for all
- * at once. */
-static void destroy_probes(struct ptc_bpf *b)
-{
-	pthread_t threads[CAP_HEAP_FNS];
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->probes.size; i++)
-		if (n == CAP_HEAP_FNS ||
-		    pthread_create(&threads[n], NULL, destroy_link, b->probes.data[i]))
-			destroy_link(b->probes.data[i]);
-		else
-			n++;
-	while (n)
-		pthread_join(threads[--n], NULL);
-	vec_deinit(&b->probes);
-}
-
 void ptc_bpf_destroy(struct ptc_bpf *b)
 {
 	if (!b)
 		return;
-	destroy_probes(b);
+	// About 0.1 s each: the kernel waits until nobody can be inside the probe, one
+	// probe after the other.
+	for (size_t i = 0; i < b->probes.size; i++)
+		bpf_link__destroy(b->probes.data[i]);
+	vec_deinit(&b->probes);
 	ring_buffer__free(b->ring);
 	record_bpf__destroy(b->skel);
 	free(b);

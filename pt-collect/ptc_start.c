@@ -18,6 +18,9 @@
 #include "pt-collect/ptc.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
+#define PAGE 4096u
+#define PAGEMAP_PRESENT (1ull << 63)
+#define PAGEMAP_SWAPPED (1ull << 62)
 #define XSTATE_MAX (64u << 10)
 #define XSTATE_PKRU 9	   ///< the last component that all debuggers know
 #define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
@@ -127,6 +130,26 @@ static bool is_kernel_page(const char *name)
 	return !strncmp(name, "[vvar", 5) || !strcmp(name, "[vsyscall]");
 }
 
+/** Bytes of anonymous mapping @p m up to its last touched page; all behind is zero. A
+ * large .bss would fill the core with them. */
+static uint64_t touched_bytes(const struct ptc_session *s, const struct ptc_map *m)
+{
+	uint64_t pages = (m->end - m->start) / PAGE, entry;
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", s->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (; pages; pages--) {
+		uint64_t at = (m->start / PAGE + pages - 1) * sizeof(entry);
+
+		if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != sizeof(entry) ||
+		    entry & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
+			break;
+	}
+	return pages * PAGE;
+}
+
 /** Describe mapping @p m. Read-only contents of a kept file are not saved again. */
 static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
 				struct cap_mapping *c)
@@ -142,7 +165,11 @@ static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
 		return &err_nomem;
 	if (m->name[0] == '/')
 		c->file = ptc_files_keep(s, m);
-	if (!is_kernel_page(m->name) && (!c->file || m->prot & PROT_WRITE))
+	if (is_kernel_page(m->name))
+		c->core_bytes = 0;
+	else if (!m->inode && !c->is_vdso)
+		c->core_bytes = touched_bytes(s, m);
+	else if (!c->file || m->prot & PROT_WRITE)
 		c->core_bytes = m->end - m->start;
 	return NULL;
 }

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The bundle: what the writer wrote the reader gives back; cut anywhere or with any byte
+ * changed, it says so, or gives back the same; it never crashes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "capture/capture.h"
+
+#define BIG_BYTES 700000u // more than one record and one part may hold
+
+static char dir[64]; ///< scratch of the whole program; the bundle is dir/c
+static uint8_t *big;
+
+static void ok(struct err *err)
+{
+	if (err)
+		fail_msg("%s", err->message);
+}
+
+static void expect(enum err_code code, struct err *err)
+{
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	err_destroy(err);
+}
+
+static char *path_of(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/c/%s", dir, name);
+	return path;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_bundle(void)
+{
+	nftw(path_of(""), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- the events that are written and expected back ----------------------------------- */
+
+#define EVENTS 9
+
+/** Event @p i, memory included; the same at each call. */
+static struct cap_event make_event(unsigned i)
+{
+	static struct cap_write writes[2];
+	struct cap_event ev = { .kind = i % 7 + 1, .tid = 100 + i, .at_ns = 1000 * i,
+				.seq = i, .regs.rip = 0x401000 + i };
+
+	for (int g = 0; g < CAP_GPRS; g++)
+		ev.regs.gpr[g] = i * 100 + g;
+	switch (ev.kind) {
+	case CAP_EV_SYSCALL:
+		ev.ret = -(int64_t)i;
+		ev.flags = CAP_SYS_PARTIAL;
+		ev.file = 1;
+		ev.file_offset = 0x1000;
+		ev.has_after = i > 0;
+		ev.after.rip = ev.has_after ? 5 : 0;
+		writes[0] = (struct cap_write){ 0x1000, 13, big };
+		writes[1] = (struct cap_write){ 0x900000, i ? BIG_BYTES : 5, big + 7 };
+		ev.writes = writes;
+		ev.n_writes = 2;
+		break;
+	case CAP_EV_SIGNAL:
+		ev.signo = 11;
+		ev.is_fatal = true;
+		memset(ev.siginfo, 0x5a, sizeof(ev.siginfo));
+		writes[0] = (struct cap_write){ 0x7000, 4096, big + 1 };
+		ev.writes = writes;
+		ev.n_writes = 1;
+		break;
+	case CAP_EV_TSC:
+		ev.tsc = 1ull << 40;
+		ev.tsc_aux = 3;
+		ev.is_rdtscp = true;
+		break;
+	case CAP_EV_CPUID:
+		ev.leaf = 7;
+		ev.subleaf = 1;
+		ev.cpuid[2] = 0xabcdef;
+		break;
+	case CAP_EV_HEAP:
+		ev.regs = (struct cap_regs){};
+		ev.heap_fn = CAP_HEAP_REALLOC;
+		ev.heap_args[1] = 64;
+		break;
+	case CAP_EV_EXIT:
+		ev.exit_code = 42;
+		break;
+	case CAP_EV_GAP:
+		ev.regs = (struct cap_regs){};
+		ev.text = "something is missing";
+		break;
+	case CAP_EV_KINDS:
+		break;
+	}
+	return ev;
+}
+
+static bool same_writes(const struct cap_event *a, const struct cap_event *b)
+{
+	if (a->n_writes != b->n_writes)
+		return false;
+	for (size_t i = 0; i < a->n_writes; i++)
+		if (a->writes[i].addr != b->writes[i].addr ||
+		    a->writes[i].size != b->writes[i].size ||
+		    memcmp(a->writes[i].data, b->writes[i].data, a->writes[i].size))
+			return false;
+	return true;
+}
+
+static bool same_event(struct cap_event a, struct cap_event b)
+{
+	if (!same_writes(&a, &b) || strcmp(a.text ?: "", b.text ?: ""))
+		return false;
+	a.writes = b.writes = NULL;
+	a.text = b.text = NULL;
+	return a.kind == b.kind && a.tid == b.tid && a.at_ns == b.at_ns &&
+	       a.seq == b.seq && a.ret == b.ret && a.flags == b.flags &&
+	       !memcmp(&a.regs, &b.regs, sizeof(a.regs)) && a.has_after == b.has_after &&
+	       !memcmp(&a.after, &b.after, sizeof(a.after)) && a.file == b.file &&
+	       a.file_offset == b.file_offset && a.signo == b.signo &&
+	       a.is_fatal == b.is_fatal && !memcmp(a.siginfo, b.siginfo, 128) &&
+	       a.tsc == b.tsc && a.tsc_aux == b.tsc_aux &&
+	       a.is_rdtscp == b.is_rdtscp && a.leaf == b.leaf &&
+	       a.subleaf == b.subleaf && !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) &&
+	       a.heap_fn == b.heap_fn &&
+	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
+	       a.exit_code == b.exit_code;
+}
+
+static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	(void)ctx;
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)buf)[i] = (addr + i) / 3;
+	return NULL;
+}
+
+/** Write the bundle with the first @p n_events of the events above (the eighth is the one
+ * that spans several records). */
+static void write_bundle(unsigned n_events)
+{
+	static uint8_t xstate[832];
+	static uint64_t auxv[] = { 6, 4096, 0, 0 };
+	struct cap_mapping maps[] = {
+		{ .start = 0x400000, .end = 0x402000, .prot = PROT_READ, .file = 1,
+		  .name = (char *)"/bin/x" },
+		{ .start = 0x500000, .end = 0x503000, .prot = PROT_READ | PROT_WRITE,
+		  .core_bytes = 0x1000, .name = (char *)"", .is_heap = true },
+	};
+	struct cap_core core = { .tid = 7, .exe = (char *)"/bin/x", .regs.rip = 0x400010,
+				 .xstate = xstate, .xstate_bytes = sizeof(xstate),
+				 .mappings = maps, .n_mappings = 2, .auxv = auxv,
+				 .n_auxv = 2, .fd = -1 };
+	char *argv[] = { (char *)"x", (char *)"y \"z\"", NULL };
+	struct cap_heap_site site = { CAP_HEAP_FREE, 1, 0x1003, 0x1000 };
+	struct cap_info info = { .argv = argv, .cwd = (char *)"/", .exe = (char *)"/bin/x",
+				 .pid = 7, .stack_limit = UINT64_MAX,
+				 .heap_sites = &site, .n_heap_sites = 1,
+				 .has_heap = true };
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY);
+	struct cap_writer *w;
+	uint32_t file = 0, again = 0;
+	uint64_t bytes;
+
+	remove_bundle();
+	ok(cap_writer_create(path_of(""), &w));
+	ok(cap_writer_file(w, fd, "/bin/x", &file));
+	ok(cap_writer_file(w, fd, "/bin/x", &again));
+	assert_int_equal(file, 1);
+	assert_int_equal(again, 1);
+	ok(cap_writer_core(w, &core, read_mem, NULL));
+	for (unsigned i = 0; i < n_events; i++) {
+		struct cap_event ev = make_event(i);
+
+		ok(cap_writer_event(w, &ev));
+	}
+	ok(cap_writer_finish(w, &info, &bytes));
+	assert_true(bytes > 0);
+	for (size_t i = 0; i < info.n_missing; i++)
+		free(info.missing[i]);
+	free(info.missing);
+	cap_writer_destroy(w);
+}
+
+/** Read all events; @p same tells whether those read are those written. */
+static struct err *read_events(unsigned *n, bool *same)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct cap_events *it;
+	bool is_end = false;
+	struct err *err = capture_open(path_of(""), &c);
+
+	*n = 0;
+	*same = true;
+	if (err)
+		return err;
+	err = cap_events_open(c, &it);
+	if (err)
+		return err;
+	while (!err && !is_end) {
+		struct cap_event ev;
+
+		err = cap_events_next(it, &ev, &is_end);
+		if (!err && !is_end)
+			*same &= same_event(ev, make_event((*n)++));
+	}
+	cap_events_close(it);
+	return err;
+}
+
+/* ---- files as bytes -------------------------------------------------------------------- */
+
+static uint8_t *load(const char *name, size_t *size)
+{
+	_cleanup_close_ int fd = open(path_of(name), O_RDONLY);
+	struct stat st;
+	uint8_t *data;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	*size = st.st_size;
+	data = malloc(*size + 1);
+	assert_int_equal(read(fd, data, *size), *size);
+	data[*size] = 0;
+	return data;
+}
+
+static void store(const char *name, const void *data, size_t size)
+{
+	_cleanup_close_ int fd = open(path_of(name), O_WRONLY | O_TRUNC | O_CREAT, 0666);
+
+	assert_int_equal(write(fd, data, size), size);
+}
+
+/* ---- tests ------------------------------------------------------------------------------ */
+
+static void test_events_come_back(void **state)
+{
+	unsigned n;
+	bool same;
+
+	(void)state;
+	write_bundle(EVENTS);
+	ok(read_events(&n, &same));
+	assert_int_equal(n, EVENTS);
+	assert_true(same);
+}
+
+static void test_manifest_comes_back(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	const struct cap_info *info;
+	char path[256];
+
+	(void)state;
+	write_bundle(EVENTS);
+	ok(capture_open(path_of(""), &c));
+	info = capture_info(c);
+	assert_int_equal(info->version, CAP_VERSION);
+	assert_false(info->is_complete); // a gap and partial system calls
+	assert_int_equal(info->n_missing, 2);
+	assert_string_equal(info->missing[0], "something is missing");
+	assert_string_equal(info->argv[1], "y \"z\"");
+	assert_null(info->argv[2]);
+	assert_true(info->stack_limit == UINT64_MAX);
+	assert_int_equal(info->n_events, EVENTS);
+	assert_int_equal(info->n_syscalls, 2);
+	assert_int_equal(info->end, CAP_END_SIGNAL);
+	assert_int_equal(info->end_value, 11);
+	assert_int_equal(info->n_files, 1);
+	assert_int_equal(info->heap_sites[0].file_offset, 0x1003);
+	ok(capture_file_path(c, 1, path, sizeof(path)));
+	assert_int_equal(access(path, R_OK), 0);
+	expect(ERR_RANGE, capture_file_path(c, 2, path, sizeof(path)));
+}
+
+static void test_core_comes_back(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct cap_core *core;
+	uint8_t want[64], got[64];
+	int fd;
+
+	(void)state;
+	write_bundle(1);
+	ok(capture_open(path_of(""), &c));
+	ok(cap_core_open(c, &core));
+	assert_int_equal(core->tid, 7);
+	assert_int_equal(core->regs.rip, 0x400010);
+	assert_int_equal(core->n_mappings, 2);
+	assert_int_equal(core->n_auxv, 2);
+	assert_true(core->mappings[1].is_heap);
+	assert_string_equal(core->mappings[0].name, "/bin/x");
+	// From the kept file, from the core, zeros behind what the core holds.
+	ok(cap_core_read(c, core, 0x400008, got, 64));
+	fd = open("/proc/self/exe", O_RDONLY);
+	assert_int_equal(pread(fd, want, 64, 8), 64);
+	close(fd);
+	assert_memory_equal(got, want, 64);
+	ok(cap_core_read(c, core, 0x500fe0, got, 64));
+	read_mem(NULL, 0x500fe0, want, 32);
+	memset(want + 32, 0, 32);
+	assert_memory_equal(got, want, 64);
+	expect(ERR_RANGE, cap_core_read(c, core, 0x401ff0, got, 64));
+	cap_core_close(core);
+}
+
+static void test_log_cut_anywhere(void **state)
+{
+	_cleanup_free_ uint8_t *log = NULL;
+	size_t size;
+
+	(void)state;
+	write_bundle(7);
+	log = load("events.flt", &size);
+	for (size_t cut = 0; cut < size; cut++) {
+		unsigned n;
+		bool same;
+
+		store("events.flt", log, cut);
+		expect(ERR_TRUNCATED, read_events(&n, &same));
+		assert_true(same);
+	}
+}
+
+static void test_log_flipped_anywhere(void **state)
+{
+	_cleanup_free_ uint8_t *log = NULL;
+	size_t size;
+
+	(void)state;
+	write_bundle(7);
+	log = load("events.flt", &size);
+	for (size_t at = 0; at < size; at++) {
+		struct err *err;
+		unsigned n;
+		bool same;
+
+		log[at] ^= 1u << at % 8;
+		store("events.flt", log, size);
+		err = read_events(&n, &same);
+		// A bit that zstd ignores may leave all as it was.
+		assert_true(same && (err || n == 7));
+		err_destroy(err);
+		log[at] ^= 1u << at % 8;
+	}
+}
+
+static void test_core_damaged_anywhere(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t size;
+
+	(void)state;
+	write_bundle(1);
+	ok(capture_open(path_of(""), &c));
+	data = load("start.core", &size);
+	for (size_t at = 0; at < size; at += at < 4096 ? 1 : 64) {
+		struct cap_core *core;
+		struct err *err;
+		uint8_t buf[16];
+
+		store("start.core", data, at);
+		err = cap_core_open(c, &core);
+		assert_non_null(err);
+		err_destroy(err);
+		data[at] ^= 0x81;
+		store("start.core", data, size);
+		err = cap_core_open(c, &core);
+		if (!err) {
+			err = cap_core_read(c, core, 0x500000, buf, 16);
+			cap_core_close(core);
+		}
+		err_destroy(err);
+		data[at] ^= 0x81;
+	}
+}
+
+static void test_manifest_damaged(void **state)
+{
+	_cleanup_free_ uint8_t *text = NULL;
+	char *version;
+	size_t size;
+	struct capture *c;
+
+	(void)state;
+	write_bundle(1);
+	text = load("manifest.json", &size);
+	for (size_t cut = 0; cut < size; cut++) {
+		store("manifest.json", text, cut);
+		expect(ERR_FORMAT, capture_open(path_of(""), &c));
+	}
+	version = strstr((char *)text, "\"version\":\t1");
+	assert_non_null(version);
+	version[strlen("\"version\":\t")] = '9';
+	store("manifest.json", text, size);
+	expect(ERR_VERSION, capture_open(path_of(""), &c));
+	store("manifest.json", "{\"name\": \"a web app\"}", 21);
+	expect(ERR_FORMAT, capture_open(path_of(""), &c));
+}
+
+static void test_unfinished_and_foreign(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct capture *none;
+
+	(void)state;
+	write_bundle(1);
+	unlink(path_of("manifest.json"));
+	ok(capture_open(path_of(""), &c));
+	assert_false(capture_info(c)->is_complete);
+	assert_int_equal(capture_info(c)->n_missing, 1);
+	unlink(path_of("events.flt"));
+	expect(ERR_NOT_FOUND, capture_open(path_of(""), &none));
+	expect(ERR_NOT_FOUND, capture_open("/nonexistent/capture", &none));
+}
+
+static void test_writer_refuses_what_is_there(void **state)
+{
+	struct cap_writer *w;
+
+	(void)state;
+	write_bundle(1);
+	expect(ERR_USAGE, cap_writer_create(path_of(""), &w));
+	assert_int_equal(access(path_of("manifest.json"), F_OK), 0);
+	expect(ERR_NOT_FOUND, cap_writer_create("/nonexistent/dir/c", &w));
+	remove_bundle();
+	ok(cap_writer_create(path_of(""), &w));
+	cap_writer_remove(w);
+	assert_int_not_equal(access(path_of(""), F_OK), 0);
+}
+
+static int setup(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%.40s/capture.XXXXXX", tmp ?: "/tmp");
+	big = malloc(BIG_BYTES + 16);
+	for (size_t i = 0; big && i < BIG_BYTES + 16; i++)
+		big[i] = i * 7 + i / 256;
+	return big && mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(big);
+	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_events_come_back),
+		cmocka_unit_test(test_manifest_comes_back),
+		cmocka_unit_test(test_core_comes_back),
+		cmocka_unit_test(test_log_cut_anywhere),
+		cmocka_unit_test(test_log_flipped_anywhere),
+		cmocka_unit_test(test_core_damaged_anywhere),
+		cmocka_unit_test(test_manifest_damaged),
+		cmocka_unit_test(test_unfinished_and_foreign),
+		cmocka_unit_test(test_writer_refuses_what_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

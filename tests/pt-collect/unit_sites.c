@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The choice of a probe's site: first instruction that the kernel emulates, arguments
+ * still in their registers, on the straight line from the entry.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "pt-collect/ptc.h"
+
+static void expect(const char *code, size_t size, unsigned n_args, unsigned offset,
+		   bool is_emulated)
+{
+	struct ptc_site site = ptc_site_choose((const uint8_t *)code, size, n_args);
+
+	assert_int_equal(site.offset, offset);
+	assert_int_equal(site.is_emulated, is_emulated);
+	assert_non_null(site.mnemonic);
+}
+
+#define EXPECT(code, n_args, offset, is_emulated) \
+	expect(code, sizeof(code) - 1, n_args, offset, is_emulated)
+
+static void test_emulated_at_entry(void **state)
+{
+	(void)state;
+	EXPECT("\x55\x48\x89\xe5\xc3", 1, 0, true);    // push rbp
+	EXPECT("\x41\x54\x55\xc3", 1, 0, true);	       // push r12
+	EXPECT("\x90\xc3", 1, 0, true);		       // nop
+	EXPECT("\xe9\x00\x01\x00\x00", 1, 0, true);    // jmp
+	EXPECT("\xe8\x00\x01\x00\x00\xc3", 1, 0, true); // call
+}
+
+static void test_behind_the_entry(void **state)
+{
+	(void)state;
+	// test rdi,rdi; je: glibc's free
+	EXPECT("\x48\x85\xff\x74\x10\x55\xc3", 1, 3, true);
+	// endbr64; push rbx
+	EXPECT("\xf3\x0f\x1e\xfa\x53\xc3", 1, 4, true);
+	// mov rax,rdi; sub rsp,8; jne rel32
+	EXPECT("\x48\x89\xf8\x48\x83\xec\x08\x0f\x85\x00\x01\x00\x00", 1, 7, true);
+}
+
+static void test_arguments_gone(void **state)
+{
+	(void)state;
+	// mov rdi,rsi; push rbp
+	EXPECT("\x48\x89\xf7\x55\xc3", 1, 0, false);
+	// mov edi,1 writes rdi too
+	EXPECT("\xbf\x01\x00\x00\x00\x55\xc3", 1, 0, false);
+	// mov rsi,rdi; push: matters with two arguments only
+	EXPECT("\x48\x89\xfe\x55\xc3", 2, 0, false);
+	EXPECT("\x48\x89\xfe\x55\xc3", 1, 3, true);
+	// mul rsi writes rdx unseen
+	EXPECT("\x48\xf7\xe6\x55\xc3", 3, 0, false);
+}
+
+static void test_line_ends(void **state)
+{
+	(void)state;
+	// mov rax,rdi; ret; push
+	EXPECT("\x48\x89\xf8\xc3\x55", 1, 0, false);
+	// jmp rax is not emulated and leaves
+	EXPECT("\xff\xe0\x55", 1, 0, false);
+	// xchg r8,rax has nop's opcode
+	EXPECT("\x49\x90\xc3", 1, 0, false);
+	// bytes end, or are no instruction
+	EXPECT("\x48\x89", 1, 0, false);
+	EXPECT("\x06\x55", 1, 0, false);
+	expect("", 0, 1, 0, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_emulated_at_entry),
+		cmocka_unit_test(test_behind_the_entry),
+		cmocka_unit_test(test_arguments_gone),
+		cmocka_unit_test(test_line_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
