@@ -158,14 +158,20 @@ size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint
 
 /* ---- lines ------------------------------------------------------------------------- */
 
-/** @return whether DWARF's @p path is the file the user calls @p name: equal, or equal
- * in its last components ("quad.c", "src/quad.c"). */
+/** @return whether @p tail is @p path or its last components. */
+static bool is_path_tail(const char *path, const char *tail)
+{
+	size_t p = strlen(path), n = strlen(tail);
+
+	return n && n <= p && !strcmp(path + p - n, tail) &&
+	       (n == p || path[p - n - 1] == '/' || tail[0] == '/');
+}
+
+/** @return whether DWARF's @p path is the file the user calls @p name: the same as far as
+ * both go ("quad.c" and "src/quad.c"; "src/quad.c" and "/home/me/src/quad.c"). */
 static bool names_file(const char *path, const char *name)
 {
-	size_t p = strlen(path), n = strlen(name);
-
-	return n && n <= p && !strcmp(path + p - n, name) &&
-	       (n == p || path[p - n - 1] == '/' || name[0] == '/');
+	return is_path_tail(path, name) || (path[0] != '/' && is_path_tail(name, path));
 }
 
 /** The DIE offset of the innermost scope at @p addr: one C-point for each. */

@@ -260,6 +260,7 @@ static void place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t a
 		       struct dec_place *p)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&cu->die, addr - u->debug_bias);
+	Dwarf_Attribute attr;
 	int number = 0;
 
 	if (line && dwarf_lineno(line, &number) == 0 && number == 0) {
@@ -272,6 +273,8 @@ static void place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t a
 		return;
 	p->file = dwarf_linesrc(line, NULL, NULL);
 	p->line = number;
+	if (dwarf_attr(&cu->die, DW_AT_comp_dir, &attr))
+		p->directory = dwarf_formstring(&attr);
 }
 
 /** The innermost function, and whether it was inlined there. */

@@ -27,6 +27,7 @@ struct dec_place {
 	uint64_t offset;    ///< from the start of outer's symbol
 	const char *module; ///< path of the module; NULL outside any
 	bool is_inlined;
+	const char *directory; ///< that a relative file is relative to; NULL when unknown
 };
 
 /** A field of a struct, nested structs and arrays flattened (paper 001, section 2.4.1). */

@@ -306,6 +306,7 @@ static void check_places(struct dec_symbols *s, uint64_t bias)
 	assert_in_range(p.line, line_with("in_variable(int v)"),
 			line_with("in_variable(int v)") + 1);
 	assert_false(p.is_inlined);
+	assert_true(p.directory && p.directory[0] == '/');
 	assert_true(strlen(p.file) > 7 &&
 		    !strcmp(p.file + strlen(p.file) - 7, "types.c"));
 
