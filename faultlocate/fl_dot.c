@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-#define RINGS_MAX 3   // around the violation: what is farther away explains little
+// Rings around the violation are drawn up to the third, or until there are so many nodes:
+// what is farther away explains little and makes the picture small.
+#define RINGS_MAX 3
+#define RINGS_NODES 16
 #define FIELDS_MAX 14 // of one box; the rest is one row of dots
 #define LOWEST_ADDRESS 65536 // vm.mmap_min_addr
 #define COLOR_LINE "#5b6b7b"
@@ -156,7 +159,9 @@ static int choose_nodes(struct drawing *d)
 		for (; done < end; done++)
 			if (choose_targets(d, d->nodes.data[done]))
 				return -1;
-	} while (d->nodes.size > before && (!p->n_violations || d->ring < RINGS_MAX));
+	} while (d->nodes.size > before &&
+		 (!p->n_violations ||
+		  (d->ring < RINGS_MAX && d->nodes.size < RINGS_NODES)));
 	return 0;
 }
 
