@@ -93,44 +93,55 @@ static const struct argp argp = {
 	NULL
 };
 
+/** Ratios of @p t to the native times, with and without @p fixed_s of start-up. */
+static void ratios_add(cJSON *row, const struct bench_command *c,
+		       const struct bench_times *t, const struct bench_times *native,
+		       double fixed_s)
+{
+	double ratio = t->median_s / native->median_s;
+	double net = (t->median_s - fixed_s) / native->median_s;
+
+	cJSON_AddNumberToObject(row, "ratio", ratio);
+	printf(" %7.2fx", ratio);
+	if (fixed_s > 0) {
+		cJSON_AddNumberToObject(row, "startup_s", fixed_s);
+		cJSON_AddNumberToObject(row, "net_ratio", net);
+		printf(" %7.2fx", net);
+	} else {
+		printf(" %8s", "");
+	}
+	if (c->limit > 0) {
+		cJSON_AddNumberToObject(row, "limit", c->limit);
+		printf("  %s %.2fx", net <= c->limit ? "within" : "OVER  ", c->limit);
+	}
+}
+
 static void row_add(struct bench *b, const char *suite, const char *work,
 		    const struct bench_command *c, const struct bench_times *t,
 		    const struct bench_times *native, double fixed_s)
 {
 	cJSON *row = cJSON_CreateObject();
-	double ratio;
 
 	cJSON_AddStringToObject(row, "suite", suite);
 	cJSON_AddStringToObject(row, "work", work);
 	cJSON_AddStringToObject(row, "mode", c->name);
+	cJSON_AddItemToArray(b->rows, row);
 	printf("%-8s %-8s %-18s", suite, work, c->name);
 	if (t->failure) {
 		cJSON_AddStringToObject(row, "failure", t->failure);
 		printf(" failed: %s\n", t->failure);
 		b->has_failure |= !c->is_optional;
-	} else {
-		ratio = native->median_s > 0 ?
-				(t->median_s - fixed_s) / native->median_s :
-				0;
-		cJSON_AddNumberToObject(row, "runs", t->n_runs);
-		cJSON_AddNumberToObject(row, "median_s", t->median_s);
-		cJSON_AddNumberToObject(row, "min_s", t->min_s);
-		cJSON_AddNumberToObject(row, "max_s", t->max_s);
-		cJSON_AddNumberToObject(row, "startup_s", fixed_s);
-		printf(" %8.3f %8.3f %8.3f", t->median_s, t->min_s, t->max_s);
-		if (t != native && native->median_s > 0) {
-			cJSON_AddNumberToObject(row, "ratio", ratio);
-			printf(" %7.2fx", ratio);
-		}
-		if (c->limit > 0 && t != native) {
-			cJSON_AddNumberToObject(row, "limit", c->limit);
-			printf("  %s %.2fx", ratio <= c->limit ? "within" : "OVER  ",
-			       c->limit);
-		}
-		putchar('\n');
+		return;
 	}
+	cJSON_AddNumberToObject(row, "runs", t->n_runs);
+	cJSON_AddNumberToObject(row, "median_s", t->median_s);
+	cJSON_AddNumberToObject(row, "min_s", t->min_s);
+	cJSON_AddNumberToObject(row, "max_s", t->max_s);
+	printf(" %8.3f %8.3f %8.3f", t->median_s, t->min_s, t->max_s);
+	if (t != native && native->median_s > 0)
+		ratios_add(row, c, t, native, fixed_s);
+	putchar('\n');
 	fflush(stdout);
-	cJSON_AddItemToArray(b->rows, row);
 }
 
 /** Time @p n commands, the first of them native, and print a row for each. */
@@ -195,7 +206,7 @@ static struct err *startup_measure(struct bench *b)
 	err = measure(b, "startup", "true", c, 2, b->o.rounds * 2 + 1, t);
 	if (!err && !t[1].failure) {
 		b->startup_s = t[1].median_s - t[0].median_s;
-		printf("%-8s %.3f s fixed, taken off the ratios of recording below: %s %.1f s\n",
+		printf("%-8s %.3f s fixed, taken off in column net: %s %.1f s\n",
 		       "startup", b->startup_s,
 		       b->startup_s <= STARTUP_LIMIT_S ? "within" : "OVER",
 		       STARTUP_LIMIT_S);
