@@ -129,7 +129,7 @@ static enum child_result child_mode(enum dec_log_mode mode)
 	engine_set_mode(&replay.engine, mode,
 			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
 			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
-	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 19 * 8);
+	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
 	if (rec) {
 		memcpy(rec->value, replay.engine.ctx->gpr, 16 * 8);
 		rec->value[16] = replay.engine.ctx->rip;

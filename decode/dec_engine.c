@@ -494,8 +494,9 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 	while (e->now < until) {
 		uint64_t left = until - e->now;
 
-		// Closer than a block: the count must be exact, so go by single steps.
-		if (left < DEC_BLOCK_INSNS) {
+		// A block checks the budget in its middle, so that up to a block more than
+		// the budget may run; closer than that, go by single steps.
+		if (left < 2 * DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
 			if (map_get(&e->stops, e->ctx->rip) &&
@@ -508,7 +509,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 					continue; // a fault that was resolved
 			}
 		} else {
-			v = engine_slice(e, left < INT64_MAX ? left : INT64_MAX, &is_break);
+			v = engine_slice(e, left - DEC_BLOCK_INSNS, &is_break);
 		}
 		if (v != DEC_GO)
 			return engine_verdict_stop(v);

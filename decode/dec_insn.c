@@ -81,6 +81,9 @@ static uint8_t insn_reg(ZydisRegister r)
 	ZydisRegister full =
 		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
 
+	// Registers that are part of no larger one have no enclosing register.
+	if (full == ZYDIS_REGISTER_NONE)
+		full = r;
 	switch (ZydisRegisterGetClass(full)) {
 	case ZYDIS_REGCLASS_GPR64:
 		return ZydisRegisterGetId(full);
@@ -142,6 +145,27 @@ static void insn_add_reg(struct dec_insn *insn, ZydisRegister zr, bool is_read,
 		if (is_written && insn->vec_bytes[1] < n)
 			insn->vec_bytes[1] = n;
 	}
+}
+
+/* A register operand. Definitions are of whole registers, so one that leaves some of the
+ * register as it was uses it too. */
+static void insn_add_operand(struct dec_insn *insn, const ZydisDecodedOperand *op)
+{
+	bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+	bool is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+	uint8_t r = insn_reg(op->reg.value);
+
+	if (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
+		is_read = true;
+	if (is_written && r < DEC_GPRS && op->size < 32)
+		is_read = true;
+	if (is_written && r >= DEC_REG_VEC && r < DEC_REG_K && !insn->is_vex &&
+	    op->size < 128)
+		is_read = true;
+	// Moving to gs would pull the machine's context from under it.
+	if (is_written && op->reg.value == ZYDIS_REGISTER_GS)
+		insn->flow = DEC_FLOW_FORBIDDEN;
+	insn_add_reg(insn, op->reg.value, is_read, is_written);
 }
 
 static uint8_t insn_gpr(ZydisRegister r)
@@ -219,6 +243,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	insn->n_mem++;
 }
 
+enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF
+
 static void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 {
 	const ZydisAccessedFlags *f = d->cpu_flags;
@@ -229,7 +255,8 @@ static void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction 
 	written = f->modified | f->set_0 | f->set_1 | f->undefined;
 	insn->reads_flags = f->tested != 0;
 	insn->writes_flags = written != 0;
-	if (f->tested)
+	// One that leaves some flags as they were uses them too.
+	if (f->tested || (written && (written & INSN_STATUS) != INSN_STATUS))
 		insn->other_read |= 1ull << (DEC_REG_FLAGS - DEC_GPRS);
 	if (written)
 		insn->other_written |= 1ull << (DEC_REG_FLAGS - DEC_GPRS);
@@ -252,6 +279,108 @@ static void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction 
 		break;
 	default:
 		break;
+	}
+}
+
+/* @return whether @p d computes with floating-point numbers under mxcsr: it rounds as
+ * mxcsr says and sets its sticky flags, which Zydis tells by the exceptions it raises. */
+static bool insn_is_under_mxcsr(const ZydisDecodedInstruction *d)
+{
+	switch (d->meta.exception_class) {
+	case ZYDIS_EXCEPTION_CLASS_SSE2:
+	case ZYDIS_EXCEPTION_CLASS_SSE3:
+	case ZYDIS_EXCEPTION_CLASS_AVX2:
+	case ZYDIS_EXCEPTION_CLASS_AVX3:
+	case ZYDIS_EXCEPTION_CLASS_AVX11:
+	case ZYDIS_EXCEPTION_CLASS_E2:
+	case ZYDIS_EXCEPTION_CLASS_E2NF:
+	case ZYDIS_EXCEPTION_CLASS_E3:
+	case ZYDIS_EXCEPTION_CLASS_E3NF:
+	case ZYDIS_EXCEPTION_CLASS_E11:
+	case ZYDIS_EXCEPTION_CLASS_E11NF:
+		return true;
+	default:
+		return d->mnemonic == ZYDIS_MNEMONIC_CVTPI2PS ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPI2PD ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPS2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPD2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTTPS2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTTPD2PI;
+	}
+}
+
+static void insn_add_vectors(struct dec_insn *insn, uint64_t which, bool is_read,
+			     bool is_written)
+{
+	insn->other_read |= is_read ? which : 0;
+	insn->other_written |= is_written ? which : 0;
+	insn->vec_bytes[0] = is_read ? 64 : insn->vec_bytes[0];
+	insn->vec_bytes[1] = is_written ? 64 : insn->vec_bytes[1];
+}
+
+/* Registers that are no operands in Zydis's eyes. */
+static void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
+{
+	const uint64_t x87 = 1ull << (DEC_REG_X87 - DEC_GPRS);
+	const uint64_t mxcsr = 1ull << (DEC_REG_MXCSR - DEC_GPRS);
+	const uint64_t low = 0xffff, all = 0xffffffffffull; // and the mask registers
+
+	if (insn_is_under_mxcsr(d)) {
+		insn->other_read |= mxcsr;
+		insn->other_written |= mxcsr;
+	}
+	// Each x87 or MMX instruction moves the stack or the tags, but a few only look.
+	if (((insn->other_read | insn->other_written) & x87) ||
+	    d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+	    d->meta.category == ZYDIS_CATEGORY_MMX) {
+		insn->other_read |= x87;
+		insn->other_written |= x87;
+	}
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_FNSTCW:
+	case ZYDIS_MNEMONIC_FNSTSW:
+		insn->other_written &= ~x87;
+		break;
+	case ZYDIS_MNEMONIC_FWAIT:
+		insn->other_read |= x87;
+		break;
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+		insn_add_vectors(insn, low, true, true);
+		break;
+	case ZYDIS_MNEMONIC_VZEROALL:
+		insn_add_vectors(insn, low, false, true);
+		break;
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+		insn_add_vectors(insn, low | x87 | mxcsr, true, false);
+		break;
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+		insn_add_vectors(insn, low | x87 | mxcsr, true, true);
+		break;
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		insn_add_vectors(insn, all | x87 | mxcsr, true, false);
+		break;
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+		insn_add_vectors(insn, all | x87 | mxcsr, true, true);
+		break;
+	default:
+		break;
+	}
+	// The pointers of string compares move too.
+	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP) {
+		for (int i = 0; i < insn->n_mem; i++) {
+			if (insn->mem[i].base == DEC_REG_NONE)
+				continue;
+			insn->gpr_read |= 1u << insn->mem[i].base;
+			insn->gpr_written |= 1u << insn->mem[i].base;
+		}
 	}
 }
 
@@ -432,12 +561,9 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 				      ZYDIS_ATTRIB_HAS_REPNE);
 	for (int i = 0; i < d.operand_count; i++) {
 		const ZydisDecodedOperand *op = &ops[i];
-		bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
-		// A conditional write leaves the rest of the register: it reads it too.
-		bool is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
-			insn_add_reg(ret, op->reg.value, is_read, is_written);
+			insn_add_operand(ret, op);
 		else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
 			if (op->mem.segment == ZYDIS_REGISTER_GS)
 				ret->flow = DEC_FLOW_FORBIDDEN;
@@ -445,6 +571,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		}
 	}
 	insn_add_flags(ret, &d);
+	insn_add_state(ret, &d);
 	ret->is_plain_load = insn_is_plain_load(&d) && ret->n_mem == 1 +
 			     (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
 			     ret->mem[0].is_read &&

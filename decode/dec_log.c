@@ -162,7 +162,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			       const struct dec_rec *rec)
 {
 	static const uint32_t words[] = {
-		[DEC_REC_STATE - DEC_REC_BLOCK] = 19, [DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
+		[DEC_REC_STATE - DEC_REC_BLOCK] = 20, [DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,   [DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
 	};
 	struct err *err = NULL;

@@ -113,17 +113,21 @@ static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *re
 	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
 }
 
-static void replay_state_record(struct dec_replay *r, bool has_executed)
+/* @p insn: the one that C answered just now and that rip is behind; NULL for none. */
+static void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 19 * 8);
+	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
 
 	if (!rec)
 		return;
 	memcpy(rec->value, c->gpr, sizeof(c->gpr));
 	rec->value[16] = c->rip;
 	rec->value[17] = c->fs_base;
-	rec->value[18] = has_executed;
+	if (insn) {
+		rec->value[18] = insn->len;
+		memcpy(&rec->value[19], insn->bytes, insn->len);
+	}
 }
 
 static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t *data,
@@ -197,7 +201,7 @@ static enum dec_verdict replay_deliver(struct dec_replay *r)
 			return v;
 		replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
-		replay_state_record(r, false);
+		replay_state_record(r, NULL);
 	}
 	return replay_advance(r);
 }
@@ -440,7 +444,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (nr == SYS_rt_sigreturn && r->next.has_after) {
 		replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
 		replay_set_regs(c, &r->next.after);
-		replay_state_record(r, false);
+		replay_state_record(r, NULL);
 	} else {
 		c->gpr[CAP_RAX] = r->next.ret;
 		c->gpr[CAP_RCX] = r->next.regs.rip;
@@ -510,7 +514,7 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		uint64_t rip = c->rip;
 
 		c->rip += insn->len; // the state record is for behind the instruction
-		replay_state_record(r, true);
+		replay_state_record(r, insn);
 		c->rip = rip;
 	}
 	return v;

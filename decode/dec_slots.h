@@ -75,8 +75,9 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 enum dec_rec_id {
 	DEC_REC_BLOCK = 0x7fffff00, ///< a new block: struct dec_rec_block, then its bytes
 	DEC_REC_PARTIAL, ///< only value[0] instructions of the block just before ran
-	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base, and 1 when
-			 ///< an instruction answered by C (rdtsc, cpuid) came before
+	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base; then, when an
+			 ///< instruction was answered by C (rdtsc, cpuid), its length
+			 ///< and bytes: it ran just before
 	DEC_REC_SYSCALL, ///< nr, ret, rip, six arguments, file, its offset, brk, r11,
 			 ///< fs_base: a system call was answered
 	DEC_REC_WRITE,	 ///< struct dec_rec_write: memory written in bulk

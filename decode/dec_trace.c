@@ -265,6 +265,25 @@ static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	return trace_show(t, insn, time);
 }
 
+/* rdtsc and cpuid: the record holds the registers behind them. */
+static struct err *trace_state(struct dec_tracer *t, const struct dec_rec *rec,
+			       uint64_t time)
+{
+	struct dec_insn insn;
+	bool is_insn = rec->value[18] && rec->value[18] <= 8 &&
+		       dec_insn_decode((const uint8_t *)&rec->value[19], rec->value[18],
+				       rec->value[16] - rec->value[18], &insn);
+
+	if (is_insn)
+		trace_regs(t, false, &insn);
+	memcpy(t->gpr, rec->value, sizeof(t->gpr));
+	t->fs_base = rec->value[17];
+	if (!is_insn)
+		return NULL;
+	trace_regs(t, true, &insn);
+	return trace_show(t, &insn, time);
+}
+
 static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
 	static const int syscall_uses[] = { 0, 7, 6, 2, 10, 8, 9 };
@@ -275,9 +294,7 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 	t->n_refs = 0;
 	switch (rec->id) {
 	case DEC_REC_STATE:
-		memcpy(t->gpr, rec->value, sizeof(t->gpr));
-		t->fs_base = rec->value[17];
-		return NULL;
+		return trace_state(t, rec, time);
 	case DEC_REC_SYSCALL:
 		for (int i = 0; i < 7; i++)
 			trace_reg(t, false, syscall_uses[i]);
