@@ -254,6 +254,11 @@ static uint32_t graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
 	return 0;
 }
 
+bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	return graph_first_in(g, addr, size) != 0;
+}
+
 struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
 			   const void *data, uint64_t rip)
 {

@@ -120,4 +120,7 @@ struct hg_graph {
 	VEC(struct hg_type_nodes) types; ///< index type - 1
 };
 
+/** @return whether a live node has a byte in [addr, addr + size). */
+bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size);
+
 #endif

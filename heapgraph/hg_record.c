@@ -7,13 +7,24 @@
 
 #include "heapgraph/hg_chunks.h"
 
+struct held_store {
+	uint64_t time, addr, rip;
+	size_t at; ///< of its bytes in held_bytes
+	uint32_t size;
+};
+
 struct hg_recorder {
 	struct hg_graph *app;
 	/** All memory the program wrote, in or out of nodes: a node's contents at birth. */
 	struct hg_image shadow;
 	bool with_chunks;
 	struct hg_chunks chunks;
-	uint64_t time; ///< of the last event
+	uint64_t time; ///< of the last event; never goes back
+	/** Stores of the allocator into nodes that live. They are held back until its call
+	 * is over: a realloc reports only then that it released its argument, and what it
+	 * wrote there no longer is the program's. Anything left is a corrupted heap. */
+	VEC(struct held_store) held;
+	VEC(uint8_t) held_bytes;
 	hg_watch_fn watch;
 	void *watch_ctx;
 };
@@ -43,6 +54,8 @@ void hg_recorder_destroy(struct hg_recorder *r)
 	hg_graph_destroy(r->app);
 	hg_chunks_deinit(&r->chunks);
 	hg_image_deinit(&r->shadow);
+	vec_deinit(&r->held);
+	vec_deinit(&r->held_bytes);
 	free(r);
 }
 
@@ -71,7 +84,49 @@ void hg_recorder_finish(struct hg_recorder *r, struct hg_graph **app,
 	*chunks = take_ptr(&r->chunks.g);
 }
 
+/* ---- stores held back ------------------------------------------------------------------ */
+
+static struct err *recorder_hold(struct hg_recorder *r, uint64_t time, uint64_t addr,
+				 uint32_t size, const void *data, uint64_t rip)
+{
+	struct held_store *h;
+
+	if (!hg_graph_covers(r->app, addr, size))
+		return NULL;
+	h = vec_push(&r->held);
+	if (!h || vec_reserve(&r->held_bytes, r->held_bytes.size + size))
+		return &err_nomem;
+	*h = (struct held_store){ time, addr, rip, r->held_bytes.size, size };
+	memcpy(r->held_bytes.data + h->at, data, size);
+	r->held_bytes.size += size;
+	return NULL;
+}
+
+// The call is over: what still meets a live node did change it.
+static struct err *recorder_apply_held(struct hg_recorder *r)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->held.size && !err; i++) {
+		const struct held_store *h = &r->held.data[i];
+
+		err = hg_graph_store(r->app, h->time, h->addr, h->size,
+				     r->held_bytes.data + h->at, h->rip);
+	}
+	r->held.size = r->held_bytes.size = 0;
+	return err;
+}
+
 /* ---- events ------------------------------------------------------------------------- */
+
+// Events are in order but for the release by a realloc, which is told late with the time
+// of the call's entry. Operations must not go back in time.
+static uint64_t recorder_time(struct hg_recorder *r, uint64_t time)
+{
+	if (time > r->time)
+		r->time = time;
+	return r->time;
+}
 
 // The bytes of a new node: NULL when they are all zeros because nobody ever wrote there.
 static struct err *recorder_contents(struct hg_recorder *r, uint64_t addr, uint64_t size,
@@ -101,9 +156,10 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	struct err *err;
 
 	(void)pc;
-	r->time = time;
-	if (!addr)
-		return NULL;
+	time = recorder_time(r, time);
+	err = recorder_apply_held(r);
+	if (err || !addr)
+		return err;
 	if (is_zeroed)
 		hg_image_zero(&r->shadow, addr, size);
 	else if ((err = recorder_contents(r, addr, size, &contents)))
@@ -117,19 +173,32 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 			      uint64_t pc)
 {
 	struct hg_recorder *r = ctx;
+	struct err *err;
 
 	(void)pc;
-	r->time = time;
-	return addr ? hg_graph_free(r->app, time, addr, rip) : NULL;
+	if (!addr)
+		return NULL;
+	// Before the stores that are held, which may have gone to it.
+	if (r->held.size && r->held.data[0].time < r->time)
+		time = r->held.data[0].time;
+	else
+		time = recorder_time(r, time);
+	err = hg_graph_free(r->app, time, addr, rip);
+	return err ? err : recorder_apply_held(r);
 }
 
 static struct err *on_released(void *ctx, uint64_t time, uint64_t addr)
 {
 	struct hg_recorder *r = ctx;
 
+	struct err *err;
+
 	(void)addr;
-	r->time = time;
-	return r->with_chunks ? hg_chunks_settle(&r->chunks, time) : NULL;
+	time = recorder_time(r, time);
+	err = recorder_apply_held(r);
+	if (err || !r->with_chunks)
+		return err;
+	return hg_chunks_settle(&r->chunks, time);
 }
 
 static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
@@ -139,13 +208,17 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 	struct err *err;
 
 	(void)pc;
-	r->time = time;
+	time = recorder_time(r, time);
 	if (hg_image_ensure(&r->shadow, addr, size))
 		return &err_nomem;
 	hg_image_write(&r->shadow.slots, r->shadow.pages.data, addr, data, size);
-	// The allocator does not write into memory that is given out, so its own stores
-	// are ignored here by nature; where a double free made it, the node did change.
-	err = hg_graph_store(r->app, time, addr, size, data, rip);
+	if (in_allocator) {
+		err = recorder_hold(r, time, addr, size, data, rip);
+	} else {
+		err = recorder_apply_held(r);
+		if (!err)
+			err = hg_graph_store(r->app, time, addr, size, data, rip);
+	}
 	if (err || !r->with_chunks)
 		return err;
 	return hg_chunks_store(&r->chunks, time, addr, size, data, rip, in_allocator);
@@ -155,7 +228,7 @@ static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t s
 {
 	struct hg_recorder *r = ctx;
 
-	r->time = time;
+	time = recorder_time(r, time);
 	hg_image_zero(&r->shadow, addr, size);
 	return r->with_chunks ? hg_chunks_region(&r->chunks, addr, size) : NULL;
 }
@@ -164,8 +237,12 @@ static struct err *on_watch(void *ctx, uint64_t time, size_t index, bool is_retu
 {
 	struct hg_recorder *r = ctx;
 	struct hg_position at;
+	struct err *err;
 
-	r->time = time;
+	err = recorder_apply_held(r);
+	if (err)
+		return err;
+	recorder_time(r, time);
 	hg_recorder_position(r, &at);
 	return r->watch ? r->watch(r->watch_ctx, &at, index, is_return) : NULL;
 }

@@ -152,6 +152,52 @@ static void test_nothing_at_null(void **state)
 	assert_int_equal(hg_graph_unknown_frees(t.app), 0);
 }
 
+// realloc tells of its release late, with the time of its entry, after it has moved the
+// bytes and the old memory was put into the cache.
+static void test_realloc_releases_late(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	uint64_t entry;
+
+	(void)state;
+	tape_init(&t, false);
+	alloc(&t, HEAP + 16, 24, false);
+	store(&t, HEAP + 16, 11);
+	entry = ++t.time;
+	inside(&t, HEAP + 0x200, 11);  // the copy
+	inside(&t, HEAP + 16, 0x1111); // the cache's link
+	ok(t.ev.release(t.ev.ctx, entry, HEAP + 16, 0x400200, 0x400200));
+	alloc(&t, HEAP + 0x200, 48, false);
+	store(&t, HEAP + 0x208, 12);
+	tape_finish(&t);
+	assert_int_equal(hg_graph_ops(t.app), 5);
+	ok(hg_view_create(t.app, 5, &v));
+	assert_int_equal(read_word(t.app, v, 2, 0), 11);
+	assert_int_equal(read_word(t.app, v, 2, 8), 12);
+	hg_view_seek(v, 2);
+	assert_int_equal(read_word(t.app, v, 1, 0), 11);
+}
+
+// Freed twice, given out twice: the allocator writes into memory that is in use.
+static void test_allocator_writes_into_a_node(void **state)
+{
+	_cleanup_(tape_deinit) struct tape t;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+
+	(void)state;
+	tape_init(&t, false);
+	alloc(&t, HEAP + 16, 24, false);
+	inside(&t, HEAP + 24, 0);
+	alloc(&t, HEAP + 64, 24, false);
+	inside(&t, HEAP + 16, 0x1234);
+	released(&t, HEAP + 128);
+	tape_finish(&t);
+	assert_int_equal(hg_graph_ops(t.app), 4);
+	ok(hg_view_create(t.app, 4, &v));
+	assert_int_equal(read_word(t.app, v, 1, 0), 0x1234);
+}
+
 static struct err *count_watch(void *ctx, const struct hg_position *at, size_t index,
 			       bool is_return)
 {
@@ -387,6 +433,8 @@ int main(void)
 		cmocka_unit_test(test_contents_at_birth),
 		cmocka_unit_test(test_a_mapping_is_fresh),
 		cmocka_unit_test(test_nothing_at_null),
+		cmocka_unit_test(test_realloc_releases_late),
+		cmocka_unit_test(test_allocator_writes_into_a_node),
 		cmocka_unit_test(test_watch_tells_the_position),
 		cmocka_unit_test(test_free_chunks_are_nodes),
 		cmocka_unit_test(test_taken_chunk_ends),
