@@ -374,8 +374,8 @@ static struct err *bench_main(struct bench *b)
 			       &b->n_works);
 	if (err)
 		return err;
-	printf("%-8s %-8s %-18s %8s %8s %8s %8s\n", "suite", "program", "mode",
-	       "median s", "min", "max", "ratio");
+	printf("%-8s %-8s %-18s %8s %8s %8s %8s %8s\n", "suite", "program", "mode",
+	       "median s", "min", "max", "ratio", "net");
 	if (b->o.has_record)
 		err = record_measure(b);
 	if (!err && b->o.has_replay)
