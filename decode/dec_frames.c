@@ -14,29 +14,30 @@ void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
 void frames_deinit(struct frames *f)
 {
 	vec_deinit(&f->stack);
-	map_deinit(&f->own_page);
+	map_deinit(&f->own);
 }
 
 void frames_refresh(struct frames *f)
 {
-	map_deinit(&f->own_page);
+	map_deinit(&f->own);
 	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
 }
 
 bool frames_is_own(struct frames *f, uint64_t rip)
 {
-	uint64_t *known = map_get(&f->own_page, rip >> 12);
+	uint64_t *known = map_get(&f->own, rip);
 	struct dec_place place;
 	bool is_own;
 
 	if (known)
 		return *known == 1;
-	is_own = dec_symbols_has_debug(f->symbols, rip);
-	if (!is_own && !f->exe_has_lines) {
-		dec_symbols_place(f->symbols, rip, &place);
+	dec_symbols_place(f->symbols, rip, &place);
+	// Address by address: a static program holds the user's code and libc's.
+	if (f->exe_has_lines || dec_symbols_has_debug(f->symbols, rip))
+		is_own = place.line && dec_symbols_has_debug(f->symbols, rip);
+	else
 		is_own = place.module && f->exe && !strcmp(place.module, f->exe);
-	}
-	map_put(&f->own_page, rip >> 12, is_own ? 1 : 2);
+	map_put(&f->own, rip, is_own ? 1 : 2);
 	return is_own;
 }
 

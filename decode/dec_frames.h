@@ -22,7 +22,7 @@ struct frame {
 struct frames {
 	VEC(struct frame) stack;
 	struct dec_symbols *symbols;
-	struct map own_page; ///< code page -> 1 own, 2 foreign
+	struct map own; ///< instruction address -> 1 own, 2 foreign
 	bool exe_has_lines;  ///< when not, the executable itself counts as own
 	const char *exe;
 };

@@ -76,6 +76,7 @@ struct heap_trace {
 	struct heap_call call;
 	uint64_t stack_start, stack_end;
 	uint64_t fs_base, brk, syscall_rip;
+	struct map wrappers; ///< call site -> whether its frame only wraps an allocator
 	uint64_t *site_addr; ///< runtime entry address of each recorded heap site
 	VEC(struct heap_call) seen;	///< allocator entries replayed
 	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
@@ -151,6 +152,45 @@ static struct err *heap_returned(struct heap_trace *h, uint64_t rax, uint64_t ti
 			    c->rip);
 }
 
+/* The call to name for an allocation: the innermost frame of the user's whose DWARF says
+ * what the memory holds, so that a wrapper (xmalloc) is looked through; where no frame
+ * says, the innermost. */
+static uint64_t heap_caller(struct heap_trace *h, enum cap_heap_fn fn, const uint64_t *arg,
+			    uint64_t rip)
+{
+	uint64_t size = fn == CAP_HEAP_REALLOC || fn == CAP_HEAP_ALIGNED_ALLOC ? arg[1] :
+			fn == CAP_HEAP_CALLOC ? arg[0] * arg[1] :
+			fn == CAP_HEAP_POSIX_MEMALIGN ? arg[2] : arg[0];
+	size_t n = h->frames.stack.size;
+	uint64_t first, *known, found = 0;
+	uint32_t own;
+
+	if (!n)
+		return rip;
+	own = h->frames.stack.data[n - 1].own;
+	if (!own)
+		return h->frames.stack.data[n - 1].return_rip - 1;
+	first = h->frames.stack.data[own - 1].return_rip;
+	known = fn == CAP_HEAP_FREE ? NULL : map_get(&h->wrappers, first);
+	if (fn == CAP_HEAP_FREE || (known && !*known))
+		return first - 1;
+	for (int depth = 0; own && depth < 8; depth++) {
+		const struct frame *f = &h->frames.stack.data[own - 1];
+		bool is_sure = false;
+
+		if (dec_symbols_alloc_type(h->symbols, f->return_rip, size, &is_sure) ||
+		    is_sure) {
+			found = f->return_rip;
+			break;
+		}
+		own = own > 1 ? h->frames.stack.data[own - 2].own : 0;
+	}
+	// Most sites know their type at once: do not ask again.
+	if (!known)
+		map_put(&h->wrappers, first, found != 0 && found != first);
+	return (found ? found : first) - 1;
+}
+
 static struct err *heap_entered(struct heap_trace *h, enum cap_heap_fn fn, uint64_t rip,
 				const uint64_t *gpr, uint64_t time)
 {
@@ -168,13 +208,7 @@ static struct err *heap_entered(struct heap_trace *h, enum cap_heap_fn fn, uint6
 			return &err_nomem;
 		*seen = c;
 	}
-	// The library's own entry is not the user's, even where libc has lines.
-	if (h->frames.stack.size) {
-		uint32_t own = h->frames.stack.data[h->frames.stack.size - 1].own;
-
-		c.rip = own ? h->frames.stack.data[own - 1].return_rip - 1 :
-			h->frames.stack.data[h->frames.stack.size - 1].return_rip - 1;
-	}
+	c.rip = heap_caller(h, fn, c.arg, c.rip);
 	if (h->call.is_open && c.rsp < h->call.rsp)
 		return NULL;
 	h->call = c;
@@ -582,6 +616,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	log_reader_deinit(&h.reader);
 	frames_deinit(&h.frames);
 	map_deinit(&h.watch);
+	map_deinit(&h.wrappers);
 	vec_deinit(&h.open_watches);
 	vec_deinit(&h.seen);
 	vec_deinit(&h.recorded);
