@@ -110,6 +110,8 @@ static int analyze(const struct arguments *args)
 	if (!err)
 		err = report(&a, args);
 	if (err) {
+		for (size_t i = 0; err->code == ERR_TRUNCATED && i < a.notes.size; i++)
+			fprintf(stderr, "note: %s\n", a.notes.data[i]);
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}

@@ -161,6 +161,9 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 			       "instructions: %s",
 			       (unsigned long long)a->run.instructions,
 			       a->run.divergence ? a->run.divergence : "no reason known");
+	// Where only the capture ends the program may be in the middle of an operation.
+	if (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL)
+		return NULL;
 	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
 }
 
@@ -453,6 +456,18 @@ static struct err *assign_types(struct fl_analysis *a)
 	return err;
 }
 
+// Nothing was violated as far as the capture goes, but what happened then is not known.
+static struct err *require_end(const struct fl_analysis *a)
+{
+	if (a->visit || a->run.end == CAP_END_EXIT || a->run.end == CAP_END_SIGNAL)
+		return NULL;
+	return err_new(ERR_TRUNCATED,
+		       "cannot analyze to the end: the capture ends before the program does, "
+		       "after %llu instructions; no violation at %zu C-point%s until then",
+		       (unsigned long long)a->run.instructions, fl_cpoints_visits(a->cpoints),
+		       fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
+}
+
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 {
 	struct err *err = read_specs(o, a);
@@ -479,7 +494,9 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = find_violation(a);
 	if (!err && a->visit)
 		err = trace_back(a);
-	return err ? err : note_all(a);
+	if (!err)
+		err = note_all(a);
+	return err ? err : require_end(a);
 }
 
 void fl_analysis_deinit(struct fl_analysis *a)

@@ -54,7 +54,8 @@ struct fl_analysis {
 /**
  * Do it. Mistakes in a specification are ERR_SPEC, and its diagnostics are in @p a->spec:
  * show them before @p a is freed. A replay that left the recorded path is ERR_DIVERGED;
- * the text says where.
+ * the text says where. A capture that ends before the program does, without a violation
+ * until there, is ERR_TRUNCATED.
  *
  * @param a  Zeroed before; fl_analysis_deinit() after, in any case.
  */

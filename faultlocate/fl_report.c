@@ -239,8 +239,10 @@ static void print_run(const struct report *r)
 	if (a->run.end == CAP_END_SIGNAL)
 		fprintf(r->out, "killed by signal %d (%s)\n", a->run.end_value,
 			strsignal(a->run.end_value));
-	else
+	else if (a->run.end == CAP_END_EXIT)
 		fprintf(r->out, "exit status %d\n", a->run.end_value);
+	else
+		fputs("the capture ends before the program does\n", r->out);
 	if (a->run.end == CAP_END_SIGNAL) {
 		struct dec_place place = {};
 

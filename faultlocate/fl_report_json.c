@@ -18,16 +18,18 @@ static cJSON *text_or_null(const char *text)
 
 static cJSON *json_capture(const struct fl_analysis *a)
 {
-	bool is_signal = a->run.end == CAP_END_SIGNAL;
+	bool is_signal = a->run.end == CAP_END_SIGNAL, is_exit = a->run.end == CAP_END_EXIT;
 	cJSON *o = cJSON_CreateObject();
 
 	if (!o || !add(o, "complete", cJSON_CreateBool(capture_info(a->capture)->is_complete)) ||
 	    !add(o, "instructions", cJSON_CreateNumber(a->run.instructions)) ||
-	    !add(o, "end", cJSON_CreateString(is_signal ? "signal" : "exit")) ||
+	    !add(o, "end", cJSON_CreateString(is_signal ? "signal" :
+						is_exit	  ? "exit" :
+							    "unknown")) ||
 	    !add(o, "signal",
 		 is_signal ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull()) ||
 	    !add(o, "exit_status",
-		 is_signal ? cJSON_CreateNull() : cJSON_CreateNumber(a->run.end_value))) {
+		 is_exit ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull())) {
 		cJSON_Delete(o);
 		return NULL;
 	}
