@@ -69,14 +69,26 @@ static struct err *parse_status(struct cap_core *core, const uint8_t *desc, size
 	memcpy(&u, &status.pr_reg, sizeof(u));
 	core->tid = status.pr_pid;
 	*r = (struct cap_regs){
-		.gpr = { [CAP_RAX] = u.rax, [CAP_RCX] = u.rcx, [CAP_RDX] = u.rdx,
-			 [CAP_RBX] = u.rbx, [CAP_RSP] = u.rsp, [CAP_RBP] = u.rbp,
-			 [CAP_RSI] = u.rsi, [CAP_RDI] = u.rdi, [CAP_R8] = u.r8,
-			 [CAP_R9] = u.r9,   [CAP_R10] = u.r10, [CAP_R11] = u.r11,
-			 [CAP_R12] = u.r12, [CAP_R13] = u.r13, [CAP_R14] = u.r14,
+		.gpr = { [CAP_RAX] = u.rax,
+			 [CAP_RCX] = u.rcx,
+			 [CAP_RDX] = u.rdx,
+			 [CAP_RBX] = u.rbx,
+			 [CAP_RSP] = u.rsp,
+			 [CAP_RBP] = u.rbp,
+			 [CAP_RSI] = u.rsi,
+			 [CAP_RDI] = u.rdi,
+			 [CAP_R8] = u.r8,
+			 [CAP_R9] = u.r9,
+			 [CAP_R10] = u.r10,
+			 [CAP_R11] = u.r11,
+			 [CAP_R12] = u.r12,
+			 [CAP_R13] = u.r13,
+			 [CAP_R14] = u.r14,
 			 [CAP_R15] = u.r15 },
-		.rip = u.rip, .rflags = u.eflags,
-		.fs_base = u.fs_base, .gs_base = u.gs_base,
+		.rip = u.rip,
+		.rflags = u.eflags,
+		.fs_base = u.fs_base,
+		.gs_base = u.gs_base,
 	};
 	return NULL;
 }
@@ -172,11 +184,13 @@ static struct err *add_mapping(struct cap_core *core, const Elf64_Phdr *ph,
 		return err_new(ERR_TRUNCATED, "start.core breaks off at byte %llu",
 			       (unsigned long long)file_size);
 	*m = (struct cap_mapping){
-		.start = ph->p_vaddr, .end = ph->p_vaddr + ph->p_memsz,
+		.start = ph->p_vaddr,
+		.end = ph->p_vaddr + ph->p_memsz,
 		.prot = (ph->p_flags & PF_R ? PROT_READ : 0) |
 			(ph->p_flags & PF_W ? PROT_WRITE : 0) |
 			(ph->p_flags & PF_X ? PROT_EXEC : 0),
-		.core_offset = ph->p_offset, .core_bytes = ph->p_filesz,
+		.core_offset = ph->p_offset,
+		.core_bytes = ph->p_filesz,
 	};
 	core->n_mappings++;
 	return NULL;
@@ -244,8 +258,7 @@ static struct err *check_core(const struct capture *c, const struct cap_core *co
 
 		if (!m->name)
 			return damaged("its FAULTLINE note is missing");
-		// Without a manifest the files are not known: memory from them is lost.
-		if (c->has_manifest && m->file > c->info.n_files)
+		if (m->file > c->info.n_files)
 			return damaged("a mapping's file index");
 	}
 	return NULL;
@@ -317,7 +330,8 @@ static struct err *read_mapping(const struct capture *c, const struct cap_core *
 				size_t size)
 {
 	if (at < m->core_bytes)
-		return cap_read_at(core->fd, m->core_offset + at, buf, size, "start.core");
+		return cap_read_at(core->fd, m->core_offset + at, buf, size,
+				   "start.core");
 	if (m->file)
 		return read_file(c, m->file, m->file_offset + at, buf, size);
 	memset(buf, 0, size);

@@ -55,15 +55,30 @@ static struct err *add_note(bytes *b, const char *name, uint32_t type, const voi
 static void fill_user_regs(const struct cap_regs *r, struct user_regs_struct *u)
 {
 	*u = (struct user_regs_struct){
-		.rax = r->gpr[CAP_RAX], .rcx = r->gpr[CAP_RCX], .rdx = r->gpr[CAP_RDX],
-		.rbx = r->gpr[CAP_RBX], .rsp = r->gpr[CAP_RSP], .rbp = r->gpr[CAP_RBP],
-		.rsi = r->gpr[CAP_RSI], .rdi = r->gpr[CAP_RDI], .r8 = r->gpr[CAP_R8],
-		.r9 = r->gpr[CAP_R9],	.r10 = r->gpr[CAP_R10], .r11 = r->gpr[CAP_R11],
-		.r12 = r->gpr[CAP_R12], .r13 = r->gpr[CAP_R13], .r14 = r->gpr[CAP_R14],
-		.r15 = r->gpr[CAP_R15], .rip = r->rip,		.eflags = r->rflags,
-		.fs_base = r->fs_base,	.gs_base = r->gs_base,	.orig_rax = -1,
+		.rax = r->gpr[CAP_RAX],
+		.rcx = r->gpr[CAP_RCX],
+		.rdx = r->gpr[CAP_RDX],
+		.rbx = r->gpr[CAP_RBX],
+		.rsp = r->gpr[CAP_RSP],
+		.rbp = r->gpr[CAP_RBP],
+		.rsi = r->gpr[CAP_RSI],
+		.rdi = r->gpr[CAP_RDI],
+		.r8 = r->gpr[CAP_R8],
+		.r9 = r->gpr[CAP_R9],
+		.r10 = r->gpr[CAP_R10],
+		.r11 = r->gpr[CAP_R11],
+		.r12 = r->gpr[CAP_R12],
+		.r13 = r->gpr[CAP_R13],
+		.r14 = r->gpr[CAP_R14],
+		.r15 = r->gpr[CAP_R15],
+		.rip = r->rip,
+		.eflags = r->rflags,
+		.fs_base = r->fs_base,
+		.gs_base = r->gs_base,
+		.orig_rax = -1,
 		// What every 64-bit user process has.
-		.cs = 0x33, .ss = 0x2b,
+		.cs = 0x33,
+		.ss = 0x2b,
 	};
 }
 
@@ -169,8 +184,10 @@ static struct err *add_program_headers(bytes *b, const struct cap_core *core,
 				       uint64_t notes_at, uint64_t notes_bytes)
 {
 	uint64_t at = (notes_at + notes_bytes + PAGE - 1) & -(uint64_t)PAGE;
-	Elf64_Phdr note = { .p_type = PT_NOTE, .p_offset = notes_at,
-			    .p_filesz = notes_bytes, .p_align = 4 };
+	Elf64_Phdr note = { .p_type = PT_NOTE,
+			    .p_offset = notes_at,
+			    .p_filesz = notes_bytes,
+			    .p_align = 4 };
 	struct err *err = add(b, &note, sizeof(note));
 
 	for (size_t i = 0; i < core->n_mappings && !err; i++) {
@@ -230,8 +247,7 @@ static struct err *write_padded(int fd, bytes *b)
 	return err ?: cap_write_all(fd, b->data, b->size, "start.core");
 }
 
-struct err *cap_core_write(int fd, const struct cap_core *core,
-			   size_t n_files,
+struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 			   struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						   size_t size),
 			   void *ctx)
@@ -239,16 +255,22 @@ struct err *cap_core_write(int fd, const struct cap_core *core,
 	Elf64_Ehdr eh = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT, ELFOSABI_NONE },
-		.e_type = ET_CORE, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-		.e_phoff = sizeof(eh), .e_ehsize = sizeof(eh),
-		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = core->n_mappings + 1,
+		.e_type = ET_CORE,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(eh),
+		.e_ehsize = sizeof(eh),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = core->n_mappings + 1,
 	};
 	bytes notes = {}, all = {};
 	struct err *err;
 
 	if (core->n_mappings + 1 >= PN_XNUM)
-		return err_new(ERR_UNSUPPORTED, "the program has %zu mappings: too many "
-			       "for an ELF core", core->n_mappings);
+		return err_new(ERR_UNSUPPORTED,
+			       "the program has %zu mappings: too many "
+			       "for an ELF core",
+			       core->n_mappings);
 	for (size_t i = 0; i < core->n_mappings; i++)
 		assert(core->mappings[i].file <= n_files);
 	err = add_thread_notes(&notes, core);

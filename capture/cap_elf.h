@@ -23,8 +23,7 @@ bool cap_elf_is(int fd);
 struct err *cap_hash_file(int fd, uint64_t size, uint64_t *ret);
 
 /** Write @p core to the empty file @p fd; file indices in it are at most @p n_files. */
-struct err *cap_core_write(int fd, const struct cap_core *core,
-			   size_t n_files,
+struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 			   struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						   size_t size),
 			   void *ctx);

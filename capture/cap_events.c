@@ -173,10 +173,10 @@ static bool take(struct cursor *c, void *to, size_t bytes)
 	return true;
 }
 
-#define TAKE_BODY(c, type, b) \
-	type b;               \
+#define TAKE_BODY(c, type, b)          \
+	type b;                        \
 	if (!take((c), &b, sizeof(b))) \
-		return false
+	return false
 
 static bool take_text(struct cap_events *it, struct cursor *c, struct cap_event *ev)
 {
@@ -282,7 +282,8 @@ static struct err *add_part(struct cap_events *it, const struct cap_write *part)
 	last = vec_push(&it->writes);
 	if (!last)
 		return &err_nomem;
-	*last = (struct cap_write){ .addr = part->addr, .size = part->size,
+	*last = (struct cap_write){ .addr = part->addr,
+				    .size = part->size,
 				    .data = (const uint8_t *)(uintptr_t)at };
 	return NULL;
 }
@@ -293,8 +294,7 @@ static struct err *read_writes(struct cap_events *it, const struct cap_rec *rec,
 	if (it->has_parts) {
 		for (size_t i = 0; i < it->writes.size; i++)
 			it->writes.data[i].data =
-				it->part_data.data +
-				(uintptr_t)it->writes.data[i].data;
+				it->part_data.data + (uintptr_t)it->writes.data[i].data;
 		return rec->n_writes ? damaged(it, "parts and writes mixed") : NULL;
 	}
 	for (uint32_t i = 0; i < rec->n_writes; i++) {
@@ -340,8 +340,9 @@ static struct err *read_event(struct cap_events *it, const struct cap_rec *rec,
 {
 	struct err *err;
 
-	*ev = (struct cap_event){ .kind = rec->kind, .tid = rec->tid,
-				  .at_ns = rec->at_ns, .seq = it->seq };
+	*ev = (struct cap_event){
+		.kind = rec->kind, .tid = rec->tid, .at_ns = rec->at_ns, .seq = it->seq
+	};
 	if (!take_body(it, c, ev))
 		return damaged(it, "unknown or short event");
 	if (rec->has & CAP_REC_AFTER) {

@@ -126,8 +126,8 @@ enum cap_note_flags {
 };
 
 struct cap_note_mapping {
-	uint32_t file;	      ///< 1-based, 0 = none
-	uint32_t flags;	      ///< enum cap_note_flags
+	uint32_t file;	///< 1-based, 0 = none
+	uint32_t flags; ///< enum cap_note_flags
 	uint64_t file_offset;
 	uint32_t name_offset; ///< into the names behind the table; NUL-terminated there
 	uint32_t reserved;
@@ -167,6 +167,13 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret);
 /** Parse a manifest into @p info (cap_info_deinit() it whatever the result). */
 struct err *cap_manifest_parse(const char *text, struct cap_info *info);
 void cap_info_deinit(struct cap_info *info);
+
+/** @return whether a kept file's name stays inside files/. */
+bool cap_name_is_safe(const char *name);
+
+/** files/index lists the kept files as they come, for a bundle whose manifest never came:
+ * stored name, build-id ("" = none), path, each ended by NUL. */
+#define CAP_INDEX "index"
 
 /** What `struct capture` is inside the room. */
 struct capture {

@@ -158,14 +158,16 @@ static struct err *put_parts(struct cap_log *l, const struct cap_event *ev)
 
 		for (uint64_t done = 0; done < w->size;) {
 			uint64_t n = w->size - done;
-			struct cap_rec rec = { .kind = CAP_REC_PART, .tid = ev->tid,
-					       .n_writes = 1, .at_ns = ev->at_ns };
+			struct cap_rec rec = { .kind = CAP_REC_PART,
+					       .tid = ev->tid,
+					       .n_writes = 1,
+					       .at_ns = ev->at_ns };
 			struct err *err;
 
 			if (n > CAP_PART_MAX)
 				n = CAP_PART_MAX;
-			rec.bytes = sizeof(rec) + sizeof(struct cap_rec_write) +
-				    cap_pad8(n);
+			rec.bytes =
+				sizeof(rec) + sizeof(struct cap_rec_write) + cap_pad8(n);
 			err = reserve(l, rec.bytes);
 			if (err)
 				return err;
@@ -182,8 +184,9 @@ static size_t make_body(const struct cap_event *ev, void *body)
 {
 	switch (ev->kind) {
 	case CAP_EV_SYSCALL:
-		*(struct cap_body_syscall *)body = (struct cap_body_syscall){
-			ev->regs, ev->ret, ev->flags, ev->file, ev->file_offset };
+		*(struct cap_body_syscall *)body =
+			(struct cap_body_syscall){ ev->regs, ev->ret, ev->flags, ev->file,
+						   ev->file_offset };
 		return sizeof(struct cap_body_syscall);
 	case CAP_EV_SIGNAL: {
 		struct cap_body_signal *b = body;
@@ -195,18 +198,23 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		return sizeof(*b);
 	}
 	case CAP_EV_TSC:
-		*(struct cap_body_tsc *)body = (struct cap_body_tsc){
-			ev->regs, ev->tsc, ev->tsc_aux, ev->is_rdtscp };
+		*(struct cap_body_tsc *)body = (struct cap_body_tsc){ ev->regs, ev->tsc,
+								      ev->tsc_aux,
+								      ev->is_rdtscp };
 		return sizeof(struct cap_body_tsc);
 	case CAP_EV_CPUID:
 		*(struct cap_body_cpuid *)body = (struct cap_body_cpuid){
-			ev->regs, ev->leaf, ev->subleaf,
-			{ ev->cpuid[0], ev->cpuid[1], ev->cpuid[2], ev->cpuid[3] } };
+			ev->regs,
+			ev->leaf,
+			ev->subleaf,
+			{ ev->cpuid[0], ev->cpuid[1], ev->cpuid[2], ev->cpuid[3] }
+		};
 		return sizeof(struct cap_body_cpuid);
 	case CAP_EV_HEAP:
 		*(struct cap_body_heap *)body = (struct cap_body_heap){
 			ev->heap_fn,
-			{ ev->heap_args[0], ev->heap_args[1], ev->heap_args[2] } };
+			{ ev->heap_args[0], ev->heap_args[1], ev->heap_args[2] }
+		};
 		return sizeof(struct cap_body_heap);
 	case CAP_EV_EXIT:
 		*(struct cap_body_exit *)body =
@@ -229,13 +237,16 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 		struct cap_body_signal largest;
 		uint8_t bytes[1];
 	} body;
-	struct cap_rec rec = { .kind = ev->kind, .tid = ev->tid, .at_ns = ev->at_ns,
+	struct cap_rec rec = { .kind = ev->kind,
+			       .tid = ev->tid,
+			       .at_ns = ev->at_ns,
 			       .has = ev->has_after ? CAP_REC_AFTER : 0 };
 	size_t body_bytes = make_body(ev, &body), text_bytes = 0, memory = 0;
 	struct err *err;
 
 	if (l->has_failed)
-		return err_new(ERR_OS, "the event log has ended: an earlier write failed");
+		return err_new(ERR_OS,
+			       "the event log has ended: an earlier write failed");
 	for (size_t i = 0; i < ev->n_writes; i++)
 		memory += sizeof(struct cap_rec_write) + cap_pad8(ev->writes[i].size);
 	if (memory > CAP_PART_MAX) {

@@ -216,7 +216,8 @@ static char **get_texts(struct parse *p, const cJSON *j, const char *name, size_
 		p->why = p->why ?: name;
 		return NULL;
 	}
-	cJSON_ArrayForEach(item, m) {
+	cJSON_ArrayForEach(item, m)
+	{
 		if (!cJSON_IsString(item)) {
 			p->why = p->why ?: name;
 			break;
@@ -248,8 +249,7 @@ static int get_name(struct parse *p, const cJSON *j, const char *name,
 	return v < 0 ? 0 : v;
 }
 
-/** A kept file's name must stay inside files/. */
-static bool is_safe_name(const char *name)
+bool cap_name_is_safe(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/');
 }
@@ -266,13 +266,14 @@ static void get_files(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->files = calloc(size + 1, sizeof(*info->files));
 	if (!info->files)
 		return;
-	cJSON_ArrayForEach(item, m) {
+	cJSON_ArrayForEach(item, m)
+	{
 		struct cap_file *f = &info->files[info->n_files++];
 
 		f->path = get_text(p, item, "path");
 		f->stored = get_text(p, item, "stored");
 		f->build_id = get_text(p, item, "build_id");
-		if (!p->why && (!f->path || (f->stored && !is_safe_name(f->stored))))
+		if (!p->why && (!f->path || (f->stored && !cap_name_is_safe(f->stored))))
 			p->why = "files";
 	}
 }
@@ -289,7 +290,8 @@ static void get_sites(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->heap_sites = calloc(size + 1, sizeof(*info->heap_sites));
 	if (!info->heap_sites)
 		return;
-	cJSON_ArrayForEach(item, m) {
+	cJSON_ArrayForEach(item, m)
+	{
 		struct cap_heap_site *s = &info->heap_sites[info->n_heap_sites++];
 
 		s->fn = get_name(p, item, "function", heap_names, CAP_HEAP_FNS);
@@ -312,9 +314,10 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 		return err_new(ERR_FORMAT, "manifest.json is not of a faultline capture");
 	info->version = get_int(&p, j, "version", 1, INT32_MAX);
 	if (!p.why && info->version > CAP_VERSION)
-		return err_new(ERR_VERSION,
-			       "the capture has version %d, this faultline reads up to %d",
-			       info->version, CAP_VERSION);
+		return err_new(
+			ERR_VERSION,
+			"the capture has version %d, this faultline reads up to %d",
+			info->version, CAP_VERSION);
 	info->is_complete = get_bool(&p, j, "complete");
 	info->missing = get_texts(&p, j, "missing", &info->n_missing);
 	info->argv = get_texts(&p, j, "argv", &n_argv);

@@ -61,12 +61,74 @@ static struct err *read_manifest(struct capture *c, int fd)
 	return cap_manifest_parse(text, &c->info);
 }
 
+/** Take the next text of an index. @return NULL when none is left. */
+static char *next_text(const char **at, const char *end)
+{
+	const char *nul = *at < end ? memchr(*at, 0, end - *at) : NULL;
+	char *copy = nul ? strdup(*at) : NULL;
+
+	*at = nul ? nul + 1 : end;
+	return copy;
+}
+
+static struct err *parse_index(struct cap_info *info, const char *at, size_t size)
+{
+	const char *end = at + size;
+	size_t most = 0;
+
+	for (size_t i = 0; i < size; i++)
+		most += !at[i];
+	info->files = calloc(most / 3 + 1, sizeof(*info->files));
+	if (!info->files)
+		return &err_nomem;
+	for (; info->n_files < most / 3; info->n_files++) {
+		struct cap_file *f = &info->files[info->n_files];
+
+		f->stored = next_text(&at, end);
+		f->build_id = next_text(&at, end);
+		f->path = next_text(&at, end);
+		if (!f->stored || !f->build_id || !f->path)
+			return &err_nomem;
+		if (!cap_name_is_safe(f->stored))
+			return err_new(ERR_FORMAT, "files/index is damaged");
+		if (!f->build_id[0]) {
+			free(f->build_id);
+			f->build_id = NULL;
+		}
+	}
+	return NULL;
+}
+
+/** Without a manifest the kept files are those of the index; a last entry that breaks off
+ * is of a copy that was being made. */
+static struct err *read_index(struct capture *c)
+{
+	_cleanup_close_ int fd =
+		openat(c->dir_fd, "files/" CAP_INDEX, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	struct err *err;
+
+	if (fd < 0 && errno == ENOENT)
+		return NULL;
+	if (fd < 0 || fstat(fd, &st))
+		return err_errno("cannot read files/index");
+	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
+		return err_new(ERR_FORMAT, "files/index is not a list of files");
+	text = malloc(st.st_size + 1);
+	if (!text)
+		return &err_nomem;
+	err = cap_read_at(fd, 0, text, st.st_size, "files/index");
+	return err ?: parse_index(&c->info, text, st.st_size);
+}
+
 /** The recorder was killed: what is known without a manifest. */
 static struct err *describe_unfinished(struct capture *c)
 {
 	struct cap_info *info = &c->info;
 
 	info->version = CAP_VERSION;
+	info->is_unfinished = true;
 	info->stack_limit = 8 << 20;
 	info->missing = calloc(1, sizeof(*info->missing));
 	info->argv = calloc(1, sizeof(*info->argv));
@@ -76,7 +138,7 @@ static struct err *describe_unfinished(struct capture *c)
 	if (!info->missing[0])
 		return &err_nomem;
 	info->n_missing = 1;
-	return NULL;
+	return read_index(c);
 }
 
 static struct err *open_manifest(struct capture *c)
@@ -90,8 +152,9 @@ static struct err *open_manifest(struct capture *c)
 	if (errno != ENOENT)
 		return err_errno("cannot open manifest.json");
 	if (faccessat(c->dir_fd, "events.flt", R_OK, 0))
-		return err_new(ERR_NOT_FOUND,
-			       "not a faultline capture (no manifest.json, no events.flt)");
+		return err_new(
+			ERR_NOT_FOUND,
+			"not a faultline capture (no manifest.json, no events.flt)");
 	return describe_unfinished(c);
 }
 

@@ -29,9 +29,9 @@ struct kept {
 
 struct cap_writer {
 	char *dir;
-	int dir_fd, files_fd;
-	bool made_dir;	 ///< the directory was not there before
-	bool has_begun;	 ///< past create: what is there stays
+	int dir_fd, files_fd, index_fd; ///< -1 = not open
+	bool made_dir;			///< the directory was not there before
+	bool has_begun;			///< past create: what is there stays
 	struct cap_log *log;
 	VEC(struct cap_file) files;
 	VEC(struct kept) kept; ///< parallel to files
@@ -102,7 +102,7 @@ struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
 
 	if (!w)
 		return &err_nomem;
-	w->dir_fd = w->files_fd = -1;
+	w->dir_fd = w->files_fd = w->index_fd = -1;
 	w->dir = strdup(dir);
 	if (!w->dir)
 		return &err_nomem;
@@ -124,6 +124,7 @@ void cap_writer_remove(struct cap_writer *w)
 		if (w->files.data[i].stored)
 			unlinkat(w->files_fd, w->files.data[i].stored, 0);
 	if (w->dir_fd >= 0) {
+		unlinkat(w->files_fd, CAP_INDEX, 0);
 		unlinkat(w->dir_fd, "files", AT_REMOVEDIR);
 		unlinkat(w->dir_fd, "events.flt", 0);
 		unlinkat(w->dir_fd, "start.core", 0);
@@ -153,6 +154,8 @@ void cap_writer_destroy(struct cap_writer *w)
 	vec_deinit(&w->files);
 	vec_deinit(&w->kept);
 	vec_deinit(&w->gaps);
+	if (w->index_fd >= 0)
+		close(w->index_fd);
 	if (w->files_fd >= 0)
 		close(w->files_fd);
 	if (w->dir_fd >= 0)
@@ -301,6 +304,22 @@ static struct err *name_copy(int fd, uint64_t size, const char *build_id, char *
 	return NULL;
 }
 
+static struct err *add_to_index(struct cap_writer *w, const struct cap_file *f)
+{
+	const char *parts[] = { f->stored, f->build_id ?: "", f->path };
+	struct err *err = NULL;
+
+	if (w->index_fd < 0)
+		w->index_fd = openat(w->files_fd, CAP_INDEX,
+				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (w->index_fd < 0)
+		return err_errno("cannot create %s/files/index", w->dir);
+	for (size_t i = 0; i < 3 && !err; i++)
+		err = cap_write_all(w->index_fd, parts[i], strlen(parts[i]) + 1,
+				    "files/index");
+	return err;
+}
+
 struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret)
 {
 	_cleanup_free_ char *build_id = NULL, *stored = NULL, *name = NULL;
@@ -331,7 +350,7 @@ struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint
 	*slot = k;
 	*f = (struct cap_file){ take_ptr(&name), take_ptr(&stored), take_ptr(&build_id) };
 	*ret = w->files.size;
-	return NULL;
+	return add_to_index(w, f);
 }
 
 struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
@@ -381,7 +400,8 @@ static struct err *list_missing(const struct cap_writer *w, struct cap_info *inf
 	for (size_t i = 0; i < w->gaps.size && !err; i++)
 		err = add_missing(info, "%s", w->gaps.data[i]);
 	if (w->n_gaps > w->gaps.size && !err)
-		err = add_missing(info, "%" PRIu64 " more gaps", w->n_gaps - w->gaps.size);
+		err = add_missing(info, "%" PRIu64 " more gaps",
+				  w->n_gaps - w->gaps.size);
 	if (w->n_unlisted && !err)
 		err = add_missing(info,
 				  "%" PRIu64 " system calls whose effect on memory is "

@@ -34,8 +34,22 @@
 
 /** General registers in the order of their x86 encodings. */
 enum cap_gpr {
-	CAP_RAX, CAP_RCX, CAP_RDX, CAP_RBX, CAP_RSP, CAP_RBP, CAP_RSI, CAP_RDI,
-	CAP_R8, CAP_R9, CAP_R10, CAP_R11, CAP_R12, CAP_R13, CAP_R14, CAP_R15,
+	CAP_RAX,
+	CAP_RCX,
+	CAP_RDX,
+	CAP_RBX,
+	CAP_RSP,
+	CAP_RBP,
+	CAP_RSI,
+	CAP_RDI,
+	CAP_R8,
+	CAP_R9,
+	CAP_R10,
+	CAP_R11,
+	CAP_R12,
+	CAP_R13,
+	CAP_R14,
+	CAP_R15,
 	CAP_GPRS
 };
 
@@ -69,8 +83,13 @@ enum cap_syscall_flags {
 };
 
 enum cap_heap_fn {
-	CAP_HEAP_MALLOC, CAP_HEAP_CALLOC, CAP_HEAP_REALLOC, CAP_HEAP_FREE,
-	CAP_HEAP_POSIX_MEMALIGN, CAP_HEAP_ALIGNED_ALLOC, CAP_HEAP_FNS
+	CAP_HEAP_MALLOC,
+	CAP_HEAP_CALLOC,
+	CAP_HEAP_REALLOC,
+	CAP_HEAP_FREE,
+	CAP_HEAP_POSIX_MEMALIGN,
+	CAP_HEAP_ALIGNED_ALLOC,
+	CAP_HEAP_FNS
 };
 
 /** @return the C name of allocator function @p fn. */
@@ -105,22 +124,22 @@ struct cap_event {
 	const struct cap_write *writes;
 	size_t n_writes;
 
-	int32_t signo;		  ///< SIGNAL
-	bool is_fatal;		  ///< SIGNAL that ended the program
-	uint8_t siginfo[128];	  ///< SIGNAL
+	int32_t signo;	      ///< SIGNAL
+	bool is_fatal;	      ///< SIGNAL that ended the program
+	uint8_t siginfo[128]; ///< SIGNAL
 
-	uint64_t tsc;		  ///< TSC: the value
-	uint32_t tsc_aux;	  ///< TSC: what rdtscp put into ecx
+	uint64_t tsc;	  ///< TSC: the value
+	uint32_t tsc_aux; ///< TSC: what rdtscp put into ecx
 	bool is_rdtscp;
 
-	uint32_t leaf, subleaf;	  ///< CPUID: inputs
-	uint32_t cpuid[4];	  ///< CPUID: eax, ebx, ecx, edx given to the program
+	uint32_t leaf, subleaf; ///< CPUID: inputs
+	uint32_t cpuid[4];	///< CPUID: eax, ebx, ecx, edx given to the program
 
 	enum cap_heap_fn heap_fn; ///< HEAP
 	uint64_t heap_args[3];	  ///< HEAP: the function's integer arguments, in order
 
-	int32_t exit_code;	  ///< EXIT: exit status; -1 when a signal ended it
-	const char *text;	  ///< GAP: what is missing and why. Borrowed.
+	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
+	const char *text;  ///< GAP: what is missing and why. Borrowed.
 };
 
 /** A mapped file that was kept. */
@@ -133,9 +152,9 @@ struct cap_file {
 /** One probe site of -e heap. */
 struct cap_heap_site {
 	enum cap_heap_fn fn;
-	uint32_t file;	      ///< index into files plus 1; 0 when never mapped
-	uint64_t file_offset; ///< of the probed instruction
-	uint64_t entry_offset;///< file offset of the function's first instruction
+	uint32_t file;	       ///< index into files plus 1; 0 when never mapped
+	uint64_t file_offset;  ///< of the probed instruction
+	uint64_t entry_offset; ///< file offset of the function's first instruction
 };
 
 enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
@@ -143,16 +162,17 @@ enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED }
 /** What manifest.json says. */
 struct cap_info {
 	int version;
-	bool is_complete;    ///< no gap, no partial or unlisted syscall
-	char **missing;	     ///< n_missing texts: what is not complete, for people
+	bool is_complete; ///< no gap, no partial or unlisted syscall
+	bool is_unfinished; ///< the recorder was killed: there is no manifest
+	char **missing;	  ///< n_missing texts: what is not complete, for people
 	size_t n_missing;
-	char **argv;	     ///< NULL-terminated
+	char **argv; ///< NULL-terminated
 	char *cwd, *exe;
 	uint32_t pid;
 	uint64_t n_events, n_syscalls;
 	enum cap_end end;
-	int end_value;	     ///< exit status or signal number
-	uint64_t stack_limit;///< RLIMIT_STACK, bytes
+	int end_value;	      ///< exit status or signal number
+	uint64_t stack_limit; ///< RLIMIT_STACK, bytes
 	struct cap_file *files;
 	size_t n_files;
 	struct cap_heap_site *heap_sites;
@@ -193,7 +213,7 @@ struct cap_mapping {
 	uint32_t file;	     ///< 1-based index of the kept file, 0 = anonymous
 	uint64_t file_offset;
 	bool is_stack, is_vdso, is_heap;
-	char *name;	     ///< as in /proc/PID/maps, "" when anonymous
+	char *name; ///< as in /proc/PID/maps, "" when anonymous
 	/** Contents held by the core: the first core_bytes at core_offset of start.core;
 	 * 0 bytes when the mapping is unmodified file contents (read them from `file`).
 	 * Set core_bytes for cap_writer_core() to say how much to save. */
@@ -203,15 +223,15 @@ struct cap_mapping {
 /** The start state, parsed from start.core. */
 struct cap_core {
 	uint32_t tid;
-	char *exe;	      ///< for gdb; may be NULL when writing
+	char *exe; ///< for gdb; may be NULL when writing
 	struct cap_regs regs;
-	uint8_t *xstate;      ///< XSAVE area (standard format), xstate_bytes
+	uint8_t *xstate; ///< XSAVE area (standard format), xstate_bytes
 	size_t xstate_bytes;
 	struct cap_mapping *mappings; ///< ascending
 	size_t n_mappings;
-	uint64_t *auxv;	      ///< pairs, n_auxv pairs
+	uint64_t *auxv; ///< pairs, n_auxv pairs
 	size_t n_auxv;
-	int fd;		      ///< of start.core, for pread
+	int fd; ///< of start.core, for pread
 };
 
 /** Parse start.core. @return NULL, ERR_FORMAT, ERR_TRUNCATED, ERR_NOT_FOUND. */
@@ -257,7 +277,8 @@ struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);
 
 /** Keep a copy of open file @p fd that the program knows as @p path; a file already kept
  * (same device, inode, size, mtime) is not copied again. @p ret gets the 1-based index. */
-struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret);
+struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path,
+			    uint32_t *ret);
 
 /** Write start.core. @p read_mem reads the stopped program's memory. */
 struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,

@@ -149,7 +149,7 @@ static void print_json(const struct dec_where *w, const char *divergence, double
 
 	cJSON_AddNumberToObject(o, "instructions", w->position);
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
-	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END);
+	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
 	cJSON_AddNumberToObject(o, "seconds", seconds);
 	if (divergence)
 		cJSON_AddStringToObject(o, "divergence", divergence);
@@ -157,6 +157,13 @@ static void print_json(const struct dec_where *w, const char *divergence, double
 	puts(text);
 	free(text);
 	cJSON_Delete(o);
+}
+
+/* Each line of the machine's notes as a line of ours. */
+static void print_notes(const char *notes)
+{
+	for (; notes && *notes; notes += strcspn(notes, "\n") + 1)
+		fprintf(stderr, "faultline: note: %.*s\n", (int)strcspn(notes, "\n"), notes);
 }
 
 static struct err *replay(const struct replay_options *o, int *status)
@@ -185,15 +192,18 @@ static struct err *replay(const struct replay_options *o, int *status)
 	seconds = now_s() - p.start;
 	if (p.has_shown)
 		fprintf(stderr, "\n");
-	*status = w.at == DEC_AT_DIVERGENCE;
-	if (dec_machine_notes(m))
-		fprintf(stderr, "faultline: note: %s", dec_machine_notes(m));
+	*status = w.at == DEC_AT_DIVERGENCE ? 1 : w.is_cut ? 2 : 0;
+	print_notes(dec_machine_notes(m));
 	if (o->as_json) {
 		print_json(&w, dec_machine_divergence(m), seconds);
 	} else if (w.at == DEC_AT_DIVERGENCE) {
 		fprintf(talk, "diverged: thread %u: %s\n", capture_info(c)->pid,
 			dec_machine_divergence(m));
 		show_place(c, w.rip);
+	} else if (w.is_cut) {
+		fprintf(stderr, "faultline: cannot replay all of '%s': %s; %lu instructions "
+			"and %lu syscalls matched up to there\n", o->capture,
+			dec_machine_divergence(m), w.position, w.syscalls);
 	} else {
 		fprintf(talk, "%lu instructions, %lu syscalls, all matched\n", w.position,
 			w.syscalls);

@@ -79,11 +79,12 @@ static void child_where(enum dec_at at)
 		.end = replay.end,
 		.end_value = replay.end_value,
 		.fault_addr = replay.fault_addr,
+		.is_cut = replay.is_cut,
 		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
 			 replay.mapped_offset },
 	};
 	child_text(slot->notes, replay.notes);
-	child_text(slot->text, replay.divergence);
+	child_text(slot->text, replay.is_cut ? replay.cut : replay.divergence);
 }
 
 static void child_answer(enum child_result result)
@@ -170,9 +171,8 @@ static void child_fork(uint64_t to)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	slot = &shared->slot[to];
-	atomic_store(&slot->request, CHILD_NONE);
 	child_where(DEC_AT_POSITION);
-	child_answer(CHILD_OK);
+	child_answer(CHILD_OK); // the owner waits for this
 }
 
 static void child_serve(uint32_t command)

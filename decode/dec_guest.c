@@ -158,8 +158,9 @@ static struct err *guest_seal(uint64_t start, uint64_t size, int prot)
 static struct err *guest_file_fd(struct dec_guest *g, uint32_t file, int *ret)
 {
 	if (!file || file > g->n_files || g->file_fds[file - 1] < 0)
-		return err_new(ERR_FORMAT, "the capture maps file %u but does not hold it",
-			       file);
+		return err_new(ERR_FORMAT, "the capture maps file %u but does not hold it%s",
+			       file, capture_info(g->capture)->is_unfinished ?
+			       " (the recording was not finished: no manifest.json)" : "");
 	*ret = g->file_fds[file - 1];
 	return NULL;
 }

@@ -570,7 +570,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	*ret = (struct dec_run){
 		.instructions = w.position,
 		.syscalls = w.syscalls,
-		.has_matched = w.at != DEC_AT_DIVERGENCE,
+		.has_matched = w.at != DEC_AT_DIVERGENCE && !w.is_cut,
 		.end = w.end,
 		.end_value = w.end_value,
 		.end_rip = w.rip,

@@ -476,7 +476,7 @@ const char *dec_machine_divergence(struct dec_machine *m)
 {
 	const char *text = m->shared->slot[m->active].text;
 
-	return m->where.at == DEC_AT_DIVERGENCE && *text ? text : NULL;
+	return (m->where.at == DEC_AT_DIVERGENCE || m->where.is_cut) && *text ? text : NULL;
 }
 
 const char *dec_machine_notes(struct dec_machine *m)

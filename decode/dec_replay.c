@@ -215,7 +215,7 @@ static enum dec_verdict replay_advance(struct dec_replay *r)
 	for (;;) {
 		err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
 		if (err) {
-			replay_note(r, "%s", err->message);
+			r->cut = strdup(err->message);
 			err_destroy(err);
 			r->is_log_at_end = true;
 		}
@@ -378,8 +378,12 @@ static void replay_log_syscall(struct dec_replay *r)
 
 static enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
 {
-	replay_note(r, "the capture ends before the program does, at %s after %lu "
-		    "instructions", what, r->engine.now);
+	if (!r->cut && capture_info(r->capture)->is_unfinished)
+		r->cut = strdup("the recording was not finished (no manifest.json)");
+	r->is_cut = r->cut != NULL;
+	if (!r->is_cut)
+		replay_note(r, "the capture ends before the program does, at %s after %lu "
+			    "instructions", what, r->engine.now);
 	r->end = CAP_END_UNKNOWN;
 	return DEC_END;
 }
@@ -409,7 +413,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	int64_t ret;
 
 	if (nr == SYS_exit_group || nr == SYS_exit) {
-		if (r->is_log_at_end || r->next.kind == CAP_EV_EXIT)
+		if ((r->is_log_at_end && !r->cut) || r->next.kind == CAP_EV_EXIT)
 			return replay_exit(r, c->gpr[CAP_RDI]);
 	}
 	if (r->is_log_at_end)

@@ -25,6 +25,8 @@ struct dec_replay {
 	struct cap_events *events;
 	struct cap_event next;
 	bool is_log_at_end;	///< no event is left
+	char *cut;		///< why the log breaks off here; NULL when it does not
+	bool is_cut;		///< the run ended there
 	uint64_t async_rip;	///< a stop is set here for an asynchronous signal; 0 none
 	uint64_t syscalls;
 	enum cap_end end;

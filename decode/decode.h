@@ -47,6 +47,8 @@ struct dec_where {
 	enum cap_end end;  ///< DEC_AT_END: how
 	int end_value;	   ///< exit status or signal
 	uint64_t fault_addr; ///< of a fatal fault
+	bool is_cut;	   ///< DEC_AT_END: not the program's end but the capture's, which
+			   ///< is damaged, cut short or unfinished (the notes say which)
 	struct {
 		uint32_t file; ///< 1-based index into cap_info.files
 		uint64_t addr, size, file_offset;
@@ -107,7 +109,7 @@ struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 /** Read guest memory. @return ERR_RANGE when some of it is not mapped. */
 struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf, size_t size);
 
-/** What diverged, or NULL; and notes on what was inferred or is missing, lines, or NULL.
+/** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or is missing, lines, or NULL.
  * Valid until the next call on @p m. */
 const char *dec_machine_divergence(struct dec_machine *m);
 const char *dec_machine_notes(struct dec_machine *m);
