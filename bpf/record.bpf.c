@@ -70,7 +70,7 @@ struct scratch {
 	struct rec_chunk chunk;
 	__u8 chunk_data[REC_CHUNK_MAX];
 	struct rec_desc made_up; /* for ioctls that tell their size */
-	__u64 args[8]; /* of the system call; two stay 0 */
+	__u64 args[8];		 /* of the system call; two stay 0 */
 	/*
 	 * Progress. It lives here and not on the stack because the verifier then takes
 	 * every value as unknown, and is done after one look at each loop's body.
@@ -96,7 +96,8 @@ static void ring_put(void *record, __u64 size)
 {
 	__u64 before = ring_total, after = before + size;
 	__u64 flags = before / REC_WAKE_BYTES == after / REC_WAKE_BYTES ?
-			      BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP;
+			      BPF_RB_NO_WAKEUP :
+			      BPF_RB_FORCE_WAKEUP;
 
 	ring_total = after;
 	if (bpf_ringbuf_output(&ring, record, size, flags))
@@ -281,7 +282,8 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	key = REC_COMMAND_KEY(nr, command);
 	if (d->flags & DESC_IOCTL) {
 		d = bpf_map_lookup_elem(&commands, &key);
-		return d ? (d->state == DESC_LISTED ? d : NULL) : describe_ioctl(s, command);
+		return d ? (d->state == DESC_LISTED ? d : NULL) :
+			   describe_ioctl(s, command);
 	}
 	return bpf_map_lookup_elem(&commands, &key);
 }

@@ -13,11 +13,11 @@
 #define BPF_RECORD_H
 
 #define REC_RING_BYTES (32u << 20)
-#define REC_WAKE_BYTES (4u << 20)   /* user space is woken once per so many bytes */
-#define REC_INLINE_MAX 32768u	    /* memory bytes inside a rec_syscall */
-#define REC_CHUNK_MAX 32768u	    /* memory bytes inside a rec_chunk */
-#define REC_EVENT_MAX (1u << 20)    /* more memory than this is read by user space */
-#define REC_SYSCALLS 512	    /* numbers from here on are not listed */
+#define REC_WAKE_BYTES (4u << 20) /* user space is woken once per so many bytes */
+#define REC_INLINE_MAX 32768u	  /* memory bytes inside a rec_syscall */
+#define REC_CHUNK_MAX 32768u	  /* memory bytes inside a rec_chunk */
+#define REC_EVENT_MAX (1u << 20)  /* more memory than this is read by user space */
+#define REC_SYSCALLS 512	  /* numbers from here on are not listed */
 #define REC_OUTS 5
 
 enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP };
@@ -44,7 +44,7 @@ struct rec_regs {
 
 struct rec_syscall {
 	struct rec_head head;
-	__s64 nr;  /* -1: rt_sigreturn, whose entry registers are gone */
+	__s64 nr; /* -1: rt_sigreturn, whose entry registers are gone */
 	__s64 ret;
 	struct rec_regs regs;
 	__u32 flags;
@@ -81,10 +81,10 @@ enum rec_out_kind {
 	OUT_BITS,      /* an fd_set of args[count] bits at arg */
 	OUT_PAGES,     /* a byte for each page of args[count] bytes at arg */
 	/* From here on user space reads them, while the target is stopped: */
-	OUT_IOVEC,     /* ret bytes into the args[count] iovecs at arg */
-	OUT_MSGHDR,    /* recvmsg: ret bytes, name, control and the header itself */
-	OUT_MMSGHDR,   /* recvmmsg: ret of them */
-	OUT_CLONE3,    /* what a struct clone_args points to */
+	OUT_IOVEC,   /* ret bytes into the args[count] iovecs at arg */
+	OUT_MSGHDR,  /* recvmsg: ret bytes, name, control and the header itself */
+	OUT_MMSGHDR, /* recvmmsg: ret of them */
+	OUT_CLONE3,  /* what a struct clone_args points to */
 	OUT_KINDS
 };
 

@@ -157,6 +157,9 @@ struct err *cap_log_create(int fd, struct cap_log **ret);
 /** Append @p ev. On failure the file ends at a whole frame. */
 struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev);
 
+/** Make a frame of what is buffered. */
+struct err *cap_log_flush(struct cap_log *l);
+
 /** Write what is still buffered and close the file. */
 struct err *cap_log_finish(struct cap_log *l, uint64_t *bytes);
 void cap_log_destroy(struct cap_log *l);

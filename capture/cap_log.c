@@ -275,6 +275,11 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 	return NULL;
 }
 
+struct err *cap_log_flush(struct cap_log *l)
+{
+	return l->has_failed ? NULL : flush_frame(l);
+}
+
 struct err *cap_log_finish(struct cap_log *l, uint64_t *bytes)
 {
 	struct err *err = NULL;

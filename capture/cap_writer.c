@@ -210,6 +210,13 @@ struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev)
 	return count_event(w, ev);
 }
 
+struct err *cap_writer_flush(struct cap_writer *w)
+{
+	struct err *err = cap_log_flush(w->log);
+
+	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
+}
+
 /** Copy @p from, whole, into @p to: shared extents where the file system can, else
  * inside the kernel, else by hand. */
 static struct err *copy_contents(int from, int to, uint64_t size)

@@ -275,6 +275,10 @@ void cap_writer_remove(struct cap_writer *w);
 /** Append @p ev. A full disk is ERR_OS with ENOSPC; the log then ends at a whole frame. */
 struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);
 
+/** Bring the events appended so far to the file: what a killed recorder leaves. Each call
+ * costs compression, so once a second is plenty. */
+struct err *cap_writer_flush(struct cap_writer *w);
+
 /** Keep a copy of open file @p fd that the program knows as @p path; a file already kept
  * (same device, inode, size, mtime) is not copied again. @p ret gets the 1-based index. */
 struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path,

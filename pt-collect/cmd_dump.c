@@ -80,10 +80,10 @@ static void print_info(const struct cap_info *info)
 
 static void print_regs(const char *title, const struct cap_regs *r)
 {
-	static const char *const names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx", "rsp",
-						     "rbp", "rsi", "rdi", "r8",	 "r9",
-						     "r10", "r11", "r12", "r13", "r14",
-						     "r15" };
+	static const char *const names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx",
+						     "rsp", "rbp", "rsi", "rdi",
+						     "r8",  "r9",  "r10", "r11",
+						     "r12", "r13", "r14", "r15" };
 
 	printf("    %s", title);
 	for (int i = 0; i < CAP_GPRS; i++)
@@ -203,8 +203,8 @@ static struct err *print_events(const struct capture *c, const struct arguments 
 
 int cmd_dump(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_option, "CAPTURE", doc, NULL,
-					  NULL, NULL };
+	static const struct argp argp = { options, parse_option, "CAPTURE", doc,
+					  NULL,	   NULL,	 NULL };
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_err_ struct err *err = NULL;
 	struct arguments a = {};

@@ -17,7 +17,8 @@ int cmd_record(int argc, char **argv);
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
 	  "Write the capture to DIR, new or empty (default: PROGRAM.flt, PROGRAM.flt.2, "
-	  "...)", 0 },
+	  "...)",
+	  0 },
 	{ "event", 'e', "EVENT", 0,
 	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin)",
 	  0 },
@@ -55,7 +56,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->argv = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? (faultline record -- PROGRAM [ARG...])");
+		argp_error(state,
+			   "which program? (faultline record -- PROGRAM [ARG...])");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -98,7 +100,8 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 	const struct cap_info *info = &r->info;
 	char syscalls[32];
 
-	fprintf(stderr, "faultline: recorded %s system calls, %zu files, %.1f MiB in %s: ",
+	fprintf(stderr,
+		"faultline: recorded %s system calls, %zu files, %.1f MiB in %s: ",
 		group_digits(info->n_syscalls, syscalls), r->n_files,
 		r->bytes / 1048576.0, o->dir);
 	if (info->is_complete) {
@@ -113,7 +116,8 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse_option, "-- PROGRAM [ARG...]",
-					  doc, NULL, NULL, NULL };
+					  doc,	   NULL,	 NULL,
+					  NULL };
 	struct ptc_options o = {};
 	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
 	_cleanup_free_ char *made_dir = NULL;

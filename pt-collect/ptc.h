@@ -90,11 +90,11 @@ struct ptc_options {
 
 /** What came of it. */
 struct ptc_result {
-	struct cap_info info;	    ///< as in the manifest; files is not kept
+	struct cap_info info; ///< as in the manifest; files is not kept
 	size_t n_files;
 	uint64_t bytes;
-	int status;		    ///< what `record` exits with
-	bool has_run;		    ///< the program was started
+	int status;   ///< what `record` exits with
+	bool has_run; ///< the program was started
 };
 
 /** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then
@@ -133,7 +133,8 @@ struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
 
 /** Make stopped thread @p tid execute a system call with the syscall instruction at
  * @p at. Its registers are as before afterwards. @p ret gets its result. */
-struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], long *ret);
+struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6],
+		       long *ret);
 
 /** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);
@@ -176,8 +177,8 @@ void ptc_bpf_destroy(struct ptc_bpf *b);
 void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid);
 
 /** Hand all that is in the ring to @p fn. */
-void ptc_bpf_set_consumer(struct ptc_bpf *b, void (*fn)(void *ctx, void *rec, size_t size),
-			  void *ctx);
+void ptc_bpf_set_consumer(struct ptc_bpf *b,
+			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx);
 void ptc_bpf_drain(struct ptc_bpf *b);
 
 /** Readable once much has gathered. */
@@ -231,7 +232,8 @@ void ptc_assemble(void *session, void *rec, size_t size);
 
 /** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
  * before it fails with EINTR. Nothing held: nothing done. */
-void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t, bool is_interrupted);
+void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t,
+			 bool is_interrupted);
 
 /** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
  * stands behind it. */

@@ -110,8 +110,10 @@ static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
 static void take_syscall(struct ptc_session *s, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
-	struct cap_event ev = { .kind = CAP_EV_SYSCALL, .tid = e->head.tid,
-				.at_ns = e->head.at_ns, .ret = e->ret };
+	struct cap_event ev = { .kind = CAP_EV_SYSCALL,
+				.tid = e->head.tid,
+				.at_ns = e->head.at_ns,
+				.ret = e->ret };
 	bool is_whole;
 
 	ptc_assemble_settle(s, t, false);
@@ -146,8 +148,10 @@ static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 static void take_heap(struct ptc_session *s, struct ptc_thread *t,
 		      const struct rec_heap *h)
 {
-	struct cap_event ev = { .kind = CAP_EV_HEAP, .tid = h->head.tid,
-				.at_ns = h->head.at_ns, .heap_fn = h->fn };
+	struct cap_event ev = { .kind = CAP_EV_HEAP,
+				.tid = h->head.tid,
+				.at_ns = h->head.at_ns,
+				.heap_fn = h->fn };
 
 	ptc_assemble_settle(s, t, false);
 	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));

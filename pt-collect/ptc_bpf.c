@@ -169,8 +169,8 @@ void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid)
 	b->skel->bss->target_tgid = tgid;
 }
 
-void ptc_bpf_set_consumer(struct ptc_bpf *b, void (*fn)(void *ctx, void *rec, size_t size),
-			  void *ctx)
+void ptc_bpf_set_consumer(struct ptc_bpf *b,
+			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx)
 {
 	b->consumer = fn;
 	b->ctx = ctx;

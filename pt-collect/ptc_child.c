@@ -147,8 +147,10 @@ static void release(struct ptc_session *s, struct ptc_child *c)
 	struct user_regs_struct u;
 
 	if (is_thread(s, c->pid)) {
-		ptc_log_gap(s, c->pid, "thread %d started: threads are recorded but not "
-			    "replayed yet", c->pid);
+		ptc_log_gap(s, c->pid,
+			    "thread %d started: threads are recorded but not "
+			    "replayed yet",
+			    c->pid);
 		ptrace(PTRACE_CONT, c->pid, NULL, NULL);
 	} else {
 		// It just made the call that created it: a syscall instruction is there.
@@ -185,7 +187,8 @@ static void check_shared_memory(struct ptc_session *s, pid_t parent)
 
 		if (!m->is_shared || !(m->prot & PROT_WRITE))
 			continue;
-		ptc_log_gap(s, parent, "a child shares memory at 0x%llx (%s): what it "
+		ptc_log_gap(s, parent,
+			    "a child shares memory at 0x%llx (%s): what it "
 			    "writes there is not recorded",
 			    (unsigned long long)m->start, m->name);
 		return;
@@ -200,7 +203,8 @@ void ptc_child_created(struct ptc_session *s, pid_t parent, unsigned event, pid_
 		ptc_snapshot_destroy(s->vfork_memory);
 		s->vfork_memory = take_snapshot(s);
 		if (!s->vfork_memory)
-			ptc_log_gap(s, parent, "a vfork child ran in memory too large to "
+			ptc_log_gap(s, parent,
+				    "a vfork child ran in memory too large to "
 				    "compare");
 	} else if (!is_thread(s, child)) {
 		check_shared_memory(s, parent);

@@ -136,8 +136,10 @@ void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
 		return;
 	}
 	if (flags & MAP_SHARED && is_writable(s->pid, number))
-		ptc_log_gap(s, t->tid, "shared mapping of %s: what others write into it "
-			    "is not recorded", path);
+		ptc_log_gap(s, t->tid,
+			    "shared mapping of %s: what others write into it "
+			    "is not recorded",
+			    path);
 	if (!S_ISREG(st.st_mode)) {
 		// /dev/zero and memfd are memory; other devices need not be readable.
 		take_bytes(s, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);

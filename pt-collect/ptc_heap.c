@@ -119,7 +119,9 @@ static struct err *probe(struct ptc_session *s, const char *path, int fd, uint32
 
 	if (!slot)
 		return &err_nomem;
-	*slot = (struct cap_heap_site){ .fn = fn, .file = file, .entry_offset = entry,
+	*slot = (struct cap_heap_site){ .fn = fn,
+					.file = file,
+					.entry_offset = entry,
 					.file_offset = entry + site.offset };
 	log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
 		 base_name(path), (unsigned long long)slot->file_offset, site.offset,
@@ -155,8 +157,8 @@ void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, boo
 	if (!elf || !s->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
 	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
-		struct err *err = entries[fn] ? probe(s, path, fd, file, fn, entries[fn]) :
-						NULL;
+		struct err *err =
+			entries[fn] ? probe(s, path, fd, file, fn, entries[fn]) : NULL;
 
 		if (err) {
 			ptc_log_gap(s, s->pid, "%s", err->message);

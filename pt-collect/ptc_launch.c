@@ -21,8 +21,8 @@
 
 #include "pt-collect/ptc.h"
 
-#define TRACE_OPTIONS                                                              \
-	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |            \
+#define TRACE_OPTIONS                                                   \
+	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | \
 	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE)
 
 /** What the child writes when exec fails. */

@@ -33,7 +33,8 @@ bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
 	w->data.size = at + n;
 	one = n ? vec_push(&w->list) : NULL;
 	if (one)
-		*one = (struct cap_write){ .addr = addr, .size = n,
+		*one = (struct cap_write){ .addr = addr,
+					   .size = n,
 					   .data = (const uint8_t *)(uintptr_t)at };
 	return one && n == size;
 }

@@ -21,6 +21,7 @@
 #include "pt-collect/ptc.h"
 
 #define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
+#define FLUSH_NS 1000000000ull
 
 uint64_t ptc_now_ns(void)
 {
@@ -111,8 +112,9 @@ static void on_signal(struct ptc_session *s, pid_t tid, int signo)
 static void on_thread_end(struct ptc_session *s, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(s, tid);
-	struct cap_event ev = { .kind = CAP_EV_EXIT, .tid = tid, .at_ns = ptc_now_ns(),
-				.exit_code = -1 };
+	struct cap_event ev = {
+		.kind = CAP_EV_EXIT, .tid = tid, .at_ns = ptc_now_ns(), .exit_code = -1
+	};
 	struct user_regs_struct u = {};
 	unsigned long status = 0;
 
@@ -126,9 +128,12 @@ static void on_thread_end(struct ptc_session *s, pid_t tid)
 		ev.regs.gpr[CAP_RAX] = u.orig_rax;
 	} else if (WTERMSIG(status) == SIGKILL) {
 		// Never delivered, so not logged yet.
-		struct cap_event kill = { .kind = CAP_EV_SIGNAL, .tid = tid,
-					  .at_ns = ev.at_ns, .signo = SIGKILL,
-					  .is_fatal = true, .regs = ev.regs };
+		struct cap_event kill = { .kind = CAP_EV_SIGNAL,
+					  .tid = tid,
+					  .at_ns = ev.at_ns,
+					  .signo = SIGKILL,
+					  .is_fatal = true,
+					  .regs = ev.regs };
 
 		ptc_log(s, &kill);
 	}
@@ -236,15 +241,30 @@ static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
 	sigaddset(&set, SIGCHLD);
 	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	*poll = epoll_create1(EPOLL_CLOEXEC);
-	if (*signals < 0 || *poll < 0 ||
-	    epoll_ctl(*poll, EPOLL_CTL_ADD, *signals, &e) ||
+	if (*signals < 0 || *poll < 0 || epoll_ctl(*poll, EPOLL_CTL_ADD, *signals, &e) ||
 	    epoll_ctl(*poll, EPOLL_CTL_ADD, ptc_bpf_fd(s->bpf), &e))
 		return err_errno("cannot wait for events");
 	return NULL;
 }
 
+/** Once a second what is known goes to the disk: we may be killed. */
+static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
+{
+	uint64_t now_ns = ptc_now_ns();
+	struct err *err;
+
+	if (!s->is_recording || now_ns - *last_ns < FLUSH_NS)
+		return;
+	*last_ns = now_ns;
+	err = cap_writer_flush(s->writer);
+	if (err)
+		ptc_stop_recording(s, err);
+}
+
 static void run(struct ptc_session *s, int signals, int poll)
 {
+	uint64_t last_flush_ns = ptc_now_ns();
+
 	while (!s->has_ended) {
 		struct signalfd_siginfo si;
 		struct epoll_event e;
@@ -254,6 +274,7 @@ static void run(struct ptc_session *s, int signals, int poll)
 			;
 		reap(s);
 		ptc_bpf_drain(s->bpf);
+		flush_sometimes(s, &last_flush_ns);
 	}
 }
 

@@ -44,8 +44,14 @@ static bool status_has(pid_t pid, const char *field, int signo)
 static bool is_deadly(int signo)
 {
 	switch (signo) {
-	case SIGCHLD: case SIGURG: case SIGWINCH: case SIGCONT:
-	case SIGSTOP: case SIGTSTP: case SIGTTIN: case SIGTTOU:
+	case SIGCHLD:
+	case SIGURG:
+	case SIGWINCH:
+	case SIGCONT:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
 		return false;
 	}
 	return true;
@@ -81,7 +87,8 @@ static void log_handled(struct ptc_session *s, struct ptc_thread *t, struct cap_
 	struct ptc_writes frame = {};
 	struct user_regs_struct u;
 
-	if (!enter_handler(t->tid, ev->signo) || ptrace(PTRACE_GETREGS, t->tid, NULL, &u)) {
+	if (!enter_handler(t->tid, ev->signo) ||
+	    ptrace(PTRACE_GETREGS, t->tid, NULL, &u)) {
 		ptc_log_gap(s, t->tid, "the handler of signal %d could not be followed",
 			    ev->signo);
 		return;
@@ -98,7 +105,9 @@ static void log_handled(struct ptc_session *s, struct ptc_thread *t, struct cap_
 void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si)
 {
 	struct ptc_thread *t = ptc_thread_find(s, tid);
-	struct cap_event ev = { .kind = CAP_EV_SIGNAL, .tid = tid, .at_ns = ptc_now_ns(),
+	struct cap_event ev = { .kind = CAP_EV_SIGNAL,
+				.tid = tid,
+				.at_ns = ptc_now_ns(),
 				.signo = si->si_signo };
 	struct user_regs_struct u;
 	int pass = si->si_signo;

@@ -29,7 +29,9 @@ static bool is_emulated(const ZydisDecodedInstruction *i)
 	switch (i->opcode) {
 	case 0x90: // nop only: with REX.B it exchanges
 		return i->mnemonic == ZYDIS_MNEMONIC_NOP;
-	case 0xe8: case 0xe9: case 0xeb: // call, jmp
+	case 0xe8:
+	case 0xe9:
+	case 0xeb: // call, jmp
 		return !has_size_prefix;
 	}
 	if (i->opcode >= 0x50 && i->opcode <= 0x57) // push register
@@ -94,7 +96,8 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 			entry.mnemonic = ZydisMnemonicGetString(i.mnemonic);
 		if (is_emulated(&i))
 			return (struct ptc_site){
-				.offset = at, .is_emulated = true,
+				.offset = at,
+				.is_emulated = true,
 				.mnemonic = ZydisMnemonicGetString(i.mnemonic),
 			};
 		if (leaves_line(&i) || writes_argument(&i, operands, n_args))

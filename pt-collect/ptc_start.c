@@ -155,8 +155,11 @@ static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
 				struct cap_mapping *c)
 {
 	*c = (struct cap_mapping){
-		.start = m->start, .end = m->end, .prot = m->prot,
-		.file_offset = m->offset, .name = strdup(m->name),
+		.start = m->start,
+		.end = m->end,
+		.prot = m->prot,
+		.file_offset = m->offset,
+		.name = strdup(m->name),
 		.is_stack = !strcmp(m->name, "[stack]"),
 		.is_vdso = !strcmp(m->name, "[vdso]"),
 		.is_heap = !strcmp(m->name, "[heap]"),

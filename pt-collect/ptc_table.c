@@ -10,6 +10,7 @@
 
 #include "pt-collect/ptc.h"
 
+// clang-format off
 #define FIXED(arg, size) { OUT_FIXED, arg, 0, 0, size }
 #define RET(arg, max) { OUT_RET, arg, max, 0, 1 }
 #define RET_TIMES(arg, max, size) { OUT_RET, arg, max, 0, size }
@@ -37,6 +38,8 @@
 #define SYS_BY(name, arg) [__NR_##name] = { DESC_BY_COMMAND, arg, 0, 0, {} },
 #define SYS_IOCTL(name, arg) [__NR_##name] = { DESC_BY_COMMAND, arg, DESC_IOCTL, 0, {} },
 
+// clang-format on
+
 static const struct rec_desc syscalls[REC_SYSCALLS] = {
 #include "pt-collect/syscalls.def"
 };
@@ -56,10 +59,13 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 #define SYS_BY(name, arg)
 #define SYS_IOCTL(name, arg)
 #define SYS_NOT(name)
+// clang-format off
 #define CMD(name, command, ...) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } } },
 #define CMD_NOT(name, command) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_UNLISTED, 0, 0, 0, {} } },
+
+// clang-format on
 
 static const struct {
 	uint64_t key;

@@ -27,8 +27,8 @@ size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = pread(s->mem_fd, (uint8_t *)buf + done, size - done,
-				  addr + done);
+		ssize_t n =
+			pread(s->mem_fd, (uint8_t *)buf + done, size - done, addr + done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -66,14 +66,26 @@ struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u)
 struct cap_regs ptc_to_cap(const struct user_regs_struct *u)
 {
 	return (struct cap_regs){
-		.gpr = { [CAP_RAX] = u->rax, [CAP_RCX] = u->rcx, [CAP_RDX] = u->rdx,
-			 [CAP_RBX] = u->rbx, [CAP_RSP] = u->rsp, [CAP_RBP] = u->rbp,
-			 [CAP_RSI] = u->rsi, [CAP_RDI] = u->rdi, [CAP_R8] = u->r8,
-			 [CAP_R9] = u->r9,   [CAP_R10] = u->r10, [CAP_R11] = u->r11,
-			 [CAP_R12] = u->r12, [CAP_R13] = u->r13, [CAP_R14] = u->r14,
+		.gpr = { [CAP_RAX] = u->rax,
+			 [CAP_RCX] = u->rcx,
+			 [CAP_RDX] = u->rdx,
+			 [CAP_RBX] = u->rbx,
+			 [CAP_RSP] = u->rsp,
+			 [CAP_RBP] = u->rbp,
+			 [CAP_RSI] = u->rsi,
+			 [CAP_RDI] = u->rdi,
+			 [CAP_R8] = u->r8,
+			 [CAP_R9] = u->r9,
+			 [CAP_R10] = u->r10,
+			 [CAP_R11] = u->r11,
+			 [CAP_R12] = u->r12,
+			 [CAP_R13] = u->r13,
+			 [CAP_R14] = u->r14,
 			 [CAP_R15] = u->r15 },
-		.rip = u->rip, .rflags = u->eflags,
-		.fs_base = u->fs_base, .gs_base = u->gs_base,
+		.rip = u->rip,
+		.rflags = u->eflags,
+		.fs_base = u->fs_base,
+		.gs_base = u->gs_base,
 	};
 }
 
@@ -81,7 +93,8 @@ struct cap_regs ptc_to_cap(const struct user_regs_struct *u)
 static void send_again(pid_t tid, const siginfo_t *pending, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		syscall(__NR_rt_tgsigqueueinfo, tid, tid, pending[i].si_signo, &pending[i]);
+		syscall(__NR_rt_tgsigqueueinfo, tid, tid, pending[i].si_signo,
+			&pending[i]);
 }
 
 /** Step @p tid until the syscall instruction it stands on is done. */
@@ -99,7 +112,8 @@ static struct err *step_syscall(pid_t tid)
 			break;
 		}
 		if (!WIFSTOPPED(status)) {
-			err = err_new(ERR_OS, "thread %d ended while it was prepared", tid);
+			err = err_new(ERR_OS, "thread %d ended while it was prepared",
+				      tid);
 			break;
 		}
 		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16))

@@ -19,13 +19,13 @@
 static const struct {
 	uint32_t leaf, subleaf, reg, bits;
 } hidden[] = {
-	{ 1, 0, 2, 1u << 30 },			   // RDRAND
+	{ 1, 0, 2, 1u << 30 },			    // RDRAND
 	{ 7, 0, 1, 1u << 4 | 1u << 11 | 1u << 18 }, // HLE, RTM, RDSEED
-	{ 7, 0, 2, 1u << 5 | 1u << 22 },	   // WAITPKG; RDPID reads the CPU number
+	{ 7, 0, 2, 1u << 5 | 1u << 22 },	    // WAITPKG; RDPID reads the CPU number
 	{ 7, 0, 3, 1u << 22 | 1u << 24 | 1u << 25 }, // AMX
-	{ 7, 1, 0, 1u << 21 },			   // AMX-FP16
-	{ 7, 1, 3, 1u << 8 },			   // AMX-COMPLEX
-	{ 0x80000008, 0, 1, 1u << 4 },		   // RDPRU
+	{ 7, 1, 0, 1u << 21 },			     // AMX-FP16
+	{ 7, 1, 3, 1u << 8 },			     // AMX-COMPLEX
+	{ 0x80000008, 0, 1, 1u << 4 },		     // RDPRU
 };
 
 static bool has_subleaf(uint32_t leaf)

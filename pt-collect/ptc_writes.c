@@ -23,7 +23,8 @@ bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_
 	if (!one)
 		return false;
 	w->data.size += size;
-	*one = (struct cap_write){ .addr = addr, .size = size,
+	*one = (struct cap_write){ .addr = addr,
+				   .size = size,
 				   .data = (const uint8_t *)(uintptr_t)at };
 	return true;
 }

@@ -20,7 +20,7 @@
 
 #define BIG_BYTES 700000u // more than one record and one part may hold
 
-static char dir[64]; ///< scratch of the whole program; the bundle is dir/c
+static char dir[512]; ///< scratch of the whole program; the bundle is dir/c
 static uint8_t *big;
 
 static void ok(struct err *err)
@@ -38,7 +38,7 @@ static void expect(enum err_code code, struct err *err)
 
 static char *path_of(const char *name)
 {
-	static char path[128];
+	static char path[600];
 
 	snprintf(path, sizeof(path), "%s/c/%s", dir, name);
 	return path;
@@ -65,8 +65,11 @@ static void remove_bundle(void)
 static struct cap_event make_event(unsigned i)
 {
 	static struct cap_write writes[2];
-	struct cap_event ev = { .kind = i % 7 + 1, .tid = 100 + i, .at_ns = 1000 * i,
-				.seq = i, .regs.rip = 0x401000 + i };
+	struct cap_event ev = { .kind = i % 7 + 1,
+				.tid = 100 + i,
+				.at_ns = 1000 * i,
+				.seq = i,
+				.regs.rip = 0x401000 + i };
 
 	for (int g = 0; g < CAP_GPRS; g++)
 		ev.regs.gpr[g] = i * 100 + g;
@@ -143,10 +146,9 @@ static bool same_event(struct cap_event a, struct cap_event b)
 	       !memcmp(&a.after, &b.after, sizeof(a.after)) && a.file == b.file &&
 	       a.file_offset == b.file_offset && a.signo == b.signo &&
 	       a.is_fatal == b.is_fatal && !memcmp(a.siginfo, b.siginfo, 128) &&
-	       a.tsc == b.tsc && a.tsc_aux == b.tsc_aux &&
-	       a.is_rdtscp == b.is_rdtscp && a.leaf == b.leaf &&
-	       a.subleaf == b.subleaf && !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) &&
-	       a.heap_fn == b.heap_fn &&
+	       a.tsc == b.tsc && a.tsc_aux == b.tsc_aux && a.is_rdtscp == b.is_rdtscp &&
+	       a.leaf == b.leaf && a.subleaf == b.subleaf &&
+	       !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) && a.heap_fn == b.heap_fn &&
 	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
 	       a.exit_code == b.exit_code;
 }
@@ -166,20 +168,37 @@ static void write_bundle(unsigned n_events)
 	static uint8_t xstate[832];
 	static uint64_t auxv[] = { 6, 4096, 0, 0 };
 	struct cap_mapping maps[] = {
-		{ .start = 0x400000, .end = 0x402000, .prot = PROT_READ, .file = 1,
+		{ .start = 0x400000,
+		  .end = 0x402000,
+		  .prot = PROT_READ,
+		  .file = 1,
 		  .name = (char *)"/bin/x" },
-		{ .start = 0x500000, .end = 0x503000, .prot = PROT_READ | PROT_WRITE,
-		  .core_bytes = 0x1000, .name = (char *)"", .is_heap = true },
+		{ .start = 0x500000,
+		  .end = 0x503000,
+		  .prot = PROT_READ | PROT_WRITE,
+		  .core_bytes = 0x1000,
+		  .name = (char *)"",
+		  .is_heap = true },
 	};
-	struct cap_core core = { .tid = 7, .exe = (char *)"/bin/x", .regs.rip = 0x400010,
-				 .xstate = xstate, .xstate_bytes = sizeof(xstate),
-				 .mappings = maps, .n_mappings = 2, .auxv = auxv,
-				 .n_auxv = 2, .fd = -1 };
+	struct cap_core core = { .tid = 7,
+				 .exe = (char *)"/bin/x",
+				 .regs.rip = 0x400010,
+				 .xstate = xstate,
+				 .xstate_bytes = sizeof(xstate),
+				 .mappings = maps,
+				 .n_mappings = 2,
+				 .auxv = auxv,
+				 .n_auxv = 2,
+				 .fd = -1 };
 	char *argv[] = { (char *)"x", (char *)"y \"z\"", NULL };
 	struct cap_heap_site site = { CAP_HEAP_FREE, 1, 0x1003, 0x1000 };
-	struct cap_info info = { .argv = argv, .cwd = (char *)"/", .exe = (char *)"/bin/x",
-				 .pid = 7, .stack_limit = UINT64_MAX,
-				 .heap_sites = &site, .n_heap_sites = 1,
+	struct cap_info info = { .argv = argv,
+				 .cwd = (char *)"/",
+				 .exe = (char *)"/bin/x",
+				 .pid = 7,
+				 .stack_limit = UINT64_MAX,
+				 .heap_sites = &site,
+				 .n_heap_sites = 1,
 				 .has_heap = true };
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY);
 	struct cap_writer *w;
@@ -273,7 +292,7 @@ static void test_manifest_comes_back(void **state)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	const struct cap_info *info;
-	char path[256];
+	char path[1024];
 
 	(void)state;
 	write_bundle(EVENTS);
@@ -427,6 +446,7 @@ static void test_unfinished_and_foreign(void **state)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	struct capture *none;
+	char path[1024];
 
 	(void)state;
 	write_bundle(1);
@@ -434,6 +454,10 @@ static void test_unfinished_and_foreign(void **state)
 	ok(capture_open(path_of(""), &c));
 	assert_false(capture_info(c)->is_complete);
 	assert_int_equal(capture_info(c)->n_missing, 1);
+	assert_int_equal(capture_info(c)->n_files, 1);
+	assert_string_equal(capture_info(c)->files[0].path, "/bin/x");
+	ok(capture_file_path(c, 1, path, sizeof(path)));
+	assert_int_equal(access(path, R_OK), 0);
 	unlink(path_of("events.flt"));
 	expect(ERR_NOT_FOUND, capture_open(path_of(""), &none));
 	expect(ERR_NOT_FOUND, capture_open("/nonexistent/capture", &none));
@@ -459,7 +483,7 @@ static int setup(void **state)
 	const char *tmp = getenv("TMPDIR");
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "%.40s/capture.XXXXXX", tmp ?: "/tmp");
+	snprintf(dir, sizeof(dir), "%.400s/capture.XXXXXX", tmp ?: "/tmp");
 	big = malloc(BIG_BYTES + 16);
 	for (size_t i = 0; big && i < BIG_BYTES + 16; i++)
 		big[i] = i * 7 + i / 256;

@@ -29,10 +29,10 @@ static void expect(const char *code, size_t size, unsigned n_args, unsigned offs
 static void test_emulated_at_entry(void **state)
 {
 	(void)state;
-	EXPECT("\x55\x48\x89\xe5\xc3", 1, 0, true);    // push rbp
-	EXPECT("\x41\x54\x55\xc3", 1, 0, true);	       // push r12
-	EXPECT("\x90\xc3", 1, 0, true);		       // nop
-	EXPECT("\xe9\x00\x01\x00\x00", 1, 0, true);    // jmp
+	EXPECT("\x55\x48\x89\xe5\xc3", 1, 0, true);	// push rbp
+	EXPECT("\x41\x54\x55\xc3", 1, 0, true);		// push r12
+	EXPECT("\x90\xc3", 1, 0, true);			// nop
+	EXPECT("\xe9\x00\x01\x00\x00", 1, 0, true);	// jmp
 	EXPECT("\xe8\x00\x01\x00\x00\xc3", 1, 0, true); // call
 }
 
