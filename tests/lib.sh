@@ -53,7 +53,7 @@ expect_error() {
 		fail "no line 'faultline: cannot ...' on stderr: $(cat "$TMPDIR/err")"
 	grep -Eq "$1" "$TMPDIR/err" ||
 		fail "stderr does not match '$1': $(cat "$TMPDIR/err")"
-	[ "$(grep -c '^faultline: ' "$TMPDIR/err")" = 1 ] ||
+	[ "$(grep -c '^faultline: cannot' "$TMPDIR/err")" = 1 ] ||
 		fail "more than one message: $(cat "$TMPDIR/err")"
 }
 
