@@ -32,6 +32,7 @@
 #define CTX_CANARY 0x128
 #define CTX_XSAVE 0x140
 #define CTX_XSAVE_BYTES 0xac0
+#define CTX_ASYNC 0xc00
 #define CTX_KEYS 0x1000
 #define CTX_HOSTS 0x81000
 #define CTX_BYTES 0x101000
@@ -64,7 +65,8 @@ struct dec_ctx {
 	uint64_t canary;  ///< DEC_CANARY; a guest that scribbled here is noticed
 	uint64_t pad1[2];
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
-	uint8_t pad2[CTX_KEYS - CTX_XSAVE - CTX_XSAVE_BYTES];
+	uint64_t async_gpr[16]; ///< registers at which engine_set_async() stops
+	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
 	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */
 	uint64_t keys[65536];
@@ -94,6 +96,7 @@ CTX_PIN(fault_signo, CTX_FAULT_SIGNO);
 CTX_PIN(fault_code, CTX_FAULT_CODE);
 CTX_PIN(canary, CTX_CANARY);
 CTX_PIN(xsave, CTX_XSAVE);
+CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(keys, CTX_KEYS);
 CTX_PIN(hosts, CTX_HOSTS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");

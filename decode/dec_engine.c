@@ -145,6 +145,17 @@ void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on)
 	engine_invalidate(e, rip, 1);
 }
 
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16])
+{
+	if (e->async_rip)
+		engine_invalidate(e, e->async_rip, 1);
+	e->async_rip = rip;
+	if (!rip)
+		return;
+	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
+	engine_invalidate(e, rip, 1);
+}
+
 void engine_set_watch(struct dec_engine *e, uint64_t rip)
 {
 	if (map_get(&e->watched, rip))
@@ -442,7 +453,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		*v = engine_step_slow(e);
 		return false;
 	}
-	if (bits & 1) {
+	if ((bits & 1) || rip == e->async_rip) {
 		*v = e->world.stop_at(e->world.ctx, e);
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over
@@ -499,7 +510,8 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 		if (left < 2 * DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
-			if (map_get(&e->stops, e->ctx->rip) &&
+			if ((map_get(&e->stops, e->ctx->rip) ||
+			     e->ctx->rip == e->async_rip) &&
 			    e->ctx->rip != e->unstopped_rip) {
 				is_break = engine_at_stop(e, &v);
 			} else {

@@ -54,11 +54,14 @@ struct dec_world {
 				    const struct dec_insn *insn);
 	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
-	/** Reached an address the world asked for by engine_set_stop(). */
+	/** Reached the place the world asked for by engine_set_async() or engine_set_stop(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
 	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
 	 * 0: none. */
 	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
+	/** Code of guest page @p page (address >> 12) is about to be translated: from now
+	 * on a change of it must reach engine_invalidate(). May be NULL. */
+	void (*code_seen)(void *ctx, uint64_t page);
 	/** The log holds @p bytes; take them and give the next buffer. */
 	uint8_t *(*log_full)(void *ctx, size_t bytes);
 	/** Something the engine cannot do; for people. The run diverges. */
@@ -116,6 +119,7 @@ struct dec_engine {
 				///< fault when a block begins a record that does not fit
 	uint8_t *guarded[2];	///< buffers whose guard is in place
 	bool is_flushed;	///< set by engine_flush(): block indices are void
+	uint64_t async_rip;	///< see engine_set_async(); 0 = none
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
@@ -136,6 +140,12 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
 /** Add or remove address @p rip to the world's stops or the breakpoints (bit mask as in
  * dec_engine.stops). */
 void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on);
+/**
+ * Stop for the world when the guest is about to execute @p rip with exactly the general
+ * registers @p gpr: where an asynchronous signal landed. The comparison is emitted code,
+ * so that a hot loop may pass the place a billion times. @p rip 0: no more.
+ */
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16]);
 void engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Guest memory [addr, addr+size) changed behind the code cache's back. */

@@ -117,6 +117,39 @@ static int guest_host_prot(int prot)
 	return (prot & (PROT_READ | PROT_WRITE)) | (prot & PROT_EXEC ? PROT_READ : 0);
 }
 
+/* ---- code that may change ----------------------------------------------------------- */
+
+void guest_protect_code(struct dec_guest *g, uint64_t page)
+{
+	if (g->is_changing_code || !guest_avail(g, page << 12, PROT_WRITE) ||
+	    mprotect((void *)(page << 12), PAGE, PROT_READ))
+		return;
+	map_put(&g->code, page, 1);
+}
+
+bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
+{
+	if (!map_remove(&g->code, addr >> 12))
+		return false;
+	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
+	engine_flush(g->engine);
+	return true;
+}
+
+/* [start, end) is mapped or protected anew: what was translated from it is void. */
+static void guest_forget_code(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	engine_invalidate(g->engine, start, end - start);
+	for (size_t i = 0; g->code.size && i < g->code.capacity;) {
+		uint64_t page = g->code.slots[i].key;
+
+		if (page != MAP_EMPTY_KEY && page >= start >> 12 && page << 12 < end)
+			map_remove(&g->code, page); // may pull another entry into slot i
+		else
+			i++;
+	}
+}
+
 /* Map fresh memory for the guest; @p fd -1: zeros. Left writable: see guest_seal(). */
 static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size, int prot,
 			     int fd, uint64_t offset)
@@ -127,7 +160,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	if (!size || end < start || (start & (PAGE - 1)))
 		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start, size);
 	engine_make_room(g->engine, start, size);
-	engine_invalidate(g->engine, start, size);
+	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
 		struct guest_range *r = &g->ranges.data[i];
@@ -295,6 +328,8 @@ struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data, ui
 		return err_new(ERR_DIVERGED, "the kernel wrote %lu bytes at %#lx, where the "
 			       "replay has no writable memory", size, addr);
 	engine_invalidate(g->engine, addr, size);
+	for (uint64_t at = PAGE_DOWN(addr); g->code.size && at < addr + size; at += PAGE)
+		guest_unprotect_code(g, at);
 	memcpy((void *)addr, data, size);
 	return NULL;
 }
@@ -323,7 +358,7 @@ static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t si
 {
 	uint64_t end = start + PAGE_UP(size);
 
-	engine_invalidate(g->engine, start, end - start);
+	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
 		struct guest_range *r = &g->ranges.data[i];
@@ -344,7 +379,7 @@ static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t 
 	if (guest_avail(g, start, -1) < size && guest_lower(g, start) == g->ranges.size)
 		return err_new(ERR_DIVERGED, "mprotect of %#lx, which is not mapped", start);
 	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
-	engine_invalidate(g->engine, start, size);
+	guest_forget_code(g, start, start + size);
 	if (mprotect((void *)start, size, guest_host_prot(prot)))
 		return err_errno("cannot protect guest memory %#lx+%#lx", start, size);
 	return guest_add(g, start, start + size, prot);
@@ -375,7 +410,7 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 	if (i == g->ranges.size || g->ranges.data[i].start > from)
 		return err_new(ERR_DIVERGED, "mremap of %#lx, which is not mapped", from);
 	prot = g->ranges.data[i].prot;
-	engine_invalidate(g->engine, from, old);
+	guest_forget_code(g, from, from + old);
 	if (to == from) {
 		if (now < old)
 			return guest_munmap(g, from + now, old - now);

@@ -30,6 +30,10 @@ struct dec_guest {
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
 	uint64_t brk;			///< 0 until the first brk call tells
+	struct map code;		///< writable pages (address >> 12) whose code was
+					///< translated: made read-only here, so that a
+					///< change of it is noticed
+	bool is_changing_code;		///< protect no page now
 	uint64_t stack_start;		///< lowest address reserved for the stack
 	bool has_collided;		///< an error was a collision (invariant 1)
 	size_t last_hit;		///< into ranges: where the last look-up ended
@@ -42,6 +46,13 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
+
+/** Code of @p page (address >> 12) is being translated: notice when it changes. */
+void guest_protect_code(struct dec_guest *g, uint64_t page);
+
+/** The guest wrote at @p addr. @return whether that is a page protected by
+ * guest_protect_code(): it is writable again, and its translations are gone. */
+bool guest_unprotect_code(struct dec_guest *g, uint64_t addr);
 
 /** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
  * guest has no such writable memory. */

@@ -421,6 +421,12 @@ static bool insn_is_plain_load(const ZydisDecodedInstruction *d)
 	}
 }
 
+static bool insn_is_high8(ZydisRegister r)
+{
+	return r == ZYDIS_REGISTER_AH || r == ZYDIS_REGISTER_BH ||
+	       r == ZYDIS_REGISTER_CH || r == ZYDIS_REGISTER_DH;
+}
+
 /* The register that a plain store copies to memory. */
 static uint8_t insn_store_reg(const struct dec_insn *insn,
 			      const ZydisDecodedInstruction *d,
@@ -437,15 +443,8 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 	    insn->n_mem != 1 || !insn->mem[0].is_write ||
 	    ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return DEC_REG_NONE;
-	switch (ops[1].reg.value) {
-	case ZYDIS_REGISTER_AH:
-	case ZYDIS_REGISTER_BH:
-	case ZYDIS_REGISTER_CH:
-	case ZYDIS_REGISTER_DH:
+	if (insn_is_high8(ops[1].reg.value))
 		return DEC_REG_NONE;
-	default:
-		break;
-	}
 	is_gpr = insn_reg(ops[1].reg.value) < DEC_GPRS;
 	if (!is_gpr && (insn_reg(ops[1].reg.value) >= DEC_REG_K ||
 			insn->mem[0].size < 16))
@@ -575,7 +574,8 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	ret->is_plain_load = insn_is_plain_load(&d) && ret->n_mem == 1 +
 			     (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
 			     ret->mem[0].is_read &&
-			     ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
+			     ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			     !insn_is_high8(ops[0].reg.value);
 	ret->store_reg = insn_store_reg(ret, &d, ops);
 	insn_mark_slow(ret, &d, ops);
 	return true;

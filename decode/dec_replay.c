@@ -184,10 +184,7 @@ static enum dec_verdict replay_deliver(struct dec_replay *r)
 	enum dec_verdict v;
 	siginfo_t info;
 
-	if (r->async_rip) {
-		engine_set_stop(&r->engine, r->async_rip, 1, false);
-		r->async_rip = 0;
-	}
+	engine_set_async(&r->engine, 0, NULL);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;
 		r->end_value = r->next.signo;
@@ -233,8 +230,7 @@ static enum dec_verdict replay_advance(struct dec_replay *r)
 		return DEC_GO;
 	if (replay_regs_match(c, &r->next.regs))
 		return replay_deliver(r);
-	r->async_rip = r->next.regs.rip;
-	engine_set_stop(&r->engine, r->async_rip, 1, true);
+	engine_set_async(&r->engine, r->next.regs.rip, r->next.regs.gpr);
 	return DEC_GO;
 }
 
@@ -244,7 +240,7 @@ static enum dec_verdict replay_stop_at(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
 
-	if (r->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
+	if (e->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
 		return replay_deliver(r);
 	return DEC_GO;
 }
@@ -549,6 +545,17 @@ static enum dec_verdict replay_fault(void *ctx, struct dec_engine *e)
 	struct dec_ctx *c = e->ctx;
 	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
 
+	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr)) {
+		enum dec_verdict v;
+
+		// The program changes code, perhaps that of this very instruction: let it
+		// execute once with nothing protected and nothing kept.
+		r->guest.is_changing_code = true;
+		v = engine_step_slow(e);
+		r->guest.is_changing_code = false;
+		engine_flush(e);
+		return v;
+	}
 	if (r->is_log_at_end)
 		return replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
@@ -558,6 +565,13 @@ static enum dec_verdict replay_fault(void *ctx, struct dec_engine *e)
 				      e->now, c->rip, c->fault_signo, c->fault_addr,
 				      replay_kind_name(r->next.kind), r->next.regs.rip);
 	return replay_deliver(r);
+}
+
+static void replay_code_seen(void *ctx, uint64_t page)
+{
+	struct dec_replay *r = ctx;
+
+	guest_protect_code(&r->guest, page);
 }
 
 static uint64_t replay_avail(void *ctx, uint64_t addr, int prot)
@@ -577,6 +591,7 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 		.fault = replay_fault,
 		.stop_at = replay_stop_at,
 		.avail = replay_avail,
+		.code_seen = replay_code_seen,
 		.log_full = log_full,
 		.complain = replay_complain,
 	};

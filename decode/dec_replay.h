@@ -27,7 +27,6 @@ struct dec_replay {
 	bool is_log_at_end;	///< no event is left
 	char *cut;		///< why the log breaks off here; NULL when it does not
 	bool is_cut;		///< the run ended there
-	uint64_t async_rip;	///< a stop is set here for an asynchronous signal; 0 none
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;

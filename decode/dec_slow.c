@@ -12,20 +12,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <Zydis/Zydis.h>
-
 #include "decode/dec_engine.h"
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+#include "decode/dec_touch.h"
 
 // A reference larger than this is logged in bulk records of this size.
 #define SLOW_BULK 32768
-#define SLOW_REFS 48
+#define SLOW_REFS (DEC_TOUCHES + DEC_REG_RIP)
 
 struct slow_ref {
 	bool is_def, is_mem;
+	bool is_far;	       ///< its bytes are not part of the record
 	uint8_t reg;
 	uint64_t addr, size;
+	const uint8_t *loaded; ///< into slow_loaded, or NULL
 };
 
 struct slow {
@@ -34,8 +33,10 @@ struct slow {
 	struct slow_ref ref[SLOW_REFS];
 	int n;
 	uint64_t gpr[16];	 ///< before
-	uint8_t loaded[SLOW_REFS][64]; ///< what small memory uses held before
 };
+
+// What memory uses held before the instruction: it may write there.
+static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- one instruction, without logging -------------------------------------------- */
 
@@ -141,195 +142,38 @@ static struct slow_ref *slow_add(struct slow *s, bool is_def)
 	return r;
 }
 
-static void slow_add_mem(struct slow *s, bool is_def, uint64_t addr, uint64_t size)
+/* What it touches; @p n iterations when it repeats. */
+static void slow_memory(struct slow *s, uint64_t n)
 {
-	struct slow_ref *r;
+	struct dec_touch touch[DEC_TOUCHES];
+	int count = dec_touch_list(s->e, &s->insn, s->gpr, n, touch);
 
-	if (!size)
-		return;
-	r = slow_add(s, is_def);
-	r->is_mem = true;
-	r->addr = addr;
-	r->size = size;
+	s->n = 0;
+	for (int i = 0; i < count; i++) {
+		struct slow_ref *r = slow_add(s, touch[i].is_def);
+
+		r->is_mem = true;
+		r->addr = touch[i].addr;
+		r->size = touch[i].size;
+		r->is_far = r->size > SLOW_BULK;
+	}
 }
 
-static uint64_t slow_address(const struct slow *s, const struct dec_mem *m)
+/* Keep what the uses hold now. One that cannot be read faults in the guest, or stops
+ * short of there: leave that to it. */
+static void slow_load(struct slow *s)
 {
-	uint64_t a = m->disp;
+	size_t used = 0;
 
-	if (m->is_absolute)
-		return a;
-	if (m->base != DEC_REG_NONE)
-		a += s->gpr[m->base];
-	if (m->index != DEC_REG_NONE)
-		a += s->gpr[m->index] * m->scale;
-	if (m->is_addr32)
-		a = (uint32_t)a;
-	return m->is_fs ? a + s->e->ctx->fs_base : a;
-}
+	for (int i = 0; i < s->n; i++) {
+		struct slow_ref *r = &s->ref[i];
 
-/* String instructions: what rcx iterations from rsi and rdi touch. */
-static bool slow_string(struct slow *s, uint64_t n)
-{
-	static const struct {
-		ZydisMnemonic mnemonic;
-		uint8_t size;
-		bool reads_si, reads_di, writes_di;
-	} forms[] = {
-		{ ZYDIS_MNEMONIC_MOVSB, 1, 1, 0, 1 }, { ZYDIS_MNEMONIC_MOVSW, 2, 1, 0, 1 },
-		{ ZYDIS_MNEMONIC_MOVSD, 4, 1, 0, 1 }, { ZYDIS_MNEMONIC_MOVSQ, 8, 1, 0, 1 },
-		{ ZYDIS_MNEMONIC_STOSB, 1, 0, 0, 1 }, { ZYDIS_MNEMONIC_STOSW, 2, 0, 0, 1 },
-		{ ZYDIS_MNEMONIC_STOSD, 4, 0, 0, 1 }, { ZYDIS_MNEMONIC_STOSQ, 8, 0, 0, 1 },
-		{ ZYDIS_MNEMONIC_LODSB, 1, 1, 0, 0 }, { ZYDIS_MNEMONIC_LODSW, 2, 1, 0, 0 },
-		{ ZYDIS_MNEMONIC_LODSD, 4, 1, 0, 0 }, { ZYDIS_MNEMONIC_LODSQ, 8, 1, 0, 0 },
-		{ ZYDIS_MNEMONIC_CMPSB, 1, 1, 1, 0 }, { ZYDIS_MNEMONIC_CMPSW, 2, 1, 1, 0 },
-		{ ZYDIS_MNEMONIC_CMPSD, 4, 1, 1, 0 }, { ZYDIS_MNEMONIC_CMPSQ, 8, 1, 1, 0 },
-		{ ZYDIS_MNEMONIC_SCASB, 1, 0, 1, 0 }, { ZYDIS_MNEMONIC_SCASW, 2, 0, 1, 0 },
-		{ ZYDIS_MNEMONIC_SCASD, 4, 0, 1, 0 }, { ZYDIS_MNEMONIC_SCASQ, 8, 0, 1, 0 },
-	};
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		uint64_t bytes = n * forms[i].size, back = 0;
-
-		if (forms[i].mnemonic != s->insn.mnemonic)
+		if (r->is_def || r->is_far || r->size > sizeof(slow_loaded) - used ||
+		    !dec_touch_is_readable(s->e, r->addr, r->size))
 			continue;
-		if ((s->e->ctx->rflags & 0x400) && n) // DF: downward
-			back = bytes - forms[i].size;
-		if (forms[i].reads_si)
-			slow_add_mem(s, false, s->gpr[RSI] - back, bytes);
-		if (forms[i].reads_di)
-			slow_add_mem(s, false, s->gpr[RDI] - back, bytes);
-		if (forms[i].writes_di)
-			slow_add_mem(s, true, s->gpr[RDI] - back, bytes);
-		return true;
-	}
-	return false;
-}
-
-static uint64_t slow_lane(const uint8_t *vec, int i, int bytes)
-{
-	int32_t v32;
-	int64_t v64;
-
-	if (bytes == 8) {
-		memcpy(&v64, vec + 8 * i, 8);
-		return v64;
-	}
-	memcpy(&v32, vec + 4 * i, 4);
-	return (int64_t)v32;
-}
-
-/* A gather or scatter, or any masked or odd-sized operand: lane by lane from Zydis. */
-static void slow_operand(struct slow *s, const ZydisDecodedInstruction *d,
-			 const ZydisDecodedOperand *ops, const ZydisDecodedOperand *op)
-{
-	bool is_write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-	bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
-	uint8_t index[160], mask[160];
-	uint64_t base, size = op->size / 8;
-	int lane_bytes, elem, lanes;
-
-	if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
-		return;
-	if (op->mem.type != ZYDIS_MEMOP_TYPE_VSIB) {
-		struct dec_mem m = {
-			.base = op->mem.base == ZYDIS_REGISTER_NONE ? DEC_REG_NONE :
-				ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(
-					ZYDIS_MACHINE_MODE_LONG_64, op->mem.base)),
-			.index = op->mem.index == ZYDIS_REGISTER_NONE ? DEC_REG_NONE :
-				 ZydisRegisterGetId(ZydisRegisterGetLargestEnclosing(
-					 ZYDIS_MACHINE_MODE_LONG_64, op->mem.index)),
-			.scale = op->mem.scale ? op->mem.scale : 1,
-			.disp = op->mem.disp.value,
-			.is_fs = op->mem.segment == ZYDIS_REGISTER_FS,
-			.is_addr32 = d->address_width == 32,
-		};
-		uint64_t a;
-
-		if (op->mem.base == ZYDIS_REGISTER_RIP) {
-			m.is_absolute = true;
-			m.disp += s->insn.rip + s->insn.len;
-		}
-		a = slow_address(s, &m);
-		if (d->mnemonic == ZYDIS_MNEMONIC_ENTER)
-			return; // described by its caller
-		if (d->mnemonic == ZYDIS_MNEMONIC_XLAT)
-			a = s->gpr[RBX] + (s->gpr[RAX] & 0xff), size = 1;
-		if (d->mnemonic == ZYDIS_MNEMONIC_POP && is_write && m.base == RSP)
-			a += size;
-		if ((d->mnemonic == ZYDIS_MNEMONIC_BT || d->mnemonic == ZYDIS_MNEMONIC_BTS ||
-		     d->mnemonic == ZYDIS_MNEMONIC_BTR ||
-		     d->mnemonic == ZYDIS_MNEMONIC_BTC) &&
-		    ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			int64_t bit = s->gpr[ZydisRegisterGetId(
-				ZydisRegisterGetLargestEnclosing(
-					ZYDIS_MACHINE_MODE_LONG_64, ops[1].reg.value))];
-
-			bit = op->size == 16 ? (int16_t)bit :
-			      op->size == 32 ? (int32_t)bit : bit;
-			a += (bit >> (op->size == 16 ? 4 : op->size == 32 ? 5 : 6)) *
-			     (int64_t)size;
-		}
-		// State saves: what this kernel's largest area holds, not more.
-		if (size > 4096 || !size)
-			size = 512;
-		if (is_read)
-			slow_add_mem(s, false, a, size);
-		if (is_write)
-			slow_add_mem(s, true, a, size);
-		return;
-	}
-	// VSIB: element size from the operand, index size from the index's mnemonic form.
-	elem = op->element_size / 8;
-	lane_bytes = d->mnemonic == ZYDIS_MNEMONIC_VPGATHERQD ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VPGATHERQQ ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VGATHERQPS ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VGATHERQPD ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VPSCATTERQD ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VPSCATTERQQ ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VSCATTERQPS ||
-				     d->mnemonic == ZYDIS_MNEMONIC_VSCATTERQPD ?
-			     8 : 4;
-	base = op->mem.disp.value;
-	if (op->mem.base != ZYDIS_REGISTER_NONE)
-		base += s->gpr[ZydisRegisterGetId(op->mem.base)];
-	engine_read_reg(s->e, DEC_REG_VEC + ZydisRegisterGetId(op->mem.index), index);
-	lanes = op->element_count ? op->element_count : 1;
-	if (lanes > 16)
-		lanes = 16;
-	for (int i = 0; i < lanes; i++) {
-		bool is_on;
-
-		if (d->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
-			engine_read_reg(s->e, DEC_REG_K + ZydisRegisterGetId(d->avx.mask.reg),
-					mask);
-			is_on = mask[i / 8] & 1 << i % 8;
-		} else { // AVX2: the sign bits of the third operand
-			engine_read_reg(s->e, DEC_REG_VEC +
-					ZydisRegisterGetId(ops[2].reg.value), mask);
-			is_on = mask[(i + 1) * elem - 1] & 0x80;
-		}
-		if (is_on)
-			slow_add_mem(s, is_write, base + slow_lane(index, i, lane_bytes) *
-				     op->mem.scale, elem);
-	}
-}
-
-static void slow_memory(struct slow *s)
-{
-	static ZydisDecoder decoder;
-	ZydisDecodedInstruction d;
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-
-	if (!decoder.stack_width)
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-				 ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, s->insn.bytes, s->insn.len, &d,
-						 ops)))
-		return;
-	for (int i = 0; i < d.operand_count; i++) {
-		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			slow_operand(s, &d, ops, &ops[i]);
+		r->loaded = slow_loaded + used;
+		memcpy(slow_loaded + used, (const void *)r->addr, r->size);
+		used += r->size;
 	}
 }
 
@@ -351,7 +195,7 @@ static size_t slow_ref_bytes(const struct slow *s, const struct slow_ref *r)
 	uint8_t buf[160];
 
 	if (r->is_mem)
-		return r->size > SLOW_BULK ? 0 : (r->size + 7) & ~7ull;
+		return r->is_far ? 0 : (r->size + 7) & ~7ull;
 	return (engine_read_reg(s->e, r->reg, buf) + 7) & ~7ull;
 }
 
@@ -397,17 +241,17 @@ static void slow_log(struct slow *s)
 		if (!r->is_mem) {
 			out->bytes = engine_read_reg(s->e, r->reg, buf);
 			memcpy(at, buf, out->bytes);
-		} else if (r->size > SLOW_BULK) {
+		} else if (r->is_far) {
 			out->is_far = true;
-		} else if (!r->is_def && r->size <= 64) {
-			memcpy(at, s->loaded[i], r->size);
+		} else if (r->loaded) {
+			memcpy(at, r->loaded, r->size);
 		} else {
 			memcpy(at, (const void *)r->addr, r->size);
 		}
 		at += slow_ref_bytes(s, r);
 	}
 	for (int i = 0; i < s->n; i++) {
-		if (s->ref[i].is_mem && s->ref[i].is_def && s->ref[i].size > SLOW_BULK)
+		if (s->ref[i].is_def && s->ref[i].is_far)
 			slow_bulk(s, &s->ref[i]);
 	}
 }
@@ -415,7 +259,7 @@ static void slow_log(struct slow *s)
 enum dec_verdict engine_step_slow(struct dec_engine *e)
 {
 	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-	uint64_t before = e->now, n = 1;
+	uint64_t before = e->now, n = 1, left;
 	struct slow s = { .e = e };
 	enum dec_verdict v;
 
@@ -425,23 +269,15 @@ enum dec_verdict engine_step_slow(struct dec_engine *e)
 		return engine_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	if (s.insn.is_rep)
-		n = s.gpr[RCX];
-	if (!slow_string(&s, n))
-		slow_memory(&s);
-	for (int i = 0; i < s.n; i++) {
-		// A use that cannot be read will fault in the guest: leave that to it.
-		if (s.ref[i].is_mem && !s.ref[i].is_def && s.ref[i].size <= 64 &&
-		    e->world.avail(e->world.ctx, s.ref[i].addr, PROT_READ) >= s.ref[i].size)
-			memcpy(s.loaded[i], (const void *)s.ref[i].addr, s.ref[i].size);
-	}
+		n = dec_touch_count(&s.insn, s.gpr);
+	slow_memory(&s, n);
+	slow_load(&s);
 	v = engine_step(e);
 	if (v != DEC_GO || e->now == before)
 		return v;
-	if (s.insn.is_rep && slow_string(&s, 0)) {
-		// Compares stop early: describe the iterations that ran.
-		s.n = 0;
-		slow_string(&s, n - e->ctx->gpr[RCX]);
-	}
+	left = s.insn.is_rep ? dec_touch_count(&s.insn, e->ctx->gpr) : 0;
+	if (left) // A compare stopped early, and changed nothing: what did it look at?
+		slow_memory(&s, n - left);
 	if (e->mode == DEC_LOG_VALUES)
 		slow_registers(&s, true);
 	slow_log(&s);

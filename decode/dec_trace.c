@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
 #include "decode/dec_log.h"
 
 enum { RAX, RCX, RDX, RBX, RSP };

@@ -126,6 +126,15 @@ static int translation_free_gprs(uint32_t used)
 	return 16 - __builtin_popcount(used | 1u << 4); // rsp is never free
 }
 
+static void translation_see_page(struct dec_engine *e, uint64_t page)
+{
+	if (map_get(&e->code_pages, page))
+		return;
+	map_put(&e->code_pages, page, 1);
+	if (e->world.code_seen)
+		e->world.code_seen(e->world.ctx, page);
+}
+
 /* Decode the block's instructions. */
 static void translation_decode(struct translation *t, uint64_t rip)
 {
@@ -146,10 +155,10 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			insn->rip = rip;
 			return;
 		}
-		if (t->n && map_get(&e->watched, rip))
+		if (t->n && (map_get(&e->watched, rip) || rip == e->async_rip))
 			break;
-		map_put(&e->code_pages, rip >> 12, 1);
-		map_put(&e->code_pages, (rip + 14) >> 12, 1);
+		translation_see_page(e, rip >> 12);
+		translation_see_page(e, (rip + 14) >> 12);
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
 		    (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL :
@@ -228,6 +237,40 @@ static void translation_check(struct translation *t, int before)
 	if (t->has_saved_flags) { // add al, 127; sahf
 		emit_bytes(o, "\x04\x7f\x9e", 3);
 		emit_gs_load(o, RAX, CTX_SPILL + 24);
+	}
+}
+
+/* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
+ * differ from one pass of a loop to the next come first. */
+static void translation_async_check(struct translation *t)
+{
+	static const uint8_t order[] = { 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4 };
+	enum { RAX = 0, CC_NE = 5 };
+	struct dec_emit *o = &t->out;
+	struct engine_exit *x;
+	uint8_t *miss[16];
+	int n = 0;
+
+	emit_gs_store(o, CTX_SPILL + 24, RAX);
+	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	emit_gs_store(o, CTX_SPILL + 16, RAX);
+	emit_gs_load(o, RAX, CTX_SPILL + 24);
+	emit_gs_op(o, 0x3b, RAX, CTX_ASYNC); // cmp rax, gs:[...]
+	miss[n++] = emit_jcc_rel(o, CC_NE);
+	for (size_t i = 0; i < sizeof(order); i++) {
+		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
+		miss[n++] = emit_jcc_rel(o, CC_NE);
+	}
+	for (int is_miss = 0; is_miss < 2; is_miss++) {
+		for (int i = 0; is_miss && i < n; i++)
+			emit_patch_rel(miss[i], o->p);
+		emit_gs_load(o, RAX, CTX_SPILL + 16);
+		emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+		emit_gs_load(o, RAX, CTX_SPILL + 24);
+		if (!is_miss) {
+			x = translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
+			translation_stub(t, x);
+		}
 	}
 }
 
@@ -586,6 +629,8 @@ static bool translation_emit(struct translation *t)
 	int check = translation_check_insn(t);
 	bool is_open = false; ///< the log registers are borrowed
 
+	if (!t->is_single && t->block->rip == e->async_rip)
+		translation_async_check(t);
 	// With flags saved the check comes first, before anything is borrowed.
 	if (t->n && check <= 0)
 		translation_check(t, check);
