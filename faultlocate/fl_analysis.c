@@ -7,10 +7,13 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 // A wrong constraint is violated everywhere: from so many inconsistencies of each
 // constraint is traced back.
 #define ERRORS_TRACED_MAX 200
+
+#define PROGRESS_AFTER_S 2
 
 // Comments may name further sources only once their statements were seen to run.
 #define REPLAYS_MAX 2
@@ -295,10 +298,31 @@ static bool is_unchanged(const struct fl_analysis *a, size_t i)
 			fl_cpoints_get(a->cpoints, now->cpoint)->type);
 }
 
-static struct err *find_violation(struct fl_analysis *a)
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+// A line on a terminal when it takes over two seconds; it ends when is_end.
+static void show_checks(const struct fl_analysis *a, const struct fl_options *o, size_t done,
+			double since_s, bool is_end)
+{
+	if (!o->with_progress || now_s() - since_s < PROGRESS_AFTER_S)
+		return;
+	if (is_end || done % 64 == 0)
+		fprintf(stderr, "\rfaultline: checked %zu of %zu C-points%s", done,
+			fl_cpoints_visits(a->cpoints), is_end ? "\n" : "");
+}
+
+static struct err *find_violation(struct fl_analysis *a, const struct fl_options *o)
 {
 	_cleanup_(checkers_deinit) struct checker c[FL_SIDES] = {};
+	double start_s = now_s();
 	struct err *err = NULL;
+	size_t i;
 
 	for (size_t side = 0; side < FL_SIDES && !err; side++) {
 		if (!a->sides[side].graph)
@@ -308,17 +332,17 @@ static struct err *find_violation(struct fl_analysis *a)
 			err = spec_eval_create(a->spec, a->sides[side].graph, c[side].view,
 					       &c[side].eval);
 	}
-	for (size_t i = 0; i < fl_cpoints_visits(a->cpoints) && !err; i++) {
+	for (i = 0; i < fl_cpoints_visits(a->cpoints) && !err && !a->visit; i++) {
 		const struct fl_visit *visit = fl_cpoints_visit_at(a->cpoints, i);
 
 		if (is_unchanged(a, i))
 			continue;
+		show_checks(a, o, i, start_s, false);
 		err = check_visit(a, &c, visit);
-		if (!err && a->n_errors) {
+		if (!err && a->n_errors)
 			a->visit = visit;
-			return NULL;
-		}
 	}
+	show_checks(a, o, i, start_s, true);
 	return err;
 }
 
@@ -491,7 +515,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err)
 		err = assign_types(a);
 	if (!err)
-		err = find_violation(a);
+		err = find_violation(a, o);
 	if (!err && a->visit)
 		err = trace_back(a);
 	if (!err)
