@@ -344,6 +344,10 @@ static void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction 
 	case ZYDIS_MNEMONIC_FWAIT:
 		insn->other_read |= x87;
 		break;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_BSR:
+		insn->gpr_read |= insn->gpr_written; // kept when the source is zero
+		break;
 	case ZYDIS_MNEMONIC_VZEROUPPER:
 		insn_add_vectors(insn, low, true, true);
 		break;
