@@ -379,8 +379,7 @@ int record_sys_exit(__u64 *args)
 }
 
 /* -e heap: an allocator function was entered; the cookie says which. */
-SEC("uprobe")
-int record_heap(struct pt_regs *regs)
+static int put_heap(struct pt_regs *regs)
 {
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
@@ -398,4 +397,17 @@ int record_heap(struct pt_regs *regs)
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
 		bpf_send_signal_thread(SIGSTOP);
 	return 0;
+}
+
+SEC("uprobe")
+int record_heap(struct pt_regs *regs)
+{
+	return put_heap(regs);
+}
+
+/* For kernels that attach to many places at once (6.6); loads on older ones too. */
+SEC("uprobe")
+int record_heap_multi(struct pt_regs *regs)
+{
+	return put_heap(regs);
 }

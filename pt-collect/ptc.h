@@ -187,9 +187,10 @@ int ptc_bpf_fd(const struct ptc_bpf *b);
 /** Events that the ring refused: 0, or we are wrong. */
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
 
-/** Probe @p path at @p file_offset in process @p pid; @p ret is a link to be closed. */
+/** Probe file @p path in process @p pid at @p n sites. @return NULL when all are probed,
+ * else none is. */
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
-			  uint64_t file_offset, enum cap_heap_fn fn);
+			  const struct cap_heap_site *sites, size_t n);
 
 /* ---- the table (ptc_table.c) and what it leads to (ptc_outputs.c) ----------------------- */
 

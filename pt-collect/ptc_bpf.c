@@ -6,6 +6,8 @@
  * Loading record.bpf.c, telling it what system calls write, and reading its ring.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -17,12 +19,15 @@
 
 #include "bpf/record.skel.h"
 
+#define ATTACH_UPROBE_MULTI 48 ///< BPF_TRACE_UPROBE_MULTI
+
 struct ptc_bpf {
 	struct record_bpf *skel;
 	struct ring_buffer *ring;
 	void (*consumer)(void *ctx, void *rec, size_t size);
 	void *ctx;
 	VEC(struct bpf_link *) probes;
+	VEC(int) multi_probes; ///< links
 };
 
 /** libbpf's talk: its warnings are debugging for us, the user gets one line. */
@@ -134,6 +139,8 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 	if (!b->skel || cpus < 0)
 		return err_errno("cannot open the BPF programs");
 	bpf_map__set_max_entries(b->skel->maps.scratches, cpus);
+	bpf_program__set_expected_attach_type(b->skel->progs.record_heap_multi,
+					      ATTACH_UPROBE_MULTI);
 	if (record_bpf__load(b->skel))
 		return err_errno("cannot load the BPF programs into the kernel "
 				 "(FAULTLINE_LOG=record:2 shows its complaint)");
@@ -154,8 +161,9 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 {
 	if (!b)
 		return;
-	// About 0.1 s each: the kernel waits until nobody can be inside the probe, one
-	// probe after the other.
+	for (size_t i = 0; i < b->multi_probes.size; i++)
+		close(b->multi_probes.data[i]);
+	vec_deinit(&b->multi_probes);
 	for (size_t i = 0; i < b->probes.size; i++)
 		bpf_link__destroy(b->probes.data[i]);
 	vec_deinit(&b->probes);
@@ -191,19 +199,74 @@ uint64_t ptc_bpf_lost(const struct ptc_bpf *b)
 	return b->skel->bss->lost_events;
 }
 
-struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
-			  uint64_t file_offset, enum cap_heap_fn fn)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = fn);
-	struct bpf_link **slot = vec_push(&b->probes);
+/** The part of union bpf_attr that attaches to many places of a file at once; newer than
+ * the headers of Debian 12. */
+struct multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t cnt, multi_flags, pid, unused;
+};
 
-	if (!slot)
-		return &err_nomem;
-	*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_heap, pid, path,
-						file_offset, &opts);
-	if (!*slot) {
-		b->probes.size--;
-		return err_errno("cannot probe %s in %s", cap_heap_name(fn), path);
+/** @return a link, or -1: an older kernel. */
+static int probe_at_once(struct ptc_bpf *b, pid_t pid, const char *path,
+			 const struct cap_heap_site *sites, size_t n)
+{
+	uint64_t offsets[CAP_HEAP_FNS], cookies[CAP_HEAP_FNS];
+	struct multi_attr attr = {
+		.prog_fd = bpf_program__fd(b->skel->progs.record_heap_multi),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.cookies = (uintptr_t)cookies,
+		.cnt = n,
+		.pid = pid,
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		offsets[i] = sites[i].file_offset;
+		cookies[i] = sites[i].fn;
+	}
+	return syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/** One perf event a site, as older kernels have it. Costs 0.1 s a site at the end: the
+ * kernel waits until nobody can be inside, one after the other. */
+static struct err *probe_each(struct ptc_bpf *b, pid_t pid, const char *path,
+			      const struct cap_heap_site *sites, size_t n)
+{
+	size_t before = b->probes.size;
+
+	for (size_t i = 0; i < n; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].fn);
+		struct bpf_link **slot = vec_push(&b->probes);
+
+		if (!slot)
+			return &err_nomem;
+		*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_heap, pid,
+							path, sites[i].file_offset,
+							&opts);
+		if (*slot)
+			continue;
+		while (--b->probes.size > before)
+			bpf_link__destroy(b->probes.data[b->probes.size - 1]);
+		return err_errno("cannot probe the allocator in %s (this kernel may want "
+				 "CAP_SYS_ADMIN for it)",
+				 path);
 	}
 	return NULL;
+}
+
+struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			  const struct cap_heap_site *sites, size_t n)
+{
+	int *slot = vec_push(&b->multi_probes);
+
+	assert(n <= CAP_HEAP_FNS);
+	if (!slot)
+		return &err_nomem;
+	*slot = probe_at_once(b, pid, path, sites, n);
+	if (*slot >= 0)
+		return NULL;
+	b->multi_probes.size--;
+	return probe_each(b, pid, path, sites, n);
 }

@@ -109,24 +109,51 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static struct err *probe(struct ptc_session *s, const char *path, int fd, uint32_t file,
-			 enum cap_heap_fn fn, uint64_t entry)
+/** Choose the site of each function that is there. @return how many. */
+static size_t choose_sites(const char *path, int fd, uint32_t file,
+			   const uint64_t entries[CAP_HEAP_FNS],
+			   struct cap_heap_site sites[CAP_HEAP_FNS])
 {
-	uint8_t code[CODE_BYTES];
-	ssize_t n = pread(fd, code, sizeof(code), entry);
-	struct ptc_site site = ptc_site_choose(code, n > 0 ? n : 0, n_args[fn]);
-	struct cap_heap_site *slot = vec_push(&s->heap->sites);
+	size_t n = 0;
 
-	if (!slot)
-		return &err_nomem;
-	*slot = (struct cap_heap_site){ .fn = fn,
-					.file = file,
-					.entry_offset = entry,
-					.file_offset = entry + site.offset };
-	log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
-		 base_name(path), (unsigned long long)slot->file_offset, site.offset,
-		 site.mnemonic, site.is_emulated ? "emulated" : "single-stepped");
-	return ptc_bpf_probe(s->bpf, s->pid, path, slot->file_offset, fn);
+	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
+		uint8_t code[CODE_BYTES];
+		ssize_t size = entries[fn] ? pread(fd, code, sizeof(code), entries[fn]) :
+					     0;
+		struct ptc_site site;
+
+		if (size <= 0)
+			continue;
+		site = ptc_site_choose(code, size, n_args[fn]);
+		sites[n++] = (struct cap_heap_site){
+			.fn = fn,
+			.file = file,
+			.entry_offset = entries[fn],
+			.file_offset = entries[fn] + site.offset,
+		};
+		log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
+			 base_name(path), (unsigned long long)(entries[fn] + site.offset),
+			 site.offset, site.mnemonic,
+			 site.is_emulated ? "emulated" : "single-stepped");
+	}
+	return n;
+}
+
+static void place_probes(struct ptc_session *s, const char *path,
+			 const struct cap_heap_site *sites, size_t n)
+{
+	_cleanup_err_ struct err *err = ptc_bpf_probe(s->bpf, s->pid, path, sites, n);
+
+	if (err) {
+		ptc_log_gap(s, s->pid, "%s", err->message);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct cap_heap_site *slot = vec_push(&s->heap->sites);
+
+		if (slot)
+			*slot = sites[i];
+	}
 }
 
 /** A file whose malloc the program will use? */
@@ -145,7 +172,9 @@ void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, boo
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t entries[CAP_HEAP_FNS] = {};
+	struct cap_heap_site sites[CAP_HEAP_FNS];
 	_cleanup_(elf_endp) Elf *elf = NULL;
+	size_t n;
 
 	if (!s->heap)
 		s->heap = calloc(1, sizeof(*s->heap));
@@ -156,13 +185,7 @@ void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, boo
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	if (!elf || !s->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
-	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
-		struct err *err =
-			entries[fn] ? probe(s, path, fd, file, fn, entries[fn]) : NULL;
-
-		if (err) {
-			ptc_log_gap(s, s->pid, "%s", err->message);
-			err_destroy(err);
-		}
-	}
+	n = choose_sites(path, fd, file, entries, sites);
+	if (n)
+		place_probes(s, path, sites, n);
 }

@@ -387,11 +387,11 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 		err = describe(s, o, &ret->info);
 	if (!err)
 		err = make_poll(s, &signals, &poll);
+	s->is_recording = true;
 	if (!err)
 		err = ptc_start(s);
 	if (err)
 		return err;
-	s->is_recording = !s->failure;
 	ptc_bpf_set_target(s->bpf, s->is_recording ? s->pid : 0);
 	ret->has_run = true;
 	if (ptrace(PTRACE_CONT, s->pid, NULL, NULL))
