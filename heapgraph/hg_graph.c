@@ -233,14 +233,14 @@ static bool node_covers(const struct hg_node *n, uint64_t addr)
 // The live node with the lowest address that reaches into [addr, addr + size), 0: none.
 static uint32_t graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
-	uint32_t id = g->hint;
+	uint32_t *hint = &g->hints[addr / HG_HINT_BYTES % HG_HINTS], id = *hint;
 
 	if (id && graph_node(g, id)->died == UINT64_MAX &&
 	    node_covers(graph_node(g, id), addr))
 		return id;
 	id = hg_index_floor(&g->live, addr);
 	if (id && node_covers(graph_node(g, id), addr))
-		return g->hint = id;
+		return *hint = id;
 	while (size && (id = hg_index_ceil(&g->live, addr))) {
 		uint64_t skip = graph_node(g, id)->start - addr;
 

@@ -29,6 +29,8 @@
 
 #define HG_BLOCK_OPS 128
 #define HG_PAGE_BYTES 4096u
+#define HG_HINTS 4096 // a power of two; 16 KiB
+#define HG_HINT_BYTES 32 // glibc's smallest chunk
 
 /* ---- image -------------------------------------------------------------------- */
 
@@ -116,7 +118,8 @@ struct hg_graph {
 	struct hg_index live;	   ///< now
 	uint64_t peak_live;
 	uint64_t unknown_frees;
-	uint32_t hint; ///< node that the last store met: stores come in runs
+	/** Nodes that stores met lately, by address: they meet them again. */
+	uint32_t hints[HG_HINTS];
 	VEC(struct hg_type_nodes) types; ///< index type - 1
 };
 
