@@ -11,7 +11,13 @@
 #define EXIT_VIOLATIONS 1
 #define EXIT_COULD_NOT 2
 
-enum { KEY_SPEC = 's', KEY_CPOINT = 'c', KEY_JSON = 'j', KEY_SVG = 'o', KEY_VERBOSE = 'v' };
+enum {
+	KEY_SPEC = 's',
+	KEY_CPOINT = 'c',
+	KEY_JSON = 'j',
+	KEY_SVG = 'o',
+	KEY_VERBOSE = 'v'
+};
 
 struct arguments {
 	const char *capture, *svg;
@@ -24,9 +30,11 @@ static const struct argp_option options[] = {
 	{ "spec", KEY_SPEC, "FILE", 0, "what should hold (may be given again)", 0 },
 	{ "cpoint", KEY_CPOINT, "FUNC", 0,
 	  "check at entry and return of function FUNC (may be given again); the end of the "
-	  "run is always checked", 0 },
+	  "run is always checked",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
-	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT", 0 },
+	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
+	  0 },
 	{ "verbose", KEY_VERBOSE, NULL, 0, "say what is being done", 0 },
 	{ 0 },
 };
@@ -56,11 +64,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
-	case KEY_SPEC: push_or_fail(state, &a->specs, arg); break;
-	case KEY_CPOINT: push_or_fail(state, &a->cpoints, arg); break;
-	case KEY_JSON: a->with_json = true; break;
-	case KEY_SVG: a->svg = arg; break;
-	case KEY_VERBOSE: log_set_level(LOG_INFO); break;
+	case KEY_SPEC:
+		push_or_fail(state, &a->specs, arg);
+		break;
+	case KEY_CPOINT:
+		push_or_fail(state, &a->cpoints, arg);
+		break;
+	case KEY_JSON:
+		a->with_json = true;
+		break;
+	case KEY_SVG:
+		a->svg = arg;
+		break;
+	case KEY_VERBOSE:
+		log_set_level(LOG_INFO);
+		break;
 	case ARGP_KEY_ARG:
 		if (a->capture)
 			argp_error(state, "one capture at a time, not also '%s'", arg);
@@ -68,11 +86,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!a->capture)
-			argp_error(state, "which capture? (what `faultline record` made)");
+			argp_error(state,
+				   "which capture? (what `faultline record` made)");
 		else if (!a->specs.size)
 			argp_error(state, "what should hold? give --spec FILE");
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
 }
@@ -120,8 +140,10 @@ static int analyze(const struct arguments *args)
 
 int cmd_analyze(int argc, char **argv)
 {
-	const struct argp argp = { .options = options, .parser = parse,
-				   .args_doc = "CAPTURE --spec FILE...", .doc = doc };
+	const struct argp argp = { .options = options,
+				   .parser = parse,
+				   .args_doc = "CAPTURE --spec FILE...",
+				   .doc = doc };
 	struct arguments args = {};
 	int status;
 

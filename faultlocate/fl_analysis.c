@@ -64,7 +64,8 @@ static struct err *spec_mistakes(const struct fl_analysis *a)
 {
 	size_t n = spec_errors(a->spec);
 
-	return n ? err_new(ERR_SPEC, "cannot analyze: the specification has %zu mistake%s", n,
+	return n ? err_new(ERR_SPEC,
+			   "cannot analyze: the specification has %zu mistake%s", n,
 			   n == 1 ? "" : "s") :
 		   NULL;
 }
@@ -79,7 +80,8 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 		return err;
 	err = spec_mistakes(a);
 	if (!err && !spec_constraints(a->spec))
-		err = err_new(ERR_SPEC, "cannot analyze: the specification has no constraint");
+		err = err_new(ERR_SPEC,
+			      "cannot analyze: the specification has no constraint");
 	return err;
 }
 
@@ -91,10 +93,11 @@ static struct err *bind_spec(struct fl_analysis *a)
 	if (!err)
 		err = spec_mistakes(a);
 	if (!err && unknown[0])
-		err = add_note(a,
-			       "no debug information about %s: its nodes are known by "
-			       "allocation sites (AT file:line) only, its fields are words",
-			       unknown);
+		err = add_note(
+			a,
+			"no debug information about %s: its nodes are known by "
+			"allocation sites (AT file:line) only, its fields are words",
+			unknown);
 	return err;
 }
 
@@ -147,7 +150,8 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 	free(a->run.notes);
 	a->run = (struct dec_run){};
 	fl_cpoints_rewind(a->cpoints);
-	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch, &options.n_watch);
+	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch,
+				 &options.n_watch);
 	if (err)
 		return err;
 	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);
@@ -157,13 +161,15 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 		return err;
 	hg_recorder_position(r, &end);
 	end.time = a->run.instructions;
-	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph, &a->sides[FL_SIDE_CHUNKS].graph);
+	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
+			   &a->sides[FL_SIDE_CHUNKS].graph);
 	if (!a->run.has_matched)
-		return err_new(ERR_DIVERGED,
-			       "cannot analyze: the replay left the recorded path after %llu "
-			       "instructions: %s",
-			       (unsigned long long)a->run.instructions,
-			       a->run.divergence ? a->run.divergence : "no reason known");
+		return err_new(
+			ERR_DIVERGED,
+			"cannot analyze: the replay left the recorded path after %llu "
+			"instructions: %s",
+			(unsigned long long)a->run.instructions,
+			a->run.divergence ? a->run.divergence : "no reason known");
 	// Where only the capture ends the program may be in the middle of an operation.
 	if (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL)
 		return NULL;
@@ -292,7 +298,8 @@ static bool is_unchanged(const struct fl_analysis *a, size_t i)
 	if (!i)
 		return false;
 	last = fl_cpoints_visit_at(a->cpoints, i - 1);
-	return now->at.app_ops == last->at.app_ops && now->at.chunk_ops == last->at.chunk_ops &&
+	return now->at.app_ops == last->at.app_ops &&
+	       now->at.chunk_ops == last->at.chunk_ops &&
 	       (fl_cpoints_get(a->cpoints, last->cpoint)->type < 0 ||
 		fl_cpoints_get(a->cpoints, last->cpoint)->type ==
 			fl_cpoints_get(a->cpoints, now->cpoint)->type);
@@ -307,8 +314,8 @@ static double now_s(void)
 }
 
 // A line on a terminal when it takes over two seconds; it ends when is_end.
-static void show_checks(const struct fl_analysis *a, const struct fl_options *o, size_t done,
-			double since_s, bool is_end)
+static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
+			size_t done, double since_s, bool is_end)
 {
 	if (!o->with_progress || now_s() - since_s < PROGRESS_AFTER_S)
 		return;
@@ -329,8 +336,8 @@ static struct err *find_violation(struct fl_analysis *a, const struct fl_options
 			continue;
 		err = hg_view_create(a->sides[side].graph, 0, &c[side].view);
 		if (!err)
-			err = spec_eval_create(a->spec, a->sides[side].graph, c[side].view,
-					       &c[side].eval);
+			err = spec_eval_create(a->spec, a->sides[side].graph,
+					       c[side].view, &c[side].eval);
 	}
 	for (i = 0; i < fl_cpoints_visits(a->cpoints) && !err && !a->visit; i++) {
 		const struct fl_visit *visit = fl_cpoints_visit_at(a->cpoints, i);
@@ -385,22 +392,31 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 	fl_contributions contributions = {};
 	spec_violations errors = {};
 	bool is_limited = false;
-	struct err *err = is_checked ? errors_to_trace(s, &errors, &is_limited) : &err_nomem;
+	struct err *err = is_checked ? errors_to_trace(s, &errors, &is_limited) :
+				       &err_nomem;
 	struct fl_traceback t = {
-		.spec = a->spec, .graph = s->graph, .n_ops = s->n_ops,
-		.errors = errors.data, .n_errors = errors.size, .is_checked = is_checked,
-		.how = FL_TRACEBACK_PREDICT, .progress = show_progress,
+		.spec = a->spec,
+		.graph = s->graph,
+		.n_ops = s->n_ops,
+		.errors = errors.data,
+		.n_errors = errors.size,
+		.is_checked = is_checked,
+		.how = FL_TRACEBACK_PREDICT,
+		.progress = show_progress,
 	};
 
 	for (size_t i = 0; !err && i < spec_constraints(a->spec); i++)
-		is_checked[i] = s->is_checked[i] && has_type(spec_constraint(a->spec, i), type);
+		is_checked[i] = s->is_checked[i] &&
+				has_type(spec_constraint(a->spec, i), type);
 	if (!err)
 		err = fl_traceback_run(&t, &contributions);
 	if (!err)
 		err = fl_faults_add(&a->faults, s->graph, &contributions, &a->places);
 	if (!err && is_limited)
-		err = add_note(a, "many violations: traced back from the first %d of each "
-				  "constraint", ERRORS_TRACED_MAX);
+		err = add_note(a,
+			       "many violations: traced back from the first %d of each "
+			       "constraint",
+			       ERRORS_TRACED_MAX);
 	vec_deinit(&contributions);
 	vec_deinit(&errors);
 	return err;
@@ -428,13 +444,16 @@ static struct err *note_types(struct fl_analysis *a)
 			  hg_graph_nodes(a->sides[FL_SIDE_CHUNKS].graph);
 
 	if (t->n_by_size)
-		err = add_note(a, "inferred: the type of %llu of %llu nodes, from their size "
-				  "(name the sites with AT file:line to be sure)",
-			       (unsigned long long)t->n_by_size, (unsigned long long)n_typed);
+		err = add_note(
+			a,
+			"inferred: the type of %llu of %llu nodes, from their size "
+			"(name the sites with AT file:line to be sure)",
+			(unsigned long long)t->n_by_size, (unsigned long long)n_typed);
 	if (!err && !n_typed && !has_chunks)
-		err = add_note(a, "no allocation has a declared type: nothing was checked (is "
-				  "the program built with -g? else name the allocation sites: "
-				  "AT file:line)");
+		err = add_note(
+			a, "no allocation has a declared type: nothing was checked (is "
+			   "the program built with -g? else name the allocation sites: "
+			   "AT file:line)");
 	return err;
 }
 
@@ -452,15 +471,21 @@ static struct err *note_all(struct fl_analysis *a)
 	if (!err)
 		err = add_notes(a, fl_cpoints_notes(a->cpoints));
 	if (!err && unknown)
-		err = add_note(a, "%llu releases of memory that was not allocated (freed "
-				  "twice?)", (unsigned long long)unknown);
+		err = add_note(a,
+			       "%llu releases of memory that was not allocated (freed "
+			       "twice?)",
+			       (unsigned long long)unknown);
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))
-		err = add_note(a, "the program has no debug information: statements are shown "
-				  "as function+offset");
+		err = add_note(
+			a, "the program has no debug information: statements are shown "
+			   "as function+offset");
 	if (!err && a->visit && a->run.end == CAP_END_SIGNAL && in_flight &&
-	    a->visit == fl_cpoints_visit_at(a->cpoints, fl_cpoints_visits(a->cpoints) - 1))
-		err = add_note(a, "the crash is inside %s: violations may be temporary ones "
-				  "that it would have repaired", in_flight);
+	    a->visit ==
+		    fl_cpoints_visit_at(a->cpoints, fl_cpoints_visits(a->cpoints) - 1))
+		err = add_note(a,
+			       "the crash is inside %s: violations may be temporary ones "
+			       "that it would have repaired",
+			       in_flight);
 	return err;
 }
 
@@ -469,12 +494,12 @@ static struct err *note_all(struct fl_analysis *a)
 static struct err *assign_types(struct fl_analysis *a)
 {
 	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
-	struct err *err = fl_types_assign(a->spec, a->symbols, a->sides[FL_SIDE_APP].graph,
-					  &a->typing);
+	struct err *err = fl_types_assign(a->spec, a->symbols,
+					  a->sides[FL_SIDE_APP].graph, &a->typing);
 
 	for (size_t side = 0; side < FL_SIDES; side++)
-		a->sides[side].namer = (struct fl_namer){ a->spec, a->sides[side].graph,
-							  &a->places };
+		a->sides[side].namer =
+			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
 	if (!err && chunks->graph)
 		err = fl_types_assign_chunks(a->spec, chunks->graph);
 	return err;
@@ -485,11 +510,12 @@ static struct err *require_end(const struct fl_analysis *a)
 {
 	if (a->visit || a->run.end == CAP_END_EXIT || a->run.end == CAP_END_SIGNAL)
 		return NULL;
-	return err_new(ERR_TRUNCATED,
-		       "cannot analyze to the end: the capture ends before the program does, "
-		       "after %llu instructions; no violation at %zu C-point%s until then",
-		       (unsigned long long)a->run.instructions, fl_cpoints_visits(a->cpoints),
-		       fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
+	return err_new(
+		ERR_TRUNCATED,
+		"cannot analyze to the end: the capture ends before the program does, "
+		"after %llu instructions; no violation at %zu C-point%s until then",
+		(unsigned long long)a->run.instructions, fl_cpoints_visits(a->cpoints),
+		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)

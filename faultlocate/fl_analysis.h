@@ -16,10 +16,10 @@
 #include "faultlocate/fl_types.h"
 
 struct fl_options {
-	const char *capture;	   ///< directory
-	const char *const *specs;  ///< n_specs files
+	const char *capture;	  ///< directory
+	const char *const *specs; ///< n_specs files
 	size_t n_specs;
-	const char *const *cpoints;///< n_cpoints functions
+	const char *const *cpoints; ///< n_cpoints functions
 	size_t n_cpoints;
 	bool with_progress;
 };

@@ -96,8 +96,8 @@ static struct err *add_entry(struct fl_cpoints *c, uint32_t f, int type)
 {
 	if (c->functions.data[f].entry >= 0)
 		return NULL;
-	return add_point(c, FL_CPOINT_ENTRY, type, &c->functions.data[f].entry, "entry of %s",
-			 c->functions.data[f].name);
+	return add_point(c, FL_CPOINT_ENTRY, type, &c->functions.data[f].entry,
+			 "entry of %s", c->functions.data[f].name);
 }
 
 static struct err *add_leave(struct fl_cpoints *c, uint32_t f, int type)
@@ -256,12 +256,14 @@ static struct err *resolve_function(struct fl_cpoints *c, uint32_t f,
 	struct target t = { .function = f + 1 };
 	uint64_t addr[ENTRIES_MAX];
 	struct err *err = NULL;
-	size_t n = dec_symbols_entries(symbols, c->functions.data[f].name, addr, ENTRIES_MAX);
+	size_t n = dec_symbols_entries(symbols, c->functions.data[f].name, addr,
+				       ENTRIES_MAX);
 
 	c->functions.data[f].has_body |= n > 0;
 	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
 		err = add_watch(c, addr[i], true, &t);
-	n = dec_symbols_inlined_entries(symbols, c->functions.data[f].name, addr, ENTRIES_MAX);
+	n = dec_symbols_inlined_entries(symbols, c->functions.data[f].name, addr,
+					ENTRIES_MAX);
 	c->functions.data[f].is_inlined |= n > 0;
 	t.is_inlined = true;
 	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
@@ -302,7 +304,8 @@ struct err *fl_cpoints_resolve(void *ctx, struct dec_symbols *symbols,
 
 /* ---- what was reached ------------------------------------------------------------------- */
 
-static struct err *add_visit(struct fl_cpoints *c, const struct hg_position *at, int point)
+static struct err *add_visit(struct fl_cpoints *c, const struct hg_position *at,
+			     int point)
 {
 	struct fl_visit *v;
 
@@ -339,7 +342,8 @@ struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t ind
 	return add_visit(c, at, f->leave);
 }
 
-struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at, bool is_crash)
+struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,
+			   bool is_crash)
 {
 	int point;
 	struct err *err = add_point(c, FL_CPOINT_END, -1, &point, "%s",
@@ -399,8 +403,8 @@ const char *fl_cpoints_notes(const struct fl_cpoints *c)
 		else if (f->is_inlined && f->leave >= 0)
 			why = "inlined in places: its return is not a C-point there";
 		if (why)
-			used += snprintf(notes + used, sizeof(c->notes) - used, "%s%s: %s",
-					 used ? "\n" : "", f->name, why);
+			used += snprintf(notes + used, sizeof(c->notes) - used,
+					 "%s%s: %s", used ? "\n" : "", f->name, why);
 	}
 	return notes;
 }

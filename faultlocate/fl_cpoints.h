@@ -13,7 +13,12 @@
 #include "heapgraph/hg_record.h"
 #include "specdsl/specdsl.h"
 
-enum fl_cpoint_kind { FL_CPOINT_ENTRY, FL_CPOINT_RETURN, FL_CPOINT_COMMENT, FL_CPOINT_END };
+enum fl_cpoint_kind {
+	FL_CPOINT_ENTRY,
+	FL_CPOINT_RETURN,
+	FL_CPOINT_COMMENT,
+	FL_CPOINT_END
+};
 
 struct fl_cpoint {
 	enum fl_cpoint_kind kind;

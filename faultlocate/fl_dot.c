@@ -9,7 +9,7 @@
 // what is farther away explains little and makes the picture small.
 #define RINGS_MAX 3
 #define RINGS_NODES 16
-#define FIELDS_MAX 14 // of one box; the rest is one row of dots
+#define FIELDS_MAX 14	     // of one box; the rest is one row of dots
 #define LOWEST_ADDRESS 65536 // vm.mmap_min_addr
 #define COLOR_LINE "#5b6b7b"
 #define COLOR_HEAD "#e8edf2"
@@ -22,13 +22,13 @@ struct drawing {
 	const struct fl_picture *p;
 	const struct fl_namer *n;
 	FILE *out;
-	VEC(uint32_t) nodes; ///< those to draw, in the order they were found
-	struct map chosen;   ///< node -> ring around the violation that it is in
-	uint64_t ring;	     ///< under construction
-	struct map bad;	     ///< node -> 1: part of a violation
-	struct map bad_edges;///< from << 32 | to -> 1
-	struct map ghosts;   ///< freed nodes and wild addresses drawn already
-	bool is_partial; ///< nodes were left out
+	VEC(uint32_t) nodes;  ///< those to draw, in the order they were found
+	struct map chosen;    ///< node -> ring around the violation that it is in
+	uint64_t ring;	      ///< under construction
+	struct map bad;	      ///< node -> 1: part of a violation
+	struct map bad_edges; ///< from << 32 | to -> 1
+	struct map ghosts;    ///< freed nodes and wild addresses drawn already
+	bool is_partial;      ///< nodes were left out
 	uint64_t time;
 };
 
@@ -79,7 +79,8 @@ static int choose_targets(struct drawing *d, uint32_t id)
 	char name[8];
 
 	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++) {
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	     i++) {
 		struct hg_node_id to;
 
 		if (!read_pointer(d, id, &f, &addr))
@@ -100,7 +101,8 @@ static bool points_to_chosen(const struct drawing *d, uint32_t id)
 	char name[8];
 
 	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++) {
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	     i++) {
 		if (!read_pointer(d, id, &f, &addr))
 			continue;
 		ring = map_get(&d->chosen, hg_view_find(d->p->view, addr).v);
@@ -173,7 +175,8 @@ static int find_bad_edges(struct drawing *d)
 		for (size_t x = 0; x < SPEC_MAX_VARS; x++)
 			for (size_t y = 0; y < SPEC_MAX_VARS; y++)
 				if (x != y && b[x].v && b[y].v &&
-				    map_put(&d->bad_edges, (uint64_t)b[x].v << 32 | b[y].v, 1))
+				    map_put(&d->bad_edges,
+					    (uint64_t)b[x].v << 32 | b[y].v, 1))
 					return -1;
 	}
 	return 0;
@@ -185,12 +188,24 @@ static void put_html(const char *text, FILE *out)
 {
 	for (; *text; text++)
 		switch (*text) {
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '&': fputs("&amp;", out); break;
-		case '"': fputs("&quot;", out); break;
-		case '\n': fputs("<br/>", out); break;
-		default: fputc(*text, out); break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '\n':
+			fputs("<br/>", out);
+			break;
+		default:
+			fputc(*text, out);
+			break;
 		}
 }
 
@@ -205,8 +220,8 @@ static void put_when(const struct drawing *d, const struct hg_op *op)
 		fprintf(d->out, ":%d", place.line);
 }
 
-static void draw_field(struct drawing *d, uint32_t id, uint64_t i, const struct dec_field *f,
-		       const char *name)
+static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
+		       const struct dec_field *f, const char *name)
 {
 	uint64_t raw;
 	char value[64] = "...";
@@ -285,8 +300,8 @@ static bool is_impossible(uint64_t addr)
 	return addr >> 47 || addr < LOWEST_ADDRESS;
 }
 
-static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t, char *id,
-		     size_t id_bytes)
+static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t,
+		     char *id, size_t id_bytes)
 {
 	char label[64];
 
@@ -314,8 +329,8 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 	}
 }
 
-static void draw_edge(struct drawing *d, uint32_t id, uint64_t i, const struct dec_field *f,
-		      uint64_t addr)
+static void draw_edge(struct drawing *d, uint32_t id, uint64_t i,
+		      const struct dec_field *f, uint64_t addr)
 {
 	struct fl_target t = fl_name_target(d->n, addr, d->time);
 	struct hg_op op;
@@ -326,7 +341,8 @@ static void draw_edge(struct drawing *d, uint32_t id, uint64_t i, const struct d
 	if (!addr || (!is_declared && t.kind != FL_TO_NODE))
 		return;
 	op = hg_graph_op(d->n->graph,
-			 hg_view_last_write(d->p->view, (struct hg_node_id){ id }, f->offset));
+			 hg_view_last_write(d->p->view, (struct hg_node_id){ id },
+					    f->offset));
 	is_bad = t.kind == FL_TO_NODE ?
 			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) != NULL :
 			 t.kind == FL_TO_FREED || is_impossible(addr);
@@ -345,7 +361,8 @@ static void draw_edges(struct drawing *d, uint32_t id)
 	char name[8];
 
 	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name)); i++)
+	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	     i++)
 		if (read_pointer(d, id, &f, &addr))
 			draw_edge(d, id, i, &f, addr);
 }
@@ -365,7 +382,8 @@ static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
 	t = fl_name_target(d->n, op.before, op.time);
 	if (t.kind != FL_TO_NODE || op.before == op.after)
 		return;
-	for (uint64_t i = 1; fl_name_field(d->n, op.node, i, &f, name, sizeof(name)); i++) {
+	for (uint64_t i = 1; fl_name_field(d->n, op.node, i, &f, name, sizeof(name));
+	     i++) {
 		if (!f.is_pointer || f.offset != op.addr - start)
 			continue;
 		if (!hg_view_is_live(d->p->view, t.node))
@@ -401,7 +419,8 @@ static void draw_all(struct drawing *d)
 		fputs("\tlabel=<", d->out);
 		put_html(d->p->title ? d->p->title : "", d->out);
 		if (d->is_partial)
-			fputs("<br/>only the neighbourhood of the violation is shown", d->out);
+			fputs("<br/>only the neighbourhood of the violation is shown",
+			      d->out);
 		fputs("<br/> >\n", d->out);
 	}
 	fputs("}\n", d->out);
@@ -409,7 +428,8 @@ static void draw_all(struct drawing *d)
 
 struct err *fl_dot_write(const struct fl_picture *p, FILE *out)
 {
-	_cleanup_(drawing_deinit) struct drawing d = { .p = p, .n = p->namer, .out = out };
+	_cleanup_(
+		drawing_deinit) struct drawing d = { .p = p, .n = p->namer, .out = out };
 
 	if (hg_view_ops(p->view))
 		d.time = hg_graph_op(d.n->graph, hg_view_ops(p->view) - 1).time;

@@ -15,13 +15,13 @@
 /** What to draw. All borrowed. */
 struct fl_picture {
 	const struct fl_namer *namer;
-	const struct hg_view *view;  ///< at the time to draw
-	const char *title;	     ///< may be NULL
+	const struct hg_view *view; ///< at the time to draw
+	const char *title;	    ///< may be NULL
 	/** What is wrong; drawn in red and, when there are too many nodes, the centre. */
 	const struct spec_violation *violations;
 	size_t n_violations;
-	const fl_faults *faults;     ///< their changes are drawn; may be NULL
-	size_t max_nodes;	     ///< 0: FL_PICTURE_NODES
+	const fl_faults *faults; ///< their changes are drawn; may be NULL
+	size_t max_nodes;	 ///< 0: FL_PICTURE_NODES
 };
 
 #define FL_PICTURE_NODES 60

@@ -27,8 +27,8 @@ static struct fl_fault *faults_find(fl_faults *f, const struct dec_place *p)
 	return NULL;
 }
 
-static void fault_merge(struct fl_fault *f, const struct fl_contribution *c, uint64_t time,
-			const struct hg_graph *g)
+static void fault_merge(struct fl_fault *f, const struct fl_contribution *c,
+			uint64_t time, const struct hg_graph *g)
 {
 	f->instances++;
 	f->introduces += c->introduces;
@@ -42,8 +42,8 @@ static void fault_merge(struct fl_fault *f, const struct fl_contribution *c, uin
 		f->time = time;
 }
 
-struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g, const fl_contributions *c,
-			  const struct fl_places *places)
+struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
+			  const fl_contributions *c, const struct fl_places *places)
 {
 	for (size_t i = 0; i < c->size; i++) {
 		struct hg_op op = hg_graph_op(g, c->data[i].op);

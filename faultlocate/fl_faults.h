@@ -19,14 +19,14 @@ struct fl_places {
 
 /** A faulty statement: all contributing operations of one source line. */
 struct fl_fault {
-	struct dec_place place;	  ///< of one of its instructions
-	uint64_t time;		  ///< of its latest contributing operation
-	uint32_t instances;	  ///< contributing operations
-	uint32_t introduces;	  ///< errors of the C-point that were not there before
-	uint32_t n_errors;	  ///< errors of the C-point it contributed to, with repeats
+	struct dec_place place; ///< of one of its instructions
+	uint64_t time;		///< of its latest contributing operation
+	uint32_t instances;	///< contributing operations
+	uint32_t introduces;	///< errors of the C-point that were not there before
+	uint32_t n_errors;	///< errors of the C-point it contributed to, with repeats
 	const struct hg_graph *graph;
-	uint64_t op;		  ///< the operation that shows it best
-	uint32_t op_introduces;	  ///< private: how good that one is
+	uint64_t op;		///< the operation that shows it best
+	uint32_t op_introduces; ///< private: how good that one is
 };
 
 typedef VEC(struct fl_fault) fl_faults;

@@ -40,7 +40,8 @@ struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_
 
 	// The youngest node that covered the address, alive or not.
 	for (uint32_t id = addr ? hg_graph_nodes(n->graph) : 0; id; id--) {
-		const struct hg_node *h = hg_graph_node(n->graph, (struct hg_node_id){ id });
+		const struct hg_node *h =
+			hg_graph_node(n->graph, (struct hg_node_id){ id });
 
 		if (h->born > time || addr < h->start || addr - h->start >= h->size)
 			continue;
@@ -61,10 +62,18 @@ static const char *pointer_text(const struct fl_namer *n, uint64_t addr, uint64_
 	if (t.offset)
 		snprintf(offset, sizeof(offset), "+%llu", (unsigned long long)t.offset);
 	switch (t.kind) {
-	case FL_TO_NULL: snprintf(buf, bytes, "NULL"); break;
-	case FL_TO_NODE: snprintf(buf, bytes, "n%u%s", t.node.v, offset); break;
-	case FL_TO_FREED: snprintf(buf, bytes, "n%u%s (freed)", t.node.v, offset); break;
-	case FL_TO_WILD: snprintf(buf, bytes, "%#llx", (unsigned long long)addr); break;
+	case FL_TO_NULL:
+		snprintf(buf, bytes, "NULL");
+		break;
+	case FL_TO_NODE:
+		snprintf(buf, bytes, "n%u%s", t.node.v, offset);
+		break;
+	case FL_TO_FREED:
+		snprintf(buf, bytes, "n%u%s (freed)", t.node.v, offset);
+		break;
+	case FL_TO_WILD:
+		snprintf(buf, bytes, "%#llx", (unsigned long long)addr);
+		break;
 	}
 	return buf;
 }
@@ -92,8 +101,8 @@ static bool looks_like_pointer(const struct fl_namer *n, const struct dec_field 
 	return f->is_pointer && (!raw || fl_name_target(n, raw, time).kind != FL_TO_WILD);
 }
 
-const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f, uint64_t raw,
-			  uint64_t time, char *buf, size_t bytes)
+const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f,
+			  uint64_t raw, uint64_t time, char *buf, size_t bytes)
 {
 	uint64_t value = field_bits(f, raw);
 	float single;
@@ -136,7 +145,8 @@ static size_t changed_fields(const struct fl_namer *n, const struct hg_op *op,
 		if (!fl_name_field(n, op->node, i, &c.field, c.name, sizeof(c.name)))
 			break;
 		if (c.field.size && c.field.size <= 8 &&
-		    c.field.offset < start + op->size && start < c.field.offset + c.field.size)
+		    c.field.offset < start + op->size &&
+		    start < c.field.offset + c.field.size)
 			ret[found++] = c;
 	}
 	return found;
@@ -168,11 +178,13 @@ static void print_store(const struct fl_namer *n, uint64_t index, const struct h
 	size_t count = err ? 0 : changed_fields(n, op, c, CHANGED_FIELDS_MAX), shown = 0;
 
 	for (size_t i = 0; i < count; i++)
-		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size, &c[i].after);
+		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size,
+			     &c[i].after);
 	if (count)
 		hg_view_back(v, NULL);
 	for (size_t i = 0; i < count; i++)
-		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size, &c[i].before);
+		hg_view_read(v, op->node, c[i].field.offset, c[i].field.size,
+			     &c[i].before);
 	for (size_t i = 0; i < count; i++) {
 		if (count > 1 && field_bits(&c[i].field, c[i].before) ==
 					 field_bits(&c[i].field, c[i].after))
@@ -182,7 +194,8 @@ static void print_store(const struct fl_namer *n, uint64_t index, const struct h
 		print_field_change(n, op, &c[i], out);
 	}
 	if (!shown)
-		print_raw_change(op, op->addr - hg_graph_node(n->graph, op->node)->start, out);
+		print_raw_change(op, op->addr - hg_graph_node(n->graph, op->node)->start,
+				 out);
 }
 
 void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
@@ -195,8 +208,12 @@ void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
 		fprintf(out, "n%u allocated (%llu bytes)", op.node.v,
 			(unsigned long long)h->size);
 		break;
-	case HG_OP_FREE: fprintf(out, "n%u freed", op.node.v); break;
-	case HG_OP_STORE: print_store(n, index, &op, out); break;
+	case HG_OP_FREE:
+		fprintf(out, "n%u freed", op.node.v);
+		break;
+	case HG_OP_STORE:
+		print_store(n, index, &op, out);
+		break;
 	}
 }
 

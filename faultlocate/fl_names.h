@@ -40,8 +40,8 @@ struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_
 
 /** Write the value of field @p f, whose bytes are @p raw, at @p time into @p buf: `NULL`,
  * `n5`, `n5+8`, `n5 (freed)`, `0x7f..`, `-3`, `0.5`. @return buf */
-const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f, uint64_t raw,
-			  uint64_t time, char *buf, size_t buf_bytes);
+const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f,
+			  uint64_t raw, uint64_t time, char *buf, size_t buf_bytes);
 
 /** Write what operation @p op did: `n1.child[0]: n2 -> NULL`, `n5 allocated (48 bytes)`,
  * `n5 freed`. */

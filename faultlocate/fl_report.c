@@ -41,7 +41,8 @@ static void print_binding(const struct report *r, const struct spec_constraint *
 	for (size_t i = 0; i < c->n_vars; i++) {
 		if (!v->binding.node[i].v)
 			continue;
-		fprintf(r->out, "%s%s = n%u", comma, c->vars[i].name, v->binding.node[i].v);
+		fprintf(r->out, "%s%s = n%u", comma, c->vars[i].name,
+			v->binding.node[i].v);
 		comma = ", ";
 	}
 	if (c->is_intra)
@@ -62,9 +63,11 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 	struct dec_place place = {};
 
 	n->places->place(n->places->ctx, h->alloc_rip, &place);
-	fprintf(r->out, "    %sn%u%s %s at %#llx, %llu bytes, %s at ", r->bold, id.v, r->plain,
-		t ? t->name : "", (unsigned long long)h->start, (unsigned long long)h->size,
-		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" : "allocated");
+	fprintf(r->out, "    %sn%u%s %s at %#llx, %llu bytes, %s at ", r->bold, id.v,
+		r->plain, t ? t->name : "", (unsigned long long)h->start,
+		(unsigned long long)h->size,
+		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" :
+							   "allocated");
 	fl_name_place(&place, r->out);
 	fprintf(r->out, " (time %llu)\n", (unsigned long long)h->born);
 }
@@ -72,14 +75,16 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 static void print_node(const struct report *r, const struct fl_side *s,
 		       const struct hg_view *v, struct hg_node_id id)
 {
-	uint64_t time = hg_view_ops(v) ? hg_graph_op(s->graph, hg_view_ops(v) - 1).time : 0;
+	uint64_t time = hg_view_ops(v) ? hg_graph_op(s->graph, hg_view_ops(v) - 1).time :
+					 0;
 	char name[96], value[64], item[192];
 	struct dec_field f;
 	int column = 0;
 	uint64_t i;
 
 	print_node_head(r, &s->namer, id);
-	for (i = 1; i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	for (i = 1;
+	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
 	     i++) {
 		uint64_t raw;
 		int n;
@@ -87,7 +92,8 @@ static void print_node(const struct report *r, const struct fl_side *s,
 		if (!f.size || f.size > 8 || !hg_view_read(v, id, f.offset, f.size, &raw))
 			continue;
 		n = snprintf(item, sizeof(item), "%s = %s", name,
-			     fl_name_value(&s->namer, &f, raw, time, value, sizeof(value)));
+			     fl_name_value(&s->namer, &f, raw, time, value,
+					   sizeof(value)));
 		if (column && column + n + 3 > LINE_COLUMNS) {
 			fputc('\n', r->out);
 			column = 0;
@@ -188,9 +194,11 @@ static void print_source_line(const struct report *r, const struct dec_place *p)
 		fprintf(r->out, "       %s\n", text);
 }
 
-static const struct fl_namer *namer_of(const struct fl_analysis *a, const struct hg_graph *g)
+static const struct fl_namer *namer_of(const struct fl_analysis *a,
+				       const struct hg_graph *g)
 {
-	return &a->sides[a->sides[FL_SIDE_APP].graph == g ? FL_SIDE_APP : FL_SIDE_CHUNKS].namer;
+	return &a->sides[a->sides[FL_SIDE_APP].graph == g ? FL_SIDE_APP : FL_SIDE_CHUNKS]
+			.namer;
 }
 
 static void print_fault(const struct report *r, size_t number, const struct fl_fault *f)
@@ -219,7 +227,8 @@ static void print_faults(const struct report *r)
 	const fl_faults *f = &r->a->faults;
 	size_t shown = f->size < FAULTS_SHOWN ? f->size : FAULTS_SHOWN;
 
-	fprintf(r->out, "\n%sfaulty statements%s, most suspicious first:\n", r->bold, r->plain);
+	fprintf(r->out, "\n%sfaulty statements%s, most suspicious first:\n", r->bold,
+		r->plain);
 	for (size_t i = 0; i < shown; i++)
 		print_fault(r, i + 1, &f->data[i]);
 	if (f->size > shown)
@@ -235,7 +244,8 @@ static void print_run(const struct report *r)
 	const struct fl_analysis *a = r->a;
 
 	fprintf(r->out, "replayed %llu instructions, %llu system calls, all matched; ",
-		(unsigned long long)a->run.instructions, (unsigned long long)a->run.syscalls);
+		(unsigned long long)a->run.instructions,
+		(unsigned long long)a->run.syscalls);
 	if (a->run.end == CAP_END_SIGNAL)
 		fprintf(r->out, "killed by signal %d (%s)\n", a->run.end_value,
 			strsignal(a->run.end_value));
@@ -268,7 +278,9 @@ struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_col
 	struct err *err = NULL;
 
 	if (with_color)
-		r = (struct report){ a, out, "\033[1m", "\033[1;31m", "\033[2m", "\033[0m" };
+		r =
+			(struct report){ a,	    out,      "\033[1m", "\033[1;31m",
+					 "\033[2m", "\033[0m" };
 	print_run(&r);
 	print_notes(&r);
 	fputc('\n', out);
@@ -281,8 +293,8 @@ struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_col
 		size_t n = fl_cpoints_visits(a->cpoints);
 
 		fprintf(out, "no violation of %zu constraint%s at %zu C-point%s\n",
-			spec_constraints(a->spec), spec_constraints(a->spec) == 1 ? "" : "s", n,
-			n == 1 ? "" : "s");
+			spec_constraints(a->spec),
+			spec_constraints(a->spec) == 1 ? "" : "s", n, n == 1 ? "" : "s");
 	}
 	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
 }
@@ -296,8 +308,10 @@ struct err *fl_report_svg(const struct fl_analysis *a, const char *path)
 	struct err *err = hg_view_create(s->graph, s->n_ops, &v);
 	char title[256];
 	struct fl_picture p = {
-		.namer = &s->namer, .title = title,
-		.violations = s->errors.data, .n_violations = s->errors.size,
+		.namer = &s->namer,
+		.title = title,
+		.violations = s->errors.data,
+		.n_violations = s->errors.size,
 		.faults = &a->faults,
 	};
 
@@ -307,7 +321,8 @@ struct err *fl_report_svg(const struct fl_analysis *a, const char *path)
 	if (a->visit)
 		snprintf(title, sizeof(title), "%s violated at %s (time %llu)",
 			 s->errors.size ?
-				 spec_constraint(a->spec, s->errors.data[0].constraint)->name :
+				 spec_constraint(a->spec, s->errors.data[0].constraint)
+					 ->name :
 				 "constraint",
 			 fl_cpoints_get(a->cpoints, a->visit->cpoint)->name,
 			 (unsigned long long)a->visit->at.time);

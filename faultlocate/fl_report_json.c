@@ -18,14 +18,18 @@ static cJSON *text_or_null(const char *text)
 
 static cJSON *json_capture(const struct fl_analysis *a)
 {
-	bool is_signal = a->run.end == CAP_END_SIGNAL, is_exit = a->run.end == CAP_END_EXIT;
+	bool is_signal = a->run.end == CAP_END_SIGNAL,
+	     is_exit = a->run.end == CAP_END_EXIT;
 	cJSON *o = cJSON_CreateObject();
 
-	if (!o || !add(o, "complete", cJSON_CreateBool(capture_info(a->capture)->is_complete)) ||
+	if (!o ||
+	    !add(o, "complete",
+		 cJSON_CreateBool(capture_info(a->capture)->is_complete)) ||
 	    !add(o, "instructions", cJSON_CreateNumber(a->run.instructions)) ||
-	    !add(o, "end", cJSON_CreateString(is_signal ? "signal" :
-						is_exit	  ? "exit" :
-							    "unknown")) ||
+	    !add(o, "end",
+		 cJSON_CreateString(is_signal ? "signal" :
+				    is_exit   ? "exit" :
+						"unknown")) ||
 	    !add(o, "signal",
 		 is_signal ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull()) ||
 	    !add(o, "exit_status",
@@ -62,7 +66,8 @@ static cJSON *json_violation(const struct fl_analysis *a, const struct spec_viol
 	    !add(o, "spec", cJSON_CreateString(c->file)) ||
 	    !add(o, "line", cJSON_CreateNumber(c->line)) ||
 	    !add(o, "cpoint",
-		 cJSON_CreateString(fl_cpoints_get(a->cpoints, a->visit->cpoint)->name)) ||
+		 cJSON_CreateString(
+			 fl_cpoints_get(a->cpoints, a->visit->cpoint)->name)) ||
 	    !add(o, "time", cJSON_CreateNumber(a->visit->at.time)) ||
 	    !add(o, "nodes", json_nodes(v))) {
 		cJSON_Delete(o);
@@ -92,7 +97,8 @@ static bool add_violations(const struct fl_analysis *a, cJSON *list)
 	for (size_t side = 0; side < FL_SIDES; side++)
 		for (size_t i = 0; a->visit && i < a->sides[side].errors.size; i++)
 			if (!cJSON_AddItemToArray(
-				    list, json_violation(a, &a->sides[side].errors.data[i])))
+				    list,
+				    json_violation(a, &a->sides[side].errors.data[i])))
 				return false;
 	return true;
 }
@@ -121,7 +127,8 @@ struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
 		return &err_nomem;
 	violations = cJSON_AddArrayToObject(o, "violations");
 	faults = cJSON_AddArrayToObject(o, "faults");
-	if (!violations || !faults || !add_violations(a, violations) || !add_faults(a, faults))
+	if (!violations || !faults || !add_violations(a, violations) ||
+	    !add_faults(a, faults))
 		return &err_nomem;
 	text = cJSON_PrintUnformatted(o);
 	if (!text)

@@ -72,8 +72,8 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 			       "package graphviz)",
 			       path);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return err_new(ERR_OS, "cannot draw '%s': dot failed (wait status %#x)", path,
-			       status);
+		return err_new(ERR_OS, "cannot draw '%s': dot failed (wait status %#x)",
+			       path, status);
 	return NULL;
 }
 

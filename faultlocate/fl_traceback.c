@@ -62,9 +62,11 @@ static void trace_deinit(struct trace *t)
 	hg_view_destroy(t->view);
 }
 
-static bool violation_equal(const struct spec_violation *a, const struct spec_violation *b)
+static bool violation_equal(const struct spec_violation *a,
+			    const struct spec_violation *b)
 {
-	return a->constraint == b->constraint && spec_binding_equal(&a->binding, &b->binding);
+	return a->constraint == b->constraint &&
+	       spec_binding_equal(&a->binding, &b->binding);
 }
 
 static bool is_pending(const struct trace *t, const struct spec_violation *v)
@@ -76,7 +78,8 @@ static bool is_pending(const struct trace *t, const struct spec_violation *v)
 }
 
 // Add v to P with its arguments here.
-static struct err *trace_add(struct trace *t, const struct spec_violation *v, bool is_error)
+static struct err *trace_add(struct trace *t, const struct spec_violation *v,
+			     bool is_error)
 {
 	struct pending *p = vec_push(&t->p);
 
@@ -222,8 +225,8 @@ static struct err *find_related(struct trace *t, const spec_violations *before,
 	}
 	hg_view_forward(t->view, NULL);
 	for (size_t i = 0; i < before->size && !err; i++) {
-		err = spec_args(t->eval, before->data[i].constraint, &before->data[i].binding,
-				&after);
+		err = spec_args(t->eval, before->data[i].constraint,
+				&before->data[i].binding, &after);
 		is_related[i] = !err && !spec_args_equal(&args.data[i], &after);
 	}
 	hg_view_back(t->view, NULL);
@@ -265,7 +268,8 @@ static struct err *trace_update(struct trace *t, const bool *has_contributed, si
 }
 
 // The view has gone back over op: put it to everything in P.
-static struct err *trace_undone(struct trace *t, const struct hg_op *op, fl_contributions *ret)
+static struct err *trace_undone(struct trace *t, const struct hg_op *op,
+				fl_contributions *ret)
 {
 	size_t n = t->p.size;
 	_cleanup_free_ bool *has_contributed = calloc(n, sizeof(bool));

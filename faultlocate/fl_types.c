@@ -32,13 +32,25 @@ int fl_types_chunk(const struct spec *s)
 static const struct dec_field chunk_fields[] = {
 	{ .name = "prev_size", .offset = 0, .size = 8 },
 	{ .name = "size", .offset = 8, .size = 8 },
-	{ .name = "fd", .offset = 16, .size = 8, .is_pointer = true,
+	{ .name = "fd",
+	  .offset = 16,
+	  .size = 8,
+	  .is_pointer = true,
 	  .points_to = FL_CHUNK_TYPE },
-	{ .name = "bk", .offset = 24, .size = 8, .is_pointer = true,
+	{ .name = "bk",
+	  .offset = 24,
+	  .size = 8,
+	  .is_pointer = true,
 	  .points_to = FL_CHUNK_TYPE },
-	{ .name = "fd_nextsize", .offset = 32, .size = 8, .is_pointer = true,
+	{ .name = "fd_nextsize",
+	  .offset = 32,
+	  .size = 8,
+	  .is_pointer = true,
 	  .points_to = FL_CHUNK_TYPE },
-	{ .name = "bk_nextsize", .offset = 40, .size = 8, .is_pointer = true,
+	{ .name = "bk_nextsize",
+	  .offset = 40,
+	  .size = 8,
+	  .is_pointer = true,
 	  .points_to = FL_CHUNK_TYPE },
 };
 
@@ -162,7 +174,8 @@ static void by_size(const struct typer *t, struct site *s)
 	s->how = found ? FOUND_BY_SIZE : FOUND_NONE;
 }
 
-static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size, struct site *ret)
+static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size,
+			      struct site *ret)
 {
 	uint64_t *first = map_get(&t->sites, rip);
 	struct site s = { .size = size }, *slot;

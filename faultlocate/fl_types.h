@@ -20,9 +20,9 @@ int fl_types_chunk(const struct spec *s);
 
 /** How types were found. */
 struct fl_typing {
-	uint64_t n_by_site;	///< nodes by an allocation site of the spec
-	uint64_t n_by_dwarf;	///< nodes by the pointer that receives them
-	uint64_t n_by_size;	///< nodes inferred from their size alone
+	uint64_t n_by_site;  ///< nodes by an allocation site of the spec
+	uint64_t n_by_dwarf; ///< nodes by the pointer that receives them
+	uint64_t n_by_size;  ///< nodes inferred from their size alone
 	uint64_t n_untyped;
 };
 

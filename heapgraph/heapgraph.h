@@ -41,22 +41,22 @@ enum hg_op_kind {
 
 /** One change of the graph. */
 struct hg_op {
-	uint64_t time;		///< instructions executed before it
+	uint64_t time; ///< instructions executed before it
 	enum hg_op_kind kind;
 	struct hg_node_id node; ///< the node that changed
-	uint64_t rip;		///< of the instruction that did it (ALLOC, FREE: return address)
-	uint64_t addr;		///< STORE: first byte; ALLOC, FREE: start of the node
-	uint32_t size;		///< STORE: bytes, 1..8 (larger stores are split)
+	uint64_t rip;  ///< of the instruction that did it (ALLOC, FREE: return address)
+	uint64_t addr; ///< STORE: first byte; ALLOC, FREE: start of the node
+	uint32_t size; ///< STORE: bytes, 1..8 (larger stores are split)
 	uint64_t before, after; ///< STORE: little-endian value; before = 0 when unknown
 };
 
 /** What a node is for its whole life. */
 struct hg_node {
-	uint64_t start, size;	///< address and bytes as requested
-	uint64_t born, died;	///< times; died = UINT64_MAX while alive
-	uint64_t alloc_rip;	///< return address of the allocator call in its caller
-	uint64_t free_rip;	///< 0 while alive
-	uint32_t type;		///< set by hg_graph_set_type(); 0 = unknown
+	uint64_t start, size; ///< address and bytes as requested
+	uint64_t born, died;  ///< times; died = UINT64_MAX while alive
+	uint64_t alloc_rip;   ///< return address of the allocator call in its caller
+	uint64_t free_rip;    ///< 0 while alive
+	uint32_t type;	      ///< set by hg_graph_set_type(); 0 = unknown
 };
 
 /* ---- building ---------------------------------------------------------------- */
@@ -68,16 +68,17 @@ void hg_graph_destroyp(struct hg_graph **g);
 /** A node of @p size bytes appears at @p addr. Memory that a live node covered is taken
  * from it (the old node ends: it was freed unseen). @p contents: initial bytes, or NULL
  * for zeros-or-unknown. @return ERR_RANGE when it leaves the address space. */
-struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t size,
-			   uint64_t rip, const void *contents, struct hg_node_id *ret);
+struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint64_t size, uint64_t rip, const void *contents,
+			   struct hg_node_id *ret);
 
 /** The node at @p addr ends. Unknown addresses are counted, not an error. */
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip);
 
 /** Instruction @p rip stored @p size bytes @p data at @p addr. Bytes outside live nodes
  * are ignored. One store may reach several nodes; it makes one op per node and 8 bytes. */
-struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
-			   const void *data, uint64_t rip);
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint32_t size, const void *data, uint64_t rip);
 
 /** Give @p node the type @p type (a small index of the caller's, > 0; 0 takes it away).
  * Allowed at any time, also while views exist. @return NULL or ERR_NOMEM. */
@@ -85,10 +86,10 @@ struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32
 
 /* ---- reading ------------------------------------------------------------------ */
 
-uint32_t hg_graph_nodes(const struct hg_graph *g);	///< count; ids are 1..count
-uint64_t hg_graph_ops(const struct hg_graph *g);	///< count; indices are 0..count-1
+uint32_t hg_graph_nodes(const struct hg_graph *g); ///< count; ids are 1..count
+uint64_t hg_graph_ops(const struct hg_graph *g);   ///< count; indices are 0..count-1
 uint64_t hg_graph_unknown_frees(const struct hg_graph *g); ///< frees that met no node
-uint64_t hg_graph_log_bytes(const struct hg_graph *g);	///< memory of all operations
+uint64_t hg_graph_log_bytes(const struct hg_graph *g);	   ///< memory of all operations
 
 /** @return the node; valid until the next append. @p id must exist. */
 const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id);
@@ -107,7 +108,8 @@ struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_
 /* ---- views: retrieval and rollback (paper 001, Algorithm 1) --------------------- */
 
 /** The memory graph after the first @p n_ops operations. @p g must outlive it. */
-struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_view **ret);
+struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops,
+			   struct hg_view **ret);
 void hg_view_destroy(struct hg_view *v);
 void hg_view_destroyp(struct hg_view **v);
 
@@ -141,7 +143,8 @@ struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
 /** The operation that last wrote the byte at @p offset of @p id (its ALLOC when nothing
  * did); @p id must have been born in the view. Searches backward through the log.
  * @return its index. */
-uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id, uint64_t offset);
+uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
+			    uint64_t offset);
 
 /** Next live node with type @p type after @p prev ({0} to start); {0} at the end.
  * type 0 walks all live nodes. */

@@ -35,7 +35,7 @@ struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size)
 		return &err_nomem;
 	r = c->regions.data;
 	for (size_t i = 0; i + 1 < c->regions.size; i++) {
-		if (r[i].start <= new.end && new.start <= r[i].end) {
+		if (r[i].start <= new.end &&new.start <= r[i].end) {
 			new.start = r[i].start < new.start ? r[i].start : new.start;
 			new.end = r[i].end > new.end ? r[i].end : new.end;
 		} else {
@@ -135,7 +135,8 @@ static struct err *chunks_end_in(struct hg_chunks *c, uint64_t time, uint64_t fr
 }
 
 // What the allocator's store of w says about nodes that live.
-static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time, const struct hg_word *w)
+static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
+				 const struct hg_word *w)
 {
 	uint64_t p = w->addr - OFF_SIZE, now = word_at(c, w->addr);
 	uint64_t size = now & ~(uint64_t)SIZE_FLAGS;
@@ -173,7 +174,8 @@ static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p
 		return err;
 	if (map_put(&c->sizes, p, size))
 		return &err_nomem;
-	hg_image_read(&c->shadow->slots, c->shadow->pages.data, p, contents, sizeof(contents));
+	hg_image_read(&c->shadow->slots, c->shadow->pages.data, p, contents,
+		      sizeof(contents));
 	return hg_graph_alloc(c->g, time, p,
 			      size < HG_CHUNK_LARGE_FROM ? HG_CHUNK_BYTES :
 							   HG_CHUNK_LARGE_BYTES,
@@ -199,7 +201,8 @@ struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
 	return err;
 }
 
-struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr, uint64_t rip)
+struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			    uint64_t rip)
 {
 	uint64_t p = addr - 2 * sizeof(uint64_t);
 	const struct hg_range *r = chunks_region(c, p);
@@ -216,8 +219,9 @@ struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr, u
 
 /* ---- stores ----------------------------------------------------------------------------- */
 
-struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t rip, bool in_allocator)
+struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			    uint32_t size, const void *data, uint64_t rip,
+			    bool in_allocator)
 {
 	const uint8_t *from = data;
 	struct err *err;

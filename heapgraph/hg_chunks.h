@@ -23,9 +23,10 @@ struct hg_chunks {
 	struct hg_graph *g;
 	const struct hg_image *shadow; ///< all memory the program wrote
 	VEC(struct hg_range) regions;  ///< memory for heaps, ascending, not touching
-	VEC(struct hg_word) touched;   ///< stored by the allocator since the last call ended
-	struct map sizes;	       ///< start of a node -> bytes of its chunk
-	uint64_t rip;		       ///< statement of the last allocator store
+	VEC(struct hg_word)
+	touched;	  ///< stored by the allocator since the last call ended
+	struct map sizes; ///< start of a node -> bytes of its chunk
+	uint64_t rip;	  ///< statement of the last allocator store
 };
 
 struct hg_range {
@@ -42,13 +43,15 @@ void hg_chunks_deinit(struct hg_chunks *c);
 struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size);
 
 /** A store; the shadow already has it. */
-struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t rip, bool in_allocator);
+struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			    uint32_t size, const void *data, uint64_t rip,
+			    bool in_allocator);
 
 /** A call of the allocator is over: nodes are born and end. */
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time);
 
 /** The allocator gave out the memory at @p addr. */
-struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr, uint64_t rip);
+struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			    uint64_t rip);
 
 #endif

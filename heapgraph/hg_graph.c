@@ -112,7 +112,8 @@ static bool walk_skip_page(struct patch_walk *w)
 	uint64_t skip = (HG_PAGE_BYTES - addr % HG_PAGE_BYTES) & ~7ull;
 
 	if (w->contents || !skip ||
-	    hg_image_page(&w->g->image.slots, w->g->image.pages.data, addr / HG_PAGE_BYTES))
+	    hg_image_page(&w->g->image.slots, w->g->image.pages.data,
+			  addr / HG_PAGE_BYTES))
 		return false;
 	w->at += skip;
 	return true;
@@ -160,8 +161,9 @@ static struct err *graph_write_patch(struct hg_graph *g, uint64_t time, uint32_t
 	return NULL;
 }
 
-struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t size,
-			   uint64_t rip, const void *contents, struct hg_node_id *ret)
+struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint64_t size, uint64_t rip, const void *contents,
+			   struct hg_node_id *ret)
 {
 	struct hg_node *n;
 	struct err *err;
@@ -172,7 +174,8 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uin
 			       "address space",
 			       (unsigned long long)size, (unsigned long long)addr);
 	if (g->nodes.size == UINT32_MAX)
-		return err_new(ERR_RANGE, "cannot add a heap node: over 4 billion of them");
+		return err_new(ERR_RANGE,
+			       "cannot add a heap node: over 4 billion of them");
 	err = graph_clear(g, time, addr, size ? size : 1, rip);
 	if (err)
 		return err;
@@ -181,8 +184,11 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr, uin
 	n = vec_push(&g->nodes);
 	if (!n)
 		return &err_nomem;
-	*n = (struct hg_node){ .start = addr, .size = size, .born = time,
-			       .died = UINT64_MAX, .alloc_rip = rip };
+	*n = (struct hg_node){ .start = addr,
+			       .size = size,
+			       .born = time,
+			       .died = UINT64_MAX,
+			       .alloc_rip = rip };
 	hg_index_insert(&g->live, addr, g->nodes.size);
 	if (g->live.size > g->peak_live)
 		g->peak_live = g->live.size;
@@ -207,8 +213,12 @@ static struct err *graph_store_piece(struct hg_graph *g, uint64_t time, uint32_t
 				     uint64_t addr, uint32_t size, const void *data,
 				     uint64_t rip)
 {
-	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .node = { id }, .rip = rip,
-			    .addr = addr, .size = size };
+	struct hg_op op = { .time = time,
+			    .kind = HG_OP_STORE,
+			    .node = { id },
+			    .rip = rip,
+			    .addr = addr,
+			    .size = size };
 	const struct map *slots = &g->image.slots;
 	uint8_t *page = hg_image_page(slots, g->image.pages.data, addr / HG_PAGE_BYTES);
 
@@ -216,7 +226,8 @@ static struct err *graph_store_piece(struct hg_graph *g, uint64_t time, uint32_t
 	if (page && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES) { // as good as always
 		memcpy(&op.before, page + addr % HG_PAGE_BYTES, size);
 		memcpy(page + addr % HG_PAGE_BYTES, data, size);
-		return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem : NULL;
+		return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem :
+									      NULL;
 	}
 	if (hg_image_ensure(&g->image, addr, size))
 		return &err_nomem;
@@ -259,8 +270,8 @@ bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size)
 	return graph_first_in(g, addr, size) != 0;
 }
 
-struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr, uint32_t size,
-			   const void *data, uint64_t rip)
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint32_t size, const void *data, uint64_t rip)
 {
 	const uint8_t *from = data;
 	uint64_t end = addr + size;
@@ -328,7 +339,8 @@ struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32
 		if (vec_reserve(t, t->size + 1))
 			return &err_nomem;
 		at = type_rank(t, node.v);
-		memmove(&t->data[at + 1], &t->data[at], (t->size - at) * sizeof(*t->data));
+		memmove(&t->data[at + 1], &t->data[at],
+			(t->size - at) * sizeof(*t->data));
 		t->data[at] = node.v;
 		t->size++;
 	}
@@ -336,7 +348,8 @@ struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32
 		t = &g->types.data[n->type - 1];
 		at = type_rank(t, node.v);
 		t->size--;
-		memmove(&t->data[at], &t->data[at + 1], (t->size - at) * sizeof(*t->data));
+		memmove(&t->data[at], &t->data[at + 1],
+			(t->size - at) * sizeof(*t->data));
 	}
 	n->type = type;
 	return NULL;

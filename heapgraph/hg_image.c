@@ -45,8 +45,8 @@ uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t 
 	return slot ? pages[*slot] : NULL;
 }
 
-void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr, void *buf,
-		   uint64_t size)
+void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr,
+		   void *buf, uint64_t size)
 {
 	uint8_t *out = buf;
 
@@ -83,7 +83,8 @@ void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t add
 	}
 }
 
-static void image_zero_page(struct hg_image *im, uint64_t page, uint64_t from, uint64_t to)
+static void image_zero_page(struct hg_image *im, uint64_t page, uint64_t from,
+			    uint64_t to)
 {
 	uint64_t start = page * HG_PAGE_BYTES;
 	uint8_t *bytes = hg_image_page(&im->slots, im->pages.data, page);

@@ -33,9 +33,9 @@ struct hg_leaf_ref {
 
 struct hg_index {
 	VEC(struct hg_leaf_ref) leaves;
-	uint64_t size;		    ///< entries
+	uint64_t size;		     ///< entries
 	VEC(struct hg_leaf *) spare; ///< leaves to use again
-	struct hg_leaf *slab;	    ///< reserved leaves, NULL when leaves are single
+	struct hg_leaf *slab;	     ///< reserved leaves, NULL when leaves are single
 	size_t slab_used, slab_size;
 };
 

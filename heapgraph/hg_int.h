@@ -29,7 +29,7 @@
 
 #define HG_BLOCK_OPS 128
 #define HG_PAGE_BYTES 4096u
-#define HG_HINTS 4096 // a power of two; 16 KiB
+#define HG_HINTS 4096	 // a power of two; 16 KiB
 #define HG_HINT_BYTES 32 // glibc's smallest chunk
 
 /* ---- image -------------------------------------------------------------------- */
@@ -48,8 +48,8 @@ int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size);
 uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t page);
 
 /** Copy out; what has no page reads as zeros. */
-void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr, void *buf,
-		   uint64_t size);
+void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr,
+		   void *buf, uint64_t size);
 
 /** Copy in; the pages must exist. */
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
@@ -114,8 +114,8 @@ struct hg_type_nodes {
 struct hg_graph {
 	VEC(struct hg_node) nodes; ///< id - 1
 	struct hg_log log;
-	struct hg_image image;	   ///< now
-	struct hg_index live;	   ///< now
+	struct hg_image image; ///< now
+	struct hg_index live;  ///< now
 	uint64_t peak_live;
 	uint64_t unknown_frees;
 	/** Nodes that stores met lately, by address: they meet them again. */

@@ -28,7 +28,7 @@ static uint64_t get_varint(const uint8_t **p)
 
 	for (; **p & 0x80; shift += 7)
 		v |= (uint64_t)(*(*p)++ & 0x7f) << shift;
-	return v | (uint64_t)*(*p)++ << shift;
+	return v | (uint64_t) * (*p)++ << shift;
 }
 
 static uint32_t zigzag(uint32_t delta)
@@ -234,8 +234,8 @@ static const uint8_t *skip_patch(const uint8_t *p)
 	return p;
 }
 
-static const uint8_t *decode_store(const struct hg_graph *g, const uint8_t *p, uint8_t tag,
-				   struct hg_op *op)
+static const uint8_t *decode_store(const struct hg_graph *g, const uint8_t *p,
+				   uint8_t tag, struct hg_op *op)
 {
 	uint8_t lengths;
 

@@ -202,7 +202,8 @@ static struct err *on_released(void *ctx, uint64_t time, uint64_t addr)
 }
 
 static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t rip, uint64_t pc, bool in_allocator)
+			    const void *data, uint64_t rip, uint64_t pc,
+			    bool in_allocator)
 {
 	struct hg_recorder *r = ctx;
 	struct err *err;

@@ -12,7 +12,7 @@
 struct hg_view {
 	const struct hg_graph *g;
 	uint64_t n_ops;
-	uint8_t *slab;	   ///< the pages, in the order of the graph's slots
+	uint8_t *slab; ///< the pages, in the order of the graph's slots
 	uint8_t **pages;
 	struct hg_index live;
 	uint64_t *is_live; ///< a bit a node
@@ -124,7 +124,8 @@ static void view_patch(struct hg_view *v, const struct hg_decoded *d)
 
 static void view_write(struct hg_view *v, const struct hg_op *op, uint64_t value)
 {
-	uint8_t *page = hg_image_page(&v->g->image.slots, v->pages, op->addr / HG_PAGE_BYTES);
+	uint8_t *page =
+		hg_image_page(&v->g->image.slots, v->pages, op->addr / HG_PAGE_BYTES);
 	uint64_t off = op->addr % HG_PAGE_BYTES;
 
 	if (off + op->size <= HG_PAGE_BYTES)
@@ -150,8 +151,12 @@ void hg_view_back(struct hg_view *v, struct hg_op *ret)
 		view_set_live(v, d->op.node.v, false);
 		view_patch(v, d);
 		break;
-	case HG_OP_FREE: view_set_live(v, d->op.node.v, true); break;
-	case HG_OP_STORE: view_write(v, &d->op, d->op.before); break;
+	case HG_OP_FREE:
+		view_set_live(v, d->op.node.v, true);
+		break;
+	case HG_OP_STORE:
+		view_write(v, &d->op, d->op.before);
+		break;
 	}
 	if (ret)
 		*ret = d->op;
@@ -169,8 +174,12 @@ bool hg_view_forward(struct hg_view *v, struct hg_op *ret)
 		view_patch(v, d);
 		view_set_live(v, d->op.node.v, true);
 		break;
-	case HG_OP_FREE: view_set_live(v, d->op.node.v, false); break;
-	case HG_OP_STORE: view_write(v, &d->op, d->op.after); break;
+	case HG_OP_FREE:
+		view_set_live(v, d->op.node.v, false);
+		break;
+	case HG_OP_STORE:
+		view_write(v, &d->op, d->op.after);
+		break;
 	}
 	if (ret)
 		*ret = d->op;
@@ -219,7 +228,8 @@ struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr)
 {
 	struct hg_node_id id = { hg_index_floor(&v->live, addr) };
 
-	if (id.v && addr - hg_graph_node(v->g, id)->start >= hg_graph_node(v->g, id)->size)
+	if (id.v &&
+	    addr - hg_graph_node(v->g, id)->start >= hg_graph_node(v->g, id)->size)
 		id.v = 0;
 	return id;
 }
@@ -233,14 +243,16 @@ static uint32_t block_last_write(const struct hg_decoded *ops, uint32_t n, uint3
 
 		if (op->node.v != node)
 			continue;
-		if (op->kind == HG_OP_ALLOC || (op->kind == HG_OP_STORE && addr >= op->addr &&
-						addr - op->addr < op->size))
+		if (op->kind == HG_OP_ALLOC ||
+		    (op->kind == HG_OP_STORE && addr >= op->addr &&
+		     addr - op->addr < op->size))
 			return i;
 	}
 	return n;
 }
 
-uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id, uint64_t offset)
+uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
+			    uint64_t offset)
 {
 	struct hg_decoded ops[HG_BLOCK_OPS];
 	uint64_t addr = hg_graph_node(v->g, id)->start + offset;

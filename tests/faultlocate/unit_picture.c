@@ -33,7 +33,11 @@ static const struct fl_places places = { place_is_line, NULL };
 static const struct dec_field snode_fields[] = {
 	{ .name = "value", .offset = 0, .size = 4, .is_signed = true },
 	{ .name = "weight", .offset = 4, .size = 4, .is_float = true },
-	{ .name = "next", .offset = 8, .size = 8, .is_pointer = true, .points_to = "snode" },
+	{ .name = "next",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "snode" },
 };
 static const struct dec_struct snode = { "snode", 16, snode_fields, 3 };
 
@@ -46,7 +50,8 @@ struct list {
 	struct fl_namer namer;
 };
 
-static void store(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t value, int line)
+static void store(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t value,
+		  int line)
 {
 	ok(hg_graph_store(g, time, addr, 8, &value, line));
 }
@@ -114,8 +119,11 @@ static char *draw(const struct list *l, uint64_t n_ops, const struct spec_violat
 		  size_t n, const fl_faults *f)
 {
 	_cleanup_(hg_view_destroyp) struct hg_view *view = NULL;
-	struct fl_picture p = { .namer = &l->namer, .title = "<list>", .violations = v,
-				.n_violations = n, .faults = f };
+	struct fl_picture p = { .namer = &l->namer,
+				.title = "<list>",
+				.violations = v,
+				.n_violations = n,
+				.faults = f };
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -143,7 +151,8 @@ static void test_figure_3_1(void **state)
 	text = draw(&l, 5, NULL, 0, NULL);
 	assert_has(text, "<b>n1</b> snode <font point-size=\"9\">(1):11</font>");
 	assert_has(text, "<b>n2</b> snode <font point-size=\"9\">(3):13</font>");
-	assert_has(text, "n1:f3:e -> n2:head [color=\"#5b6b7b\" penwidth=1 label=\"(5):15\"]");
+	assert_has(text,
+		   "n1:f3:e -> n2:head [color=\"#5b6b7b\" penwidth=1 label=\"(5):15\"]");
 	assert_has(text, "&lt;list&gt;");
 }
 

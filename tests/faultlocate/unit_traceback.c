@@ -76,7 +76,8 @@ static void heap_alloc(struct heap *h, uint32_t n, int line)
 
 static void heap_set(struct heap *h, uint32_t n, uint32_t field, uint64_t value, int line)
 {
-	ok(hg_graph_store(h->g, ++h->time, address(n) + (field - 1) * 8, 8, &value, line));
+	ok(hg_graph_store(h->g, ++h->time, address(n) + (field - 1) * 8, 8, &value,
+			  line));
 }
 
 static void heap_point(struct heap *h, uint32_t n, uint32_t field, uint32_t to, int line)
@@ -99,7 +100,8 @@ static void trace_back(struct heap *h, fl_contributions *ret)
 {
 	spec_violations errors = {};
 	fl_contributions plain = {};
-	struct fl_traceback t = { .spec = h->spec, .graph = h->g,
+	struct fl_traceback t = { .spec = h->spec,
+				  .graph = h->g,
 				  .n_ops = hg_graph_ops(h->g) };
 
 	check_at(h, t.n_ops, &errors);
@@ -111,7 +113,8 @@ static void trace_back(struct heap *h, fl_contributions *ret)
 	ok(fl_traceback_run(&t, ret));
 	assert_int_equal(plain.size, ret->size);
 	if (plain.size)
-		assert_memory_equal(plain.data, ret->data, plain.size * sizeof(*plain.data));
+		assert_memory_equal(plain.data, ret->data,
+				    plain.size * sizeof(*plain.data));
 	vec_deinit(&plain);
 	vec_deinit(&errors);
 }
@@ -138,7 +141,8 @@ static const char quad_spec[] =
 #define CHILD 6
 
 // Statements 1 to 4 of the trace of Figure 4.3: a child with its fields, put in its place.
-static void quad_add(struct heap *h, uint32_t n, uint32_t parent, uint32_t child, int line)
+static void quad_add(struct heap *h, uint32_t n, uint32_t parent, uint32_t child,
+		     int line)
 {
 	heap_alloc(h, n, line);
 	for (uint32_t field = 1; field <= 4; field++)
@@ -174,7 +178,8 @@ static void assert_violated(struct heap *h, uint64_t n_ops, const uint32_t (*edg
 	check_at(h, n_ops, &v);
 	assert_int_equal(v.size, n_edges);
 	for (size_t i = 0; i < n_edges; i++) {
-		assert_string_equal(spec_constraint(h->spec, v.data[i].constraint)->name, "c3");
+		assert_string_equal(spec_constraint(h->spec, v.data[i].constraint)->name,
+				    "c3");
 		assert_int_equal(v.data[i].binding.node[0].v, edges[i][0]);
 		assert_int_equal(v.data[i].binding.node[1].v, edges[i][1]);
 	}
@@ -185,7 +190,8 @@ static void test_figure_4_3(void **state)
 {
 	const uint32_t s1[][2] = { { 5, 6 }, { 5, 7 } };
 	const uint32_t s2[][2] = { { 5, 6 }, { 5, 7 }, { 5, 8 } };
-	const uint32_t s3[][2] = { { 1, 3 }, { 1, 4 }, { 1, 5 }, { 5, 6 }, { 5, 7 }, { 5, 8 } };
+	const uint32_t s3[][2] = { { 1, 3 }, { 1, 4 }, { 1, 5 },
+				   { 5, 6 }, { 5, 7 }, { 5, 8 } };
 	const uint32_t s4[][2] = { { 1, 3 }, { 1, 4 }, { 1, 5 } };
 	struct heap *h = heap_create(quad_spec, 72);
 	uint64_t point[5];
@@ -271,10 +277,11 @@ static void test_a_cpoint_in_the_middle(void **state)
 // Figure 3.2: statement 19 breaks the list of 11 to 15.
 static void test_figure_3_2(void **state)
 {
-	struct heap *h = heap_create("snode FIELD 2 EDGE 1;\n"
-				     "CONST LAST 7;\n"
-				     "snode X; X[1] != LAST => X.OUTDEGREE == 1; ..(c1)\n",
-				     16);
+	struct heap *h =
+		heap_create("snode FIELD 2 EDGE 1;\n"
+			    "CONST LAST 7;\n"
+			    "snode X; X[1] != LAST => X.OUTDEGREE == 1; ..(c1)\n",
+			    16);
 	fl_faults f = {};
 
 	(void)state;
@@ -327,9 +334,10 @@ static void test_unlink_forgets_prev(void **state)
 
 static void test_freed_node_still_linked(void **state)
 {
-	struct heap *h = heap_create("dnode FIELD 3 EDGE 2;\n"
-				     "dnode X; dnode Y; X[2] != NULL => (X[2]) == Y; ..(c1)\n",
-				     24);
+	struct heap *h =
+		heap_create("dnode FIELD 3 EDGE 2;\n"
+			    "dnode X; dnode Y; X[2] != NULL => (X[2]) == Y; ..(c1)\n",
+			    24);
 	fl_faults f = {};
 
 	(void)state;
@@ -377,15 +385,18 @@ static void test_prediction_changes_nothing(void **state)
 
 			switch (i < 20 ? 0 : random_below(16)) {
 			case 0:
-				ok(hg_graph_alloc(h->g, ++h->time, address(n), 24, 1000 + n,
-						  NULL, &id));
+				ok(hg_graph_alloc(h->g, ++h->time, address(n), 24,
+						  1000 + n, NULL, &id));
 				ok(hg_graph_set_type(h->g, id, type[random_below(8)]));
 				break;
 			case 1:
 				if (!random_below(4))
-					ok(hg_graph_free(h->g, ++h->time, address(n), 2000));
+					ok(hg_graph_free(h->g, ++h->time, address(n),
+							 2000));
 				break;
-			case 2: heap_set(h, n, 1, random_below(4), 3000); break;
+			case 2:
+				heap_set(h, n, 1, random_below(4), 3000);
+				break;
 			default:
 				heap_point(h, n, 1 + random_below(3), to, 4000 + n);
 				break;

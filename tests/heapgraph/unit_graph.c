@@ -145,7 +145,8 @@ static void model_realloc(struct model *m)
 	k = random_below(m->nodes.size);
 	if (!m->nodes.data[k].is_live)
 		return;
-	ok(hg_graph_free(m->g, m->now.time, ARENA_START + m->nodes.data[k].start, 0x4000));
+	ok(hg_graph_free(m->g, m->now.time, ARENA_START + m->nodes.data[k].start,
+			 0x4000));
 	model_end(m, k);
 	model_alloc(m, m->nodes.data[k].start,
 		    random_below(ARENA_BYTES - m->nodes.data[k].start + 1), true);
@@ -159,15 +160,23 @@ static void model_step(struct model *m)
 	// Operations of one instruction share its time.
 	m->now.time += random_below(8) ? 1 + random_below(1000) : 0;
 	switch (random_below(12)) {
-	case 0: model_alloc(m, at, 0, false); break;
+	case 0:
+		model_alloc(m, at, 0, false);
+		break;
 	case 1:
 	case 2:
 		model_alloc(m, at, random_below(room < 200 ? room + 1 : 200),
 			    random_below(2));
 		break;
-	case 3: model_free(m); break;
-	case 4: model_realloc(m); break;
-	default: model_store(m); break;
+	case 3:
+		model_free(m);
+		break;
+	case 4:
+		model_realloc(m);
+		break;
+	default:
+		model_store(m);
+		break;
 	}
 	model_keep(m);
 }
@@ -207,8 +216,8 @@ static void assert_shows(const struct hg_view *v, const struct snapshot *s,
 		if (!id.v)
 			continue;
 		assert_true(hg_view_is_live(v, id));
-		assert_true(hg_view_read(v, id, ARENA_START + b - hg_graph_node(g, id)->start,
-					 1, &value));
+		assert_true(hg_view_read(
+			v, id, ARENA_START + b - hg_graph_node(g, id)->start, 1, &value));
 		assert_int_equal(value, s->bytes[b]);
 	}
 }
@@ -269,7 +278,8 @@ static void test_seek_anywhere(void **state)
 	(void)state;
 	ok(hg_view_create(m->g, 0, &v));
 	for (int i = 0; i < 300; i++) {
-		const struct snapshot *s = &m->history.data[random_below(m->history.size)];
+		const struct snapshot *s =
+			&m->history.data[random_below(m->history.size)];
 
 		if (i % 20 == 0) {
 			hg_view_destroy(v);
@@ -317,7 +327,8 @@ static void test_find_in_the_past(void **state)
 
 		if (s->time == s[1].time)
 			continue; // not the last of its instruction
-		assert_int_equal(hg_graph_find(m->g, ARENA_START + b, s->time).v, s->owner[b]);
+		assert_int_equal(hg_graph_find(m->g, ARENA_START + b, s->time).v,
+				 s->owner[b]);
 	}
 	model_destroy(m);
 }
@@ -330,7 +341,8 @@ static void test_last_write(void **state)
 	(void)state;
 	ok(hg_view_create(m->g, hg_graph_ops(m->g), &v));
 	for (int i = 0; i < 200; i++) {
-		const struct snapshot *s = &m->history.data[random_below(m->history.size)];
+		const struct snapshot *s =
+			&m->history.data[random_below(m->history.size)];
 		uint32_t b = random_below(ARENA_BYTES);
 		uint64_t at, addr = ARENA_START + b;
 		struct hg_op op;
@@ -338,15 +350,16 @@ static void test_last_write(void **state)
 		if (!s->owner[b])
 			continue;
 		hg_view_seek(v, s->n_ops);
-		at = hg_view_last_write(v, (struct hg_node_id){ s->owner[b] },
-					addr - hg_graph_node(m->g, (struct hg_node_id){
-									    s->owner[b] })
-						       ->start);
+		at = hg_view_last_write(
+			v, (struct hg_node_id){ s->owner[b] },
+			addr - hg_graph_node(m->g, (struct hg_node_id){ s->owner[b] })
+					->start);
 		assert_true(at < s->n_ops);
 		op = hg_graph_op(m->g, at);
 		assert_int_equal(op.node.v, s->owner[b]);
 		if (op.kind == HG_OP_STORE)
-			assert_int_equal(op.after >> (addr - op.addr) * 8 & 0xff, s->bytes[b]);
+			assert_int_equal(op.after >> (addr - op.addr) * 8 & 0xff,
+					 s->bytes[b]);
 		while (++at < s->n_ops) {
 			op = hg_graph_op(m->g, at);
 			assert_false(op.node.v == s->owner[b] && op.kind == HG_OP_STORE &&
@@ -360,7 +373,9 @@ static void test_last_write(void **state)
 
 static void test_one_store_over_two_nodes(void **state)
 {
-	const uint8_t data[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+	const uint8_t data[16] = {
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
+	};
 	_cleanup_(hg_graph_destroyp) struct hg_graph *g = NULL;
 	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
 	struct hg_node_id a, b;
@@ -463,7 +478,8 @@ static void test_many_nodes(void **state)
 	}
 	ok(hg_graph_create(&g));
 	for (uint32_t i = 0; i < count; i++)
-		ok(hg_graph_alloc(g, ++time, 0x100000 + order[i] * 48ull, 40, 1, NULL, NULL));
+		ok(hg_graph_alloc(g, ++time, 0x100000 + order[i] * 48ull, 40, 1, NULL,
+				  NULL));
 	for (uint32_t i = 0; i < count; i++)
 		if (order[i] % 100)
 			ok(hg_graph_free(g, ++time, 0x100000 + order[i] * 48ull, 1));
@@ -474,8 +490,8 @@ static void test_many_nodes(void **state)
 			uint32_t id = hg_view_find(v, 0x100000 + order[i] * 48ull + 39).v;
 
 			assert_int_equal(id, way || order[i] % 100 == 0 ? i + 1 : 0);
-			assert_int_equal(hg_view_find(v, 0x100000 + order[i] * 48ull + 40).v,
-					 0);
+			assert_int_equal(
+				hg_view_find(v, 0x100000 + order[i] * 48ull + 40).v, 0);
 		}
 		while (hg_view_ops(v) > count)
 			hg_view_back(v, NULL);
@@ -531,8 +547,8 @@ static void test_bytes_per_operation(void **state)
 
 		ok(hg_graph_alloc(g, time += 90, addr, 40, 0x401136, NULL, NULL));
 		for (int k = 0; k < 5; k++)
-			ok(hg_graph_store(g, time += 1 + random_below(40), addr + k * 8, 8,
-					  &to, 0x401140 + k * 7));
+			ok(hg_graph_store(g, time += 1 + random_below(40), addr + k * 8,
+					  8, &to, 0x401140 + k * 7));
 		ok(hg_graph_store(g, time += 20, to + 8, 8, &addr, 0x401190));
 	}
 	assert_true(hg_graph_log_bytes(g) <= 24 * hg_graph_ops(g));

@@ -110,7 +110,8 @@ static void test_contents_at_birth(void **state)
 	tape_finish(&t);
 
 	assert_int_equal(hg_graph_nodes(t.app), 3);
-	assert_int_equal(hg_graph_ops(t.app), 7); // the allocator's stores are not among them
+	assert_int_equal(hg_graph_ops(t.app),
+			 7); // the allocator's stores are not among them
 	ok(hg_view_create(t.app, 5, &v));
 	assert_int_equal(read_word(t.app, v, 2, 0), 33);
 	assert_int_equal(read_word(t.app, v, 2, 8), 0);
@@ -230,7 +231,7 @@ static void test_watch_tells_the_position(void **state)
 
 // Chunks A, B, C, D of 0x500 bytes, each followed by one of 0x20 that stays in use, so that
 // neighbours do not merge by themselves; then the top.
-#define CHUNK(i) (HEAP + (i) * 0x520ull)
+#define CHUNK(i) (HEAP + (i)*0x520ull)
 #define MEM(i) (CHUNK(i) + 16)
 #define SIZE 0x500ull
 #define N 4
@@ -260,7 +261,7 @@ static void free_to_unsorted(struct tape *t, int i, uint64_t first)
 	inside(t, CHUNK(i) + 32, 0);
 	inside(t, CHUNK(i) + 40, 0);
 	inside(t, CHUNK(i) + 8, SIZE | 1);
-	inside(t, CHUNK(i) + SIZE, SIZE);      // its size at its end
+	inside(t, CHUNK(i) + SIZE, SIZE);     // its size at its end
 	inside(t, CHUNK(i) + SIZE + 8, 0x20); // PREV_INUSE of the next chunk
 	released(t, MEM(i));
 }
