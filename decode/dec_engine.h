@@ -28,7 +28,7 @@
 #include "decode/dec_slots.h"
 
 // More than the longest block's record.
-#define ENGINE_GUARD_BYTES (64u << 10)
+#define ENGINE_GUARD_BYTES (16u << 10)
 
 /** Why engine_run() returned. */
 enum dec_stop {
@@ -128,8 +128,8 @@ struct dec_engine {
 struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
 
 /** Choose what is logged from here on; the code cache is dropped when it changes.
- * @p buffer: where to log (page aligned, at least 256 KiB, of which the engine makes the
- * last 64 KiB inaccessible), NULL with DEC_LOG_NONE. */
+ * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
+ * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */
 struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode,
 			    uint8_t *buffer, size_t bytes);
 

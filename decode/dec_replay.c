@@ -134,8 +134,8 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 			     uint64_t size)
 {
 	// Pieces: a record must fit the log's buffer.
-	for (uint64_t at = 0; at < size; at += 65536) {
-		uint64_t n = size - at < 65536 ? size - at : 65536;
+	for (uint64_t at = 0; at < size; at += 16384) {
+		uint64_t n = size - at < 16384 ? size - at : 16384;
 		struct dec_rec_write *w = engine_log(&r->engine, DEC_REC_WRITE,
 						     sizeof(*w) + ((n + 7) & ~7ull));
 

@@ -16,7 +16,7 @@
 #include "decode/dec_touch.h"
 
 // A reference larger than this is logged in bulk records of this size.
-#define SLOW_BULK 32768
+#define SLOW_BULK 8192
 #define SLOW_REFS (DEC_TOUCHES + DEC_REG_RIP)
 
 struct slow_ref {
