@@ -36,6 +36,7 @@ struct ptc_writes {
 /** What is known of one thread of the target. */
 struct ptc_thread {
 	pid_t tid;
+	bool is_attached; ///< its first stop is behind it
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
 	/** A system call that ended in ERESTART*: what it was is known only at what the

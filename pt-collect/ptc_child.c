@@ -147,6 +147,10 @@ static void release(struct ptc_session *s, struct ptc_child *c)
 	struct user_regs_struct u;
 
 	if (is_thread(s, c->pid)) {
+		struct ptc_thread *t = ptc_thread_find(s, c->pid);
+
+		if (t)
+			t->is_attached = true;
 		ptc_log_gap(s, c->pid,
 			    "thread %d started: threads are recorded but not "
 			    "replayed yet",

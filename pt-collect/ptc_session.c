@@ -121,8 +121,10 @@ static void on_thread_end(struct ptc_session *s, pid_t tid)
 	ptrace(PTRACE_GETREGS, tid, NULL, &u);
 	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
 	ev.regs = ptc_to_cap(&u);
-	if (t && t->has_held)
+	if (t) {
 		ptc_assemble_settle(s, t, true);
+		t->is_attached = false; // its number may come again
+	}
 	if (WIFEXITED(status)) {
 		ev.exit_code = WEXITSTATUS(status);
 		ev.regs.gpr[CAP_RAX] = u.orig_rax;
@@ -195,11 +197,12 @@ static void on_event(struct ptc_session *s, pid_t tid, unsigned event, int signo
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
-/** Is @p tid one of the threads we record (others are children that just appeared)? */
-static bool is_known(const struct ptc_session *s, pid_t tid)
+/** Did @p tid stop before? Others are children, or threads, that just appeared; their
+ * first records may have come through the ring already. */
+static bool is_attached(const struct ptc_session *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->threads.size; i++)
-		if (s->threads.data[i]->tid == tid)
+		if (s->threads.data[i]->tid == tid && s->threads.data[i]->is_attached)
 			return true;
 	return tid == s->pid;
 }
@@ -209,7 +212,7 @@ static void on_stop(struct ptc_session *s, pid_t tid, int status)
 	unsigned event = status >> 16;
 
 	ptc_bpf_drain(s->bpf);
-	if (!is_known(s, tid) && event == PTRACE_EVENT_STOP)
+	if (!is_attached(s, tid) && event == PTRACE_EVENT_STOP)
 		ptc_child_stopped(s, tid);
 	else if (event)
 		on_event(s, tid, event, WSTOPSIG(status));
@@ -232,13 +235,36 @@ static void reap(struct ptc_session *s)
 	}
 }
 
-static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
+/** What the loop takes from a descriptor: children's stops, and requests to end. */
+static sigset_t watched_signals(void)
 {
-	struct epoll_event e = { .events = EPOLLIN };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	return set;
+}
+
+/** A signal sent to us with kill is meant for the program; one from the terminal has
+ * reached it already. We end when it does. */
+static void take_signals(struct ptc_session *s, int signals)
+{
+	struct signalfd_siginfo si;
+
+	while (read(signals, &si, sizeof(si)) > 0)
+		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER && !s->has_ended)
+			kill(s->pid, si.ssi_signo);
+}
+
+static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	sigset_t set = watched_signals();
+
 	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	*poll = epoll_create1(EPOLL_CLOEXEC);
 	if (*signals < 0 || *poll < 0 || epoll_ctl(*poll, EPOLL_CTL_ADD, *signals, &e) ||
@@ -266,12 +292,10 @@ static void run(struct ptc_session *s, int signals, int poll)
 	uint64_t last_flush_ns = ptc_now_ns();
 
 	while (!s->has_ended) {
-		struct signalfd_siginfo si;
 		struct epoll_event e;
 
 		epoll_wait(poll, &e, 1, POLL_MS);
-		while (read(signals, &si, sizeof(si)) > 0)
-			;
+		take_signals(s, signals);
 		reap(s);
 		ptc_bpf_drain(s->bpf);
 		flush_sometimes(s, &last_flush_ns);
@@ -405,18 +429,12 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 	return err;
 }
 
-/** Signals of the terminal are the program's business: we see it through to its end. */
+/** From here on we see the program through to its end, whatever is sent to us. */
 static void mask_signals(void)
 {
-	sigset_t set;
+	sigset_t set = watched_signals();
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
