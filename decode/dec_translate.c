@@ -492,6 +492,11 @@ static void translation_indirect(struct translation *t)
 	struct engine_exit *x;
 	uint8_t *hit;
 
+	// A single instruction must not run into the next block.
+	if (t->is_single) {
+		translation_stub(t, translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+		return;
+	}
 	emit_gs_store(o, CTX_SPILL + 0, RAX);
 	emit_gs_store(o, CTX_SPILL + 8, RCX);
 	emit_gs_load(o, RAX, CTX_IND);
