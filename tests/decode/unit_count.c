@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Exact counting against the real CPU: stopped at any position of a program with loops,
+ * calls, repeats and indirect jumps, in any log mode, the machine has the registers and
+ * memory that native single-stepping has after as many instructions.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "decode/dec_engine.h"
+#include "decode/dec_log.h"
+#include "tests/decode/cpu_build.h"
+#include "tests/decode/cpu_state.h"
+
+#define MAX_STEPS 2000
+#define LOG_BYTES (256u << 10)
+
+extern const uint8_t count_begin[], count_long[], count_fault[], count_bad[],
+	count_stop[], count_end[];
+
+__asm__(".text\n"
+	".intel_syntax noprefix\n"
+	".globl count_begin, count_long, count_fault, count_bad, count_stop, count_end\n"
+	"count_begin:\n"
+	// Calls in a loop; push and pop.
+	"mov ecx, 5\n"
+	"1: lea rax, [rax+rcx*2]\n add rax, rcx\n push rax\n call 10f\n pop rdx\n"
+	"dec ecx\n jnz 1b\n"
+	// Branches on rcx.
+	"mov ecx, 3\n 2: mov [rdi], rcx\n loop 2b\n jrcxz 3f\n ud2\n"
+	// Repeats count as one, also of nothing.
+	"3: mov ecx, 16\n lea rsi, [rdi+64]\n push rdi\n rep movsb\n pop rdi\n"
+	"mov ecx, 8\n mov al, [rdi+3]\n push rdi\n repne scasb\n pop rdi\n"
+	"xor ecx, ecx\n rep stosb\n"
+	// A table of jumps; calls through registers and memory; ret imm16.
+	"lea r8, [rip+20f]\n mov ebx, 6\n"
+	"4: mov eax, ebx\n and eax, 1\n movsxd rax, dword ptr [r8+rax*4]\n add rax, r8\n"
+	"jmp rax\n"
+	"5: inc r9\n jmp 7f\n"
+	"6: lea r10, [rip+10f]\n call r10\n lea r10, [rip+13f]\n call r10\n"
+	"7: dec ebx\n jns 4b\n"
+	"lea rax, [rip+10f]\n mov [rdi+128], rax\n call qword ptr [rdi+128]\n"
+	"push 5\n call 12f\n"
+	// Flags that live across the checks of a block, and a block that is too long.
+	"pushf\n popf\n cmc\n adc rax, 3\n sete dl\n cmovc r11, rax\n stc\n"
+	".rept 40\n adc rax, rdx\n rcl rdx, 1\n .endr\n"
+	"setc r14b\n lahf\n inc r15\n sahf\n jc 8f\n not r15\n 8: jo 9f\n neg r15\n"
+	"9: cvtsi2sd xmm0, rbx\n addsd xmm0, xmm1\n movq r13, xmm0\n vpaddd ymm1, ymm2, ymm3\n"
+	"xchg [rdi], rax\n lock xadd [rdi+8], rdx\n"
+	"jmp count_stop\n"
+	"10: test cl, 1\n jz 11f\n add r12, 7\n ret\n"
+	"11: sub r12, 3\n push rbp\n mov rbp, rsp\n leave\n ret\n"
+	"12: add r12, [rsp+8]\n ret 8\n"
+	"13: mov [rdi+16], r12\n lea r12, [r12+1]\n mov r11, r12\n add r11, 5\n ret\n"
+	".balign 4\n 20: .long 5b-20b, 6b-20b\n"
+	// Much of the same, to fill logs.
+	"count_long: mov ecx, 60000\n"
+	"30: mov [rdi+rax*8], rcx\n call 31f\n lea rax, [rcx+1]\n and eax, 15\n dec ecx\n jnz 30b\n"
+	"jmp count_stop\n"
+	"31: add rdx, [rdi+rax*8]\n jnp 32f\n xor rdx, rcx\n 32: ret\n"
+	// A fault in the middle of a block.
+	"count_fault: mov rax, [rdi]\n add rax, 5\n mov [rdi+8], rax\n inc rdx\n push rax\n"
+	"count_bad: mov rbx, [rax]\n add rbx, 3\n jmp count_stop\n"
+	"count_stop: nop\n"
+	"count_end:\n"
+	".att_syntax\n");
+
+struct count {
+	uint64_t seed;
+	struct native native;
+	struct dec_engine engine;
+	struct sigaction signals[NSIG];
+	struct cpu_state start;
+	uint8_t initial[CPU_SCRATCH_BYTES];
+	struct user_regs_struct regs[MAX_STEPS + 1]; ///< native, at each position
+	uint8_t (*memory)[CPU_SCRATCH_BYTES];
+	uint64_t n; ///< positions are 0..n
+	uint8_t *log_buffer;
+	struct log_reader reader;
+	struct err *log_err;
+	enum dec_log_mode mode;
+	uint64_t fault_now, fault_rip, fault_addr;
+};
+
+static struct count c;
+
+static uint64_t guest(const uint8_t *label)
+{
+	return CPU_CODE + (label - count_begin);
+}
+
+/* ---- the world ---------------------------------------------------------------------- */
+
+static uint64_t on_avail(void *ctx, uint64_t addr, int prot)
+{
+	uint64_t end = CPU_CODE + (count_end - count_begin);
+
+	(void)ctx, (void)prot;
+	if (addr >= CPU_CODE && addr < end)
+		return end - addr;
+	return addr >= CPU_SCRATCH && addr < CPU_SCRATCH + CPU_SCRATCH_BYTES ?
+		       CPU_SCRATCH + CPU_SCRATCH_BYTES - addr :
+		       0;
+}
+
+static enum dec_verdict on_exit_to_c(void *ctx, struct dec_engine *e)
+{
+	(void)ctx, (void)e;
+	return DEC_DIVERGED;
+}
+
+static enum dec_verdict on_special(void *ctx, struct dec_engine *e,
+				   const struct dec_insn *insn)
+{
+	(void)insn;
+	return on_exit_to_c(ctx, e);
+}
+
+static enum dec_verdict on_fault(void *ctx, struct dec_engine *e)
+{
+	(void)ctx;
+	c.fault_now = e->now;
+	c.fault_rip = e->ctx->rip;
+	c.fault_addr = e->ctx->fault_addr;
+	return DEC_END;
+}
+
+static void on_complaint(void *ctx, struct dec_engine *e, const char *text)
+{
+	(void)ctx;
+	print_error("the engine complains at %#lx: %s\n", (long)e->ctx->rip, text);
+}
+
+/* The log names each instruction that ran, in order, once. */
+static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+			    uint32_t n_ran, uint64_t time)
+{
+	(void)ctx, (void)rec;
+	for (uint32_t i = 0; i < n_ran && time + i < c.n; i++)
+		assert_true(b->insn[i].rip == c.regs[time + i].rip);
+	return NULL;
+}
+
+static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
+			   const struct dec_insn *insn, uint64_t time)
+{
+	(void)ctx, (void)insn;
+	assert_true(time >= c.n || rec->rip == c.regs[time].rip);
+	return NULL;
+}
+
+static uint8_t *on_log_full(void *ctx, size_t bytes)
+{
+	static const struct log_sink sink = { NULL, on_block, on_slow, NULL };
+	struct err *err;
+
+	(void)ctx;
+	err = log_reader_feed(&c.reader, &sink, c.engine.log_start, bytes);
+	if (err && !c.log_err)
+		c.log_err = err;
+	return c.log_buffer;
+}
+
+/* ---- native and machine ----------------------------------------------------------------- */
+
+/* Single-step from @p from to the stop, keeping what each position looks like. */
+static void step_natively(const uint8_t *from)
+{
+	static struct cpu_state s;
+
+	c.start.regs.rip = guest(from);
+	native_set(&c.native, &c.start);
+	memcpy(c.native.scratch, c.initial, CPU_SCRATCH_BYTES);
+	for (c.n = 0;; c.n++) {
+		ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+		ZydisDecodedInstruction d;
+		bool is_pushf;
+
+		native_get(&c.native, &s);
+		c.regs[c.n] = s.regs;
+		memcpy(c.memory[c.n], c.native.scratch, CPU_SCRATCH_BYTES);
+		if (s.regs.rip == guest(count_stop))
+			return;
+		assert_true(c.n < MAX_STEPS);
+		assert_true(forms_decode(c.native.code + (s.regs.rip - CPU_CODE), 15, &d,
+					 ops));
+		is_pushf = d.mnemonic == ZYDIS_MNEMONIC_PUSHFQ;
+		if (native_step(&c.native, d.attributes & (ZYDIS_ATTRIB_HAS_REP |
+							   ZYDIS_ATTRIB_HAS_REPE |
+							   ZYDIS_ATTRIB_HAS_REPNE)))
+			return; // a fault: the last position is before it
+		if (is_pushf)	// the trap flag is ptrace's
+			c.native.scratch[s.regs.rsp - 8 - CPU_SCRATCH + 1] &= ~1;
+	}
+}
+
+static void enter_start(void)
+{
+	struct dec_ctx *x = c.engine.ctx;
+	uint64_t in_use;
+
+	for (int r = 0; r < 16; r++)
+		x->gpr[r] = *cpu_gpr(&c.start.regs, r);
+	x->rip = c.start.regs.rip;
+	x->rflags = c.start.regs.eflags;
+	x->fs_base = c.start.regs.fs_base;
+	memcpy(x->xsave, c.start.xsave, CPU_XSAVE_BYTES);
+	memcpy(&in_use, x->xsave + 512, 8);
+	in_use &= x->xmask;
+	memset(x->xsave + 464, 0, 48);
+	memcpy(x->xsave + 512, &in_use, 8);
+	memcpy((void *)CPU_SCRATCH, c.initial, CPU_SCRATCH_BYTES);
+	c.engine.now = 0;
+}
+
+static void use_mode(enum dec_log_mode mode)
+{
+	c.mode = mode;
+	engine_flush(&c.engine);
+	assert_null(engine_set_mode(&c.engine, mode,
+				    mode == DEC_LOG_NONE ? NULL : c.log_buffer,
+				    mode == DEC_LOG_NONE ? 0 : LOG_BYTES));
+	log_reader_init(&c.reader, mode, 0);
+}
+
+/* Hand over the log: it ends where the machine stands. */
+static void end_log(void)
+{
+	engine_log_flush(&c.engine);
+	if (c.log_err)
+		fail_msg("%s", c.log_err->message);
+	if (c.mode != DEC_LOG_NONE && c.reader.time != c.engine.now)
+		fail_msg("mode %d: the log has %lu instructions, %lu ran", c.mode,
+			 c.reader.time, c.engine.now);
+	log_reader_deinit(&c.reader);
+}
+
+static void assert_at(uint64_t p)
+{
+	const struct dec_ctx *x = c.engine.ctx;
+
+	assert_int_equal(c.engine.now, p);
+	assert_int_equal(x->rip, c.regs[p].rip);
+	for (int r = 0; r < 16; r++) {
+		if (x->gpr[r] != *cpu_gpr(&c.regs[p], r))
+			fail_msg(
+				"mode %d, position %lu: register %d is %#lx, natively %#llx",
+				c.mode, p, r, x->gpr[r], *cpu_gpr(&c.regs[p], r));
+	}
+	if ((x->rflags ^ c.regs[p].eflags) & CPU_FLAGS)
+		fail_msg("mode %d, position %lu: flags %#lx, natively %#llx, after %#llx",
+			 c.mode, p, x->rflags, c.regs[p].eflags, c.regs[p - !!p].rip);
+	assert_int_equal(x->rflags & CPU_FLAGS, c.regs[p].eflags & CPU_FLAGS);
+	assert_memory_equal((void *)CPU_SCRATCH, c.memory[p], CPU_SCRATCH_BYTES);
+}
+
+/* cmocka takes the signals that the machine needs when a test begins. */
+static void begin(const uint8_t *from)
+{
+	for (int s = 1; s < NSIG; s++) {
+		if (c.signals[s].sa_sigaction)
+			sigaction(s, &c.signals[s], NULL);
+	}
+	step_natively(from);
+}
+
+/* ---- tests ---------------------------------------------------------------------------- */
+
+static void test_every_position(void **state)
+{
+	(void)state;
+	begin(count_begin);
+	assert_true(c.n > 200);
+	print_message("%lu positions\n", c.n);
+	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
+		for (uint64_t p = 0; p <= c.n; p++) {
+			use_mode(mode);
+			enter_start();
+			assert_int_equal(engine_run(&c.engine, p), DEC_STOP_POSITION);
+			assert_at(p);
+			end_log();
+		}
+	}
+}
+
+/* Forward in strides, with the code cache warm and the log growing. */
+static void test_strides(void **state)
+{
+	(void)state;
+	begin(count_begin);
+	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
+		for (uint64_t stride = 1; stride < 200; stride += stride / 2 + 1) {
+			enter_start();
+			use_mode(mode);
+			for (uint64_t p = 0; p < c.n; p += stride) {
+				assert_int_equal(engine_run(&c.engine, p),
+						 DEC_STOP_POSITION);
+				assert_at(p);
+			}
+			end_log();
+		}
+	}
+}
+
+/* A breakpoint stops before its instruction, each time it is reached, and only then. */
+static void test_breakpoints(void **state)
+{
+	struct map done = {};
+
+	(void)state;
+	begin(count_begin);
+	for (uint64_t at = 0; at < c.n; at++) {
+		uint64_t rip = c.regs[at].rip;
+
+		if (map_get(&done, rip))
+			continue;
+		map_put(&done, rip, 1);
+		use_mode(at % 5);
+		enter_start();
+		engine_set_stop(&c.engine, rip, 2, true);
+		// The run starts from its own breakpoint without stopping.
+		for (uint64_t p = 1; p <= c.n; p++) {
+			if (c.regs[p].rip != rip)
+				continue;
+			assert_int_equal(engine_run(&c.engine, INT64_MAX),
+					 DEC_STOP_BREAK);
+			assert_at(p);
+		}
+		assert_int_equal(engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+		assert_at(c.n);
+		engine_set_stop(&c.engine, rip, 2, false);
+		end_log();
+	}
+	map_deinit(&done);
+}
+
+/* Logs longer than their buffer: nothing is lost where one fills up. */
+static void test_long(void **state)
+{
+	uint64_t count = 0;
+
+	(void)state;
+	begin(count_stop);
+	c.start.regs.rip = guest(count_long);
+	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
+		struct dec_ctx now;
+
+		use_mode(mode);
+		enter_start();
+		engine_set_stop(&c.engine, guest(count_stop), 2, true);
+		c.n = 0; // no position to compare with
+		assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
+		engine_set_stop(&c.engine, guest(count_stop), 2, false);
+		end_log();
+		assert_true(mode == DEC_LOG_NONE || c.engine.now == count);
+		count = c.engine.now;
+		now = *c.engine.ctx;
+		// The same in strides, each ending within a block.
+		use_mode(mode);
+		enter_start();
+		for (uint64_t p = 0; p < count; p += 997)
+			assert_int_equal(engine_run(&c.engine, p), DEC_STOP_POSITION);
+		assert_int_equal(engine_run(&c.engine, count), DEC_STOP_POSITION);
+		end_log();
+		assert_memory_equal(now.gpr, c.engine.ctx->gpr, sizeof(now.gpr));
+		assert_int_equal(c.engine.ctx->rip, guest(count_stop));
+	}
+	assert_true(count > 400000);
+}
+
+/* A run that stops when its log is almost full, at each distance from the end. */
+static void test_log_end(void **state)
+{
+	size_t size;
+
+	(void)state;
+	begin(count_begin);
+	for (int mode = DEC_LOG_FLOW; mode <= DEC_LOG_VALUES; mode++) {
+		for (uint64_t left = 0; left <= 400; left += 8) {
+			use_mode(mode);
+			enter_start();
+			// One record that says nothing fills all but that.
+			size = c.engine.log_end - c.engine.log_start - left;
+			engine_log(&c.engine, DEC_REC_HEAP, size);
+			assert_int_equal(engine_run(&c.engine, 100), DEC_STOP_POSITION);
+			assert_at(100);
+			end_log();
+		}
+	}
+}
+
+/* A fault is where the CPU has it, with the registers of there. (Its flags may not be:
+ * those that the faulting instruction would overwrite.) */
+static void test_fault(void **state)
+{
+	(void)state;
+	begin(count_fault);
+	assert_int_equal(c.regs[c.n].rip, guest(count_bad));
+	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
+		use_mode(mode);
+		enter_start();
+		assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_END);
+		assert_int_equal(c.fault_now, c.n);
+		assert_int_equal(c.fault_rip, guest(count_bad));
+		assert_at(c.n);
+		end_log();
+	}
+}
+
+static int setup(void **state)
+{
+	static const struct dec_world world = {
+		.syscall = on_exit_to_c,
+		.special = on_special,
+		.fault = on_fault,
+		.stop_at = on_exit_to_c,
+		.avail = on_avail,
+		.log_full = on_log_full,
+		.complain = on_complaint,
+	};
+	static const int taken[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+
+	(void)state;
+	c.seed = 1;
+	native_init(&c.native);
+	memcpy(c.native.code, count_begin, count_end - count_begin);
+	cpu_random_state(&c.seed, &c.native.start, &c.start);
+	cpu_random_bytes(&c.seed, c.initial, sizeof(c.initial));
+	for (int r = 0; r < 16; r++)
+		*cpu_gpr(&c.start.regs, r) = cpu_random_word(&c.seed);
+	c.start.regs.eflags &= ~0x400ull; // strings go upward
+	c.start.regs.rsp = CPU_STACK;
+	c.start.regs.rdi = CPU_MIDDLE;
+	c.start.regs.rax = 1;
+	c.memory = calloc(MAX_STEPS + 1, sizeof(*c.memory));
+	c.log_buffer = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!c.memory || c.log_buffer == MAP_FAILED || engine_init(&c.engine, &world))
+		return -1;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		sigaction(taken[i], NULL, &c.signals[taken[i]]);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	native_deinit(&c.native);
+	free(c.memory);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_position), cmocka_unit_test(test_strides),
+		cmocka_unit_test(test_breakpoints),    cmocka_unit_test(test_long),
+		cmocka_unit_test(test_log_end),	       cmocka_unit_test(test_fault),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
