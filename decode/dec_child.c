@@ -116,10 +116,8 @@ static enum child_result child_run(uint64_t until)
 	else if (!replay.divergence)
 		stop = engine_run(&replay.engine, until);
 	engine_log_flush(&replay.engine);
-	if (replay.guest.has_collided)
-		return CHILD_COLLIDED;
 	child_where(at[stop]);
-	return CHILD_STOPPED;
+	return replay.guest.has_collided ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
 static enum child_result child_mode(enum dec_log_mode mode)

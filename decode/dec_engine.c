@@ -89,7 +89,7 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 	uint32_t a, b, c, d;
 	struct err *err;
 
-	*e = (struct dec_engine){ .world = *world };
+	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
 	__cpuid(1, a, b, c, d);
 	if (!(c & bit_OSXSAVE) || !(getauxval(AT_HWCAP2) & 2))
 		return err_new(ERR_UNSUPPORTED, "cannot run the machine: this CPU or "
@@ -277,21 +277,29 @@ static struct engine_block *engine_block_at(struct dec_engine *e, uint64_t pc)
 	return NULL;
 }
 
-/* Leave block @p b before its instruction @p k while registers are borrowed. */
-static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, int k)
+/* Leave block @p b before its instruction @p k, at host offset @p off, where registers
+ * may be borrowed and part of the record may be written. */
+static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, int k,
+				uint32_t off)
 {
+	struct dec_ctx *c = e->ctx;
 	struct dec_rec *r;
 
 	if (b->scratch[0] == DEC_REG_NONE)
 		return;
-	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		e->ctx->gpr[b->scratch[i]] = e->ctx->spill[i];
+	if (off < b->closed_at) {
+		c->log = c->gpr[b->scratch[0]];
+		for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+			c->gpr[b->scratch[i]] = c->spill[i];
+	}
+	if (off >= b->advanced_at)
+		c->log -= b->log_bytes;
 	if (!k)
 		return;
-	e->ctx->log += b->log_bytes;
+	c->log += b->log_bytes;
 	// In the same piece of the log as its block: the guard leaves the room.
-	r = (struct dec_rec *)e->ctx->log;
-	e->ctx->log += sizeof(*r) + 8;
+	r = (struct dec_rec *)c->log;
+	c->log += sizeof(*r) + 8;
 	r->id = DEC_REC_PARTIAL;
 	r->size = sizeof(*r) + 8;
 	r->value[0] = k;
@@ -330,19 +338,30 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 		dec_insn_decode((const uint8_t *)c->rip, 15, c->rip, &insn);
 		c->rip += insn.len;
 	}
-	engine_leave_middle(e, b, k);
+	engine_leave_middle(e, b, k, off);
 	return DEC_GO;
 }
 
-static void engine_link(struct engine_exit *x, const struct engine_block *to)
+static void engine_patch(uint8_t *at, const uint8_t *to)
 {
-	int64_t rel;
+	int64_t rel = to - (at + 4);
 
+	// Blocks of different arenas may be too far apart: such an exit stays one.
+	if (rel == (int32_t)rel)
+		emit_patch_rel(at, to);
+}
+
+static void engine_link(struct engine_exit *x, const struct engine_block *from,
+			const struct engine_block *to)
+{
 	if (!x->patch)
 		return;
-	rel = to->host - (x->patch + 4);
-	if (rel == (int32_t)rel)
-		emit_patch_rel(x->patch, to->host);
+	if (!x->slow)
+		engine_patch(x->patch, to->host);
+	else if (to->fast && to->scratch[0] == from->scratch[0])
+		engine_patch(x->patch, to->fast);
+	else
+		engine_patch(x->slow, to->host);
 }
 
 /* Find or make the block at rip. */
@@ -413,8 +432,7 @@ enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t bud
 	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
 		c->budget += b->n_insns - b->check_insn;
-		if (b->check_insn)
-			engine_leave_middle(e, b, b->check_insn);
+		engine_leave_middle(e, b, b->check_insn, b->check_at);
 	}
 	e->now += budget - c->budget;
 	return DEC_GO;
@@ -428,7 +446,7 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	uint64_t slot = b->rip & 0xffff;
 
 	if (x->kind == ENGINE_EXIT_DIRECT) {
-		engine_link(x, b);
+		engine_link(x, &e->blocks.data[x->block], b);
 	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
 		e->ctx->keys[slot] = -b->rip;
 		e->ctx->hosts[slot] = (uint64_t)b->host;
@@ -480,6 +498,7 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget, bool
 	switch (x->kind) {
 	case ENGINE_EXIT_DIRECT:
 	case ENGINE_EXIT_INDIRECT:
+		e->log_reg_hint = e->blocks.data[x->block].scratch[0];
 		to = engine_block_for(e, e->ctx->rip);
 		if (to == UINT32_MAX)
 			return DEC_DIVERGED;

@@ -71,9 +71,12 @@ struct dec_world {
 struct engine_block {
 	uint64_t rip;
 	uint8_t *host, *host_end;
+	uint8_t *fast;	     ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;
-	uint16_t check_at;   ///< host offset of the budget check
+	// Host offsets: of the budget check; from where the log pointer is beyond the record;
+	// from where no register is borrowed any more.
+	uint32_t check_at, advanced_at, closed_at;
 	uint8_t n_insns;     ///< executed natively
 	uint8_t check_insn;  ///< the check lies before this instruction
 	uint8_t scratch[3];  ///< registers in spill[0..2]; DEC_REG_NONE
@@ -92,6 +95,8 @@ enum engine_exit_kind {
 struct engine_exit {
 	uint64_t rip;
 	uint8_t *patch; ///< rel32 to point at the target block; NULL: never linked
+	uint8_t *slow;	///< the log pointer is still borrowed: rel32 behind its giving back,
+			///< for targets that cannot take it over; NULL otherwise
 	uint32_t block;
 	uint8_t kind;
 };
@@ -106,6 +111,7 @@ struct dec_engine {
 	uint64_t now;		///< instructions executed
 	enum dec_log_mode mode;
 	struct map block_of;	///< guest rip -> block index
+	uint8_t log_reg_hint;	///< scratch[0] of the block that leads to the next one made
 	struct map single_of;	///< guest rip -> block of that one instruction, not logged
 	struct map stops;	///< guest address -> 1: world stop, 2: breakpoint, 3: both
 	struct map watched;	///< guest address -> 1: log the registers there

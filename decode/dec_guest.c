@@ -275,6 +275,7 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 		}
 		if (!g->has_collided)
 			return err;
+		g->has_collided = false; // less will do
 		err_destroy(err);
 	}
 	return NULL;

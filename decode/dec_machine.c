@@ -307,17 +307,45 @@ struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip)
 	return machine_ask(m, CHILD_WATCH, rip, 0, &slot);
 }
 
+/* The program mapped memory where the child has its own. A fresh child, whose addresses
+ * differ, runs silently to where this one stopped: before the system call, none of which
+ * was logged. */
+static struct err *machine_evade(struct dec_machine *m)
+{
+	uint64_t position = m->shared->slot[m->active].where.position;
+	struct child_slot *slot = NULL;
+	struct err *err;
+
+	for (int tries = 0; tries < MACHINE_TRIES; tries++) {
+		log_info("addresses collide with the program's: starting the machine again");
+		err = machine_restart(m);
+		do {
+			if (!err)
+				err = machine_ask(m, CHILD_RUN, position, 0, &slot);
+			if (err)
+				return err;
+		} while (slot->result == CHILD_STOPPED && slot->where.at == DEC_AT_MAP);
+		if (slot->result == CHILD_STOPPED)
+			return machine_ask(m, CHILD_MODE, m->mode, 0, &slot);
+	}
+	return err_new(ERR_UNSUPPORTED, "the program's addresses leave the machine no room");
+}
+
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position, struct dec_where *ret)
 {
 	struct child_slot *slot;
 	struct err *err;
 
-	err = machine_ask(m, CHILD_RUN, position, 0, &slot);
-	if (err)
-		return err;
-	if (slot->result == CHILD_COLLIDED)
-		return err_new(ERR_UNSUPPORTED, "the program mapped memory where the machine "
-			       "has its own; run again");
+	for (;;) {
+		err = machine_ask(m, CHILD_RUN, position, 0, &slot);
+		if (err)
+			return err;
+		if (slot->result != CHILD_COLLIDED)
+			break;
+		err = machine_evade(m);
+		if (err)
+			return err;
+	}
 	m->where = *ret = slot->where;
 	return NULL;
 }

@@ -460,8 +460,10 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 			replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
 					 r->next.writes[i].size);
 	}
-	if (nr == SYS_rt_sigreturn && r->next.has_after) {
-		replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
+	if (r->next.has_after) {
+		// rt_sigreturn, or a call that the kernel made again by itself.
+		if (nr == SYS_rt_sigreturn)
+			replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
 		replay_set_regs(c, &r->next.after);
 		replay_state_record(r, NULL);
 	} else {

@@ -44,7 +44,8 @@ static void touch_both(struct touch *t, const ZydisDecodedOperand *op, uint64_t 
 
 static int touch_id(ZydisRegister r)
 {
-	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+	ZydisRegister full =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
 
 	return ZydisRegisterGetId(full == ZYDIS_REGISTER_NONE ? r : full);
 }
@@ -304,8 +305,8 @@ static void touch_vsib(struct touch *t, const ZydisDecodedOperand *op)
 	int bytes = op->element_size / 8;
 	int index_bytes = touch_has_quad_index(t->d.mnemonic) ? 8 : 4;
 	int lanes = data->size / 8 / bytes;
-	int indices = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, op->mem.index) / 8 /
-		      index_bytes;
+	int indices = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, op->mem.index) /
+		      8 / index_bytes;
 	uint64_t on = is_evex ? touch_k(t) : touch_signs(t, t->op[2].reg.value, bytes);
 	uint64_t base = op->mem.disp.value + touch_gpr(t, op->mem.base);
 	uint8_t index[160];
@@ -470,8 +471,8 @@ int dec_touch_list(const struct dec_engine *e, const struct dec_insn *insn,
 	if (!decoder.stack_width)
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
 				 ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len, &t.d,
-						 t.op)))
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len, &t.d, t.op)))
 		return 0;
 	if (t.d.mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		touch_enter(&t);

@@ -11,7 +11,17 @@
  *   - the log: up to three registers that the block does not use are borrowed (one points
  *     into the log), and each slot is one or two stores.
  *
- * Block layout:  [borrow] insns with [check] and [slots] [give back] terminator  stubs
+ * Block layout:
+ *
+ *	full:	borrow the log pointer's register
+ *	fast:	borrow the others, [check], header, instructions with [check] and slots,
+ *		advance, branch to fast or to a stub:
+ *	stub:	give the log pointer's register back, go on to full or leave
+ *
+ * A direct branch between two blocks that borrow the same register for the log pointer
+ * goes from the one's advance to the other's fast entry: in a loop the pointer stays in
+ * its register. ctx->log is stale then; whoever leaves such a block in its middle takes
+ * the pointer from the register (engine_leave_middle()).
  */
 
 #define LOG_ROOM "decode"
@@ -43,6 +53,7 @@ struct translation {
 	struct dec_known known; ///< at the instruction being emitted
 	uint8_t *check_patch;
 	bool has_saved_flags;
+	bool is_open;	   ///< the log pointer's register is borrowed
 };
 
 static struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip)
@@ -201,7 +212,13 @@ static void translation_choose_scratch(struct translation *t)
 		need = more > need ? more : need;
 		used |= translation_used(t, &t->insn[i]);
 	}
-	for (int r = 0; r < DEC_GPRS && n < need; r++) {
+	// The same register from block to block when it can be: see the layout above.
+	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {
+		t->block->scratch[n++] = t->e->log_reg_hint;
+		used |= 1u << t->e->log_reg_hint;
+	}
+	// From those that compilers use last.
+	for (int r = DEC_GPRS - 1; r >= 0 && n < need; r--) {
 		if (!(used & 1u << r))
 			t->block->scratch[n++] = r;
 	}
@@ -310,9 +327,18 @@ static void translation_borrow(struct translation *t)
 {
 	struct engine_block *b = t->block;
 
-	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+	emit_gs_store(&t->out, CTX_SPILL, b->scratch[0]);
 	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	b->fast = t->out.p;
+	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+	t->is_open = true;
+}
+
+static void translation_header(struct translation *t)
+{
+	struct engine_block *b = t->block;
+
 	// The record's last word first: it faults here, before anything was executed, when
 	// the record would not fit.
 	b->log_bytes = translation_record_bytes(t);
@@ -337,7 +363,8 @@ static void translation_borrow(struct translation *t)
 	}
 }
 
-static void translation_give_back(struct translation *t)
+/* The record is complete: move the log pointer, give back all but its register. */
+static void translation_advance(struct translation *t)
 {
 	struct engine_block *b = t->block;
 	struct dec_mem bumped = { .base = b->scratch[0], .index = DEC_REG_NONE,
@@ -345,9 +372,25 @@ static void translation_give_back(struct translation *t)
 
 	assert(b->log_bytes == t->log_at && "the record is as long as announced");
 	emit_lea(&t->out, b->scratch[0], &bumped);
-	emit_gs_store(&t->out, CTX_LOG, b->scratch[0]);
-	for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+	b->advanced_at = t->out.p - b->host;
+	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
 		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
+}
+
+/* Give back the log pointer's register. */
+static void translation_give_back(struct translation *t)
+{
+	emit_gs_store(&t->out, CTX_LOG, t->block->scratch[0]);
+	emit_gs_load(&t->out, t->block->scratch[0], CTX_SPILL);
+}
+
+static void translation_close(struct translation *t)
+{
+	if (!t->is_open)
+		return;
+	translation_give_back(t);
+	t->block->closed_at = t->out.p - t->block->host;
+	t->is_open = false;
 }
 
 /* Copy what operand @p m holds to the log, a word at a time through scratch[1]. */
@@ -461,7 +504,13 @@ static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch
 	struct engine_exit *x = translation_exit(t, ENGINE_EXIT_DIRECT, rip);
 
 	x->patch = t->is_single ? NULL : patch;
-	emit_patch_rel(patch, translation_stub(t, x));
+	emit_patch_rel(patch, t->out.p);
+	if (t->is_open) {
+		translation_give_back(t);
+		x->slow = emit_jmp_rel(&t->out);
+		emit_patch_rel(x->slow, t->out.p);
+	}
+	translation_stub(t, x);
 }
 
 static uint8_t translation_condition(const struct dec_insn *insn)
@@ -598,17 +647,20 @@ static bool translation_branch(struct translation *t, const struct dec_insn *ins
 		translation_goto(t, insn->target, taken);
 		break;
 	case DEC_FLOW_JMP_IND:
+		translation_close(t);
 		if (!translation_load_target(t, insn))
 			return false;
 		translation_indirect(t);
 		break;
 	case DEC_FLOW_CALL_IND:
+		translation_close(t);
 		if (!translation_load_target(t, insn))
 			return false;
 		constant = translation_push_const(t);
 		translation_indirect(t);
 		break;
 	case DEC_FLOW_RET:
+		translation_close(t);
 		emit_gs_pop(o, CTX_IND);
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
@@ -628,21 +680,43 @@ static bool translation_branch(struct translation *t, const struct dec_insn *ins
 	return true;
 }
 
+/* What comes before the first instruction. */
+static void translation_open(struct translation *t, int check)
+{
+	if (!t->is_single && t->block->rip == t->e->async_rip)
+		translation_async_check(t);
+	if (!t->n)
+		return;
+	if (t->is_logged)
+		translation_borrow(t);
+	if (check <= 0)
+		translation_check(t, check);
+	if (t->is_logged)
+		translation_header(t);
+}
+
+/* What comes behind the last instruction when it is no branch. */
+static void translation_fall_through(struct translation *t)
+{
+	uint8_t *next;
+
+	if (t->is_open)
+		translation_advance(t);
+	if (t->has_special) {
+		translation_close(t);
+		translation_stub(t, translation_exit(t, t->special_kind, t->insn[t->n].rip));
+		return;
+	}
+	next = emit_jmp_rel(&t->out);
+	translation_goto(t, t->end_rip, next);
+}
+
 static bool translation_emit(struct translation *t)
 {
 	struct dec_engine *e = t->e;
 	int check = translation_check_insn(t);
-	bool is_open = false; ///< the log registers are borrowed
 
-	if (!t->is_single && t->block->rip == e->async_rip)
-		translation_async_check(t);
-	// With flags saved the check comes first, before anything is borrowed.
-	if (t->n && check <= 0)
-		translation_check(t, check);
-	if (t->is_logged && t->n) {
-		translation_borrow(t);
-		is_open = true;
-	}
+	translation_open(t, check);
 	for (int i = 0; i < t->n; i++) {
 		struct dec_insn *insn = &t->insn[i];
 		uint32_t *host = vec_push(&e->insn_host);
@@ -651,11 +725,11 @@ static bool translation_emit(struct translation *t)
 		if (i == check && check > 0)
 			translation_check(t, check);
 		*host = t->out.p - t->block->host;
-		if (is_open)
+		if (t->is_open)
 			translation_slots(t, insn, t->known, false);
 		if (dec_insn_ends_block(insn)) {
-			if (is_open)
-				translation_give_back(t);
+			if (t->is_open)
+				translation_advance(t);
 			if (!translation_branch(t, insn))
 				return false;
 			translation_check_stub(t);
@@ -663,18 +737,10 @@ static bool translation_emit(struct translation *t)
 		}
 		if (!translation_copy(t, insn))
 			return false;
-		if (is_open)
+		if (t->is_open)
 			translation_slots(t, insn, t->known, true);
 	}
-	if (is_open)
-		translation_give_back(t);
-	if (t->has_special) {
-		translation_stub(t, translation_exit(t, t->special_kind, t->insn[t->n].rip));
-	} else {
-		uint8_t *next = emit_jmp_rel(&t->out);
-
-		translation_goto(t, t->end_rip, next);
-	}
+	translation_fall_through(t);
 	translation_check_stub(t);
 	return true;
 }
@@ -718,6 +784,8 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
+		.advanced_at = UINT32_MAX,
+		.closed_at = UINT32_MAX,
 	};
 	t.out.p = arena->cursor;
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
