@@ -38,12 +38,12 @@ struct seq {
 struct seq_needs {
 	bool is_set[16];
 	uint64_t value[16];
-	int64_t disp;	   ///< new displacement, when has_disp
+	int64_t disp; ///< new displacement, when has_disp
 	bool has_disp, is_rip;
-	uint64_t target;   ///< of its last memory operand
-	uint32_t word[4];  ///< first words there, when n_words
+	uint64_t target;  ///< of its last memory operand
+	uint32_t word[4]; ///< first words there, when n_words
 	int n_words;
-	int index_vec;	   ///< vector register to load with small indices; -1
+	int index_vec; ///< vector register to load with small indices; -1
 	bool has_q_index;
 };
 
@@ -64,10 +64,12 @@ static inline uint32_t seq_below(struct seq *s, uint32_t n)
 
 static inline int seq_gpr(ZydisRegister r)
 {
-	ZydisRegister full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+	ZydisRegister full =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
 
 	return ZydisRegisterGetClass(full) == ZYDIS_REGCLASS_GPR64 ?
-		       ZydisRegisterGetId(full) : -1;
+		       ZydisRegisterGetId(full) :
+		       -1;
 }
 
 static inline void needs_reg(struct seq_needs *n, int reg, uint64_t value)
@@ -112,7 +114,8 @@ static inline uint64_t seq_target(struct seq *s, const ZydisDecodedInstruction *
 
 static inline void needs_mem(struct seq *s, struct seq_needs *n,
 			     const ZydisDecodedInstruction *d,
-			     const ZydisDecodedOperand *ops, const ZydisDecodedOperand *op)
+			     const ZydisDecodedOperand *ops,
+			     const ZydisDecodedOperand *op)
 {
 	uint64_t target = seq_target(s, d, ops), want;
 	int base = seq_gpr(op->mem.base), index = seq_gpr(op->mem.index);
@@ -168,8 +171,8 @@ static inline void needs_mem(struct seq *s, struct seq_needs *n,
 	// Strings that overlap.
 	if (base == RDI && n->is_set[RSI] && !seq_below(s, 3))
 		want = n->value[RSI] + seq_below(s, 33) - 16;
-	needs_reg(n, base, want - disp -
-				   (index >= 0 ? n->value[index] * op->mem.scale : 0));
+	needs_reg(n, base,
+		  want - disp - (index >= 0 ? n->value[index] * op->mem.scale : 0));
 }
 
 static inline void needs_words(struct seq_needs *n, uint32_t a, int count)
@@ -275,8 +278,11 @@ static inline void seq_add_indices(struct seq *s, const struct seq_needs *n, boo
 	uint64_t from = CPU_CONST + (n->has_q_index ? 64 : 0) + 128 * seq_below(s, 4);
 	int v = n->index_vec, len = is_evex ? 10 : 8;
 	int32_t rel = from - (CPU_CODE + s->size + len);
-	uint8_t evex[10] = { 0x62, 0x61 | (v < 8 || (v >= 16 && v < 24)) << 7 | (v < 16) << 4,
-			     0x7e, 0x48, 0x6f, 5 | (v & 7) << 3 };
+	uint8_t evex[10] = {
+		0x62, 0x61 | (v < 8 || (v >= 16 && v < 24)) << 7 | (v < 16) << 4,
+		0x7e, 0x48,
+		0x6f, 5 | (v & 7) << 3
+	};
 	uint8_t vex[8] = { 0xc5, 0x7e | (v < 8) << 7, 0x6f, 5 | (v & 7) << 3 };
 
 	memcpy((is_evex ? evex : vex) + len - 4, &rel, 4);
@@ -314,7 +320,8 @@ static inline bool seq_saves_x87(ZydisMnemonic m)
 }
 
 /** Append @p bytes, an instance, with what it needs before it. */
-static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len, int item)
+static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len,
+				    int item)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	struct seq_needs n = { .index_vec = -1 };

@@ -52,8 +52,8 @@ static inline uint64_t cpu_random(uint64_t *seed)
 	return *seed * 2685821657736338717ull;
 }
 
-static inline bool forms_decode(const uint8_t *bytes, size_t n, ZydisDecodedInstruction *d,
-				ZydisDecodedOperand *ops)
+static inline bool forms_decode(const uint8_t *bytes, size_t n,
+				ZydisDecodedInstruction *d, ZydisDecodedOperand *ops)
 {
 	static ZydisDecoder decoder;
 
@@ -76,7 +76,8 @@ static inline uint64_t forms_mix_mem(uint64_t h, const ZydisDecodedOperand *op)
 
 	h = forms_mix(h, base == ZYDIS_REGISTER_NONE ? 0 :
 			 base == ZYDIS_REGISTER_RIP  ? 1 :
-			 base == ZYDIS_REGISTER_RSP  ? 2 : 3);
+			 base == ZYDIS_REGISTER_RSP  ? 2 :
+						       3);
 	h = forms_mix(h, op->mem.index != ZYDIS_REGISTER_NONE);
 	h = forms_mix(h, op->mem.type);
 	return forms_mix(h, op->mem.segment == ZYDIS_REGISTER_FS);
@@ -226,7 +227,8 @@ static inline bool forms_add_file(struct forms *f, const char *path)
 }
 
 /** Sweep what the dynamic loader maps for the program @p path, as ldd tells. */
-static inline void forms_add_libraries(struct forms *f, const char *path, struct map *seen)
+static inline void forms_add_libraries(struct forms *f, const char *path,
+				       struct map *seen)
 {
 	char line[512], file[256], *slash;
 	uint64_t hash = 0;

@@ -51,8 +51,8 @@ struct cpu_state {
 
 struct native {
 	pid_t pid;
-	uint8_t *code;	  ///< CPU_CODE in this process
-	uint8_t *scratch; ///< the child's scratch memory, mapped here
+	uint8_t *code;		///< CPU_CODE in this process
+	uint8_t *scratch;	///< the child's scratch memory, mapped here
 	struct cpu_state start; ///< valid registers to derive states from
 };
 
@@ -134,7 +134,8 @@ static inline void native_init(struct native *n)
 	int scratch = memfd_create("scratch", MFD_CLOEXEC);
 	int status;
 
-	if (code < 0 || scratch < 0 || ftruncate(code, CPU_CODE_BYTES + CPU_CONST_BYTES) ||
+	if (code < 0 || scratch < 0 ||
+	    ftruncate(code, CPU_CODE_BYTES + CPU_CONST_BYTES) ||
 	    ftruncate(scratch, CPU_SCRATCH_BYTES)) {
 		perror("memfd");
 		abort();

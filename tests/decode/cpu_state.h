@@ -113,9 +113,21 @@ static inline bool cpu_reg_differs(int reg, const uint8_t *a, const uint8_t *b, 
 static inline uint64_t cpu_random_word(uint64_t *seed)
 {
 	static const uint64_t special[] = {
-		0, 1, ~0ull, 0x7fffffffffffffff, 0x8000000000000000, 0x80000000, 0x7f, 0x80,
-		0x3ff0000000000000, 0x7ff0000000000000, 0x7ff8000000000000, 0x3f800000,
-		0x0000000000000fff, 0x4059000000000000, 0x3f8000003f800000,
+		0,
+		1,
+		~0ull,
+		0x7fffffffffffffff,
+		0x8000000000000000,
+		0x80000000,
+		0x7f,
+		0x80,
+		0x3ff0000000000000,
+		0x7ff0000000000000,
+		0x7ff8000000000000,
+		0x3f800000,
+		0x0000000000000fff,
+		0x4059000000000000,
+		0x3f8000003f800000,
 	};
 	uint64_t r = cpu_random(seed);
 
@@ -195,7 +207,8 @@ static inline void cpu_random_state(uint64_t *seed, const struct cpu_state *vali
 		for (int i = 0; (n = cpu_piece(s, r, i, &at)); i++)
 			cpu_random_bytes(seed, at, n);
 	}
-	in_use = cpu_components(s) & ~(unused & 0xe4); // the others in their initial state
+	in_use = cpu_components(s) &
+		 ~(unused & 0xe4); // the others in their initial state
 	memcpy(s->xsave + 512, &in_use, 8);
 	cpu_random_x87(seed, s->xsave);
 	n = 0x1f80 | (cpu_random(seed) >> 62 ? 0 : cpu_random(seed) & 0xe040);
