@@ -130,6 +130,7 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 	    !cJSON_AddNumberToObject(j, "pid", info->pid) ||
 	    !add_u64(j, "events", info->n_events) ||
 	    !add_u64(j, "syscalls", info->n_syscalls) ||
+	    !add_u64(j, "execs", info->n_execs) ||
 	    !add_text(j, "end", end_names[info->end]) ||
 	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
 	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
@@ -326,6 +327,7 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 	info->pid = get_int(&p, j, "pid", 0, UINT32_MAX);
 	info->n_events = get_u64(&p, j, "events");
 	info->n_syscalls = get_u64(&p, j, "syscalls");
+	info->n_execs = get_u64(&p, j, "execs");
 	info->end = get_name(&p, j, "end", end_names, 4);
 	info->end_value = get_int(&p, j, "end_value", INT32_MIN, INT32_MAX);
 	info->stack_limit = get_u64(&p, j, "stack_limit");

@@ -76,10 +76,18 @@ static struct err *make_dir(struct cap_writer *w)
 	return NULL;
 }
 
+static struct err *open_log(struct cap_writer *w)
+{
+	int fd = openat(w->dir_fd, "events.flt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			0666);
+
+	if (fd < 0)
+		return err_errno("cannot create %s/events.flt", w->dir);
+	return cap_log_create(fd, &w->log);
+}
+
 static struct err *open_parts(struct cap_writer *w)
 {
-	int fd;
-
 	w->dir_fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->dir_fd < 0)
 		return err_errno("cannot open %s", w->dir);
@@ -88,11 +96,7 @@ static struct err *open_parts(struct cap_writer *w)
 	w->files_fd = openat(w->dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->files_fd < 0)
 		return err_errno("cannot open %s/files", w->dir);
-	fd = openat(w->dir_fd, "events.flt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		    0666);
-	if (fd < 0)
-		return err_errno("cannot create %s/events.flt", w->dir);
-	return cap_log_create(fd, &w->log);
+	return open_log(w);
 }
 
 struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
@@ -114,6 +118,21 @@ struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
 	w->has_begun = true;
 	*ret = take_ptr(&w);
 	return NULL;
+}
+
+struct err *cap_writer_restart(struct cap_writer *w)
+{
+	cap_log_destroy(w->log);
+	w->log = NULL;
+	if (unlinkat(w->dir_fd, "events.flt", 0) || unlinkat(w->dir_fd, "start.core", 0))
+		return err_errno("cannot begin %s again", w->dir);
+	for (size_t i = 0; i < w->gaps.size; i++)
+		free(w->gaps.data[i]);
+	w->gaps.size = 0;
+	w->n_events = w->n_syscalls = w->n_unlisted = w->n_partial = w->n_gaps = 0;
+	w->end = CAP_END_UNKNOWN;
+	w->end_value = 0;
+	return open_log(w);
 }
 
 void cap_writer_remove(struct cap_writer *w)

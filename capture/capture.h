@@ -170,6 +170,7 @@ struct cap_info {
 	char *cwd, *exe;
 	uint32_t pid;
 	uint64_t n_events, n_syscalls;
+	uint64_t n_execs; ///< images the process had before this one; not in the capture
 	enum cap_end end;
 	int end_value;	      ///< exit status or signal number
 	uint64_t stack_limit; ///< RLIMIT_STACK, bytes
@@ -271,6 +272,10 @@ void cap_writer_destroy(struct cap_writer *w);
 
 /** Give up a bundle that never became anything: everything made so far is removed. */
 void cap_writer_remove(struct cap_writer *w);
+
+/** The program became another one by exec: drop all events and the start state, so that
+ * the capture is of the new image. Kept files stay. */
+struct err *cap_writer_restart(struct cap_writer *w);
 
 /** Append @p ev. A full disk is ERR_OS with ENOSPC; the log then ends at a whole frame. */
 struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);

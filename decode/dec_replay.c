@@ -610,6 +610,9 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 		err = engine_init(&r->engine, &world);
 	if (!err)
 		err = guest_init(&r->guest, &r->engine, r->capture, r->core);
+	if (!err && capture_info(r->capture)->n_execs)
+		replay_note(r, "the process had another image before: the capture begins with "
+			    "the exec of %s", capture_info(r->capture)->exe);
 	if (!err && replay_advance(r) == DEC_DIVERGED)
 		err = err_new(ERR_FORMAT, "%s", r->divergence);
 	return err;

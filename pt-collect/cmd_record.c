@@ -104,13 +104,15 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 		"faultline: recorded %s system calls, %zu files, %.1f MiB in %s: ",
 		group_digits(info->n_syscalls, syscalls), r->n_files,
 		r->bytes / 1048576.0, o->dir);
-	if (info->is_complete) {
-		fputs("complete\n", stderr);
-		return;
-	}
-	fprintf(stderr, "%zu gap%s: %s%s\n", info->n_missing,
-		info->n_missing == 1 ? "" : "s", info->missing[0],
-		info->n_missing > 1 ? "; ..." : "");
+	if (info->is_complete)
+		fputs("complete", stderr);
+	else
+		fprintf(stderr, "%zu gap%s: %s%s", info->n_missing,
+			info->n_missing == 1 ? "" : "s", info->missing[0],
+			info->n_missing > 1 ? "; ..." : "");
+	if (info->n_execs)
+		fprintf(stderr, ", from the exec of %s on", info->exe);
+	fputs("\n", stderr);
 }
 
 int cmd_record(int argc, char **argv)

@@ -72,6 +72,7 @@ struct ptc_session {
 	struct ptc_snapshot *vfork_memory;
 	struct ptc_heap *heap;
 	char *exe;
+	uint64_t n_execs; ///< how often the capture began anew
 	int wait_status; ///< of the program, once it ended
 	bool has_ended;
 };

@@ -143,23 +143,70 @@ static void on_thread_end(struct ptc_session *s, pid_t tid)
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
-/** The program became another one. What we know ends; the new one gets its freedom. */
+/** Open what we know the program by. */
+static struct err *open_program(struct ptc_session *s)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
+	s->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (s->mem_fd < 0)
+		return err_errno("cannot open %s", path);
+	snprintf(path, sizeof(path), "/proc/%d/exe", s->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	s->exe = strdup(exe);
+	return s->exe ? NULL : &err_nomem;
+}
+
+/** The program became another one: the capture begins anew with that, because whoever
+ * records a wrapper (env, a launcher script) means the program that it starts. */
+static struct err *begin_anew(struct ptc_session *s)
+{
+	struct err *err;
+
+	close(s->mem_fd);
+	free(s->exe);
+	s->mem_fd = -1;
+	s->exe = NULL;
+	err = open_program(s);
+	if (!err)
+		err = cap_writer_restart(s->writer);
+	if (!err)
+		err = ptc_start(s);
+	if (err)
+		return err;
+	s->n_execs++;
+	log_info("recording begins anew with %s", s->exe);
+	ptc_bpf_set_target(s->bpf, s->pid);
+	return NULL;
+}
+
+/** An exec in the target; threads other than the first would need more care. */
 static void on_exec(struct ptc_session *s, pid_t tid)
 {
 	_cleanup_err_ struct err *err = NULL;
-	char path[64], exe[4096];
 	int status;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	ptc_log_gap(s, tid, "exec of %s: the capture ends here", exe);
-	ptc_stop_recording(s, NULL);
-	// Step out of the exec; rdtsc still traps, cpuid no longer does.
+	ptc_bpf_set_target(s->bpf, 0);
+	for (size_t i = 0; i < s->threads.size; i++)
+		s->threads.data[i]->has_held = false;
+	// Step out of the exec: its own end is the old image's affair.
 	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return;
+	if (s->is_recording) {
+		s->is_recording = false;
+		ptc_bpf_drain(s->bpf);
+		s->is_recording = true;
+		err = begin_anew(s);
+		if (!err) {
+			ptrace(PTRACE_CONT, tid, NULL, NULL);
+			return;
+		}
+		ptc_stop_recording(s, take_ptr(&err));
+	}
 	err = ptc_free_program(s);
 	if (err)
 		log_info("%s", err->message);
@@ -361,23 +408,6 @@ static struct err *describe(const struct ptc_session *s, const struct ptc_option
 	return NULL;
 }
 
-/** Open what we know the program by. */
-static struct err *open_program(struct ptc_session *s)
-{
-	char path[64], exe[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
-	s->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (s->mem_fd < 0)
-		return err_errno("cannot open %s", path);
-	snprintf(path, sizeof(path), "/proc/%d/exe", s->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	s->exe = strdup(exe);
-	return s->exe ? NULL : &err_nomem;
-}
-
 static struct err *finish(struct ptc_session *s, struct ptc_result *ret)
 {
 	struct cap_info *info = &ret->info;
@@ -391,6 +421,11 @@ static struct err *finish(struct ptc_session *s, struct ptc_result *ret)
 	if (ptc_bpf_lost(s->bpf))
 		ptc_log_gap(s, s->pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(s->bpf));
+	info->n_execs = s->n_execs;
+	free(info->exe);
+	info->exe = strdup(s->exe);
+	if (!info->exe)
+		return &err_nomem;
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(s, &info->n_heap_sites);
 	err = cap_writer_finish(s->writer, info, &ret->bytes);
 	ret->n_files = info->n_files;
