@@ -271,6 +271,8 @@ static struct err *add_part(struct cap_events *it, const struct cap_write *part)
 						   NULL;
 	size_t at = it->part_data.size;
 
+	if (!part->size)
+		return NULL;
 	if (vec_reserve(&it->part_data, at + part->size))
 		return &err_nomem;
 	memcpy(it->part_data.data + at, part->data, part->size);
