@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A capture that lies is found out at the next system call: each test changes one thing
+ * in the recorded events of a real capture and expects the divergence to be named.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "capture/cap_format.h"
+#include "decode/decode.h"
+
+static char good[4096], bad[4096];
+
+#define ok(call)                                                          \
+	do {                                                              \
+		struct err *err_ = (call);                                \
+		if (err_)                                                 \
+			fail_msg("%s: %s", #call, err_->message);         \
+	} while (0)
+
+static int run(const char *fmt, ...)
+{
+	char command[16384];
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	status = system(command);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int record(void **state)
+{
+	const char *faultline = getenv("FAULTLINE"), *tmp = getenv("TMPDIR");
+
+	(void)state;
+	if (!faultline || !tmp) {
+		puts("FAULTLINE and TMPDIR are not set: run through tests/run");
+		exit(77);
+	}
+	snprintf(good, sizeof(good), "%s/good", tmp);
+	snprintf(bad, sizeof(bad), "%s/bad", tmp);
+	// bash reads its script from a pipe a byte at a time: the data decides the flow.
+	return run("echo 'x=7; echo $((x * 6))' | %s record -o %s -- bash >/dev/null",
+		   faultline, good);
+}
+
+/* Copy the capture with its events passed through @p change. */
+static void forge(void (*change)(struct cap_event *ev, void *ctx), void *ctx)
+{
+	struct capture *c;
+	struct cap_events *it;
+	struct cap_log *log;
+	struct cap_event ev;
+	char path[8192];
+	uint64_t bytes;
+	int fd;
+
+	assert_int_equal(run("rm -rf %s; cp -r %s %s", bad, good, bad), 0);
+	snprintf(path, sizeof(path), "%s/events.flt", bad);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_true(fd >= 0);
+	ok(cap_log_create(fd, &log));
+	ok(capture_open(good, &c));
+	ok(cap_events_open(c, &it));
+	for (bool is_end = false;;) {
+		ok(cap_events_next(it, &ev, &is_end));
+		if (is_end)
+			break;
+		change(&ev, ctx);
+		ok(cap_log_append(log, &ev));
+	}
+	ok(cap_log_finish(log, &bytes));
+	cap_log_destroy(log);
+	cap_events_close(it);
+	capture_close(c);
+}
+
+/* Replay the forgery. @return what diverged; the caller frees it. */
+static char *replay(void)
+{
+	struct capture *c;
+	struct dec_machine *m;
+	struct dec_where w;
+	char *text;
+
+	ok(capture_open(bad, &c));
+	ok(dec_machine_create(c, NULL, &m));
+	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+	if (w.at != DEC_AT_DIVERGENCE)
+		fail_msg("the replay says nothing (stopped by %d)", w.at);
+	text = strdup(dec_machine_divergence(m));
+	dec_machine_destroy(m);
+	capture_close(c);
+	return text;
+}
+
+static void nothing(struct cap_event *ev, void *ctx)
+{
+	(void)ev;
+	(void)ctx;
+}
+
+static void unchanged_copy_matches(void **state)
+{
+	(void)state;
+	forge(nothing, NULL);
+	assert_int_equal(run("%s replay %s >/dev/null", getenv("FAULTLINE"), bad), 0);
+}
+
+static void flip_rsi(struct cap_event *ev, void *ctx)
+{
+	int *left = ctx;
+
+	if (ev->kind == CAP_EV_SYSCALL && --*left == 0)
+		ev->regs.gpr[CAP_RSI] ^= 0x40;
+}
+
+static void register_is_named(void **state)
+{
+	int nth = 20;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	forge(flip_rsi, &nth);
+	text = replay();
+	assert_non_null(strstr(text, "rsi recorded"));
+	assert_non_null(strstr(text, "replayed"));
+	assert_int_equal(run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad), 1);
+	assert_int_equal(run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
+}
+
+static void change_input(struct cap_event *ev, void *ctx)
+{
+	static uint8_t lie[1];
+	static struct cap_write w;
+
+	(void)ctx;
+	// The 7 that the script assigns becomes an 8.
+	if (ev->kind != CAP_EV_SYSCALL || ev->regs.gpr[CAP_RAX] != SYS_read ||
+	    ev->n_writes != 1 || ev->writes[0].size != 1 || ev->writes[0].data[0] != '7')
+		return;
+	lie[0] = 'z';
+	w = (struct cap_write){ ev->writes[0].addr, 1, lie };
+	ev->writes = &w;
+}
+
+static void changed_input_diverges(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	forge(change_input, NULL);
+	text = replay();
+	assert_non_null(strstr(text, "instructions"));
+}
+
+static void drop_writes(struct cap_event *ev, void *ctx)
+{
+	int *left = ctx;
+
+	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read && --*left == 0)
+		ev->regs.gpr[CAP_RAX] = SYS_getppid;
+}
+
+static void other_call_diverges(void **state)
+{
+	int nth = 3;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	forge(drop_writes, &nth);
+	text = replay();
+	assert_non_null(strstr(text, "rax recorded 0x6e, replayed 0"));
+}
+
+static void wild_write(struct cap_event *ev, void *ctx)
+{
+	static const uint8_t byte[1] = { 1 };
+	static const struct cap_write w = { 0x10, 1, byte };
+	int *left = ctx;
+
+	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read && --*left == 0) {
+		ev->writes = &w;
+		ev->n_writes = 1;
+	}
+}
+
+static void wild_write_is_refused(void **state)
+{
+	int nth = 3;
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	forge(wild_write, &nth);
+	text = replay();
+	assert_non_null(strstr(text, "no writable memory"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unchanged_copy_matches),
+		cmocka_unit_test(register_is_named),
+		cmocka_unit_test(changed_input_diverges),
+		cmocka_unit_test(other_call_diverges),
+		cmocka_unit_test(wild_write_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, record, NULL);
+}
