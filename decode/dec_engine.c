@@ -277,13 +277,35 @@ static struct engine_block *engine_block_at(struct dec_engine *e, uint64_t pc)
 	return NULL;
 }
 
+/* Only @p k instructions of the block whose record ends the log ran. That is said in the
+ * same piece of the log, if need be behind its end: emitted code tries only whether the
+ * block's own record fits. */
+static void engine_log_partial(struct dec_engine *e, int k)
+{
+	const size_t page = 4096, bytes = sizeof(struct dec_rec) + 8;
+	struct dec_rec *r = (struct dec_rec *)e->ctx->log;
+	uint8_t *end = e->log_end;
+	bool is_over = (uint8_t *)r + bytes > end;
+
+	if (is_over && mprotect(end, page, PROT_READ | PROT_WRITE))
+		assert(!"the guard is ours");
+	r->id = DEC_REC_PARTIAL;
+	r->size = bytes;
+	r->value[0] = k;
+	e->ctx->log += bytes;
+	if (!is_over)
+		return;
+	engine_log_flush(e);
+	if (mprotect(end, page, PROT_NONE))
+		assert(!"the guard is ours");
+}
+
 /* Leave block @p b before its instruction @p k, at host offset @p off, where registers
  * may be borrowed and part of the record may be written. */
 static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, int k,
 				uint32_t off)
 {
 	struct dec_ctx *c = e->ctx;
-	struct dec_rec *r;
 
 	if (b->scratch[0] == DEC_REG_NONE)
 		return;
@@ -297,12 +319,7 @@ static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, in
 	if (!k)
 		return;
 	c->log += b->log_bytes;
-	// In the same piece of the log as its block: the guard leaves the room.
-	r = (struct dec_rec *)c->log;
-	c->log += sizeof(*r) + 8;
-	r->id = DEC_REC_PARTIAL;
-	r->size = sizeof(*r) + 8;
-	r->value[0] = k;
+	engine_log_partial(e, k);
 }
 
 /* Emitted code began a record that does not fit the log's buffer. */

@@ -339,11 +339,12 @@ static void translation_header(struct translation *t)
 {
 	struct engine_block *b = t->block;
 
-	// First the last word of a DEC_REC_PARTIAL behind it: it faults here, before
-	// anything was executed, when the two would not fit.
+	// The record's last word first: it faults here, before anything was executed, when
+	// the record would not fit.
 	b->log_bytes = translation_record_bytes(t);
-	assert(b->log_bytes + 16 < ENGINE_GUARD_BYTES);
-	emit_store_imm32(&t->out, b->scratch[0], b->log_bytes + 8, 0);
+	assert(b->log_bytes < ENGINE_GUARD_BYTES);
+	if (b->log_bytes > 8)
+		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
 	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
 	t->log_at = 8;
 	if (!t->is_watched)
