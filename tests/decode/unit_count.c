@@ -374,42 +374,54 @@ static void test_long(void **state)
 	assert_true(count > 400000);
 }
 
+/* One record that says nothing fills the log but for its last @p left bytes. */
+static void fill_log(uint64_t left)
+{
+	size_t size = c.engine.log_end - c.engine.log_start - left;
+
+	engine_log(&c.engine, DEC_REC_HEAP, size);
+}
+
 /* A run that stops when its log is almost full, at each distance from the end. */
 static void test_log_end(void **state)
 {
-	size_t size;
-
 	(void)state;
 	begin(count_begin);
 	for (int mode = DEC_LOG_FLOW; mode <= DEC_LOG_VALUES; mode++) {
 		for (uint64_t left = 0; left <= 400; left += 8) {
-			use_mode(mode);
-			enter_start();
-			// One record that says nothing fills all but that.
-			size = c.engine.log_end - c.engine.log_start - left;
-			engine_log(&c.engine, DEC_REC_HEAP, size);
-			assert_int_equal(engine_run(&c.engine, 100), DEC_STOP_POSITION);
-			assert_at(100);
-			end_log();
+			for (uint64_t p = 70 + left / 8 % 10; p < 200; p += 10) {
+				use_mode(mode);
+				enter_start();
+				fill_log(left);
+				assert_int_equal(engine_run(&c.engine, p),
+						 DEC_STOP_POSITION);
+				assert_at(p);
+				end_log();
+			}
 		}
 	}
 }
 
-/* A fault is where the CPU has it, with the registers of there. (Its flags may not be:
- * those that the faulting instruction would overwrite.) */
+/* A fault is where the CPU has it, with the registers of there, wherever in the log that
+ * is. (Its flags may not be the CPU's: those that the faulting instruction would
+ * overwrite.) */
 static void test_fault(void **state)
 {
 	(void)state;
 	begin(count_fault);
 	assert_int_equal(c.regs[c.n].rip, guest(count_bad));
 	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
-		use_mode(mode);
-		enter_start();
-		assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_END);
-		assert_int_equal(c.fault_now, c.n);
-		assert_int_equal(c.fault_rip, guest(count_bad));
-		assert_at(c.n);
-		end_log();
+		for (uint64_t left = 0; left <= 400; left += 8) {
+			use_mode(mode);
+			enter_start();
+			if (mode != DEC_LOG_NONE)
+				fill_log(left);
+			assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_END);
+			assert_int_equal(c.fault_now, c.n);
+			assert_int_equal(c.fault_rip, guest(count_bad));
+			assert_at(c.n);
+			end_log();
+		}
 	}
 }
 
