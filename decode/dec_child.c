@@ -253,6 +253,7 @@ static void child_main(int argc, char **argv)
 	if (argc != 5)
 		_exit(125);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      atoi(argv[1]), 0);
 	if (shared == MAP_FAILED)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -157,6 +158,8 @@ static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 	if (pid < 0)
 		return err_errno("cannot start the machine's process");
 	if (!pid) {
+		// Capabilities of the file (setcap) are for recording, not for the guest.
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		execv("/proc/self/exe", argv);
 		_exit(125);
 	}
