@@ -56,6 +56,7 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
 all: $(B)/faultline ## build faultline (the default)
 tests: $(UNITS) $(PROGRAMS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
+	@:
 
 help: ## this list
 	@echo 'Usage: make [TARGET] [KNOB=VALUE...]'; echo; echo 'Targets:'
