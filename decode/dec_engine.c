@@ -537,6 +537,8 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 	enum dec_verdict v = DEC_GO;
 	bool is_break = false;
 
+	if (until > INT64_MAX)
+		until = INT64_MAX; // the budget is signed
 	e->unstopped_rip = map_get(&e->stops, e->ctx->rip) ? e->ctx->rip : 0;
 	while (e->now < until) {
 		uint64_t left = until - e->now;
