@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/base.h"
@@ -110,35 +111,59 @@ static struct err *discard(void *ctx, const uint8_t *log, size_t bytes)
 	return NULL;
 }
 
-/* The place of @p rip with what the start state maps; libraries mapped later need the
- * whole history, which `analyze` has. */
-static void show_place(const struct capture *c, uint64_t rip)
-{
-	_cleanup_err_ struct err *err = NULL;
-	struct dec_symbols *s = NULL;
-	struct cap_core *core = NULL;
-	struct dec_place place;
+/* An executable mapping of a kept file. */
+struct module {
+	uint32_t file;
+	uint64_t addr, size, file_offset;
+};
 
-	err = dec_symbols_create(c, &s);
-	if (!err)
-		err = cap_core_open(c, &core);
+typedef VEC(struct module) modules;
+
+static struct err *add_module(modules *v, uint32_t file, uint64_t addr, uint64_t size,
+			      uint64_t file_offset)
+{
+	struct module *m = vec_push(v);
+
+	if (!m)
+		return &err_nomem;
+	*m = (struct module){ file, addr, size, file_offset };
+	return NULL;
+}
+
+static struct err *start_modules(const struct capture *c, modules *v)
+{
+	struct cap_core *core = NULL;
+	struct err *err = cap_core_open(c, &core);
+
 	for (size_t i = 0; !err && i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 
-		if (m->file && (m->prot & 4))
-			err = dec_symbols_add(s, m->file, m->start, m->end - m->start,
-					      m->file_offset);
+		if (m->file && (m->prot & PROT_EXEC))
+			err = add_module(v, m->file, m->start, m->end - m->start,
+					 m->file_offset);
 	}
+	cap_core_close(core);
+	return err;
+}
+
+static void show_place(const struct capture *c, const modules *v, uint64_t rip)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct dec_symbols *s = NULL;
+	struct dec_place place;
+
+	err = dec_symbols_create(c, &s);
+	for (size_t i = 0; !err && i < v->size; i++)
+		err = dec_symbols_add(s, v->data[i].file, v->data[i].addr,
+				      v->data[i].size, v->data[i].file_offset);
 	if (!err) {
 		dec_symbols_place(s, rip, &place);
 		if (place.line)
 			printf("at %s:%d in %s\n", place.file, place.line, place.function);
 		else if (place.outer)
-			printf("at %s+%#lx (no debug information)\n", place.outer,
-			       place.offset);
+			printf("at %s+%#lx in %s (no line information)\n", place.outer,
+			       place.offset, place.module);
 	}
-	if (core)
-		cap_core_close(core);
 	dec_symbols_destroy(s);
 }
 
@@ -171,7 +196,9 @@ static struct err *replay(const struct replay_options *o, int *status)
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
 	struct progress p = { now_s(), false };
-	struct dec_machine_options mo = { .output_fd = o->to_stdout ? 1 : -1,
+	modules modules = {};
+	struct dec_machine_options mo = { .stops_at_maps = true,
+					  .output_fd = o->to_stdout ? 1 : -1,
 					  .progress = show_progress,
 					  .progress_ctx = &p };
 	struct dec_where w;
@@ -186,9 +213,18 @@ static struct err *replay(const struct replay_options *o, int *status)
 	if (!err && o->mode != DEC_LOG_NONE)
 		err = dec_machine_log(m, o->mode, discard, &log_bytes);
 	if (!err)
+		err = start_modules(c, &modules);
+	while (!err) {
 		err = dec_machine_run(m, UINT64_MAX >> 1, &w);
-	if (err)
+		if (err || w.at != DEC_AT_MAP)
+			break;
+		err = add_module(&modules, w.map.file, w.map.addr, w.map.size,
+				 w.map.file_offset);
+	}
+	if (err) {
+		vec_deinit(&modules);
 		return err;
+	}
 	seconds = now_s() - p.start;
 	if (p.has_shown)
 		fprintf(stderr, "\n");
@@ -199,7 +235,7 @@ static struct err *replay(const struct replay_options *o, int *status)
 	} else if (w.at == DEC_AT_DIVERGENCE) {
 		fprintf(talk, "diverged: thread %u: %s\n", capture_info(c)->pid,
 			dec_machine_divergence(m));
-		show_place(c, w.rip);
+		show_place(c, &modules, w.rip);
 	} else if (w.is_cut) {
 		fprintf(stderr, "faultline: cannot replay all of '%s': %s; %lu instructions "
 			"and %lu syscalls matched up to there\n", o->capture,
@@ -211,6 +247,7 @@ static struct err *replay(const struct replay_options *o, int *status)
 			fprintf(talk, "the program was killed by signal %d (%s)\n",
 				w.end_value, strsignal(w.end_value));
 	}
+	vec_deinit(&modules);
 	if (log_bytes)
 		fprintf(stderr, "faultline: %.2f log bytes an instruction\n",
 			(double)log_bytes / w.position);
