@@ -6,3 +6,8 @@
 . tests/lib.sh
 
 record_and_replay "$BUILD/tests/programs/signals"
+
+# Where a signal landed is found whatever is logged on the way.
+for mode in flow stores addresses values; do
+	expect_status 0 timeout 60 "$FAULTLINE" replay --log=$mode "$TMPDIR/c"
+done
