@@ -234,11 +234,13 @@ static struct err *replay(const struct fl_options *o, struct fl_analysis *a)
 struct checker {
 	struct hg_view *view;
 	struct spec_eval *eval;
+	struct spec_checker *checker;
 };
 
 static void checkers_deinit(struct checker (*c)[FL_SIDES])
 {
 	for (size_t side = 0; side < FL_SIDES; side++) {
+		spec_checker_destroy((*c)[side].checker);
 		spec_eval_destroy((*c)[side].eval);
 		hg_view_destroy((*c)[side].view);
 	}
@@ -268,10 +270,10 @@ static struct err *check_side(struct fl_analysis *a, struct checker *c, size_t s
 
 	s->n_ops = side_ops(&visit->at, side);
 	s->errors.size = 0;
-	hg_view_seek(c->view, s->n_ops);
+	err = spec_eval_seek(c->eval, c->view, s->n_ops);
 	for (size_t i = 0; i < spec_constraints(a->spec) && !err; i++)
 		if (s->is_checked[i] && has_type(spec_constraint(a->spec, i), type))
-			err = spec_check_constraint(c->eval, i, 0, &s->errors);
+			err = spec_checker_check(c->checker, i, &s->errors);
 	return err;
 }
 
@@ -338,6 +340,8 @@ static struct err *find_violation(struct fl_analysis *a, const struct fl_options
 		if (!err)
 			err = spec_eval_create(a->spec, a->sides[side].graph,
 					       c[side].view, &c[side].eval);
+		if (!err)
+			err = spec_checker_create(c[side].eval, false, &c[side].checker);
 	}
 	for (i = 0; i < fl_cpoints_visits(a->cpoints) && !err && !a->visit; i++) {
 		const struct fl_visit *visit = fl_cpoints_visit_at(a->cpoints, i);

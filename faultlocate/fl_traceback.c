@@ -15,6 +15,11 @@
  * Whether an e' is related does not depend on which e of P is asked, so it is found once
  * an operation, and the inconsistencies before O are only computed for an O that
  * contributed: nothing else reads them.
+ *
+ * Modification prediction (section 4.3.2) watches what the arguments of P depend on: an
+ * operation that touches none of it has not contributed. And of the inconsistencies before
+ * O only those can be related whose arguments were touched, which spec_checker_renew()
+ * knows.
  */
 #include "faultlocate/fl_traceback.h"
 
@@ -27,6 +32,7 @@
 struct pending {
 	struct spec_violation v;
 	struct spec_args args;
+	uint32_t watch;	 ///< over args; with prediction
 	bool is_error;	 ///< it was there at the C-point
 	bool is_removed; ///< it leaves P when the operation is done
 };
@@ -35,29 +41,29 @@ struct trace {
 	const struct fl_traceback *in;
 	struct hg_view *view;
 	struct spec_eval *eval;
+	struct spec_checker *checker; ///< with prediction
 	VEC(struct pending) p;
 	struct spec_args now; ///< scratch
-	/** Prediction: nodes that arguments depend on, whether any argument depends on
-	 * more than nodes, and every address those nodes may hold, ascending. */
-	struct map dep_nodes;
-	bool has_wide_deps;
-	VEC(uint64_t) held;
-	bool is_filter_stale;
 };
 
-static void pending_deinit(struct pending *p)
+static bool predicts(const struct trace *t)
 {
+	return t->in->how == FL_TRACEBACK_PREDICT;
+}
+
+static void pending_deinit(struct trace *t, struct pending *p)
+{
+	spec_unwatch(t->eval, p->watch);
 	spec_args_deinit(&p->args);
 }
 
 static void trace_deinit(struct trace *t)
 {
 	for (size_t i = 0; i < t->p.size; i++)
-		pending_deinit(&t->p.data[i]);
+		pending_deinit(t, &t->p.data[i]);
 	vec_deinit(&t->p);
 	spec_args_deinit(&t->now);
-	map_deinit(&t->dep_nodes);
-	vec_deinit(&t->held);
+	spec_checker_destroy(t->checker);
 	spec_eval_destroy(t->eval);
 	hg_view_destroy(t->view);
 }
@@ -82,13 +88,16 @@ static struct err *trace_add(struct trace *t, const struct spec_violation *v,
 			     bool is_error)
 {
 	struct pending *p = vec_push(&t->p);
+	struct err *err;
 
 	if (!p)
 		return &err_nomem;
 	p->v = *v;
 	p->is_error = is_error;
-	t->is_filter_stale = true;
-	return spec_args(t->eval, v->constraint, &v->binding, &p->args);
+	err = spec_args(t->eval, v->constraint, &v->binding, &p->args);
+	if (!err && predicts(t))
+		err = spec_watch(t->eval, &p->args, &p->watch);
+	return err;
 }
 
 static void trace_drop_removed(struct trace *t)
@@ -97,8 +106,7 @@ static void trace_drop_removed(struct trace *t)
 
 	for (size_t i = 0; i < t->p.size; i++) {
 		if (t->p.data[i].is_removed) {
-			pending_deinit(&t->p.data[i]);
-			t->is_filter_stale = true;
+			pending_deinit(t, &t->p.data[i]);
 		} else {
 			t->p.data[n++] = t->p.data[i];
 		}
@@ -106,105 +114,21 @@ static void trace_drop_removed(struct trace *t)
 	t->p.size = n;
 }
 
-/* ---- modification prediction ------------------------------------------------------------ */
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-// Every eight bytes of the node may be a pointer (structs may be packed).
-static struct err *filter_add_held(struct trace *t, struct hg_node_id id)
-{
-	uint64_t value, *slot;
-
-	for (uint64_t at = 0; hg_view_read(t->view, id, at, 8, &value); at++) {
-		if (!value || value >> 47)
-			continue; // not an address of user space
-		slot = vec_push(&t->held);
-		if (!slot)
-			return &err_nomem;
-		*slot = value;
-	}
-	return NULL;
-}
-
-static struct err *filter_rebuild(struct trace *t)
-{
-	struct err *err = NULL;
-
-	map_deinit(&t->dep_nodes);
-	t->held.size = 0;
-	t->has_wide_deps = false;
-	for (size_t i = 0; i < t->p.size; i++) {
-		const struct spec_args *a = &t->p.data[i].args;
-
-		for (size_t k = 0; k < a->deps.size && !err; k++) {
-			struct hg_node_id id = a->deps.data[k].node;
-
-			t->has_wide_deps |= a->deps.data[k].kind != SPEC_DEP_NODE;
-			if (a->deps.data[k].kind != SPEC_DEP_NODE ||
-			    map_get(&t->dep_nodes, id.v))
-				continue;
-			if (map_put(&t->dep_nodes, id.v, 1))
-				return &err_nomem;
-			err = filter_add_held(t, id);
-		}
-	}
-	if (t->held.size)
-		qsort(t->held.data, t->held.size, sizeof(*t->held.data), compare_u64);
-	t->is_filter_stale = err != NULL;
-	return err;
-}
-
-// Does a node that arguments depend on hold an address in or just behind node n?
-static bool filter_holds(const struct trace *t, const struct hg_node *n)
-{
-	size_t lo = 0, hi = t->held.size;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (t->held.data[mid] < n->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->held.size && t->held.data[lo] - n->start <= n->size;
-}
-
-// False only when undoing op cannot change the arguments of anything in P.
-static bool trace_may_matter(const struct trace *t, const struct hg_op *op)
-{
-	const struct hg_node *n = hg_graph_node(t->in->graph, op->node);
-	bool is_declared = n->type && n->type <= spec_types(t->in->spec);
-
-	if (map_get(&t->dep_nodes, op->node.v) || (is_declared && t->has_wide_deps))
-		return true;
-	return op->kind != HG_OP_STORE && filter_holds(t, n);
-}
-
 /* ---- one operation ------------------------------------------------------------------------ */
 
-// The inconsistencies at the view's position, those of the C-point's constraints.
+// The inconsistencies at the view's position, those of the C-point's constraints. With
+// prediction only those that may be related to the last operation.
 static struct err *trace_check(struct trace *t, spec_violations *ret)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < spec_constraints(t->in->spec) && !err; i++)
-		if (!t->in->is_checked || t->in->is_checked[i])
-			err = spec_check_constraint(t->eval, i, 0, ret);
+	for (size_t i = 0; i < spec_constraints(t->in->spec) && !err; i++) {
+		if (t->in->is_checked && !t->in->is_checked[i])
+			continue;
+		err = predicts(t) ? spec_checker_renew(t->checker, i, ret) :
+				    spec_check_constraint(t->eval, i, 0, ret);
+	}
 	return err;
-}
-
-static bool is_among(const spec_violations *s, const struct spec_violation *v)
-{
-	for (size_t i = 0; i < s->size; i++)
-		if (violation_equal(&s->data[i], v))
-			return true;
-	return false;
 }
 
 // Definition 2 for an e' that is there before O: did O change the arguments to its check?
@@ -223,13 +147,15 @@ static struct err *find_related(struct trace *t, const spec_violations *before,
 			   spec_args(t->eval, before->data[i].constraint,
 				     &before->data[i].binding, a);
 	}
-	hg_view_forward(t->view, NULL);
+	if (!err)
+		err = spec_eval_seek(t->eval, t->view, hg_view_ops(t->view) + 1);
 	for (size_t i = 0; i < before->size && !err; i++) {
 		err = spec_args(t->eval, before->data[i].constraint,
 				&before->data[i].binding, &after);
 		is_related[i] = !err && !spec_args_equal(&args.data[i], &after);
 	}
-	hg_view_back(t->view, NULL);
+	if (!err)
+		err = spec_eval_back(t->eval, t->view, NULL);
 	for (size_t i = 0; i < args.size; i++)
 		spec_args_deinit(&args.data[i]);
 	vec_deinit(&args);
@@ -259,7 +185,8 @@ static struct err *trace_update(struct trace *t, const bool *has_contributed, si
 			continue;
 		c->n_pending++;
 		c->n_errors += p->is_error;
-		p->is_removed = !is_among(&before, &p->v);
+		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding,
+				     &p->is_removed);
 		c->introduces += p->is_removed && p->is_error;
 	}
 	trace_drop_removed(t);
@@ -267,9 +194,22 @@ static struct err *trace_update(struct trace *t, const bool *has_contributed, si
 	return err;
 }
 
-// The view has gone back over op: put it to everything in P.
-static struct err *trace_undone(struct trace *t, const struct hg_op *op,
-				fl_contributions *ret)
+// Collect the arguments of p here; did the operation that was undone change them?
+static struct err *trace_args(struct trace *t, struct pending *p, bool *has_contributed)
+{
+	struct err *err = spec_args(t->eval, p->v.constraint, &p->v.binding, &t->now);
+	struct spec_args swap = p->args;
+
+	if (err)
+		return err;
+	*has_contributed = !spec_args_equal(&p->args, &t->now);
+	p->args = t->now;
+	t->now = swap;
+	return predicts(t) ? spec_watch(t->eval, &p->args, &p->watch) : NULL;
+}
+
+// The view has gone back over an operation: put it to everything in P.
+static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 {
 	size_t n = t->p.size;
 	_cleanup_free_ bool *has_contributed = calloc(n, sizeof(bool));
@@ -281,20 +221,13 @@ static struct err *trace_undone(struct trace *t, const struct hg_op *op,
 		return &err_nomem;
 	for (size_t i = 0; i < n; i++) {
 		struct pending *p = &t->p.data[i];
-		struct spec_args swap;
 
-		if (t->in->how == FL_TRACEBACK_PREDICT &&
-		    !spec_args_may_change(t->eval, &p->args, op))
+		if (predicts(t) && !spec_watch_is_touched(t->eval, p->watch))
 			continue;
-		err = spec_args(t->eval, p->v.constraint, &p->v.binding, &t->now);
+		err = trace_args(t, p, &has_contributed[i]);
 		if (err)
 			return err;
-		has_contributed[i] = !spec_args_equal(&p->args, &t->now);
 		any |= has_contributed[i];
-		swap = p->args;
-		p->args = t->now;
-		t->now = swap;
-		t->is_filter_stale = true;
 	}
 	if (!any)
 		return NULL;
@@ -308,20 +241,15 @@ static struct err *trace_undone(struct trace *t, const struct hg_op *op,
 static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 {
 	struct err *err = NULL;
-	struct hg_op op;
 
 	while (t->p.size && hg_view_ops(t->view) && !err) {
-		if (t->in->how == FL_TRACEBACK_PREDICT) {
-			if (t->is_filter_stale && (err = filter_rebuild(t)))
-				break;
-			hg_view_peek(t->view, &op);
-			if (!trace_may_matter(t, &op)) {
-				hg_view_back(t->view, NULL);
-				continue;
-			}
-		}
-		hg_view_back(t->view, &op);
-		err = trace_undone(t, &op, ret);
+		size_t n_touched = 1;
+
+		err = spec_eval_back(t->eval, t->view, NULL);
+		if (!err && predicts(t))
+			err = spec_watches_touched(t->eval, &n_touched);
+		if (!err && n_touched)
+			err = trace_undone(t, ret);
 		if (t->in->progress && hg_view_ops(t->view) % PROGRESS_EVERY == 0)
 			t->in->progress(t->in->progress_ctx, hg_view_ops(t->view));
 	}
@@ -330,11 +258,17 @@ static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 
 struct err *fl_traceback_run(const struct fl_traceback *in, fl_contributions *ret)
 {
-	_cleanup_(trace_deinit) struct trace t = { .in = in, .is_filter_stale = true };
+	_cleanup_(trace_deinit) struct trace t = { .in = in };
+	spec_violations all = {};
 	struct err *err = hg_view_create(in->graph, in->n_ops, &t.view);
 
 	if (!err)
 		err = spec_eval_create(in->spec, in->graph, t.view, &t.eval);
+	if (!err && predicts(&t))
+		err = spec_checker_create(t.eval, true, &t.checker);
+	if (!err && predicts(&t))
+		err = trace_check(&t, &all); // later checks tell what changed since
+	vec_deinit(&all);
 	for (size_t i = 0; i < in->n_errors && !err; i++)
 		if (!is_pending(&t, &in->errors[i]))
 			err = trace_add(&t, &in->errors[i], true);

@@ -76,17 +76,13 @@ static void record_body(struct scope *sc, const struct ast *n, uint32_t some_var
 	}
 }
 
-struct err *spec_args(struct spec_eval *e, uint32_t constraint,
-		      const struct spec_binding *b, struct spec_args *ret)
+void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_binding *b,
+	       struct spec_args *ret)
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
 	struct scope sc = {.e = e, .args = ret, .deps = ret};
-	struct err *err = eval_refresh(e);
+	bool is_true;
 
-	ret->args.size = ret->deps.size = 0;
-	if (err)
-		return err;
-	e->is_out_of_memory = false;
 	set_nodes(&sc, r, b);
 	for (size_t i = 0; i < r->pub.n_vars; i++)
 		if (r->vars[i].kind == SPEC_VAR_ALL)
@@ -94,14 +90,24 @@ struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 	if (r->guard)
 		eval_condition(&sc, r->guard);
 	record_body(&sc, r->body, r->some_vars);
-	if (r->some_vars) {
-		bool is_true;
+	if (!r->some_vars)
+		return;
+	sc.args = NULL;
+	is_true = rule_body(&sc, r);
+	sc.args = ret;
+	eval_add_arg(&sc, false, is_true);
+}
 
-		sc.args = NULL;
-		is_true = rule_body(&sc, r);
-		sc.args = ret;
-		eval_add_arg(&sc, false, is_true);
-	}
+struct err *spec_args(struct spec_eval *e, uint32_t constraint,
+		      const struct spec_binding *b, struct spec_args *ret)
+{
+	struct err *err = eval_refresh(e);
+
+	ret->args.size = ret->deps.size = 0;
+	if (err)
+		return err;
+	e->is_out_of_memory = false;
+	rule_args(e, constraint, b, ret);
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }
 
@@ -120,58 +126,4 @@ bool spec_args_equal(const struct spec_args *a, const struct spec_args *b)
 		    a->args.data[i].value != b->args.data[i].value)
 			return false;
 	return true;
-}
-
-/* ---- modification prediction ------------------------------------------------------------ */
-
-static bool is_declared(const struct spec_eval *e, struct hg_node_id node)
-{
-	uint32_t type = hg_graph_node(e->g, node)->type;
-
-	return type && type <= e->s->types.size;
-}
-
-static bool is_address_in(const struct hg_node *n, uint64_t value)
-{
-	return value - n->start <= n->size;
-}
-
-/** Can store @p op have made or unmade a pointer into @p node? */
-static bool may_point_into(const struct spec_eval *e, struct hg_node_id node,
-			   const struct hg_op *op)
-{
-	const struct hg_node *n = hg_graph_node(e->g, node);
-	enum edge_touch touch = edges_touch(&e->edges, op);
-
-	return touch == EDGE_TOUCH_PART ||
-	       (touch == EDGE_TOUCH_WHOLE &&
-		(is_address_in(n, op->before) || is_address_in(n, op->after)));
-}
-
-static bool dep_may_change(const struct spec_eval *e, const struct spec_dep *d,
-			   const struct hg_op *op)
-{
-	switch (d->kind) {
-	case SPEC_DEP_NODE:
-		return d->node.v == op->node.v;
-	case SPEC_DEP_INTO:
-		return may_point_into(e, d->node, op);
-	case SPEC_DEP_EDGES:
-		return edges_touch(&e->edges, op) != EDGE_TOUCH_NONE;
-	case SPEC_DEP_ALL:
-		return is_declared(e, op->node);
-	}
-	return true;
-}
-
-bool spec_args_may_change(const struct spec_eval *e, const struct spec_args *a,
-			  const struct hg_op *op)
-{
-	// A node that comes or goes changes what pointers to its memory mean.
-	if (op->kind != HG_OP_STORE)
-		return a->deps.size;
-	for (size_t i = 0; i < a->deps.size; i++)
-		if (dep_may_change(e, &a->deps.data[i], op))
-			return true;
-	return false;
 }

@@ -18,27 +18,75 @@ static uint64_t memo_key(struct attr_task t)
 	return (uint64_t)t.attr << 32 | t.node.v;
 }
 
-/** @return the memo of @p t, or NULL when it was never started. */
-static struct memo *find_memo(struct spec_eval *e, struct attr_task t)
+static struct memo *find_any_memo(struct spec_eval *e, struct attr_task t)
 {
 	const uint64_t *i = map_get(&e->memo_of, memo_key(t));
 
 	return i ? &e->memos.data[*i] : NULL;
 }
 
+struct memo *eval_find_memo(struct spec_eval *e, struct attr_task t)
+{
+	struct memo *m = find_any_memo(e, t);
+
+	return m && m->state != MEMO_STALE ? m : NULL;
+}
+
+/** Enter a memo of @p t. @return NULL when memory is out. */
+static struct memo *add_memo(struct spec_eval *e, struct attr_task t)
+{
+	uint32_t i = e->memos.size, result = 0;
+
+	if (vec_reserve(&e->free_memos, e->memos.size + 1))
+		return NULL; // eval_drop_memos_of() must not fail
+	if (e->track.is_on && track_new(&e->track, TRACK_MEMO, i, &result))
+		return NULL;
+	if (e->free_memos.size)
+		i = e->free_memos.data[e->free_memos.size - 1];
+	if ((i == e->memos.size && !vec_push(&e->memos)) || map_put(&e->memo_of, memo_key(t), i)) {
+		track_free(e, result);
+		return NULL;
+	}
+	e->free_memos.size -= e->free_memos.size > 0;
+	if (result)
+		e->track.results.data[result].owner = i;
+	e->memos.data[i] = (struct memo){.result = result};
+	return &e->memos.data[i];
+}
+
 static struct memo *start_memo(struct spec_eval *e, struct attr_task t)
 {
-	struct memo *m = find_memo(e, t);
+	struct memo *m = find_any_memo(e, t);
 
-	if (!m) {
-		m = vec_push(&e->memos);
-		if (!m || map_put(&e->memo_of, memo_key(t), e->memos.size - 1)) {
-			e->is_out_of_memory = true;
-			return NULL;
-		}
-	}
-	m->state = MEMO_STARTED;
+	if (!m)
+		m = add_memo(e, t);
+	if (m)
+		m->state = MEMO_STARTED;
+	e->is_out_of_memory |= !m;
 	return m;
+}
+
+void eval_drop_memos(struct spec_eval *e)
+{
+	for (size_t i = 0; i < e->memo_of.capacity; i++)
+		if (e->memo_of.slots[i].key != MAP_EMPTY_KEY)
+			track_free(e, e->memos.data[e->memo_of.slots[i].value].result);
+	map_deinit(&e->memo_of);
+	e->memos.size = e->free_memos.size = 0;
+}
+
+void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node)
+{
+	for (size_t i = 0; i < e->s->attrs.size; i++) {
+		struct attr_task t = {.attr = i, .node = node};
+		struct memo *m = find_any_memo(e, t);
+
+		if (!m)
+			continue;
+		track_free(e, m->result);
+		map_remove(&e->memo_of, memo_key(t));
+		e->free_memos.data[e->free_memos.size++] = m - e->memos.data;
+	}
 }
 
 static void push_task(struct spec_eval *e, struct attr_task t)
@@ -54,23 +102,27 @@ static void push_task(struct spec_eval *e, struct attr_task t)
 static bool run_task(struct spec_eval *e, struct attr_task t)
 {
 	const struct spec_attr *a = &e->s->attrs.data[t.attr];
-	struct scope sc = {.e = e, .is_in_attr = true};
+	struct scope sc = {.e = e, .is_in_attr = true,
+			   .deps = e->track.is_on ? &e->attr_deps : NULL};
 	struct value v;
 	bool is_end;
 	struct memo *m;
 
 	if (!start_memo(e, t))
 		return true;
+	e->attr_deps.deps.size = 0;
 	sc.nodes[0] = t.node;
 	is_end = a->guard && eval_condition(&sc, a->guard);
 	if (!sc.needs_attr)
 		v = eval_number(&sc, is_end ? a->terminal : a->nonterminal);
 	if (sc.needs_attr)
 		return false;
-	m = find_memo(e, t);
+	m = find_any_memo(e, t);
 	m->state = MEMO_DONE;
 	m->is_cyclic = sc.is_cyclic;
 	m->value = sc.is_cyclic ? (struct value){.kind = VALUE_NONE} : v;
+	if (m->result && track_set(e, m->result, &e->attr_deps))
+		e->is_out_of_memory = true;
 	return true;
 }
 
@@ -78,13 +130,16 @@ static void run_tasks(struct spec_eval *e)
 {
 	while (e->tasks.size && !e->is_out_of_memory) {
 		struct attr_task t = e->tasks.data[e->tasks.size - 1];
-		const struct memo *m = find_memo(e, t);
+		const struct memo *m = eval_find_memo(e, t);
 
 		// Asked for twice before it was computed once.
 		if ((m && m->state == MEMO_DONE) || run_task(e, t))
 			e->tasks.size--;
 	}
 	e->tasks.size = 0;
+	// Those that were started would look like a cycle the next time.
+	if (e->is_out_of_memory)
+		eval_drop_memos(e);
 }
 
 /** The attribute called as attribute @p attr, of nodes of type @p type; -1 for none. */
@@ -107,6 +162,8 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 	struct attr_task t;
 	struct memo *m;
 
+	if (sc->needs_attr)
+		return none; // it will be asked again: whether for this one is not known yet
 	if (v.kind == VERTEX_NULL)
 		return (struct value){.kind = VALUE_INT,
 				      .i = sc->e->s->attrs.data[attr].null_value};
@@ -116,13 +173,13 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 		sc->is_unreadable = true;
 		return none;
 	}
-	eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
+	eval_add_attr_dep(sc, attr, v.node);
 	t = (struct attr_task){.attr = attr, .node = v.node};
-	m = find_memo(sc->e, t);
+	m = eval_find_memo(sc->e, t);
 	if (!m && !sc->is_in_attr) {
 		push_task(sc->e, t);
 		run_tasks(sc->e);
-		m = find_memo(sc->e, t);
+		m = eval_find_memo(sc->e, t);
 	}
 	if (!m && !sc->e->is_out_of_memory) {
 		push_task(sc->e, t);

@@ -39,8 +39,11 @@ void spec_eval_destroy(struct spec_eval *e)
 		return;
 	if (e->s)
 		edges_deinit(&e->edges);
+	track_deinit(&e->track);
 	map_deinit(&e->memo_of);
 	vec_deinit(&e->memos);
+	vec_deinit(&e->free_memos);
+	spec_args_deinit(&e->attr_deps);
 	vec_deinit(&e->tasks);
 	for (size_t i = 0; i < 2 * SPEC_MAX_VARS; i++)
 		vec_deinit(&e->candidates[i]);
@@ -50,18 +53,6 @@ void spec_eval_destroy(struct spec_eval *e)
 void spec_eval_destroyp(struct spec_eval **e)
 {
 	spec_eval_destroy(*e);
-}
-
-struct err *eval_refresh(struct spec_eval *e)
-{
-	bool has_moved = false;
-	struct err *err = edges_refresh(&e->edges, &has_moved);
-
-	if (has_moved) {
-		map_deinit(&e->memo_of);
-		e->memos.size = 0;
-	}
-	return err;
 }
 
 /* ---- loops ----------------------------------------------------------------------------- */
@@ -92,22 +83,30 @@ static int compare_ids(const void *a, const void *b)
 
 static void add_targets(struct spec_eval *e, uint32_t level, const struct edge_node *from)
 {
+	const struct edge_slot *slots = e->edges.slots.data + from->first_slot;
+
 	for (uint32_t k = 0; k < from->n_slots; k++)
-		if (e->edges.targets.data[from->first_slot + k])
-			add_candidate(e, level, e->edges.targets.data[from->first_slot + k]);
+		if (slots[k].target)
+			add_candidate(e, level, slots[k].target);
+}
+
+struct candidate_list {
+	struct spec_eval *e;
+	uint32_t level;
+};
+
+static void add_source(void *ctx, uint32_t id)
+{
+	const struct candidate_list *l = ctx;
+
+	add_candidate(l->e, l->level, id);
 }
 
 static void add_sources(struct spec_eval *e, uint32_t level, const struct edge_node *to)
 {
-	size_t i = edges_index(&e->edges, to);
+	struct candidate_list l = {e, level};
 
-	if (edges_find_sources(&e->edges)) {
-		e->is_out_of_memory = true;
-		return;
-	}
-	for (uint32_t k = e->edges.first_source.data[i]; k < e->edges.first_source.data[i + 1];
-	     k++)
-		add_candidate(e, level, e->edges.nodes.data[e->edges.sources.data[k]].id.v);
+	edges_sources(&e->edges, to, add_source, &l);
 }
 
 static void add_reached(struct spec_eval *e, uint32_t level, const struct edge_node *from)
@@ -122,6 +121,20 @@ static void add_reached(struct spec_eval *e, uint32_t level, const struct edge_n
 				      e->edges.nodes.data[w * 64 + __builtin_ctzll(bits)].id.v);
 }
 
+/** The candidates of @p step are what they are because of node @p from. */
+static void add_candidates_dep(struct scope *sc, const struct plan_step *step,
+			       struct hg_node_id from)
+{
+	if (step->source == PLAN_OUT)
+		eval_add_dep(sc, SPEC_DEP_NODE, from);
+	if (step->source == PLAN_IN)
+		eval_add_dep(sc, SPEC_DEP_INTO, from);
+	if (step->source == PLAN_REACH) {
+		eval_add_dep(sc, SPEC_DEP_EDGES, from);
+		sc->path_root = from;
+	}
+}
+
 /** List what the variable of @p step can be, each node once. */
 static void find_candidates(struct scope *sc, const struct plan_step *step, uint32_t level)
 {
@@ -133,6 +146,7 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 
 	e->candidates[level].size = 0;
 	if (step->source == PLAN_ALL) {
+		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
 		for (size_t i = 0; i < e->edges.nodes.size; i++)
 			if (e->edges.nodes.data[i].is_live)
 				add_candidate(e, level, e->edges.nodes.data[i].id.v);
@@ -144,7 +158,7 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 	from = v.kind == VERTEX_NODE ? edges_node(&e->edges, v.node) : NULL;
 	if (!from)
 		return;
-	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	add_candidates_dep(sc, step, v.node);
 	if (step->source == PLAN_EQUAL)
 		add_candidate(e, level, v.node.v);
 	else if (step->source == PLAN_OUT)
@@ -153,10 +167,6 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 		add_sources(e, level, from);
 	else
 		add_reached(e, level, from);
-	if (step->source == PLAN_IN)
-		eval_add_dep(sc, SPEC_DEP_INTO, v.node);
-	if (step->source == PLAN_REACH)
-		eval_add_dep(sc, SPEC_DEP_EDGES, (struct hg_node_id){0});
 	// Several fields may lead to the same node.
 	if (e->candidates[level].size > 1)
 		qsort(e->candidates[level].data, e->candidates[level].size, sizeof(uint32_t),
@@ -300,26 +310,50 @@ static int compare_violations(const void *a, const void *b)
 	return (x->binding.index > y->binding.index) - (x->binding.index < y->binding.index);
 }
 
+const struct plan *rule_plan(const struct spec_rule *r)
+{
+	return r->pub.is_intra ? &r->nodes : &r->all;
+}
+
+void rule_check(struct scope *sc, uint32_t constraint, struct hg_node_id root, size_t max,
+		spec_violations *found)
+{
+	const struct spec_rule *r = sc->e->s->rules.data[constraint];
+	const struct plan *plan = rule_plan(r);
+	struct check c = {.rule = r, .constraint = constraint, .max = max, .found = found,
+			  .first = found->size};
+
+	if (!plan_check(sc, plan, plan->first_checks))
+		return;
+	if (root.v) {
+		sc->nodes[plan->steps[0].var] = root;
+		if (!plan_check(sc, plan, plan->steps[0].checks))
+			return;
+	}
+	plan_walk(sc, r, plan, root.v != 0, root.v != 0,
+		  r->pub.is_intra ? check_range : check_body, &c);
+}
+
+void rule_sort(struct spec_violation *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), compare_violations);
+}
+
 struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size_t max,
 				  spec_violations *ret)
 {
-	const struct spec_rule *r = e->s->rules.data[constraint];
-	struct check c = {.rule = r, .constraint = constraint, .max = max, .found = ret,
-			  .first = ret->size};
 	struct scope sc = {.e = e};
 	struct err *err = eval_refresh(e);
+	size_t first = ret->size;
 
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
-	if (r->pub.is_intra || plan_check(&sc, &r->all, r->all.first_checks))
-		plan_walk(&sc, r, r->pub.is_intra ? &r->nodes : &r->all, 0, 0,
-			  r->pub.is_intra ? check_range : check_body, &c);
+	rule_check(&sc, constraint, (struct hg_node_id){0}, max, ret);
 	if (e->is_out_of_memory)
 		return &err_nomem;
-	if (ret->size - c.first > 1)
-		qsort(ret->data + c.first, ret->size - c.first, sizeof(*ret->data),
-		      compare_violations);
+	if (ret->size - first > 1)
+		rule_sort(ret->data + first, ret->size - first);
 	return NULL;
 }
 

@@ -68,8 +68,6 @@ static struct vertex eval_vertex_arg(struct scope *sc, const struct ast *n)
 	sc->args = NULL; // fields on the way to the vertex are not arguments, it is
 	v = eval_vertex(sc, n);
 	sc->args = args;
-	if (v.kind == VERTEX_NODE)
-		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 	return v;
 }
 
@@ -116,6 +114,18 @@ static bool compare_truths(struct scope *sc, const struct ast *n)
 	return (a == b) == (n->op == OP_EQ);
 }
 
+/** The answer depends on the paths from @p from; unless they are part of paths that the
+ * nodes being looked at were found by, which it depends on already. */
+static void add_path_dep(struct scope *sc, const struct edge_node *from)
+{
+	const struct edge_node *root = edges_node(&sc->e->edges, sc->path_root);
+
+	if (!sc->deps || (root && (root == from ||
+				   edges_find_path(&sc->e->edges, root, from) > 0)))
+		return;
+	eval_add_dep(sc, SPEC_DEP_EDGES, from->id);
+}
+
 /** `a -> b` and its three kin. Where there is no node there is no edge and no path. */
 static bool eval_connection(struct scope *sc, const struct ast *n)
 {
@@ -126,15 +136,17 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 
 	from = a.kind == VERTEX_NODE ? edges_node(edges, a.node) : NULL;
 	to = b.kind == VERTEX_NODE ? edges_node(edges, b.node) : NULL;
-	if (is_path)
-		eval_add_dep(sc, SPEC_DEP_EDGES, (struct hg_node_id){0});
+	if (is_path && from)
+		add_path_dep(sc, from);
+	else if (from)
+		eval_add_dep(sc, SPEC_DEP_NODE, a.node);
 	if (from && !is_path && b.kind == VERTEX_NODE)
 		is_there = edges_has(edges, from, b.node);
 	if (from && to && is_path) {
-		const uint64_t *row = edges_reach(edges, from);
+		int found = edges_find_path(edges, from, to);
 
-		sc->e->is_out_of_memory |= !row;
-		is_there = row && bit_get(row, edges_index(edges, to));
+		sc->e->is_out_of_memory |= found < 0;
+		is_there = found > 0;
 	}
 	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there);
 	return is_there == (n->op == OP_EDGE || n->op == OP_PATH);

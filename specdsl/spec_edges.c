@@ -14,6 +14,9 @@
 
 #define POINTER_BYTES 8
 
+// So many removed nodes are kept before the arrays are packed.
+#define DEAD_MAX 256
+
 /* ---- life ------------------------------------------------------------------------------ */
 
 static struct err *make_layout(const struct spec_type *t, struct edge_layout *ret)
@@ -29,7 +32,8 @@ static struct err *make_layout(const struct spec_type *t, struct edge_layout *re
 	for (uint32_t i = 0; i < n; i++) {
 		struct dec_field f;
 
-		if (spec_field_at(t, i + 1, &f) && f.is_pointer && f.size == POINTER_BYTES)
+		if (spec_field_at(t, i + 1, &f) && f.is_pointer &&
+		    f.size == POINTER_BYTES)
 			ret->offsets[ret->n_offsets++] = f.offset;
 	}
 	return NULL;
@@ -59,20 +63,25 @@ void edges_deinit(struct edges *e)
 	free(e->layouts);
 	free(e->place);
 	vec_deinit(&e->nodes);
-	vec_deinit(&e->values);
-	vec_deinit(&e->targets);
-	vec_deinit(&e->first_source);
-	vec_deinit(&e->sources);
+	vec_deinit(&e->slots);
+	map_deinit(&e->near);
+	vec_deinit(&e->components);
 	edges_drop_rows(e);
 }
 
 /* ---- one slot, one node ------------------------------------------------------------------ */
 
-static struct edge_node *find_node(const struct edges *e, struct hg_node_id id)
+static struct edge_node *find_node(const struct edges *e, uint32_t id)
 {
-	uint32_t place = id.v < e->n_places ? e->place[id.v] : 0;
+	uint32_t place = id < e->n_places ? e->place[id] : 0;
 
 	return place ? &e->nodes.data[place - 1] : NULL;
+}
+
+static void tell(struct edges *e, enum edge_event event, uint32_t id)
+{
+	if (e->on_event && !e->is_silent)
+		e->on_event(e->on_event_ctx, event, id);
 }
 
 static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
@@ -82,18 +91,61 @@ static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
 	return slot / l->n_offsets * l->element_bytes + l->offsets[slot % l->n_offsets];
 }
 
-/** Set the target of slot @p i (among all) of @p n and keep the degrees. */
-static void set_target(struct edges *e, struct edge_node *n, size_t i, uint32_t target)
+/** Take slot @p i out of the list of its value. */
+static void unlink_slot(struct edges *e, size_t i)
 {
-	struct edge_node *old = find_node(e, (struct hg_node_id){e->targets.data[i]});
-	struct edge_node *new = find_node(e, (struct hg_node_id){target});
+	struct edge_slot *s = &e->slots.data[i];
 
-	n->out += (target != 0) - (e->targets.data[i] != 0);
+	if (!s->value)
+		return;
+	if (s->next)
+		e->slots.data[s->next - 1].prev = s->prev;
+	if (s->prev)
+		e->slots.data[s->prev - 1].next = s->next;
+	else if (s->next)
+		*map_get(&e->near, s->value / EDGE_NEAR_BYTES) = s->next;
+	else
+		map_remove(&e->near, s->value / EDGE_NEAR_BYTES);
+}
+
+static void link_slot(struct edges *e, size_t i)
+{
+	struct edge_slot *s = &e->slots.data[i];
+	uint64_t *first;
+
+	s->next = s->prev = 0;
+	if (!s->value)
+		return;
+	first = map_get(&e->near, s->value / EDGE_NEAR_BYTES);
+	if (!first && map_put(&e->near, s->value / EDGE_NEAR_BYTES, i + 1)) {
+		s->value = 0;
+		e->is_out_of_memory = true;
+	}
+	if (!first)
+		return;
+	s->next = *first;
+	e->slots.data[s->next - 1].prev = i + 1;
+	*first = i + 1;
+}
+
+/** Set the target of slot @p s of @p n and keep the degrees. */
+static void set_target(struct edges *e, struct edge_node *n, struct edge_slot *s,
+		       uint32_t target)
+{
+	struct edge_node *old = find_node(e, s->target), *new = find_node(e, target);
+	uint32_t old_target = s->target;
+
+	if (old_target == target)
+		return;
+	n->out += (target != 0) - (old_target != 0);
 	if (old)
 		old->in--;
 	if (new)
 		new->in++;
-	e->targets.data[i] = target;
+	s->target = target;
+	tell(e, EDGE_OUT, n->id.v);
+	tell(e, EDGE_INTO, old_target);
+	tell(e, EDGE_INTO, target);
 }
 
 /** Read slot @p slot of @p n again. */
@@ -102,10 +154,15 @@ static void read_slot(struct edges *e, struct edge_node *n, uint32_t slot)
 	size_t i = (size_t)n->first_slot + slot;
 	uint64_t value = 0;
 
-	if (!hg_view_read(e->v, n->id, slot_offset(&e->layouts[n->type], slot), POINTER_BYTES, &value))
+	if (!hg_view_read(e->v, n->id, slot_offset(&e->layouts[n->type], slot),
+			  POINTER_BYTES, &value))
 		value = 0;
-	e->values.data[i] = value;
-	set_target(e, n, i, value ? hg_view_find(e->v, value).v : 0);
+	if (value != e->slots.data[i].value) {
+		unlink_slot(e, i);
+		e->slots.data[i].value = value;
+		link_slot(e, i);
+	}
+	set_target(e, n, &e->slots.data[i], value ? hg_view_find(e->v, value).v : 0);
 }
 
 static int reserve_place(struct edges *e, uint32_t id)
@@ -129,14 +186,14 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 {
 	const struct hg_node *h = hg_graph_node(e->g, id);
 	const struct edge_layout *l = &e->layouts[type];
-	uint64_t n_elements = l->element_bytes == UINT64_MAX ? 1 : h->size / l->element_bytes;
+	uint64_t n_elements = l->element_bytes == UINT64_MAX ? 1 :
+							       h->size / l->element_bytes;
 	uint64_t n_slots = l->n_offsets ? n_elements * l->n_offsets : 0;
 	struct edge_node *n;
 
-	if (n_slots + e->values.size > UINT32_MAX)
+	if (n_slots + e->slots.size >= UINT32_MAX)
 		return err_new(ERR_UNSUPPORTED, "cannot check: over 4 G pointer fields");
-	if (reserve_place(e, id.v) || vec_reserve(&e->values, e->values.size + n_slots) ||
-	    vec_reserve(&e->targets, e->targets.size + n_slots))
+	if (reserve_place(e, id.v) || vec_reserve(&e->slots, e->slots.size + n_slots))
 		return &err_nomem;
 	n = vec_push(&e->nodes);
 	if (!n)
@@ -146,14 +203,10 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 	n->start = h->start;
 	n->end = h->start + h->size;
 	n->is_live = true;
-	n->first_slot = e->values.size;
+	n->first_slot = e->slots.size;
 	n->n_slots = n_slots;
-	if (n_slots) {
-		memset(e->values.data + e->values.size, 0, n_slots * sizeof(uint64_t));
-		memset(e->targets.data + e->targets.size, 0, n_slots * sizeof(uint32_t));
-	}
-	e->values.size += n_slots;
-	e->targets.size += n_slots;
+	for (uint64_t k = 0; k < n_slots; k++)
+		e->slots.data[e->slots.size++] = (struct edge_slot){ .owner = id.v };
 	e->place[id.v] = e->nodes.size;
 	return NULL;
 }
@@ -166,9 +219,11 @@ static void read_node(struct edges *e, struct edge_node *n)
 
 static void remove_node(struct edges *e, struct edge_node *n)
 {
-	for (uint32_t k = 0; k < n->n_slots; k++) {
-		set_target(e, n, (size_t)n->first_slot + k, 0);
-		e->values.data[n->first_slot + k] = 0;
+	tell(e, EDGE_DIED, n->id.v);
+	for (size_t i = n->first_slot; i < (size_t)n->first_slot + n->n_slots; i++) {
+		set_target(e, n, &e->slots.data[i], 0);
+		unlink_slot(e, i);
+		e->slots.data[i].value = 0;
 	}
 	e->place[n->id.v] = 0;
 	n->is_live = false;
@@ -177,15 +232,16 @@ static void remove_node(struct edges *e, struct edge_node *n)
 
 /* ---- the whole graph ---------------------------------------------------------------------- */
 
-static struct err *rebuild(struct edges *e)
+static struct err *read_all(struct edges *e)
 {
 	struct err *err;
 
 	if (e->place)
 		memset(e->place, 0, e->n_places * sizeof(*e->place));
-	e->nodes.size = e->values.size = e->targets.size = e->n_dead = 0;
+	e->nodes.size = e->slots.size = e->n_dead = 0;
+	map_deinit(&e->near);
 	for (size_t t = 0; t < e->s->types.size; t++) {
-		struct hg_node_id id = {0};
+		struct hg_node_id id = { 0 };
 
 		while ((id = hg_view_next(e->v, t + 1, id)).v) {
 			err = add_node(e, id, t);
@@ -197,6 +253,114 @@ static struct err *rebuild(struct edges *e)
 		read_node(e, &e->nodes.data[i]);
 	return NULL;
 }
+
+static struct err *rebuild(struct edges *e)
+{
+	struct err *err;
+
+	e->is_silent = true;
+	err = read_all(e);
+	e->is_silent = false;
+	tell(e, EDGE_ALL, 0);
+	return err;
+}
+
+/** Forget the removed nodes. Nodes and slots get other indices. */
+static void pack(struct edges *e)
+{
+	size_t n_nodes = 0, n_slots = 0;
+
+	for (size_t i = 0; i < e->nodes.size; i++) {
+		struct edge_node *n = &e->nodes.data[i];
+
+		if (!n->is_live)
+			continue;
+		memmove(e->slots.data + n_slots, e->slots.data + n->first_slot,
+			n->n_slots * sizeof(*e->slots.data));
+		n->first_slot = n_slots;
+		n_slots += n->n_slots;
+		e->nodes.data[n_nodes++] = *n;
+		e->place[n->id.v] = n_nodes;
+	}
+	e->nodes.size = n_nodes;
+	e->slots.size = n_slots;
+	e->n_dead = 0;
+	e->has_changed = true;
+	map_deinit(&e->near);
+	for (size_t i = 0; i < n_slots; i++)
+		link_slot(e, i);
+}
+
+/* ---- what is near an address --------------------------------------------------------------- */
+
+typedef void (*slot_fn)(struct edges *e, struct edge_slot *s, void *ctx);
+
+/** Call @p fn for each slot whose value is in or just behind the @p size bytes at
+ * @p start. It may change the slot's value. */
+static void visit_near(struct edges *e, uint64_t start, uint64_t size, slot_fn fn,
+		       void *ctx)
+{
+	uint64_t first = start / EDGE_NEAR_BYTES, last = (start + size) / EDGE_NEAR_BYTES;
+
+	if (last - first > e->slots.size) {
+		for (size_t i = 0; i < e->slots.size; i++)
+			if (e->slots.data[i].value &&
+			    e->slots.data[i].value - start <= size)
+				fn(e, &e->slots.data[i], ctx);
+		return;
+	}
+	for (uint64_t near = first; near <= last; near++) {
+		const uint64_t *head = map_get(&e->near, near);
+		uint32_t next;
+
+		for (uint32_t i = head ? *head : 0; i; i = next) {
+			next = e->slots.data[i - 1].next;
+			if (e->slots.data[i - 1].value - start <= size)
+				fn(e, &e->slots.data[i - 1], ctx);
+		}
+	}
+}
+
+static void read_again(struct edges *e, struct edge_slot *s, void *ctx)
+{
+	struct edge_node *n = find_node(e, s->owner);
+
+	(void)ctx;
+	read_slot(e, n, s - e->slots.data - n->first_slot);
+}
+
+/** A slot may lead to a node already that is only being entered: it counts again then. */
+static void forget_target(struct edges *e, struct edge_slot *s, void *ctx)
+{
+	if (s->target == *(uint32_t *)ctx)
+		set_target(e, find_node(e, s->owner), s, 0);
+}
+
+struct source_search {
+	void (*fn)(void *ctx, uint32_t id);
+	void *ctx;
+	uint32_t target;
+};
+
+static void found_near(struct edges *e, struct edge_slot *s, void *ctx)
+{
+	const struct source_search *search = ctx;
+
+	(void)e;
+	if (s->target == search->target)
+		search->fn(search->ctx, s->owner);
+}
+
+void edges_sources(struct edges *e, const struct edge_node *to,
+		   void (*fn)(void *ctx, uint32_t id), void *ctx)
+{
+	struct source_search search = { fn, ctx, to->id.v };
+
+	if (to->in)
+		visit_near(e, to->start, to->end - to->start, found_near, &search);
+}
+
+/* ---- one operation --------------------------------------------------------------------------- */
 
 /** The slots that may touch bytes @p offset to @p offset + @p size of a node. */
 static void slot_range(const struct edge_layout *l, uint64_t offset, uint32_t size,
@@ -218,125 +382,116 @@ static bool is_slot_touched(uint64_t slot, uint64_t offset, uint32_t size)
 /** Bytes of a node changed: read the slots that they touch. */
 static void follow_store(struct edges *e, const struct hg_op *op)
 {
-	struct edge_node *n = find_node(e, op->node);
+	struct edge_node *n = find_node(e, op->node.v);
 	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
 	uint64_t first, end;
 
-	if (!n || !n->n_slots)
+	if (!n)
 		return;
+	tell(e, EDGE_NODE, n->id.v);
+	e->has_changed = true;
 	slot_range(l, op->addr - n->start, op->size, &first, &end);
 	for (uint64_t k = first; k < end && k < n->n_slots; k++)
 		if (is_slot_touched(slot_offset(l, k), op->addr - n->start, op->size))
 			read_slot(e, n, k);
 }
 
-enum edge_touch edges_touch(const struct edges *e, const struct hg_op *op)
-{
-	const struct hg_node *h = hg_graph_node(e->g, op->node);
-	uint64_t offset = op->addr - h->start, first, end;
-	const struct edge_layout *l;
-
-	if (!h->type || h->type > e->s->types.size)
-		return EDGE_TOUCH_NONE;
-	l = &e->layouts[h->type - 1];
-	slot_range(l, offset, op->size, &first, &end);
-	for (uint64_t k = first; k < end; k++) {
-		uint64_t slot = slot_offset(l, k);
-
-		if (is_slot_touched(slot, offset, op->size))
-			return slot == offset && op->size == POINTER_BYTES ? EDGE_TOUCH_WHOLE :
-									     EDGE_TOUCH_PART;
-	}
-	return EDGE_TOUCH_NONE;
-}
-
-/** Slots may lead to @p id already, read before it was entered: they count again later. */
-static void forget_target(struct edges *e, uint32_t id)
-{
-	for (size_t i = 0; i < e->nodes.size; i++) {
-		struct edge_node *from = &e->nodes.data[i];
-
-		for (uint32_t k = 0; k < from->n_slots; k++)
-			if (e->targets.data[from->first_slot + k] == id)
-				set_target(e, from, (size_t)from->first_slot + k, 0);
-	}
-}
-
 /** A node appeared or disappeared: pointers to where it is mean something else now. */
 static struct err *follow_life(struct edges *e, struct hg_node_id id)
 {
 	const struct hg_node *h = hg_graph_node(e->g, id);
-	struct edge_node *n = find_node(e, id);
+	struct edge_node *n = find_node(e, id.v);
 	bool is_ours = h->type && h->type <= e->s->types.size;
 	bool is_live = is_ours && hg_view_is_live(e->v, id);
 	struct err *err;
 
+	e->has_changed = true;
+	tell(e, EDGE_LIFE, id.v);
 	if (n && !is_live)
 		remove_node(e, n);
 	if (!n && is_live) {
-		forget_target(e, id.v);
+		visit_near(e, h->start, h->size, forget_target, &id.v);
 		err = add_node(e, id, h->type - 1);
 		if (err)
 			return err;
+		tell(e, EDGE_BORN, id.v);
 		read_node(e, &e->nodes.data[e->nodes.size - 1]);
 	}
-	for (size_t i = 0; i < e->nodes.size; i++) {
-		struct edge_node *from = &e->nodes.data[i];
-
-		for (uint32_t k = 0; k < from->n_slots; k++)
-			if (e->values.data[from->first_slot + k] - h->start <= h->size)
-				read_slot(e, from, k);
-	}
+	visit_near(e, h->start, h->size, read_again, NULL);
 	return NULL;
+}
+
+/** The view shows @p op now, or does not any more. It may be ahead: what is read is what
+ * is there now, so that the order of operations does not matter. */
+static struct err *follow(struct edges *e, const struct hg_op *op)
+{
+	struct err *err = NULL;
+
+	if (op->kind == HG_OP_STORE)
+		follow_store(e, op);
+	else
+		err = follow_life(e, op->node);
+	if (!err && e->n_dead > DEAD_MAX && e->n_dead > e->nodes.size / 2)
+		pack(e);
+	return err;
+}
+
+/** After work that may have failed. */
+static struct err *finish(struct edges *e, struct err *err)
+{
+	if (!err && e->is_out_of_memory)
+		err = &err_nomem;
+	e->is_out_of_memory = false;
+	e->is_valid = !err;
+	e->position = hg_view_ops(e->v);
+	return err;
+}
+
+struct err *edges_follow(struct edges *e, const struct hg_op *op)
+{
+	return finish(e, follow(e, op));
 }
 
 struct err *edges_refresh(struct edges *e, bool *has_moved)
 {
-	uint64_t now = hg_view_ops(e->v), from, to;
-	bool can_follow = e->is_valid && e->n_dead <= e->nodes.size / 2;
+	uint64_t now = hg_view_ops(e->v), from = e->position, to = now;
 	struct err *err = NULL;
 
-	*has_moved = !e->is_valid || now != e->position;
-	if (!*has_moved)
-		return NULL;
-	from = now < e->position ? now : e->position;
-	to = now < e->position ? e->position : now;
-	edges_drop_rows(e);
-	e->has_sources = false;
-	e->is_valid = false;
-	if (!can_follow || to - from > FOLLOW_OPS) {
-		err = rebuild(e);
-	} else {
-		// Each step reads the view as it is now, so their order does not matter.
+	if (now < e->position) {
+		from = now;
+		to = e->position;
+	}
+	if (!e->is_valid || to - from > FOLLOW_OPS) {
+		e->has_changed = true;
+		err = finish(e, rebuild(e));
+	} else if (to != from) {
 		for (uint64_t i = from; i < to && !err; i++) {
 			struct hg_op op = hg_graph_op(e->g, i);
 
-			if (op.kind == HG_OP_STORE)
-				follow_store(e, &op);
-			else
-				err = follow_life(e, op.node);
+			err = follow(e, &op);
 		}
+		err = finish(e, err);
 	}
-	if (err)
-		return err;
-	e->position = now;
-	e->is_valid = true;
-	return NULL;
+	*has_moved = e->has_changed;
+	if (e->has_changed)
+		edges_drop_rows(e);
+	e->has_changed = false;
+	return err;
 }
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
 const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id)
 {
-	return find_node(e, id);
+	return find_node(e, id.v);
 }
 
 bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to)
 {
-	const uint32_t *targets = e->targets.data + from->first_slot;
+	const struct edge_slot *slots = e->slots.data + from->first_slot;
 
 	for (uint32_t k = 0; to.v && k < from->n_slots; k++)
-		if (targets[k] == to.v)
+		if (slots[k].target == to.v)
 			return true;
 	return false;
 }

@@ -4,13 +4,15 @@
 /**
  * @file
  * Private to specdsl/: the nodes of declared types and the pointers between them, at the
- * position of a view. Follows the view: a few operations are applied one by one, many by
- * reading all nodes again.
+ * position of a view. Follows the view operation by operation, or reads all nodes again
+ * when it went far unseen, and tells who asks what became different.
  *
  * Invariants, after edges_refresh():
  *  1. A slot's target is the live node that covers the slot's value, 0 when there is none.
  *  2. node.out counts its slots with a target; node.in the slots of all nodes whose target
  *     it is.
+ *  3. A slot whose value is not 0 is in the list of near[value / EDGE_NEAR_BYTES].
+ *  4. Whatever a question below answers differently was told by an event before.
  */
 #ifndef SPECDSL_SPEC_EDGES_H
 #define SPECDSL_SPEC_EDGES_H
@@ -19,11 +21,36 @@
 
 struct edge_node {
 	struct hg_node_id id;
-	uint32_t type;		///< index among the spec's types
+	uint32_t type; ///< index among the spec's types
 	uint32_t first_slot, n_slots;
 	uint32_t in, out;
-	uint64_t start, end;	///< addresses
+	uint64_t start, end; ///< addresses
 	bool is_live;
+	// What follows belongs to spec_track.c and spec_checker.c; 0 in a new node.
+	uint32_t dependents[3]; ///< first link of each enum track_list about a node
+	uint32_t first_unit;	///< the checks whose first variable stands for it
+};
+
+/** A pointer field. */
+struct edge_slot {
+	uint64_t value;
+	uint32_t target;     ///< node id
+	uint32_t owner;	     ///< node id
+	uint32_t next, prev; ///< slots with near values: index + 1; 0 ends
+};
+
+/** Slots are found by their values to this many bytes. */
+#define EDGE_NEAR_BYTES 64
+
+/** What became different; of which node. */
+enum edge_event {
+	EDGE_ALL,  ///< anything may have; all nodes were read anew
+	EDGE_BORN, ///< it is entered
+	EDGE_DIED, ///< it is about to be removed
+	EDGE_NODE, ///< its bytes
+	EDGE_OUT,  ///< what a pointer of it leads to
+	EDGE_INTO, ///< the pointers into it
+	EDGE_LIFE, ///< a node of any type, maybe of none, appeared or disappeared
 };
 
 /** Where the pointers of a type are: offsets within an element, and the element's size. */
@@ -37,24 +64,25 @@ struct edges {
 	const struct spec *s;
 	const struct hg_graph *g;
 	const struct hg_view *v;
-	struct edge_layout *layouts;	 ///< one a type
-	uint32_t *place;		 ///< by node id: index into nodes + 1; 0: not there
+	struct edge_layout *layouts; ///< one a type
+	uint32_t *place;	     ///< by node id: index into nodes + 1; 0: not there
 	uint32_t n_places;
 	VEC(struct edge_node) nodes;
 	size_t n_dead;
-	VEC(uint64_t) values;		 ///< one a slot
-	VEC(uint32_t) targets;		 ///< one a slot: node ids
+	VEC(struct edge_slot) slots;
+	struct map near; ///< value / EDGE_NEAR_BYTES -> first slot's index + 1
 	uint64_t position;
 	bool is_valid;
+	bool has_changed; ///< since edges_refresh()
+	bool is_silent, is_out_of_memory;
+	void (*on_event)(void *ctx, enum edge_event event, uint32_t id); ///< may be NULL
+	void *on_event_ctx;
 
-	// Reachability, computed when asked; dropped when the graph changes.
-	struct map rows;		 ///< index of a node -> its bit set
+	// Paths, computed when asked; dropped when the graph changes.
+	VEC(uint32_t) components; ///< by index in nodes: number of its component
+	bool has_components;
+	struct map rows; ///< component -> the bit set of what it reaches
 	size_t row_bytes;
-	// What points to a node, computed when asked: sources of nodes[i] are
-	// sources[first_source[i]] .. sources[first_source[i + 1]], indices, ascending.
-	VEC(uint32_t) first_source;
-	VEC(uint32_t) sources;
-	bool has_sources;
 };
 
 struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_graph *g,
@@ -64,17 +92,11 @@ void edges_deinit(struct edges *e);
 /** Bring @p e to the view's position. @p has_moved: set when anything may be different. */
 struct err *edges_refresh(struct edges *e, bool *has_moved);
 
+/** The view has just moved over @p op, from where @p e was and is_valid. */
+struct err *edges_follow(struct edges *e, const struct hg_op *op);
+
 /** @return the live node of a declared type @p id, or NULL. */
 const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id);
-
-/** What a store does to the pointers of the node that it changes. */
-enum edge_touch {
-	EDGE_TOUCH_NONE,  ///< it reaches none
-	EDGE_TOUCH_WHOLE, ///< it is exactly one: its value is the pointer
-	EDGE_TOUCH_PART,
-};
-
-enum edge_touch edges_touch(const struct edges *e, const struct hg_op *op);
 
 /** @return whether a pointer of @p from holds an address in @p to. */
 bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to);
@@ -84,11 +106,16 @@ bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_no
  * memory is out. */
 const uint64_t *edges_reach(struct edges *e, const struct edge_node *from);
 
+/** @return whether one or more edges lead from @p from to @p to; -1 when memory is out. */
+int edges_find_path(struct edges *e, const struct edge_node *from,
+		    const struct edge_node *to);
+
 /** Forget what edges_reach() computed. */
 void edges_drop_rows(struct edges *e);
 
-/** Compute sources. @return 0, or -1 when memory is out. */
-int edges_find_sources(struct edges *e);
+/** Call @p fn with the nodes that point to @p to; once for each slot. */
+void edges_sources(struct edges *e, const struct edge_node *to,
+		   void (*fn)(void *ctx, uint32_t id), void *ctx);
 
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {

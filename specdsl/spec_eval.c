@@ -15,6 +15,12 @@
 
 #include "specdsl/spec_eval.h"
 
+// What depends on more than this is said to depend on everything.
+#define DEPS_MAX 256
+
+// A repeated dependency does no harm; the last few are what loops repeat.
+#define DEPS_RECENT 8
+
 static const struct value value_none = {.kind = VALUE_NONE};
 
 static struct value value_int(__int128 i)
@@ -48,21 +54,36 @@ void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value)
 		sc->e->is_out_of_memory = true;
 }
 
-void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
+static void add_dep(struct scope *sc, struct spec_dep dep)
 {
-	struct spec_dep *d;
+	struct spec_dep *all = sc->deps ? sc->deps->deps.data : NULL, *d;
+	size_t n = sc->deps ? sc->deps->deps.size : 0;
 
-	if (!sc->deps)
+	if (!sc->deps || (n && all[0].kind == SPEC_DEP_ALL))
 		return;
-	for (size_t i = 0; i < sc->deps->deps.size; i++)
-		if (sc->deps->deps.data[i].kind == kind &&
-		    sc->deps->deps.data[i].node.v == node.v)
+	if (dep.kind == SPEC_DEP_ALL || n >= DEPS_MAX) {
+		n = sc->deps->deps.size = 0;
+		dep = (struct spec_dep){.kind = SPEC_DEP_ALL};
+	}
+	for (size_t i = n > DEPS_RECENT ? n - DEPS_RECENT : 0; i < n; i++)
+		if (all[i].kind == dep.kind && all[i].node.v == dep.node.v &&
+		    all[i].attr == dep.attr)
 			return;
 	d = vec_push(&sc->deps->deps);
 	if (d)
-		*d = (struct spec_dep){.kind = kind, .node = node};
+		*d = dep;
 	else
 		sc->e->is_out_of_memory = true;
+}
+
+void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
+{
+	add_dep(sc, (struct spec_dep){.kind = kind, .node = node});
+}
+
+void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
+{
+	add_dep(sc, (struct spec_dep){.kind = SPEC_DEP_ATTR, .node = node, .attr = attr});
 }
 
 static void add_number_arg(struct scope *sc, struct value v)
@@ -128,6 +149,15 @@ static struct value decode_field(const struct dec_field *f, uint64_t raw)
 	return f->is_signed ? value_int((int64_t)raw) : value_int(raw);
 }
 
+/** Only whole elements of an array have pointers that count as edges. */
+static bool is_in_whole_element(const struct spec_eval *e, struct hg_node_id node,
+				const struct spec_type *t, uint64_t offset)
+{
+	uint64_t element = t->layout ? t->layout->size : 0;
+
+	return element && offset < hg_graph_node(e->g, node)->size / element * element;
+}
+
 /** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
@@ -151,6 +181,8 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	    (f.is_float && f.size != 4 && f.size != 8) ||
 	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw))
 		return unreadable(sc);
+	sc->is_pointer = f.is_pointer && f.size == 8 &&
+			 (!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
 	return decode_field(&f, raw);
 }
 
@@ -171,6 +203,9 @@ struct vertex eval_vertex(struct scope *sc, const struct ast *n)
 	address = read_field(sc, n);
 	if (address.kind != VALUE_INT)
 		return v;
+	// What a pointer leads to is told of with its node; of other fields that is not known.
+	if (!sc->is_pointer)
+		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
 	v.addr = (uint64_t)address.i;
 	v.kind = VERTEX_NULL;
 	if (!v.addr)

@@ -9,6 +9,7 @@
 #define SPECDSL_SPEC_EVAL_H
 
 #include "specdsl/spec_edges.h"
+#include "specdsl/spec_track.h"
 
 enum value_kind {
 	VALUE_NONE, ///< it cannot be read: a comparison with it is false
@@ -39,12 +40,13 @@ struct vertex {
 /** A condition that may be impossible to read. */
 enum truth { TRUTH_FALSE, TRUTH_TRUE, TRUTH_NONE };
 
-enum memo_state { MEMO_STARTED = 1, MEMO_DONE };
+enum memo_state { MEMO_STALE, MEMO_STARTED, MEMO_DONE };
 
 /** The value of one attribute of one node. */
 struct memo {
 	enum memo_state state;
 	bool is_cyclic;
+	uint32_t result; ///< what it depends on is tracked as; 0: it is not
 	struct value value;
 };
 
@@ -60,7 +62,11 @@ struct spec_eval {
 	struct edges edges;
 	struct map memo_of;	     ///< attribute << 32 | node -> index into memos
 	VEC(struct memo) memos;
+	VEC(uint32_t) free_memos;
 	VEC(struct attr_task) tasks; ///< attributes to compute, the innermost last
+	struct spec_args attr_deps;  ///< scratch: of the one being computed
+	struct track track;
+	struct spec_checker *checker; ///< whose units are tracked; NULL: none
 	VEC(uint32_t) candidates[2 * SPEC_MAX_VARS]; ///< one list a loop
 	bool is_out_of_memory;
 };
@@ -70,9 +76,11 @@ struct scope {
 	struct spec_eval *e;
 	struct hg_node_id nodes[SPEC_MAX_VARS];
 	int64_t index;
+	struct hg_node_id path_root; ///< candidates were found by the paths from it
 	bool is_in_attr;      ///< evaluating an attribute's rule
 	bool needs_attr;      ///< .. which needs another attribute first
 	bool is_unreadable, is_cyclic;
+	bool is_pointer;      ///< the field read last is one
 	struct spec_args *args; ///< collect arguments here; NULL: do not, and take short cuts
 	struct spec_args *deps; ///< collect dependencies here; NULL: do not
 };
@@ -89,6 +97,9 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
 void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value);
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 
+/** As eval_add_dep(): the value of attribute @p attr of @p node was used. */
+void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node);
+
 /** Collect the arguments of @p n, a condition or a value (sc->args set). */
 void eval_record(struct scope *sc, const struct ast *n);
 
@@ -97,6 +108,13 @@ struct vertex eval_record_vertex(struct scope *sc, const struct ast *n);
 
 /** Bring @p e to its view's position. */
 struct err *eval_refresh(struct spec_eval *e);
+
+/** @return the memo of @p t whose value is known or being computed, else NULL. */
+struct memo *eval_find_memo(struct spec_eval *e, struct attr_task t);
+
+/** Forget the values of all attributes; @p node's alone. */
+void eval_drop_memos(struct spec_eval *e);
+void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node);
 
 /** Set the variables of @p plan from step @p step on in every way that makes its conjuncts
  * true, and call @p fn for each until it returns true. Loops use candidates[level..].
@@ -114,5 +132,21 @@ bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r);
 
 /** Does the body of @p r hold, the nodes of its "all" variables being set? */
 bool rule_body(struct scope *sc, const struct spec_rule *r);
+
+/** The plan that the inconsistencies of @p r are found by. */
+const struct plan *rule_plan(const struct spec_rule *r);
+
+/** Append to @p found the inconsistencies of constraint @p constraint, at most @p max (0:
+ * all) and in no order. @p root: only those in which the variable of the plan's first step,
+ * which must be PLAN_ALL, stands for it; {0}: all. */
+void rule_check(struct scope *sc, uint32_t constraint, struct hg_node_id root, size_t max,
+		spec_violations *found);
+
+/** Order @p n violations of one constraint by binding. */
+void rule_sort(struct spec_violation *v, size_t n);
+
+/** As spec_args(), of an evaluator that is at its view's position: add to @p ret. */
+void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_binding *b,
+	       struct spec_args *ret);
 
 #endif

@@ -3,8 +3,10 @@
 
 /**
  * @file
- * Paths, and edges against their direction: computed when a constraint asks, kept until
- * the graph changes.
+ * Paths, computed when a constraint asks and kept until the graph changes. The nodes of a
+ * strongly connected component reach the same: a ring of a thousand nodes is searched
+ * once. Components are numbered by Tarjan's algorithm, so that what a component reaches
+ * has lower numbers: most questions against the direction are answered by two numbers.
  */
 #include <string.h>
 
@@ -21,10 +23,113 @@ void edges_drop_rows(struct edges *e)
 			free((void *)(uintptr_t)e->rows.slots[i].value);
 	map_deinit(&e->rows);
 	e->row_bytes = 0;
+	e->has_components = false;
 }
 
-/** Mark what can be reached from node @p from, by depth-first search with a stack of its
- * own (lists are a million nodes deep). */
+/** @return the index + 1 of the node that slot @p k of @p n leads to; 0: none of ours. */
+static uint32_t slot_place(const struct edges *e, const struct edge_node *n, uint32_t k)
+{
+	uint32_t id = e->slots.data[n->first_slot + k].target;
+
+	return id < e->n_places ? e->place[id] : 0;
+}
+
+/* ---- components ---------------------------------------------------------------------------- */
+
+/** A node being visited. */
+struct frame {
+	uint32_t node, next_slot;
+};
+
+/** Tarjan's algorithm with a stack of its own (lists are a million nodes deep). */
+struct tarjan {
+	const struct edges *e;
+	uint32_t *component; ///< the result
+	uint32_t *order;     ///< of the first visit, from 1; 0: not visited
+	uint32_t *low;	     ///< the earliest node of the stack that it leads to
+	uint32_t *stack;     ///< visited, component not known yet
+	struct frame *frames;
+	size_t n_stack, n_frames;
+	uint32_t n_visited, n_components;
+};
+
+#define NO_COMPONENT UINT32_MAX
+
+static void tarjan_enter(struct tarjan *t, uint32_t node)
+{
+	t->order[node] = t->low[node] = ++t->n_visited;
+	t->stack[t->n_stack++] = node;
+	t->frames[t->n_frames++] = (struct frame){ node, 0 };
+}
+
+static void tarjan_leave(struct tarjan *t)
+{
+	uint32_t node = t->frames[--t->n_frames].node, top;
+
+	if (t->n_frames) {
+		uint32_t parent = t->frames[t->n_frames - 1].node;
+
+		if (t->low[node] < t->low[parent])
+			t->low[parent] = t->low[node];
+	}
+	if (t->low[node] != t->order[node])
+		return;
+	do {
+		top = t->stack[--t->n_stack];
+		t->component[top] = t->n_components;
+	} while (top != node);
+	t->n_components++;
+}
+
+static void tarjan_visit(struct tarjan *t, uint32_t root)
+{
+	tarjan_enter(t, root);
+	while (t->n_frames) {
+		struct frame *f = &t->frames[t->n_frames - 1];
+		const struct edge_node *n = &t->e->nodes.data[f->node];
+		uint32_t to;
+
+		if (f->next_slot == n->n_slots) {
+			tarjan_leave(t);
+			continue;
+		}
+		to = slot_place(t->e, n, f->next_slot++);
+		if (!to)
+			continue;
+		if (!t->order[to - 1])
+			tarjan_enter(t, to - 1);
+		else if (t->component[to - 1] == NO_COMPONENT &&
+			 t->order[to - 1] < t->low[f->node])
+			t->low[f->node] = t->order[to - 1];
+	}
+}
+
+static int find_components(struct edges *e)
+{
+	size_t n = e->nodes.size;
+	_cleanup_free_ uint32_t *words = calloc(3 * n + 1, sizeof(*words));
+	_cleanup_free_ struct frame *frames = calloc(n + 1, sizeof(*frames));
+	struct tarjan t = { .e = e, .frames = frames };
+
+	if (e->has_components)
+		return 0;
+	if (!words || !frames || vec_reserve(&e->components, n + 1))
+		return -1;
+	t.order = words;
+	t.low = words + n;
+	t.stack = words + 2 * n;
+	t.component = e->components.data;
+	memset(t.component, 0xff, n * sizeof(*t.component));
+	for (size_t i = 0; i < n; i++)
+		if (!t.order[i])
+			tarjan_visit(&t, i);
+	e->has_components = true;
+	return 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/** Mark what can be reached from node @p from, by depth-first search. */
 static int search(const struct edges *e, size_t from, uint64_t *row)
 {
 	VEC(uint32_t) stack = {};
@@ -36,8 +141,7 @@ static int search(const struct edges *e, size_t from, uint64_t *row)
 		const struct edge_node *n = &e->nodes.data[stack.data[--stack.size]];
 
 		for (uint32_t k = 0; k < n->n_slots; k++) {
-			uint32_t id = e->targets.data[n->first_slot + k];
-			uint32_t place = id < e->n_places ? e->place[id] : 0;
+			uint32_t place = slot_place(e, n, k);
 
 			if (!place || bit_get(row, place - 1))
 				continue;
@@ -55,15 +159,23 @@ static int search(const struct edges *e, size_t from, uint64_t *row)
 const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
 {
 	size_t index = edges_index(e, from), bytes = (e->nodes.size + 63) / 64 * 8;
-	const uint64_t *known = map_get(&e->rows, index);
+	const uint64_t *known;
+	uint32_t component;
 	uint64_t *row;
 
+	if (find_components(e))
+		return NULL;
+	component = e->components.data[index];
+	known = map_get(&e->rows, component);
 	if (known)
 		return (const uint64_t *)(uintptr_t)*known;
-	if (e->row_bytes + bytes > MAX_ROW_BYTES)
+	if (e->row_bytes + bytes > MAX_ROW_BYTES) {
 		edges_drop_rows(e);
+		e->has_components = true; // they are as they were
+	}
 	row = calloc(1, bytes);
-	if (!row || search(e, index, row) || map_put(&e->rows, index, (uintptr_t)row)) {
+	if (!row || search(e, index, row) ||
+	    map_put(&e->rows, component, (uintptr_t)row)) {
 		free(row);
 		return NULL;
 	}
@@ -71,36 +183,16 @@ const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
 	return row;
 }
 
-int edges_find_sources(struct edges *e)
+int edges_find_path(struct edges *e, const struct edge_node *from,
+		    const struct edge_node *to)
 {
-	size_t n = e->nodes.size, total = 0;
+	const uint64_t *row;
 
-	if (e->has_sources)
+	if (find_components(e))
+		return -1;
+	if (e->components.data[edges_index(e, to)] >
+	    e->components.data[edges_index(e, from)])
 		return 0;
-	if (vec_reserve(&e->first_source, n + 2))
-		return -1;
-	// Counting sort by target: how many, where they begin, then who.
-	for (size_t i = 0; i < n; i++) {
-		e->first_source.data[i] = total;
-		total += e->nodes.data[i].is_live ? e->nodes.data[i].in : 0;
-	}
-	if (vec_reserve(&e->sources, total + 1))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const struct edge_node *from = &e->nodes.data[i];
-
-		for (uint32_t k = 0; k < from->n_slots; k++) {
-			uint32_t id = e->targets.data[from->first_slot + k];
-			uint32_t place = id < e->n_places ? e->place[id] : 0;
-
-			if (place)
-				e->sources.data[e->first_source.data[place - 1]++] = i;
-		}
-	}
-	// Each beginning moved to the next one's: move them back.
-	memmove(e->first_source.data + 1, e->first_source.data, n * sizeof(uint32_t));
-	e->first_source.data[0] = 0;
-	e->first_source.size = n + 1;
-	e->has_sources = true;
-	return 0;
+	row = edges_reach(e, from);
+	return row ? bit_get(row, edges_index(e, to)) : -1;
 }

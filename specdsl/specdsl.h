@@ -8,8 +8,9 @@
  *
  * The order of use:
  *   spec_create, spec_add_file (once per file), spec_bind_type for each type whose layout
- *   is known, spec_resolve; then spec_eval_create over a view, spec_check at the C-points,
- *   spec_check_one and spec_args while the traceback moves the view.
+ *   is known, spec_resolve; then spec_eval_create over a view, spec_check at a C-point or
+ *   a spec_checker at many, spec_check_one and spec_args while the traceback moves the
+ *   view.
  *
  * Invariants:
  *  1. The hg type id of a node is its spec type index + 1 (the caller sets it with
@@ -239,19 +240,21 @@ struct spec_arg {
 enum spec_dep_kind {
 	SPEC_DEP_NODE,	///< its bytes and its life were read
 	SPEC_DEP_INTO,	///< the pointers into it were counted
-	SPEC_DEP_EDGES, ///< the pointers of all declared nodes (paths); node is {0}
-	SPEC_DEP_ALL,	///< all declared nodes (user-defined attributes); node is {0}
+	SPEC_DEP_EDGES, ///< the paths from it were asked about
+	SPEC_DEP_ATTR,	///< its user-defined attribute, with all that this comes from
+	SPEC_DEP_ALL,	///< anything may matter; node is {0}, and it is the only one
 };
 
 struct spec_dep {
 	struct hg_node_id node;
 	enum spec_dep_kind kind;
+	uint32_t attr; ///< SPEC_DEP_ATTR: its index
 };
 
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
 struct spec_args {
 	VEC(struct spec_arg) args; ///< as many, in the same order, at every position
-	VEC(struct spec_dep) deps;
+	VEC(struct spec_dep) deps; ///< some may be there repeatedly
 };
 
 /**
@@ -271,9 +274,51 @@ void spec_args_deinit(struct spec_args *a);
 /** @return whether the arguments are equal (Definitions 2 and 3 ask when they are not). */
 bool spec_args_equal(const struct spec_args *a, const struct spec_args *b);
 
-/** Modification prediction (paper 001, section 4.3.2): @return false only when doing or
- * undoing @p op at the position where @p a was collected cannot change the arguments. */
-bool spec_args_may_change(const struct spec_eval *e, const struct spec_args *a,
-			  const struct hg_op *op);
+/* ---- following a view (paper 001, section 4.3) ---------------------------------------- */
+
+/** Move @p v, which must be the view of @p e, one operation back; @p ret gets it (NULL: not
+ * wanted). As hg_view_back(), but @p e learns what changed instead of finding out. */
+struct err *spec_eval_back(struct spec_eval *e, struct hg_view *v, struct hg_op *ret);
+
+/** As hg_view_seek(). It takes time for each operation on the way. */
+struct err *spec_eval_seek(struct spec_eval *e, struct hg_view *v, uint64_t n_ops);
+
+/** Finds the same inconsistencies as spec_check(), but remembers what it found, and on
+ * what each answer depends: it asks again only where something changed (section 4.3.1).
+ * It pays when the view moves by spec_eval_back() and spec_eval_seek(). */
+struct spec_checker;
+
+/** The checker of @p e, which may have one at a time and must outlive it.
+ * @param is_by_args  For spec_checker_renew(): an inconsistency counts as changed when any
+ *		      argument to its check did. */
+struct err *spec_checker_create(struct spec_eval *e, bool is_by_args,
+				struct spec_checker **ret);
+void spec_checker_destroy(struct spec_checker *c);
+void spec_checker_destroyp(struct spec_checker **c);
+
+/** As spec_check_constraint() without a limit. */
+struct err *spec_checker_check(struct spec_checker *c, uint32_t constraint,
+			       spec_violations *ret);
+
+/** Bring @p constraint up to date. @p ret (NULL: not wanted) gets, in no order, those
+ * inconsistencies that may not have been there at the last call for @p constraint, or not
+ * with the same flags or arguments; and maybe others. */
+struct err *spec_checker_renew(struct spec_checker *c, uint32_t constraint,
+			       spec_violations *ret);
+
+/** Modification prediction (section 4.3.2): from now on spec_watch_is_touched() tells
+ * whether arguments @p a may have changed. @p a are what spec_args() has just said, at the
+ * same position. @p watch: 0, or the watch to set anew. */
+struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t *watch);
+
+/** Watch no more. 0 is allowed. */
+void spec_unwatch(struct spec_eval *e, uint32_t watch);
+
+/** @p ret: how many watches are touched at the view's position. */
+struct err *spec_watches_touched(struct spec_eval *e, size_t *ret);
+
+/** Is this one of them? The view has not moved since spec_watches_touched(). Once touched
+ * a watch stays so, until it is set anew. */
+bool spec_watch_is_touched(const struct spec_eval *e, uint32_t watch);
 
 #endif

@@ -74,13 +74,47 @@ static const struct dec_field fields[] = {
 };
 static const struct dec_struct layout = {"n", 16, fields, 2};
 
-static struct err *read_and_check(const struct hg_graph *g, const struct hg_view *v,
+static struct err *check_at(struct spec_eval *e, struct spec_checker *c, const struct spec *s,
+			    struct hg_view *v, uint64_t at, spec_violations *found)
+{
+	struct err *err = spec_eval_seek(e, v, at);
+
+	found->size = 0;
+	for (size_t i = 0; i < spec_constraints(s) && !err; i++)
+		err = spec_checker_check(c, i, found);
+	return err;
+}
+
+/** Go back to the middle and on to the end with a checker; @p n_found: what it says. When
+ * there is memory again, so must be the answer. */
+static struct err *follow(struct spec_eval *e, const struct spec *s, const struct hg_graph *g,
+			  struct hg_view *v, size_t *n_found)
+{
+	_cleanup_(spec_checker_destroyp) struct spec_checker *c = NULL;
+	uint64_t end = hg_graph_ops(g);
+	spec_violations found = {};
+	struct err *err = spec_checker_create(e, true, &c);
+
+	for (uint64_t at = end / 2; at <= end && !err; at += end / 2) {
+		err = check_at(e, c, s, v, at, &found);
+		if (err && fails_once)
+			err = check_at(e, c, s, v, at, &found);
+	}
+	*n_found = found.size;
+	vec_deinit(&found);
+	hg_view_seek(v, end);
+	return err;
+}
+
+static struct err *read_and_check(const struct hg_graph *g, struct hg_view *v,
 				  size_t *n_found)
 {
 	_cleanup_(spec_destroyp) struct spec *s = NULL, *bad = NULL;
 	_cleanup_(spec_eval_destroyp) struct spec_eval *e = NULL;
 	spec_violations found = {};
 	struct spec_args args = {};
+	uint32_t watch = 0;
+	size_t n_followed = 0;
 	struct err *err = spec_create(&bad);
 
 	if (!err)
@@ -101,6 +135,12 @@ static struct err *read_and_check(const struct hg_graph *g, const struct hg_view
 		err = spec_check(e, 0, &found);
 	for (size_t i = 0; i < found.size && !err; i++)
 		err = spec_args(e, found.data[i].constraint, &found.data[i].binding, &args);
+	if (!err)
+		err = spec_watch(e, &args, &watch);
+	if (!err)
+		err = follow(e, s, g, v, &n_followed);
+	if (!err && n_followed != found.size)
+		abort();
 	*n_found = found.size;
 	spec_args_deinit(&args);
 	vec_deinit(&found);

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From changed nodes to results that must be computed again.
+ */
+#include <assert.h>
+
+#include "specdsl/spec_checker.h"
+#include "specdsl/spec_eval.h"
+
+/* ---- links -------------------------------------------------------------------------------- */
+
+/** @return where the first link of a list is kept; NULL: there is no such node now. */
+static uint32_t *list_head(struct spec_eval *e, enum track_list list, uint32_t of)
+{
+	struct edge_node *n;
+
+	if (list == TRACK_ALL)
+		return &e->track.dependents_of_all;
+	if (list == TRACK_RESULT)
+		return &e->track.results.data[of].dependents;
+	n = (struct edge_node *)edges_node(&e->edges, (struct hg_node_id){ of });
+	return n ? &n->dependents[list] : NULL;
+}
+
+static uint32_t take_link(struct track *t)
+{
+	uint32_t i = t->first_free_link;
+
+	if (i) {
+		t->first_free_link = t->links.data[i].next;
+		return i;
+	}
+	return vec_push(&t->links) ? t->links.size - 1 : 0;
+}
+
+static int add_link(struct spec_eval *e, uint32_t result, enum track_list list,
+		    uint32_t of)
+{
+	struct track *t = &e->track;
+	uint32_t *head = list_head(e, list, of), i;
+
+	if (!head)
+		return add_link(e, result, TRACK_ALL, 0); // it may be alive again
+	i = take_link(t);
+	if (!i)
+		return -1;
+	t->links.data[i] = (struct track_link){
+		.result = result,
+		.of = of,
+		.list = list,
+		.next = *head,
+		.next_own = t->results.data[result].first_own,
+	};
+	if (*head)
+		t->links.data[*head].prev = i;
+	*head = t->results.data[result].first_own = i;
+	t->n_path_links += list == TRACK_PATHS;
+	return 0;
+}
+
+static void drop_links(struct spec_eval *e, uint32_t result)
+{
+	struct track *t = &e->track;
+	uint32_t next;
+
+	for (uint32_t i = t->results.data[result].first_own; i; i = next) {
+		struct track_link *l = &t->links.data[i];
+
+		next = l->next_own;
+		if (l->next)
+			t->links.data[l->next].prev = l->prev;
+		if (l->prev)
+			t->links.data[l->prev].next = l->next;
+		else
+			*list_head(e, l->list, l->of) = l->next;
+		t->n_path_links -= l->list == TRACK_PATHS;
+		l->next = t->first_free_link;
+		t->first_free_link = i;
+	}
+	t->results.data[result].first_own = 0;
+}
+
+static void make_stale(struct spec_eval *e, uint32_t result)
+{
+	struct track *t = &e->track;
+	struct track_result *r = &t->results.data[result];
+
+	drop_links(e, result);
+	if (r->is_stale)
+		return;
+	r->is_stale = true;
+	t->n_stale_watches += r->kind == TRACK_WATCH;
+	// There is room: track_new() reserved it.
+	t->stale.data[t->stale.size++] = result;
+}
+
+/** What the list is about has changed. */
+static void touch(struct spec_eval *e, enum track_list list, uint32_t of)
+{
+	uint32_t *head = list_head(e, list, of);
+
+	while (head && *head)
+		make_stale(e, e->track.links.data[*head].result);
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret)
+{
+	struct track_result *r;
+
+	// A result may be in the list of stale ones twice: freed there, and as its next self.
+	if (vec_reserve(&t->free_results, t->results.size + 1) ||
+	    vec_reserve(&t->stale, t->stale.size + t->results.size + 1))
+		return -1;
+	if (t->free_results.size) {
+		*ret = t->free_results.data[--t->free_results.size];
+		r = &t->results.data[*ret];
+	} else {
+		r = vec_push(&t->results);
+		if (!r)
+			return -1;
+		*ret = t->results.size - 1;
+	}
+	*r = (struct track_result){ .kind = kind, .owner = owner, .is_stale = true };
+	t->n_stale_watches += kind == TRACK_WATCH;
+	return 0;
+}
+
+void track_free(struct spec_eval *e, uint32_t result)
+{
+	struct track *t = &e->track;
+	struct track_result *r = &t->results.data[result];
+
+	if (!result)
+		return;
+	touch(e, TRACK_RESULT, result);
+	drop_links(e, result);
+	t->n_stale_watches -= r->kind == TRACK_WATCH && r->is_stale;
+	r->kind = TRACK_FREE;
+	t->free_results.data[t->free_results.size++] = result;
+}
+
+static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *d)
+{
+	const struct memo *m;
+
+	switch (d->kind) {
+	case SPEC_DEP_NODE:
+		return add_link(e, result, TRACK_NODE, d->node.v);
+	case SPEC_DEP_INTO:
+		return add_link(e, result, TRACK_INTO, d->node.v);
+	case SPEC_DEP_EDGES:
+		return add_link(e, result, TRACK_PATHS, d->node.v);
+	case SPEC_DEP_ATTR:
+		m = eval_find_memo(e, (struct attr_task){ .attr = d->attr,
+							  .node = d->node });
+		// Not tracked is a value that was known before tracking began.
+		return m && m->result ? add_link(e, result, TRACK_RESULT, m->result) :
+					add_link(e, result, TRACK_ALL, 0);
+	case SPEC_DEP_ALL:
+		return add_link(e, result, TRACK_ALL, 0);
+	}
+	return -1;
+}
+
+int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps)
+{
+	struct track_result *r = &e->track.results.data[result];
+
+	drop_links(e, result);
+	for (size_t i = 0; i < deps->deps.size; i++) {
+		if (add_dep(e, result, &deps->deps.data[i])) {
+			drop_links(e, result);
+			return -1;
+		}
+	}
+	e->track.n_stale_watches -= r->kind == TRACK_WATCH && r->is_stale;
+	r->is_stale = false;
+	return 0;
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/** All nodes were read anew, their lists are empty. */
+static void start_anew(struct spec_eval *e)
+{
+	struct track *t = &e->track;
+
+	t->links.size = 1;
+	t->first_free_link = t->dependents_of_all = 0;
+	t->n_path_links = t->moved.size = 0;
+	for (size_t i = 1; i < t->results.size; i++)
+		t->results.data[i].first_own = t->results.data[i].dependents = 0;
+	for (size_t i = 1; i < t->results.size; i++)
+		if (t->results.data[i].kind == TRACK_WATCH)
+			make_stale(e, i);
+	eval_drop_memos(e);
+	if (e->checker)
+		checker_start_anew(e->checker);
+}
+
+static void on_out(struct spec_eval *e, uint32_t id)
+{
+	struct track *t = &e->track;
+	uint32_t *slot = t->n_path_links ? vec_push(&t->moved) : NULL;
+
+	if (slot)
+		*slot = id;
+	else if (t->n_path_links)
+		e->edges.is_out_of_memory = true;
+	touch(e, TRACK_NODE, id);
+}
+
+static void on_event(void *ctx, enum edge_event event, uint32_t id)
+{
+	struct spec_eval *e = ctx;
+
+	touch(e, TRACK_ALL, 0);
+	switch (event) {
+	case EDGE_ALL:
+		start_anew(e);
+		break;
+	case EDGE_BORN:
+		if (e->checker && checker_add_node(e->checker, (struct hg_node_id){ id }))
+			e->edges.is_out_of_memory = true;
+		break;
+	case EDGE_DIED:
+		touch(e, TRACK_NODE, id);
+		touch(e, TRACK_INTO, id);
+		touch(e, TRACK_PATHS, id);
+		eval_drop_memos_of(e, (struct hg_node_id){ id });
+		if (e->checker)
+			checker_drop_node(e->checker, (struct hg_node_id){ id });
+		break;
+	case EDGE_NODE:
+		touch(e, TRACK_NODE, id);
+		break;
+	case EDGE_OUT:
+		on_out(e, id);
+		break;
+	case EDGE_INTO:
+		touch(e, TRACK_INTO, id);
+		break;
+	case EDGE_LIFE:
+		break;
+	}
+}
+
+/* ---- settling ----------------------------------------------------------------------------- */
+
+/** Which nodes lead to nodes that moved. */
+struct backward {
+	struct spec_eval *e;
+	uint64_t *seen; ///< bit set of indices
+	VEC(uint32_t) stack;
+	bool is_out_of_memory;
+};
+
+static void backward_add(void *ctx, uint32_t id)
+{
+	struct backward *b = ctx;
+	const struct edge_node *n = edges_node(&b->e->edges, (struct hg_node_id){ id });
+	size_t i = n ? edges_index(&b->e->edges, n) : 0;
+	uint32_t *slot;
+
+	if (!n || bit_get(b->seen, i))
+		return;
+	b->seen[i / 64] |= UINT64_C(1) << (i % 64);
+	slot = vec_push(&b->stack);
+	if (slot)
+		*slot = id;
+	b->is_out_of_memory |= !slot;
+}
+
+/** Paths that lead through a node that moved led to one first, over edges that are still
+ * there: who reaches such a node now is who may reach other nodes than before. */
+static int touch_paths(struct spec_eval *e)
+{
+	struct track *t = &e->track;
+	_cleanup_free_ uint64_t *seen = NULL;
+	struct backward b = { .e = e };
+
+	if (!t->moved.size)
+		return 0;
+	b.seen = seen = calloc(e->edges.nodes.size / 64 + 1, sizeof(*seen));
+	b.is_out_of_memory = !seen;
+	for (size_t i = 0; i < t->moved.size && !b.is_out_of_memory; i++)
+		backward_add(&b, t->moved.data[i]);
+	while (b.stack.size && !b.is_out_of_memory) {
+		uint32_t id = b.stack.data[--b.stack.size];
+
+		touch(e, TRACK_PATHS, id);
+		edges_sources(&e->edges, edges_node(&e->edges, (struct hg_node_id){ id }),
+			      backward_add, &b);
+	}
+	vec_deinit(&b.stack);
+	t->moved.size = 0;
+	return b.is_out_of_memory ? -1 : 0;
+}
+
+struct err *track_settle(struct spec_eval *e)
+{
+	struct track *t = &e->track;
+
+	if (touch_paths(e))
+		goto nomem;
+	for (size_t i = 0; i < t->stale.size; i++) {
+		const struct track_result *r = &t->results.data[t->stale.data[i]];
+
+		if (r->kind == TRACK_MEMO && r->is_stale)
+			e->memos.data[r->owner].state = MEMO_STALE;
+		if (r->kind == TRACK_UNIT && r->is_stale &&
+		    checker_queue(e->checker, r->owner))
+			goto nomem;
+		if (r->kind != TRACK_FREE)
+			touch(e, TRACK_RESULT, t->stale.data[i]);
+	}
+	t->stale.size = 0;
+	return NULL;
+nomem:
+	e->edges.is_valid = false; // begin anew the next time
+	return &err_nomem;
+}
+
+struct err *track_start(struct spec_eval *e)
+{
+	struct track *t = &e->track;
+
+	if (t->is_on)
+		return NULL;
+	if (!t->links.size && !vec_push(&t->links))
+		return &err_nomem;
+	if (!t->results.size && !vec_push(&t->results))
+		return &err_nomem;
+	eval_drop_memos(e);
+	t->is_on = true;
+	e->edges.on_event = on_event;
+	e->edges.on_event_ctx = e;
+	return NULL;
+}
+
+void track_deinit(struct track *t)
+{
+	vec_deinit(&t->links);
+	vec_deinit(&t->results);
+	vec_deinit(&t->free_results);
+	vec_deinit(&t->stale);
+	vec_deinit(&t->moved);
+}

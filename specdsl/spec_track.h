@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to specdsl/: which results depend on which nodes (paper 001, section 4.3.1: the
+ * mapping between constraint atoms and the nodes they depend on). A result is anything
+ * that was computed and is kept: the inconsistencies of one node (TRACK_UNIT), the value of
+ * an attribute (TRACK_MEMO), arguments that the traceback watches (TRACK_WATCH). When a
+ * node that it depends on changes, a result becomes stale, and with it what depends on
+ * the result.
+ *
+ * Invariants:
+ *  1. A result that is not stale is what would be computed now.
+ *  2. A stale result has no links: it costs nothing until it is computed again.
+ *  3. Lists of nodes are in their edge_node and hold links of live nodes only.
+ */
+#ifndef SPECDSL_SPEC_TRACK_H
+#define SPECDSL_SPEC_TRACK_H
+
+#include "specdsl/spec_edges.h"
+
+struct spec_eval;
+
+/** What a link depends on. The first three are lists of a node. */
+enum track_list {
+	TRACK_NODE,   ///< SPEC_DEP_NODE
+	TRACK_INTO,   ///< SPEC_DEP_INTO
+	TRACK_PATHS,  ///< SPEC_DEP_EDGES
+	TRACK_RESULT, ///< another result: SPEC_DEP_ATTR
+	TRACK_ALL,    ///< SPEC_DEP_ALL
+};
+
+enum track_kind { TRACK_FREE, TRACK_UNIT, TRACK_MEMO, TRACK_WATCH };
+
+/** Result @p result depends on @p of. */
+struct track_link {
+	uint32_t result;
+	uint32_t of;	     ///< node or result
+	uint32_t next, prev; ///< in the list of what it depends on; 0 ends
+	uint32_t next_own;   ///< of the same result; 0 ends
+	enum track_list list;
+};
+
+struct track_result {
+	enum track_kind kind;
+	uint32_t owner;	     ///< index of the unit or memo
+	uint32_t first_own;  ///< link
+	uint32_t dependents; ///< first link of list TRACK_RESULT
+	bool is_stale;
+};
+
+/** A zeroed one is off: nothing is tracked. Index 0 of each array is not used. */
+struct track {
+	bool is_on;
+	VEC(struct track_link) links;
+	uint32_t first_free_link;
+	VEC(struct track_result) results;
+	VEC(uint32_t) free_results;
+	uint32_t dependents_of_all; ///< first link of list TRACK_ALL
+	VEC(uint32_t) stale;	    ///< results that became so and are not settled
+	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
+	size_t n_path_links, n_stale_watches;
+};
+
+/** Begin to track: what @p e knows so far is forgotten. */
+struct err *track_start(struct spec_eval *e);
+void track_deinit(struct track *t);
+
+/** A new result, stale. @return 0, or -1 when memory is out. */
+int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret);
+
+/** The result is no more; what depends on it becomes stale. 0 is allowed. */
+void track_free(struct spec_eval *e, uint32_t result);
+
+/** The result was computed and depends on @p deps. @return 0, or -1 when memory is out:
+ * then it is stale. */
+int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps);
+
+/** Let everything that became stale be known to its owner. After edges_refresh(). */
+struct err *track_settle(struct spec_eval *e);
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The incremental checker finds what spec_check() finds, at every position of random
+ * histories, moving forward and backward, for every specification of the papers and for
+ * others with what is hard to follow: paths, attributes, pairs, "there is" variables.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "specdsl/specdsl.h"
+
+#define BASE UINT64_C(0x10000)
+#define MAX_LIVE 12
+#define N_STEPS 260
+#define N_MOVES 300
+
+/* ---- a random history ------------------------------------------------------------------------ */
+
+struct history {
+	struct hg_graph *g;
+	const struct spec *s;
+	uint32_t live[MAX_LIVE];
+	size_t n_live;
+	uint64_t time, next_addr;
+};
+
+static uint64_t any(uint64_t n)
+{
+	return (uint64_t)random() % n;
+}
+
+static void add_node(struct history *h, uint64_t addr)
+{
+	// Now and then a node of no declared type.
+	size_t type = any(10) ? 1 + any(spec_types(h->s)) : 0;
+	const struct spec_type *t = type ? spec_type(h->s, type - 1) : NULL;
+	uint64_t bytes = !t ? 24 : t->is_array ? 8 * (4 + any(36)) : 8 * t->n_fields;
+	struct hg_node_id id;
+
+	if (!addr) {
+		addr = h->next_addr;
+		h->next_addr += 512;
+	}
+	assert_null(hg_graph_alloc(h->g, ++h->time, addr, bytes, 1, NULL, &id));
+	assert_null(hg_graph_set_type(h->g, id, type));
+	h->live[h->n_live++] = id.v;
+}
+
+static uint64_t node_addr(const struct history *h, size_t k)
+{
+	return hg_graph_node(h->g, (struct hg_node_id){ h->live[k] })->start;
+}
+
+static void store(struct history *h)
+{
+	size_t k = any(h->n_live);
+	uint64_t size = hg_graph_node(h->g, (struct hg_node_id){ h->live[k] })->size;
+	uint64_t value, offset = 8 * any(size / 8);
+	uint32_t bytes = 8;
+
+	switch (any(8)) {
+	case 0:
+		value = 0;
+		break;
+	case 1:
+		value = any(4);
+		break;
+	case 2:
+		value = BASE + any(h->next_addr - BASE); // maybe wild, maybe within
+		break;
+	case 3:
+		bytes = 1 + any(8);
+		offset += any(4);
+		value = node_addr(h, any(h->n_live));
+		break;
+	default:
+		value = node_addr(h, any(h->n_live));
+		break;
+	}
+	assert_null(hg_graph_store(h->g, ++h->time, node_addr(h, k) + offset, bytes,
+				   &value, 1));
+}
+
+static struct hg_graph *make_history(const struct spec *s, unsigned seed)
+{
+	struct history h = { .s = s, .next_addr = BASE };
+
+	srandom(seed);
+	assert_null(hg_graph_create(&h.g));
+	for (int i = 0; i < N_STEPS; i++) {
+		uint64_t what = any(10);
+
+		if (h.n_live < 3 || (what < 2 && h.n_live < MAX_LIVE)) {
+			add_node(&h, 0);
+		} else if (what == 2) {
+			size_t k = any(h.n_live);
+			uint64_t addr = node_addr(&h, k);
+
+			assert_null(hg_graph_free(h.g, ++h.time, addr, 1));
+			h.live[k] = h.live[--h.n_live];
+			if (any(2))
+				add_node(&h, addr); // used again at once
+		} else {
+			store(&h);
+		}
+	}
+	return h.g;
+}
+
+/* ---- comparing -------------------------------------------------------------------------------- */
+
+static bool is_same(const struct spec_violation *a, const struct spec_violation *b)
+{
+	return a->constraint == b->constraint &&
+	       spec_binding_equal(&a->binding, &b->binding) &&
+	       a->is_unreadable == b->is_unreadable && a->is_cyclic == b->is_cyclic;
+}
+
+static bool is_among(const spec_violations *all, const struct spec_violation *v)
+{
+	for (size_t i = 0; i < all->size; i++)
+		if (is_same(&all->data[i], v))
+			return true;
+	return false;
+}
+
+/** A violation that was there at the last call, and its arguments. */
+struct known {
+	struct spec_violation v;
+	struct spec_args args;
+};
+
+struct follower {
+	struct spec_eval *e;
+	struct spec_checker *c;
+	struct known *known; ///< is_by_args: at the last position
+	size_t n_known;
+};
+
+static void check_all(struct spec_checker *c, size_t n, spec_violations *ret)
+{
+	ret->size = 0;
+	for (size_t i = 0; i < n; i++)
+		assert_null(spec_checker_check(c, i, ret));
+}
+
+static void forget(struct follower *f)
+{
+	for (size_t i = 0; i < f->n_known; i++)
+		spec_args_deinit(&f->known[i].args);
+	free(f->known);
+	f->known = NULL;
+	f->n_known = 0;
+}
+
+static bool was_known(const struct follower *f, const struct known *k)
+{
+	for (size_t i = 0; i < f->n_known; i++)
+		if (is_same(&f->known[i].v, &k->v))
+			return spec_args_equal(&f->known[i].args, &k->args);
+	return false;
+}
+
+/** What spec_checker_renew() leaves out was there before, with the same arguments. */
+static void compare_renewed(struct follower *f, const struct spec *s,
+			    struct spec_eval *oracle, const spec_violations *want)
+{
+	spec_violations renewed = {};
+	struct follower now = {};
+
+	for (size_t i = 0; i < spec_constraints(s); i++)
+		assert_null(spec_checker_renew(f->c, i, &renewed));
+	for (size_t i = 0; i < renewed.size; i++)
+		assert_true(is_among(want, &renewed.data[i]));
+	now.known = calloc(want->size + 1, sizeof(*now.known));
+	for (; now.n_known < want->size; now.n_known++) {
+		struct known *k = &now.known[now.n_known];
+
+		k->v = want->data[now.n_known];
+		assert_null(spec_args(oracle, k->v.constraint, &k->v.binding, &k->args));
+		assert_true(is_among(&renewed, &k->v) || was_known(f, k));
+	}
+	vec_deinit(&renewed);
+	forget(f);
+	f->known = now.known;
+	f->n_known = now.n_known;
+}
+
+/* ---- moving ------------------------------------------------------------------------------------ */
+
+/** Move @p v; @p f follows if it is asked to, else it has to find out. */
+static void move(struct follower *f, struct hg_view *v, uint64_t n_ops)
+{
+	uint64_t now = hg_view_ops(v), to;
+
+	switch (any(20)) {
+	case 0:
+		to = any(n_ops + 1);
+		break;
+	case 1 ... 9:
+		to = now > 3 ? now - any(4) : 0;
+		break;
+	default:
+		to = now + any(5) > n_ops ? n_ops : now + any(5);
+		break;
+	}
+	if (any(4))
+		assert_null(spec_eval_seek(f->e, v, to > n_ops ? n_ops : to));
+	else
+		hg_view_seek(v, to > n_ops ? n_ops : to);
+}
+
+static size_t compare(const char *text, size_t size, unsigned seed)
+{
+	struct follower f = {}, by_args = {};
+	spec_violations want = {}, got = {};
+	size_t n_violations = 0;
+	struct hg_graph *g;
+	struct hg_view *v;
+	struct spec *s;
+
+	assert_null(spec_create(&s));
+	assert_null(spec_add_text(s, "test.spec", text, size));
+	assert_null(spec_resolve(s));
+	spec_diags_print(s, stderr);
+	assert_int_equal(spec_errors(s), 0);
+	g = make_history(s, seed);
+	assert_null(hg_view_create(g, any(hg_graph_ops(g)), &v));
+	assert_null(spec_eval_create(s, g, v, &f.e));
+	assert_null(spec_checker_create(f.e, false, &f.c));
+	assert_null(spec_eval_create(s, g, v, &by_args.e));
+	assert_null(spec_checker_create(by_args.e, true, &by_args.c));
+	for (int i = 0; i < N_MOVES; i++) {
+		struct spec_eval *oracle;
+
+		want.size = 0;
+		assert_null(spec_eval_create(s, g, v, &oracle));
+		assert_null(spec_check(oracle, 0, &want));
+		check_all(f.c, spec_constraints(s), &got);
+		assert_int_equal(got.size, want.size);
+		for (size_t k = 0; k < got.size; k++)
+			assert_true(is_same(&got.data[k], &want.data[k]));
+		if (i % 3)
+			compare_renewed(&by_args, s, oracle, &want);
+		spec_eval_destroy(oracle);
+		n_violations += want.size;
+		move(i % 2 ? &f : &by_args, v, hg_graph_ops(g));
+	}
+	forget(&by_args);
+	vec_deinit(&want);
+	vec_deinit(&got);
+	spec_checker_destroy(f.c);
+	spec_checker_destroy(by_args.c);
+	spec_eval_destroy(f.e);
+	spec_eval_destroy(by_args.e);
+	hg_view_destroy(v);
+	hg_graph_destroy(g);
+	spec_destroy(s);
+	return n_violations;
+}
+
+/** Of every position something must be said: a spec that is never violated tests nothing. */
+static void compare_seeds(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned seed = 1; seed <= 6; seed++)
+		n += compare(text, size, seed);
+	print_message("%zu violations\n", n);
+	assert_true(n > 1000);
+}
+
+/* ---- the specifications -------------------------------------------------------------------------- */
+
+static void test_papers(void **state)
+{
+	const char *source = getenv("SOURCE");
+	char path[4096], text[1 << 14];
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/specdsl/papers.spec",
+		 source ? source : ".");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	size = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_in_range(size, 100, sizeof(text) - 1);
+	compare_seeds(text, size);
+}
+
+static const char ring[] =
+	"ring FIELD 2 EDGE 1;\nring X; X.INDEGREE == 1 and X.OUTDEGREE == 1;\n"
+	"ring X; X ->> X;\nring X; ring Y; X -> Y => Y ->> X;\n";
+
+static const char paths[] =
+	"n FIELD 3 EDGE 2;\nn X; n Y; X ->> Y => Y /->> X;\n"
+	"n X; n Y; X ->> Y and Y ->> X => X[1] == Y[1];\n"
+	"n X; (X[2]) ->> (X[3]) or X.ISLEAF;\nn X; n Y; X[1] > 1 => X ->> Y and Y.ISLEAF;\n"
+	"n X; n Y; Y -> X and Y.INDEGREE > 1 => (X[2]) /->> Y;\n";
+
+static const char attributes[] =
+	"n FIELD 3 EDGE 2;\nm FIELD 2 EDGE 1;\n"
+	"n.LEN NULL 0; n X; X.LEN = X[2].LEN + 1;\n"
+	"m.LEN NULL 0; m X; X[1] > 2 => X.LEN = X.INDEGREE || X.LEN = X[2].LEN + 2;\n"
+	"n.SIDE NULL 0; n X; X[2].SIDE > 3 or X[3].SIDE > 3 => X.SIDE = 1 || X.SIDE = X[1] + "
+	"X[3].SIDE;\n"
+	"n.LOOP; n X; X ->> X => X.LOOP = 1 || X.LOOP = (X[2] == NULL) ? 0 : X[2].LOOP;\n"
+	"n X; X.LEN < 3;\nm X; X.LEN == 2 or X.LEN > 4;\nn X; X.SIDE != 2;\n"
+	"n X; n Y; X -> Y => X.LEN == Y.LEN + 1;\nn X; X.LOOP == 0;\n";
+
+static const char pairs[] =
+	"n FIELD 3 EDGE 2;\nm FIELD 2 EDGE 1;\nARRAY a SIZE 8;\n"
+	"n X; n Y; X[1] == Y[1] => X == Y;\nn X; m Y; X[2] > 1 => Y[1] == X[1];\n"
+	"n X; n Y; X -> Y and Y -> X => X == Y;\nn X; n Y; m Z; X -> Z and Y -> Z => X == Y;\n"
+	"m Y; 1 == 1 => Y.OUTDEGREE == 1;\nn X; (X[1]) == X or (X[2])[1] < X[X[1]];\n"
+	"a X; for I in 1 to 12, X[I] <= X[I + 1];\n"
+	"a X; for I in 1 to 3, X[I] > 0 => X[X[I]] < X[I];\n";
+
+static void test_ring(void **state)
+{
+	(void)state;
+	compare_seeds(ring, strlen(ring));
+}
+
+static void test_paths(void **state)
+{
+	(void)state;
+	compare_seeds(paths, strlen(paths));
+}
+
+static void test_attributes(void **state)
+{
+	(void)state;
+	compare_seeds(attributes, strlen(attributes));
+}
+
+static void test_pairs(void **state)
+{
+	(void)state;
+	compare_seeds(pairs, strlen(pairs));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_papers), cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_paths),  cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
