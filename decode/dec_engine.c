@@ -32,7 +32,7 @@ static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
 {
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		if (pc >= (uint64_t)e->arenas.data[i].start &&
-		    pc < (uint64_t)e->arenas.data[i].cursor + (1 << 17))
+		    pc < (uint64_t)e->arenas.data[i].cursor + ENGINE_BLOCK_BYTES)
 			return true;
 	}
 	return false;
@@ -185,20 +185,6 @@ void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
 			engine_flush(e);
 			return;
 		}
-	}
-}
-
-void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
-{
-	for (size_t i = 0; i < e->arenas.size; i++) {
-		struct engine_arena *a = &e->arenas.data[i];
-
-		if ((uint64_t)a->start >= addr + size || (uint64_t)a->end <= addr)
-			continue;
-		engine_flush(e);
-		munmap(a->start, a->end - a->start);
-		*a = e->arenas.data[--e->arenas.size];
-		i--;
 	}
 }
 

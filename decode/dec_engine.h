@@ -30,6 +30,10 @@
 // More than the longest block's record.
 #define ENGINE_GUARD_BYTES (16u << 10)
 
+// Room for the largest block: 32 instructions of up to 64 slots of 64 bytes are not real;
+// this is twice the largest seen with every AVX-512 form, and asserted at its end.
+#define ENGINE_BLOCK_BYTES (128u << 10)
+
 /** Why engine_run() returned. */
 enum dec_stop {
 	DEC_STOP_POSITION,  ///< the instruction count was reached
@@ -160,9 +164,6 @@ void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
 /** Drop all translated code. */
 void engine_flush(struct dec_engine *e);
 
-/** Move arenas out of [addr, addr+size) (invariant 4). */
-void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
-
 /** Append a control record of @p size bytes (header included, multiple of 8) to the log
  * and @return it, its id and size set; NULL when nothing is logged. */
 void *engine_log(struct dec_engine *e, uint32_t id, size_t size);
@@ -176,8 +177,13 @@ void engine_log_flush(struct dec_engine *e);
  * linked, stops ignored. @return its index, or UINT32_MAX (complained). */
 uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
 
+/* ---- dec_arena.c ----------------------------------------------------------------- */
+
 /** @return an arena with @p room bytes near enough to @p rip, or NULL. */
 struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);
+
+/** Move arenas out of [addr, addr+size) (invariant 4). */
+void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
 
 /* ---- dec_slow.c ----------------------------------------------------------------- */
 
