@@ -3,10 +3,8 @@
 
 /*
  * The heap's history from a replay in DEC_LOG_STORES mode. Allocator entry points are
- * watched: the log then holds their arguments, and each return holds rax, so that an
- * allocation is the pair of an entry and the return whose stack pointer matches. An
- * allocator that calls another (calloc, realloc, an interposed malloc) is one call: the
- * outermost.
+ * watched: the log then holds their arguments, and each return holds rax, from which
+ * dec_heap_calls.c makes allocations and releases.
  */
 
 #define LOG_ROOM "decode"
@@ -21,24 +19,14 @@
 #include <time.h>
 
 #include "decode/dec_frames.h"
+#include "decode/dec_heap_calls.h"
 #include "decode/dec_log.h"
 #include "decode/decode.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
-static const char *const heap_names[CAP_HEAP_FNS] = {
-	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
-};
-
 // A map value for a watched address: allocator function, or user watch.
 #define WATCH_FN 0x100000000ull
-
-struct heap_call {
-	enum cap_heap_fn fn;
-	uint64_t arg[3], rsp, entry_time, rip;
-	uint64_t result;   ///< posix_memalign: what it stored at arg[0]
-	bool is_open;
-};
 
 struct heap_pending_watch {
 	uint64_t rsp;
@@ -73,13 +61,9 @@ struct heap_trace {
 	const struct dec_watch *user;
 	size_t n_user;
 	VEC(struct heap_pending_watch) open_watches;
-	struct heap_call call;
+	struct heap_calls calls;
 	uint64_t stack_start, stack_end;
 	uint64_t fs_base, brk, syscall_rip;
-	struct map wrappers; ///< call site -> whether its frame only wraps an allocator
-	uint64_t *site_addr; ///< runtime entry address of each recorded heap site
-	VEC(struct heap_call) seen;	///< allocator entries replayed
-	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
 	char *notes;
 	double start;
 };
@@ -111,112 +95,6 @@ static void heap_note(struct heap_trace *h, const char *fmt, ...)
 	}
 }
 
-/* ---- allocator calls ---------------------------------------------------------------- */
-
-static struct err *heap_returned(struct heap_trace *h, uint64_t rax, uint64_t time)
-{
-	const struct heap_call *c = &h->call;
-	uint64_t addr = rax, size = c->arg[0];
-	struct err *err = NULL;
-
-	switch (c->fn) {
-	case CAP_HEAP_FREE:
-		return c->arg[0] ? h->ev->released(h->ev->ctx, time, c->arg[0]) : NULL;
-	case CAP_HEAP_CALLOC:
-		size = c->arg[0] * c->arg[1];
-		break;
-	case CAP_HEAP_REALLOC:
-		size = c->arg[1];
-		// A failed realloc leaves the old block alone.
-		if (c->arg[0] && (rax || !size))
-			err = h->ev->release(h->ev->ctx, c->entry_time, c->arg[0], c->rip,
-					     c->rip);
-		if (!err && c->arg[0] && (rax || !size))
-			err = h->ev->released(h->ev->ctx, time, c->arg[0]);
-		break;
-	case CAP_HEAP_ALIGNED_ALLOC:
-		size = c->arg[1];
-		break;
-	case CAP_HEAP_POSIX_MEMALIGN:
-		size = c->arg[2];
-		if ((uint32_t)rax)
-			return NULL;
-		addr = c->result;
-		break;
-	default:
-		break;
-	}
-	if (err || !addr)
-		return err;
-	return h->ev->alloc(h->ev->ctx, time, addr, size, c->fn == CAP_HEAP_CALLOC, c->rip,
-			    c->rip);
-}
-
-/* The call to name for an allocation: the innermost frame of the user's whose DWARF says
- * what the memory holds, so that a wrapper (xmalloc) is looked through; where no frame
- * says, the innermost. */
-static uint64_t heap_caller(struct heap_trace *h, enum cap_heap_fn fn, const uint64_t *arg,
-			    uint64_t rip)
-{
-	uint64_t size = fn == CAP_HEAP_REALLOC || fn == CAP_HEAP_ALIGNED_ALLOC ? arg[1] :
-			fn == CAP_HEAP_CALLOC ? arg[0] * arg[1] :
-			fn == CAP_HEAP_POSIX_MEMALIGN ? arg[2] : arg[0];
-	size_t n = h->frames.stack.size;
-	uint64_t first, *known, found = 0;
-	uint32_t own;
-
-	if (!n)
-		return rip;
-	own = h->frames.stack.data[n - 1].own;
-	if (!own)
-		return h->frames.stack.data[n - 1].return_rip - 1;
-	first = h->frames.stack.data[own - 1].return_rip;
-	known = fn == CAP_HEAP_FREE ? NULL : map_get(&h->wrappers, first);
-	if (fn == CAP_HEAP_FREE || (known && !*known))
-		return first - 1;
-	for (int depth = 0; own && depth < 8; depth++) {
-		const struct frame *f = &h->frames.stack.data[own - 1];
-		bool is_sure = false;
-
-		if (dec_symbols_alloc_type(h->symbols, f->return_rip, size, &is_sure) ||
-		    is_sure) {
-			found = f->return_rip;
-			break;
-		}
-		own = own > 1 ? h->frames.stack.data[own - 2].own : 0;
-	}
-	// Most sites know their type at once: do not ask again.
-	if (!known)
-		map_put(&h->wrappers, first, found != 0 && found != first);
-	return (found ? found : first) - 1;
-}
-
-static struct err *heap_entered(struct heap_trace *h, enum cap_heap_fn fn, uint64_t rip,
-				const uint64_t *gpr, uint64_t time)
-{
-	struct heap_call c = { fn, { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP], time,
-			       frames_statement(&h->frames, rip), 0, true };
-	const struct cap_info *info = capture_info(h->capture);
-
-	for (size_t i = 0; i < info->n_heap_sites; i++) {
-		struct heap_call *seen;
-
-		if (h->site_addr[i] != rip)
-			continue;
-		seen = vec_push(&h->seen);
-		if (!seen)
-			return &err_nomem;
-		*seen = c;
-	}
-	c.rip = heap_caller(h, fn, c.arg, c.rip);
-	if (h->call.is_open && c.rsp < h->call.rsp)
-		return NULL;
-	h->call = c;
-	if (fn == CAP_HEAP_FREE && c.arg[0])
-		return h->ev->release(h->ev->ctx, time, c.arg[0], c.rip, c.rip);
-	return NULL;
-}
-
 static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64_t *gpr,
 				uint64_t time)
 {
@@ -227,7 +105,7 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 	if (!w)
 		return NULL;
 	if (*w & WATCH_FN)
-		return heap_entered(h, *w & 0xff, rip, gpr, time);
+		return heap_calls_enter(&h->calls, *w & 0xff, rip, gpr, time);
 	index = *w - 1;
 	if (h->user[index].is_function) {
 		open = vec_push(&h->open_watches);
@@ -243,14 +121,10 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 			       uint64_t time)
 {
-	struct err *err = NULL;
+	struct err *err;
 
 	frames_return(&h->frames, rsp);
-	if (h->call.is_open && rsp >= h->call.rsp) {
-		h->call.is_open = false;
-		if (rsp == h->call.rsp)
-			err = heap_returned(h, rax, time);
-	}
+	err = heap_calls_return(&h->calls, rsp, rax, time);
 	while (!err && h->open_watches.size &&
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct heap_pending_watch w =
@@ -265,12 +139,12 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size,
 			      const void *data, uint64_t pc, uint64_t time)
 {
-	if (h->call.is_open && addr == h->call.arg[0] && size == 8)
-		memcpy(&h->call.result, data, 8);
+	heap_calls_store(&h->calls, addr, size, data);
 	if (addr >= h->stack_start && addr < h->stack_end)
 		return NULL;
 	return h->ev->store(h->ev->ctx, time, addr, size, data,
-			    frames_statement(&h->frames, pc), pc, h->call.is_open);
+			    frames_statement(&h->frames, pc), pc,
+			    h->calls.call.is_open);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------ */
@@ -404,7 +278,6 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
 	struct heap_trace *h = ctx;
-	struct heap_call *c;
 
 	switch (rec->id) {
 	case DEC_REC_STATE:
@@ -419,12 +292,7 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 				  time ? time - 1 : 0);
 	}
 	case DEC_REC_HEAP:
-		c = vec_push(&h->recorded);
-		if (!c)
-			return &err_nomem;
-		c->fn = rec->value[0];
-		memcpy(c->arg, &rec->value[1], 3 * 8);
-		return NULL;
+		return heap_calls_record(&h->calls, rec->value[0], &rec->value[1]);
 	default:
 		return NULL;
 	}
@@ -460,7 +328,8 @@ static struct err *heap_resolve(struct heap_trace *h)
 
 	frames_refresh(&h->frames);
 	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
-		size_t n = dec_symbols_entries(h->symbols, heap_names[fn], entry, 16);
+		size_t n = dec_symbols_entries(h->symbols, heap_calls_name(fn), entry,
+					       16);
 
 		for (size_t i = 0; !err && i < n && i < 16; i++)
 			err = heap_watch(h, entry[i], WATCH_FN | fn);
@@ -475,15 +344,7 @@ static struct err *heap_resolve(struct heap_trace *h)
 static struct err *heap_module(struct heap_trace *h, uint32_t file, uint64_t addr,
 			       uint64_t size, uint64_t offset)
 {
-	const struct cap_info *info = capture_info(h->capture);
-
-	for (size_t i = 0; i < info->n_heap_sites; i++) {
-		const struct cap_heap_site *s = &info->heap_sites[i];
-
-		if (s->file == file && s->entry_offset >= offset &&
-		    s->entry_offset < offset + size)
-			h->site_addr[i] = addr + (s->entry_offset - offset);
-	}
+	heap_calls_module(&h->calls, file, addr, size, offset);
 	return dec_symbols_add(h->symbols, file, addr, size, offset);
 }
 
@@ -522,37 +383,10 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 			w->position / 1000000);
 }
 
-/* Where -e heap recorded the allocator calls, they must be the ones replayed. */
-static void heap_verify(struct heap_trace *h)
-{
-	const struct cap_info *info = capture_info(h->capture);
-	size_t n = h->seen.size < h->recorded.size ? h->seen.size : h->recorded.size;
-	// How many integer arguments each function has.
-	static const int n_args[CAP_HEAP_FNS] = { 1, 2, 2, 1, 3, 2 };
-
-	if (!info->has_heap)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const struct heap_call *a = &h->recorded.data[i], *b = &h->seen.data[i];
-
-		if (a->fn == b->fn &&
-		    !memcmp(a->arg, b->arg, n_args[a->fn] * sizeof(a->arg[0])))
-			continue;
-		heap_note(h, "allocator call %zu differs: recorded %s(%#lx), replayed "
-			  "%s(%#lx)", i, heap_names[a->fn], a->arg[0], heap_names[b->fn],
-			  b->arg[0]);
-		return;
-	}
-	if (h->seen.size != h->recorded.size)
-		heap_note(h, "%zu allocator calls were recorded, %zu replayed",
-			  h->recorded.size, h->seen.size);
-	else
-		log_info("all %zu recorded allocator calls equal the replayed ones", n);
-}
-
 static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 {
 	struct dec_where w;
+	_cleanup_free_ char *differs = NULL;
 	struct err *err;
 
 	do {
@@ -566,7 +400,9 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	} while (!err && w.at == DEC_AT_MAP);
 	if (err)
 		return err;
-	heap_verify(h);
+	differs = heap_calls_verify(&h->calls);
+	if (differs)
+		heap_note(h, "%s", differs);
 	*ret = (struct dec_run){
 		.instructions = w.position,
 		.syscalls = w.syscalls,
@@ -598,9 +434,9 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	struct err *err;
 
 	*ret = (struct dec_run){};
-	h.site_addr = calloc(info->n_heap_sites + 1, sizeof(*h.site_addr));
-	if (!h.site_addr)
-		return &err_nomem;
+	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
+	if (err)
+		return err;
 	log_reader_init(&h.reader, DEC_LOG_STORES, 0);
 	frames_init(&h.frames, symbols, info->exe);
 	err = heap_start_modules(&h);
@@ -616,11 +452,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	log_reader_deinit(&h.reader);
 	frames_deinit(&h.frames);
 	map_deinit(&h.watch);
-	map_deinit(&h.wrappers);
+	heap_calls_deinit(&h.calls);
 	vec_deinit(&h.open_watches);
-	vec_deinit(&h.seen);
-	vec_deinit(&h.recorded);
-	free(h.site_addr);
 	free(h.notes);
 	return err;
 }
