@@ -216,6 +216,14 @@ static enum dec_verdict replay_advance(struct dec_replay *r)
 			err_destroy(err);
 			r->is_log_at_end = true;
 		}
+		if (!r->is_log_at_end && r->next.tid != r->core->tid &&
+		    r->next.kind != CAP_EV_GAP && !r->cut) {
+			// Its events order nothing that we could follow.
+			if (asprintf(&r->cut, "the program started thread %u, and programs "
+				     "with threads cannot be replayed yet", r->next.tid) < 0)
+				r->cut = NULL;
+			r->is_log_at_end = true;
+		}
 		if (r->is_log_at_end)
 			return DEC_GO;
 		if (r->next.kind == CAP_EV_HEAP) {
