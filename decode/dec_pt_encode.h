@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A replay as an Intel PT packet stream: what user-only tracing of the same run would
+ * have written (SDM volume 3, chapter "Intel Processor Trace"). It reads the machine's
+ * DEC_LOG_FLOW log from position 0 and writes one thread's packets.
+ *
+ * Invariants:
+ *  1. Each conditional branch is one TNT bit, each indirect branch one TIP; a return is
+ *     one TNT bit where its call is known (return compression), else one TIP.
+ *  2. TNT bits that are pending go out before any packet that names an address.
+ *  3. The known calls are a tail of those that any decoder of the stream knows: they are
+ *     forgotten at each PSB, overflow and TIP.PGE.
+ *
+ * An encoder belongs to one thread.
+ */
+#ifndef DECODE_DEC_PT_ENCODE_H
+#define DECODE_DEC_PT_ENCODE_H
+
+#include "base/base.h"
+#include "decode/dec_pt_image.h"
+
+struct dec_pt_encoder;
+
+/** Takes a piece of the stream. @return NULL to go on. */
+typedef struct err *(*dec_pt_write_fn)(void *ctx, const uint8_t *bytes, size_t n);
+
+struct dec_pt_options {
+	uint64_t psb_bytes; ///< a PSB+ group at the first block after so many bytes
+	bool compresses_returns;
+	bool has_tsc; ///< PSB+ carries TSC: the capture's clock, in nanoseconds
+	struct dec_pt_image *image; ///< gets the files mapped as code meanwhile, or NULL
+};
+
+struct dec_pt_stats {
+	uint64_t bytes, instructions;
+	uint64_t psb, tnt_short, tnt_long, tip, pge, pgd, fup, ovf;
+	uint64_t tnt_bits, returns_compressed;
+	uint64_t resumed_at; ///< position at which the last overflow was over
+};
+
+/** Begin the stream of @p c's replay. @return ERR_UNSUPPORTED (libipt refuses), or why
+ * the event log cannot be read. */
+struct err *dec_pt_encoder_create(const struct capture *c, const struct dec_pt_options *o,
+				  dec_pt_write_fn fn, void *ctx,
+				  struct dec_pt_encoder **ret);
+void dec_pt_encoder_destroy(struct dec_pt_encoder *e);
+
+/** Feed a piece of the log: a dec_log_fn, @p e is the encoder. @return ERR_FORMAT when
+ * the log's blocks do not follow from each other. */
+struct err *dec_pt_encoder_feed(void *e, const uint8_t *log, size_t bytes);
+
+/** Lose the packets of the next @p n_insns instructions to an overflow. */
+struct err *dec_pt_encoder_lose(struct dec_pt_encoder *e, uint64_t n_insns);
+
+/** The run stopped at @p rip: the packets end there. @p ret may be NULL. */
+struct err *dec_pt_encoder_finish(struct dec_pt_encoder *e, uint64_t rip,
+				  struct dec_pt_stats *ret);
+
+#endif
