@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Effects of an instruction that Zydis's operands do not say: flags, state registers, and
+ * those forms of which the inline instrumentation must keep away. Private to dec_insn.c.
+ */
+#ifndef DECODE_DEC_INSN_EFFECTS_H
+#define DECODE_DEC_INSN_EFFECTS_H
+
+#include <Zydis/Zydis.h>
+
+#include "decode/dec_insn.h"
+
+/** Set what @p insn does to the flags. */
+void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d);
+
+/** Add registers that are no operands in Zydis's eyes. After the operands. */
+void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d);
+
+/** Mark forms whose effects on memory or registers do not follow from their operands.
+ * After all else. */
+void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+		    const ZydisDecodedOperand *ops);
+
+#endif
