@@ -52,6 +52,14 @@ struct dec_struct {
 struct err *dec_symbols_create(const struct capture *c, struct dec_symbols **ret);
 void dec_symbols_destroy(struct dec_symbols *s);
 
+/** An empty set of modules, to be filled with dec_symbols_add_path(): no capture. */
+struct err *dec_symbols_create_empty(struct dec_symbols **ret);
+
+/** Add ELF file @p stored, displayed as @p path, with link-time address + @p bias as
+ * address, over its whole loaded range. The first one counts as the executable. */
+struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t bias);
+
 /** The file number @p file (1-based) of the capture is mapped so that its byte at
  * @p file_offset is at @p addr. Call for every executable mapping; repeats are ignored. */
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,

@@ -99,16 +99,6 @@ struct dec_symbols {
 	struct arena arena;
 };
 
-/* ---- modules without a capture (tests) ----------------------------------------- */
-
-/** An empty set of modules. */
-struct err *dec_symbols_create_empty(struct dec_symbols **ret);
-
-/** Add ELF file @p stored, displayed as @p path, with link-time address + @p bias as
- * address, over its whole loaded range. The first one counts as the executable. */
-struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
-				 const char *path, uint64_t bias);
-
 /** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
 struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr);
 

@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
-#include "decode/dec_symbols_int.h"
+#include "decode/dec_symbols.h"
 #include "specdsl/specdsl.h"
 
 enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
