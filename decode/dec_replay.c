@@ -16,14 +16,15 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "decode/dec_signal.h"
+
 static const char *const gpr_names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
 					   "r12", "r13", "r14", "r15" };
 
 /* ---- what is wrong --------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3)))
-static enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
+enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -72,7 +73,7 @@ static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static const char *replay_kind_name(enum cap_event_kind kind)
+const char *replay_kind_name(enum cap_event_kind kind)
 {
 	static const char *const names[] = { "nothing", "a system call", "a signal",
 					     "a time stamp", "a cpuid", "an allocator call",
@@ -91,30 +92,7 @@ static void replay_log_heap(struct dec_replay *r)
 	memcpy(&rec->value[1], r->next.heap_args, 3 * 8);
 }
 
-static bool replay_is_sync(const struct cap_event *ev)
-{
-	siginfo_t info;
-
-	memcpy(&info, ev->siginfo, sizeof(info));
-	switch (ev->signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGFPE:
-	case SIGILL:
-	case SIGTRAP:
-		return info.si_code > 0;
-	default:
-		return false;
-	}
-}
-
-static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *regs)
-{
-	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
-}
-
-/* @p insn: the one that C answered just now and that rip is behind; NULL for none. */
-static void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
+void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
 {
 	struct dec_ctx *c = r->engine.ctx;
 	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
@@ -147,9 +125,7 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 	}
 }
 
-static enum dec_verdict replay_advance(struct dec_replay *r);
-
-static enum dec_verdict replay_writes(struct dec_replay *r)
+enum dec_verdict replay_writes(struct dec_replay *r)
 {
 	for (size_t i = 0; i < r->next.n_writes; i++) {
 		const struct cap_write *w = &r->next.writes[i];
@@ -162,51 +138,15 @@ static enum dec_verdict replay_writes(struct dec_replay *r)
 	return DEC_GO;
 }
 
-/* The kernel starts a handler with an initial FPU. */
-static void replay_reset_fpu(struct dec_ctx *c)
-{
-	memset(c->xsave, 0, CTX_XSAVE_BYTES);
-	c->xsave[0] = 0x7f, c->xsave[1] = 0x03;
-	c->xsave[24] = 0x80, c->xsave[25] = 0x1f;
-	c->xsave[512] = 3;
-}
-
-static void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
+void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 {
 	memcpy(c->gpr, regs->gpr, sizeof(c->gpr));
 	c->rip = regs->rip;
 	c->rflags = (regs->rflags & 0xcd5) | 0x202;
 }
 
-/* The event at hand is a signal, and the guest stands where it landed. */
-static enum dec_verdict replay_deliver(struct dec_replay *r)
+enum dec_verdict replay_advance(struct dec_replay *r)
 {
-	enum dec_verdict v;
-	siginfo_t info;
-
-	engine_set_async(&r->engine, 0, NULL);
-	if (r->next.is_fatal) {
-		r->end = CAP_END_SIGNAL;
-		r->end_value = r->next.signo;
-		memcpy(&info, r->next.siginfo, sizeof(info));
-		r->fault_addr = replay_is_sync(&r->next) ? (uint64_t)info.si_addr : 0;
-		return DEC_END;
-	}
-	if (r->next.has_after) {
-		v = replay_writes(r);
-		if (v != DEC_GO)
-			return v;
-		replay_set_regs(r->engine.ctx, &r->next.after);
-		replay_reset_fpu(r->engine.ctx);
-		replay_state_record(r, NULL);
-	}
-	return replay_advance(r);
-}
-
-/* Fetch the next event; what needs no instruction to run happens at once. */
-static enum dec_verdict replay_advance(struct dec_replay *r)
-{
-	struct dec_ctx *c = r->engine.ctx;
 	struct err *err;
 
 	for (;;) {
@@ -234,24 +174,10 @@ static enum dec_verdict replay_advance(struct dec_replay *r)
 			break;
 		}
 	}
-	if (r->next.kind != CAP_EV_SIGNAL || replay_is_sync(&r->next))
-		return DEC_GO;
-	if (replay_regs_match(c, &r->next.regs))
-		return replay_deliver(r);
-	engine_set_async(&r->engine, r->next.regs.rip, r->next.regs.gpr);
-	return DEC_GO;
+	return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r) : DEC_GO;
 }
 
-/* ---- the world ------------------------------------------------------------------------------ */
-
-static enum dec_verdict replay_stop_at(void *ctx, struct dec_engine *e)
-{
-	struct dec_replay *r = ctx;
-
-	if (e->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
-		return replay_deliver(r);
-	return DEC_GO;
-}
+/* ---- system calls -------------------------------------------------------------------------- */
 
 /* Compare the guest at a system call with the recording. */
 static enum dec_verdict replay_compare(struct dec_replay *r)
@@ -274,40 +200,6 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 				      ev->regs.gpr[i], c->gpr[i], r->engine.now);
 	}
 	return DEC_GO;
-}
-
-/* What rt_sigreturn restored that is not a general register: the FPU, from the frame. */
-static void replay_sigreturn_fpu(struct dec_replay *r, uint64_t frame)
-{
-	struct dec_ctx *c = r->engine.ctx;
-	uint64_t area, in_use;
-	uint32_t magic, size = 512;
-
-	// ucontext: flags, link, stack_t (24), then 23 registers; fpstate follows.
-	if (guest_avail(&r->guest, frame + 224, PROT_READ) < 8)
-		return;
-	memcpy(&area, (void *)(frame + 224), 8);
-	replay_reset_fpu(c);
-	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
-		return;
-	memcpy(&magic, (void *)(area + 464), 4);
-	if (magic == 0x46505853) { // FP_XSTATE_MAGIC1
-		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
-		if (size > CTX_XSAVE_BYTES)
-			size = CTX_XSAVE_BYTES;
-	}
-	if (guest_avail(&r->guest, area, PROT_READ) < size)
-		return;
-	memcpy(c->xsave, (void *)area, size);
-	memset(c->xsave + 464, 0, 48);
-	if (size > 576) {
-		memcpy(&in_use, c->xsave + 512, 8);
-		in_use &= c->xmask;
-		memcpy(c->xsave + 512, &in_use, 8);
-		memset(c->xsave + 520, 0, 56);
-	} else {
-		c->xsave[512] = 3;
-	}
 }
 
 /* Output that never passed through the program's memory cannot be shown. */
@@ -380,7 +272,7 @@ static void replay_log_syscall(struct dec_replay *r)
 	rec->value[13] = r->engine.ctx->fs_base;
 }
 
-static enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
+enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
 {
 	if (!r->cut && capture_info(r->capture)->is_unfinished)
 		r->cut = strdup("the recording was not finished (no manifest.json)");
@@ -471,7 +363,7 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (r->next.has_after) {
 		// rt_sigreturn, or a call that the kernel made again by itself.
 		if (nr == SYS_rt_sigreturn)
-			replay_sigreturn_fpu(r, c->gpr[CAP_RSP]);
+			replay_signal_return(r, c->gpr[CAP_RSP]);
 		replay_set_regs(c, &r->next.after);
 		replay_state_record(r, NULL);
 	} else {
@@ -491,6 +383,8 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	}
 	return v == DEC_GO && is_map ? DEC_PAUSE : v;
 }
+
+/* ---- the processor ------------------------------------------------------------------------- */
 
 static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 {
@@ -549,33 +443,7 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 	return v;
 }
 
-static enum dec_verdict replay_fault(void *ctx, struct dec_engine *e)
-{
-	struct dec_replay *r = ctx;
-	struct dec_ctx *c = e->ctx;
-	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
-
-	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr)) {
-		enum dec_verdict v;
-
-		// The program changes code, perhaps that of this very instruction: let it
-		// execute once with nothing protected and nothing kept.
-		r->guest.is_changing_code = true;
-		v = engine_step_slow(e);
-		r->guest.is_changing_code = false;
-		engine_flush(e);
-		return v;
-	}
-	if (r->is_log_at_end)
-		return replay_end_of_log(r, "a fault");
-	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
-	    r->next.signo != (int)c->fault_signo)
-		return replay_diverge(r, "after %lu instructions the replay faults at rip %#lx "
-				      "(signal %lu, address %#lx); recorded: %s at rip %#lx",
-				      e->now, c->rip, c->fault_signo, c->fault_addr,
-				      replay_kind_name(r->next.kind), r->next.regs.rip);
-	return replay_deliver(r);
-}
+/* ---- the world ----------------------------------------------------------------------------- */
 
 static void replay_code_seen(void *ctx, uint64_t page)
 {
@@ -598,8 +466,8 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 		.ctx = r,
 		.syscall = replay_syscall,
 		.special = replay_special,
-		.fault = replay_fault,
-		.stop_at = replay_stop_at,
+		.fault = replay_signal_fault,
+		.stop_at = replay_signal_stop,
 		.avail = replay_avail,
 		.code_seen = replay_code_seen,
 		.log_full = log_full,

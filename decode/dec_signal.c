@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/dec_signal.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static bool replay_is_sync(const struct cap_event *ev)
+{
+	siginfo_t info;
+
+	memcpy(&info, ev->siginfo, sizeof(info));
+	switch (ev->signo) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+		return info.si_code > 0;
+	default:
+		return false;
+	}
+}
+
+static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *regs)
+{
+	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
+}
+
+/* The kernel starts a handler with an initial FPU. */
+static void replay_reset_fpu(struct dec_ctx *c)
+{
+	memset(c->xsave, 0, CTX_XSAVE_BYTES);
+	c->xsave[0] = 0x7f, c->xsave[1] = 0x03;
+	c->xsave[24] = 0x80, c->xsave[25] = 0x1f;
+	c->xsave[512] = 3;
+}
+
+/* The event at hand is a signal, and the guest stands where it landed. */
+static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
+{
+	enum dec_verdict v;
+	siginfo_t info;
+
+	engine_set_async(&r->engine, 0, NULL);
+	if (r->next.is_fatal) {
+		r->end = CAP_END_SIGNAL;
+		r->end_value = r->next.signo;
+		memcpy(&info, r->next.siginfo, sizeof(info));
+		r->fault_addr = replay_is_sync(&r->next) ? (uint64_t)info.si_addr : 0;
+		return DEC_END;
+	}
+	if (r->next.has_after) {
+		v = replay_writes(r);
+		if (v != DEC_GO)
+			return v;
+		replay_set_regs(r->engine.ctx, &r->next.after);
+		replay_reset_fpu(r->engine.ctx);
+		replay_state_record(r, NULL);
+	}
+	return replay_advance(r);
+}
+
+enum dec_verdict replay_signal_await(struct dec_replay *r)
+{
+	const struct cap_regs *regs = &r->next.regs;
+
+	if (replay_is_sync(&r->next))
+		return DEC_GO;
+	if (replay_regs_match(r->engine.ctx, regs))
+		return replay_signal_deliver(r);
+	engine_set_async(&r->engine, regs->rip, regs->gpr);
+	return DEC_GO;
+}
+
+enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+
+	if (e->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
+		return replay_signal_deliver(r);
+	return DEC_GO;
+}
+
+enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_ctx *c = e->ctx;
+	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
+
+	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr)) {
+		enum dec_verdict v;
+
+		// The program changes code, perhaps that of this very instruction: let it
+		// execute once with nothing protected and nothing kept.
+		r->guest.is_changing_code = true;
+		v = engine_step_slow(e);
+		r->guest.is_changing_code = false;
+		engine_flush(e);
+		return v;
+	}
+	if (r->is_log_at_end)
+		return replay_end_of_log(r, "a fault");
+	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
+	    r->next.signo != (int)c->fault_signo)
+		return replay_diverge(r, "after %lu instructions the replay faults at rip %#lx "
+				      "(signal %lu, address %#lx); recorded: %s at rip %#lx",
+				      e->now, c->rip, c->fault_signo, c->fault_addr,
+				      replay_kind_name(r->next.kind), r->next.regs.rip);
+	return replay_signal_deliver(r);
+}
+
+void replay_signal_return(struct dec_replay *r, uint64_t frame)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t area, in_use;
+	uint32_t magic, size = 512;
+
+	// ucontext: flags, link, stack_t (24), then 23 registers; fpstate follows.
+	if (guest_avail(&r->guest, frame + 224, PROT_READ) < 8)
+		return;
+	memcpy(&area, (void *)(frame + 224), 8);
+	replay_reset_fpu(c);
+	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
+		return;
+	memcpy(&magic, (void *)(area + 464), 4);
+	if (magic == 0x46505853) { // FP_XSTATE_MAGIC1
+		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
+		if (size > CTX_XSAVE_BYTES)
+			size = CTX_XSAVE_BYTES;
+	}
+	if (guest_avail(&r->guest, area, PROT_READ) < size)
+		return;
+	memcpy(c->xsave, (void *)area, size);
+	memset(c->xsave + 464, 0, 48);
+	if (size > 576) {
+		memcpy(&in_use, c->xsave + 512, 8);
+		in_use &= c->xmask;
+		memcpy(c->xsave + 512, &in_use, 8);
+		memset(c->xsave + 520, 0, 56);
+	} else {
+		c->xsave[512] = 3;
+	}
+}
