@@ -26,11 +26,13 @@ static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
 					  "values" };
 
 static const struct argp_option options[] = {
-	{ "stdout", OPT_STDOUT, NULL, 0, "Write what the program wrote to its stdout", 0 },
+	{ "stdout", OPT_STDOUT, NULL, 0, "Write what the program wrote to its stdout",
+	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
 	{ "log", OPT_LOG, "MODE", 0,
 	  "Record while replaying, to measure it: none (default), flow, stores, "
-	  "addresses or values", 0 },
+	  "addresses or values",
+	  0 },
 	{ 0 },
 };
 
@@ -69,7 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse, "CAPTURE",
+	options,
+	parse,
+	"CAPTURE",
 	"Replay CAPTURE instruction by instruction on the software machine and compare "
 	"every system call's registers with the recording.\v"
 	"Exit status: 0 all matched, 1 diverged, 2 could not replay.\n\n"
@@ -77,7 +81,9 @@ static const struct argp argp = {
 	"  faultline replay crash.flt\n"
 	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
 	"  faultline replay --json crash.flt | jq .instructions\n",
-	NULL, NULL, NULL,
+	NULL,
+	NULL,
+	NULL,
 };
 
 struct progress {
@@ -159,7 +165,8 @@ static void show_place(const struct capture *c, const modules *v, uint64_t rip)
 	if (!err) {
 		dec_symbols_place(s, rip, &place);
 		if (place.line)
-			printf("at %s:%d in %s\n", place.file, place.line, place.function);
+			printf("at %s:%d in %s\n", place.file, place.line,
+			       place.function);
 		else if (place.outer)
 			printf("at %s+%#lx in %s (no line information)\n", place.outer,
 			       place.offset, place.module);
@@ -188,7 +195,8 @@ static void print_json(const struct dec_where *w, const char *divergence, double
 static void print_notes(const char *notes)
 {
 	for (; notes && *notes; notes += strcspn(notes, "\n") + 1)
-		fprintf(stderr, "faultline: note: %.*s\n", (int)strcspn(notes, "\n"), notes);
+		fprintf(stderr, "faultline: note: %.*s\n", (int)strcspn(notes, "\n"),
+			notes);
 }
 
 static struct err *replay(const struct replay_options *o, int *status)
@@ -237,9 +245,10 @@ static struct err *replay(const struct replay_options *o, int *status)
 			dec_machine_divergence(m));
 		show_place(c, &modules, w.rip);
 	} else if (w.is_cut) {
-		fprintf(stderr, "faultline: cannot replay all of '%s': %s; %lu instructions "
-			"and %lu syscalls matched up to there\n", o->capture,
-			dec_machine_divergence(m), w.position, w.syscalls);
+		fprintf(stderr,
+			"faultline: cannot replay all of '%s': %s; %lu instructions "
+			"and %lu syscalls matched up to there\n",
+			o->capture, dec_machine_divergence(m), w.position, w.syscalls);
 	} else {
 		fprintf(talk, "%lu instructions, %lu syscalls, all matched\n", w.position,
 			w.syscalls);
@@ -264,6 +273,7 @@ int cmd_replay(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	err = replay(&o, &status);
 	if (err)
-		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o.capture, err->message);
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o.capture,
+			err->message);
 	return status;
 }

@@ -36,7 +36,8 @@ struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t
 	}
 	// Libraries lie at the top of the mmap area: room is above. Programs lie at the
 	// bottom of theirs, with the heap above: room is below. Try both, near first.
-	for (uint64_t far = ARENA_BYTES; far < ARENA_REACH - ARENA_BYTES; far += 32 << 20) {
+	for (uint64_t far = ARENA_BYTES; far < ARENA_REACH - ARENA_BYTES;
+	     far += 32 << 20) {
 		for (int side = 0; side < 2; side++) {
 			bool is_above = (rip >> 44 == 7) == (side == 0);
 			uint64_t at = (is_above ? rip + far : rip - far) & ~0xfffffull;

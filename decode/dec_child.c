@@ -30,7 +30,7 @@ char child_name[] = "faultline-machine";
 static struct child_shared *shared;
 static struct child_slot *slot; ///< of this process
 static struct dec_replay replay;
-static int log_buffer;		///< which of the two is being filled
+static int log_buffer; ///< which of the two is being filled
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is)
 {
@@ -197,7 +197,8 @@ static void child_serve(uint32_t command)
 		result = child_regs();
 		break;
 	case CHILD_REG:
-		slot->data_bytes = engine_read_reg(&replay.engine, slot->arg[0], slot->data);
+		slot->data_bytes =
+			engine_read_reg(&replay.engine, slot->arg[0], slot->data);
 		break;
 	case CHILD_FORK:
 		child_fork(slot->arg[0]);
@@ -213,12 +214,13 @@ static void child_serve(uint32_t command)
 static struct err *child_sandbox(int output_fd)
 {
 	static const int allowed[] = {
-		SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap),
-		SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex), SCMP_SYS(pread64),
-		SCMP_SYS(exit_group), SCMP_SYS(exit), SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),
-		SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(prctl),
-		SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
+		SCMP_SYS(mmap),		  SCMP_SYS(munmap),	   SCMP_SYS(mprotect),
+		SCMP_SYS(mremap),	  SCMP_SYS(madvise),	   SCMP_SYS(brk),
+		SCMP_SYS(futex),	  SCMP_SYS(pread64),	   SCMP_SYS(exit_group),
+		SCMP_SYS(exit),		  SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigaction),
+		SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),
+		SCMP_SYS(gettid),	  SCMP_SYS(tgkill),	   SCMP_SYS(prctl),
+		SCMP_SYS(getrandom),	  SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
 	};
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int bad = f ? 0 : -ENOMEM;

@@ -30,12 +30,24 @@
 extern char child_name[];
 
 enum child_command {
-	CHILD_NONE, CHILD_RUN, CHILD_MODE, CHILD_BREAK, CHILD_WATCH, CHILD_READ,
-	CHILD_REGS, CHILD_REG, CHILD_FORK, CHILD_QUIT,
+	CHILD_NONE,
+	CHILD_RUN,
+	CHILD_MODE,
+	CHILD_BREAK,
+	CHILD_WATCH,
+	CHILD_READ,
+	CHILD_REGS,
+	CHILD_REG,
+	CHILD_FORK,
+	CHILD_QUIT,
 };
 
 enum child_result {
-	CHILD_OK, CHILD_STOPPED, CHILD_FAILED, CHILD_COLLIDED, CHILD_NO_MEMORY_THERE,
+	CHILD_OK,
+	CHILD_STOPPED,
+	CHILD_FAILED,
+	CHILD_COLLIDED,
+	CHILD_NO_MEMORY_THERE,
 };
 
 struct child_slot {
@@ -47,16 +59,16 @@ struct child_slot {
 	uint32_t err_code;
 	struct dec_where where;
 	struct cap_regs regs;
-	char text[CHILD_TEXT_BYTES];	   ///< error or divergence
+	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];
 	uint8_t data[CHILD_DATA_BYTES];
 	uint32_t data_bytes;
 };
 
 struct child_shared {
-	_Atomic uint32_t bell;		   ///< futex word of the parent
-	_Atomic uint32_t log_bytes[2];	   ///< filled bytes; 0: the child's to fill
-	_Atomic uint64_t position;	   ///< roughly where the running child is
+	_Atomic uint32_t bell;	       ///< futex word of the parent
+	_Atomic uint32_t log_bytes[2]; ///< filled bytes; 0: the child's to fill
+	_Atomic uint64_t position;     ///< roughly where the running child is
 	struct child_slot slot[CHILD_SLOTS];
 	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];
 };

@@ -50,22 +50,22 @@
 struct dec_ctx {
 	uint64_t gpr[16]; ///< guest registers while C runs
 	uint64_t rip, rflags, fs_base;
-	int64_t budget;	  ///< instructions that may still run
-	uint64_t spill[4];///< guest registers that emitted code borrows
-	uint64_t log;	  ///< where the next block's record goes
-	uint64_t ind;	  ///< guest target of an indirect branch
+	int64_t budget;	   ///< instructions that may still run
+	uint64_t spill[4]; ///< guest registers that emitted code borrows
+	uint64_t log;	   ///< where the next block's record goes
+	uint64_t ind;	   ///< guest target of an indirect branch
 	uint64_t ind_host;
 	uint32_t exit_id; ///< index into the engine's exits
 	uint32_t pad0;
-	uint64_t common;  ///< address of dec_exit
-	uint64_t entry;	  ///< host address to enter at
+	uint64_t common; ///< address of dec_exit
+	uint64_t entry;	 ///< host address to enter at
 	uint64_t host_rsp, host_fs;
-	uint64_t xmask;	  ///< XSAVE components that the guest may use
+	uint64_t xmask; ///< XSAVE components that the guest may use
 	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
-	uint64_t canary;  ///< DEC_CANARY; a guest that scribbled here is noticed
+	uint64_t canary; ///< DEC_CANARY; a guest that scribbled here is noticed
 	uint64_t pad1[2];
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
-	uint64_t async_gpr[16]; ///< registers at which engine_set_async() stops
+	uint64_t async_gpr[16];		///< registers at which engine_set_async() stops
 	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
 	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */

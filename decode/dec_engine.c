@@ -42,15 +42,18 @@ static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
  * Runs with the guest's fs base when the guest faulted: no TLS, no library calls. The
  * return from the handler goes to dec_exit, which saves the guest's registers.
  */
-__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
-static void engine_on_fault(int signo, siginfo_t *info, void *raw)
+__attribute__((no_sanitize("address", "undefined", "thread"),
+	       no_stack_protector)) static void
+engine_on_fault(int signo, siginfo_t *info, void *raw)
 {
 	ucontext_t *uc = raw;
 	struct dec_ctx *c = fault_ctx;
 
 	if (!c || !engine_owns_pc(fault_engine, uc->uc_mcontext.gregs[REG_RIP])) {
 		// Our own bug: die by the signal, with the default action.
-		struct { unsigned long handler, flags, restorer, mask; } dfl = { 0 };
+		struct {
+			unsigned long handler, flags, restorer, mask;
+		} dfl = { 0 };
 
 		syscall(SYS_rt_sigaction, signo, &dfl, NULL, 8);
 		return;
@@ -92,7 +95,8 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
 	__cpuid(1, a, b, c, d);
 	if (!(c & bit_OSXSAVE) || !(getauxval(AT_HWCAP2) & 2))
-		return err_new(ERR_UNSUPPORTED, "cannot run the machine: this CPU or "
+		return err_new(ERR_UNSUPPORTED,
+			       "cannot run the machine: this CPU or "
 			       "kernel lacks XSAVE or FSGSBASE (Linux 5.9 has it)");
 	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -181,7 +185,8 @@ void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
 	for (size_t i = 0; i < e->code_pages.capacity; i++) {
 		uint64_t p = e->code_pages.slots[i].key;
 
-		if (p != MAP_EMPTY_KEY && p >= addr >> 12 && p <= (addr + size - 1) >> 12) {
+		if (p != MAP_EMPTY_KEY && p >= addr >> 12 &&
+		    p <= (addr + size - 1) >> 12) {
 			engine_flush(e);
 			return;
 		}
@@ -384,7 +389,7 @@ enum dec_verdict engine_special(struct dec_engine *e)
 
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
 	    insn.flow == DEC_FLOW_TRAP) {
-		e->ctx->fault_signo = avail < 15 && !insn.len ? SIGSEGV :
+		e->ctx->fault_signo = avail < 15 && !insn.len		? SIGSEGV :
 				      insn.len && insn.bytes[0] == 0xcc ? SIGTRAP :
 				      insn.len && insn.bytes[0] == 0xf4 ? SIGSEGV :
 									  SIGILL;
@@ -392,7 +397,8 @@ enum dec_verdict engine_special(struct dec_engine *e)
 		return w->fault(w->ctx, e);
 	}
 	if (insn.flow == DEC_FLOW_FORBIDDEN) {
-		w->complain(w->ctx, e, "an instruction that cannot be replayed "
+		w->complain(w->ctx, e,
+			    "an instruction that cannot be replayed "
 			    "(a source of chance, or gs-relative)");
 		return DEC_DIVERGED;
 	}
@@ -458,8 +464,9 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 
 static enum dec_stop engine_verdict_stop(enum dec_verdict v)
 {
-	return v == DEC_END ? DEC_STOP_END :
-	       v == DEC_PAUSE ? DEC_STOP_PAUSE : DEC_STOP_DIVERGED;
+	return v == DEC_END   ? DEC_STOP_END :
+	       v == DEC_PAUSE ? DEC_STOP_PAUSE :
+				DEC_STOP_DIVERGED;
 }
 
 /* The guest stands at a stop address. @return whether to report a breakpoint. */
@@ -484,7 +491,8 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 }
 
 /* Enter at rip's block and follow exits. */
-static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget, bool *is_break)
+static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
+				     bool *is_break)
 {
 	uint32_t to = engine_block_for(e, e->ctx->rip), exit_id;
 	enum dec_verdict v;

@@ -36,11 +36,11 @@
 
 /** Why engine_run() returned. */
 enum dec_stop {
-	DEC_STOP_POSITION,  ///< the instruction count was reached
-	DEC_STOP_BREAK,	    ///< about to execute a breakpoint address
-	DEC_STOP_PAUSE,	    ///< the world asked for a pause
-	DEC_STOP_END,	    ///< the world ended the run (exit, fatal signal)
-	DEC_STOP_DIVERGED,  ///< the world found the guest off the recorded path
+	DEC_STOP_POSITION, ///< the instruction count was reached
+	DEC_STOP_BREAK,	   ///< about to execute a breakpoint address
+	DEC_STOP_PAUSE,	   ///< the world asked for a pause
+	DEC_STOP_END,	   ///< the world ended the run (exit, fatal signal)
+	DEC_STOP_DIVERGED, ///< the world found the guest off the recorded path
 };
 
 struct dec_engine;
@@ -75,17 +75,17 @@ struct dec_world {
 struct engine_block {
 	uint64_t rip;
 	uint8_t *host, *host_end;
-	uint8_t *fast;	     ///< entry with the log pointer in scratch[0] already; NULL: none
+	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;
 	// Host offsets: of the budget check; from where the log pointer is beyond the record;
 	// from where no register is borrowed any more.
 	uint32_t check_at, advanced_at, closed_at;
-	uint8_t n_insns;     ///< executed natively
-	uint8_t check_insn;  ///< the check lies before this instruction
-	uint8_t scratch[3];  ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t n_insns;    ///< executed natively
+	uint8_t check_insn; ///< the check lies before this instruction
+	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t n_exits;
-	uint32_t log_bytes;  ///< of its record; 0 when not logged
+	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
 
 enum engine_exit_kind {
@@ -99,8 +99,9 @@ enum engine_exit_kind {
 struct engine_exit {
 	uint64_t rip;
 	uint8_t *patch; ///< rel32 to point at the target block; NULL: never linked
-	uint8_t *slow;	///< the log pointer is still borrowed: rel32 behind its giving back,
-			///< for targets that cannot take it over; NULL otherwise
+	uint8_t *
+		slow; ///< the log pointer is still borrowed: rel32 behind its giving back,
+		      ///< for targets that cannot take it over; NULL otherwise
 	uint32_t block;
 	uint8_t kind;
 };
@@ -112,14 +113,14 @@ struct engine_arena {
 struct dec_engine {
 	struct dec_ctx *ctx;
 	struct dec_world world;
-	uint64_t now;		///< instructions executed
+	uint64_t now; ///< instructions executed
 	enum dec_log_mode mode;
-	struct map block_of;	///< guest rip -> block index
-	uint8_t log_reg_hint;	///< scratch[0] of the block that leads to the next one made
-	struct map single_of;	///< guest rip -> block of that one instruction, not logged
-	struct map stops;	///< guest address -> 1: world stop, 2: breakpoint, 3: both
-	struct map watched;	///< guest address -> 1: log the registers there
-	struct map code_pages;	///< guest pages that hold translated code
+	struct map block_of;  ///< guest rip -> block index
+	uint8_t log_reg_hint; ///< scratch[0] of the block that leads to the next one made
+	struct map single_of; ///< guest rip -> block of that one instruction, not logged
+	struct map stops;     ///< guest address -> 1: world stop, 2: breakpoint, 3: both
+	struct map watched;   ///< guest address -> 1: log the registers there
+	struct map code_pages; ///< guest pages that hold translated code
 	VEC(struct engine_block) blocks;
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
@@ -140,8 +141,8 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
  * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */
-struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode,
-			    uint8_t *buffer, size_t bytes);
+struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+			    size_t bytes);
 
 /** Run until @p until instructions were executed, a breakpoint, or the world's end.
  * A breakpoint at the very rip the run starts from does not stop it. */

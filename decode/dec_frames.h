@@ -14,16 +14,16 @@
 
 struct frame {
 	uint64_t return_rip;
-	uint64_t rsp;	///< where the return address lies
-	uint32_t own;	///< 1 + index of the innermost frame, this or outer, whose
-			///< return address is in a module with lines; 0 = none
+	uint64_t rsp; ///< where the return address lies
+	uint32_t own; ///< 1 + index of the innermost frame, this or outer, whose
+		      ///< return address is in a module with lines; 0 = none
 };
 
 struct frames {
 	VEC(struct frame) stack;
 	struct dec_symbols *symbols;
-	struct map own; ///< instruction address -> 1 own, 2 foreign
-	bool exe_has_lines;  ///< when not, the executable itself counts as own
+	struct map own;	    ///< instruction address -> 1 own, 2 foreign
+	bool exe_has_lines; ///< when not, the executable itself counts as own
 	const char *exe;
 };
 

@@ -77,7 +77,8 @@ static struct err *guest_add(struct dec_guest *g, uint64_t start, uint64_t end, 
 	if (err)
 		return err;
 	i = guest_lower(g, start);
-	if (i && g->ranges.data[i - 1].end == start && g->ranges.data[i - 1].prot == prot) {
+	if (i && g->ranges.data[i - 1].end == start &&
+	    g->ranges.data[i - 1].prot == prot) {
 		g->ranges.data[i - 1].end = end;
 		return NULL;
 	}
@@ -158,7 +159,8 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	uint64_t end = start + size;
 
 	if (!size || end < start || (start & (PAGE - 1)))
-		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start, size);
+		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
+			       size);
 	engine_make_room(g->engine, start, size);
 	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
@@ -170,8 +172,8 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 		munmap((void *)from, to - from);
 	}
 	if (mmap((void *)start, size, PROT_READ | PROT_WRITE,
-		 fd < 0 ? flags | MAP_ANONYMOUS : flags, fd, fd < 0 ? 0 : offset) ==
-	    MAP_FAILED) {
+		 fd < 0 ? flags | MAP_ANONYMOUS : flags, fd,
+		 fd < 0 ? 0 : offset) == MAP_FAILED) {
 		g->has_collided = errno == EEXIST;
 		return err_errno("cannot map guest memory %#lx+%#lx", start, size);
 	}
@@ -191,9 +193,12 @@ static struct err *guest_seal(uint64_t start, uint64_t size, int prot)
 static struct err *guest_file_fd(struct dec_guest *g, uint32_t file, int *ret)
 {
 	if (!file || file > g->n_files || g->file_fds[file - 1] < 0)
-		return err_new(ERR_FORMAT, "the capture maps file %u but does not hold it%s",
-			       file, capture_info(g->capture)->is_unfinished ?
-			       " (the recording was not finished: no manifest.json)" : "");
+		return err_new(
+			ERR_FORMAT, "the capture maps file %u but does not hold it%s",
+			file,
+			capture_info(g->capture)->is_unfinished ?
+				" (the recording was not finished: no manifest.json)" :
+				"");
 	*ret = g->file_fds[file - 1];
 	return NULL;
 }
@@ -243,7 +248,8 @@ static struct err *guest_map_start(struct dec_guest *g, const struct cap_core *c
 	if (m->is_vdso || m->start >= 1ull << 47)
 		return NULL;
 	if (m->core_bytes > m->end - m->start)
-		return err_new(ERR_FORMAT, "start.core has a mapping smaller than its contents");
+		return err_new(ERR_FORMAT,
+			       "start.core has a mapping smaller than its contents");
 	if (m->file && !m->core_bytes) {
 		err = guest_file_fd(g, m->file, &fd);
 		if (err)
@@ -267,7 +273,8 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 		limit = GUEST_STACK_BYTES;
 	limit = PAGE_DOWN(limit);
 	for (g->stack_start = m->start; limit > size; limit = PAGE_DOWN(limit / 2)) {
-		struct err *err = guest_map(g, m->end - limit, limit - size, m->prot, -1, 0);
+		struct err *err =
+			guest_map(g, m->end - limit, limit - size, m->prot, -1, 0);
 
 		if (!err) {
 			g->stack_start = m->end - limit;
@@ -323,11 +330,14 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 
 /* ---- system calls ------------------------------------------------------------------------ */
 
-struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data, uint64_t size)
+struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			uint64_t size)
 {
 	if (guest_avail(g, addr, PROT_WRITE) < size)
-		return err_new(ERR_DIVERGED, "the kernel wrote %lu bytes at %#lx, where the "
-			       "replay has no writable memory", size, addr);
+		return err_new(ERR_DIVERGED,
+			       "the kernel wrote %lu bytes at %#lx, where the "
+			       "replay has no writable memory",
+			       size, addr);
 	engine_invalidate(g->engine, addr, size);
 	for (uint64_t at = PAGE_DOWN(addr); g->code.size && at < addr + size; at += PAGE)
 		guest_unprotect_code(g, at);
@@ -378,7 +388,8 @@ static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t 
 	if (!size)
 		return NULL;
 	if (guest_avail(g, start, -1) < size && guest_lower(g, start) == g->ranges.size)
-		return err_new(ERR_DIVERGED, "mprotect of %#lx, which is not mapped", start);
+		return err_new(ERR_DIVERGED, "mprotect of %#lx, which is not mapped",
+			       start);
 	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
 	guest_forget_code(g, start, start + size);
 	if (mprotect((void *)start, size, guest_host_prot(prot)))
@@ -402,7 +413,8 @@ static struct err *guest_brk(struct dec_guest *g, uint64_t brk)
 static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 {
 	uint64_t from = ev->regs.gpr[CAP_RDI], to = ev->ret;
-	uint64_t old = PAGE_UP(ev->regs.gpr[CAP_RSI]), now = PAGE_UP(ev->regs.gpr[CAP_RDX]);
+	uint64_t old = PAGE_UP(ev->regs.gpr[CAP_RSI]),
+		 now = PAGE_UP(ev->regs.gpr[CAP_RDX]);
 	size_t i = guest_lower(g, from);
 	struct err *err;
 	void *p;
@@ -461,7 +473,8 @@ struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 			return err_errno("cannot redo madvise at %#lx", r[CAP_RDI]);
 		return NULL;
 	case SYS_shmat:
-		return err_new(ERR_UNSUPPORTED, "the program attached System V shared memory, "
+		return err_new(ERR_UNSUPPORTED,
+			       "the program attached System V shared memory, "
 			       "which is not replayed yet");
 	default:
 		return NULL;

@@ -29,14 +29,14 @@ struct dec_guest {
 	VEC(struct guest_range) ranges; ///< ascending, disjoint
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
-	uint64_t brk;			///< 0 until the first brk call tells
-	struct map code;		///< writable pages (address >> 12) whose code was
-					///< translated: made read-only here, so that a
-					///< change of it is noticed
-	bool is_changing_code;		///< protect no page now
-	uint64_t stack_start;		///< lowest address reserved for the stack
-	bool has_collided;		///< an error was a collision (invariant 1)
-	size_t last_hit;		///< into ranges: where the last look-up ended
+	uint64_t brk;	       ///< 0 until the first brk call tells
+	struct map code;       ///< writable pages (address >> 12) whose code was
+			       ///< translated: made read-only here, so that a
+			       ///< change of it is noticed
+	bool is_changing_code; ///< protect no page now
+	uint64_t stack_start;  ///< lowest address reserved for the stack
+	bool has_collided;     ///< an error was a collision (invariant 1)
+	size_t last_hit;       ///< into ranges: where the last look-up ended
 };
 
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,

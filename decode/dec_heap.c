@@ -45,7 +45,7 @@ struct heap_block {
 	uint32_t n_stores;
 	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
 	bool has_call, has_ret;
-	uint64_t fn_watch;  ///< map value + 1 of a watched block; 0 = none known
+	uint64_t fn_watch; ///< map value + 1 of a watched block; 0 = none known
 	struct heap_store store[];
 };
 
@@ -143,15 +143,15 @@ static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size
 	if (addr >= h->stack_start && addr < h->stack_end)
 		return NULL;
 	return h->ev->store(h->ev->ctx, time, addr, size, data,
-			    frames_statement(&h->frames, pc), pc,
-			    h->calls.call.is_open);
+			    frames_statement(&h->frames, pc), pc, h->calls.call.is_open);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
 static struct heap_block *heap_block_make(struct log_block *b)
 {
-	struct heap_block *hb = calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
+	struct heap_block *hb =
+		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
 	struct dec_slot slots[DEC_SLOTS];
 
 	if (!hb)
@@ -226,7 +226,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				const struct dec_insn *insn, uint64_t time)
 {
-	const uint8_t *at = (const uint8_t *)(rec + 1), *end = (const uint8_t *)rec + rec->size;
+	const uint8_t *at = (const uint8_t *)(rec + 1),
+		      *end = (const uint8_t *)rec + rec->size;
 	struct heap_trace *h = ctx;
 	struct err *err = NULL;
 
@@ -328,8 +329,8 @@ static struct err *heap_resolve(struct heap_trace *h)
 
 	frames_refresh(&h->frames);
 	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
-		size_t n = dec_symbols_entries(h->symbols, heap_calls_name(fn), entry,
-					       16);
+		size_t n =
+			dec_symbols_entries(h->symbols, heap_calls_name(fn), entry, 16);
 
 		for (size_t i = 0; !err && i < n && i < 16; i++)
 			err = heap_watch(h, entry[i], WATCH_FN | fn);
@@ -426,11 +427,17 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 			   const struct dec_heap_events *events, struct dec_run *ret)
 {
 	const struct cap_info *info = capture_info(c);
-	struct heap_trace h = { .capture = c, .symbols = symbols, .o = o, .ev = events,
-				.user = o->watch, .n_user = o->n_watch,
+	struct heap_trace h = { .capture = c,
+				.symbols = symbols,
+				.o = o,
+				.ev = events,
+				.user = o->watch,
+				.n_user = o->n_watch,
 				.start = heap_now_s() };
-	struct dec_machine_options mo = { .stops_at_maps = true, .output_fd = -1,
-					  .progress = heap_progress, .progress_ctx = &h };
+	struct dec_machine_options mo = { .stops_at_maps = true,
+					  .output_fd = -1,
+					  .progress = heap_progress,
+					  .progress_ctx = &h };
 	struct err *err;
 
 	*ret = (struct dec_run){};

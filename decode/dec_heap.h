@@ -20,14 +20,14 @@
 /** How a replay ended. */
 struct dec_run {
 	uint64_t instructions, syscalls;
-	bool has_matched;	///< every syscall's registers agreed with the capture
+	bool has_matched; ///< every syscall's registers agreed with the capture
 	enum cap_end end;
-	int end_value;		///< exit status, or signal number
-	uint64_t end_rip;	///< last instruction (the faulting one for a crash)
-	uint64_t fault_addr;	///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
+	int end_value;	     ///< exit status, or signal number
+	uint64_t end_rip;    ///< last instruction (the faulting one for a crash)
+	uint64_t fault_addr; ///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
 	double seconds;
-	char *divergence;	///< text for people when !has_matched; caller frees
-	char *notes;		///< text: what was inferred, unlisted, skipped; caller frees
+	char *divergence; ///< text for people when !has_matched; caller frees
+	char *notes;	  ///< text: what was inferred, unlisted, skipped; caller frees
 };
 
 /** What is seen, in time order. A callback that returns an error ends the replay with
@@ -50,7 +50,8 @@ struct dec_heap_events {
 	 * anonymous mmap, or in its writable data segments. Includes what system calls
 	 * wrote and the allocator's own stores (@p in_allocator). */
 	struct err *(*store)(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-			     const void *data, uint64_t rip, uint64_t pc, bool in_allocator);
+			     const void *data, uint64_t rip, uint64_t pc,
+			     bool in_allocator);
 	/** A watched address was reached: @p index into watch; @p is_return for the
 	 * matching return of a watched function. */
 	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);

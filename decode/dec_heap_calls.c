@@ -18,8 +18,9 @@ struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
 			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
 			    struct frames *frames)
 {
-	*h = (struct heap_calls){ .capture = c, .symbols = symbols, .ev = ev,
-				  .frames = frames };
+	*h = (struct heap_calls){
+		.capture = c, .symbols = symbols, .ev = ev, .frames = frames
+	};
 	h->site_addr = calloc(capture_info(c)->n_heap_sites + 1, sizeof(*h->site_addr));
 	return h->site_addr ? NULL : &err_nomem;
 }
@@ -60,8 +61,9 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 				  const uint64_t *arg, uint64_t rip)
 {
 	uint64_t size = fn == CAP_HEAP_REALLOC || fn == CAP_HEAP_ALIGNED_ALLOC ? arg[1] :
-			fn == CAP_HEAP_CALLOC ? arg[0] * arg[1] :
-			fn == CAP_HEAP_POSIX_MEMALIGN ? arg[2] : arg[0];
+			fn == CAP_HEAP_CALLOC	      ? arg[0] * arg[1] :
+			fn == CAP_HEAP_POSIX_MEMALIGN ? arg[2] :
+							arg[0];
 	size_t n = h->frames->stack.size;
 	uint64_t first, *known, found = 0;
 	uint32_t own;
@@ -95,8 +97,9 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
 			     const uint64_t *gpr, uint64_t time)
 {
-	struct heap_call c = { fn, { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP], time,
-			       frames_statement(h->frames, rip), 0, true };
+	struct heap_call c = { fn,   { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP],
+			       time, frames_statement(h->frames, rip), 0,
+			       true };
 	const struct cap_info *info = capture_info(h->capture);
 
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
@@ -156,8 +159,8 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 	}
 	if (err || !addr)
 		return err;
-	return h->ev->alloc(h->ev->ctx, time, addr, size, c->fn == CAP_HEAP_CALLOC, c->rip,
-			    c->rip);
+	return h->ev->alloc(h->ev->ctx, time, addr, size, c->fn == CAP_HEAP_CALLOC,
+			    c->rip, c->rip);
 }
 
 struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
@@ -199,9 +202,11 @@ char *heap_calls_verify(const struct heap_calls *h)
 		if (a->fn == b->fn &&
 		    !memcmp(a->arg, b->arg, n_args[a->fn] * sizeof(a->arg[0])))
 			continue;
-		if (asprintf(&text, "allocator call %zu differs: recorded %s(%#lx), replayed "
-				    "%s(%#lx)", i, heap_names[a->fn], a->arg[0],
-			     heap_names[b->fn], b->arg[0]) < 0)
+		if (asprintf(&text,
+			     "allocator call %zu differs: recorded %s(%#lx), replayed "
+			     "%s(%#lx)",
+			     i, heap_names[a->fn], a->arg[0], heap_names[b->fn],
+			     b->arg[0]) < 0)
 			return NULL;
 		return text;
 	}

@@ -21,7 +21,7 @@
 struct heap_call {
 	enum cap_heap_fn fn;
 	uint64_t arg[3], rsp, entry_time, rip;
-	uint64_t result;   ///< posix_memalign: what it stored at arg[0]
+	uint64_t result; ///< posix_memalign: what it stored at arg[0]
 	bool is_open;
 };
 
@@ -32,8 +32,8 @@ struct heap_calls {
 	const struct dec_heap_events *ev;
 	struct frames *frames;
 	struct heap_call call; ///< the outermost one, while is_open
-	struct map wrappers; ///< call site -> whether its frame only wraps an allocator
-	uint64_t *site_addr; ///< runtime entry address of each recorded heap site
+	struct map wrappers;   ///< call site -> whether its frame only wraps an allocator
+	uint64_t *site_addr;   ///< runtime entry address of each recorded heap site
 	VEC(struct heap_call) seen;	///< allocator entries replayed
 	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
 };

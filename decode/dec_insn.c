@@ -235,8 +235,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 		m->disp = insn->rip + insn->len + op->mem.disp.value;
 	} else if (m->base == DEC_REG_NONE && m->index == DEC_REG_NONE && !m->is_fs) {
 		m->is_absolute = true;
-	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		   m->base == 4 && insn_is_push(d)) {
+	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && m->base == 4 &&
+		   insn_is_push(d)) {
 		m->disp -= m->size;
 	}
 	// A pop computes an address through rsp only after it has moved rsp.
@@ -307,8 +307,8 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 	if (insn_is_high8(ops[1].reg.value))
 		return DEC_REG_NONE;
 	is_gpr = insn_reg(ops[1].reg.value) < DEC_GPRS;
-	if (!is_gpr && (insn_reg(ops[1].reg.value) >= DEC_REG_K ||
-			insn->mem[0].size < 16))
+	if (!is_gpr &&
+	    (insn_reg(ops[1].reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
 		return DEC_REG_NONE;
 	return insn_reg(ops[1].reg.value);
 }
@@ -319,7 +319,8 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	ZydisDecodedInstruction d;
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 
-	*ret = (struct dec_insn){ .rip = rip, .flow = DEC_FLOW_TRAP,
+	*ret = (struct dec_insn){ .rip = rip,
+				  .flow = DEC_FLOW_TRAP,
 				  .store_reg = DEC_REG_NONE };
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), bytes, avail, &d, ops)))
 		return false;
@@ -351,11 +352,11 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	}
 	insn_add_flags(ret, &d);
 	insn_add_state(ret, &d);
-	ret->is_plain_load = insn_is_plain_load(&d) && ret->n_mem == 1 +
-			     (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
-			     ret->mem[0].is_read &&
-			     ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-			     !insn_is_high8(ops[0].reg.value);
+	ret->is_plain_load =
+		insn_is_plain_load(&d) &&
+		ret->n_mem == 1 + (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
+		ret->mem[0].is_read && ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		!insn_is_high8(ops[0].reg.value);
 	ret->store_reg = insn_store_reg(ret, &d, ops);
 	insn_mark_slow(ret, &d, ops);
 	return true;

@@ -16,31 +16,31 @@
 
 /** How control leaves an instruction. */
 enum dec_flow {
-	DEC_FLOW_NEXT,	    ///< to the next instruction
-	DEC_FLOW_JMP,	    ///< direct jump
-	DEC_FLOW_JCC,	    ///< conditional jump (flags)
-	DEC_FLOW_JRCX,	    ///< jrcxz, jecxz, loop, loope, loopne: 8-bit displacement only
-	DEC_FLOW_CALL,	    ///< direct call
-	DEC_FLOW_JMP_IND,   ///< jump through register or memory
-	DEC_FLOW_CALL_IND,  ///< call through register or memory
-	DEC_FLOW_RET,	    ///< near return
-	DEC_FLOW_SYSCALL,   ///< syscall
-	DEC_FLOW_TSC,	    ///< rdtsc, rdtscp: answered from the capture
-	DEC_FLOW_CPUID,	    ///< cpuid: answered from the capture
-	DEC_FLOW_TRAP,	    ///< never falls through here: int3, ud2, hlt, unknown bytes
+	DEC_FLOW_NEXT,	   ///< to the next instruction
+	DEC_FLOW_JMP,	   ///< direct jump
+	DEC_FLOW_JCC,	   ///< conditional jump (flags)
+	DEC_FLOW_JRCX,	   ///< jrcxz, jecxz, loop, loope, loopne: 8-bit displacement only
+	DEC_FLOW_CALL,	   ///< direct call
+	DEC_FLOW_JMP_IND,  ///< jump through register or memory
+	DEC_FLOW_CALL_IND, ///< call through register or memory
+	DEC_FLOW_RET,	   ///< near return
+	DEC_FLOW_SYSCALL,  ///< syscall
+	DEC_FLOW_TSC,	   ///< rdtsc, rdtscp: answered from the capture
+	DEC_FLOW_CPUID,	   ///< cpuid: answered from the capture
+	DEC_FLOW_TRAP,	   ///< never falls through here: int3, ud2, hlt, unknown bytes
 	DEC_FLOW_FORBIDDEN, ///< cannot be replayed: rdrand, gs-relative, sysenter, int 0x80
 };
 
 enum {
 	DEC_GPRS = 16,
-	DEC_REG_VEC = 16,   ///< vector registers are numbers 16..47 (zmm0..zmm31)
-	DEC_REG_K = 48,	    ///< mask registers are numbers 48..55
+	DEC_REG_VEC = 16, ///< vector registers are numbers 16..47 (zmm0..zmm31)
+	DEC_REG_K = 48,	  ///< mask registers are numbers 48..55
 	DEC_REG_FLAGS = 56,
-	DEC_REG_X87 = 57,   ///< the whole x87/MMX state as one
+	DEC_REG_X87 = 57, ///< the whole x87/MMX state as one
 	DEC_REG_MXCSR = 58,
 	DEC_REG_RIP = 59,
 	DEC_REG_NONE = 255,
-	DEC_MEMS = 3,	    ///< memory operands at most
+	DEC_MEMS = 3,	      ///< memory operands at most
 	DEC_BLOCK_INSNS = 32, ///< longest block; bounds how late a run can stop
 };
 
@@ -51,30 +51,30 @@ struct dec_mem {
 	bool is_fs;	     ///< relative to the fs base
 	bool is_absolute;    ///< address known from the bytes: disp holds it
 	bool is_read, is_write;
-	bool is_addr32;	     ///< the address wraps at 32 bits (67 prefix)
-	uint8_t size;	     ///< bytes, 1..64
-	int64_t disp;	     ///< displacement, or the address when is_absolute
+	bool is_addr32; ///< the address wraps at 32 bits (67 prefix)
+	uint8_t size;	///< bytes, 1..64
+	int64_t disp;	///< displacement, or the address when is_absolute
 };
 
 struct dec_insn {
 	uint64_t rip;
 	uint8_t len;
-	uint8_t flow;	     ///< enum dec_flow
-	uint16_t mnemonic;   ///< ZydisMnemonic
-	uint64_t target;     ///< of a direct jump or call
+	uint8_t flow;	   ///< enum dec_flow
+	uint16_t mnemonic; ///< ZydisMnemonic
+	uint64_t target;   ///< of a direct jump or call
 	uint8_t bytes[15];
 	uint8_t rel_at;	     ///< where in bytes a rip-relative disp32 lies; 0 = none
 	uint64_t rel_target; ///< the address it names
-	uint16_t gpr_read, gpr_written; ///< bit n: register n, whole or in part
+	uint16_t gpr_read, gpr_written;	    ///< bit n: register n, whole or in part
 	uint64_t other_read, other_written; ///< bit n: register 16+n above
-	uint8_t vec_bytes[2];	///< widest vector access: read, written (16, 32, 64)
+	uint8_t vec_bytes[2]; ///< widest vector access: read, written (16, 32, 64)
 	bool reads_flags, kills_flags; ///< kills: writes all six, reads none, always
 	bool writes_flags;
 	bool is_rep;
-	bool is_vex;	     ///< VEX, EVEX, XOP: vector writes clear the bits above
-	bool is_plain_load;  ///< low bytes of the register written are the bytes loaded
-	uint8_t store_reg;   ///< the low bytes of this register are what is stored;
-			     ///< DEC_REG_NONE when the value must be read back
+	bool is_vex;	    ///< VEX, EVEX, XOP: vector writes clear the bits above
+	bool is_plain_load; ///< low bytes of the register written are the bytes loaded
+	uint8_t store_reg;  ///< the low bytes of this register are what is stored;
+			    ///< DEC_REG_NONE when the value must be read back
 	/** The inline instrumentation cannot record it; the machine steps it in C. Two
 	 * strengths: for memory addresses and stores, and for all values. */
 	bool is_slow_addr, is_slow_value;

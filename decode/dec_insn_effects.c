@@ -173,7 +173,7 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 		insn->is_slow_value |= d->mnemonic == ZYDIS_MNEMONIC_ENTER;
 		for (int i = 0; i < insn->n_mem; i++)
 			insn->mem[i].base = insn->mem[i].base == 4 ? 5 :
-								       insn->mem[i].base;
+								     insn->mem[i].base;
 		break;
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
@@ -231,9 +231,10 @@ void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 		insn->is_slow_addr = insn->is_slow_value = true;
 	if (has_mask && insn->n_mem)
 		insn->is_slow_addr = insn->is_slow_value = true;
-	if (other & (1ull << (DEC_REG_X87 - DEC_GPRS) | 1ull << (DEC_REG_MXCSR - DEC_GPRS)))
-		insn->is_slow_value |= (insn->other_written &
-					(1ull << (DEC_REG_X87 - DEC_GPRS))) != 0;
+	if (other &
+	    (1ull << (DEC_REG_X87 - DEC_GPRS) | 1ull << (DEC_REG_MXCSR - DEC_GPRS)))
+		insn->is_slow_value |=
+			(insn->other_written & (1ull << (DEC_REG_X87 - DEC_GPRS))) != 0;
 	if (d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
 	    d->meta.category == ZYDIS_CATEGORY_MMX)
 		insn->is_slow_value = true;

@@ -19,7 +19,8 @@
 
 /* A store's value is read back through its operand after the instruction; where that
  * changed the operand's registers, the address must be kept from before. */
-static bool translation_moves_address(const struct dec_insn *insn, const struct dec_mem *m)
+static bool translation_moves_address(const struct dec_insn *insn,
+				      const struct dec_mem *m)
 {
 	uint32_t regs = (m->base != DEC_REG_NONE ? 1u << m->base : 0) |
 			(m->index != DEC_REG_NONE ? 1u << m->index : 0);
@@ -38,7 +39,8 @@ static uint32_t translation_used(const struct translation *t, const struct dec_i
 
 /* How many registers logging @p insn borrows. */
 static int translation_scratch_needed(const struct translation *t,
-				      const struct dec_insn *insn, struct dec_known *known)
+				      const struct dec_insn *insn,
+				      struct dec_known *known)
 {
 	struct dec_slot slots[DEC_SLOTS];
 	int n = dec_insn_slots(insn, t->e->mode, known, slots), need = 1;
@@ -141,7 +143,9 @@ void translation_check(struct translation *t, int before)
  * differ from one pass of a loop to the next come first. */
 static void translation_async_check(struct translation *t)
 {
-	static const uint8_t order[] = { 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4 };
+	static const uint8_t order[] = {
+		1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4
+	};
 	enum { RAX = 0, CC_NE = 5 };
 	struct dec_emit *o = &t->out;
 	struct engine_exit *x;
@@ -267,8 +271,10 @@ static void translation_header(struct translation *t)
 void translation_advance(struct translation *t)
 {
 	struct engine_block *b = t->block;
-	struct dec_mem bumped = { .base = b->scratch[0], .index = DEC_REG_NONE,
-				  .scale = 1, .disp = t->log_at };
+	struct dec_mem bumped = { .base = b->scratch[0],
+				  .index = DEC_REG_NONE,
+				  .scale = 1,
+				  .disp = t->log_at };
 
 	assert(b->log_bytes == t->log_at && "the record is as long as announced");
 	emit_lea(&t->out, b->scratch[0], &bumped);
@@ -304,8 +310,10 @@ static void translation_log_memory(struct translation *t, const struct dec_mem *
 		word.disp += i;
 		if (m->is_absolute) {
 			emit_mov_imm64(&t->out, scratch[1], word.disp);
-			word = (struct dec_mem){ .base = scratch[1], .index = DEC_REG_NONE,
-						 .scale = 1, .size = word.size,
+			word = (struct dec_mem){ .base = scratch[1],
+						 .index = DEC_REG_NONE,
+						 .scale = 1,
+						 .size = word.size,
 						 .is_fs = m->is_fs };
 		}
 		emit_load_zx(&t->out, scratch[1], &word);
@@ -318,8 +326,11 @@ static void translation_log_store(struct translation *t, const struct dec_insn *
 {
 	const struct dec_mem *m = &insn->mem[s->which];
 	uint8_t *scratch = t->block->scratch;
-	struct dec_mem kept = { .base = scratch[2], .index = DEC_REG_NONE, .scale = 1,
-				.size = m->size, .is_fs = m->is_fs };
+	struct dec_mem kept = { .base = scratch[2],
+				.index = DEC_REG_NONE,
+				.scale = 1,
+				.size = m->size,
+				.is_fs = m->is_fs };
 
 	if (insn->store_reg < DEC_GPRS)
 		emit_store(&t->out, scratch[0], t->log_at, insn->store_reg);

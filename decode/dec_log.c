@@ -88,7 +88,8 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 	struct dec_known known = dec_known_start(r->mode, rec->is_watched);
 	struct log_trail trail = {};
 
-	*b = (struct log_block){ .rip = rec->rip, .n_insns = rec->n_insns,
+	*b = (struct log_block){ .rip = rec->rip,
+				 .n_insns = rec->n_insns,
 				 .is_watched = rec->is_watched };
 	b->insn = calloc(rec->n_insns, sizeof(*b->insn));
 	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
@@ -162,8 +163,10 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			       const struct dec_rec *rec)
 {
 	static const uint32_t words[] = {
-		[DEC_REC_STATE - DEC_REC_BLOCK] = 20, [DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
-		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,   [DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
+		[DEC_REC_STATE - DEC_REC_BLOCK] = 20,
+		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
+		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
+		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
 	};
 	struct err *err = NULL;
 

@@ -23,13 +23,13 @@ struct log_mem {
 struct log_block {
 	uint64_t rip;
 	uint32_t n_insns;
-	uint32_t bytes;		///< of its record, header included
-	bool is_watched;	///< 16 GPRs follow the header
-	struct dec_insn *insn;	///< n_insns
-	uint32_t *slot_at;	///< n_insns + 1: offset of each instruction's first slot
-	struct dec_known *known;///< n_insns: before each instruction
+	uint32_t bytes;		 ///< of its record, header included
+	bool is_watched;	 ///< 16 GPRs follow the header
+	struct dec_insn *insn;	 ///< n_insns
+	uint32_t *slot_at;	 ///< n_insns + 1: offset of each instruction's first slot
+	struct dec_known *known; ///< n_insns: before each instruction
 	struct log_mem (*mem)[DEC_MEMS]; ///< n_insns: of each memory operand
-	void *user;		///< the sink's, freed with free()
+	void *user;			 ///< the sink's, freed with free()
 };
 
 /** @return the address of operand @p m of instruction @p i from record @p rec, the fs base
@@ -52,7 +52,7 @@ struct log_sink {
 
 struct log_reader {
 	enum dec_log_mode mode;
-	uint64_t time;		///< position of the next instruction
+	uint64_t time; ///< position of the next instruction
 	VEC(struct log_block) blocks;
 };
 

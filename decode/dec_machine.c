@@ -30,13 +30,13 @@ struct dec_machine {
 	struct dec_machine_options options;
 	struct child_shared *shared;
 	int shared_fd;
-	uint32_t active;	     ///< slot of the child that runs
-	pid_t pid[CHILD_SLOTS];	     ///< 0: free
+	uint32_t active;			    ///< slot of the child that runs
+	pid_t pid[CHILD_SLOTS];			    ///< 0: free
 	VEC(struct machine_checkpoint) checkpoints; ///< ascending
 	enum dec_log_mode mode;
 	dec_log_fn log_fn;
 	void *log_ctx;
-	int log_next;		     ///< which buffer the child fills next
+	int log_next; ///< which buffer the child fills next
 	VEC(uint64_t) breaks;
 	VEC(uint64_t) watches;
 	struct dec_where where;
@@ -68,10 +68,12 @@ static struct err *machine_death(struct dec_machine *m, int status)
 {
 	m->pid[m->active] = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-		return err_new(ERR_DIVERGED, "the machine's process tried a system call that "
+		return err_new(ERR_DIVERGED,
+			       "the machine's process tried a system call that "
 			       "its sandbox forbids");
 	if (WIFSIGNALED(status))
-		return err_new(ERR_OS, "the machine's process was killed by signal %d (%s)",
+		return err_new(ERR_OS,
+			       "the machine's process was killed by signal %d (%s)",
 			       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return err_new(ERR_OS, "the machine's process ended with status %d",
 		       WEXITSTATUS(status));
@@ -105,7 +107,8 @@ static struct err *machine_await(struct dec_machine *m, uint32_t s)
 			err = machine_consume(m, err);
 			return err;
 		}
-		if (!syscall(SYS_futex, &m->shared->bell, FUTEX_WAIT, bell, &tick, NULL, 0) ||
+		if (!syscall(SYS_futex, &m->shared->bell, FUTEX_WAIT, bell, &tick, NULL,
+			     0) ||
 		    errno != ETIMEDOUT)
 			continue;
 		machine_progress(m);
@@ -116,8 +119,8 @@ static struct err *machine_await(struct dec_machine *m, uint32_t s)
 	}
 }
 
-static struct child_slot *machine_post(struct dec_machine *m, uint32_t command, uint64_t a,
-				       uint64_t b)
+static struct child_slot *machine_post(struct dec_machine *m, uint32_t command,
+				       uint64_t a, uint64_t b)
 {
 	struct child_slot *slot = &m->shared->slot[m->active];
 
@@ -142,8 +145,12 @@ static struct err *machine_ask(struct dec_machine *m, uint32_t command, uint64_t
 static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 {
 	char fd_text[16], out_text[16];
-	char *argv[] = { child_name, fd_text, (char *)capture_dir(m->capture), out_text,
-			 m->options.stops_at_maps ? "1" : "0", NULL };
+	char *argv[] = { child_name,
+			 fd_text,
+			 (char *)capture_dir(m->capture),
+			 out_text,
+			 m->options.stops_at_maps ? "1" : "0",
+			 NULL };
 	struct child_slot *slot = &m->shared->slot[0];
 	pid_t pid;
 
@@ -201,9 +208,11 @@ static struct err *machine_start(struct dec_machine *m)
 		machine_reap(m, 0);
 		if (slot->result == CHILD_FAILED)
 			return err_new(slot->err_code, "%s", slot->text);
-		log_info("addresses collide with the program's: starting the machine again");
+		log_info(
+			"addresses collide with the program's: starting the machine again");
 	}
-	return err_new(ERR_UNSUPPORTED, "the program's addresses leave the machine no room");
+	return err_new(ERR_UNSUPPORTED,
+		       "the program's addresses leave the machine no room");
 }
 
 /* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
@@ -219,7 +228,8 @@ static struct err *machine_restart(struct dec_machine *m)
 	return err;
 }
 
-struct err *dec_machine_create(const struct capture *c, const struct dec_machine_options *o,
+struct err *dec_machine_create(const struct capture *c,
+			       const struct dec_machine_options *o,
 			       struct dec_machine **ret)
 {
 	_cleanup_(dec_machine_destroyp) struct dec_machine *m = calloc(1, sizeof(*m));
@@ -320,7 +330,8 @@ static struct err *machine_evade(struct dec_machine *m)
 	struct err *err;
 
 	for (int tries = 0; tries < MACHINE_TRIES; tries++) {
-		log_info("addresses collide with the program's: starting the machine again");
+		log_info(
+			"addresses collide with the program's: starting the machine again");
 		err = machine_restart(m);
 		do {
 			if (!err)
@@ -331,10 +342,12 @@ static struct err *machine_evade(struct dec_machine *m)
 		if (slot->result == CHILD_STOPPED)
 			return machine_ask(m, CHILD_MODE, m->mode, 0, &slot);
 	}
-	return err_new(ERR_UNSUPPORTED, "the program's addresses leave the machine no room");
+	return err_new(ERR_UNSUPPORTED,
+		       "the program's addresses leave the machine no room");
 }
 
-struct err *dec_machine_run(struct dec_machine *m, uint64_t position, struct dec_where *ret)
+struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
+			    struct dec_where *ret)
 {
 	struct child_slot *slot;
 	struct err *err;
@@ -433,7 +446,8 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 	return NULL;
 }
 
-struct err *dec_machine_seek(struct dec_machine *m, uint64_t position, struct dec_where *ret)
+struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
+			     struct dec_where *ret)
 {
 	size_t i = m->checkpoints.size;
 	struct child_slot *slot;
@@ -507,7 +521,8 @@ const char *dec_machine_divergence(struct dec_machine *m)
 {
 	const char *text = m->shared->slot[m->active].text;
 
-	return (m->where.at == DEC_AT_DIVERGENCE || m->where.is_cut) && *text ? text : NULL;
+	return (m->where.at == DEC_AT_DIVERGENCE || m->where.is_cut) && *text ? text :
+										NULL;
 }
 
 const char *dec_machine_notes(struct dec_machine *m)

@@ -37,8 +37,8 @@ enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
 	return DEC_DIVERGED;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void replay_note(struct dec_replay *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void replay_note(struct dec_replay *r,
+							      const char *fmt, ...)
 {
 	char *text, *all;
 	va_list ap;
@@ -68,16 +68,18 @@ static enum dec_verdict replay_fail(struct dec_replay *r, struct err *err)
 
 static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 {
-	replay_diverge(ctx, "at %#lx after %lu instructions: %s", e->ctx->rip, e->now, text);
+	replay_diverge(ctx, "at %#lx after %lu instructions: %s", e->ctx->rip, e->now,
+		       text);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
 const char *replay_kind_name(enum cap_event_kind kind)
 {
-	static const char *const names[] = { "nothing", "a system call", "a signal",
-					     "a time stamp", "a cpuid", "an allocator call",
-					     "the end", "a gap" };
+	static const char *const names[] = { "nothing",	 "a system call",
+					     "a signal", "a time stamp",
+					     "a cpuid",	 "an allocator call",
+					     "the end",	 "a gap" };
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
@@ -95,7 +97,8 @@ static void replay_log_heap(struct dec_replay *r)
 void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
+	struct dec_rec *rec =
+		engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
 
 	if (!rec)
 		return;
@@ -159,8 +162,10 @@ enum dec_verdict replay_advance(struct dec_replay *r)
 		if (!r->is_log_at_end && r->next.tid != r->core->tid &&
 		    r->next.kind != CAP_EV_GAP && !r->cut) {
 			// Its events order nothing that we could follow.
-			if (asprintf(&r->cut, "the program started thread %u, and programs "
-				     "with threads cannot be replayed yet", r->next.tid) < 0)
+			if (asprintf(&r->cut,
+				     "the program started thread %u, and programs "
+				     "with threads cannot be replayed yet",
+				     r->next.tid) < 0)
 				r->cut = NULL;
 			r->is_log_at_end = true;
 		}
@@ -186,18 +191,22 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 	const struct cap_event *ev = &r->next;
 
 	if (c->rip + 2 != ev->regs.rip)
-		return replay_diverge(r, "after %lu instructions the replay is at system call "
-				      "%ld at rip %#lx; recorded: system call %ld at rip %#lx",
-				      r->engine.now, c->gpr[CAP_RAX], c->rip,
-				      ev->regs.gpr[CAP_RAX], ev->regs.rip - 2);
+		return replay_diverge(
+			r,
+			"after %lu instructions the replay is at system call "
+			"%ld at rip %#lx; recorded: system call %ld at rip %#lx",
+			r->engine.now, c->gpr[CAP_RAX], c->rip, ev->regs.gpr[CAP_RAX],
+			ev->regs.rip - 2);
 	for (int i = 0; i < CAP_GPRS; i++) {
 		// The instruction itself overwrites rcx and r11.
 		if (i == CAP_RCX || i == CAP_R11 || c->gpr[i] == ev->regs.gpr[i])
 			continue;
-		return replay_diverge(r, "at system call %lu (number %ld) at rip %#lx: %s "
-				      "recorded %#lx, replayed %#lx (after %lu instructions)",
-				      r->syscalls, c->gpr[CAP_RAX], c->rip, gpr_names[i],
-				      ev->regs.gpr[i], c->gpr[i], r->engine.now);
+		return replay_diverge(
+			r,
+			"at system call %lu (number %ld) at rip %#lx: %s "
+			"recorded %#lx, replayed %#lx (after %lu instructions)",
+			r->syscalls, c->gpr[CAP_RAX], c->rip, gpr_names[i],
+			ev->regs.gpr[i], c->gpr[i], r->engine.now);
 	}
 	return DEC_GO;
 }
@@ -209,10 +218,13 @@ static void replay_note_output(struct dec_replay *r, const struct cap_event *ev)
 
 	if ((g[CAP_RAX] == SYS_sendfile && g[CAP_RDI] == 1) ||
 	    ((g[CAP_RAX] == SYS_splice || g[CAP_RAX] == SYS_tee ||
-	      g[CAP_RAX] == SYS_copy_file_range) && g[CAP_RDX] == 1))
-		replay_note(r, "the kernel copied some of the program's output from another "
-			    "file by itself (sendfile, splice, copy_file_range): its contents "
-			    "are not in the capture");
+	      g[CAP_RAX] == SYS_copy_file_range) &&
+	     g[CAP_RDX] == 1))
+		replay_note(
+			r,
+			"the kernel copied some of the program's output from another "
+			"file by itself (sendfile, splice, copy_file_range): its contents "
+			"are not in the capture");
 }
 
 /* Where the program writes; the replay's own program may show it. */
@@ -252,7 +264,8 @@ static void replay_output(struct dec_replay *r)
 static void replay_log_syscall(struct dec_replay *r)
 {
 	const struct cap_event *ev = &r->next;
-	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 14 * 8);
+	struct dec_rec *rec =
+		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 14 * 8);
 
 	if (!rec)
 		return;
@@ -278,8 +291,10 @@ enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
 		r->cut = strdup("the recording was not finished (no manifest.json)");
 	r->is_cut = r->cut != NULL;
 	if (!r->is_cut)
-		replay_note(r, "the capture ends before the program does, at %s after %lu "
-			    "instructions", what, r->engine.now);
+		replay_note(r,
+			    "the capture ends before the program does, at %s after %lu "
+			    "instructions",
+			    what, r->engine.now);
 	r->end = CAP_END_UNKNOWN;
 	return DEC_END;
 }
@@ -320,10 +335,12 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		return DEC_END;
 	}
 	if (r->next.kind != CAP_EV_SYSCALL)
-		return replay_diverge(r, "after %lu instructions the replay makes system call "
-				      "%ld at rip %#lx; recorded: %s at rip %#lx", e->now, nr,
-				      c->rip, replay_kind_name(r->next.kind),
-				      r->next.regs.rip);
+		return replay_diverge(
+			r,
+			"after %lu instructions the replay makes system call "
+			"%ld at rip %#lx; recorded: %s at rip %#lx",
+			e->now, nr, c->rip, replay_kind_name(r->next.kind),
+			r->next.regs.rip);
 	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
 	// compare but that it happened.
 	v = nr == SYS_rt_sigreturn && r->next.regs.gpr[CAP_RAX] == nr ? DEC_GO :
@@ -331,11 +348,14 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (v != DEC_GO)
 		return v;
 	if (r->next.flags & CAP_SYS_UNLISTED)
-		replay_note(r, "system call %ld is not in the table: memory it may have "
-			    "written was not recorded", nr);
-	if (r->next.flags & CAP_SYS_PARTIAL)
-		replay_note(r, "some memory that system call %ld wrote could not be recorded",
+		replay_note(r,
+			    "system call %ld is not in the table: memory it may have "
+			    "written was not recorded",
 			    nr);
+	if (r->next.flags & CAP_SYS_PARTIAL)
+		replay_note(
+			r, "some memory that system call %ld wrote could not be recorded",
+			nr);
 	replay_output(r);
 	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
 		c->fs_base = c->gpr[CAP_RSI];
@@ -357,8 +377,8 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 			return v;
 	} else {
 		for (size_t i = 0; i < r->next.n_writes; i++)
-			replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
-					 r->next.writes[i].size);
+			replay_log_write(r, r->next.writes[i].addr,
+					 r->next.writes[i].data, r->next.writes[i].size);
 	}
 	if (r->next.has_after) {
 		// rt_sigreturn, or a call that the kernel made again by itself.
@@ -392,9 +412,11 @@ static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 	uint32_t out[4];
 
 	if (!r->is_log_at_end && r->next.kind == CAP_EV_CPUID) {
-		if (r->next.regs.rip != c->rip || r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
-			return replay_diverge(r, "cpuid at rip %#lx; recorded: cpuid at %#lx",
-					      c->rip, r->next.regs.rip);
+		if (r->next.regs.rip != c->rip ||
+		    r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
+			return replay_diverge(
+				r, "cpuid at rip %#lx; recorded: cpuid at %#lx", c->rip,
+				r->next.regs.rip);
 		memcpy(out, r->next.cpuid, sizeof(out));
 	} else {
 		// Recorded where cpuid does not fault: this host's answer must do.
@@ -423,8 +445,10 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		if (r->is_log_at_end)
 			return replay_end_of_log(r, "a time stamp");
 		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)
-			return replay_diverge(r, "rdtsc at rip %#lx after %lu instructions; "
-					      "recorded: %s at rip %#lx", c->rip, e->now,
+			return replay_diverge(r,
+					      "rdtsc at rip %#lx after %lu instructions; "
+					      "recorded: %s at rip %#lx",
+					      c->rip, e->now,
 					      replay_kind_name(r->next.kind),
 					      r->next.regs.rip);
 		c->gpr[CAP_RAX] = (uint32_t)r->next.tsc;
@@ -487,8 +511,11 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 	if (!err)
 		err = guest_init(&r->guest, &r->engine, r->capture, r->core);
 	if (!err && capture_info(r->capture)->n_execs)
-		replay_note(r, "the process had another image before: the capture begins with "
-			    "the exec of %s", capture_info(r->capture)->exe);
+		replay_note(
+			r,
+			"the process had another image before: the capture begins with "
+			"the exec of %s",
+			capture_info(r->capture)->exe);
 	if (!err && replay_advance(r) == DEC_DIVERGED)
 		err = err_new(ERR_FORMAT, "%s", r->divergence);
 	return err;

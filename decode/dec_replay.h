@@ -24,19 +24,19 @@ struct dec_replay {
 	struct cap_core *core;
 	struct cap_events *events;
 	struct cap_event next;
-	bool is_log_at_end;	///< no event is left
-	char *cut;		///< why the log breaks off here; NULL when it does not
-	bool is_cut;		///< the run ended there
+	bool is_log_at_end; ///< no event is left
+	char *cut;	    ///< why the log breaks off here; NULL when it does not
+	bool is_cut;	    ///< the run ended there
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;
 	uint64_t fault_addr;
-	char *divergence;	///< set once, with the verdict DEC_DIVERGED
-	char *notes;		///< lines for people
-	bool stops_at_maps;	///< pause behind an executable mapping of a kept file
-	uint32_t mapped_file;	///< the mapping paused at
+	char *divergence;     ///< set once, with the verdict DEC_DIVERGED
+	char *notes;	      ///< lines for people
+	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
+	uint32_t mapped_file; ///< the mapping paused at
 	uint64_t mapped_addr, mapped_size, mapped_offset;
-	bool has_output;	///< write what the program writes to output_fd
+	bool has_output; ///< write what the program writes to output_fd
 	int output_fd;
 };
 

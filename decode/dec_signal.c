@@ -105,10 +105,12 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 		return replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
 	    r->next.signo != (int)c->fault_signo)
-		return replay_diverge(r, "after %lu instructions the replay faults at rip %#lx "
-				      "(signal %lu, address %#lx); recorded: %s at rip %#lx",
-				      e->now, c->rip, c->fault_signo, c->fault_addr,
-				      replay_kind_name(r->next.kind), r->next.regs.rip);
+		return replay_diverge(
+			r,
+			"after %lu instructions the replay faults at rip %#lx "
+			"(signal %lu, address %#lx); recorded: %s at rip %#lx",
+			e->now, c->rip, c->fault_signo, c->fault_addr,
+			replay_kind_name(r->next.kind), r->next.regs.rip);
 	return replay_signal_deliver(r);
 }
 
@@ -126,7 +128,7 @@ void replay_signal_return(struct dec_replay *r, uint64_t frame)
 	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
 		return;
 	memcpy(&magic, (void *)(area + 464), 4);
-	if (magic == 0x46505853) { // FP_XSTATE_MAGIC1
+	if (magic == 0x46505853) {			     // FP_XSTATE_MAGIC1
 		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
 		if (size > CTX_XSAVE_BYTES)
 			size = CTX_XSAVE_BYTES;

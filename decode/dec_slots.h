@@ -26,8 +26,8 @@ enum dec_log_mode {
 
 enum dec_slot_kind {
 	// Logged before the instruction:
-	DEC_SLOT_LOAD,	///< what memory operand `which` held
-	DEC_SLOT_BEFORE,///< GPR `which` before the instruction
+	DEC_SLOT_LOAD,	 ///< what memory operand `which` held
+	DEC_SLOT_BEFORE, ///< GPR `which` before the instruction
 	// Logged after it:
 	DEC_SLOT_STORE, ///< what memory operand `which` holds
 	DEC_SLOT_GPR,	///< GPR `which`
@@ -116,7 +116,7 @@ struct dec_rec_slow {
 	uint8_t len, n_refs, is_watched, pad[5];
 	uint8_t bytes[16];
 	uint64_t gpr[16]; ///< before
-	// n_refs times struct dec_rec_ref with its data
+			  // n_refs times struct dec_rec_ref with its data
 };
 
 struct dec_rec_write {

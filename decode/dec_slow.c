@@ -21,7 +21,7 @@
 
 struct slow_ref {
 	bool is_def, is_mem;
-	bool is_far;	       ///< its bytes are not part of the record
+	bool is_far; ///< its bytes are not part of the record
 	uint8_t reg;
 	uint64_t addr, size;
 	const uint8_t *loaded; ///< into slow_loaded, or NULL
@@ -32,7 +32,7 @@ struct slow {
 	struct dec_insn insn;
 	struct slow_ref ref[SLOW_REFS];
 	int n;
-	uint64_t gpr[16];	 ///< before
+	uint64_t gpr[16]; ///< before
 };
 
 // What memory uses held before the instruction: it may write there.
@@ -203,8 +203,8 @@ static void slow_bulk(struct slow *s, const struct slow_ref *r)
 {
 	for (uint64_t at = 0; at < r->size; at += SLOW_BULK) {
 		uint64_t n = r->size - at < SLOW_BULK ? r->size - at : SLOW_BULK;
-		struct dec_rec_write *w = engine_log(s->e, DEC_REC_WRITE,
-						     sizeof(*w) + ((n + 7) & ~7ull));
+		struct dec_rec_write *w =
+			engine_log(s->e, DEC_REC_WRITE, sizeof(*w) + ((n + 7) & ~7ull));
 
 		w->addr = r->addr + at;
 		w->n_bytes = n;
@@ -234,8 +234,10 @@ static void slow_log(struct slow *s)
 		struct dec_rec_ref *out = (struct dec_rec_ref *)at;
 		uint8_t buf[160];
 
-		*out = (struct dec_rec_ref){ .is_def = r->is_def, .is_mem = r->is_mem,
-					     .reg = r->reg, .addr = r->addr,
+		*out = (struct dec_rec_ref){ .is_def = r->is_def,
+					     .is_mem = r->is_mem,
+					     .reg = r->reg,
+					     .addr = r->addr,
 					     .bytes = r->size };
 		at += sizeof(*out);
 		if (!r->is_mem) {
@@ -264,7 +266,8 @@ enum dec_verdict engine_step_slow(struct dec_engine *e)
 	enum dec_verdict v;
 
 	if (e->mode == DEC_LOG_NONE ||
-	    !dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &s.insn) ||
+	    !dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
+			     &s.insn) ||
 	    s.insn.flow >= DEC_FLOW_SYSCALL)
 		return engine_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));

@@ -36,7 +36,9 @@ static struct dec_ref *trace_add(struct dec_tracer *t, bool is_def, uint32_t siz
 	if (t->n_refs == TRACE_REFS)
 		return NULL;
 	r = &t->ref[t->n_refs];
-	*r = (struct dec_ref){ .is_def = is_def, .size = size, .value = t->value[t->n_refs] };
+	*r = (struct dec_ref){ .is_def = is_def,
+			       .size = size,
+			       .value = t->value[t->n_refs] };
 	t->n_refs++;
 	return r;
 }
@@ -44,7 +46,8 @@ static struct dec_ref *trace_add(struct dec_tracer *t, bool is_def, uint32_t siz
 /* Reference to register @p reg with the value the shadow holds. */
 static void trace_reg(struct dec_tracer *t, bool is_def, int reg)
 {
-	struct dec_ref *r = trace_add(t, is_def, reg >= DEC_REG_VEC && reg < DEC_REG_K ? 64 : 8);
+	struct dec_ref *r =
+		trace_add(t, is_def, reg >= DEC_REG_VEC && reg < DEC_REG_K ? 64 : 8);
 
 	if (!r)
 		return;
@@ -177,8 +180,8 @@ static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 			continue;
 		// A plain load's value is what its register holds now.
 		if (!v && insn->is_plain_load) {
-			uint32_t gpr = insn->gpr_written & ~(insn->gpr_written == 1u << RSP ?
-							     0 : 1u << RSP);
+			uint32_t gpr = insn->gpr_written &
+				       ~(insn->gpr_written == 1u << RSP ? 0 : 1u << RSP);
 			uint64_t other = insn->other_written;
 
 			if (gpr)
@@ -206,7 +209,8 @@ static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t 
 	struct dec_tracer *t = ctx;
 
 	for (uint32_t i = 0; i < n_ran; i++) {
-		struct err *err = trace_insn(t, &b->insn[i], rec + b->slot_at[i], time + i);
+		struct err *err =
+			trace_insn(t, &b->insn[i], rec + b->slot_at[i], time + i);
 
 		if (err)
 			return err;

@@ -13,14 +13,14 @@
 
 /** One use or definition. */
 struct dec_ref {
-	bool is_def;	 ///< definition (value after); otherwise use (value before)
+	bool is_def; ///< definition (value after); otherwise use (value before)
 	bool is_mem;
-	bool has_value;	 ///< false: flags and control registers outside stepped
-			 ///< instructions, which are not logged
-	uint8_t reg;	 ///< register number of dec_insn.h, when !is_mem
-	uint64_t addr;	 ///< address, when is_mem
-	uint32_t size;	 ///< bytes: of memory; 8 for a GPR (always the whole register),
-			 ///< 64 for a vector register, 8 for a mask register
+	bool has_value; ///< false: flags and control registers outside stepped
+			///< instructions, which are not logged
+	uint8_t reg;	///< register number of dec_insn.h, when !is_mem
+	uint64_t addr;	///< address, when is_mem
+	uint32_t size;	///< bytes: of memory; 8 for a GPR (always the whole register),
+			///< 64 for a vector register, 8 for a mask register
 	const uint8_t *value; ///< size bytes; valid during the callback
 };
 

@@ -33,7 +33,8 @@ void translation_stub(struct translation *t, struct engine_exit *x)
 
 /* ---- the guest's instructions ------------------------------------------------------ */
 
-static bool translation_is_special(const struct dec_engine *e, const struct dec_insn *insn)
+static bool translation_is_special(const struct dec_engine *e,
+				   const struct dec_insn *insn)
 {
 	switch (insn->flow) {
 	case DEC_FLOW_SYSCALL:
@@ -87,7 +88,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
 		    (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL :
-				       translation_is_special(e, insn))) {
+				    translation_is_special(e, insn))) {
 			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
 			return;
 		}
@@ -151,9 +152,9 @@ static uint8_t translation_condition(const struct dec_insn *insn)
 {
 	int i = 0;
 
-	while (insn->bytes[i] == 0x2e || insn->bytes[i] == 0x3e || insn->bytes[i] == 0x66 ||
-	       insn->bytes[i] == 0xf2 || insn->bytes[i] == 0xf3 ||
-	       (insn->bytes[i] & 0xf0) == 0x40)
+	while (insn->bytes[i] == 0x2e || insn->bytes[i] == 0x3e ||
+	       insn->bytes[i] == 0x66 || insn->bytes[i] == 0xf2 ||
+	       insn->bytes[i] == 0xf3 || (insn->bytes[i] & 0xf0) == 0x40)
 		i++;
 	return insn->bytes[insn->bytes[i] == 0x0f ? i + 1 : i] & 15;
 }
@@ -190,11 +191,11 @@ static void translation_indirect(struct translation *t)
 	emit_gs_store(o, CTX_SPILL + 0, RAX);
 	emit_gs_store(o, CTX_SPILL + 8, RCX);
 	emit_gs_load(o, RAX, CTX_IND);
-	emit_bytes(o, "\x0f\xb7\xc8", 3); // movzx ecx, ax
+	emit_bytes(o, "\x0f\xb7\xc8", 3);	  // movzx ecx, ax
 	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
 	emit_u32(o, CTX_KEYS);
 	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
-	emit_bytes(o, "\xe3", 1); // jrcxz hit
+	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
 	hit = o->p;
 	emit_u8(o, 0);
 	emit_gs_load(o, RAX, CTX_SPILL + 0);
@@ -212,7 +213,8 @@ static void translation_indirect(struct translation *t)
 }
 
 /* Emit @p mov, whose opcode is byte @p i and which has no REX prefix, with REX.W. */
-static bool translation_copy_wide(struct translation *t, const struct dec_insn *mov, int i)
+static bool translation_copy_wide(struct translation *t, const struct dec_insn *mov,
+				  int i)
 {
 	struct dec_emit *o = &t->out;
 	uint8_t *at;
@@ -255,7 +257,8 @@ static bool translation_load_target(struct translation *t, const struct dec_insn
 }
 
 /* A return or an indirect branch, at the end of the block. */
-static bool translation_branch_indirect(struct translation *t, const struct dec_insn *insn)
+static bool translation_branch_indirect(struct translation *t,
+					const struct dec_insn *insn)
 {
 	struct dec_emit *o = &t->out;
 	uint8_t *constant = NULL;
@@ -335,7 +338,8 @@ static void translation_fall_through(struct translation *t)
 		translation_advance(t);
 	if (t->has_special) {
 		translation_close(t);
-		translation_stub(t, translation_exit(t, t->special_kind, t->insn[t->n].rip));
+		translation_stub(t,
+				 translation_exit(t, t->special_kind, t->insn[t->n].rip));
 		return;
 	}
 	next = emit_jmp_rel(&t->out);

@@ -29,16 +29,16 @@ struct translation {
 	struct dec_emit out;
 	struct engine_block *block;
 	struct dec_insn insn[DEC_BLOCK_INSNS];
-	int n;		   ///< instructions executed natively
-	bool has_special;  ///< insn[n] is for C (or the bytes there are bad)
+	int n;		  ///< instructions executed natively
+	bool has_special; ///< insn[n] is for C (or the bytes there are bad)
 	int special_kind;
-	uint64_t end_rip;  ///< where execution goes on when no branch ends the block
+	uint64_t end_rip; ///< where execution goes on when no branch ends the block
 	bool is_logged, is_watched, is_single;
-	uint32_t log_at;   ///< next slot's offset in the record
+	uint32_t log_at;	///< next slot's offset in the record
 	struct dec_known known; ///< at the instruction being emitted
 	uint8_t *check_patch;
 	bool has_saved_flags;
-	bool is_open;	   ///< the log pointer's register is borrowed
+	bool is_open; ///< the log pointer's register is borrowed
 };
 
 /** The registers that instructions of a block use and that logging them borrows. */

@@ -44,24 +44,25 @@ struct dec_where {
 	uint64_t position; ///< instructions executed
 	uint64_t syscalls; ///< system calls answered
 	uint64_t rip;
-	enum cap_end end;  ///< DEC_AT_END: how
-	int end_value;	   ///< exit status or signal
+	enum cap_end end;    ///< DEC_AT_END: how
+	int end_value;	     ///< exit status or signal
 	uint64_t fault_addr; ///< of a fatal fault
-	bool is_cut;	   ///< DEC_AT_END: not the program's end but the capture's, which
-			   ///< is damaged, cut short or unfinished (the notes say which)
+	bool is_cut; ///< DEC_AT_END: not the program's end but the capture's, which
+		     ///< is damaged, cut short or unfinished (the notes say which)
 	struct {
 		uint32_t file; ///< 1-based index into cap_info.files
 		uint64_t addr, size, file_offset;
-	} map;		   ///< DEC_AT_MAP
+	} map; ///< DEC_AT_MAP
 };
 
 /** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
 typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
 
 struct dec_machine_options {
-	bool stops_at_maps;  ///< stop behind each mmap of a kept file as executable
-	int output_fd;	     ///< where what the program writes to stdout goes; -1: nowhere
-	void (*progress)(void *ctx, const struct dec_where *w); ///< about ten times a second
+	bool stops_at_maps; ///< stop behind each mmap of a kept file as executable
+	int output_fd;	    ///< where what the program writes to stdout goes; -1: nowhere
+	void (*progress)(void *ctx,
+			 const struct dec_where *w); ///< about ten times a second
 	void *progress_ctx;
 };
 
@@ -72,7 +73,8 @@ struct dec_machine_options {
  * @return ERR_FORMAT, ERR_TRUNCATED (the start state is unusable), ERR_UNSUPPORTED (this
  *	   host cannot run it; says why), ERR_OS.
  */
-struct err *dec_machine_create(const struct capture *c, const struct dec_machine_options *o,
+struct err *dec_machine_create(const struct capture *c,
+			       const struct dec_machine_options *o,
 			       struct dec_machine **ret);
 
 /** Stop the machine and its checkpoints. NULL is fine. */
@@ -91,7 +93,8 @@ struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip);
 
 /** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
  * of the log's consumer, or ERR_OS when the machine's process died (says how). */
-struct err *dec_machine_run(struct dec_machine *m, uint64_t position, struct dec_where *ret);
+struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
+			    struct dec_where *ret);
 
 /** Stand at @p position, forward or backward: from the nearest checkpoint before it. */
 struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
@@ -107,7 +110,8 @@ struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 			    size_t *ret_bytes);
 
 /** Read guest memory. @return ERR_RANGE when some of it is not mapped. */
-struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf, size_t size);
+struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,
+			     size_t size);
 
 /** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or is missing, lines, or NULL.
  * Valid until the next call on @p m. */
