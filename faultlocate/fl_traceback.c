@@ -23,26 +23,17 @@
  */
 #include "faultlocate/fl_traceback.h"
 
-#include <assert.h>
-#include <string.h>
+#include "faultlocate/fl_pending.h"
 
 #define PROGRESS_EVERY 65536
-
-/** An inconsistency of P with the arguments to its check at the view's position. */
-struct pending {
-	struct spec_violation v;
-	struct spec_args args;
-	uint32_t watch;	 ///< over args; with prediction
-	bool is_error;	 ///< it was there at the C-point
-	bool is_removed; ///< it leaves P when the operation is done
-};
 
 struct trace {
 	const struct fl_traceback *in;
 	struct hg_view *view;
 	struct spec_eval *eval;
 	struct spec_checker *checker; ///< with prediction
-	VEC(struct pending) p;
+	struct fl_pendings p;
+	VEC(uint32_t) asked;  ///< members whose arguments may be different
 	struct spec_args now; ///< scratch
 };
 
@@ -51,67 +42,35 @@ static bool predicts(const struct trace *t)
 	return t->in->how == FL_TRACEBACK_PREDICT;
 }
 
-static void pending_deinit(struct trace *t, struct pending *p)
-{
-	spec_unwatch(t->eval, p->watch);
-	spec_args_deinit(&p->args);
-}
-
 static void trace_deinit(struct trace *t)
 {
-	for (size_t i = 0; i < t->p.size; i++)
-		pending_deinit(t, &t->p.data[i]);
-	vec_deinit(&t->p);
+	fl_pendings_deinit(&t->p);
+	vec_deinit(&t->asked);
 	spec_args_deinit(&t->now);
 	spec_checker_destroy(t->checker);
 	spec_eval_destroy(t->eval);
 	hg_view_destroy(t->view);
 }
 
-static bool violation_equal(const struct spec_violation *a,
-			    const struct spec_violation *b)
-{
-	return a->constraint == b->constraint &&
-	       spec_binding_equal(&a->binding, &b->binding);
-}
-
-static bool is_pending(const struct trace *t, const struct spec_violation *v)
-{
-	for (size_t i = 0; i < t->p.size; i++)
-		if (!t->p.data[i].is_removed && violation_equal(&t->p.data[i].v, v))
-			return true;
-	return false;
-}
-
 // Add v to P with its arguments here.
 static struct err *trace_add(struct trace *t, const struct spec_violation *v,
 			     bool is_error)
 {
-	struct pending *p = vec_push(&t->p);
+	struct fl_pending *p;
 	struct err *err;
+	uint32_t i;
 
-	if (!p)
-		return &err_nomem;
-	p->v = *v;
+	if (fl_pendings_has(&t->p, v))
+		return NULL;
+	err = fl_pendings_add(&t->p, v, &i);
+	if (err)
+		return err;
+	p = &t->p.all.data[i];
 	p->is_error = is_error;
 	err = spec_args(t->eval, v->constraint, &v->binding, &p->args);
 	if (!err && predicts(t))
-		err = spec_watch(t->eval, &p->args, &p->watch);
+		err = spec_watch(t->eval, &p->args, i, &p->watch);
 	return err;
-}
-
-static void trace_drop_removed(struct trace *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->p.size; i++) {
-		if (t->p.data[i].is_removed) {
-			pending_deinit(t, &t->p.data[i]);
-		} else {
-			t->p.data[n++] = t->p.data[i];
-		}
-	}
-	t->p.size = n;
 }
 
 /* ---- one operation ------------------------------------------------------------------------ */
@@ -162,9 +121,8 @@ static struct err *find_related(struct trace *t, const spec_violations *before,
 	return err;
 }
 
-// O contributed: let P lose what was not there before it and gain what is related.
-static struct err *trace_update(struct trace *t, const bool *has_contributed, size_t n,
-				struct fl_contribution *c)
+// What O made related joins P.
+static struct err *trace_join(struct trace *t)
 {
 	_cleanup_free_ bool *is_related = NULL;
 	spec_violations before = {};
@@ -176,27 +134,39 @@ static struct err *trace_update(struct trace *t, const bool *has_contributed, si
 	if (!err)
 		err = find_related(t, &before, is_related);
 	for (size_t i = 0; i < before.size && !err; i++)
-		if (is_related[i] && !is_pending(t, &before.data[i]))
+		if (is_related[i])
 			err = trace_add(t, &before.data[i], false);
-	for (size_t i = 0; i < n && !err; i++) {
-		struct pending *p = &t->p.data[i];
-
-		if (!has_contributed[i])
-			continue;
-		c->n_pending++;
-		c->n_errors += p->is_error;
-		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding,
-				     &p->is_removed);
-		c->introduces += p->is_removed && p->is_error;
-	}
-	trace_drop_removed(t);
 	vec_deinit(&before);
 	return err;
 }
 
-// Collect the arguments of p here; did the operation that was undone change them?
-static struct err *trace_args(struct trace *t, struct pending *p, bool *has_contributed)
+// O contributed to the n members of P in asked: what was not there before it leaves.
+static struct err *trace_leave(struct trace *t, size_t n, struct fl_contribution *c)
 {
+	for (size_t i = 0; i < n; i++) {
+		uint32_t index = t->asked.data[i];
+		const struct fl_pending *p = &t->p.all.data[index];
+		bool holds;
+		struct err *err =
+			spec_check_one(t->eval, p->v.constraint, &p->v.binding, &holds);
+
+		if (err)
+			return err;
+		c->n_pending++;
+		c->n_errors += p->is_error;
+		c->introduces += holds && p->is_error;
+		if (!holds)
+			continue;
+		spec_unwatch(t->eval, p->watch);
+		fl_pendings_remove(&t->p, index);
+	}
+	return NULL;
+}
+
+// Collect the arguments of p here; did the operation that was undone change them?
+static struct err *trace_args(struct trace *t, uint32_t index, bool *has_contributed)
+{
+	struct fl_pending *p = &t->p.all.data[index];
 	struct err *err = spec_args(t->eval, p->v.constraint, &p->v.binding, &t->now);
 	struct spec_args swap = p->args;
 
@@ -205,50 +175,61 @@ static struct err *trace_args(struct trace *t, struct pending *p, bool *has_cont
 	*has_contributed = !spec_args_equal(&p->args, &t->now);
 	p->args = t->now;
 	t->now = swap;
-	return predicts(t) ? spec_watch(t->eval, &p->args, &p->watch) : NULL;
+	return predicts(t) ? spec_watch(t->eval, &p->args, index, &p->watch) : NULL;
 }
 
-// The view has gone back over an operation: put it to everything in P.
+// Whom in P the operation that was undone may concern: with prediction whose watch it
+// touched, else everybody.
+static struct err *trace_whom(struct trace *t)
+{
+	const uint32_t *tags = NULL;
+	size_t n = 0;
+	struct err *err = predicts(t) ? spec_touched(t->eval, &tags, &n) : NULL;
+
+	t->asked.size = 0;
+	if (!err && vec_reserve(&t->asked, t->p.all.size + n))
+		err = &err_nomem;
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		t->asked.data[t->asked.size++] = tags[i];
+	for (size_t i = 0; !predicts(t) && i < t->p.all.size; i++)
+		if (t->p.all.data[i].is_used)
+			t->asked.data[t->asked.size++] = i;
+	return NULL;
+}
+
+// The view has gone back over an operation O.
 static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 {
-	size_t n = t->p.size;
-	_cleanup_free_ bool *has_contributed = calloc(n, sizeof(bool));
+	struct err *err = trace_whom(t);
 	struct fl_contribution *c;
-	bool any = false;
-	struct err *err;
+	size_t n = 0;
 
-	if (!has_contributed)
-		return &err_nomem;
-	for (size_t i = 0; i < n; i++) {
-		struct pending *p = &t->p.data[i];
+	for (size_t i = 0; i < t->asked.size && !err; i++) {
+		bool has_contributed = false;
 
-		if (predicts(t) && !spec_watch_is_touched(t->eval, p->watch))
-			continue;
-		err = trace_args(t, p, &has_contributed[i]);
-		if (err)
-			return err;
-		any |= has_contributed[i];
+		err = trace_args(t, t->asked.data[i], &has_contributed);
+		if (has_contributed)
+			t->asked.data[n++] = t->asked.data[i];
 	}
-	if (!any)
-		return NULL;
+	if (err || !n)
+		return err;
 	c = vec_push(ret);
 	if (!c)
 		return &err_nomem;
 	c->op = hg_view_ops(t->view);
-	return trace_update(t, has_contributed, n, c);
+	err = trace_join(t);
+	return err ? err : trace_leave(t, n, c);
 }
 
 static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 {
 	struct err *err = NULL;
 
-	while (t->p.size && hg_view_ops(t->view) && !err) {
-		size_t n_touched = 1;
-
+	while (t->p.n && hg_view_ops(t->view) && !err) {
 		err = spec_eval_back(t->eval, t->view, NULL);
-		if (!err && predicts(t))
-			err = spec_watches_touched(t->eval, &n_touched);
-		if (!err && n_touched)
+		if (!err)
 			err = trace_undone(t, ret);
 		if (t->in->progress && hg_view_ops(t->view) % PROGRESS_EVERY == 0)
 			t->in->progress(t->in->progress_ctx, hg_view_ops(t->view));
@@ -270,7 +251,6 @@ struct err *fl_traceback_run(const struct fl_traceback *in, fl_contributions *re
 		err = trace_check(&t, &all); // later checks tell what changed since
 	vec_deinit(&all);
 	for (size_t i = 0; i < in->n_errors && !err; i++)
-		if (!is_pending(&t, &in->errors[i]))
-			err = trace_add(&t, &in->errors[i], true);
+		err = trace_add(&t, &in->errors[i], true);
 	return err ? err : trace_loop(&t, ret);
 }

@@ -386,7 +386,7 @@ static void follow_store(struct edges *e, const struct hg_op *op)
 	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
 	uint64_t first, end;
 
-	if (!n)
+	if (!n || op->before == op->after)
 		return;
 	tell(e, EDGE_NODE, n->id.v);
 	e->has_changed = true;

@@ -64,7 +64,8 @@ struct err *spec_eval_seek(struct spec_eval *e, struct hg_view *v, uint64_t n_op
 
 /* ---- watching ----------------------------------------------------------------------------- */
 
-struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t *watch)
+struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t tag,
+		       uint32_t *watch)
 {
 	struct err *err;
 
@@ -72,8 +73,9 @@ struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t 
 	err = track_start(e);
 	if (err)
 		return err;
-	if (!*watch && track_new(&e->track, TRACK_WATCH, 0, watch))
+	if (!*watch && track_new(&e->track, TRACK_WATCH, tag, watch))
 		return &err_nomem;
+	e->track.results.data[*watch].owner = tag;
 	return track_set(e, *watch, a) ? &err_nomem : NULL;
 }
 
@@ -82,15 +84,24 @@ void spec_unwatch(struct spec_eval *e, uint32_t watch)
 	track_free(e, watch);
 }
 
-struct err *spec_watches_touched(struct spec_eval *e, size_t *ret)
+struct err *spec_touched(struct spec_eval *e, const uint32_t **tags, size_t *n)
 {
 	struct err *err = eval_refresh(e);
+	struct track *t = &e->track;
 
-	*ret = e->track.n_stale_watches;
+	t->told.size = 0;
+	if (!err && vec_reserve(&t->told, t->touched.size + 1))
+		err = &err_nomem;
+	for (size_t i = 0; i < t->touched.size && !err; i++) {
+		const struct track_result *r = &t->results.data[t->touched.data[i]];
+
+		// Others were set anew or given up since.
+		if (r->kind == TRACK_WATCH && r->is_stale)
+			t->told.data[t->told.size++] = r->owner;
+	}
+	if (!err)
+		t->touched.size = 0;
+	*tags = t->told.data;
+	*n = t->told.size;
 	return err;
-}
-
-bool spec_watch_is_touched(const struct spec_eval *e, uint32_t watch)
-{
-	return e->track.results.data[watch].is_stale;
 }

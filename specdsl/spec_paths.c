@@ -104,15 +104,13 @@ static void tarjan_visit(struct tarjan *t, uint32_t root)
 	}
 }
 
-static int find_components(struct edges *e)
+static int make_components(struct edges *e)
 {
 	size_t n = e->nodes.size;
 	_cleanup_free_ uint32_t *words = calloc(3 * n + 1, sizeof(*words));
 	_cleanup_free_ struct frame *frames = calloc(n + 1, sizeof(*frames));
 	struct tarjan t = { .e = e, .frames = frames };
 
-	if (e->has_components)
-		return 0;
 	if (!words || !frames || vec_reserve(&e->components, n + 1))
 		return -1;
 	t.order = words;
@@ -125,6 +123,11 @@ static int find_components(struct edges *e)
 			tarjan_visit(&t, i);
 	e->has_components = true;
 	return 0;
+}
+
+static int find_components(struct edges *e)
+{
+	return e->has_components ? 0 : make_components(e);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

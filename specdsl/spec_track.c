@@ -92,7 +92,6 @@ static void make_stale(struct spec_eval *e, uint32_t result)
 	if (r->is_stale)
 		return;
 	r->is_stale = true;
-	t->n_stale_watches += r->kind == TRACK_WATCH;
 	// There is room: track_new() reserved it.
 	t->stale.data[t->stale.size++] = result;
 }
@@ -126,21 +125,18 @@ int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *r
 		*ret = t->results.size - 1;
 	}
 	*r = (struct track_result){ .kind = kind, .owner = owner, .is_stale = true };
-	t->n_stale_watches += kind == TRACK_WATCH;
 	return 0;
 }
 
 void track_free(struct spec_eval *e, uint32_t result)
 {
 	struct track *t = &e->track;
-	struct track_result *r = &t->results.data[result];
 
 	if (!result)
 		return;
 	touch(e, TRACK_RESULT, result);
 	drop_links(e, result);
-	t->n_stale_watches -= r->kind == TRACK_WATCH && r->is_stale;
-	r->kind = TRACK_FREE;
+	t->results.data[result].kind = TRACK_FREE;
 	t->free_results.data[t->free_results.size++] = result;
 }
 
@@ -169,8 +165,6 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 
 int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps)
 {
-	struct track_result *r = &e->track.results.data[result];
-
 	drop_links(e, result);
 	for (size_t i = 0; i < deps->deps.size; i++) {
 		if (add_dep(e, result, &deps->deps.data[i])) {
@@ -178,8 +172,7 @@ int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps
 			return -1;
 		}
 	}
-	e->track.n_stale_watches -= r->kind == TRACK_WATCH && r->is_stale;
-	r->is_stale = false;
+	e->track.results.data[result].is_stale = false;
 	return 0;
 }
 
@@ -302,6 +295,27 @@ static int touch_paths(struct spec_eval *e)
 	return b.is_out_of_memory ? -1 : 0;
 }
 
+/** Let the owner of stale result @p i know, and make stale what depends on it. */
+static int settle_one(struct spec_eval *e, uint32_t i)
+{
+	const struct track_result *r = &e->track.results.data[i];
+	uint32_t *slot;
+
+	if (r->kind == TRACK_FREE)
+		return 0;
+	touch(e, TRACK_RESULT, i);
+	if (r->kind == TRACK_UNIT)
+		return checker_queue(e->checker, r->owner);
+	if (r->kind == TRACK_MEMO) {
+		e->memos.data[r->owner].state = MEMO_STALE;
+		return 0;
+	}
+	slot = vec_push(&e->track.touched);
+	if (slot)
+		*slot = i;
+	return slot ? 0 : -1;
+}
+
 struct err *track_settle(struct spec_eval *e)
 {
 	struct track *t = &e->track;
@@ -309,15 +323,8 @@ struct err *track_settle(struct spec_eval *e)
 	if (touch_paths(e))
 		goto nomem;
 	for (size_t i = 0; i < t->stale.size; i++) {
-		const struct track_result *r = &t->results.data[t->stale.data[i]];
-
-		if (r->kind == TRACK_MEMO && r->is_stale)
-			e->memos.data[r->owner].state = MEMO_STALE;
-		if (r->kind == TRACK_UNIT && r->is_stale &&
-		    checker_queue(e->checker, r->owner))
+		if (settle_one(e, t->stale.data[i]))
 			goto nomem;
-		if (r->kind != TRACK_FREE)
-			touch(e, TRACK_RESULT, t->stale.data[i]);
 	}
 	t->stale.size = 0;
 	return NULL;
@@ -350,4 +357,6 @@ void track_deinit(struct track *t)
 	vec_deinit(&t->free_results);
 	vec_deinit(&t->stale);
 	vec_deinit(&t->moved);
+	vec_deinit(&t->touched);
+	vec_deinit(&t->told);
 }

@@ -44,7 +44,7 @@ struct track_link {
 
 struct track_result {
 	enum track_kind kind;
-	uint32_t owner;	     ///< index of the unit or memo
+	uint32_t owner;	     ///< index of the unit or memo, tag of the watch
 	uint32_t first_own;  ///< link
 	uint32_t dependents; ///< first link of list TRACK_RESULT
 	bool is_stale;
@@ -60,7 +60,9 @@ struct track {
 	uint32_t dependents_of_all; ///< first link of list TRACK_ALL
 	VEC(uint32_t) stale;	    ///< results that became so and are not settled
 	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
-	size_t n_path_links, n_stale_watches;
+	VEC(uint32_t) touched;	    ///< watches that became stale and were not told
+	VEC(uint32_t) told;	    ///< their tags: what spec_touched() answered last
+	size_t n_path_links;
 };
 
 /** Begin to track: what @p e knows so far is forgotten. */

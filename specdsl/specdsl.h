@@ -306,19 +306,19 @@ struct err *spec_checker_check(struct spec_checker *c, uint32_t constraint,
 struct err *spec_checker_renew(struct spec_checker *c, uint32_t constraint,
 			       spec_violations *ret);
 
-/** Modification prediction (section 4.3.2): from now on spec_watch_is_touched() tells
- * whether arguments @p a may have changed. @p a are what spec_args() has just said, at the
- * same position. @p watch: 0, or the watch to set anew. */
-struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t *watch);
+/** Modification prediction (section 4.3.2): from now on spec_touched() tells when arguments
+ * @p a may have changed. @p a are what spec_args() has just said, at the same position.
+ * @param tag    What spec_touched() is to call them.
+ * @param watch  0, or the watch to set anew. */
+struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t tag,
+		       uint32_t *watch);
 
 /** Watch no more. 0 is allowed. */
 void spec_unwatch(struct spec_eval *e, uint32_t watch);
 
-/** @p ret: how many watches are touched at the view's position. */
-struct err *spec_watches_touched(struct spec_eval *e, size_t *ret);
-
-/** Is this one of them? The view has not moved since spec_watches_touched(). Once touched
- * a watch stays so, until it is set anew. */
-bool spec_watch_is_touched(const struct spec_eval *e, uint32_t watch);
+/** The tags of the watches that were touched on the way to the view's position and not
+ * told before, in no order; valid until the next call. Such a watch sleeps until it is set
+ * anew. */
+struct err *spec_touched(struct spec_eval *e, const uint32_t **tags, size_t *n);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -217,6 +218,16 @@ static void move(struct follower *f, struct hg_view *v, uint64_t n_ops)
 		hg_view_seek(v, to > n_ops ? n_ops : to);
 }
 
+static const struct dec_field word_fields[] = {
+	{ .name = "tagged", .offset = 0, .size = 8 },
+	{ .name = "next",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "word" },
+};
+static const struct dec_struct word_layout = { "word", 16, word_fields, 2 };
+
 static size_t compare(const char *text, size_t size, unsigned seed)
 {
 	struct follower f = {}, by_args = {};
@@ -228,6 +239,9 @@ static size_t compare(const char *text, size_t size, unsigned seed)
 
 	assert_null(spec_create(&s));
 	assert_null(spec_add_text(s, "test.spec", text, size));
+	// A layout by which field 1 of `word` holds addresses, but is no pointer.
+	if (spec_type_find(s, "word") >= 0)
+		assert_null(spec_bind_type(s, spec_type_find(s, "word"), &word_layout));
 	assert_null(spec_resolve(s));
 	spec_diags_print(s, stderr);
 	assert_int_equal(spec_errors(s), 0);
@@ -325,6 +339,27 @@ static const char pairs[] =
 	"a X; for I in 1 to 12, X[I] <= X[I + 1];\n"
 	"a X; for I in 1 to 3, X[I] > 0 => X[X[I]] < X[I];\n";
 
+// Addresses in what are no pointers: what lives there is told by no edge.
+static const char words[] = "word FIELD 2 EDGE 1;\nword X; (X[1]) == (X[2]);\n"
+			    "word X; word Y; (X[1]) == Y => X -> Y;\n";
+
+// Short cuts: what the second half needs is an argument, though it is not looked at.
+static const char shortcuts[] =
+	"n FIELD 3 EDGE 2;\nn X; (X[2])[1] > 2 and (X[3])[1] > 2;\n"
+	"n X; n Y; X -> Y => X == Y and (Y[2]).INDEGREE == 1 and (Y[3])[2] == NULL;\n";
+
+static void test_words(void **state)
+{
+	(void)state;
+	compare_seeds(words, strlen(words));
+}
+
+static void test_shortcuts(void **state)
+{
+	(void)state;
+	compare_seeds(shortcuts, strlen(shortcuts));
+}
+
 static void test_ring(void **state)
 {
 	(void)state;
@@ -349,12 +384,75 @@ static void test_pairs(void **state)
 	compare_seeds(pairs, strlen(pairs));
 }
 
+/* ---- speed ------------------------------------------------------------------------------------------ */
+
+#define N_NODES 10000
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/** A heap-shaped tree grows node by node and is checked after each: the time is that of
+ * the changes, not of nodes times checks (which took minutes). */
+static void test_speed(void **state)
+{
+	static const char text[] =
+		"t FIELD 3 EDGE 2;\nt X; X.INDEGREE <= 1;\nt X; t Y; X -> Y => Y /-> X;\n"
+		"t.H; t X; X.ISLEAF == true => X.H = 0 || X.H = (X[2].H >= X[3].H) ? "
+		"X[2].H + 1 : X[3].H + 1;\nt X; X[2].H - X[3].H <= 1;\n";
+	struct hg_graph *g;
+	struct hg_view *v;
+	struct spec *s;
+	struct spec_eval *e;
+	struct spec_checker *c;
+	spec_violations found = {};
+	double start;
+
+	(void)state;
+	assert_null(spec_create(&s));
+	assert_null(spec_add_text(s, "test.spec", text, strlen(text)));
+	assert_null(spec_resolve(s));
+	assert_int_equal(spec_errors(s), 0);
+	assert_null(hg_graph_create(&g));
+	for (uint64_t i = 1; i <= N_NODES; i++) {
+		uint64_t addr = BASE + 32 * i, at = BASE + 32 * (i / 2) + 8 + 8 * (i % 2);
+		struct hg_node_id id;
+
+		assert_null(hg_graph_alloc(g, i, addr, 24, 1, NULL, &id));
+		assert_null(hg_graph_set_type(g, id, 1));
+		assert_null(hg_graph_store(g, i, at, 8, &addr, 1)); // the first: nowhere
+	}
+	assert_null(hg_view_create(g, 0, &v));
+	assert_null(spec_eval_create(s, g, v, &e));
+	assert_null(spec_checker_create(e, false, &c));
+	start = seconds();
+	for (uint64_t at = 0; at <= hg_graph_ops(g); at++) {
+		assert_null(spec_eval_seek(e, v, at));
+		check_all(c, spec_constraints(s), &found);
+	}
+	assert_int_equal(found.size, 0);
+	print_message("%d checks of up to %d nodes: %.2f s\n", 2 * N_NODES, N_NODES,
+		      seconds() - start);
+	assert_true(seconds() - start < 10); // generous: sanitizers, busy machines
+	vec_deinit(&found);
+	spec_checker_destroy(c);
+	spec_eval_destroy(e);
+	hg_view_destroy(v);
+	hg_graph_destroy(g);
+	spec_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_papers), cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_paths),  cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_papers),	  cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
+		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static struct err *read_and_check(const struct hg_graph *g, struct hg_view *v,
 	for (size_t i = 0; i < found.size && !err; i++)
 		err = spec_args(e, found.data[i].constraint, &found.data[i].binding, &args);
 	if (!err)
-		err = spec_watch(e, &args, &watch);
+		err = spec_watch(e, &args, 0, &watch);
 	if (!err)
 		err = follow(e, s, g, v, &n_followed);
 	if (!err && n_followed != found.size)
