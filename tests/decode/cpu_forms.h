@@ -131,6 +131,19 @@ static inline uint64_t forms_key(const ZydisDecodedInstruction *d,
 static inline bool forms_wants(const ZydisDecodedInstruction *d,
 			       const struct dec_insn *insn)
 {
+	// The saves' header (and what xsaveopt leaves unwritten) tells which components the
+	// CPU tracks as in use, which the same state does not decide: not comparable.
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		return false;
+	default:
+		break;
+	}
 	if (insn->flow != DEC_FLOW_NEXT || (d->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
 		return false;
 	switch (d->meta.category) {
