@@ -267,7 +267,7 @@ static void draw_node(struct drawing *d, uint32_t id)
 	fprintf(d->out,
 		"\tn%u [color=\"%s\" label=<<table border=\"%d\" cellborder=\"1\" "
 		"cellspacing=\"0\" cellpadding=\"4\">"
-		"<tr><td colspan=\"2\" port=\"head\" bgcolor=\"%s\"><b>n%u</b> ",
+		"<tr><td colspan=\"2\" port=\"head\" bgcolor=\"%s\"><b>n%u </b>",
 		id, is_bad ? COLOR_BAD : COLOR_LINE, is_bad ? 2 : 0,
 		is_bad ? COLOR_BAD_HEAD : COLOR_HEAD, id);
 	put_html(t ? t->name : "", d->out);

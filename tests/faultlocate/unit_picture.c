@@ -149,8 +149,8 @@ static void test_figure_3_1(void **state)
 	(void)state;
 	list_init(&l);
 	text = draw(&l, 5, NULL, 0, NULL);
-	assert_has(text, "<b>n1</b> snode <font point-size=\"9\">(1):11</font>");
-	assert_has(text, "<b>n2</b> snode <font point-size=\"9\">(3):13</font>");
+	assert_has(text, "<b>n1 </b>snode <font point-size=\"9\">(1):11</font>");
+	assert_has(text, "<b>n2 </b>snode <font point-size=\"9\">(3):13</font>");
 	assert_has(text,
 		   "n1:f3:e -> n2:head [color=\"#5b6b7b\" penwidth=1 label=\"(5):15\"]");
 	assert_has(text, "&lt;list&gt;");
@@ -185,7 +185,7 @@ static void test_freed_and_wild_targets(void **state)
 	after = draw(&l, 10, NULL, 0, NULL);
 	assert_has(after, "n1:f3:e -> freed2");
 	assert_has(after, "label=\"n2 (freed)\"");
-	assert_null(strstr(after, "<b>n2</b>"));
+	assert_null(strstr(after, "<b>n2 </b>"));
 }
 
 // More nodes than fit: the violation's neighbourhood, and it says so.
@@ -216,8 +216,8 @@ static void test_neighbourhood(void **state)
 	for (const char *at = drawn; (at = strstr(at, "<b>n")); at++)
 		boxes++;
 	assert_int_equal(boxes, 7); // three rings of a chain
-	assert_has(drawn, "<b>n150</b>");
-	assert_has(drawn, "<b>n147</b>");
+	assert_has(drawn, "<b>n150 </b>");
+	assert_has(drawn, "<b>n147 </b>");
 	assert_has(drawn, "neighbourhood");
 	free(drawn);
 	drawn = draw(&l, hg_graph_ops(l.g), NULL, 0, NULL);
