@@ -19,7 +19,6 @@
 
 #define BASE UINT64_C(0x10000)
 #define MAX_LIVE 12
-#define N_STEPS 260
 #define N_MOVES 300
 
 /* ---- a random history ------------------------------------------------------------------------ */
@@ -89,13 +88,13 @@ static void store(struct history *h)
 				   &value, 1));
 }
 
-static struct hg_graph *make_history(const struct spec *s, unsigned seed)
+static struct hg_graph *make_history(const struct spec *s, unsigned seed, int n_steps)
 {
 	struct history h = { .s = s, .next_addr = BASE };
 
 	srandom(seed);
 	assert_null(hg_graph_create(&h.g));
-	for (int i = 0; i < N_STEPS; i++) {
+	for (int i = 0; i < n_steps; i++) {
 		uint64_t what = any(10);
 
 		if (h.n_live < 3 || (what < 2 && h.n_live < MAX_LIVE)) {
@@ -197,7 +196,7 @@ static void compare_renewed(struct follower *f, const struct spec *s,
 /* ---- moving ------------------------------------------------------------------------------------ */
 
 /** Move @p v; @p f follows if it is asked to, else it has to find out. */
-static void move(struct follower *f, struct hg_view *v, uint64_t n_ops)
+static void move(struct follower *f, struct hg_view *v, uint64_t n_ops, uint64_t stride)
 {
 	uint64_t now = hg_view_ops(v), to;
 
@@ -209,7 +208,7 @@ static void move(struct follower *f, struct hg_view *v, uint64_t n_ops)
 		to = now > 3 ? now - any(4) : 0;
 		break;
 	default:
-		to = now + any(5) > n_ops ? n_ops : now + any(5);
+		to = now + any(stride);
 		break;
 	}
 	if (any(4))
@@ -228,7 +227,8 @@ static const struct dec_field word_fields[] = {
 };
 static const struct dec_struct word_layout = { "word", 16, word_fields, 2 };
 
-static size_t compare(const char *text, size_t size, unsigned seed)
+static size_t compare(const char *text, size_t size, unsigned seed, int n_steps,
+		      uint64_t stride)
 {
 	struct follower f = {}, by_args = {};
 	spec_violations want = {}, got = {};
@@ -245,7 +245,7 @@ static size_t compare(const char *text, size_t size, unsigned seed)
 	assert_null(spec_resolve(s));
 	spec_diags_print(s, stderr);
 	assert_int_equal(spec_errors(s), 0);
-	g = make_history(s, seed);
+	g = make_history(s, seed, n_steps);
 	assert_null(hg_view_create(g, any(hg_graph_ops(g)), &v));
 	assert_null(spec_eval_create(s, g, v, &f.e));
 	assert_null(spec_checker_create(f.e, false, &f.c));
@@ -265,7 +265,7 @@ static size_t compare(const char *text, size_t size, unsigned seed)
 			compare_renewed(&by_args, s, oracle, &want);
 		spec_eval_destroy(oracle);
 		n_violations += want.size;
-		move(i % 2 ? &f : &by_args, v, hg_graph_ops(g));
+		move(i % 2 ? &f : &by_args, v, hg_graph_ops(g), stride);
 	}
 	forget(&by_args);
 	vec_deinit(&want);
@@ -286,7 +286,7 @@ static void compare_seeds(const char *text, size_t size)
 	size_t n = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++)
-		n += compare(text, size, seed);
+		n += compare(text, size, seed, 260, 5);
 	print_message("%zu violations\n", n);
 	assert_true(n > 1000);
 }
@@ -358,6 +358,15 @@ static void test_shortcuts(void **state)
 {
 	(void)state;
 	compare_seeds(shortcuts, strlen(shortcuts));
+}
+
+/** So many nodes come and go that the checker has to forget the dead. */
+static void test_churn(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 3; seed++)
+		assert_true(compare(attributes, strlen(attributes), seed, 12000, 100) >
+			    1000);
 }
 
 static void test_ring(void **state)
@@ -453,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_churn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
