@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -393,21 +392,12 @@ static void test_pairs(void **state)
 	compare_seeds(pairs, strlen(pairs));
 }
 
-/* ---- speed ------------------------------------------------------------------------------------------ */
+/* ---- a structure that only grows -------------------------------------------------------------------- */
 
 #define N_NODES 10000
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-/** A heap-shaped tree grows node by node and is checked after each: the time is that of
- * the changes, not of nodes times checks (which took minutes). */
-static void test_speed(void **state)
+/** A heap-shaped tree grows node by node and holds after each step: nothing is found. */
+static void test_growth(void **state)
 {
 	static const char text[] =
 		"t FIELD 3 EDGE 2;\nt X; X.INDEGREE <= 1;\nt X; t Y; X -> Y => Y /-> X;\n"
@@ -419,7 +409,6 @@ static void test_speed(void **state)
 	struct spec_eval *e;
 	struct spec_checker *c;
 	spec_violations found = {};
-	double start;
 
 	(void)state;
 	assert_null(spec_create(&s));
@@ -438,15 +427,11 @@ static void test_speed(void **state)
 	assert_null(hg_view_create(g, 0, &v));
 	assert_null(spec_eval_create(s, g, v, &e));
 	assert_null(spec_checker_create(e, false, &c));
-	start = seconds();
 	for (uint64_t at = 0; at <= hg_graph_ops(g); at++) {
 		assert_null(spec_eval_seek(e, v, at));
 		check_all(c, spec_constraints(s), &found);
 	}
 	assert_int_equal(found.size, 0);
-	print_message("%d checks of up to %d nodes: %.2f s\n", 2 * N_NODES, N_NODES,
-		      seconds() - start);
-	assert_true(seconds() - start < 10); // generous: sanitizers, busy machines
 	vec_deinit(&found);
 	spec_checker_destroy(c);
 	spec_eval_destroy(e);
@@ -461,7 +446,7 @@ int main(void)
 		cmocka_unit_test(test_papers),	  cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
-		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_churn),
 	};
 
