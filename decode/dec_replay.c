@@ -313,15 +313,11 @@ static enum dec_verdict replay_exit(struct dec_replay *r, int status)
 	return DEC_END;
 }
 
-static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
+/* The guest makes a system call: is the event at hand its answer? DEC_GO when it is. */
+static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 {
-	struct dec_replay *r = ctx;
-	struct dec_ctx *c = e->ctx;
-	uint64_t nr = c->gpr[CAP_RAX], rip = c->rip;
-	bool is_map = false;
-	enum dec_verdict v;
-	struct err *err;
-	int64_t ret;
+	const struct dec_ctx *c = r->engine.ctx;
+	uint64_t nr = c->gpr[CAP_RAX];
 
 	if (nr == SYS_exit_group || nr == SYS_exit) {
 		if ((r->is_log_at_end && !r->cut) || r->next.kind == CAP_EV_EXIT)
@@ -339,14 +335,17 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 			r,
 			"after %lu instructions the replay makes system call "
 			"%ld at rip %#lx; recorded: %s at rip %#lx",
-			e->now, nr, c->rip, replay_kind_name(r->next.kind),
+			r->engine.now, nr, c->rip, replay_kind_name(r->next.kind),
 			r->next.regs.rip);
 	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
 	// compare but that it happened.
-	v = nr == SYS_rt_sigreturn && r->next.regs.gpr[CAP_RAX] == nr ? DEC_GO :
-									replay_compare(r);
-	if (v != DEC_GO)
-		return v;
+	return nr == SYS_rt_sigreturn && r->next.regs.gpr[CAP_RAX] == nr ?
+		       DEC_GO :
+		       replay_compare(r);
+}
+
+static void replay_note_flags(struct dec_replay *r, uint64_t nr)
+{
 	if (r->next.flags & CAP_SYS_UNLISTED)
 		replay_note(r,
 			    "system call %ld is not in the table: memory it may have "
@@ -356,30 +355,45 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		replay_note(
 			r, "some memory that system call %ld wrote could not be recorded",
 			nr);
-	replay_output(r);
-	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
-		c->fs_base = c->gpr[CAP_RSI];
-	err = guest_syscall(&r->guest, &r->next);
+}
+
+/* Remember an executable mapping of a kept file. @return whether to pause behind it. */
+static bool replay_is_module(struct dec_replay *r, uint64_t nr)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+
+	if (!r->stops_at_maps || nr != SYS_mmap || !r->next.file ||
+	    !(c->gpr[CAP_RDX] & PROT_EXEC))
+		return false;
+	r->mapped_file = r->next.file;
+	r->mapped_addr = r->next.ret;
+	r->mapped_size = c->gpr[CAP_RSI];
+	r->mapped_offset = r->next.file_offset;
+	return true;
+}
+
+/* What the call did to memory: mappings, then contents. */
+static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
+{
+	struct err *err = guest_syscall(&r->guest, &r->next);
+
 	if (err)
 		return replay_fail(r, err);
 	replay_log_syscall(r);
-	if (r->stops_at_maps && nr == SYS_mmap && r->next.file &&
-	    (c->gpr[CAP_RDX] & PROT_EXEC)) {
-		is_map = true;
-		r->mapped_file = r->next.file;
-		r->mapped_addr = r->next.ret;
-		r->mapped_size = c->gpr[CAP_RSI];
-		r->mapped_offset = r->next.file_offset;
-	}
-	if (nr != SYS_mmap) {
-		v = replay_writes(r);
-		if (v != DEC_GO)
-			return v;
-	} else {
-		for (size_t i = 0; i < r->next.n_writes; i++)
-			replay_log_write(r, r->next.writes[i].addr,
-					 r->next.writes[i].data, r->next.writes[i].size);
-	}
+	if (nr != SYS_mmap)
+		return replay_writes(r);
+	// The mapping was filled before it was protected: only the log is left.
+	for (size_t i = 0; i < r->next.n_writes; i++)
+		replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
+				 r->next.writes[i].size);
+	return DEC_GO;
+}
+
+/* The registers behind the call. */
+static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
+{
+	struct dec_ctx *c = r->engine.ctx;
+
 	if (r->next.has_after) {
 		// rt_sigreturn, or a call that the kernel made again by itself.
 		if (nr == SYS_rt_sigreturn)
@@ -392,6 +406,28 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		c->gpr[CAP_R11] = r->next.regs.gpr[CAP_R11];
 		c->rip += 2;
 	}
+}
+
+static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_ctx *c = e->ctx;
+	uint64_t nr = c->gpr[CAP_RAX], rip = c->rip;
+	enum dec_verdict v = replay_expect_syscall(r);
+	bool is_module;
+	int64_t ret;
+
+	if (v != DEC_GO)
+		return v;
+	replay_note_flags(r, nr);
+	replay_output(r);
+	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
+		c->fs_base = c->gpr[CAP_RSI];
+	is_module = replay_is_module(r, nr);
+	v = replay_syscall_memory(r, nr);
+	if (v != DEC_GO)
+		return v;
+	replay_syscall_registers(r, nr);
 	e->now++;
 	r->syscalls++;
 	ret = r->next.ret;
@@ -401,10 +437,8 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		c->rip = rip;
 		c->gpr[CAP_RAX] = ret == -516 ? SYS_restart_syscall : nr;
 	}
-	return v == DEC_GO && is_map ? DEC_PAUSE : v;
+	return v == DEC_GO && is_module ? DEC_PAUSE : v;
 }
-
-/* ---- the processor ------------------------------------------------------------------------- */
 
 static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 {
