@@ -209,6 +209,7 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 		ev->signo = b.signo;
 		ev->is_fatal = b.is_fatal;
 		memcpy(ev->siginfo, b.siginfo, sizeof(ev->siginfo));
+		ev->signature = b.signature;
 		return true;
 	}
 	case CAP_EV_TSC: {
@@ -243,6 +244,14 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 	}
 	case CAP_EV_GAP:
 		return take_text(it, c, ev);
+	case CAP_EV_SWITCH: {
+		TAKE_BODY(c, struct cap_body_switch, b);
+		ev->regs = b.regs;
+		ev->signature = b.signature;
+		ev->next_tid = b.next_tid;
+		ev->switch_flags = b.flags;
+		return b.signature.stack_bytes <= CAP_SIGNATURE_STACK;
+	}
 	case CAP_EV_KINDS:
 		break;
 	}

@@ -20,7 +20,7 @@
 #include "capture/capture.h"
 
 #define CAP_LOG_MAGIC "FLTEVENT"
-#define CAP_LOG_VERSION 1
+#define CAP_LOG_VERSION 2
 #define CAP_LOG_BYTE_ORDER 0x01020304u
 
 #define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
@@ -74,6 +74,14 @@ struct cap_body_signal {
 	int32_t signo;
 	uint32_t is_fatal;
 	uint8_t siginfo[128];
+	struct cap_signature signature;
+};
+
+struct cap_body_switch {
+	struct cap_regs regs;
+	struct cap_signature signature;
+	uint32_t next_tid;
+	uint32_t flags;
 };
 
 struct cap_body_tsc {
@@ -108,7 +116,8 @@ _Static_assert(sizeof(struct cap_frame_head) == 16, "layout");
 _Static_assert(sizeof(struct cap_rec) == 24, "layout");
 _Static_assert(sizeof(struct cap_regs) == 160, "layout");
 _Static_assert(sizeof(struct cap_body_syscall) == 184, "layout");
-_Static_assert(sizeof(struct cap_body_signal) == 296, "layout");
+_Static_assert(sizeof(struct cap_body_signal) == 320, "layout");
+_Static_assert(sizeof(struct cap_body_switch) == 192, "layout");
 _Static_assert(sizeof(struct cap_body_tsc) == 176, "layout");
 _Static_assert(sizeof(struct cap_body_cpuid) == 184, "layout");
 _Static_assert(sizeof(struct cap_body_heap) == 32, "layout");

@@ -195,6 +195,7 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		b->signo = ev->signo;
 		b->is_fatal = ev->is_fatal;
 		memcpy(b->siginfo, ev->siginfo, sizeof(b->siginfo));
+		b->signature = ev->signature;
 		return sizeof(*b);
 	}
 	case CAP_EV_TSC:
@@ -224,6 +225,11 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		*(struct cap_body_gap *)body =
 			(struct cap_body_gap){ strnlen(ev->text ?: "", CAP_PART_MAX) };
 		return sizeof(struct cap_body_gap);
+	case CAP_EV_SWITCH:
+		*(struct cap_body_switch *)body =
+			(struct cap_body_switch){ ev->regs, ev->signature, ev->next_tid,
+						  ev->switch_flags };
+		return sizeof(struct cap_body_switch);
 	case CAP_EV_KINDS:
 		break;
 	}

@@ -74,6 +74,7 @@ enum cap_event_kind {
 	CAP_EV_HEAP,	    ///< an allocator function was entered (-e heap)
 	CAP_EV_EXIT,	    ///< the thread ended
 	CAP_EV_GAP,	    ///< something is missing here; text says what
+	CAP_EV_SWITCH,	    ///< another thread of the program runs from here on
 	CAP_EV_KINDS
 };
 
@@ -92,6 +93,34 @@ enum cap_heap_fn {
 	CAP_HEAP_FNS
 };
 
+enum cap_switch_flags {
+	/** Inside the system call whose event comes later; regs are as at its entry. */
+	CAP_SWITCH_IN_CALL = 1 << 0,
+	/** On its way to its end: the kernel has zeroed its clear_child_tid word. */
+	CAP_SWITCH_TID_CLEARED = 1 << 1,
+};
+
+/**
+ * What a thread's memory held around where it was interrupted: with the registers, the
+ * way to find the instant again (doc/threads.md tells when that is certain). Hashes over
+ * little-endian 64-bit words, h = (h ^ word) * CAP_SIGNATURE_PRIME from
+ * CAP_SIGNATURE_SEED on; what cannot be read is left out and stack_bytes, pointers say so.
+ */
+struct cap_signature {
+	uint64_t stack_hash;   ///< of stack_bytes bytes from rsp - 128 on
+	uint64_t pointer_hash; ///< of what the registers in `pointers` point to
+	uint32_t stack_bytes;  ///< at most CAP_SIGNATURE_STACK, a multiple of 8
+	/** Bit n: the CAP_SIGNATURE_TARGET bytes at gpr[n] rounded down to that size are in
+	 * pointer_hash, in ascending order of n; rsp never is. */
+	uint32_t pointers;
+};
+
+#define CAP_SIGNATURE_STACK 1024u
+#define CAP_SIGNATURE_RED_ZONE 128u
+#define CAP_SIGNATURE_TARGET 64u
+#define CAP_SIGNATURE_SEED 0xcbf29ce484222325ull
+#define CAP_SIGNATURE_PRIME 0x100000001b3ull
+
 /** @return the C name of allocator function @p fn. */
 const char *cap_heap_name(enum cap_heap_fn fn);
 
@@ -103,7 +132,8 @@ struct cap_event {
 
 	/** SYSCALL: at entry, rax = number, rip behind the instruction (rcx and r11 are
 	 * what the instruction sets: rip and rflags). SIGNAL: where it landed.
-	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused. */
+	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused.
+	 * SWITCH: where thread tid stands, which ran until here. */
 	struct cap_regs regs;
 
 	/** SYSCALL: rax on return. */
@@ -137,6 +167,11 @@ struct cap_event {
 
 	enum cap_heap_fn heap_fn; ///< HEAP
 	uint64_t heap_args[3];	  ///< HEAP: the function's integer arguments, in order
+
+	uint32_t next_tid;     ///< SWITCH: who runs from here on
+	uint32_t switch_flags; ///< SWITCH: enum cap_switch_flags
+	/** SWITCH outside a system call, SIGNAL of its own accord: of thread tid. */
+	struct cap_signature signature;
 
 	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
 	const char *text;  ///< GAP: what is missing and why. Borrowed.

@@ -157,6 +157,11 @@ static void print_body(const struct cap_event *ev)
 	case CAP_EV_GAP:
 		printf("GAP %s", ev->text);
 		break;
+	case CAP_EV_SWITCH:
+		printf("SWITCH to %u, at %" PRIx64 "%s%s", ev->next_tid, ev->regs.rip,
+		       ev->switch_flags & CAP_SWITCH_IN_CALL ? " in a call" : "",
+		       ev->switch_flags & CAP_SWITCH_TID_CLEARED ? " tid cleared" : "");
+		break;
 	case CAP_EV_KINDS:
 		break;
 	}
