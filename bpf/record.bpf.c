@@ -31,7 +31,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
-volatile __u32 target_tgid; /* 0 = record nothing */
+__u8 task_bits[REC_TASKS]; /* enum rec_task_bits */
 
 /* What restart_syscall goes on with: the call that last ended in -516. */
 __u32 restarting_nr;
@@ -92,6 +92,13 @@ struct {
 /* Compilers fold bounds checks into forms that the verifier cannot follow. */
 #define OPAQUE(v) asm volatile("" : "+r"(v))
 
+static __u8 *task(__u64 number)
+{
+	number &= REC_TASKS - 1;
+	OPAQUE(number);
+	return &task_bits[number & (REC_TASKS - 1)];
+}
+
 static void ring_put(void *record, __u64 size)
 {
 	__u64 before = ring_total, after = before + size;
@@ -126,6 +133,7 @@ static long put_one_chunk(__u32 i __attribute__((unused)), struct walk *walk)
 	if (bpf_probe_read_user(s->chunk_data, size, (void *)s->at))
 		return 1;
 	s->chunk.head.kind = REC_CHUNK;
+	s->chunk.head.tgid = s->event.head.tgid;
 	s->chunk.head.tid = s->event.head.tid;
 	s->chunk.head.at_ns = s->event.head.at_ns;
 	s->chunk.addr = s->at;
@@ -288,14 +296,15 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	return bpf_map_lookup_elem(&commands, &key);
 }
 
-static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u32 tid)
+static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_syscall *e = &s->event;
 	__u64 *g = e->regs.gpr;
 
 	e->head.kind = REC_SYSCALL;
-	e->head.tid = tid;
+	e->head.tgid = id >> 32;
+	e->head.tid = (__u32)id;
 	e->head.at_ns = bpf_ktime_get_ns();
 	e->nr = (__s64)regs->orig_ax;
 	e->ret = ret;
@@ -360,13 +369,13 @@ int record_sys_exit(__u64 *args)
 	struct walk walk;
 	struct scratch *s;
 
-	if (!target_tgid || id >> 32 != target_tgid)
+	if (!(*task(id >> 32) & REC_TASK_RECORDED))
 		return 0;
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s)
 		return 0;
 	s->used = s->chunked = s->flags = 0;
-	fill_event(s, (struct pt_regs *)args[0], args[1], (__u32)id);
+	fill_event(s, (struct pt_regs *)args[0], args[1], id);
 	walk.s = s;
 	walk.desc = find_desc(s);
 	if (!walk.desc)
@@ -384,9 +393,10 @@ static int put_heap(struct pt_regs *regs)
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!target_tgid || id >> 32 != target_tgid)
+	if (!(*task(id >> 32) & REC_TASK_RECORDED))
 		return 0;
 	e.head.kind = REC_HEAP;
+	e.head.tgid = id >> 32;
 	e.head.tid = (__u32)id;
 	e.head.at_ns = bpf_ktime_get_ns();
 	e.fn = bpf_get_attach_cookie(regs);

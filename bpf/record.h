@@ -30,9 +30,17 @@ enum rec_flags {
 };
 
 struct rec_head {
-	__u32 kind;
-	__u32 tid;
+	__u32 kind; /* enum rec_kind */
+	__u32 tgid, tid;
+	__u32 unused;
 	__u64 at_ns;
+};
+
+/* What both sides know of each task: a byte for every number that PID_MAX_LIMIT allows. */
+#define REC_TASKS (1u << 22)
+
+enum rec_task_bits {
+	REC_TASK_RECORDED = 1 << 0, /* by process: its events are recorded */
 };
 
 /* The same layout as struct cap_regs. */
@@ -121,9 +129,9 @@ struct rec_desc {
 #define REC_COMMANDS 512
 
 _Static_assert(sizeof(struct rec_regs) == 160, "layout");
-_Static_assert(sizeof(struct rec_syscall) == 200, "layout");
-_Static_assert(sizeof(struct rec_chunk) == 32, "layout");
-_Static_assert(sizeof(struct rec_heap) == 48, "layout");
+_Static_assert(sizeof(struct rec_syscall) == 208, "layout");
+_Static_assert(sizeof(struct rec_chunk) == 40, "layout");
+_Static_assert(sizeof(struct rec_heap) == 56, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");
 
 #endif

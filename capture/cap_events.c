@@ -70,8 +70,11 @@ static struct err *check_head(const struct cap_log_head *head)
 		return err_new(ERR_VERSION,
 			       "events.flt has version %u, this faultline reads up to %u",
 			       head->version, CAP_LOG_VERSION);
-	if (!head->version)
-		return err_new(ERR_FORMAT, "events.flt has version 0");
+	if (head->version < CAP_LOG_VERSION)
+		return err_new(ERR_FORMAT,
+			       "events.flt has version %u, which faultline no longer reads "
+			       "(record again)",
+			       head->version);
 	return NULL;
 }
 

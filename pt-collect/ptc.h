@@ -3,8 +3,8 @@
 
 /**
  * @file
- * The recorder's rooms-internal border: one session records one program. Private to
- * pt-collect/.
+ * The recorder's rooms-internal border: a session is one `faultline record`, a process one
+ * program in it. Private to pt-collect/.
  *
  * Invariants:
  *  1. Syscalls are never ptrace-stopped: BPF records them. ptrace handles the rare: start,
@@ -49,32 +49,41 @@ struct ptc_thread {
 	struct ptc_writes from_child;
 };
 
-/** A child that stopped before its parent's event told what it is, or the reverse. */
-struct ptc_child {
-	pid_t pid;
-	bool has_stopped, is_allowed;
-};
-
 struct ptc_snapshot;
 struct ptc_heap;
+struct ptc_session;
 
-struct ptc_session {
+/** A process being recorded, into a bundle of its own. */
+struct ptc_process {
+	struct ptc_session *session;
 	pid_t pid;
 	int mem_fd;	     ///< /proc/PID/mem
 	uint64_t syscall_at; ///< address of a syscall instruction in the vDSO; 0 = none
-	struct ptc_bpf *bpf;
 	struct cap_writer *writer;
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 	bool is_recording;
-	bool wants_heap;
 	VEC(struct ptc_thread *) threads;
-	VEC(struct ptc_child) children;
 	struct ptc_snapshot *vfork_memory;
 	struct ptc_heap *heap;
 	char *exe;
 	uint64_t n_execs; ///< how often the capture began anew
-	int wait_status; ///< of the program, once it ended
+	int wait_status;  ///< of the program, once it ended
 	bool has_ended;
+};
+
+/** A child that stopped before its parent's event told what it is, or the reverse. */
+struct ptc_child {
+	pid_t pid;
+	bool has_stopped;
+	struct ptc_process *parent; ///< once the event came
+};
+
+/** One `faultline record`. */
+struct ptc_session {
+	struct ptc_bpf *bpf;
+	bool wants_heap;
+	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
+	VEC(struct ptc_child) children;
 };
 
 /* ---- session (ptc_session.c) ------------------------------------------------------ */
@@ -104,30 +113,46 @@ struct ptc_result {
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret);
 void ptc_result_deinit(struct ptc_result *r);
 
+/** The process that @p tid is a recorded thread of; NULL = none. */
+struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid);
+
+/* ---- process (ptc_process.c) ------------------------------------------------------ */
+
+/** Make what is known of process @p pid, to be recorded by @p s, which owns it. */
+struct err *ptc_process_create(struct ptc_session *s, pid_t pid,
+			       struct ptc_process **ret);
+void ptc_process_destroy(struct ptc_process *p);
+
+/** Open what is at hand of the stopped process. */
+struct err *ptc_process_open(struct ptc_process *p);
+
+/** A ptrace stop of thread @p tid; the ring has been drained. */
+void ptc_process_stop(struct ptc_process *p, pid_t tid, int status);
+
 /** Log @p ev, or drop it when recording is off. A failure turns recording off. */
-void ptc_log(struct ptc_session *s, const struct cap_event *ev);
+void ptc_log(struct ptc_process *p, const struct cap_event *ev);
 
 /** Log a gap. */
-void ptc_log_gap(struct ptc_session *s, pid_t tid, const char *fmt, ...)
+void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /** Recording ends here (the program runs on); takes over @p err. */
-void ptc_stop_recording(struct ptc_session *s, struct err *err);
+void ptc_stop_recording(struct ptc_process *p, struct err *err);
 
 /** CLOCK_MONOTONIC, as events have it. */
 uint64_t ptc_now_ns(void);
 
-struct ptc_thread *ptc_thread_find(struct ptc_session *s, pid_t tid);
+struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
 
 /* ---- tracee (ptc_tracee.c) --------------------------------------------------------- */
 
 /** Bytes of the target's memory; works on read-protected pages too. */
-struct err *ptc_read(const struct ptc_session *s, uint64_t addr, void *buf, size_t size);
+struct err *ptc_read(const struct ptc_process *p, uint64_t addr, void *buf, size_t size);
 
 /** As much as is readable from @p addr on, at most @p size. @return bytes. */
-size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size_t size);
+size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size_t size);
 
-struct err *ptc_write(const struct ptc_session *s, uint64_t addr, const void *buf,
+struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *buf,
 		      size_t size);
 
 struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u);
@@ -164,10 +189,10 @@ void ptc_maps_deinit(struct ptc_maps *maps);
 struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status);
 
 /** Make the stopped program's chances ours, and save its start state. */
-struct err *ptc_start(struct ptc_session *s);
+struct err *ptc_start(struct ptc_process *p);
 
 /** After an exec: rdtsc and cpuid are the program's own again. */
-struct err *ptc_free_program(struct ptc_session *s);
+struct err *ptc_free_program(struct ptc_process *p);
 
 /* ---- BPF (ptc_bpf.c) ------------------------------------------------------------------ */
 
@@ -175,8 +200,8 @@ struct err *ptc_free_program(struct ptc_session *s);
 struct err *ptc_bpf_create(struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 
-/** Choose whose system calls are recorded; 0 = nobody's. */
-void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid);
+/** Record process @p tgid from here on, or no more. */
+void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
 
 /** Hand all that is in the ring to @p fn. */
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
@@ -211,11 +236,11 @@ const char *ptc_table_name(int64_t nr);
 
 /** Read all that the call in @p e wrote from the stopping target into @p w.
  * @return whether everything could be read. */
-bool ptc_outputs_read(struct ptc_session *s, struct ptc_writes *w,
+bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
 		      const struct rec_syscall *e);
 
 /** Add @p size bytes of the target's memory at @p addr to @p w. */
-bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size);
 
 /* ---- memory for events (ptc_writes.c) ---------------------------------------------------- */
@@ -230,32 +255,32 @@ void ptc_writes_deinit(struct ptc_writes *w);
 
 /* ---- events (ptc_assemble.c, ptc_signal.c, ptc_trap.c, ptc_files.c, ptc_child.c) -------- */
 
-/** A record from the ring. */
+/** A record from the ring. @p session: a struct ptc_session. */
 void ptc_assemble(void *session, void *rec, size_t size);
 
 /** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
  * before it fails with EINTR. Nothing held: nothing done. */
-void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t,
+void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t,
 			 bool is_interrupted);
 
 /** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
  * stands behind it. */
-bool ptc_trap(struct ptc_session *s, pid_t tid, const siginfo_t *si);
+bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si);
 
 /** Log signal @p si that is being delivered to @p tid and let the thread go on. */
-void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si);
+void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si);
 
 /** The program mapped a file: keep what it mapped. */
-void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
+void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev);
 
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
-uint32_t ptc_files_keep(struct ptc_session *s, const struct ptc_map *m);
+uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);
 
 /** A child made by fork, vfork or clone: it runs untouched by us. */
-void ptc_child_created(struct ptc_session *s, pid_t parent, unsigned event, pid_t child);
+void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child);
 void ptc_child_stopped(struct ptc_session *s, pid_t child);
-void ptc_child_vfork_done(struct ptc_session *s, pid_t parent);
+void ptc_child_vfork_done(struct ptc_process *p, pid_t parent);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
@@ -272,10 +297,10 @@ struct ptc_site {
 struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
 
 /** Place probes when the program has mapped its libc, or is static. */
-void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, bool is_exe);
+void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
 
 /** The sites for the manifest; borrowed until the session ends. */
-const struct cap_heap_site *ptc_heap_sites(const struct ptc_session *s, size_t *n);
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n);
 void ptc_heap_destroy(struct ptc_heap *h);
 
 #endif

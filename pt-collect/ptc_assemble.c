@@ -58,7 +58,7 @@ static void hold(struct ptc_thread *t, const struct cap_event *ev)
 	t->has_held = true;
 }
 
-void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t, bool is_interrupted)
+void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t, bool is_interrupted)
 {
 	struct cap_event *ev = &t->held;
 
@@ -72,7 +72,7 @@ void ptc_assemble_settle(struct ptc_session *s, struct ptc_thread *t, bool is_in
 			ev->after.gpr[CAP_RAX] = __NR_restart_syscall;
 		ev->has_after = true;
 	}
-	ptc_log(s, ev);
+	ptc_log(p, ev);
 }
 
 /** What a vfork child wrote while it borrowed our memory belongs to the call that made
@@ -107,7 +107,7 @@ static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
 	ev->flags = 0;
 }
 
-static void take_syscall(struct ptc_session *s, struct ptc_thread *t,
+static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
 	struct cap_event ev = { .kind = CAP_EV_SYSCALL,
@@ -116,11 +116,11 @@ static void take_syscall(struct ptc_session *s, struct ptc_thread *t,
 				.ret = e->ret };
 	bool is_whole;
 
-	ptc_assemble_settle(s, t, false);
+	ptc_assemble_settle(p, t, false);
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
 	if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
-		is_whole = ptc_outputs_read(s, &t->now, e);
+		is_whole = ptc_outputs_read(p, &t->now, e);
 	} else {
 		is_whole = add_inline(t, e);
 	}
@@ -131,12 +131,12 @@ static void take_syscall(struct ptc_session *s, struct ptc_thread *t,
 	fill_sigreturn(t, e, &ev);
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
-		ptc_files_mapped(s, t, e, &ev);
+		ptc_files_mapped(p, t, e, &ev);
 	ptc_writes_give(&t->now, &ev);
 	if (is_restart(e->ret))
 		hold(t, &ev);
 	else
-		ptc_log(s, &ev);
+		ptc_log(p, &ev);
 	ptc_writes_clear(&t->now);
 }
 
@@ -145,7 +145,7 @@ static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
 }
 
-static void take_heap(struct ptc_session *s, struct ptc_thread *t,
+static void take_heap(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_heap *h)
 {
 	struct cap_event ev = { .kind = CAP_EV_HEAP,
@@ -153,29 +153,30 @@ static void take_heap(struct ptc_session *s, struct ptc_thread *t,
 				.at_ns = h->head.at_ns,
 				.heap_fn = h->fn };
 
-	ptc_assemble_settle(s, t, false);
+	ptc_assemble_settle(p, t, false);
 	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
-	ptc_log(s, &ev);
+	ptc_log(p, &ev);
 }
 
 void ptc_assemble(void *session, void *rec, size_t size)
 {
-	struct ptc_session *s = session;
 	const struct rec_head *head = rec;
-	struct ptc_thread *t = size >= sizeof(*head) ? ptc_thread_find(s, head->tid) :
-						       NULL;
+	struct ptc_process *p =
+		size >= sizeof(*head) ? ptc_process_of(session, head->tgid) : NULL;
+	struct ptc_thread *t = p && p->is_recording ? ptc_thread_find(p, head->tid) :
+						      NULL;
 
-	if (!t || !s->is_recording)
+	if (!t)
 		return;
 	switch (head->kind) {
 	case REC_SYSCALL:
-		take_syscall(s, t, rec);
+		take_syscall(p, t, rec);
 		break;
 	case REC_CHUNK:
 		take_chunk(t, rec);
 		break;
 	case REC_HEAP:
-		take_heap(s, t, rec);
+		take_heap(p, t, rec);
 		break;
 	}
 }

@@ -172,9 +172,14 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	free(b);
 }
 
-void ptc_bpf_set_target(struct ptc_bpf *b, pid_t tgid)
+void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 {
-	b->skel->bss->target_tgid = tgid;
+	uint8_t *bits = &b->skel->bss->task_bits[tgid & (REC_TASKS - 1)];
+
+	if (is_recorded)
+		__atomic_or_fetch(bits, REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
+	else
+		__atomic_and_fetch(bits, ~REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
 }
 
 void ptc_bpf_set_consumer(struct ptc_bpf *b,

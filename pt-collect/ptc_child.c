@@ -49,10 +49,10 @@ static uint64_t writable_bytes(const struct ptc_maps *maps)
 }
 
 /** Copy all writable memory; untouched pages cost only their zeros. */
-static struct ptc_snapshot *take_snapshot(struct ptc_session *s)
+static struct ptc_snapshot *take_snapshot(struct ptc_process *p)
 {
 	struct ptc_snapshot *snap = calloc(1, sizeof(*snap));
-	struct err *err = snap ? ptc_maps_read(s->pid, &snap->maps) : &err_nomem;
+	struct err *err = snap ? ptc_maps_read(p->pid, &snap->maps) : &err_nomem;
 
 	if (!err && writable_bytes(&snap->maps) <= SNAPSHOT_MAX)
 		snap->bytes = calloc(snap->maps.list.size + 1, sizeof(*snap->bytes));
@@ -68,20 +68,20 @@ static struct ptc_snapshot *take_snapshot(struct ptc_session *s)
 			continue;
 		snap->bytes[i] = malloc(m->end - m->start);
 		if (snap->bytes[i])
-			ptc_read_some(s, m->start, snap->bytes[i], m->end - m->start);
+			ptc_read_some(p, m->start, snap->bytes[i], m->end - m->start);
 	}
 	return snap;
 }
 
 /** Add the pages of map @p i that differ. */
-static void compare_map(struct ptc_session *s, const struct ptc_snapshot *snap, size_t i,
+static void compare_map(struct ptc_process *p, const struct ptc_snapshot *snap, size_t i,
 			struct ptc_writes *w)
 {
 	const struct ptc_map *m = snap->maps.list.data[i];
 	size_t size = m->end - m->start;
 	uint8_t *now = malloc(size);
 
-	if (now && ptc_read_some(s, m->start, now, size) == size)
+	if (now && ptc_read_some(p, m->start, now, size) == size)
 		for (size_t at = 0; at < size; at += PAGE)
 			if (memcmp(now + at, snap->bytes[i] + at, PAGE))
 				ptc_writes_add(w, m->start + at, now + at, PAGE);
@@ -100,22 +100,22 @@ static bool same_maps(const struct ptc_maps *a, const struct ptc_maps *b)
 	return true;
 }
 
-void ptc_child_vfork_done(struct ptc_session *s, pid_t parent)
+void ptc_child_vfork_done(struct ptc_process *p, pid_t parent)
 {
-	struct ptc_thread *t = ptc_thread_find(s, parent);
-	struct ptc_snapshot *snap = s->vfork_memory;
+	struct ptc_thread *t = ptc_thread_find(p, parent);
+	struct ptc_snapshot *snap = p->vfork_memory;
 	_cleanup_(ptc_maps_deinit) struct ptc_maps now = {};
 	_cleanup_err_ struct err *err = NULL;
 
 	if (!t || !snap)
 		return;
-	s->vfork_memory = NULL;
-	err = ptc_maps_read(s->pid, &now);
+	p->vfork_memory = NULL;
+	err = ptc_maps_read(p->pid, &now);
 	if (err || !same_maps(&snap->maps, &now))
-		ptc_log_gap(s, parent, "a vfork child changed the program's mappings");
+		ptc_log_gap(p, parent, "a vfork child changed the program's mappings");
 	for (size_t i = 0; i < snap->maps.list.size; i++)
 		if (snap->bytes[i])
-			compare_map(s, snap, i, &t->from_child);
+			compare_map(p, snap, i, &t->from_child);
 	ptc_snapshot_destroy(snap);
 }
 
@@ -133,25 +133,26 @@ static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
 }
 
 /** A thread of the program, not a process of its own? */
-static bool is_thread(const struct ptc_session *s, pid_t tid)
+static bool is_thread(const struct ptc_process *p, pid_t tid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", s->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, tid);
 	return !access(path, F_OK);
 }
 
 /** Both sides are in: let it go, as if we had never been there. */
 static void release(struct ptc_session *s, struct ptc_child *c)
 {
+	struct ptc_process *p = c->parent;
 	struct user_regs_struct u;
 
-	if (is_thread(s, c->pid)) {
-		struct ptc_thread *t = ptc_thread_find(s, c->pid);
+	if (is_thread(p, c->pid)) {
+		struct ptc_thread *t = ptc_thread_find(p, c->pid);
 
 		if (t)
 			t->is_attached = true;
-		ptc_log_gap(s, c->pid,
+		ptc_log_gap(p, c->pid,
 			    "thread %d started: threads are recorded but not "
 			    "replayed yet",
 			    c->pid);
@@ -176,22 +177,22 @@ void ptc_child_stopped(struct ptc_session *s, pid_t pid)
 	if (!c)
 		return;
 	c->has_stopped = true;
-	if (c->is_allowed)
+	if (c->parent)
 		release(s, c);
 }
 
 /** Memory shared with a child may change under the program. */
-static void check_shared_memory(struct ptc_session *s, pid_t parent)
+static void check_shared_memory(struct ptc_process *p, pid_t parent)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(s->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
 
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
 		if (!m->is_shared || !(m->prot & PROT_WRITE))
 			continue;
-		ptc_log_gap(s, parent,
+		ptc_log_gap(p, parent,
 			    "a child shares memory at 0x%llx (%s): what it "
 			    "writes there is not recorded",
 			    (unsigned long long)m->start, m->name);
@@ -199,24 +200,24 @@ static void check_shared_memory(struct ptc_session *s, pid_t parent)
 	}
 }
 
-void ptc_child_created(struct ptc_session *s, pid_t parent, unsigned event, pid_t child)
+void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child)
 {
 	struct ptc_child *c;
 
-	if (event == PTRACE_EVENT_VFORK && s->is_recording) {
-		ptc_snapshot_destroy(s->vfork_memory);
-		s->vfork_memory = take_snapshot(s);
-		if (!s->vfork_memory)
-			ptc_log_gap(s, parent,
+	if (event == PTRACE_EVENT_VFORK && p->is_recording) {
+		ptc_snapshot_destroy(p->vfork_memory);
+		p->vfork_memory = take_snapshot(p);
+		if (!p->vfork_memory)
+			ptc_log_gap(p, parent,
 				    "a vfork child ran in memory too large to "
 				    "compare");
-	} else if (!is_thread(s, child)) {
-		check_shared_memory(s, parent);
+	} else if (!is_thread(p, child)) {
+		check_shared_memory(p, parent);
 	}
-	c = find_child(s, child);
+	c = find_child(p->session, child);
 	if (!c)
 		return;
-	c->is_allowed = true;
+	c->parent = p;
 	if (c->has_stopped)
-		release(s, c);
+		release(p->session, c);
 }

@@ -24,13 +24,13 @@ static bool is_elf(int fd)
 }
 
 /** Open the file behind a mapping: by the mapping itself where allowed, else by name. */
-static int open_mapping(const struct ptc_session *s, const struct ptc_map *m)
+static int open_mapping(const struct ptc_process *p, const struct ptc_map *m)
 {
 	char path[128];
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", s->pid,
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
@@ -43,18 +43,18 @@ static int open_mapping(const struct ptc_session *s, const struct ptc_map *m)
 	return fd;
 }
 
-uint32_t ptc_files_keep(struct ptc_session *s, const struct ptc_map *m)
+uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 {
-	_cleanup_close_ int fd = open_mapping(s, m);
+	_cleanup_close_ int fd = open_mapping(p, m);
 	uint32_t file = 0;
 	struct stat st;
 	struct err *err;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	err = cap_writer_file(s->writer, fd, m->name, &file);
+	err = cap_writer_file(p->writer, fd, m->name, &file);
 	if (err) {
-		ptc_stop_recording(s, err);
+		ptc_stop_recording(p, err);
 		return 0;
 	}
 	return file;
@@ -87,15 +87,15 @@ static bool is_writable(pid_t pid, int fd)
 }
 
 /** The mapped bytes themselves, up to the end of the file. */
-static void take_bytes(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+static void take_bytes(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size, struct cap_event *ev)
 {
-	if (!ptc_outputs_add(s, w, addr, size))
+	if (!ptc_outputs_add(p, w, addr, size))
 		ev->flags |= CAP_SYS_PARTIAL;
 }
 
 /** @p fd may be -1: mapped, but not for us to open. */
-static void take_file(struct ptc_session *s, struct ptc_writes *w, int fd,
+static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		      const struct stat *st, const char *path,
 		      const struct rec_syscall *e, struct cap_event *ev)
 {
@@ -107,20 +107,20 @@ static void take_file(struct ptc_session *s, struct ptc_writes *w, int fd,
 	if (size > st->st_size - offset)
 		size = st->st_size - offset;
 	if (fd < 0 || (!is_elf(fd) && size <= BYTES_MAX)) {
-		take_bytes(s, w, e->ret, size, ev);
+		take_bytes(p, w, e->ret, size, ev);
 		return;
 	}
-	err = cap_writer_file(s->writer, fd, path, &ev->file);
+	err = cap_writer_file(p->writer, fd, path, &ev->file);
 	if (err) {
-		ptc_stop_recording(s, err);
+		ptc_stop_recording(p, err);
 		return;
 	}
 	ev->file_offset = offset;
-	if (s->wants_heap)
-		ptc_heap_mapped(s, path, ev->file, false);
+	if (p->session->wants_heap)
+		ptc_heap_mapped(p, path, ev->file, false);
 }
 
-void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
+void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev)
 {
 	uint64_t flags = e->regs.gpr[CAP_R10];
@@ -129,22 +129,22 @@ void ptc_files_mapped(struct ptc_session *s, struct ptc_thread *t,
 	char link[64], path[4096];
 	struct stat st;
 
-	name_descriptor(s->pid, number, path, sizeof(path));
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", s->pid, number);
+	name_descriptor(p->pid, number, path, sizeof(path));
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, number);
 	if (stat(link, &st)) {
 		ev->flags |= CAP_SYS_PARTIAL;
 		return;
 	}
-	if (flags & MAP_SHARED && is_writable(s->pid, number))
-		ptc_log_gap(s, t->tid,
+	if (flags & MAP_SHARED && is_writable(p->pid, number))
+		ptc_log_gap(p, t->tid,
 			    "shared mapping of %s: what others write into it "
 			    "is not recorded",
 			    path);
 	if (!S_ISREG(st.st_mode)) {
 		// /dev/zero and memfd are memory; other devices need not be readable.
-		take_bytes(s, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
+		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
 		return;
 	}
 	fd = open(link, O_RDONLY | O_CLOEXEC);
-	take_file(s, &t->now, fd, &st, path, e, ev);
+	take_file(p, &t->now, fd, &st, path, e, ev);
 }

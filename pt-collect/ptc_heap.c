@@ -26,10 +26,10 @@ static const unsigned n_args[CAP_HEAP_FNS] = {
 	[CAP_HEAP_POSIX_MEMALIGN] = 3, [CAP_HEAP_ALIGNED_ALLOC] = 2,
 };
 
-const struct cap_heap_site *ptc_heap_sites(const struct ptc_session *s, size_t *n)
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n)
 {
-	*n = s->heap ? s->heap->sites.size : 0;
-	return s->heap ? s->heap->sites.data : NULL;
+	*n = p->heap ? p->heap->sites.size : 0;
+	return p->heap ? p->heap->sites.data : NULL;
 }
 
 void ptc_heap_destroy(struct ptc_heap *h)
@@ -139,17 +139,18 @@ static size_t choose_sites(const char *path, int fd, uint32_t file,
 	return n;
 }
 
-static void place_probes(struct ptc_session *s, const char *path,
+static void place_probes(struct ptc_process *p, const char *path,
 			 const struct cap_heap_site *sites, size_t n)
 {
-	_cleanup_err_ struct err *err = ptc_bpf_probe(s->bpf, s->pid, path, sites, n);
+	_cleanup_err_ struct err *err =
+		ptc_bpf_probe(p->session->bpf, p->pid, path, sites, n);
 
 	if (err) {
-		ptc_log_gap(s, s->pid, "%s", err->message);
+		ptc_log_gap(p, p->pid, "%s", err->message);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct cap_heap_site *slot = vec_push(&s->heap->sites);
+		struct cap_heap_site *slot = vec_push(&p->heap->sites);
 
 		if (slot)
 			*slot = sites[i];
@@ -168,7 +169,7 @@ static bool is_wanted(Elf *elf, const char *path, bool is_exe,
 	return true;
 }
 
-void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, bool is_exe)
+void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t entries[CAP_HEAP_FNS] = {};
@@ -176,16 +177,16 @@ void ptc_heap_mapped(struct ptc_session *s, const char *path, uint32_t file, boo
 	_cleanup_(elf_endp) Elf *elf = NULL;
 	size_t n;
 
-	if (!s->heap)
-		s->heap = calloc(1, sizeof(*s->heap));
-	for (size_t i = 0; s->heap && i < s->heap->sites.size; i++)
-		if (s->heap->sites.data[i].file == file)
+	if (!p->heap)
+		p->heap = calloc(1, sizeof(*p->heap));
+	for (size_t i = 0; p->heap && i < p->heap->sites.size; i++)
+		if (p->heap->sites.data[i].file == file)
 			return; // Another segment of a file we know.
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	if (!elf || !s->heap || !is_wanted(elf, path, is_exe, entries))
+	if (!elf || !p->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
 	n = choose_sites(path, fd, file, entries, sites);
 	if (n)
-		place_probes(s, path, sites, n);
+		place_probes(p, path, sites, n);
 }

@@ -19,7 +19,7 @@
 #define IOVECS_MAX 1024 ///< UIO_MAXIOV
 #define OUTPUT_MAX (4ull << 30)
 
-bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size)
 {
 	size_t at = w->data.size, n;
@@ -29,7 +29,7 @@ bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
 		return true;
 	if (size > OUTPUT_MAX || vec_reserve(&w->data, at + size))
 		return false;
-	n = ptc_read_some(s, addr, w->data.data + at, size);
+	n = ptc_read_some(p, addr, w->data.data + at, size);
 	w->data.size = at + n;
 	one = n ? vec_push(&w->list) : NULL;
 	if (one)
@@ -40,7 +40,7 @@ bool ptc_outputs_add(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
 }
 
 /** The first @p total bytes of @p n iovecs at @p iov. */
-static bool add_iovec(struct ptc_session *s, struct ptc_writes *w, uint64_t iov,
+static bool add_iovec(struct ptc_process *p, struct ptc_writes *w, uint64_t iov,
 		      uint64_t n, uint64_t total)
 {
 	bool is_whole = true;
@@ -49,33 +49,33 @@ static bool add_iovec(struct ptc_session *s, struct ptc_writes *w, uint64_t iov,
 		struct iovec v;
 		uint64_t part;
 
-		if (ptc_read_some(s, iov + i * sizeof(v), &v, sizeof(v)) != sizeof(v))
+		if (ptc_read_some(p, iov + i * sizeof(v), &v, sizeof(v)) != sizeof(v))
 			return false;
 		part = v.iov_len < total ? v.iov_len : total;
-		is_whole &= ptc_outputs_add(s, w, (uintptr_t)v.iov_base, part);
+		is_whole &= ptc_outputs_add(p, w, (uintptr_t)v.iov_base, part);
 		total -= part;
 	}
 	return is_whole;
 }
 
 /** Name, control data and @p bytes of data of the msghdr at @p addr, and itself. */
-static bool add_msghdr(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+static bool add_msghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t bytes)
 {
 	struct msghdr m;
 	bool is_whole;
 
-	if (ptc_read_some(s, addr, &m, sizeof(m)) != sizeof(m))
+	if (ptc_read_some(p, addr, &m, sizeof(m)) != sizeof(m))
 		return false;
-	is_whole = ptc_outputs_add(s, w, addr, sizeof(m));
-	is_whole &= add_iovec(s, w, (uintptr_t)m.msg_iov, m.msg_iovlen, bytes);
-	is_whole &= ptc_outputs_add(s, w, (uintptr_t)m.msg_control, m.msg_controllen);
-	is_whole &= ptc_outputs_add(s, w, (uintptr_t)m.msg_name,
+	is_whole = ptc_outputs_add(p, w, addr, sizeof(m));
+	is_whole &= add_iovec(p, w, (uintptr_t)m.msg_iov, m.msg_iovlen, bytes);
+	is_whole &= ptc_outputs_add(p, w, (uintptr_t)m.msg_control, m.msg_controllen);
+	is_whole &= ptc_outputs_add(p, w, (uintptr_t)m.msg_name,
 				    m.msg_namelen < 128 ? m.msg_namelen : 128);
 	return is_whole;
 }
 
-static bool add_mmsghdr(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+static bool add_mmsghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 			uint64_t n)
 {
 	bool is_whole = true;
@@ -84,15 +84,15 @@ static bool add_mmsghdr(struct ptc_session *s, struct ptc_writes *w, uint64_t ad
 		uint64_t at = addr + i * sizeof(struct mmsghdr);
 		struct mmsghdr m;
 
-		if (ptc_read_some(s, at, &m, sizeof(m)) != sizeof(m))
+		if (ptc_read_some(p, at, &m, sizeof(m)) != sizeof(m))
 			return false;
-		is_whole &= add_msghdr(s, w, at, m.msg_len);
-		is_whole &= ptc_outputs_add(s, w, at, sizeof(m));
+		is_whole &= add_msghdr(p, w, at, m.msg_len);
+		is_whole &= ptc_outputs_add(p, w, at, sizeof(m));
 	}
 	return is_whole;
 }
 
-static bool add_clone3(struct ptc_session *s, struct ptc_writes *w, uint64_t addr,
+static bool add_clone3(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size)
 {
 	struct clone_args args = {};
@@ -100,14 +100,14 @@ static bool add_clone3(struct ptc_session *s, struct ptc_writes *w, uint64_t add
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (ptc_read_some(s, addr, &args, size) != size)
+	if (ptc_read_some(p, addr, &args, size) != size)
 		return false;
 	if (args.flags & CLONE_PARENT_SETTID)
-		is_whole &= ptc_outputs_add(s, w, args.parent_tid, 4);
+		is_whole &= ptc_outputs_add(p, w, args.parent_tid, 4);
 	if (args.flags & CLONE_CHILD_SETTID && args.flags & CLONE_VM)
-		is_whole &= ptc_outputs_add(s, w, args.child_tid, 4);
+		is_whole &= ptc_outputs_add(p, w, args.child_tid, 4);
 	if (args.flags & CLONE_PIDFD)
-		is_whole &= ptc_outputs_add(s, w, args.pidfd, 4);
+		is_whole &= ptc_outputs_add(p, w, args.pidfd, 4);
 	return is_whole;
 }
 
@@ -117,7 +117,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /** One output; sizes as in out_size() of record.bpf.c. */
-static bool add_out(struct ptc_session *s, struct ptc_writes *w, const struct rec_out *o,
+static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct rec_out *o,
 		    const uint64_t args[8], int64_t ret)
 {
 	uint64_t addr = args[o->arg], n = args[o->count];
@@ -127,34 +127,34 @@ static bool add_out(struct ptc_session *s, struct ptc_writes *w, const struct re
 		return true;
 	switch (o->kind) {
 	case OUT_FIXED:
-		return ptc_outputs_add(s, w, addr, o->size);
+		return ptc_outputs_add(p, w, addr, o->size);
 	case OUT_RET:
-		return ptc_outputs_add(s, w, addr, min_u64(ret, n) * o->size);
+		return ptc_outputs_add(p, w, addr, min_u64(ret, n) * o->size);
 	case OUT_RET_PLUS:
-		return ptc_outputs_add(s, w, addr, ret + o->size);
+		return ptc_outputs_add(p, w, addr, ret + o->size);
 	case OUT_ARG_TIMES:
-		return ptc_outputs_add(s, w, addr, (uint64_t)(uint32_t)n * o->size);
+		return ptc_outputs_add(p, w, addr, (uint64_t)(uint32_t)n * o->size);
 	case OUT_VALUE:
-		if (n && ptc_read_some(s, n, &value, sizeof(value)) != sizeof(value))
+		if (n && ptc_read_some(p, n, &value, sizeof(value)) != sizeof(value))
 			return false;
-		return ptc_outputs_add(s, w, addr, min_u64(value, o->size));
+		return ptc_outputs_add(p, w, addr, min_u64(value, o->size));
 	case OUT_BITS:
-		return ptc_outputs_add(s, w, addr, ((uint32_t)n + 63ull) / 64 * 8);
+		return ptc_outputs_add(p, w, addr, ((uint32_t)n + 63ull) / 64 * 8);
 	case OUT_PAGES:
-		return ptc_outputs_add(s, w, addr, (n + 4095) / 4096);
+		return ptc_outputs_add(p, w, addr, (n + 4095) / 4096);
 	case OUT_IOVEC:
-		return add_iovec(s, w, addr, n, ret);
+		return add_iovec(p, w, addr, n, ret);
 	case OUT_MSGHDR:
-		return add_msghdr(s, w, addr, ret);
+		return add_msghdr(p, w, addr, ret);
 	case OUT_MMSGHDR:
-		return add_mmsghdr(s, w, addr, ret);
+		return add_mmsghdr(p, w, addr, ret);
 	case OUT_CLONE3:
-		return add_clone3(s, w, addr, args[1]);
+		return add_clone3(p, w, addr, args[1]);
 	}
 	return false;
 }
 
-bool ptc_outputs_read(struct ptc_session *s, struct ptc_writes *w,
+bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
 		      const struct rec_syscall *e)
 {
 	const __u64 *g = e->regs.gpr;
@@ -169,7 +169,7 @@ bool ptc_outputs_read(struct ptc_session *s, struct ptc_writes *w,
 
 		if (e->ret < 0 && !(o->flags & OUT_ALWAYS))
 			continue;
-		if (!add_out(s, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
+		if (!add_out(p, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
 		    e->ret >= 0)
 			is_whole = false;
 	}

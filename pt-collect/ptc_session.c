@@ -23,248 +23,42 @@
 #define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
 #define FLUSH_NS 1000000000ull
 
-uint64_t ptc_now_ns(void)
+struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
 {
-	struct timespec ts;
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* ---- what every part uses ------------------------------------------------------------ */
-
-struct ptc_thread *ptc_thread_find(struct ptc_session *s, pid_t tid)
-{
-	struct ptc_thread **slot;
-
-	for (size_t i = 0; i < s->threads.size; i++)
-		if (s->threads.data[i]->tid == tid)
-			return s->threads.data[i];
-	slot = vec_push(&s->threads);
-	if (!slot)
-		return NULL;
-	*slot = calloc(1, sizeof(**slot));
-	if (!*slot) {
-		s->threads.size--;
-		return NULL;
+		if (p->pid == tid)
+			return p;
+		for (size_t k = 0; k < p->threads.size; k++)
+			if (p->threads.data[k]->tid == tid &&
+			    p->threads.data[k]->is_attached)
+				return p;
 	}
-	(*slot)->tid = tid;
-	return *slot;
-}
-
-void ptc_stop_recording(struct ptc_session *s, struct err *err)
-{
-	s->is_recording = false;
-	ptc_bpf_set_target(s->bpf, 0);
-	if (s->failure)
-		err_destroy(err);
-	else
-		s->failure = err;
-}
-
-void ptc_log(struct ptc_session *s, const struct cap_event *ev)
-{
-	struct err *err;
-
-	if (!s->is_recording)
-		return;
-	err = cap_writer_event(s->writer, ev);
-	if (err)
-		ptc_stop_recording(s, err);
-}
-
-void ptc_log_gap(struct ptc_session *s, pid_t tid, const char *fmt, ...)
-{
-	struct cap_event ev = { .kind = CAP_EV_GAP, .tid = tid, .at_ns = ptc_now_ns() };
-	char text[5000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	ev.text = text;
-	ptc_log(s, &ev);
-}
-
-/* ---- stops ---------------------------------------------------------------------------- */
-
-/** The SIGSTOP by which the kernel side asks for time. */
-static bool is_our_stop(const siginfo_t *si)
-{
-	return si->si_signo == SIGSTOP && si->si_code == SI_KERNEL;
-}
-
-static void on_signal(struct ptc_session *s, pid_t tid, int signo)
-{
-	siginfo_t si;
-
-	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &si)) {
-		ptrace(PTRACE_CONT, tid, NULL, (long)signo);
-		return;
-	}
-	if (is_our_stop(&si) || ptc_trap(s, tid, &si))
-		ptrace(PTRACE_CONT, tid, NULL, NULL);
-	else
-		ptc_signal(s, tid, &si);
-}
-
-/** The thread is about to end; its registers are still there. */
-static void on_thread_end(struct ptc_session *s, pid_t tid)
-{
-	struct ptc_thread *t = ptc_thread_find(s, tid);
-	struct cap_event ev = {
-		.kind = CAP_EV_EXIT, .tid = tid, .at_ns = ptc_now_ns(), .exit_code = -1
-	};
-	struct user_regs_struct u = {};
-	unsigned long status = 0;
-
-	ptrace(PTRACE_GETREGS, tid, NULL, &u);
-	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
-	ev.regs = ptc_to_cap(&u);
-	if (t) {
-		ptc_assemble_settle(s, t, true);
-		t->is_attached = false; // its number may come again
-	}
-	if (WIFEXITED(status)) {
-		ev.exit_code = WEXITSTATUS(status);
-		ev.regs.gpr[CAP_RAX] = u.orig_rax;
-	} else if (WTERMSIG(status) == SIGKILL) {
-		// Never delivered, so not logged yet.
-		struct cap_event kill = { .kind = CAP_EV_SIGNAL,
-					  .tid = tid,
-					  .at_ns = ev.at_ns,
-					  .signo = SIGKILL,
-					  .is_fatal = true,
-					  .regs = ev.regs };
-
-		ptc_log(s, &kill);
-	}
-	ptc_log(s, &ev);
-	ptrace(PTRACE_CONT, tid, NULL, NULL);
-}
-
-/** Open what we know the program by. */
-static struct err *open_program(struct ptc_session *s)
-{
-	char path[64], exe[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
-	s->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (s->mem_fd < 0)
-		return err_errno("cannot open %s", path);
-	snprintf(path, sizeof(path), "/proc/%d/exe", s->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	s->exe = strdup(exe);
-	return s->exe ? NULL : &err_nomem;
-}
-
-/** The program became another one: the capture begins anew with that, because whoever
- * records a wrapper (env, a launcher script) means the program that it starts. */
-static struct err *begin_anew(struct ptc_session *s)
-{
-	struct err *err;
-
-	close(s->mem_fd);
-	free(s->exe);
-	s->mem_fd = -1;
-	s->exe = NULL;
-	err = open_program(s);
-	if (!err)
-		err = cap_writer_restart(s->writer);
-	if (!err)
-		err = ptc_start(s);
-	if (err)
-		return err;
-	s->n_execs++;
-	log_info("recording begins anew with %s", s->exe);
-	ptc_bpf_set_target(s->bpf, s->pid);
 	return NULL;
-}
-
-/** An exec in the target; threads other than the first would need more care. */
-static void on_exec(struct ptc_session *s, pid_t tid)
-{
-	_cleanup_err_ struct err *err = NULL;
-	int status;
-
-	ptc_bpf_set_target(s->bpf, 0);
-	for (size_t i = 0; i < s->threads.size; i++)
-		s->threads.data[i]->has_held = false;
-	// Step out of the exec: its own end is the old image's affair.
-	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
-	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
-		return;
-	if (s->is_recording) {
-		s->is_recording = false;
-		ptc_bpf_drain(s->bpf);
-		s->is_recording = true;
-		err = begin_anew(s);
-		if (!err) {
-			ptrace(PTRACE_CONT, tid, NULL, NULL);
-			return;
-		}
-		ptc_stop_recording(s, take_ptr(&err));
-	}
-	err = ptc_free_program(s);
-	if (err)
-		log_info("%s", err->message);
-	ptrace(PTRACE_DETACH, tid, NULL, NULL);
-}
-
-static void on_event(struct ptc_session *s, pid_t tid, unsigned event, int signo)
-{
-	unsigned long message = 0;
-
-	switch (event) {
-	case PTRACE_EVENT_FORK:
-	case PTRACE_EVENT_VFORK:
-	case PTRACE_EVENT_CLONE:
-		ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
-		ptc_child_created(s, tid, event, message);
-		break;
-	case PTRACE_EVENT_VFORK_DONE:
-		ptc_child_vfork_done(s, tid);
-		break;
-	case PTRACE_EVENT_EXEC:
-		on_exec(s, tid);
-		return;
-	case PTRACE_EVENT_EXIT:
-		on_thread_end(s, tid);
-		return;
-	case PTRACE_EVENT_STOP:
-		// Stopped like any untraced process would be, until SIGCONT.
-		if (signo != SIGTRAP) {
-			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
-			return;
-		}
-		break;
-	}
-	ptrace(PTRACE_CONT, tid, NULL, NULL);
-}
-
-/** Did @p tid stop before? Others are children, or threads, that just appeared; their
- * first records may have come through the ring already. */
-static bool is_attached(const struct ptc_session *s, pid_t tid)
-{
-	for (size_t i = 0; i < s->threads.size; i++)
-		if (s->threads.data[i]->tid == tid && s->threads.data[i]->is_attached)
-			return true;
-	return tid == s->pid;
 }
 
 static void on_stop(struct ptc_session *s, pid_t tid, int status)
 {
-	unsigned event = status >> 16;
+	// Others are children, or threads, that just appeared.
+	struct ptc_process *p = ptc_process_of(s, tid);
 
 	ptc_bpf_drain(s->bpf);
-	if (!is_attached(s, tid) && event == PTRACE_EVENT_STOP)
+	if (p)
+		ptc_process_stop(p, tid, status);
+	else if (status >> 16 == PTRACE_EVENT_STOP)
 		ptc_child_stopped(s, tid);
-	else if (event)
-		on_event(s, tid, event, WSTOPSIG(status));
 	else
-		on_signal(s, tid, WSTOPSIG(status));
+		ptrace(PTRACE_CONT, tid, NULL,
+		       (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+}
+
+static bool has_ended(const struct ptc_session *s)
+{
+	for (size_t i = 0; i < s->processes.size; i++)
+		if (!s->processes.data[i]->has_ended)
+			return false;
+	return true;
 }
 
 static void reap(struct ptc_session *s)
@@ -272,12 +66,14 @@ static void reap(struct ptc_session *s)
 	int status;
 	pid_t tid;
 
-	while (!s->has_ended && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+	while (!has_ended(s) && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+		struct ptc_process *p = ptc_process_of(s, tid);
+
 		if (WIFSTOPPED(status)) {
 			on_stop(s, tid, status);
-		} else if (tid == s->pid) {
-			s->has_ended = true;
-			s->wait_status = status;
+		} else if (p && tid == p->pid) {
+			p->has_ended = true;
+			p->wait_status = status;
 		}
 	}
 }
@@ -303,8 +99,9 @@ static void take_signals(struct ptc_session *s, int signals)
 	struct signalfd_siginfo si;
 
 	while (read(signals, &si, sizeof(si)) > 0)
-		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER && !s->has_ended)
-			kill(s->pid, si.ssi_signo);
+		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER &&
+		    !s->processes.data[0]->has_ended)
+			kill(s->processes.data[0]->pid, si.ssi_signo);
 }
 
 static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
@@ -324,21 +121,24 @@ static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
 static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
 {
 	uint64_t now_ns = ptc_now_ns();
-	struct err *err;
 
-	if (!s->is_recording || now_ns - *last_ns < FLUSH_NS)
+	if (now_ns - *last_ns < FLUSH_NS)
 		return;
 	*last_ns = now_ns;
-	err = cap_writer_flush(s->writer);
-	if (err)
-		ptc_stop_recording(s, err);
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+		struct err *err = p->is_recording ? cap_writer_flush(p->writer) : NULL;
+
+		if (err)
+			ptc_stop_recording(p, err);
+	}
 }
 
 static void run(struct ptc_session *s, int signals, int poll)
 {
 	uint64_t last_flush_ns = ptc_now_ns();
 
-	while (!s->has_ended) {
+	while (!has_ended(s)) {
 		struct epoll_event e;
 
 		epoll_wait(poll, &e, 1, POLL_MS);
@@ -353,24 +153,11 @@ static void run(struct ptc_session *s, int signals, int poll)
 
 static void session_deinit(struct ptc_session *s)
 {
-	for (size_t i = 0; i < s->threads.size; i++) {
-		struct ptc_thread *t = s->threads.data[i];
-
-		ptc_writes_deinit(&t->now);
-		ptc_writes_deinit(&t->held_writes);
-		ptc_writes_deinit(&t->from_child);
-		free(t);
-	}
-	vec_deinit(&s->threads);
+	for (size_t i = 0; i < s->processes.size; i++)
+		ptc_process_destroy(s->processes.data[i]);
+	vec_deinit(&s->processes);
 	vec_deinit(&s->children);
-	ptc_snapshot_destroy(s->vfork_memory);
-	ptc_heap_destroy(s->heap);
 	ptc_bpf_destroy(s->bpf);
-	cap_writer_destroy(s->writer);
-	err_destroy(s->failure);
-	if (s->mem_fd >= 0)
-		close(s->mem_fd);
-	free(s->exe);
 }
 
 static struct err *copy_argv(char **argv, struct cap_info *info)
@@ -388,7 +175,7 @@ static struct err *copy_argv(char **argv, struct cap_info *info)
 	return info->argv ? NULL : &err_nomem;
 }
 
-static struct err *describe(const struct ptc_session *s, const struct ptc_options *o,
+static struct err *describe(const struct ptc_process *p, const struct ptc_options *o,
 			    struct cap_info *info)
 {
 	struct rlimit stack;
@@ -397,37 +184,37 @@ static struct err *describe(const struct ptc_session *s, const struct ptc_option
 	if (err)
 		return err;
 	info->cwd = getcwd(NULL, 0);
-	info->exe = strdup(s->exe);
+	info->exe = strdup(p->exe);
 	if (!info->cwd)
 		info->cwd = strdup("");
 	if (!info->cwd || !info->exe)
 		return &err_nomem;
-	info->pid = s->pid;
-	info->has_heap = s->wants_heap;
+	info->pid = p->pid;
+	info->has_heap = p->session->wants_heap;
 	info->stack_limit = getrlimit(RLIMIT_STACK, &stack) ? 8 << 20 : stack.rlim_cur;
 	return NULL;
 }
 
-static struct err *finish(struct ptc_session *s, struct ptc_result *ret)
+static struct err *finish(struct ptc_process *p, struct ptc_result *ret)
 {
 	struct cap_info *info = &ret->info;
 	struct err *err;
 
-	if (s->failure) {
-		err = s->failure;
-		s->failure = NULL;
+	if (p->failure) {
+		err = p->failure;
+		p->failure = NULL;
 		return err;
 	}
-	if (ptc_bpf_lost(s->bpf))
-		ptc_log_gap(s, s->pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(s->bpf));
-	info->n_execs = s->n_execs;
+	if (ptc_bpf_lost(p->session->bpf))
+		ptc_log_gap(p, p->pid, "%llu events were lost",
+			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
+	info->n_execs = p->n_execs;
 	free(info->exe);
-	info->exe = strdup(s->exe);
+	info->exe = strdup(p->exe);
 	if (!info->exe)
 		return &err_nomem;
-	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(s, &info->n_heap_sites);
-	err = cap_writer_finish(s->writer, info, &ret->bytes);
+	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
+	err = cap_writer_finish(p->writer, info, &ret->bytes);
 	ret->n_files = info->n_files;
 	info->files = NULL;
 	info->heap_sites = NULL;
@@ -436,29 +223,30 @@ static struct err *finish(struct ptc_session *s, struct ptc_result *ret)
 }
 
 /** The program is stopped at its first instruction: save it, let it run, finish. */
-static struct err *record_program(struct ptc_session *s, const struct ptc_options *o,
+static struct err *record_program(struct ptc_process *p, const struct ptc_options *o,
 				  struct ptc_result *ret)
 {
 	_cleanup_close_ int signals = -1, poll = -1;
-	struct err *err = open_program(s);
+	struct ptc_session *s = p->session;
+	struct err *err = ptc_process_open(p);
 
 	if (!err)
-		err = describe(s, o, &ret->info);
+		err = describe(p, o, &ret->info);
 	if (!err)
 		err = make_poll(s, &signals, &poll);
-	s->is_recording = true;
+	p->is_recording = true;
 	if (!err)
-		err = ptc_start(s);
+		err = ptc_start(p);
 	if (err)
 		return err;
-	ptc_bpf_set_target(s->bpf, s->is_recording ? s->pid : 0);
+	ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
 	ret->has_run = true;
-	if (ptrace(PTRACE_CONT, s->pid, NULL, NULL))
+	if (ptrace(PTRACE_CONT, p->pid, NULL, NULL))
 		return err_errno("cannot start the program");
 	run(s, signals, poll);
-	ret->status = WIFEXITED(s->wait_status) ? WEXITSTATUS(s->wait_status) :
-						  128 + WTERMSIG(s->wait_status);
-	err = finish(s, ret);
+	ret->status = WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
+						  128 + WTERMSIG(p->wait_status);
+	err = finish(p, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
 	return err;
@@ -476,26 +264,29 @@ static void mask_signals(void)
 
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 {
-	_cleanup_(session_deinit) struct ptc_session s = { .mem_fd = -1,
-							   .wants_heap = o->wants_heap };
+	_cleanup_(session_deinit) struct ptc_session s = { .wants_heap = o->wants_heap };
 	struct err *err = ptc_bpf_create(&s.bpf);
+	struct ptc_process *p = NULL;
+	pid_t pid;
 
 	ret->status = PTC_EXIT_FAILED;
 	if (err)
 		return err;
 	ptc_bpf_set_consumer(s.bpf, ptc_assemble, &s);
-	err = ptc_launch(o->argv, &s.pid, &ret->status);
+	err = ptc_launch(o->argv, &pid, &ret->status);
 	if (err)
 		return err;
-	err = cap_writer_create(o->dir, &s.writer);
+	err = ptc_process_create(&s, pid, &p);
+	if (!err)
+		err = cap_writer_create(o->dir, &p->writer);
 	if (!err) {
 		mask_signals();
-		err = record_program(&s, o, ret);
+		err = record_program(p, o, ret);
 	}
 	if (err && !ret->has_run) {
-		kill(s.pid, SIGKILL);
-		waitpid(s.pid, NULL, __WALL);
-		cap_writer_remove(take_ptr(&s.writer));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, __WALL);
+		cap_writer_remove(p ? take_ptr(&p->writer) : NULL);
 	}
 	return err;
 }

@@ -58,14 +58,14 @@ static bool is_deadly(int signo)
 }
 
 /** Bytes of the frame at @p rsp. */
-static uint64_t frame_bytes(const struct ptc_session *s, uint64_t rsp)
+static uint64_t frame_bytes(const struct ptc_process *p, uint64_t rsp)
 {
 	uint64_t fpstate = 0, end = rsp + FRAME_WITHOUT_FPSTATE;
 	uint32_t sw[2] = {};
 
-	ptc_read_some(s, rsp + FRAME_FPSTATE_POINTER, &fpstate, sizeof(fpstate));
+	ptc_read_some(p, rsp + FRAME_FPSTATE_POINTER, &fpstate, sizeof(fpstate));
 	if (fpstate > rsp && fpstate - rsp < FRAME_MAX) {
-		ptc_read_some(s, fpstate + FPSTATE_SW_BYTES, sw, sizeof(sw));
+		ptc_read_some(p, fpstate + FPSTATE_SW_BYTES, sw, sizeof(sw));
 		end = fpstate + (sw[0] == FPSTATE_MAGIC ? sw[1] : FPSTATE_LEGACY_BYTES);
 	}
 	return end > rsp && end - rsp < FRAME_MAX ? end - rsp : FRAME_MAX;
@@ -82,29 +82,29 @@ static bool enter_handler(pid_t tid, int signo)
 	return WIFSTOPPED(status) && status >> 8 == SIGTRAP;
 }
 
-static void log_handled(struct ptc_session *s, struct ptc_thread *t, struct cap_event *ev)
+static void log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
 {
 	struct ptc_writes frame = {};
 	struct user_regs_struct u;
 
 	if (!enter_handler(t->tid, ev->signo) ||
 	    ptrace(PTRACE_GETREGS, t->tid, NULL, &u)) {
-		ptc_log_gap(s, t->tid, "the handler of signal %d could not be followed",
+		ptc_log_gap(p, t->tid, "the handler of signal %d could not be followed",
 			    ev->signo);
 		return;
 	}
 	t->n_frames++;
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
-	ptc_outputs_add(s, &frame, u.rsp, frame_bytes(s, u.rsp));
+	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
 	ptc_writes_give(&frame, ev);
-	ptc_log(s, ev);
+	ptc_log(p, ev);
 	ptc_writes_deinit(&frame);
 }
 
-void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si)
+void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 {
-	struct ptc_thread *t = ptc_thread_find(s, tid);
+	struct ptc_thread *t = ptc_thread_find(p, tid);
 	struct cap_event ev = { .kind = CAP_EV_SIGNAL,
 				.tid = tid,
 				.at_ns = ptc_now_ns(),
@@ -113,17 +113,17 @@ void ptc_signal(struct ptc_session *s, pid_t tid, const siginfo_t *si)
 	int pass = si->si_signo;
 
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
-	if (t && s->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
+	if (t && p->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
 		ev.regs = ptc_to_cap(&u);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
-			ptc_assemble_settle(s, t, true);
-			log_handled(s, t, &ev);
+			ptc_assemble_settle(p, t, true);
+			log_handled(p, t, &ev);
 			pass = 0;
 		} else if (is_deadly(si->si_signo) &&
 			   !status_has(tid, "SigIgn", si->si_signo)) {
-			ptc_assemble_settle(s, t, true);
+			ptc_assemble_settle(p, t, true);
 			ev.is_fatal = true;
-			ptc_log(s, &ev);
+			ptc_log(p, &ev);
 		}
 	}
 	ptrace(PTRACE_CONT, tid, NULL, (long)pass);

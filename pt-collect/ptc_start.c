@@ -27,7 +27,7 @@
 #define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
 
 /** Find `syscall` in the vDSO: executable, always there, and not the program's text. */
-static uint64_t find_syscall(const struct ptc_session *s, const struct ptc_maps *maps)
+static uint64_t find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ptc_map *m = maps->list.data[i];
@@ -38,7 +38,7 @@ static uint64_t find_syscall(const struct ptc_session *s, const struct ptc_maps 
 		if (strcmp(m->name, "[vdso]"))
 			continue;
 		code = malloc(size);
-		if (!code || ptc_read_some(s, m->start, code, size) != size)
+		if (!code || ptc_read_some(p, m->start, code, size) != size)
 			return 0;
 		found = memmem(code, size, "\x0f\x05", 2);
 		return found ? m->start + (found - code) : 0;
@@ -47,12 +47,12 @@ static uint64_t find_syscall(const struct ptc_session *s, const struct ptc_maps 
 }
 
 /** Skip a NULL-terminated vector of pointers on the new stack. */
-static struct err *skip_vector(const struct ptc_session *s, uint64_t *at)
+static struct err *skip_vector(const struct ptc_process *p, uint64_t *at)
 {
 	uint64_t pointer = 1;
 
 	while (pointer) {
-		struct err *err = ptc_read(s, *at, &pointer, sizeof(pointer));
+		struct err *err = ptc_read(p, *at, &pointer, sizeof(pointer));
 
 		if (err)
 			return err;
@@ -63,14 +63,14 @@ static struct err *skip_vector(const struct ptc_session *s, uint64_t *at)
 
 /** Read the auxv from the stack (argc, argv, envp, auxv) and hide the vDSO in it, so that
  * libc makes real system calls for the time. @p core owns the result. */
-static struct err *take_auxv(const struct ptc_session *s, uint64_t rsp,
+static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
 			     struct cap_core *core)
 {
 	uint64_t at = rsp + 8;
-	struct err *err = skip_vector(s, &at);
+	struct err *err = skip_vector(p, &at);
 
 	if (!err)
-		err = skip_vector(s, &at);
+		err = skip_vector(p, &at);
 	if (err)
 		return err;
 	core->auxv = calloc(AUXV_MAX, 16);
@@ -79,12 +79,12 @@ static struct err *take_auxv(const struct ptc_session *s, uint64_t rsp,
 	for (; core->n_auxv < AUXV_MAX; at += 16) {
 		uint64_t *pair = &core->auxv[2 * core->n_auxv];
 
-		err = ptc_read(s, at, pair, 16);
+		err = ptc_read(p, at, pair, 16);
 		if (err)
 			return err;
 		if (pair[0] == AT_SYSINFO_EHDR) {
 			pair[0] = AT_IGNORE;
-			err = ptc_write(s, at, pair, 16);
+			err = ptc_write(p, at, pair, 16);
 			if (err)
 				return err;
 		}
@@ -132,13 +132,13 @@ static bool is_kernel_page(const char *name)
 
 /** Bytes of anonymous mapping @p m up to its last touched page; all behind is zero. A
  * large .bss would fill the core with them. */
-static uint64_t touched_bytes(const struct ptc_session *s, const struct ptc_map *m)
+static uint64_t touched_bytes(const struct ptc_process *p, const struct ptc_map *m)
 {
 	uint64_t pages = (m->end - m->start) / PAGE, entry;
 	_cleanup_close_ int fd = -1;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", p->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	for (; pages; pages--) {
 		uint64_t at = (m->start / PAGE + pages - 1) * sizeof(entry);
@@ -151,7 +151,7 @@ static uint64_t touched_bytes(const struct ptc_session *s, const struct ptc_map 
 }
 
 /** Describe mapping @p m. Read-only contents of a kept file are not saved again. */
-static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
+static struct err *take_mapping(struct ptc_process *p, const struct ptc_map *m,
 				struct cap_mapping *c)
 {
 	*c = (struct cap_mapping){
@@ -167,17 +167,17 @@ static struct err *take_mapping(struct ptc_session *s, const struct ptc_map *m,
 	if (!c->name)
 		return &err_nomem;
 	if (m->name[0] == '/')
-		c->file = ptc_files_keep(s, m);
+		c->file = ptc_files_keep(p, m);
 	if (is_kernel_page(m->name))
 		c->core_bytes = 0;
 	else if (!m->inode && !c->is_vdso)
-		c->core_bytes = touched_bytes(s, m);
+		c->core_bytes = touched_bytes(p, m);
 	else if (!c->file || m->prot & PROT_WRITE)
 		c->core_bytes = m->end - m->start;
 	return NULL;
 }
 
-static struct err *take_mappings(struct ptc_session *s, const struct ptc_maps *maps,
+static struct err *take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 				 struct cap_core *core)
 {
 	core->mappings = calloc(maps->list.size + 1, sizeof(*core->mappings));
@@ -190,7 +190,7 @@ static struct err *take_mappings(struct ptc_session *s, const struct ptc_maps *m
 		// In the kernel's half: no process can map it, and no core holds it.
 		if (m->start >> 63)
 			continue;
-		err = take_mapping(s, m, &core->mappings[core->n_mappings]);
+		err = take_mapping(p, m, &core->mappings[core->n_mappings]);
 		if (err)
 			return err;
 		core->n_mappings++;
@@ -208,19 +208,19 @@ static void core_destroyp(struct cap_core **core)
 	cap_core_close(*core);
 }
 
-static struct err *save_state(struct ptc_session *s, const struct ptc_maps *maps,
+static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core)
 {
-	struct err *err = take_xstate(s->pid, core);
+	struct err *err = take_xstate(p->pid, core);
 
 	if (!err)
-		err = take_mappings(s, maps, core);
-	if (!err && s->wants_heap)
-		ptc_heap_mapped(s, s->exe, core->mappings[0].file, true);
-	return err ?: cap_writer_core(s->writer, core, read_mem, s);
+		err = take_mappings(p, maps, core);
+	if (!err && p->session->wants_heap)
+		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
+	return err ?: cap_writer_core(p->writer, core, read_mem, p);
 }
 
-struct err *ptc_start(struct ptc_session *s)
+struct err *ptc_start(struct ptc_process *p)
 {
 	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
@@ -230,40 +230,40 @@ struct err *ptc_start(struct ptc_session *s)
 	if (!core)
 		return &err_nomem;
 	core->fd = -1;
-	core->tid = s->pid;
-	core->exe = strdup(s->exe);
+	core->tid = p->pid;
+	core->exe = strdup(p->exe);
 	if (!core->exe)
 		return &err_nomem;
-	err = ptc_get_regs(s->pid, &u);
+	err = ptc_get_regs(p->pid, &u);
 	if (!err)
-		err = ptc_maps_read(s->pid, &maps);
+		err = ptc_maps_read(p->pid, &maps);
 	if (err)
 		return err;
-	s->syscall_at = find_syscall(s, &maps);
-	if (!s->syscall_at)
+	p->syscall_at = find_syscall(p, &maps);
+	if (!p->syscall_at)
 		return err_new(ERR_UNSUPPORTED, "the kernel gives no vDSO (vdso=0)");
 	core->regs = ptc_to_cap(&u);
-	err = take_auxv(s, u.rsp, core);
+	err = take_auxv(p, u.rsp, core);
 	if (!err)
-		err = ptc_allow_chance(s->pid, s->syscall_at, false);
-	return err ?: save_state(s, &maps, core);
+		err = ptc_allow_chance(p->pid, p->syscall_at, false);
+	return err ?: save_state(p, &maps, core);
 }
 
-struct err *ptc_free_program(struct ptc_session *s)
+struct err *ptc_free_program(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct err *err = NULL;
 	char path[64];
 
 	// The old descriptor shows the memory of the image that is gone.
-	close(s->mem_fd);
-	snprintf(path, sizeof(path), "/proc/%d/mem", s->pid);
-	s->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (s->mem_fd < 0)
+	close(p->mem_fd);
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->mem_fd < 0)
 		return err_errno("cannot open %s", path);
-	err = ptc_maps_read(s->pid, &maps);
+	err = ptc_maps_read(p->pid, &maps);
 	if (err)
 		return err;
-	s->syscall_at = find_syscall(s, &maps);
-	return s->syscall_at ? ptc_allow_chance(s->pid, s->syscall_at, true) : NULL;
+	p->syscall_at = find_syscall(p, &maps);
+	return p->syscall_at ? ptc_allow_chance(p->pid, p->syscall_at, true) : NULL;
 }

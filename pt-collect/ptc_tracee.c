@@ -22,13 +22,13 @@
 #define ARCH_SET_CPUID 0x1012
 #endif
 
-size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size_t size)
+size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size_t size)
 {
 	size_t done = 0;
 
 	while (done < size) {
 		ssize_t n =
-			pread(s->mem_fd, (uint8_t *)buf + done, size - done, addr + done);
+			pread(p->mem_fd, (uint8_t *)buf + done, size - done, addr + done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -39,18 +39,18 @@ size_t ptc_read_some(const struct ptc_session *s, uint64_t addr, void *buf, size
 	return done;
 }
 
-struct err *ptc_read(const struct ptc_session *s, uint64_t addr, void *buf, size_t size)
+struct err *ptc_read(const struct ptc_process *p, uint64_t addr, void *buf, size_t size)
 {
-	if (ptc_read_some(s, addr, buf, size) == size)
+	if (ptc_read_some(p, addr, buf, size) == size)
 		return NULL;
 	return err_errno("cannot read the program's memory at 0x%llx",
 			 (unsigned long long)addr);
 }
 
-struct err *ptc_write(const struct ptc_session *s, uint64_t addr, const void *buf,
+struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *buf,
 		      size_t size)
 {
-	if (pwrite(s->mem_fd, buf, size, addr) == (ssize_t)size)
+	if (pwrite(p->mem_fd, buf, size, addr) == (ssize_t)size)
 		return NULL;
 	return err_errno("cannot change the program's memory at 0x%llx",
 			 (unsigned long long)addr);

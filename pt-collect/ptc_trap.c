@@ -70,7 +70,7 @@ static void do_tsc(struct user_regs_struct *u, struct cap_event *ev, bool is_rdt
 	u->rip += is_rdtscp ? 3 : 2;
 }
 
-bool ptc_trap(struct ptc_session *s, pid_t tid, const siginfo_t *si)
+bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 {
 	struct cap_event ev = { .tid = tid, .at_ns = ptc_now_ns() };
 	struct user_regs_struct u;
@@ -80,7 +80,7 @@ bool ptc_trap(struct ptc_session *s, pid_t tid, const siginfo_t *si)
 	if (si->si_signo != SIGSEGV || si->si_code != SI_KERNEL ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return false;
-	ptc_read_some(s, u.rip, code, sizeof(code));
+	ptc_read_some(p, u.rip, code, sizeof(code));
 	ev.regs = ptc_to_cap(&u);
 	if (!memcmp(code, "\x0f\xa2", 2))
 		do_cpuid(&u, &ev);
@@ -92,7 +92,7 @@ bool ptc_trap(struct ptc_session *s, pid_t tid, const siginfo_t *si)
 		return false;
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		return false;
-	ptc_assemble_settle(s, ptc_thread_find(s, tid), false);
-	ptc_log(s, &ev);
+	ptc_assemble_settle(p, ptc_thread_find(p, tid), false);
+	ptc_log(p, &ev);
 	return true;
 }
