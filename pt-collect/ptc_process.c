@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One recorded process: its threads, its log, and its ptrace stops, each handed to whom
+ * it concerns.
+ */
+#define LOG_ROOM "record"
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_process **ret)
+{
+	struct ptc_process *p = calloc(1, sizeof(*p));
+	struct ptc_process **slot = p ? vec_push(&s->processes) : NULL;
+
+	if (!slot) {
+		free(p);
+		return &err_nomem;
+	}
+	p->session = s;
+	p->pid = pid;
+	p->mem_fd = -1;
+	*ret = *slot = p;
+	return NULL;
+}
+
+void ptc_process_destroy(struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+
+		ptc_writes_deinit(&t->now);
+		ptc_writes_deinit(&t->held_writes);
+		ptc_writes_deinit(&t->from_child);
+		free(t);
+	}
+	vec_deinit(&p->threads);
+	ptc_snapshot_destroy(p->vfork_memory);
+	ptc_heap_destroy(p->heap);
+	cap_writer_destroy(p->writer);
+	err_destroy(p->failure);
+	if (p->mem_fd >= 0)
+		close(p->mem_fd);
+	free(p->exe);
+	free(p);
+}
+
+uint64_t ptc_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* ---- what every part uses ------------------------------------------------------------ */
+
+struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread **slot;
+
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->tid == tid)
+			return p->threads.data[i];
+	slot = vec_push(&p->threads);
+	if (!slot)
+		return NULL;
+	*slot = calloc(1, sizeof(**slot));
+	if (!*slot) {
+		p->threads.size--;
+		return NULL;
+	}
+	(*slot)->tid = tid;
+	return *slot;
+}
+
+void ptc_stop_recording(struct ptc_process *p, struct err *err)
+{
+	p->is_recording = false;
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	if (p->failure)
+		err_destroy(err);
+	else
+		p->failure = err;
+}
+
+void ptc_log(struct ptc_process *p, const struct cap_event *ev)
+{
+	struct err *err;
+
+	if (!p->is_recording)
+		return;
+	err = cap_writer_event(p->writer, ev);
+	if (err)
+		ptc_stop_recording(p, err);
+}
+
+void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
+{
+	struct cap_event ev = { .kind = CAP_EV_GAP, .tid = tid, .at_ns = ptc_now_ns() };
+	char text[5000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ev.text = text;
+	ptc_log(p, &ev);
+}
+
+/* ---- stops ---------------------------------------------------------------------------- */
+
+/** The SIGSTOP by which the kernel side asks for time. */
+static bool is_our_stop(const siginfo_t *si)
+{
+	return si->si_signo == SIGSTOP && si->si_code == SI_KERNEL;
+}
+
+static void on_signal(struct ptc_process *p, pid_t tid, int signo)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &si)) {
+		ptrace(PTRACE_CONT, tid, NULL, (long)signo);
+		return;
+	}
+	if (is_our_stop(&si) || ptc_trap(p, tid, &si))
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+	else
+		ptc_signal(p, tid, &si);
+}
+
+/** The thread is about to end; its registers are still there. */
+static void on_thread_end(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+	struct cap_event ev = {
+		.kind = CAP_EV_EXIT, .tid = tid, .at_ns = ptc_now_ns(), .exit_code = -1
+	};
+	struct user_regs_struct u = {};
+	unsigned long status = 0;
+
+	ptrace(PTRACE_GETREGS, tid, NULL, &u);
+	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
+	ev.regs = ptc_to_cap(&u);
+	if (t) {
+		ptc_assemble_settle(p, t, true);
+		t->is_attached = false; // its number may come again
+	}
+	if (WIFEXITED(status)) {
+		ev.exit_code = WEXITSTATUS(status);
+		ev.regs.gpr[CAP_RAX] = u.orig_rax;
+	} else if (WTERMSIG(status) == SIGKILL) {
+		// Never delivered, so not logged yet.
+		struct cap_event kill = { .kind = CAP_EV_SIGNAL,
+					  .tid = tid,
+					  .at_ns = ev.at_ns,
+					  .signo = SIGKILL,
+					  .is_fatal = true,
+					  .regs = ev.regs };
+
+		ptc_log(p, &kill);
+	}
+	ptc_log(p, &ev);
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+struct err *ptc_process_open(struct ptc_process *p)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->mem_fd < 0)
+		return err_errno("cannot open %s", path);
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	p->exe = strdup(exe);
+	return p->exe ? NULL : &err_nomem;
+}
+
+/** The program became another one: the capture begins anew with that, because whoever
+ * records a wrapper (env, a launcher script) means the program that it starts. */
+static struct err *begin_anew(struct ptc_process *p)
+{
+	struct err *err;
+
+	close(p->mem_fd);
+	free(p->exe);
+	p->mem_fd = -1;
+	p->exe = NULL;
+	err = ptc_process_open(p);
+	if (!err)
+		err = cap_writer_restart(p->writer);
+	if (!err)
+		err = ptc_start(p);
+	if (err)
+		return err;
+	p->n_execs++;
+	log_info("recording begins anew with %s", p->exe);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, true);
+	return NULL;
+}
+
+/** An exec in the target; threads other than the first would need more care. */
+static void on_exec(struct ptc_process *p, pid_t tid)
+{
+	_cleanup_err_ struct err *err = NULL;
+	int status;
+
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	for (size_t i = 0; i < p->threads.size; i++)
+		p->threads.data[i]->has_held = false;
+	// Step out of the exec: its own end is the old image's affair.
+	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
+	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		return;
+	if (p->is_recording) {
+		p->is_recording = false;
+		ptc_bpf_drain(p->session->bpf);
+		p->is_recording = true;
+		err = begin_anew(p);
+		if (!err) {
+			ptrace(PTRACE_CONT, tid, NULL, NULL);
+			return;
+		}
+		ptc_stop_recording(p, take_ptr(&err));
+	}
+	err = ptc_free_program(p);
+	if (err)
+		log_info("%s", err->message);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}
+
+static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo)
+{
+	unsigned long message = 0;
+
+	switch (event) {
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
+		ptc_child_created(p, tid, event, message);
+		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		ptc_child_vfork_done(p, tid);
+		break;
+	case PTRACE_EVENT_EXEC:
+		on_exec(p, tid);
+		return;
+	case PTRACE_EVENT_EXIT:
+		on_thread_end(p, tid);
+		return;
+	case PTRACE_EVENT_STOP:
+		// Stopped like any untraced process would be, until SIGCONT.
+		if (signo != SIGTRAP) {
+			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+			return;
+		}
+		break;
+	}
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
+{
+	unsigned event = status >> 16;
+
+	if (event)
+		on_event(p, tid, event, WSTOPSIG(status));
+	else
+		on_signal(p, tid, WSTOPSIG(status));
+}
