@@ -83,6 +83,7 @@ static void child_where(enum dec_at at)
 		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
 			 replay.mapped_offset },
 	};
+	slot->parted = replay.parted;
 	child_text(slot->notes, replay.notes);
 	child_text(slot->text, replay.is_cut ? replay.cut : replay.divergence);
 }

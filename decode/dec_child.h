@@ -58,6 +58,7 @@ struct child_slot {
 	int32_t pid;
 	uint32_t err_code;
 	struct dec_where where;
+	struct dec_divergence parted;
 	struct cap_regs regs;
 	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];

@@ -531,3 +531,9 @@ const char *dec_machine_notes(struct dec_machine *m)
 
 	return *text ? text : NULL;
 }
+
+const struct dec_divergence *dec_machine_parted(struct dec_machine *m)
+{
+	return m->where.at == DEC_AT_DIVERGENCE ? &m->shared->slot[m->active].parted :
+						  NULL;
+}

@@ -24,12 +24,32 @@ static const char *const gpr_names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "r
 
 /* ---- what is wrong --------------------------------------------------------------------- */
 
-enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
+/* The divergence at hand in numbers; what only the caller knows is not filled in. */
+static void replay_part(struct dec_replay *r, enum dec_parting parting)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_event *ev = &r->next;
+	struct dec_divergence *d = &r->parted;
+
+	d->parting = parting;
+	d->tid = r->core ? r->core->tid : 0;
+	d->position = r->engine.now;
+	d->rip = c ? c->rip : 0;
+	if (r->is_log_at_end)
+		return;
+	d->seq = ev->seq;
+	d->event = ev->kind;
+	d->event_rip = ev->regs.rip - (ev->kind == CAP_EV_SYSCALL ? 2 : 0);
+}
+
+enum dec_verdict replay_diverge(struct dec_replay *r, enum dec_parting parting,
+				const char *fmt, ...)
 {
 	va_list ap;
 
 	if (r->divergence)
 		return DEC_DIVERGED;
+	replay_part(r, parting);
 	va_start(ap, fmt);
 	if (vasprintf(&r->divergence, fmt, ap) < 0)
 		r->divergence = NULL;
@@ -61,15 +81,15 @@ __attribute__((format(printf, 2, 3))) static void replay_note(struct dec_replay 
 
 static enum dec_verdict replay_fail(struct dec_replay *r, struct err *err)
 {
-	replay_diverge(r, "%s", err->message);
+	replay_diverge(r, DEC_PARTED_MEMORY, "%s", err->message);
 	err_destroy(err);
 	return DEC_DIVERGED;
 }
 
 static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 {
-	replay_diverge(ctx, "at %#lx after %lu instructions: %s", e->ctx->rip, e->now,
-		       text);
+	replay_diverge(ctx, DEC_PARTED_MACHINE, "at %#lx after %lu instructions: %s",
+		       e->ctx->rip, e->now, text);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -79,7 +99,8 @@ const char *replay_kind_name(enum cap_event_kind kind)
 	static const char *const names[] = { "nothing",	 "a system call",
 					     "a signal", "a time stamp",
 					     "a cpuid",	 "an allocator call",
-					     "the end",	 "a gap" };
+					     "the end",	 "a gap",
+					     "a thread switch" };
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
@@ -192,7 +213,7 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 
 	if (c->rip + 2 != ev->regs.rip)
 		return replay_diverge(
-			r,
+			r, DEC_PARTED_PLACE,
 			"after %lu instructions the replay is at system call "
 			"%ld at rip %#lx; recorded: system call %ld at rip %#lx",
 			r->engine.now, c->gpr[CAP_RAX], c->rip, ev->regs.gpr[CAP_RAX],
@@ -201,8 +222,11 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 		// The instruction itself overwrites rcx and r11.
 		if (i == CAP_RCX || i == CAP_R11 || c->gpr[i] == ev->regs.gpr[i])
 			continue;
+		r->parted.reg = i;
+		r->parted.recorded = ev->regs.gpr[i];
+		r->parted.replayed = c->gpr[i];
 		return replay_diverge(
-			r,
+			r, DEC_PARTED_REGISTER,
 			"at system call %lu (number %ld) at rip %#lx: %s "
 			"recorded %#lx, replayed %#lx (after %lu instructions)",
 			r->syscalls, c->gpr[CAP_RAX], c->rip, gpr_names[i],
@@ -332,7 +356,7 @@ static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 	}
 	if (r->next.kind != CAP_EV_SYSCALL)
 		return replay_diverge(
-			r,
+			r, DEC_PARTED_EVENT,
 			"after %lu instructions the replay makes system call "
 			"%ld at rip %#lx; recorded: %s at rip %#lx",
 			r->engine.now, nr, c->rip, replay_kind_name(r->next.kind),
@@ -428,6 +452,9 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (v != DEC_GO)
 		return v;
 	replay_syscall_registers(r, nr);
+	r->parted.has_agreed = true;
+	r->parted.agreed_position = e->now;
+	r->parted.agreed_seq = r->next.seq;
 	e->now++;
 	r->syscalls++;
 	ret = r->next.ret;
@@ -449,7 +476,8 @@ static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 		if (r->next.regs.rip != c->rip ||
 		    r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
 			return replay_diverge(
-				r, "cpuid at rip %#lx; recorded: cpuid at %#lx", c->rip,
+				r, DEC_PARTED_EVENT,
+				"cpuid at rip %#lx; recorded: cpuid at %#lx", c->rip,
 				r->next.regs.rip);
 		memcpy(out, r->next.cpuid, sizeof(out));
 	} else {
@@ -479,7 +507,7 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		if (r->is_log_at_end)
 			return replay_end_of_log(r, "a time stamp");
 		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)
-			return replay_diverge(r,
+			return replay_diverge(r, DEC_PARTED_EVENT,
 					      "rdtsc at rip %#lx after %lu instructions; "
 					      "recorded: %s at rip %#lx",
 					      c->rip, e->now,

@@ -16,6 +16,7 @@
 #include "capture/capture.h"
 #include "decode/dec_engine.h"
 #include "decode/dec_guest.h"
+#include "decode/decode.h"
 
 struct dec_replay {
 	struct dec_engine engine;
@@ -31,8 +32,9 @@ struct dec_replay {
 	enum cap_end end;
 	int end_value;
 	uint64_t fault_addr;
-	char *divergence;     ///< set once, with the verdict DEC_DIVERGED
-	char *notes;	      ///< lines for people
+	char *divergence;	      ///< set once, with the verdict DEC_DIVERGED
+	struct dec_divergence parted; ///< the same in numbers; agreed_* always
+	char *notes;		      ///< lines for people
 	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
 	uint32_t mapped_file; ///< the mapping paused at
 	uint64_t mapped_addr, mapped_size, mapped_offset;

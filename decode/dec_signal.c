@@ -104,13 +104,16 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 	if (r->is_log_at_end)
 		return replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
-	    r->next.signo != (int)c->fault_signo)
+	    r->next.signo != (int)c->fault_signo) {
+		r->parted.signo = c->fault_signo;
+		r->parted.fault_addr = c->fault_addr;
 		return replay_diverge(
-			r,
+			r, DEC_PARTED_FAULT,
 			"after %lu instructions the replay faults at rip %#lx "
 			"(signal %lu, address %#lx); recorded: %s at rip %#lx",
 			e->now, c->rip, c->fault_signo, c->fault_addr,
 			replay_kind_name(r->next.kind), r->next.regs.rip);
+	}
 	return replay_signal_deliver(r);
 }
 

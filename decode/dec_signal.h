@@ -30,10 +30,11 @@ void replay_signal_return(struct dec_replay *r, uint64_t frame);
 
 /* ---- dec_replay.c ----------------------------------------------------------------- */
 
-/** The guest is off the recorded path; the first reason given counts.
- * @return DEC_DIVERGED. */
-enum dec_verdict replay_diverge(struct dec_replay *r, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/** The guest is off the recorded path, in what @p parting says; the first reason given
+ * counts. @return DEC_DIVERGED. */
+enum dec_verdict replay_diverge(struct dec_replay *r, enum dec_parting parting,
+				const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /** The log ends at @p what: the end of the run, cut or not. @return DEC_END. */
 enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what);

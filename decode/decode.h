@@ -55,6 +55,36 @@ struct dec_where {
 	} map; ///< DEC_AT_MAP
 };
 
+/** In what the replay left the recorded path. */
+enum dec_parting {
+	DEC_PARTED_NOT,
+	DEC_PARTED_REGISTER, ///< at the recorded system call, with another register
+	DEC_PARTED_PLACE,    ///< at another system call instruction than recorded
+	DEC_PARTED_EVENT,    ///< something else was recorded, or it was elsewhere
+	DEC_PARTED_FAULT,    ///< a fault that was not recorded
+	DEC_PARTED_MEMORY,   ///< what the recorded call did to memory cannot be done here
+	DEC_PARTED_MACHINE,  ///< the machine cannot execute this
+};
+
+/** A divergence in numbers; dec_machine_divergence() has it in words. */
+struct dec_divergence {
+	enum dec_parting parting;
+	uint32_t tid;
+	uint64_t position;
+	uint64_t rip;		   ///< where the replay stands
+	uint64_t seq;		   ///< of the recorded event that it should have met
+	enum cap_event_kind event; ///< its kind; 0 when no event is left
+	uint64_t event_rip;	   ///< of the instruction it was recorded at; a signal's:
+				   ///< where it landed
+	uint8_t reg;		   ///< REGISTER: which, as in enum cap_gpr
+	uint64_t recorded, replayed; ///< REGISTER: its values
+	int signo;		     ///< FAULT: the signal that the replay would get
+	uint64_t fault_addr;	     ///< FAULT
+	bool has_agreed;	     ///< a system call was answered before:
+	uint64_t agreed_position;    ///< where the last one was
+	uint64_t agreed_seq;	     ///< its event
+};
+
 /** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
 typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
 
@@ -117,5 +147,9 @@ struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,
  * Valid until the next call on @p m. */
 const char *dec_machine_divergence(struct dec_machine *m);
 const char *dec_machine_notes(struct dec_machine *m);
+
+/** @return the divergence where the machine stands, NULL when there is none. Valid as
+ * above. */
+const struct dec_divergence *dec_machine_parted(struct dec_machine *m);
 
 #endif

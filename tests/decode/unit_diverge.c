@@ -91,8 +91,8 @@ static void forge(void (*change)(struct cap_event *ev, void *ctx), void *ctx)
 	capture_close(c);
 }
 
-/* Replay the forgery. @return what diverged; the caller frees it. */
-static char *replay(void)
+/* Replay the forgery. @return what diverged; the caller frees it. @p d may be NULL. */
+static char *replay(struct dec_divergence *d)
 {
 	struct capture *c;
 	struct dec_machine *m;
@@ -105,6 +105,9 @@ static char *replay(void)
 	if (w.at != DEC_AT_DIVERGENCE)
 		fail_msg("the replay says nothing (stopped by %d)", w.at);
 	text = strdup(dec_machine_divergence(m));
+	assert_non_null(dec_machine_parted(m));
+	if (d)
+		*d = *dec_machine_parted(m);
 	dec_machine_destroy(m);
 	capture_close(c);
 	return text;
@@ -135,12 +138,20 @@ static void register_is_named(void **state)
 {
 	int nth = 20;
 	_cleanup_free_ char *text = NULL;
+	struct dec_divergence d;
 
 	(void)state;
 	forge(flip_rsi, &nth);
-	text = replay();
+	text = replay(&d);
 	assert_non_null(strstr(text, "rsi recorded"));
 	assert_non_null(strstr(text, "replayed"));
+	assert_int_equal(d.parting, DEC_PARTED_REGISTER);
+	assert_int_equal(d.reg, CAP_RSI);
+	assert_int_equal(d.recorded ^ d.replayed, 0x40);
+	assert_int_equal(d.event, CAP_EV_SYSCALL);
+	assert_int_equal(d.event_rip, d.rip);
+	assert_true(d.has_agreed && d.agreed_position < d.position);
+	assert_true(d.agreed_seq < d.seq);
 	assert_int_equal(run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad), 1);
 	assert_int_equal(run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
 }
@@ -166,7 +177,7 @@ static void changed_input_diverges(void **state)
 
 	(void)state;
 	forge(change_input, NULL);
-	text = replay();
+	text = replay(NULL);
 	assert_non_null(strstr(text, "instructions"));
 }
 
@@ -185,7 +196,7 @@ static void other_call_diverges(void **state)
 
 	(void)state;
 	forge(drop_writes, &nth);
-	text = replay();
+	text = replay(NULL);
 	assert_non_null(strstr(text, "rax recorded 0x6e, replayed 0"));
 }
 
@@ -208,7 +219,7 @@ static void wild_write_is_refused(void **state)
 
 	(void)state;
 	forge(wild_write, &nth);
-	text = replay();
+	text = replay(NULL);
 	assert_non_null(strstr(text, "no writable memory"));
 }
 
