@@ -127,6 +127,8 @@ _Static_assert(sizeof(struct cap_body_exit) == 168, "layout");
 
 #define CAP_NOTE_NAME "FAULTLINE"
 #define CAP_NOTE_MAPPINGS 1 ///< note type; one cap_note_mapping per PT_LOAD, then names
+/** Note type; a cap_note_process, then one cap_note_thread per NT_PRSTATUS, in order. */
+#define CAP_NOTE_PROCESS 2
 
 enum cap_note_flags {
 	CAP_NOTE_STACK = 1 << 0,
@@ -142,7 +144,19 @@ struct cap_note_mapping {
 	uint32_t reserved;
 };
 
+struct cap_note_process {
+	uint64_t brk;
+	uint64_t reserved;
+};
+
+struct cap_note_thread {
+	uint64_t clear_child_tid;
+	uint64_t robust_list;
+};
+
 _Static_assert(sizeof(struct cap_note_mapping) == 24, "layout");
+_Static_assert(sizeof(struct cap_note_process) == 16, "layout");
+_Static_assert(sizeof(struct cap_note_thread) == 16, "layout");
 
 /* ---- inside the room -------------------------------------------------------------- */
 

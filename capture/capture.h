@@ -197,9 +197,9 @@ enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED }
 /** What manifest.json says. */
 struct cap_info {
 	int version;
-	bool is_complete; ///< no gap, no partial or unlisted syscall
+	bool is_complete;   ///< no gap, no partial or unlisted syscall
 	bool is_unfinished; ///< the recorder was killed: there is no manifest
-	char **missing;	  ///< n_missing texts: what is not complete, for people
+	char **missing;	    ///< n_missing texts: what is not complete, for people
 	size_t n_missing;
 	char **argv; ///< NULL-terminated
 	char *cwd, *exe;
@@ -256,13 +256,30 @@ struct cap_mapping {
 	uint64_t core_offset, core_bytes;
 };
 
+/** One thread in the start state. */
+struct cap_thread {
+	uint32_t tid;
+	struct cap_regs regs;
+	uint8_t *
+		xstate; ///< XSAVE area (standard format), xstate_bytes; owned by the core
+	size_t xstate_bytes;
+	uint64_t clear_child_tid; ///< where the kernel writes 0 at its end; 0 = nowhere
+	uint64_t robust_list;	  ///< what set_robust_list() gave; 0 = nothing
+};
+
 /** The start state, parsed from start.core. */
 struct cap_core {
+	/** All threads; [0] runs first. Always there when read; a program of one thread
+	 * may be written without. */
+	struct cap_thread *threads;
+	size_t n_threads;
+	/** Of the thread that runs first; xstate is threads[0].xstate when there is one. */
 	uint32_t tid;
 	char *exe; ///< for gdb; may be NULL when writing
 	struct cap_regs regs;
 	uint8_t *xstate; ///< XSAVE area (standard format), xstate_bytes
 	size_t xstate_bytes;
+	uint64_t brk;		      ///< the program break; 0 = the first brk call tells
 	struct cap_mapping *mappings; ///< ascending
 	size_t n_mappings;
 	uint64_t *auxv; ///< pairs, n_auxv pairs
