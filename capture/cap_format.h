@@ -201,6 +201,14 @@ bool cap_name_is_safe(const char *name);
  * stored name, build-id ("" = none), path, each ended by NUL. */
 #define CAP_INDEX "index"
 
+/** Where the bundles of followed processes are, and what leads from one to the capture. */
+#define CAP_CHILDREN "children"
+#define CAP_AROUND "../.."
+
+/** Without a manifest the directories under children/ tell which processes there were:
+ * fill info->processes. */
+struct err *cap_children_scan(struct capture *c);
+
 /** What `struct capture` is inside the room. */
 struct capture {
 	char *dir;

@@ -9,6 +9,8 @@
  *   start.core       registers and memory at exec, an ELF core that gdb opens
  *   events.flt       the inputs in order, zstd frames with checksums (doc/events.md)
  *   files/ID         copies of mapped files, ID = build-id (or content hash) in hex
+ *   children/N-NAME.PID   a bundle of its own for each process that `record -f` followed,
+ *                    but for files/: those of the capture serve all
  *
  * Invariants:
  *  1. manifest.json exists only once every other file is complete and closed.
@@ -194,6 +196,27 @@ struct cap_heap_site {
 
 enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
 
+/** How a followed process came to be. */
+enum cap_created { CAP_CREATED_FORK, CAP_CREATED_VFORK, CAP_CREATED_CLONE };
+
+/** @return its name in messages and manifests. */
+const char *cap_created_name(enum cap_created created);
+
+/** A process that `record -f` followed. */
+struct cap_process {
+	uint32_t index;	 ///< in the order of their creation, from 1; 0 is the program
+	uint32_t parent; ///< index
+	uint32_t pid;
+	enum cap_created created;
+	char *dir;   ///< name under children/; NULL: nothing of it was recorded
+	char *exe;   ///< NULL when not known
+	char **argv; ///< NULL-terminated
+	uint64_t n_syscalls;
+	enum cap_end end;
+	int end_value;
+	bool is_complete;
+};
+
 /** What manifest.json says. */
 struct cap_info {
 	int version;
@@ -214,7 +237,15 @@ struct cap_info {
 	struct cap_heap_site *heap_sites;
 	size_t n_heap_sites;
 	bool has_heap;
+	bool is_child; ///< followed: index, parent, created are set; files are the capture's
+	uint32_t index, parent;
+	enum cap_created created;
+	struct cap_process *processes; ///< followed from here, by index
+	size_t n_processes;
 };
+
+/** Free what @p p owns. */
+void cap_process_deinit(struct cap_process *p);
 
 /* ---- reading --------------------------------------------------------------- */
 
@@ -230,6 +261,15 @@ struct capture;
 struct err *capture_open(const char *dir, struct capture **ret);
 void capture_close(struct capture *c);
 void capture_closep(struct capture **c);
+
+/**
+ * The bundle of one process in capture @p dir. @p which: an index as in cap_process (0 is
+ * the program itself), or a process id. @p ret: free().
+ *
+ * @return NULL, ERR_NOT_FOUND (no such process, nothing was recorded of it, or several
+ *	   have this id), or as capture_open().
+ */
+struct err *capture_process_dir(const char *dir, const char *which, char **ret);
 
 /** @return the directory as given to capture_open(); valid until capture_close(). */
 const char *capture_dir(const struct capture *c);
@@ -318,6 +358,11 @@ struct cap_writer;
 /** Create @p dir (must not exist, or be empty) and start a bundle in it. Opens fail
  * with the reason; nothing is left behind then. */
 struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
+
+/** Start the bundle of a followed process as children/@p name of @p root. It shares the
+ * kept files with @p root, whose bundle it is part of. */
+struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
+				    struct cap_writer **ret);
 
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);
