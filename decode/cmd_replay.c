@@ -241,7 +241,7 @@ static struct err *replay(const struct replay_options *o, int *status)
 	if (o->as_json) {
 		print_json(&w, dec_machine_divergence(m), seconds);
 	} else if (w.at == DEC_AT_DIVERGENCE) {
-		fprintf(talk, "diverged: thread %u: %s\n", capture_info(c)->pid,
+		fprintf(talk, "diverged: thread %u: %s\n", w.tid,
 			dec_machine_divergence(m));
 		show_place(c, &modules, w.rip);
 	} else if (w.is_cut) {

@@ -23,7 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "decode/dec_replay.h"
+#include "decode/dec_threads.h"
 
 char child_name[] = "faultline-machine";
 
@@ -75,6 +75,8 @@ static void child_where(enum dec_at at)
 		.at = at,
 		.position = replay.engine.now,
 		.syscalls = replay.syscalls,
+		.switches = replay.n_switches,
+		.tid = replay.threads.size ? threads_current(&replay)->tid : 0,
 		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
 		.end = replay.end,
 		.end_value = replay.end_value,
@@ -123,18 +125,11 @@ static enum child_result child_run(uint64_t until)
 
 static enum child_result child_mode(enum dec_log_mode mode)
 {
-	struct dec_rec *rec;
-
 	engine_log_flush(&replay.engine);
 	engine_set_mode(&replay.engine, mode,
 			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
 			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
-	rec = engine_log(&replay.engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
-	if (rec) {
-		memcpy(rec->value, replay.engine.ctx->gpr, 16 * 8);
-		rec->value[16] = replay.engine.ctx->rip;
-		rec->value[17] = replay.engine.ctx->fs_base;
-	}
+	threads_record(&replay);
 	return CHILD_OK;
 }
 

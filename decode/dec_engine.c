@@ -149,15 +149,22 @@ void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on)
 	engine_invalidate(e, rip, 1);
 }
 
-void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16])
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+		      uint32_t ignore)
 {
-	if (e->async_rip)
-		engine_invalidate(e, e->async_rip, 1);
+	uint64_t old = e->async_rip;
+
 	e->async_rip = rip;
-	if (!rip)
+	if (rip)
+		memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
+	// The same place again: the code that compares is there.
+	if (rip == old && ignore == e->async_ignore)
 		return;
-	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
-	engine_invalidate(e, rip, 1);
+	e->async_ignore = ignore;
+	if (old)
+		engine_forget(e, old, 1);
+	if (rip && rip != old)
+		engine_forget(e, rip, 1);
 }
 
 void engine_set_watch(struct dec_engine *e, uint64_t rip)

@@ -81,10 +81,12 @@ struct engine_block {
 	// Host offsets: of the budget check; from where the log pointer is beyond the record;
 	// from where no register is borrowed any more.
 	uint32_t check_at, advanced_at, closed_at;
-	uint8_t n_insns;    ///< executed natively
+	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
+	uint8_t n_insns;      ///< executed natively
 	uint8_t check_insn; ///< the check lies before this instruction
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t n_exits;
+	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
 	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
 
@@ -131,6 +133,7 @@ struct dec_engine {
 	uint8_t *guarded[2];	///< buffers whose guard is in place
 	bool is_flushed;	///< set by engine_flush(): block indices are void
 	uint64_t async_rip;	///< see engine_set_async(); 0 = none
+	uint32_t async_ignore;
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
@@ -152,15 +155,22 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
  * dec_engine.stops). */
 void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on);
 /**
- * Stop for the world when the guest is about to execute @p rip with exactly the general
- * registers @p gpr: where an asynchronous signal landed. The comparison is emitted code,
- * so that a hot loop may pass the place a billion times. @p rip 0: no more.
+ * Stop for the world when the guest is about to execute @p rip with the general registers
+ * @p gpr: where it was interrupted. The comparison is emitted code, so that a hot loop may
+ * pass the place a billion times. @p rip 0: no more.
+ *
+ * @param ignore  Bit n: register n need not be equal.
  */
-void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16]);
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+		      uint32_t ignore);
 void engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Guest memory [addr, addr+size) changed behind the code cache's back. */
 void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Drop the blocks that hold code of [addr, addr+size). A few: each costs a stub; the
+ * blocks are searched one by one. */
+void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);
 
 /** Drop all translated code. */
 void engine_flush(struct dec_engine *e);

@@ -19,8 +19,11 @@ struct frame {
 		      ///< return address is in a module with lines; 0 = none
 };
 
+/** One thread's calls. */
+typedef VEC(struct frame) frame_stack;
+
 struct frames {
-	VEC(struct frame) stack;
+	frame_stack stack; ///< of the thread that runs; the user changes it with the thread
 	struct dec_symbols *symbols;
 	struct map own;	    ///< instruction address -> 1 own, 2 foreign
 	bool exe_has_lines; ///< when not, the executable itself counts as own

@@ -33,6 +33,16 @@ struct heap_pending_watch {
 	size_t index;
 };
 
+typedef VEC(struct heap_pending_watch) heap_watches;
+
+/* What is one thread's own, while another one runs. */
+struct heap_thread {
+	uint32_t tid;
+	frame_stack stack;
+	struct heap_call call;
+	heap_watches open_watches;
+};
+
 /* One stored operand of a block, found once per block. */
 struct heap_store {
 	uint32_t insn, value_at;
@@ -60,7 +70,9 @@ struct heap_trace {
 	struct map watch; ///< address -> WATCH_FN + fn, or 1 + index of a user watch
 	const struct dec_watch *user;
 	size_t n_user;
-	VEC(struct heap_pending_watch) open_watches;
+	heap_watches open_watches;
+	VEC(struct heap_thread) threads;
+	uint32_t tid; ///< who runs
 	struct heap_calls calls;
 	uint64_t stack_start, stack_end;
 	uint64_t fs_base, brk, syscall_rip;
@@ -144,6 +156,58 @@ static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size
 		return NULL;
 	return h->ev->store(h->ev->ctx, time, addr, size, data,
 			    frames_statement(&h->frames, pc), pc, h->calls.call.is_open);
+}
+
+/* ---- threads --------------------------------------------------------------------------- */
+
+static struct heap_thread *heap_thread(struct heap_trace *h, uint32_t tid)
+{
+	struct heap_thread *t;
+
+	for (size_t i = 0; i < h->threads.size; i++) {
+		if (h->threads.data[i].tid == tid)
+			return &h->threads.data[i];
+	}
+	t = vec_push(&h->threads);
+	if (t)
+		t->tid = tid;
+	return t;
+}
+
+/* Thread @p tid runs from here on. */
+static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
+{
+	struct heap_thread *t;
+
+	if (h->tid == tid)
+		return NULL;
+	t = h->tid ? heap_thread(h, h->tid) : NULL;
+	if (h->tid && !t)
+		return &err_nomem;
+	if (t) {
+		t->stack = h->frames.stack;
+		t->call = h->calls.call;
+		t->open_watches = h->open_watches;
+	}
+	t = heap_thread(h, tid);
+	if (!t)
+		return &err_nomem;
+	h->tid = tid;
+	h->frames.stack = t->stack;
+	h->calls.call = t->call;
+	h->open_watches = t->open_watches;
+	t->stack = (frame_stack){};
+	t->open_watches = (heap_watches){};
+	return NULL;
+}
+
+static void heap_threads_deinit(struct heap_trace *h)
+{
+	for (size_t i = 0; i < h->threads.size; i++) {
+		vec_deinit(&h->threads.data[i].stack);
+		vec_deinit(&h->threads.data[i].open_watches);
+	}
+	vec_deinit(&h->threads);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------ */
@@ -284,6 +348,8 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 	case DEC_REC_STATE:
 		h->fs_base = rec->value[17];
 		return NULL;
+	case DEC_REC_THREAD:
+		return heap_switch(h, rec->value[0]);
 	case DEC_REC_SYSCALL:
 		return heap_on_syscall(h, rec, time);
 	case DEC_REC_WRITE: {
@@ -457,6 +523,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 		err = heap_run(&h, ret);
 	dec_machine_destroy(h.machine);
 	log_reader_deinit(&h.reader);
+	heap_threads_deinit(&h);
 	frames_deinit(&h.frames);
 	map_deinit(&h.watch);
 	heap_calls_deinit(&h.calls);

@@ -144,7 +144,7 @@ void translation_check(struct translation *t, int before)
 static void translation_async_check(struct translation *t)
 {
 	static const uint8_t order[] = {
-		1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4
+		0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4
 	};
 	enum { RAX = 0, CC_NE = 5 };
 	struct dec_emit *o = &t->out;
@@ -156,9 +156,10 @@ static void translation_async_check(struct translation *t)
 	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
 	emit_gs_store(o, CTX_SPILL + 16, RAX);
 	emit_gs_load(o, RAX, CTX_SPILL + 24);
-	emit_gs_op(o, 0x3b, RAX, CTX_ASYNC); // cmp rax, gs:[...]
-	miss[n++] = emit_jcc_rel(o, CC_NE);
 	for (size_t i = 0; i < sizeof(order); i++) {
+		if (t->e->async_ignore >> order[i] & 1)
+			continue;
+		// cmp reg, gs:[...]
 		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
 		miss[n++] = emit_jcc_rel(o, CC_NE);
 	}

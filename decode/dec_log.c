@@ -167,6 +167,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
 		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
+		[DEC_REC_THREAD - DEC_REC_BLOCK] = 1,
 	};
 	struct err *err = NULL;
 
@@ -179,7 +180,11 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 	case DEC_REC_SYSCALL:
 	case DEC_REC_WRITE:
 	case DEC_REC_HEAP:
+	case DEC_REC_THREAD:
 		if (rec->size < sizeof(*rec) + 8 * words[rec->id - DEC_REC_BLOCK])
+			return log_damaged("a short record");
+		if (rec->id == DEC_REC_THREAD && r->mode == DEC_LOG_VALUES &&
+		    rec->size < sizeof(*rec) + 8 + DEC_REC_THREAD_VECTORS)
 			return log_damaged("a short record");
 		if (rec->id == DEC_REC_WRITE &&
 		    ((const struct dec_rec_write *)rec)->n_bytes >

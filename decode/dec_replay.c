@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 
 #include "decode/dec_signal.h"
+#include "decode/dec_threads.h"
 
 static const char *const gpr_names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
 					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
@@ -32,7 +33,7 @@ static void replay_part(struct dec_replay *r, enum dec_parting parting)
 	struct dec_divergence *d = &r->parted;
 
 	d->parting = parting;
-	d->tid = r->core ? r->core->tid : 0;
+	d->tid = r->threads.size ? threads_current(r)->tid : 0;
 	d->position = r->engine.now;
 	d->rip = c ? c->rip : 0;
 	if (r->is_log_at_end)
@@ -149,17 +150,23 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 	}
 }
 
+enum dec_verdict replay_write(struct dec_replay *r, const struct cap_write *w)
+{
+	struct err *err = guest_write(&r->guest, w->addr, w->data, w->size);
+
+	if (err)
+		return replay_fail(r, err);
+	replay_log_write(r, w->addr, w->data, w->size);
+	return DEC_GO;
+}
+
 enum dec_verdict replay_writes(struct dec_replay *r)
 {
-	for (size_t i = 0; i < r->next.n_writes; i++) {
-		const struct cap_write *w = &r->next.writes[i];
-		struct err *err = guest_write(&r->guest, w->addr, w->data, w->size);
+	enum dec_verdict v = DEC_GO;
 
-		if (err)
-			return replay_fail(r, err);
-		replay_log_write(r, w->addr, w->data, w->size);
-	}
-	return DEC_GO;
+	for (size_t i = 0; v == DEC_GO && i < r->next.n_writes; i++)
+		v = replay_write(r, &r->next.writes[i]);
+	return v;
 }
 
 void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
@@ -167,40 +174,6 @@ void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 	memcpy(c->gpr, regs->gpr, sizeof(c->gpr));
 	c->rip = regs->rip;
 	c->rflags = (regs->rflags & 0xcd5) | 0x202;
-}
-
-enum dec_verdict replay_advance(struct dec_replay *r)
-{
-	struct err *err;
-
-	for (;;) {
-		err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
-		if (err) {
-			r->cut = strdup(err->message);
-			err_destroy(err);
-			r->is_log_at_end = true;
-		}
-		if (!r->is_log_at_end && r->next.tid != r->core->tid &&
-		    r->next.kind != CAP_EV_GAP && !r->cut) {
-			// Its events order nothing that we could follow.
-			if (asprintf(&r->cut,
-				     "the program started thread %u, and programs "
-				     "with threads cannot be replayed yet",
-				     r->next.tid) < 0)
-				r->cut = NULL;
-			r->is_log_at_end = true;
-		}
-		if (r->is_log_at_end)
-			return DEC_GO;
-		if (r->next.kind == CAP_EV_HEAP) {
-			replay_log_heap(r);
-		} else if (r->next.kind == CAP_EV_GAP) {
-			replay_note(r, "gap: %s", r->next.text);
-		} else {
-			break;
-		}
-	}
-	return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r) : DEC_GO;
 }
 
 /* ---- system calls -------------------------------------------------------------------------- */
@@ -337,24 +310,17 @@ static enum dec_verdict replay_exit(struct dec_replay *r, int status)
 	return DEC_END;
 }
 
-/* The guest makes a system call: is the event at hand its answer? DEC_GO when it is. */
+/* Is the event at hand the answer to the guest's system call? DEC_GO when it is. */
 static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	uint64_t nr = c->gpr[CAP_RAX];
+	bool is_inside = r->next.kind == CAP_EV_SWITCH &&
+			 (r->next.switch_flags & CAP_SWITCH_IN_CALL);
 
-	if (nr == SYS_exit_group || nr == SYS_exit) {
-		if ((r->is_log_at_end && !r->cut) || r->next.kind == CAP_EV_EXIT)
-			return replay_exit(r, c->gpr[CAP_RDI]);
-	}
 	if (r->is_log_at_end)
 		return replay_end_of_log(r, "a system call");
-	if (r->next.kind == CAP_EV_EXIT) { // killed inside this call
-		r->end = r->next.exit_code < 0 ? CAP_END_SIGNAL : CAP_END_EXIT;
-		r->end_value = r->next.exit_code < 0 ? SIGKILL : r->next.exit_code;
-		return DEC_END;
-	}
-	if (r->next.kind != CAP_EV_SYSCALL)
+	if (r->next.kind != CAP_EV_SYSCALL && !is_inside)
 		return replay_diverge(
 			r, DEC_PARTED_EVENT,
 			"after %lu instructions the replay makes system call "
@@ -363,9 +329,33 @@ static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 			r->next.regs.rip);
 	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
 	// compare but that it happened.
-	return nr == SYS_rt_sigreturn && r->next.regs.gpr[CAP_RAX] == nr ?
+	return nr == SYS_rt_sigreturn &&
+			       (is_inside || r->next.regs.gpr[CAP_RAX] == nr) ?
 		       DEC_GO :
 		       replay_compare(r);
+}
+
+/* The guest makes a call that does not return. */
+static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
+{
+	struct replay_thread *t = threads_current(r);
+	int status = r->engine.ctx->gpr[CAP_RDI];
+	bool is_last = r->is_log_at_end && !r->cut;
+
+	if (!is_last && r->next.kind != CAP_EV_EXIT) {
+		enum dec_verdict v = replay_expect_syscall(r);
+
+		if (v != DEC_GO)
+			return v;
+	}
+	// Nobody executes another instruction of the program's then.
+	if (nr == SYS_exit_group || is_last || r->threads.size == 1)
+		return replay_exit(r, status);
+	if (t->tid == r->core->tid)
+		r->end_value = status & 0xff;
+	r->engine.now++;
+	t->is_leaving = true;
+	return replay_arrange(r);
 }
 
 static void replay_note_flags(struct dec_replay *r, uint64_t nr)
@@ -432,40 +422,246 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 	}
 }
 
-static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
+/* The event at hand is what the current thread's call came to. */
+static enum dec_verdict replay_complete(struct dec_replay *r)
 {
-	struct dec_replay *r = ctx;
-	struct dec_ctx *c = e->ctx;
-	uint64_t nr = c->gpr[CAP_RAX], rip = c->rip;
-	enum dec_verdict v = replay_expect_syscall(r);
-	bool is_module;
-	int64_t ret;
+	struct replay_thread *t = threads_current(r);
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t nr = c->gpr[CAP_RAX];
+	enum dec_verdict v;
 
-	if (v != DEC_GO)
-		return v;
+	t->is_in_call = false;
 	replay_note_flags(r, nr);
 	replay_output(r);
 	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
 		c->fs_base = c->gpr[CAP_RSI];
-	is_module = replay_is_module(r, nr);
-	v = replay_syscall_memory(r, nr);
+	if (nr == SYS_set_tid_address)
+		t->clear_child_tid = c->gpr[CAP_RDI];
+	if (nr == SYS_set_robust_list)
+		t->robust_list = c->gpr[CAP_RDI];
+	r->has_mapped |= replay_is_module(r, nr);
+	v = threads_cloned(r, nr);
+	if (v == DEC_GO)
+		v = replay_syscall_memory(r, nr);
 	if (v != DEC_GO)
 		return v;
+	if (replay_is_restart(r->next.ret) && nr != SYS_rt_sigreturn &&
+	    !r->next.has_after) {
+		t->restart_rip = c->rip;
+		t->restart_nr = r->next.ret == -516 ? SYS_restart_syscall : nr;
+	}
 	replay_syscall_registers(r, nr);
 	r->parted.has_agreed = true;
-	r->parted.agreed_position = e->now;
+	r->parted.agreed_position = r->engine.now;
 	r->parted.agreed_seq = r->next.seq;
-	e->now++;
+	r->engine.now++;
 	r->syscalls++;
-	ret = r->next.ret;
-	v = replay_advance(r);
-	if (v == DEC_GO && replay_is_restart(ret) && nr != SYS_rt_sigreturn &&
-	    c->rip == rip + 2) {
-		c->rip = rip;
-		c->gpr[CAP_RAX] = ret == -516 ? SYS_restart_syscall : nr;
-	}
-	return v == DEC_GO && is_module ? DEC_PAUSE : v;
+	return DEC_GO;
 }
+
+/* The program is killed inside the call that the guest is at. */
+static bool replay_is_killed(const struct dec_replay *r)
+{
+	return !r->is_log_at_end &&
+	       (r->next.kind == CAP_EV_EXIT ||
+		(r->next.kind == CAP_EV_SIGNAL && r->next.signo == SIGKILL &&
+		 r->next.is_fatal && r->next.regs.rip == r->engine.ctx->rip + 2));
+}
+
+static enum dec_verdict replay_killed(struct dec_replay *r)
+{
+	r->end = r->next.exit_code < 0 || r->next.kind == CAP_EV_SIGNAL ? CAP_END_SIGNAL :
+									  CAP_END_EXIT;
+	r->end_value = r->end == CAP_END_SIGNAL ? SIGKILL : r->next.exit_code;
+	return DEC_END;
+}
+
+static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	uint64_t nr = e->ctx->gpr[CAP_RAX];
+	enum dec_verdict v;
+
+	if (nr == SYS_exit_group || nr == SYS_exit)
+		return replay_leave(r, nr);
+	if (replay_is_killed(r))
+		return replay_killed(r);
+	v = replay_expect_syscall(r);
+	if (v != DEC_GO)
+		return v;
+	if (r->next.kind == CAP_EV_SWITCH) {
+		threads_current(r)->is_in_call = true;
+		return replay_arrange(r);
+	}
+	v = replay_complete(r);
+	return v == DEC_GO ? replay_advance(r) : v;
+}
+
+/* ---- what comes next --------------------------------------------------------------------- */
+
+/* Fetch the next event that says something about the guest. */
+static void replay_fetch(struct dec_replay *r)
+{
+	while (!r->is_log_at_end) {
+		struct err *err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
+
+		if (err) {
+			r->cut = strdup(err->message);
+			err_destroy(err);
+			r->is_log_at_end = true;
+		}
+		if (r->is_log_at_end)
+			return;
+		if (r->next.kind == CAP_EV_HEAP)
+			replay_log_heap(r);
+		else if (r->next.kind == CAP_EV_GAP)
+			replay_note(r, "gap: %s", r->next.text);
+		else
+			return;
+	}
+}
+
+static enum dec_verdict replay_out_of_order(struct dec_replay *r)
+{
+	return replay_diverge(r, DEC_PARTED_EVENT,
+			      "after %lu instructions thread %u runs; recorded: %s of thread "
+			      "%u at rip %#lx",
+			      r->engine.now, threads_current(r)->tid,
+			      replay_kind_name(r->next.kind), r->next.tid,
+			      r->next.regs.rip);
+}
+
+/* Another thread is to run. */
+static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_done)
+{
+	struct replay_thread *t = threads_current(r);
+	enum dec_verdict v = DEC_GO;
+
+	if (r->next.tid != t->tid)
+		return replay_out_of_order(r);
+	if (!t->is_leaving && !t->has_ended && !t->is_in_call && t->is_born) {
+		if (r->next.switch_flags & CAP_SWITCH_IN_CALL)
+			return DEC_GO; // it comes to that call by itself
+		if (!threads_is_here(r, &v)) {
+			threads_await(r);
+			return v;
+		}
+		engine_set_async(&r->engine, 0, NULL, 0);
+	}
+	*is_done = true;
+	return v == DEC_GO ? threads_switch(r) : v;
+}
+
+/* A thread ended. */
+static enum dec_verdict replay_arrange_exit(struct dec_replay *r, bool *is_done)
+{
+	struct replay_thread *t = threads_find(r, r->next.tid);
+	bool is_current = t == threads_current(r);
+
+	// The current one comes to its exit by itself.
+	if (is_current && !t->is_leaving && !t->is_in_call)
+		return DEC_GO;
+	if (is_current && t->is_in_call)
+		return replay_killed(r);
+	if (t)
+		t->has_ended = true;
+	*is_done = true;
+	return DEC_GO;
+}
+
+static enum dec_verdict replay_arrange_syscall(struct dec_replay *r, bool *is_done)
+{
+	enum dec_verdict v;
+
+	if (threads_is_birth(r)) {
+		*is_done = true;
+		return threads_birth(r);
+	}
+	if (r->next.tid != threads_current(r)->tid)
+		return replay_out_of_order(r);
+	if (!threads_current(r)->is_in_call)
+		return DEC_GO;
+	v = replay_expect_syscall(r);
+	*is_done = true;
+	return v == DEC_GO ? replay_complete(r) : v;
+}
+
+/* The log is over. Where no thread can go on, so is the run. */
+static enum dec_verdict replay_arrange_end(struct dec_replay *r)
+{
+	const struct replay_thread *t = threads_current(r);
+
+	if (t->is_in_call || !t->is_born)
+		return replay_end_of_log(r, "a system call");
+	if (!t->has_ended && !t->is_leaving)
+		return DEC_GO;
+	if (r->cut)
+		return replay_end_of_log(r, "a thread's end");
+	r->end = CAP_END_EXIT;
+	return DEC_END;
+}
+
+static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done)
+{
+	switch (r->next.kind) {
+	case CAP_EV_SWITCH:
+		return replay_arrange_switch(r, is_done);
+	case CAP_EV_EXIT:
+		return replay_arrange_exit(r, is_done);
+	case CAP_EV_SYSCALL:
+		return replay_arrange_syscall(r, is_done);
+	default:
+		if (r->next.tid != threads_current(r)->tid)
+			return replay_out_of_order(r);
+		return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r, is_done) :
+						       DEC_GO;
+	}
+}
+
+/* The current thread goes on: a call that was cut short and not answered by a handler is
+ * made again. */
+static void replay_restart(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_current(r);
+	struct dec_ctx *c = r->engine.ctx;
+
+	if (t->restart_rip && c->rip == t->restart_rip + 2) {
+		c->rip = t->restart_rip;
+		c->gpr[CAP_RAX] = t->restart_nr;
+	}
+	t->restart_rip = 0;
+}
+
+enum dec_verdict replay_arrange(struct dec_replay *r)
+{
+	enum dec_verdict v = DEC_GO;
+	bool is_done = true, has_mapped;
+
+	while (v == DEC_GO && is_done) {
+		if (r->is_log_at_end) {
+			v = replay_arrange_end(r);
+			break;
+		}
+		is_done = false;
+		v = replay_arrange_event(r, &is_done);
+		if (v == DEC_GO && is_done)
+			replay_fetch(r);
+	}
+	if (v != DEC_GO)
+		return v;
+	replay_restart(r);
+	has_mapped = r->has_mapped;
+	r->has_mapped = false;
+	return has_mapped ? DEC_PAUSE : DEC_GO;
+}
+
+enum dec_verdict replay_advance(struct dec_replay *r)
+{
+	replay_fetch(r);
+	return replay_arrange(r);
+}
+
+/* ---- instructions for C ------------------------------------------------------------------ */
 
 static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 {
@@ -578,6 +774,8 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 			"the process had another image before: the capture begins with "
 			"the exec of %s",
 			capture_info(r->capture)->exe);
+	if (!err)
+		err = threads_init(r);
 	if (!err && replay_advance(r) == DEC_DIVERGED)
 		err = err_new(ERR_FORMAT, "%s", r->divergence);
 	return err;

@@ -18,6 +18,22 @@
 #include "decode/dec_guest.h"
 #include "decode/decode.h"
 
+/** A thread of the guest. */
+struct replay_thread {
+	uint32_t tid;
+	bool is_born;	 ///< it has registers: its own return from clone came
+	bool is_in_call; ///< at a system call whose event has not come yet
+	bool is_leaving; ///< it called exit
+	bool has_ended;
+	uint64_t clear_child_tid; ///< the word that the kernel zeroes at its end; 0 = none
+	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
+	uint64_t robust_list;
+	// While another one runs:
+	uint64_t gpr[CAP_GPRS];
+	uint64_t rip, rflags, fs_base;
+	uint8_t xsave[CTX_XSAVE_BYTES];
+};
+
 struct dec_replay {
 	struct dec_engine engine;
 	struct dec_guest guest;
@@ -26,6 +42,9 @@ struct dec_replay {
 	struct cap_events *events;
 	struct cap_event next;
 	bool is_log_at_end; ///< no event is left
+	VEC(struct replay_thread) threads;
+	size_t current;	     ///< index of the thread that runs
+	uint64_t n_switches; ///< from one thread to another
 	char *cut;	    ///< why the log breaks off here; NULL when it does not
 	bool is_cut;	    ///< the run ended there
 	uint64_t syscalls;
@@ -36,6 +55,7 @@ struct dec_replay {
 	struct dec_divergence parted; ///< the same in numbers; agreed_* always
 	char *notes;		      ///< lines for people
 	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
+	bool has_mapped;      ///< there was one
 	uint32_t mapped_file; ///< the mapping paused at
 	uint64_t mapped_addr, mapped_size, mapped_offset;
 	bool has_output; ///< write what the program writes to output_fd

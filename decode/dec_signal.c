@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/dec_threads.h"
+
 static bool replay_is_sync(const struct cap_event *ev)
 {
 	siginfo_t info;
@@ -24,11 +26,6 @@ static bool replay_is_sync(const struct cap_event *ev)
 	}
 }
 
-static bool replay_regs_match(const struct dec_ctx *c, const struct cap_regs *regs)
-{
-	return c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr));
-}
-
 /* The kernel starts a handler with an initial FPU. */
 static void replay_reset_fpu(struct dec_ctx *c)
 {
@@ -44,7 +41,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	enum dec_verdict v;
 	siginfo_t info;
 
-	engine_set_async(&r->engine, 0, NULL);
+	engine_set_async(&r->engine, 0, NULL, 0);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;
 		r->end_value = r->next.signo;
@@ -60,28 +57,26 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		replay_reset_fpu(r->engine.ctx);
 		replay_state_record(r, NULL);
 	}
-	return replay_advance(r);
+	return DEC_GO;
 }
 
-enum dec_verdict replay_signal_await(struct dec_replay *r)
+enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done)
 {
-	const struct cap_regs *regs = &r->next.regs;
+	enum dec_verdict v;
 
 	if (replay_is_sync(&r->next))
 		return DEC_GO;
-	if (replay_regs_match(r->engine.ctx, regs))
-		return replay_signal_deliver(r);
-	engine_set_async(&r->engine, regs->rip, regs->gpr);
-	return DEC_GO;
+	if (!threads_current(r)->is_in_call && !threads_is_here(r, &v)) {
+		threads_await(r);
+		return v;
+	}
+	*is_done = true;
+	return replay_signal_deliver(r);
 }
 
 enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e)
 {
-	struct dec_replay *r = ctx;
-
-	if (e->async_rip == e->ctx->rip && replay_regs_match(e->ctx, &r->next.regs))
-		return replay_signal_deliver(r);
-	return DEC_GO;
+	return e->async_rip == e->ctx->rip ? replay_arrange(ctx) : DEC_GO;
 }
 
 enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
@@ -89,10 +84,9 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 	struct dec_replay *r = ctx;
 	struct dec_ctx *c = e->ctx;
 	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
+	enum dec_verdict v;
 
 	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr)) {
-		enum dec_verdict v;
-
 		// The program changes code, perhaps that of this very instruction: let it
 		// execute once with nothing protected and nothing kept.
 		r->guest.is_changing_code = true;
@@ -114,7 +108,8 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 			e->now, c->rip, c->fault_signo, c->fault_addr,
 			replay_kind_name(r->next.kind), r->next.regs.rip);
 	}
-	return replay_signal_deliver(r);
+	v = replay_signal_deliver(r);
+	return v == DEC_GO ? replay_advance(r) : v;
 }
 
 void replay_signal_return(struct dec_replay *r, uint64_t frame)

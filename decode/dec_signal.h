@@ -14,11 +14,12 @@
 
 /* ---- dec_signal.c ----------------------------------------------------------------- */
 
-/** The next event is a signal: deliver it when the guest stands where it landed, else
- * have the engine stop there; one that the guest raises itself comes by its fault. */
-enum dec_verdict replay_signal_await(struct dec_replay *r);
+/** The event at hand is a signal: deliver it when the guest stands where it landed
+ * (@p is_done is set then), else have the engine stop there; one that the guest raises
+ * itself comes by its fault. */
+enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done);
 
-/** dec_world.stop_at: where a signal may have landed. */
+/** dec_world.stop_at: where a thread may have been interrupted. */
 enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e);
 
 /** dec_world.fault: the guest raises a signal, or changes code that is protected. */
@@ -42,8 +43,14 @@ enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what);
 /** @return what the event is, for people, with its article. */
 const char *replay_kind_name(enum cap_event_kind kind);
 
-/** Fetch the next event; what needs no instruction to run happens at once. */
+/** The event at hand is consumed: fetch the next one and arrange it. */
 enum dec_verdict replay_advance(struct dec_replay *r);
+
+/** Let happen what needs no instruction of the guest to run before it, event by event. */
+enum dec_verdict replay_arrange(struct dec_replay *r);
+
+/** Write @p w to the guest's memory, and log it. */
+enum dec_verdict replay_write(struct dec_replay *r, const struct cap_write *w);
 
 /** Write to the guest's memory what the event at hand wrote there. */
 enum dec_verdict replay_writes(struct dec_replay *r);

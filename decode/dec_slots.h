@@ -83,7 +83,12 @@ enum dec_rec_id {
 	DEC_REC_WRITE,	 ///< struct dec_rec_write: memory written in bulk
 	DEC_REC_HEAP,	 ///< fn, args[3]: an allocator call the recorder saw
 	DEC_REC_SLOW,	 ///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_THREAD,	 ///< tid: it runs from here on, a STATE follows; in a full value log
+			 ///< then its vector and mask registers
 };
+
+/** The 32 vector registers and 8 masks of a DEC_REC_THREAD. */
+#define DEC_REC_THREAD_VECTORS (32 * 64 + 8 * 8)
 
 struct dec_rec {
 	uint32_t id;

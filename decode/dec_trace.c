@@ -18,6 +18,7 @@ struct dec_tracer {
 	struct log_reader reader;
 	dec_step_fn fn;
 	void *ctx;
+	uint32_t tid;
 	uint64_t fs_base;
 	uint64_t gpr[16];
 	uint8_t vec[32][64];
@@ -93,7 +94,7 @@ static void trace_mem(struct dec_tracer *t, bool is_def, uint64_t addr, uint32_t
 static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
 			      uint64_t position)
 {
-	struct dec_step step = { position, insn, t->ref, t->n_refs };
+	struct dec_step step = { position, t->tid, insn, t->ref, t->n_refs };
 
 	return t->fn(t->ctx, &step);
 }
@@ -319,6 +320,11 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 		trace_reg(t, true, RCX);
 		trace_reg(t, true, 11);
 		return trace_show(t, &insn, time);
+	case DEC_REC_THREAD:
+		memcpy(t->vec, &rec->value[1], sizeof(t->vec));
+		memcpy(t->k, &rec->value[1 + sizeof(t->vec) / 8], sizeof(t->k));
+		t->tid = rec->value[0];
+		return NULL;
 	case DEC_REC_WRITE:
 		trace_mem(t, true, w->addr, w->n_bytes, w->bytes);
 		return trace_show(t, NULL, time ? time - 1 : 0);

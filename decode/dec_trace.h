@@ -28,6 +28,7 @@ struct dec_ref {
  * did. Uses come before definitions. */
 struct dec_step {
 	uint64_t position;
+	uint32_t tid;		     ///< thread; 0 in a log that does not tell
 	const struct dec_insn *insn; ///< NULL for a signal delivery
 	const struct dec_ref *refs;
 	size_t n_refs;

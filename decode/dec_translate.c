@@ -386,6 +386,10 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	struct translation t = { .e = e, .is_single = is_single };
 
 	if (!arena) {
+		engine_flush(e);
+		arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
+	}
+	if (!arena) {
 		e->world.complain(e->world.ctx, e, "no room for translated code near it");
 		return UINT32_MAX;
 	}
@@ -405,6 +409,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
 	t.block->n_insns = t.n;
+	t.block->guest_bytes = (t.has_special ? t.insn[t.n].rip + 1 : t.end_rip) - rip;
 	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.is_logged && t.n) {
 		translation_choose_scratch(&t);
