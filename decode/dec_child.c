@@ -217,6 +217,7 @@ static struct err *child_sandbox(int output_fd)
 		SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),
 		SCMP_SYS(gettid),	  SCMP_SYS(tgkill),	   SCMP_SYS(prctl),
 		SCMP_SYS(getrandom),	  SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
+		SCMP_SYS(wait4),
 	};
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int bad = f ? 0 : -ENOMEM;
@@ -226,6 +227,10 @@ static struct err *child_sandbox(int output_fd)
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | SIGCHLD));
+	// certain_check() looks ahead in a child of its own.
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_EQ, SIGCHLD));
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
 				       SCMP_A0(SCMP_CMP_EQ, 2));

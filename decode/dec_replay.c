@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "decode/dec_certain.h"
 #include "decode/dec_signal.h"
 #include "decode/dec_threads.h"
 
@@ -531,6 +532,22 @@ static enum dec_verdict replay_out_of_order(struct dec_replay *r)
 			      r->next.regs.rip);
 }
 
+/* The guest stands where it was interrupted. Could it also have been later? */
+static void replay_check_place(struct dec_replay *r)
+{
+	r->n_places++;
+	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
+		return;
+	if (certain_check(r, r->look_ahead) != CERTAIN_NOT)
+		return;
+	r->n_uncertain++;
+	replay_note(r,
+		    "the place of a thread switch is not certain: thread %u was interrupted "
+		    "at rip %#lx, where the same registers and stack recur while other memory "
+		    "changes",
+		    r->next.tid, r->next.regs.rip);
+}
+
 /* Another thread is to run. */
 static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_done)
 {
@@ -546,6 +563,8 @@ static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_don
 			threads_await(r);
 			return v;
 		}
+		if (v == DEC_GO)
+			replay_check_place(r);
 		engine_set_async(&r->engine, 0, NULL, 0);
 	}
 	*is_done = true;
@@ -757,7 +776,7 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 	};
 	struct err *err;
 
-	*r = (struct dec_replay){ .output_fd = -1 };
+	*r = (struct dec_replay){ .output_fd = -1, .look_ahead = REPLAY_LOOK_AHEAD };
 	assert(ctx == r && "the log's consumer is reached through the replay");
 	err = capture_open(dir, &r->capture);
 	if (!err)

@@ -18,6 +18,10 @@
 #include "decode/dec_guest.h"
 #include "decode/decode.h"
 
+/** Enough for the loops that recur without a trace in the registers, most of which are
+ * short; a time slice is some 10^7 instructions. */
+#define REPLAY_LOOK_AHEAD 1000000
+
 /** A thread of the guest. */
 struct replay_thread {
 	uint32_t tid;
@@ -45,6 +49,9 @@ struct dec_replay {
 	VEC(struct replay_thread) threads;
 	size_t current;	     ///< index of the thread that runs
 	uint64_t n_switches; ///< from one thread to another
+	uint64_t n_places;   ///< of them, those found by registers and signature
+	uint64_t n_uncertain; ///< of these, those that may have been later
+	uint64_t look_ahead;  ///< instructions, to tell these: see certain_check(); 0 = none
 	char *cut;	    ///< why the log breaks off here; NULL when it does not
 	bool is_cut;	    ///< the run ended there
 	uint64_t syscalls;
