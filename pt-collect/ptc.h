@@ -182,7 +182,7 @@ struct ptc_maps {
 struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps);
 void ptc_maps_deinit(struct ptc_maps *maps);
 
-/* ---- start (ptc_launch.c, ptc_start.c) ----------------------------------------------- */
+/* ---- start (ptc_launch.c, ptc_start.c, ptc_mappings.c) -------------------------------- */
 
 /** Start @p argv stopped before its first instruction. @return NULL with the pid; when
  * it cannot be executed, an error with @p exit_status set. */
@@ -190,6 +190,21 @@ struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status);
 
 /** Make the stopped program's chances ours, and save its start state. */
 struct err *ptc_start(struct ptc_process *p);
+
+/** Save the start state of a process that has run before: a child of fork that stands
+ * behind the call, with its chances ours already. */
+struct err *ptc_start_forked(struct ptc_process *p);
+
+/** Fill core->mappings with what the stopped process has mapped, saying how much of each to
+ * save; files are kept. */
+struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
+			      struct cap_core *core);
+
+/** For cap_writer_core(), with the process as context: what cannot be read is zeros. */
+struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
+
+/** Memory that other processes may write too? */
+bool ptc_is_shared_memory(const struct ptc_map *m);
 
 /** After an exec: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
@@ -273,6 +288,10 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si);
 /** The program mapped a file: keep what it mapped. */
 void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev);
+
+/** Open the file behind a mapping: by the mapping itself where allowed, else by name.
+ * @return a descriptor or -1. */
+int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m);
 
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);

@@ -23,8 +23,7 @@ static bool is_elf(int fd)
 	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4);
 }
 
-/** Open the file behind a mapping: by the mapping itself where allowed, else by name. */
-static int open_mapping(const struct ptc_process *p, const struct ptc_map *m)
+int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m)
 {
 	char path[128];
 	struct stat st;
@@ -45,7 +44,7 @@ static int open_mapping(const struct ptc_process *p, const struct ptc_map *m)
 
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 {
-	_cleanup_close_ int fd = open_mapping(p, m);
+	_cleanup_close_ int fd = ptc_files_open(p, m);
 	uint32_t file = 0;
 	struct stat st;
 	struct err *err;

@@ -7,6 +7,7 @@
  * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
 #include <cpuid.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -18,9 +19,6 @@
 #include "pt-collect/ptc.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
-#define PAGE 4096u
-#define PAGEMAP_PRESENT (1ull << 63)
-#define PAGEMAP_SWAPPED (1ull << 62)
 #define XSTATE_MAX (64u << 10)
 #define XSTATE_PKRU 9	   ///< the last component that all debuggers know
 #define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
@@ -125,82 +123,26 @@ static struct err *take_xstate(pid_t tid, struct cap_core *core)
 	return NULL;
 }
 
-static bool is_kernel_page(const char *name)
+/** The auxv as the kernel remembers it, with the vDSO hidden as it is on the stack. */
+static struct err *recall_auxv(pid_t pid, struct cap_core *core)
 {
-	return !strncmp(name, "[vvar", 5) || !strcmp(name, "[vsyscall]");
-}
-
-/** Bytes of anonymous mapping @p m up to its last touched page; all behind is zero. A
- * large .bss would fill the core with them. */
-static uint64_t touched_bytes(const struct ptc_process *p, const struct ptc_map *m)
-{
-	uint64_t pages = (m->end - m->start) / PAGE, entry;
 	_cleanup_close_ int fd = -1;
 	char path[64];
+	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (; pages; pages--) {
-		uint64_t at = (m->start / PAGE + pages - 1) * sizeof(entry);
-
-		if (fd < 0 || pread(fd, &entry, sizeof(entry), at) != sizeof(entry) ||
-		    entry & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
-			break;
-	}
-	return pages * PAGE;
-}
-
-/** Describe mapping @p m. Read-only contents of a kept file are not saved again. */
-static struct err *take_mapping(struct ptc_process *p, const struct ptc_map *m,
-				struct cap_mapping *c)
-{
-	*c = (struct cap_mapping){
-		.start = m->start,
-		.end = m->end,
-		.prot = m->prot,
-		.file_offset = m->offset,
-		.name = strdup(m->name),
-		.is_stack = !strcmp(m->name, "[stack]"),
-		.is_vdso = !strcmp(m->name, "[vdso]"),
-		.is_heap = !strcmp(m->name, "[heap]"),
-	};
-	if (!c->name)
+	core->auxv = calloc(AUXV_MAX, 16);
+	if (!core->auxv)
 		return &err_nomem;
-	if (m->name[0] == '/')
-		c->file = ptc_files_keep(p, m);
-	if (is_kernel_page(m->name))
-		c->core_bytes = 0;
-	else if (!m->inode && !c->is_vdso)
-		c->core_bytes = touched_bytes(p, m);
-	else if (!c->file || m->prot & PROT_WRITE)
-		c->core_bytes = m->end - m->start;
+	n = fd < 0 ? -1 : pread(fd, core->auxv, AUXV_MAX * 16, 0);
+	if (n < 16)
+		return err_errno("cannot read %s", path);
+	core->n_auxv = n / 16;
+	for (size_t i = 0; i < core->n_auxv; i++)
+		if (core->auxv[2 * i] == AT_SYSINFO_EHDR)
+			core->auxv[2 * i] = AT_IGNORE;
 	return NULL;
-}
-
-static struct err *take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
-				 struct cap_core *core)
-{
-	core->mappings = calloc(maps->list.size + 1, sizeof(*core->mappings));
-	if (!core->mappings)
-		return &err_nomem;
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ptc_map *m = maps->list.data[i];
-		struct err *err;
-
-		// In the kernel's half: no process can map it, and no core holds it.
-		if (m->start >> 63)
-			continue;
-		err = take_mapping(p, m, &core->mappings[core->n_mappings]);
-		if (err)
-			return err;
-		core->n_mappings++;
-	}
-	return NULL;
-}
-
-static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	return ptc_read(ctx, addr, buf, size);
 }
 
 static void core_destroyp(struct cap_core **core)
@@ -214,10 +156,10 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	struct err *err = take_xstate(p->pid, core);
 
 	if (!err)
-		err = take_mappings(p, maps, core);
+		err = ptc_take_mappings(p, maps, core);
 	if (!err && p->session->wants_heap)
 		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
-	return err ?: cap_writer_core(p->writer, core, read_mem, p);
+	return err ?: cap_writer_core(p->writer, core, ptc_read_mapping, p);
 }
 
 struct err *ptc_start(struct ptc_process *p)
@@ -246,6 +188,38 @@ struct err *ptc_start(struct ptc_process *p)
 	err = take_auxv(p, u.rsp, core);
 	if (!err)
 		err = ptc_allow_chance(p->pid, p->syscall_at, false);
+	return err ?: save_state(p, &maps, core);
+}
+
+struct err *ptc_start_forked(struct ptc_process *p)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	const uint64_t none[6] = {};
+	struct user_regs_struct u;
+	long brk = 0;
+	struct err *err;
+
+	if (!core)
+		return &err_nomem;
+	core->fd = -1;
+	core->tid = p->pid;
+	core->exe = strdup(p->exe);
+	if (!core->exe)
+		return &err_nomem;
+	err = ptc_get_regs(p->pid, &u);
+	if (!err)
+		err = ptc_maps_read(p->pid, &maps);
+	if (err)
+		return err;
+	core->regs = ptc_to_cap(&u);
+	p->syscall_at = find_syscall(p, &maps);
+	if (!p->syscall_at)
+		return err_new(ERR_UNSUPPORTED, "the program unmapped its vDSO");
+	err = ptc_inject(p->pid, p->syscall_at, __NR_brk, none, &brk);
+	core->brk = brk;
+	if (!err)
+		err = recall_auxv(p->pid, core);
 	return err ?: save_state(p, &maps, core);
 }
 
