@@ -20,6 +20,7 @@
 
 #define NOTES_MAX (64u << 20) ///< bytes; more is damage
 #define XSTATE_MAX (64u << 10)
+#define THREADS_MAX (1u << 22) ///< as many as Linux has numbers for
 
 static struct err *damaged(const char *why)
 {
@@ -33,7 +34,11 @@ void cap_core_close(struct cap_core *core)
 	for (size_t i = 0; i < core->n_mappings; i++)
 		free(core->mappings[i].name);
 	free(core->mappings);
-	free(core->xstate);
+	if (!core->n_threads || core->xstate != core->threads[0].xstate)
+		free(core->xstate);
+	for (size_t i = 0; i < core->n_threads; i++)
+		free(core->threads[i].xstate);
+	free(core->threads);
 	free(core->auxv);
 	free(core->exe);
 	if (core->fd >= 0)
@@ -57,18 +62,40 @@ static void *copy_of(const void *data, size_t size)
 	return p;
 }
 
+/** Room for one more thread: the array doubles. */
+static struct cap_thread *add_thread(struct cap_core *core)
+{
+	size_t n = core->n_threads;
+
+	if (!(n & (n - 1))) {
+		struct cap_thread *more =
+			reallocarray(core->threads, n ? 2 * n : 1, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		core->threads = more;
+	}
+	core->threads[n] = (struct cap_thread){};
+	core->n_threads++;
+	return &core->threads[n];
+}
+
+/** A thread begins; its other notes follow. */
 static struct err *parse_status(struct cap_core *core, const uint8_t *desc, size_t size)
 {
 	struct elf_prstatus status;
 	struct user_regs_struct u;
-	struct cap_regs *r = &core->regs;
+	struct cap_thread *t;
 
-	if (size != sizeof(status))
+	if (size != sizeof(status) || core->n_threads == THREADS_MAX)
 		return damaged("size of NT_PRSTATUS");
+	t = add_thread(core);
+	if (!t)
+		return &err_nomem;
 	memcpy(&status, desc, sizeof(status));
 	memcpy(&u, &status.pr_reg, sizeof(u));
-	core->tid = status.pr_pid;
-	*r = (struct cap_regs){
+	t->tid = status.pr_pid;
+	t->regs = (struct cap_regs){
 		.gpr = { [CAP_RAX] = u.rax,
 			 [CAP_RCX] = u.rcx,
 			 [CAP_RDX] = u.rdx,
@@ -90,6 +117,36 @@ static struct err *parse_status(struct cap_core *core, const uint8_t *desc, size
 		.fs_base = u.fs_base,
 		.gs_base = u.gs_base,
 	};
+	return NULL;
+}
+
+static struct err *parse_xstate(struct cap_core *core, const uint8_t *desc, size_t size)
+{
+	struct cap_thread *t = core->n_threads ? &core->threads[core->n_threads - 1] :
+						 NULL;
+
+	if (!t || t->xstate || size > XSTATE_MAX)
+		return damaged("NT_X86_XSTATE");
+	t->xstate = copy_of(desc, size);
+	t->xstate_bytes = size;
+	return t->xstate ? NULL : &err_nomem;
+}
+
+static struct err *parse_process(struct cap_core *core, const uint8_t *desc, size_t size)
+{
+	struct cap_note_process process;
+
+	if (size != sizeof(process) + core->n_threads * sizeof(struct cap_note_thread))
+		return damaged("size of its FAULTLINE note of the process");
+	memcpy(&process, desc, sizeof(process));
+	core->brk = process.brk;
+	for (size_t i = 0; i < core->n_threads; i++) {
+		struct cap_note_thread entry;
+
+		memcpy(&entry, desc + sizeof(process) + i * sizeof(entry), sizeof(entry));
+		core->threads[i].clear_child_tid = entry.clear_child_tid;
+		core->threads[i].robust_list = entry.robust_list;
+	}
 	return NULL;
 }
 
@@ -125,6 +182,8 @@ static struct err *parse_note(struct cap_core *core, const char *name, uint32_t 
 {
 	if (!strcmp(name, CAP_NOTE_NAME) && type == CAP_NOTE_MAPPINGS)
 		return parse_own(core, desc, size);
+	if (!strcmp(name, CAP_NOTE_NAME) && type == CAP_NOTE_PROCESS)
+		return parse_process(core, desc, size);
 	if (!strcmp(name, "CORE") && type == NT_PRSTATUS)
 		return parse_status(core, desc, size);
 	if (!strcmp(name, "CORE") && type == NT_AUXV && !core->auxv) {
@@ -132,13 +191,8 @@ static struct err *parse_note(struct cap_core *core, const char *name, uint32_t 
 		core->auxv = copy_of(desc, size);
 		return core->auxv ? NULL : &err_nomem;
 	}
-	if (!strcmp(name, "LINUX") && type == NT_X86_XSTATE && !core->xstate) {
-		if (size > XSTATE_MAX)
-			return damaged("size of NT_X86_XSTATE");
-		core->xstate_bytes = size;
-		core->xstate = copy_of(desc, size);
-		return core->xstate ? NULL : &err_nomem;
-	}
+	if (!strcmp(name, "LINUX") && type == NT_X86_XSTATE)
+		return parse_xstate(core, desc, size);
 	return NULL; // gdb's business
 }
 
@@ -251,8 +305,11 @@ static struct err *parse_core(struct cap_core *core, uint64_t file_size)
 
 static struct err *check_core(const struct capture *c, const struct cap_core *core)
 {
-	if (!core->tid || !core->auxv || !core->xstate || !core->n_mappings)
+	if (!core->n_threads || !core->auxv || !core->n_mappings)
 		return damaged("registers, auxv or mappings are missing");
+	for (size_t i = 0; i < core->n_threads; i++)
+		if (!core->threads[i].tid || !core->threads[i].xstate)
+			return damaged("a thread's number or vector registers");
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 
@@ -282,6 +339,10 @@ struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
 		err = check_core(c, core);
 	if (err)
 		return err;
+	core->tid = core->threads[0].tid;
+	core->regs = core->threads[0].regs;
+	core->xstate = core->threads[0].xstate;
+	core->xstate_bytes = core->threads[0].xstate_bytes;
 	*ret = take_ptr(&core);
 	return NULL;
 }

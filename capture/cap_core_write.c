@@ -7,8 +7,8 @@
  *
  *   ELF header | program headers | notes | memory, page aligned
  *
- * One PT_NOTE (registers, auxv, mapped files, vector state, and FAULTLINE: what ELF has no
- * field for), then one PT_LOAD a mapping. p_filesz is 0 where the memory is unmodified
+ * One PT_NOTE (registers and vector state of each thread, auxv, mapped files, and
+ * FAULTLINE: what ELF has no field for), then one PT_LOAD a mapping. p_filesz is 0 where the memory is unmodified
  * contents of a kept file: gdb finds it through NT_FILE, we through the FAULTLINE note.
  */
 #define LOG_ROOM "capture"
@@ -89,29 +89,52 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static struct err *add_thread_notes(bytes *b, const struct cap_core *core)
+/** Thread @p i; one without a table of threads is described by the core itself. */
+static struct cap_thread thread_at(const struct cap_core *core, size_t i)
 {
-	struct elf_prstatus status = { .pr_pid = core->tid };
-	struct elf_prpsinfo info = { .pr_sname = 'R', .pr_pid = core->tid };
+	if (core->n_threads)
+		return core->threads[i];
+	return (struct cap_thread){ .tid = core->tid,
+				    .regs = core->regs,
+				    .xstate = core->xstate,
+				    .xstate_bytes = core->xstate_bytes };
+}
+
+static size_t count_threads(const struct cap_core *core)
+{
+	return core->n_threads ?: 1;
+}
+
+/** What there is once: gdb expects it behind the first thread's NT_PRSTATUS. */
+static struct err *add_process_notes(bytes *b, const struct cap_core *core)
+{
+	struct elf_prpsinfo info = { .pr_sname = 'R', .pr_pid = thread_at(core, 0).tid };
 	const char *exe = core->exe ?: "";
 	struct err *err;
 
-	fill_user_regs(&core->regs, (struct user_regs_struct *)&status.pr_reg);
-	status.pr_fpvalid = core->xstate_bytes >= sizeof(struct user_fpregs_struct);
 	memccpy(info.pr_fname, base_name(exe), 0, sizeof(info.pr_fname) - 1);
 	memccpy(info.pr_psargs, exe, 0, sizeof(info.pr_psargs) - 1);
+	err = add_note(b, "CORE", NT_PRPSINFO, &info, sizeof(info));
+	return err ?: add_note(b, "CORE", NT_AUXV, core->auxv, core->n_auxv * 16);
+}
+
+static struct err *add_thread_notes(bytes *b, const struct cap_core *core, size_t i)
+{
+	const struct cap_thread t = thread_at(core, i);
+	struct elf_prstatus status = { .pr_pid = t.tid };
+	struct err *err;
+
+	fill_user_regs(&t.regs, (struct user_regs_struct *)&status.pr_reg);
+	status.pr_fpvalid = t.xstate_bytes >= sizeof(struct user_fpregs_struct);
 	err = add_note(b, "CORE", NT_PRSTATUS, &status, sizeof(status));
-	if (!err)
-		err = add_note(b, "CORE", NT_PRPSINFO, &info, sizeof(info));
-	if (!err)
-		err = add_note(b, "CORE", NT_AUXV, core->auxv, core->n_auxv * 16);
+	if (!err && !i)
+		err = add_process_notes(b, core);
 	// The XSAVE area begins with the FXSAVE image, which is what NT_FPREGSET is.
 	if (!err && status.pr_fpvalid)
-		err = add_note(b, "CORE", NT_FPREGSET, core->xstate,
+		err = add_note(b, "CORE", NT_FPREGSET, t.xstate,
 			       sizeof(struct user_fpregs_struct));
-	if (!err && core->xstate_bytes)
-		err = add_note(b, "LINUX", NT_X86_XSTATE, core->xstate,
-			       core->xstate_bytes);
+	if (!err && t.xstate_bytes)
+		err = add_note(b, "LINUX", NT_X86_XSTATE, t.xstate, t.xstate_bytes);
 	return err;
 }
 
@@ -149,7 +172,25 @@ static struct err *add_file_note(bytes *b, const struct cap_core *core)
 	return err;
 }
 
-static struct err *add_own_note(bytes *b, const struct cap_core *core)
+static struct err *add_state_note(bytes *b, const struct cap_core *core)
+{
+	struct cap_note_process process = { .brk = core->brk };
+	bytes desc = {};
+	struct err *err = add(&desc, &process, sizeof(process));
+
+	for (size_t i = 0; i < count_threads(core) && !err; i++) {
+		const struct cap_thread t = thread_at(core, i);
+		struct cap_note_thread entry = { t.clear_child_tid, t.robust_list };
+
+		err = add(&desc, &entry, sizeof(entry));
+	}
+	if (!err)
+		err = add_note(b, CAP_NOTE_NAME, CAP_NOTE_PROCESS, desc.data, desc.size);
+	vec_deinit(&desc);
+	return err;
+}
+
+static struct err *add_mapping_note(bytes *b, const struct cap_core *core)
 {
 	bytes desc = {};
 	uint32_t name_offset = 0;
@@ -178,6 +219,19 @@ static struct err *add_own_note(bytes *b, const struct cap_core *core)
 		err = add_note(b, CAP_NOTE_NAME, CAP_NOTE_MAPPINGS, desc.data, desc.size);
 	vec_deinit(&desc);
 	return err;
+}
+
+static struct err *add_notes(bytes *b, const struct cap_core *core)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < count_threads(core) && !err; i++)
+		err = add_thread_notes(b, core, i);
+	if (!err)
+		err = add_file_note(b, core);
+	if (!err)
+		err = add_state_note(b, core);
+	return err ?: add_mapping_note(b, core);
 }
 
 static struct err *add_program_headers(bytes *b, const struct cap_core *core,
@@ -273,11 +327,7 @@ struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 			       core->n_mappings);
 	for (size_t i = 0; i < core->n_mappings; i++)
 		assert(core->mappings[i].file <= n_files);
-	err = add_thread_notes(&notes, core);
-	if (!err)
-		err = add_file_note(&notes, core);
-	if (!err)
-		err = add_own_note(&notes, core);
+	err = add_notes(&notes, core);
 	if (!err)
 		err = add(&all, &eh, sizeof(eh));
 	if (!err)

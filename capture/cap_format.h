@@ -127,6 +127,8 @@ _Static_assert(sizeof(struct cap_body_exit) == 168, "layout");
 
 #define CAP_NOTE_NAME "FAULTLINE"
 #define CAP_NOTE_MAPPINGS 1 ///< note type; one cap_note_mapping per PT_LOAD, then names
+/** Note type; a cap_note_process, then one cap_note_thread per NT_PRSTATUS, in order. */
+#define CAP_NOTE_PROCESS 2
 
 enum cap_note_flags {
 	CAP_NOTE_STACK = 1 << 0,
@@ -142,7 +144,19 @@ struct cap_note_mapping {
 	uint32_t reserved;
 };
 
+struct cap_note_process {
+	uint64_t brk;
+	uint64_t reserved;
+};
+
+struct cap_note_thread {
+	uint64_t clear_child_tid;
+	uint64_t robust_list;
+};
+
 _Static_assert(sizeof(struct cap_note_mapping) == 24, "layout");
+_Static_assert(sizeof(struct cap_note_process) == 16, "layout");
+_Static_assert(sizeof(struct cap_note_thread) == 16, "layout");
 
 /* ---- inside the room -------------------------------------------------------------- */
 
@@ -186,6 +200,14 @@ bool cap_name_is_safe(const char *name);
 /** files/index lists the kept files as they come, for a bundle whose manifest never came:
  * stored name, build-id ("" = none), path, each ended by NUL. */
 #define CAP_INDEX "index"
+
+/** Where the bundles of followed processes are, and what leads from one to the capture. */
+#define CAP_CHILDREN "children"
+#define CAP_AROUND "../.."
+
+/** Without a manifest the directories under children/ tell which processes there were:
+ * fill info->processes. */
+struct err *cap_children_scan(struct capture *c);
 
 /** What `struct capture` is inside the room. */
 struct capture {

@@ -16,7 +16,7 @@
 #include "capture/cap_format.h"
 
 #define MANIFEST_FORMAT "faultline-capture"
-#define FILES_MAX 100000 ///< more kept files or sites than this is damage
+#define FILES_MAX 100000 ///< more kept files, sites or processes than this is damage
 
 static const char *const end_names[] = {
 	[CAP_END_UNKNOWN] = "unknown",
@@ -33,6 +33,18 @@ static const char *const heap_names[] = {
 	[CAP_HEAP_POSIX_MEMALIGN] = "posix_memalign",
 	[CAP_HEAP_ALIGNED_ALLOC] = "aligned_alloc",
 };
+
+static const char *const created_names[] = {
+	[CAP_CREATED_FORK] = "fork",
+	[CAP_CREATED_VFORK] = "vfork",
+	[CAP_CREATED_CLONE] = "clone",
+};
+
+const char *cap_created_name(enum cap_created created)
+{
+	assert(created <= CAP_CREATED_CLONE);
+	return created_names[created];
+}
 
 const char *cap_heap_name(enum cap_heap_fn fn)
 {
@@ -117,6 +129,47 @@ static size_t count_texts(char *const *texts)
 	return n;
 }
 
+/** Of a followed process: which one it is. */
+static bool add_place(cJSON *to, const struct cap_info *info)
+{
+	cJSON *o;
+
+	if (!info->is_child)
+		return true;
+	o = cJSON_AddObjectToObject(to, "process");
+	return o && cJSON_AddNumberToObject(o, "index", info->index) &&
+	       cJSON_AddNumberToObject(o, "parent", info->parent) &&
+	       add_text(o, "created", created_names[info->created]);
+}
+
+static bool add_process(cJSON *o, const struct cap_process *p)
+{
+	return cJSON_AddNumberToObject(o, "index", p->index) &&
+	       cJSON_AddNumberToObject(o, "parent", p->parent) &&
+	       cJSON_AddNumberToObject(o, "pid", p->pid) &&
+	       add_text(o, "created", created_names[p->created]) &&
+	       add_text(o, "dir", p->dir) && add_text(o, "exe", p->exe) &&
+	       add_texts(o, "argv", p->argv, count_texts(p->argv)) &&
+	       add_u64(o, "syscalls", p->n_syscalls) &&
+	       add_text(o, "end", end_names[p->end]) &&
+	       cJSON_AddNumberToObject(o, "end_value", p->end_value) &&
+	       cJSON_AddBoolToObject(o, "complete", p->is_complete);
+}
+
+static bool add_processes(cJSON *to, const struct cap_info *info)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, "processes");
+
+	for (size_t i = 0; array && i < info->n_processes; i++) {
+		cJSON *o = cJSON_CreateObject();
+
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !add_process(o, &info->processes[i]))
+			return false;
+	}
+	return array;
+}
+
 struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 {
 	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
@@ -134,7 +187,8 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 	    !add_text(j, "end", end_names[info->end]) ||
 	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
 	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
-	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info))
+	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info) ||
+	    !add_place(j, info) || !add_processes(j, info))
 		return &err_nomem;
 	*ret = cJSON_Print(j);
 	return *ret ? NULL : &err_nomem;
@@ -296,10 +350,59 @@ static void get_sites(struct parse *p, const cJSON *j, struct cap_info *info)
 		struct cap_heap_site *s = &info->heap_sites[info->n_heap_sites++];
 
 		s->fn = get_name(p, item, "function", heap_names, CAP_HEAP_FNS);
-		s->file = get_int(p, item, "file", 0, info->n_files);
+		s->file = get_int(p, item, "file", 0,
+				  info->is_child ? FILES_MAX : (int64_t)info->n_files);
 		s->file_offset = get_u64(p, item, "file_offset");
 		s->entry_offset = get_u64(p, item, "entry_offset");
 	}
+}
+
+static void get_place(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "process");
+
+	if (!m)
+		return;
+	info->is_child = true;
+	info->index = get_int(p, m, "index", 1, UINT32_MAX);
+	info->parent = get_int(p, m, "parent", 0, UINT32_MAX);
+	info->created = get_name(p, m, "created", created_names, 3);
+}
+
+static void get_process(struct parse *p, const cJSON *j, struct cap_process *to)
+{
+	size_t n;
+
+	to->index = get_int(p, j, "index", 1, UINT32_MAX);
+	to->parent = get_int(p, j, "parent", 0, UINT32_MAX);
+	to->pid = get_int(p, j, "pid", 0, UINT32_MAX);
+	to->created = get_name(p, j, "created", created_names, 3);
+	to->dir = get_text(p, j, "dir");
+	to->exe = get_text(p, j, "exe");
+	to->argv = get_texts(p, j, "argv", &n);
+	to->n_syscalls = get_u64(p, j, "syscalls");
+	to->end = get_name(p, j, "end", end_names, 4);
+	to->end_value = get_int(p, j, "end_value", INT32_MIN, INT32_MAX);
+	to->is_complete = get_bool(p, j, "complete");
+	if (!p->why && to->dir && !cap_name_is_safe(to->dir))
+		p->why = "processes";
+}
+
+/** Absent from captures of before `record -f`. */
+static void get_processes(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "processes"), *item;
+	int size = m ? cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1 : 0;
+
+	if (size < 0 || size > FILES_MAX) {
+		p->why = p->why ?: "processes";
+		return;
+	}
+	info->processes = calloc(size + 1, sizeof(*info->processes));
+	if (!info->processes)
+		return;
+	cJSON_ArrayForEach(item, m)
+		get_process(p, item, &info->processes[info->n_processes++]);
 }
 
 struct err *cap_manifest_parse(const char *text, struct cap_info *info)
@@ -331,15 +434,28 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 	info->end = get_name(&p, j, "end", end_names, 4);
 	info->end_value = get_int(&p, j, "end_value", INT32_MIN, INT32_MAX);
 	info->stack_limit = get_u64(&p, j, "stack_limit");
+	get_place(&p, j, info);
 	get_files(&p, j, info);
 	info->has_heap = get_bool(&p, j, "heap");
 	get_sites(&p, j, info);
+	get_processes(&p, j, info);
 	if (p.why)
 		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
 			       p.why);
-	if (!info->files || !info->heap_sites || !info->argv || !info->missing)
+	if (!info->files || !info->heap_sites || !info->argv || !info->missing ||
+	    !info->processes)
 		return &err_nomem;
 	return NULL;
+}
+
+void cap_process_deinit(struct cap_process *p)
+{
+	for (size_t i = 0; p->argv && p->argv[i]; i++)
+		free(p->argv[i]);
+	free(p->argv);
+	free(p->dir);
+	free(p->exe);
+	*p = (struct cap_process){};
 }
 
 void cap_info_deinit(struct cap_info *info)
@@ -359,5 +475,8 @@ void cap_info_deinit(struct cap_info *info)
 	}
 	free(info->files);
 	free(info->heap_sites);
+	for (size_t i = 0; i < info->n_processes; i++)
+		cap_process_deinit(&info->processes[i]);
+	free(info->processes);
 	*info = (struct cap_info){};
 }

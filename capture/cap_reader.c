@@ -99,12 +99,14 @@ static struct err *parse_index(struct cap_info *info, const char *at, size_t siz
 	return NULL;
 }
 
-/** Without a manifest the kept files are those of the index; a last entry that breaks off
- * is of a copy that was being made. */
+/** Without a manifest, and for a followed process, the kept files are those of the index;
+ * a last entry that breaks off is of a copy that was being made. */
 static struct err *read_index(struct capture *c)
 {
-	_cleanup_close_ int fd =
-		openat(c->dir_fd, "files/" CAP_INDEX, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(
+		c->dir_fd,
+		c->info.is_child ? CAP_AROUND "/files/" CAP_INDEX : "files/" CAP_INDEX,
+		O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	struct err *err;
@@ -126,19 +128,43 @@ static struct err *read_index(struct capture *c)
 static struct err *describe_unfinished(struct capture *c)
 {
 	struct cap_info *info = &c->info;
+	struct err *err;
 
 	info->version = CAP_VERSION;
 	info->is_unfinished = true;
 	info->stack_limit = 8 << 20;
 	info->missing = calloc(1, sizeof(*info->missing));
 	info->argv = calloc(1, sizeof(*info->argv));
+	info->is_child = faccessat(c->dir_fd, "files", F_OK, 0) &&
+			 !faccessat(c->dir_fd, CAP_AROUND "/files", F_OK, 0);
 	if (!info->missing || !info->argv)
 		return &err_nomem;
 	info->missing[0] = strdup("the recording was not finished (no manifest.json)");
 	if (!info->missing[0])
 		return &err_nomem;
 	info->n_missing = 1;
-	return read_index(c);
+	err = read_index(c);
+	return err || info->is_child ? err : cap_children_scan(c);
+}
+
+/** A followed process' manifest leaves the kept files to the capture around it. */
+static struct err *take_shared_files(struct capture *c)
+{
+	struct err *err;
+
+	free(c->info.files);
+	c->info.files = NULL;
+	err = read_index(c);
+	if (!err && !c->info.files)
+		err = err_new(ERR_NOT_FOUND,
+			      "it is part of a capture, and not where that left it: no "
+			      "%s/files/%s",
+			      CAP_AROUND, CAP_INDEX);
+	for (size_t i = 0; !err && i < c->info.n_heap_sites; i++)
+		if (c->info.heap_sites[i].file > c->info.n_files)
+			err = err_new(ERR_FORMAT,
+				      "manifest.json: \"heap_sites\" is wrong");
+	return err;
 }
 
 static struct err *open_manifest(struct capture *c)
@@ -146,8 +172,10 @@ static struct err *open_manifest(struct capture *c)
 	_cleanup_close_ int fd = openat(c->dir_fd, "manifest.json", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
+		struct err *err = read_manifest(c, fd);
+
 		c->has_manifest = true;
-		return read_manifest(c, fd);
+		return err || !c->info.is_child ? err : take_shared_files(c);
 	}
 	if (errno != ENOENT)
 		return err_errno("cannot open manifest.json");
@@ -189,8 +217,9 @@ struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 	f = &c->info.files[file - 1];
 	if (!f->stored)
 		return err_new(ERR_NOT_FOUND, "the capture does not hold %s", f->path);
-	if ((size_t)snprintf(buf, buf_bytes, "%s/files/%s", c->dir, f->stored) >=
-	    buf_bytes)
+	if ((size_t)snprintf(buf, buf_bytes, "%s/%sfiles/%s", c->dir,
+			     c->info.is_child ? CAP_AROUND "/" : "",
+			     f->stored) >= buf_bytes)
 		return err_new(ERR_RANGE, "the path of %s is too long", f->path);
 	return NULL;
 }

@@ -3,38 +3,31 @@
 
 /**
  * @file
- * Making a bundle: the directory, the kept files, the order in which things become
- * whole (capture.h, invariant 1).
+ * Making a bundle: the directory, and the order in which things become whole (capture.h,
+ * invariant 1).
  */
 #define LOG_ROOM "capture"
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "capture/cap_elf.h"
 #include "capture/cap_format.h"
-
-/** What tells one kept file from another without reading it. */
-struct kept {
-	dev_t dev;
-	ino_t ino;
-	off_t size;
-	struct timespec mtime;
-};
+#include "capture/cap_store.h"
 
 struct cap_writer {
 	char *dir;
-	int dir_fd, files_fd, index_fd; ///< -1 = not open
-	bool made_dir;			///< the directory was not there before
-	bool has_begun;			///< past create: what is there stays
+	int dir_fd;	///< -1 = not open
+	bool made_dir;	///< the directory was not there before
+	bool has_begun; ///< past create: what is there stays
+	bool is_child;	///< inside another bundle, whose kept files it shares
 	struct cap_log *log;
-	VEC(struct cap_file) files;
-	VEC(struct kept) kept; ///< parallel to files
+	struct cap_store *store;
 	uint64_t n_events, n_syscalls, bytes;
 	uint64_t n_unlisted, n_partial, n_gaps;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
@@ -91,25 +84,30 @@ static struct err *open_parts(struct cap_writer *w)
 	w->dir_fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->dir_fd < 0)
 		return err_errno("cannot open %s", w->dir);
-	if (mkdirat(w->dir_fd, "files", 0777))
-		return err_errno("cannot create %s/files", w->dir);
-	w->files_fd = openat(w->dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->files_fd < 0)
-		return err_errno("cannot open %s/files", w->dir);
+	if (!w->store) {
+		struct err *err = cap_store_create(w->dir_fd, w->dir, &w->store);
+
+		if (err)
+			return err;
+	}
 	return open_log(w);
 }
 
-struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
+/** @p dir is consumed, @p store too; NULL = a store of its own. */
+static struct err *create(char *dir, struct cap_store *store, struct cap_writer **ret)
 {
 	_cleanup_(writer_destroyp) struct cap_writer *w = calloc(1, sizeof(*w));
 	struct err *err;
 
-	if (!w)
+	if (!w || !dir) {
+		free(dir);
+		cap_store_unref(store);
 		return &err_nomem;
-	w->dir_fd = w->files_fd = w->index_fd = -1;
-	w->dir = strdup(dir);
-	if (!w->dir)
-		return &err_nomem;
+	}
+	w->dir_fd = -1;
+	w->dir = dir;
+	w->store = store;
+	w->is_child = store;
 	err = make_dir(w);
 	if (!err)
 		err = open_parts(w);
@@ -118,6 +116,24 @@ struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
 	w->has_begun = true;
 	*ret = take_ptr(&w);
 	return NULL;
+}
+
+struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
+{
+	return create(strdup(dir), NULL, ret);
+}
+
+struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
+				    struct cap_writer **ret)
+{
+	char *dir = NULL;
+
+	assert(!root->is_child && cap_name_is_safe(name));
+	if (mkdirat(root->dir_fd, CAP_CHILDREN, 0777) && errno != EEXIST)
+		return err_errno("cannot create %s/%s", root->dir, CAP_CHILDREN);
+	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
+		dir = NULL;
+	return create(dir, cap_store_ref(root->store), ret);
 }
 
 struct err *cap_writer_restart(struct cap_writer *w)
@@ -139,12 +155,9 @@ void cap_writer_remove(struct cap_writer *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->files.size; i++)
-		if (w->files.data[i].stored)
-			unlinkat(w->files_fd, w->files.data[i].stored, 0);
+	if (w->store && !w->is_child)
+		cap_store_remove(w->store, w->dir_fd);
 	if (w->dir_fd >= 0) {
-		unlinkat(w->files_fd, CAP_INDEX, 0);
-		unlinkat(w->dir_fd, "files", AT_REMOVEDIR);
 		unlinkat(w->dir_fd, "events.flt", 0);
 		unlinkat(w->dir_fd, "start.core", 0);
 	}
@@ -163,20 +176,10 @@ void cap_writer_destroy(struct cap_writer *w)
 		return;
 	}
 	cap_log_destroy(w->log);
-	for (size_t i = 0; i < w->files.size; i++) {
-		free(w->files.data[i].path);
-		free(w->files.data[i].stored);
-		free(w->files.data[i].build_id);
-	}
+	cap_store_unref(w->store);
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
-	vec_deinit(&w->files);
-	vec_deinit(&w->kept);
 	vec_deinit(&w->gaps);
-	if (w->index_fd >= 0)
-		close(w->index_fd);
-	if (w->files_fd >= 0)
-		close(w->files_fd);
 	if (w->dir_fd >= 0)
 		close(w->dir_fd);
 	free(w->dir);
@@ -236,147 +239,9 @@ struct err *cap_writer_flush(struct cap_writer *w)
 	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
 }
 
-/** Copy @p from, whole, into @p to: shared extents where the file system can, else
- * inside the kernel, else by hand. */
-static struct err *copy_contents(int from, int to, uint64_t size)
-{
-	_cleanup_free_ char *buf = NULL;
-	off_t done = 0;
-
-	while ((uint64_t)done < size) {
-		off_t at = done;
-		ssize_t n = copy_file_range(from, &at, to, NULL, size - done, 0);
-
-		if (n <= 0)
-			n = sendfile(to, from, &at, size - done);
-		if (n < 0 && errno == ENOSPC)
-			return err_errno("cannot write");
-		if (n <= 0)
-			break;
-		done += n;
-	}
-	if ((uint64_t)done >= size)
-		return NULL;
-	buf = malloc(1 << 16);
-	if (!buf)
-		return &err_nomem;
-	for (;;) {
-		ssize_t n = pread(from, buf, 1 << 16, done);
-		struct err *err;
-
-		if (n < 0)
-			return err_errno("cannot read");
-		if (!n)
-			return NULL;
-		err = cap_write_all(to, buf, n, "it");
-		if (err)
-			return err;
-		done += n;
-	}
-}
-
-static struct err *store_copy(struct cap_writer *w, int fd, const char *stored,
-			      uint64_t size)
-{
-	int to = openat(w->files_fd, stored, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0666);
-	struct err *err;
-
-	if (to < 0 && errno == EEXIST)
-		return NULL; // The same build under two paths: one copy serves both.
-	if (to < 0)
-		return err_errno("cannot create %s/files/%s", w->dir, stored);
-	err = copy_contents(fd, to, size);
-	if (close(to) && !err)
-		err = err_errno("cannot write");
-	if (err) {
-		unlinkat(w->files_fd, stored, 0);
-		return err;
-	}
-	w->bytes += size;
-	return NULL;
-}
-
-static uint32_t find_kept(const struct cap_writer *w, const struct kept *k)
-{
-	for (size_t i = 0; i < w->kept.size; i++) {
-		const struct kept *o = &w->kept.data[i];
-
-		if (o->dev == k->dev && o->ino == k->ino && o->size == k->size &&
-		    o->mtime.tv_sec == k->mtime.tv_sec &&
-		    o->mtime.tv_nsec == k->mtime.tv_nsec)
-			return i + 1;
-	}
-	return 0;
-}
-
-/** The name of the copy: the build-id together with the size (a stripped and an
- * unstripped build share their id), or a hash of the contents. */
-static struct err *name_copy(int fd, uint64_t size, const char *build_id, char **ret)
-{
-	uint64_t hash = 0;
-
-	if (build_id) {
-		if (asprintf(ret, "%s-%" PRIx64, build_id, size) < 0)
-			return &err_nomem;
-		return NULL;
-	}
-	struct err *err = cap_hash_file(fd, size, &hash);
-
-	if (err)
-		return err;
-	if (asprintf(ret, "h%016" PRIx64 "-%" PRIx64, hash, size) < 0)
-		return &err_nomem;
-	return NULL;
-}
-
-static struct err *add_to_index(struct cap_writer *w, const struct cap_file *f)
-{
-	const char *parts[] = { f->stored, f->build_id ?: "", f->path };
-	struct err *err = NULL;
-
-	if (w->index_fd < 0)
-		w->index_fd = openat(w->files_fd, CAP_INDEX,
-				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (w->index_fd < 0)
-		return err_errno("cannot create %s/files/index", w->dir);
-	for (size_t i = 0; i < 3 && !err; i++)
-		err = cap_write_all(w->index_fd, parts[i], strlen(parts[i]) + 1,
-				    "files/index");
-	return err;
-}
-
 struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret)
 {
-	_cleanup_free_ char *build_id = NULL, *stored = NULL, *name = NULL;
-	struct cap_file *f;
-	struct kept k, *slot;
-	struct stat st;
-	struct err *err;
-
-	if (fstat(fd, &st))
-		return err_errno("cannot keep %s", path);
-	k = (struct kept){ st.st_dev, st.st_ino, st.st_size, st.st_mtim };
-	*ret = find_kept(w, &k);
-	if (*ret)
-		return NULL;
-	build_id = cap_elf_build_id(fd);
-	name = strdup(path);
-	if (!name)
-		return &err_nomem;
-	err = name_copy(fd, st.st_size, build_id, &stored);
-	if (!err)
-		err = store_copy(w, fd, stored, st.st_size);
-	if (err)
-		return err_prefix(err, "cannot keep a copy of %s in %s", path, w->dir);
-	slot = vec_push(&w->kept);
-	f = slot ? vec_push(&w->files) : NULL;
-	if (!f)
-		return &err_nomem;
-	*slot = k;
-	*f = (struct cap_file){ take_ptr(&name), take_ptr(&stored), take_ptr(&build_id) };
-	*ret = w->files.size;
-	return add_to_index(w, f);
+	return cap_store_keep(w->store, fd, path, ret, &w->bytes);
 }
 
 struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
@@ -391,7 +256,7 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 
 	if (fd < 0)
 		return err_errno("cannot create %s/start.core", w->dir);
-	err = cap_core_write(fd, core, w->files.size, read_mem, ctx);
+	err = cap_core_write(fd, core, cap_store_size(w->store), read_mem, ctx);
 	if (!err && !fstat(fd, &st))
 		w->bytes += st.st_size;
 	if (close(fd) && !err)
@@ -474,8 +339,8 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	info->version = CAP_VERSION;
 	info->n_events = w->n_events;
 	info->n_syscalls = w->n_syscalls;
-	info->files = w->files.data;
-	info->n_files = w->files.size;
+	info->files = w->is_child ? NULL : cap_store_files(w->store);
+	info->n_files = w->is_child ? 0 : cap_store_size(w->store);
 	if (info->end == CAP_END_UNKNOWN) {
 		info->end = w->end;
 		info->end_value = w->end_value;

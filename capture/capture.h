@@ -9,6 +9,8 @@
  *   start.core       registers and memory at exec, an ELF core that gdb opens
  *   events.flt       the inputs in order, zstd frames with checksums (doc/events.md)
  *   files/ID         copies of mapped files, ID = build-id (or content hash) in hex
+ *   children/N-NAME.PID   a bundle of its own for each process that `record -f` followed,
+ *                    but for files/: those of the capture serve all
  *
  * Invariants:
  *  1. manifest.json exists only once every other file is complete and closed.
@@ -194,12 +196,33 @@ struct cap_heap_site {
 
 enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
 
+/** How a followed process came to be. */
+enum cap_created { CAP_CREATED_FORK, CAP_CREATED_VFORK, CAP_CREATED_CLONE };
+
+/** @return its name in messages and manifests. */
+const char *cap_created_name(enum cap_created created);
+
+/** A process that `record -f` followed. */
+struct cap_process {
+	uint32_t index;	 ///< in the order of their creation, from 1; 0 is the program
+	uint32_t parent; ///< index
+	uint32_t pid;
+	enum cap_created created;
+	char *dir;   ///< name under children/; NULL: nothing of it was recorded
+	char *exe;   ///< NULL when not known
+	char **argv; ///< NULL-terminated
+	uint64_t n_syscalls;
+	enum cap_end end;
+	int end_value;
+	bool is_complete;
+};
+
 /** What manifest.json says. */
 struct cap_info {
 	int version;
-	bool is_complete; ///< no gap, no partial or unlisted syscall
+	bool is_complete;   ///< no gap, no partial or unlisted syscall
 	bool is_unfinished; ///< the recorder was killed: there is no manifest
-	char **missing;	  ///< n_missing texts: what is not complete, for people
+	char **missing;	    ///< n_missing texts: what is not complete, for people
 	size_t n_missing;
 	char **argv; ///< NULL-terminated
 	char *cwd, *exe;
@@ -214,7 +237,15 @@ struct cap_info {
 	struct cap_heap_site *heap_sites;
 	size_t n_heap_sites;
 	bool has_heap;
+	bool is_child; ///< followed: index, parent, created are set; files are the capture's
+	uint32_t index, parent;
+	enum cap_created created;
+	struct cap_process *processes; ///< followed from here, by index
+	size_t n_processes;
 };
+
+/** Free what @p p owns. */
+void cap_process_deinit(struct cap_process *p);
 
 /* ---- reading --------------------------------------------------------------- */
 
@@ -230,6 +261,15 @@ struct capture;
 struct err *capture_open(const char *dir, struct capture **ret);
 void capture_close(struct capture *c);
 void capture_closep(struct capture **c);
+
+/**
+ * The bundle of one process in capture @p dir. @p which: an index as in cap_process (0 is
+ * the program itself), or a process id. @p ret: free().
+ *
+ * @return NULL, ERR_NOT_FOUND (no such process, nothing was recorded of it, or several
+ *	   have this id), or as capture_open().
+ */
+struct err *capture_process_dir(const char *dir, const char *which, char **ret);
 
 /** @return the directory as given to capture_open(); valid until capture_close(). */
 const char *capture_dir(const struct capture *c);
@@ -256,13 +296,30 @@ struct cap_mapping {
 	uint64_t core_offset, core_bytes;
 };
 
+/** One thread in the start state. */
+struct cap_thread {
+	uint32_t tid;
+	struct cap_regs regs;
+	uint8_t *
+		xstate; ///< XSAVE area (standard format), xstate_bytes; owned by the core
+	size_t xstate_bytes;
+	uint64_t clear_child_tid; ///< where the kernel writes 0 at its end; 0 = nowhere
+	uint64_t robust_list;	  ///< what set_robust_list() gave; 0 = nothing
+};
+
 /** The start state, parsed from start.core. */
 struct cap_core {
+	/** All threads; [0] runs first. Always there when read; a program of one thread
+	 * may be written without. */
+	struct cap_thread *threads;
+	size_t n_threads;
+	/** Of the thread that runs first; xstate is threads[0].xstate when there is one. */
 	uint32_t tid;
 	char *exe; ///< for gdb; may be NULL when writing
 	struct cap_regs regs;
 	uint8_t *xstate; ///< XSAVE area (standard format), xstate_bytes
 	size_t xstate_bytes;
+	uint64_t brk;		      ///< the program break; 0 = the first brk call tells
 	struct cap_mapping *mappings; ///< ascending
 	size_t n_mappings;
 	uint64_t *auxv; ///< pairs, n_auxv pairs
@@ -301,6 +358,11 @@ struct cap_writer;
 /** Create @p dir (must not exist, or be empty) and start a bundle in it. Opens fail
  * with the reason; nothing is left behind then. */
 struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
+
+/** Start the bundle of a followed process as children/@p name of @p root. It shares the
+ * kept files with @p root, whose bundle it is part of. */
+struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
+				    struct cap_writer **ret);
 
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);

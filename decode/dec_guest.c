@@ -309,7 +309,7 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 {
 	struct err *err;
 
-	*g = (struct dec_guest){ .engine = e, .capture = c };
+	*g = (struct dec_guest){ .engine = e, .capture = c, .brk = core->brk };
 	err = guest_open_files(g);
 	for (size_t i = 0; !err && i < core->n_mappings; i++)
 		err = guest_map_start(g, core, &core->mappings[i]);

@@ -99,7 +99,10 @@ static struct err *print_core(const struct capture *c)
 
 	if (err)
 		return err;
-	print_regs("start", &core->regs);
+	for (size_t i = 0; i < core->n_threads; i++) {
+		printf("thread %u:\n", core->threads[i].tid);
+		print_regs("start", &core->threads[i].regs);
+	}
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 

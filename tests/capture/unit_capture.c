@@ -166,11 +166,25 @@ static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
 	return NULL;
 }
 
+static uint8_t xstates[2][832];
+
+static struct cap_thread two_threads[2] = {
+	{ .tid = 7,
+	  .regs.rip = 0x400010,
+	  .xstate = xstates[0],
+	  .xstate_bytes = sizeof(xstates[0]),
+	  .clear_child_tid = 0x7123 },
+	{ .tid = 9,
+	  .regs = { .rip = 0x400020, .gpr[CAP_R15] = 15, .fs_base = 0x501000 },
+	  .xstate = xstates[1],
+	  .xstate_bytes = 600,
+	  .robust_list = 0x501040 },
+};
+
 /** Write the bundle with the first @p n_events of the events above (the eighth is the one
- * that spans several records). */
-static void write_bundle(unsigned n_events)
+ * that spans several records), with a table of @p n_threads threads. */
+static void write_bundle_of(unsigned n_events, size_t n_threads)
 {
-	static uint8_t xstate[832];
 	static uint64_t auxv[] = { 6, 4096, 0, 0 };
 	struct cap_mapping maps[] = {
 		{ .start = 0x400000,
@@ -185,11 +199,14 @@ static void write_bundle(unsigned n_events)
 		  .name = (char *)"",
 		  .is_heap = true },
 	};
-	struct cap_core core = { .tid = 7,
+	struct cap_core core = { .threads = two_threads,
+				 .n_threads = n_threads,
+				 .tid = 7,
 				 .exe = (char *)"/bin/x",
 				 .regs.rip = 0x400010,
-				 .xstate = xstate,
-				 .xstate_bytes = sizeof(xstate),
+				 .xstate = xstates[0],
+				 .xstate_bytes = sizeof(xstates[0]),
+				 .brk = 0x503000,
 				 .mappings = maps,
 				 .n_mappings = 2,
 				 .auxv = auxv,
@@ -228,6 +245,11 @@ static void write_bundle(unsigned n_events)
 		free(info.missing[i]);
 	free(info.missing);
 	cap_writer_destroy(w);
+}
+
+static void write_bundle(unsigned n_events)
+{
+	write_bundle_of(n_events, 0);
 }
 
 /** Read all events; @p same tells whether those read are those written. */
@@ -334,6 +356,9 @@ static void test_core_comes_back(void **state)
 	ok(cap_core_open(c, &core));
 	assert_int_equal(core->tid, 7);
 	assert_int_equal(core->regs.rip, 0x400010);
+	assert_int_equal(core->n_threads, 1);
+	assert_ptr_equal(core->xstate, core->threads[0].xstate);
+	assert_int_equal(core->brk, 0x503000);
 	assert_int_equal(core->n_mappings, 2);
 	assert_int_equal(core->n_auxv, 2);
 	assert_true(core->mappings[1].is_heap);
@@ -349,6 +374,34 @@ static void test_core_comes_back(void **state)
 	memset(want + 32, 0, 32);
 	assert_memory_equal(got, want, 64);
 	expect(ERR_RANGE, cap_core_read(c, core, 0x401ff0, got, 64));
+	cap_core_close(core);
+}
+
+static void test_threads_come_back(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct cap_core *core;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(xstates[0]); i++) {
+		xstates[0][i] = i;
+		xstates[1][i] = i * 3;
+	}
+	write_bundle_of(1, 2);
+	ok(capture_open(path_of(""), &c));
+	ok(cap_core_open(c, &core));
+	assert_int_equal(core->n_threads, 2);
+	assert_int_equal(core->tid, 7);
+	for (size_t i = 0; i < 2; i++) {
+		const struct cap_thread *want = &two_threads[i], *got = &core->threads[i];
+
+		assert_int_equal(got->tid, want->tid);
+		assert_memory_equal(&got->regs, &want->regs, sizeof(want->regs));
+		assert_int_equal(got->xstate_bytes, want->xstate_bytes);
+		assert_memory_equal(got->xstate, want->xstate, want->xstate_bytes);
+		assert_int_equal(got->clear_child_tid, want->clear_child_tid);
+		assert_int_equal(got->robust_list, want->robust_list);
+	}
 	cap_core_close(core);
 }
 
@@ -393,14 +446,13 @@ static void test_log_flipped_anywhere(void **state)
 	}
 }
 
-static void test_core_damaged_anywhere(void **state)
+static void damage_core_anywhere(size_t n_threads)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_free_ uint8_t *data = NULL;
 	size_t size;
 
-	(void)state;
-	write_bundle(1);
+	write_bundle_of(1, n_threads);
 	ok(capture_open(path_of(""), &c));
 	data = load("start.core", &size);
 	for (size_t at = 0; at < size; at += at < 4096 ? 1 : 64) {
@@ -422,6 +474,13 @@ static void test_core_damaged_anywhere(void **state)
 		err_destroy(err);
 		data[at] ^= 0x81;
 	}
+}
+
+static void test_core_damaged_anywhere(void **state)
+{
+	(void)state;
+	damage_core_anywhere(0);
+	damage_core_anywhere(2);
 }
 
 static void test_manifest_damaged(void **state)
@@ -508,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_events_come_back),
 		cmocka_unit_test(test_manifest_comes_back),
 		cmocka_unit_test(test_core_comes_back),
+		cmocka_unit_test(test_threads_come_back),
 		cmocka_unit_test(test_log_cut_anywhere),
 		cmocka_unit_test(test_log_flipped_anywhere),
 		cmocka_unit_test(test_core_damaged_anywhere),

@@ -158,7 +158,17 @@ static void good_capture_make(const char *path)
 		  .name = (char *)"[stack]",
 		  .core_bytes = 0x1000 },
 	};
-	struct cap_core core = { .tid = 7,
+	struct cap_thread threads[2] = {
+		{ .tid = 7, .xstate = xstate, .xstate_bytes = sizeof(xstate) },
+		{ .tid = 8,
+		  .xstate = xstate,
+		  .xstate_bytes = 576,
+		  .clear_child_tid = 0x7010,
+		  .robust_list = 0x7020 },
+	};
+	struct cap_core core = { .threads = threads,
+				 .n_threads = 2,
+				 .tid = 7,
 				 .exe = (char *)"/bin/x",
 				 .xstate = xstate,
 				 .xstate_bytes = sizeof(xstate),
@@ -278,7 +288,11 @@ static void walk_core(const struct capture *c)
 	err = cap_core_open(c, &core);
 	if (err)
 		return;
+	if (!core->n_threads)
+		abort();
 	touch(core->xstate, core->xstate_bytes);
+	for (size_t i = 0; i < core->n_threads; i++)
+		touch(core->threads[i].xstate, core->threads[i].xstate_bytes);
 	touch(core->auxv, core->n_auxv * 16);
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
