@@ -11,14 +11,15 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "decode/dec_explain.h"
 #include "decode/dec_symbols.h"
 #include "decode/decode.h"
 
-enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG };
+enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG, OPT_EXPLAIN };
 
 struct replay_options {
 	const char *capture;
-	bool to_stdout, as_json;
+	bool to_stdout, as_json, explains;
 	enum dec_log_mode mode;
 };
 
@@ -29,6 +30,11 @@ static const struct argp_option options[] = {
 	{ "stdout", OPT_STDOUT, NULL, 0, "Write what the program wrote to its stdout",
 	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ "explain", OPT_EXPLAIN, NULL, 0,
+	  "When the replay diverges, find out why: the last system call that agreed, "
+	  "the first value that differs, where that value comes from, and the likely "
+	  "cause",
+	  0 },
 	{ "log", OPT_LOG, "MODE", 0,
 	  "Record while replaying, to measure it: none (default), flow, stores, "
 	  "addresses or values",
@@ -46,6 +52,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
+		return 0;
+	case OPT_EXPLAIN:
+		o->explains = true;
 		return 0;
 	case OPT_LOG:
 		for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
@@ -80,7 +89,9 @@ static const struct argp argp = {
 	"Examples:\n"
 	"  faultline replay crash.flt\n"
 	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
-	"  faultline replay --json crash.flt | jq .instructions\n",
+	"  faultline replay --json crash.flt | jq .instructions\n"
+	"  faultline replay --explain broken.flt\n"
+	"  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
 	NULL,
 	NULL,
 	NULL,
@@ -152,39 +163,66 @@ static struct err *start_modules(const struct capture *c, modules *v)
 	return err;
 }
 
-static void show_place(const struct capture *c, const modules *v, uint64_t rip)
-{
-	_cleanup_err_ struct err *err = NULL;
-	struct dec_symbols *s = NULL;
-	struct dec_place place;
+/* A replay under way. */
+struct replay {
+	const struct replay_options *o;
+	struct capture *capture;
+	struct dec_machine *machine;
+	modules modules;
+	struct progress progress;
+	struct dec_where where; ///< at its end
+	double seconds;
+	uint64_t log_bytes;
+	FILE *talk; ///< for people: stdout, unless that is the program's
+};
 
-	err = dec_symbols_create(c, &s);
-	for (size_t i = 0; !err && i < v->size; i++)
-		err = dec_symbols_add(s, v->data[i].file, v->data[i].addr,
-				      v->data[i].size, v->data[i].file_offset);
-	if (!err) {
-		dec_symbols_place(s, rip, &place);
-		if (place.line)
-			printf("at %s:%d in %s\n", place.file, place.line,
-			       place.function);
-		else if (place.outer)
-			printf("at %s+%#lx in %s (no line information)\n", place.outer,
-			       place.offset, place.module);
-	}
-	dec_symbols_destroy(s);
+static void replay_deinit(struct replay *r)
+{
+	dec_machine_destroy(r->machine);
+	capture_close(r->capture);
+	vec_deinit(&r->modules);
 }
 
-static void print_json(const struct dec_where *w, const char *divergence, double seconds)
+static struct err *replay_symbols(const struct replay *r, struct dec_symbols **ret)
 {
+	struct err *err = dec_symbols_create(r->capture, ret);
+
+	for (size_t i = 0; !err && i < r->modules.size; i++) {
+		const struct module *m = &r->modules.data[i];
+
+		err = dec_symbols_add(*ret, m->file, m->addr, m->size, m->file_offset);
+	}
+	return err;
+}
+
+static void show_place(const struct replay *r, struct dec_symbols *s)
+{
+	struct dec_place place;
+
+	dec_symbols_place(s, r->where.rip, &place);
+	if (place.line)
+		fprintf(r->talk, "at %s:%d in %s\n", place.file, place.line,
+			place.function);
+	else if (place.outer)
+		fprintf(r->talk, "at %s+%#lx in %s (no line information)\n", place.outer,
+			place.offset, place.module);
+}
+
+static void print_json(const struct replay *r, const struct dec_explanation *x)
+{
+	const char *divergence = dec_machine_divergence(r->machine);
+	const struct dec_where *w = &r->where;
 	cJSON *o = cJSON_CreateObject();
 	char *text;
 
 	cJSON_AddNumberToObject(o, "instructions", w->position);
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
 	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
-	cJSON_AddNumberToObject(o, "seconds", seconds);
+	cJSON_AddNumberToObject(o, "seconds", r->seconds);
 	if (divergence)
 		cJSON_AddStringToObject(o, "divergence", divergence);
+	if (x)
+		dec_explanation_json(x, o);
 	text = cJSON_PrintUnformatted(o);
 	puts(text);
 	free(text);
@@ -199,79 +237,120 @@ static void print_notes(const char *notes)
 			notes);
 }
 
-static struct err *replay(const struct replay_options *o, int *status)
+static void report_end(const struct replay *r)
 {
-	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
-	struct progress p = { now_s(), false };
-	modules modules = {};
-	struct dec_machine_options mo = { .stops_at_maps = true,
-					  .output_fd = o->to_stdout ? 1 : -1,
-					  .progress = show_progress,
-					  .progress_ctx = &p };
-	struct dec_where w;
-	uint64_t log_bytes = 0;
-	struct err *err;
-	double seconds;
-	FILE *talk = o->to_stdout ? stderr : stdout;
+	const struct dec_where *w = &r->where;
 
-	err = capture_open(o->capture, &c);
-	if (!err)
-		err = dec_machine_create(c, &mo, &m);
-	if (!err && o->mode != DEC_LOG_NONE)
-		err = dec_machine_log(m, o->mode, discard, &log_bytes);
-	if (!err)
-		err = start_modules(c, &modules);
-	while (!err) {
-		err = dec_machine_run(m, UINT64_MAX >> 1, &w);
-		if (err || w.at != DEC_AT_MAP)
-			break;
-		err = add_module(&modules, w.map.file, w.map.addr, w.map.size,
-				 w.map.file_offset);
-	}
-	if (err) {
-		vec_deinit(&modules);
-		return err;
-	}
-	seconds = now_s() - p.start;
-	if (p.has_shown)
-		fprintf(stderr, "\n");
-	*status = w.at == DEC_AT_DIVERGENCE ? 1 : w.is_cut ? 2 : 0;
-	print_notes(dec_machine_notes(m));
-	if (o->as_json) {
-		print_json(&w, dec_machine_divergence(m), seconds);
-	} else if (w.at == DEC_AT_DIVERGENCE) {
-		fprintf(talk, "diverged: thread %u: %s\n", w.tid,
-			dec_machine_divergence(m));
-		show_place(c, &modules, w.rip);
-	} else if (w.is_cut) {
+	if (w->is_cut) {
 		fprintf(stderr,
 			"faultline: cannot replay all of '%s': %s; %lu instructions "
 			"and %lu syscalls matched up to there\n",
-			o->capture, dec_machine_divergence(m), w.position, w.syscalls);
-	} else {
-		fprintf(talk, "%lu instructions, %lu syscalls, all matched\n", w.position,
-			w.syscalls);
-		if (w.end == CAP_END_SIGNAL)
-			fprintf(talk, "the program was killed by signal %d (%s)\n",
-				w.end_value, strsignal(w.end_value));
+			r->o->capture, dec_machine_divergence(r->machine), w->position,
+			w->syscalls);
+		return;
 	}
-	vec_deinit(&modules);
-	if (log_bytes)
+	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->position,
+		w->syscalls);
+	if (w->end == CAP_END_SIGNAL)
+		fprintf(r->talk, "the program was killed by signal %d (%s)\n",
+			w->end_value, strsignal(w->end_value));
+}
+
+/* A divergence: in one line, and explained when that is asked for. */
+static void report_divergence(const struct replay *r)
+{
+	_cleanup_(dec_explanation_destroyp) struct dec_explanation *x = NULL;
+	struct dec_symbols *s = NULL;
+	struct err *err = NULL;
+
+	if (!r->o->as_json) {
+		fprintf(r->talk, "diverged: thread %u: %s\n",
+			dec_machine_parted(r->machine)->tid,
+			dec_machine_divergence(r->machine));
+		fflush(r->talk);
+	}
+	if (!r->o->as_json || r->o->explains)
+		err = replay_symbols(r, &s);
+	if (!err && !r->o->as_json)
+		show_place(r, s);
+	if (!err && r->o->explains)
+		err = dec_explain(r->capture, r->machine, s, &x);
+	if (!err && r->o->as_json)
+		print_json(r, x);
+	else if (!err && x)
+		dec_explanation_print(x, r->talk);
+	dec_explanation_destroy(take_ptr(&x)); // before the symbols it borrows from
+	dec_symbols_destroy(s);
+	// It diverged, explained or not.
+	if (err && r->o->explains)
+		fprintf(stderr, "faultline: cannot explain the divergence: %s\n",
+			err->message);
+	err_destroy(err);
+}
+
+/* @return the exit status. */
+static int report(const struct replay *r)
+{
+	int status = r->where.is_cut ? 2 : 0;
+
+	print_notes(dec_machine_notes(r->machine));
+	if (r->where.at == DEC_AT_DIVERGENCE) {
+		status = 1;
+		report_divergence(r);
+	} else if (r->o->as_json) {
+		print_json(r, NULL);
+	} else {
+		report_end(r);
+	}
+	if (r->log_bytes)
 		fprintf(stderr, "faultline: %.2f log bytes an instruction\n",
-			(double)log_bytes / w.position);
-	return NULL;
+			(double)r->log_bytes / r->where.position);
+	return status;
+}
+
+static struct err *replay(struct replay *r)
+{
+	struct dec_machine_options mo = { .stops_at_maps = true,
+					  .output_fd = r->o->to_stdout ? 1 : -1,
+					  .progress = show_progress,
+					  .progress_ctx = &r->progress };
+	struct dec_where *w = &r->where;
+	struct err *err = capture_open(r->o->capture, &r->capture);
+
+	if (!err)
+		err = dec_machine_create(r->capture, &mo, &r->machine);
+	if (!err && r->o->mode != DEC_LOG_NONE)
+		err = dec_machine_log(r->machine, r->o->mode, discard, &r->log_bytes);
+	if (!err)
+		err = start_modules(r->capture, &r->modules);
+	while (!err) {
+		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
+		if (err || w->at != DEC_AT_MAP)
+			break;
+		err = add_module(&r->modules, w->map.file, w->map.addr, w->map.size,
+				 w->map.file_offset);
+	}
+	r->seconds = now_s() - r->progress.start;
+	if (!err && r->progress.has_shown)
+		fprintf(stderr, "\n");
+	return err;
 }
 
 int cmd_replay(int argc, char **argv)
 {
 	struct replay_options o = { .mode = DEC_LOG_NONE };
+	struct replay r = { .o = &o };
 	_cleanup_err_ struct err *err = NULL;
 	int status = 2;
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	err = replay(&o, &status);
+	r.talk = o.to_stdout ? stderr : stdout;
+	r.progress.start = now_s();
+	err = replay(&r);
+	if (!err)
+		status = report(&r);
+	replay_deinit(&r);
 	if (err)
 		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o.capture,
 			err->message);
