@@ -144,9 +144,12 @@ static void explain_wants(struct explain *ex, struct dec_machine *m)
 		slice_want_reg(&ex->slice, d->reg);
 		return;
 	}
-	slice_want_flow(&ex->slice);
-	if (d->parting != DEC_PARTED_FAULT)
+	if (d->parting != DEC_PARTED_FAULT) {
+		slice_want_flow(&ex->slice, 0);
 		return;
+	}
+	// The address, or else that this instruction ran at all.
+	slice_want_flow(&ex->slice, 100);
 	err = dec_machine_read(m, d->rip, bytes, sizeof(bytes));
 	if (!err && dec_insn_decode(bytes, sizeof(bytes), d->rip, &insn)) {
 		for (int i = 0; i < insn.n_mem; i++) {

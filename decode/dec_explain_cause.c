@@ -97,6 +97,20 @@ static bool explain_is_address_call(const struct history_event *e)
 		     e->nr == SYS_shmat);
 }
 
+/* Between a constant of the code and the call that it was copied to nothing branched: no
+ * other input could have made it another one. */
+static bool explain_is_certain(const struct explain *ex, const struct slice_node *n)
+{
+	uint32_t steps = 0;
+
+	if (ex->x->at.parting != DEC_PARTED_REGISTER || n->origin != SLICE_CONSTANT ||
+	    n->position < ex->slice.block)
+		return false;
+	for (uint32_t i = n->parent; i != SLICE_NONE; i = ex->slice.nodes.data[i].parent)
+		steps++;
+	return n->cost == steps; // each a plain copy
+}
+
 static int explain_penalty(const struct explain *ex, const struct slice_node *n)
 {
 	const struct history_event *e = explain_event(ex, n);
@@ -127,7 +141,7 @@ static int explain_penalty(const struct explain *ex, const struct slice_node *n)
 	case SLICE_START:
 		return 150;
 	default:
-		return 400;
+		return explain_is_certain(ex, n) ? -1000 : 400;
 	}
 }
 
@@ -208,7 +222,7 @@ void explain_origin(const struct explain *ex, uint32_t node, char *text, size_t 
 			 n->place.size == 1 ? "" : "s", n->place.addr);
 	switch (n->origin) {
 	case SLICE_RESULT:
-		snprintf(text, size, "returned by %s", call);
+		snprintf(text, size, "what %s returned", call);
 		return;
 	case SLICE_WRITTEN:
 		snprintf(text, size, "%s, written by %s", where, call);

@@ -11,7 +11,7 @@
 
 #include "decode/dec_log.h"
 
-// How far apart the log and the events may be: events that answer no system call.
+// How far apart, in system calls, the log and the events may be: some answer none.
 #define HISTORY_NEAR 16
 #define HISTORY_GAPS 8
 
@@ -129,8 +129,10 @@ static void history_trim(struct history *h)
 {
 	size_t n = h->events.size / 2;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		h->n_forgotten += h->events.data[i].kind == CAP_EV_SYSCALL;
 		vec_deinit(&h->events.data[i].writes);
+	}
 	memmove(h->events.data, h->events.data + n,
 		(h->events.size - n) * sizeof(*h->events.data));
 	h->events.size -= n;
@@ -187,11 +189,12 @@ static bool history_is_call(const struct history_event *e, int64_t nr, int64_t r
 size_t history_call_before(const struct history *h, size_t end, int64_t nr, int64_t ret,
 			   uint64_t rip)
 {
-	size_t last = end > HISTORY_NEAR ? end - HISTORY_NEAR : 0;
+	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
+		const struct history_event *e = &h->events.data[i];
 
-	for (size_t i = end; i-- > last;) {
-		if (history_is_call(&h->events.data[i], nr, ret, rip))
+		if (history_is_call(e, nr, ret, rip))
 			return i;
+		seen += e->kind == CAP_EV_SYSCALL;
 	}
 	return SIZE_MAX;
 }
@@ -207,11 +210,10 @@ static bool history_wrote(const struct history_event *e, uint64_t addr)
 
 size_t history_writer_before(const struct history *h, size_t end, uint64_t addr)
 {
-	size_t last = end > HISTORY_NEAR ? end - HISTORY_NEAR : 0;
-
-	for (size_t i = end; i-- > last;) {
+	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
 		if (history_wrote(&h->events.data[i], addr))
 			return i;
+		seen += h->events.data[i].kind == CAP_EV_SYSCALL;
 	}
 	return SIZE_MAX;
 }
@@ -219,7 +221,8 @@ size_t history_writer_before(const struct history *h, size_t end, uint64_t addr)
 struct history_placing {
 	struct history *history;
 	struct log_reader reader;
-	size_t next; ///< index of the event that comes next
+	size_t next;   ///< index of the event that comes next
+	uint64_t skip; ///< calls to pass over: their events are forgotten
 };
 
 static struct err *history_on_record(void *ctx, const struct dec_rec *rec, uint64_t time)
@@ -229,9 +232,15 @@ static struct err *history_on_record(void *ctx, const struct dec_rec *rec, uint6
 
 	if (rec->id != DEC_REC_SYSCALL)
 		return NULL;
-	for (size_t i = p->next; i < h->events.size && i < p->next + HISTORY_NEAR; i++) {
+	if (p->skip) {
+		p->skip--;
+		return NULL;
+	}
+	for (size_t i = p->next, seen = 0; i < h->events.size && seen < HISTORY_NEAR;
+	     i++) {
 		struct history_event *e = &h->events.data[i];
 
+		seen += e->kind == CAP_EV_SYSCALL;
 		if (!history_is_call(e, rec->value[0], rec->value[1], rec->value[2]))
 			continue;
 		e->has_position = true;
@@ -253,7 +262,7 @@ static struct err *history_feed(void *ctx, const uint8_t *log, size_t bytes)
 struct err *history_place(struct history *h, struct dec_machine *m, const uint64_t *stops,
 			  size_t n_stops, uint64_t position)
 {
-	struct history_placing p = { .history = h };
+	struct history_placing p = { .history = h, .skip = h->n_forgotten };
 	struct err *err, *off;
 	struct dec_where w;
 

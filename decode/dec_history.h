@@ -49,6 +49,7 @@ struct history {
 	VEC(struct history_shared) shared;
 	VEC(char *) gaps; ///< texts, the first few
 	bool has_children;
+	uint64_t n_forgotten; ///< system calls that are no longer in `events`
 };
 
 /** Read the events of @p c with seq below @p until. @return what reading them returns,
@@ -56,7 +57,7 @@ struct history {
 struct err *history_read(struct history *h, const struct capture *c, uint64_t until);
 void history_deinit(struct history *h);
 
-/** The system call at the end of the events below index @p end that fits a logged one.
+/** The system call among the last few below event index @p end that fits a logged one.
  * @return its index, or SIZE_MAX. */
 size_t history_call_before(const struct history *h, size_t end, int64_t nr, int64_t ret,
 			   uint64_t rip);

@@ -35,10 +35,11 @@ void slice_want_reg(struct slice *s, int reg)
 	s->reg[reg] = (struct slice_want){ .parent = SLICE_NONE, .edge = SLICE_BEGIN };
 }
 
-void slice_want_flow(struct slice *s)
+void slice_want_flow(struct slice *s, uint32_t cost)
 {
-	s->branch[s->depth] =
-		(struct slice_want){ .parent = SLICE_NONE, .edge = SLICE_BEGIN };
+	s->branch[s->depth] = (struct slice_want){ .cost = cost,
+						   .parent = SLICE_NONE,
+						   .edge = SLICE_BEGIN };
 }
 
 static void slice_want_word(struct slice *s, const struct slice_want *want)

@@ -103,7 +103,8 @@ struct slice {
 	uint64_t begin; ///< position of the first instruction of the window
 	VEC(struct slice_step) steps;
 	VEC(struct slice_ref) refs;
-	bool is_full; ///< too much: what came after this was passed over
+	uint64_t block; ///< position where the last straight piece of the run begins
+	bool is_full;	///< too much: what came after this was passed over
 };
 
 /** Begin behind the events of @p h below index @p event. */
@@ -113,8 +114,8 @@ void slice_deinit(struct slice *s);
 /** Want register @p reg at the instant where the next window ends. */
 void slice_want_reg(struct slice *s, int reg);
 
-/** Want the reason why the flow is here. */
-void slice_want_flow(struct slice *s);
+/** Want the reason why the flow is here, which costs @p cost. */
+void slice_want_flow(struct slice *s, uint32_t cost);
 
 /** Go back over [begin, end): @p m is brought there. @p end is where the last window
  * began. */

@@ -520,6 +520,8 @@ void slice_sweep(struct slice *s)
 		if (slice_special(s, step, n_refs))
 			continue;
 		slice_insn(s, step, n_refs);
+		if (!s->block && s->insns.data[step->insn].flow != DEC_FLOW_NEXT)
+			s->block = step->position + 1;
 		slice_flow(s, step, n_refs);
 	}
 }

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Divergences whose cause is known, because each is made here: one thing in the recorded
+ * events of a real capture is changed, and the explanation must name it.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "capture/cap_format.h"
+#include "decode/dec_explain.h"
+
+static char good[4096], bad[4096];
+
+#define ok(call)                                                  \
+	do {                                                      \
+		struct err *err_ = (call);                        \
+		if (err_)                                         \
+			fail_msg("%s: %s", #call, err_->message); \
+	} while (0)
+
+static int run(const char *fmt, ...)
+{
+	char command[16384];
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	status = system(command);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int begin(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	if (!getenv("FAULTLINE") || !getenv("BUILD") || !tmp) {
+		puts("FAULTLINE, BUILD and TMPDIR are not set: run through tests/run");
+		exit(77);
+	}
+	snprintf(good, sizeof(good), "%s/good", tmp);
+	snprintf(bad, sizeof(bad), "%s/bad", tmp);
+	return 0;
+}
+
+/* Record tests/programs/inputs with input "7". */
+static void record(const char *way)
+{
+	assert_int_equal(run("rm -rf %s; echo 7 | %s record -o %s -- "
+			     "%s/tests/programs/inputs %s >/dev/null 2>%s.err",
+			     good, getenv("FAULTLINE"), good, getenv("BUILD"), way, good),
+			 0);
+}
+
+typedef void (*change_fn)(struct cap_event *ev);
+
+/* Copy the capture with its events passed through @p change. */
+static void forge(change_fn change)
+{
+	struct capture *c;
+	struct cap_events *it;
+	struct cap_log *log;
+	struct cap_event ev;
+	char path[8192];
+	uint64_t bytes;
+	int fd;
+
+	assert_int_equal(run("rm -rf %s; cp -r %s %s", bad, good, bad), 0);
+	snprintf(path, sizeof(path), "%s/events.flt", bad);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_true(fd >= 0);
+	ok(cap_log_create(fd, &log));
+	ok(capture_open(good, &c));
+	ok(cap_events_open(c, &it));
+	for (bool is_end = false;;) {
+		ok(cap_events_next(it, &ev, &is_end));
+		if (is_end)
+			break;
+		change(&ev);
+		ok(cap_log_append(log, &ev));
+	}
+	ok(cap_log_finish(log, &bytes));
+	cap_log_destroy(log);
+	cap_events_close(it);
+	capture_close(c);
+}
+
+/* Record @p way, forge it with @p change, replay it up to where it diverges and explain
+ * that. The caller destroys the explanation; places in it are void. */
+static struct dec_explanation *explain(const char *way, change_fn change)
+{
+	struct dec_explanation *x;
+	struct dec_symbols *s;
+	struct dec_machine *m;
+	struct dec_where w;
+	struct capture *c;
+
+	record(way);
+	forge(change);
+	ok(capture_open(bad, &c));
+	ok(dec_symbols_create(c, &s));
+	ok(dec_machine_create(c, NULL, &m));
+	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+	assert_int_equal(w.at, DEC_AT_DIVERGENCE);
+	ok(dec_explain(c, m, s, &x));
+	dec_explanation_print(x, stdout);
+	dec_machine_destroy(m);
+	dec_symbols_destroy(s);
+	capture_close(c);
+	assert_true(x->agreed.is_known);
+	assert_true(x->agreed.position < x->at.position);
+	return x;
+}
+
+static bool is_call(const struct cap_event *ev, int64_t nr)
+{
+	return ev->kind == CAP_EV_SYSCALL && (int64_t)ev->regs.gpr[CAP_RAX] == nr;
+}
+
+/* The program's read of its input, not the loader's of libraries. */
+static bool is_input(const struct cap_event *ev)
+{
+	return is_call(ev, SYS_read) && ev->regs.gpr[CAP_RDI] == 0;
+}
+
+/* What is named is the read of the program's input. */
+static void assert_names_input(const struct dec_explanation *x)
+{
+	assert_true(x->input.is_known);
+	assert_int_equal(x->input.nr, SYS_read);
+	assert_int_equal(x->input.args[0], 0);
+	assert_string_equal(x->input.name, "read");
+	assert_true(x->input.has_position && x->input.position < x->at.position);
+	assert_non_null(x->input.file);
+	assert_string_equal(x->input.file, "standard input");
+}
+
+/* ---- recorded bytes ---------------------------------------------------------------- */
+
+static void other_byte(struct cap_event *ev)
+{
+	static uint8_t lie[2] = "4\n";
+	static struct cap_write w;
+
+	if (!is_input(ev) || ev->n_writes != 1)
+		return;
+	w = (struct cap_write){ ev->writes[0].addr, sizeof(lie), lie };
+	ev->writes = &w;
+}
+
+static void changed_byte_by_value(void **state)
+{
+	struct dec_explanation *x = explain("value", other_byte);
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
+	assert_int_equal(x->at.reg, CAP_RDX);
+	assert_int_equal(x->at.recorded, 7);
+	assert_int_equal(x->at.replayed, 4);
+	assert_int_equal(x->n_differing, 1);
+	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
+	assert_names_input(x);
+	// The byte itself, and what the capture says it was.
+	assert_int_equal(x->input_bytes, 1);
+	assert_int_equal(x->n_input_data, 1);
+	assert_int_equal(x->input_data[0], '4');
+	assert_true(x->chain.size > 2 && x->chain.size <= DEC_EXPLAIN_STEPS);
+	assert_true(x->chain.data[0].has_value && x->chain.data[0].value == 4);
+	for (size_t i = 1; i < x->chain.size; i++) {
+		assert_true(x->chain.data[i].position <= x->chain.data[i - 1].position);
+		assert_string_equal(x->chain.data[i].needed_as, "value");
+	}
+	dec_explanation_destroy(x);
+}
+
+static void changed_byte_by_branch(void **state)
+{
+	struct dec_explanation *x = explain("branch", other_byte);
+	bool has_branch = false;
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_PLACE);
+	assert_int_equal(x->here.nr, SYS_getppid);
+	assert_int_equal(x->written.nr, SYS_getuid);
+	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
+	assert_names_input(x);
+	assert_int_equal(x->input_data[0], '4');
+	for (size_t i = 0; i < x->chain.size; i++)
+		has_branch |= strstr(x->chain.data[i].what, "the way taken") != NULL;
+	assert_true(has_branch);
+	dec_explanation_destroy(x);
+}
+
+static void changed_byte_faults(void **state)
+{
+	struct dec_explanation *x = explain("pointer", other_byte);
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_FAULT);
+	assert_int_equal(x->at.fault_addr, 0);
+	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
+	assert_names_input(x);
+	dec_explanation_destroy(x);
+}
+
+static void other_result(struct cap_event *ev)
+{
+	if (is_input(ev))
+		ev->ret = 5;
+}
+
+static void changed_result(void **state)
+{
+	struct dec_explanation *x = explain("result", other_result);
+
+	(void)state;
+	assert_int_equal(x->at.replayed, 5);
+	assert_int_equal(x->cause, DEC_CAUSE_CALL_RESULT);
+	assert_names_input(x);
+	assert_int_equal(x->input.ret, 5);
+	dec_explanation_destroy(x);
+}
+
+static void other_time(struct cap_event *ev)
+{
+	if (ev->kind == CAP_EV_TSC)
+		ev->tsc++;
+}
+
+static void changed_time(void **state)
+{
+	struct dec_explanation *x = explain("time", other_time);
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
+	assert_int_equal(x->cause, DEC_CAUSE_TIME_STAMP);
+	dec_explanation_destroy(x);
+}
+
+/* ---- what was not recorded ------------------------------------------------------------- */
+
+static void unlisted(struct cap_event *ev)
+{
+	if (!is_input(ev))
+		return;
+	ev->n_writes = 0;
+	ev->flags |= CAP_SYS_UNLISTED;
+}
+
+static void unlisted_call(void **state)
+{
+	struct dec_explanation *x = explain("value", unlisted);
+
+	(void)state;
+	assert_int_equal(x->cause, DEC_CAUSE_UNMODELLED_CALL);
+	assert_non_null(strstr(x->sentence, "table"));
+	assert_names_input(x);
+	dec_explanation_destroy(x);
+}
+
+static void partial(struct cap_event *ev)
+{
+	if (!is_input(ev))
+		return;
+	ev->n_writes = 0;
+	ev->flags |= CAP_SYS_PARTIAL;
+}
+
+static void partial_call(void **state)
+{
+	struct dec_explanation *x = explain("branch", partial);
+
+	(void)state;
+	assert_int_equal(x->cause, DEC_CAUSE_UNMODELLED_CALL);
+	assert_non_null(strstr(x->sentence, "could not read"));
+	assert_names_input(x);
+	dec_explanation_destroy(x);
+}
+
+static void no_writes(struct cap_event *ev)
+{
+	if (is_input(ev))
+		ev->n_writes = 0;
+}
+
+static void forgotten_write(void **state)
+{
+	struct dec_explanation *x = explain("value", no_writes);
+
+	(void)state;
+	assert_int_equal(x->cause, DEC_CAUSE_MISSING_WRITE);
+	assert_names_input(x);
+	dec_explanation_destroy(x);
+}
+
+static void unchanged(struct cap_event *ev)
+{
+	(void)ev;
+}
+
+static void shared_memory(void **state)
+{
+	struct dec_explanation *x = explain("shared", unchanged);
+
+	(void)state;
+	assert_int_equal(x->at.recorded, 5);
+	assert_int_equal(x->at.replayed, 0);
+	assert_int_equal(x->cause, DEC_CAUSE_SHARED_MEMORY);
+	assert_int_equal(x->input_bytes, 4096);
+	assert_int_equal(x->agreed.nr, SYS_wait4);
+	dec_explanation_destroy(x);
+}
+
+/* ---- events that cannot be -------------------------------------------------------------- */
+
+static void other_register(struct cap_event *ev)
+{
+	if (is_call(ev, SYS_write))
+		ev->regs.gpr[CAP_RSI] ^= 0x40;
+}
+
+static void changed_register(void **state)
+{
+	struct dec_explanation *x = explain("value", other_register);
+
+	(void)state;
+	assert_int_equal(x->at.reg, CAP_RSI);
+	assert_int_equal(x->cause, DEC_CAUSE_RECORD);
+	assert_non_null(strstr(x->sentence, "bit 6 alone"));
+	dec_explanation_destroy(x);
+}
+
+static void other_number(struct cap_event *ev)
+{
+	if (is_call(ev, SYS_write))
+		ev->regs.gpr[CAP_RAX] = SYS_getppid;
+}
+
+static void changed_number(void **state)
+{
+	struct dec_explanation *x = explain("value", other_number);
+
+	(void)state;
+	assert_int_equal(x->at.reg, CAP_RAX);
+	assert_int_equal(x->cause, DEC_CAUSE_RECORD);
+	assert_non_null(strstr(x->sentence, "constant"));
+	assert_int_equal(x->written.nr, SYS_getppid);
+	assert_int_equal(x->here.nr, SYS_write);
+	dec_explanation_destroy(x);
+}
+
+static void wild_write(struct cap_event *ev)
+{
+	static const uint8_t byte[1] = { 1 };
+	static const struct cap_write w = { 0x10, 1, byte };
+
+	if (!is_input(ev))
+		return;
+	ev->writes = &w;
+	ev->n_writes = 1;
+}
+
+static void changed_address(void **state)
+{
+	struct dec_explanation *x = explain("value", wild_write);
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_MEMORY);
+	assert_int_equal(x->cause, DEC_CAUSE_RECORD);
+	assert_non_null(strstr(x->sentence, "0x10"));
+	dec_explanation_destroy(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changed_byte_by_value),
+		cmocka_unit_test(changed_byte_by_branch),
+		cmocka_unit_test(changed_byte_faults),
+		cmocka_unit_test(changed_result),
+		cmocka_unit_test(changed_time),
+		cmocka_unit_test(unlisted_call),
+		cmocka_unit_test(partial_call),
+		cmocka_unit_test(forgotten_write),
+		cmocka_unit_test(shared_memory),
+		cmocka_unit_test(changed_register),
+		cmocka_unit_test(changed_number),
+		cmocka_unit_test(changed_address),
+	};
+
+	return cmocka_run_group_tests(tests, begin, NULL);
+}
