@@ -3,6 +3,7 @@
 
 #include "decode/dec_threads.h"
 
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -195,14 +196,59 @@ enum dec_verdict threads_birth(struct dec_replay *r)
 
 /* ---- switches ---------------------------------------------------------------------------- */
 
+static bool threads_read(struct dec_replay *r, uint64_t addr, void *buf, size_t size)
+{
+	if (guest_avail(&r->guest, addr, PROT_READ) < size)
+		return false;
+	memcpy(buf, (const void *)addr, size);
+	return true;
+}
+
+/* The owner of the futex word at @p addr is gone: say so in it. */
+static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr, uint32_t tid)
+{
+	uint32_t word;
+	const struct cap_write w = { addr, sizeof(word), (const uint8_t *)&word };
+
+	if (!threads_read(r, addr, &word, sizeof(word)) || (word & FUTEX_TID_MASK) != tid)
+		return DEC_GO;
+	word = (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+	return replay_write(r, &w);
+}
+
+/* What the kernel does at a thread's end to the robust mutexes it still holds
+ * (set_robust_list(2); bit 0 of a pointer tells a PI futex). */
+static enum dec_verdict threads_leave_robust(struct dec_replay *r, struct replay_thread *t)
+{
+	struct robust_list_head head;
+	enum dec_verdict v = DEC_GO;
+	uint64_t at, next;
+
+	if (!t->robust_list || !threads_read(r, t->robust_list, &head, sizeof(head)))
+		return DEC_GO;
+	at = (uint64_t)head.list.next & ~1ull;
+	for (int i = 0; v == DEC_GO && at != t->robust_list && i < ROBUST_LIST_LIMIT; i++) {
+		if (!threads_read(r, at, &next, sizeof(next)))
+			return DEC_GO;
+		if (at != ((uint64_t)head.list_op_pending & ~1ull))
+			v = threads_owner_died(r, at + head.futex_offset, t->tid);
+		at = next & ~1ull;
+	}
+	at = (uint64_t)head.list_op_pending & ~1ull;
+	if (v == DEC_GO && at)
+		v = threads_owner_died(r, at + head.futex_offset, t->tid);
+	return v;
+}
+
 /* What the kernel does at a thread's end to the word that joiners wait for. */
 static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_thread *t)
 {
 	static const uint8_t zero[4];
 	const struct cap_write w = { t->clear_child_tid, sizeof(zero), zero };
+	enum dec_verdict v = threads_leave_robust(r, t);
 
-	t->clear_child_tid = 0;
-	return w.addr ? replay_write(r, &w) : DEC_GO;
+	t->robust_list = t->clear_child_tid = 0;
+	return v == DEC_GO && w.addr ? replay_write(r, &w) : v;
 }
 
 enum dec_verdict threads_switch(struct dec_replay *r)
