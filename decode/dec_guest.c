@@ -288,20 +288,21 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 	return NULL;
 }
 
-static void guest_load_xstate(struct dec_engine *e, const struct cap_core *core)
+void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
+		       uint8_t *xsave)
 {
 	uint64_t in_use;
-	size_t n = core->xstate_bytes < CTX_XSAVE_BYTES ? core->xstate_bytes :
-							  CTX_XSAVE_BYTES;
 
-	if (n < 576)
+	if (bytes > CTX_XSAVE_BYTES)
+		bytes = CTX_XSAVE_BYTES;
+	if (bytes < 576)
 		return;
-	memcpy(e->ctx->xsave, core->xstate, n);
-	memset(e->ctx->xsave + 464, 0, 48); // software bytes of the kernel
-	memcpy(&in_use, e->ctx->xsave + 512, 8);
+	memcpy(xsave, xstate, bytes);
+	memset(xsave + 464, 0, 48); // software bytes of the kernel
+	memcpy(&in_use, xsave + 512, 8);
 	in_use &= e->ctx->xmask;
-	memcpy(e->ctx->xsave + 512, &in_use, 8);
-	memset(e->ctx->xsave + 520, 0, 56);
+	memcpy(xsave + 512, &in_use, 8);
+	memset(xsave + 520, 0, 56);
 }
 
 struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
@@ -324,7 +325,7 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 	e->ctx->rflags = core->regs.rflags & 0xcd5; // arithmetic flags and DF
 	e->ctx->rflags |= 0x202;
 	e->ctx->fs_base = core->regs.fs_base;
-	guest_load_xstate(e, core);
+	guest_load_xstate(e, core->xstate, core->xstate_bytes, e->ctx->xsave);
 	return NULL;
 }
 

@@ -44,6 +44,11 @@ struct dec_guest {
 struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
 		       const struct cap_core *core);
 
+/** Make of @p bytes of @p xstate, as ptrace gives it, what the machine restores. Too short
+ * a one changes nothing. @p xsave: CTX_XSAVE_BYTES. */
+void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
+		       uint8_t *xsave);
+
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 

@@ -44,16 +44,6 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 	return t;
 }
 
-struct err *threads_init(struct dec_replay *r)
-{
-	struct replay_thread *t = threads_add(r, r->core->tid);
-
-	if (!t)
-		return &err_nomem;
-	t->is_born = true;
-	return NULL;
-}
-
 static void threads_save(struct dec_replay *r, struct replay_thread *t)
 {
 	const struct dec_ctx *c = r->engine.ctx;
@@ -63,6 +53,27 @@ static void threads_save(struct dec_replay *r, struct replay_thread *t)
 	t->rflags = c->rflags;
 	t->fs_base = c->fs_base;
 	memcpy(t->xsave, c->xsave, sizeof(t->xsave));
+}
+
+struct err *threads_init(struct dec_replay *r)
+{
+	for (size_t i = 0; i < r->core->n_threads; i++) {
+		const struct cap_thread *from = &r->core->threads[i];
+		struct replay_thread *t = threads_add(r, from->tid);
+
+		if (!t)
+			return &err_nomem;
+		threads_save(r, t);
+		memcpy(t->gpr, from->regs.gpr, sizeof(t->gpr));
+		t->rip = from->regs.rip;
+		t->rflags = (from->regs.rflags & 0xcd5) | 0x202;
+		t->fs_base = from->regs.fs_base;
+		guest_load_xstate(&r->engine, from->xstate, from->xstate_bytes, t->xsave);
+		t->clear_child_tid = from->clear_child_tid;
+		t->robust_list = from->robust_list;
+		t->is_born = true;
+	}
+	return NULL;
 }
 
 static void threads_load(struct dec_replay *r, const struct replay_thread *t)
