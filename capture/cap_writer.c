@@ -136,6 +136,25 @@ struct err *cap_writer_create_child(const struct cap_writer *root, const char *n
 	return create(dir, cap_store_ref(root->store), ret);
 }
 
+struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_writer *root,
+				    const char *name)
+{
+	char *dir;
+
+	assert(w->is_child && cap_name_is_safe(name));
+	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
+		return &err_nomem;
+	if (rename(w->dir, dir)) {
+		struct err *err = err_errno("cannot rename %s to %s", w->dir, dir);
+
+		free(dir);
+		return err;
+	}
+	free(w->dir);
+	w->dir = dir;
+	return NULL;
+}
+
 struct err *cap_writer_restart(struct cap_writer *w)
 {
 	cap_log_destroy(w->log);

@@ -364,6 +364,10 @@ struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
 struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
 				    struct cap_writer **ret);
 
+/** Call it children/@p name from now on. */
+struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_writer *root,
+				    const char *name);
+
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);
 

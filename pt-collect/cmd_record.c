@@ -22,6 +22,11 @@ static const struct argp_option options[] = {
 	{ "event", 'e', "EVENT", 0,
 	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin)",
 	  0 },
+	{ "follow", 'f', NULL, 0,
+	  "Record the processes that PROGRAM starts, and that they start, too, each with a "
+	  "history of its own in the same capture; wait until all have ended (then Ctrl-C "
+	  "leaves those that still run alone)",
+	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
 };
@@ -34,7 +39,8 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline record -- ./server --port 8080\n"
 	"  faultline record -o crash.flt -- ./parse input.xml\n"
-	"  faultline record -e heap -v -- ./test-suite\n";
+	"  faultline record -e heap -v -- ./test-suite\n"
+	"  faultline record -f -- make -j2\n";
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -48,6 +54,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "heap"))
 			argp_error(state, "unknown event '%s' (known: heap)", arg);
 		o->wants_heap = true;
+		return 0;
+	case 'f':
+		o->follows = true;
 		return 0;
 	case 'v':
 		log_set_level(LOG_INFO);
@@ -100,16 +109,18 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 	const struct cap_info *info = &r->info;
 	char syscalls[32];
 
-	fprintf(stderr,
-		"faultline: recorded %s system calls, %zu files, %.1f MiB in %s: ",
-		group_digits(info->n_syscalls, syscalls), r->n_files,
-		r->bytes / 1048576.0, o->dir);
-	if (info->is_complete)
+	fprintf(stderr, "faultline: recorded %s system calls",
+		group_digits(r->n_syscalls, syscalls));
+	if (o->follows)
+		fprintf(stderr, " of %zu process%s", r->n_processes,
+			r->n_processes == 1 ? "" : "es");
+	fprintf(stderr, ", %zu files, %.1f MiB in %s: ", r->n_files, r->bytes / 1048576.0,
+		o->dir);
+	if (!r->n_gaps)
 		fputs("complete", stderr);
 	else
-		fprintf(stderr, "%zu gap%s: %s%s", info->n_missing,
-			info->n_missing == 1 ? "" : "s", info->missing[0],
-			info->n_missing > 1 ? "; ..." : "");
+		fprintf(stderr, "%zu gap%s: %s%s", r->n_gaps, r->n_gaps == 1 ? "" : "s",
+			r->first_gap ?: "", r->n_gaps > 1 ? "; ..." : "");
 	if (info->n_execs)
 		fprintf(stderr, ", from the exec of %s on", info->exe);
 	fputs("\n", stderr);
@@ -127,6 +138,12 @@ int cmd_record(int argc, char **argv)
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
+	if (o.follows && o.wants_heap) {
+		fprintf(stderr,
+			"faultline: cannot record with both -f and -e heap: probes "
+			"are of one process\n");
+		return PTC_EXIT_FAILED;
+	}
 	if (!o.dir)
 		o.dir = made_dir = default_dir(o.argv[0]);
 	err = o.dir ? ptc_record(&o, &r) : &err_nomem;

@@ -66,24 +66,38 @@ struct ptc_process {
 	struct ptc_snapshot *vfork_memory;
 	struct ptc_heap *heap;
 	char *exe;
-	uint64_t n_execs; ///< how often the capture began anew
-	int wait_status;  ///< of the program, once it ended
+	uint64_t n_execs;  ///< how often the capture began anew
+	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
+	int wait_status;   ///< of the program, once it ended
 	bool has_ended;
+	struct cap_info info; ///< for the manifest
+	/** Followed (ptc_follow.c): its number, 0 = the program itself; its bundle's name under
+	 * children/, NULL as long as there is none. */
+	uint32_t index;
+	char *dir;
+	bool awaits_exec; ///< runs in its parent's memory: its history begins with an exec
 };
 
 /** A child that stopped before its parent's event told what it is, or the reverse. */
 struct ptc_child {
 	pid_t pid;
 	bool has_stopped;
-	struct ptc_process *parent; ///< once the event came
+	pid_t parent; ///< the process that created it; 0 until the event came
+	uint32_t parent_index;
+	unsigned event;	   ///< PTRACE_EVENT_*
+	unsigned n_frames; ///< handlers that the creating thread was in
 };
 
 /** One `faultline record`. */
 struct ptc_session {
 	struct ptc_bpf *bpf;
-	bool wants_heap;
+	bool wants_heap, follows;
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
 	VEC(struct ptc_child) children;
+	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
+	uint64_t followed_syscalls, followed_bytes;
+	size_t n_gaps;	 ///< in what was followed
+	char *first_gap; ///< text of the first, NULL = none
 };
 
 /* ---- session (ptc_session.c) ------------------------------------------------------ */
@@ -93,6 +107,7 @@ struct ptc_options {
 	const char *dir;
 	char **argv; ///< program and arguments, NULL-terminated
 	bool wants_heap;
+	bool follows; ///< record the children, too
 };
 
 #define PTC_EXIT_FAILED 125	    ///< faultline itself failed
@@ -102,8 +117,10 @@ struct ptc_options {
 /** What came of it. */
 struct ptc_result {
 	struct cap_info info; ///< as in the manifest; files is not kept
-	size_t n_files;
-	uint64_t bytes;
+	size_t n_files, n_processes;
+	uint64_t n_syscalls, bytes; ///< of all processes
+	size_t n_gaps;		    ///< of all processes
+	char *first_gap;	    ///< text of the first, NULL = none
 	int status;   ///< what `record` exits with
 	bool has_run; ///< the program was started
 };
@@ -296,11 +313,46 @@ int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m);
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);
 
-/** A child made by fork, vfork or clone: it runs untouched by us. */
+/** A child made by fork, vfork or clone: followed, or it runs untouched by us. */
 void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child);
 void ptc_child_stopped(struct ptc_session *s, pid_t child);
+
+/** The child ended before it ever stopped. */
+void ptc_child_ended(struct ptc_session *s, pid_t child);
+
+/** Process @p index ended: of children whose creation it never told nobody will tell. */
+void ptc_child_orphans(struct ptc_session *s, uint32_t index);
+
+/** Let stopped @p child go, as if we had never been there. */
+void ptc_child_free(pid_t child);
 void ptc_child_vfork_done(struct ptc_process *p, pid_t parent);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
+
+/* ---- followed processes (ptc_follow.c), what manifests say (ptc_describe.c) ------------- */
+
+/** Record stopped child @p c from here on, or from its exec on when @p shares_memory. It
+ * goes on in any case. */
+void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory);
+
+/** Followed process @p p executed a program and stands before it: its bundle begins, or
+ * begins anew. */
+struct err *ptc_follow_executed(struct ptc_process *p);
+
+/** Followed process @p p ended (p->has_ended), or is not traced any more: its bundle is
+ * finished. @p p is gone then. */
+void ptc_follow_ended(struct ptc_process *p);
+
+/** What is known of the process at its beginning, into p->info. @p argv: NULL = what it was
+ * executed with. */
+struct err *ptc_describe(struct ptc_process *p, char *const *argv);
+
+/** Finish the bundle: p->info is what the manifest says, but for files. @p n_files may be
+ * NULL. @return also why recording stopped before. */
+struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files);
+
+/** How it ended: its exit status or signal, or detached when it has not. */
+void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
+void ptc_info_deinit(struct cap_info *info);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -3,8 +3,8 @@
 
 /**
  * @file
- * Children of the program. They are not recorded: each gets its rdtsc and cpuid back and
- * is let go.
+ * Children of the program. Each is followed (ptc_follow.c), or gets its rdtsc and cpuid
+ * back and is let go.
  *
  * A vfork child (posix_spawn, popen, system) runs in the program's own memory while the
  * program waits. What it writes there are inputs like any other: memory is copied before
@@ -12,6 +12,9 @@
  * the child's first stop in either order; the child goes on only when both are in.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <errno.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -132,42 +135,84 @@ static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
 	return c;
 }
 
-/** A thread of the program, not a process of its own? */
-static bool is_thread(const struct ptc_process *p, pid_t tid)
+/** A thread of process @p pid, not a process of its own? */
+static bool is_thread(pid_t pid, pid_t tid)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
 	return !access(path, F_OK);
 }
 
-/** Both sides are in: let it go, as if we had never been there. */
-static void release(struct ptc_session *s, struct ptc_child *c)
+static void start_thread(struct ptc_process *p, pid_t tid)
 {
-	struct ptc_process *p = c->parent;
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+
+	if (t)
+		t->is_attached = true;
+	ptc_log_gap(p, tid,
+		    "thread %d started: threads are recorded but not replayed yet", tid);
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+void ptc_child_free(pid_t child)
+{
 	struct user_regs_struct u;
+	// It just made the call that created it: a syscall instruction is there.
+	_cleanup_err_ struct err *err = ptc_get_regs(child, &u);
 
-	if (is_thread(p, c->pid)) {
-		struct ptc_thread *t = ptc_thread_find(p, c->pid);
+	if (!err)
+		err = ptc_allow_chance(child, u.rip - 2, true);
+	if (err)
+		log_info("child %d: %s", child, err->message);
+	ptrace(PTRACE_DETACH, child, NULL, NULL);
+}
 
-		if (t)
-			t->is_attached = true;
-		ptc_log_gap(p, c->pid,
-			    "thread %d started: threads are recorded but not "
-			    "replayed yet",
-			    c->pid);
-		ptrace(PTRACE_CONT, c->pid, NULL, NULL);
-	} else {
-		// It just made the call that created it: a syscall instruction is there.
-		_cleanup_err_ struct err *err = ptc_get_regs(c->pid, &u);
+/** The flags by which the stopped child was made; it stands behind the call. */
+static uint64_t clone_flags(pid_t child)
+{
+	struct user_regs_struct u;
+	uint64_t flags;
 
-		if (!err)
-			err = ptc_allow_chance(c->pid, u.rip - 2, true);
-		if (err)
-			log_info("child %d: %s", c->pid, err->message);
-		ptrace(PTRACE_DETACH, c->pid, NULL, NULL);
+	if (ptrace(PTRACE_GETREGS, child, NULL, &u))
+		return 0;
+	switch (u.orig_rax) {
+	case __NR_vfork:
+		return CLONE_VFORK | CLONE_VM;
+	case __NR_clone:
+		return u.rdi;
+	case __NR_clone3: {
+		// The first member of struct clone_args.
+		errno = 0;
+		flags = ptrace(PTRACE_PEEKDATA, child, (void *)u.rdi, NULL);
+		return errno ? 0 : flags;
 	}
-	*c = s->children.data[--s->children.size];
+	}
+	return 0;
+}
+
+/** Both sides are in: follow it, or let it go. */
+static void release(struct ptc_session *s, struct ptc_child *entry)
+{
+	struct ptc_child c = *entry;
+	struct ptc_process *p = ptc_process_of(s, c.parent);
+	uint64_t flags;
+
+	*entry = s->children.data[--s->children.size];
+	if (p && is_thread(c.parent, c.pid)) {
+		start_thread(p, c.pid);
+		return;
+	}
+	flags = clone_flags(c.pid);
+	if (p && flags & CLONE_VM && !(flags & CLONE_VFORK))
+		ptc_log_gap(p, c.parent,
+			    "process %d runs in the program's memory: what it writes "
+			    "there is not recorded",
+			    c.pid);
+	if (s->follows)
+		ptc_follow(s, &c, flags & CLONE_VM);
+	else
+		ptc_child_free(c.pid);
 }
 
 void ptc_child_stopped(struct ptc_session *s, pid_t pid)
@@ -190,7 +235,7 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
-		if (!m->is_shared || !(m->prot & PROT_WRITE))
+		if (!ptc_is_shared_memory(m))
 			continue;
 		ptc_log_gap(p, parent,
 			    "a child shares memory at 0x%llx (%s): what it "
@@ -202,6 +247,7 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 
 void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child)
 {
+	const struct ptc_thread *t = ptc_thread_find(p, parent);
 	struct ptc_child *c;
 
 	if (event == PTRACE_EVENT_VFORK && p->is_recording) {
@@ -211,13 +257,54 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 			ptc_log_gap(p, parent,
 				    "a vfork child ran in memory too large to "
 				    "compare");
-	} else if (!is_thread(p, child)) {
+	} else if (!is_thread(p->pid, child)) {
 		check_shared_memory(p, parent);
 	}
 	c = find_child(p->session, child);
 	if (!c)
 		return;
-	c->parent = p;
+	c->parent = p->pid;
+	c->parent_index = p->index;
+	c->event = event;
+	c->n_frames = t ? t->n_frames : 0;
 	if (c->has_stopped)
 		release(p->session, c);
+}
+
+void ptc_child_ended(struct ptc_session *s, pid_t child)
+{
+	for (size_t i = 0; i < s->children.size; i++)
+		if (s->children.data[i].pid == child)
+			s->children.data[i--] = s->children.data[--s->children.size];
+}
+
+/** @return the parent of process @p pid, 0 when it is gone. */
+static pid_t parent_of(pid_t pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[1024];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	return end ? atoi(end + 4) : 0;
+}
+
+void ptc_child_orphans(struct ptc_session *s, uint32_t index)
+{
+	for (size_t i = 0; i < s->children.size; i++) {
+		struct ptc_child *c = &s->children.data[i];
+		const struct ptc_process *p;
+
+		if (!c->has_stopped || c->parent)
+			continue;
+		p = ptc_process_of(s, parent_of(c->pid));
+		if (p && !p->has_ended)
+			continue; // its event is on its way
+		c->parent_index = index;
+		c->event = PTRACE_EVENT_FORK;
+		release(s, c);
+		i--;
+	}
 }

@@ -51,6 +51,8 @@ void ptc_process_destroy(struct ptc_process *p)
 	err_destroy(p->failure);
 	if (p->mem_fd >= 0)
 		close(p->mem_fd);
+	ptc_info_deinit(&p->info);
+	free(p->dir);
 	free(p->exe);
 	free(p);
 }
@@ -203,13 +205,14 @@ static struct err *begin_anew(struct ptc_process *p)
 	p->exe = NULL;
 	err = ptc_process_open(p);
 	if (!err)
-		err = cap_writer_restart(p->writer);
+		err = p->index ? ptc_follow_executed(p) : cap_writer_restart(p->writer);
 	if (!err)
 		err = ptc_start(p);
 	if (err)
 		return err;
-	p->n_execs++;
-	log_info("recording begins anew with %s", p->exe);
+	p->n_execs += p->has_executed;
+	p->has_executed = true;
+	log_info("recording of %d begins with %s", p->pid, p->exe);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, true);
 	return NULL;
 }
@@ -221,13 +224,15 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	int status;
 
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
-	for (size_t i = 0; i < p->threads.size; i++)
+	for (size_t i = 0; i < p->threads.size; i++) {
 		p->threads.data[i]->has_held = false;
+		p->threads.data[i]->n_frames = 0;
+	}
 	// Step out of the exec: its own end is the old image's affair.
 	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return;
-	if (p->is_recording) {
+	if (p->is_recording || p->awaits_exec) {
 		p->is_recording = false;
 		ptc_bpf_drain(p->session->bpf);
 		p->is_recording = true;
@@ -242,6 +247,8 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	if (err)
 		log_info("%s", err->message);
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	if (p->index)
+		ptc_follow_ended(p);
 }
 
 static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo)

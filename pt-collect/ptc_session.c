@@ -55,6 +55,8 @@ static void on_stop(struct ptc_session *s, pid_t tid, int status)
 
 static bool has_ended(const struct ptc_session *s)
 {
+	if (s->children.size)
+		return false; // traced, and not yet let go or followed
 	for (size_t i = 0; i < s->processes.size; i++)
 		if (!s->processes.data[i]->has_ended)
 			return false;
@@ -72,8 +74,15 @@ static void reap(struct ptc_session *s)
 		if (WIFSTOPPED(status)) {
 			on_stop(s, tid, status);
 		} else if (p && tid == p->pid) {
+			uint32_t index = p->index;
+
 			p->has_ended = true;
 			p->wait_status = status;
+			if (index)
+				ptc_follow_ended(p);
+			ptc_child_orphans(s, index);
+		} else {
+			ptc_child_ended(s, tid);
 		}
 	}
 }
@@ -157,68 +166,37 @@ static void session_deinit(struct ptc_session *s)
 		ptc_process_destroy(s->processes.data[i]);
 	vec_deinit(&s->processes);
 	vec_deinit(&s->children);
+	for (size_t i = 0; i < s->followed.size; i++)
+		cap_process_deinit(&s->followed.data[i]);
+	vec_deinit(&s->followed);
+	free(s->first_gap);
 	ptc_bpf_destroy(s->bpf);
 }
 
-static struct err *copy_argv(char **argv, struct cap_info *info)
+/** All that was recorded, in one line. */
+static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
 {
-	size_t n = 0;
-
-	while (argv[n])
-		n++;
-	info->argv = calloc(n + 1, sizeof(*info->argv));
-	for (size_t i = 0; info->argv && i < n; i++) {
-		info->argv[i] = strdup(argv[i]);
-		if (!info->argv[i])
-			return &err_nomem;
-	}
-	return info->argv ? NULL : &err_nomem;
-}
-
-static struct err *describe(const struct ptc_process *p, const struct ptc_options *o,
-			    struct cap_info *info)
-{
-	struct rlimit stack;
-	struct err *err = copy_argv(o->argv, info);
-
-	if (err)
-		return err;
-	info->cwd = getcwd(NULL, 0);
-	info->exe = strdup(p->exe);
-	if (!info->cwd)
-		info->cwd = strdup("");
-	if (!info->cwd || !info->exe)
-		return &err_nomem;
-	info->pid = p->pid;
-	info->has_heap = p->session->wants_heap;
-	info->stack_limit = getrlimit(RLIMIT_STACK, &stack) ? 8 << 20 : stack.rlim_cur;
-	return NULL;
-}
-
-static struct err *finish(struct ptc_process *p, struct ptc_result *ret)
-{
-	struct cap_info *info = &ret->info;
+	struct ptc_session *s = p->session;
 	struct err *err;
 
-	if (p->failure) {
-		err = p->failure;
-		p->failure = NULL;
-		return err;
+	p->info.processes = s->followed.data;
+	p->info.n_processes = s->followed.size;
+	err = ptc_finish(p, &ret->bytes, &ret->n_files);
+	ret->n_processes = 1 + s->followed.size;
+	ret->n_syscalls = p->info.n_syscalls + s->followed_syscalls;
+	ret->bytes += s->followed_bytes;
+	ret->n_gaps = p->info.n_missing + s->n_gaps;
+	if (p->info.n_missing) {
+		ret->first_gap = strdup(p->info.missing[0]);
+		if (!ret->first_gap && !err)
+			err = &err_nomem;
+	} else {
+		ret->first_gap = take_ptr(&s->first_gap);
 	}
-	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
-	info->n_execs = p->n_execs;
-	free(info->exe);
-	info->exe = strdup(p->exe);
-	if (!info->exe)
-		return &err_nomem;
-	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
-	err = cap_writer_finish(p->writer, info, &ret->bytes);
-	ret->n_files = info->n_files;
-	info->files = NULL;
-	info->heap_sites = NULL;
-	info->n_files = info->n_heap_sites = 0;
+	p->info.processes = NULL;
+	p->info.n_processes = 0;
+	ret->info = p->info;
+	p->info = (struct cap_info){};
 	return err;
 }
 
@@ -231,10 +209,10 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	struct err *err = ptc_process_open(p);
 
 	if (!err)
-		err = describe(p, o, &ret->info);
+		err = ptc_describe(p, o->argv);
 	if (!err)
 		err = make_poll(s, &signals, &poll);
-	p->is_recording = true;
+	p->is_recording = p->has_executed = true;
 	if (!err)
 		err = ptc_start(p);
 	if (err)
@@ -246,10 +224,22 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	run(s, signals, poll);
 	ret->status = WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
 						  128 + WTERMSIG(p->wait_status);
-	err = finish(p, ret);
+	err = sum_up(p, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
 	return err;
+}
+
+/** Each followed process takes some descriptors. After the launch: the program's own limit
+ * is its business. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /** From here on we see the program through to its end, whatever is sent to us. */
@@ -264,7 +254,8 @@ static void mask_signals(void)
 
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 {
-	_cleanup_(session_deinit) struct ptc_session s = { .wants_heap = o->wants_heap };
+	_cleanup_(session_deinit) struct ptc_session s = { .wants_heap = o->wants_heap,
+							   .follows = o->follows };
 	struct err *err = ptc_bpf_create(&s.bpf);
 	struct ptc_process *p = NULL;
 	pid_t pid;
@@ -280,6 +271,7 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 	if (!err)
 		err = cap_writer_create(o->dir, &p->writer);
 	if (!err) {
+		raise_limit();
 		mask_signals();
 		err = record_program(p, o, ret);
 	}
@@ -293,14 +285,6 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 
 void ptc_result_deinit(struct ptc_result *r)
 {
-	struct cap_info *info = &r->info;
-
-	for (size_t i = 0; i < info->n_missing; i++)
-		free(info->missing[i]);
-	for (size_t i = 0; info->argv && info->argv[i]; i++)
-		free(info->argv[i]);
-	free(info->missing);
-	free(info->argv);
-	free(info->cwd);
-	free(info->exe);
+	ptc_info_deinit(&r->info);
+	free(r->first_gap);
 }
