@@ -19,6 +19,8 @@ enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG, OPT_EXPLAIN };
 
 struct replay_options {
 	const char *capture;
+	const char *process; ///< which one of a capture's; NULL = all
+	const char *label;   ///< names the process when there are several
 	bool to_stdout, as_json, explains;
 	enum dec_log_mode mode;
 };
@@ -27,9 +29,15 @@ static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
 					  "values" };
 
 static const struct argp_option options[] = {
-	{ "stdout", OPT_STDOUT, NULL, 0, "Write what the program wrote to its stdout",
+	{ "stdout", OPT_STDOUT, NULL, 0,
+	  "Write what the program (or the --process) wrote to its stdout; replay no other",
 	  0 },
-	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ "json", OPT_JSON, NULL, 0,
+	  "Print the result as one JSON object, a line for each process", 0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "Of a capture made by `record -f', replay only this one: a number as in "
+	  "`faultline dump --processes' (0 is the program itself), or a process id",
+	  0 },
 	{ "explain", OPT_EXPLAIN, NULL, 0,
 	  "When the replay diverges, find out why: the last system call that agreed, "
 	  "the first value that differs, where that value comes from, and the likely "
@@ -52,6 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
+		return 0;
+	case 'p':
+		o->process = arg;
 		return 0;
 	case OPT_EXPLAIN:
 		o->explains = true;
@@ -84,12 +95,15 @@ static const struct argp argp = {
 	parse,
 	"CAPTURE",
 	"Replay CAPTURE instruction by instruction on the software machine and compare "
-	"every system call's registers with the recording.\v"
-	"Exit status: 0 all matched, 1 diverged, 2 could not replay.\n\n"
+	"every system call's registers with the recording. Of a capture made by `record -f' "
+	"every process is replayed.\v"
+	"Exit status: 0 all matched, 1 diverged, 2 could not replay; of several processes "
+	"the worst.\n\n"
 	"Examples:\n"
 	"  faultline replay crash.flt\n"
 	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
 	"  faultline replay --json crash.flt | jq .instructions\n"
+	"  faultline replay --process 3 make.flt\n"
 	"  faultline replay --explain broken.flt\n"
 	"  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
 	NULL,
@@ -215,6 +229,13 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 	cJSON *o = cJSON_CreateObject();
 	char *text;
 
+	if (r->o->label) {
+		const struct cap_info *info = capture_info(r->capture);
+
+		cJSON_AddNumberToObject(o, "process", info->index);
+		cJSON_AddNumberToObject(o, "pid", info->pid);
+		cJSON_AddStringToObject(o, "exe", info->exe ?: "");
+	}
 	cJSON_AddNumberToObject(o, "instructions", w->position);
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
 	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
@@ -237,6 +258,13 @@ static void print_notes(const char *notes)
 			notes);
 }
 
+/* Which process a line for people is about, when there are several. */
+static void print_label(const struct replay_options *o, FILE *to)
+{
+	if (o->label)
+		fprintf(to, "%s: ", o->label);
+}
+
 static void report_end(const struct replay *r)
 {
 	const struct dec_where *w = &r->where;
@@ -249,6 +277,7 @@ static void report_end(const struct replay *r)
 			w->syscalls);
 		return;
 	}
+	print_label(r->o, r->talk);
 	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->position,
 		w->syscalls);
 	if (w->end == CAP_END_SIGNAL)
@@ -264,6 +293,7 @@ static void report_divergence(const struct replay *r)
 	struct err *err = NULL;
 
 	if (!r->o->as_json) {
+		print_label(r->o, r->talk);
 		fprintf(r->talk, "diverged: thread %u: %s\n",
 			dec_machine_parted(r->machine)->tid,
 			dec_machine_divergence(r->machine));
@@ -336,23 +366,100 @@ static struct err *replay(struct replay *r)
 	return err;
 }
 
-int cmd_replay(int argc, char **argv)
+/* @return the exit status. */
+static int replay_one(const struct replay_options *o)
 {
-	struct replay_options o = { .mode = DEC_LOG_NONE };
-	struct replay r = { .o = &o };
+	struct replay r = { .o = o };
 	_cleanup_err_ struct err *err = NULL;
 	int status = 2;
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	r.talk = o.to_stdout ? stderr : stdout;
+	r.talk = o->to_stdout ? stderr : stdout;
 	r.progress.start = now_s();
 	err = replay(&r);
 	if (!err)
 		status = report(&r);
 	replay_deinit(&r);
 	if (err)
-		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o.capture,
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o->capture,
 			err->message);
 	return status;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ?: "?";
+}
+
+/* Replay the bundle in @p dir as process @p index. @return the exit status. */
+static int replay_listed(const struct replay_options *o, const char *dir, uint32_t index,
+			 uint32_t pid, const char *name)
+{
+	_cleanup_free_ char *label = NULL;
+	struct replay_options one = *o;
+
+	if (asprintf(&label, "process %u (%s, pid %u)", index, base_name(name), pid) < 0)
+		label = NULL;
+	one.capture = dir;
+	one.label = label;
+	return replay_one(&one);
+}
+
+/* All processes of @p c, which was followed. @return the worst exit status. */
+static int replay_all(const struct replay_options *o, const struct capture *c)
+{
+	const struct cap_info *info = capture_info(c);
+	int worst = replay_listed(o, o->capture, 0, info->pid, info->argv[0]);
+
+	for (size_t i = 0; i < info->n_processes; i++) {
+		const struct cap_process *p = &info->processes[i];
+		_cleanup_free_ char *dir = NULL;
+		int status = 2;
+
+		if (!p->dir && !o->as_json)
+			printf("process %u (pid %u): ran in its parent's memory and "
+			       "executed no program\n",
+			       p->index, p->pid);
+		if (!p->dir)
+			continue;
+		if (asprintf(&dir, "%s/children/%s", o->capture, p->dir) >= 0)
+			status = replay_listed(o, dir, p->index, p->pid,
+					       p->argv[0] ?: p->exe);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
+}
+
+/* @return the exit status. */
+static int replay_process(const struct replay_options *o)
+{
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = capture_process_dir(o->capture, o->process, &dir);
+	struct replay_options one = *o;
+
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return 2;
+	}
+	one.capture = dir;
+	return replay_one(&one);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct replay_options o = { .mode = DEC_LOG_NONE };
+	_cleanup_err_ struct err *err = NULL;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.process)
+		return replay_process(&o);
+	if (!o.to_stdout)
+		err = capture_open(o.capture, &c);
+	// What is wrong with it, replaying it tells.
+	if (!c || !capture_info(c)->n_processes)
+		return replay_one(&o);
+	return replay_all(&o, c);
 }

@@ -16,11 +16,12 @@ enum {
 	KEY_CPOINT = 'c',
 	KEY_JSON = 'j',
 	KEY_SVG = 'o',
+	KEY_PROCESS = 'p',
 	KEY_VERBOSE = 'v'
 };
 
 struct arguments {
-	const char *capture, *svg;
+	const char *capture, *svg, *process;
 	VEC(const char *) specs;
 	VEC(const char *) cpoints;
 	bool with_json;
@@ -34,6 +35,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
+	  0 },
+	{ "process", KEY_PROCESS, "PROCESS", 0,
+	  "of a capture made by `record -f', analyze this process instead of the program "
+	  "itself: a number as in `faultline dump --processes', or a process id",
 	  0 },
 	{ "verbose", KEY_VERBOSE, NULL, 0, "say what is being done", 0 },
 	{ 0 },
@@ -75,6 +80,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SVG:
 		a->svg = arg;
+		break;
+	case KEY_PROCESS:
+		a->process = arg;
 		break;
 	case KEY_VERBOSE:
 		log_set_level(LOG_INFO);
@@ -138,6 +146,24 @@ static int analyze(const struct arguments *args)
 	return a.visit ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
 }
 
+/** Which bundle of the capture is meant; says that there are others. @p ret: free(). */
+static struct err *choose_process(const struct arguments *args, char **ret)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_err_ struct err *err = NULL;
+
+	if (args->process)
+		return capture_process_dir(args->capture, args->process, ret);
+	*ret = strdup(args->capture);
+	err = capture_open(args->capture, &c); // the analysis tells what is wrong with it
+	if (!err && capture_info(c)->n_processes)
+		fprintf(stderr,
+			"note: the capture holds %zu more processes: choose one with "
+			"--process\n",
+			capture_info(c)->n_processes);
+	return *ret ? NULL : &err_nomem;
+}
+
 int cmd_analyze(int argc, char **argv)
 {
 	const struct argp argp = { .options = options,
@@ -145,12 +171,20 @@ int cmd_analyze(int argc, char **argv)
 				   .args_doc = "CAPTURE --spec FILE...",
 				   .doc = doc };
 	struct arguments args = {};
-	int status;
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = NULL;
+	int status = EXIT_COULD_NOT;
 
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	status = analyze(&args);
+	err = choose_process(&args, &dir);
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+	} else {
+		args.capture = dir;
+		status = analyze(&args);
+	}
 	vec_deinit(&args.specs);
 	vec_deinit(&args.cpoints);
 	return status;

@@ -15,17 +15,25 @@
 #include "pt-collect/ptc.h"
 
 #define EXIT_FAILED 2
+#define COMMAND_MAX 100 ///< characters of a process' command line
 
 int cmd_dump(int argc, char **argv);
 
 struct arguments {
-	const char *dir;
-	bool with_memory, with_regs;
+	const char *dir, *process;
+	bool with_memory, with_regs, only_processes;
 };
 
 static const struct argp_option options[] = {
 	{ "memory", 'm', NULL, 0, "Print the memory that each event wrote", 0 },
 	{ "registers", 'r', NULL, 0, "Print the general registers of each event", 0 },
+	{ "processes", 'P', NULL, 0,
+	  "Print the tree of the processes that `record -f' followed, and nothing else",
+	  0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "Print what the capture holds of this process: its number in that tree, or its "
+	  "process id",
+	  0 },
 	{}
 };
 
@@ -35,7 +43,9 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline dump prog.flt | less\n"
 	"  faultline dump prog.flt | grep -c SYSCALL\n"
-	"  faultline dump -rm prog.flt >all.txt\n";
+	"  faultline dump -rm prog.flt >all.txt\n"
+	"  faultline dump --processes make.flt\n"
+	"  faultline dump --process 12 make.flt\n";
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -47,6 +57,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		a->with_regs = true;
+		return 0;
+	case 'P':
+		a->only_processes = true;
+		return 0;
+	case 'p':
+		a->process = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->dir)
@@ -77,6 +93,68 @@ static void print_info(const struct cap_info *info)
 		       cap_heap_name(info->heap_sites[i].fn), info->heap_sites[i].file,
 		       info->heap_sites[i].file_offset, info->heap_sites[i].entry_offset);
 }
+
+/* ---- the tree of processes ---------------------------------------------------------- */
+
+static void print_end(enum cap_end end, int value)
+{
+	static const char *const names[] = { "unknown", "exit", "signal", "detached" };
+	char text[32];
+
+	snprintf(text, sizeof(text),
+		 end == CAP_END_EXIT || end == CAP_END_SIGNAL ? "%s %d" : "%s",
+		 names[end], value);
+	printf(" %-10s", text);
+}
+
+/** One line. */
+static void print_process(const struct cap_process *p, unsigned depth)
+{
+	int left = COMMAND_MAX;
+
+	printf("%7u %7u %9" PRIu64, p->index, p->pid, p->n_syscalls);
+	print_end(p->end, p->end_value);
+	printf(" %*s%s", 2 * (int)depth, "", p->argv && p->argv[0] ? "" : p->exe ?: "?");
+	for (size_t i = 0; p->argv && p->argv[i] && left > 0; i++)
+		left -= printf("%s%.*s", i ? " " : "", left, p->argv[i]);
+	if (left <= 0)
+		fputs("...", stdout);
+	if (p->index && !p->dir)
+		fputs(" (executed no program)", stdout);
+	else if (!p->is_complete)
+		fputs(" (incomplete)", stdout);
+	putchar('\n');
+}
+
+/** Those that process @p parent created, and theirs. A child has a greater number. */
+static void print_children(const struct cap_info *info, uint32_t parent, unsigned depth)
+{
+	for (size_t i = 0; i < info->n_processes; i++) {
+		const struct cap_process *p = &info->processes[i];
+
+		if (p->parent != parent || p->index <= parent)
+			continue;
+		print_process(p, depth);
+		print_children(info, p->index, depth + 1);
+	}
+}
+
+static void print_tree(const struct cap_info *info)
+{
+	const struct cap_process root = { .pid = info->pid,
+					  .exe = info->exe,
+					  .argv = info->argv,
+					  .n_syscalls = info->n_syscalls,
+					  .end = info->end,
+					  .end_value = info->end_value,
+					  .is_complete = info->is_complete };
+
+	puts("process     pid  syscalls end        command");
+	print_process(&root, 0);
+	print_children(info, 0, 1);
+}
+
+/* ---- one process -------------------------------------------------------------------- */
 
 static void print_regs(const char *title, const struct cap_regs *r)
 {
@@ -209,23 +287,39 @@ static struct err *print_events(const struct capture *c, const struct arguments 
 	return err;
 }
 
+static struct err *print_capture(const struct capture *c, const struct arguments *a)
+{
+	const struct cap_info *info = capture_info(c);
+	struct err *err;
+
+	if (a->only_processes) {
+		print_tree(info);
+		return NULL;
+	}
+	print_info(info);
+	if (info->n_processes)
+		print_tree(info);
+	err = print_core(c);
+	return err ?: print_events(c, a);
+}
+
 int cmd_dump(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse_option, "CAPTURE", doc,
 					  NULL,	   NULL,	 NULL };
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_err_ struct err *err = NULL;
+	_cleanup_free_ char *dir = NULL;
 	struct arguments a = {};
 
 	argp_err_exit_status = EXIT_FAILED;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	err = capture_open(a.dir, &c);
-	if (!err) {
-		print_info(capture_info(c));
-		err = print_core(c);
-	}
+	if (a.process)
+		err = capture_process_dir(a.dir, a.process, &dir);
 	if (!err)
-		err = print_events(c, &a);
+		err = capture_open(dir ?: a.dir, &c);
+	if (!err)
+		err = print_capture(c, &a);
 	if (err) {
 		fflush(stdout);
 		fprintf(stderr, "faultline: %s\n", err->message);

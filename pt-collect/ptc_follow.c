@@ -18,8 +18,6 @@
 
 #include "pt-collect/ptc.h"
 
-#define NAME_BYTES 64 ///< of a program's name in its bundle's
-
 static enum cap_created created_by(unsigned event)
 {
 	switch (event) {
@@ -44,13 +42,21 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/** N-NAME.PID, for people and for a capture without manifests. */
+/** N-NAME.PID, for people and for a capture without manifests. NAME is what ps shows: the
+ * name by which it was called, a script's own. */
 static char *name_bundle(const struct ptc_process *p)
 {
-	char *name;
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], comm[32] = "", *name;
 
-	if (asprintf(&name, "%u-%.*s.%d", p->index, NAME_BYTES, base_name(p->exe),
-		     p->pid) < 0)
+	snprintf(path, sizeof(path), "/proc/%d/comm", p->pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = 0;
+	for (char *c = comm; *c; c++)
+		if (*c == '/' || (unsigned char)*c <= ' ' || *c == 127)
+			*c = '_';
+	if (asprintf(&name, "%u-%s.%d", p->index, comm, p->pid) < 0)
 		return NULL;
 	return name;
 }
