@@ -175,8 +175,10 @@ static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 			stops[n++] = at - (i + 1) * WINDOW_INSNS;
 	}
 	err = history_place(&ex->history, ex->machine, stops, n, at);
-	slice_init(&ex->slice, &ex->history, ex->end);
-	explain_wants(ex, m);
+	if (!err)
+		err = slice_init(&ex->slice, &ex->history, ex->end, ex->x->at.tid);
+	if (!err)
+		explain_wants(ex, m);
 	while (!err && at && !slice_is_done(&ex->slice) && !explain_has_suspect(ex)) {
 		uint64_t begin = n ? stops[--n] : 0;
 

@@ -9,15 +9,44 @@
 #define SLICE_NODES (1u << 18)
 #define SLICE_WANTS (1u << 16)
 
-void slice_init(struct slice *s, const struct history *h, size_t event)
+struct err *slice_thread(struct slice *s, uint32_t tid)
 {
-	*s = (struct slice){ .history = h, .event = event, .depth = SLICE_DEPTHS / 2 };
+	struct slice_thread **slot, *t;
+
+	if (s->at && s->at->tid == tid)
+		return NULL;
+	for (size_t i = 0; i < s->threads.size; i++) {
+		if (s->threads.data[i]->tid == tid) {
+			s->at = s->threads.data[i];
+			return NULL;
+		}
+	}
+	slot = vec_push(&s->threads);
+	t = slot ? calloc(1, sizeof(*t)) : NULL;
+	if (!t) {
+		s->threads.size -= slot != NULL;
+		return &err_nomem;
+	}
+	t->tid = tid;
+	t->depth = SLICE_DEPTHS / 2;
 	for (int i = 0; i < SLICE_DEPTHS; i++)
-		s->branch[i].cost = UINT32_MAX;
+		t->branch[i].cost = UINT32_MAX;
+	*slot = s->at = t;
+	return NULL;
+}
+
+struct err *slice_init(struct slice *s, const struct history *h, size_t event,
+		       uint32_t tid)
+{
+	*s = (struct slice){ .history = h, .event = event };
+	return slice_thread(s, tid);
 }
 
 void slice_deinit(struct slice *s)
 {
+	for (size_t i = 0; i < s->threads.size; i++)
+		free(s->threads.data[i]);
+	vec_deinit(&s->threads);
 	vec_deinit(&s->nodes);
 	vec_deinit(&s->insns);
 	vec_deinit(&s->wants);
@@ -31,15 +60,27 @@ void slice_deinit(struct slice *s)
 
 void slice_want_reg(struct slice *s, int reg)
 {
-	s->regs |= 1ull << reg;
-	s->reg[reg] = (struct slice_want){ .parent = SLICE_NONE, .edge = SLICE_BEGIN };
+	s->at->regs |= 1ull << reg;
+	s->at->reg[reg] =
+		(struct slice_want){ .parent = SLICE_NONE, .edge = SLICE_BEGIN };
 }
 
 void slice_want_flow(struct slice *s, uint32_t cost)
 {
-	s->branch[s->depth] = (struct slice_want){ .cost = cost,
-						   .parent = SLICE_NONE,
-						   .edge = SLICE_BEGIN };
+	s->at->branch[s->at->depth] = (struct slice_want){ .cost = cost,
+							   .parent = SLICE_NONE,
+							   .edge = SLICE_BEGIN };
+}
+
+void slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
+		   enum slice_edge edge)
+{
+	struct slice_thread *t = s->at;
+
+	if ((t->regs & 1ull << reg) && t->reg[reg].cost <= cost)
+		return;
+	t->regs |= 1ull << reg;
+	t->reg[reg] = (struct slice_want){ .cost = cost, .parent = parent, .edge = edge };
 }
 
 static void slice_want_word(struct slice *s, const struct slice_want *want)
@@ -82,15 +123,97 @@ void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost
 	}
 }
 
-bool slice_is_done(const struct slice *s)
+/* ---- no longer wanted ------------------------------------------------------------------ */
+
+void slice_cheaper(struct slice_want *best, const struct slice_want *w)
 {
-	if (s->regs || s->mem.size)
-		return false;
+	if (w->cost < best->cost)
+		*best = *w;
+}
+
+static void slice_take_word(struct slice *s, uint64_t word, uint8_t mask,
+			    struct slice_want *best, struct slice_place *place)
+{
+	uint64_t *at = map_get(&s->mem, word);
+	struct slice_want *w;
+
+	if (!at || !(s->wants.data[*at].mask & mask))
+		return;
+	w = &s->wants.data[*at];
+	if (w->cost < best->cost) {
+		mask &= w->mask;
+		place->is_mem = true;
+		place->addr = word + __builtin_ctz(mask);
+		place->size = __builtin_popcount(mask);
+		*best = *w;
+	}
+	w->mask &= ~mask;
+	if (!w->mask)
+		map_remove(&s->mem, word);
+}
+
+/* Which bytes of @p word lie in [addr, addr+size). */
+static uint8_t slice_mask(uint64_t word, uint64_t addr, uint64_t size)
+{
+	uint8_t mask = 0;
+
+	for (int i = 0; i < 8; i++) {
+		if (word + i - addr < size)
+			mask |= 1 << i;
+	}
+	return mask;
+}
+
+void slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
+		    struct slice_want *best, struct slice_place *place)
+{
+	if (!s->mem.size)
+		return;
+	if (size / 8 < s->wants.size) {
+		for (uint64_t word = addr & ~7ull; word < addr + size; word += 8)
+			slice_take_word(s, word, slice_mask(word, addr, size), best,
+					place);
+		return;
+	}
+	for (size_t i = 0; i < s->wants.size; i++) {
+		uint64_t word = s->wants.data[i].word;
+		uint8_t mask = slice_mask(word, addr, size);
+
+		if (s->wants.data[i].mask & mask)
+			slice_take_word(s, word, mask, best, place);
+	}
+}
+
+void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
+		    struct slice_place *place)
+{
+	if (!(s->at->regs & 1ull << reg))
+		return;
+	s->at->regs &= ~(1ull << reg);
+	if (s->at->reg[reg].cost < best->cost) {
+		*best = s->at->reg[reg];
+		*place = (struct slice_place){ .reg = reg, .size = 8 };
+	}
+}
+
+/* ---- the beginning and the end ----------------------------------------------------------- */
+
+static bool slice_thread_is_done(const struct slice_thread *t)
+{
 	for (int i = 0; i < SLICE_DEPTHS; i++) {
-		if (s->branch[i].cost != UINT32_MAX)
+		if (t->branch[i].cost != UINT32_MAX)
 			return false;
 	}
-	return true;
+	return !t->regs;
+}
+
+bool slice_is_done(const struct slice *s)
+{
+	for (size_t i = 0; i < s->threads.size; i++) {
+		if (!slice_thread_is_done(s->threads.data[i]))
+			return false;
+	}
+	return !s->mem.size;
 }
 
 uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
@@ -113,15 +236,24 @@ uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
 	return s->nodes.size - 1;
 }
 
-void slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
+static void slice_thread_end(struct slice *s, struct slice_thread *t,
+			     enum slice_origin origin, uint64_t position)
 {
-	for (uint64_t left = s->regs; left; left &= left - 1) {
+	for (uint64_t left = t->regs; left; left &= left - 1) {
 		int r = __builtin_ctzll(left);
 
-		slice_node_add(s, origin, &s->reg[r],
+		slice_node_add(s, origin, &t->reg[r],
 			       (struct slice_place){ .reg = r, .size = 8 }, position);
 	}
-	s->regs = 0;
+	t->regs = 0;
+	for (int i = 0; i < SLICE_DEPTHS; i++)
+		t->branch[i].cost = UINT32_MAX;
+}
+
+void slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
+{
+	for (size_t i = 0; i < s->threads.size; i++)
+		slice_thread_end(s, s->threads.data[i], origin, position);
 	for (size_t i = 0; i < s->wants.size; i++) {
 		const struct slice_want *w = &s->wants.data[i];
 
@@ -136,8 +268,6 @@ void slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
 		map_remove(&s->mem, w->word);
 	}
 	s->wants.size = 0;
-	for (int i = 0; i < SLICE_DEPTHS; i++)
-		s->branch[i].cost = UINT32_MAX;
 }
 
 /* ---- a window --------------------------------------------------------------------------- */
@@ -170,6 +300,7 @@ static struct err *slice_record(void *ctx, const struct dec_step *step)
 	if (!to)
 		return &err_nomem;
 	to->position = step->position;
+	to->tid = step->tid;
 	to->first_ref = s->refs.size;
 	to->insn = step->insn ? slice_intern(s, step->insn) : SLICE_NONE;
 	if (step->insn && to->insn == SLICE_NONE)
@@ -223,6 +354,5 @@ struct err *slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
 		err = dec_machine_trace(m, end, slice_record, s, &w);
 	if (err)
 		return err;
-	slice_sweep(s);
-	return NULL;
+	return slice_sweep(s);
 }

@@ -75,6 +75,7 @@ struct slice_want {
 /** One instruction of the window at hand. */
 struct slice_step {
 	uint64_t position;
+	uint32_t tid;
 	uint32_t insn; ///< or SLICE_NONE: memory written
 	uint32_t first_ref;
 };
@@ -88,18 +89,25 @@ struct slice_ref {
 
 #define SLICE_DEPTHS 256
 
+/** What is wanted of one thread. */
+struct slice_thread {
+	uint32_t tid;
+	uint64_t regs; ///< bit n: register n is wanted
+	struct slice_want reg[64];
+	struct slice_want branch[SLICE_DEPTHS]; ///< why the flow is here, by call depth
+	int depth;
+};
+
 struct slice {
 	const struct history *history;
 	size_t event; ///< events from here on are behind us
+	VEC(struct slice_thread *) threads;
+	struct slice_thread *at; ///< the thread whose instructions are being swept
 	VEC(struct slice_node) nodes;
 	VEC(struct dec_insn) insns;
 	struct map insn_of; ///< rip -> index into insns
-	uint64_t regs;	    ///< bit n: register n is wanted
-	struct slice_want reg[64];
-	struct map mem; ///< word -> index into wants
+	struct map mem;	    ///< word -> index into wants
 	VEC(struct slice_want) wants;
-	struct slice_want branch[SLICE_DEPTHS]; ///< why the flow is here, by call depth
-	int depth;
 	uint64_t begin; ///< position of the first instruction of the window
 	VEC(struct slice_step) steps;
 	VEC(struct slice_ref) refs;
@@ -107,8 +115,9 @@ struct slice {
 	bool is_full;	///< too much: what came after this was passed over
 };
 
-/** Begin behind the events of @p h below index @p event. */
-void slice_init(struct slice *s, const struct history *h, size_t event);
+/** Begin behind the events of @p h below index @p event, where thread @p tid runs. */
+struct err *slice_init(struct slice *s, const struct history *h, size_t event,
+		       uint32_t tid);
 void slice_deinit(struct slice *s);
 
 /** Want register @p reg at the instant where the next window ends. */
@@ -128,10 +137,27 @@ bool slice_is_done(const struct slice *s);
 /** No window comes any more: what is still wanted came from @p origin. */
 void slice_end(struct slice *s, enum slice_origin origin, uint64_t position);
 
-/* ---- dec_slice_step.c ------------------------------------------------------------------ */
+/** Let thread @p tid be the one that is swept. @return NULL, or &err_nomem. */
+struct err *slice_thread(struct slice *s, uint32_t tid);
 
-/** Go back over the recorded steps of one window. */
-void slice_sweep(struct slice *s);
+/** Want register @p reg of the thread at hand, unless it is wanted for less already. */
+void slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
+		   enum slice_edge edge);
+
+/** The cheaper of the two wants goes to @p best. */
+void slice_cheaper(struct slice_want *best, const struct slice_want *w);
+
+/** [addr, addr+size) was written: nothing in it is wanted any more. The cheapest want that
+ * was goes to @p best, and which bytes of it to @p place. */
+void slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
+		    struct slice_want *best, struct slice_place *place);
+
+/** The same of register @p reg of the thread at hand. */
+void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
+		    struct slice_place *place);
+
+/** What no want is more expensive than. */
+static const struct slice_want slice_unwanted = { .cost = UINT32_MAX };
 
 /** Add a node for @p want; it is what its parent needed. @return its index. */
 uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
@@ -141,5 +167,22 @@ uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
 /** Want bytes of memory, for node @p parent of cost @p cost. */
 void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
 		    uint32_t parent, enum slice_edge edge);
+
+/* ---- dec_slice_step.c ------------------------------------------------------------------ */
+
+/** Go back over the recorded steps of one window. */
+struct err *slice_sweep(struct slice *s);
+
+/* ---- dec_slice_input.c ------------------------------------------------------------------ */
+
+/** @p step is a system call. */
+void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs);
+
+/** @p step is rdtsc or cpuid. */
+void slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs);
+
+/** Step number @p i is memory written in bulk: by the kernel, or by the instruction in the
+ * step before it. */
+void slice_bulk(struct slice *s, size_t i);
 
 #endif
