@@ -3,9 +3,7 @@
 
 #include "decode/dec_explain_int.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include <Zydis/Zydis.h>
 
@@ -46,88 +44,6 @@ static struct err *explain_here(struct explain *ex)
 	};
 
 	return explain_call(ex, &e, &ex->x->here);
-}
-
-/* Where a string argument was put when call @p e was made. */
-static char *explain_string(struct explain *ex, const struct history_event *e,
-			    uint64_t addr)
-{
-	char text[256] = "";
-	struct dec_where w;
-	struct err *err;
-
-	if (!e->has_position)
-		return NULL;
-	err = dec_machine_seek(ex->machine, e->position, &w);
-	for (size_t i = 0; !err && i + 1 < sizeof(text); i++) {
-		err = dec_machine_read(ex->machine, addr + i, &text[i], 1);
-		if (!text[i])
-			break;
-	}
-	err_destroy(err);
-	return *text ? strdup(text) : NULL;
-}
-
-/* What descriptor @p fd was when event @p seq came. */
-static char *explain_descriptor(struct explain *ex, uint64_t seq, int64_t fd)
-{
-	static const char *const standard[] = { "standard input", "standard output",
-						"standard error" };
-
-	for (size_t i = ex->history.events.size; i--;) {
-		const struct history_event *e = &ex->history.events.data[i];
-
-		if (e->seq >= seq || e->kind != CAP_EV_SYSCALL || e->ret != fd)
-			continue;
-		switch (e->nr) {
-		case SYS_open:
-		case SYS_creat:
-			return explain_string(ex, e, e->args[0]);
-		case SYS_openat:
-			return explain_string(ex, e, e->args[1]);
-		case SYS_socket:
-		case SYS_accept:
-		case SYS_accept4:
-			return strdup("a socket");
-		case SYS_dup:
-		case SYS_dup2:
-		case SYS_dup3:
-			if ((int64_t)e->args[0] != fd)
-				return explain_descriptor(ex, e->seq, e->args[0]);
-			break;
-		case SYS_fcntl:
-			if (e->args[1] == F_DUPFD || e->args[1] == F_DUPFD_CLOEXEC)
-				return explain_descriptor(ex, e->seq, e->args[0]);
-			break;
-		}
-	}
-	return fd >= 0 && fd < 3 ? strdup(standard[fd]) : NULL;
-}
-
-static bool explain_takes_descriptor(int64_t nr)
-{
-	switch (nr) {
-	case SYS_read:
-	case SYS_pread64:
-	case SYS_readv:
-	case SYS_preadv:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_fstat:
-	case SYS_ioctl:
-	case SYS_getdents64:
-	case SYS_lseek:
-	case SYS_write:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static void explain_file(struct explain *ex, struct dec_explain_call *call)
-{
-	if (call->is_known && ex->machine && explain_takes_descriptor(call->nr))
-		call->file = explain_descriptor(ex, call->seq, call->args[0]);
 }
 
 /* ---- the way back ------------------------------------------------------------------------ */

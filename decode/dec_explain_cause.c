@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-/*
- * From the slice to one sentence. Each input that the differing value depends on is a
- * suspect; how likely it is follows from how far away it is (the cost of its node) and
- * from what it is: what nobody recorded can have changed, what was recorded hardly.
- */
-
 #include "decode/dec_explain_int.h"
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
-
-#include <Zydis/Zydis.h>
-
-#define EXPLAIN_OTHERS 3
 
 static const struct {
 	const char *name, *advice;
@@ -80,191 +71,7 @@ const char *dec_cause_name(enum dec_cause cause)
 	return causes[cause < DEC_CAUSES ? cause : DEC_CAUSE_UNKNOWN].name;
 }
 
-/* ---- who is the likeliest? -------------------------------------------------------------- */
-
-static const struct history_event *explain_event(const struct explain *ex,
-						 const struct slice_node *n)
-{
-	return n->event == SLICE_NONE || n->origin == SLICE_SHARED ?
-		       NULL :
-		       &ex->history.events.data[n->event];
-}
-
-/* Addresses that the kernel chose: recorded, and followed ever since. */
-static bool explain_is_address_call(const struct history_event *e)
-{
-	return e && (e->nr == SYS_mmap || e->nr == SYS_brk || e->nr == SYS_mremap ||
-		     e->nr == SYS_shmat);
-}
-
-/* Between a constant of the code and the call that it was copied to nothing branched: no
- * other input could have made it another one. */
-static bool explain_is_certain(const struct explain *ex, const struct slice_node *n)
-{
-	uint32_t steps = 0;
-
-	if (ex->x->at.parting != DEC_PARTED_REGISTER || n->origin != SLICE_CONSTANT ||
-	    n->position < ex->slice.block)
-		return false;
-	for (uint32_t i = n->parent; i != SLICE_NONE; i = ex->slice.nodes.data[i].parent)
-		steps++;
-	return n->cost == steps; // each a plain copy
-}
-
-static int explain_penalty(const struct explain *ex, const struct slice_node *n)
-{
-	const struct history_event *e = explain_event(ex, n);
-
-	switch (n->origin) {
-	case SLICE_UNMODELLED:
-		return -500;
-	case SLICE_SHARED:
-		return ex->history.shared.data[n->event].is_risky ? -400 : 300;
-	case SLICE_CHILD:
-		return -200;
-	case SLICE_WRITTEN:
-	case SLICE_TSC:
-		return 0;
-	case SLICE_RESULT:
-		return explain_is_address_call(e) ? 150 : 10;
-	case SLICE_CPUID:
-		return 5;
-	case SLICE_FRAME:
-	case SLICE_SIGRETURN:
-		return 10;
-	case SLICE_QUIET:
-		return 20;
-	case SLICE_MAPPED:
-		return e && e->file ? 150 : 120;
-	case SLICE_FAR:
-		return 100;
-	case SLICE_START:
-		return 150;
-	default:
-		return explain_is_certain(ex, n) ? -1000 : 400;
-	}
-}
-
-static bool explain_has_branch(const struct explain *ex, uint32_t node)
-{
-	for (; node != SLICE_NONE; node = ex->slice.nodes.data[node].parent) {
-		if (ex->slice.nodes.data[node].edge == SLICE_BRANCH)
-			return true;
-	}
-	return false;
-}
-
-/* A pointer seldom differs because the program went another way at the same call: for
- * those only suspects count that lead there without a branch, and what nobody recorded. */
-static bool explain_is_eligible(const struct explain *ex, uint32_t node, int penalty)
-{
-	return ex->x->at.parting != DEC_PARTED_REGISTER || !ex->is_pointer ||
-	       penalty < 0 || !explain_has_branch(ex, node);
-}
-
-uint32_t explain_root(const struct explain *ex)
-{
-	uint32_t best = SLICE_NONE;
-	int64_t best_score = INT64_MAX;
-
-	for (uint32_t i = 0; i < ex->slice.nodes.size; i++) {
-		const struct slice_node *n = &ex->slice.nodes.data[i];
-		int penalty = explain_penalty(ex, n);
-
-		if (n->origin == SLICE_INSN || (int64_t)n->cost + penalty >= best_score ||
-		    !explain_is_eligible(ex, i, penalty))
-			continue;
-		best = i;
-		best_score = (int64_t)n->cost + penalty;
-	}
-	return best;
-}
-
-bool explain_has_suspect(const struct explain *ex)
-{
-	uint32_t root = explain_root(ex);
-	const struct slice_node *n;
-
-	if (root == SLICE_NONE)
-		return false;
-	n = &ex->slice.nodes.data[root];
-	return explain_penalty(ex, n) < 0 ||
-	       (explain_penalty(ex, n) <= 20 && n->cost < 200);
-}
-
 /* ---- in words -------------------------------------------------------------------------------- */
-
-static void explain_call_text(const struct explain *ex, const struct history_event *e,
-			      char *text, size_t size)
-{
-	_cleanup_free_ char *name = history_call_name(e->nr);
-	int n = snprintf(text, size, "%s(", name ? name : "?");
-
-	(void)ex;
-	for (int i = 0; i < history_call_args(e->nr) && n < (int)size; i++)
-		n += snprintf(text + n, size - n, "%s%#lx", i ? ", " : "", e->args[i]);
-	if (n < (int)size)
-		n += snprintf(text + n, size - n, ") = %#lx", e->ret);
-	if (n < (int)size && e->has_position)
-		snprintf(text + n, size - n, " at instruction %lu", e->position);
-}
-
-void explain_origin(const struct explain *ex, uint32_t node, char *text, size_t size)
-{
-	const struct slice_node *n = &ex->slice.nodes.data[node];
-	const struct history_event *e = explain_event(ex, n);
-	char call[160] = "a system call", where[64] = "a register";
-
-	if (e && e->kind == CAP_EV_SYSCALL)
-		explain_call_text(ex, e, call, sizeof(call));
-	if (n->place.is_mem)
-		snprintf(where, sizeof(where), "%u byte%s at %#lx", n->place.size,
-			 n->place.size == 1 ? "" : "s", n->place.addr);
-	switch (n->origin) {
-	case SLICE_RESULT:
-		snprintf(text, size, "what %s returned", call);
-		return;
-	case SLICE_WRITTEN:
-		snprintf(text, size, "%s, written by %s", where, call);
-		return;
-	case SLICE_CHILD:
-		snprintf(text, size, "%s, written by the child of %s", where, call);
-		return;
-	case SLICE_UNMODELLED:
-	case SLICE_QUIET:
-		snprintf(text, size, "%s, which %s may have written", where, call);
-		return;
-	case SLICE_MAPPED:
-		snprintf(text, size, "%s, as mapped by %s", where, call);
-		return;
-	case SLICE_SHARED:
-		snprintf(text, size, "%s, in memory shared with others", where);
-		return;
-	case SLICE_FRAME:
-		snprintf(text, size, "%s, in the frame of signal %ld", where,
-			 e ? (long)e->nr : 0);
-		return;
-	case SLICE_SIGRETURN:
-		snprintf(text, size, "restored by rt_sigreturn");
-		return;
-	case SLICE_TSC:
-		snprintf(text, size, "the time stamp counter");
-		return;
-	case SLICE_CPUID:
-		snprintf(text, size, "the CPU's description (cpuid)");
-		return;
-	case SLICE_START:
-		snprintf(text, size, "%s, in the start state", where);
-		return;
-	case SLICE_FAR:
-		snprintf(text, size, "%s, from before instruction %lu", where,
-			 n->position);
-		return;
-	default:
-		snprintf(text, size, "a constant of the code");
-		return;
-	}
-}
 
 __attribute__((format(printf, 3, 4))) static struct err *
 explain_say(struct explain *ex, enum dec_cause cause, const char *fmt, ...)
@@ -329,53 +136,6 @@ static struct err *explain_input(struct explain *ex, const struct slice_node *n)
 	if (!err && e && n->place.is_mem &&
 	    (n->origin == SLICE_WRITTEN || n->origin == SLICE_CHILD))
 		err = explain_bytes(ex, e->seq);
-	return err;
-}
-
-/* Other suspects, the likeliest first: of each event one, and not the one named. */
-static struct err *explain_others(struct explain *ex, uint32_t root)
-{
-	int64_t above = INT64_MIN;
-	VEC(uint64_t) seen = {};
-	struct err *err = NULL;
-
-	while (!err && ex->x->others.size < EXPLAIN_OTHERS) {
-		uint32_t best = SLICE_NONE;
-		int64_t best_score = INT64_MAX;
-		char text[256];
-		char **to;
-
-		for (uint32_t i = 0; i < ex->slice.nodes.size; i++) {
-			const struct slice_node *n = &ex->slice.nodes.data[i];
-			int64_t score =
-				((int64_t)n->cost + explain_penalty(ex, n)) << 32 | i;
-			uint64_t key = (uint64_t)n->origin << 32 | n->event;
-			bool is_seen = key == ((uint64_t)ex->slice.nodes.data[root].origin
-						       << 32 |
-					       ex->slice.nodes.data[root].event);
-
-			for (size_t k = 0; k < seen.size; k++)
-				is_seen |= seen.data[k] == key;
-			if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT ||
-			    n->origin == SLICE_START || is_seen || score <= above ||
-			    score >= best_score)
-				continue;
-			best = i;
-			best_score = score;
-		}
-		if (best == SLICE_NONE)
-			break;
-		above = best_score;
-		explain_origin(ex, best, text, sizeof(text));
-		to = vec_push(&ex->x->others);
-		if (!to || !(*to = strdup(text)) || !vec_push(&seen))
-			err = &err_nomem;
-		else
-			seen.data[seen.size - 1] =
-				(uint64_t)ex->slice.nodes.data[best].origin << 32 |
-				ex->slice.nodes.data[best].event;
-	}
-	vec_deinit(&seen);
 	return err;
 }
 
@@ -445,7 +205,7 @@ static struct err *explain_mapped(struct explain *ex, const struct slice_node *n
 {
 	const struct history_event *e = explain_event(ex, n);
 
-	if (e && !(e->args[3] & 0x20)) // MAP_ANONYMOUS
+	if (e && e->nr == SYS_mmap && !(e->args[3] & MAP_ANONYMOUS))
 		return explain_say(ex, DEC_CAUSE_FILE_CONTENTS,
 				   "%s %s: the file may have changed while it was "
 				   "mapped",
@@ -468,7 +228,7 @@ static struct err *explain_far(struct explain *ex, const struct slice_node *n,
 		if (history_writer_before(&ex->history, i + 1, n->place.addr) != i ||
 		    e->kind != CAP_EV_SYSCALL)
 			continue;
-		explain_call_text(ex, e, call, sizeof(call));
+		explain_call_text(e, call, sizeof(call));
 		return explain_say(ex, DEC_CAUSE_INPUT_BYTES,
 				   "%s %s; the last call recorded to have written there "
 				   "is %s (the program itself may have written since)",
@@ -542,9 +302,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 /* What the recorded call wrote has no place: is the place credible? */
 static struct err *explain_no_memory(struct explain *ex)
 {
-	const struct history_event *e = ex->end < ex->history.events.size ?
-						&ex->history.events.data[ex->end] :
-						NULL;
+	const struct history_event *e = explain_expected(ex);
 	bool is_pointed_to = !e || !e->writes.size;
 
 	for (int i = 0; !is_pointed_to && i < 6; i++)
@@ -562,9 +320,47 @@ static struct err *explain_no_memory(struct explain *ex)
 			   "replay did something else for it");
 }
 
+/* Did something happen at another instant than in the recording? @return whether so; then
+ * it was said. */
+static bool explain_order(struct explain *ex, const struct history_event *e,
+			  struct err **err)
+{
+	const struct dec_divergence *d = &ex->x->at;
+
+	if (e->tid != d->tid)
+		*err = explain_say(
+			ex, DEC_CAUSE_THREAD_SWITCH,
+			"the capture goes on with what thread %u did, while "
+			"thread %u runs in the replay: the switch between them "
+			"is not in the capture, or fell elsewhere",
+			e->tid, d->tid);
+	else if (e->kind == CAP_EV_SWITCH)
+		*err = explain_say(ex, DEC_CAUSE_THREAD_SWITCH,
+				   "a switch of threads was recorded at rip %#lx, and "
+				   "the replay never stood there with the recorded "
+				   "registers and stack",
+				   d->event_rip);
+	else if (e->kind == CAP_EV_SIGNAL && d->parting == DEC_PARTED_EVENT)
+		*err = explain_say(ex, DEC_CAUSE_SIGNAL_PLACE,
+				   "signal %ld was recorded at rip %#lx, and the replay "
+				   "never stood there with the recorded registers",
+				   e->nr, d->event_rip);
+	else if (d->n_uncertain)
+		*err = explain_say(
+			ex, DEC_CAUSE_THREAD_SWITCH,
+			"the place of %lu thread switch%s before it is not "
+			"certain: another thread may have run earlier or later "
+			"than in the recording",
+			d->n_uncertain, d->n_uncertain == 1 ? "" : "es");
+	else
+		return false;
+	return true;
+}
+
 struct err *explain_cause(struct explain *ex, uint32_t root)
 {
 	const struct dec_divergence *d = &ex->x->at;
+	const struct history_event *e = explain_expected(ex);
 	bool is_suspect = root != SLICE_NONE &&
 			  explain_penalty(ex, &ex->slice.nodes.data[root]) < 0;
 	struct err *err;
@@ -583,16 +379,7 @@ struct err *explain_cause(struct explain *ex, uint32_t root)
 		err = explain_others(ex, root);
 	if (err)
 		return err;
-	if (d->event == CAP_EV_SIGNAL && d->parting == DEC_PARTED_EVENT && !is_suspect)
-		return explain_say(ex, DEC_CAUSE_SIGNAL_PLACE,
-				   "signal %ld was recorded at rip %#lx, and the replay "
-				   "never stood there with the recorded registers",
-				   ex->history.events.data[ex->end].nr, d->event_rip);
-	if (d->event == CAP_EV_SWITCH && d->parting == DEC_PARTED_EVENT && !is_suspect)
-		return explain_say(ex, DEC_CAUSE_THREAD_SWITCH,
-				   "a switch of threads was recorded at rip %#lx, and "
-				   "the replay never stood there with the recorded "
-				   "registers and stack",
-				   d->event_rip);
+	if (!is_suspect && e && explain_order(ex, e, &err))
+		return err;
 	return explain_by_origin(ex, root);
 }

@@ -74,6 +74,8 @@ struct err *history_place(struct history *h, struct dec_machine *m, const uint64
 /** @return the index in h->shared of shared memory at @p addr, or SIZE_MAX. */
 size_t history_shared_at(const struct history *h, uint64_t addr);
 
+/* ---- dec_history_call.c ------------------------------------------------------------------ */
+
 /** @return whether @p e, a system call, made anew the memory at @p addr: a mapping. */
 bool history_call_maps(const struct history_event *e, uint64_t addr);
 

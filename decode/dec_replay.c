@@ -36,6 +36,7 @@ static void replay_part(struct dec_replay *r, enum dec_parting parting)
 	d->parting = parting;
 	d->tid = r->threads.size ? threads_current(r)->tid : 0;
 	d->position = r->engine.now;
+	d->n_uncertain = r->n_uncertain;
 	d->rip = c ? c->rip : 0;
 	if (r->is_log_at_end)
 		return;

@@ -85,6 +85,7 @@ struct dec_divergence {
 	bool has_agreed;	     ///< a system call was answered before:
 	uint64_t agreed_position;    ///< where the last one was
 	uint64_t agreed_seq;	     ///< its event
+	uint64_t n_uncertain; ///< thread switches before it whose place is not certain
 };
 
 /** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */

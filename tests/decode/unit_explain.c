@@ -252,6 +252,26 @@ static void changed_time(void **state)
 	dec_explanation_destroy(x);
 }
 
+/* The byte was read by one thread, and used by another. */
+static void changed_byte_by_thread(void **state)
+{
+	struct dec_explanation *x;
+
+	(void)state;
+	record("thread");
+	if (run("%s replay %s >/dev/null 2>&1", getenv("FAULTLINE"), good)) {
+		print_message("this recorder records no threads\n");
+		skip();
+	}
+	x = explain("thread", other_byte);
+	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
+	assert_int_equal(x->at.replayed, 4);
+	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
+	assert_names_input(x);
+	assert_int_equal(x->input_data[0], '4');
+	dec_explanation_destroy(x);
+}
+
 /* ---- what was not recorded ------------------------------------------------------------- */
 
 static void unlisted(struct cap_event *ev)
@@ -392,6 +412,7 @@ int main(void)
 		cmocka_unit_test(changed_byte_by_value),
 		cmocka_unit_test(changed_byte_by_branch),
 		cmocka_unit_test(changed_byte_faults),
+		cmocka_unit_test(changed_byte_by_thread),
 		cmocka_unit_test(changed_result),
 		cmocka_unit_test(changed_time),
 		cmocka_unit_test(unlisted_call),

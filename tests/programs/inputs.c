@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
+// FLAGS: -pthread
 
 /**
  * @file
  * Each way in which something from outside decides what a program does next, one at a
  * time, for what explains divergences: `inputs WAY`.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,26 @@ static int by_shared(void)
 	return write(1, text, *shared) < 0;
 }
 
+static int passed;
+
+static void *reader(void *arg)
+{
+	if (read(0, buffer, 8) > 0)
+		passed = buffer[0] - *(const char *)arg;
+	return NULL;
+}
+
+/* From what another thread read. */
+static int by_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, reader, (void *)text))
+		return 1;
+	pthread_join(thread, NULL);
+	return write(1, text, passed) < 0;
+}
+
 /* From a pointer that was read: a fault, when it is another one. */
 static int by_pointer(void)
 {
@@ -89,8 +111,10 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} ways[] = {
-		{ "value", by_value }, { "branch", by_branch }, { "result", by_result },
-		{ "time", by_time },   { "shared", by_shared }, { "pointer", by_pointer },
+		{ "value", by_value },	 { "branch", by_branch },
+		{ "result", by_result }, { "time", by_time },
+		{ "shared", by_shared }, { "pointer", by_pointer },
+		{ "thread", by_thread },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++) {
