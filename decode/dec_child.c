@@ -165,6 +165,7 @@ static void child_fork(uint64_t to)
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	slot = &shared->slot[to];
+	slot->log_buffer = log_buffer;
 	child_where(DEC_AT_POSITION);
 	child_answer(CHILD_OK); // the owner waits for this
 }

@@ -64,6 +64,7 @@ struct child_slot {
 	char notes[CHILD_TEXT_BYTES];
 	uint8_t data[CHILD_DATA_BYTES];
 	uint32_t data_bytes;
+	uint32_t log_buffer; ///< of a fork: which buffer it fills next
 };
 
 struct child_shared {

@@ -396,6 +396,8 @@ static struct err *machine_fork(struct dec_machine *m, uint32_t from)
 	while (atomic_load(&m->shared->slot[to].request) != CHILD_NONE)
 		usleep(50);
 	m->pid[to] = m->shared->slot[to].pid;
+	// A checkpoint goes on with the buffer that was next when it was made.
+	m->log_next = m->shared->slot[to].log_buffer & 1;
 	m->active = to;
 	return NULL;
 }
