@@ -107,12 +107,14 @@ bool explain_has_suspect(const struct explain *ex)
 {
 	uint32_t root = explain_root(ex);
 	const struct slice_node *n;
+	int penalty;
 
 	if (root == SLICE_NONE)
 		return false;
 	n = &ex->slice.nodes.data[root];
-	return explain_penalty(ex, n) < 0 ||
-	       (explain_penalty(ex, n) <= 20 && n->cost < 200);
+	penalty = explain_penalty(ex, n);
+	// Whatever is found further back is further away, too.
+	return penalty < 0 || (int64_t)n->cost + penalty <= slice_nearest(&ex->slice);
 }
 
 /* What was named already: suspects of the same kind and event are one. */

@@ -120,7 +120,7 @@ bool history_call_may_write(const struct history_event *e, uint64_t addr)
 	if (e->kind != CAP_EV_SYSCALL ||
 	    (!is_unlisted && (e->ret < 0 || e->writes.size || history_only_reads(e->nr))))
 		return false;
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < history_call_args(e->nr); i++) {
 		if (e->args[i] >= 4096 && addr - e->args[i] < history_reach(e, i))
 			return true;
 	}

@@ -6,8 +6,12 @@
 #include <string.h>
 
 // Beyond these the slice holds everything and says nothing.
-#define SLICE_NODES (1u << 18)
-#define SLICE_WANTS (1u << 16)
+#define SLICE_NODES (1u << 20)
+#define SLICE_WANTS (1u << 17)
+
+// The cap at first, and after how many nodes it sinks by a quarter each time.
+#define SLICE_CAP 2000
+#define SLICE_CAP_NODES (1u << 16)
 
 struct err *slice_thread(struct slice *s, uint32_t tid)
 {
@@ -38,7 +42,7 @@ struct err *slice_thread(struct slice *s, uint32_t tid)
 struct err *slice_init(struct slice *s, const struct history *h, size_t event,
 		       uint32_t tid)
 {
-	*s = (struct slice){ .history = h, .event = event };
+	*s = (struct slice){ .history = h, .event = event, .cap = SLICE_CAP };
 	return slice_thread(s, tid);
 }
 
@@ -77,6 +81,8 @@ void slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
 {
 	struct slice_thread *t = s->at;
 
+	if (cost > s->cap)
+		return;
 	if ((t->regs & 1ull << reg) && t->reg[reg].cost <= cost)
 		return;
 	t->regs |= 1ull << reg;
@@ -111,6 +117,8 @@ void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost
 {
 	uint64_t end = addr + size;
 
+	if (cost > s->cap)
+		return;
 	for (uint64_t word = addr & ~7ull; word < end; word += 8) {
 		uint8_t mask = 0xff;
 
@@ -120,6 +128,37 @@ void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost
 			mask &= 0xff >> (8 - (end - word));
 		slice_want_word(s,
 				&(struct slice_want){ word, cost, parent, mask, edge });
+	}
+}
+
+static void slice_thread_restrain(struct slice_thread *t, uint32_t cap)
+{
+	for (int r = 0; r < 64; r++) {
+		if (t->reg[r].cost > cap)
+			t->regs &= ~(1ull << r);
+	}
+	for (int i = 0; i < SLICE_DEPTHS; i++) {
+		if (t->branch[i].cost > cap)
+			t->branch[i] = slice_unwanted;
+	}
+}
+
+void slice_restrain(struct slice *s)
+{
+	uint32_t cap = SLICE_CAP;
+
+	for (size_t n = s->nodes.size / SLICE_CAP_NODES; n; n--)
+		cap -= cap / 4;
+	if (cap == s->cap)
+		return;
+	s->cap = cap;
+	for (size_t i = 0; i < s->threads.size; i++)
+		slice_thread_restrain(s->threads.data[i], cap);
+	for (size_t i = 0; i < s->wants.size; i++) {
+		if (!s->wants.data[i].mask || s->wants.data[i].cost <= cap)
+			continue;
+		map_remove(&s->mem, s->wants.data[i].word);
+		s->wants.data[i].mask = 0;
 	}
 }
 
@@ -198,22 +237,33 @@ void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
 
 /* ---- the beginning and the end ----------------------------------------------------------- */
 
-static bool slice_thread_is_done(const struct slice_thread *t)
+static uint32_t slice_lower(uint32_t a, uint32_t b)
 {
-	for (int i = 0; i < SLICE_DEPTHS; i++) {
-		if (t->branch[i].cost != UINT32_MAX)
-			return false;
+	return a < b ? a : b;
+}
+
+uint32_t slice_nearest(const struct slice *s)
+{
+	uint32_t cost = UINT32_MAX;
+
+	for (size_t i = 0; i < s->threads.size; i++) {
+		const struct slice_thread *t = s->threads.data[i];
+
+		for (uint64_t left = t->regs; left; left &= left - 1)
+			cost = slice_lower(cost, t->reg[__builtin_ctzll(left)].cost);
+		for (int d = 0; d < SLICE_DEPTHS; d++)
+			cost = slice_lower(cost, t->branch[d].cost);
 	}
-	return !t->regs;
+	for (size_t i = 0; i < s->wants.size; i++) {
+		if (s->wants.data[i].mask)
+			cost = slice_lower(cost, s->wants.data[i].cost);
+	}
+	return cost;
 }
 
 bool slice_is_done(const struct slice *s)
 {
-	for (size_t i = 0; i < s->threads.size; i++) {
-		if (!slice_thread_is_done(s->threads.data[i]))
-			return false;
-	}
-	return !s->mem.size;
+	return slice_nearest(s) == UINT32_MAX;
 }
 
 uint32_t slice_node_add(struct slice *s, enum slice_origin origin,

@@ -12,6 +12,9 @@
  * for more than a value and a branch for more than an address. Only the cheapest way from
  * each node back to the beginning is kept (`parent`).
  *
+ * What costs more than a cap is not followed; as the slice grows the cap sinks, so that
+ * what is near is always followed.
+ *
  * Approximations: a register is one value, however little of it matters; what decides a
  * branch is taken to decide everything behind it in the same call (no post-dominators).
  */
@@ -112,6 +115,7 @@ struct slice {
 	VEC(struct slice_step) steps;
 	VEC(struct slice_ref) refs;
 	uint64_t block; ///< position where the last straight piece of the run begins
+	uint32_t cap;	///< nothing that costs more is wanted
 	bool is_full;	///< too much: what came after this was passed over
 };
 
@@ -133,6 +137,9 @@ struct err *slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
 
 /** @return whether nothing is wanted any more. */
 bool slice_is_done(const struct slice *s);
+
+/** @return the lowest cost of what is still wanted; UINT32_MAX when nothing is. */
+uint32_t slice_nearest(const struct slice *s);
 
 /** No window comes any more: what is still wanted came from @p origin. */
 void slice_end(struct slice *s, enum slice_origin origin, uint64_t position);
@@ -158,6 +165,9 @@ void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
 
 /** What no want is more expensive than. */
 static const struct slice_want slice_unwanted = { .cost = UINT32_MAX };
+
+/** Let the cap sink when the slice has grown. */
+void slice_restrain(struct slice *s);
 
 /** Add a node for @p want; it is what its parent needed. @return its index. */
 uint32_t slice_node_add(struct slice *s, enum slice_origin origin,

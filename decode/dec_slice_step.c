@@ -20,7 +20,6 @@ enum {
 	COST_ADDRESS = 40,
 	COST_BRANCH = 60,
 	COST_NEXT_BRANCH = 4, // behind another branch: they all lead here
-	COST_MAX = 6000,
 };
 
 static void slice_use_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
@@ -28,7 +27,7 @@ static void slice_use_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_
 {
 	size_t shared = history_shared_at(s->history, addr);
 
-	if (cost > COST_MAX)
+	if (cost > s->cap)
 		return;
 	if (shared != SIZE_MAX) {
 		struct slice_want w = { .cost = cost, .parent = parent, .edge = edge };
@@ -198,7 +197,7 @@ static void slice_branch(struct slice *s, const struct slice_step *step, uint32_
 	struct slice_want want = *why;
 	uint32_t n;
 
-	if (want.cost > COST_MAX)
+	if (want.cost > s->cap)
 		return;
 	want.edge = want.parent == SLICE_NONE ? SLICE_BEGIN : SLICE_BRANCH;
 	n = slice_node_add(s, SLICE_INSN, &want,
@@ -282,6 +281,7 @@ struct err *slice_sweep(struct slice *s)
 		if (err)
 			return err;
 		slice_step(s, i);
+		slice_restrain(s);
 	}
 	return NULL;
 }
