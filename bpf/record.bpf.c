@@ -36,6 +36,9 @@ __u8 task_bits[REC_TASKS]; /* enum rec_task_bits */
 /* What restart_syscall goes on with: the call that last ended in -516. */
 __u32 restarting_nr;
 
+__u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
+__u64 chance_state; /* random numbers, xorshift; user space sets the seed */
+
 /* Read by user space. */
 __u64 lost_events; /* the ring refused one: must stay 0 */
 __u64 ring_total;  /* bytes put in so far, to wake user space now and then */
@@ -345,12 +348,26 @@ static int is_file_mapped(const struct scratch *s)
 	       (__s32)syscall_arg(s, 4) >= 0;
 }
 
+static int is_chosen(void)
+{
+	__u64 x = chance_state;
+
+	if (!chance_below)
+		return 0;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	chance_state = x;
+	return (__u32)(x >> 32) < chance_below;
+}
+
 static void put_event(struct scratch *s)
 {
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
 	if (s->flags & (REC_REREAD | REC_MAPPED_FILE) ||
-	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2 ||
+	    is_chosen())
 		s->flags |= REC_STOPPING;
 	s->event.flags = s->flags;
 	s->event.inline_bytes = used;

@@ -8,11 +8,16 @@
 // COMMAND record: record a program's run into a capture
 #define LOG_ROOM "record"
 #include <argp.h>
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "pt-collect/ptc.h"
 
 int cmd_record(int argc, char **argv);
+
+enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -27,6 +32,19 @@ static const struct argp_option options[] = {
 	  "history of its own in the same capture; wait until all have ended (then Ctrl-C "
 	  "leaves those that still run alone)",
 	  0 },
+	{ "chaos", KEY_CHAOS, "SEED", OPTION_ARG_OPTIONAL,
+	  "Vary the schedule of threads to bring out rare interleavings; all choices come "
+	  "from SEED (default: drawn, and printed)",
+	  0 },
+	{ "until-fail", KEY_UNTIL_FAIL, "N", 0,
+	  "Record up to N times, with SEED, SEED+1, ..., until PROGRAM is killed by a "
+	  "signal, exits with another status than 0, or hangs; keep that capture only",
+	  0 },
+	{ "hang", KEY_HANG, "SECONDS", 0,
+	  "With --until-fail: PROGRAM hangs when nothing in it ran for SECONDS (default: "
+	  "10; threads that wait for each other are found at once); it is then ended by "
+	  "SIGABRT",
+	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
 };
@@ -39,8 +57,24 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline record -- ./server --port 8080\n"
 	"  faultline record -o crash.flt -- ./parse input.xml\n"
+	"  faultline record --chaos --until-fail 1000 -- ./stress\n"
 	"  faultline record -e heap -v -- ./test-suite\n"
 	"  faultline record -f -- make -j2\n";
+
+/** A number from @p min on, or a usage error. */
+static uint64_t parse_number(struct argp_state *state, const char *arg, const char *what,
+			     uint64_t min, uint64_t max)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 0);
+	if (errno || *end || end == arg || *arg == '-' || v < min || v > max)
+		argp_error(state, "%s must be a number from %llu to %llu, not '%s'", what,
+			   (unsigned long long)min, (unsigned long long)max, arg);
+	return v;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -57,6 +91,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'f':
 		o->follows = true;
+		return 0;
+	case KEY_CHAOS:
+		o->wants_chaos = true;
+		if (arg)
+			o->seed = parse_number(state, arg, "SEED", 0, UINT64_MAX);
+		else if (getrandom(&o->seed, 4, 0) != 4)
+			o->seed = ptc_now_ns();
+		return 0;
+	case KEY_UNTIL_FAIL:
+		o->until_fail = parse_number(state, arg, "N", 1, INT_MAX);
+		return 0;
+	case KEY_HANG:
+		o->hang_seconds = parse_number(state, arg, "SECONDS", 1, 1000000);
 		return 0;
 	case 'v':
 		log_set_level(LOG_INFO);
@@ -126,12 +173,57 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 	fputs("\n", stderr);
 }
 
+/** How the last of @p n_runs ended, and what it takes to do the same again. */
+static void tell_outcome(const struct ptc_options *o, const struct ptc_result *r,
+			 unsigned n_runs)
+{
+	if (r->is_asked_to_end)
+		fprintf(stderr, "faultline: ended by a signal in run %u of %u", n_runs,
+			o->until_fail);
+	else if (r->is_removed)
+		fprintf(stderr, "faultline: no failure in %u run%s", n_runs,
+			n_runs == 1 ? "" : "s");
+	else
+		fprintf(stderr, "faultline: failed in run %u of %u", n_runs,
+			o->until_fail);
+	if (o->wants_chaos && r->is_removed && n_runs > 1)
+		fprintf(stderr, " (seeds %llu to %llu)", (unsigned long long)o->seed,
+			(unsigned long long)o->seed + n_runs - 1);
+	else if (o->wants_chaos)
+		fprintf(stderr, " (seed %llu)", (unsigned long long)o->seed + n_runs - 1);
+	if (r->is_removed)
+		fputs("; no capture is kept\n", stderr);
+	else if (r->has_hung)
+		fputs(": hung\n", stderr);
+	else if (r->status > 128 && r->status <= 128 + SIGRTMAX)
+		fprintf(stderr, ": killed by SIG%s\n", sigabbrev_np(r->status - 128));
+	else
+		fprintf(stderr, ": exit status %d\n", r->status);
+}
+
+static struct err *record(const struct ptc_options *o, struct ptc_result *r)
+{
+	unsigned n_runs = 0;
+	struct err *err;
+
+	if (!o->until_fail) {
+		if (o->wants_chaos)
+			fprintf(stderr, "faultline: chaos with seed %llu\n",
+				(unsigned long long)o->seed);
+		return ptc_record(o, r);
+	}
+	err = ptc_explore(o, r, &n_runs);
+	if (!err)
+		tell_outcome(o, r, n_runs);
+	return err;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse_option, "-- PROGRAM [ARG...]",
 					  doc,	   NULL,	 NULL,
 					  NULL };
-	struct ptc_options o = {};
+	struct ptc_options o = { .hang_seconds = 10 };
 	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
 	_cleanup_free_ char *made_dir = NULL;
 	_cleanup_err_ struct err *err = NULL;
@@ -144,13 +236,19 @@ int cmd_record(int argc, char **argv)
 			"are of one process\n");
 		return PTC_EXIT_FAILED;
 	}
+	if (o.follows && o.until_fail) {
+		fprintf(stderr, "faultline: cannot record with both -f and --until-fail: "
+				"only the program itself is tried again\n");
+		return PTC_EXIT_FAILED;
+	}
 	if (!o.dir)
 		o.dir = made_dir = default_dir(o.argv[0]);
-	err = o.dir ? ptc_record(&o, &r) : &err_nomem;
+	err = o.dir ? record(&o, &r) : &err_nomem;
 	if (err) {
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return r.status;
 	}
-	summarize(&o, &r);
+	if (!r.is_removed)
+		summarize(&o, &r);
 	return r.status;
 }

@@ -51,6 +51,7 @@ struct ptc_thread {
 
 struct ptc_snapshot;
 struct ptc_heap;
+struct ptc_chaos;
 struct ptc_session;
 
 /** A process being recorded, into a bundle of its own. */
@@ -96,8 +97,9 @@ struct ptc_session {
 	VEC(struct ptc_child) children;
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
-	size_t n_gaps;	 ///< in what was followed
-	char *first_gap; ///< text of the first, NULL = none
+	size_t n_gaps;		 ///< in what was followed
+	char *first_gap;	 ///< text of the first, NULL = none
+	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 
 /* ---- session (ptc_session.c) ------------------------------------------------------ */
@@ -108,6 +110,10 @@ struct ptc_options {
 	char **argv; ///< program and arguments, NULL-terminated
 	bool wants_heap;
 	bool follows; ///< record the children, too
+	bool wants_chaos;
+	uint64_t seed;	       ///< of the first run's schedule
+	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
+	unsigned hang_seconds; ///< with until_fail: nothing ran for so long is a failure
 };
 
 #define PTC_EXIT_FAILED 125	    ///< faultline itself failed
@@ -121,13 +127,23 @@ struct ptc_result {
 	uint64_t n_syscalls, bytes; ///< of all processes
 	size_t n_gaps;		    ///< of all processes
 	char *first_gap;	    ///< text of the first, NULL = none
-	int status;   ///< what `record` exits with
-	bool has_run; ///< the program was started
+	int status;		    ///< what `record` exits with
+	bool has_run;		    ///< the program was started
+	bool has_hung;		    ///< and was ended by us
+	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
+	bool is_removed;      ///< it passed; its capture was not kept
 };
 
 /** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then
  * ret->has_run tells whether the program ran all the same). */
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret);
+
+struct ptc_points;
+
+/** One of several recordings with what they share: @p b, and @p points unless NULL. With
+ * o->until_fail a run that passes leaves no capture. */
+struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
+			    struct ptc_points *points, struct ptc_result *ret);
 void ptc_result_deinit(struct ptc_result *r);
 
 /** The process that @p tid is a recorded thread of; NULL = none. */
@@ -142,6 +158,9 @@ void ptc_process_destroy(struct ptc_process *p);
 
 /** Open what is at hand of the stopped process. */
 struct err *ptc_process_open(struct ptc_process *p);
+
+/** Let stopped thread @p tid run on, unless chaos holds it back. */
+void ptc_process_go_on(struct ptc_process *p, pid_t tid);
 
 /** A ptrace stop of thread @p tid; the ring has been drained. */
 void ptc_process_stop(struct ptc_process *p, pid_t tid, int status);
@@ -217,18 +236,6 @@ struct err *ptc_start_forked(struct ptc_process *p);
 struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core);
 
-struct ptc_range {
-	uint64_t start, end; ///< addresses
-};
-
-struct ptc_ranges {
-	VEC(struct ptc_range) list; ///< ascending
-};
-
-/** Append the pages of writable mappings @p maps that are not as they were mapped. */
-struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
-			    struct ptc_ranges *ret);
-
 /** For cap_writer_core(), with the process as context: what cannot be read is zeros. */
 struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
 
@@ -244,8 +251,15 @@ struct err *ptc_free_program(struct ptc_process *p);
 struct err *ptc_bpf_create(struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 
+/** A session ends: nobody is recorded, nothing probed, the ring empty. */
+void ptc_bpf_end_session(struct ptc_bpf *b);
+
 /** Record process @p tgid from here on, or no more. */
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
+
+/** Stop a recorded thread at the end of a system call with a chance of @p below in 2^32;
+ * @p seed makes the choices. */
+void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
 
 /** Hand all that is in the ring to @p fn. */
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
@@ -337,11 +351,7 @@ void ptc_child_orphans(struct ptc_session *s, uint32_t index);
 
 /** Let stopped @p child go, as if we had never been there. */
 void ptc_child_free(pid_t child);
-
-/** A vfork child of thread @p parent is about to run in the process' memory, or is done
- * with it: what it wrote there becomes an input (ptc_vfork.c). */
-void ptc_vfork_created(struct ptc_process *p, pid_t parent);
-void ptc_vfork_done(struct ptc_process *p, pid_t parent);
+void ptc_child_vfork_done(struct ptc_process *p, pid_t parent);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 /* ---- followed processes (ptc_follow.c), what manifests say (ptc_describe.c) ------------- */
@@ -369,6 +379,79 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files);
 /** How it ended: its exit status or signal, or detached when it has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
 void ptc_info_deinit(struct cap_info *info);
+/* ---- chaos (ptc_explore.c, ptc_chaos.c, ptc_points.c, ptc_hang.c) ------------------------ */
+
+/** Record again and again with another schedule until the program fails, at most
+ * o->until_fail times. The failing run is the capture.
+ * @param n_runs set to the number of runs, the failing one included. */
+struct err *ptc_explore(const struct ptc_options *o, struct ptc_result *ret,
+			unsigned *n_runs);
+
+/** Did this run fail? */
+bool ptc_result_is_failure(const struct ptc_result *r);
+
+/** An instruction of the program at which a thread may be stopped, and what was learnt
+ * about it in the runs so far. */
+struct ptc_point {
+	uint64_t at; ///< address as in the file
+	bool is_reached;
+	unsigned n_tried; ///< runs that waited for it
+};
+
+struct ptc_points {
+	VEC(struct ptc_point) list; ///< by address
+	uint64_t bias;		    ///< to add to them in the present run
+	bool has_list;
+};
+
+/** Find them in the stopped program, or place those found in an earlier run. */
+struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points);
+void ptc_points_deinit(struct ptc_points *points);
+
+/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 4
+ * instructions @p at. @return false when the CPU or the kernel cannot. */
+bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n);
+
+/** The program stands at its first instruction: draw a strategy from @p seed. @p points
+ * are borrowed. */
+struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
+			     uint64_t seed, struct ptc_chaos **ret);
+void ptc_chaos_destroy(struct ptc_chaos *c);
+
+/** Thread @p tid appeared (told twice: done once); or is about to end. */
+void ptc_chaos_add(struct ptc_chaos *c, pid_t tid);
+void ptc_chaos_forget(struct ptc_chaos *c, pid_t tid);
+
+/** Thread @p tid stopped and could go on. @return true when it is held back: then it goes
+ * on by a later ptc_chaos_step(). */
+bool ptc_chaos_holds(struct ptc_chaos *c, pid_t tid);
+
+/** Do what is due. @return when to be called again, CLOCK_MONOTONIC nanoseconds. */
+uint64_t ptc_chaos_step(struct ptc_chaos *c);
+
+/** What a thread is doing. */
+enum ptc_wait {
+	PTC_WAIT_NONE,	  ///< it runs, or would if it had a CPU
+	PTC_WAIT_SOME,	  ///< it waits, perhaps for time to pass or for somebody outside
+	PTC_WAIT_ENDLESS, ///< it waits for another thread, without a time limit
+	PTC_WAIT_STOPPED, ///< by ptrace
+	PTC_WAIT_GONE
+};
+
+/** @param word set to the futex it waits for, or 0. */
+enum ptc_wait ptc_wait_of(pid_t pid, pid_t tid, uint64_t *word);
+
+/** How long the program has been standing still. Zeroed at first but for limit_ns. */
+struct ptc_hang {
+	uint64_t limit_ns, since_ns, n_run;
+	bool is_endless;
+};
+
+/** Look at all threads of @p p. @return whether they hang. */
+bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p);
+
+/** Say on stderr which thread waits for what. */
+void ptc_hang_describe(const struct ptc_process *p);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -113,7 +113,8 @@ static int on_record(void *ctx, void *rec, size_t size)
 {
 	struct ptc_bpf *b = ctx;
 
-	b->consumer(b->ctx, rec, size);
+	if (b->consumer)
+		b->consumer(b->ctx, rec, size);
 	return 0;
 }
 
@@ -157,15 +158,29 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 	return NULL;
 }
 
+static void unprobe(struct ptc_bpf *b)
+{
+	for (size_t i = 0; i < b->multi_probes.size; i++)
+		close(b->multi_probes.data[i]);
+	for (size_t i = 0; i < b->probes.size; i++)
+		bpf_link__destroy(b->probes.data[i]);
+	b->multi_probes.size = b->probes.size = 0;
+}
+
+void ptc_bpf_end_session(struct ptc_bpf *b)
+{
+	unprobe(b);
+	ptc_bpf_set_chance(b, 0, 0);
+	b->consumer = NULL;
+	ring_buffer__consume(b->ring);
+}
+
 void ptc_bpf_destroy(struct ptc_bpf *b)
 {
 	if (!b)
 		return;
-	for (size_t i = 0; i < b->multi_probes.size; i++)
-		close(b->multi_probes.data[i]);
+	unprobe(b);
 	vec_deinit(&b->multi_probes);
-	for (size_t i = 0; i < b->probes.size; i++)
-		bpf_link__destroy(b->probes.data[i]);
 	vec_deinit(&b->probes);
 	ring_buffer__free(b->ring);
 	record_bpf__destroy(b->skel);
@@ -180,6 +195,12 @@ void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 		__atomic_or_fetch(bits, REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
 	else
 		__atomic_and_fetch(bits, ~REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
+}
+
+void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)
+{
+	b->skel->bss->chance_state = seed | 1;
+	b->skel->bss->chance_below = below;
 }
 
 void ptc_bpf_set_consumer(struct ptc_bpf *b,

@@ -128,6 +128,20 @@ static bool is_our_stop(const siginfo_t *si)
 	return si->si_signo == SIGSTOP && si->si_code == SI_KERNEL;
 }
 
+void ptc_process_go_on(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_chaos *c = p->session->chaos;
+
+	if (!c || !ptc_chaos_holds(c, tid))
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+/** A stop before an instruction that chaos chose. */
+static bool is_at_point(const struct ptc_process *p, const siginfo_t *si)
+{
+	return p->session->chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
+}
+
 static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 {
 	siginfo_t si;
@@ -136,7 +150,9 @@ static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 		ptrace(PTRACE_CONT, tid, NULL, (long)signo);
 		return;
 	}
-	if (is_our_stop(&si) || ptc_trap(p, tid, &si))
+	if (is_our_stop(&si) || is_at_point(p, &si))
+		ptc_process_go_on(p, tid);
+	else if (ptc_trap(p, tid, &si))
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 	else
 		ptc_signal(p, tid, &si);
@@ -152,6 +168,8 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 	struct user_regs_struct u = {};
 	unsigned long status = 0;
 
+	if (p->session->chaos)
+		ptc_chaos_forget(p->session->chaos, tid);
 	ptrace(PTRACE_GETREGS, tid, NULL, &u);
 	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
 	ev.regs = ptc_to_cap(&u);
@@ -261,9 +279,10 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 	case PTRACE_EVENT_CLONE:
 		ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
 		ptc_child_created(p, tid, event, message);
-		break;
+		ptc_process_go_on(p, tid);
+		return;
 	case PTRACE_EVENT_VFORK_DONE:
-		ptc_vfork_done(p, tid);
+		ptc_child_vfork_done(p, tid);
 		break;
 	case PTRACE_EVENT_EXEC:
 		on_exec(p, tid);
@@ -277,7 +296,8 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
-		break;
+		ptc_process_go_on(p, tid);
+		return;
 	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }

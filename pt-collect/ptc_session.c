@@ -103,14 +103,17 @@ static sigset_t watched_signals(void)
 
 /** A signal sent to us with kill is meant for the program; one from the terminal has
  * reached it already. We end when it does. */
-static void take_signals(struct ptc_session *s, int signals)
+static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
 {
 	struct signalfd_siginfo si;
 
-	while (read(signals, &si, sizeof(si)) > 0)
-		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER &&
-		    !s->processes.data[0]->has_ended)
+	while (read(signals, &si, sizeof(si)) > 0) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		ret->is_asked_to_end = true;
+		if (si.ssi_code == SI_USER && !s->processes.data[0]->has_ended)
 			kill(s->processes.data[0]->pid, si.ssi_signo);
+	}
 }
 
 static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
@@ -143,17 +146,47 @@ static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
 	}
 }
 
-static void run(struct ptc_session *s, int signals, int poll)
+/** Sleep until something happens, at most until @p until_ns. */
+static void wait_for_event(int poll, uint64_t until_ns)
 {
-	uint64_t last_flush_ns = ptc_now_ns();
+	uint64_t now_ns = ptc_now_ns(), most_ns = POLL_MS * 1000000ull;
+	uint64_t ns = until_ns <= now_ns ? 0 : until_ns - now_ns;
+	struct timespec ts = { .tv_nsec = ns < most_ns ? ns : most_ns };
+	struct epoll_event e;
+
+	epoll_pwait2(poll, &e, 1, &ts, NULL);
+}
+
+/** A program that hangs is ended so that the capture holds where it stood. */
+static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
+			struct ptc_result *ret)
+{
+	const struct ptc_process *p = s->processes.data[0];
+
+	if (!hang->limit_ns || ret->has_hung || !ptc_hang_look(hang, p))
+		return;
+	ret->has_hung = true;
+	ptc_hang_describe(p);
+	kill(p->pid, SIGABRT);
+}
+
+static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *hang,
+		struct ptc_result *ret)
+{
+	uint64_t last_flush_ns = ptc_now_ns(), last_look_ns = last_flush_ns;
+	uint64_t due_ns = UINT64_MAX;
 
 	while (!has_ended(s)) {
-		struct epoll_event e;
-
-		epoll_wait(poll, &e, 1, POLL_MS);
-		take_signals(s, signals);
+		wait_for_event(poll, due_ns);
+		take_signals(s, signals, ret);
 		reap(s);
 		ptc_bpf_drain(s->bpf);
+		if (s->chaos)
+			due_ns = ptc_chaos_step(s->chaos);
+		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
+			last_look_ns = ptc_now_ns();
+			end_if_hung(s, hang, ret);
+		}
 		flush_sometimes(s, &last_flush_ns);
 	}
 }
@@ -162,15 +195,18 @@ static void run(struct ptc_session *s, int signals, int poll)
 
 static void session_deinit(struct ptc_session *s)
 {
-	for (size_t i = 0; i < s->processes.size; i++)
+	ptc_chaos_destroy(s->chaos);
+	for (size_t i = 0; i < s->processes.size; i++) {
+		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->pid, false);
 		ptc_process_destroy(s->processes.data[i]);
+	}
 	vec_deinit(&s->processes);
 	vec_deinit(&s->children);
 	for (size_t i = 0; i < s->followed.size; i++)
 		cap_process_deinit(&s->followed.data[i]);
 	vec_deinit(&s->followed);
 	free(s->first_gap);
-	ptc_bpf_destroy(s->bpf);
+	ptc_bpf_end_session(s->bpf);
 }
 
 /** All that was recorded, in one line. */
@@ -200,10 +236,27 @@ static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
 	return err;
 }
 
+/** What is left to do when the program has ended. */
+static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
+			    struct ptc_result *ret)
+{
+	ret->status = WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
+						  128 + WTERMSIG(p->wait_status);
+	if (o->until_fail && !p->failure && !ptc_result_is_failure(ret)) {
+		cap_writer_remove(take_ptr(&p->writer));
+		ret->is_removed = true;
+		return NULL;
+	}
+	return sum_up(p, ret);
+}
+
 /** The program is stopped at its first instruction: save it, let it run, finish. */
 static struct err *record_program(struct ptc_process *p, const struct ptc_options *o,
-				  struct ptc_result *ret)
+				  struct ptc_points *points, struct ptc_result *ret)
 {
+	struct ptc_hang hang = { .limit_ns = o->until_fail ?
+						     o->hang_seconds * 1000000000ull :
+						     0 };
 	_cleanup_close_ int signals = -1, poll = -1;
 	struct ptc_session *s = p->session;
 	struct err *err = ptc_process_open(p);
@@ -215,54 +268,65 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	p->is_recording = p->has_executed = true;
 	if (!err)
 		err = ptc_start(p);
+	if (!err && points)
+		err = ptc_points_find(p, points) ?:
+			      ptc_chaos_create(p, points, o->seed, &s->chaos);
 	if (err)
 		return err;
 	ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
 	ret->has_run = true;
 	if (ptrace(PTRACE_CONT, p->pid, NULL, NULL))
 		return err_errno("cannot start the program");
-	run(s, signals, poll);
-	ret->status = WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
-						  128 + WTERMSIG(p->wait_status);
-	err = sum_up(p, ret);
+	run(s, signals, poll, &hang, ret);
+	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
 	return err;
 }
 
-/** Each followed process takes some descriptors. After the launch: the program's own limit
- * is its business. */
-static void raise_limit(void)
+/** What a recording changes about us, and a next program must not inherit. */
+struct surroundings {
+	sigset_t blocked;
+	struct sigaction pipe, size;
+	struct rlimit files;
+};
+
+/** After the launch. We see the program through to its end, whatever is sent to us; and
+ * each followed process takes some descriptors. */
+static void change_surroundings(struct surroundings *before)
 {
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set = watched_signals();
 	struct rlimit files;
 
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
+	sigprocmask(SIG_BLOCK, &set, &before->blocked);
+	sigaction(SIGPIPE, &ignore, &before->pipe);
+	sigaction(SIGXFSZ, &ignore, &before->size);
+	getrlimit(RLIMIT_NOFILE, &before->files);
+	files = before->files;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/** From here on we see the program through to its end, whatever is sent to us. */
-static void mask_signals(void)
+static void restore_surroundings(const struct surroundings *before)
 {
-	sigset_t set = watched_signals();
-
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_NOFILE, &before->files);
+	sigaction(SIGPIPE, &before->pipe, NULL);
+	sigaction(SIGXFSZ, &before->size, NULL);
+	sigprocmask(SIG_SETMASK, &before->blocked, NULL);
 }
 
-struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
+struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
+			    struct ptc_points *points, struct ptc_result *ret)
 {
-	_cleanup_(session_deinit) struct ptc_session s = { .wants_heap = o->wants_heap,
+	_cleanup_(session_deinit) struct ptc_session s = { .bpf = b,
+							   .wants_heap = o->wants_heap,
 							   .follows = o->follows };
-	struct err *err = ptc_bpf_create(&s.bpf);
 	struct ptc_process *p = NULL;
+	struct err *err;
 	pid_t pid;
 
 	ret->status = PTC_EXIT_FAILED;
-	if (err)
-		return err;
 	ptc_bpf_set_consumer(s.bpf, ptc_assemble, &s);
 	err = ptc_launch(o->argv, &pid, &ret->status);
 	if (err)
@@ -271,15 +335,30 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 	if (!err)
 		err = cap_writer_create(o->dir, &p->writer);
 	if (!err) {
-		raise_limit();
-		mask_signals();
-		err = record_program(p, o, ret);
+		struct surroundings before;
+
+		change_surroundings(&before);
+		err = record_program(p, o, points, ret);
+		restore_surroundings(&before);
 	}
 	if (err && !ret->has_run) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, __WALL);
 		cap_writer_remove(p ? take_ptr(&p->writer) : NULL);
 	}
+	return err;
+}
+
+struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
+{
+	_cleanup_(ptc_points_deinit) struct ptc_points points = {};
+	struct ptc_bpf *b = NULL;
+	struct err *err = ptc_bpf_create(&b);
+
+	ret->status = PTC_EXIT_FAILED;
+	if (!err)
+		err = ptc_record_once(o, b, o->wants_chaos ? &points : NULL, ret);
+	ptc_bpf_destroy(b);
 	return err;
 }
 

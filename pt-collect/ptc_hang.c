@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Is the program stuck? Either every thread waits for another without a time limit, which
+ * no passing of time ends; or nothing has run for as long as the user is ready to wait.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+
+#include "pt-collect/ptc.h"
+
+#define THREADS_MAX 512
+#define SURE_NS 300000000ull ///< waiting for each other for so long: a signal may end it
+
+/** Bytes of /proc/PID/task/TID/@p name as a string; "" when the thread is gone. */
+static void read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[80];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+}
+
+static bool is_endless(long nr, const unsigned long long args[6])
+{
+	int op = args[1] & FUTEX_CMD_MASK;
+
+	switch (nr) {
+	case __NR_futex:
+		return !args[3] && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET ||
+				    op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2);
+	case __NR_rt_sigtimedwait:
+		return !args[2];
+	}
+	return false;
+}
+
+enum ptc_wait ptc_wait_of(pid_t pid, pid_t tid, uint64_t *word)
+{
+	unsigned long long args[6] = {};
+	char text[512], *state;
+	long nr;
+
+	*word = 0;
+	read_task(pid, tid, "stat", text, sizeof(text));
+	state = strrchr(text, ')');
+	if (!state || strlen(state) < 3)
+		return PTC_WAIT_GONE;
+	switch (state[2]) {
+	case 'R':
+		return PTC_WAIT_NONE;
+	case 'Z':
+	case 'X':
+		return PTC_WAIT_GONE;
+	case 't':
+	case 'T':
+		return PTC_WAIT_STOPPED;
+	}
+	read_task(pid, tid, "syscall", text, sizeof(text));
+	if (sscanf(text, "%ld 0x%llx 0x%llx 0x%llx 0x%llx", &nr, &args[0], &args[1],
+		   &args[2], &args[3]) < 5 ||
+	    !is_endless(nr, args))
+		return PTC_WAIT_SOME;
+	*word = nr == __NR_futex ? args[0] : 0;
+	return PTC_WAIT_ENDLESS;
+}
+
+/** How often thread @p tid got a CPU. */
+static uint64_t times_run(pid_t pid, pid_t tid)
+{
+	unsigned long long ns, waited_ns, n;
+	char text[128];
+
+	read_task(pid, tid, "schedstat", text, sizeof(text));
+	return sscanf(text, "%llu %llu %llu", &ns, &waited_ns, &n) == 3 ? n : 0;
+}
+
+/** The threads that are there now. @return how many; at most @p max. */
+static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
+{
+	const struct dirent *entry;
+	char path[64];
+	size_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && n < max && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			tids[n++] = atoi(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p)
+{
+	bool is_idle = true, is_endless = true;
+	uint64_t now_ns = ptc_now_ns(), n_run = 0;
+	pid_t tids[THREADS_MAX];
+	size_t n = list_threads(p->pid, tids, THREADS_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t word;
+		enum ptc_wait wait = ptc_wait_of(p->pid, tids[i], &word);
+
+		if (wait == PTC_WAIT_GONE)
+			continue;
+		is_idle &= wait == PTC_WAIT_ENDLESS || wait == PTC_WAIT_SOME;
+		is_endless &= wait == PTC_WAIT_ENDLESS;
+		n_run += times_run(p->pid, tids[i]);
+	}
+	if (!is_idle || n_run != h->n_run || !h->since_ns) {
+		h->n_run = n_run;
+		h->since_ns = now_ns;
+		h->is_endless = is_endless;
+		return false;
+	}
+	h->is_endless &= is_endless;
+	return now_ns - h->since_ns >= (h->is_endless ? SURE_NS : h->limit_ns);
+}
+
+void ptc_hang_describe(const struct ptc_process *p)
+{
+	pid_t tids[THREADS_MAX];
+	size_t n = list_threads(p->pid, tids, THREADS_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t word;
+		char text[256];
+
+		switch (ptc_wait_of(p->pid, tids[i], &word)) {
+		case PTC_WAIT_ENDLESS:
+			fprintf(stderr, "faultline: thread %d waits ", tids[i]);
+			if (word)
+				fprintf(stderr, "for the futex at 0x%llx\n",
+					(unsigned long long)word);
+			else
+				fputs("for a signal\n", stderr);
+			break;
+		case PTC_WAIT_SOME:
+			read_task(p->pid, tids[i], "syscall", text, sizeof(text));
+			fprintf(stderr, "faultline: thread %d waits in %s\n", tids[i],
+				ptc_table_name(atol(text)));
+			break;
+		default:
+			break;
+		}
+	}
+}
