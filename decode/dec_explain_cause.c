@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+// A root that costs more is far from the value: damage of the event is as likely.
+#define EXPLAIN_FAR 40
+
 static const struct {
 	const char *name, *advice;
 } causes[DEC_CAUSES] = {
@@ -149,22 +152,31 @@ static const char *explain_subject(const struct explain *ex, uint32_t root)
 					      "the value comes from";
 }
 
-/* Nothing that could differ leads to the value. */
-static struct err *explain_record(struct explain *ex, const char *origin)
+/* A single bit that differs, in a single register, looks like damage. */
+static const char *explain_flip(const struct explain *ex, char *text, size_t size)
 {
 	const struct dec_divergence *d = &ex->x->at;
 	uint64_t flipped = d->recorded ^ d->replayed;
-	char bit[48] = "";
 
-	if (__builtin_popcountll(flipped) == 1)
-		snprintf(bit, sizeof(bit), ", and the two differ in bit %d alone",
+	*text = '\0';
+	if (d->parting == DEC_PARTED_REGISTER && ex->x->n_differing == 1 &&
+	    __builtin_popcountll(flipped) == 1)
+		snprintf(text, size, ", and the two differ in bit %d alone",
 			 __builtin_ctzll(flipped));
+	return text;
+}
+
+/* Nothing that could differ leads to the value. */
+static struct err *explain_record(struct explain *ex, const char *origin)
+{
+	char bit[48];
+
 	return explain_say(ex, DEC_CAUSE_RECORD,
 			   "nothing that the program was given explains the difference: "
 			   "the replayed value comes from %s%s; so the recorded event "
 			   "itself is wrong, or the code that ran was not the one in the "
 			   "capture, or this CPU computes something else",
-			   origin, bit);
+			   origin, explain_flip(ex, bit, sizeof(bit)));
 }
 
 static struct err *explain_unmodelled(struct explain *ex, const struct slice_node *n,
@@ -271,7 +283,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 				  "was not recorded" },
 	};
 	const struct slice_node *n = &ex->slice.nodes.data[root];
-	char origin[200];
+	char origin[200], bit[48];
 
 	explain_origin(ex, root, origin, sizeof(origin));
 	switch (n->origin) {
@@ -295,8 +307,11 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 			return explain_record(ex, origin);
 		break;
 	}
-	return explain_say(ex, plain[n->origin].cause, "%s %s: %s",
-			   explain_subject(ex, root), origin, plain[n->origin].why);
+	explain_flip(ex, bit, sizeof(bit));
+	return explain_say(ex, plain[n->origin].cause, "%s %s: %s%s%s",
+			   explain_subject(ex, root), origin, plain[n->origin].why,
+			   *bit && n->cost > EXPLAIN_FAR ? "; but it is far away" : "",
+			   n->cost > EXPLAIN_FAR ? bit : "");
 }
 
 /* What the recorded call wrote has no place: is the place credible? */

@@ -37,12 +37,14 @@ static bool explain_is_certain(const struct explain *ex, const struct slice_node
 int explain_penalty(const struct explain *ex, const struct slice_node *n)
 {
 	const struct history_event *e = explain_event(ex, n);
+	const struct history_shared *shared;
 
 	switch (n->origin) {
 	case SLICE_UNMODELLED:
 		return -500;
 	case SLICE_SHARED:
-		return ex->history.shared.data[n->event].is_risky ? -400 : 300;
+		shared = &ex->history.shared.data[n->event];
+		return shared->is_risky ? -400 : shared->is_read_only ? 80 : 300;
 	case SLICE_CHILD:
 		return -200;
 	case SLICE_WRITTEN:

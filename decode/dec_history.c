@@ -17,13 +17,18 @@
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static struct err *history_share(struct history *h, uint64_t addr, uint64_t size,
-				 uint64_t seq, bool is_anonymous)
+				 uint64_t seq, bool is_anonymous, bool is_read_only)
 {
 	struct history_shared *s = vec_push(&h->shared);
 
 	if (!s)
 		return &err_nomem;
-	*s = (struct history_shared){ addr, size, seq, !is_anonymous, is_anonymous };
+	*s = (struct history_shared){ .addr = addr,
+				      .size = size,
+				      .seq = seq,
+				      .is_risky = !is_anonymous && !is_read_only,
+				      .is_read_only = is_read_only,
+				      .is_anonymous = is_anonymous };
 	return NULL;
 }
 
@@ -51,10 +56,11 @@ static struct err *history_note_shared(struct history *h, const struct history_e
 		if (type != MAP_SHARED && type != MAP_SHARED_VALIDATE)
 			return NULL;
 		return history_share(h, e->ret, e->args[1], e->seq,
-				     e->args[3] & MAP_ANONYMOUS);
+				     e->args[3] & MAP_ANONYMOUS,
+				     !(e->args[2] & PROT_WRITE));
 	case SYS_shmat:
 		return history_share(h, e->ret, history_segment_size(h, e->args[0]),
-				     e->seq, false);
+				     e->seq, false, false);
 	case SYS_fork:
 	case SYS_vfork:
 	case SYS_clone:
@@ -89,7 +95,8 @@ static struct err *history_gap(struct history *h, const struct capture *c,
 		const struct cap_mapping *m = &core->mappings[i];
 
 		if (m->start <= addr && addr < m->end)
-			err = history_share(h, m->start, m->end - m->start, 0, true);
+			err = history_share(h, m->start, m->end - m->start, 0, true,
+					    false);
 	}
 	cap_core_close(core);
 	return err;
@@ -162,7 +169,8 @@ struct err *history_read(struct history *h, const struct capture *c, uint64_t un
 	}
 	cap_events_close(it);
 	for (size_t i = 0; i < h->shared.size; i++)
-		h->shared.data[i].is_risky |= h->has_children;
+		h->shared.data[i].is_risky |= h->has_children &&
+					      h->shared.data[i].is_anonymous;
 	return err;
 }
 

@@ -39,8 +39,9 @@ struct history_event {
 /** Memory that others may write. */
 struct history_shared {
 	uint64_t addr, size;
-	uint64_t seq;  ///< of the event that tells; 0: from the start on
-	bool is_risky; ///< others can really write there
+	uint64_t seq;	   ///< of the event that tells; 0: from the start on
+	bool is_risky;	   ///< others are likely to write there
+	bool is_read_only; ///< the program only reads it: a file, or what others write
 	bool is_anonymous;
 };
 

@@ -150,6 +150,22 @@ static bool slice_is_own_bulk(const struct slice *s, size_t i, uint64_t addr)
 	return false;
 }
 
+static enum slice_origin slice_written_by(const struct history_event *e)
+{
+	if (e->kind == CAP_EV_SIGNAL)
+		return SLICE_FRAME;
+	switch (e->nr) {
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3:
+		return SLICE_CHILD;
+	case SYS_mmap:
+		return SLICE_MAPPED;
+	default:
+		return SLICE_WRITTEN;
+	}
+}
+
 void slice_bulk(struct slice *s, size_t i)
 {
 	const struct slice_step *step = &s->steps.data[i];
@@ -166,12 +182,7 @@ void slice_bulk(struct slice *s, size_t i)
 		return;
 	e = &s->history->events.data[event];
 	slice_take_mem(s, w->addr, w->size, &best, &place);
-	slice_input(s,
-		    e->kind == CAP_EV_SIGNAL ? SLICE_FRAME :
-		    e->nr == SYS_vfork || e->nr == SYS_clone || e->nr == SYS_clone3 ?
-					       SLICE_CHILD :
-					       SLICE_WRITTEN,
-		    &best, place, step->position, event);
+	slice_input(s, slice_written_by(e), &best, place, step->position, event);
 }
 
 void slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs)

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "capture/cap_format.h"
 #include "decode/dec_explain.h"
@@ -58,12 +59,12 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Record tests/programs/inputs with input "7". */
-static void record(const char *way)
+/* Record tests/programs/inputs (in shell words) with input "7". */
+static void record(const char *words)
 {
-	assert_int_equal(run("rm -rf %s; echo 7 | %s record -o %s -- "
-			     "%s/tests/programs/inputs %s >/dev/null 2>%s.err",
-			     good, getenv("FAULTLINE"), good, getenv("BUILD"), way, good),
+	assert_int_equal(run("rm -rf %s; cd \"$BUILD/tests/programs\" && echo 7 | "
+			     "\"$FAULTLINE\" record -o %s -- %s >/dev/null 2>%s.err",
+			     good, good, words, good),
 			 0);
 }
 
@@ -100,9 +101,9 @@ static void forge(change_fn change)
 	capture_close(c);
 }
 
-/* Record @p way, forge it with @p change, replay it up to where it diverges and explain
+/* Record @p words, forge it with @p change, replay it up to where it diverges and explain
  * that. The caller destroys the explanation; places in it are void. */
-static struct dec_explanation *explain(const char *way, change_fn change)
+static struct dec_explanation *explain(const char *words, change_fn change)
 {
 	struct dec_explanation *x;
 	struct dec_symbols *s;
@@ -110,7 +111,7 @@ static struct dec_explanation *explain(const char *way, change_fn change)
 	struct dec_where w;
 	struct capture *c;
 
-	record(way);
+	record(words);
 	forge(change);
 	ok(capture_open(bad, &c));
 	ok(dec_symbols_create(c, &s));
@@ -165,7 +166,7 @@ static void other_byte(struct cap_event *ev)
 
 static void changed_byte_by_value(void **state)
 {
-	struct dec_explanation *x = explain("value", other_byte);
+	struct dec_explanation *x = explain("./inputs value", other_byte);
 
 	(void)state;
 	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
@@ -190,7 +191,7 @@ static void changed_byte_by_value(void **state)
 
 static void changed_byte_by_branch(void **state)
 {
-	struct dec_explanation *x = explain("branch", other_byte);
+	struct dec_explanation *x = explain("./inputs branch", other_byte);
 	bool has_branch = false;
 
 	(void)state;
@@ -208,7 +209,7 @@ static void changed_byte_by_branch(void **state)
 
 static void changed_byte_faults(void **state)
 {
-	struct dec_explanation *x = explain("pointer", other_byte);
+	struct dec_explanation *x = explain("./inputs pointer", other_byte);
 
 	(void)state;
 	assert_int_equal(x->at.parting, DEC_PARTED_FAULT);
@@ -226,7 +227,7 @@ static void other_result(struct cap_event *ev)
 
 static void changed_result(void **state)
 {
-	struct dec_explanation *x = explain("result", other_result);
+	struct dec_explanation *x = explain("./inputs result", other_result);
 
 	(void)state;
 	assert_int_equal(x->at.replayed, 5);
@@ -244,7 +245,7 @@ static void other_time(struct cap_event *ev)
 
 static void changed_time(void **state)
 {
-	struct dec_explanation *x = explain("time", other_time);
+	struct dec_explanation *x = explain("./inputs time", other_time);
 
 	(void)state;
 	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
@@ -258,17 +259,50 @@ static void changed_byte_by_thread(void **state)
 	struct dec_explanation *x;
 
 	(void)state;
-	record("thread");
+	record("./inputs thread");
 	if (run("%s replay %s >/dev/null 2>&1", getenv("FAULTLINE"), good)) {
 		print_message("this recorder records no threads\n");
 		skip();
 	}
-	x = explain("thread", other_byte);
+	x = explain("./inputs thread", other_byte);
 	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
 	assert_int_equal(x->at.replayed, 4);
 	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
 	assert_names_input(x);
 	assert_int_equal(x->input_data[0], '4');
+	dec_explanation_destroy(x);
+}
+
+static void other_seed(struct cap_event *ev)
+{
+	static uint8_t lie[24];
+	static struct cap_write w;
+
+	// Python's hash seed.
+	if (!is_call(ev, SYS_getrandom) || ev->n_writes != 1 || ev->writes[0].size != 24)
+		return;
+	memcpy(lie, ev->writes[0].data, sizeof(lie));
+	lie[3] ^= 0x55;
+	w = (struct cap_write){ ev->writes[0].addr, sizeof(lie), lie };
+	ev->writes = &w;
+}
+
+/* Where things lie in a dictionary shows the seed, a million instructions later. */
+static void changed_byte_far_away(void **state)
+{
+	struct dec_explanation *x;
+
+	(void)state;
+	if (access("/usr/bin/python3", X_OK)) {
+		print_message("no /usr/bin/python3\n");
+		skip();
+	}
+	x = explain("/usr/bin/python3 -c 'print(1)'", other_seed);
+	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
+	assert_int_equal(x->input.nr, SYS_getrandom);
+	assert_int_equal(x->input.args[1], 24);
+	assert_int_equal(x->chain.size, DEC_EXPLAIN_STEPS);
+	assert_true(x->n_left_out > 0);
 	dec_explanation_destroy(x);
 }
 
@@ -284,7 +318,7 @@ static void unlisted(struct cap_event *ev)
 
 static void unlisted_call(void **state)
 {
-	struct dec_explanation *x = explain("value", unlisted);
+	struct dec_explanation *x = explain("./inputs value", unlisted);
 
 	(void)state;
 	assert_int_equal(x->cause, DEC_CAUSE_UNMODELLED_CALL);
@@ -303,7 +337,7 @@ static void partial(struct cap_event *ev)
 
 static void partial_call(void **state)
 {
-	struct dec_explanation *x = explain("branch", partial);
+	struct dec_explanation *x = explain("./inputs branch", partial);
 
 	(void)state;
 	assert_int_equal(x->cause, DEC_CAUSE_UNMODELLED_CALL);
@@ -320,7 +354,7 @@ static void no_writes(struct cap_event *ev)
 
 static void forgotten_write(void **state)
 {
-	struct dec_explanation *x = explain("value", no_writes);
+	struct dec_explanation *x = explain("./inputs value", no_writes);
 
 	(void)state;
 	assert_int_equal(x->cause, DEC_CAUSE_MISSING_WRITE);
@@ -335,7 +369,7 @@ static void unchanged(struct cap_event *ev)
 
 static void shared_memory(void **state)
 {
-	struct dec_explanation *x = explain("shared", unchanged);
+	struct dec_explanation *x = explain("./inputs shared", unchanged);
 
 	(void)state;
 	assert_int_equal(x->at.recorded, 5);
@@ -356,7 +390,7 @@ static void other_register(struct cap_event *ev)
 
 static void changed_register(void **state)
 {
-	struct dec_explanation *x = explain("value", other_register);
+	struct dec_explanation *x = explain("./inputs value", other_register);
 
 	(void)state;
 	assert_int_equal(x->at.reg, CAP_RSI);
@@ -373,7 +407,7 @@ static void other_number(struct cap_event *ev)
 
 static void changed_number(void **state)
 {
-	struct dec_explanation *x = explain("value", other_number);
+	struct dec_explanation *x = explain("./inputs value", other_number);
 
 	(void)state;
 	assert_int_equal(x->at.reg, CAP_RAX);
@@ -397,7 +431,7 @@ static void wild_write(struct cap_event *ev)
 
 static void changed_address(void **state)
 {
-	struct dec_explanation *x = explain("value", wild_write);
+	struct dec_explanation *x = explain("./inputs value", wild_write);
 
 	(void)state;
 	assert_int_equal(x->at.parting, DEC_PARTED_MEMORY);
@@ -413,6 +447,7 @@ int main(void)
 		cmocka_unit_test(changed_byte_by_branch),
 		cmocka_unit_test(changed_byte_faults),
 		cmocka_unit_test(changed_byte_by_thread),
+		cmocka_unit_test(changed_byte_far_away),
 		cmocka_unit_test(changed_result),
 		cmocka_unit_test(changed_time),
 		cmocka_unit_test(unlisted_call),
