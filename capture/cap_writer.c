@@ -28,7 +28,8 @@ struct cap_writer {
 	bool is_child;	///< inside another bundle, whose kept files it shares
 	struct cap_log *log;
 	struct cap_store *store;
-	uint64_t n_events, n_syscalls, bytes;
+	uint64_t n_events, n_syscalls;
+	uint64_t bytes, core_bytes; ///< of start.core alone
 	uint64_t n_unlisted, n_partial, n_gaps;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
 	enum cap_end end;
@@ -277,7 +278,7 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 		return err_errno("cannot create %s/start.core", w->dir);
 	err = cap_core_write(fd, core, cap_store_size(w->store), read_mem, ctx);
 	if (!err && !fstat(fd, &st))
-		w->bytes += st.st_size;
+		w->core_bytes = st.st_size;
 	if (close(fd) && !err)
 		err = err_errno("cannot write");
 	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
@@ -369,7 +370,7 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	info->is_complete = !info->n_missing;
 	if (!err)
 		err = write_manifest(w, info);
-	*bytes = w->bytes;
+	*bytes = w->bytes + w->core_bytes;
 	// The caller keeps info; the files in it live as long as the writer does.
 	return err ? err_prefix(err, "cannot finish the capture in %s", w->dir) : NULL;
 }

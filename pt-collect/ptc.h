@@ -236,6 +236,18 @@ struct err *ptc_start_forked(struct ptc_process *p);
 struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core);
 
+struct ptc_range {
+	uint64_t start, end; ///< addresses
+};
+
+struct ptc_ranges {
+	VEC(struct ptc_range) list; ///< ascending
+};
+
+/** Append the pages of writable mappings @p maps that are not as they were mapped. */
+struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
+			    struct ptc_ranges *ret);
+
 /** For cap_writer_core(), with the process as context: what cannot be read is zeros. */
 struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
 
@@ -351,7 +363,11 @@ void ptc_child_orphans(struct ptc_session *s, uint32_t index);
 
 /** Let stopped @p child go, as if we had never been there. */
 void ptc_child_free(pid_t child);
-void ptc_child_vfork_done(struct ptc_process *p, pid_t parent);
+
+/** A vfork child of thread @p parent is about to run in the process' memory, or is done
+ * with it: what it wrote there becomes an input (ptc_vfork.c). */
+void ptc_vfork_created(struct ptc_process *p, pid_t parent);
+void ptc_vfork_done(struct ptc_process *p, pid_t parent);
 void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 /* ---- followed processes (ptc_follow.c), what manifests say (ptc_describe.c) ------------- */

@@ -24,12 +24,6 @@
 #define REGIONS 1024		  ///< of PAGEMAP_SCAN at a time
 #define GAP_BYTES (64u << 10)	  ///< a smaller gap is saved: a mapping costs more
 
-struct range {
-	uint64_t start, end;
-};
-
-typedef VEC(struct range) ranges;
-
 /* ---- which pages ---------------------------------------------------------------------- */
 
 /** Linux 6.7 finds pages without looking at each; newer than the headers of Debian 12. */
@@ -49,22 +43,22 @@ struct scan_region {
 #define SCAN_IS_ZERO (1ull << 5)
 
 /** Append [start, end), ascending; close ones become one. */
-static bool add_range(ranges *v, uint64_t start, uint64_t end)
+static bool add_range(struct ptc_ranges *v, uint64_t start, uint64_t end)
 {
-	struct range *last = v->size ? &v->data[v->size - 1] : NULL;
+	struct ptc_range *last = v->list.size ? &v->list.data[v->list.size - 1] : NULL;
 
 	if (last && start - last->end < GAP_BYTES) {
 		last->end = end;
 		return true;
 	}
-	last = vec_push(v);
+	last = vec_push(&v->list);
 	if (last)
-		*last = (struct range){ start, end };
+		*last = (struct ptc_range){ start, end };
 	return last;
 }
 
 /** @return 1 done, 0 this kernel cannot, -1 out of memory. */
-static int scan_at_once(int pagemap, uint64_t start, uint64_t end, ranges *v)
+static int scan_at_once(int pagemap, uint64_t start, uint64_t end, struct ptc_ranges *v)
 {
 	static struct scan_region regions[REGIONS];
 	struct scan_arg arg = {
@@ -95,7 +89,7 @@ static int scan_at_once(int pagemap, uint64_t start, uint64_t end, ranges *v)
 }
 
 /** One word a page. @return false when memory is out. */
-static bool scan_each(int pagemap, uint64_t start, uint64_t end, ranges *v)
+static bool scan_each(int pagemap, uint64_t start, uint64_t end, struct ptc_ranges *v)
 {
 	static uint64_t entries[ENTRIES];
 
@@ -117,19 +111,20 @@ static bool scan_each(int pagemap, uint64_t start, uint64_t end, ranges *v)
 }
 
 /** Pages of a private mapping that are the process' own. */
-static bool own_pages(int pagemap, const struct ptc_map *m, ranges *v)
+static bool own_pages(int pagemap, const struct ptc_map *m, struct ptc_ranges *v)
 {
 	int done = scan_at_once(pagemap, m->start, m->end, v);
 
 	if (done)
 		return done > 0;
-	v->size = 0;
+	v->list.size = 0;
 	return scan_each(pagemap, m->start, m->end, v);
 }
 
 /** Pages of a shared mapping that anybody has written; asking through the mapping would
  * make those that nobody has. */
-static bool shared_pages(const struct ptc_process *p, const struct ptc_map *m, ranges *v)
+static bool shared_pages(const struct ptc_process *p, const struct ptc_map *m,
+			 struct ptc_ranges *v)
 {
 	_cleanup_close_ int fd = ptc_files_open(p, m);
 	uint64_t size = m->end - m->start;
@@ -150,6 +145,40 @@ static bool shared_pages(const struct ptc_process *p, const struct ptc_map *m, r
 			return false;
 	}
 	return true;
+}
+
+/** Ranges of different mappings stay apart: between them there may be nothing. */
+static bool append_pages(const struct ptc_process *p, int pagemap,
+			 const struct ptc_map *m, struct ptc_ranges *v)
+{
+	struct ptc_ranges of_one = {};
+	bool is_done = m->is_shared ? shared_pages(p, m, &of_one) :
+				      own_pages(pagemap, m, &of_one);
+
+	for (size_t i = 0; is_done && i < of_one.list.size; i++) {
+		struct ptc_range *r = vec_push(&v->list);
+
+		if (r)
+			*r = of_one.list.data[i];
+		is_done = r;
+	}
+	vec_deinit(&of_one.list);
+	return is_done;
+}
+
+struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
+			    struct ptc_ranges *ret)
+{
+	_cleanup_close_ int pagemap = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", p->pid);
+	pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (maps->list.data[i]->prot & PROT_WRITE &&
+		    !append_pages(p, pagemap, maps->list.data[i], ret))
+			return &err_nomem;
+	return NULL;
 }
 
 bool ptc_is_shared_memory(const struct ptc_map *m)
@@ -177,7 +206,7 @@ static bool is_stack(const struct ptc_map *m)
 
 /** What of mapping @p m has to be saved; @p file is that of it which is kept. */
 static bool find_saved(const struct ptc_process *p, int pagemap, const struct ptc_map *m,
-		       uint32_t file, ranges *v)
+		       uint32_t file, struct ptc_ranges *v)
 {
 	if (is_kernel_page(m->name) || (m->is_shared && file))
 		return true;
@@ -225,15 +254,15 @@ static struct err *take_mapping(struct ptc_process *p, int pagemap,
 		m->name[0] == '/' && !ptc_is_shared_memory(m) ? ptc_files_keep(p, m) : 0;
 	uint64_t at = m->start;
 	struct err *err = NULL;
-	ranges saved = {};
+	struct ptc_ranges saved = {};
 
 	if (!find_saved(p, pagemap, m, file, &saved))
 		err = &err_nomem;
-	for (size_t i = 0; !err && i < saved.size; i++) {
-		const struct range *r = &saved.data[i];
-		uint64_t end = file		  ? r->end :
-			       i + 1 < saved.size ? saved.data[i + 1].start :
-						    m->end;
+	for (size_t i = 0; !err && i < saved.list.size; i++) {
+		const struct ptc_range *r = &saved.list.data[i];
+		uint64_t end = file		       ? r->end :
+			       i + 1 < saved.list.size ? saved.list.data[i + 1].start :
+							 m->end;
 
 		err = add_piece(v, m, file, at, r->start, 0);
 		if (!err)
@@ -242,7 +271,7 @@ static struct err *take_mapping(struct ptc_process *p, int pagemap,
 	}
 	if (!err)
 		err = add_piece(v, m, file, at, m->end, 0);
-	vec_deinit(&saved);
+	vec_deinit(&saved.list);
 	return err;
 }
 

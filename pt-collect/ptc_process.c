@@ -282,7 +282,7 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 		ptc_process_go_on(p, tid);
 		return;
 	case PTRACE_EVENT_VFORK_DONE:
-		ptc_child_vfork_done(p, tid);
+		ptc_vfork_done(p, tid);
 		break;
 	case PTRACE_EVENT_EXEC:
 		on_exec(p, tid);

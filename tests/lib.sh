@@ -94,6 +94,33 @@ record_and_replay() {
 	replay_matches "$TMPDIR/c"
 }
 
+# make_followed DIR COMMAND... - as make_capture, with -f.
+make_followed() {
+	local dir=$1
+	shift
+	local RECORD=("${RECORD[@]}" -f)
+	make_capture "$dir" "$@"
+}
+
+# all_match DIR - every process of the capture replays with all matched. Leaves how many
+# processes did in $n_matched.
+all_match() {
+	local dir=$1 got=0
+	"$FAULTLINE" replay --json "$dir" >"$dir.json" 2>"$dir.replay.err" || got=$?
+	n_matched=$(grep -c '"matched":true' "$dir.json")
+	[ $got = 0 ] && [ "$n_matched" = "$(wc -l <"$dir.json")" ] || {
+		"$FAULTLINE" dump --processes "$dir"
+		grep -v '"matched":true' "$dir.json"
+		cat "$dir.replay.err"
+		fail "replay exited with $got, $n_matched processes matched"
+	}
+}
+
+# processes DIR - the tree of its processes, a line each.
+processes() {
+	"$FAULTLINE" dump --processes "$1" | tail -n +2
+}
+
 # make_text MEGABYTES - deterministic text, words and numbers, on stdout.
 make_text() {
 	awk -v bytes=$(($1 * 1000000)) 'BEGIN {

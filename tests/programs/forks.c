@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Processes in all the ways that they come to be, each working with memory of its own.
+ *
+ *   forks tree DEPTH     a binary tree of processes; prints how many there were
+ *   forks many N         N short children at once; prints the sum of what they computed
+ *   forks ways           fork in a signal handler, time stamps and cpuid in a child, a
+ *                        moved break, spawn, a double fork, children that signals end
+ *   forks shared         parent and child talk through shared memory
+ *   forks daemon FILE    leaves a daemon behind that writes FILE once told to by SIGUSR1
+ *   forks ids            prints real and effective user id, and its tracer
+ */
+#include <cpuid.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+extern char **environ;
+
+/** Something whose result depends on memory from before a fork and from after it. */
+static unsigned *inherited;
+
+static unsigned work(unsigned seed)
+{
+	unsigned *p[64], sum = seed;
+
+	for (unsigned i = 0; i < 64; i++) {
+		p[i] = malloc(512 + 64 * (i % 5));
+		for (unsigned k = 0; k < 128; k++)
+			p[i][k] = inherited[(i * 128 + k) % 4096] ^ (seed * k);
+	}
+	for (unsigned i = 0; i < 64; i++) {
+		for (unsigned k = 0; k < 128; k++)
+			sum = sum * 31 + p[i][k];
+		free(p[i]);
+	}
+	return sum;
+}
+
+static int wait_status(void)
+{
+	int status = 0;
+
+	wait(&status);
+	return status;
+}
+
+/** @return how many processes the tree below has, itself included. */
+static int tree(int depth)
+{
+	int n = 1;
+
+	inherited[depth] += work(depth);
+	if (!depth)
+		return n;
+	for (int i = 0; i < 2; i++)
+		if (!fork())
+			_exit(tree(depth - 1));
+	for (int i = 0; i < 2; i++)
+		n += WEXITSTATUS(wait_status());
+	return n;
+}
+
+static int many(unsigned n)
+{
+	unsigned sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!fork())
+			_exit(work(i) & 0x7f);
+	for (unsigned i = 0; i < n; i++)
+		sum += WEXITSTATUS(wait_status());
+	printf("%u\n", sum);
+	return 0;
+}
+
+static void fork_here(int signo)
+{
+	inherited[0] += signo;
+	if (fork())
+		return;
+	inherited[1]++;
+	// The child leaves the handler, too.
+}
+
+static void fork_in_handler(void)
+{
+	pid_t self = getpid();
+
+	signal(SIGUSR1, fork_here);
+	raise(SIGUSR1);
+	if (getpid() != self)
+		_exit((work(inherited[1]) & 0x3f) | 1);
+	printf("handler %d\n", !!WEXITSTATUS(wait_status()));
+}
+
+static void use_chance(void)
+{
+	unsigned a = 0, b, c, d;
+
+	if (!fork()) {
+		uint64_t tsc = __rdtsc();
+		char *end = sbrk(200000);
+
+		memset(end, 7, 200000);
+		sbrk(-100000);
+		_exit(tsc && __get_cpuid(0, &a, &b, &c, &d) && a ? 9 + end[99999] : 0);
+	}
+	printf("chance %d\n", WEXITSTATUS(wait_status()));
+}
+
+static void spawn(void)
+{
+	char *argv[] = { "sh", "-c", "exit 4", NULL };
+	char *none[] = { "/nonexistent/program", NULL };
+	pid_t pid;
+	int failed = 0;
+
+	if (posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ))
+		exit(1);
+	printf("spawn %d\n", WEXITSTATUS(wait_status()));
+	failed = posix_spawn(&pid, none[0], NULL, NULL, none, environ);
+	printf("spawn fails %d\n", !!failed);
+	if (!vfork())
+		_exit(6);
+	printf("vfork %d\n", WEXITSTATUS(wait_status()));
+}
+
+static void double_fork(void)
+{
+	char text[32] = "";
+	int ends[2], status;
+
+	if (pipe(ends))
+		exit(1);
+	if (!fork()) {
+		if (fork())
+			_exit(3);
+		setsid();
+		usleep(20000);
+		dprintf(ends[1], "orphan %u", work(5) % 10);
+		_exit(0);
+	}
+	close(ends[1]);
+	status = wait_status();
+	printf("double %d %zd\n", WEXITSTATUS(status), read(ends[0], text, sizeof(text)));
+	printf("%s\n", text);
+}
+
+static void ended_by_signals(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		*(volatile int *)0 = 1;
+	printf("signal %d\n", WTERMSIG(wait_status()));
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	usleep(10000);
+	kill(pid, SIGKILL);
+	printf("signal %d\n", WTERMSIG(wait_status()));
+}
+
+static int ways(void)
+{
+	fork_in_handler();
+	use_chance();
+	spawn();
+	double_fork();
+	ended_by_signals();
+	return 0;
+}
+
+static int shared(void)
+{
+	int *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+
+	if (p == MAP_FAILED)
+		return 1;
+	if (!fork()) {
+		p[0] = 42;
+		_exit(0);
+	}
+	wait_status();
+	printf("%d\n", p[0]);
+	return 0;
+}
+
+static volatile sig_atomic_t is_told;
+
+static void told(int signo)
+{
+	(void)signo;
+	is_told = 1;
+}
+
+static int leave_daemon(const char *path)
+{
+	if (fork())
+		return 0;
+	setsid();
+	signal(SIGUSR1, told);
+	printf("%d\n", getpid());
+	fclose(stdout);
+	while (!is_told)
+		usleep(10000);
+	if (freopen(path, "w", stdout)) {
+		unsigned a, b, c, d;
+
+		printf("%d %u\n", __rdtsc() && __get_cpuid(0, &a, &b, &c, &d), work(3));
+		fclose(stdout);
+	}
+	return 0;
+}
+
+static int print_ids(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+
+	printf("%d %d\n", getuid(), geteuid());
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "TracerPid:", 10))
+			printf("traced %d\n", atoi(line + 10) != 0);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int n = argc > 2 ? atoi(argv[2]) : 4;
+
+	inherited = calloc(4096, sizeof(*inherited));
+	for (unsigned i = 0; i < 4096; i++)
+		inherited[i] = i * 2654435761u;
+	setlinebuf(stdout);
+	if (!strcmp(what, "tree"))
+		return printf("%d\n", tree(n)) < 0;
+	if (!strcmp(what, "many"))
+		return many(n);
+	if (!strcmp(what, "ways"))
+		return ways();
+	if (!strcmp(what, "shared"))
+		return shared();
+	if (!strcmp(what, "daemon") && argc > 2)
+		return leave_daemon(argv[2]);
+	if (!strcmp(what, "ids"))
+		return print_ids();
+	return 2;
+}
