@@ -20,6 +20,7 @@ struct err *explain_call(struct explain *ex, const struct history_event *e,
 	call->nr = e->nr;
 	call->ret = e->ret;
 	call->seq = e->seq;
+	call->tid = e->tid;
 	call->position = e->position;
 	call->has_position = e->has_position;
 	call->n_args = history_call_args(e->nr);
@@ -36,6 +37,7 @@ static struct err *explain_here(struct explain *ex)
 	struct history_event e = {
 		.kind = CAP_EV_SYSCALL,
 		.rip = ex->regs.rip,
+		.tid = ex->x->at.tid,
 		.nr = g[CAP_RAX],
 		.args = { g[CAP_RDI], g[CAP_RSI], g[CAP_RDX], g[CAP_R10], g[CAP_R8],
 			  g[CAP_R9] },
@@ -152,6 +154,7 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 	const struct slice_node *n = &ex->slice.nodes.data[node];
 	struct dec_explain_step step = {
 		.position = n->position,
+		.tid = n->tid,
 		.value = n->value,
 		.has_value = n->has_value && (n->place.is_mem || n->place.reg < DEC_GPRS),
 		.needed_as = needed_as[n->edge]
@@ -174,9 +177,9 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 static bool explain_is_same_line(const struct dec_explain_step *a,
 				 const struct dec_explain_step *b)
 {
-	return *a->insn && *b->insn && a->place.line && a->place.line == b->place.line &&
-	       a->place.file && b->place.file && !strcmp(a->place.file, b->place.file) &&
-	       strcmp(b->needed_as, "branch");
+	return *a->insn && *b->insn && a->tid == b->tid && a->place.line &&
+	       a->place.line == b->place.line && a->place.file && b->place.file &&
+	       !strcmp(a->place.file, b->place.file) && strcmp(b->needed_as, "branch");
 }
 
 /* From the divergence to @p root; steps of one source line are one, and of a long chain

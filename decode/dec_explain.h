@@ -52,6 +52,7 @@ struct dec_explain_call {
 	int64_t nr, ret;
 	uint64_t args[6];
 	int n_args; ///< to show
+	uint32_t tid;
 	uint64_t seq, position;
 	struct dec_place place; ///< of its instruction
 	char *file;		///< what its descriptor is; NULL when unknown or none
@@ -60,6 +61,7 @@ struct dec_explain_call {
 /** One step of the chain, later ones first. */
 struct dec_explain_step {
 	uint64_t position, rip;
+	uint32_t tid;
 	struct dec_place place;
 	char insn[96];	///< disassembled; empty at an input
 	char what[160]; ///< what it defined, "rax"; or the input, in words

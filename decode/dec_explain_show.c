@@ -53,6 +53,8 @@ static void show_agreed(const struct dec_explanation *x, FILE *out)
 	show_call(&x->agreed, true, out);
 	fprintf(out, "\n  at instruction %lu, event %lu", x->agreed.position,
 		x->agreed.seq);
+	if (x->agreed.tid != x->at.tid)
+		fprintf(out, ", of thread %u", x->agreed.tid);
 	if (has_place(&x->agreed.place)) {
 		fprintf(out, ", ");
 		show_place(&x->agreed.place, out);
@@ -117,7 +119,7 @@ static void show_difference(const struct dec_explanation *x, FILE *out)
 	}
 }
 
-static void show_step(const struct dec_explain_step *s, FILE *out)
+static void show_step(const struct dec_explain_step *s, uint32_t tid, FILE *out)
 {
 	fprintf(out, "  %12lu  ", s->position);
 	if (!strcmp(s->needed_as, "address"))
@@ -135,6 +137,8 @@ static void show_step(const struct dec_explain_step *s, FILE *out)
 	}
 	if (s->n_merged)
 		fprintf(out, " (and %u more there)", s->n_merged);
+	if (s->tid != tid)
+		fprintf(out, " [thread %u]", s->tid);
 	fprintf(out, "\n");
 }
 
@@ -150,7 +154,7 @@ static void show_chain(const struct dec_explanation *x, FILE *out)
 		if (x->n_left_out && i == gap)
 			fprintf(out, "  %12s  (%u steps left out)\n", "...",
 				x->n_left_out);
-		show_step(&x->chain.data[i], out);
+		show_step(&x->chain.data[i], x->at.tid, out);
 	}
 }
 
@@ -208,6 +212,7 @@ static void add_call(cJSON *o, const char *name, const struct dec_explain_call *
 	call = cJSON_AddObjectToObject(o, name);
 	cJSON_AddStringToObject(call, "name", c->name);
 	cJSON_AddNumberToObject(call, "number", c->nr);
+	cJSON_AddNumberToObject(call, "thread", c->tid);
 	args = cJSON_AddArrayToObject(call, "arguments");
 	for (int i = 0; i < c->n_args; i++) {
 		char text[24];
@@ -262,6 +267,7 @@ static void add_chain(cJSON *o, const struct dec_explanation *x)
 		cJSON *step = cJSON_CreateObject();
 
 		cJSON_AddNumberToObject(step, "position", s->position);
+		cJSON_AddNumberToObject(step, "thread", s->tid);
 		cJSON_AddStringToObject(step, "what", s->what);
 		cJSON_AddStringToObject(step, "needed_as", s->needed_as);
 		if (s->has_value)

@@ -283,12 +283,14 @@ uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
 	n->edge = want->edge;
 	n->insn = n->event = SLICE_NONE;
 	n->origin = origin;
+	n->tid = s->at->tid;
 	return s->nodes.size - 1;
 }
 
 static void slice_thread_end(struct slice *s, struct slice_thread *t,
 			     enum slice_origin origin, uint64_t position)
 {
+	s->at = t;
 	for (uint64_t left = t->regs; left; left &= left - 1) {
 		int r = __builtin_ctzll(left);
 

@@ -63,8 +63,9 @@ struct slice_node {
 	uint32_t parent; ///< who needed it; SLICE_NONE at the beginning
 	uint32_t insn;	 ///< index into insns, or SLICE_NONE
 	uint32_t event;	 ///< index into the history, or SLICE_NONE
-	uint8_t origin;	 ///< enum slice_origin
-	uint8_t edge;	 ///< enum slice_edge: how the parent needed it
+	uint32_t tid;
+	uint8_t origin; ///< enum slice_origin
+	uint8_t edge;	///< enum slice_edge: how the parent needed it
 	bool has_value;
 };
 

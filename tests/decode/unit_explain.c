@@ -265,6 +265,9 @@ static void changed_byte_by_thread(void **state)
 		skip();
 	}
 	x = explain("./inputs thread", other_byte);
+	assert_int_not_equal(x->input.tid, x->at.tid);
+	assert_int_equal(x->chain.data[0].tid, x->at.tid);
+	assert_int_equal(x->chain.data[x->chain.size - 1].tid, x->input.tid);
 	assert_int_equal(x->at.parting, DEC_PARTED_REGISTER);
 	assert_int_equal(x->at.replayed, 4);
 	assert_int_equal(x->cause, DEC_CAUSE_INPUT_BYTES);
