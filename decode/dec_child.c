@@ -264,11 +264,11 @@ static void child_main(int argc, char **argv)
 		_exit(125);
 	slot = &shared->slot[0];
 	err = replay_init(&replay, argv[2], child_log_full, &replay);
-	replay.output_fd = atoi(argv[3]);
-	replay.has_output = replay.output_fd >= 0;
+	if (!err)
+		err = output_init(&replay.output, atoi(argv[3]));
 	replay.stops_at_maps = *argv[4] == '1';
 	if (!err)
-		err = child_sandbox(replay.output_fd);
+		err = child_sandbox(replay.output.fd);
 	if (err) {
 		child_fail(err);
 		child_answer(replay.guest.has_collided ? CHILD_COLLIDED : CHILD_FAILED);

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 #include "decode/dec_certain.h"
 #include "decode/dec_signal.h"
@@ -210,54 +209,16 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 	return DEC_GO;
 }
 
-/* Output that never passed through the program's memory cannot be shown. */
-static void replay_note_output(struct dec_replay *r, const struct cap_event *ev)
+/* What the call at hand wrote to the program's output. */
+static void replay_output(struct dec_replay *r)
 {
-	const uint64_t *g = ev->regs.gpr;
-
-	if ((g[CAP_RAX] == SYS_sendfile && g[CAP_RDI] == 1) ||
-	    ((g[CAP_RAX] == SYS_splice || g[CAP_RAX] == SYS_tee ||
-	      g[CAP_RAX] == SYS_copy_file_range) &&
-	     g[CAP_RDX] == 1))
+	output_syscall(&r->output, &r->guest, &r->next);
+	if (r->output.has_unseen_output)
 		replay_note(
 			r,
 			"the kernel copied some of the program's output from another "
 			"file by itself (sendfile, splice, copy_file_range): its contents "
 			"are not in the capture");
-}
-
-/* Where the program writes; the replay's own program may show it. */
-static void replay_output(struct dec_replay *r)
-{
-	const struct cap_event *ev = &r->next;
-	uint64_t fd = ev->regs.gpr[CAP_RDI], left = ev->ret;
-
-	if (!r->has_output || ev->ret <= 0)
-		return;
-	replay_note_output(r, ev);
-	if (fd != 1)
-		return;
-	if (ev->regs.gpr[CAP_RAX] == SYS_write) {
-		if (guest_avail(&r->guest, ev->regs.gpr[CAP_RSI], PROT_READ) >= left)
-			(void)!write(r->output_fd, (void *)ev->regs.gpr[CAP_RSI], left);
-		return;
-	}
-	if (ev->regs.gpr[CAP_RAX] != SYS_writev)
-		return;
-	for (uint64_t i = 0; i < ev->regs.gpr[CAP_RDX] && left; i++) {
-		struct iovec v;
-		uint64_t at = ev->regs.gpr[CAP_RSI] + i * sizeof(v);
-
-		if (guest_avail(&r->guest, at, PROT_READ) < sizeof(v))
-			return;
-		memcpy(&v, (void *)at, sizeof(v));
-		if (v.iov_len > left)
-			v.iov_len = left;
-		if (guest_avail(&r->guest, (uint64_t)v.iov_base, PROT_READ) < v.iov_len)
-			return;
-		(void)!write(r->output_fd, v.iov_base, v.iov_len);
-		left -= v.iov_len;
-	}
 }
 
 static void replay_log_syscall(struct dec_replay *r)
@@ -777,7 +738,7 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 	};
 	struct err *err;
 
-	*r = (struct dec_replay){ .output_fd = -1, .look_ahead = REPLAY_LOOK_AHEAD };
+	*r = (struct dec_replay){ .output.fd = -1, .look_ahead = REPLAY_LOOK_AHEAD };
 	assert(ctx == r && "the log's consumer is reached through the replay");
 	err = capture_open(dir, &r->capture);
 	if (!err)

@@ -16,6 +16,7 @@
 #include "capture/capture.h"
 #include "decode/dec_engine.h"
 #include "decode/dec_guest.h"
+#include "decode/dec_output.h"
 #include "decode/decode.h"
 
 /** Enough for the loops that recur without a trace in the registers, most of which are
@@ -65,8 +66,7 @@ struct dec_replay {
 	bool has_mapped;      ///< there was one
 	uint32_t mapped_file; ///< the mapping paused at
 	uint64_t mapped_addr, mapped_size, mapped_offset;
-	bool has_output; ///< write what the program writes to output_fd
-	int output_fd;
+	struct dec_output output;
 };
 
 /** Open the capture in directory @p dir and set up everything: guest memory mapped,
