@@ -69,6 +69,8 @@ ln -s ../a/list.c tree/c/link
 gzip -9nc text >text.gz
 bzip2 -9c text >text.bz2
 xz -6c text >text.xz
+xz -T2 --block-size=64KiB -c text >blocks.xz
+awk 'BEGIN { for (i = 1; i <= 300000; i++) print i * 7919 % 1000003 }' >numbers3
 gcc -g -O1 -c -o list.o list.c
 gcc -g -O1 -o list list.o
 gcc -g -O1 -S -o list.s list.c
