@@ -62,6 +62,10 @@ static void explain_wants(struct explain *ex, struct dec_machine *m)
 		slice_want_reg(&ex->slice, d->reg);
 		return;
 	}
+	if (ex->x->near.n_passed && ex->x->near.n_differing) {
+		slice_want_reg(&ex->slice, ex->x->near.reg);
+		return;
+	}
 	if (d->parting != DEC_PARTED_FAULT) {
 		slice_want_flow(&ex->slice, 0);
 		return;
@@ -83,16 +87,20 @@ static void explain_wants(struct explain *ex, struct dec_machine *m)
 static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 {
 	uint64_t at = ex->x->at.position, stops[WINDOWS];
-	size_t n = 0, n_windows = at / WINDOW_INSNS + 1;
-	struct err *err;
+	size_t n = 0, n_windows;
+	struct err *err = explain_near(ex);
 
+	if (!err && ex->x->near.n_passed && ex->x->near.n_differing)
+		at = ex->x->near.position;
+	n_windows = at / WINDOW_INSNS + 1;
 	if (n_windows > WINDOWS)
 		n_windows = WINDOWS;
 	for (size_t i = n_windows; i--;) {
 		if (at > (i + 1) * WINDOW_INSNS)
 			stops[n++] = at - (i + 1) * WINDOW_INSNS;
 	}
-	err = history_place(&ex->history, ex->machine, stops, n, at);
+	if (!err)
+		err = history_place(&ex->history, ex->machine, stops, n, at);
 	if (!err)
 		err = slice_init(&ex->slice, &ex->history, ex->end, ex->x->at.tid);
 	if (!err)

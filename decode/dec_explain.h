@@ -58,6 +58,16 @@ struct dec_explain_call {
 	char *file;		///< what its descriptor is; NULL when unknown or none
 };
 
+/** Where a signal or a switch of threads should have come, and the replay stood with nearly
+ * the recorded registers. */
+struct dec_explain_near {
+	uint64_t n_passed; ///< how often it passed the place; the rest is void when never
+	uint64_t position; ///< the last time that the fewest registers differed
+	uint32_t n_differing;
+	uint8_t reg; ///< the first that did, and its values
+	uint64_t recorded, replayed;
+};
+
 /** One step of the chain, later ones first. */
 struct dec_explain_step {
 	uint64_t position, rip;
@@ -78,6 +88,7 @@ struct dec_explanation {
 	struct dec_explain_call here;	 ///< the one that the replay makes
 	struct dec_explain_call written; ///< the one that was recorded here
 	uint32_t n_differing;		 ///< REGISTER: registers that differ
+	struct dec_explain_near near;
 	VEC(struct dec_explain_step) chain;
 	uint32_t n_left_out; ///< steps in the middle of the chain
 	enum dec_cause cause;

@@ -335,12 +335,42 @@ static struct err *explain_no_memory(struct explain *ex)
 			   "replay did something else for it");
 }
 
+/* How near the replay came to where something should have happened. */
+static const char *explain_passes(const struct explain *ex, char text[256])
+{
+	static const char *const gpr[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx",
+						   "rsp", "rbp", "rsi", "rdi",
+						   "r8",  "r9",	 "r10", "r11",
+						   "r12", "r13", "r14", "r15" };
+	const struct dec_explain_near *n = &ex->x->near;
+
+	if (!n->n_passed)
+		snprintf(text, 256, "which the replay did not pass");
+	else if (!n->n_differing)
+		snprintf(
+			text, 256,
+			"which the replay passed %lu time%s, at instruction %lu even with "
+			"the recorded registers, but not with the recorded stack",
+			n->n_passed, n->n_passed == 1 ? "" : "s", n->position);
+	else
+		snprintf(
+			text, 256,
+			"which the replay passed %lu time%s; at instruction %lu %u register%s "
+			"differed%s: %s, recorded %#lx, replayed %#lx",
+			n->n_passed, n->n_passed == 1 ? "" : "s", n->position,
+			n->n_differing, n->n_differing == 1 ? "" : "s",
+			n->n_passed == 1 ? "" : ", the fewest", gpr[n->reg], n->recorded,
+			n->replayed);
+	return text;
+}
+
 /* Did something happen at another instant than in the recording? @return whether so; then
  * it was said. */
 static bool explain_order(struct explain *ex, const struct history_event *e,
 			  struct err **err)
 {
 	const struct dec_divergence *d = &ex->x->at;
+	char near[256];
 
 	if (e->tid != d->tid)
 		*err = explain_say(
@@ -351,15 +381,12 @@ static bool explain_order(struct explain *ex, const struct history_event *e,
 			e->tid, d->tid);
 	else if (e->kind == CAP_EV_SWITCH)
 		*err = explain_say(ex, DEC_CAUSE_THREAD_SWITCH,
-				   "a switch of threads was recorded at rip %#lx, and "
-				   "the replay never stood there with the recorded "
-				   "registers and stack",
-				   d->event_rip);
+				   "a switch of threads was recorded at rip %#lx, %s",
+				   d->event_rip, explain_passes(ex, near));
 	else if (e->kind == CAP_EV_SIGNAL && d->parting == DEC_PARTED_EVENT)
 		*err = explain_say(ex, DEC_CAUSE_SIGNAL_PLACE,
-				   "signal %ld was recorded at rip %#lx, and the replay "
-				   "never stood there with the recorded registers",
-				   e->nr, d->event_rip);
+				   "signal %ld was recorded at rip %#lx, %s", e->nr,
+				   d->event_rip, explain_passes(ex, near));
 	else if (d->n_uncertain)
 		*err = explain_say(
 			ex, DEC_CAUSE_THREAD_SWITCH,

@@ -50,6 +50,11 @@ bool explain_is_address_call(const struct history_event *e);
 /** List other suspects than @p root, the likeliest first. */
 struct err *explain_others(struct explain *ex, uint32_t root);
 
+/* ---- dec_explain_near.c ----------------------------------------------------------------- */
+
+/** Where a signal or a switch was not met: look for the nearest place. */
+struct err *explain_near(struct explain *ex);
+
 /* ---- dec_explain_cause.c ---------------------------------------------------------------- */
 
 /** Name the cause, given the root of the chain. */

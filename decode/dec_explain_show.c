@@ -62,6 +62,18 @@ static void show_agreed(const struct dec_explanation *x, FILE *out)
 	fprintf(out, "\n");
 }
 
+static const char *const event_names[CAP_EV_KINDS] = {
+	[0] = "nothing known",
+	[CAP_EV_SYSCALL] = "a system call",
+	[CAP_EV_SIGNAL] = "a signal",
+	[CAP_EV_TSC] = "a time stamp",
+	[CAP_EV_CPUID] = "a cpuid",
+	[CAP_EV_HEAP] = "an allocator call",
+	[CAP_EV_EXIT] = "a thread's end",
+	[CAP_EV_GAP] = "a gap",
+	[CAP_EV_SWITCH] = "a switch of threads",
+};
+
 static void show_flow(const struct dec_explanation *x, FILE *out)
 {
 	const struct dec_divergence *d = &x->at;
@@ -83,7 +95,8 @@ static void show_flow(const struct dec_explanation *x, FILE *out)
 		show_place(&x->written.place, out);
 		fprintf(out, "\n");
 	} else if (d->event) {
-		fprintf(out, "  recorded: another event (%lu) at rip %#lx\n", d->seq,
+		fprintf(out, "  recorded: %s (event %lu) at rip %#lx\n",
+			event_names[d->event < CAP_EV_KINDS ? d->event : 0], d->seq,
 			d->event_rip);
 	}
 }
@@ -253,6 +266,16 @@ static void add_difference(cJSON *o, const struct dec_explanation *x)
 	} else if (d->parting == DEC_PARTED_FAULT) {
 		cJSON_AddNumberToObject(diff, "signal", d->signo);
 		add_hex(diff, "address", d->fault_addr);
+	}
+	if (x->near.n_passed) {
+		cJSON *near = cJSON_AddObjectToObject(diff, "nearest");
+
+		cJSON_AddNumberToObject(near, "passed", x->near.n_passed);
+		cJSON_AddNumberToObject(near, "position", x->near.position);
+		cJSON_AddNumberToObject(near, "registers", x->near.n_differing);
+		cJSON_AddStringToObject(near, "register", registers[x->near.reg]);
+		add_hex(near, "recorded", x->near.recorded);
+		add_hex(near, "replayed", x->near.replayed);
 	}
 	add_call(diff, "replayed_call", &x->here);
 	add_call(diff, "recorded_call", &x->written);

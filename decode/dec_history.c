@@ -270,11 +270,12 @@ struct err *history_place(struct history *h, struct dec_machine *m, const uint64
 			  size_t n_stops, uint64_t position)
 {
 	struct history_placing p = { .history = h, .skip = h->n_forgotten };
-	struct err *err, *off;
 	struct dec_where w;
+	struct err *err = dec_machine_seek(m, 0, &w), *off;
 
 	log_reader_init(&p.reader, DEC_LOG_FLOW, 0);
-	err = dec_machine_log(m, DEC_LOG_FLOW, history_feed, &p);
+	if (!err)
+		err = dec_machine_log(m, DEC_LOG_FLOW, history_feed, &p);
 	for (size_t i = 0; !err && i < n_stops; i++) {
 		err = dec_machine_run(m, stops[i], &w);
 		if (!err)

@@ -67,7 +67,7 @@ size_t history_call_before(const struct history *h, size_t end, int64_t nr, int6
  * index, or SIZE_MAX. */
 size_t history_writer_before(const struct history *h, size_t end, uint64_t addr);
 
-/** Run @p m, which stands at 0, to @p position, and note at which position each system
+/** Run @p m from the start to @p position, and note at which position each system
  * call was answered. Stops on the way at each of @p stops (ascending) for a checkpoint. */
 struct err *history_place(struct history *h, struct dec_machine *m, const uint64_t *stops,
 			  size_t n_stops, uint64_t position);

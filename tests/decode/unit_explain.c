@@ -402,6 +402,28 @@ static void changed_register(void **state)
 	dec_explanation_destroy(x);
 }
 
+static void other_place(struct cap_event *ev)
+{
+	if (ev->kind == CAP_EV_SIGNAL)
+		ev->regs.gpr[CAP_RBX] ^= 0x10;
+}
+
+static void changed_signal(void **state)
+{
+	struct dec_explanation *x = explain("./inputs signal", other_place);
+
+	(void)state;
+	assert_int_equal(x->at.parting, DEC_PARTED_EVENT);
+	assert_int_equal(x->at.event, CAP_EV_SIGNAL);
+	assert_int_equal(x->cause, DEC_CAUSE_SIGNAL_PLACE);
+	assert_int_equal(x->near.n_passed, 1);
+	assert_int_equal(x->near.n_differing, 1);
+	assert_int_equal(x->near.reg, CAP_RBX);
+	assert_int_equal(x->near.recorded ^ x->near.replayed, 0x10);
+	assert_non_null(strstr(x->sentence, "rbx, recorded"));
+	dec_explanation_destroy(x);
+}
+
 static void other_number(struct cap_event *ev)
 {
 	if (is_call(ev, SYS_write))
@@ -458,6 +480,7 @@ int main(void)
 		cmocka_unit_test(forgotten_write),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(changed_register),
+		cmocka_unit_test(changed_signal),
 		cmocka_unit_test(changed_number),
 		cmocka_unit_test(changed_address),
 	};

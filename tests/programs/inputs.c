@@ -8,6 +8,7 @@
  * time, for what explains divergences: `inputs WAY`.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,19 @@ static int by_thread(void)
 	return write(1, text, passed) < 0;
 }
 
+static void handler(int signo)
+{
+	passed = signo;
+}
+
+/* From a signal, which the program sends to itself. */
+static int by_signal(void)
+{
+	signal(SIGUSR1, handler);
+	raise(SIGUSR1);
+	return write(1, text, passed) < 0;
+}
+
 /* From a pointer that was read: a fault, when it is another one. */
 static int by_pointer(void)
 {
@@ -114,7 +128,7 @@ int main(int argc, char **argv)
 		{ "value", by_value },	 { "branch", by_branch },
 		{ "result", by_result }, { "time", by_time },
 		{ "shared", by_shared }, { "pointer", by_pointer },
-		{ "thread", by_thread },
+		{ "thread", by_thread }, { "signal", by_signal },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++) {
