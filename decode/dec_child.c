@@ -114,7 +114,7 @@ static enum child_result child_run(uint64_t until)
 					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
 	enum dec_stop stop = DEC_STOP_DIVERGED;
 
-	if (replay.end != CAP_END_UNKNOWN)
+	if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
 		stop = engine_run(&replay.engine, until);

@@ -575,7 +575,11 @@ static enum dec_verdict replay_arrange_end(struct dec_replay *r)
 	if (t->is_in_call || !t->is_born)
 		return replay_end_of_log(r, "a system call");
 	if (!t->has_ended && !t->is_leaving)
-		return DEC_GO;
+		// Where the recording breaks off nothing tells how far the program came:
+		// it may compute for ever.
+		return r->cut || capture_info(r->capture)->is_unfinished ?
+			       replay_end_of_log(r, "the last event") :
+			       DEC_GO;
 	if (r->cut)
 		return replay_end_of_log(r, "a thread's end");
 	r->end = CAP_END_EXIT;

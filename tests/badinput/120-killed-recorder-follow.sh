@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# The recorder of several processes is killed: those that had ended replay whole, the others
+# up to where their history breaks off, and the capture says so.
+. tests/lib.sh
+
+need_bpf
+[ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
+forks=$BUILD/tests/programs/forks
+spin='while :; do :; done'
+"$FAULTLINE" record -f -o "$TMPDIR/c" -- sh -c "'$forks' many 3; sh -c '$spin'; :" \
+	>"$TMPDIR/recorded" 2>&1 &
+recorder=$!
+for _ in $(seq 100); do
+	[ -s "$TMPDIR"/c/children/5-sh.*/start.core ] 2>/dev/null && break
+	sleep 0.1
+done
+sleep 1.5 # what is known goes to the disk once a second
+spinning=$(basename "$TMPDIR"/c/children/5-sh.*)
+spinning=${spinning##*.}
+children="$(cat /proc/$recorder/task/$recorder/children) $spinning"
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+sleep 0.2
+for child in $children; do
+	if kill -0 "$child" 2>/dev/null; then
+		kill -KILL "$child"
+	fi
+done
+looks_whole "$TMPDIR/c" && fail "a capture was left that looks whole"
+"$FAULTLINE" replay --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+[ $? = 2 ] || fail "replay did not exit with 2: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+cat "$TMPDIR/out"
+[ "$(grep -c '"matched":true' "$TMPDIR/out")" = 4 ] || fail "not the 4 that ended matched"
+[ "$(grep -c '"matched":false' "$TMPDIR/out")" = 2 ] || fail "not 2 that break off"
+grep -q '"syscalls":0,' "$TMPDIR/out" && fail "nothing of one was kept"
+"$FAULTLINE" dump --processes "$TMPDIR/c" | tee "$TMPDIR/tree" | grep -c incomplete |
+	grep -qx 2 || fail "the tree: $(cat "$TMPDIR/tree")"
+expect_status 2 "$FAULTLINE" replay --process "$spinning" "$TMPDIR/c"
+grep -q "not finished" "$TMPDIR/err" || fail "says: $(cat "$TMPDIR/err")"
