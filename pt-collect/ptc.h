@@ -99,6 +99,7 @@ struct ptc_session {
 	uint64_t followed_syscalls, followed_bytes;
 	size_t n_gaps;		 ///< in what was followed
 	char *first_gap;	 ///< text of the first, NULL = none
+	struct err *failure;	 ///< the first thing that went wrong with a followed process
 	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 

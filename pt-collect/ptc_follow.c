@@ -170,9 +170,10 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 	if (p) {
 		ptc_stop_recording(p, err);
 		ptc_follow_ended(p);
-	} else {
-		log_warn("process %d is not followed: %s", c->pid, err->message);
+	} else if (s->failure) {
 		err_destroy(err);
+	} else {
+		s->failure = err;
 	}
 }
 
@@ -191,17 +192,22 @@ static void count_gaps(const struct ptc_process *p)
 		s->first_gap = NULL;
 }
 
-/** A process of which nothing could be recorded, or not all. */
-static void tell_failure(const struct ptc_process *p, const struct err *err)
+/** A process of which nothing could be recorded, or not all. What one program is like makes a
+ * gap; what is wrong with us or the disk makes the recording fail. */
+static void take_failure(const struct ptc_process *p, struct err *err)
 {
 	struct ptc_session *s = p->session;
 
-	log_warn("process %u (%s, pid %d) is not recorded to its end: %s", p->index,
-		 base_name(p->exe ?: "?"), p->pid, err->message);
+	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
+			 p->index, base_name(p->exe ?: "?"), p->pid);
+	log_info("%s", err->message);
 	s->n_gaps++;
-	if (!s->first_gap && asprintf(&s->first_gap, "process %u (%s): %s", p->index,
-				      base_name(p->exe ?: "?"), err->message) < 0)
-		s->first_gap = NULL;
+	if (!s->first_gap)
+		s->first_gap = strdup(err->message);
+	if (err->code == ERR_UNSUPPORTED || s->failure)
+		err_destroy(err);
+	else
+		s->failure = err;
 }
 
 /** What the list in the program's manifest says of it. */
@@ -231,19 +237,21 @@ static void forget(struct ptc_process *p)
 void ptc_follow_ended(struct ptc_process *p)
 {
 	struct ptc_session *s = p->session;
-	_cleanup_err_ struct err *err = NULL;
+	struct err *err = NULL;
 	uint64_t bytes = 0;
+	bool is_finished;
 
 	ptc_bpf_drain(s->bpf);
 	// Its number may soon be somebody else's.
 	ptc_bpf_set_recorded(s->bpf, p->pid, false);
 	if (p->writer || p->failure)
 		err = ptc_finish(p, &bytes, NULL);
+	is_finished = p->writer && !err;
 	if (err)
-		tell_failure(p, err);
+		take_failure(p, take_ptr(&err));
 	else
 		count_gaps(p);
 	s->followed_bytes += bytes;
-	list_end(p, p->writer && !err);
+	list_end(p, is_finished);
 	forget(p);
 }

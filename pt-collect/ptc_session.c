@@ -206,6 +206,7 @@ static void session_deinit(struct ptc_session *s)
 		cap_process_deinit(&s->followed.data[i]);
 	vec_deinit(&s->followed);
 	free(s->first_gap);
+	err_destroy(s->failure);
 	ptc_bpf_end_session(s->bpf);
 }
 
@@ -233,7 +234,7 @@ static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
 	p->info.n_processes = 0;
 	ret->info = p->info;
 	p->info = (struct cap_info){};
-	return err;
+	return err ?: take_ptr(&s->failure);
 }
 
 /** What is left to do when the program has ended. */

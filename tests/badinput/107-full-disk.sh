@@ -22,4 +22,18 @@ expect_status 125 "$FAULTLINE" record -o "$TMPDIR/small/c" -- \
 	head -c 40000000 /dev/urandom
 expect_error "No space left"
 looks_whole "$TMPDIR/small/c" && fail "a capture was left that looks whole"
+rm -rf "$TMPDIR/small/c"
+
+# The same of a followed child: the program goes on, its own capture is whole, the child's
+# is not, and is read up to where it breaks off.
+expect_status 125 "$FAULTLINE" record -f -o "$TMPDIR/small/c" -- \
+	sh -c 'head -c 40000000 /dev/urandom >/dev/null; echo on'
+expect_error "No space left"
+grep -qx on "$TMPDIR/out" || fail "the program did not go on"
+child=$(echo "$TMPDIR"/small/c/children/1-head.*)
+looks_whole "$child" && fail "the child's capture looks whole"
+expect_status 2 "$FAULTLINE" replay "$TMPDIR/small/c"
+grep -q "process 0 .*all matched" "$TMPDIR/out" || fail "the program: $(cat "$TMPDIR/out")"
+grep -q "not finished.* syscalls matched up to there" "$TMPDIR/err" ||
+	fail "the child: $(cat "$TMPDIR/err")"
 exit 0
