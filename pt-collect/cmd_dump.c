@@ -4,7 +4,7 @@
 /**
  * @file
  * faultline dump: what a capture holds, one event a line. For people who look into
- * faultline itself; the lines are not a stable format.
+ * faultline itself; the lines are not a stable format, but with --json.
  */
 // COMMAND dump: print the events of a capture, one a line
 #define LOG_ROOM "capture"
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_dump.h"
 
 #define EXIT_FAILED 2
 #define COMMAND_MAX 100 ///< characters of a process' command line
@@ -21,12 +22,22 @@ int cmd_dump(int argc, char **argv);
 
 struct arguments {
 	const char *dir, *process;
-	bool with_memory, with_regs, only_processes;
+	bool only_processes, as_json;
+	struct dump_options events;
 };
+
+enum { OPT_JSON = 256 };
 
 static const struct argp_option options[] = {
 	{ "memory", 'm', NULL, 0, "Print the memory that each event wrote", 0 },
 	{ "registers", 'r', NULL, 0, "Print the general registers of each event", 0 },
+	{ "thread", 't', "TID", 0,
+	  "Print only the events of this thread, and the switches to it", 0 },
+	{ "kind", 'k', "KIND[,KIND...]", 0,
+	  "Print only events of these kinds: syscall, signal, tsc, cpuid, heap, exit, "
+	  "gap, switch",
+	  0 },
+	{ "json", OPT_JSON, NULL, 0, "Print each event as a JSON object on its line", 0 },
 	{ "processes", 'P', NULL, 0,
 	  "Print the tree of the processes that `record -f' followed, and nothing else",
 	  0 },
@@ -39,13 +50,44 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Print what CAPTURE holds: a summary, the mappings at the start, then one event a "
-	"line.\v"
+	"line. With --json, --thread or --kind the events alone.\v"
 	"Examples:\n"
 	"  faultline dump prog.flt | less\n"
 	"  faultline dump prog.flt | grep -c SYSCALL\n"
 	"  faultline dump -rm prog.flt >all.txt\n"
+	"  faultline dump --thread 4711 --kind syscall,switch server.flt\n"
+	"  faultline dump --json -k syscall prog.flt | jq -r 'select(.result < 0).name'\n"
 	"  faultline dump --processes make.flt\n"
 	"  faultline dump --process 12 make.flt\n";
+
+static uint32_t parse_tid(const char *arg, struct argp_state *state)
+{
+	char *end;
+	unsigned long tid = strtoul(arg, &end, 10);
+
+	if (!tid || tid > INT32_MAX || *end)
+		argp_error(state, "not a thread id: '%s'", arg);
+	return tid;
+}
+
+static uint32_t parse_kinds(const char *arg, struct argp_state *state)
+{
+	uint32_t kinds = 0;
+
+	for (const char *at = arg; at;
+	     at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		size_t n = strcspn(at, ",");
+		int kind = CAP_EV_SYSCALL;
+
+		while (kind < CAP_EV_KINDS && (strlen(ptc_dump_kind(kind)) != n ||
+					       strncmp(ptc_dump_kind(kind), at, n)))
+			kind++;
+		if (kind == CAP_EV_KINDS)
+			argp_error(state, "unknown kind of event '%.*s'", (int)n, at);
+		kinds |= 1u << kind;
+	}
+	return kinds;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -53,10 +95,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'm':
-		a->with_memory = true;
+		a->events.with_memory = true;
 		return 0;
 	case 'r':
-		a->with_regs = true;
+		a->events.with_regs = true;
+		return 0;
+	case 't':
+		a->events.tid = parse_tid(arg, state);
+		return 0;
+	case 'k':
+		a->events.kinds |= parse_kinds(arg, state);
+		return 0;
+	case OPT_JSON:
+		a->as_json = true;
 		return 0;
 	case 'P':
 		a->only_processes = true;
@@ -255,14 +306,14 @@ static void print_write(const struct cap_write *w, bool with_memory)
 		printf("%s%02x", i ? "" : "=", w->data[i]);
 }
 
-static void print_event(const struct cap_event *ev, const struct arguments *a)
+static void print_event(const struct cap_event *ev, const struct dump_options *o)
 {
 	printf("%" PRIu64 " %u ", ev->seq, ev->tid);
 	print_body(ev);
 	for (size_t i = 0; i < ev->n_writes; i++)
-		print_write(&ev->writes[i], a->with_memory);
+		print_write(&ev->writes[i], o->with_memory);
 	putchar('\n');
-	if (a->with_regs)
+	if (o->with_regs)
 		print_regs("regs", &ev->regs);
 	if (ev->has_after)
 		print_regs("after", &ev->after);
@@ -280,8 +331,12 @@ static struct err *print_events(const struct capture *c, const struct arguments 
 		struct cap_event ev;
 
 		err = cap_events_next(it, &ev, &is_end);
-		if (!err && !is_end)
-			print_event(&ev, a);
+		if (err || is_end || !ptc_dump_is_wanted(&ev, &a->events))
+			continue;
+		if (a->as_json)
+			err = ptc_dump_json(&ev, &a->events, stdout);
+		else
+			print_event(&ev, &a->events);
 	}
 	cap_events_close(it);
 	return err;
@@ -296,6 +351,8 @@ static struct err *print_capture(const struct capture *c, const struct arguments
 		print_tree(info);
 		return NULL;
 	}
+	if (a->as_json || a->events.tid || a->events.kinds)
+		return print_events(c, a);
 	print_info(info);
 	if (info->n_processes)
 		print_tree(info);
