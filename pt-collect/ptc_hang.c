@@ -16,6 +16,7 @@
 #include "pt-collect/ptc.h"
 
 #define THREADS_MAX 512
+#define LOCKED_AND_WAITED_FOR 2 ///< a glibc mutex' first word
 #define SURE_NS 300000000ull ///< waiting for each other for so long: a signal may end it
 
 /** Bytes of /proc/PID/task/TID/@p name as a string; "" when the thread is gone. */
@@ -130,8 +131,67 @@ bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p)
 	return now_ns - h->since_ns >= (h->is_endless ? SURE_NS : h->limit_ns);
 }
 
+/** Is @p m the file of @p first, or the zeroed memory (.bss) right behind it? */
+static bool is_of(const struct ptc_maps *maps, size_t i, const struct ptc_map *first)
+{
+	const struct ptc_map *m = maps->list.data[i];
+
+	return !strcmp(m->name, first->name) ||
+	       (!m->name[0] && i && maps->list.data[i - 1]->end == m->start &&
+		!strcmp(maps->list.data[i - 1]->name, first->name));
+}
+
+/** Where @p word is in a file, so that `nm` names the variable. */
+static void print_place(const struct ptc_maps *maps, uint64_t word)
+{
+	const struct ptc_map *first = NULL;
+
+	fprintf(stderr, " at 0x%llx", (unsigned long long)word);
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+
+		if (m->name[0] && (!first || strcmp(first->name, m->name)))
+			first = m;
+		if (word < m->start || word >= m->end)
+			continue;
+		if (first && first->name[0] == '/' && is_of(maps, i, first))
+			fprintf(stderr, " (%s+0x%llx)", strrchr(first->name, '/') + 1,
+				(unsigned long long)(word - first->start));
+		else if (m->name[0])
+			fprintf(stderr, " (%s)", m->name);
+		break;
+	}
+}
+
+/** What the futex at @p word is: glibc's mutexes hold their owner's number two words
+ * further on, and a thread's number stands where others wait for its end. */
+static void print_futex(const struct ptc_process *p, const struct ptc_maps *maps,
+			const pid_t *tids, size_t n, uint64_t word)
+{
+	int32_t value[3] = {};
+
+	ptc_read_some(p, word, value, sizeof(value));
+	for (size_t i = 0; i < n; i++) {
+		if (value[0] == tids[i]) {
+			fprintf(stderr, "the end of thread %d\n", tids[i]);
+			return;
+		}
+		if (value[0] == LOCKED_AND_WAITED_FOR && value[2] == tids[i]) {
+			fputs("the mutex", stderr);
+			print_place(maps, word);
+			fprintf(stderr, ", which thread %d holds\n", tids[i]);
+			return;
+		}
+	}
+	fputs("the futex", stderr);
+	print_place(maps, word);
+	fputc('\n', stderr);
+}
+
 void ptc_hang_describe(const struct ptc_process *p)
 {
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
 	pid_t tids[THREADS_MAX];
 	size_t n = list_threads(p->pid, tids, THREADS_MAX);
 
@@ -141,12 +201,11 @@ void ptc_hang_describe(const struct ptc_process *p)
 
 		switch (ptc_wait_of(p->pid, tids[i], &word)) {
 		case PTC_WAIT_ENDLESS:
-			fprintf(stderr, "faultline: thread %d waits ", tids[i]);
+			fprintf(stderr, "faultline: thread %d waits for ", tids[i]);
 			if (word)
-				fprintf(stderr, "for the futex at 0x%llx\n",
-					(unsigned long long)word);
+				print_futex(p, &maps, tids, n, word);
 			else
-				fputs("for a signal\n", stderr);
+				fputs("a signal\n", stderr);
 			break;
 		case PTC_WAIT_SOME:
 			read_task(p->pid, tids[i], "syscall", text, sizeof(text));

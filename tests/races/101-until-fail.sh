@@ -44,3 +44,12 @@ expect_status 125 "${RECORD[@]}" --until-fail 0 -- true
 expect_status 125 "${RECORD[@]}" -f --until-fail 3 -- true
 expect_status 127 "${RECORD[@]}" --until-fail 3 -o "$c.none" -- ./no-such-program
 [ ! -e "$c.none" ] || fail "a capture of nothing"
+
+# A deadlock: who holds what, who waits for it.
+"${RECORD[@]}" --chaos --until-fail 1000 -o "$TMPDIR/dead" -- \
+	"$BUILD/tests/races/lockorder" >/dev/null 2>"$TMPDIR/err"
+mutex='^faultline: thread ([0-9]+) waits for the mutex at 0x[0-9a-f]+ \(lockorder\+0x[0-9a-f]+\), which thread ([0-9]+) holds$'
+pairs=$(sed -En "s/$mutex/\1 \2/p" "$TMPDIR/err")
+[ "$(wc -l <<<"$pairs")" = 2 ] || fail "not two waiting threads: $(cat "$TMPDIR/err")"
+[ "$(awk '{ print $1 }' <<<"$pairs" | sort)" = "$(awk '{ print $2 }' <<<"$pairs" | sort)" ] ||
+	fail "not a circle: $pairs"
