@@ -17,6 +17,7 @@
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
 
 #include "bpf/record.h"
 
@@ -31,7 +32,8 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
-__u8 task_bits[REC_TASKS]; /* enum rec_task_bits */
+__u8 is_recorded[REC_TASKS]; /* by process */
+__u8 is_in_call[REC_TASKS];  /* by thread: in a system call, see record_sys_enter */
 
 /* What restart_syscall goes on with: the call that last ended in -516. */
 __u32 restarting_nr;
@@ -92,14 +94,22 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+/* By process: who of it ran last, and where that stands. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REC_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct rec_switch);
+} last_threads SEC(".maps");
+
 /* Compilers fold bounds checks into forms that the verifier cannot follow. */
 #define OPAQUE(v) asm volatile("" : "+r"(v))
 
-static __u8 *task(__u64 number)
+static __u8 *of_task(__u8 *table, __u64 number)
 {
 	number &= REC_TASKS - 1;
 	OPAQUE(number);
-	return &task_bits[number & (REC_TASKS - 1)];
+	return &table[number & (REC_TASKS - 1)];
 }
 
 static void ring_put(void *record, __u64 size)
@@ -299,19 +309,12 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	return bpf_map_lookup_elem(&commands, &key);
 }
 
-static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 id)
+static void take_regs(struct rec_regs *to, const struct task_struct *task,
+		      const struct pt_regs *regs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct rec_syscall *e = &s->event;
-	__u64 *g = e->regs.gpr;
+	__u64 *g = to->gpr;
 
-	e->head.kind = REC_SYSCALL;
-	e->head.tgid = id >> 32;
-	e->head.tid = (__u32)id;
-	e->head.at_ns = bpf_ktime_get_ns();
-	e->nr = (__s64)regs->orig_ax;
-	e->ret = ret;
-	g[0] = regs->orig_ax;
+	g[0] = (__s64)regs->orig_ax >= 0 ? regs->orig_ax : regs->ax;
 	g[1] = regs->cx;
 	g[2] = regs->dx;
 	g[3] = regs->bx;
@@ -327,16 +330,31 @@ static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 
 	g[13] = regs->r13;
 	g[14] = regs->r14;
 	g[15] = regs->r15;
+	to->rip = regs->ip;
+	to->rflags = regs->flags;
+	to->fs_base = task->thread.fsbase;
+	to->gs_base = task->thread.gsbase;
+}
+
+static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct rec_syscall *e = &s->event;
+
+	e->head.kind = REC_SYSCALL;
+	e->head.tgid = id >> 32;
+	e->head.tid = (__u32)id;
+	e->head.at_ns = bpf_ktime_get_ns();
+	e->nr = (__s64)regs->orig_ax;
+	e->ret = ret;
+	take_regs(&e->regs, task, regs);
+	e->regs.gpr[0] = regs->orig_ax;
 	s->args[0] = regs->di;
 	s->args[1] = regs->si;
 	s->args[2] = regs->dx;
 	s->args[3] = regs->r10;
 	s->args[4] = regs->r8;
 	s->args[5] = regs->r9;
-	e->regs.rip = regs->ip;
-	e->regs.rflags = regs->flags;
-	e->regs.fs_base = task->thread.fsbase;
-	e->regs.gs_base = task->thread.gsbase;
 }
 
 /* A file was mapped: user space must see its descriptor before the program goes on. */
@@ -386,11 +404,12 @@ int record_sys_exit(__u64 *args)
 	struct walk walk;
 	struct scratch *s;
 
-	if (!(*task(id >> 32) & REC_TASK_RECORDED))
+	if (!*of_task(is_recorded, id >> 32))
 		return 0;
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s)
 		return 0;
+	*of_task(is_in_call, (__u32)id) = 0;
 	s->used = s->chunked = s->flags = 0;
 	fill_event(s, (struct pt_regs *)args[0], args[1], id);
 	walk.s = s;
@@ -410,7 +429,7 @@ static int put_heap(struct pt_regs *regs)
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!(*task(id >> 32) & REC_TASK_RECORDED))
+	if (!*of_task(is_recorded, id >> 32))
 		return 0;
 	e.head.kind = REC_HEAP;
 	e.head.tgid = id >> 32;
@@ -437,4 +456,118 @@ SEC("uprobe")
 int record_heap_multi(struct pt_regs *regs)
 {
 	return put_heap(regs);
+}
+
+/* ---- threads: attached only while a recorded process has several ------------------- */
+
+/* So that a thread which lost the CPU on its way out of a call is told from one inside. */
+SEC("tp_btf/sys_enter")
+int record_sys_enter(__u64 *args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (*of_task(is_recorded, id >> 32))
+		*of_task(is_in_call, (__u32)id) = 1;
+	return 0;
+}
+
+#define SIGNATURE_STACK 1024u
+#define SIGNATURE_RED_ZONE 128u
+#define SIGNATURE_TARGET 64u
+#define SIGNATURE_PIECE 128u /* the stack is read so many bytes at a time */
+#define SIGNATURE_SEED 0xcbf29ce484222325ull
+#define SIGNATURE_PRIME 0x100000001b3ull
+
+static __u64 hash(__u64 h, const __u64 *words, __u32 n)
+{
+	for (__u32 i = 0; i < n; i++)
+		h = (h ^ words[i]) * SIGNATURE_PRIME;
+	return h;
+}
+
+/* What lies around the stack pointer and behind the registers of the current task. */
+static long hash_stack(__u32 i, struct rec_switch **ctx)
+{
+	struct rec_switch *s = *ctx;
+	__u64 words[SIGNATURE_PIECE / 8];
+	__u64 at = s->regs.gpr[4] - SIGNATURE_RED_ZONE + (__u64)i * SIGNATURE_PIECE;
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)at))
+		return 1;
+	s->signature.stack_hash =
+		hash(s->signature.stack_hash, words, SIGNATURE_PIECE / 8);
+	s->signature.stack_bytes += SIGNATURE_PIECE;
+	return 0;
+}
+
+static long hash_pointer(__u32 i, struct rec_switch **ctx)
+{
+	struct rec_switch *s = *ctx;
+	__u64 words[SIGNATURE_TARGET / 8];
+	__u64 n = i;
+
+	OPAQUE(n);
+	n &= 15;
+	if (n == 4 || bpf_probe_read_user(words, sizeof(words),
+					  (void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))))
+		return 0;
+	s->signature.pointer_hash =
+		hash(s->signature.pointer_hash, words, SIGNATURE_TARGET / 8);
+	s->signature.pointers |= 1u << n;
+	return 0;
+}
+
+/* @prev, the current task, stops running. */
+static void keep_last(struct task_struct *prev)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
+	__u32 tgid = prev->tgid, tid = prev->pid;
+	struct rec_switch *s = bpf_map_lookup_elem(&last_threads, &tgid);
+
+	if (!s)
+		return;
+	s->head.kind = REC_SWITCH;
+	s->head.tgid = tgid;
+	s->head.tid = tid;
+	s->flags = 0;
+	s->signature.stack_bytes = s->signature.pointers = 0;
+	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
+	if (prev->flags & 4 /* PF_EXITING */ && !prev->clear_child_tid)
+		s->flags |= REC_SWITCH_TID_CLEARED;
+	take_regs(&s->regs, prev, regs);
+	if (*of_task(is_in_call, tid)) {
+		s->flags |= REC_SWITCH_IN_CALL;
+		return;
+	}
+	s->regs.gpr[0] = regs->ax;
+	if (!prev->mm)
+		return;
+	bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);
+	bpf_loop(16, hash_pointer, &s, 0);
+}
+
+/* @next begins to run; somebody else of its process did before? */
+static void put_switch(struct task_struct *next)
+{
+	__u32 tgid = next->tgid, tid = next->pid;
+	struct rec_switch *s = bpf_map_lookup_elem(&last_threads, &tgid);
+
+	if (!s || s->head.tid == tid)
+		return;
+	s->next_tid = tid;
+	s->head.at_ns = bpf_ktime_get_ns();
+	ring_put(s, sizeof(*s));
+	s->head.tid = tid;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
+	     struct task_struct *next)
+{
+	(void)preempt;
+	if (*of_task(is_recorded, prev->tgid))
+		keep_last(prev);
+	if (*of_task(is_recorded, next->tgid))
+		put_switch(next);
+	return 0;
 }

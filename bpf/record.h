@@ -20,7 +20,7 @@
 #define REC_SYSCALLS 512	  /* numbers from here on are not listed */
 #define REC_OUTS 5
 
-enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP };
+enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP, REC_SWITCH };
 
 enum rec_flags {
 	REC_UNLISTED = 1 << 0, /* no descriptor: what it wrote is not known */
@@ -38,10 +38,6 @@ struct rec_head {
 
 /* What both sides know of each task: a byte for every number that PID_MAX_LIMIT allows. */
 #define REC_TASKS (1u << 22)
-
-enum rec_task_bits {
-	REC_TASK_RECORDED = 1 << 0, /* by process: its events are recorded */
-};
 
 /* The same layout as struct cap_regs. */
 struct rec_regs {
@@ -76,6 +72,28 @@ struct rec_heap {
 	__u64 fn;
 	__u64 args[3];
 };
+
+/* The same layout as struct cap_signature. */
+struct rec_signature {
+	__u64 stack_hash, pointer_hash;
+	__u32 stack_bytes, pointers;
+};
+
+enum rec_switch_flags { /* as enum cap_switch_flags */
+	REC_SWITCH_IN_CALL = 1 << 0,
+	REC_SWITCH_TID_CLEARED = 1 << 1,
+};
+
+/* Thread head.tid of the process ran until now and stands at regs; next_tid runs now. */
+struct rec_switch {
+	struct rec_head head;
+	struct rec_regs regs;
+	struct rec_signature signature;
+	__u32 next_tid;
+	__u32 flags; /* enum rec_switch_flags */
+};
+
+#define REC_PROCESSES 4096 /* with threads, at a time */
 
 /* ---- descriptors ---------------------------------------------------------------- */
 
@@ -132,6 +150,8 @@ _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(sizeof(struct rec_heap) == 56, "layout");
+_Static_assert(sizeof(struct rec_signature) == 24, "layout");
+_Static_assert(sizeof(struct rec_switch) == 216, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");
 
 #endif

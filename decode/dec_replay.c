@@ -98,10 +98,10 @@ static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 
 const char *replay_kind_name(enum cap_event_kind kind)
 {
-	static const char *const names[] = { "nothing",	 "a system call",
-					     "a signal", "a time stamp",
-					     "a cpuid",	 "an allocator call",
-					     "the end",	 "a gap",
+	static const char *const names[] = { "nothing",	       "a system call",
+					     "a signal",       "a time stamp",
+					     "a cpuid",	       "an allocator call",
+					     "the end",	       "a gap",
 					     "a thread switch" };
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
@@ -292,8 +292,7 @@ static enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 			r->next.regs.rip);
 	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
 	// compare but that it happened.
-	return nr == SYS_rt_sigreturn &&
-			       (is_inside || r->next.regs.gpr[CAP_RAX] == nr) ?
+	return nr == SYS_rt_sigreturn && (is_inside || r->next.regs.gpr[CAP_RAX] == nr) ?
 		       DEC_GO :
 		       replay_compare(r);
 }
@@ -449,6 +448,11 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		return replay_leave(r, nr);
 	if (replay_is_killed(r))
 		return replay_killed(r);
+	if (!r->is_log_at_end && threads_is_birth(r)) { // of this very call
+		threads_current(r)->is_in_call = true;
+		if (threads_can_begin(r))
+			return replay_arrange(r);
+	}
 	v = replay_expect_syscall(r);
 	if (v != DEC_GO)
 		return v;
@@ -486,12 +490,12 @@ static void replay_fetch(struct dec_replay *r)
 
 static enum dec_verdict replay_out_of_order(struct dec_replay *r)
 {
-	return replay_diverge(r, DEC_PARTED_EVENT,
-			      "after %lu instructions thread %u runs; recorded: %s of thread "
-			      "%u at rip %#lx",
-			      r->engine.now, threads_current(r)->tid,
-			      replay_kind_name(r->next.kind), r->next.tid,
-			      r->next.regs.rip);
+	return replay_diverge(
+		r, DEC_PARTED_EVENT,
+		"after %lu instructions thread %u runs; recorded: %s of thread "
+		"%u at rip %#lx",
+		r->engine.now, threads_current(r)->tid, replay_kind_name(r->next.kind),
+		r->next.tid, r->next.regs.rip);
 }
 
 /* The guest stands where it was interrupted. Could it also have been later? */
@@ -503,11 +507,12 @@ static void replay_check_place(struct dec_replay *r)
 	if (certain_check(r, r->look_ahead) != CERTAIN_NOT)
 		return;
 	r->n_uncertain++;
-	replay_note(r,
-		    "the place of a thread switch is not certain: thread %u was interrupted "
-		    "at rip %#lx, where the same registers and stack recur while other memory "
-		    "changes",
-		    r->next.tid, r->next.regs.rip);
+	replay_note(
+		r,
+		"the place of a thread switch is not certain: thread %u was interrupted "
+		"at rip %#lx, where the same registers and stack recur while other memory "
+		"changes",
+		r->next.tid, r->next.regs.rip);
 }
 
 /* Another thread is to run. */
@@ -555,8 +560,8 @@ static enum dec_verdict replay_arrange_syscall(struct dec_replay *r, bool *is_do
 	enum dec_verdict v;
 
 	if (threads_is_birth(r)) {
-		*is_done = true;
-		return threads_birth(r);
+		*is_done = threads_can_begin(r);
+		return *is_done ? threads_birth(r) : DEC_GO;
 	}
 	if (r->next.tid != threads_current(r)->tid)
 		return replay_out_of_order(r);

@@ -95,10 +95,10 @@ void threads_record(struct dec_replay *r)
 	if (r->engine.mode == DEC_LOG_NONE)
 		return;
 	// A full value log's reader keeps every register: tell it those that STATE does not.
-	rec = engine_log(&r->engine, DEC_REC_THREAD,
-			 sizeof(*rec) + 8 +
-				 (r->engine.mode == DEC_LOG_VALUES ? DEC_REC_THREAD_VECTORS :
-								     0));
+	rec = engine_log(
+		&r->engine, DEC_REC_THREAD,
+		sizeof(*rec) + 8 +
+			(r->engine.mode == DEC_LOG_VALUES ? DEC_REC_THREAD_VECTORS : 0));
 	rec->value[0] = threads_current(r)->tid;
 	at = &rec->value[1];
 	for (int reg = DEC_REG_VEC;
@@ -151,12 +151,17 @@ static struct replay_thread *threads_parent(struct dec_replay *r)
 		const uint64_t *gpr = i == r->current ? r->engine.ctx->gpr : t->gpr;
 		uint64_t rip = i == r->current ? r->engine.ctx->rip : t->rip;
 
-		if (t->is_born && !t->has_ended && rip + 2 == r->next.regs.rip &&
+		if (t->is_in_call && rip + 2 == r->next.regs.rip &&
 		    threads_is_clone(gpr[CAP_RAX]) &&
 		    gpr[CAP_RDI] == r->next.regs.gpr[CAP_RDI])
 			return t;
 	}
 	return NULL;
+}
+
+bool threads_can_begin(struct dec_replay *r)
+{
+	return threads_find(r, r->next.tid) || threads_parent(r);
 }
 
 enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
@@ -216,7 +221,8 @@ static bool threads_read(struct dec_replay *r, uint64_t addr, void *buf, size_t 
 }
 
 /* The owner of the futex word at @p addr is gone: say so in it. */
-static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr, uint32_t tid)
+static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr,
+					   uint32_t tid)
 {
 	uint32_t word;
 	const struct cap_write w = { addr, sizeof(word), (const uint8_t *)&word };
@@ -229,7 +235,8 @@ static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr, 
 
 /* What the kernel does at a thread's end to the robust mutexes it still holds
  * (set_robust_list(2); bit 0 of a pointer tells a PI futex). */
-static enum dec_verdict threads_leave_robust(struct dec_replay *r, struct replay_thread *t)
+static enum dec_verdict threads_leave_robust(struct dec_replay *r,
+					     struct replay_thread *t)
 {
 	struct robust_list_head head;
 	enum dec_verdict v = DEC_GO;
@@ -238,7 +245,8 @@ static enum dec_verdict threads_leave_robust(struct dec_replay *r, struct replay
 	if (!t->robust_list || !threads_read(r, t->robust_list, &head, sizeof(head)))
 		return DEC_GO;
 	at = (uint64_t)head.list.next & ~1ull;
-	for (int i = 0; v == DEC_GO && at != t->robust_list && i < ROBUST_LIST_LIMIT; i++) {
+	for (int i = 0; v == DEC_GO && at != t->robust_list && i < ROBUST_LIST_LIMIT;
+	     i++) {
 		if (!threads_read(r, at, &next, sizeof(next)))
 			return DEC_GO;
 		if (at != ((uint64_t)head.list_op_pending & ~1ull))

@@ -24,6 +24,9 @@ struct replay_thread *threads_find(struct dec_replay *r, uint32_t tid);
 /** The event at hand is the first of a new thread: its own return from clone. */
 bool threads_is_birth(struct dec_replay *r);
 
+/** Its parent is in that call, or is beyond it. */
+bool threads_can_begin(struct dec_replay *r);
+
 /** Let the thread begin whose birth the event at hand is. */
 enum dec_verdict threads_birth(struct dec_replay *r);
 

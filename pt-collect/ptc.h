@@ -17,6 +17,7 @@
 #define PT_COLLECT_PTC_H
 
 #include <linux/types.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/types.h>
 #include <sys/user.h>
@@ -44,6 +45,10 @@ struct ptc_thread {
 	struct cap_event held;
 	struct ptc_writes held_writes;
 	bool has_held;
+	/** What a ptrace stop of it told, until the ring shows it beyond (ptc_threads.c). */
+	struct cap_event pending;
+	struct ptc_writes pending_writes;
+	bool has_pending;
 	unsigned n_frames; ///< signal handlers entered and not yet returned from
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
 	struct ptc_writes from_child;
@@ -64,6 +69,8 @@ struct ptc_process {
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 	bool is_recording;
 	VEC(struct ptc_thread *) threads;
+	bool has_threads;   ///< it has, or had, several: they share one CPU
+	cpu_set_t affinity; ///< before that
 	struct ptc_snapshot *vfork_memory;
 	struct ptc_heap *heap;
 	char *exe;
@@ -274,6 +281,10 @@ void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
  * @p seed makes the choices. */
 void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
 
+/** Record from here on which thread of a process runs: @p last did until now. */
+struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last);
+void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
+
 /** Hand all that is in the ring to @p fn. */
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
 			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx);
@@ -469,6 +480,30 @@ bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p);
 
 /** Say on stderr which thread waits for what. */
 void ptc_hang_describe(const struct ptc_process *p);
+
+/* ---- threads (ptc_threads.c) ------------------------------------------------------------ */
+
+/** Thread @p running stands in the clone that makes the second thread: from here on they
+ * share one CPU, and who runs is recorded. */
+struct err *ptc_threads_begin(struct ptc_process *p, pid_t running);
+
+/** There are no several threads any more: they may run everywhere again. */
+void ptc_threads_end(struct ptc_process *p);
+
+/** Child process @p child runs where the program could before it had threads. */
+void ptc_threads_release(const struct ptc_process *p, pid_t child);
+
+/** Log @p ev, what a ptrace stop of thread @p t told; at once where there are no others.
+ * ev->regs are those at the stop. */
+void ptc_threads_log(struct ptc_process *p, struct ptc_thread *t,
+		     const struct cap_event *ev);
+
+/** Thread @p t is known to be beyond its last stop: log what that told. */
+void ptc_threads_flush(struct ptc_process *p, struct ptc_thread *t);
+
+/** A record of the ring: thread @p t does not run any more. */
+void ptc_threads_switched(struct ptc_process *p, struct ptc_thread *t,
+			  const struct rec_switch *s);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -168,7 +168,12 @@ void ptc_assemble(void *session, void *rec, size_t size)
 
 	if (!t)
 		return;
+	if (head->kind != REC_SWITCH)
+		ptc_threads_flush(p, t);
 	switch (head->kind) {
+	case REC_SWITCH:
+		ptc_threads_switched(p, t, rec);
+		break;
 	case REC_SYSCALL:
 		take_syscall(p, t, rec);
 		break;

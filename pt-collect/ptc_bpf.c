@@ -189,12 +189,39 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 {
-	uint8_t *bits = &b->skel->bss->task_bits[tgid & (REC_TASKS - 1)];
+	b->skel->bss->is_recorded[tgid & (REC_TASKS - 1)] = is_recorded;
+}
 
-	if (is_recorded)
-		__atomic_or_fetch(bits, REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
-	else
-		__atomic_and_fetch(bits, ~REC_TASK_RECORDED, __ATOMIC_SEQ_CST);
+/** @return -1: not attached. */
+static int attach_once(struct bpf_link **link, struct bpf_program *prog)
+{
+	if (!*link)
+		*link = bpf_program__attach(prog);
+	return *link ? 0 : -1;
+}
+
+struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last)
+{
+	int fd = bpf_map__fd(b->skel->maps.last_threads);
+	uint32_t tgid = last->head.tgid;
+
+	if (attach_once(&b->skel->links.record_sys_enter, b->skel->progs.record_sys_enter))
+		return err_errno("cannot attach to the sys_enter tracepoint");
+	if (last->flags & REC_SWITCH_IN_CALL)
+		b->skel->bss->is_in_call[last->head.tid & (REC_TASKS - 1)] = 1;
+	if (bpf_map_update_elem(fd, &tgid, last, BPF_ANY))
+		return err_errno("cannot watch the program's threads");
+	if (attach_once(&b->skel->links.record_sched_switch,
+			b->skel->progs.record_sched_switch))
+		return err_errno("cannot attach to the sched_switch tracepoint");
+	return NULL;
+}
+
+void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
+{
+	uint32_t key = tgid;
+
+	bpf_map_delete_elem(bpf_map__fd(b->skel->maps.last_threads), &key);
 }
 
 void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)

@@ -46,8 +46,6 @@ static void start_thread(struct ptc_process *p, pid_t tid)
 
 	if (t)
 		t->is_attached = true;
-	ptc_log_gap(p, tid,
-		    "thread %d started: threads are recorded but not replayed yet", tid);
 	if (p->session->chaos)
 		ptc_chaos_add(p->session->chaos, tid);
 	ptc_process_go_on(p, tid);
@@ -101,6 +99,8 @@ static void release(struct ptc_session *s, struct ptc_child *entry)
 		start_thread(p, c.pid);
 		return;
 	}
+	if (p)
+		ptc_threads_release(p, c.pid);
 	flags = clone_flags(c.pid);
 	if (p && flags & CLONE_VM && !(flags & CLONE_VFORK))
 		ptc_log_gap(p, c.parent,
@@ -146,12 +146,15 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child)
 {
 	const struct ptc_thread *t = ptc_thread_find(p, parent);
+	_cleanup_err_ struct err *err = NULL;
 	struct ptc_child *c;
 
 	if (event == PTRACE_EVENT_VFORK)
 		ptc_vfork_created(p, parent);
 	else if (!is_thread(p->pid, child))
 		check_shared_memory(p, parent);
+	else if ((err = ptc_threads_begin(p, parent)))
+		ptc_stop_recording(p, take_ptr(&err));
 	else if (p->session->chaos)
 		ptc_chaos_add(p->session->chaos, child);
 	c = find_child(p->session, child);

@@ -42,6 +42,7 @@ void ptc_process_destroy(struct ptc_process *p)
 		ptc_writes_deinit(&t->now);
 		ptc_writes_deinit(&t->held_writes);
 		ptc_writes_deinit(&t->from_child);
+		ptc_writes_deinit(&t->pending_writes);
 		free(t);
 	}
 	vec_deinit(&p->threads);
@@ -189,9 +190,11 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 					  .is_fatal = true,
 					  .regs = ev.regs };
 
-		ptc_log(p, &kill);
+		if (t)
+			ptc_threads_log(p, t, &kill);
 	}
-	ptc_log(p, &ev);
+	if (t)
+		ptc_threads_log(p, t, &ev);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
@@ -244,8 +247,10 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
 	for (size_t i = 0; i < p->threads.size; i++) {
 		p->threads.data[i]->has_held = false;
+		p->threads.data[i]->has_pending = false;
 		p->threads.data[i]->n_frames = 0;
 	}
+	ptc_threads_end(p);
 	// Step out of the exec: its own end is the old image's affair.
 	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))

@@ -98,7 +98,7 @@ static void log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_
 	ev->has_after = true;
 	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
 	ptc_writes_give(&frame, ev);
-	ptc_log(p, ev);
+	ptc_threads_log(p, t, ev);
 	ptc_writes_deinit(&frame);
 }
 
@@ -123,7 +123,7 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 			   !status_has(tid, "SigIgn", si->si_signo)) {
 			ptc_assemble_settle(p, t, true);
 			ev.is_fatal = true;
-			ptc_log(p, &ev);
+			ptc_threads_log(p, t, &ev);
 		}
 	}
 	ptrace(PTRACE_CONT, tid, NULL, (long)pass);

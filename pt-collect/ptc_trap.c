@@ -75,6 +75,7 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	struct cap_event ev = { .tid = tid, .at_ns = ptc_now_ns() };
 	struct user_regs_struct u;
 	uint8_t code[3] = {};
+	struct ptc_thread *t;
 
 	// Both traps are general protection faults: no address, SI_KERNEL.
 	if (si->si_signo != SIGSEGV || si->si_code != SI_KERNEL ||
@@ -92,7 +93,10 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		return false;
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		return false;
-	ptc_assemble_settle(p, ptc_thread_find(p, tid), false);
-	ptc_log(p, &ev);
+	t = ptc_thread_find(p, tid);
+	if (t) {
+		ptc_assemble_settle(p, t, false);
+		ptc_threads_log(p, t, &ev);
+	}
 	return true;
 }
