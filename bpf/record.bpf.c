@@ -26,6 +26,7 @@
 #define NR_RESTART_SYSCALL 219
 #define ERESTART_RESTARTBLOCK 516
 #define SIGSTOP 19
+#define PF_EXITING 4
 #define MAP_ANONYMOUS 0x20
 #define IOC_READ 2u
 
@@ -517,22 +518,28 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 	return 0;
 }
 
+/* Thread @tid of the process runs, which was not the last one to do so. */
+static void put_switch(struct rec_switch *s, __u32 tid)
+{
+	s->next_tid = tid;
+	s->head.at_ns = bpf_ktime_get_ns();
+	ring_put(s, sizeof(*s));
+	s->head.tid = tid;
+}
+
 /* @prev, the current task, stops running. */
-static void keep_last(struct task_struct *prev)
+static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
-	__u32 tgid = prev->tgid, tid = prev->pid;
-	struct rec_switch *s = bpf_map_lookup_elem(&last_threads, &tgid);
+	__u32 tid = prev->pid;
 
-	if (!s)
-		return;
-	s->head.kind = REC_SWITCH;
-	s->head.tgid = tgid;
-	s->head.tid = tid;
+	// It ran already when we were attached.
+	if (s->head.tid != tid)
+		put_switch(s, tid);
 	s->flags = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
-	if (prev->flags & 4 /* PF_EXITING */ && !prev->clear_child_tid)
+	if (prev->flags & PF_EXITING && !prev->clear_child_tid)
 		s->flags |= REC_SWITCH_TID_CLEARED;
 	take_regs(&s->regs, prev, regs);
 	if (*of_task(is_in_call, tid)) {
@@ -546,28 +553,23 @@ static void keep_last(struct task_struct *prev)
 	bpf_loop(16, hash_pointer, &s, 0);
 }
 
-/* @next begins to run; somebody else of its process did before? */
-static void put_switch(struct task_struct *next)
-{
-	__u32 tgid = next->tgid, tid = next->pid;
-	struct rec_switch *s = bpf_map_lookup_elem(&last_threads, &tgid);
-
-	if (!s || s->head.tid == tid)
-		return;
-	s->next_tid = tid;
-	s->head.at_ns = bpf_ktime_get_ns();
-	ring_put(s, sizeof(*s));
-	s->head.tid = tid;
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
 	     struct task_struct *next)
 {
+	__u32 prev_tgid = prev->tgid, next_tgid = next->tgid;
+	struct rec_switch *last;
+
 	(void)preempt;
-	if (*of_task(is_recorded, prev->tgid))
-		keep_last(prev);
-	if (*of_task(is_recorded, next->tgid))
-		put_switch(next);
+	if (*of_task(is_recorded, prev_tgid)) {
+		last = bpf_map_lookup_elem(&last_threads, &prev_tgid);
+		if (last)
+			keep_last(last, prev);
+	}
+	if (*of_task(is_recorded, next_tgid)) {
+		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
+		if (last && last->head.tid != (__u32)next->pid)
+			put_switch(last, next->pid);
+	}
 	return 0;
 }

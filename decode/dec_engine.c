@@ -476,6 +476,19 @@ static enum dec_stop engine_verdict_stop(enum dec_verdict v)
 				DEC_STOP_DIVERGED;
 }
 
+/* The instruction at rip is to run now, stop or not. Only now: another thread may come to
+ * the same address before this one does again. */
+static void engine_unstop(struct dec_engine *e)
+{
+	e->unstopped_rip = e->ctx->rip;
+	e->unstopped_now = e->now;
+}
+
+static bool engine_is_unstopped(const struct dec_engine *e)
+{
+	return e->ctx->rip == e->unstopped_rip && e->now == e->unstopped_now;
+}
+
 /* The guest stands at a stop address. @return whether to report a breakpoint. */
 static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 {
@@ -483,7 +496,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 	uint64_t bits = which ? *which : 0;
 	uint64_t rip = e->ctx->rip;
 
-	if (rip == e->unstopped_rip) {
+	if (engine_is_unstopped(e)) {
 		e->unstopped_rip = 0;
 		*v = engine_step_slow(e);
 		return false;
@@ -493,7 +506,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over
 	}
-	e->unstopped_rip = rip;
+	engine_unstop(e);
 	return bits & 2;
 }
 
@@ -540,7 +553,8 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 
 	if (until > INT64_MAX)
 		until = INT64_MAX; // the budget is signed
-	e->unstopped_rip = map_get(&e->stops, e->ctx->rip) ? e->ctx->rip : 0;
+	if (map_get(&e->stops, e->ctx->rip))
+		engine_unstop(e);
 	while (e->now < until) {
 		uint64_t left = until - e->now;
 
@@ -551,7 +565,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 
 			if ((map_get(&e->stops, e->ctx->rip) ||
 			     e->ctx->rip == e->async_rip) &&
-			    e->ctx->rip != e->unstopped_rip) {
+			    !engine_is_unstopped(e)) {
 				is_break = engine_at_stop(e, &v);
 			} else {
 				e->unstopped_rip = 0;

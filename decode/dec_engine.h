@@ -134,7 +134,8 @@ struct dec_engine {
 	bool is_flushed;	///< set by engine_flush(): block indices are void
 	uint64_t async_rip;	///< see engine_set_async(); 0 = none
 	uint32_t async_ignore;
-	uint64_t unstopped_rip; ///< execute this stop address without stopping, once
+	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
+	uint64_t unstopped_now; ///< at this position
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
 
