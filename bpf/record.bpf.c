@@ -36,9 +36,6 @@ char LICENSE[] SEC("license") = "GPL";
 __u8 is_recorded[REC_TASKS]; /* by process */
 __u8 is_in_call[REC_TASKS];  /* by thread: in a system call, see record_sys_enter */
 
-/* What restart_syscall goes on with: the call that last ended in -516. */
-__u32 restarting_nr;
-
 __u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
 __u64 chance_state; /* random numbers, xorshift; user space sets the seed */
 
@@ -64,6 +61,14 @@ struct {
 	__type(key, __u64);
 	__type(value, struct rec_desc);
 } commands SEC(".maps");
+
+/* What restart_syscall goes on with: the thread's call that last ended in -516. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u32);
+} restarting SEC(".maps");
 
 /*
  * Where an event is put together, one for each CPU (user space sets max_entries): the
@@ -291,10 +296,14 @@ static const struct rec_desc *find_desc(struct scratch *s)
 
 	if (s->event.nr == NR_RT_SIGRETURN_GONE)
 		nr = NR_RT_SIGRETURN;
-	if (nr == NR_RESTART_SYSCALL)
-		nr = restarting_nr;
+	if (nr == NR_RESTART_SYSCALL) {
+		__u32 *before = bpf_map_lookup_elem(&restarting, &s->event.head.tid);
+
+		if (before)
+			nr = *before;
+	}
 	if (s->event.ret == -ERESTART_RESTARTBLOCK)
-		restarting_nr = nr;
+		bpf_map_update_elem(&restarting, &s->event.head.tid, &nr, BPF_ANY);
 	if (nr >= REC_SYSCALLS)
 		return NULL;
 	d = bpf_map_lookup_elem(&descs, &nr);

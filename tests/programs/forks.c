@@ -9,12 +9,14 @@
  *   forks many N         N short children at once; prints the sum of what they computed
  *   forks ways           fork in a signal handler, time stamps and cpuid in a child, a
  *                        moved break, spawn, a double fork, children that signals end
+ *   forks restart        two children inside calls that being stopped cuts short
  *   forks shared         parent and child talk through shared memory
  *   forks daemon FILE    leaves a daemon behind that writes FILE once told to by SIGUSR1
  *   forks ids            prints real and effective user id, and its tracer
  */
 #include <cpuid.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -23,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -184,6 +187,52 @@ static int ways(void)
 	return 0;
 }
 
+static pid_t sleeper(void)
+{
+	struct timespec t = { .tv_nsec = 300000000 };
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(nanosleep(&t, NULL) ? 1 : 7);
+	return pid;
+}
+
+static pid_t poller(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(poll(&p, 1, 5000) == 1 && p.revents == POLLIN ? 8 : 2);
+	return pid;
+}
+
+/** Both are in a call that goes on as restart_syscall; each must go on with its own. */
+static int restart(void)
+{
+	int ends[2], status, sum = 0;
+	pid_t pids[2];
+
+	if (pipe(ends))
+		return 1;
+	pids[0] = poller(ends[0]);
+	pids[1] = sleeper();
+	usleep(30000);
+	for (int i = 0; i < 2; i++) {
+		kill(pids[i], SIGSTOP);
+		waitpid(pids[i], &status, WUNTRACED);
+	}
+	kill(pids[0], SIGCONT);
+	kill(pids[1], SIGCONT);
+	usleep(30000);
+	if (write(ends[1], "x", 1) != 1)
+		return 1;
+	for (int i = 0; i < 2; i++)
+		sum += WEXITSTATUS(wait_status());
+	printf("%d\n", sum);
+	return 0;
+}
+
 static int shared(void)
 {
 	int *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -254,6 +303,8 @@ int main(int argc, char **argv)
 		return many(n);
 	if (!strcmp(what, "ways"))
 		return ways();
+	if (!strcmp(what, "restart"))
+		return restart();
 	if (!strcmp(what, "shared"))
 		return shared();
 	if (!strcmp(what, "daemon") && argc > 2)

@@ -20,3 +20,9 @@ make_followed "$TMPDIR/many" "$forks" many 200
 cmp "$TMPDIR/want" "$TMPDIR/many.out" || fail "200 children computed something else"
 all_match "$TMPDIR/many"
 [ "$n_matched" = 201 ] || fail "$n_matched histories of 201"
+
+# Stopped inside a system call, each goes on with its own.
+make_followed "$TMPDIR/restart" "$forks" restart
+[ "$(cat "$TMPDIR/restart.out")" = 15 ] || fail "restart: $(cat "$TMPDIR/restart.out")"
+all_match "$TMPDIR/restart"
+[ "$n_matched" = 3 ] || fail "$n_matched histories of 3"
