@@ -57,6 +57,7 @@ struct ptc_thread {
 struct ptc_snapshot;
 struct ptc_heap;
 struct ptc_chaos;
+struct ptc_random;
 struct ptc_session;
 
 /** A process being recorded, into a bundle of its own. */
@@ -104,9 +105,9 @@ struct ptc_session {
 	VEC(struct ptc_child) children;
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
-	size_t n_gaps;		 ///< in what was followed
-	char *first_gap;	 ///< text of the first, NULL = none
-	struct err *failure;	 ///< the first thing that went wrong with a followed process
+	size_t n_gaps;	     ///< in what was followed
+	char *first_gap;     ///< text of the first, NULL = none
+	struct err *failure; ///< the first thing that went wrong with a followed process
 	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 
@@ -423,7 +424,8 @@ bool ptc_result_is_failure(const struct ptc_result *r);
 struct ptc_point {
 	uint64_t at; ///< address as in the file
 	bool is_reached;
-	unsigned n_tried; ///< runs that waited for it
+	bool is_contended; ///< a thread held here met another one's access
+	unsigned n_tried;  ///< runs that waited for it
 };
 
 struct ptc_points {
@@ -436,9 +438,33 @@ struct ptc_points {
 struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points);
 void ptc_points_deinit(struct ptc_points *points);
 
-/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 4
- * instructions @p at. @return false when the CPU or the kernel cannot. */
-bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n);
+/** Choose a point: one known to be contended, one near point @p last (SIZE_MAX = none), or
+ * any. There must be one. @return its index. */
+size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, size_t last);
+
+/** The access that ended at address @p behind met another thread's. */
+void ptc_points_contend(struct ptc_points *points, uint64_t behind);
+
+/** An access to memory. */
+struct ptc_watch {
+	uint64_t addr;
+	unsigned size; ///< 1, 2, 4 or 8; addr is a multiple
+	bool is_write;
+};
+
+/** What the instruction at which a stopped thread stands (@p u) is about to access.
+ * @return false when that is nothing but the stack. */
+bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struct *u,
+		       struct ptc_watch *ret);
+
+/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 3
+ * instructions @p at, and behind each access that conflicts with @p watch (NULL = none).
+ * @return false when the CPU or the kernel cannot. */
+bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
+		    const struct ptc_watch *watch);
+
+/** Did stopped thread @p tid hit its watch since last asked? */
+bool ptc_points_take_hit(pid_t tid);
 
 /** The program stands at its first instruction: draw a strategy from @p seed. @p points
  * are borrowed. */
