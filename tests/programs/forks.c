@@ -10,20 +10,29 @@
  *   forks ways           fork in a signal handler, time stamps and cpuid in a child, a
  *                        moved break, spawn, a double fork, children that signals end
  *   forks restart        two children inside calls that being stopped cuts short
+ *   forks threads        a process with threads forks, and its children start threads
  *   forks shared         parent and child talk through shared memory
  *   forks daemon FILE    leaves a daemon behind that writes FILE once told to by SIGUSR1
+ *   forks filter         a child that the kernel kills for prctl executes
+ *                        this program again
  *   forks ids            prints real and effective user id, and its tracer
  */
 #include <cpuid.h>
+#include <asm/unistd.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -233,6 +242,48 @@ static int restart(void)
 	return 0;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned counted;
+
+static void *count(void *step)
+{
+	for (int i = 0; i < 1000; i++) {
+		pthread_mutex_lock(&lock);
+		counted += (uintptr_t)step;
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void count_together(void)
+{
+	pthread_t threads[3];
+
+	for (uintptr_t i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, count, (void *)(i + 1)))
+			exit(1);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static int threads(void)
+{
+	unsigned sum = 0;
+
+	count_together();
+	for (int i = 0; i < 3; i++) {
+		if (fork())
+			continue;
+		if (i)
+			count_together();
+		_exit((counted / 1000 + work(i) % 2) & 0x7f);
+	}
+	for (int i = 0; i < 3; i++)
+		sum += WEXITSTATUS(wait_status());
+	printf("%u %u\n", counted, sum);
+	return 0;
+}
+
 static int shared(void)
 {
 	int *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -276,6 +327,39 @@ static int leave_daemon(const char *path)
 	return 0;
 }
 
+#define KILL_FOR(nr)                                     \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+/** As a sandbox would: what this program has no use for ends it. The C library calls
+ * arch_prctl at its start; that one is allowed (ARCH_SET_FS). */
+static int filter(const char *self)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		KILL_FOR(__NR_prctl),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_arch_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x1011, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 1;
+	if (!fork()) {
+		if (!fork())
+			_exit((__rdtsc() && work(1)) ? 4 : 5);
+		if (WEXITSTATUS(wait_status()) == 4)
+			execl(self, self, "many", "2", NULL);
+		_exit(1);
+	}
+	printf("%d\n", wait_status());
+	return 0;
+}
+
 static int print_ids(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
@@ -305,10 +389,14 @@ int main(int argc, char **argv)
 		return ways();
 	if (!strcmp(what, "restart"))
 		return restart();
+	if (!strcmp(what, "threads"))
+		return threads();
 	if (!strcmp(what, "shared"))
 		return shared();
 	if (!strcmp(what, "daemon") && argc > 2)
 		return leave_daemon(argv[2]);
+	if (!strcmp(what, "filter"))
+		return filter(argv[0]);
 	if (!strcmp(what, "ids"))
 		return print_ids();
 	return 2;

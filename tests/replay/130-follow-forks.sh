@@ -21,6 +21,12 @@ cmp "$TMPDIR/want" "$TMPDIR/many.out" || fail "200 children computed something e
 all_match "$TMPDIR/many"
 [ "$n_matched" = 201 ] || fail "$n_matched histories of 201"
 
+"$forks" threads >"$TMPDIR/want"
+make_followed "$TMPDIR/threads" "$forks" threads
+cmp "$TMPDIR/want" "$TMPDIR/threads.out" || fail "threads: $(cat "$TMPDIR/threads.out")"
+all_match "$TMPDIR/threads"
+[ "$n_matched" = 4 ] || fail "$n_matched histories of 4"
+
 # Stopped inside a system call, each goes on with its own.
 make_followed "$TMPDIR/restart" "$forks" restart
 [ "$(cat "$TMPDIR/restart.out")" = 15 ] || fail "restart: $(cat "$TMPDIR/restart.out")"
