@@ -5,6 +5,7 @@
 
 #include "decode/dec_guest.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -239,13 +240,22 @@ static struct err *guest_fill(const struct cap_core *core, const struct cap_mapp
 	return NULL;
 }
 
+/* A program that was attached to knows its vDSO, and calls what the recorder put there. */
+static bool guest_has_vdso(const struct cap_core *core)
+{
+	for (size_t i = 0; i < core->n_auxv; i++)
+		if (core->auxv[2 * i] == AT_SYSINFO_EHDR)
+			return true;
+	return false;
+}
+
 static struct err *guest_map_start(struct dec_guest *g, const struct cap_core *core,
 				   const struct cap_mapping *m)
 {
 	struct err *err;
 	int fd = -1;
 
-	if (m->is_vdso || m->start >= 1ull << 47)
+	if ((m->is_vdso && !guest_has_vdso(core)) || m->start >= 1ull << 47)
 		return NULL;
 	if (m->core_bytes > m->end - m->start)
 		return err_new(ERR_FORMAT,

@@ -252,8 +252,10 @@ enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
 	r->is_cut = r->cut != NULL;
 	if (!r->is_cut)
 		replay_note(r,
-			    "the capture ends before the program does, at %s after %lu "
-			    "instructions",
+			    "the %s (at %s after %lu instructions)",
+			    capture_info(r->capture)->end == CAP_END_DETACHED ?
+				    "recording was ended there, and the program went on" :
+				    "capture ends before the program does",
 			    what, r->engine.now);
 	r->end = CAP_END_UNKNOWN;
 	return DEC_END;

@@ -17,7 +17,7 @@
 
 int cmd_record(int argc, char **argv);
 
-enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG };
+enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -45,6 +45,12 @@ static const struct argp_option options[] = {
 	  "10; threads that wait for each other are found at once); it is then ended by "
 	  "SIGABRT",
 	  0 },
+	{ "pid", 'p', "PID", 0,
+	  "Record process PID, which runs already, with all its threads, instead of a "
+	  "program to start; Ctrl-C ends the recording, and PID runs on",
+	  0 },
+	{ "duration", KEY_DURATION, "SECONDS", 0, "With -p: end the recording by itself",
+	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
 };
@@ -59,7 +65,8 @@ static const char doc[] =
 	"  faultline record -o crash.flt -- ./parse input.xml\n"
 	"  faultline record --chaos --until-fail 1000 -- ./stress\n"
 	"  faultline record -e heap -v -- ./test-suite\n"
-	"  faultline record -f -- make -j2\n";
+	"  faultline record -f -- make -j2\n"
+	"  faultline record -p $(pidof redis-server) --duration 10\n";
 
 /** A number from @p min on, or a usage error. */
 static uint64_t parse_number(struct argp_state *state, const char *arg, const char *what,
@@ -73,6 +80,16 @@ static uint64_t parse_number(struct argp_state *state, const char *arg, const ch
 	if (errno || *end || end == arg || *arg == '-' || v < min || v > max)
 		argp_error(state, "%s must be a number from %llu to %llu, not '%s'", what,
 			   (unsigned long long)min, (unsigned long long)max, arg);
+	return v;
+}
+
+static double parse_seconds(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !(v > 0) || v > 1e9)
+		argp_error(state, "SECONDS must be a number greater than 0, not '%s'", arg);
 	return v;
 }
 
@@ -105,15 +122,28 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_HANG:
 		o->hang_seconds = parse_number(state, arg, "SECONDS", 1, 1000000);
 		return 0;
+	case 'p':
+		o->pid = parse_number(state, arg, "PID", 1, INT_MAX);
+		return 0;
+	case KEY_DURATION:
+		o->duration_s = parse_seconds(state, arg);
+		return 0;
 	case 'v':
 		log_set_level(LOG_INFO);
 		return 0;
 	case ARGP_KEY_ARGS:
 		o->argv = state->argv + state->next;
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state,
-			   "which program? (faultline record -- PROGRAM [ARG...])");
+	case ARGP_KEY_END:
+		if (o->pid && o->argv)
+			argp_error(state, "-p PID or a program, not both");
+		if (o->pid && o->follows)
+			argp_error(state, "-f and -p cannot be combined");
+		if (!o->pid && o->duration_s)
+			argp_error(state, "--duration is for -p");
+		if (!o->pid && !o->argv)
+			argp_error(state, "which program? (faultline record -- PROGRAM "
+					  "[ARG...])");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -134,6 +164,20 @@ static char *default_dir(const char *program)
 			return NULL;
 	}
 	return dir;
+}
+
+/** The program of a running process, for the name of its capture. */
+static char *name_of_pid(pid_t pid)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return strdup("program"); // the error that follows says why
+	exe[n] = 0;
+	return strdup(exe);
 }
 
 /** 1234567 as 1,234,567. */
@@ -218,14 +262,25 @@ static struct err *record(const struct ptc_options *o, struct ptc_result *r)
 	return err;
 }
 
+static void tell_attached(const struct ptc_options *o, const struct ptc_result *r)
+{
+	fprintf(stderr,
+		"faultline: attached to process %d: %zu thread%s stopped for %.1f ms to "
+		"save %.1f MiB%s\n",
+		o->pid, r->n_threads, r->n_threads == 1 ? "" : "s", r->stopped_ns / 1e6,
+		r->saved_bytes / 1048576.0,
+		o->duration_s > 0 ? "" : "; Ctrl-C ends the recording");
+}
+
 int cmd_record(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_option, "-- PROGRAM [ARG...]",
-					  doc,	   NULL,	 NULL,
-					  NULL };
+	static const struct argp argp = {
+		options, parse_option, "-- PROGRAM [ARG...]\n-p PID", doc, NULL,
+		NULL,	 NULL
+	};
 	struct ptc_options o = { .hang_seconds = 10 };
 	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
-	_cleanup_free_ char *made_dir = NULL;
+	_cleanup_free_ char *made_dir = NULL, *name = NULL;
 	_cleanup_err_ struct err *err = NULL;
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
@@ -241,8 +296,10 @@ int cmd_record(int argc, char **argv)
 				"only the program itself is tried again\n");
 		return PTC_EXIT_FAILED;
 	}
-	if (!o.dir)
-		o.dir = made_dir = default_dir(o.argv[0]);
+	o.on_attached = tell_attached;
+	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
+	if (!o.dir && name)
+		o.dir = made_dir = default_dir(name);
 	err = o.dir ? record(&o, &r) : &err_nomem;
 	if (err) {
 		fprintf(stderr, "faultline: %s\n", err->message);

@@ -38,6 +38,9 @@ struct ptc_writes {
 struct ptc_thread {
 	pid_t tid;
 	bool is_attached; ///< its first stop is behind it
+	/** Being stopped with all others (ptc_freeze.c): asked to, there, and whether its
+	 * user had stopped it before. */
+	bool is_asked, is_at_rest, is_in_group_stop;
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
 	/** A system call that ended in ERESTART*: what it was is known only at what the
@@ -49,9 +52,27 @@ struct ptc_thread {
 	struct cap_event pending;
 	struct ptc_writes pending_writes;
 	bool has_pending;
-	unsigned n_frames; ///< signal handlers entered and not yet returned from
+	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
+	unsigned n_frames;
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
 	struct ptc_writes from_child;
+};
+
+/** It may have entered handlers before we were there. */
+#define PTC_FRAMES_UNKNOWN (1u << 30)
+
+#define PTC_VDSO_STUBS 6
+
+struct ptc_vdso_stub {
+	uint64_t at, size; ///< of the function; 0 = there is none
+	uint8_t original[24];
+};
+
+/** The vDSO of a process that is attached to. */
+struct ptc_vdso {
+	uint64_t start, end;
+	uint64_t gate; ///< `syscall' and a jump to itself: where threads make our calls
+	struct ptc_vdso_stub stubs[PTC_VDSO_STUBS];
 };
 
 struct ptc_snapshot;
@@ -64,8 +85,9 @@ struct ptc_session;
 struct ptc_process {
 	struct ptc_session *session;
 	pid_t pid;
-	int mem_fd;	     ///< /proc/PID/mem
-	uint64_t syscall_at; ///< address of a syscall instruction in the vDSO; 0 = none
+	int mem_fd;	      ///< /proc/PID/mem
+	uint64_t syscall_at;  ///< address of a syscall instruction in the vDSO; 0 = none
+	struct ptc_vdso vdso; ///< when attached to
 	struct cap_writer *writer;
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 	bool is_recording;
@@ -101,6 +123,9 @@ struct ptc_child {
 struct ptc_session {
 	struct ptc_bpf *bpf;
 	bool wants_heap, follows;
+	bool is_attached;		     ///< to a program that ran before (-p)
+	bool wants_end;			     ///< leave it, it runs on
+	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
 	VEC(struct ptc_child) children;
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
@@ -113,6 +138,8 @@ struct ptc_session {
 
 /* ---- session (ptc_session.c) ------------------------------------------------------ */
 
+struct ptc_result;
+
 /** What `record` was asked for. */
 struct ptc_options {
 	const char *dir;
@@ -123,6 +150,11 @@ struct ptc_options {
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
 	unsigned hang_seconds; ///< with until_fail: nothing ran for so long is a failure
+	pid_t pid;	   ///< attach to this one instead; 0 = start argv
+	double duration_s; ///< when attached, end after so long; 0 = never
+	/** Attached: how many threads stopped how long for how much, in @p r; the recording
+	 * begins. May be NULL. */
+	void (*on_attached)(const struct ptc_options *o, const struct ptc_result *r);
 };
 
 #define PTC_EXIT_FAILED 125	    ///< faultline itself failed
@@ -141,6 +173,8 @@ struct ptc_result {
 	bool has_hung;		    ///< and was ended by us
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
+	size_t n_threads;	    ///< attaching: as many stopped, so long, for so much
+	uint64_t stopped_ns, saved_bytes;
 };
 
 /** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then
@@ -154,6 +188,9 @@ struct ptc_points;
 struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			    struct ptc_points *points, struct ptc_result *ret);
 void ptc_result_deinit(struct ptc_result *r);
+
+/** A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
+void ptc_session_stop(struct ptc_session *s, pid_t tid, int status);
 
 /** The process that @p tid is a recorded thread of; NULL = none. */
 struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid);
@@ -207,6 +244,11 @@ struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
  * @p at. Its registers are as before afterwards. @p ret gets its result. */
 struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6],
 		       long *ret);
+
+/** Keep signals away from stopped @p tid, but for those that cannot be, and SIGTRAP.
+ * @p mask gets what it blocked. @return whether that worked. */
+bool ptc_block_signals(pid_t tid, uint64_t *mask);
+void ptc_unblock_signals(pid_t tid, uint64_t mask);
 
 /** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);
@@ -265,6 +307,67 @@ bool ptc_is_shared_memory(const struct ptc_map *m);
 
 /** After an exec: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
+
+/** Vector state of stopped @p tid. @p xstate is the caller's to free. */
+struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes);
+
+/** The auxv as the kernel remembers it; without @p with_vdso that is hidden, as on the
+ * stack. @p core owns the result. */
+struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core);
+
+/* ---- attaching (ptc_attach.c and what it is made of) ----------------------------------- */
+
+#define PTC_TRACE_OPTIONS                                               \
+	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | \
+	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE)
+
+/** Can @p pid be attached to? A thread's number is replaced by its process'. @return why
+ * not, and what to do. */
+struct err *ptc_target_check(pid_t *pid);
+
+/** A number, or the first letter, of a line of /proc/PID/task/TID/status; 0 = none. */
+uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base);
+char ptc_status_letter(pid_t pid, pid_t tid, const char *field);
+
+/** Stop all threads of @p p; those not traced yet become so. @p is_recorded: stops of other
+ * kinds on the way are events. */
+struct err *ptc_freeze(struct ptc_process *p, bool is_recorded);
+
+/** Let the stopped threads go on, with ptrace options @p options; when @p is_leaving,
+ * untraced. */
+void ptc_thaw(struct ptc_process *p, bool is_leaving, unsigned long options);
+
+/** Find the functions of the vDSO that are to make system calls. */
+struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *maps,
+			  struct ptc_vdso *v);
+
+/** Change them, and change them back: no thread may be inside. */
+struct err *ptc_vdso_divert(const struct ptc_process *p, const struct ptc_vdso *v);
+struct err *ptc_vdso_restore(const struct ptc_process *p, const struct ptc_vdso *v);
+
+/** Lead stopped @p tid out of the vDSO. */
+struct err *ptc_vdso_leave(pid_t tid, const struct ptc_vdso *v);
+
+/** The table of what is to be undone, made before any other process that is to share it. */
+struct err *ptc_undo_init(void);
+
+/** A new table; threads make our calls at @p gate. */
+struct err *ptc_undo_begin(const struct ptc_process *p, uint64_t gate);
+
+/** Stopped thread @p tid: remember its CPUs, take rseq, rdtsc and cpuid from it; and give
+ * all that back. */
+struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid);
+struct err *ptc_undo_thread(pid_t tid);
+
+/** @p tid is about to make a call for us; these are its own registers and signal mask. */
+void ptc_undo_borrow(pid_t tid, const struct user_regs_struct *u, uint64_t signals);
+void ptc_undo_give_back(pid_t tid);
+
+/** Attach to the running program: it goes on, recorded; @p ret says how long it stood. On failure it goes on as before. */
+struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret);
+
+/** Leave it as if we had never been there; what it did until now is recorded. */
+void ptc_attach_end(struct ptc_process *p);
 
 /* ---- BPF (ptc_bpf.c) ------------------------------------------------------------------ */
 
@@ -512,6 +615,10 @@ void ptc_hang_describe(const struct ptc_process *p);
 /** Thread @p running stands in the clone that makes the second thread: from here on they
  * share one CPU, and who runs is recorded. */
 struct err *ptc_threads_begin(struct ptc_process *p, pid_t running);
+
+/** The same for a program that was attached to, whose threads all stand still; @p first is
+ * threads[0] of its start state. */
+struct err *ptc_threads_attach(struct ptc_process *p, pid_t first);
 
 /** There are no several threads any more: they may run everywhere again. */
 void ptc_threads_end(struct ptc_process *p);

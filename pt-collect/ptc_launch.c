@@ -21,10 +21,6 @@
 
 #include "pt-collect/ptc.h"
 
-#define TRACE_OPTIONS                                                   \
-	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | \
-	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE)
-
 /** What the child writes when exec fails. */
 struct exec_failure {
 	int saved_errno;
@@ -131,7 +127,7 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 {
 	struct err *err;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS))
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS))
 		return err_errno("cannot trace '%s'", program);
 	if (write(go, "g", 1) != 1)
 		return err_errno("cannot start '%s'", program);

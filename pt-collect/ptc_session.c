@@ -38,7 +38,7 @@ struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
 	return NULL;
 }
 
-static void on_stop(struct ptc_session *s, pid_t tid, int status)
+void ptc_session_stop(struct ptc_session *s, pid_t tid, int status)
 {
 	// Others are children, or threads, that just appeared.
 	struct ptc_process *p = ptc_process_of(s, tid);
@@ -72,7 +72,7 @@ static void reap(struct ptc_session *s)
 		struct ptc_process *p = ptc_process_of(s, tid);
 
 		if (WIFSTOPPED(status)) {
-			on_stop(s, tid, status);
+			ptc_session_stop(s, tid, status);
 		} else if (p && tid == p->pid) {
 			uint32_t index = p->index;
 
@@ -102,7 +102,8 @@ static sigset_t watched_signals(void)
 }
 
 /** A signal sent to us with kill is meant for the program; one from the terminal has
- * reached it already. We end when it does. */
+ * reached it already. We end when it does. What we attached to was there before us: it is
+ * left alone. */
 static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
 {
 	struct signalfd_siginfo si;
@@ -111,7 +112,9 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 		if (si.ssi_signo == SIGCHLD)
 			continue;
 		ret->is_asked_to_end = true;
-		if (si.ssi_code == SI_USER && !s->processes.data[0]->has_ended)
+		if (s->is_attached)
+			s->wants_end = true;
+		else if (si.ssi_code == SI_USER && !s->processes.data[0]->has_ended)
 			kill(s->processes.data[0]->pid, si.ssi_signo);
 	}
 }
@@ -176,7 +179,7 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 	uint64_t last_flush_ns = ptc_now_ns(), last_look_ns = last_flush_ns;
 	uint64_t due_ns = UINT64_MAX;
 
-	while (!has_ended(s)) {
+	while (!has_ended(s) && !s->wants_end) {
 		wait_for_event(poll, due_ns);
 		take_signals(s, signals, ret);
 		reap(s);
@@ -188,6 +191,8 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 			end_if_hung(s, hang, ret);
 		}
 		flush_sometimes(s, &last_flush_ns);
+		if (s->end_ns && ptc_now_ns() >= s->end_ns)
+			s->wants_end = true;
 	}
 }
 
@@ -237,12 +242,20 @@ static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
 	return err ?: take_ptr(&s->failure);
 }
 
-/** What is left to do when the program has ended. */
+/** What `record` exits with: as the program did, 0 when that runs on. */
+static int exit_status(const struct ptc_process *p)
+{
+	if (!p->has_ended)
+		return 0;
+	return WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
+					   128 + WTERMSIG(p->wait_status);
+}
+
+/** What is left to do when the program has ended, or was left. */
 static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 			    struct ptc_result *ret)
 {
-	ret->status = WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
-						  128 + WTERMSIG(p->wait_status);
+	ret->status = exit_status(p);
 	if (o->until_fail && !p->failure && !ptc_result_is_failure(ret)) {
 		cap_writer_remove(take_ptr(&p->writer));
 		ret->is_removed = true;
@@ -251,7 +264,7 @@ static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 	return sum_up(p, ret);
 }
 
-/** The program is stopped at its first instruction: save it, let it run, finish. */
+/** Save its start state, let it run, finish. */
 static struct err *record_program(struct ptc_process *p, const struct ptc_options *o,
 				  struct ptc_points *points, struct ptc_result *ret)
 {
@@ -268,7 +281,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		err = make_poll(s, &signals, &poll);
 	p->is_recording = p->has_executed = true;
 	if (!err)
-		err = ptc_start(p);
+		err = s->is_attached ? ptc_attach_start(p, ret) : ptc_start(p);
 	if (!err && points)
 		err = ptc_points_find(p, points) ?:
 			      ptc_chaos_create(p, points, o->seed, &s->chaos);
@@ -276,9 +289,15 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		return err;
 	ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
 	ret->has_run = true;
-	if (ptrace(PTRACE_CONT, p->pid, NULL, NULL))
+	if (s->is_attached && o->on_attached)
+		o->on_attached(o, ret);
+	if (o->duration_s > 0)
+		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
+	if (!s->is_attached && ptrace(PTRACE_CONT, p->pid, NULL, NULL))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
+	if (s->is_attached && !p->has_ended)
+		ptc_attach_end(p);
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
@@ -322,14 +341,18 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 {
 	_cleanup_(session_deinit) struct ptc_session s = { .bpf = b,
 							   .wants_heap = o->wants_heap,
-							   .follows = o->follows };
+							   .follows = o->follows,
+							   .is_attached = o->pid };
 	struct ptc_process *p = NULL;
-	struct err *err;
-	pid_t pid;
+	pid_t pid = o->pid;
+	struct err *err = pid ? ptc_target_check(&pid) : NULL;
 
 	ret->status = PTC_EXIT_FAILED;
+	if (err)
+		return err;
 	ptc_bpf_set_consumer(s.bpf, ptc_assemble, &s);
-	err = ptc_launch(o->argv, &pid, &ret->status);
+	if (!s.is_attached)
+		err = ptc_launch(o->argv, &pid, &ret->status);
 	if (err)
 		return err;
 	err = ptc_process_create(&s, pid, &p);
@@ -343,8 +366,10 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		restore_surroundings(&before);
 	}
 	if (err && !ret->has_run) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, __WALL);
+		if (!s.is_attached) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, __WALL);
+		}
 		cap_writer_remove(p ? take_ptr(&p->writer) : NULL);
 	}
 	return err;

@@ -95,36 +95,35 @@ static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
 
 /** Cut off what no program uses that does not ask for it (AMX tiles, from component 17
  * on): gdb does not know them, and complains. */
-static void trim_xstate(struct cap_core *core)
+static void trim_xstate(uint8_t *xstate, size_t *size)
 {
 	uint32_t bytes, offset, ecx, edx;
-	uint64_t *enabled = (uint64_t *)(core->xstate + XSTATE_ENABLED);
-	uint64_t *in_use = (uint64_t *)(core->xstate + XSTATE_IN_USE);
+	uint64_t *enabled = (uint64_t *)(xstate + XSTATE_ENABLED);
+	uint64_t *in_use = (uint64_t *)(xstate + XSTATE_IN_USE);
 
 	__cpuid_count(0xd, XSTATE_PKRU, bytes, offset, ecx, edx);
-	if (*in_use >> (XSTATE_PKRU + 1) || !bytes || offset + bytes > core->xstate_bytes)
+	if (*in_use >> (XSTATE_PKRU + 1) || !bytes || offset + bytes > *size)
 		return;
 	*enabled &= (1u << (XSTATE_PKRU + 1)) - 1;
-	core->xstate_bytes = offset + bytes;
+	*size = offset + bytes;
 }
 
-static struct err *take_xstate(pid_t tid, struct cap_core *core)
+struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes)
 {
 	struct iovec iov = { .iov_len = XSTATE_MAX };
 
-	core->xstate = calloc(1, XSTATE_MAX);
-	iov.iov_base = core->xstate;
-	if (!core->xstate)
+	*xstate = calloc(1, XSTATE_MAX);
+	iov.iov_base = *xstate;
+	if (!*xstate)
 		return &err_nomem;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
 		return err_errno("cannot read the vector registers");
-	core->xstate_bytes = iov.iov_len;
-	trim_xstate(core);
+	*bytes = iov.iov_len;
+	trim_xstate(*xstate, bytes);
 	return NULL;
 }
 
-/** The auxv as the kernel remembers it, with the vDSO hidden as it is on the stack. */
-static struct err *recall_auxv(pid_t pid, struct cap_core *core)
+struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];
@@ -140,7 +139,7 @@ static struct err *recall_auxv(pid_t pid, struct cap_core *core)
 		return err_errno("cannot read %s", path);
 	core->n_auxv = n / 16;
 	for (size_t i = 0; i < core->n_auxv; i++)
-		if (core->auxv[2 * i] == AT_SYSINFO_EHDR)
+		if (core->auxv[2 * i] == AT_SYSINFO_EHDR && !with_vdso)
 			core->auxv[2 * i] = AT_IGNORE;
 	return NULL;
 }
@@ -153,7 +152,7 @@ static void core_destroyp(struct cap_core **core)
 static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core)
 {
-	struct err *err = take_xstate(p->pid, core);
+	struct err *err = ptc_take_xstate(p->pid, &core->xstate, &core->xstate_bytes);
 
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
@@ -239,7 +238,7 @@ struct err *ptc_start_forked(struct ptc_process *p)
 	if (!p->syscall_at)
 		return err_new(ERR_UNSUPPORTED, "the program unmapped its vDSO");
 	core->brk = find_break(p->pid, &maps);
-	err = recall_auxv(p->pid, core);
+	err = ptc_recall_auxv(p->pid, false, core);
 	return err ?: save_state(p, &maps, core);
 }
 

@@ -76,26 +76,45 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 
 /* ---- beginning and end --------------------------------------------------------------- */
 
-struct err *ptc_threads_begin(struct ptc_process *p, pid_t running)
+/** @p running ran last, and stands at @p regs. */
+static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs regs,
+			 uint32_t flags)
 {
 	struct rec_switch last = {
 		.head = { .kind = REC_SWITCH, .tgid = p->pid, .tid = running },
-		.flags = REC_SWITCH_IN_CALL
+		.signature = { CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 },
+		.flags = flags,
 	};
-	struct user_regs_struct u;
-	struct cap_regs regs;
-	struct err *err = ptc_get_regs(running, &u);
+	struct err *err;
 
-	if (p->has_threads || err)
-		return err;
-	regs = ptc_to_cap(&u);
-	regs.gpr[CAP_RAX] = u.orig_rax;
 	memcpy(&last.regs, &regs, sizeof(last.regs));
 	err = bind_to_cpu(p);
 	if (!err)
 		err = ptc_bpf_watch_threads(p->session->bpf, &last);
 	p->has_threads = !err;
 	return err;
+}
+
+struct err *ptc_threads_begin(struct ptc_process *p, pid_t running)
+{
+	struct user_regs_struct u;
+	struct err *err = ptc_get_regs(running, &u);
+	struct cap_regs regs;
+
+	if (p->has_threads || err)
+		return err;
+	regs = ptc_to_cap(&u);
+	regs.gpr[CAP_RAX] = u.orig_rax;
+	return begin(p, running, regs, REC_SWITCH_IN_CALL);
+}
+
+struct err *ptc_threads_attach(struct ptc_process *p, pid_t first)
+{
+	struct user_regs_struct u;
+	struct err *err = ptc_get_regs(first, &u);
+
+	// Inside a call that was cut short? Then the event of that is held, and tells.
+	return err ?: begin(p, first, ptc_to_cap(&u), 0);
 }
 
 void ptc_threads_end(struct ptc_process *p)

@@ -89,20 +89,30 @@ struct cap_regs ptc_to_cap(const struct user_regs_struct *u)
 	};
 }
 
-/** Signals that arrived while we stepped are sent again: they belong to the program. */
-static void send_again(pid_t tid, const siginfo_t *pending, size_t n)
+/** All but what cannot be blocked, and the trap that ends a step: the kernel forces that,
+ * and when it is blocked the program loses its handler. */
+#define SIGNALS_BLOCKED (~(1ull << (SIGTRAP - 1)))
+#define SIGSET_BYTES 8
+
+bool ptc_block_signals(pid_t tid, uint64_t *mask)
 {
-	for (size_t i = 0; i < n; i++)
-		syscall(__NR_rt_tgsigqueueinfo, tid, tid, pending[i].si_signo,
-			&pending[i]);
+	uint64_t blocked = SIGNALS_BLOCKED;
+
+	return !ptrace(PTRACE_GETSIGMASK, tid, SIGSET_BYTES, mask) &&
+	       !ptrace(PTRACE_SETSIGMASK, tid, SIGSET_BYTES, &blocked);
+}
+
+void ptc_unblock_signals(pid_t tid, uint64_t mask)
+{
+	ptrace(PTRACE_SETSIGMASK, tid, SIGSET_BYTES, &mask);
 }
 
 /** Step @p tid until the syscall instruction it stands on is done. */
 static struct err *step_syscall(pid_t tid)
 {
-	siginfo_t pending[8];
-	size_t n_pending = 0;
+	bool is_stopped = false; // by somebody: that cannot be blocked
 	struct err *err = NULL;
+	siginfo_t si;
 	int status;
 
 	for (;;) {
@@ -118,11 +128,11 @@ static struct err *step_syscall(pid_t tid)
 		}
 		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16))
 			break;
-		if (!(status >> 16) && n_pending < 8 &&
-		    !ptrace(PTRACE_GETSIGINFO, tid, NULL, &pending[n_pending]))
-			n_pending++;
+		if (status >> 8 == SIGSTOP && !ptrace(PTRACE_GETSIGINFO, tid, NULL, &si))
+			is_stopped |= si.si_code != SI_KERNEL;
 	}
-	send_again(tid, pending, n_pending);
+	if (is_stopped)
+		syscall(__NR_tkill, tid, SIGSTOP);
 	return err;
 }
 
@@ -130,9 +140,12 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 {
 	struct user_regs_struct before, u;
 	struct err *err = ptc_get_regs(tid, &before);
+	uint64_t mask;
 
 	if (err)
 		return err;
+	if (!ptc_block_signals(tid, &mask))
+		return err_errno("cannot block the signals of thread %d", tid);
 	u = before;
 	u.rip = at;
 	u.rax = nr;
@@ -143,15 +156,19 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	u.r10 = args[3];
 	u.r8 = args[4];
 	u.r9 = args[5];
+	ptc_undo_borrow(tid, &before, mask);
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
-		return err_errno("cannot set the registers of thread %d", tid);
-	err = step_syscall(tid);
+		err = err_errno("cannot set the registers of thread %d", tid);
+	if (!err)
+		err = step_syscall(tid);
 	if (!err)
 		err = ptc_get_regs(tid, &u);
 	if (!err)
 		*ret = u.rax;
-	if (!err && ptrace(PTRACE_SETREGS, tid, NULL, &before))
+	if (ptrace(PTRACE_SETREGS, tid, NULL, &before) && !err)
 		err = err_errno("cannot set the registers of thread %d", tid);
+	ptc_unblock_signals(tid, mask);
+	ptc_undo_give_back(tid);
 	return err;
 }
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Bringing all threads of a running process to a stop outside everything. The list of
+ * threads is read again until it has no new one: only a thread that still runs can make
+ * another.
+ *
+ * PTRACE_INTERRUPT makes a blocking system call return early, as a signal would; what the
+ * call does then is in ptc_attach.c.
+ */
+#define LOG_ROOM "record"
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+
+#define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
+#define NAP_NS 50000
+
+static bool is_ended(pid_t pid, pid_t tid)
+{
+	char state = ptc_status_letter(pid, tid, "State");
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+/** Trace thread @p t, new to us. @return false when it has ended. */
+static bool seize(struct ptc_process *p, struct ptc_thread *t, struct err **err)
+{
+	if (t->is_attached)
+		return true;
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL)) {
+		if (!is_ended(p->pid, t->tid))
+			*err = err_errno("thread %d refuses to be traced", t->tid);
+		return false;
+	}
+	t->is_attached = true;
+	return true;
+}
+
+/** Ask every thread that is not known yet to stop. @return how many. */
+static size_t ask_threads(struct ptc_process *p, struct err **err)
+{
+	char path[64];
+	struct dirent *e;
+	size_t n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
+	d = opendir(path);
+	while (d && !*err && (e = readdir(d))) {
+		pid_t tid = atoi(e->d_name);
+		struct ptc_thread *t = tid ? ptc_thread_find(p, tid) : NULL;
+
+		if (!tid || (t && t->is_asked))
+			continue;
+		if (!t) {
+			*err = &err_nomem;
+		} else if (seize(p, t, err)) {
+			t->is_asked = !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+			n += t->is_asked;
+		}
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static bool all_rest(const struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_asked && !p->threads.data[i]->is_at_rest)
+			return false;
+	return true;
+}
+
+static void on_end(struct ptc_process *p, struct ptc_thread *t, int status)
+{
+	t->is_attached = t->is_asked = t->is_at_rest = false;
+	if (t->tid == p->pid) {
+		p->has_ended = true;
+		p->wait_status = status;
+	}
+}
+
+/** @return whether there was something. */
+static bool take_stop(struct ptc_process *p, bool is_recorded)
+{
+	struct ptc_thread *t;
+	int status;
+	pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+	if (tid <= 0)
+		return false;
+	t = ptc_process_of(p->session, tid) == p ? ptc_thread_find(p, tid) : NULL;
+	if (t && t->is_asked && WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP) {
+		t->is_at_rest = true;
+		t->is_in_group_stop = WSTOPSIG(status) != SIGTRAP;
+	} else if (t && !WIFSTOPPED(status)) {
+		on_end(p, t, status);
+	} else if (is_recorded) {
+		ptc_session_stop(p->session, tid, status);
+	} else {
+		// A signal of its own on the way: it gets it first.
+		ptrace(PTRACE_CONT, tid, NULL,
+		       (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+	}
+	return true;
+}
+
+struct err *ptc_freeze(struct ptc_process *p, bool is_recorded)
+{
+	uint64_t until_ns = ptc_now_ns() + WAIT_NS;
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	struct err *err = NULL;
+
+	while (!err && !p->has_ended) {
+		if (!ask_threads(p, &err) && all_rest(p))
+			break;
+		while (take_stop(p, is_recorded))
+			;
+		if (all_rest(p))
+			continue;
+		if (ptc_now_ns() > until_ns)
+			err = err_new(ERR_OS, "a thread of it does not stop (it waits "
+					      "for a device, or for a vfork child)");
+		nanosleep(&nap, NULL);
+	}
+	if (!err && p->has_ended)
+		err = err_new(ERR_NOT_FOUND, "it has just ended");
+	return err;
+}
+
+/** The kernel side may have asked a thread to stop that has stopped by itself: that
+ * SIGSTOP is still on its way, and nobody would expect it later. It is taken without an
+ * instruction executed. */
+static void swallow_stop(struct ptc_process *p, struct ptc_thread *t)
+{
+	int status;
+
+	while (ptc_status_number(p->pid, t->tid, "SigPnd", 16) >> (SIGSTOP - 1) & 1) {
+		if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) ||
+		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+			return;
+		// Others are lower in number and come first; they are delivered.
+		while (status >> 8 != SIGSTOP) {
+			if (ptrace(PTRACE_CONT, t->tid, NULL,
+				   (long)(status >> 16 ? 0 : WSTOPSIG(status))) ||
+			    waitpid(t->tid, &status, __WALL) != t->tid ||
+			    !WIFSTOPPED(status))
+				return;
+		}
+	}
+}
+
+void ptc_thaw(struct ptc_process *p, bool is_leaving, unsigned long options)
+{
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+
+		if (!t->is_at_rest)
+			continue;
+		t->is_asked = t->is_at_rest = false;
+		if (is_leaving) {
+			swallow_stop(p, t);
+			ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+			t->is_attached = false;
+		} else {
+			ptrace(PTRACE_SETOPTIONS, t->tid, NULL, options);
+			ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+		}
+	}
+}
