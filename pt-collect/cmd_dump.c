@@ -16,7 +16,6 @@
 #include "pt-collect/ptc_dump.h"
 
 #define EXIT_FAILED 2
-#define COMMAND_MAX 100 ///< characters of a process' command line
 
 int cmd_dump(int argc, char **argv);
 
@@ -37,7 +36,7 @@ static const struct argp_option options[] = {
 	  "Print only events of these kinds: syscall, signal, tsc, cpuid, heap, exit, "
 	  "gap, switch",
 	  0 },
-	{ "json", OPT_JSON, NULL, 0, "Print each event as a JSON object on its line", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print each event, or process, as a JSON object on its line", 0 },
 	{ "processes", 'P', NULL, 0,
 	  "Print the tree of the processes that `record -f' followed, and nothing else",
 	  0 },
@@ -144,68 +143,6 @@ static void print_info(const struct cap_info *info)
 		       cap_heap_name(info->heap_sites[i].fn), info->heap_sites[i].file,
 		       info->heap_sites[i].file_offset, info->heap_sites[i].entry_offset);
 }
-
-/* ---- the tree of processes ---------------------------------------------------------- */
-
-static void print_end(enum cap_end end, int value)
-{
-	static const char *const names[] = { "unknown", "exit", "signal", "detached" };
-	char text[32];
-
-	snprintf(text, sizeof(text),
-		 end == CAP_END_EXIT || end == CAP_END_SIGNAL ? "%s %d" : "%s",
-		 names[end], value);
-	printf(" %-10s", text);
-}
-
-/** One line. */
-static void print_process(const struct cap_process *p, unsigned depth)
-{
-	int left = COMMAND_MAX;
-
-	printf("%7u %7u %9" PRIu64, p->index, p->pid, p->n_syscalls);
-	print_end(p->end, p->end_value);
-	printf(" %*s%s", 2 * (int)depth, "", p->argv && p->argv[0] ? "" : p->exe ?: "?");
-	for (size_t i = 0; p->argv && p->argv[i] && left > 0; i++)
-		left -= printf("%s%.*s", i ? " " : "", left, p->argv[i]);
-	if (left <= 0)
-		fputs("...", stdout);
-	if (p->index && !p->dir)
-		fputs(" (executed no program)", stdout);
-	else if (!p->is_complete)
-		fputs(" (incomplete)", stdout);
-	putchar('\n');
-}
-
-/** Those that process @p parent created, and theirs. A child has a greater number. */
-static void print_children(const struct cap_info *info, uint32_t parent, unsigned depth)
-{
-	for (size_t i = 0; i < info->n_processes; i++) {
-		const struct cap_process *p = &info->processes[i];
-
-		if (p->parent != parent || p->index <= parent)
-			continue;
-		print_process(p, depth);
-		print_children(info, p->index, depth + 1);
-	}
-}
-
-static void print_tree(const struct cap_info *info)
-{
-	const struct cap_process root = { .pid = info->pid,
-					  .exe = info->exe,
-					  .argv = info->argv,
-					  .n_syscalls = info->n_syscalls,
-					  .end = info->end,
-					  .end_value = info->end_value,
-					  .is_complete = info->is_complete };
-
-	puts("process     pid  syscalls end        command");
-	print_process(&root, 0);
-	print_children(info, 0, 1);
-}
-
-/* ---- one process -------------------------------------------------------------------- */
 
 static void print_regs(const char *title, const struct cap_regs *r)
 {
@@ -347,16 +284,15 @@ static struct err *print_capture(const struct capture *c, const struct arguments
 	const struct cap_info *info = capture_info(c);
 	struct err *err;
 
-	if (a->only_processes) {
-		print_tree(info);
-		return NULL;
-	}
+	if (a->only_processes)
+		return a->as_json ? ptc_dump_processes_json(info, stdout) :
+				    ptc_dump_processes(info, stdout);
 	if (a->as_json || a->events.tid || a->events.kinds)
 		return print_events(c, a);
 	print_info(info);
-	if (info->n_processes)
-		print_tree(info);
-	err = print_core(c);
+	err = info->n_processes ? ptc_dump_processes(info, stdout) : NULL;
+	if (!err)
+		err = print_core(c);
 	return err ?: print_events(c, a);
 }
 

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * What cmd_dump.c and ptc_dump_json.c share: which events, and what of them.
+ * What the files of `faultline dump' share: which events, and what of them.
  */
 #ifndef PT_COLLECT_PTC_DUMP_H
 #define PT_COLLECT_PTC_DUMP_H
@@ -27,5 +27,10 @@ bool ptc_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o
 /** Print @p ev as one JSON object and a newline. */
 struct err *ptc_dump_json(const struct cap_event *ev, const struct dump_options *o,
 			  FILE *out);
+
+/** Print the program and the processes followed from it as a tree, a line each; or each as
+ * one JSON object and a newline. */
+struct err *ptc_dump_processes(const struct cap_info *info, FILE *out);
+struct err *ptc_dump_processes_json(const struct cap_info *info, FILE *out);
 
 #endif

@@ -24,6 +24,10 @@ done
 # The orphan's parent is the one in the middle of the double fork.
 grep -A1 'exit 3 ' "$TMPDIR/tree" | tail -n 1 | grep -Eq 'exit 0 {9}[^ ]' ||
 	fail "the orphan is not below its parent"
+"$FAULTLINE" dump --processes --json "$TMPDIR/c" >"$TMPDIR/json"
+grep -Eq '"process":[0-9]+,"parent":0,"created":"vfork",.*"argv":\["sh","-c","exit 4"\]' \
+	"$TMPDIR/json" || fail "dump --processes --json: $(cat "$TMPDIR/json")"
+[ "$(wc -l <"$TMPDIR/json")" = 10 ] || fail "not an object a process"
 
 # One of them, by number and by process id; the program's own output.
 pid=$(awk '/exit 16/ { print $2 }' "$TMPDIR/tree")
