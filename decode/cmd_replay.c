@@ -50,6 +50,19 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static error_t parse_mode(const char *arg, struct argp_state *state,
+			  enum dec_log_mode *mode)
+{
+	for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
+		if (!strcmp(arg, mode_names[i])) {
+			*mode = i;
+			return 0;
+		}
+	}
+	argp_error(state, "unknown log mode '%s'", arg);
+	return EINVAL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct replay_options *o = state->input;
@@ -68,14 +81,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->explains = true;
 		return 0;
 	case OPT_LOG:
-		for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
-			if (!strcmp(arg, mode_names[i])) {
-				o->mode = i;
-				return 0;
-			}
-		}
-		argp_error(state, "unknown log mode '%s'", arg);
-		return EINVAL;
+		return parse_mode(arg, state, &o->mode);
 	case ARGP_KEY_ARG:
 		if (o->capture)
 			argp_error(state, "one capture at a time");

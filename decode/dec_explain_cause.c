@@ -15,8 +15,9 @@ static const struct {
 	const char *name, *advice;
 } causes[DEC_CAUSES] = {
 	[DEC_CAUSE_UNKNOWN] = { "unknown",
-				"report it with the capture: this should have been "
-				"explained" },
+				"look at the calls before it (faultline dump "
+				"--kind syscall); record again; report it with the "
+				"capture when that says nothing" },
 	[DEC_CAUSE_UNMODELLED_CALL] = { "unmodelled-call",
 					"add what the call writes to "
 					"pt-collect/syscalls.def and record again, or keep "
@@ -229,6 +230,30 @@ static struct err *explain_mapped(struct explain *ex, const struct slice_node *n
 			   explain_subject(ex, root), origin);
 }
 
+/* All that is known is that something before the search's end was wrong. */
+static struct err *explain_last_input(struct explain *ex, uint32_t root,
+				      const char *origin)
+{
+	char call[160] = "";
+	struct err *err = NULL;
+
+	for (size_t i = ex->end; i-- && !*call;) {
+		const struct history_event *e = &ex->history.events.data[i];
+
+		if (e->kind != CAP_EV_SYSCALL || !e->writes.size)
+			continue;
+		explain_call_text(e, call, sizeof(call));
+		err = explain_call(ex, e, &ex->x->input);
+	}
+	if (err)
+		return err;
+	return explain_say(ex, DEC_CAUSE_UNKNOWN,
+			   "%s %s: that is as far as was looked%s%s",
+			   explain_subject(ex, root), origin,
+			   *call ? "; the last call that wrote something was " : "",
+			   call);
+}
+
 /* The oldest value within reach came from earlier still. Who wrote there last? */
 static struct err *explain_far(struct explain *ex, const struct slice_node *n,
 			       uint32_t root, const char *origin)
@@ -246,42 +271,43 @@ static struct err *explain_far(struct explain *ex, const struct slice_node *n,
 				   "is %s (the program itself may have written since)",
 				   explain_subject(ex, root), origin, call);
 	}
-	return explain_say(ex, DEC_CAUSE_UNKNOWN, "%s %s: that is as far as was looked",
-			   explain_subject(ex, root), origin);
+	return explain_last_input(ex, root, origin);
 }
+
+/* Inputs that need no further words. */
+static const struct {
+	enum dec_cause cause;
+	const char *why;
+} plain_inputs[] = {
+	[SLICE_RESULT] = { DEC_CAUSE_CALL_RESULT,
+			   "what the program got there is not what the capture "
+			   "has" },
+	[SLICE_WRITTEN] = { DEC_CAUSE_INPUT_BYTES,
+			    "what the program got there is not what the capture "
+			    "has" },
+	[SLICE_CHILD] = { DEC_CAUSE_CHILD_MEMORY,
+			  "what a vfork child writes is found by comparing pages "
+			  "afterwards" },
+	[SLICE_FRAME] = { DEC_CAUSE_SIGNAL_FRAME,
+			  "what the kernel saved there is not what the capture "
+			  "has" },
+	[SLICE_SIGRETURN] = { DEC_CAUSE_SIGRETURN,
+			      "the registers behind the handler are as recorded, "
+			      "the FPU's are those of the frame" },
+	[SLICE_TSC] = { DEC_CAUSE_TIME_STAMP,
+			"the recorded time stamp is not the one the program "
+			"got" },
+	[SLICE_CPUID] = { DEC_CAUSE_CPUID,
+			  "the CPU that it ran on is described otherwise than "
+			  "the one here" },
+	[SLICE_START] = { DEC_CAUSE_START_STATE,
+			  "it was never written since; either the start state "
+			  "has not what the program had, or whoever wrote there "
+			  "was not recorded" },
+};
 
 static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 {
-	static const struct {
-		enum dec_cause cause;
-		const char *why;
-	} plain[] = {
-		[SLICE_RESULT] = { DEC_CAUSE_CALL_RESULT,
-				   "what the program got there is not what the capture "
-				   "has" },
-		[SLICE_WRITTEN] = { DEC_CAUSE_INPUT_BYTES,
-				    "what the program got there is not what the capture "
-				    "has" },
-		[SLICE_CHILD] = { DEC_CAUSE_CHILD_MEMORY,
-				  "what a vfork child writes is found by comparing pages "
-				  "afterwards" },
-		[SLICE_FRAME] = { DEC_CAUSE_SIGNAL_FRAME,
-				  "what the kernel saved there is not what the capture "
-				  "has" },
-		[SLICE_SIGRETURN] = { DEC_CAUSE_SIGRETURN,
-				      "the registers behind the handler are as recorded, "
-				      "the FPU's are those of the frame" },
-		[SLICE_TSC] = { DEC_CAUSE_TIME_STAMP,
-				"the recorded time stamp is not the one the program "
-				"got" },
-		[SLICE_CPUID] = { DEC_CAUSE_CPUID,
-				  "the CPU that it ran on is described otherwise than "
-				  "the one here" },
-		[SLICE_START] = { DEC_CAUSE_START_STATE,
-				  "it was never written since; either the start state "
-				  "has not what the program had, or whoever wrote there "
-				  "was not recorded" },
-	};
 	const struct slice_node *n = &ex->slice.nodes.data[root];
 	char origin[200], bit[48];
 
@@ -308,8 +334,8 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 		break;
 	}
 	explain_flip(ex, bit, sizeof(bit));
-	return explain_say(ex, plain[n->origin].cause, "%s %s: %s%s%s",
-			   explain_subject(ex, root), origin, plain[n->origin].why,
+	return explain_say(ex, plain_inputs[n->origin].cause, "%s %s: %s%s%s",
+			   explain_subject(ex, root), origin, plain_inputs[n->origin].why,
 			   *bit && n->cost > EXPLAIN_FAR ? "; but it is far away" : "",
 			   n->cost > EXPLAIN_FAR ? bit : "");
 }

@@ -79,12 +79,13 @@ bool explain_has_branch(const struct explain *ex, uint32_t node)
 	return false;
 }
 
-/* A pointer seldom differs because the program went another way at the same call: for
- * those only suspects count that lead there without a branch, and what nobody recorded. */
+/* A pointer seldom differs, and nothing else with it, because the program went another way
+ * to the same call: for those only suspects count that lead there without a branch, and
+ * what nobody recorded. */
 static bool explain_is_eligible(const struct explain *ex, uint32_t node, int penalty)
 {
 	return ex->x->at.parting != DEC_PARTED_REGISTER || !ex->is_pointer ||
-	       penalty < 0 || !explain_has_branch(ex, node);
+	       ex->x->n_differing > 1 || penalty < 0 || !explain_has_branch(ex, node);
 }
 
 uint32_t explain_root(const struct explain *ex)

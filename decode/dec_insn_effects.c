@@ -82,6 +82,17 @@ static void insn_add_vectors(struct dec_insn *insn, uint64_t which, bool is_read
 	insn->vec_bytes[1] = is_written ? 64 : insn->vec_bytes[1];
 }
 
+/* The pointers of string compares move too. */
+static void insn_add_pointers(struct dec_insn *insn)
+{
+	for (int i = 0; i < insn->n_mem; i++) {
+		if (insn->mem[i].base == DEC_REG_NONE)
+			continue;
+		insn->gpr_read |= 1u << insn->mem[i].base;
+		insn->gpr_written |= 1u << insn->mem[i].base;
+	}
+}
+
 void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 {
 	const uint64_t x87 = 1ull << (DEC_REG_X87 - DEC_GPRS);
@@ -140,15 +151,8 @@ void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 	default:
 		break;
 	}
-	// The pointers of string compares move too.
-	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP) {
-		for (int i = 0; i < insn->n_mem; i++) {
-			if (insn->mem[i].base == DEC_REG_NONE)
-				continue;
-			insn->gpr_read |= 1u << insn->mem[i].base;
-			insn->gpr_written |= 1u << insn->mem[i].base;
-		}
-	}
+	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP)
+		insn_add_pointers(insn);
 }
 
 /* ---- what C steps ---------------------------------------------------------------------- */
