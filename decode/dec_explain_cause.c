@@ -30,7 +30,7 @@ static const struct {
 				      "make the program share through system calls" },
 	[DEC_CAUSE_CHILD_MEMORY] = { "child-memory",
 				     "record again; if it stays, make the program use "
-				     "fork or posix_spawn instead of vfork" },
+				     "fork instead of vfork" },
 	[DEC_CAUSE_INPUT_BYTES] = { "input-bytes",
 				    "see whether the capture was changed or damaged, or "
 				    "whether another thread or process wrote into the "

@@ -349,6 +349,44 @@ static void partial_call(void **state)
 	dec_explanation_destroy(x);
 }
 
+/* The child that borrowed the memory left another number there. */
+static void other_number_of_child(struct cap_event *ev)
+{
+	static struct cap_write w[64];
+	static uint8_t page[4096];
+
+	if (!is_call(ev, SYS_vfork))
+		return;
+	assert_true(ev->n_writes <= 64);
+	for (size_t i = 0; i < ev->n_writes; i++) {
+		uint8_t *at;
+
+		w[i] = ev->writes[i];
+		if (w[i].size > sizeof(page) ||
+		    !memmem(w[i].data, w[i].size, "BORROWED", 8))
+			continue;
+		memcpy(page, w[i].data, w[i].size);
+		at = memmem(page, w[i].size, "BORROWED", 8);
+		assert_int_equal(at[8], 5);
+		at[8] = 3;
+		w[i].data = page;
+	}
+	ev->writes = w;
+}
+
+static void child_memory(void **state)
+{
+	struct dec_explanation *x = explain("./inputs child", other_number_of_child);
+
+	(void)state;
+	assert_int_equal(x->at.recorded, 5);
+	assert_int_equal(x->at.replayed, 3);
+	assert_int_equal(x->cause, DEC_CAUSE_CHILD_MEMORY);
+	assert_int_equal(x->input.nr, SYS_vfork);
+	assert_int_equal(x->input_data[0], 3);
+	dec_explanation_destroy(x);
+}
+
 static void no_writes(struct cap_event *ev)
 {
 	if (is_input(ev))
@@ -477,6 +515,7 @@ int main(void)
 		cmocka_unit_test(changed_time),
 		cmocka_unit_test(unlisted_call),
 		cmocka_unit_test(partial_call),
+		cmocka_unit_test(child_memory),
 		cmocka_unit_test(forgotten_write),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(changed_register),

@@ -105,6 +105,23 @@ static int by_signal(void)
 	return write(1, text, passed) < 0;
 }
 
+static volatile struct {
+	char mark[8];
+	int n;
+} borrowed = { "BORROWED", 0 };
+
+/* From what a child wrote while it had our memory. */
+static int by_child(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		borrowed.n = 5;
+		_exit(0);
+	}
+	return write(1, text, borrowed.n) < 0;
+}
+
 /* From a pointer that was read: a fault, when it is another one. */
 static int by_pointer(void)
 {
@@ -129,6 +146,7 @@ int main(int argc, char **argv)
 		{ "result", by_result }, { "time", by_time },
 		{ "shared", by_shared }, { "pointer", by_pointer },
 		{ "thread", by_thread }, { "signal", by_signal },
+		{ "child", by_child },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(ways) / sizeof(*ways); i++) {
