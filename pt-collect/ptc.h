@@ -41,6 +41,7 @@ struct ptc_thread {
 	/** Being stopped with all others (ptc_freeze.c): asked to, there, and whether its
 	 * user had stopped it before. */
 	bool is_asked, is_at_rest, is_in_group_stop;
+	bool is_filtered; ///< seccomp may forbid it what we have it do
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
 	/** A system call that ended in ERESTART*: what it was is known only at what the
@@ -48,6 +49,7 @@ struct ptc_thread {
 	struct cap_event held;
 	struct ptc_writes held_writes;
 	bool has_held;
+	bool is_interrupted; ///< by what is pending, which comes after it
 	/** What a ptrace stop of it told, until the ring shows it beyond (ptc_threads.c). */
 	struct cap_event pending;
 	struct ptc_writes pending_writes;
@@ -389,6 +391,9 @@ void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last);
 void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
 
+/** Thread @p tid is in call @p nr, which it goes on with by restart_syscall. */
+void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr);
+
 /** Hand all that is in the ring to @p fn. */
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
 			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx);
@@ -630,6 +635,9 @@ void ptc_threads_release(const struct ptc_process *p, pid_t child);
  * ev->regs are those at the stop. */
 void ptc_threads_log(struct ptc_process *p, struct ptc_thread *t,
 		     const struct cap_event *ev);
+
+/** What a ptrace stop of @p t is about to tell cut the call that is held short. */
+void ptc_threads_interrupted(struct ptc_process *p, struct ptc_thread *t);
 
 /** Thread @p t is known to be beyond its last stop: log what that told. */
 void ptc_threads_flush(struct ptc_process *p, struct ptc_thread *t);

@@ -64,7 +64,7 @@ void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t, bool is_in
 
 	if (!t->has_held)
 		return;
-	t->has_held = false;
+	t->has_held = t->is_interrupted = false;
 	if (!is_interrupted) {
 		ev->after = ev->regs;
 		ev->after.rip -= 2;

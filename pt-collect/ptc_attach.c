@@ -72,13 +72,16 @@ static bool is_cut_short(const struct user_regs_struct *u)
 }
 
 /** The registers from which the replay starts thread @p t. */
-static struct cap_regs start_regs(struct ptc_thread *t, const struct user_regs_struct *u)
+static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread *t,
+				  const struct user_regs_struct *u)
 {
 	struct cap_regs r = ptc_to_cap(u);
 
 	if (!is_cut_short(u))
 		return r;
 	r.gpr[CAP_RAX] = u->orig_rax;
+	if ((int64_t)u->rax == -ERESTART_RESTARTBLOCK)
+		ptc_bpf_set_restarting(p->session->bpf, t->tid, u->orig_rax);
 	t->held = (struct cap_event){ .kind = CAP_EV_SYSCALL,
 				      .tid = t->tid,
 				      .at_ns = ptc_now_ns(),
@@ -123,7 +126,7 @@ static struct err *take_thread(struct ptc_process *p, struct ptc_thread *t,
 	if (err)
 		return err;
 	c->tid = t->tid;
-	c->regs = start_regs(t, &u);
+	c->regs = start_regs(p, t, &u);
 	c->clear_child_tid = clear_child_tid(p, t->tid, u.rsp);
 	if (!syscall(__NR_get_robust_list, t->tid, &head, &head_bytes))
 		c->robust_list = (uintptr_t)head;
@@ -243,6 +246,10 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 				       "it is stopped (kill -CONT %d "
 				       "lets it go on)",
 				       p->pid);
+		if (p->threads.data[i]->is_filtered)
+			return err_new(ERR_PERMISSION,
+				       "it runs under a seccomp filter: attaching to it "
+				       "needs CAP_SYS_ADMIN");
 		err = ptc_get_regs(tid, &u);
 		if (!err)
 			err = renew_wait(p, tid, &u);

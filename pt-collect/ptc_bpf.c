@@ -224,6 +224,13 @@ void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
 	bpf_map_delete_elem(bpf_map__fd(b->skel->maps.last_threads), &key);
 }
 
+void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)
+{
+	uint32_t key = tid;
+
+	bpf_map_update_elem(bpf_map__fd(b->skel->maps.restarting), &key, &nr, BPF_ANY);
+}
+
 void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)
 {
 	b->skel->bss->chance_state = seed | 1;

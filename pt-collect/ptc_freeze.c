@@ -90,6 +90,18 @@ static void on_end(struct ptc_process *p, struct ptc_thread *t, int status)
 	}
 }
 
+/** The calls that a thread is about to make for us are not its own: no seccomp filter of it
+ * may forbid them, or kill it for them. */
+static void on_rest(struct ptc_process *p, struct ptc_thread *t, int status)
+{
+	bool is_filtered = ptc_status_number(p->pid, t->tid, "Seccomp", 10);
+
+	t->is_at_rest = true;
+	t->is_in_group_stop = WSTOPSIG(status) != SIGTRAP;
+	t->is_filtered = is_filtered && ptrace(PTRACE_SETOPTIONS, t->tid, NULL,
+					       PTRACE_O_SUSPEND_SECCOMP);
+}
+
 /** @return whether there was something. */
 static bool take_stop(struct ptc_process *p, bool is_recorded)
 {
@@ -101,8 +113,7 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 		return false;
 	t = ptc_process_of(p->session, tid) == p ? ptc_thread_find(p, tid) : NULL;
 	if (t && t->is_asked && WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP) {
-		t->is_at_rest = true;
-		t->is_in_group_stop = WSTOPSIG(status) != SIGTRAP;
+		on_rest(p, t, status);
 	} else if (t && !WIFSTOPPED(status)) {
 		on_end(p, t, status);
 	} else if (is_recorded) {

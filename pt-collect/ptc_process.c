@@ -175,7 +175,7 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
 	ev.regs = ptc_to_cap(&u);
 	if (t) {
-		ptc_assemble_settle(p, t, true);
+		ptc_threads_interrupted(p, t);
 		t->is_attached = false; // its number may come again
 	}
 	if (WIFEXITED(status)) {

@@ -116,12 +116,12 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	if (t && p->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
 		ev.regs = ptc_to_cap(&u);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
-			ptc_assemble_settle(p, t, true);
+			ptc_threads_interrupted(p, t);
 			log_handled(p, t, &ev);
 			pass = 0;
 		} else if (is_deadly(si->si_signo) &&
 			   !status_has(tid, "SigIgn", si->si_signo)) {
-			ptc_assemble_settle(p, t, true);
+			ptc_threads_interrupted(p, t);
 			ev.is_fatal = true;
 			ptc_threads_log(p, t, &ev);
 		}

@@ -142,10 +142,20 @@ void ptc_threads_flush(struct ptc_process *p, struct ptc_thread *t)
 {
 	if (!t->has_pending)
 		return;
+	if (t->is_interrupted)
+		ptc_assemble_settle(p, t, true);
 	t->has_pending = false;
 	ptc_writes_give(&t->pending_writes, &t->pending);
 	ptc_log(p, &t->pending);
 	ptc_writes_clear(&t->pending_writes);
+}
+
+void ptc_threads_interrupted(struct ptc_process *p, struct ptc_thread *t)
+{
+	if (!p->has_threads)
+		ptc_assemble_settle(p, t, true);
+	else
+		t->is_interrupted = t->has_held;
 }
 
 void ptc_threads_log(struct ptc_process *p, struct ptc_thread *t,

@@ -42,7 +42,15 @@ export DEBIAN_FRONTEND=noninteractive
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
      -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
 log=$(mktemp)
+policy=/usr/sbin/policy-rc.d
 trap 'rm -f "$log"' EXIT
+# Servers among the packages (redis, nginx) are for the tests, which start their own:
+# without this, Debian starts each one as a service when it is installed.
+if [ ! -e "$policy" ]; then
+	trap '"${as_root[@]}" rm -f "$policy"; rm -f "$log"' EXIT
+	printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+	"${as_root[@]}" chmod +x "$policy"
+fi
 "${apt[@]}" update >"$log" 2>&1 </dev/null || {
 	# An unreachable mirror is fatal only when the packages cannot be had either.
 	echo "deps: apt-get update failed; trying with the package lists at hand" >&2

@@ -3,9 +3,10 @@
 
 /**
  * @file
- * server [THREADS]: something that runs until SIGTERM and is easily harmed. Each thread
+ * server [THREADS [filtered]]: something that runs until SIGTERM and is easily harmed. Each thread
  * waits, reads clocks, TSC and cpuid, allocates and checks sums; a timer interrupts. What
- * is not as it should be is told at once, with status 1. Prints a line now and then, and
+ * is not as it should be is told at once, with status 1. `filtered': it may not make the
+ * calls that attaching to it takes, and would be killed for them. Prints a line now and then, and
  * the numbers of its work at the end:
  *
  *	up PID
@@ -15,6 +16,8 @@
 // FLAGS: -lpthread
 #include <cpuid.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -22,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -175,6 +180,22 @@ static void tick(void)
 	}
 }
 
+static void forbid_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), // the number
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		wrong("seccomp", errno);
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 0;
@@ -190,6 +211,8 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, work, NULL))
 			wrong("pthread_create", i);
 	start_alarm();
+	if (argc > 2)
+		forbid_calls();
 	if (n)
 		tick();
 	else
