@@ -194,6 +194,9 @@ void ptc_result_deinit(struct ptc_result *r);
 /** A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
 void ptc_session_stop(struct ptc_session *s, pid_t tid, int status);
 
+/** What waitpid() gave of any process: a stop or an end. */
+void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
+
 /** The process that @p tid is a recorded thread of; NULL = none. */
 struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid);
 
@@ -504,6 +507,10 @@ struct err *ptc_follow_executed(struct ptc_process *p);
 /** Followed process @p p ended (p->has_ended), or is not traced any more: its bundle is
  * finished. @p p is gone then. */
 void ptc_follow_ended(struct ptc_process *p);
+
+/** The recording ends: what still runs of the followed processes is left as it would be by
+ * itself, and their bundles are finished. */
+void ptc_follow_leave(struct ptc_session *s);
 
 /** What is known of the process at its beginning, into p->info. @p argv: NULL = what it was
  * executed with. */

@@ -15,8 +15,12 @@
 #define LOG_ROOM "record"
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "pt-collect/ptc.h"
+
+#define LEAVE_NS 1000000000ull ///< a child that is being made takes less
 
 static enum cap_created created_by(unsigned event)
 {
@@ -153,11 +157,14 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 
 void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory)
 {
+	const struct ptc_process *parent = ptc_process_of(s, c->parent);
 	struct ptc_process *p = NULL;
 	struct err *err = enlist(s, c, &p);
 
 	if (!err)
 		err = ptc_process_open(p);
+	if (!err && parent)
+		p->syscall_at = parent->syscall_at;
 	if (!err && shares_memory)
 		p->awaits_exec = true;
 	else if (!err)
@@ -254,4 +261,55 @@ void ptc_follow_ended(struct ptc_process *p)
 	s->followed_bytes += bytes;
 	list_end(p, is_finished);
 	forget(p);
+}
+
+/** Leave @p p as it would be by itself; it is gone then. */
+static void leave(struct ptc_process *p)
+{
+	struct err *err = ptc_freeze(p, true);
+
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_drain(p->session->bpf);
+	ptc_threads_end(p);
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest && p->syscall_at)
+			err = ptc_allow_chance(p->threads.data[i]->tid, p->syscall_at,
+					       true);
+	if (err && !p->has_ended)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	err_destroy(err);
+	ptc_thaw(p, true, 0);
+	ptc_follow_ended(p);
+}
+
+/** Children whose creation is being told are let go as soon as it is. */
+static void await_children(struct ptc_session *s)
+{
+	uint64_t until_ns = ptc_now_ns() + LEAVE_NS;
+
+	while (s->children.size && ptc_now_ns() < until_ns) {
+		struct timespec nap = { .tv_nsec = 1000000 };
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+		if (tid > 0)
+			ptc_session_take(s, tid, status);
+		else
+			nanosleep(&nap, NULL);
+	}
+}
+
+void ptc_follow_leave(struct ptc_session *s)
+{
+	s->follows = false;
+	await_children(s);
+	// Children before their parents: a parent may be waiting for a vfork child.
+	while (s->processes.size > 1) {
+		struct ptc_process *p = s->processes.data[1];
+
+		for (size_t i = 2; i < s->processes.size; i++)
+			if (s->processes.data[i]->index > p->index)
+				p = s->processes.data[i];
+		leave(p);
+	}
 }

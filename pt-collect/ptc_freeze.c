@@ -117,7 +117,7 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 	} else if (t && !WIFSTOPPED(status)) {
 		on_end(p, t, status);
 	} else if (is_recorded) {
-		ptc_session_stop(p->session, tid, status);
+		ptc_session_take(p->session, tid, status);
 	} else {
 		// A signal of its own on the way: it gets it first.
 		ptrace(PTRACE_CONT, tid, NULL,

@@ -63,28 +63,32 @@ static bool has_ended(const struct ptc_session *s)
 	return true;
 }
 
+void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
+{
+	struct ptc_process *p = ptc_process_of(s, tid);
+
+	if (WIFSTOPPED(status)) {
+		ptc_session_stop(s, tid, status);
+	} else if (p && tid == p->pid) {
+		uint32_t index = p->index;
+
+		p->has_ended = true;
+		p->wait_status = status;
+		if (index)
+			ptc_follow_ended(p);
+		ptc_child_orphans(s, index);
+	} else {
+		ptc_child_ended(s, tid);
+	}
+}
+
 static void reap(struct ptc_session *s)
 {
 	int status;
 	pid_t tid;
 
-	while (!has_ended(s) && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
-		struct ptc_process *p = ptc_process_of(s, tid);
-
-		if (WIFSTOPPED(status)) {
-			ptc_session_stop(s, tid, status);
-		} else if (p && tid == p->pid) {
-			uint32_t index = p->index;
-
-			p->has_ended = true;
-			p->wait_status = status;
-			if (index)
-				ptc_follow_ended(p);
-			ptc_child_orphans(s, index);
-		} else {
-			ptc_child_ended(s, tid);
-		}
-	}
+	while (!has_ended(s) && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+		ptc_session_take(s, tid, status);
 }
 
 /** What the loop takes from a descriptor: children's stops, and requests to end. */
@@ -103,7 +107,7 @@ static sigset_t watched_signals(void)
 
 /** A signal sent to us with kill is meant for the program; one from the terminal has
  * reached it already. We end when it does. What we attached to was there before us: it is
- * left alone. */
+ * left alone. So are processes that outlive the program that we followed them from. */
 static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
 {
 	struct signalfd_siginfo si;
@@ -112,9 +116,9 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 		if (si.ssi_signo == SIGCHLD)
 			continue;
 		ret->is_asked_to_end = true;
-		if (s->is_attached)
+		if (s->is_attached || s->processes.data[0]->has_ended)
 			s->wants_end = true;
-		else if (si.ssi_code == SI_USER && !s->processes.data[0]->has_ended)
+		else if (si.ssi_code == SI_USER)
 			kill(s->processes.data[0]->pid, si.ssi_signo);
 	}
 }
@@ -296,6 +300,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!s->is_attached && ptrace(PTRACE_CONT, p->pid, NULL, NULL))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
+	ptc_follow_leave(s);
 	if (s->is_attached && !p->has_ended)
 		ptc_attach_end(p);
 	err = conclude(p, o, ret);

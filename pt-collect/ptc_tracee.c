@@ -136,6 +136,14 @@ static struct err *step_syscall(pid_t tid)
 	return err;
 }
 
+/** The kernel kills a program in a sandbox for calls that it may not make; ours are no
+ * business of the sandbox. Needs CAP_SYS_ADMIN, and a kernel that can checkpoint. */
+static void suspend_filter(pid_t tid, bool is_suspended)
+{
+	ptrace(PTRACE_SETOPTIONS, tid, NULL,
+	       (long)PTC_TRACE_OPTIONS | (is_suspended ? PTRACE_O_SUSPEND_SECCOMP : 0));
+}
+
 struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], long *ret)
 {
 	struct user_regs_struct before, u;
@@ -156,6 +164,7 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	u.r10 = args[3];
 	u.r8 = args[4];
 	u.r9 = args[5];
+	suspend_filter(tid, true);
 	ptc_undo_borrow(tid, &before, mask);
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		err = err_errno("cannot set the registers of thread %d", tid);
@@ -169,6 +178,7 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 		err = err_errno("cannot set the registers of thread %d", tid);
 	ptc_unblock_signals(tid, mask);
 	ptc_undo_give_back(tid);
+	suspend_filter(tid, false);
 	return err;
 }
 

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# The program ends before a daemon that it left: recording goes on until a signal ends it;
+# the daemon then runs on as if nothing had been, and its history replays up to there. A
+# sandboxed child, which the kernel kills for system calls that it does not make itself,
+# lives.
+. tests/lib.sh
+
+need_bpf
+[ "$(id -u)" = 0 ] || skip "needs root, to end the recorder"
+forks=$BUILD/tests/programs/forks
+"$FAULTLINE" record -f -o "$TMPDIR/c" -- "$forks" daemon "$TMPDIR/written" \
+	>"$TMPDIR/pid" 2>"$TMPDIR/err" &
+recorder=$!
+for _ in $(seq 100); do
+	[ -s "$TMPDIR/pid" ] && [ -e "$TMPDIR"/c/children/1-forks.*/start.core ] && break
+	sleep 0.05
+done
+daemon=$(cat "$TMPDIR/pid")
+trap 'kill -KILL "$daemon" 2>/dev/null' EXIT
+sleep 0.3
+kill -0 $recorder 2>/dev/null || fail "the recorder did not wait: $(cat "$TMPDIR/err")"
+grep -q "TracerPid:[[:space:]]*[1-9]" "/proc/$daemon/status" || fail "the daemon is not followed"
+kill -INT $recorder
+wait $recorder
+status=$?
+[ $status = 0 ] || fail "record exited with $status: $(cat "$TMPDIR/err")"
+tail -n 1 "$TMPDIR/err" | grep -q "2 processes.*: complete" || fail "$(cat "$TMPDIR/err")"
+grep -q "TracerPid:[[:space:]]*0" "/proc/$daemon/status" || fail "the daemon is still traced"
+kill -USR1 "$daemon" || fail "the daemon is gone"
+for _ in $(seq 100); do
+	[ -s "$TMPDIR/written" ] && break
+	sleep 0.05
+done
+grep -Eq '^1 [0-9]+$' "$TMPDIR/written" || fail "the daemon did not do its work"
+all_match "$TMPDIR/c"
+[ "$n_matched" = 2 ] || fail "$n_matched histories, not 2"
+processes "$TMPDIR/c" | tail -n 1 | grep -q detached || fail "$(processes "$TMPDIR/c")"
+
+"$forks" filter >"$TMPDIR/want"
+for follow in "" -f; do
+	# shellcheck disable=SC2086 # nothing, or an option
+	expect_status 0 "${RECORD[@]}" $follow -o "$TMPDIR/f$follow" -- "$forks" filter
+	cmp "$TMPDIR/want" "$TMPDIR/out" || fail "the sandboxed child: $(cat "$TMPDIR/out")"
+	all_match "$TMPDIR/f$follow"
+done
+[ "$n_matched" = 5 ] || fail "$n_matched histories, not 5"
