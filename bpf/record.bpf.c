@@ -33,7 +33,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
-__u8 is_recorded[REC_TASKS]; /* by process */
+__u8 is_recorded[REC_TASKS]; /* by process: enum rec_process_bits */
 __u8 is_in_call[REC_TASKS];  /* by thread: in a system call, see record_sys_enter */
 
 __u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
@@ -128,6 +128,31 @@ static void ring_put(void *record, __u64 size)
 	ring_total = after;
 	if (bpf_ringbuf_output(&ring, record, size, flags))
 		__sync_fetch_and_add(&lost_events, 1);
+}
+
+/* Thread @tid of the process runs, which was not the last one to do so. */
+static void put_switch(struct rec_switch *s, __u32 tid)
+{
+	s->next_tid = tid;
+	s->head.at_ns = bpf_ktime_get_ns();
+	ring_put(s, sizeof(*s));
+	s->head.tid = tid;
+}
+
+/*
+ * The current task, of process @tgid, runs. Usually the scheduler's tracepoint has said so.
+ * It does not everywhere: a kernel was seen whose CPUs but the first leave their idle task
+ * without it. So the first record of a thread makes sure of it.
+ */
+static void note_runs(__u32 tgid, __u32 tid)
+{
+	struct rec_switch *last;
+
+	if (!(*of_task(is_recorded, tgid) & REC_THREADED))
+		return;
+	last = bpf_map_lookup_elem(&last_threads, &tgid);
+	if (last && last->head.tid != tid)
+		put_switch(last, tid);
 }
 
 static __u64 syscall_arg(const struct scratch *s, __u32 i)
@@ -419,6 +444,7 @@ int record_sys_exit(__u64 *args)
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s)
 		return 0;
+	note_runs(id >> 32, id);
 	*of_task(is_in_call, (__u32)id) = 0;
 	s->used = s->chunked = s->flags = 0;
 	fill_event(s, (struct pt_regs *)args[0], args[1], id);
@@ -441,6 +467,7 @@ static int put_heap(struct pt_regs *regs)
 
 	if (!*of_task(is_recorded, id >> 32))
 		return 0;
+	note_runs(id >> 32, id);
 	e.head.kind = REC_HEAP;
 	e.head.tgid = id >> 32;
 	e.head.tid = (__u32)id;
@@ -476,7 +503,7 @@ int record_sys_enter(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (*of_task(is_recorded, id >> 32))
+	if (*of_task(is_recorded, id >> 32) & REC_THREADED)
 		*of_task(is_in_call, (__u32)id) = 1;
 	return 0;
 }
@@ -527,22 +554,13 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 	return 0;
 }
 
-/* Thread @tid of the process runs, which was not the last one to do so. */
-static void put_switch(struct rec_switch *s, __u32 tid)
-{
-	s->next_tid = tid;
-	s->head.at_ns = bpf_ktime_get_ns();
-	ring_put(s, sizeof(*s));
-	s->head.tid = tid;
-}
-
 /* @prev, the current task, stops running. */
 static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 	__u32 tid = prev->pid;
 
-	// It ran already when we were attached.
+	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
 		put_switch(s, tid);
 	s->flags = 0;
@@ -570,12 +588,12 @@ int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
 	struct rec_switch *last;
 
 	(void)preempt;
-	if (*of_task(is_recorded, prev_tgid)) {
+	if (*of_task(is_recorded, prev_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &prev_tgid);
 		if (last)
 			keep_last(last, prev);
 	}
-	if (*of_task(is_recorded, next_tgid)) {
+	if (*of_task(is_recorded, next_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
 		if (last && last->head.tid != (__u32)next->pid)
 			put_switch(last, next->pid);

@@ -39,6 +39,11 @@ struct rec_head {
 /* What both sides know of each task: a byte for every number that PID_MAX_LIMIT allows. */
 #define REC_TASKS (1u << 22)
 
+enum rec_process_bits {
+	REC_RECORDED = 1 << 0,
+	REC_THREADED = 1 << 1, /* it is in last_threads */
+};
+
 /* The same layout as struct cap_regs. */
 struct rec_regs {
 	__u64 gpr[16];

@@ -187,9 +187,16 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	free(b);
 }
 
+static uint8_t *bits_of(struct ptc_bpf *b, pid_t tgid)
+{
+	return &b->skel->bss->is_recorded[tgid & (REC_TASKS - 1)];
+}
+
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 {
-	b->skel->bss->is_recorded[tgid & (REC_TASKS - 1)] = is_recorded;
+	uint8_t *bits = bits_of(b, tgid);
+
+	*bits = is_recorded ? *bits | REC_RECORDED : 0;
 }
 
 /** @return -1: not attached. */
@@ -214,6 +221,7 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 	if (attach_once(&b->skel->links.record_sched_switch,
 			b->skel->progs.record_sched_switch))
 		return err_errno("cannot attach to the sched_switch tracepoint");
+	*bits_of(b, tgid) |= REC_THREADED;
 	return NULL;
 }
 
@@ -221,6 +229,7 @@ void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
 {
 	uint32_t key = tgid;
 
+	*bits_of(b, tgid) &= ~REC_THREADED;
 	bpf_map_delete_elem(bpf_map__fd(b->skel->maps.last_threads), &key);
 }
 
