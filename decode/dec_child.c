@@ -149,7 +149,7 @@ static enum child_result child_regs(void)
 	slot->regs.rip = c->rip;
 	slot->regs.rflags = c->rflags;
 	slot->regs.fs_base = c->fs_base;
-	slot->regs.gs_base = 0;
+	slot->regs.gs_base = c->gs_base;
 	return CHILD_OK;
 }
 

@@ -30,6 +30,8 @@
 #define CTX_FAULT_SIGNO 0x118
 #define CTX_FAULT_CODE 0x120
 #define CTX_CANARY 0x128
+#define CTX_GS_BASE 0x130
+#define CTX_PKRU 0x138
 #define CTX_XSAVE 0x140
 #define CTX_XSAVE_BYTES 0xac0
 #define CTX_ASYNC 0xc00
@@ -63,7 +65,8 @@ struct dec_ctx {
 	uint64_t xmask; ///< XSAVE components that the guest may use
 	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
 	uint64_t canary; ///< DEC_CANARY; a guest that scribbled here is noticed
-	uint64_t pad1[2];
+	uint64_t gs_base; ///< the guest's; the machine's own gs holds this context
+	uint64_t pkru;	  ///< the guest's protection keys; not enforced
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
 	uint64_t async_gpr[16];		///< registers at which engine_set_async() stops
 	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
@@ -95,6 +98,8 @@ CTX_PIN(fault_addr, CTX_FAULT_ADDR);
 CTX_PIN(fault_signo, CTX_FAULT_SIGNO);
 CTX_PIN(fault_code, CTX_FAULT_CODE);
 CTX_PIN(canary, CTX_CANARY);
+CTX_PIN(gs_base, CTX_GS_BASE);
+CTX_PIN(pkru, CTX_PKRU);
 CTX_PIN(xsave, CTX_XSAVE);
 CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(keys, CTX_KEYS);

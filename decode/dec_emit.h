@@ -236,6 +236,31 @@ static inline void emit_store_k(struct dec_emit *e, uint8_t base, int32_t disp, 
 	emit_modrm(e, k, base, DEC_REG_NONE, 1, disp);
 }
 
+/** Let the instruction at @p at, which has a gs prefix, use fs. */
+static inline void emit_gs_to_fs(uint8_t *at)
+{
+	for (;; at++) {
+		switch (*at) {
+		case 0x65:
+			*at = 0x64;
+			break;
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+		case 0x64:
+		case 0x66:
+		case 0x67:
+		case 0xf0:
+		case 0xf2:
+		case 0xf3:
+			break;
+		default: // REX or opcode
+			return;
+		}
+	}
+}
+
 /** jmp rel32 to be patched; @return where the displacement lies */
 static inline uint8_t *emit_jmp_rel(struct dec_emit *e)
 {

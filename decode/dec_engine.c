@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "decode/dec_emit.h"
+#include "decode/dec_emulate.h"
 
 #include <asm/prctl.h>
 
@@ -107,6 +108,7 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 	__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
 	e->ctx->xmask = a & 0xe7; // x87, SSE, AVX, and the three of AVX-512
 	e->ctx->rflags = 0x202;
+	e->ctx->pkru = DEC_PKRU_INIT;
 	// A valid x87 and SSE state: all else starts in its initial configuration.
 	e->ctx->xsave[0] = 0x7f, e->ctx->xsave[1] = 0x03;
 	e->ctx->xsave[24] = 0x80, e->ctx->xsave[25] = 0x1f;
@@ -122,6 +124,7 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 
 void engine_flush(struct dec_engine *e)
 {
+	engine_settle_x87(e); // while the blocks still tell whose the address is
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
@@ -264,7 +267,7 @@ void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
 /* ---- exits ------------------------------------------------------------------------- */
 
 /* The block whose code holds host address @p pc. */
-static struct engine_block *engine_block_at(struct dec_engine *e, uint64_t pc)
+static struct engine_block *engine_block_at(const struct dec_engine *e, uint64_t pc)
 {
 	for (size_t i = e->blocks.size; i-- > 0;) {
 		struct engine_block *b = &e->blocks.data[i];
@@ -330,29 +333,56 @@ static bool engine_is_log_full(const struct dec_engine *e)
 	       e->ctx->log + ENGINE_GUARD_BYTES > end;
 }
 
+/* Which instruction of block @p b has its code at host offset @p off. */
+static int engine_insn_at(const struct dec_engine *e, const struct engine_block *b,
+			  uint32_t off)
+{
+	int k = 0;
+
+	while (k + 1 < b->n_insns && e->insn_host.data[b->first_host + k + 1] <= off)
+		k++;
+	return k;
+}
+
+/* The address of instruction @p k of block @p b. */
+static uint64_t engine_insn_rip(const struct engine_block *b, int k)
+{
+	uint64_t rip = b->rip;
+
+	for (int i = 0; i < k; i++) {
+		struct dec_insn insn;
+
+		dec_insn_decode((const uint8_t *)rip, 15, rip, &insn);
+		rip += insn.len;
+	}
+	return rip;
+}
+
+uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc)
+{
+	struct engine_block *b = engine_block_at(e, pc);
+
+	return b && b->n_insns ?
+		       engine_insn_rip(b, engine_insn_at(e, b, pc - (uint64_t)b->host)) :
+		       0;
+}
+
 static enum dec_verdict engine_fault(struct dec_engine *e)
 {
 	struct dec_ctx *c = e->ctx;
 	struct engine_block *b = engine_block_at(e, c->fault_pc);
 	uint32_t off;
-	int k = 0;
+	int k;
 
 	assert(b && b->n_insns && "a fault in emitted code lies in a block");
 	off = c->fault_pc - (uint64_t)b->host;
-	while (k + 1 < b->n_insns && e->insn_host.data[b->first_host + k + 1] <= off)
-		k++;
+	k = engine_insn_at(e, b, off);
 	// The budget was debited for the whole block once the check had passed.
 	if (off >= b->check_at)
 		c->budget += b->n_insns - k;
 	else
 		c->budget -= k;
-	c->rip = b->rip;
-	for (int i = 0; i < k; i++) {
-		struct dec_insn insn;
-
-		dec_insn_decode((const uint8_t *)c->rip, 15, c->rip, &insn);
-		c->rip += insn.len;
-	}
+	c->rip = engine_insn_rip(b, k);
 	engine_leave_middle(e, b, k, off);
 	return DEC_GO;
 }
@@ -404,14 +434,13 @@ enum dec_verdict engine_special(struct dec_engine *e)
 		return w->fault(w->ctx, e);
 	}
 	if (insn.flow == DEC_FLOW_FORBIDDEN) {
-		w->complain(w->ctx, e,
-			    "an instruction that cannot be replayed "
-			    "(a source of chance, or gs-relative)");
+		w->complain(w->ctx, e, engine_forbidden_text(&insn));
 		return DEC_DIVERGED;
 	}
 	if (insn.flow == DEC_FLOW_SYSCALL)
 		return w->syscall(w->ctx, e);
-	if (insn.flow == DEC_FLOW_TSC || insn.flow == DEC_FLOW_CPUID) {
+	if (insn.flow == DEC_FLOW_TSC || insn.flow == DEC_FLOW_CPUID ||
+	    insn.flow == DEC_FLOW_RANDOM) {
 		v = w->special(w->ctx, e, &insn);
 		if (v == DEC_GO) {
 			e->ctx->rip += insn.len;
@@ -431,7 +460,7 @@ enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t bud
 
 	c->budget = budget;
 	c->entry = (uint64_t)e->blocks.data[block].host;
-	dec_enter(c);
+	engine_go(e, &e->blocks.data[block]);
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {

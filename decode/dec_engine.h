@@ -87,6 +87,7 @@ struct engine_block {
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t n_exits;
 	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
+	bool is_gs, shows_x87; ///< of the one instruction of a single block
 	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
 
@@ -210,7 +211,10 @@ enum dec_verdict engine_step(struct dec_engine *e);
  * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
 size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
 
-/* ---- dec_engine.c, for dec_slow.c -------------------------------------------------- */
+/* ---- dec_engine.c, for dec_slow.c and dec_emulate.c ------------------------------- */
+
+/** @return the address of the guest instruction whose emitted code holds @p pc; 0: none. */
+uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc);
 
 /** The instruction at rip is one for C: answer it. */
 enum dec_verdict engine_special(struct dec_engine *e);

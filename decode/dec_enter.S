@@ -83,7 +83,10 @@ dec_exit:
 	push	$0x1f80
 	ldmxcsr	(%rsp)
 	pop	%rax
+	testl	$4, %gs:CTX_XMASK
+	jz	1f			// a host without AVX
 	vzeroupper
+1:
 	pop	%r15
 	pop	%r14
 	pop	%r13

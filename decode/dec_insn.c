@@ -48,6 +48,10 @@ static enum dec_flow insn_flow(const ZydisDecodedInstruction *d,
 		return DEC_FLOW_TSC;
 	case ZYDIS_MNEMONIC_CPUID:
 		return DEC_FLOW_CPUID;
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_RDPID:
+		return DEC_FLOW_RANDOM;
 	case ZYDIS_MNEMONIC_INT3:
 	case ZYDIS_MNEMONIC_INT1:
 	case ZYDIS_MNEMONIC_UD0:
@@ -57,15 +61,10 @@ static enum dec_flow insn_flow(const ZydisDecodedInstruction *d,
 		return DEC_FLOW_TRAP;
 	case ZYDIS_MNEMONIC_INT:
 	case ZYDIS_MNEMONIC_SYSENTER:
-	case ZYDIS_MNEMONIC_RDRAND:
-	case ZYDIS_MNEMONIC_RDSEED:
-	case ZYDIS_MNEMONIC_RDPID:
 	case ZYDIS_MNEMONIC_XBEGIN:
 	case ZYDIS_MNEMONIC_RDPMC:
 	case ZYDIS_MNEMONIC_IRETQ:
 	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_WRGSBASE:
-	case ZYDIS_MNEMONIC_RDGSBASE:
 		return DEC_FLOW_FORBIDDEN;
 	default:
 		break;
@@ -209,6 +208,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	    d->meta.category == ZYDIS_CATEGORY_PREFETCH ||
 	    d->meta.category == ZYDIS_CATEGORY_PREFETCHWT1)
 		return;
+	if (op->mem.segment == ZYDIS_REGISTER_GS)
+		insn->is_gs = insn->is_slow_always = insn->is_slow_addr = insn->is_slow_value = true;
 	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || bits < 8 || bits > 512 ||
 	    (bits & (bits - 1)) || insn->n_mem == DEC_MEMS) {
 		if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
@@ -224,6 +225,7 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 		.index = insn_gpr(op->mem.index),
 		.scale = op->mem.scale ? op->mem.scale : 1,
 		.is_fs = op->mem.segment == ZYDIS_REGISTER_FS,
+		.is_gs = op->mem.segment == ZYDIS_REGISTER_GS,
 		.is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ,
 		.is_write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
 		.is_addr32 = d->address_width == 32,
@@ -233,7 +235,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) {
 		m->is_absolute = true;
 		m->disp = insn->rip + insn->len + op->mem.disp.value;
-	} else if (m->base == DEC_REG_NONE && m->index == DEC_REG_NONE && !m->is_fs) {
+	} else if (m->base == DEC_REG_NONE && m->index == DEC_REG_NONE && !m->is_fs &&
+		   !m->is_gs) {
 		m->is_absolute = true;
 	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && m->base == 4 &&
 		   insn_is_push(d)) {
@@ -345,8 +348,6 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
 			insn_add_operand(ret, op);
 		else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			if (op->mem.segment == ZYDIS_REGISTER_GS)
-				ret->flow = DEC_FLOW_FORBIDDEN;
 			insn_add_mem(ret, &d, op);
 		}
 	}

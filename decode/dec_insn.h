@@ -27,8 +27,9 @@ enum dec_flow {
 	DEC_FLOW_SYSCALL,  ///< syscall
 	DEC_FLOW_TSC,	   ///< rdtsc, rdtscp: answered from the capture
 	DEC_FLOW_CPUID,	   ///< cpuid: answered from the capture
+	DEC_FLOW_RANDOM,   ///< rdrand, rdseed, rdpid: answered from the capture
 	DEC_FLOW_TRAP,	   ///< never falls through here: int3, ud2, hlt, unknown bytes
-	DEC_FLOW_FORBIDDEN, ///< cannot be replayed: rdrand, gs-relative, sysenter, int 0x80
+	DEC_FLOW_FORBIDDEN, ///< cannot be replayed: int 0x80, sysenter, far branches
 };
 
 enum {
@@ -49,6 +50,7 @@ struct dec_mem {
 	uint8_t base, index; ///< GPR numbers or DEC_REG_NONE
 	uint8_t scale;	     ///< 1, 2, 4, 8
 	bool is_fs;	     ///< relative to the fs base
+	bool is_gs;	     ///< relative to the gs base
 	bool is_absolute;    ///< address known from the bytes: disp holds it
 	bool is_read, is_write;
 	bool is_addr32; ///< the address wraps at 32 bits (67 prefix)
@@ -78,6 +80,13 @@ struct dec_insn {
 	/** The inline instrumentation cannot record it; the machine steps it in C. Two
 	 * strengths: for memory addresses and stores, and for all values. */
 	bool is_slow_addr, is_slow_value;
+	/** C has a part in it even when nothing is logged (dec_emulate.h): gs is the
+	 * machine's own, images of the x87 state tell where code lies, protection keys
+	 * would hit the machine. */
+	bool is_slow_always;
+	bool is_gs;	///< a memory operand is relative to gs
+	bool shows_x87; ///< stores where the last x87 instruction lay
+	bool is_emulated; ///< C does all of it
 	uint8_t n_mem;
 	struct dec_mem mem[DEC_MEMS];
 };

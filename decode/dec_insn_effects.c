@@ -184,6 +184,13 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	case ZYDIS_MNEMONIC_LOOPNE:
 		insn->is_slow_value = true; // branches, and defines rcx
 		break;
+	case ZYDIS_MNEMONIC_RDGSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_RDPKRU:
+	case ZYDIS_MNEMONIC_WRPKRU:
+		insn->is_emulated = insn->is_slow_always = true;
+		insn->is_slow_addr = insn->is_slow_value = true;
+		break;
 	case ZYDIS_MNEMONIC_XLAT:
 	case ZYDIS_MNEMONIC_MASKMOVQ:
 	case ZYDIS_MNEMONIC_MASKMOVDQU:
@@ -224,6 +231,26 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	}
 }
 
+/* Images of the x87 state hold the address of the last x87 instruction. */
+static bool insn_shows_x87(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FNSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 		    const ZydisDecodedOperand *ops)
 {
@@ -243,4 +270,6 @@ void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 	    d->meta.category == ZYDIS_CATEGORY_MMX)
 		insn->is_slow_value = true;
 	insn_mark_named(insn, d, ops);
+	insn->shows_x87 = insn_shows_x87(d->mnemonic);
+	insn->is_slow_always |= insn->shows_x87;
 }

@@ -399,6 +399,8 @@ static enum dec_verdict replay_complete(struct dec_replay *r)
 	replay_output(r);
 	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)
 		c->fs_base = c->gpr[CAP_RSI];
+	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1001 && !r->next.ret)
+		c->gs_base = c->gpr[CAP_RSI];
 	if (nr == SYS_set_tid_address)
 		t->clear_child_tid = c->gpr[CAP_RDI];
 	if (nr == SYS_set_robust_list)

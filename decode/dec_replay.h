@@ -35,7 +35,7 @@ struct replay_thread {
 	uint64_t robust_list;
 	// While another one runs:
 	uint64_t gpr[CAP_GPRS];
-	uint64_t rip, rflags, fs_base;
+	uint64_t rip, rflags, fs_base, gs_base, pkru;
 	uint8_t xsave[CTX_XSAVE_BYTES];
 };
 

@@ -11,6 +11,8 @@ enum { RAX = 0, RSP = 4 };
 
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 {
+	if (insn->is_slow_always)
+		return true;
 	switch (mode) {
 	case DEC_LOG_STORES:
 	case DEC_LOG_ADDRESSES:

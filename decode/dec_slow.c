@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/dec_emulate.h"
 #include "decode/dec_engine.h"
 #include "decode/dec_touch.h"
 
@@ -53,6 +54,8 @@ enum dec_verdict engine_step(struct dec_engine *e)
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
 	    insn.flow >= DEC_FLOW_SYSCALL)
 		return engine_special(e);
+	if (insn.is_emulated)
+		return engine_emulate(e, &insn);
 	block = engine_translate(e, rip, true);
 	if (block == UINT32_MAX)
 		return DEC_DIVERGED;
@@ -119,6 +122,7 @@ size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160])
 		memcpy(buf, &c->rflags, 8);
 		return 8;
 	case DEC_REG_X87:
+		engine_settle_x87(e);
 		memcpy(buf, c->xsave, 160);
 		memset(buf + 24, 0, 8); // mxcsr is a register of its own
 		return 160;

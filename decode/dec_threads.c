@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "decode/dec_emulate.h"
 #include "decode/dec_signal.h"
 
 /* ---- who there is ----------------------------------------------------------------------- */
@@ -52,6 +53,9 @@ static void threads_save(struct dec_replay *r, struct replay_thread *t)
 	t->rip = c->rip;
 	t->rflags = c->rflags;
 	t->fs_base = c->fs_base;
+	t->gs_base = c->gs_base;
+	t->pkru = c->pkru;
+	engine_settle_x87(&r->engine);
 	memcpy(t->xsave, c->xsave, sizeof(t->xsave));
 }
 
@@ -68,6 +72,7 @@ struct err *threads_init(struct dec_replay *r)
 		t->rip = from->regs.rip;
 		t->rflags = (from->regs.rflags & 0xcd5) | 0x202;
 		t->fs_base = from->regs.fs_base;
+		t->gs_base = from->regs.gs_base;
 		guest_load_xstate(&r->engine, from->xstate, from->xstate_bytes, t->xsave);
 		t->clear_child_tid = from->clear_child_tid;
 		t->robust_list = from->robust_list;
@@ -84,6 +89,8 @@ static void threads_load(struct dec_replay *r, const struct replay_thread *t)
 	c->rip = t->rip;
 	c->rflags = t->rflags;
 	c->fs_base = t->fs_base;
+	c->gs_base = t->gs_base;
+	c->pkru = t->pkru;
 	memcpy(c->xsave, t->xsave, sizeof(c->xsave));
 }
 
@@ -200,6 +207,8 @@ enum dec_verdict threads_birth(struct dec_replay *r)
 	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
 	t->rflags = (r->next.regs.rflags & 0xcd5) | 0x202;
 	t->fs_base = r->next.regs.fs_base;
+	t->gs_base = r->next.regs.gs_base;
+	t->pkru = r->engine.ctx->pkru;
 	t->is_born = true;
 	if (threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_CHILD_CLEARTID)
 		t->clear_child_tid = child_tid;

@@ -70,13 +70,20 @@ bool dec_touch_is_readable(const struct dec_engine *e, uint64_t addr, uint64_t s
 	return true;
 }
 
+static uint64_t touch_segment(const struct touch *t, const ZydisDecodedOperand *op)
+{
+	return op->mem.segment == ZYDIS_REGISTER_FS ? t->e->ctx->fs_base :
+	       op->mem.segment == ZYDIS_REGISTER_GS ? t->e->ctx->gs_base :
+						      0;
+}
+
 /* ---- plain operands and strings ------------------------------------------------------ */
 
 static uint64_t touch_mem_address(const struct touch *t, const struct dec_mem *m)
 {
 	uint64_t a = m->disp;
 
-	if (m->is_absolute)
+	if (m->is_absolute && !m->is_fs && !m->is_gs)
 		return a;
 	if (m->base != DEC_REG_NONE)
 		a += t->gpr[m->base];
@@ -84,7 +91,7 @@ static uint64_t touch_mem_address(const struct touch *t, const struct dec_mem *m
 		a += t->gpr[m->index] * m->scale;
 	if (m->is_addr32)
 		a = (uint32_t)a;
-	return m->is_fs ? a + t->e->ctx->fs_base : a;
+	return a + (m->is_fs ? t->e->ctx->fs_base : m->is_gs ? t->e->ctx->gs_base : 0);
 }
 
 static void touch_plain(struct touch *t)
@@ -317,10 +324,8 @@ static void touch_vsib(struct touch *t, const ZydisDecodedOperand *op)
 
 		if (t->d.address_width == 32)
 			a = (uint32_t)a;
-		if (op->mem.segment == ZYDIS_REGISTER_FS)
-			a += t->e->ctx->fs_base;
 		if (on >> i & 1)
-			touch_both(t, op, a, bytes);
+			touch_both(t, op, a + touch_segment(t, op), bytes);
 	}
 }
 
@@ -417,7 +422,7 @@ static uint64_t touch_address(const struct touch *t, const ZydisDecodedOperand *
 	bool is_hidden = op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
 
 	if (op->mem.base == ZYDIS_REGISTER_RIP)
-		return a + t->insn->rip + t->insn->len;
+		return a + t->insn->rip + t->insn->len + touch_segment(t, op);
 	a += touch_gpr(t, op->mem.base);
 	if (t->d.mnemonic == ZYDIS_MNEMONIC_XLAT)
 		a += t->gpr[RAX] & 0xff;
@@ -433,7 +438,7 @@ static uint64_t touch_address(const struct touch *t, const ZydisDecodedOperand *
 		a += touch_bit_offset(t);
 	if (t->d.address_width == 32 && !is_hidden)
 		a = (uint32_t)a;
-	return op->mem.segment == ZYDIS_REGISTER_FS ? a + t->e->ctx->fs_base : a;
+	return a + touch_segment(t, op);
 }
 
 static void touch_operand(struct touch *t, const ZydisDecodedOperand *op)

@@ -40,6 +40,7 @@ static bool translation_is_special(const struct dec_engine *e,
 	case DEC_FLOW_SYSCALL:
 	case DEC_FLOW_TSC:
 	case DEC_FLOW_CPUID:
+	case DEC_FLOW_RANDOM:
 	case DEC_FLOW_TRAP:
 	case DEC_FLOW_FORBIDDEN:
 		return true;
@@ -130,6 +131,8 @@ static bool translation_copy(struct translation *t, const struct dec_insn *insn)
 	uint8_t *at = t->out.p;
 
 	emit_bytes(&t->out, insn->bytes, insn->len);
+	if (insn->is_gs)
+		emit_gs_to_fs(at);
 	return translation_redo_rel(t, insn, at, 0);
 }
 
@@ -223,6 +226,8 @@ static bool translation_copy_wide(struct translation *t, const struct dec_insn *
 	for (int j = 0; j < i; j++) {
 		if (mov->bytes[j] == 0x64 || mov->bytes[j] == 0x67)
 			emit_u8(o, mov->bytes[j]);
+		if (mov->bytes[j] == 0x65)
+			emit_u8(o, 0x64); // see engine_go()
 	}
 	emit_u8(o, 0x48);
 	at = o->p;
@@ -410,6 +415,8 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	translation_decode(&t, rip);
 	t.block->n_insns = t.n;
 	t.block->guest_bytes = (t.has_special ? t.insn[t.n].rip + 1 : t.end_rip) - rip;
+	t.block->is_gs = is_single && t.insn[0].is_gs;
+	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
 	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.is_logged && t.n) {
 		translation_choose_scratch(&t);

@@ -120,7 +120,8 @@ static inline void needs_mem(struct seq *s, struct seq_needs *n,
 	uint64_t target = seq_target(s, d, ops), want;
 	int base = seq_gpr(op->mem.base), index = seq_gpr(op->mem.index);
 	int64_t disp = op->mem.disp.value;
-	bool is_fs = op->mem.segment == ZYDIS_REGISTER_FS;
+	bool is_fs = op->mem.segment == ZYDIS_REGISTER_FS ||
+		     op->mem.segment == ZYDIS_REGISTER_GS;
 
 	n->target = target;
 	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP) {
@@ -253,6 +254,9 @@ static inline void needs_special(struct seq *s, struct seq_needs *n,
 		needs_reg(n, RCX, 0);
 		needs_reg(n, RDX, 0);
 		break;
+	case ZYDIS_MNEMONIC_WRGSBASE:
+		needs_reg(n, seq_gpr(ops[0].reg.value), CPU_GS + 8 * seq_below(s, 8));
+		break;
 	case ZYDIS_MNEMONIC_WRFSBASE:
 		needs_reg(n, seq_gpr(ops[0].reg.value), CPU_FS + 8 * seq_below(s, 8));
 		break;
@@ -289,36 +293,6 @@ static inline void seq_add_indices(struct seq *s, const struct seq_needs *n, boo
 	seq_add(s, is_evex ? evex : vex, len, -1);
 }
 
-/* The state saves show where the last x87 instruction lay, which the machine runs
- * elsewhere: fldenv [CPU_IMAGES + 0xc00] sets the address to zero. */
-static inline void seq_add_fldenv(struct seq *s)
-{
-	uint8_t b[7] = { 0xd9, 0x24, 0x25 }; // fldenv [disp32]
-	uint32_t from = CPU_IMAGES + 0xc00;
-
-	memcpy(b + 3, &from, 4);
-	seq_add(s, b, sizeof(b), -1);
-}
-
-static inline bool seq_saves_x87(ZydisMnemonic m)
-{
-	switch (m) {
-	case ZYDIS_MNEMONIC_FNSTENV:
-	case ZYDIS_MNEMONIC_FNSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /** Append @p bytes, an instance, with what it needs before it. */
 static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len,
 				    int item)
@@ -346,8 +320,6 @@ static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len
 	}
 	if (n.index_vec >= 0)
 		seq_add_indices(s, &n, d.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX);
-	if (seq_saves_x87(d.mnemonic))
-		seq_add_fldenv(s);
 	for (int r = 0; r < 16; r++) {
 		if (n.is_set[r])
 			seq_add_mov(s, r, n.value[r]);

@@ -140,9 +140,6 @@ static inline bool forms_wants(const ZydisDecodedInstruction *d,
 	case ZYDIS_MNEMONIC_XSAVEC64:
 	case ZYDIS_MNEMONIC_XSAVEOPT:
 	case ZYDIS_MNEMONIC_XSAVEOPT64:
-	// Protection keys are no register of ours.
-	case ZYDIS_MNEMONIC_RDPKRU:
-	case ZYDIS_MNEMONIC_WRPKRU:
 		return false;
 	default:
 		break;

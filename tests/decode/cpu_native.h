@@ -36,6 +36,7 @@
 #define CPU_MIDDLE (CPU_SCRATCH + 0x1800) ///< where most operands lie
 #define CPU_STACK (CPU_SCRATCH + 0x2800)
 #define CPU_FS (CPU_SCRATCH + 0x3800)
+#define CPU_GS (CPU_FS - 0x80)
 #define CPU_IMAGES (CPU_SCRATCH + 0x5000) ///< state images for fxrstor and the like
 
 #define CPU_XSAVE_BYTES 2752 ///< legacy area, header, AVX and the three of AVX-512

@@ -249,6 +249,8 @@ static void enter_start(void)
 	c->rip = w.start.regs.rip;
 	c->rflags = w.start.regs.eflags;
 	c->fs_base = w.start.regs.fs_base;
+	c->gs_base = w.start.regs.gs_base;
+	c->pkru = cpu_pkru(&w.start);
 	memcpy(c->xsave, w.start.xsave,
 	       sizeof(c->xsave) < w.start.xsave_bytes ? sizeof(c->xsave) :
 							w.start.xsave_bytes);
@@ -257,7 +259,6 @@ static void enter_start(void)
 	memset(c->xsave + 464, 0, 48);
 	memcpy(c->xsave + 512, &in_use, 8);
 	memcpy((void *)CPU_SCRATCH, w.initial, CPU_SCRATCH_BYTES);
-	cpu_set_pkru(&w.start);
 }
 
 static void compare_final(void)
@@ -273,6 +274,10 @@ static void compare_final(void)
 		mismatch(end, "stands at %#lx", w.engine.ctx->rip);
 	if (w.engine.ctx->fs_base != native->regs.fs_base)
 		mismatch(end, "fs base %#lx", w.engine.ctx->fs_base);
+	if (w.engine.ctx->gs_base != native->regs.gs_base)
+		mismatch(end, "gs base %#lx", w.engine.ctx->gs_base);
+	if (cpu_has(native, 9) && w.engine.ctx->pkru != cpu_pkru(native))
+		mismatch(end, "protection keys %#lx", w.engine.ctx->pkru);
 	for (int r = 0; r < DEC_REG_RIP; r++) {
 		uint8_t is[160], want[160];
 		size_t n = engine_read_reg(&w.engine, r, is);

@@ -95,9 +95,9 @@ static inline bool cpu_reg_differs(int reg, const uint8_t *a, const uint8_t *b, 
 		memcpy(&fb, b, 8);
 		return (fa ^ fb) & CPU_FLAGS;
 	case DEC_REG_X87:
-		// Not the opcode and addresses of the last x87 instruction: the machine
-		// runs it elsewhere.
-		if (memcmp(a, b, 5))
+		// With the address of the last x87 instruction (8 bytes at 8), but not its
+		// opcode and operand, which not every CPU keeps.
+		if (memcmp(a, b, 5) || memcmp(a + 8, b + 8, 8))
 			return true;
 		for (int i = 0; i < 8; i++) {
 			if (memcmp(a + 32 + 16 * i, b + 32 + 16 * i, 10))
@@ -181,18 +181,16 @@ static inline uint64_t cpu_components(const struct cpu_state *s)
 	return xcr0 & 0xe7;
 }
 
-/** Give this process the oracle's protection keys: they are no part of the machine. */
-static inline void cpu_set_pkru(const struct cpu_state *s)
+/** @return the oracle's protection keys. */
+static inline uint32_t cpu_pkru(const struct cpu_state *s)
 {
 	uint64_t in_use;
 	uint32_t pkru = 0;
 
-	if (!cpu_has(s, 9))
-		return;
 	memcpy(&in_use, s->xsave + 512, 8);
-	if (in_use >> 9 & 1)
+	if (cpu_has(s, 9) && in_use >> 9 & 1)
 		memcpy(&pkru, s->xsave + cpu_xsave_offset(9), 4);
-	__asm__ volatile("wrpkru" : : "a"(pkru), "c"(0), "d"(0));
+	return pkru;
 }
 
 static inline void cpu_random_state(uint64_t *seed, const struct cpu_state *valid,
@@ -218,6 +216,7 @@ static inline void cpu_random_state(uint64_t *seed, const struct cpu_state *vali
 		s->regs.eflags &= ~0x400ull;
 	s->regs.rip = CPU_CODE;
 	s->regs.fs_base = CPU_FS;
+	s->regs.gs_base = CPU_GS;
 }
 
 /** Images that fxrstor, xrstor, frstor and fldenv accept, at CPU_IMAGES. */

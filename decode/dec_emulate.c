@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/dec_emulate.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+enum { RAX, RCX, RDX };
+
+#define XSAVE_FIP 8 ///< where the area holds the last x87 instruction's address
+
+void engine_go(struct dec_engine *e, const struct engine_block *block)
+{
+	struct dec_ctx *c = e->ctx;
+	uint64_t fs_base = c->fs_base;
+
+	if (block->shows_x87)
+		engine_settle_x87(e);
+	if (!block->is_gs) {
+		dec_enter(c);
+		return;
+	}
+	c->fs_base = c->gs_base;
+	dec_enter(c);
+	c->fs_base = fs_base;
+}
+
+void engine_settle_x87(const struct dec_engine *e)
+{
+	uint64_t at;
+
+	memcpy(&at, e->ctx->xsave + XSAVE_FIP, 8);
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		const struct engine_arena *a = &e->arenas.data[i];
+
+		if (at < (uint64_t)a->start || at >= (uint64_t)a->end)
+			continue;
+		at = engine_guest_rip(e, at);
+		memcpy(e->ctx->xsave + XSAVE_FIP, &at, 8);
+		return;
+	}
+}
+
+/* ---- emulation ------------------------------------------------------------------- */
+
+/* The one register operand of rd/wrgsbase: f3, REX, 0f ae. */
+static int emulate_reg(const struct dec_insn *insn)
+{
+	return __builtin_ctz(insn->gpr_read | insn->gpr_written);
+}
+
+static uint64_t emulate_narrow(const struct dec_insn *insn, uint64_t v)
+{
+	bool is_wide = false;
+
+	for (int i = 0; i < insn->len - 3; i++)
+		is_wide |= (insn->bytes[i] & 0xf8) == 0x48;
+	return is_wide ? v : (uint32_t)v;
+}
+
+static enum dec_verdict emulate_fault(struct dec_engine *e)
+{
+	e->ctx->fault_signo = SIGSEGV;
+	e->ctx->fault_addr = 0;
+	return e->world.fault(e->world.ctx, e);
+}
+
+enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *insn)
+{
+	struct dec_ctx *c = e->ctx;
+
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_RDGSBASE:
+		c->gpr[emulate_reg(insn)] = emulate_narrow(insn, c->gs_base);
+		break;
+	case ZYDIS_MNEMONIC_WRGSBASE:
+		c->gs_base = emulate_narrow(insn, c->gpr[emulate_reg(insn)]);
+		break;
+	case ZYDIS_MNEMONIC_RDPKRU:
+		if ((uint32_t)c->gpr[RCX])
+			return emulate_fault(e);
+		c->gpr[RAX] = (uint32_t)c->pkru;
+		c->gpr[RDX] = 0;
+		break;
+	case ZYDIS_MNEMONIC_WRPKRU:
+		if ((uint32_t)c->gpr[RCX] || (uint32_t)c->gpr[RDX])
+			return emulate_fault(e);
+		c->pkru = (uint32_t)c->gpr[RAX];
+		break;
+	}
+	c->rip += insn->len;
+	e->now++;
+	return DEC_GO;
+}
+
+const char *engine_forbidden_text(const struct dec_insn *insn)
+{
+	static char text[160];
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_INT && insn->bytes[insn->len - 1] == 0x80)
+		name = "int 0x80 (a 32-bit system call)";
+	snprintf(text, sizeof(text), "%s is an instruction that cannot be replayed",
+		 name ? name : "this");
+	return text;
+}
