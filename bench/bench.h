@@ -78,6 +78,14 @@ struct bench_work {
 struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_quick,
 			     struct bench_work *ret, size_t *n);
 
+/** The command lines of the corpus in directory @p corpus that do nothing but compute, in one
+ * thread; their inputs are made below @p scratch. A command to run them under follows the
+ * argv. @p ret has room for BENCH_CORPUS_MAX. Strings live in @p arena. */
+#define BENCH_CORPUS_MAX 64
+struct err *bench_corpus_make(struct arena *arena, const char *corpus,
+			      const char *scratch, bool is_quick, struct bench_work *ret,
+			      size_t *n);
+
 /** @return the path of @p program in PATH (or itself when it has a slash), in the arena;
  * NULL when it is not there. */
 const char *bench_find_program(struct arena *arena, const char *program);

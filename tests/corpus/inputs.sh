@@ -19,7 +19,7 @@ words() {
 		while (n < bytes) {
 			line = ""
 			for (i = 0; i < 8; i++) {
-				x = (x * 1103515245 + 12345) % 2147483648
+				x = x * 16807 % 2147483647 # stays exact in a double
 				line = line word[1 + int(x / 65536) % 10] int(x / 4096) % 1000 " "
 			}
 			print line
@@ -97,12 +97,11 @@ if [ "$size" = large ]; then
 	words 4000000 777 >text4
 	words 16000000 777 >text16
 	cat text16 text16 text16 text16 text16 text16 text16 text16 text16 text16 >text160
-	cat text160 text160 >text320
 	words 1500000 999 >text1
 	bzip2 -c text16 >text16.bz2
 	echo 'scale=2500; 4*a(1)' >pi2500.bc
 	for ((i = 0; i < 300; i++)); do
-		sed "1,/^#include <string/d; s/main/main$i/; s/push/push$i/; s/struct node/struct node$i/" list.c
+		sed "1,/^#include <string/d; s/main/main$i/; s/push/push$i/g; s/struct node/struct node$i/g" list.c
 	done | sed '1i #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>' >big.c
 	awk 'BEGIN { for (i = 1; i <= 1500000; i++) print i * 7919 % 1000003 }' >numbers10
 	awk 'BEGIN {
