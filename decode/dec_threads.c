@@ -189,19 +189,20 @@ enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
 enum dec_verdict threads_birth(struct dec_replay *r)
 {
 	struct replay_thread *t = threads_find(r, r->next.tid);
+	const struct replay_thread *parent = threads_parent(r);
+	size_t from = parent ? (size_t)(parent - r->threads.data) : r->current;
 	uint64_t child_tid;
 
 	if (!t) {
-		const struct replay_thread *parent = threads_parent(r);
-		size_t from = parent ? (size_t)(parent - r->threads.data) : r->current;
-
 		t = threads_add(r, r->next.tid);
 		if (!t)
 			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 		threads_save(r, t);
-		if (from != r->current)
-			memcpy(t->xsave, r->threads.data[from].xsave, sizeof(t->xsave));
 	}
+	// Its vector and floating-point state is what its parent has in the call, even when
+	// a switch came to it first.
+	if (from != r->current)
+		memcpy(t->xsave, r->threads.data[from].xsave, sizeof(t->xsave));
 	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
 	t->gpr[CAP_RAX] = 0;
 	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
@@ -291,10 +292,12 @@ enum dec_verdict threads_switch(struct dec_replay *r)
 	if (from->is_born)
 		threads_save(r, from);
 	to = threads_find(r, r->next.next_tid);
-	if (!to)
+	if (!to) {
 		to = threads_add(r, r->next.next_tid);
-	if (!to)
-		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		if (!to)
+			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		threads_save(r, to);
+	}
 	r->current = to - r->threads.data;
 	r->n_switches++;
 	if (to->is_born) {
