@@ -27,6 +27,7 @@
 #define ERESTART_RESTARTBLOCK 516
 #define SIGSTOP 19
 #define PF_EXITING 4
+#define ENOSYS 38
 #define MAP_ANONYMOUS 0x20
 #define IOC_READ 2u
 
@@ -34,7 +35,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
 __u8 is_recorded[REC_TASKS]; /* by process: enum rec_process_bits */
-__u8 is_in_call[REC_TASKS];  /* by thread: in a system call, see record_sys_enter */
+__u8 call_state[REC_TASKS];  /* by thread: enum rec_call_state; see record_sys_enter */
 
 __u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
 __u64 chance_state; /* random numbers, xorshift; user space sets the seed */
@@ -445,7 +446,8 @@ int record_sys_exit(__u64 *args)
 	if (!s)
 		return 0;
 	note_runs(id >> 32, id);
-	*of_task(is_in_call, (__u32)id) = 0;
+	*of_task(call_state, (__u32)id) = args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS :
+								     REC_CALL_NONE;
 	s->used = s->chunked = s->flags = 0;
 	fill_event(s, (struct pt_regs *)args[0], args[1], id);
 	walk.s = s;
@@ -504,7 +506,7 @@ int record_sys_enter(__u64 *args)
 	__u64 id = bpf_get_current_pid_tgid();
 
 	if (*of_task(is_recorded, id >> 32) & REC_THREADED)
-		*of_task(is_in_call, (__u32)id) = 1;
+		*of_task(call_state, (__u32)id) = REC_CALL_INSIDE;
 	return 0;
 }
 
@@ -554,25 +556,56 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 	return 0;
 }
 
+/*
+ * Is it inside a system call whose record is still to come? Between the instruction and
+ * sys_enter nothing says so but rax: the entry puts -ENOSYS there. So does a call that ends
+ * in that, until the next one.
+ */
+static int is_in_call(struct pt_regs *regs, __u8 state)
+{
+	return state == REC_CALL_INSIDE ||
+	       (state == REC_CALL_NONE && (__s64)regs->orig_ax >= 0 &&
+		regs->ax == -(__u64)ENOSYS);
+}
+
+/* What the kernel has done in memory at the end of @t, which is on its way there. It can be
+ * switched out between the zeroing of the word and that of the pointer. */
+static __u32 end_flags(struct task_struct *t)
+{
+	__u32 word = 1, flags = t->futex_state ? REC_SWITCH_ROBUST_LEFT : 0;
+
+	if (!t->clear_child_tid ||
+	    (t->mm && t->futex_state &&
+	     !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) && !word))
+		flags |= REC_SWITCH_TID_CLEARED;
+	return flags;
+}
+
 /* @prev, the current task, stops running. */
 static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 	__u32 tid = prev->pid;
+	__u8 *state = of_task(call_state, tid);
 
+	if (*state == REC_CALL_GONE)
+		return;
 	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
 		put_switch(s, tid);
 	s->flags = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
-	if (prev->flags & PF_EXITING && !prev->clear_child_tid)
-		s->flags |= REC_SWITCH_TID_CLEARED;
+	s->out_ns = bpf_ktime_get_ns();
+	if (prev->flags & PF_EXITING)
+		s->flags = end_flags(prev);
 	take_regs(&s->regs, prev, regs);
-	if (*of_task(is_in_call, tid)) {
+	if (is_in_call(regs, *state))
 		s->flags |= REC_SWITCH_IN_CALL;
+	if (s->flags & REC_SWITCH_TID_CLEARED)
+		*state = REC_CALL_GONE;
+	if (s->flags & (REC_SWITCH_IN_CALL | REC_SWITCH_TID_CLEARED))
 		return;
-	}
 	s->regs.gpr[0] = regs->ax;
 	if (!prev->mm)
 		return;
@@ -595,7 +628,8 @@ int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
 	}
 	if (*of_task(is_recorded, next_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
-		if (last && last->head.tid != (__u32)next->pid)
+		if (last && last->head.tid != (__u32)next->pid &&
+		    *of_task(call_state, next->pid) != REC_CALL_GONE)
 			put_switch(last, next->pid);
 	}
 	return 0;

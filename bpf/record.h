@@ -87,6 +87,16 @@ struct rec_signature {
 enum rec_switch_flags { /* as enum cap_switch_flags */
 	REC_SWITCH_IN_CALL = 1 << 0,
 	REC_SWITCH_TID_CLEARED = 1 << 1,
+	REC_SWITCH_ROBUST_LEFT = 1 << 2,
+};
+
+enum rec_call_state { /* of a thread */
+	REC_CALL_NONE,
+	REC_CALL_INSIDE, /* between sys_enter and sys_exit */
+	REC_CALL_ENOSYS, /* it is behind one that ended in -ENOSYS */
+	/* Never again: it ends, and what that does to memory is done and told. It does not
+	 * matter any more when it runs. */
+	REC_CALL_GONE,
 };
 
 /* Thread head.tid of the process ran until now and stands at regs; next_tid runs now. */
@@ -95,7 +105,8 @@ struct rec_switch {
 	struct rec_regs regs;
 	struct rec_signature signature;
 	__u32 next_tid;
-	__u32 flags; /* enum rec_switch_flags */
+	__u32 flags;  /* enum rec_switch_flags */
+	__u64 out_ns; /* when head.tid lost the CPU */
 };
 
 #define REC_PROCESSES 4096 /* with threads, at a time */
@@ -156,7 +167,7 @@ _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(sizeof(struct rec_heap) == 56, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");
-_Static_assert(sizeof(struct rec_switch) == 216, "layout");
+_Static_assert(sizeof(struct rec_switch) == 224, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");
 
 #endif

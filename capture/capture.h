@@ -100,6 +100,8 @@ enum cap_switch_flags {
 	CAP_SWITCH_IN_CALL = 1 << 0,
 	/** On its way to its end: the kernel has zeroed its clear_child_tid word. */
 	CAP_SWITCH_TID_CLEARED = 1 << 1,
+	/** On its way to its end: the kernel has been through its robust list. */
+	CAP_SWITCH_ROBUST_LEFT = 1 << 2,
 };
 
 /**

@@ -274,10 +274,9 @@ static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_th
 {
 	static const uint8_t zero[4];
 	const struct cap_write w = { t->clear_child_tid, sizeof(zero), zero };
-	enum dec_verdict v = threads_leave_robust(r, t);
 
-	t->robust_list = t->clear_child_tid = 0;
-	return v == DEC_GO && w.addr ? replay_write(r, &w) : v;
+	t->clear_child_tid = 0;
+	return w.addr ? replay_write(r, &w) : DEC_GO;
 }
 
 enum dec_verdict threads_switch(struct dec_replay *r)
@@ -285,7 +284,12 @@ enum dec_verdict threads_switch(struct dec_replay *r)
 	struct replay_thread *from = threads_current(r), *to;
 	enum dec_verdict v = DEC_GO;
 
-	if (r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
+	// The second comes after the first, if not both at once.
+	if (r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
+		v = threads_leave_robust(r, from);
+		from->robust_list = 0;
+	}
+	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
 		v = threads_clear_tid(r, from);
 	if (v != DEC_GO || r->next.next_tid == from->tid)
 		return v;

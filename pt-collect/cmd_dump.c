@@ -229,7 +229,9 @@ static void print_body(const struct cap_event *ev)
 	case CAP_EV_SWITCH:
 		printf("SWITCH to %u, at %" PRIx64 "%s%s", ev->next_tid, ev->regs.rip,
 		       ev->switch_flags & CAP_SWITCH_IN_CALL ? " in a call" : "",
-		       ev->switch_flags & CAP_SWITCH_TID_CLEARED ? " tid cleared" : "");
+		       ev->switch_flags & CAP_SWITCH_TID_CLEARED ? " tid cleared" :
+		       ev->switch_flags & CAP_SWITCH_ROBUST_LEFT ? " robust list left" :
+								   "");
 		break;
 	case CAP_EV_KINDS:
 		break;

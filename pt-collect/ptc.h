@@ -34,6 +34,13 @@ struct ptc_writes {
 	VEC(struct cap_write) list; ///< .data is an offset into data while collecting
 };
 
+/** An event of a ptrace stop on its way to the log (ptc_pending.c). */
+struct ptc_pending {
+	struct cap_event event;
+	struct ptc_writes writes;
+	uint64_t resumed_ns; ///< when its thread went on; UINT64_MAX = it has not
+};
+
 /** What is known of one thread of the target. */
 struct ptc_thread {
 	pid_t tid;
@@ -49,11 +56,9 @@ struct ptc_thread {
 	struct cap_event held;
 	struct ptc_writes held_writes;
 	bool has_held;
-	bool is_interrupted; ///< by what is pending, which comes after it
-	/** What a ptrace stop of it told, until the ring shows it beyond (ptc_threads.c). */
-	struct cap_event pending;
-	struct ptc_writes pending_writes;
-	bool has_pending;
+	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
+	VEC(struct ptc_pending) pending;
+	bool has_exited; ///< its EXIT is logged, or pending
 	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
 	unsigned n_frames;
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
@@ -230,6 +235,7 @@ void ptc_stop_recording(struct ptc_process *p, struct err *err);
 uint64_t ptc_now_ns(void);
 
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
+void ptc_thread_destroy(struct ptc_thread *t);
 
 /* ---- tracee (ptc_tracee.c) --------------------------------------------------------- */
 
@@ -394,6 +400,9 @@ void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last);
 void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
 
+/** Thread @p tid is gone; its number may come again. */
+void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid);
+
 /** Thread @p tid is in call @p nr, which it goes on with by restart_syscall. */
 void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr);
 
@@ -453,9 +462,12 @@ void ptc_writes_deinit(struct ptc_writes *w);
 void ptc_assemble(void *session, void *rec, size_t size);
 
 /** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
- * before it fails with EINTR. Nothing held: nothing done. */
-void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t,
-			 bool is_interrupted);
+ * before it fails with EINTR. @return false when none was held; else t->held and
+ * t->held_writes are to be logged now. */
+bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted);
+
+/** Log the held call, if any: the ring shows that it was restarted. */
+void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t);
 
 /** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
  * stands behind it. */
@@ -638,20 +650,33 @@ void ptc_threads_end(struct ptc_process *p);
 /** Child process @p child runs where the program could before it had threads. */
 void ptc_threads_release(const struct ptc_process *p, pid_t child);
 
+/** Thread @p tid is gone for good; its number may come again. The ring has been drained. */
+void ptc_threads_reaped(struct ptc_session *s, pid_t tid);
+
+/* ---- what ptrace stops tell, in order (ptc_pending.c) ------------------------------------ */
+
 /** Log @p ev, what a ptrace stop of thread @p t told; at once where there are no others.
- * ev->regs are those at the stop. */
-void ptc_threads_log(struct ptc_process *p, struct ptc_thread *t,
-		     const struct cap_event *ev);
+ * ev->regs are those at the stop. Takes over @p writes (NULL = none), which @p ev does not
+ * show yet. */
+void ptc_pending_log(struct ptc_process *p, struct ptc_thread *t,
+		     const struct cap_event *ev, struct ptc_writes *writes);
 
-/** What a ptrace stop of @p t is about to tell cut the call that is held short. */
-void ptc_threads_interrupted(struct ptc_process *p, struct ptc_thread *t);
+/** The same for the call that is held, if any: see ptc_assemble_settle(). */
+void ptc_pending_settle(struct ptc_process *p, struct ptc_thread *t, bool is_interrupted);
 
-/** Thread @p t is known to be beyond its last stop: log what that told. */
-void ptc_threads_flush(struct ptc_process *p, struct ptc_thread *t);
+/** Thread @p t is about to go on from its ptrace stop. */
+void ptc_pending_resume(struct ptc_thread *t);
+
+/** Thread @p t is known to be beyond its stops: log what they told. */
+void ptc_pending_flush(struct ptc_process *p, struct ptc_thread *t);
 
 /** A record of the ring: thread @p t does not run any more. */
-void ptc_threads_switched(struct ptc_process *p, struct ptc_thread *t,
-			  const struct rec_switch *s);
+void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
+			const struct rec_switch *s);
+void ptc_pending_deinit(struct ptc_thread *t);
+
+/** The signature (capture.h) of process @p pid where a thread has registers @p regs. */
+struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -58,13 +58,13 @@ static void hold(struct ptc_thread *t, const struct cap_event *ev)
 	t->has_held = true;
 }
 
-void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t, bool is_interrupted)
+bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted)
 {
 	struct cap_event *ev = &t->held;
 
 	if (!t->has_held)
-		return;
-	t->has_held = t->is_interrupted = false;
+		return false;
+	t->has_held = false;
 	if (!is_interrupted) {
 		ev->after = ev->regs;
 		ev->after.rip -= 2;
@@ -72,7 +72,16 @@ void ptc_assemble_settle(struct ptc_process *p, struct ptc_thread *t, bool is_in
 			ev->after.gpr[CAP_RAX] = __NR_restart_syscall;
 		ev->has_after = true;
 	}
-	ptc_log(p, ev);
+	return true;
+}
+
+void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
+{
+	if (!ptc_assemble_settle(t, false))
+		return;
+	ptc_writes_give(&t->held_writes, &t->held);
+	ptc_log(p, &t->held);
+	ptc_writes_clear(&t->held_writes);
 }
 
 /** What a vfork child wrote while it borrowed our memory belongs to the call that made
@@ -116,7 +125,6 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 				.ret = e->ret };
 	bool is_whole;
 
-	ptc_assemble_settle(p, t, false);
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
 	if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
@@ -132,11 +140,12 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
-	ptc_writes_give(&t->now, &ev);
-	if (is_restart(e->ret))
+	if (is_restart(e->ret)) {
 		hold(t, &ev);
-	else
+	} else {
+		ptc_writes_give(&t->now, &ev);
 		ptc_log(p, &ev);
+	}
 	ptc_writes_clear(&t->now);
 }
 
@@ -145,15 +154,13 @@ static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
 }
 
-static void take_heap(struct ptc_process *p, struct ptc_thread *t,
-		      const struct rec_heap *h)
+static void take_heap(struct ptc_process *p, const struct rec_heap *h)
 {
 	struct cap_event ev = { .kind = CAP_EV_HEAP,
 				.tid = h->head.tid,
 				.at_ns = h->head.at_ns,
 				.heap_fn = h->fn };
 
-	ptc_assemble_settle(p, t, false);
 	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
 	ptc_log(p, &ev);
 }
@@ -168,12 +175,14 @@ void ptc_assemble(void *session, void *rec, size_t size)
 
 	if (!t)
 		return;
-	if (head->kind != REC_SWITCH)
-		ptc_threads_flush(p, t);
+	if (head->kind == REC_SWITCH) {
+		ptc_pending_switch(p, t, rec);
+		return;
+	}
+	// It does something else: what came before is over.
+	ptc_pending_flush(p, t);
+	ptc_assemble_restarted(p, t);
 	switch (head->kind) {
-	case REC_SWITCH:
-		ptc_threads_switched(p, t, rec);
-		break;
 	case REC_SYSCALL:
 		take_syscall(p, t, rec);
 		break;
@@ -181,7 +190,7 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		take_chunk(t, rec);
 		break;
 	case REC_HEAP:
-		take_heap(p, t, rec);
+		take_heap(p, rec);
 		break;
 	}
 }

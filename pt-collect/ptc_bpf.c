@@ -207,6 +207,16 @@ static int attach_once(struct bpf_link **link, struct bpf_program *prog)
 	return *link ? 0 : -1;
 }
 
+static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
+{
+	return &b->skel->bss->call_state[tid & (REC_TASKS - 1)];
+}
+
+void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
+{
+	*state_of(b, tid) = REC_CALL_NONE;
+}
+
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last)
 {
 	int fd = bpf_map__fd(b->skel->maps.last_threads);
@@ -215,7 +225,7 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 	if (attach_once(&b->skel->links.record_sys_enter, b->skel->progs.record_sys_enter))
 		return err_errno("cannot attach to the sys_enter tracepoint");
 	if (last->flags & REC_SWITCH_IN_CALL)
-		b->skel->bss->is_in_call[last->head.tid & (REC_TASKS - 1)] = 1;
+		*state_of(b, last->head.tid) = REC_CALL_INSIDE;
 	if (bpf_map_update_elem(fd, &tgid, last, BPF_ANY))
 		return err_errno("cannot watch the program's threads");
 	if (attach_once(&b->skel->links.record_sched_switch,

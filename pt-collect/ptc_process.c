@@ -34,17 +34,19 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_proc
 	return NULL;
 }
 
+void ptc_thread_destroy(struct ptc_thread *t)
+{
+	ptc_pending_deinit(t);
+	ptc_writes_deinit(&t->now);
+	ptc_writes_deinit(&t->held_writes);
+	ptc_writes_deinit(&t->from_child);
+	free(t);
+}
+
 void ptc_process_destroy(struct ptc_process *p)
 {
-	for (size_t i = 0; i < p->threads.size; i++) {
-		struct ptc_thread *t = p->threads.data[i];
-
-		ptc_writes_deinit(&t->now);
-		ptc_writes_deinit(&t->held_writes);
-		ptc_writes_deinit(&t->from_child);
-		ptc_writes_deinit(&t->pending_writes);
-		free(t);
-	}
+	for (size_t i = 0; i < p->threads.size; i++)
+		ptc_thread_destroy(p->threads.data[i]);
 	vec_deinit(&p->threads);
 	ptc_snapshot_destroy(p->vfork_memory);
 	ptc_heap_destroy(p->heap);
@@ -91,6 +93,7 @@ void ptc_stop_recording(struct ptc_process *p, struct err *err)
 {
 	p->is_recording = false;
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_threads_end(p);
 	if (p->failure)
 		err_destroy(err);
 	else
@@ -174,10 +177,12 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 	ptrace(PTRACE_GETREGS, tid, NULL, &u);
 	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
 	ev.regs = ptc_to_cap(&u);
-	if (t) {
-		ptc_threads_interrupted(p, t);
-		t->is_attached = false; // its number may come again
+	if (!t) {
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		return;
 	}
+	ptc_pending_settle(p, t, true);
+	t->has_exited = true;
 	if (WIFEXITED(status)) {
 		ev.exit_code = WEXITSTATUS(status);
 		ev.regs.gpr[CAP_RAX] = u.orig_rax;
@@ -190,11 +195,10 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 					  .is_fatal = true,
 					  .regs = ev.regs };
 
-		if (t)
-			ptc_threads_log(p, t, &kill);
+		ptc_pending_log(p, t, &kill, NULL);
 	}
-	if (t)
-		ptc_threads_log(p, t, &ev);
+	ptc_pending_log(p, t, &ev, NULL);
+	ptc_pending_resume(t);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
@@ -238,19 +242,37 @@ static struct err *begin_anew(struct ptc_process *p)
 	return NULL;
 }
 
-/** An exec in the target; threads other than the first would need more care. */
+/** The other threads are gone, and who executed has the number of the first. */
+static void forget_threads(struct ptc_process *p)
+{
+	struct ptc_thread *first = NULL;
+
+	ptc_threads_end(p);
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+
+		if (t->tid == p->pid)
+			first = t;
+		else
+			ptc_thread_destroy(t);
+	}
+	p->threads.size = 0;
+	if (!first)
+		return;
+	ptc_pending_deinit(first);
+	first->has_held = first->has_exited = false;
+	first->n_frames = 0;
+	p->threads.data[p->threads.size++] = first;
+}
+
+/** An exec in the target. */
 static void on_exec(struct ptc_process *p, pid_t tid)
 {
 	_cleanup_err_ struct err *err = NULL;
 	int status;
 
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
-	for (size_t i = 0; i < p->threads.size; i++) {
-		p->threads.data[i]->has_held = false;
-		p->threads.data[i]->has_pending = false;
-		p->threads.data[i]->n_frames = 0;
-	}
-	ptc_threads_end(p);
+	forget_threads(p);
 	// Step out of the exec: its own end is the old image's affair.
 	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))

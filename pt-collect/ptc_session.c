@@ -42,7 +42,10 @@ void ptc_session_stop(struct ptc_session *s, pid_t tid, int status)
 {
 	// Others are children, or threads, that just appeared.
 	struct ptc_process *p = ptc_process_of(s, tid);
+	unsigned long unused;
 
+	// The first request waits until it is off its CPU: then that is in the ring.
+	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &unused);
 	ptc_bpf_drain(s->bpf);
 	if (p)
 		ptc_process_stop(p, tid, status);
@@ -78,6 +81,8 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 			ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
 	} else {
+		ptc_bpf_drain(s->bpf);
+		ptc_threads_reaped(s, tid);
 		ptc_child_ended(s, tid);
 	}
 }

@@ -97,9 +97,7 @@ static void log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
 	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
-	ptc_writes_give(&frame, ev);
-	ptc_threads_log(p, t, ev);
-	ptc_writes_deinit(&frame);
+	ptc_pending_log(p, t, ev, &frame);
 }
 
 void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
@@ -115,16 +113,19 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
 	if (t && p->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
 		ev.regs = ptc_to_cap(&u);
+		ev.signature = ptc_signature_read(p->pid, &ev.regs);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
-			ptc_threads_interrupted(p, t);
+			ptc_pending_settle(p, t, true);
 			log_handled(p, t, &ev);
 			pass = 0;
 		} else if (is_deadly(si->si_signo) &&
 			   !status_has(tid, "SigIgn", si->si_signo)) {
-			ptc_threads_interrupted(p, t);
+			ptc_pending_settle(p, t, true);
 			ev.is_fatal = true;
-			ptc_threads_log(p, t, &ev);
+			ptc_pending_log(p, t, &ev, NULL);
 		}
 	}
+	if (t)
+		ptc_pending_resume(t);
 	ptrace(PTRACE_CONT, tid, NULL, (long)pass);
 }

@@ -5,12 +5,8 @@
  * @file
  * Programs with threads. From the first clone on, all threads share one CPU, and the
  * kernel side says whenever another one gets it (record_sched_switch): what one thread
- * does is then strictly before or after what another does, and the log has that order.
- *
- * Records from the ring are in order by themselves. What ptrace stops tell us is not: the
- * other threads run on while one stands in its stop. Such an event waits with its thread
- * (`pending`) and is logged before the first record that shows the thread beyond the stop
- * (doc/threads.md).
+ * does is then strictly before or after what another does, and the log has that order
+ * (doc/threads.md; ptc_pending.c for what ptrace stops tell).
  */
 #define LOG_ROOM "record"
 #include <dirent.h>
@@ -136,78 +132,39 @@ void ptc_threads_release(const struct ptc_process *p, pid_t child)
 		log_info("child %d stays on one CPU: %s", child, strerror(errno));
 }
 
-/* ---- order --------------------------------------------------------------------------- */
+/* ---- the end of one --------------------------------------------------------------------- */
 
-void ptc_threads_flush(struct ptc_process *p, struct ptc_thread *t)
+/** It ended without a stop at that (killed twice). */
+static void log_end(struct ptc_process *p, const struct ptc_thread *t)
 {
-	if (!t->has_pending)
-		return;
-	if (t->is_interrupted)
-		ptc_assemble_settle(p, t, true);
-	t->has_pending = false;
-	ptc_writes_give(&t->pending_writes, &t->pending);
-	ptc_log(p, &t->pending);
-	ptc_writes_clear(&t->pending_writes);
+	struct cap_event ev = {
+		.kind = CAP_EV_EXIT, .tid = t->tid, .at_ns = ptc_now_ns(), .exit_code = -1
+	};
+
+	if (!t->has_exited)
+		ptc_log(p, &ev);
 }
 
-void ptc_threads_interrupted(struct ptc_process *p, struct ptc_thread *t)
+static void forget(struct ptc_process *p, size_t i)
 {
-	if (!p->has_threads)
-		ptc_assemble_settle(p, t, true);
-	else
-		t->is_interrupted = t->has_held;
+	struct ptc_thread *t = p->threads.data[i];
+
+	ptc_pending_flush(p, t);
+	log_end(p, t);
+	ptc_bpf_forget_thread(p->session->bpf, t->tid);
+	ptc_thread_destroy(t);
+	p->threads.data[i] = p->threads.data[--p->threads.size];
 }
 
-void ptc_threads_log(struct ptc_process *p, struct ptc_thread *t,
-		     const struct cap_event *ev)
+void ptc_threads_reaped(struct ptc_session *s, pid_t tid)
 {
-	if (!p->has_threads) {
-		ptc_log(p, ev);
-		return;
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+
+		for (size_t k = 0; k < p->threads.size; k++)
+			if (p->threads.data[k]->tid == tid && tid != p->pid) {
+				forget(p, k);
+				return;
+			}
 	}
-	ptc_threads_flush(p, t);
-	t->pending = *ev;
-	t->pending.writes = NULL;
-	t->pending.n_writes = 0;
-	for (size_t i = 0; i < ev->n_writes; i++)
-		ptc_writes_add(&t->pending_writes, ev->writes[i].addr, ev->writes[i].data,
-			       ev->writes[i].size);
-	t->has_pending = true;
-}
-
-static bool same_place(const struct cap_regs *a, const struct rec_regs *b)
-{
-	return a->rip == b->rip && !memcmp(a->gpr, b->gpr, sizeof(a->gpr));
-}
-
-/** A call that a signal cut short stays one that the thread is in, until it is seen
- * elsewhere than right behind it. */
-static void settle(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
-{
-	if (!t->has_held)
-		return;
-	if (ev->regs.rip != t->held.regs.rip) {
-		ptc_assemble_settle(p, t, ev->regs.rip + 2 != t->held.regs.rip);
-		return;
-	}
-	ev->switch_flags |= CAP_SWITCH_IN_CALL;
-	ev->regs.gpr[CAP_RAX] = t->held.regs.gpr[CAP_RAX];
-}
-
-void ptc_threads_switched(struct ptc_process *p, struct ptc_thread *t,
-			  const struct rec_switch *s)
-{
-	struct cap_event ev = { .kind = CAP_EV_SWITCH,
-				.tid = s->head.tid,
-				.at_ns = s->head.at_ns,
-				.next_tid = s->next_tid,
-				.switch_flags = s->flags };
-
-	_Static_assert(sizeof(ev.signature) == sizeof(s->signature), "one layout");
-	memcpy(&ev.regs, &s->regs, sizeof(ev.regs));
-	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
-	if (t->has_pending && !same_place(&t->pending.regs, &s->regs))
-		ptc_threads_flush(p, t);
-	settle(p, t, &ev);
-	ptc_log(p, &ev);
 }

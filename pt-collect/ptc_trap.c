@@ -95,8 +95,9 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		return false;
 	t = ptc_thread_find(p, tid);
 	if (t) {
-		ptc_assemble_settle(p, t, false);
-		ptc_threads_log(p, t, &ev);
+		ptc_pending_settle(p, t, false);
+		ptc_pending_log(p, t, &ev, NULL);
+		ptc_pending_resume(t);
 	}
 	return true;
 }
