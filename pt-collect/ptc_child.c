@@ -194,6 +194,11 @@ void ptc_child_orphans(struct ptc_session *s, uint32_t index)
 		struct ptc_child *c = &s->children.data[i];
 		const struct ptc_process *p;
 
+		// Killed before it ran: its end came before its parent's event.
+		if (!c->has_stopped && kill(c->pid, 0) && errno == ESRCH) {
+			s->children.data[i--] = s->children.data[--s->children.size];
+			continue;
+		}
 		if (!c->has_stopped || c->parent)
 			continue;
 		p = ptc_process_of(s, parent_of(c->pid));
