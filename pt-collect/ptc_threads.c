@@ -94,10 +94,14 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 struct err *ptc_threads_begin(struct ptc_process *p, pid_t running)
 {
 	struct user_regs_struct u;
-	struct err *err = ptc_get_regs(running, &u);
 	struct cap_regs regs;
+	struct err *err;
 
-	if (p->has_threads || err)
+	// Then it may be that another thread ended the program, and this one is gone.
+	if (p->has_threads)
+		return NULL;
+	err = ptc_get_regs(running, &u);
+	if (err)
 		return err;
 	regs = ptc_to_cap(&u);
 	regs.gpr[CAP_RAX] = u.orig_rax;
