@@ -89,7 +89,8 @@ static double parse_seconds(struct argp_state *state, const char *arg)
 	double v = strtod(arg, &end);
 
 	if (end == arg || *end || !(v > 0) || v > 1e9)
-		argp_error(state, "SECONDS must be a number greater than 0, not '%s'", arg);
+		argp_error(state, "SECONDS must be a number greater than 0, not '%s'",
+			   arg);
 	return v;
 }
 
@@ -272,6 +273,21 @@ static void tell_attached(const struct ptc_options *o, const struct ptc_result *
 		o->duration_s > 0 ? "" : "; Ctrl-C ends the recording");
 }
 
+static int record_and_tell(void *options)
+{
+	struct ptc_options *o = options;
+	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
+	_cleanup_err_ struct err *err = record(o, &r);
+
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return r.status;
+	}
+	if (!r.is_removed)
+		summarize(o, &r);
+	return r.status;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -279,9 +295,7 @@ int cmd_record(int argc, char **argv)
 		NULL,	 NULL
 	};
 	struct ptc_options o = { .hang_seconds = 10 };
-	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
 	_cleanup_free_ char *made_dir = NULL, *name = NULL;
-	_cleanup_err_ struct err *err = NULL;
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
@@ -300,12 +314,9 @@ int cmd_record(int argc, char **argv)
 	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
 	if (!o.dir && name)
 		o.dir = made_dir = default_dir(name);
-	err = o.dir ? record(&o, &r) : &err_nomem;
-	if (err) {
-		fprintf(stderr, "faultline: %s\n", err->message);
-		return r.status;
+	if (!o.dir) {
+		fprintf(stderr, "faultline: %s\n", err_nomem.message);
+		return PTC_EXIT_FAILED;
 	}
-	if (!r.is_removed)
-		summarize(&o, &r);
-	return r.status;
+	return o.pid ? ptc_keep(record_and_tell, &o) : record_and_tell(&o);
 }

@@ -261,6 +261,12 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6],
 bool ptc_block_signals(pid_t tid, uint64_t *mask);
 void ptc_unblock_signals(pid_t tid, uint64_t mask);
 
+/** Let resting @p tid execute a little. */
+struct err *ptc_nudge(pid_t tid);
+
+/** Is @p tid as ptc_block_signals() left it? */
+bool ptc_are_signals_blocked(pid_t tid);
+
 /** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);
 
@@ -330,7 +336,8 @@ struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core);
 
 #define PTC_TRACE_OPTIONS                                               \
 	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | \
-	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE)
+	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE | \
+	 PTRACE_O_TRACESYSGOOD)
 
 /** Can @p pid be attached to? A thread's number is replaced by its process'. @return why
  * not, and what to do. */
@@ -362,17 +369,48 @@ struct err *ptc_vdso_leave(pid_t tid, const struct ptc_vdso *v);
 /** The table of what is to be undone, made before any other process that is to share it. */
 struct err *ptc_undo_init(void);
 
-/** A new table; threads make our calls at @p gate. */
-struct err *ptc_undo_begin(const struct ptc_process *p, uint64_t gate);
+/** A new table for the resting threads of @p p, which make our calls at its gate. */
+struct err *ptc_undo_begin(const struct ptc_process *p);
 
-/** Stopped thread @p tid: remember its CPUs, take rseq, rdtsc and cpuid from it; and give
- * all that back. */
+/** Nothing is to be undone any more. */
+void ptc_undo_end(void);
+
+/** @return the process that is not as it was; 0 = there is none. */
+pid_t ptc_undo_pid(void);
+
+/** Is that where its threads make our calls? */
+bool ptc_undo_is_gate(uint64_t at);
+void ptc_undo_vdso(struct ptc_vdso *v);
+
+/** Its user stopped it, or let it go on. */
+void ptc_undo_stopped(bool is_stopped);
+bool ptc_undo_is_stopped(void);
+
+/** Resting thread @p tid: take rseq, rdtsc and cpuid from it; and give them, and its CPUs,
+ * back. */
 struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid);
 struct err *ptc_undo_thread(pid_t tid);
 
-/** @p tid is about to make a call for us; these are its own registers and signal mask. */
-void ptc_undo_borrow(pid_t tid, const struct user_regs_struct *u, uint64_t signals);
+/** Its recorder died while it made a call for us: it has not. */
+struct err *ptc_undo_call(pid_t tid);
+
+/** @p tid is about to make a call for us; these are its own registers. */
+void ptc_undo_borrow(pid_t tid, const struct user_regs_struct *u);
 void ptc_undo_give_back(pid_t tid);
+
+/** @p tid is about to have its signals blocked; this is its own mask. */
+void ptc_undo_shield(pid_t tid, uint64_t signals);
+void ptc_undo_unshield(pid_t tid);
+
+/**
+ * Run @p fn in a process of its own, which attaches, and watch over it (ptc_keeper.c).
+ *
+ * @return what to exit with: @p fn's result.
+ */
+int ptc_keep(int (*fn)(void *ctx), void *ctx);
+
+/** All threads rest: give back what was taken from them. */
+struct err *ptc_attach_change_back(struct ptc_process *p);
 
 /** Attach to the running program: it goes on, recorded; @p ret says how long it stood. On failure it goes on as before. */
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret);

@@ -19,9 +19,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "pt-collect/ptc.h"
 
+#define CHILDREN_NS 1000000000ull
+#define NAP_NS 100000
 #define RED_ZONE 512 ///< bytes below rsp that are not for us
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -235,6 +239,8 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 {
 	struct err *err = ptc_vdso_find(p, maps, &p->vdso);
 
+	if (!err)
+		err = ptc_undo_begin(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++) {
 		struct user_regs_struct u;
 		pid_t tid = p->threads.data[i]->tid;
@@ -258,8 +264,6 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 	}
 	p->syscall_at = p->vdso.gate;
 	if (!err)
-		err = ptc_undo_begin(p, p->vdso.gate);
-	if (!err)
 		err = ptc_vdso_divert(p, &p->vdso);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest)
@@ -267,8 +271,7 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 	return err;
 }
 
-/** Give back what was taken from the resting threads. */
-static struct err *change_back(struct ptc_process *p)
+struct err *ptc_attach_change_back(struct ptc_process *p)
 {
 	struct err *err = NULL;
 
@@ -279,7 +282,9 @@ static struct err *change_back(struct ptc_process *p)
 
 		if (!t->is_at_rest)
 			continue;
-		one = ptc_get_regs(t->tid, &u);
+		one = ptc_undo_call(t->tid);
+		if (!one)
+			one = ptc_get_regs(t->tid, &u);
 		if (!one)
 			one = renew_wait(p, t->tid, &u);
 		if (!one && p->vdso.gate)
@@ -331,7 +336,8 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		err = ptc_threads_attach(p, first_resting(p));
 	if (err) {
 		ptc_threads_end(p);
-		err_destroy(change_back(p));
+		err_destroy(ptc_attach_change_back(p));
+		ptc_undo_end();
 		ptc_thaw(p, true, 0);
 		return err_prefix(err, "cannot attach to process %d", p->pid);
 	}
@@ -344,15 +350,33 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	return NULL;
 }
 
+/** Children on their way to being let go. */
+static void release_children(struct ptc_session *s)
+{
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t until_ns = ptc_now_ns() + CHILDREN_NS;
+	int status;
+	pid_t pid;
+
+	while (s->children.size && ptc_now_ns() < until_ns) {
+		while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+			ptc_session_take(s, pid, status);
+		nanosleep(&nap, NULL);
+	}
+}
+
 void ptc_attach_end(struct ptc_process *p)
 {
 	_cleanup_err_ struct err *err = ptc_freeze(p, true);
 
+	release_children(p->session);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	ptc_threads_end(p);
 	if (!err)
-		err = change_back(p);
+		err = ptc_attach_change_back(p);
+	if (!err)
+		ptc_undo_end();
 	if (err)
 		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
 	ptc_thaw(p, true, 0);

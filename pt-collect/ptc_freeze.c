@@ -102,6 +102,17 @@ static void on_rest(struct ptc_process *p, struct ptc_thread *t, int status)
 					       PTRACE_O_SUSPEND_SECCOMP);
 }
 
+/** A signal that only recording makes, and that a recorder which died left: a request for
+ * time, or a trapped instruction, which is executed again. */
+static bool is_ours(pid_t tid)
+{
+	siginfo_t si;
+
+	return ptc_undo_pid() && !ptrace(PTRACE_GETSIGINFO, tid, NULL, &si) &&
+	       si.si_code == SI_KERNEL &&
+	       (si.si_signo == SIGSTOP || si.si_signo == SIGSEGV);
+}
+
 /** @return whether there was something. */
 static bool take_stop(struct ptc_process *p, bool is_recorded)
 {
@@ -121,7 +132,7 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 	} else {
 		// A signal of its own on the way: it gets it first.
 		ptrace(PTRACE_CONT, tid, NULL,
-		       (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+		       (long)(status >> 16 || is_ours(tid) ? 0 : WSTOPSIG(status)));
 	}
 	return true;
 }

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * A signal on its way to the program. When a handler takes it, PTRACE_SINGLESTEP makes
+ * A signal on its way to the program. When a handler takes it, PTRACE_INTERRUPT makes
  * the kernel stop at the handler's first instruction, with nothing executed: there stand
  * the frame it built and the registers it chose.
  */
@@ -76,10 +76,12 @@ static bool enter_handler(pid_t tid, int signo)
 {
 	int status;
 
-	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, (long)signo) ||
+	// Not a step: were we killed then, its SIGTRAP would end the program.
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
+	    ptrace(PTRACE_CONT, tid, NULL, (long)signo) ||
 	    waitpid(tid, &status, __WALL) != tid)
 		return false;
-	return WIFSTOPPED(status) && status >> 8 == SIGTRAP;
+	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
 }
 
 static void log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)

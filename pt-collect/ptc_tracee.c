@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "pt-collect/ptc.h"
 
@@ -98,50 +99,98 @@ bool ptc_block_signals(pid_t tid, uint64_t *mask)
 {
 	uint64_t blocked = SIGNALS_BLOCKED;
 
-	return !ptrace(PTRACE_GETSIGMASK, tid, SIGSET_BYTES, mask) &&
-	       !ptrace(PTRACE_SETSIGMASK, tid, SIGSET_BYTES, &blocked);
+	if (ptrace(PTRACE_GETSIGMASK, tid, SIGSET_BYTES, mask))
+		return false;
+	ptc_undo_shield(tid, *mask);
+	return !ptrace(PTRACE_SETSIGMASK, tid, SIGSET_BYTES, &blocked);
+}
+
+bool ptc_are_signals_blocked(pid_t tid)
+{
+	uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1), mask;
+
+	return !ptrace(PTRACE_GETSIGMASK, tid, SIGSET_BYTES, &mask) &&
+	       (mask | never) == SIGNALS_BLOCKED;
 }
 
 void ptc_unblock_signals(pid_t tid, uint64_t mask)
 {
 	ptrace(PTRACE_SETSIGMASK, tid, SIGSET_BYTES, &mask);
+	ptc_undo_unshield(tid);
 }
 
-/** Step @p tid until the syscall instruction it stands on is done. */
-static struct err *step_syscall(pid_t tid)
+/** Let @p tid go on by @p request (-1: it does already) until stop @p wanted (the status without its lowest
+ * byte); other stops on the way are passed. */
+static struct err *go_to_stop(pid_t tid, int request, int wanted)
 {
 	bool is_stopped = false; // by somebody: that cannot be blocked
 	struct err *err = NULL;
 	siginfo_t si;
-	int status;
+	int status = 0;
 
-	for (;;) {
-		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
-		    waitpid(tid, &status, __WALL) != tid) {
-			err = err_errno("cannot step thread %d", tid);
-			break;
-		}
-		if (!WIFSTOPPED(status)) {
+	while (!err && (status >> 8 != wanted)) {
+		if ((request >= 0 && ptrace(request, tid, NULL, NULL)) ||
+		    waitpid(tid, &status, __WALL) != tid)
+			err = err_errno("cannot lead thread %d", tid);
+		else if (!WIFSTOPPED(status))
 			err = err_new(ERR_OS, "thread %d ended while it was prepared",
 				      tid);
-			break;
-		}
-		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16))
-			break;
-		if (status >> 8 == SIGSTOP && !ptrace(PTRACE_GETSIGINFO, tid, NULL, &si))
+		else if (status >> 8 == SIGSTOP &&
+			 !ptrace(PTRACE_GETSIGINFO, tid, NULL, &si))
 			is_stopped |= si.si_code != SI_KERNEL;
+		if (request < 0)
+			request = PTRACE_CONT;
+		// Stopped by its user, and asked to stop by us.
+		if (status >> 16 == PTRACE_EVENT_STOP && wanted >> 8 == PTRACE_EVENT_STOP)
+			break;
 	}
 	if (is_stopped)
 		syscall(__NR_tkill, tid, SIGSTOP);
 	return err;
 }
 
+/** Step @p tid over the syscall instruction it stands on. */
+static struct err *step_syscall(pid_t tid)
+{
+	return go_to_stop(tid, PTRACE_SINGLESTEP, SIGTRAP);
+}
+
+#define NUDGE_NS 10000 ///< long enough to execute something
+#define ENTRY_STOP (SIGTRAP | 0x80)
+#define INTERRUPT_STOP (SIGTRAP | PTRACE_EVENT_STOP << 8)
+
+/** Lead @p tid through the gate (ptc_vdso.c). Were we killed in a single step, its SIGTRAP
+ * would end the program; these stops leave nothing. */
+static struct err *pass_gate(pid_t tid)
+{
+	struct err *err = go_to_stop(tid, PTRACE_SYSCALL, ENTRY_STOP);
+
+	if (!err && ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		err = err_errno("cannot interrupt thread %d", tid);
+	return err ?: go_to_stop(tid, PTRACE_CONT, INTERRUPT_STOP);
+}
+
+struct err *ptc_nudge(pid_t tid)
+{
+	struct timespec nap = { .tv_nsec = NUDGE_NS };
+
+	if (ptrace(PTRACE_CONT, tid, NULL, NULL))
+		return err_errno("cannot continue thread %d", tid);
+	nanosleep(&nap, NULL);
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return err_errno("cannot interrupt thread %d", tid);
+	return go_to_stop(tid, -1, INTERRUPT_STOP);
+}
+
 /** The kernel kills a program in a sandbox for calls that it may not make; ours are no
  * business of the sandbox. Needs CAP_SYS_ADMIN, and a kernel that can checkpoint. */
 static void suspend_filter(pid_t tid, bool is_suspended)
 {
-	ptrace(PTRACE_SETOPTIONS, tid, NULL,
-	       (long)PTC_TRACE_OPTIONS | (is_suspended ? PTRACE_O_SUSPEND_SECCOMP : 0));
+	long options = PTC_TRACE_OPTIONS;
+
+	if (!is_suspended ||
+	    ptrace(PTRACE_SETOPTIONS, tid, NULL, options | PTRACE_O_SUSPEND_SECCOMP))
+		ptrace(PTRACE_SETOPTIONS, tid, NULL, options);
 }
 
 struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], long *ret)
@@ -165,19 +214,19 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	u.r8 = args[4];
 	u.r9 = args[5];
 	suspend_filter(tid, true);
-	ptc_undo_borrow(tid, &before, mask);
+	ptc_undo_borrow(tid, &before);
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		err = err_errno("cannot set the registers of thread %d", tid);
 	if (!err)
-		err = step_syscall(tid);
+		err = ptc_undo_is_gate(at) ? pass_gate(tid) : step_syscall(tid);
 	if (!err)
 		err = ptc_get_regs(tid, &u);
 	if (!err)
 		*ret = u.rax;
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &before) && !err)
 		err = err_errno("cannot set the registers of thread %d", tid);
-	ptc_unblock_signals(tid, mask);
 	ptc_undo_give_back(tid);
+	ptc_unblock_signals(tid, mask);
 	suspend_filter(tid, false);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "pt-collect/ptc.h"
 
 #define THREADS_MAX 32768 ///< that can be attached to
+#define GATE_LAST 2	  ///< offset of the last instruction in the gate
 #define RSEQ_UNREGISTER 1
 #define RSEQ_CS_OFFSET 8 ///< of the pointer in struct rseq to the running section
 
@@ -26,7 +27,8 @@ struct undo_thread {
 	pid_t tid; ///< 0 = free
 	bool has_cpus;
 	bool is_trapping;
-	bool is_borrowed; ///< it makes a call for us: regs and signals are its own
+	bool is_borrowed; ///< it makes a call for us: regs are its own
+	bool is_shielded; ///< its signals are blocked: `signals' is its own mask
 	cpu_set_t cpus;
 	uint64_t rseq_at;
 	uint32_t rseq_bytes, rseq_signature;
@@ -35,10 +37,12 @@ struct undo_thread {
 };
 
 struct undo {
+	pid_t pid; ///< of the process that is not as it was; 0 = none
 	uint32_t n;
 	cpu_set_t cpus; ///< of threads that come later
 	bool has_cpus;
-	uint64_t gate;
+	bool is_stopped; ///< by its user, since
+	struct ptc_vdso vdso;
 	struct undo_thread threads[THREADS_MAX];
 };
 
@@ -76,14 +80,37 @@ static struct undo_thread *add(pid_t tid)
 	return t;
 }
 
-void ptc_undo_borrow(pid_t tid, const struct user_regs_struct *u, uint64_t signals)
+void ptc_undo_stopped(bool is_stopped)
+{
+	if (undo)
+		undo->is_stopped = is_stopped;
+}
+
+void ptc_undo_shield(pid_t tid, uint64_t signals)
+{
+	struct undo_thread *t = find(tid);
+
+	if (!t)
+		return;
+	t->signals = signals;
+	__atomic_store_n(&t->is_shielded, true, __ATOMIC_RELEASE);
+}
+
+void ptc_undo_unshield(pid_t tid)
+{
+	struct undo_thread *t = find(tid);
+
+	if (t)
+		__atomic_store_n(&t->is_shielded, false, __ATOMIC_RELEASE);
+}
+
+void ptc_undo_borrow(pid_t tid, const struct user_regs_struct *u)
 {
 	struct undo_thread *t = find(tid);
 
 	if (!t)
 		return;
 	t->regs = *u;
-	t->signals = signals;
 	__atomic_store_n(&t->is_borrowed, true, __ATOMIC_RELEASE);
 }
 
@@ -144,7 +171,7 @@ static struct err *stop_rseq(const struct ptc_process *p, struct undo_thread *t)
 	t->rseq_signature = rseq.signature;
 	__atomic_store_n(&t->rseq_bytes, rseq.bytes, __ATOMIC_RELEASE);
 	if (!err)
-		err = ptc_inject(t->tid, undo->gate, __NR_rseq,
+		err = ptc_inject(t->tid, undo->vdso.gate, __NR_rseq,
 				 (uint64_t[6]){ rseq.at, rseq.bytes, RSEQ_UNREGISTER,
 						rseq.signature },
 				 &ret);
@@ -156,30 +183,64 @@ static struct err *stop_rseq(const struct ptc_process *p, struct undo_thread *t)
 
 /* ---- changing and changing back ---------------------------------------------------------- */
 
-struct err *ptc_undo_begin(const struct ptc_process *p, uint64_t gate)
+struct err *ptc_undo_begin(const struct ptc_process *p)
 {
 	struct err *err = ptc_undo_init();
 
 	if (err)
 		return err;
-	undo->n = 0;
-	undo->gate = gate;
+	undo->pid = undo->n = 0;
+	undo->is_stopped = false;
+	undo->vdso = p->vdso;
 	undo->has_cpus = !sched_getaffinity(p->pid, sizeof(undo->cpus), &undo->cpus);
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+		struct undo_thread *u = t->is_at_rest ? add(t->tid) : NULL;
+
+		if (t->is_at_rest && !u)
+			return err_new(ERR_UNSUPPORTED, "it has more than %d threads",
+				       THREADS_MAX);
+		if (u)
+			u->has_cpus =
+				!sched_getaffinity(t->tid, sizeof(u->cpus), &u->cpus);
+	}
+	__atomic_store_n(&undo->pid, p->pid, __ATOMIC_RELEASE);
 	return NULL;
+}
+
+void ptc_undo_end(void)
+{
+	if (undo)
+		__atomic_store_n(&undo->pid, 0, __ATOMIC_RELEASE);
+}
+
+pid_t ptc_undo_pid(void)
+{
+	return undo ? undo->pid : 0;
+}
+
+bool ptc_undo_is_gate(uint64_t at)
+{
+	return ptc_undo_pid() && at == undo->vdso.gate;
+}
+
+void ptc_undo_vdso(struct ptc_vdso *v)
+{
+	*v = undo->vdso;
+}
+
+bool ptc_undo_is_stopped(void)
+{
+	return undo && undo->is_stopped;
 }
 
 struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid)
 {
-	struct undo_thread *t = add(tid);
-	struct err *err;
+	struct undo_thread *t = find(tid);
+	struct err *err = stop_rseq(p, t);
 
-	if (!t)
-		return err_new(ERR_UNSUPPORTED, "it has more than %d threads",
-			       THREADS_MAX);
-	t->has_cpus = !sched_getaffinity(tid, sizeof(t->cpus), &t->cpus);
-	err = stop_rseq(p, t);
 	t->is_trapping = true;
-	return err ?: ptc_allow_chance(tid, undo->gate, false);
+	return err ?: ptc_allow_chance(tid, undo->vdso.gate, false);
 }
 
 /** Back to the CPUs it had; a thread that came later to those of the first one. */
@@ -191,6 +252,24 @@ static void restore_cpus(pid_t tid, const struct undo_thread *t)
 		sched_setaffinity(tid, sizeof(undo->cpus), &undo->cpus);
 }
 
+struct err *ptc_undo_call(pid_t tid)
+{
+	struct undo_thread *t = find(tid);
+	struct user_regs_struct u;
+	struct err *err = t ? ptc_get_regs(tid, &u) : NULL;
+
+	if (!t || err)
+		return err;
+	// It may have died right before or after: then the thread went on as it was.
+	if (t->is_borrowed && u.rip - undo->vdso.gate <= GATE_LAST &&
+	    ptrace(PTRACE_SETREGS, tid, NULL, &t->regs))
+		return err_errno("cannot set the registers of thread %d", tid);
+	if (t->is_shielded && ptc_are_signals_blocked(tid))
+		ptc_unblock_signals(tid, t->signals);
+	t->is_borrowed = t->is_shielded = false;
+	return NULL;
+}
+
 struct err *ptc_undo_thread(pid_t tid)
 {
 	struct undo_thread *t = find(tid);
@@ -200,19 +279,13 @@ struct err *ptc_undo_thread(pid_t tid)
 	if (!undo)
 		return NULL;
 	restore_cpus(tid, t);
-	if (t && t->is_borrowed) {
-		if (ptrace(PTRACE_SETREGS, tid, NULL, &t->regs))
-			return err_errno("cannot set the registers of thread %d", tid);
-		ptc_unblock_signals(tid, t->signals);
-		t->is_borrowed = false;
-	}
 	if (t && t->rseq_bytes)
-		err = ptc_inject(tid, undo->gate, __NR_rseq,
+		err = ptc_inject(tid, undo->vdso.gate, __NR_rseq,
 				 (uint64_t[6]){ t->rseq_at, t->rseq_bytes, 0,
 						t->rseq_signature },
 				 &ret);
 	if (!err && (!t || t->is_trapping))
-		err = ptc_allow_chance(tid, undo->gate, true);
+		err = ptc_allow_chance(tid, undo->vdso.gate, true);
 	if (t)
 		*t = (struct undo_thread){ .tid = tid };
 	return err;

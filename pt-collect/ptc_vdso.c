@@ -24,8 +24,6 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
 
@@ -33,7 +31,7 @@
 #define GATE_OFFSET 16u ///< of the system call for us, behind a function's entry
 #define GATE_BYTES 4u
 #define VDSO_MAX (64u << 10) ///< bytes; the kernel's has two pages
-#define STEPS_MAX 10000	     ///< instructions until out of the vDSO
+#define NUDGES_MAX 10000     ///< until out of the vDSO
 
 static const struct {
 	const char *name;
@@ -156,19 +154,6 @@ struct err *ptc_vdso_restore(const struct ptc_process *p, const struct ptc_vdso 
 	return err;
 }
 
-/** One instruction, whatever is pending: all but what cannot be blocked is. */
-static struct err *step(pid_t tid)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
-	    waitpid(tid, &status, __WALL) != tid)
-		return err_errno("cannot step thread %d", tid);
-	if (!WIFSTOPPED(status))
-		return err_new(ERR_OS, "thread %d ended while it was prepared", tid);
-	return NULL;
-}
-
 struct err *ptc_vdso_leave(pid_t tid, const struct ptc_vdso *v)
 {
 	struct user_regs_struct u;
@@ -179,8 +164,8 @@ struct err *ptc_vdso_leave(pid_t tid, const struct ptc_vdso *v)
 	if (err || u.rip < v->start || u.rip >= v->end)
 		return err;
 	has_mask = ptc_block_signals(tid, &mask);
-	for (int i = 0; i < STEPS_MAX && !err; i++) {
-		err = step(tid);
+	for (int i = 0; i < NUDGES_MAX && !err; i++) {
+		err = ptc_nudge(tid);
 		if (!err)
 			err = ptc_get_regs(tid, &u);
 		if (!err && (u.rip < v->start || u.rip >= v->end))

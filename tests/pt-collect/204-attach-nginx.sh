@@ -34,7 +34,7 @@ http {
 	uwsgi_temp_path $TMPDIR/uwsgi;
 	scgi_temp_path $TMPDIR/scgi;
 	server {
-		listen 127.0.0.1:$port;
+		listen 127.0.0.1:$port reuseport;
 		root $TMPDIR/html;
 	}
 }

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# record -p, and SIGKILL at any moment of either of its two processes, and of the program.
+# The program, which is easily harmed, goes on: not traced, not stopped, on its CPUs. Killed
+# is the process that the user sees: the capture is finished all the same. Killed is the
+# other one: what was captured until then is readable.
+. tests/lib.sh
+. tests/pt-collect/attach.bash
+
+need_bpf
+
+# kill_after SECONDS WHICH DIR - record the server unless that is done, and SIGKILL one of
+# us.
+kill_after() {
+	local pid victim
+	if [ ! -e "$3.err" ]; then
+		"${RECORD[@]}" -p "$server" -o "$3" >/dev/null 2>"$3.err" &
+		recorder=$!
+	fi
+	sleep "$1"
+	pid=$recorder
+	[ "${RECORD[0]}" = sudo ] && pid=$(pgrep -P "$pid")
+	victim=$pid
+	[ "$2" = recorder ] && victim=$(pgrep -P "$pid")
+	[ -n "$victim" ] && ${RECORD[0]/$FAULTLINE/} kill -KILL "$victim" 2>/dev/null
+	wait "$recorder" 2>/dev/null
+}
+
+# was_not_harmed WHERE
+was_not_harmed() {
+	until_true 10 is_left_alone "$server" ||
+		fail "$1: $(cat /proc/"$server"/task/*/status | grep -E 'State|Tracer|SigPnd')"
+	until_true 10 eval '[ "$before" = "$(cpus "$server")" ]' ||
+		fail "$1: on other CPUs: $(cpus "$server")"
+	goes_on
+	grep wrong "$TMPDIR/server" && fail "$1: the server was harmed"
+}
+
+# kill_often WHICH - at ten moments, of which the last is well inside the recording.
+kill_often() {
+	local delay
+	before=$(cpus "$server")
+	for delay in 0.01 0.05 0.08 0.1 0.12 0.14 0.17 0.2 0.3; do
+		kill_after $delay "$1" "$TMPDIR/$1$delay"
+		was_not_harmed "$1 killed after $delay s"
+	done
+	attach "$TMPDIR/$1" "$server"
+	kill_after 0.2 "$1" "$TMPDIR/$1"
+	was_not_harmed "$1 killed while it recorded"
+}
+
+start_server 3
+kill_often keeper
+stop_server
+# What traps just when the recorder is killed would end a program that has it: this has not.
+start_server 3 plain
+kill_often recorder
+stop_server
+
+until_true 10 looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
+"$FAULTLINE" replay "$TMPDIR/keeper" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
+grep -q 'all matched' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
+grep -q 'the recorder was ended by a signal' "$TMPDIR/recorder.err" || fail "$(cat "$TMPDIR/recorder.err")"
+looks_whole "$TMPDIR/recorder" && fail "recorder killed: the capture says it is whole"
+"$FAULTLINE" dump "$TMPDIR/recorder" >"$TMPDIR/dump" 2>&1
+grep -q 'thread' "$TMPDIR/dump" || fail "recorder killed: the start state is not readable"
+
+# The program is killed: the recording ends with it, whole, and says how.
+start_server 2
+attach "$TMPDIR/k" "$server"
+sleep 0.2
+kill -KILL "$server"
+got=0
+wait "$recorder" || got=$?
+[ $got = 137 ] || fail "status $got: $(cat "$TMPDIR/k.err")"
+wait "$server" 2>/dev/null
+forget "$server"
+looks_whole "$TMPDIR/k" || fail "the program was killed, and the capture is not whole"
+"$FAULTLINE" replay "$TMPDIR/k" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
+grep -q 'killed by signal 9' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
