@@ -21,7 +21,6 @@
  * same seed is the same strategy, not the same run.
  */
 #define LOG_ROOM "record"
-#include <sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
 
@@ -356,23 +355,6 @@ uint64_t ptc_chaos_step(struct ptc_chaos *c)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-/** All threads on one CPU: the last that the program may use. */
-static void share_cpu(pid_t pid)
-{
-	cpu_set_t allowed, one;
-
-	CPU_ZERO(&one);
-	if (sched_getaffinity(pid, sizeof(allowed), &allowed))
-		return;
-	for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
-		if (!CPU_ISSET(cpu, &allowed))
-			continue;
-		CPU_SET(cpu, &one);
-		sched_setaffinity(pid, sizeof(one), &one);
-		return;
-	}
-}
-
 struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
 			     uint64_t seed, struct ptc_chaos **ret)
 {
@@ -385,7 +367,6 @@ struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
 	c->process = p;
 	c->points = points;
 	c->n_watches = 1;
-	share_cpu(p->pid);
 	draw_strategy(c);
 	ptc_chaos_add(c, p->pid);
 	return NULL;
