@@ -232,7 +232,8 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 {
 	const char *divergence = dec_machine_divergence(r->machine);
 	const struct dec_where *w = &r->where;
-	cJSON *o = cJSON_CreateObject();
+	cJSON *o = cJSON_CreateObject(), *isa;
+	const char *name;
 	char *text;
 
 	if (r->o->label) {
@@ -246,6 +247,9 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
 	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
 	cJSON_AddNumberToObject(o, "seconds", r->seconds);
+	isa = cJSON_AddArrayToObject(o, "isa");
+	for (unsigned i = 0; (name = dec_machine_isa(r->machine, i)); i++)
+		cJSON_AddItemToArray(isa, cJSON_CreateString(name));
 	if (divergence)
 		cJSON_AddStringToObject(o, "divergence", divergence);
 	if (x)

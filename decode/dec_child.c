@@ -86,6 +86,7 @@ static void child_where(enum dec_at at)
 			 replay.mapped_offset },
 	};
 	slot->parted = replay.parted;
+	memcpy(slot->isa, replay.engine.isa, sizeof(slot->isa));
 	child_text(slot->notes, replay.notes);
 	child_text(slot->text, replay.is_cut ? replay.cut : replay.divergence);
 }

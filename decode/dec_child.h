@@ -59,6 +59,7 @@ struct child_slot {
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
+	uint64_t isa[4]; ///< as in struct dec_engine
 	struct cap_regs regs;
 	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];

@@ -137,6 +137,7 @@ struct dec_engine {
 	uint32_t async_ignore;
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
 	uint64_t unstopped_now; ///< at this position
+	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
 

@@ -329,6 +329,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		return false;
 	ret->len = d.length;
 	ret->mnemonic = d.mnemonic;
+	ret->isa = d.meta.isa_set;
 	ret->flow = insn_flow(&d, ops);
 	memcpy(ret->bytes, bytes, d.length);
 	if (d.raw.disp.size == 32 && (d.attributes & ZYDIS_ATTRIB_IS_RELATIVE) &&
@@ -362,3 +363,12 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	insn_mark_slow(ret, &d, ops);
 	return true;
 }
+
+const char *dec_insn_isa_name(unsigned isa)
+{
+	const char *name = ZydisISASetGetString(isa);
+
+	return name ? name : "unknown";
+}
+
+_Static_assert(ZYDIS_ISA_SET_MAX_VALUE < 256, "fits dec_insn.isa");

@@ -62,6 +62,7 @@ struct dec_insn {
 	uint64_t rip;
 	uint8_t len;
 	uint8_t flow;	   ///< enum dec_flow
+	uint8_t isa;	   ///< ZydisISASet: which instruction set extension it is of
 	uint16_t mnemonic; ///< ZydisMnemonic
 	uint64_t target;   ///< of a direct jump or call
 	uint8_t bytes[15];
@@ -99,6 +100,9 @@ struct dec_insn {
  */
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
+
+/** @return the name of instruction set @p isa, as in dec_insn.isa. */
+const char *dec_insn_isa_name(unsigned isa);
 
 /** @return whether a block ends behind @p insn. */
 static inline bool dec_insn_ends_block(const struct dec_insn *insn)

@@ -539,3 +539,14 @@ const struct dec_divergence *dec_machine_parted(struct dec_machine *m)
 	return m->where.at == DEC_AT_DIVERGENCE ? &m->shared->slot[m->active].parted :
 						  NULL;
 }
+
+const char *dec_machine_isa(const struct dec_machine *m, unsigned i)
+{
+	const uint64_t *isa = m->shared->slot[m->active].isa;
+
+	for (unsigned n = 0; n < 256; n++) {
+		if ((isa[n >> 6] >> (n & 63) & 1) && !i--)
+			return dec_insn_isa_name(n);
+	}
+	return NULL;
+}

@@ -151,6 +151,10 @@ struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,
 const char *dec_machine_divergence(struct dec_machine *m);
 const char *dec_machine_notes(struct dec_machine *m);
 
+/** @return the name of the @p i-th instruction set (counted from 0) of which code was run
+ * so far, as Zydis calls it: "SSE2", "AVX", "AVX512F_512"; NULL behind the last. */
+const char *dec_machine_isa(const struct dec_machine *m, unsigned i);
+
 /** @return the divergence where the machine stands, NULL when there is none. Valid as
  * above. */
 const struct dec_divergence *dec_machine_parted(struct dec_machine *m);

@@ -17,7 +17,7 @@
 
 int cmd_record(int argc, char **argv);
 
-enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION };
+enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -50,6 +50,10 @@ static const struct argp_option options[] = {
 	  "program to start; Ctrl-C ends the recording, and PID runs on",
 	  0 },
 	{ "duration", KEY_DURATION, "SECONDS", 0, "With -p: end the recording by itself",
+	  0 },
+	{ "portable", KEY_PORTABLE, NULL, 0,
+	  "Let PROGRAM find a CPU without AVX and what came after it (x86-64-v2), so that "
+	  "any host can replay; PROGRAM may then be slower",
 	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
@@ -106,6 +110,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "heap"))
 			argp_error(state, "unknown event '%s' (known: heap)", arg);
 		o->wants_heap = true;
+		return 0;
+	case KEY_PORTABLE:
+		o->is_portable = true;
 		return 0;
 	case 'f':
 		o->follows = true;
@@ -310,6 +317,15 @@ int cmd_record(int argc, char **argv)
 				"only the program itself is tried again\n");
 		return PTC_EXIT_FAILED;
 	}
+	if (o.is_portable && o.pid) {
+		fprintf(stderr, "faultline: cannot record with both -p and --portable: "
+				"a program that runs has chosen its instructions\n");
+		return PTC_EXIT_FAILED;
+	}
+	if (o.is_portable && !ptc_can_trap_cpuid() && ptc_trap_tune())
+		fprintf(stderr, "faultline: this CPU cannot make cpuid trap: "
+				"--portable changes GLIBC_TUNABLES in the program's "
+				"environment, and reaches glibc only\n");
 	o.on_attached = tell_attached;
 	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
 	if (!o.dir && name)

@@ -129,7 +129,7 @@ struct ptc_child {
 /** One `faultline record`. */
 struct ptc_session {
 	struct ptc_bpf *bpf;
-	bool wants_heap, follows;
+	bool wants_heap, follows, is_portable;
 	bool is_attached;		     ///< to a program that ran before (-p)
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
@@ -153,6 +153,7 @@ struct ptc_options {
 	char **argv; ///< program and arguments, NULL-terminated
 	bool wants_heap;
 	bool follows; ///< record the children, too
+	bool is_portable; ///< no instructions that another host may lack
 	bool wants_chaos;
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
@@ -266,6 +267,16 @@ struct err *ptc_nudge(pid_t tid);
 
 /** Is @p tid as ptc_block_signals() left it? */
 bool ptc_are_signals_blocked(pid_t tid);
+
+/** @return whether this CPU can make cpuid trap. */
+bool ptc_can_trap_cpuid(void);
+
+/** Log a gap where it cannot. */
+void ptc_trap_tell(struct ptc_process *p);
+
+/** --portable without cpuid traps: glibc's part, through the environment of what we
+ * start from here on. @return whether that could be done. */
+bool ptc_trap_tune(void);
 
 /** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);

@@ -344,6 +344,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
+	ptc_trap_tell(p);
 	// Not before: what a probe writes into the code would be saved with it.
 	if (p->session->wants_heap)
 		place_probes(p, &maps);

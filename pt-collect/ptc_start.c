@@ -187,6 +187,8 @@ struct err *ptc_start(struct ptc_process *p)
 	err = take_auxv(p, u.rsp, core);
 	if (!err)
 		err = ptc_allow_chance(p->pid, p->syscall_at, false);
+	if (!err)
+		ptc_trap_tell(p);
 	return err ?: save_state(p, &maps, core);
 }
 

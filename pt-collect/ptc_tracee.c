@@ -231,6 +231,12 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	return err;
 }
 
+bool ptc_can_trap_cpuid(void)
+{
+	// Without CPUID faulting the CPU has ENODEV for both: allowed, and not.
+	return !syscall(__NR_arch_prctl, ARCH_SET_CPUID, 1);
+}
+
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
 {
 	uint64_t tsc[6] = { PR_SET_TSC, is_allowed ? PR_TSC_ENABLE : PR_TSC_SIGSEGV };
@@ -243,10 +249,12 @@ struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
 			      strerror(-ret));
 	if (err)
 		return err;
+	if (!ptc_can_trap_cpuid())
+		return NULL; // it stays unrecorded: see ptc_start()
 	err = ptc_inject(tid, at, __NR_arch_prctl, cpuid, &ret);
-	// A CPU without CPUID faulting answers ENODEV: cpuid then stays unrecorded.
 	if (!err && ret && !is_allowed)
-		err = err_new(ERR_UNSUPPORTED, "this CPU cannot make cpuid trap");
+		err = err_new(ERR_UNSUPPORTED, "cannot make cpuid trap: %s",
+			      strerror(-ret));
 	return err;
 }
 

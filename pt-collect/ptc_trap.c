@@ -9,11 +9,17 @@
  */
 #define LOG_ROOM "record"
 #include <cpuid.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <x86intrin.h>
 
 #include "pt-collect/ptc.h"
+
+/* The smallest set with which glibc executes nothing that is VEX or EVEX encoded. */
+#define TUNABLES                                                     \
+	"glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-AVX_Fast_Unaligned_Load," \
+	"-XSAVEC,-XSAVE"
 
 /** Bits to hide: register (0 = eax ... 3 = edx) of a leaf. */
 static const struct {
@@ -33,21 +39,53 @@ static bool has_subleaf(uint32_t leaf)
 	return leaf == 7;
 }
 
-static void execute_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
+/**
+ * --portable: what remains of the leaves that tell of instructions, so that the program
+ * uses none beyond x86-64-v2 (SSE4.2, POPCNT). No XSAVE means no AVX and all that came
+ * after it, and ld.so then saves registers with fxsave. Every CPU since 2009 has the rest;
+ * rep movs may be fast or not.
+ */
+static const struct {
+	uint32_t leaf;
+	uint32_t keep[4]; ///< of subleaf 0; the others answer nothing
+} portable[] = {
+	// SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT, hypervisor
+	{ 1,
+	  { -1u, -1u, 1u | 1u << 9 | 1u << 13 | 3u << 19 | 1u << 23 | 1u << 31, -1u } },
+	{ 7, { 0, 1u << 9, 0, 1u << 4 } }, // ERMS, FSRM
+	{ 0xd, {} },			   // XSAVE
+	{ 0x19, {} },			   // key locker
+	{ 0x1d, {} },			   // AMX
+	{ 0x1e, {} },
+	{ 0x24, {} },			       // AVX10
+	{ 0x80000001, { -1u, -1u, 1u, -1u } }, // LAHF; not LZCNT, XOP, FMA4, TBM
+};
+
+static void make_portable(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
+{
+	for (size_t i = 0; i < sizeof(portable) / sizeof(portable[0]); i++)
+		for (int k = 0; portable[i].leaf == leaf && k < 4; k++)
+			r[k] &= has_subleaf(leaf) && subleaf ? 0 : portable[i].keep[k];
+}
+
+static void execute_cpuid(bool is_portable, uint32_t leaf, uint32_t subleaf,
+			  uint32_t r[4])
 {
 	__cpuid_count(leaf, subleaf, r[0], r[1], r[2], r[3]);
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
 		if (hidden[i].leaf == leaf &&
 		    (!has_subleaf(leaf) || hidden[i].subleaf == subleaf))
 			r[hidden[i].reg] &= ~hidden[i].bits;
+	if (is_portable)
+		make_portable(leaf, subleaf, r);
 }
 
-static void do_cpuid(struct user_regs_struct *u, struct cap_event *ev)
+static void do_cpuid(bool is_portable, struct user_regs_struct *u, struct cap_event *ev)
 {
 	ev->kind = CAP_EV_CPUID;
 	ev->leaf = u->rax;
 	ev->subleaf = u->rcx;
-	execute_cpuid(ev->leaf, ev->subleaf, ev->cpuid);
+	execute_cpuid(is_portable, ev->leaf, ev->subleaf, ev->cpuid);
 	u->rax = ev->cpuid[0];
 	u->rbx = ev->cpuid[1];
 	u->rcx = ev->cpuid[2];
@@ -84,7 +122,7 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	ptc_read_some(p, u.rip, code, sizeof(code));
 	ev.regs = ptc_to_cap(&u);
 	if (!memcmp(code, "\x0f\xa2", 2))
-		do_cpuid(&u, &ev);
+		do_cpuid(p->session->is_portable, &u, &ev);
 	else if (!memcmp(code, "\x0f\x31", 2))
 		do_tsc(&u, &ev, false);
 	else if (!memcmp(code, "\x0f\x01\xf9", 3))
@@ -100,4 +138,25 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		ptc_pending_resume(t);
 	}
 	return true;
+}
+
+void ptc_trap_tell(struct ptc_process *p)
+{
+	if (!ptc_can_trap_cpuid())
+		ptc_log_gap(
+			p, p->pid,
+			"cpuid is not recorded, because this CPU cannot make it trap: "
+			"replay needs a CPU that answers the same");
+}
+
+bool ptc_trap_tune(void)
+{
+	const char *old = getenv("GLIBC_TUNABLES");
+	_cleanup_free_ char *all = NULL;
+
+	if (asprintf(&all, "%s%s%s", old ?: "", old && *old ? ":" : "", TUNABLES) < 0) {
+		all = NULL;
+		return false;
+	}
+	return !setenv("GLIBC_TUNABLES", all, 1);
 }
