@@ -95,6 +95,11 @@ static struct err *begin_bundle(struct ptc_process *p)
 
 struct err *ptc_follow_executed(struct ptc_process *p)
 {
+	struct ptc_thread *t = ptc_thread_find(p, p->pid);
+
+	if (!t)
+		return &err_nomem;
+	t->is_attached = true;
 	p->awaits_exec = false;
 	return begin_bundle(p);
 }

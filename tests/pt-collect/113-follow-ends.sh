@@ -39,6 +39,32 @@ all_match "$TMPDIR/c"
 [ "$n_matched" = 2 ] || fail "$n_matched histories, not 2"
 processes "$TMPDIR/c" | tail -n 1 | grep -q detached || fail "$(processes "$TMPDIR/c")"
 
+# The same with programs that were executed: by fork and exec, and by vfork.
+"$FAULTLINE" record -f -o "$TMPDIR/e" -- sh -c \
+	'sh -c "while :; do sleep 0.1; done" & sleep 60 & echo $! $(exec sleep 60 >&2 & echo $!)' \
+	>"$TMPDIR/pids" 2>"$TMPDIR/err" &
+recorder=$!
+for _ in $(seq 100); do
+	[ "$(find "$TMPDIR/e/children" -name start.core 2>/dev/null | wc -l)" -ge 4 ] &&
+		[ -s "$TMPDIR/pids" ] && break
+	sleep 0.05
+done
+sleep 0.2
+touch "$TMPDIR/loop"
+trap 'kill -KILL $(cat "$TMPDIR/pids" "$TMPDIR/loop") 2>/dev/null' EXIT
+kill -INT $recorder
+wait $recorder || fail "record exited with $?: $(cat "$TMPDIR/err")"
+grep -q warning "$TMPDIR/err" && fail "$(cat "$TMPDIR/err")"
+for pid in $(cat "$TMPDIR/pids" "$TMPDIR/loop"); do
+	grep -q "TracerPid:[[:space:]]*0" "/proc/$pid/status" || fail "$pid is traced or gone"
+done
+processes "$TMPDIR/e" >"$TMPDIR/tree"
+awk '/sh -c while/ { print $2 }' "$TMPDIR/tree" | tail -n 1 >"$TMPDIR/loop"
+[ "$(grep -c detached "$TMPDIR/tree")" -ge 3 ] || fail "$(cat "$TMPDIR/tree")"
+all_match "$TMPDIR/e"
+sleep 0.3
+kill -0 "$(cat "$TMPDIR/loop")" || fail "the loop did not survive"
+
 "$forks" filter >"$TMPDIR/want"
 for follow in "" -f; do
 	# shellcheck disable=SC2086 # nothing, or an option
