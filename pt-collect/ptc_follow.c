@@ -95,11 +95,6 @@ static struct err *begin_bundle(struct ptc_process *p)
 
 struct err *ptc_follow_executed(struct ptc_process *p)
 {
-	struct ptc_thread *t = ptc_thread_find(p, p->pid);
-
-	if (!t)
-		return &err_nomem;
-	t->is_attached = true;
 	p->awaits_exec = false;
 	return begin_bundle(p);
 }
@@ -124,13 +119,11 @@ static void tell_shared_memory(struct ptc_process *p)
 /** From behind the call that made it. */
 static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c)
 {
-	struct ptc_thread *t = ptc_thread_find(p, p->pid);
-	struct err *err = t ? begin_bundle(p) : &err_nomem;
+	struct err *err = begin_bundle(p);
 
 	if (err)
 		return err;
-	t->is_attached = true;
-	t->n_frames = c->n_frames;
+	ptc_thread_find(p, p->pid)->n_frames = c->n_frames;
 	p->is_recording = true;
 	err = ptc_start_forked(p);
 	if (err)
@@ -145,6 +138,7 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 			  struct ptc_process **ret)
 {
 	struct cap_process *entry = vec_push(&s->followed);
+	struct ptc_thread *t;
 	struct err *err;
 
 	if (!entry)
@@ -157,6 +151,10 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 	if (err)
 		return err;
 	(*ret)->index = s->followed.size;
+	t = ptc_thread_find(*ret, c->pid);
+	if (!t)
+		return &err_nomem;
+	t->is_attached = true;
 	return NULL;
 }
 
@@ -271,10 +269,12 @@ void ptc_follow_ended(struct ptc_process *p)
 /** Leave @p p as it would be by itself; it is gone then. */
 static void leave(struct ptc_process *p)
 {
+	struct ptc_session *s = p->session;
 	struct err *err = ptc_freeze(p, true);
+	uint32_t index = p->index;
 
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
-	ptc_bpf_drain(p->session->bpf);
+	ptc_bpf_set_recorded(s->bpf, p->pid, false);
+	ptc_bpf_drain(s->bpf);
 	ptc_threads_end(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest && p->syscall_at)
@@ -285,6 +285,7 @@ static void leave(struct ptc_process *p)
 	err_destroy(err);
 	ptc_thaw(p, true, 0);
 	ptc_follow_ended(p);
+	ptc_child_orphans(s, index);
 }
 
 /** Children whose creation is being told are let go as soon as it is. */
@@ -307,7 +308,6 @@ static void await_children(struct ptc_session *s)
 void ptc_follow_leave(struct ptc_session *s)
 {
 	s->follows = false;
-	await_children(s);
 	// Children before their parents: a parent may be waiting for a vfork child.
 	while (s->processes.size > 1) {
 		struct ptc_process *p = s->processes.data[1];
@@ -317,4 +317,5 @@ void ptc_follow_leave(struct ptc_session *s)
 				p = s->processes.data[i];
 		leave(p);
 	}
+	await_children(s);
 }

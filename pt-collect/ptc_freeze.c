@@ -23,6 +23,8 @@
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
 #define NAP_NS 50000
+#define ASK_AGAIN_NS 5000000ull ///< a stop may have been taken by who waited for another
+#define STOPS_MAX 50		///< others may keep us busy for ever
 
 static bool is_ended(pid_t pid, pid_t tid)
 {
@@ -31,13 +33,19 @@ static bool is_ended(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-/** Trace thread @p t, new to us. @return false when it has ended. */
+/** Ours since long, and past the stop at its end. */
+static bool is_ending(pid_t pid, pid_t tid)
+{
+	return ptc_status_number(pid, tid, "TracerPid", 10) == (uint64_t)getpid();
+}
+
+/** Trace thread @p t, new to us. @return false when it has ended, or is about to. */
 static bool seize(struct ptc_process *p, struct ptc_thread *t, struct err **err)
 {
 	if (t->is_attached)
 		return true;
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL)) {
-		if (!is_ended(p->pid, t->tid))
+		if (!is_ended(p->pid, t->tid) && !is_ending(p->pid, t->tid))
 			*err = err_errno("thread %d refuses to be traced", t->tid);
 		return false;
 	}
@@ -71,6 +79,21 @@ static size_t ask_threads(struct ptc_process *p, struct err **err)
 	if (d)
 		closedir(d);
 	return n;
+}
+
+static void ask_again(const struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_asked && !p->threads.data[i]->is_at_rest)
+			ptrace(PTRACE_INTERRUPT, p->threads.data[i]->tid, NULL, NULL);
+}
+
+/** Is the first thread past the stop at its end? Then the process' end is near. */
+static bool is_leaving(struct ptc_process *p)
+{
+	struct ptc_thread *t = ptc_thread_find(p, p->pid);
+
+	return t && !t->is_attached && !is_ended(p->pid, p->pid);
 }
 
 static bool all_rest(const struct ptc_process *p)
@@ -113,12 +136,28 @@ static bool is_ours(pid_t tid)
 	       (si.si_signo == SIGSTOP || si.si_signo == SIGSEGV);
 }
 
+/** Those that are asked come first: the kernel would always report the same others, when
+ * they stop often. @return as waitpid(). */
+static pid_t wait_any(const struct ptc_process *p, int *status)
+{
+	for (size_t i = 0; i < p->threads.size; i++) {
+		const struct ptc_thread *t = p->threads.data[i];
+		pid_t tid = t->is_asked && !t->is_at_rest ?
+				    waitpid(t->tid, status, __WALL | WNOHANG) :
+				    0;
+
+		if (tid > 0)
+			return tid;
+	}
+	return waitpid(-1, status, __WALL | WNOHANG);
+}
+
 /** @return whether there was something. */
 static bool take_stop(struct ptc_process *p, bool is_recorded)
 {
 	struct ptc_thread *t;
 	int status;
-	pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+	pid_t tid = wait_any(p, &status);
 
 	if (tid <= 0)
 		return false;
@@ -137,23 +176,37 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 	return true;
 }
 
+/** Take stops until @p p rests, or there is none, or many. @return whether there was none. */
+static bool take_stops(struct ptc_process *p, bool is_recorded)
+{
+	for (int n = 0; n < STOPS_MAX; n++) {
+		if (p->has_ended || (all_rest(p) && !is_leaving(p)))
+			return false;
+		if (!take_stop(p, is_recorded))
+			return true;
+	}
+	return false;
+}
+
 struct err *ptc_freeze(struct ptc_process *p, bool is_recorded)
 {
-	uint64_t until_ns = ptc_now_ns() + WAIT_NS;
+	uint64_t now_ns = ptc_now_ns(), until_ns = now_ns + WAIT_NS, asked_ns = now_ns;
 	struct timespec nap = { .tv_nsec = NAP_NS };
 	struct err *err = NULL;
 
 	while (!err && !p->has_ended) {
-		if (!ask_threads(p, &err) && all_rest(p))
+		if (!ask_threads(p, &err) && all_rest(p) && !is_leaving(p))
 			break;
-		while (take_stop(p, is_recorded))
-			;
-		if (all_rest(p))
-			continue;
-		if (ptc_now_ns() > until_ns)
+		if (take_stops(p, is_recorded))
+			nanosleep(&nap, NULL);
+		now_ns = ptc_now_ns();
+		if (now_ns - asked_ns > ASK_AGAIN_NS) {
+			asked_ns = now_ns;
+			ask_again(p);
+		}
+		if (now_ns > until_ns)
 			err = err_new(ERR_OS, "a thread of it does not stop (it waits "
 					      "for a device, or for a vfork child)");
-		nanosleep(&nap, NULL);
 	}
 	if (!err && p->has_ended)
 		err = err_new(ERR_NOT_FOUND, "it has just ended");

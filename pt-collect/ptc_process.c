@@ -261,6 +261,7 @@ static void forget_threads(struct ptc_process *p)
 		return;
 	ptc_pending_deinit(first);
 	first->has_held = first->has_exited = false;
+	first->is_attached = true;
 	first->n_frames = 0;
 	p->threads.data[p->threads.size++] = first;
 }
@@ -273,10 +274,13 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
 	forget_threads(p);
-	// Step out of the exec: its own end is the old image's affair.
-	if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
-	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
-		return;
+	// Step out of the exec: its own end is the old image's affair. A stop that somebody
+	// asked for may come first.
+	do {
+		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
+		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			return;
+	} while (status >> 16 == PTRACE_EVENT_STOP);
 	if (p->is_recording || p->awaits_exec) {
 		p->is_recording = false;
 		ptc_bpf_drain(p->session->bpf);

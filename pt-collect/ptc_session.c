@@ -22,6 +22,7 @@
 
 #define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
 #define FLUSH_NS 1000000000ull
+#define REAP_MAX 100 ///< stops and ends that are looked at in a row
 
 struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
 {
@@ -87,13 +88,20 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 	}
 }
 
-static void reap(struct ptc_session *s)
+/** Take what is there. Processes that fork all the time leave no moment without: signals
+ * to us must not wait for one. @return whether there may be more. */
+static bool reap(struct ptc_session *s)
 {
 	int status;
 	pid_t tid;
 
-	while (!has_ended(s) && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+	for (int n = 0; n < REAP_MAX && !has_ended(s); n++) {
+		tid = waitpid(-1, &status, __WALL | WNOHANG);
+		if (tid <= 0)
+			return false;
 		ptc_session_take(s, tid, status);
+	}
+	return true;
 }
 
 /** What the loop takes from a descriptor: children's stops, and requests to end. */
@@ -187,11 +195,12 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 {
 	uint64_t last_flush_ns = ptc_now_ns(), last_look_ns = last_flush_ns;
 	uint64_t due_ns = UINT64_MAX;
+	bool is_busy = false;
 
 	while (!has_ended(s) && !s->wants_end) {
-		wait_for_event(poll, due_ns);
+		wait_for_event(poll, is_busy ? 0 : due_ns);
 		take_signals(s, signals, ret);
-		reap(s);
+		is_busy = reap(s);
 		ptc_bpf_drain(s->bpf);
 		if (s->chaos)
 			due_ns = ptc_chaos_step(s->chaos);
