@@ -158,9 +158,10 @@ static struct err *choose_process(const struct arguments *args, char **ret)
 	err = capture_open(args->capture, &c); // the analysis tells what is wrong with it
 	if (!err && capture_info(c)->n_processes)
 		fprintf(stderr,
-			"note: the capture holds %zu more processes: choose one with "
+			"note: the capture holds %zu more process%s: choose with "
 			"--process\n",
-			capture_info(c)->n_processes);
+			capture_info(c)->n_processes,
+			capture_info(c)->n_processes == 1 ? "" : "es");
 	return *ret ? NULL : &err_nomem;
 }
 
