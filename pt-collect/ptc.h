@@ -34,6 +34,8 @@ struct ptc_writes {
 	VEC(struct cap_write) list; ///< .data is an offset into data while collecting
 };
 
+struct ptc_snapshot;
+
 /** An event of a ptrace stop on its way to the log (ptc_pending.c). */
 struct ptc_pending {
 	struct cap_event event;
@@ -63,6 +65,7 @@ struct ptc_thread {
 	unsigned n_frames;
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
 	struct ptc_writes from_child;
+	struct ptc_snapshot *vfork_memory; ///< as it was before that child
 };
 
 /** It may have entered handlers before we were there. */
@@ -101,7 +104,7 @@ struct ptc_process {
 	VEC(struct ptc_thread *) threads;
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
-	struct ptc_snapshot *vfork_memory;
+	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
 	char *exe;
 	uint64_t n_execs;  ///< how often the capture began anew

@@ -34,6 +34,9 @@ void ptc_pending_log(struct ptc_process *p, struct ptc_thread *t,
 	struct ptc_pending one = { .event = *ev, .resumed_ns = UINT64_MAX };
 	struct ptc_pending *slot;
 
+	// Others ran since it stopped: see forget_signatures().
+	if (p->has_threads && p->running != t->tid)
+		one.event.signature = (struct cap_signature){};
 	if (writes) {
 		one.writes = *writes;
 		*writes = (struct ptc_writes){};
@@ -151,5 +154,6 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 		ev.switch_flags |= CAP_SWITCH_IN_CALL;
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
+	p->running = s->next_tid;
 	ptc_log(p, &ev);
 }

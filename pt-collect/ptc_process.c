@@ -40,6 +40,7 @@ void ptc_thread_destroy(struct ptc_thread *t)
 	ptc_writes_deinit(&t->now);
 	ptc_writes_deinit(&t->held_writes);
 	ptc_writes_deinit(&t->from_child);
+	ptc_snapshot_destroy(t->vfork_memory);
 	free(t);
 }
 
@@ -48,7 +49,6 @@ void ptc_process_destroy(struct ptc_process *p)
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_thread_destroy(p->threads.data[i]);
 	vec_deinit(&p->threads);
-	ptc_snapshot_destroy(p->vfork_memory);
 	ptc_heap_destroy(p->heap);
 	cap_writer_destroy(p->writer);
 	err_destroy(p->failure);

@@ -88,6 +88,7 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 	if (!err)
 		err = ptc_bpf_watch_threads(p->session->bpf, &last);
 	p->has_threads = !err;
+	p->running = running;
 	return err;
 }
 
