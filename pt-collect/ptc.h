@@ -98,6 +98,7 @@ struct ptc_process {
 	int mem_fd;	      ///< /proc/PID/mem
 	uint64_t syscall_at;  ///< address of a syscall instruction in the vDSO; 0 = none
 	struct ptc_vdso vdso; ///< when attached to
+	bool is_left;	      ///< was attached to, and is not any more
 	struct cap_writer *writer;
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 	bool is_recording;
@@ -431,6 +432,9 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret);
 
 /** Leave it as if we had never been there; what it did until now is recorded. */
 void ptc_attach_end(struct ptc_process *p);
+
+/** It executed another program, and stands before that: the recording ends here. */
+void ptc_attach_executed(struct ptc_process *p);
 
 /* ---- BPF (ptc_bpf.c) ------------------------------------------------------------------ */
 

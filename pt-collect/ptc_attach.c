@@ -368,9 +368,11 @@ static void release_children(struct ptc_session *s)
 
 void ptc_attach_end(struct ptc_process *p)
 {
-	_cleanup_err_ struct err *err = ptc_freeze(p, true);
+	_cleanup_err_ struct err *err = p->is_left ? NULL : ptc_freeze(p, true);
 
 	release_children(p->session);
+	if (p->is_left)
+		return;
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	ptc_threads_end(p);
@@ -381,4 +383,19 @@ void ptc_attach_end(struct ptc_process *p)
 	if (err)
 		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
 	ptc_thaw(p, true, 0);
+}
+
+void ptc_attach_executed(struct ptc_process *p)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	ptc_bpf_drain(p->session->bpf);
+	// What was changed in the old image is gone with it.
+	ptc_undo_end();
+	err = ptc_free_program(p);
+	if (err)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	ptrace(PTRACE_DETACH, p->pid, NULL, NULL);
+	log_warn("process %d executes another program: the recording ends there", p->pid);
+	p->is_left = p->session->wants_end = true;
 }

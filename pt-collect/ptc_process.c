@@ -281,6 +281,10 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 			return;
 	} while (status >> 16 == PTRACE_EVENT_STOP);
+	if (p->session->is_attached && !p->index) {
+		ptc_attach_executed(p);
+		return;
+	}
 	if (p->is_recording || p->awaits_exec) {
 		p->is_recording = false;
 		ptc_bpf_drain(p->session->bpf);

@@ -50,6 +50,19 @@ for dir in "$TMPDIR"/c?; do
 done
 grep -q ' HEAP malloc' "$TMPDIR/c5.dump" || fail "-e heap recorded no malloc"
 
+# It executes another program: the recording ends there, the program goes on.
+bash -c 'sleep 0.7; exec sleep 3' &
+executing=$!
+started+=($executing)
+attach "$TMPDIR/e" $executing
+wait "$recorder" || fail "record ended with $?: $(cat "$TMPDIR/e.err")"
+grep -q 'executes another program' "$TMPDIR/e.err" || fail "$(cat "$TMPDIR/e.err")"
+looks_whole "$TMPDIR/e" || fail "no whole capture of what executed"
+is_left_alone $executing || fail "$(cat /proc/$executing/status)"
+wait $executing || fail "the program after exec ended with $?"
+forget $executing
+"$FAULTLINE" replay "$TMPDIR/e" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
+
 gdb -nx -batch -ex 'bt 3' -ex 'p n_iterations' "$BUILD/tests/programs/server" \
 	"$TMPDIR/c1/start.core" >"$TMPDIR/gdb" 2>&1
 grep -Eq '^\$1 = [1-9]' "$TMPDIR/gdb" || fail "gdb: $(cat "$TMPDIR/gdb")"

@@ -27,6 +27,8 @@ for round in 1 2 3; do
 	load=$!
 	dir=$TMPDIR/c$round
 	attach "$dir" $redis
+	# A child that writes the data to disk meanwhile is let go, and ends well.
+	[ $round = 2 ] && "${cli[@]}" bgsave >/dev/null
 	sleep 0.3
 	detach "$dir" INT
 	wait $load || fail "redis-benchmark ended with $?: $(cat "$TMPDIR/load")"
@@ -38,6 +40,11 @@ for round in 1 2 3; do
 	"$FAULTLINE" replay "$dir" >"$dir.replay" 2>&1 || fail "$(cat "$dir.replay")"
 	grep -q 'all matched' "$dir.replay" || fail "$(cat "$dir.replay")"
 done
+
+until_true 10 eval '"${cli[@]}" info persistence | grep -q rdb_bgsave_in_progress:0' ||
+	fail "the child that saves does not end"
+"${cli[@]}" info persistence | grep -q rdb_last_bgsave_status:ok || fail "the child failed"
+[ -s "$TMPDIR/dump.rdb" ] || fail "nothing was saved"
 
 # Until it ends by itself: the recording ends with it, with its status.
 attach "$TMPDIR/end" $redis
