@@ -370,6 +370,13 @@ struct err *ptc_freeze(struct ptc_process *p, bool is_recorded);
  * untraced. */
 void ptc_thaw(struct ptc_process *p, bool is_leaving, unsigned long options);
 
+/**
+ * Take back the signals of ours that are on their way to resting thread @p t: the kernel
+ * side's SIGSTOP, and the SIGSEGV of a trapped instruction, which it will execute again.
+ * Nobody would expect them later.
+ */
+void ptc_drop_signals(struct ptc_process *p, struct ptc_thread *t);
+
 /** Find the functions of the vDSO that are to make system calls. */
 struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *maps,
 			  struct ptc_vdso *v);

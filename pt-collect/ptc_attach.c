@@ -282,6 +282,7 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 
 		if (!t->is_at_rest)
 			continue;
+		ptc_drop_signals(p, t);
 		one = ptc_undo_call(t->tid);
 		if (!one)
 			one = ptc_get_regs(t->tid, &u);

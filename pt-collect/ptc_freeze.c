@@ -213,24 +213,35 @@ struct err *ptc_freeze(struct ptc_process *p, bool is_recorded)
 	return err;
 }
 
-/** The kernel side may have asked a thread to stop that has stopped by itself: that
- * SIGSTOP is still on its way, and nobody would expect it later. It is taken without an
- * instruction executed. */
-static void swallow_stop(struct ptc_process *p, struct ptc_thread *t)
+/** Signals that may be ours are on their way to @p t? */
+static bool has_ours(const struct ptc_process *p, const struct ptc_thread *t)
 {
+	uint64_t pending = ptc_status_number(p->pid, t->tid, "SigPnd", 16);
+
+	return pending & (1ull << (SIGSTOP - 1) | 1ull << (SIGSEGV - 1));
+}
+
+/** What the next stop of @p t has it take: nothing, if that is a signal of ours. */
+static long to_deliver(const struct ptc_thread *t, int status)
+{
+	return status >> 16 || is_ours(t->tid) ? 0 : WSTOPSIG(status);
+}
+
+void ptc_drop_signals(struct ptc_process *p, struct ptc_thread *t)
+{
+	long signo = 0;
 	int status;
 
-	while (ptc_status_number(p->pid, t->tid, "SigPnd", 16) >> (SIGSTOP - 1) & 1) {
-		if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) ||
+	// Each is taken from the queue without an instruction executed between; others that
+	// are before it in the queue are delivered.
+	while (has_ours(p, t) || signo) {
+		if (ptrace(PTRACE_CONT, t->tid, NULL, signo) ||
 		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
 			return;
-		// Others are lower in number and come first; they are delivered.
-		while (status >> 8 != SIGSTOP) {
-			if (ptrace(PTRACE_CONT, t->tid, NULL,
-				   (long)(status >> 16 ? 0 : WSTOPSIG(status))) ||
-			    waitpid(t->tid, &status, __WALL) != t->tid ||
-			    !WIFSTOPPED(status))
-				return;
+		signo = to_deliver(t, status);
+		if (signo && !has_ours(p, t)) {
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			continue;
 		}
 	}
 }
@@ -244,7 +255,6 @@ void ptc_thaw(struct ptc_process *p, bool is_leaving, unsigned long options)
 			continue;
 		t->is_asked = t->is_at_rest = false;
 		if (is_leaving) {
-			swallow_stop(p, t);
 			ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 			t->is_attached = false;
 		} else {

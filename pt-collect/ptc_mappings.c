@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "pt-collect/ptc.h"
 
@@ -296,10 +297,19 @@ struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps
 
 struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size)
 {
+	const struct ptc_process *p = process;
+	struct iovec here = { buf, size }, there = { (void *)addr, size };
 	uint8_t *to = buf;
+	// Copies once, /proc/PID/mem twice; but only what the program itself may read.
+	ssize_t done = process_vm_readv(p->pid, &here, 1, &there, 1, 0);
 
+	if (done > 0) {
+		addr += done;
+		to += done;
+		size -= done;
+	}
 	while (size) {
-		size_t n = ptc_read_some(process, addr, to, size);
+		size_t n = ptc_read_some(p, addr, to, size);
 
 		addr += n;
 		to += n;

@@ -71,35 +71,45 @@ static uint64_t frame_bytes(const struct ptc_process *p, uint64_t rsp)
 	return end > rsp && end - rsp < FRAME_MAX ? end - rsp : FRAME_MAX;
 }
 
-/** Step @p tid into its handler. @return whether it got there. */
-static bool enter_handler(pid_t tid, int signo)
+/** Lead @p tid into its handler. @return whether it got there; @p status says where else. */
+static bool enter_handler(pid_t tid, int signo, int *status)
 {
-	int status;
-
+	*status = 0;
 	// Not a step: were we killed then, its SIGTRAP would end the program.
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
 	    ptrace(PTRACE_CONT, tid, NULL, (long)signo) ||
-	    waitpid(tid, &status, __WALL) != tid)
+	    waitpid(tid, status, __WALL) != tid)
 		return false;
-	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
+	return WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
 }
 
-static void log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
+/** @return false when the thread was killed meanwhile: that is handled already. */
+static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
 {
 	struct ptc_writes frame = {};
 	struct user_regs_struct u;
+	int status;
 
-	if (!enter_handler(t->tid, ev->signo) ||
-	    ptrace(PTRACE_GETREGS, t->tid, NULL, &u)) {
+	bool is_killed = !enter_handler(t->tid, ev->signo, &status) && status;
+	bool has_regs = status && !ptrace(PTRACE_GETREGS, t->tid, NULL, &u);
+
+	if (is_killed && (!has_regs || u.rip == ev->regs.rip)) {
+		ptc_session_take(p->session, t->tid, status);
+		return false;
+	}
+	if (!has_regs) {
 		ptc_log_gap(p, t->tid, "the handler of signal %d could not be followed",
 			    ev->signo);
-		return;
+		return true;
 	}
 	t->n_frames++;
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
 	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
 	ptc_pending_log(p, t, ev, &frame);
+	if (is_killed)
+		ptc_session_take(p->session, t->tid, status);
+	return !is_killed;
 }
 
 void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
@@ -118,7 +128,8 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		ev.signature = ptc_signature_read(p->pid, &ev.regs);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
 			ptc_pending_settle(p, t, true);
-			log_handled(p, t, &ev);
+			if (!log_handled(p, t, &ev))
+				return;
 			pass = 0;
 		} else if (is_deadly(si->si_signo) &&
 			   !status_has(tid, "SigIgn", si->si_signo)) {

@@ -7,7 +7,7 @@
  * waits, reads clocks, TSC and cpuid, allocates and checks sums; a timer interrupts. What
  * is not as it should be is told at once, with status 1. `filtered': it may not make the
  * calls that attaching to it takes, and would be killed for them; `plain': it leaves TSC
- * and cpuid alone. Prints a line now and then, and
+ * and cpuid alone, and copes with EINTR. Prints a line now and then, and
  * the numbers of its work at the end:
  *
  *	up PID
@@ -66,7 +66,7 @@ static void wait_a_little(int epoll)
 	struct epoll_event e;
 	int n = epoll_wait(epoll, &e, 1, 1);
 
-	if (n)
+	if (n && !(is_plain && n < 0 && errno == EINTR))
 		wrong("epoll_wait", n < 0 ? errno : n);
 }
 

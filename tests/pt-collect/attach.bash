@@ -37,6 +37,7 @@ until_true() {
 # start_server [THREADS] - tests/programs/server; its number is in $server, what it prints
 # in $TMPDIR/server.
 start_server() {
+	rm -f "$TMPDIR/server" # a former one's
 	"$BUILD/tests/programs/server" "$@" >"$TMPDIR/server" 2>&1 &
 	server=$!
 	started+=("$server")
@@ -91,10 +92,17 @@ is_left_alone() {
 	done
 }
 
+server_state() {
+	local got=0
+	cat /proc/"$server"/task/*/status 2>/dev/null && return
+	wait "$server" || got=$?
+	echo "ended with $got: $(tail -n 1 "$TMPDIR/server")"
+}
+
 # goes_on - the server ticks.
 goes_on() {
 	local before
 	before=$(wc -l <"$TMPDIR/server")
 	until_true 10 eval "[ \$(wc -l <\"$TMPDIR/server\") -gt $((before + 1)) ]" ||
-		fail "the server stands still: $(cat /proc/"$server"/task/*/status)"
+		fail "the server stands still, or ended: $(server_state)"
 }
