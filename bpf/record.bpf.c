@@ -461,6 +461,38 @@ int record_sys_exit(__u64 *args)
 	return 0;
 }
 
+/* An instruction whose result is chance: user space takes it when the thread has stopped.
+ * The kernel single-steps it first, and lets no signal in between. */
+static int put_chance(struct pt_regs *regs)
+{
+	struct rec_chance e = {};
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!*of_task(is_recorded, id >> 32))
+		return 0;
+	note_runs(id >> 32, id);
+	e.head.kind = REC_CHANCE;
+	e.head.tgid = id >> 32;
+	e.head.tid = (__u32)id;
+	e.head.at_ns = bpf_ktime_get_ns();
+	e.rip = regs->ip;
+	ring_put(&e, sizeof(e));
+	bpf_send_signal_thread(SIGSTOP);
+	return 0;
+}
+
+SEC("uprobe")
+int record_chance(struct pt_regs *regs)
+{
+	return put_chance(regs);
+}
+
+SEC("uprobe")
+int record_chance_multi(struct pt_regs *regs)
+{
+	return put_chance(regs);
+}
+
 /* -e heap: an allocator function was entered; the cookie says which. */
 static int put_heap(struct pt_regs *regs)
 {

@@ -20,7 +20,7 @@
 #define REC_SYSCALLS 512	  /* numbers from here on are not listed */
 #define REC_OUTS 5
 
-enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP, REC_SWITCH };
+enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP, REC_SWITCH, REC_CHANCE };
 
 enum rec_flags {
 	REC_UNLISTED = 1 << 0, /* no descriptor: what it wrote is not known */
@@ -70,6 +70,12 @@ struct rec_chunk {
 	struct rec_head head;
 	__u64 addr;
 	__u64 size; /* bytes that follow */
+};
+
+/* rdrand or its kin is about to be executed; the thread stops behind it. */
+struct rec_chance {
+	struct rec_head head;
+	__u64 rip;
 };
 
 struct rec_heap {

@@ -231,6 +231,11 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 		memcpy(ev->cpuid, b.cpuid, sizeof(ev->cpuid));
 		return true;
 	}
+	case CAP_EV_RANDOM: {
+		TAKE_BODY(c, struct cap_body_random, b);
+		ev->regs = b.regs;
+		return true;
+	}
 	case CAP_EV_HEAP: {
 		TAKE_BODY(c, struct cap_body_heap, b);
 		if (b.heap_fn >= CAP_HEAP_FNS)

@@ -97,6 +97,10 @@ struct cap_body_cpuid {
 	uint32_t cpuid[4];
 };
 
+struct cap_body_random {
+	struct cap_regs regs;
+};
+
 struct cap_body_heap {
 	uint64_t heap_fn;
 	uint64_t heap_args[3];

@@ -211,6 +211,9 @@ static size_t make_body(const struct cap_event *ev, void *body)
 			{ ev->cpuid[0], ev->cpuid[1], ev->cpuid[2], ev->cpuid[3] }
 		};
 		return sizeof(struct cap_body_cpuid);
+	case CAP_EV_RANDOM:
+		*(struct cap_body_random *)body = (struct cap_body_random){ ev->regs };
+		return sizeof(struct cap_body_random);
 	case CAP_EV_HEAP:
 		*(struct cap_body_heap *)body = (struct cap_body_heap){
 			ev->heap_fn,

@@ -77,6 +77,7 @@ enum cap_event_kind {
 	CAP_EV_EXIT,	    ///< the thread ended
 	CAP_EV_GAP,	    ///< something is missing here; text says what
 	CAP_EV_SWITCH,	    ///< another thread of the program runs from here on
+	CAP_EV_RANDOM,	    ///< rdrand, rdseed or rdpid executed
 	CAP_EV_KINDS
 };
 
@@ -137,6 +138,7 @@ struct cap_event {
 	/** SYSCALL: at entry, rax = number, rip behind the instruction (rcx and r11 are
 	 * what the instruction sets: rip and rflags). SIGNAL: where it landed.
 	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused.
+	 * RANDOM: behind the instruction, with what it gave.
 	 * SWITCH: where thread tid stands, which ran until here. */
 	struct cap_regs regs;
 

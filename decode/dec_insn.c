@@ -364,6 +364,13 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	return true;
 }
 
+const char *dec_insn_name(const struct dec_insn *insn)
+{
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	return name ? name : "an unknown instruction";
+}
+
 const char *dec_insn_isa_name(unsigned isa)
 {
 	const char *name = ZydisISASetGetString(isa);

@@ -101,6 +101,9 @@ struct dec_insn {
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
 
+/** @return the mnemonic of @p insn; static text. */
+const char *dec_insn_name(const struct dec_insn *insn);
+
 /** @return the name of instruction set @p isa, as in dec_insn.isa. */
 const char *dec_insn_isa_name(unsigned isa);
 

@@ -102,7 +102,7 @@ const char *replay_kind_name(enum cap_event_kind kind)
 					     "a signal",       "a time stamp",
 					     "a cpuid",	       "an allocator call",
 					     "the end",	       "a gap",
-					     "a thread switch" };
+					     "a thread switch", "a random number" };
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
@@ -691,6 +691,27 @@ static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 	return replay_advance(r);
 }
 
+/* rdrand, rdseed, rdpid: the register and the flags that it gave. */
+static enum dec_verdict replay_random(struct dec_replay *r, const struct dec_insn *insn)
+{
+	const uint64_t status = 0x8d5; // CF PF AF ZF SF OF
+	struct dec_ctx *c = r->engine.ctx;
+	const struct cap_regs *after = &r->next.regs;
+	int to = __builtin_ctz(insn->gpr_written);
+
+	if (r->is_log_at_end)
+		return replay_end_of_log(r, "a random number");
+	if (r->next.kind != CAP_EV_RANDOM || after->rip != c->rip + insn->len)
+		return replay_diverge(r, DEC_PARTED_EVENT,
+				      "%s at rip %#lx after %lu instructions, whose "
+				      "result was not recorded; recorded: %s at rip %#lx",
+				      dec_insn_name(insn), c->rip, r->engine.now,
+				      replay_kind_name(r->next.kind), after->rip);
+	c->gpr[to] = after->gpr[to];
+	c->rflags = (c->rflags & ~status) | (after->rflags & status);
+	return replay_advance(r);
+}
+
 static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 				       const struct dec_insn *insn)
 {
@@ -700,6 +721,8 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 
 	if (insn->flow == DEC_FLOW_CPUID) {
 		v = replay_cpuid(r, e);
+	} else if (insn->flow == DEC_FLOW_RANDOM) {
+		v = replay_random(r, insn);
 	} else {
 		if (r->is_log_at_end)
 			return replay_end_of_log(r, "a time stamp");

@@ -210,6 +210,9 @@ static void print_body(const struct cap_event *ev)
 	case CAP_EV_TSC:
 		printf("TSC %" PRIx64 " at %" PRIx64, ev->tsc, ev->regs.rip);
 		break;
+	case CAP_EV_RANDOM:
+		printf("RANDOM, behind it at %" PRIx64, ev->regs.rip);
+		break;
 	case CAP_EV_CPUID:
 		printf("CPUID %x.%x = %x %x %x %x at %" PRIx64, ev->leaf, ev->subleaf,
 		       ev->cpuid[0], ev->cpuid[1], ev->cpuid[2], ev->cpuid[3],

@@ -53,6 +53,9 @@ struct ptc_thread {
 	bool is_filtered; ///< seccomp may forbid it what we have it do
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
+	/** Of an instruction whose result is chance, which it is about to execute and to
+	 * stop behind; 0 = none. */
+	uint64_t chance_rip;
 	/** A system call that ended in ERESTART*: what it was is known only at what the
 	 * thread does next. */
 	struct cap_event held;
@@ -107,6 +110,7 @@ struct ptc_process {
 	cpu_set_t affinity; ///< before that
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
+	struct map chance_sites; ///< addresses at which such an instruction was executed
 	char *exe;
 	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
@@ -480,6 +484,10 @@ int ptc_bpf_fd(const struct ptc_bpf *b);
 /** Events that the ring refused: 0, or we are wrong. */
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
 
+/** Probe the instruction at @p offset of file @p path, whose result is chance. */
+struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
+				 uint64_t offset);
+
 /** Probe file @p path in process @p pid at @p n sites. @return NULL when all are probed,
  * else none is. */
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
@@ -740,6 +748,45 @@ void ptc_pending_deinit(struct ptc_thread *t);
 
 /** The signature (capture.h) of process @p pid where a thread has registers @p regs. */
 struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs);
+
+/* ---- chance in the code (ptc_chance.c, ptc_code.c) --------------------------------------- */
+
+/** Probe each rdrand, rdseed and rdpid in [@p offset, @p offset + @p size) of file
+ * @p path, which process @p p has mapped as code. What cannot be probed is said in the
+ * log of faultline's own; replay stops there by name. */
+void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
+		       uint64_t size);
+
+/** The same for all that is mapped now. */
+void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps);
+
+/** Thread @p tid stopped: when that is behind such an instruction, log what it gave. */
+void ptc_chance_stopped(struct ptc_process *p, pid_t tid);
+
+/** The ring says that thread @p t is about to execute such an instruction. */
+void ptc_chance_begun(struct ptc_process *p, struct ptc_thread *t,
+		      const struct rec_chance *e);
+
+/** The ring says that thread @p t does not run any more: log what such an instruction gave
+ * if it stands behind one. Corrects @p s, where it stands inside the probe. */
+void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
+			 struct rec_switch *s);
+
+/** The functions of an ELF file, by what unwinders and symbols tell of their beginnings. */
+struct ptc_code;
+
+struct err *ptc_code_open(int fd, struct ptc_code **ret);
+void ptc_code_close(struct ptc_code *c);
+void ptc_code_closep(struct ptc_code **c);
+
+/**
+ * Is there, in the file's code, an instruction of which byte @p offset is part of the
+ * opcode? Only when all of the function around it is sound: decoded from its beginning it
+ * is instructions, and no branch inside it lands in the middle of one.
+ *
+ * @return the file offset of that instruction; 0 = not known.
+ */
+uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -165,6 +165,16 @@ static void take_heap(struct ptc_process *p, const struct rec_heap *h)
 	ptc_log(p, &ev);
 }
 
+/** Of a copy: the ring is read-only. */
+static void take_switch(struct ptc_process *p, struct ptc_thread *t,
+			const struct rec_switch *rec)
+{
+	struct rec_switch s = *rec;
+
+	ptc_chance_switched(p, t, &s);
+	ptc_pending_switch(p, t, &s);
+}
+
 void ptc_assemble(void *session, void *rec, size_t size)
 {
 	const struct rec_head *head = rec;
@@ -176,7 +186,7 @@ void ptc_assemble(void *session, void *rec, size_t size)
 	if (!t)
 		return;
 	if (head->kind == REC_SWITCH) {
-		ptc_pending_switch(p, t, rec);
+		take_switch(p, t, rec);
 		return;
 	}
 	// It does something else: what came before is over.
@@ -191,6 +201,9 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		break;
 	case REC_HEAP:
 		take_heap(p, rec);
+		break;
+	case REC_CHANCE:
+		ptc_chance_begun(p, t, rec);
 		break;
 	}
 }

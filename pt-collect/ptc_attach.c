@@ -347,6 +347,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	ptc_trap_tell(p);
 	// Not before: what a probe writes into the code would be saved with it.
+	ptc_chance_start(p, &maps);
 	if (p->session->wants_heap)
 		place_probes(p, &maps);
 	return NULL;

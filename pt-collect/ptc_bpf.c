@@ -142,6 +142,8 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 	bpf_map__set_max_entries(b->skel->maps.scratches, cpus);
 	bpf_program__set_expected_attach_type(b->skel->progs.record_heap_multi,
 					      ATTACH_UPROBE_MULTI);
+	bpf_program__set_expected_attach_type(b->skel->progs.record_chance_multi,
+					      ATTACH_UPROBE_MULTI);
 	if (record_bpf__load(b->skel))
 		return err_errno("cannot load the BPF programs into the kernel "
 				 "(FAULTLINE_LOG=record:2 shows its complaint)");
@@ -348,4 +350,39 @@ struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 		return NULL;
 	b->multi_probes.size--;
 	return probe_each(b, pid, path, sites, n);
+}
+
+struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
+				 uint64_t offset)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	struct multi_attr attr = {
+		.prog_fd = bpf_program__fd(b->skel->progs.record_chance_multi),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)&offset,
+		.cnt = 1,
+		.pid = pid,
+	};
+	int link = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	struct bpf_link **slot;
+	int *multi;
+
+	if (link >= 0) {
+		multi = vec_push(&b->multi_probes);
+		if (multi)
+			*multi = link;
+		else
+			close(link);
+		return multi ? NULL : &err_nomem;
+	}
+	slot = vec_push(&b->probes);
+	if (!slot)
+		return &err_nomem;
+	*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_chance, pid, path,
+						offset, &opts);
+	if (*slot)
+		return NULL;
+	b->probes.size--;
+	return err_errno("cannot probe %s at %#lx", path, offset);
 }

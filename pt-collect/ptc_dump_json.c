@@ -16,6 +16,7 @@ const char *ptc_dump_kind(enum cap_event_kind kind)
 		[CAP_EV_TSC] = "tsc",	      [CAP_EV_CPUID] = "cpuid",
 		[CAP_EV_HEAP] = "heap",	      [CAP_EV_EXIT] = "exit",
 		[CAP_EV_GAP] = "gap",	      [CAP_EV_SWITCH] = "switch",
+		[CAP_EV_RANDOM] = "random",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : NULL;
@@ -141,6 +142,8 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 		break;
 	case CAP_EV_TSC:
 		add_hex(o, "tsc", ev->tsc);
+		break;
+	case CAP_EV_RANDOM: // the registers say it
 		break;
 	case CAP_EV_CPUID:
 		add_cpuid(o, ev);

@@ -115,6 +115,8 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		return;
 	}
 	ev->file_offset = offset;
+	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
+		ptc_chance_mapped(p, path, offset, size);
 	if (p->session->wants_heap)
 		ptc_heap_mapped(p, path, ev->file, false);
 }

@@ -50,6 +50,7 @@ void ptc_process_destroy(struct ptc_process *p)
 		ptc_thread_destroy(p->threads.data[i]);
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
+	map_deinit(&p->chance_sites);
 	cap_writer_destroy(p->writer);
 	err_destroy(p->failure);
 	if (p->mem_fd >= 0)
@@ -342,6 +343,7 @@ void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
 {
 	unsigned event = status >> 16;
 
+	ptc_chance_stopped(p, tid);
 	if (event)
 		on_event(p, tid, event, WSTOPSIG(status));
 	else

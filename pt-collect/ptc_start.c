@@ -189,7 +189,12 @@ struct err *ptc_start(struct ptc_process *p)
 		err = ptc_allow_chance(p->pid, p->syscall_at, false);
 	if (!err)
 		ptc_trap_tell(p);
-	return err ?: save_state(p, &maps, core);
+	if (!err)
+		err = save_state(p, &maps, core);
+	// Not before: what a probe writes into the code would be saved with it.
+	if (!err)
+		ptc_chance_start(p, &maps);
+	return err;
 }
 
 /** The program break, rounded up to a page: the process is not made to ask for it, because

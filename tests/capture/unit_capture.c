@@ -116,6 +116,8 @@ static struct cap_event make_event(unsigned i)
 		ev.regs = (struct cap_regs){};
 		ev.text = "something is missing";
 		break;
+	case CAP_EV_RANDOM:
+		break;
 	case CAP_EV_SWITCH:
 		ev.next_tid = 4243;
 		ev.switch_flags = CAP_SWITCH_IN_CALL;
