@@ -33,34 +33,44 @@ static bool is_ended(pid_t pid, pid_t tid)
 	return !state || state == 'Z' || state == 'X';
 }
 
-/** Ours since long, and past the stop at its end. */
-static bool is_ending(pid_t pid, pid_t tid)
+/** Ours already: it is past the stop at its end, or new and not announced yet. */
+static bool is_ours_already(pid_t pid, pid_t tid)
 {
 	return ptc_status_number(pid, tid, "TracerPid", 10) == (uint64_t)getpid();
 }
 
-/** Trace thread @p t, new to us. @return false when it has ended, or is about to. */
-static bool seize(struct ptc_process *p, struct ptc_thread *t, struct err **err)
+/** Trace thread @p t, new to us. @return false when it has ended, or is not settled. */
+static bool seize(struct ptc_process *p, struct ptc_thread *t, bool *is_unsettled,
+		  struct err **err)
 {
 	if (t->is_attached)
 		return true;
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL)) {
-		if (!is_ended(p->pid, t->tid) && !is_ending(p->pid, t->tid))
-			*err = err_errno("thread %d refuses to be traced", t->tid);
+		struct err *why = err_errno("thread %d refuses to be traced", t->tid);
+		bool has_ended = is_ended(p->pid, t->tid);
+
+		if (!has_ended && !is_ours_already(p->pid, t->tid)) {
+			*err = why;
+			return false;
+		}
+		err_destroy(why);
+		*is_unsettled |= !has_ended;
 		return false;
 	}
 	t->is_attached = true;
 	return true;
 }
 
-/** Ask every thread that is not known yet to stop. @return how many. */
-static size_t ask_threads(struct ptc_process *p, struct err **err)
+/** Ask every thread that is not known yet to stop. @return whether there were some, or
+ * some will be known soon (@p is_unsettled). */
+static bool ask_threads(struct ptc_process *p, bool *is_unsettled, struct err **err)
 {
 	char path[64];
 	struct dirent *e;
 	size_t n = 0;
 	DIR *d;
 
+	*is_unsettled = false;
 	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
 	d = opendir(path);
 	while (d && !*err && (e = readdir(d))) {
@@ -71,14 +81,14 @@ static size_t ask_threads(struct ptc_process *p, struct err **err)
 			continue;
 		if (!t) {
 			*err = &err_nomem;
-		} else if (seize(p, t, err)) {
+		} else if (seize(p, t, is_unsettled, err)) {
 			t->is_asked = !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 			n += t->is_asked;
 		}
 	}
 	if (d)
 		closedir(d);
-	return n;
+	return n || *is_unsettled;
 }
 
 static void ask_again(const struct ptc_process *p)
@@ -86,14 +96,6 @@ static void ask_again(const struct ptc_process *p)
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->is_asked && !p->threads.data[i]->is_at_rest)
 			ptrace(PTRACE_INTERRUPT, p->threads.data[i]->tid, NULL, NULL);
-}
-
-/** Is the first thread past the stop at its end? Then the process' end is near. */
-static bool is_leaving(struct ptc_process *p)
-{
-	struct ptc_thread *t = ptc_thread_find(p, p->pid);
-
-	return t && !t->is_attached && !is_ended(p->pid, p->pid);
 }
 
 static bool all_rest(const struct ptc_process *p)
@@ -177,10 +179,10 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 }
 
 /** Take stops until @p p rests, or there is none, or many. @return whether there was none. */
-static bool take_stops(struct ptc_process *p, bool is_recorded)
+static bool take_stops(struct ptc_process *p, bool is_recorded, bool is_unsettled)
 {
 	for (int n = 0; n < STOPS_MAX; n++) {
-		if (p->has_ended || (all_rest(p) && !is_leaving(p)))
+		if (p->has_ended || (all_rest(p) && !is_unsettled))
 			return false;
 		if (!take_stop(p, is_recorded))
 			return true;
@@ -193,11 +195,12 @@ struct err *ptc_freeze(struct ptc_process *p, bool is_recorded)
 	uint64_t now_ns = ptc_now_ns(), until_ns = now_ns + WAIT_NS, asked_ns = now_ns;
 	struct timespec nap = { .tv_nsec = NAP_NS };
 	struct err *err = NULL;
+	bool is_unsettled;
 
 	while (!err && !p->has_ended) {
-		if (!ask_threads(p, &err) && all_rest(p) && !is_leaving(p))
+		if (!ask_threads(p, &is_unsettled, &err) && all_rest(p))
 			break;
-		if (take_stops(p, is_recorded))
+		if (take_stops(p, is_recorded, is_unsettled))
 			nanosleep(&nap, NULL);
 		now_ns = ptc_now_ns();
 		if (now_ns - asked_ns > ASK_AGAIN_NS) {
