@@ -49,7 +49,7 @@ struct err *cap_store_create(int dir_fd, const char *dir, struct cap_store **ret
 	s->dir = strdup(dir);
 	if (!s->dir)
 		return &err_nomem;
-	if (mkdirat(dir_fd, "files", 0777))
+	if (mkdirat(dir_fd, "files", 0700))
 		return err_errno("cannot create %s/files", dir);
 	s->files_fd = openat(dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->files_fd < 0)
@@ -145,7 +145,7 @@ static struct err *store_copy(struct cap_store *s, int fd, const char *stored,
 			      uint64_t size, uint64_t *bytes)
 {
 	int to = openat(s->files_fd, stored, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0666);
+			0600);
 	struct err *err;
 
 	if (to < 0 && errno == EEXIST)
@@ -203,7 +203,7 @@ static struct err *add_to_index(struct cap_store *s, const struct cap_file *f)
 
 	if (s->index_fd < 0)
 		s->index_fd = openat(s->files_fd, CAP_INDEX,
-				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->index_fd < 0)
 		return err_errno("cannot create %s/files/index", s->dir);
 	for (size_t i = 0; i < 3 && !err; i++)

@@ -49,7 +49,7 @@ static struct err *make_dir(struct cap_writer *w)
 	struct dirent *entry;
 	DIR *d;
 
-	if (!mkdir(w->dir, 0777)) {
+	if (!mkdir(w->dir, 0700)) {
 		w->made_dir = true;
 		return NULL;
 	}
@@ -73,7 +73,7 @@ static struct err *make_dir(struct cap_writer *w)
 static struct err *open_log(struct cap_writer *w)
 {
 	int fd = openat(w->dir_fd, "events.flt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0666);
+			0600);
 
 	if (fd < 0)
 		return err_errno("cannot create %s/events.flt", w->dir);
@@ -130,7 +130,7 @@ struct err *cap_writer_create_child(const struct cap_writer *root, const char *n
 	char *dir = NULL;
 
 	assert(!root->is_child && cap_name_is_safe(name));
-	if (mkdirat(root->dir_fd, CAP_CHILDREN, 0777) && errno != EEXIST)
+	if (mkdirat(root->dir_fd, CAP_CHILDREN, 0700) && errno != EEXIST)
 		return err_errno("cannot create %s/%s", root->dir, CAP_CHILDREN);
 	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
 		dir = NULL;
@@ -270,7 +270,7 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    void *ctx)
 {
 	int fd = openat(w->dir_fd, "start.core", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0666);
+			0600);
 	struct err *err;
 	struct stat st;
 
@@ -335,7 +335,7 @@ static struct err *write_manifest(struct cap_writer *w, const struct cap_info *i
 	if (err)
 		return err;
 	fd = openat(w->dir_fd, "manifest.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0666);
+		    0600);
 	if (fd < 0)
 		return err_errno("cannot create %s/manifest.tmp", w->dir);
 	err = cap_write_all(fd, text, strlen(text), "manifest.json");
