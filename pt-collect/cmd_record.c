@@ -280,6 +280,7 @@ static void tell_attached(const struct ptc_options *o, const struct ptc_result *
 		o->duration_s > 0 ? "" : "; Ctrl-C ends the recording");
 }
 
+/** What the recorder is to do; runs in its own process. */
 static int record_and_tell(void *options)
 {
 	struct ptc_options *o = options;
@@ -334,5 +335,5 @@ int cmd_record(int argc, char **argv)
 		fprintf(stderr, "faultline: %s\n", err_nomem.message);
 		return PTC_EXIT_FAILED;
 	}
-	return o.pid ? ptc_keep(record_and_tell, &o) : record_and_tell(&o);
+	return ptc_keep(record_and_tell, &o);
 }

@@ -266,28 +266,6 @@ void ptc_follow_ended(struct ptc_process *p)
 	forget(p);
 }
 
-/** Leave @p p as it would be by itself; it is gone then. */
-static void leave(struct ptc_process *p)
-{
-	struct ptc_session *s = p->session;
-	struct err *err = ptc_freeze(p, true);
-	uint32_t index = p->index;
-
-	ptc_bpf_set_recorded(s->bpf, p->pid, false);
-	ptc_bpf_drain(s->bpf);
-	ptc_threads_end(p);
-	for (size_t i = 0; i < p->threads.size && !err; i++)
-		if (p->threads.data[i]->is_at_rest && p->syscall_at)
-			err = ptc_allow_chance(p->threads.data[i]->tid, p->syscall_at,
-					       true);
-	if (err && !p->has_ended)
-		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
-	err_destroy(err);
-	ptc_thaw(p, true, 0);
-	ptc_follow_ended(p);
-	ptc_child_orphans(s, index);
-}
-
 /** Children whose creation is being told are let go as soon as it is. */
 static void await_children(struct ptc_session *s)
 {
@@ -305,17 +283,43 @@ static void await_children(struct ptc_session *s)
 	}
 }
 
+void ptc_leave(struct ptc_process *p)
+{
+	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct err *err;
+
+	if (first)
+		first->is_attached = true; // by its number alone, until now
+	err = ptc_freeze(p, true);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_drain(p->session->bpf);
+	ptc_threads_end(p);
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest && p->syscall_at)
+			err = ptc_allow_chance(p->threads.data[i]->tid, p->syscall_at,
+					       true);
+	if (err && !p->has_ended)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	err_destroy(err);
+	ptc_thaw(p, true, 0);
+	ptc_wards_forget(p->pid);
+}
+
 void ptc_follow_leave(struct ptc_session *s)
 {
 	s->follows = false;
 	// Children before their parents: a parent may be waiting for a vfork child.
 	while (s->processes.size > 1) {
 		struct ptc_process *p = s->processes.data[1];
+		uint32_t index;
 
 		for (size_t i = 2; i < s->processes.size; i++)
 			if (s->processes.data[i]->index > p->index)
 				p = s->processes.data[i];
-		leave(p);
+		index = p->index;
+		ptc_leave(p);
+		ptc_follow_ended(p);
+		ptc_child_orphans(s, index);
 	}
 	await_children(s);
 }

@@ -3,16 +3,16 @@
 
 /**
  * @file
- * Attached to a program that must not be harmed, whatever becomes of us. Two processes:
- * the keeper, which the user started, sees and kills; and its child, the recorder, which
- * attaches.
+ * The program must not be harmed, whatever becomes of us. Two processes: the keeper, which
+ * the user started, sees and kills; and its child, the recorder, which traces and writes.
  *
  *   keeper killed    the recorder gets SIGTERM from the kernel: it ends the recording as
- *                    for any SIGTERM, and nothing is lost, of the capture neither.
+ *                    when it leaves a program that it attached to, and nothing is lost,
+ *                    of the capture neither.
  *   recorder killed  the kernel lets its tracees run at once, changed as they are. The
  *                    keeper hears of it by the end of a pipe, which closes before that:
  *                    it becomes their tracer as soon as it can, and undoes the changes,
- *                    of which it has the table (ptc_undo.c).
+ *                    of which it has tables (ptc_undo.c, ptc_wards.c).
  *
  * In the second case there is a moment in which rdtsc or cpuid would end the program; the
  * process with the well-known number is therefore the other one. A thread that was making
@@ -114,16 +114,19 @@ static int take_over(struct ptc_session *s, int signo)
 	struct ptc_process *p = s->processes.data[0];
 	_cleanup_err_ struct err *err = NULL;
 
+	bool goes_on = ptc_wards_repair();
+
 	p->pid = ptc_undo_pid();
 	if (p->pid)
 		err = repair(p);
 	fprintf(stderr,
 		"faultline: cannot go on recording: the recorder was ended by a "
 		"signal (%s)%s\n",
-		strsignal(signo), p->pid ? "; the program goes on" : "");
+		strsignal(signo), p->pid || goes_on ? "; the program goes on" : "");
 	if (err && err->code != ERR_NOT_FOUND)
 		fprintf(stderr, "faultline: process %d is not as it was: %s\n", p->pid,
 			err->message);
+	ptc_wards_wait();
 	return PTC_EXIT_FAILED;
 }
 
@@ -150,6 +153,8 @@ static int watch(struct ptc_session *s, pid_t recorder, int its_end)
 	while (waitpid(recorder, &status, WNOHANG) != recorder) {
 		poll(p, 2, -1);
 		pass_signals(signals, recorder);
+		if (p[0].revents)
+			ptc_wards_seize(recorder);
 		if (p[0].revents && ptc_undo_pid())
 			seize_all(s->processes.data[0]);
 		if (p[0].revents)
@@ -159,9 +164,18 @@ static int watch(struct ptc_session *s, pid_t recorder, int its_end)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : take_over(s, WTERMSIG(status));
 }
 
+/** Of the recorder; 0 in programs that record without a keeper. */
+static pid_t keeper_pid;
+
+bool ptc_is_keeper_gone(void)
+{
+	return keeper_pid && getppid() != keeper_pid;
+}
+
 __attribute__((noreturn)) static void be_recorder(pid_t keeper, int (*fn)(void *ctx),
 						  void *ctx)
 {
+	keeper_pid = keeper;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	// Killing by name means the one that can be killed.
 	prctl(PR_SET_NAME, "flt-recorder");
@@ -174,17 +188,23 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx)
 {
 	struct ptc_session s = {};
 	struct ptc_process *p;
+	struct sigaction usual = { .sa_handler = SIG_DFL }, on_child;
 	sigset_t set = passed_signals(), before;
 	pid_t keeper = getpid(), recorder = -1;
 	struct err *err = ptc_undo_init();
 	int end[2], ret = PTC_EXIT_FAILED;
 
 	if (!err)
+		err = ptc_wards_init();
+	if (!err)
 		err = ptc_process_create(&s, 0, &p);
+	// Were children ignored, we would never hear of the recorder's end.
+	sigaction(SIGCHLD, &usual, &on_child);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	if (!err && !pipe2(end, O_CLOEXEC))
 		recorder = fork();
 	if (!recorder) {
+		sigaction(SIGCHLD, &on_child, NULL);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		close(end[0]);
 		be_recorder(keeper, fn, ctx);

@@ -59,10 +59,13 @@ static int install_filter(void)
 __attribute__((noreturn)) static void be_program(char **argv, int go, int report)
 {
 	struct exec_failure failure = {};
+	ssize_t n;
 	char byte;
 
-	while (read(go, &byte, 1) < 0 && errno == EINTR)
+	while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
 		;
+	if (n != 1)
+		_exit(PTC_EXIT_FAILED); // the recorder is gone
 	failure.saved_errno = install_filter();
 	failure.in_filter = failure.saved_errno;
 	if (!failure.in_filter) {
@@ -127,7 +130,8 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 {
 	struct err *err;
 
-	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS))
+	// Should we be killed before it has begun, it does not begin.
+	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS | PTRACE_O_EXITKILL))
 		return err_errno("cannot trace '%s'", program);
 	if (write(go, "g", 1) != 1)
 		return err_errno("cannot start '%s'", program);
@@ -153,14 +157,19 @@ struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status)
 	*pid = fork();
 	if (*pid < 0)
 		return err_errno("cannot fork");
+	// Its own copy would keep the pipe open when we are killed.
+	if (!*pid)
+		closep(&go_write);
 	if (!*pid)
 		be_program(argv, go_read, report_write);
+	ptc_wards_add(*pid, 0, true);
 	closep(&report_write);
 	report_write = -1;
 	err = lead_to_start(*pid, go_write, report_read, argv[0], exit_status);
 	if (err) {
 		kill(*pid, SIGKILL);
 		waitpid(*pid, NULL, __WALL);
+		ptc_wards_forget(*pid);
 	}
 	return err;
 }

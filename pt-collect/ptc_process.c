@@ -329,6 +329,7 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 	case PTRACE_EVENT_STOP:
 		// Stopped like any untraced process would be, until SIGCONT.
 		ptc_undo_stopped(signo != SIGTRAP);
+		ptc_wards_stopped(p->pid, signo != SIGTRAP);
 		if (signo != SIGTRAP) {
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;

@@ -78,6 +78,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 
 		p->has_ended = true;
 		p->wait_status = status;
+		ptc_wards_forget(p->pid);
 		if (index)
 			ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
@@ -120,7 +121,7 @@ static sigset_t watched_signals(void)
 
 /** A signal sent to us with kill is meant for the program; one from the terminal has
  * reached it already. We end when it does. What we attached to was there before us: it is
- * left alone. So are processes that outlive the program that we followed them from. */
+ * left alone. So is the program when whom the user started has been killed. So are processes that outlive the program that we followed them from. */
 static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
 {
 	struct signalfd_siginfo si;
@@ -129,7 +130,8 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 		if (si.ssi_signo == SIGCHLD)
 			continue;
 		ret->is_asked_to_end = true;
-		if (s->is_attached || s->processes.data[0]->has_ended)
+		if (s->is_attached || s->processes.data[0]->has_ended ||
+		    ptc_is_keeper_gone())
 			s->wants_end = true;
 		else if (si.ssi_code == SI_USER)
 			kill(s->processes.data[0]->pid, si.ssi_signo);
@@ -305,18 +307,25 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 			      ptc_chaos_create(p, points, o->seed, &s->chaos);
 	if (err)
 		return err;
+	if (ptc_is_keeper_gone())
+		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
+				       "has not started)");
 	ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
 	ret->has_run = true;
 	if (s->is_attached && o->on_attached)
 		o->on_attached(o, ret);
 	if (o->duration_s > 0)
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
-	if (!s->is_attached && ptrace(PTRACE_CONT, p->pid, NULL, NULL))
+	if (!s->is_attached &&
+	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL, PTC_TRACE_OPTIONS) ||
+	     ptrace(PTRACE_CONT, p->pid, NULL, NULL)))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
 	ptc_follow_leave(s);
 	if (s->is_attached && !p->has_ended)
 		ptc_attach_end(p);
+	else if (!p->has_ended)
+		ptc_leave(p);
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;

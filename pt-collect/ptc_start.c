@@ -24,8 +24,7 @@
 #define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
 #define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
 
-/** Find `syscall` in the vDSO: executable, always there, and not the program's text. */
-static uint64_t find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
+uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ptc_map *m = maps->list.data[i];
@@ -180,9 +179,10 @@ struct err *ptc_start(struct ptc_process *p)
 		err = ptc_maps_read(p->pid, &maps);
 	if (err)
 		return err;
-	p->syscall_at = find_syscall(p, &maps);
+	p->syscall_at = ptc_find_syscall(p, &maps);
 	if (!p->syscall_at)
 		return err_new(ERR_UNSUPPORTED, "the kernel gives no vDSO (vdso=0)");
+	ptc_wards_add(p->pid, p->syscall_at, false);
 	core->regs = ptc_to_cap(&u);
 	err = take_auxv(p, u.rsp, core);
 	if (!err)
@@ -241,9 +241,10 @@ struct err *ptc_start_forked(struct ptc_process *p)
 	if (err)
 		return err;
 	core->regs = ptc_to_cap(&u);
-	p->syscall_at = find_syscall(p, &maps);
+	p->syscall_at = ptc_find_syscall(p, &maps);
 	if (!p->syscall_at)
 		return err_new(ERR_UNSUPPORTED, "the program unmapped its vDSO");
+	ptc_wards_add(p->pid, p->syscall_at, false);
 	core->brk = find_break(p->pid, &maps);
 	err = ptc_recall_auxv(p->pid, false, core);
 	return err ?: save_state(p, &maps, core);
@@ -264,6 +265,6 @@ struct err *ptc_free_program(struct ptc_process *p)
 	err = ptc_maps_read(p->pid, &maps);
 	if (err)
 		return err;
-	p->syscall_at = find_syscall(p, &maps);
+	p->syscall_at = ptc_find_syscall(p, &maps);
 	return p->syscall_at ? ptc_allow_chance(p->pid, p->syscall_at, true) : NULL;
 }

@@ -65,6 +65,7 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 	cpu = choose_cpu(&p->affinity);
 	if (cpu < 0)
 		return err_new(ERR_UNSUPPORTED, "the program may run on no CPU");
+	ptc_wards_cpus(p->pid, &p->affinity);
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	return set_affinity(p, &one);

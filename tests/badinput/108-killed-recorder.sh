@@ -14,15 +14,17 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 sleep 0.5
-children=$(cat /proc/$recorder/task/$recorder/children)
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-sleep 0.2
-for child in $children; do
-	if kill -0 "$child" 2>/dev/null; then
-		kill -KILL "$child"
-	fi
+child() { tr -d ' ' <"/proc/$1/task/$1/children"; }
+worker=$(child $recorder)
+program=$(child "$worker")
+kill -KILL "$worker"
+for _ in $(seq 100); do
+	grep -q '^TracerPid:[[:space:]]*0$' "/proc/$program/status" 2>/dev/null && break
+	sleep 0.05
 done
+kill -KILL "$program"
+wait $recorder
+[ $? = 125 ] || fail "the status is not 125"
 looks_whole "$TMPDIR/c" && fail "a capture was left that looks whole"
 "$FAULTLINE" replay "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 [ $? = 2 ] || fail "replay did not exit with 2: $(cat "$TMPDIR/out" "$TMPDIR/err")"

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# SIGKILL at many moments. Of `faultline record`: the program, which traps, is signalled and
+# forks all the time, is not harmed, and the capture is whole. Of the recorder behind it: a
+# program that does not trap just then goes on, what was captured is readable. Of the program.
+. tests/lib.sh
+
+need_bpf
+[ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
+
+# begin KIND DIR - record unharmed KIND; sets keeper, recorder and (maybe empty) program.
+begin() {
+	rm -rf "$2"
+	"$FAULTLINE" record -o "$2" -- "$BUILD/tests/programs/unharmed" "$1" 900 \
+		>"$TMPDIR/out" 2>"$TMPDIR/err" &
+	keeper=$!
+}
+children() { cat /proc/"$1"/task/"$1"/children 2>/dev/null; }
+find_processes() {
+	read -r recorder _ <<<"$(children $keeper)"
+	read -r program _ <<<"$([ -z "$recorder" ] || children "$recorder")"
+}
+# has_ended PID - wait for that, at most ten seconds.
+has_ended() {
+	for _ in $(seq 200); do
+		[ -e "/proc/$1" ] || return 0
+		grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null && return 0
+		sleep 0.05
+	done
+	grep -E 'State|Tracer|SigPnd' "/proc/$1/status"
+	kill -KILL "$1"
+	return 1
+}
+
+n=0
+for kind in csgtf csf csg s; do
+	for delay in 0.02 0.06 0.2 0.35 0.5; do
+		begin $kind "$TMPDIR/c"
+		sleep $delay
+		find_processes
+		kill -KILL $keeper
+		wait $keeper 2>/dev/null
+		[ -z "$recorder" ] || has_ended "$recorder" || fail "the recorder stays"
+		[ -z "$program" ] || has_ended "$program" || fail "the program stands still"
+		# Either it had not begun, or nothing happened to it.
+		if [ -s "$TMPDIR/out" ]; then
+			grep -qx 'unharmed 1' "$TMPDIR/out" ||
+				fail "$kind, killed after $delay s: harmed: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+			looks_whole "$TMPDIR/c" || fail "no manifest: $(cat "$TMPDIR/err")"
+			n=$((n + 1))
+		fi
+	done
+done
+[ $n -ge 10 ] || fail "only $n programs had begun"
+grep -q '"end":[[:space:]]*"detached"' "$TMPDIR/c/manifest.json" || fail "the end is not told"
+expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
+grep -q 'all matched' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+
+for delay in 0.2 0.4 0.6; do
+	begin st "$TMPDIR/d"
+	sleep $delay
+	find_processes
+	kill -KILL "$recorder"
+	got=0
+	wait $keeper || got=$?
+	[ $got = 125 ] || fail "status $got, not 125"
+	has_ended "$program" || fail "the program stands still"
+	grep -qx 'unharmed 1' "$TMPDIR/out" || fail "harmed: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+	expect_status 2 "$FAULTLINE" replay "$TMPDIR/d"
+	expect_error "not finished"
+done
+
+# The program itself, at its start and later: status 137, and the capture is whole or gone.
+for delay in 0.01 0.03 0.06 0.3; do
+	begin csgtf "$TMPDIR/e"
+	sleep $delay
+	find_processes
+	[ -z "$program" ] || kill -KILL "$program"
+	got=0
+	wait $keeper || got=$?
+	case $got in
+	137) looks_whole "$TMPDIR/e" || fail "killed, and no whole capture" ;;
+	125) expect_error . ;;
+	0) [ -z "$program" ] || fail "the program was killed, and the status is 0" ;;
+	*) fail "status $got: $(cat "$TMPDIR/err")" ;;
+	esac
+done
+exit 0
