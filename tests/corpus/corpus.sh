@@ -64,10 +64,6 @@ corpus_try() {
 		echo "recorded it exits with $status, not $native: $(tail -n 1 "$TMPDIR/err")"
 		return 1
 	}
-	if has_flag "$flags" threads && grep -q 'threads are recorded but not' "$TMPDIR/err"; then
-		echo "waits for threads"
-		return 2
-	fi
 	tail -n 1 "$TMPDIR/err" | grep -q complete || {
 		echo "not complete: $(tail -n 1 "$TMPDIR/err")"
 		return 1
@@ -93,9 +89,10 @@ corpus_try() {
 	}
 }
 
-# corpus_run GROUP - all of the group. The last line says how many of how many matched.
+# corpus_run GROUP - all of the group. The last line says how many of how many matched. With
+# ONLY=PATTERN those whose name matches; what fails leaves its capture in KEEP=DIR.
 corpus_run() {
-	local name package flags command n=0 matched=0 missing='' failed='' cannot='' waiting='' why start
+	local name package flags command n=0 matched=0 missing='' failed='' cannot='' why start
 	need_bpf
 	mkdir "$TMPDIR/inputs"
 	bash tests/corpus/inputs.sh "$TMPDIR/inputs" small || fail "no inputs"
@@ -109,15 +106,12 @@ corpus_run() {
 			cannot+="; $name: $(corpus_reason "$name")"
 		else
 			start=$EPOCHREALTIME
-			why=$(corpus_try "$flags" "$command")
-			case $? in
-			0) matched=$((matched + 1)) why=matched ;;
-			2) waiting+=" $name" ;;
-			*)
+			if why=$(corpus_try "$flags" "$command"); then
+				matched=$((matched + 1)) why=matched
+			else
 				failed+=" $name"
 				[ -z "${KEEP:-}" ] || cp -a "$TMPDIR/capture" "$KEEP/$name.flt"
-				;;
-			esac
+			fi
 			echo "$name: $why" \
 				"($(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms: $command)"
 		fi
@@ -125,5 +119,5 @@ corpus_run() {
 	[ $n -gt 0 ] || fail "no command line in group $1"
 	[ -z "$failed" ] || fail "$matched of $n matched, not:$failed"
 	[ -z "$missing" ] || skip "$matched of $n matched; not installed:$missing"
-	echo "result: $matched of $n matched${cannot:+, cannot$cannot}${waiting:+, waiting:$waiting}"
+	echo "result: $matched of $n matched${cannot:+, cannot$cannot}"
 }

@@ -96,14 +96,12 @@ tr '\n' ' ' <text >line
 if [ "$size" = large ]; then
 	words 4000000 777 >text4
 	words 16000000 777 >text16
-	cat text16 text16 text16 text16 text16 text16 text16 text16 text16 text16 >text160
 	words 1500000 999 >text1
 	bzip2 -c text16 >text16.bz2
 	echo 'scale=2500; 4*a(1)' >pi2500.bc
 	for ((i = 0; i < 300; i++)); do
 		sed "1,/^#include <string/d; s/main/main$i/; s/push/push$i/g; s/struct node/struct node$i/g" list.c
 	done | sed '1i #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>' >big.c
-	awk 'BEGIN { for (i = 1; i <= 1500000; i++) print i * 7919 % 1000003 }' >numbers10
 	awk 'BEGIN {
 		print "["
 		for (i = 0; i < 120000; i++)

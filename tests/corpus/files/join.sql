@@ -1,5 +1,6 @@
 -- Run with a parameter :n, the number of rows.
-create temp table t (a integer, b text);
+pragma temp_store = memory;
+create table t (a integer, b text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < :n)
 insert into t select i * 7919 % 10007, printf('%08d', i * 104729 % 1000003) from n;
 select count(*), sum(x.a), min(x.b), max(y.b) from t x join t y on y.a = (x.a * 31) % 10007;
