@@ -1,5 +1,4 @@
 -- Run with a parameter :n, the number of rows.
-pragma temp_store = memory;
 create table t (a integer, b text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < :n)
 insert into t select i * 7919 % 10007, printf('%08d', i * 104729 % 1000003) from n;
