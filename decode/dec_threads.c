@@ -173,16 +173,20 @@ bool threads_can_begin(struct dec_replay *r)
 
 enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
 {
-	uint64_t child_tid;
-	struct replay_thread *t;
+	struct replay_thread *t = threads_find(r, r->next.ret);
+	uint64_t child_tid, flags;
 
-	if (!threads_is_clone(nr) || r->next.ret <= 0 || threads_find(r, r->next.ret) ||
-	    !(threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_THREAD))
+	if (!threads_is_clone(nr) || r->next.ret <= 0 || (t && t->is_born))
 		return DEC_GO;
-	t = threads_add(r, r->next.ret);
+	flags = threads_clone_flags(r, r->next.regs.gpr, &child_tid);
+	if (!(flags & CLONE_THREAD))
+		return DEC_GO;
+	if (!t)
+		t = threads_add(r, r->next.ret);
 	if (!t)
 		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 	threads_save(r, t);
+	t->clear_child_tid = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
 	return DEC_GO;
 }
 
@@ -211,7 +215,10 @@ enum dec_verdict threads_birth(struct dec_replay *r)
 	t->gs_base = r->next.regs.gs_base;
 	t->pkru = r->engine.ctx->pkru;
 	t->is_born = true;
-	if (threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_CHILD_CLEARTID)
+	// Once the parent has returned, the call's arguments may be gone from its stack: then
+	// threads_cloned() has seen them.
+	if (parent &&
+	    threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_CHILD_CLEARTID)
 		t->clear_child_tid = child_tid;
 	if (t == threads_current(r)) {
 		threads_load(r, t);

@@ -116,6 +116,29 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/** The same as the new thread @p tid sees it. Its parent may have returned long since, and
+ * its stack may hold something else: only a word that has the thread's number was written
+ * by this call. */
+static void add_clone3_child(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+			     uint64_t size, uint32_t tid)
+{
+	struct clone_args args = {};
+	uint64_t at[2];
+	uint32_t word;
+
+	if (size > sizeof(args))
+		size = sizeof(args);
+	if (ptc_read_some(p, addr, &args, size) != size)
+		return;
+	at[0] = args.flags & CLONE_PARENT_SETTID ? args.parent_tid : 0;
+	at[1] = args.flags & CLONE_CHILD_SETTID ? args.child_tid : 0;
+	for (size_t i = 0; i < 2; i++)
+		if (at[i] &&
+		    ptc_read_some(p, at[i], &word, sizeof(word)) == sizeof(word) &&
+		    word == tid)
+			ptc_outputs_add(p, w, at[i], sizeof(word));
+}
+
 /** One output; sizes as in out_size() of record.bpf.c. */
 static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct rec_out *o,
 		    const uint64_t args[8], int64_t ret)
@@ -169,6 +192,10 @@ bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
 
 		if (e->ret < 0 && !(o->flags & OUT_ALWAYS))
 			continue;
+		if (o->kind == OUT_CLONE3 && e->ret == 0) {
+			add_clone3_child(p, w, args[o->arg], args[1], e->head.tid);
+			continue;
+		}
 		if (!add_out(p, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
 		    e->ret >= 0)
 			is_whole = false;
