@@ -256,11 +256,12 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 			return err_new(ERR_PERMISSION,
 				       "it runs under a seccomp filter: attaching to it "
 				       "needs CAP_SYS_ADMIN");
-		err = ptc_get_regs(tid, &u);
+		// In this order: on its way out it may have begun a call.
+		err = ptc_vdso_leave(tid, &p->vdso);
+		if (!err)
+			err = ptc_get_regs(tid, &u);
 		if (!err)
 			err = renew_wait(p, tid, &u);
-		if (!err)
-			err = ptc_vdso_leave(tid, &p->vdso);
 	}
 	p->syscall_at = p->vdso.gate;
 	if (!err)
@@ -284,12 +285,12 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 			continue;
 		ptc_drop_signals(p, t);
 		one = ptc_undo_call(t->tid);
+		if (!one && p->vdso.gate)
+			one = ptc_vdso_leave(t->tid, &p->vdso);
 		if (!one)
 			one = ptc_get_regs(t->tid, &u);
 		if (!one)
 			one = renew_wait(p, t->tid, &u);
-		if (!one && p->vdso.gate)
-			one = ptc_vdso_leave(t->tid, &p->vdso);
 		if (!one && p->syscall_at)
 			one = ptc_undo_thread(t->tid);
 		if (err)

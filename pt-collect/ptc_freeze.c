@@ -170,6 +170,9 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 		on_end(p, t, status);
 	} else if (is_recorded) {
 		ptc_session_take(p->session, tid, status);
+		// Leading it into a handler may have used up our request.
+		if (t && t->is_asked && !t->is_at_rest)
+			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	} else {
 		// A signal of its own on the way: it gets it first.
 		ptrace(PTRACE_CONT, tid, NULL,
