@@ -51,7 +51,7 @@ kill_often() {
 	was_not_harmed "$1 killed while it recorded"
 }
 
-start_server 3
+start_server 3 plain
 kill_often keeper
 stop_server
 # What traps just when the recorder is killed would end a program that has it: this has not.
