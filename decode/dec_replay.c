@@ -612,6 +612,10 @@ static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done
 	case CAP_EV_SYSCALL:
 		return replay_arrange_syscall(r, is_done);
 	default:
+		// The others ran on until the thread that got a deadly signal died of it.
+		if (r->next.kind == CAP_EV_SIGNAL && r->next.is_fatal &&
+		    threads_find(r, r->next.tid))
+			return replay_signal_die(r);
 		if (r->next.tid != threads_current(r)->tid)
 			return replay_out_of_order(r);
 		return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r, is_done) :

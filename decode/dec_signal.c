@@ -60,6 +60,17 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	return DEC_GO;
 }
 
+enum dec_verdict replay_signal_die(struct dec_replay *r)
+{
+	bool is_current = threads_current(r)->tid == r->next.tid, is_done;
+	enum dec_verdict v = threads_run(r, r->next.tid);
+
+	if (v != DEC_GO)
+		return v;
+	// It stands there already: it was switched away from there.
+	return is_current ? replay_signal_await(r, &is_done) : replay_signal_deliver(r);
+}
+
 enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done)
 {
 	enum dec_verdict v;

@@ -19,6 +19,10 @@
  * itself comes by its fault. */
 enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done);
 
+/** The event at hand is a signal that kills the program, and perhaps not one of the thread
+ * that runs. */
+enum dec_verdict replay_signal_die(struct dec_replay *r);
+
 /** dec_world.stop_at: where a thread may have been interrupted. */
 enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e);
 

@@ -286,25 +286,17 @@ static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_th
 	return w.addr ? replay_write(r, &w) : DEC_GO;
 }
 
-enum dec_verdict threads_switch(struct dec_replay *r)
+enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid)
 {
 	struct replay_thread *from = threads_current(r), *to;
-	enum dec_verdict v = DEC_GO;
 
-	// The second comes after the first, if not both at once.
-	if (r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
-		v = threads_leave_robust(r, from);
-		from->robust_list = 0;
-	}
-	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
-		v = threads_clear_tid(r, from);
-	if (v != DEC_GO || r->next.next_tid == from->tid)
-		return v;
+	if (tid == from->tid)
+		return DEC_GO;
 	if (from->is_born)
 		threads_save(r, from);
-	to = threads_find(r, r->next.next_tid);
+	to = threads_find(r, tid);
 	if (!to) {
-		to = threads_add(r, r->next.next_tid);
+		to = threads_add(r, tid);
 		if (!to)
 			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 		threads_save(r, to);
@@ -316,6 +308,21 @@ enum dec_verdict threads_switch(struct dec_replay *r)
 		threads_record(r);
 	}
 	return DEC_GO;
+}
+
+enum dec_verdict threads_switch(struct dec_replay *r)
+{
+	struct replay_thread *from = threads_current(r);
+	enum dec_verdict v = DEC_GO;
+
+	// The second comes after the first, if not both at once.
+	if (r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
+		v = threads_leave_robust(r, from);
+		from->robust_list = 0;
+	}
+	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
+		v = threads_clear_tid(r, from);
+	return v == DEC_GO ? threads_run(r, r->next.next_tid) : v;
 }
 
 /* ---- the same instant -------------------------------------------------------------------- */

@@ -37,6 +37,9 @@ enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr);
  * do it. */
 enum dec_verdict threads_switch(struct dec_replay *r);
 
+/** Thread @p tid runs from here on. */
+enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid);
+
 /**
  * The event at hand says where its thread was interrupted. @return whether the guest
  * stands exactly there: registers, and the memory around the stack pointer and behind the
