@@ -12,6 +12,7 @@
 #include "decode/dec_threads.h"
 
 #define CERTAIN_PAGE 4096ull
+#define CERTAIN_PAGES 64 ///< each costs a fault or two
 
 /* What a page held at the instant in question. */
 struct certain_page {
@@ -55,8 +56,9 @@ static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 
 	if (e->ctx->fault_signo != SIGSEGV || !guest_avail(&r->guest, page, PROT_WRITE))
 		return certain_end(CERTAIN_UNIQUE); // a signal of its own: an event
-	if (map_get(&r->guest.code, page >> 12))
-		return certain_end(CERTAIN_UNKNOWN); // it changes code
+	// It changes code, or so much that it will not come back to the same state.
+	if (map_get(&r->guest.code, page >> 12) || probe.written.size == CERTAIN_PAGES)
+		return certain_end(CERTAIN_UNKNOWN);
 	p = vec_push(&probe.written);
 	if (!p || mprotect((void *)page, CERTAIN_PAGE, PROT_READ | PROT_WRITE))
 		return certain_end(CERTAIN_UNKNOWN);
