@@ -230,7 +230,6 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 		*state_of(b, last->head.tid) = REC_CALL_INSIDE;
 	if (bpf_map_update_elem(fd, &tgid, last, BPF_ANY))
 		return err_errno("cannot watch the program's threads");
-	b->skel->bss->has_threads = 1;
 	if (attach_once(&b->skel->links.record_sched_switch,
 			b->skel->progs.record_sched_switch))
 		return err_errno("cannot attach to the sched_switch tracepoint");
