@@ -27,6 +27,7 @@
 struct replay_thread {
 	uint32_t tid;
 	bool is_born;	 ///< it has registers: its own return from clone came
+	bool has_parent; ///< what it inherits is known
 	bool is_in_call; ///< at a system call whose event has not come yet
 	bool is_leaving; ///< it called exit
 	bool has_ended;

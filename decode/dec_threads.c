@@ -168,58 +168,64 @@ static struct replay_thread *threads_parent(struct dec_replay *r)
 
 bool threads_can_begin(struct dec_replay *r)
 {
-	return threads_find(r, r->next.tid) || threads_parent(r);
+	const struct replay_thread *t = threads_find(r, r->next.tid);
+
+	return (t && t->has_parent) || threads_parent(r);
+}
+
+/* @t inherits from the thread whose place is @from: the call with registers @gpr is the
+ * one that makes it, and its arguments are still in memory. */
+static void threads_inherit(struct dec_replay *r, struct replay_thread *t, size_t from,
+			    const uint64_t *gpr)
+{
+	uint64_t child_tid, flags = threads_clone_flags(r, gpr, &child_tid);
+
+	memcpy(t->xsave,
+	       from == r->current ? r->engine.ctx->xsave : r->threads.data[from].xsave,
+	       sizeof(t->xsave));
+	t->pkru = from == r->current ? r->engine.ctx->pkru : r->threads.data[from].pkru;
+	if (flags & CLONE_CHILD_CLEARTID)
+		t->clear_child_tid = child_tid;
+	t->has_parent = true;
 }
 
 enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
 {
-	struct replay_thread *t = threads_find(r, r->next.ret);
-	uint64_t child_tid, flags;
+	struct replay_thread *t;
+	uint64_t child_tid;
 
-	if (!threads_is_clone(nr) || r->next.ret <= 0 || (t && t->is_born))
+	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
+	    !(threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_THREAD))
 		return DEC_GO;
-	flags = threads_clone_flags(r, r->next.regs.gpr, &child_tid);
-	if (!(flags & CLONE_THREAD))
-		return DEC_GO;
+	t = threads_find(r, r->next.ret);
 	if (!t)
 		t = threads_add(r, r->next.ret);
 	if (!t)
 		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
-	threads_save(r, t);
-	t->clear_child_tid = flags & CLONE_CHILD_CLEARTID ? child_tid : 0;
+	if (!t->is_born)
+		threads_inherit(r, t, r->current, r->next.regs.gpr);
 	return DEC_GO;
 }
 
 enum dec_verdict threads_birth(struct dec_replay *r)
 {
 	struct replay_thread *t = threads_find(r, r->next.tid);
-	const struct replay_thread *parent = threads_parent(r);
-	size_t from = parent ? (size_t)(parent - r->threads.data) : r->current;
-	uint64_t child_tid;
 
-	if (!t) {
+	if (!t)
 		t = threads_add(r, r->next.tid);
-		if (!t)
-			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
-		threads_save(r, t);
-	}
-	// Its vector and floating-point state is what its parent has in the call, even when
-	// a switch came to it first.
-	if (from != r->current)
-		memcpy(t->xsave, r->threads.data[from].xsave, sizeof(t->xsave));
+	if (!t)
+		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+	// Otherwise the parent is still in the call.
+	if (!t->has_parent)
+		threads_inherit(r, t, threads_parent(r) - r->threads.data,
+				r->next.regs.gpr);
 	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
 	t->gpr[CAP_RAX] = 0;
 	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
 	t->rflags = (r->next.regs.rflags & 0xcd5) | 0x202;
 	t->fs_base = r->next.regs.fs_base;
 	t->gs_base = r->next.regs.gs_base;
-	t->pkru = r->engine.ctx->pkru;
 	t->is_born = true;
-	// Once the parent has returned, the call's arguments may be gone from its stack: then
-	// threads_cloned() has seen them.
-	if (parent &&
-	    threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_CHILD_CLEARTID)
-		t->clear_child_tid = child_tid;
 	if (t == threads_current(r)) {
 		threads_load(r, t);
 		threads_record(r);
