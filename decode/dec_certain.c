@@ -14,6 +14,9 @@
 #define CERTAIN_PAGE 4096ull
 #define CERTAIN_PAGES 64 ///< each costs a fault or two
 
+/* All registers but the general ones. */
+#define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
+
 /* What a page held at the instant in question. */
 struct certain_page {
 	uint64_t addr;
@@ -23,7 +26,7 @@ struct certain_page {
 /* Of the fork, which does nothing else. */
 static struct {
 	VEC(struct certain_page) written;
-	uint8_t xsave[CTX_XSAVE_BYTES];
+	uint8_t regs[CERTAIN_REGS][160];
 	uint64_t rflags;
 	enum certain result;
 } probe;
@@ -67,9 +70,20 @@ static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 	return DEC_GO;
 }
 
-static bool certain_is_equal(const struct dec_ctx *c)
+/* Register by register: in the saved area, what is in its initial state may be left out. */
+static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_REGS][160])
 {
-	if (c->rflags != probe.rflags || memcmp(c->xsave, probe.xsave, sizeof(c->xsave)))
+	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
+	for (int i = 0; i < CERTAIN_REGS; i++)
+		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
+}
+
+static bool certain_is_equal(const struct dec_engine *e)
+{
+	uint8_t regs[CERTAIN_REGS][160];
+
+	certain_read_regs(e, regs);
+	if (e->ctx->rflags != probe.rflags || memcmp(regs, probe.regs, sizeof(regs)))
 		return false;
 	for (size_t i = 0; i < probe.written.size; i++) {
 		const struct certain_page *p = &probe.written.data[i];
@@ -86,7 +100,7 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 
 	if (e->async_rip != e->ctx->rip || !threads_is_here(ctx, &v))
 		return DEC_GO;
-	return certain_end(certain_is_equal(e->ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
+	return certain_end(certain_is_equal(e) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
 
 /* The fork's life. */
@@ -99,7 +113,7 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	e->world.fault = certain_fault;
 	e->world.stop_at = certain_stop;
 	probe.rflags = e->ctx->rflags;
-	memcpy(probe.xsave, e->ctx->xsave, sizeof(probe.xsave));
+	certain_read_regs(e, probe.regs);
 	for (size_t i = 0; i < r->guest.ranges.size; i++) {
 		const struct guest_range *g = &r->guest.ranges.data[i];
 

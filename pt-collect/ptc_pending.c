@@ -124,18 +124,6 @@ unfinished_call(struct ptc_process *p, struct ptc_thread *t, const struct rec_sw
 	return t->has_held ? &t->held : NULL;
 }
 
-/** A switch at the place of the event itself tells the instant. Whether the event's own
- * signature, read at some time later, saw what other threads did since is not known. */
-static void forget_signatures(struct ptc_thread *t, const struct rec_switch *s)
-{
-	for (size_t i = 0; i < t->pending.size; i++) {
-		struct cap_event *ev = &t->pending.data[i].event;
-
-		if (ev->regs.rip == s->regs.rip)
-			ev->signature = (struct cap_signature){};
-	}
-}
-
 void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 			const struct rec_switch *s)
 {
@@ -148,7 +136,6 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 
 	_Static_assert(sizeof(ev.signature) == sizeof(s->signature), "one layout");
 	flush_before(p, t, s);
-	forget_signatures(t, s);
 	call = unfinished_call(p, t, s);
 	if (call)
 		ev.switch_flags |= CAP_SWITCH_IN_CALL;

@@ -125,7 +125,10 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
 	if (t && p->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
 		ev.regs = ptc_to_cap(&u);
-		ev.signature = ptc_signature_read(p->pid, &ev.regs);
+		// Other threads run on while this one stands here: what its registers point
+		// to is theirs, and not what it was.
+		if (!p->has_threads)
+			ev.signature = ptc_signature_read(p->pid, &ev.regs);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
 			ptc_pending_settle(p, t, true);
 			if (!log_handled(p, t, &ev))

@@ -31,12 +31,16 @@ static const struct {
 	{ 7, 0, 3, 1u << 22 | 1u << 24 | 1u << 25 }, // AMX
 	{ 7, 1, 0, 1u << 21 },			     // AMX-FP16
 	{ 7, 1, 3, 1u << 8 },			     // AMX-COMPLEX
-	{ 0x80000008, 0, 1, 1u << 4 },		     // RDPRU
+	// What XSAVE stores depends on which registers the CPU takes to be in their initial
+	// state, and no architecture says when it does. Told that XSAVE stores nothing, the
+	// dynamic linker keeps the arguments of a call that it binds with FXSAVE instead.
+	{ 0xd, 0, 1, ~0u },
+	{ 0x80000008, 0, 1, 1u << 4 }, // RDPRU
 };
 
 static bool has_subleaf(uint32_t leaf)
 {
-	return leaf == 7;
+	return leaf == 7 || leaf == 0xd;
 }
 
 /**
