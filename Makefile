@@ -35,7 +35,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall 
 	-Wstrict-prototypes -Wmissing-prototypes $(CFLAGS_OPT) $(CFLAGS_SAN) \
 	$(if $(COVERAGE),--coverage) $(if $(WERROR),-Werror) -I. -I$(B) $(CFLAGS)
 ALL_LDFLAGS := $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
-LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lm -lpthread
+LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -lm -lpthread
 
 sources = $(wildcard $(1)/*.c $(1)/*.S)
 object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))

@@ -304,6 +304,7 @@ int cmd_record(int argc, char **argv)
 	};
 	struct ptc_options o = { .hang_seconds = 10 };
 	_cleanup_free_ char *made_dir = NULL, *name = NULL;
+	_cleanup_err_ struct err *err = NULL;
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
@@ -333,6 +334,11 @@ int cmd_record(int argc, char **argv)
 		o.dir = made_dir = default_dir(name);
 	if (!o.dir) {
 		fprintf(stderr, "faultline: %s\n", err_nomem.message);
+		return PTC_EXIT_FAILED;
+	}
+	err = ptc_privilege_init();
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
 		return PTC_EXIT_FAILED;
 	}
 	return ptc_keep(record_and_tell, &o);

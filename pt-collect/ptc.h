@@ -498,9 +498,20 @@ bool ptc_seize(pid_t pid);
 /** Stop recording @p p and leave it as it would be by itself. */
 void ptc_leave(struct ptc_process *p);
 
+/* ---- rights (ptc_privilege.c) --------------------------------------------------------- */
+
+/** Have what recording needs and no more. @return ERR_PERMISSION with what is missing. */
+struct err *ptc_privilege_init(void);
+
+/** Put in effect what we have, or no more. Root has it in effect always. */
+void ptc_privilege_use(bool is_used);
+
+/** Have nothing any more (root: as before). */
+void ptc_privilege_end(void);
+
 /* ---- BPF (ptc_bpf.c) ------------------------------------------------------------------ */
 
-/** Load and attach. @return ERR_PERMISSION with the missing capabilities. */
+/** Load and attach. */
 struct err *ptc_bpf_create(struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 

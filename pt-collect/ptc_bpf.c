@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -41,50 +40,6 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	text[strcspn(text, "\n")] = 0;
 	log_debug("%s", text);
 	return 0;
-}
-
-static uint64_t effective_capabilities(void)
-{
-	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
-	char line[256];
-	unsigned long long caps = 0;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	return caps;
-}
-
-/** Say which capabilities are missing, before anything has been started. */
-static struct err *check_capabilities(void)
-{
-	static const struct {
-		int bit, instead; ///< a capability that includes it; -1 = none
-		const char *name;
-	} needed[] = {
-		{ CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF" },
-		{ CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON" },
-		{ CAP_SYS_PTRACE, -1, "CAP_SYS_PTRACE" },
-	};
-	uint64_t caps = effective_capabilities();
-	char missing[64] = "", self[4096] = "faultline";
-	int n = 0;
-
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		if (caps >> needed[i].bit & 1 ||
-		    (needed[i].instead >= 0 && caps >> needed[i].instead & 1))
-			continue;
-		n += snprintf(missing + n, sizeof(missing) - n, "%s%s", n ? ", " : "",
-			      needed[i].name);
-	}
-	if (!n)
-		return NULL;
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		strcpy(self, "faultline");
-	return err_new(ERR_PERMISSION,
-		       "cannot record: needs %s (run it with sudo, or once: sudo setcap "
-		       "cap_bpf,cap_perfmon,cap_sys_ptrace+ep %s)",
-		       missing, self);
 }
 
 /** Fill the maps by which the kernel side knows what calls write. */
@@ -123,17 +78,13 @@ static void bpf_destroyp(struct ptc_bpf **b)
 	ptc_bpf_destroy(*b);
 }
 
-struct err *ptc_bpf_create(struct ptc_bpf **ret)
+static struct err *create(struct ptc_bpf **ret)
 {
 	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
-	struct err *err;
 	int cpus;
 
 	if (!b)
 		return &err_nomem;
-	err = check_capabilities();
-	if (err)
-		return err;
 	libbpf_set_print(print_libbpf);
 	cpus = libbpf_num_possible_cpus();
 	b->skel = record_bpf__open();
@@ -158,6 +109,16 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 		return err_errno("cannot attach to the sys_exit tracepoint");
 	*ret = take_ptr(&b);
 	return NULL;
+}
+
+struct err *ptc_bpf_create(struct ptc_bpf **ret)
+{
+	struct err *err;
+
+	ptc_privilege_use(true);
+	err = create(ret);
+	ptc_privilege_use(false);
+	return err;
 }
 
 static void unprobe(struct ptc_bpf *b)
@@ -337,8 +298,8 @@ static struct err *probe_each(struct ptc_bpf *b, pid_t pid, const char *path,
 	return NULL;
 }
 
-struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
-			  const struct cap_heap_site *sites, size_t n)
+static struct err *probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			 const struct cap_heap_site *sites, size_t n)
 {
 	int *slot = vec_push(&b->multi_probes);
 
@@ -352,8 +313,19 @@ struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 	return probe_each(b, pid, path, sites, n);
 }
 
-struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
-				 uint64_t offset)
+struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			  const struct cap_heap_site *sites, size_t n)
+{
+	struct err *err;
+
+	ptc_privilege_use(true);
+	err = probe(b, pid, path, sites, n);
+	ptc_privilege_use(false);
+	return err;
+}
+
+static struct err *probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
+				uint64_t offset)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts);
 	struct multi_attr attr = {
@@ -385,4 +357,15 @@ struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 		return NULL;
 	b->probes.size--;
 	return err_errno("cannot probe %s at %#lx", path, offset);
+}
+
+struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
+				 uint64_t offset)
+{
+	struct err *err;
+
+	ptc_privilege_use(true);
+	err = probe_chance(b, pid, path, offset);
+	ptc_privilege_use(false);
+	return err;
 }

@@ -215,6 +215,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx)
 		return ret;
 	}
 	close(end[1]);
+	ptc_privilege_end();
 	ret = watch(&s, recorder, end[0]);
 	close(end[0]);
 	ptc_process_destroy(p);

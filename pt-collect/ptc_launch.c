@@ -10,12 +10,12 @@
 #define LOG_ROOM "record"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -60,8 +60,13 @@ __attribute__((noreturn)) static void be_program(char **argv, int go, int report
 {
 	struct exec_failure failure = {};
 	ssize_t n;
-	char byte;
+	char byte = 'r';
 
+	// A program in possession of our file's capabilities could not be traced.
+	ptc_privilege_end();
+	prctl(PR_SET_DUMPABLE, 1);
+	if (write(report, &byte, 1) != 1)
+		_exit(PTC_EXIT_FAILED);
 	while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
 		;
 	if (n != 1)
@@ -125,11 +130,28 @@ static struct err *step_out_of_exec(pid_t pid)
 	return NULL;
 }
 
+/** The kernel gives a traced program no rights that its tracer lacks. */
+static void tell_setuid(pid_t pid, const char *program)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (geteuid() && !stat(path, &st) && st.st_mode & (S_ISUID | S_ISGID) &&
+	    st.st_uid != geteuid())
+		log_warn("'%s' is setuid, and runs with your own rights: it is traced "
+			 "(recorded by root it has its own)",
+			 program);
+}
+
 static struct err *lead_to_start(pid_t pid, int go, int report, const char *program,
 				 int *exit_status)
 {
 	struct err *err;
+	char ready;
 
+	if (read(report, &ready, 1) != 1)
+		return err_errno("cannot start '%s'", program);
 	// Should we be killed before it has begun, it does not begin.
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS | PTRACE_O_EXITKILL))
 		return err_errno("cannot trace '%s'", program);
@@ -170,6 +192,8 @@ struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status)
 		kill(*pid, SIGKILL);
 		waitpid(*pid, NULL, __WALL);
 		ptc_wards_forget(*pid);
+	} else {
+		tell_setuid(*pid, argv[0]);
 	}
 	return err;
 }
