@@ -22,6 +22,7 @@
 #include "bpf/record.h"
 
 #define NR_RT_SIGRETURN_GONE (-1)
+#define NR_SHMAT 30
 #define NR_RT_SIGRETURN 15
 #define NR_RESTART_SYSCALL 219
 #define ERESTART_RESTARTBLOCK 516
@@ -398,6 +399,8 @@ static int is_file_mapped(const struct scratch *s)
 {
 	__u64 ret = s->event.ret;
 
+	if (s->event.nr == NR_SHMAT)
+		return ret < -4095ull;
 	return ret < -4095ull && !(syscall_arg(s, 3) & MAP_ANONYMOUS) &&
 	       (__s32)syscall_arg(s, 4) >= 0;
 }

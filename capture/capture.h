@@ -84,6 +84,9 @@ enum cap_event_kind {
 enum cap_syscall_flags {
 	CAP_SYS_UNLISTED = 1 << 0, ///< not in the table: what it wrote is not known
 	CAP_SYS_PARTIAL = 1 << 1,  ///< some of the memory it wrote could not be read
+	/** mmap, shmat: file_offset is no offset but tells which file (or segment) it was;
+	 * the same number is the same file. */
+	CAP_SYS_IDENTITY = 1 << 2,
 };
 
 enum cap_heap_fn {

@@ -11,6 +11,7 @@
 #define LOG_ROOM "decode"
 
 #include "decode/dec_child.h"
+#include "decode/dec_alias.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -158,6 +159,7 @@ static enum child_result child_regs(void)
  * a child of the machine's owner, which then learns of its death. */
 static void child_fork(uint64_t to)
 {
+	struct err *err;
 	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
 
 	if (pid) {
@@ -168,6 +170,12 @@ static void child_fork(uint64_t to)
 	slot = &shared->slot[to];
 	slot->log_buffer = log_buffer;
 	child_where(DEC_AT_POSITION);
+	err = alias_fork(&replay.guest);
+	if (err) {
+		child_fail(err);
+		child_answer(CHILD_FAILED);
+		return;
+	}
 	child_answer(CHILD_OK); // the owner waits for this
 }
 
@@ -218,6 +226,7 @@ static struct err *child_sandbox(int output_fd)
 		SCMP_SYS(exit),		  SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigaction),
 		SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),
 		SCMP_SYS(gettid),	  SCMP_SYS(tgkill),	   SCMP_SYS(prctl),
+		SCMP_SYS(memfd_create),	  SCMP_SYS(ftruncate),	   SCMP_SYS(close),
 		SCMP_SYS(getrandom),	  SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
 		SCMP_SYS(wait4),
 	};

@@ -9,8 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
+
+#include "decode/dec_alias.h"
 
 #define PAGE 4096ull
 #define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
@@ -121,12 +125,19 @@ static int guest_host_prot(int prot)
 
 /* ---- code that may change ----------------------------------------------------------- */
 
+static void guest_protect_page(struct dec_guest *g, uint64_t page)
+{
+	if (guest_avail(g, page << 12, PROT_WRITE) &&
+	    !mprotect((void *)(page << 12), PAGE, PROT_READ))
+		map_put(&g->code, page, 1);
+}
+
 void guest_protect_code(struct dec_guest *g, uint64_t page)
 {
-	if (g->is_changing_code || !guest_avail(g, page << 12, PROT_WRITE) ||
-	    mprotect((void *)(page << 12), PAGE, PROT_READ))
+	if (g->is_changing_code)
 		return;
-	map_put(&g->code, page, 1);
+	guest_protect_page(g, page);
+	alias_each(g, page, guest_protect_page);
 }
 
 bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
@@ -158,12 +169,16 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 {
 	int flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
 	uint64_t end = start + size;
+	struct err *err;
 
 	if (!size || end < start || (start & (PAGE - 1)))
 		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
 			       size);
 	engine_make_room(g->engine, start, size);
 	guest_forget_code(g, start, end);
+	err = alias_cut(g, start, end);
+	if (err)
+		return err;
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
 		struct guest_range *r = &g->ranges.data[i];
@@ -179,6 +194,21 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 		return err_errno("cannot map guest memory %#lx+%#lx", start, size);
 	}
 	return guest_add(g, start, end, prot);
+}
+
+struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	guest_forget_code(g, start, end);
+	for (size_t i = guest_lower(g, start);
+	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
+		struct guest_range *r = &g->ranges.data[i];
+		uint64_t from = r->start > start ? r->start : start;
+		uint64_t to = r->end < end ? r->end : end;
+
+		if (mprotect((void *)from, to - from, guest_host_prot(r->prot)))
+			return err_errno("cannot protect guest memory %#lx", from);
+	}
+	return NULL;
 }
 
 /* Give [start, end) its final protection, once its contents are in place. */
@@ -357,30 +387,67 @@ struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
 	return NULL;
 }
 
-static struct err *guest_mmap(struct dec_guest *g, const struct cap_event *ev)
+/* Map @p size bytes where the kernel did, with the event's bytes or file as contents. */
+static struct err *guest_map_event(struct dec_guest *g, const struct cap_event *ev,
+				   uint64_t size, int prot)
 {
-	uint64_t size = PAGE_UP(ev->regs.gpr[CAP_RSI]);
-	int prot = ev->regs.gpr[CAP_RDX], fd = -1;
 	struct err *err = NULL;
+	int fd = -1;
 
 	if (ev->file)
 		err = guest_file_fd(g, ev->file, &fd);
 	if (!err)
-		err = guest_map(g, ev->ret, size, prot | PROT_WRITE, fd, ev->file_offset);
+		err = guest_map(g, ev->ret, size, prot | PROT_WRITE, fd,
+				fd < 0 ? 0 : ev->file_offset);
 	for (size_t i = 0; !err && i < ev->n_writes; i++)
 		err = guest_write(g, ev->writes[i].addr, ev->writes[i].data,
 				  ev->writes[i].size);
 	if (!err)
 		err = guest_add(g, ev->ret, ev->ret + size, prot);
-	if (!err)
-		err = guest_seal(ev->ret, size, prot);
-	return err;
+	return err ? err : guest_seal(ev->ret, size, prot);
+}
+
+static struct err *guest_mmap(struct dec_guest *g, const struct cap_event *ev)
+{
+	uint64_t size = PAGE_UP(ev->regs.gpr[CAP_RSI]), flags = ev->regs.gpr[CAP_R10];
+	bool has_key = ev->flags & CAP_SYS_IDENTITY;
+	bool is_shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	struct err *err = guest_map_event(g, ev, size, ev->regs.gpr[CAP_RDX]);
+
+	if (err || (!has_key && !is_shared))
+		return err;
+	return alias_add(g, has_key ? ev->file_offset : 0, ev->regs.gpr[CAP_R9], ev->ret,
+			 ev->ret + size, is_shared);
+}
+
+/* The segment's bytes are in the event, all of them. */
+static struct err *guest_shmat(struct dec_guest *g, const struct cap_event *ev)
+{
+	uint64_t flags = ev->regs.gpr[CAP_RDX], size = 0;
+	int prot = PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
+		   (flags & SHM_EXEC ? PROT_EXEC : 0);
+	struct err *err;
+
+	for (size_t i = 0; i < ev->n_writes; i++)
+		size += ev->writes[i].size;
+	if (!size || ev->flags & (CAP_SYS_PARTIAL | CAP_SYS_UNLISTED))
+		return err_new(ERR_UNSUPPORTED,
+			       "the program attached System V shared memory, whose "
+			       "contents are not in the capture");
+	err = guest_map_event(g, ev, size, prot);
+	if (err)
+		return err;
+	return alias_add(g, ev->flags & CAP_SYS_IDENTITY ? ev->file_offset : 0, 0,
+			 ev->ret, ev->ret + size, true);
 }
 
 static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t size)
 {
 	uint64_t end = start + PAGE_UP(size);
+	struct err *err = alias_cut(g, start, end);
 
+	if (err)
+		return err;
 	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
@@ -452,6 +519,9 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)to);
 	if (p == MAP_FAILED)
 		return err_errno("cannot move guest memory %#lx to %#lx", from, to);
+	err = alias_move(g, from, old < now ? old : now, to);
+	if (err)
+		return err;
 	if (now > old) {
 		err = guest_seal(to + old, now - old, prot);
 		if (err)
@@ -463,6 +533,7 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 {
 	const uint64_t *r = ev->regs.gpr;
+	uint64_t end;
 
 	if (ev->ret < 0 && ev->ret > -4096)
 		return NULL;
@@ -480,14 +551,15 @@ struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 		return guest_mremap(g, ev);
 	case SYS_madvise:
 		// Only the advice that changes what reads return.
-		if (r[CAP_RDX] == MADV_DONTNEED &&
+		if (r[CAP_RDX] == MADV_DONTNEED && !alias_is_shared(g, r[CAP_RDI]) &&
 		    madvise((void *)r[CAP_RDI], PAGE_UP(r[CAP_RSI]), MADV_DONTNEED))
 			return err_errno("cannot redo madvise at %#lx", r[CAP_RDI]);
 		return NULL;
 	case SYS_shmat:
-		return err_new(ERR_UNSUPPORTED,
-			       "the program attached System V shared memory, "
-			       "which is not replayed yet");
+		return guest_shmat(g, ev);
+	case SYS_shmdt:
+		end = alias_end(g, r[CAP_RDI]);
+		return end ? guest_munmap(g, r[CAP_RDI], end - r[CAP_RDI]) : NULL;
 	default:
 		return NULL;
 	}

@@ -23,6 +23,14 @@ struct guest_range {
 	int prot;
 };
 
+/** A mapping whose file may be mapped elsewhere, too: see dec_alias.h. */
+struct guest_alias {
+	uint64_t key, offset; ///< which file, and where in it
+	uint64_t start, end;
+	bool is_shared;
+	bool is_real; ///< maps the memory file
+};
+
 struct dec_guest {
 	struct dec_engine *engine;
 	const struct capture *capture;
@@ -35,6 +43,9 @@ struct dec_guest {
 			       ///< change of it is noticed
 	bool is_changing_code; ///< protect no page now
 	uint64_t stack_start;  ///< lowest address reserved for the stack
+	VEC(struct guest_alias) aliases;
+	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
+	int alias_fd;		  ///< the memory file; 0 = not needed yet
 	bool has_collided;     ///< an error was a collision (invariant 1)
 	size_t last_hit;       ///< into ranges: where the last look-up ended
 };
@@ -58,6 +69,9 @@ void guest_protect_code(struct dec_guest *g, uint64_t page);
 /** The guest wrote at @p addr. @return whether that is a page protected by
  * guest_protect_code(): it is writable again, and its translations are gone. */
 bool guest_unprotect_code(struct dec_guest *g, uint64_t addr);
+
+/** [start, end) is mapped anew behind the guest's back: protect it as the guest has it. */
+struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
 
 /** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
  * guest has no such writable memory. */

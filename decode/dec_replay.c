@@ -365,7 +365,7 @@ static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
 	if (err)
 		return replay_fail(r, err);
 	replay_log_syscall(r);
-	if (nr != SYS_mmap)
+	if (nr != SYS_mmap && nr != SYS_shmat)
 		return replay_writes(r);
 	// The mapping was filled before it was protected: only the log is left.
 	for (size_t i = 0; i < r->next.n_writes; i++)

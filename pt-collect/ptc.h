@@ -94,6 +94,12 @@ struct ptc_chaos;
 struct ptc_random;
 struct ptc_session;
 
+/** A file or segment that is mapped shared (ptc_shared.c). */
+struct ptc_shared {
+	uint64_t key; ///< which
+	bool is_told; ///< that others can write it
+};
+
 /** A process being recorded, into a bundle of its own. */
 struct ptc_process {
 	struct ptc_session *session;
@@ -110,6 +116,7 @@ struct ptc_process {
 	cpu_set_t affinity; ///< before that
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
+	VEC(struct ptc_shared) shared;
 	struct map chance_sites; ///< addresses at which such an instruction was executed
 	char *exe;
 	uint64_t n_execs;  ///< how often the capture began anew
@@ -810,6 +817,23 @@ void ptc_pending_deinit(struct ptc_thread *t);
 
 /** The signature (capture.h) of process @p pid where a thread has registers @p regs. */
 struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs);
+
+/* ---- shared memory (ptc_shared.c) ------------------------------------------------------- */
+
+struct stat;
+
+/** @return a number that is the same for the same file; never 0. */
+uint64_t ptc_shared_identity(const struct stat *st);
+
+/** The program mapped file @p key shared: log a gap if others can write it, now or later. */
+void ptc_shared_mapped(struct ptc_process *p, uint64_t key);
+
+/** Look again. */
+void ptc_shared_look(struct ptc_process *p);
+
+/** The System V segment at @p addr. @return false when there is nothing. */
+bool ptc_shared_segment(struct ptc_process *p, uint64_t addr, uint64_t *size,
+			uint64_t *key);
 
 /* ---- chance in the code (ptc_chance.c, ptc_code.c) --------------------------------------- */
 

@@ -122,6 +122,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 		return err;
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_pending_flush(p, p->threads.data[i]);
+	ptc_shared_look(p);
 	if (ptc_bpf_lost(p->session->bpf))
 		ptc_log_gap(p, p->pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "pt-collect/ptc.h"
 
@@ -85,6 +86,12 @@ static bool is_writable(pid_t pid, int fd)
 	return false;
 }
 
+/** Is it a file only by name? Then somebody else may well write it. */
+static bool is_memory(const char *path)
+{
+	return !strncmp(path, "/dev/shm/", 9) || !strncmp(path, "/memfd:", 7);
+}
+
 /** The mapped bytes themselves, up to the end of the file. */
 static void take_bytes(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size, struct cap_event *ev)
@@ -121,6 +128,22 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		ptc_heap_mapped(p, path, ev->file, false);
 }
 
+/** shmat: all of the segment. */
+static void segment_attached(struct ptc_process *p, struct ptc_thread *t,
+			     const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t size, key;
+
+	if (!ptc_shared_segment(p, e->ret, &size, &key)) {
+		ev->flags |= CAP_SYS_PARTIAL;
+		return;
+	}
+	ev->flags |= CAP_SYS_IDENTITY;
+	ev->file_offset = key;
+	take_bytes(p, &t->now, e->ret, size, ev);
+	ptc_shared_mapped(p, key);
+}
+
 void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev)
 {
@@ -130,17 +153,18 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 	char link[64], path[4096];
 	struct stat st;
 
+	if (e->nr == __NR_shmat) {
+		segment_attached(p, t, e, ev);
+		return;
+	}
 	name_descriptor(p->pid, number, path, sizeof(path));
 	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, number);
 	if (stat(link, &st)) {
 		ev->flags |= CAP_SYS_PARTIAL;
 		return;
 	}
-	if (flags & MAP_SHARED && is_writable(p->pid, number))
-		ptc_log_gap(p, t->tid,
-			    "shared mapping of %s: what others write into it "
-			    "is not recorded",
-			    path);
+	if (flags & MAP_SHARED && (is_writable(p->pid, number) || is_memory(path)))
+		ptc_shared_mapped(p, ptc_shared_identity(&st));
 	if (!S_ISREG(st.st_mode)) {
 		// /dev/zero and memfd are memory; other devices need not be readable.
 		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
@@ -148,4 +172,8 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 	}
 	fd = open(link, O_RDONLY | O_CLOEXEC);
 	take_file(p, &t->now, fd, &st, path, e, ev);
+	if (!ev->file) {
+		ev->flags |= CAP_SYS_IDENTITY;
+		ev->file_offset = ptc_shared_identity(&st);
+	}
 }

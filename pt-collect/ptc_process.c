@@ -51,6 +51,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
 	map_deinit(&p->chance_sites);
+	vec_deinit(&p->shared);
 	cap_writer_destroy(p->writer);
 	err_destroy(p->failure);
 	if (p->mem_fd >= 0)

@@ -165,6 +165,7 @@ static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
 
 		if (err)
 			ptc_stop_recording(p, err);
+		ptc_shared_look(p);
 	}
 }
 
