@@ -90,6 +90,22 @@ static void *busy(void *arg)
 	return (void *)x;
 }
 
+/* All its progress is in memory that no register points to. */
+static void *hide(void *arg)
+{
+	static long far[4][512];
+	long *at = &far[(long)arg][256];
+
+	__asm__ volatile("lea 1024(%0), %0\n"
+			 "1: addq $1, -1024(%0)\n"
+			 "cmpq $40000000, -1024(%0)\n"
+			 "jl 1b\n"
+			 : "+r"(at)
+			 :
+			 : "memory", "cc");
+	return arg;
+}
+
 static void *die_holding(void *arg)
 {
 	pthread_mutex_lock(&robust);
@@ -111,10 +127,10 @@ static void *stamps(void *arg)
 static void *fill(void *arg)
 {
 	size_t n = 40u << 20;
-	unsigned char *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	unsigned char *q = mmap(NULL, n, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *p =
+		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *q =
+		mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (int i = 0; i < 4; i++) {
 		memset(p, (int)(long)arg + i, n);
@@ -299,9 +315,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void *(*fn)(void *);
 		int n;
-	} modes[] = { { "ping", ping, 2 },   { "spin", spin, 3 },   { "race", count, 4 },
-		      { "fill", fill, 3 },   { "calls", calls, 8 }, { "sleep", asleep, 8 },
-		      { "stamps", stamps, 4 }, { "sem", sems, 4 } };
+	} modes[] = { { "ping", ping, 2 },     { "spin", spin, 3 },
+		      { "race", count, 4 },    { "fill", fill, 3 },
+		      { "calls", calls, 8 },   { "sleep", asleep, 8 },
+		      { "stamps", stamps, 4 }, { "sem", sems, 4 },
+		      { "hide", hide, 3 } };
 	const char *mode = argc > 1 ? argv[1] : "";
 	pthread_t t;
 

@@ -25,3 +25,9 @@ for mode in ping spin race stamps fill calls sleep sem thousand signals timers r
 	echo "$mode: $(cat "$TMPDIR/count.1")"
 	rm -rf "$c"
 done
+
+# Where the place of a preemption is not certain, the replay says so.
+expect_status 0 "${RECORD[@]}" -o "$TMPDIR/hide" -- "$BUILD/tests/programs/crowd" hide
+"$FAULTLINE" replay "$TMPDIR/hide" >"$TMPDIR/out" 2>"$TMPDIR/err"
+grep -q 'the place of a thread switch is not certain' "$TMPDIR/err" ||
+	fail "no note: $(cat "$TMPDIR/out" "$TMPDIR/err")"
