@@ -30,6 +30,10 @@
 #define PF_EXITING 4
 #define ENOSYS 38
 #define MAP_ANONYMOUS 0x20
+#define CLONE_VM 0x100u
+#define CLONE_PIDFD 0x1000u
+#define CLONE_PARENT_SETTID 0x100000u
+#define CLONE_CHILD_SETTID 0x1000000u
 #define IOC_READ 2u
 
 char LICENSE[] SEC("license") = "GPL";
@@ -197,6 +201,9 @@ static int put_chunks(struct walk *walk, __u64 addr, __u64 size)
 
 	if (size > REC_EVENT_MAX || s->chunked + size > REC_EVENT_MAX)
 		return -1;
+	// Many threads may each be at their last event before they stop.
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 4 * 3)
+		return -1;
 	s->chunked += size;
 	s->at = addr;
 	s->left = size;
@@ -272,6 +279,22 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
 }
 
+static int put_clone3(struct walk *walk, __u64 addr)
+{
+	__u64 args[4]; /* the first members: flags, pidfd, child_tid, parent_tid */
+	int ret = 0;
+
+	if (bpf_probe_read_user(args, sizeof(args), (void *)addr))
+		return -1;
+	if (args[0] & CLONE_PARENT_SETTID)
+		ret |= put_memory(walk, args[3], 4);
+	if (args[0] & CLONE_CHILD_SETTID && args[0] & CLONE_VM)
+		ret |= put_memory(walk, args[2], 4);
+	if (args[0] & CLONE_PIDFD)
+		ret |= put_memory(walk, args[1], 4);
+	return ret;
+}
+
 /* A bpf_loop callback because the verifier would walk an unrolled loop in all ways. */
 static long put_out(__u32 i, struct walk *walk)
 {
@@ -288,6 +311,8 @@ static long put_out(__u32 i, struct walk *walk)
 	if (o->kind == OUT_END)
 		return 1;
 	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS))
+		return 0;
+	if (o->kind == OUT_CLONE3 && !put_clone3(walk, syscall_arg(s, o->arg)))
 		return 0;
 	size = out_size(s, o);
 	if (size >= 0 && !put_memory(walk, syscall_arg(s, o->arg), size))

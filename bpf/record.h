@@ -128,11 +128,11 @@ enum rec_out_kind {
 	OUT_RET_PLUS,  /* ret + size bytes at arg */
 	OUT_BITS,      /* an fd_set of args[count] bits at arg */
 	OUT_PAGES,     /* a byte for each page of args[count] bytes at arg */
+	OUT_CLONE3,    /* what the struct clone_args at arg points to */
 	/* From here on user space reads them, while the target is stopped: */
 	OUT_IOVEC,   /* ret bytes into the args[count] iovecs at arg */
 	OUT_MSGHDR,  /* recvmsg: ret bytes, name, control and the header itself */
 	OUT_MMSGHDR, /* recvmmsg: ret of them */
-	OUT_CLONE3,  /* what a struct clone_args points to */
 	OUT_KINDS
 };
 

@@ -235,6 +235,7 @@ struct err *ptc_process_open(struct ptc_process *p);
 void ptc_process_go_on(struct ptc_process *p, pid_t tid);
 
 /** A ptrace stop of thread @p tid; the ring has been drained. */
+#define PTC_END_STOP (SIGTRAP | PTRACE_EVENT_EXIT << 8) ///< si_code at a thread's end
 void ptc_process_stop(struct ptc_process *p, pid_t tid, int status);
 
 /** Log @p ev, or drop it when recording is off. A failure turns recording off. */

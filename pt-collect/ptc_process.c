@@ -156,6 +156,9 @@ static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 		ptrace(PTRACE_CONT, tid, NULL, (long)signo);
 		return;
 	}
+	// Killed meanwhile: it stands at its end, which is reported for itself.
+	if (si.si_code == PTC_END_STOP)
+		return;
 	if (is_our_stop(&si) || is_at_point(p, &si))
 		ptc_process_go_on(p, tid);
 	else if (ptc_trap(p, tid, &si))

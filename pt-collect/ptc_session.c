@@ -43,11 +43,14 @@ void ptc_session_stop(struct ptc_session *s, pid_t tid, int status)
 {
 	// Others are children, or threads, that just appeared.
 	struct ptc_process *p = ptc_process_of(s, tid);
-	unsigned long unused;
+	siginfo_t si = {};
 
 	// The first request waits until it is off its CPU: then that is in the ring.
-	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &unused);
+	ptrace(PTRACE_GETSIGINFO, tid, NULL, &si);
 	ptc_bpf_drain(s->bpf);
+	// Killed meanwhile: it stands at its end, which will be reported for itself.
+	if (si.si_code == PTC_END_STOP && status >> 8 != PTC_END_STOP)
+		return;
 	if (p)
 		ptc_process_stop(p, tid, status);
 	else if (status >> 16 == PTRACE_EVENT_STOP)

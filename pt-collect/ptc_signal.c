@@ -97,11 +97,9 @@ static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_
 		ptc_session_take(p->session, t->tid, status);
 		return false;
 	}
-	if (!has_regs) {
-		ptc_log_gap(p, t->tid, "the handler of signal %d could not be followed",
-			    ev->signo);
+	// Killed meanwhile, and its end is yet to come.
+	if (!has_regs)
 		return true;
-	}
 	t->n_frames++;
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
