@@ -279,11 +279,28 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
 }
 
+/*
+ * A new thread's own return may come when its parent has long reused the memory of the
+ * arguments. Its task knows two of the words that may have been written. What the memory
+ * says besides does no harm when it is of the next call: those words are as they are now.
+ */
+static void put_born(struct walk *walk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 clear = (__u64)task->clear_child_tid, set = (__u64)task->set_child_tid;
+
+	put_memory(walk, clear, 4);
+	if (set != clear)
+		put_memory(walk, set, 4);
+}
+
 static int put_clone3(struct walk *walk, __u64 addr)
 {
 	__u64 args[4]; /* the first members: flags, pidfd, child_tid, parent_tid */
 	int ret = 0;
 
+	if (!walk->s->event.ret)
+		put_born(walk);
 	if (bpf_probe_read_user(args, sizeof(args), (void *)addr))
 		return -1;
 	if (args[0] & CLONE_PARENT_SETTID)
