@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/base.h"
 
@@ -33,6 +34,10 @@ struct bench_command {
 	bool is_output_native; ///< its stdout must equal the first command's
 	double limit;	       ///< wanted ratio to the first command; 0: none
 	bool is_optional;      ///< a peer's tool: its failure is no failure
+	/** Runs beside the command, from when its output, in beside_log, has the text
+	 * beside_ready; SIGINT ends it. Not part of the time. NULL: nothing. */
+	const char *const *beside;
+	const char *beside_log, *beside_ready;
 };
 
 /** Times of one command, seconds. */
@@ -59,6 +64,14 @@ void bench_times_deinit(struct bench_times *t);
  * @p errors. @p wall_s and @p status (as of waitpid) are set. @return NULL or ERR_OS. */
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
 		      double *wall_s, int *status);
+
+/** Start @p argv, its output going to file @p log, and wait until that has the text
+ * @p ready. @return NULL with the pid, or ERR_OS (then it does not run). */
+struct err *bench_beside_start(const char *const *argv, const char *log,
+			       const char *ready, pid_t *ret);
+
+/** End it with SIGINT, and wait for that. */
+void bench_beside_stop(pid_t pid);
 
 /** Remove @p path and all below it; what is not there is fine. */
 void bench_remove(const char *path);

@@ -122,11 +122,20 @@ static struct err *time_one(const struct bench_command *c, const struct paths *p
 						   NULL;
 	struct err *err;
 	double wall_s;
+	pid_t beside;
 	int status;
 
 	if (c->fresh_dir)
 		bench_remove(c->fresh_dir);
+	if (c->beside) {
+		err = bench_beside_start(c->beside, c->beside_log, c->beside_ready,
+					 &beside);
+		if (err)
+			return err;
+	}
 	err = bench_run(c->argv, output, p->errors, &wall_s, &status);
+	if (c->beside)
+		bench_beside_stop(beside);
 	if (err)
 		return err;
 	if (status)

@@ -62,10 +62,9 @@ static void row_add(struct bench *b, const char *suite, const char *work,
 	fflush(stdout);
 }
 
-/** Time @p n commands, the first of them native, and print a row for each. */
-static struct err *measure(struct bench *b, const char *suite, const char *work,
-			   const struct bench_command *c, size_t n, int rounds,
-			   struct bench_times *times)
+struct err *bench_measure(struct bench *b, const char *suite, const char *work,
+			  const struct bench_command *c, size_t n, int rounds,
+			  struct bench_times *times)
 {
 	struct err *err = bench_time(c, n, rounds, b->scratch, times);
 
@@ -121,7 +120,7 @@ static struct err *startup_measure(struct bench *b)
 	struct bench_times t[2] = {};
 	struct err *err;
 
-	err = measure(b, "startup", "true", c, 2, b->o.rounds * 2 + 1, t);
+	err = bench_measure(b, "startup", "true", c, 2, b->o.rounds * 2 + 1, t);
 	if (!err && !t[1].failure) {
 		b->startup_s = t[1].median_s - t[0].median_s;
 		printf("%-8s %.3f s fixed, taken off in column net: %s %.1f s\n",
@@ -144,7 +143,7 @@ struct err *bench_suite_record(struct bench *b)
 
 		if (!w->record_limit)
 			continue;
-		err = measure(b, "record", w->name, c, 2, b->o.rounds, t);
+		err = bench_measure(b, "record", w->name, c, 2, b->o.rounds, t);
 		times_deinit(t, 2);
 	}
 	return err;
@@ -183,7 +182,7 @@ static struct err *replay_measure_work(struct bench *b, const struct bench_work 
 		b->has_failure = true;
 		return NULL;
 	}
-	err = measure(b, "replay", w->name, c, n, b->o.rounds, t);
+	err = bench_measure(b, "replay", w->name, c, n, b->o.rounds, t);
 	times_deinit(t, n);
 	return err;
 }
@@ -279,7 +278,7 @@ struct err *bench_suite_corpus(struct bench *b)
 					      corpus_record_command(b, &works[i]) };
 		struct bench_times t[2] = {};
 
-		err = measure(b, "corpus", works[i].name, c, 2, b->o.rounds, t);
+		err = bench_measure(b, "corpus", works[i].name, c, 2, b->o.rounds, t);
 		if (!err)
 			corpus_count(&total, b, &works[i], t);
 		times_deinit(t, 2);
@@ -314,7 +313,7 @@ struct err *bench_suite_peers(struct bench *b)
 				c[n] = prefixed_command(names[p], peers[p], w);
 				c[n++].is_optional = true;
 			}
-		err = measure(b, "peers", w->name, c, n, b->o.is_quick ? 1 : 3, t);
+		err = bench_measure(b, "peers", w->name, c, n, b->o.is_quick ? 1 : 3, t);
 		times_deinit(t, n);
 	}
 	return err;

@@ -14,7 +14,7 @@
 #include "bench/bench.h"
 
 struct bench_options {
-	bool has_record, has_replay, has_peers, has_corpus, is_quick;
+	bool has_record, has_replay, has_peers, has_corpus, has_attach, is_quick;
 	int rounds;
 	const char *json, *corpus;
 };
@@ -31,6 +31,11 @@ struct bench {
 	bool has_failure;
 };
 
+/** Time @p n commands, the first of them native, and print a row for each. */
+struct err *bench_measure(struct bench *b, const char *suite, const char *work,
+			  const struct bench_command *c, size_t n, int rounds,
+			  struct bench_times *times);
+
 /** What recording costs, start-up apart. */
 struct err *bench_suite_record(struct bench *b);
 
@@ -39,6 +44,9 @@ struct err *bench_suite_replay(struct bench *b);
 
 /** What recording costs on the compute-bound half of the corpus. */
 struct err *bench_suite_corpus(struct bench *b);
+
+/** What a server under load notices of being attached to. */
+struct err *bench_suite_attach(struct bench *b);
 
 /** Other tools on the same work in the same rounds, where they are installed. */
 struct err *bench_suite_peers(struct bench *b);

@@ -50,12 +50,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			o->has_peers = true;
 		else if (strcmp(arg, "corpus") == 0)
 			o->has_corpus = true;
+		else if (strcmp(arg, "attach") == 0)
+			o->has_attach = true;
 		else
-			argp_error(state, "no suite '%s' (record, replay, corpus, peers)",
+			argp_error(state,
+				   "no suite '%s' (record, replay, corpus, attach, "
+				   "peers)",
 				   arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->has_record && !o->has_replay && !o->has_peers && !o->has_corpus)
+		if (!o->has_record && !o->has_replay && !o->has_peers && !o->has_corpus &&
+		    !o->has_attach)
 			o->has_record = o->has_replay = true;
 		if (!o->rounds)
 			o->rounds = o->is_quick ? 3 : 7;
@@ -71,8 +76,8 @@ static const struct argp argp = {
 	"[SUITE...]",
 	"Measure what faultline costs on this machine, each program natively and under "
 	"faultline in turn, and print medians and ranges. SUITE is record, replay (both by "
-	"default), corpus (recording again, on the compute-bound half of tests/corpus) or "
-	"peers (other tools that are installed)."
+	"default), corpus (recording again, on the compute-bound half of tests/corpus), "
+	"attach (redis-server under load) or peers (other tools that are installed)."
 	"\vExamples:\n"
 	"  faultline bench\n"
 	"  faultline bench record --quick\n"
@@ -153,6 +158,8 @@ static struct err *bench_main(struct bench *b)
 		err = bench_suite_replay(b);
 	if (!err && b->o.has_corpus)
 		err = bench_suite_corpus(b);
+	if (!err && b->o.has_attach)
+		err = bench_suite_attach(b);
 	if (!err && b->o.has_peers)
 		err = bench_suite_peers(b);
 	if (!err && b->o.json)
