@@ -20,15 +20,22 @@ done
 sleep 1.5 # what is known goes to the disk once a second
 spinning=$(basename "$TMPDIR"/c/children/5-sh.*)
 spinning=${spinning##*.}
-children="$(cat /proc/$recorder/task/$recorder/children) $spinning"
-kill -KILL $recorder
-wait $recorder 2>/dev/null
-sleep 0.2
+children_of() { cat "/proc/$1/task/$1/children"; }
+# The one that records is a child of the one that we started (ptc_keeper.c).
+worker=$(children_of $recorder)
+children="$(children_of $worker) $spinning"
+kill -KILL $worker
+for _ in $(seq 100); do
+	grep -q '^TracerPid:[[:space:]]*0$' "/proc/$spinning/status" 2>/dev/null && break
+	sleep 0.05
+done
 for child in $children; do
 	if kill -0 "$child" 2>/dev/null; then
 		kill -KILL "$child"
 	fi
 done
+wait $recorder
+[ $? = 125 ] || fail "the status is not 125"
 looks_whole "$TMPDIR/c" && fail "a capture was left that looks whole"
 "$FAULTLINE" replay --json "$TMPDIR/c" >"$TMPDIR/out" 2>"$TMPDIR/err"
 [ $? = 2 ] || fail "replay did not exit with 2: $(cat "$TMPDIR/out" "$TMPDIR/err")"
