@@ -19,7 +19,9 @@ struct ptd {
 	size_t n_added; ///< mappings of the image that libipt has
 	struct pt_image_section_cache *cache;
 	struct pt_block_decoder *libipt;
-	uint64_t begun_at; ///< the last PSB that decoding began at or went across
+	uint64_t begun_at;    ///< the last PSB that decoding began at or went across
+	uint64_t begun_insns; ///< decoded when it went across that
+	uint64_t synced_at;   ///< the PSB that it began at
 	uint64_t idle_offset;
 	uint64_t idle_insns; ///< since the decoder was elsewhere than at idle_offset
 	uint64_t ip;
@@ -95,8 +97,11 @@ static struct err *ptd_on_event(struct ptd *d, const struct pt_event *ev)
 	uint64_t at = ptd_offset(d), sync;
 	struct err *err = NULL;
 
-	if (ev->status_update && pt_blk_get_sync_offset(d->libipt, &sync) >= 0)
+	if (ev->status_update && pt_blk_get_sync_offset(d->libipt, &sync) >= 0 &&
+	    d->begun_at != sync) {
 		d->begun_at = sync;
+		d->begun_insns = d->totals.instructions;
+	}
 	if (ev->type == ptev_enabled) {
 		err = ptd_apply(d, at);
 		if (!err && d->sink->enabled)
@@ -135,6 +140,7 @@ static struct err *ptd_segment(struct ptd *d, int *status)
 	struct pt_event ev;
 	struct err *err;
 
+	d->synced_at = d->begun_at;
 	*status = pt_blk_sync_set(d->libipt, d->begun_at);
 	while (*status >= 0) {
 		if (*status & pts_event_pending) {
@@ -158,6 +164,15 @@ static struct err *ptd_segment(struct ptd *d, int *status)
 	return NULL;
 }
 
+/* Where to go on behind an error. A PSB group that only contradicts what was decoded before
+ * it is itself a place to begin. */
+static uint64_t ptd_next(const struct ptd *d)
+{
+	if (d->begun_at != d->synced_at && d->begun_insns == d->totals.instructions)
+		return d->begun_at;
+	return ptd_find_psb(d, d->begun_at + PT_PSB_BYTES);
+}
+
 static struct err *ptd_all(struct ptd *d)
 {
 	struct err *err = NULL;
@@ -174,8 +189,8 @@ static struct err *ptd_all(struct ptd *d)
 			err = ptd_segment(d, &status);
 		if (err || status == -pte_eos)
 			return err;
-		at = ptd_offset(d);
-		next = ptd_find_psb(d, d->begun_at + PT_PSB_BYTES);
+		next = ptd_next(d);
+		at = ptd_offset(d) < next ? ptd_offset(d) : next;
 		err = ptd_gap(d,
 			      d->idle_insns > DEC_PT_IDLE_INSNS ? DEC_PT_GAP_IDLE :
 								  DEC_PT_GAP_ERROR,
