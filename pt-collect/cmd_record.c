@@ -17,7 +17,8 @@
 
 int cmd_record(int argc, char **argv);
 
-enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE };
+enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
+       KEY_MASK_ENV, KEY_OMIT };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -54,6 +55,14 @@ static const struct argp_option options[] = {
 	{ "portable", KEY_PORTABLE, NULL, 0,
 	  "Let PROGRAM find a CPU without AVX and what came after it (x86-64-v2), so that "
 	  "any host can replay; PROGRAM may then be slower",
+	  0 },
+	{ "mask-env", KEY_MASK_ENV, "GLOB", 0,
+	  "Leave the values of matching environment variables out of the start state (the "
+	  "replay finds x's); may be given several times",
+	  0 },
+	{ "omit", KEY_OMIT, "GLOB", 0,
+	  "Leave the contents of matching mappings out: paths of files, or [heap], [stack], "
+	  "[anon] (the replay finds zeros); may be given several times",
 	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
@@ -98,6 +107,16 @@ static double parse_seconds(struct argp_state *state, const char *arg)
 	return v;
 }
 
+static void add_name(struct argp_state *state, struct ptc_names *names, const char *glob)
+{
+	const char **slot = vec_push(names);
+
+	if (slot)
+		*slot = glob;
+	else
+		argp_failure(state, PTC_EXIT_FAILED, 0, "out of memory");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct ptc_options *o = state->input;
@@ -113,6 +132,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PORTABLE:
 		o->is_portable = true;
+		return 0;
+	case KEY_MASK_ENV:
+		add_name(state, &o->private.env, arg);
+		return 0;
+	case KEY_OMIT:
+		add_name(state, &o->private.mappings, arg);
 		return 0;
 	case 'f':
 		o->follows = true;

@@ -100,6 +100,26 @@ struct ptc_shared {
 	bool is_told; ///< that others can write it
 };
 
+struct ptc_range {
+	uint64_t start, end; ///< addresses
+};
+
+struct ptc_ranges {
+	VEC(struct ptc_range) list; ///< ascending
+};
+
+/** Patterns, as of glob(7). */
+struct ptc_names {
+	const char **data;
+	size_t size, capacity;
+};
+
+/** What the user wants left out. */
+struct ptc_private {
+	struct ptc_names env;	   ///< environment variables: their values
+	struct ptc_names mappings; ///< by path, or as /proc/PID/maps says, or [anon]
+};
+
 /** A process being recorded, into a bundle of its own. */
 struct ptc_process {
 	struct ptc_session *session;
@@ -117,6 +137,7 @@ struct ptc_process {
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
 	VEC(struct ptc_shared) shared;
+	VEC(struct ptc_range) masked; ///< values of environment variables
 	struct map chance_sites; ///< addresses at which such an instruction was executed
 	char *exe;
 	uint64_t n_execs;  ///< how often the capture began anew
@@ -145,6 +166,7 @@ struct ptc_child {
 struct ptc_session {
 	struct ptc_bpf *bpf;
 	bool wants_heap, follows, is_portable;
+	const struct ptc_private *private; ///< the options'
 	bool is_attached;		     ///< to a program that ran before (-p)
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
@@ -169,6 +191,7 @@ struct ptc_options {
 	bool wants_heap;
 	bool follows; ///< record the children, too
 	bool is_portable; ///< no instructions that another host may lack
+	struct ptc_private private;
 	bool wants_chaos;
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
@@ -331,19 +354,11 @@ struct err *ptc_start_forked(struct ptc_process *p);
 struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core);
 
-struct ptc_range {
-	uint64_t start, end; ///< addresses
-};
-
-struct ptc_ranges {
-	VEC(struct ptc_range) list; ///< ascending
-};
-
 /** Append the pages of writable mappings @p maps that are not as they were mapped. */
 struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
 			    struct ptc_ranges *ret);
 
-/** For cap_writer_core(), with the process as context: what cannot be read is zeros. */
+/** With the process as context: what cannot be read is zeros. */
 struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
 
 /** Memory that other processes may write too? */
@@ -874,6 +889,18 @@ void ptc_code_closep(struct ptc_code **c);
  * @return the file offset of that instruction; 0 = not known.
  */
 uint64_t ptc_code_find(struct ptc_code *c, uint64_t offset);
+
+/* ---- what is left out (ptc_private.c) ---------------------------------------------------- */
+
+/** Find the values to mask in the stopped program. */
+struct err *ptc_private_find(struct ptc_process *p);
+
+/** @return whether contents of mapping @p name are left out; says so in the log. */
+bool ptc_private_omits(struct ptc_process *p, const char *name);
+
+/** For cap_writer_core(), with the process as context: ptc_read_mapping() with values
+ * masked. */
+struct err *ptc_private_read(void *process, uint64_t addr, void *buf, size_t size);
 
 /* ---- heap probes (ptc_sites.c, ptc_heap.c) --------------------------------------------- */
 

@@ -212,7 +212,7 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
 	if (!err)
-		err = cap_writer_core(p->writer, core, ptc_read_mapping, p);
+		err = cap_writer_core(p->writer, core, ptc_private_read, p);
 	ret->n_threads = core->n_threads;
 	for (size_t i = 0; i < core->n_mappings; i++)
 		ret->saved_bytes += core->mappings[i].core_bytes;

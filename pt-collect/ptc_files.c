@@ -170,6 +170,8 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
 		return;
 	}
+	if (ptc_private_omits(p, path))
+		return;
 	fd = open(link, O_RDONLY | O_CLOEXEC);
 	take_file(p, &t->now, fd, &st, path, e, ev);
 	if (!ev->file) {

@@ -251,12 +251,15 @@ static struct err *add_piece(cap_mappings *v, const struct ptc_map *m, uint32_t 
 static struct err *take_mapping(struct ptc_process *p, int pagemap,
 				const struct ptc_map *m, cap_mappings *v)
 {
-	uint32_t file =
-		m->name[0] == '/' && !ptc_is_shared_memory(m) ? ptc_files_keep(p, m) : 0;
 	uint64_t at = m->start;
+	uint32_t file = 0;
 	struct err *err = NULL;
 	struct ptc_ranges saved = {};
 
+	if (ptc_private_omits(p, m->name))
+		return add_piece(v, m, 0, m->start, m->end, 0);
+	if (m->name[0] == '/' && !ptc_is_shared_memory(m))
+		file = ptc_files_keep(p, m);
 	if (!find_saved(p, pagemap, m, file, &saved))
 		err = &err_nomem;
 	for (size_t i = 0; !err && i < saved.list.size; i++) {
@@ -281,7 +284,7 @@ struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps
 {
 	_cleanup_close_ int pagemap = -1;
 	cap_mappings v = {};
-	struct err *err = NULL;
+	struct err *err = ptc_private_find(p);
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", p->pid);

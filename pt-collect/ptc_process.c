@@ -48,6 +48,7 @@ void ptc_process_destroy(struct ptc_process *p)
 {
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_thread_destroy(p->threads.data[i]);
+	vec_deinit(&p->masked);
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
 	map_deinit(&p->chance_sites);

@@ -375,6 +375,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 							   .wants_heap = o->wants_heap,
 							   .follows = o->follows,
 							   .is_portable = o->is_portable,
+							   .private = &o->private,
 							   .is_attached = o->pid };
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;

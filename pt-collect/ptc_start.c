@@ -157,7 +157,7 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 		err = ptc_take_mappings(p, maps, core);
 	if (!err && p->session->wants_heap)
 		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
-	return err ?: cap_writer_core(p->writer, core, ptc_read_mapping, p);
+	return err ?: cap_writer_core(p->writer, core, ptc_private_read, p);
 }
 
 struct err *ptc_start(struct ptc_process *p)
