@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
 
@@ -312,12 +313,14 @@ static int record_and_tell(void *options)
 	_cleanup_(ptc_result_deinit) struct ptc_result r = { .status = PTC_EXIT_FAILED };
 	_cleanup_err_ struct err *err = record(o, &r);
 
-	if (err) {
+	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
-		return r.status;
-	}
-	if (!r.is_removed)
+	else if (!r.is_removed)
 		summarize(o, &r);
+	// A program may have asked to be told of its parent's end (PR_SET_PDEATHSIG): when
+	// faultline was killed, that is not yet.
+	while (ptc_is_keeper_gone() && wait(NULL) > 0)
+		;
 	return r.status;
 }
 

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pt-collect/ptc.h"
 
@@ -120,9 +121,28 @@ struct err *ptc_bpf_create(struct ptc_bpf **ret)
 	ptc_privilege_use(false);
 	return err;
 }
+/**
+ * Who closes a probe last waits 0.1 s until nobody can be inside it. Nobody is waiting for
+ * this child: it inherits them, and its end is their last close. Nothing is left of what
+ * they did once is_recorded is 0.
+ */
+static void leave_probes_to_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		// Somebody may wait for the end of our output.
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		usleep(1000); // until the parent has closed its own
+		_exit(0);
+	}
+}
 
 static void unprobe(struct ptc_bpf *b)
 {
+	if (b->multi_probes.size)
+		leave_probes_to_child();
 	for (size_t i = 0; i < b->multi_probes.size; i++)
 		close(b->multi_probes.data[i]);
 	for (size_t i = 0; i < b->probes.size; i++)
@@ -185,7 +205,8 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 	int fd = bpf_map__fd(b->skel->maps.last_threads);
 	uint32_t tgid = last->head.tgid;
 
-	if (attach_once(&b->skel->links.record_sys_enter, b->skel->progs.record_sys_enter))
+	if (attach_once(&b->skel->links.record_sys_enter,
+			b->skel->progs.record_sys_enter))
 		return err_errno("cannot attach to the sys_enter tracepoint");
 	if (last->flags & REC_SWITCH_IN_CALL)
 		*state_of(b, last->head.tid) = REC_CALL_INSIDE;

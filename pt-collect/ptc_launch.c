@@ -41,7 +41,8 @@ static int install_filter(void)
 		ret = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), closed[i], 0);
 	// Its threads share one CPU, whatever it asks for (ptc_threads.c).
 	if (!ret)
-		ret = seccomp_rule_add(f, SCMP_ACT_ERRNO(0), SCMP_SYS(sched_setaffinity), 0);
+		ret = seccomp_rule_add(f, SCMP_ACT_ERRNO(0), SCMP_SYS(sched_setaffinity),
+				       0);
 	if (!ret)
 		ret = seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ALLOW);
 	if (!ret)
@@ -144,6 +145,22 @@ static void tell_setuid(pid_t pid, const char *program)
 			 program);
 }
 
+/** ptrace() failed: because whoever traces us traces our children first? */
+static struct err *explain_seize(pid_t pid, const char *program)
+{
+	struct err *err = err_errno("cannot trace '%s'", program);
+	pid_t tracer = ptc_status_number(pid, pid, "TracerPid", 10);
+
+	if (!tracer)
+		return err;
+	err_destroy(err);
+	return err_new(
+		ERR_PERMISSION,
+		"cannot trace '%s': another process, %d, traces what we start (run "
+		"faultline outside of strace, gdb and the like)",
+		program, tracer);
+}
+
 static struct err *lead_to_start(pid_t pid, int go, int report, const char *program,
 				 int *exit_status)
 {
@@ -154,7 +171,7 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 		return err_errno("cannot start '%s'", program);
 	// Should we be killed before it has begun, it does not begin.
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS | PTRACE_O_EXITKILL))
-		return err_errno("cannot trace '%s'", program);
+		return explain_seize(pid, program);
 	if (write(go, "g", 1) != 1)
 		return err_errno("cannot start '%s'", program);
 	err = wait_for_exec(pid, report, program, exit_status);

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Programs that forbid tracing, trace themselves, or turn on who traces them; a recorder that
+# is traced itself. Each is recorded and replays, or one line says why not; none is harmed.
+. tests/lib.sh
+
+need_bpf
+hostile=$BUILD/tests/programs/hostile
+
+matches() {
+	rm -rf "$TMPDIR/c"
+	make_capture "$TMPDIR/c" "$@"
+	expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
+	grep -q 'all matched' "$TMPDIR/out" || fail "$*: $(cat "$TMPDIR/out")"
+}
+for mode in undumpable sandbox closer; do
+	matches "$hostile" $mode
+	grep -qx unharmed "$TMPDIR/c.out" || fail "$mode was harmed: $(cat "$TMPDIR/c.out")"
+done
+# One that asks to be traced hears that it is, as under strace and gdb.
+matches "$hostile" traceme
+grep -q 'traced: Operation not permitted' "$TMPDIR/c.out" || fail "$(cat "$TMPDIR/c.out")"
+
+# Tracers of their own children.
+if command -v strace >/dev/null; then
+	matches strace -f -o "$TMPDIR/strace" "$hostile" closer
+	grep -q '+++ exited with 0 +++' "$TMPDIR/strace" || fail "strace saw: $(tail -n 3 "$TMPDIR/strace")"
+fi
+if command -v gdb >/dev/null; then
+	rm -rf "$TMPDIR/g"
+	got=0
+	"${RECORD[@]}" -o "$TMPDIR/g" -- gdb -nx -batch -ex 'break have_child' -ex run -ex bt \
+		-ex continue --args "$hostile" sandbox >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null || got=$?
+	[ $got = 0 ] || fail "gdb ended with $got: $(cat "$TMPDIR/err")"
+	grep -q 'unharmed' "$TMPDIR/out" || fail "gdb's program was harmed: $(cat "$TMPDIR/out")"
+	tail -n 1 "$TMPDIR/err" | grep -q '^faultline: recorded' || fail "$(cat "$TMPDIR/err")"
+fi
+
+# Who traces us traces our program first.
+if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
+	expect_status 125 strace -f -o /dev/null "$FAULTLINE" record -o "$TMPDIR/d" -- echo ran
+	expect_error "cannot trace 'echo'.*another"
+	grep -q ran "$TMPDIR/out" && fail "it ran all the same"
+	[ ! -e "$TMPDIR/d" ] || fail "something was left"
+fi
+
+# It kills its parent, which is the recorder.
+expect_status 125 "${RECORD[@]}" -o "$TMPDIR/p" -- "$hostile" parricide
+grep -qx unharmed "$TMPDIR/out" || fail "it was harmed: $(cat "$TMPDIR/out")"
+expect_error "the recorder was ended by a signal"
+
+# It asked to die with its parent, and that was not the process that is killed.
+[ "$(id -u)" = 0 ] || exit 0
+"$FAULTLINE" record -o "$TMPDIR/o" -- "$hostile" orphan >"$TMPDIR/out" 2>"$TMPDIR/err" &
+keeper=$!
+for _ in $(seq 100); do
+	[ -s "$TMPDIR/out" ] && break
+	sleep 0.05
+done
+kill -KILL $keeper
+for _ in $(seq 100); do
+	grep -qx unharmed "$TMPDIR/out" && break
+	sleep 0.1
+done
+grep -qx unharmed "$TMPDIR/out" || fail "it died with us: $(cat "$TMPDIR/err")"
