@@ -207,6 +207,23 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	return NULL;
 }
 
+/** The copy's name ends in its size: one that is cut short is not what was mapped. A file
+ * that is not there is for its user to complain of. */
+static struct err *check_size(const struct cap_file *f, const char *path)
+{
+	const char *size = strrchr(f->stored, '-');
+	unsigned long long bytes;
+	struct stat st;
+	char extra;
+
+	if (!size || sscanf(size + 1, "%llx%c", &bytes, &extra) != 1 || stat(path, &st) ||
+	    (unsigned long long)st.st_size == bytes)
+		return NULL;
+	return err_new(ERR_TRUNCATED,
+		       "%s holds %llu bytes, not %llu: the copy of %s is damaged", path,
+		       (unsigned long long)st.st_size, bytes, f->path);
+}
+
 struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			      size_t buf_bytes)
 {
@@ -221,5 +238,5 @@ struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			     c->info.is_child ? CAP_AROUND "/" : "",
 			     f->stored) >= buf_bytes)
 		return err_new(ERR_RANGE, "the path of %s is too long", f->path);
-	return NULL;
+	return check_size(f, buf);
 }

@@ -285,7 +285,7 @@ const char *capture_dir(const struct capture *c);
 const struct cap_info *capture_info(const struct capture *c);
 
 /** Write into @p buf the path of file number @p file (1-based). @return NULL or ERR_RANGE,
- * ERR_NOT_FOUND (contents were not kept). */
+ * ERR_NOT_FOUND (contents were not kept), ERR_TRUNCATED (the copy has another size). */
 struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			      size_t buf_bytes);
 

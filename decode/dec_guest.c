@@ -250,8 +250,14 @@ static struct err *guest_open_files(struct dec_guest *g)
 
 		g->file_fds[i] = -1;
 		err = capture_file_path(g->capture, i + 1, path, sizeof(path));
+		if (err && err->code == ERR_NOT_FOUND)
+			continue; // not kept: it may never be looked at
 		if (!err)
 			g->file_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (!err && g->file_fds[i] < 0)
+			err = err_errno("cannot open %s", path);
+		if (err)
+			return take_ptr(&err);
 	}
 	return NULL;
 }

@@ -48,3 +48,37 @@ expect_refused
 damaged "a mapped file missing"
 rm "$TMPDIR/bad/files/"*
 expect_refused
+
+# A longer log, cut where it may be: replayed is what was whole before, more of it the later
+# the cut, and how far that goes is told.
+rm -rf "$TMPDIR/good"
+make_capture "$TMPDIR/good" "$BUILD/tests/programs/pressure" calls 200000
+size=$(stat -c %s "$TMPDIR/good/events.flt")
+last=0
+for part in 5 20 35 50 65 80 95; do
+	damaged "a long events.flt cut to $part percent"
+	truncate -s $((size * part / 100)) "$TMPDIR/bad/events.flt"
+	expect_refused "breaks off at byte [0-9]+"
+	"$FAULTLINE" replay "$TMPDIR/bad" 2>&1 | tee "$TMPDIR/told"
+	n=$(sed -n 's/.* and \([0-9]*\) syscalls matched up to there$/\1/p' "$TMPDIR/told")
+	[ "${n:--1}" -ge $last ] || fail "$n syscalls, after $last of a shorter one"
+	last=$n
+done
+[ $last -gt 100000 ] || fail "only $last of 200000 calls before the last cut"
+
+# Every file, at places all over it, down to those that are only mapped: never a crash, never
+# a wrong `matched': one line, or all that is needed is there.
+for file in start.core manifest.json files/index $(cd "$TMPDIR/good" && ls -d files/*-*); do
+	size=$(stat -c %s "$TMPDIR/good/$file")
+	for part in 0 3 17 50 83 99; do
+		damaged "$file cut to $part percent"
+		truncate -s $((size * part / 100)) "$TMPDIR/bad/$file"
+		got=0
+		"$FAULTLINE" replay "$TMPDIR/bad" --stdout >"$TMPDIR/out" 2>"$TMPDIR/err" || got=$?
+		case $got in
+		0) cmp "$TMPDIR/good.out" "$TMPDIR/out" || fail "matched, and printed something else" ;;
+		1 | 2) expect_error . ;;
+		*) fail "status $got: $(cat "$TMPDIR/err")" ;;
+		esac
+	done
+done
