@@ -324,13 +324,19 @@ static int record_and_tell(void *options)
 	return r.status;
 }
 
+static void options_deinit(struct ptc_options *o)
+{
+	vec_deinit(&o->private.env);
+	vec_deinit(&o->private.mappings);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = {
 		options, parse_option, "-- PROGRAM [ARG...]\n-p PID", doc, NULL,
 		NULL,	 NULL
 	};
-	struct ptc_options o = { .hang_seconds = 10 };
+	_cleanup_(options_deinit) struct ptc_options o = { .hang_seconds = 10 };
 	_cleanup_free_ char *made_dir = NULL, *name = NULL;
 	_cleanup_err_ struct err *err = NULL;
 

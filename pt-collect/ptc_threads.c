@@ -88,8 +88,10 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 	err = bind_to_cpu(p);
 	if (!err)
 		err = ptc_bpf_watch_threads(p->session->bpf, &last);
-	p->has_threads = !err;
+	p->has_threads = true;
 	p->running = running;
+	if (err)
+		ptc_threads_end(p); // some may be bound already
 	return err;
 }
 
