@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Parsing start.core, and reading start memory through it. The layout is described where
+ * Parsing start.core and end.core, and reading memory through them. The layout is described where
  * it is written, in cap_core_write.c.
  */
 #define LOG_ROOM "capture"
@@ -20,11 +20,12 @@
 
 #define NOTES_MAX (64u << 20) ///< bytes; more is damage
 #define XSTATE_MAX (64u << 10)
+#define SIGINFO_BYTES 128
 #define THREADS_MAX (1u << 22) ///< as many as Linux has numbers for
 
-static struct err *damaged(const char *why)
+static struct err *damaged(const struct cap_core *core, const char *why)
 {
-	return err_new(ERR_FORMAT, "start.core is damaged: %s", why);
+	return err_new(ERR_FORMAT, "%s is damaged: %s", core->name, why);
 }
 
 void cap_core_close(struct cap_core *core)
@@ -40,6 +41,7 @@ void cap_core_close(struct cap_core *core)
 		free(core->threads[i].xstate);
 	free(core->threads);
 	free(core->auxv);
+	free(core->siginfo);
 	free(core->exe);
 	if (core->fd >= 0)
 		close(core->fd);
@@ -88,7 +90,7 @@ static struct err *parse_status(struct cap_core *core, const uint8_t *desc, size
 	struct cap_thread *t;
 
 	if (size != sizeof(status) || core->n_threads == THREADS_MAX)
-		return damaged("size of NT_PRSTATUS");
+		return damaged(core, "size of NT_PRSTATUS");
 	t = add_thread(core);
 	if (!t)
 		return &err_nomem;
@@ -126,7 +128,7 @@ static struct err *parse_xstate(struct cap_core *core, const uint8_t *desc, size
 						 NULL;
 
 	if (!t || t->xstate || size > XSTATE_MAX)
-		return damaged("NT_X86_XSTATE");
+		return damaged(core, "NT_X86_XSTATE");
 	t->xstate = copy_of(desc, size);
 	t->xstate_bytes = size;
 	return t->xstate ? NULL : &err_nomem;
@@ -137,7 +139,7 @@ static struct err *parse_process(struct cap_core *core, const uint8_t *desc, siz
 	struct cap_note_process process;
 
 	if (size != sizeof(process) + core->n_threads * sizeof(struct cap_note_thread))
-		return damaged("size of its FAULTLINE note of the process");
+		return damaged(core, "size of its FAULTLINE note of the process");
 	memcpy(&process, desc, sizeof(process));
 	core->brk = process.brk;
 	for (size_t i = 0; i < core->n_threads; i++) {
@@ -156,14 +158,14 @@ static struct err *parse_own(struct cap_core *core, const uint8_t *desc, size_t 
 	const char *names = (const char *)desc + table;
 
 	if (size < table || (size > table && names[size - table - 1]))
-		return damaged("size of its FAULTLINE note");
+		return damaged(core, "size of its FAULTLINE note");
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		struct cap_mapping *m = &core->mappings[i];
 		struct cap_note_mapping n;
 
 		memcpy(&n, desc + i * sizeof(n), sizeof(n));
 		if (n.name_offset >= size - table)
-			return damaged("a mapping's name");
+			return damaged(core, "a mapping's name");
 		m->file = n.file;
 		m->file_offset = n.file_offset;
 		m->is_stack = n.flags & CAP_NOTE_STACK;
@@ -191,6 +193,11 @@ static struct err *parse_note(struct cap_core *core, const char *name, uint32_t 
 		core->auxv = copy_of(desc, size);
 		return core->auxv ? NULL : &err_nomem;
 	}
+	if (!strcmp(name, "CORE") && type == NT_SIGINFO && !core->siginfo &&
+	    size == SIGINFO_BYTES) {
+		core->siginfo = copy_of(desc, size);
+		return core->siginfo ? NULL : &err_nomem;
+	}
 	if (!strcmp(name, "LINUX") && type == NT_X86_XSTATE)
 		return parse_xstate(core, desc, size);
 	return NULL; // gdb's business
@@ -207,18 +214,18 @@ static struct err *parse_notes(struct cap_core *core, const uint8_t *notes, size
 
 		memcpy(&n, notes + at, sizeof(n));
 		if (!n.n_namesz || n.n_namesz > size - name)
-			return damaged("a note's name");
+			return damaged(core, "a note's name");
 		desc = name + ((n.n_namesz + 3) & ~3u);
 		if (notes[name + n.n_namesz - 1] || desc > size ||
 		    n.n_descsz > size - desc)
-			return damaged("a note's size");
+			return damaged(core, "a note's size");
 		err = parse_note(core, (const char *)notes + name, n.n_type, notes + desc,
 				 n.n_descsz);
 		if (err)
 			return err;
 		at = desc + (((size_t)n.n_descsz + 3) & ~(size_t)3);
 		if (at > size)
-			return damaged("a note's size");
+			return damaged(core, "a note's size");
 	}
 	return NULL;
 }
@@ -232,10 +239,10 @@ static struct err *add_mapping(struct cap_core *core, const Elf64_Phdr *ph,
 	if (ph->p_vaddr % 4096 || ph->p_memsz % 4096 || !ph->p_memsz ||
 	    ph->p_vaddr + ph->p_memsz < ph->p_vaddr || ph->p_vaddr < floor ||
 	    ph->p_filesz > ph->p_memsz)
-		return damaged("a mapping's addresses");
+		return damaged(core, "a mapping's addresses");
 	if (ph->p_filesz &&
 	    (ph->p_offset > file_size || file_size - ph->p_offset < ph->p_filesz))
-		return err_new(ERR_TRUNCATED, "start.core breaks off at byte %llu",
+		return err_new(ERR_TRUNCATED, "%s breaks off at byte %llu", core->name,
 			       (unsigned long long)file_size);
 	*m = (struct cap_mapping){
 		.start = ph->p_vaddr,
@@ -253,19 +260,19 @@ static struct err *add_mapping(struct cap_core *core, const Elf64_Phdr *ph,
 static struct err *read_headers(struct cap_core *core, Elf64_Phdr **ret, size_t *n)
 {
 	Elf64_Ehdr eh;
-	struct err *err = cap_read_at(core->fd, 0, &eh, sizeof(eh), "start.core");
+	struct err *err = cap_read_at(core->fd, 0, &eh, sizeof(eh), core->name);
 
 	if (err)
 		return err;
 	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh.e_type != ET_CORE || eh.e_machine != EM_X86_64 ||
 	    eh.e_phentsize != sizeof(Elf64_Phdr) || !eh.e_phnum)
-		return err_new(ERR_FORMAT, "start.core is not an x86-64 ELF core");
+		return err_new(ERR_FORMAT, "%s is not an x86-64 ELF core", core->name);
 	*n = eh.e_phnum;
 	*ret = calloc(eh.e_phnum, sizeof(**ret));
 	if (!*ret)
 		return &err_nomem;
-	return cap_read_at(core->fd, eh.e_phoff, *ret, *n * sizeof(**ret), "start.core");
+	return cap_read_at(core->fd, eh.e_phoff, *ret, *n * sizeof(**ret), core->name);
 }
 
 static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph)
@@ -274,11 +281,11 @@ static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph)
 	struct err *err;
 
 	if (ph->p_filesz > NOTES_MAX)
-		return damaged("size of its notes");
+		return damaged(core, "size of its notes");
 	notes = malloc(ph->p_filesz + 1);
 	if (!notes)
 		return &err_nomem;
-	err = cap_read_at(core->fd, ph->p_offset, notes, ph->p_filesz, "start.core");
+	err = cap_read_at(core->fd, ph->p_offset, notes, ph->p_filesz, core->name);
 	return err ?: parse_notes(core, notes, ph->p_filesz);
 }
 
@@ -306,22 +313,23 @@ static struct err *parse_core(struct cap_core *core, uint64_t file_size)
 static struct err *check_core(const struct capture *c, const struct cap_core *core)
 {
 	if (!core->n_threads || !core->auxv || !core->n_mappings)
-		return damaged("registers, auxv or mappings are missing");
+		return damaged(core, "registers, auxv or mappings are missing");
 	for (size_t i = 0; i < core->n_threads; i++)
 		if (!core->threads[i].tid || !core->threads[i].xstate)
-			return damaged("a thread's number or vector registers");
+			return damaged(core, "a thread's number or vector registers");
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 
 		if (!m->name)
-			return damaged("its FAULTLINE note is missing");
+			return damaged(core, "its FAULTLINE note is missing");
 		if (m->file > c->info.n_files)
-			return damaged("a mapping's file index");
+			return damaged(core, "a mapping's file index");
 	}
 	return NULL;
 }
 
-struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
+static struct err *open_core(const struct capture *c, const char *name,
+			     struct cap_core **ret)
 {
 	_cleanup_(core_closep) struct cap_core *core = calloc(1, sizeof(*core));
 	struct stat st;
@@ -329,11 +337,12 @@ struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
 
 	if (!core)
 		return &err_nomem;
-	core->fd = openat(c->dir_fd, "start.core", O_RDONLY | O_CLOEXEC);
+	core->name = name;
+	core->fd = openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC);
 	if (core->fd < 0)
-		return err_errno("cannot open %s/start.core", c->dir);
+		return err_errno("cannot open %s/%s", c->dir, name);
 	if (fstat(core->fd, &st))
-		return err_errno("cannot read %s/start.core", c->dir);
+		return err_errno("cannot read %s/%s", c->dir, name);
 	err = parse_core(core, st.st_size);
 	if (!err)
 		err = check_core(c, core);
@@ -345,6 +354,25 @@ struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
 	core->xstate_bytes = core->threads[0].xstate_bytes;
 	*ret = take_ptr(&core);
 	return NULL;
+}
+
+struct err *cap_core_open(const struct capture *c, struct cap_core **ret)
+{
+	if (c->info.mode == CAP_MODE_FLIGHT)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is of the flight recorder: it holds an end, and no "
+			       "start from which it could be run again",
+			       c->dir);
+	return open_core(c, "start.core", ret);
+}
+
+struct err *cap_end_core_open(const struct capture *c, struct cap_core **ret)
+{
+	struct err *err = open_core(c, "end.core", ret);
+
+	if (!err)
+		(*ret)->is_end = true;
+	return err;
 }
 
 static const struct cap_mapping *find_mapping(const struct cap_core *core, uint64_t addr)
@@ -391,8 +419,7 @@ static struct err *read_mapping(const struct capture *c, const struct cap_core *
 				size_t size)
 {
 	if (at < m->core_bytes)
-		return cap_read_at(core->fd, m->core_offset + at, buf, size,
-				   "start.core");
+		return cap_read_at(core->fd, m->core_offset + at, buf, size, core->name);
 	if (m->file)
 		return read_file(c, m->file, m->file_offset + at, buf, size);
 	memset(buf, 0, size);
@@ -410,8 +437,8 @@ struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
 		struct err *err;
 
 		if (!m)
-			return err_new(ERR_RANGE, "no memory at 0x%llx at the start",
-				       (unsigned long long)addr);
+			return err_new(ERR_RANGE, "no memory at 0x%llx in %s",
+				       (unsigned long long)addr, core->name);
 		at = addr - m->start;
 		n = (at < m->core_bytes ? m->core_bytes : m->end - m->start) - at;
 		if (n > size)

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Writing start.core: an ELF64 core as the kernel would have dumped it at this instant.
+ * Writing start.core and end.core: an ELF64 core as the kernel would have dumped it at this instant.
  *
  *   ELF header | program headers | notes | memory, page aligned
  *
@@ -23,6 +23,7 @@
 #include "capture/cap_format.h"
 
 #define PAGE 4096u
+#define SIGINFO_BYTES 128
 
 typedef VEC(uint8_t) bytes;
 
@@ -115,6 +116,8 @@ static struct err *add_process_notes(bytes *b, const struct cap_core *core)
 	memccpy(info.pr_fname, base_name(exe), 0, sizeof(info.pr_fname) - 1);
 	memccpy(info.pr_psargs, exe, 0, sizeof(info.pr_psargs) - 1);
 	err = add_note(b, "CORE", NT_PRPSINFO, &info, sizeof(info));
+	if (!err && core->siginfo)
+		err = add_note(b, "CORE", NT_SIGINFO, core->siginfo, SIGINFO_BYTES);
 	return err ?: add_note(b, "CORE", NT_AUXV, core->auxv, core->n_auxv * 16);
 }
 
@@ -125,6 +128,10 @@ static struct err *add_thread_notes(bytes *b, const struct cap_core *core, size_
 	struct err *err;
 
 	fill_user_regs(&t.regs, (struct user_regs_struct *)&status.pr_reg);
+	// The first member of siginfo is the signal's number.
+	if (!i && core->siginfo)
+		memcpy(&status.pr_info.si_signo, core->siginfo, sizeof(int));
+	status.pr_cursig = status.pr_info.si_signo;
 	status.pr_fpvalid = t.xstate_bytes >= sizeof(struct user_fpregs_struct);
 	err = add_note(b, "CORE", NT_PRSTATUS, &status, sizeof(status));
 	if (!err && !i)
@@ -264,6 +271,11 @@ static struct err *add_program_headers(bytes *b, const struct cap_core *core,
 	return err;
 }
 
+static const char *name_of(const struct cap_core *core)
+{
+	return core->is_end ? "end.core" : "start.core";
+}
+
 static struct err *write_memory(int fd, const struct cap_core *core,
 				struct err *(*read_mem)(void *ctx, uint64_t addr,
 							void *buf, size_t size),
@@ -284,7 +296,7 @@ static struct err *write_memory(int fd, const struct cap_core *core,
 				n = 1 << 20;
 			err = read_mem(ctx, m->start + done, buf, n);
 			if (!err)
-				err = cap_write_all(fd, buf, n, "start.core");
+				err = cap_write_all(fd, buf, n, name_of(core));
 			if (err)
 				return err;
 			done += n;
@@ -293,12 +305,12 @@ static struct err *write_memory(int fd, const struct cap_core *core,
 	return NULL;
 }
 
-static struct err *write_padded(int fd, bytes *b)
+static struct err *write_padded(int fd, const char *name, bytes *b)
 {
 	static const uint8_t zeros[PAGE];
 	struct err *err = add(b, zeros, -b->size & (PAGE - 1));
 
-	return err ?: cap_write_all(fd, b->data, b->size, "start.core");
+	return err ?: cap_write_all(fd, b->data, b->size, name);
 }
 
 struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
@@ -337,7 +349,7 @@ struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 	if (!err)
 		err = add(&all, notes.data, notes.size);
 	if (!err)
-		err = write_padded(fd, &all);
+		err = write_padded(fd, name_of(core), &all);
 	if (!err)
 		err = write_memory(fd, core, read_mem, ctx);
 	vec_deinit(&notes);

@@ -236,7 +236,8 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 		ev->regs = b.regs;
 		return true;
 	}
-	case CAP_EV_HEAP: {
+	case CAP_EV_HEAP:
+	case CAP_EV_HEAP_DONE: {
 		TAKE_BODY(c, struct cap_body_heap, b);
 		if (b.heap_fn >= CAP_HEAP_FNS)
 			return false;

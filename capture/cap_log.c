@@ -215,6 +215,7 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		*(struct cap_body_random *)body = (struct cap_body_random){ ev->regs };
 		return sizeof(struct cap_body_random);
 	case CAP_EV_HEAP:
+	case CAP_EV_HEAP_DONE:
 		*(struct cap_body_heap *)body = (struct cap_body_heap){
 			ev->heap_fn,
 			{ ev->heap_args[0], ev->heap_args[1], ev->heap_args[2] }

@@ -40,6 +40,24 @@ static const char *const created_names[] = {
 	[CAP_CREATED_CLONE] = "clone",
 };
 
+static const char *const mode_names[] = {
+	[CAP_MODE_REPLAY] = "replay",
+	[CAP_MODE_FLIGHT] = "flight",
+};
+
+static const char *const reason_names[] = {
+	[CAP_END_CORE_NONE] = "none",
+	[CAP_END_CORE_CRASH] = "crash",
+	[CAP_END_CORE_REQUEST] = "request",
+	[CAP_END_CORE_TRIGGER] = "trigger",
+};
+
+const char *cap_end_reason_name(enum cap_end_reason reason)
+{
+	assert(reason <= CAP_END_CORE_TRIGGER);
+	return reason_names[reason];
+}
+
 const char *cap_created_name(enum cap_created created)
 {
 	assert(created <= CAP_CREATED_CLONE);
@@ -142,6 +160,37 @@ static bool add_place(cJSON *to, const struct cap_info *info)
 	       add_text(o, "created", created_names[info->created]);
 }
 
+/** What only some captures have. */
+static bool add_end_core(cJSON *to, const struct cap_end_core *e)
+{
+	cJSON *o;
+
+	if (!e->reason)
+		return true;
+	o = cJSON_AddObjectToObject(to, "end_core");
+	return o && add_text(o, "reason", reason_names[e->reason]) &&
+	       add_u64(o, "at_ns", e->at_ns) &&
+	       cJSON_AddNumberToObject(o, "tid", e->tid) &&
+	       cJSON_AddNumberToObject(o, "signal", e->signo) &&
+	       add_u64(o, "address", e->address) && add_text(o, "function", e->function);
+}
+
+static bool add_mode(cJSON *to, const struct cap_info *info)
+{
+	cJSON *o;
+
+	if (!add_text(to, "mode", mode_names[info->mode]) ||
+	    !add_end_core(to, &info->end_core) ||
+	    (info->mode == CAP_MODE_FLIGHT &&
+	     !add_u64(to, "overwritten", info->n_overwritten)))
+		return false;
+	if (!info->pt.is_wanted)
+		return true;
+	o = cJSON_AddObjectToObject(to, "pt");
+	return o && cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
+	       add_text(o, "why_not", info->pt.why_not);
+}
+
 static bool add_process(cJSON *o, const struct cap_process *p)
 {
 	return cJSON_AddNumberToObject(o, "index", p->index) &&
@@ -188,7 +237,7 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
 	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
 	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info) ||
-	    !add_place(j, info) || !add_processes(j, info))
+	    !add_place(j, info) || !add_processes(j, info) || !add_mode(j, info))
 		return &err_nomem;
 	*ret = cJSON_Print(j);
 	return *ret ? NULL : &err_nomem;
@@ -369,6 +418,37 @@ static void get_place(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->created = get_name(p, m, "created", created_names, 3);
 }
 
+static void get_end_core(struct parse *p, const cJSON *j, struct cap_end_core *e)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "end_core");
+
+	if (!m)
+		return;
+	e->reason = get_name(p, m, "reason", reason_names, 4);
+	e->at_ns = get_u64(p, m, "at_ns");
+	e->tid = get_int(p, m, "tid", 0, UINT32_MAX);
+	e->signo = get_int(p, m, "signal", 0, INT32_MAX);
+	e->address = get_u64(p, m, "address");
+	e->function = get_text(p, m, "function");
+}
+
+/** Absent from captures of before the flight recorder. */
+static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "pt");
+
+	if (cJSON_GetObjectItemCaseSensitive(j, "mode"))
+		info->mode = get_name(p, j, "mode", mode_names, 2);
+	get_end_core(p, j, &info->end_core);
+	if (info->mode == CAP_MODE_FLIGHT)
+		info->n_overwritten = get_u64(p, j, "overwritten");
+	if (!m)
+		return;
+	info->pt.is_wanted = true;
+	info->pt.is_recorded = get_bool(p, m, "recorded");
+	info->pt.why_not = get_text(p, m, "why_not");
+}
+
 static void get_process(struct parse *p, const cJSON *j, struct cap_process *to)
 {
 	size_t n;
@@ -439,6 +519,7 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 	info->has_heap = get_bool(&p, j, "heap");
 	get_sites(&p, j, info);
 	get_processes(&p, j, info);
+	get_mode(&p, j, info);
 	if (p.why)
 		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
 			       p.why);
@@ -478,5 +559,7 @@ void cap_info_deinit(struct cap_info *info)
 	for (size_t i = 0; i < info->n_processes; i++)
 		cap_process_deinit(&info->processes[i]);
 	free(info->processes);
+	free(info->end_core.function);
+	free(info->pt.why_not);
 	*info = (struct cap_info){};
 }

@@ -29,7 +29,8 @@ struct cap_writer {
 	struct cap_log *log;
 	struct cap_store *store;
 	uint64_t n_events, n_syscalls;
-	uint64_t bytes, core_bytes; ///< of start.core alone
+	uint64_t bytes;
+	uint64_t core_bytes[2]; ///< of start.core, of end.core
 	uint64_t n_unlisted, n_partial, n_gaps;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
 	enum cap_end end;
@@ -180,6 +181,7 @@ void cap_writer_remove(struct cap_writer *w)
 	if (w->dir_fd >= 0) {
 		unlinkat(w->dir_fd, "events.flt", 0);
 		unlinkat(w->dir_fd, "start.core", 0);
+		unlinkat(w->dir_fd, "end.core", 0);
 	}
 	if (w->made_dir)
 		rmdir(w->dir);
@@ -269,16 +271,16 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 						    size_t size),
 			    void *ctx)
 {
-	int fd = openat(w->dir_fd, "start.core", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0600);
+	const char *name = core->is_end ? "end.core" : "start.core";
+	int fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct err *err;
 	struct stat st;
 
 	if (fd < 0)
-		return err_errno("cannot create %s/start.core", w->dir);
+		return err_errno("cannot create %s/%s", w->dir, name);
 	err = cap_core_write(fd, core, cap_store_size(w->store), read_mem, ctx);
 	if (!err && !fstat(fd, &st))
-		w->core_bytes = st.st_size;
+		w->core_bytes[core->is_end] = st.st_size;
 	if (close(fd) && !err)
 		err = err_errno("cannot write");
 	return err ? err_prefix(err, "cannot record into %s", w->dir) : NULL;
@@ -370,7 +372,7 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	info->is_complete = !info->n_missing;
 	if (!err)
 		err = write_manifest(w, info);
-	*bytes = w->bytes + w->core_bytes;
+	*bytes = w->bytes + w->core_bytes[0] + w->core_bytes[1];
 	// The caller keeps info; the files in it live as long as the writer does.
 	return err ? err_prefix(err, "cannot finish the capture in %s", w->dir) : NULL;
 }

@@ -7,6 +7,7 @@
  *
  *   manifest.json    what it is, whether it is complete; written last, by rename
  *   start.core       registers and memory at exec, an ELF core that gdb opens
+ *   end.core         the same at the end of what was recorded, where asked for
  *   events.flt       the inputs in order, zstd frames with checksums (doc/events.md)
  *   files/ID         copies of mapped files, ID = build-id (or content hash) in hex
  *   children/N-NAME.PID   a bundle of its own for each process that `record -f` followed,
@@ -78,6 +79,7 @@ enum cap_event_kind {
 	CAP_EV_GAP,	    ///< something is missing here; text says what
 	CAP_EV_SWITCH,	    ///< another thread of the program runs from here on
 	CAP_EV_RANDOM,	    ///< rdrand, rdseed or rdpid executed
+	CAP_EV_HEAP_DONE,   ///< an allocator function returned (flight recorder)
 	CAP_EV_KINDS
 };
 
@@ -174,8 +176,9 @@ struct cap_event {
 	uint32_t leaf, subleaf; ///< CPUID: inputs
 	uint32_t cpuid[4];	///< CPUID: eax, ebx, ecx, edx given to the program
 
-	enum cap_heap_fn heap_fn; ///< HEAP
-	uint64_t heap_args[3];	  ///< HEAP: the function's integer arguments, in order
+	enum cap_heap_fn heap_fn; ///< HEAP, HEAP_DONE
+	/** HEAP: the function's integer arguments, in order. HEAP_DONE: [0] is its result. */
+	uint64_t heap_args[3];
 
 	uint32_t next_tid;     ///< SWITCH: who runs from here on
 	uint32_t switch_flags; ///< SWITCH: enum cap_switch_flags
@@ -224,9 +227,47 @@ struct cap_process {
 	bool is_complete;
 };
 
+/** What a capture is made for. */
+enum cap_mode {
+	CAP_MODE_REPLAY, ///< start state and inputs: it can be run again
+	/** The recent past: heap events, the tail of PT where the CPU has it, and end.core.
+	 * There is no start.core, and no input among the events. */
+	CAP_MODE_FLIGHT,
+};
+
+enum cap_end_reason {
+	CAP_END_CORE_NONE,    ///< there is no end.core
+	CAP_END_CORE_CRASH,   ///< a deadly signal was about to be delivered
+	CAP_END_CORE_REQUEST, ///< the user asked for it (SIGUSR2)
+	CAP_END_CORE_TRIGGER, ///< a function was entered
+};
+
+/** Of what instant end.core is. */
+struct cap_end_core {
+	enum cap_end_reason reason;
+	uint64_t at_ns;	  ///< CLOCK_MONOTONIC; no event is later
+	uint32_t tid;	  ///< whose signal or call it was; 0 = nobody's
+	int32_t signo;	  ///< CRASH
+	uint64_t address; ///< CRASH: si_addr. TRIGGER: of the function
+	char *function;	  ///< TRIGGER: as the user named it; else NULL
+};
+
+/** @return its name in messages and manifests. */
+const char *cap_end_reason_name(enum cap_end_reason reason);
+
+/** What came of `-e pt`. */
+struct cap_pt {
+	bool is_wanted, is_recorded; ///< recorded: there is a perf.data
+	char *why_not;		     ///< wanted and not recorded: for people; else NULL
+};
+
 /** What manifest.json says. */
 struct cap_info {
 	int version;
+	enum cap_mode mode;
+	struct cap_end_core end_core;
+	uint64_t n_overwritten; ///< FLIGHT: heap events before those that are there
+	struct cap_pt pt;
 	bool is_complete;   ///< no gap, no partial or unlisted syscall
 	bool is_unfinished; ///< the recorder was killed: there is no manifest
 	char **missing;	    ///< n_missing texts: what is not complete, for people
@@ -331,14 +372,23 @@ struct cap_core {
 	size_t n_mappings;
 	uint64_t *auxv; ///< pairs, n_auxv pairs
 	size_t n_auxv;
-	int fd; ///< of start.core, for pread
+	bool is_end;	  ///< end.core, not start.core
+	uint8_t *siginfo; ///< end.core of a crash: 128 bytes; else NULL
+	const char *name; ///< of the file, when read; static
+	int fd;		  ///< of the file, for pread
 };
 
-/** Parse start.core. @return NULL, ERR_FORMAT, ERR_TRUNCATED, ERR_NOT_FOUND. */
+/** Parse start.core. @return NULL, ERR_FORMAT, ERR_TRUNCATED, ERR_NOT_FOUND;
+ * ERR_UNSUPPORTED for a capture of the flight recorder, which has none. */
 struct err *cap_core_open(const struct capture *c, struct cap_core **ret);
+
+/** Parse end.core: threads[0] is the one that crashed or entered the trigger. A thread that
+ * was in a system call stands at its instruction, rax its number, as if not yet made.
+ * @return as cap_core_open(). */
+struct err *cap_end_core_open(const struct capture *c, struct cap_core **ret);
 void cap_core_close(struct cap_core *core);
 
-/** Fill @p buf with @p size bytes of start memory at @p addr (core contents, file
+/** Fill @p buf with @p size bytes of @p core's memory at @p addr (core contents, file
  * contents, zeros for the untouched rest). @return NULL or ERR_RANGE. */
 struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
 			  uint64_t addr, void *buf, size_t size);
@@ -397,7 +447,7 @@ struct err *cap_writer_flush(struct cap_writer *w);
 struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path,
 			    uint32_t *ret);
 
-/** Write start.core. @p read_mem reads the stopped program's memory. */
+/** Write start.core, or end.core when core->is_end. @p read_mem reads the stopped program's memory. */
 struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						    size_t size),

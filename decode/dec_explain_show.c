@@ -73,6 +73,7 @@ static const char *const event_names[CAP_EV_KINDS] = {
 	[CAP_EV_GAP] = "a gap",
 	[CAP_EV_SWITCH] = "a switch of threads",
 	[CAP_EV_RANDOM] = "a random number",
+	[CAP_EV_HEAP_DONE] = "an allocator's return",
 };
 
 static void show_flow(const struct dec_explanation *x, FILE *out)

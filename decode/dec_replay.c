@@ -102,7 +102,8 @@ const char *replay_kind_name(enum cap_event_kind kind)
 					     "a signal",       "a time stamp",
 					     "a cpuid",	       "an allocator call",
 					     "the end",	       "a gap",
-					     "a thread switch", "a random number" };
+					     "a thread switch", "a random number",
+					     "an allocator's return" };
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
@@ -492,6 +493,8 @@ static void replay_fetch(struct dec_replay *r)
 			return;
 		if (r->next.kind == CAP_EV_HEAP)
 			replay_log_heap(r);
+		else if (r->next.kind == CAP_EV_HEAP_DONE)
+			continue; // the replay knows
 		else if (r->next.kind == CAP_EV_GAP)
 			replay_note(r, "gap: %s", r->next.text);
 		else

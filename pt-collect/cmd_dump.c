@@ -126,11 +126,31 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+static void print_end_core(const struct cap_end_core *e)
+{
+	if (!e->reason)
+		return;
+	printf("end.core: %s", cap_end_reason_name(e->reason));
+	if (e->signo)
+		printf(" by signal %d, address 0x%" PRIx64, e->signo, e->address);
+	if (e->function)
+		printf(" %s at 0x%" PRIx64, e->function, e->address);
+	printf(" in thread %u at %" PRIu64 " ns\n", e->tid, e->at_ns);
+}
+
 static void print_info(const struct cap_info *info)
 {
 	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " syscalls\n",
 	       info->version, info->is_complete ? "complete" : "incomplete", info->pid,
 	       info->n_events, info->n_syscalls);
+	if (info->mode == CAP_MODE_FLIGHT)
+		printf("flight recorder: %" PRIu64 " events before these were "
+		       "overwritten\n",
+		       info->n_overwritten);
+	print_end_core(&info->end_core);
+	if (info->pt.is_wanted)
+		printf("pt: %s\n", info->pt.is_recorded ? "recorded" :
+							  info->pt.why_not ?: "no");
 	for (size_t i = 0; i < info->n_missing; i++)
 		printf("missing: %s\n", info->missing[i]);
 	for (size_t i = 0; info->argv && info->argv[i]; i++)
@@ -158,16 +178,11 @@ static void print_regs(const char *title, const struct cap_regs *r)
 	       r->rip, r->rflags, r->fs_base, r->gs_base);
 }
 
-static struct err *print_core(const struct capture *c)
+static void print_core(struct cap_core *core, const char *title)
 {
-	struct cap_core *core;
-	struct err *err = cap_core_open(c, &core);
-
-	if (err)
-		return err;
 	for (size_t i = 0; i < core->n_threads; i++) {
 		printf("thread %u:\n", core->threads[i].tid);
-		print_regs("start", &core->threads[i].regs);
+		print_regs(title, &core->threads[i].regs);
 	}
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
@@ -178,7 +193,23 @@ static struct err *print_core(const struct capture *c)
 		       m->name);
 	}
 	cap_core_close(core);
-	return NULL;
+}
+
+static struct err *print_cores(const struct capture *c)
+{
+	const struct cap_info *info = capture_info(c);
+	struct cap_core *core;
+	struct err *err = NULL;
+
+	if (info->mode == CAP_MODE_REPLAY)
+		err = cap_core_open(c, &core);
+	if (!err && info->mode == CAP_MODE_REPLAY)
+		print_core(core, "start");
+	if (!err && info->end_core.reason)
+		err = cap_end_core_open(c, &core);
+	if (!err && info->end_core.reason)
+		print_core(core, "end");
+	return err;
 }
 
 static void print_syscall(const struct cap_event *ev)
@@ -222,6 +253,10 @@ static void print_body(const struct cap_event *ev)
 		printf("HEAP %s(%" PRIx64 ", %" PRIx64 ", %" PRIx64 ")",
 		       cap_heap_name(ev->heap_fn), ev->heap_args[0], ev->heap_args[1],
 		       ev->heap_args[2]);
+		break;
+	case CAP_EV_HEAP_DONE:
+		printf("HEAP_DONE %s = %" PRIx64, cap_heap_name(ev->heap_fn),
+		       ev->heap_args[0]);
 		break;
 	case CAP_EV_EXIT:
 		printf("EXIT %d", ev->exit_code);
@@ -297,7 +332,7 @@ static struct err *print_capture(const struct capture *c, const struct arguments
 	print_info(info);
 	err = info->n_processes ? ptc_dump_processes(info, stdout) : NULL;
 	if (!err)
-		err = print_core(c);
+		err = print_cores(c);
 	return err ?: print_events(c, a);
 }
 

@@ -24,6 +24,8 @@ void ptc_info_deinit(struct cap_info *info)
 	free(info->argv);
 	free(info->cwd);
 	free(info->exe);
+	free(info->end_core.function);
+	free(info->pt.why_not);
 	*info = (struct cap_info){};
 }
 

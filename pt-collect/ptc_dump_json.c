@@ -16,10 +16,16 @@ const char *ptc_dump_kind(enum cap_event_kind kind)
 		[CAP_EV_TSC] = "tsc",	      [CAP_EV_CPUID] = "cpuid",
 		[CAP_EV_HEAP] = "heap",	      [CAP_EV_EXIT] = "exit",
 		[CAP_EV_GAP] = "gap",	      [CAP_EV_SWITCH] = "switch",
-		[CAP_EV_RANDOM] = "random",
+		[CAP_EV_RANDOM] = "random",   [CAP_EV_HEAP_DONE] = "heap_done",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : NULL;
+}
+
+static bool has_regs(const struct cap_event *ev)
+{
+	return ev->kind != CAP_EV_HEAP && ev->kind != CAP_EV_HEAP_DONE &&
+	       ev->kind != CAP_EV_GAP;
 }
 
 bool ptc_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o)
@@ -152,6 +158,10 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 		cJSON_AddStringToObject(o, "function", cap_heap_name(ev->heap_fn));
 		add_hex_items(o, "arguments", ev->heap_args, 3);
 		break;
+	case CAP_EV_HEAP_DONE:
+		cJSON_AddStringToObject(o, "function", cap_heap_name(ev->heap_fn));
+		add_hex(o, "result", ev->heap_args[0]);
+		break;
 	case CAP_EV_EXIT:
 		cJSON_AddNumberToObject(o, "status", ev->exit_code);
 		break;
@@ -177,11 +187,11 @@ struct err *ptc_dump_json(const struct cap_event *ev, const struct dump_options 
 	cJSON_AddNumberToObject(json, "thread", ev->tid);
 	cJSON_AddNumberToObject(json, "at_ns", ev->at_ns);
 	cJSON_AddStringToObject(json, "kind", kind ? kind : "unknown");
-	if (ev->kind != CAP_EV_HEAP && ev->kind != CAP_EV_GAP)
+	if (has_regs(ev))
 		add_hex(json, "rip", ev->regs.rip);
 	add_body(json, ev);
 	add_writes(json, ev, o->with_memory);
-	if (o->with_regs && ev->kind != CAP_EV_HEAP && ev->kind != CAP_EV_GAP)
+	if (o->with_regs && has_regs(ev))
 		add_regs(json, "registers", &ev->regs);
 	if (o->with_regs && ev->has_after)
 		add_regs(json, "after", &ev->after);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <ftw.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -59,13 +60,13 @@ static void remove_bundle(void)
 
 /* ---- the events that are written and expected back ----------------------------------- */
 
-#define EVENTS 9
+#define EVENTS 11
 
 /** Event @p i, memory included; the same at each call. */
 static struct cap_event make_event(unsigned i)
 {
 	static struct cap_write writes[2];
-	struct cap_event ev = { .kind = i % 7 + 1,
+	struct cap_event ev = { .kind = i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE,
 				.tid = 100 + i,
 				.at_ns = 1000 * i,
 				.seq = i,
@@ -105,6 +106,7 @@ static struct cap_event make_event(unsigned i)
 		ev.cpuid[2] = 0xabcdef;
 		break;
 	case CAP_EV_HEAP:
+	case CAP_EV_HEAP_DONE:
 		ev.regs = (struct cap_regs){};
 		ev.heap_fn = CAP_HEAP_REALLOC;
 		ev.heap_args[1] = 64;
@@ -407,6 +409,83 @@ static void test_threads_come_back(void **state)
 	cap_core_close(core);
 }
 
+/** What the flight recorder leaves: an end, no start. */
+static void write_flight(uint8_t siginfo[128])
+{
+	static uint64_t auxv[] = { 6, 4096, 0, 0 };
+	struct cap_mapping map = { .start = 0x500000,
+				   .end = 0x502000,
+				   .prot = PROT_READ | PROT_WRITE,
+				   .core_bytes = 0x1000,
+				   .name = (char *)"[heap]" };
+	struct cap_core core = { .threads = two_threads,
+				 .n_threads = 2,
+				 .mappings = &map,
+				 .n_mappings = 1,
+				 .auxv = auxv,
+				 .n_auxv = 2,
+				 .is_end = true,
+				 .siginfo = siginfo,
+				 .fd = -1 };
+	char *argv[] = { (char *)"x", NULL };
+	struct cap_info info = { .argv = argv,
+				 .cwd = (char *)"/",
+				 .mode = CAP_MODE_FLIGHT,
+				 .end_core = { .reason = CAP_END_CORE_CRASH,
+					       .at_ns = 1ull << 60,
+					       .tid = 7,
+					       .signo = 11,
+					       .address = UINT64_MAX,
+					       .function = (char *)"f" },
+				 .n_overwritten = 1ull << 55,
+				 .pt = { .is_wanted = true, .why_not = (char *)"a" } };
+	struct cap_event ev = make_event(10);
+	struct cap_writer *w;
+	uint64_t bytes;
+
+	remove_bundle();
+	ok(cap_writer_create(path_of(""), &w));
+	ok(cap_writer_core(w, &core, read_mem, NULL));
+	ok(cap_writer_event(w, &ev));
+	ok(cap_writer_finish(w, &info, &bytes));
+	assert_true(bytes > 0x1000);
+	cap_writer_destroy(w);
+}
+
+static void test_flight_comes_back(void **state)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	uint8_t siginfo[128] = { SIGSEGV }, want[64], got[64];
+	const struct cap_info *info;
+	struct cap_core *core;
+
+	(void)state;
+	siginfo[127] = 9;
+	write_flight(siginfo);
+	ok(capture_open(path_of(""), &c));
+	info = capture_info(c);
+	assert_int_equal(info->mode, CAP_MODE_FLIGHT);
+	assert_int_equal(info->end_core.reason, CAP_END_CORE_CRASH);
+	assert_true(info->end_core.at_ns == 1ull << 60);
+	assert_int_equal(info->end_core.tid, 7);
+	assert_int_equal(info->end_core.signo, 11);
+	assert_true(info->end_core.address == UINT64_MAX);
+	assert_string_equal(info->end_core.function, "f");
+	assert_true(info->n_overwritten == 1ull << 55);
+	assert_true(info->pt.is_wanted && !info->pt.is_recorded);
+	assert_string_equal(info->pt.why_not, "a");
+	expect(ERR_UNSUPPORTED, cap_core_open(c, &core));
+	ok(cap_end_core_open(c, &core));
+	assert_true(core->is_end);
+	assert_int_equal(core->n_threads, 2);
+	assert_int_equal(core->threads[1].tid, 9);
+	assert_memory_equal(core->siginfo, siginfo, 128);
+	ok(cap_core_read(c, core, 0x500100, got, 64));
+	read_mem(NULL, 0x500100, want, 64);
+	assert_memory_equal(got, want, 64);
+	cap_core_close(core);
+}
+
 static void test_log_cut_anywhere(void **state)
 {
 	_cleanup_free_ uint8_t *log = NULL;
@@ -570,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_manifest_comes_back),
 		cmocka_unit_test(test_core_comes_back),
 		cmocka_unit_test(test_threads_come_back),
+		cmocka_unit_test(test_flight_comes_back),
 		cmocka_unit_test(test_log_cut_anywhere),
 		cmocka_unit_test(test_log_flipped_anywhere),
 		cmocka_unit_test(test_core_damaged_anywhere),
