@@ -12,8 +12,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/ptc_dump.h"
+#include "pt-collect/ptc_table.h"
 
 #define EXIT_FAILED 2
 

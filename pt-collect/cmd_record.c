@@ -14,7 +14,10 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_record.h"
+#include "pt-collect/ptc_trap.h"
 
 int cmd_record(int argc, char **argv);
 

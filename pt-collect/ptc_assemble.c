@@ -19,6 +19,12 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_table.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_writes.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513

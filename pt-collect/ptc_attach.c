@@ -23,6 +23,19 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_record.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_trap.h"
+#include "pt-collect/ptc_undo.h"
+#include "pt-collect/ptc_vdso.h"
 
 #define CHILDREN_NS 1000000000ull
 #define NAP_NS 100000

@@ -16,6 +16,9 @@
 #include <unistd.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_table.h"
 
 #include "bpf/record.skel.h"
 

@@ -16,6 +16,9 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions

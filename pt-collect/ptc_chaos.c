@@ -25,6 +25,9 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chaos.h"
+#include "pt-collect/ptc_points.h"
 #include "pt-collect/ptc_random.h"
 
 #define POINTS_MAX 3	  ///< debug registers; the fourth is for the watch

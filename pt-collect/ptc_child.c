@@ -17,6 +17,11 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_chaos.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
 
 static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
 {

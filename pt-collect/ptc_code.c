@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_chance.h"
 
 #define FUNCTION_MAX (1u << 20) ///< bytes; a longer one is not looked at
 

@@ -11,6 +11,11 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_threads.h"
 
 #define ARGS_MAX (4u << 20) ///< bytes of arguments that are read
 

@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_table.h"
 
 const char *ptc_dump_kind(enum cap_event_kind kind)
 {

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_record.h"
 
 #define PROGRESS_NS 100000000ull
 

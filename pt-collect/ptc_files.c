@@ -14,6 +14,11 @@
 #include <sys/syscall.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_table.h"
 
 #define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
 

@@ -19,6 +19,13 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define LEAVE_NS 1000000000ull ///< a child that is being made takes less
 

@@ -20,6 +20,8 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_undo.h"
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
 #define NAP_NS 50000

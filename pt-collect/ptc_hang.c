@@ -14,6 +14,9 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_chaos.h"
+#include "pt-collect/ptc_table.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define THREADS_MAX 512
 #define LOCKED_AND_WAITED_FOR 2 ///< a glibc mutex' first word

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_heap.h"
 
 #define CODE_BYTES 256 ///< of a function's beginning, for the choice of the site
 

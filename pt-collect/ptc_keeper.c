@@ -31,7 +31,11 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_record.h"
+#include "pt-collect/ptc_undo.h"
 
 #define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder
 

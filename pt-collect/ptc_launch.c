@@ -20,6 +20,11 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_record.h"
+#include "pt-collect/ptc_start.h"
 
 /** What the child writes when exec fails. */
 struct exec_failure {

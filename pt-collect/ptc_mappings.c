@@ -16,6 +16,10 @@
 #include <sys/uio.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define PAGE 4096ull
 #define PAGEMAP_PRESENT (1ull << 63)

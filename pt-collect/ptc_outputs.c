@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_table.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define IOVECS_MAX 1024 ///< UIO_MAXIOV
 #define OUTPUT_MAX (4ull << 30)

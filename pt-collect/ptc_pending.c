@@ -20,6 +20,9 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_writes.h"
 
 static void log_one(struct ptc_process *p, struct ptc_pending *e)
 {

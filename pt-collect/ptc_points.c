@@ -21,7 +21,9 @@
 #include <sys/user.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_points.h"
 #include "pt-collect/ptc_random.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define NEIGHBOURS 4u	     ///< points to either side
 #define INSTRUCTION_MAX 15u  ///< bytes

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define ENV_MAX (8u << 20) ///< bytes; the kernel allows a quarter of the stack limit
 #define STAT_ENV_START 50  ///< number of the field in /proc/PID/stat, from 1 on

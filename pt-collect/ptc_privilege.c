@@ -14,7 +14,7 @@
 #include <sys/capability.h>
 #include <unistd.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_privilege.h"
 
 /** What more is of use when root records: processes of others, memory and files of theirs,
  * a sandbox whose filter is not to see our calls, CPUs, and setuid programs. */

@@ -15,6 +15,20 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_chaos.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_trap.h"
+#include "pt-collect/ptc_undo.h"
+#include "pt-collect/ptc_writes.h"
 
 /* ---- life ------------------------------------------------------------------------------ */
 

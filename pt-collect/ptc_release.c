@@ -21,6 +21,10 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_tracee.h"
 
 #define KERNEL_SIGSET_BYTES 8
 #define PASSES_MAX 1000 ///< looks at the list of threads before we give up

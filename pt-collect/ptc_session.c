@@ -19,6 +19,17 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chaos.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_record.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_threads.h"
 
 #define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
 #define FLUSH_NS 1000000000ull

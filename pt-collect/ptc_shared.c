@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_files.h"
 
 /** One line of /proc/PID/maps, as far as it matters here. */
 struct line {

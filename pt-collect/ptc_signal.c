@@ -13,6 +13,11 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_table.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_writes.h"
 
 /*
  * Above rsp at a handler's first instruction: return address (8), struct ucontext

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_threads.h"
 
 static uint64_t hash(uint64_t h, const uint8_t *data, size_t size)
 {

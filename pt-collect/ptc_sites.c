@@ -13,7 +13,7 @@
 #define LOG_ROOM "record"
 #include <Zydis/Zydis.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_heap.h"
 
 #define INSTRUCTIONS_MAX 24 ///< looked at; the arguments rarely live longer
 

@@ -17,6 +17,13 @@
 #include <sys/uio.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_trap.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
 #define XSTATE_MAX (64u << 10)

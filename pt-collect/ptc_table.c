@@ -9,6 +9,7 @@
 #include <asm/unistd.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_table.h"
 
 // clang-format off
 #define FIXED(arg, size) { OUT_FIXED, arg, 0, 0, size }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
 
 /** Find line "@p field:\t" of a thread's status; @p line gets what is behind it. */
 static bool status_line(pid_t pid, pid_t tid, const char *field, char line[256])

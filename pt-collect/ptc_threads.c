@@ -16,6 +16,10 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
 
 /* ---- one CPU ------------------------------------------------------------------------- */
 

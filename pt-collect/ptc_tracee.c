@@ -18,6 +18,10 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_trap.h"
+#include "pt-collect/ptc_undo.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012

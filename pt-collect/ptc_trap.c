@@ -15,6 +15,9 @@
 #include <x86intrin.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_trap.h"
 
 /* The smallest set with which glibc executes nothing that is VEX or EVEX encoded. */
 #define TUNABLES                                                     \

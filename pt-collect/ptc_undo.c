@@ -17,6 +17,9 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_undo.h"
+#include "pt-collect/ptc_vdso.h"
 
 #define THREADS_MAX 32768 ///< that can be attached to
 #define GATE_LAST 2	  ///< offset of the last instruction in the gate

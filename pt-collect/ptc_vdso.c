@@ -26,6 +26,8 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_vdso.h"
 
 #define STUB_BYTES 8u
 #define GATE_OFFSET 16u ///< of the system call for us, behind a function's entry

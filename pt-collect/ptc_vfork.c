@@ -18,6 +18,10 @@
 #include <sys/mman.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_writes.h"
 
 #define SNAPSHOT_MAX (2ull << 30) ///< bytes; a program that has more gets a gap instead
 #define PAGE 4096u

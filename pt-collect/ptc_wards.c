@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_keeper.h"
 
 #define WARDS_MAX 4096 ///< at a time; more are not repaired
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/ptc_heap.h"
 
 static void expect(const char *code, size_t size, unsigned n_args, unsigned offset,
 		   bool is_emulated)

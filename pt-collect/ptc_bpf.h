@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The kernel side: loaded, told whom to record, read (ptc_bpf.c).
+ */
+#ifndef PT_COLLECT_PTC_BPF_H
+#define PT_COLLECT_PTC_BPF_H
+
+#include <linux/types.h>
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "bpf/record.h"
+#include "capture/capture.h"
+
+struct ptc_bpf;
+
+/** Load and attach. */
+struct err *ptc_bpf_create(struct ptc_bpf **ret);
+void ptc_bpf_destroy(struct ptc_bpf *b);
+
+/** A session ends: nobody is recorded, nothing probed, the ring empty. */
+void ptc_bpf_end_session(struct ptc_bpf *b);
+
+/** Record process @p tgid from here on, or no more. */
+void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
+
+/** Stop a recorded thread at the end of a system call with a chance of @p below in 2^32;
+ * @p seed makes the choices. */
+void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
+
+/** Record from here on which thread of a process runs: @p last did until now. */
+struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last);
+void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
+
+/** Thread @p tid is gone; its number may come again. */
+void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid);
+
+/** Thread @p tid is in call @p nr, which it goes on with by restart_syscall. */
+void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr);
+
+/** Hand all that is in the ring to @p fn. */
+void ptc_bpf_set_consumer(struct ptc_bpf *b,
+			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx);
+void ptc_bpf_drain(struct ptc_bpf *b);
+
+/** Readable once much has gathered. */
+int ptc_bpf_fd(const struct ptc_bpf *b);
+
+/** Events that the ring refused: 0, or we are wrong. */
+uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
+
+/** Probe the instruction at @p offset of file @p path, whose result is chance. */
+struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
+				 uint64_t offset);
+
+/** Probe file @p path in process @p pid at @p n sites. @return NULL when all are probed,
+ * else none is. */
+struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
+			  const struct cap_heap_site *sites, size_t n);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * -e heap: where to probe (ptc_sites.c), and probing (ptc_heap.c).
+ */
+#ifndef PT_COLLECT_PTC_HEAP_H
+#define PT_COLLECT_PTC_HEAP_H
+
+#include "pt-collect/ptc.h"
+
+/** A probe site inside a function. */
+struct ptc_site {
+	unsigned offset;      ///< bytes behind the entry
+	bool is_emulated;     ///< the kernel emulates the instruction there
+	const char *mnemonic; ///< static text
+};
+
+/** Choose where to probe a function whose first @p size bytes are @p code and whose first
+ * @p n_args integer arguments matter. Total: falls back to the entry. */
+struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
+
+/** Place probes when the program has mapped its libc, or is static. */
+void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
+
+/** The sites for the manifest; borrowed until the session ends. */
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n);
+void ptc_heap_destroy(struct ptc_heap *h);
+
+#endif
