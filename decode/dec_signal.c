@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/dec_replay_int.h"
 #include "decode/dec_threads.h"
 
 static bool replay_is_sync(const struct cap_event *ev)

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "decode/dec_emulate.h"
-#include "decode/dec_signal.h"
+#include "decode/dec_replay_int.h"
 
 /* ---- who there is ----------------------------------------------------------------------- */
 
