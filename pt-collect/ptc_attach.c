@@ -29,6 +29,7 @@
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"

@@ -22,10 +22,6 @@ struct ptc_result;
  * not, and what to do. */
 struct err *ptc_target_check(pid_t *pid);
 
-/** A number, or the first letter, of a line of /proc/PID/task/TID/status; 0 = none. */
-uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base);
-char ptc_status_letter(pid_t pid, pid_t tid, const char *field);
-
 /** Stop all threads of @p p; those not traced yet become so. @p is_recorded: stops of other
  * kinds on the way are events. */
 struct err *ptc_freeze(struct ptc_process *p, bool is_recorded);

@@ -19,6 +19,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
@@ -180,19 +181,6 @@ void ptc_child_ended(struct ptc_session *s, pid_t child)
 			s->children.data[i--] = s->children.data[--s->children.size];
 }
 
-/** @return the parent of process @p pid, 0 when it is gone. */
-static pid_t parent_of(pid_t pid)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], line[1024];
-	const char *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	return end ? atoi(end + 4) : 0;
-}
-
 void ptc_child_orphans(struct ptc_session *s, uint32_t index)
 {
 	for (size_t i = 0; i < s->children.size; i++) {
@@ -206,7 +194,7 @@ void ptc_child_orphans(struct ptc_session *s, uint32_t index)
 		}
 		if (!c->has_stopped || c->parent)
 			continue;
-		p = ptc_process_of(s, parent_of(c->pid));
+		p = ptc_process_of(s, ptc_stat_number(c->pid, PTC_STAT_PARENT));
 		if (p && !p->has_ended)
 			continue; // its event is on its way
 		c->parent_index = index;

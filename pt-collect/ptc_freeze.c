@@ -21,6 +21,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_undo.h"
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will

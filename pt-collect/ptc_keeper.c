@@ -39,7 +39,7 @@
 
 #define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder
 
-static sigset_t passed_signals(void)
+sigset_t ptc_watched_signals(void)
 {
 	sigset_t set;
 
@@ -149,7 +149,7 @@ static void pass_signals(int signals, pid_t recorder)
 
 static int watch(struct ptc_session *s, pid_t recorder, int its_end)
 {
-	sigset_t set = passed_signals();
+	sigset_t set = ptc_watched_signals();
 	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd p[2] = { { .fd = its_end }, { .fd = signals, .events = POLLIN } };
 	int status;
@@ -193,7 +193,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx)
 	struct ptc_session s = {};
 	struct ptc_process *p;
 	struct sigaction usual = { .sa_handler = SIG_DFL }, on_child;
-	sigset_t set = passed_signals(), before;
+	sigset_t set = ptc_watched_signals(), before;
 	pid_t keeper = getpid(), recorder = -1;
 	struct err *err = ptc_undo_init();
 	int end[2], ret = PTC_EXIT_FAILED;

@@ -18,6 +18,10 @@
  */
 int ptc_keep(int (*fn)(void *ctx), void *ctx);
 
+/** What keeper and recorder take from a descriptor, blocked: children's stops and ends, and
+ * requests to end. */
+sigset_t ptc_watched_signals(void);
+
 /** In the recorder: was the keeper killed? */
 bool ptc_is_keeper_gone(void);
 

@@ -23,6 +23,7 @@
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_record.h"
 #include "pt-collect/ptc_start.h"
 

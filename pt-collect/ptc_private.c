@@ -13,11 +13,11 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_tracee.h"
 
 #define ENV_MAX (8u << 20) ///< bytes; the kernel allows a quarter of the stack limit
-#define STAT_ENV_START 50  ///< number of the field in /proc/PID/stat, from 1 on
 
 static bool matches(const struct ptc_names *globs, const char *name)
 {
@@ -25,21 +25,6 @@ static bool matches(const struct ptc_names *globs, const char *name)
 		if (!fnmatch(globs->data[i], name, 0))
 			return true;
 	return false;
-}
-
-/** Where the program's environment lies. @return false: nobody tells. */
-static bool find_environment(pid_t pid, uint64_t *start, uint64_t *end)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], line[2048], *at;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	at = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	// Behind the name comes field 3.
-	for (int field = 2; at && field < STAT_ENV_START; field++)
-		at = strchr(at + 1, ' ');
-	return at && sscanf(at, "%lu %lu", start, end) == 2 && *start < *end;
 }
 
 /** Remember the value of string @p s, NAME=VALUE at @p addr, if it is to be masked. */
@@ -73,7 +58,9 @@ struct err *ptc_private_find(struct ptc_process *p)
 	p->masked.size = 0;
 	if (!globs->size)
 		return NULL;
-	if (!find_environment(p->pid, &start, &end) || end - start > ENV_MAX)
+	start = ptc_stat_number(p->pid, PTC_STAT_ENV_START);
+	end = ptc_stat_number(p->pid, PTC_STAT_ENV_END);
+	if (start >= end || end - start > ENV_MAX)
 		return err_new(ERR_UNSUPPORTED, "cannot find the program's environment "
 						"variables, to mask them");
 	env = calloc(1, end - start + 1);

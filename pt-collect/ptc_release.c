@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_tracee.h"
 

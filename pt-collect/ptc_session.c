@@ -119,23 +119,10 @@ static bool reap(struct ptc_session *s)
 	return true;
 }
 
-/** What the loop takes from a descriptor: children's stops, and requests to end. */
-static sigset_t watched_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	return set;
-}
-
 /** A signal sent to us with kill is meant for the program; one from the terminal has
  * reached it already. We end when it does. What we attached to was there before us: it is
- * left alone. So is the program when whom the user started has been killed. So are processes that outlive the program that we followed them from. */
+ * left alone. So is the program when whom the user started has been killed. So are
+ * processes that outlive the program that we followed them from. */
 static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
 {
 	struct signalfd_siginfo si;
@@ -155,7 +142,7 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
 {
 	struct epoll_event e = { .events = EPOLLIN };
-	sigset_t set = watched_signals();
+	sigset_t set = ptc_watched_signals();
 
 	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	*poll = epoll_create1(EPOLL_CLOEXEC);
@@ -359,7 +346,7 @@ struct surroundings {
 static void change_surroundings(struct surroundings *before)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	sigset_t set = watched_signals();
+	sigset_t set = ptc_watched_signals();
 	struct rlimit files;
 
 	sigprocmask(SIG_BLOCK, &set, &before->blocked);

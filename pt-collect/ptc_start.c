@@ -21,6 +21,7 @@
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_tracee.h"
 #include "pt-collect/ptc_trap.h"
@@ -167,31 +168,44 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	return err ?: cap_writer_core(p->writer, core, ptc_private_read, p);
 }
 
-struct err *ptc_start(struct ptc_process *p)
+/** The beginning of a start state: @p maps as they are, and in @p core registers and name.
+ * @p core is the caller's even on failure; @p why_none: what to say where there is no vDSO. */
+static struct err *begin_state(struct ptc_process *p, const char *why_none,
+			       struct ptc_maps *maps, struct cap_core **core)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
-	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct user_regs_struct u;
+	struct cap_core *c = *core = calloc(1, sizeof(*c));
 	struct err *err;
 
-	if (!core)
+	if (!c)
 		return &err_nomem;
-	core->fd = -1;
-	core->tid = p->pid;
-	core->exe = strdup(p->exe);
-	if (!core->exe)
+	c->fd = -1;
+	c->tid = p->pid;
+	c->exe = strdup(p->exe);
+	if (!c->exe)
 		return &err_nomem;
 	err = ptc_get_regs(p->pid, &u);
 	if (!err)
-		err = ptc_maps_read(p->pid, &maps);
+		err = ptc_maps_read(p->pid, maps);
 	if (err)
 		return err;
-	p->syscall_at = ptc_find_syscall(p, &maps);
+	c->regs = ptc_to_cap(&u);
+	p->syscall_at = ptc_find_syscall(p, maps);
 	if (!p->syscall_at)
-		return err_new(ERR_UNSUPPORTED, "the kernel gives no vDSO (vdso=0)");
+		return err_new(ERR_UNSUPPORTED, "%s", why_none);
 	ptc_wards_add(p->pid, p->syscall_at, false);
-	core->regs = ptc_to_cap(&u);
-	err = take_auxv(p, u.rsp, core);
+	return NULL;
+}
+
+struct err *ptc_start(struct ptc_process *p)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = NULL;
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err =
+		begin_state(p, "the kernel gives no vDSO (vdso=0)", &maps, &core);
+
+	if (!err)
+		err = take_auxv(p, core->regs.gpr[CAP_RSP], core);
 	if (!err)
 		err = ptc_allow_chance(p->pid, p->syscall_at, false);
 	if (!err)
@@ -208,50 +222,23 @@ struct err *ptc_start(struct ptc_process *p)
  * it may not be allowed to. 0 when it cannot be told. */
 static uint64_t find_break(pid_t pid, const struct ptc_maps *maps)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], line[2048];
-	char *at = NULL;
 	uint64_t brk = 0;
 
 	for (size_t i = 0; i < maps->list.size; i++)
 		if (!strcmp(maps->list.data[i]->name, "[heap]"))
 			brk = maps->list.data[i]->end;
-	if (brk)
-		return brk;
-	// Never moved: where it began, member 47; the name is in parentheses.
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f && fgets(line, sizeof(line), f))
-		at = strrchr(line, ')');
-	for (int i = 2; at && i < 47; i++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	// Never moved: where it began.
+	return brk ?: ptc_stat_number(pid, PTC_STAT_BREAK_START);
 }
 
 struct err *ptc_start_forked(struct ptc_process *p)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	_cleanup_(core_destroyp) struct cap_core *core = NULL;
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct user_regs_struct u;
-	struct err *err;
+	struct err *err = begin_state(p, "the program unmapped its vDSO", &maps, &core);
 
-	if (!core)
-		return &err_nomem;
-	core->fd = -1;
-	core->tid = p->pid;
-	core->exe = strdup(p->exe);
-	if (!core->exe)
-		return &err_nomem;
-	err = ptc_get_regs(p->pid, &u);
-	if (!err)
-		err = ptc_maps_read(p->pid, &maps);
 	if (err)
 		return err;
-	core->regs = ptc_to_cap(&u);
-	p->syscall_at = ptc_find_syscall(p, &maps);
-	if (!p->syscall_at)
-		return err_new(ERR_UNSUPPORTED, "the program unmapped its vDSO");
-	ptc_wards_add(p->pid, p->syscall_at, false);
 	core->brk = find_break(p->pid, &maps);
 	err = ptc_recall_auxv(p->pid, false, core);
 	return err ?: save_state(p, &maps, core);

@@ -3,8 +3,8 @@
 
 /**
  * @file
- * What /proc says of a process that `record -p` is to attach to, and whether that can be
- * done. Each refusal says what to do instead.
+ * Whether `record -p` can attach to a process, by what /proc says of it. Each refusal says
+ * what to do instead.
  */
 #define LOG_ROOM "record"
 #include <elf.h>
@@ -15,40 +15,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_attach.h"
-
-/** Find line "@p field:\t" of a thread's status; @p line gets what is behind it. */
-static bool status_line(pid_t pid, pid_t tid, const char *field, char line[256])
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t n = strlen(field);
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, 256, f))
-		if (!strncmp(line, field, n) && line[n] == ':') {
-			char *value = line + n + 1 + strspn(line + n + 1, " \t");
-
-			value[strcspn(value, "\n")] = 0;
-			memmove(line, value, strlen(value) + 1);
-			return true;
-		}
-	return false;
-}
-
-uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base)
-{
-	char line[256];
-
-	return status_line(pid, tid, field, line) ? strtoull(line, NULL, base) : 0;
-}
-
-char ptc_status_letter(pid_t pid, pid_t tid, const char *field)
-{
-	char line[256];
-
-	return status_line(pid, tid, field, line) ? line[0] : 0;
-}
+#include "pt-collect/ptc_proc.h"
 
 static bool same_link(const char *a, const char *b)
 {
@@ -94,7 +61,7 @@ static struct err *check_tracer(pid_t pid)
 
 	if (!tracer)
 		return NULL;
-	status_line(tracer, tracer, "Name", name);
+	ptc_status_line(tracer, tracer, "Name", name);
 	return err_new(ERR_PERMISSION, "process %d (%s) traces it already", tracer, name);
 }
 
