@@ -1,231 +1,489 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+/*
+ * The calling thread cuts the stream into segments and hands out, in order, what workers
+ * made of them. They meet at a ring of slots: slot i % n holds segment i, its worker fills
+ * the slot's batch, and the caller empties it when its turn has come. A batch that is full
+ * before its segment ends waits for that, so that memory is bounded; the oldest segment's
+ * worker never waits for anybody but the caller, so that all get on.
+ */
+
 #include "decode/dec_pt_decode.h"
 
-#include <intel-pt.h>
+#include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
-enum { PT_PSB_BYTES = 16 };
+#include "decode/dec_pt_segment.h"
 
-// What libipt may keep mapped of the image, block caches included.
-#define PT_CACHE_BYTES (1ull << 30)
+#define SLOTS_PER_THREAD 4
 
+enum slot_state {
+	SLOT_FREE,
+	SLOT_WAITING, ///< for a worker
+	SLOT_RUNNING,
+	SLOT_FULL, ///< its worker waits for the caller to empty it
+	SLOT_DONE,
+};
+
+struct slot {
+	enum slot_state state;
+	struct dec_pt_segment seg;
+	struct dec_pt_batch batch;
+	struct err *err;
+	struct pool *pool;
+};
+
+struct pool {
+	pthread_mutex_t lock;
+	pthread_cond_t work; ///< a slot waits, or `stops`
+	pthread_cond_t news; ///< a slot is full or done
+	pthread_cond_t room; ///< a full slot was emptied, or `stops`
+	bool stops;
+	size_t n_slots, n_started; ///< segments that workers have begun
+	size_t n_filled;	   ///< segments that have come into slots
+	struct slot *slots;
+	pthread_t threads[DEC_PT_THREADS_MAX];
+	struct dec_pt_worker *workers[DEC_PT_THREADS_MAX];
+	size_t n_threads, n_workers;
+};
+
+/* A decoding under way. */
 struct ptd {
-	const uint8_t *bytes;
-	size_t n;
+	const struct dec_pt_stream *stream;
+	const struct dec_pt_decode_options *o;
 	const struct dec_pt_sink *sink;
-	struct dec_pt_image *image;
-	size_t n_added; ///< mappings of the image that libipt has
-	struct pt_image_section_cache *cache;
-	struct pt_block_decoder *libipt;
-	uint64_t begun_at;    ///< the last PSB that decoding began at or went across
-	uint64_t begun_insns; ///< decoded when it went across that
-	uint64_t synced_at;   ///< the PSB that it began at
-	uint64_t idle_offset;
-	uint64_t idle_insns; ///< since the decoder was elsewhere than at idle_offset
-	uint64_t ip;
+	struct pool pool;
+	uint64_t at;		    ///< segments are cut up to here
+	const char *lost;	    ///< why bytes are missing there; NULL: none are
+	struct dec_pt_psb psb;	    ///< the next one; at the stream's size: there is none
+	bool is_cut;		    ///< no more segments
+	dec_pt_buffer buffer;	    ///< for PSB groups
+	struct dec_pt_image *image; ///< of the thread that runs
+	uint32_t tid;
+	bool has_tid;
+	uint64_t tsc;
 	struct dec_pt_totals totals;
 };
 
-/* ---- the image -------------------------------------------------------------------------- */
-
-static struct err *ptd_add(struct ptd *d, const struct dec_pt_map *m)
+const char *dec_pt_gap_name(enum dec_pt_gap_kind kind)
 {
-	int isid, status;
+	static const char *const names[] = {
+		[DEC_PT_GAP_START] = "no start",    [DEC_PT_GAP_ERROR] = "damage",
+		[DEC_PT_GAP_OVERFLOW] = "overflow", [DEC_PT_GAP_IDLE] = "no end",
+		[DEC_PT_GAP_LOST] = "lost data",    [DEC_PT_GAP_CODE] = "unknown code",
+		[DEC_PT_GAP_PLACE] = "misplaced",
+	};
 
-	if (!m->data)
-		return NULL; // nothing of the file lies there
-	isid = pt_iscache_add_file(d->cache, m->path, m->file_offset, m->data_bytes,
-				   m->addr);
-	if (isid < 0)
-		return err_new(ERR_UNSUPPORTED, "cannot decode code of '%s': %s", m->path,
-			       pt_errstr(pt_errcode(isid)));
-	status = pt_image_add_cached(pt_blk_get_image(d->libipt), d->cache, isid, NULL);
-	return status < 0 ? err_new(ERR_UNSUPPORTED, "cannot decode code of '%s': %s",
-				    m->path, pt_errstr(pt_errcode(status))) :
-			    NULL;
+	return names[kind];
 }
 
-/* Code is only ever mapped by a system call, so that it is enough to look whenever tracing
- * begins again. */
-static struct err *ptd_apply(struct ptd *d, uint64_t at)
+/* ---- cutting ------------------------------------------------------------------------------ */
+
+static struct err *cut_psb(struct ptd *d, uint64_t from, struct dec_pt_psb *ret)
 {
-	size_t want = dec_pt_image_apply(d->image, at);
+	uint64_t at = dec_pt_stream_find_psb(d->stream, from);
+
+	*ret = (struct dec_pt_psb){ .at = at };
+	return at < d->stream->size ? dec_pt_stream_psb(d->stream, at, &d->buffer, ret) :
+				      NULL;
+}
+
+static struct err *cut_begin(struct ptd *d)
+{
+	d->lost = d->stream->pieces.size ? d->stream->pieces.data[0].lost : NULL;
+	return cut_psb(d, 0, &d->psb);
+}
+
+/* @return whether all of @p seg is outside of the times that are asked for. */
+static bool cut_skips(const struct ptd *d, const struct dec_pt_segment *seg)
+{
+	if (!d->o->to_tsc || !seg->psb.has_tsc)
+		return false;
+	return seg->psb.tsc > d->o->to_tsc ||
+	       (seg->has_next && seg->next.has_tsc && seg->next.tsc < d->o->from_tsc);
+}
+
+/* Cut the next segment off. */
+static struct err *cut_one(struct ptd *d, struct dec_pt_segment *ret)
+{
+	uint64_t from = d->psb.at;
 	struct err *err = NULL;
 
-	while (!err && d->n_added < want)
-		err = ptd_add(d, &d->image->maps.data[d->n_added++]);
+	*ret = (struct dec_pt_segment){ .psb = d->psb, .end = d->stream->size };
+	if (d->lost || from > d->at)
+		ret->before = (struct dec_pt_gap){
+			.kind = d->lost ? DEC_PT_GAP_LOST : DEC_PT_GAP_START,
+			.from_byte = d->at,
+			.to_byte = from,
+			.why = d->lost ?: "no PSB",
+		};
+	d->lost = NULL;
+	if (from < d->stream->size) {
+		ret->end = dec_pt_stream_whole_until(d->stream, from, &d->lost);
+		err = cut_psb(d, from + DEC_PT_PSB_BYTES, &d->psb);
+		ret->has_next = d->psb.at < ret->end;
+	}
+	if (ret->has_next) {
+		ret->next = d->psb;
+		ret->end = d->psb.at;
+		d->lost = NULL;
+	}
+	d->at = ret->end;
+	d->is_cut = d->at >= d->stream->size && !d->lost;
 	return err;
 }
 
-/* ---- damage ------------------------------------------------------------------------------ */
-
-/* @return the first PSB at or behind @p from; the stream's end when there is none. */
-static uint64_t ptd_find_psb(const struct ptd *d, uint64_t from)
+/* The same, but for those that are not wanted. @p ret is set unless is_cut was. */
+static struct err *cut_next(struct ptd *d, struct dec_pt_segment *ret, bool *is_end)
 {
-	static const uint8_t psb[PT_PSB_BYTES] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
-						   2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82 };
-	const uint8_t *at;
-
-	if (from >= d->n)
-		return d->n;
-	at = memmem(d->bytes + from, d->n - from, psb, sizeof(psb));
-	return at ? (uint64_t)(at - d->bytes) : d->n;
-}
-
-static uint64_t ptd_offset(const struct ptd *d)
-{
-	uint64_t at = d->begun_at;
-
-	return pt_blk_get_offset(d->libipt, &at) < 0 ? d->begun_at : at;
-}
-
-static struct err *ptd_gap(struct ptd *d, enum dec_pt_gap_kind kind, uint64_t from,
-			   uint64_t to, uint64_t ip, const char *why)
-{
-	struct dec_pt_gap gap = { kind, from, to, ip, why };
-
-	d->totals.gaps++;
-	return d->sink->gap ? d->sink->gap(d->sink->ctx, &gap) : NULL;
-}
-
-/* ---- events and runs ---------------------------------------------------------------------- */
-
-static struct err *ptd_on_event(struct ptd *d, const struct pt_event *ev)
-{
-	uint64_t at = ptd_offset(d), sync;
-	struct err *err = NULL;
-
-	if (ev->status_update && pt_blk_get_sync_offset(d->libipt, &sync) >= 0 &&
-	    d->begun_at != sync) {
-		d->begun_at = sync;
-		d->begun_insns = d->totals.instructions;
-	}
-	if (ev->type == ptev_enabled) {
-		err = ptd_apply(d, at);
-		if (!err && d->sink->enabled)
-			err = d->sink->enabled(d->sink->ctx, ev->variant.enabled.ip);
-	} else if (ev->type == ptev_overflow) {
-		err = ptd_apply(d, at);
-		d->totals.overflows++;
-		if (!err)
-			err = ptd_gap(d, DEC_PT_GAP_OVERFLOW, at, at,
-				      ev->ip_suppressed ? 0 : ev->variant.overflow.ip,
-				      "the tracer lost packets");
-	}
-	return err;
-}
-
-static struct err *ptd_on_run(struct ptd *d, const struct pt_block *b)
-{
-	struct dec_pt_run run = { b->ip, b->end_ip, b->ninsn };
-	uint64_t at;
-
-	d->ip = b->end_ip;
-	if (!b->ninsn)
-		return NULL;
-	at = ptd_offset(d);
-	d->idle_insns = at == d->idle_offset ? d->idle_insns + b->ninsn : 0;
-	d->idle_offset = at;
-	d->totals.runs++;
-	d->totals.instructions += b->ninsn;
-	return d->sink->run ? d->sink->run(d->sink->ctx, &run) : NULL;
-}
-
-/* Decode from one PSB until something is wrong. @p status: libipt's, < 0. */
-static struct err *ptd_segment(struct ptd *d, int *status)
-{
-	struct pt_block block;
-	struct pt_event ev;
 	struct err *err;
 
-	d->synced_at = d->begun_at;
-	*status = pt_blk_sync_set(d->libipt, d->begun_at);
-	while (*status >= 0) {
-		if (*status & pts_event_pending) {
-			*status = pt_blk_event(d->libipt, &ev, sizeof(ev));
-			err = *status < 0 ? NULL : ptd_on_event(d, &ev);
-		} else if (*status & pts_eos) {
-			*status = -pte_eos;
+	for (;;) {
+		*is_end = d->is_cut;
+		if (d->is_cut)
 			return NULL;
-		} else {
-			*status = pt_blk_next(d->libipt, &block, sizeof(block));
-			// A failed call, too, may have decoded some.
-			err = ptd_on_run(d, &block);
-		}
-		if (err)
+		err = cut_one(d, ret);
+		if (err || !cut_skips(d, ret))
 			return err;
-		if (*status >= 0 && d->idle_insns > DEC_PT_IDLE_INSNS) {
-			*status = -pte_overflow;
-			return NULL;
-		}
+		d->totals.skipped_bytes += ret->end - ret->psb.at;
+	}
+}
+
+/* ---- handing out -------------------------------------------------------------------------- */
+
+static struct err *hand_run(struct ptd *d, const struct dec_pt_item *i)
+{
+	struct dec_pt_run run = { i->a, i->b, i->n, i->last, d->tsc };
+
+	return d->sink->run(d->sink->ctx, &run);
+}
+
+static struct err *hand_event(struct ptd *d, enum dec_pt_event_kind kind, uint64_t ip,
+			      uint64_t value)
+{
+	struct dec_pt_event event = { kind, ip, value, d->tsc, d->image };
+
+	return d->sink->event ? d->sink->event(d->sink->ctx, &event) : NULL;
+}
+
+static struct err *hand_gap(struct ptd *d, struct dec_pt_gap *gap)
+{
+	gap->tsc = d->tsc;
+	d->totals.gaps++;
+	d->totals.gaps_of[gap->kind]++;
+	d->totals.overflows += gap->kind == DEC_PT_GAP_OVERFLOW;
+	return d->sink->gap ? d->sink->gap(d->sink->ctx, gap) : NULL;
+}
+
+static struct err *hand_turn(struct ptd *d, const struct dec_pt_item *i)
+{
+	const struct dec_pt_turn *t = &d->stream->turns.data[i->a];
+
+	d->image = t->image;
+	dec_pt_image_apply(t->image, i->n);
+	if (d->has_tid && d->tid == t->tid)
+		return NULL;
+	d->has_tid = true;
+	d->tid = t->tid;
+	return hand_event(d, DEC_PT_EV_THREAD, 0, t->tid);
+}
+
+/* A segment's first time is its PSB's, to which the estimates of the one before it may
+ * have run ahead. */
+static void hand_time(struct ptd *d, uint64_t tsc)
+{
+	if (!d->totals.first_tsc)
+		d->totals.first_tsc = tsc;
+	if (tsc > d->tsc)
+		d->tsc = d->totals.last_tsc = tsc;
+}
+
+static struct err *hand_item(struct ptd *d, struct dec_pt_batch *b,
+			     const struct dec_pt_item *i)
+{
+	switch ((enum dec_pt_item_kind)i->kind) {
+	case DEC_PT_ITEM_RUN:
+		return hand_run(d, i);
+	case DEC_PT_ITEM_EVENT:
+		return hand_event(d, i->last, i->a, i->b);
+	case DEC_PT_ITEM_TIME:
+		hand_time(d, i->a);
+		return NULL;
+	case DEC_PT_ITEM_TURN:
+		return hand_turn(d, i);
+	case DEC_PT_ITEM_GAP:
+		return hand_gap(d, &b->gaps.data[i->a]);
 	}
 	return NULL;
 }
 
-/* Where to go on behind an error. A PSB group that only contradicts what was decoded before
- * it is itself a place to begin. */
-static uint64_t ptd_next(const struct ptd *d)
+/* A dec_pt_batch_fn. */
+static struct err *hand_batch(void *ctx, struct dec_pt_batch *b)
 {
-	if (d->begun_at != d->synced_at && d->begun_insns == d->totals.instructions)
-		return d->begun_at;
-	return ptd_find_psb(d, d->begun_at + PT_PSB_BYTES);
+	struct ptd *d = ctx;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < b->items.size; i++)
+		err = hand_item(d, b, &b->items.data[i]);
+	d->totals.instructions += b->instructions;
+	d->totals.runs += b->runs;
+	dec_pt_batch_clear(b);
+	return err;
 }
 
-static struct err *ptd_all(struct ptd *d)
+static struct err *hand_segment(struct ptd *d, const struct dec_pt_segment *seg,
+				struct dec_pt_batch *b)
 {
-	struct err *err = NULL;
-	uint64_t at, next;
-	int status;
+	struct err *err = hand_batch(d, b);
 
-	d->begun_at = ptd_find_psb(d, 0);
-	if (d->begun_at)
-		err = ptd_gap(d, DEC_PT_GAP_START, 0, d->begun_at, 0, "no PSB");
-	while (!err && d->begun_at < d->n) {
-		d->idle_insns = 0;
-		err = ptd_apply(d, d->begun_at);
+	return err || !d->sink->progress ? err :
+					   d->sink->progress(d->sink->ctx, seg->end);
+}
+
+/* ---- by the calling thread alone ----------------------------------------------------------- */
+
+static struct err *alone(struct ptd *d)
+{
+	struct dec_pt_worker *w = NULL;
+	struct err *err = dec_pt_worker_create(d->stream, d->o, d->sink->run, &w);
+	struct dec_pt_batch batch = {};
+	struct dec_pt_segment seg;
+	bool is_end = false;
+
+	while (!err) {
+		err = cut_next(d, &seg, &is_end);
+		if (err || is_end)
+			break;
+		err = dec_pt_worker_decode(w, &seg, &batch, hand_batch, d);
 		if (!err)
-			err = ptd_segment(d, &status);
-		if (err || status == -pte_eos)
-			return err;
-		next = ptd_next(d);
-		at = ptd_offset(d) < next ? ptd_offset(d) : next;
-		err = ptd_gap(d,
-			      d->idle_insns > DEC_PT_IDLE_INSNS ? DEC_PT_GAP_IDLE :
-								  DEC_PT_GAP_ERROR,
-			      at, next, d->ip, pt_errstr(pt_errcode(status)));
-		d->begun_at = next;
+			err = hand_segment(d, &seg, &batch);
+	}
+	dec_pt_batch_deinit(&batch);
+	dec_pt_worker_destroy(w);
+	return err;
+}
+
+/* ---- by workers ----------------------------------------------------------------------------- */
+
+/* A dec_pt_batch_fn: wait until the caller has emptied the batch. */
+static struct err *slot_empty(void *ctx, struct dec_pt_batch *batch)
+{
+	struct slot *slot = ctx;
+	struct pool *p = slot->pool;
+	bool stops;
+
+	pthread_mutex_lock(&p->lock);
+	slot->state = SLOT_FULL;
+	pthread_cond_signal(&p->news);
+	while (slot->state == SLOT_FULL && !p->stops)
+		pthread_cond_wait(&p->room, &p->lock);
+	stops = p->stops;
+	pthread_mutex_unlock(&p->lock);
+	if (stops) // nobody wants the rest
+		dec_pt_batch_clear(batch);
+	return NULL;
+}
+
+struct pool_thread {
+	struct pool *pool;
+	struct dec_pt_worker *worker;
+};
+
+static void *work(void *arg)
+{
+	struct pool *p = ((struct pool_thread *)arg)->pool;
+	struct dec_pt_worker *w = ((struct pool_thread *)arg)->worker;
+	struct slot *slot;
+	struct err *err;
+
+	free(arg);
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		while (!p->stops && p->n_started == p->n_filled)
+			pthread_cond_wait(&p->work, &p->lock);
+		if (p->stops)
+			break;
+		slot = &p->slots[p->n_started++ % p->n_slots];
+		slot->state = SLOT_RUNNING;
+		pthread_mutex_unlock(&p->lock);
+		err = dec_pt_worker_decode(w, &slot->seg, &slot->batch, slot_empty, slot);
+		pthread_mutex_lock(&p->lock);
+		slot->err = err;
+		slot->state = SLOT_DONE;
+		pthread_cond_signal(&p->news);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+static struct err *pool_start(struct ptd *d, unsigned int n)
+{
+	struct pool *p = &d->pool;
+	struct err *err = NULL;
+
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->work, NULL);
+	pthread_cond_init(&p->news, NULL);
+	pthread_cond_init(&p->room, NULL);
+	p->n_slots = n * SLOTS_PER_THREAD;
+	p->slots = calloc(p->n_slots, sizeof(*p->slots));
+	if (!p->slots)
+		return &err_nomem;
+	for (size_t i = 0; i < p->n_slots; i++)
+		p->slots[i].pool = p;
+	while (!err && p->n_threads < n) {
+		struct pool_thread *t = malloc(sizeof(*t));
+
+		err = t ? dec_pt_worker_create(d->stream, d->o, d->sink->run,
+					       &p->workers[p->n_workers]) :
+			  &err_nomem;
+		if (!err) {
+			*t = (struct pool_thread){ p, p->workers[p->n_workers++] };
+			errno = pthread_create(&p->threads[p->n_threads], NULL, work, t);
+			if (errno)
+				err = err_errno("cannot start a thread to decode");
+		}
+		if (err)
+			free(t);
+		else
+			p->n_threads++;
 	}
 	return err;
 }
 
-struct err *dec_pt_decode(const uint8_t *bytes, size_t n, struct dec_pt_image *image,
-			  const struct dec_pt_sink *sink, struct dec_pt_totals *ret)
+static void pool_stop(struct pool *p)
 {
-	struct ptd d = { .bytes = bytes, .n = n, .sink = sink, .image = image };
-	struct pt_config config;
+	pthread_mutex_lock(&p->lock);
+	p->stops = true;
+	pthread_cond_broadcast(&p->work);
+	pthread_cond_broadcast(&p->room);
+	pthread_mutex_unlock(&p->lock);
+	for (size_t i = 0; i < p->n_threads; i++)
+		pthread_join(p->threads[i], NULL);
+	for (size_t i = 0; i < p->n_workers; i++)
+		dec_pt_worker_destroy(p->workers[i]);
+	for (size_t i = 0; p->slots && i < p->n_slots; i++) {
+		err_destroy(p->slots[i].err);
+		dec_pt_batch_deinit(&p->slots[i].batch);
+	}
+	free(p->slots);
+	pthread_cond_destroy(&p->work);
+	pthread_cond_destroy(&p->news);
+	pthread_cond_destroy(&p->room);
+	pthread_mutex_destroy(&p->lock);
+}
+
+/* Give the workers as many segments as there are free slots. Called without the lock: free
+ * slots are the caller's. */
+static struct err *pool_fill(struct ptd *d, size_t n_done, bool *is_end)
+{
+	struct pool *p = &d->pool;
 	struct err *err = NULL;
 
-	dec_pt_image_rewind(image);
-	if (ret)
-		*ret = d.totals;
-	if (!n)
-		return NULL;
-	pt_config_init(&config);
-	config.begin = (uint8_t *)bytes;
-	config.end = (uint8_t *)bytes + n;
-	d.cache = pt_iscache_alloc(NULL);
-	d.libipt = pt_blk_alloc_decoder(&config);
-	if (!d.cache || !d.libipt || pt_iscache_set_limit(d.cache, PT_CACHE_BYTES) < 0)
-		err = &err_nomem;
+	while (!err && !*is_end && p->n_filled - n_done < p->n_slots) {
+		struct slot *slot = &p->slots[p->n_filled % p->n_slots];
+
+		err = cut_next(d, &slot->seg, is_end);
+		if (err || *is_end)
+			break;
+		pthread_mutex_lock(&p->lock);
+		slot->state = SLOT_WAITING;
+		p->n_filled++;
+		pthread_cond_signal(&p->work);
+		pthread_mutex_unlock(&p->lock);
+	}
+	return err;
+}
+
+/* Hand out all of @p slot's segment, in as many batches as it comes in. */
+static struct err *pool_take(struct ptd *d, struct slot *slot)
+{
+	struct pool *p = &d->pool;
+	struct err *err = NULL;
+
+	for (;;) {
+		pthread_mutex_lock(&p->lock);
+		while (slot->state != SLOT_FULL && slot->state != SLOT_DONE)
+			pthread_cond_wait(&p->news, &p->lock);
+		pthread_mutex_unlock(&p->lock);
+		if (slot->state == SLOT_DONE)
+			break;
+		err = hand_batch(d, &slot->batch);
+		if (err)
+			return err;
+		pthread_mutex_lock(&p->lock);
+		slot->state = SLOT_RUNNING;
+		pthread_cond_broadcast(&p->room);
+		pthread_mutex_unlock(&p->lock);
+	}
+	slot->state = SLOT_FREE;
+	err = take_ptr(&slot->err);
+	return err ? err : hand_segment(d, &slot->seg, &slot->batch);
+}
+
+static struct err *together(struct ptd *d, unsigned int n)
+{
+	struct err *err = pool_start(d, n);
+	size_t n_done = 0;
+	bool is_end = false;
+
+	while (!err) {
+		err = pool_fill(d, n_done, &is_end);
+		if (err || n_done == d->pool.n_filled)
+			break;
+		err = pool_take(d, &d->pool.slots[n_done % d->pool.n_slots]);
+		n_done++;
+	}
+	pool_stop(&d->pool);
+	return err;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static unsigned int thread_count(const struct dec_pt_decode_options *o)
+{
+	long n = o->n_threads ?: sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1 : n > DEC_PT_THREADS_MAX ? DEC_PT_THREADS_MAX : n;
+}
+
+struct err *dec_pt_decode(const struct dec_pt_stream *s,
+			  const struct dec_pt_decode_options *o,
+			  const struct dec_pt_sink *sink, struct dec_pt_totals *ret)
+{
+	static const struct dec_pt_decode_options defaults;
+	struct ptd d = { .stream = s, .o = o ?: &defaults, .sink = sink };
+	unsigned int n = thread_count(d.o);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->turns.size; i++)
+		dec_pt_image_rewind(s->turns.data[i].image);
+	if (s->pieces.size)
+		err = cut_begin(&d);
+	else
+		d.is_cut = true;
 	if (!err)
-		err = ptd_all(&d);
-	if (d.libipt)
-		pt_blk_free_decoder(d.libipt);
-	if (d.cache)
-		pt_iscache_free(d.cache);
+		err = n == 1 ? alone(&d) : together(&d, n);
+	vec_deinit(&d.buffer);
 	if (!err && ret)
 		*ret = d.totals;
+	return err;
+}
+
+struct err *dec_pt_decode_bytes(const uint8_t *bytes, size_t n,
+				struct dec_pt_image *image,
+				const struct dec_pt_sink *sink, struct dec_pt_totals *ret)
+{
+	struct dec_pt_decode_options o = { .n_threads = 1 };
+	struct dec_pt_stream s;
+	struct err *err = dec_pt_stream_init(&s, 0, image);
+
+	if (!err)
+		err = dec_pt_stream_add(&s, bytes, n, NULL);
+	if (!err)
+		err = dec_pt_decode(&s, &o, sink, ret);
+	dec_pt_stream_deinit(&s);
 	return err;
 }

@@ -10,18 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decode/dec_insn.h"
-
 /* Map the file's part of @p m; what lies behind the file's end is left out. */
 static struct err *image_load(struct dec_pt_map *m)
 {
 	uint64_t page = m->file_offset & 4095, bytes = m->size;
-	int fd = open(m->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(m->stored, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	uint8_t *data;
 
 	if (fd < 0)
-		return err_errno("cannot open '%s'", m->path);
+		return err_errno("cannot open '%s'", m->stored);
 	if (fstat(fd, &st) || (uint64_t)st.st_size <= m->file_offset) {
 		close(fd);
 		return NULL;
@@ -32,7 +30,7 @@ static struct err *image_load(struct dec_pt_map *m)
 		    m->file_offset - page);
 	close(fd);
 	if (data == MAP_FAILED)
-		return err_errno("cannot map '%s'", m->path);
+		return err_errno("cannot map '%s'", m->stored);
 	m->data = data + page;
 	m->data_bytes = bytes;
 	return NULL;
@@ -45,37 +43,68 @@ static void image_unload(struct dec_pt_map *m)
 	if (m->data)
 		munmap((uint8_t *)m->data - page, m->data_bytes + page);
 	free(m->path);
+	free(m->stored);
+	free(m->why);
 }
 
-static struct err *image_add(struct dec_pt_image *im, const char *path, uint64_t addr,
-			     uint64_t size, uint64_t file_offset, uint64_t from_byte)
+/* Put @p m in its place: behind all that are there as early. */
+static struct err *image_insert(struct dec_pt_image *im, struct dec_pt_map *m)
 {
-	struct dec_pt_map *m = vec_push(&im->maps);
+	struct dec_pt_map *at = vec_push(&im->maps);
 
-	if (!m)
+	if (!at)
 		return &err_nomem;
-	*m = (struct dec_pt_map){ .addr = addr,
-				  .size = size,
-				  .file_offset = file_offset,
-				  .from_byte = from_byte,
-				  .path = strdup(path) };
-	for (const struct dec_pt_map *o = im->maps.data; o < m; o++)
-		m->hides |= o->addr < addr + size && addr < o->addr + o->size;
-	return m->path ? image_load(m) : &err_nomem;
+	for (const struct dec_pt_map *o = im->maps.data; o < at; o++)
+		m->hides |= o->addr < m->addr + m->size && m->addr < o->addr + o->size;
+	if (!m->hides)
+		m->from = 0;
+	for (; at > im->maps.data && at[-1].from > m->from; at--)
+		at[0] = at[-1];
+	*at = *m;
+	return NULL;
+}
+
+struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
+				  const char *stored, const char *why, uint64_t addr,
+				  uint64_t size, uint64_t file_offset, uint64_t from)
+{
+	struct dec_pt_map m = { .addr = addr,
+				.size = size,
+				.file_offset = file_offset,
+				.from = from,
+				.path = strdup(path),
+				.stored = stored ? strdup(stored) : NULL,
+				.why = stored ? NULL : strdup(why) };
+	struct err *err = NULL;
+
+	if (!m.path || (stored ? !m.stored : !m.why))
+		err = &err_nomem;
+	if (!err && stored)
+		err = image_load(&m);
+	if (!err)
+		err = image_insert(im, &m);
+	if (err)
+		image_unload(&m);
+	return err;
 }
 
 struct err *dec_pt_image_map(struct dec_pt_image *im, uint32_t file, uint64_t addr,
-			     uint64_t size, uint64_t file_offset, uint64_t from_byte)
+			     uint64_t size, uint64_t file_offset, uint64_t from)
 {
+	const struct cap_info *info = capture_info(im->capture);
 	struct err *err;
 	char path[PATH_MAX];
 
 	err = capture_file_path(im->capture, file, path, sizeof(path));
 	if (err && err->code == ERR_NOT_FOUND) {
 		err_destroy(err);
-		return NULL;
+		return dec_pt_image_map_path(im, info->files[file - 1].path, NULL,
+					     "the capture does not hold its contents",
+					     addr, size, file_offset, from);
 	}
-	return err ? err : image_add(im, path, addr, size, file_offset, from_byte);
+	return err ? err :
+		     dec_pt_image_map_path(im, info->files[file - 1].path, path, NULL,
+					   addr, size, file_offset, from);
 }
 
 /* What start.core holds (the vdso, text that the loader changed) wins over the file. */
@@ -88,7 +117,9 @@ static struct err *image_add_start(struct dec_pt_image *im, const struct cap_map
 		err = dec_pt_image_map(im, m->file, m->start, m->end - m->start,
 				       m->file_offset, 0);
 	if (!err && m->core_bytes)
-		err = image_add(im, core, m->start, m->core_bytes, m->core_offset, 0);
+		err = dec_pt_image_map_path(im, m->name && *m->name ? m->name : core,
+					    core, NULL, m->start, m->core_bytes,
+					    m->core_offset, 0);
 	return err;
 }
 
@@ -127,30 +158,61 @@ void dec_pt_image_rewind(struct dec_pt_image *im)
 	}
 }
 
-size_t dec_pt_image_apply(struct dec_pt_image *im, uint64_t at)
+size_t dec_pt_image_until(const struct dec_pt_image *im, uint64_t from)
 {
-	while (im->n_applied < im->maps.size &&
-	       im->maps.data[im->n_applied].from_byte <= at) {
+	size_t n = im->maps.size;
+
+	// Late ones are rare.
+	while (n && im->maps.data[n - 1].from > from)
+		n--;
+	return n;
+}
+
+void dec_pt_image_apply(struct dec_pt_image *im, size_t n)
+{
+	if (n < im->n_applied)
+		dec_pt_image_rewind(im);
+	while (im->n_applied < n) {
 		if (im->maps.data[im->n_applied++].hides)
 			map_deinit(&im->next);
 	}
-	return im->n_applied;
 }
 
-static struct err *image_decode(const struct dec_pt_image *im, uint64_t rip,
-				struct dec_insn *insn)
+struct err *dec_pt_image_insn(const struct dec_pt_image *im, size_t n, uint64_t rip,
+			      struct dec_insn *ret)
 {
-	for (size_t i = im->n_applied; i-- > 0;) {
+	for (size_t i = n; i-- > 0;) {
 		const struct dec_pt_map *m = &im->maps.data[i];
 		uint64_t at = rip - m->addr;
 
 		if (rip < m->addr || at >= m->data_bytes)
 			continue;
-		if (dec_insn_decode(m->data + at, m->data_bytes - at, rip, insn))
+		if (dec_insn_decode(m->data + at, m->data_bytes - at, rip, ret))
 			return NULL;
 		return err_new(ERR_FORMAT, "no instruction at %#lx", rip);
 	}
 	return err_new(ERR_RANGE, "no code is known at %#lx", rip);
+}
+
+uint64_t dec_pt_image_behind(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_CALL ?
+		       insn->target :
+		       insn->rip + insn->len;
+}
+
+const char *dec_pt_image_missing(const struct dec_pt_image *im, size_t n, uint64_t rip,
+				 const char **why)
+{
+	for (size_t i = n; i-- > 0;) {
+		const struct dec_pt_map *m = &im->maps.data[i];
+
+		if (rip < m->addr || rip - m->addr >= m->size)
+			continue;
+		*why = m->why ?: "the file ends before it";
+		return m->path;
+	}
+	return NULL;
 }
 
 struct err *dec_pt_image_next(struct dec_pt_image *im, uint64_t rip, uint64_t *ret)
@@ -163,11 +225,10 @@ struct err *dec_pt_image_next(struct dec_pt_image *im, uint64_t rip, uint64_t *r
 		*ret = *known;
 		return NULL;
 	}
-	err = image_decode(im, rip, &insn);
+	err = dec_pt_image_insn(im, im->n_applied, rip, &insn);
 	if (err)
 		return err;
-	next = insn.flow == DEC_FLOW_JMP || insn.flow == DEC_FLOW_CALL ? insn.target :
-									 rip + insn.len;
+	next = dec_pt_image_behind(&insn);
 	if (map_put(&im->next, rip, next))
 		return &err_nomem;
 	*ret = next;

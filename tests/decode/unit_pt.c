@@ -362,17 +362,21 @@ static void round_trip(void **state)
 		struct program *p = &programs[i / STREAMS];
 		struct stream *s = &p->stream[i % STREAMS];
 		struct judge j = { .truth = &p->truth, .image = &s->image };
-		struct dec_pt_sink sink = { &j, judge_run, judge_gap, NULL };
+		struct dec_pt_sink sink = { .ctx = &j,
+					    .run = judge_run,
+					    .gap = judge_gap };
 		struct dec_pt_sink blind = {};
 		struct dec_pt_totals t;
 		double start = now_s(), fast;
 
 		if ((int)(i % STREAMS) >= p->n_streams)
 			continue;
-		ok(dec_pt_decode(s->bytes.data, s->bytes.size, &s->image, &blind, &t));
+		ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &blind,
+				       &t));
 		fast = now_s() - start;
 		assert_int_equal(t.instructions, p->truth.total);
-		ok(dec_pt_decode(s->bytes.data, s->bytes.size, &s->image, &sink, &t));
+		ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink,
+				       &t));
 		assert_int_equal(t.gaps, 0);
 		assert_int_equal(j.n_insns, p->truth.total);
 		compared += j.n_insns;
@@ -446,7 +450,9 @@ static void overflow_is_a_gap(void **state)
 	for (uint64_t n = 1; n < p->truth.total / 3; n = n * 17 + 3) {
 		struct loser l = { .at = p->truth.total / 2, .n_insns = n };
 		struct judge j = { .truth = &p->truth, .image = &l.stream.image };
-		struct dec_pt_sink sink = { &j, judge_run, judge_gap, NULL };
+		struct dec_pt_sink sink = { .ctx = &j,
+					    .run = judge_run,
+					    .gap = judge_gap };
 		struct dec_machine *m;
 		struct dec_where w;
 
@@ -462,8 +468,8 @@ static void overflow_is_a_gap(void **state)
 		dec_machine_destroy(m);
 		assert_int_equal(l.stream.stats.ovf, 1);
 		j.resumed_at = l.stream.stats.resumed_at;
-		ok(dec_pt_decode(l.stream.bytes.data, l.stream.bytes.size,
-				 &l.stream.image, &sink, NULL));
+		ok(dec_pt_decode_bytes(l.stream.bytes.data, l.stream.bytes.size,
+				       &l.stream.image, &sink, NULL));
 		assert_int_equal(j.overflows, 1);
 		assert_int_equal(j.position, p->truth.total);
 		assert_true(p->truth.total - j.n_insns >= n);
@@ -513,12 +519,12 @@ static struct err *list_gap(void *ctx, const struct dec_pt_gap *gap)
 static void list(struct listing *l, struct dec_pt_image *image, const uint8_t *bytes,
 		 size_t n)
 {
-	struct dec_pt_sink sink = { l, list_run, list_gap, NULL };
+	struct dec_pt_sink sink = { .ctx = l, .run = list_run, .gap = list_gap };
 
 	l->ip.size = 0;
 	l->gaps = 0;
 	l->image = image;
-	ok(dec_pt_decode(bytes, n, image, &sink, NULL));
+	ok(dec_pt_decode_bytes(bytes, n, image, &sink, NULL));
 }
 
 /* @return the first PSB at or behind @p from, or @p n. */
@@ -544,7 +550,7 @@ static size_t tail(struct stream *s, struct map *memo, size_t from)
 	copy = calloc(1, s->bytes.size + 1);
 	assert_non_null(copy);
 	memcpy(copy + from, s->bytes.data + from, s->bytes.size - from);
-	ok(dec_pt_decode(copy, s->bytes.size, &s->image, &blind, &t));
+	ok(dec_pt_decode_bytes(copy, s->bytes.size, &s->image, &blind, &t));
 	free(copy);
 	assert_int_equal(map_put(memo, from, t.instructions), 0);
 	return t.instructions;
@@ -612,7 +618,7 @@ static void damage_ends_at_the_next_psb(void **state)
 	       MUTATIONS, n, harmless, silent[FLIP], silent[DROP], late, now_s() - start);
 	// libipt does not compare where it is with where a PSB group says it is: a wrong way
 	// that meets no contradiction goes on behind it.
-	assert_true(late <= MUTATIONS / 50);
+	assert_int_equal(late, 0);
 	// A flipped TNT bit can be a way the program might have gone: PT has no checksums.
 	assert_true(silent[FLIP] + silent[DROP] < MUTATIONS * 2 / 3 / 4);
 	free(copy);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One segment of a PT stream, decoded: from a PSB to the next one. A segment needs nothing
+ * of what came before it, so that many threads can decode one stream; where it ends, the
+ * flow must have come to the place that the next PSB names, else there is a gap (that
+ * check, too, needs nothing but the segment and the PSB group behind it).
+ *
+ * Private to dec_pt_decode.c. A worker belongs to one thread.
+ */
+#ifndef DECODE_DEC_PT_SEGMENT_H
+#define DECODE_DEC_PT_SEGMENT_H
+
+#include "decode/dec_pt_decode.h"
+
+struct dec_pt_segment {
+	struct dec_pt_psb psb;	///< it begins there
+	struct dec_pt_psb next; ///< and ends there, when has_next
+	bool has_next;
+	uint64_t end; ///< next.at, or where the bytes end
+	/** What was between it and the segment before; nothing: why is NULL. It may be all
+	 * there is: then psb.at is the stream's size. */
+	struct dec_pt_gap before;
+};
+
+enum dec_pt_item_kind {
+	DEC_PT_ITEM_RUN,   ///< a, b: ip, end_ip; n; last
+	DEC_PT_ITEM_EVENT, ///< a, b: ip, value; last: enum dec_pt_event_kind
+	DEC_PT_ITEM_TIME,  ///< a: TSC
+	DEC_PT_ITEM_TURN,  ///< a: index of the stream's turn; n: mappings applied
+	DEC_PT_ITEM_GAP,   ///< a: index of the batch's gap
+};
+
+struct dec_pt_item {
+	uint64_t a, b;
+	uint32_t n;
+	uint8_t kind, last;
+};
+
+/** What was decoded, in order. */
+struct dec_pt_batch {
+	VEC(struct dec_pt_item) items;
+	VEC(struct dec_pt_gap) gaps;
+	uint64_t instructions, runs; ///< also when the items leave the runs out
+};
+
+/** Items at most in a batch: memory stays bounded, whatever a segment's size. */
+#define DEC_PT_BATCH_ITEMS (128u << 10)
+
+struct dec_pt_worker;
+
+/** Takes a batch and empties it. */
+typedef struct err *(*dec_pt_batch_fn)(void *ctx, struct dec_pt_batch *batch);
+
+/** @p s and @p o are borrowed. @return NULL or err_nomem. */
+struct err *dec_pt_worker_create(const struct dec_pt_stream *s,
+				 const struct dec_pt_decode_options *o, bool wants_runs,
+				 struct dec_pt_worker **ret);
+void dec_pt_worker_destroy(struct dec_pt_worker *w);
+
+/** Decode @p seg into @p batch; @p full is called whenever that is full, and not for what
+ * is left in it at the end. @return err_nomem, ERR_UNSUPPORTED, or what @p full said. */
+struct err *dec_pt_worker_decode(struct dec_pt_worker *w,
+				 const struct dec_pt_segment *seg,
+				 struct dec_pt_batch *batch, dec_pt_batch_fn full,
+				 void *ctx);
+
+/** Empty @p b, keeping its memory. */
+void dec_pt_batch_clear(struct dec_pt_batch *b);
+void dec_pt_batch_deinit(struct dec_pt_batch *b);
+
+#endif
