@@ -6,66 +6,40 @@
  * The bundle: what the writer wrote the reader gives back; cut anywhere or with any byte
  * changed, it says so, or gives back the same; it never crashes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <ftw.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
-#include "capture/capture.h"
+#include "tests/capture/bundle.h"
 
 #define BIG_BYTES 700000u // more than one record and one part may hold
 
-static char dir[512]; ///< scratch of the whole program; the bundle is dir/c
 static uint8_t *big;
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
-
-static void expect(enum err_code code, struct err *err)
-{
-	assert_non_null(err);
-	assert_int_equal(err->code, code);
-	err_destroy(err);
-}
-
-static char *path_of(const char *name)
-{
-	static char path[600];
-
-	snprintf(path, sizeof(path), "%s/c/%s", dir, name);
-	return path;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_bundle(void)
-{
-	nftw(path_of(""), remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 /* ---- the events that are written and expected back ----------------------------------- */
 
 #define EVENTS 11
 
+/** What event @p i says with memory. */
+static void make_memory(struct cap_event *ev, unsigned i)
+{
+	static struct cap_write writes[2];
+
+	ev->writes = writes;
+	if (ev->kind == CAP_EV_SIGNAL) {
+		writes[0] = (struct cap_write){ 0x7000, 4096, big + 1 };
+		ev->n_writes = 1;
+	} else {
+		writes[0] = (struct cap_write){ 0x1000, 13, big };
+		writes[1] = (struct cap_write){ 0x900000, i ? BIG_BYTES : 5, big + 7 };
+		ev->n_writes = 2;
+	}
+}
+
 /** Event @p i, memory included; the same at each call. */
 static struct cap_event make_event(unsigned i)
 {
-	static struct cap_write writes[2];
 	struct cap_event ev = { .kind = i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE,
 				.tid = 100 + i,
 				.at_ns = 1000 * i,
@@ -82,18 +56,13 @@ static struct cap_event make_event(unsigned i)
 		ev.file_offset = 0x1000;
 		ev.has_after = i > 0;
 		ev.after.rip = ev.has_after ? 5 : 0;
-		writes[0] = (struct cap_write){ 0x1000, 13, big };
-		writes[1] = (struct cap_write){ 0x900000, i ? BIG_BYTES : 5, big + 7 };
-		ev.writes = writes;
-		ev.n_writes = 2;
+		make_memory(&ev, i);
 		break;
 	case CAP_EV_SIGNAL:
 		ev.signo = 11;
 		ev.is_fatal = true;
 		memset(ev.siginfo, 0x5a, sizeof(ev.siginfo));
-		writes[0] = (struct cap_write){ 0x7000, 4096, big + 1 };
-		ev.writes = writes;
-		ev.n_writes = 1;
+		make_memory(&ev, i);
 		break;
 	case CAP_EV_TSC:
 		ev.tsc = 1ull << 40;
@@ -625,21 +594,17 @@ static void test_writer_refuses_what_is_there(void **state)
 
 static int setup(void **state)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "%.400s/capture.XXXXXX", tmp ?: "/tmp");
 	big = malloc(BIG_BYTES + 16);
 	for (size_t i = 0; big && i < BIG_BYTES + 16; i++)
 		big[i] = i * 7 + i / 256;
-	return big && mkdtemp(dir) ? 0 : -1;
+	return big ? make_scratch(state) : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	free(big);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_scratch(state);
 }
 
 int main(void)

@@ -6,50 +6,14 @@
  * Bundles inside a bundle: the processes that `record -f` followed are found by number and
  * by process id, with and without the manifests, and share one copy of each kept file.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "capture/capture.h"
+#include "tests/capture/bundle.h"
 
 #define ROOT_PID 900u
 #define CHILD_PID 901u
 
-static char dir[512]; ///< scratch of the whole program; the bundle is dir/c
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
-
-static void expect(enum err_code code, struct err *err)
-{
-	assert_non_null(err);
-	assert_int_equal(err->code, code);
-	err_destroy(err);
-}
-
-static char *path_of(const char *name)
-{
-	static char path[600];
-
-	snprintf(path, sizeof(path), "%s/c/%s", dir, name);
-	return path;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
 
 static struct err *no_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 {
@@ -123,7 +87,7 @@ static void write_capture(void)
 	struct cap_writer *w, *of_child;
 	uint32_t file = 0;
 
-	nftw(path_of(""), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_bundle();
 	ok(cap_writer_create(path_of(""), &w));
 	ok(cap_writer_create_child(w, "1-x.901", &of_child));
 	ok(cap_writer_file(of_child, fd, "/bin/x", &file));
@@ -244,21 +208,6 @@ static void test_places(void **state)
 	expect(ERR_NOT_FOUND, capture_open(moved, &none));
 }
 
-static int setup(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(dir, sizeof(dir), "%.400s/children.XXXXXX", tmp ?: "/tmp");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,5 +217,5 @@ int main(void)
 		cmocka_unit_test(test_places),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -6,13 +6,6 @@
  * back what shared memory held, too, and the rest of the run prints the same again.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,31 +14,21 @@
 #include "base/base.h"
 #include "capture/capture.h"
 #include "decode/decode.h"
+#include "tests/unit.h"
 
 #define CHECKPOINTS 8
-
-#define ok(call)                                                  \
-	do {                                                      \
-		struct err *err_ = (call);                        \
-		if (err_)                                         \
-			fail_msg("%s: %s", #call, err_->message); \
-	} while (0)
 
 static struct capture *capture;
 static char output[300], expected[4096];
 
 static int record(void **state)
 {
-	const char *faultline = getenv("FAULTLINE"), *tmp = getenv("TMPDIR");
-	const char *build = getenv("BUILD");
+	const char *faultline = unit_env("FAULTLINE"), *tmp = unit_env("TMPDIR");
+	const char *build = unit_env("BUILD");
 	_cleanup_free_ char *command = NULL, *dir = NULL;
 	_cleanup_close_ int fd = -1;
 
 	(void)state;
-	if (!faultline || !tmp || !build) {
-		puts("FAULTLINE, BUILD and TMPDIR are not set: run through tests/run");
-		exit(77);
-	}
 	snprintf(output, sizeof(output), "%s/out", tmp);
 	if (asprintf(&dir, "%s/capture", tmp) < 0 ||
 	    asprintf(&command, "%s record -o %s -- %s/tests/programs/shared >%s",

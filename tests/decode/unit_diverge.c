@@ -6,13 +6,6 @@
  * in the recorded events of a real capture and expects the divergence to be named.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,74 +14,20 @@
 
 #include "capture/cap_format.h"
 #include "decode/decode.h"
+#include "tests/decode/forge.h"
 
 static char good[4096], bad[4096];
 
-#define ok(call)                                                          \
-	do {                                                              \
-		struct err *err_ = (call);                                \
-		if (err_)                                                 \
-			fail_msg("%s: %s", #call, err_->message);         \
-	} while (0)
-
-static int run(const char *fmt, ...)
-{
-	char command[16384];
-	va_list ap;
-	int status;
-
-	va_start(ap, fmt);
-	vsnprintf(command, sizeof(command), fmt, ap);
-	va_end(ap);
-	status = system(command);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static int record(void **state)
 {
-	const char *faultline = getenv("FAULTLINE"), *tmp = getenv("TMPDIR");
+	const char *tmp = unit_env("TMPDIR");
 
 	(void)state;
-	if (!faultline || !tmp) {
-		puts("FAULTLINE and TMPDIR are not set: run through tests/run");
-		exit(77);
-	}
 	snprintf(good, sizeof(good), "%s/good", tmp);
 	snprintf(bad, sizeof(bad), "%s/bad", tmp);
 	// bash reads its script from a pipe a byte at a time: the data decides the flow.
-	return run("echo 'x=7; echo $((x * 6))' | %s record -o %s -- bash >/dev/null",
-		   faultline, good);
-}
-
-/* Copy the capture with its events passed through @p change. */
-static void forge(void (*change)(struct cap_event *ev, void *ctx), void *ctx)
-{
-	struct capture *c;
-	struct cap_events *it;
-	struct cap_log *log;
-	struct cap_event ev;
-	char path[8192];
-	uint64_t bytes;
-	int fd;
-
-	assert_int_equal(run("rm -rf %s; cp -r %s %s", bad, good, bad), 0);
-	snprintf(path, sizeof(path), "%s/events.flt", bad);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	assert_true(fd >= 0);
-	ok(cap_log_create(fd, &log));
-	ok(capture_open(good, &c));
-	ok(cap_events_open(c, &it));
-	for (bool is_end = false;;) {
-		ok(cap_events_next(it, &ev, &is_end));
-		if (is_end)
-			break;
-		change(&ev, ctx);
-		ok(cap_log_append(log, &ev));
-	}
-	ok(cap_log_finish(log, &bytes));
-	cap_log_destroy(log);
-	cap_events_close(it);
-	capture_close(c);
+	return unit_run("echo 'x=7; echo $((x * 6))' | %s record -o %s -- bash >/dev/null",
+			unit_env("FAULTLINE"), good);
 }
 
 /* Replay the forgery. @return what diverged; the caller frees it. @p d may be NULL. */
@@ -122,8 +61,8 @@ static void nothing(struct cap_event *ev, void *ctx)
 static void unchanged_copy_matches(void **state)
 {
 	(void)state;
-	forge(nothing, NULL);
-	assert_int_equal(run("%s replay %s >/dev/null", getenv("FAULTLINE"), bad), 0);
+	forge_capture(good, bad, nothing, NULL);
+	assert_int_equal(unit_run("%s replay %s >/dev/null", getenv("FAULTLINE"), bad), 0);
 }
 
 static void flip_rsi(struct cap_event *ev, void *ctx)
@@ -141,7 +80,7 @@ static void register_is_named(void **state)
 	struct dec_divergence d;
 
 	(void)state;
-	forge(flip_rsi, &nth);
+	forge_capture(good, bad, flip_rsi, &nth);
 	text = replay(&d);
 	assert_non_null(strstr(text, "rsi recorded"));
 	assert_non_null(strstr(text, "replayed"));
@@ -152,8 +91,8 @@ static void register_is_named(void **state)
 	assert_int_equal(d.event_rip, d.rip);
 	assert_true(d.has_agreed && d.agreed_position < d.position);
 	assert_true(d.agreed_seq < d.seq);
-	assert_int_equal(run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad), 1);
-	assert_int_equal(run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
+	assert_int_equal(unit_run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad), 1);
+	assert_int_equal(unit_run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
 }
 
 static void change_input(struct cap_event *ev, void *ctx)
@@ -176,7 +115,7 @@ static void changed_input_diverges(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	forge(change_input, NULL);
+	forge_capture(good, bad, change_input, NULL);
 	text = replay(NULL);
 	assert_non_null(strstr(text, "instructions"));
 }
@@ -195,7 +134,7 @@ static void other_call_diverges(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	forge(drop_writes, &nth);
+	forge_capture(good, bad, drop_writes, &nth);
 	text = replay(NULL);
 	assert_non_null(strstr(text, "rax recorded 0x6e, replayed 0"));
 }
@@ -218,7 +157,7 @@ static void wild_write_is_refused(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	forge(wild_write, &nth);
+	forge_capture(good, bad, wild_write, &nth);
 	text = replay(NULL);
 	assert_non_null(strstr(text, "no writable memory"));
 }

@@ -6,13 +6,6 @@
  * events of a real capture is changed, and the explanation must name it.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,38 +15,17 @@
 
 #include "capture/cap_format.h"
 #include "decode/dec_explain.h"
+#include "tests/decode/forge.h"
 
 static char good[4096], bad[4096];
 
-#define ok(call)                                                  \
-	do {                                                      \
-		struct err *err_ = (call);                        \
-		if (err_)                                         \
-			fail_msg("%s: %s", #call, err_->message); \
-	} while (0)
-
-static int run(const char *fmt, ...)
-{
-	char command[16384];
-	va_list ap;
-	int status;
-
-	va_start(ap, fmt);
-	vsnprintf(command, sizeof(command), fmt, ap);
-	va_end(ap);
-	status = system(command);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static int begin(void **state)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = unit_env("TMPDIR");
 
 	(void)state;
-	if (!getenv("FAULTLINE") || !getenv("BUILD") || !tmp) {
-		puts("FAULTLINE, BUILD and TMPDIR are not set: run through tests/run");
-		exit(77);
-	}
+	unit_env("FAULTLINE");
+	unit_env("BUILD");
 	snprintf(good, sizeof(good), "%s/good", tmp);
 	snprintf(bad, sizeof(bad), "%s/bad", tmp);
 	return 0;
@@ -62,7 +34,7 @@ static int begin(void **state)
 /* Record tests/programs/inputs (in shell words) with input "7". */
 static void record(const char *words)
 {
-	assert_int_equal(run("rm -rf %s; cd \"$BUILD/tests/programs\" && echo 7 | "
+	assert_int_equal(unit_run("rm -rf %s; cd \"$BUILD/tests/programs\" && echo 7 | "
 			     "\"$FAULTLINE\" record -o %s -- %s >/dev/null 2>%s.err",
 			     good, good, words, good),
 			 0);
@@ -70,35 +42,9 @@ static void record(const char *words)
 
 typedef void (*change_fn)(struct cap_event *ev);
 
-/* Copy the capture with its events passed through @p change. */
-static void forge(change_fn change)
+static void apply(struct cap_event *ev, void *change)
 {
-	struct capture *c;
-	struct cap_events *it;
-	struct cap_log *log;
-	struct cap_event ev;
-	char path[8192];
-	uint64_t bytes;
-	int fd;
-
-	assert_int_equal(run("rm -rf %s; cp -r %s %s", bad, good, bad), 0);
-	snprintf(path, sizeof(path), "%s/events.flt", bad);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	assert_true(fd >= 0);
-	ok(cap_log_create(fd, &log));
-	ok(capture_open(good, &c));
-	ok(cap_events_open(c, &it));
-	for (bool is_end = false;;) {
-		ok(cap_events_next(it, &ev, &is_end));
-		if (is_end)
-			break;
-		change(&ev);
-		ok(cap_log_append(log, &ev));
-	}
-	ok(cap_log_finish(log, &bytes));
-	cap_log_destroy(log);
-	cap_events_close(it);
-	capture_close(c);
+	(*(change_fn *)change)(ev);
 }
 
 /* Record @p words, forge it with @p change, replay it up to where it diverges and explain
@@ -112,7 +58,7 @@ static struct dec_explanation *explain(const char *words, change_fn change)
 	struct capture *c;
 
 	record(words);
-	forge(change);
+	forge_capture(good, bad, apply, &change);
 	ok(capture_open(bad, &c));
 	ok(dec_symbols_create(c, &s));
 	ok(dec_machine_create(c, NULL, &m));

@@ -7,13 +7,6 @@
  * a trace's definitions carry the registers from one position to the next.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
@@ -21,16 +14,10 @@
 #include "capture/capture.h"
 #include "decode/dec_trace.h"
 #include "decode/decode.h"
+#include "tests/unit.h"
 
 static struct capture *capture;
 static uint64_t total; ///< instructions of the whole run
-
-#define ok(call)                                                          \
-	do {                                                              \
-		struct err *err_ = (call);                                \
-		if (err_)                                                 \
-			fail_msg("%s: %s", #call, err_->message);         \
-	} while (0)
 
 static struct err *count(void *ctx, const uint8_t *log, size_t bytes)
 {
@@ -41,16 +28,12 @@ static struct err *count(void *ctx, const uint8_t *log, size_t bytes)
 
 static int record(void **state)
 {
-	const char *faultline = getenv("FAULTLINE"), *tmp = getenv("TMPDIR");
+	const char *faultline = unit_env("FAULTLINE"), *tmp = unit_env("TMPDIR");
 	_cleanup_free_ char *command = NULL, *dir = NULL;
 	struct dec_machine *m;
 	struct dec_where w;
 
 	(void)state;
-	if (!faultline || !tmp) {
-		puts("FAULTLINE and TMPDIR are not set: run through tests/run");
-		exit(77);
-	}
 	if (asprintf(&dir, "%s/capture", tmp) < 0 ||
 	    asprintf(&command, "%s record -o %s -- sh -c 'echo $((6 * 7))' >/dev/null",
 		     faultline, dir) < 0 ||

@@ -6,19 +6,10 @@
  * Names and pictures: the list of paper 001, Figures 3.1 and 3.2. A statement's address is
  * its line.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "faultlocate/fl_dot.h"
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
+#include "tests/unit.h"
 
 static void place_is_line(void *ctx, uint64_t rip, struct dec_place *ret)
 {

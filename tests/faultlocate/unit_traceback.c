@@ -5,19 +5,10 @@
  * @file
  * Traceback on the figures of paper 001, fed by hand: a statement's address is its line.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "faultlocate/fl_faults.h"
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
+#include "tests/unit.h"
 
 static void place_is_line(void *ctx, uint64_t rip, struct dec_place *ret)
 {

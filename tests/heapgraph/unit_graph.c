@@ -7,13 +7,10 @@
  * whole snapshot (which nodes live, all their bytes); the views must show exactly that,
  * however they got there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "heapgraph/heapgraph.h"
+#include "tests/unit.h"
 
 #define ARENA_BYTES 1536u // small, so that nodes and stores collide; over page borders
 #define ARENA_START (0x7fff0000ull - 700)
@@ -24,12 +21,6 @@ static uint64_t random_below(uint64_t n)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
 	return (seed >> 33) % n;
-}
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
 }
 
 /* ---- the model --------------------------------------------------------------------- */

@@ -6,22 +6,13 @@
  * From events to graphs. The events of the application's view are made by hand; those of
  * the allocator's view are the stores of glibc's malloc (2.36) for a small scenario.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "heapgraph/hg_record.h"
+#include "tests/unit.h"
 
 #define HEAP 0x100000ull
 #define BIN 0x7f0000000060ull ///< head of the unsorted list, in libc's data
-
-static void ok(struct err *err)
-{
-	if (err)
-		fail_msg("%s", err->message);
-}
 
 struct tape {
 	struct hg_recorder *r;
