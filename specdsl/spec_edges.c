@@ -66,6 +66,7 @@ void edges_deinit(struct edges *e)
 	vec_deinit(&e->slots);
 	map_deinit(&e->near);
 	vec_deinit(&e->components);
+	vec_deinit(&e->rings);
 	edges_drop_rows(e);
 }
 

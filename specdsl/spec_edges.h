@@ -80,6 +80,7 @@ struct edges {
 
 	// Paths, computed when asked; dropped when the graph changes.
 	VEC(uint32_t) components; ///< by index in nodes: number of its component
+	VEC(uint64_t) rings;	  ///< bit set of components whose nodes reach themselves
 	bool has_components;
 	struct map rows; ///< component -> the bit set of what it reaches
 	size_t row_bytes;
@@ -120,6 +121,11 @@ void edges_sources(struct edges *e, const struct edge_node *to,
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {
 	return bits[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *bits, size_t i)
+{
+	bits[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
 static inline size_t edges_index(const struct edges *e, const struct edge_node *n)

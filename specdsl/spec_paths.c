@@ -6,7 +6,8 @@
  * Paths, computed when a constraint asks and kept until the graph changes. The nodes of a
  * strongly connected component reach the same: a ring of a thousand nodes is searched
  * once. Components are numbered by Tarjan's algorithm, so that what a component reaches
- * has lower numbers: most questions against the direction are answered by two numbers.
+ * has lower numbers: most questions against the direction, and all within a component, are
+ * answered by two numbers.
  */
 #include <string.h>
 
@@ -45,10 +46,12 @@ struct frame {
 struct tarjan {
 	const struct edges *e;
 	uint32_t *component; ///< the result
+	uint64_t *ring;	     ///< bit set of components: do their nodes reach themselves?
 	uint32_t *order;     ///< of the first visit, from 1; 0: not visited
 	uint32_t *low;	     ///< the earliest node of the stack that it leads to
 	uint32_t *stack;     ///< visited, component not known yet
 	struct frame *frames;
+	uint8_t *has_loop; ///< does the node point to itself?
 	size_t n_stack, n_frames;
 	uint32_t n_visited, n_components;
 };
@@ -77,7 +80,11 @@ static void tarjan_leave(struct tarjan *t)
 	do {
 		top = t->stack[--t->n_stack];
 		t->component[top] = t->n_components;
+		if (top != node)
+			bit_set(t->ring, t->n_components);
 	} while (top != node);
+	if (t->has_loop[node])
+		bit_set(t->ring, t->n_components);
 	t->n_components++;
 }
 
@@ -96,6 +103,7 @@ static void tarjan_visit(struct tarjan *t, uint32_t root)
 		to = slot_place(t->e, n, f->next_slot++);
 		if (!to)
 			continue;
+		t->has_loop[f->node] |= to - 1 == f->node;
 		if (!t->order[to - 1])
 			tarjan_enter(t, to - 1);
 		else if (t->component[to - 1] == NO_COMPONENT &&
@@ -109,10 +117,14 @@ static int make_components(struct edges *e)
 	size_t n = e->nodes.size;
 	_cleanup_free_ uint32_t *words = calloc(3 * n + 1, sizeof(*words));
 	_cleanup_free_ struct frame *frames = calloc(n + 1, sizeof(*frames));
-	struct tarjan t = { .e = e, .frames = frames };
+	_cleanup_free_ uint8_t *has_loop = calloc(n + 1, 1);
+	struct tarjan t = { .e = e, .frames = frames, .has_loop = has_loop };
 
-	if (!words || !frames || vec_reserve(&e->components, n + 1))
+	if (!words || !frames || !has_loop || vec_reserve(&e->components, n + 1) ||
+	    vec_reserve(&e->rings, n / 64 + 1))
 		return -1;
+	t.ring = e->rings.data;
+	memset(t.ring, 0, (n / 64 + 1) * sizeof(*t.ring));
 	t.order = words;
 	t.low = words + n;
 	t.stack = words + 2 * n;
@@ -148,7 +160,7 @@ static int search(const struct edges *e, size_t from, uint64_t *row)
 
 			if (!place || bit_get(row, place - 1))
 				continue;
-			row[(place - 1) / 64] |= UINT64_C(1) << ((place - 1) % 64);
+			bit_set(row, place - 1);
 			top = vec_push(&stack);
 			if (!top)
 				break;
@@ -190,11 +202,15 @@ int edges_find_path(struct edges *e, const struct edge_node *from,
 		    const struct edge_node *to)
 {
 	const uint64_t *row;
+	uint32_t a, b;
 
 	if (find_components(e))
 		return -1;
-	if (e->components.data[edges_index(e, to)] >
-	    e->components.data[edges_index(e, from)])
+	a = e->components.data[edges_index(e, from)];
+	b = e->components.data[edges_index(e, to)];
+	if (a == b)
+		return bit_get(e->rings.data, a);
+	if (b > a)
 		return 0;
 	row = edges_reach(e, from);
 	return row ? bit_get(row, edges_index(e, to)) : -1;

@@ -262,7 +262,7 @@ static void backward_add(void *ctx, uint32_t id)
 
 	if (!n || bit_get(b->seen, i))
 		return;
-	b->seen[i / 64] |= UINT64_C(1) << (i % 64);
+	bit_set(b->seen, i);
 	slot = vec_push(&b->stack);
 	if (slot)
 		*slot = id;
