@@ -21,6 +21,14 @@
 static struct err *add_note(struct fl_analysis *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
 static struct err *add_note(struct fl_analysis *a, const char *fmt, ...)
 {
 	char **slot = vec_push(&a->notes);
@@ -307,14 +315,6 @@ static bool is_unchanged(const struct fl_analysis *a, size_t i)
 			fl_cpoints_get(a->cpoints, now->cpoint)->type);
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 // A line on a terminal when it takes over two seconds; it ends when is_end.
 static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 			size_t done, double since_s, bool is_end)
@@ -522,9 +522,19 @@ static struct err *require_end(const struct fl_analysis *a)
 		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
+// Seconds since *since_s, which is moved on to now.
+static double lap(double *since_s)
+{
+	double was_s = *since_s;
+
+	*since_s = now_s();
+	return *since_s - was_s;
+}
+
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 {
 	struct err *err = read_specs(o, a);
+	double start_s;
 
 	if (!err)
 		err = capture_open(o->capture, &a->capture);
@@ -540,14 +550,18 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_cpoints_create(a->spec, &a->cpoints);
 	for (size_t i = 0; i < o->n_cpoints && !err; i++)
 		err = fl_cpoints_add_function(a->cpoints, o->cpoints[i]);
+	start_s = now_s();
 	if (!err)
 		err = replay(o, a);
+	a->phases.replay_s = lap(&start_s);
 	if (!err)
 		err = assign_types(a);
 	if (!err)
 		err = find_violation(a, o);
+	a->phases.match_s = lap(&start_s);
 	if (!err && a->visit)
 		err = trace_back(a);
+	a->phases.locate_s = lap(&start_s);
 	if (!err)
 		err = note_all(a);
 	return err ? err : require_end(a);

@@ -36,6 +36,13 @@ struct fl_side {
 	struct fl_namer namer;
 };
 
+/** Where the time went, seconds of wall clock. */
+struct fl_phases {
+	double replay_s; ///< replay, with the heap's history made on the way
+	double match_s;	 ///< constraints, at all C-points up to the violated one
+	double locate_s; ///< traceback
+};
+
 struct fl_analysis {
 	struct capture *capture;
 	struct dec_symbols *symbols;
@@ -48,6 +55,7 @@ struct fl_analysis {
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
 	size_t n_errors;	      ///< over both sides
 	fl_faults faults;	      ///< ranked
+	struct fl_phases phases;
 	VEC(char *) notes;	      ///< what was inferred or missing, for people
 };
 

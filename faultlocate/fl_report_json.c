@@ -103,6 +103,32 @@ static bool add_violations(const struct fl_analysis *a, cJSON *list)
 	return true;
 }
 
+static cJSON *json_heap(const struct hg_graph *g)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "nodes", cJSON_CreateNumber(hg_graph_nodes(g))) ||
+	    !add(o, "operations", cJSON_CreateNumber(hg_graph_ops(g))) ||
+	    !add(o, "bytes", cJSON_CreateNumber(hg_graph_log_bytes(g)))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_phases(const struct fl_phases *p)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
+	    !add(o, "match_s", cJSON_CreateNumber(p->match_s)) ||
+	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
 static bool add_faults(const struct fl_analysis *a, cJSON *list)
 {
 	for (size_t i = 0; i < a->faults.size; i++)
@@ -129,6 +155,9 @@ struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
 	faults = cJSON_AddArrayToObject(o, "faults");
 	if (!violations || !faults || !add_violations(a, violations) ||
 	    !add_faults(a, faults))
+		return &err_nomem;
+	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
+	    !add(o, "phases", json_phases(&a->phases)))
 		return &err_nomem;
 	text = cJSON_PrintUnformatted(o);
 	if (!text)
