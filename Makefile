@@ -48,13 +48,14 @@ FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\
 	$(notdir $(d:/=))))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
+SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 -include $(wildcard $(ROOMS:%=%/room.mk))
 
 .PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps man install clean \
 	format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
-tests: $(UNITS) $(PROGRAMS) examples
+tests: $(UNITS) $(PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -141,6 +142,13 @@ $(B)/examples/$(1)-$(2): $(wildcard examples/$(1)/*.c examples/$(1)/*.h)
 endef
 $(foreach e,$(EXAMPLES),$(foreach l,O0 O2,$(eval $(call example_rule,$e,$l))))
 
+# The programs of the specifications: specs/NAME-O0, specs/NAME-O2.
+$(SUBJECTS): $(B)/specs/%: specs/subject.h
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -g $(lastword $(subst -, -,$*)) -I. -o $@ specs/$(firstword $(subst -, ,$*)).c
+$(foreach s,$(SUBJECTS),$(eval $s: specs/$(firstword $(subst -, ,$(notdir $s))).c))
+
 # ---- BPF -------------------------------------------------------------------------
 
 $(B)/bpf/vmlinux.h:
@@ -188,7 +196,7 @@ $(FUZZERS): $(B)/%: $(B)/%.o $(ARCHIVES)
 	$(say) LD $@
 	$(Q)$(subst fuzzer-no-link,fuzzer,$(link))
 
-bench: all examples $(PROGRAMS) ## measure cost (not a test; takes minutes)
+bench: all examples $(PROGRAMS) $(SUBJECTS) ## measure cost (not a test; takes minutes)
 	$(Q)$(B)/faultline bench --json $(B)/bench.json
 
 # ---- the rest --------------------------------------------------------------------
@@ -202,13 +210,15 @@ install: all man ## install into PREFIX
 	install -Dm755 $(B)/faultline $(DESTDIR)$(PREFIX)/bin/faultline
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/faultline/specs
+	install -m644 specs/*.spec $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -Dm644 doc/faultline.bash-completion \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
 
 clean: ## remove the output directory
 	$(Q)rm -rf $(B)
 
-FORMATTED = $(foreach r,. $(ROOMS) bpf tests/* examples/*,$(wildcard $r/*.[ch]))
+FORMATTED = $(foreach r,. $(ROOMS) bpf specs tests/* examples/*,$(wildcard $r/*.[ch]))
 format: ## rewrite the sources in the house's format
 	$(Q)clang-format -i $(FORMATTED)
 format-check: ## fail when a source is not in the house's format

@@ -99,16 +99,25 @@ static void note_variables(struct walk *w, const struct flow_path *p)
 	}
 }
 
+static bool is_void_pointer(Dwarf_Die *die)
+{
+	Dwarf_Die type, to;
+
+	return dec_sym_type_of(die, &type, NULL) &&
+	       dwarf_tag(&type) == DW_TAG_pointer_type &&
+	       !dec_sym_type_of(&type, &to, NULL);
+}
+
 /** The result is in rax where the function at @p pc returns. */
 static void note_return(struct walk *w, uint64_t pc)
 {
 	struct dec_sym_scopes sc;
-	Dwarf_Die type, to;
+	Dwarf_Die type;
 
 	dec_sym_unit_scopes(w->u, pc, &sc);
 	if (!sc.n || !dec_sym_type_of(&sc.die[0], &type, NULL))
 		return;
-	if (dwarf_tag(&type) == DW_TAG_pointer_type && !dec_sym_type_of(&type, &to, NULL))
+	if (is_void_pointer(&sc.die[0]))
 		w->ev.is_returned = true;
 	else
 		note_type(w, &type);
@@ -149,6 +158,23 @@ static void note_arguments(struct walk *w, const struct flow_path *p, uint64_t t
 	} while (++n < 6 && dwarf_siblingof(&die, &die) == 0);
 }
 
+/** Does the function at @p target hand the result on, as `check(malloc(n))` does? It takes
+ * it as its first void * and returns void *: what else would it return? */
+static bool hands_on(struct walk *w, const struct flow_path *p, uint64_t target)
+{
+	struct dec_sym_scopes sc;
+	Dwarf_Die die;
+
+	dec_sym_unit_scopes(w->u, target, &sc);
+	if (!p->reg[CAP_RDI].is_result || !sc.n || !is_void_pointer(&sc.die[0]) ||
+	    dwarf_child(&sc.die[0], &die) != 0)
+		return false;
+	while (dwarf_tag(&die) != DW_TAG_formal_parameter)
+		if (dwarf_siblingof(&die, &die) != 0)
+			return false;
+	return is_void_pointer(&die);
+}
+
 /* ---- the walk -------------------------------------------------------------------------- */
 
 /** Start another path at the target of a conditional branch, once for each target. */
@@ -187,6 +213,7 @@ static bool step(struct walk *w, struct flow_path *p)
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction in;
 	struct dec_sym_scopes sc;
+	bool is_handed_on;
 	uint64_t target;
 
 	if (!decode(w, p->pc, &in, ops, &target))
@@ -199,7 +226,9 @@ static bool step(struct walk *w, struct flow_path *p)
 	case ZYDIS_CATEGORY_CALL:
 		if (target)
 			note_arguments(w, p, target);
+		is_handed_on = target && hands_on(w, p, target);
 		flow_call(p);
+		p->reg[CAP_RAX].is_result |= is_handed_on;
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
 		if (target)

@@ -131,8 +131,8 @@ static void print_text(const struct spec *s)
 		return;
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		print_constraint(s, spec_constraint(s, i));
-	printf("%zu types, %zu constraints, %zu C-points, no mistakes\n", spec_types(s),
-	       spec_constraints(s), spec_cpoints(s));
+	printf("%zu statements, %zu types, %zu constraints, %zu C-points, no mistakes\n",
+	       spec_statements(s), spec_types(s), spec_constraints(s), spec_cpoints(s));
 }
 
 static cJSON *constraint_json(const struct spec *s, const struct spec_constraint *c)
@@ -179,6 +179,7 @@ static struct err *print_json(const struct spec *s)
 
 	cJSON_AddNumberToObject(root, "version", 1);
 	cJSON_AddNumberToObject(root, "errors", (double)spec_errors(s));
+	cJSON_AddNumberToObject(root, "statements", (double)spec_statements(s));
 	list = cJSON_AddArrayToObject(root, "diagnostics");
 	for (size_t i = 0; i < spec_diags(s); i++)
 		cJSON_AddItemToArray(list, diag_json(spec_diag(s, i)));

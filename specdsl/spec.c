@@ -106,6 +106,11 @@ size_t spec_constraints(const struct spec *s)
 	return s->rules.size;
 }
 
+size_t spec_statements(const struct spec *s)
+{
+	return s->types.size + s->consts.size + s->attrs.size + s->rules.size;
+}
+
 const struct spec_constraint *spec_constraint(const struct spec *s, size_t i)
 {
 	return &s->rules.data[i]->pub;

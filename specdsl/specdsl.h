@@ -133,6 +133,10 @@ struct spec_constraint {
 };
 
 size_t spec_constraints(const struct spec *s);
+/** @return how many statements there are, C-points aside: types, attributes, constants,
+ * constraints. What table 2.2 of paper 001 counts. */
+size_t spec_statements(const struct spec *s);
+
 const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
 
 enum spec_cpoint_kind {

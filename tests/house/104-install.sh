@@ -11,7 +11,7 @@ mkdir "$TMPDIR/tree"
 env -u MAKEFLAGS make -s -o "$BUILD/faultline" O="$BUILD" DESTDIR="$TMPDIR/tree" \
 	PREFIX=/opt/f install >"$TMPDIR/log" 2>&1 || fail "$(cat "$TMPDIR/log")"
 for f in bin/faultline share/man/man1/faultline.1 share/man/man1/faultline-replay.1 \
-	share/bash-completion/completions/faultline; do
+	share/bash-completion/completions/faultline share/faultline/specs/avl.spec; do
 	[ -s "$TMPDIR/tree/opt/f/$f" ] || fail "$f is not installed"
 done
 "$TMPDIR/tree/opt/f/bin/faultline" --version | grep -q "^faultline [0-9]" || fail "no version"
