@@ -19,7 +19,7 @@ static struct set *find(struct set *s)
 		subject_step();
 	for (; s != top; s = next) {
 		next = s->parent;
-		FAULT(0, s->parent = top, s->parent = s == set[0] ? set[1] : set[0]);
+		FAULT(0, s->parent = top, s->rank = top->rank + 1);
 	}
 	return top;
 }
