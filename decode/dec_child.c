@@ -191,7 +191,7 @@ static void child_serve(uint32_t command)
 		result = child_mode(slot->arg[0]);
 		break;
 	case CHILD_BREAK:
-		engine_set_stop(&replay.engine, slot->arg[0], 2, slot->arg[1]);
+		engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_WATCH:
 		engine_set_watch(&replay.engine, slot->arg[0]);

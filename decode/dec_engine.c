@@ -137,18 +137,14 @@ void engine_flush(struct dec_engine *e)
 	e->is_flushed = true;
 }
 
-void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on)
+void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 {
-	uint64_t *old = map_get(&e->stops, rip);
-	uint64_t now = old ? *old : 0;
-
-	now = is_on ? now | which : now & ~(uint64_t)which;
-	if (now == (old ? *old : 0))
+	if (is_on == (map_get(&e->breaks, rip) != NULL))
 		return;
-	if (now)
-		map_put(&e->stops, rip, now);
+	if (is_on)
+		map_put(&e->breaks, rip, 1);
 	else
-		map_remove(&e->stops, rip);
+		map_remove(&e->breaks, rip);
 	engine_invalidate(e, rip, 1);
 }
 
@@ -218,8 +214,8 @@ static uint8_t *engine_guard(struct dec_engine *e, uint8_t *buffer, size_t usabl
 	return buffer;
 }
 
-struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
-			    size_t bytes)
+void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+		     size_t bytes)
 {
 	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
 	if (mode != e->mode)
@@ -228,11 +224,10 @@ struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_
 	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
 	if (!buffer)
-		return NULL;
+		return;
 	assert(bytes >= 4 * ENGINE_GUARD_BYTES);
 	e->log_start = engine_guard(e, buffer, bytes - ENGINE_GUARD_BYTES);
 	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
-	return NULL;
 }
 
 void engine_log_flush(struct dec_engine *e)
@@ -518,11 +513,10 @@ static bool engine_is_unstopped(const struct dec_engine *e)
 	return e->ctx->rip == e->unstopped_rip && e->now == e->unstopped_now;
 }
 
-/* The guest stands at a stop address. @return whether to report a breakpoint. */
+/* The guest stands at a breakpoint or where the world asked to stop. @return whether to
+ * report a breakpoint. */
 static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 {
-	uint64_t *which = map_get(&e->stops, e->ctx->rip);
-	uint64_t bits = which ? *which : 0;
 	uint64_t rip = e->ctx->rip;
 
 	if (engine_is_unstopped(e)) {
@@ -530,13 +524,13 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 		*v = engine_step_slow(e);
 		return false;
 	}
-	if ((bits & 1) || rip == e->async_rip) {
+	if (rip == e->async_rip) {
 		*v = e->world.stop_at(e->world.ctx, e);
 		if (*v != DEC_GO || e->ctx->rip != rip)
 			return false; // ended, or a signal handler took over
 	}
 	engine_unstop(e);
-	return bits & 2;
+	return map_get(&e->breaks, rip) != NULL;
 }
 
 /* Enter at rip's block and follow exits. */
@@ -582,7 +576,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 
 	if (until > INT64_MAX)
 		until = INT64_MAX; // the budget is signed
-	if (map_get(&e->stops, e->ctx->rip))
+	if (map_get(&e->breaks, e->ctx->rip))
 		engine_unstop(e);
 	while (e->now < until) {
 		uint64_t left = until - e->now;
@@ -592,7 +586,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 		if (left < 2 * DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
-			if ((map_get(&e->stops, e->ctx->rip) ||
+			if ((map_get(&e->breaks, e->ctx->rip) ||
 			     e->ctx->rip == e->async_rip) &&
 			    !engine_is_unstopped(e)) {
 				is_break = engine_at_stop(e, &v);

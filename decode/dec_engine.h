@@ -58,7 +58,7 @@ struct dec_world {
 				    const struct dec_insn *insn);
 	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
-	/** Reached the place the world asked for by engine_set_async() or engine_set_stop(). */
+	/** Reached the place the world asked for by engine_set_async(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
 	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
 	 * 0: none. */
@@ -121,7 +121,7 @@ struct dec_engine {
 	struct map block_of;  ///< guest rip -> block index
 	uint8_t log_reg_hint; ///< scratch[0] of the block that leads to the next one made
 	struct map single_of; ///< guest rip -> block of that one instruction, not logged
-	struct map stops;     ///< guest address -> 1: world stop, 2: breakpoint, 3: both
+	struct map breaks;    ///< guest addresses of breakpoints -> 1
 	struct map watched;   ///< guest address -> 1: log the registers there
 	struct map code_pages; ///< guest pages that hold translated code
 	VEC(struct engine_block) blocks;
@@ -147,16 +147,16 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
  * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */
-struct err *engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
-			    size_t bytes);
+void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+		     size_t bytes);
 
 /** Run until @p until instructions were executed, a breakpoint, or the world's end.
  * A breakpoint at the very rip the run starts from does not stop it. */
 enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
 
-/** Add or remove address @p rip to the world's stops or the breakpoints (bit mask as in
- * dec_engine.stops). */
-void engine_set_stop(struct dec_engine *e, uint64_t rip, int which, bool is_on);
+/** Set a breakpoint at address @p rip, or remove it. */
+void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
+
 /**
  * Stop for the world when the guest is about to execute @p rip with the general registers
  * @p gpr: where it was interrupted. The comparison is emitted code, so that a hot loop may

@@ -76,7 +76,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 	for (t->n = 0; t->n < max; t->n++) {
 		struct dec_insn *insn = &t->insn[t->n];
 		uint64_t avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-		uint64_t *stop = map_get(&e->stops, rip);
+		uint64_t *stop = map_get(&e->breaks, rip);
 
 		if (stop && (t->n || !t->is_single)) {
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
