@@ -50,6 +50,21 @@ static inline int vec_reserve_(void **data, size_t *capacity, size_t want, size_
 		 (__typeof__((v)->data))__builtin_memset(                       \
 			 &(v)->data[(v)->size++], 0, sizeof(*(v)->data)))
 
+/** Of indices 0 to @p n, those for which expression @p before (of @p i) holds come first.
+ * @return how many they are, in log n steps. */
+#define vec_rank(n, i, before)                            \
+	({                                                \
+		size_t lo_ = 0, hi_ = (n);                \
+		while (lo_ < hi_) {                       \
+			size_t i = lo_ + (hi_ - lo_) / 2; \
+			if (before)                       \
+				lo_ = i + 1;              \
+			else                              \
+				hi_ = i;                  \
+		}                                         \
+		lo_;                                      \
+	})
+
 /** Free the elements; the vector is empty and usable again. */
 #define vec_deinit(v)                                   \
 	do {                                            \

@@ -28,17 +28,7 @@
 /* Index of the first range that ends behind @p addr. */
 static size_t guest_lower(const struct dec_guest *g, uint64_t addr)
 {
-	size_t lo = 0, hi = g->ranges.size;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (g->ranges.data[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return vec_rank(g->ranges.size, i, g->ranges.data[i].end <= addr);
 }
 
 /* Forget [start, end); ranges across its borders are cut. */

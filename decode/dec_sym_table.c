@@ -74,18 +74,10 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 
 const struct dec_sym_symbol *dec_sym_unit_symbol(struct dec_sym_unit *u, uint64_t addr)
 {
-	size_t lo = 0, hi;
+	size_t lo;
 
 	dec_sym_unit_need_symbols(u);
-	hi = u->symbols.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (u->symbols.data[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = vec_rank(u->symbols.size, i, u->symbols.data[i].addr <= addr);
 	// The last one that starts at or before addr; a few back, one may enclose it.
 	for (int back = 0; lo > 0 && back < 16; back++, lo--) {
 		const struct dec_sym_symbol *s = &u->symbols.data[lo - 1];

@@ -67,16 +67,8 @@ static void sort_ranges(dec_sym_ranges *r)
 /** @return the range that holds @p addr and starts last, or NULL. */
 static const struct dec_sym_range *find_range(const dec_sym_ranges *r, uint64_t addr)
 {
-	size_t lo = 0, hi = r->size;
+	size_t lo = vec_rank(r->size, i, r->data[i].lo <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->data[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	// Ranges hardly ever overlap; a few steps back cover those that do.
 	for (int back = 0; lo > 0 && back < 8; back++, lo--) {
 		if (addr < r->data[lo - 1].hi)

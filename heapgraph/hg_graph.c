@@ -310,17 +310,7 @@ struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
 
 static size_t type_rank(const struct hg_type_nodes *t, uint32_t id)
 {
-	size_t lo = 0, hi = t->size;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (t->data[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return vec_rank(t->size, i, t->data[i] < id);
 }
 
 struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32_t type)
@@ -399,22 +389,14 @@ struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index)
 uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time)
 {
 	struct hg_decoded ops[HG_BLOCK_OPS];
-	uint64_t lo = 0, hi = g->log.blocks.size, block;
+	uint64_t block;
 	uint32_t n, i;
 
-	// The first block whose predecessor's last operation is later than time; the answer
-	// is in the block before it.
-	while (lo < hi) {
-		uint64_t mid = (lo + hi) / 2;
-
-		if (mid && g->log.blocks.data[mid].prev_time > time)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	if (!lo)
+	if (!g->log.blocks.size)
 		return 0;
-	block = lo - 1;
+	// The block before the first one whose predecessor's last operation is later.
+	block = vec_rank(g->log.blocks.size, b,
+			 !b || g->log.blocks.data[b].prev_time <= time) - 1;
 	n = hg_log_decode(g, block, ops);
 	for (i = 0; i < n && ops[i].op.time <= time; i++)
 		;

@@ -89,33 +89,15 @@ static void leaf_drop(struct hg_index *ix, size_t at)
 // The last leaf whose first entry is <= addr; 0 when there is none such.
 static size_t leaf_find(const struct hg_index *ix, uint64_t addr)
 {
-	size_t lo = 0, hi = ix->leaves.size;
+	size_t n = vec_rank(ix->leaves.size, i, ix->leaves.data[i].first <= addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (ix->leaves.data[mid].first <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : 0;
+	return n ? n - 1 : 0;
 }
 
 // How many entries of the leaf start at or below addr.
 static uint32_t leaf_rank(const struct hg_leaf *l, uint64_t addr)
 {
-	uint32_t lo = 0, hi = l->n;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (l->start[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return vec_rank(l->n, i, l->start[i] <= addr);
 }
 
 // Move n entries of `from`, beginning at number `at`, to the end of `to`.

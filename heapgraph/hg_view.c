@@ -288,7 +288,6 @@ struct hg_node_id hg_view_next(const struct hg_view *v, uint32_t type,
 			       struct hg_node_id prev)
 {
 	const struct hg_type_nodes *t;
-	size_t lo = 0, hi;
 
 	if (prev.v >= v->g->nodes.size)
 		return (struct hg_node_id){ 0 };
@@ -297,17 +296,8 @@ struct hg_node_id hg_view_next(const struct hg_view *v, uint32_t type,
 	if (type > v->g->types.size)
 		return (struct hg_node_id){ 0 };
 	t = &v->g->types.data[type - 1];
-	hi = t->size;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (t->data[mid] <= prev.v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < t->size; lo++)
-		if (hg_view_is_live(v, (struct hg_node_id){ t->data[lo] }))
-			return (struct hg_node_id){ t->data[lo] };
+	for (size_t k = vec_rank(t->size, i, t->data[i] <= prev.v); k < t->size; k++)
+		if (hg_view_is_live(v, (struct hg_node_id){ t->data[k] }))
+			return (struct hg_node_id){ t->data[k] };
 	return (struct hg_node_id){ 0 };
 }

@@ -153,16 +153,8 @@ void ptc_code_closep(struct ptc_code **c)
 static bool find_function(const struct ptc_code *c, uint64_t offset, uint64_t *start,
 			  uint64_t *end)
 {
-	size_t lo = 0, hi = c->starts.size;
+	size_t lo = vec_rank(c->starts.size, i, c->starts.data[i] <= offset);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (c->starts.data[mid] <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || lo == c->starts.size)
 		return false;
 	*start = c->starts.data[lo - 1];
