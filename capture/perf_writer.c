@@ -212,16 +212,6 @@ struct err *perf_writer_build_id(struct perf_writer *w, uint32_t pid, const char
 	return NULL;
 }
 
-struct err *perf_writer_add_id(struct perf_writer *w, bool is_pt, uint64_t id)
-{
-	uint64_t *p = vec_push(&w->ids[is_pt ? PERF_ATTR_PT : PERF_ATTR_SIDEBAND]);
-
-	if (!p)
-		return &err_nomem;
-	*p = id;
-	return NULL;
-}
-
 struct err *perf_writer_flush(struct perf_writer *w)
 {
 	struct err *err = perf_drain(w);
@@ -271,6 +261,22 @@ static void fill_attrs(struct perf_writer *w)
 		PERF_ATTR_COMM_EXEC | PERF_ATTR_CONTEXT_SWITCH | PERF_ATTR_BUILD_ID;
 }
 
+static struct err *add_id(struct perf_writer *w, int attr, uint64_t id)
+{
+	uint64_t *p = vec_push(&w->ids[attr]);
+
+	if (!p)
+		return &err_nomem;
+	*p = id;
+	return NULL;
+}
+
+struct err *perf_writer_add_id(struct perf_writer *w, bool is_pt, uint64_t id)
+{
+	w->has_more_ids = true;
+	return add_id(w, is_pt ? PERF_ATTR_PT : PERF_ATTR_SIDEBAND, id);
+}
+
 static struct err *fill_ids(struct perf_writer *w, const struct perf_writer_options *o)
 {
 	static const uint64_t made_up[PERF_ATTRS] = { 1, 2 };
@@ -283,8 +289,7 @@ static struct err *fill_ids(struct perf_writer *w, const struct perf_writer_opti
 			n[i] = 1;
 		}
 		for (size_t j = 0; j < n[i]; j++) {
-			struct err *err =
-				perf_writer_add_id(w, i == PERF_ATTR_PT, from[i][j]);
+			struct err *err = add_id(w, i, from[i][j]);
 
 			if (err)
 				return err;

@@ -74,8 +74,8 @@ struct err *perf_put_end(struct perf_writer *w, uint64_t *end)
 {
 	struct err *err = write_features(w, end);
 
-	// Ids may have come since the beginning, more than there was room for.
-	if (!err)
+	// Ids that came since the beginning have no room there.
+	if (!err && w->has_more_ids)
 		err = write_attrs(w, *end, end);
 	return err ? err : perf_write_head(w);
 }

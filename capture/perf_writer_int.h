@@ -42,6 +42,7 @@ struct perf_writer {
 	VEC(struct perf_index_entry) index;
 	VEC(uint8_t) build_ids;
 	uint64_t first_ns, last_ns;
+	bool has_more_ids; ///< than at the beginning
 	bool has_failed;
 };
 

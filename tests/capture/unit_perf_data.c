@@ -7,39 +7,18 @@
  * never harm. Whether perf itself understands the writer is tests/decode's question.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "capture/perf_format.h"
+#include "tests/unit.h"
 
 static char dir[512], path[600];
-
-#define ok(call)                                                  \
-	do {                                                      \
-		struct err *err_ = (call);                        \
-		if (err_)                                         \
-			fail_msg("%s: %s", #call, err_->message); \
-	} while (0)
-
-#define expect(want, call)                                                             \
-	do {                                                                           \
-		struct err *err_ = (call);                                             \
-		assert_non_null(err_);                                                 \
-		if (err_->code != (want))                                              \
-			fail_msg("%s: code %d: %s", #call, err_->code, err_->message); \
-		err_destroy(err_);                                                     \
-	} while (0)
+static int memory; ///< a file that is written thousands of times
+static char memory_path[32];
 
 static const uint8_t build_id[20] = { 0xde, 0xad, 1, 2, 3 };
 
@@ -161,7 +140,7 @@ static void put_stream(struct perf_writer *w, uint32_t stream, uint64_t *at, siz
 	free(data);
 }
 
-static void write_file(void)
+static void write_file(bool adds_id)
 {
 	uint64_t at[2] = {}, bytes = 0;
 	struct perf_writer *w;
@@ -173,7 +152,8 @@ static void write_file(void)
 		put_stream(w, i % 2, &at[i % 2], i * 3);
 	}
 	ok(perf_writer_build_id(w, 7, "/bin/x", build_id, sizeof(build_id)));
-	ok(perf_writer_add_id(w, false, 99));
+	if (adds_id)
+		ok(perf_writer_add_id(w, false, 99));
 	ok(perf_writer_finish(w, &bytes));
 	perf_writer_destroy(w);
 	assert_int_equal(stat(path, &st), 0);
@@ -350,7 +330,7 @@ static void test_comes_back(void **state)
 	struct perf_reader *r;
 
 	(void)state;
-	write_file();
+	write_file(true);
 	assert_true(perf_data_is(path));
 	ok(perf_reader_open(path, &r));
 	read_info(perf_reader_info(r));
@@ -359,6 +339,504 @@ static void test_comes_back(void **state)
 	read_records(r);
 	read_streams(r);
 	perf_reader_close(r);
+}
+
+/* ---- streams ----------------------------------------------------------------------------- */
+
+static void test_streams_in_pieces(void **state)
+{
+	static uint8_t data[600000];
+	struct perf_piece piece = { .stream = 5, .tid = PERF_NONE, .cpu = 3 };
+	const struct perf_info *info;
+	struct perf_writer *w;
+	struct perf_reader *r;
+	uint8_t buf[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = pt_byte(5, i);
+	ok(perf_writer_create(path, &options, &w));
+	ok(perf_writer_stream(w, &piece, data, 13));
+	piece.offset = 13; // goes on
+	ok(perf_writer_stream(w, &piece, data + 13, sizeof(data) - 13));
+	piece.offset = 1 << 20; // leaps
+	ok(perf_writer_stream(w, &piece, data, 3));
+	piece.reference = 1; // another snapshot
+	ok(perf_writer_stream(w, &piece, data, 9));
+	ok(perf_writer_finish(w, NULL));
+	perf_writer_destroy(w);
+	ok(perf_reader_open(path, &r));
+	info = perf_reader_info(r);
+	assert_int_equal(info->n_streams, 1);
+	assert_int_equal(info->streams[0].cpu, 3);
+	assert_int_equal(info->n_pieces, 5);
+	assert_int_equal(info->pieces[1].offset, 8);
+	assert_int_equal(info->pieces[1].bytes, sizeof(data) - 8);
+	ok(perf_reader_piece(r, &info->pieces[1], 1000, buf, sizeof(buf)));
+	assert_memory_equal(buf, data + 1008, sizeof(buf));
+	assert_int_equal(info->pieces[2].offset, 1 << 20);
+	assert_int_equal(info->pieces[2].bytes, 8);
+	ok(perf_reader_piece(r, &info->pieces[2], 0, buf, 8));
+	assert_memory_equal(buf, "\x9b\xa2\xa9\0\0\0\0\0", 8);
+	assert_int_equal(info->pieces[3].reference, 1);
+	assert_int_equal(info->pieces[4].offset, (1 << 20) + 8);
+	perf_reader_close(r);
+}
+
+/* What the kernel's ring gives goes in as it is, and comes back taken apart. */
+static void test_raw_records(void **state)
+{
+	struct {
+		struct perf_rec_ids ids;
+		uint32_t pid, tid;
+		uint64_t time_ns, cpu, id;
+	} rec = { { { .type = PERF_TYPE_ITRACE_START, .size = sizeof(rec) }, 4, 5 },
+		  4,
+		  5,
+		  123456,
+		  1,
+		  77 };
+	const uint64_t id = 77;
+	struct perf_writer_options o = options;
+	struct perf_record back = {};
+	struct perf_writer *w;
+	struct perf_reader *r;
+	bool is_end = false;
+
+	(void)state;
+	o.pt_ids = &id;
+	o.n_pt_ids = 1;
+	ok(perf_writer_create(path, &o, &w));
+	ok(perf_writer_raw(w, &rec, sizeof(rec)));
+	expect(ERR_FORMAT, perf_writer_raw(w, &rec, sizeof(rec) - 8));
+	expect(ERR_FORMAT, perf_writer_raw(w, &rec, 16));
+	ok(perf_writer_finish(w, NULL));
+	perf_writer_destroy(w);
+	ok(perf_reader_open(path, &r));
+	while (back.kind != PERF_ITRACE_START) {
+		ok(perf_reader_next(r, &back, &is_end));
+		assert_false(is_end);
+	}
+	assert_int_equal(back.start.tid, 5);
+	assert_int_equal(back.tid, 5);
+	assert_int_equal(back.cpu, 1);
+	assert_int_equal(back.id, 77);
+	assert_int_equal(back.time_ns, 123456);
+	assert_int_equal(perf_reader_info(r)->first_ns, 123456);
+	perf_reader_close(r);
+}
+
+/* ---- files of others --------------------------------------------------------------------- */
+
+/* A file is put together here. */
+struct maker {
+	uint8_t data[65536];
+	size_t n;
+};
+
+static void put(struct maker *m, const void *data, size_t n)
+{
+	assert_true(m->n + n <= sizeof(m->data));
+	memcpy(m->data + m->n, data, n);
+	m->n += n;
+}
+
+/* One event of perf record without IDENTIFIER: TID, TIME, CPU; attrs of another size. */
+static void put_head(struct maker *m, uint64_t sample_type)
+{
+	struct perf_head head = { .magic = PERF_MAGIC,
+				  .size = sizeof(head),
+				  .attr_size = 136 + 16,
+				  .attrs = { 104, 136 + 16 },
+				  .data = { 104 + 136 + 16, 0 } };
+	struct perf_attr_disk attr = { .type = 8,
+				       .size = 136,
+				       .sample_type = sample_type,
+				       .flags = PERF_ATTR_SAMPLE_ID_ALL };
+	uint64_t rest[3] = {};
+
+	m->n = 0;
+	put(m, &head, sizeof(head));
+	put(m, &attr, sizeof(attr));
+	put(m, rest, sizeof(rest));
+}
+
+static void put_tail(struct maker *m, uint64_t bytes)
+{
+	FILE *f = fopen(path, "w");
+
+	memcpy(m->data + offsetof(struct perf_head, data.size), &bytes, sizeof(bytes));
+	assert_non_null(f);
+	assert_int_equal(fwrite(m->data, 1, m->n, f), m->n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void put_rec(struct maker *m, uint32_t type, uint16_t misc, const void *body,
+		    size_t bytes)
+{
+	struct perf_rec rec = { type, misc, sizeof(rec) + bytes };
+
+	put(m, &rec, sizeof(rec));
+	put(m, body, bytes);
+}
+
+#define TID_TIME_CPU (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/* MMAP, COMM, two kinds that nobody knows, a sample. */
+static void put_foreign(struct maker *m)
+{
+	const struct {
+		uint32_t pid, tid;
+		uint64_t addr, len, pgoff;
+		char path[8];
+		uint32_t id_pid, id_tid;
+		uint64_t time, cpu;
+	} map = { 3, 4, 0x400000, 0x1000, 0, "/bin/y", 3, 4, 50, 1 };
+	const struct {
+		uint32_t pid, tid;
+		char name[8];
+		uint32_t id_pid, id_tid;
+		uint64_t time, cpu;
+	} comm = { 3, 4, "y", 3, 4, 51, 1 };
+	const uint64_t id[3] = { 0, 52, 0 }, sample[4] = { 3 | 4ull << 32, 53, 1, 0xabc };
+
+	put_rec(m, PERF_TYPE_MMAP, PERF_MISC_USER, &map, sizeof(map));
+	put_rec(m, 200, 0, id, sizeof(id));
+	put_rec(m, PERF_TYPE_COMM, 0, &comm, sizeof(comm));
+	put_rec(m, 30, 0, id, sizeof(id));
+	put_rec(m, PERF_TYPE_SAMPLE, 0, sample, sizeof(sample));
+}
+
+static void read_foreign(void)
+{
+	const struct perf_info *info;
+	struct perf_record rec;
+	struct perf_reader *r;
+	bool is_end;
+
+	ok(perf_reader_open(path, &r));
+	info = perf_reader_info(r);
+	assert_int_equal(info->n_other, 2);
+	assert_int_equal(info->n_records, 5);
+	assert_int_equal(info->last_ns, 53);
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_int_equal(rec.kind, PERF_MMAP);
+	assert_int_equal(rec.mmap.prot, 5);
+	assert_int_equal(rec.mmap.addr, 0x400000);
+	assert_string_equal(rec.mmap.path, "/bin/y");
+	assert_int_equal(rec.time_ns, 50);
+	assert_int_equal(rec.cpu, 1);
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_int_equal(rec.kind, PERF_OTHER);
+	assert_int_equal(rec.type, 200);
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_string_equal(rec.comm.name, "y");
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_int_equal(rec.type, 30);
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_int_equal(rec.kind, PERF_SAMPLE);
+	assert_int_equal(rec.tid, 4);
+	assert_int_equal(rec.sample.rest_bytes, 8);
+	ok(perf_reader_next(r, &rec, &is_end));
+	assert_true(is_end);
+	perf_reader_close(r);
+}
+
+static void test_other_records(void **state)
+{
+	struct maker m;
+	size_t head;
+
+	(void)state;
+	put_head(&m, TID_TIME_CPU);
+	head = m.n;
+	put_foreign(&m);
+	put_tail(&m, m.n - head);
+	read_foreign();
+	// The recorder was killed before it said how much there is.
+	put_tail(&m, 0);
+	read_foreign();
+}
+
+/* The same records compressed, the zstd stream cut into records of @p piece bytes. */
+static void put_packed(struct maker *m, size_t piece, uint32_t type)
+{
+	size_t head_bytes, max = ZSTD_compressBound(sizeof(m->data));
+	uint8_t *packed = malloc(max);
+	struct maker plain = {};
+	size_t n;
+
+	assert_non_null(packed);
+	put_foreign(&plain);
+	put_head(m, TID_TIME_CPU);
+	head_bytes = m->n;
+	n = ZSTD_compress(packed, max, plain.data, plain.n, 1);
+	assert_false(ZSTD_isError(n));
+	for (size_t at = 0; at < n; at += piece) {
+		uint64_t now = n - at < piece ? n - at : piece;
+		struct perf_rec rec = { type, 0, sizeof(rec) + now };
+
+		if (type == PERF_TYPE_COMPRESSED2)
+			rec.size = sizeof(rec) + 8 + now + 3;
+		put(m, &rec, sizeof(rec));
+		if (type == PERF_TYPE_COMPRESSED2)
+			put(m, &now, sizeof(now));
+		put(m, packed + at, now);
+		if (type == PERF_TYPE_COMPRESSED2)
+			put(m, "pad", 3);
+	}
+	put_tail(m, m->n - head_bytes);
+	free(packed);
+}
+
+static void test_compressed(void **state)
+{
+	static struct maker m;
+	struct perf_record rec;
+	struct perf_reader *r;
+	bool is_end = false;
+
+	(void)state;
+	for (size_t piece = 1; piece < 200; piece += 13) {
+		put_packed(&m, piece, PERF_TYPE_COMPRESSED);
+		read_foreign();
+		put_packed(&m, piece, PERF_TYPE_COMPRESSED2);
+		read_foreign();
+	}
+	// Cut: the last compressed record is not there.
+	m.n -= 30;
+	put_tail(&m, m.n - 256);
+	ok(perf_reader_open(path, &r));
+	assert_non_null(perf_reader_info(r)->damage);
+	for (;;) {
+		struct err *err = perf_reader_next(r, &rec, &is_end);
+
+		assert_false(is_end);
+		if (!err)
+			continue;
+		assert_int_equal(err->code, ERR_TRUNCATED);
+		assert_non_null(strstr(err->message, "byte"));
+		err_destroy(err);
+		break;
+	}
+	perf_reader_close(r);
+}
+
+static void refused(const void *data, size_t n, enum err_code code, const char *why)
+{
+	FILE *f = fopen(path, "w");
+	struct perf_reader *r;
+	struct err *err;
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+	err = perf_reader_open(path, &r);
+	assert_non_null(err);
+	assert_int_equal(err->code, code);
+	if (!strstr(err->message, why))
+		fail_msg("'%s' does not say '%s'", err->message, why);
+	err_destroy(err);
+}
+
+static void test_refused(void **state)
+{
+	struct perf_reader *r;
+	struct perf_head head = { .magic = PERF_MAGIC, .size = 16 };
+
+	(void)state;
+	refused("", 0, ERR_FORMAT, "not a perf.data file");
+	refused("#!/bin/sh\necho something\n", 24, ERR_FORMAT, "not a perf.data file");
+	refused(&head, 16, ERR_UNSUPPORTED, "pipe mode");
+	refused(&head, sizeof(head), ERR_UNSUPPORTED, "pipe mode");
+	head.size = sizeof(head);
+	refused(&head, 100, ERR_TRUNCATED, "head");
+	refused(&head, sizeof(head), ERR_FORMAT, "events");
+	memcpy(head.magic, PERF_MAGIC_SWAPPED, 8);
+	refused(&head, sizeof(head), ERR_UNSUPPORTED, "byte order");
+	memcpy(head.magic, PERF_MAGIC_OLD, 8);
+	refused(&head, sizeof(head), ERR_UNSUPPORTED, "format");
+	assert_true(perf_data_is(path));
+	expect(ERR_NOT_FOUND, perf_reader_open("/nonexistent/perf.data", &r));
+	expect(ERR_UNSUPPORTED, perf_reader_open(dir, &r));
+	assert_false(perf_data_is(dir));
+}
+
+/* ---- damage ------------------------------------------------------------------------------ */
+
+static uint8_t *good;
+static size_t good_bytes;
+
+static void load_good(bool adds_id)
+{
+	struct stat st;
+	FILE *f;
+
+	write_file(adds_id);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	good_bytes = st.st_size;
+	good = malloc(good_bytes);
+	assert_non_null(good);
+	assert_int_equal(fread(good, 1, good_bytes, f), good_bytes);
+	fclose(f);
+}
+
+/* Write @p n bytes and read what can be read. @return how many records there were; -1:
+ * it does not open. @p err_ret: 0 when all was well. */
+static int read_damaged(const uint8_t *data, size_t n, int *err_ret)
+{
+	struct perf_reader *r = NULL;
+	struct err *err;
+	bool is_end = false;
+	int count = 0;
+
+	assert_int_equal(ftruncate(memory, 0), 0);
+	assert_int_equal(pwrite(memory, data, n, 0), n);
+	err = perf_reader_open(memory_path, &r);
+	while (!err && !is_end) {
+		struct perf_record rec;
+
+		err = perf_reader_next(r, &rec, &is_end);
+		if (!err && !is_end)
+			count++;
+	}
+	*err_ret = err ? err->code : 0;
+	if (err)
+		assert_non_null(strstr(err->message, memory_path));
+	err_destroy(err);
+	if (!r)
+		return -1;
+	for (size_t i = 0; i < perf_reader_info(r)->n_pieces; i++) {
+		const struct perf_piece *p = &perf_reader_info(r)->pieces[i];
+
+		assert_true(p->at <= n && p->bytes <= n - p->at);
+	}
+	perf_reader_close(r);
+	return count;
+}
+
+static void test_cut_anywhere(void **state)
+{
+	int err, all, last = -1;
+
+	(void)state;
+	load_good(false);
+	all = read_damaged(good, good_bytes, &err);
+	assert_int_equal(err, 0);
+	for (size_t n = 0; n < good_bytes; n++) {
+		int count = read_damaged(good, n, &err);
+
+		if (err != ERR_TRUNCATED && err != ERR_FORMAT)
+			fail_msg("cut at %zu of %zu: error %d", n, good_bytes, err);
+		// The longer the more; whole records alone.
+		assert_true(count >= last && count <= all);
+		last = count;
+	}
+	assert_int_equal(last, all);
+	free(good);
+}
+
+static void test_flipped_anywhere(void **state)
+{
+	int err, n_told = 0;
+
+	(void)state;
+	load_good(true);
+	for (size_t i = 0; i < good_bytes; i++) {
+		for (int bit = 0; bit < 8; bit += 7) {
+			good[i] ^= 1 << bit;
+			read_damaged(good, good_bytes, &err);
+			n_told += err != 0;
+			good[i] ^= 1 << bit;
+		}
+	}
+	assert_true(n_told > 100);
+	free(good);
+}
+
+/* What was flushed is a file; what was not is not missed. */
+static void test_killed_recorder(void **state)
+{
+	struct perf_writer *w;
+	struct perf_reader *r;
+	struct perf_record rec;
+	uint64_t at = 0, n = 0;
+	bool is_end = false;
+
+	(void)state;
+	ok(perf_writer_create(path, &options, &w));
+	for (size_t i = 0; i < N_RECORDS; i++)
+		ok(perf_writer_record(w, &records[i]));
+	put_stream(w, 0, &at, 800);
+	ok(perf_writer_flush(w));
+	put_stream(w, 0, &at, 400000); // some of it gets to the file
+	perf_writer_destroy(w);
+	ok(perf_reader_open(path, &r));
+	assert_true(perf_reader_info(r)->is_unfinished);
+	assert_int_equal(perf_reader_info(r)->pt_bytes, 800);
+	while (!is_end) {
+		ok(perf_reader_next(r, &rec, &is_end));
+		n++;
+	}
+	assert_int_equal(n, N_RECORDS + 1 + 1 + 3);
+	perf_reader_close(r);
+}
+
+/* The format does not change unnoticed; FAULTLINE_BLESS=1 writes the file anew. */
+static void test_golden(void **state)
+{
+	static const char golden[] = "tests/capture/perf-1.data";
+	struct perf_reader *r;
+	uint8_t buf[8192];
+	FILE *f;
+
+	(void)state;
+	load_good(true);
+	if (getenv("FAULTLINE_BLESS")) {
+		f = fopen(golden, "w");
+		assert_non_null(f);
+		assert_int_equal(fwrite(good, 1, good_bytes, f), good_bytes);
+		fclose(f);
+	}
+	f = fopen(golden, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(buf, 1, sizeof(buf), f), good_bytes);
+	fclose(f);
+	assert_memory_equal(buf, good, good_bytes);
+	ok(perf_reader_open(golden, &r));
+	read_info(perf_reader_info(r));
+	read_records(r);
+	perf_reader_close(r);
+	free(good);
+}
+
+static void test_clock(void **state)
+{
+	struct perf_clock c = { .mult = 1015, .shift = 10, .zero = 5 };
+	const uint64_t ns[] = { 5, 6, 1000, 123456789012345678ull };
+
+	(void)state;
+	assert_int_equal(perf_clock_ns(&c, 1024), 1020);
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
+		uint64_t back = perf_clock_ns(&c, perf_clock_tsc(&c, ns[i]));
+
+		assert_true(back <= ns[i] && back + 2 > ns[i]);
+	}
+}
+
+static void test_host(void **state)
+{
+	struct perf_host h;
+
+	(void)state;
+	ok(perf_host_init(&h));
+	assert_non_null(h.cpu_id);
+	assert_non_null(strchr(h.cpu_id, ','));
+	assert_string_equal(h.arch, "x86_64");
+	assert_true(h.cpus_online >= 1);
+	perf_host_deinit(&h);
 }
 
 static int setup(void **state)
@@ -370,12 +848,15 @@ static int setup(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
-	return 0;
+	memory = memfd_create("perf.data", MFD_CLOEXEC);
+	snprintf(memory_path, sizeof(memory_path), "/proc/self/fd/%d", memory);
+	return memory < 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
+	close(memory);
 	unlink(path);
 	return rmdir(dir);
 }
@@ -384,6 +865,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_comes_back),
+		cmocka_unit_test(test_streams_in_pieces),
+		cmocka_unit_test(test_raw_records),
+		cmocka_unit_test(test_other_records),
+		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_flipped_anywhere),
+		cmocka_unit_test(test_killed_recorder),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_host),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
