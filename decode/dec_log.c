@@ -163,11 +163,11 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			       const struct dec_rec *rec)
 {
 	static const uint32_t words[] = {
-		[DEC_REC_STATE - DEC_REC_BLOCK] = 20,
-		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 14,
+		[DEC_REC_STATE - DEC_REC_BLOCK] = 23,
+		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 15,
 		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
 		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
-		[DEC_REC_THREAD - DEC_REC_BLOCK] = 1,
+		[DEC_REC_THREAD - DEC_REC_BLOCK] = DEC_REC_THREAD_WORDS,
 	};
 	struct err *err = NULL;
 
@@ -184,7 +184,8 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		if (rec->size < sizeof(*rec) + 8 * words[rec->id - DEC_REC_BLOCK])
 			return log_damaged("a short record");
 		if (rec->id == DEC_REC_THREAD && r->mode == DEC_LOG_VALUES &&
-		    rec->size < sizeof(*rec) + 8 + DEC_REC_THREAD_VECTORS)
+		    rec->size < sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
+					    DEC_REC_THREAD_VECTORS)
 			return log_damaged("a short record");
 		if (rec->id == DEC_REC_WRITE &&
 		    ((const struct dec_rec_write *)rec)->n_bytes >

@@ -117,11 +117,21 @@ void replay_log_heap(struct dec_replay *r)
 	memcpy(&rec->value[1], r->next.heap_args, 3 * 8);
 }
 
-void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
+/* Where the signal at hand landed: a breakpoint's rip is behind it. */
+static uint64_t replay_signal_rip(const struct cap_event *ev)
+{
+	siginfo_t info;
+
+	memcpy(&info, ev->siginfo, sizeof(info));
+	return ev->regs.rip - (ev->signo == SIGTRAP && info.si_code == SI_KERNEL);
+}
+
+void replay_state_record(struct dec_replay *r, enum dec_state_why why,
+			 const struct dec_insn *insn)
 {
 	struct dec_ctx *c = r->engine.ctx;
 	struct dec_rec *rec =
-		engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 20 * 8);
+		engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 23 * 8);
 
 	if (!rec)
 		return;
@@ -132,6 +142,11 @@ void replay_state_record(struct dec_replay *r, const struct dec_insn *insn)
 		rec->value[18] = insn->len;
 		memcpy(&rec->value[19], insn->bytes, insn->len);
 	}
+	rec->value[20] = why;
+	if (why == DEC_STATE_SIGNAL)
+		rec->value[21] = replay_signal_rip(&r->next);
+	rec->value[22] = r->is_log_at_end || why == DEC_STATE_INSN ? r->last_seq :
+								     r->next.seq;
 }
 
 static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t *data,
@@ -232,7 +247,7 @@ static void replay_log_syscall(struct dec_replay *r)
 {
 	const struct cap_event *ev = &r->next;
 	struct dec_rec *rec =
-		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 14 * 8);
+		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
 
 	if (!rec)
 		return;
@@ -250,6 +265,26 @@ static void replay_log_syscall(struct dec_replay *r)
 	rec->value[11] = r->guest.brk;
 	rec->value[12] = ev->regs.gpr[CAP_R11];
 	rec->value[13] = r->engine.ctx->fs_base;
+	rec->value[14] = ev->seq;
+}
+
+/* A call that does not return. */
+static void replay_log_exit(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	struct dec_rec *rec =
+		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
+
+	if (!rec)
+		return;
+	rec->value[0] = c->gpr[CAP_RAX];
+	rec->value[1] = c->gpr[CAP_RAX];
+	rec->value[2] = c->rip;
+	rec->value[3] = c->gpr[CAP_RDI];
+	rec->value[11] = r->guest.brk;
+	rec->value[12] = c->gpr[CAP_R11];
+	rec->value[13] = c->fs_base;
+	rec->value[14] = r->is_log_at_end ? r->last_seq : r->next.seq;
 }
 
 enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
@@ -318,6 +353,7 @@ static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 		if (v != DEC_GO)
 			return v;
 	}
+	replay_log_exit(r);
 	// Nobody executes another instruction of the program's then.
 	if (nr == SYS_exit_group || is_last || r->threads.size == 1)
 		return replay_exit(r, status);
@@ -383,7 +419,7 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 		if (nr == SYS_rt_sigreturn)
 			replay_signal_return(r, c->gpr[CAP_RSP]);
 		replay_set_regs(c, &r->next.after);
-		replay_state_record(r, NULL);
+		replay_state_record(r, DEC_STATE_CALL, NULL);
 	} else {
 		c->gpr[CAP_RAX] = r->next.ret;
 		c->gpr[CAP_RCX] = r->next.regs.rip;
@@ -554,7 +590,7 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		uint64_t rip = c->rip;
 
 		c->rip += insn->len; // the state record is for behind the instruction
-		replay_state_record(r, insn);
+		replay_state_record(r, DEC_STATE_INSN, insn);
 		c->rip = rip;
 	}
 	return v;

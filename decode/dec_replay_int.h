@@ -50,9 +50,10 @@ enum dec_verdict replay_writes(struct dec_replay *r);
 /** Set the general registers, rip and the flags that the guest may see. */
 void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs);
 
-/** Log the registers. @p insn: the one that C answered just now and that rip is behind;
- * NULL for none. */
-void replay_state_record(struct dec_replay *r, const struct dec_insn *insn);
+/** Log the registers. @p insn: with DEC_STATE_INSN the one that C answered just now and
+ * that rip is behind; else NULL. */
+void replay_state_record(struct dec_replay *r, enum dec_state_why why,
+			 const struct dec_insn *insn);
 
 /* ---- dec_replay_next.c ------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@
 /* Fetch the next event that says something about the guest. */
 static void replay_fetch(struct dec_replay *r)
 {
+	r->last_seq = r->next.seq;
 	while (!r->is_log_at_end) {
 		struct err *err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
 

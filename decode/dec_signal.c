@@ -56,7 +56,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 			return v;
 		replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
-		replay_state_record(r, NULL);
+		replay_state_record(r, DEC_STATE_SIGNAL, NULL);
 	}
 	return DEC_GO;
 }

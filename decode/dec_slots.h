@@ -77,15 +77,33 @@ enum dec_rec_id {
 	DEC_REC_PARTIAL, ///< only value[0] instructions of the block just before ran
 	DEC_REC_STATE,	 ///< registers from here on: gpr[16], rip, fs_base; then, when an
 			 ///< instruction was answered by C (rdtsc, cpuid), its length
-			 ///< and bytes: it ran just before
+			 ///< and bytes: it ran just before; then enum dec_state_why,
+			 ///< SIGNAL: the address of the instruction that did not run;
+			 ///< and the number (seq) of the event it comes from
 	DEC_REC_SYSCALL, ///< nr, ret, rip, six arguments, file, its offset, brk, r11,
-			 ///< fs_base: a system call was answered
-	DEC_REC_WRITE,	 ///< struct dec_rec_write: memory written in bulk
-	DEC_REC_HEAP,	 ///< fn, args[3]: an allocator call the recorder saw
-	DEC_REC_SLOW,	 ///< struct dec_rec_slow: one instruction stepped in C
-	DEC_REC_THREAD,	 ///< tid: it runs from here on, a STATE follows; in a full value log
-			 ///< then its vector and mask registers
+	///< fs_base, event (seq): a system call was answered, or is a thread's
+	///< last, which has no event of its own
+	DEC_REC_WRITE,	///< struct dec_rec_write: memory written in bulk
+	DEC_REC_HEAP,	///< fn, args[3]: an allocator call the recorder saw
+	DEC_REC_SLOW,	///< struct dec_rec_slow: one instruction stepped in C
+	DEC_REC_THREAD, ///< tid, left_rip, is_left_in_call, event: it runs from here on, a
+			///< STATE follows. The one that ran stands at left_rip (0: none
+			///< ran), perhaps inside the system call there. In a full value
+			///< log then its vector and mask registers
 };
+
+/** Why there is a DEC_REC_STATE. */
+enum dec_state_why {
+	DEC_STATE_NOW,	  ///< the log begins, or another thread runs
+	DEC_STATE_INSN,	  ///< an instruction was answered by C
+	DEC_STATE_CALL,	  ///< a system call changed more than its result
+	DEC_STATE_SIGNAL, ///< a handler begins
+	DEC_STATE_REP,	  ///< the repeated string instruction before ran in part only; it
+			  ///< goes on at the next instruction, as one of its own
+};
+
+/** The words of a DEC_REC_THREAD before its registers. */
+#define DEC_REC_THREAD_WORDS 4
 
 /** The 32 vector registers and 8 masks of a DEC_REC_THREAD. */
 #define DEC_REC_THREAD_VECTORS (32 * 64 + 8 * 8)

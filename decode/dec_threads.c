@@ -104,10 +104,13 @@ void threads_record(struct dec_replay *r)
 	// A full value log's reader keeps every register: tell it those that STATE does not.
 	rec = engine_log(
 		&r->engine, DEC_REC_THREAD,
-		sizeof(*rec) + 8 +
+		sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
 			(r->engine.mode == DEC_LOG_VALUES ? DEC_REC_THREAD_VECTORS : 0));
 	rec->value[0] = threads_current(r)->tid;
-	at = &rec->value[1];
+	rec->value[1] = r->left_rip;
+	rec->value[2] = r->has_left_in_call;
+	rec->value[3] = r->is_log_at_end ? r->last_seq : r->next.seq;
+	at = &rec->value[DEC_REC_THREAD_WORDS];
 	for (int reg = DEC_REG_VEC;
 	     r->engine.mode == DEC_LOG_VALUES && reg < DEC_REG_FLAGS; reg++) {
 		uint8_t buf[160];
@@ -116,7 +119,7 @@ void threads_record(struct dec_replay *r)
 		memcpy(at, buf, n);
 		at += n / 8;
 	}
-	replay_state_record(r, NULL);
+	replay_state_record(r, DEC_STATE_NOW, NULL);
 }
 
 /* ---- birth ------------------------------------------------------------------------------- */
@@ -298,8 +301,11 @@ enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid)
 
 	if (tid == from->tid)
 		return DEC_GO;
-	if (from->is_born)
+	if (from->is_born) {
 		threads_save(r, from);
+		r->left_rip = from->rip;
+		r->has_left_in_call = from->is_in_call;
+	}
 	to = threads_find(r, tid);
 	if (!to) {
 		to = threads_add(r, tid);
@@ -394,7 +400,7 @@ static enum dec_verdict threads_rep_begin(struct dec_replay *r, uint64_t n)
 		return v;
 	memcpy(c->gpr, r->next.regs.gpr, sizeof(c->gpr));
 	c->rip = rip;
-	replay_state_record(r, NULL);
+	replay_state_record(r, DEC_STATE_REP, NULL);
 	return DEC_GO;
 }
 

@@ -321,8 +321,9 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 		trace_reg(t, true, 11);
 		return trace_show(t, &insn, time);
 	case DEC_REC_THREAD:
-		memcpy(t->vec, &rec->value[1], sizeof(t->vec));
-		memcpy(t->k, &rec->value[1 + sizeof(t->vec) / 8], sizeof(t->k));
+		memcpy(t->vec, &rec->value[DEC_REC_THREAD_WORDS], sizeof(t->vec));
+		memcpy(t->k, &rec->value[DEC_REC_THREAD_WORDS + sizeof(t->vec) / 8],
+		       sizeof(t->k));
 		t->tid = rec->value[0];
 		return NULL;
 	case DEC_REC_WRITE:

@@ -36,32 +36,40 @@ static dec_pt_buffer bytes;
 
 /* ---- a stream ------------------------------------------------------------------------------ */
 
-static struct err *keep(void *ctx, const uint8_t *data, size_t n)
+static struct dec_pt_encoder *encoder;
+
+static struct err *keep(void *ctx, uint32_t tid, const uint8_t *data, size_t n)
 {
 	(void)ctx;
+	(void)tid;
 	assert_int_equal(vec_reserve(&bytes, bytes.size + n), 0);
 	memcpy(bytes.data + bytes.size, data, n);
 	bytes.size += n;
 	return NULL;
 }
 
+static struct err *map(void *ctx, const struct dec_pt_mapping *m)
+{
+	(void)ctx;
+	return dec_pt_image_map(&image, m->file, m->addr, m->size, m->file_offset,
+				dec_pt_encoder_stats(encoder, m->tid)->bytes);
+}
+
 static void encode(void)
 {
-	const struct dec_pt_options o = { .psb_bytes = 2048,
-					  .compresses_returns = true,
-					  .has_tsc = true,
-					  .image = &image };
-	struct dec_pt_encoder *e;
+	const struct dec_pt_options o = {
+		.psb_bytes = 2048, .compresses_returns = true, .has_tsc = true, .map = map
+	};
 	struct dec_machine *m;
 	struct dec_where w;
 
-	ok(dec_pt_encoder_create(capture, &o, keep, NULL, &e));
+	ok(dec_pt_encoder_create(capture, &o, keep, NULL, &encoder));
 	ok(dec_machine_create(capture, NULL, &m));
-	ok(dec_machine_log(m, DEC_LOG_FLOW, dec_pt_encoder_feed, e));
+	ok(dec_machine_log(m, DEC_LOG_FLOW, dec_pt_encoder_feed, encoder));
 	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
 	ok(dec_machine_log(m, DEC_LOG_NONE, NULL, NULL));
-	ok(dec_pt_encoder_finish(e, w.rip, NULL));
-	dec_pt_encoder_destroy(e);
+	ok(dec_pt_encoder_finish(encoder, w.rip));
+	dec_pt_encoder_destroy(encoder);
 	dec_machine_destroy(m);
 }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to dec_pt_encode*.c: one thread's stream in two layers, packets and the control
+ * flow that they tell, and the clock that all streams share.
+ */
+#ifndef DECODE_DEC_PT_ENCODE_INT_H
+#define DECODE_DEC_PT_ENCODE_INT_H
+
+#include <intel-pt.h>
+
+#include "decode/dec_insn.h"
+#include "decode/dec_pt_encode.h"
+
+enum {
+	PT_CALLS = 64,	  ///< calls a decoder remembers
+	PT_TNT_SHORT = 6, ///< bits
+	PT_TNT_LONG = 47,
+	PT_BUFFER_BYTES = 16384,
+};
+
+/* ---- time (dec_pt_encode_clock.c) ------------------------------------------------------ */
+
+struct pt_clock {
+	struct cap_events *events;
+	struct cap_event next; ///< the first that was not met yet
+	bool is_at_end;	       ///< there is none
+	uint64_t seq;	       ///< of the last that was met
+	uint64_t tsc;
+};
+
+/** Start at the first event of @p c. */
+struct err *pt_clock_init(struct pt_clock *k, const struct capture *c);
+void pt_clock_deinit(struct pt_clock *k);
+
+/** Event @p seq happens now. @return why the log cannot be read, or ERR_FORMAT: there is
+ * no such event. */
+struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq);
+
+/* ---- a stream -------------------------------------------------------------------------- */
+
+/** The last instruction that ran. */
+struct pt_last {
+	uint64_t rip, target;
+	uint8_t len, flow;
+};
+
+struct pt_stream {
+	uint32_t tid;
+	const struct dec_pt_options *o;
+	const struct pt_clock *clock;
+	dec_pt_write_fn write;
+	void *ctx;
+	bool is_enabled;   ///< between TIP.PGE and TIP.PGD
+	bool is_scheduled; ///< a PSB+ group told that the thread has the CPU
+	bool is_in_call;   ///< another thread ran before its system call was answered
+	bool is_losing;
+	uint64_t lose_until; ///< position
+	struct pt_last last;
+	uint64_t tnt; ///< pending bits, the youngest lowest
+	unsigned int n_tnt;
+	uint64_t last_ip;	 ///< for IP compression
+	uint64_t call[PT_CALLS]; ///< ring of return addresses
+	unsigned int top, n_calls;
+	uint64_t psb_at; ///< bytes of the stream before the last PSB
+	struct pt_encoder *libipt;
+	struct dec_pt_stats stats;
+	uint8_t buffer[PT_BUFFER_BYTES];
+};
+
+/* ---- its packets (dec_pt_encode_packets.c) --------------------------------------------- */
+
+/** All but libipt is set. @return err_nomem. */
+struct err *pt_packets_init(struct pt_stream *s);
+void pt_packets_deinit(struct pt_stream *s);
+
+/** Write what is in the buffer. */
+struct err *pt_packets_flush(struct pt_stream *s);
+
+/** A packet without a payload. */
+struct err *pt_put_plain(struct pt_stream *s, enum pt_packet_type type);
+
+/** All TNT bits that are pending. */
+struct err *pt_put_tnt(struct pt_stream *s);
+
+/** One more of them. */
+struct err *pt_put_bit(struct pt_stream *s, bool is_taken);
+
+/** A packet of @p type (FUP, TIP, TIP.PGE) with @p ip, behind the pending bits. */
+struct err *pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip);
+
+/** TIP.PGD without an address: what user-only tracing says of an entry to the kernel. */
+struct err *pt_put_pgd(struct pt_stream *s);
+
+/** 64 bit mode. */
+struct err *pt_put_mode(struct pt_stream *s);
+
+/** PSB+: all that a decoder needs that begins here, at instruction @p rip when tracing is
+ * on. */
+struct err *pt_put_psb(struct pt_stream *s, uint64_t rip);
+
+/* ---- its flow (dec_pt_encode_flow.c) ---------------------------------------------------- */
+
+/** The instruction at @p rip, number @p time of the run, is the thread's next. @return
+ * ERR_FORMAT: no way leads there from the one before. */
+struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time);
+
+/** @p n instructions ran, @p last the last of them. */
+void pt_flow_ran(struct pt_stream *s, const struct dec_insn *last, uint64_t n);
+
+/** The repeated string instruction that ran last goes on, as if it had not begun. */
+void pt_flow_again(struct pt_stream *s);
+
+/** The kernel is entered, by the last instruction. */
+struct err *pt_flow_enter(struct pt_stream *s);
+
+/** The kernel is entered before the instruction at @p rip, number @p time, has run. */
+struct err *pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time);
+
+/** Lose the packets up to position @p until. */
+struct err *pt_flow_lose(struct pt_stream *s, uint64_t until);
+
+#endif
