@@ -71,10 +71,11 @@ static struct err *check_head(const struct cap_log_head *head)
 			       "events.flt has version %u, this faultline reads up to %u",
 			       head->version, CAP_LOG_VERSION);
 	if (head->version < CAP_LOG_VERSION)
-		return err_new(ERR_FORMAT,
-			       "events.flt has version %u, which faultline no longer reads "
-			       "(record again)",
-			       head->version);
+		return err_new(
+			ERR_FORMAT,
+			"events.flt has version %u, which faultline no longer reads "
+			"(record again)",
+			head->version);
 	return NULL;
 }
 
@@ -194,73 +195,113 @@ static bool take_text(struct cap_events *it, struct cursor *c, struct cap_event 
 	return c->p <= c->end;
 }
 
+static bool take_syscall(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_syscall, b);
+
+	ev->regs = b.regs;
+	ev->ret = b.ret;
+	ev->flags = b.flags;
+	ev->file = b.file;
+	ev->file_offset = b.file_offset;
+	return true;
+}
+
+static bool take_signal(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_signal, b);
+
+	ev->regs = b.regs;
+	ev->signo = b.signo;
+	ev->is_fatal = b.is_fatal;
+	memcpy(ev->siginfo, b.siginfo, sizeof(ev->siginfo));
+	ev->signature = b.signature;
+	return true;
+}
+
+static bool take_tsc(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_tsc, b);
+
+	ev->regs = b.regs;
+	ev->tsc = b.tsc;
+	ev->tsc_aux = b.tsc_aux;
+	ev->is_rdtscp = b.is_rdtscp;
+	return true;
+}
+
+static bool take_cpuid(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_cpuid, b);
+
+	ev->regs = b.regs;
+	ev->leaf = b.leaf;
+	ev->subleaf = b.subleaf;
+	memcpy(ev->cpuid, b.cpuid, sizeof(ev->cpuid));
+	return true;
+}
+
+static bool take_random(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_random, b);
+
+	ev->regs = b.regs;
+	return true;
+}
+
+static bool take_heap(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_heap, b);
+
+	if (b.heap_fn >= CAP_HEAP_FNS)
+		return false;
+	ev->heap_fn = b.heap_fn;
+	memcpy(ev->heap_args, b.heap_args, sizeof(ev->heap_args));
+	return true;
+}
+
+static bool take_exit(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_exit, b);
+
+	ev->regs = b.regs;
+	ev->exit_code = b.exit_code;
+	return true;
+}
+
+static bool take_switch(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_switch, b);
+
+	ev->regs = b.regs;
+	ev->signature = b.signature;
+	ev->next_tid = b.next_tid;
+	ev->switch_flags = b.flags;
+	return b.signature.stack_bytes <= CAP_SIGNATURE_STACK;
+}
+
 static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event *ev)
 {
 	switch (ev->kind) {
-	case CAP_EV_SYSCALL: {
-		TAKE_BODY(c, struct cap_body_syscall, b);
-		ev->regs = b.regs;
-		ev->ret = b.ret;
-		ev->flags = b.flags;
-		ev->file = b.file;
-		ev->file_offset = b.file_offset;
-		return true;
-	}
-	case CAP_EV_SIGNAL: {
-		TAKE_BODY(c, struct cap_body_signal, b);
-		ev->regs = b.regs;
-		ev->signo = b.signo;
-		ev->is_fatal = b.is_fatal;
-		memcpy(ev->siginfo, b.siginfo, sizeof(ev->siginfo));
-		ev->signature = b.signature;
-		return true;
-	}
-	case CAP_EV_TSC: {
-		TAKE_BODY(c, struct cap_body_tsc, b);
-		ev->regs = b.regs;
-		ev->tsc = b.tsc;
-		ev->tsc_aux = b.tsc_aux;
-		ev->is_rdtscp = b.is_rdtscp;
-		return true;
-	}
-	case CAP_EV_CPUID: {
-		TAKE_BODY(c, struct cap_body_cpuid, b);
-		ev->regs = b.regs;
-		ev->leaf = b.leaf;
-		ev->subleaf = b.subleaf;
-		memcpy(ev->cpuid, b.cpuid, sizeof(ev->cpuid));
-		return true;
-	}
-	case CAP_EV_RANDOM: {
-		TAKE_BODY(c, struct cap_body_random, b);
-		ev->regs = b.regs;
-		return true;
-	}
+	case CAP_EV_SYSCALL:
+		return take_syscall(c, ev);
+	case CAP_EV_SIGNAL:
+		return take_signal(c, ev);
+	case CAP_EV_TSC:
+		return take_tsc(c, ev);
+	case CAP_EV_CPUID:
+		return take_cpuid(c, ev);
+	case CAP_EV_RANDOM:
+		return take_random(c, ev);
 	case CAP_EV_HEAP:
-	case CAP_EV_HEAP_DONE: {
-		TAKE_BODY(c, struct cap_body_heap, b);
-		if (b.heap_fn >= CAP_HEAP_FNS)
-			return false;
-		ev->heap_fn = b.heap_fn;
-		memcpy(ev->heap_args, b.heap_args, sizeof(ev->heap_args));
-		return true;
-	}
-	case CAP_EV_EXIT: {
-		TAKE_BODY(c, struct cap_body_exit, b);
-		ev->regs = b.regs;
-		ev->exit_code = b.exit_code;
-		return true;
-	}
+	case CAP_EV_HEAP_DONE:
+		return take_heap(c, ev);
+	case CAP_EV_EXIT:
+		return take_exit(c, ev);
 	case CAP_EV_GAP:
 		return take_text(it, c, ev);
-	case CAP_EV_SWITCH: {
-		TAKE_BODY(c, struct cap_body_switch, b);
-		ev->regs = b.regs;
-		ev->signature = b.signature;
-		ev->next_tid = b.next_tid;
-		ev->switch_flags = b.flags;
-		return b.signature.stack_bytes <= CAP_SIGNATURE_STACK;
-	}
+	case CAP_EV_SWITCH:
+		return take_switch(c, ev);
 	case CAP_EV_KINDS:
 		break;
 	}
