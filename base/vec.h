@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 /** Declare an anonymous vector type of @p T. */
-#define VEC(T)                          \
-	struct {                        \
-		T *data;                \
-		size_t size, capacity;  \
+#define VEC(T)                         \
+	struct {                       \
+		T *data;               \
+		size_t size, capacity; \
 	}
 
 /** Make room for at least @p want elements of @p elem bytes. @return 0, or -1 when
@@ -44,11 +44,11 @@ static inline int vec_reserve_(void **data, size_t *capacity, size_t want, size_
 
 /** Append a zeroed element. @return pointer to it, or NULL when memory is out; valid
  * until the next growth. */
-#define vec_push(v)                                                             \
-	(vec_reserve((v), (v)->size + 1) ?                                      \
-		 NULL :                                                         \
-		 (__typeof__((v)->data))__builtin_memset(                       \
-			 &(v)->data[(v)->size++], 0, sizeof(*(v)->data)))
+#define vec_push(v)                                                                  \
+	(vec_reserve((v), (v)->size + 1) ?                                           \
+		 NULL :                                                              \
+		 (__typeof__((v)->data))__builtin_memset(&(v)->data[(v)->size++], 0, \
+							 sizeof(*(v)->data)))
 
 /** Of indices 0 to @p n, those for which expression @p before (of @p i) holds come first.
  * @return how many they are, in log n steps. */
@@ -66,11 +66,11 @@ static inline int vec_reserve_(void **data, size_t *capacity, size_t want, size_
 	})
 
 /** Free the elements; the vector is empty and usable again. */
-#define vec_deinit(v)                                   \
-	do {                                            \
-		free((v)->data);                        \
-		(v)->data = NULL;                       \
-		(v)->size = (v)->capacity = 0;          \
+#define vec_deinit(v)                          \
+	do {                                   \
+		free((v)->data);               \
+		(v)->data = NULL;              \
+		(v)->size = (v)->capacity = 0; \
 	} while (0)
 
 #endif

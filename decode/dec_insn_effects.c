@@ -3,6 +3,10 @@
 
 #include "decode/dec_insn_effects.h"
 
+// Bits of dec_insn.other_read and other_written.
+#define INSN_X87 (1ull << (DEC_REG_X87 - DEC_GPRS))
+#define INSN_MXCSR (1ull << (DEC_REG_MXCSR - DEC_GPRS))
+
 /* ---- flags --------------------------------------------------------------------------- */
 
 enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF
@@ -93,11 +97,61 @@ static void insn_add_pointers(struct dec_insn *insn)
 	}
 }
 
+enum insn_image insn_saves(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FNSAVE:
+		return INSN_IMAGE_X87;
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+		return INSN_IMAGE_FX;
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		return INSN_IMAGE_EXTENDED;
+	default:
+		return INSN_IMAGE_NONE;
+	}
+}
+
+enum insn_image insn_restores(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+		return INSN_IMAGE_X87;
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+		return INSN_IMAGE_FX;
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+		return INSN_IMAGE_EXTENDED;
+	default:
+		return INSN_IMAGE_NONE;
+	}
+}
+
+/* Registers that lie in an image. What is restored is read too: an image may leave parts
+ * as they are. */
+static void insn_add_image(struct dec_insn *insn, ZydisMnemonic m)
+{
+	enum insn_image restored = insn_restores(m);
+	enum insn_image image = restored ?: insn_saves(m);
+	uint64_t vectors = image == INSN_IMAGE_FX ? 0xffff : 0xffffffffffull; // and masks
+
+	if (image == INSN_IMAGE_FX || image == INSN_IMAGE_EXTENDED)
+		insn_add_vectors(insn, vectors | INSN_X87 | INSN_MXCSR, true,
+				 restored != INSN_IMAGE_NONE);
+}
+
 void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 {
-	const uint64_t x87 = 1ull << (DEC_REG_X87 - DEC_GPRS);
-	const uint64_t mxcsr = 1ull << (DEC_REG_MXCSR - DEC_GPRS);
-	const uint64_t low = 0xffff, all = 0xffffffffffull; // and the mask registers
+	const uint64_t x87 = INSN_X87, mxcsr = INSN_MXCSR;
+	const uint64_t low = 0xffff;
 
 	if (insn_is_under_mxcsr(d)) {
 		insn->other_read |= mxcsr;
@@ -128,29 +182,10 @@ void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 	case ZYDIS_MNEMONIC_VZEROALL:
 		insn_add_vectors(insn, low, false, true);
 		break;
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
-		insn_add_vectors(insn, low | x87 | mxcsr, true, false);
-		break;
-	case ZYDIS_MNEMONIC_FXRSTOR:
-	case ZYDIS_MNEMONIC_FXRSTOR64:
-		insn_add_vectors(insn, low | x87 | mxcsr, true, true);
-		break;
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-		insn_add_vectors(insn, all | x87 | mxcsr, true, false);
-		break;
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
-		insn_add_vectors(insn, all | x87 | mxcsr, true, true);
-		break;
 	default:
 		break;
 	}
+	insn_add_image(insn, d->mnemonic);
 	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP)
 		insn_add_pointers(insn);
 }
@@ -181,8 +216,12 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 		break;
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
-	case ZYDIS_MNEMONIC_LOOPNE:
-		insn->is_slow_value = true; // branches, and defines rcx
+	case ZYDIS_MNEMONIC_LOOPNE: // branch, and define rcx
+	case ZYDIS_MNEMONIC_VZEROALL:
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+	case ZYDIS_MNEMONIC_EMMS:
+	case ZYDIS_MNEMONIC_CMPXCHG16B:
+		insn->is_slow_value = true;
 		break;
 	case ZYDIS_MNEMONIC_RDGSBASE:
 	case ZYDIS_MNEMONIC_WRGSBASE:
@@ -199,55 +238,11 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	case ZYDIS_MNEMONIC_VMASKMOVPD:
 	case ZYDIS_MNEMONIC_VPMASKMOVD:
 	case ZYDIS_MNEMONIC_VPMASKMOVQ:
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
-	case ZYDIS_MNEMONIC_FXRSTOR:
-	case ZYDIS_MNEMONIC_FXRSTOR64:
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
-	case ZYDIS_MNEMONIC_FNSAVE:
-	case ZYDIS_MNEMONIC_FRSTOR:
-	case ZYDIS_MNEMONIC_FNSTENV:
-	case ZYDIS_MNEMONIC_FLDENV:
 	case ZYDIS_MNEMONIC_WRFSBASE:
-	case ZYDIS_MNEMONIC_VZEROALL:
-	case ZYDIS_MNEMONIC_VZEROUPPER:
-	case ZYDIS_MNEMONIC_EMMS:
-	case ZYDIS_MNEMONIC_CMPXCHG16B:
-		insn->is_slow_value = true;
-		insn->is_slow_addr |= d->mnemonic != ZYDIS_MNEMONIC_VZEROALL &&
-				      d->mnemonic != ZYDIS_MNEMONIC_VZEROUPPER &&
-				      d->mnemonic != ZYDIS_MNEMONIC_EMMS &&
-				      d->mnemonic != ZYDIS_MNEMONIC_CMPXCHG16B;
+		insn->is_slow_addr = insn->is_slow_value = true;
 		break;
 	default:
 		break;
-	}
-}
-
-/* Images of the x87 state hold the address of the last x87 instruction. */
-static bool insn_shows_x87(ZydisMnemonic m)
-{
-	switch (m) {
-	case ZYDIS_MNEMONIC_FNSTENV:
-	case ZYDIS_MNEMONIC_FNSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-		return true;
-	default:
-		return false;
 	}
 }
 
@@ -256,20 +251,19 @@ void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 {
 	bool has_mask = d->avx.mask.reg != ZYDIS_REGISTER_NONE &&
 			d->avx.mask.reg != ZYDIS_REGISTER_K0;
-	uint64_t other = insn->other_read | insn->other_written;
 
 	if (insn->is_rep)
 		insn->is_slow_addr = insn->is_slow_value = true;
 	if (has_mask && insn->n_mem)
 		insn->is_slow_addr = insn->is_slow_value = true;
-	if (other &
-	    (1ull << (DEC_REG_X87 - DEC_GPRS) | 1ull << (DEC_REG_MXCSR - DEC_GPRS)))
-		insn->is_slow_value |=
-			(insn->other_written & (1ull << (DEC_REG_X87 - DEC_GPRS))) != 0;
+	insn->is_slow_value |= (insn->other_written & INSN_X87) != 0;
 	if (d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
 	    d->meta.category == ZYDIS_CATEGORY_MMX)
 		insn->is_slow_value = true;
 	insn_mark_named(insn, d, ops);
-	insn->shows_x87 = insn_shows_x87(d->mnemonic);
+	if (insn_saves(d->mnemonic) || insn_restores(d->mnemonic))
+		insn->is_slow_addr = insn->is_slow_value = true;
+	// Such images hold the address of the last x87 instruction.
+	insn->shows_x87 = insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
 	insn->is_slow_always |= insn->shows_x87;
 }

@@ -13,6 +13,18 @@
 
 #include "decode/dec_insn.h"
 
+/** Images of the processor's state in memory. */
+enum insn_image {
+	INSN_IMAGE_NONE,
+	INSN_IMAGE_X87,	     ///< fnstenv, fnsave; fldenv, frstor
+	INSN_IMAGE_FX,	     ///< fxsave; fxrstor
+	INSN_IMAGE_EXTENDED, ///< xsave, xsavec, xsaveopt; xrstor
+};
+
+/** @return what image instructions @p m save, or restore from. */
+enum insn_image insn_saves(ZydisMnemonic m);
+enum insn_image insn_restores(ZydisMnemonic m);
+
 /** Set what @p insn does to the flags. */
 void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d);
 

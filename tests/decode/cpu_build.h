@@ -182,16 +182,11 @@ static inline void needs_words(struct seq_needs *n, uint32_t a, int count)
 	n->n_words = count;
 }
 
-/* What must not be left to chance. */
-static inline void needs_special(struct seq *s, struct seq_needs *n,
-				 const ZydisDecodedInstruction *d,
-				 const ZydisDecodedOperand *ops)
+/* Operands that would trap, or never be equal. */
+static inline void needs_operands(struct seq *s, struct seq_needs *n,
+				  const ZydisDecodedInstruction *d,
+				  const ZydisDecodedOperand *ops, uint32_t some)
 {
-	uint32_t some = seq_below(s, 0x7fffffff);
-
-	if (d->attributes &
-	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-		needs_reg(n, RCX, seq_below(s, 12));
 	switch (d->mnemonic) {
 	case ZYDIS_MNEMONIC_DIV:
 	case ZYDIS_MNEMONIC_IDIV:
@@ -223,6 +218,22 @@ static inline void needs_special(struct seq *s, struct seq_needs *n,
 		else
 			needs_reg(n, seq_gpr(ops[0].reg.value), some);
 		break;
+	default:
+		break;
+	}
+}
+
+/* Values of control registers: not each is allowed. */
+static inline void needs_control(struct seq *s, struct seq_needs *n,
+				 const ZydisDecodedInstruction *d,
+				 const ZydisDecodedOperand *ops, uint32_t some)
+{
+	if (insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED ||
+	    insn_restores(d->mnemonic) == INSN_IMAGE_EXTENDED) {
+		needs_reg(n, RAX, seq_below(s, 2) ? 0xee : some & 0xe7);
+		needs_reg(n, RDX, 0);
+	}
+	switch (d->mnemonic) {
 	case ZYDIS_MNEMONIC_LDMXCSR:
 	case ZYDIS_MNEMONIC_VLDMXCSR:
 		needs_words(n, 0x1f80 | (some & 0xe03f), 1);
@@ -233,17 +244,6 @@ static inline void needs_special(struct seq *s, struct seq_needs *n,
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
 		needs_words(n, 0x202 | (some & CPU_FLAGS), 1);
-		break;
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
-		needs_reg(n, RAX, seq_below(s, 2) ? 0xee : some & 0xe7);
-		needs_reg(n, RDX, 0);
 		break;
 	case ZYDIS_MNEMONIC_RDPKRU:
 	case ZYDIS_MNEMONIC_XGETBV:
@@ -266,6 +266,20 @@ static inline void needs_special(struct seq *s, struct seq_needs *n,
 	default:
 		break;
 	}
+}
+
+/* What must not be left to chance. */
+static inline void needs_special(struct seq *s, struct seq_needs *n,
+				 const ZydisDecodedInstruction *d,
+				 const ZydisDecodedOperand *ops)
+{
+	uint32_t some = seq_below(s, 0x7fffffff);
+
+	if (d->attributes &
+	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		needs_reg(n, RCX, seq_below(s, 12));
+	needs_operands(s, n, d, ops, some);
+	needs_control(s, n, d, ops, some);
 }
 
 static inline void seq_add_mov(struct seq *s, int reg, uint64_t value)

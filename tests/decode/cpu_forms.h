@@ -21,6 +21,7 @@
 
 #include "base/base.h"
 #include "decode/dec_insn.h"
+#include "decode/dec_insn_effects.h"
 
 #define FORM_INSTANCES 16
 
@@ -133,17 +134,8 @@ static inline bool forms_wants(const ZydisDecodedInstruction *d,
 {
 	// The saves' header (and what xsaveopt leaves unwritten) tells which components the
 	// CPU tracks as in use, which the same state does not decide: not comparable.
-	switch (d->mnemonic) {
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
+	if (insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED)
 		return false;
-	default:
-		break;
-	}
 	if (insn->flow != DEC_FLOW_NEXT || (d->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
 		return false;
 	switch (d->meta.category) {
