@@ -14,7 +14,7 @@ VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
-ROOMS ?= base capture pt-collect decode heapgraph specdsl faultlocate suppress-hw bench
+ROOMS ?= base capture storeplan pt-collect decode heapgraph specdsl faultlocate suppress-hw bench
 
 .DEFAULT_GOAL := all
 .SECONDARY:

@@ -14,31 +14,9 @@
 #include <Zydis/Zydis.h>
 
 #include "pt-collect/ptc_heap.h"
+#include "storeplan/storeplan.h"
 
 #define INSTRUCTIONS_MAX 24 ///< looked at; the arguments rarely live longer
-
-/** Does the kernel emulate it in all versions since 6.1? */
-static bool is_emulated(const ZydisDecodedInstruction *i)
-{
-	bool has_size_prefix = i->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE;
-
-	if (i->opcode_map == ZYDIS_OPCODE_MAP_0F)
-		return i->opcode >= 0x80 && i->opcode <= 0x8f && !has_size_prefix;
-	if (i->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
-		return false;
-	switch (i->opcode) {
-	case 0x90: // nop only: with REX.B it exchanges
-		return i->mnemonic == ZYDIS_MNEMONIC_NOP;
-	case 0xe8:
-	case 0xe9:
-	case 0xeb: // call, jmp
-		return !has_size_prefix;
-	}
-	if (i->opcode >= 0x50 && i->opcode <= 0x57) // push register
-		return i->length == 1 || (i->length == 2 && i->raw.rex.offset == 0 &&
-					  i->attributes & ZYDIS_ATTRIB_HAS_REX);
-	return i->opcode >= 0x70 && i->opcode <= 0x7f && !has_size_prefix;
-}
 
 static bool writes_argument(const ZydisDecodedInstruction *i,
 			    const ZydisDecodedOperand *operands, unsigned n_args)
@@ -94,7 +72,7 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 			return entry;
 		if (!at)
 			entry.mnemonic = ZydisMnemonicGetString(i.mnemonic);
-		if (is_emulated(&i))
+		if (sp_is_emulated(&i))
 			return (struct ptc_site){
 				.offset = at,
 				.is_emulated = true,

@@ -6,7 +6,7 @@
 . tests/lib.sh
 
 cc=${CC:-cc}
-for header in base/*.h capture/*.h pt-collect/*.h decode/*.h heapgraph/*.h specdsl/*.h \
+for header in base/*.h capture/*.h storeplan/*.h pt-collect/*.h decode/*.h heapgraph/*.h specdsl/*.h \
 	faultlocate/*.h suppress-hw/*.h bench/*.h; do
 	[ -f "$header" ] || continue
 	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \
