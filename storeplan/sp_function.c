@@ -126,33 +126,17 @@ static struct err *sweep(struct builder *b, const struct sp_range *r)
 
 size_t sp_function_insn_at(const struct sp_function *f, uint64_t addr)
 {
-	size_t lo = 0, hi = f->n_insns;
+	size_t n = vec_rank(f->n_insns, i, f->insns[i].at < addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (f->insns[mid].at < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->n_insns && f->insns[lo].at == addr ? lo : SIZE_MAX;
+	return n < f->n_insns && f->insns[n].at == addr ? n : SIZE_MAX;
 }
 
 /** Is @p addr within the function, whether or not at an instruction's beginning? */
 static bool is_inside(const struct sp_function *f, uint64_t addr)
 {
-	size_t lo = 0, hi = f->n_insns;
+	size_t n = vec_rank(f->n_insns, i, f->insns[i].at <= addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (f->insns[mid].at <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < f->insns[lo - 1].at + f->insns[lo - 1].len;
+	return n && addr < f->insns[n - 1].at + f->insns[n - 1].len;
 }
 
 static enum sp_callee callee(const struct sp_image *m, const struct sp_insn *i)

@@ -273,17 +273,9 @@ struct sp_range *sp_image_ranges(const struct sp_image *m, size_t *n)
 
 size_t sp_image_range_at(const struct sp_image *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->ranges.size;
+	size_t n = vec_rank(m->ranges.size, i, m->ranges.data[i].start <= addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (m->ranges.data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < m->ranges.data[lo - 1].end ? lo - 1 : SIZE_MAX;
+	return n && addr < m->ranges.data[n - 1].end ? n - 1 : SIZE_MAX;
 }
 
 /* ---- relocations and calls out --------------------------------------------------------- */
