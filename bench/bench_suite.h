@@ -14,9 +14,10 @@
 #include "bench/bench.h"
 
 struct bench_options {
-	bool has_record, has_replay, has_peers, has_corpus, has_attach, is_quick;
+	uint32_t suites; ///< bit i: the i-th of cmd_bench.c's table
+	bool is_quick;
 	int rounds;
-	const char *json, *corpus;
+	const char *json, *corpus, *specs;
 };
 
 /** One run of the command. */
@@ -47,6 +48,10 @@ struct err *bench_suite_corpus(struct bench *b);
 
 /** What a server under load notices of being attached to. */
 struct err *bench_suite_attach(struct bench *b);
+
+/** How well faults in the structures of specs/ are located, and how fast; beside the
+ * figures that paper 001 published (tables 2.2, 4.1, 4.2). */
+struct err *bench_suite_locate(struct bench *b);
 
 /** Other tools on the same work in the same rounds, where they are installed. */
 struct err *bench_suite_peers(struct bench *b);

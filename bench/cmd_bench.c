@@ -14,10 +14,25 @@
 
 #define EXIT_COULD_NOT 2
 
+/** The suites, in the order in which they run. */
+static const struct {
+	const char *name;
+	struct err *(*run)(struct bench *b);
+	bool is_default;
+} suites[] = {
+	{ "record", bench_suite_record, true },	  { "replay", bench_suite_replay, true },
+	{ "corpus", bench_suite_corpus, false },  { "attach", bench_suite_attach, false },
+	{ "locate", bench_suite_locate, false },  { "peers", bench_suite_peers, false },
+};
+
+#define N_SUITES (sizeof(suites) / sizeof(*suites))
+
 static const struct argp_option option_table[] = {
 	{ "quick", 'q', NULL, 0, "Smaller inputs, 3 rounds", 0 },
 	{ "rounds", 'r', "N", 0, "Rounds that count (7)", 0 },
 	{ "corpus", 'c', "DIR", 0, "Where the corpus is (tests/corpus)", 0 },
+	{ "specs", 's', "DIR", 0,
+	  "Where the specifications are (specs); their programs are beside faultline", 0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
 	{ 0 },
 };
@@ -25,6 +40,7 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct bench_options *o = state->input;
+	uint32_t given = o->suites;
 
 	switch (key) {
 	case 'q':
@@ -36,32 +52,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'c':
 		o->corpus = arg;
 		return 0;
+	case 's':
+		o->specs = arg;
+		return 0;
 	case 'r':
 		o->rounds = atoi(arg);
 		if (o->rounds < 1 || o->rounds > BENCH_ROUNDS_MAX)
 			argp_error(state, "--rounds is 1 to %d", BENCH_ROUNDS_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (strcmp(arg, "record") == 0)
-			o->has_record = true;
-		else if (strcmp(arg, "replay") == 0)
-			o->has_replay = true;
-		else if (strcmp(arg, "peers") == 0)
-			o->has_peers = true;
-		else if (strcmp(arg, "corpus") == 0)
-			o->has_corpus = true;
-		else if (strcmp(arg, "attach") == 0)
-			o->has_attach = true;
-		else
-			argp_error(state,
-				   "no suite '%s' (record, replay, corpus, attach, "
-				   "peers)",
-				   arg);
+		for (size_t i = 0; i < N_SUITES; i++)
+			if (strcmp(arg, suites[i].name) == 0)
+				return o->suites |= 1u << i, 0;
+		argp_error(state, "no suite '%s' (see --help)", arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!o->has_record && !o->has_replay && !o->has_peers && !o->has_corpus &&
-		    !o->has_attach)
-			o->has_record = o->has_replay = true;
+		for (size_t i = 0; i < N_SUITES && !given; i++)
+			o->suites |= (uint32_t)suites[i].is_default << i;
 		if (!o->rounds)
 			o->rounds = o->is_quick ? 3 : 7;
 		return 0;
@@ -77,11 +84,14 @@ static const struct argp argp = {
 	"Measure what faultline costs on this machine, each program natively and under "
 	"faultline in turn, and print medians and ranges. SUITE is record, replay (both by "
 	"default), corpus (recording again, on the compute-bound half of tests/corpus), "
-	"attach (redis-server under load) or peers (other tools that are installed)."
+	"attach (redis-server under load), locate (faults injected into the structures of "
+	"specs/: tables 2.2, 4.1 and 4.2 of Singh's dissertation) or peers (other tools that "
+	"are installed)."
 	"\vExamples:\n"
 	"  faultline bench\n"
 	"  faultline bench record --quick\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
+	"  faultline bench locate --specs=specs\n"
 	"  faultline bench replay --rounds 11 --json bench.json",
 	NULL,
 	NULL,
@@ -152,16 +162,9 @@ static struct err *bench_main(struct bench *b)
 		return err;
 	printf("%-8s %-14s %-18s %8s %8s %8s %8s %8s\n", "suite", "program", "mode",
 	       "median s", "min", "max", "ratio", "net");
-	if (b->o.has_record)
-		err = bench_suite_record(b);
-	if (!err && b->o.has_replay)
-		err = bench_suite_replay(b);
-	if (!err && b->o.has_corpus)
-		err = bench_suite_corpus(b);
-	if (!err && b->o.has_attach)
-		err = bench_suite_attach(b);
-	if (!err && b->o.has_peers)
-		err = bench_suite_peers(b);
+	for (size_t i = 0; i < N_SUITES && !err; i++)
+		if (b->o.suites >> i & 1)
+			err = suites[i].run(b);
 	if (!err && b->o.json)
 		err = json_write(b);
 	return err;
