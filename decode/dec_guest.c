@@ -31,6 +31,19 @@ static size_t guest_lower(const struct dec_guest *g, uint64_t addr)
 	return vec_rank(g->ranges.size, i, g->ranges.data[i].end <= addr);
 }
 
+/* What the host maps of [start, end) goes; the ranges stay. */
+static void guest_unmap(const struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	for (size_t i = guest_lower(g, start);
+	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
+		const struct guest_range *r = &g->ranges.data[i];
+		uint64_t from = r->start > start ? r->start : start;
+		uint64_t to = r->end < end ? r->end : end;
+
+		munmap((void *)from, to - from);
+	}
+}
+
 /* Forget [start, end); ranges across its borders are cut. */
 static struct err *guest_cut(struct dec_guest *g, uint64_t start, uint64_t end)
 {
@@ -169,14 +182,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	err = alias_cut(g, start, end);
 	if (err)
 		return err;
-	for (size_t i = guest_lower(g, start);
-	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
-		struct guest_range *r = &g->ranges.data[i];
-		uint64_t from = r->start > start ? r->start : start;
-		uint64_t to = r->end < end ? r->end : end;
-
-		munmap((void *)from, to - from);
-	}
+	guest_unmap(g, start, end);
 	if (mmap((void *)start, size, PROT_READ | PROT_WRITE,
 		 fd < 0 ? flags | MAP_ANONYMOUS : flags, fd,
 		 fd < 0 ? 0 : offset) == MAP_FAILED) {
@@ -445,14 +451,7 @@ static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t si
 	if (err)
 		return err;
 	guest_forget_code(g, start, end);
-	for (size_t i = guest_lower(g, start);
-	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
-		struct guest_range *r = &g->ranges.data[i];
-		uint64_t from = r->start > start ? r->start : start;
-		uint64_t to = r->end < end ? r->end : end;
-
-		munmap((void *)from, to - from);
-	}
+	guest_unmap(g, start, end);
 	return guest_cut(g, start, end);
 }
 
