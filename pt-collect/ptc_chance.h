@@ -33,6 +33,12 @@ void ptc_chance_begun(struct ptc_process *p, struct ptc_thread *t,
 void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
 			 struct rec_switch *s);
 
+struct Elf;
+
+/** @return the file offset of address @p addr, in a segment that has all of @p flags (PF_X);
+ * 0 when none holds it. */
+uint64_t ptc_code_offset(struct Elf *elf, uint32_t flags, uint64_t addr);
+
 /** The functions of an ELF file, by what unwinders and symbols tell of their beginnings. */
 struct ptc_code;
 

@@ -24,8 +24,7 @@ struct ptc_code {
 	VEC(uint64_t) starts; ///< file offsets, ascending
 };
 
-/** File offset of address @p addr in a code segment; 0 when none holds it. */
-static uint64_t to_offset(Elf *elf, uint64_t addr)
+uint64_t ptc_code_offset(struct Elf *elf, uint32_t flags, uint64_t addr)
 {
 	size_t n = 0;
 
@@ -34,7 +33,7 @@ static uint64_t to_offset(Elf *elf, uint64_t addr)
 		GElf_Phdr ph;
 
 		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_LOAD &&
-		    ph.p_flags & PF_X && addr >= ph.p_vaddr &&
+		    (ph.p_flags & flags) == flags && addr >= ph.p_vaddr &&
 		    addr - ph.p_vaddr < ph.p_filesz)
 			return addr - ph.p_vaddr + ph.p_offset;
 	}
@@ -43,7 +42,7 @@ static uint64_t to_offset(Elf *elf, uint64_t addr)
 
 static void add_start(struct ptc_code *c, uint64_t addr)
 {
-	uint64_t offset = to_offset(c->elf, addr), *slot;
+	uint64_t offset = ptc_code_offset(c->elf, PF_X, addr), *slot;
 
 	slot = offset ? vec_push(&c->starts) : NULL;
 	if (slot)

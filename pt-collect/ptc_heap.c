@@ -13,6 +13,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_heap.h"
 
 #define CODE_BYTES 256 ///< of a function's beginning, for the choice of the site
@@ -45,22 +46,6 @@ void ptc_heap_destroy(struct ptc_heap *h)
 static void elf_endp(Elf **elf)
 {
 	elf_end(*elf);
-}
-
-/** File offset of address @p addr; 0 when no segment holds it. */
-static uint64_t to_offset(Elf *elf, uint64_t addr)
-{
-	size_t n = 0;
-
-	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
-
-		if (gelf_getphdr(elf, i, &ph) && ph.p_type == PT_LOAD &&
-		    addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz)
-			return addr - ph.p_vaddr + ph.p_offset;
-	}
-	return 0;
 }
 
 static bool is_static(Elf *elf)
@@ -99,7 +84,8 @@ static void find_entries(Elf *elf, uint32_t type, uint64_t entries[CAP_HEAP_FNS]
 			name = elf_strptr(elf, sh.sh_link, sym.st_name);
 			for (int fn = 0; name && fn < CAP_HEAP_FNS; fn++)
 				if (!strcmp(name, cap_heap_name(fn)))
-					entries[fn] = to_offset(elf, sym.st_value);
+					entries[fn] =
+						ptc_code_offset(elf, 0, sym.st_value);
 		}
 	}
 }
