@@ -45,15 +45,6 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 #include "pt-collect/syscalls.def"
 };
 
-#undef SYS
-#undef SYS_NR
-#undef SYS_MMAP
-#undef SYS_BY
-#undef SYS_IOCTL
-#undef CMD
-#undef CMD_NOT
-#undef SYS_NOT
-
 #define SYS(name, ...)
 #define SYS_NR(number, name, ...)
 #define SYS_MMAP(name)
@@ -76,15 +67,6 @@ static const struct {
 };
 
 _Static_assert(sizeof(commands) / sizeof(commands[0]) <= REC_COMMANDS, "room in the map");
-
-#undef SYS
-#undef SYS_NR
-#undef SYS_MMAP
-#undef SYS_BY
-#undef SYS_IOCTL
-#undef CMD
-#undef CMD_NOT
-#undef SYS_NOT
 
 #define SYS(name, ...) [__NR_##name] = #name,
 #define SYS_NR(number, name, ...) [number] = #name,
