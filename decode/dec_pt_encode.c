@@ -84,16 +84,61 @@ static struct err *encoder_ran(struct dec_pt_encoder *e, uint64_t rip,
 				       encoder_lost();
 
 	e->now = time + n;
-	if (!err)
-		pt_flow_ran(e->current, last, n);
+	if (err)
+		return err;
+	pt_clock_run(&e->clock, n);
+	pt_flow_ran(e->current, last, n);
+	return NULL;
+}
+
+/* ---- PTWRITE ------------------------------------------------------------------------------- */
+
+/* Which instructions of a block write: bit n, instruction n. */
+static struct err *encoder_find_ptwrites(const struct dec_pt_encoder *e,
+					 struct log_block *b)
+{
+	uint64_t *which = calloc(1, sizeof(*which));
+
+	_Static_assert(DEC_BLOCK_INSNS <= 64, "a bit for each instruction");
+	b->user = which;
+	for (uint32_t i = 0; which && i < b->n_insns; i++)
+		for (size_t k = 0; k < e->o.n_ptwrites; k++)
+			*which |= (uint64_t)(e->o.ptwrites[k] == b->insn[i].rip) << i;
+	return which ? NULL : &err_nomem;
+}
+
+static struct err *encoder_ptwrites(struct dec_pt_encoder *e, struct log_block *b,
+				    uint32_t n_ran, uint64_t time)
+{
+	struct err *err = b->user ? NULL : encoder_find_ptwrites(e, b);
+	uint64_t value, which;
+
+	if (err)
+		return err;
+	which = *(const uint64_t *)b->user;
+	for (uint32_t i = 0; !err && i < n_ran && which >> i; i++) {
+		uint64_t rip = b->insn[i].rip;
+
+		if (which >> i & 1 &&
+		    e->o.ptwrite(e->ctx, e->current->tid, time + i, rip, &value))
+			err = pt_flow_ptwrite(e->current, rip, value);
+	}
 	return err;
 }
+
+/* ---- what runs ----------------------------------------------------------------------------- */
 
 static struct err *encoder_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				    uint32_t n_ran, uint64_t time)
 {
+	struct dec_pt_encoder *e = ctx;
+	struct err *err;
+
 	(void)rec;
-	return n_ran ? encoder_ran(ctx, b->rip, &b->insn[n_ran - 1], n_ran, time) : NULL;
+	if (!n_ran)
+		return NULL;
+	err = encoder_ran(e, b->rip, &b->insn[n_ran - 1], n_ran, time);
+	return err || !e->o.n_ptwrites ? err : encoder_ptwrites(e, b, n_ran, time);
 }
 
 static struct err *encoder_on_slow(void *ctx, const struct dec_rec_slow *rec,
@@ -132,7 +177,7 @@ static struct err *encoder_on_syscall(struct dec_pt_encoder *e, const struct dec
 	    !(rec->value[5] & PROT_EXEC) || (ret < 0 && ret > -4096))
 		return err;
 	m.tid = e->current->tid;
-	m.tsc = e->clock.tsc;
+	m.tsc = pt_clock_tsc(&e->clock);
 	return e->o.map(e->ctx, &m);
 }
 
@@ -225,6 +270,12 @@ struct err *dec_pt_encoder_lose(struct dec_pt_encoder *e, uint64_t n_insns)
 	return e->current ? pt_flow_lose(e->current, e->now + n_insns) : encoder_lost();
 }
 
+void dec_pt_encoder_add(struct dec_pt_encoder *e, enum dec_pt_extra extra)
+{
+	if (e->current)
+		e->current->extras |= 1u << extra;
+}
+
 struct err *dec_pt_encoder_finish(struct dec_pt_encoder *e, uint64_t rip)
 {
 	struct err *err = NULL;
@@ -256,6 +307,7 @@ struct err *dec_pt_encoder_create(const struct capture *c, const struct dec_pt_o
 	if (!e)
 		return &err_nomem;
 	assert(o->psb_bytes && "a stream has PSBs");
+	assert((!o->has_mtc || o->has_tsc) && "ticks are counted from a TSC");
 	e->o = *o;
 	e->write = fn;
 	e->ctx = ctx;

@@ -40,16 +40,39 @@ typedef struct err *(*dec_pt_write_fn)(void *ctx, uint32_t tid, const uint8_t *b
 /** Takes a mapping; dec_pt_encoder_stats() tells how far each stream is. */
 typedef struct err *(*dec_pt_map_fn)(void *ctx, const struct dec_pt_mapping *m);
 
+/** Says what a PTWRITE at @p rip, the next instruction of thread @p tid, number @p position
+ * of the run, writes. @return whether it writes at all. */
+typedef bool (*dec_pt_write_value_fn)(void *ctx, uint32_t tid, uint64_t position,
+				      uint64_t rip, uint64_t *ret);
+
+/** The clocks of software PT (dec_pt_encode_clock.c), as dec_pt_clock and perf call them. */
+enum {
+	DEC_PT_TSC_NUM = 40, ///< a crystal of 25 MHz under a TSC of 1 GHz
+	DEC_PT_TSC_DEN = 1,
+	DEC_PT_NOMINAL_RATIO = 10, ///< a bus of 100 MHz
+	DEC_PT_RATIO = 30,	   ///< a core of 3 GHz: what CBR says
+};
+
 struct dec_pt_options {
 	uint64_t psb_bytes; ///< a PSB+ group at the first block after so many bytes
 	bool compresses_returns;
-	bool has_tsc;	   ///< PSB+ carries TSC: see dec_pt_encode_clock.c
-	dec_pt_map_fn map; ///< or NULL; it gets the ctx of the write function
+	bool has_tsc; ///< PSB+ carries TSC and CBR
+	bool has_mtc; ///< and TMA; each 2^mtc_shift ticks of the crystal there is an MTC
+	uint8_t mtc_shift;
+	bool has_cyc; ///< packets of branches have a CYC before them when 2^cyc_shift
+	uint8_t cyc_shift;	  ///< cycles or more have passed since the last one
+	bool has_tsx;		  ///< of a CPU with transactions: PSB+ carries MODE.TSX
+	bool is_tnt_short;	  ///< of a CPU without long TNT packets
+	bool is_ip_whole;	  ///< addresses are never compressed
+	const uint64_t *ptwrites; ///< n_ptwrites addresses: there are PTWs with FUPs
+	size_t n_ptwrites;
+	dec_pt_write_value_fn ptwrite; ///< tells their values
+	dec_pt_map_fn map; ///< or NULL. Both functions get the ctx of the write function
 };
 
 struct dec_pt_stats {
 	uint64_t bytes, instructions;
-	uint64_t psb, tnt_short, tnt_long, tip, pge, pgd, fup, ovf;
+	uint64_t psb, tnt_short, tnt_long, tip, pge, pgd, fup, ovf, mtc, cyc, ptw;
 	uint64_t tnt_bits, returns_compressed;
 	uint64_t resumed_at; ///< position at which the last overflow was over
 };
@@ -67,6 +90,17 @@ struct err *dec_pt_encoder_feed(void *e, const uint8_t *log, size_t bytes);
 
 /** Lose the packets of the running thread's next @p n_insns instructions to an overflow. */
 struct err *dec_pt_encoder_lose(struct dec_pt_encoder *e, uint64_t n_insns);
+
+/** What does not follow from the flow. */
+enum dec_pt_extra {
+	DEC_PT_EXTRA_POWER,	///< MWAIT, EXSTOP, PWRE, PWRX: the core slept
+	DEC_PT_EXTRA_MNT,	///< what only Intel knows
+	DEC_PT_EXTRA_TSX_BEGIN, ///< MODE.TSX: a transaction
+	DEC_PT_EXTRA_TSX_END,	///< MODE.TSX: it is committed
+};
+
+/** Write @p extra at the running thread's next block. */
+void dec_pt_encoder_add(struct dec_pt_encoder *e, enum dec_pt_extra extra);
 
 /** The run stopped with the running thread at @p rip: all packets end there. */
 struct err *dec_pt_encoder_finish(struct dec_pt_encoder *e, uint64_t rip);

@@ -78,8 +78,14 @@ static struct err *flow_enable(struct pt_stream *s, uint64_t rip)
 	struct err *err = NULL;
 
 	s->n_calls = 0;
-	if (!s->is_scheduled)
+	if (!s->is_scheduled || pt_has_slept(s)) {
 		err = pt_put_psb(s, 0);
+		s->cyc_at = s->clock->cycles;
+	}
+	if (!err)
+		err = pt_put_mtc(s);
+	if (!err)
+		err = pt_put_cyc(s);
 	if (!err)
 		err = pt_put_mode(s);
 	if (!err)
@@ -118,16 +124,18 @@ struct err *pt_flow_lose(struct pt_stream *s, uint64_t until)
 /* The overflow is over. An address in full: the last one may be among what was lost. */
 static struct err *flow_recover(struct pt_stream *s, uint64_t rip, uint64_t time)
 {
-	struct err *err = pt_put_plain(s, ppt_ovf);
+	struct err *err = pt_put_ovf(s);
 
 	s->is_losing = false;
-	s->last_ip = 0;
-	s->n_calls = 0;
-	s->stats.ovf++;
 	s->stats.resumed_at = time;
 	if (err)
 		return err;
 	return s->is_enabled ? pt_put_ip(s, ppt_fup, rip) : flow_enable(s, rip);
+}
+
+struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value)
+{
+	return s->is_losing ? NULL : pt_put_ptw(s, rip, value);
 }
 
 /* ---- what runs ---------------------------------------------------------------------------- */
@@ -143,6 +151,10 @@ struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
 		return NULL;
 	}
 	err = s->is_enabled ? flow_branch(s, rip) : flow_enable(s, rip);
+	if (!err && s->extras)
+		err = pt_put_extras(s, rip);
+	if (!err)
+		err = pt_put_mtc(s);
 	if (!err && s->stats.bytes - s->psb_at >= s->o->psb_bytes)
 		err = pt_put_psb(s, rip);
 	return err;

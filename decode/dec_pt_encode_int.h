@@ -27,8 +27,8 @@ struct pt_clock {
 	struct cap_events *events;
 	struct cap_event next; ///< the first that was not met yet
 	bool is_at_end;	       ///< there is none
-	uint64_t seq;	       ///< of the last that was met
-	uint64_t tsc;
+	uint64_t cycles;       ///< of the core: 3 to a tick of the TSC
+	uint64_t until;	       ///< they do not come so far before the next event
 };
 
 /** Start at the first event of @p c. */
@@ -38,6 +38,17 @@ void pt_clock_deinit(struct pt_clock *k);
 /** Event @p seq happens now. @return why the log cannot be read, or ERR_FORMAT: there is
  * no such event. */
 struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq);
+
+/** @p n instructions run. */
+void pt_clock_run(struct pt_clock *k, uint64_t n);
+
+uint64_t pt_clock_tsc(const struct pt_clock *k);
+
+/** @return the cycles at which the crystal ticks number @p ticks. */
+uint64_t pt_clock_of_crystal(uint64_t ticks);
+
+/** @return the ticks of the crystal. */
+uint64_t pt_clock_crystal(const struct pt_clock *k);
 
 /* ---- a stream -------------------------------------------------------------------------- */
 
@@ -57,6 +68,7 @@ struct pt_stream {
 	bool is_scheduled; ///< a PSB+ group told that the thread has the CPU
 	bool is_in_call;   ///< another thread ran before its system call was answered
 	bool is_losing;
+	bool is_in_tsx;
 	uint64_t lose_until; ///< position
 	struct pt_last last;
 	uint64_t tnt; ///< pending bits, the youngest lowest
@@ -64,7 +76,10 @@ struct pt_stream {
 	uint64_t last_ip;	 ///< for IP compression
 	uint64_t call[PT_CALLS]; ///< ring of return addresses
 	unsigned int top, n_calls;
-	uint64_t psb_at; ///< bytes of the stream before the last PSB
+	uint64_t psb_at;     ///< bytes of the stream before the last PSB
+	uint64_t mtc_at;     ///< the last MTC told, in units of its period
+	uint64_t cyc_at;     ///< cycles that the last CYC came up to
+	unsigned int extras; ///< bit n: enum dec_pt_extra n is due
 	struct pt_encoder *libipt;
 	struct dec_pt_stats stats;
 	uint8_t buffer[PT_BUFFER_BYTES];
@@ -97,6 +112,24 @@ struct err *pt_put_pgd(struct pt_stream *s);
 /** 64 bit mode. */
 struct err *pt_put_mode(struct pt_stream *s);
 
+/** CYC, when the next packet is one that has it and enough time has passed. */
+struct err *pt_put_cyc(struct pt_stream *s);
+
+/** The MTC packets that are due. */
+struct err *pt_put_mtc(struct pt_stream *s);
+
+/** @return whether so much time has passed that MTC cannot tell it. */
+bool pt_has_slept(const struct pt_stream *s);
+
+/** OVF: what was told before is not known any more. */
+struct err *pt_put_ovf(struct pt_stream *s);
+
+/** PTW with the FUP of the instruction at @p rip. */
+struct err *pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value);
+
+/** What dec_pt_encoder_add() asked for, at instruction @p rip. */
+struct err *pt_put_extras(struct pt_stream *s, uint64_t rip);
+
 /** PSB+: all that a decoder needs that begins here, at instruction @p rip when tracing is
  * on. */
 struct err *pt_put_psb(struct pt_stream *s, uint64_t rip);
@@ -118,6 +151,9 @@ struct err *pt_flow_enter(struct pt_stream *s);
 
 /** The kernel is entered before the instruction at @p rip, number @p time, has run. */
 struct err *pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time);
+
+/** The running instruction at @p rip is a PTWRITE of @p value. */
+struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value);
 
 /** Lose the packets up to position @p until. */
 struct err *pt_flow_lose(struct pt_stream *s, uint64_t until);
