@@ -173,9 +173,13 @@ static struct err *encoder_on_syscall(struct dec_pt_encoder *e, const struct dec
 	e->current->is_in_call = false;
 	if (!err)
 		err = pt_clock_meet(&e->clock, rec->value[14]);
-	if (err || !e->o.map || rec->value[0] != SYS_mmap || !m.file ||
-	    !(rec->value[5] & PROT_EXEC) || (ret < 0 && ret > -4096))
+	if (err || rec->value[0] != SYS_mmap || !m.file || !(rec->value[5] & PROT_EXEC) ||
+	    (ret < 0 && ret > -4096))
 		return err;
+	// Whoever reads must know that what comes is later than the mapping.
+	e->current->is_scheduled &= !e->o.has_tsc;
+	if (!e->o.map)
+		return NULL;
 	m.tid = e->current->tid;
 	m.tsc = pt_clock_tsc(&e->clock);
 	return e->o.map(e->ctx, &m);

@@ -65,7 +65,7 @@ struct pt_stream {
 	dec_pt_write_fn write;
 	void *ctx;
 	bool is_enabled;   ///< between TIP.PGE and TIP.PGD
-	bool is_scheduled; ///< a PSB+ group told that the thread has the CPU
+	bool is_scheduled; ///< a PSB+ group told since when the thread has the CPU
 	bool is_in_call;   ///< another thread ran before its system call was answered
 	bool is_losing;
 	bool is_in_tsx;
