@@ -485,7 +485,7 @@ int record_sys_exit(__u64 *args)
 	struct walk walk;
 	struct scratch *s;
 
-	if (!*of_task(is_recorded, id >> 32))
+	if (!(*of_task(is_recorded, id >> 32) & REC_RECORDED))
 		return 0;
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s)
@@ -538,23 +538,28 @@ int record_chance_multi(struct pt_regs *regs)
 	return put_chance(regs);
 }
 
-/* -e heap: an allocator function was entered; the cookie says which. */
-static int put_heap(struct pt_regs *regs)
+/* -e heap: an allocator function was entered, or returned; the cookie says which. */
+static int put_heap(struct pt_regs *regs, __u32 kind)
 {
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
+	__u8 bits = *of_task(is_recorded, id >> 32);
 
-	if (!*of_task(is_recorded, id >> 32))
+	if (!bits)
 		return 0;
 	note_runs(id >> 32, id);
-	e.head.kind = REC_HEAP;
+	e.head.kind = kind;
 	e.head.tgid = id >> 32;
 	e.head.tid = (__u32)id;
 	e.head.at_ns = bpf_ktime_get_ns();
 	e.fn = bpf_get_attach_cookie(regs);
-	e.args[0] = regs->di;
-	e.args[1] = regs->si;
-	e.args[2] = regs->dx;
+	e.args[0] = kind == REC_HEAP ? regs->di : regs->ax;
+	e.args[1] = kind == REC_HEAP ? regs->si : 0;
+	e.args[2] = kind == REC_HEAP ? regs->dx : 0;
+	if (bits & REC_IN_FLIGHT && kind == REC_HEAP) {
+		e.sp = regs->sp;
+		bpf_probe_read_user(&e.return_to, sizeof(e.return_to), (void *)e.sp);
+	}
 	ring_put(&e, sizeof(e));
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
 		bpf_send_signal_thread(SIGSTOP);
@@ -564,14 +569,56 @@ static int put_heap(struct pt_regs *regs)
 SEC("uprobe")
 int record_heap(struct pt_regs *regs)
 {
-	return put_heap(regs);
+	return put_heap(regs, REC_HEAP);
 }
 
 /* For kernels that attach to many places at once (6.6); loads on older ones too. */
 SEC("uprobe")
 int record_heap_multi(struct pt_regs *regs)
 {
-	return put_heap(regs);
+	return put_heap(regs, REC_HEAP);
+}
+
+SEC("uretprobe")
+int record_heap_done(struct pt_regs *regs)
+{
+	return put_heap(regs, REC_HEAP_DONE);
+}
+
+SEC("uretprobe")
+int record_heap_done_multi(struct pt_regs *regs)
+{
+	return put_heap(regs, REC_HEAP_DONE);
+}
+
+/* --trigger: user space takes a snapshot when the thread has stopped. */
+static int put_trigger(struct pt_regs *regs)
+{
+	struct rec_trigger e = {};
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!*of_task(is_recorded, id >> 32))
+		return 0;
+	e.head.kind = REC_TRIGGER;
+	e.head.tgid = id >> 32;
+	e.head.tid = (__u32)id;
+	e.head.at_ns = bpf_ktime_get_ns();
+	e.rip = regs->ip;
+	ring_put(&e, sizeof(e));
+	bpf_send_signal_thread(SIGSTOP);
+	return 0;
+}
+
+SEC("uprobe")
+int record_trigger(struct pt_regs *regs)
+{
+	return put_trigger(regs);
+}
+
+SEC("uprobe")
+int record_trigger_multi(struct pt_regs *regs)
+{
+	return put_trigger(regs);
 }
 
 /* ---- threads: attached only while a recorded process has several ------------------- */

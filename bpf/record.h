@@ -20,7 +20,15 @@
 #define REC_SYSCALLS 512	  /* numbers from here on are not listed */
 #define REC_OUTS 5
 
-enum rec_kind { REC_SYSCALL = 1, REC_CHUNK, REC_HEAP, REC_SWITCH, REC_CHANCE };
+enum rec_kind {
+	REC_SYSCALL = 1,
+	REC_CHUNK,
+	REC_HEAP,
+	REC_SWITCH,
+	REC_CHANCE,
+	REC_HEAP_DONE,
+	REC_TRIGGER,
+};
 
 enum rec_flags {
 	REC_UNLISTED = 1 << 0, /* no descriptor: what it wrote is not known */
@@ -42,6 +50,7 @@ struct rec_head {
 enum rec_process_bits {
 	REC_RECORDED = 1 << 0,
 	REC_THREADED = 1 << 1, /* it is in last_threads */
+	REC_IN_FLIGHT = 1 << 2, /* the flight recorder's: allocator calls only */
 };
 
 /* The same layout as struct cap_regs. */
@@ -78,10 +87,18 @@ struct rec_chance {
 	__u64 rip;
 };
 
+/* An allocator function was entered; or returned, then args[0] is its result. */
 struct rec_heap {
 	struct rec_head head;
 	__u64 fn;
 	__u64 args[3];
+	__u64 sp, return_to; /* REC_IN_FLIGHT: stack pointer at entry, and what it points to */
+};
+
+/* The function of --trigger was entered; the thread is stopping. */
+struct rec_trigger {
+	struct rec_head head;
+	__u64 rip;
 };
 
 /* The same layout as struct cap_signature. */
@@ -171,7 +188,7 @@ struct rec_desc {
 _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
-_Static_assert(sizeof(struct rec_heap) == 56, "layout");
+_Static_assert(sizeof(struct rec_heap) == 72, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");
 _Static_assert(sizeof(struct rec_switch) == 224, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");

@@ -22,7 +22,10 @@
 int cmd_record(int argc, char **argv);
 
 enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
-       KEY_MASK_ENV, KEY_OMIT };
+       KEY_MASK_ENV, KEY_OMIT, KEY_END_CORE, KEY_SNAPSHOT, KEY_TRIGGER };
+
+#define SNAPSHOT_MAX (64ull << 30)
+#define SNAPSHOT_DEFAULT (4ull << 20)
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "DIR", 0,
@@ -31,6 +34,20 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "event", 'e', "EVENT", 0,
 	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin)",
+	  0 },
+	{ "end-core", KEY_END_CORE, NULL, 0,
+	  "When PROGRAM is about to be killed by a signal, write its registers and memory "
+	  "to end.core in the capture (gdb opens it)",
+	  0 },
+	{ "snapshot", KEY_SNAPSHOT, "SIZE", OPTION_ARG_OPTIONAL,
+	  "Be a flight recorder: PROGRAM runs as it would by itself, and only its recent "
+	  "past is kept, in rings of SIZE bytes (default 4M; suffixes K, M, G); it is "
+	  "written, with a core, to DIR, DIR.2, ... at a crash, at each SIGUSR2 to "
+	  "faultline, and at the trigger. No replay is possible",
+	  0 },
+	{ "trigger", KEY_TRIGGER, "FUNC[@FILE]", 0,
+	  "With --snapshot: take one when FUNC (of PROGRAM or a library; of FILE only) is "
+	  "entered for the first time",
 	  0 },
 	{ "follow", 'f', NULL, 0,
 	  "Record the processes that PROGRAM starts, and that they start, too, each with a "
@@ -83,7 +100,9 @@ static const char doc[] =
 	"  faultline record --chaos --until-fail 1000 -- ./stress\n"
 	"  faultline record -e heap -v -- ./test-suite\n"
 	"  faultline record -f -- make -j2\n"
-	"  faultline record -p $(pidof redis-server) --duration 10\n";
+	"  faultline record -p $(pidof redis-server) --duration 10\n"
+	"  faultline record --snapshot=16M -- ./server   # core and recent past at a crash\n"
+	"  faultline record --snapshot --trigger report_error -p $(pidof server)\n";
 
 /** A number from @p min on, or a usage error. */
 static uint64_t parse_number(struct argp_state *state, const char *arg, const char *what,
@@ -111,6 +130,28 @@ static double parse_seconds(struct argp_state *state, const char *arg)
 	return v;
 }
 
+/** Bytes, with a suffix of K, M or G. */
+static uint64_t parse_size(struct argp_state *state, const char *arg)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned long long v;
+	unsigned shift = 0;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 10);
+	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	if (suffix && *suffix) {
+		shift = 10 * (suffix - suffixes + 1);
+		end++;
+	}
+	if (errno || end == arg || *arg == '-' || *end || v << shift < 4096 ||
+	    v > SNAPSHOT_MAX >> shift)
+		argp_error(state, "SIZE must be from 4K to 64G, not '%s'", arg);
+	return v << shift;
+}
+
 static void add_name(struct argp_state *state, struct ptc_names *names, const char *glob)
 {
 	const char **slot = vec_push(names);
@@ -133,6 +174,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "heap"))
 			argp_error(state, "unknown event '%s' (known: heap)", arg);
 		o->wants_heap = true;
+		return 0;
+	case KEY_END_CORE:
+		o->wants_end_core = true;
+		return 0;
+	case KEY_SNAPSHOT:
+		o->wants_snapshot = true;
+		o->snapshot_bytes = arg ? parse_size(state, arg) : SNAPSHOT_DEFAULT;
+		return 0;
+	case KEY_TRIGGER:
+		o->trigger = arg;
 		return 0;
 	case KEY_PORTABLE:
 		o->is_portable = true;
@@ -178,6 +229,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "-f and -p cannot be combined");
 		if (!o->pid && o->duration_s)
 			argp_error(state, "--duration is for -p");
+		if (o->trigger && !o->wants_snapshot)
+			argp_error(state, "--trigger is for --snapshot");
 		if (!o->pid && !o->argv)
 			argp_error(state, "which program? (faultline record -- PROGRAM "
 					  "[ARG...])");
@@ -299,14 +352,33 @@ static struct err *record(const struct ptc_options *o, struct ptc_result *r)
 	return err;
 }
 
+static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t bytes)
+{
+	const struct cap_end_core *e = &info->end_core;
+	char calls[32];
+
+	fputs("faultline: snapshot ", stderr);
+	if (e->reason == CAP_END_CORE_CRASH)
+		fprintf(stderr, "at SIG%s of thread %u", sigabbrev_np(e->signo), e->tid);
+	else if (e->reason == CAP_END_CORE_TRIGGER)
+		fprintf(stderr, "at %s in thread %u", e->function, e->tid);
+	else
+		fputs("as asked", stderr);
+	fprintf(stderr, ": %s allocator events, %.1f MiB in %s: ",
+		group_digits(info->n_events, calls), bytes / 1048576.0, dir);
+	if (info->n_missing)
+		fprintf(stderr, "%s\n", info->missing[0]);
+	else
+		fputs("complete\n", stderr);
+}
+
 static void tell_attached(const struct ptc_options *o, const struct ptc_result *r)
 {
-	fprintf(stderr,
-		"faultline: attached to process %d: %zu thread%s stopped for %.1f ms to "
-		"save %.1f MiB%s\n",
-		o->pid, r->n_threads, r->n_threads == 1 ? "" : "s", r->stopped_ns / 1e6,
-		r->saved_bytes / 1048576.0,
-		o->duration_s > 0 ? "" : "; Ctrl-C ends the recording");
+	fprintf(stderr, "faultline: attached to process %d: %zu thread%s stopped for %.1f ms",
+		o->pid, r->n_threads, r->n_threads == 1 ? "" : "s", r->stopped_ns / 1e6);
+	if (!o->wants_snapshot)
+		fprintf(stderr, " to save %.1f MiB", r->saved_bytes / 1048576.0);
+	fputs(o->duration_s > 0 ? "\n" : "; Ctrl-C ends the recording\n", stderr);
 }
 
 /** What the recorder is to do; runs in its own process. */
@@ -318,8 +390,10 @@ static int record_and_tell(void *options)
 
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
-	else if (!r.is_removed)
+	else if (!r.is_removed && !o->wants_snapshot)
 		summarize(o, &r);
+	else if (o->wants_snapshot && !r.n_snapshots)
+		fputs("faultline: no snapshot was taken; no capture is kept\n", stderr);
 	// A program may have asked to be told of its parent's end (PR_SET_PDEATHSIG): when
 	// faultline was killed, that is not yet.
 	while (ptc_is_keeper_gone() && wait(NULL) > 0)
@@ -331,6 +405,38 @@ static void options_deinit(struct ptc_options *o)
 {
 	vec_deinit(&o->private.env);
 	vec_deinit(&o->private.mappings);
+}
+
+/** @return whether they do; else says which not, and why. */
+static bool options_go_together(const struct ptc_options *o)
+{
+	const struct {
+		bool is_wrong;
+		const char *what;
+	} wrong[] = {
+		{ o->follows && o->wants_heap,
+		  "-f and -e heap: probes are of one process" },
+		{ o->follows && o->until_fail,
+		  "-f and --until-fail: only the program itself is tried again" },
+		{ o->is_portable && o->pid,
+		  "-p and --portable: a program that runs has chosen its instructions" },
+		{ o->wants_snapshot && o->follows,
+		  "-f and --snapshot: its rings are of one process" },
+		{ o->wants_snapshot && (o->wants_chaos || o->until_fail),
+		  "--snapshot and --chaos or --until-fail: it leaves the schedule alone" },
+		{ o->wants_snapshot && o->is_portable,
+		  "--snapshot and --portable: nothing is replayed" },
+		{ o->wants_snapshot && o->wants_end_core,
+		  "--snapshot and --end-core: each snapshot has its end.core" },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (wrong[i].is_wrong) {
+			fprintf(stderr, "faultline: cannot record with both %s\n",
+				wrong[i].what);
+			return false;
+		}
+	return true;
 }
 
 int cmd_record(int argc, char **argv)
@@ -345,27 +451,15 @@ int cmd_record(int argc, char **argv)
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
-	if (o.follows && o.wants_heap) {
-		fprintf(stderr,
-			"faultline: cannot record with both -f and -e heap: probes "
-			"are of one process\n");
+	if (!options_go_together(&o))
 		return PTC_EXIT_FAILED;
-	}
-	if (o.follows && o.until_fail) {
-		fprintf(stderr, "faultline: cannot record with both -f and --until-fail: "
-				"only the program itself is tried again\n");
-		return PTC_EXIT_FAILED;
-	}
-	if (o.is_portable && o.pid) {
-		fprintf(stderr, "faultline: cannot record with both -p and --portable: "
-				"a program that runs has chosen its instructions\n");
-		return PTC_EXIT_FAILED;
-	}
 	if (o.is_portable && !ptc_can_trap_cpuid() && ptc_trap_tune())
 		fprintf(stderr, "faultline: this CPU cannot make cpuid trap: "
 				"--portable changes GLIBC_TUNABLES in the program's "
 				"environment, and reaches glibc only\n");
 	o.on_attached = tell_attached;
+	o.on_snapshot = tell_snapshot;
+	o.wants_heap |= o.wants_snapshot;
 	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
 	if (!o.dir && name)
 		o.dir = made_dir = default_dir(name);
@@ -378,5 +472,5 @@ int cmd_record(int argc, char **argv)
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return PTC_EXIT_FAILED;
 	}
-	return ptc_keep(record_and_tell, &o);
+	return ptc_keep(record_and_tell, &o, o.wants_snapshot);
 }

@@ -31,6 +31,7 @@
 
 struct ptc_bpf;
 struct ptc_chaos;
+struct ptc_flight;
 struct ptc_heap;
 struct ptc_private;
 struct ptc_session;
@@ -50,6 +51,7 @@ struct ptc_thread {
 	/** Being stopped with all others (ptc_freeze.c): asked to, there, and whether its
 	 * user had stopped it before. */
 	bool is_asked, is_at_rest, is_in_group_stop;
+	int held_signal; ///< of the stop in which it rests: it goes on with that
 	bool is_filtered; ///< seccomp may forbid it what we have it do
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
@@ -136,6 +138,8 @@ struct ptc_session {
 	bool wants_heap, follows, is_portable;
 	const struct ptc_private *private; ///< the options'
 	bool is_attached;		     ///< to a program that ran before (-p)
+	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
+	bool wants_end_core;
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself

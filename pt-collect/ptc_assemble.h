@@ -24,4 +24,7 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t);
 /** Log signal @p si that is being delivered to @p tid and let the thread go on. */
 void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si);
 
+/** Would signal @p signo end the process of thread @p tid? */
+bool ptc_signal_kills(pid_t tid, int signo);
+
 #endif

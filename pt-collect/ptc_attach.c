@@ -64,9 +64,8 @@ static bool has_signal(const struct ptc_process *p, pid_t tid)
 	return pending & ~ptc_status_number(p->pid, tid, "SigBlk", 16) & ~stop;
 }
 
-/** The stop, not a signal, ended this wait: have the thread make the call again. Programs
- * must cope with EINTR there, and some do not. */
-static struct err *renew_wait(const struct ptc_process *p, pid_t tid,
+/* Programs must cope with EINTR there, and some do not. */
+struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
 			      struct user_regs_struct *u)
 {
 	if ((int64_t)u->orig_rax < 0 || (int64_t)u->rax != -EINTR ||
@@ -80,7 +79,7 @@ static struct err *renew_wait(const struct ptc_process *p, pid_t tid,
 	return NULL;
 }
 
-static bool is_cut_short(const struct user_regs_struct *u)
+bool ptc_is_cut_short(const struct user_regs_struct *u)
 {
 	int64_t ret = u->rax;
 
@@ -95,7 +94,7 @@ static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread
 {
 	struct cap_regs r = ptc_to_cap(u);
 
-	if (!is_cut_short(u))
+	if (!ptc_is_cut_short(u))
 		return r;
 	r.gpr[CAP_RAX] = u->orig_rax;
 	if ((int64_t)u->rax == -ERESTART_RESTARTBLOCK)
@@ -275,7 +274,7 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 		if (!err)
 			err = ptc_get_regs(tid, &u);
 		if (!err)
-			err = renew_wait(p, tid, &u);
+			err = ptc_renew_wait(p, tid, &u);
 	}
 	p->syscall_at = p->vdso.gate;
 	if (!err)
@@ -304,7 +303,7 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 		if (!one)
 			one = ptc_get_regs(t->tid, &u);
 		if (!one)
-			one = renew_wait(p, t->tid, &u);
+			one = ptc_renew_wait(p, t->tid, &u);
 		if (!one && p->syscall_at)
 			one = ptc_undo_thread(t->tid);
 		if (err)

@@ -43,6 +43,14 @@ struct err *ptc_attach_change_back(struct ptc_process *p);
 /** Attach to the running program: it goes on, recorded; @p ret says how long it stood. On failure it goes on as before. */
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret);
 
+/** A stop of ours, not a signal, ended the call in which thread @p tid waited (its registers
+ * are @p u): have the thread make it again. */
+struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
+			   struct user_regs_struct *u);
+
+/** Does the kernel make the call again from which stopped registers @p u come? */
+bool ptc_is_cut_short(const struct user_regs_struct *u);
+
 /** Leave it as if we had never been there; what it did until now is recorded. */
 void ptc_attach_end(struct ptc_process *p);
 

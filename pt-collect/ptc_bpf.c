@@ -82,9 +82,31 @@ static void bpf_destroyp(struct ptc_bpf **b)
 	ptc_bpf_destroy(*b);
 }
 
-static struct err *create(struct ptc_bpf **ret)
+/** They are loaded for that, on kernels that know it. */
+static void probe_many_at_once(struct record_bpf *skel)
+{
+	struct bpf_program *const progs[] = { skel->progs.record_heap_multi,
+					      skel->progs.record_heap_done_multi,
+					      skel->progs.record_trigger_multi,
+					      skel->progs.record_chance_multi };
+
+	for (size_t i = 0; i < sizeof(progs) / sizeof(progs[0]); i++)
+		bpf_program__set_expected_attach_type(progs[i], ATTACH_UPROBE_MULTI);
+}
+
+static struct err *attach_syscalls(struct ptc_bpf *b)
+{
+	b->skel->links.record_sys_exit =
+		bpf_program__attach(b->skel->progs.record_sys_exit);
+	return b->skel->links.record_sys_exit ?
+		       NULL :
+		       err_errno("cannot attach to the sys_exit tracepoint");
+}
+
+static struct err *create(bool with_syscalls, struct ptc_bpf **ret)
 {
 	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
+	struct err *err;
 	int cpus;
 
 	if (!b)
@@ -95,10 +117,7 @@ static struct err *create(struct ptc_bpf **ret)
 	if (!b->skel || cpus < 0)
 		return err_errno("cannot open the BPF programs");
 	bpf_map__set_max_entries(b->skel->maps.scratches, cpus);
-	bpf_program__set_expected_attach_type(b->skel->progs.record_heap_multi,
-					      ATTACH_UPROBE_MULTI);
-	bpf_program__set_expected_attach_type(b->skel->progs.record_chance_multi,
-					      ATTACH_UPROBE_MULTI);
+	probe_many_at_once(b->skel);
 	if (record_bpf__load(b->skel))
 		return err_errno("cannot load the BPF programs into the kernel "
 				 "(FAULTLINE_LOG=record:2 shows its complaint)");
@@ -107,23 +126,22 @@ static struct err *create(struct ptc_bpf **ret)
 	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.ring), on_record, b, NULL);
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
-	b->skel->links.record_sys_exit =
-		bpf_program__attach(b->skel->progs.record_sys_exit);
-	if (!b->skel->links.record_sys_exit)
-		return err_errno("cannot attach to the sys_exit tracepoint");
-	*ret = take_ptr(&b);
-	return NULL;
+	err = with_syscalls ? attach_syscalls(b) : NULL;
+	if (!err)
+		*ret = take_ptr(&b);
+	return err;
 }
 
-struct err *ptc_bpf_create(struct ptc_bpf **ret)
+struct err *ptc_bpf_create(bool with_syscalls, struct ptc_bpf **ret)
 {
 	struct err *err;
 
 	ptc_privilege_use(true);
-	err = create(ret);
+	err = create(with_syscalls, ret);
 	ptc_privilege_use(false);
 	return err;
 }
+
 /**
  * Who closes a probe last waits 0.1 s until nobody can be inside it. Nobody is waiting for
  * this child: it inherits them, and its end is their last close. Nothing is left of what
@@ -176,6 +194,11 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 static uint8_t *bits_of(struct ptc_bpf *b, pid_t tgid)
 {
 	return &b->skel->bss->is_recorded[tgid & (REC_TASKS - 1)];
+}
+
+void ptc_bpf_set_in_flight(struct ptc_bpf *b, pid_t tgid, bool is_in_flight)
+{
+	*bits_of(b, tgid) = is_in_flight ? REC_IN_FLIGHT : 0;
 }
 
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
@@ -273,18 +296,27 @@ struct multi_attr {
 	uint32_t cnt, multi_flags, pid, unused;
 };
 
+#define MULTI_RETURN 1 ///< BPF_F_UPROBE_MULTI_RETURN
+
+/** A program, as newer and as older kernels have it. */
+struct probe_prog {
+	struct bpf_program *multi, *single;
+	bool is_return; ///< runs when the function that was probed at its beginning returns
+};
+
 /** @return a link, or -1: an older kernel. */
-static int probe_at_once(struct ptc_bpf *b, pid_t pid, const char *path,
+static int probe_at_once(const struct probe_prog *prog, pid_t pid, const char *path,
 			 const struct cap_heap_site *sites, size_t n)
 {
 	uint64_t offsets[CAP_HEAP_FNS], cookies[CAP_HEAP_FNS];
 	struct multi_attr attr = {
-		.prog_fd = bpf_program__fd(b->skel->progs.record_heap_multi),
+		.prog_fd = bpf_program__fd(prog->multi),
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets,
 		.cookies = (uintptr_t)cookies,
 		.cnt = n,
+		.multi_flags = prog->is_return ? MULTI_RETURN : 0,
 		.pid = pid,
 	};
 
@@ -297,99 +329,85 @@ static int probe_at_once(struct ptc_bpf *b, pid_t pid, const char *path,
 
 /** One perf event a site, as older kernels have it. Costs 0.1 s a site at the end: the
  * kernel waits until nobody can be inside, one after the other. */
-static struct err *probe_each(struct ptc_bpf *b, pid_t pid, const char *path,
-			      const struct cap_heap_site *sites, size_t n)
+static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog, pid_t pid,
+			      const char *path, const struct cap_heap_site *sites,
+			      size_t n)
 {
 	size_t before = b->probes.size;
 
 	for (size_t i = 0; i < n; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].fn);
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].fn,
+			    .retprobe = prog->is_return);
 		struct bpf_link **slot = vec_push(&b->probes);
 
 		if (!slot)
 			return &err_nomem;
-		*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_heap, pid,
-							path, sites[i].file_offset,
-							&opts);
+		*slot = bpf_program__attach_uprobe_opts(prog->single, pid, path,
+							sites[i].file_offset, &opts);
 		if (*slot)
 			continue;
 		while (--b->probes.size > before)
 			bpf_link__destroy(b->probes.data[b->probes.size - 1]);
-		return err_errno("cannot probe the allocator in %s (this kernel may want "
+		return err_errno("cannot probe %s at 0x%llx (this kernel may want "
 				 "CAP_SYS_ADMIN for it)",
-				 path);
+				 path, (unsigned long long)sites[i].file_offset);
 	}
 	return NULL;
 }
 
-static struct err *probe(struct ptc_bpf *b, pid_t pid, const char *path,
-			 const struct cap_heap_site *sites, size_t n)
+static struct err *probe(struct ptc_bpf *b, const struct probe_prog *prog, pid_t pid,
+			 const char *path, const struct cap_heap_site *sites, size_t n)
 {
 	int *slot = vec_push(&b->multi_probes);
+	struct err *err = NULL;
 
 	assert(n <= CAP_HEAP_FNS);
 	if (!slot)
 		return &err_nomem;
-	*slot = probe_at_once(b, pid, path, sites, n);
-	if (*slot >= 0)
-		return NULL;
-	b->multi_probes.size--;
-	return probe_each(b, pid, path, sites, n);
+	ptc_privilege_use(true);
+	*slot = probe_at_once(prog, pid, path, sites, n);
+	if (*slot < 0) {
+		b->multi_probes.size--;
+		err = probe_each(b, prog, pid, path, sites, n);
+	}
+	ptc_privilege_use(false);
+	return err;
 }
 
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const struct cap_heap_site *sites, size_t n)
 {
-	struct err *err;
+	const struct probe_prog prog = { b->skel->progs.record_heap_multi,
+					 b->skel->progs.record_heap, false };
 
-	ptc_privilege_use(true);
-	err = probe(b, pid, path, sites, n);
-	ptc_privilege_use(false);
-	return err;
+	return probe(b, &prog, pid, path, sites, n);
 }
 
-static struct err *probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
-				uint64_t offset)
+struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
+			       const struct cap_heap_site *sites, size_t n)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts);
-	struct multi_attr attr = {
-		.prog_fd = bpf_program__fd(b->skel->progs.record_chance_multi),
-		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)&offset,
-		.cnt = 1,
-		.pid = pid,
-	};
-	int link = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	struct bpf_link **slot;
-	int *multi;
+	const struct probe_prog prog = { b->skel->progs.record_heap_done_multi,
+					 b->skel->progs.record_heap_done, true };
 
-	if (link >= 0) {
-		multi = vec_push(&b->multi_probes);
-		if (multi)
-			*multi = link;
-		else
-			close(link);
-		return multi ? NULL : &err_nomem;
-	}
-	slot = vec_push(&b->probes);
-	if (!slot)
-		return &err_nomem;
-	*slot = bpf_program__attach_uprobe_opts(b->skel->progs.record_chance, pid, path,
-						offset, &opts);
-	if (*slot)
-		return NULL;
-	b->probes.size--;
-	return err_errno("cannot probe %s at %#lx", path, offset);
+	return probe(b, &prog, pid, path, sites, n);
+}
+
+struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path,
+				  uint64_t offset)
+{
+	const struct probe_prog prog = { b->skel->progs.record_trigger_multi,
+					 b->skel->progs.record_trigger, false };
+	const struct cap_heap_site site = { .file_offset = offset };
+
+	return probe(b, &prog, pid, path, &site, 1);
 }
 
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 				 uint64_t offset)
 {
-	struct err *err;
+	const struct probe_prog prog = { b->skel->progs.record_chance_multi,
+					 b->skel->progs.record_chance, false };
+	const struct cap_heap_site site = { .file_offset = offset };
 
-	ptc_privilege_use(true);
-	err = probe_chance(b, pid, path, offset);
-	ptc_privilege_use(false);
-	return err;
+	return probe(b, &prog, pid, path, &site, 1);
 }

@@ -17,8 +17,8 @@
 
 struct ptc_bpf;
 
-/** Load and attach. */
-struct err *ptc_bpf_create(struct ptc_bpf **ret);
+/** Load; attach to the end of system calls unless only probes are wanted. */
+struct err *ptc_bpf_create(bool with_syscalls, struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 
 /** A session ends: nobody is recorded, nothing probed, the ring empty. */
@@ -26,6 +26,9 @@ void ptc_bpf_end_session(struct ptc_bpf *b);
 
 /** Record process @p tgid from here on, or no more. */
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
+
+/** Take allocator calls, their results and the trigger of process @p tgid, or no more. */
+void ptc_bpf_set_in_flight(struct ptc_bpf *b, pid_t tgid, bool is_in_flight);
 
 /** Stop a recorded thread at the end of a system call with a chance of @p below in 2^32;
  * @p seed makes the choices. */
@@ -60,5 +63,14 @@ struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
  * else none is. */
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const struct cap_heap_site *sites, size_t n);
+
+/** The same for the results of these functions; until its site the stack pointer of each
+ * must be as at its entry. */
+struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
+			       const struct cap_heap_site *sites, size_t n);
+
+/** Probe the instruction at @p offset of file @p path: who comes there stops. */
+struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path,
+				  uint64_t offset);
 
 #endif

@@ -264,11 +264,13 @@ void ptc_thaw(struct ptc_process *p, bool is_leaving, unsigned long options)
 			continue;
 		t->is_asked = t->is_at_rest = false;
 		if (is_leaving) {
-			ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+			ptrace(PTRACE_DETACH, t->tid, NULL, (long)t->held_signal);
 			t->is_attached = false;
 		} else {
 			ptrace(PTRACE_SETOPTIONS, t->tid, NULL, options);
-			ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+			ptrace(t->is_in_group_stop ? PTRACE_LISTEN : PTRACE_CONT, t->tid,
+			       NULL, (long)t->held_signal);
 		}
+		t->held_signal = 0;
 	}
 }

@@ -20,6 +20,7 @@
 
 struct ptc_heap {
 	VEC(struct cap_heap_site) sites;
+	VEC(char *) paths; ///< of the file of each
 };
 
 /** How many integer arguments of each function count. */
@@ -35,10 +36,25 @@ const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *
 	return p->heap ? p->heap->sites.data : NULL;
 }
 
+void ptc_heap_renumber(struct ptc_process *p, const struct cap_core *core)
+{
+	for (size_t i = 0; p->heap && i < p->heap->sites.size; i++) {
+		struct cap_heap_site *site = &p->heap->sites.data[i];
+
+		site->file = 0;
+		for (size_t m = 0; m < core->n_mappings && !site->file; m++)
+			if (!strcmp(core->mappings[m].name, p->heap->paths.data[i]))
+				site->file = core->mappings[m].file;
+	}
+}
+
 void ptc_heap_destroy(struct ptc_heap *h)
 {
 	if (!h)
 		return;
+	for (size_t i = 0; i < h->paths.size; i++)
+		free(h->paths.data[i]);
+	vec_deinit(&h->paths);
 	vec_deinit(&h->sites);
 	free(h);
 }
@@ -97,13 +113,17 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/** Choose the site of each function that is there. @return how many. */
-static size_t choose_sites(const char *path, int fd, uint32_t file,
-			   const uint64_t entries[CAP_HEAP_FNS],
-			   struct cap_heap_site sites[CAP_HEAP_FNS])
-{
-	size_t n = 0;
+/** Sites in one file: where functions are entered, and where to begin to wait for their
+ * results. */
+struct chosen {
+	struct cap_heap_site sites[CAP_HEAP_FNS], done[CAP_HEAP_FNS];
+	size_t n, n_done;
+};
 
+/** Choose the site of each function that is there. */
+static void choose_sites(const char *path, int fd, uint32_t file,
+			 const uint64_t entries[CAP_HEAP_FNS], struct chosen *c)
+{
 	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
 		uint8_t code[CODE_BYTES];
 		ssize_t size = entries[fn] ? pread(fd, code, sizeof(code), entries[fn]) :
@@ -113,35 +133,50 @@ static size_t choose_sites(const char *path, int fd, uint32_t file,
 		if (size <= 0)
 			continue;
 		site = ptc_site_choose(code, size, n_args[fn]);
-		sites[n++] = (struct cap_heap_site){
+		c->sites[c->n] = (struct cap_heap_site){
 			.fn = fn,
 			.file = file,
 			.entry_offset = entries[fn],
 			.file_offset = entries[fn] + site.offset,
 		};
+		if (fn != CAP_HEAP_FREE)
+			c->done[c->n_done++] = c->sites[c->n];
+		if (fn != CAP_HEAP_FREE && !site.is_above_return)
+			c->done[c->n_done - 1].file_offset = entries[fn];
+		c->n++;
 		log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
 			 base_name(path), (unsigned long long)(entries[fn] + site.offset),
 			 site.offset, site.mnemonic,
 			 site.is_emulated ? "emulated" : "single-stepped");
 	}
-	return n;
 }
 
-static void place_probes(struct ptc_process *p, const char *path,
-			 const struct cap_heap_site *sites, size_t n)
+static void place_probes(struct ptc_process *p, const char *path, const struct chosen *c)
 {
-	_cleanup_err_ struct err *err =
-		ptc_bpf_probe(p->session->bpf, p->pid, path, sites, n);
+	struct ptc_bpf *b = p->session->bpf;
+	_cleanup_err_ struct err *err = ptc_bpf_probe(b, p->pid, path, c->sites, c->n);
 
+	// A replay knows the results by itself.
+	if (!err && p->session->flight && c->n_done)
+		err = ptc_bpf_probe_done(b, p->pid, path, c->done, c->n_done);
 	if (err) {
-		ptc_log_gap(p, p->pid, "%s", err->message);
+		if (p->session->flight)
+			log_warn("%s", err->message);
+		else
+			ptc_log_gap(p, p->pid, "%s", err->message);
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		struct cap_heap_site *slot = vec_push(&p->heap->sites);
+		char **name = slot ? vec_push(&p->heap->paths) : NULL;
 
-		if (slot)
-			*slot = sites[i];
+		if (name)
+			*name = strdup(path);
+		if (!name || !*name) {
+			p->heap->sites.size = p->heap->paths.size = i;
+			return;
+		}
+		*slot = c->sites[i];
 	}
 }
 
@@ -161,20 +196,20 @@ void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, boo
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t entries[CAP_HEAP_FNS] = {};
-	struct cap_heap_site sites[CAP_HEAP_FNS];
 	_cleanup_(elf_endp) Elf *elf = NULL;
-	size_t n;
+	struct chosen c = {};
 
 	if (!p->heap)
 		p->heap = calloc(1, sizeof(*p->heap));
 	for (size_t i = 0; p->heap && i < p->heap->sites.size; i++)
-		if (p->heap->sites.data[i].file == file)
+		if (p->heap->sites.data[i].file == file &&
+		    (file || !strcmp(p->heap->paths.data[i], path)))
 			return; // Another segment of a file we know.
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	if (!elf || !p->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
-	n = choose_sites(path, fd, file, entries, sites);
-	if (n)
-		place_probes(p, path, sites, n);
+	choose_sites(path, fd, file, entries, &c);
+	if (c.n)
+		place_probes(p, path, &c);
 }

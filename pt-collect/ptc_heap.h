@@ -14,6 +14,7 @@
 struct ptc_site {
 	unsigned offset;      ///< bytes behind the entry
 	bool is_emulated;     ///< the kernel emulates the instruction there
+	bool is_above_return; ///< rsp points to the return address, as at the entry
 	const char *mnemonic; ///< static text
 };
 
@@ -26,6 +27,9 @@ void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, boo
 
 /** The sites for the manifest; borrowed until the session ends. */
 const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n);
+
+/** Name the sites' files as those of @p core's mappings are. */
+void ptc_heap_renumber(struct ptc_process *p, const struct cap_core *core);
 void ptc_heap_destroy(struct ptc_heap *h);
 
 #endif

@@ -39,7 +39,7 @@
 
 #define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder
 
-sigset_t ptc_watched_signals(void)
+sigset_t ptc_watched_signals(bool in_flight)
 {
 	sigset_t set;
 
@@ -49,6 +49,8 @@ sigset_t ptc_watched_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
+	if (in_flight)
+		sigaddset(&set, SIGUSR2);
 	return set;
 }
 
@@ -147,9 +149,8 @@ static void pass_signals(int signals, pid_t recorder)
 			kill(recorder, si.ssi_signo);
 }
 
-static int watch(struct ptc_session *s, pid_t recorder, int its_end)
+static int watch(struct ptc_session *s, pid_t recorder, int its_end, sigset_t set)
 {
-	sigset_t set = ptc_watched_signals();
 	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd p[2] = { { .fd = its_end }, { .fd = signals, .events = POLLIN } };
 	int status;
@@ -188,12 +189,12 @@ __attribute__((noreturn)) static void be_recorder(pid_t keeper, int (*fn)(void *
 	exit(fn(ctx));
 }
 
-int ptc_keep(int (*fn)(void *ctx), void *ctx)
+int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 {
 	struct ptc_session s = {};
 	struct ptc_process *p;
 	struct sigaction usual = { .sa_handler = SIG_DFL }, on_child;
-	sigset_t set = ptc_watched_signals(), before;
+	sigset_t set = ptc_watched_signals(in_flight), before;
 	pid_t keeper = getpid(), recorder = -1;
 	struct err *err = ptc_undo_init();
 	int end[2], ret = PTC_EXIT_FAILED;
@@ -220,7 +221,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx)
 	}
 	close(end[1]);
 	ptc_privilege_end();
-	ret = watch(&s, recorder, end[0]);
+	ret = watch(&s, recorder, end[0], set);
 	close(end[0]);
 	ptc_process_destroy(p);
 	vec_deinit(&s.processes);

@@ -14,13 +14,14 @@
 /**
  * Run @p fn in a process of its own, the recorder, and watch over it (ptc_keeper.c).
  *
+ * @param in_flight  As in ptc_watched_signals().
  * @return what to exit with: @p fn's result.
  */
-int ptc_keep(int (*fn)(void *ctx), void *ctx);
+int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight);
 
 /** What keeper and recorder take from a descriptor, blocked: children's stops and ends, and
- * requests to end. */
-sigset_t ptc_watched_signals(void);
+ * requests to end; @p in_flight also SIGUSR2, by which a snapshot is asked for. */
+sigset_t ptc_watched_signals(bool in_flight);
 
 /** In the recorder: was the keeper killed? */
 bool ptc_is_keeper_gone(void);

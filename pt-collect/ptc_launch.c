@@ -63,7 +63,8 @@ static int install_filter(void)
 }
 
 /** The child: wait until seized, then become the program. */
-__attribute__((noreturn)) static void be_program(char **argv, int go, int report)
+__attribute__((noreturn)) static void be_program(char **argv, bool is_filtered,
+						  int go, int report)
 {
 	struct exec_failure failure = {};
 	ssize_t n;
@@ -78,7 +79,7 @@ __attribute__((noreturn)) static void be_program(char **argv, int go, int report
 		;
 	if (n != 1)
 		_exit(PTC_EXIT_FAILED); // the recorder is gone
-	failure.saved_errno = install_filter();
+	failure.saved_errno = is_filtered ? install_filter() : 0;
 	failure.in_filter = failure.saved_errno;
 	if (!failure.in_filter) {
 		execvp(argv[0], argv);
@@ -184,7 +185,7 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 	return err ?: step_out_of_exec(pid);
 }
 
-struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status)
+struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status)
 {
 	_cleanup_close_ int go_read = -1, go_write = -1, report_read = -1,
 			    report_write = -1;
@@ -206,7 +207,7 @@ struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status)
 	if (!*pid)
 		closep(&go_write);
 	if (!*pid)
-		be_program(argv, go_read, report_write);
+		be_program(argv, is_filtered, go_read, report_write);
 	ptc_wards_add(*pid, 0, true);
 	closep(&report_write);
 	report_write = -1;

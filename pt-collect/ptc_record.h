@@ -24,6 +24,10 @@ struct ptc_options {
 	const char *dir;
 	char **argv; ///< program and arguments, NULL-terminated
 	bool wants_heap;
+	bool wants_end_core;	 ///< end.core at a crash
+	bool wants_snapshot;	 ///< the flight recorder
+	uint64_t snapshot_bytes; ///< of each ring
+	const char *trigger;	 ///< FUNC or FUNC@FILE; NULL = none
 	bool follows; ///< record the children, too
 	bool is_portable; ///< no instructions that another host may lack
 	struct ptc_private private;
@@ -33,6 +37,8 @@ struct ptc_options {
 	unsigned hang_seconds; ///< with until_fail: nothing ran for so long is a failure
 	pid_t pid;	   ///< attach to this one instead; 0 = start argv
 	double duration_s; ///< when attached, end after so long; 0 = never
+	/** A snapshot is in @p dir: what of, how many events, how large. May be NULL. */
+	void (*on_snapshot)(const char *dir, const struct cap_info *info, uint64_t bytes);
 	/** Attached: how many threads stopped how long for how much, in @p r; the recording
 	 * begins. May be NULL. */
 	void (*on_attached)(const struct ptc_options *o, const struct ptc_result *r);
@@ -54,6 +60,7 @@ struct ptc_result {
 	bool has_hung;		    ///< and was ended by us
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
+	unsigned n_snapshots;
 	size_t n_threads;	    ///< attaching: as many stopped, so long, for so much
 	uint64_t stopped_ns, saved_bytes;
 };

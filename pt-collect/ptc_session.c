@@ -24,6 +24,7 @@
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_flight.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_points.h"
@@ -62,7 +63,9 @@ void ptc_session_stop(struct ptc_session *s, pid_t tid, int status)
 	// Killed meanwhile: it stands at its end, which will be reported for itself.
 	if (si.si_code == PTC_END_STOP && status >> 8 != PTC_END_STOP)
 		return;
-	if (p)
+	if (s->flight)
+		ptc_flight_stop(s, tid, status);
+	else if (p)
 		ptc_process_stop(p, tid, status);
 	else if (status >> 16 == PTRACE_EVENT_STOP)
 		ptc_child_stopped(s, tid);
@@ -130,6 +133,10 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 	while (read(signals, &si, sizeof(si)) > 0) {
 		if (si.ssi_signo == SIGCHLD)
 			continue;
+		if (si.ssi_signo == SIGUSR2) {
+			ptc_flight_request(s);
+			continue;
+		}
 		ret->is_asked_to_end = true;
 		if (s->is_attached || s->processes.data[0]->has_ended ||
 		    ptc_is_keeper_gone())
@@ -142,7 +149,7 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
 {
 	struct epoll_event e = { .events = EPOLLIN };
-	sigset_t set = ptc_watched_signals();
+	sigset_t set = ptc_watched_signals(s->flight);
 
 	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	*poll = epoll_create1(EPOLL_CLOEXEC);
@@ -206,6 +213,8 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		take_signals(s, signals, ret);
 		is_busy = reap(s);
 		ptc_bpf_drain(s->bpf);
+		if (s->flight)
+			ptc_flight_step(s);
 		if (s->chaos)
 			due_ns = ptc_chaos_step(s->chaos);
 		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
@@ -223,6 +232,7 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 static void session_deinit(struct ptc_session *s)
 {
 	ptc_chaos_destroy(s->chaos);
+	ptc_flight_destroy(s->flight);
 	for (size_t i = 0; i < s->processes.size; i++) {
 		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->pid, false);
 		ptc_process_destroy(s->processes.data[i]);
@@ -278,12 +288,40 @@ static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 			    struct ptc_result *ret)
 {
 	ret->status = exit_status(p);
+	if (p->session->flight)
+		return ptc_flight_end(p, ret);
 	if (o->until_fail && !p->failure && !ptc_result_is_failure(ret)) {
 		cap_writer_remove(take_ptr(&p->writer));
 		ret->is_removed = true;
 		return NULL;
 	}
 	return sum_up(p, ret);
+}
+
+/** What is to be known of it before it runs. */
+static struct err *start(struct ptc_process *p, const struct ptc_options *o,
+			 struct ptc_points *points, struct ptc_result *ret)
+{
+	struct ptc_session *s = p->session;
+	struct err *err = s->flight	 ? ptc_flight_start(p, ret) :
+			  s->is_attached ? ptc_attach_start(p, ret) :
+					   ptc_start(p);
+
+	if (!err && points)
+		err = ptc_points_find(p, points) ?:
+			      ptc_chaos_create(p, points, o->seed, &s->chaos);
+	return err;
+}
+
+/** It goes on without us. */
+static void leave(struct ptc_process *p)
+{
+	if (p->has_ended || p->session->flight)
+		return; // the flight recorder leaves by itself
+	if (p->session->is_attached)
+		ptc_attach_end(p);
+	else
+		ptc_leave(p);
 }
 
 /** Save its start state, let it run, finish. */
@@ -303,31 +341,27 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		err = make_poll(s, &signals, &poll);
 	p->is_recording = p->has_executed = true;
 	if (!err)
-		err = s->is_attached ? ptc_attach_start(p, ret) : ptc_start(p);
-	if (!err && points)
-		err = ptc_points_find(p, points) ?:
-			      ptc_chaos_create(p, points, o->seed, &s->chaos);
+		err = start(p, o, points, ret);
 	if (err)
 		return err;
 	if (ptc_is_keeper_gone())
 		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
 				       "has not started)");
-	ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
+	if (!s->flight)
+		ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
 	ret->has_run = true;
 	if (s->is_attached && o->on_attached)
 		o->on_attached(o, ret);
 	if (o->duration_s > 0)
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
 	if (!s->is_attached &&
-	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL, PTC_TRACE_OPTIONS) ||
+	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL,
+		    s->flight ? PTC_FLIGHT_OPTIONS : PTC_TRACE_OPTIONS) ||
 	     ptrace(PTRACE_CONT, p->pid, NULL, NULL)))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
 	ptc_follow_leave(s);
-	if (s->is_attached && !p->has_ended)
-		ptc_attach_end(p);
-	else if (!p->has_ended)
-		ptc_leave(p);
+	leave(p);
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
@@ -343,10 +377,10 @@ struct surroundings {
 
 /** After the launch. We see the program through to its end, whatever is sent to us; and
  * each followed process takes some descriptors. */
-static void change_surroundings(struct surroundings *before)
+static void change_surroundings(struct surroundings *before, bool in_flight)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	sigset_t set = ptc_watched_signals();
+	sigset_t set = ptc_watched_signals(in_flight);
 	struct rlimit files;
 
 	sigprocmask(SIG_BLOCK, &set, &before->blocked);
@@ -373,6 +407,8 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 							   .wants_heap = o->wants_heap,
 							   .follows = o->follows,
 							   .is_portable = o->is_portable,
+							   .wants_end_core =
+								   o->wants_end_core,
 							   .private = &o->private,
 							   .is_attached = o->pid };
 	struct ptc_process *p = NULL;
@@ -382,9 +418,13 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	ret->status = PTC_EXIT_FAILED;
 	if (err)
 		return err;
-	ptc_bpf_set_consumer(s.bpf, ptc_assemble, &s);
+	if (o->wants_snapshot)
+		err = ptc_flight_create(o, &s.flight);
+	if (err)
+		return err;
+	ptc_bpf_set_consumer(s.bpf, s.flight ? ptc_flight_take : ptc_assemble, &s);
 	if (!s.is_attached)
-		err = ptc_launch(o->argv, &pid, &ret->status);
+		err = ptc_launch(o->argv, !s.flight, &pid, &ret->status);
 	if (err)
 		return err;
 	err = ptc_process_create(&s, pid, &p);
@@ -393,7 +433,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	if (!err) {
 		struct surroundings before;
 
-		change_surroundings(&before);
+		change_surroundings(&before, s.flight);
 		err = record_program(p, o, points, ret);
 		restore_surroundings(&before);
 	}
@@ -411,7 +451,7 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 {
 	_cleanup_(ptc_points_deinit) struct ptc_points points = {};
 	struct ptc_bpf *b = NULL;
-	struct err *err = ptc_bpf_create(&b);
+	struct err *err = ptc_bpf_create(!o->wants_snapshot, &b);
 
 	ret->status = PTC_EXIT_FAILED;
 	if (!err)

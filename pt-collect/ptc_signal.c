@@ -14,6 +14,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_flight.h"
 #include "pt-collect/ptc_table.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
@@ -60,6 +61,12 @@ static bool is_deadly(int signo)
 		return false;
 	}
 	return true;
+}
+
+bool ptc_signal_kills(pid_t tid, int signo)
+{
+	return is_deadly(signo) && !status_has(tid, "SigCgt", signo) &&
+	       !status_has(tid, "SigIgn", signo);
 }
 
 /** Bytes of the frame at @p rsp. */
@@ -142,6 +149,8 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 			ptc_pending_settle(p, t, true);
 			ev.is_fatal = true;
 			ptc_pending_log(p, t, &ev, NULL);
+			if (p->session->wants_end_core)
+				ptc_end_take(p, tid, si);
 		}
 	}
 	if (t)

@@ -18,6 +18,20 @@
 
 #define INSTRUCTIONS_MAX 24 ///< looked at; the arguments rarely live longer
 
+/** Is the stack pointer another one behind it? */
+static bool moves_stack(const ZydisDecodedInstruction *i,
+			const ZydisDecodedOperand *operands)
+{
+	for (unsigned o = 0; o < i->operand_count; o++)
+		if (operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+						     operands[o].reg.value) ==
+			    ZYDIS_REGISTER_RSP)
+			return true;
+	return false;
+}
+
 static bool writes_argument(const ZydisDecodedInstruction *i,
 			    const ZydisDecodedOperand *operands, unsigned n_args)
 {
@@ -59,10 +73,11 @@ static bool leaves_line(const ZydisDecodedInstruction *i)
 
 struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args)
 {
-	struct ptc_site entry = { .mnemonic = "unknown" };
+	struct ptc_site entry = { .mnemonic = "unknown", .is_above_return = true };
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
 	ZydisDecoder decoder;
+	bool has_moved = false;
 	size_t at = 0;
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -76,10 +91,12 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 			return (struct ptc_site){
 				.offset = at,
 				.is_emulated = true,
+				.is_above_return = !has_moved,
 				.mnemonic = ZydisMnemonicGetString(i.mnemonic),
 			};
 		if (leaves_line(&i) || writes_argument(&i, operands, n_args))
 			return entry;
+		has_moved |= moves_stack(&i, operands);
 		at += i.length;
 	}
 	return entry;

@@ -218,9 +218,7 @@ struct err *ptc_start(struct ptc_process *p)
 	return err;
 }
 
-/** The program break, rounded up to a page: the process is not made to ask for it, because
- * it may not be allowed to. 0 when it cannot be told. */
-static uint64_t find_break(pid_t pid, const struct ptc_maps *maps)
+uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps)
 {
 	uint64_t brk = 0;
 
@@ -239,7 +237,7 @@ struct err *ptc_start_forked(struct ptc_process *p)
 
 	if (err)
 		return err;
-	core->brk = find_break(p->pid, &maps);
+	core->brk = ptc_find_break(p->pid, &maps);
 	err = ptc_recall_auxv(p->pid, false, core);
 	return err ?: save_state(p, &maps, core);
 }

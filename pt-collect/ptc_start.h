@@ -12,9 +12,10 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_tracee.h"
 
-/** Start @p argv stopped before its first instruction. @return NULL with the pid; when
- * it cannot be executed, an error with @p exit_status set. */
-struct err *ptc_launch(char **argv, pid_t *pid, int *exit_status);
+/** Start @p argv stopped before its first instruction; when @p is_filtered, without the
+ * system calls that no replay could follow. @return NULL with the pid; when it cannot be
+ * executed, an error with @p exit_status set. */
+struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status);
 
 /** Make the stopped program's chances ours, and save its start state. */
 struct err *ptc_start(struct ptc_process *p);
@@ -43,6 +44,10 @@ struct err *ptc_free_program(struct ptc_process *p);
 
 /** Vector state of stopped @p tid. @p xstate is the caller's to free. */
 struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes);
+
+/** The program break, rounded up to a page: the process is not made to ask for it, because
+ * it may not be allowed to. 0 when it cannot be told. */
+uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps);
 
 /** The auxv as the kernel remembers it; without @p with_vdso that is hidden, as on the
  * stack. @p core owns the result. */

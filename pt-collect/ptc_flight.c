@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The flight recorder: the program runs as it would by itself, watched by ptrace for its
+ * threads and deadly signals only; its allocator calls go round in a ring of ours, PT in
+ * one of the kernel's. A snapshot stops all threads, writes what the rings hold and the
+ * core of that instant, and lets them go on.
+ */
+#define LOG_ROOM "record"
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "pt-collect/ptc_assemble.h"
+#include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_flight.h"
+#include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_symbol.h"
+
+#define PROBE_STEPS 32 ///< more than the kernel's code of a probe has instructions
+
+struct ptc_flight {
+	const struct ptc_options *o;
+	struct ptc_heap_ring *ring;
+	/** Libraries are not mapped yet: probes wait for the program's entry point, where
+	 * a breakpoint is armed, or are tried now and then. */
+	bool awaits_probes;
+	bool is_trigger_placed, has_fired;
+	pid_t triggered; ///< entered the trigger, and is about to stop; 0 = nobody
+	uint64_t triggered_at;
+	bool is_requested;
+	unsigned n_snapshots;
+};
+
+struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
+{
+	struct ptc_flight *f = calloc(1, sizeof(*f));
+	struct err *err;
+
+	if (!f)
+		return &err_nomem;
+	f->o = o;
+	err = ptc_heap_ring_create(o->snapshot_bytes, &f->ring);
+	if (err)
+		free(f);
+	else
+		*ret = f;
+	return err;
+}
+
+void ptc_flight_destroy(struct ptc_flight *f)
+{
+	if (!f)
+		return;
+	ptc_heap_ring_destroy(f->ring);
+	free(f);
+}
+
+void ptc_flight_take(void *session, void *rec, size_t size)
+{
+	struct ptc_session *s = session;
+	struct ptc_flight *f = s->flight;
+	const struct rec_head *head = rec;
+
+	if (size < sizeof(*head) || head->tgid != (uint32_t)s->processes.data[0]->pid)
+		return;
+	if (head->kind == REC_HEAP || head->kind == REC_HEAP_DONE) {
+		ptc_heap_ring_add(f->ring, rec);
+	} else if (head->kind == REC_TRIGGER && !f->has_fired) {
+		f->has_fired = true;
+		f->triggered = head->tid;
+		f->triggered_at = ((const struct rec_trigger *)rec)->rip;
+	}
+}
+
+/* ---- probes --------------------------------------------------------------------------- */
+
+/** Is mapping @p m of the file that FUNC@FILE names? Without FILE every one is. */
+static bool is_wanted(const char *file, const struct ptc_map *m)
+{
+	const char *slash = strrchr(m->name, '/');
+
+	return !file || !strcmp(m->name, file) ||
+	       (slash && !strncmp(slash + 1, file, strlen(file)));
+}
+
+/** Probe the trigger where it is found: in the program first, then in what it maps. */
+static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	struct ptc_flight *f = p->session->flight;
+	_cleanup_free_ char *name = f->o->trigger ? strdup(f->o->trigger) : NULL;
+	char *at = name ? strchr(name, '@') : NULL;
+
+	if (at)
+		*at++ = 0;
+	for (size_t i = 0; name && !f->is_trigger_placed && i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		_cleanup_err_ struct err *err = NULL;
+		struct ptc_symbol symbol;
+
+		if (m->name[0] != '/' || !(m->prot & PROT_EXEC) || !is_wanted(at, m))
+			continue;
+		err = ptc_symbol_find(m->name, name, &symbol);
+		if (!err)
+			err = ptc_bpf_probe_trigger(p->session->bpf, p->pid, m->name,
+						    symbol.offset);
+		else
+			continue;
+		if (err)
+			log_warn("no trigger: %s", err->message);
+		f->is_trigger_placed = true;
+	}
+}
+
+/** @return whether the program has its libraries. */
+static bool place_probes(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	size_t n;
+
+	for (size_t i = 0; !err && i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (m->name[0] == '/' && m->prot & PROT_EXEC && p->session->wants_heap)
+			ptc_heap_mapped(p, m->name, 0, !strcmp(m->name, p->exe));
+	}
+	if (!err)
+		place_trigger(p, &maps);
+	ptc_heap_sites(p, &n);
+	return n || !p->session->wants_heap;
+}
+
+/** The probes are where they can be: is that where the user wants them? */
+static void probes_placed(struct ptc_process *p)
+{
+	struct ptc_flight *f = p->session->flight;
+
+	f->awaits_probes = false;
+	if (f->o->trigger && !f->is_trigger_placed)
+		log_warn("no trigger: no function '%s' in the program or its libraries",
+			 f->o->trigger);
+}
+
+/** The program stands before its first instruction: have it stop at its entry point. */
+static void await_entry(struct ptc_process *p, pid_t tid)
+{
+	struct cap_core core = {};
+	_cleanup_err_ struct err *err = ptc_recall_auxv(p->pid, true, &core);
+
+	p->session->flight->awaits_probes = true;
+	for (size_t i = 0; !err && i < core.n_auxv; i++)
+		if (core.auxv[2 * i] == AT_ENTRY)
+			ptc_points_arm(tid, &core.auxv[2 * i + 1], 1, NULL);
+	free(core.auxv);
+}
+
+/* ---- a snapshot ------------------------------------------------------------------------- */
+
+/** Of the first it is what the user said; then DIR.2, DIR.3, ... */
+static char *dir_of(const struct ptc_flight *f)
+{
+	char *dir;
+
+	if (!f->n_snapshots)
+		return strdup(f->o->dir);
+	return asprintf(&dir, "%s.%u", f->o->dir, f->n_snapshots + 1) < 0 ? NULL : dir;
+}
+
+/** Where the kernel has code of probes in the process. */
+static struct ptc_range probe_code(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++)
+		if (!strcmp(maps.list.data[i]->name, "[uprobes]"))
+			return (struct ptc_range){ maps.list.data[i]->start,
+						   maps.list.data[i]->end };
+	return (struct ptc_range){};
+}
+
+/** Resting thread @p t may stand in the code by which a probe sees that a function
+ * returns: lead it out, to where it would be without. */
+static void leave_probe(struct ptc_thread *t, struct ptc_range code)
+{
+	struct user_regs_struct u;
+	int status;
+
+	for (int n = 0; n < PROBE_STEPS; n++) {
+		if (ptrace(PTRACE_GETREGS, t->tid, NULL, &u) || u.rip < code.start ||
+		    u.rip >= code.end || ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) ||
+		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+			return;
+		if (WSTOPSIG(status) == SIGTRAP)
+			continue;
+		t->held_signal = status >> 16 ? 0 : WSTOPSIG(status);
+		return;
+	}
+}
+
+/** All that changes when the program goes on. */
+static struct err *write_now(struct ptc_process *p, struct cap_info *info,
+			     const siginfo_t *si)
+{
+	struct ptc_flight *f = p->session->flight;
+	_cleanup_free_ struct ptc_patch *patches = NULL;
+	struct ptc_range code = probe_code(p);
+	struct err *err;
+	size_t n;
+
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_at_rest && !p->threads.data[i]->held_signal)
+			leave_probe(p->threads.data[i], code);
+	ptc_bpf_drain(p->session->bpf);
+	info->end_core.at_ns = ptc_now_ns();
+	err = ptc_heap_ring_patches(f->ring, &patches, &n);
+	if (!err)
+		err = ptc_end_write(p, &info->end_core, si, patches, n);
+	return err ?: ptc_heap_ring_write(f->ring, p->writer, &info->n_overwritten);
+}
+
+static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t *bytes)
+{
+	struct err *err = take_ptr(&p->failure);
+
+	if (err)
+		return err;
+	if (ptc_bpf_lost(p->session->bpf))
+		ptc_log_gap(p, p->pid, "%llu events were lost",
+			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
+	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
+	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
+	info->end_value = info->end_core.signo;
+	return cap_writer_finish(p->writer, info, bytes);
+}
+
+/** All threads rest. */
+static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
+				  const siginfo_t *si, uint64_t *bytes)
+{
+	_cleanup_free_ char *dir = dir_of(p->session->flight);
+	struct err *err = NULL;
+
+	if (!dir)
+		return &err_nomem;
+	if (!p->writer)
+		err = cap_writer_create(dir, &p->writer);
+	p->is_recording = !err;
+	if (!err)
+		err = write_now(p, info, si);
+	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+	if (!err)
+		err = finish(p, info, bytes);
+	if (!err && p->session->flight->o->on_snapshot)
+		p->session->flight->o->on_snapshot(dir, info, *bytes);
+	return err;
+}
+
+/** Take one. @p si: of a crash, else NULL. A failure ends nothing. */
+static void snapshot(struct ptc_process *p, const struct cap_end_core *end,
+		     const siginfo_t *si)
+{
+	struct ptc_flight *f = p->session->flight;
+	// Borrowed from p->info but for `missing', which the writer adds.
+	struct cap_info info = p->info;
+	_cleanup_err_ struct err *err = ptc_freeze(p, true);
+	uint64_t bytes;
+
+	info.mode = CAP_MODE_FLIGHT;
+	info.end_core = *end;
+	info.exe = p->exe;
+	if (!err)
+		err = write_snapshot(p, &info, si, &bytes);
+	else
+		ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+	for (size_t i = 0; i < info.n_missing; i++)
+		free(info.missing[i]);
+	free(info.missing);
+	p->is_recording = false;
+	if (err && err->code == ERR_NOT_FOUND && p->has_ended)
+		return;
+	cap_writer_destroy(take_ptr(&p->writer));
+	f->n_snapshots++;
+	if (!err)
+		return;
+	fprintf(stderr, "faultline: cannot take a snapshot: %s\n", err->message);
+	if (!p->session->failure)
+		p->session->failure = take_ptr(&err);
+}
+
+void ptc_flight_request(struct ptc_session *s)
+{
+	s->flight->is_requested = true;
+}
+
+void ptc_flight_step(struct ptc_session *s)
+{
+	struct ptc_process *p = s->processes.data[0];
+	const struct cap_end_core end = { .reason = CAP_END_CORE_REQUEST };
+
+	// Without debug registers nothing stops at the entry point.
+	if (s->flight->awaits_probes && !p->has_ended && place_probes(p))
+		probes_placed(p);
+	if (!s->flight->is_requested || p->has_ended)
+		return;
+	s->flight->is_requested = false;
+	snapshot(p, &end, NULL);
+}
+
+/* ---- stops ------------------------------------------------------------------------------- */
+
+/** It waits with that signal, if any, until the snapshot is taken. */
+static void rest(struct ptc_thread *t, int signo)
+{
+	t->is_asked = t->is_at_rest = true;
+	t->is_in_group_stop = false;
+	t->held_signal = signo;
+}
+
+static void on_crash(struct ptc_process *p, struct ptc_thread *t, const siginfo_t *si)
+{
+	const struct cap_end_core end = { .reason = CAP_END_CORE_CRASH,
+					  .tid = t->tid,
+					  .signo = si->si_signo,
+					  .address = (uintptr_t)si->si_addr };
+
+	rest(t, si->si_signo);
+	snapshot(p, &end, si);
+}
+
+static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
+{
+	struct ptc_flight *f = p->session->flight;
+	const struct cap_end_core end = { .reason = CAP_END_CORE_TRIGGER,
+					  .tid = t->tid,
+					  .address = f->triggered_at,
+					  .function = (char *)f->o->trigger };
+
+	f->triggered = 0;
+	rest(t, 0);
+	snapshot(p, &end, NULL);
+}
+
+static void on_entry(struct ptc_process *p, pid_t tid)
+{
+	place_probes(p);
+	probes_placed(p);
+	ptc_points_arm(tid, NULL, 0, NULL);
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+static void on_signal(struct ptc_process *p, struct ptc_thread *t, int signo)
+{
+	struct ptc_flight *f = p->session->flight;
+	bool is_freezing = t->is_asked;
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &si)) {
+		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
+	} else if (f->awaits_probes && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
+		on_entry(p, t->tid);
+	} else if (signo == SIGSTOP && si.si_code == SI_KERNEL) {
+		// Ours: it waits until the ring is empty, which it is; or is the trigger.
+		if (t->tid == f->triggered && !is_freezing)
+			on_trigger(p, t);
+		else
+			ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+	} else if (!ptc_signal_kills(t->tid, signo)) {
+		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
+	} else if (is_freezing) {
+		rest(t, signo); // another snapshot's
+	} else {
+		on_crash(p, t, &si);
+	}
+}
+
+/** Other threads are gone, and so are the breakpoints. */
+static void on_exec(struct ptc_process *p, pid_t tid)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->tid != p->pid) {
+			ptc_thread_destroy(p->threads.data[i]);
+			p->threads.data[i--] = p->threads.data[--p->threads.size];
+		}
+	close(p->mem_fd);
+	free(p->exe);
+	p->mem_fd = -1;
+	p->exe = NULL;
+	err = ptc_process_open(p);
+	if (!err)
+		err = ptc_describe(p, NULL);
+	if (err)
+		log_warn("%s", err->message);
+	if (!p->exe)
+		p->exe = strdup("");
+	p->n_execs++;
+	await_entry(p, tid);
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+static void on_new(struct ptc_process *p, pid_t tid, int status)
+{
+	char path[64];
+	struct ptc_thread *t;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, tid);
+	if (access(path, F_OK)) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL); // a process of its own
+		return;
+	}
+	t = ptc_thread_find(p, tid);
+	if (t)
+		t->is_attached = true;
+	ptrace(PTRACE_CONT, tid, NULL, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+}
+
+void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
+{
+	struct ptc_process *p = ptc_process_of(s, tid);
+	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
+
+	if (!t) {
+		on_new(s->processes.data[0], tid, status);
+		return;
+	}
+	switch (status >> 16) {
+	case 0:
+		on_signal(p, t, WSTOPSIG(status));
+		return;
+	case PTRACE_EVENT_EXEC:
+		on_exec(p, tid);
+		return;
+	case PTRACE_EVENT_STOP:
+		if (WSTOPSIG(status) != SIGTRAP) {
+			ptc_wards_stopped(p->pid, true);
+			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+			return;
+		}
+		ptc_wards_stopped(p->pid, false);
+		break;
+	case PTRACE_EVENT_EXIT:
+		ptc_heap_ring_forget(s->flight->ring, tid);
+		break;
+	}
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+/** Copying files takes long: a crash should not have to wait for it. */
+static struct err *keep_files(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++)
+		if (maps.list.data[i]->name[0] == '/' &&
+		    !ptc_is_shared_memory(maps.list.data[i]))
+			ptc_files_keep(p, maps.list.data[i]);
+	return err ?: take_ptr(&p->failure);
+}
+
+static void renew_waits(struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++) {
+		const struct ptc_thread *t = p->threads.data[i];
+		_cleanup_err_ struct err *err = NULL;
+		struct user_regs_struct u;
+
+		if (!t->is_at_rest)
+			continue;
+		err = ptc_get_regs(t->tid, &u);
+		if (!err)
+			err = ptc_renew_wait(p, t->tid, &u);
+	}
+}
+
+static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
+{
+	uint64_t from_ns = ptc_now_ns();
+	struct err *err = ptc_freeze(p, false);
+
+	if (err) {
+		ptc_thaw(p, true, 0);
+		return err_prefix(err, "cannot attach to process %d", p->pid);
+	}
+	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	place_probes(p);
+	probes_placed(p);
+	renew_waits(p);
+	ret->n_threads = p->threads.size;
+	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+	ret->stopped_ns = ptc_now_ns() - from_ns;
+	return NULL;
+}
+
+struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
+{
+	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct err *err;
+
+	if (!first)
+		return &err_nomem;
+	ptc_wards_add(p->pid, 0, !p->session->is_attached);
+	err = keep_files(p);
+	p->is_recording = false; // but while a snapshot is taken
+	if (err)
+		return err;
+	if (p->session->is_attached)
+		return attach(p, ret);
+	first->is_attached = true;
+	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	await_entry(p, p->pid);
+	return NULL;
+}
+
+struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
+{
+	if (!p->has_ended) {
+		_cleanup_err_ struct err *err = ptc_freeze(p, true);
+
+		ptc_bpf_set_in_flight(p->session->bpf, p->pid, false);
+		ptc_bpf_drain(p->session->bpf);
+		renew_waits(p);
+		for (size_t i = 0; i < p->threads.size; i++)
+			if (p->threads.data[i]->is_at_rest)
+				ptc_drop_signals(p, p->threads.data[i]);
+		if (err && err->code != ERR_NOT_FOUND)
+			log_warn("cannot leave process %d as it was: %s", p->pid,
+				 err->message);
+		ptc_thaw(p, true, 0);
+		ptc_wards_forget(p->pid);
+	}
+	ret->n_snapshots = p->session->flight->n_snapshots;
+	ret->is_removed = !ret->n_snapshots;
+	if (p->writer && ret->is_removed)
+		cap_writer_remove(take_ptr(&p->writer));
+	return take_ptr(&p->session->failure);
+}

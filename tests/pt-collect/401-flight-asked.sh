@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# record --snapshot while the program runs: SIGUSR2 and --trigger each leave a capture, of a
+# program that was started and of one attached to; it runs on unharmed.
+. tests/lib.sh
+
+need gdb
+need_bpf
+program=$BUILD/tests/programs/flight
+
+# wait_for COMMAND... - until it succeeds, 10 s at most.
+wait_for() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		"$@" && return
+		sleep 0.05
+	done
+	fail "waited in vain for: $*"
+}
+
+said() {
+	grep -q "$1" "$TMPDIR/err"
+}
+
+# truth DIR - as its core has it.
+truth() {
+	gdb -nx -batch -ex 'p/x truth' -ex bt "$program" "$1/end.core" 2>&1
+}
+
+"${RECORD[@]}" --snapshot=64K --trigger report_error -o "$TMPDIR/c" -- "$program" serve \
+	>"$TMPDIR/out" 2>"$TMPDIR/err" &
+recorder=$!
+wait_for grep -q ready "$TMPDIR/out"
+pid=$(pgrep -f "^$program serve" | tail -n 1)
+kill -USR2 $recorder
+wait_for said 'snapshot as asked'
+kill -USR1 "$pid"
+wait_for said 'snapshot at report_error'
+kill -USR1 "$pid" # a second time: the trigger was for once
+sleep 0.2
+kill -USR2 $recorder
+wait_for said 'c\.3: complete'
+kill -TERM "$pid"
+wait $recorder
+[ $? = 7 ] || fail "status"
+grep -q 'truth 112233445566778a' "$TMPDIR/out" || fail "harmed: $(cat "$TMPDIR/out")"
+[ ! -e "$TMPDIR/c.4" ] || fail "a fourth snapshot"
+truth "$TMPDIR/c" | grep -q '= 0x1122334455667788' || fail "the first: $(truth "$TMPDIR/c")"
+truth "$TMPDIR/c.2" >"$TMPDIR/gdb"
+grep -q '#0 .*in report_error (code=' "$TMPDIR/gdb" || fail "at the trigger: $(cat "$TMPDIR/gdb")"
+truth "$TMPDIR/c.3" | grep -q '= 0x112233445566778a' || fail "the third: $(truth "$TMPDIR/c.3")"
+grep -q '"reason":.*"trigger"' "$TMPDIR/c.2/manifest.json" || fail "reason"
+
+# Attached to.
+"$program" serve >"$TMPDIR/out" &
+pid=$!
+wait_for grep -q ready "$TMPDIR/out"
+"${RECORD[@]}" --snapshot -p $pid -o "$TMPDIR/p" 2>"$TMPDIR/err" &
+recorder=$!
+wait_for said 'attached to process'
+sleep 0.2
+kill -USR2 $recorder
+wait_for said 'snapshot as asked'
+kill -INT $recorder
+wait $recorder || fail "status $? after Ctrl-C"
+truth "$TMPDIR/p" | grep -q 'in serve ()' || fail "$(truth "$TMPDIR/p")"
+[ "$("$FAULTLINE" dump -k heap_done "$TMPDIR/p" | wc -l)" -gt 20 ] || fail "no calls seen"
+kill -0 $pid || fail "it did not survive"
+kill -TERM $pid
+wait $pid
+[ $? = 7 ] || fail "harmed"
+
+# The recorder killed: the program goes on.
+"${RECORD[@]}" --snapshot -o "$TMPDIR/k" -- "$program" serve >"$TMPDIR/out" 2>"$TMPDIR/err" &
+keeper=$!
+wait_for grep -q ready "$TMPDIR/out"
+pid=$(pgrep -f "^$program serve" | tail -n 1)
+[ "$(id -u)" = 0 ] && pkill -KILL -P $keeper flt-recorder
+[ "$(id -u)" = 0 ] || kill -TERM "$pid"
+sleep 0.3
+kill -TERM "$pid"
+wait $keeper
+grep -q 'truth 1122334455667788' "$TMPDIR/out" || fail "did not go on: $(cat "$TMPDIR/out")"
