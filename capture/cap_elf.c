@@ -72,7 +72,7 @@ static char *build_id_in(int fd, const Elf64_Phdr *ph)
 	return find_build_id(notes, size);
 }
 
-char *cap_elf_build_id(int fd)
+char *capture_build_id(int fd)
 {
 	Elf64_Ehdr eh;
 

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * What capture/ needs to know about ELF: a file's build-id, the start core's writer, and
+ * What capture/ needs to know about ELF: the start core's writer, and
  * a content hash for files that have no id. Private to capture/ (pt-collect asks through
  * capture.h).
  */
@@ -11,10 +11,6 @@
 #define CAPTURE_CAP_ELF_H
 
 #include "capture/capture.h"
-
-/** @return the build-id of ELF file @p fd in hex (free()), NULL when it has none, is not
- * ELF64 or is damaged. */
-char *cap_elf_build_id(int fd);
 
 /** @return whether @p fd starts like an ELF file. */
 bool cap_elf_is(int fd);

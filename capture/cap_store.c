@@ -227,7 +227,7 @@ struct err *cap_store_keep(struct cap_store *s, int fd, const char *path, uint32
 	*ret = find_kept(s, &k);
 	if (*ret)
 		return NULL;
-	build_id = cap_elf_build_id(fd);
+	build_id = capture_build_id(fd);
 	name = strdup(path);
 	if (!name)
 		return &err_nomem;

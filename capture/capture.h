@@ -330,6 +330,10 @@ const struct cap_info *capture_info(const struct capture *c);
 struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			      size_t buf_bytes);
 
+/** @return the build-id of ELF file @p fd in hex (free()), NULL when it has none, is not
+ * ELF64 or is damaged. */
+char *capture_build_id(int fd);
+
 /** One mapping in the start state. */
 struct cap_mapping {
 	uint64_t start, end; ///< addresses; start <= a < end

@@ -60,9 +60,8 @@ struct ptd {
 	struct dec_pt_psb psb;	    ///< the next one; at the stream's size: there is none
 	bool is_cut;		    ///< no more segments
 	dec_pt_buffer buffer;	    ///< for PSB groups
-	struct dec_pt_image *image; ///< of the thread that runs
+	struct dec_pt_image *image; ///< of the thread that runs; NULL: none did yet
 	uint32_t tid;
-	bool has_tid;
 	uint64_t tsc;
 	struct dec_pt_totals totals;
 };
@@ -181,11 +180,12 @@ static struct err *hand_turn(struct ptd *d, const struct dec_pt_item *i)
 {
 	const struct dec_pt_turn *t = &d->stream->turns.data[i->a];
 
-	d->image = t->image;
+	bool is_same = d->image == t->image && d->tid == t->tid;
+
 	dec_pt_image_apply(t->image, i->n);
-	if (d->has_tid && d->tid == t->tid)
+	if (is_same)
 		return NULL;
-	d->has_tid = true;
+	d->image = t->image;
 	d->tid = t->tid;
 	return hand_event(d, DEC_PT_EV_THREAD, 0, t->tid);
 }

@@ -210,6 +210,38 @@ struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 	return add_mapping(s, &m);
 }
 
+static struct err *unit_of_path(struct dec_symbols *s, const char *stored,
+				const char *path, struct dec_sym_unit **ret)
+{
+	struct err *err;
+
+	for (size_t i = 0; i < s->n_units; i++) {
+		*ret = s->units[i];
+		if (!strcmp((*ret)->path, path))
+			return NULL;
+	}
+	err = dec_sym_unit_open(stored, path, ret);
+	return err ? err : own_unit(s, *ret);
+}
+
+struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t addr, uint64_t size,
+				 uint64_t file_offset)
+{
+	struct dec_sym_mapping m = { .start = addr,
+				     .end = addr + size,
+				     .file_offset = file_offset };
+	struct err *err = unit_of_path(s, stored, path, &m.unit);
+	uint64_t vaddr;
+
+	if (err)
+		return err;
+	m.bias = dec_sym_unit_vaddr(m.unit, file_offset, &vaddr) ? addr - vaddr : 0;
+	if (!s->exe)
+		s->exe = m.unit;
+	return add_mapping(s, &m);
+}
+
 struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr)
 {
 	for (size_t i = s->mappings.size; i > 0; i--) {

@@ -60,6 +60,12 @@ struct err *dec_symbols_create_empty(struct dec_symbols **ret);
 struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 				 const char *path, uint64_t bias);
 
+/** Add ELF file @p stored (NULL: it is known by name only), displayed as @p path, mapped so
+ * that its byte at @p file_offset is at @p addr. The first one counts as the executable. */
+struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t addr, uint64_t size,
+				 uint64_t file_offset);
+
 /** The file number @p file (1-based) of the capture is mapped so that its byte at
  * @p file_offset is at @p addr. Call for every executable mapping; repeats are ignored. */
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
