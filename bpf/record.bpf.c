@@ -693,16 +693,19 @@ static int is_in_call(struct pt_regs *regs, __u8 state)
 }
 
 /* What the kernel has done in memory at the end of @t, which is on its way there. It can be
- * switched out between the zeroing of the word and that of the pointer. */
+ * switched out between the zeroing of the word and that of the pointer. Before the first of
+ * these it has noted what @t ends with. */
 static __u32 end_flags(struct task_struct *t)
 {
-	__u32 word = 1, flags = t->futex_state ? REC_SWITCH_ROBUST_LEFT : 0;
+	__u32 word = 1;
 
+	if (!t->futex_state)
+		return 0;
 	if (!t->clear_child_tid ||
-	    (t->mm && t->futex_state &&
-	     !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) && !word))
-		flags |= REC_SWITCH_TID_CLEARED;
-	return flags;
+	    (t->mm && !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) &&
+	     !word))
+		return REC_SWITCH_ROBUST_LEFT | REC_SWITCH_TID_CLEARED;
+	return REC_SWITCH_ROBUST_LEFT;
 }
 
 /* @prev, the current task, stops running. */
@@ -726,11 +729,13 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	take_regs(&s->regs, prev, regs);
 	if (is_in_call(regs, *state))
 		s->flags |= REC_SWITCH_IN_CALL;
+	else
+		s->regs.gpr[0] = regs->ax;
+	s->status = prev->exit_code;
 	if (s->flags & REC_SWITCH_TID_CLEARED)
 		*state = REC_CALL_GONE;
 	if (s->flags & (REC_SWITCH_IN_CALL | REC_SWITCH_TID_CLEARED))
 		return;
-	s->regs.gpr[0] = regs->ax;
 	if (!prev->mm)
 		return;
 	bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);

@@ -130,6 +130,8 @@ struct rec_switch {
 	__u32 next_tid;
 	__u32 flags;  /* enum rec_switch_flags */
 	__u64 out_ns; /* when head.tid lost the CPU */
+	__u32 status; /* REC_SWITCH_TID_CLEARED: what head.tid ended with, as for wait(2) */
+	__u32 unused;
 };
 
 #define REC_PROCESSES 4096 /* with threads, at a time */
@@ -190,7 +192,7 @@ _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(sizeof(struct rec_heap) == 72, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");
-_Static_assert(sizeof(struct rec_switch) == 224, "layout");
+_Static_assert(sizeof(struct rec_switch) == 232, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");
 
 #endif

@@ -194,6 +194,10 @@ void ptc_stop_recording(struct ptc_process *p, struct err *err);
 /** CLOCK_MONOTONIC, as events have it. */
 uint64_t ptc_now_ns(void);
 
+/** @return the thread; NULL = it is not known, or not any more. */
+struct ptc_thread *ptc_thread_known(const struct ptc_process *p, pid_t tid);
+
+/** The same, and from now on it is known. @return NULL when memory is out. */
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
 void ptc_thread_destroy(struct ptc_thread *t);
 

@@ -11,7 +11,9 @@
  *   - a system call of it: it has;
  *   - a switch from it: it has when it lost the CPU after we let it go, or when its
  *     registers are others than at the stop. Otherwise this is the stop itself, or a while
- *     before.
+ *     before;
+ *   - the switch from it which says that its end is told in memory. This one tells of the
+ *     end even where no stop does: who is killed in its last stop leaves it unseen.
  *
  * That the stop's own switch is in the ring before its event is put off is for the caller
  * of ptc_process_stop() to see to.
@@ -96,7 +98,7 @@ static bool has_gone_on(const struct ptc_pending *e, const struct rec_switch *s)
 
 	// On its way out it executes nothing: its end is when the kernel says so in memory.
 	if (e->event.kind == CAP_EV_EXIT)
-		return s->flags & REC_SWITCH_TID_CLEARED;
+		return false;
 	if (s->out_ns > e->resumed_ns || at->rip != s->regs.rip)
 		return true;
 	// A call that a signal interrupted: rax was its number, and is its result.
@@ -136,9 +138,14 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 				.next_tid = s->next_tid,
 				.switch_flags = s->flags };
 	const struct cap_event *call;
+	struct cap_regs end;
 
 	_Static_assert(sizeof(ev.signature) == sizeof(s->signature), "one layout");
-	flush_before(p, t, s);
+	memcpy(&end, &s->regs, sizeof(end));
+	if (s->flags & REC_SWITCH_TID_CLEARED)
+		ptc_threads_gone(p, t, &end, s->status);
+	else
+		flush_before(p, t, s);
 	call = unfinished_call(p, t, s);
 	if (call)
 		ev.switch_flags |= CAP_SWITCH_IN_CALL;

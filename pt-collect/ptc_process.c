@@ -87,13 +87,20 @@ uint64_t ptc_now_ns(void)
 
 /* ---- what every part uses ------------------------------------------------------------ */
 
-struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
+struct ptc_thread *ptc_thread_known(const struct ptc_process *p, pid_t tid)
 {
-	struct ptc_thread **slot;
-
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->tid == tid)
 			return p->threads.data[i];
+	return NULL;
+}
+
+struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread **slot, *known = ptc_thread_known(p, tid);
+
+	if (known)
+		return known;
 	slot = vec_push(&p->threads);
 	if (!slot)
 		return NULL;
@@ -186,38 +193,22 @@ static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 static void on_thread_end(struct ptc_process *p, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
-	struct cap_event ev = {
-		.kind = CAP_EV_EXIT, .tid = tid, .at_ns = ptc_now_ns(), .exit_code = -1
-	};
-	struct user_regs_struct u = {};
-	unsigned long status = 0;
+	struct user_regs_struct u;
+	unsigned long status;
+	struct cap_regs regs;
 
 	if (p->session->chaos)
 		ptc_chaos_forget(p->session->chaos, tid);
-	ptrace(PTRACE_GETREGS, tid, NULL, &u);
-	ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status);
-	ev.regs = ptc_to_cap(&u);
-	if (!t) {
+	// Killed in this very stop? Then the ring or waitpid() tells of its end.
+	if (!t || ptrace(PTRACE_GETREGS, tid, NULL, &u) ||
+	    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status)) {
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 		return;
 	}
-	ptc_pending_settle(p, t, true);
-	t->has_exited = true;
-	if (WIFEXITED(status)) {
-		ev.exit_code = WEXITSTATUS(status);
-		ev.regs.gpr[CAP_RAX] = u.orig_rax;
-	} else if (WTERMSIG(status) == SIGKILL) {
-		// Never delivered, so not logged yet.
-		struct cap_event kill = { .kind = CAP_EV_SIGNAL,
-					  .tid = tid,
-					  .at_ns = ev.at_ns,
-					  .signo = SIGKILL,
-					  .is_fatal = true,
-					  .regs = ev.regs };
-
-		ptc_pending_log(p, t, &kill, NULL);
-	}
-	ptc_pending_log(p, t, &ev, NULL);
+	regs = ptc_to_cap(&u);
+	if (WIFEXITED(status))
+		regs.gpr[CAP_RAX] = u.orig_rax;
+	ptc_threads_end_log(p, t, &regs, status);
 	ptc_pending_resume(t);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }

@@ -93,6 +93,8 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 	} else if (p && tid == p->pid) {
 		uint32_t index = p->index;
 
+		ptc_bpf_drain(s->bpf);
+		ptc_threads_reaped(s, tid, status);
 		p->has_ended = true;
 		p->wait_status = status;
 		ptc_wards_forget(p->pid);
@@ -101,7 +103,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 		ptc_child_orphans(s, index);
 	} else {
 		ptc_bpf_drain(s->bpf);
-		ptc_threads_reaped(s, tid);
+		ptc_threads_reaped(s, tid, status);
 		ptc_child_ended(s, tid);
 	}
 }

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
@@ -146,36 +147,60 @@ void ptc_threads_release(const struct ptc_process *p, pid_t child)
 
 /* ---- the end of one --------------------------------------------------------------------- */
 
-/** It ended without a stop at that (killed twice). */
-static void log_end(struct ptc_process *p, const struct ptc_thread *t)
+void ptc_threads_end_log(struct ptc_process *p, struct ptc_thread *t,
+			 const struct cap_regs *regs, int status)
 {
-	struct cap_event ev = {
-		.kind = CAP_EV_EXIT, .tid = t->tid, .at_ns = ptc_now_ns(), .exit_code = -1
-	};
+	struct cap_event ev = { .kind = CAP_EV_EXIT,
+				.tid = t->tid,
+				.at_ns = ptc_now_ns(),
+				.regs = *regs,
+				.exit_code = -1 };
 
-	if (!t->has_exited)
-		ptc_log(p, &ev);
+	if (t->has_exited)
+		return;
+	ptc_pending_settle(p, t, true);
+	t->has_exited = true;
+	if (WIFEXITED(status)) {
+		ev.exit_code = WEXITSTATUS(status);
+	} else if (WTERMSIG(status) == SIGKILL) {
+		// Never delivered, so not logged yet.
+		struct cap_event kill = { .kind = CAP_EV_SIGNAL,
+					  .tid = t->tid,
+					  .at_ns = ev.at_ns,
+					  .signo = SIGKILL,
+					  .is_fatal = true,
+					  .regs = *regs };
+
+		ptc_pending_log(p, t, &kill, NULL);
+	}
+	ptc_pending_log(p, t, &ev, NULL);
 }
 
-static void forget(struct ptc_process *p, size_t i)
+void ptc_threads_gone(struct ptc_process *p, struct ptc_thread *t,
+		      const struct cap_regs *regs, int status)
+{
+	ptc_threads_end_log(p, t, regs, status);
+	ptc_pending_flush(p, t);
+}
+
+static void forget(struct ptc_process *p, size_t i, int status)
 {
 	struct ptc_thread *t = p->threads.data[i];
 
-	ptc_pending_flush(p, t);
-	log_end(p, t);
+	ptc_threads_gone(p, t, &(struct cap_regs){}, status);
 	ptc_bpf_forget_thread(p->session->bpf, t->tid);
 	ptc_thread_destroy(t);
 	p->threads.data[i] = p->threads.data[--p->threads.size];
 }
 
-void ptc_threads_reaped(struct ptc_session *s, pid_t tid)
+void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status)
 {
 	for (size_t i = 0; i < s->processes.size; i++) {
 		struct ptc_process *p = s->processes.data[i];
 
 		for (size_t k = 0; k < p->threads.size; k++)
-			if (p->threads.data[k]->tid == tid && tid != p->pid) {
-				forget(p, k);
+			if (p->threads.data[k]->tid == tid) {
+				forget(p, k, status);
 				return;
 			}
 	}

@@ -25,8 +25,17 @@ void ptc_threads_end(struct ptc_process *p);
 /** Child process @p child runs where the program could before it had threads. */
 void ptc_threads_release(const struct ptc_process *p, pid_t child);
 
-/** Thread @p tid is gone for good; its number may come again. The ring has been drained. */
-void ptc_threads_reaped(struct ptc_session *s, pid_t tid);
+/** Thread @p t ends with @p status, as for wait(2), and stands at @p regs: log that, once. */
+void ptc_threads_end_log(struct ptc_process *p, struct ptc_thread *t,
+			 const struct cap_regs *regs, int status);
+
+/** The same, and what its stops told: it does nothing any more. */
+void ptc_threads_gone(struct ptc_process *p, struct ptc_thread *t,
+		      const struct cap_regs *regs, int status);
+
+/** Thread @p tid is gone for good with @p status; its number may come again. The ring has
+ * been drained. */
+void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status);
 
 /** Log @p ev, what a ptrace stop of thread @p t told; at once where there are no others.
  * ev->regs are those at the stop. Takes over @p writes (NULL = none), which @p ev does not
