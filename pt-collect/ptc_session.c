@@ -346,7 +346,9 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		err = start(p, o, points, ret);
 	if (err)
 		return err;
-	if (ptc_is_keeper_gone())
+	// What was attached to has been changed by now: it is left in the usual way, for the
+	// signal that told us waits.
+	if (!s->is_attached && ptc_is_keeper_gone())
 		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
 				       "has not started)");
 	if (!s->flight)
