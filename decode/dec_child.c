@@ -143,6 +143,25 @@ static enum child_result child_read(uint64_t addr, uint64_t size)
 	return CHILD_OK;
 }
 
+static enum child_result child_range(uint64_t i)
+{
+	const struct dec_guest *g = &replay.guest;
+	struct dec_range r;
+
+	if (i >= g->ranges.size)
+		return CHILD_NO_MEMORY_THERE;
+	r = (struct dec_range){ g->ranges.data[i].start, g->ranges.data[i].end,
+				g->ranges.data[i].prot, false };
+	for (size_t k = 0; k < g->aliases.size; k++) {
+		const struct guest_alias *a = &g->aliases.data[k];
+
+		if (a->start < r.end && r.start < a->end)
+			r.is_shared |= a->is_shared || a->is_real;
+	}
+	memcpy(slot->data, &r, sizeof(r));
+	return CHILD_OK;
+}
+
 static enum child_result child_regs(void)
 {
 	const struct dec_ctx *c = replay.engine.ctx;
@@ -198,6 +217,9 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_READ:
 		result = child_read(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_RANGE:
+		result = child_range(slot->arg[0]);
 		break;
 	case CHILD_REGS:
 		result = child_regs();

@@ -519,6 +519,19 @@ struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf, si
 	return NULL;
 }
 
+struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret)
+{
+	struct child_slot *slot;
+	struct err *err = machine_ask(m, CHILD_RANGE, i, 0, &slot);
+
+	if (err)
+		return err;
+	if (slot->result != CHILD_OK)
+		return err_new(ERR_RANGE, "the guest has fewer than %zu mappings", i + 1);
+	memcpy(ret, slot->data, sizeof(*ret));
+	return NULL;
+}
+
 const char *dec_machine_divergence(struct dec_machine *m)
 {
 	const char *text = m->shared->slot[m->active].text;

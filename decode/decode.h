@@ -146,6 +146,17 @@ struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,
 			     size_t size);
 
+/** Some of the guest's memory. */
+struct dec_range {
+	uint64_t start, end;
+	int prot;	///< PROT_*
+	bool is_shared; ///< a shared mapping, or one of a file that is mapped elsewhere too
+};
+
+/** Tell the @p i-th mapping, by address, at this position. @return ERR_RANGE behind the
+ * last. */
+struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret);
+
 /** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or is missing, lines, or NULL.
  * Valid until the next call on @p m. */
 const char *dec_machine_divergence(struct dec_machine *m);
