@@ -11,6 +11,9 @@
 
 #include "decode/decode.h"
 
+/** How certain a value is (dec_recover.h); what the machine traces is known. */
+enum dec_certainty { DEC_KNOWN, DEC_INFERRED, DEC_UNKNOWN };
+
 /** One use or definition. */
 struct dec_ref {
 	bool is_def; ///< definition (value after); otherwise use (value before)
@@ -18,6 +21,8 @@ struct dec_ref {
 	bool has_value; ///< false: flags and control registers outside stepped
 			///< instructions, which are not logged
 	uint8_t reg;	///< register number of dec_insn.h, when !is_mem
+	uint8_t certainty;	///< enum dec_certainty: of the value
+	uint8_t addr_certainty; ///< of the address; when DEC_UNKNOWN it is 0
 	uint64_t addr;	///< address, when is_mem
 	uint32_t size;	///< bytes: of memory; 8 for a GPR (always the whole register),
 			///< 64 for a vector register, 8 for a mask register

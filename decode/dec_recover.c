@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/dec_recover_int.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { RECOVER_ROUNDS = 8 };
+
+/* ---- the window --------------------------------------------------------------------------- */
+
+struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
+{
+	struct dec_recover *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return &err_nomem;
+	r->position = position;
+	memset(r->current, 0xff, sizeof(r->current));
+	*ret = r;
+	return NULL;
+}
+
+void dec_recover_destroy(struct dec_recover *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->forms.size; i++)
+		rec_form_deinit(&r->forms.data[i]);
+	vec_deinit(&r->forms);
+	map_deinit(&r->form_at);
+	vec_deinit(&r->steps);
+	vec_deinit(&r->refs);
+	vec_deinit(&r->accesses);
+	vec_deinit(&r->bits);
+	vec_deinit(&r->bytes);
+	vec_deinit(&r->bits_def);
+	vec_deinit(&r->bytes_def);
+	vec_deinit(&r->anchors);
+	vec_deinit(&r->calls);
+	vec_deinit(&r->ties);
+	vec_deinit(&r->nested);
+	vec_deinit(&r->lines);
+	map_deinit(&r->line_at);
+	free(r->known_bits);
+	free(r->known_bytes);
+	free(r->use_at);
+	free(r->use);
+	free(r->queue);
+	free(r->is_queued);
+	rec_native_destroy(r->native);
+	rec_show_destroy(r->show);
+	free(r);
+}
+
+/* @return a new node, written by @p step; REC_NO_NODE when memory is out. */
+static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
+{
+	uint32_t *def = is_bytes ? vec_push(&r->bytes_def) : vec_push(&r->bits_def);
+
+	if (!def || (is_bytes ? !vec_push(&r->bytes) : !vec_push(&r->bits)))
+		return REC_NO_NODE;
+	*def = step;
+	return is_bytes ? (r->bytes.size - 1) | REC_VEC : r->bits.size - 1;
+}
+
+/* The form of @p insn: the last one at its address, unless the code has changed. */
+static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
+			     uint32_t *ret)
+{
+	uint64_t *at = map_get(&r->form_at, insn->rip);
+	struct rec_form *f;
+	struct err *err;
+
+	if (at) {
+		f = &r->forms.data[*at];
+		*ret = *at;
+		if (f->insn.len == insn->len &&
+		    !memcmp(f->insn.bytes, insn->bytes, insn->len))
+			return NULL;
+	}
+	f = vec_push(&r->forms);
+	if (!f || map_put(&r->form_at, insn->rip, r->forms.size - 1))
+		return &err_nomem;
+	*ret = r->forms.size - 1;
+	err = rec_form_init(f, insn);
+	return err;
+}
+
+static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
+			      uint8_t slot, bool is_write)
+{
+	struct rec_access *a = vec_push(&r->accesses);
+
+	if (!a)
+		return &err_nomem;
+	*a = (struct rec_access){ .step = step,
+				  .line = REC_NO_NODE,
+				  .mem = mem,
+				  .slot = slot,
+				  .is_write = is_write };
+	return NULL;
+}
+
+static struct err *slot_add(struct dec_recover *r, const struct rec_form *f, int s,
+			    uint32_t step)
+{
+	bool is_out = s >= f->n_in;
+	uint8_t reg = f->slot[s];
+	uint32_t *ref = vec_push(&r->refs), node;
+
+	if (!ref)
+		return &err_nomem;
+	if (reg >= 0x80) {
+		node = node_new(r, f->insn.mem[reg & 0x7f].size > 8, step);
+		*ref = node;
+		return node == REC_NO_NODE ? &err_nomem :
+					     access_add(r, step, reg & 0x7f, s, is_out);
+	}
+	if (is_out || r->current[reg] == REC_NO_NODE) {
+		node = node_new(r, rec_is_vector(reg), is_out ? step : REC_NO_NODE);
+		if (node == REC_NO_NODE)
+			return &err_nomem;
+		r->current[reg] = node;
+	}
+	*ref = r->current[reg];
+	return NULL;
+}
+
+/* @return whether the flow can go from @p a to address @p rip with nothing between. */
+static bool can_follow(const struct dec_insn *a, uint64_t rip)
+{
+	switch (a->flow) {
+	case DEC_FLOW_JMP:
+	case DEC_FLOW_CALL:
+		return rip == a->target;
+	case DEC_FLOW_JCC:
+	case DEC_FLOW_JRCX:
+		return rip == a->target || rip == a->rip + a->len;
+	case DEC_FLOW_JMP_IND:
+	case DEC_FLOW_CALL_IND:
+	case DEC_FLOW_RET:
+		return true;
+	default:
+		return rip == a->rip + a->len;
+	}
+}
+
+/* What the ABI has functions preserve. */
+static const uint8_t rec_kept[REC_KEPT] = { 4, 3, 5, 12, 13, 14, 15 };
+
+/* The node that register @p reg holds now. */
+static uint32_t node_now(struct dec_recover *r, uint8_t reg)
+{
+	if (r->current[reg] == REC_NO_NODE)
+		r->current[reg] = node_new(r, rec_is_vector(reg), REC_NO_NODE);
+	return r->current[reg];
+}
+
+static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn)
+{
+	struct rec_call *c = vec_push(&r->nested);
+
+	if (!c)
+		return &err_nomem;
+	c->return_rip = insn->rip + insn->len;
+	for (int i = 0; i < REC_KEPT; i++) {
+		c->node[i] = node_now(r, rec_kept[i]);
+		if (c->node[i] == REC_NO_NODE)
+			return &err_nomem;
+	}
+	return NULL;
+}
+
+/* A return came to @p rip, where step @p step is: which call was it? One that is not the
+ * innermost when the ones inside never returned (longjmp). */
+static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
+{
+	size_t n = r->nested.size, floor = n > 16 ? n - 16 : 0;
+	const struct rec_call *c;
+
+	while (n > floor && r->nested.data[n - 1].return_rip != rip)
+		n--;
+	if (n == floor)
+		return NULL;
+	c = &r->nested.data[n - 1];
+	r->nested.size = n - 1;
+	for (int i = 0; i < REC_KEPT; i++) {
+		uint32_t now = node_now(r, rec_kept[i]);
+		struct rec_tie *t;
+
+		if (now == c->node[i])
+			continue;
+		t = vec_push(&r->ties);
+		if (!t || now == REC_NO_NODE)
+			return &err_nomem;
+		*t = (struct rec_tie){ step, c->node[i], now };
+	}
+	return NULL;
+}
+
+/* Follow calls and returns, @p insn being the next step. */
+static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *last,
+				const struct dec_insn *insn, uint32_t step)
+{
+	struct err *err = NULL;
+
+	if (last && last->flow == DEC_FLOW_RET)
+		err = call_end(r, insn->rip, step);
+	if (!err && (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND))
+		err = call_begin(r, insn);
+	return err;
+}
+
+struct err *dec_recover_gap(struct dec_recover *r)
+{
+	r->nested.size = 0;
+	memset(r->current, 0xff, sizeof(r->current));
+	r->is_resumed = true;
+	return access_add(r, r->steps.size, REC_NONE, REC_NONE, true);
+}
+
+struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
+{
+	const struct rec_step *last = r->steps.size ? &r->steps.data[r->steps.size - 1] :
+						      NULL;
+	const struct dec_insn *before = last ? &r->forms.data[last->form].insn : NULL;
+	uint32_t form, step = r->steps.size;
+	size_t n_ties = r->ties.size;
+	const struct rec_form *f;
+	struct rec_step *s;
+	struct err *err = NULL;
+
+	if (before && !can_follow(before, insn->rip))
+		err = dec_recover_gap(r);
+	if (!err)
+		err = calls_follow(r, before, insn, step);
+	if (!err)
+		err = form_find(r, insn, &form);
+	if (err)
+		return err;
+	s = vec_push(&r->steps);
+	if (!s)
+		return &err_nomem;
+	*s = (struct rec_step){ form, r->refs.size, r->accesses.size, r->is_resumed,
+				r->ties.size != n_ties };
+	r->is_resumed = false;
+	f = &r->forms.data[form];
+	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
+		err = slot_add(r, f, i, step);
+	if (!err && f->is_wild)
+		err = access_add(r, step, REC_NONE, 0, true);
+	if (!err && f->kind == REC_SYSCALL) {
+		uint32_t *call = vec_push(&r->calls);
+
+		if (!call)
+			return &err_nomem;
+		*call = step;
+	}
+	return err;
+}
+
+struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
+{
+	struct rec_anchor *a = vec_push(&r->anchors);
+
+	if (!a)
+		return &err_nomem;
+	*a = (struct rec_anchor){ node_now(r, reg), value };
+	return NULL;
+}
+
+void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end)
+{
+	r->end = end;
+}
+
+uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step)
+{
+	if (step + 1 >= r->steps.size)
+		return r->end->regs.rip;
+	if (r->steps.data[step + 1].is_resumed)
+		return 0;
+	return r->forms.data[r->steps.data[step + 1].form].insn.rip;
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+void rec_wake(struct dec_recover *r, uint32_t step)
+{
+	if (step == r->at) {
+		r->again = true;
+		return;
+	}
+	if (r->is_queued[step])
+		return;
+	r->is_queued[step] = 1;
+	r->queue[(r->queue_head + r->queue_size++) % r->steps.size] = step;
+}
+
+static void node_changed(struct dec_recover *r, uint32_t node)
+{
+	bool is_bytes = node & REC_VEC;
+	uint32_t def = is_bytes ? r->bytes_def.data[node & ~REC_VEC] :
+				  r->bits_def.data[node];
+	uint32_t i = is_bytes ? r->bits.size + (node & ~REC_VEC) : node;
+
+	r->n_changes++;
+	if (def != REC_NO_NODE)
+		rec_wake(r, def);
+	for (uint32_t u = r->use_at[i]; u < r->use_at[i + 1]; u++)
+		rec_wake(r, r->use[u]);
+}
+
+void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
+{
+	struct rec_bits *old;
+	uint64_t new;
+
+	if (node == REC_NO_NODE || (node & REC_VEC))
+		return;
+	old = &r->bits.data[node];
+	new = b.m & ~old->m;
+	if ((old->v ^ b.v) & old->m & b.m)
+		r->n_conflicts++;
+	if (!new)
+		return;
+	old->v |= b.v & new;
+	old->m |= new;
+	node_changed(r, node);
+}
+
+void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_bytes *b)
+{
+	struct rec_bytes *old;
+	uint64_t new, v;
+
+	if (node == REC_NO_NODE)
+		return;
+	if (!(node & REC_VEC)) {
+		memcpy(&v, b->v, 8);
+		rec_learn(r, node,
+			  (struct rec_bits){ v & rec_bit_mask(b->m),
+					     rec_bit_mask(b->m) });
+		return;
+	}
+	old = &r->bytes.data[node & ~REC_VEC];
+	new = b->m & ~old->m;
+	for (uint64_t m = b->m & old->m; m; m &= m - 1) {
+		if (old->v[__builtin_ctzll(m)] != b->v[__builtin_ctzll(m)]) {
+			r->n_conflicts++;
+			break;
+		}
+	}
+	if (!new)
+		return;
+	for (uint64_t m = new; m; m &= m - 1)
+		old->v[__builtin_ctzll(m)] = b->v[__builtin_ctzll(m)];
+	old->m |= new;
+	node_changed(r, node);
+}
+
+void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes *ret)
+{
+	if (node == REC_NO_NODE) {
+		ret->m = 0;
+	} else if (node & REC_VEC) {
+		*ret = r->bytes.data[node & ~REC_VEC];
+	} else {
+		memset(ret->v + 8, 0, 56);
+		memcpy(ret->v, &r->bits.data[node].v, 8);
+		ret->m = rec_byte_mask(r->bits.data[node].m);
+	}
+}
+
+void rec_apply_ties(struct dec_recover *r, uint32_t step)
+{
+	size_t low = 0, high = r->ties.size;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (r->ties.data[mid].step < step)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < r->ties.size && r->ties.data[low].step == step; low++) {
+		const struct rec_tie *t = &r->ties.data[low];
+
+		rec_learn(r, t->b, r->bits.data[t->a]);
+		rec_learn(r, t->a, r->bits.data[t->b]);
+	}
+}
+
+void rec_settle(struct dec_recover *r)
+{
+	while (r->queue_size) {
+		uint32_t step = r->queue[r->queue_head];
+		struct rec_at at = rec_at(r, step);
+
+		r->queue_head = (r->queue_head + 1) % r->steps.size;
+		r->queue_size--;
+		r->is_queued[step] = 0;
+		r->at = step;
+		do {
+			r->again = false;
+			rec_apply(&at);
+			if (r->is_guessing && r->steps.data[step].has_ties)
+				rec_apply_ties(r, step);
+		} while (r->again);
+	}
+	r->at = REC_NO_NODE;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static uint32_t node_index(const struct dec_recover *r, uint32_t node)
+{
+	return node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node;
+}
+
+/* Pass 0 counts a reader of @p node, pass 1 notes it. */
+static void index_use(struct dec_recover *r, uint32_t node, uint32_t step, int pass)
+{
+	uint32_t k = node_index(r, node);
+
+	if (pass == 0)
+		r->use_at[k + 2]++;
+	else
+		r->use[r->use_at[k + 1]++] = step;
+}
+
+/* List each node's readers. */
+static struct err *index_uses(struct dec_recover *r)
+{
+	size_t n = r->bits.size + r->bytes.size, n_steps = r->steps.size;
+
+	r->use_at = calloc(n + 2, sizeof(*r->use_at));
+	r->use = malloc((r->refs.size + 2 * r->ties.size + 1) * sizeof(*r->use));
+	r->queue = malloc((n_steps + 1) * sizeof(*r->queue));
+	r->is_queued = calloc(n_steps + 1, 1);
+	if (!r->use_at || !r->use || !r->queue || !r->is_queued)
+		return &err_nomem;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < n_steps; i++) {
+			struct rec_at at = rec_at(r, i);
+
+			for (int s = 0; s < at.form->n_in; s++)
+				index_use(r, at.ref[s], i, pass);
+		}
+		for (size_t i = 0; i < r->ties.size; i++) {
+			index_use(r, r->ties.data[i].a, r->ties.data[i].step, pass);
+			index_use(r, r->ties.data[i].b, r->ties.data[i].step, pass);
+		}
+		// Begin of node k is at k + 1 now; the second pass moves it to its end.
+		for (size_t k = 2; pass == 0 && k < n + 2; k++)
+			r->use_at[k] += r->use_at[k - 1];
+	}
+	return NULL;
+}
+
+static void learn_end(struct dec_recover *r)
+{
+	for (int reg = 0; reg < REC_REGS; reg++) {
+		uint32_t node = r->current[reg];
+		struct rec_bytes b;
+
+		if (node == REC_NO_NODE)
+			continue;
+		if (reg < DEC_GPRS) {
+			rec_learn(r, node, rec_const(r->end->regs.gpr[reg]));
+		} else if (rec_is_vector(reg)) {
+			memcpy(b.v, r->end->vec[reg - DEC_REG_VEC], 64);
+			b.m = r->end->vec_mask[reg - DEC_REG_VEC];
+			rec_learn_bytes(r, node, &b);
+		} else if (reg < DEC_REG_FLAGS) {
+			if (r->end->has_k)
+				rec_learn(r, node, rec_const(r->end->k[reg - DEC_REG_K]));
+		} else {
+			rec_learn(r, node,
+				  (struct rec_bits){ r->end->regs.rflags & REC_STATUS,
+						     REC_STATUS });
+		}
+	}
+	for (size_t i = 0; i < r->anchors.size; i++)
+		rec_learn(r, r->anchors.data[i].node,
+			  rec_const(r->anchors.data[i].value));
+}
+
+/* Sweep to and fro until nothing is new. */
+static struct err *recover_settle(struct dec_recover *r)
+{
+	struct err *err = NULL;
+	uint64_t before;
+
+	rec_settle(r);
+	do {
+		before = r->n_changes;
+		err = rec_sweep(r, true);
+		rec_settle(r);
+		if (!err && (r->n_changes != before || r->stats.sweeps % 2))
+			err = rec_sweep(r, false);
+		rec_settle(r);
+	} while (!err && r->n_changes != before);
+	return err;
+}
+
+static struct err *remember_known(struct dec_recover *r)
+{
+	r->known_bits = malloc((r->bits.size + 1) * sizeof(uint64_t));
+	r->known_bytes = malloc((r->bytes.size + 1) * sizeof(uint64_t));
+	if (!r->known_bits || !r->known_bytes)
+		return &err_nomem;
+	for (size_t i = 0; i < r->bits.size; i++)
+		r->known_bits[i] = r->bits.data[i].m;
+	for (size_t i = 0; i < r->bytes.size; i++)
+		r->known_bytes[i] = r->bytes.data[i].m;
+	return NULL;
+}
+
+/* Forget all guesses but where they led. */
+static void forget_guesses(struct dec_recover *r)
+{
+	for (size_t i = 0; i < r->bits.size; i++) {
+		r->bits.data[i].m = r->known_bits[i];
+		r->bits.data[i].v &= r->known_bits[i];
+	}
+	for (size_t i = 0; i < r->bytes.size; i++)
+		r->bytes.data[i].m = r->known_bytes[i];
+	for (size_t i = 0; i < r->accesses.size; i++) {
+		if (r->accesses.data[i].placed == REC_INFERRED)
+			r->accesses.data[i].placed = REC_HINTED;
+	}
+}
+
+/* @return the number of accesses that have a place, and drop hints that led nowhere. */
+static uint64_t count_placed(struct dec_recover *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->accesses.size; i++) {
+		struct rec_access *a = &r->accesses.data[i];
+
+		if (a->placed == REC_HINTED)
+			a->placed = REC_UNPLACED;
+		n += a->placed >= REC_INFERRED;
+	}
+	return n;
+}
+
+/* Guess, until a round finds nothing that the one before it did not expect. */
+static struct err *recover_guess(struct dec_recover *r)
+{
+	struct err *err = NULL;
+	uint64_t placed = 0, before;
+
+	r->is_guessing = true;
+	for (int round = 0; round < RECOVER_ROUNDS && !err; round++) {
+		if (round)
+			forget_guesses(r);
+		for (size_t i = 0; i < r->ties.size; i++)
+			rec_wake(r, r->ties.data[i].step);
+		r->n_conflicts = 0;
+		err = recover_settle(r);
+		before = placed;
+		placed = count_placed(r);
+		r->stats.rounds++;
+		r->stats.conflicts = r->n_conflicts;
+		if (round && placed == before && !r->n_conflicts)
+			break;
+	}
+	r->stats.accesses_placed = placed;
+	return err;
+}
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
+{
+	double begin = seconds_now();
+	struct err *err;
+
+	r->stats.steps = r->steps.size;
+	r->stats.accesses = r->accesses.size;
+	r->at = REC_NO_NODE;
+	err = rec_native_create(&r->native);
+	if (!err)
+		err = rec_show_create(&r->show);
+	if (!err)
+		err = index_uses(r);
+	if (err)
+		return err;
+	for (size_t i = 0; i < r->steps.size; i++)
+		rec_wake(r, i);
+	learn_end(r);
+	err = recover_settle(r);
+	r->stats.known_conflicts = r->n_conflicts;
+	if (!err)
+		err = remember_known(r);
+	if (!err)
+		err = recover_guess(r);
+	rec_native_destroy(r->native);
+	r->native = NULL;
+	r->stats.seconds = seconds_now() - begin;
+	*ret = r->stats;
+	return err;
+}

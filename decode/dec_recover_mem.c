@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Memory: what is stored is loaded again, and what lies there in the end was stored last.
+ * A sweep goes through all accesses, in time's direction or against it, with a picture of
+ * memory as far as it is known at that moment. Where a store's address is not known, any
+ * of it may have changed: when looking for what is *known* the picture is forgotten there
+ * (one number does that, `kill_stamp`); when inferring, it is taken to have hit something
+ * that nobody looked at, until another round finds out where it went.
+ */
+#include "decode/dec_recover_int.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10 };
+
+/* ---- lines ------------------------------------------------------------------------------------ */
+
+static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
+{
+	struct rec_line *l = vec_push(&r->lines);
+
+	if (!l || map_put(&r->line_at, addr, r->lines.size - 1))
+		return NULL;
+	*ret = r->lines.size - 1;
+	l->addr = addr;
+	l->map = r->end->read(r->end->ctx, addr, l->end.v, 64);
+	l->end.m = l->map == DEC_MAP_NONE ? 0 : UINT64_MAX;
+	return l;
+}
+
+/* The line of @p addr, brought up to this moment of the sweep. NULL: out of memory. */
+static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached)
+{
+	struct rec_line *l = *cached != REC_NO_NODE ? &r->lines.data[*cached] : NULL;
+	uint64_t *at;
+
+	addr &= ~63ull;
+	if (!l || l->addr != addr) {
+		at = map_get(&r->line_at, addr);
+		if (at)
+			*cached = *at;
+		l = at ? &r->lines.data[*at] : line_add(r, addr, cached);
+	}
+	if (!l)
+		return NULL;
+	if (l->map == DEC_MAP_CONST && l->stamp < r->sweep_stamp) {
+		l->now = l->end;
+		l->stamp = r->stamp;
+	}
+	if (l->stamp < r->sweep_stamp) {
+		l->now.m = 0;
+		if (r->is_backward && l->map != DEC_MAP_NONE &&
+		    (r->is_guessing || l->map != DEC_MAP_SHARED))
+			l->now = l->end;
+		l->stamp = r->sweep_stamp;
+	}
+	if (l->stamp < r->kill_stamp && l->map != DEC_MAP_CONST) {
+		l->now.m = 0;
+		l->stamp = r->kill_stamp;
+	}
+	return l;
+}
+
+/* What memory is known to hold at [addr, addr+n), n up to 64. @return false: no memory. */
+static bool mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		     struct rec_bytes *ret)
+{
+	ret->m = 0;
+	for (unsigned i = 0; i < n;) {
+		unsigned at = (addr + i) & 63, part = 64 - at < n - i ? 64 - at : n - i;
+		uint32_t other = REC_NO_NODE;
+		struct rec_line *l = line_get(r, addr + i, i ? &other : cached);
+
+		if (!l)
+			return false;
+		if (l->map == DEC_MAP_CONST && r->sweep_at < r->const_from &&
+		    !r->is_guessing) {
+			i += part;
+			continue;
+		}
+		memcpy(ret->v + i, l->now.v + at, part);
+		ret->m |= (l->now.m >> at & rec_ones(part)) << i;
+		i += part;
+	}
+	return true;
+}
+
+/* From here on memory holds the known bytes of @p b, and nothing is known of the others;
+ * @p is_more: what was known stays. */
+static bool mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		      const struct rec_bytes *b, bool is_more)
+{
+	for (unsigned i = 0; i < n;) {
+		unsigned at = (addr + i) & 63, part = 64 - at < n - i ? 64 - at : n - i;
+		uint32_t other = REC_NO_NODE;
+		struct rec_line *l = line_get(r, addr + i, i ? &other : cached);
+		uint64_t m = b->m >> i & rec_ones(part);
+
+		if (!l)
+			return false;
+		if (l->map == DEC_MAP_SHARED && !r->is_guessing)
+			m = 0;
+		if (l->map != DEC_MAP_CONST) {
+			if (!is_more)
+				l->now.m &= ~(rec_ones(part) << at);
+			for (uint64_t left = m; left; left &= left - 1) {
+				unsigned k = __builtin_ctzll(left);
+
+				l->now.v[at + k] = b->v[i + k];
+			}
+			l->now.m |= m << at;
+		}
+		i += part;
+	}
+	return true;
+}
+
+static bool mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
+{
+	static const struct rec_bytes nothing;
+
+	for (uint64_t i = 0; i < n;) {
+		uint64_t part = 64 - ((addr + i) & 63);
+		uint32_t cached = REC_NO_NODE;
+
+		if (part > n - i)
+			part = n - i;
+		if (!mem_write(r, addr + i, part, &cached, &nothing, false))
+			return false;
+		i += part;
+	}
+	return true;
+}
+
+/* A store may have gone anywhere. */
+static void mem_kill(struct dec_recover *r)
+{
+	if (!r->is_guessing)
+		r->kill_stamp = ++r->stamp;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Find where an access goes, once the registers are known. */
+static void access_place(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_at at = rec_at(r, a->step);
+	const struct dec_mem *m;
+	uint64_t addr;
+
+	if (a->mem == REC_NONE ||
+	    a->placed >= (r->is_guessing ? REC_INFERRED : REC_KNOWN))
+		return;
+	m = &at.form->insn.mem[a->mem];
+	addr = m->disp;
+	for (int i = 0; i < 2 && !m->is_absolute; i++) {
+		uint8_t reg = i ? m->index : m->base;
+		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
+		const struct rec_bits *b;
+
+		if (reg == DEC_REG_NONE)
+			continue;
+		if (slot == REC_NONE || at.ref[slot] == REC_NO_NODE)
+			return;
+		b = &r->bits.data[at.ref[slot]];
+		if (b->m != UINT64_MAX)
+			return;
+		addr += i ? b->v * m->scale : b->v;
+	}
+	if (m->is_addr32)
+		addr = (uint32_t)addr;
+	if (m->is_fs)
+		addr += r->end->regs.fs_base;
+	if (a->placed == REC_HINTED && a->addr != addr)
+		r->n_conflicts++;
+	a->addr = addr;
+	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
+}
+
+static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
+{
+	return at->form->insn.mem[a->mem].size;
+}
+
+/* ---- bulk writes -------------------------------------------------------------------------------- */
+
+static struct rec_bits reg_in(const struct rec_at *at, uint8_t reg, bool is_out)
+{
+	const struct rec_form *f = at->form;
+	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
+
+	for (int s = from; s < to; s++) {
+		if (f->slot[s] == reg)
+			return at->r->bits.data[at->ref[s]];
+	}
+	return (struct rec_bits){};
+}
+
+/* rep stos: the value, repeated; rep movs: what lies at the source. Only when the two do
+ * not overlap is the one what the other was. */
+static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t to,
+		      uint64_t n)
+{
+	struct rec_bits from = reg_in(at, RSI, false), value = reg_in(at, RAX, false);
+	bool is_fill = !at->form->n_mem_in;
+	unsigned unit = at->form->insn.mem[0].size;
+
+	if ((is_fill && (value.m & rec_ones(unit * 8)) != rec_ones(unit * 8)) ||
+	    (!is_fill && (from.m != UINT64_MAX || from.v - to < n || to - from.v < n)))
+		return r->is_backward ? mem_forget(r, to, n) : mem_forget(r, to, n);
+	for (uint64_t i = 0; i < n; i += unit) {
+		uint32_t c1 = REC_NO_NODE, c2 = REC_NO_NODE;
+		struct rec_bytes b = { .m = rec_ones(unit) };
+
+		if (is_fill)
+			memcpy(b.v, &value.v, 8);
+		else if (!mem_read(r, r->is_backward ? to + i : from.v + i, unit, &c1,
+				   &b))
+			return false;
+		if (r->is_backward && !is_fill &&
+		    !mem_write(r, from.v + i, unit, &c2, &b, true))
+			return false;
+		if (!r->is_backward && !mem_write(r, to + i, unit, &c1, &b, false))
+			return false;
+	}
+	return !r->is_backward || mem_forget(r, to, n);
+}
+
+static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_at at = rec_at(r, a->step);
+	struct rec_bits n = reg_in(&at, RCX, false);
+	unsigned unit = at.form->insn.mem[0].size;
+
+	if (!a->is_write)
+		return true;
+	if (a->placed < REC_INFERRED || n.m != UINT64_MAX || n.v > (1u << 30)) {
+		mem_kill(r);
+		return true;
+	}
+	return bulk_copy(r, &at, a->addr, n.v * unit);
+}
+
+/* ---- system calls ---------------------------------------------------------------------------------- */
+
+/* What a call may write of memory that exists: nothing; a buffer (an argument's register,
+ * and its size or the register that holds it); the range it maps; or who knows. */
+struct call_effect {
+	uint16_t nr;
+	enum { CALL_NOTHING, CALL_BUFFER, CALL_SIZED, CALL_MAPS } what;
+	uint8_t reg;
+	uint32_t size; ///< or register
+};
+
+static const struct call_effect call_effects[] = {
+	{ SYS_write, CALL_NOTHING, 0, 0 },
+	{ SYS_writev, CALL_NOTHING, 0, 0 },
+	{ SYS_close, CALL_NOTHING, 0, 0 },
+	{ SYS_open, CALL_NOTHING, 0, 0 },
+	{ SYS_openat, CALL_NOTHING, 0, 0 },
+	{ SYS_lseek, CALL_NOTHING, 0, 0 },
+	{ SYS_access, CALL_NOTHING, 0, 0 },
+	{ SYS_getpid, CALL_NOTHING, 0, 0 },
+	{ SYS_gettid, CALL_NOTHING, 0, 0 },
+	{ SYS_getuid, CALL_NOTHING, 0, 0 },
+	{ SYS_geteuid, CALL_NOTHING, 0, 0 },
+	{ SYS_getppid, CALL_NOTHING, 0, 0 },
+	{ SYS_sched_yield, CALL_NOTHING, 0, 0 },
+	{ SYS_kill, CALL_NOTHING, 0, 0 },
+	{ SYS_tgkill, CALL_NOTHING, 0, 0 },
+	{ SYS_fsync, CALL_NOTHING, 0, 0 },
+	{ SYS_ftruncate, CALL_NOTHING, 0, 0 },
+	{ SYS_unlink, CALL_NOTHING, 0, 0 },
+	{ SYS_mprotect, CALL_NOTHING, 0, 0 },
+	{ SYS_munmap, CALL_NOTHING, 0, 0 },
+	{ SYS_read, CALL_SIZED, RSI, RDX },
+	{ SYS_pread64, CALL_SIZED, RSI, RDX },
+	{ SYS_getrandom, CALL_SIZED, RDI, RSI },
+	{ SYS_readlink, CALL_SIZED, RSI, RDX },
+	{ SYS_fstat, CALL_BUFFER, RSI, 144 },
+	{ SYS_newfstatat, CALL_BUFFER, RDX, 144 },
+	{ SYS_clock_gettime, CALL_BUFFER, RSI, 16 },
+	{ SYS_gettimeofday, CALL_BUFFER, RDI, 16 },
+	{ SYS_rt_sigprocmask, CALL_BUFFER, RDX, 8 },
+	{ SYS_rt_sigaction, CALL_BUFFER, RDX, 32 },
+	{ SYS_prlimit64, CALL_BUFFER, R10, 16 },
+	{ SYS_brk, CALL_NOTHING, 0, 0 },
+	{ SYS_mmap, CALL_MAPS, 0, 0 },
+};
+
+static const struct call_effect *call_effect(uint64_t nr)
+{
+	for (size_t i = 0; i < sizeof(call_effects) / sizeof(*call_effects); i++) {
+		if (call_effects[i].nr == nr)
+			return &call_effects[i];
+	}
+	return NULL;
+}
+
+static bool call_apply(struct dec_recover *r, const struct rec_at *at)
+{
+	struct rec_bits nr = reg_in(at, RAX, false), to, n;
+	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
+
+	if (!e) {
+		mem_kill(r);
+		return true;
+	}
+	if (e->what == CALL_NOTHING)
+		return true;
+	to = reg_in(at, e->what == CALL_MAPS ? RAX : e->reg, e->what == CALL_MAPS);
+	n = e->what == CALL_SIZED ? reg_in(at, e->size, false) :
+	    e->what == CALL_MAPS  ? reg_in(at, RSI, false) :
+				    rec_const(e->size);
+	if (to.m != UINT64_MAX || n.m != UINT64_MAX) {
+		mem_kill(r);
+		return true;
+	}
+	// A failed mmap, a null pointer; a range that is larger than what is ever looked at.
+	if (to.v >= -4095ull || !to.v)
+		return true;
+	if (n.v > (1u << 24)) {
+		mem_kill(r);
+		return true;
+	}
+	return mem_forget(r, to.v, n.v);
+}
+
+/* @return whether a call changes no mapping that is not writable in the end. */
+static bool call_keeps_const(struct dec_recover *r, uint32_t step)
+{
+	struct rec_at at = rec_at(r, step);
+	struct rec_bits nr = reg_in(&at, RAX, false), prot = reg_in(&at, RDX, false);
+	struct rec_bits flags = reg_in(&at, R10, false);
+
+	if (nr.m != UINT64_MAX || !call_effect(nr.v))
+		return false;
+	if (nr.v == SYS_mprotect)
+		return prot.v & PROT_WRITE;
+	return nr.v != SYS_mmap || ((prot.v & PROT_WRITE) && (flags.v & MAP_ANONYMOUS));
+}
+
+/* Mappings that nobody may write were the same from here on to the end. */
+static void calls_look(struct dec_recover *r)
+{
+	r->const_from = 0;
+	for (size_t i = r->calls.size; i > 0 && !r->const_from; i--) {
+		if (!call_keeps_const(r, r->calls.data[i - 1]))
+			r->const_from = r->calls.data[i - 1] + 1;
+	}
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------------ */
+
+/* The address may be known to lie elsewhere than what others look at; else it kills. */
+static bool wild_apply(struct dec_recover *r, const struct rec_access *a)
+{
+	struct rec_at at;
+
+	if (a->slot != REC_NONE) {
+		at = rec_at(r, a->step);
+		if (at.form->kind == REC_SYSCALL)
+			return call_apply(r, &at);
+	}
+	mem_kill(r);
+	return true;
+}
+
+/* A store that leaves some bytes alone. */
+static bool masked_apply(struct dec_recover *r, const struct rec_at *at,
+			 struct rec_access *a, unsigned n)
+{
+	uint32_t node = at->ref[a->slot];
+	uint64_t written, left = rec_masked(at, &written);
+	struct rec_bytes now, b;
+
+	if (!mem_read(r, a->addr, n, &a->line, &now))
+		return false;
+	if (r->is_backward) {
+		b = now;
+		rec_learn_bytes(r, node, &b);
+		rec_settle(r);
+		now.m &= left;
+		return mem_write(r, a->addr, n, &a->line, &now, false);
+	}
+	rec_read_bytes(r, node, &b);
+	for (uint64_t m = now.m & left & ~b.m; m; m &= m - 1) {
+		b.v[__builtin_ctzll(m)] = now.v[__builtin_ctzll(m)];
+		b.m |= m & -m;
+	}
+	return mem_write(r, a->addr, n, &a->line, &b, false);
+}
+
+static bool access_apply(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_bytes b, now;
+	struct rec_at at;
+	uint32_t node;
+	unsigned n;
+
+	if (a->mem == REC_NONE)
+		return wild_apply(r, a);
+	at = rec_at(r, a->step);
+	access_place(r, a);
+	if (at.form->is_bulk)
+		return bulk_apply(r, a);
+	if (a->placed < REC_HINTED) {
+		if (a->is_write)
+			mem_kill(r);
+		return true;
+	}
+	n = access_size(&at, a);
+	// Where it went in the last round: nothing of it is used, but for what it spoils.
+	if (a->placed == REC_HINTED)
+		return !a->is_write || mem_forget(r, a->addr, n);
+	if (at.form->kind == REC_MASKED_STORE && a->is_write)
+		return masked_apply(r, &at, a, n);
+	node = at.ref[a->slot];
+	if (a->is_write && !r->is_backward) {
+		rec_read_bytes(r, node, &b);
+		return mem_write(r, a->addr, n, &a->line, &b, false);
+	}
+	if (!mem_read(r, a->addr, n, &a->line, &now))
+		return false;
+	if (now.m)
+		rec_learn_bytes(r, node, &now);
+	if (r->queue_size)
+		rec_settle(r);
+	if (a->is_write)
+		return mem_forget(r, a->addr, n);
+	rec_read_bytes(r, node, &b);
+	return mem_write(r, a->addr, n, &a->line, &b, true);
+}
+
+struct err *rec_sweep(struct dec_recover *r, bool is_backward)
+{
+	size_t n = r->accesses.size;
+
+	r->is_backward = is_backward;
+	r->sweep_stamp = ++r->stamp;
+	r->kill_stamp = 0;
+	r->stats.sweeps++;
+	calls_look(r);
+	for (size_t i = 0; i < n; i++) {
+		struct rec_access *a = &r->accesses.data[is_backward ? n - 1 - i : i];
+
+		r->sweep_at = a->step;
+		if (!access_apply(r, a))
+			return &err_nomem;
+	}
+	return NULL;
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Recovery against ground truth: the last instructions of a replayed program, without
+ * their values, are given to dec_recover; what it finds is compared with the values that
+ * the machine saw.
+ */
+#ifndef TESTS_DECODE_FLIGHT_H
+#define TESTS_DECODE_FLIGHT_H
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <Zydis/Zydis.h>
+
+#include "capture/capture.h"
+#include "decode/dec_log.h"
+#include "decode/dec_recover.h"
+#include "decode/dec_trace.h"
+
+/** Values of one sort, by certainty. */
+struct flight_count {
+	uint64_t right[3], wrong[3]; ///< by enum dec_certainty; right[DEC_UNKNOWN]: all
+};
+
+struct flight {
+	struct dec_machine *machine;
+	struct dec_recover *recover;
+	struct dec_recover_end end;
+	struct dec_recover_stats stats;
+	struct log_reader reader;
+	VEC(struct dec_range) ranges;
+	uint64_t begin, stop;
+	struct flight_count regs, mems;
+	uint64_t n_other;  ///< values that the two show differently: not counted
+	uint64_t wrong_at; ///< position of the first wrong value that was known; ~0: none
+	uint64_t by_form[ZYDIS_MNEMONIC_MAX_VALUE + 1]; ///< unknown or wrong values
+	uint64_t all_by_form[ZYDIS_MNEMONIC_MAX_VALUE + 1];
+	bool is_loud;
+};
+
+/* ---- the window ---------------------------------------------------------------------------- */
+
+static struct err *flight_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+				   uint32_t n_ran, uint64_t time)
+{
+	struct flight *f = ctx;
+
+	(void)rec;
+	for (uint32_t i = 0; i < n_ran; i++) {
+		struct err *err;
+
+		if (time + i < f->begin || time + i >= f->stop)
+			continue;
+		err = dec_recover_step(f->recover, &b->insn[i]);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct err *flight_on_slow(void *ctx, const struct dec_rec_slow *rec,
+				  const struct dec_insn *insn, uint64_t time)
+{
+	struct flight *f = ctx;
+
+	(void)rec;
+	return time < f->begin || time >= f->stop ? NULL :
+						    dec_recover_step(f->recover, insn);
+}
+
+static struct err *flight_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	static const uint8_t syscall_bytes[] = { 0x0f, 0x05 };
+	struct flight *f = ctx;
+	struct dec_insn insn;
+
+	if (time < f->begin || time >= f->stop)
+		return NULL;
+	if (rec->id == DEC_REC_SYSCALL &&
+	    dec_insn_decode(syscall_bytes, 2, rec->value[2], &insn))
+		return dec_recover_step(f->recover, &insn);
+	if (rec->id == DEC_REC_STATE && rec->value[18] && rec->value[18] <= 8 &&
+	    dec_insn_decode((const uint8_t *)&rec->value[19], rec->value[18],
+			    rec->value[16] - rec->value[18], &insn))
+		return dec_recover_step(f->recover, &insn);
+	return NULL;
+}
+
+static struct err *flight_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	struct log_sink sink = { ctx, flight_on_block, flight_on_slow, flight_on_other };
+	struct flight *f = ctx;
+
+	return log_reader_feed(&f->reader, &sink, log, bytes);
+}
+
+static enum dec_recover_map flight_read(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	struct flight *f = ctx;
+	struct err *err;
+
+	for (size_t i = 0; i < f->ranges.size; i++) {
+		const struct dec_range *r = &f->ranges.data[i];
+
+		if (addr < r->start || addr >= r->end)
+			continue;
+		err = dec_machine_read(f->machine, addr, buf, size);
+		if (err) {
+			err_destroy(err);
+			return DEC_MAP_NONE;
+		}
+		return r->is_shared	    ? DEC_MAP_SHARED :
+		       r->prot & PROT_WRITE ? DEC_MAP_PRIVATE :
+					      DEC_MAP_CONST;
+	}
+	return DEC_MAP_NONE;
+}
+
+static void flight_take_end(struct flight *f)
+{
+	struct dec_range range;
+	struct err *err;
+
+	ok(dec_machine_regs(f->machine, &f->end.regs));
+	for (int v = 0; v < 40; v++) {
+		uint8_t buf[160];
+		size_t n;
+
+		ok(dec_machine_reg(f->machine, DEC_REG_VEC + v, buf, &n));
+		if (v >= 32) {
+			memcpy(&f->end.k[v - 32], buf, 8);
+			f->end.has_k = n == 8;
+			continue;
+		}
+		memcpy(f->end.vec[v], buf, n < 64 ? n : 64);
+		f->end.vec_mask[v] = n >= 64 ? UINT64_MAX : (1ull << n) - 1;
+	}
+	for (size_t i = 0; !(err = dec_machine_range(f->machine, i, &range)); i++) {
+		struct dec_range *r = vec_push(&f->ranges);
+
+		assert_non_null(r);
+		*r = range;
+	}
+	err_destroy(err);
+	f->end.read = flight_read;
+	f->end.ctx = f;
+}
+
+/** Take the last @p n instructions of @p c. */
+static void flight_init(struct flight *f, const struct capture *c, uint64_t n)
+{
+	struct dec_where w;
+
+	*f = (struct flight){ .wrong_at = UINT64_MAX };
+	ok(dec_machine_create(c, NULL, &f->machine));
+	ok(dec_machine_run(f->machine, UINT64_MAX >> 1, &w));
+	assert_int_equal(w.at, DEC_AT_END);
+	f->stop = w.position;
+	f->begin = w.position > n ? w.position - n : 0;
+	ok(dec_machine_seek(f->machine, f->begin, &w));
+	ok(dec_machine_checkpoint(f->machine));
+	f->begin = w.position;
+	log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
+	ok(dec_recover_create(f->begin, &f->recover));
+	ok(dec_machine_log(f->machine, DEC_LOG_FLOW, flight_feed, f));
+	ok(dec_machine_run(f->machine, UINT64_MAX >> 1, &w));
+	ok(dec_machine_log(f->machine, DEC_LOG_NONE, NULL, NULL));
+	log_reader_deinit(&f->reader);
+	flight_take_end(f);
+	dec_recover_set_end(f->recover, &f->end);
+}
+
+static void flight_deinit(struct flight *f)
+{
+	dec_recover_destroy(f->recover);
+	dec_machine_destroy(f->machine);
+	vec_deinit(&f->ranges);
+}
+
+/* ---- the judge -------------------------------------------------------------------------------- */
+
+static const struct dec_ref *flight_find(const struct dec_step *s,
+					 const struct dec_ref *want, size_t nth)
+{
+	for (size_t i = 0; i < s->n_refs; i++) {
+		const struct dec_ref *r = &s->refs[i];
+
+		if (r->is_def == want->is_def && r->is_mem == want->is_mem &&
+		    (r->is_mem ? nth-- == 0 : r->reg == want->reg))
+			return r;
+	}
+	return NULL;
+}
+
+static void flight_compare(struct flight *f, const struct dec_step *truth,
+			   const struct dec_ref *t, const struct dec_ref *r)
+{
+	struct flight_count *c = t->is_mem ? &f->mems : &f->regs;
+	enum dec_certainty is = r->certainty;
+	size_t n = t->size;
+	bool right;
+
+	if (!t->is_mem && t->reg >= DEC_REG_VEC && t->reg < DEC_REG_K)
+		n = truth->insn->vec_bytes[t->is_def];
+	if (t->is_mem && r->addr_certainty > is)
+		is = r->addr_certainty;
+	right = is == DEC_UNKNOWN ||
+		(!memcmp(t->value, r->value, n) && (!t->is_mem || t->addr == r->addr));
+	f->all_by_form[truth->insn->mnemonic]++;
+	f->by_form[truth->insn->mnemonic] += is == DEC_UNKNOWN || !right;
+	if (right)
+		c->right[is]++;
+	else
+		c->wrong[is]++;
+	if (!right && is == DEC_KNOWN && f->wrong_at == UINT64_MAX) {
+		f->wrong_at = truth->position;
+		printf("known, and wrong: position %lu (%lu before the end), rip %#lx, %s, "
+		       "%s %s %d: addr %#lx is %#lx, value %#lx is %#lx\n",
+		       truth->position, f->stop - truth->position, truth->insn->rip,
+		       dec_insn_name(truth->insn), t->is_def ? "def" : "use",
+		       t->is_mem ? "mem" : "reg", t->reg, r->addr, t->addr,
+		       *(const uint64_t *)r->value, *(const uint64_t *)t->value);
+	}
+}
+
+static struct err *flight_judge(void *ctx, const struct dec_step *truth)
+{
+	size_t nth[2] = {}, i;
+	struct flight *f = ctx;
+	struct dec_step mine;
+
+	if (!truth->insn || truth->position < f->begin || truth->position >= f->stop)
+		return NULL;
+	i = truth->position - f->begin;
+	assert_true(i < f->stats.steps);
+	dec_recover_show(f->recover, i, &mine);
+	assert_int_equal(mine.insn->rip, truth->insn->rip);
+	for (size_t k = 0; k < truth->n_refs; k++) {
+		const struct dec_ref *t = &truth->refs[k], *r;
+
+		r = flight_find(&mine, t, t->is_mem ? nth[t->is_def]++ : 0);
+		if (!t->has_value || !t->value)
+			continue;
+		if (!r || (t->is_mem && r->size != t->size))
+			f->n_other++;
+		else
+			flight_compare(f, truth, t, r);
+	}
+	return NULL;
+}
+
+/** Recover, and judge all of it. */
+static void flight_run(struct flight *f)
+{
+	struct dec_where w;
+
+	ok(dec_recover_run(f->recover, &f->stats));
+	assert_int_equal(f->stats.steps, f->stop - f->begin);
+	ok(dec_machine_seek(f->machine, f->begin, &w));
+	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_judge, f, &w));
+}
+
+static uint64_t flight_total(const struct flight_count *c)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < 3; i++)
+		n += c->right[i] + c->wrong[i];
+	return n;
+}
+
+static double percent(uint64_t a, uint64_t of)
+{
+	return of ? 100.0 * a / of : 100;
+}
+
+/** @return the share of all values that were recovered and are right. */
+static double flight_share(const struct flight *f)
+{
+	return percent(f->regs.right[0] + f->regs.right[1] + f->mems.right[0] +
+			       f->mems.right[1],
+		       flight_total(&f->regs) + flight_total(&f->mems));
+}
+
+static void flight_print_count(const char *what, const struct flight_count *c)
+{
+	uint64_t n = flight_total(c), inferred = c->right[1] + c->wrong[1];
+
+	printf("  %s: known %5.1f%% (%lu wrong), inferred %5.1f%% (%.2f%% right), unknown %4.1f%%",
+	       what, percent(c->right[0] + c->wrong[0], n), c->wrong[0],
+	       percent(inferred, n), percent(c->right[1], inferred),
+	       percent(c->right[2], n));
+}
+
+static void flight_print(const struct flight *f, const char *name)
+{
+	printf("%-22s %8lu: right %5.1f%%", name, f->stats.steps, flight_share(f));
+	flight_print_count("regs", &f->regs);
+	flight_print_count("mem", &f->mems);
+	printf("  %.2f s, %lu sweeps, %lu rounds, %lu conflicts, %lu known conflicts, placed %.1f%%, other %lu\n",
+	       f->stats.seconds, f->stats.sweeps, f->stats.rounds, f->stats.conflicts,
+	       f->stats.known_conflicts,
+	       percent(f->stats.accesses_placed, f->stats.accesses), f->n_other);
+}
+
+__attribute__((unused)) static void flight_print_forms(const struct flight *f)
+{
+	for (int n = 0; n < 25; n++) {
+		static bool seen[ZYDIS_MNEMONIC_MAX_VALUE + 1];
+		int best = 0;
+
+		for (int i = 1; i <= ZYDIS_MNEMONIC_MAX_VALUE; i++)
+			best = !seen[i] && f->by_form[i] > f->by_form[best] ? i : best;
+		if (!best || !f->by_form[best])
+			return;
+		seen[best] = true;
+		printf("    %-12s %7lu of %7lu\n", ZydisMnemonicGetString(best),
+		       f->by_form[best], f->all_by_form[best]);
+	}
+}
+
+#endif
