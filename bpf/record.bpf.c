@@ -621,6 +621,107 @@ int record_trigger_multi(struct pt_regs *regs)
 	return put_trigger(regs);
 }
 
+/* -e stores: what each probe reads besides registers, by site; only of those that do. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REC_STORE_SITES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct rec_store_site);
+} store_sites SEC(".maps");
+
+static __u64 store_gpr(const struct rec_store *e, __u8 r)
+{
+	__u64 n = r;
+
+	OPAQUE(n);
+	return r == REC_NO_GPR ? 0 : e->gpr[n & 15];
+}
+
+/* One read as a chunk; what cannot be read is left out. */
+static void put_store_read(const struct rec_store *e, const struct rec_store_read *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct {
+		struct rec_chunk head;
+		__u8 data[REC_STORE_READ_MAX];
+	} c = {};
+	__u64 size = r->size;
+
+	OPAQUE(size);
+	if (!size || size > REC_STORE_READ_MAX)
+		return;
+	c.head.head = e->head;
+	c.head.head.kind = REC_CHUNK;
+	c.head.addr = r->disp + store_gpr(e, r->base) + store_gpr(e, r->index) * r->scale;
+	if (r->flags & REC_READ_RIP)
+		c.head.addr += e->rip;
+	if (r->flags & REC_READ_FS)
+		c.head.addr += task->thread.fsbase;
+	c.head.size = size;
+	if (!bpf_probe_read_user(c.data, size, (void *)c.head.addr))
+		ring_put(&c, sizeof(c));
+}
+
+static void fill_store(struct rec_store *e, const struct pt_regs *regs)
+{
+	__u64 *g = e->gpr;
+
+	g[0] = regs->ax;
+	g[1] = regs->cx;
+	g[2] = regs->dx;
+	g[3] = regs->bx;
+	g[4] = regs->sp;
+	g[5] = regs->bp;
+	g[6] = regs->si;
+	g[7] = regs->di;
+	g[8] = regs->r8;
+	g[9] = regs->r9;
+	g[10] = regs->r10;
+	g[11] = regs->r11;
+	g[12] = regs->r12;
+	g[13] = regs->r13;
+	g[14] = regs->r14;
+	g[15] = regs->r15;
+	e->rip = regs->ip;
+}
+
+static int put_store(struct pt_regs *regs)
+{
+	const struct rec_store_site *site;
+	__u64 id = bpf_get_current_pid_tgid();
+	struct rec_store e = {};
+
+	if (!*of_task(is_recorded, id >> 32))
+		return 0;
+	note_runs(id >> 32, id);
+	e.head.kind = REC_STORE;
+	e.head.tgid = id >> 32;
+	e.head.tid = (__u32)id;
+	e.head.at_ns = bpf_ktime_get_ns();
+	e.site = bpf_get_attach_cookie(regs);
+	fill_store(&e, regs);
+	site = bpf_map_lookup_elem(&store_sites, &e.site);
+	for (int i = 0; site && i < REC_STORE_READS; i++)
+		put_store_read(&e, &site->reads[i]);
+	ring_put(&e, sizeof(e));
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+		bpf_send_signal_thread(SIGSTOP);
+	return 0;
+}
+
+SEC("uprobe")
+int record_store(struct pt_regs *regs)
+{
+	return put_store(regs);
+}
+
+SEC("uprobe")
+int record_store_multi(struct pt_regs *regs)
+{
+	return put_store(regs);
+}
+
 /* ---- threads: attached only while a recorded process has several ------------------- */
 
 /* So that a thread which lost the CPU on its way out of a call is told from one inside. */

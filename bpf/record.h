@@ -28,6 +28,7 @@ enum rec_kind {
 	REC_CHANCE,
 	REC_HEAP_DONE,
 	REC_TRIGGER,
+	REC_STORE,
 };
 
 enum rec_flags {
@@ -99,6 +100,36 @@ struct rec_heap {
 struct rec_trigger {
 	struct rec_head head;
 	__u64 rip;
+};
+
+/* A store probe was hit. The memory that it reads comes before it, in REC_CHUNKs. */
+struct rec_store {
+	struct rec_head head;
+	__u64 rip;
+	__u64 site; /* the cookie */
+	__u64 gpr[16];
+};
+
+#define REC_STORE_SITES 65536u /* at most */
+#define REC_STORE_READS 4
+#define REC_STORE_READ_MAX 64u /* bytes of one */
+#define REC_NO_GPR 255
+
+enum rec_store_read_flags {
+	REC_READ_RIP = 1 << 0, /* the address is relative to the probed instruction */
+	REC_READ_FS = 1 << 1,  /* to the thread's fs base */
+};
+
+/* Memory that a store probe reads: base + index * scale + disp. */
+struct rec_store_read {
+	__u8 base, index; /* general register or REC_NO_GPR */
+	__u8 scale, flags;
+	__u32 size; /* 0: none */
+	__s64 disp;
+};
+
+struct rec_store_site {
+	struct rec_store_read reads[REC_STORE_READS];
 };
 
 /* The same layout as struct cap_signature. */
@@ -191,6 +222,8 @@ _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(sizeof(struct rec_heap) == 72, "layout");
+_Static_assert(sizeof(struct rec_store) == 168, "layout");
+_Static_assert(sizeof(struct rec_store_site) == 64, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");
 _Static_assert(sizeof(struct rec_switch) == 232, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");

@@ -70,7 +70,7 @@ static struct err *check_head(const struct cap_log_head *head)
 		return err_new(ERR_VERSION,
 			       "events.flt has version %u, this faultline reads up to %u",
 			       head->version, CAP_LOG_VERSION);
-	if (head->version < CAP_LOG_VERSION)
+	if (head->version < CAP_LOG_VERSION_MIN)
 		return err_new(
 			ERR_FORMAT,
 			"events.flt has version %u, which faultline no longer reads "
@@ -260,6 +260,21 @@ static bool take_heap(struct cursor *c, struct cap_event *ev)
 	return true;
 }
 
+static bool take_probe(struct cursor *c, struct cap_event *ev)
+{
+	TAKE_BODY(c, struct cap_body_probe, b);
+
+	if (b.gprs >> CAP_GPRS)
+		return false;
+	ev->regs.rip = b.rip;
+	ev->probe_site = b.site;
+	ev->probe_gprs = b.gprs;
+	for (int r = 0; r < CAP_GPRS; r++)
+		if (b.gprs >> r & 1 && !take(c, &ev->regs.gpr[r], 8))
+			return false;
+	return true;
+}
+
 static bool take_exit(struct cursor *c, struct cap_event *ev)
 {
 	TAKE_BODY(c, struct cap_body_exit, b);
@@ -296,6 +311,8 @@ static bool take_body(struct cap_events *it, struct cursor *c, struct cap_event 
 	case CAP_EV_HEAP:
 	case CAP_EV_HEAP_DONE:
 		return take_heap(c, ev);
+	case CAP_EV_PROBE:
+		return take_probe(c, ev);
 	case CAP_EV_EXIT:
 		return take_exit(c, ev);
 	case CAP_EV_GAP:

@@ -20,7 +20,8 @@
 #include "capture/capture.h"
 
 #define CAP_LOG_MAGIC "FLTEVENT"
-#define CAP_LOG_VERSION 2
+#define CAP_LOG_VERSION 3
+#define CAP_LOG_VERSION_MIN 2 ///< a part of 3: it has no PROBE
 #define CAP_LOG_BYTE_ORDER 0x01020304u
 
 #define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
@@ -106,6 +107,12 @@ struct cap_body_heap {
 	uint64_t heap_args[3];
 };
 
+struct cap_body_probe {
+	uint64_t rip;
+	uint32_t site;
+	uint32_t gprs; ///< the registers of these bits follow, 8 bytes each
+};
+
 struct cap_body_exit {
 	struct cap_regs regs;
 	int64_t exit_code;
@@ -125,6 +132,7 @@ _Static_assert(sizeof(struct cap_body_switch) == 192, "layout");
 _Static_assert(sizeof(struct cap_body_tsc) == 176, "layout");
 _Static_assert(sizeof(struct cap_body_cpuid) == 184, "layout");
 _Static_assert(sizeof(struct cap_body_heap) == 32, "layout");
+_Static_assert(sizeof(struct cap_body_probe) == 16, "layout");
 _Static_assert(sizeof(struct cap_body_exit) == 168, "layout");
 
 /* ---- the FAULTLINE note of start.core: what ELF has no field for ---------------- */

@@ -221,6 +221,11 @@ static size_t make_body(const struct cap_event *ev, void *body)
 			{ ev->heap_args[0], ev->heap_args[1], ev->heap_args[2] }
 		};
 		return sizeof(struct cap_body_heap);
+	case CAP_EV_PROBE:
+		*(struct cap_body_probe *)body = (struct cap_body_probe){
+			ev->regs.rip, ev->probe_site, ev->probe_gprs
+		};
+		return sizeof(struct cap_body_probe);
 	case CAP_EV_EXIT:
 		*(struct cap_body_exit *)body =
 			(struct cap_body_exit){ ev->regs, ev->exit_code };
@@ -241,6 +246,14 @@ static size_t make_body(const struct cap_event *ev, void *body)
 	return 0;
 }
 
+/** The registers behind a PROBE's body. */
+static void put_gprs(struct cap_log *l, const struct cap_event *ev)
+{
+	for (int r = 0; r < CAP_GPRS; r++)
+		if (ev->probe_gprs >> r & 1)
+			put(l, &ev->regs.gpr[r], 8);
+}
+
 struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 {
 	union {
@@ -251,7 +264,8 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 			       .tid = ev->tid,
 			       .at_ns = ev->at_ns,
 			       .has = ev->has_after ? CAP_REC_AFTER : 0 };
-	size_t body_bytes = make_body(ev, &body), text_bytes = 0, memory = 0;
+	size_t body_bytes = make_body(ev, &body), text_bytes = 0, gpr_bytes = 0,
+	       memory = 0;
 	struct err *err;
 
 	if (l->has_failed)
@@ -269,7 +283,9 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 	}
 	if (ev->kind == CAP_EV_GAP)
 		text_bytes = strnlen(ev->text ?: "", CAP_PART_MAX);
-	rec.bytes = sizeof(rec) + body_bytes + cap_pad8(text_bytes) +
+	if (ev->kind == CAP_EV_PROBE)
+		gpr_bytes = 8 * __builtin_popcount(ev->probe_gprs);
+	rec.bytes = sizeof(rec) + body_bytes + cap_pad8(text_bytes) + gpr_bytes +
 		    (ev->has_after ? sizeof(ev->after) : 0) + memory;
 	err = reserve(l, rec.bytes);
 	if (err)
@@ -277,6 +293,8 @@ struct err *cap_log_append(struct cap_log *l, const struct cap_event *ev)
 	put(l, &rec, sizeof(rec));
 	put(l, &body, body_bytes);
 	put(l, ev->text, text_bytes);
+	if (gpr_bytes)
+		put_gprs(l, ev);
 	if (ev->has_after)
 		put(l, &ev->after, sizeof(ev->after));
 	for (size_t i = 0; i < rec.n_writes; i++)

@@ -120,6 +120,25 @@ static bool add_files(cJSON *to, const struct cap_info *info)
 	return array;
 }
 
+/** Absent where there are none: as of before there were any. */
+static bool add_store_sites(cJSON *to, const struct cap_info *info)
+{
+	cJSON *array = info->n_store_sites ? cJSON_AddArrayToObject(to, "store_sites") :
+					     NULL;
+
+	for (size_t i = 0; array && i < info->n_store_sites; i++) {
+		const struct cap_store_site *s = &info->store_sites[i];
+		cJSON *o = cJSON_CreateObject();
+
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !cJSON_AddNumberToObject(o, "file", s->file) ||
+		    !add_u64(o, "file_offset", s->file_offset) ||
+		    !cJSON_AddBoolToObject(o, "emulated", s->is_emulated))
+			return false;
+	}
+	return array || !info->n_store_sites;
+}
+
 static bool add_sites(cJSON *to, const struct cap_info *info)
 {
 	cJSON *array = cJSON_AddArrayToObject(to, "heap_sites");
@@ -237,7 +256,8 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
 	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
 	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info) ||
-	    !add_place(j, info) || !add_processes(j, info) || !add_mode(j, info))
+	    !add_place(j, info) || !add_processes(j, info) || !add_mode(j, info) ||
+	    !add_store_sites(j, info))
 		return &err_nomem;
 	*ret = cJSON_Print(j);
 	return *ret ? NULL : &err_nomem;
@@ -406,6 +426,33 @@ static void get_sites(struct parse *p, const cJSON *j, struct cap_info *info)
 	}
 }
 
+static void get_store_sites(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "store_sites"), *item;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
+
+	if (!m)
+		return;
+	if (size < 0 || size > FILES_MAX) {
+		p->why = p->why ?: "store_sites";
+		return;
+	}
+	info->store_sites = calloc(size + 1, sizeof(*info->store_sites));
+	if (!info->store_sites) {
+		p->why = p->why ?: "store_sites";
+		return;
+	}
+	cJSON_ArrayForEach(item, m)
+	{
+		struct cap_store_site *s = &info->store_sites[info->n_store_sites++];
+
+		s->file = get_int(p, item, "file", 0,
+				  info->is_child ? FILES_MAX : (int64_t)info->n_files);
+		s->file_offset = get_u64(p, item, "file_offset");
+		s->is_emulated = get_bool(p, item, "emulated");
+	}
+}
+
 static void get_place(struct parse *p, const cJSON *j, struct cap_info *info)
 {
 	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "process");
@@ -520,6 +567,7 @@ struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 	get_sites(&p, j, info);
 	get_processes(&p, j, info);
 	get_mode(&p, j, info);
+	get_store_sites(&p, j, info);
 	if (p.why)
 		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
 			       p.why);
@@ -556,6 +604,7 @@ void cap_info_deinit(struct cap_info *info)
 	}
 	free(info->files);
 	free(info->heap_sites);
+	free(info->store_sites);
 	for (size_t i = 0; i < info->n_processes; i++)
 		cap_process_deinit(&info->processes[i]);
 	free(info->processes);

@@ -164,6 +164,10 @@ static struct err *take_shared_files(struct capture *c)
 		if (c->info.heap_sites[i].file > c->info.n_files)
 			err = err_new(ERR_FORMAT,
 				      "manifest.json: \"heap_sites\" is wrong");
+	for (size_t i = 0; !err && i < c->info.n_store_sites; i++)
+		if (c->info.store_sites[i].file > c->info.n_files)
+			err = err_new(ERR_FORMAT,
+				      "manifest.json: \"store_sites\" is wrong");
 	return err;
 }
 

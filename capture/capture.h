@@ -80,6 +80,7 @@ enum cap_event_kind {
 	CAP_EV_SWITCH,	    ///< another thread of the program runs from here on
 	CAP_EV_RANDOM,	    ///< rdrand, rdseed or rdpid executed
 	CAP_EV_HEAP_DONE,   ///< an allocator function returned (flight recorder)
+	CAP_EV_PROBE,	    ///< a store probe was hit (-e stores)
 	CAP_EV_KINDS
 };
 
@@ -144,7 +145,9 @@ struct cap_event {
 	 * what the instruction sets: rip and rflags). SIGNAL: where it landed.
 	 * TSC, CPUID: at the instruction. EXIT: at the end, as far as known. HEAP: unused.
 	 * RANDOM: behind the instruction, with what it gave.
-	 * SWITCH: where thread tid stands, which ran until here. */
+	 * SWITCH: where thread tid stands, which ran until here.
+	 * PROBE: before the probed instruction, whose address is rip; of gpr only those in
+	 * probe_gprs are set, and nothing else is. */
 	struct cap_regs regs;
 
 	/** SYSCALL: rax on return. */
@@ -161,7 +164,8 @@ struct cap_event {
 	uint32_t file;
 	uint64_t file_offset;
 
-	/** SYSCALL: memory it wrote. SIGNAL with a handler: the frame. Borrowed. */
+	/** SYSCALL: memory it wrote. SIGNAL with a handler: the frame. PROBE: memory as the
+	 * probed instruction met it: what stores a little before it have left. Borrowed. */
 	const struct cap_write *writes;
 	size_t n_writes;
 
@@ -179,6 +183,9 @@ struct cap_event {
 	enum cap_heap_fn heap_fn; ///< HEAP, HEAP_DONE
 	/** HEAP: the function's integer arguments, in order. HEAP_DONE: [0] is its result. */
 	uint64_t heap_args[3];
+
+	uint32_t probe_site; ///< PROBE: index into cap_info.store_sites
+	uint16_t probe_gprs; ///< PROBE: bit n: regs.gpr[n] is known
 
 	uint32_t next_tid;     ///< SWITCH: who runs from here on
 	uint32_t switch_flags; ///< SWITCH: enum cap_switch_flags
@@ -202,6 +209,15 @@ struct cap_heap_site {
 	uint32_t file;	       ///< index into files plus 1; 0 when never mapped
 	uint64_t file_offset;  ///< of the probed instruction
 	uint64_t entry_offset; ///< file offset of the function's first instruction
+};
+
+/** One probe site of -e stores. A thread meets it each time that it is about to execute
+ * the instruction there, and each time is one PROBE event, in the thread's order: the nth
+ * event of a site belongs to the nth time that the thread's path comes to it. */
+struct cap_store_site {
+	uint32_t file;	      ///< index into files plus 1; 0 when never mapped
+	uint64_t file_offset; ///< of the probed instruction
+	bool is_emulated;     ///< by the kernel; else single-stepped
 };
 
 enum cap_end { CAP_END_UNKNOWN, CAP_END_EXIT, CAP_END_SIGNAL, CAP_END_DETACHED };
@@ -284,6 +300,8 @@ struct cap_info {
 	size_t n_files;
 	struct cap_heap_site *heap_sites;
 	size_t n_heap_sites;
+	struct cap_store_site *store_sites;
+	size_t n_store_sites;
 	bool has_heap;
 	bool is_child; ///< followed: index, parent, created are set; files are the capture's
 	uint32_t index, parent;

@@ -162,7 +162,8 @@ struct err *history_read(struct history *h, const struct capture *c, uint64_t un
 			break;
 		if (ev.kind == CAP_EV_GAP)
 			err = history_gap(h, c, &ev);
-		else if (ev.kind != CAP_EV_HEAP && ev.kind != CAP_EV_HEAP_DONE)
+		else if (ev.kind != CAP_EV_HEAP && ev.kind != CAP_EV_HEAP_DONE &&
+			 ev.kind != CAP_EV_PROBE)
 			err = history_add(h, &ev);
 		if (h->events.size >= 2 * HISTORY_EVENTS)
 			history_trim(h);

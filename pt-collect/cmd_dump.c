@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 	  "Print only the events of this thread, and the switches to it", 0 },
 	{ "kind", 'k', "KIND[,KIND...]", 0,
 	  "Print only events of these kinds: syscall, signal, tsc, cpuid, heap, exit, "
-	  "gap, switch",
+	  "gap, switch, random, heap_done, probe",
 	  0 },
 	{ "json", OPT_JSON, NULL, 0, "Print each event, or process, as a JSON object on its line", 0 },
 	{ "processes", 'P', NULL, 0,
@@ -158,22 +158,25 @@ static void print_info(const struct cap_info *info)
 	for (size_t i = 0; i < info->n_files; i++)
 		printf("file %zu: %s = files/%s\n", i + 1, info->files[i].path,
 		       info->files[i].stored ?: "(not kept)");
+	for (size_t i = 0; i < info->n_store_sites; i++)
+		printf("store probe %zu: file %u at 0x%" PRIx64 ", %s\n", i,
+		       info->store_sites[i].file, info->store_sites[i].file_offset,
+		       info->store_sites[i].is_emulated ? "emulated" : "single-stepped");
 	for (size_t i = 0; i < info->n_heap_sites; i++)
 		printf("probe: %s in file %u at 0x%" PRIx64 " (entry 0x%" PRIx64 ")\n",
 		       cap_heap_name(info->heap_sites[i].fn), info->heap_sites[i].file,
 		       info->heap_sites[i].file_offset, info->heap_sites[i].entry_offset);
 }
 
+static const char *const gpr_names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
+						 "rsi", "rdi", "r8",  "r9",  "r10", "r11",
+						 "r12", "r13", "r14", "r15" };
+
 static void print_regs(const char *title, const struct cap_regs *r)
 {
-	static const char *const names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx",
-						     "rsp", "rbp", "rsi", "rdi",
-						     "r8",  "r9",  "r10", "r11",
-						     "r12", "r13", "r14", "r15" };
-
 	printf("    %s", title);
 	for (int i = 0; i < CAP_GPRS; i++)
-		printf(" %s=%" PRIx64, names[i], r->gpr[i]);
+		printf(" %s=%" PRIx64, gpr_names[i], r->gpr[i]);
 	printf(" rip=%" PRIx64 " rflags=%" PRIx64 " fs=%" PRIx64 " gs=%" PRIx64 "\n",
 	       r->rip, r->rflags, r->fs_base, r->gs_base);
 }
@@ -228,6 +231,14 @@ static void print_syscall(const struct cap_event *ev)
 		printf(" PARTIAL");
 }
 
+static void print_probe(const struct cap_event *ev)
+{
+	printf("PROBE %u at %" PRIx64, ev->probe_site, ev->regs.rip);
+	for (int r = 0; r < CAP_GPRS; r++)
+		if (ev->probe_gprs >> r & 1)
+			printf(" %s=%" PRIx64, gpr_names[r], ev->regs.gpr[r]);
+}
+
 static void print_body(const struct cap_event *ev)
 {
 	switch (ev->kind) {
@@ -257,6 +268,9 @@ static void print_body(const struct cap_event *ev)
 	case CAP_EV_HEAP_DONE:
 		printf("HEAP_DONE %s = %" PRIx64, cap_heap_name(ev->heap_fn),
 		       ev->heap_args[0]);
+		break;
+	case CAP_EV_PROBE:
+		print_probe(ev);
 		break;
 	case CAP_EV_EXIT:
 		printf("EXIT %d", ev->exit_code);

@@ -22,7 +22,8 @@
 int cmd_record(int argc, char **argv);
 
 enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
-       KEY_MASK_ENV, KEY_OMIT, KEY_END_CORE, KEY_SNAPSHOT, KEY_TRIGGER };
+       KEY_MASK_ENV, KEY_OMIT, KEY_END_CORE, KEY_SNAPSHOT, KEY_TRIGGER,
+       KEY_STORES_IN, KEY_STORES_OF, KEY_STORES_EACH };
 
 #define SNAPSHOT_MAX (64ull << 30)
 #define SNAPSHOT_DEFAULT (4ull << 20)
@@ -33,7 +34,17 @@ static const struct argp_option options[] = {
 	  "...)",
 	  0 },
 	{ "event", 'e', "EVENT", 0,
-	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin)",
+	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin) "
+	  "or `stores' (what the path of the program's code does not tell about its stores: "
+	  "see `faultline sites')",
+	  0 },
+	{ "stores-in", KEY_STORES_IN, "GLOB", 0,
+	  "With -e stores: in mapped files with matching names (libraries), too", 0 },
+	{ "stores-of", KEY_STORES_OF, "GLOB", 0,
+	  "With -e stores: only in functions with matching names", 0 },
+	{ "stores-each", KEY_STORES_EACH, NULL, 0,
+	  "With -e stores: a probe at each store, for comparison: most cost some 20 us a "
+	  "hit",
 	  0 },
 	{ "end-core", KEY_END_CORE, NULL, 0,
 	  "When PROGRAM is about to be killed by a signal, write its registers and memory "
@@ -171,9 +182,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->dir = arg;
 		return 0;
 	case 'e':
-		if (strcmp(arg, "heap"))
-			argp_error(state, "unknown event '%s' (known: heap)", arg);
-		o->wants_heap = true;
+		if (!strcmp(arg, "heap"))
+			o->wants_heap = true;
+		else if (!strcmp(arg, "stores"))
+			o->stores.is_wanted = true;
+		else
+			argp_error(state, "unknown event '%s' (known: heap, stores)",
+				   arg);
+		return 0;
+	case KEY_STORES_IN:
+		o->stores.files = arg;
+		return 0;
+	case KEY_STORES_OF:
+		o->stores.plan.function = arg;
+		return 0;
+	case KEY_STORES_EACH:
+		o->stores.plan.is_naive = true;
 		return 0;
 	case KEY_END_CORE:
 		o->wants_end_core = true;
@@ -416,6 +440,10 @@ static bool options_go_together(const struct ptc_options *o)
 	} wrong[] = {
 		{ o->follows && o->wants_heap,
 		  "-f and -e heap: probes are of one process" },
+		{ o->follows && o->stores.is_wanted,
+		  "-f and -e stores: probes are of one process" },
+		{ o->wants_snapshot && o->stores.is_wanted,
+		  "--snapshot and -e stores: its rings hold allocator calls" },
 		{ o->follows && o->until_fail,
 		  "-f and --until-fail: only the program itself is tried again" },
 		{ o->is_portable && o->pid,

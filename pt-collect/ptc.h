@@ -33,6 +33,8 @@ struct ptc_bpf;
 struct ptc_chaos;
 struct ptc_flight;
 struct ptc_heap;
+struct ptc_stores;
+struct ptc_store_options;
 struct ptc_private;
 struct ptc_session;
 struct ptc_snapshot;
@@ -106,6 +108,7 @@ struct ptc_process {
 	cpu_set_t affinity; ///< before that
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
+	struct ptc_stores *stores;
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
 	struct map chance_sites; ///< addresses at which such an instruction was executed
@@ -137,6 +140,7 @@ struct ptc_session {
 	struct ptc_bpf *bpf;
 	bool wants_heap, follows, is_portable;
 	const struct ptc_private *private; ///< the options'
+	const struct ptc_store_options *stores; ///< the options'
 	bool is_attached;		     ///< to a program that ran before (-p)
 	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;

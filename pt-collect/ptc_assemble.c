@@ -22,6 +22,7 @@
 #include "pt-collect/ptc_assemble.h"
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_table.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_writes.h"
@@ -227,6 +228,9 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		break;
 	case REC_HEAP:
 		take_heap(p, rec);
+		break;
+	case REC_STORE:
+		ptc_stores_hit(p, t, rec);
 		break;
 	case REC_CHANCE:
 		ptc_chance_begun(p, t, rec);

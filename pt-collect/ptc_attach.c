@@ -28,6 +28,7 @@
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_record.h"
@@ -324,8 +325,12 @@ static void place_probes(struct ptc_process *p, const struct ptc_maps *maps)
 					ptc_files_keep(p, m) :
 					0;
 
+		bool is_exe = !strcmp(m->name, p->exe);
+
+		if (file && p->session->wants_heap)
+			ptc_heap_mapped(p, m->name, file, is_exe);
 		if (file)
-			ptc_heap_mapped(p, m->name, file, !strcmp(m->name, p->exe));
+			ptc_stores_mapped(p, m->name, file, is_exe);
 	}
 }
 
@@ -362,7 +367,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_trap_tell(p);
 	// Not before: what a probe writes into the code would be saved with it.
 	ptc_chance_start(p, &maps);
-	if (p->session->wants_heap)
+	if (p->session->wants_heap || p->session->stores->is_wanted)
 		place_probes(p, &maps);
 	return NULL;
 }

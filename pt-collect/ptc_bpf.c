@@ -88,7 +88,8 @@ static void probe_many_at_once(struct record_bpf *skel)
 	struct bpf_program *const progs[] = { skel->progs.record_heap_multi,
 					      skel->progs.record_heap_done_multi,
 					      skel->progs.record_trigger_multi,
-					      skel->progs.record_chance_multi };
+					      skel->progs.record_chance_multi,
+					      skel->progs.record_store_multi };
 
 	for (size_t i = 0; i < sizeof(progs) / sizeof(progs[0]); i++)
 		bpf_program__set_expected_attach_type(progs[i], ATTACH_UPROBE_MULTI);
@@ -304,74 +305,89 @@ struct probe_prog {
 	bool is_return; ///< runs when the function that was probed at its beginning returns
 };
 
-/** @return a link, or -1: an older kernel. */
-static int probe_at_once(const struct probe_prog *prog, pid_t pid, const char *path,
-			 const struct cap_heap_site *sites, size_t n)
+/** Where it goes. */
+struct places {
+	pid_t pid;
+	const char *path;
+	const uint64_t *offsets, *cookies;
+	size_t n;
+};
+
+/** @return whether all are probed; not on an older kernel, nor when it refuses one. */
+static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
+			  const struct places *p)
 {
-	uint64_t offsets[CAP_HEAP_FNS], cookies[CAP_HEAP_FNS];
 	struct multi_attr attr = {
 		.prog_fd = bpf_program__fd(prog->multi),
 		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)offsets,
-		.cookies = (uintptr_t)cookies,
-		.cnt = n,
+		.path = (uintptr_t)p->path,
+		.offsets = (uintptr_t)p->offsets,
+		.cookies = (uintptr_t)p->cookies,
+		.cnt = p->n,
 		.multi_flags = prog->is_return ? MULTI_RETURN : 0,
-		.pid = pid,
+		.pid = p->pid,
 	};
+	int link = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	int *slot = link >= 0 ? vec_push(&b->multi_probes) : NULL;
 
-	for (size_t i = 0; i < n; i++) {
-		offsets[i] = sites[i].file_offset;
-		cookies[i] = sites[i].fn;
-	}
-	return syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (slot)
+		*slot = link;
+	else if (link >= 0)
+		close(link);
+	return slot;
 }
 
 /** One perf event a site, as older kernels have it. Costs 0.1 s a site at the end: the
  * kernel waits until nobody can be inside, one after the other. */
-static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog, pid_t pid,
-			      const char *path, const struct cap_heap_site *sites,
-			      size_t n)
+static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
+			      const struct places *p)
 {
 	size_t before = b->probes.size;
 
-	for (size_t i = 0; i < n; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = sites[i].fn,
+	for (size_t i = 0; i < p->n; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->cookies[i],
 			    .retprobe = prog->is_return);
 		struct bpf_link **slot = vec_push(&b->probes);
 
 		if (!slot)
 			return &err_nomem;
-		*slot = bpf_program__attach_uprobe_opts(prog->single, pid, path,
-							sites[i].file_offset, &opts);
+		*slot = bpf_program__attach_uprobe_opts(prog->single, p->pid, p->path,
+							p->offsets[i], &opts);
 		if (*slot)
 			continue;
 		while (--b->probes.size > before)
 			bpf_link__destroy(b->probes.data[b->probes.size - 1]);
 		return err_errno("cannot probe %s at 0x%llx (this kernel may want "
 				 "CAP_SYS_ADMIN for it)",
-				 path, (unsigned long long)sites[i].file_offset);
+				 p->path, (unsigned long long)p->offsets[i]);
 	}
 	return NULL;
 }
 
-static struct err *probe(struct ptc_bpf *b, const struct probe_prog *prog, pid_t pid,
-			 const char *path, const struct cap_heap_site *sites, size_t n)
+static struct err *probe(struct ptc_bpf *b, const struct probe_prog *prog,
+			 const struct places *p)
 {
-	int *slot = vec_push(&b->multi_probes);
-	struct err *err = NULL;
+	struct err *err;
 
-	assert(n <= CAP_HEAP_FNS);
-	if (!slot)
-		return &err_nomem;
 	ptc_privilege_use(true);
-	*slot = probe_at_once(prog, pid, path, sites, n);
-	if (*slot < 0) {
-		b->multi_probes.size--;
-		err = probe_each(b, prog, pid, path, sites, n);
-	}
+	err = probe_at_once(b, prog, p) ? NULL : probe_each(b, prog, p);
 	ptc_privilege_use(false);
 	return err;
+}
+
+static struct err *probe_functions(struct ptc_bpf *b, const struct probe_prog *prog,
+				   pid_t pid, const char *path,
+				   const struct cap_heap_site *sites, size_t n)
+{
+	uint64_t offsets[CAP_HEAP_FNS], cookies[CAP_HEAP_FNS];
+	struct places p = { pid, path, offsets, cookies, n };
+
+	assert(n <= CAP_HEAP_FNS);
+	for (size_t i = 0; i < n; i++) {
+		offsets[i] = sites[i].file_offset;
+		cookies[i] = sites[i].fn;
+	}
+	return probe(b, prog, &p);
 }
 
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
@@ -380,7 +396,7 @@ struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 	const struct probe_prog prog = { b->skel->progs.record_heap_multi,
 					 b->skel->progs.record_heap, false };
 
-	return probe(b, &prog, pid, path, sites, n);
+	return probe_functions(b, &prog, pid, path, sites, n);
 }
 
 struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
@@ -389,7 +405,7 @@ struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
 	const struct probe_prog prog = { b->skel->progs.record_heap_done_multi,
 					 b->skel->progs.record_heap_done, true };
 
-	return probe(b, &prog, pid, path, sites, n);
+	return probe_functions(b, &prog, pid, path, sites, n);
 }
 
 struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path,
@@ -397,9 +413,10 @@ struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path
 {
 	const struct probe_prog prog = { b->skel->progs.record_trigger_multi,
 					 b->skel->progs.record_trigger, false };
-	const struct cap_heap_site site = { .file_offset = offset };
+	const uint64_t cookie = 0;
+	const struct places p = { pid, path, &offset, &cookie, 1 };
 
-	return probe(b, &prog, pid, path, &site, 1);
+	return probe(b, &prog, &p);
 }
 
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
@@ -407,7 +424,55 @@ struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 {
 	const struct probe_prog prog = { b->skel->progs.record_chance_multi,
 					 b->skel->progs.record_chance, false };
-	const struct cap_heap_site site = { .file_offset = offset };
+	const uint64_t cookie = 0;
+	const struct places p = { pid, path, &offset, &cookie, 1 };
 
-	return probe(b, &prog, pid, path, &site, 1);
+	return probe(b, &prog, &p);
+}
+
+struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
+				const struct rec_store_site *reads)
+{
+	int fd = bpf_map__fd(b->skel->maps.store_sites);
+
+	return bpf_map_update_elem(fd, &site, reads, BPF_ANY) ?
+		       err_errno("cannot tell the kernel what a probe reads") :
+		       NULL;
+}
+
+/** Halves, so that one which the kernel refuses is found among thousands. */
+static size_t probe_halves(struct ptc_bpf *b, const struct probe_prog *prog,
+			   const struct places *p)
+{
+	struct places first = *p, second = *p;
+	struct err *err;
+
+	if (!p->n || probe_at_once(b, prog, p))
+		return 0;
+	if (p->n == 1) {
+		err = probe_each(b, prog, p);
+		if (err)
+			log_info("%s", err->message);
+		err_destroy(err);
+		return err != NULL;
+	}
+	first.n = p->n / 2;
+	second.n = p->n - first.n;
+	second.offsets += first.n;
+	second.cookies += first.n;
+	return probe_halves(b, prog, &first) + probe_halves(b, prog, &second);
+}
+
+size_t ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
+			    const uint64_t *offsets, const uint64_t *sites, size_t n)
+{
+	const struct probe_prog prog = { b->skel->progs.record_store_multi,
+					 b->skel->progs.record_store, false };
+	const struct places p = { pid, path, offsets, sites, n };
+	size_t n_refused;
+
+	ptc_privilege_use(true);
+	n_refused = probe_halves(b, &prog, &p);
+	ptc_privilege_use(false);
+	return n_refused;
 }

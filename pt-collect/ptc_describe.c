@@ -15,6 +15,7 @@
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_threads.h"
 
 #define ARGS_MAX (4u << 20) ///< bytes of arguments that are read
@@ -139,11 +140,14 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	if (!info->exe)
 		return &err_nomem;
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
+	info->store_sites =
+		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
 	err = cap_writer_finish(p->writer, info, bytes);
 	if (n_files)
 		*n_files = info->n_files;
 	info->files = NULL;
 	info->heap_sites = NULL;
-	info->n_files = info->n_heap_sites = 0;
+	info->store_sites = NULL;
+	info->n_files = info->n_heap_sites = info->n_store_sites = 0;
 	return err;
 }

@@ -17,6 +17,7 @@ const char *ptc_dump_kind(enum cap_event_kind kind)
 		[CAP_EV_HEAP] = "heap",	      [CAP_EV_EXIT] = "exit",
 		[CAP_EV_GAP] = "gap",	      [CAP_EV_SWITCH] = "switch",
 		[CAP_EV_RANDOM] = "random",   [CAP_EV_HEAP_DONE] = "heap_done",
+		[CAP_EV_PROBE] = "probe",
 	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : NULL;
@@ -25,7 +26,7 @@ const char *ptc_dump_kind(enum cap_event_kind kind)
 static bool has_regs(const struct cap_event *ev)
 {
 	return ev->kind != CAP_EV_HEAP && ev->kind != CAP_EV_HEAP_DONE &&
-	       ev->kind != CAP_EV_GAP;
+	       ev->kind != CAP_EV_GAP && ev->kind != CAP_EV_PROBE;
 }
 
 bool ptc_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o)
@@ -136,6 +137,21 @@ static void add_switch(cJSON *o, const struct cap_event *ev)
 			      ev->switch_flags & CAP_SWITCH_TID_CLEARED);
 }
 
+static void add_probe(cJSON *o, const struct cap_event *ev)
+{
+	cJSON *list;
+	char name[8];
+
+	cJSON_AddNumberToObject(o, "site", ev->probe_site);
+	add_hex(o, "rip", ev->regs.rip);
+	list = cJSON_AddObjectToObject(o, "gprs");
+	for (int r = 0; list && r < CAP_GPRS; r++)
+		if (ev->probe_gprs >> r & 1) {
+			snprintf(name, sizeof(name), "%d", r);
+			add_hex(list, name, ev->regs.gpr[r]);
+		}
+}
+
 static void add_body(cJSON *o, const struct cap_event *ev)
 {
 	switch (ev->kind) {
@@ -161,6 +177,9 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 	case CAP_EV_HEAP_DONE:
 		cJSON_AddStringToObject(o, "function", cap_heap_name(ev->heap_fn));
 		add_hex(o, "result", ev->heap_args[0]);
+		break;
+	case CAP_EV_PROBE:
+		add_probe(o, ev);
 		break;
 	case CAP_EV_EXIT:
 		cJSON_AddNumberToObject(o, "status", ev->exit_code);

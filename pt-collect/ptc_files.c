@@ -17,6 +17,7 @@
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_table.h"
 
@@ -131,6 +132,8 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		ptc_chance_mapped(p, path, offset, size);
 	if (p->session->wants_heap)
 		ptc_heap_mapped(p, path, ev->file, false);
+	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
+		ptc_stores_mapped(p, path, ev->file, false);
 }
 
 /** shmat: all of the segment. */

@@ -22,6 +22,7 @@
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
@@ -65,6 +66,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->masked);
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
+	ptc_stores_destroy(p->stores);
 	map_deinit(&p->chance_sites);
 	vec_deinit(&p->shared);
 	cap_writer_destroy(p->writer);

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "capture/capture.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_stores.h"
 
 struct ptc_bpf;
 struct ptc_points;
@@ -31,6 +32,7 @@ struct ptc_options {
 	bool follows; ///< record the children, too
 	bool is_portable; ///< no instructions that another host may lack
 	struct ptc_private private;
+	struct ptc_store_options stores;
 	bool wants_chaos;
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it

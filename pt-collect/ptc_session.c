@@ -414,6 +414,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 							   .wants_end_core =
 								   o->wants_end_core,
 							   .private = &o->private,
+							   .stores = &o->stores,
 							   .is_attached = o->pid };
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;

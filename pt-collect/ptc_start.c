@@ -19,6 +19,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_proc.h"
@@ -215,6 +216,8 @@ struct err *ptc_start(struct ptc_process *p)
 	// Not before: what a probe writes into the code would be saved with it.
 	if (!err)
 		ptc_chance_start(p, &maps);
+	if (!err)
+		ptc_stores_mapped(p, p->exe, core->mappings[0].file, true);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/cap_format.h"
 #include "tests/capture/bundle.h"
 
 #define BIG_BYTES 700000u // more than one record and one part may hold
@@ -19,7 +20,7 @@ static uint8_t *big;
 
 /* ---- the events that are written and expected back ----------------------------------- */
 
-#define EVENTS 11
+#define EVENTS 12
 
 /** What event @p i says with memory. */
 static void make_memory(struct cap_event *ev, unsigned i)
@@ -37,10 +38,10 @@ static void make_memory(struct cap_event *ev, unsigned i)
 	}
 }
 
-/** Event @p i, memory included; the same at each call. */
-static struct cap_event make_event(unsigned i)
+/** Event @p i of a log, of kind @p kind, memory included; the same at each call. */
+static struct cap_event make_kind(enum cap_event_kind kind, unsigned i)
 {
-	struct cap_event ev = { .kind = i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE,
+	struct cap_event ev = { .kind = kind,
 				.tid = 100 + i,
 				.at_ns = 1000 * i,
 				.seq = i,
@@ -80,6 +81,14 @@ static struct cap_event make_event(unsigned i)
 		ev.heap_fn = CAP_HEAP_REALLOC;
 		ev.heap_args[1] = 64;
 		break;
+	case CAP_EV_PROBE:
+		ev.regs = (struct cap_regs){ .rip = 0x401000 };
+		ev.regs.gpr[CAP_RAX] = 0x1234;
+		ev.regs.gpr[CAP_R15] = ~0ull;
+		ev.probe_gprs = 1u << CAP_RAX | 1u << CAP_R15;
+		ev.probe_site = 77;
+		make_memory(&ev, 0);
+		break;
 	case CAP_EV_EXIT:
 		ev.exit_code = 42;
 		break;
@@ -98,6 +107,11 @@ static struct cap_event make_event(unsigned i)
 		break;
 	}
 	return ev;
+}
+
+static struct cap_event make_event(unsigned i)
+{
+	return make_kind(i < 10 ? i % 7 + 1 : CAP_EV_HEAP_DONE + (i - 10), i);
 }
 
 static bool same_writes(const struct cap_event *a, const struct cap_event *b)
@@ -128,7 +142,8 @@ static bool same_event(struct cap_event a, struct cap_event b)
 	       a.leaf == b.leaf && a.subleaf == b.subleaf &&
 	       !memcmp(a.cpuid, b.cpuid, sizeof(a.cpuid)) && a.heap_fn == b.heap_fn &&
 	       !memcmp(a.heap_args, b.heap_args, sizeof(a.heap_args)) &&
-	       a.exit_code == b.exit_code;
+	       a.exit_code == b.exit_code && a.probe_site == b.probe_site &&
+	       a.probe_gprs == b.probe_gprs;
 }
 
 static struct err *read_mem(void *ctx, uint64_t addr, void *buf, size_t size)
@@ -275,6 +290,61 @@ static void store(const char *name, const void *data, size_t size)
 }
 
 /* ---- tests ------------------------------------------------------------------------------ */
+
+#define GOLDEN "tests/capture/events-3.flt"
+
+/** One event of each kind, as this version wrote them once. FAULTLINE_BLESS=1 writes the file
+ * anew: only together with a new version. */
+static void test_golden(void **state)
+{
+	struct cap_events *it;
+	struct capture *c;
+	struct cap_event ev;
+	bool is_end;
+	size_t size;
+	uint8_t *data;
+	FILE *f;
+
+	(void)state;
+	if (getenv("FAULTLINE_BLESS")) {
+		uint64_t bytes;
+		struct cap_log *l;
+
+		ok(cap_log_create(open(GOLDEN, O_WRONLY | O_CREAT | O_TRUNC, 0666), &l));
+		for (unsigned k = 1; k < CAP_EV_KINDS; k++) {
+			ev = make_kind(k, k - 1);
+			if (ev.n_writes == 2)
+				ev.n_writes = 1;
+			ok(cap_log_append(l, &ev));
+		}
+		ok(cap_log_finish(l, &bytes));
+		cap_log_destroy(l);
+	}
+	write_bundle(0);
+	f = fopen(GOLDEN, "r");
+	assert_non_null(f);
+	data = malloc(1 << 20);
+	size = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	store("events.flt", data, size);
+	free(data);
+	assert_int_equal(unlink(path_of("manifest.json")), 0);
+	ok(capture_open(path_of("."), &c));
+	ok(cap_events_open(c, &it));
+	for (unsigned k = 1; k < CAP_EV_KINDS; k++) {
+		struct cap_event want = make_kind(k, k - 1);
+
+		if (want.n_writes == 2)
+			want.n_writes = 1;
+		ok(cap_events_next(it, &ev, &is_end));
+		assert_false(is_end);
+		assert_true(same_event(want, ev));
+	}
+	ok(cap_events_next(it, &ev, &is_end));
+	assert_true(is_end);
+	cap_events_close(it);
+	capture_close(c);
+}
 
 static void test_events_come_back(void **state)
 {
@@ -610,7 +680,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events_come_back),
+		cmocka_unit_test(test_golden), cmocka_unit_test(test_events_come_back),
 		cmocka_unit_test(test_manifest_comes_back),
 		cmocka_unit_test(test_core_comes_back),
 		cmocka_unit_test(test_threads_come_back),
