@@ -99,6 +99,7 @@ $(B)/%.o: %.S $(B)/.flags
 	$(Q)$(CC) $(ALL_CFLAGS) $(ROOM_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/faultline.o: $(B)/commands.inc
+$(B)/faultlocate/fl_page_html.o: faultlocate/fl_page.html
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
 
 # The command table declares them.

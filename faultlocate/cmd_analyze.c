@@ -2,9 +2,7 @@
 // Copyright 2026 The Faultline authors
 // COMMAND analyze: find the statement that broke a data structure
 
-#include <argp.h>
-#include <string.h>
-
+#include "faultlocate/fl_command.h"
 #include "faultlocate/fl_report.h"
 
 #define EXIT_NO_VIOLATION 0
@@ -22,8 +20,7 @@ enum {
 
 struct arguments {
 	const char *capture, *svg, *process;
-	VEC(const char *) specs;
-	VEC(const char *) cpoints;
+	fl_texts specs, cpoints;
 	bool with_json;
 };
 
@@ -53,27 +50,16 @@ static const char doc[] =
 	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
 	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
 
-static void push_or_fail(struct argp_state *state, void *vec, const char *text)
-{
-	VEC(const char *) *v = vec;
-	const char **slot = vec_push(v);
-
-	if (!slot)
-		argp_failure(state, EXIT_COULD_NOT, 0, "out of memory");
-	else
-		*slot = text;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
 	case KEY_SPEC:
-		push_or_fail(state, &a->specs, arg);
+		fl_command_push(state, &a->specs, arg);
 		break;
 	case KEY_CPOINT:
-		push_or_fail(state, &a->cpoints, arg);
+		fl_command_push(state, &a->cpoints, arg);
 		break;
 	case KEY_JSON:
 		a->with_json = true;
@@ -146,25 +132,6 @@ static int analyze(const struct arguments *args)
 	return a.visit ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
 }
 
-/** Which bundle of the capture is meant; says that there are others. @p ret: free(). */
-static struct err *choose_process(const struct arguments *args, char **ret)
-{
-	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_err_ struct err *err = NULL;
-
-	if (args->process)
-		return capture_process_dir(args->capture, args->process, ret);
-	*ret = strdup(args->capture);
-	err = capture_open(args->capture, &c); // the analysis tells what is wrong with it
-	if (!err && capture_info(c)->n_processes)
-		fprintf(stderr,
-			"note: the capture holds %zu more process%s: choose with "
-			"--process\n",
-			capture_info(c)->n_processes,
-			capture_info(c)->n_processes == 1 ? "" : "es");
-	return *ret ? NULL : &err_nomem;
-}
-
 int cmd_analyze(int argc, char **argv)
 {
 	const struct argp argp = { .options = options,
@@ -179,7 +146,7 @@ int cmd_analyze(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	err = choose_process(&args, &dir);
+	err = fl_command_process(args.capture, args.process, &dir);
 	if (err) {
 		fprintf(stderr, "faultline: %s\n", err->message);
 	} else {

@@ -87,7 +87,7 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 	if (err)
 		return err;
 	err = spec_mistakes(a);
-	if (!err && !spec_constraints(a->spec))
+	if (!err && !spec_constraints(a->spec) && !o->is_heap_only)
 		err = err_new(ERR_SPEC,
 			      "cannot analyze: the specification has no constraint");
 	return err;
@@ -148,7 +148,8 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 	};
 	struct dec_heap_events events;
 	struct hg_position end;
-	struct err *err = hg_recorder_create(fl_types_chunk(a->spec) >= 0, &r);
+	struct err *err = hg_recorder_create(
+		fl_types_chunk(a->spec) >= 0 || o->with_allocator, &r);
 
 	if (err)
 		return err;
@@ -495,6 +496,16 @@ static struct err *note_all(struct fl_analysis *a)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
+// Nothing is declared: the types of all allocations, as far as DWARF knows them.
+static struct err *declare_all(const struct fl_options *o, struct fl_analysis *a)
+{
+	struct err *err = fl_types_declare(a->spec, a->symbols,
+					   a->sides[FL_SIDE_APP].graph,
+					   o->with_allocator);
+
+	return err ? err : bind_spec(a);
+}
+
 static struct err *assign_types(struct fl_analysis *a)
 {
 	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
@@ -543,7 +554,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (err)
 		return err;
 	a->places = (struct fl_places){ place_by_symbols, a->symbols };
-	err = bind_spec(a);
+	if (o->n_specs)
+		err = bind_spec(a);
 	if (!err)
 		err = divide_constraints(a);
 	if (!err)
@@ -554,8 +566,12 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err)
 		err = replay(o, a);
 	a->phases.replay_s = lap(&start_s);
+	if (!err && o->is_heap_only && !o->n_specs)
+		err = declare_all(o, a);
 	if (!err)
 		err = assign_types(a);
+	if (!err && o->is_heap_only)
+		return note_all(a);
 	if (!err)
 		err = find_violation(a, o);
 	a->phases.match_s = lap(&start_s);

@@ -22,6 +22,9 @@ struct fl_options {
 	const char *const *cpoints; ///< n_cpoints functions
 	size_t n_cpoints;
 	bool with_progress;
+	bool with_allocator; ///< make the allocator's view even if no spec asks for it
+	bool is_heap_only; ///< stop before checking; without specs: all structs that the
+			   ///< program allocates, as DWARF says
 };
 
 /** The heap is looked at twice: the application's allocations and, when the spec has

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "faultlocate/fl_fold.h"
+
 // Rings around the violation are drawn up to the third, or until there are so many nodes:
 // what is farther away explains little and makes the picture small.
 #define RINGS_MAX 3
@@ -27,6 +29,7 @@ struct drawing {
 	uint64_t ring;	      ///< under construction
 	struct map bad;	      ///< node -> 1: part of a violation
 	struct map bad_edges; ///< from << 32 | to -> 1
+	struct fl_fold fold;  ///< when nothing is violated: what is shown
 	struct map ghosts;    ///< freed nodes and wild addresses drawn already
 	bool is_partial;      ///< nodes were left out
 	uint64_t time;
@@ -39,6 +42,7 @@ static void drawing_deinit(struct drawing *d)
 	map_deinit(&d->bad);
 	map_deinit(&d->bad_edges);
 	map_deinit(&d->ghosts);
+	fl_fold_deinit(&d->fold);
 }
 
 /* ---- which nodes ------------------------------------------------------------------------ */
@@ -129,6 +133,21 @@ static int choose_sources(struct drawing *d)
 	return 0;
 }
 
+// Nothing is wrong: everything that is declared, large parts of it folded; and what that
+// leads to, when there is little enough.
+static int choose_all(struct drawing *d)
+{
+	if (fl_fold_make(d->n, d->p->view, max_nodes(d), &d->fold))
+		return -1;
+	for (size_t i = 0; i < d->fold.shown.size; i++)
+		if (choose(d, d->fold.shown.data[i]))
+			return -1;
+	for (size_t i = 0; !d->fold.folded.size && i < d->fold.shown.size; i++)
+		if (choose_targets(d, d->fold.shown.data[i]))
+			return -1;
+	return 0;
+}
+
 // The violated nodes, then ring by ring what they lead to and what leads to them.
 static int choose_nodes(struct drawing *d)
 {
@@ -143,15 +162,8 @@ static int choose_nodes(struct drawing *d)
 			    (choose(d, id.v) || map_put(&d->bad, id.v, 1)))
 				return -1;
 		}
-	if (!d->nodes.size) { // nothing is wrong: everything that is declared
-		for (size_t type = 1; type <= spec_types(d->n->spec); type++) {
-			struct hg_node_id id = { 0 };
-
-			while ((id = hg_view_next(p->view, type, id)).v)
-				if (choose(d, id.v))
-					return -1;
-		}
-	}
+	if (!d->nodes.size)
+		return choose_all(d);
 	do {
 		size_t end = before = d->nodes.size;
 
@@ -161,9 +173,8 @@ static int choose_nodes(struct drawing *d)
 		for (; done < end; done++)
 			if (choose_targets(d, d->nodes.data[done]))
 				return -1;
-	} while (d->nodes.size > before &&
-		 (!p->n_violations ||
-		  (d->ring < RINGS_MAX && d->nodes.size < RINGS_NODES)));
+	} while (d->nodes.size > before && d->ring < RINGS_MAX &&
+		 d->nodes.size < RINGS_NODES);
 	return 0;
 }
 
@@ -300,6 +311,14 @@ static bool is_impossible(uint64_t addr)
 	return addr >> 47 || addr < LOWEST_ADDRESS;
 }
 
+// @return the box that node @p id is folded into, or 0.
+static uint64_t fold_of(const struct drawing *d, uint32_t id)
+{
+	const uint64_t *place = map_get(&d->fold.place, id);
+
+	return place ? *place : 0;
+}
+
 static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t,
 		     char *id, size_t id_bytes)
 {
@@ -310,6 +329,11 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 		snprintf(id, id_bytes, "n%u", t->node.v);
 		if (map_get(&d->chosen, t->node.v))
 			return;
+		if (fold_of(d, t->node.v)) {
+			snprintf(id, id_bytes, "fold%llu",
+				 (unsigned long long)fold_of(d, t->node.v));
+			return;
+		}
 		d->is_partial = true;
 		snprintf(id, id_bytes, "out%u", t->node.v);
 		snprintf(label, sizeof(label), "n%u ...", t->node.v);
@@ -399,6 +423,37 @@ static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
 	}
 }
 
+static void draw_folded(struct drawing *d, size_t i)
+{
+	const struct fl_folded *f = &d->fold.folded.data[i];
+	const struct spec_type *t =
+		fl_name_type(d->n, (struct hg_node_id){ f->first }, NULL);
+
+	fprintf(d->out,
+		"\tfold%zu [shape=box style=\"filled,rounded,dashed\" fillcolor=\"%s\" "
+		"color=\"%s\" label=\"",
+		i + 1, COLOR_HEAD, COLOR_LINE);
+	if (f->is_roots)
+		fprintf(d->out, "%u more nodes\\nthat no other leads to, and below", f->n_nodes);
+	else if (f->next)
+		fprintf(d->out, "n%u %s\\nand %u more in a row", f->first,
+			t ? t->name : "", f->n_nodes - 1);
+	else if (f->n_nodes == 1)
+		fprintf(d->out, "n%u %s", f->first, t ? t->name : "");
+	else if (f->is_chain)
+		fprintf(d->out, "n%u %s\\nand a chain of %u more", f->first,
+			t ? t->name : "", f->n_nodes - 1);
+	else
+		fprintf(d->out, "n%u %s\\nand %u below, %u deep", f->first,
+			t ? t->name : "", f->n_nodes - 1, f->depth);
+	fputs("\"]\n", d->out);
+	if (f->next)
+		fprintf(d->out, "\tfold%zu -> %s%u%s [color=\"%s\" style=dashed]\n", i + 1,
+			fold_of(d, f->next) ? "fold" : "n",
+			fold_of(d, f->next) ? (unsigned int)fold_of(d, f->next) : f->next,
+			fold_of(d, f->next) ? "" : ":head", COLOR_LINE);
+}
+
 static void draw_all(struct drawing *d)
 {
 	fputs("digraph heap {\n"
@@ -410,6 +465,8 @@ static void draw_all(struct drawing *d)
 	      d->out);
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_node(d, d->nodes.data[i]);
+	for (size_t i = 0; i < d->fold.folded.size; i++)
+		draw_folded(d, i);
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_edges(d, d->nodes.data[i]);
 	for (size_t i = 0; d->p->faults && i < d->p->faults->size; i++)

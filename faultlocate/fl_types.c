@@ -103,6 +103,45 @@ struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unk
 	return spec_resolve(s);
 }
 
+static struct err *declare(struct spec *s, struct dec_symbols *symbols, const char *name)
+{
+	const struct dec_struct *layout;
+	struct err *err = find_layout(symbols, name, &layout);
+	unsigned int n_edges = 0;
+	char text[256];
+
+	if (err || !layout || !layout->n_fields)
+		return err;
+	for (uint32_t i = 0; i < layout->n_fields; i++)
+		n_edges += layout->fields[i].is_pointer;
+	snprintf(text, sizeof(text), "%s FIELD %u EDGE %u;", name, layout->n_fields,
+		 n_edges);
+	return spec_add_text(s, name, text, strlen(text));
+}
+
+struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
+			     const struct hg_graph *g, bool with_chunk)
+{
+	_cleanup_(map_deinit) struct map seen = {};
+	struct err *err = with_chunk ? declare(s, symbols, FL_CHUNK_TYPE) : NULL;
+
+	for (uint32_t id = 1; id <= hg_graph_nodes(g) && !err; id++) {
+		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
+		const char *name;
+		bool is_sure;
+
+		if (map_get(&seen, n->alloc_rip))
+			continue;
+		if (map_put(&seen, n->alloc_rip, 1))
+			return &err_nomem;
+		name = dec_symbols_alloc_type(symbols, n->alloc_rip + 1, n->size,
+					      &is_sure);
+		if (name && spec_type_find(s, name) < 0)
+			err = declare(s, symbols, name);
+	}
+	return err;
+}
+
 /* ---- nodes ------------------------------------------------------------------------ */
 
 // The user writes `list.c`; DWARF has `/src/lib/list.c`.

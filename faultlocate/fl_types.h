@@ -31,6 +31,11 @@ struct fl_typing {
 struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
 			  size_t unknown_bytes);
 
+/** Declare in @p s, which has no types, the structs of all allocations of @p g that DWARF
+ * knows; and malloc_chunk, when @p with_chunk. */
+struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
+			     const struct hg_graph *g, bool with_chunk);
+
 /**
  * Give every node of @p g its type: by an allocation site in the spec, else by the struct
  * that DWARF says the allocation's result is, else when DWARF is silent and the size is
