@@ -134,8 +134,10 @@ struct perf_piece {
 	uint32_t tid, cpu; ///< one of them is PERF_NONE
 	uint64_t offset;   ///< place in the stream (of the ring it came from)
 	uint64_t bytes;
-	uint64_t at;	    ///< offset of the data in the file; writer: ignored
-	uint64_t reference; ///< snapshot mode: which snapshot
+	uint64_t at; ///< offset of the data in the file; writer: ignored
+	/** TSC when the piece was handed over (rdtsc); never 0. TSC packets lack the upper
+	 * byte: perf takes it from here, and without it knows no times. */
+	uint64_t reference;
 };
 
 /** One record. Pointers are borrowed from the reader until its next call. */
@@ -245,13 +247,17 @@ struct err *perf_writer_record(struct perf_writer *w, const struct perf_record *
 struct err *perf_writer_raw(struct perf_writer *w, const void *rec, size_t bytes);
 
 /**
- * Append @p n bytes to the stream that @p piece names (stream, tid, cpu, reference; offset
- * says where they go: UINT64_MAX = behind what the stream has). Up to 7 of them stay back
- * until the stream goes on, is continued elsewhere or ends: pieces are whole words, and
- * what fills the last one are PAD packets.
+ * Append a piece of @p n bytes to the stream that @p piece names (stream, tid, cpu,
+ * reference; offset: where it goes, UINT64_MAX = behind what the stream has). It must end
+ * with a whole packet, as what the kernel hands out does: perf reads no packet across
+ * pieces. PAD packets make it whole words.
  */
 struct err *perf_writer_stream(struct perf_writer *w, const struct perf_piece *piece,
 			       const void *data, size_t n);
+
+/** The same of a piece that goes on at the beginning of its ring with @p n_more bytes. */
+struct err *perf_writer_ring(struct perf_writer *w, const struct perf_piece *piece,
+			     const void *data, size_t n, const void *more, size_t n_more);
 
 /** Tell that process @p pid (PERF_NONE: any) mapped @p path, whose build-id this is. */
 struct err *perf_writer_build_id(struct perf_writer *w, uint32_t pid, const char *path,

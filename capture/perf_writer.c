@@ -78,110 +78,38 @@ struct err *perf_put(struct perf_writer *w, const void *data, size_t n)
 
 /* ---- streams ------------------------------------------------------------------------ */
 
-/* Put bytes of a stream, some held back before and some new: whole words of them. */
-static struct err *put_piece(struct perf_writer *w, struct perf_out *s,
-			     const uint8_t *data, size_t n)
+struct err *perf_writer_ring(struct perf_writer *w, const struct perf_piece *piece,
+			     const void *data, size_t n, const void *more, size_t n_more)
 {
+	static const uint8_t pad[PERF_WORD];
+	const uint64_t *end = map_get(&w->stream_of, piece->stream);
 	struct perf_rec_auxtrace a = {
 		.head = { .type = PERF_TYPE_AUXTRACE, .size = sizeof(a) },
-		.bytes = s->n_held + n,
-		.offset = s->at.offset,
-		.reference = s->at.reference,
-		.stream = s->at.stream,
-		.tid = s->at.tid,
-		.cpu = s->at.cpu,
+		.bytes = cap_pad8(n + n_more),
+		.reference = piece->reference,
+		.stream = piece->stream,
+		.tid = piece->tid,
+		.cpu = piece->cpu,
 	};
 	struct perf_index_entry *entry = vec_push(&w->index);
 	struct err *err;
 
-	if (!entry)
+	a.offset = piece->offset != UINT64_MAX ? piece->offset : end ? *end : 0;
+	if (!entry || map_put(&w->stream_of, piece->stream, a.offset + n + n_more))
 		return &err_nomem;
-	assert(a.bytes % PERF_WORD == 0);
 	*entry = (struct perf_index_entry){ w->at + w->n_buffer, sizeof(a) };
 	err = perf_put(w, &a, sizeof(a));
 	if (!err)
-		err = perf_put(w, s->held, s->n_held);
-	if (!err)
 		err = perf_put(w, data, n);
-	s->at.offset += a.bytes;
-	s->n_held = 0;
-	return err;
-}
-
-/* Put what is held back; PAD packets, which are zeros, fill the word. */
-static struct err *put_held(struct perf_writer *w, struct perf_out *s)
-{
-	uint64_t end = s->at.offset + s->n_held;
-	struct err *err;
-
-	if (!s->n_held)
-		return NULL;
-	memset(s->held + s->n_held, 0, PERF_WORD - s->n_held);
-	s->n_held = PERF_WORD;
-	err = put_piece(w, s, NULL, 0);
-	s->at.offset = end;
-	return err;
-}
-
-static struct perf_out *find_stream(struct perf_writer *w, const struct perf_piece *piece)
-{
-	uint64_t *known = map_get(&w->stream_of, piece->stream);
-	struct perf_out *s;
-
-	if (known)
-		return &w->streams.data[*known - 1];
-	s = vec_push(&w->streams);
-	if (!s || map_put(&w->stream_of, piece->stream, w->streams.size))
-		return NULL;
-	s->at = *piece;
-	if (piece->offset == UINT64_MAX)
-		s->at.offset = 0;
-	return s;
-}
-
-/* Begin at another place of the stream, when that is said. */
-static struct err *move_stream(struct perf_writer *w, struct perf_out *s,
-			       const struct perf_piece *piece)
-{
-	struct err *err;
-
-	if ((piece->offset == UINT64_MAX || piece->offset == s->at.offset + s->n_held) &&
-	    piece->reference == s->at.reference)
-		return NULL;
-	err = put_held(w, s);
-	if (piece->offset != UINT64_MAX)
-		s->at.offset = piece->offset;
-	s->at.reference = piece->reference;
-	return err;
+	if (!err)
+		err = perf_put(w, more, n_more);
+	return err ? err : perf_put(w, pad, a.bytes - n - n_more);
 }
 
 struct err *perf_writer_stream(struct perf_writer *w, const struct perf_piece *piece,
 			       const void *data, size_t n)
 {
-	struct perf_out *s = find_stream(w, piece);
-	const uint8_t *p = data;
-	size_t whole, rest;
-	struct err *err;
-
-	if (!s)
-		return &err_nomem;
-	err = move_stream(w, s, piece);
-	if (err)
-		return err;
-	whole = (s->n_held + n) / PERF_WORD * PERF_WORD;
-	rest = s->n_held + n - whole;
-	if (whole) {
-		size_t now = whole - s->n_held;
-
-		err = put_piece(w, s, p, now);
-		p += now;
-	}
-	if (!whole)
-		rest = n;
-	if (rest)
-		memcpy(s->held + s->n_held, p, rest);
-	s->n_held += rest;
-	return err;
+	return perf_writer_ring(w, piece, data, n, NULL, 0);
 }
 
 /* ---- its life ------------------------------------------------------------------------ */
@@ -221,13 +149,9 @@ struct err *perf_writer_flush(struct perf_writer *w)
 
 struct err *perf_writer_finish(struct perf_writer *w, uint64_t *bytes)
 {
-	struct err *err = NULL;
+	struct err *err = perf_drain(w);
 	uint64_t end = 0;
 
-	for (size_t i = 0; i < w->streams.size && !err; i++)
-		err = put_held(w, &w->streams.data[i]);
-	if (!err)
-		err = perf_drain(w);
 	if (!err)
 		err = perf_put_end(w, &end);
 	if (close(take_fd(&w->fd)) && !err)
@@ -375,7 +299,6 @@ void perf_writer_destroy(struct perf_writer *w)
 	perf_host_deinit(&w->o.host);
 	for (int i = 0; i < PERF_ATTRS; i++)
 		vec_deinit(&w->ids[i]);
-	vec_deinit(&w->streams);
 	vec_deinit(&w->index);
 	vec_deinit(&w->build_ids);
 	map_deinit(&w->stream_of);

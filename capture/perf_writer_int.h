@@ -20,13 +20,6 @@ enum {
 	PERF_WORD = 8,
 };
 
-/** A stream, and its end that is not in the file yet. */
-struct perf_out {
-	struct perf_piece at; ///< offset: behind what the file has
-	uint8_t held[PERF_WORD];
-	uint32_t n_held;
-};
-
 struct perf_writer {
 	int fd;
 	char *path;
@@ -37,8 +30,7 @@ struct perf_writer {
 	uint64_t at; ///< in the file, of buffer[0]
 	size_t n_buffer;
 	uint8_t *buffer;
-	VEC(struct perf_out) streams;
-	struct map stream_of; ///< number -> its place in streams, plus 1
+	struct map stream_of; ///< number -> where it goes on
 	VEC(struct perf_index_entry) index;
 	VEC(uint8_t) build_ids;
 	uint64_t first_ns, last_ns;

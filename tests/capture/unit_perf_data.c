@@ -264,10 +264,7 @@ static void read_records(struct perf_reader *r)
 static void read_streams(struct perf_reader *r)
 {
 	const struct perf_info *info = perf_reader_info(r);
-	uint64_t given[2] = {};
 
-	for (size_t i = 0; i < N_RECORDS; i++)
-		given[i % 2] += i * 3;
 	assert_int_equal(info->n_streams, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const struct perf_stream *s = &info->streams[i];
@@ -276,18 +273,20 @@ static void read_streams(struct perf_reader *r)
 		assert_int_equal(s->number, i);
 		assert_int_equal(s->tid, 7 + i);
 		assert_int_equal(s->cpu, PERF_NONE);
-		assert_int_equal(s->bytes, (given[i] + 7) / 8 * 8);
+		assert_int_equal(s->n_pieces, N_RECORDS / 2);
 		for (size_t j = 0; j < s->n_pieces; j++) {
 			const struct perf_piece *p = &info->pieces[s->first_piece + j];
+			size_t given = (2 * j + i) * 3;
 			uint8_t buf[256];
 
 			assert_int_equal(p->offset, at);
-			assert_true(p->bytes <= sizeof(buf));
+			assert_int_equal(p->bytes, (given + 7) / 8 * 8);
 			ok(perf_reader_piece(r, p, 0, buf, p->bytes));
-			for (size_t k = 0; k < p->bytes; k++, at++)
+			for (size_t k = 0; k < p->bytes; k++)
 				assert_int_equal(buf[k],
-						 at < given[i] ? pt_byte(i, at) : 0);
+						 k < given ? pt_byte(i, at + k) : 0);
 			expect(ERR_RANGE, perf_reader_piece(r, p, 1, buf, p->bytes));
+			at += given;
 		}
 	}
 }
@@ -346,23 +345,30 @@ static void test_comes_back(void **state)
 static void test_streams_in_pieces(void **state)
 {
 	static uint8_t data[600000];
-	struct perf_piece piece = { .stream = 5, .tid = PERF_NONE, .cpu = 3 };
+	struct perf_piece piece = { .stream = 5,
+				    .tid = PERF_NONE,
+				    .cpu = 3,
+				    .offset = UINT64_MAX,
+				    .reference = 7 };
+	const uint64_t offsets[] = { 0, 13, 600000, 1 << 20, (1 << 20) + 8 };
+	const uint64_t sizes[] = { 16, 599992, 8, 8, 24 };
 	const struct perf_info *info;
 	struct perf_writer *w;
 	struct perf_reader *r;
-	uint8_t buf[16];
+	uint8_t buf[24];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = pt_byte(5, i);
 	ok(perf_writer_create(path, &options, &w));
 	ok(perf_writer_stream(w, &piece, data, 13));
-	piece.offset = 13; // goes on
 	ok(perf_writer_stream(w, &piece, data + 13, sizeof(data) - 13));
-	piece.offset = 1 << 20; // leaps
 	ok(perf_writer_stream(w, &piece, data, 3));
-	piece.reference = 1; // another snapshot
-	ok(perf_writer_stream(w, &piece, data, 9));
+	piece.offset = 1 << 20; // leaps
+	piece.reference = 9;
+	ok(perf_writer_stream(w, &piece, data, 8));
+	piece.offset += 8;
+	ok(perf_writer_ring(w, &piece, data, 11, data + 100, 6));
 	ok(perf_writer_finish(w, NULL));
 	perf_writer_destroy(w);
 	ok(perf_reader_open(path, &r));
@@ -370,16 +376,19 @@ static void test_streams_in_pieces(void **state)
 	assert_int_equal(info->n_streams, 1);
 	assert_int_equal(info->streams[0].cpu, 3);
 	assert_int_equal(info->n_pieces, 5);
-	assert_int_equal(info->pieces[1].offset, 8);
-	assert_int_equal(info->pieces[1].bytes, sizeof(data) - 8);
-	ok(perf_reader_piece(r, &info->pieces[1], 1000, buf, sizeof(buf)));
-	assert_memory_equal(buf, data + 1008, sizeof(buf));
-	assert_int_equal(info->pieces[2].offset, 1 << 20);
-	assert_int_equal(info->pieces[2].bytes, 8);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(info->pieces[i].offset, offsets[i]);
+		assert_int_equal(info->pieces[i].bytes, sizes[i]);
+		assert_int_equal(info->pieces[i].reference, i < 3 ? 7 : 9);
+	}
+	ok(perf_reader_piece(r, &info->pieces[1], 1000, buf, 16));
+	assert_memory_equal(buf, data + 1013, 16);
 	ok(perf_reader_piece(r, &info->pieces[2], 0, buf, 8));
 	assert_memory_equal(buf, "\x9b\xa2\xa9\0\0\0\0\0", 8);
-	assert_int_equal(info->pieces[3].reference, 1);
-	assert_int_equal(info->pieces[4].offset, (1 << 20) + 8);
+	ok(perf_reader_piece(r, &info->pieces[4], 0, buf, 24));
+	assert_memory_equal(buf, data, 11);
+	assert_memory_equal(buf + 11, data + 100, 6);
+	assert_memory_equal(buf + 17, "\0\0\0\0\0\0\0", 7);
 	perf_reader_close(r);
 }
 

@@ -254,12 +254,12 @@ static void write_threads(const char *path, const char *missing)
 		};
 
 		put_program(w, p, missing);
-		// In pieces that end anywhere.
-		for (size_t at = 0; at < p->bytes.size; at += 30011) {
+		// In pieces that end anywhere, but with whole words: no PAD is in them.
+		for (size_t at = 0; at < p->bytes.size; at += 30008) {
 			size_t n = p->bytes.size - at;
 
 			ok(perf_writer_stream(w, &piece, p->bytes.data + at,
-					      n < 30011 ? n : 30011));
+					      n < 30008 ? n : 30008));
 		}
 	}
 	ok(perf_writer_finish(w, NULL));
