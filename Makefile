@@ -66,7 +66,7 @@ help: ## this list
 	@echo; echo 'Knobs:'
 	@printf '  %-17s %s\n' V=1 'show the commands' O=DIR 'output directory (build)' \
 		CC=clang 'compiler' DEBUG=1 '-Og -g3 instead of -O2 -g' \
-		SAN=LIST 'sanitizers: address,undefined' COVERAGE=1 'gcov counters' \
+		SAN=LIST 'sanitizers: address,undefined or thread' COVERAGE=1 'gcov counters' \
 		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of check and demo' \
 		T=PATTERN 'check: only tests whose name contains it' \
 		FUZZ_SECONDS=N 'run each fuzz target so long (600)' \

@@ -112,5 +112,8 @@ void dec_enter(struct dec_ctx *ctx);
 /** Where emitted code goes to leave the guest (not a C function). */
 extern const char dec_exit[];
 
+/** rt_sigreturn, for handlers that libc does not know of. */
+void dec_sigreturn(void);
+
 #endif
 #endif

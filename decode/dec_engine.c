@@ -29,7 +29,11 @@ static struct dec_engine *fault_engine;
 
 /* ---- faults ------------------------------------------------------------------------ */
 
-static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
+/** Nothing may be added to what runs with the guest's TLS. */
+#define ENGINE_BARE \
+	__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+
+ENGINE_BARE static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
 {
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		if (pc >= (uint64_t)e->arenas.data[i].start &&
@@ -39,24 +43,30 @@ static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
 	return false;
 }
 
+/** As the kernel has it. */
+struct kernel_action {
+	void (*handler)(int signo, siginfo_t *info, void *raw);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+#define KERNEL_RESTORER 0x04000000ul
+
 /*
  * Runs with the guest's fs base when the guest faulted: no TLS, no library calls. The
  * return from the handler goes to dec_exit, which saves the guest's registers.
  */
-__attribute__((no_sanitize("address", "undefined", "thread"),
-	       no_stack_protector)) static void
-engine_on_fault(int signo, siginfo_t *info, void *raw)
+ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 {
 	ucontext_t *uc = raw;
 	struct dec_ctx *c = fault_ctx;
 
 	if (!c || !engine_owns_pc(fault_engine, uc->uc_mcontext.gregs[REG_RIP])) {
 		// Our own bug: die by the signal, with the default action.
-		struct {
-			unsigned long handler, flags, restorer, mask;
-		} dfl = { 0 };
+		struct kernel_action dfl = { 0 };
 
-		syscall(SYS_rt_sigaction, signo, &dfl, NULL, 8);
+		syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
 		return;
 	}
 	c->fault_pc = uc->uc_mcontext.gregs[REG_RIP];
@@ -67,22 +77,31 @@ engine_on_fault(int signo, siginfo_t *info, void *raw)
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)dec_exit;
 }
 
-static struct err *engine_init_signals(void)
+struct err *engine_take_signals(void)
 {
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+	// Not by libc's sigaction(): ThreadSanitizer puts a handler of its own before those
+	// it hears of, which needs the TLS that is the guest's at that moment.
+	struct kernel_action sa = { .handler = engine_on_fault,
+				    .flags = SA_SIGINFO | SA_ONSTACK | KERNEL_RESTORER,
+				    .restorer = dec_sigreturn };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		if (syscall(SYS_rt_sigaction, signals[i], &sa, NULL, sizeof(sa.mask)))
+			return err_errno("cannot handle signal %d", signals[i]);
+	}
+	return NULL;
+}
+
+static struct err *engine_init_stack(void)
+{
 	size_t bytes = 64 * 1024; // AVX-512 and AMX frames are over 11 KiB
 	stack_t alt = { .ss_size = bytes };
-	struct sigaction sa = { .sa_sigaction = engine_on_fault,
-				.sa_flags = SA_SIGINFO | SA_ONSTACK };
 
 	alt.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	if (alt.ss_sp == MAP_FAILED || sigaltstack(&alt, NULL))
 		return err_errno("cannot set up the machine's signal stack");
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		if (sigaction(signals[i], &sa, NULL))
-			return err_errno("cannot handle signal %d", signals[i]);
-	}
 	return NULL;
 }
 
@@ -117,7 +136,9 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 		return err_errno("cannot set gs");
 	fault_ctx = e->ctx;
 	fault_engine = e;
-	err = engine_init_signals();
+	err = engine_init_stack();
+	if (!err)
+		err = engine_take_signals();
 	engine_flush(e);
 	return err;
 }

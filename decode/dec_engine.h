@@ -144,6 +144,10 @@ struct dec_engine {
 /** Set up the engine: ctx, gs, signal handling. @p world is copied. */
 struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
 
+/** Handle the signals of faults: done by engine_init(), and to be done again where somebody
+ * else (a test's runner) took them. */
+struct err *engine_take_signals(void);
+
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
  * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */

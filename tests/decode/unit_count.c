@@ -75,7 +75,6 @@ struct count {
 	uint64_t seed;
 	struct native native;
 	struct dec_engine engine;
-	struct sigaction signals[NSIG];
 	struct cpu_state start;
 	uint8_t initial[CPU_SCRATCH_BYTES];
 	struct user_regs_struct regs[MAX_STEPS + 1]; ///< native, at each position
@@ -263,10 +262,7 @@ static void assert_at(uint64_t p)
 /* cmocka takes the signals that the machine needs when a test begins. */
 static void begin(const uint8_t *from)
 {
-	for (int s = 1; s < NSIG; s++) {
-		if (c.signals[s].sa_sigaction)
-			sigaction(s, &c.signals[s], NULL);
-	}
+	assert_null(engine_take_signals());
 	step_natively(from);
 }
 
@@ -436,7 +432,6 @@ static int setup(void **state)
 		.log_full = on_log_full,
 		.complain = on_complaint,
 	};
-	static const int taken[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
 
 	(void)state;
 	c.seed = 1;
@@ -455,8 +450,6 @@ static int setup(void **state)
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!c.memory || c.log_buffer == MAP_FAILED || engine_init(&c.engine, &world))
 		return -1;
-	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		sigaction(taken[i], NULL, &c.signals[taken[i]]);
 	return 0;
 }
 
