@@ -111,6 +111,24 @@ static inline void encoding_end(struct encoding *e, uint64_t rip)
 	e->encoder = NULL;
 }
 
+/* The whole run in one shape. */
+static inline void encoding_make(struct encoding *e, const struct capture *c,
+				 const struct truth *truth,
+				 const struct dec_pt_options *o)
+{
+	struct dec_machine *m;
+	struct dec_where w;
+
+	encoding_start(e, c, truth, o);
+	ok(dec_machine_create(c, NULL, &m));
+	ok(dec_machine_log(m, DEC_LOG_FLOW, dec_pt_encoder_feed, e->encoder));
+	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+	// Stopping the log brings its last piece.
+	ok(dec_machine_log(m, DEC_LOG_NONE, NULL, NULL));
+	encoding_end(e, w.rip);
+	dec_machine_destroy(m);
+}
+
 static inline void encoding_deinit(struct encoding *e)
 {
 	for (size_t i = 0; i < e->streams.size; i++) {
