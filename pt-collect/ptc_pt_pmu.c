@@ -118,6 +118,8 @@ static void read_caps(const char *root, struct ptc_pt_pmu *pmu)
 {
 	char text[TEXT_MAX];
 
+	pmu->has_output = read_number(root, "caps/topa_output", 16, 0) ||
+			  read_number(root, "caps/single_range_output", 16, 0);
 	pmu->has_psb_cyc = read_number(root, "caps/psb_cyc", 16, 0);
 	pmu->has_mtc = read_number(root, "caps/mtc", 16, 0);
 	pmu->has_ptwrite = read_number(root, "caps/ptwrite", 16, 0);
@@ -242,9 +244,8 @@ static struct err *unknown_term(const struct ptc_pt_pmu *pmu, const char *name)
 	for (size_t i = 0; i < pmu->terms.size && n < sizeof(known); i++)
 		n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? ", " : "",
 			      pmu->terms.data[i].name);
-	return err_new(ERR_USAGE,
-		       "Intel PT has no '%s' on this machine (there are: %s)", name,
-		       known);
+	return err_new(ERR_USAGE, "Intel PT has no '%s' on this machine (there are: %s)",
+		       name, known);
 }
 
 /** One NAME or NAME=VALUE, which is changed. */
@@ -268,9 +269,9 @@ static struct err *take_term(const struct ptc_pt_pmu *pmu, char *text,
 		return err_new(ERR_USAGE, "'%s' of Intel PT must be a number, not '%s'",
 			       text, equals);
 	if (extract(t->bits, deposit(t->bits, value)) != value)
-		return err_new(ERR_USAGE,
-			       "'%s' of Intel PT is at most %llu, not %llu", text,
-			       (unsigned long long)extract(t->bits, UINT64_MAX), value);
+		return err_new(ERR_USAGE, "'%s' of Intel PT is at most %llu, not %llu",
+			       text, (unsigned long long)extract(t->bits, UINT64_MAX),
+			       value);
 	set(pmu, config, text, value);
 	return NULL;
 }

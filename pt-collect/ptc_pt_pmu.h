@@ -30,6 +30,7 @@ struct ptc_pt_term {
 struct ptc_pt_pmu {
 	uint32_t type; ///< for perf_event_attr
 	VEC(struct ptc_pt_term) terms;
+	bool has_output; ///< it writes to memory of ours: an AUX area
 	bool has_psb_cyc, has_mtc, has_ptwrite, has_power_events, has_event_trace;
 	/** Bit N: value N is taken. */
 	uint64_t psb_periods, mtc_periods, cycle_thresholds;

@@ -4,13 +4,14 @@
 
 /**
  * @file
- * flight corrupt|threads|serve [N]: what the flight recorder is for. Each prints on stdout
+ * flight corrupt|threads|spawn|serve [N]: what the flight recorder is for. Each prints on stdout
  * the allocator calls that it makes ("malloc SIZE POINTER", "free POINTER"), and where the
  * truth of its end stands.
  *
  *   corrupt   N pairs of malloc and free, then an overflow, which glibc notices inside
  *             malloc: it aborts there, three calls deep
  *   threads   four threads work, a fifth one faults
+ *   spawn     N threads, one after the other, each of which ends at once
  *   serve     until SIGTERM; SIGUSR1 makes it call report_error()
  */
 #include <pthread.h>
@@ -94,6 +95,22 @@ static int threads(void)
 	return 0;
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static int spawn(int n)
+{
+	pthread_t t;
+
+	for (int i = 0; i < n; i++) {
+		pthread_create(&t, NULL, nothing, NULL);
+		pthread_join(t, NULL);
+	}
+	return 0;
+}
+
 static void on_signal(int signo)
 {
 	if (signo == SIGUSR1)
@@ -137,5 +154,7 @@ int main(int argc, char **argv)
 		return corrupt(argc > 2 ? atoi(argv[2]) : 100);
 	if (!strcmp(what, "threads"))
 		return threads();
+	if (!strcmp(what, "spawn"))
+		return spawn(argc > 2 ? atoi(argv[2]) : 10);
 	return serve();
 }

@@ -7,84 +7,58 @@
  * it on a Broadwell, on an Ice Lake, and in a form that no CPU has yet (bits elsewhere).
  */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "pt-collect/ptc_pt_pmu.h"
+#include "tests/pt-collect/pt_tree.h"
 #include "tests/unit.h"
-
-static char root[512];
-
-static void put(const char *name, const char *text)
-{
-	char path[600];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fprintf(f, "%s\n", text);
-	fclose(f);
-}
-
-static void begin(const char *name)
-{
-	char path[600];
-
-	snprintf(root, sizeof(root), "%s/%s", unit_env("TMPDIR"), name);
-	assert_int_equal(unit_run("rm -rf '%s'", root), 0);
-	assert_int_equal(mkdir(root, 0700), 0);
-	snprintf(path, sizeof(path), "%s/format", root);
-	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/caps", root);
-	mkdir(path, 0700);
-}
 
 /** What all CPUs with PT have. */
 static void put_common(void)
 {
-	put("type", "8");
-	put("format/pt", "config:0");
-	put("format/cyc", "config:1");
-	put("format/pwr_evt", "config:4");
-	put("format/fup_on_ptw", "config:5");
-	put("format/mtc", "config:9");
-	put("format/tsc", "config:10");
-	put("format/noretcomp", "config:11");
-	put("format/ptw", "config:12");
-	put("format/branch", "config:13");
-	put("format/mtc_period", "config:14-17");
-	put("format/cyc_thresh", "config:19-22");
-	put("format/psb_period", "config:24-27");
+	pt_put("type", "8");
+	pt_put("format/pt", "config:0");
+	pt_put("format/cyc", "config:1");
+	pt_put("format/pwr_evt", "config:4");
+	pt_put("format/fup_on_ptw", "config:5");
+	pt_put("format/mtc", "config:9");
+	pt_put("format/tsc", "config:10");
+	pt_put("format/noretcomp", "config:11");
+	pt_put("format/ptw", "config:12");
+	pt_put("format/branch", "config:13");
+	pt_put("format/mtc_period", "config:14-17");
+	pt_put("format/cyc_thresh", "config:19-22");
+	pt_put("format/psb_period", "config:24-27");
 }
 
 static void ice_lake(struct ptc_pt_pmu *pmu)
 {
-	begin("icelake");
+	pt_begin("icelake");
 	put_common();
-	put("caps/psb_cyc", "1");
-	put("caps/mtc", "1");
-	put("caps/ptwrite", "1");
-	put("caps/power_event_trace", "0");
-	put("caps/psb_periods", "3f");
-	put("caps/mtc_periods", "249");
-	put("caps/cycle_thresholds", "1fff");
-	put("nr_addr_filters", "2");
-	put("max_nonturbo_ratio", "24");
-	put("tsc_art_ratio", "216:2");
-	ok(ptc_pt_pmu_read(root, pmu));
+	pt_put("caps/topa_output", "1");
+	pt_put("caps/psb_cyc", "1");
+	pt_put("caps/mtc", "1");
+	pt_put("caps/ptwrite", "1");
+	pt_put("caps/power_event_trace", "0");
+	pt_put("caps/psb_periods", "3f");
+	pt_put("caps/mtc_periods", "249");
+	pt_put("caps/cycle_thresholds", "1fff");
+	pt_put("nr_addr_filters", "2");
+	pt_put("max_nonturbo_ratio", "24");
+	pt_put("tsc_art_ratio", "216:2");
+	ok(ptc_pt_pmu_read(pt_root, pmu));
 }
 
 /** Broadwell: neither CYC nor MTC, no choice of PSBs. */
 static void broadwell(struct ptc_pt_pmu *pmu)
 {
-	begin("broadwell");
+	pt_begin("broadwell");
 	put_common();
-	put("caps/psb_cyc", "0");
-	put("caps/mtc", "0");
-	put("caps/psb_periods", "0");
-	put("caps/mtc_periods", "0");
-	put("caps/num_address_ranges", "0");
-	ok(ptc_pt_pmu_read(root, pmu));
+	pt_put("caps/psb_cyc", "0");
+	pt_put("caps/mtc", "0");
+	pt_put("caps/psb_periods", "0");
+	pt_put("caps/mtc_periods", "0");
+	pt_put("caps/num_address_ranges", "0");
+	ok(ptc_pt_pmu_read(pt_root, pmu));
 }
 
 static uint64_t configured(const struct ptc_pt_pmu *pmu, const char *text)
@@ -116,6 +90,7 @@ static void test_defaults(void **state)
 	ice_lake(&pmu);
 	assert_int_equal(pmu.type, 8);
 	assert_int_equal(pmu.n_filters, 2);
+	assert_true(pmu.has_output);
 	// 249 is values 0, 3, 6 and 9.
 	assert_int_equal(configured(&pmu, NULL), BASE | 1u << 9 | 3u << 14 | 3u << 24);
 	assert_int_equal(configured(&pmu, ""), configured(&pmu, NULL));
@@ -128,16 +103,16 @@ static void test_defaults(void **state)
 static void test_terms(void **state)
 {
 	struct ptc_pt_pmu pmu;
-	uint64_t config;
+	uint64_t config[PTC_PT_WORDS] = {};
 
 	(void)state;
 	ice_lake(&pmu);
-	config = configured(&pmu, "cyc,cyc_thresh=4,psb_period=0,noretcomp=1,ptw,"
-				  "fup_on_ptw,mtc_period=0x9");
-	assert_int_equal(config, BASE | 1u << 1 | 4u << 19 | 1u << 11 | 1u << 12 |
-					 1u << 5 | 1u << 9 | 9u << 14);
-	assert_int_equal(ptc_pt_pmu_value(&pmu, &config, "mtc_period"), 9);
-	assert_int_equal(ptc_pt_pmu_value(&pmu, &config, "nothing"), 0);
+	config[0] = configured(&pmu, "cyc,cyc_thresh=4,psb_period=0,noretcomp=1,ptw,"
+				     "fup_on_ptw,mtc_period=0x9");
+	assert_int_equal(config[0], BASE | 1u << 1 | 4u << 19 | 1u << 11 | 1u << 12 |
+					    1u << 5 | 1u << 9 | 9u << 14);
+	assert_int_equal(ptc_pt_pmu_value(&pmu, config, "mtc_period"), 9);
+	assert_int_equal(ptc_pt_pmu_value(&pmu, config, "nothing"), 0);
 	// Its period goes with it: the driver wants none without.
 	assert_int_equal(configured(&pmu, "mtc=0,tsc=0"), 1u << 0 | 1u << 13 | 3u << 24);
 	assert_int_equal(configured(&pmu, "branch=0") & (1u << 13), 0);
@@ -150,8 +125,9 @@ static void test_mistakes(void **state)
 
 	(void)state;
 	ice_lake(&pmu);
-	refused(&pmu, "cycles", "no 'cycles' on this machine (there are: branch, cyc, "
-				"cyc_thresh,");
+	refused(&pmu, "cycles",
+		"no 'cycles' on this machine (there are: branch, cyc, "
+		"cyc_thresh,");
 	refused(&pmu, "psb_period=6", "takes: 0, 1, 2, 3, 4, 5)");
 	refused(&pmu, "mtc_period=4", "takes: 0, 3, 6, 9)");
 	refused(&pmu, "cyc,cyc_thresh=15", "takes: 0, 1, 2");
@@ -178,14 +154,14 @@ static void test_bits_are_the_kernels(void **state)
 	uint64_t config[PTC_PT_WORDS];
 
 	(void)state;
-	begin("future");
-	put("type", "4711");
-	put("format/tsc", "config1:63");
-	put("format/cyc", "config2:0");
-	put("format/psb_period", "config:0-1,32,60-61");
-	put("caps/psb_cyc", "1");
-	put("caps/psb_periods", "80000001");
-	ok(ptc_pt_pmu_read(root, &pmu));
+	pt_begin("future");
+	pt_put("type", "4711");
+	pt_put("format/tsc", "config1:63");
+	pt_put("format/cyc", "config2:0");
+	pt_put("format/psb_period", "config:0-1,32,60-61");
+	pt_put("caps/psb_cyc", "1");
+	pt_put("caps/psb_periods", "80000001");
+	ok(ptc_pt_pmu_read(pt_root, &pmu));
 	assert_int_equal(pmu.type, 4711);
 	ok(ptc_pt_pmu_configure(&pmu, "psb_period=31,cyc", config));
 	assert_true(config[0] == (3ull | 1ull << 32 | 3ull << 60));
@@ -198,25 +174,25 @@ static void test_bits_are_the_kernels(void **state)
 static void test_not_there_or_damaged(void **state)
 {
 	static const char *const wrong[] = { "config:",	   "config:64", "config3:1",
-					     "config:3-1", "config:1-",	"config:1,",
+					     "config:3-1", "config:1-", "config:1,",
 					     "umask:1",	   "config:1 2" };
 	struct ptc_pt_pmu pmu;
 
 	(void)state;
-	begin("damaged");
-	expect(ERR_NOT_FOUND, ptc_pt_pmu_read(root, &pmu));
-	put("type", "eight");
-	expect(ERR_FORMAT, ptc_pt_pmu_read(root, &pmu));
-	put("type", "8");
+	pt_begin("damaged");
+	expect(ERR_NOT_FOUND, ptc_pt_pmu_read(pt_root, &pmu));
+	pt_put("type", "eight");
+	expect(ERR_FORMAT, ptc_pt_pmu_read(pt_root, &pmu));
+	pt_put("type", "8");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		put("format/tsc", wrong[i]);
-		expect(ERR_FORMAT, ptc_pt_pmu_read(root, &pmu));
+		pt_put("format/tsc", wrong[i]);
+		expect(ERR_FORMAT, ptc_pt_pmu_read(pt_root, &pmu));
 	}
-	put("format/tsc", "config:10");
+	pt_put("format/tsc", "config:10");
 	// Caps that are no numbers are none.
-	put("caps/mtc", "yes");
-	put("caps/psb_periods", "");
-	ok(ptc_pt_pmu_read(root, &pmu));
+	pt_put("caps/mtc", "yes");
+	pt_put("caps/psb_periods", "");
+	ok(ptc_pt_pmu_read(pt_root, &pmu));
 	assert_false(pmu.has_mtc);
 	assert_int_equal(pmu.psb_periods, 0);
 	ptc_pt_pmu_deinit(&pmu);

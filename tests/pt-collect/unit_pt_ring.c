@@ -27,8 +27,8 @@ static void fresh(uint64_t at, bool is_overwriting)
 	memset(data, 0xee, sizeof(data));
 	memset(aux, 0, sizeof(aux));
 	page.data_head = page.data_tail = page.aux_head = page.aux_tail = at;
-	ring = (struct ptc_ring){ &page,	 data, DATA_BYTES, aux, AUX_BYTES,
-				  is_overwriting, 0,	0 };
+	ring = (struct ptc_ring){ &page,     data,	     DATA_BYTES, aux,
+				  AUX_BYTES, is_overwriting, 0,		 0 };
 }
 
 /* ---- a kernel ------------------------------------------------------------------------------ */
@@ -46,8 +46,7 @@ static bool put_record(uint32_t number, uint16_t size)
 	_Alignas(8) uint8_t rec[4096];
 	struct perf_event_header h = { number, 0, size };
 
-	if (page.data_head + size -
-		    __atomic_load_n(&page.data_tail, __ATOMIC_ACQUIRE) >
+	if (page.data_head + size - __atomic_load_n(&page.data_tail, __ATOMIC_ACQUIRE) >
 	    DATA_BYTES)
 		return false;
 	memset(rec, number * 7 + 1, size);
@@ -373,9 +372,9 @@ static void snapshot_of(size_t n, size_t psb_at, size_t period)
 static void test_snapshots(void **state)
 {
 	(void)state;
-	snapshot_of(100, 0, 4096);	   // little yet
+	snapshot_of(100, 0, 4096); // little yet
 	snapshot_of(AUX_BYTES - 8, 0, 4096);
-	snapshot_of(AUX_BYTES, 0, 4096);   // once round exactly
+	snapshot_of(AUX_BYTES, 0, 4096); // once round exactly
 	snapshot_of(AUX_BYTES + 1, 0, 4096);
 	snapshot_of(3 * AUX_BYTES - 5, 0, 4096);
 	snapshot_of(2 * AUX_BYTES, 1u << 20, 4096); // no PSB at all
