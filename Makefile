@@ -135,6 +135,8 @@ $(PROGRAMS): $(B)/%: %.c
 	$(say) CC $@
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -o $@ $< $(program_flags)
 
+$(B)/tests/programs/crashes-O0: tests/programs/crashes.c
+
 define example_rule
 $(B)/examples/$(1)-$(2): $(wildcard examples/$(1)/*.c examples/$(1)/*.h)
 	@mkdir -p $$(@D)

@@ -18,6 +18,7 @@ struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
 		return &err_nomem;
 	r->position = position;
 	memset(r->current, 0xff, sizeof(r->current));
+	r->frame_node = REC_NO_NODE;
 	*ret = r;
 	return NULL;
 }
@@ -200,6 +201,29 @@ static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 	return NULL;
 }
 
+/* A function that began before the window and ends with `pop rbp; ret`, without leave: its
+ * frame pointer, if it is one, stands where the stack pointer does. */
+static struct err *frame_end(struct dec_recover *r, const struct dec_insn *before,
+			     const struct dec_insn *insn, uint32_t step)
+{
+	uint32_t rbp = r->current[REC_RBP];
+	struct rec_tie *t;
+
+	for (int m = 0; m < insn->n_mem && rbp != REC_NO_NODE; m++) {
+		if (insn->mem[m].base == REC_RBP && insn->mem[m].disp < 0)
+			r->frame_node = rbp;
+	}
+	if (insn->bytes[0] != 0x5d || insn->len != 1 || rbp == REC_NO_NODE ||
+	    rbp != r->frame_node || r->bits_def.data[rbp] != REC_NO_NODE || !before ||
+	    before->flow != DEC_FLOW_NEXT || before->gpr_written & 1u << REC_RSP)
+		return NULL;
+	t = vec_push(&r->ties);
+	if (!t || node_now(r, REC_RSP) == REC_NO_NODE)
+		return &err_nomem;
+	*t = (struct rec_tie){ step, rbp, node_now(r, REC_RSP) };
+	return NULL;
+}
+
 /* Follow calls and returns, @p insn being the next step. */
 static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *last,
 				const struct dec_insn *insn, uint32_t step)
@@ -210,7 +234,7 @@ static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *la
 		err = call_end(r, insn->rip, step);
 	if (!err && (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND))
 		err = call_begin(r, insn);
-	return err;
+	return err ?: frame_end(r, last, insn, step);
 }
 
 struct err *dec_recover_gap(struct dec_recover *r)
@@ -553,6 +577,7 @@ static uint64_t count_placed(struct dec_recover *r)
 /* Guess, until a round finds nothing that the one before it did not expect. */
 static struct err *recover_guess(struct dec_recover *r)
 {
+	static const uint32_t reach[] = { 0, 3, 15, 63, 255, 1023, UINT32_MAX };
 	struct err *err = NULL;
 	uint64_t placed = 0, before;
 
@@ -563,7 +588,10 @@ static struct err *recover_guess(struct dec_recover *r)
 		for (size_t i = 0; i < r->ties.size; i++)
 			rec_wake(r, r->ties.data[i].step);
 		r->n_conflicts = 0;
-		err = recover_settle(r);
+		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
+			r->reach = reach[i];
+			err = recover_settle(r);
+		}
 		before = placed;
 		placed = count_placed(r);
 		r->stats.rounds++;

@@ -159,8 +159,9 @@ struct rec_access {
 struct rec_line {
 	uint64_t addr;
 	struct rec_bytes now, end;
-	uint64_t stamp; ///< when `now` was last right
-	uint8_t map;	///< enum dec_recover_map
+	uint64_t stamp;	  ///< when `now` was last right
+	uint32_t seen[8]; ///< by word: dec_recover.n_lost when it was last right
+	uint8_t map;	  ///< enum dec_recover_map
 };
 
 struct rec_anchor {
@@ -197,7 +198,9 @@ struct dec_recover {
 	VEC(struct rec_call)
 	nested; ///< while steps are added: calls that have not returned
 	uint32_t current[REC_REGS]; ///< while steps are added: each register's node
-	uint64_t *known_bits;	    ///< masks after the first half
+	uint32_t
+		frame_node; ///< while steps are added: rbp where it was used as a frame's
+	uint64_t *known_bits; ///< masks after the first half
 	uint64_t *known_bytes;
 	VEC(uint32_t) bits_def, bytes_def; ///< by node: the step that writes it
 	uint32_t *use_at; ///< by node (bits, then bytes): its readers begin here in `use`
@@ -209,6 +212,8 @@ struct dec_recover {
 	VEC(struct rec_line) lines;
 	struct map line_at;
 	uint64_t stamp, sweep_stamp, kill_stamp;
+	uint32_t n_lost; ///< stores in this sweep so far that went nobody knows where
+	uint32_t reach;	 ///< guess that so many of them missed a word, no more
 	bool is_resumed; ///< while steps are added: something else happened before the next
 	bool is_guessing;
 	bool is_backward;

@@ -53,6 +53,7 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 	}
 	if (l->stamp < r->sweep_stamp) {
 		l->now.m = 0;
+		memset(l->seen, 0, sizeof(l->seen));
 		if (r->is_backward && l->map != DEC_MAP_NONE &&
 		    (r->is_guessing || l->map != DEC_MAP_SHARED))
 			l->now = l->end;
@@ -63,6 +64,18 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 		l->stamp = r->kill_stamp;
 	}
 	return l;
+}
+
+/* @return the bytes that few enough stores may have changed since. */
+static uint64_t line_reach(const struct dec_recover *r, const struct rec_line *l)
+{
+	uint64_t m = 0;
+
+	if (!r->is_guessing || l->map == DEC_MAP_CONST)
+		return UINT64_MAX;
+	for (int i = 0; i < 8; i++)
+		m |= r->n_lost - l->seen[i] <= r->reach ? 0xffull << 8 * i : 0;
+	return m;
 }
 
 /* What memory is known to hold at [addr, addr+n), n up to 64. @return false: no memory. */
@@ -83,7 +96,7 @@ static bool mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t 
 			continue;
 		}
 		memcpy(ret->v + i, l->now.v + at, part);
-		ret->m |= (l->now.m >> at & rec_ones(part)) << i;
+		ret->m |= ((l->now.m & line_reach(r, l)) >> at & rec_ones(part)) << i;
 		i += part;
 	}
 	return true;
@@ -113,6 +126,8 @@ static bool mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t
 				l->now.v[at + k] = b->v[i + k];
 			}
 			l->now.m |= m << at;
+			for (unsigned w = at / 8; m && w <= (at + part - 1) / 8; w++)
+				l->seen[w] = r->n_lost;
 		}
 		i += part;
 	}
@@ -139,6 +154,7 @@ static bool mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
 /* A store may have gone anywhere. */
 static void mem_kill(struct dec_recover *r)
 {
+	r->n_lost++;
 	if (!r->is_guessing)
 		r->kill_stamp = ++r->stamp;
 }
@@ -443,6 +459,7 @@ struct err *rec_sweep(struct dec_recover *r, bool is_backward)
 	r->is_backward = is_backward;
 	r->sweep_stamp = ++r->stamp;
 	r->kill_stamp = 0;
+	r->n_lost = 0;
 	r->stats.sweeps++;
 	calls_look(r);
 	for (size_t i = 0; i < n; i++) {

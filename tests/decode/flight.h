@@ -25,7 +25,21 @@ struct flight_count {
 	uint64_t right[3], wrong[3]; ///< by enum dec_certainty; right[DEC_UNKNOWN]: all
 };
 
+/** An allocator call in the window: what a heap event tells of it. */
+struct flight_heap {
+	uint64_t entry, exit; ///< positions; exit 0: it did not return
+	uint64_t fn, arg[3], result;
+};
+
 struct flight {
+	VEC(struct flight_heap) heap;
+	VEC(size_t)
+	calls; ///< while tracing: what each call is: 1 + index into heap, or 0
+	struct map pointers; ///< that heap events mention
+	struct map sites;    ///< probed instructions: address -> enum cap_heap_fn
+	size_t next_heap;
+	bool with_heap;
+	struct flight_count heap_values; ///< that are such a pointer
 	struct dec_machine *machine;
 	struct dec_recover *recover;
 	struct dec_recover_end end;
@@ -41,7 +55,150 @@ struct flight {
 	bool is_loud;
 };
 
+/* ---- heap events -------------------------------------------------------------------------- */
+
+/* A file is mapped: where are its probed instructions? */
+static void flight_map(struct flight *f, const struct capture *c, uint32_t file,
+		       uint64_t start, uint64_t size, uint64_t offset)
+{
+	const struct cap_info *info = capture_info(c);
+
+	for (size_t i = 0; i < info->n_heap_sites && file; i++) {
+		const struct cap_heap_site *s = &info->heap_sites[i];
+
+		if (s->file == file && s->file_offset - offset < size)
+			assert_int_equal(map_put(&f->sites,
+						 start + s->file_offset - offset, s->fn),
+					 0);
+	}
+}
+
+static void flight_find_sites(struct flight *f, const struct capture *c)
+{
+	struct cap_events *it;
+	struct cap_core *core;
+	struct cap_event ev;
+	bool is_end = false;
+
+	ok(cap_core_open(c, &core));
+	for (size_t i = 0; i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		flight_map(f, c, m->file, m->start, m->end - m->start, m->file_offset);
+	}
+	cap_core_close(core);
+	ok(cap_events_open(c, &it));
+	for (;;) {
+		ok(cap_events_next(it, &ev, &is_end));
+		if (is_end)
+			break;
+		if (ev.kind == CAP_EV_SYSCALL && ev.file)
+			flight_map(f, c, ev.file, ev.ret, ev.regs.gpr[CAP_RSI],
+				   ev.file_offset);
+	}
+	cap_events_close(it);
+}
+
+/* Follow the calls: with which value does each allocator call return? */
+static struct err *flight_on_result(void *ctx, const struct dec_step *s)
+{
+	struct flight *f = ctx;
+	uint64_t *fn;
+	size_t *call;
+
+	if (!s->insn)
+		return NULL;
+	fn = map_get(&f->sites, s->insn->rip);
+	if (fn) {
+		struct flight_heap *h = vec_push(&f->heap);
+
+		assert_non_null(h);
+		h->entry = s->position;
+		h->fn = *fn;
+		if (f->calls.size)
+			f->calls.data[f->calls.size - 1] = f->heap.size;
+	}
+	if (s->insn->flow == DEC_FLOW_CALL || s->insn->flow == DEC_FLOW_CALL_IND) {
+		call = vec_push(&f->calls);
+		assert_non_null(call);
+	} else if (s->insn->flow == DEC_FLOW_RET && f->calls.size) {
+		f->calls.size--;
+		if (f->calls.data[f->calls.size])
+			f->heap.data[f->calls.data[f->calls.size] - 1].exit =
+				s->position + 1;
+	}
+	return NULL;
+}
+
+static void flight_mention(struct flight *f, uint64_t addr)
+{
+	if (addr > 4096)
+		assert_int_equal(map_put(&f->pointers, addr, 1), 0);
+}
+
+/* Find out what heap events would have told. */
+static void flight_take_heap(struct flight *f)
+{
+	struct dec_where w;
+
+	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_on_result, f, &w));
+	for (size_t i = 0; i < f->heap.size; i++) {
+		struct flight_heap *h = &f->heap.data[i];
+		struct cap_regs regs;
+
+		ok(dec_machine_seek(f->machine, h->entry, &w));
+		ok(dec_machine_regs(f->machine, &regs));
+		h->arg[0] = regs.gpr[CAP_RDI];
+		h->arg[1] = regs.gpr[CAP_RSI];
+		h->arg[2] = regs.gpr[CAP_RDX];
+		if (h->fn == CAP_HEAP_FREE || h->fn == CAP_HEAP_REALLOC)
+			flight_mention(f, h->arg[0]);
+		if (!h->exit || h->fn == CAP_HEAP_FREE ||
+		    h->fn == CAP_HEAP_POSIX_MEMALIGN)
+			continue;
+		ok(dec_machine_seek(f->machine, h->exit, &w));
+		ok(dec_machine_regs(f->machine, &regs));
+		h->result = regs.gpr[CAP_RAX];
+		flight_mention(f, h->result);
+	}
+	ok(dec_machine_seek(f->machine, f->begin, &w));
+}
+
+/* The step at @p time comes next: tell what heap events say of this moment. */
+static struct err *flight_anchor(struct flight *f, uint64_t time)
+{
+	static const uint8_t n_args[CAP_HEAP_FNS] = {
+		[CAP_HEAP_MALLOC] = 1,	       [CAP_HEAP_CALLOC] = 2,
+		[CAP_HEAP_REALLOC] = 2,	       [CAP_HEAP_FREE] = 1,
+		[CAP_HEAP_POSIX_MEMALIGN] = 3, [CAP_HEAP_ALIGNED_ALLOC] = 2
+	};
+	static const uint8_t args[] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	struct err *err = NULL;
+
+	// In order: entries are; exits of those that are open are looked for among the last.
+	while (f->next_heap < f->heap.size && f->heap.data[f->next_heap].entry < time)
+		f->next_heap++;
+	for (size_t i = f->next_heap > 8 ? f->next_heap - 8 : 0;
+	     i <= f->next_heap && i < f->heap.size && !err; i++) {
+		const struct flight_heap *h = &f->heap.data[i];
+
+		for (int a = 0; h->entry == time && a < n_args[h->fn] && !err; a++)
+			err = dec_recover_anchor(f->recover, args[a], h->arg[a]);
+		if (!err && h->exit == time && h->fn != CAP_HEAP_FREE && h->result)
+			err = dec_recover_anchor(f->recover, CAP_RAX, h->result);
+	}
+	return err;
+}
+
 /* ---- the window ---------------------------------------------------------------------------- */
+
+static struct err *flight_step(struct flight *f, const struct dec_insn *insn,
+			       uint64_t time)
+{
+	struct err *err = flight_anchor(f, time);
+
+	return err ?: dec_recover_step(f->recover, insn);
+}
 
 static struct err *flight_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				   uint32_t n_ran, uint64_t time)
@@ -54,7 +211,7 @@ static struct err *flight_on_block(void *ctx, struct log_block *b, const uint8_t
 
 		if (time + i < f->begin || time + i >= f->stop)
 			continue;
-		err = dec_recover_step(f->recover, &b->insn[i]);
+		err = flight_step(f, &b->insn[i], time + i);
 		if (err)
 			return err;
 	}
@@ -81,11 +238,11 @@ static struct err *flight_on_other(void *ctx, const struct dec_rec *rec, uint64_
 		return NULL;
 	if (rec->id == DEC_REC_SYSCALL &&
 	    dec_insn_decode(syscall_bytes, 2, rec->value[2], &insn))
-		return dec_recover_step(f->recover, &insn);
+		return flight_step(f, &insn, time);
 	if (rec->id == DEC_REC_STATE && rec->value[18] && rec->value[18] <= 8 &&
 	    dec_insn_decode((const uint8_t *)&rec->value[19], rec->value[18],
 			    rec->value[16] - rec->value[18], &insn))
-		return dec_recover_step(f->recover, &insn);
+		return flight_step(f, &insn, time);
 	return NULL;
 }
 
@@ -149,7 +306,7 @@ static void flight_take_end(struct flight *f)
 	f->end.ctx = f;
 }
 
-/** Take the last @p n instructions of @p c. */
+/** Take the last @p n instructions of @p c, and heap events where it has them. */
 static void flight_init(struct flight *f, const struct capture *c, uint64_t n)
 {
 	struct dec_where w;
@@ -158,11 +315,17 @@ static void flight_init(struct flight *f, const struct capture *c, uint64_t n)
 	ok(dec_machine_create(c, NULL, &f->machine));
 	ok(dec_machine_run(f->machine, UINT64_MAX >> 1, &w));
 	assert_int_equal(w.at, DEC_AT_END);
-	f->stop = w.position;
+	// A call that ends the program does not return.
+	f->stop = w.position - (w.end == CAP_END_EXIT);
 	f->begin = w.position > n ? w.position - n : 0;
 	ok(dec_machine_seek(f->machine, f->begin, &w));
 	ok(dec_machine_checkpoint(f->machine));
 	f->begin = w.position;
+	f->with_heap = capture_info(c)->has_heap;
+	if (f->with_heap) {
+		flight_find_sites(f, c);
+		flight_take_heap(f);
+	}
 	log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
 	ok(dec_recover_create(f->begin, &f->recover));
 	ok(dec_machine_log(f->machine, DEC_LOG_FLOW, flight_feed, f));
@@ -178,6 +341,10 @@ static void flight_deinit(struct flight *f)
 	dec_recover_destroy(f->recover);
 	dec_machine_destroy(f->machine);
 	vec_deinit(&f->ranges);
+	vec_deinit(&f->heap);
+	vec_deinit(&f->calls);
+	map_deinit(&f->pointers);
+	map_deinit(&f->sites);
 }
 
 /* ---- the judge -------------------------------------------------------------------------------- */
@@ -193,6 +360,14 @@ static const struct dec_ref *flight_find(const struct dec_step *s,
 			return r;
 	}
 	return NULL;
+}
+
+static void flight_tally(struct flight_count *c, enum dec_certainty is, bool right)
+{
+	if (right)
+		c->right[is]++;
+	else
+		c->wrong[is]++;
 }
 
 static void flight_compare(struct flight *f, const struct dec_step *truth,
@@ -211,10 +386,9 @@ static void flight_compare(struct flight *f, const struct dec_step *truth,
 		(!memcmp(t->value, r->value, n) && (!t->is_mem || t->addr == r->addr));
 	f->all_by_form[truth->insn->mnemonic]++;
 	f->by_form[truth->insn->mnemonic] += is == DEC_UNKNOWN || !right;
-	if (right)
-		c->right[is]++;
-	else
-		c->wrong[is]++;
+	flight_tally(c, is, right);
+	if (n == 8 && map_get(&f->pointers, *(const uint64_t *)t->value))
+		flight_tally(&f->heap_values, is, right);
 	if (!right && is == DEC_KNOWN && f->wrong_at == UINT64_MAX) {
 		f->wrong_at = truth->position;
 		printf("known, and wrong: position %lu (%lu before the end), rip %#lx, %s, "
@@ -300,6 +474,11 @@ static void flight_print(const struct flight *f, const char *name)
 	printf("%-22s %8lu: right %5.1f%%", name, f->stats.steps, flight_share(f));
 	flight_print_count("regs", &f->regs);
 	flight_print_count("mem", &f->mems);
+	if (f->with_heap)
+		printf("  heap pointers: %.2f%% of %lu right (%zu calls)",
+		       percent(f->heap_values.right[0] + f->heap_values.right[1],
+			       flight_total(&f->heap_values)),
+		       flight_total(&f->heap_values), f->heap.size);
 	printf("  %.2f s, %lu sweeps, %lu rounds, %lu conflicts, %lu known conflicts, placed %.1f%%, other %lu\n",
 	       f->stats.seconds, f->stats.sweeps, f->stats.rounds, f->stats.conflicts,
 	       f->stats.known_conflicts,

@@ -110,8 +110,12 @@ static void leaf_drop(uint64_t key, int is_wrong)
 	if (!is_wrong)
 		*at = l->left ? l->left : l->right;
 	free(l->text);
-	memset(l, 0xa5, sizeof(*l));
 	free(l);
+}
+
+static int leaf_count(const struct leaf *l)
+{
+	return l ? 1 + leaf_count(l->left) + leaf_count(l->right) : 0;
 }
 
 static void run_tree(void)
@@ -120,9 +124,11 @@ static void run_tree(void)
 		leaf_add(next_random() % 500);
 		leaf_drop(next_random() % 500, 0);
 	}
-	leaf_drop(tree->key, 1);
+	leaf_drop(tree->left->right->left->key, 1);
+	printf("%d leaves\n", leaf_count(tree));
 	for (int i = 0; i < 100; i++)
 		leaf_add(i * 7);
+	abort();
 }
 
 /* ---- hash: a negative hash becomes a negative index --------------------------------------- */
@@ -219,7 +225,8 @@ static void run_uaf(void)
 	}
 	for (int i = 0; i < 32; i++) {
 		other = malloc(sizeof(struct session));
-		memset(other, 'A', sizeof(struct session));
+		memset(other, 0, sizeof(struct session));
+		strcpy(other, "AAA");
 	}
 	for (int i = 0; i < 32; i++) {
 		if (all[i])
@@ -365,29 +372,45 @@ static void run_strings(void)
 
 /* ---- matrix: an index beyond the rows ---------------------------------------------------------- */
 
+enum { MATRIX_ROWS = 24 };
+
+static double **matrix_new(void)
+{
+	double **a = malloc(MATRIX_ROWS * sizeof(*a));
+
+	for (int i = 0; i < MATRIX_ROWS; i++) {
+		a[i] = malloc(MATRIX_ROWS * sizeof(**a));
+		for (int k = 0; k < MATRIX_ROWS; k++)
+			a[i][k] = (next_random() % 100) / 10.0;
+	}
+	return a;
+}
+
+static double matrix_product(double **a, double **b, double **to)
+{
+	double trace = 0;
+
+	for (int i = 0; i < MATRIX_ROWS; i++) {
+		for (int k = 0; k < MATRIX_ROWS; k++) {
+			double sum = 0;
+
+			for (int n = 0; n < MATRIX_ROWS; n++)
+				sum += a[i][n] * b[n][k];
+			to[i][k] = sum;
+		}
+		trace += to[i][i];
+	}
+	return trace;
+}
+
 static void run_matrix(void)
 {
-	enum { N = 24 };
-	double **a = malloc(N * sizeof(*a)), *x = calloc(N, sizeof(*x)), sum = 0;
+	double **a = matrix_new(), **b = matrix_new(), **c = matrix_new(), sum = 0;
 
-	for (int i = 0; i < N; i++) {
-		a[i] = malloc(N * sizeof(**a));
-		for (int k = 0; k < N; k++)
-			a[i][k] = (next_random() % 100) / 10.0 + (i == k ? 100 : 0);
-		x[i] = i;
-	}
-	for (int n = 0; n < rounds / 10; n++) {
-		for (int i = 0; i < N; i++) {
-			double b = i;
-
-			for (int k = 0; k < N; k++)
-				b -= a[i][k] * x[k] * (i != k);
-			x[i] = b / a[i][i];
-			sum += x[i];
-		}
-	}
-	for (int i = 0; i < N * 4; i++)
-		sum += a[i * i][0];
+	for (int n = 0; n < 1 + rounds / 100; n++)
+		sum += matrix_product(n & 1 ? b : a, n & 2 ? a : b, c);
+	for (int i = 0; i < MATRIX_ROWS * 4; i++)
+		sum += a[i * i * i][0];
 	printf("%f\n", sum);
 }
 
@@ -512,7 +535,7 @@ static void run_graph(void)
 		}
 	}
 	hidden = v[3].edges;
-	v[3].edges = realloc(v[3].edges, 1 << 20);
+	v[3].edges = realloc(v[3].edges, 1000);
 	stale = hidden;
 	memset(stale, 0x41, 64);
 	for (int i = 0; i < 64; i++)
@@ -543,7 +566,7 @@ static void run_buffer(void)
 {
 	enum { BYTES = 20000 };
 	uint8_t *a = malloc(BYTES), *b = malloc(BYTES);
-	uint32_t sum = 1;
+	static uint32_t sum = 1;
 
 	for (int i = 0; i < 1 + rounds / 30; i++) {
 		memset(a, i, BYTES);
