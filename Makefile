@@ -42,7 +42,8 @@ object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))
 ARCHIVES := $(foreach r,$(ROOMS),$(if $(call sources,$r),$(B)/$r.a))
 COMMANDS := $(sort $(foreach r,$(ROOMS),$(wildcard $r/cmd_*.c)))
 SKELETONS := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
-UNITS := $(patsubst %.c,$(B)/%,$(foreach r,$(ROOMS),$(wildcard tests/$r/unit_*.c)))
+UNITS := $(patsubst %.c,$(B)/%,$(foreach r,$(ROOMS),\
+	$(wildcard tests/$r/unit_*.c tests/$r/tool_*.c)))
 PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/programs/*.c tests/races/*.c))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\

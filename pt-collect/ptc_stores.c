@@ -59,7 +59,8 @@ static struct err *tell_reads(struct ptc_process *p, uint64_t number,
 	return site->n_reads ? ptc_bpf_store_reads(p->session->bpf, number, &to) : NULL;
 }
 
-static struct err *add_site(struct ptc_process *p, const struct sp_site *site, uint32_t file)
+static struct err *add_site(struct ptc_process *p, const struct sp_site *site,
+			    uint32_t file)
 {
 	struct ptc_stores *s = p->stores;
 	struct cap_store_site *slot;
@@ -103,9 +104,10 @@ static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
 		 "(%zu emulated, %zu single-stepped)",
 		 plan->n_stores, path, sp_plan_count(plan, UINT32_MAX, SP_STORE_FREE),
 		 plan->n_sites, cost.n_emulated, cost.n_stepped);
-	return n_refused ? err_new(ERR_OS, "the kernel refuses %zu of %zu store probes in %s",
-				   n_refused, plan->n_sites, path) :
-			   NULL;
+	return n_refused ?
+		       err_new(ERR_OS, "the kernel refuses %zu of %zu store probes in %s",
+			       n_refused, plan->n_sites, path) :
+		       NULL;
 }
 
 static bool is_wanted(const struct ptc_process *p, const char *path, bool is_exe)
@@ -137,7 +139,8 @@ static struct err *stores_mapped(struct ptc_process *p, const char *path, uint32
 	return err ?: place(p, path, file, plan);
 }
 
-void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe)
+void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
+		       bool is_exe)
 {
 	_cleanup_err_ struct err *err = NULL;
 
@@ -148,7 +151,8 @@ void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file, b
 		ptc_log_gap(p, p->pid, "%s", err->message);
 }
 
-void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t, const struct rec_store *s)
+void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
+		    const struct rec_store *s)
 {
 	struct cap_event ev = { .kind = CAP_EV_PROBE,
 				.tid = s->head.tid,

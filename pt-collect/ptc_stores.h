@@ -14,16 +14,19 @@
 /** What to probe. */
 struct ptc_store_options {
 	bool is_wanted;
-	const char *files; ///< besides the program: mapped files whose names match; NULL: none
+	const char *
+		files; ///< besides the program: mapped files whose names match; NULL: none
 	struct sp_options plan;
 };
 
 /** Place probes in the program, or in a file that it has mapped, when that is asked for.
  * What the plan cannot do is a gap. */
-void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
+void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
+		       bool is_exe);
 
 /** A probe was hit. */
-void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t, const struct rec_store *s);
+void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
+		    const struct rec_store *s);
 
 /** The sites for the manifest; borrowed until the session ends. */
 const struct cap_store_site *ptc_stores_sites(const struct ptc_process *p, size_t *n);
