@@ -18,6 +18,12 @@ static struct err *clock_fetch(struct pt_clock *k)
 	struct err *err = cap_events_next(k->events, &k->next, &k->is_at_end);
 	uint64_t at = k->next.at_ns * CYCLES_PER_TSC;
 
+	// Where the log breaks off the replay ends, and tells why.
+	if (err && (err->code == ERR_TRUNCATED || err->code == ERR_FORMAT)) {
+		err_destroy(err);
+		err = NULL;
+		k->is_at_end = true;
+	}
 	k->until = err || k->is_at_end ? UINT64_MAX : at > k->cycles ? at : k->cycles;
 	return err;
 }
