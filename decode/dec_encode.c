@@ -196,6 +196,9 @@ static struct err *run(struct encode *e)
 		err = dec_machine_log(m, DEC_LOG_FLOW, on_log, e);
 	if (!err)
 		err = dec_machine_run(m, UINT64_MAX >> 1, w);
+	// Stopping the log brings its last piece.
+	if (!err)
+		err = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
 	if (!err)
 		err = dec_pt_encoder_finish(e->encoder, w->rip);
 	if (err || (w->at == DEC_AT_END && !w->is_cut))
@@ -235,6 +238,8 @@ static struct err *encode(struct encode *e)
 		err = dec_sideband_write(e->capture, e->writer, &e->sideband);
 	if (!err)
 		err = run(e);
+	if (!err && e->o->tid && !e->ret->n_streams)
+		err = err_new(ERR_NOT_FOUND, "thread %u did not run", e->o->tid);
 	if (!err)
 		err = put_aux(e);
 	if (!err)

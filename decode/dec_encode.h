@@ -42,7 +42,8 @@ struct dec_encode_result {
  *
  * @param ret  dec_encode_deinit(). A replay that diverges, or a log that breaks off, is
  *	       no error: the file goes up to there.
- * @return as dec_machine_create() and perf_writer_create().
+ * @return as dec_machine_create() and perf_writer_create(); ERR_NOT_FOUND: o->tid did not
+ *	   run.
  */
 struct err *dec_encode(const struct capture *c, const struct dec_encode_options *o,
 		       struct dec_encode_result *ret);
