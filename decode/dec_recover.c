@@ -300,6 +300,11 @@ void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *en
 	r->end = end;
 }
 
+void dec_recover_set_company(struct dec_recover *r, bool has_company)
+{
+	r->has_company = has_company;
+}
+
 uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step)
 {
 	if (step + 1 >= r->steps.size)

@@ -5,7 +5,7 @@
  * @file
  * Values where none were recorded: from the instructions of a window, in order, and the
  * registers and memory at its end, back to what each instruction read and wrote (REPT, Cui
- * et al., OSDI 2018; doc/flight-recorder.md). Forward where inputs are known, backward
+ * et al., OSDI 2018; doc/recovery.md). Forward where inputs are known, backward
  * where an instruction can be undone, and through memory, to a fixed point.
  *
  * Invariants:
@@ -64,6 +64,10 @@ struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value);
 
 /** The state behind the last step. @p end is borrowed until destroy. */
 void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end);
+
+/** Other threads run beside this one (@p has_company): they may write any memory at any
+ * time, so that what passes through it is inferred at best. */
+void dec_recover_set_company(struct dec_recover *r, bool has_company);
 
 /** What came of it. */
 struct dec_recover_stats {

@@ -32,6 +32,12 @@ static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t 
 	return l;
 }
 
+/* @return whether only this thread writes there. */
+static bool line_is_own(const struct dec_recover *r, const struct rec_line *l)
+{
+	return l->map != DEC_MAP_SHARED && !r->has_company;
+}
+
 /* The line of @p addr, brought up to this moment of the sweep. NULL: out of memory. */
 static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached)
 {
@@ -55,7 +61,7 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 		l->now.m = 0;
 		memset(l->seen, 0, sizeof(l->seen));
 		if (r->is_backward && l->map != DEC_MAP_NONE &&
-		    (r->is_guessing || l->map != DEC_MAP_SHARED))
+		    (r->is_guessing || line_is_own(r, l)))
 			l->now = l->end;
 		l->stamp = r->sweep_stamp;
 	}
@@ -115,7 +121,7 @@ static bool mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t
 
 		if (!l)
 			return false;
-		if (l->map == DEC_MAP_SHARED && !r->is_guessing)
+		if (!r->is_guessing && !line_is_own(r, l))
 			m = 0;
 		if (l->map != DEC_MAP_CONST) {
 			if (!is_more)

@@ -80,7 +80,9 @@ struct err *dec_symbols_create(const struct capture *c, struct dec_symbols **ret
 	if (err)
 		return err;
 	s->capture = c;
-	err = cap_core_open(c, &core);
+	// The flight recorder knows no beginning: the code as it lay at the end.
+	err = capture_info(c)->mode == CAP_MODE_FLIGHT ? cap_end_core_open(c, &core) :
+							 cap_core_open(c, &core);
 	if (err && err->code == ERR_NOT_FOUND) {
 		// No start state (-e heap alone): modules come with dec_symbols_add().
 		err_destroy(err);

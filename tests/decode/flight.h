@@ -426,6 +426,22 @@ static struct err *flight_judge(void *ctx, const struct dec_step *truth)
 	return NULL;
 }
 
+/** Judge what @p r made of the same window, or of its last part. */
+__attribute__((unused)) static void
+flight_judge_other(struct flight *f, struct dec_recover *r,
+		   const struct dec_recover_stats *stats)
+{
+	struct dec_recover *own = f->recover;
+	struct dec_where w;
+
+	f->recover = r;
+	f->stats = *stats;
+	ok(dec_machine_seek(f->machine, f->stop - stats->steps, &w));
+	f->begin = w.position;
+	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_judge, f, &w));
+	f->recover = own;
+}
+
 /** Recover, and judge all of it. */
 static void flight_run(struct flight *f)
 {
