@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "capture/cap_format.h"
+#include "capture/perf_data.h"
 
 #define MANIFEST_MAX (64u << 20) ///< bytes; a larger manifest.json is not one
 
@@ -202,6 +203,15 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	if (!c->dir)
 		return &err_nomem;
 	c->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dir_fd < 0 && perf_data_is(dir))
+		return err_new(
+			ERR_UNSUPPORTED,
+			"cannot open '%s' as a capture: it is a perf.data, which "
+			"holds the control flow and not the values of registers and "
+			"memory (`faultline decode' shows the flow; for values use "
+			"`faultline record', or `faultline record --snapshot' for a "
+			"crash)",
+			dir);
 	if (c->dir_fd < 0)
 		return err_errno("cannot open capture '%s'", dir);
 	err = open_manifest(c);

@@ -322,7 +322,8 @@ struct capture;
  * killed) opens too: is_complete is false, `missing` says so.
  *
  * @return NULL, or ERR_NOT_FOUND (no such directory, or nothing of ours in it),
- *	   ERR_FORMAT (foreign or damaged), ERR_VERSION (newer than this faultline).
+ *	   ERR_FORMAT (foreign or damaged), ERR_VERSION (newer than this faultline),
+ *	   ERR_UNSUPPORTED (a perf.data: there are no values in it).
  */
 struct err *capture_open(const char *dir, struct capture **ret);
 void capture_close(struct capture *c);

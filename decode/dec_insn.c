@@ -4,20 +4,25 @@
 #include "decode/dec_insn.h"
 
 #include <Zydis/Zydis.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "decode/dec_insn_effects.h"
 
+static ZydisDecoder decoder;
+
+static void decoder_init(void)
+{
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+/* PT streams are decoded by several threads. */
 static const ZydisDecoder *insn_decoder(void)
 {
-	static ZydisDecoder decoder;
-	static bool is_ready;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!is_ready) {
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-				 ZYDIS_STACK_WIDTH_64);
-		is_ready = true;
-	}
+	pthread_once(&once, decoder_init);
 	return &decoder;
 }
 
@@ -209,7 +214,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	    d->meta.category == ZYDIS_CATEGORY_PREFETCHWT1)
 		return;
 	if (op->mem.segment == ZYDIS_REGISTER_GS)
-		insn->is_gs = insn->is_slow_always = insn->is_slow_addr = insn->is_slow_value = true;
+		insn->is_gs = insn->is_slow_always = insn->is_slow_addr =
+			insn->is_slow_value = true;
 	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || bits < 8 || bits > 512 ||
 	    (bits & (bits - 1)) || insn->n_mem == DEC_MEMS) {
 		if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
@@ -369,6 +375,30 @@ const char *dec_insn_name(const struct dec_insn *insn)
 	const char *name = ZydisMnemonicGetString(insn->mnemonic);
 
 	return name ? name : "an unknown instruction";
+}
+
+static bool formatter_init(ZydisFormatter *f)
+{
+	return ZYAN_SUCCESS(ZydisFormatterInit(f, ZYDIS_FORMATTER_STYLE_INTEL)) &&
+	       ZYAN_SUCCESS(ZydisFormatterSetProperty(
+		       f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, false)) &&
+	       ZYAN_SUCCESS(ZydisFormatterSetProperty(
+		       f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, 0));
+}
+
+size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size)
+{
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisFormatter f;
+
+	if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), insn->bytes, insn->len,
+						&d, ops)) &&
+	    formatter_init(&f) &&
+	    ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+		    &f, &d, ops, d.operand_count_visible, buf, size, insn->rip, NULL)))
+		return strlen(buf);
+	return snprintf(buf, size, "(bad)");
 }
 
 const char *dec_insn_isa_name(unsigned isa)

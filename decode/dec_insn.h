@@ -12,6 +12,7 @@
 #define DECODE_DEC_INSN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** How control leaves an instruction. */
@@ -103,6 +104,10 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 
 /** @return the mnemonic of @p insn; static text. */
 const char *dec_insn_name(const struct dec_insn *insn);
+
+/** Write @p insn as text, in Intel's syntax, with addresses as they are at run time.
+ * @return its length. */
+size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size);
 
 /** @return the name of instruction set @p isa, as in dec_insn.isa. */
 const char *dec_insn_isa_name(unsigned isa);
