@@ -207,7 +207,9 @@ static bool add_mode(cJSON *to, const struct cap_info *info)
 		return true;
 	o = cJSON_AddObjectToObject(to, "pt");
 	return o && cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
-	       add_text(o, "why_not", info->pt.why_not);
+	       add_text(o, "why_not", info->pt.why_not) &&
+	       add_u64(o, "bytes", info->pt.bytes) &&
+	       add_u64(o, "gaps", info->pt.n_gaps) && add_u64(o, "lost", info->pt.n_lost);
 }
 
 static bool add_process(cJSON *o, const struct cap_process *p)
@@ -494,6 +496,9 @@ static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->pt.is_wanted = true;
 	info->pt.is_recorded = get_bool(p, m, "recorded");
 	info->pt.why_not = get_text(p, m, "why_not");
+	info->pt.bytes = get_u64(p, m, "bytes");
+	info->pt.n_gaps = get_u64(p, m, "gaps");
+	info->pt.n_lost = get_u64(p, m, "lost");
 }
 
 static void get_process(struct parse *p, const cJSON *j, struct cap_process *to)

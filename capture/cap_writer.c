@@ -163,6 +163,8 @@ struct err *cap_writer_restart(struct cap_writer *w)
 	w->log = NULL;
 	if (unlinkat(w->dir_fd, "events.flt", 0) || unlinkat(w->dir_fd, "start.core", 0))
 		return err_errno("cannot begin %s again", w->dir);
+	unlinkat(w->dir_fd, "end.core", 0);
+	unlinkat(w->dir_fd, "perf.data", 0);
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
 	w->gaps.size = 0;
@@ -182,6 +184,7 @@ void cap_writer_remove(struct cap_writer *w)
 		unlinkat(w->dir_fd, "events.flt", 0);
 		unlinkat(w->dir_fd, "start.core", 0);
 		unlinkat(w->dir_fd, "end.core", 0);
+		unlinkat(w->dir_fd, "perf.data", 0);
 	}
 	if (w->made_dir)
 		rmdir(w->dir);
@@ -264,6 +267,17 @@ struct err *cap_writer_flush(struct cap_writer *w)
 struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint32_t *ret)
 {
 	return cap_store_keep(w->store, fd, path, ret, &w->bytes);
+}
+
+const char *cap_writer_dir(const struct cap_writer *w)
+{
+	return w->dir;
+}
+
+const struct cap_file *cap_writer_files(const struct cap_writer *w, size_t *n)
+{
+	*n = cap_store_size(w->store);
+	return cap_store_files(w->store);
 }
 
 struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
@@ -355,6 +369,7 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 			      uint64_t *bytes)
 {
 	uint64_t log_bytes = 0;
+	struct stat st;
 	struct err *err = cap_log_finish(w->log, &log_bytes);
 
 	w->bytes += log_bytes;
@@ -373,6 +388,8 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	if (!err)
 		err = write_manifest(w, info);
 	*bytes = w->bytes + w->core_bytes[0] + w->core_bytes[1];
+	if (!fstatat(w->dir_fd, "perf.data", &st, 0))
+		*bytes += st.st_size;
 	// The caller keeps info; the files in it live as long as the writer does.
 	return err ? err_prefix(err, "cannot finish the capture in %s", w->dir) : NULL;
 }

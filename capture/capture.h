@@ -274,6 +274,9 @@ const char *cap_end_reason_name(enum cap_end_reason reason);
 /** What came of `-e pt`. */
 struct cap_pt {
 	bool is_wanted, is_recorded; ///< recorded: there is a perf.data
+	uint64_t bytes;		     ///< of PT packets in it
+	uint64_t n_gaps;	     ///< places where packets were lost
+	uint64_t n_lost;	     ///< records of what happened beside that were lost
 	char *why_not;		     ///< wanted and not recorded: for people; else NULL
 };
 
@@ -457,6 +460,12 @@ void cap_writer_remove(struct cap_writer *w);
 /** The program became another one by exec: drop all events and the start state, so that
  * the capture is of the new image. Kept files stay. */
 struct err *cap_writer_restart(struct cap_writer *w);
+
+/** @return the bundle's directory; until the writer is renamed or gone. */
+const char *cap_writer_dir(const struct cap_writer *w);
+
+/** @return the files kept so far; until the next one is. */
+const struct cap_file *cap_writer_files(const struct cap_writer *w, size_t *n);
 
 /** Append @p ev. A full disk is ERR_OS with ENOSPC; the log then ends at a whole frame. */
 struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev);

@@ -138,6 +138,16 @@ static void print_end_core(const struct cap_end_core *e)
 	printf(" in thread %u at %" PRIu64 " ns\n", e->tid, e->at_ns);
 }
 
+static void print_pt(const struct cap_pt *pt)
+{
+	if (pt->is_recorded)
+		printf("pt: %" PRIu64 " bytes, %" PRIu64 " gaps, %" PRIu64
+		       " lost records\n",
+		       pt->bytes, pt->n_gaps, pt->n_lost);
+	else
+		printf("pt: none: %s\n", pt->why_not ?: "");
+}
+
 static void print_info(const struct cap_info *info)
 {
 	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " syscalls\n",
@@ -149,8 +159,7 @@ static void print_info(const struct cap_info *info)
 		       info->n_overwritten);
 	print_end_core(&info->end_core);
 	if (info->pt.is_wanted)
-		printf("pt: %s\n", info->pt.is_recorded ? "recorded" :
-							  info->pt.why_not ?: "no");
+		print_pt(&info->pt);
 	for (size_t i = 0; i < info->n_missing; i++)
 		printf("missing: %s\n", info->missing[i]);
 	for (size_t i = 0; info->argv && info->argv[i]; i++)

@@ -23,7 +23,8 @@ int cmd_record(int argc, char **argv);
 
 enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
        KEY_MASK_ENV, KEY_OMIT, KEY_END_CORE, KEY_SNAPSHOT, KEY_TRIGGER,
-       KEY_STORES_IN, KEY_STORES_OF, KEY_STORES_EACH };
+       KEY_PER_CPU,
+       KEY_FILTER, KEY_PT_BUFFER, KEY_STORES_IN, KEY_STORES_OF, KEY_STORES_EACH };
 
 #define SNAPSHOT_MAX (64ull << 30)
 #define SNAPSHOT_DEFAULT (4ull << 20)
@@ -34,10 +35,20 @@ static const struct argp_option options[] = {
 	  "...)",
 	  0 },
 	{ "event", 'e', "EVENT", 0,
-	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin) "
-	  "or `stores' (what the path of the program's code does not tell about its stores: "
-	  "see `faultline sites')",
+	  "Record more than replay needs; EVENT is `heap' (calls of malloc and its kin), "
+	  "`stores' (what the path of the program's code does not tell about its stores: "
+	  "see `faultline sites'), or `pt' or `pt/TERM=VALUE,.../' (Intel PT, where the CPU "
+	  "has it; terms as sysfs has them: cyc, mtc_period, psb_period, noretcomp, ptw "
+	  "...)",
 	  0 },
+	{ "per-cpu", KEY_PER_CPU, NULL, 0,
+	  "With -e pt: a trace for each CPU, not for each thread", 0 },
+	{ "filter", KEY_FILTER, "FILTER", 0,
+	  "With -e pt: trace only there; FILTER is `filter FUNC [/ LAST or SIZE] [@ FILE]' "
+	  "(`*': all of FILE), or `tracestop ...'; may be given several times",
+	  0 },
+	{ "pt-buffer", KEY_PT_BUFFER, "SIZE", 0,
+	  "With -e pt: size of the ring of each thread or CPU (default 4M)", 0 },
 	{ "stores-in", KEY_STORES_IN, "GLOB", 0,
 	  "With -e stores: in mapped files with matching names (libraries), too", 0 },
 	{ "stores-of", KEY_STORES_OF, "GLOB", 0,
@@ -112,6 +123,7 @@ static const char doc[] =
 	"  faultline record -e heap -v -- ./test-suite\n"
 	"  faultline record -f -- make -j2\n"
 	"  faultline record -p $(pidof redis-server) --duration 10\n"
+	"  faultline record -e pt/cyc/ --filter 'filter parse' -- ./parse input.xml\n"
 	"  faultline record --snapshot=16M -- ./server   # core and recent past at a crash\n"
 	"  faultline record --snapshot --trigger report_error -p $(pidof server)\n";
 
@@ -173,6 +185,44 @@ static void add_name(struct argp_state *state, struct ptc_names *names, const ch
 		argp_failure(state, PTC_EXIT_FAILED, 0, "out of memory");
 }
 
+/** `pt', `pt/TERMS/', and perf's `intel_pt/TERMS/u': what is behind the name, or NULL. */
+static char *pt_terms(char *arg)
+{
+	size_t n;
+
+	if (!strncmp(arg, "intel_", 6))
+		arg += 6;
+	if (strncmp(arg, "pt", 2) || (arg[2] && arg[2] != '/'))
+		return NULL;
+	arg += 2;
+	if (!*arg)
+		return arg;
+	n = strcspn(++arg, "/");
+	if (arg[n] && strcmp(arg + n, "/") && strcmp(arg + n, "/u"))
+		return NULL; // only user space is traced
+	arg[n] = 0;
+	return arg;
+}
+
+static void parse_event(struct argp_state *state, char *arg)
+{
+	struct ptc_options *o = state->input;
+	char *terms;
+
+	o->has_events = true;
+	if (!strcmp(arg, "heap")) {
+		o->wants_heap = true;
+	} else if (!strcmp(arg, "stores")) {
+		o->stores.is_wanted = true;
+	} else if ((terms = pt_terms(arg))) {
+		o->pt.is_wanted = true;
+		o->pt.terms = terms;
+	} else {
+		argp_error(state,
+			   "unknown event '%s' (known: heap, stores, pt, pt/TERMS/)", arg);
+	}
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct ptc_options *o = state->input;
@@ -182,13 +232,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->dir = arg;
 		return 0;
 	case 'e':
-		if (!strcmp(arg, "heap"))
-			o->wants_heap = true;
-		else if (!strcmp(arg, "stores"))
-			o->stores.is_wanted = true;
-		else
-			argp_error(state, "unknown event '%s' (known: heap, stores)",
-				   arg);
+		parse_event(state, arg);
+		return 0;
+	case KEY_PER_CPU:
+		o->pt.is_per_cpu = true;
+		return 0;
+	case KEY_FILTER:
+		add_name(state, &o->pt.filters, arg);
+		return 0;
+	case KEY_PT_BUFFER:
+		o->pt.aux_bytes = parse_size(state, arg);
 		return 0;
 	case KEY_STORES_IN:
 		o->stores.files = arg;
@@ -255,6 +308,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--duration is for -p");
 		if (o->trigger && !o->wants_snapshot)
 			argp_error(state, "--trigger is for --snapshot");
+		// The flight recorder's rings, unless some are chosen.
+		if (o->wants_snapshot && !o->has_events)
+			o->wants_heap = o->pt.is_wanted = true;
+		if (!o->pt.is_wanted &&
+		    (o->pt.is_per_cpu || o->pt.filters.size || o->pt.aux_bytes))
+			argp_error(state,
+				   "--per-cpu, --filter and --pt-buffer are for -e pt");
 		if (!o->pid && !o->argv)
 			argp_error(state, "which program? (faultline record -- PROGRAM "
 					  "[ARG...])");
@@ -319,6 +379,10 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 	if (o->follows)
 		fprintf(stderr, " of %zu process%s", r->n_processes,
 			r->n_processes == 1 ? "" : "es");
+	if (info->pt.is_recorded)
+		fprintf(stderr, ", %.1f MiB of PT with %llu gap%s",
+			info->pt.bytes / 1048576.0, (unsigned long long)info->pt.n_gaps,
+			info->pt.n_gaps == 1 ? "" : "s");
 	fprintf(stderr, ", %zu files, %.1f MiB in %s: ", r->n_files, r->bytes / 1048576.0,
 		o->dir);
 	if (!r->n_gaps)
@@ -429,6 +493,7 @@ static void options_deinit(struct ptc_options *o)
 {
 	vec_deinit(&o->private.env);
 	vec_deinit(&o->private.mappings);
+	vec_deinit(&o->pt.filters);
 }
 
 /** @return whether they do; else says which not, and why. */
@@ -467,6 +532,28 @@ static bool options_go_together(const struct ptc_options *o)
 	return true;
 }
 
+/** Is there Intel PT? If not, one line says why, and it goes on without. */
+static struct err *find_pt(struct ptc_options *o, struct ptc_pt_setup *setup,
+			   char **why_not)
+{
+	const struct ptc_pt_machine here = ptc_pt_machine_here();
+	struct err *err;
+
+	o->pt.is_snapshot = o->wants_snapshot;
+	if (o->wants_snapshot && !o->pt.aux_bytes)
+		o->pt.aux_bytes = o->snapshot_bytes;
+	err = ptc_pt_setup_init(&o->pt, &here, setup, why_not);
+	if (err)
+		return err_prefix(err, "cannot record");
+	o->pt_why_not = *why_not;
+	if (!*why_not)
+		o->pt_setup = setup;
+	else
+		fprintf(stderr, "faultline: no Intel PT: %s; recording goes on without it\n",
+			*why_not);
+	return NULL;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -474,7 +561,9 @@ int cmd_record(int argc, char **argv)
 		NULL,	 NULL
 	};
 	_cleanup_(options_deinit) struct ptc_options o = { .hang_seconds = 10 };
-	_cleanup_free_ char *made_dir = NULL, *name = NULL;
+	_cleanup_free_ char *made_dir = NULL, *name = NULL, *why_not = NULL;
+	struct ptc_pt_setup pt = {};
+	int status = PTC_EXIT_FAILED;
 	_cleanup_err_ struct err *err = NULL;
 
 	argp_err_exit_status = PTC_EXIT_FAILED;
@@ -487,7 +576,6 @@ int cmd_record(int argc, char **argv)
 				"environment, and reaches glibc only\n");
 	o.on_attached = tell_attached;
 	o.on_snapshot = tell_snapshot;
-	o.wants_heap |= o.wants_snapshot;
 	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
 	if (!o.dir && name)
 		o.dir = made_dir = default_dir(name);
@@ -495,10 +583,14 @@ int cmd_record(int argc, char **argv)
 		fprintf(stderr, "faultline: %s\n", err_nomem.message);
 		return PTC_EXIT_FAILED;
 	}
-	err = ptc_privilege_init();
-	if (err) {
+	if (o.pt.is_wanted)
+		err = find_pt(&o, &pt, &why_not);
+	if (!err)
+		err = ptc_privilege_init();
+	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
-		return PTC_EXIT_FAILED;
-	}
-	return ptc_keep(record_and_tell, &o, o.wants_snapshot);
+	else
+		status = ptc_keep(record_and_tell, &o, o.wants_snapshot);
+	ptc_pt_setup_deinit(&pt);
+	return status;
 }

@@ -36,6 +36,8 @@ struct ptc_heap;
 struct ptc_stores;
 struct ptc_store_options;
 struct ptc_private;
+struct ptc_pt;
+struct ptc_pt_setup;
 struct ptc_session;
 struct ptc_snapshot;
 
@@ -109,6 +111,8 @@ struct ptc_process {
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
 	struct ptc_stores *stores;
+	struct ptc_pt *pt; ///< NULL = not traced
+	char *pt_why_not;  ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
 	struct map chance_sites; ///< addresses at which such an instruction was executed
@@ -144,6 +148,10 @@ struct ptc_session {
 	bool is_attached;		     ///< to a program that ran before (-p)
 	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
+	bool wants_pt, has_told_pt;
+	const struct ptc_pt_setup *pt; ///< NULL = no PT
+	const char *pt_why_not;	       ///< then
+	int poll_fd;		       ///< of the loop; -1 = there is none yet
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself

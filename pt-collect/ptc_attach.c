@@ -28,6 +28,7 @@
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_proc.h"
@@ -361,6 +362,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		ptc_thaw(p, true, 0);
 		return err_prefix(err, "cannot attach to process %d", p->pid);
 	}
+	ptc_pt_begin(p);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;

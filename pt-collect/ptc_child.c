@@ -20,6 +20,7 @@
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_proc.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
@@ -52,6 +53,7 @@ static void start_thread(struct ptc_process *p, pid_t tid)
 
 	if (t)
 		t->is_attached = true;
+	ptc_pt_thread_born(p, tid);
 	if (p->session->chaos)
 		ptc_chaos_add(p->session->chaos, tid);
 	ptc_process_go_on(p, tid);

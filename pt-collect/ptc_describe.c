@@ -15,6 +15,7 @@
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_threads.h"
 
@@ -135,6 +136,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 		ptc_log_gap(p, p->pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
+	ptc_pt_end(p, info);
 	info->n_execs = p->n_execs;
 	info->exe = strdup(p->exe);
 	if (!info->exe)

@@ -24,6 +24,7 @@
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_symbol.h"
 
@@ -50,7 +51,7 @@ struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **r
 	if (!f)
 		return &err_nomem;
 	f->o = o;
-	err = ptc_heap_ring_create(o->snapshot_bytes, &f->ring);
+	err = ptc_heap_ring_create(o->wants_heap ? o->snapshot_bytes : 0, &f->ring);
 	if (err)
 		free(f);
 	else
@@ -227,6 +228,8 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 	err = ptc_heap_ring_patches(f->ring, &patches, &n);
 	if (!err)
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
+	if (!err)
+		ptc_pt_write_snapshot(p, f->n_snapshots, info);
 	return err ?: ptc_heap_ring_write(f->ring, p->writer, &info->n_overwritten);
 }
 
@@ -287,6 +290,7 @@ static void snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);
+	free(info.pt.why_not);
 	p->is_recording = false;
 	if (err && err->code == ERR_NOT_FOUND && p->has_ended)
 		return;
@@ -407,6 +411,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	if (!p->exe)
 		p->exe = strdup("");
 	p->n_execs++;
+	ptc_pt_begin(p);
 	await_entry(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
@@ -424,6 +429,7 @@ static void on_new(struct ptc_process *p, pid_t tid, int status)
 	t = ptc_thread_find(p, tid);
 	if (t)
 		t->is_attached = true;
+	ptc_pt_thread_born(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
 }
 
@@ -498,6 +504,7 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 		return err_prefix(err, "cannot attach to process %d", p->pid);
 	}
 	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	ptc_pt_begin(p);
 	place_probes(p);
 	probes_placed(p);
 	renew_waits(p);

@@ -23,6 +23,7 @@
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
@@ -136,6 +137,7 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 	if (err)
 		return err;
 	tell_shared_memory(p);
+	ptc_pt_begin(p);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
 	return NULL;
 }

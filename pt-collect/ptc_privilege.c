@@ -17,11 +17,11 @@
 #include "pt-collect/ptc_privilege.h"
 
 /** What more is of use when root records: processes of others, memory and files of theirs,
- * a sandbox whose filter is not to see our calls, CPUs, and setuid programs. */
+ * a sandbox whose filter is not to see our calls, CPUs, setuid programs, and large rings. */
 static const cap_value_t root_keeps[] = {
 	CAP_BPF,	  CAP_PERFMON, CAP_SYS_PTRACE,	       CAP_SYS_ADMIN,
 	CAP_SYS_NICE,	  CAP_KILL,    CAP_DAC_OVERRIDE,       CAP_DAC_READ_SEARCH,
-	CAP_SYS_RESOURCE, CAP_CHOWN,   CAP_CHECKPOINT_RESTORE,
+	CAP_SYS_RESOURCE, CAP_CHOWN,   CAP_CHECKPOINT_RESTORE, CAP_IPC_LOCK,
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -91,14 +91,16 @@ static bool keep(caps now, const cap_value_t *values, size_t n)
 struct err *ptc_privilege_init(void)
 {
 	_cleanup_(caps_freep) caps c = cap_get_proc();
-	static const cap_value_t older[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
+	// To lock the rings of PT, where the user was given that, too.
+	static const cap_value_t older[] = { CAP_BPF, CAP_PERFMON, CAP_IPC_LOCK,
+					     CAP_SYS_ADMIN };
 	bool is_older = !is_permitted(c, CAP_BPF) || !is_permitted(c, CAP_PERFMON);
 	struct err *err = check(c);
 
 	if (err)
 		return err;
 	if (is_root() ? keep(c, root_keeps, COUNT(root_keeps)) :
-			keep(c, older, is_older ? 3 : 2))
+			keep(c, older, is_older ? 4 : 3))
 		return NULL;
 	return err_errno("cannot give up what recording does not need");
 }

@@ -22,6 +22,8 @@
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_pt.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_start.h"
@@ -67,6 +69,8 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
 	ptc_stores_destroy(p->stores);
+	ptc_pt_destroy(p->pt);
+	free(p->pt_why_not);
 	map_deinit(&p->chance_sites);
 	vec_deinit(&p->shared);
 	cap_writer_destroy(p->writer);
@@ -251,6 +255,7 @@ static struct err *begin_anew(struct ptc_process *p)
 	p->n_execs += p->has_executed;
 	p->has_executed = true;
 	log_info("recording of %d begins with %s", p->pid, p->exe);
+	ptc_pt_begin(p);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, true);
 	return NULL;
 }

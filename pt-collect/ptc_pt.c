@@ -94,10 +94,8 @@ static struct err *tell_process(struct perf_writer *w, pid_t pid)
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	const struct perf_record done = { .kind = PERF_INIT };
 	struct telling t = { w, pid };
-	struct err *err = tell_comm(w, pid, pid);
+	struct err *err = for_threads(pid, tell_thread, &t);
 
-	if (!err)
-		err = for_threads(pid, tell_thread, &t);
 	if (!err)
 		err = ptc_maps_read(pid, &maps);
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
@@ -156,9 +154,10 @@ static struct err *create_file(struct ptc_pt *pt, const char *path,
 
 /* ---- streams -------------------------------------------------------------------------------- */
 
-static struct err *add_stream(struct ptc_pt *pt, struct ptc_pt_stream *st)
+struct err *ptc_pt_adopt(struct ptc_pt *pt, struct ptc_pt_stream *st)
 {
-	struct epoll_event e = { .events = EPOLLIN };
+	// The end of a thread is an event that lasts: it is taken once.
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
 	struct ptc_pt_stream **slot = vec_push(&pt->streams);
 	struct err *err = NULL;
 
@@ -169,7 +168,7 @@ static struct err *add_stream(struct ptc_pt *pt, struct ptc_pt_stream *st)
 	*slot = st;
 	st->number = pt->n_streams++;
 	// In snapshot mode nobody is to be woken.
-	if (!pt->s->o->is_snapshot)
+	if (!pt->s->o->is_snapshot && st->fds.size)
 		epoll_ctl(pt->poll, EPOLL_CTL_ADD, st->fds.data[0], &e);
 	for (size_t i = 0; pt->writer && !err && i < st->ids.size; i++)
 		err = perf_writer_add_id(pt->writer, !(i % 2), st->ids.data[i]);
@@ -183,7 +182,7 @@ static struct err *trace_thread(void *ctx, pid_t tid)
 	struct ptc_pt_stream *st;
 	struct err *err = ptc_pt_stream_open(pt->s, tid, -1, pt->filter, &st);
 
-	return err ?: add_stream(pt, st);
+	return err ?: ptc_pt_adopt(pt, st);
 }
 
 /** Thread @p tid is in the stream of each CPU. */
@@ -205,7 +204,7 @@ static struct err *trace_on_cpus(void *ctx, pid_t tid)
 		}
 		err = ptc_pt_stream_open(pt->s, tid, cpu, pt->filter, &st);
 		if (!err)
-			err = add_stream(pt, st);
+			err = ptc_pt_adopt(pt, st);
 	}
 	return err;
 }
@@ -363,7 +362,10 @@ static void drain_stream(struct ptc_pt *pt, struct ptc_pt_stream *st)
 struct err *ptc_pt_drain(struct ptc_pt *pt)
 {
 	const struct perf_record round = { .kind = PERF_ROUND };
+	struct epoll_event events[64];
 
+	// So that it is readable no more, before what it tells of is taken.
+	epoll_wait(pt->poll, events, 64, 0);
 	for (size_t i = 0; i < pt->streams.size && !pt->failure; i++)
 		drain_stream(pt, pt->streams.data[i]);
 	if (!pt->failure && pt->writer && pt->has_news)

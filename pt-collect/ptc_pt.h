@@ -27,7 +27,6 @@
 /** What the user asked for. */
 struct ptc_pt_options {
 	bool is_wanted;
-	bool is_needed;	   ///< by name: mistakes in what was asked for are errors
 	const char *terms; ///< of -e pt/TERMS/; NULL = none
 	bool is_per_cpu;
 	bool is_snapshot;
@@ -94,6 +93,9 @@ struct ptc_pt_stats {
 	uint64_t n_damaged, n_overrun;		       ///< as in struct ptc_ring
 };
 
+/** Bytes of records that a ring has room for; in front of them is one page. */
+#define PTC_PT_DATA_BYTES (64u << 10)
+
 /** The events of one thread, or of one CPU, into one ring. */
 struct ptc_pt_stream {
 	uint32_t number;
@@ -140,6 +142,9 @@ void ptc_pt_destroy(struct ptc_pt *pt);
 
 /** Thread @p tid, new and standing still, is to be traced (per CPU it is already). */
 struct err *ptc_pt_add_thread(struct ptc_pt *pt, pid_t tid);
+
+/** Stream @p st, opened or made by the caller, becomes one of @p pt, which owns it. */
+struct err *ptc_pt_adopt(struct ptc_pt *pt, struct ptc_pt_stream *st);
 
 /** It has ended. */
 void ptc_pt_forget_thread(struct ptc_pt *pt, pid_t tid);

@@ -20,7 +20,6 @@
 #include "pt-collect/ptc_pt.h"
 
 #define PAGE 4096u
-#define DATA_BYTES (64u << 10) ///< some 600 records
 #define AUX_DEFAULT (4u << 20)
 #define AUX_LEAST (64u << 10) ///< less would be full all the time
 
@@ -58,7 +57,7 @@ static struct perf_event_attr common_attr(int cpu)
 		.exclude_hv = 1,
 		.disabled = 1,
 		.watermark = 1,
-		.wakeup_watermark = DATA_BYTES / 2,
+		.wakeup_watermark = PTC_PT_DATA_BYTES / 2,
 		// A thread's own event cannot be inherited: its ring is of one thread.
 		.inherit = cpu >= 0,
 		.inherit_thread = cpu >= 0,
@@ -152,7 +151,7 @@ static bool map_aux(const struct ptc_pt_setup *s, struct ptc_pt_stream *st)
 	void *aux = MAP_FAILED;
 
 	for (; aux == MAP_FAILED; bytes /= 2) {
-		page->aux_offset = PAGE + DATA_BYTES;
+		page->aux_offset = PAGE + PTC_PT_DATA_BYTES;
 		page->aux_size = bytes;
 		aux = mmap(NULL, bytes, PROT_READ | (s->o->is_snapshot ? 0 : PROT_WRITE),
 			   MAP_SHARED, st->fds.data[0], page->aux_offset);
@@ -173,15 +172,15 @@ static bool map_aux(const struct ptc_pt_setup *s, struct ptc_pt_stream *st)
 
 static struct err *map_ring(const struct ptc_pt_setup *s, struct ptc_pt_stream *st)
 {
-	void *page = mmap(NULL, PAGE + DATA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			  st->fds.data[0], 0);
+	void *page = mmap(NULL, PAGE + PTC_PT_DATA_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, st->fds.data[0], 0);
 
 	if (page == MAP_FAILED)
 		return ptc_pt_explain(&s->machine, "cannot map the ring of PT's events",
 				      errno);
 	st->ring.page = page;
 	st->ring.data = (uint8_t *)page + PAGE;
-	st->ring.data_bytes = DATA_BYTES;
+	st->ring.data_bytes = PTC_PT_DATA_BYTES;
 	if (!s->pmu.has_output || map_aux(s, st))
 		return NULL;
 	return ptc_pt_explain(&s->machine, "cannot map PT's AUX area", errno);
@@ -234,7 +233,7 @@ void ptc_pt_stream_close(struct ptc_pt_stream *st)
 	if (st->ring.aux)
 		munmap(st->ring.aux, st->ring.aux_bytes);
 	if (st->ring.page)
-		munmap(st->ring.page, PAGE + DATA_BYTES);
+		munmap(st->ring.page, PAGE + PTC_PT_DATA_BYTES);
 	for (size_t i = 0; i < st->fds.size; i++)
 		close(st->fds.data[i]);
 	vec_deinit(&st->fds);

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "capture/capture.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_pt.h"
 #include "pt-collect/ptc_stores.h"
 
 struct ptc_bpf;
@@ -29,6 +30,10 @@ struct ptc_options {
 	bool wants_snapshot;	 ///< the flight recorder
 	uint64_t snapshot_bytes; ///< of each ring
 	const char *trigger;	 ///< FUNC or FUNC@FILE; NULL = none
+	bool has_events; ///< -e was given
+	struct ptc_pt_options pt;
+	const struct ptc_pt_setup *pt_setup; ///< NULL = no PT
+	const char *pt_why_not;		     ///< when it was wanted then
 	bool follows; ///< record the children, too
 	bool is_portable; ///< no instructions that another host may lack
 	struct ptc_private private;

@@ -28,6 +28,7 @@
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
@@ -215,6 +216,8 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		take_signals(s, signals, ret);
 		is_busy = reap(s);
 		ptc_bpf_drain(s->bpf);
+		for (size_t i = 0; i < s->processes.size; i++)
+			ptc_pt_take(s->processes.data[i]);
 		if (s->flight)
 			ptc_flight_step(s);
 		if (s->chaos)
@@ -309,6 +312,9 @@ static struct err *start(struct ptc_process *p, const struct ptc_options *o,
 			  s->is_attached ? ptc_attach_start(p, ret) :
 					   ptc_start(p);
 
+	// Attaching begins it while all threads stand still.
+	if (!err && !s->is_attached)
+		ptc_pt_begin(p);
 	if (!err && points)
 		err = ptc_points_find(p, points) ?:
 			      ptc_chaos_create(p, points, o->seed, &s->chaos);
@@ -342,6 +348,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!err)
 		err = make_poll(s, &signals, &poll);
 	p->is_recording = p->has_executed = true;
+	s->poll_fd = poll;
 	if (!err)
 		err = start(p, o, points, ret);
 	if (err)
@@ -366,6 +373,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	run(s, signals, poll, &hang, ret);
 	ptc_follow_leave(s);
 	leave(p);
+	s->poll_fd = -1;
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
@@ -415,6 +423,10 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 								   o->wants_end_core,
 							   .private = &o->private,
 							   .stores = &o->stores,
+							   .wants_pt = o->pt.is_wanted,
+							   .pt = o->pt_setup,
+							   .pt_why_not = o->pt_why_not,
+							   .poll_fd = -1,
 							   .is_attached = o->pid };
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;

@@ -19,6 +19,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_keeper.h"
+#include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
 
@@ -189,6 +190,7 @@ static void forget(struct ptc_process *p, size_t i, int status)
 
 	ptc_threads_gone(p, t, &(struct cap_regs){}, status);
 	ptc_bpf_forget_thread(p->session->bpf, t->tid);
+	ptc_pt_thread_gone(p, t->tid);
 	ptc_thread_destroy(t);
 	p->threads.data[i] = p->threads.data[--p->threads.size];
 }

@@ -477,7 +477,11 @@ static void write_flight(uint8_t siginfo[128])
 					       .address = UINT64_MAX,
 					       .function = (char *)"f" },
 				 .n_overwritten = 1ull << 55,
-				 .pt = { .is_wanted = true, .why_not = (char *)"a" } };
+				 .pt = { .is_wanted = true,
+					.why_not = (char *)"a",
+					.bytes = 1ull << 54,
+					.n_gaps = 3,
+					.n_lost = 4 } };
 	struct cap_event ev = make_event(10);
 	struct cap_writer *w;
 	uint64_t bytes;
@@ -513,6 +517,9 @@ static void test_flight_comes_back(void **state)
 	assert_true(info->n_overwritten == 1ull << 55);
 	assert_true(info->pt.is_wanted && !info->pt.is_recorded);
 	assert_string_equal(info->pt.why_not, "a");
+	assert_true(info->pt.bytes == 1ull << 54);
+	assert_int_equal(info->pt.n_gaps, 3);
+	assert_int_equal(info->pt.n_lost, 4);
 	expect(ERR_UNSUPPORTED, cap_core_open(c, &core));
 	ok(cap_end_core_open(c, &core));
 	assert_true(core->is_end);

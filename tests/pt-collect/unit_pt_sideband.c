@@ -7,11 +7,9 @@
  * kernel's dummy, so that all but PT itself is real: events, rings, what happens beside,
  * the perf.data. What it must say is what the program and /proc say.
  */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pt-collect/ptc_pt.h"
@@ -266,21 +264,6 @@ static void test_lost_records_are_counted(void **state)
 	ptc_pt_setup_deinit(&setup);
 }
 
-static bool may_open_events(void)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
-					.size = sizeof(attr),
-					.config = PERF_COUNT_SW_DUMMY,
-					.exclude_kernel = 1 };
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-
-	if (fd < 0)
-		printf("perf_event_open: %s\n", strerror(errno));
-	else
-		close(fd);
-	return fd >= 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,7 +273,7 @@ int main(void)
 		cmocka_unit_test(test_lost_records_are_counted),
 	};
 
-	if (!may_open_events())
+	if (!pt_may_open_events())
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
