@@ -12,16 +12,18 @@
 
 #include "base/base.h"
 #include "decode/dec_encode.h"
+#include "decode/dec_flight.h"
 
 #define PSB_DEFAULT 16384
 
-enum { OPT_PSB = 256, OPT_NO_RETCOMP, OPT_TIMING, OPT_THREAD, OPT_JSON };
+enum { OPT_PSB = 256, OPT_NO_RETCOMP, OPT_TIMING, OPT_THREAD, OPT_JSON, OPT_FLIGHT };
 
 struct encode_command {
 	const char *capture;
 	const char *process; ///< which one of a capture's; NULL = all
 	const char *label;   ///< names the process when there are several
 	bool as_json;
+	const char *flight; ///< make the flight recorder's form there instead
 	struct dec_encode_options o;
 };
 
@@ -44,6 +46,10 @@ static const struct argp_option options[] = {
 	{ "process", 'p', "PROCESS", 0,
 	  "Of a capture made by `record -f', encode only this one: a number as in "
 	  "`faultline dump --processes' (0 is the program itself), or a process id",
+	  0 },
+	{ "flight", OPT_FLIGHT, "DIR", 0,
+	  "Make in DIR what the flight recorder would have left of this run: packets, "
+	  "end.core and heap events, no beginning. Wants a capture made with --end-core",
 	  0 },
 	{ "json", OPT_JSON, NULL, 0,
 	  "Print the result as one JSON object, a line for each process", 0 },
@@ -99,6 +105,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		c->process = arg;
+		return 0;
+	case OPT_FLIGHT:
+		c->flight = arg;
 		return 0;
 	case OPT_JSON:
 		c->as_json = true;
@@ -260,6 +269,24 @@ static int encode_all(const struct encode_command *cmd, const struct capture *c)
 	return worst;
 }
 
+/* @return the exit status. */
+static int encode_flight(const struct encode_command *cmd)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	_cleanup_err_ struct err *err = capture_open(cmd->capture, &c);
+
+	if (!err)
+		err = dec_flight_make(c, cmd->flight);
+	if (err) {
+		fprintf(stderr,
+			"faultline: cannot make a flight recorder's capture of "
+			"'%s': %s\n",
+			cmd->capture, err->message);
+		return 2;
+	}
+	return 0;
+}
+
 int cmd_encode(int argc, char **argv)
 {
 	struct encode_command cmd = { .o = { .psb_bytes = PSB_DEFAULT,
@@ -271,6 +298,8 @@ int cmd_encode(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &cmd);
+	if (cmd.flight)
+		return encode_flight(&cmd);
 	if (cmd.process) {
 		err = capture_process_dir(cmd.capture, cmd.process, &dir);
 		if (err) {

@@ -135,6 +135,7 @@ void dec_flight_close(struct dec_flight *f)
 	if (f->core)
 		cap_core_close(f->core);
 	vec_deinit(&f->calls);
+	vec_deinit(&f->earlier);
 	free(f);
 }
 

@@ -43,7 +43,8 @@ struct dec_flight {
 	uint32_t tid;	       ///< whose past it is
 	uint64_t n_decoded;    ///< instructions of its packets, the window's among them
 	uint64_t n_gaps;       ///< in the window
-	VEC(struct dec_flight_call) calls; ///< in the window, by entry
+	VEC(struct dec_flight_call) calls;   ///< in the window, by entry
+	VEC(struct dec_flight_call) earlier; ///< recorded calls before them
 	uint64_t n_unmatched; ///< heap events that no instruction of the window fits
 	struct flight_end *end_state;
 };
@@ -58,5 +59,20 @@ struct err *dec_flight_open(const struct capture *c, const struct dec_flight_opt
 			    struct dec_flight **ret);
 void dec_flight_close(struct dec_flight *f);
 void dec_flight_closep(struct dec_flight **f);
+
+/** The heap's history in the window, as dec_heap_trace() reports it: what was there when it
+ * began comes first, at time 0. */
+struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *symbols,
+				  const struct dec_heap_options *o,
+				  const struct dec_heap_events *events,
+				  struct dec_run *ret);
+
+/** Make of replay capture @p c, which has an end.core, what the flight recorder would have
+ * left at its end, in the new directory @p dir: to see what recovery is worth where the
+ * truth is known, or on a machine without Intel PT.
+ *
+ * @return ERR_NOT_FOUND (no end.core), ERR_DIVERGED, and as cap_writer_create().
+ */
+struct err *dec_flight_make(const struct capture *c, const char *dir);
 
 #endif

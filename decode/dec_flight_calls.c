@@ -153,6 +153,24 @@ static size_t calls_join(struct dec_flight *f, const flight_events *events)
 	return n;
 }
 
+/* The first @p n events happened before the window. */
+static struct err *calls_keep_earlier(struct dec_flight *f, const flight_events *events,
+				      size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct flight_event *e = &events->data[i];
+		struct dec_flight_call *call = vec_push(&f->earlier);
+
+		if (!call)
+			return &err_nomem;
+		call->fn = e->fn;
+		memcpy(call->arg, e->arg, sizeof(call->arg));
+		call->result = e->result;
+		call->has_result = e->has_result;
+	}
+	return NULL;
+}
+
 struct err *flight_calls_match(struct dec_flight *f, const struct capture *c,
 			       const struct flight_path *p)
 {
@@ -175,6 +193,7 @@ struct err *flight_calls_match(struct dec_flight *f, const struct capture *c,
 		memmove(f->calls.data, f->calls.data + (f->calls.size - n),
 			n * sizeof(*f->calls.data));
 		f->calls.size = n;
+		err = calls_keep_earlier(f, &events, events.size - n);
 	}
 	vec_deinit(&events);
 	map_deinit(&sites);

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "decode/dec_flight.h"
 #include "decode/dec_frames.h"
 #include "decode/dec_heap_calls.h"
 #include "decode/dec_log.h"
@@ -507,6 +508,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	struct err *err;
 
 	*ret = (struct dec_run){};
+	if (info->mode == CAP_MODE_FLIGHT)
+		return dec_flight_heap_trace(c, symbols, o, events, ret);
 	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
 	if (err)
 		return err;
@@ -530,4 +533,27 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	vec_deinit(&h.open_watches);
 	free(h.notes);
 	return err;
+}
+
+void dec_run_deinit(struct dec_run *r)
+{
+	free(r->divergence);
+	free(r->notes);
+	free(r->inferred);
+	*r = (struct dec_run){};
+}
+
+bool dec_run_is_inferred(const struct dec_run *r, uint64_t time)
+{
+	size_t low = 0, high = r->n_inferred;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (r->inferred[mid] < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < r->n_inferred && r->inferred[low] == time;
 }

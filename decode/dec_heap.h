@@ -28,7 +28,21 @@ struct dec_run {
 	double seconds;
 	char *divergence; ///< text for people when !has_matched; caller frees
 	char *notes;	  ///< text: what was inferred, unlisted, skipped; caller frees
+	/** Nothing was replayed: values were recovered (dec_flight.h). */
+	bool is_recovered;
+	uint64_t *inferred; ///< times, ascending, whose stores are only inferred
+	size_t n_inferred;
 };
+
+/** Free what @p r owns; it is empty and usable again. */
+void dec_run_deinit(struct dec_run *r);
+
+/** @return whether what happened at @p time is only inferred. */
+bool dec_run_is_inferred(const struct dec_run *r, uint64_t time);
+
+/** Statements (rip) of recovered histories that are none: memory was like that when the
+ * window began; it had changed at the end, and what did it was not recovered. */
+enum { DEC_HEAP_BEFORE = 1, DEC_HEAP_UNSEEN = 2 };
 
 /** What is seen, in time order. A callback that returns an error ends the replay with
  * it. @p rip: the statement: the instruction itself where its module has DWARF lines,
@@ -78,7 +92,8 @@ struct dec_heap_options {
 };
 
 /**
- * Replay @p c from start to end and report the heap's history.
+ * Replay @p c from start to end and report the heap's history. Of a capture of the flight
+ * recorder, recover the history of its last instructions instead (dec_flight.h).
  *
  * @param symbols  Filled with the modules as they are mapped; borrowed.
  * @param ret      How it ended; set also when a divergence cut it short (which is not

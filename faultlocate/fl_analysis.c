@@ -63,7 +63,12 @@ static struct err *add_notes(struct fl_analysis *a, const char *text)
 
 static void place_by_symbols(void *ctx, uint64_t rip, struct dec_place *ret)
 {
-	dec_symbols_place(ctx, rip, ret);
+	if (rip == DEC_HEAP_BEFORE)
+		*ret = (struct dec_place){ .module = "before the recorded window" };
+	else if (rip == DEC_HEAP_UNSEEN)
+		*ret = (struct dec_place){ .module = "a store that was not recovered" };
+	else
+		dec_symbols_place(ctx, rip, ret);
 }
 
 /* ---- the specification --------------------------------------------------------------- */
@@ -155,9 +160,7 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 		return err;
 	for (size_t side = 0; side < FL_SIDES; side++)
 		hg_graph_destroy(take_ptr(&a->sides[side].graph));
-	free(a->run.divergence);
-	free(a->run.notes);
-	a->run = (struct dec_run){};
+	dec_run_deinit(&a->run);
 	fl_cpoints_rewind(a->cpoints);
 	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch,
 				 &options.n_watch);
@@ -594,8 +597,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 		free(a->notes.data[i]);
 	vec_deinit(&a->notes);
 	vec_deinit(&a->faults);
-	free(a->run.divergence);
-	free(a->run.notes);
+	dec_run_deinit(&a->run);
 	fl_cpoints_destroy(a->cpoints);
 	spec_destroy(a->spec);
 	dec_symbols_destroy(a->symbols);

@@ -211,14 +211,16 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 	fprintf(r->out, "%s  %s(", r->plain, r->dim);
 	if (f->instances > 1)
 		fprintf(r->out, "%u times, last at ", f->instances);
-	fprintf(r->out, "time %llu)%s\n", (unsigned long long)f->time, r->plain);
+	fprintf(r->out, "time %llu)%s%s\n", (unsigned long long)f->time,
+		dec_run_is_inferred(&r->a->run, f->time) ? " (inferred)" : "", r->plain);
 	print_source_line(r, &place);
 	fputs("       ", r->out);
 	fl_name_change(namer_of(r->a, f->graph), f->op, r->out);
 	fputs(" at ", r->out);
 	fl_name_place(&place, r->out);
 	if (op.time != f->time)
-		fprintf(r->out, " (time %llu)", (unsigned long long)op.time);
+		fprintf(r->out, " (time %llu)%s", (unsigned long long)op.time,
+			dec_run_is_inferred(&r->a->run, op.time) ? " (inferred)" : "");
 	fputc('\n', r->out);
 }
 
@@ -243,9 +245,14 @@ static void print_run(const struct report *r)
 {
 	const struct fl_analysis *a = r->a;
 
-	fprintf(r->out, "replayed %llu instructions, %llu system calls, all matched; ",
-		(unsigned long long)a->run.instructions,
-		(unsigned long long)a->run.syscalls);
+	if (a->run.is_recovered)
+		fprintf(r->out, "recovered the last %llu instructions; ",
+			(unsigned long long)a->run.instructions);
+	else
+		fprintf(r->out,
+			"replayed %llu instructions, %llu system calls, all matched; ",
+			(unsigned long long)a->run.instructions,
+			(unsigned long long)a->run.syscalls);
 	if (a->run.end == CAP_END_SIGNAL)
 		fprintf(r->out, "killed by signal %d (%s)\n", a->run.end_value,
 			strsignal(a->run.end_value));

@@ -76,7 +76,7 @@ static cJSON *json_violation(const struct fl_analysis *a, const struct spec_viol
 	return o;
 }
 
-static cJSON *json_fault(const struct fl_fault *f)
+static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
 	const struct dec_place *p = &f->place;
 	cJSON *o = cJSON_CreateObject();
@@ -85,7 +85,10 @@ static cJSON *json_fault(const struct fl_fault *f)
 	    !add(o, "line", cJSON_CreateNumber(p->line)) ||
 	    !add(o, "function", text_or_null(p->function ? p->function : p->outer)) ||
 	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
-	    !add(o, "instances", cJSON_CreateNumber(f->instances))) {
+	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
+	    (a->run.is_recovered &&
+	     !add(o, "inferred",
+		  cJSON_CreateBool(dec_run_is_inferred(&a->run, f->time))))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -132,7 +135,7 @@ static cJSON *json_phases(const struct fl_phases *p)
 static bool add_faults(const struct fl_analysis *a, cJSON *list)
 {
 	for (size_t i = 0; i < a->faults.size; i++)
-		if (!cJSON_AddItemToArray(list, json_fault(&a->faults.data[i])))
+		if (!cJSON_AddItemToArray(list, json_fault(a, &a->faults.data[i])))
 			return false;
 	return true;
 }
