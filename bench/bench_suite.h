@@ -53,6 +53,9 @@ struct err *bench_suite_attach(struct bench *b);
  * figures that paper 001 published (tables 2.2, 4.1, 4.2). */
 struct err *bench_suite_locate(struct bench *b);
 
+/** What `record -e stores` costs, and a probe at each store instead. */
+struct err *bench_suite_stores(struct bench *b);
+
 /** Other tools on the same work in the same rounds, where they are installed. */
 struct err *bench_suite_peers(struct bench *b);
 

@@ -22,7 +22,7 @@ static const struct {
 } suites[] = {
 	{ "record", bench_suite_record, true },	  { "replay", bench_suite_replay, true },
 	{ "corpus", bench_suite_corpus, false },  { "attach", bench_suite_attach, false },
-	{ "locate", bench_suite_locate, false },  { "peers", bench_suite_peers, false },
+	{ "stores", bench_suite_stores, false }, { "locate", bench_suite_locate, false },  { "peers", bench_suite_peers, false },
 };
 
 #define N_SUITES (sizeof(suites) / sizeof(*suites))
@@ -84,7 +84,8 @@ static const struct argp argp = {
 	"Measure what faultline costs on this machine, each program natively and under "
 	"faultline in turn, and print medians and ranges. SUITE is record, replay (both by "
 	"default), corpus (recording again, on the compute-bound half of tests/corpus), "
-	"attach (redis-server under load), locate (faults injected into the structures of "
+	"attach (redis-server under load), stores (store probes where they are needed, and "
+	"at each store), locate (faults injected into the structures of "
 	"specs/: tables 2.2, 4.1 and 4.2 of Singh's dissertation) or peers (other tools that "
 	"are installed)."
 	"\vExamples:\n"
@@ -92,6 +93,7 @@ static const struct argp argp = {
 	"  faultline bench record --quick\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
 	"  faultline bench locate --specs=specs\n"
+	"  faultline bench stores --quick\n"
 	"  faultline bench replay --rounds 11 --json bench.json",
 	NULL,
 	NULL,

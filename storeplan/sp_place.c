@@ -5,8 +5,11 @@
 
 #include <string.h>
 
-#define WORK_MAX 60000000u ///< instruction steps that trying candidates may take
-#define MASK_WORK_MAX 40000000u
+/// Instruction steps, for one function: for trying candidates that are not near a store, for
+/// taking away probes, for taking away registers.
+#define WORK_MAX 60000000u
+#define PRUNE_WORK_MAX 20000000u
+#define MASK_WORK_MAX 10000000u
 #define NOWHERE UINT32_MAX
 
 void placement_deinit(struct placement *p)
@@ -211,17 +214,19 @@ static struct err *try_candidates(struct placement *p, struct candidates *c)
 
 	if (err)
 		return err;
+	sp_known_copy(&k, &p->known);
 	for (size_t n = 0; n < c->insns.size; n++) {
 		uint64_t *row = c->covers + n * c->words;
 		uint32_t insn = c->insns.data[n];
 
-		sp_known_compute(&k, p->given, insn);
+		sp_known_grow(&k, insn);
 		for (size_t i = 0; i < p->stores.size; i++) {
 			const struct place_store *s = &p->stores.data[i];
 
 			if (!s->is_done && (in_window(s, insn) || follows(p, s, &k)))
 				row[i / 64] |= 1ull << i % 64;
 		}
+		sp_known_shrink(&k, &p->known);
 	}
 	sp_known_deinit(&k);
 	return NULL;
@@ -250,7 +255,7 @@ static struct err *place(struct placement *p, uint32_t insn)
 	}
 	probe->gprs = SP_ALL_GPRS;
 	p->given[insn] = SP_ALL_GPRS;
-	sp_known_compute(&p->known, p->given, SIZE_MAX);
+	sp_known_grow(&p->known, insn);
 	return NULL;
 }
 
@@ -318,14 +323,16 @@ static uint32_t find_partial(struct placement *p, const struct candidates *c,
 	unsigned before = missing(p, s, &p->known), best_gain = 0;
 	uint32_t best = NOWHERE;
 
+	sp_known_copy(k, &p->known);
 	for (size_t n = 0; n < c->insns.size; n++) {
 		uint32_t insn = c->insns.data[n];
 		unsigned gain;
 
 		if (best_gain && price(p, insn) >= price(p, best))
 			continue;
-		sp_known_compute(k, p->given, insn);
+		sp_known_grow(k, insn);
 		gain = before - missing(p, s, k);
+		sp_known_shrink(k, &p->known);
 		if (gain) {
 			best = insn;
 			best_gain = gain;
@@ -364,7 +371,7 @@ static struct err *place_jointly(struct placement *p, const struct candidates *c
 			p->given[placed[n]] = 0;
 			p->probes.size--;
 		}
-	sp_known_compute(&p->known, p->given, SIZE_MAX);
+	sp_known_compute(&p->known, p->given);
 	update_done(p);
 	return NULL;
 }
@@ -405,7 +412,7 @@ static struct err *place_stepped(struct placement *p)
 			if (!err && !follows(p, s, &p->known) && n < p->probes.size) {
 				p->probes.size--;
 				p->given[s->insn] = given;
-				sp_known_compute(&p->known, p->given, SIZE_MAX);
+				sp_known_compute(&p->known, p->given);
 			}
 			update_done(p);
 		}
@@ -434,7 +441,7 @@ static struct err *place_each(struct placement *p)
 			probe->gprs = SP_ALL_GPRS;
 			p->given[probe->insn] = SP_ALL_GPRS;
 		}
-	sp_known_compute(&p->known, p->given, SIZE_MAX);
+	sp_known_compute(&p->known, p->given);
 	return NULL;
 }
 
@@ -461,6 +468,7 @@ static int by_price(const void *a, const void *b, void *ctx)
 
 static void prune(struct placement *p, struct sp_known *k)
 {
+	bool is_long = p->probes.size * p->f->n_insns * 12 > PRUNE_WORK_MAX;
 	size_t n = 0;
 
 	if (p->probes.size)
@@ -470,8 +478,8 @@ static void prune(struct placement *p, struct sp_known *k)
 		struct place_probe probe = p->probes.data[i];
 
 		p->given[probe.insn] = 0;
-		if (!probe.reads.size) {
-			sp_known_compute(k, p->given, SIZE_MAX);
+		if (!probe.reads.size && !is_long) {
+			sp_known_compute(k, p->given);
 			if (still_done(p, k)) {
 				vec_deinit(&probe.reads);
 				continue;
@@ -507,7 +515,7 @@ static void narrow(struct placement *p, struct sp_known *k)
 			if (keep & SP_BIT(r))
 				continue;
 			p->given[probe->insn] = less;
-			sp_known_compute(k, p->given, SIZE_MAX);
+			sp_known_compute(k, p->given);
 			if (!still_done(p, k))
 				p->given[probe->insn] |= SP_BIT(r);
 		}
@@ -529,6 +537,14 @@ static void set_states(struct placement *p, const struct sp_known *without)
 	}
 }
 
+static bool is_all_done(const struct placement *p)
+{
+	for (size_t i = 0; i < p->stores.size; i++)
+		if (!p->stores.data[i].is_done)
+			return false;
+	return true;
+}
+
 #define ROUNDS_MAX 4
 
 static struct err *place_wisely(struct placement *p)
@@ -538,7 +554,9 @@ static struct err *place_wisely(struct placement *p)
 	size_t n = SIZE_MAX;
 
 	// What is placed makes others do more than they would do alone.
-	for (int round = 0; !err && round < ROUNDS_MAX && n != p->probes.size; round++) {
+	for (int round = 0;
+	     !err && round < ROUNDS_MAX && n != p->probes.size && !is_all_done(p);
+	     round++) {
 		n = p->probes.size;
 		memset(c.covers, 0, c.insns.size * c.words * 8);
 		err = try_candidates(p, &c);
@@ -556,7 +574,7 @@ static struct err *place_all(struct placement *p, const struct sp_options *o,
 {
 	struct err *err;
 
-	sp_known_compute(&p->known, NULL, SIZE_MAX);
+	sp_known_compute(&p->known, NULL);
 	update_done(p);
 	err = o->is_naive ? place_each(p) : place_wisely(p);
 	if (err)
@@ -566,8 +584,8 @@ static struct err *place_all(struct placement *p, const struct sp_options *o,
 		prune(p, k);
 		narrow(p, k);
 	}
-	sp_known_compute(&p->known, p->given, SIZE_MAX);
-	sp_known_compute(k, NULL, SIZE_MAX);
+	sp_known_compute(&p->known, p->given);
+	sp_known_compute(k, NULL);
 	set_states(p, k);
 	return NULL;
 }
