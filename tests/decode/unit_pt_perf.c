@@ -365,6 +365,7 @@ static const struct {
 	  "sh -c 'trap \"n=x\\$n\" USR1; i=0; while [ $i -lt 100 ]; do i=$((i + 1)); "
 	  "case $i in *0) kill -USR1 $$;; esac; done; echo $n'",
 	  false },
+	{ "plugins", "$BUILD/tests/programs/plugins", false },
 	{ "ping", "$BUILD/tests/programs/crowd ping", false },
 	{ "python3", "python3 -c 'print(sum(range(1000)))'", true },
 	{ "signals", "$BUILD/tests/programs/signals", true },
