@@ -290,8 +290,18 @@ const char *perf_record_parse(const uint8_t *rec, size_t bytes, uint64_t sample_
  * IDENTIFIER at its end (sample ids) or beginning (samples). */
 uint64_t perf_record_identifier(const uint8_t *rec, size_t bytes);
 
-/** Fill @p ret from AUXTRACE_INFO. @return NULL or what is wrong. filter: free(). */
-const char *perf_info_parse(const uint8_t *rec, size_t bytes, struct perf_pt *ret);
+/**
+ * Record @p r, whose bytes are @p rec, was read: keep what it tells of the file.
+ *
+ * @param capacity  Of info->pieces; 0 at first.
+ * @return NULL, err_nomem, or ERR_FORMAT: it is AUXTRACE_INFO and makes no sense.
+ */
+struct err *perf_info_note(struct perf_info *info, const struct perf_record *r,
+			   const uint8_t *rec, size_t bytes, size_t *capacity);
+
+/** All pieces are noted: sort them into streams. @return NULL or err_nomem. */
+struct err *perf_info_streams(struct perf_info *info);
+void perf_info_deinit(struct perf_info *info);
 
 /** Read the features at the end of the file into @p info; @p end: the file's size.
  * @return NULL, &err_nomem, or ERR_FORMAT, ERR_TRUNCATED: they are damaged. */

@@ -211,51 +211,8 @@ void perf_reader_rewind(struct perf_reader *r)
 
 /* ---- looking through ------------------------------------------------------------------------ */
 
-static struct err *note_piece(struct perf_info *info, const struct perf_piece *piece,
-			      size_t *capacity)
-{
-	if (vec_reserve_((void **)&info->pieces, capacity, info->n_pieces + 1,
-			 sizeof(*piece)))
-		return &err_nomem;
-	info->pieces[info->n_pieces++] = *piece;
-	info->pt_bytes += piece->bytes;
-	return NULL;
-}
-
-/* The first AUXTRACE_INFO says what the streams are. */
-static struct err *note_info(struct perf_info *info, const uint8_t *rec, size_t bytes)
-{
-	const char *wrong;
-
-	if (info->has_pt)
-		return NULL;
-	wrong = perf_info_parse(rec, bytes, &info->pt);
-	if (wrong)
-		return err_new(ERR_FORMAT, "AUXTRACE_INFO: %s", wrong);
-	info->has_pt = true;
-	for (size_t i = 0; i < info->n_attrs; i++) {
-		if (info->attrs[i].type != info->pt.pmu_type)
-			continue;
-		info->pt.config = info->attrs[i].config;
-		info->pt.is_user_only = info->attrs[i].flags & PERF_ATTR_EXCLUDE_KERNEL;
-		break;
-	}
-	return NULL;
-}
-
-static void note_time(struct perf_info *info, uint64_t ns)
-{
-	if (!ns || ns == UINT64_MAX)
-		return;
-	if (!info->first_ns || ns < info->first_ns)
-		info->first_ns = ns;
-	if (ns > info->last_ns)
-		info->last_ns = ns;
-}
-
 static struct err *look_through(struct perf_reader *r)
 {
-	struct perf_info *info = &r->info;
 	size_t bytes, capacity = 0;
 
 	for (;; r->n_good++) {
@@ -263,59 +220,11 @@ static struct err *look_through(struct perf_reader *r)
 		struct perf_record ret;
 		struct err *err = next(r, &ret, &rec, &bytes);
 
-		if (!err && !rec)
-			return NULL;
-		if (!err && ret.type == PERF_TYPE_AUXTRACE_INFO)
-			err = note_info(info, rec, bytes);
-		if (!err && ret.kind == PERF_AUXTRACE)
-			err = note_piece(info, &ret.piece, &capacity);
-		if (err)
+		if (!err && rec)
+			err = perf_info_note(&r->info, &ret, rec, bytes, &capacity);
+		if (err || !rec)
 			return err;
-		if (ret.kind == PERF_LOST || ret.kind == PERF_LOST_SAMPLES)
-			info->n_lost += ret.lost.n;
-		info->n_records++;
-		info->n_other += ret.kind == PERF_OTHER &&
-				 ret.type != PERF_TYPE_AUXTRACE_INFO;
-		note_time(info, ret.time_ns);
 	}
-}
-
-static int by_stream(const void *a, const void *b)
-{
-	const struct perf_piece *x = a, *y = b;
-
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static struct err *list_streams(struct perf_info *info)
-{
-	struct perf_stream *s = NULL;
-	size_t n = 0;
-
-	if (!info->n_pieces)
-		return NULL;
-	qsort(info->pieces, info->n_pieces, sizeof(*info->pieces), by_stream);
-	for (size_t i = 0; i < info->n_pieces; i++)
-		n += !i || info->pieces[i].stream != info->pieces[i - 1].stream;
-	info->streams = calloc(n, sizeof(*info->streams));
-	if (!info->streams)
-		return &err_nomem;
-	for (size_t i = 0; i < info->n_pieces; i++) {
-		const struct perf_piece *p = &info->pieces[i];
-
-		if (!s || s->number != p->stream) {
-			s = &info->streams[info->n_streams++];
-			*s = (struct perf_stream){ .number = p->stream,
-						   .tid = p->tid,
-						   .cpu = p->cpu,
-						   .first_piece = i };
-		}
-		s->n_pieces++;
-		s->bytes += p->bytes;
-	}
-	return NULL;
 }
 
 /* ---- its life ------------------------------------------------------------------------------- */
@@ -351,7 +260,7 @@ static struct err *read_all(struct perf_reader *r)
 		err = note_damage(r, err_new(ERR_TRUNCATED, "its data should go on"),
 				  r->size);
 	if (!err)
-		err = list_streams(&r->info);
+		err = perf_info_streams(&r->info);
 	r->info.is_unfinished = !(bits[0] | bits[1] | bits[2] | bits[3]);
 	if (!err && !is_cut)
 		err = note_damage(
@@ -404,30 +313,11 @@ struct err *perf_reader_open(const char *path, struct perf_reader **ret)
 	return NULL;
 }
 
-static void info_deinit(struct perf_info *info)
-{
-	for (size_t i = 0; i < info->n_attrs; i++) {
-		free(info->attrs[i].ids);
-		free(info->attrs[i].name);
-	}
-	free(info->attrs);
-	for (size_t i = 0; i < info->n_cmdline; i++)
-		free(info->cmdline[i]);
-	free(info->cmdline);
-	for (size_t i = 0; i < info->n_build_ids; i++)
-		free(info->build_ids[i].path);
-	free(info->build_ids);
-	free(info->pt.filter);
-	free(info->pieces);
-	free(info->streams);
-	perf_host_deinit(&info->host);
-}
-
 void perf_reader_close(struct perf_reader *r)
 {
 	if (!r)
 		return;
-	info_deinit(&r->info);
+	perf_info_deinit(&r->info);
 	perf_raw_deinit(&r->raw);
 	map_deinit(&r->attr_of);
 	err_destroy(r->damage);
