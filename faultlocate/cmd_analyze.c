@@ -15,13 +15,14 @@ enum {
 	KEY_JSON = 'j',
 	KEY_SVG = 'o',
 	KEY_PROCESS = 'p',
+	KEY_ACCESSES = 'a',
 	KEY_VERBOSE = 'v'
 };
 
 struct arguments {
 	const char *capture, *svg, *process;
 	fl_texts specs, cpoints;
-	bool with_json;
+	bool with_json, with_accesses;
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +30,10 @@ static const struct argp_option options[] = {
 	{ "cpoint", KEY_CPOINT, "FUNC", 0,
 	  "check at entry and return of function FUNC (may be given again); the end of the "
 	  "run is always checked",
+	  0 },
+	{ "accesses", KEY_ACCESSES, NULL, 0,
+	  "look at every access: by a pointer into one allocation to memory that is not "
+	  "its own (overflows, use after free); needs no specification, and time",
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
@@ -48,6 +53,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  faultline analyze crash.fl --spec list.spec\n"
 	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.fl --accesses\n"
 	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -60,6 +66,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_CPOINT:
 		fl_command_push(state, &a->cpoints, arg);
+		break;
+	case KEY_ACCESSES:
+		a->with_accesses = true;
 		break;
 	case KEY_JSON:
 		a->with_json = true;
@@ -82,8 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->capture)
 			argp_error(state,
 				   "which capture? (what `faultline record` made)");
-		else if (!a->specs.size)
-			argp_error(state, "what should hold? give --spec FILE");
+		else if (!a->specs.size && !a->with_accesses)
+			argp_error(state,
+				   "what should hold? give --spec FILE, or --accesses");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -114,6 +124,7 @@ static int analyze(const struct arguments *args)
 		.n_specs = args->specs.size,
 		.cpoints = args->cpoints.data,
 		.n_cpoints = args->cpoints.size,
+		.with_accesses = args->with_accesses,
 		.with_progress = isatty(STDERR_FILENO),
 	};
 	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
@@ -129,14 +140,14 @@ static int analyze(const struct arguments *args)
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}
-	return a.visit ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
+	return a.visit || a.accesses.size ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
 }
 
 int cmd_analyze(int argc, char **argv)
 {
 	const struct argp argp = { .options = options,
 				   .parser = parse,
-				   .args_doc = "CAPTURE --spec FILE...",
+				   .args_doc = "CAPTURE --spec FILE...\nCAPTURE --accesses",
 				   .doc = doc };
 	struct arguments args = {};
 	_cleanup_free_ char *dir = NULL;

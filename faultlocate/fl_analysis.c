@@ -92,7 +92,7 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 	if (err)
 		return err;
 	err = spec_mistakes(a);
-	if (!err && !spec_constraints(a->spec) && !o->is_heap_only)
+	if (!err && !spec_constraints(a->spec) && !o->is_heap_only && !o->with_accesses)
 		err = err_new(ERR_SPEC,
 			      "cannot analyze: the specification has no constraint");
 	return err;
@@ -536,6 +536,34 @@ static struct err *require_end(const struct fl_analysis *a)
 		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
+static const struct dec_struct *layout_of(void *ctx, struct hg_node_id id)
+{
+	const struct fl_analysis *a = ctx;
+	uint32_t type = hg_graph_node(a->sides[FL_SIDE_APP].graph, id)->type;
+
+	return type ? spec_type(a->spec, type - 1)->layout : NULL;
+}
+
+static void show_accesses(void *ctx, uint64_t time)
+{
+	fprintf(stderr, "\rfaultline: looked at the accesses of %llu million instructions",
+		(unsigned long long)time / 1000000);
+	(void)ctx;
+}
+
+static struct err *find_accesses(const struct fl_options *o, struct fl_analysis *a)
+{
+	const struct hg_access_options options = {
+		.layout = layout_of,
+		.layout_ctx = a,
+		.progress = o->with_progress ? show_accesses : NULL,
+	};
+
+	a->has_accesses = true;
+	return hg_access_find(a->capture, a->symbols, a->sides[FL_SIDE_APP].graph,
+			      &options, &a->accesses);
+}
+
 // Seconds since *since_s, which is moved on to now.
 static double lap(double *since_s)
 {
@@ -569,12 +597,16 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err)
 		err = replay(o, a);
 	a->phases.replay_s = lap(&start_s);
-	if (!err && o->is_heap_only && !o->n_specs)
+	if (!err && !o->n_specs)
 		err = declare_all(o, a);
 	if (!err)
 		err = assign_types(a);
 	if (!err && o->is_heap_only)
 		return note_all(a);
+	lap(&start_s);
+	if (!err && o->with_accesses)
+		err = find_accesses(o, a);
+	a->phases.access_s = lap(&start_s);
 	if (!err)
 		err = find_violation(a, o);
 	a->phases.match_s = lap(&start_s);
@@ -597,6 +629,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 		free(a->notes.data[i]);
 	vec_deinit(&a->notes);
 	vec_deinit(&a->faults);
+	vec_deinit(&a->accesses);
 	dec_run_deinit(&a->run);
 	fl_cpoints_destroy(a->cpoints);
 	spec_destroy(a->spec);

@@ -14,6 +14,7 @@
 #include "faultlocate/fl_cpoints.h"
 #include "faultlocate/fl_dot.h"
 #include "faultlocate/fl_types.h"
+#include "heapgraph/hg_access.h"
 
 struct fl_options {
 	const char *capture;	  ///< directory
@@ -22,6 +23,8 @@ struct fl_options {
 	const char *const *cpoints; ///< n_cpoints functions
 	size_t n_cpoints;
 	bool with_progress;
+	bool with_accesses;  ///< also look for accesses that go astray (hg_access.h); then
+			     ///< no spec is needed
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it
 	bool is_heap_only; ///< stop before checking; without specs: all structs that the
 			   ///< program allocates, as DWARF says
@@ -44,6 +47,7 @@ struct fl_phases {
 	double replay_s; ///< replay, with the heap's history made on the way
 	double match_s;	 ///< constraints, at all C-points up to the violated one
 	double locate_s; ///< traceback
+	double access_s; ///< looking at each access
 };
 
 struct fl_analysis {
@@ -58,6 +62,8 @@ struct fl_analysis {
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
 	size_t n_errors;	      ///< over both sides
 	fl_faults faults;	      ///< ranked
+	bool has_accesses;    ///< they were looked at
+	hg_accesses accesses; ///< those that went astray
 	struct fl_phases phases;
 	VEC(char *) notes;	      ///< what was inferred or missing, for people
 };

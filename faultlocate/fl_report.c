@@ -296,13 +296,15 @@ struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_col
 		if (err)
 			return err;
 		print_faults(&r);
-	} else {
+	} else if (spec_constraints(a->spec)) {
 		size_t n = fl_cpoints_visits(a->cpoints);
 
 		fprintf(out, "no violation of %zu constraint%s at %zu C-point%s\n",
 			spec_constraints(a->spec),
 			spec_constraints(a->spec) == 1 ? "" : "s", n, n == 1 ? "" : "s");
 	}
+	if (a->has_accesses)
+		fl_report_accesses(a, out);
 	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
 }
 

@@ -13,6 +13,12 @@
 /** Write it for people. @p with_color: ANSI colours. */
 struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_color);
 
+/** The accesses that went astray, for people. */
+void fl_report_accesses(const struct fl_analysis *a, FILE *out);
+
+/** @return "beyond", "freed" or "field". */
+const char *fl_access_kind(enum hg_access_kind kind);
+
 /** Write one JSON object and a newline. */
 struct err *fl_report_json(const struct fl_analysis *a, FILE *out);
 

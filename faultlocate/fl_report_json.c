@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <string.h>
 
 #include "faultlocate/fl_report.h"
 
@@ -106,6 +107,85 @@ static bool add_violations(const struct fl_analysis *a, cJSON *list)
 	return true;
 }
 
+static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
+{
+	cJSON *o = cJSON_CreateObject();
+	struct dec_place p = {};
+
+	a->places.place(a->places.ctx, rip, &p);
+	if (!o || !add(o, "file", text_or_null(p.file ? p.file : p.module)) ||
+	    !add(o, "line", cJSON_CreateNumber(p.line)) ||
+	    !add(o, "function", text_or_null(p.function ? p.function : p.outer)) ||
+	    !add(o, "address", cJSON_CreateNumber(rip))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
+{
+	const struct hg_node *n;
+	cJSON *o;
+	char name[16];
+
+	if (!id.v)
+		return cJSON_CreateNull();
+	n = hg_graph_node(a->sides[FL_SIDE_APP].graph, id);
+	o = cJSON_CreateObject();
+	snprintf(name, sizeof(name), "n%u", id.v);
+	if (!o || !add(o, "node", cJSON_CreateString(name)) ||
+	    !add(o, "size", cJSON_CreateNumber(n->size)) ||
+	    !add(o, "allocated", json_place(a, n->alloc_rip))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x)
+{
+	const struct hg_node *from =
+		hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
+	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
+	cJSON *o = cJSON_CreateObject(), *steps;
+
+	if (!o || !add(o, "kind", cJSON_CreateString(fl_access_kind(x->kind))) ||
+	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
+	    !add(o, "at", json_place(a, x->rip)) ||
+	    !add(o, "instruction", json_place(a, x->pc)) ||
+    !add(o, "time", cJSON_CreateNumber(x->time)) ||
+	    !add(o, "bytes", cJSON_CreateNumber(x->size)) ||
+	    !add(o, "offset", cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) ||
+	    !add(o, "from", json_node(a, x->from)) || !add(o, "to", json_node(a, x->to)) ||
+	    !add(o, "field", text_or_null(field)) ||
+	    !add(o, "instances", cJSON_CreateNumber(x->count)))
+		goto fail;
+	steps = cJSON_AddArrayToObject(o, "derived");
+	for (size_t i = 0; steps && i < x->n_steps; i++) {
+		cJSON *step = json_place(a, x->step[i].rip);
+
+		if (!step || !add(step, "time", cJSON_CreateNumber(x->step[i].time)) ||
+		    !add(step, "offset", cJSON_CreateNumber(x->step[i].offset)) ||
+		    !cJSON_AddItemToArray(steps, step))
+			goto fail;
+	}
+	return o;
+fail:
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_accesses(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "accesses");
+
+	for (size_t i = 0; list && i < a->accesses.size; i++)
+		if (!cJSON_AddItemToArray(list, json_access(a, &a->accesses.data[i])))
+			return false;
+	return list;
+}
+
 static cJSON *json_heap(const struct hg_graph *g)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -125,7 +205,8 @@ static cJSON *json_phases(const struct fl_phases *p)
 
 	if (!o || !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
 	    !add(o, "match_s", cJSON_CreateNumber(p->match_s)) ||
-	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s))) {
+	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s)) ||
+	    !add(o, "access_s", cJSON_CreateNumber(p->access_s))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -158,6 +239,8 @@ struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
 	faults = cJSON_AddArrayToObject(o, "faults");
 	if (!violations || !faults || !add_violations(a, violations) ||
 	    !add_faults(a, faults))
+		return &err_nomem;
+	if (a->has_accesses && !add_accesses(a, o))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    !add(o, "phases", json_phases(&a->phases)))

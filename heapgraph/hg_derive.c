@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_derive.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#define SOURCES_MAX 64
+
+/* What an instruction used: values, and what they are derived from. */
+struct sources {
+	struct {
+		uint64_t value;
+		uint32_t from;
+		bool is_address; ///< of a register that tells where memory is
+	} at[SOURCES_MAX];
+	int n;
+};
+
+void hg_derive_init(struct hg_derive *d, const struct hg_graph *g, const struct hg_view *v)
+{
+	*d = (struct hg_derive){ .graph = g, .view = v, .heap_start = UINT64_MAX };
+	for (uint32_t id = 1; id <= hg_graph_nodes(g); id++) {
+		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
+
+		if (n->start < d->heap_start)
+			d->heap_start = n->start;
+		if (n->start + n->size > d->heap_end)
+			d->heap_end = n->start + n->size;
+	}
+	hg_derive_thread(d, 0);
+}
+
+void hg_derive_deinit(struct hg_derive *d)
+{
+	vec_deinit(&d->steps);
+	vec_deinit(&d->threads);
+	map_deinit(&d->roots);
+	map_deinit(&d->known);
+	map_deinit(&d->memory);
+}
+
+void hg_derive_thread(struct hg_derive *d, uint32_t tid)
+{
+	if (d->regs && d->regs->tid == tid)
+		return;
+	for (size_t i = 0; i < d->threads.size; i++) {
+		if (d->threads.data[i].tid == tid) {
+			d->regs = &d->threads.data[i];
+			return;
+		}
+	}
+	d->regs = vec_push(&d->threads);
+	if (d->regs)
+		d->regs->tid = tid;
+	else
+		d->is_out_of_memory = true;
+}
+
+/* ---- derivations ------------------------------------------------------------------------ */
+
+static uint32_t add_step(struct hg_derive *d, struct hg_derivation step)
+{
+	struct hg_derivation *slot = vec_push(&d->steps);
+
+	if (slot)
+		*slot = step;
+	d->is_out_of_memory |= !slot;
+	return slot ? d->steps.size : 0;
+}
+
+uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id)
+{
+	const uint64_t *known = map_get(&d->roots, id.v);
+	const struct hg_node *n;
+	uint32_t root;
+
+	if (known)
+		return *known;
+	n = hg_graph_node(d->graph, id);
+	root = add_step(d, (struct hg_derivation){
+				   .node = id, .time = n->born, .rip = n->alloc_rip });
+	if (root && map_put(&d->roots, id.v, root))
+		d->is_out_of_memory = true;
+	return root;
+}
+
+static bool is_rough(const struct dec_insn *insn)
+{
+	return insn->mnemonic == ZYDIS_MNEMONIC_AND ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_OR || insn->mnemonic == ZYDIS_MNEMONIC_SUB;
+}
+
+/* Arithmetic at @p rip on a pointer of derivation @p from had result @p value. */
+static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
+		       const struct dec_step *s)
+{
+	const struct hg_derivation *parent = hg_derive_get(d, from);
+	struct hg_node_id node = parent->node;
+	uint64_t key = hg_derive_key(s->insn->rip, from);
+	int64_t offset = value - hg_graph_node(d->graph, node)->start;
+	const uint64_t *known;
+	uint32_t number;
+
+	if (parent->rip == s->insn->rip) // once more around
+		return from;
+	known = map_get(&d->known, key);
+	if (known)
+		return *known;
+	number = add_step(d, (struct hg_derivation){ .parent = from,
+						     .node = node,
+						     .is_rough = parent->is_rough ||
+								 is_rough(s->insn),
+						     .time = s->position,
+						     .rip = s->insn->rip,
+						     .offset = offset });
+	if (number && map_put(&d->known, key, number))
+		d->is_out_of_memory = true;
+	return number;
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static void remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_t from)
+{
+	if (addr % 8 || (!from && !map_get(&d->memory, addr / 8)))
+		return;
+	if (map_put(&d->memory, addr / 8, (uint64_t)from << 32 | (uint32_t)value))
+		d->is_out_of_memory = true;
+}
+
+/* @return what the word @p value read at @p addr is derived from. */
+static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
+{
+	const uint64_t *word = addr % 8 ? NULL : map_get(&d->memory, addr / 8);
+	struct hg_node_id id;
+
+	if (word && *word >> 32 && (uint32_t)*word == (uint32_t)value)
+		return *word >> 32;
+	// Written where we did not see it (by the kernel, in parts): observation 2 says
+	// that pointers point to the head of a node.
+	if (value < d->heap_start || value >= d->heap_end)
+		return 0;
+	id = hg_view_find(d->view, value);
+	return id.v && hg_graph_node(d->graph, id)->start == value ?
+		       hg_derive_root(d, id) :
+		       0;
+}
+
+/* ---- uses -------------------------------------------------------------------------------- */
+
+static uint64_t word_at(const uint8_t *value)
+{
+	uint64_t word;
+
+	memcpy(&word, value, 8);
+	return word;
+}
+
+static void add_source(struct sources *so, uint64_t value, uint32_t from, bool is_address)
+{
+	if (!from || so->n == SOURCES_MAX)
+		return;
+	so->at[so->n].is_address = is_address;
+	so->at[so->n].value = value;
+	so->at[so->n++].from = from;
+}
+
+static bool is_address(const struct dec_insn *insn, int reg)
+{
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
+			return true;
+	return false;
+}
+
+static void add_use(struct hg_derive *d, struct sources *so, const struct dec_insn *insn,
+		    const struct dec_ref *r)
+{
+	if (r->is_mem) {
+		for (uint32_t i = 0; i + 8 <= r->size && r->has_value && i < 64; i += 8)
+			add_source(so, word_at(r->value + i),
+				   recall(d, r->addr + i, word_at(r->value + i)), false);
+	} else if (r->reg < DEC_GPRS) {
+		if (r->has_value)
+			d->regs->value[r->reg] = word_at(r->value);
+		add_source(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
+			   is_address(insn, r->reg));
+	} else if (r->reg < DEC_REG_K && r->has_value) {
+		for (uint32_t k = 0; k < 8 && 8 * k + 8 <= r->size; k++)
+			add_source(so, word_at(r->value + 8 * k),
+				   d->regs->vec[r->reg - DEC_REG_VEC][k], false);
+	}
+}
+
+/* ---- definitions ------------------------------------------------------------------------- */
+
+static bool is_arithmetic(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XADD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* rsi and rdi of string instructions move on. */
+static bool is_string(const struct dec_insn *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_MOVSB:
+	case ZYDIS_MNEMONIC_MOVSW:
+	case ZYDIS_MNEMONIC_MOVSD:
+	case ZYDIS_MNEMONIC_MOVSQ:
+	case ZYDIS_MNEMONIC_STOSB:
+	case ZYDIS_MNEMONIC_STOSW:
+	case ZYDIS_MNEMONIC_STOSD:
+	case ZYDIS_MNEMONIC_STOSQ:
+	case ZYDIS_MNEMONIC_LODSB:
+	case ZYDIS_MNEMONIC_SCASB:
+	case ZYDIS_MNEMONIC_CMPSB:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint32_t same_value(const struct sources *so, uint64_t value)
+{
+	for (int i = 0; i < so->n; i++)
+		if (so->at[i].value == value)
+			return so->at[i].from;
+	return 0;
+}
+
+/* Of several pointers the result belongs to the nearest: the others were indices. */
+static uint32_t nearest(const struct sources *so, uint64_t value, uint64_t *source)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t from = 0;
+
+	for (int i = 0; i < so->n; i++) {
+		int64_t distance = value - so->at[i].value;
+
+		if (!so->at[i].is_address && (uint64_t)llabs(distance) < least) {
+			least = llabs(distance);
+			from = so->at[i].from;
+			*source = so->at[i].value;
+		}
+	}
+	return from;
+}
+
+/* A pointer less a number is a pointer; less another pointer to the same node a number;
+ * less any other pointer a distance, and what it is added to becomes the first again. */
+static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
+			 const struct sources *so, int reg, uint64_t value)
+{
+	uint32_t from = d->regs->gpr[reg];
+	struct hg_node_id node;
+
+	if (!from)
+		return 0;
+	node = hg_derive_get(d, from)->node;
+	for (int i = 0; i < so->n; i++)
+		if (so->at[i].value == d->regs->value[reg] - value &&
+		    hg_derive_get(d, so->at[i].from)->node.v == node.v)
+			return 0;
+	return derive(d, from, value, s);
+}
+
+/* Was the result cut off, or are only its low bits left? */
+static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
+{
+	bool is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
+		       insn->mnemonic == ZYDIS_MNEMONIC_OR;
+
+	return source >> 32 && (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
+}
+
+static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
+			     const struct sources *so, uint64_t value)
+{
+	uint32_t from = same_value(so, value);
+	uint64_t source;
+
+	if (from || !so->n || !is_arithmetic(s->insn))
+		return from;
+	from = nearest(so, value, &source);
+	return from && !is_cut(s->insn, source, value) ? derive(d, from, value, s) : 0;
+}
+
+/* What general register @p reg, which was defined, is derived from. */
+static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
+			      const struct sources *so, int reg, uint64_t value)
+{
+	if (s->insn->mnemonic == ZYDIS_MNEMONIC_SUB)
+		return subtract(d, s, so, reg, value);
+	if (is_string(s->insn) && (reg == 6 || reg == 7)) // rsi, rdi
+		return d->regs->gpr[reg] ? derive(d, d->regs->gpr[reg], value, s) : 0;
+	return derived_from(d, s, so, value);
+}
+
+static void define(struct hg_derive *d, const struct dec_step *s, const struct sources *so,
+		   const struct dec_ref *r)
+{
+	if (!r->has_value)
+		return;
+	if (r->is_mem) {
+		for (uint32_t i = 0; i + 8 <= r->size && i < 64; i += 8)
+			remember(d, r->addr + i, word_at(r->value + i),
+				 derived_from(d, s, so, word_at(r->value + i)));
+	} else if (r->reg < DEC_GPRS) {
+		uint64_t value = word_at(r->value);
+
+		d->regs->gpr[r->reg] = register_from(d, s, so, r->reg, value);
+		d->regs->value[r->reg] = value;
+	} else if (r->reg < DEC_REG_K) {
+		for (uint32_t k = 0; k < 8; k++)
+			d->regs->vec[r->reg - DEC_REG_VEC][k] =
+				8 * k + 8 > r->size ?
+					0 :
+					same_value(so, word_at(r->value + 8 * k));
+	}
+}
+
+/* A string instruction moved many words at once. */
+static void copy_words(struct hg_derive *d, const struct dec_ref *from,
+		       const struct dec_ref *to)
+{
+	for (uint64_t i = 0; i + 8 <= to->size; i += 8) {
+		const uint64_t *word = (from->addr + i) % 8 ?
+					       NULL :
+					       map_get(&d->memory, (from->addr + i) / 8);
+
+		if (word && *word >> 32 && (to->addr + i) % 8 == 0 &&
+		    map_put(&d->memory, (to->addr + i) / 8, *word))
+			d->is_out_of_memory = true;
+	}
+}
+
+static void copy_bulk(struct hg_derive *d, const struct dec_step *s)
+{
+	const struct dec_ref *from = NULL, *to = NULL;
+
+	for (size_t i = 0; i < s->n_refs; i++) {
+		if (s->refs[i].is_mem && s->refs[i].size > 64)
+			*(s->refs[i].is_def ? &to : &from) = &s->refs[i];
+	}
+	if (from && to && from->size == to->size)
+		copy_words(d, from, to);
+}
+
+void hg_derive_step(struct hg_derive *d, const struct dec_step *s)
+{
+	struct sources so;
+
+	so.n = 0;
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (!s->refs[i].is_def)
+			add_use(d, &so, s->insn, &s->refs[i]);
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (s->refs[i].is_def)
+			define(d, s, &so, &s->refs[i]);
+	if (s->insn->is_rep)
+		copy_bulk(d, s);
+}
+
+void hg_derive_enter(struct hg_derive *d)
+{
+	memcpy(d->regs->kept_value, d->regs->value, sizeof(d->regs->value));
+	memcpy(d->regs->kept_gpr, d->regs->gpr, sizeof(d->regs->gpr));
+}
+
+void hg_derive_leave(struct hg_derive *d)
+{
+	for (int i = 0; i < DEC_GPRS; i++)
+		if (d->regs->value[i] == d->regs->kept_value[i])
+			d->regs->gpr[i] = d->regs->kept_gpr[i];
+}
+
+void hg_derive_skip(struct hg_derive *d, const struct dec_step *s)
+{
+	for (size_t i = 0; i < s->n_refs; i++) {
+		const struct dec_ref *r = &s->refs[i];
+
+		if (r->is_mem || r->reg >= DEC_GPRS || !r->has_value)
+			continue;
+		d->regs->value[r->reg] = word_at(r->value);
+		if (r->is_def)
+			d->regs->gpr[r->reg] = 0;
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From which allocation a pointer comes. Observation 1 of paper 001, section 3.2.1: an
+ * address inside a node is derived from the node's start, step by step. So each register,
+ * vector lane and memory word carries the derivation of the pointer it holds, if it holds
+ * one: the allocator's result is derived from nothing, a copy keeps its derivation, and
+ * arithmetic begins a new one on top of it. Private to heapgraph/.
+ *
+ * A copy is recognised by its value: what an instruction defines is derived from whatever
+ * it uses that has the same value, be it moved, exchanged, pushed or selected.
+ */
+#ifndef HEAPGRAPH_HG_DERIVE_H
+#define HEAPGRAPH_HG_DERIVE_H
+
+#include "base/base.h"
+#include "decode/dec_trace.h"
+#include "heapgraph/heapgraph.h"
+
+/** One step of pointer arithmetic; its number is its index + 1. */
+struct hg_derivation {
+	uint32_t parent; ///< 0: the allocation itself
+	struct hg_node_id node;
+	uint64_t time, rip; ///< of the instruction; of many in a loop, the first
+	int64_t offset;	    ///< of the result, from the node's start
+	bool is_rough;	    ///< masks or distances had a part in it
+};
+
+/** Registers of one thread. */
+struct hg_derived_regs {
+	uint32_t tid;
+	uint64_t value[DEC_GPRS]; ///< as last seen
+	uint32_t gpr[DEC_GPRS];	  ///< derivations; 0: no pointer
+	uint32_t vec[32][8];	  ///< by 8-byte lane
+	uint64_t kept_value[DEC_GPRS]; ///< of hg_derive_enter()
+	uint32_t kept_gpr[DEC_GPRS];
+};
+
+struct hg_derive {
+	const struct hg_view *view; ///< before the instruction; moved by the user
+	const struct hg_graph *graph;
+	VEC(struct hg_derivation) steps;
+	struct map roots;  ///< node -> derivation
+	struct map known;  ///< parent, rip -> derivation: a loop makes one
+	struct map memory; ///< address / 8 -> derivation, low half of the value
+	VEC(struct hg_derived_regs) threads;
+	struct hg_derived_regs *regs; ///< of the thread that runs
+	uint64_t heap_start, heap_end; ///< all nodes lie between
+	bool is_out_of_memory;
+};
+
+void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
+		    const struct hg_view *v);
+void hg_derive_deinit(struct hg_derive *d);
+
+/** Let @p tid run. */
+void hg_derive_thread(struct hg_derive *d, uint32_t tid);
+
+/** @return the derivation of the allocation @p id itself. */
+uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);
+
+/** The instruction of @p s ran: carry on what its definitions are derived from. */
+void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
+
+/** The allocator is entered, and left: registers that it gave back are as they were. */
+void hg_derive_enter(struct hg_derive *d);
+void hg_derive_leave(struct hg_derive *d);
+
+/** As hg_derive_step() for instructions of the allocator: only values are kept. */
+void hg_derive_skip(struct hg_derive *d, const struct dec_step *s);
+
+/** @return a number for the pair; that two pairs have the same is out of the question. */
+static inline uint64_t hg_derive_key(uint64_t a, uint64_t b)
+{
+	a = (a ^ a >> 32) * 0x9e3779b97f4a7c15u;
+	b = (b + 0x632be59bd9b4e019u) * 0xd6e8feb86659fd93u;
+	return (a ^ a >> 29) + (b ^ b >> 31);
+}
+
+/** @return derivation @p number (not 0). */
+static inline const struct hg_derivation *hg_derive_get(const struct hg_derive *d,
+							uint32_t number)
+{
+	return &d->steps.data[number - 1];
+}
+
+#endif

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# `faultline analyze --accesses`: twelve heap overflows after RIPE's classes (table 3.5 of
+# paper 001), the two inside one struct included, are found at their statement; nothing is
+# in their corrected twins, nor in programs of Debian's; use after free is told.
+# time limit: 300
+. tests/lib.sh
+need jq cc
+need_bpf
+
+source=tests/programs/overflow.c
+marked=$(grep -n '/\* OVERFLOW \*/' $source | cut -d: -f1 | paste -sd' ')
+# Where the compiler made the call of memcpy a jump, the statement is the caller's.
+callers=$(grep -nE 'fill\(buffer|by_memcpy\(v' $source | cut -d: -f1 | paste -sd' ')
+
+# accesses STATUS COMMAND... - record and analyze it; JSON in $TMPDIR/json.
+accesses() {
+	local want=$1 got=0
+	shift
+	rm -rf "$TMPDIR/capture"
+	make_capture "$TMPDIR/capture" "$@"
+	"$FAULTLINE" analyze "$TMPDIR/capture" --accesses --json >"$TMPDIR/json" \
+		2>"$TMPDIR/err" || got=$?
+	[ $got = "$want" ] ||
+		fail "exit status $got, not $want, of $*: $(cat "$TMPDIR/err" "$TMPDIR/json")"
+}
+
+n=0
+for level in O0 O2; do
+	cc -std=gnu11 -D_GNU_SOURCE -g -$level -w -o "$TMPDIR/overflow" $source ||
+		fail "cannot compile"
+	for kind in return base1 base2 stack parameter heap bss data jump1 jump2 \
+		inside1 inside2; do
+		accesses 1 "$TMPDIR/overflow" $kind
+		case $kind in
+		inside*) want=field ;;
+		*) want=beyond ;;
+		esac
+		jq -e --arg want $want --arg lines "$marked $callers" '.accesses |
+			all(.write and .kind == $want and .from.size >= 64 and
+			(.at.line | tostring) as $line | $lines | split(" ") | index($line))' \
+			"$TMPDIR/json" >/dev/null || fail "$kind -$level: $(jq -c .accesses "$TMPDIR/json")"
+		accesses 0 "$TMPDIR/overflow" $kind fixed
+		n=$((n + 1))
+	done
+done
+echo "$n of $n overflows found, none in their twins"
+
+cat >"$TMPDIR/freed.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+struct node { int v; struct node *next; };
+int main(void)
+{
+	struct node *a = malloc(sizeof(*a)), *b;
+	a->v = 1;
+	a->next = NULL;
+	free(a); /* FREE */
+	b = malloc(sizeof(*b));
+	b->v = 2;
+	a->v = 3; /* USE */
+	printf("%d\n", b->v);
+	b = realloc(b, 100);
+	free(b);
+	return 0;
+}
+END
+cc -g -O0 -w -o "$TMPDIR/freed" "$TMPDIR/freed.c" || fail "cannot compile"
+accesses 1 "$TMPDIR/freed"
+jq -e '.accesses | length == 1 and .[0].kind == "freed" and .[0].at.line == 12 and
+	.[0].to.node == "n2"' "$TMPDIR/json" >/dev/null || fail "freed: $(jq -c .accesses "$TMPDIR/json")"
+"$FAULTLINE" analyze "$TMPDIR/capture" --accesses >"$TMPDIR/text"
+grep -q "write of 4 bytes at .*freed.c:12 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
+grep -q "which was freed at .*freed.c:9 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
+
+for command in "bison -o /dev/null tests/corpus/files/grammar.y" \
+	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort /etc/services" \
+	"m4 tests/corpus/files/loops.m4" "lua5.4 tests/corpus/files/mandel.lua"; do
+	need "${command%% *}"
+	rm -rf "$TMPDIR/capture"
+	"${RECORD[@]}" -o "$TMPDIR/capture" -- $command >/dev/null 2>"$TMPDIR/err"
+	"$FAULTLINE" analyze "$TMPDIR/capture" --accesses --json >"$TMPDIR/json" ||
+		fail "$command: $(jq -c .accesses "$TMPDIR/json")"
+done
+exit 0
