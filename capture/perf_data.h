@@ -135,8 +135,8 @@ struct perf_piece {
 	uint64_t offset;   ///< place in the stream (of the ring it came from)
 	uint64_t bytes;
 	uint64_t at; ///< offset of the data in the file; writer: ignored
-	/** TSC when the piece was handed over (rdtsc); never 0. TSC packets lack the upper
-	 * byte: perf takes it from here, and without it knows no times. */
+	/** TSC when the piece was handed over. TSC packets lack the upper byte: perf takes it
+	 * from here, and without it knows no times. Writer: 0 = this machine's, now. */
 	uint64_t reference;
 };
 
@@ -250,14 +250,12 @@ struct err *perf_writer_raw(struct perf_writer *w, const void *rec, size_t bytes
  * Append a piece of @p n bytes to the stream that @p piece names (stream, tid, cpu,
  * reference; offset: where it goes, UINT64_MAX = behind what the stream has). It must end
  * with a whole packet, as what the kernel hands out does: perf reads no packet across
- * pieces. PAD packets make it whole words.
+ * pieces. PAD packets make it whole words. But a piece whose offset says that it goes on
+ * where the last one ended, with nothing written in between, becomes part of that one: a
+ * ring is written in two halves.
  */
 struct err *perf_writer_stream(struct perf_writer *w, const struct perf_piece *piece,
 			       const void *data, size_t n);
-
-/** The same of a piece that goes on at the beginning of its ring with @p n_more bytes. */
-struct err *perf_writer_ring(struct perf_writer *w, const struct perf_piece *piece,
-			     const void *data, size_t n, const void *more, size_t n_more);
 
 /** Tell that process @p pid (PERF_NONE: any) mapped @p path, whose build-id this is. */
 struct err *perf_writer_build_id(struct perf_writer *w, uint32_t pid, const char *path,

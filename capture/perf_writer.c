@@ -58,6 +58,7 @@ struct err *perf_put(struct perf_writer *w, const void *data, size_t n)
 {
 	struct err *err = NULL;
 
+	w->last.at = 0;
 	if (w->has_failed)
 		return err_new(ERR_OS, "'%s' has ended: an earlier write failed",
 			       w->path);
@@ -78,38 +79,74 @@ struct err *perf_put(struct perf_writer *w, const void *data, size_t n)
 
 /* ---- streams ------------------------------------------------------------------------ */
 
-struct err *perf_writer_ring(struct perf_writer *w, const struct perf_piece *piece,
-			     const void *data, size_t n, const void *more, size_t n_more)
+static struct err *begin_piece(struct perf_writer *w, const struct perf_piece *piece,
+			       uint64_t offset, size_t n, struct perf_last *last)
 {
-	static const uint8_t pad[PERF_WORD];
-	const uint64_t *end = map_get(&w->stream_of, piece->stream);
 	struct perf_rec_auxtrace a = {
 		.head = { .type = PERF_TYPE_AUXTRACE, .size = sizeof(a) },
-		.bytes = cap_pad8(n + n_more),
-		.reference = piece->reference,
+		.bytes = cap_pad8(n),
+		.offset = offset,
+		.reference = piece->reference ?: __builtin_ia32_rdtsc(),
 		.stream = piece->stream,
 		.tid = piece->tid,
 		.cpu = piece->cpu,
 	};
 	struct perf_index_entry *entry = vec_push(&w->index);
-	struct err *err;
 
-	a.offset = piece->offset != UINT64_MAX ? piece->offset : end ? *end : 0;
-	if (!entry || map_put(&w->stream_of, piece->stream, a.offset + n + n_more))
+	if (!entry)
 		return &err_nomem;
-	*entry = (struct perf_index_entry){ w->at + w->n_buffer, sizeof(a) };
-	err = perf_put(w, &a, sizeof(a));
-	if (!err)
-		err = perf_put(w, data, n);
-	if (!err)
-		err = perf_put(w, more, n_more);
-	return err ? err : perf_put(w, pad, a.bytes - n - n_more);
+	*last = (struct perf_last){ w->at + w->n_buffer, piece->stream, 0 };
+	*entry = (struct perf_index_entry){ last->at, sizeof(a) };
+	return perf_put(w, &a, sizeof(a));
+}
+
+/* The last piece gets @p n bytes more, over its padding. */
+static struct err *extend_piece(struct perf_writer *w, size_t n,
+				const struct perf_last *last)
+{
+	uint64_t at = last->at + offsetof(struct perf_rec_auxtrace, bytes);
+	uint64_t bytes = cap_pad8(last->bytes + n);
+	size_t pad = cap_pad8(last->bytes) - last->bytes;
+
+	if (w->n_buffer >= pad) {
+		w->n_buffer -= pad;
+	} else {
+		struct err *err = perf_drain(w);
+
+		if (err)
+			return err;
+		w->at -= pad;
+	}
+	if (at < w->at)
+		return perf_write_at(w, &bytes, sizeof(bytes), at);
+	memcpy(w->buffer + (at - w->at), &bytes, sizeof(bytes));
+	return NULL;
 }
 
 struct err *perf_writer_stream(struct perf_writer *w, const struct perf_piece *piece,
 			       const void *data, size_t n)
 {
-	return perf_writer_ring(w, piece, data, n, NULL, 0);
+	static const uint8_t zeros[PERF_WORD];
+	const uint64_t *known = map_get(&w->stream_of, piece->stream);
+	uint64_t end = known ? *known : 0;
+	uint64_t offset = piece->offset == UINT64_MAX ? end : piece->offset;
+	struct perf_last last = w->last;
+	struct err *err;
+
+	if (last.at && last.stream == piece->stream && piece->offset == end)
+		err = extend_piece(w, n, &last);
+	else
+		err = begin_piece(w, piece, offset, n, &last);
+	last.bytes += n;
+	if (!err && map_put(&w->stream_of, piece->stream, offset + n))
+		err = &err_nomem;
+	if (!err)
+		err = perf_put(w, data, n);
+	if (!err)
+		err = perf_put(w, zeros, cap_pad8(last.bytes) - last.bytes);
+	if (!err)
+		w->last = last;
+	return err;
 }
 
 /* ---- its life ------------------------------------------------------------------------ */
@@ -144,6 +181,8 @@ struct err *perf_writer_flush(struct perf_writer *w)
 {
 	struct err *err = perf_drain(w);
 
+	// What the head says is there does not change any more.
+	w->last.at = 0;
 	return err ? err : perf_write_head(w);
 }
 

@@ -20,6 +20,13 @@ enum {
 	PERF_WORD = 8,
 };
 
+/** The AUXTRACE record that ends the data. */
+struct perf_last {
+	uint64_t at; ///< in the file; 0: something else does
+	uint32_t stream;
+	uint64_t bytes; ///< without its padding
+};
+
 struct perf_writer {
 	int fd;
 	char *path;
@@ -31,6 +38,7 @@ struct perf_writer {
 	size_t n_buffer;
 	uint8_t *buffer;
 	struct map stream_of; ///< number -> where it goes on
+	struct perf_last last;
 	VEC(struct perf_index_entry) index;
 	VEC(uint8_t) build_ids;
 	uint64_t first_ns, last_ns;

@@ -61,7 +61,7 @@ static void put_records(struct perf_writer *w)
 		  .map = { 1, (const uint8_t *)"01234567890123456789012" } },
 		{ .kind = PERF_EXIT, .time_ns = 17, .task = { .pid = 7, .tid = 8 } },
 	};
-	struct perf_piece piece = { .tid = 7, .cpu = PERF_NONE };
+	struct perf_piece piece = { .tid = 7, .cpu = PERF_NONE, .reference = 1 };
 
 	for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
 		must(perf_writer_record(w, &records[i]));
