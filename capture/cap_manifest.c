@@ -194,6 +194,21 @@ static bool add_end_core(cJSON *to, const struct cap_end_core *e)
 	       add_u64(o, "address", e->address) && add_text(o, "function", e->function);
 }
 
+static bool add_clock(cJSON *to, const struct cap_pt *pt)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, "clock");
+
+	for (int i = 0; array && i < 2 && pt->clock[1].tsc; i++) {
+		cJSON *o = cJSON_CreateObject();
+
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !add_u64(o, "tsc", pt->clock[i].tsc) ||
+		    !add_u64(o, "at_ns", pt->clock[i].at_ns))
+			return false;
+	}
+	return array;
+}
+
 static bool add_mode(cJSON *to, const struct cap_info *info)
 {
 	cJSON *o;
@@ -206,7 +221,8 @@ static bool add_mode(cJSON *to, const struct cap_info *info)
 	if (!info->pt.is_wanted)
 		return true;
 	o = cJSON_AddObjectToObject(to, "pt");
-	return o && cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
+	return o && add_clock(o, &info->pt) &&
+	       cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
 	       add_text(o, "why_not", info->pt.why_not) &&
 	       add_u64(o, "bytes", info->pt.bytes) &&
 	       add_u64(o, "gaps", info->pt.n_gaps) && add_u64(o, "lost", info->pt.n_lost);
@@ -499,6 +515,11 @@ static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->pt.bytes = get_u64(p, m, "bytes");
 	info->pt.n_gaps = get_u64(p, m, "gaps");
 	info->pt.n_lost = get_u64(p, m, "lost");
+	m = member(p, m, "clock");
+	for (int i = 0; i < 2 && i < cJSON_GetArraySize(m); i++) {
+		info->pt.clock[i].tsc = get_u64(p, cJSON_GetArrayItem(m, i), "tsc");
+		info->pt.clock[i].at_ns = get_u64(p, cJSON_GetArrayItem(m, i), "at_ns");
+	}
 }
 
 static void get_process(struct parse *p, const cJSON *j, struct cap_process *to)

@@ -277,6 +277,11 @@ struct cap_pt {
 	uint64_t bytes;		     ///< of PT packets in it
 	uint64_t n_gaps;	     ///< places where packets were lost
 	uint64_t n_lost;	     ///< records of what happened beside that were lost
+	/** The same two instants on PT's clock and on that of events (CLOCK_MONOTONIC): at
+	 * the beginning and at the end. Zeros: not known, or they are the same clock. */
+	struct {
+		uint64_t tsc, at_ns;
+	} clock[2];
 	char *why_not;		     ///< wanted and not recorded: for people; else NULL
 };
 

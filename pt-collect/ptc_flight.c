@@ -19,7 +19,7 @@
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_files.h"
-#include "pt-collect/ptc_flight.h"
+#include "pt-collect/ptc_flight_int.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_keeper.h"
@@ -27,21 +27,6 @@
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_symbol.h"
-
-#define PROBE_STEPS 32 ///< more than the kernel's code of a probe has instructions
-
-struct ptc_flight {
-	const struct ptc_options *o;
-	struct ptc_heap_ring *ring;
-	/** Libraries are not mapped yet: probes wait for the program's entry point, where
-	 * a breakpoint is armed, or are tried now and then. */
-	bool awaits_probes;
-	bool is_trigger_placed, has_fired;
-	pid_t triggered; ///< entered the trigger, and is about to stop; 0 = nobody
-	uint64_t triggered_at;
-	bool is_requested;
-	unsigned n_snapshots;
-};
 
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
 {
@@ -160,148 +145,15 @@ static void await_entry(struct ptc_process *p, pid_t tid)
 	_cleanup_err_ struct err *err = ptc_recall_auxv(p->pid, true, &core);
 
 	p->session->flight->awaits_probes = true;
+	p->session->flight->is_armed = false;
 	for (size_t i = 0; !err && i < core.n_auxv; i++)
 		if (core.auxv[2 * i] == AT_ENTRY)
-			ptc_points_arm(tid, &core.auxv[2 * i + 1], 1, NULL);
+			p->session->flight->is_armed =
+				ptc_points_arm(tid, &core.auxv[2 * i + 1], 1, NULL);
 	free(core.auxv);
 }
 
-/* ---- a snapshot ------------------------------------------------------------------------- */
-
-/** Of the first it is what the user said; then DIR.2, DIR.3, ... */
-static char *dir_of(const struct ptc_flight *f)
-{
-	char *dir;
-
-	if (!f->n_snapshots)
-		return strdup(f->o->dir);
-	return asprintf(&dir, "%s.%u", f->o->dir, f->n_snapshots + 1) < 0 ? NULL : dir;
-}
-
-/** Where the kernel has code of probes in the process. */
-static struct ptc_range probe_code(struct ptc_process *p)
-{
-	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
-
-	for (size_t i = 0; !err && i < maps.list.size; i++)
-		if (!strcmp(maps.list.data[i]->name, "[uprobes]"))
-			return (struct ptc_range){ maps.list.data[i]->start,
-						   maps.list.data[i]->end };
-	return (struct ptc_range){};
-}
-
-/** Resting thread @p t may stand in the code by which a probe sees that a function
- * returns: lead it out, to where it would be without. */
-static void leave_probe(struct ptc_thread *t, struct ptc_range code)
-{
-	struct user_regs_struct u;
-	int status;
-
-	for (int n = 0; n < PROBE_STEPS; n++) {
-		if (ptrace(PTRACE_GETREGS, t->tid, NULL, &u) || u.rip < code.start ||
-		    u.rip >= code.end || ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) ||
-		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
-			return;
-		if (WSTOPSIG(status) == SIGTRAP)
-			continue;
-		t->held_signal = status >> 16 ? 0 : WSTOPSIG(status);
-		return;
-	}
-}
-
-/** All that changes when the program goes on. */
-static struct err *write_now(struct ptc_process *p, struct cap_info *info,
-			     const siginfo_t *si)
-{
-	struct ptc_flight *f = p->session->flight;
-	_cleanup_free_ struct ptc_patch *patches = NULL;
-	struct ptc_range code = probe_code(p);
-	struct err *err;
-	size_t n;
-
-	for (size_t i = 0; i < p->threads.size; i++)
-		if (p->threads.data[i]->is_at_rest && !p->threads.data[i]->held_signal)
-			leave_probe(p->threads.data[i], code);
-	ptc_bpf_drain(p->session->bpf);
-	info->end_core.at_ns = ptc_now_ns();
-	err = ptc_heap_ring_patches(f->ring, &patches, &n);
-	if (!err)
-		err = ptc_end_write(p, &info->end_core, si, patches, n);
-	if (!err)
-		ptc_pt_write_snapshot(p, f->n_snapshots, info);
-	return err ?: ptc_heap_ring_write(f->ring, p->writer, &info->n_overwritten);
-}
-
-static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t *bytes)
-{
-	struct err *err = take_ptr(&p->failure);
-
-	if (err)
-		return err;
-	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
-	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
-	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
-	info->end_value = info->end_core.signo;
-	return cap_writer_finish(p->writer, info, bytes);
-}
-
-/** All threads rest. */
-static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
-				  const siginfo_t *si, uint64_t *bytes)
-{
-	_cleanup_free_ char *dir = dir_of(p->session->flight);
-	struct err *err = NULL;
-
-	if (!dir)
-		return &err_nomem;
-	if (!p->writer)
-		err = cap_writer_create(dir, &p->writer);
-	p->is_recording = !err;
-	if (!err)
-		err = write_now(p, info, si);
-	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
-	if (!err)
-		err = finish(p, info, bytes);
-	if (!err && p->session->flight->o->on_snapshot)
-		p->session->flight->o->on_snapshot(dir, info, *bytes);
-	return err;
-}
-
-/** Take one. @p si: of a crash, else NULL. A failure ends nothing. */
-static void snapshot(struct ptc_process *p, const struct cap_end_core *end,
-		     const siginfo_t *si)
-{
-	struct ptc_flight *f = p->session->flight;
-	// Borrowed from p->info but for `missing', which the writer adds.
-	struct cap_info info = p->info;
-	_cleanup_err_ struct err *err = ptc_freeze(p, true);
-	uint64_t bytes;
-
-	info.mode = CAP_MODE_FLIGHT;
-	info.end_core = *end;
-	info.exe = p->exe;
-	if (!err)
-		err = write_snapshot(p, &info, si, &bytes);
-	else
-		ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
-	for (size_t i = 0; i < info.n_missing; i++)
-		free(info.missing[i]);
-	free(info.missing);
-	free(info.pt.why_not);
-	p->is_recording = false;
-	if (err && err->code == ERR_NOT_FOUND && p->has_ended)
-		return;
-	cap_writer_destroy(take_ptr(&p->writer));
-	f->n_snapshots++;
-	if (!err)
-		return;
-	fprintf(stderr, "faultline: cannot take a snapshot: %s\n", err->message);
-	if (!p->session->failure)
-		p->session->failure = take_ptr(&err);
-}
+/* ---- snapshots ------------------------------------------------------------------------ */
 
 void ptc_flight_request(struct ptc_session *s)
 {
@@ -314,12 +166,13 @@ void ptc_flight_step(struct ptc_session *s)
 	const struct cap_end_core end = { .reason = CAP_END_CORE_REQUEST };
 
 	// Without debug registers nothing stops at the entry point.
-	if (s->flight->awaits_probes && !p->has_ended && place_probes(p))
+	if (s->flight->awaits_probes && !s->flight->is_armed && !p->has_ended &&
+	    place_probes(p))
 		probes_placed(p);
 	if (!s->flight->is_requested || p->has_ended)
 		return;
 	s->flight->is_requested = false;
-	snapshot(p, &end, NULL);
+	ptc_flight_snapshot(p, &end, NULL);
 }
 
 /* ---- stops ------------------------------------------------------------------------------- */
@@ -340,7 +193,7 @@ static void on_crash(struct ptc_process *p, struct ptc_thread *t, const siginfo_
 					  .address = (uintptr_t)si->si_addr };
 
 	rest(t, si->si_signo);
-	snapshot(p, &end, si);
+	ptc_flight_snapshot(p, &end, si);
 }
 
 static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
@@ -353,7 +206,7 @@ static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 
 	f->triggered = 0;
 	rest(t, 0);
-	snapshot(p, &end, NULL);
+	ptc_flight_snapshot(p, &end, NULL);
 }
 
 static void on_entry(struct ptc_process *p, pid_t tid)
@@ -361,6 +214,7 @@ static void on_entry(struct ptc_process *p, pid_t tid)
 	place_probes(p);
 	probes_placed(p);
 	ptc_points_arm(tid, NULL, 0, NULL);
+	p->session->flight->is_armed = false;
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
@@ -372,7 +226,7 @@ static void on_signal(struct ptc_process *p, struct ptc_thread *t, int signo)
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &si)) {
 		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
-	} else if (f->awaits_probes && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
+	} else if (f->is_armed && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
 		on_entry(p, t->tid);
 	} else if (signo == SIGSTOP && si.si_code == SI_KERNEL) {
 		// Ours: it waits until the ring is empty, which it is; or is the trigger.

@@ -19,6 +19,8 @@
 #include "pt-collect/ptc_pt.h"
 #include "pt-collect/ptc_tracee.h"
 
+#define FLUSH_NS 1000000000ull
+
 struct ptc_pt {
 	const struct ptc_pt_setup *s;
 	pid_t pid;
@@ -29,6 +31,7 @@ struct ptc_pt {
 	uint32_t n_streams; ///< that there ever were
 	int poll;
 	bool has_news; ///< since the last round
+	uint64_t flushed_ns;
 	struct ptc_pt_stats stats;
 	struct err *failure;
 };
@@ -230,6 +233,7 @@ struct err *ptc_pt_create(const struct ptc_pt_setup *s, pid_t pid, const char *e
 		return &err_nomem;
 	pt->s = s;
 	pt->pid = pid;
+	pt->stats.begin = ptc_pt_instant_now();
 	pt->poll = epoll_create1(EPOLL_CLOEXEC);
 	err = pt->poll < 0 ? err_errno("cannot wait for PT") : NULL;
 	if (!err)
@@ -371,6 +375,11 @@ struct err *ptc_pt_drain(struct ptc_pt *pt)
 	if (!pt->failure && pt->writer && pt->has_news)
 		pt->failure = perf_writer_record(pt->writer, &round);
 	pt->has_news = false;
+	// What a recorder that is killed leaves.
+	if (!pt->failure && pt->writer && ptc_now_ns() - pt->flushed_ns > FLUSH_NS) {
+		pt->flushed_ns = ptc_now_ns();
+		pt->failure = perf_writer_flush(pt->writer);
+	}
 	return take_ptr(&pt->failure);
 }
 

@@ -85,8 +85,17 @@ struct err *ptc_pt_filter(const struct ptc_names *filters, const char *exe, unsi
 
 /* ---- events and rings (ptc_pt_stream.c) ----------------------------------------------------- */
 
+/** One instant on two clocks. */
+struct ptc_pt_instant {
+	uint64_t tsc, at_ns; ///< CLOCK_MONOTONIC
+};
+
+/** Now. */
+struct ptc_pt_instant ptc_pt_instant_now(void);
+
 /** What was lost, and how much there is. */
 struct ptc_pt_stats {
+	struct ptc_pt_instant begin;
 	uint64_t n_records, aux_bytes;
 	uint64_t n_lost; ///< records, that LOST records tell of
 	uint64_t n_truncated, n_partial, n_collisions; ///< AUX records with these flags

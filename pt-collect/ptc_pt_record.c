@@ -94,6 +94,7 @@ static struct err *tell_build_ids(struct ptc_process *p)
 static void say(const struct ptc_process *p, struct cap_pt *ret)
 {
 	const struct ptc_pt_stats *stats = p->pt ? ptc_pt_stats(p->pt) : NULL;
+	struct ptc_pt_instant now;
 
 	if (!p->session->wants_pt)
 		return;
@@ -105,6 +106,11 @@ static void say(const struct ptc_process *p, struct cap_pt *ret)
 							       "it was never begun");
 		return;
 	}
+	now = ptc_pt_instant_now();
+	ret->clock[0].tsc = stats->begin.tsc;
+	ret->clock[0].at_ns = stats->begin.at_ns;
+	ret->clock[1].tsc = now.tsc;
+	ret->clock[1].at_ns = now.at_ns;
 	ret->bytes = stats->aux_bytes;
 	ret->n_lost = stats->n_lost + stats->n_damaged;
 	ret->n_gaps = stats->n_truncated + stats->n_partial + stats->n_collisions +

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "capture/perf_data.h"
+#include "pt-collect/ptc.h"
 #include "pt-collect/ptc_privilege.h"
 #include "pt-collect/ptc_pt.h"
 
@@ -260,6 +261,24 @@ void ptc_pt_stream_enable(struct ptc_pt_stream *st, bool is_enabled)
 	for (size_t i = 0; i < st->fds.size; i += 2)
 		ioctl(st->fds.data[i],
 		      is_enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+struct ptc_pt_instant ptc_pt_instant_now(void)
+{
+	struct ptc_pt_instant best = {};
+	uint64_t least = UINT64_MAX;
+
+	// Interrupted in between, they would be two instants: the closest of some tries.
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = __builtin_ia32_rdtsc(), at_ns = ptc_now_ns();
+		uint64_t after = __builtin_ia32_rdtsc();
+
+		if (after - before < least) {
+			least = after - before;
+			best = (struct ptc_pt_instant){ before + least / 2, at_ns };
+		}
+	}
+	return best;
 }
 
 struct perf_clock ptc_pt_stream_clock(const struct ptc_pt_stream *st)

@@ -481,7 +481,8 @@ static void write_flight(uint8_t siginfo[128])
 					.why_not = (char *)"a",
 					.bytes = 1ull << 54,
 					.n_gaps = 3,
-					.n_lost = 4 } };
+					.n_lost = 4,
+					.clock = { { 1, 2 }, { 1ull << 63, 4 } } } };
 	struct cap_event ev = make_event(10);
 	struct cap_writer *w;
 	uint64_t bytes;
@@ -520,6 +521,9 @@ static void test_flight_comes_back(void **state)
 	assert_true(info->pt.bytes == 1ull << 54);
 	assert_int_equal(info->pt.n_gaps, 3);
 	assert_int_equal(info->pt.n_lost, 4);
+	assert_int_equal(info->pt.clock[0].at_ns, 2);
+	assert_true(info->pt.clock[1].tsc == 1ull << 63);
+	assert_int_equal(info->pt.clock[1].at_ns, 4);
 	expect(ERR_UNSUPPORTED, cap_core_open(c, &core));
 	ok(cap_end_core_open(c, &core));
 	assert_true(core->is_end);

@@ -76,6 +76,13 @@ if grep '^#[0-9]*  *0x[0-9a-f]* in ?? ()' "$TMPDIR/gdb"; then
 	fail "a thread stands in a probe"
 fi
 
+# It executes another program: the rings go on, and the core is of that one.
+fly 134 -o "$TMPDIR/e" -- env -u NOTHING "$program" corrupt 200
+sed '1d;$d' "$TMPDIR/seen" | cut -d' ' -f1,2 | grep malloc | tail -n 100 >"$TMPDIR/a"
+calls "$TMPDIR/e" | sed '$d' | cut -d' ' -f1,2 | grep malloc | tail -n 100 | cmp - "$TMPDIR/a" ||
+	fail "other calls behind an exec"
+backtrace "$TMPDIR/e" | grep -q 'in corrupt_heap ()' || fail "not the executed program's core"
+
 # Nothing happened, nothing is kept; the status is the program's own.
 fly 3 -o "$TMPDIR/none" -- "$BUILD/tests/programs/crash" exit 3
 grep -q 'no snapshot was taken' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"

@@ -53,6 +53,17 @@ grep -q '#0 .*in report_error (code=' "$TMPDIR/gdb" || fail "at the trigger: $(c
 truth "$TMPDIR/c.3" | grep -q '= 0x112233445566778a' || fail "the third: $(truth "$TMPDIR/c.3")"
 grep -q '"reason":.*"trigger"' "$TMPDIR/c.2/manifest.json" || fail "reason"
 
+# A function of a library; and one that is nowhere.
+"${RECORD[@]}" --snapshot --trigger usleep@libc.so -o "$TMPDIR/l" -- "$program" serve \
+	>"$TMPDIR/out" 2>"$TMPDIR/err" &
+recorder=$!
+wait_for said 'snapshot at usleep@libc.so'
+kill -TERM "$(pgrep -f "^$program serve" | tail -n 1)"
+wait $recorder
+truth "$TMPDIR/l" | grep -q '#0 .*usleep (' || fail "$(truth "$TMPDIR/l")"
+"${RECORD[@]}" --snapshot --trigger nowhere -o "$TMPDIR/n" -- true 2>"$TMPDIR/err" || fail "status"
+said "no function 'nowhere'" || fail "$(cat "$TMPDIR/err")"
+
 # Attached to.
 "$program" serve >"$TMPDIR/out" &
 pid=$!
