@@ -244,22 +244,27 @@ static struct err *hand_segment(struct ptd *d, const struct dec_pt_segment *seg,
 
 /* ---- by the calling thread alone ----------------------------------------------------------- */
 
+static struct err *alone_step(struct ptd *d, struct dec_pt_worker *w,
+			      struct dec_pt_batch *batch, bool *is_end)
+{
+	struct dec_pt_segment seg;
+	struct err *err = cut_next(d, &seg, is_end);
+
+	if (err || *is_end)
+		return err;
+	err = dec_pt_worker_decode(w, &seg, batch, hand_batch, d);
+	return err ? err : hand_segment(d, &seg, batch);
+}
+
 static struct err *alone(struct ptd *d)
 {
 	struct dec_pt_worker *w = NULL;
 	struct err *err = dec_pt_worker_create(d->stream, d->o, d->sink->run, &w);
 	struct dec_pt_batch batch = {};
-	struct dec_pt_segment seg;
 	bool is_end = false;
 
-	while (!err) {
-		err = cut_next(d, &seg, &is_end);
-		if (err || is_end)
-			break;
-		err = dec_pt_worker_decode(w, &seg, &batch, hand_batch, d);
-		if (!err)
-			err = hand_segment(d, &seg, &batch);
-	}
+	while (!err && !is_end)
+		err = alone_step(d, w, &batch, &is_end);
 	dec_pt_batch_deinit(&batch);
 	dec_pt_worker_destroy(w);
 	return err;
@@ -449,6 +454,18 @@ static unsigned int thread_count(const struct dec_pt_decode_options *o)
 	return n < 1 ? 1 : n > DEC_PT_THREADS_MAX ? DEC_PT_THREADS_MAX : n;
 }
 
+static struct err *begin(struct ptd *d)
+{
+	const struct dec_pt_stream *s = d->stream;
+
+	for (size_t i = 0; i < s->turns.size; i++)
+		dec_pt_image_rewind(s->turns.data[i].image);
+	if (s->pieces.size)
+		return cut_begin(d);
+	d->is_cut = true;
+	return NULL;
+}
+
 struct err *dec_pt_decode(const struct dec_pt_stream *s,
 			  const struct dec_pt_decode_options *o,
 			  const struct dec_pt_sink *sink, struct dec_pt_totals *ret)
@@ -456,14 +473,8 @@ struct err *dec_pt_decode(const struct dec_pt_stream *s,
 	static const struct dec_pt_decode_options defaults;
 	struct ptd d = { .stream = s, .o = o ?: &defaults, .sink = sink };
 	unsigned int n = thread_count(d.o);
-	struct err *err = NULL;
+	struct err *err = begin(&d);
 
-	for (size_t i = 0; i < s->turns.size; i++)
-		dec_pt_image_rewind(s->turns.data[i].image);
-	if (s->pieces.size)
-		err = cut_begin(&d);
-	else
-		d.is_cut = true;
 	if (!err)
 		err = n == 1 ? alone(&d) : together(&d, n);
 	vec_deinit(&d.buffer);
@@ -486,4 +497,51 @@ struct err *dec_pt_decode_bytes(const uint8_t *bytes, size_t n,
 		err = dec_pt_decode(&s, &o, sink, ret);
 	dec_pt_stream_deinit(&s);
 	return err;
+}
+
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+struct dec_pt_steps {
+	struct ptd d;
+	struct dec_pt_decode_options o;
+	struct dec_pt_sink sink;
+	struct dec_pt_worker *worker;
+	struct dec_pt_batch batch;
+};
+
+struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
+				const struct dec_pt_sink *sink, struct dec_pt_steps **ret)
+{
+	struct dec_pt_steps *steps = calloc(1, sizeof(*steps));
+	struct err *err;
+
+	if (!steps)
+		return &err_nomem;
+	steps->sink = *sink;
+	steps->d = (struct ptd){ .stream = s, .o = &steps->o, .sink = &steps->sink };
+	err = begin(&steps->d);
+	if (!err)
+		err = dec_pt_worker_create(s, &steps->o, sink->run, &steps->worker);
+	if (err) {
+		dec_pt_steps_destroy(steps);
+		return err;
+	}
+	*ret = steps;
+	return NULL;
+}
+
+struct err *dec_pt_steps_next(struct dec_pt_steps *s, bool *is_end)
+{
+	*is_end = false;
+	return alone_step(&s->d, s->worker, &s->batch, is_end);
+}
+
+void dec_pt_steps_destroy(struct dec_pt_steps *s)
+{
+	if (!s)
+		return;
+	dec_pt_worker_destroy(s->worker);
+	dec_pt_batch_deinit(&s->batch);
+	vec_deinit(&s->d.buffer);
+	free(s);
 }

@@ -124,6 +124,19 @@ struct err *dec_pt_decode_bytes(const uint8_t *bytes, size_t n,
 				const struct dec_pt_sink *sink,
 				struct dec_pt_totals *ret);
 
+/** Decoding step by step, by the calling thread alone: whoever compares several streams
+ * with something else has all of them under way at once. */
+struct dec_pt_steps;
+
+/** @p s is borrowed, @p sink copied. Errors as of dec_pt_decode(). */
+struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
+				const struct dec_pt_sink *sink,
+				struct dec_pt_steps **ret);
+void dec_pt_steps_destroy(struct dec_pt_steps *s);
+
+/** Decode up to the next PSB, or set @p is_end: there is nothing more. */
+struct err *dec_pt_steps_next(struct dec_pt_steps *s, bool *is_end);
+
 /** @return what kind of gap it is, in a word or two. */
 const char *dec_pt_gap_name(enum dec_pt_gap_kind kind);
 
