@@ -12,16 +12,17 @@
 
 #include "base/base.h"
 #include "decode/dec_explain.h"
+#include "decode/dec_pt_witness.h"
 #include "decode/dec_symbols.h"
 #include "decode/decode.h"
 
-enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG, OPT_EXPLAIN };
+enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG, OPT_EXPLAIN, OPT_NO_PT };
 
 struct replay_options {
 	const char *capture;
 	const char *process; ///< which one of a capture's; NULL = all
 	const char *label;   ///< names the process when there are several
-	bool to_stdout, as_json, explains;
+	bool to_stdout, as_json, explains, ignores_pt;
 	enum dec_log_mode mode;
 };
 
@@ -43,9 +44,11 @@ static const struct argp_option options[] = {
 	  "the first value that differs, where that value comes from, and the likely "
 	  "cause",
 	  0 },
+	{ "no-pt", OPT_NO_PT, NULL, 0,
+	  "Do not compare the replay with the Intel PT that the capture has", 0 },
 	{ "log", OPT_LOG, "MODE", 0,
 	  "Record while replaying, to measure it: none (default), flow, stores, "
-	  "addresses or values",
+	  "addresses or values; then it is not compared with Intel PT",
 	  0 },
 	{ 0 },
 };
@@ -77,6 +80,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p':
 		o->process = arg;
 		return 0;
+	case OPT_NO_PT:
+		o->ignores_pt = true;
+		return 0;
 	case OPT_EXPLAIN:
 		o->explains = true;
 		return 0;
@@ -102,7 +108,8 @@ static const struct argp argp = {
 	"CAPTURE",
 	"Replay CAPTURE instruction by instruction on the software machine and compare "
 	"every system call's registers with the recording. Of a capture made by `record -f' "
-	"every process is replayed.\v"
+	"every process is replayed. Where the capture has Intel PT, each branch is compared with "
+	"it.\v"
 	"Exit status: 0 all matched, 1 diverged, 2 could not replay; of several processes "
 	"the worst.\n\n"
 	"Examples:\n"
@@ -194,11 +201,15 @@ struct replay {
 	double seconds;
 	uint64_t log_bytes;
 	FILE *talk; ///< for people: stdout, unless that is the program's
+	struct dec_pt_witness *witness; ///< NULL: the capture has no PT, or it is not asked
+	struct err *parted;		///< from what PT says
 };
 
 static void replay_deinit(struct replay *r)
 {
 	dec_machine_destroy(r->machine);
+	dec_pt_witness_close(r->witness);
+	err_destroy(r->parted);
 	capture_close(r->capture);
 	vec_deinit(&r->modules);
 }
@@ -230,7 +241,8 @@ static void show_place(const struct replay *r, struct dec_symbols *s)
 
 static void print_json(const struct replay *r, const struct dec_explanation *x)
 {
-	const char *divergence = dec_machine_divergence(r->machine);
+	const char *divergence = r->parted ? r->parted->message :
+					     dec_machine_divergence(r->machine);
 	const struct dec_where *w = &r->where;
 	cJSON *o = cJSON_CreateObject(), *isa;
 	const char *name;
@@ -254,6 +266,8 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 		cJSON_AddStringToObject(o, "divergence", divergence);
 	if (x)
 		dec_explanation_json(x, o);
+	if (r->witness)
+		dec_pt_witness_json(r->witness, o);
 	text = cJSON_PrintUnformatted(o);
 	puts(text);
 	free(text);
@@ -290,6 +304,8 @@ static void report_end(const struct replay *r)
 	print_label(r->o, r->talk);
 	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->position,
 		w->syscalls);
+	if (r->witness)
+		dec_pt_witness_print(r->witness, r->talk);
 	if (w->end == CAP_END_SIGNAL)
 		fprintf(r->talk, "the program was killed by signal %d (%s)\n",
 			w->end_value, strsignal(w->end_value));
@@ -328,13 +344,35 @@ static void report_divergence(const struct replay *r)
 	err_destroy(err);
 }
 
+/* The replay took another way than PT says. */
+static void report_parted(const struct replay *r)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct dec_symbols *s = NULL;
+
+	if (r->o->as_json) {
+		print_json(r, NULL);
+		return;
+	}
+	print_label(r->o, r->talk);
+	fprintf(r->talk, "diverged: %s\n", r->parted->message);
+	err = replay_symbols(r, &s);
+	if (!err)
+		show_place(r, s);
+	dec_symbols_destroy(s);
+	dec_pt_witness_print(r->witness, r->talk);
+}
+
 /* @return the exit status. */
 static int report(const struct replay *r)
 {
 	int status = r->where.is_cut ? 2 : 0;
 
 	print_notes(dec_machine_notes(r->machine));
-	if (r->where.at == DEC_AT_DIVERGENCE) {
+	if (r->parted) {
+		status = 1;
+		report_parted(r);
+	} else if (r->where.at == DEC_AT_DIVERGENCE) {
 		status = 1;
 		report_divergence(r);
 	} else if (r->o->as_json) {
@@ -348,21 +386,38 @@ static int report(const struct replay *r)
 	return status;
 }
 
-static struct err *replay(struct replay *r)
+/* Have the machine's log consumed by whoever wants it. */
+static struct err *replay_log(struct replay *r)
 {
-	struct dec_machine_options mo = { .stops_at_maps = true,
-					  .output_fd = r->o->to_stdout ? 1 : -1,
-					  .progress = show_progress,
-					  .progress_ctx = &r->progress };
-	struct dec_where *w = &r->where;
-	struct err *err = capture_open(r->o->capture, &r->capture);
+	struct dec_pt_check *check;
+	struct err *err;
 
-	if (!err)
-		err = dec_machine_create(r->capture, &mo, &r->machine);
-	if (!err && r->o->mode != DEC_LOG_NONE)
-		err = dec_machine_log(r->machine, r->o->mode, discard, &r->log_bytes);
-	if (!err)
-		err = start_modules(r->capture, &r->modules);
+	if (r->o->mode != DEC_LOG_NONE)
+		return dec_machine_log(r->machine, r->o->mode, discard, &r->log_bytes);
+	if (!r->witness)
+		return NULL;
+	err = dec_pt_witness_check(r->witness, &check);
+	return err ? err :
+		     dec_machine_log(r->machine, DEC_LOG_FLOW, dec_pt_check_feed, check);
+}
+
+/* PT and the replay went different ways. */
+static void replay_part(struct replay *r, const struct dec_pt_difference *d,
+			struct err *err)
+{
+	r->parted = err;
+	r->where.at = DEC_AT_DIVERGENCE;
+	r->where.position = d->position;
+	r->where.tid = d->tid;
+	r->where.rip = d->from;
+}
+
+static struct err *replay_run(struct replay *r)
+{
+	struct dec_where *w = &r->where;
+	struct err *err = replay_log(r);
+	const struct dec_pt_difference *d;
+
 	while (!err) {
 		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
 		if (err || w->at != DEC_AT_MAP)
@@ -370,6 +425,58 @@ static struct err *replay(struct replay *r)
 		err = add_module(&r->modules, w->map.file, w->map.addr, w->map.size,
 				 w->map.file_offset);
 	}
+	if (!err && r->witness && r->o->mode == DEC_LOG_NONE)
+		err = dec_machine_log(r->machine, DEC_LOG_NONE, NULL, NULL);
+	d = r->witness ? dec_pt_witness_difference(r->witness) : NULL;
+	if (!err || !d)
+		return err;
+	replay_part(r, d, err);
+	return NULL;
+}
+
+static struct err *replay_start(struct replay *r)
+{
+	struct dec_machine_options mo = { .stops_at_maps = true,
+					  .output_fd = r->o->to_stdout ? 1 : -1,
+					  .progress = show_progress,
+					  .progress_ctx = &r->progress };
+	struct err *err;
+
+	if (r->witness)
+		mo.places = dec_pt_witness_places(r->witness);
+	err = dec_machine_create(r->capture, &mo, &r->machine);
+	return err ? err : start_modules(r->capture, &r->modules);
+}
+
+/* Where PT says that a thread was interrupted and the replay does not come by, PT may have
+ * begun to count elsewhere: try without. */
+static struct err *replay_again(struct replay *r)
+{
+	struct err *err;
+
+	if (!r->witness || !dec_pt_witness_places(r->witness) || r->o->to_stdout ||
+	    (!r->parted && r->where.at != DEC_AT_DIVERGENCE))
+		return NULL;
+	dec_pt_witness_withdraw(r->witness);
+	dec_machine_destroy(take_ptr(&r->machine));
+	err_destroy(take_ptr(&r->parted));
+	r->modules.size = 0;
+	err = replay_start(r);
+	return err ? err : replay_run(r);
+}
+
+static struct err *replay(struct replay *r)
+{
+	struct err *err = capture_open(r->o->capture, &r->capture);
+
+	if (!err && !r->o->ignores_pt && r->o->mode == DEC_LOG_NONE)
+		err = dec_pt_witness_open(r->o->capture, &r->witness);
+	if (!err)
+		err = replay_start(r);
+	if (!err)
+		err = replay_run(r);
+	if (!err)
+		err = replay_again(r);
 	r->seconds = now_s() - r->progress.start;
 	if (!err && r->progress.has_shown)
 		fprintf(stderr, "\n");

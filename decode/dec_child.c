@@ -280,13 +280,13 @@ static struct err *child_sandbox(int output_fd)
 	return NULL;
 }
 
-/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD STOPS-AT-MAPS */
+/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD STOPS-AT-MAPS PLACES-FD */
 static void child_main(int argc, char **argv)
 {
 	struct err *err;
 	uint32_t command;
 
-	if (argc != 5)
+	if (argc != 6)
 		_exit(125);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
@@ -299,6 +299,8 @@ static void child_main(int argc, char **argv)
 	if (!err)
 		err = output_init(&replay.output, atoi(argv[3]));
 	replay.stops_at_maps = *argv[4] == '1';
+	if (!err && atoi(argv[5]) >= 0)
+		err = dec_places_open(atoi(argv[5]), &replay.places);
 	if (!err)
 		err = child_sandbox(replay.output.fd);
 	if (err) {

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "decode/dec_child.h"
+#include "decode/dec_places.h"
 
 // A collision of addresses is a matter of luck: a few fresh processes settle it.
 #define MACHINE_TRIES 8
@@ -144,18 +145,20 @@ static struct err *machine_ask(struct dec_machine *m, uint32_t command, uint64_t
 
 static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 {
-	char fd_text[16], out_text[16];
+	char fd_text[16], out_text[16], places_text[16];
 	char *argv[] = { child_name,
 			 fd_text,
 			 (char *)capture_dir(m->capture),
 			 out_text,
 			 m->options.stops_at_maps ? "1" : "0",
+			 places_text,
 			 NULL };
 	struct child_slot *slot = &m->shared->slot[0];
 	pid_t pid;
 
 	snprintf(fd_text, sizeof(fd_text), "%d", m->shared_fd);
 	snprintf(out_text, sizeof(out_text), "%d", m->options.output_fd);
+	snprintf(places_text, sizeof(places_text), "%d", dec_places_fd(m->options.places));
 	m->active = 0;
 	m->log_next = 0;
 	atomic_store(&m->shared->log_bytes[0], 0);

@@ -22,8 +22,9 @@
 
 enum {
 	CHECK_CANDIDATES = 1024,
-	CHECK_SURE_RUNS = 64, ///< that fit, before a candidate is taken for the place
-	CHECK_KEPT = 4096,    ///< items behind a place, before they are thrown away
+	CHECK_SURE_RUNS = 64,	///< that fit, before a candidate is taken for the place;
+	CHECK_MORE_RUNS = 4096, ///< when it has not entered the kernel where PT has
+	CHECK_KEPT = 4096,	///< items behind a place, before they are thrown away
 };
 
 enum check_kind { CHECK_RUN, CHECK_ENTRY, CHECK_GAP };
@@ -293,8 +294,8 @@ static void check_settle(struct check_thread *t)
 {
 	const struct check_place *p = t->candidates.data;
 
-	if (t->candidates.size != 1 || t->is_crowded || p->n_runs < CHECK_SURE_RUNS ||
-	    !p->has_entered)
+	if (t->candidates.size != 1 || t->is_crowded ||
+	    p->n_runs < (p->has_entered ? CHECK_SURE_RUNS : CHECK_MORE_RUNS))
 		return;
 	t->place = *p;
 	t->is_in_step = true;

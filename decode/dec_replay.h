@@ -17,6 +17,7 @@
 #include "decode/dec_engine.h"
 #include "decode/dec_guest.h"
 #include "decode/dec_output.h"
+#include "decode/dec_places.h"
 #include "decode/decode.h"
 
 /** Enough for the loops that recur without a trace in the registers, most of which are
@@ -34,6 +35,9 @@ struct replay_thread {
 	uint64_t clear_child_tid; ///< the word that the kernel zeroes at its end; 0 = none
 	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
 	uint64_t robust_list;
+	uint64_t ran;	   ///< instructions, before it last got the CPU
+	uint64_t n_traced; ///< its interruptions in `places` that were met
+	uint64_t n_halves; ///< counted among them: beginnings of interrupted repeated ones
 	// While another one runs:
 	uint64_t gpr[CAP_GPRS];
 	uint64_t rip, rflags, fs_base, gs_base, pkru;
@@ -54,7 +58,11 @@ struct dec_replay {
 	uint64_t left_rip; ///< where the thread stands that ran before the last switch
 	bool has_left_in_call; ///< inside the system call there
 	uint64_t last_seq; ///< of the event before `next`
+	uint64_t since;	   ///< the current thread has the CPU: position
+	struct dec_places_map places; ///< where a trace says that threads were interrupted
 	uint64_t n_places;   ///< of them, those found by registers and signature
+	uint64_t n_traced; ///< of these, those that the processor's trace confirms
+	bool is_traced;	   ///< the last one was
 	uint64_t n_uncertain; ///< of these, those that may have been later
 	uint64_t look_ahead;  ///< instructions, to tell these: see certain_check(); 0 = none
 	char *cut;	    ///< why the log breaks off here; NULL when it does not

@@ -56,6 +56,10 @@ static enum dec_verdict replay_out_of_order(struct dec_replay *r)
 static void replay_check_place(struct dec_replay *r)
 {
 	r->n_places++;
+	if (r->is_traced) {
+		r->n_traced++;
+		return;
+	}
 	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
 		return;
 	if (certain_check(r, r->look_ahead) != CERTAIN_NOT)

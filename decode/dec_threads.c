@@ -301,6 +301,8 @@ enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid)
 
 	if (tid == from->tid)
 		return DEC_GO;
+	from->ran += r->engine.now - r->since;
+	r->since = r->engine.now;
 	if (from->is_born) {
 		threads_save(r, from);
 		r->left_rip = from->rip;
@@ -404,6 +406,18 @@ static enum dec_verdict threads_rep_begin(struct dec_replay *r, uint64_t n)
 	return DEC_GO;
 }
 
+/* @return whether the current thread may have been interrupted where it stands, as far as a
+ * trace of the processor's tells. */
+static bool threads_may_be_here(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_current(r);
+	uint64_t at = t->ran + r->engine.now - r->since - t->n_halves;
+	enum dec_places_answer a = dec_places_look(&r->places, t->tid, at, &t->n_traced);
+
+	r->is_traced = a == DEC_PLACES_YES;
+	return a != DEC_PLACES_NO;
+}
+
 bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 {
 	const struct dec_ctx *c = r->engine.ctx;
@@ -415,7 +429,7 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 	if (c->rip != regs->rip)
 		return false;
 	if (!memcmp(c->gpr, regs->gpr, sizeof(c->gpr)))
-		return threads_signature_matches(r);
+		return threads_signature_matches(r) && threads_may_be_here(r);
 	if (!threads_rep_at(r, &insn))
 		return false;
 	for (int i = 0; i < CAP_GPRS; i++) {
@@ -432,7 +446,10 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 		if (step && step != n * insn.mem[0].size && -step != n * insn.mem[0].size)
 			return false;
 	}
+	if (!threads_may_be_here(r))
+		return false;
 	*v = threads_rep_begin(r, n);
+	threads_current(r)->n_halves++;
 	return true;
 }
 

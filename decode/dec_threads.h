@@ -43,7 +43,7 @@ enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid);
 /**
  * The event at hand says where its thread was interrupted. @return whether the guest
  * stands exactly there: registers, and the memory around the stack pointer and behind the
- * registers as far as the recording could see it. In the middle of a repeated string
+ * registers as far as the recording could see it; and no trace says otherwise. In the middle of a repeated string
  * instruction: whether it stands before its remaining part, which it may first have to
  * execute the beginning of (@p v gets the verdict of that).
  */
