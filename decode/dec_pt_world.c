@@ -108,16 +108,23 @@ static struct err *era_of_capture(struct dec_pt_world *w, const struct capture *
 	return err ? err : dec_pt_image_init(e->image, c);
 }
 
+/* Whether that code is there already, and nothing else has come over it since. */
 static bool era_has(const struct dec_pt_era *e, const struct perf_record *r)
 {
-	for (size_t i = 0; i < e->image->maps.size; i++) {
+	for (size_t i = e->image->maps.size; i-- > 0;) {
 		const struct dec_pt_map *m = &e->image->maps.data[i];
 
+		if (r->mmap.addr >= m->addr + m->size ||
+		    m->addr >= r->mmap.addr + r->mmap.bytes)
+			continue;
 		if (r->mmap.addr >= m->addr &&
 		    r->mmap.addr + r->mmap.bytes <= m->addr + m->size &&
 		    r->mmap.addr - m->addr == r->mmap.file_offset - m->file_offset &&
 		    !strcmp(r->mmap.path, m->path))
 			return true;
+		// What was there at the start lies in layers: none of them is later.
+		if (m->from)
+			return false;
 	}
 	return false;
 }

@@ -54,6 +54,16 @@ expect_status 2 "$FAULTLINE" encode --thread 1 -o "$TMPDIR/none" "$t"
 expect_error "thread 1 did not run"
 [ -e "$TMPDIR/none" ] && fail "a file without a stream was left"
 
+# ---- code where other code was
+
+o=$TMPDIR/over
+make_capture "$o" "$BUILD/tests/programs/plugins"
+expect_status 0 "$FAULTLINE" encode --json "$o"
+n_over=$(jq .instructions "$TMPDIR/out")
+expect_status 0 "$FAULTLINE" decode --json "$o"
+[ "$(jq -c '[.instructions, .gaps]' "$TMPDIR/out")" = "[$n_over,0]" ] ||
+	fail "decoded, not $n_over: $(cat "$TMPDIR/out")"
+
 # ---- followed processes: each in its bundle, the files in the capture's
 
 f=$TMPDIR/f
