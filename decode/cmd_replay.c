@@ -465,14 +465,27 @@ static struct err *replay_again(struct replay *r)
 	return err ? err : replay_run(r);
 }
 
+/* PT that cannot be read is no reason not to replay. */
+static void replay_witness(struct replay *r)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	if (r->o->ignores_pt || r->o->mode != DEC_LOG_NONE)
+		return;
+	err = dec_pt_witness_open(r->o->capture, &r->witness);
+	if (err)
+		fprintf(stderr, "faultline: note: not compared with Intel PT: %s\n",
+			err->message);
+}
+
 static struct err *replay(struct replay *r)
 {
 	struct err *err = capture_open(r->o->capture, &r->capture);
 
-	if (!err && !r->o->ignores_pt && r->o->mode == DEC_LOG_NONE)
-		err = dec_pt_witness_open(r->o->capture, &r->witness);
-	if (!err)
+	if (!err) {
+		replay_witness(r);
 		err = replay_start(r);
+	}
 	if (!err)
 		err = replay_run(r);
 	if (!err)

@@ -26,6 +26,14 @@ expect_status 0 "$FAULTLINE" replay --json "$t"
 grep -q '"pt":{"threads":4,"branches":[0-9]*,"instructions":[0-9]*,"gaps":0,"lost":0,"skipped":0,' \
 	"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
+# PT that cannot be read keeps nobody from replaying.
+cp "$t/perf.data" "$TMPDIR/sound"
+head -c 60 "$TMPDIR/sound" >"$t/perf.data"
+expect_status 0 "$FAULTLINE" replay "$t"
+grep -q 'all matched' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+grep -q '^faultline: note: not compared with Intel PT: ' "$TMPDIR/err" ||
+	fail "no note: $(cat "$TMPDIR/err")"
+
 # One bit at a time, from the first packets' end to the last ones.
 cp "$c/perf.data" "$TMPDIR/sound"
 size=$(stat -c %s "$TMPDIR/sound")
