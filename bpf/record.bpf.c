@@ -688,8 +688,8 @@ static void fill_store(struct rec_store *e, const struct pt_regs *regs)
 
 static int put_store(struct pt_regs *regs)
 {
-	const struct rec_store_site *site;
-	__u64 id = bpf_get_current_pid_tgid();
+	const struct rec_store_site *site = NULL;
+	__u64 id = bpf_get_current_pid_tgid(), cookie;
 	struct rec_store e = {};
 
 	if (!*of_task(is_recorded, id >> 32))
@@ -699,9 +699,11 @@ static int put_store(struct pt_regs *regs)
 	e.head.tgid = id >> 32;
 	e.head.tid = (__u32)id;
 	e.head.at_ns = bpf_ktime_get_ns();
-	e.site = bpf_get_attach_cookie(regs);
+	cookie = bpf_get_attach_cookie(regs);
+	e.site = (__u32)cookie;
 	fill_store(&e, regs);
-	site = bpf_map_lookup_elem(&store_sites, &e.site);
+	if (cookie & REC_STORE_READS_MEMORY)
+		site = bpf_map_lookup_elem(&store_sites, &e.site);
 	for (int i = 0; site && i < REC_STORE_READS; i++)
 		put_store_read(&e, &site->reads[i]);
 	ring_put(&e, sizeof(e));

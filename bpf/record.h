@@ -111,6 +111,7 @@ struct rec_store {
 };
 
 #define REC_STORE_SITES 65536u /* at most */
+#define REC_STORE_READS_MEMORY (1ull << 32) /* in the cookie: it is in store_sites */
 #define REC_STORE_READS 4
 #define REC_STORE_READ_MAX 64u /* bytes of one */
 #define REC_NO_GPR 255

@@ -96,7 +96,8 @@ static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
 		if (err)
 			return err;
 		offsets[i] = plan->sites[i].file_offset;
-		numbers[i] = p->stores->sites.size - 1;
+		numbers[i] = (p->stores->sites.size - 1) |
+			     (plan->sites[i].n_reads ? REC_STORE_READS_MEMORY : 0);
 	}
 	n_refused = ptc_bpf_probe_stores(p->session->bpf, p->pid, path, offsets, numbers,
 					 plan->n_sites);

@@ -376,6 +376,79 @@ static struct err *place_jointly(struct placement *p, const struct candidates *c
 	return NULL;
 }
 
+#define AROUND_MAX 8
+
+/** The emulated instructions nearest to a store, one on each way. */
+struct around {
+	uint32_t insn[AROUND_MAX];
+	int n;
+	uint32_t seen[4 * AROUND_MAX]; ///< blocks
+	int n_seen;
+};
+
+static bool is_place(const struct placement *p, uint32_t i)
+{
+	return p->f->insns[i].is_emulated && !p->f->insns[i].is_unprobable;
+}
+
+/** Before instruction @p end of block @p b, and where there is none in the blocks that lead
+ * there. @return false: some way has none, or there are too many ways. */
+static bool look_before(const struct placement *p, struct around *a, uint32_t b,
+			uint32_t end)
+{
+	const struct sp_block *block = &p->f->blocks[b];
+
+	for (uint32_t i = end; i-- > block->first;)
+		if (is_place(p, i)) {
+			if (a->n == AROUND_MAX)
+				return false;
+			a->insn[a->n++] = i;
+			return true;
+		}
+	if (block->entry != SP_ENTRY_NONE)
+		return false;
+	for (uint32_t e = 0; e < block->n_pred; e++) {
+		uint32_t from = p->f->preds.data[block->pred_at + e];
+		bool is_seen = false;
+
+		for (int k = 0; k < a->n_seen; k++)
+			is_seen |= a->seen[k] == from;
+		if (is_seen || p->f->blocks[from].is_idle)
+			continue;
+		if (a->n_seen == 4 * AROUND_MAX)
+			return false;
+		a->seen[a->n_seen++] = from;
+		if (!look_before(p, a, from, p->f->blocks[from].end))
+			return false;
+	}
+	return true;
+}
+
+/** Where ways meet just before a store, no single probe does; one on each way may. */
+static void place_around(struct placement *p, struct place_store *s)
+{
+	struct around a = {};
+	double sum = 0;
+	int n_new = 0;
+
+	if (!look_before(p, &a, p->f->block_of[s->insn], s->insn))
+		return;
+	for (int i = 0; i < a.n; i++)
+		sum += find_probe(p, a.insn[i]) ? 0 : price(p, a.insn[i]);
+	if (sum >= price(p, s->insn))
+		return;
+	for (int i = 0; i < a.n; i++)
+		if (!find_probe(p, a.insn[i]) && !place(p, a.insn[i]))
+			a.insn[n_new++] = a.insn[i];
+	if (!follows(p, s, &p->known))
+		while (n_new--) {
+			p->given[a.insn[n_new]] = 0;
+			p->probes.size--;
+		}
+	sp_known_compute(&p->known, p->given);
+	update_done(p);
+}
+
 static struct err *place_leftovers(struct placement *p, const struct candidates *c)
 {
 	struct sp_known k;
@@ -389,6 +462,8 @@ static struct err *place_leftovers(struct placement *p, const struct candidates 
 		if (!s->is_done && p->s->step[s->insn].has_value && !s->is_copy &&
 		    c->insns.size * p->f->n_insns * 12 < WORK_MAX / 8)
 			err = place_jointly(p, c, s, &k);
+		if (!err && !s->is_done && p->s->step[s->insn].has_value && !s->is_copy)
+			place_around(p, s);
 	}
 	sp_known_deinit(&k);
 	return err;
