@@ -10,10 +10,10 @@
 #include "specdsl/specdsl.h"
 
 enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
-enum { OPT_BINARY = 256, OPT_JSON };
+enum { OPT_BINARY = 256, OPT_JSON, OPT_IN_PLACE };
 
 struct spec_options {
-	bool has_verb;
+	bool has_verb, is_format, in_place;
 	const char *binary;
 	bool as_json;
 	VEC(const char *) files;
@@ -22,6 +22,8 @@ struct spec_options {
 static const struct argp_option options[] = {
 	{"binary", OPT_BINARY, "PROG", 0,
 	 "Compare with the structs in the debug information of PROG", 0},
+	{"in-place", OPT_IN_PLACE, NULL, 0,
+	 "format: write the files themselves, where that changes them", 0},
 	{"json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0},
 	{0},
 };
@@ -38,9 +40,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		o->as_json = true;
 		return 0;
+	case OPT_IN_PLACE:
+		o->in_place = true;
+		return 0;
 	case ARGP_KEY_ARG:
-		if (!o->has_verb && strcmp(arg, "check"))
-			argp_error(state, "unknown action '%s' (there is: check)", arg);
+		if (!o->has_verb && strcmp(arg, "check") && strcmp(arg, "format"))
+			argp_error(state, "unknown action '%s' (there are: check, format)",
+				   arg);
+		o->is_format |= !o->has_verb && strcmp(arg, "format") == 0;
 		slot = o->has_verb ? vec_push(&o->files) : NULL;
 		if (slot)
 			*slot = arg;
@@ -50,7 +57,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!o->has_verb)
-			argp_error(state, "what to do? (check)");
+			argp_error(state, "what to do? (check, format)");
 		else if (!o->files.size)
 			argp_error(state, "which specification?");
 		return 0;
@@ -60,13 +67,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse_option, "check FILE...",
-	"Read specifications, show the mistakes in them and how each constraint is "
-	"understood. The language: doc/spec-language.md.\v"
+	options, parse_option, "check FILE...\nformat FILE...",
+	"check: read specifications, show the mistakes in them and how each constraint is "
+	"understood. format: write them the one way, to stdout; files with mistakes are "
+	"left alone. The language: doc/spec-language.md.\v"
 	"Exit status: 0 no mistakes, 1 mistakes, 2 could not read.\n\n"
 	"Examples:\n"
 	"  faultline spec check list.spec\n"
 	"  faultline spec check list.spec --binary ./prog\n"
+	"  faultline spec format --in-place *.spec\n"
 	"  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
 	NULL, NULL, NULL,
 };
@@ -194,6 +203,86 @@ static struct err *print_json(const struct spec *s)
 	return NULL;
 }
 
+static struct err *check_all(struct spec *s, const struct spec_options *o,
+			     struct dec_symbols **symbols, size_t *n_errors)
+{
+	struct err *err = read_specs(s, o, symbols);
+
+	if (!err && o->as_json)
+		err = print_json(s);
+	else if (!err)
+		print_text(s);
+	*n_errors = spec_errors(s);
+	return err;
+}
+
+static struct err *read_file(const char *path, char **ret, size_t *size)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re"), *out = open_memstream(ret, size);
+	char buffer[4096];
+	size_t n;
+
+	if (!f)
+		return err_errno("cannot open specification '%s'", path);
+	while (out && (n = fread(buffer, 1, sizeof(buffer), f)) > 0)
+		fwrite(buffer, 1, n, out);
+	return !out || ferror(f) || fflush(out) ?
+		       err_errno("cannot read specification '%s'", path) :
+		       NULL;
+}
+
+static struct err *write_file(const char *path, const char *text)
+{
+	_cleanup_free_ char *partial = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	if (asprintf(&partial, "%s.part", path) < 0)
+		return &err_nomem;
+	f = fopen(partial, "we");
+	if (!f || fputs(text, f) < 0 || fflush(f) || rename(partial, path))
+		return err_errno("cannot write '%s'", path);
+	return NULL;
+}
+
+/** Format file @p path, in which there are no mistakes. */
+static struct err *format_file(const char *path, bool in_place)
+{
+	_cleanup_free_ char *text = NULL, *formatted = NULL;
+	size_t size;
+	struct err *err = read_file(path, &text, &size);
+
+	if (!err)
+		err = spec_format(text, size, &formatted);
+	if (err)
+		return err;
+	if (!in_place)
+		fputs(formatted, stdout);
+	else if (strcmp(text, formatted))
+		return write_file(path, formatted);
+	return NULL;
+}
+
+/** Each file is a specification of its own. @p n_errors: mistakes in all of them. */
+static struct err *format_all(const struct spec_options *o, size_t *n_errors)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < o->files.size && !err; i++) {
+		_cleanup_(spec_destroyp) struct spec *s = NULL;
+
+		err = spec_create(&s);
+		if (!err)
+			err = spec_add_file(s, o->files.data[i]);
+		if (err)
+			break;
+		spec_diags_print(s, stderr);
+		*n_errors += spec_errors(s);
+		if (!spec_errors(s))
+			err = format_file(o->files.data[i], o->in_place);
+	}
+	return err;
+}
+
 int cmd_spec(int argc, char **argv);
 
 int cmd_spec(int argc, char **argv)
@@ -201,6 +290,7 @@ int cmd_spec(int argc, char **argv)
 	_cleanup_(spec_destroyp) struct spec *s = NULL;
 	struct dec_symbols *symbols = NULL;
 	struct spec_options o = {0};
+	size_t n_errors = 0;
 	struct err *err;
 	int status;
 
@@ -209,12 +299,9 @@ int cmd_spec(int argc, char **argv)
 		return EXIT_COULD_NOT;
 	err = spec_create(&s);
 	if (!err)
-		err = read_specs(s, &o, &symbols);
-	if (!err && o.as_json)
-		err = print_json(s);
-	else if (!err)
-		print_text(s);
-	status = err ? EXIT_COULD_NOT : spec_errors(s) ? EXIT_MISTAKES : EXIT_FINE;
+		err = o.is_format ? format_all(&o, &n_errors) :
+				    check_all(s, &o, &symbols, &n_errors);
+	status = err ? EXIT_COULD_NOT : n_errors ? EXIT_MISTAKES : EXIT_FINE;
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
 	err_destroy(err);

@@ -102,6 +102,11 @@ struct spec_type {
 	int line;
 };
 
+/** Write the specification @p text, which has no mistakes (spec_add_text() found none),
+ * the one way: *ret, to be freed. Formatting that again changes nothing.
+ * @return NULL or ERR_NOMEM. */
+struct err *spec_format(const char *text, size_t size, char **ret);
+
 size_t spec_types(const struct spec *s);
 const struct spec_type *spec_type(const struct spec *s, size_t i);
 

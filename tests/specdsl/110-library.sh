@@ -45,7 +45,7 @@ for source in specs/*.c; do
 	check_spec "$name"
 	for level in O0 O2; do
 		run_subject "$name" $level 1 0 0
-		for seed in ${FAULTLINE_SEEDS:-6 7 8}; do
+		for seed in ${FAULTLINE_SEEDS:-6 7}; do
 			run_subject "$name" $level "$seed" 10 1
 			line=$(sed -n 's/^wrong: .*:\([0-9]*\)$/\1/p;' "$TMPDIR/truth" | head -n 1)
 			[ -n "$line" ] || fail "$name -$level $seed: nothing went wrong"

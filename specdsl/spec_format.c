@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One way to write a specification. Works on tokens, so that what is written stays as it
+ * is written (spellings, numbers, parentheses) and only the space between changes: a
+ * statement a line with its declarations before it, broken behind `=>`, `||`, `and` and
+ * `or` where it is too long; comments and single blank lines stay.
+ */
+#include <string.h>
+
+#include "specdsl/spec_ast.h"
+
+#define COLUMNS 90
+#define TAB 8
+
+/** A token, or AT's path:line, and what stands before it. */
+struct piece {
+	struct spec_span span;
+	bool has_space;	   ///< before it
+	bool breaks_after; ///< a line may end behind it
+};
+
+struct formatter {
+	const struct spec_file *f;
+	FILE *out;
+	VEC(struct piece) pieces; ///< of the statement under way
+	uint32_t at;		  ///< behind the last token
+	size_t statement;	  ///< index of the first piece behind the last declaration
+	bool is_absolute;	  ///< inside |...|
+	bool is_out_of_memory;
+};
+
+static const char *text_of(const struct formatter *m, struct spec_span span)
+{
+	return m->f->text + span.offset;
+}
+
+static bool is_text(const struct formatter *m, const struct piece *p, const char *text)
+{
+	return p->span.length == strlen(text) &&
+	       !strncmp(text_of(m, p->span), text, p->span.length);
+}
+
+/* ---- comments between statements ---------------------------------------------------------- */
+
+/** End the line, if there is one; leave one blank where there were @p lines line ends. */
+static void put_break(struct formatter *m, int lines, bool is_first)
+{
+	if (!is_first)
+		fputs(lines > 1 ? "\n\n" : "\n", m->out);
+}
+
+/** Write what stands in @p from to @p to: comments, and a blank line where there was one. A
+ * comment may belong to the line before. @p is_first: nothing is written yet. */
+static void put_gap(struct formatter *m, uint32_t from, uint32_t to, bool is_first)
+{
+	int lines = 0;
+
+	for (uint32_t i = from, n; i < to; i += n) {
+		const char *text = m->f->text + i, *end;
+
+		n = 1;
+		lines += *text == '\n';
+		if (*text != '#' && *text != '/')
+			continue;
+		end = text[0] == '/' && text[1] == '*' ? strstr(text + 2, "*/") : NULL;
+		n = end ? (uint32_t)(end + 2 - text) : strcspn(text, "\n");
+		if (n > to - i)
+			n = to - i;
+		if (lines || is_first)
+			put_break(m, lines, is_first);
+		else
+			fputc(' ', m->out);
+		fprintf(m->out, "%.*s", (int)n, text);
+		is_first = false;
+		lines = 0;
+	}
+	put_break(m, to < m->f->size ? lines : 0, is_first);
+}
+
+/* ---- one statement ------------------------------------------------------------------------ */
+
+/** Columns of pieces @p from up to @p to, tabs none. */
+static size_t width(const struct formatter *m, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < to; i++)
+		n += m->pieces.data[i].span.length + (i > from && m->pieces.data[i].has_space);
+	return n;
+}
+
+static void put_pieces(const struct formatter *m, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		fprintf(m->out, "%s%.*s",
+			i > from && m->pieces.data[i].has_space ? " " : "",
+			(int)m->pieces.data[i].span.length,
+			text_of(m, m->pieces.data[i].span));
+}
+
+/** @return the index behind the next place where a line may end, from piece @p i on. */
+static size_t next_break(const struct formatter *m, size_t i)
+{
+	while (i < m->pieces.size && !m->pieces.data[i].breaks_after)
+		i++;
+	return i < m->pieces.size ? i + 1 : i;
+}
+
+static void put_statement(struct formatter *m)
+{
+	size_t n = m->pieces.size, column = width(m, 0, n) <= COLUMNS ? 0 : COLUMNS;
+
+	if (column && m->statement && m->statement < n)
+		m->pieces.data[m->statement - 1].breaks_after = true;
+	if (!column) {
+		put_pieces(m, 0, n);
+	} else {
+		column = 0;
+		for (size_t i = 0; i < n;) {
+			size_t end = next_break(m, i), w = width(m, i, end);
+
+			if (i && column + 1 + w > COLUMNS) {
+				fputs("\n\t", m->out);
+				column = TAB;
+			} else if (i && m->pieces.data[i].has_space) {
+				fputc(' ', m->out);
+				column++;
+			}
+			put_pieces(m, i, end);
+			column += w;
+			i = end;
+		}
+	}
+	m->pieces.size = 0;
+	m->statement = 0;
+	m->is_absolute = false;
+}
+
+/* ---- space between tokens ------------------------------------------------------------------ */
+
+/** Is the token behind piece @p p an operand, so that `-` and `(` there are a sign and a
+ * parenthesis of their own? */
+static bool wants_operand(const struct formatter *m, const struct piece *p)
+{
+	char c = p->span.length == 1 ? *text_of(m, p->span) : 0;
+	unsigned char first = *text_of(m, p->span);
+
+	if (is_text(m, p, "and") || is_text(m, p, "or") || is_text(m, p, "in") ||
+	    is_text(m, p, "to") || is_text(m, p, "for"))
+		return true;
+	if (c && strchr(")]|;", c))
+		return c == ';';
+	return !(first == '_' || (first >= '0' && first <= '9') ||
+		 ((first | 32) >= 'a' && (first | 32) <= 'z') || first == '"');
+}
+
+static bool has_space_before(struct formatter *m, const struct token *t)
+{
+	const struct piece *p =
+		m->pieces.size ? &m->pieces.data[m->pieces.size - 1] : NULL;
+	char before = p && p->span.length == 1 ? *text_of(m, p->span) : 0;
+	char c = t->kind == TOK_CHAR ? t->ch : 0;
+
+	if (!p || (c && strchr(";,).]", c)))
+		return false;
+	if (c == '|')
+		return !m->is_absolute;
+	if (before == '|' && m->is_absolute)
+		return false;
+	if (before == '(' || before == '[' || before == '.' ||
+	    (p->span.length == 2 && !strncmp(text_of(m, p->span), "..", 2)))
+		return false;
+	if (c == '[' || (c == '(' && before == '.'))
+		return wants_operand(m, p);
+	// A sign belongs to what follows.
+	if (before == '-' && m->pieces.size > 1 &&
+	    wants_operand(m, &m->pieces.data[m->pieces.size - 2]))
+		return false;
+	return true;
+}
+
+static void add_piece(struct formatter *m, const struct token *t, struct spec_span span)
+{
+	bool has_space = has_space_before(m, t);
+	struct piece *p = vec_push(&m->pieces);
+
+	m->is_out_of_memory |= !p;
+	if (!p)
+		return;
+	*p = (struct piece){ span, has_space, false };
+	p->breaks_after = t->kind == TOK_ARROW || t->kind == TOK_BARS ||
+			  is_text(m, p, "and") || is_text(m, p, "or");
+	if (t->kind == TOK_CHAR && t->ch == '|')
+		m->is_absolute = !m->is_absolute;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+/** Do the pieces from @p from on, which end in `;`, declare what the next statement is
+ * about: `f X, Y;`, `f.NAME;`, `f.NAME NULL 0;`? */
+static bool is_declaration(const struct formatter *m, size_t from)
+{
+	size_t n = m->pieces.size - from;
+	const struct piece *p = &m->pieces.data[from];
+
+	if (n < 3 || wants_operand(m, &p[0]) || is_text(m, &p[0], "CONST") ||
+	    is_text(m, &p[0], "CPOINT") || is_text(m, &p[0], "ARRAY"))
+		return false;
+	if (is_text(m, &p[1], "."))
+		return (n == 4 || is_text(m, &p[3], "NULL")) &&
+		       (p[2].span.length && !is_text(m, &p[2], "("));
+	if (is_text(m, &p[1], "FIELD"))
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (i % 2 ? wants_operand(m, &p[i]) :
+			    !is_text(m, &p[i], i == n - 1 ? ";" : ","))
+			return false;
+	return n % 2;
+}
+
+/** A label behind a statement belongs to its line. */
+static uint32_t take_label(struct formatter *m, uint32_t at)
+{
+	struct token t = spec_lex(m->f, at);
+
+	if (t.kind != TOK_DOTS)
+		return at;
+	do {
+		add_piece(m, &t, t.span);
+		at = t.span.offset + t.span.length;
+		t = spec_lex(m->f, at);
+	} while (t.kind != TOK_END && !(m->pieces.size && is_text(m, &m->pieces.data[
+					   m->pieces.size - 1], ")")));
+	if (t.kind == TOK_CHAR && t.ch == ';') {
+		add_piece(m, &t, t.span);
+		at = t.span.offset + t.span.length;
+	}
+	return at;
+}
+
+/** AT's path is no token. @return behind it, or 0. */
+static uint32_t take_site(struct formatter *m, uint32_t at)
+{
+	struct spec_span path, all;
+	struct token t;
+	uint32_t end;
+	int line;
+
+	end = spec_lex_site(m->f, at, &path, &line);
+	if (!end)
+		return 0;
+	t = spec_lex(m->f, at);
+	all = (struct spec_span){ t.span.offset, end - t.span.offset };
+	add_piece(m, &(struct token){ .kind = TOK_NAME }, all);
+	return end;
+}
+
+static void format_all(struct formatter *m)
+{
+	bool is_first = true, is_site = false;
+
+	for (;;) {
+		struct token t = spec_lex(m->f, m->at);
+		uint32_t end = t.span.offset + t.span.length, site = 0;
+
+		if (!m->pieces.size)
+			put_gap(m, m->at, t.kind == TOK_END ? m->f->size : t.span.offset,
+				is_first);
+		is_first = false;
+		if (t.kind == TOK_END)
+			return;
+		if (is_site)
+			site = take_site(m, m->at);
+		if (!site)
+			add_piece(m, &t, t.span);
+		if (m->is_out_of_memory)
+			return;
+		m->at = site ? site : end;
+		is_site = t.kind == TOK_NAME && t.span.length == 2 &&
+			  !strncmp(text_of(m, t.span), "AT", 2);
+		is_site |= m->pieces.size > 1 && site == 0 && t.kind == TOK_CHAR &&
+			   t.ch == ',' && memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),
+						 ':', m->pieces.data[m->pieces.size - 2].span.length);
+		if (t.kind != TOK_CHAR || t.ch != ';' || site)
+			continue;
+		if (is_declaration(m, m->statement)) {
+			m->at = take_label(m, m->at);
+			m->statement = m->pieces.size;
+			continue;
+		}
+		m->at = take_label(m, m->at);
+		put_statement(m);
+	}
+}
+
+struct err *spec_format(const char *text, size_t size, char **ret)
+{
+	struct spec_file f = { .name = "", .text = text, .size = size };
+	struct formatter m = { .f = &f };
+	size_t n;
+
+	*ret = NULL;
+	m.out = open_memstream(ret, &n);
+	if (!m.out)
+		return &err_nomem;
+	format_all(&m);
+	if (m.pieces.size)
+		put_statement(&m);
+	m.is_out_of_memory |= fclose(m.out) != 0;
+	vec_deinit(&m.pieces);
+	if (!m.is_out_of_memory)
+		return NULL;
+	free(*ret);
+	*ret = NULL;
+	return &err_nomem;
+}
