@@ -582,7 +582,7 @@ static uint64_t count_placed(struct dec_recover *r)
 /* Guess, until a round finds nothing that the one before it did not expect. */
 static struct err *recover_guess(struct dec_recover *r)
 {
-	static const uint32_t reach[] = { 0, 3, 15, 63, 255, 1023, UINT32_MAX };
+	static const uint32_t reach[] = { 0, 7, 63, 1023, UINT32_MAX };
 	struct err *err = NULL;
 	uint64_t placed = 0, before;
 
@@ -596,12 +596,17 @@ static struct err *recover_guess(struct dec_recover *r)
 		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
 			r->reach = reach[i];
 			err = recover_settle(r);
+			// Nothing is left to guess about.
+			if (!r->n_lost)
+				break;
 		}
 		before = placed;
 		placed = count_placed(r);
 		r->stats.rounds++;
 		r->stats.conflicts = r->n_conflicts;
-		if (round && placed == before && !r->n_conflicts)
+		// What a few accesses more would tell is not worth a round.
+		if (round && (placed > before ? placed - before : before - placed) <=
+				     r->accesses.size / 2000)
 			break;
 	}
 	r->stats.accesses_placed = placed;
@@ -616,19 +621,23 @@ static double seconds_now(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
+struct err *rec_prepare(struct dec_recover *r)
 {
-	double begin = seconds_now();
-	struct err *err;
+	struct err *err = rec_native_create(&r->native);
 
 	r->stats.steps = r->steps.size;
 	r->stats.accesses = r->accesses.size;
 	r->at = REC_NO_NODE;
-	err = rec_native_create(&r->native);
 	if (!err)
 		err = rec_show_create(&r->show);
-	if (!err)
-		err = index_uses(r);
+	return err ?: index_uses(r);
+}
+
+struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
+{
+	double begin = seconds_now();
+	struct err *err = rec_prepare(r);
+
 	if (err)
 		return err;
 	for (size_t i = 0; i < r->steps.size; i++)

@@ -236,6 +236,9 @@ static inline struct rec_bits rec_const(uint64_t v)
 	return (struct rec_bits){ v, UINT64_MAX };
 }
 
+/** All steps are there: index them. The first part of dec_recover_run(). */
+struct err *rec_prepare(struct dec_recover *r);
+
 /** Learn bits of a node. */
 void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b);
 

@@ -233,20 +233,22 @@ static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t t
 
 	if ((is_fill && (value.m & rec_ones(unit * 8)) != rec_ones(unit * 8)) ||
 	    (!is_fill && (from.m != UINT64_MAX || from.v - to < n || to - from.v < n)))
-		return r->is_backward ? mem_forget(r, to, n) : mem_forget(r, to, n);
-	for (uint64_t i = 0; i < n; i += unit) {
+		return mem_forget(r, to, n);
+	for (uint64_t i = 0, part; i < n; i += part) {
 		uint32_t c1 = REC_NO_NODE, c2 = REC_NO_NODE;
-		struct rec_bytes b = { .m = rec_ones(unit) };
+		struct rec_bytes b;
 
-		if (is_fill)
-			memcpy(b.v, &value.v, 8);
-		else if (!mem_read(r, r->is_backward ? to + i : from.v + i, unit, &c1,
-				   &b))
+		part = n - i < 64 ? n - i : 64;
+		b.m = rec_ones(part);
+		for (unsigned k = 0; is_fill && k < part; k++)
+			b.v[k] = value.v >> 8 * ((i + k) % unit);
+		if (!is_fill &&
+		    !mem_read(r, r->is_backward ? to + i : from.v + i, part, &c1, &b))
 			return false;
 		if (r->is_backward && !is_fill &&
-		    !mem_write(r, from.v + i, unit, &c2, &b, true))
+		    !mem_write(r, from.v + i, part, &c2, &b, true))
 			return false;
-		if (!r->is_backward && !mem_write(r, to + i, unit, &c1, &b, false))
+		if (!r->is_backward && !mem_write(r, to + i, part, &c2, &b, false))
 			return false;
 	}
 	return !r->is_backward || mem_forget(r, to, n);

@@ -11,6 +11,7 @@
 #include "tests/unit.h"
 
 #include "decode/dec_flight.h"
+#include "decode/dec_recover_int.h"
 #include "tests/decode/flight.h"
 
 struct subject {
@@ -30,8 +31,9 @@ static void capture_make(const struct subject *s, const char *options,
 {
 	_cleanup_free_ char *dir = NULL;
 
-	assert_true(asprintf(&dir, "%s/%s-%s", unit_env("TMPDIR"), s->program, s->mode) >
-		    0);
+	static int number;
+
+	assert_true(asprintf(&dir, "%s/%d", unit_env("TMPDIR"), number++) > 0);
 	assert_int_not_equal(unit_run("%s record %s -o %s -- %s/tests/programs/%s %s %s "
 				      ">/dev/null 2>&1",
 				      unit_env("FAULTLINE"), options, dir,
@@ -71,6 +73,171 @@ static void test_programs(void **state)
 	}
 }
 
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* A step, part of whose values are given: whatever its rule makes of them must be what the
+ * machine saw. */
+struct rule_test {
+	struct flight *flight;
+	struct rec_bytes truth[16]; ///< by slot; m 0: the machine does not tell
+	uint64_t seed, n_learned;
+};
+
+static uint64_t rule_random(struct rule_test *t)
+{
+	t->seed ^= t->seed << 13;
+	t->seed ^= t->seed >> 7;
+	return t->seed ^= t->seed << 17;
+}
+
+/* All, nothing, or some of it. */
+static uint64_t rule_mask(struct rule_test *t)
+{
+	switch (rule_random(t) % 4) {
+	case 0:
+		return 0;
+	case 1:
+		return rule_random(t) & rule_random(t);
+	case 2:
+		return rule_random(t) | rule_random(t);
+	default:
+		return UINT64_MAX;
+	}
+}
+
+static void rule_find_truth(struct rule_test *t, const struct rec_at *at,
+			    const struct dec_step *step)
+{
+	size_t n_mem[2] = {};
+
+	for (int s = 0; s < at->form->n_in + at->form->n_out; s++) {
+		bool is_def = s >= at->form->n_in, is_mem = at->form->slot[s] >= 0x80;
+		struct dec_ref want = { .is_def = is_def,
+					.is_mem = is_mem,
+					.reg = at->form->slot[s] };
+		const struct dec_ref *r =
+			flight_find(step, &want, is_mem ? n_mem[is_def]++ : 0);
+		uint32_t size = is_mem ? at->form->insn.mem[want.reg & 0x7f].size : 0;
+
+		t->truth[s].m = 0;
+		if (!r || !r->has_value || !r->value || r->size > 64 ||
+		    (is_mem && r->size != size))
+			continue;
+		memset(t->truth[s].v, 0, 64);
+		memcpy(t->truth[s].v, r->value, r->size);
+		t->truth[s].m = rec_ones(r->size);
+	}
+}
+
+static void rule_give(struct rule_test *t, struct dec_recover *r, uint32_t node,
+		      const struct rec_bytes *truth, uint64_t m)
+{
+	uint64_t v;
+
+	(void)t;
+	memcpy(&v, truth->v, 8);
+	if (node & REC_VEC) {
+		r->bytes.data[node & ~REC_VEC] = *truth;
+		r->bytes.data[node & ~REC_VEC].m &= m;
+	} else {
+		m &= rec_bit_mask(truth->m);
+		r->bits.data[node] = (struct rec_bits){ v & m, m };
+	}
+}
+
+static void rule_check(struct rule_test *t, const struct rec_at *at, int s)
+{
+	const struct rec_bytes *truth = &t->truth[s];
+	uint32_t node = at->ref[s];
+	uint64_t v, wrong = 0;
+
+	if (node & REC_VEC) {
+		const struct rec_bytes *b = &at->r->bytes.data[node & ~REC_VEC];
+
+		for (uint64_t m = b->m & truth->m; m; m &= m - 1)
+			wrong |= b->v[__builtin_ctzll(m)] != truth->v[__builtin_ctzll(m)];
+		t->n_learned += __builtin_popcountll(b->m & truth->m);
+	} else {
+		const struct rec_bits *b = &at->r->bits.data[node];
+
+		memcpy(&v, truth->v, 8);
+		wrong = (b->v ^ v) & b->m & rec_bit_mask(truth->m);
+		t->n_learned += __builtin_popcountll(b->m & rec_bit_mask(truth->m)) / 8;
+	}
+	if (wrong)
+		fail_msg("%s at %#lx: slot %d is wrong in %#lx",
+			 dec_insn_name(&at->form->insn), at->form->insn.rip, s, wrong);
+}
+
+static struct err *rule_on_step(void *ctx, const struct dec_step *step)
+{
+	struct rule_test *t = ctx;
+	struct flight *f = t->flight;
+	struct dec_recover *r = f->recover;
+	struct rec_at at;
+	int n;
+
+	if (!step->insn || step->position < f->begin || step->position >= f->stop)
+		return NULL;
+	at = rec_at(r, step->position - f->begin);
+	n = at.form->n_in + at.form->n_out;
+	if (n > 16)
+		return NULL;
+	rule_find_truth(t, &at, step);
+	for (int trial = 0; trial < 3; trial++) {
+		for (int s = 0; s < n; s++)
+			rule_give(t, r, at.ref[s], &t->truth[s], rule_mask(t));
+		r->at = at.step;
+		r->n_conflicts = 0;
+		do {
+			r->again = false;
+			rec_apply(&at);
+		} while (r->again);
+		if (r->n_conflicts)
+			fail_msg("%s at %#lx contradicts itself",
+				 dec_insn_name(&at.form->insn), at.form->insn.rip);
+		for (int s = 0; s < n; s++)
+			rule_check(t, &at, s);
+		for (int s = 0; s < n; s++)
+			rule_give(t, r, at.ref[s], &t->truth[s], 0);
+		while (r->queue_size) {
+			r->is_queued[r->queue[r->queue_head]] = 0;
+			r->queue_head = (r->queue_head + 1) % r->steps.size;
+			r->queue_size--;
+		}
+	}
+	return NULL;
+}
+
+static void test_rules(void **state)
+{
+	static const struct subject programs[] = {
+		{ "crashes", "strings", "", 0 },     { "crashes", "matrix", "", 0 },
+		{ "crashes", "machine", "", 0 },     { "crashes", "double", "", 0 },
+		{ "crashes-O0", "overflow", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct rule_test t = { .seed = 88172645463325252ull };
+		struct capture *c;
+		struct dec_where w;
+		struct flight f;
+
+		capture_make(&programs[i], "-e heap", &c);
+		flight_init(&f, c, 30000);
+		ok(rec_prepare(f.recover));
+		t.flight = &f;
+		ok(dec_machine_seek(f.machine, f.begin, &w));
+		ok(dec_machine_trace(f.machine, UINT64_MAX >> 1, rule_on_step, &t, &w));
+		printf("%s: %lu bytes learned, none wrong\n", programs[i].mode,
+		       t.n_learned);
+		assert_in_range(t.n_learned, 100000, UINT64_MAX);
+		flight_deinit(&f);
+		capture_close(c);
+	}
+}
+
 /* The file form: packets and end.core instead of the machine's log and memory. */
 static void test_files(void **state)
 {
@@ -106,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_files),
 	};
 
