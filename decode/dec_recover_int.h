@@ -342,6 +342,31 @@ void rec_show_destroy(struct rec_show *s);
 
 /* ---- memory (dec_recover_mem.c) -------------------------------------------------------- */
 
+/** @return general register @p reg as the step reads it, or writes it. */
+static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
+{
+	const struct rec_form *f = at->form;
+	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
+
+	for (int s = from; s < to; s++) {
+		if (f->slot[s] == reg)
+			return at->r->bits.data[at->ref[s]];
+	}
+	return (struct rec_bits){};
+}
+
+/** Nothing is known of [addr, addr+n) any more. @return false: out of memory. */
+bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n);
+
+/** A store may have gone anywhere. */
+void rec_mem_kill(struct dec_recover *r);
+
+/** What system call @p at does to memory. @return as rec_mem_forget(). */
+bool rec_call_apply(struct dec_recover *r, const struct rec_at *at);
+
+/** Find r->const_from. */
+void rec_calls_look(struct dec_recover *r);
+
 /** Carry what is known through memory, once in time's direction or against it. */
 struct err *rec_sweep(struct dec_recover *r, bool is_backward);
 

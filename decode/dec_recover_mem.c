@@ -12,10 +12,8 @@
 #include "decode/dec_recover_int.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10 };
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
@@ -140,7 +138,7 @@ static bool mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t
 	return true;
 }
 
-static bool mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
+bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
 {
 	static const struct rec_bytes nothing;
 
@@ -158,7 +156,7 @@ static bool mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
 }
 
 /* A store may have gone anywhere. */
-static void mem_kill(struct dec_recover *r)
+void rec_mem_kill(struct dec_recover *r)
 {
 	r->n_lost++;
 	if (!r->is_guessing)
@@ -210,30 +208,18 @@ static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
 
 /* ---- bulk writes -------------------------------------------------------------------------------- */
 
-static struct rec_bits reg_in(const struct rec_at *at, uint8_t reg, bool is_out)
-{
-	const struct rec_form *f = at->form;
-	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
-
-	for (int s = from; s < to; s++) {
-		if (f->slot[s] == reg)
-			return at->r->bits.data[at->ref[s]];
-	}
-	return (struct rec_bits){};
-}
-
 /* rep stos: the value, repeated; rep movs: what lies at the source. Only when the two do
  * not overlap is the one what the other was. */
 static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t to,
 		      uint64_t n)
 {
-	struct rec_bits from = reg_in(at, RSI, false), value = reg_in(at, RAX, false);
+	struct rec_bits from = rec_reg(at, RSI, false), value = rec_reg(at, RAX, false);
 	bool is_fill = !at->form->n_mem_in;
 	unsigned unit = at->form->insn.mem[0].size;
 
 	if ((is_fill && (value.m & rec_ones(unit * 8)) != rec_ones(unit * 8)) ||
 	    (!is_fill && (from.m != UINT64_MAX || from.v - to < n || to - from.v < n)))
-		return mem_forget(r, to, n);
+		return rec_mem_forget(r, to, n);
 	for (uint64_t i = 0, part; i < n; i += part) {
 		uint32_t c1 = REC_NO_NODE, c2 = REC_NO_NODE;
 		struct rec_bytes b;
@@ -251,131 +237,22 @@ static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t t
 		if (!r->is_backward && !mem_write(r, to + i, part, &c2, &b, false))
 			return false;
 	}
-	return !r->is_backward || mem_forget(r, to, n);
+	return !r->is_backward || rec_mem_forget(r, to, n);
 }
 
 static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_at at = rec_at(r, a->step);
-	struct rec_bits n = reg_in(&at, RCX, false);
+	struct rec_bits n = rec_reg(&at, RCX, false);
 	unsigned unit = at.form->insn.mem[0].size;
 
 	if (!a->is_write)
 		return true;
 	if (a->placed < REC_INFERRED || n.m != UINT64_MAX || n.v > (1u << 30)) {
-		mem_kill(r);
+		rec_mem_kill(r);
 		return true;
 	}
 	return bulk_copy(r, &at, a->addr, n.v * unit);
-}
-
-/* ---- system calls ---------------------------------------------------------------------------------- */
-
-/* What a call may write of memory that exists: nothing; a buffer (an argument's register,
- * and its size or the register that holds it); the range it maps; or who knows. */
-struct call_effect {
-	uint16_t nr;
-	enum { CALL_NOTHING, CALL_BUFFER, CALL_SIZED, CALL_MAPS } what;
-	uint8_t reg;
-	uint32_t size; ///< or register
-};
-
-static const struct call_effect call_effects[] = {
-	{ SYS_write, CALL_NOTHING, 0, 0 },
-	{ SYS_writev, CALL_NOTHING, 0, 0 },
-	{ SYS_close, CALL_NOTHING, 0, 0 },
-	{ SYS_open, CALL_NOTHING, 0, 0 },
-	{ SYS_openat, CALL_NOTHING, 0, 0 },
-	{ SYS_lseek, CALL_NOTHING, 0, 0 },
-	{ SYS_access, CALL_NOTHING, 0, 0 },
-	{ SYS_getpid, CALL_NOTHING, 0, 0 },
-	{ SYS_gettid, CALL_NOTHING, 0, 0 },
-	{ SYS_getuid, CALL_NOTHING, 0, 0 },
-	{ SYS_geteuid, CALL_NOTHING, 0, 0 },
-	{ SYS_getppid, CALL_NOTHING, 0, 0 },
-	{ SYS_sched_yield, CALL_NOTHING, 0, 0 },
-	{ SYS_kill, CALL_NOTHING, 0, 0 },
-	{ SYS_tgkill, CALL_NOTHING, 0, 0 },
-	{ SYS_fsync, CALL_NOTHING, 0, 0 },
-	{ SYS_ftruncate, CALL_NOTHING, 0, 0 },
-	{ SYS_unlink, CALL_NOTHING, 0, 0 },
-	{ SYS_mprotect, CALL_NOTHING, 0, 0 },
-	{ SYS_munmap, CALL_NOTHING, 0, 0 },
-	{ SYS_read, CALL_SIZED, RSI, RDX },
-	{ SYS_pread64, CALL_SIZED, RSI, RDX },
-	{ SYS_getrandom, CALL_SIZED, RDI, RSI },
-	{ SYS_readlink, CALL_SIZED, RSI, RDX },
-	{ SYS_fstat, CALL_BUFFER, RSI, 144 },
-	{ SYS_newfstatat, CALL_BUFFER, RDX, 144 },
-	{ SYS_clock_gettime, CALL_BUFFER, RSI, 16 },
-	{ SYS_gettimeofday, CALL_BUFFER, RDI, 16 },
-	{ SYS_rt_sigprocmask, CALL_BUFFER, RDX, 8 },
-	{ SYS_rt_sigaction, CALL_BUFFER, RDX, 32 },
-	{ SYS_prlimit64, CALL_BUFFER, R10, 16 },
-	{ SYS_brk, CALL_NOTHING, 0, 0 },
-	{ SYS_mmap, CALL_MAPS, 0, 0 },
-};
-
-static const struct call_effect *call_effect(uint64_t nr)
-{
-	for (size_t i = 0; i < sizeof(call_effects) / sizeof(*call_effects); i++) {
-		if (call_effects[i].nr == nr)
-			return &call_effects[i];
-	}
-	return NULL;
-}
-
-static bool call_apply(struct dec_recover *r, const struct rec_at *at)
-{
-	struct rec_bits nr = reg_in(at, RAX, false), to, n;
-	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
-
-	if (!e) {
-		mem_kill(r);
-		return true;
-	}
-	if (e->what == CALL_NOTHING)
-		return true;
-	to = reg_in(at, e->what == CALL_MAPS ? RAX : e->reg, e->what == CALL_MAPS);
-	n = e->what == CALL_SIZED ? reg_in(at, e->size, false) :
-	    e->what == CALL_MAPS  ? reg_in(at, RSI, false) :
-				    rec_const(e->size);
-	if (to.m != UINT64_MAX || n.m != UINT64_MAX) {
-		mem_kill(r);
-		return true;
-	}
-	// A failed mmap, a null pointer; a range that is larger than what is ever looked at.
-	if (to.v >= -4095ull || !to.v)
-		return true;
-	if (n.v > (1u << 24)) {
-		mem_kill(r);
-		return true;
-	}
-	return mem_forget(r, to.v, n.v);
-}
-
-/* @return whether a call changes no mapping that is not writable in the end. */
-static bool call_keeps_const(struct dec_recover *r, uint32_t step)
-{
-	struct rec_at at = rec_at(r, step);
-	struct rec_bits nr = reg_in(&at, RAX, false), prot = reg_in(&at, RDX, false);
-	struct rec_bits flags = reg_in(&at, R10, false);
-
-	if (nr.m != UINT64_MAX || !call_effect(nr.v))
-		return false;
-	if (nr.v == SYS_mprotect)
-		return prot.v & PROT_WRITE;
-	return nr.v != SYS_mmap || ((prot.v & PROT_WRITE) && (flags.v & MAP_ANONYMOUS));
-}
-
-/* Mappings that nobody may write were the same from here on to the end. */
-static void calls_look(struct dec_recover *r)
-{
-	r->const_from = 0;
-	for (size_t i = r->calls.size; i > 0 && !r->const_from; i--) {
-		if (!call_keeps_const(r, r->calls.data[i - 1]))
-			r->const_from = r->calls.data[i - 1] + 1;
-	}
 }
 
 /* ---- sweeps ------------------------------------------------------------------------------------ */
@@ -388,9 +265,9 @@ static bool wild_apply(struct dec_recover *r, const struct rec_access *a)
 	if (a->slot != REC_NONE) {
 		at = rec_at(r, a->step);
 		if (at.form->kind == REC_SYSCALL)
-			return call_apply(r, &at);
+			return rec_call_apply(r, &at);
 	}
-	mem_kill(r);
+	rec_mem_kill(r);
 	return true;
 }
 
@@ -434,13 +311,13 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 		return bulk_apply(r, a);
 	if (a->placed < REC_HINTED) {
 		if (a->is_write)
-			mem_kill(r);
+			rec_mem_kill(r);
 		return true;
 	}
 	n = access_size(&at, a);
 	// Where it went in the last round: nothing of it is used, but for what it spoils.
 	if (a->placed == REC_HINTED)
-		return !a->is_write || mem_forget(r, a->addr, n);
+		return !a->is_write || rec_mem_forget(r, a->addr, n);
 	if (at.form->kind == REC_MASKED_STORE && a->is_write)
 		return masked_apply(r, &at, a, n);
 	node = at.ref[a->slot];
@@ -455,7 +332,7 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 	if (r->queue_size)
 		rec_settle(r);
 	if (a->is_write)
-		return mem_forget(r, a->addr, n);
+		return rec_mem_forget(r, a->addr, n);
 	rec_read_bytes(r, node, &b);
 	return mem_write(r, a->addr, n, &a->line, &b, true);
 }
@@ -469,7 +346,7 @@ struct err *rec_sweep(struct dec_recover *r, bool is_backward)
 	r->kill_stamp = 0;
 	r->n_lost = 0;
 	r->stats.sweeps++;
-	calls_look(r);
+	rec_calls_look(r);
 	for (size_t i = 0; i < n; i++) {
 		struct rec_access *a = &r->accesses.data[is_backward ? n - 1 - i : i];
 
