@@ -81,7 +81,7 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 	if (!err)
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
 	if (!err)
-		ptc_pt_write_snapshot(p, f->n_snapshots, info);
+		ptc_pt_write_snapshot(p, info);
 	return err ?: ptc_heap_ring_write(f->ring, p->writer, &info->n_overwritten);
 }
 

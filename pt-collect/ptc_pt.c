@@ -440,7 +440,7 @@ struct err *ptc_pt_finish(struct ptc_pt *pt)
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
 static struct err *write_window(struct ptc_pt *pt, struct perf_writer *w,
-				const struct ptc_pt_stream *st, unsigned number)
+				const struct ptc_pt_stream *st)
 {
 	const struct ptc_aux_window window = ptc_ring_window(&st->ring);
 	struct perf_piece piece = piece_of(st, window.offset);
@@ -454,7 +454,6 @@ static struct err *write_window(struct ptc_pt *pt, struct perf_writer *w,
 	struct err *err = window.bytes ? perf_writer_record(w, &aux) : NULL;
 	size_t n;
 
-	piece.reference = number;
 	for (uint64_t done = 0; !err && done < window.bytes; done += n) {
 		const uint8_t *data = ptc_ring_piece(&st->ring, window.offset + done,
 						     window.bytes - done, &n);
@@ -466,7 +465,7 @@ static struct err *write_window(struct ptc_pt *pt, struct perf_writer *w,
 	return err;
 }
 
-struct err *ptc_pt_snapshot(struct ptc_pt *pt, const char *path, unsigned number)
+struct err *ptc_pt_snapshot(struct ptc_pt *pt, const char *path)
 {
 	_cleanup_(perf_writer_destroyp) struct perf_writer *w = NULL;
 	struct err *err = ptc_pt_drain(pt);
@@ -479,7 +478,7 @@ struct err *ptc_pt_snapshot(struct ptc_pt *pt, const char *path, unsigned number
 		// Written to the end, and not any more while we read.
 		ptc_pt_stream_enable(st, false);
 		if (st->ring.aux)
-			err = write_window(pt, w, st, number);
+			err = write_window(pt, w, st);
 		ptc_pt_stream_enable(st, true);
 	}
 	return err ?: perf_writer_finish(w, NULL);

@@ -165,7 +165,7 @@ struct err *ptc_pt_drain(struct ptc_pt *pt);
 int ptc_pt_fd(const struct ptc_pt *pt);
 
 /** Snapshot mode, all threads stand still: write what the rings hold into @p path. */
-struct err *ptc_pt_snapshot(struct ptc_pt *pt, const char *path, unsigned number);
+struct err *ptc_pt_snapshot(struct ptc_pt *pt, const char *path);
 
 /** It is over: the file is finished. */
 struct err *ptc_pt_finish(struct ptc_pt *pt);

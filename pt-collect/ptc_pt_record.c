@@ -129,10 +129,10 @@ void ptc_pt_end(struct ptc_process *p, struct cap_info *info)
 	ptc_pt_destroy(take_ptr(&p->pt));
 }
 
-void ptc_pt_write_snapshot(struct ptc_process *p, unsigned number, struct cap_info *info)
+void ptc_pt_write_snapshot(struct ptc_process *p, struct cap_info *info)
 {
 	_cleanup_free_ char *path = p->pt ? file_path(p) : NULL;
-	struct err *err = path ? ptc_pt_snapshot(p->pt, path, number) : NULL;
+	struct err *err = path ? ptc_pt_snapshot(p->pt, path) : NULL;
 
 	if (err)
 		give_up(p, err);

@@ -26,6 +26,6 @@ void ptc_pt_take(struct ptc_process *p);
 void ptc_pt_end(struct ptc_process *p, struct cap_info *info);
 
 /** The flight recorder: write the rings into the bundle, and say so in @p info. */
-void ptc_pt_write_snapshot(struct ptc_process *p, unsigned number, struct cap_info *info);
+void ptc_pt_write_snapshot(struct ptc_process *p, struct cap_info *info);
 
 #endif

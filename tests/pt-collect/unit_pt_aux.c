@@ -296,13 +296,13 @@ static void test_snapshots(void **state)
 	for (size_t at = 1000; at + 16 < sizeof(all); at += 4096)
 		memcpy(all + at, PSB, 16);
 	put_aux(all, 3000);
-	ok(ptc_pt_snapshot(pt, file_path(), 1));
+	ok(ptc_pt_snapshot(pt, file_path()));
 	n = read_stream(4711, PERF_NONE, got, &offset);
 	assert_int_equal(n, 2000);
 	assert_int_equal(offset, 1000);
 	assert_memory_equal(got, all + 1000, n);
 	put_aux(all + 3000, sizeof(all) - 3000);
-	ok(ptc_pt_snapshot(pt, file_path(), 2));
+	ok(ptc_pt_snapshot(pt, file_path()));
 	n = read_stream(4711, PERF_NONE, got, &offset);
 	// The oldest is at 2 * AUX_BYTES; the next PSB 1000 bytes behind that.
 	assert_int_equal(n, AUX_BYTES - 1000);
