@@ -72,8 +72,10 @@ backtrace "$TMPDIR/t" >"$TMPDIR/gdb"
 [ "$(grep -c '^Thread ' "$TMPDIR/gdb")" = 6 ] || fail "threads: $(cat "$TMPDIR/gdb")"
 grep -A 1 '^Thread 1 ' "$TMPDIR/gdb" | grep -q '#0 .*fault (arg=0x123450)' ||
 	fail "who crashed: $(cat "$TMPDIR/gdb")"
-if grep '^#[0-9]*  *0x[0-9a-f]* in ?? ()' "$TMPDIR/gdb"; then
-	fail "a thread stands in a probe"
+# (The kernel's code of probes is the last page of user space. A thread that has just begun
+# has a frame of no function behind its first.)
+if grep -E '^#0 .* in \?\? \(\)|^#[0-9]+ +0x00007fffffff' "$TMPDIR/gdb"; then
+	fail "a thread stands in a probe, or returns into one"
 fi
 
 # It executes another program: the rings go on, and the core is of that one.
