@@ -15,25 +15,15 @@
 
 #include "decode/dec_pt_check.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "decode/dec_log.h"
-#include "decode/dec_pt_decode.h"
+#include "decode/dec_pt_runs.h"
 
 enum {
 	CHECK_CANDIDATES = 1024,
 	CHECK_SURE_RUNS = 64,	///< that fit, before a candidate is taken for the place;
 	CHECK_MORE_RUNS = 4096, ///< when it has not entered the kernel where PT has
-	CHECK_KEPT = 4096,	///< items behind a place, before they are thrown away
-};
-
-enum check_kind { CHECK_RUN, CHECK_ENTRY, CHECK_GAP };
-
-struct check_item {
-	uint64_t ip, end_ip;
-	uint32_t n;
-	uint8_t kind;  ///< ENTRY: tracing went on at ip, behind the kernel
-	bool is_first; ///< of a segment: decoding began there
 };
 
 struct check_place {
@@ -45,12 +35,8 @@ struct check_place {
 
 struct check_thread {
 	uint32_t tid;
-	const struct dec_pt_stream *stream; ///< NULL: none
-	struct dec_pt_steps *steps;
-	bool is_decoded; ///< all of the stream
-	bool begins;	 ///< the next item is a segment's first
-	VEC(struct check_item) items;
-	uint64_t n_gone; ///< items thrown away before them
+	bool has_pt;
+	struct dec_pt_runs runs;
 	bool is_in_step;
 	bool had_gap;
 	bool is_in_kernel;
@@ -72,89 +58,6 @@ struct dec_pt_check {
 	bool has_parted;
 };
 
-/* ---- what PT says ------------------------------------------------------------------------- */
-
-static struct err *check_put(struct check_thread *t, const struct check_item *item)
-{
-	struct check_item *i = vec_push(&t->items);
-
-	if (!i)
-		return &err_nomem;
-	*i = *item;
-	i->is_first = t->begins;
-	t->begins = false;
-	return NULL;
-}
-
-static struct err *check_on_run(void *ctx, const struct dec_pt_run *run)
-{
-	const struct check_item item = {
-		.ip = run->ip, .end_ip = run->end_ip, .n = run->n_insns, .kind = CHECK_RUN
-	};
-
-	return check_put(ctx, &item);
-}
-
-static struct err *check_on_gap(void *ctx, const struct dec_pt_gap *gap)
-{
-	(void)gap;
-	return check_put(ctx, &(const struct check_item){ .kind = CHECK_GAP });
-}
-
-static struct err *check_on_event(void *ctx, const struct dec_pt_event *e)
-{
-	const struct check_item item = { .ip = e->ip, .kind = CHECK_ENTRY };
-
-	return e->kind == DEC_PT_EV_ENABLED ? check_put(ctx, &item) : NULL;
-}
-
-/* Decode on. Nothing more: is_decoded. */
-static struct err *check_decode(struct check_thread *t)
-{
-	const struct dec_pt_sink sink = { .ctx = t,
-					  .run = check_on_run,
-					  .gap = check_on_gap,
-					  .event = check_on_event };
-	struct err *err = NULL;
-	bool is_end = false;
-
-	if (!t->steps)
-		err = dec_pt_steps_create(t->stream, &sink, &t->steps);
-	t->begins = true;
-	if (!err)
-		err = dec_pt_steps_next(t->steps, &is_end);
-	if (is_end) {
-		t->is_decoded = true;
-		dec_pt_steps_destroy(take_ptr(&t->steps));
-	}
-	return err;
-}
-
-/* @return item @p at, NULL behind the stream's end (or *err is set). */
-static const struct check_item *check_item(struct check_thread *t, uint64_t at,
-					   struct err **err)
-{
-	while (!*err && at >= t->n_gone + t->items.size && !t->is_decoded)
-		*err = check_decode(t);
-	if (*err || at >= t->n_gone + t->items.size)
-		return NULL;
-	return &t->items.data[at - t->n_gone];
-}
-
-/* Throw away what lies before item @p at, but for the one before it. */
-static void check_forget(struct check_thread *t, uint64_t at)
-{
-	uint64_t n;
-
-	if (at < t->n_gone + CHECK_KEPT)
-		return;
-	n = at - 1 - t->n_gone;
-	memmove(t->items.data, t->items.data + n,
-		(t->items.size - n) * sizeof(*t->items.data));
-	t->items.size -= n;
-	t->n_gone += n;
-}
-
 /* ---- one place ---------------------------------------------------------------------------- */
 
 /* Instructions that the replay executed one after the other. */
@@ -171,16 +74,17 @@ enum check_fit {
 };
 
 /* Find the place's run: entries are met on the way. NULL: a gap, or the end. */
-static const struct check_item *check_next_run(struct check_thread *t,
-					       struct check_place *p, struct err **err)
+static const struct dec_pt_runs_item *
+check_next_run(struct check_thread *t, struct check_place *p, struct err **err)
 {
-	const struct check_item *i;
+	const struct dec_pt_runs_item *i;
 
-	while ((i = check_item(t, p->item, err)) && i->kind == CHECK_ENTRY) {
+	while ((i = dec_pt_runs_get(&t->runs, p->item, err)) &&
+	       i->kind == DEC_PT_RUNS_ENTRY) {
 		p->has_entered |= t->is_in_kernel;
 		p->item++;
 	}
-	return i && i->kind == CHECK_RUN ? i : NULL;
+	return i && i->kind == DEC_PT_RUNS_RUN ? i : NULL;
 }
 
 /* Go on from @p p with @p in, from its instruction *@p at on. */
@@ -189,7 +93,7 @@ static enum check_fit check_advance(struct check_thread *t, struct check_place *
 				    struct err **err)
 {
 	while (*at < in->n) {
-		const struct check_item *i = check_next_run(t, p, err);
+		const struct dec_pt_runs_item *i = check_next_run(t, p, err);
 		uint32_t n;
 
 		if (!i)
@@ -227,23 +131,24 @@ static void check_search(struct check_thread *t, uint64_t at)
 /* Look for the next segment instead. */
 static void check_search_on(struct check_thread *t, struct err **err)
 {
-	const struct check_item *i;
+	const struct dec_pt_runs_item *i;
 	uint64_t at = t->search_at + 1;
 
-	while ((i = check_item(t, at, err)) && !i->is_first)
+	while ((i = dec_pt_runs_get(&t->runs, at, err)) && !i->is_first)
 		at++;
-	check_forget(t, at);
+	dec_pt_runs_forget(&t->runs, at);
 	check_search(t, at);
 }
 
 /* @return the item that is looked for: a run. Gaps before it are counted. */
-static const struct check_item *check_wanted(struct dec_pt_check *c,
-					     struct check_thread *t, struct err **err)
+static const struct dec_pt_runs_item *
+check_wanted(struct dec_pt_check *c, struct check_thread *t, struct err **err)
 {
-	const struct check_item *i;
+	const struct dec_pt_runs_item *i;
 
-	while ((i = check_item(t, t->search_at, err)) && i->kind != CHECK_RUN) {
-		c->totals.gaps += i->kind == CHECK_GAP;
+	while ((i = dec_pt_runs_get(&t->runs, t->search_at, err)) &&
+	       i->kind != DEC_PT_RUNS_RUN) {
+		c->totals.gaps += i->kind == DEC_PT_RUNS_GAP;
 		t->search_at++;
 	}
 	return i;
@@ -305,7 +210,7 @@ static struct err *check_out_of_step(struct dec_pt_check *c, struct check_thread
 				     const struct check_insns *in)
 {
 	struct err *err = NULL;
-	const struct check_item *i = check_wanted(c, t, &err);
+	const struct dec_pt_runs_item *i = check_wanted(c, t, &err);
 	uint64_t ip = i ? i->ip : 0;
 
 	c->totals.skipped += in->n;
@@ -326,7 +231,7 @@ static struct err *check_part(struct dec_pt_check *c, struct check_thread *t,
 			      const struct check_insns *in, uint32_t at)
 {
 	struct err *err = NULL;
-	const struct check_item *i = check_item(t, t->place.item, &err);
+	const struct dec_pt_runs_item *i = dec_pt_runs_get(&t->runs, t->place.item, &err);
 	struct dec_pt_difference *d = &c->difference;
 
 	if (err)
@@ -359,7 +264,7 @@ static struct err *check_in_step(struct dec_pt_check *c, struct check_thread *t,
 	if (err)
 		return err;
 	if (fit == FIT_YES) {
-		check_forget(t, t->place.item);
+		dec_pt_runs_forget(&t->runs, t->place.item);
 		return NULL;
 	}
 	// PT may begin later than the replay.
@@ -378,7 +283,7 @@ static struct err *check_insns(struct dec_pt_check *c, const struct check_insns 
 	struct check_thread *t = c->current;
 	struct err *err;
 
-	if (!t || !t->stream) {
+	if (!t || !t->has_pt) {
 		c->totals.skipped += in->n;
 		return NULL;
 	}
@@ -461,14 +366,22 @@ static struct err *check_switch(struct dec_pt_check *c, const struct dec_rec *re
 static void check_again(struct dec_pt_check *c, struct check_thread *t)
 {
 	struct check_place *p = &t->place;
+	struct err *err = NULL;
+	const struct dec_pt_runs_item *before;
 
-	c->totals.instructions -= t->is_in_step && t->stream;
 	if (!t->is_in_step)
 		t->candidates.size = 0;
-	else if (p->in_run)
+	if (!t->is_in_step || !t->has_pt)
+		return;
+	c->totals.instructions--;
+	if (p->in_run) {
 		p->in_run--;
-	else if (p->item > t->n_gone)
-		p->in_run = t->items.data[--p->item - t->n_gone].n - 1;
+		return;
+	}
+	before = dec_pt_runs_get(&t->runs, p->item - 1, &err);
+	assert(before && before->kind == DEC_PT_RUNS_RUN && "it was compared with a run");
+	p->item--;
+	p->in_run = before->n - 1;
 }
 
 static struct err *check_state(struct dec_pt_check *c, const struct dec_rec *rec,
@@ -522,7 +435,8 @@ struct err *dec_pt_check_add(struct dec_pt_check *c, uint32_t tid,
 	}
 	*place = t;
 	t->tid = tid;
-	t->stream = s;
+	t->has_pt = s;
+	dec_pt_runs_init(&t->runs, s);
 	t->is_in_step = true;
 	c->totals.threads += s != NULL;
 	return NULL;
@@ -556,8 +470,7 @@ void dec_pt_check_destroy(struct dec_pt_check *c)
 	for (size_t i = 0; i < c->threads.size; i++) {
 		struct check_thread *t = c->threads.data[i];
 
-		dec_pt_steps_destroy(t->steps);
-		vec_deinit(&t->items);
+		dec_pt_runs_deinit(&t->runs);
 		vec_deinit(&t->candidates);
 		free(t);
 	}
