@@ -7,6 +7,7 @@
 
 #include "decode/dec_pt_encode.h"
 
+#include <Zydis/Zydis.h>
 #include <assert.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -101,9 +102,13 @@ static struct err *encoder_find_ptwrites(const struct dec_pt_encoder *e,
 
 	_Static_assert(DEC_BLOCK_INSNS <= 64, "a bit for each instruction");
 	b->user = which;
-	for (uint32_t i = 0; which && i < b->n_insns; i++)
+	for (uint32_t i = 0; which && i < b->n_insns; i++) {
+		bool is_one = b->insn[i].mnemonic == ZYDIS_MNEMONIC_PTWRITE;
+
 		for (size_t k = 0; k < e->o.n_ptwrites; k++)
-			*which |= (uint64_t)(e->o.ptwrites[k] == b->insn[i].rip) << i;
+			is_one |= e->o.ptwrites[k] == b->insn[i].rip;
+		*which |= (uint64_t)is_one << i;
+	}
 	return which ? NULL : &err_nomem;
 }
 
@@ -138,7 +143,7 @@ static struct err *encoder_on_block(void *ctx, struct log_block *b, const uint8_
 	if (!n_ran)
 		return NULL;
 	err = encoder_ran(e, b->rip, &b->insn[n_ran - 1], n_ran, time);
-	return err || !e->o.n_ptwrites ? err : encoder_ptwrites(e, b, n_ran, time);
+	return err || !e->o.ptwrite ? err : encoder_ptwrites(e, b, n_ran, time);
 }
 
 static struct err *encoder_on_slow(void *ctx, const struct dec_rec_slow *rec,

@@ -60,13 +60,15 @@ struct dec_pt_options {
 	bool has_mtc; ///< and TMA; each 2^mtc_shift ticks of the crystal there is an MTC
 	uint8_t mtc_shift;
 	bool has_cyc; ///< packets of branches have a CYC before them when 2^cyc_shift
-	uint8_t cyc_shift;	  ///< cycles or more have passed since the last one
-	bool has_tsx;		  ///< of a CPU with transactions: PSB+ carries MODE.TSX
-	bool is_tnt_short;	  ///< of a CPU without long TNT packets
-	bool is_ip_whole;	  ///< addresses are never compressed
-	const uint64_t *ptwrites; ///< n_ptwrites addresses: there are PTWs with FUPs
+	uint8_t cyc_shift; ///< cycles or more have passed since the last one
+	bool has_tsx;	   ///< of a CPU with transactions: PSB+ carries MODE.TSX
+	bool is_tnt_short; ///< of a CPU without long TNT packets
+	bool is_ip_whole;  ///< addresses are never compressed
+	dec_pt_write_value_fn
+		ptwrite;	  ///< NULL, or there are PTWs with FUPs where it says:
+				  ///< at PTWRITE instructions, and at
+	const uint64_t *ptwrites; ///< these n_ptwrites addresses
 	size_t n_ptwrites;
-	dec_pt_write_value_fn ptwrite; ///< tells their values
 	dec_pt_map_fn map; ///< or NULL. Both functions get the ctx of the write function
 };
 

@@ -146,10 +146,13 @@ static struct stop *find_stop(struct run *r, uint32_t *tid)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct thread *t = &r->threads[i];
-		struct stop *last = t->stops.data + t->stops.size - 1;
+		struct stop *last;
 
+		if (!t->stops.size)
+			continue;
+		last = &t->stops.data[t->stops.size - 1];
 		*tid = t->tid;
-		if (t->stops.size && t->ran - last->at > 100 * LATER)
+		if (t->ran - last->at > 100 * LATER)
 			return last;
 	}
 	return NULL;

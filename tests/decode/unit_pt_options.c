@@ -250,6 +250,59 @@ static void all_that_there_is(void **state)
 	encoding_deinit(&e);
 }
 
+/* ---- a program that writes itself ----------------------------------------------------------- */
+
+static uint64_t n_told;
+
+static bool tell_next(void *ctx, uint32_t tid, uint64_t position, uint64_t rip,
+		      uint64_t *ret)
+{
+	(void)ctx, (void)tid, (void)position, (void)rip;
+	*ret = n_told++ * 1000;
+	return true;
+}
+
+struct written {
+	uint64_t n, wrong, ip;
+};
+
+static struct err *on_written(void *ctx, const struct dec_pt_event *e)
+{
+	struct written *w = ctx;
+
+	if (e->kind != DEC_PT_EV_PTWRITE)
+		return NULL;
+	w->wrong += e->value != w->n * 1000 || e->ip < w->ip;
+	w->ip = e->ip;
+	w->n++;
+	return NULL;
+}
+
+static void the_program_writes(void **state)
+{
+	const struct dec_pt_options o = { .psb_bytes = 4096, .ptwrite = tell_next };
+	struct written w = {};
+	struct dec_pt_sink sink = { .ctx = &w, .event = on_written };
+	struct encoding e;
+	struct program p;
+	struct stream *s;
+
+	(void)state;
+	if (unit_run("%s/tests/programs/ptwrite", unit_env("BUILD"))) {
+		puts("this CPU has no PTWRITE");
+		return;
+	}
+	program_record(&p, "ptwrite", "\"$BUILD/tests/programs/ptwrite\"", 1);
+	program_encode(&p);
+	encoding_make(&e, p.capture, &p.truth, &o);
+	s = &e.streams.data[0];
+	ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, NULL));
+	assert_int_equal(w.n, 5);
+	assert_int_equal(w.wrong, 0);
+	encoding_deinit(&e);
+	program_deinit(&p);
+}
+
 static void time_is_that_of_events(void **state)
 {
 	static const struct {
@@ -291,6 +344,7 @@ int main(void)
 		cmocka_unit_test(few_by_default),
 		cmocka_unit_test(old_cpus),
 		cmocka_unit_test(all_that_there_is),
+		cmocka_unit_test(the_program_writes),
 		cmocka_unit_test(time_is_that_of_events),
 	};
 
