@@ -60,6 +60,9 @@ struct err *bench_time(const struct bench_command *commands, size_t n, int round
 		       const char *scratch, struct bench_times *ret);
 void bench_times_deinit(struct bench_times *t);
 
+/** Find the median and the range of the runs in @p t. */
+void bench_times_summarize(struct bench_times *t);
+
 /** Run @p argv once. stdout goes to file @p output (NULL: nowhere), stderr to the file
  * @p errors. @p wall_s and @p status (as of waitpid) are set. @return NULL or ERR_OS. */
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,

@@ -156,7 +156,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void summarize(struct bench_times *t)
+void bench_times_summarize(struct bench_times *t)
 {
 	double sorted[BENCH_ROUNDS_MAX];
 	int n = t->n_runs;
@@ -189,7 +189,7 @@ struct err *bench_time(const struct bench_command *commands, size_t n, int round
 				return err;
 		}
 	for (size_t i = 0; i < n; i++)
-		summarize(&ret[i]);
+		bench_times_summarize(&ret[i]);
 	return NULL;
 }
 

@@ -62,6 +62,13 @@ static void row_add(struct bench *b, const char *suite, const char *work,
 	fflush(stdout);
 }
 
+void bench_row(struct bench *b, const char *suite, const char *work,
+	       const struct bench_command *c, const struct bench_times *t,
+	       const struct bench_times *native)
+{
+	row_add(b, suite, work, c, t, native, 0);
+}
+
 struct err *bench_measure(struct bench *b, const char *suite, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times)

@@ -37,6 +37,11 @@ struct err *bench_measure(struct bench *b, const char *suite, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times);
 
+/** Print and add the row of @p c, which took @p t; @p native: what it is compared with. */
+void bench_row(struct bench *b, const char *suite, const char *work,
+	       const struct bench_command *c, const struct bench_times *t,
+	       const struct bench_times *native);
+
 /** What recording costs, start-up apart. */
 struct err *bench_suite_record(struct bench *b);
 
@@ -55,6 +60,10 @@ struct err *bench_suite_locate(struct bench *b);
 
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
+
+/** How fast Intel PT is decoded, beside libipt's block decoder in a loop of its own and
+ * `perf script`: packets of the replayed works. */
+struct err *bench_suite_decode(struct bench *b);
 
 /** Other tools on the same work in the same rounds, where they are installed. */
 struct err *bench_suite_peers(struct bench *b);

@@ -20,9 +20,10 @@ static const struct {
 	struct err *(*run)(struct bench *b);
 	bool is_default;
 } suites[] = {
-	{ "record", bench_suite_record, true },	  { "replay", bench_suite_replay, true },
-	{ "corpus", bench_suite_corpus, false },  { "attach", bench_suite_attach, false },
-	{ "stores", bench_suite_stores, false }, { "locate", bench_suite_locate, false },  { "peers", bench_suite_peers, false },
+	{ "record", bench_suite_record, true },	 { "replay", bench_suite_replay, true },
+	{ "corpus", bench_suite_corpus, false }, { "attach", bench_suite_attach, false },
+	{ "stores", bench_suite_stores, false }, { "locate", bench_suite_locate, false },
+	{ "decode", bench_suite_decode, false }, { "peers", bench_suite_peers, false },
 };
 
 #define N_SUITES (sizeof(suites) / sizeof(*suites))
@@ -32,7 +33,8 @@ static const struct argp_option option_table[] = {
 	{ "rounds", 'r', "N", 0, "Rounds that count (7)", 0 },
 	{ "corpus", 'c', "DIR", 0, "Where the corpus is (tests/corpus)", 0 },
 	{ "specs", 's', "DIR", 0,
-	  "Where the specifications are (specs); their programs are beside faultline", 0 },
+	  "Where the specifications are (specs); their programs are beside faultline",
+	  0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
 	{ 0 },
 };
@@ -86,14 +88,15 @@ static const struct argp argp = {
 	"default), corpus (recording again, on the compute-bound half of tests/corpus), "
 	"attach (redis-server under load), stores (store probes where they are needed, and "
 	"at each store), locate (faults injected into the structures of "
-	"specs/: tables 2.2, 4.1 and 4.2 of Singh's dissertation) or peers (other tools that "
-	"are installed)."
+	"specs/: tables 2.2, 4.1 and 4.2 of Singh's dissertation), decode (Intel PT, beside "
+	"libipt's block decoder and perf script) or peers (other tools that are installed)."
 	"\vExamples:\n"
 	"  faultline bench\n"
 	"  faultline bench record --quick\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
 	"  faultline bench locate --specs=specs\n"
 	"  faultline bench stores --quick\n"
+	"  faultline bench decode --quick\n"
 	"  faultline bench replay --rounds 11 --json bench.json",
 	NULL,
 	NULL,

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "bench/bench_decode.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/bench_suite.h"
+#include "decode/dec_pt_decode.h"
+#include "decode/dec_pt_flow.h"
+
+/** Ours against libipt's loop: at least as fast within 5 % on one core, 1.7 times on two. */
+#define ONE_LIMIT 1.05
+#define TWO_LIMIT (1 / 1.7)
+
+enum { LOOP, ONE, TWO, PERF, WAYS };
+
+/** One work's packets. */
+struct decode_work {
+	const struct bench_work *work;
+	struct dec_pt_flow *flow;
+	const struct dec_pt_source *source; ///< the longest stream
+	dec_pt_buffer bytes;		    ///< it in one piece
+	const uint8_t *whole;
+	uint64_t n_insns[WAYS];
+	char data[4300], symfs[4300], errors[4300];
+};
+
+static const struct bench_command ways[WAYS] = {
+	[LOOP] = { .name = "libipt's loop" },
+	[ONE] = { .name = "decode, 1 thread", .limit = ONE_LIMIT },
+	[TWO] = { .name = "decode, 2 threads", .limit = TWO_LIMIT },
+	[PERF] = { .name = "perf script", .is_optional = true },
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* ---- the packets --------------------------------------------------------------------------- */
+
+static struct err *must_run(const char *const *argv, const char *errors)
+{
+	struct err *err;
+	double wall_s;
+	int status;
+
+	err = bench_run(argv, NULL, errors, &wall_s, &status);
+	if (!err && status)
+		err = err_new(ERR_OS, "'%s %s' failed (see %s)", argv[0], argv[1],
+			      errors);
+	return err;
+}
+
+static struct err *packets_make(struct bench *b, struct decode_work *d)
+{
+	const char *record[BENCH_ARGS_MAX + 8] = { b->exe, "record", "-o", b->capture,
+						   "--" };
+	const char *const encode[] = { b->exe, "encode", b->capture, NULL };
+	struct err *err;
+
+	snprintf(d->errors, sizeof(d->errors), "%s/errors", b->scratch);
+	snprintf(d->data, sizeof(d->data), "%s/perf.data", b->capture);
+	snprintf(d->symfs, sizeof(d->symfs), "%s/symfs", b->capture);
+	memcpy(record + 5, d->work->argv, sizeof(d->work->argv));
+	bench_remove(b->capture);
+	err = must_run(record, d->errors);
+	return err ? err : must_run(encode, d->errors);
+}
+
+static struct err *packets_open(struct bench *b, struct decode_work *d)
+{
+	const struct dec_pt_source *sources;
+	struct err *err = dec_pt_flow_open(b->capture, &d->flow);
+	size_t n;
+
+	if (err)
+		return err;
+	sources = dec_pt_flow_sources(d->flow, &n);
+	d->source = sources;
+	for (size_t i = 1; i < n; i++)
+		if (sources[i].stream.size > d->source->stream.size)
+			d->source = &sources[i];
+	if (!n || !d->source->stream.size)
+		return err_new(ERR_FORMAT, "there are no packets");
+	d->whole = dec_pt_stream_bytes(&d->source->stream, 0, d->source->stream.size,
+				       &d->bytes);
+	return d->whole ? NULL : &err_nomem;
+}
+
+/* ---- decoding ------------------------------------------------------------------------------- */
+
+static struct err *count_run(void *ctx, const struct dec_pt_run *run)
+{
+	*(uint64_t *)ctx += run->n_insns;
+	return NULL;
+}
+
+static struct err *decode_ours(struct decode_work *d, unsigned int n_threads,
+			       uint64_t *ret)
+{
+	struct dec_pt_decode_options o = { .n_threads = n_threads };
+	struct dec_pt_sink sink = { .ctx = ret, .run = count_run };
+
+	*ret = 0;
+	return dec_pt_decode(&d->source->stream, &o, &sink, NULL);
+}
+
+/* perf decodes everything and shows errors only. */
+static struct err *decode_perf(const struct decode_work *d)
+{
+	const char *const argv[] = { "perf", "script", "--symfs",    d->symfs,
+				     "-i",   d->data,  "--itrace=e", NULL };
+
+	return must_run(argv, d->errors);
+}
+
+static struct err *decode_one(struct decode_work *d, int way)
+{
+	switch (way) {
+	case LOOP:
+		return bench_libipt_loop(d->whole, d->source->stream.size,
+					 d->source->stream.turns.data[0].image,
+					 &d->n_insns[LOOP]);
+	case ONE:
+	case TWO:
+		return decode_ours(d, way == ONE ? 1 : 2, &d->n_insns[way]);
+	default:
+		return decode_perf(d);
+	}
+}
+
+/* A failed way has no time; the others go on. */
+static void decode_timed(struct decode_work *d, int way, bool is_counted,
+			 struct bench_times *t)
+{
+	double start = now_s();
+	_cleanup_err_ struct err *err = decode_one(d, way);
+
+	if (err)
+		t->failure = strdup(err->message);
+	else if (way != PERF && d->n_insns[way] != d->n_insns[LOOP])
+		t->failure = strdup("other instructions than libipt's loop");
+	else if (is_counted)
+		t->run_s[t->n_runs++] = now_s() - start;
+}
+
+static bool way_can_run(struct bench *b, int way, struct bench_times *t)
+{
+	if (way == TWO && sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		t->failure = strdup("there is one processor only");
+	if (way == PERF && !bench_find_program(&b->arena, "perf"))
+		t->failure = strdup("perf is not installed (Debian: linux-perf)");
+	return !t->failure;
+}
+
+static void decode_measure(struct bench *b, struct decode_work *d)
+{
+	struct bench_times t[WAYS] = {};
+
+	for (int way = 0; way < WAYS; way++)
+		way_can_run(b, way, &t[way]);
+	for (int round = 0; round <= b->o.rounds; round++)
+		for (int way = 0; way < WAYS; way++)
+			if (!t[way].failure)
+				decode_timed(d, way, round > 0, &t[way]);
+	for (int way = 0; way < WAYS; way++) {
+		bench_times_summarize(&t[way]);
+		bench_row(b, "decode", d->work->name, &ways[way], &t[way], &t[LOOP]);
+		bench_times_deinit(&t[way]);
+	}
+	printf("%-8s %-14s %lu million instructions in %.1f MiB of packets\n", "decode",
+	       d->work->name, d->n_insns[LOOP] / 1000000,
+	       d->source->stream.size / 1048576.0);
+}
+
+struct err *bench_suite_decode(struct bench *b)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < b->n_works && !err; i++) {
+		struct decode_work d = { .work = &b->works[i] };
+
+		if (!d.work->is_replayed)
+			continue;
+		err = packets_make(b, &d);
+		if (!err)
+			err = packets_open(b, &d);
+		if (!err)
+			decode_measure(b, &d);
+		vec_deinit(&d.bytes);
+		dec_pt_flow_close(d.flow);
+	}
+	return err;
+}
