@@ -16,7 +16,8 @@
 #define ONE_LIMIT 1.05
 #define TWO_LIMIT (1 / 1.7)
 
-enum { LOOP, ONE, TWO, PERF, WAYS };
+/** ONE and TWO count the instructions, as the loop does; HANDED hands each run out, too. */
+enum { LOOP, ONE, TWO, HANDED, PERF, WAYS };
 
 /** One work's packets. */
 struct decode_work {
@@ -33,6 +34,7 @@ static const struct bench_command ways[WAYS] = {
 	[LOOP] = { .name = "libipt's loop" },
 	[ONE] = { .name = "decode, 1 thread", .limit = ONE_LIMIT },
 	[TWO] = { .name = "decode, 2 threads", .limit = TWO_LIMIT },
+	[HANDED] = { .name = "handing out, 1 thread" },
 	[PERF] = { .name = "perf script", .is_optional = true },
 };
 
@@ -103,14 +105,17 @@ static struct err *count_run(void *ctx, const struct dec_pt_run *run)
 	return NULL;
 }
 
-static struct err *decode_ours(struct decode_work *d, unsigned int n_threads,
-			       uint64_t *ret)
+static struct err *decode_ours(struct decode_work *d, int way)
 {
-	struct dec_pt_decode_options o = { .n_threads = n_threads };
-	struct dec_pt_sink sink = { .ctx = ret, .run = count_run };
+	struct dec_pt_decode_options o = { .n_threads = way == TWO ? 2 : 1 };
+	uint64_t handed = 0;
+	struct dec_pt_sink sink = { .ctx = &handed,
+				    .run = way == HANDED ? count_run : NULL };
+	struct dec_pt_totals t = {};
+	struct err *err = dec_pt_decode(&d->source->stream, &o, &sink, &t);
 
-	*ret = 0;
-	return dec_pt_decode(&d->source->stream, &o, &sink, NULL);
+	d->n_insns[way] = way == HANDED ? handed : t.instructions;
+	return err;
 }
 
 /* perf decodes everything and shows errors only. */
@@ -129,11 +134,10 @@ static struct err *decode_one(struct decode_work *d, int way)
 		return bench_libipt_loop(d->whole, d->source->stream.size,
 					 d->source->stream.turns.data[0].image,
 					 &d->n_insns[LOOP]);
-	case ONE:
-	case TWO:
-		return decode_ours(d, way == ONE ? 1 : 2, &d->n_insns[way]);
-	default:
+	case PERF:
 		return decode_perf(d);
+	default:
+		return decode_ours(d, way);
 	}
 }
 

@@ -152,11 +152,19 @@ static struct err *cut_next(struct ptd *d, struct dec_pt_segment *ret, bool *is_
 
 /* ---- handing out -------------------------------------------------------------------------- */
 
-static struct err *hand_run(struct ptd *d, const struct dec_pt_item *i)
+static struct err *hand_runs(struct ptd *d, struct dec_pt_run *run,
+			     const struct dec_pt_run *end)
 {
-	struct dec_pt_run run = { i->a, i->b, i->n, i->last, d->tsc };
+	struct err *(*fn)(void *ctx, const struct dec_pt_run *run) = d->sink->run;
+	void *ctx = d->sink->ctx;
+	uint64_t tsc = d->tsc;
+	struct err *err = NULL;
 
-	return d->sink->run(d->sink->ctx, &run);
+	for (; !err && run < end; run++) {
+		run->tsc = tsc;
+		err = fn(ctx, run);
+	}
+	return err;
 }
 
 static struct err *hand_event(struct ptd *d, enum dec_pt_event_kind kind, uint64_t ip,
@@ -182,7 +190,7 @@ static struct err *hand_turn(struct ptd *d, const struct dec_pt_item *i)
 
 	bool is_same = d->image == t->image && d->tid == t->tid;
 
-	dec_pt_image_apply(t->image, i->n);
+	dec_pt_image_apply(t->image, i->b);
 	if (is_same)
 		return NULL;
 	d->image = t->image;
@@ -204,10 +212,8 @@ static struct err *hand_item(struct ptd *d, struct dec_pt_batch *b,
 			     const struct dec_pt_item *i)
 {
 	switch ((enum dec_pt_item_kind)i->kind) {
-	case DEC_PT_ITEM_RUN:
-		return hand_run(d, i);
 	case DEC_PT_ITEM_EVENT:
-		return hand_event(d, i->last, i->a, i->b);
+		return hand_event(d, i->event, i->a, i->b);
 	case DEC_PT_ITEM_TIME:
 		hand_time(d, i->a);
 		return NULL;
@@ -224,11 +230,20 @@ static struct err *hand_batch(void *ctx, struct dec_pt_batch *b)
 {
 	struct ptd *d = ctx;
 	struct err *err = NULL;
+	uint32_t at = 0;
 
-	for (size_t i = 0; !err && i < b->items.size; i++)
-		err = hand_item(d, b, &b->items.data[i]);
+	for (size_t i = 0; !err && i < b->items.size; i++) {
+		const struct dec_pt_item *item = &b->items.data[i];
+
+		err = hand_runs(d, b->runs + at, b->runs + item->at);
+		at = item->at;
+		if (!err)
+			err = hand_item(d, b, item);
+	}
+	if (!err)
+		err = hand_runs(d, b->runs + at, b->runs + b->n_runs);
 	d->totals.instructions += b->instructions;
-	d->totals.runs += b->runs;
+	d->totals.runs += b->all_runs;
 	dec_pt_batch_clear(b);
 	return err;
 }
@@ -263,6 +278,8 @@ static struct err *alone(struct ptd *d)
 	struct dec_pt_batch batch = {};
 	bool is_end = false;
 
+	if (!err)
+		err = dec_pt_batch_init(&batch, DEC_PT_BATCH_RUNS_ALONE);
 	while (!err && !is_end)
 		err = alone_step(d, w, &batch, &is_end);
 	dec_pt_batch_deinit(&batch);
@@ -336,8 +353,10 @@ static struct err *pool_start(struct ptd *d, unsigned int n)
 	p->slots = calloc(p->n_slots, sizeof(*p->slots));
 	if (!p->slots)
 		return &err_nomem;
-	for (size_t i = 0; i < p->n_slots; i++)
+	for (size_t i = 0; !err && i < p->n_slots; i++) {
 		p->slots[i].pool = p;
+		err = dec_pt_batch_init(&p->slots[i].batch, DEC_PT_BATCH_RUNS);
+	}
 	while (!err && p->n_threads < n) {
 		struct pool_thread *t = malloc(sizeof(*t));
 
@@ -522,6 +541,8 @@ struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
 	err = begin(&steps->d);
 	if (!err)
 		err = dec_pt_worker_create(s, &steps->o, sink->run, &steps->worker);
+	if (!err)
+		err = dec_pt_batch_init(&steps->batch, DEC_PT_BATCH_RUNS_ALONE);
 	if (err) {
 		dec_pt_steps_destroy(steps);
 		return err;

@@ -12,7 +12,7 @@
  *  2. Where the flow does not lead to the place that the next PSB names, there is a gap.
  *  3. Whatever the bytes are, decoding ends: straight code that runs on without a packet
  *     is cut off after DEC_PT_IDLE_INSNS instructions.
- *  4. Memory is bounded: a few segments at a time, each of DEC_PT_BATCH_ITEMS at most.
+ *  4. Memory is bounded: a few segments at a time, and of long ones a part.
  *  5. Time never goes back.
  */
 #ifndef DECODE_DEC_PT_DECODE_H
@@ -44,7 +44,7 @@ enum dec_pt_last {
 struct dec_pt_run {
 	uint64_t ip, end_ip; ///< of the first and the last
 	uint32_t n_insns;
-	enum dec_pt_last last;
+	uint8_t last; ///< enum dec_pt_last
 	uint64_t tsc; ///< the time before it as far as packets tell; 0 unknown
 };
 

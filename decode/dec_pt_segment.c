@@ -104,20 +104,14 @@ static struct err *image_apply(struct dec_pt_worker *w, struct worker_image *wi,
 /* ---- handing out ------------------------------------------------------------------------- */
 
 static struct err *put(struct dec_pt_worker *w, enum dec_pt_item_kind kind, uint64_t a,
-		       uint64_t b, uint32_t n, uint8_t last)
+		       uint64_t b, uint8_t event)
 {
-	struct dec_pt_batch *batch = w->batch;
-	struct err *err = NULL;
+	struct dec_pt_item *i = vec_push(&w->batch->items);
 
-	if (batch->items.size == DEC_PT_BATCH_ITEMS)
-		err = w->full(w->ctx, batch);
-	if (!err && batch->items.size == batch->items.capacity &&
-	    vec_reserve(&batch->items, batch->items.size + 1))
-		err = &err_nomem;
-	if (!err)
-		batch->items.data[batch->items.size++] =
-			(struct dec_pt_item){ a, b, n, kind, last };
-	return err;
+	if (!i)
+		return &err_nomem;
+	*i = (struct dec_pt_item){ a, b, w->batch->n_runs, kind, event };
+	return NULL;
 }
 
 static struct err *put_gap(struct dec_pt_worker *w, const struct dec_pt_gap *gap)
@@ -127,13 +121,13 @@ static struct err *put_gap(struct dec_pt_worker *w, const struct dec_pt_gap *gap
 	if (!g)
 		return &err_nomem;
 	*g = *gap;
-	return put(w, DEC_PT_ITEM_GAP, w->batch->gaps.size - 1, 0, 0, 0);
+	return put(w, DEC_PT_ITEM_GAP, w->batch->gaps.size - 1, 0, 0);
 }
 
 static struct err *put_event(struct dec_pt_worker *w, enum dec_pt_event_kind kind,
 			     uint64_t ip, uint64_t value)
 {
-	return put(w, DEC_PT_ITEM_EVENT, ip, value, 0, kind);
+	return put(w, DEC_PT_ITEM_EVENT, ip, value, kind);
 }
 
 static struct err *put_time(struct dec_pt_worker *w, uint64_t tsc)
@@ -141,7 +135,7 @@ static struct err *put_time(struct dec_pt_worker *w, uint64_t tsc)
 	if (tsc == w->tsc)
 		return NULL;
 	w->tsc = tsc;
-	return put(w, DEC_PT_ITEM_TIME, tsc, 0, 0, 0);
+	return put(w, DEC_PT_ITEM_TIME, tsc, 0, 0);
 }
 
 /* ---- where it is ------------------------------------------------------------------------- */
@@ -178,7 +172,7 @@ static struct err *settle(struct dec_pt_worker *w)
 	if (status < 0)
 		return err_new(ERR_UNSUPPORTED, "cannot change the code to decode: %s",
 			       pt_errstr(pt_errcode(status)));
-	return put(w, DEC_PT_ITEM_TURN, turn, 0, w->n_applied, 0);
+	return put(w, DEC_PT_ITEM_TURN, turn, w->n_applied, 0);
 }
 
 /* ---- events and runs ---------------------------------------------------------------------- */
@@ -281,8 +275,9 @@ static uint64_t walk(const struct dec_pt_worker *w, uint64_t ip, uint32_t n)
 
 /* So many instructions, and none that consumes a packet for certain. If none was consumed,
  * the flow is cut off, at an instruction that does not depend on how libipt cuts runs:
- * that depends on what it has decoded before. */
-static struct err *on_idle(struct dec_pt_worker *w, const struct pt_block *b)
+ * that depends on what it has decoded before. @p r, @p b: the last run. */
+static void on_idle(struct dec_pt_worker *w, struct dec_pt_run *r,
+		    const struct pt_block *b)
 {
 	uint32_t over = w->idle - DEC_PT_IDLE_INSNS, n = b->ninsn - over;
 	uint64_t at = offset_now(w);
@@ -290,35 +285,61 @@ static struct err *on_idle(struct dec_pt_worker *w, const struct pt_block *b)
 	if (at != w->idle_at) {
 		w->idle_at = at;
 		w->idle = over;
-		return NULL;
+		return;
 	}
 	w->is_idle = true;
 	w->batch->instructions -= over;
 	if (!w->wants_runs)
-		return NULL;
-	w->batch->items.size--;
-	return n ? put(w, DEC_PT_ITEM_RUN, b->ip, walk(w, b->ip, n - 1), n,
-		       DEC_PT_LAST_UNKNOWN) :
-		   NULL;
+		return;
+	r->n_insns = n;
+	r->end_ip = n ? walk(w, r->ip, n - 1) : 0;
+	r->last = DEC_PT_LAST_UNKNOWN;
+	w->batch->n_runs -= !n;
 }
 
-static struct err *on_run(struct dec_pt_worker *w, const struct pt_block *b)
+/* Decode runs until there is an event, or nothing more, or no room. @p b is the last one.
+ * All that is done for each run is done here, with what it needs at hand: libipt takes some
+ * 40 ns for one. */
+static void runs_decode(struct dec_pt_worker *w, struct pt_block *b, int *status)
 {
-	uint8_t last = last_of[b->iclass];
-	struct err *err = NULL;
+	struct dec_pt_batch *batch = w->batch;
+	struct dec_pt_run *run = batch->runs + batch->n_runs, *first = run,
+			  *end = batch->runs + batch->max_runs;
+	uint64_t insns = 0, runs = 0;
+	uint32_t idle = w->idle, step = w->wants_runs;
+	int s;
 
-	if (!b->ninsn)
-		return NULL;
-	w->batch->instructions += b->ninsn;
-	w->batch->runs++;
-	if (w->wants_runs)
-		err = put(w, DEC_PT_ITEM_RUN, b->ip, b->end_ip, b->ninsn, last);
-	w->idle += b->ninsn;
-	if (w->idle > DEC_PT_IDLE_INSNS && !err)
-		err = on_idle(w, b);
-	if (last == DEC_PT_LAST_COND || last == DEC_PT_LAST_RETURN)
+	do {
+		uint8_t last;
+
+		s = pt_blk_next(w->libipt, b, sizeof(*b));
+		// A failed call, too, may have decoded some.
+		if (!b->ninsn)
+			continue;
+		last = last_of[b->iclass];
+		run->ip = b->ip;
+		run->end_ip = b->end_ip;
+		run->n_insns = b->ninsn;
+		run->last = last;
+		run += step;
+		runs++;
+		insns += b->ninsn;
+		idle += b->ninsn;
+		if (idle > DEC_PT_IDLE_INSNS)
+			break;
+		if (last == DEC_PT_LAST_COND || last == DEC_PT_LAST_RETURN)
+			idle = 0;
+	} while (s == 0 && run < end);
+	batch->n_runs += run - first;
+	batch->instructions += insns;
+	batch->all_runs += runs;
+	w->idle = idle;
+	if (idle > DEC_PT_IDLE_INSNS)
+		on_idle(w, batch->runs + batch->n_runs - step, b);
+	if (b->ninsn && (last_of[b->iclass] == DEC_PT_LAST_COND ||
+			 last_of[b->iclass] == DEC_PT_LAST_RETURN))
 		w->idle = 0;
-	return err;
+	*status = s;
 }
 
 /* Decode from the PSB to the segment's end, or until something is wrong.
@@ -337,9 +358,9 @@ static struct err *segment_decode(struct dec_pt_worker *w, int *status)
 		} else if (*status & pts_eos) {
 			*status = -pte_eos;
 		} else {
-			*status = pt_blk_next(w->libipt, &b, sizeof(b));
-			// A failed call, too, may have decoded some.
-			err = on_run(w, &b);
+			runs_decode(w, &b, status);
+			if (w->batch->n_runs == w->batch->max_runs)
+				err = w->full(w->ctx, w->batch);
 		}
 	}
 	w->is_behind = b.ninsn;
@@ -512,14 +533,23 @@ void dec_pt_worker_destroy(struct dec_pt_worker *w)
 	free(w);
 }
 
+struct err *dec_pt_batch_init(struct dec_pt_batch *b, uint32_t max_runs)
+{
+	*b = (struct dec_pt_batch){ .max_runs = max_runs };
+	b->runs = malloc(max_runs * sizeof(*b->runs));
+	return b->runs ? NULL : &err_nomem;
+}
+
 void dec_pt_batch_clear(struct dec_pt_batch *b)
 {
 	b->items.size = b->gaps.size = 0;
-	b->instructions = b->runs = 0;
+	b->n_runs = 0;
+	b->instructions = b->all_runs = 0;
 }
 
 void dec_pt_batch_deinit(struct dec_pt_batch *b)
 {
+	free(b->runs);
 	vec_deinit(&b->items);
 	vec_deinit(&b->gaps);
 }

@@ -26,28 +26,30 @@ struct dec_pt_segment {
 };
 
 enum dec_pt_item_kind {
-	DEC_PT_ITEM_RUN,   ///< a, b: ip, end_ip; n; last
-	DEC_PT_ITEM_EVENT, ///< a, b: ip, value; last: enum dec_pt_event_kind
+	DEC_PT_ITEM_EVENT, ///< a, b: ip, value; event
 	DEC_PT_ITEM_TIME,  ///< a: TSC
-	DEC_PT_ITEM_TURN,  ///< a: index of the stream's turn; n: mappings applied
+	DEC_PT_ITEM_TURN,  ///< a: index of the stream's turn; b: mappings applied
 	DEC_PT_ITEM_GAP,   ///< a: index of the batch's gap
 };
 
 struct dec_pt_item {
 	uint64_t a, b;
-	uint32_t n;
-	uint8_t kind, last;
+	uint32_t at; ///< so many runs of the batch come before it
+	uint8_t kind, event;
 };
 
 /** What was decoded, in order. */
 struct dec_pt_batch {
+	struct dec_pt_run *runs; ///< room for max_runs; their tsc is not set
+	uint32_t n_runs, max_runs;
 	VEC(struct dec_pt_item) items;
 	VEC(struct dec_pt_gap) gaps;
-	uint64_t instructions, runs; ///< also when the items leave the runs out
+	uint64_t instructions, all_runs; ///< also of those that are not wanted
 };
 
-/** Items at most in a batch: memory stays bounded, whatever a segment's size. */
-#define DEC_PT_BATCH_ITEMS (128u << 10)
+/** Runs in a batch at most: as many as most segments have, where it waits for its turn; as
+ * stay in the processor's cache, where it is emptied at once. */
+enum { DEC_PT_BATCH_RUNS = 64 << 10, DEC_PT_BATCH_RUNS_ALONE = 4 << 10 };
 
 struct dec_pt_worker;
 
@@ -66,6 +68,9 @@ struct err *dec_pt_worker_decode(struct dec_pt_worker *w,
 				 const struct dec_pt_segment *seg,
 				 struct dec_pt_batch *batch, dec_pt_batch_fn full,
 				 void *ctx);
+
+/** @return NULL or err_nomem; dec_pt_batch_deinit() is due in any case. */
+struct err *dec_pt_batch_init(struct dec_pt_batch *b, uint32_t max_runs);
 
 /** Empty @p b, keeping its memory. */
 void dec_pt_batch_clear(struct dec_pt_batch *b);
