@@ -258,8 +258,9 @@ static void test_lost_records_are_counted(void **state)
 	ptc_pt_destroy(pt);
 	s = read_file(pid);
 	assert_in_range(stats.n_lost, 1, 100000);
-	// What came and what was lost are all that happened: each sleep is two switches.
-	assert_in_range(s.n_switches_out + s.n_switches_in + stats.n_lost, 16000, 100000);
+	// What came and what was lost are all that happened: each sleep is two switches, but
+	// for the few that are over before they begin. A ring full holds some 1600.
+	assert_in_range(s.n_switches_out + s.n_switches_in + stats.n_lost, 15500, 100000);
 	vec_deinit(&mappings);
 	ptc_pt_setup_deinit(&setup);
 }
