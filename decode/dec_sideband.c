@@ -395,6 +395,24 @@ static struct err *put_core(struct sideband *s, const struct cap_core *core)
 	return err;
 }
 
+/* PT's clock begins with the first event. */
+static struct err *begin_clock(struct sideband *s)
+{
+	struct cap_events *it;
+	struct cap_event ev;
+	bool is_end = false;
+	struct err *err = cap_events_open(s->capture, &it);
+
+	if (err)
+		return err;
+	err = cap_events_next(it, &ev, &is_end);
+	if (!err && !is_end)
+		s->tsc = s->ret->first_tsc = ev.at_ns;
+	cap_events_close(it);
+	err_destroy(err); // the replay tells
+	return NULL;
+}
+
 static struct err *put_events(struct sideband *s)
 {
 	struct cap_events *it;
@@ -405,8 +423,6 @@ static struct err *put_events(struct sideband *s)
 	if (err)
 		return err;
 	while (!(err = cap_events_next(it, &ev, &is_end)) && !is_end) {
-		if (!s->ret->first_tsc)
-			s->ret->first_tsc = ev.at_ns;
 		err = on_event(s, &ev);
 		if (err)
 			break;
@@ -431,6 +447,8 @@ struct err *dec_sideband_write(const struct capture *c, struct perf_writer *w,
 	struct err *err = cap_core_open(c, &core);
 
 	*ret = (struct dec_sideband){};
+	if (!err)
+		err = begin_clock(&s);
 	if (!err)
 		err = put_core(&s, core);
 	if (!err)

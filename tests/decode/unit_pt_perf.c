@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "capture/capture.h"
+#include "capture/perf_data.h"
 #include "decode/decode.h"
 #include "tests/decode/pt_truth.h"
 
@@ -209,16 +210,17 @@ static void run_deinit(struct run *r)
 
 /* ---- what perf says ------------------------------------------------------------------------- */
 
-/* perf, with an empty home: it is to find the code in the capture. */
-static FILE *perf_open(const char *dir, const char *itrace, const char *fields)
+/* perf on @p file of capture @p dir, with an empty home: it is to find the code there. */
+static FILE *perf_open(const char *dir, const char *file, const char *itrace,
+		       const char *fields)
 {
 	_cleanup_free_ char *command = NULL;
 	FILE *f;
 
 	assert_true(asprintf(&command,
-			     "HOME=%s perf script --symfs %s/symfs -i %s/perf.data "
+			     "HOME=%s perf script --symfs %s/symfs -i %s/%s "
 			     "--itrace=%s -F %s 2>%s/perf.err",
-			     dir, dir, dir, itrace, fields, dir) > 0);
+			     dir, dir, dir, file, itrace, fields, dir) > 0);
 	f = popen(command, "r");
 	assert_non_null(f);
 	return f;
@@ -230,11 +232,11 @@ static void perf_close(const char *dir, FILE *f)
 		fail_msg("perf script failed: see %s/perf.err", dir);
 }
 
-static uint64_t same_instructions(const struct run *r, const char *dir)
+static uint64_t same_instructions(const struct run *r, const char *dir, const char *file)
 {
 	const struct truth *t = &r->truth;
 	struct judge *judges = calloc(t->threads.size, sizeof(*judges)), *j = NULL;
-	FILE *f = perf_open(dir, "i0nse", "tid,ip");
+	FILE *f = perf_open(dir, file, "i0nse", "tid,ip");
 	uint64_t n = 0;
 	char line[512];
 
@@ -269,7 +271,7 @@ static uint64_t same_instructions(const struct run *r, const char *dir)
 static uint64_t same_branches(const struct run *r, const char *dir)
 {
 	size_t *at = calloc(r->threads.size, sizeof(*at)), which = 0;
-	FILE *f = perf_open(dir, "be", "tid,ip,addr");
+	FILE *f = perf_open(dir, "perf.data", "be", "tid,ip,addr");
 	uint64_t n = 0;
 	char line[512];
 
@@ -326,7 +328,7 @@ static uint64_t judge_capture(const char *dir, const char *options)
 		     dir, dir))
 		fail_msg("%s: encode failed", dir);
 	encoded = now_s();
-	n_insns = same_instructions(&r, dir);
+	n_insns = same_instructions(&r, dir, "perf.data");
 	n_branches = same_branches(&r, dir);
 	printf("%s: %s: %zu threads, %lu instructions, %lu branches; %.1f s, perf %.1f s\n",
 	       strrchr(dir, '/') ? strrchr(dir, '/') + 1 : dir,
@@ -404,9 +406,91 @@ static void perf_agrees(void **state)
 	printf("%lu instructions\n", n);
 }
 
+/* ---- a processor's stream ------------------------------------------------------------------ */
+
+/* The thread gets CPU 0 from the idle task, or gives it back. */
+static void put_switch(struct perf_writer *w, const struct perf_info *info, bool is_out)
+{
+	uint32_t tid = info->streams[0].tid;
+	struct perf_record r = { .kind = PERF_SWITCH,
+				 .pid = tid,
+				 .tid = tid,
+				 .time_ns = is_out ? info->last_ns : info->first_ns,
+				 .change = { .is_out = is_out, .has_other = true } };
+
+	ok(perf_writer_record(w, &r));
+}
+
+static void put_piece(struct perf_writer *w, const struct perf_reader *r,
+		      const struct perf_piece *from)
+{
+	struct perf_piece piece = *from;
+	uint8_t *bytes = malloc(piece.bytes);
+
+	assert_non_null(bytes);
+	ok(perf_reader_piece(r, &piece, 0, bytes, piece.bytes));
+	piece.tid = PERF_NONE;
+	piece.cpu = 0;
+	piece.offset = UINT64_MAX;
+	ok(perf_writer_stream(w, &piece, bytes, piece.bytes));
+	free(bytes);
+}
+
+/* perf.data of one thread again, as if CPU 0 had been traced: cpu.data. */
+static void as_processor(const char *dir)
+{
+	_cleanup_free_ char *from = NULL, *to = NULL;
+	struct perf_writer_options o = {};
+	struct perf_record rec;
+	struct perf_reader *r;
+	struct perf_writer *w;
+	bool is_end = false;
+
+	assert_true(asprintf(&from, "%s/perf.data", dir) > 0);
+	assert_true(asprintf(&to, "%s/cpu.data", dir) > 0);
+	ok(perf_reader_open(from, &r));
+	o.pt = perf_reader_info(r)->pt;
+	o.host = perf_reader_info(r)->host;
+	o.pt.is_per_cpu = true;
+	o.pt.has_switches = PERF_SWITCHES_CPU_WIDE;
+	ok(perf_writer_create(to, &o, &w));
+	for (;;) {
+		ok(perf_reader_next(r, &rec, &is_end));
+		if (is_end)
+			break;
+		rec.id = 0;
+		if (rec.kind == PERF_AUXTRACE)
+			put_piece(w, r, &rec.piece);
+		else if (rec.kind == PERF_ITRACE_START) // only a switch tells who runs
+			put_switch(w, perf_reader_info(r), false);
+		else if (rec.kind == PERF_MMAP || rec.kind == PERF_COMM ||
+			 rec.kind == PERF_AUX)
+			ok(perf_writer_record(w, &rec));
+	}
+	put_switch(w, perf_reader_info(r), true);
+	ok(perf_writer_finish(w, NULL));
+	perf_writer_destroy(w);
+	perf_reader_close(r);
+}
+
+static void perf_agrees_on_a_processor(void **state)
+{
+	_cleanup_free_ char *dir = NULL;
+	struct run r;
+
+	(void)state;
+	assert_true(asprintf(&dir, "%s/ls", unit_env("TMPDIR")) > 0);
+	run_replay(&r, dir);
+	as_processor(dir);
+	same_instructions(&r, dir, "cpu.data");
+	run_deinit(&r);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(perf_agrees) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(perf_agrees),
+					    cmocka_unit_test(
+						    perf_agrees_on_a_processor) };
 
 	if (unit_run("perf --version >/dev/null 2>&1")) {
 		printf("perf is not installed\n");
