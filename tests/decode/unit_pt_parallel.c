@@ -115,6 +115,7 @@ struct thing {
 struct things {
 	VEC(struct thing) v;
 	uint64_t position, hash;
+	bool is_damaged; ///< instructions are counted only
 };
 
 enum { EACH = 997, GAP = 100, EVENT = 200 };
@@ -131,20 +132,19 @@ static void put(struct things *t, struct thing thing)
 
 static void put_run(struct things *t, uint64_t ip, uint32_t n, uint64_t tsc)
 {
-	struct err *err = NULL;
-
+	// Damage leads into the middle of instructions, where two decoders need not agree:
+	// what lies in a run then depends on where libipt cuts it.
+	if (t->is_damaged) {
+		t->position += n;
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		t->hash = (t->hash ^ ip) * 0x9e3779b97f4a7c15ull;
 		if (++t->position % EACH == 0)
 			put(t, (struct thing){ .a = ip, .tsc = tsc });
 		if (i + 1 == n)
 			break;
-		// Damage leads into the middle of instructions, where two decoders need
-		// not agree.
-		err = dec_pt_image_next(&image, ip, &ip);
-		if (err)
-			ip = 1;
-		err_destroy(err);
+		ok(dec_pt_image_next(&image, ip, &ip));
 	}
 }
 
@@ -214,6 +214,7 @@ static void compare(const struct dec_pt_stream *s, struct things *one,
 	static struct things more;
 	struct dec_pt_totals u;
 
+	more.is_damaged = one->is_damaged;
 	decode(s, 1, one, t);
 	for (unsigned int n = 2; n <= 4; n += 2) {
 		decode(s, n, &more, &u);
@@ -398,7 +399,7 @@ static void damage_makes_no_difference(void **state)
 	_cleanup_free_ uint8_t *copy = malloc(bytes.size);
 	struct dec_pt_totals t;
 	struct dec_pt_stream s;
-	struct things got = {};
+	struct things got = { .is_damaged = true };
 	uint64_t gaps = 0;
 
 	(void)state;
