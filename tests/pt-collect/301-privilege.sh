@@ -40,6 +40,19 @@ expect_status 0 "${nobody[@]}" "$fl" record -e heap -o e -- "$place/rbtree" 300
 "$FAULTLINE" dump e | grep -q 'HEAP malloc' || fail "no heap events"
 expect_status 0 "${nobody[@]}" "$fl" record -f -o f -- sh -c 'ls / | wc -l'
 
+# The flight recorder; and events of the kernel's, which stand for Intel PT.
+cp "$BUILD/tests/programs/flight" "$place"
+mkdir -p "$place/pmu/format"
+echo 1 >"$place/pmu/type"
+echo config:0-3 >"$place/pmu/format/what"
+expect_status 134 env FAULTLINE_PT_SYSFS="$place/pmu" "${nobody[@]}" "$fl" record --snapshot \
+	-e heap -e pt/what=9/ -o s -- "$place/flight" corrupt 20
+grep -q 'snapshot at SIGABRT.*: complete$' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+"$FAULTLINE" dump s | grep -q '^pt: 0 bytes' || fail "no events: $("$FAULTLINE" dump s | head -n 5)"
+"$FAULTLINE" dump s | grep -q 'HEAP_DONE malloc' || fail "no results of malloc"
+open=$(find s \( -type d ! -perm 700 -o -type f ! -perm 600 -o ! -user nobody \) -ls)
+[ -z "$open" ] || fail "not for its owner alone: $open"
+
 # The program has no capability; with no_new_privs, because a filter asks for it.
 expect_status 0 "${nobody[@]}" "$fl" record -o g -- grep -E '^(Cap|NoNew)' /proc/self/status
 for set in CapInh CapPrm CapEff CapAmb; do
