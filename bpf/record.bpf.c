@@ -811,6 +811,33 @@ static __u32 end_flags(struct task_struct *t)
 	return REC_SWITCH_ROBUST_LEFT;
 }
 
+#define TIF_UPROBE (1ul << 12)
+#define XOL_SLOT 128u
+#define EFLAGS_TF 0x100u
+
+/*
+ * It may lose the CPU in the middle of a probe: behind the breakpoint, which has not been
+ * looked at yet, or in the kernel's copy of the probed instruction. In the program that is
+ * at the instruction, or (the copy has run) behind it.
+ */
+static void leave_probe(struct rec_regs *r, struct task_struct *task)
+{
+	struct uprobe_task *u = task->utask;
+	__u64 into;
+
+	if (!u)
+		return;
+	if (!u->active_uprobe) {
+		if (task->thread_info.flags & TIF_UPROBE)
+			r->rip--;
+		return;
+	}
+	into = r->rip - u->xol_vaddr;
+	if (into < XOL_SLOT)
+		r->rip = u->vaddr + into;
+	r->rflags &= ~(__u64)EFLAGS_TF;
+}
+
 /* @prev, the current task, stops running. */
 static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
@@ -830,6 +857,7 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	if (prev->flags & PF_EXITING)
 		s->flags = end_flags(prev);
 	take_regs(&s->regs, prev, regs);
+	leave_probe(&s->regs, prev);
 	if (is_in_call(regs, *state))
 		s->flags |= REC_SWITCH_IN_CALL;
 	else

@@ -178,6 +178,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 {
 	struct rec_switch s = *rec;
 
+	ptc_stores_switched(p, &s);
 	ptc_chance_switched(p, t, &s);
 	ptc_pending_switch(p, t, &s);
 }

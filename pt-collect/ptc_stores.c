@@ -17,8 +17,10 @@
 
 struct ptc_stores {
 	VEC(struct cap_store_site) sites;
-	VEC(uint16_t) gprs;  ///< by site: wanted
-	VEC(uint32_t) files; ///< seen
+	VEC(uint16_t) gprs;	      ///< by site: wanted
+	VEC(uint32_t) files;	      ///< seen
+	struct map places;	      ///< addresses at which probes were hit
+	struct map last_rip, last_sp; ///< by thread: of its last hit
 };
 
 void ptc_stores_destroy(struct ptc_stores *s)
@@ -28,6 +30,9 @@ void ptc_stores_destroy(struct ptc_stores *s)
 	vec_deinit(&s->sites);
 	vec_deinit(&s->gprs);
 	vec_deinit(&s->files);
+	map_deinit(&s->places);
+	map_deinit(&s->last_rip);
+	map_deinit(&s->last_sp);
 	free(s);
 }
 
@@ -152,6 +157,32 @@ void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
 		ptc_log_gap(p, p->pid, "%s", err->message);
 }
 
+/** A thread that loses the CPU in the kernel's handler of a breakpoint, before the probe has
+ * run, stands one byte behind the probed instruction's beginning. So does one that has just
+ * executed a push of one byte, but that one has moved rsp since its last hit. (Behind a nop
+ * it makes no difference.) */
+void ptc_stores_switched(struct ptc_process *p, struct rec_switch *s)
+{
+	uint64_t at = s->regs.rip - 1, tid = s->head.tid, *rip, *sp;
+
+	if (!p->stores || s->flags & REC_SWITCH_IN_CALL ||
+	    !map_get(&p->stores->places, at))
+		return;
+	rip = map_get(&p->stores->last_rip, tid);
+	sp = map_get(&p->stores->last_sp, tid);
+	if (!rip || !sp || *rip != at || s->regs.gpr[CAP_RSP] != *sp - 8)
+		s->regs.rip = at;
+}
+
+static void remember_hit(struct ptc_stores *s, const struct rec_store *hit)
+{
+	// Without memory a thread's place may be a byte off: that is all.
+	if (!map_get(&s->places, hit->rip))
+		map_put(&s->places, hit->rip, 1);
+	map_put(&s->last_rip, hit->head.tid, hit->rip);
+	map_put(&s->last_sp, hit->head.tid, hit->gpr[CAP_RSP]);
+}
+
 void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
 		    const struct rec_store *s)
 {
@@ -162,6 +193,8 @@ void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
 
 	if (p->stores && s->site < p->stores->gprs.size)
 		ev.probe_gprs = p->stores->gprs.data[s->site];
+	if (p->stores && p->has_threads)
+		remember_hit(p->stores, s);
 	ev.regs.rip = s->rip;
 	memcpy(ev.regs.gpr, s->gpr, sizeof(s->gpr));
 	ptc_writes_give(&t->now, &ev);
