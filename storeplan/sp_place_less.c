@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "storeplan/sp_place_int.h"
+
+#include <stdlib.h>
+
+static bool still_done(const struct placement *p, const struct sp_known *k)
+{
+	for (size_t i = 0; i < p->stores.size; i++) {
+		const struct place_store *s = &p->stores.data[i];
+
+		if (s->is_done && s->read_at == NOWHERE && !place_follows(p, s, k))
+			return false;
+	}
+	return true;
+}
+
+static int by_price(const void *a, const void *b, void *ctx)
+{
+	const struct place_probe *x = a, *y = b;
+	double px = place_price(ctx, x->insn), py = place_price(ctx, y->insn);
+
+	return px > py ? -1 : px < py ? 1 : x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+void place_prune(struct placement *p, struct sp_known *k)
+{
+	bool is_long = p->probes.size * p->f->n_insns * 12 > PRUNE_WORK_MAX;
+	size_t n = 0;
+
+	if (p->probes.size)
+		qsort_r(p->probes.data, p->probes.size, sizeof(*p->probes.data), by_price,
+			p);
+	for (size_t i = 0; i < p->probes.size; i++) {
+		struct place_probe probe = p->probes.data[i];
+
+		p->given[probe.insn] = 0;
+		if (!probe.reads.size && !is_long) {
+			sp_known_compute(k, p->given);
+			if (still_done(p, k)) {
+				vec_deinit(&probe.reads);
+				continue;
+			}
+		}
+		p->given[probe.insn] = SP_ALL_GPRS;
+		p->probes.data[n++] = probe;
+	}
+	p->probes.size = n;
+}
+
+/** Registers that the reads of @p probe need to find their memory. */
+static sp_set read_registers(const struct placement *p, const struct place_probe *probe)
+{
+	sp_set set = 0;
+
+	for (size_t i = 0; i < probe->reads.size; i++)
+		set |= p->s->step[p->stores.data[probe->reads.data[i]].insn].address;
+	return set & SP_ALL_GPRS;
+}
+
+void place_narrow(struct placement *p, struct sp_known *k)
+{
+	if (p->probes.size * p->f->n_insns * 12 * SP_GPRS > MASK_WORK_MAX)
+		return;
+	for (size_t i = 0; i < p->probes.size; i++) {
+		struct place_probe *probe = &p->probes.data[i];
+		sp_set keep = read_registers(p, probe);
+
+		for (int r = SP_GPRS; r--;) {
+			sp_set less = p->given[probe->insn] & ~SP_BIT(r);
+
+			if (keep & SP_BIT(r))
+				continue;
+			p->given[probe->insn] = less;
+			sp_known_compute(k, p->given);
+			if (!still_done(p, k))
+				p->given[probe->insn] |= SP_BIT(r);
+		}
+		probe->gprs = p->given[probe->insn];
+	}
+}
