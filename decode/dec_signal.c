@@ -71,6 +71,13 @@ enum dec_verdict replay_signal_die(struct dec_replay *r)
 
 	if (v != DEC_GO)
 		return v;
+	if (!r->next.regs.rip) {
+		replay_note(r,
+			    "thread %u was killed where nobody saw it: the replay ends "
+			    "behind its last event",
+			    r->next.tid);
+		return replay_signal_deliver(r);
+	}
 	// It stands there already: it was switched away from there.
 	return is_current ? replay_signal_await(r, &is_done) : replay_signal_deliver(r);
 }

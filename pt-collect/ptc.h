@@ -70,6 +70,9 @@ struct ptc_thread {
 	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
 	VEC(struct ptc_pending) pending;
 	bool has_exited; ///< its EXIT is logged, or pending
+	/** waitpid() has told of its end, and of the status; the log is not as far. */
+	bool is_reaped;
+	int status;
 	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
 	unsigned n_frames;
 	/** What a vfork child wrote into our memory, for the call that is about to end. */
@@ -206,10 +209,6 @@ void ptc_stop_recording(struct ptc_process *p, struct err *err);
 /** CLOCK_MONOTONIC, as events have it. */
 uint64_t ptc_now_ns(void);
 
-/** @return the thread; NULL = it is not known, or not any more. */
-struct ptc_thread *ptc_thread_known(const struct ptc_process *p, pid_t tid);
-
-/** The same, and from now on it is known. @return NULL when memory is out. */
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
 void ptc_thread_destroy(struct ptc_thread *t);
 

@@ -183,20 +183,6 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 	ptc_pending_switch(p, t, &s);
 }
 
-/** The last switch from a thread of which waitpid() told first? */
-static bool is_of_reaped(const struct ptc_process *p, const struct rec_head *head)
-{
-	return head->kind == REC_SWITCH && !ptc_thread_known(p, head->tid) &&
-	       ((const struct rec_switch *)head)->flags & REC_SWITCH_TID_CLEARED;
-}
-
-static void take_last_switch(struct ptc_process *p, const struct rec_switch *rec)
-{
-	struct ptc_thread gone = { .tid = rec->head.tid, .has_exited = true };
-
-	take_switch(p, &gone, rec);
-}
-
 void ptc_assemble(void *session, void *rec, size_t size)
 {
 	const struct rec_head *head = rec;
@@ -206,10 +192,6 @@ void ptc_assemble(void *session, void *rec, size_t size)
 
 	if (!p || !p->is_recording)
 		return;
-	if (is_of_reaped(p, head)) {
-		take_last_switch(p, rec);
-		return;
-	}
 	t = ptc_thread_find(p, head->tid);
 	if (!t)
 		return;

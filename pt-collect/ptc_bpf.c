@@ -224,7 +224,11 @@ static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
 
 void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
 {
-	*state_of(b, tid) = REC_CALL_NONE;
+	uint8_t *state = state_of(b, tid);
+
+	// Off its CPU it may not yet be. Who gets the number begins with the end of a call.
+	if (*state != REC_CALL_GONE)
+		*state = REC_CALL_NONE;
 }
 
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last)

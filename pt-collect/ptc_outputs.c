@@ -94,23 +94,22 @@ static bool add_mmsghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t ad
 	return is_whole;
 }
 
+/** The new thread may have run before its parent does again, and have ended: when the words
+ * of its number are unmapped by then, nobody can see any more that they were written. */
 static bool add_clone3(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size)
 {
 	struct clone_args args = {};
-	bool is_whole = true;
 
 	if (size > sizeof(args))
 		size = sizeof(args);
 	if (ptc_read_some(p, addr, &args, size) != size)
 		return false;
 	if (args.flags & CLONE_PARENT_SETTID)
-		is_whole &= ptc_outputs_add(p, w, args.parent_tid, 4);
+		ptc_outputs_add(p, w, args.parent_tid, 4);
 	if (args.flags & CLONE_CHILD_SETTID && args.flags & CLONE_VM)
-		is_whole &= ptc_outputs_add(p, w, args.child_tid, 4);
-	if (args.flags & CLONE_PIDFD)
-		is_whole &= ptc_outputs_add(p, w, args.pidfd, 4);
-	return is_whole;
+		ptc_outputs_add(p, w, args.child_tid, 4);
+	return !(args.flags & CLONE_PIDFD) || ptc_outputs_add(p, w, args.pidfd, 4);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)

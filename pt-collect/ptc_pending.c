@@ -153,4 +153,5 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
 	p->running = s->next_tid;
 	ptc_log(p, &ev);
+	ptc_threads_left(p, t);
 }

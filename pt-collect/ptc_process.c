@@ -93,20 +93,13 @@ uint64_t ptc_now_ns(void)
 
 /* ---- what every part uses ------------------------------------------------------------ */
 
-struct ptc_thread *ptc_thread_known(const struct ptc_process *p, pid_t tid)
+struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
 {
+	struct ptc_thread **slot;
+
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->tid == tid)
 			return p->threads.data[i];
-	return NULL;
-}
-
-struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
-{
-	struct ptc_thread **slot, *known = ptc_thread_known(p, tid);
-
-	if (known)
-		return known;
 	slot = vec_push(&p->threads);
 	if (!slot)
 		return NULL;

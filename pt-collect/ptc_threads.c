@@ -18,6 +18,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_threads.h"
@@ -184,15 +185,51 @@ void ptc_threads_gone(struct ptc_process *p, struct ptc_thread *t,
 	ptc_pending_flush(p, t);
 }
 
-static void forget(struct ptc_process *p, size_t i, int status)
+static void forget(struct ptc_process *p, size_t i)
+{
+	ptc_thread_destroy(p->threads.data[i]);
+	p->threads.data[i] = p->threads.data[--p->threads.size];
+}
+
+/** The ring does not tell any more where thread @p i ended. */
+static void end_unseen(struct ptc_process *p, size_t i, int status)
 {
 	struct ptc_thread *t = p->threads.data[i];
 
-	ptc_threads_gone(p, t, &(struct cap_regs){}, status);
+	ptc_threads_gone(p, t, &(struct cap_regs){}, t->is_reaped ? t->status : status);
+	forget(p, i);
+}
+
+void ptc_threads_left(struct ptc_process *p, const struct ptc_thread *t)
+{
+	for (size_t i = 0; t->is_reaped && i < p->threads.size; i++)
+		if (p->threads.data[i] == t) {
+			forget(p, i);
+			return;
+		}
+}
+
+static void reaped(struct ptc_process *p, size_t i, int status)
+{
+	struct ptc_thread *t = p->threads.data[i];
+
 	ptc_bpf_forget_thread(p->session->bpf, t->tid);
 	ptc_pt_thread_gone(p, t->tid);
-	ptc_thread_destroy(t);
-	p->threads.data[i] = p->threads.data[--p->threads.size];
+	if (p->session->chaos)
+		ptc_chaos_forget(p->session->chaos, t->tid);
+	if (t->tid == p->pid) {
+		while (p->threads.size)
+			end_unseen(p, p->threads.size - 1, status);
+		return;
+	}
+	if (!p->has_threads || p->running != t->tid) {
+		end_unseen(p, i, status);
+		return;
+	}
+	// The switch away from it is still to come, and knows where it ended.
+	t->is_reaped = true;
+	t->is_attached = false;
+	t->status = status;
 }
 
 void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status)
@@ -201,8 +238,9 @@ void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status)
 		struct ptc_process *p = s->processes.data[i];
 
 		for (size_t k = 0; k < p->threads.size; k++)
-			if (p->threads.data[k]->tid == tid) {
-				forget(p, k, status);
+			if (p->threads.data[k]->tid == tid &&
+			    !p->threads.data[k]->is_reaped) {
+				reaped(p, k, status);
 				return;
 			}
 	}

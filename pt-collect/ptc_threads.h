@@ -25,13 +25,17 @@ void ptc_threads_end(struct ptc_process *p);
 /** Child process @p child runs where the program could before it had threads. */
 void ptc_threads_release(const struct ptc_process *p, pid_t child);
 
-/** Thread @p t ends with @p status, as for wait(2), and stands at @p regs: log that, once. */
+/** Thread @p t ends with @p status, as for wait(2), and stands at @p regs (zeros where that
+ * is not known): log that, once. */
 void ptc_threads_end_log(struct ptc_process *p, struct ptc_thread *t,
 			 const struct cap_regs *regs, int status);
 
 /** The same, and what its stops told: it does nothing any more. */
 void ptc_threads_gone(struct ptc_process *p, struct ptc_thread *t,
 		      const struct cap_regs *regs, int status);
+
+/** The switch from thread @p t is logged. When it is reaped, @p t is gone then. */
+void ptc_threads_left(struct ptc_process *p, const struct ptc_thread *t);
 
 /** Thread @p tid is gone for good with @p status; its number may come again. The ring has
  * been drained. */
