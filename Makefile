@@ -11,6 +11,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
+CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
@@ -45,6 +46,7 @@ SKELETONS := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
 UNITS := $(patsubst %.c,$(B)/%,$(foreach r,$(ROOMS),\
 	$(wildcard tests/$r/unit_*.c tests/$r/tool_*.c)))
 PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/programs/*.c tests/races/*.c))
+PROGRAMS_CC := $(patsubst %.cc,$(B)/%,$(wildcard tests/programs/*.cc))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\
 	$(notdir $(d:/=))))
@@ -56,7 +58,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 .PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps man install clean \
 	format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
-tests: $(UNITS) $(PROGRAMS) $(SUBJECTS) examples
+tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -135,6 +137,11 @@ $(PROGRAMS): $(B)/%: %.c
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -o $@ $< $(program_flags)
+
+$(PROGRAMS_CC): $(B)/%: %.cc
+	@mkdir -p $(@D)
+	$(say) CXX $@
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
 
 $(B)/tests/programs/crashes-O0: tests/programs/crashes.c
 
