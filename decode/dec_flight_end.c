@@ -16,6 +16,7 @@ enum {
 	XSAVE_K = 5,
 	XSAVE_ZMM_HIGH = 6,
 	XSAVE_ZMM16 = 7,
+	XSAVE_MXCSR_AT = 24,
 	XSAVE_LEGACY_BYTES = 576,
 };
 
@@ -113,6 +114,8 @@ struct err *flight_end_create(const struct capture *c, const struct cap_core *co
 		.core = core,
 	};
 	end_vectors(&e->end, core);
+	if (core->xstate && core->xstate_bytes >= XSAVE_LEGACY_BYTES)
+		memcpy(&e->end.mxcsr, core->xstate + XSAVE_MXCSR_AT, 4);
 	*ret = e;
 	return NULL;
 }

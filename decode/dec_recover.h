@@ -41,6 +41,7 @@ struct dec_recover_end {
 	uint64_t vec_mask[32]; ///< bit n: byte n of the register is known
 	uint64_t k[8];
 	bool has_k;
+	uint32_t mxcsr; ///< how floating-point results are rounded
 	/** Read @p size bytes, all within an aligned 64. @return how they are mapped;
 	 * DEC_MAP_NONE: @p buf is not set. */
 	enum dec_recover_map (*read)(void *ctx, uint64_t addr, void *buf, size_t size);

@@ -215,7 +215,9 @@ struct dec_recover {
 	uint32_t n_lost; ///< stores in this sweep so far that went nobody knows where
 	uint32_t reach;	 ///< guess that so many of them missed a word, no more
 	bool is_resumed; ///< while steps are added: something else happened before the next
-	bool has_company; ///< others write memory, too
+	bool changes_mxcsr; ///< the window loads mxcsr
+	bool changes_df;    ///< the window may set the direction flag
+	bool has_company;   ///< others write memory, too
 	bool is_guessing;
 	bool is_backward;
 	VEC(uint32_t) calls; ///< steps that are system calls

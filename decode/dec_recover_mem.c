@@ -248,7 +248,8 @@ static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
 
 	if (!a->is_write)
 		return true;
-	if (a->placed < REC_INFERRED || n.m != UINT64_MAX || n.v > (1u << 30)) {
+	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
+	    n.m != UINT64_MAX || n.v > (1u << 30)) {
 		rec_mem_kill(r);
 		return true;
 	}

@@ -260,6 +260,8 @@ static void rule_string(const struct rec_at *at)
 	uint8_t in = reg_slot(f, RCX, false), out = reg_slot(f, RCX, true);
 	struct rec_bits n = rec_const(1), count = {};
 
+	if (at->r->changes_df && !at->r->is_guessing)
+		return;
 	if (f->is_bulk) {
 		if (f->n_mem_out)
 			node_put(at, out, rec_const(0));

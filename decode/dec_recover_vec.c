@@ -12,6 +12,8 @@
 
 #include <Zydis/Zydis.h>
 
+enum { REC_MXCSR_CONTROL = 0xe040, REC_MXCSR_DEFAULT = 0 }; ///< rounding, FTZ, DAZ
+
 /* What is known of each input; @return whether all that the form needs is. */
 static bool inputs_of(const struct rec_at *at, struct rec_bytes in[8])
 {
@@ -74,6 +76,19 @@ static struct rec_form *form_of(const struct rec_at *at)
 	return &at->r->forms.data[at->r->steps.data[at->step].form];
 }
 
+/* Run the step's instruction. One that rounds does so as this process does: only where the
+ * program has not chosen otherwise. */
+static bool cpu_run(struct rec_at *at, const struct rec_bytes *in, struct rec_bytes *out)
+{
+	struct rec_form *f = form_of(at);
+	bool rounds = f->insn.other_read & 1ull << (DEC_REG_MXCSR - DEC_GPRS);
+
+	if (rounds && ((at->r->end->mxcsr & REC_MXCSR_CONTROL) != REC_MXCSR_DEFAULT ||
+		       (at->r->changes_mxcsr && !at->r->is_guessing)))
+		return false;
+	return rec_native_run(at->r->native, f, in, out);
+}
+
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 /* Find out where the bytes go: each input byte gets a number of its own. */
@@ -97,7 +112,7 @@ static bool perm_make(struct rec_at *at)
 		}
 	}
 	f->perm = calloc(1, sizeof(*f->perm));
-	if (!f->perm || tag == 255 || !rec_native_run(at->r->native, f, in, out)) {
+	if (!f->perm || tag == 255 || !cpu_run(at, in, out)) {
 		f->kind = REC_NATIVE;
 		return false;
 	}
@@ -228,7 +243,7 @@ static void rule_lanes(struct rec_at *at)
 	m &= rec_ones(o->bits / 8);
 	if (at->form->insn.is_vex)
 		m |= ~rec_ones(o->bits / 8);
-	if (m && rec_native_run(at->r->native, form_of(at), in, out))
+	if (m && cpu_run(at, in, out))
 		put_output(at, 0, &out[0], m);
 }
 
@@ -250,7 +265,7 @@ static void rule_mask(struct rec_at *at)
 	for (unsigned i = 0; i < f->op[1].bits / 8u; i += lane, n++)
 		bits |= (m >> i & 1) << n;
 	bits |= ~rec_ones(n);
-	if (rec_native_run(at->r->native, form_of(at), in, out))
+	if (cpu_run(at, in, out))
 		put_output(at, 0, &out[0], bits);
 }
 
@@ -329,7 +344,7 @@ static void rule_native(struct rec_at *at)
 					     at->r->bits.data[node].m;
 		is_new = f->give[s] & ~m;
 	}
-	if (!is_new || !rec_native_run(at->r->native, form_of(at), in, out))
+	if (!is_new || !cpu_run(at, in, out))
 		return;
 	for (int s = 0; s < f->n_out; s++)
 		put_output(at, s, &out[s], f->give[s]);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
 /* ---- the window --------------------------------------------------------------------------- */
 
 struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
@@ -67,6 +69,26 @@ static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
 	return is_bytes ? (r->bytes.size - 1) | REC_VEC : r->bits.size - 1;
 }
 
+/* What changes the meaning of other instructions. */
+static void form_note(struct dec_recover *r, uint16_t mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_LDMXCSR:
+	case ZYDIS_MNEMONIC_VLDMXCSR:
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+		r->changes_mxcsr = true;
+		break;
+	case ZYDIS_MNEMONIC_STD:
+	case ZYDIS_MNEMONIC_POPF:
+	case ZYDIS_MNEMONIC_POPFQ:
+		r->changes_df = true;
+		break;
+	}
+}
+
 /* The form of @p insn: the last one at its address, unless the code has changed. */
 static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 			     uint32_t *ret)
@@ -87,6 +109,7 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 		return &err_nomem;
 	*ret = r->forms.size - 1;
 	err = rec_form_init(f, insn);
+	form_note(r, insn->mnemonic);
 	return err;
 }
 

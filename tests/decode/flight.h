@@ -281,7 +281,12 @@ static void flight_take_end(struct flight *f)
 	struct dec_range range;
 	struct err *err;
 
+	uint8_t mxcsr[160];
+	size_t n_mxcsr;
+
 	ok(dec_machine_regs(f->machine, &f->end.regs));
+	ok(dec_machine_reg(f->machine, DEC_REG_MXCSR, mxcsr, &n_mxcsr));
+	memcpy(&f->end.mxcsr, mxcsr, 4);
 	for (int v = 0; v < 40; v++) {
 		uint8_t buf[160];
 		size_t n;
