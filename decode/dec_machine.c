@@ -194,6 +194,12 @@ static void machine_stop_all(struct dec_machine *m)
 	m->checkpoints.size = 0;
 }
 
+static struct err *machine_no_room(void)
+{
+	return err_new(ERR_UNSUPPORTED,
+		       "the program's addresses leave the machine no room");
+}
+
 static struct err *machine_start(struct dec_machine *m)
 {
 	struct child_slot *slot = NULL;
@@ -214,8 +220,7 @@ static struct err *machine_start(struct dec_machine *m)
 		log_info(
 			"addresses collide with the program's: starting the machine again");
 	}
-	return err_new(ERR_UNSUPPORTED,
-		       "the program's addresses leave the machine no room");
+	return machine_no_room();
 }
 
 /* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
@@ -345,14 +350,15 @@ static struct err *machine_evade(struct dec_machine *m)
 		if (slot->result == CHILD_STOPPED)
 			return machine_ask(m, CHILD_MODE, m->mode, 0, &slot);
 	}
-	return err_new(ERR_UNSUPPORTED,
-		       "the program's addresses leave the machine no room");
+	return machine_no_room();
 }
 
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 			    struct dec_where *ret)
 {
+	uint64_t evaded = UINT64_MAX;
 	struct child_slot *slot;
+	int tries = 0;
 	struct err *err;
 
 	for (;;) {
@@ -361,6 +367,12 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 			return err;
 		if (slot->result != CHILD_COLLIDED)
 			break;
+		// The same call again: what it maps may never be free (ours may lie where
+		// they must, as a sanitizer's do).
+		tries = slot->where.position == evaded ? tries + 1 : 0;
+		if (tries == MACHINE_TRIES)
+			return machine_no_room();
+		evaded = slot->where.position;
 		err = machine_evade(m);
 		if (err)
 			return err;
