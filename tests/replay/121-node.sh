@@ -8,6 +8,7 @@
 . tests/lib.sh
 
 need node
+need_low_addresses
 cat >"$TMPDIR/a.js" <<'EOF'
 const { Worker, isMainThread, parentPort } = require('worker_threads');
 const crypto = require('crypto'), zlib = require('zlib'), fs = require('fs');

@@ -8,6 +8,7 @@
 . tests/lib.sh
 
 need gcc
+need_low_addresses
 cat >"$TMPDIR/a.c" <<'EOF'
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 . tests/lib.sh
 
 need age age-keygen
+need_low_addresses
 record_and_replay age-keygen
 grep -q AGE-SECRET-KEY "$TMPDIR/c.replayed" || fail "no key in the replay"
 grep AGE-SECRET-KEY "$TMPDIR/c.out" >"$TMPDIR/key"
