@@ -35,6 +35,7 @@ struct dec_pt_worker {
 	size_t turn, n_applied;
 	uint64_t tsc; ///< the last one handed out
 	bool is_enabled;
+	bool has_begun;	  ///< the segment's own PSB group was told
 	bool has_arrived; ///< where the next PSB says
 	bool is_idle;	  ///< see DEC_PT_IDLE_INSNS
 	uint32_t idle;	  ///< instructions since one that must have consumed a packet
@@ -208,12 +209,16 @@ static struct err *on_disabled(struct dec_pt_worker *w, const struct pt_event *e
 	return put_event(w, DEC_PT_EV_DISABLED, ev->ip_suppressed ? 0 : ip, 0);
 }
 
-/* A status update is at the place that its PSB group names; the segment's own group is
- * read before anything is decoded. */
+/* A status update is at the place that its PSB group names. Each group with a place has a
+ * MODE.Exec; the segment's own comes first (libipt may have read beyond the next group by
+ * then, so that its offset does not tell). */
 static void on_status(struct dec_pt_worker *w, const struct pt_event *ev)
 {
-	if (w->seg->has_next && w->is_enabled && !ev->ip_suppressed &&
-	    (ev->type == ptev_exec_mode || ev->type == ptev_tsx))
+	if (!w->is_enabled || ev->ip_suppressed || ev->type != ptev_exec_mode)
+		return;
+	if (w->seg->psb.has_ip && !w->has_begun)
+		w->has_begun = true;
+	else if (w->seg->has_next && w->seg->next.has_ip)
 		w->has_arrived = offset_now(w) >= w->seg->end;
 }
 
@@ -427,7 +432,7 @@ static void segment_begin(struct dec_pt_worker *w, const struct dec_pt_segment *
 	w->turn = w->n_applied = SIZE_MAX;
 	w->tsc = 0;
 	w->is_enabled = seg->psb.has_ip;
-	w->has_arrived = w->is_idle = false;
+	w->has_begun = w->has_arrived = w->is_idle = false;
 	w->idle = 0;
 	w->idle_at = seg->psb.at;
 }

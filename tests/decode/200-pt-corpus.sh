@@ -11,8 +11,9 @@
 
 few=(md5sum sed-script as)
 own=(floats "crowd fill" "crowd calls")
-# They run code that they make themselves: it lies in no file, so none can be decoded.
-makes_code=(luajit luajit-sieve node gforth)
+# They run code that they make themselves (git: regular expressions): it lies in no file, so
+# none can be decoded.
+makes_code=(luajit luajit-sieve node gforth git-grep)
 if [ "${FAULTLINE_PT:-}" = full ]; then
 	few=('*')
 	own+=(memory cpu chance rbtree signals syscalls "crowd ping" "crowd spin" "crowd race"
