@@ -34,7 +34,7 @@ static const struct bench_command ways[WAYS] = {
 	[LOOP] = { .name = "libipt's loop" },
 	[ONE] = { .name = "decode, 1 thread", .limit = ONE_LIMIT },
 	[TWO] = { .name = "decode, 2 threads", .limit = TWO_LIMIT },
-	[HANDED] = { .name = "handing out, 1 thread" },
+	[HANDED] = { .name = "hand out, 1 thread" },
 	[PERF] = { .name = "perf script", .is_optional = true },
 };
 
