@@ -35,14 +35,14 @@ need_bpf() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
 }
 
-# lacks_low_addresses - is it a build with AddressSanitizer? It has reserved all memory at
-# 2^31 to 2^44; of programs that insist on having some of that, replay can only say so.
+# lacks_low_addresses - is it a build with a sanitizer that has a shadow? It has reserved most
+# memory from 2^31 on; of programs that insist on having some of that, replay can only say so.
 lacks_low_addresses() {
-	grep -qs -e '-fsanitize=[^ ]*address' "$BUILD/.flags"
+	grep -qsE -e '-fsanitize=[^ ]*(address|thread)' "$BUILD/.flags"
 }
 need_low_addresses() {
 	! lacks_low_addresses ||
-		skip "AddressSanitizer's shadow lies where this program's memory must"
+		skip "the sanitizer's shadow lies where this program's memory must"
 }
 
 # expect_status WANT COMMAND... - run it; stdout and stderr go to $TMPDIR/out and err.

@@ -105,7 +105,7 @@ corpus_run() {
 		elif has_flag "$flags" cannot; then
 			cannot+="; $name: $(corpus_reason "$name")"
 		elif has_flag "$flags" low && lacks_low_addresses; then
-			cannot+="; $name: AddressSanitizer's shadow lies where its memory must"
+			cannot+="; $name: the sanitizer's shadow lies where its memory must"
 		else
 			start=$EPOCHREALTIME
 			if why=$(corpus_try "$flags" "$command"); then
