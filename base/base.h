@@ -3,8 +3,8 @@
 
 /**
  * @file
- * What every room needs: errors as values, logging, growing arrays, arenas, maps
- * and scope guards. Depends on libc only. Nothing here is shared between threads
+ * What every room needs: errors as values, logging, growing arrays, arenas, maps,
+ * scope guards and a stopwatch. Depends on libc only. Nothing here is shared between threads
  * unless its own comment says so.
  */
 #ifndef BASE_BASE_H
@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"

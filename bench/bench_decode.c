@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/bench_suite.h"
@@ -37,14 +36,6 @@ static const struct bench_command ways[WAYS] = {
 	[HANDED] = { .name = "hand out, 1 thread" },
 	[PERF] = { .name = "perf script", .is_optional = true },
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 /* ---- the packets --------------------------------------------------------------------------- */
 
@@ -145,7 +136,7 @@ static struct err *decode_one(struct decode_work *d, int way)
 static void decode_timed(struct decode_work *d, int way, bool is_counted,
 			 struct bench_times *t)
 {
-	double start = now_s();
+	double start = clock_now_s();
 	_cleanup_err_ struct err *err = decode_one(d, way);
 
 	if (err)
@@ -153,7 +144,7 @@ static void decode_timed(struct decode_work *d, int way, bool is_counted,
 	else if (way != PERF && d->n_insns[way] != d->n_insns[LOOP])
 		t->failure = strdup("other instructions than libipt's loop");
 	else if (is_counted)
-		t->run_s[t->n_runs++] = now_s() - start;
+		t->run_s[t->n_runs++] = clock_now_s() - start;
 }
 
 static bool way_can_run(struct bench *b, int way, struct bench_times *t)

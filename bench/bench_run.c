@@ -9,19 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "bench/bench.h"
 
 extern char **environ;
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
 		      double *wall_s, int *status)
@@ -38,7 +29,7 @@ struct err *bench_run(const char *const *argv, const char *output, const char *e
 					 O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	posix_spawn_file_actions_addopen(&files, 2, errors, O_WRONLY | O_CREAT | O_TRUNC,
 					 0600);
-	start = now_s();
+	start = clock_now_s();
 	rc = posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	if (rc) {
@@ -48,7 +39,7 @@ struct err *bench_run(const char *const *argv, const char *output, const char *e
 	while (waitpid(pid, status, 0) < 0)
 		if (errno != EINTR)
 			return err_errno("cannot wait for '%s'", argv[0]);
-	*wall_s = now_s() - start;
+	*wall_s = clock_now_s() - start;
 	return NULL;
 }
 

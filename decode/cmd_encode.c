@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -148,20 +147,12 @@ static const struct argp argp = {
 	NULL,
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 /* Over two seconds, and to people. */
 static void show_progress(void *ctx, const struct dec_where *w)
 {
 	const double *start = ctx;
 
-	if (now_s() - *start > 2 && isatty(2))
+	if (clock_now_s() - *start > 2 && isatty(2))
 		fprintf(stderr, "\rfaultline: encoded %lu million instructions \r",
 			w->position / 1000000);
 }
@@ -219,7 +210,7 @@ static int encode_one(const struct encode_command *cmd)
 	_cleanup_err_ struct err *err = capture_open(cmd->capture, &c);
 	struct dec_encode_options o = cmd->o;
 	struct dec_encode_result r = {};
-	double start = now_s();
+	double start = clock_now_s();
 	int status = 2;
 
 	o.progress = show_progress;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/base.h"
 #include "decode/dec_explain.h"
@@ -129,19 +128,11 @@ struct progress {
 	bool has_shown;
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 static void show_progress(void *ctx, const struct dec_where *w)
 {
 	struct progress *p = ctx;
 
-	if (now_s() - p->start < 2 || !isatty(2))
+	if (clock_now_s() - p->start < 2 || !isatty(2))
 		return;
 	fprintf(stderr, "\rfaultline: replayed %lu million instructions",
 		w->position / 1000000);
@@ -490,7 +481,7 @@ static struct err *replay(struct replay *r)
 		err = replay_run(r);
 	if (!err)
 		err = replay_again(r);
-	r->seconds = now_s() - r->progress.start;
+	r->seconds = clock_now_s() - r->progress.start;
 	if (!err && r->progress.has_shown)
 		fprintf(stderr, "\n");
 	return err;
@@ -504,7 +495,7 @@ static int replay_one(const struct replay_options *o)
 	int status = 2;
 
 	r.talk = o->to_stdout ? stderr : stdout;
-	r.progress.start = now_s();
+	r.progress.start = clock_now_s();
 	err = replay(&r);
 	if (!err)
 		status = report(&r);

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "decode/dec_flight.h"
 #include "decode/dec_frames.h"
@@ -80,14 +79,6 @@ struct heap_trace {
 	char *notes;
 	double start;
 };
-
-static double heap_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 static void heap_note(struct heap_trace *h, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -446,7 +437,7 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 {
 	struct heap_trace *h = ctx;
 
-	if (h->o->with_progress && heap_now_s() - h->start > 2)
+	if (h->o->with_progress && clock_now_s() - h->start > 2)
 		fprintf(stderr, "\rfaultline: analysed %lu million instructions",
 			w->position / 1000000);
 }
@@ -479,7 +470,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 		.end_value = w.end_value,
 		.end_rip = w.rip,
 		.fault_addr = w.fault_addr,
-		.seconds = heap_now_s() - h->start,
+		.seconds = clock_now_s() - h->start,
 	};
 	if (dec_machine_divergence(h->machine))
 		ret->divergence = strdup(dec_machine_divergence(h->machine));
@@ -500,7 +491,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 				.ev = events,
 				.user = o->watch,
 				.n_user = o->n_watch,
-				.start = heap_now_s() };
+				.start = clock_now_s() };
 	struct dec_machine_options mo = { .stops_at_maps = true,
 					  .output_fd = -1,
 					  .progress = heap_progress,

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "decode/dec_pt_show_int.h"
 
@@ -235,14 +234,6 @@ static struct err *on_gap(void *ctx, const struct dec_pt_gap *g)
 	return NULL;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 static struct err *on_progress(void *ctx, uint64_t bytes)
 {
 	struct dec_pt_show *s = ctx;
@@ -254,7 +245,7 @@ static struct err *on_progress(void *ctx, uint64_t bytes)
 		return err_errno("cannot write");
 	if (!s->o.with_progress)
 		return NULL;
-	now = now_s();
+	now = clock_now_s();
 	if (now - s->start_s < 2 || now - s->said_s < 0.2)
 		return NULL;
 	s->said_s = now;
@@ -311,7 +302,7 @@ struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source
 	s->bytes_before += source->stream.size;
 	s->shown.bytes += source->stream.size;
 	s->shown.skipped_bytes += totals.skipped_bytes;
-	s->shown.seconds = now_s() - s->start_s;
+	s->shown.seconds = clock_now_s() - s->start_s;
 	return fflush(s->o.out) ? err_errno("cannot write") : NULL;
 }
 
@@ -324,7 +315,7 @@ struct err *dec_pt_show_create(struct dec_pt_flow *f, const struct dec_pt_show_o
 		return &err_nomem;
 	s->flow = f;
 	s->o = *o;
-	s->start_s = now_s();
+	s->start_s = clock_now_s();
 	*ret = s;
 	return NULL;
 }

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { RECOVER_ROUNDS = 8 };
 
@@ -308,14 +307,6 @@ static struct err *recover_guess(struct dec_recover *r)
 	return err;
 }
 
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 struct err *rec_prepare(struct dec_recover *r)
 {
 	struct err *err = rec_native_create(&r->native);
@@ -330,7 +321,7 @@ struct err *rec_prepare(struct dec_recover *r)
 
 struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
 {
-	double begin = seconds_now();
+	double begin = clock_now_s();
 	struct err *err = rec_prepare(r);
 
 	if (err)
@@ -346,7 +337,7 @@ struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret
 		err = recover_guess(r);
 	rec_native_destroy(r->native);
 	r->native = NULL;
-	r->stats.seconds = seconds_now() - begin;
+	r->stats.seconds = clock_now_s() - begin;
 	*ret = r->stats;
 	return err;
 }

@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 
 // A wrong constraint is violated everywhere: from so many inconsistencies of each
 // constraint is traced back.
@@ -20,14 +19,6 @@
 
 static struct err *add_note(struct fl_analysis *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 static struct err *add_note(struct fl_analysis *a, const char *fmt, ...)
 {
@@ -323,7 +314,7 @@ static bool is_unchanged(const struct fl_analysis *a, size_t i)
 static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 			size_t done, double since_s, bool is_end)
 {
-	if (!o->with_progress || now_s() - since_s < PROGRESS_AFTER_S)
+	if (!o->with_progress || clock_now_s() - since_s < PROGRESS_AFTER_S)
 		return;
 	if (is_end || done % 64 == 0)
 		fprintf(stderr, "\rfaultline: checked %zu of %zu C-points%s", done,
@@ -333,7 +324,7 @@ static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 static struct err *find_violation(struct fl_analysis *a, const struct fl_options *o)
 {
 	_cleanup_(checkers_deinit) struct checker c[FL_SIDES] = {};
-	double start_s = now_s();
+	double start_s = clock_now_s();
 	struct err *err = NULL;
 	size_t i;
 
@@ -569,7 +560,7 @@ static double lap(double *since_s)
 {
 	double was_s = *since_s;
 
-	*since_s = now_s();
+	*since_s = clock_now_s();
 	return *since_s - was_s;
 }
 
@@ -593,7 +584,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_cpoints_create(a->spec, &a->cpoints);
 	for (size_t i = 0; i < o->n_cpoints && !err; i++)
 		err = fl_cpoints_add_function(a->cpoints, o->cpoints[i]);
-	start_s = now_s();
+	start_s = clock_now_s();
 	if (!err)
 		err = replay(o, a);
 	a->phases.replay_s = lap(&start_s);
