@@ -124,6 +124,15 @@ static __u8 *of_task(__u8 *table, __u64 number)
 	return &table[number & (REC_TASKS - 1)];
 }
 
+/* @id: bpf_get_current_pid_tgid(). */
+static __always_inline void fill_head(struct rec_head *h, __u32 kind, __u64 id)
+{
+	h->kind = kind;
+	h->tgid = id >> 32;
+	h->tid = (__u32)id;
+	h->at_ns = bpf_ktime_get_ns();
+}
+
 static void ring_put(void *record, __u64 size)
 {
 	__u64 before = ring_total, after = before + size;
@@ -420,10 +429,7 @@ static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_syscall *e = &s->event;
 
-	e->head.kind = REC_SYSCALL;
-	e->head.tgid = id >> 32;
-	e->head.tid = (__u32)id;
-	e->head.at_ns = bpf_ktime_get_ns();
+	fill_head(&e->head, REC_SYSCALL, id);
 	e->nr = (__s64)regs->orig_ax;
 	e->ret = ret;
 	take_regs(&e->regs, task, regs);
@@ -516,10 +522,7 @@ static int put_chance(struct pt_regs *regs)
 	if (!*of_task(is_recorded, id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
-	e.head.kind = REC_CHANCE;
-	e.head.tgid = id >> 32;
-	e.head.tid = (__u32)id;
-	e.head.at_ns = bpf_ktime_get_ns();
+	fill_head(&e.head, REC_CHANCE, id);
 	e.rip = regs->ip;
 	ring_put(&e, sizeof(e));
 	bpf_send_signal_thread(SIGSTOP);
@@ -548,10 +551,7 @@ static int put_heap(struct pt_regs *regs, __u32 kind)
 	if (!bits)
 		return 0;
 	note_runs(id >> 32, id);
-	e.head.kind = kind;
-	e.head.tgid = id >> 32;
-	e.head.tid = (__u32)id;
-	e.head.at_ns = bpf_ktime_get_ns();
+	fill_head(&e.head, kind, id);
 	e.fn = bpf_get_attach_cookie(regs);
 	e.args[0] = kind == REC_HEAP ? regs->di : regs->ax;
 	e.args[1] = kind == REC_HEAP ? regs->si : 0;
@@ -599,10 +599,7 @@ static int put_trigger(struct pt_regs *regs)
 
 	if (!*of_task(is_recorded, id >> 32))
 		return 0;
-	e.head.kind = REC_TRIGGER;
-	e.head.tgid = id >> 32;
-	e.head.tid = (__u32)id;
-	e.head.at_ns = bpf_ktime_get_ns();
+	fill_head(&e.head, REC_TRIGGER, id);
 	e.rip = regs->ip;
 	ring_put(&e, sizeof(e));
 	bpf_send_signal_thread(SIGSTOP);
@@ -695,10 +692,7 @@ static int put_store(struct pt_regs *regs)
 	if (!*of_task(is_recorded, id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
-	e.head.kind = REC_STORE;
-	e.head.tgid = id >> 32;
-	e.head.tid = (__u32)id;
-	e.head.at_ns = bpf_ktime_get_ns();
+	fill_head(&e.head, REC_STORE, id);
 	cookie = bpf_get_attach_cookie(regs);
 	e.site = (__u32)cookie;
 	fill_store(&e, regs);
