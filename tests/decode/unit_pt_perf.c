@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
-
 #include "capture/capture.h"
 #include "capture/perf_data.h"
 #include "decode/decode.h"
@@ -308,18 +306,10 @@ static uint64_t same_branches(const struct run *r, const char *dir)
 	return n;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
 /* Encode @p dir with @p options, and have perf judge. @return instructions compared. */
 static uint64_t judge_capture(const char *dir, const char *options)
 {
-	double start = now_s(), encoded;
+	double start = clock_now_s(), encoded;
 	uint64_t n_insns, n_branches;
 	struct run r;
 
@@ -327,13 +317,13 @@ static uint64_t judge_capture(const char *dir, const char *options)
 	if (unit_run("%s encode %s %s >%s/encode.out", unit_env("FAULTLINE"), options,
 		     dir, dir))
 		fail_msg("%s: encode failed", dir);
-	encoded = now_s();
+	encoded = clock_now_s();
 	n_insns = same_instructions(&r, dir, "perf.data");
 	n_branches = same_branches(&r, dir);
 	printf("%s: %s: %zu threads, %lu instructions, %lu branches; %.1f s, perf %.1f s\n",
 	       strrchr(dir, '/') ? strrchr(dir, '/') + 1 : dir,
 	       *options ? options : "as it is", r.truth.threads.size, n_insns, n_branches,
-	       encoded - start, now_s() - encoded);
+	       encoded - start, clock_now_s() - encoded);
 	fflush(stdout);
 	run_deinit(&r);
 	return n_insns;

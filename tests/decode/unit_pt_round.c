@@ -9,17 +9,7 @@
  * `unit_pt_round CAPTURE...` compares those captures instead, and prints their totals.
  */
 
-#include <time.h>
-
 #include "tests/decode/pt_program.h"
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 /* ---- comparing ------------------------------------------------------------------------- */
 
@@ -46,7 +36,7 @@ static uint64_t compare_stream(const struct program *p, struct stream *s)
 static uint64_t compare_encoding(struct program *p, struct encoding *e)
 {
 	struct dec_pt_stats sum = {};
-	double start = now_s();
+	double start = clock_now_s();
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < e->streams.size; i++) {
@@ -63,7 +53,7 @@ static uint64_t compare_encoding(struct program *p, struct encoding *e)
 	       "psb %lu, tip %lu, tnt bits %lu; %.1f s\n",
 	       p->name, e->options.psb_bytes >> 10,
 	       e->options.compresses_returns ? "short" : "plain", e->streams.size, n,
-	       sum.bytes, sum.psb, sum.tip, sum.tnt_bits, now_s() - start);
+	       sum.bytes, sum.psb, sum.tip, sum.tnt_bits, clock_now_s() - start);
 	return n;
 }
 
