@@ -216,21 +216,6 @@ static struct err *check_all(struct spec *s, const struct spec_options *o,
 	return err;
 }
 
-static struct err *read_file(const char *path, char **ret, size_t *size)
-{
-	_cleanup_fclose_ FILE *f = fopen(path, "re"), *out = open_memstream(ret, size);
-	char buffer[4096];
-	size_t n;
-
-	if (!f)
-		return err_errno("cannot open specification '%s'", path);
-	while (out && (n = fread(buffer, 1, sizeof(buffer), f)) > 0)
-		fwrite(buffer, 1, n, out);
-	return !out || ferror(f) || fflush(out) ?
-		       err_errno("cannot read specification '%s'", path) :
-		       NULL;
-}
-
 static struct err *write_file(const char *path, const char *text)
 {
 	_cleanup_free_ char *partial = NULL;
@@ -244,20 +229,18 @@ static struct err *write_file(const char *path, const char *text)
 	return NULL;
 }
 
-/** Format file @p path, in which there are no mistakes. */
-static struct err *format_file(const char *path, bool in_place)
+/** Write the only file of @p s, in which there are no mistakes, the one way. */
+static struct err *format_file(const struct spec *s, const char *path, bool in_place)
 {
-	_cleanup_free_ char *text = NULL, *formatted = NULL;
-	size_t size;
-	struct err *err = read_file(path, &text, &size);
+	_cleanup_free_ char *formatted = NULL;
+	bool is_changed;
+	struct err *err = spec_format(s, 0, &formatted, &is_changed);
 
-	if (!err)
-		err = spec_format(text, size, &formatted);
 	if (err)
 		return err;
 	if (!in_place)
 		fputs(formatted, stdout);
-	else if (strcmp(text, formatted))
+	else if (is_changed)
 		return write_file(path, formatted);
 	return NULL;
 }
@@ -278,7 +261,7 @@ static struct err *format_all(const struct spec_options *o, size_t *n_errors)
 		spec_diags_print(s, stderr);
 		*n_errors += spec_errors(s);
 		if (!spec_errors(s))
-			err = format_file(o->files.data[i], o->in_place);
+			err = format_file(s, o->files.data[i], o->in_place);
 	}
 	return err;
 }

@@ -296,10 +296,9 @@ static void format_all(struct formatter *m)
 	}
 }
 
-struct err *spec_format(const char *text, size_t size, char **ret)
+struct err *spec_format(const struct spec *s, size_t i, char **ret, bool *is_changed)
 {
-	struct spec_file f = { .name = "", .text = text, .size = size };
-	struct formatter m = { .f = &f };
+	struct formatter m = { .f = s->files.data[i] };
 	size_t n;
 
 	*ret = NULL;
@@ -311,8 +310,10 @@ struct err *spec_format(const char *text, size_t size, char **ret)
 		put_statement(&m);
 	m.is_out_of_memory |= fclose(m.out) != 0;
 	vec_deinit(&m.pieces);
-	if (!m.is_out_of_memory)
+	if (!m.is_out_of_memory) {
+		*is_changed = n != m.f->size || memcmp(*ret, m.f->text, n);
 		return NULL;
+	}
 	free(*ret);
 	*ret = NULL;
 	return &err_nomem;

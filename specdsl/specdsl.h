@@ -102,10 +102,11 @@ struct spec_type {
 	int line;
 };
 
-/** Write the specification @p text, which has no mistakes (spec_add_text() found none),
- * the one way: *ret, to be freed. Formatting that again changes nothing.
+/** Write the @p i-th file or text (from 0) that was added to @p s, without mistakes, the one
+ * way: *ret, to be freed. Formatting that again changes nothing.
+ * @param is_changed  is it other than what was added?
  * @return NULL or ERR_NOMEM. */
-struct err *spec_format(const char *text, size_t size, char **ret);
+struct err *spec_format(const struct spec *s, size_t i, char **ret, bool *is_changed);
 
 size_t spec_types(const struct spec *s);
 const struct spec_type *spec_type(const struct spec *s, size_t i);
