@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/new_file.h"
 #include "base/vec.h"
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/option.h"
 #include "decode/dec_pt_packets.h"
 #include "decode/dec_pt_show.h"
 
@@ -55,17 +56,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static error_t parse_number(const char *arg, struct argp_state *state, uint32_t *ret)
-{
-	char *end;
-	unsigned long n = strtoul(arg, &end, 10);
-
-	if (*end || end == arg || !n || n >= PERF_NONE)
-		argp_error(state, "'%s' is no number", arg);
-	*ret = n;
-	return 0;
-}
-
 static error_t parse_form(struct decode_options *o, enum dec_pt_form form,
 			  struct argp_state *state)
 {
@@ -107,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->time = arg;
 		return 0;
 	case OPT_THREAD:
-		return parse_number(arg, state, &o->show.tid);
+		o->show.tid = option_tid(state, arg);
+		return 0;
 	case OPT_FUNCTION:
 		o->show.function = arg;
 		return 0;
@@ -115,12 +106,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->process = arg;
 		return 0;
 	case OPT_THREADS:
-		return parse_number(arg, state, &o->show.n_threads);
-	case ARGP_KEY_ARG:
-		if (o->path)
-			argp_error(state, "one capture at a time");
-		o->path = arg;
+		o->show.n_threads =
+			option_number(state, "--threads", arg, 1, DEC_PT_THREADS_MAX);
 		return 0;
+	case ARGP_KEY_ARG:
+		return option_only(state, "capture", &o->path, arg);
 	case ARGP_KEY_END:
 		return parse_end(o, state);
 	default:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/option.h"
 #include "decode/dec_encode.h"
 #include "decode/dec_flight.h"
 
@@ -55,33 +56,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_bytes(const char *arg, struct argp_state *state)
-{
-	char *end;
-	uint64_t n = strtoull(arg, &end, 10);
-
-	if (*end == 'K' || *end == 'k')
-		n <<= 10;
-	else if (*end == 'M' || *end == 'm')
-		n <<= 20;
-	if (*end)
-		end++;
-	if (*end || *arg == '-' || n < DEC_ENCODE_PSB_MIN || n > DEC_ENCODE_PSB_MAX)
-		argp_error(state, "not a number of bytes from %u to %u: '%s'",
-			   DEC_ENCODE_PSB_MIN, DEC_ENCODE_PSB_MAX, arg);
-	return n;
-}
-
-static uint32_t parse_tid(const char *arg, struct argp_state *state)
-{
-	char *end;
-	unsigned long tid = strtoul(arg, &end, 10);
-
-	if (!tid || tid > INT32_MAX || *end)
-		argp_error(state, "not a thread id: '%s'", arg);
-	return tid;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct encode_command *c = state->input;
@@ -91,7 +65,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->o.path = arg;
 		return 0;
 	case OPT_PSB:
-		c->o.psb_bytes = parse_bytes(arg, state);
+		c->o.psb_bytes = option_bytes(state, "--psb", arg, DEC_ENCODE_PSB_MIN,
+					      DEC_ENCODE_PSB_MAX);
 		return 0;
 	case OPT_NO_RETCOMP:
 		c->o.compresses_returns = false;
@@ -100,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->o.has_timing = true;
 		return 0;
 	case OPT_THREAD:
-		c->o.tid = parse_tid(arg, state);
+		c->o.tid = option_tid(state, arg);
 		return 0;
 	case 'p':
 		c->process = arg;
@@ -112,10 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->as_json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (c->capture)
-			argp_error(state, "one capture at a time");
-		c->capture = arg;
-		return 0;
+		return option_only(state, "capture", &c->capture, arg);
 	case ARGP_KEY_END:
 		if (!c->capture)
 			argp_error(state, "which capture?");

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/option.h"
 #include "decode/dec_flight.h"
 #include "decode/dec_symbols.h"
 
@@ -34,15 +35,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_count(const char *arg, struct argp_state *state)
-{
-	char *end;
-	uint64_t n = strtoull(arg, &end, 10);
-
-	if (*end || *arg == '-' || end == arg || n > 100000000)
-		argp_error(state, "not a number of instructions: '%s'", arg);
-	return n;
-}
+/* More than a window can be worked on within memory. */
+#define INSNS_MAX 100000000
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -50,10 +44,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'w':
-		c->o.n_insns = parse_count(arg, state);
+		c->o.n_insns = option_number(state, "--window", arg, 0, INSNS_MAX);
 		return 0;
 	case 'n':
-		c->last = parse_count(arg, state);
+		c->last = option_number(state, "--last", arg, 0, INSNS_MAX);
 		return 0;
 	case OPT_NO_HEAP:
 		c->o.without_heap = true;
@@ -62,10 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->as_json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (c->capture)
-			argp_error(state, "one capture at a time");
-		c->capture = arg;
-		return 0;
+		return option_only(state, "capture", &c->capture, arg);
 	case ARGP_KEY_END:
 		if (!c->capture)
 			argp_error(state, "which capture?");

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/option.h"
 #include "decode/dec_explain.h"
 #include "decode/dec_pt_witness.h"
 #include "decode/dec_symbols.h"
@@ -88,10 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LOG:
 		return parse_mode(arg, state, &o->mode);
 	case ARGP_KEY_ARG:
-		if (o->capture)
-			argp_error(state, "one capture at a time");
-		o->capture = arg;
-		return 0;
+		return option_only(state, "capture", &o->capture, arg);
 	case ARGP_KEY_END:
 		if (!o->capture)
 			argp_error(state, "which capture?");

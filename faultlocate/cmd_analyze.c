@@ -2,6 +2,7 @@
 // Copyright 2026 The Faultline authors
 // COMMAND analyze: find the statement that broke a data structure
 
+#include "base/option.h"
 #include "faultlocate/fl_command.h"
 #include "faultlocate/fl_report.h"
 
@@ -83,10 +84,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		log_set_level(LOG_INFO);
 		break;
 	case ARGP_KEY_ARG:
-		if (a->capture)
-			argp_error(state, "one capture at a time, not also '%s'", arg);
-		a->capture = arg;
-		break;
+		return option_only(state, "capture", &a->capture, arg);
 	case ARGP_KEY_END:
 		if (!a->capture)
 			argp_error(state,

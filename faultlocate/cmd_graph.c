@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/option.h"
 #include "faultlocate/fl_command.h"
 #include "faultlocate/fl_dot.h"
 #include "faultlocate/fl_page.h"
@@ -95,7 +96,6 @@ static void check_options(struct argp_state *state, const struct arguments *a)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
-	uint64_t number;
 
 	switch (key) {
 	case 'a':
@@ -126,18 +126,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->html = arg;
 		return 0;
 	case 'n':
-		if (!parse_number(arg, &number) || !number)
-			argp_error(state, "--nodes: not a number of nodes: '%s'", arg);
-		a->max_nodes = number;
+		a->max_nodes = option_number(state, "--nodes", arg, 1, UINT32_MAX);
 		return 0;
 	case 'p':
 		a->process = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->capture)
-			argp_error(state, "one capture at a time, not also '%s'", arg);
-		a->capture = arg;
-		return 0;
+		return option_only(state, "capture", &a->capture, arg);
 	case ARGP_KEY_END:
 		check_options(state, a);
 		return 0;

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
+
 extern const char fl_page_html[], fl_page_html_end[];
 
 #define VIOLATIONS_MAX 50 // of a step
@@ -328,25 +330,17 @@ static void put_json(const char *text, FILE *out)
 
 static struct err *write_file(const struct page *w, const char *path)
 {
-	_cleanup_free_ char *text = cJSON_PrintUnformatted(w->root), *partial = NULL;
-	_cleanup_fclose_ FILE *out = NULL;
+	_cleanup_free_ char *text = cJSON_PrintUnformatted(w->root);
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = text ? new_file_open(&f, path) : &err_nomem;
 
-	if (!text || asprintf(&partial, "%s.part", path) < 0)
-		return &err_nomem;
-	out = fopen(partial, "we");
-	if (!out)
-		return err_errno("cannot write '%s'", path);
-	fwrite(fl_page_html, 1, fl_page_html_end - fl_page_html, out);
-	fputs("<script>show(", out);
-	put_json(text, out);
-	fputs(");</script>\n</body>\n</html>\n", out);
-	if (fflush(out) || ferror(out) || rename(partial, path)) {
-		struct err *err = err_errno("cannot write '%s'", path);
-
-		unlink(partial);
+	if (err)
 		return err;
-	}
-	return NULL;
+	fwrite(fl_page_html, 1, fl_page_html_end - fl_page_html, f.stream);
+	fputs("<script>show(", f.stream);
+	put_json(text, f.stream);
+	fputs(");</script>\n</body>\n</html>\n", f.stream);
+	return new_file_commit(&f);
 }
 
 struct err *fl_page_write(const struct fl_page *p, const char *path, uint64_t *n_left_out)

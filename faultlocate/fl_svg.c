@@ -7,18 +7,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/new_file.h"
 #include "faultlocate/fl_dot.h"
 
 extern char **environ;
 
 #define DOT_NOT_FOUND 127
-
-static void unlinkp(char **path)
-{
-	if (*path)
-		unlink(*path);
-	free(*path);
-}
 
 // Run `dot -Tsvg` from one descriptor to another. Its messages go where ours go.
 static struct err *dot_run(int in, int out, int *status)
@@ -79,21 +73,12 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 
 struct err *fl_dot_draw_svg(const struct fl_picture *p, const char *path)
 {
-	_cleanup_(unlinkp) char *partial = NULL;
-	_cleanup_close_ int out = -1;
-	struct err *err;
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = new_file_open(&f, path);
 
-	if (asprintf(&partial, "%s.part", path) < 0) {
-		partial = NULL;
-		return &err_nomem;
-	}
-	out = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (out < 0)
-		return err_errno("cannot write '%s'", path);
-	err = draw(p, path, out);
+	if (!err)
+		err = draw(p, path, fileno(f.stream));
 	if (err)
 		return err;
-	if (close(take_fd(&out)) || rename(partial, path))
-		return err_errno("cannot write '%s'", path);
-	return NULL;
+	return new_file_commit(&f);
 }

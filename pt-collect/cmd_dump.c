@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/option.h"
 #include "pt-collect/ptc_dump.h"
 #include "pt-collect/ptc_table.h"
 
@@ -59,16 +60,6 @@ static const char doc[] =
 	"  faultline dump --processes make.flt\n"
 	"  faultline dump --process 12 make.flt\n";
 
-static uint32_t parse_tid(const char *arg, struct argp_state *state)
-{
-	char *end;
-	unsigned long tid = strtoul(arg, &end, 10);
-
-	if (!tid || tid > INT32_MAX || *end)
-		argp_error(state, "not a thread id: '%s'", arg);
-	return tid;
-}
-
 static uint32_t parse_kinds(const char *arg, struct argp_state *state)
 {
 	uint32_t kinds = 0;
@@ -100,7 +91,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		a->events.with_regs = true;
 		return 0;
 	case 't':
-		a->events.tid = parse_tid(arg, state);
+		a->events.tid = option_tid(state, arg);
 		return 0;
 	case 'k':
 		a->events.kinds |= parse_kinds(arg, state);
@@ -115,10 +106,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		a->process = arg;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (a->dir)
-			argp_error(state, "one capture, please");
-		a->dir = arg;
-		return 0;
+		return option_only(state, "capture", &a->dir, arg);
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which capture?");
 		return 0;

@@ -6,6 +6,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/new_file.h"
 #include "decode/dec_symbols.h"
 #include "specdsl/specdsl.h"
 
@@ -218,15 +219,13 @@ static struct err *check_all(struct spec *s, const struct spec_options *o,
 
 static struct err *write_file(const char *path, const char *text)
 {
-	_cleanup_free_ char *partial = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = new_file_open(&f, path);
 
-	if (asprintf(&partial, "%s.part", path) < 0)
-		return &err_nomem;
-	f = fopen(partial, "we");
-	if (!f || fputs(text, f) < 0 || fflush(f) || rename(partial, path))
-		return err_errno("cannot write '%s'", path);
-	return NULL;
+	if (err)
+		return err;
+	fputs(text, f.stream);
+	return new_file_commit(&f);
 }
 
 /** Write the only file of @p s, in which there are no mistakes, the one way. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/option.h"
 #include "storeplan/storeplan.h"
 
 int cmd_sites(int argc, char **argv);
@@ -64,10 +65,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->wants_json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->path)
-			argp_error(state, "one PROGRAM only");
-		o->path = arg;
-		return 0;
+		return option_only(state, "program", &o->path, arg);
 	case ARGP_KEY_END:
 		if (!o->path)
 			argp_error(state, "which program? (faultline sites PROGRAM)");

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "base/option.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t option_number(struct argp_state *state, const char *what, const char *arg,
+		       uint64_t min, uint64_t max)
+{
+	unsigned long long v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 0);
+	if (errno || end == arg || *end || *arg == '-' || v < min || v > max)
+		argp_error(state, "%s must be a number from %llu to %llu, not '%s'", what,
+			   (unsigned long long)min, (unsigned long long)max, arg);
+	return v;
+}
+
+uint64_t option_bytes(struct argp_state *state, const char *what, const char *arg,
+		      uint64_t min, uint64_t max)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned long long v;
+	unsigned shift = 0;
+	char *end;
+
+	errno = 0;
+	v = strtoull(arg, &end, 10);
+	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
+	if (suffix) {
+		shift = 10 * (suffix - suffixes + 1);
+		end++;
+	}
+	if (errno || end == arg || *end || *arg == '-' || v > max >> shift ||
+	    v << shift < min)
+		argp_error(state, "%s must be from %llu to %llu bytes, not '%s'", what,
+			   (unsigned long long)min, (unsigned long long)max, arg);
+	return v << shift;
+}
+
+uint32_t option_tid(struct argp_state *state, const char *arg)
+{
+	return option_number(state, "a thread id", arg, 1, INT32_MAX);
+}
+
+error_t option_only(struct argp_state *state, const char *what, const char **slot,
+		    const char *arg)
+{
+	if (*slot)
+		argp_error(state, "one %s at a time, not also '%s'", what, arg);
+	*slot = arg;
+	return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the commands' option parsers share, so that the same mistake gets the same words
+ * everywhere. A mistake ends the program through argp_error(): only commands use these.
+ */
+#ifndef BASE_OPTION_H
+#define BASE_OPTION_H
+
+#include <argp.h>
+#include <stdint.h>
+
+/** @return @p arg as a decimal (or 0x, or 0...) number from @p min to @p max. @p what names
+ * it in the message ("--nodes", "a thread id"). */
+uint64_t option_number(struct argp_state *state, const char *what, const char *arg,
+		       uint64_t min, uint64_t max);
+
+/** @return @p arg as a number of bytes from @p min to @p max, a suffix K, M or G allowed. */
+uint64_t option_bytes(struct argp_state *state, const char *what, const char *arg,
+		      uint64_t min, uint64_t max);
+
+/** @return @p arg as a thread id. */
+uint32_t option_tid(struct argp_state *state, const char *arg);
+
+/** Make @p arg the one argument of a command that takes one: @p slot, NULL before. @p what
+ * it is ("capture"). @return 0. */
+error_t option_only(struct argp_state *state, const char *what, const char **slot,
+		    const char *arg);
+
+#endif
