@@ -72,6 +72,33 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 	fprintf(r->out, " (time %llu)\n", (unsigned long long)h->born);
 }
 
+// Where what the node still points to was freed.
+static void print_freed(const struct report *r, const struct fl_side *s,
+			const struct hg_view *v, struct hg_node_id id, uint64_t time)
+{
+	struct dec_place place = {};
+	struct fl_target t;
+	struct dec_field f;
+	char name[96];
+	uint64_t raw;
+
+	for (uint64_t i = 1;
+	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	     i++) {
+		if (!f.is_pointer || f.size != 8 || !hg_view_read(v, id, f.offset, 8, &raw))
+			continue;
+		t = fl_name_target(&s->namer, raw, time);
+		if (t.kind != FL_TO_FREED)
+			continue;
+		s->namer.places->place(s->namer.places->ctx,
+				       hg_graph_node(s->graph, t.node)->free_rip, &place);
+		fprintf(r->out, "      n%u was freed at ", t.node.v);
+		fl_name_place(&place, r->out);
+		fprintf(r->out, " (time %llu)\n",
+			(unsigned long long)hg_graph_node(s->graph, t.node)->died);
+	}
+}
+
 static void print_node(const struct report *r, const struct fl_side *s,
 		       const struct hg_view *v, struct hg_node_id id)
 {
@@ -105,6 +132,7 @@ static void print_node(const struct report *r, const struct fl_side *s,
 		fputs("   ...", r->out);
 	if (column)
 		fputc('\n', r->out);
+	print_freed(r, s, v, id, time);
 }
 
 static void print_nodes(const struct report *r, const struct fl_side *s,

@@ -29,6 +29,29 @@ if command -v dot >/dev/null; then
 	[ "$(ls "$TMPDIR"/broken.svg*)" = "$TMPDIR/broken.svg" ] || fail "something is left"
 fi
 
+# A pointer to freed memory is shown with where it was freed.
+cat >"$TMPDIR/dangling.c" <<'END'
+#include <stdlib.h>
+struct item { int key; struct item *next; };
+int main(void)
+{
+	struct item *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
+	a->next = b;
+	free(b);
+	return a->next == NULL;
+}
+END
+cat >"$TMPDIR/dangling.spec" <<'END'
+item FIELD 2 EDGE 1;
+item X; X.next != NULL => (X.next).key == 0;
+END
+cc -g -w -o "$TMPDIR/dangling" "$TMPDIR/dangling.c" || fail "cannot compile"
+want_status=0 make_capture "$TMPDIR/d" "$TMPDIR/dangling"
+expect_status 1 "$FAULTLINE" analyze "$TMPDIR/d" --spec "$TMPDIR/dangling.spec"
+has 'next = n2 \(freed\)'
+has '^      n2 was freed at .*dangling.c:7 in main \(time [0-9]+\)$'
+has '^  1\. .*dangling.c:7 in main'
+
 # Without dot: one clear message, nothing left.
 mkdir "$TMPDIR/empty"
 expect_status 2 env PATH="$TMPDIR/empty" "$FAULTLINE" analyze "$TMPDIR/c" \
