@@ -76,6 +76,13 @@ struct dec_ctx {
 	uint64_t hosts[65536];
 };
 
+/** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
+ * the program's own; IF and bit 1 are always set; TF is never. */
+static inline uint64_t ctx_user_flags(uint64_t rflags)
+{
+	return (rflags & 0x240cd5) | 0x202;
+}
+
 #define CTX_PIN(field, off) \
 	_Static_assert(offsetof(struct dec_ctx, field) == (off), #field)
 CTX_PIN(gpr, CTX_GPR);

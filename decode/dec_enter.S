@@ -55,6 +55,11 @@ dec_exit:
 	pushfq
 	pop	%gs:CTX_RFLAGS
 	cld
+	testl	$0x40000, %gs:CTX_RFLAGS
+	jz	2f			// C does not align all it reads: AC is the guest's
+	push	$0x202
+	popfq
+2:
 	mov	%rax, %gs:CTX_GPR+0x00
 	mov	%rcx, %gs:CTX_GPR+0x08
 	mov	%rdx, %gs:CTX_GPR+0x10

@@ -364,8 +364,7 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 		return err;
 	memcpy(e->ctx->gpr, core->regs.gpr, sizeof(e->ctx->gpr));
 	e->ctx->rip = core->regs.rip;
-	e->ctx->rflags = core->regs.rflags & 0xcd5; // arithmetic flags and DF
-	e->ctx->rflags |= 0x202;
+	e->ctx->rflags = ctx_user_flags(core->regs.rflags);
 	e->ctx->fs_base = core->regs.fs_base;
 	e->ctx->gs_base = core->regs.gs_base;
 	guest_load_xstate(e, core->xstate, core->xstate_bytes, e->ctx->xsave);

@@ -196,7 +196,7 @@ void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 {
 	memcpy(c->gpr, regs->gpr, sizeof(c->gpr));
 	c->rip = regs->rip;
-	c->rflags = (regs->rflags & 0xcd5) | 0x202;
+	c->rflags = ctx_user_flags(regs->rflags);
 }
 
 /* ---- system calls -------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		memcpy(&info, r->next.siginfo, sizeof(info));
 		// Flags that code behind the fault would have set anew may not be the guest's.
 		if (replay_is_sync(&r->next))
-			r->engine.ctx->rflags = (r->next.regs.rflags & 0xcd5) | 0x202;
+			r->engine.ctx->rflags = ctx_user_flags(r->next.regs.rflags);
 		r->fault_addr = replay_is_sync(&r->next) ? (uint64_t)info.si_addr : 0;
 		return DEC_END;
 	}

@@ -70,7 +70,7 @@ struct err *threads_init(struct dec_replay *r)
 		threads_save(r, t);
 		memcpy(t->gpr, from->regs.gpr, sizeof(t->gpr));
 		t->rip = from->regs.rip;
-		t->rflags = (from->regs.rflags & 0xcd5) | 0x202;
+		t->rflags = ctx_user_flags(from->regs.rflags);
 		t->fs_base = from->regs.fs_base;
 		t->gs_base = from->regs.gs_base;
 		guest_load_xstate(&r->engine, from->xstate, from->xstate_bytes, t->xsave);
@@ -225,7 +225,7 @@ enum dec_verdict threads_birth(struct dec_replay *r)
 	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
 	t->gpr[CAP_RAX] = 0;
 	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
-	t->rflags = (r->next.regs.rflags & 0xcd5) | 0x202;
+	t->rflags = ctx_user_flags(r->next.regs.rflags);
 	t->fs_base = r->next.regs.fs_base;
 	t->gs_base = r->next.regs.gs_base;
 	t->is_born = true;
