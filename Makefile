@@ -101,6 +101,13 @@ $(B)/%.o: %.S $(B)/.flags
 	$(say) AS $<
 	$(Q)$(CC) $(ALL_CFLAGS) $(ROOM_CFLAGS) -MMD -MP -c -o $@ $<
 
+# What results of benchmarks say they are of.
+$(B)/bench/commit.inc: FORCE
+	@mkdir -p $(@D); echo "#define BENCH_COMMIT \"$$(git describe --always --dirty \
+		--exclude '*' 2>/dev/null || echo unknown)\"" >$@.new; \
+		cmp -s $@.new $@ || cp $@.new $@; rm -f $@.new
+$(B)/bench/bench_machine.o: $(B)/bench/commit.inc
+
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/faultlocate/fl_page_html.o: faultlocate/fl_page.html
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)

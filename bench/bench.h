@@ -20,10 +20,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/base.h"
+#include "bench/bench_result.h"
 
 #define BENCH_ARGS_MAX 16
-#define BENCH_COMMANDS_MAX 8
+#define BENCH_COMMANDS_MAX 16
 #define BENCH_ROUNDS_MAX 31
 
 /** A command to time. */
@@ -33,7 +36,9 @@ struct bench_command {
 	const char *fresh_dir;		      ///< removed before each run; NULL: nothing
 	bool is_output_native; ///< its stdout must equal the first command's
 	double limit;	       ///< wanted ratio to the first command; 0: none
-	bool is_optional;      ///< a peer's tool: its failure is no failure
+	enum bench_role role;  ///< the failure of a peer is no failure of ours
+	const char *note;      ///< for the reader of its row
+	const char *skipped;   ///< why it is not run; NULL: it is
 	/** Runs beside the command, from when its output, in beside_log, has the text
 	 * beside_ready; SIGINT ends it. Not part of the time. NULL: nothing. */
 	const char *const *beside;
@@ -44,7 +49,7 @@ struct bench_command {
 struct bench_times {
 	double run_s[BENCH_ROUNDS_MAX];
 	int n_runs;
-	double median_s, min_s, max_s;
+	double median_s;
 	char *failure; ///< why there are none; NULL when there are
 };
 
@@ -59,14 +64,16 @@ struct bench_times {
 struct err *bench_time(const struct bench_command *commands, size_t n, int rounds,
 		       const char *scratch, struct bench_times *ret);
 void bench_times_deinit(struct bench_times *t);
-
-/** Find the median and the range of the runs in @p t. */
-void bench_times_summarize(struct bench_times *t);
+void bench_times_deinit_all(struct bench_times *t, size_t n);
 
 /** Run @p argv once. stdout goes to file @p output (NULL: nowhere), stderr to the file
  * @p errors. @p wall_s and @p status (as of waitpid) are set. @return NULL or ERR_OS. */
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
 		      double *wall_s, int *status);
+
+/** Run a command whose stdout is one JSON object, its output in directory @p scratch.
+ * @param ret  NULL when it printed none, whatever its status. cJSON_Delete() it. */
+struct err *bench_run_json(const char *scratch, const char *const *argv, cJSON **ret);
 
 /** Start @p argv, its output going to file @p log, and wait until that has the text
  * @p ready. @return NULL with the pid, or ERR_OS (then it does not run). */
@@ -93,14 +100,6 @@ struct bench_work {
 #define BENCH_WORKS 4
 struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_quick,
 			     struct bench_work *ret, size_t *n);
-
-/** The command lines of the corpus in directory @p corpus that do nothing but compute, in one
- * thread; their inputs are made below @p scratch. A command to run them under follows the
- * argv. @p ret has room for BENCH_CORPUS_MAX. Strings live in @p arena. */
-#define BENCH_CORPUS_MAX 64
-struct err *bench_corpus_make(struct arena *arena, const char *corpus,
-			      const char *scratch, bool is_quick, struct bench_work *ret,
-			      size_t *n);
 
 /** @return the path of @p program in PATH (or itself when it has a slash), in the arena;
  * NULL when it is not there. */

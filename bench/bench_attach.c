@@ -7,6 +7,7 @@
  */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,20 +35,6 @@ static struct err *server_start(struct bench *b, const char *port, pid_t *ret)
 	return bench_beside_start(argv, log, "Ready to accept connections", ret);
 }
 
-static void throughput_show(struct bench *b, const struct bench_times t[2])
-{
-	cJSON *row = cJSON_CreateObject();
-	double share = t[1].median_s > 0 ? t[0].median_s / t[1].median_s : 0;
-
-	cJSON_AddStringToObject(row, "suite", "attach");
-	cJSON_AddStringToObject(row, "work", "redis");
-	cJSON_AddNumberToObject(row, "throughput_share", share);
-	cJSON_AddItemToArray(b->rows, row);
-	printf("attach   redis attached answers %.0f %% of its requests a second: %s %.0f %%\n",
-	       share * 100, share >= THROUGHPUT_LIMIT ? "at least" : "UNDER",
-	       THROUGHPUT_LIMIT * 100);
-}
-
 struct err *bench_suite_attach(struct bench *b)
 {
 	char port[8], pid_text[16], log[4200];
@@ -64,8 +51,9 @@ struct err *bench_suite_attach(struct bench *b)
 				     NULL };
 	const char *const record[] = { b->exe, "record", "-o", b->capture,
 				       "-p",   pid_text, NULL };
-	struct bench_command c[2] = { { .name = "unattached" },
-				      { .name = "attached",
+	struct bench_command c[2] = { { .name = "unattached", .role = BENCH_NATIVE },
+				      { .name = "record -p",
+					.limit = 1 / THROUGHPUT_LIMIT,
 					.fresh_dir = b->capture,
 					.beside = record,
 					.beside_log = log,
@@ -76,8 +64,9 @@ struct err *bench_suite_attach(struct bench *b)
 
 	if (!bench_find_program(&b->arena, "redis-server") ||
 	    !bench_find_program(&b->arena, "redis-benchmark")) {
-		puts("attach   redis is not installed (Debian: redis-server, redis-tools)");
-		return NULL;
+		c[0].skipped = c[1].skipped = "redis is not installed (Debian: "
+					      "redis-server, redis-tools)";
+		return bench_measure(b, "redis", c, 2, b->o.rounds, t);
 	}
 	port_text(port);
 	snprintf(log, sizeof(log), "%s/attach.log", b->scratch);
@@ -87,11 +76,15 @@ struct err *bench_suite_attach(struct bench *b)
 	if (err)
 		return err;
 	snprintf(pid_text, sizeof(pid_text), "%d", server);
-	err = bench_measure(b, "attach", "redis", c, 2, b->o.rounds, t);
+	err = bench_measure(b, "redis", c, 2, b->o.rounds, t);
 	bench_beside_stop(server);
-	if (!err && !t[0].failure && !t[1].failure)
-		throughput_show(b, t);
-	bench_times_deinit(&t[0]);
-	bench_times_deinit(&t[1]);
+	for (int i = 0; i < 2 && !err; i++) {
+		c[i].limit = 0;
+		err = bench_measure_speed(b, "redis", &c[i], &t[i],
+					  2 * atof(b->o.is_quick ? REQUESTS_QUICK :
+								   REQUESTS),
+					  "requests/s");
+	}
+	bench_times_deinit_all(t, 2);
 	return err;
 }

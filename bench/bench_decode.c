@@ -12,8 +12,8 @@
 #include "decode/dec_pt_flow.h"
 
 /** Ours against libipt's loop: at least as fast within 5 % on one core, 1.7 times on two. */
-#define ONE_LIMIT 1.05
-#define TWO_LIMIT (1 / 1.7)
+#define ONE_LIMIT (1 / 1.05)
+#define TWO_LIMIT 1.7
 
 /** ONE and TWO count the instructions, as the loop does; HANDED hands each run out, too. */
 enum { LOOP, ONE, TWO, HANDED, PERF, WAYS };
@@ -30,11 +30,11 @@ struct decode_work {
 };
 
 static const struct bench_command ways[WAYS] = {
-	[LOOP] = { .name = "libipt's loop" },
+	[LOOP] = { .name = "libipt's loop", .role = BENCH_PEER },
 	[ONE] = { .name = "decode, 1 thread", .limit = ONE_LIMIT },
 	[TWO] = { .name = "decode, 2 threads", .limit = TWO_LIMIT },
 	[HANDED] = { .name = "hand out, 1 thread" },
-	[PERF] = { .name = "perf script", .is_optional = true },
+	[PERF] = { .name = "perf script", .role = BENCH_PEER },
 };
 
 /* ---- the packets --------------------------------------------------------------------------- */
@@ -147,33 +147,34 @@ static void decode_timed(struct decode_work *d, int way, bool is_counted,
 		t->run_s[t->n_runs++] = clock_now_s() - start;
 }
 
-static bool way_can_run(struct bench *b, int way, struct bench_times *t)
+/** @return why @p way cannot run here; NULL: it can. */
+static const char *way_skipped(struct bench *b, int way)
 {
 	if (way == TWO && sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		t->failure = strdup("there is one processor only");
+		return "there is one processor only";
 	if (way == PERF && !bench_find_program(&b->arena, "perf"))
-		t->failure = strdup("perf is not installed (Debian: linux-perf)");
-	return !t->failure;
+		return "perf is not installed (Debian: linux-perf)";
+	return NULL;
 }
 
-static void decode_measure(struct bench *b, struct decode_work *d)
+static struct err *decode_measure(struct bench *b, struct decode_work *d)
 {
 	struct bench_times t[WAYS] = {};
+	struct bench_command c[WAYS];
+	struct err *err = NULL;
 
+	memcpy(c, ways, sizeof(c));
 	for (int way = 0; way < WAYS; way++)
-		way_can_run(b, way, &t[way]);
+		c[way].skipped = way_skipped(b, way);
 	for (int round = 0; round <= b->o.rounds; round++)
 		for (int way = 0; way < WAYS; way++)
-			if (!t[way].failure)
+			if (!t[way].failure && !c[way].skipped)
 				decode_timed(d, way, round > 0, &t[way]);
-	for (int way = 0; way < WAYS; way++) {
-		bench_times_summarize(&t[way]);
-		bench_row(b, "decode", d->work->name, &ways[way], &t[way], &t[LOOP]);
-		bench_times_deinit(&t[way]);
-	}
-	printf("%-8s %-14s %lu million instructions in %.1f MiB of packets\n", "decode",
-	       d->work->name, d->n_insns[LOOP] / 1000000,
-	       d->source->stream.size / 1048576.0);
+	for (int way = 0; way < WAYS && !err; way++)
+		err = bench_measure_speed(b, d->work->name, &c[way], &t[way],
+					  (double)d->n_insns[LOOP], "instr/s");
+	bench_times_deinit_all(t, WAYS);
+	return err;
 }
 
 struct err *bench_suite_decode(struct bench *b)
@@ -189,7 +190,7 @@ struct err *bench_suite_decode(struct bench *b)
 		if (!err)
 			err = packets_open(b, &d);
 		if (!err)
-			decode_measure(b, &d);
+			err = decode_measure(b, &d);
 		vec_deinit(&d.bytes);
 		dec_pt_flow_close(d.flow);
 	}

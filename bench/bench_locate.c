@@ -72,55 +72,7 @@ static void sample_add(struct sample *s, double value)
 		s->value[s->n++] = value;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double sample_at(struct sample *s, int part, int of)
-{
-	if (!s->n)
-		return 0;
-	qsort(s->value, s->n, sizeof(*s->value), compare_doubles);
-	return s->value[(s->n - 1) * part / of];
-}
-
-static double median(struct sample *s)
-{
-	return sample_at(s, 1, 2);
-}
-
-static double maximum(struct sample *s)
-{
-	return sample_at(s, 1, 1);
-}
-
 /* ---- one run ---------------------------------------------------------------------------- */
-
-/** Run a command of ours whose stdout is one JSON object. @p ret: NULL when it is none. */
-static struct err *run_json(struct bench *b, const char *const *argv, cJSON **ret)
-{
-	char out[PATH_MAX + 16], errors[PATH_MAX + 16], *text = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	struct err *err;
-	size_t size = 0;
-	double wall_s;
-	int status;
-
-	*ret = NULL;
-	snprintf(out, sizeof(out), "%s/json", b->scratch);
-	snprintf(errors, sizeof(errors), "%s/errors", b->scratch);
-	err = bench_run(argv, out, errors, &wall_s, &status);
-	if (err)
-		return err;
-	f = fopen(out, "r");
-	if (f && getdelim(&text, &size, 0, f) > 0)
-		*ret = cJSON_Parse(text);
-	free(text);
-	return NULL;
-}
 
 /** The line that went wrong, as the program said on stderr; 0: it did not. */
 static int read_truth(const char *path)
@@ -154,13 +106,14 @@ static struct err *analyze(struct bench *b, const struct subject *s, const char 
 	if (!cpoint)
 		argv[6] = NULL;
 	snprintf(spec, sizeof(spec), "%s/%s.spec", b->o.specs, s->name);
-	err = run_json(b, argv, &json);
+	err = bench_run_json(b->scratch, argv, &json);
 	if (err)
 		return err;
 	l->n_runs++;
 	faults = cJSON_GetObjectItem(json, "faults");
 	phases = cJSON_GetObjectItem(json, "phases");
-	cJSON_ArrayForEach(fault, faults) {
+	cJSON_ArrayForEach(fault, faults)
+	{
 		rank++;
 		if (number(fault, "line") == line) {
 			l->n_located++;
@@ -188,8 +141,8 @@ static struct err *run_seed(struct bench *b, const struct subject *s, int seed,
 {
 	char program[PATH_MAX + 64], truth[PATH_MAX + 16], text[16];
 	const char *native[] = { program, text, FAULTS, NULL };
-	const char *record[] = { b->exe, "record", "-o", b->capture, "--",
-				 program, text, FAULTS, NULL };
+	const char *record[] = { b->exe,  "record", "-o",   b->capture, "--",
+				 program, text,	    FAULTS, NULL };
 	struct err *err;
 	double wall_s;
 	int status, line;
@@ -228,97 +181,98 @@ static int count_statements(struct bench *b, const struct subject *s)
 	int n;
 
 	snprintf(spec, sizeof(spec), "%s/%s.spec", b->o.specs, s->name);
-	err = run_json(b, argv, &json);
+	err = bench_run_json(b->scratch, argv, &json);
 	n = err ? 0 : (int)number(json, "statements");
 	err_destroy(err);
 	cJSON_Delete(json);
 	return n;
 }
 
-/** "3", or "-" where the paper has nothing. */
-static const char *published(char *ret, size_t size, double value, const char *format)
+/** What both tables of one structure are made of. */
+struct finding {
+	const struct subject *subject;
+	const char *cpoints;
+	int statements;
+	struct located *located;
+	struct subject_times *times;
+};
+
+static struct err *rows_add(struct bench *b, const struct finding *f)
 {
-	snprintf(ret, size, "-");
-	if (value)
-		snprintf(ret, size, format, value);
-	return ret;
+	const struct subject *s = f->subject;
+	const struct located *l = f->located;
+	double statements = f->statements;
+	double share = l->n_runs ? 100.0 * l->n_located / l->n_runs : 0;
+	const struct sample one_statements = { { statements }, 1 };
+	const struct sample one_share = { { share }, 1 };
+	const struct {
+		const char *metric, *unit;
+		const struct sample *sample;
+		double published;
+		const char *source;
+		enum bench_better better;
+		bool is_time;
+	} metrics[] = {
+		{ "statements", "", &one_statements, s->statements, "table 2.2",
+		  BENCH_NEITHER, false },
+		{ "located", "%", &one_share, 0, NULL, BENCH_HIGHER, false },
+		{ "reported", "", &l->reported, s->reported, "table 4.1", BENCH_LOWER,
+		  false },
+		{ "rank", "", &l->rank, 0, NULL, BENCH_LOWER, false },
+		{ "match", "s", &l->match_s, s->match_ms / 1e3, "table 4.2", BENCH_LOWER,
+		  true },
+		{ "locate", "s", &l->locate_s, s->locate_s, "table 4.2", BENCH_LOWER,
+		  true },
+		{ "native", "s", &f->times->native_s, 0, NULL, BENCH_NEITHER, true },
+		{ "recorded", "s", &f->times->record_s, 0, NULL, BENCH_NEITHER, true },
+	};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics) && !err; i++) {
+		const struct bench_row row = {
+			.suite = "locate",
+			.work = s->title,
+			.command = f->cpoints,
+			.metric = metrics[i].metric,
+			.unit = metrics[i].unit,
+			.better = metrics[i].better,
+			.published = metrics[i].published,
+			.published_source = metrics[i].source,
+			.is_exact = !metrics[i].is_time,
+			.skipped = metrics[i].sample->n ? NULL : "no fault was reported",
+		};
+
+		err = bench_row_add(&b->results, &row, metrics[i].sample->value,
+				    metrics[i].sample->n);
+	}
+	return err;
 }
 
-static void print_head(void)
+static struct err *subject_measure(struct bench *b, const struct subject *s, int n_seeds)
 {
-	printf("\nFaults in data structures: 1,000 nodes, 500 operations, " FAULTS
-	       " faults; -O2. In brackets what\nSingh's dissertation published (tables "
-	       "2.2, 4.1, 4.2: other programs, a machine of 2006).\n\n"
-	       "%-19s %-9s %-12s %-8s %-19s %5s %-15s %-18s %8s %8s\n",
-	       "structure", "statem.", "C-points", "located", "reported", "rank",
-	       "match ms", "locate ms", "native", "recorded");
-}
+	struct located at_end = { 0 }, at_each = { 0 };
+	struct subject_times t = { 0 };
+	struct finding f = { s, "checked at operations", count_statements(b, s), &at_each,
+			     &t };
+	struct err *err = NULL;
 
-static void print_row(struct bench *b, const struct subject *s, const char *cpoints,
-		      int statements, struct located *l, struct subject_times *t)
-{
-	char a[16], c[16], d[16], e[16], text[4][64];
-	bool is_above = s->reported && maximum(&l->reported) > s->reported;
-	cJSON *row = cJSON_CreateObject();
-
-	snprintf(text[0], sizeof(text[0]), "%d (%s)", statements,
-		 published(a, sizeof(a), s->statements, "%.0f"));
-	snprintf(text[1], sizeof(text[1]), "%.0f, at most %.0f%s (%s)",
-		 median(&l->reported), maximum(&l->reported), is_above ? "!" : "",
-		 published(c, sizeof(c), s->reported, "%.0f"));
-	snprintf(text[2], sizeof(text[2]), "%.2f (%s)", median(&l->match_s) * 1e3,
-		 published(d, sizeof(d), s->match_ms, "%.0f"));
-	snprintf(text[3], sizeof(text[3]), "%.1f (%s)", median(&l->locate_s) * 1e3,
-		 published(e, sizeof(e), s->locate_s * 1e3, "%.0f"));
-	printf("%-19s %-9s %-12s %2d of %-2d %-19s %5.0f %-15s %-18s %5.1f ms %5.1f ms\n",
-	       s->title, text[0], cpoints, l->n_located, l->n_runs, text[1],
-	       maximum(&l->rank), text[2], text[3], median(&t->native_s) * 1e3,
-	       median(&t->record_s) * 1e3);
-	fflush(stdout);
-	cJSON_AddStringToObject(row, "suite", "locate");
-	cJSON_AddStringToObject(row, "program", s->name);
-	cJSON_AddStringToObject(row, "mode", cpoints);
-	cJSON_AddNumberToObject(row, "statements", statements);
-	cJSON_AddNumberToObject(row, "statements_published", s->statements);
-	cJSON_AddNumberToObject(row, "runs", l->n_runs);
-	cJSON_AddNumberToObject(row, "located", l->n_located);
-	cJSON_AddNumberToObject(row, "reported_median", median(&l->reported));
-	cJSON_AddNumberToObject(row, "reported_max", maximum(&l->reported));
-	cJSON_AddNumberToObject(row, "reported_published", s->reported);
-	cJSON_AddNumberToObject(row, "rank_max", maximum(&l->rank));
-	cJSON_AddNumberToObject(row, "match_s", median(&l->match_s));
-	cJSON_AddNumberToObject(row, "match_s_max", maximum(&l->match_s));
-	cJSON_AddNumberToObject(row, "match_s_published", s->match_ms / 1e3);
-	cJSON_AddNumberToObject(row, "locate_s", median(&l->locate_s));
-	cJSON_AddNumberToObject(row, "locate_s_max", maximum(&l->locate_s));
-	cJSON_AddNumberToObject(row, "locate_s_published", s->locate_s);
-	cJSON_AddNumberToObject(row, "native_s", median(&t->native_s));
-	cJSON_AddNumberToObject(row, "record_s", median(&t->record_s));
-	cJSON_AddItemToArray(b->rows, row);
+	for (int seed = 1; seed <= n_seeds && !err; seed++)
+		err = run_seed(b, s, seed, &at_end, &at_each, &t);
+	if (!err)
+		err = rows_add(b, &f);
+	f.cpoints = "checked at the end";
+	f.located = &at_end;
+	return err ? err : rows_add(b, &f);
 }
 
 struct err *bench_suite_locate(struct bench *b)
 {
 	int n_seeds = b->o.is_quick ? SEEDS_QUICK : SEEDS;
+	struct err *err = NULL;
 
 	if (!b->o.specs)
 		b->o.specs = "specs";
-	print_head();
-	for (size_t i = 0; i < N_SUBJECTS; i++) {
-		const struct subject *s = &subjects[i];
-		struct located at_end = { 0 }, at_each = { 0 };
-		int statements = count_statements(b, s);
-		struct subject_times t = { 0 };
-
-		for (int seed = 1; seed <= n_seeds; seed++) {
-			struct err *err = run_seed(b, s, seed, &at_end, &at_each, &t);
-
-			if (err)
-				return err;
-		}
-		print_row(b, s, "operations", statements, &at_each, &t);
-		print_row(b, s, "end", statements, &at_end, &t);
-	}
-	printf("\n!: in some run more statements than the published figure.\n");
-	return NULL;
+	for (size_t i = 0; i < N_SUBJECTS && !err; i++)
+		err = subject_measure(b, &subjects[i], n_seeds);
+	return err;
 }

@@ -140,27 +140,6 @@ static struct err *time_one(const struct bench_command *c, const struct paths *p
 	return NULL;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-void bench_times_summarize(struct bench_times *t)
-{
-	double sorted[BENCH_ROUNDS_MAX];
-	int n = t->n_runs;
-
-	if (n == 0)
-		return;
-	memcpy(sorted, t->run_s, n * sizeof(sorted[0]));
-	qsort(sorted, n, sizeof(sorted[0]), compare_doubles);
-	t->min_s = sorted[0];
-	t->max_s = sorted[n - 1];
-	t->median_s = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 struct err *bench_time(const struct bench_command *commands, size_t n, int rounds,
 		       const char *scratch, struct bench_times *ret)
 {
@@ -173,14 +152,14 @@ struct err *bench_time(const struct bench_command *commands, size_t n, int round
 	memset(ret, 0, n * sizeof(*ret));
 	for (int round = 0; round <= rounds; round++)
 		for (size_t i = 0; i < n; i++) {
-			if (ret[i].failure)
+			if (ret[i].failure || commands[i].skipped)
 				continue;
 			err = time_one(&commands[i], &p, i == 0, round > 0, &ret[i]);
 			if (err)
 				return err;
 		}
 	for (size_t i = 0; i < n; i++)
-		bench_times_summarize(&ret[i]);
+		ret[i].median_s = bench_range_of(ret[i].run_s, ret[i].n_runs).median;
 	return NULL;
 }
 
@@ -188,4 +167,32 @@ void bench_times_deinit(struct bench_times *t)
 {
 	free(t->failure);
 	t->failure = NULL;
+}
+
+void bench_times_deinit_all(struct bench_times *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		bench_times_deinit(&t[i]);
+}
+
+struct err *bench_run_json(const char *scratch, const char *const *argv, cJSON **ret)
+{
+	char out[4200], errors[4200];
+	_cleanup_free_ char *text = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	struct err *err;
+	size_t size = 0;
+	double wall_s;
+	int status;
+
+	*ret = NULL;
+	snprintf(out, sizeof(out), "%s/json", scratch);
+	snprintf(errors, sizeof(errors), "%s/errors", scratch);
+	err = bench_run(argv, out, errors, &wall_s, &status);
+	if (err)
+		return err;
+	f = fopen(out, "re");
+	if (f && getdelim(&text, &size, 0, f) > 0)
+		*ret = cJSON_Parse(text);
+	return NULL;
 }

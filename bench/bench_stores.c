@@ -37,6 +37,9 @@ static struct bench_command command(struct bench *b, int mode, const char *dir,
 				    const char *const *argv)
 {
 	struct bench_command c = { .name = mode_names[mode],
+				   .role = mode == NATIVE ? BENCH_NATIVE :
+					   mode == EACH	  ? BENCH_PEER :
+							    BENCH_OURS,
 				   .fresh_dir = dir,
 				   .is_output_native = true };
 	size_t n = 0;
@@ -90,12 +93,6 @@ static struct err *count_hits(const char *dir, struct hits *ret)
 	return err;
 }
 
-static void times_deinit(struct bench_times *t)
-{
-	for (int m = 0; m < MODES; m++)
-		bench_times_deinit(&t[m]);
-}
-
 /** Time all modes of one command line, and count the hits of the last runs. */
 static struct err *measure(struct bench *b, const char *name, const char *const *argv,
 			   struct bench_times t[MODES], struct hits hits[MODES])
@@ -108,7 +105,7 @@ static struct err *measure(struct bench *b, const char *name, const char *const 
 		snprintf(dirs[m], sizeof(dirs[m]), "%s-%d", b->capture, m);
 		c[m] = command(b, m, dirs[m], argv);
 	}
-	err = bench_measure(b, "stores", name, c, MODES, b->o.rounds, t);
+	err = bench_measure(b, name, c, MODES, b->o.rounds, t);
 	for (int m = PLAN; !err && m < MODES; m++)
 		if (!t[m].failure)
 			err = count_hits(dirs[m], &hits[m]);
@@ -128,39 +125,36 @@ static double seconds_of_hits(const struct bench_times *work,
 	return s > 0 ? s : 0;
 }
 
-static void show(struct bench *b, const char *name, const struct bench_times *work,
-		 const struct bench_times *idle, const struct hits *hits)
+/** The rows of one mode's probes. */
+static struct err *hits_add(struct bench *b, const char *name, int mode, double seconds,
+			    const struct hits *h)
 {
-	double plan_s = seconds_of_hits(work, idle, PLAN);
-	double each_s = seconds_of_hits(work, idle, EACH);
-	uint64_t n_plan = hits[PLAN].emulated + hits[PLAN].stepped;
-	uint64_t n_each = hits[EACH].emulated + hits[EACH].stepped;
-	cJSON *row = cJSON_CreateObject();
+	uint64_t n = h->emulated + h->stepped;
+	const struct {
+		const char *metric, *unit;
+		double value;
+		enum bench_better better;
+	} metrics[] = {
+		{ "time of hits", "s", seconds, BENCH_LOWER },
+		{ "hits emulated", "", (double)h->emulated, BENCH_NEITHER },
+		{ "hits stepped", "", (double)h->stepped, BENCH_NEITHER },
+		{ "time a hit", "s", n ? seconds / (double)n : 0, BENCH_LOWER },
+	};
+	struct err *err = NULL;
 
-	cJSON_AddStringToObject(row, "suite", "stores");
-	cJSON_AddStringToObject(row, "work", name);
-	cJSON_AddNumberToObject(row, "plan_emulated_hits", hits[PLAN].emulated);
-	cJSON_AddNumberToObject(row, "plan_stepped_hits", hits[PLAN].stepped);
-	cJSON_AddNumberToObject(row, "each_hits", n_each);
-	cJSON_AddNumberToObject(row, "plan_s", plan_s);
-	cJSON_AddNumberToObject(row, "each_s", each_s);
-	cJSON_AddItemToArray(b->rows, row);
-	printf("stores   %s: plan %.3f s for %llu hits (%llu emulated, %llu stepped), "
-	       "%.2f us a hit\n",
-	       name, plan_s, (unsigned long long)n_plan,
-	       (unsigned long long)hits[PLAN].emulated,
-	       (unsigned long long)hits[PLAN].stepped,
-	       n_plan ? plan_s / n_plan * 1e6 : 0);
-	printf("stores   %s: a probe at each store %.3f s for %llu hits (all but %llu "
-	       "stepped), %.2f us a hit",
-	       name, each_s, (unsigned long long)n_each,
-	       (unsigned long long)hits[EACH].emulated,
-	       n_each ? each_s / n_each * 1e6 : 0);
-	if (plan_s > 0 && each_s > 0) {
-		printf("; %.1f times the plan's", each_s / plan_s);
-		cJSON_AddNumberToObject(row, "each_to_plan", each_s / plan_s);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics) && !err; i++) {
+		const struct bench_row row = { .suite = b->suite,
+					       .work = name,
+					       .command = mode_names[mode],
+					       .role = mode == EACH ? BENCH_PEER :
+								      BENCH_OURS,
+					       .metric = metrics[i].metric,
+					       .unit = metrics[i].unit,
+					       .better = metrics[i].better };
+
+		err = bench_row_add_value(&b->results, &row, metrics[i].value);
 	}
-	puts("");
+	return err;
 }
 
 static struct err *measure_pair(struct bench *b, struct pair *p)
@@ -173,8 +167,12 @@ static struct err *measure_pair(struct bench *b, struct pair *p)
 	snprintf(name, sizeof(name), "%s idle", p->name);
 	p->work[0] = p->idle[0] = bench_find_program(&b->arena, p->work[0]);
 	if (!p->work[0]) {
-		printf("stores   without %s: the program is not there\n", p->name);
-		return NULL;
+		const struct bench_command c = { .name = "native",
+						 .role = BENCH_NATIVE,
+						 .skipped = "the program is not "
+							    "there" };
+
+		return bench_measure(b, p->name, &c, 1, b->o.rounds, work);
 	}
 	err = measure(b, name, p->idle, idle, idle_hits);
 	if (!err)
@@ -183,11 +181,12 @@ static struct err *measure_pair(struct bench *b, struct pair *p)
 		hits[m].emulated -= idle_hits[m].emulated;
 		hits[m].stepped -= idle_hits[m].stepped;
 	}
-	if (!err && !work[EACH].failure && !work[PLAN].failure && !idle[EACH].failure &&
-	    !idle[PLAN].failure)
-		show(b, p->name, work, idle, hits);
-	times_deinit(work);
-	times_deinit(idle);
+	for (int m = PLAN; m < MODES && !err; m++)
+		if (!work[m].failure && !idle[m].failure)
+			err = hits_add(b, p->name, m, seconds_of_hits(work, idle, m),
+				       &hits[m]);
+	bench_times_deinit_all(work, MODES);
+	bench_times_deinit_all(idle, MODES);
 	return err;
 }
 

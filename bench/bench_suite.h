@@ -4,19 +4,23 @@
 /**
  * @file
  * One run of `faultline bench`: its options, what it measures on, and the suites, each of
- * which prints its rows and adds them to the results.
+ * which adds rows and series to the results. Nobody but the emitters prints results.
  */
 #ifndef BENCH_BENCH_SUITE_H
 #define BENCH_BENCH_SUITE_H
 
-#include <cjson/cJSON.h>
-
 #include "bench/bench.h"
+#include "bench/bench_result.h"
+
+#define BENCH_SCALES_MAX 16
 
 struct bench_options {
 	uint32_t suites; ///< bit i: the i-th of cmd_bench.c's table
 	bool is_quick;
 	int rounds;
+	double scale
+		[BENCH_SCALES_MAX]; ///< factors at which growth is measured, ascending
+	size_t n_scales;
 	const char *json, *corpus, *specs;
 };
 
@@ -27,22 +31,46 @@ struct bench {
 	char exe[4096], scratch[4096], capture[4200];
 	struct bench_work works[BENCH_WORKS];
 	size_t n_works;
-	double startup_s; ///< what recording adds to /bin/true; 0 before it is known
-	cJSON *rows;	  ///< array, one object per command and workload
-	bool has_failure;
+	const char *suite; ///< the name of the one that runs
+	double startup_s;  ///< what recording adds to /bin/true; 0 before it is known
+	struct bench_results results;
 };
 
-/** Time @p n commands, the first of them native, and print a row for each. */
-struct err *bench_measure(struct bench *b, const char *suite, const char *work,
+/**
+ * Time @p n commands on @p work and add a row "time" for each, skipped ones too.
+ *
+ * @param times  n of them, for what else follows from them; bench_times_deinit_all().
+ */
+struct err *bench_measure(struct bench *b, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times);
 
-/** Print and add the row of @p c, which took @p t; @p native: what it is compared with. */
-void bench_row(struct bench *b, const char *suite, const char *work,
-	       const struct bench_command *c, const struct bench_times *t,
-	       const struct bench_times *native);
+/** Add a row "time less start-up", compared with native's "time", where start-up is known
+ * and @p t has times. @p limit: wanted ratio, or 0. */
+struct err *bench_measure_net(struct bench *b, const char *work,
+			      const struct bench_command *c, const struct bench_times *t,
+			      double limit);
 
-/** What recording costs, start-up apart. */
+/** Add a row "speed", @p count of @p unit ("instr/s") in each run. */
+struct err *bench_measure_speed(struct bench *b, const char *work,
+				const struct bench_command *c,
+				const struct bench_times *t, double count,
+				const char *unit);
+
+/** Measure start-up (once) on /bin/true. */
+struct err *bench_measure_startup(struct bench *b);
+
+/** The work as it is. */
+struct bench_command bench_command_native(const struct bench_work *w);
+
+/** The work's program behind @p prefix, a NULL-terminated list. */
+struct bench_command bench_command_prefixed(const char *name, const char *const *prefix,
+					    const struct bench_work *w);
+
+/** The work recorded, into b->capture. */
+struct bench_command bench_command_record(struct bench *b, const struct bench_work *w);
+
+/** What recording costs, beside other tools on the same work. */
 struct err *bench_suite_record(struct bench *b);
 
 /** What replaying costs, in each log mode. */
@@ -64,8 +92,5 @@ struct err *bench_suite_stores(struct bench *b);
 /** How fast Intel PT is decoded, beside libipt's block decoder in a loop of its own and
  * `perf script`: packets of the replayed works. */
 struct err *bench_suite_decode(struct bench *b);
-
-/** Other tools on the same work in the same rounds, where they are installed. */
-struct err *bench_suite_peers(struct bench *b);
 
 #endif

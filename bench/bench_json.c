@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Results as JSON, and back: each struct of the model is a table of its members, which both
+ * directions follow. What is absent is zero.
+ */
+
+#include "bench/bench_emit.h"
+
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#define FORMAT "faultline-bench"
+#define FORMAT_VERSION 2
+
+enum kind { TEXT, NUMBER, COUNT, FLAG, RANGE, ROLE, BETTER, FIT, KINDS_END };
+
+struct member {
+	const char *name;
+	enum kind kind;
+	size_t at;
+};
+
+#define MEMBER(type, kind, field)                          \
+	{                                                  \
+#field, kind, offsetof(struct type, field) \
+	}
+
+static const struct member header_members[] = {
+	MEMBER(bench_header, TEXT, commit),	MEMBER(bench_header, TEXT, version),
+	MEMBER(bench_header, TEXT, date),	MEMBER(bench_header, TEXT, command),
+	MEMBER(bench_header, TEXT, processor),	MEMBER(bench_header, COUNT, n_processors),
+	MEMBER(bench_header, TEXT, kernel),	MEMBER(bench_header, TEXT, governor),
+	MEMBER(bench_header, TEXT, memory),	MEMBER(bench_header, NUMBER, load_start),
+	MEMBER(bench_header, NUMBER, load_end), MEMBER(bench_header, FLAG, is_quick),
+	MEMBER(bench_header, COUNT, rounds),	{},
+};
+
+static const struct member tool_members[] = {
+	MEMBER(bench_tool, TEXT, name),
+	MEMBER(bench_tool, TEXT, version),
+	MEMBER(bench_tool, TEXT, package),
+	MEMBER(bench_tool, TEXT, what),
+	{},
+};
+
+static const struct member suite_members[] = {
+	MEMBER(bench_suite_info, TEXT, name),
+	MEMBER(bench_suite_info, TEXT, title),
+	MEMBER(bench_suite_info, TEXT, about),
+	MEMBER(bench_suite_info, FLAG, is_wide),
+	{},
+};
+
+static const struct member row_members[] = {
+	MEMBER(bench_row, TEXT, suite),
+	MEMBER(bench_row, TEXT, work),
+	MEMBER(bench_row, TEXT, command),
+	MEMBER(bench_row, ROLE, role),
+	MEMBER(bench_row, TEXT, metric),
+	MEMBER(bench_row, TEXT, base_metric),
+	MEMBER(bench_row, TEXT, unit),
+	MEMBER(bench_row, BETTER, better),
+	MEMBER(bench_row, RANGE, value),
+	MEMBER(bench_row, RANGE, ratio),
+	MEMBER(bench_row, TEXT, ratio_to),
+	MEMBER(bench_row, TEXT, beaten_by),
+	MEMBER(bench_row, RANGE, beaten_ratio),
+	MEMBER(bench_row, NUMBER, limit),
+	MEMBER(bench_row, NUMBER, published),
+	MEMBER(bench_row, TEXT, published_source),
+	MEMBER(bench_row, TEXT, note),
+	MEMBER(bench_row, TEXT, skipped),
+	MEMBER(bench_row, FLAG, is_exact),
+	MEMBER(bench_row, FLAG, is_failure),
+	{},
+};
+
+static const struct member series_members[] = {
+	MEMBER(bench_series, TEXT, suite),
+	MEMBER(bench_series, TEXT, work),
+	MEMBER(bench_series, TEXT, command),
+	MEMBER(bench_series, ROLE, role),
+	MEMBER(bench_series, TEXT, x_name),
+	MEMBER(bench_series, TEXT, y_name),
+	MEMBER(bench_series, TEXT, y_unit),
+	MEMBER(bench_series, NUMBER, fixed),
+	MEMBER(bench_series, NUMBER, expected_exponent),
+	MEMBER(bench_series, TEXT, note),
+	MEMBER(bench_series, FIT, fit),
+	{},
+};
+
+static const struct member range_members[] = {
+	MEMBER(bench_range, NUMBER, median),
+	MEMBER(bench_range, NUMBER, min),
+	MEMBER(bench_range, NUMBER, max),
+	{},
+};
+
+static const struct member fit_members[] = {
+	MEMBER(bench_fit, NUMBER, exponent),
+	MEMBER(bench_fit, NUMBER, low),
+	MEMBER(bench_fit, NUMBER, high),
+	MEMBER(bench_fit, NUMBER, coefficient),
+	MEMBER(bench_fit, NUMBER, slope),
+	MEMBER(bench_fit, FLAG, is_valid),
+	{},
+};
+
+static const char *const role_names[] = { "ours", "native", "peer" };
+static const char *const better_names[] = { "lower", "higher", "neither" };
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void members_write(cJSON *to, const struct member *m, const void *from);
+
+static void group_write(cJSON *to, const char *name, const struct member *members,
+			const void *from)
+{
+	cJSON *group = cJSON_AddObjectToObject(to, name);
+
+	members_write(group, members, from);
+	if (group && !group->child)
+		cJSON_DeleteItemFromObject(to, name);
+}
+
+static void member_write(cJSON *to, const struct member *m, const void *p)
+{
+	switch (m->kind) {
+	case TEXT:
+		if (*(const char *const *)p)
+			cJSON_AddStringToObject(to, m->name, *(const char *const *)p);
+		return;
+	case NUMBER:
+		if (*(const double *)p != 0)
+			cJSON_AddNumberToObject(to, m->name, *(const double *)p);
+		return;
+	case COUNT:
+		cJSON_AddNumberToObject(to, m->name, *(const int *)p);
+		return;
+	case FLAG:
+		if (*(const bool *)p)
+			cJSON_AddTrueToObject(to, m->name);
+		return;
+	case RANGE:
+		group_write(to, m->name, range_members, p);
+		return;
+	case FIT:
+		group_write(to, m->name, fit_members, p);
+		return;
+	case ROLE:
+		cJSON_AddStringToObject(to, m->name,
+					role_names[*(const enum bench_role *)p]);
+		return;
+	case BETTER:
+		cJSON_AddStringToObject(to, m->name,
+					better_names[*(const enum bench_better *)p]);
+		return;
+	case KINDS_END:
+		return;
+	}
+}
+
+static void members_write(cJSON *to, const struct member *m, const void *from)
+{
+	for (; m->name; m++)
+		member_write(to, m, (const char *)from + m->at);
+}
+
+/** An object in @p array, with the members of @p from. */
+static cJSON *element_write(cJSON *array, const struct member *m, const void *from)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	members_write(o, m, from);
+	cJSON_AddItemToArray(array, o);
+	return o;
+}
+
+static void points_write(cJSON *to, const struct bench_series *s)
+{
+	cJSON *array = cJSON_AddArrayToObject(to, "points");
+
+	for (size_t i = 0; i < s->n; i++) {
+		cJSON *point = element_write(array, range_members, &s->y[i]);
+
+		cJSON_AddNumberToObject(point, "x", s->x[i]);
+	}
+}
+
+static cJSON *results_write(const struct bench_results *r)
+{
+	cJSON *root = cJSON_CreateObject(), *array;
+
+	cJSON_AddStringToObject(root, "format", FORMAT);
+	cJSON_AddNumberToObject(root, "version", FORMAT_VERSION);
+	group_write(root, "header", header_members, &r->header);
+	array = cJSON_AddArrayToObject(root, "tools");
+	for (size_t i = 0; i < r->tools.size; i++)
+		element_write(array, tool_members, &r->tools.data[i]);
+	array = cJSON_AddArrayToObject(root, "suites");
+	for (size_t i = 0; i < r->suites.size; i++)
+		element_write(array, suite_members, &r->suites.data[i]);
+	array = cJSON_AddArrayToObject(root, "rows");
+	for (size_t i = 0; i < r->rows.size; i++) {
+		const struct bench_row *row = &r->rows.data[i];
+		cJSON *o = element_write(array, row_members, row);
+
+		if (row->n_runs)
+			cJSON_AddItemToObject(o, "runs",
+					      cJSON_CreateDoubleArray(row->runs,
+								      (int)row->n_runs));
+	}
+	array = cJSON_AddArrayToObject(root, "series");
+	for (size_t i = 0; i < r->series.size; i++)
+		points_write(element_write(array, series_members, &r->series.data[i]),
+			     &r->series.data[i]);
+	return root;
+}
+
+struct err *bench_json_write(FILE *out, struct bench_results *r)
+{
+	cJSON *root = results_write(r);
+	_cleanup_free_ char *text = cJSON_Print(root);
+
+	cJSON_Delete(root);
+	if (!text)
+		return &err_nomem;
+	fprintf(out, "%s\n", text);
+	return NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void members_read(struct bench_results *r, const cJSON *from,
+			 const struct member *m, void *to);
+
+/** @return the index of @p item's text among @p names; 0 when it is none of them. */
+static int name_index(const cJSON *item, const char *const *names, int n)
+{
+	for (int i = 0; i < n && cJSON_IsString(item); i++)
+		if (!strcmp(item->valuestring, names[i]))
+			return i;
+	return 0;
+}
+
+static void member_read(struct bench_results *r, const cJSON *item, enum kind kind,
+			void *p)
+{
+	switch (kind) {
+	case TEXT:
+		if (cJSON_IsString(item))
+			*(const char **)p = bench_keep(r, item->valuestring);
+		return;
+	case NUMBER:
+		if (cJSON_IsNumber(item))
+			*(double *)p = item->valuedouble;
+		return;
+	case COUNT:
+		if (cJSON_IsNumber(item))
+			*(int *)p = item->valueint;
+		return;
+	case FLAG:
+		*(bool *)p = cJSON_IsTrue(item);
+		return;
+	case RANGE:
+		members_read(r, item, range_members, p);
+		return;
+	case FIT:
+		members_read(r, item, fit_members, p);
+		return;
+	case ROLE:
+		*(enum bench_role *)p = name_index(item, role_names, 3);
+		return;
+	case BETTER:
+		*(enum bench_better *)p = name_index(item, better_names, 3);
+		return;
+	case KINDS_END:
+		return;
+	}
+}
+
+static void members_read(struct bench_results *r, const cJSON *from,
+			 const struct member *m, void *to)
+{
+	for (; m->name; m++)
+		member_read(r, cJSON_GetObjectItemCaseSensitive(from, m->name), m->kind,
+			    (char *)to + m->at);
+}
+
+/** Read what a row must have. @return false when it has not. */
+static bool row_read(struct bench_results *r, const cJSON *from, struct bench_row *row)
+{
+	const cJSON *runs = cJSON_GetObjectItemCaseSensitive(from, "runs"), *run;
+	double *to = arena_alloc(&r->arena, BENCH_RUNS_MAX * sizeof(*to));
+
+	members_read(r, from, row_members, row);
+	row->runs = to;
+	cJSON_ArrayForEach(run, runs)
+	{
+		if (!to || !cJSON_IsNumber(run) || row->n_runs == BENCH_RUNS_MAX)
+			return false;
+		to[row->n_runs++] = run->valuedouble;
+	}
+	return row->suite && row->work && row->command && row->metric && row->unit;
+}
+
+static bool series_read(struct bench_results *r, const cJSON *from,
+			struct bench_series *s)
+{
+	const cJSON *points = cJSON_GetObjectItemCaseSensitive(from, "points"), *point;
+	size_t n = (size_t)cJSON_GetArraySize(points);
+
+	members_read(r, from, series_members, s);
+	s->x = arena_alloc(&r->arena, (n + 1) * sizeof(*s->x));
+	s->y = arena_alloc(&r->arena, (n + 1) * sizeof(*s->y));
+	cJSON_ArrayForEach(point, points)
+	{
+		const cJSON *x = cJSON_GetObjectItemCaseSensitive(point, "x");
+
+		if (!s->x || !s->y || !cJSON_IsNumber(x))
+			return false;
+		members_read(r, point, range_members, &s->y[s->n]);
+		s->x[s->n++] = x->valuedouble;
+	}
+	return s->suite && s->work && s->command && s->x_name && s->y_name && s->y_unit;
+}
+
+static struct err *lists_read(struct bench_results *r, const cJSON *root)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "tools"))
+	{
+		struct bench_tool *t = vec_push(&r->tools);
+
+		if (!t)
+			return &err_nomem;
+		members_read(r, item, tool_members, t);
+	}
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "suites"))
+	{
+		struct bench_suite_info *s = vec_push(&r->suites);
+
+		if (!s)
+			return &err_nomem;
+		members_read(r, item, suite_members, s);
+		if (!s->name || !s->title)
+			return err_new(ERR_FORMAT, "a suite has no name or no title");
+	}
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "rows"))
+	{
+		struct bench_row *row = vec_push(&r->rows);
+
+		if (!row)
+			return &err_nomem;
+		if (!row_read(r, item, row))
+			return err_new(ERR_FORMAT, "row %zu is not complete",
+				       r->rows.size);
+	}
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "series"))
+	{
+		struct bench_series *s = vec_push(&r->series);
+
+		if (!s)
+			return &err_nomem;
+		if (!series_read(r, item, s))
+			return err_new(ERR_FORMAT, "series %zu is not complete",
+				       r->series.size);
+	}
+	r->n_grouped = r->rows.size;
+	return NULL;
+}
+
+static struct err *results_read(struct bench_results *r, const cJSON *root)
+{
+	const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
+	const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "version");
+
+	if (!cJSON_IsString(format) || strcmp(format->valuestring, FORMAT) != 0 ||
+	    !cJSON_IsNumber(version))
+		return err_new(ERR_FORMAT, "not results of faultline bench");
+	if (version->valueint != FORMAT_VERSION)
+		return err_new(ERR_VERSION, "results of version %d; this reads %d",
+			       version->valueint, FORMAT_VERSION);
+	members_read(r, cJSON_GetObjectItemCaseSensitive(root, "header"), header_members,
+		     &r->header);
+	return lists_read(r, root);
+}
+
+struct err *bench_json_read(const char *path, struct bench_results *ret)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_free_ char *text = NULL;
+	struct err *err;
+	size_t size = 0;
+	cJSON *root;
+
+	if (!f)
+		return err_errno("cannot read '%s'", path);
+	if (getdelim(&text, &size, 0, f) < 0)
+		return err_new(ERR_FORMAT, "cannot read '%s': it is empty", path);
+	root = cJSON_Parse(text);
+	err = root ? results_read(ret, root) : err_new(ERR_FORMAT, "not JSON");
+	cJSON_Delete(root);
+	return err ? err_prefix(err, "cannot read '%s'", path) : NULL;
+}

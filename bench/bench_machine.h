@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The header of results: the machine, its load, the versions of everything that takes part.
+ */
+#ifndef BENCH_BENCH_MACHINE_H
+#define BENCH_BENCH_MACHINE_H
+
+#include "bench/bench_result.h"
+
+/** Fill the header as of now. @p argv: the command line that measures. */
+struct err *bench_machine_describe(struct bench_results *r, int argc, char **argv);
+
+/** The load of the last minute; 0 when nobody knows. */
+double bench_machine_load(void);
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * From commands to rows: what every suite that times commands shares.
+ */
+
+#include "bench/bench_suite.h"
+
+#include <string.h>
+
+#define STARTUP_LIMIT_S 0.2
+
+static struct bench_row time_row(struct bench *b, const char *work,
+				 const struct bench_command *c)
+{
+	return (struct bench_row){ .suite = b->suite,
+				   .work = work,
+				   .command = c->name,
+				   .metric = "time",
+				   .unit = "s",
+				   .role = c->role,
+				   .better = BENCH_LOWER,
+				   .limit = c->limit,
+				   .note = c->note };
+}
+
+struct err *bench_measure(struct bench *b, const char *work,
+			  const struct bench_command *c, size_t n, int rounds,
+			  struct bench_times *times)
+{
+	struct err *err = bench_time(c, n, rounds, b->scratch, times);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct bench_row row = time_row(b, work, &c[i]);
+
+		row.skipped = c[i].skipped ?: times[i].failure;
+		row.is_failure = times[i].failure && c[i].role != BENCH_PEER;
+		err = bench_row_add(&b->results, &row, times[i].run_s, times[i].n_runs);
+	}
+	return err;
+}
+
+struct err *bench_measure_net(struct bench *b, const char *work,
+			      const struct bench_command *c, const struct bench_times *t,
+			      double limit)
+{
+	struct bench_row row = time_row(b, work, c);
+	double net[BENCH_ROUNDS_MAX];
+
+	if (!b->startup_s || t->failure)
+		return NULL;
+	row.metric = "time less start-up";
+	row.base_metric = "time";
+	row.limit = limit;
+	row.note = NULL;
+	// Start-up varies by more than a tiny work takes: that must not make a time below 0.
+	for (int i = 0; i < t->n_runs; i++)
+		net[i] = t->run_s[i] > b->startup_s ? t->run_s[i] - b->startup_s : 1e-6;
+	return bench_row_add(&b->results, &row, net, t->n_runs);
+}
+
+struct err *bench_measure_speed(struct bench *b, const char *work,
+				const struct bench_command *c,
+				const struct bench_times *t, double count,
+				const char *unit)
+{
+	struct bench_row row = time_row(b, work, c);
+	double speed[BENCH_ROUNDS_MAX];
+
+	row.metric = "speed";
+	row.unit = unit;
+	row.better = BENCH_HIGHER;
+	row.skipped = c->skipped ?: t->failure;
+	row.is_failure = t->failure && c->role != BENCH_PEER;
+	for (int i = 0; i < t->n_runs; i++)
+		speed[i] = count / t->run_s[i];
+	return bench_row_add(&b->results, &row, speed, t->n_runs);
+}
+
+struct bench_command bench_command_native(const struct bench_work *w)
+{
+	struct bench_command c = { .name = "native", .role = BENCH_NATIVE };
+
+	memcpy(c.argv, w->argv, sizeof(c.argv));
+	return c;
+}
+
+struct bench_command bench_command_prefixed(const char *name, const char *const *prefix,
+					    const struct bench_work *w)
+{
+	struct bench_command c = { .name = name, .is_output_native = true };
+	size_t n = 0;
+
+	for (; *prefix; prefix++)
+		c.argv[n++] = *prefix;
+	for (size_t i = 0; w->argv[i] && n < BENCH_ARGS_MAX; i++)
+		c.argv[n++] = w->argv[i];
+	return c;
+}
+
+struct bench_command bench_command_record(struct bench *b, const struct bench_work *w)
+{
+	const char *const prefix[] = { b->exe, "record", "-o", b->capture, "--", NULL };
+	struct bench_command c = bench_command_prefixed("record", prefix, w);
+
+	c.fresh_dir = b->capture;
+	return c;
+}
+
+struct err *bench_measure_startup(struct bench *b)
+{
+	const struct bench_work work = { .name = "true", .argv = { "/bin/true" } };
+	struct bench_command c[2] = { bench_command_native(&work),
+				      bench_command_record(b, &work) };
+	struct bench_times t[2] = {};
+	struct err *err;
+
+	if (b->startup_s)
+		return NULL;
+	err = bench_measure(b, "true", c, 2, b->o.rounds * 2 + 1, t);
+	if (!err && !t[0].failure && !t[1].failure)
+		b->startup_s = t[1].median_s - t[0].median_s;
+	bench_times_deinit_all(t, 2);
+	return err;
+}
