@@ -209,14 +209,22 @@ static bool add_clock(cJSON *to, const struct cap_pt *pt)
 	return array;
 }
 
+/** What the flight recorder's rings do not hold any more. */
+static bool add_overwritten(cJSON *to, const struct cap_info *info)
+{
+	return add_u64(to, "overwritten", info->n_overwritten) &&
+	       add_u64(to, "heap_from_ns", info->heap_from_ns) &&
+	       add_u64(to, "stores_overwritten", info->n_stores_overwritten) &&
+	       add_u64(to, "stores_from_ns", info->stores_from_ns);
+}
+
 static bool add_mode(cJSON *to, const struct cap_info *info)
 {
 	cJSON *o;
 
 	if (!add_text(to, "mode", mode_names[info->mode]) ||
 	    !add_end_core(to, &info->end_core) ||
-	    (info->mode == CAP_MODE_FLIGHT &&
-	     !add_u64(to, "overwritten", info->n_overwritten)))
+	    (info->mode == CAP_MODE_FLIGHT && !add_overwritten(to, info)))
 		return false;
 	if (!info->pt.is_wanted)
 		return true;
@@ -497,6 +505,17 @@ static void get_end_core(struct parse *p, const cJSON *j, struct cap_end_core *e
 	e->function = get_text(p, m, "function");
 }
 
+/** But for the first absent from captures of before the flight recorder's store probes. */
+static void get_overwritten(struct parse *p, const cJSON *j, struct cap_info *info)
+{
+	info->n_overwritten = get_u64(p, j, "overwritten");
+	if (!cJSON_GetObjectItemCaseSensitive(j, "stores_overwritten"))
+		return;
+	info->heap_from_ns = get_u64(p, j, "heap_from_ns");
+	info->n_stores_overwritten = get_u64(p, j, "stores_overwritten");
+	info->stores_from_ns = get_u64(p, j, "stores_from_ns");
+}
+
 /** Absent from captures of before the flight recorder. */
 static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
 {
@@ -506,7 +525,7 @@ static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
 		info->mode = get_name(p, j, "mode", mode_names, 2);
 	get_end_core(p, j, &info->end_core);
 	if (info->mode == CAP_MODE_FLIGHT)
-		info->n_overwritten = get_u64(p, j, "overwritten");
+		get_overwritten(p, j, info);
 	if (!m)
 		return;
 	info->pt.is_wanted = true;

@@ -246,8 +246,8 @@ struct cap_process {
 /** What a capture is made for. */
 enum cap_mode {
 	CAP_MODE_REPLAY, ///< start state and inputs: it can be run again
-	/** The recent past: heap events, the tail of PT where the CPU has it, and end.core.
-	 * There is no start.core, and no input among the events. */
+	/** The recent past: heap events, store probes, the tail of PT where the CPU has it,
+	 * and end.core. There is no start.core, and no input among the events. */
 	CAP_MODE_FLIGHT,
 };
 
@@ -290,7 +290,10 @@ struct cap_info {
 	int version;
 	enum cap_mode mode;
 	struct cap_end_core end_core;
-	uint64_t n_overwritten; ///< FLIGHT: heap events before those that are there
+	/** FLIGHT: heap events and PROBE events before those that are there, which their
+	 * rings do not hold any more; and since when they hold all (0: from the beginning). */
+	uint64_t n_overwritten, n_stores_overwritten;
+	uint64_t heap_from_ns, stores_from_ns;
 	struct cap_pt pt;
 	bool is_complete;   ///< no gap, no partial or unlisted syscall
 	bool is_unfinished; ///< the recorder was killed: there is no manifest

@@ -477,6 +477,9 @@ static void write_flight(uint8_t siginfo[128])
 					       .address = UINT64_MAX,
 					       .function = (char *)"f" },
 				 .n_overwritten = 1ull << 55,
+				 .heap_from_ns = 1ull << 56,
+				 .n_stores_overwritten = 1ull << 57,
+				 .stores_from_ns = 1ull << 58,
 				 .pt = { .is_wanted = true,
 					.why_not = (char *)"a",
 					.bytes = 1ull << 54,
@@ -516,6 +519,9 @@ static void test_flight_comes_back(void **state)
 	assert_true(info->end_core.address == UINT64_MAX);
 	assert_string_equal(info->end_core.function, "f");
 	assert_true(info->n_overwritten == 1ull << 55);
+	assert_true(info->heap_from_ns == 1ull << 56);
+	assert_true(info->n_stores_overwritten == 1ull << 57);
+	assert_true(info->stores_from_ns == 1ull << 58);
 	assert_true(info->pt.is_wanted && !info->pt.is_recorded);
 	assert_string_equal(info->pt.why_not, "a");
 	assert_true(info->pt.bytes == 1ull << 54);
