@@ -4,6 +4,7 @@
 /*
  * A replay capture as the flight recorder would have left it: what begins the program is
  * dropped, the path becomes packets, allocator calls get their results from the replay.
+ * What store probes told stays as it is.
  */
 #include "decode/dec_flight.h"
 
@@ -191,6 +192,8 @@ static struct err *make_events(struct make *m)
 			break;
 		if (ev.kind == CAP_EV_HEAP)
 			err = make_event(m, &ev);
+		else if (ev.kind == CAP_EV_PROBE)
+			err = cap_writer_event(m->writer, &ev);
 	}
 	cap_events_close(it);
 	return err;
@@ -216,18 +219,26 @@ static struct err *make_finish(struct make *m)
 {
 	const struct cap_info *old = capture_info(m->capture);
 	struct cap_info info = *old;
-	struct cap_heap_site *sites = calloc(old->n_heap_sites + 1, sizeof(*sites));
+	_cleanup_free_ struct cap_heap_site *sites =
+		calloc(old->n_heap_sites + 1, sizeof(*sites));
+	_cleanup_free_ struct cap_store_site *stores =
+		calloc(old->n_store_sites + 1, sizeof(*stores));
 	struct err *err;
 	uint64_t bytes;
 
-	if (!sites)
+	if (!sites || !stores)
 		return &err_nomem;
 	for (size_t i = 0; i < old->n_heap_sites; i++) {
 		sites[i] = old->heap_sites[i];
 		sites[i].file = m->file[sites[i].file];
 	}
+	for (size_t i = 0; i < old->n_store_sites; i++) {
+		stores[i] = old->store_sites[i];
+		stores[i].file = m->file[stores[i].file];
+	}
 	info.mode = CAP_MODE_FLIGHT;
 	info.heap_sites = sites;
+	info.store_sites = stores;
 	info.missing = NULL;
 	info.n_missing = 0;
 	info.processes = NULL;
@@ -237,7 +248,6 @@ static struct err *make_finish(struct make *m)
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);
-	free(sites);
 	return err;
 }
 
