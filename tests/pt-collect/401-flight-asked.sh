@@ -21,7 +21,7 @@ wait_for() {
 }
 
 said() {
-	grep -q "$1" "$TMPDIR/err"
+	grep -qs "$1" "$TMPDIR/err"
 }
 
 # truth DIR - as its core has it.
@@ -29,10 +29,16 @@ truth() {
 	gdb -nx -batch -ex 'p/x truth' -ex bt "$program" "$1/end.core" 2>&1
 }
 
+# A former one's output would do for what is waited for.
+fresh() {
+	rm -f "$TMPDIR/out" "$TMPDIR/err"
+}
+
+fresh
 "${RECORD[@]}" --snapshot=64K --trigger report_error -o "$TMPDIR/c" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
-wait_for grep -q ready "$TMPDIR/out"
+wait_for grep -qs ready "$TMPDIR/out"
 pid=$(pgrep -f "^$program serve" | tail -n 1)
 kill -USR2 $recorder
 wait_for said 'snapshot as asked'
@@ -54,6 +60,7 @@ truth "$TMPDIR/c.3" | grep -q '= 0x112233445566778a' || fail "the third: $(truth
 grep -q '"reason":.*"trigger"' "$TMPDIR/c.2/manifest.json" || fail "reason"
 
 # A function of a library; and one that is nowhere.
+fresh
 "${RECORD[@]}" --snapshot --trigger usleep@libc.so -o "$TMPDIR/l" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
@@ -65,9 +72,10 @@ truth "$TMPDIR/l" | grep -q '#0 .*usleep (' || fail "$(truth "$TMPDIR/l")"
 said "no function 'nowhere'" || fail "$(cat "$TMPDIR/err")"
 
 # Attached to.
+fresh
 "$program" serve >"$TMPDIR/out" &
 pid=$!
-wait_for grep -q ready "$TMPDIR/out"
+wait_for grep -qs ready "$TMPDIR/out"
 "${RECORD[@]}" --snapshot -p $pid -o "$TMPDIR/p" 2>"$TMPDIR/err" &
 recorder=$!
 wait_for said 'attached to process'
@@ -84,9 +92,10 @@ wait $pid
 [ $? = 7 ] || fail "harmed"
 
 # The recorder killed: the program goes on.
+fresh
 "${RECORD[@]}" --snapshot -o "$TMPDIR/k" -- "$program" serve >"$TMPDIR/out" 2>"$TMPDIR/err" &
 keeper=$!
-wait_for grep -q ready "$TMPDIR/out"
+wait_for grep -qs ready "$TMPDIR/out"
 pid=$(pgrep -f "^$program serve" | tail -n 1)
 [ "$(id -u)" = 0 ] && pkill -KILL -P $keeper flt-recorder
 [ "$(id -u)" = 0 ] || kill -TERM "$pid"
