@@ -110,7 +110,7 @@ struct rec_store {
 	__u64 gpr[16];
 };
 
-#define REC_STORE_SITES 65536u /* at most */
+#define REC_STORE_SITES (1u << 18) /* at most */
 #define REC_STORE_READS_MEMORY (1ull << 32) /* in the cookie: it is in store_sites */
 #define REC_STORE_READS 4
 #define REC_STORE_READ_MAX 64u /* bytes of one */

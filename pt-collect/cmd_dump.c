@@ -136,15 +136,25 @@ static void print_pt(const struct cap_pt *pt)
 		printf("pt: none: %s\n", pt->why_not ?: "");
 }
 
+/** What one of the flight recorder's rings holds. */
+static void print_ring(const char *what, uint64_t n_overwritten, uint64_t from_ns)
+{
+	printf("flight recorder: %" PRIu64 " %s events before these were overwritten",
+	       n_overwritten, what);
+	if (from_ns)
+		printf("; all from %" PRIu64 " ns on are here", from_ns);
+	putchar('\n');
+}
+
 static void print_info(const struct cap_info *info)
 {
 	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " syscalls\n",
 	       info->version, info->is_complete ? "complete" : "incomplete", info->pid,
 	       info->n_events, info->n_syscalls);
 	if (info->mode == CAP_MODE_FLIGHT)
-		printf("flight recorder: %" PRIu64 " events before these were "
-		       "overwritten\n",
-		       info->n_overwritten);
+		print_ring("allocator", info->n_overwritten, info->heap_from_ns);
+	if (info->mode == CAP_MODE_FLIGHT && info->n_store_sites)
+		print_ring("store", info->n_stores_overwritten, info->stores_from_ns);
 	print_end_core(&info->end_core);
 	if (info->pt.is_wanted)
 		print_pt(&info->pt);

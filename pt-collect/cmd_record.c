@@ -65,7 +65,8 @@ static const struct argp_option options[] = {
 	  "Be a flight recorder: PROGRAM runs as it would by itself, and only its recent "
 	  "past is kept, in rings of SIZE bytes (default 4M; suffixes K, M, G); it is "
 	  "written, with a core, to DIR, DIR.2, ... at a crash, at each SIGUSR2 to "
-	  "faultline, and at the trigger. No replay is possible",
+	  "faultline, and at the trigger. No replay is possible. The rings are of heap and "
+	  "pt unless -e names either; -e stores adds one",
 	  0 },
 	{ "trigger", KEY_TRIGGER, "FUNC[@FILE]", 0,
 	  "With --snapshot: take one when FUNC (of PROGRAM or a library; of FILE only) is "
@@ -125,6 +126,7 @@ static const char doc[] =
 	"  faultline record -p $(pidof redis-server) --duration 10\n"
 	"  faultline record -e pt/cyc/ --filter 'filter parse' -- ./parse input.xml\n"
 	"  faultline record --snapshot=16M -- ./server   # core and recent past at a crash\n"
+	"  faultline record --snapshot -e stores -- ./server   # and what it stored last\n"
 	"  faultline record --snapshot --trigger report_error -p $(pidof server)\n";
 
 /** A number from @p min on, or a usage error. */
@@ -209,13 +211,12 @@ static void parse_event(struct argp_state *state, char *arg)
 	struct ptc_options *o = state->input;
 	char *terms;
 
-	o->has_events = true;
 	if (!strcmp(arg, "heap")) {
-		o->wants_heap = true;
+		o->wants_heap = o->has_events = true;
 	} else if (!strcmp(arg, "stores")) {
 		o->stores.is_wanted = true;
 	} else if ((terms = pt_terms(arg))) {
-		o->pt.is_wanted = true;
+		o->pt.is_wanted = o->has_events = true;
 		o->pt.terms = terms;
 	} else {
 		argp_error(state,
@@ -452,8 +453,9 @@ static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t
 		fprintf(stderr, "at %s in thread %u", e->function, e->tid);
 	else
 		fputs("as asked", stderr);
-	fprintf(stderr, ": %s allocator events, %.1f MiB in %s: ",
-		group_digits(info->n_events, calls), bytes / 1048576.0, dir);
+	fprintf(stderr, ": %s allocator%s events, %.1f MiB in %s: ",
+		group_digits(info->n_events, calls),
+		info->n_store_sites ? " and store" : "", bytes / 1048576.0, dir);
 	if (info->n_missing)
 		fprintf(stderr, "%s\n", info->missing[0]);
 	else
@@ -507,8 +509,6 @@ static bool options_go_together(const struct ptc_options *o)
 		  "-f and -e heap: probes are of one process" },
 		{ o->follows && o->stores.is_wanted,
 		  "-f and -e stores: probes are of one process" },
-		{ o->wants_snapshot && o->stores.is_wanted,
-		  "--snapshot and -e stores: its rings hold allocator calls" },
 		{ o->follows && o->until_fail,
 		  "-f and --until-fail: only the program itself is tried again" },
 		{ o->is_portable && o->pid,

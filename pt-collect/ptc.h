@@ -35,6 +35,7 @@ struct ptc_flight;
 struct ptc_heap;
 struct ptc_stores;
 struct ptc_store_options;
+struct ptc_store_plans;
 struct ptc_private;
 struct ptc_pt;
 struct ptc_pt_setup;
@@ -148,6 +149,7 @@ struct ptc_session {
 	bool wants_heap, follows, is_portable;
 	const struct ptc_private *private; ///< the options'
 	const struct ptc_store_options *stores; ///< the options'
+	struct ptc_store_plans *store_plans; ///< made so far; NULL = none
 	bool is_attached;		     ///< to a program that ran before (-p)
 	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;

@@ -19,6 +19,7 @@
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_tracee.h"
 
 #define INT3 0xcc
@@ -175,9 +176,11 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 	if (si)
 		memcpy(core->siginfo, si, sizeof(*si));
 	err = write_core(p, end, core, &r);
-	if (!err)
-		ptc_heap_renumber(p, core);
-	return err;
+	if (err || !p->session->flight)
+		return err; // files have their numbers
+	ptc_heap_renumber(p, core);
+	ptc_stores_renumber(p, core);
+	return NULL;
 }
 
 void ptc_end_take(struct ptc_process *p, pid_t tid, const siginfo_t *si)

@@ -26,6 +26,7 @@
 #include "pt-collect/ptc_points.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_symbol.h"
 
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
@@ -37,8 +38,11 @@ struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **r
 		return &err_nomem;
 	f->o = o;
 	err = ptc_heap_ring_create(o->wants_heap ? o->snapshot_bytes : 0, &f->ring);
+	if (!err)
+		err = ptc_store_ring_create(o->stores.is_wanted ? o->snapshot_bytes : 0,
+					    &f->stores);
 	if (err)
-		free(f);
+		ptc_flight_destroy(f);
 	else
 		*ret = f;
 	return err;
@@ -49,7 +53,30 @@ void ptc_flight_destroy(struct ptc_flight *f)
 	if (!f)
 		return;
 	ptc_heap_ring_destroy(f->ring);
+	ptc_store_ring_destroy(f->stores);
 	free(f);
+}
+
+static void take_store(struct ptc_process *p, const struct rec_store *rec)
+{
+	struct ptc_thread *t = ptc_thread_find(p, rec->head.tid);
+	struct ptc_flight *f = p->session->flight;
+	struct cap_event ev;
+
+	if (!t)
+		return;
+	if (ptc_stores_event(p, t, rec, &ev))
+		ptc_store_ring_add(f->stores, &ev, ptc_heap_ring_count(f->ring));
+	ptc_writes_clear(&t->now);
+}
+
+/** Memory that the store probe reads which follows. */
+static void take_chunk(struct ptc_process *p, const struct rec_chunk *rec)
+{
+	struct ptc_thread *t = ptc_thread_find(p, rec->head.tid);
+
+	if (t)
+		ptc_writes_add(&t->now, rec->addr, rec + 1, rec->size);
 }
 
 void ptc_flight_take(void *session, void *rec, size_t size)
@@ -60,12 +87,24 @@ void ptc_flight_take(void *session, void *rec, size_t size)
 
 	if (size < sizeof(*head) || head->tgid != (uint32_t)s->processes.data[0]->pid)
 		return;
-	if (head->kind == REC_HEAP || head->kind == REC_HEAP_DONE) {
+	switch (head->kind) {
+	case REC_HEAP:
+	case REC_HEAP_DONE:
 		ptc_heap_ring_add(f->ring, rec);
-	} else if (head->kind == REC_TRIGGER && !f->has_fired) {
+		break;
+	case REC_CHUNK:
+		take_chunk(s->processes.data[0], rec);
+		break;
+	case REC_STORE:
+		take_store(s->processes.data[0], rec);
+		break;
+	case REC_TRIGGER:
+		if (f->has_fired)
+			break;
 		f->has_fired = true;
 		f->triggered = head->tid;
 		f->triggered_at = ((const struct rec_trigger *)rec)->rip;
+		break;
 	}
 }
 
@@ -127,6 +166,23 @@ static bool place_probes(struct ptc_process *p)
 	return n || !p->session->wants_heap;
 }
 
+/** Planning takes seconds where there is much code. */
+static void place_stores(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = NULL;
+
+	if (!p->session->stores->is_wanted)
+		return;
+	err = ptc_maps_read(p->pid, &maps);
+	for (size_t i = 0; !err && i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (m->name[0] == '/' && m->prot & PROT_EXEC)
+			ptc_stores_mapped(p, m->name, 0, !strcmp(m->name, p->exe));
+	}
+}
+
 /** The probes are where they can be: is that where the user wants them? */
 static void probes_placed(struct ptc_process *p)
 {
@@ -167,8 +223,10 @@ void ptc_flight_step(struct ptc_session *s)
 
 	// Without debug registers nothing stops at the entry point.
 	if (s->flight->awaits_probes && !s->flight->is_armed && !p->has_ended &&
-	    place_probes(p))
+	    place_probes(p)) {
+		place_stores(p);
 		probes_placed(p);
+	}
 	if (!s->flight->is_requested || p->has_ended)
 		return;
 	s->flight->is_requested = false;
@@ -212,6 +270,7 @@ static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 static void on_entry(struct ptc_process *p, pid_t tid)
 {
 	place_probes(p);
+	place_stores(p);
 	probes_placed(p);
 	ptc_points_arm(tid, NULL, 0, NULL);
 	p->session->flight->is_armed = false;
@@ -365,6 +424,7 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 	ret->n_threads = p->threads.size;
 	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
+	place_stores(p); // it need not wait for that
 	return NULL;
 }
 

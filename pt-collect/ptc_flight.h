@@ -7,8 +7,8 @@
  *
  * Invariants:
  *  1. The program runs as it would by itself: nothing of it is changed but for probes.
- *  2. What is kept is bounded: options' snapshot_bytes of allocator calls, and of PT for
- *     each thread.
+ *  2. What is kept is bounded: options' snapshot_bytes of allocator calls, of what store
+ *     probes tell, and of PT for each thread.
  *  3. Each snapshot is a whole capture of its own; what is written while the program
  *     stands still is only what changes when it goes on.
  */
@@ -53,13 +53,39 @@ void ptc_heap_ring_add(struct ptc_heap_ring *r, const struct rec_heap *rec);
 /** Thread @p tid has ended. */
 void ptc_heap_ring_forget(struct ptc_heap_ring *r, pid_t tid);
 
-/** Log what is there, oldest first. @p n_overwritten is set. */
-struct err *ptc_heap_ring_write(const struct ptc_heap_ring *r, struct cap_writer *w,
-				uint64_t *n_overwritten);
+/** @return how many were added. */
+uint64_t ptc_heap_ring_count(const struct ptc_heap_ring *r);
+
+/** @return the number of the oldest that is there, counted from 0. @p at_ns gets its time;
+ * 0: nothing was overwritten. */
+uint64_t ptc_heap_ring_oldest(const struct ptc_heap_ring *r, uint64_t *at_ns);
+
+/** Log those from number @p next on and before number @p until; @p next becomes the one
+ * behind them. */
+struct err *ptc_heap_ring_write(const struct ptc_heap_ring *r, uint64_t *next,
+				uint64_t until, struct cap_writer *w);
 
 /** Return addresses that probes of unfinished calls replaced. @p ret: free(). */
 struct err *ptc_heap_ring_patches(const struct ptc_heap_ring *r, struct ptc_patch **ret,
 				  size_t *n);
+
+/* ---- what store probes told last (ptc_flight_stores.c) ------------------------------------- */
+
+struct ptc_store_ring;
+
+/** Keep as many of them as fit @p bytes. */
+struct err *ptc_store_ring_create(uint64_t bytes, struct ptc_store_ring **ret);
+void ptc_store_ring_destroy(struct ptc_store_ring *r);
+
+/** PROBE event @p ev, which came behind @p heap_before events of the allocator's ring. */
+void ptc_store_ring_add(struct ptc_store_ring *r, const struct cap_event *ev,
+			uint64_t heap_before);
+
+/** Log what both rings hold, in the order in which it came; @p info gets what they do not
+ * hold any more. */
+struct err *ptc_rings_write(const struct ptc_heap_ring *heap,
+			    const struct ptc_store_ring *stores, struct cap_writer *w,
+			    struct cap_info *info);
 
 /* ---- the recorder (ptc_flight.c) ---------------------------------------------------------- */
 

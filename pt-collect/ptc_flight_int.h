@@ -13,6 +13,7 @@
 struct ptc_flight {
 	const struct ptc_options *o;
 	struct ptc_heap_ring *ring;
+	struct ptc_store_ring *stores;
 	/** Libraries are not mapped yet: probes wait for the program's entry point, where
 	 * a breakpoint is armed, or are tried now and then. */
 	bool awaits_probes, is_armed;

@@ -119,15 +119,26 @@ void ptc_heap_ring_forget(struct ptc_heap_ring *r, pid_t tid)
 	forget_below(r, tid, UINT64_MAX);
 }
 
-struct err *ptc_heap_ring_write(const struct ptc_heap_ring *r, struct cap_writer *w,
-				uint64_t *n_overwritten)
+uint64_t ptc_heap_ring_count(const struct ptc_heap_ring *r)
+{
+	return r->n_added;
+}
+
+uint64_t ptc_heap_ring_oldest(const struct ptc_heap_ring *r, uint64_t *at_ns)
 {
 	uint64_t first = r->n_added > r->capacity ? r->n_added - r->capacity : 0;
+
+	*at_ns = first ? r->entries[first % r->capacity].at_ns : 0;
+	return first;
+}
+
+struct err *ptc_heap_ring_write(const struct ptc_heap_ring *r, uint64_t *next,
+				uint64_t until, struct cap_writer *w)
+{
 	struct err *err = NULL;
 
-	*n_overwritten = first;
-	for (uint64_t i = first; i < r->n_added && !err; i++) {
-		const struct entry *e = &r->entries[i % r->capacity];
+	for (; *next < r->n_added && *next < until && !err; ++*next) {
+		const struct entry *e = &r->entries[*next % r->capacity];
 		struct cap_event ev = { .kind = e->kind,
 					.tid = e->tid,
 					.at_ns = e->at_ns,

@@ -16,6 +16,7 @@
 #include "pt-collect/ptc_flight_int.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_pt_record.h"
+#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_tracee.h"
 
 #define PROBE_STEPS 32 ///< more than the kernel's code of a probe has instructions
@@ -82,7 +83,7 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
 	if (!err)
 		ptc_pt_write_snapshot(p, info);
-	return err ?: ptc_heap_ring_write(f->ring, p->writer, &info->n_overwritten);
+	return err ?: ptc_rings_write(f->ring, f->stores, p->writer, info);
 }
 
 static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t *bytes)
@@ -94,7 +95,10 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 	if (ptc_bpf_lost(p->session->bpf))
 		ptc_log_gap(p, p->pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
+	ptc_stores_tell_gaps(p);
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
+	info->store_sites =
+		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
 	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
 	info->end_value = info->end_core.signo;
 	return cap_writer_finish(p->writer, info, bytes);

@@ -30,7 +30,7 @@ struct ptc_options {
 	bool wants_snapshot;	 ///< the flight recorder
 	uint64_t snapshot_bytes; ///< of each ring
 	const char *trigger;	 ///< FUNC or FUNC@FILE; NULL = none
-	bool has_events; ///< -e was given
+	bool has_events; ///< -e heap or -e pt was given
 	struct ptc_pt_options pt;
 	const struct ptc_pt_setup *pt_setup; ///< NULL = no PT
 	const char *pt_why_not;		     ///< when it was wanted then

@@ -243,6 +243,7 @@ static void session_deinit(struct ptc_session *s)
 		ptc_process_destroy(s->processes.data[i]);
 	}
 	vec_deinit(&s->processes);
+	ptc_store_plans_destroy(s->store_plans);
 	vec_deinit(&s->children);
 	for (size_t i = 0; i < s->followed.size; i++)
 		cap_process_deinit(&s->followed.data[i]);
