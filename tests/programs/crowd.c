@@ -109,6 +109,7 @@ static void *hide(void *arg)
 static void *die_holding(void *arg)
 {
 	pthread_mutex_lock(&robust);
+	turn = 1;
 	return arg;
 }
 
@@ -275,7 +276,9 @@ static int robusts(void)
 	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&robust, &a);
 	spawn(&t, die_holding, 1);
-	usleep(2000);
+	// Were it ours first, each would wait for the other.
+	while (!turn)
+		usleep(100);
 	got = pthread_mutex_lock(&robust);
 	pthread_join(t, NULL);
 	printf("owner died %d\n", got == EOWNERDEAD);
