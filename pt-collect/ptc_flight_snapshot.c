@@ -54,7 +54,7 @@ static void leave_probe(struct ptc_thread *t, struct ptc_range code)
 	for (int n = 0; n < PROBE_STEPS; n++) {
 		if (ptrace(PTRACE_GETREGS, t->tid, NULL, &u) || u.rip < code.start ||
 		    u.rip >= code.end || ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) ||
-		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+		    ptc_wait(t->tid, &status) != t->tid || !WIFSTOPPED(status))
 			return;
 		if (WSTOPSIG(status) == SIGTRAP)
 			continue;

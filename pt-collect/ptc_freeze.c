@@ -22,19 +22,13 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_proc.h"
+#include "pt-collect/ptc_tracee.h"
 #include "pt-collect/ptc_undo.h"
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
 #define NAP_NS 50000
 #define ASK_AGAIN_NS 5000000ull ///< a stop may have been taken by who waited for another
 #define STOPS_MAX 50		///< others may keep us busy for ever
-
-static bool is_ended(pid_t pid, pid_t tid)
-{
-	char state = ptc_status_letter(pid, tid, "State");
-
-	return !state || state == 'Z' || state == 'X';
-}
 
 /** Ours already: it is past the stop at its end, or new and not announced yet. */
 static bool is_ours_already(pid_t pid, pid_t tid)
@@ -50,7 +44,7 @@ static bool seize(struct ptc_process *p, struct ptc_thread *t, bool *is_unsettle
 		return true;
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL)) {
 		struct err *why = err_errno("thread %d refuses to be traced", t->tid);
-		bool has_ended = is_ended(p->pid, t->tid);
+		bool has_ended = ptc_is_ended(p->pid, t->tid);
 
 		if (!has_ended && !is_ours_already(p->pid, t->tid)) {
 			*err = why;
@@ -245,7 +239,7 @@ void ptc_drop_signals(struct ptc_process *p, struct ptc_thread *t)
 	// are before it in the queue are delivered.
 	while (has_ours(p, t) || signo) {
 		if (ptrace(PTRACE_CONT, t->tid, NULL, signo) ||
-		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+		    ptc_wait(t->tid, &status) != t->tid || !WIFSTOPPED(status))
 			return;
 		signo = to_deliver(t, status);
 		if (signo && !has_ours(p, t)) {

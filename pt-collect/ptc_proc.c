@@ -46,6 +46,13 @@ char ptc_status_letter(pid_t pid, pid_t tid, const char *field)
 	return ptc_status_line(pid, tid, field, line) ? line[0] : 0;
 }
 
+bool ptc_is_ended(pid_t pid, pid_t tid)
+{
+	char state = ptc_status_letter(pid, tid, "State");
+
+	return !state || state == 'Z' || state == 'X';
+}
+
 uint64_t ptc_stat_number(pid_t pid, unsigned field)
 {
 	_cleanup_fclose_ FILE *f = NULL;

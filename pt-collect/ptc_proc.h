@@ -20,6 +20,9 @@ bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256]);
 uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base);
 char ptc_status_letter(pid_t pid, pid_t tid, const char *field);
 
+/** Thread @p tid has ended, though somebody may still have to wait for it. */
+bool ptc_is_ended(pid_t pid, pid_t tid);
+
 /** Fields of /proc/PID/stat, by their numbers in proc(5). */
 #define PTC_STAT_PARENT 4
 #define PTC_STAT_BREAK_START 47

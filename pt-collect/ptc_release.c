@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_keeper.h"
@@ -42,13 +41,6 @@ static bool contains(const pid_list *list, pid_t pid)
 static pid_t tracer_of(pid_t tid)
 {
 	return ptc_status_number(tid, tid, "TracerPid", 10);
-}
-
-static bool is_gone(pid_t tid)
-{
-	char state = ptc_status_letter(tid, tid, "State");
-
-	return !state || state == 'Z' || state == 'X';
 }
 
 /** A thread on its way out of our hands. */
@@ -97,21 +89,6 @@ static bool lead_on(struct leaving *l, int status)
 	return false;
 }
 
-/** waitpid() that returns 0 once @p tid is dead: a leader whose threads have yet to be
- * waited for would not be reported for a long time. */
-static pid_t wait_for(pid_t tid, int *status)
-{
-	struct timespec pause = { .tv_nsec = 20000 };
-	pid_t got;
-
-	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) && !is_gone(tid)) {
-		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < 2000000)
-			pause.tv_nsec *= 2;
-	}
-	return got;
-}
-
 /** Bring it to a stop outside everything. @return whether it is still there. */
 static bool bring_to_rest(struct leaving *l)
 {
@@ -125,13 +102,13 @@ static bool bring_to_rest(struct leaving *l)
 	if (was_stopped)
 		got = waitpid(l->tid, &status, __WALL | WNOHANG);
 	else
-		got = wait_for(l->tid, &status);
+		got = ptc_wait(l->tid, &status);
 	if (was_stopped && !got)
 		return true;
 	while (got == l->tid && WIFSTOPPED(status)) {
 		if (lead_on(l, status))
 			return true;
-		got = wait_for(l->tid, &status);
+		got = ptc_wait(l->tid, &status);
 	}
 	return false;
 }
@@ -142,7 +119,7 @@ static struct err *release_thread(struct leaving *l, uint64_t at)
 
 	// Already ours: a second time is refused, and harmless.
 	if (ptrace(PTRACE_SEIZE, l->tid, NULL, NULL) && tracer_of(l->tid) != getpid())
-		return is_gone(l->tid) ? NULL :
+		return ptc_is_ended(l->tid, l->tid) ? NULL :
 					 err_errno("cannot trace thread %d", l->tid);
 	if (!bring_to_rest(l))
 		return NULL;
@@ -245,7 +222,7 @@ bool ptc_seize(pid_t pid)
 		pid_t tid = threads.data[i];
 
 		if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) && errno == EPERM &&
-		    tracer_of(tid) != getpid() && !is_gone(tid))
+		    tracer_of(tid) != getpid() && !ptc_is_ended(tid, tid))
 			is_all = false;
 	}
 	vec_deinit(&threads);

@@ -90,7 +90,7 @@ static bool enter_handler(pid_t tid, int signo, int *status)
 	// Not a step: were we killed then, its SIGTRAP would end the program.
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
 	    ptrace(PTRACE_CONT, tid, NULL, (long)signo) ||
-	    waitpid(tid, status, __WALL) != tid)
+	    ptc_wait(tid, status) != tid)
 		return false;
 	return WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
 }

@@ -19,6 +19,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_attach.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_tracee.h"
 #include "pt-collect/ptc_trap.h"
 #include "pt-collect/ptc_undo.h"
@@ -123,6 +124,25 @@ void ptc_unblock_signals(pid_t tid, uint64_t mask)
 	ptc_undo_unshield(tid);
 }
 
+#define LOOK_NS 2000000 ///< a thread that does not stop may have ended so long ago
+
+pid_t ptc_wait(pid_t tid, int *status)
+{
+	struct timespec most = { .tv_nsec = LOOK_NS };
+	bool has_ended = false;
+	sigset_t child;
+	pid_t got;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	// Whoever waits for any thread asks the kernel again, not only when SIGCHLD comes: it
+	// may be taken here. It comes for stops of others, too, and for their ends.
+	while (!(got = waitpid(tid, status, __WALL | WNOHANG)) && !has_ended)
+		if (sigtimedwait(&child, NULL, &most) < 0)
+			has_ended = ptc_is_ended(tid, tid);
+	return got;
+}
+
 /** Let @p tid go on by @p request (-1: it does already) until stop @p wanted (the status without its lowest
  * byte); other stops on the way are passed. */
 static struct err *go_to_stop(pid_t tid, int request, int wanted)
@@ -133,10 +153,13 @@ static struct err *go_to_stop(pid_t tid, int request, int wanted)
 	int status = 0;
 
 	while (!err && (status >> 8 != wanted)) {
-		if ((request >= 0 && ptrace(request, tid, NULL, NULL)) ||
-		    waitpid(tid, &status, __WALL) != tid)
+		pid_t got = request >= 0 && ptrace(request, tid, NULL, NULL) ?
+				    -1 :
+				    ptc_wait(tid, &status);
+
+		if (got < 0)
 			err = err_errno("cannot lead thread %d", tid);
-		else if (!WIFSTOPPED(status))
+		else if (!got || !WIFSTOPPED(status))
 			err = err_new(ERR_OS, "thread %d ended while it was prepared",
 				      tid);
 		else if (status >> 8 == SIGSTOP &&

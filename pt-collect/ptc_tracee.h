@@ -23,6 +23,13 @@ struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *bu
 struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u);
 struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
 
+/** waitpid() for one thread that goes on after a stop. The kernel does not tell of the end
+ * of a first thread as long as others are left, and these may stand at their ends until we
+ * let them go: waitpid() would never return.
+ *
+ * @return 0 when it has ended so; then waitpid() will tell later. */
+pid_t ptc_wait(pid_t tid, int *status);
+
 /** Make stopped thread @p tid execute a system call with the syscall instruction at
  * @p at. Its registers are as before afterwards. @p ret gets its result. */
 struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6],
