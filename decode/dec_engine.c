@@ -169,22 +169,42 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 	engine_invalidate(e, rip, 1);
 }
 
+void engine_arm(struct engine_block *b, bool is_on)
+{
+	uint8_t *at = b->host + b->async_at;
+
+	assert(b->async_at && "a block made since the place became one");
+	emit_patch_rel(at, is_on ? at + 4 : b->host + b->async_over);
+}
+
+/* Arm the block at @p rip, when there is one already. */
+static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
+{
+	uint64_t *known = map_get(&e->block_of, rip);
+
+	if (known)
+		engine_arm(&e->blocks.data[*known], is_on);
+}
+
 void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
 		      uint32_t ignore)
 {
-	uint64_t old = e->async_rip;
+	uint64_t old = e->async_rip, *known;
 
 	e->async_rip = rip;
-	if (rip)
-		memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
-	// The same place again: the code that compares is there.
-	if (rip == old && ignore == e->async_ignore)
+	if (old && old != rip)
+		engine_arm_at(e, old, false);
+	if (!rip)
 		return;
-	e->async_ignore = ignore;
-	if (old)
-		engine_forget(e, old, 1);
-	if (rip && rip != old)
-		engine_forget(e, rip, 1);
+	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
+	known = map_get(&e->asyncs, rip);
+	if (known && *known == ignore) {
+		engine_arm_at(e, rip, true);
+		return;
+	}
+	if (map_put(&e->asyncs, rip, ignore))
+		assert(!"out of memory for places");
+	engine_forget(e, rip, 1);
 }
 
 void engine_set_watch(struct dec_engine *e, uint64_t rip)

@@ -140,24 +140,25 @@ void translation_check(struct translation *t, int before)
 }
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
- * differ from one pass of a loop to the next come first. */
-static void translation_async_check(struct translation *t)
+ * differ from one pass of a loop to the next come first. Before it a jump, which goes over
+ * it while the world asks for another place: see engine_arm(). */
+static void translation_async_check(struct translation *t, uint32_t ignore)
 {
-	static const uint8_t order[] = {
-		0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15, 5, 4
-	};
+	static const uint8_t order[] = { 0,  1, 2,  6,	7,  8,	9, 10,
+					 11, 3, 12, 13, 14, 15, 5, 4 };
 	enum { RAX = 0, CC_NE = 5 };
 	struct dec_emit *o = &t->out;
 	struct engine_exit *x;
 	uint8_t *miss[16];
 	int n = 0;
 
+	t->block->async_at = emit_jmp_rel(o) - t->block->host;
 	emit_gs_store(o, CTX_SPILL + 24, RAX);
 	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
 	emit_gs_store(o, CTX_SPILL + 16, RAX);
 	emit_gs_load(o, RAX, CTX_SPILL + 24);
 	for (size_t i = 0; i < sizeof(order); i++) {
-		if (t->e->async_ignore >> order[i] & 1)
+		if (ignore >> order[i] & 1)
 			continue;
 		// cmp reg, gs:[...]
 		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
@@ -174,6 +175,8 @@ static void translation_async_check(struct translation *t)
 			translation_stub(t, x);
 		}
 	}
+	t->block->async_over = o->p - t->block->host;
+	engine_arm(t->block, t->block->rip == t->e->async_rip);
 }
 
 void translation_check_stub(struct translation *t)
@@ -391,14 +394,16 @@ void translation_slots(struct translation *t, const struct dec_insn *insn,
 
 void translation_open(struct translation *t, int check)
 {
-	if (!t->is_single && t->block->rip == t->e->async_rip)
-		translation_async_check(t);
+	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
+
+	if (!t->is_single && async)
+		translation_async_check(t, *async);
 	if (!t->n)
 		return;
 	if (t->is_logged)
 		translation_borrow(t);
 	// The fast entry would pass the check for the signal by.
-	if (t->block->rip == t->e->async_rip)
+	if (async)
 		t->block->fast = NULL;
 	if (check <= 0)
 		translation_check(t, check);

@@ -82,7 +82,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
 			return;
 		}
-		if (t->n && (map_get(&e->watched, rip) || rip == e->async_rip))
+		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip)))
 			break;
 		translation_see_page(e, rip >> 12);
 		translation_see_page(e, (rip + 14) >> 12);
