@@ -9,10 +9,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "decode/dec_alias.h"
 #include "decode/dec_threads.h"
+#include "decode/dec_touch.h"
 
 #define CERTAIN_PAGE 4096ull
 #define CERTAIN_PAGES 64 ///< each costs a fault or two
+#define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
+#define CERTAIN_STEPS 2000 ///< cost as much as a fork
 
 /* All registers but the general ones. */
 #define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
@@ -30,6 +34,194 @@ static struct {
 	uint64_t rflags;
 	enum certain result;
 } probe;
+
+/* What a store overwrote. */
+struct certain_store {
+	uint64_t addr;
+	uint32_t size, at; ///< its bytes in ahead.before
+};
+
+/* Of the way ahead that is taken back. */
+static struct {
+	struct map insn_of; ///< rip -> index of what was decoded there
+	VEC(struct dec_insn) insns;
+	VEC(struct certain_store) stores;
+	uint8_t before[CERTAIN_BYTES], after[CERTAIN_BYTES];
+	size_t n_bytes;
+	bool can_tell;
+	enum certain result;
+} ahead;
+
+/* Register by register: in the saved area, what is in its initial state may be left out. */
+static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_REGS][160])
+{
+	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
+	for (int i = 0; i < CERTAIN_REGS; i++)
+		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
+}
+
+/* ---- step by step, and back --------------------------------------------------------- */
+
+/* The instruction at rip. Decoding it costs more than executing it. */
+static const struct dec_insn *ahead_insn(struct dec_replay *r)
+{
+	uint64_t rip = r->engine.ctx->rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t *known = map_get(&ahead.insn_of, rip);
+	struct dec_insn *insn = known ? &ahead.insns.data[*known] : NULL;
+
+	if (insn && insn->len && insn->len <= n &&
+	    !memcmp((const void *)rip, insn->bytes, insn->len))
+		return insn;
+	if (!insn) {
+		insn = vec_push(&ahead.insns);
+		if (!insn || map_put(&ahead.insn_of, rip, ahead.insns.size - 1))
+			return NULL;
+	}
+	dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
+	return insn;
+}
+
+static bool ahead_says(enum certain result)
+{
+	ahead.result = result;
+	return ahead.can_tell = true;
+}
+
+/* Keep what @p insn is about to overwrite. @return false: not possible, or too much. */
+static bool ahead_keep(struct dec_replay *r, const struct dec_insn *insn)
+{
+	const uint64_t *gpr = r->engine.ctx->gpr;
+	struct dec_touch touch[DEC_TOUCHES];
+	int n = dec_touch_list(&r->engine, insn, gpr,
+			       insn->is_rep ? dec_touch_count(insn, gpr) : 1, touch);
+
+	for (int i = 0; i < n; i++) {
+		const struct dec_touch *t = &touch[i];
+		struct certain_store *s;
+
+		if (!t->is_def)
+			continue;
+		// So much that it will not come back to the same state.
+		if (t->size > CERTAIN_BYTES)
+			return !ahead_says(CERTAIN_UNKNOWN);
+		if (t->size > CERTAIN_BYTES - ahead.n_bytes ||
+		    guest_avail(&r->guest, t->addr, PROT_WRITE) < t->size)
+			return false;
+		s = vec_push(&ahead.stores);
+		if (!s)
+			return false;
+		*s = (struct certain_store){ t->addr, t->size, ahead.n_bytes };
+		memcpy(ahead.before + s->at, (const void *)s->addr, s->size);
+		ahead.n_bytes += s->size;
+	}
+	return true;
+}
+
+static enum dec_verdict ahead_fault(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+
+	// A signal of its own is an event. Else it changes code.
+	if (e->ctx->fault_signo != SIGSEGV ||
+	    !guest_avail(&r->guest, e->ctx->fault_addr, PROT_WRITE))
+		ahead_says(CERTAIN_UNIQUE);
+	return DEC_END;
+}
+
+static void ahead_complain(void *ctx, struct dec_engine *e, const char *text)
+{
+	(void)ctx, (void)e, (void)text;
+}
+
+/* Run on to the thread's next event or to the same place, if that is near. */
+static void ahead_run(struct dec_replay *r, uint64_t budget)
+{
+	struct dec_engine *e = &r->engine;
+	uint64_t start = e->now;
+
+	for (enum dec_verdict v = DEC_GO; v == DEC_GO && e->now - start < budget;) {
+		const struct dec_insn *insn = ahead_insn(r);
+
+		if (!insn || insn->flow == DEC_FLOW_FORBIDDEN)
+			return;
+		if (insn->flow >= DEC_FLOW_SYSCALL) {
+			ahead_says(CERTAIN_UNIQUE);
+			return;
+		}
+		if (e->now != start && e->ctx->rip == r->next.regs.rip) {
+			if (insn->is_rep)
+				return; // part of it would have to be executed
+			if (threads_is_here(r, &v)) {
+				ahead_says(CERTAIN_EQUAL);
+				return;
+			}
+		}
+		if (!ahead_keep(r, insn))
+			return;
+		v = engine_step(e);
+	}
+}
+
+/* All memory is again what it was. @return whether that changes none. */
+static bool ahead_take_back(void)
+{
+	const struct certain_store *s = ahead.stores.data;
+	bool is_equal = true;
+
+	for (size_t i = 0; i < ahead.stores.size; i++)
+		memcpy(ahead.after + s[i].at, (const void *)s[i].addr, s[i].size);
+	for (size_t i = ahead.stores.size; i--;)
+		memcpy((void *)s[i].addr, ahead.before + s[i].at, s[i].size);
+	for (size_t i = 0; is_equal && i < ahead.stores.size; i++)
+		is_equal = !memcmp(ahead.after + s[i].at, (const void *)s[i].addr,
+				   s[i].size);
+	return is_equal;
+}
+
+/* The registers of @p t are the guest's again. @return whether those that the place does
+ * not tell were the same. */
+static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
+{
+	uint8_t there[CERTAIN_REGS][160], here[CERTAIN_REGS][160];
+	uint64_t rflags = r->engine.ctx->rflags;
+
+	if (ahead.result == CERTAIN_EQUAL)
+		certain_read_regs(&r->engine, there);
+	threads_load(r, t);
+	if (ahead.result != CERTAIN_EQUAL)
+		return false;
+	certain_read_regs(&r->engine, here);
+	return rflags == t->rflags && !memcmp(there, here, sizeof(there));
+}
+
+/* @return whether the answer is in ahead.result. The guest is where it was. */
+static bool certain_ahead(struct dec_replay *r, uint64_t budget)
+{
+	struct dec_engine *e = &r->engine;
+	const struct dec_world world = e->world;
+	struct replay_thread *t = threads_current(r), here;
+	uint64_t now = e->now, n_traced = t->n_traced;
+	bool is_traced = r->is_traced, has_memory, has_registers;
+
+	ahead.stores.size = ahead.n_bytes = 0;
+	ahead.can_tell = false;
+	ahead.result = CERTAIN_UNKNOWN;
+	threads_save(r, &here);
+	e->world.fault = ahead_fault;
+	e->world.complain = ahead_complain;
+	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
+	e->world = world;
+	has_memory = ahead_take_back();
+	has_registers = ahead_load(r, &here);
+	e->now = now;
+	t->n_traced = n_traced;
+	r->is_traced = is_traced;
+	if (ahead.result == CERTAIN_EQUAL && !(has_memory && has_registers))
+		ahead.result = CERTAIN_NOT;
+	return ahead.can_tell;
+}
+
+/* ---- in a fork ------------------------------------------------------------------------ */
 
 static enum dec_verdict certain_end(enum certain result)
 {
@@ -70,14 +262,6 @@ static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 	return DEC_GO;
 }
 
-/* Register by register: in the saved area, what is in its initial state may be left out. */
-static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_REGS][160])
-{
-	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
-	for (int i = 0; i < CERTAIN_REGS; i++)
-		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
-}
-
 static bool certain_is_equal(const struct dec_engine *e)
 {
 	uint8_t regs[CERTAIN_REGS][160];
@@ -114,6 +298,8 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	e->world.stop_at = certain_stop;
 	probe.rflags = e->ctx->rflags;
 	certain_read_regs(e, probe.regs);
+	if (alias_fork(&r->guest))
+		return CERTAIN_UNKNOWN;
 	for (size_t i = 0; i < r->guest.ranges.size; i++) {
 		const struct guest_range *g = &r->guest.ranges.data[i];
 
@@ -134,7 +320,7 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	return probe.result;
 }
 
-enum certain certain_check(struct dec_replay *r, uint64_t budget)
+enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget)
 {
 	long pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
 	int status;
@@ -145,4 +331,13 @@ enum certain certain_check(struct dec_replay *r, uint64_t budget)
 	    !WIFEXITED(status))
 		return CERTAIN_UNKNOWN;
 	return WEXITSTATUS(status);
+}
+
+enum certain certain_check(struct dec_replay *r, uint64_t budget)
+{
+	// A private mapping of memory that is shared elsewhere would not be what it was after
+	// a store that is taken back.
+	if (r->guest.alias_fd <= 0 && certain_ahead(r, budget))
+		return ahead.result;
+	return certain_check_plainly(r, budget);
 }

@@ -27,4 +27,7 @@ enum certain {
  */
 enum certain certain_check(struct dec_replay *r, uint64_t budget);
 
+/** The same by a fork for each question. */
+enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget);
+
 #endif

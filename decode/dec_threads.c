@@ -45,7 +45,7 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 	return t;
 }
 
-static void threads_save(struct dec_replay *r, struct replay_thread *t)
+void threads_save(struct dec_replay *r, struct replay_thread *t)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 
@@ -81,7 +81,7 @@ struct err *threads_init(struct dec_replay *r)
 	return NULL;
 }
 
-static void threads_load(struct dec_replay *r, const struct replay_thread *t)
+void threads_load(struct dec_replay *r, const struct replay_thread *t)
 {
 	struct dec_ctx *c = r->engine.ctx;
 

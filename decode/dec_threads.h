@@ -52,6 +52,12 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v);
 /** Have the engine stop where the event at hand was. */
 void threads_await(struct dec_replay *r);
 
+/** Keep the guest's registers in @p t. */
+void threads_save(struct dec_replay *r, struct replay_thread *t);
+
+/** Give the guest the registers that are kept in @p t. */
+void threads_load(struct dec_replay *r, const struct replay_thread *t);
+
 /** Log who runs, and with which registers. */
 void threads_record(struct dec_replay *r);
 
