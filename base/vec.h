@@ -42,6 +42,21 @@ static inline int vec_reserve_(void **data, size_t *capacity, size_t want, size_
 #define vec_reserve(v, n) \
 	vec_reserve_((void **)&(v)->data, &(v)->capacity, (n), sizeof(*(v)->data))
 
+/** Give back the room behind @p size elements, if that can be done. */
+static inline void vec_trim_(void **data, size_t *capacity, size_t size, size_t elem)
+{
+	void *p = size && size < *capacity ? realloc(*data, size * elem) : NULL;
+
+	if (!p)
+		return;
+	*data = p;
+	*capacity = size;
+}
+
+/** Give back the room behind the elements; the next push takes it again. */
+#define vec_trim(v) \
+	vec_trim_((void **)&(v)->data, &(v)->capacity, (v)->size, sizeof(*(v)->data))
+
 /** Append a zeroed element. @return pointer to it, or NULL when memory is out; valid
  * until the next growth. */
 #define vec_push(v)                                                                  \

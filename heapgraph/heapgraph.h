@@ -91,6 +91,10 @@ uint64_t hg_graph_ops(const struct hg_graph *g);   ///< count; indices are 0..co
 uint64_t hg_graph_unknown_frees(const struct hg_graph *g); ///< frees that met no node
 uint64_t hg_graph_log_bytes(const struct hg_graph *g);	   ///< memory of all operations
 
+/** @return memory of the whole graph as it is now: operations, nodes, heap bytes, indices;
+ * room kept for growth counts. */
+uint64_t hg_graph_bytes(const struct hg_graph *g);
+
 /** @return the node; valid until the next append. @p id must exist. */
 const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id);
 

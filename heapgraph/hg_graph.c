@@ -27,6 +27,7 @@ void hg_graph_destroy(struct hg_graph *g)
 	hg_log_deinit(&g->log);
 	hg_image_deinit(&g->image);
 	hg_index_deinit(&g->live);
+	free(g->hints);
 	free(g);
 }
 
@@ -44,6 +45,18 @@ static struct hg_node *graph_node(struct hg_graph *g, uint32_t id)
 	return &g->nodes.data[id - 1];
 }
 
+// A node ends: stores that come to where it was do not meet it.
+static void hints_forget(struct hg_graph *g, uint32_t id)
+{
+	const struct hg_node *n = graph_node(g, id);
+	uint64_t first = n->start / HG_HINT_BYTES;
+	uint64_t slots = (n->start + n->size) / HG_HINT_BYTES - first + 1;
+
+	for (uint64_t i = 0; g->hints && i < slots && i < HG_HINTS; i++)
+		if (g->hints[(first + i) % HG_HINTS].id == id)
+			g->hints[(first + i) % HG_HINTS].id = 0;
+}
+
 static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id,
 				  uint64_t rip)
 {
@@ -53,6 +66,7 @@ static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id
 		return &err_nomem;
 	n->died = time;
 	n->free_rip = rip;
+	hints_forget(g, id);
 	hg_index_remove(&g->live, n->start);
 	return NULL;
 }
@@ -161,6 +175,14 @@ static struct err *graph_write_patch(struct hg_graph *g, uint64_t time, uint32_t
 	return NULL;
 }
 
+// A node appears: what it touches is no gap any more.
+static void gaps_forget(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < HG_GAPS; i++)
+		if (addr < g->gaps[i].end && addr + size > g->gaps[i].start)
+			g->gaps[i] = (struct hg_gap){};
+}
+
 struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 			   uint64_t size, uint64_t rip, const void *contents,
 			   struct hg_node_id *ret)
@@ -179,6 +201,7 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 	err = graph_clear(g, time, addr, size ? size : 1, rip);
 	if (err)
 		return err;
+	gaps_forget(g, addr, size);
 	if (hg_index_prepare(&g->live))
 		return &err_nomem;
 	n = vec_push(&g->nodes);
@@ -208,102 +231,176 @@ struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint
 	return graph_end_node(g, time, id, rip);
 }
 
-// One piece of a store: within node id, up to 8 bytes.
-static struct err *graph_store_piece(struct hg_graph *g, uint64_t time, uint32_t id,
-				     uint64_t addr, uint32_t size, const void *data,
-				     uint64_t rip)
-{
-	struct hg_op op = { .time = time,
-			    .kind = HG_OP_STORE,
-			    .node = { id },
-			    .rip = rip,
-			    .addr = addr,
-			    .size = size };
-	const struct map *slots = &g->image.slots;
-	uint8_t *page = hg_image_page(slots, g->image.pages.data, addr / HG_PAGE_BYTES);
-
-	memcpy(&op.after, data, size);
-	if (page && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES) { // as good as always
-		memcpy(&op.before, page + addr % HG_PAGE_BYTES, size);
-		memcpy(page + addr % HG_PAGE_BYTES, data, size);
-		return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem :
-									      NULL;
-	}
-	if (hg_image_ensure(&g->image, addr, size))
-		return &err_nomem;
-	hg_image_read(slots, g->image.pages.data, addr, &op.before, size);
-	hg_image_write(slots, g->image.pages.data, addr, data, size);
-	return hg_log_store(&g->log, &op, graph_node(g, id)->start) ? &err_nomem : NULL;
-}
-
 static bool node_covers(const struct hg_node *n, uint64_t addr)
 {
 	return addr >= n->start && addr - n->start < n->size;
 }
 
-// The live node with the lowest address that reaches into [addr, addr + size), 0: none.
-static uint32_t graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
+// The live node with the lowest address that reaches into [addr, addr + size), 0: none;
+// and where there is none around it.
+static uint32_t graph_search(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
-	uint32_t *hint = &g->hints[addr / HG_HINT_BYTES % HG_HINTS], id = *hint;
+	struct hg_gap *gap = &g->gaps[addr / HG_PAGE_BYTES % HG_GAPS];
+	uint32_t id = hg_index_floor(&g->live, addr);
+	uint64_t start = 0;
 
-	if (id && graph_node(g, id)->died == UINT64_MAX &&
-	    node_covers(graph_node(g, id), addr))
-		return id;
-	id = hg_index_floor(&g->live, addr);
 	if (id && node_covers(graph_node(g, id), addr))
-		return *hint = id;
+		return id;
+	if (id)
+		start = graph_node(g, id)->start + graph_node(g, id)->size;
 	while (size && (id = hg_index_ceil(&g->live, addr))) {
 		uint64_t skip = graph_node(g, id)->start - addr;
 
-		if (skip >= size)
+		if (skip >= size) {
+			*gap = (struct hg_gap){ start, addr + skip };
 			return 0;
+		}
 		if (graph_node(g, id)->size)
 			return id;
 		addr += skip + 1; // a node of no bytes takes no store
 		size -= skip + 1;
 	}
+	if (size)
+		*gap = (struct hg_gap){ start, UINT64_MAX };
 	return 0;
+}
+
+/** A live node, all that a store needs to know of it. */
+struct live_node {
+	uint32_t id; ///< 0: none
+	uint64_t start, size;
+};
+
+static struct live_node graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	const struct hg_gap *gap = &g->gaps[addr / HG_PAGE_BYTES % HG_GAPS];
+	struct hg_hint *hint = g->hints ? &g->hints[addr / HG_HINT_BYTES % HG_HINTS] :
+					  NULL;
+	const struct hg_node *n;
+	uint32_t id;
+
+	if (hint && hint->id && addr - hint->start < hint->size)
+		return (struct live_node){ hint->id, hint->start, hint->size };
+	if (addr >= gap->start && addr < gap->end && size <= gap->end - addr)
+		return (struct live_node){};
+	id = graph_search(g, addr, size);
+	if (!id)
+		return (struct live_node){};
+	n = graph_node(g, id);
+	if (hint && n->size <= UINT32_MAX && node_covers(n, addr))
+		*hint = (struct hg_hint){ n->start, n->size, id };
+	return (struct live_node){ id, n->start, n->size };
 }
 
 bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
-	return graph_first_in(g, addr, size) != 0;
+	return graph_first_in(g, addr, size).id != 0;
+}
+
+bool hg_graph_contains(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	struct live_node n = graph_first_in(g, addr, size);
+
+	return n.id && addr - n.start < n.size && size <= n.size - (addr - n.start);
+}
+
+uint64_t hg_graph_size_at(const struct hg_graph *g, uint64_t addr)
+{
+	uint32_t id = hg_index_floor(&g->live, addr);
+
+	return id && g->nodes.data[id - 1].start == addr ? g->nodes.data[id - 1].size : 0;
+}
+
+struct err *hg_graph_copy_live(struct hg_graph *g, uint64_t addr, uint64_t size,
+			       struct hg_image *to)
+{
+	uint64_t end = addr + size;
+
+	while (addr < end) {
+		struct live_node n = graph_first_in(g, addr, end - addr);
+
+		if (!n.id)
+			return NULL;
+		if (hg_image_copy(to, &g->image, n.start, n.size))
+			return &err_nomem;
+		addr = n.start + n.size;
+	}
+	return NULL;
+}
+
+// One piece of a store: within one node, up to 8 bytes.
+static struct err *graph_store_piece(struct hg_graph *g, const struct live_node *n,
+				     struct hg_op *op, const uint8_t *data)
+{
+	uint64_t at = op->addr % HG_PAGE_BYTES;
+	uint8_t *page = hg_image_find(&g->image, op->addr / HG_PAGE_BYTES);
+
+	op->node.v = n->id;
+	op->before = op->after = 0;
+	memcpy(&op->after, data, op->size);
+	if (page && at + op->size <= HG_PAGE_BYTES) { // as good as always
+		memcpy(&op->before, page + at, op->size);
+		memcpy(page + at, data, op->size);
+	} else {
+		hg_image_read(&g->image.slots, g->image.pages.data, op->addr, &op->before,
+			      op->size);
+		if (hg_image_put(&g->image, op->addr, data, op->size))
+			return &err_nomem;
+	}
+	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
+}
+
+// What one node gets of a store, [op->addr, stop).
+static struct err *graph_store_node(struct hg_graph *g, const struct live_node *n,
+				    struct hg_op *op, uint64_t stop, bool is_large,
+				    const uint8_t *from)
+{
+	while (op->addr < stop) {
+		// Large stores (vectors, system calls) are cut at words, so that no pointer
+		// field is torn over two operations.
+		uint64_t piece = is_large ? 8 - op->addr % 8 : 8;
+		struct err *err;
+
+		op->size = piece < stop - op->addr ? piece : stop - op->addr;
+		err = graph_store_piece(g, n, op, from);
+		if (err)
+			return err;
+		op->addr += op->size;
+		from += op->size;
+	}
+	return NULL;
 }
 
 struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
 			   uint32_t size, const void *data, uint64_t rip)
 {
-	const uint8_t *from = data;
-	uint64_t end = addr + size;
-	bool is_large = size > 8;
-	uint32_t id;
+	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .rip = rip, .addr = addr };
+	uint64_t end = addr + size < addr ? UINT64_MAX : addr + size;
+	struct err *err = NULL;
 
-	if (end < addr)
-		end = UINT64_MAX;
-	while (addr < end && (id = graph_first_in(g, addr, end - addr))) {
-		const struct hg_node *n = graph_node(g, id);
-		uint64_t stop = end - n->start < n->size ? end : n->start + n->size;
+	if (!g->hints) // without memory for them it is slower, that is all
+		g->hints = calloc(HG_HINTS, sizeof(*g->hints));
+	while (op.addr < end && !err) {
+		struct live_node n = graph_first_in(g, op.addr, end - op.addr);
+		uint64_t stop = end - n.start < n.size ? end : n.start + n.size;
 
-		if (n->start > addr) {
-			from += n->start - addr;
-			addr = n->start;
-		}
-		while (addr < stop) {
-			// Large stores (vectors, system calls) are cut at words, so that no
-			// pointer field is torn over two operations.
-			uint32_t piece = is_large ? 8 - addr % 8 : 8;
-			struct err *err;
-
-			if (piece > stop - addr)
-				piece = stop - addr;
-			err = graph_store_piece(g, time, id, addr, piece, from, rip);
-			if (err)
-				return err;
-			addr += piece;
-			from += piece;
-		}
+		if (!n.id)
+			return NULL;
+		if (n.start > op.addr)
+			op.addr = n.start;
+		err = graph_store_node(g, &n, &op, stop, size > 8,
+				       (const uint8_t *)data + (op.addr - addr));
 	}
-	return NULL;
+	return err;
+}
+
+void hg_graph_trim(struct hg_graph *g)
+{
+	free(g->hints);
+	g->hints = NULL;
+	vec_trim(&g->nodes);
+	vec_trim(&g->image.pages);
+	hg_log_trim(&g->log);
 }
 
 /* ---- types ------------------------------------------------------------------------ */
@@ -371,6 +468,21 @@ uint64_t hg_graph_log_bytes(const struct hg_graph *g)
 	return bytes + g->log.rips.size * sizeof(uint64_t);
 }
 
+uint64_t hg_graph_bytes(const struct hg_graph *g)
+{
+	uint64_t slots = g->log.rip_index.capacity + g->image.slots.capacity;
+	uint64_t blocks = g->log.blocks.capacity - g->log.blocks.size;
+	uint64_t bytes = sizeof(*g) + hg_graph_log_bytes(g);
+
+	bytes += blocks * sizeof(struct hg_block) + slots * sizeof(struct map_slot);
+	bytes += g->nodes.capacity * sizeof(struct hg_node);
+	bytes += g->image.pages.size * HG_PAGE_BYTES;
+	bytes += g->image.pages.capacity * sizeof(uint8_t *);
+	for (size_t i = 0; i < g->types.size; i++)
+		bytes += g->types.data[i].capacity * sizeof(uint32_t);
+	return bytes + hg_index_bytes(&g->live);
+}
+
 const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id)
 {
 	assert(id.v >= 1 && id.v <= g->nodes.size);
@@ -396,7 +508,8 @@ uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time)
 		return 0;
 	// The block before the first one whose predecessor's last operation is later.
 	block = vec_rank(g->log.blocks.size, b,
-			 !b || g->log.blocks.data[b].prev_time <= time) - 1;
+			 !b || g->log.blocks.data[b].prev_time <= time) -
+		1;
 	n = hg_log_decode(g, block, ops);
 	for (i = 0; i < n && ops[i].op.time <= time; i++)
 		;

@@ -22,7 +22,7 @@ int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size)
 	if (!size)
 		return 0;
 	for (uint64_t page = addr / HG_PAGE_BYTES; page <= last; page++) {
-		if (map_get(&im->slots, page))
+		if (hg_image_find(im, page))
 			continue;
 		if (map_put(&im->slots, page, im->pages.size))
 			return -1;
@@ -36,6 +36,19 @@ int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size)
 		}
 	}
 	return 0;
+}
+
+uint8_t *hg_image_find(struct hg_image *im, uint64_t page)
+{
+	struct hg_cached_page *c = &im->cached[page % HG_CACHED_PAGES];
+	uint8_t *bytes;
+
+	if (c->bytes && c->page == page)
+		return c->bytes;
+	bytes = hg_image_page(&im->slots, im->pages.data, page);
+	if (bytes)
+		*c = (struct hg_cached_page){ page, bytes };
+	return bytes;
 }
 
 uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t page)
@@ -81,6 +94,42 @@ void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t add
 		in += n;
 		size -= n;
 	}
+}
+
+int hg_image_put(struct hg_image *im, uint64_t addr, const void *buf, uint64_t size)
+{
+	uint8_t *page = hg_image_find(im, addr / HG_PAGE_BYTES);
+
+	if (page && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES) { // as good as always
+		memcpy(page + addr % HG_PAGE_BYTES, buf, size);
+		return 0;
+	}
+	if (hg_image_ensure(im, addr, size))
+		return -1;
+	hg_image_write(&im->slots, im->pages.data, addr, buf, size);
+	return 0;
+}
+
+int hg_image_copy(struct hg_image *to, struct hg_image *from, uint64_t addr,
+		  uint64_t size)
+{
+	while (size) {
+		uint64_t off = addr % HG_PAGE_BYTES;
+		uint64_t n = size < HG_PAGE_BYTES - off ? size : HG_PAGE_BYTES - off;
+		const uint8_t *page = hg_image_find(from, addr / HG_PAGE_BYTES);
+
+		if (!page) {
+			hg_image_zero(to, addr, n);
+		} else {
+			if (hg_image_ensure(to, addr, n))
+				return -1;
+			memcpy(hg_image_find(to, addr / HG_PAGE_BYTES) + off, page + off,
+			       n);
+		}
+		addr += n;
+		size -= n;
+	}
+	return 0;
 }
 
 static void image_zero_page(struct hg_image *im, uint64_t page, uint64_t from,

@@ -20,6 +20,15 @@ void hg_index_deinit(struct hg_index *ix)
 	*ix = (struct hg_index){};
 }
 
+uint64_t hg_index_bytes(const struct hg_index *ix)
+{
+	uint64_t leaves = ix->slab ? ix->slab_size : ix->leaves.size + ix->spare.size;
+
+	return leaves * sizeof(struct hg_leaf) +
+	       ix->leaves.capacity * sizeof(*ix->leaves.data) +
+	       ix->spare.capacity * sizeof(*ix->spare.data);
+}
+
 int hg_index_reserve(struct hg_index *ix, uint64_t n)
 {
 	size_t leaves = 4 * n / HG_LEAF_CAP + 4;

@@ -42,6 +42,9 @@ struct hg_index {
 /** Free everything; the index is empty and usable again. */
 void hg_index_deinit(struct hg_index *ix);
 
+/** @return the memory of its entries, room and all. */
+uint64_t hg_index_bytes(const struct hg_index *ix);
+
 /** Make room in an empty index so that up to @p n entries at a time never need memory.
  * @return 0, or -1 when memory is out. */
 int hg_index_reserve(struct hg_index *ix, uint64_t n);

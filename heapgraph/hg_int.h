@@ -29,20 +29,30 @@
 
 #define HG_BLOCK_OPS 128
 #define HG_PAGE_BYTES 4096u
-#define HG_HINTS 4096	 // a power of two; 16 KiB
+#define HG_HINTS 65536	 // a power of two; 1 MiB while a graph is built
 #define HG_HINT_BYTES 32 // glibc's smallest chunk
+#define HG_GAPS 16
+#define HG_CACHED_PAGES 512
 
 /* ---- image -------------------------------------------------------------------- */
 
 struct hg_image {
 	struct map slots; ///< page number -> index into pages
 	VEC(uint8_t *) pages;
+	/** Pages met lately, by number; bytes NULL: none. Pages never go away. */
+	struct hg_cached_page {
+		uint64_t page;
+		uint8_t *bytes;
+	} cached[HG_CACHED_PAGES];
 };
 
 void hg_image_deinit(struct hg_image *im);
 
 /** Create the missing pages of a range. @return 0 or -1 (out of memory). */
 int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size);
+
+/** @return the bytes of @p page of an image that grows, NULL when it was never written. */
+uint8_t *hg_image_find(struct hg_image *im, uint64_t page);
 
 /** @return the page's bytes, NULL when it was never written (all zeros). */
 uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t page);
@@ -54,6 +64,13 @@ void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr
 /** Copy in; the pages must exist. */
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		    const void *buf, uint64_t size);
+
+/** Copy in, creating the missing pages. @return 0 or -1. */
+int hg_image_put(struct hg_image *im, uint64_t addr, const void *buf, uint64_t size);
+
+/** Copy a range of @p from into the same range of @p to. @return 0 or -1. */
+int hg_image_copy(struct hg_image *to, struct hg_image *from, uint64_t addr,
+		  uint64_t size);
 
 /** Zeros again; pages never written stay absent. */
 void hg_image_zero(struct hg_image *im, uint64_t addr, uint64_t size);
@@ -87,6 +104,9 @@ struct hg_decoded {
 
 void hg_log_deinit(struct hg_log *l);
 
+/** Give back the room for more operations; it is taken again when there are any. */
+void hg_log_trim(struct hg_log *l);
+
 /** Append @p op; time must not go back. @return 0 or -1 (out of memory). */
 int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start);
 int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node);
@@ -111,6 +131,14 @@ struct hg_type_nodes {
 	size_t size, capacity;
 };
 
+/** A live node, all that a store needs to know of it: to look up the node itself would be
+ * a cache miss. */
+struct hg_hint {
+	uint64_t start;
+	uint32_t size; ///< nodes of over 4 GiB have no hints
+	uint32_t id;   ///< 0: none
+};
+
 struct hg_graph {
 	VEC(struct hg_node) nodes; ///< id - 1
 	struct hg_log log;
@@ -118,12 +146,31 @@ struct hg_graph {
 	struct hg_index live;  ///< now
 	uint64_t peak_live;
 	uint64_t unknown_frees;
-	/** Nodes that stores met lately, by address: they meet them again. */
-	uint32_t hints[HG_HINTS];
+	/** Live nodes that stores met lately, by address: they meet them again. HG_HINTS,
+	 * made with the first store. */
+	struct hg_hint *hints;
+	/** Where stores met no node lately, by page: ranges without one. */
+	struct hg_gap {
+		uint64_t start, end;
+	} gaps[HG_GAPS];
 	VEC(struct hg_type_nodes) types; ///< index type - 1
 };
 
 /** @return whether a live node has a byte in [addr, addr + size). */
 bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** @return whether one live node has all bytes in [addr, addr + size). */
+bool hg_graph_contains(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** Copy all bytes of the live nodes that meet [addr, addr + size) into @p to.
+ * @return NULL or ERR_NOMEM. */
+struct err *hg_graph_copy_live(struct hg_graph *g, uint64_t addr, uint64_t size,
+			       struct hg_image *to);
+
+/** @return how many bytes the live node has that starts at @p addr; 0 when there is none. */
+uint64_t hg_graph_size_at(const struct hg_graph *g, uint64_t addr);
+
+/** Give back what is needed only to append (appending more takes it again). */
+void hg_graph_trim(struct hg_graph *g);
 
 #endif

@@ -78,17 +78,34 @@ static struct hg_block *log_open_block(struct hg_log *l)
 	return &l->blocks.data[l->blocks.size - 1];
 }
 
+// No more than the open block's operations take.
+static void log_trim_block(struct hg_log *l)
+{
+	struct hg_block *b = log_open_block(l);
+	uint8_t *exact = realloc(b->bytes, b->n_bytes);
+
+	if (!exact)
+		return;
+	b->bytes = exact;
+	l->room = b->n_bytes;
+}
+
+void hg_log_trim(struct hg_log *l)
+{
+	if (!l->blocks.size)
+		return;
+	log_trim_block(l);
+	vec_trim(&l->blocks);
+	vec_trim(&l->rips);
+}
+
 static int log_new_block(struct hg_log *l)
 {
 	struct hg_block *b;
-	uint8_t *exact;
 
 	if (l->blocks.size) {
-		b = log_open_block(l);
-		exact = realloc(b->bytes, b->n_bytes);
-		if (exact)
-			b->bytes = exact;
-		l->n_bytes += b->n_bytes;
+		log_trim_block(l);
+		l->n_bytes += log_open_block(l)->n_bytes;
 	}
 	b = vec_push(&l->blocks);
 	if (!b)

@@ -15,7 +15,9 @@ struct held_store {
 
 struct hg_recorder {
 	struct hg_graph *app;
-	/** All memory the program wrote, in or out of nodes: a node's contents at birth. */
+	/** All memory the program wrote, in or out of nodes: a node's contents at birth.
+	 * What a live node holds is in the graph's image already; here it is brought up to
+	 * date when the node ends, unless chunks are looked for in all of it. */
 	struct hg_image shadow;
 	bool with_chunks;
 	struct hg_chunks chunks;
@@ -80,6 +82,9 @@ void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret)
 void hg_recorder_finish(struct hg_recorder *r, struct hg_graph **app,
 			struct hg_graph **chunks)
 {
+	hg_graph_trim(r->app);
+	if (r->chunks.g)
+		hg_graph_trim(r->chunks.g);
 	*app = take_ptr(&r->app);
 	*chunks = take_ptr(&r->chunks.g);
 }
@@ -100,6 +105,26 @@ static struct err *recorder_hold(struct hg_recorder *r, uint64_t time, uint64_t 
 	memcpy(r->held_bytes.data + h->at, data, size);
 	r->held_bytes.size += size;
 	return NULL;
+}
+
+// Nodes in a range end: what they hold is what lies there from now on, but for what the
+// allocator already wrote over it.
+static struct err *recorder_shadow_nodes(struct hg_recorder *r, uint64_t addr,
+					 uint64_t size)
+{
+	struct err *err;
+
+	if (r->with_chunks) // all stores went there
+		return NULL;
+	err = hg_graph_copy_live(r->app, addr, size, &r->shadow);
+	for (size_t i = 0; i < r->held.size && !err; i++) {
+		const struct held_store *h = &r->held.data[i];
+
+		if (hg_image_put(&r->shadow, h->addr, r->held_bytes.data + h->at,
+				 h->size))
+			err = &err_nomem;
+	}
+	return err;
 }
 
 // The call is over: what still meets a live node did change it.
@@ -160,6 +185,9 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	err = recorder_apply_held(r);
 	if (err || !addr)
 		return err;
+	err = recorder_shadow_nodes(r, addr, size ? size : 1);
+	if (err)
+		return err;
 	if (is_zeroed)
 		hg_image_zero(&r->shadow, addr, size);
 	else if ((err = recorder_contents(r, addr, size, &contents)))
@@ -183,7 +211,9 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 		time = r->held.data[0].time;
 	else
 		time = recorder_time(r, time);
-	err = hg_graph_free(r->app, time, addr, rip);
+	err = recorder_shadow_nodes(r, addr, hg_graph_size_at(r->app, addr));
+	if (!err)
+		err = hg_graph_free(r->app, time, addr, rip);
 	return err ? err : recorder_apply_held(r);
 }
 
@@ -206,20 +236,21 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 			    bool in_allocator)
 {
 	struct hg_recorder *r = ctx;
-	struct err *err;
+	struct err *err = NULL;
 
 	(void)pc;
 	time = recorder_time(r, time);
-	if (hg_image_ensure(&r->shadow, addr, size))
-		return &err_nomem;
-	hg_image_write(&r->shadow.slots, r->shadow.pages.data, addr, data, size);
-	if (in_allocator) {
-		err = recorder_hold(r, time, addr, size, data, rip);
-	} else {
+	if (!in_allocator)
 		err = recorder_apply_held(r);
-		if (!err)
-			err = hg_graph_store(r->app, time, addr, size, data, rip);
-	}
+	if (err)
+		return err;
+	if ((in_allocator || r->with_chunks || !hg_graph_contains(r->app, addr, size)) &&
+	    hg_image_put(&r->shadow, addr, data, size))
+		return &err_nomem;
+	if (in_allocator)
+		err = recorder_hold(r, time, addr, size, data, rip);
+	else
+		err = hg_graph_store(r->app, time, addr, size, data, rip);
 	if (err || !r->with_chunks)
 		return err;
 	return hg_chunks_store(&r->chunks, time, addr, size, data, rip, in_allocator);

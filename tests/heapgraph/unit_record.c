@@ -201,6 +201,75 @@ static struct err *count_watch(void *ctx, const struct hg_position *at, size_t i
 	return NULL;
 }
 
+static uint32_t any(uint32_t *state, uint32_t below)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (uint64_t)(*state >> 8) * below >> 24;
+}
+
+// An event, the same for every tape that begins with the same state.
+static void random_event(struct tape *t, uint32_t *state)
+{
+	uint64_t addr = HEAP + any(state, 2048) * 8, size = any(state, 160);
+
+	switch (any(state, 16)) {
+	case 0:
+		alloc(t, addr, size, any(state, 4) == 0); // may cover others
+		break;
+	case 1:
+		release(t, addr); // may release nothing
+		inside(t, addr, *state);
+		released(t, addr);
+		break;
+	case 2:
+		inside(t, addr, *state); // a realloc: it tells late
+		release(t, addr);
+		alloc(t, addr, size, false);
+		break;
+	case 3:
+		inside(t, addr, *state);
+		break;
+	default:
+		store(t, addr + any(state, 8), *state);
+		break;
+	}
+}
+
+// With chunks every store is kept apart from the graph, without them most are not: the
+// nodes have the same contents at birth.
+static void test_contents_are_the_same_with_chunks(void **state)
+{
+	_cleanup_(tape_deinit) struct tape a, b;
+	_cleanup_(hg_view_destroyp) struct hg_view *va = NULL, *vb = NULL;
+	struct tape *both[] = { &a, &b };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint32_t x = 7;
+
+		tape_init(both[i], i == 1);
+		for (int k = 0; k < 20000; k++)
+			random_event(both[i], &x);
+		tape_finish(both[i]);
+	}
+	assert_int_equal(hg_graph_ops(a.app), hg_graph_ops(b.app));
+	assert_true(hg_graph_nodes(a.app) > 1000);
+	ok(hg_view_create(a.app, 0, &va));
+	ok(hg_view_create(b.app, 0, &vb));
+	for (struct hg_op op, other; hg_view_forward(va, &op);) {
+		const struct hg_node *n = hg_graph_node(a.app, op.node);
+		uint64_t x, y;
+
+		assert_true(hg_view_forward(vb, &other));
+		assert_memory_equal(&op, &other, sizeof(op));
+		for (uint64_t at = 0; op.kind == HG_OP_ALLOC && at < n->size; at++) {
+			assert_true(hg_view_read(va, op.node, at, 1, &x));
+			assert_true(hg_view_read(vb, op.node, at, 1, &y));
+			assert_int_equal(x, y);
+		}
+	}
+}
+
 static void test_watch_tells_the_position(void **state)
 {
 	_cleanup_(tape_deinit) struct tape t;
@@ -427,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_at_null),
 		cmocka_unit_test(test_realloc_releases_late),
 		cmocka_unit_test(test_allocator_writes_into_a_node),
+		cmocka_unit_test(test_contents_are_the_same_with_chunks),
 		cmocka_unit_test(test_watch_tells_the_position),
 		cmocka_unit_test(test_free_chunks_are_nodes),
 		cmocka_unit_test(test_taken_chunk_ends),
