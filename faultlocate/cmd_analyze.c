@@ -17,13 +17,14 @@ enum {
 	KEY_SVG = 'o',
 	KEY_PROCESS = 'p',
 	KEY_ACCESSES = 'a',
-	KEY_VERBOSE = 'v'
+	KEY_VERBOSE = 'v',
+	KEY_NO_ALLOCATOR = 256
 };
 
 struct arguments {
 	const char *capture, *svg, *process;
 	fl_texts specs, cpoints;
-	bool with_json, with_accesses;
+	bool with_json, with_accesses, without_allocator;
 };
 
 static const struct argp_option options[] = {
@@ -35,6 +36,10 @@ static const struct argp_option options[] = {
 	{ "accesses", KEY_ACCESSES, NULL, 0,
 	  "look at every access: by a pointer into one allocation to memory that is not "
 	  "its own (overflows, use after free); needs no specification, and time",
+	  0 },
+	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
+	  "take no notice of malloc and free: find the nodes by what pointers are derived "
+	  "from (arenas, pools, allocators of the program's own); takes a second replay",
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
@@ -70,6 +75,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_ACCESSES:
 		a->with_accesses = true;
+		break;
+	case KEY_NO_ALLOCATOR:
+		a->without_allocator = true;
 		break;
 	case KEY_JSON:
 		a->with_json = true;
@@ -123,6 +131,7 @@ static int analyze(const struct arguments *args)
 		.cpoints = args->cpoints.data,
 		.n_cpoints = args->cpoints.size,
 		.with_accesses = args->with_accesses,
+		.without_allocator = args->without_allocator,
 		.with_progress = isatty(STDERR_FILENO),
 	};
 	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};

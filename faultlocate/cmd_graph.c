@@ -14,13 +14,13 @@
 #define EXIT_COULD_NOT 2
 #define MAX_NODES 30
 
-enum { KEY_FROM = 256, KEY_TO, KEY_SVG, KEY_DOT, KEY_HTML, KEY_ALLOCATOR };
+enum { KEY_FROM = 256, KEY_TO, KEY_SVG, KEY_DOT, KEY_HTML, KEY_ALLOCATOR, KEY_NO_ALLOCATOR };
 
 struct arguments {
 	const char *capture, *process, *type;
 	const char *at, *from, *to;
 	const char *svg, *html;
-	bool is_dot, with_allocator;
+	bool is_dot, with_allocator, without_allocator;
 	size_t max_nodes;
 	fl_texts specs, functions;
 };
@@ -37,6 +37,10 @@ static const struct argp_option options[] = {
 	  "the types of this specification, and what violates it (may be given again)", 0 },
 	{ "allocator", KEY_ALLOCATOR, NULL, 0,
 	  "not the program's heap, but the allocator's free chunks", 0 },
+	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
+	  "take no notice of malloc and free: find the nodes by what pointers are derived "
+	  "from",
+	  0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw into the SVG file OUT", 0 },
 	{ "dot", KEY_DOT, NULL, 0, "write Graphviz text to stdout", 0 },
 	{ "html", KEY_HTML, "OUT", 0, "write a page that steps through the stretch", 0 },
@@ -115,6 +119,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ALLOCATOR:
 		a->with_allocator = true;
+		return 0;
+	case KEY_NO_ALLOCATOR:
+		a->without_allocator = true;
 		return 0;
 	case KEY_SVG:
 		a->svg = arg;
@@ -292,6 +299,7 @@ static struct err *graph(const struct arguments *args)
 		.with_progress = isatty(STDERR_FILENO),
 		.is_heap_only = true,
 		.with_allocator = args->with_allocator,
+		.without_allocator = args->without_allocator,
 	};
 	size_t side = args->with_allocator ? FL_SIDE_CHUNKS : FL_SIDE_APP;
 	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "heapgraph/hg_infer.h"
+
 // A wrong constraint is violated everywhere: from so many inconsistencies of each
 // constraint is traced back.
 #define ERRORS_TRACED_MAX 200
@@ -155,6 +157,9 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 	fl_cpoints_rewind(a->cpoints);
 	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch,
 				 &options.n_watch);
+	if (err)
+		return err;
+	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;
 	if (err)
 		return err;
 	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);
@@ -555,6 +560,26 @@ static struct err *find_accesses(const struct fl_options *o, struct fl_analysis 
 			      &options, &a->accesses);
 }
 
+static void show_inferred(void *ctx, uint64_t time)
+{
+	fprintf(stderr, "\rfaultline: looked for nodes in %llu million instructions",
+		(unsigned long long)time / 1000000);
+	(void)ctx;
+}
+
+static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a)
+{
+	const struct hg_infer_options options = {
+		.progress = o->with_progress ? show_inferred : NULL,
+	};
+
+	if (capture_info(a->capture)->mode == CAP_MODE_FLIGHT)
+		return err_new(ERR_UNSUPPORTED,
+			       "cannot find nodes without the allocator in a capture of "
+			       "the flight recorder: its start is missing");
+	return hg_infer(a->capture, a->symbols, &options, &a->plan);
+}
+
 // Seconds since *since_s, which is moved on to now.
 static double lap(double *since_s)
 {
@@ -585,6 +610,9 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	for (size_t i = 0; i < o->n_cpoints && !err; i++)
 		err = fl_cpoints_add_function(a->cpoints, o->cpoints[i]);
 	start_s = clock_now_s();
+	if (!err && o->without_allocator)
+		err = infer_nodes(o, a);
+	a->phases.infer_s = lap(&start_s);
 	if (!err)
 		err = replay(o, a);
 	a->phases.replay_s = lap(&start_s);
@@ -621,6 +649,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->notes);
 	vec_deinit(&a->faults);
 	vec_deinit(&a->accesses);
+	vec_deinit(&a->plan);
 	dec_run_deinit(&a->run);
 	fl_cpoints_destroy(a->cpoints);
 	spec_destroy(a->spec);

@@ -15,6 +15,7 @@
 #include "faultlocate/fl_dot.h"
 #include "faultlocate/fl_types.h"
 #include "heapgraph/hg_access.h"
+#include "heapgraph/hg_plan.h"
 
 struct fl_options {
 	const char *capture;	  ///< directory
@@ -26,6 +27,7 @@ struct fl_options {
 	bool with_accesses;  ///< also look for accesses that go astray (hg_access.h); then
 			     ///< no spec is needed
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it
+	bool without_allocator; ///< find the nodes without allocator knowledge (hg_infer.h)
 	bool is_heap_only; ///< stop before checking; without specs: all structs that the
 			   ///< program allocates, as DWARF says
 };
@@ -44,6 +46,7 @@ struct fl_side {
 
 /** Where the time went, seconds of wall clock. */
 struct fl_phases {
+	double infer_s;	 ///< finding nodes without allocator knowledge
 	double replay_s; ///< replay, with the heap's history made on the way
 	double match_s;	 ///< constraints, at all C-points up to the violated one
 	double locate_s; ///< traceback
@@ -56,6 +59,7 @@ struct fl_analysis {
 	struct spec *spec;
 	struct fl_cpoints *cpoints;
 	struct dec_run run;
+	hg_plan plan; ///< nodes found without allocator knowledge
 	struct fl_side sides[FL_SIDES];
 	struct fl_typing typing;
 	struct fl_places places;

@@ -188,11 +188,19 @@ static bool add_accesses(const struct fl_analysis *a, cJSON *o)
 
 static cJSON *json_heap(const struct hg_graph *g)
 {
+	_cleanup_err_ struct err *err = NULL;
 	cJSON *o = cJSON_CreateObject();
+	struct hg_measure m;
 
-	if (!o || !add(o, "nodes", cJSON_CreateNumber(hg_graph_nodes(g))) ||
-	    !add(o, "operations", cJSON_CreateNumber(hg_graph_ops(g))) ||
-	    !add(o, "bytes", cJSON_CreateNumber(hg_graph_log_bytes(g)))) {
+	err = hg_graph_measure(g, &m);
+	if (err || !o || !add(o, "nodes", cJSON_CreateNumber(m.nodes)) ||
+	    !add(o, "operations", cJSON_CreateNumber(m.changes)) ||
+	    !add(o, "edges", cJSON_CreateNumber(m.edges)) ||
+	    !add(o, "clusters", cJSON_CreateNumber(m.clusters)) ||
+	    !add(o, "splits", cJSON_CreateNumber(m.splits)) ||
+	    !add(o, "bytes", cJSON_CreateNumber(m.log_bytes)) ||
+	    !add(o, "node_bytes", cJSON_CreateNumber(m.node_bytes)) ||
+	    !add(o, "all_bytes", cJSON_CreateNumber(m.all_bytes))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -203,7 +211,8 @@ static cJSON *json_phases(const struct fl_phases *p)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	if (!o || !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
+	if (!o || !add(o, "infer_s", cJSON_CreateNumber(p->infer_s)) ||
+	    !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
 	    !add(o, "match_s", cJSON_CreateNumber(p->match_s)) ||
 	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s)) ||
 	    !add(o, "access_s", cJSON_CreateNumber(p->access_s))) {

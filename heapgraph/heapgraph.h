@@ -57,6 +57,24 @@ struct hg_node {
 	uint64_t alloc_rip;   ///< return address of the allocator call in its caller
 	uint64_t free_rip;    ///< 0 while alive
 	uint32_t type;	      ///< set by hg_graph_set_type(); 0 = unknown
+	uint32_t source;      ///< number of the node it was split off from; 0 = none
+};
+
+/** A merge edge (paper 001, section 3.1.2): @p node became part of @p cluster when that was
+ * born. A cluster's members are in the order of their addresses. */
+struct hg_member {
+	struct hg_node_id cluster, node;
+};
+
+/** What a graph costs and holds. */
+struct hg_measure {
+	uint64_t nodes, changes;
+	uint64_t edges;	    ///< stores of a pointer to a node that lived then
+	uint64_t clusters;  ///< nodes made of others
+	uint64_t splits;    ///< nodes split off from others
+	uint64_t log_bytes; ///< memory of the changes
+	uint64_t node_bytes;  ///< of the nodes, their sources and merge edges
+	uint64_t all_bytes;   ///< hg_graph_bytes()
 };
 
 /* ---- building ---------------------------------------------------------------- */
@@ -71,6 +89,21 @@ void hg_graph_destroyp(struct hg_graph **g);
 struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 			   uint64_t size, uint64_t rip, const void *contents,
 			   struct hg_node_id *ret);
+
+/** As hg_graph_alloc(), of memory that nodes covered which just ended: each byte stays as it
+ * was. What wrote it last before is still found (hg_view_last_write()) when those nodes are
+ * its source or its members. */
+struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t size, uint64_t rip, struct hg_node_id *ret);
+
+/** Node @p id was split off from @p source. */
+void hg_graph_set_source(struct hg_graph *g, struct hg_node_id id,
+			 struct hg_node_id source);
+
+/** The youngest node is a cluster: it consists of the @p n nodes of @p members, which ended
+ * when it was born. @return NULL or ERR_NOMEM. */
+struct err *hg_graph_set_members(struct hg_graph *g, const struct hg_node_id *members,
+				 size_t n);
 
 /** The node at @p addr ends. Unknown addresses are counted, not an error. */
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip);
@@ -94,6 +127,17 @@ uint64_t hg_graph_log_bytes(const struct hg_graph *g);	   ///< memory of all ope
 /** @return memory of the whole graph as it is now: operations, nodes, heap bytes, indices;
  * room kept for growth counts. */
 uint64_t hg_graph_bytes(const struct hg_graph *g);
+/** Measure @p g, its bytes as allocated; walks through all changes for the edges. @return
+ * NULL or ERR_NOMEM. */
+struct err *hg_graph_measure(const struct hg_graph *g, struct hg_measure *ret);
+
+/** @return the members of @p id, *n of them, until the next append: none unless it is a
+ * cluster. */
+const struct hg_member *hg_graph_members(const struct hg_graph *g, struct hg_node_id id,
+					 size_t *n);
+
+/** @return the cluster that @p id became part of, {0} for none. */
+struct hg_node_id hg_graph_cluster(const struct hg_graph *g, struct hg_node_id id);
 
 /** @return the node; valid until the next append. @p id must exist. */
 const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id id);
@@ -145,8 +189,8 @@ bool hg_view_read(const struct hg_view *v, struct hg_node_id id, uint64_t offset
 struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
 
 /** The operation that last wrote the byte at @p offset of @p id (its ALLOC when nothing
- * did); @p id must have been born in the view. Searches backward through the log.
- * @return its index. */
+ * did); @p id must have been born in the view. Searches backward through the log, and on
+ * in what @p id was split off from or made of. @return its index. */
 uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 			    uint64_t offset);
 

@@ -32,6 +32,12 @@ void hg_derive_init(struct hg_derive *d, const struct hg_graph *g, const struct 
 	hg_derive_thread(d, 0);
 }
 
+void hg_derive_init_plain(struct hg_derive *d, hg_derive_pointer_fn pointer, void *ctx)
+{
+	*d = (struct hg_derive){ .pointer = pointer, .pointer_ctx = ctx };
+	hg_derive_thread(d, 0);
+}
+
 void hg_derive_deinit(struct hg_derive *d)
 {
 	vec_deinit(&d->steps);
@@ -96,13 +102,19 @@ static bool is_rough(const struct dec_insn *insn)
 static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 		       const struct dec_step *s)
 {
-	const struct hg_derivation *parent = hg_derive_get(d, from);
-	struct hg_node_id node = parent->node;
-	uint64_t key = hg_derive_key(s->insn->rip, from);
-	int64_t offset = value - hg_graph_node(d->graph, node)->start;
+	const struct hg_derivation *parent;
+	struct hg_node_id node;
+	uint64_t key;
+	int64_t offset;
 	const uint64_t *known;
 	uint32_t number;
 
+	if (d->pointer)
+		return from;
+	parent = hg_derive_get(d, from);
+	node = parent->node;
+	key = hg_derive_key(s->insn->rip, from);
+	offset = value - hg_graph_node(d->graph, node)->start;
 	if (parent->rip == s->insn->rip) // once more around
 		return from;
 	known = map_get(&d->known, key);
@@ -126,18 +138,34 @@ static void remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_
 {
 	if (addr % 8 || (!from && !map_get(&d->memory, addr / 8)))
 		return;
-	if (map_put(&d->memory, addr / 8, (uint64_t)from << 32 | (uint32_t)value))
+	hg_derive_set_word(d, addr, value, from);
+}
+
+void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
+			uint32_t number)
+{
+	if (addr % 8 == 0 &&
+	    map_put(&d->memory, addr / 8, (uint64_t)number << 32 | (uint32_t)value))
 		d->is_out_of_memory = true;
+}
+
+uint32_t hg_derive_word(const struct hg_derive *d, uint64_t addr, uint64_t value)
+{
+	const uint64_t *word = addr % 8 ? NULL : map_get(&d->memory, addr / 8);
+
+	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
 }
 
 /* @return what the word @p value read at @p addr is derived from. */
 static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 {
-	const uint64_t *word = addr % 8 ? NULL : map_get(&d->memory, addr / 8);
+	uint32_t number = hg_derive_word(d, addr, value);
 	struct hg_node_id id;
 
-	if (word && *word >> 32 && (uint32_t)*word == (uint32_t)value)
-		return *word >> 32;
+	if (number)
+		return number;
+	if (d->pointer)
+		return d->pointer(d->pointer_ctx, value);
 	// Written where we did not see it (by the kernel, in parts): observation 2 says
 	// that pointers point to the head of a node.
 	if (value < d->heap_start || value >= d->heap_end)
@@ -260,20 +288,23 @@ static uint32_t nearest(const struct sources *so, uint64_t value, uint64_t *sour
 	return from;
 }
 
+static uint32_t node_of(const struct hg_derive *d, uint32_t from)
+{
+	return d->pointer ? from : hg_derive_get(d, from)->node.v;
+}
+
 /* A pointer less a number is a pointer; less another pointer to the same node a number;
  * less any other pointer a distance, and what it is added to becomes the first again. */
 static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 			 const struct sources *so, int reg, uint64_t value)
 {
 	uint32_t from = d->regs->gpr[reg];
-	struct hg_node_id node;
 
 	if (!from)
 		return 0;
-	node = hg_derive_get(d, from)->node;
 	for (int i = 0; i < so->n; i++)
 		if (so->at[i].value == d->regs->value[reg] - value &&
-		    hg_derive_get(d, so->at[i].from)->node.v == node.v)
+		    node_of(d, so->at[i].from) == node_of(d, from))
 			return 0;
 	return derive(d, from, value, s);
 }

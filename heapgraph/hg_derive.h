@@ -38,9 +38,15 @@ struct hg_derived_regs {
 	uint32_t kept_gpr[DEC_GPRS];
 };
 
+/** @return the number that stands for a pointer of unknown origin to @p value, or 0. */
+typedef uint32_t (*hg_derive_pointer_fn)(void *ctx, uint64_t value);
+
 struct hg_derive {
 	const struct hg_view *view; ///< before the instruction; moved by the user
 	const struct hg_graph *graph;
+	/** Without a graph: the numbers are the user's, and arithmetic keeps them. */
+	hg_derive_pointer_fn pointer;
+	void *pointer_ctx;
 	VEC(struct hg_derivation) steps;
 	struct map roots;  ///< node -> derivation
 	struct map known;  ///< parent, rip -> derivation: a loop makes one
@@ -53,6 +59,10 @@ struct hg_derive {
 
 void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
 		    const struct hg_view *v);
+
+/** The same without a graph: each pointer has a number (not 0) that the user puts into
+ * regs and that copies and results of arithmetic have as well. */
+void hg_derive_init_plain(struct hg_derive *d, hg_derive_pointer_fn pointer, void *ctx);
 void hg_derive_deinit(struct hg_derive *d);
 
 /** Let @p tid run. */
@@ -63,6 +73,13 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);
 
 /** The instruction of @p s ran: carry on what its definitions are derived from. */
 void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
+
+/** @return the number of the pointer in the word at @p addr, which holds @p value; 0: none. */
+uint32_t hg_derive_word(const struct hg_derive *d, uint64_t addr, uint64_t value);
+
+/** From here on the word at @p addr, which holds @p value, is pointer @p number. */
+void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
+			uint32_t number);
 
 /** The allocator is entered, and left: registers that it gave back are as they were. */
 void hg_derive_enter(struct hg_derive *d);

@@ -23,6 +23,8 @@ void hg_graph_destroy(struct hg_graph *g)
 	for (size_t i = 0; i < g->types.size; i++)
 		vec_deinit(&g->types.data[i]);
 	vec_deinit(&g->types);
+	vec_deinit(&g->members);
+	map_deinit(&g->clusters);
 	vec_deinit(&g->nodes);
 	hg_log_deinit(&g->log);
 	hg_image_deinit(&g->image);
@@ -183,9 +185,9 @@ static void gaps_forget(struct hg_graph *g, uint64_t addr, uint64_t size)
 			g->gaps[i] = (struct hg_gap){};
 }
 
-struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
-			   uint64_t size, uint64_t rip, const void *contents,
-			   struct hg_node_id *ret)
+// A node without contents yet.
+static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t addr,
+				  uint64_t size, uint64_t rip)
 {
 	struct hg_node *n;
 	struct err *err;
@@ -215,9 +217,32 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 	hg_index_insert(&g->live, addr, g->nodes.size);
 	if (g->live.size > g->peak_live)
 		g->peak_live = g->live.size;
+	return NULL;
+}
+
+struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint64_t size, uint64_t rip, const void *contents,
+			   struct hg_node_id *ret)
+{
+	struct err *err = graph_add_node(g, time, addr, size, rip);
+
+	if (err)
+		return err;
 	if (ret)
 		ret->v = g->nodes.size;
 	return graph_write_patch(g, time, g->nodes.size, contents);
+}
+
+struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t size, uint64_t rip, struct hg_node_id *ret)
+{
+	struct err *err = graph_add_node(g, time, addr, size, rip);
+
+	if (err)
+		return err;
+	if (ret)
+		ret->v = g->nodes.size;
+	return hg_log_alloc(&g->log, time, g->nodes.size, 0) ? &err_nomem : NULL;
 }
 
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip)
@@ -476,6 +501,8 @@ uint64_t hg_graph_bytes(const struct hg_graph *g)
 
 	bytes += blocks * sizeof(struct hg_block) + slots * sizeof(struct map_slot);
 	bytes += g->nodes.capacity * sizeof(struct hg_node);
+	bytes += g->members.capacity * sizeof(struct hg_member);
+	bytes += g->clusters.capacity * sizeof(struct map_slot);
 	bytes += g->image.pages.size * HG_PAGE_BYTES;
 	bytes += g->image.pages.capacity * sizeof(uint8_t *);
 	for (size_t i = 0; i < g->types.size; i++)

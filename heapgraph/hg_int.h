@@ -61,6 +61,11 @@ uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t 
 void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		   void *buf, uint64_t size);
 
+/** A copy of a range, for free(); NULL when it is all zeros because nobody ever wrote there.
+ * @return NULL or ERR_NOMEM. */
+struct err *hg_image_contents(const struct hg_image *im, uint64_t addr, uint64_t size,
+			      uint8_t **ret);
+
 /** Copy in; the pages must exist. */
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		    const void *buf, uint64_t size);
@@ -154,7 +159,13 @@ struct hg_graph {
 		uint64_t start, end;
 	} gaps[HG_GAPS];
 	VEC(struct hg_type_nodes) types; ///< index type - 1
+	VEC(struct hg_member) members;	 ///< by cluster, then by address
+	struct map clusters;		 ///< node -> the cluster that took it
+	uint64_t n_clusters, n_split;
 };
+
+/** @return the node whose byte at @p addr became @p id's when that was born; 0: none. */
+uint32_t hg_graph_before(const struct hg_graph *g, uint32_t id, uint64_t addr);
 
 /** @return whether a live node has a byte in [addr, addr + size). */
 bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size);

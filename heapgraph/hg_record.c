@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "heapgraph/hg_chunks.h"
+#include "heapgraph/hg_follow.h"
 
 struct held_store {
 	uint64_t time, addr, rip;
@@ -17,7 +18,8 @@ struct hg_recorder {
 	struct hg_graph *app;
 	/** All memory the program wrote, in or out of nodes: a node's contents at birth.
 	 * What a live node holds is in the graph's image already; here it is brought up to
-	 * date when the node ends, unless chunks are looked for in all of it. */
+	 * date when the node ends, unless chunks are looked for in all of it, or the
+	 * nodes are planned. */
 	struct hg_image shadow;
 	bool with_chunks;
 	struct hg_chunks chunks;
@@ -27,6 +29,7 @@ struct hg_recorder {
 	 * wrote there no longer is the program's. Anything left is a corrupted heap. */
 	VEC(struct held_store) held;
 	VEC(uint8_t) held_bytes;
+	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
 	hg_watch_fn watch;
 	void *watch_ctx;
 };
@@ -54,6 +57,7 @@ void hg_recorder_destroy(struct hg_recorder *r)
 	if (!r)
 		return;
 	hg_graph_destroy(r->app);
+	hg_follower_destroy(r->follower);
 	hg_chunks_deinit(&r->chunks);
 	hg_image_deinit(&r->shadow);
 	vec_deinit(&r->held);
@@ -64,6 +68,11 @@ void hg_recorder_destroy(struct hg_recorder *r)
 void hg_recorder_destroyp(struct hg_recorder **r)
 {
 	hg_recorder_destroy(*r);
+}
+
+struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan)
+{
+	return hg_follower_create(plan, r->app, &r->shadow, &r->follower);
 }
 
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
@@ -114,7 +123,7 @@ static struct err *recorder_shadow_nodes(struct hg_recorder *r, uint64_t addr,
 {
 	struct err *err;
 
-	if (r->with_chunks) // all stores went there
+	if (r->with_chunks || r->follower) // all stores went there
 		return NULL;
 	err = hg_graph_copy_live(r->app, addr, size, &r->shadow);
 	for (size_t i = 0; i < r->held.size && !err; i++) {
@@ -153,24 +162,10 @@ static uint64_t recorder_time(struct hg_recorder *r, uint64_t time)
 	return r->time;
 }
 
-// The bytes of a new node: NULL when they are all zeros because nobody ever wrote there.
-static struct err *recorder_contents(struct hg_recorder *r, uint64_t addr, uint64_t size,
-				     uint8_t **ret)
+// The allocator's calls are no calls of its: only the plan's time goes on.
+static struct err *recorder_follow(struct hg_recorder *r, uint64_t time)
 {
-	bool is_written = false;
-
-	*ret = NULL;
-	for (uint64_t at = addr; at - addr < size && !is_written;
-	     at = (at / HG_PAGE_BYTES + 1) * HG_PAGE_BYTES)
-		is_written = hg_image_page(&r->shadow.slots, r->shadow.pages.data,
-					   at / HG_PAGE_BYTES) != NULL;
-	if (!is_written)
-		return NULL;
-	*ret = malloc(size);
-	if (!*ret)
-		return &err_nomem;
-	hg_image_read(&r->shadow.slots, r->shadow.pages.data, addr, *ret, size);
-	return NULL;
+	return r->follower ? hg_follower_advance(r->follower, time) : NULL;
 }
 
 static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
@@ -190,10 +185,13 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 		return err;
 	if (is_zeroed)
 		hg_image_zero(&r->shadow, addr, size);
-	else if ((err = recorder_contents(r, addr, size, &contents)))
+	else if (!r->follower &&
+		 (err = hg_image_contents(&r->shadow, addr, size, &contents)))
 		return err;
 	if (r->with_chunks && (err = hg_chunks_alloc(&r->chunks, time, addr, rip)))
 		return err;
+	if (r->follower)
+		return NULL;
 	return hg_graph_alloc(r->app, time, addr, size, rip, contents, NULL);
 }
 
@@ -204,7 +202,7 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 	struct err *err;
 
 	(void)pc;
-	if (!addr)
+	if (!addr || r->follower)
 		return NULL;
 	// Before the stores that are held, which may have gone to it.
 	if (r->held.size && r->held.data[0].time < r->time)
@@ -240,14 +238,16 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 
 	(void)pc;
 	time = recorder_time(r, time);
-	if (!in_allocator)
+	err = recorder_follow(r, time);
+	if (!err && !in_allocator)
 		err = recorder_apply_held(r);
 	if (err)
 		return err;
-	if ((in_allocator || r->with_chunks || !hg_graph_contains(r->app, addr, size)) &&
+	if ((in_allocator || r->with_chunks || r->follower ||
+	     !hg_graph_contains(r->app, addr, size)) &&
 	    hg_image_put(&r->shadow, addr, data, size))
 		return &err_nomem;
-	if (in_allocator)
+	if (in_allocator && !r->follower)
 		err = recorder_hold(r, time, addr, size, data, rip);
 	else
 		err = hg_graph_store(r->app, time, addr, size, data, rip);
@@ -272,6 +272,8 @@ static struct err *on_watch(void *ctx, uint64_t time, size_t index, bool is_retu
 	struct err *err;
 
 	err = recorder_apply_held(r);
+	if (!err)
+		err = recorder_follow(r, time);
 	if (err)
 		return err;
 	recorder_time(r, time);

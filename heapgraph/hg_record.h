@@ -13,6 +13,9 @@
  *		  or merged into a neighbour, and the allocator's stores are operations on
  *		  it as much as the application's are.
  *
+ * Without allocator knowledge (hg_infer.h) the nodes of the application view are planned
+ * beforehand; the calls of allocators are then as any other code.
+ *
  * Not shared between threads.
  */
 #ifndef HEAPGRAPH_HG_RECORD_H
@@ -20,6 +23,7 @@
 
 #include "decode/dec_heap.h"
 #include "heapgraph/heapgraph.h"
+#include "heapgraph/hg_plan.h"
 
 /** A chunk node has prev_size, size, fd and bk; a large one also the two nextsize links.
  * What follows is the former owner's data, of which pointers mean nothing. */
@@ -43,6 +47,10 @@ typedef struct err *(*hg_watch_fn)(void *ctx, const struct hg_position *at, size
 struct err *hg_recorder_create(bool with_chunks, struct hg_recorder **ret);
 void hg_recorder_destroy(struct hg_recorder *r);
 void hg_recorder_destroyp(struct hg_recorder **r);
+
+/** Instead of what allocator calls say, the nodes are those of @p plan, which must live as
+ * long as @p r and is of the same capture. Before the first event. @return NULL or ERR_NOMEM. */
+struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan);
 
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);

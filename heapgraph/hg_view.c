@@ -257,18 +257,26 @@ uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 	struct hg_decoded ops[HG_BLOCK_OPS];
 	uint64_t addr = hg_graph_node(v->g, id)->start + offset;
 	uint64_t end = v->n_ops;
+	uint32_t node = id.v;
 
 	while (end) {
 		uint64_t block = (end - 1) / HG_BLOCK_OPS;
-		uint32_t n = end - block * HG_BLOCK_OPS, at;
+		uint32_t n = end - block * HG_BLOCK_OPS, at, before;
 
 		end = block * HG_BLOCK_OPS;
-		if (!(v->g->log.blocks.data[block].node_filter >> id.v % 64 & 1))
+		if (!(v->g->log.blocks.data[block].node_filter >> node % 64 & 1))
 			continue;
 		hg_log_decode(v->g, block, ops);
-		at = block_last_write(ops, n, id.v, addr);
-		if (at < n)
-			return end + at;
+		at = block_last_write(ops, n, node, addr);
+		if (at == n)
+			continue;
+		end += at;
+		before = ops[at].op.kind == HG_OP_ALLOC ?
+				 hg_graph_before(v->g, node, addr) :
+				 0;
+		if (!before)
+			return end;
+		node = before;
 	}
 	assert(!"a node without an ALLOC in the view");
 	return 0;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Lets the nodes of a plan be born and end in a graph, each when its time comes. Private to
+ * heapgraph/.
+ */
+#ifndef HEAPGRAPH_HG_FOLLOW_H
+#define HEAPGRAPH_HG_FOLLOW_H
+
+#include "heapgraph/hg_int.h"
+#include "heapgraph/hg_plan.h"
+
+struct hg_follower;
+
+/** All arguments are borrowed until hg_follower_destroy(). @p shadow: what memory holds, for
+ * the contents of nodes at birth. @return NULL or ERR_NOMEM. */
+struct err *hg_follower_create(const hg_plan *plan, struct hg_graph *g,
+			       const struct hg_image *shadow, struct hg_follower **ret);
+void hg_follower_destroy(struct hg_follower *f);
+void hg_follower_destroyp(struct hg_follower **f);
+
+/** It is @p time: do what was planned until now. @return NULL or ERR_NOMEM. */
+struct err *hg_follower_advance(struct hg_follower *f, uint64_t time);
+
+#endif
