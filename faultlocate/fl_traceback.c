@@ -5,16 +5,23 @@
  * @file
  * Paper 001, Algorithm 3. P is the set of pending inconsistencies, at first those of the
  * C-point. The view goes back one operation O at a time. O contributed to e of P when the
- * arguments to the check of e differ before and after O (Definition 3). Then
+ * arguments to the check of e differ before and after O (Definition 3). The paper outputs
+ * the statement of each such O, and lets every related e' (Definition 2) join P. That
+ * follows, beyond what went wrong, all that was ever done right around it. So we ask for
+ * more:
  *
- *   - statement(O) is output;
- *   - an inconsistency e' that was there before O joins P when O also changed the
- *     arguments to the check of e' (Definition 2: e and e' are related);
+ *   - statement(O) is output when O introduced e, which was not there before it; or when
+ *     e is of the C-point and O was the last to change one of its arguments: what had to
+ *     repair e, if anything, and did not;
+ *   - an inconsistency e' that was there before O joins P when O introduced some e of P,
+ *     changed the arguments to the check of e' too (Definition 2: they are related), and
+ *     e' is gone after O: the inconsistency moved from e' to e. One that stays after O is
+ *     pending already, or was repaired and has no part in e;
  *   - e leaves P when it was not there before O.
  *
  * Whether an e' is related does not depend on which e of P is asked, so it is found once
  * an operation, and the inconsistencies before O are only computed for an O that
- * contributed: nothing else reads them.
+ * introduced one: nothing else reads them.
  *
  * Modification prediction (section 4.3.2) watches what the arguments of P depend on: an
  * operation that touches none of it has not contributed. And of the inconsistencies before
@@ -90,12 +97,21 @@ static struct err *trace_check(struct trace *t, spec_violations *ret)
 	return err;
 }
 
-// Definition 2 for an e' that is there before O: did O change the arguments to its check?
-// The view stands before O and does so again afterwards.
-static struct err *find_related(struct trace *t, const spec_violations *before,
-				bool *is_related)
+// Did O change the arguments to the check of v, from before, and is v gone after it? The
+// view stands after O.
+static struct err *has_moved(struct trace *t, const struct spec_violation *v,
+			     const struct spec_args *before, bool *ret)
 {
-	_cleanup_(spec_args_deinit) struct spec_args after = {};
+	struct err *err = spec_args(t->eval, v->constraint, &v->binding, &t->now);
+
+	*ret = !err && !spec_args_equal(before, &t->now);
+	return *ret ? spec_check_one(t->eval, v->constraint, &v->binding, ret) : err;
+}
+
+// Of the inconsistencies before O, which O took away (Definition 2). The view stands before
+// O and does so again afterwards.
+static struct err *find_moved(struct trace *t, const spec_violations *before, bool *ret)
+{
 	VEC(struct spec_args) args = {};
 	struct err *err = NULL;
 
@@ -108,11 +124,8 @@ static struct err *find_related(struct trace *t, const spec_violations *before,
 	}
 	if (!err)
 		err = spec_eval_seek(t->eval, t->view, hg_view_ops(t->view) + 1);
-	for (size_t i = 0; i < before->size && !err; i++) {
-		err = spec_args(t->eval, before->data[i].constraint,
-				&before->data[i].binding, &after);
-		is_related[i] = !err && !spec_args_equal(&args.data[i], &after);
-	}
+	for (size_t i = 0; i < before->size && !err; i++)
+		err = has_moved(t, &before->data[i], &args.data[i], &ret[i]);
 	if (!err)
 		err = spec_eval_back(t->eval, t->view, NULL);
 	for (size_t i = 0; i < args.size; i++)
@@ -121,50 +134,73 @@ static struct err *find_related(struct trace *t, const spec_violations *before,
 	return err;
 }
 
-// What O made related joins P.
+// O introduced something: what it took away for it joins P.
 static struct err *trace_join(struct trace *t)
 {
-	_cleanup_free_ bool *is_related = NULL;
+	_cleanup_free_ bool *has_moved = NULL;
 	spec_violations before = {};
 	struct err *err = trace_check(t, &before);
 
-	is_related = calloc(before.size + 1, sizeof(*is_related));
-	if (!err && !is_related)
+	has_moved = calloc(before.size + 1, sizeof(*has_moved));
+	if (!err && !has_moved)
 		err = &err_nomem;
 	if (!err)
-		err = find_related(t, &before, is_related);
+		err = find_moved(t, &before, has_moved);
 	for (size_t i = 0; i < before.size && !err; i++)
-		if (is_related[i])
+		if (has_moved[i])
 			err = trace_add(t, &before.data[i], false);
 	vec_deinit(&before);
 	return err;
 }
 
-// O contributed to the n members of P in asked: what was not there before it leaves.
-static struct err *trace_leave(struct trace *t, size_t n, struct fl_contribution *c)
+// O contributed to the n members of P in asked: which of them did it introduce?
+static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution *c)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct fl_pending *p = &t->p.all.data[t->asked.data[i]];
+
+		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding, &p->is_new);
+		c->n_pending++;
+		c->n_errors += p->is_error;
+		c->introduces += p->is_new && p->is_error;
+		c->n_moved += p->is_new && !p->is_error;
+		c->n_last += p->is_error && (p->changed & ~p->settled);
+		p->settled |= p->changed;
+	}
+	return err;
+}
+
+// What was not there before O leaves P.
+static void trace_leave(struct trace *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t index = t->asked.data[i];
-		const struct fl_pending *p = &t->p.all.data[index];
-		bool holds;
-		struct err *err =
-			spec_check_one(t->eval, p->v.constraint, &p->v.binding, &holds);
 
-		if (err)
-			return err;
-		c->n_pending++;
-		c->n_errors += p->is_error;
-		c->introduces += holds && p->is_error;
-		if (!holds)
+		if (!t->p.all.data[index].is_new)
 			continue;
-		spec_unwatch(t->eval, p->watch);
+		spec_unwatch(t->eval, t->p.all.data[index].watch);
 		fl_pendings_remove(&t->p, index);
 	}
-	return NULL;
 }
 
-// Collect the arguments of p here; did the operation that was undone change them?
-static struct err *trace_args(struct trace *t, uint32_t index, bool *has_contributed)
+// Which arguments differ; what is beyond the last bit shares it.
+static uint64_t compare_args(const struct spec_args *a, const struct spec_args *b)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < a->args.size; i++) {
+		const struct spec_arg *x = &a->args.data[i], *y = &b->args.data[i];
+
+		if (x->is_absent != y->is_absent || x->value != y->value)
+			ret |= UINT64_C(1) << (i < 63 ? i : 63);
+	}
+	return ret;
+}
+
+// Collect the arguments of p here; which did the operation that was undone change?
+static struct err *trace_args(struct trace *t, uint32_t index)
 {
 	struct fl_pending *p = &t->p.all.data[index];
 	struct err *err = spec_args(t->eval, p->v.constraint, &p->v.binding, &t->now);
@@ -172,7 +208,7 @@ static struct err *trace_args(struct trace *t, uint32_t index, bool *has_contrib
 
 	if (err)
 		return err;
-	*has_contributed = !spec_args_equal(&p->args, &t->now);
+	p->changed = compare_args(&p->args, &t->now);
 	p->args = t->now;
 	t->now = swap;
 	return predicts(t) ? spec_watch(t->eval, &p->args, index, &p->watch) : NULL;
@@ -202,25 +238,27 @@ static struct err *trace_whom(struct trace *t)
 // The view has gone back over an operation O.
 static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 {
+	struct fl_contribution c = { .op = hg_view_ops(t->view) }, *slot;
 	struct err *err = trace_whom(t);
-	struct fl_contribution *c;
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->asked.size && !err; i++) {
-		bool has_contributed = false;
-
-		err = trace_args(t, t->asked.data[i], &has_contributed);
-		if (has_contributed)
+		err = trace_args(t, t->asked.data[i]);
+		if (!err && t->p.all.data[t->asked.data[i]].changed)
 			t->asked.data[n++] = t->asked.data[i];
 	}
-	if (err || !n)
+	if (!err)
+		err = trace_judge(t, n, &c);
+	if (!err && (c.introduces || c.n_moved))
+		err = trace_join(t);
+	if (err || (!c.introduces && !c.n_moved && !c.n_last))
 		return err;
-	c = vec_push(ret);
-	if (!c)
+	trace_leave(t, n);
+	slot = vec_push(ret);
+	if (!slot)
 		return &err_nomem;
-	c->op = hg_view_ops(t->view);
-	err = trace_join(t);
-	return err ? err : trace_leave(t, n, c);
+	*slot = c;
+	return NULL;
 }
 
 static struct err *trace_loop(struct trace *t, fl_contributions *ret)

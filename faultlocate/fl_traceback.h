@@ -12,18 +12,21 @@
 
 #include "specdsl/specdsl.h"
 
-/** An operation that contributed to pending inconsistencies (Definition 3). */
+/** An operation that contributed to pending inconsistencies (Definition 3), and that made
+ * one or left one as it is. */
 struct fl_contribution {
 	uint64_t op;	     ///< its index in the graph
 	uint32_t n_errors;   ///< inconsistencies of the C-point it contributed to
 	uint32_t n_pending;  ///< all pending ones it contributed to
 	uint32_t introduces; ///< of n_errors: those that were not there before it
+	uint32_t n_moved;    ///< of the others: those that were not there before it
+	uint32_t n_last;     ///< of n_errors: it was the last to change some argument
 };
 
 typedef VEC(struct fl_contribution) fl_contributions;
 
 enum fl_traceback_how {
-	/** As in the paper: every operation back is put to every pending inconsistency. */
+	/** Every operation back is put to every pending inconsistency. */
 	FL_TRACEBACK_PLAIN,
 	/** The same answers, but only operations that can matter are looked at: what the
 	 * paper calls modification prediction (section 4.3.2). */
