@@ -41,7 +41,7 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
  *  1. statements that introduced an inconsistency which is still there at the C-point:
  *     before them there was no such error, and nothing repaired it since;
  *  2. statements that changed the arguments of such an error when it was there already;
- *  3. statements that only contributed to related, temporary inconsistencies;
+ *  3. statements that introduced what moved there later;
  * and among equals the latest.
  */
 void fl_faults_rank(fl_faults *f);

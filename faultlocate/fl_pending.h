@@ -17,11 +17,12 @@ struct fl_pending {
 	struct spec_args args;
 	uint32_t watch;	    ///< over args; 0: none
 	uint32_t next_same; ///< another member with the same hash: index + 1; 0 ends
-	uint64_t changed;   ///< arguments that the operation just undone changed, a bit each
-	uint64_t settled;   ///< arguments whose last change was met already
-	bool is_new;	    ///< the operation just undone introduced it
-	bool is_error;	    ///< it was there at the C-point
-	bool is_used;	    ///< false: a free place
+	uint64_t
+		changed; ///< arguments that the operation just undone changed, a bit each
+	uint64_t settled; ///< arguments whose last change was met already
+	bool is_new;	  ///< the operation just undone introduced it
+	bool is_error;	  ///< it was there at the C-point
+	bool is_used;	  ///< false: a free place
 };
 
 /** A zeroed set is empty. */

@@ -323,6 +323,60 @@ static void test_unlink_forgets_prev(void **state)
 	heap_destroy(h);
 }
 
+// An insertion between n1 and n2 that goes wrong at its end: n2.prev is not set. n1.next = n3
+// took away what was wrong with n3 before and is wrong about n1 now.
+static void test_inconsistency_moves(void **state)
+{
+	struct heap *h = heap_create(dlist_spec, 24);
+	fl_contributions c = {};
+	uint64_t first;
+
+	(void)state;
+	dlist_append(h, 1, 0, 10);
+	dlist_append(h, 2, 1, 10);
+	first = hg_graph_ops(h->g);
+	heap_alloc(h, 3, 20);
+	heap_point(h, 3, 3, 1, 21); // n3.prev = n1: c2, n1 does not lead to n3
+	heap_set(h, 3, 1, 5, 22);
+	heap_point(h, 1, 2, 3, 23); // n1.next = n3: c2 for n2 instead
+	trace_back(h, &c);
+	assert_int_equal(c.size, 2);
+	assert_int_equal(c.data[0].op, first + 3);
+	assert_int_equal(c.data[0].introduces, 1);
+	assert_int_equal(c.data[1].op, first + 1);
+	assert_int_equal(c.data[1].introduces, 0);
+	assert_int_equal(c.data[1].n_moved, 1);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
+// A repair that fails: n1.next = n2 is right and waits for n2.prev, which gets the wrong one.
+// What changed n2.prev before that was not the last to do so.
+static void test_failed_repair(void **state)
+{
+	struct heap *h = heap_create(dlist_spec, 24);
+	fl_contributions c = {};
+	uint64_t first;
+
+	(void)state;
+	heap_alloc(h, 1, 10);
+	heap_alloc(h, 2, 11);
+	heap_set(h, 2, 3, 1, 12);
+	first = hg_graph_ops(h->g);
+	heap_point(h, 1, 2, 2, 20);
+	heap_set(h, 2, 3, 2, 21);
+	heap_set(h, 2, 3, 3, 22);
+	trace_back(h, &c);
+	assert_int_equal(c.size, 2);
+	assert_int_equal(c.data[0].op, first + 2);
+	assert_int_equal(c.data[0].n_last, 1);
+	assert_int_equal(c.data[0].introduces, 0);
+	assert_int_equal(c.data[1].op, first);
+	assert_int_equal(c.data[1].introduces, 1);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
 static void test_freed_node_still_linked(void **state)
 {
 	struct heap *h =
@@ -410,6 +464,8 @@ int main(void)
 		cmocka_unit_test(test_a_cpoint_in_the_middle),
 		cmocka_unit_test(test_figure_3_2),
 		cmocka_unit_test(test_unlink_forgets_prev),
+		cmocka_unit_test(test_inconsistency_moves),
+		cmocka_unit_test(test_failed_repair),
 		cmocka_unit_test(test_freed_node_still_linked),
 		cmocka_unit_test(test_prediction_changes_nothing),
 	};
