@@ -54,7 +54,7 @@ struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t
 				continue;
 			a = vec_push(&e->arenas);
 			assert(a);
-			*a = (struct engine_arena){ p, p, (uint8_t *)p + ARENA_BYTES };
+			*a = (struct engine_arena){ p, p, (uint8_t *)p + ARENA_BYTES, {} };
 			log_debug("code arena at %p for %#lx", p, rip);
 			return a;
 		}
@@ -71,6 +71,7 @@ void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
 			continue;
 		engine_flush(e);
 		munmap(a->start, a->end - a->start);
+		vec_deinit(&a->blocks);
 		*a = e->arenas.data[--e->arenas.size];
 		i--;
 	}

@@ -150,8 +150,11 @@ void engine_flush(struct dec_engine *e)
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
 	e->blocks.size = e->exits.size = e->insn_host.size = 0;
-	for (size_t i = 0; i < e->arenas.size; i++)
+	e->n_gone = 0;
+	for (size_t i = 0; i < e->arenas.size; i++) {
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
+		e->arenas.data[i].blocks.size = 0;
+	}
 	// Key 1 is no negated address of code: slot 0xffff could only match rip -1.
 	for (size_t i = 0; i < 65536; i++)
 		e->ctx->keys[i] = 1;
@@ -213,31 +216,6 @@ void engine_set_watch(struct dec_engine *e, uint64_t rip)
 		return;
 	map_put(&e->watched, rip, 1);
 	engine_invalidate(e, rip, 1);
-}
-
-void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
-{
-	if (!size || !e->code_pages.size)
-		return;
-	// Either walk the range's pages or the code's, whichever are fewer.
-	if (size >> 12 <= e->code_pages.capacity) {
-		for (uint64_t p = addr >> 12; p <= (addr + size - 1) >> 12; p++) {
-			if (map_get(&e->code_pages, p)) {
-				engine_flush(e);
-				return;
-			}
-		}
-		return;
-	}
-	for (size_t i = 0; i < e->code_pages.capacity; i++) {
-		uint64_t p = e->code_pages.slots[i].key;
-
-		if (p != MAP_EMPTY_KEY && p >= addr >> 12 &&
-		    p <= (addr + size - 1) >> 12) {
-			engine_flush(e);
-			return;
-		}
-	}
 }
 
 /* ---- the log ----------------------------------------------------------------------- */
@@ -302,14 +280,26 @@ void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
 
 /* ---- exits ------------------------------------------------------------------------- */
 
+/* The block of arena @p a whose code holds host address @p pc. */
+static struct engine_block *engine_block_in(const struct dec_engine *e,
+					    const struct engine_arena *a, uint64_t pc)
+{
+	const uint32_t *b = a->blocks.data;
+	size_t n = vec_rank(a->blocks.size, i, (uint64_t)e->blocks.data[b[i]].host <= pc);
+
+	if (!n || pc >= (uint64_t)e->blocks.data[b[n - 1]].host_end)
+		return NULL;
+	return &e->blocks.data[b[n - 1]];
+}
+
 /* The block whose code holds host address @p pc. */
 static struct engine_block *engine_block_at(const struct dec_engine *e, uint64_t pc)
 {
-	for (size_t i = e->blocks.size; i-- > 0;) {
-		struct engine_block *b = &e->blocks.data[i];
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		const struct engine_arena *a = &e->arenas.data[i];
 
-		if (pc >= (uint64_t)b->host && pc < (uint64_t)b->host_end)
-			return b;
+		if (pc >= (uint64_t)a->start && pc < (uint64_t)a->end)
+			return engine_block_in(e, a, pc);
 	}
 	return NULL;
 }

@@ -90,6 +90,7 @@ struct engine_block {
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t n_exits;
 	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
+	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_gs, shows_x87; ///< of the one instruction of a single block
 	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
@@ -114,6 +115,7 @@ struct engine_exit {
 
 struct engine_arena {
 	uint8_t *start, *cursor, *end;
+	VEC(uint32_t) blocks; ///< those in it, by address
 };
 
 struct dec_engine {
@@ -126,7 +128,9 @@ struct dec_engine {
 	struct map single_of; ///< guest rip -> block of that one instruction, not logged
 	struct map breaks;    ///< guest addresses of breakpoints -> 1
 	struct map watched;   ///< guest address -> 1: log the registers there
-	struct map code_pages; ///< guest pages that hold translated code
+	struct map code_pages; ///< guest page that holds translated code -> a block there: its
+			       ///< index + 1, 0: none
+	uint32_t n_gone;       ///< of the blocks
 	VEC(struct engine_block) blocks;
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
@@ -179,12 +183,15 @@ void engine_set_watch(struct dec_engine *e, uint64_t rip);
 /** Let block @p b, at such a place, do the comparison or pass it by. */
 void engine_arm(struct engine_block *b, bool is_on);
 
-/** Guest memory [addr, addr+size) changed behind the code cache's back. */
+/** Guest memory [addr, addr+size) changed behind the code cache's back: what was made of
+ * its pages is dropped, and code_seen() will hear of them again. */
 void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
 
-/** Drop the blocks that hold code of [addr, addr+size). A few: each costs a stub; the
- * blocks are searched one by one. */
+/** Drop the blocks that hold code of [addr, addr+size). */
 void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Block @p b, in arena @p a, is complete: to be found by its place and by its pages. */
+void engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b);
 
 /** Drop all translated code. */
 void engine_flush(struct dec_engine *e);

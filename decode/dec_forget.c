@@ -10,10 +10,13 @@
 #include <assert.h>
 
 #include "decode/dec_emit.h"
-#include "decode/dec_engine.h"
+#include "decode/dec_emulate.h"
 
 /* Two stubs and their alignment. */
 #define FORGET_ROOM 256
+
+/* So many dropped blocks are some 50 MB. */
+#define GONE_MAX 200000
 
 /* The bytes at @p entry become a jump to @p to. @return whether it reaches. */
 static bool forget_redirect(uint8_t *entry, const uint8_t *to)
@@ -73,8 +76,8 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 		forget_stub(e, b, &out);
 	}
 	arena->cursor = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);
-	block->guest_bytes = 0;
 	block->is_gone = true;
+	e->n_gone++;
 	return true;
 }
 
@@ -87,20 +90,116 @@ static void forget_name(struct map *m, uint64_t rip, uint32_t b)
 		map_remove(m, rip);
 }
 
-void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size)
-{
-	for (uint32_t b = 0; b < e->blocks.size; b++) {
-		const struct engine_block *block = &e->blocks.data[b];
+/* ---- which blocks ------------------------------------------------------------------- */
 
-		// A block without instructions of its own still looked at one.
-		if (block->is_gone || block->rip >= addr + size ||
-		    block->rip + block->guest_bytes <= addr)
-			continue;
-		forget_name(&e->block_of, block->rip, b);
-		forget_name(&e->single_of, block->rip, b);
-		if (!forget_block(e, b)) {
-			engine_flush(e);
-			return;
+static uint64_t block_last_page(const struct engine_block *b)
+{
+	return (b->rip + b->guest_bytes - 1) >> 12;
+}
+
+void engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b)
+{
+	struct engine_block *block = &e->blocks.data[b];
+	uint64_t page = block->rip >> 12;
+	uint32_t *slot = vec_push(&a->blocks);
+
+	assert(slot && "out of memory for blocks");
+	*slot = b;
+	for (int i = 0; i < 2 && page + i <= block_last_page(block); i++) {
+		uint64_t *head = map_get(&e->code_pages, page + i);
+
+		assert(head && "code_seen() was told");
+		block->next_on_page[i] = *head;
+		*head = b + 1;
+	}
+}
+
+static void forget_names(struct dec_engine *e, uint32_t b)
+{
+	forget_name(&e->block_of, e->blocks.data[b].rip, b);
+	forget_name(&e->single_of, e->blocks.data[b].rip, b);
+}
+
+/* Drop the blocks on @p page that hold code of [addr, end). @return false: there was no
+ * room, all are dropped. */
+static bool forget_on_page(struct dec_engine *e, uint64_t page, uint64_t addr,
+			   uint64_t end)
+{
+	uint64_t *head = map_get(&e->code_pages, page);
+	uint32_t *link, at = head ? *head : 0, kept = 0;
+
+	while (at) {
+		uint32_t b = at - 1;
+		struct engine_block *block = &e->blocks.data[b];
+
+		link = &block->next_on_page[block->rip >> 12 != page];
+		at = *link;
+		if (!block->is_gone && block->rip < end &&
+		    block->rip + block->guest_bytes > addr) {
+			forget_names(e, b);
+			if (!forget_block(e, b)) {
+				engine_flush(e);
+				return false;
+			}
+		}
+		// Those that stay are listed anew, the other way round.
+		if (!block->is_gone) {
+			*link = kept;
+			kept = b + 1;
 		}
 	}
+	if (head)
+		*head = kept;
+	return true;
+}
+
+/* What is dropped leaves a stub and its place in the arena, until all is dropped. */
+static void forget_end(struct dec_engine *e)
+{
+	if (e->n_gone > GONE_MAX)
+		engine_flush(e);
+}
+
+void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	for (uint64_t p = addr >> 12; p <= (addr + size - 1) >> 12; p++)
+		if (!forget_on_page(e, p, addr, addr + size))
+			return;
+	forget_end(e);
+}
+
+/* @return as forget_on_page(). */
+static bool forget_page(struct dec_engine *e, uint64_t page)
+{
+	if (!map_get(&e->code_pages, page))
+		return true;
+	if (!forget_on_page(e, page, page << 12, (page + 1) << 12))
+		return false;
+	map_remove(&e->code_pages, page);
+	return true;
+}
+
+void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	uint64_t first = addr >> 12, last = (addr + size - 1) >> 12;
+
+	if (!size || !e->code_pages.size)
+		return;
+	engine_settle_x87(e); // while what its address was made of still stands there
+	// Either walk the range's pages or the code's, whichever are fewer.
+	if (last - first <= e->code_pages.capacity) {
+		for (uint64_t p = first; p <= last; p++)
+			if (!forget_page(e, p))
+				return;
+	} else {
+		for (size_t i = 0; i < e->code_pages.capacity;) {
+			uint64_t p = e->code_pages.slots[i].key;
+
+			if (p == MAP_EMPTY_KEY || p < first || p > last)
+				i++; // else its slot is another's, or empty, afterwards
+			else if (!forget_page(e, p))
+				return;
+		}
+	}
+	forget_end(e);
 }

@@ -143,13 +143,36 @@ void guest_protect_code(struct dec_guest *g, uint64_t page)
 	alias_each(g, page, guest_protect_page);
 }
 
+static void guest_invalidate_page(struct dec_guest *g, uint64_t page)
+{
+	engine_invalidate(g->engine, page << 12, PAGE);
+}
+
 bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 {
-	if (!map_remove(&g->code, addr >> 12))
+	uint64_t page = addr >> 12;
+
+	if (!map_remove(&g->code, page))
 		return false;
 	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
-	engine_flush(g->engine);
+	guest_invalidate_page(g, page);
+	alias_each(g, page, guest_invalidate_page);
 	return true;
+}
+
+enum dec_verdict guest_change_code(struct dec_guest *g)
+{
+	uint64_t rip = g->engine->ctx->rip, last = rip + 14;
+	enum dec_verdict v;
+
+	g->is_changing_code = true;
+	v = engine_step_slow(g->engine);
+	g->is_changing_code = false;
+	if (guest_avail(g, rip, PROT_WRITE))
+		guest_invalidate_page(g, rip >> 12);
+	if (last >> 12 != rip >> 12 && guest_avail(g, last, PROT_WRITE))
+		guest_invalidate_page(g, last >> 12);
+	return v;
 }
 
 /* [start, end) is mapped or protected anew: what was translated from it is void. */

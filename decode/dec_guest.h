@@ -70,6 +70,10 @@ void guest_protect_code(struct dec_guest *g, uint64_t page);
  * guest_protect_code(): it is writable again, and its translations are gone. */
 bool guest_unprotect_code(struct dec_guest *g, uint64_t addr);
 
+/** The instruction at rip changes code on a page that guest_unprotect_code() gave free, its
+ * own perhaps: execute it, once, with nothing of it kept. */
+enum dec_verdict guest_change_code(struct dec_guest *g);
+
 /** [start, end) is mapped anew behind the guest's back: protect it as the guest has it. */
 struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
 

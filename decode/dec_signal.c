@@ -108,15 +108,8 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
 	enum dec_verdict v;
 
-	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr)) {
-		// The program changes code, perhaps that of this very instruction: let it
-		// execute once with nothing protected and nothing kept.
-		r->guest.is_changing_code = true;
-		v = engine_step_slow(e);
-		r->guest.is_changing_code = false;
-		engine_flush(e);
-		return v;
-	}
+	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr))
+		return guest_change_code(&r->guest);
 	if (r->is_log_at_end)
 		return replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||

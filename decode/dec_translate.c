@@ -53,7 +53,7 @@ static void translation_see_page(struct dec_engine *e, uint64_t page)
 {
 	if (map_get(&e->code_pages, page))
 		return;
-	map_put(&e->code_pages, page, 1);
+	map_put(&e->code_pages, page, 0);
 	if (e->world.code_seen)
 		e->world.code_seen(e->world.ctx, page);
 }
@@ -78,13 +78,13 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		uint64_t avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 		uint64_t *stop = map_get(&e->breaks, rip);
 
+		translation_see_page(e, rip >> 12);
 		if (stop && (t->n || !t->is_single)) {
 			translation_end_special(t, ENGINE_EXIT_STOP, rip);
 			return;
 		}
 		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip)))
 			break;
-		translation_see_page(e, rip >> 12);
 		translation_see_page(e, (rip + 14) >> 12);
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
@@ -386,6 +386,14 @@ static bool translation_emit(struct translation *t)
 	return true;
 }
 
+/* Behind all bytes that the block was made of; of what is no instruction, the first. */
+static uint64_t translation_end(const struct translation *t)
+{
+	const struct dec_insn *last = &t->insn[t->n];
+
+	return t->has_special ? last->rip + (last->len ? last->len : 1) : t->end_rip;
+}
+
 uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 {
 	struct engine_arena *arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
@@ -415,7 +423,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
 	t.block->n_insns = t.n;
-	t.block->guest_bytes = (t.has_special ? t.insn[t.n].rip + 1 : t.end_rip) - rip;
+	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_gs = is_single && t.insn[0].is_gs;
 	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
 	t.known = dec_known_start(e->mode, t.is_watched);
@@ -431,6 +439,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.block->host_end = t.out.p;
 	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
+	engine_remember(e, arena, t.block - e->blocks.data);
 	map_put(is_single ? &e->single_of : &e->block_of, rip, t.block - e->blocks.data);
 	e->n_translated++;
 	return t.block - e->blocks.data;
