@@ -51,14 +51,15 @@ FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(wildcard examples/*/),$(if $(wildcard $d$(notdir $(d:/=)).c),\
 	$(notdir $(d:/=))))
 EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
+BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 -include $(wildcard $(ROOMS:%=%/room.mk))
 
-.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench deps man install clean \
+.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench bench-peers deps man install clean \
 	format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
-tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(SUBJECTS) examples
+tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -140,16 +141,17 @@ $(UNITS): $(B)/%: $(B)/%.o $(ARCHIVES)
 # What the tests record: plain programs, never with faultline's own flags. A program asks
 # for more by a line `// FLAGS: -mavx2 -lpthread`.
 program_flags = $(shell sed -n 's|^// FLAGS: ||p' $<)
-$(PROGRAMS): $(B)/%: %.c
+$(PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: %.c
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -o $@ $< $(program_flags)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -I. -o $@ $< $(program_flags)
 
 $(PROGRAMS_CC): $(B)/%: %.cc
 	@mkdir -p $(@D)
 	$(say) CXX $@
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
 
+$(BENCH_PROGRAMS): bench/programs/program.h
 $(B)/tests/programs/crashes-O0: tests/programs/crashes.c
 
 define example_rule
@@ -214,8 +216,11 @@ $(FUZZERS): $(B)/%: $(B)/%.o $(ARCHIVES)
 	$(say) LD $@
 	$(Q)$(subst fuzzer-no-link,fuzzer,$(link))
 
-bench: all examples $(PROGRAMS) $(SUBJECTS) ## measure cost (not a test; takes minutes)
-	$(Q)$(B)/faultline bench --json $(B)/bench.json
+bench: all examples $(PROGRAMS) $(BENCH_PROGRAMS) $(SUBJECTS) ## measure cost (not a test; takes minutes)
+	$(Q)$(B)/faultline bench --quick --json $(B)/bench.json --html $(B)/bench.html
+
+bench-peers: ## install the tools that bench compares with (Debian packages)
+	@tools/deps.sh tools/bench-packages.txt
 
 # ---- the rest --------------------------------------------------------------------
 

@@ -25,20 +25,31 @@
 #include "base/base.h"
 #include "bench/bench_result.h"
 
-#define BENCH_ARGS_MAX 16
+#define BENCH_ARGS_MAX 32
 #define BENCH_COMMANDS_MAX 16
 #define BENCH_ROUNDS_MAX 31
+
+/** What a command must print on stdout. */
+enum bench_output {
+	BENCH_OUTPUT_ANY,
+	BENCH_OUTPUT_SAME,     ///< what the first command does
+	BENCH_OUTPUT_INCLUDES, ///< that, among words of its own
+};
 
 /** A command to time. */
 struct bench_command {
 	const char *name;		      ///< "native", "record", "replay"...
 	const char *argv[BENCH_ARGS_MAX + 1]; ///< NULL-terminated; borrowed
-	const char *fresh_dir;		      ///< removed before each run; NULL: nothing
-	bool is_output_native; ///< its stdout must equal the first command's
-	double limit;	       ///< wanted ratio to the first command; 0: none
-	enum bench_role role;  ///< the failure of a peer is no failure of ours
-	const char *note;      ///< for the reader of its row
-	const char *skipped;   ///< why it is not run; NULL: it is
+	/** Instead of argv: a function of ours that is timed. @return why it failed. */
+	struct err *(*call)(void *ctx);
+	void *call_ctx;
+	const char *fresh_dir; ///< removed before each run; NULL: nothing
+	enum bench_output output;
+	double time_limit_s;  ///< it is ended then, and has no time; 0: none
+	double limit;	      ///< wanted ratio to the first command; 0: none
+	enum bench_role role; ///< the failure of a peer is no failure of ours
+	const char *note;     ///< for the reader of its row
+	const char *skipped;  ///< why it is not run; NULL: it is
 	/** Runs beside the command, from when its output, in beside_log, has the text
 	 * beside_ready; SIGINT ends it. Not part of the time. NULL: nothing. */
 	const char *const *beside;
@@ -71,6 +82,12 @@ void bench_times_deinit_all(struct bench_times *t, size_t n);
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
 		      double *wall_s, int *status);
 
+/** The same; what runs longer than @p limit_s (0: any time) is killed with all it has
+ * started, and *@p wall_s is more than that. */
+struct err *bench_run_limited(const char *const *argv, const char *output,
+			      const char *errors, double limit_s, double *wall_s,
+			      int *status);
+
 /** Run a command whose stdout is one JSON object, its output in directory @p scratch.
  * @param ret  NULL when it printed none, whatever its status. cJSON_Delete() it. */
 struct err *bench_run_json(const char *scratch, const char *const *argv, cJSON **ret);
@@ -86,20 +103,40 @@ void bench_beside_stop(pid_t pid);
 /** Remove @p path and all below it; what is not there is fine. */
 void bench_remove(const char *path);
 
+/** A kind of work, of any size: a line of bench_work.c's table. */
+struct bench_work_kind {
+	const char *name, *what;
+	const char *argv[8]; ///< some stand for the count, or for an input of that size
+	const char *counted; ///< what the count counts; NULL: it has one size only
+	uint64_t count, count_quick;
+	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: a quarter
+	double record_limit;   ///< wanted ratio of recording to native, start-up apart
+	bool is_replayed;      ///< part of the suites replay and decode
+	bool is_tiny;	       ///< for the slowest peers
+};
+
 /** A program with its arguments, the same on every machine that has it. */
 struct bench_work {
 	const char *name;
+	const struct bench_work_kind *kind;
+	uint64_t count;
 	const char *argv[BENCH_ARGS_MAX + 1];
-	double record_limit; ///< wanted ratio of recording to native, start-up apart
-	bool is_replayed;    ///< part of the replay suite
+	const char *skipped; ///< why it cannot run; NULL: it can
 };
 
-/** The workloads, their inputs made in @p scratch. @p is_quick: smaller ones. Strings
- * live in @p arena. Those whose program is missing are left out, with a note on stderr.
- * @param ret  Room for BENCH_WORKS entries. @return how many there are, through n. */
-#define BENCH_WORKS 4
-struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_quick,
-			     struct bench_work *ret, size_t *n);
+/** The kind of that name; NULL: there is none. */
+const struct bench_work_kind *bench_work_kind(const char *name);
+
+struct bench;
+
+/** A work of @p kind, so large as @p count says; its inputs are made in the scratch
+ * directory. Strings live as long as @p b. */
+struct err *bench_work_make(struct bench *b, const struct bench_work_kind *kind,
+			    uint64_t count, struct bench_work *ret);
+
+/** All works, in the size that the options want. */
+#define BENCH_WORKS 12
+struct err *bench_works_make(struct bench *b);
 
 /** @return the path of @p program in PATH (or itself when it has a slash), in the arena;
  * NULL when it is not there. */

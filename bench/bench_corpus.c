@@ -105,7 +105,7 @@ static struct bench_command record_command(struct bench *b, const struct bench_w
 
 	c.name = "record";
 	c.role = BENCH_OURS;
-	c.is_output_native = true;
+	c.output = BENCH_OUTPUT_SAME;
 	c.fresh_dir = b->capture;
 	while (c.argv[n])
 		n++;

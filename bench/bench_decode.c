@@ -26,6 +26,10 @@ struct decode_work {
 	dec_pt_buffer bytes;		    ///< it in one piece
 	const uint8_t *whole;
 	uint64_t n_insns[WAYS];
+	struct way_call {
+		struct decode_work *work;
+		int way;
+	} calls[WAYS];
 	char data[4300], symfs[4300], errors[4300];
 };
 
@@ -132,19 +136,15 @@ static struct err *decode_one(struct decode_work *d, int way)
 	}
 }
 
-/* A failed way has no time; the others go on. */
-static void decode_timed(struct decode_work *d, int way, bool is_counted,
-			 struct bench_times *t)
+static struct err *decode_call(void *ctx)
 {
-	double start = clock_now_s();
-	_cleanup_err_ struct err *err = decode_one(d, way);
+	struct way_call *c = ctx;
+	struct decode_work *d = c->work;
+	struct err *err = decode_one(d, c->way);
 
-	if (err)
-		t->failure = strdup(err->message);
-	else if (way != PERF && d->n_insns[way] != d->n_insns[LOOP])
-		t->failure = strdup("other instructions than libipt's loop");
-	else if (is_counted)
-		t->run_s[t->n_runs++] = clock_now_s() - start;
+	if (!err && c->way != PERF && d->n_insns[c->way] != d->n_insns[LOOP])
+		err = err_new(ERR_FORMAT, "other instructions than libipt's loop");
+	return err;
 }
 
 /** @return why @p way cannot run here; NULL: it can. */
@@ -164,12 +164,13 @@ static struct err *decode_measure(struct bench *b, struct decode_work *d)
 	struct err *err = NULL;
 
 	memcpy(c, ways, sizeof(c));
-	for (int way = 0; way < WAYS; way++)
+	for (int way = 0; way < WAYS; way++) {
+		d->calls[way] = (struct way_call){ d, way };
+		c[way].call = decode_call;
+		c[way].call_ctx = &d->calls[way];
 		c[way].skipped = way_skipped(b, way);
-	for (int round = 0; round <= b->o.rounds; round++)
-		for (int way = 0; way < WAYS; way++)
-			if (!t[way].failure && !c[way].skipped)
-				decode_timed(d, way, round > 0, &t[way]);
+	}
+	err = bench_time(c, WAYS, b->o.rounds, b->scratch, t);
 	for (int way = 0; way < WAYS && !err; way++)
 		err = bench_measure_speed(b, d->work->name, &c[way], &t[way],
 					  (double)d->n_insns[LOOP], "instr/s");
@@ -184,7 +185,7 @@ struct err *bench_suite_decode(struct bench *b)
 	for (size_t i = 0; i < b->n_works && !err; i++) {
 		struct decode_work d = { .work = &b->works[i] };
 
-		if (!d.work->is_replayed)
+		if (!d.work->kind->is_replayed)
 			continue;
 		err = packets_make(b, &d);
 		if (!err)

@@ -159,6 +159,14 @@ char *bench_format_note(const struct bench_row *row)
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
+/** Whether the tool before has the same version: valgrind has several. */
+static bool is_repeated(const struct bench_results *r, size_t i)
+{
+	const struct bench_tool *t = &r->tools.data[i];
+
+	return i && t[-1].version && t->version && !strcmp(t[-1].version, t->version);
+}
+
 static const char *tools_text(struct bench_results *r, bool is_there)
 {
 	const char *text = "";
@@ -166,7 +174,7 @@ static const char *tools_text(struct bench_results *r, bool is_there)
 	for (size_t i = 0; i < r->tools.size && text; i++) {
 		const struct bench_tool *t = &r->tools.data[i];
 
-		if (is_there && t->version)
+		if (is_there && t->version && !is_repeated(r, i))
 			text = bench_keep_printf(r, "%s%s%s", text, *text ? ", " : "",
 						 t->version);
 		else if (!is_there && !t->version)

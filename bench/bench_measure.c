@@ -29,8 +29,11 @@ struct err *bench_measure(struct bench *b, const char *work,
 			  const struct bench_command *c, size_t n, int rounds,
 			  struct bench_times *times)
 {
-	struct err *err = bench_time(c, n, rounds, b->scratch, times);
+	struct err *err;
 
+	if (b->progress)
+		b->progress(b->suite, work);
+	err = bench_time(c, n, rounds, b->scratch, times);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct bench_row row = time_row(b, work, &c[i]);
 
@@ -54,10 +57,12 @@ struct err *bench_measure_net(struct bench *b, const char *work,
 	row.base_metric = "time";
 	row.limit = limit;
 	row.note = NULL;
-	// Start-up varies by more than a tiny work takes: that must not make a time below 0.
-	for (int i = 0; i < t->n_runs; i++)
-		net[i] = t->run_s[i] > b->startup_s ? t->run_s[i] - b->startup_s : 1e-6;
-	return bench_row_add(&b->results, &row, net, t->n_runs);
+	for (int i = 0; i < t->n_runs; i++) {
+		net[i] = t->run_s[i] - b->startup_s;
+		if (net[i] <= 0)
+			row.skipped = "start-up varies by more than this work takes";
+	}
+	return bench_row_add(&b->results, &row, net, row.skipped ? 0 : t->n_runs);
 }
 
 struct err *bench_measure_speed(struct bench *b, const char *work,
@@ -80,7 +85,9 @@ struct err *bench_measure_speed(struct bench *b, const char *work,
 
 struct bench_command bench_command_native(const struct bench_work *w)
 {
-	struct bench_command c = { .name = "native", .role = BENCH_NATIVE };
+	struct bench_command c = { .name = "native",
+				   .role = BENCH_NATIVE,
+				   .skipped = w->skipped };
 
 	memcpy(c.argv, w->argv, sizeof(c.argv));
 	return c;
@@ -89,7 +96,9 @@ struct bench_command bench_command_native(const struct bench_work *w)
 struct bench_command bench_command_prefixed(const char *name, const char *const *prefix,
 					    const struct bench_work *w)
 {
-	struct bench_command c = { .name = name, .is_output_native = true };
+	struct bench_command c = { .name = name,
+				   .output = BENCH_OUTPUT_SAME,
+				   .skipped = w->skipped };
 	size_t n = 0;
 
 	for (; *prefix; prefix++)

@@ -15,9 +15,13 @@
  * results. */
 struct err *bench_peers_describe(struct bench *b);
 
-/** Each peer on @p w, at most @p max. Those that cannot run are among them, with the
+/** Each peer that @p w is for, at most @p max. Those that cannot run are among them, with the
  * reason. @return how many. */
 size_t bench_peers_commands(struct bench *b, const struct bench_work *w,
 			    struct bench_command *ret, size_t max);
+
+/** The peer of that name on @p w. @return false when there is no such peer. */
+bool bench_peer_command(struct bench *b, const char *name, const struct bench_work *w,
+			struct bench_command *ret);
 
 #endif

@@ -19,8 +19,8 @@ static struct err *work_measure(struct bench *b, const struct bench_work *w)
 
 	n += bench_peers_commands(b, w, c + n, BENCH_COMMANDS_MAX - n);
 	err = bench_measure(b, w->name, c, n, b->o.rounds, t);
-	if (!err)
-		err = bench_measure_net(b, w->name, &c[1], &t[1], w->record_limit);
+	if (!err && !w->kind->is_tiny)
+		err = bench_measure_net(b, w->name, &c[1], &t[1], w->kind->record_limit);
 	bench_times_deinit_all(t, n);
 	return err;
 }

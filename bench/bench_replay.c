@@ -8,7 +8,7 @@
 
 #include "bench/bench_suite.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -26,32 +26,31 @@ static const struct {
 
 #define N_MODES (sizeof(modes) / sizeof(*modes))
 
-/** Record @p w into b->capture. @return what went wrong, for a row; NULL: nothing. */
-static struct err *work_record(struct bench *b, const struct bench_work *w,
-			       const char **skipped)
+struct err *bench_capture_work(struct bench *b, const struct bench_work *w,
+			       double *instructions)
 {
+	const char *replay[] = { b->exe, "replay", "--json", b->capture, NULL };
 	struct bench_command record = bench_command_record(b, w);
 	char errors[4300];
 	struct err *err;
 	double wall_s;
+	cJSON *json;
 	int status;
 
 	snprintf(errors, sizeof(errors), "%s/errors", b->scratch);
 	bench_remove(b->capture);
 	err = bench_run(record.argv, NULL, errors, &wall_s, &status);
-	*skipped = !err && status ? "the program cannot be recorded" : NULL;
-	return err;
-}
-
-/** How many instructions the capture's run has; 0 when it cannot be told. */
-static struct err *count_instructions(struct bench *b, double *ret)
-{
-	const char *argv[] = { b->exe, "replay", "--json", b->capture, NULL };
-	cJSON *json;
-	struct err *err = bench_run_json(b->scratch, argv, &json);
-	const cJSON *n = cJSON_GetObjectItemCaseSensitive(json, "instructions");
-
-	*ret = cJSON_IsNumber(n) ? n->valuedouble : 0;
+	if (!err && status)
+		err = err_new(ERR_OS, "cannot record '%s' (try: faultline record -- %s)",
+			      w->name, w->argv[0]);
+	if (!err)
+		err = bench_run_json(b->scratch, replay, &json);
+	if (err)
+		return err;
+	*instructions = cJSON_GetNumberValue(
+		cJSON_GetObjectItemCaseSensitive(json, "instructions"));
+	if (!(*instructions > 0))
+		err = err_new(ERR_OS, "cannot replay '%s'", w->name);
 	cJSON_Delete(json);
 	return err;
 }
@@ -60,25 +59,24 @@ static struct err *work_replay(struct bench *b, const struct bench_work *w)
 {
 	struct bench_command c[1 + N_MODES] = { bench_command_native(w) };
 	struct bench_times t[1 + N_MODES] = {};
-	const char *skipped;
-	struct err *err = work_record(b, w, &skipped);
 	double instructions = 0;
+	struct err *err = w->skipped ? NULL : bench_capture_work(b, w, &instructions);
 
 	for (size_t i = 0; i < N_MODES; i++)
 		c[1 + i] = (struct bench_command){ .name = modes[i].name,
 						   .argv = { b->exe, "replay", b->capture,
 							     modes[i].option },
 						   .limit = modes[i].limit,
-						   .skipped = skipped };
-	if (!err && !skipped)
-		err = count_instructions(b, &instructions);
+						   .skipped = w->skipped };
 	if (!err)
 		err = bench_measure(b, w->name, c, 1 + N_MODES, b->o.rounds, t);
-	for (size_t i = 0; i <= N_MODES && !err && instructions; i++) {
+	for (size_t i = 0; i <= N_MODES && !err && instructions > 0; i++) {
 		c[i].limit = 0;
 		err = bench_measure_speed(b, w->name, &c[i], &t[i], instructions,
 					  "instr/s");
 	}
+	if (!err && instructions > 0)
+		err = bench_replay_checkpoints(b, w->name, b->capture, instructions);
 	bench_times_deinit_all(t, 1 + N_MODES);
 	return err;
 }
@@ -88,7 +86,7 @@ struct err *bench_suite_replay(struct bench *b)
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < b->n_works && !err; i++)
-		if (b->works[i].is_replayed)
+		if (b->works[i].kind->is_replayed)
 			err = work_replay(b, &b->works[i]);
 	return err;
 }

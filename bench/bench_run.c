@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -14,33 +17,66 @@
 
 extern char **environ;
 
-struct err *bench_run(const char *const *argv, const char *output, const char *errors,
-		      double *wall_s, int *status)
+/** Start @p argv; in a process group of its own when @p is_apart. */
+static struct err *spawn(const char *const *argv, const char *output, const char *errors,
+			 bool is_apart, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
-	double start;
-	pid_t pid;
+	posix_spawnattr_t how;
 	int rc;
 
 	if (posix_spawn_file_actions_init(&files))
 		return &err_nomem;
+	if (posix_spawnattr_init(&how)) {
+		posix_spawn_file_actions_destroy(&files);
+		return &err_nomem;
+	}
+	posix_spawnattr_setflags(&how, is_apart ? POSIX_SPAWN_SETPGROUP : 0);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&files, 1, output ? output : "/dev/null",
 					 O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	posix_spawn_file_actions_addopen(&files, 2, errors, O_WRONLY | O_CREAT | O_TRUNC,
 					 0600);
-	start = clock_now_s();
-	rc = posix_spawnp(&pid, argv[0], &files, NULL, (char *const *)argv, environ);
+	rc = posix_spawnp(ret, argv[0], &files, &how, (char *const *)argv, environ);
+	posix_spawnattr_destroy(&how);
 	posix_spawn_file_actions_destroy(&files);
-	if (rc) {
-		errno = rc;
-		return err_errno("cannot run '%s'", argv[0]);
-	}
+	errno = rc;
+	return rc ? err_errno("cannot run '%s'", argv[0]) : NULL;
+}
+
+/** Wait until @p pid ends; what still runs after @p limit_s is killed, its group too. */
+static void wait_limited(pid_t pid, double limit_s)
+{
+	_cleanup_close_ int fd = pidfd_open(pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (fd >= 0 && poll(&p, 1, (int)(limit_s * 1000)) == 0)
+		kill(-pid, SIGKILL);
+}
+
+struct err *bench_run_limited(const char *const *argv, const char *output,
+			      const char *errors, double limit_s, double *wall_s,
+			      int *status)
+{
+	double start = clock_now_s();
+	pid_t pid;
+	struct err *err = spawn(argv, output, errors, limit_s > 0, &pid);
+
+	if (err)
+		return err;
+	if (limit_s > 0)
+		wait_limited(pid, limit_s);
 	while (waitpid(pid, status, 0) < 0)
 		if (errno != EINTR)
 			return err_errno("cannot wait for '%s'", argv[0]);
 	*wall_s = clock_now_s() - start;
 	return NULL;
+}
+
+struct err *bench_run(const char *const *argv, const char *output, const char *errors,
+		      double *wall_s, int *status)
+{
+	return bench_run_limited(argv, output, errors, 0, wall_s, status);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -58,22 +94,38 @@ void bench_remove(const char *path)
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/** @return 1 equal, 0 different, -1 not readable. */
-static int files_equal(const char *a, const char *b)
-{
-	_cleanup_fclose_ FILE *fa = fopen(a, "rb"), *fb = fopen(b, "rb");
-	char da[65536], db[65536];
-	size_t na, nb;
+/* ---- is it right? ----------------------------------------------------------------------------- */
 
-	if (!fa || !fb)
-		return -1;
-	do {
-		na = fread(da, 1, sizeof(da), fa);
-		nb = fread(db, 1, sizeof(db), fb);
-		if (na != nb || memcmp(da, db, na))
-			return 0;
-	} while (na);
-	return 1;
+/** @return the whole file, to be freed; NULL when it cannot be read. */
+static char *file_read(const char *path, size_t *size)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	char *text = NULL, buf[65536];
+	size_t n, room;
+	FILE *to = f ? open_memstream(&text, &room) : NULL;
+
+	*size = 0;
+	while (to && (n = fread(buf, 1, sizeof(buf), f)))
+		*size += fwrite(buf, 1, n, to);
+	if (to)
+		fclose(to);
+	return text;
+}
+
+/** @return whether file @p other holds what @p output wants of what is in @p native. */
+static bool output_is_right(enum bench_output output, const char *native,
+			    const char *other)
+{
+	size_t n = 0, n_other = 0;
+	_cleanup_free_ char *a = file_read(native, &n), *b = file_read(other, &n_other);
+
+	if (output == BENCH_OUTPUT_ANY)
+		return true;
+	if (!a || !b)
+		return false;
+	if (output == BENCH_OUTPUT_INCLUDES)
+		return memmem(b, n_other, a, n) != NULL;
+	return n == n_other && memcmp(a, b, n) == 0;
 }
 
 static void last_line(const char *path, char *ret, size_t size)
@@ -105,39 +157,66 @@ struct paths {
 	char native[4096], output[4096], errors[4096];
 };
 
-static struct err *time_one(const struct bench_command *c, const struct paths *p,
-			    bool is_first, bool is_counted, struct bench_times *t)
+static struct err *fail(struct bench_times *t, const char *why)
 {
-	const char *output = is_first		 ? p->native :
-			     c->is_output_native ? p->output :
-						   NULL;
-	struct err *err;
-	double wall_s;
-	pid_t beside;
+	t->failure = strdup(why);
+	return t->failure ? NULL : &err_nomem;
+}
+
+/** Run a command, with what runs beside it. @p t gets its failure, if it fails. */
+static struct err *run_one(const struct bench_command *c, const struct paths *p,
+			   bool is_first, double *wall_s, struct bench_times *t)
+{
+	const char *output = is_first ? p->native : c->output ? p->output : NULL;
+	struct err *err = NULL;
+	pid_t beside = 0;
 	int status;
 
-	if (c->fresh_dir)
-		bench_remove(c->fresh_dir);
-	if (c->beside) {
+	if (c->beside)
 		err = bench_beside_start(c->beside, c->beside_log, c->beside_ready,
 					 &beside);
-		if (err)
-			return err;
-	}
-	err = bench_run(c->argv, output, p->errors, &wall_s, &status);
+	if (err)
+		return err;
+	err = bench_run_limited(c->argv, output, p->errors, c->time_limit_s, wall_s,
+				&status);
 	if (c->beside)
 		bench_beside_stop(beside);
 	if (err)
 		return err;
+	if (c->time_limit_s > 0 && *wall_s > c->time_limit_s)
+		return asprintf(&t->failure, "it takes longer than %.0f s",
+				c->time_limit_s) < 0 ?
+			       &err_nomem :
+			       NULL;
 	if (status)
 		return set_failure(t, status, p->errors) < 0 ? &err_nomem : NULL;
-	if (!is_first && c->is_output_native && files_equal(p->native, p->output) != 1) {
-		t->failure = strdup("its output differs from the native run's");
-		return t->failure ? NULL : &err_nomem;
-	}
-	if (is_counted)
-		t->run_s[t->n_runs++] = wall_s;
+	if (!is_first && !output_is_right(c->output, p->native, p->output))
+		return fail(t, "its output differs from the native run's");
 	return NULL;
+}
+
+static struct err *call_one(const struct bench_command *c, double *wall_s,
+			    struct bench_times *t)
+{
+	double start = clock_now_s();
+	_cleanup_err_ struct err *err = c->call(c->call_ctx);
+
+	*wall_s = clock_now_s() - start;
+	return err ? fail(t, err->message) : NULL;
+}
+
+static struct err *time_one(const struct bench_command *c, const struct paths *p,
+			    bool is_first, bool is_counted, struct bench_times *t)
+{
+	struct err *err;
+	double wall_s;
+
+	if (c->fresh_dir)
+		bench_remove(c->fresh_dir);
+	err = c->call ? call_one(c, &wall_s, t) : run_one(c, p, is_first, &wall_s, t);
+	if (!err && !t->failure && is_counted)
+		t->run_s[t->n_runs++] = wall_s;
+	return err;
 }
 
 struct err *bench_time(const struct bench_command *commands, size_t n, int rounds,

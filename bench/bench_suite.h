@@ -32,7 +32,8 @@ struct bench {
 	struct bench_work works[BENCH_WORKS];
 	size_t n_works;
 	const char *suite; ///< the name of the one that runs
-	double startup_s;  ///< what recording adds to /bin/true; 0 before it is known
+	void (*progress)(const char *suite, const char *work); ///< NULL: nobody looks
+	double startup_s; ///< what recording adds to /bin/true; 0 before it is known
 	struct bench_results results;
 };
 
@@ -70,6 +71,15 @@ struct bench_command bench_command_prefixed(const char *name, const char *const 
 /** The work recorded, into b->capture. */
 struct bench_command bench_command_record(struct bench *b, const struct bench_work *w);
 
+/** Record @p w into b->capture and replay that once. @p instructions: how many it has.
+ * @return ERR_OS when either fails. */
+struct err *bench_capture_work(struct bench *b, const struct bench_work *w,
+			       double *instructions);
+
+/** The suite replay's rows of the machine with checkpoints, on a capture of @p work. */
+struct err *bench_replay_checkpoints(struct bench *b, const char *work,
+				     const char *capture, double instructions);
+
 /** What recording costs, beside other tools on the same work. */
 struct err *bench_suite_record(struct bench *b);
 
@@ -78,6 +88,9 @@ struct err *bench_suite_replay(struct bench *b);
 
 /** What recording costs on the compute-bound half of the corpus. */
 struct err *bench_suite_corpus(struct bench *b);
+
+/** How costs grow with the work, and what one of it costs. */
+struct err *bench_suite_growth(struct bench *b);
 
 /** What a server under load notices of being attached to. */
 struct err *bench_suite_attach(struct bench *b);

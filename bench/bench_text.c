@@ -55,22 +55,22 @@ static void table_print(FILE *out, const struct bench_table *t)
 struct err *bench_text_suite(FILE *out, struct bench_results *r,
 			     const struct bench_suite_info *suite)
 {
-	struct bench_table rows, series;
+	struct bench_table rows, series = {};
 	struct err *err = bench_table_rows(r, suite, &rows);
 
+	if (!err)
+		err = bench_table_series(r, suite, &series);
+	fprintf(out, "\n%s: %s\n%s%s", suite->name, suite->title, suite->about ?: "",
+		suite->about ? "\n" : "");
 	if (!err && rows.lines.size) {
-		fprintf(out, "\n%s: %s\n%s%s\n", suite->name, suite->title,
-			suite->about ?: "", suite->about ? "\n" : "");
+		fputc('\n', out);
 		table_print(out, &rows);
 	}
-	bench_table_deinit(&rows);
-	if (err)
-		return err;
-	err = bench_table_series(r, suite, &series);
 	if (!err && series.lines.size) {
-		fprintf(out, "\n%s: growth\n\n", suite->name);
+		fputc('\n', out);
 		table_print(out, &series);
 	}
+	bench_table_deinit(&rows);
 	bench_table_deinit(&series);
 	fflush(out);
 	return err;

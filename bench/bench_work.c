@@ -1,11 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+/*
+ * The works: programs of bench/programs and of Debian, with inputs that are made here. What
+ * there is stands in one table.
+ */
+
+#include "bench/bench_suite.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
+/** Arguments that stand for something. */
+static const char COUNT[] = "(count)", TEXT[] = "(text)", PI[] = "(pi)";
+
+static const struct bench_work_kind kinds[] = {
+	{ .name = "list",
+	  .what = "allocations and frees at the ends of a list",
+	  .argv = { "bench/programs/list", COUNT },
+	  .counted = "operations",
+	  .count = 10000000,
+	  .count_quick = 2000000,
+	  .growth_count = 1000000 },
+	{ .name = "tree",
+	  .what = "inserts and removals in a balanced tree",
+	  .argv = { "bench/programs/tree", COUNT },
+	  .counted = "operations",
+	  .count = 1000000,
+	  .count_quick = 250000,
+	  .growth_count = 125000,
+	  .is_replayed = true },
+	{ .name = "chase",
+	  .what = "steps through a cycle of pointers",
+	  .argv = { "bench/programs/chase", COUNT },
+	  .counted = "steps",
+	  .count = 5000000,
+	  .count_quick = 1000000,
+	  .growth_count = 1000000 },
+	{ .name = "stores",
+	  .what = "steps that write two words each",
+	  .argv = { "bench/programs/stores", COUNT },
+	  .counted = "steps",
+	  .count = 40000000,
+	  .count_quick = 10000000,
+	  .growth_count = 5000000 },
+	{ .name = "gzip",
+	  .what = "gzip -9 of text",
+	  .argv = { "gzip", "-9", "-c", TEXT },
+	  .counted = "bytes",
+	  .count = 2000000,
+	  .count_quick = 500000,
+	  .record_limit = 1.10,
+	  .is_replayed = true },
+	{ .name = "bc",
+	  .what = "digits of pi",
+	  .argv = { "bc", "-lq", PI },
+	  .counted = "digits",
+	  .count = 1200,
+	  .count_quick = 500,
+	  .record_limit = 1.10,
+	  .is_replayed = true },
+	{ .name = "ls",
+	  .what = "ls -lR /usr/share",
+	  .argv = { "ls", "-lR", "/usr/share" },
+	  .record_limit = 1.50 },
+	{ .name = "reads",
+	  .what = "reads of 16 bytes",
+	  .argv = { "bench/programs/reads", COUNT },
+	  .counted = "system calls",
+	  .count = 500000,
+	  .count_quick = 100000,
+	  .growth_count = 50000 },
+	{ .name = "threads",
+	  .what = "steps of four threads, a mutex each",
+	  .argv = { "bench/programs/threads", COUNT },
+	  .counted = "steps",
+	  .count = 1000000,
+	  .count_quick = 250000,
+	  .growth_count = 125000 },
+	{ .name = "list, tiny",
+	  .what = "the same, small enough for the slowest tools",
+	  .argv = { "bench/programs/list", COUNT },
+	  .counted = "operations",
+	  .count = 200,
+	  .count_quick = 200,
+	  .is_tiny = true },
+	{ .name = "tree, tiny",
+	  .what = "the same, small enough for the slowest tools",
+	  .argv = { "bench/programs/tree", COUNT },
+	  .counted = "operations",
+	  .count = 100,
+	  .count_quick = 100,
+	  .is_tiny = true },
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+_Static_assert(N_KINDS <= BENCH_WORKS, "room for each kind");
+
+const struct bench_work_kind *bench_work_kind(const char *name)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* ---- finding programs ---------------------------------------------------------------------- */
 
 static char *arena_printf3(struct arena *arena, const char *a, const char *b,
 			   const char *c)
@@ -37,103 +138,100 @@ const char *bench_find_program(struct arena *arena, const char *program)
 	return NULL;
 }
 
+/** Our own programs are built beside faultline; others are in PATH. */
+static const char *program_find(struct bench *b, const char *program)
+{
+	const char *dir, *path;
+
+	if (!strchr(program, '/'))
+		return bench_find_program(&b->arena, program);
+	dir = arena_strndup(&b->arena, b->exe, strrchr(b->exe, '/') - b->exe);
+	path = dir ? arena_printf3(&b->arena, dir, "/", program) : NULL;
+	return path ? bench_find_program(&b->arena, path) : NULL;
+}
+
+/* ---- making inputs ------------------------------------------------------------------------- */
+
 /** Text that compresses like text: words and numbers, the same everywhere. */
-static struct err *text_write(const char *path, size_t bytes)
+static void text_write(FILE *f, uint64_t bytes)
 {
 	static const char *const words[] = { "list",  "node",  "tree",	"edge",	 "heap",
 					     "fault", "store", "value", "graph", "time" };
-	_cleanup_fclose_ FILE *f = fopen(path, "w");
 	uint32_t x = 12345;
-	size_t done = 0;
+	uint64_t done = 0;
 	int n;
 
-	if (!f)
-		return err_errno("cannot write '%s'", path);
 	while (done < bytes) {
 		x = x * 1664525 + 1013904223;
 		n = fprintf(f, "%s%u%c", words[(x >> 16) % 10], (x >> 12) % 1000,
 			    x >> 29 ? ' ' : '\n');
 		if (n < 0)
-			return err_errno("cannot write '%s'", path);
+			return;
 		done += n;
 	}
-	if (fflush(f))
-		return err_errno("cannot write '%s'", path);
-	return NULL;
 }
 
-static struct err *pi_write(const char *path, bool is_quick)
+static void pi_write(FILE *f, uint64_t digits)
 {
-	_cleanup_fclose_ FILE *f = fopen(path, "w");
-
-	if (!f || fprintf(f, "scale=%d; 4*a(1)\n", is_quick ? 1000 : 2500) < 0 ||
-	    fflush(f))
-		return err_errno("cannot write '%s'", path);
-	return NULL;
+	fprintf(f, "scale=%llu; 4*a(1)\n", (unsigned long long)digits);
 }
 
-/** The rbtree program is built beside faultline (make bench does it). */
-static const char *rbtree_find(struct arena *arena)
+/** What argument @p arg stands for: its text, or the path of an input of @p count. */
+static struct err *argument_make(struct bench *b, const char *arg, uint64_t count,
+				 const char **ret)
 {
-	char exe[4096];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	const char *path;
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[4200];
 
-	if (n < 0)
+	*ret = arg;
+	if (arg != COUNT && arg != TEXT && arg != PI)
 		return NULL;
-	exe[n] = 0;
-	*strrchr(exe, '/') = 0;
-	path = arena_printf3(arena, exe, "/tests/programs/", "rbtree");
-	return path && access(path, X_OK) == 0 ? path : NULL;
-}
-
-static void work_add(struct arena *arena, struct bench_work *ret, size_t *n,
-		     struct bench_work w)
-{
-	const char *program = w.argv[0] ? bench_find_program(arena, w.argv[0]) : NULL;
-
-	if (!program) {
-		fprintf(stderr, "bench: without %s: the program is not there\n", w.name);
-		return;
-	}
-	w.argv[0] = program;
-	ret[(*n)++] = w;
-}
-
-struct err *bench_works_make(struct arena *arena, const char *scratch, bool is_quick,
-			     struct bench_work *ret, size_t *n)
-{
-	const char *text = arena_printf3(arena, scratch, "/", "text");
-	const char *pi = arena_printf3(arena, scratch, "/", "pi.bc");
-	struct err *err;
-
-	if (!text || !pi)
+	if (arg == COUNT)
+		snprintf(path, sizeof(path), "%llu", (unsigned long long)count);
+	else
+		snprintf(path, sizeof(path), "%s/%s-%llu", b->scratch,
+			 arg == TEXT ? "text" : "pi", (unsigned long long)count);
+	*ret = arena_strndup(&b->arena, path, strlen(path));
+	if (!*ret)
 		return &err_nomem;
-	err = text_write(text, is_quick ? 1000000 : 5000000);
-	if (err)
-		return err;
-	err = pi_write(pi, is_quick);
-	if (err)
-		return err;
-	*n = 0;
-	work_add(arena, ret, n,
-		 (struct bench_work){ .name = "gzip",
-				      .argv = { "gzip", "-9", "-c", text },
-				      .record_limit = 1.10,
-				      .is_replayed = true });
-	work_add(arena, ret, n,
-		 (struct bench_work){ .name = "bc",
-				      .argv = { "bc", "-lq", pi },
-				      .record_limit = 1.10,
-				      .is_replayed = true });
-	work_add(arena, ret, n,
-		 (struct bench_work){ .name = "ls",
-				      .argv = { "ls", "-lR", "/usr/share" },
-				      .record_limit = 1.50 });
-	work_add(arena, ret, n,
-		 (struct bench_work){
-			 .name = "rbtree",
-			 .argv = { rbtree_find(arena), is_quick ? "1000000" : "5000000" },
-			 .is_replayed = true });
-	return NULL;
+	if (arg == COUNT || access(*ret, R_OK) == 0)
+		return NULL;
+	f = fopen(*ret, "we");
+	if (f && arg == TEXT)
+		text_write(f, count);
+	else if (f)
+		pi_write(f, count);
+	return f && !fflush(f) && !ferror(f) ? NULL :
+					       err_errno("cannot write '%s'", *ret);
+}
+
+struct err *bench_work_make(struct bench *b, const struct bench_work_kind *kind,
+			    uint64_t count, struct bench_work *ret)
+{
+	struct err *err = NULL;
+
+	*ret = (struct bench_work){ .name = kind->name,
+				    .kind = kind,
+				    .count = count,
+				    .argv[0] = program_find(b, kind->argv[0]) };
+	if (!ret->argv[0]) {
+		ret->argv[0] = kind->argv[0];
+		ret->skipped = "the program is not there (make bench builds ours)";
+		return NULL;
+	}
+	for (size_t i = 1; kind->argv[i] && !err; i++)
+		err = argument_make(b, kind->argv[i], count, &ret->argv[i]);
+	return err;
+}
+
+struct err *bench_works_make(struct bench *b)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < N_KINDS && !err; i++)
+		err = bench_work_make(b, &kinds[i],
+				      b->o.is_quick ? kinds[i].count_quick :
+						      kinds[i].count,
+				      &b->works[b->n_works++]);
+	return err;
 }

@@ -21,8 +21,25 @@ static const struct {
 	struct err *(*run)(struct bench *b);
 	bool is_default;
 } suites[] = {
-	{ { "record", "what recording costs", NULL, false }, bench_suite_record, true },
-	{ { "replay", "what replaying costs", NULL, false }, bench_suite_replay, true },
+	{ { "record", "what recording costs, beside other tools on the same work",
+	    "record keeps what a replay needs; what the other tools do is another thing each "
+	    "(see above). The tiny works are for the slowest of them.",
+	    false },
+	  bench_suite_record,
+	  true },
+	{ { "replay", "what replaying costs",
+	    "The command as a whole, by what it logs; and the machine alone, in one process, "
+	    "without a log: with 64 checkpoints on the way or none.",
+	    false },
+	  bench_suite_replay,
+	  true },
+	{ { "growth", "how costs grow with the work",
+	    "What a command takes for none of the work is taken off each time before the "
+	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "
+	    "is linear.",
+	    false },
+	  bench_suite_growth,
+	  true },
 	{ { "corpus", "what recording costs on programs as Debian ships them", NULL,
 	    false },
 	  bench_suite_corpus,
@@ -158,6 +175,12 @@ static const struct argp argp = {
 	NULL
 };
 
+/** Tell a terminal what is being measured. */
+static void progress_show(const char *suite, const char *work)
+{
+	fprintf(stderr, "\r\033[K%s%s%s", suite ?: "", suite ? ": " : "", work ?: "");
+}
+
 /** Write the results to @p path with @p emit; NULL: nothing to do. */
 static struct err *results_write(struct bench_results *r, const char *path,
 				 struct err *(*emit)(FILE *out, struct bench_results *r))
@@ -183,6 +206,8 @@ static struct err *suite_run(struct bench *b, size_t i)
 	*info = suites[i].info;
 	b->suite = info->name;
 	err = suites[i].run(b);
+	if (b->progress)
+		b->progress(NULL, NULL);
 	bench_rows_finish(&b->results);
 	return err ? err : bench_text_suite(stdout, &b->results, &suites[i].info);
 }
@@ -213,8 +238,7 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 	struct err *err = place_find(b);
 
 	if (!err)
-		err = bench_works_make(&b->arena, b->scratch, b->o.is_quick, b->works,
-				       &b->n_works);
+		err = bench_works_make(b);
 	if (!err)
 		err = bench_machine_describe(r, argc, argv);
 	if (!err)
@@ -245,6 +269,8 @@ int cmd_bench(int argc, char **argv)
 	_cleanup_err_ struct err *err = NULL;
 	bool is_failed;
 
+	if (isatty(STDERR_FILENO))
+		b.progress = progress_show;
 	argp_parse(&argp, argc, argv, 0, NULL, &b.o);
 	options_complete(&b.o);
 	err = bench_main(&b, argc, argv);
