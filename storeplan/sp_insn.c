@@ -39,10 +39,25 @@ bool sp_is_emulated(const ZydisDecodedInstruction *i)
 	return i->opcode >= 0x70 && i->opcode <= 0x7f && !has_size_prefix;
 }
 
+/** Also prefixes without effect: cs nopw, notrack jmp. */
+static bool has_bad_prefix(const ZydisDecodedInstruction *d)
+{
+	for (int i = 0; i < d->raw.prefix_count; i++)
+		switch (d->raw.prefixes[i].value) {
+		case 0x26: // es
+		case 0x2e: // cs
+		case 0x36: // ss
+		case 0x3e: // ds
+		case 0xf0: // lock
+			return true;
+		}
+	return d->attributes & ZYDIS_ATTRIB_HAS_SEGMENT;
+}
+
 /** What arch/x86/kernel/uprobes.c refuses, and what nobody should probe. */
 static bool is_unprobable(const ZydisDecodedInstruction *d)
 {
-	if (d->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT))
+	if (has_bad_prefix(d))
 		return true;
 	switch (d->meta.category) {
 	case ZYDIS_CATEGORY_INTERRUPT:

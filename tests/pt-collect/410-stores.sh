@@ -45,6 +45,12 @@ cat >"$TMPDIR/main.c" <<'C'
 void keep(int *to, int value);
 int kept;
 
+/** The kernel refuses to probe the second one. */
+__attribute__((noinline)) static void bump(int *to)
+{
+	__asm__ volatile("addl $3, (%0)\n\tcs nopw 0(%%rax, %%rax, 1)" : : "r"(to) : "memory");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
@@ -53,7 +59,8 @@ int main(int argc, char **argv)
 		if (argc > 1)
 			usleep(1000);
 	}
-	printf("%d\n", kept);
+	bump(&kept);
+	printf("%d\n", kept - 3);
 	return 0;
 }
 C
@@ -80,6 +87,4 @@ for mode in sem ping thousand; do
 	record "$mode" 0 -- "$BUILD/tests/programs/crowd" "$mode"
 done
 record signals 0 -- "$BUILD/tests/programs/signals"
-expect_status 125 "${RECORD[@]}" -f -e stores -o "$TMPDIR/none" -- /bin/true
-grep -q "probes are of one process" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
 echo "result: $(probes "$TMPDIR/plan") hits by plan, $(probes "$TMPDIR/each") at each store"
