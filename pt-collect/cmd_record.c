@@ -505,10 +505,6 @@ static bool options_go_together(const struct ptc_options *o)
 		bool is_wrong;
 		const char *what;
 	} wrong[] = {
-		{ o->follows && o->wants_heap,
-		  "-f and -e heap: probes are of one process" },
-		{ o->follows && o->stores.is_wanted,
-		  "-f and -e stores: probes are of one process" },
 		{ o->follows && o->until_fail,
 		  "-f and --until-fail: only the program itself is tried again" },
 		{ o->is_portable && o->pid,

@@ -27,9 +27,7 @@
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
-#include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_pt_record.h"
-#include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_record.h"
@@ -318,23 +316,6 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 	return err;
 }
 
-static void place_probes(struct ptc_process *p, const struct ptc_maps *maps)
-{
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ptc_map *m = maps->list.data[i];
-		uint32_t file = m->name[0] == '/' && m->prot & PROT_EXEC ?
-					ptc_files_keep(p, m) :
-					0;
-
-		bool is_exe = !strcmp(m->name, p->exe);
-
-		if (file && p->session->wants_heap)
-			ptc_heap_mapped(p, m->name, file, is_exe);
-		if (file)
-			ptc_stores_mapped(p, m->name, file, is_exe);
-	}
-}
-
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
@@ -369,8 +350,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_trap_tell(p);
 	// Not before: what a probe writes into the code would be saved with it.
 	ptc_chance_start(p, &maps);
-	if (p->session->wants_heap || p->session->stores->is_wanted)
-		place_probes(p, &maps);
+	ptc_files_probe(p, &maps);
 	return NULL;
 }
 

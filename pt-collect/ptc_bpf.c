@@ -24,13 +24,22 @@
 
 #define ATTACH_UPROBE_MULTI 48 ///< BPF_TRACE_UPROBE_MULTI
 
+#define STALE_MAX 16 ///< processes gone whose probes are not closed yet
+
+/** Probes of one process: many at once, or (link not NULL) one as older kernels have it. */
+struct probe_link {
+	int fd;
+	struct bpf_link *link;
+	pid_t pid; ///< 0: it is gone
+};
+
 struct ptc_bpf {
 	struct record_bpf *skel;
 	struct ring_buffer *ring;
 	void (*consumer)(void *ctx, void *rec, size_t size);
 	void *ctx;
-	VEC(struct bpf_link *) probes;
-	VEC(int) multi_probes; ///< links
+	VEC(struct probe_link) links;
+	size_t n_stale; ///< of links, whose process is gone
 };
 
 /** libbpf's talk: its warnings are debugging for us, the user gets one line. */
@@ -161,20 +170,49 @@ static void leave_probes_to_child(void)
 	}
 }
 
-static void unprobe(struct ptc_bpf *b)
+/** Close the probes of processes that are gone, or all. */
+static void unprobe(struct ptc_bpf *b, bool all)
 {
-	if (b->multi_probes.size)
-		leave_probes_to_child();
-	for (size_t i = 0; i < b->multi_probes.size; i++)
-		close(b->multi_probes.data[i]);
-	for (size_t i = 0; i < b->probes.size; i++)
-		bpf_link__destroy(b->probes.data[i]);
-	b->multi_probes.size = b->probes.size = 0;
+	bool has_child = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->links.size; i++) {
+		struct probe_link *l = &b->links.data[i];
+
+		if (l->pid && !all) {
+			b->links.data[kept++] = *l;
+			continue;
+		}
+		if (l->link) {
+			bpf_link__destroy(l->link);
+			continue;
+		}
+		if (!has_child)
+			leave_probes_to_child();
+		has_child = true;
+		close(l->fd);
+	}
+	b->links.size = kept;
+	b->n_stale = 0;
+}
+
+void ptc_bpf_unprobe(struct ptc_bpf *b, pid_t pid)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < b->links.size; i++)
+		if (b->links.data[i].pid == pid) {
+			b->links.data[i].pid = 0;
+			has_any = true;
+		}
+	b->n_stale += has_any;
+	if (b->n_stale >= STALE_MAX)
+		unprobe(b, false);
 }
 
 void ptc_bpf_end_session(struct ptc_bpf *b)
 {
-	unprobe(b);
+	unprobe(b, true);
 	ptc_bpf_set_chance(b, 0, 0);
 	b->consumer = NULL;
 	ring_buffer__consume(b->ring);
@@ -184,9 +222,8 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 {
 	if (!b)
 		return;
-	unprobe(b);
-	vec_deinit(&b->multi_probes);
-	vec_deinit(&b->probes);
+	unprobe(b, true);
+	vec_deinit(&b->links);
 	ring_buffer__free(b->ring);
 	record_bpf__destroy(b->skel);
 	free(b);
@@ -332,10 +369,10 @@ static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 		.pid = p->pid,
 	};
 	int link = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	int *slot = link >= 0 ? vec_push(&b->multi_probes) : NULL;
+	struct probe_link *slot = link >= 0 ? vec_push(&b->links) : NULL;
 
 	if (slot)
-		*slot = link;
+		*slot = (struct probe_link){ .fd = link, .pid = p->pid };
 	else if (link >= 0)
 		close(link);
 	return slot;
@@ -346,21 +383,23 @@ static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
 			      const struct places *p)
 {
-	size_t before = b->probes.size;
+	size_t before = b->links.size;
 
 	for (size_t i = 0; i < p->n; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->cookies[i],
 			    .retprobe = prog->is_return);
-		struct bpf_link **slot = vec_push(&b->probes);
+		struct probe_link *slot = vec_push(&b->links);
 
 		if (!slot)
 			return &err_nomem;
-		*slot = bpf_program__attach_uprobe_opts(prog->single, p->pid, p->path,
-							p->offsets[i], &opts);
-		if (*slot)
+		slot->fd = -1;
+		slot->pid = p->pid;
+		slot->link = bpf_program__attach_uprobe_opts(
+			prog->single, p->pid, p->path, p->offsets[i], &opts);
+		if (slot->link)
 			continue;
-		while (--b->probes.size > before)
-			bpf_link__destroy(b->probes.data[b->probes.size - 1]);
+		while (--b->links.size > before)
+			bpf_link__destroy(b->links.data[b->links.size - 1].link);
 		return err_errno("cannot probe %s at 0x%llx (this kernel may want "
 				 "CAP_SYS_ADMIN for it)",
 				 p->path, (unsigned long long)p->offsets[i]);
@@ -445,38 +484,39 @@ struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
 }
 
 /** Halves, so that one which the kernel refuses is found among thousands. */
-static size_t probe_halves(struct ptc_bpf *b, const struct probe_prog *prog,
-			   const struct places *p)
+static void probe_halves(struct ptc_bpf *b, const struct probe_prog *prog,
+			 const struct places *p, bool *is_refused)
 {
 	struct places first = *p, second = *p;
 	struct err *err;
 
 	if (!p->n || probe_at_once(b, prog, p))
-		return 0;
+		return;
 	if (p->n == 1) {
 		err = probe_each(b, prog, p);
 		if (err)
 			log_info("%s", err->message);
+		*is_refused = err;
 		err_destroy(err);
-		return err != NULL;
+		return;
 	}
 	first.n = p->n / 2;
 	second.n = p->n - first.n;
 	second.offsets += first.n;
 	second.cookies += first.n;
-	return probe_halves(b, prog, &first) + probe_halves(b, prog, &second);
+	probe_halves(b, prog, &first, is_refused);
+	probe_halves(b, prog, &second, is_refused + first.n);
 }
 
-size_t ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
-			    const uint64_t *offsets, const uint64_t *sites, size_t n)
+void ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
+			  const uint64_t *offsets, const uint64_t *sites, size_t n,
+			  bool *is_refused)
 {
 	const struct probe_prog prog = { b->skel->progs.record_store_multi,
 					 b->skel->progs.record_store, false };
 	const struct places p = { pid, path, offsets, sites, n };
-	size_t n_refused;
 
 	ptc_privilege_use(true);
-	n_refused = probe_halves(b, &prog, &p);
+	probe_halves(b, &prog, &p, is_refused);
 	ptc_privilege_use(false);
-	return n_refused;
 }

@@ -77,9 +77,13 @@ struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path
 struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
 				const struct rec_store_site *reads);
 
-/** Probe file @p path in process @p pid at @p n @p offsets, with numbers @p sites. @return
- * how many of them the kernel refused (logged); the others are probed. */
-size_t ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
-			    const uint64_t *offsets, const uint64_t *sites, size_t n);
+/** Probe file @p path in process @p pid at @p n @p offsets, with numbers @p sites. What the
+ * kernel refuses (logged) is set in @p is_refused; the others are probed. */
+void ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
+			  const uint64_t *offsets, const uint64_t *sites, size_t n,
+			  bool *is_refused);
+
+/** Process @p pid is gone, and so are its probes (soon). */
+void ptc_bpf_unprobe(struct ptc_bpf *b, pid_t pid);
 
 #endif

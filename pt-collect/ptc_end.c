@@ -9,22 +9,16 @@
  */
 #define LOG_ROOM "record"
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "pt-collect/ptc_attach.h"
-#include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_flight.h"
 #include "pt-collect/ptc_heap.h"
-#include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_tracee.h"
-
-#define INT3 0xcc
-#define NOP5 "\x0f\x1f\x44\x00\x00" ///< some kernels make a call of it
-#define CALL 0xe8
+#include "pt-collect/ptc_unprobed.h"
 
 static void core_destroyp(struct cap_core **core)
 {
@@ -86,51 +80,18 @@ static struct err *take_threads(const struct ptc_process *p, pid_t first,
 
 /** What reading memory for the core takes. */
 struct reading {
-	struct ptc_process *p;
-	const struct ptc_maps *maps;
+	struct ptc_unprobed code;
 	const struct ptc_patch *patches;
 	size_t n_patches;
 };
 
-static const struct ptc_map *find_code(const struct ptc_maps *maps, uint64_t addr)
-{
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ptc_map *m = maps->list.data[i];
-
-		if (addr >= m->start && addr < m->end)
-			return m->name[0] == '/' && m->prot & PROT_EXEC &&
-					       !(m->prot & PROT_WRITE) ?
-				       m :
-				       NULL;
-	}
-	return NULL;
-}
-
-/** Where the file has something else under a breakpoint, that is what the program has. */
-static void remove_breakpoints(const struct reading *r, uint64_t addr, uint8_t *code,
-			       size_t size)
-{
-	const struct ptc_map *m = find_code(r->maps, addr);
-	_cleanup_free_ uint8_t *file = m ? malloc(size) : NULL;
-	_cleanup_close_ int fd = file ? ptc_files_open(r->p, m) : -1;
-	ssize_t n = fd < 0 ? 0 : pread(fd, file, size, m->offset + (addr - m->start));
-
-	for (ssize_t i = 0; i < n; i++) {
-		if (code[i] == INT3)
-			code[i] = file[i];
-		else if (code[i] == CALL && n - i >= 5 && !memcmp(file + i, NOP5, 5))
-			memcpy(code + i, file + i, 5);
-	}
-}
-
 static struct err *read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 {
-	const struct reading *r = ctx;
-	struct err *err = ptc_private_read(r->p, addr, buf, size);
+	struct reading *r = ctx;
+	struct err *err = ptc_unprobed_read(&r->code, addr, buf, size);
 
 	if (err)
 		return err;
-	remove_breakpoints(r, addr, buf, size);
 	for (size_t i = 0; i < r->n_patches; i++) {
 		const struct ptc_patch *patch = &r->patches[i];
 
@@ -153,7 +114,7 @@ static struct err *write_core(struct ptc_process *p, const struct cap_end_core *
 	if (err)
 		return err;
 	core->brk = ptc_find_break(p->pid, &maps);
-	r->maps = &maps;
+	r->code = (struct ptc_unprobed){ p, &maps };
 	err = ptc_take_mappings(p, &maps, core);
 	return err ?: cap_writer_core(p->writer, core, read_memory, r);
 }
@@ -162,7 +123,7 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 			  const siginfo_t *si, const struct ptc_patch *patches, size_t n)
 {
 	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
-	struct reading r = { .p = p, .patches = patches, .n_patches = n };
+	struct reading r = { .patches = patches, .n_patches = n };
 	struct err *err;
 
 	if (!core)

@@ -66,6 +66,24 @@ uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 	return file;
 }
 
+void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	if (!p->session->wants_heap && !p->session->stores->is_wanted)
+		return;
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		uint32_t file = m->name[0] == '/' && m->prot & PROT_EXEC ?
+					ptc_files_keep(p, m) :
+					0;
+		bool is_exe = !strcmp(m->name, p->exe);
+
+		if (file && p->session->wants_heap)
+			ptc_heap_mapped(p, m->name, file, is_exe);
+		if (file)
+			ptc_stores_mapped(p, m->name, file, is_exe);
+	}
+}
+
 /** The file's path as the program knows it. */
 static void name_descriptor(pid_t pid, int fd, char *buf, size_t bytes)
 {

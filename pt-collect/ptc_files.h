@@ -25,6 +25,9 @@ int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m);
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);
 
+/** Place -e heap's and -e stores' probes in what has been mapped as code. */
+void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps);
+
 /** @return a number that is the same for the same file; never 0. */
 uint64_t ptc_shared_identity(const struct stat *st);
 

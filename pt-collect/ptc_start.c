@@ -18,6 +18,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_keeper.h"
@@ -26,6 +27,7 @@
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_tracee.h"
 #include "pt-collect/ptc_trap.h"
+#include "pt-collect/ptc_unprobed.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
 #define XSTATE_MAX (64u << 10)
@@ -161,12 +163,12 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 			      struct cap_core *core)
 {
 	struct err *err = ptc_take_xstate(p->pid, &core->xstate, &core->xstate_bytes);
+	// A forked process has its parent's breakpoints.
+	struct ptc_unprobed memory = { p, maps };
 
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
-	if (!err && p->session->wants_heap)
-		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
-	return err ?: cap_writer_core(p->writer, core, ptc_private_read, p);
+	return err ?: cap_writer_core(p->writer, core, ptc_unprobed_read, &memory);
 }
 
 /** The beginning of a start state: @p maps as they are, and in @p core registers and name.
@@ -216,6 +218,8 @@ struct err *ptc_start(struct ptc_process *p)
 	// Not before: what a probe writes into the code would be saved with it.
 	if (!err)
 		ptc_chance_start(p, &maps);
+	if (!err && p->session->wants_heap)
+		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
 	if (!err)
 		ptc_stores_mapped(p, p->exe, core->mappings[0].file, true);
 	return err;
@@ -242,7 +246,12 @@ struct err *ptc_start_forked(struct ptc_process *p)
 		return err;
 	core->brk = ptc_find_break(p->pid, &maps);
 	err = ptc_recall_auxv(p->pid, false, core);
-	return err ?: save_state(p, &maps, core);
+	if (!err)
+		err = save_state(p, &maps, core);
+	// Those that it has are its parent's: they tell us nothing of it.
+	if (!err)
+		ptc_files_probe(p, &maps);
+	return err;
 }
 
 struct err *ptc_free_program(struct ptc_process *p)

@@ -22,10 +22,12 @@ struct planned {
 	char *path;
 	struct stat st;
 	uint32_t first; ///< number of its first site
-	size_t n_sites;
+	size_t n_sites, n_probed;
+	/** Of those n_probed that the kernel does not refuse: file offsets; cookies. */
 	uint64_t *offsets, *cookies;
 	struct planned_site {
-		uint16_t gprs; ///< wanted
+		uint64_t offset; ///< in the file
+		uint16_t gprs;	 ///< wanted
 		bool is_emulated;
 	} * sites;
 	struct err *failure; ///< there is no plan
@@ -179,10 +181,11 @@ static struct err *take_sites(struct ptc_session *s, struct planned *f,
 		f->offsets[i] = site->file_offset;
 		f->cookies[i] = (f->first + i) |
 				(site->n_reads ? REC_STORE_READS_MEMORY : 0);
-		f->sites[i] = (struct planned_site){ site->gprs, site->is_emulated };
+		f->sites[i] = (struct planned_site){ site->file_offset, site->gprs,
+						     site->is_emulated };
 		err = tell_reads(s, f->first + i, site);
 	}
-	f->n_sites = plan->n_sites;
+	f->n_sites = f->n_probed = plan->n_sites;
 	s->store_plans->n_sites += plan->n_sites;
 	return err;
 }
@@ -211,8 +214,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /** @p ret: may be one that failed. */
-static struct err *plan_of(struct ptc_session *s, const char *path,
-			   const struct planned **ret)
+static struct err *plan_of(struct ptc_session *s, const char *path, struct planned **ret)
 {
 	_cleanup_(planned_destroyp) struct planned *f = calloc(1, sizeof(*f));
 	struct planned **slot;
@@ -247,12 +249,33 @@ static bool is_wanted(const struct ptc_process *p, const char *path, bool is_exe
 				    !fnmatch(files, slash ? slash + 1 : path, 0)));
 }
 
+/** The kernel is asked once for what it refuses: it takes its time to say so. */
+static struct err *probe(struct ptc_process *p, const char *path, struct planned *f)
+{
+	_cleanup_free_ bool *is_refused = calloc(f->n_probed + 1, sizeof(*is_refused));
+	size_t kept = 0;
+
+	if (!is_refused)
+		return &err_nomem;
+	ptc_bpf_probe_stores(p->session->bpf, p->pid, path, f->offsets, f->cookies,
+			     f->n_probed, is_refused);
+	for (size_t i = 0; i < f->n_probed; i++) {
+		f->offsets[kept] = f->offsets[i];
+		f->cookies[kept] = f->cookies[i];
+		kept += !is_refused[i];
+	}
+	f->n_probed = kept;
+	return kept < f->n_sites ?
+		       err_new(ERR_OS, "the kernel refuses %zu of %zu store probes in %s",
+			       f->n_sites - kept, f->n_sites, path) :
+		       NULL;
+}
+
 static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
-			 const struct planned *f)
+			 struct planned *f)
 {
 	struct ptc_stores *s = p->stores;
 	struct placed *slot = vec_push(&s->files);
-	size_t n_refused;
 
 	if (!slot)
 		return &err_nomem;
@@ -265,20 +288,15 @@ static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
 		if (!site)
 			return &err_nomem;
 		*site = (struct cap_store_site){ .file = file,
-						 .file_offset = f->offsets[i],
+						 .file_offset = f->sites[i].offset,
 						 .is_emulated = f->sites[i].is_emulated };
 	}
-	n_refused = ptc_bpf_probe_stores(p->session->bpf, p->pid, path, f->offsets,
-					 f->cookies, f->n_sites);
-	return n_refused ?
-		       err_new(ERR_OS, "the kernel refuses %zu of %zu store probes in %s",
-			       n_refused, f->n_sites, path) :
-		       NULL;
+	return probe(p, path, f);
 }
 
 static struct err *stores_mapped(struct ptc_process *p, const char *path, uint32_t file)
 {
-	const struct planned *f = NULL;
+	struct planned *f = NULL;
 	struct err *err;
 
 	if (!p->stores)

@@ -4,9 +4,9 @@
 # tests/programs/keeps prints each store that it makes: what a capture's PROBE events say of
 # the same. Sourced.
 
-# stores DIR - "keep THREAD ADDRESS VALUE" and "count ..." of each event.
+# stores DIR [OPTION...] - "keep THREAD ADDRESS VALUE" and "count ..." of each event.
 stores() {
-	"$FAULTLINE" dump -m -k probe "$1" | awk '
+	"$FAULTLINE" dump -m -k probe "$@" | awk '
 		function value(le,   i, v) {
 			for (i = 15; i >= 1; i -= 2) v = v substr(le, i, 2)
 			sub(/^0+/, "", v)

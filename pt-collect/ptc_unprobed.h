@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A process's memory without what probes of ours have written into its code
+ * (ptc_unprobed.c).
+ */
+#ifndef PT_COLLECT_PTC_UNPROBED_H
+#define PT_COLLECT_PTC_UNPROBED_H
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/ptc_tracee.h"
+
+/** Whose memory is read. */
+struct ptc_unprobed {
+	struct ptc_process *process;
+	const struct ptc_maps *maps; ///< of it, as they are now
+};
+
+/** As ptc_private_read(), but that mapped code is as in its file under each breakpoint.
+ * @p unprobed: a struct ptc_unprobed. */
+struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size);
+
+#endif
