@@ -12,8 +12,8 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 
+#include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_privilege.h"
 #include "pt-collect/ptc_record.h"
@@ -486,8 +486,8 @@ static int record_and_tell(void *options)
 		fputs("faultline: no snapshot was taken; no capture is kept\n", stderr);
 	// A program may have asked to be told of its parent's end (PR_SET_PDEATHSIG): when
 	// faultline was killed, that is not yet.
-	while (ptc_is_keeper_gone() && wait(NULL) > 0)
-		;
+	if (ptc_is_keeper_gone())
+		ptc_child_await_ends();
 	return r.status;
 }
 

@@ -20,13 +20,13 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_files.h"
+#include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_proc.h"
@@ -38,8 +38,6 @@
 #include "pt-collect/ptc_undo.h"
 #include "pt-collect/ptc_vdso.h"
 
-#define CHILDREN_NS 1000000000ull
-#define NAP_NS 100000
 #define RED_ZONE 512 ///< bytes below rsp that are not for us
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -354,26 +352,11 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	return NULL;
 }
 
-/** Children on their way to being let go. */
-static void release_children(struct ptc_session *s)
-{
-	struct timespec nap = { .tv_nsec = NAP_NS };
-	uint64_t until_ns = ptc_now_ns() + CHILDREN_NS;
-	int status;
-	pid_t pid;
-
-	while (s->children.size && ptc_now_ns() < until_ns) {
-		while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
-			ptc_session_take(s, pid, status);
-		nanosleep(&nap, NULL);
-	}
-}
-
 void ptc_attach_end(struct ptc_process *p)
 {
 	_cleanup_err_ struct err *err = p->is_left ? NULL : ptc_freeze(p, true);
 
-	release_children(p->session);
+	ptc_child_await(p);
 	if (p->is_left)
 		return;
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_chaos.h"
@@ -24,6 +26,9 @@
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
+
+#define AWAIT_NS 5000000000ull ///< frozen, or the machine is: it is not waited for
+#define AWAIT_NAP_NS 100000
 
 static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
 {
@@ -181,6 +186,55 @@ void ptc_child_ended(struct ptc_session *s, pid_t child)
 	for (size_t i = 0; i < s->children.size; i++)
 		if (s->children.data[i].pid == child)
 			s->children.data[i--] = s->children.data[--s->children.size];
+}
+
+void ptc_child_await(struct ptc_process *p)
+{
+	struct timespec nap = { .tv_nsec = AWAIT_NAP_NS };
+	uint64_t until_ns = ptc_now_ns() + AWAIT_NS;
+	struct ptc_session *s = p->session;
+	size_t i = 0;
+
+	while (i < s->children.size) {
+		const struct ptc_child *c = &s->children.data[i];
+		pid_t pid = c->pid, got;
+		int status;
+
+		if (c->parent != p->pid || c->has_stopped) {
+			i++;
+			continue;
+		}
+		got = waitpid(pid, &status, __WALL | WNOHANG);
+		if (got > 0) {
+			ptc_session_take(s, pid, status);
+		} else if (got < 0) {
+			ptc_child_ended(s, pid);
+		} else if (ptc_now_ns() > until_ns) {
+			log_warn("child %d does not begin to run", pid);
+			return;
+		} else {
+			nanosleep(&nap, NULL);
+		}
+	}
+}
+
+void ptc_child_await_ends(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		bool is_signal = WIFSTOPPED(status) && !(status >> 16);
+		siginfo_t si;
+
+		// The kernel side asked for time.
+		if (is_signal && !ptrace(PTRACE_GETSIGINFO, pid, NULL, &si) &&
+		    si.si_signo == SIGSTOP && si.si_code == SI_KERNEL)
+			is_signal = false;
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, pid, NULL,
+			       (long)(is_signal ? WSTOPSIG(status) : 0));
+	}
 }
 
 void ptc_child_orphans(struct ptc_session *s, uint32_t index)

@@ -28,8 +28,6 @@
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
 
-#define LEAVE_NS 1000000000ull ///< a child that is being made takes less
-
 static enum cap_created created_by(unsigned event)
 {
 	switch (event) {
@@ -276,23 +274,6 @@ void ptc_follow_ended(struct ptc_process *p)
 	forget(p);
 }
 
-/** Children whose creation is being told are let go as soon as it is. */
-static void await_children(struct ptc_session *s)
-{
-	uint64_t until_ns = ptc_now_ns() + LEAVE_NS;
-
-	while (s->children.size && ptc_now_ns() < until_ns) {
-		struct timespec nap = { .tv_nsec = 1000000 };
-		int status;
-		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
-
-		if (tid > 0)
-			ptc_session_take(s, tid, status);
-		else
-			nanosleep(&nap, NULL);
-	}
-}
-
 void ptc_leave(struct ptc_process *p)
 {
 	struct ptc_thread *first = ptc_thread_find(p, p->pid);
@@ -301,6 +282,9 @@ void ptc_leave(struct ptc_process *p)
 	if (first)
 		first->is_attached = true; // by its number alone, until now
 	err = ptc_freeze(p, true);
+	ptc_child_await(p);
+	if (p->has_ended)
+		ptc_child_orphans(p->session, p->index);
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	ptc_threads_end(p);
@@ -331,5 +315,4 @@ void ptc_follow_leave(struct ptc_session *s)
 		ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
 	}
-	await_children(s);
 }

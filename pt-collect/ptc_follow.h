@@ -21,6 +21,14 @@ void ptc_child_ended(struct ptc_session *s, pid_t child);
 /** Process @p index ended: of children whose creation it never told nobody will tell. */
 void ptc_child_orphans(struct ptc_session *s, uint32_t index);
 
+/** Process @p p is about to be left, and creates no more. Children of it that have not
+ * stopped yet for the first time do so now, and go on as ever. */
+void ptc_child_await(struct ptc_process *p);
+
+/** Wait until all our children have ended, traced ones among them: who could not be left
+ * before is left at its next stop. */
+void ptc_child_await_ends(void);
+
 /** Let stopped @p child go, as if we had never been there. */
 void ptc_child_free(pid_t child);
 

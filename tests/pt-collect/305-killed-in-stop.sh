@@ -78,14 +78,14 @@ cc -O1 -o "$TMPDIR/p" "$TMPDIR/p.c" -lpthread || fail "cannot compile"
 
 # Signals come faster than they are handled: it is always in such a stop.
 for i in 1 2 3 4; do
-	rm -rf "$TMPDIR/c"
+	rm -rf "$TMPDIR/c" "$TMPDIR/out"
 	ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TMPDIR/late.so \
 		"$FAULTLINE" record -o "$TMPDIR/c" -- \
 		env -u LD_PRELOAD "$TMPDIR/p" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	keeper=$!
 	for _ in $(seq 200); do
-		grep -q begun "$TMPDIR/out" && break
+		grep -qs begun "$TMPDIR/out" && break
 		sleep 0.05
 	done
 	sleep 0.05$i
