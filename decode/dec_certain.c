@@ -341,3 +341,5 @@ enum certain certain_check(struct dec_replay *r, uint64_t budget)
 		return ahead.result;
 	return certain_check_plainly(r, budget);
 }
+
+enum certain (*certain_judge)(struct dec_replay *r, uint64_t budget) = certain_check;

@@ -62,7 +62,7 @@ static void replay_check_place(struct dec_replay *r)
 	}
 	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
 		return;
-	if (certain_check(r, r->look_ahead) != CERTAIN_NOT)
+	if (certain_judge(r, r->look_ahead) != CERTAIN_NOT)
 		return;
 	r->n_uncertain++;
 	replay_note(

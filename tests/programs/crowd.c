@@ -106,6 +106,85 @@ static void *hide(void *arg)
 	return arg;
 }
 
+/* The same, and long ways between. */
+static void *hide_far(void *arg)
+{
+	static long far[4][512];
+	long *at = &far[(long)arg][256], i;
+
+	__asm__ volatile("lea 1024(%0), %0\n"
+			 "1: mov $3000, %1\n"
+			 "2: dec %1\n"
+			 "jnz 2b\n"
+			 "addq $1, -1024(%0)\n"
+			 "cmpq $20000, -1024(%0)\n"
+			 "jl 1b\n"
+			 : "+r"(at), "=&r"(i)
+			 :
+			 : "memory", "cc");
+	return arg;
+}
+
+/* All its progress is in a vector register. */
+static void *hide_lanes(void *arg)
+{
+	double at = 0, step = 1, end = 40000000;
+
+	__asm__ volatile("1: addsd %1, %0\n"
+			 "ucomisd %2, %0\n"
+			 "jb 1b\n"
+			 : "+x"(at)
+			 : "x"(step), "x"(end)
+			 : "cc");
+	return arg;
+}
+
+/* Waits for the last one, which works. @n: how long it stays away from the word. */
+static void wait_idly(long me, long n)
+{
+	while (me < 2 && !done)
+		for (long i = n, k = me; i; i--)
+			__asm__ volatile("" : "+r"(k));
+	if (me == 2) {
+		for (volatile long i = 0; i < 20000000; i++)
+			;
+		done = 1;
+	}
+}
+
+static void *idle(void *arg)
+{
+	wait_idly((long)arg, 3);
+	return NULL;
+}
+
+static void *idle_long(void *arg)
+{
+	wait_idly((long)arg, 3000);
+	return NULL;
+}
+
+/* The same memory under two addresses. */
+static void *twice(void *arg)
+{
+	int fd = memfd_create("twice", 0);
+	volatile long *a, *b;
+	long n = 0;
+
+	if (fd < 0 || ftruncate(fd, 4096))
+		exit(99);
+	a = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	b = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (int i = 0; i < 10000000; i++) {
+		a[0]++;
+		n += b[0] ^ i;
+	}
+	pthread_mutex_lock(&m);
+	sum += n + (long)arg;
+	pthread_mutex_unlock(&m);
+	return NULL;
+}
+
 static void *die_holding(void *arg)
 {
 	pthread_mutex_lock(&robust);
@@ -318,11 +397,13 @@ int main(int argc, char **argv)
 		const char *name;
 		void *(*fn)(void *);
 		int n;
-	} modes[] = { { "ping", ping, 2 },     { "spin", spin, 3 },
-		      { "race", count, 4 },    { "fill", fill, 3 },
-		      { "calls", calls, 8 },   { "sleep", asleep, 8 },
-		      { "stamps", stamps, 4 }, { "sem", sems, 4 },
-		      { "hide", hide, 3 } };
+	} modes[] = { { "ping", ping, 2 },	  { "spin", spin, 3 },
+		      { "race", count, 4 },	  { "fill", fill, 3 },
+		      { "calls", calls, 8 },	  { "sleep", asleep, 8 },
+		      { "stamps", stamps, 4 },	  { "sem", sems, 4 },
+		      { "hide", hide, 3 },	  { "far", hide_far, 3 },
+		      { "lanes", hide_lanes, 3 }, { "idle", idle, 3 },
+		      { "long", idle_long, 3 },	  { "twice", twice, 3 } };
 	const char *mode = argc > 1 ? argv[1] : "";
 	pthread_t t;
 

@@ -10,7 +10,7 @@
 need_bpf
 declare -A status=([crash]=139 [leave]=7)
 for mode in ping spin race stamps fill calls sleep sem thousand signals timers robust \
-	detached leader become leave crash; do
+	twice detached leader become leave crash; do
 	c=$TMPDIR/$mode
 	expect_status "${status[$mode]:-0}" "${RECORD[@]}" -o "$c" -- \
 		"$BUILD/tests/programs/crowd" "$mode"
@@ -27,7 +27,11 @@ for mode in ping spin race stamps fill calls sleep sem thousand signals timers r
 done
 
 # Where the place of a preemption is not certain, the replay says so.
-expect_status 0 "${RECORD[@]}" -o "$TMPDIR/hide" -- "$BUILD/tests/programs/crowd" hide
-"$FAULTLINE" replay "$TMPDIR/hide" >"$TMPDIR/out" 2>"$TMPDIR/err"
-grep -q 'the place of a thread switch is not certain' "$TMPDIR/err" ||
-	fail "no note: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+for mode in hide far lanes; do
+	c=$TMPDIR/$mode
+	expect_status 0 "${RECORD[@]}" -o "$c" -- "$BUILD/tests/programs/crowd" "$mode"
+	"$FAULTLINE" replay "$c" >"$TMPDIR/out" 2>"$TMPDIR/err"
+	grep -q 'the place of a thread switch is not certain' "$TMPDIR/err" ||
+		fail "$mode: no note: $(cat "$TMPDIR/out" "$TMPDIR/err")"
+	rm -rf "$c"
+done
