@@ -45,8 +45,11 @@ struct bench_command {
 	void *call_ctx;
 	const char *fresh_dir; ///< removed before each run; NULL: nothing
 	enum bench_output output;
-	double time_limit_s;  ///< it is ended then, and has no time; 0: none
-	double limit;	      ///< wanted ratio to the first command; 0: none
+	double time_limit_s; ///< it is ended then, and has no time; 0: none
+	double limit;	     ///< wanted ratio to the first command; 0: none
+	int status;	     ///< the exit status with which it ends well
+	double published;    ///< seconds, what a paper says; 0: nothing
+	const char *published_source;
 	enum bench_role role; ///< the failure of a peer is no failure of ours
 	const char *note;     ///< for the reader of its row
 	const char *skipped;  ///< why it is not run; NULL: it is
@@ -87,6 +90,17 @@ struct err *bench_run(const char *const *argv, const char *output, const char *e
 struct err *bench_run_limited(const char *const *argv, const char *output,
 			      const char *errors, double limit_s, double *wall_s,
 			      int *status);
+
+/** What a run took; status as of waitpid. */
+struct bench_used {
+	double wall_s;
+	uint64_t peak_bytes; ///< resident, of the largest of its processes
+	int status;
+};
+
+/** As bench_run_limited(), telling more. */
+struct err *bench_run_used(const char *const *argv, const char *output,
+			   const char *errors, double limit_s, struct bench_used *ret);
 
 /** Run a command whose stdout is one JSON object, its output in directory @p scratch.
  * @param ret  NULL when it printed none, whatever its status. cJSON_Delete() it. */

@@ -101,12 +101,32 @@ void bench_format_exponent(char ret[BENCH_TEXT_MAX], const struct bench_fit *fit
 
 /* ---- what is to be said of a row -------------------------------------------------------------- */
 
-/** A row that is a ratio itself has none to another. */
-static bool is_within(const struct bench_row *row)
+static void say_wanted(FILE *f, const struct bench_row *row, const char *wanted,
+		       double limit, double value, const char **gap)
 {
-	double ratio = row->ratio_to ? row->ratio.median : row->value.median;
+	bool is_kept = row->better == BENCH_HIGHER ? value >= limit : value <= limit;
 
-	return row->better == BENCH_HIGHER ? ratio >= row->limit : ratio <= row->limit;
+	fprintf(f, "%swanted at %s %s: %s", *gap,
+		row->better == BENCH_HIGHER ? "least" : "most", wanted,
+		is_kept ? "kept" : "MISSED");
+	*gap = "; ";
+}
+
+static void say_limits(FILE *f, const struct bench_row *row, const char **gap)
+{
+	char wanted[BENCH_TEXT_MAX];
+	// A row that is a ratio itself has none to another.
+	bool is_ratio = row->n_runs && !strcmp(row->unit, "x");
+
+	if (row->limit > 0 && (row->ratio_to || is_ratio)) {
+		snprintf(wanted, sizeof(wanted), "%.2fx", row->limit);
+		say_wanted(f, row, wanted, row->limit,
+			   row->ratio_to ? row->ratio.median : row->value.median, gap);
+	}
+	if (row->wanted > 0 && row->n_runs) {
+		bench_format_value(wanted, row->wanted, row->unit);
+		say_wanted(f, row, wanted, row->wanted, row->value.median, gap);
+	}
 }
 
 static void say_standing(FILE *f, const struct bench_row *row, const char **gap)
@@ -144,13 +164,7 @@ char *bench_format_note(const struct bench_row *row)
 		gap = "; ";
 	}
 	say_standing(f, row, &gap);
-	if (row->limit > 0 &&
-	    (row->ratio_to || (row->n_runs && !strcmp(row->unit, "x")))) {
-		fprintf(f, "%swanted at %s %.2fx: %s", gap,
-			row->better == BENCH_HIGHER ? "least" : "most", row->limit,
-			is_within(row) ? "kept" : "MISSED");
-		gap = "; ";
-	}
+	say_limits(f, row, &gap);
 	if (row->note)
 		fprintf(f, "%s%s", gap, row->note);
 	fclose(f);

@@ -69,6 +69,7 @@ static const struct member row_members[] = {
 	MEMBER(bench_row, TEXT, beaten_by),
 	MEMBER(bench_row, RANGE, beaten_ratio),
 	MEMBER(bench_row, NUMBER, limit),
+	MEMBER(bench_row, NUMBER, wanted),
 	MEMBER(bench_row, NUMBER, published),
 	MEMBER(bench_row, TEXT, published_source),
 	MEMBER(bench_row, TEXT, note),

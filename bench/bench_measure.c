@@ -22,6 +22,8 @@ static struct bench_row time_row(struct bench *b, const char *work,
 				   .role = c->role,
 				   .better = BENCH_LOWER,
 				   .limit = c->limit,
+				   .published = c->published,
+				   .published_source = c->published_source,
 				   .note = c->note };
 }
 
@@ -56,6 +58,7 @@ struct err *bench_measure_net(struct bench *b, const char *work,
 	row.metric = "time less start-up";
 	row.base_metric = "time";
 	row.limit = limit;
+	row.published = 0;
 	row.note = NULL;
 	for (int i = 0; i < t->n_runs; i++) {
 		net[i] = t->run_s[i] - b->startup_s;
@@ -76,6 +79,7 @@ struct err *bench_measure_speed(struct bench *b, const char *work,
 	row.metric = "speed";
 	row.unit = unit;
 	row.better = BENCH_HIGHER;
+	row.published = 0;
 	row.skipped = c->skipped ?: t->failure;
 	row.is_failure = t->failure && c->role != BENCH_PEER;
 	for (int i = 0; i < t->n_runs; i++)

@@ -46,6 +46,7 @@ struct bench_row {
 	const char *base_metric; ///< the native row it is compared with; NULL: metric
 	double limit;		 ///< wanted ratio: at most, or at least if more is
 				 ///< better; 0: none
+	double wanted;		 ///< the same for the value itself
 	double published;	 ///< what a paper says of this; 0: nothing
 	const char *published_source; ///< which paper, which table
 	const char *note;	      ///< what a reader must know of it; NULL: nothing

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -54,11 +55,11 @@ static void wait_limited(pid_t pid, double limit_s)
 		kill(-pid, SIGKILL);
 }
 
-struct err *bench_run_limited(const char *const *argv, const char *output,
-			      const char *errors, double limit_s, double *wall_s,
-			      int *status)
+struct err *bench_run_used(const char *const *argv, const char *output,
+			   const char *errors, double limit_s, struct bench_used *ret)
 {
 	double start = clock_now_s();
+	struct rusage usage;
 	pid_t pid;
 	struct err *err = spawn(argv, output, errors, limit_s > 0, &pid);
 
@@ -66,11 +67,24 @@ struct err *bench_run_limited(const char *const *argv, const char *output,
 		return err;
 	if (limit_s > 0)
 		wait_limited(pid, limit_s);
-	while (waitpid(pid, status, 0) < 0)
+	while (wait4(pid, &ret->status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return err_errno("cannot wait for '%s'", argv[0]);
-	*wall_s = clock_now_s() - start;
+	ret->wall_s = clock_now_s() - start;
+	ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	return NULL;
+}
+
+struct err *bench_run_limited(const char *const *argv, const char *output,
+			      const char *errors, double limit_s, double *wall_s,
+			      int *status)
+{
+	struct bench_used used = {};
+	struct err *err = bench_run_used(argv, output, errors, limit_s, &used);
+
+	*wall_s = used.wall_s;
+	*status = used.status;
+	return err;
 }
 
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
@@ -188,7 +202,7 @@ static struct err *run_one(const struct bench_command *c, const struct paths *p,
 				c->time_limit_s) < 0 ?
 			       &err_nomem :
 			       NULL;
-	if (status)
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != c->status)
 		return set_failure(t, status, p->errors) < 0 ? &err_nomem : NULL;
 	if (!is_first && !output_is_right(c->output, p->native, p->output))
 		return fail(t, "its output differs from the native run's");
