@@ -151,7 +151,7 @@ $(PROGRAMS_CC): $(B)/%: %.cc
 	$(say) CXX $@
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
 
-$(BENCH_PROGRAMS): bench/programs/program.h
+$(BENCH_PROGRAMS): bench/programs/program.h bench/programs/graph.h
 $(B)/tests/programs/crashes-O0: tests/programs/crashes.c
 
 define example_rule

@@ -99,6 +99,10 @@ struct err *bench_suite_attach(struct bench *b);
  * figures that paper 001 published (tables 2.2, 4.1, 4.2). */
 struct err *bench_suite_locate(struct bench *b);
 
+/** What a memory graph takes, in memory and in time, and how it grows; beside the figures
+ * that paper 001 published (tables 3.3, 3.4). */
+struct err *bench_suite_graph(struct bench *b);
+
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
 

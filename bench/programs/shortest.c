@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Shortest paths on shards (edges have no lengths, as in the paper's graph): vertices are divided into intervals, and the edges into an
+ * interval are an array of their own, its shard, in order of where they come from. An
+ * edge carries its source's distance as it was told last. Intervals are taken in turn, a
+ * vertex at a time, until nothing changes.
+ */
+#include "bench/programs/graph.h"
+
+#define MAX_VERTICES 65536
+#define INTERVALS 8
+#define FAR 0x7fffffff
+
+struct edge {
+	unsigned from, to;
+	int told;
+};
+
+struct vertex {
+	int distance;
+	unsigned n_out, room;
+	struct edge **out; /* where this vertex is the source, in any shard */
+};
+
+struct shard {
+	struct edge *edges;
+	unsigned n, room;
+};
+
+static struct vertex *vertices[MAX_VERTICES];
+static struct shard *shards[INTERVALS];
+static unsigned n_vertices;
+
+static struct vertex *vertex(unsigned id)
+{
+	if (!vertices[id]) {
+		vertices[id] = must(calloc(1, sizeof(struct vertex)));
+		vertices[id]->distance = FAR;
+		n_vertices++;
+	}
+	return vertices[id];
+}
+
+static void shard_add(struct shard *s, unsigned from, unsigned to)
+{
+	if (s->n == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->edges = must(realloc(s->edges, s->room * sizeof(*s->edges)));
+	}
+	s->edges[s->n++] = (struct edge){ from, to, FAR };
+}
+
+static int by_source(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Files of edges mostly are in order. */
+static void shard_sort(struct shard *s)
+{
+	for (unsigned i = 1; i < s->n; i++)
+		if (by_source(&s->edges[i - 1], &s->edges[i]) > 0) {
+			qsort(s->edges, s->n, sizeof(struct edge), by_source);
+			return;
+		}
+}
+
+/* Edges have their places for good: each source learns where its own are. */
+static void link_sources(struct shard *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		struct vertex *v = vertex(s->edges[i].from);
+
+		if (v->n_out == v->room) {
+			v->room = v->room ? v->room * 2 : 4;
+			v->out = must(realloc(v->out, v->room * sizeof(*v->out)));
+		}
+		v->out[v->n_out++] = &s->edges[i];
+	}
+}
+
+static void tell(struct vertex *v, int distance)
+{
+	v->distance = distance;
+	for (unsigned i = 0; i < v->n_out; i++)
+		v->out[i]->told = distance;
+}
+
+/* Take what the edges of a shard say. Returns how many distances became smaller. */
+static unsigned pass(struct shard *s)
+{
+	unsigned n_changed = 0;
+
+	for (unsigned i = 0; i < s->n; i++) {
+		struct edge *e = &s->edges[i];
+		struct vertex *v = vertices[e->to];
+
+		if (e->told == FAR || e->told + 1 >= v->distance)
+			continue;
+		tell(v, e->told + 1);
+		n_changed++;
+	}
+	return n_changed;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = open_edges(argc, argv);
+	unsigned from, to, n_edges = 0, n_changed, n_reached = 0;
+	long sum = 0;
+
+	for (int i = 0; i < INTERVALS; i++)
+		shards[i] = must(calloc(1, sizeof(struct shard)));
+	for (; next_edge(f, MAX_VERTICES, &from, &to); n_edges++) {
+		vertex(from);
+		vertex(to);
+		shard_add(shards[to % INTERVALS], from, to);
+	}
+	for (int i = 0; i < INTERVALS; i++) {
+		shard_sort(shards[i]);
+		link_sources(shards[i]);
+	}
+	if (n_vertices)
+		tell(vertex(0), 0);
+	do {
+		n_changed = 0;
+		for (int i = 0; i < INTERVALS; i++)
+			n_changed += pass(shards[i]);
+	} while (n_changed);
+	for (unsigned i = 0; i < MAX_VERTICES; i++)
+		if (vertices[i] && vertices[i]->distance != FAR) {
+			n_reached++;
+			sum += vertices[i]->distance;
+		}
+	printf("%u vertices, %u edges: %u reached, %ld steps in all\n", n_vertices,
+	       n_edges, n_reached, sum);
+	return 0;
+}
