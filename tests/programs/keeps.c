@@ -6,7 +6,8 @@
  * @file
  * keeps MODE [N]: stores that it knows. Each is made by keep() and printed on stdout as
  * "keep THREAD ADDRESS VALUE", or is made by count() and printed as "count THREAD ADDRESS VALUE",
- * in the order in which the thread makes them; THREAD is a thread id.
+ * in the order in which the thread makes them; THREAD is a thread id. "wrong" is printed when
+ * memory does not have what was stored.
  *
  *   crash     N of each, then a store to address 0x10
  *   threads   two threads do so, then the program crashes
@@ -60,6 +61,8 @@ static void one_of_each(uint64_t *on, uint64_t i, int is_loud)
 
 	keep(&on[i % 7], value);
 	count(&on[i % 7]);
+	if (on[i % 7] != value + 3)
+		printf("wrong at %lx\n", (unsigned long)&on[i % 7]);
 	if (!is_loud)
 		return;
 	flockfile(stdout);
