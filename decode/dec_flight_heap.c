@@ -471,6 +471,9 @@ struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *s
 	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
 	if (!err)
 		err = dec_flight_open(c, NULL, &h.flight);
+	if (err)
+		err = err_prefix(err, "cannot build the heap's history from '%s'",
+				 capture_dir(c));
 	if (!err)
 		err = heap_modules(&h);
 	if (!err)

@@ -97,15 +97,15 @@ static struct err *tail_decode(struct flight_tail *t, struct dec_pt_flow *flow)
 	if (!found && n_cpus > 1)
 		return err_new(
 			ERR_UNSUPPORTED,
-			"cannot recover values: the packets are of %zu processors, not "
-			"of threads (record them per thread)",
+			"its Intel PT is of %zu processors, not of threads (record "
+			"without --per-cpu)",
 			n_cpus);
 	for (size_t i = 0; i < n && !found; i++)
 		found = s[i].tid == PERF_NONE ? &s[i] : NULL;
 	if (!found)
 		return err_new(ERR_NOT_FOUND,
-			       "there are no packets of thread %u, which "
-			       "end.core is of",
+			       "its Intel PT has nothing of thread %u, which end.core is of "
+			       "(it may have been born where tracing could not begin)",
 			       t->tid);
 	t->now = found->tid == t->tid ? t->tid : 0;
 	return dec_pt_decode(&found->stream, &o, &sink, NULL);
@@ -209,7 +209,8 @@ struct err *flight_path_read(const struct capture *c, const struct cap_core *cor
 	if (!err && !ret->order.size)
 		err = err_new(
 			ERR_NOT_FOUND,
-			"no instruction of thread %u can be decoded from its packets",
+			"no instruction of thread %u can be decoded from its packets "
+			"(`faultline decode' says what is wrong with them)",
 			tid);
 	map_deinit(&t.insn_at);
 	vec_deinit(&t.runs);

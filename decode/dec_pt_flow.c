@@ -3,6 +3,7 @@
 
 #include "decode/dec_pt_flow.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -194,23 +195,35 @@ static struct err *flow_map(struct dec_pt_flow *f, const char *path)
 	return NULL;
 }
 
+/* The flight recorder's capture: what it still is good for. */
+static struct err *no_pt_in_flight(const char *path, const struct cap_info *c)
+{
+	char history[128] = "";
+
+	if (c->n_events)
+		snprintf(history, sizeof(history),
+			 "the last %" PRIu64 " allocator%s events (`faultline dump'), and ",
+			 c->n_events, c->n_store_sites ? " and store" : "");
+	return err_new(ERR_NOT_FOUND,
+		       "it holds no Intel PT, which alone tells what ran before its end, and "
+		       "with which values. What it tells is %sthe end itself (`gdb %s "
+		       "%s/end.core'). Why there is no PT: %s",
+		       history, c->exe ?: "PROGRAM", path,
+		       c->pt.why_not ?: "-e named other events only");
+}
+
 static struct err *no_pt(const char *path, const struct cap_info *c)
 {
-	if (c && c->pt.why_not)
-		return err_new(ERR_NOT_FOUND,
-			       "'%s' holds no Intel PT: it could not be recorded: %s "
-			       "(`faultline encode' makes some from a replay)",
-			       path, c->pt.why_not);
+	if (c && c->mode == CAP_MODE_FLIGHT)
+		return no_pt_in_flight(path, c);
 	if (c)
 		return err_new(ERR_NOT_FOUND,
-			       "'%s' holds no Intel PT: it was not recorded (use "
-			       "`faultline record -e pt', or `faultline encode', which "
-			       "makes it from a replay)",
-			       path);
+			       "it holds no Intel PT; `faultline encode %s' makes it from a "
+			       "replay. Why there is none: %s",
+			       path, c->pt.why_not ?: "-e pt was not given to `record'");
 	return err_new(ERR_UNSUPPORTED,
-		       "'%s' holds no Intel PT: no event of the intel_pt PMU is in it "
-		       "(record with `perf record -e intel_pt//u')",
-		       path);
+		       "it holds no Intel PT: no event of the intel_pt PMU is in it (record "
+		       "with `perf record -e intel_pt//u')");
 }
 
 static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)

@@ -158,6 +158,9 @@ static void print_info(const struct cap_info *info)
 	print_end_core(&info->end_core);
 	if (info->pt.is_wanted)
 		print_pt(&info->pt);
+	if (info->mode == CAP_MODE_FLIGHT && !info->pt.is_recorded)
+		puts("without pt the events are a history: what ran between them, and with "
+		     "which values, is not known");
 	for (size_t i = 0; i < info->n_missing; i++)
 		printf("missing: %s\n", info->missing[i]);
 	for (size_t i = 0; info->argv && info->argv[i]; i++)

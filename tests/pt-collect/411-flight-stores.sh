@@ -44,6 +44,16 @@ gdb -nx -batch -ex 'disassemble keep' -ex 'disassemble count' "$program" "$TMPDI
 [ "$(grep -c 'nop' "$TMPDIR/gdb")" = 2 ] && ! grep -q int3 "$TMPDIR/gdb" ||
 	fail "the core's code: $(cat "$TMPDIR/gdb")"
 
+# Where the CPU has no PT: what can be had of it all the same.
+if grep -q '"why_not":[[:space:]]*"' "$TMPDIR/c/manifest.json"; then
+	for how in recover decode graph "analyze --accesses"; do
+		expect_status 2 "$FAULTLINE" $how "$TMPDIR/c"
+		expect_error "no Intel PT, which alone tells .*the last 105 allocator and store events .*gdb"
+	done
+	"$FAULTLINE" dump "$TMPDIR/c" | grep -q 'without pt the events are a history' ||
+		fail "dump does not say what the events are without PT"
+fi
+
 # A ring of 4 KiB.
 fly 139 --snapshot=4K -o "$TMPDIR/small" -- "$program" quiet 5000
 stores "$TMPDIR/small" >"$TMPDIR/seen"
