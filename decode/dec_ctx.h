@@ -59,7 +59,7 @@ struct dec_ctx {
 	uint64_t ind_host;
 	uint32_t exit_id; ///< index into the engine's exits
 	uint32_t pad0;
-	uint64_t common; ///< address of dec_exit
+	uint64_t common; ///< address of dec_exit or dec_exit_integer
 	uint64_t entry;	 ///< host address to enter at
 	uint64_t host_rsp, host_fs;
 	uint64_t xmask; ///< XSAVE components that the guest may use
@@ -116,8 +116,12 @@ _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 /** Run the guest from ctx->entry until an exit; gs must hold @p ctx. */
 void dec_enter(struct dec_ctx *ctx);
 
-/** Where emitted code goes to leave the guest (not a C function). */
-extern const char dec_exit[];
+/** The same for code that leaves vector and x87 registers alone: C's stay in place, the
+ * guest's in the context. */
+void dec_enter_integer(struct dec_ctx *ctx);
+
+/** Where emitted code goes to leave the guest (not C functions). */
+extern const char dec_exit[], dec_exit_integer[];
 
 /** rt_sigreturn, for handlers that libc does not know of. */
 void dec_sigreturn(void);

@@ -13,6 +13,17 @@ enum { RAX, RCX, RDX };
 
 #define XSAVE_FIP 8 ///< where the area holds the last x87 instruction's address
 
+static void engine_pass(struct dec_ctx *c, bool is_integer)
+{
+	if (!is_integer) {
+		dec_enter(c);
+		return;
+	}
+	c->common = (uint64_t)dec_exit_integer;
+	dec_enter_integer(c);
+	c->common = (uint64_t)dec_exit;
+}
+
 void engine_go(struct dec_engine *e, const struct engine_block *block)
 {
 	struct dec_ctx *c = e->ctx;
@@ -21,11 +32,11 @@ void engine_go(struct dec_engine *e, const struct engine_block *block)
 	if (block->shows_x87)
 		engine_settle_x87(e);
 	if (!block->is_gs) {
-		dec_enter(c);
+		engine_pass(c, block->is_integer);
 		return;
 	}
 	c->fs_base = c->gs_base;
-	dec_enter(c);
+	engine_pass(c, block->is_integer);
 	c->fs_base = fs_base;
 }
 

@@ -55,7 +55,7 @@ struct kernel_action {
 
 /*
  * Runs with the guest's fs base when the guest faulted: no TLS, no library calls. The
- * return from the handler goes to dec_exit, which saves the guest's registers.
+ * return from the handler goes to the door that saves the guest's registers.
  */
 ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 {
@@ -74,7 +74,7 @@ ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 	c->fault_signo = signo;
 	c->fault_code = info->si_code;
 	c->exit_id = DEC_EXIT_FAULT;
-	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)dec_exit;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)c->common;
 }
 
 struct err *engine_take_signals(void)

@@ -91,7 +91,7 @@ struct engine_block {
 	uint8_t n_exits;
 	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
-	bool is_gs, shows_x87; ///< of the one instruction of a single block
+	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
 	uint32_t log_bytes; ///< of its record; 0 when not logged
 };
 

@@ -8,9 +8,9 @@
 #include "decode/dec_ctx.h"
 
 	.text
-	.globl	dec_enter
-	.type	dec_enter, @function
-dec_enter:
+
+// In. The vector and x87 state is the guest's from then on if \state is 1.
+	.macro	enter_guest	state
 	endbr64
 	push	%rbx
 	push	%rbp
@@ -21,10 +21,12 @@ dec_enter:
 	mov	%rsp, %gs:CTX_HOST_RSP
 	rdfsbase %rax
 	mov	%rax, %gs:CTX_HOST_FS
+	.if	\state
 	mov	%gs:CTX_XMASK, %rax
 	mov	%rax, %rdx
 	shr	$32, %rdx
 	xrstor64 %gs:CTX_XSAVE
+	.endif
 	mov	%gs:CTX_FS_BASE, %rax
 	wrfsbase %rax
 	push	%gs:CTX_RFLAGS
@@ -46,10 +48,10 @@ dec_enter:
 	mov	%gs:CTX_GPR+0x70, %r14
 	mov	%gs:CTX_GPR+0x78, %r15
 	jmp	*%gs:CTX_ENTRY
-	.size	dec_enter, . - dec_enter
+	.endm
 
-	.globl	dec_exit
-dec_exit:
+// Out, likewise.
+	.macro	leave_guest	state
 	mov	%rsp, %gs:CTX_GPR+0x20
 	mov	%gs:CTX_HOST_RSP, %rsp
 	pushfq
@@ -79,6 +81,7 @@ dec_exit:
 	mov	%rax, %gs:CTX_FS_BASE
 	mov	%gs:CTX_HOST_FS, %rax
 	wrfsbase %rax
+	.if	\state
 	mov	%gs:CTX_XMASK, %rax
 	mov	%rax, %rdx
 	shr	$32, %rdx
@@ -92,6 +95,7 @@ dec_exit:
 	jz	1f			// a host without AVX
 	vzeroupper
 1:
+	.endif
 	pop	%r15
 	pop	%r14
 	pop	%r13
@@ -99,6 +103,27 @@ dec_exit:
 	pop	%rbp
 	pop	%rbx
 	ret
+	.endm
+
+	.globl	dec_enter
+	.type	dec_enter, @function
+dec_enter:
+	enter_guest 1
+	.size	dec_enter, . - dec_enter
+
+	.globl	dec_enter_integer
+	.type	dec_enter_integer, @function
+dec_enter_integer:
+	enter_guest 0
+	.size	dec_enter_integer, . - dec_enter_integer
+
+	.globl	dec_exit
+dec_exit:
+	leave_guest 1
+
+	.globl	dec_exit_integer
+dec_exit_integer:
+	leave_guest 0
 
 // Where the fault handler returns to. Debuggers know it by these very bytes.
 	.globl dec_sigreturn

@@ -367,6 +367,7 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		!insn_is_high8(ops[0].reg.value);
 	ret->store_reg = insn_store_reg(ret, &d, ops);
 	insn_mark_slow(ret, &d, ops);
+	insn_mark_integer(ret);
 	return true;
 }
 

@@ -89,6 +89,7 @@ struct dec_insn {
 	bool is_gs;	///< a memory operand is relative to gs
 	bool shows_x87; ///< stores where the last x87 instruction lay
 	bool is_emulated; ///< C does all of it
+	bool is_integer;  ///< knows no state but general registers, flags and memory
 	uint8_t n_mem;
 	struct dec_mem mem[DEC_MEMS];
 };

@@ -267,3 +267,32 @@ void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 	insn->shows_x87 = insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
 	insn->is_slow_always |= insn->shows_x87;
 }
+
+void insn_mark_integer(struct dec_insn *insn)
+{
+	const uint64_t flags = 1ull << (DEC_REG_FLAGS - DEC_GPRS);
+
+	switch (insn->isa) {
+	case ZYDIS_ISA_SET_I86:
+	case ZYDIS_ISA_SET_I186:
+	case ZYDIS_ISA_SET_I386:
+	case ZYDIS_ISA_SET_I486:
+	case ZYDIS_ISA_SET_I486REAL:
+	case ZYDIS_ISA_SET_PENTIUMREAL:
+	case ZYDIS_ISA_SET_LONGMODE:
+	case ZYDIS_ISA_SET_CMOV:
+	case ZYDIS_ISA_SET_FAT_NOP:
+	case ZYDIS_ISA_SET_PAUSE:
+	case ZYDIS_ISA_SET_CET:
+	case ZYDIS_ISA_SET_BMI1:
+	case ZYDIS_ISA_SET_BMI2:
+	case ZYDIS_ISA_SET_POPCNT:
+	case ZYDIS_ISA_SET_LZCNT:
+	case ZYDIS_ISA_SET_MOVBE:
+	case ZYDIS_ISA_SET_CMPXCHG16B:
+		insn->is_integer = !((insn->other_read | insn->other_written) & ~flags);
+		break;
+	default:
+		break;
+	}
+}

@@ -31,6 +31,9 @@ void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d);
 /** Add registers that are no operands in Zydis's eyes. After the operands. */
 void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d);
 
+/** Tell whether @p insn is_integer. After all registers. */
+void insn_mark_integer(struct dec_insn *insn);
+
 /** Mark forms whose effects on memory or registers do not follow from their operands.
  * After all else. */
 void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,

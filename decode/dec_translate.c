@@ -426,6 +426,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_gs = is_single && t.insn[0].is_gs;
 	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
+	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
 	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.is_logged && t.n) {
 		translation_choose_scratch(&t);
