@@ -5,12 +5,14 @@
 
 #include <string.h>
 
+#include "decode/dec_symbols.h"
+
 struct dec_pt_book {
 	struct dec_pt_image *image;
 	struct dec_symbols *symbols;
 	const char *function, *exe;
 	bool as_json;
-	size_t n_applied; ///< mappings of the image that it knows
+	size_t n_applied; ///< mappings of the image that it, and symbols, know
 	struct map by_ip; ///< -> index
 	VEC(struct dec_pt_entry) entries;
 	struct arena arena;
@@ -32,28 +34,53 @@ static const char *exe_of(const struct dec_pt_image *image)
 	return NULL;
 }
 
-struct err *dec_pt_book_create(struct dec_pt_image *image, struct dec_symbols *symbols,
-			       const char *function, bool as_json,
-			       struct dec_pt_book **ret)
+/* Let symbols know what is applied of the image: later mappings come over earlier ones. */
+static struct err *book_map(struct dec_pt_book *b)
+{
+	const struct dec_pt_image *im = b->image;
+	struct err *err = NULL;
+
+	if (b->n_applied > im->n_applied) {
+		dec_symbols_unmap(b->symbols);
+		b->n_applied = 0;
+	}
+	for (; !err && b->n_applied < im->n_applied; b->n_applied++) {
+		const struct dec_pt_map *m = &im->maps.data[b->n_applied];
+
+		err = dec_symbols_add_file(b->symbols,
+					   m->path[0] == '/' ? m->stored : NULL, m->path,
+					   m->addr, m->size, m->file_offset);
+	}
+	return err;
+}
+
+struct err *dec_pt_book_create(struct dec_pt_image *image, const char *function,
+			       bool as_json, struct dec_pt_book **ret)
 {
 	struct dec_pt_book *b = calloc(1, sizeof(*b));
+	struct err *err;
 
 	if (!b)
 		return &err_nomem;
 	b->image = image;
-	b->symbols = symbols;
 	b->function = function;
 	b->as_json = as_json;
 	b->exe = exe_of(image);
-	b->n_applied = image->n_applied;
-	*ret = b;
-	return NULL;
+	err = dec_symbols_create_empty(&b->symbols);
+	if (!err)
+		err = book_map(b);
+	if (err)
+		dec_pt_book_destroy(b);
+	else
+		*ret = b;
+	return err;
 }
 
 void dec_pt_book_destroy(struct dec_pt_book *b)
 {
 	if (!b)
 		return;
+	dec_symbols_destroy(b->symbols);
 	map_deinit(&b->by_ip);
 	vec_deinit(&b->entries);
 	arena_deinit(&b->arena);
@@ -61,17 +88,17 @@ void dec_pt_book_destroy(struct dec_pt_book *b)
 }
 
 /* Something else lies there now: forget it all. */
-static void book_renew(struct dec_pt_book *b)
+static struct err *book_renew(struct dec_pt_book *b)
 {
 	bool hides = b->n_applied > b->image->n_applied;
 
 	for (size_t i = b->n_applied; i < b->image->n_applied; i++)
 		hides |= b->image->maps.data[i].hides;
-	b->n_applied = b->image->n_applied;
-	if (!hides)
-		return;
-	map_deinit(&b->by_ip);
-	b->entries.size = 0;
+	if (hides) {
+		map_deinit(&b->by_ip);
+		b->entries.size = 0;
+	}
+	return book_map(b);
 }
 
 /* ---- texts --------------------------------------------------------------------------------- */
@@ -263,8 +290,9 @@ struct err *dec_pt_book_find(struct dec_pt_book *b, uint64_t ip,
 	uint64_t *known;
 	struct err *err;
 
-	if (b->n_applied != b->image->n_applied)
-		book_renew(b);
+	err = b->n_applied != b->image->n_applied ? book_renew(b) : NULL;
+	if (err)
+		return err;
 	known = map_get(&b->by_ip, ip);
 	if (known) {
 		*ret = &b->entries.data[*known];

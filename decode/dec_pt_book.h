@@ -16,7 +16,6 @@
 #include "base/base.h"
 #include "decode/dec_insn.h"
 #include "decode/dec_pt_image.h"
-#include "decode/dec_symbols.h"
 
 /** An instruction. Texts live as long as the book. */
 struct dec_pt_entry {
@@ -43,11 +42,11 @@ struct dec_pt_entry {
 
 struct dec_pt_book;
 
-/** @p image and @p symbols are borrowed. @p function: whose instructions are wanted; NULL:
- * all; borrowed. @p as_json: JSON is wanted. */
-struct err *dec_pt_book_create(struct dec_pt_image *image, struct dec_symbols *symbols,
-			       const char *function, bool as_json,
-			       struct dec_pt_book **ret);
+/** @p image is borrowed: what is applied of it when an address is looked up is what its name
+ * comes from. @p function: whose instructions are wanted; NULL: all; borrowed. @p as_json:
+ * JSON is wanted. */
+struct err *dec_pt_book_create(struct dec_pt_image *image, const char *function,
+			       bool as_json, struct dec_pt_book **ret);
 void dec_pt_book_destroy(struct dec_pt_book *b);
 
 /** Look @p ip up. @p ret is valid until the next call.

@@ -13,11 +13,6 @@
 
 #define PERF_DATA "perf.data"
 
-struct flow_symbols {
-	const struct dec_pt_image *image;
-	struct dec_symbols *symbols;
-};
-
 struct dec_pt_flow {
 	struct perf_reader *reader;
 	const struct perf_info *info;
@@ -28,7 +23,6 @@ struct dec_pt_flow {
 	struct dec_pt_world world;
 	VEC(struct dec_pt_source) sources;
 	VEC(struct dec_pt_missing) missing;
-	VEC(struct flow_symbols) symbols;
 };
 
 /* ---- pieces ------------------------------------------------------------------------------- */
@@ -282,11 +276,8 @@ void dec_pt_flow_close(struct dec_pt_flow *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->symbols.size; i++)
-		dec_symbols_destroy(f->symbols.data[i].symbols);
 	for (size_t i = 0; i < f->sources.size; i++)
 		dec_pt_stream_deinit(&f->sources.data[i].stream);
-	vec_deinit(&f->symbols);
 	vec_deinit(&f->sources);
 	vec_deinit(&f->missing);
 	dec_pt_world_deinit(&f->world);
@@ -346,41 +337,4 @@ uint64_t dec_pt_flow_ns(const struct dec_pt_flow *f, uint64_t tsc)
 	const struct perf_clock *clock = &f->info->pt.clock;
 
 	return tsc && clock->is_known ? perf_clock_ns(clock, tsc) : 0;
-}
-
-static struct err *symbols_make(const struct dec_pt_image *image,
-				struct dec_symbols **ret)
-{
-	struct err *err = dec_symbols_create_empty(ret);
-
-	for (size_t i = 0; !err && i < image->maps.size; i++) {
-		const struct dec_pt_map *m = &image->maps.data[i];
-
-		err = dec_symbols_add_file(*ret, m->path[0] == '/' ? m->stored : NULL,
-					   m->path, m->addr, m->size, m->file_offset);
-	}
-	return err;
-}
-
-struct err *dec_pt_flow_symbols(struct dec_pt_flow *f, const struct dec_pt_image *image,
-				struct dec_symbols **ret)
-{
-	struct flow_symbols *s;
-	struct err *err;
-
-	for (size_t i = 0; i < f->symbols.size; i++) {
-		if (f->symbols.data[i].image == image) {
-			*ret = f->symbols.data[i].symbols;
-			return NULL;
-		}
-	}
-	s = vec_push(&f->symbols);
-	if (!s)
-		return &err_nomem;
-	s->image = image;
-	err = symbols_make(image, &s->symbols);
-	if (err)
-		return err; // what there is, closing frees
-	*ret = s->symbols;
-	return NULL;
 }

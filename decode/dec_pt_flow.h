@@ -19,7 +19,6 @@
 #include "capture/capture.h"
 #include "capture/perf_data.h"
 #include "decode/dec_pt_stream.h"
-#include "decode/dec_symbols.h"
 
 struct dec_pt_flow;
 
@@ -70,10 +69,5 @@ const struct dec_pt_missing *dec_pt_flow_missing(const struct dec_pt_flow *f, si
 /** @return @p tsc in nanoseconds of the records' clock; 0 when the clocks' relation, or
  * @p tsc (0), is not known. */
 uint64_t dec_pt_flow_ns(const struct dec_pt_flow *f, uint64_t tsc);
-
-/** Names for the code of @p image, of a turn of one of its streams; made when first asked
- * for, with what is mapped then and later. */
-struct err *dec_pt_flow_symbols(struct dec_pt_flow *f, const struct dec_pt_image *image,
-				struct dec_symbols **ret);
 
 #endif

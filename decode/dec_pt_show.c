@@ -74,7 +74,6 @@ static struct err *thread_of(struct dec_pt_show *s, uint32_t tid)
 
 static struct err *book_of(struct dec_pt_show *s, struct dec_pt_image *image)
 {
-	struct dec_symbols *symbols;
 	struct show_book *b;
 	struct err *err;
 
@@ -88,10 +87,7 @@ static struct err *book_of(struct dec_pt_show *s, struct dec_pt_image *image)
 	if (!b)
 		return &err_nomem;
 	b->image = image;
-	err = dec_pt_flow_symbols(s->flow, image, &symbols);
-	if (!err)
-		err = dec_pt_book_create(image, symbols, s->o.function, s->o.as_json,
-					 &b->book);
+	err = dec_pt_book_create(image, s->o.function, s->o.as_json, &b->book);
 	s->book = b->book;
 	return err;
 }

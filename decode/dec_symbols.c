@@ -169,6 +169,13 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 	return NULL;
 }
 
+void dec_symbols_unmap(struct dec_symbols *s)
+{
+	s->mappings.size = 0;
+	map_deinit(&s->place_by_rip);
+	map_deinit(&s->alloc_by_rip);
+}
+
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 			    uint64_t size, uint64_t file_offset)
 {

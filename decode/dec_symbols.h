@@ -66,6 +66,9 @@ struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
 				 const char *path, uint64_t addr, uint64_t size,
 				 uint64_t file_offset);
 
+/** Nothing is mapped any more, all is to be added again. Files stay open. */
+void dec_symbols_unmap(struct dec_symbols *s);
+
 /** The file number @p file (1-based) of the capture is mapped so that its byte at
  * @p file_offset is at @p addr. Call for every executable mapping; repeats are ignored. */
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,

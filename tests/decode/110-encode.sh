@@ -64,6 +64,13 @@ expect_status 0 "$FAULTLINE" decode --json "$o"
 [ "$(jq -c '[.instructions, .gaps]' "$TMPDIR/out")" = "[$n_over,0]" ] ||
 	fail "decoded, not $n_over: $(cat "$TMPDIR/out")"
 
+# Both libraries' functions have their names, each time that they are called.
+"$FAULTLINE" decode --calls "$o" >"$TMPDIR/calls" || fail "decode --calls"
+for function in zlibVersion BZ2_bzlibVersion; do
+	[ "$(grep -c " $function \[.*<-" "$TMPDIR/calls")" = 10 ] ||
+		fail "$function returns $(grep -c " $function \[.*<-" "$TMPDIR/calls") times"
+done
+
 # ---- followed processes: each in its bundle, the files in the capture's
 
 f=$TMPDIR/f

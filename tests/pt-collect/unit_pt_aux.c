@@ -23,6 +23,7 @@ static struct ptc_pt_options options;
 static struct ptc_pt_setup setup;
 static struct ptc_pt *pt;
 static struct ptc_pt_stream *stream; ///< owned by pt
+static uint64_t began_tsc;
 
 static const char *file_path(void)
 {
@@ -47,6 +48,7 @@ static void begin(bool is_snapshot, bool is_per_cpu)
 	struct ptc_pt_machine machine = ptc_pt_machine_here();
 	char *why_not;
 
+	began_tsc = __builtin_ia32_rdtsc();
 	pt_begin("dummy");
 	pt_put("type", "1");
 	pt_put("format/what", "config:0-3");
@@ -130,6 +132,9 @@ static size_t read_stream(uint32_t tid, uint32_t cpu, uint8_t *to, uint64_t *fir
 		if (!n)
 			*first_offset = p->offset;
 		assert_true(p->offset == *first_offset + n);
+		// Without the time at which it was taken perf knows no times, or crashes.
+		assert_true(p->reference >= began_tsc &&
+			    p->reference <= __builtin_ia32_rdtsc());
 		ok(perf_reader_piece(r, p, 0, to + n, p->bytes));
 		n += p->bytes;
 	}
