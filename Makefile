@@ -111,6 +111,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/faultlocate/fl_page_html.o: faultlocate/fl_page.html
+$(B)/bench/bench_page_html.o: bench/bench_page.html
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
 
 # The command table declares them.

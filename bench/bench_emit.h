@@ -14,7 +14,7 @@
 #include "bench/bench_result.h"
 
 /** Print machine, versions and options. */
-struct err *bench_text_header(FILE *out, struct bench_results *r);
+void bench_text_header(FILE *out, struct bench_results *r);
 
 /** Print the tables of one suite. */
 struct err *bench_text_suite(FILE *out, struct bench_results *r,

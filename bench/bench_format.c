@@ -101,31 +101,56 @@ void bench_format_exponent(char ret[BENCH_TEXT_MAX], const struct bench_fit *fit
 
 /* ---- what is to be said of a row -------------------------------------------------------------- */
 
-static void say_wanted(FILE *f, const struct bench_row *row, const char *wanted,
-		       double limit, double value, const char **gap)
+/** A row that is a ratio itself has none to another. */
+static bool has_limit(const struct bench_row *row)
 {
-	bool is_kept = row->better == BENCH_HIGHER ? value >= limit : value <= limit;
+	return row->limit > 0 &&
+	       (row->ratio_to || (row->n_runs && !strcmp(row->unit, "x")));
+}
 
+static bool misses(const struct bench_row *row, double value, double limit)
+{
+	return row->better == BENCH_HIGHER ? value < limit : value > limit;
+}
+
+static bool misses_limit(const struct bench_row *row)
+{
+	return has_limit(row) &&
+	       misses(row, row->ratio_to ? row->ratio.median : row->value.median,
+		      row->limit);
+}
+
+static bool misses_wanted(const struct bench_row *row)
+{
+	return row->wanted > 0 && row->n_runs &&
+	       misses(row, row->value.median, row->wanted);
+}
+
+bool bench_row_misses_limit(const struct bench_row *row)
+{
+	return misses_limit(row) || misses_wanted(row);
+}
+
+static void say_wanted(FILE *f, const struct bench_row *row, const char *wanted,
+		       bool is_missed, const char **gap)
+{
 	fprintf(f, "%swanted at %s %s: %s", *gap,
 		row->better == BENCH_HIGHER ? "least" : "most", wanted,
-		is_kept ? "kept" : "MISSED");
+		is_missed ? "MISSED" : "kept");
 	*gap = "; ";
 }
 
 static void say_limits(FILE *f, const struct bench_row *row, const char **gap)
 {
 	char wanted[BENCH_TEXT_MAX];
-	// A row that is a ratio itself has none to another.
-	bool is_ratio = row->n_runs && !strcmp(row->unit, "x");
 
-	if (row->limit > 0 && (row->ratio_to || is_ratio)) {
+	if (has_limit(row)) {
 		snprintf(wanted, sizeof(wanted), "%.2fx", row->limit);
-		say_wanted(f, row, wanted, row->limit,
-			   row->ratio_to ? row->ratio.median : row->value.median, gap);
+		say_wanted(f, row, wanted, misses_limit(row), gap);
 	}
 	if (row->wanted > 0 && row->n_runs) {
 		bench_format_value(wanted, row->wanted, row->unit);
-		say_wanted(f, row, wanted, row->wanted, row->value.median, gap);
+		say_wanted(f, row, wanted, misses_wanted(row), gap);
 	}
 }
 

@@ -27,6 +27,9 @@ void bench_format_ratio(char ret[BENCH_TEXT_MAX], const struct bench_range *rati
 /** "1.02 (0.97-1.07)". */
 void bench_format_exponent(char ret[BENCH_TEXT_MAX], const struct bench_fit *fit);
 
+/** @return whether a wanted ratio or value is missed. */
+bool bench_row_misses_limit(const struct bench_row *row);
+
 /** All that is to be said of a row beside its figures: why it has none, noise, who is
  * better, whether it is within its limit, its note. Empty when nothing. Free it; NULL
  * without memory. */
@@ -42,6 +45,8 @@ struct bench_line {
 	struct bench_cell cells[BENCH_COLUMNS_MAX];
 	enum bench_role role;
 	bool is_first; ///< of its work
+	bool is_skipped, is_noise;
+	bool is_worse; ///< a peer is better, or the wanted ratio is missed
 };
 
 struct bench_table {
@@ -63,6 +68,10 @@ struct err *bench_table_series(struct bench_results *r,
 			       struct bench_table *ret);
 
 void bench_table_deinit(struct bench_table *t);
+
+/** The works, and the other tools with what they do, each as a table. */
+struct err *bench_table_works(struct bench_results *r, struct bench_table *ret);
+struct err *bench_table_tools(struct bench_results *r, struct bench_table *ret);
 
 /** The lines of the header: name and value. @return how many there are. */
 size_t bench_format_header(struct bench_results *r, const char *ret[][2], size_t max);

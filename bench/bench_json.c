@@ -46,6 +46,12 @@ static const struct member tool_members[] = {
 	{},
 };
 
+static const struct member work_members[] = {
+	MEMBER(bench_work_info, TEXT, name),
+	MEMBER(bench_work_info, TEXT, what),
+	{},
+};
+
 static const struct member suite_members[] = {
 	MEMBER(bench_suite_info, TEXT, name),
 	MEMBER(bench_suite_info, TEXT, title),
@@ -192,6 +198,14 @@ static void points_write(cJSON *to, const struct bench_series *s)
 	}
 }
 
+/** Write all elements of list @p list, which have nothing but members. */
+#define LIST_WRITE(root, r, list, members)                                   \
+	do {                                                                 \
+		cJSON *array_ = cJSON_AddArrayToObject(root, #list);         \
+		for (size_t i_ = 0; i_ < (r)->list.size; i_++)               \
+			element_write(array_, members, &(r)->list.data[i_]); \
+	} while (0)
+
 static cJSON *results_write(const struct bench_results *r)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
@@ -199,12 +213,9 @@ static cJSON *results_write(const struct bench_results *r)
 	cJSON_AddStringToObject(root, "format", FORMAT);
 	cJSON_AddNumberToObject(root, "version", FORMAT_VERSION);
 	group_write(root, "header", header_members, &r->header);
-	array = cJSON_AddArrayToObject(root, "tools");
-	for (size_t i = 0; i < r->tools.size; i++)
-		element_write(array, tool_members, &r->tools.data[i]);
-	array = cJSON_AddArrayToObject(root, "suites");
-	for (size_t i = 0; i < r->suites.size; i++)
-		element_write(array, suite_members, &r->suites.data[i]);
+	LIST_WRITE(root, r, tools, tool_members);
+	LIST_WRITE(root, r, works, work_members);
+	LIST_WRITE(root, r, suites, suite_members);
 	array = cJSON_AddArrayToObject(root, "rows");
 	for (size_t i = 0; i < r->rows.size; i++) {
 		const struct bench_row *row = &r->rows.data[i];
@@ -330,28 +341,35 @@ static bool series_read(struct bench_results *r, const cJSON *from,
 	return s->suite && s->work && s->command && s->x_name && s->y_name && s->y_unit;
 }
 
+/** Read such a list. @return from the function that uses it, without memory. */
+#define LIST_READ(root, r, list, members)                                                \
+	do {                                                                             \
+		const cJSON *item_;                                                      \
+		cJSON_ArrayForEach(item_, cJSON_GetObjectItemCaseSensitive(root, #list)) \
+		{                                                                        \
+			void *to_ = vec_push(&(r)->list);                                \
+			if (!to_)                                                        \
+				return &err_nomem;                                       \
+			members_read(r, item_, members, to_);                            \
+		}                                                                        \
+	} while (0)
+
 static struct err *lists_read(struct bench_results *r, const cJSON *root)
 {
 	const cJSON *item;
 
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "tools"))
-	{
-		struct bench_tool *t = vec_push(&r->tools);
-
-		if (!t)
-			return &err_nomem;
-		members_read(r, item, tool_members, t);
-	}
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "suites"))
-	{
-		struct bench_suite_info *s = vec_push(&r->suites);
-
-		if (!s)
-			return &err_nomem;
-		members_read(r, item, suite_members, s);
-		if (!s->name || !s->title)
+	LIST_READ(root, r, tools, tool_members);
+	LIST_READ(root, r, works, work_members);
+	LIST_READ(root, r, suites, suite_members);
+	for (size_t i = 0; i < r->suites.size; i++)
+		if (!r->suites.data[i].name || !r->suites.data[i].title)
 			return err_new(ERR_FORMAT, "a suite has no name or no title");
-	}
+	for (size_t i = 0; i < r->tools.size; i++)
+		if (!r->tools.data[i].name)
+			return err_new(ERR_FORMAT, "a tool has no name");
+	for (size_t i = 0; i < r->works.size; i++)
+		if (!r->works.data[i].name || !r->works.data[i].what)
+			return err_new(ERR_FORMAT, "a work has no name");
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "rows"))
 	{
 		struct bench_row *row = vec_push(&r->rows);

@@ -9,6 +9,7 @@
 void bench_results_deinit(struct bench_results *r)
 {
 	vec_deinit(&r->tools);
+	vec_deinit(&r->works);
 	vec_deinit(&r->suites);
 	vec_deinit(&r->rows);
 	vec_deinit(&r->series);

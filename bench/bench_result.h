@@ -95,6 +95,11 @@ struct bench_tool {
 	const char *what;    ///< what it does to the program; NULL
 };
 
+/** What a work is. */
+struct bench_work_info {
+	const char *name, *what;
+};
+
 /** Where, when and of what. */
 struct bench_header {
 	const char *commit, *version, *date, *command;
@@ -109,6 +114,7 @@ struct bench_results {
 	struct arena arena;
 	struct bench_header header;
 	VEC(struct bench_tool) tools;
+	VEC(struct bench_work_info) works;
 	VEC(struct bench_suite_info) suites;
 	VEC(struct bench_row) rows;
 	VEC(struct bench_series) series;

@@ -21,7 +21,11 @@ struct bench_options {
 	double scale
 		[BENCH_SCALES_MAX]; ///< factors at which growth is measured, ascending
 	size_t n_scales;
-	const char *json, *corpus, *specs;
+	const char *corpus, *specs;
+	const char *json, *html, *markdown; ///< where results go, too
+	const char *from;		    ///< results to show instead of measuring
+	bool is_comparing;
+	const char *compared[2]; ///< old, new
 };
 
 /** One run of the command. */

@@ -78,6 +78,15 @@ static struct bench_cell note_cell(struct bench_results *r, const struct bench_r
 	return cell(r, note, 0);
 }
 
+/** What a line of several rows is, too, when one of them is. */
+static void line_mark(struct bench_line *l, const struct bench_row *row)
+{
+	l->is_skipped |= row->skipped != NULL;
+	l->is_noise |= row->ratio_to && bench_range_is_noise(&row->ratio);
+	l->is_worse |= bench_row_misses_limit(row) || row->is_failure ||
+		       (row->beaten_by && !bench_range_is_noise(&row->beaten_ratio));
+}
+
 /* ---- a line for each row ------------------------------------------------------------------- */
 
 enum { WORK, COMMAND, METRIC, MEDIAN, SPREAD, RATIO, PUBLISHED, NOTE };
@@ -88,6 +97,7 @@ static void line_fill(struct bench_results *r, const struct bench_row *row,
 	char text[BENCH_TEXT_MAX];
 
 	l->role = row->role;
+	line_mark(l, row);
 	l->cells[WORK] = cell(r, row->work, 0);
 	l->cells[COMMAND] = cell(r, row->command, 0);
 	l->cells[METRIC] = cell(r, row->metric, 0);
@@ -222,6 +232,7 @@ static struct err *table_of_metrics(struct bench_results *r, const char *suite,
 		}
 		l->cells[column_of(t, row->metric)] = wide_cell(r, row);
 		// The note waits in the last cell until the number of columns is known.
+		line_mark(l, row);
 		wide_note(r, row, &l->cells[BENCH_COLUMNS_MAX - 1].text);
 		last = row;
 	}
@@ -303,5 +314,52 @@ struct err *bench_table_series(struct bench_results *r,
 		if (!strcmp(r->series.data[i].suite, suite->name))
 			err = series_line(r, &r->series.data[i], ret);
 	columns_prune(ret);
+	return err;
+}
+
+/* ---- works and tools --------------------------------------------------------------------------- */
+
+/** Add a line of three texts. */
+static struct err *words_push(struct bench_table *t, const char *a, const char *b,
+			      const char *c)
+{
+	struct bench_line *l = line_push(t);
+
+	if (!l)
+		return &err_nomem;
+	l->is_first = true;
+	l->cells[0].text = a ?: "";
+	l->cells[1].text = b ?: "";
+	l->cells[2].text = c ?: "";
+	return NULL;
+}
+
+struct err *bench_table_works(struct bench_results *r, struct bench_table *ret)
+{
+	struct err *err = NULL;
+
+	*ret = (struct bench_table){};
+	column_add(ret, "work", false);
+	column_add(ret, "what it is", false);
+	for (size_t i = 0; i < r->works.size && !err; i++)
+		err = words_push(ret, r->works.data[i].name, r->works.data[i].what, NULL);
+	return err;
+}
+
+struct err *bench_table_tools(struct bench_results *r, struct bench_table *ret)
+{
+	struct err *err = NULL;
+
+	*ret = (struct bench_table){};
+	column_add(ret, "tool", false);
+	column_add(ret, "version", false);
+	column_add(ret, "what it does", false);
+	for (size_t i = 0; i < r->tools.size && !err; i++) {
+		const struct bench_tool *t = &r->tools.data[i];
+		const char *missing = bench_keep_printf(r, "not installed (Debian: %s)",
+							t->package ?: "no package");
+
+		err = words_push(ret, t->name, t->version ?: missing, t->what);
+	}
 	return err;
 }

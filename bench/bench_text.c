@@ -9,14 +9,13 @@
 
 #define HEADER_LINES 16
 
-struct err *bench_text_header(FILE *out, struct bench_results *r)
+void bench_text_header(FILE *out, struct bench_results *r)
 {
 	const char *lines[HEADER_LINES][2];
 	size_t n = bench_format_header(r, lines, HEADER_LINES);
 
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%-10s %s\n", lines[i][0], lines[i][1]);
-	return NULL;
 }
 
 static void table_print(FILE *out, const struct bench_table *t)

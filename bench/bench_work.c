@@ -224,14 +224,33 @@ struct err *bench_work_make(struct bench *b, const struct bench_work_kind *kind,
 	return err;
 }
 
+static struct err *info_add(struct bench *b, const struct bench_work *w)
+{
+	struct bench_work_info *info = vec_push(&b->results.works);
+
+	if (!info)
+		return &err_nomem;
+	info->name = w->name;
+	info->what = w->kind->counted ?
+			     bench_keep_printf(&b->results, "%s: %llu %s", w->kind->what,
+					       (unsigned long long)w->count,
+					       w->kind->counted) :
+			     w->kind->what;
+	return info->what ? NULL : &err_nomem;
+}
+
 struct err *bench_works_make(struct bench *b)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < N_KINDS && !err; i++)
-		err = bench_work_make(b, &kinds[i],
-				      b->o.is_quick ? kinds[i].count_quick :
-						      kinds[i].count,
-				      &b->works[b->n_works++]);
+	for (size_t i = 0; i < N_KINDS && !err; i++) {
+		struct bench_work *w = &b->works[b->n_works++];
+
+		err = bench_work_make(
+			b, &kinds[i],
+			b->o.is_quick ? kinds[i].count_quick : kinds[i].count, w);
+		if (!err)
+			err = info_add(b, w);
+	}
 	return err;
 }

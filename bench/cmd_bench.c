@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "base/option.h"
+#include "bench/bench_compare.h"
 #include "bench/bench_emit.h"
 #include "bench/bench_machine.h"
 #include "bench/bench_peers.h"
 #include "bench/bench_suite.h"
 
+#define EXIT_WORSE 1
 #define EXIT_COULD_NOT 2
 
 /** The suites, in the order in which they run. */
@@ -85,6 +87,12 @@ static const struct argp_option option_table[] = {
 	{ "scale", 'x', "LIST", 0,
 	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
+	{ "html", 'h', "FILE", 0, "Write a report with plots to FILE too", 0 },
+	{ "markdown", 'm', "FILE", 0, "Write the tables as Markdown to FILE too", 0 },
+	{ "from", 'f', "FILE", 0,
+	  "Measure nothing: take the results that --json wrote to FILE", 0 },
+	{ "compare", 'C', NULL, 0,
+	  "Measure nothing: say what moved beyond noise from results OLD to NEW", 0 },
 	{ 0 },
 };
 
@@ -125,6 +133,15 @@ static void options_complete(struct bench_options *o)
 	}
 }
 
+static error_t take_compared(struct argp_state *state, struct bench_options *o,
+			     const char *file)
+{
+	if (o->compared[1])
+		argp_error(state, "--compare takes two files, not also '%s'", file);
+	o->compared[o->compared[0] != NULL] = file;
+	return 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct bench_options *o = state->input;
@@ -135,6 +152,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		o->json = arg;
+		return 0;
+	case 'h':
+		o->html = arg;
+		return 0;
+	case 'm':
+		o->markdown = arg;
+		return 0;
+	case 'f':
+		o->from = arg;
+		return 0;
+	case 'C':
+		o->is_comparing = true;
 		return 0;
 	case 'c':
 		o->corpus = arg;
@@ -150,39 +179,63 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			(int)option_number(state, "--rounds", arg, 1, BENCH_ROUNDS_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
+		if (o->is_comparing)
+			return take_compared(state, o, arg);
 		for (size_t i = 0; i < N_SUITES; i++)
 			if (strcmp(arg, suites[i].info.name) == 0)
 				return o->suites |= 1u << i, 0;
 		argp_error(state, "no suite '%s' (see --help)", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (o->is_comparing && !o->compared[1])
+			argp_error(state, "--compare takes two files, OLD and NEW");
+		if (o->from && (o->suites || o->is_comparing))
+			argp_error(state, "--from takes results as they are: no suites, "
+					  "no --compare");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
+/** Put the table of suites behind what the help begins with. */
+static char *help_add_suites(int key, const char *text, void *input)
+{
+	char *help = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_PRE_DOC)
+		return (char *)text;
+	f = open_memstream(&help, &size);
+	if (!f)
+		return (char *)text;
+	fprintf(f, "%s\n\nSuites (without one: those with a star):\n", text);
+	for (size_t i = 0; i < N_SUITES; i++)
+		fprintf(f, " %c%-8s %s\n", suites[i].is_default ? '*' : ' ',
+			suites[i].info.name, suites[i].info.title);
+	fclose(f);
+	return help;
+}
+
 static const struct argp argp = {
 	option_table,
 	parse_option,
-	"[SUITE...]",
-	"Measure what faultline costs on this machine, each program natively and under "
-	"faultline in turn, and print medians and ranges. SUITE is record, replay (both by "
-	"default), corpus (recording again, on the compute-bound half of tests/corpus), "
-	"attach (redis-server under load), stores (store probes where they are needed, and "
-	"at each store), locate (faults injected into the structures of "
-	"specs/: tables 2.2, 4.1 and 4.2 of Singh's dissertation), graph (what a memory graph "
-	"takes: its tables 3.3 and 3.4) or decode (Intel PT, beside "
-	"libipt's block decoder and perf script)."
-	"\vExamples:\n"
-	"  faultline bench\n"
-	"  faultline bench record --quick\n"
+	"[SUITE...]\n--from=FILE\n--compare OLD NEW",
+	"Measure what faultline costs on this machine, beside other tools on the same work in "
+	"the same rounds, and print medians, ranges, ratios and growth."
+	"\vExit status: 0 measured, or nothing got worse; 1 something got worse (--compare); 2 "
+	"could not measure or compare.\n\nExamples:\n"
+	"  faultline bench --quick\n"
+	"  faultline bench record replay --html report.html\n"
+	"  faultline bench growth --scale 1,2,4,8,16\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
-	"  faultline bench locate --specs=specs\n"
-	"  faultline bench graph --quick\n"
-	"  faultline bench stores --quick\n"
-	"  faultline bench decode --quick\n"
-	"  faultline bench replay --rounds 11 --json bench.json",
+	"  faultline bench replay --rounds 11 --json new.json\n"
+	"  faultline bench --from new.json --markdown doc/benchmarks.md\n"
+	"  faultline bench --compare old.json new.json",
 	NULL,
-	NULL,
+	help_add_suites,
 	NULL
 };
 
@@ -243,7 +296,8 @@ static struct err *place_find(struct bench *b)
 	return NULL;
 }
 
-static struct err *bench_main(struct bench *b, int argc, char **argv)
+/** Run the suites that were asked for, printing each. */
+static struct err *suites_run(struct bench *b, int argc, char **argv)
 {
 	struct bench_results *r = &b->results;
 	struct err *err = place_find(b);
@@ -258,12 +312,38 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 		return err;
 	r->header.is_quick = b->o.is_quick;
 	r->header.rounds = b->o.rounds;
-	err = bench_text_header(stdout, r);
+	bench_text_header(stdout, r);
 	for (size_t i = 0; i < N_SUITES && !err; i++)
 		if (b->o.suites >> i & 1)
 			err = suite_run(b, i);
 	r->header.load_end = bench_machine_load();
-	return err ? err : results_write(r, b->o.json, bench_json_write);
+	return err;
+}
+
+/** Show results that were measured before. */
+static struct err *results_show(struct bench *b)
+{
+	struct bench_results *r = &b->results;
+	struct err *err = bench_json_read(b->o.from, r);
+
+	if (err)
+		return err;
+	bench_text_header(stdout, r);
+	for (size_t i = 0; i < r->suites.size && !err; i++)
+		err = bench_text_suite(stdout, r, &r->suites.data[i]);
+	return err;
+}
+
+static struct err *bench_main(struct bench *b, int argc, char **argv)
+{
+	struct bench_results *r = &b->results;
+	struct err *err = b->o.from ? results_show(b) : suites_run(b, argc, argv);
+
+	if (!err)
+		err = results_write(r, b->o.json, bench_json_write);
+	if (!err)
+		err = results_write(r, b->o.html, bench_html_write);
+	return err ? err : results_write(r, b->o.markdown, bench_markdown_write);
 }
 
 static bool has_failure(const struct bench_results *r)
@@ -274,23 +354,43 @@ static bool has_failure(const struct bench_results *r)
 	return false;
 }
 
+/** @return the exit status. */
+static int compare_main(const struct bench_options *o, struct err **err)
+{
+	struct bench_results before = {}, after = {};
+	struct bench_comparison c = {};
+
+	*err = bench_json_read(o->compared[0], &before);
+	if (!*err)
+		*err = bench_json_read(o->compared[1], &after);
+	if (!*err)
+		bench_compare(stdout, &before, &after, &c);
+	bench_results_deinit(&before);
+	bench_results_deinit(&after);
+	return *err ? EXIT_COULD_NOT : c.n[BENCH_WORSE] ? EXIT_WORSE : 0;
+}
+
 int cmd_bench(int argc, char **argv)
 {
 	struct bench b = {};
 	_cleanup_err_ struct err *err = NULL;
-	bool is_failed;
+	int status = 0;
 
 	if (isatty(STDERR_FILENO))
 		b.progress = progress_show;
 	argp_parse(&argp, argc, argv, 0, NULL, &b.o);
 	options_complete(&b.o);
-	err = bench_main(&b, argc, argv);
-	is_failed = err || has_failure(&b.results);
+	if (b.o.is_comparing) {
+		status = compare_main(&b.o, &err);
+	} else {
+		err = bench_main(&b, argc, argv);
+		status = err || has_failure(&b.results) ? EXIT_COULD_NOT : 0;
+	}
 	if (b.scratch[0])
 		bench_remove(b.scratch);
 	bench_results_deinit(&b.results);
 	arena_deinit(&b.arena);
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
-	return is_failed ? EXIT_COULD_NOT : 0;
+	return status;
 }
