@@ -56,7 +56,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 -include $(wildcard $(ROOMS:%=%/room.mk))
 
-.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench bench-peers deps man install clean \
+.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench benchmarks bench-peers deps man install clean \
 	format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
 tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
@@ -217,8 +217,12 @@ $(FUZZERS): $(B)/%: $(B)/%.o $(ARCHIVES)
 	$(say) LD $@
 	$(Q)$(subst fuzzer-no-link,fuzzer,$(link))
 
-bench: all examples $(PROGRAMS) $(BENCH_PROGRAMS) $(SUBJECTS) ## measure cost (not a test; takes minutes)
+bench: all examples $(PROGRAMS) $(BENCH_PROGRAMS) $(SUBJECTS) ## measure cost, quick form (no test; minutes)
 	$(Q)$(B)/faultline bench --quick --json $(B)/bench.json --html $(B)/bench.html
+
+benchmarks: all examples $(PROGRAMS) $(BENCH_PROGRAMS) $(SUBJECTS) ## measure all on a quiet machine, for doc/benchmarks.md
+	$(Q)$(B)/faultline bench all --json doc/benchmarks.json --markdown doc/benchmarks.md \
+		--html $(B)/bench.html
 
 bench-peers: ## install the tools that bench compares with (Debian packages)
 	@tools/deps.sh tools/bench-packages.txt

@@ -20,7 +20,7 @@ void bench_text_header(FILE *out, struct bench_results *r);
 struct err *bench_text_suite(FILE *out, struct bench_results *r,
 			     const struct bench_suite_info *suite);
 
-/** Write all of it as JSON (doc/benchmarks-format.md). */
+/** Write all of it as JSON (doc/benchmarking.md). */
 struct err *bench_json_write(FILE *out, struct bench_results *r);
 
 /** Write all of it as Markdown. */

@@ -53,7 +53,7 @@ void bench_format_value(char ret[BENCH_TEXT_MAX], double value, const char *unit
 {
 	struct scale s = scale_of(value, unit);
 	double v = value * s.factor;
-	int digits = is_whole(value, unit) ? 0 : digits_of(v);
+	int digits = !*s.prefix && is_whole(value, unit) ? 0 : digits_of(v);
 	const char *gap =
 		*s.prefix || (*unit && strcmp(unit, "%") && strcmp(unit, "x")) ? " " : "";
 
@@ -65,7 +65,7 @@ void bench_format_range(char ret[BENCH_TEXT_MAX], const struct bench_range *v,
 {
 	struct scale s = scale_of(v->median, unit);
 	double min = v->min * s.factor, max = v->max * s.factor;
-	int digits = is_whole(v->min, unit) && is_whole(v->max, unit) ?
+	int digits = !*s.prefix && is_whole(v->min, unit) && is_whole(v->max, unit) ?
 			     0 :
 			     digits_of(v->median * s.factor);
 

@@ -79,7 +79,7 @@ static const struct {
 
 static const struct argp_option option_table[] = {
 	{ "quick", 'q', NULL, 0, "Smaller inputs, 3 rounds", 0 },
-	{ "rounds", 'r', "N", 0, "Rounds that count (7)", 0 },
+	{ "rounds", 'r', "N", 0, "Rounds that count (5, quick: 3)", 0 },
 	{ "corpus", 'c', "DIR", 0, "Where the corpus is (tests/corpus)", 0 },
 	{ "specs", 's', "DIR", 0,
 	  "Where the specifications are (specs); their programs are beside faultline",
@@ -126,11 +126,25 @@ static void options_complete(struct bench_options *o)
 		if (suites[i].is_default)
 			o->suites |= 1u << i;
 	if (!o->rounds)
-		o->rounds = o->is_quick ? 3 : 7;
+		o->rounds = o->is_quick ? 3 : 5;
 	if (!o->n_scales) {
 		o->n_scales = sizeof(scale) / sizeof(*scale);
 		memcpy(o->scale, scale, sizeof(scale));
 	}
+}
+
+static error_t take_suite(struct argp_state *state, struct bench_options *o,
+			  const char *name)
+{
+	uint32_t given = 0;
+
+	for (size_t i = 0; i < N_SUITES; i++)
+		if (!strcmp(name, suites[i].info.name) || !strcmp(name, "all"))
+			given |= 1u << i;
+	if (!given)
+		argp_error(state, "no suite '%s' (see --help)", name);
+	o->suites |= given;
+	return 0;
 }
 
 static error_t take_compared(struct argp_state *state, struct bench_options *o,
@@ -179,13 +193,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			(int)option_number(state, "--rounds", arg, 1, BENCH_ROUNDS_MAX);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (o->is_comparing)
-			return take_compared(state, o, arg);
-		for (size_t i = 0; i < N_SUITES; i++)
-			if (strcmp(arg, suites[i].info.name) == 0)
-				return o->suites |= 1u << i, 0;
-		argp_error(state, "no suite '%s' (see --help)", arg);
-		return 0;
+		return o->is_comparing ? take_compared(state, o, arg) :
+					 take_suite(state, o, arg);
 	case ARGP_KEY_END:
 		if (o->is_comparing && !o->compared[1])
 			argp_error(state, "--compare takes two files, OLD and NEW");
@@ -211,7 +220,7 @@ static char *help_add_suites(int key, const char *text, void *input)
 	f = open_memstream(&help, &size);
 	if (!f)
 		return (char *)text;
-	fprintf(f, "%s\n\nSuites (without one: those with a star):\n", text);
+	fprintf(f, "%s\n\nSuites (all; without one: those with a star):\n", text);
 	for (size_t i = 0; i < N_SUITES; i++)
 		fprintf(f, " %c%-8s %s\n", suites[i].is_default ? '*' : ' ',
 			suites[i].info.name, suites[i].info.title);
