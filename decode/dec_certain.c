@@ -162,8 +162,18 @@ static void ahead_run(struct dec_replay *r, uint64_t budget)
 	}
 }
 
+/* Undo store @p s. What it was kept for may not have happened, because the page holds code;
+ * or code was looked at there since. */
+static void ahead_undo(struct dec_guest *g, const struct certain_store *s)
+{
+	const uint8_t *before = ahead.before + s->at;
+
+	if (memcmp((const void *)s->addr, before, s->size))
+		err_destroy(guest_write(g, s->addr, before, s->size));
+}
+
 /* All memory is again what it was. @return whether that changes none. */
-static bool ahead_take_back(void)
+static bool ahead_take_back(struct dec_guest *g)
 {
 	const struct certain_store *s = ahead.stores.data;
 	bool is_equal = true;
@@ -171,7 +181,7 @@ static bool ahead_take_back(void)
 	for (size_t i = 0; i < ahead.stores.size; i++)
 		memcpy(ahead.after + s[i].at, (const void *)s[i].addr, s[i].size);
 	for (size_t i = ahead.stores.size; i--;)
-		memcpy((void *)s[i].addr, ahead.before + s[i].at, s[i].size);
+		ahead_undo(g, &s[i]);
 	for (size_t i = 0; is_equal && i < ahead.stores.size; i++)
 		is_equal = !memcmp(ahead.after + s[i].at, (const void *)s[i].addr,
 				   s[i].size);
@@ -211,7 +221,7 @@ static bool certain_ahead(struct dec_replay *r, uint64_t budget)
 	e->world.complain = ahead_complain;
 	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
 	e->world = world;
-	has_memory = ahead_take_back();
+	has_memory = ahead_take_back(&r->guest);
 	has_registers = ahead_load(r, &here);
 	e->now = now;
 	t->n_traced = n_traced;

@@ -6,3 +6,5 @@
 . tests/lib.sh
 
 record_and_replay "$BUILD/tests/programs/jit"
+rm -r "$TMPDIR/c"
+record_and_replay "$BUILD/tests/programs/jitcrew"
