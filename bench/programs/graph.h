@@ -28,15 +28,19 @@ static inline FILE *open_edges(int argc, char **argv)
 	exit(1);
 }
 
-/* The next edge; both ends are below limit, and not the same. 0 at the end. */
+/* The next edge; both ends are below limit, and not the same. 0 at the end. By lines: fscanf
+ * would change the stream, which is in the heap, at each character. */
 static inline int next_edge(FILE *f, unsigned limit, unsigned *from, unsigned *to)
 {
-	int n;
+	char line[64], *end;
 
-	do
-		n = fscanf(f, "%u %u", from, to);
-	while (n == 2 && *from == *to);
-	return n == 2 && *from < limit && *to < limit;
+	do {
+		if (!fgets(line, sizeof(line), f))
+			return 0;
+		*from = strtoul(line, &end, 10);
+		*to = strtoul(end, &end, 10);
+	} while (*from == *to);
+	return *from < limit && *to < limit;
 }
 
 #endif

@@ -2,10 +2,11 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Shortest paths on shards (edges have no lengths, as in the paper's graph): vertices are divided into intervals, and the edges into an
- * interval are an array of their own, its shard, in order of where they come from. An
- * edge carries its source's distance as it was told last. Intervals are taken in turn, a
- * vertex at a time, until nothing changes.
+ * Shortest paths on shards, as out-of-core graph engines have them (edges have no lengths,
+ * as in the paper's graph): vertices are divided into intervals, and the edges into an
+ * interval are an array of their own, its shard, in order of where they come from. An edge
+ * carries its source's distance as it was told last. Intervals are taken in turn, a vertex
+ * at a time: what comes in is looked at, and what is new told to the edges that go out.
  */
 #include "bench/programs/graph.h"
 
@@ -18,10 +19,14 @@ struct edge {
 	int told;
 };
 
+struct edges {
+	struct edge **edge;
+	unsigned n, room;
+};
+
 struct vertex {
 	int distance;
-	unsigned n_out, room;
-	struct edge **out; /* where this vertex is the source, in any shard */
+	struct edges in, out; /* in any shard */
 };
 
 struct shard {
@@ -69,39 +74,52 @@ static void shard_sort(struct shard *s)
 		}
 }
 
-/* Edges have their places for good: each source learns where its own are. */
-static void link_sources(struct shard *s)
+static void edges_add(struct edges *to, struct edge *e)
+{
+	if (to->n == to->room) {
+		to->room = to->room ? to->room * 2 : 4;
+		to->edge = must(realloc(to->edge, to->room * sizeof(e)));
+	}
+	to->edge[to->n++] = e;
+}
+
+/* Edges have their places for good: vertices learn where theirs are. */
+static void link_vertices(struct shard *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		struct vertex *v = vertex(s->edges[i].from);
-
-		if (v->n_out == v->room) {
-			v->room = v->room ? v->room * 2 : 4;
-			v->out = must(realloc(v->out, v->room * sizeof(*v->out)));
-		}
-		v->out[v->n_out++] = &s->edges[i];
+		edges_add(&vertices[s->edges[i].from]->out, &s->edges[i]);
+		edges_add(&vertices[s->edges[i].to]->in, &s->edges[i]);
 	}
 }
 
 static void tell(struct vertex *v, int distance)
 {
 	v->distance = distance;
-	for (unsigned i = 0; i < v->n_out; i++)
-		v->out[i]->told = distance;
+	for (unsigned i = 0; i < v->out.n; i++)
+		v->out.edge[i]->told = distance;
 }
 
-/* Take what the edges of a shard say. Returns how many distances became smaller. */
-static unsigned pass(struct shard *s)
+static int least_told(const struct vertex *v)
+{
+	int least = FAR;
+
+	for (unsigned i = 0; i < v->in.n; i++)
+		if (v->in.edge[i]->told < least)
+			least = v->in.edge[i]->told;
+	return least;
+}
+
+/* One interval. Returns how many distances became smaller. */
+static unsigned pass(unsigned interval)
 {
 	unsigned n_changed = 0;
 
-	for (unsigned i = 0; i < s->n; i++) {
-		struct edge *e = &s->edges[i];
-		struct vertex *v = vertices[e->to];
+	for (unsigned i = interval; i < MAX_VERTICES; i += INTERVALS) {
+		int least = vertices[i] ? least_told(vertices[i]) : FAR;
 
-		if (e->told == FAR || e->told + 1 >= v->distance)
+		if (least == FAR || least + 1 >= vertices[i]->distance)
 			continue;
-		tell(v, e->told + 1);
+		tell(vertices[i], least + 1);
 		n_changed++;
 	}
 	return n_changed;
@@ -122,14 +140,14 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < INTERVALS; i++) {
 		shard_sort(shards[i]);
-		link_sources(shards[i]);
+		link_vertices(shards[i]);
 	}
 	if (n_vertices)
 		tell(vertex(0), 0);
 	do {
 		n_changed = 0;
 		for (int i = 0; i < INTERVALS; i++)
-			n_changed += pass(shards[i]);
+			n_changed += pass(i);
 	} while (n_changed);
 	for (unsigned i = 0; i < MAX_VERTICES; i++)
 		if (vertices[i] && vertices[i]->distance != FAR) {
