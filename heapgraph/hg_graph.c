@@ -486,20 +486,14 @@ uint64_t hg_graph_unknown_frees(const struct hg_graph *g)
 
 uint64_t hg_graph_log_bytes(const struct hg_graph *g)
 {
-	uint64_t bytes = g->log.n_bytes + g->log.blocks.size * sizeof(struct hg_block);
-
-	if (g->log.blocks.size)
-		bytes += g->log.room;
-	return bytes + g->log.rips.size * sizeof(uint64_t);
+	return hg_log_bytes(&g->log);
 }
 
 uint64_t hg_graph_bytes(const struct hg_graph *g)
 {
-	uint64_t slots = g->log.rip_index.capacity + g->image.slots.capacity;
-	uint64_t blocks = g->log.blocks.capacity - g->log.blocks.size;
 	uint64_t bytes = sizeof(*g) + hg_graph_log_bytes(g);
 
-	bytes += blocks * sizeof(struct hg_block) + slots * sizeof(struct map_slot);
+	bytes += g->image.slots.capacity * sizeof(struct map_slot);
 	bytes += g->nodes.capacity * sizeof(struct hg_node);
 	bytes += g->members.capacity * sizeof(struct hg_member);
 	bytes += g->clusters.capacity * sizeof(struct map_slot);
@@ -521,7 +515,7 @@ struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index)
 	struct hg_decoded ops[HG_BLOCK_OPS];
 
 	assert(index < g->log.n_ops);
-	hg_log_decode(g, index / HG_BLOCK_OPS, ops);
+	hg_log_decode_aside(g, index / HG_BLOCK_OPS, ops);
 	return ops[index % HG_BLOCK_OPS].op;
 }
 
@@ -537,7 +531,7 @@ uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time)
 	block = vec_rank(g->log.blocks.size, b,
 			 !b || g->log.blocks.data[b].prev_time <= time) -
 		1;
-	n = hg_log_decode(g, block, ops);
+	n = hg_log_decode_aside(g, block, ops);
 	for (i = 0; i < n && ops[i].op.time <= time; i++)
 		;
 	return block * HG_BLOCK_OPS + i;

@@ -7,7 +7,8 @@
  *
  *   image   heap bytes by address, in pages that came into being with the first store
  *   log     operations in order, as bytes in blocks of HG_BLOCK_OPS; a block is decoded
- *	     from its start, so random access costs at most one block
+ *	     from its start. Some blocks together are a segment, which is packed when it
+ *	     is full, and unpacked to be read (hg_pack.h): random access costs at most that
  *   index   live nodes by address (hg_index.h)
  *
  * A node's bytes live in the image under its address, also when it is dead: the next node
@@ -24,10 +25,15 @@
 #ifndef HEAPGRAPH_HG_INT_H
 #define HEAPGRAPH_HG_INT_H
 
+#include <pthread.h>
+
 #include "heapgraph/heapgraph.h"
 #include "heapgraph/hg_index.h"
+#include "heapgraph/hg_pack.h"
 
 #define HG_BLOCK_OPS 128
+#define HG_SEGMENT_BLOCKS 16 // some 30 KB: twice as many gain 2 % of what is packed
+#define HG_SEGMENT_BYTES (64u << 10) // where large patches are, a segment ends early
 #define HG_PAGE_BYTES 4096u
 #define HG_HINTS 65536	 // a power of two; 1 MiB while a graph is built
 #define HG_HINT_BYTES 32 // glibc's smallest chunk
@@ -83,22 +89,32 @@ void hg_image_zero(struct hg_image *im, uint64_t addr, uint64_t size);
 /* ---- log ---------------------------------------------------------------------- */
 
 struct hg_block {
-	uint8_t *bytes;
-	uint32_t n_bytes;
+	uint32_t segment, at; ///< where its operations begin
 	uint32_t prev_node;   ///< node of the operation before the block
 	uint64_t prev_time;   ///< time of the operation before the block
 	uint64_t node_filter; ///< bit (node % 64) of every node in it
 };
 
+/** For readers without an unpacker of their own, one at a time. */
+struct hg_aside {
+	pthread_mutex_t lock;
+	struct hg_unpacker unpacker;
+};
+
 struct hg_log {
-	VEC(struct hg_block) blocks; ///< the last one is open: it has `room` bytes
-	uint32_t room;
+	VEC(struct hg_block) blocks;
+	VEC(struct hg_packed) segments; ///< but for the last one, which is open:
+	uint8_t *open;			///< its operations
+	uint32_t n_open, room, n_open_blocks;
 	uint64_t n_ops;
 	uint64_t last_time;
 	uint32_t last_node;
 	VEC(uint64_t) rips; ///< distinct statements
 	struct map rip_index;
-	uint64_t n_bytes; ///< of closed blocks
+	uint64_t n_bytes; ///< of closed segments
+	uint32_t raw_max; ///< bytes of the largest of them, unpacked
+	struct hg_packer packer;
+	struct hg_aside *aside; ///< NULL as long as no segment is closed
 };
 
 /** An operation and, for ALLOC, its encoded patch. */
@@ -121,8 +137,21 @@ int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node);
 int hg_log_alloc(struct hg_log *l, uint64_t time, uint32_t node, uint64_t n_words);
 int hg_log_patch(struct hg_log *l, uint64_t skipped, uint64_t bits);
 
-/** Decode all of block number @p block into @p ret (HG_BLOCK_OPS). @return how many. */
-uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_decoded *ret);
+/** @return the memory of all operations. */
+uint64_t hg_log_bytes(const struct hg_log *l);
+
+/** Make an unpacker that hg_log_decode() can use, as long as nothing is appended.
+ * @return 0 or -1. */
+int hg_log_unpacker(const struct hg_log *l, struct hg_unpacker *ret);
+
+/** Decode all of block number @p block into @p ret (HG_BLOCK_OPS). Patches are valid until
+ * @p u is used for another block. @return how many. */
+uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_unpacker *u,
+		       struct hg_decoded *ret);
+
+/** The same, for any thread, without patches. */
+uint32_t hg_log_decode_aside(const struct hg_graph *g, uint64_t block,
+			     struct hg_decoded *ret);
 
 /** Exclusive-or the @p patch of the node at @p start into an image. */
 void hg_log_apply_patch(const uint8_t *patch, uint64_t start, uint64_t size,

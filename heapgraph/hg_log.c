@@ -9,7 +9,7 @@
 #define TAG_BEFORE_ZERO (1 << 5)
 #define TAG_AFTER_ZERO (1 << 6)
 #define OP_BYTES_MAX 64 // tag, four varints, lengths, two values: at most 57
-#define BLOCK_BYTES_FIRST 2048
+#define SEGMENT_BYTES_FIRST 2048
 
 /* ---- bytes ---------------------------------------------------------------------- */
 
@@ -64,75 +64,111 @@ static uint64_t get_bytes(const uint8_t **p, unsigned n)
 
 /* ---- appending -------------------------------------------------------------------- */
 
+static void aside_destroy(struct hg_aside *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_destroy(&a->lock);
+	hg_unpacker_deinit(&a->unpacker);
+	free(a);
+}
+
 void hg_log_deinit(struct hg_log *l)
 {
-	for (size_t i = 0; i < l->blocks.size; i++)
-		free(l->blocks.data[i].bytes);
+	for (size_t i = 0; i < l->segments.size; i++)
+		free(l->segments.data[i].bytes);
+	free(l->open);
 	vec_deinit(&l->blocks);
+	vec_deinit(&l->segments);
 	vec_deinit(&l->rips);
 	map_deinit(&l->rip_index);
-}
-
-static struct hg_block *log_open_block(struct hg_log *l)
-{
-	return &l->blocks.data[l->blocks.size - 1];
-}
-
-// No more than the open block's operations take.
-static void log_trim_block(struct hg_log *l)
-{
-	struct hg_block *b = log_open_block(l);
-	uint8_t *exact = realloc(b->bytes, b->n_bytes);
-
-	if (!exact)
-		return;
-	b->bytes = exact;
-	l->room = b->n_bytes;
+	hg_packer_deinit(&l->packer);
+	aside_destroy(l->aside);
 }
 
 void hg_log_trim(struct hg_log *l)
 {
-	if (!l->blocks.size)
-		return;
-	log_trim_block(l);
+	uint8_t *exact = l->n_open ? realloc(l->open, l->n_open) : NULL;
+
+	if (exact) {
+		l->open = exact;
+		l->room = l->n_open;
+	}
+	hg_packer_deinit(&l->packer);
+	if (l->aside)
+		l->aside->unpacker.which = NULL; // segments move
 	vec_trim(&l->blocks);
+	vec_trim(&l->segments);
 	vec_trim(&l->rips);
+}
+
+static int aside_create(struct hg_aside **ret)
+{
+	struct hg_aside *a = calloc(1, sizeof(*a));
+
+	if (!a || pthread_mutex_init(&a->lock, NULL)) {
+		free(a);
+		return -1;
+	}
+	*ret = a;
+	return 0;
+}
+
+static int log_close_segment(struct hg_log *l)
+{
+	struct hg_packed *s;
+
+	if (!l->aside && aside_create(&l->aside))
+		return -1;
+	if (l->n_open > l->raw_max)
+		l->raw_max = l->n_open;
+	// Segments may move, and the unpacker knows them by where they are: it forgets here.
+	if (vec_reserve(&l->segments, l->segments.size + 1) ||
+	    hg_unpacker_reserve(&l->aside->unpacker, l->raw_max))
+		return -1;
+	s = &l->segments.data[l->segments.size];
+	if (hg_pack(&l->packer, l->open, l->n_open, s))
+		return -1;
+	l->segments.size++;
+	l->n_bytes += s->n_bytes;
+	l->n_open = l->n_open_blocks = 0;
+	return 0;
 }
 
 static int log_new_block(struct hg_log *l)
 {
 	struct hg_block *b;
 
-	if (l->blocks.size) {
-		log_trim_block(l);
-		l->n_bytes += log_open_block(l)->n_bytes;
-	}
+	if ((l->n_open_blocks == HG_SEGMENT_BLOCKS || l->n_open >= HG_SEGMENT_BYTES) &&
+	    log_close_segment(l))
+		return -1;
 	b = vec_push(&l->blocks);
 	if (!b)
 		return -1;
+	b->segment = l->segments.size;
+	b->at = l->n_open;
 	b->prev_time = l->last_time;
 	b->prev_node = l->last_node;
-	l->room = 0;
+	l->n_open_blocks++;
 	return 0;
 }
 
-// Room for one operation (without a patch) in the open block.
+// Room for one operation (without a patch) in the open segment.
 static int log_make_room(struct hg_log *l)
 {
-	struct hg_block *b = log_open_block(l);
-	uint64_t want = l->room ? l->room : BLOCK_BYTES_FIRST;
+	uint64_t want = l->room ? l->room : SEGMENT_BYTES_FIRST;
 	uint8_t *p;
 
-	if (b->n_bytes + OP_BYTES_MAX <= l->room)
+	if (l->n_open + OP_BYTES_MAX <= l->room)
 		return 0;
-	while (want < (uint64_t)b->n_bytes + OP_BYTES_MAX)
+	while (want < (uint64_t)l->n_open + OP_BYTES_MAX)
 		want *= 2;
 	if (want > UINT32_MAX)
 		return -1;
-	p = realloc(b->bytes, want);
+	p = realloc(l->open, want);
 	if (!p)
 		return -1;
-	b->bytes = p;
+	l->open = p;
 	l->room = want;
 	return 0;
 }
@@ -140,7 +176,6 @@ static int log_make_room(struct hg_log *l)
 // Begin an operation: its tag, time and node. Returns where to go on, NULL without memory.
 static uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint64_t time, uint32_t node)
 {
-	struct hg_block *b;
 	uint8_t *p;
 
 	assert(time >= l->last_time || !l->n_ops);
@@ -148,12 +183,11 @@ static uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint64_t time, uint32_t
 		return NULL;
 	if (log_make_room(l))
 		return NULL;
-	b = log_open_block(l);
-	p = b->bytes + b->n_bytes;
+	p = l->open + l->n_open;
 	*p++ = tag;
 	p = put_varint(p, time - l->last_time);
 	p = put_varint(p, zigzag(node - l->last_node));
-	b->node_filter |= 1ull << node % 64;
+	l->blocks.data[l->blocks.size - 1].node_filter |= 1ull << node % 64;
 	l->last_time = time;
 	l->last_node = node;
 	l->n_ops++;
@@ -162,7 +196,7 @@ static uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint64_t time, uint32_t
 
 static void log_end(struct hg_log *l, const uint8_t *p)
 {
-	log_open_block(l)->n_bytes = p - log_open_block(l)->bytes;
+	l->n_open = p - l->open;
 }
 
 static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
@@ -233,7 +267,7 @@ int hg_log_patch(struct hg_log *l, uint64_t skipped, uint64_t bits)
 
 	if (log_make_room(l))
 		return -1;
-	p = log_open_block(l)->bytes + log_open_block(l)->n_bytes;
+	p = l->open + l->n_open;
 	p = put_varint(p, skipped);
 	*p++ = n;
 	log_end(l, put_bytes(p, bits, n));
@@ -267,14 +301,23 @@ static const uint8_t *decode_store(const struct hg_graph *g, const uint8_t *p,
 	return p;
 }
 
-uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_decoded *ret)
+static const uint8_t *block_bytes(const struct hg_log *l, const struct hg_block *b,
+				  struct hg_unpacker *u)
+{
+	if (b->segment == l->segments.size)
+		return l->open + b->at;
+	return hg_unpack(u, &l->segments.data[b->segment]) + b->at;
+}
+
+uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_unpacker *u,
+		       struct hg_decoded *ret)
 {
 	const struct hg_block *b = &g->log.blocks.data[block];
 	uint64_t left = g->log.n_ops - block * HG_BLOCK_OPS;
 	uint32_t n = left < HG_BLOCK_OPS ? left : HG_BLOCK_OPS;
 	uint64_t time = b->prev_time;
 	uint32_t node = b->prev_node;
-	const uint8_t *p = b->bytes;
+	const uint8_t *p = block_bytes(&g->log, b, u);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct hg_op *op = &ret[i].op;
@@ -297,6 +340,37 @@ uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_decod
 		}
 	}
 	return n;
+}
+
+uint32_t hg_log_decode_aside(const struct hg_graph *g, uint64_t block,
+			     struct hg_decoded *ret)
+{
+	struct hg_aside *a = g->log.aside;
+	uint32_t n;
+
+	if (!a) // nothing is packed
+		return hg_log_decode(g, block, NULL, ret);
+	pthread_mutex_lock(&a->lock);
+	n = hg_log_decode(g, block, &a->unpacker, ret);
+	pthread_mutex_unlock(&a->lock);
+	for (uint32_t i = 0; i < n; i++)
+		ret[i].patch = NULL;
+	return n;
+}
+
+int hg_log_unpacker(const struct hg_log *l, struct hg_unpacker *ret)
+{
+	return l->segments.size ? hg_unpacker_reserve(ret, l->raw_max) : 0;
+}
+
+uint64_t hg_log_bytes(const struct hg_log *l)
+{
+	return l->n_bytes + l->room + l->blocks.capacity * sizeof(struct hg_block) +
+	       l->segments.capacity * sizeof(struct hg_packed) +
+	       l->rips.capacity * sizeof(uint64_t) +
+	       l->rip_index.capacity * sizeof(struct map_slot) +
+	       (l->aside ? sizeof(*l->aside) + hg_unpacker_bytes(&l->aside->unpacker) :
+			   0);
 }
 
 void hg_log_apply_patch(const uint8_t *p, uint64_t start, uint64_t size,

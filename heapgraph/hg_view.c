@@ -16,7 +16,8 @@ struct hg_view {
 	uint8_t **pages;
 	struct hg_index live;
 	uint64_t *is_live; ///< a bit a node
-	uint64_t block;	   ///< which one is in ops, or BLOCK_NONE
+	struct hg_unpacker unpacker;
+	uint64_t block; ///< which one is in ops, or BLOCK_NONE
 	struct hg_decoded ops[HG_BLOCK_OPS];
 };
 
@@ -73,7 +74,8 @@ struct err *hg_view_create(const struct hg_graph *g, uint64_t n_ops, struct hg_v
 	v->pages = calloc(n_pages + 1, sizeof(*v->pages));
 	v->is_live = calloc(live_words(g), sizeof(*v->is_live));
 	if (!v->slab || !v->pages || !v->is_live ||
-	    hg_index_reserve(&v->live, g->peak_live))
+	    hg_index_reserve(&v->live, g->peak_live) ||
+	    hg_log_unpacker(&g->log, &v->unpacker))
 		return &err_nomem;
 	for (size_t i = 0; i < n_pages; i++)
 		v->pages[i] = v->slab + i * HG_PAGE_BYTES;
@@ -88,6 +90,7 @@ void hg_view_destroy(struct hg_view *v)
 	if (!v)
 		return;
 	hg_index_deinit(&v->live);
+	hg_unpacker_deinit(&v->unpacker);
 	free(v->slab);
 	free(v->pages);
 	free(v->is_live);
@@ -110,7 +113,7 @@ static const struct hg_decoded *view_decode(struct hg_view *v, uint64_t index)
 {
 	if (index / HG_BLOCK_OPS != v->block) {
 		v->block = index / HG_BLOCK_OPS;
-		hg_log_decode(v->g, v->block, v->ops);
+		hg_log_decode(v->g, v->block, &v->unpacker, v->ops);
 	}
 	return &v->ops[index % HG_BLOCK_OPS];
 }
@@ -266,7 +269,7 @@ uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 		end = block * HG_BLOCK_OPS;
 		if (!(v->g->log.blocks.data[block].node_filter >> node % 64 & 1))
 			continue;
-		hg_log_decode(v->g, block, ops);
+		hg_log_decode_aside(v->g, block, ops);
 		at = block_last_write(ops, n, node, addr);
 		if (at == n)
 			continue;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_pack.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+/*
+ * Operations of 15 bytes pack to 3 or 4 as a rule, to 8 where addresses are random, in 20 to
+ * 50 ns each. Level 1 gains another tenth for half as much time again.
+ */
+#define LEVEL (-1)
+
+int hg_pack(struct hg_packer *p, const uint8_t *raw, uint32_t n, struct hg_packed *ret)
+{
+	size_t bound = ZSTD_compressBound(n), packed;
+	uint8_t *out;
+
+	if (!p->context)
+		p->context = ZSTD_createCCtx();
+	if (!p->context)
+		return -1;
+	if (p->room < bound) {
+		out = realloc(p->out, bound);
+		if (!out)
+			return -1;
+		p->out = out;
+		p->room = bound;
+	}
+	packed = ZSTD_compressCCtx(p->context, p->out, p->room, raw, n, LEVEL);
+	if (ZSTD_isError(packed) || packed >= n)
+		packed = n;
+	ret->bytes = malloc(packed);
+	if (!ret->bytes)
+		return -1;
+	memcpy(ret->bytes, packed < n ? p->out : raw, packed);
+	ret->n_bytes = packed;
+	ret->n_raw = n;
+	return 0;
+}
+
+void hg_packer_deinit(struct hg_packer *p)
+{
+	ZSTD_freeCCtx(p->context);
+	free(p->out);
+	*p = (struct hg_packer){};
+}
+
+int hg_unpacker_reserve(struct hg_unpacker *u, size_t room)
+{
+	u->which = NULL;
+	if (!u->context)
+		u->context = ZSTD_createDCtx();
+	if (!u->context)
+		return -1;
+	if (u->room >= room)
+		return 0;
+	free(u->bytes);
+	u->bytes = malloc(room);
+	u->room = u->bytes ? room : 0;
+	return u->bytes ? 0 : -1;
+}
+
+void hg_unpacker_deinit(struct hg_unpacker *u)
+{
+	ZSTD_freeDCtx(u->context);
+	free(u->bytes);
+	*u = (struct hg_unpacker){};
+}
+
+size_t hg_unpacker_bytes(const struct hg_unpacker *u)
+{
+	return u->room + ZSTD_sizeof_DCtx(u->context);
+}
+
+const uint8_t *hg_unpack(struct hg_unpacker *u, const struct hg_packed *p)
+{
+	size_t n;
+
+	if (p->n_bytes == p->n_raw)
+		return p->bytes;
+	if (u->which == p)
+		return u->bytes;
+	assert(u->room >= p->n_raw);
+	n = ZSTD_decompressDCtx(u->context, u->bytes, u->room, p->bytes, p->n_bytes);
+	assert(n == p->n_raw && "what was packed can be unpacked");
+	u->which = p;
+	return u->bytes;
+}
