@@ -103,7 +103,7 @@ static struct err *graph_clear(struct hg_graph *g, uint64_t time, uint64_t addr,
 
 /** A walk over the words in which a new node's contents differ from the image. */
 struct patch_walk {
-	const struct hg_graph *g;
+	struct hg_graph *g;
 	uint64_t start, size;
 	const uint8_t *contents; ///< NULL: zeros
 	uint64_t at;		 ///< offset of the next word
@@ -114,8 +114,7 @@ static uint64_t walk_bits(const struct patch_walk *w)
 	uint64_t room = w->size - w->at < 8 ? w->size - w->at : 8;
 	uint64_t old = 0, new = 0;
 
-	hg_image_read(&w->g->image.slots, w->g->image.pages.data, w->start + w->at, &old,
-		      room);
+	hg_image_get(&w->g->image, w->start + w->at, &old, room);
 	if (w->contents)
 		memcpy(&new, w->contents + w->at, room);
 	return old ^ new;
@@ -128,8 +127,7 @@ static bool walk_skip_page(struct patch_walk *w)
 	uint64_t skip = (HG_PAGE_BYTES - addr % HG_PAGE_BYTES) & ~7ull;
 
 	if (w->contents || !skip ||
-	    hg_image_page(&w->g->image.slots, w->g->image.pages.data,
-			  addr / HG_PAGE_BYTES))
+	    hg_image_find(&w->g->image, addr / HG_PAGE_BYTES))
 		return false;
 	w->at += skip;
 	return true;
@@ -166,12 +164,12 @@ static struct err *graph_write_patch(struct hg_graph *g, uint64_t time, uint32_t
 		uint64_t addr = n->start + offset;
 		uint64_t room = n->size - offset < 8 ? n->size - offset : 8, value;
 
-		if (hg_log_patch(&g->log, (offset - expected) / 8, bits) ||
-		    hg_image_ensure(&g->image, addr, room))
+		if (hg_log_patch(&g->log, (offset - expected) / 8, bits))
 			return &err_nomem;
-		hg_image_read(&g->image.slots, g->image.pages.data, addr, &value, room);
+		hg_image_get(&g->image, addr, &value, room);
 		value ^= bits;
-		hg_image_write(&g->image.slots, g->image.pages.data, addr, &value, room);
+		if (hg_image_put(&g->image, addr, &value, room))
+			return &err_nomem;
 		expected = offset + 8;
 	}
 	return NULL;
@@ -367,8 +365,7 @@ static struct err *graph_store_piece(struct hg_graph *g, const struct live_node 
 		memcpy(&op->before, page + at, op->size);
 		memcpy(page + at, data, op->size);
 	} else {
-		hg_image_read(&g->image.slots, g->image.pages.data, op->addr, &op->before,
-			      op->size);
+		hg_image_get(&g->image, op->addr, &op->before, op->size);
 		if (hg_image_put(&g->image, op->addr, data, op->size))
 			return &err_nomem;
 	}

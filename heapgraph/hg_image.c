@@ -115,6 +115,16 @@ void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t add
 	}
 }
 
+void hg_image_get(struct hg_image *im, uint64_t addr, void *buf, uint64_t size)
+{
+	const uint8_t *page = hg_image_find(im, addr / HG_PAGE_BYTES);
+
+	if (page && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES) // as good as always
+		memcpy(buf, page + addr % HG_PAGE_BYTES, size);
+	else
+		hg_image_read(&im->slots, im->pages.data, addr, buf, size);
+}
+
 int hg_image_put(struct hg_image *im, uint64_t addr, const void *buf, uint64_t size)
 {
 	uint8_t *page = hg_image_find(im, addr / HG_PAGE_BYTES);

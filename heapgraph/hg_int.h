@@ -76,6 +76,9 @@ struct err *hg_image_contents(const struct hg_image *im, uint64_t addr, uint64_t
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		    const void *buf, uint64_t size);
 
+/** Copy out of an image that grows. */
+void hg_image_get(struct hg_image *im, uint64_t addr, void *buf, uint64_t size);
+
 /** Copy in, creating the missing pages. @return 0 or -1. */
 int hg_image_put(struct hg_image *im, uint64_t addr, const void *buf, uint64_t size);
 
