@@ -18,13 +18,14 @@ enum {
 	KEY_PROCESS = 'p',
 	KEY_ACCESSES = 'a',
 	KEY_VERBOSE = 'v',
-	KEY_NO_ALLOCATOR = 256
+	KEY_NO_ALLOCATOR = 256,
+	KEY_NAMED_ONLY
 };
 
 struct arguments {
 	const char *capture, *svg, *process;
 	fl_texts specs, cpoints;
-	bool with_json, with_accesses, without_allocator;
+	bool with_json, with_accesses, without_allocator, is_as_named;
 };
 
 static const struct argp_option options[] = {
@@ -40,6 +41,11 @@ static const struct argp_option options[] = {
 	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
 	  "take no notice of malloc and free: find the nodes by what pointers are derived "
 	  "from (arenas, pools, allocators of the program's own); takes a second replay",
+	  0 },
+	{ "named-only", KEY_NAMED_ONLY, NULL, 0,
+	  "where no C-point is named, check the end of the run alone; do not take for one "
+	  "the first entry or return of a function at which the structure always held and "
+	  "then did not",
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
@@ -78,6 +84,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NO_ALLOCATOR:
 		a->without_allocator = true;
+		break;
+	case KEY_NAMED_ONLY:
+		a->is_as_named = true;
 		break;
 	case KEY_JSON:
 		a->with_json = true;
@@ -131,6 +140,7 @@ static int analyze(const struct arguments *args)
 		.cpoints = args->cpoints.data,
 		.n_cpoints = args->cpoints.size,
 		.with_accesses = args->with_accesses,
+		.with_inference = !args->is_as_named,
 		.without_allocator = args->without_allocator,
 		.with_progress = isatty(STDERR_FILENO),
 	};

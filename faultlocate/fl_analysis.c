@@ -4,6 +4,7 @@
 #define LOG_ROOM "faultlocate"
 
 #include "faultlocate/fl_analysis.h"
+#include "faultlocate/fl_infer.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -62,6 +63,15 @@ static void place_by_symbols(void *ctx, uint64_t rip, struct dec_place *ret)
 		*ret = (struct dec_place){ .module = "a store that was not recovered" };
 	else
 		dec_symbols_place(ctx, rip, ret);
+}
+
+// Seconds since *since_s, which is moved on to now.
+static double lap(double *since_s)
+{
+	double was_s = *since_s;
+
+	*since_s = clock_now_s();
+	return *since_s - was_s;
 }
 
 /* ---- the specification --------------------------------------------------------------- */
@@ -236,6 +246,20 @@ static struct err *replay(const struct fl_options *o, struct fl_analysis *a)
 	return err;
 }
 
+static struct err *assign_types(struct fl_analysis *a)
+{
+	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
+	struct err *err = fl_types_assign(a->spec, a->symbols,
+					  a->sides[FL_SIDE_APP].graph, &a->typing);
+
+	for (size_t side = 0; side < FL_SIDES; side++)
+		a->sides[side].namer =
+			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
+	if (!err && chunks->graph)
+		err = fl_types_assign_chunks(a->spec, chunks->graph);
+	return err;
+}
+
 /* ---- the first violation ------------------------------------------------------------------ */
 
 /** A side's graph moving forward from C-point to C-point. */
@@ -326,23 +350,34 @@ static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 			fl_cpoints_visits(a->cpoints), is_end ? "\n" : "");
 }
 
+static struct err *checkers_create(const struct fl_analysis *a,
+				   struct checker (*c)[FL_SIDES])
+{
+	struct err *err = NULL;
+
+	for (size_t side = 0; side < FL_SIDES && !err; side++) {
+		const struct hg_graph *g = a->sides[side].graph;
+
+		if (!g)
+			continue;
+		err = hg_view_create(g, 0, &(*c)[side].view);
+		if (!err)
+			err = spec_eval_create(a->spec, g, (*c)[side].view,
+					       &(*c)[side].eval);
+		if (!err)
+			err = spec_checker_create((*c)[side].eval, false,
+						  &(*c)[side].checker);
+	}
+	return err;
+}
+
 static struct err *find_violation(struct fl_analysis *a, const struct fl_options *o)
 {
 	_cleanup_(checkers_deinit) struct checker c[FL_SIDES] = {};
 	double start_s = clock_now_s();
-	struct err *err = NULL;
+	struct err *err = checkers_create(a, &c);
 	size_t i;
 
-	for (size_t side = 0; side < FL_SIDES && !err; side++) {
-		if (!a->sides[side].graph)
-			continue;
-		err = hg_view_create(a->sides[side].graph, 0, &c[side].view);
-		if (!err)
-			err = spec_eval_create(a->spec, a->sides[side].graph,
-					       c[side].view, &c[side].eval);
-		if (!err)
-			err = spec_checker_create(c[side].eval, false, &c[side].checker);
-	}
 	for (i = 0; i < fl_cpoints_visits(a->cpoints) && !err && !a->visit; i++) {
 		const struct fl_visit *visit = fl_cpoints_visit_at(a->cpoints, i);
 
@@ -354,6 +389,79 @@ static struct err *find_violation(struct fl_analysis *a, const struct fl_options
 			a->visit = visit;
 	}
 	show_checks(a, o, i, start_s, true);
+	return err;
+}
+
+/* ---- C-points that nobody named ------------------------------------------------------------ */
+
+// Nobody said where the structure must hold, and at the end it does not, or the program
+// crashed over something that is gone.
+static bool should_infer(const struct fl_analysis *a, const struct fl_options *o)
+{
+	size_t n = fl_cpoints_count(a->cpoints);
+
+	if (!o->with_inference || a->run.is_recovered || !a->sides[FL_SIDE_APP].graph ||
+	    a->sides[FL_SIDE_CHUNKS].errors.size)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (fl_cpoints_get(a->cpoints, i)->kind != FL_CPOINT_END)
+			return false;
+	return a->visit || a->run.end == CAP_END_SIGNAL;
+}
+
+// Go to the C-point that was inferred, or back to the end.
+static struct err *take_inferred(struct fl_analysis *a, const struct fl_inferred *found,
+				 bool was_violated)
+{
+	_cleanup_(checkers_deinit) struct checker c[FL_SIDES] = {};
+	size_t n = fl_cpoints_visits(a->cpoints);
+	struct err *err = NULL;
+
+	a->visit = found->visit;
+	if (!a->visit && was_violated)
+		a->visit = fl_cpoints_visit_at(a->cpoints, n - 1);
+	if (!a->visit)
+		return NULL;
+	err = checkers_create(a, &c);
+	if (!err)
+		err = check_visit(a, &c, a->visit);
+	if (err || !found->visit)
+		return err;
+	return add_note(a,
+			"no C-point was named: taken for one is %s, where all held %llu "
+			"times before",
+			fl_cpoints_get(a->cpoints, a->visit->cpoint)->name,
+			(unsigned long long)found->n_held);
+}
+
+static struct err *infer(struct fl_analysis *a, const struct fl_options *o)
+{
+	struct fl_infer in = {
+		.spec = a->spec,
+		.is_checked = a->sides[FL_SIDE_APP].is_checked,
+		.cpoints = a->cpoints,
+		.is_healed = !a->visit,
+	};
+	bool was_violated = a->visit != NULL;
+	struct fl_inferred found = { 0 };
+	double start_s = clock_now_s();
+	size_t n = 0;
+	struct err *err = fl_infer_candidates(
+		a->cpoints, a->sides[FL_SIDE_APP].graph, &a->places, &n);
+
+	if (err || !n)
+		return err;
+	a->visit = NULL; // the replay makes the visits anew
+	err = replay_once(o, a);
+	if (!err)
+		err = assign_types(a);
+	a->phases.replay_s += lap(&start_s);
+	in.graph = a->sides[FL_SIDE_APP].graph;
+	if (!err)
+		err = fl_infer_violated(&in, &found);
+	if (!err)
+		err = take_inferred(a, &found, was_violated);
+	a->phases.match_s += lap(&start_s);
 	return err;
 }
 
@@ -505,20 +613,6 @@ static struct err *declare_all(const struct fl_options *o, struct fl_analysis *a
 	return err ? err : bind_spec(a);
 }
 
-static struct err *assign_types(struct fl_analysis *a)
-{
-	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
-	struct err *err = fl_types_assign(a->spec, a->symbols,
-					  a->sides[FL_SIDE_APP].graph, &a->typing);
-
-	for (size_t side = 0; side < FL_SIDES; side++)
-		a->sides[side].namer =
-			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
-	if (!err && chunks->graph)
-		err = fl_types_assign_chunks(a->spec, chunks->graph);
-	return err;
-}
-
 // Nothing was violated as far as the capture goes, but what happened then is not known.
 static struct err *require_end(const struct fl_analysis *a)
 {
@@ -580,15 +674,6 @@ static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a
 	return hg_infer(a->capture, a->symbols, &options, &a->plan);
 }
 
-// Seconds since *since_s, which is moved on to now.
-static double lap(double *since_s)
-{
-	double was_s = *since_s;
-
-	*since_s = clock_now_s();
-	return *since_s - was_s;
-}
-
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 {
 	struct err *err = read_specs(o, a);
@@ -629,6 +714,9 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err)
 		err = find_violation(a, o);
 	a->phases.match_s = lap(&start_s);
+	if (!err && should_infer(a, o))
+		err = infer(a, o);
+	lap(&start_s);
 	if (!err && a->visit)
 		err = trace_back(a);
 	a->phases.locate_s = lap(&start_s);

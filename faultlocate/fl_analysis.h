@@ -24,6 +24,7 @@ struct fl_options {
 	const char *const *cpoints; ///< n_cpoints functions
 	size_t n_cpoints;
 	bool with_progress;
+	bool with_inference; ///< where no C-point is named, look for some (fl_infer.h)
 	bool with_accesses;  ///< also look for accesses that go astray (hg_access.h); then
 			     ///< no spec is needed
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it

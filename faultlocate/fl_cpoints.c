@@ -6,9 +6,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define ENTRIES_MAX 256	       // of one function: clones and inlined copies
-#define COMMENTS_MAX 256       // in one source
-#define COMMENT_REACH_LINES 40 // how far behind a comment its statement may be
+#define ENTRIES_MAX 256		     // of one function: clones and inlined copies
+#define COMMENTS_MAX 256	     // in one source
+#define COMMENT_REACH_LINES 40	     // how far behind a comment its statement may be
+#define CANDIDATE_VISITS_MAX 1000000 // of C-points that nobody named
 
 /** A function with C-points at its entry, its return, or both. */
 struct function {
@@ -17,6 +18,7 @@ struct function {
 	uint32_t depth;	  ///< calls under way
 	uint64_t entered; ///< serial number of the outermost call under way
 	bool has_body, is_inlined;
+	bool is_candidate; ///< nobody named it
 };
 
 /** A comment in the source. */
@@ -43,6 +45,7 @@ struct fl_cpoints {
 	VEC(struct target) targets; ///< parallel to watch
 	VEC(struct fl_visit) visits;
 	uint64_t calls;
+	bool is_overrun;
 	char notes[512];
 };
 
@@ -175,6 +178,16 @@ struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function)
 	if (!err)
 		err = add_entry(c, f, -1);
 	return err ? err : add_leave(c, f, -1);
+}
+
+struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function)
+{
+	size_t n = c->functions.size;
+	struct err *err = fl_cpoints_add_function(c, function);
+
+	if (!err && c->functions.size > n)
+		c->functions.data[n].is_candidate = true;
+	return err;
 }
 
 static const char *base_name(const char *path)
@@ -319,6 +332,16 @@ static struct err *add_visit(struct fl_cpoints *c, const struct hg_position *at,
 	return NULL;
 }
 
+static struct err *add_function_visit(struct fl_cpoints *c, const struct function *f,
+				      const struct hg_position *at, int point)
+{
+	if (f->is_candidate && c->visits.size >= CANDIDATE_VISITS_MAX) {
+		c->is_overrun = true;
+		return NULL;
+	}
+	return add_visit(c, at, point);
+}
+
 struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t index,
 			     bool is_return)
 {
@@ -330,16 +353,16 @@ struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t ind
 		return add_visit(c, at, t->cpoint);
 	f = &c->functions.data[t->function - 1];
 	if (t->is_inlined) // its end is not seen, so it does not count as under way
-		return f->depth ? NULL : add_visit(c, at, f->entry);
+		return f->depth ? NULL : add_function_visit(c, f, at, f->entry);
 	if (!is_return) {
 		if (f->depth++)
 			return NULL;
 		f->entered = ++c->calls;
-		return add_visit(c, at, f->entry);
+		return add_function_visit(c, f, at, f->entry);
 	}
 	if (f->depth && --f->depth)
 		return NULL;
-	return add_visit(c, at, f->leave);
+	return add_function_visit(c, f, at, f->leave);
 }
 
 struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,
@@ -356,6 +379,7 @@ void fl_cpoints_rewind(struct fl_cpoints *c)
 {
 	c->visits.size = c->watch.size = c->targets.size = 0;
 	c->calls = 0;
+	c->is_overrun = false;
 	for (size_t i = 0; i < c->functions.size; i++)
 		c->functions.data[i].depth = 0;
 }
@@ -375,6 +399,16 @@ const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t inde
 	return &c->points.data[index];
 }
 
+size_t fl_cpoints_count(const struct fl_cpoints *c)
+{
+	return c->points.size;
+}
+
+bool fl_cpoints_is_overrun(const struct fl_cpoints *c)
+{
+	return c->is_overrun;
+}
+
 const char *fl_cpoints_in_flight(const struct fl_cpoints *c)
 {
 	const struct function *last = NULL;
@@ -382,7 +416,7 @@ const char *fl_cpoints_in_flight(const struct fl_cpoints *c)
 	for (size_t i = 0; i < c->functions.size; i++) {
 		const struct function *f = &c->functions.data[i];
 
-		if (f->depth && (!last || f->entered > last->entered))
+		if (f->depth && !f->is_candidate && (!last || f->entered > last->entered))
 			last = f;
 	}
 	return last ? last->name : NULL;
@@ -398,6 +432,8 @@ const char *fl_cpoints_notes(const struct fl_cpoints *c)
 		const struct function *f = &c->functions.data[i];
 		const char *why = NULL;
 
+		if (f->is_candidate)
+			continue;
 		if (!f->has_body && !f->is_inlined)
 			why = "no function of this name: not a C-point";
 		else if (f->is_inlined && f->leave >= 0)

@@ -42,6 +42,9 @@ void fl_cpoints_destroyp(struct fl_cpoints **c);
 /** `--cpoint FUNC`: entry and return of @p function. */
 struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function);
 
+/** The same for a function that nobody named (fl_infer.h): nothing is noted about it. */
+struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function);
+
 /** Look for C-point comments in the source @p path as DWARF has it. @return via @p is_new
  * whether there are any that were not known: then the program must be replayed again. A
  * source that cannot be read has none. */
@@ -67,6 +70,12 @@ void fl_cpoints_rewind(struct fl_cpoints *c);
 size_t fl_cpoints_visits(const struct fl_cpoints *c);
 const struct fl_visit *fl_cpoints_visit_at(const struct fl_cpoints *c, size_t i);
 const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t index);
+
+/** @return how many C-points there are; before the replay: that were named. */
+size_t fl_cpoints_count(const struct fl_cpoints *c);
+
+/** @return whether there were too many visits to keep them all. */
+bool fl_cpoints_is_overrun(const struct fl_cpoints *c);
 
 /** The watched function that was entered last and has not returned, NULL for none: what
  * was under way when the run ended. */

@@ -41,6 +41,7 @@ struct spec_checker {
 	VEC(uint32_t) free_units;
 	struct spec_args deps; ///< scratch
 	spec_violations found; ///< scratch
+	uint64_t evaluations;
 };
 
 static size_t n_rules(const struct spec_checker *c)
@@ -189,6 +190,7 @@ static struct err *evaluate(struct spec_checker *c, struct unit *u)
 
 	c->deps.args.size = c->deps.deps.size = c->found.size = 0;
 	c->e->is_out_of_memory = false;
+	c->evaluations++;
 	rule_check(&sc, u->constraint, u->root, 0, &c->found);
 	for (size_t i = 0; c->is_by_args && i < c->found.size; i++)
 		rule_args(c->e, u->constraint, &c->found.data[i].binding, &c->deps);
@@ -240,6 +242,11 @@ struct err *spec_checker_renew(struct spec_checker *c, uint32_t constraint,
 			c->free_units.data[c->free_units.size++] = i;
 	}
 	return err;
+}
+
+uint64_t spec_checker_evaluations(const struct spec_checker *c)
+{
+	return c->evaluations;
 }
 
 struct err *spec_checker_check(struct spec_checker *c, uint32_t constraint,

@@ -310,6 +310,9 @@ void spec_checker_destroyp(struct spec_checker **c);
 struct err *spec_checker_check(struct spec_checker *c, uint32_t constraint,
 			       spec_violations *ret);
 
+/** @return how often it asked about the bindings of one node, since it was made. */
+uint64_t spec_checker_evaluations(const struct spec_checker *c);
+
 /** Bring @p constraint up to date. @p ret (NULL: not wanted) gets, in no order, those
  * inconsistencies that may not have been there at the last call for @p constraint, or not
  * with the same flags or arguments; and maybe others. */

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A C-point that is no boundary of operations, like the return of a rotation, does not hold
+ * every few visits, and holds again at the next. A true one holds from the first visit to
+ * the fault. It may hold again after it, when what is wrong happens to be removed: then
+ * once a fault, which is seldom.
+ */
+#include "faultlocate/fl_infer.h"
+
+#include <string.h>
+
+#define FUNCTIONS_MAX 32
+#define HELD_MIN 8	  // visits that held before a C-point is trusted
+#define HELD_PER_LAPSE 80 // and as many for each time that it did not, in between
+#define HELD_LATELY 16	  // visits since the last time that it did not
+#define LAPSES_TRIED 12	  // after so many its visits are not checked any more
+
+// A function that is called more often than so, and than so many times the one that is
+// called least (but not rarely), works inside of operations.
+#define VISITS_CHECKED 2000
+#define VISITS_RATIO 4
+#define VISITS_RARE 64
+
+// All pairs of nodes at all calls: that is what it must not come to.
+#define EVALUATIONS_MAX UINT64_C(30000000)
+
+/* ---- candidates ------------------------------------------------------------------------- */
+
+/** A function and how often it changed the structure. */
+struct changer {
+	const char *name;
+	uint64_t n;
+};
+
+typedef VEC(struct changer) changers;
+
+static struct err *count(changers *c, const char *name, uint64_t n)
+{
+	struct changer *slot;
+
+	if (!name)
+		return NULL;
+	for (size_t i = 0; i < c->size; i++)
+		if (strcmp(c->data[i].name, name) == 0) {
+			c->data[i].n += n;
+			return NULL;
+		}
+	slot = vec_push(c);
+	if (!slot)
+		return &err_nomem;
+	*slot = (struct changer){ name, n };
+	return NULL;
+}
+
+static int compare_changers(const void *a, const void *b)
+{
+	const struct changer *x = a, *y = b;
+
+	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->name, y->name);
+}
+
+// How often each statement changed a node of a declared type.
+static struct err *count_statements(const struct hg_graph *g, struct map *ret)
+{
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct err *err = hg_view_create(g, 0, &v);
+	struct hg_op op;
+
+	while (!err && hg_view_forward(v, &op)) {
+		const uint64_t *n = map_get(ret, op.rip);
+
+		if (hg_graph_node(g, op.node)->type && op.rip != MAP_EMPTY_KEY &&
+		    map_put(ret, op.rip, n ? *n + 1 : 1))
+			err = &err_nomem;
+	}
+	return err;
+}
+
+struct err *fl_infer_candidates(struct fl_cpoints *c, const struct hg_graph *g,
+				const struct fl_places *places, size_t *n)
+{
+	_cleanup_(map_deinit) struct map statements = {};
+	changers found = {};
+	struct err *err = count_statements(g, &statements);
+
+	for (size_t i = 0; i < statements.capacity && !err; i++) {
+		struct dec_place p = {};
+		bool is_nested;
+
+		if (statements.slots[i].key == MAP_EMPTY_KEY)
+			continue;
+		places->place(places->ctx, statements.slots[i].key, &p);
+		is_nested = p.outer && p.function && strcmp(p.outer, p.function) != 0;
+		err = count(&found, p.function, statements.slots[i].value);
+		if (!err && is_nested)
+			err = count(&found, p.outer, statements.slots[i].value);
+	}
+	if (found.size)
+		qsort(found.data, found.size, sizeof(*found.data), compare_changers);
+	*n = found.size < FUNCTIONS_MAX ? found.size : FUNCTIONS_MAX;
+	for (size_t i = 0; i < *n && !err; i++)
+		err = fl_cpoints_add_candidate(c, found.data[i].name);
+	vec_deinit(&found);
+	return err;
+}
+
+/* ---- judging ------------------------------------------------------------------------------ */
+
+/** What is known about a C-point. */
+struct record {
+	uint64_t n_visits;
+	uint64_t n_held;	      ///< visits at which all held, of those checked
+	uint64_t n_lapses;	      ///< times that it did not hold and then held again
+	uint64_t n_held_lately;	      ///< visits since the last lapse
+	uint64_t n_held_before;	      ///< n_held at first
+	uint64_t n_lately_before;     ///< n_held_lately at first
+	const struct fl_visit *first; ///< of the visits not holding that came last
+	bool is_broken;		      ///< it does not hold now
+};
+
+static void record_add(struct record *r, const struct fl_visit *visit, bool holds)
+{
+	if (holds) {
+		r->n_held++;
+		r->n_lapses += r->is_broken;
+		r->n_held_lately = r->is_broken ? 1 : r->n_held_lately + 1;
+	} else if (!r->is_broken) {
+		r->first = visit;
+		r->n_held_before = r->n_held;
+		r->n_lately_before = r->n_held_lately;
+	}
+	r->is_broken = !holds;
+}
+
+static void count_visits(const struct fl_cpoints *c, struct record *records)
+{
+	for (size_t i = 0; i < fl_cpoints_visits(c); i++)
+		records[fl_cpoints_visit_at(c, i)->cpoint].n_visits++;
+}
+
+// How often a C-point may be reached to be looked at.
+static uint64_t find_limit(const struct record *records, size_t n)
+{
+	uint64_t least = UINT64_MAX / VISITS_RATIO;
+
+	for (size_t i = 0; i < n; i++)
+		if (records[i].n_visits >= VISITS_RARE && records[i].n_visits < least)
+			least = records[i].n_visits;
+	return least * VISITS_RATIO > VISITS_CHECKED ? least * VISITS_RATIO :
+						       VISITS_CHECKED;
+}
+
+// It works inside of operations, or will hardly come to be trusted.
+static bool is_given_up(const struct record *r, uint64_t limit)
+{
+	return r->n_visits > limit ||
+	       (r->n_lapses >= LAPSES_TRIED && r->n_held < r->n_lapses * HELD_PER_LAPSE);
+}
+
+// is_strict: it has not lapsed lately either.
+static bool is_trusted(const struct record *r, bool is_strict, bool is_healed)
+{
+	// The one in question is no lapse.
+	uint64_t lapses = r->n_lapses - (r->n_lapses && !r->is_broken);
+
+	return r->first && (r->is_broken || is_healed) && r->n_held_before >= HELD_MIN &&
+	       r->n_held_before >= lapses * HELD_PER_LAPSE &&
+	       (!is_strict || !lapses || r->n_lately_before >= HELD_LATELY);
+}
+
+// Does everything hold at the view's position?
+static struct err *check_all(const struct fl_infer *in, struct spec_checker *c,
+			     bool *holds)
+{
+	spec_violations found = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < spec_constraints(in->spec) && !err && !found.size; i++)
+		if (in->is_checked[i])
+			err = spec_checker_check(c, i, &found);
+	*holds = !found.size;
+	vec_deinit(&found);
+	return err;
+}
+
+static struct err *check_visits(const struct fl_infer *in, uint64_t limit,
+				struct record *records)
+{
+	_cleanup_(hg_view_destroyp) struct hg_view *view = NULL;
+	_cleanup_(spec_eval_destroyp) struct spec_eval *eval = NULL;
+	_cleanup_(spec_checker_destroyp) struct spec_checker *checker = NULL;
+	struct err *err = hg_view_create(in->graph, 0, &view);
+	uint64_t n_ops = UINT64_MAX;
+	bool holds = false;
+
+	if (!err)
+		err = spec_eval_create(in->spec, in->graph, view, &eval);
+	if (!err)
+		err = spec_checker_create(eval, false, &checker);
+	for (size_t i = 0; i < fl_cpoints_visits(in->cpoints) && !err; i++) {
+		const struct fl_visit *v = fl_cpoints_visit_at(in->cpoints, i);
+
+		if (fl_cpoints_get(in->cpoints, v->cpoint)->kind == FL_CPOINT_END ||
+		    is_given_up(&records[v->cpoint], limit))
+			continue;
+		if (v->at.app_ops != n_ops) {
+			n_ops = v->at.app_ops;
+			err = spec_eval_seek(eval, view, n_ops);
+			if (!err)
+				err = check_all(in, checker, &holds);
+			if (spec_checker_evaluations(checker) > EVALUATIONS_MAX)
+				return err;
+		}
+		if (!err)
+			record_add(&records[v->cpoint], v, holds);
+	}
+	return err;
+}
+
+static void choose(const struct record *records, size_t n, bool is_strict, bool is_healed,
+		   struct fl_inferred *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct record *r = &records[i];
+
+		if (!is_trusted(r, is_strict, is_healed) ||
+		    (ret->visit && ret->visit <= r->first))
+			continue;
+		ret->visit = r->first;
+		ret->n_held = r->n_held_before;
+	}
+}
+
+struct err *fl_infer_violated(const struct fl_infer *in, struct fl_inferred *ret)
+{
+	size_t n = fl_cpoints_count(in->cpoints);
+	_cleanup_free_ struct record *records = calloc(n + 1, sizeof(*records));
+	struct err *err = records ? NULL : &err_nomem;
+
+	*ret = (struct fl_inferred){ 0 };
+	if (err || fl_cpoints_is_overrun(in->cpoints))
+		return err;
+	count_visits(in->cpoints, records);
+	err = check_visits(in, find_limit(records, n), records);
+	if (err)
+		return err;
+	choose(records, n, true, in->is_healed, ret);
+	if (!ret->visit)
+		choose(records, n, false, in->is_healed, ret);
+	return NULL;
+}
