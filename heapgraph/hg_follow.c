@@ -113,9 +113,28 @@ static uint32_t source_id(const struct hg_follower *f, uint32_t source)
 	return source ? f->id[source - 1] : 0;
 }
 
+/* What of @p l is free: extents are those of whole lives, so that two may have met for a
+ * moment. @return whether anything is left. */
+static bool clip(const struct hg_follower *f, struct hg_life *l)
+{
+	uint64_t end = l->start + l->size;
+	uint32_t id = hg_index_floor(&f->g->live, l->start);
+	const struct hg_node *n = f->g->nodes.data;
+
+	if (id && n[id - 1].start + n[id - 1].size > l->start)
+		l->start = n[id - 1].start + n[id - 1].size;
+	if (l->start >= end)
+		return false;
+	id = hg_index_ceil(&f->g->live, l->start);
+	if (id && n[id - 1].start < end)
+		end = n[id - 1].start;
+	l->size = end - l->start;
+	return l->size;
+}
+
 static struct err *bear(struct hg_follower *f, size_t i)
 {
-	const struct hg_life *l = &f->plan->data[i];
+	struct hg_life life = f->plan->data[i], *l = &life;
 	uint32_t source = source_id(f, l->source);
 	const struct hg_node *from =
 		source ? hg_graph_node(f->g, (struct hg_node_id){ source }) : NULL;
@@ -124,7 +143,7 @@ static struct err *bear(struct hg_follower *f, size_t i)
 	struct hg_node_id id;
 	struct err *err;
 
-	if (l->died <= l->born)
+	if (!clip(f, l))
 		return NULL;
 	if (from && from->died == time && l->start >= from->start &&
 	    l->start + l->size <= from->start + from->size) {
@@ -145,10 +164,12 @@ static struct err *bear(struct hg_follower *f, size_t i)
 static struct err *end(struct hg_follower *f, size_t i)
 {
 	const struct hg_life *l = &f->plan->data[i];
+	const struct hg_node *n;
 
-	if (!f->id[i] || hg_index_floor(&f->g->live, l->start) != f->id[i])
+	if (!f->id[i])
 		return NULL;
-	return hg_graph_free(f->g, not_before(f, l->died), l->start, l->free_rip);
+	n = hg_graph_node(f->g, (struct hg_node_id){ f->id[i] });
+	return hg_graph_free(f->g, not_before(f, l->died), n->start, l->free_rip);
 }
 
 struct err *hg_follower_advance(struct hg_follower *f, uint64_t time)

@@ -29,6 +29,9 @@ static const uint8_t arg_reg[ARGS] = { RDI, RSI, RDX, RCX, R8, R9 };
 /* A call of the program's own code. */
 struct own_call {
 	uint64_t rsp; ///< where its return address lies
+	uint64_t fn;  ///< 0: not there yet
+	uint64_t rip; ///< of the call
+	uint32_t number;
 	uint32_t arg[ARGS];
 };
 
@@ -42,7 +45,8 @@ struct foreign_write {
 struct foreign {
 	uint64_t rsp;	    ///< on entry: of the return address; 0: none
 	uint64_t time, rip; ///< of the call
-	uint32_t arg[ARGS]; ///< heads, 0: no pointer
+	uint32_t arg[ARGS]; ///< heads, 0: no pointer, or not an argument
+	uint8_t undecided;  ///< bit n: arg n was not read yet, nor overwritten
 	bool is_header_read[ARGS];
 };
 
@@ -54,6 +58,7 @@ struct thread {
 	VEC(struct foreign_write) writes;
 	struct foreign foreign;
 	bool is_return; ///< the last instruction was one
+	bool is_call;	///< .. a call
 };
 
 struct region {
@@ -71,6 +76,7 @@ struct infer {
 	VEC(struct region) regions; ///< ascending, apart
 	size_t last_region;
 	uint64_t brk;
+	uint32_t n_calls;
 	uint64_t now; ///< of the instruction
 	uint64_t rip;
 	VEC(struct thread *) threads;
@@ -297,12 +303,20 @@ static void publish(struct infer *f, const struct dec_step *s, const struct dec_
 	if (value != hg_pieces_addr(f->pieces, from))
 		head = hg_pieces_split(f->pieces, f->now, from, value, 0, s->insn->rip,
 				       s->insn->rip);
-	else
-		hg_pieces_keep(f->pieces, head);
+	if (head && value == hg_pieces_addr(f->pieces, head))
+		hg_pieces_keep(f->pieces, f->now, head, s->insn->rip);
 	if (!head || head == from)
 		return;
 	hg_derive_set_word(&f->derive, r->addr, value, head);
 	rename_pointer(f, value, from, head);
+}
+
+/* The innermost call of the program's own. */
+static uint32_t call_number(const struct infer *f)
+{
+	size_t n = f->thread->calls.size;
+
+	return n ? f->thread->calls.data[n - 1].number : 0;
 }
 
 /* ---- accesses --------------------------------------------------------------------------------- */
@@ -376,7 +390,7 @@ static struct err *access_all(struct infer *f, const struct dec_step *s, bool is
 			continue;
 		if (is_own) {
 			hg_pieces_access(f->pieces, f->now, head, r->addr, r->size,
-					 r->is_def);
+					 r->is_def, call_number(f));
 			continue;
 		}
 		err = foreign_access(f, r, head);
@@ -405,8 +419,28 @@ static void enter_foreign(struct infer *f)
 	}
 	t->foreign = (struct foreign){ .rsp = value_of(f, RSP), .time = f->now };
 	t->foreign.rip = n ? f->frames.stack.data[n - 1].return_rip - 1 : f->rip;
+	for (int i = 0; i < ARGS; i++)
+		if (!*number_of(f, arg_reg[i]))
+			*number_of(f, arg_reg[i]) =
+				pointer_to(f, value_of(f, arg_reg[i]));
 	note_args(f, t->foreign.arg);
+	t->foreign.undecided = (1 << ARGS) - 1;
 	t->writes.size = 0;
+}
+
+/* A register that is overwritten before it is read was no argument. */
+static void decide_args(struct foreign *in, const struct dec_insn *insn)
+{
+	for (int i = 0; i < ARGS; i++) {
+		uint16_t bit = 1u << arg_reg[i];
+
+		if (!(in->undecided >> i & 1) ||
+		    !((insn->gpr_read | insn->gpr_written) & bit))
+			continue;
+		in->undecided &= ~(1u << i);
+		if (!(insn->gpr_read & bit))
+			in->arg[i] = 0;
+	}
 }
 
 // What the function did was done to its arguments, unless it is an allocator.
@@ -417,7 +451,10 @@ static void commit_writes(struct infer *f)
 	for (size_t i = 0; i < t->writes.size; i++) {
 		const struct foreign_write *w = &t->writes.data[i];
 
-		hg_pieces_access(f->pieces, w->time, w->head, w->addr, w->size, true);
+		if (hg_pieces_is_released(f->pieces, w->head))
+			continue;
+		hg_pieces_access(f->pieces, w->time, w->head, w->addr, w->size, true,
+				 call_number(f));
 	}
 	t->writes.size = 0;
 }
@@ -433,7 +470,7 @@ static void leave_foreign(struct infer *f)
 
 	f->thread->foreign.rsp = 0;
 	for (int i = 0; i < ARGS; i++) {
-		if (!in.arg[i])
+		if (!in.arg[i] || in.undecided >> i & 1)
 			continue;
 		is_argument |= *number && hg_pieces_is_kin(f->pieces, in.arg[i], *number);
 		if (!in.is_header_read[i])
@@ -448,9 +485,7 @@ static void leave_foreign(struct infer *f)
 	if (!is_heap(f, result))
 		return;
 	if (*number && !hg_pieces_is_released(f->pieces, *number) &&
-	    !(is_argument && is_allocator))
-		return;
-	if (!*number && is_argument)
+	    (is_argument ? !is_allocator : hg_pieces_holds(f->pieces, *number, result)))
 		return;
 	site = site_of(f, f->rip);
 	*number = hg_pieces_begin(f->pieces, f->now, result, size_at(f, site), site);
@@ -465,40 +500,61 @@ static struct err *own_call(struct infer *f)
 	if (!c)
 		return &err_nomem;
 	c->rsp = value_of(f, RSP);
+	c->rip = f->rip;
+	c->number = ++f->n_calls;
 	note_args(f, c->arg);
 	return NULL;
 }
 
+/* The first instruction of a function of the program's own: what was it given? */
+static void own_entry(struct infer *f)
+{
+	struct own_call *c = &f->thread->calls.data[f->thread->calls.size - 1];
+
+	c->fn = f->rip;
+	for (int i = 0; i < ARGS; i++)
+		if (c->arg[i] &&
+		    value_of(f, arg_reg[i]) == hg_pieces_addr(f->pieces, c->arg[i]))
+			hg_pieces_pass(f->pieces, f->now, c->arg[i], c->fn, c->number,
+				       c->rip);
+}
+
 /* The call whose return address was at @p rsp returned to @p rip: is its result a pointer
- * into the middle of something that the caller did not have? */
+ * to something that the caller did not have? */
 static void own_return(struct infer *f, uint64_t rsp, uint64_t place)
 {
 	struct thread *t = f->thread;
 	struct own_call c = {};
 	uint64_t result = value_of(f, RAX), site, return_rip;
 	uint32_t *number = number_of(f, RAX), head;
+	bool is_new;
 	size_t n = f->frames.stack.size;
 
 	while (t->calls.size && t->calls.data[t->calls.size - 1].rsp <= rsp)
 		c = t->calls.data[--t->calls.size];
-	if (c.rsp != rsp || !*number || !is_heap(f, result) ||
-	    result == hg_pieces_addr(f->pieces, *number))
-		return;
-	for (int i = 0; i < ARGS; i++)
-		if (c.arg[i] && hg_pieces_is_kin(f->pieces, c.arg[i], *number) &&
-		    !hg_pieces_is_fresh(f->pieces, *number, result))
-			return;
 	return_rip = n && f->frames.stack.data[n - 1].rsp == rsp ?
 			     f->frames.stack.data[n - 1].return_rip :
 			     0;
-	if (!return_rip)
+	if (c.rsp != rsp || !return_rip || !*number || !is_heap(f, result))
 		return;
+	head = *number;
+	is_new = result != hg_pieces_addr(f->pieces, head);
+	for (int i = 0; i < ARGS; i++)
+		if (c.arg[i] &&
+		    (is_new ? hg_pieces_is_kin(f->pieces, c.arg[i], head) &&
+				      !hg_pieces_is_fresh(f->pieces, head, result) :
+			      hg_pieces_is_same(f->pieces, c.arg[i], head)))
+			return;
 	frames_return(&f->frames, rsp);
 	site = site_of(f, return_rip);
-	head = hg_pieces_split(f->pieces, f->now, *number, result, size_at(f, site), site,
-			       place);
-	if (head)
+	if (is_new) {
+		head = hg_pieces_split(f->pieces, f->now, head, result, size_at(f, site),
+				       site, place);
+		if (!head || head == *number)
+			return;
 		rename_pointer(f, result, *number, head);
+	}
+	hg_pieces_give(f->pieces, f->now, head, c.fn, c.number, site);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------- */
@@ -561,6 +617,10 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	is_own = frames_is_own(&f->frames, s->insn->rip);
 	rsp = value_of(f, RSP);
 	err = follow_border(f, is_own);
+	if (!is_own && f->thread->foreign.undecided)
+		decide_args(&f->thread->foreign, s->insn);
+	if (is_own && f->thread->is_call && f->thread->calls.size)
+		own_entry(f);
 	if (!err)
 		err = access_all(f, s, is_own);
 	if (err)
@@ -574,6 +634,8 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	else
 		err = follow_flow(f, s->insn, rsp, is_own);
 	f->thread->is_return = s->insn->flow == DEC_FLOW_RET;
+	f->thread->is_call = is_own && (s->insn->flow == DEC_FLOW_CALL ||
+					s->insn->flow == DEC_FLOW_CALL_IND);
 	if (!err && (f->derive.is_out_of_memory || hg_pieces_is_out_of_memory(f->pieces)))
 		err = &err_nomem;
 	return err;

@@ -21,9 +21,27 @@ struct head {
 	uint64_t released, release_rip; ///< 0: not
 	uint32_t parent;		///< the head it was split off from
 	uint32_t same;			///< it turned out to be this one; 0: itself
-	uint32_t piece; ///< number of the one that begins at addr; 0: none yet
-	bool is_kept;
+	uint32_t part;	   ///< number of its struct part; 0: it has no parent
+	uint32_t piece;	   ///< number of the one that begins at addr; 0: none yet
 	bool is_suspended; ///< its piece was taken over, without a release
+};
+
+/* The comings and goings of a head that was split off. */
+struct part {
+	uint64_t given, giver; ///< first time, and by which function; 0: never
+	uint64_t passed, passed_to, passed_rip; ///< last time it was an argument
+	uint64_t used,
+		used_before; ///< last access, and last one by another call than that
+	uint32_t passed_call, used_call, used_before_call;
+	bool is_shared; ///< given, or stored by another instruction than the one that made it
+};
+
+/* A part was given out once more. */
+struct reissue {
+	uint64_t released, release_rip,
+		release_fn; ///< fn 0: nothing is known to have ended it
+	uint64_t time, rip, giver;
+	uint32_t head;
 };
 
 struct piece {
@@ -31,6 +49,7 @@ struct piece {
 	uint64_t born, died;
 	uint64_t touched; ///< first access from elsewhere; 0: none
 	uint32_t head, source;
+	uint32_t cluster;  ///< piece that it was merged into when it died
 	uint32_t toucher;  ///< whose
 	uint32_t taken_by; ///< head that has its memory since it died
 	bool is_void;	   ///< absorbed by another
@@ -43,12 +62,15 @@ struct blame {
 };
 
 struct hg_pieces {
-	VEC(struct head) heads;	  ///< number - 1
-	VEC(struct piece) pieces; ///< number - 1
-	struct hg_index live;	  ///< start -> piece
-	struct map at;		  ///< address -> latest head
-	struct map places;	  ///< address of an instruction -> struct blame
-	uint32_t hints[HINTS];	  ///< pieces met lately, by address
+	VEC(struct head) heads;	      ///< number - 1
+	VEC(struct piece) pieces;     ///< number - 1
+	VEC(struct part) parts;	      ///< number - 1
+	VEC(struct reissue) reissues; ///< in order of time
+	struct hg_index live;	      ///< start -> piece
+	struct map at;		      ///< address -> latest head
+	struct map places;	      ///< address of an instruction -> struct blame
+	uint32_t hints[HINTS];	      ///< pieces met lately, by address
+	uint64_t now;
 	bool is_out_of_memory;
 };
 
@@ -64,6 +86,8 @@ void hg_pieces_destroy(struct hg_pieces *p)
 		return;
 	vec_deinit(&p->heads);
 	vec_deinit(&p->pieces);
+	vec_deinit(&p->parts);
+	vec_deinit(&p->reissues);
 	hg_index_deinit(&p->live);
 	map_deinit(&p->at);
 	map_deinit(&p->places);
@@ -136,6 +160,11 @@ uint64_t hg_pieces_addr(const struct hg_pieces *p, uint32_t head)
 	return head_of(p, find(p, head))->addr;
 }
 
+bool hg_pieces_is_same(const struct hg_pieces *p, uint32_t a, uint32_t b)
+{
+	return find(p, a) == find(p, b);
+}
+
 bool hg_pieces_is_kin(const struct hg_pieces *p, uint32_t a, uint32_t b)
 {
 	a = find(p, a);
@@ -143,14 +172,18 @@ bool hg_pieces_is_kin(const struct hg_pieces *p, uint32_t a, uint32_t b)
 	return a == b || is_below(p, a, b) || is_below(p, b, a);
 }
 
-bool hg_pieces_is_released(const struct hg_pieces *p, uint32_t head)
+// The head that ended, of `head` and those it was split off from; NULL: none.
+static struct head *released_of(const struct hg_pieces *p, uint32_t head)
 {
-	return head_of(p, find(p, head))->released != 0;
+	for (; head; head = parent_of(p, head))
+		if (head_of(p, head)->released)
+			return head_of(p, head);
+	return NULL;
 }
 
-void hg_pieces_keep(struct hg_pieces *p, uint32_t head)
+bool hg_pieces_is_released(const struct hg_pieces *p, uint32_t head)
 {
-	head_of(p, find(p, head))->is_kept = true;
+	return released_of(p, find(p, head)) != NULL;
 }
 
 uint32_t hg_pieces_at(const struct hg_pieces *p, uint64_t addr)
@@ -158,9 +191,7 @@ uint32_t hg_pieces_at(const struct hg_pieces *p, uint64_t addr)
 	const uint64_t *number = map_get(&p->at, addr);
 	uint32_t head = number ? find(p, *number) : 0;
 
-	return head && head_of(p, head)->addr == addr && !head_of(p, head)->released ?
-		       head :
-		       0;
+	return head && head_of(p, head)->addr == addr && !released_of(p, head) ? head : 0;
 }
 
 void hg_pieces_release(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t rip)
@@ -261,23 +292,39 @@ static uint64_t next_start(const struct hg_pieces *p, uint64_t addr, uint32_t *n
 	return *number ? piece_of(p, *number)->start : UINT64_MAX;
 }
 
-// Two neighbours of the same head become one.
+// Two neighbours of the same head become one. Where a split made one of them, it is no
+// longer as if they had been one from the beginning: they form a cluster.
 static uint32_t join(struct hg_pieces *p, uint32_t low, uint32_t high)
 {
 	struct piece *a = piece_of(p, low), *b = piece_of(p, high);
+	uint32_t number = low;
 
-	take_out(p, high);
-	b->is_void = true;
-	a->end = b->end;
-	if (b->born < a->born)
-		a->born = b->born;
+	if (a->source || b->source) {
+		struct piece cluster = {
+			.start = a->start, .end = b->end, .born = p->now, .head = a->head
+		};
+
+		end_piece(p, low, p->now);
+		end_piece(p, high, p->now);
+		number = add_piece(p, &cluster);
+		if (!number)
+			return low;
+		piece_of(p, low)->cluster = number;
+		piece_of(p, high)->cluster = number;
+	} else {
+		take_out(p, high);
+		b->is_void = true;
+		a->end = b->end;
+		if (b->born < a->born)
+			a->born = b->born;
+	}
 	for (int i = 0; i < 2; i++) {
 		struct head *h = head_of(p, owner_of(p, i ? low : high));
 
-		if (h->piece == high)
-			h->piece = low;
+		if (h->piece == high || h->piece == low)
+			h->piece = number;
 	}
-	return low;
+	return number;
 }
 
 // Join piece `number` with its neighbours where they are its own head's.
@@ -295,6 +342,14 @@ static void join_neighbours(struct hg_pieces *p, uint32_t number)
 		join(p, number, other);
 }
 
+bool hg_pieces_holds(struct hg_pieces *p, uint32_t head, uint64_t addr)
+{
+	uint32_t x = piece_at(p, addr);
+
+	return hg_pieces_addr(p, head) == addr ||
+	       (x && hg_pieces_is_kin(p, owner_of(p, x), head));
+}
+
 bool hg_pieces_is_fresh(const struct hg_pieces *p, uint32_t head, uint64_t addr)
 {
 	uint32_t floor = hg_index_floor(&p->live, addr), next;
@@ -303,6 +358,22 @@ bool hg_pieces_is_fresh(const struct hg_pieces *p, uint32_t head, uint64_t addr)
 		return false;
 	next_start(p, addr, &next);
 	return !next || owner_of(p, next) != find(p, head);
+}
+
+// Piece x is head `number`'s, and begins at addr: from its head on, if that has none yet.
+static void grow_down(struct hg_pieces *p, uint32_t number, uint32_t x, uint64_t addr)
+{
+	struct head *h = head_of(p, number);
+	uint32_t floor;
+
+	if (!h->piece) {
+		floor = addr ? hg_index_floor(&p->live, addr - 1) : 0;
+		if (addr > h->addr && (!floor || piece_of(p, floor)->end <= h->addr))
+			addr = h->addr;
+		piece_of(p, x)->born = h->born;
+		h->piece = x;
+	}
+	move_start(p, x, addr);
 }
 
 /* ---- taking back ------------------------------------------------------------------------ */
@@ -321,18 +392,22 @@ static void set_blame(struct hg_pieces *p, uint64_t place, struct blame b)
 		p->is_out_of_memory = true;
 }
 
-// Head `part` is none: it is a field of `whole`.
-static void take_back_split(struct hg_pieces *p, uint32_t part, uint32_t whole)
+// Head `part` is none: it is a field of `whole`. @is_wrong: its place is to blame.
+static void take_back_split(struct hg_pieces *p, uint32_t part, uint32_t whole,
+			    bool is_wrong)
 {
 	uint64_t place = head_of(p, part)->place;
 	struct blame b = blame_of(p, place);
 	uint32_t piece = head_of(p, part)->piece;
 
-	b.wrong++;
+	b.wrong += is_wrong;
 	set_blame(p, place, b);
 	head_of(p, part)->same = whole;
-	if (piece && is_live(piece_of(p, piece)))
-		join_neighbours(p, piece);
+	if (!piece || !is_live(piece_of(p, piece)))
+		return;
+	if (!head_of(p, whole)->piece && piece_of(p, piece)->start)
+		grow_down(p, whole, piece, piece_of(p, piece)->start);
+	join_neighbours(p, piece);
 }
 
 // The pieces that lie where x wants to be again. False: they are not to be moved.
@@ -376,7 +451,7 @@ static void revive(struct hg_pieces *p, uint32_t number)
 	if (is_live(x) || x->is_void || !x->taken_by)
 		return;
 	taker = find(p, x->taken_by);
-	if (taker == number || head_of(p, taker)->released)
+	if (taker == number || released_of(p, taker))
 		return;
 	if (head_of(p, taker)->is_suspended)
 		revive(p, taker);
@@ -402,9 +477,9 @@ static void add_first_piece(struct hg_pieces *p, uint32_t number, uint64_t addr,
 	if (start == h->addr && wanted > end) {
 		for (limit = next_start(p, end, &next); limit < wanted;
 		     limit = next_start(p, end, &next)) {
-			struct head *other = head_of(p, owner_of(p, next));
+			struct head *other = released_of(p, owner_of(p, next));
 
-			if (!other->released)
+			if (!other)
 				break;
 			end_piece(p, next, other->released);
 		}
@@ -431,7 +506,7 @@ static void grow(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t a
 	if (addr < head_of(p, number)->addr && parent_of(p, number))
 		grow(p, time, parent_of(p, number), addr, end);
 	else if (next && owner_of(p, next) == number)
-		move_start(p, next, addr);
+		grow_down(p, number, next, addr);
 	else if (!head_of(p, number)->piece)
 		add_first_piece(p, number, addr, end);
 	else
@@ -439,6 +514,19 @@ static void grow(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t a
 					      .end = end,
 					      .born = time,
 					      .head = number });
+}
+
+void hg_pieces_keep(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t place)
+{
+	uint32_t number = find(p, head);
+	const struct head *h = head_of(p, number);
+
+	p->now = time;
+	if (h->part && h->place != place)
+		p->parts.data[h->part - 1].is_shared = true;
+	// A part may also be an end: one byte behind what there is.
+	if (!h->parent && !h->piece && !piece_at(p, h->addr))
+		grow(p, time, number, h->addr, h->addr + 1);
 }
 
 /* ---- Split_Node -------------------------------------------------------------------------- */
@@ -508,6 +596,18 @@ static void cut(struct hg_pieces *p, uint32_t x, uint32_t number)
 	head_of(p, number)->piece = add_piece(p, &rest);
 }
 
+// A pointer that only moves on, at the same place, splits nothing behind it.
+static uint32_t move_cursor(struct hg_pieces *p, uint32_t from, uint64_t place)
+{
+	const struct head *h = head_of(p, from);
+	uint32_t whole = parent_of(p, from);
+
+	if (!h->part || h->place != place || p->parts.data[h->part - 1].is_shared)
+		return from;
+	take_back_split(p, from, whole, false);
+	return whole;
+}
+
 uint32_t hg_pieces_split(struct hg_pieces *p, uint64_t time, uint32_t from, uint64_t addr,
 			 uint64_t size, uint64_t rip, uint64_t place)
 {
@@ -519,26 +619,50 @@ uint32_t hg_pieces_split(struct hg_pieces *p, uint64_t time, uint32_t from, uint
 	uint32_t known = hg_pieces_at(p, addr), x = piece_at(p, addr);
 	struct blame b = blame_of(p, place);
 
+	p->now = time;
 	from = find(p, from);
 	if (addr == head_of(p, from)->addr)
 		return from;
+	from = move_cursor(p, from, place);
 	if (known && is_below(p, known, from))
 		return known;
 	if (b.wrong >= BLAME_FROM && 2 * b.wrong > b.made)
 		return from;
 	b.made++;
 	set_blame(p, place, b);
+	if (vec_push(&p->parts))
+		new.part = p->parts.size;
 	new.parent = x &&is_below(p, owner_of(p, x), from) ? owner_of(p, x) : from;
 	return add_head(p, &new);
+}
+
+/* ---- Merge_Nodes, and what only seems to be ------------------------------------------------ */
+
+static void take_over(struct hg_pieces *p, uint32_t x, uint32_t number)
+{
+	uint32_t former = owner_of(p, x);
+	const struct head *ended = released_of(p, former);
+
+	end_piece(p, x, ended ? ended->released : head_of(p, number)->born);
+	piece_of(p, x)->taken_by = number;
+	head_of(p, former)->is_suspended = !ended;
 }
 
 uint32_t hg_pieces_begin(struct hg_pieces *p, uint64_t time, uint64_t addr, uint64_t size,
 			 uint64_t rip)
 {
-	return add_head(p, &(struct head){ .addr = addr,
-					   .size_at_least = size,
-					   .born = time,
-					   .rip = rip });
+	uint32_t x = piece_at(p, addr), next;
+	uint32_t number = add_head(p, &(struct head){ .addr = addr,
+						      .size_at_least = size,
+						      .born = time,
+						      .rip = rip });
+
+	// Whatever is known to be there was given back, as it seems.
+	if (number && x)
+		take_over(p, x, number);
+	while (number && next_start(p, addr, &next) < addr + size)
+		take_over(p, next, number);
+	return number;
 }
 
 uint32_t hg_pieces_meet(struct hg_pieces *p, uint64_t time, uint64_t addr, uint64_t rip)
@@ -548,21 +672,9 @@ uint32_t hg_pieces_meet(struct hg_pieces *p, uint64_t time, uint64_t addr, uint6
 	if (known)
 		return known;
 	x = piece_at(p, addr);
-	if (x && !head_of(p, owner_of(p, x))->released)
+	if (x && !released_of(p, owner_of(p, x)))
 		return owner_of(p, x);
 	return hg_pieces_begin(p, time, addr, 0, rip);
-}
-
-/* ---- Merge_Nodes, and what only seems to be ------------------------------------------------ */
-
-static void take_over(struct hg_pieces *p, uint32_t x, uint32_t number)
-{
-	uint32_t former = owner_of(p, x);
-	struct head *f = head_of(p, former);
-
-	end_piece(p, x, f->released ? f->released : head_of(p, number)->born);
-	piece_of(p, x)->taken_by = number;
-	f->is_suspended = !f->released;
 }
 
 // Head `number` reaches into piece x, which is another's. True: try again, things changed.
@@ -572,11 +684,12 @@ static bool meet_other(struct hg_pieces *p, uint64_t time, uint32_t number, uint
 	struct head *h = head_of(p, number);
 	struct piece *there = piece_of(p, x);
 	uint32_t other = owner_of(p, x);
+	const struct head *ended = released_of(p, other);
 
 	if (is_below(p, other, number)) {
 		if (is_write)
 			return false;
-		take_back_split(p, other, number);
+		take_back_split(p, other, number, true);
 		return true;
 	}
 	if (is_below(p, number, other)) {
@@ -585,7 +698,7 @@ static bool meet_other(struct hg_pieces *p, uint64_t time, uint32_t number, uint
 		carve(p, x, number, end);
 		return true;
 	}
-	if (head_of(p, other)->released && h->born >= head_of(p, other)->released) {
+	if (ended && h->born >= ended->released) {
 		take_over(p, x, number);
 		return true;
 	}
@@ -604,18 +717,35 @@ static bool meet_other(struct hg_pieces *p, uint64_t time, uint32_t number, uint
 	return false;
 }
 
+static void note_use(struct hg_pieces *p, const struct head *h, uint64_t time,
+		     uint32_t call)
+{
+	struct part *t = &p->parts.data[h->part - 1];
+
+	if (t->used_call != call) {
+		t->used_before = t->used;
+		t->used_before_call = t->used_call;
+	}
+	t->used = time;
+	t->used_call = call;
+}
+
 void hg_pieces_access(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t addr,
-		      uint64_t size, bool is_write)
+		      uint64_t size, bool is_write, uint32_t call)
 {
 	uint32_t number = find(p, head);
-	struct head *h = head_of(p, number);
+	struct head *h = head_of(p, number), *ended;
 	uint64_t end = addr + size;
 
 	if (end < addr)
 		return;
+	p->now = time;
 	h->used = time;
-	if (h->released && h->piece && is_live(piece_of(p, h->piece)))
-		h->released = 0;
+	if (h->part)
+		note_use(p, h, time, call);
+	ended = released_of(p, number);
+	if (ended && ended->piece && is_live(piece_of(p, ended->piece)))
+		ended->released = 0;
 	if (h->is_suspended)
 		revive(p, number);
 	while (addr < end && !p->is_out_of_memory) {
@@ -636,76 +766,225 @@ void hg_pieces_access(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_
 	}
 }
 
-/* ---- the plan ------------------------------------------------------------------------------ */
+/* ---- allocators of the program's own ------------------------------------------------------- */
 
-// Nodes that nobody accessed, but to which pointers were kept.
-static void add_kept(struct hg_pieces *p)
+void hg_pieces_pass(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t fn,
+		    uint32_t call, uint64_t rip)
 {
-	for (uint32_t number = 1; number <= p->heads.size; number++) {
-		struct head *h = head_of(p, number);
-		uint32_t next;
-		uint64_t limit, end;
+	struct head *h = head_of(p, find(p, head));
+	struct part *t = h->part ? &p->parts.data[h->part - 1] : NULL;
 
-		if (h->same || h->piece || !h->is_kept || piece_at(p, h->addr))
-			continue;
-		limit = next_start(p, h->addr, &next);
-		end = h->addr + (h->size_at_least ? h->size_at_least : 1);
-		h->piece = add_piece(p, &(struct piece){ .start = h->addr,
-							 .end = end < limit ? end : limit,
-							 .born = h->born,
-							 .head = number });
+	if (!t)
+		return;
+	t->passed = time;
+	t->passed_to = fn;
+	t->passed_rip = rip;
+	t->passed_call = call;
+}
+
+// Was the part not used since it was passed, but by who got it, and by call number `but`?
+static bool is_unused_since(const struct part *t, uint32_t but)
+{
+	bool is_but = but && t->used_call == but;
+	uint64_t used = is_but ? t->used_before : t->used;
+	uint32_t call = is_but ? t->used_before_call : t->used_call;
+
+	return t->passed && (used < t->passed || call == t->passed_call);
+}
+
+void hg_pieces_give(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t fn,
+		    uint32_t call, uint64_t rip)
+{
+	uint32_t number = find(p, head);
+	struct head *h = head_of(p, number);
+	struct part *t = h->part ? &p->parts.data[h->part - 1] : NULL;
+	struct reissue *r;
+
+	if (!t || (t->given && t->giver != fn))
+		return;
+	t->is_shared = true;
+	if (!t->given) {
+		t->given = time;
+		t->giver = fn;
+		h->rip = rip;
+		return;
+	}
+	r = vec_push(&p->reissues);
+	if (!r) {
+		p->is_out_of_memory = true;
+		return;
+	}
+	*r = (struct reissue){ .time = time, .rip = rip, .giver = fn, .head = number };
+	if (t->passed > t->given && is_unused_since(t, call)) {
+		r->released = t->passed;
+		r->release_rip = t->passed_rip;
+		r->release_fn = t->passed_to;
+	}
+	t->given = t->given < time ? t->given : time;
+	t->passed = 0;
+}
+
+// Each function that gives out parts -> the one that always ended them before, or 0.
+static void judge_givers(struct hg_pieces *p, struct map *ret)
+{
+	for (size_t i = 0; i < p->reissues.size; i++) {
+		const struct reissue *r = &p->reissues.data[i];
+		const uint64_t *known = map_get(ret, r->giver);
+		uint64_t fn = !known || *known == r->release_fn ? r->release_fn : 0;
+
+		if (map_put(ret, r->giver, fn))
+			p->is_out_of_memory = true;
 	}
 }
+
+/* ---- the plan ------------------------------------------------------------------------------ */
+
+static int compare_reissues(const void *a, const void *b)
+{
+	const struct reissue *x = a, *y = b;
+
+	if (x->head != y->head)
+		return x->head < y->head ? -1 : 1;
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* The nodes to be, before they are in order. */
+struct lives {
+	const struct map *givers; ///< judge_givers()
+	VEC(struct hg_life) all;  ///< sources and clusters are numbers of pieces
+	uint32_t *first;	  ///< of each piece: number of its first life
+};
 
 static int compare_births(const void *a, const void *b, void *ctx)
 {
-	const struct piece *pieces = ctx;
+	const struct hg_life *lives = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (pieces[x].born != pieces[y].born)
-		return pieces[x].born < pieces[y].born ? -1 : 1;
+	if (lives[x].born != lives[y].born)
+		return lives[x].born < lives[y].born ? -1 : 1;
 	return x < y ? -1 : x > y; // a source has the lower number
 }
 
-static struct hg_life life_of(const struct hg_pieces *p, const struct piece *x)
+static int add_life(struct lives *l, const struct hg_life *life)
 {
-	const struct head *h = head_of(p, find(p, x->head));
-	struct hg_life l = { .start = x->start,
-			     .size = x->end - x->start,
-			     .born = x->born,
-			     .died = x->died,
-			     .rip = h->rip };
+	struct hg_life *slot;
 
-	if (h->released && h->released >= x->born && h->released <= x->died) {
-		l.died = h->released;
-		l.free_rip = h->release_rip;
+	if (life->died <= life->born)
+		return 0;
+	slot = vec_push(&l->all);
+	if (!slot)
+		return -1;
+	*slot = *life;
+	return 0;
+}
+
+// Which function ends what the giver of t gave out; 0: it is no allocator.
+static uint64_t release_fn(const struct lives *l, const struct part *t)
+{
+	const uint64_t *fn = t && t->given ? map_get(l->givers, t->giver) : NULL;
+
+	return fn ? *fn : 0;
+}
+
+// A piece has a life each time that an allocator of the program's own gave it out.
+static int add_lives(const struct hg_pieces *p, struct lives *l, uint32_t number)
+{
+	const struct piece *x = piece_of(p, number);
+	uint32_t head = find(p, x->head);
+	const struct head *h = head_of(p, head), *ended = released_of(p, head);
+	const struct part *t = h->part ? &p->parts.data[h->part - 1] : NULL;
+	uint64_t fn = h->piece == number ? release_fn(l, t) : 0;
+	const struct reissue *r = p->reissues.data;
+	size_t at = fn ? vec_rank(p->reissues.size, i, r[i].head < head) : 0;
+	struct hg_life life = { .start = x->start,
+				.size = x->end - x->start,
+				.born = x->born,
+				.died = x->died,
+				.rip = h->rip,
+				.source = x->source,
+				.cluster = x->cluster };
+
+	if (fn && t->given > life.born)
+		life.born = t->given;
+	for (; fn && at < p->reissues.size && r[at].head == head && r[at].time < x->died;
+	     at++) {
+		life.died = r[at].released;
+		life.free_rip = r[at].release_rip;
+		life.cluster = 0;
+		if (add_life(l, &life))
+			return -1;
+		life.born = r[at].time;
+		life.rip = r[at].rip;
+		life.died = x->died;
+		life.cluster = x->cluster;
+		life.free_rip = 0;
 	}
-	return l;
+	if (fn && t->passed_to == fn && t->passed > life.born && t->passed < x->died &&
+	    is_unused_since(t, 0)) {
+		life.died = t->passed;
+		life.free_rip = t->passed_rip;
+		life.cluster = 0;
+	} else if (ended && ended->released >= x->born && ended->released <= x->died) {
+		life.died = ended->released;
+		life.free_rip = ended->release_rip;
+		life.cluster = 0;
+	}
+	return add_life(l, &life);
+}
+
+// In the order of births, and with numbers of lives.
+static struct err *sort_lives(struct lives *l, hg_plan *ret)
+{
+	size_t n = l->all.size;
+	_cleanup_free_ uint32_t *order = malloc((n + 1) * sizeof(*order));
+	_cleanup_free_ uint32_t *number = malloc((n + 1) * sizeof(*number));
+
+	if (!order || !number || vec_reserve(ret, n + 1))
+		return &err_nomem;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), compare_births, l->all.data);
+	for (uint32_t i = 0; i < n; i++)
+		number[order[i]] = i + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		struct hg_life *life = vec_push(ret);
+		uint32_t source, cluster;
+
+		*life = l->all.data[order[i]];
+		source = life->source ? l->first[life->source - 1] : 0;
+		life->source = source ? number[source - 1] : 0;
+		if (life->source > i) // was not there yet
+			life->source = 0;
+		cluster = life->cluster ? l->first[life->cluster - 1] : 0;
+		life->cluster = cluster ? number[cluster - 1] : 0;
+	}
+	return NULL;
 }
 
 struct err *hg_pieces_plan(struct hg_pieces *p, hg_plan *ret)
 {
-	_cleanup_free_ uint32_t *order = NULL, *number = NULL;
-	size_t n = 0;
+	_cleanup_(map_deinit) struct map givers = {};
+	struct lives l = { .givers = &givers };
+	struct err *err = NULL;
 
-	add_kept(p);
-	order = malloc((p->pieces.size + 1) * sizeof(*order));
-	number = calloc(p->pieces.size + 1, sizeof(*number));
-	if (!order || !number || p->is_out_of_memory)
-		return &err_nomem;
-	for (uint32_t i = 0; i < p->pieces.size; i++)
-		if (!p->pieces.data[i].is_void)
-			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), compare_births, p->pieces.data);
-	if (vec_reserve(ret, n + 1))
-		return &err_nomem;
-	for (size_t i = 0; i < n; i++) {
-		const struct piece *x = &p->pieces.data[order[i]];
-		struct hg_life *l = vec_push(ret);
+	judge_givers(p, &givers);
+	qsort(p->reissues.data, p->reissues.size, sizeof(*p->reissues.data),
+	      compare_reissues);
+	l.first = calloc(p->pieces.size + 1, sizeof(*l.first));
+	if (!l.first || p->is_out_of_memory)
+		err = &err_nomem;
+	for (uint32_t number = 1; number <= p->pieces.size && !err; number++) {
+		size_t n = l.all.size;
 
-		*l = life_of(p, x);
-		number[order[i]] = ret->size;
-		l->source = x->source ? number[x->source - 1] : 0;
+		if (piece_of(p, number)->is_void)
+			continue;
+		if (add_lives(p, &l, number))
+			err = &err_nomem;
+		l.first[number - 1] = l.all.size > n ? n + 1 : 0;
 	}
-	return NULL;
+	if (!err)
+		err = sort_lives(&l, ret);
+	vec_deinit(&l.all);
+	free(l.first);
+	return err;
 }

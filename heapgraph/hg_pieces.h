@@ -18,6 +18,9 @@
  *    over. Should the former one still be used later, they were the same.
  *  - A pointer into the middle of a piece that is given out or stored splits it. Should the
  *    part be read from the former head later, it was no node but a field.
+ *  - A part that the same function gives out again and again, each time after another function
+ *    was given it and nobody used it meanwhile, is given back there: the first is an allocator
+ *    of the program's own, the second its free. Unless both always go together.
  *  - Accesses from one node into its neighbour merge them (into a cluster) if the neighbour's
  *    own pointers are never used again: two free blocks became one. Otherwise they went
  *    astray, and change nothing.
@@ -53,23 +56,40 @@ uint32_t hg_pieces_meet(struct hg_pieces *p, uint64_t time, uint64_t addr, uint6
 uint32_t hg_pieces_split(struct hg_pieces *p, uint64_t time, uint32_t from, uint64_t addr,
 			 uint64_t size, uint64_t rip, uint64_t place);
 
-/** By a pointer derived from @p head @p size bytes at @p addr are accessed. */
+/** By a pointer derived from @p head @p size bytes at @p addr are accessed, in the call of
+ * number @p call (0: none that is known). */
 void hg_pieces_access(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t addr,
-		      uint64_t size, bool is_write);
+		      uint64_t size, bool is_write, uint32_t call);
+
+/** The call of number @p call to the program's function @p fn returns a pointer to @p head
+ * itself. @p rip: the statement. */
+void hg_pieces_give(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t fn,
+		    uint32_t call, uint64_t rip);
+
+/** As argument of call number @p call the program's function @p fn gets a pointer to @p head
+ * itself. */
+void hg_pieces_pass(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t fn,
+		    uint32_t call, uint64_t rip);
 
 /** The node that begins at @p head seems to be given back, by @p rip. It was not, should it
  * be accessed again before anything else is there. */
 void hg_pieces_release(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t rip);
 
-/** A pointer to @p head itself is kept somewhere: there is a node, even if nobody ever
- * accesses it. */
-void hg_pieces_keep(struct hg_pieces *p, uint32_t head);
+/** The instruction at @p place stores a pointer to @p head itself: there is a node, even if
+ * nobody ever accesses it. */
+void hg_pieces_keep(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t place);
 
 /** @return the address of @p head. */
 uint64_t hg_pieces_addr(const struct hg_pieces *p, uint32_t head);
 
+/** @return whether heads @p a and @p b are the same. */
+bool hg_pieces_is_same(const struct hg_pieces *p, uint32_t a, uint32_t b);
+
 /** @return whether heads @p a and @p b are the same, or one is within the other's node. */
 bool hg_pieces_is_kin(const struct hg_pieces *p, uint32_t a, uint32_t b);
+
+/** @return whether @p addr is @p head itself, or was accessed as a part of its node. */
+bool hg_pieces_holds(struct hg_pieces *p, uint32_t head, uint64_t addr);
 
 /** @return whether @p head was released (hg_pieces_release()), and not used since. */
 bool hg_pieces_is_released(const struct hg_pieces *p, uint32_t head);
