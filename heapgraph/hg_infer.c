@@ -26,13 +26,20 @@ static const uint8_t arg_reg[ARGS] = { RDI, RSI, RDX, RCX, R8, R9 };
 // An allocator's header is right in front of what it gives out.
 #define HEADER_BYTES 16
 
+/* What a function was given: a register that is overwritten before it is read was no
+ * argument. */
+struct args {
+	uint32_t head[ARGS]; ///< 0: no pointer
+	uint8_t undecided;   ///< bit n: number n was neither read yet nor overwritten
+};
+
 /* A call of the program's own code. */
 struct own_call {
 	uint64_t rsp; ///< where its return address lies
 	uint64_t fn;  ///< 0: not there yet
 	uint64_t rip; ///< of the call
 	uint32_t number;
-	uint32_t arg[ARGS];
+	struct args args;
 };
 
 /* A write of foreign code, kept until it is known what kind of function it was. */
@@ -45,13 +52,18 @@ struct foreign_write {
 struct foreign {
 	uint64_t rsp;	    ///< on entry: of the return address; 0: none
 	uint64_t time, rip; ///< of the call
-	uint32_t arg[ARGS]; ///< heads, 0: no pointer, or not an argument
-	uint8_t undecided;  ///< bit n: arg n was not read yet, nor overwritten
+	struct args args;
 	bool is_header_read[ARGS];
+};
+
+/* What foreign code left in rax, and it is a node's begin if it is a result. */
+struct result {
+	uint64_t time, rip; ///< time 0: nothing
 };
 
 struct thread {
 	uint32_t tid;
+	struct result result;
 	frame_stack stack;
 	VEC(struct own_call) calls;
 	VEC(struct foreign) outer; ///< stays that called the program back
@@ -260,9 +272,15 @@ static uint32_t pointer_to(void *ctx, uint64_t value)
 	return is_heap(f, value) ? hg_pieces_at(f->pieces, value) : 0;
 }
 
-static uint32_t *number_of(struct infer *f, int reg)
+/* The head that register @p reg is derived from; 0: it is no pointer. */
+static uint32_t head_of(const struct infer *f, int reg)
 {
-	return &f->derive.regs->gpr[reg];
+	return f->derive.regs->gpr[reg];
+}
+
+static void set_head(struct infer *f, int reg, uint32_t head)
+{
+	f->derive.regs->gpr[reg] = head;
 }
 
 static uint64_t value_of(const struct infer *f, int reg)
@@ -274,8 +292,8 @@ static uint64_t value_of(const struct infer *f, int reg)
 static void rename_pointer(struct infer *f, uint64_t value, uint32_t old, uint32_t new)
 {
 	for (int reg = 0; reg < DEC_GPRS; reg++)
-		if (*number_of(f, reg) == old && value_of(f, reg) == value)
-			*number_of(f, reg) = new;
+		if (head_of(f, reg) == old && value_of(f, reg) == value)
+			set_head(f, reg, new);
 }
 
 static bool is_stack(const struct infer *f, uint64_t addr)
@@ -319,6 +337,41 @@ static uint32_t call_number(const struct infer *f)
 	return n ? f->thread->calls.data[n - 1].number : 0;
 }
 
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static void note_args(struct infer *f, struct args *a)
+{
+	for (int i = 0; i < ARGS; i++)
+		a->head[i] = head_of(f, arg_reg[i]);
+	a->undecided = (1 << ARGS) - 1;
+}
+
+/* @return argument @p i; 0: it is no pointer, or none was given. */
+static uint32_t arg_of(const struct args *a, int i)
+{
+	return a->undecided >> i & 1 ? 0 : a->head[i];
+}
+
+/* The function that was given @p a executes @p insn. @return bit n: reads argument n, for
+ * the first time. */
+static uint8_t decide_args(struct args *a, const struct dec_insn *insn)
+{
+	uint8_t first = 0;
+
+	for (int i = 0; i < ARGS; i++) {
+		bool is_read = insn->gpr_read >> arg_reg[i] & 1;
+
+		if (!(a->undecided >> i & 1) ||
+		    !(is_read || insn->gpr_written >> arg_reg[i] & 1))
+			continue;
+		a->undecided &= ~(1u << i);
+		first |= is_read << i;
+		if (!is_read)
+			a->head[i] = 0;
+	}
+	return first;
+}
+
 /* ---- accesses --------------------------------------------------------------------------------- */
 
 /* The memory operand that @p r is an access of. */
@@ -335,16 +388,17 @@ static const struct dec_mem *operand_of(const struct dec_insn *insn,
 /* What the address is derived from; a pointer of unknown origin is looked up, by own code. */
 static uint32_t head_of_access(struct infer *f, const struct dec_mem *m, bool is_own)
 {
-	uint32_t base = *number_of(f, m->base);
-	uint32_t index = m->index < DEC_GPRS && m->scale == 1 ? *number_of(f, m->index) :
-								0;
+	uint32_t base = head_of(f, m->base);
+	uint32_t index = m->index < DEC_GPRS && m->scale == 1 ? head_of(f, m->index) : 0;
 	uint64_t value = value_of(f, m->base);
 
 	if (base || index)
 		return base ? base : index;
 	if (!is_own || !is_heap(f, value))
 		return 0;
-	return *number_of(f, m->base) = hg_pieces_meet(f->pieces, f->now, value, f->rip);
+	base = hg_pieces_meet(f->pieces, f->now, value, f->rip);
+	set_head(f, m->base, base);
+	return base;
 }
 
 static struct err *foreign_access(struct infer *f, const struct dec_ref *r, uint32_t head)
@@ -354,7 +408,8 @@ static struct err *foreign_access(struct infer *f, const struct dec_ref *r, uint
 	int arg;
 
 	for (arg = 0; arg < ARGS; arg++)
-		if (in->arg[arg] && hg_pieces_is_kin(f->pieces, in->arg[arg], head))
+		if (arg_of(&in->args, arg) &&
+		    hg_pieces_is_kin(f->pieces, arg_of(&in->args, arg), head))
 			break;
 	if (arg == ARGS)
 		return NULL;
@@ -402,12 +457,6 @@ static struct err *access_all(struct infer *f, const struct dec_step *s, bool is
 
 /* ---- foreign code ------------------------------------------------------------------------------- */
 
-static void note_args(struct infer *f, uint32_t arg[ARGS])
-{
-	for (int i = 0; i < ARGS; i++)
-		arg[i] = *number_of(f, arg_reg[i]);
-}
-
 static void enter_foreign(struct infer *f)
 {
 	struct thread *t = f->thread;
@@ -420,27 +469,10 @@ static void enter_foreign(struct infer *f)
 	t->foreign = (struct foreign){ .rsp = value_of(f, RSP), .time = f->now };
 	t->foreign.rip = n ? f->frames.stack.data[n - 1].return_rip - 1 : f->rip;
 	for (int i = 0; i < ARGS; i++)
-		if (!*number_of(f, arg_reg[i]))
-			*number_of(f, arg_reg[i]) =
-				pointer_to(f, value_of(f, arg_reg[i]));
-	note_args(f, t->foreign.arg);
-	t->foreign.undecided = (1 << ARGS) - 1;
+		if (!head_of(f, arg_reg[i]))
+			set_head(f, arg_reg[i], pointer_to(f, value_of(f, arg_reg[i])));
+	note_args(f, &t->foreign.args);
 	t->writes.size = 0;
-}
-
-/* A register that is overwritten before it is read was no argument. */
-static void decide_args(struct foreign *in, const struct dec_insn *insn)
-{
-	for (int i = 0; i < ARGS; i++) {
-		uint16_t bit = 1u << arg_reg[i];
-
-		if (!(in->undecided >> i & 1) ||
-		    !((insn->gpr_read | insn->gpr_written) & bit))
-			continue;
-		in->undecided &= ~(1u << i);
-		if (!(insn->gpr_read & bit))
-			in->arg[i] = 0;
-	}
 }
 
 // What the function did was done to its arguments, unless it is an allocator.
@@ -464,19 +496,21 @@ static void commit_writes(struct infer *f)
 static void leave_foreign(struct infer *f)
 {
 	struct foreign in = f->thread->foreign;
-	uint64_t result = value_of(f, RAX), site;
-	uint32_t *number = number_of(f, RAX);
+	uint64_t result = value_of(f, RAX);
+	uint32_t head = head_of(f, RAX);
 	bool is_allocator = false, is_argument = false;
 
 	f->thread->foreign.rsp = 0;
 	for (int i = 0; i < ARGS; i++) {
-		if (!in.arg[i] || in.undecided >> i & 1)
+		uint32_t arg = arg_of(&in.args, i);
+
+		if (!arg)
 			continue;
-		is_argument |= *number && hg_pieces_is_kin(f->pieces, in.arg[i], *number);
+		is_argument |= head && hg_pieces_is_kin(f->pieces, arg, head);
 		if (!in.is_header_read[i])
 			continue;
 		is_allocator = true;
-		hg_pieces_release(f->pieces, in.time, in.arg[i], in.rip);
+		hg_pieces_release(f->pieces, in.time, arg, in.rip);
 	}
 	if (is_allocator)
 		f->thread->writes.size = 0;
@@ -484,11 +518,28 @@ static void leave_foreign(struct infer *f)
 		commit_writes(f);
 	if (!is_heap(f, result))
 		return;
-	if (*number && !hg_pieces_is_released(f->pieces, *number) &&
-	    (is_argument ? !is_allocator : hg_pieces_holds(f->pieces, *number, result)))
+	if (head && !hg_pieces_is_released(f->pieces, head) &&
+	    (is_argument ? !is_allocator : hg_pieces_holds(f->pieces, head, result)))
 		return;
-	site = site_of(f, f->rip);
-	*number = hg_pieces_begin(f->pieces, f->now, result, size_at(f, site), site);
+	f->thread->result = (struct result){ f->now, site_of(f, f->rip) };
+}
+
+/* Is rax a result at all? Only if somebody reads it. */
+static void take_result(struct infer *f, const struct dec_insn *insn)
+{
+	struct result *r = &f->thread->result;
+	uint64_t value = value_of(f, RAX);
+
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
+		r->time = 0;
+	} else if (insn->gpr_read & 1u << RAX) {
+		set_head(f, RAX,
+			 hg_pieces_begin(f->pieces, r->time, value, size_at(f, r->rip),
+					 r->rip));
+		r->time = 0;
+	} else if (insn->gpr_written & 1u << RAX) {
+		r->time = 0;
+	}
 }
 
 /* ---- calls of its own ----------------------------------------------------------------------------- */
@@ -502,21 +553,21 @@ static struct err *own_call(struct infer *f)
 	c->rsp = value_of(f, RSP);
 	c->rip = f->rip;
 	c->number = ++f->n_calls;
-	note_args(f, c->arg);
+	note_args(f, &c->args);
 	return NULL;
 }
 
-/* The first instruction of a function of the program's own: what was it given? */
-static void own_entry(struct infer *f)
+/* The program's own function that runs uses what it was given. */
+static void use_args(struct infer *f, const struct dec_insn *insn)
 {
 	struct own_call *c = &f->thread->calls.data[f->thread->calls.size - 1];
+	uint8_t used = decide_args(&c->args, insn);
 
-	c->fn = f->rip;
-	for (int i = 0; i < ARGS; i++)
-		if (c->arg[i] &&
-		    value_of(f, arg_reg[i]) == hg_pieces_addr(f->pieces, c->arg[i]))
-			hg_pieces_pass(f->pieces, f->now, c->arg[i], c->fn, c->number,
-				       c->rip);
+	for (int i = 0; used; i++, used >>= 1)
+		if (used & 1 && c->args.head[i] &&
+		    value_of(f, arg_reg[i]) == hg_pieces_addr(f->pieces, c->args.head[i]))
+			hg_pieces_pass(f->pieces, f->now, c->args.head[i], c->fn,
+				       c->number, c->rip);
 }
 
 /* The call whose return address was at @p rsp returned to @p rip: is its result a pointer
@@ -526,7 +577,7 @@ static void own_return(struct infer *f, uint64_t rsp, uint64_t place)
 	struct thread *t = f->thread;
 	struct own_call c = {};
 	uint64_t result = value_of(f, RAX), site, return_rip;
-	uint32_t *number = number_of(f, RAX), head;
+	uint32_t from = head_of(f, RAX), head = from;
 	bool is_new;
 	size_t n = f->frames.stack.size;
 
@@ -535,24 +586,23 @@ static void own_return(struct infer *f, uint64_t rsp, uint64_t place)
 	return_rip = n && f->frames.stack.data[n - 1].rsp == rsp ?
 			     f->frames.stack.data[n - 1].return_rip :
 			     0;
-	if (c.rsp != rsp || !return_rip || !*number || !is_heap(f, result))
+	if (c.rsp != rsp || !return_rip || !from || !is_heap(f, result))
 		return;
-	head = *number;
 	is_new = result != hg_pieces_addr(f->pieces, head);
 	for (int i = 0; i < ARGS; i++)
-		if (c.arg[i] &&
-		    (is_new ? hg_pieces_is_kin(f->pieces, c.arg[i], head) &&
+		if (arg_of(&c.args, i) &&
+		    (is_new ? hg_pieces_is_kin(f->pieces, arg_of(&c.args, i), head) &&
 				      !hg_pieces_is_fresh(f->pieces, head, result) :
-			      hg_pieces_is_same(f->pieces, c.arg[i], head)))
+			      hg_pieces_is_same(f->pieces, arg_of(&c.args, i), head)))
 			return;
 	frames_return(&f->frames, rsp);
 	site = site_of(f, return_rip);
 	if (is_new) {
 		head = hg_pieces_split(f->pieces, f->now, head, result, size_at(f, site),
 				       site, place);
-		if (!head || head == *number)
+		if (!head || head == from)
 			return;
-		rename_pointer(f, result, *number, head);
+		rename_pointer(f, result, from, head);
 	}
 	hg_pieces_give(f->pieces, f->now, head, c.fn, c.number, site);
 }
@@ -605,6 +655,7 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 {
 	struct infer *f = ctx;
 	struct err *err = switch_thread(f, s->tid);
+	struct own_call *c;
 	bool is_own;
 	uint64_t rsp;
 
@@ -617,10 +668,17 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	is_own = frames_is_own(&f->frames, s->insn->rip);
 	rsp = value_of(f, RSP);
 	err = follow_border(f, is_own);
-	if (!is_own && f->thread->foreign.undecided)
-		decide_args(&f->thread->foreign, s->insn);
-	if (is_own && f->thread->is_call && f->thread->calls.size)
-		own_entry(f);
+	if (f->thread->result.time)
+		take_result(f, s->insn);
+	if (!is_own && f->thread->foreign.args.undecided)
+		decide_args(&f->thread->foreign.args, s->insn);
+	c = is_own && f->thread->calls.size ?
+		    &f->thread->calls.data[f->thread->calls.size - 1] :
+		    NULL;
+	if (c && f->thread->is_call)
+		c->fn = f->rip;
+	if (c && c->args.undecided)
+		use_args(f, s->insn);
 	if (!err)
 		err = access_all(f, s, is_own);
 	if (err)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# `--no-allocator`: a program with an arena of its own has the same structure, and the same
-# faulty statements, as when it takes its memory from malloc and that is known.
+# `--no-allocator`: programs with an arena and a pool of their own have the same structure,
+# and the same faulty statements, as when they take their memory from malloc and that is known.
 . tests/lib.sh
 need jq cc
 need_bpf
@@ -14,6 +14,12 @@ tree X; tree Y; ..(left)
 (X.left) == Y => Y.parent == X;
 tree X; tree Y; ..(right)
 (X.right) == Y => Y.parent == X;
+END
+
+cat >"$TMPDIR/item.spec" <<'END'
+item FIELD 3 EDGE 2;
+item X; item Y; ..(back)
+(X.next) == Y => Y.prev == X;
 END
 
 # analyze SPEC STATUS OPTION... -- COMMAND...: JSON to stdout.
@@ -34,7 +40,7 @@ analyze() {
 
 # same SPEC SOURCE KIND: what `KIND' has without the allocator is what `malloc' has with it.
 same() {
-	local spec=$1 source=$2 kind=$3 level fault status
+	local spec=$1 source=$2 kind=$3 level fault status k what
 	for level in O0 O2; do
 		cc -g -$level -o "$TMPDIR/prog" "$source" || fail "cannot compile $source"
 		for fault in "" fault; do
@@ -43,7 +49,7 @@ same() {
 			for k in malloc "$kind"; do
 				analyze "$spec" "${status:-0}" --no-allocator -- \
 					"$TMPDIR/prog" $k $fault >"$TMPDIR/found"
-				for what in '[.faults[] | .line]' '.violations | length' .heap.edges; do
+				for what in '[.faults[] | .line]' '.violations | length' "${@:4}"; do
 					[ "$(jq -c "$what" "$TMPDIR/known")" = \
 						"$(jq -c "$what" "$TMPDIR/found")" ] ||
 						fail "$level $k $fault: $what is $(jq -c "$what" "$TMPDIR/found"), not $(jq -c "$what" "$TMPDIR/known")"
@@ -57,5 +63,20 @@ same() {
 	echo "$(basename "$source"): $(jq -c .heap "$TMPDIR/found")"
 }
 
-same "$TMPDIR/tree.spec" tests/programs/arena.c arena
+same "$TMPDIR/tree.spec" tests/programs/arena.c arena .heap.edges
+same "$TMPDIR/item.spec" tests/programs/pool.c pool
+
+# Items that the pool took back are none, as those that were freed are none.
+items() { "$FAULTLINE" graph "$TMPDIR/$1" "${@:2}" | sed -n 's/^ *\([0-9]*\) item$/\1/p'; }
+cc -g -O0 -o "$TMPDIR/prog" tests/programs/pool.c || fail "cannot compile"
+make_capture "$TMPDIR/malloc" "$TMPDIR/prog" malloc
+make_capture "$TMPDIR/pool" "$TMPDIR/prog" pool
+for at in insert take_out END; do
+	known=$(items malloc --at $at)
+	[ -n "$known" ] && [ "$known" = "$(items pool --at $at --no-allocator)" ] ||
+		fail "at $at: $known items, not $(items pool --at $at --no-allocator)"
+	[ "$known" = "$(items malloc --at $at --no-allocator)" ] ||
+		fail "at $at: $known items, not $(items malloc --at $at --no-allocator)"
+done
+[ "$(items pool)" = "" ] || fail "malloc knows the pool's items"
 exit 0

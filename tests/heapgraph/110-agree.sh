@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# With and without allocator knowledge the heap of a malloc program is the same: at many times
+# each node found is within one allocation, and pointers lead to the same. Programs with
+# debug information: always. Debian's, which are stripped: where memory that a library keeps
+# for itself is the program's business, too (stdio's buffers), a node may be mistaken.
+# time limit: 300
+. tests/lib.sh
+need_bpf
+tool=$BUILD/tests/heapgraph/tool_agree
+times=40
+[ "${FAULTLINE_AGREE:-}" = full ] && times=400
+
+# agree STATUS COMMAND...: compare, at most exit status STATUS; counts in $TMPDIR/counts.
+agree() {
+	local ok=$1 got=0
+	shift
+	rm -rf "$TMPDIR/capture"
+	"${RECORD[@]}" -o "$TMPDIR/capture" -- "$@" >/dev/null 2>"$TMPDIR/err" ||
+		[ -d "$TMPDIR/capture" ] || fail "record: $(cat "$TMPDIR/err")"
+	"$tool" "$TMPDIR/capture" $times >"$TMPDIR/counts" 2>"$TMPDIR/wrong" || got=$?
+	[ $got -le "$ok" ] || fail "$*: $(head -3 "$TMPDIR/wrong")"
+	echo "$*: $(paste -sd' ' "$TMPDIR/counts")"
+	[ "$(count edges)" -gt 0 ] || fail "$*: nothing was compared"
+}
+count() { sed -n "s/^$1 //p" "$TMPDIR/counts"; }
+
+for spec in avl hash btree skiplist radix redblack; do
+	for level in O0 O2; do
+		agree 0 "$BUILD/specs/$spec-$level"
+		[ "$(count seen)" -ge "$(count allocations)" ] ||
+			fail "$spec-$level: allocations without a node"
+	done
+done
+for kind in malloc "malloc fault"; do
+	agree 0 "$BUILD/tests/programs/arena" $kind
+	agree 0 "$BUILD/tests/programs/pool" $kind
+done
+for command in "ls -l /usr/lib" "bison -o /dev/null tests/corpus/files/grammar.y" \
+	"sort /etc/services" "m4 tests/corpus/files/loops.m4" \
+	"lua5.4 tests/corpus/files/mandel.lua"; do
+	need "${command%% *}"
+	agree 1 $command
+	[ "$(count extra)" = 0 ] || fail "$command: $(grep holds "$TMPDIR/wrong" | head -3)"
+	[ $((200 * $(count outside))) -le "$(count nodes)" ] &&
+		[ $((200 * $(count missing))) -le "$(count edges)" ] ||
+		fail "$command: $(paste -sd' ' "$TMPDIR/counts")"
+done
+exit 0
