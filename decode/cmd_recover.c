@@ -15,7 +15,7 @@
 #include "decode/dec_flight.h"
 #include "decode/dec_symbols.h"
 
-enum { OPT_JSON = 256, OPT_NO_HEAP };
+enum { OPT_JSON = 256, OPT_NO_HEAP, OPT_NO_STORES };
 
 struct recover_command {
 	const char *capture;
@@ -30,6 +30,8 @@ static const struct argp_option options[] = {
 	{ "last", 'n', "N", 0, "Show the last N instructions with their values (20)", 0 },
 	{ "no-heap-events", OPT_NO_HEAP, NULL, 0, "Do without recorded allocator calls",
 	  0 },
+	{ "no-store-events", OPT_NO_STORES, NULL, 0,
+	  "Do without what store probes recorded", 0 },
 	{ "json", OPT_JSON, NULL, 0,
 	  "Print one JSON object: the summary, and the last instructions", 0 },
 	{ 0 },
@@ -51,6 +53,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_HEAP:
 		c->o.without_heap = true;
+		return 0;
+	case OPT_NO_STORES:
+		c->o.without_stores = true;
 		return 0;
 	case OPT_JSON:
 		c->as_json = true;
@@ -335,6 +340,7 @@ static void print_json(struct dec_flight *f, struct dec_symbols *symbols,
 	cJSON_AddNumberToObject(o, "decoded", f->n_decoded);
 	cJSON_AddNumberToObject(o, "gaps", f->n_gaps);
 	cJSON_AddNumberToObject(o, "allocator_calls", f->calls.size);
+	cJSON_AddNumberToObject(o, "store_probe_hits", f->hits.size);
 	cJSON_AddNumberToObject(o, "seconds", f->stats.seconds);
 	json_count(o, "registers", &c.registers);
 	json_count(o, "memory", &c.memory);

@@ -40,10 +40,10 @@ static struct err *flight_anchor(struct dec_flight *f, uint64_t i, size_t *next)
 }
 
 static struct err *flight_fill(struct dec_flight *f, const struct flight_path *p,
-			       bool without_heap)
+			       const struct dec_flight_options *o)
 {
 	struct err *err = NULL;
-	size_t next = 0;
+	size_t next = 0, next_hit = 0;
 
 	for (size_t i = 0; i < p->order.size && !err; i++) {
 		if (p->order.data[i] == FLIGHT_GAP) {
@@ -51,8 +51,10 @@ static struct err *flight_fill(struct dec_flight *f, const struct flight_path *p
 			err = dec_recover_gap(f->recover);
 			continue;
 		}
-		if (!without_heap)
+		if (!o->without_heap)
 			err = flight_anchor(f, i, &next);
+		if (!err && !o->without_stores)
+			err = flight_hits_anchor(f, i, &next_hit);
 		if (!err)
 			err = dec_recover_step(f->recover,
 					       &p->insns.data[p->order.data[i]]);
@@ -76,6 +78,43 @@ static void flight_renumber(struct dec_flight *f, const struct flight_path *p)
 	}
 }
 
+/* How large the block is that a call gave. */
+static uint64_t flight_block_size(const struct dec_flight_call *c)
+{
+	switch (c->fn) {
+	case CAP_HEAP_MALLOC:
+		return c->arg[0];
+	case CAP_HEAP_CALLOC:
+		return c->arg[0] * c->arg[1];
+	case CAP_HEAP_REALLOC:
+	case CAP_HEAP_ALIGNED_ALLOC:
+		return c->arg[1];
+	default:
+		return 0;
+	}
+}
+
+/* What heap events say of the heap. */
+static struct err *flight_tell_blocks(struct dec_flight *f)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < f->calls.size && !err; i++) {
+		const struct dec_flight_call *c = &f->calls.data[i];
+		bool takes = c->fn == CAP_HEAP_FREE || c->fn == CAP_HEAP_REALLOC;
+		const struct dec_recover_heap_call call = {
+			.entry = c->entry,
+			.exit = c->exit,
+			.given = c->has_result ? c->result : 0,
+			.given_size = flight_block_size(c),
+			.taken = takes ? c->arg[0] : 0,
+		};
+
+		err = dec_recover_heap_call(f->recover, &call);
+	}
+	return err;
+}
+
 static struct err *flight_recover(struct dec_flight *f, const struct capture *c,
 				  const struct dec_flight_options *o)
 {
@@ -88,11 +127,15 @@ static struct err *flight_recover(struct dec_flight *f, const struct capture *c,
 	f->n_decoded = path.n_decoded;
 	err = flight_calls_match(f, c, &path);
 	if (!err)
+		err = flight_hits_match(f, c, &path);
+	if (!err)
 		err = dec_recover_create(0, &f->recover);
 	if (!err)
-		err = flight_fill(f, &path, o->without_heap);
+		err = flight_fill(f, &path, o);
 	flight_renumber(f, &path);
 	flight_path_deinit(&path);
+	if (!err && !o->without_heap)
+		err = flight_tell_blocks(f);
 	if (!err)
 		err = flight_end_create(c, f->core, &f->end_state);
 	if (err)
@@ -136,6 +179,8 @@ void dec_flight_close(struct dec_flight *f)
 		cap_core_close(f->core);
 	vec_deinit(&f->calls);
 	vec_deinit(&f->earlier);
+	vec_deinit(&f->hits);
+	vec_deinit(&f->hit_memory);
 	free(f);
 }
 

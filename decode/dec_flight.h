@@ -21,9 +21,10 @@
 #define DEC_FLIGHT_WINDOW 100000
 
 struct dec_flight_options {
-	uint64_t n_insns;   ///< the window; 0: DEC_FLIGHT_WINDOW
-	bool without_heap;  ///< do not use heap events
-	bool with_progress; ///< say on stderr what is being done, when it takes long
+	uint64_t n_insns;    ///< the window; 0: DEC_FLIGHT_WINDOW
+	bool without_heap;   ///< do not use heap events
+	bool without_stores; ///< do not use store events
+	bool with_progress;  ///< say on stderr what is being done, when it takes long
 };
 
 /** An allocator call that recorder and packets agree on. */
@@ -36,6 +37,22 @@ struct dec_flight_call {
 	bool has_result;
 };
 
+/** Memory that a store probe read. */
+struct dec_flight_memory {
+	uint64_t addr;
+	uint32_t size;
+	uint8_t data[64];
+};
+
+/** A hit of a store probe that recorder and packets agree on. */
+struct dec_flight_hit {
+	uint64_t at; ///< position of the probed instruction; as in the path: gaps count
+	uint64_t rip;
+	uint16_t gprs; ///< bit n: gpr[n] is told
+	uint64_t gpr[16];
+	uint32_t memory, n_memory; ///< in hit_memory
+};
+
 struct dec_flight {
 	struct dec_recover *recover;
 	struct dec_recover_stats stats;
@@ -45,6 +62,8 @@ struct dec_flight {
 	uint64_t n_gaps;       ///< in the window
 	VEC(struct dec_flight_call) calls;   ///< in the window, by entry
 	VEC(struct dec_flight_call) earlier; ///< recorded calls before them
+	VEC(struct dec_flight_hit) hits;     ///< in the window, in order
+	VEC(struct dec_flight_memory) hit_memory;
 	uint64_t n_unmatched; ///< heap events that no instruction of the window fits
 	struct flight_end *end_state;
 };

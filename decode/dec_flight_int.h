@@ -45,4 +45,15 @@ struct err *flight_end_create(const struct capture *c, const struct cap_core *co
 struct err *flight_calls_match(struct dec_flight *f, const struct capture *c,
 			       const struct flight_path *p);
 
+/* ---- store events (dec_flight_stores.c) ------------------------------------------------------ */
+
+/** Find which executions in @p p the recorded hits of store probes belong to. Fills
+ * f->hits. */
+struct err *flight_hits_match(struct dec_flight *f, const struct capture *c,
+			      const struct flight_path *p);
+
+/** Step @p i of the path comes next: tell f->recover what a probe there says. @p next: the
+ * first hit that may be; 0 in the beginning. */
+struct err *flight_hits_anchor(struct dec_flight *f, uint64_t i, size_t *next);
+
 #endif

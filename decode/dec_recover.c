@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "decode/dec_recover_int.h"
+#include "decode/dec_recover_guess.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { RECOVER_ROUNDS = 8 };
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
@@ -45,8 +43,11 @@ void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
 		return;
 	old = &r->bits.data[node];
 	new = b.m & ~old->m;
-	if ((old->v ^ b.v) & old->m & b.m)
+	if ((old->v ^ b.v) & old->m & b.m) {
 		r->n_conflicts++;
+		if (r->is_guessing)
+			rec_refute(r, node);
+	}
 	if (!new)
 		return;
 	old->v |= b.v & new;
@@ -73,6 +74,8 @@ void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_byte
 	for (uint64_t m = b->m & old->m; m; m &= m - 1) {
 		if (old->v[__builtin_ctzll(m)] != b->v[__builtin_ctzll(m)]) {
 			r->n_conflicts++;
+			if (r->is_guessing)
+				rec_refute(r, node);
 			break;
 		}
 	}
@@ -212,8 +215,7 @@ static void learn_end(struct dec_recover *r)
 			  rec_const(r->anchors.data[i].value));
 }
 
-/* Sweep to and fro until nothing is new. */
-static struct err *recover_settle(struct dec_recover *r)
+struct err *rec_settle_memory(struct dec_recover *r)
 {
 	struct err *err = NULL;
 	uint64_t before;
@@ -227,83 +229,6 @@ static struct err *recover_settle(struct dec_recover *r)
 			err = rec_sweep(r, false);
 		rec_settle(r);
 	} while (!err && r->n_changes != before);
-	return err;
-}
-
-static struct err *remember_known(struct dec_recover *r)
-{
-	r->known_bits = malloc((r->bits.size + 1) * sizeof(uint64_t));
-	r->known_bytes = malloc((r->bytes.size + 1) * sizeof(uint64_t));
-	if (!r->known_bits || !r->known_bytes)
-		return &err_nomem;
-	for (size_t i = 0; i < r->bits.size; i++)
-		r->known_bits[i] = r->bits.data[i].m;
-	for (size_t i = 0; i < r->bytes.size; i++)
-		r->known_bytes[i] = r->bytes.data[i].m;
-	return NULL;
-}
-
-/* Forget all guesses but where they led. */
-static void forget_guesses(struct dec_recover *r)
-{
-	for (size_t i = 0; i < r->bits.size; i++) {
-		r->bits.data[i].m = r->known_bits[i];
-		r->bits.data[i].v &= r->known_bits[i];
-	}
-	for (size_t i = 0; i < r->bytes.size; i++)
-		r->bytes.data[i].m = r->known_bytes[i];
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		if (r->accesses.data[i].placed == REC_INFERRED)
-			r->accesses.data[i].placed = REC_HINTED;
-	}
-}
-
-/* @return the number of accesses that have a place, and drop hints that led nowhere. */
-static uint64_t count_placed(struct dec_recover *r)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		struct rec_access *a = &r->accesses.data[i];
-
-		if (a->placed == REC_HINTED)
-			a->placed = REC_UNPLACED;
-		n += a->placed >= REC_INFERRED;
-	}
-	return n;
-}
-
-/* Guess, until a round finds nothing that the one before it did not expect. */
-static struct err *recover_guess(struct dec_recover *r)
-{
-	static const uint32_t reach[] = { 0, 7, 63, 1023, UINT32_MAX };
-	struct err *err = NULL;
-	uint64_t placed = 0, before;
-
-	r->is_guessing = true;
-	for (int round = 0; round < RECOVER_ROUNDS && !err; round++) {
-		if (round)
-			forget_guesses(r);
-		for (size_t i = 0; i < r->ties.size; i++)
-			rec_wake(r, r->ties.data[i].step);
-		r->n_conflicts = 0;
-		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
-			r->reach = reach[i];
-			err = recover_settle(r);
-			// Nothing is left to guess about.
-			if (!r->n_lost)
-				break;
-		}
-		before = placed;
-		placed = count_placed(r);
-		r->stats.rounds++;
-		r->stats.conflicts = r->n_conflicts;
-		// What a few accesses more would tell is not worth a round.
-		if (round && (placed > before ? placed - before : before - placed) <=
-				     r->accesses.size / 2000)
-			break;
-	}
-	r->stats.accesses_placed = placed;
 	return err;
 }
 
@@ -329,12 +254,10 @@ struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret
 	for (size_t i = 0; i < r->steps.size; i++)
 		rec_wake(r, i);
 	learn_end(r);
-	err = recover_settle(r);
+	err = rec_settle_memory(r);
 	r->stats.known_conflicts = r->n_conflicts;
 	if (!err)
-		err = remember_known(r);
-	if (!err)
-		err = recover_guess(r);
+		err = rec_guess(r);
 	rec_native_destroy(r->native);
 	r->native = NULL;
 	r->stats.seconds = clock_now_s() - begin;

@@ -63,6 +63,23 @@ struct err *dec_recover_gap(struct dec_recover *r);
  * when the next step began. */
 struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value);
 
+/** It is known from elsewhere (a store probe) that the @p n bytes, at most 64, at @p addr
+ * were @p bytes when the next step began. */
+struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
+				      const void *bytes, size_t n);
+
+/** An allocator call. Steps count from 0, as they were added. */
+struct dec_recover_heap_call {
+	uint64_t entry;		    ///< its first step that is known to be
+	uint64_t exit;		    ///< the first one behind it; 0: not in the window
+	uint64_t given, given_size; ///< block that it gave; 0: none
+	uint64_t taken;		    ///< block that it was given back; 0: none
+};
+
+/** What a heap event tells of the heap. In the order of entry. */
+struct err *dec_recover_heap_call(struct dec_recover *r,
+				  const struct dec_recover_heap_call *call);
+
 /** The state behind the last step. @p end is borrowed until destroy. */
 void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end);
 

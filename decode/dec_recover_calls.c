@@ -72,7 +72,7 @@ bool rec_call_apply(struct dec_recover *r, const struct rec_at *at)
 	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
 
 	if (!e) {
-		rec_mem_kill(r);
+		rec_mem_kill(r, REC_NO_NODE);
 		return true;
 	}
 	if (e->what == CALL_NOTHING)
@@ -82,14 +82,14 @@ bool rec_call_apply(struct dec_recover *r, const struct rec_at *at)
 	    e->what == CALL_MAPS  ? rec_reg(at, RSI, false) :
 				    rec_const(e->size);
 	if (to.m != UINT64_MAX || n.m != UINT64_MAX) {
-		rec_mem_kill(r);
+		rec_mem_kill(r, REC_NO_NODE);
 		return true;
 	}
 	// A failed mmap, a null pointer; a range that is larger than what is ever looked at.
 	if (to.v >= -4095ull || !to.v)
 		return true;
 	if (n.v > (1u << 24)) {
-		rec_mem_kill(r);
+		rec_mem_kill(r, REC_NO_NODE);
 		return true;
 	}
 	return rec_mem_forget(r, to.v, n.v);

@@ -16,8 +16,11 @@
 #include "decode/dec_recover.h"
 
 #define REC_NONE 0xff
+#define REC_TOLD 0xfe ///< of an access: no step's, but told from elsewhere (an anchor)
 #define REC_NO_NODE UINT32_MAX
 #define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
+
+enum { REC_LOST = 64 }; ///< stores without a place that a sweep remembers
 
 enum { REC_KEPT = 7 }; ///< registers that a function gives back as they were
 
@@ -131,7 +134,10 @@ struct rec_form {
 	int64_t agen_disp;
 	uint8_t *slot; ///< n_in + n_out: register, or 0x80 | memory operand
 	struct rec_perm *perm;
-	void (*run)(void *ctx); ///< the emitted stub, made when first wanted
+	void (*run)(void *ctx);	  ///< the emitted stub, made when first wanted
+	uint32_t mirror;	  ///< 1 + index; 0: none was looked for
+	uint32_t n_placed;	  ///< of its stores, in this round: that went farther
+	uint64_t lowest, highest; ///< where they went
 };
 
 struct rec_step {
@@ -149,9 +155,11 @@ struct rec_access {
 	uint64_t addr;
 	uint32_t step;
 	uint32_t line;	///< of addr, once it is known; cached
+	uint32_t node;	///< of what is told
 	uint8_t placed; ///< enum rec_placed
-	uint8_t mem;	///< operand
+	uint8_t mem;	///< operand; REC_NONE, REC_TOLD
 	uint8_t slot;	///< REC_NONE with mem REC_NONE: not by the step but before it
+	uint8_t size;	///< of what is told
 	bool is_write;
 };
 
@@ -159,9 +167,10 @@ struct rec_access {
 struct rec_line {
 	uint64_t addr;
 	struct rec_bytes now, end;
-	uint64_t stamp;	  ///< when `now` was last right
-	uint32_t seen[8]; ///< by word: dec_recover.n_lost when it was last right
-	uint8_t map;	  ///< enum dec_recover_map
+	uint64_t stamp;	   ///< when `now` was last right
+	uint32_t seen[8];  ///< by word: dec_recover.n_lost when it was last right
+	uint32_t clear[8]; ///< stores lost before this one did not hit it since
+	uint8_t map;	   ///< enum dec_recover_map
 };
 
 struct rec_anchor {
@@ -183,6 +192,12 @@ struct rec_call {
 
 struct rec_native;
 struct rec_show;
+struct rec_mirror;
+struct rec_home;
+struct rec_block;
+struct rec_grain;
+struct rec_end_home;
+struct rec_assumed;
 
 struct dec_recover {
 	uint64_t position;
@@ -202,6 +217,8 @@ struct dec_recover {
 		frame_node; ///< while steps are added: rbp where it was used as a frame's
 	uint64_t *known_bits; ///< masks after the first half
 	uint64_t *known_bytes;
+	uint8_t *
+		is_doubtful; ///< by node (bits, then bytes): guesses disagreed this round
 	VEC(uint32_t) bits_def, bytes_def; ///< by node: the step that writes it
 	uint32_t *use_at; ///< by node (bits, then bytes): its readers begin here in `use`
 	uint32_t *use;
@@ -213,13 +230,36 @@ struct dec_recover {
 	struct map line_at;
 	uint64_t stamp, sweep_stamp, kill_stamp;
 	uint32_t n_lost; ///< stores in this sweep so far that went nobody knows where
-	uint32_t reach;	 ///< guess that so many of them missed a word, no more
+	uint32_t lost
+		[REC_LOST];  ///< the last of them, by number: the access, or REC_NO_NODE
+	uint64_t lost_found; ///< bit n: that of number n_lost - 1 - n has a place by now
+	VEC(struct rec_assumed) assumed; ///< places found by what memory held
+	struct map assumed_at;		 ///< node -> index
+	struct map bases;		 ///< pointers that something goes through
+	struct map fresh;		 ///< pointers that allocator calls gave
+	struct map home_at;		 ///< such a pointer -> index into homes
+	VEC(struct rec_home) homes;
+	struct map looked_at; ///< lines of the end that were looked at for such pointers
+	struct map end_bases; ///< pointers that lie there
+	VEC(struct rec_end_home) end_homes;
+	VEC(struct dec_recover_heap_call) heap_calls;
+	VEC(struct rec_block) blocks;
+	VEC(struct rec_grain) grains;
+	struct map grain_at; ///< address / 16 -> index
+	struct map walked;   ///< blocks that the end's headers lead to
+	uint32_t reach;	     ///< guess that so many of them missed a word, no more
+	uint8_t least_may; ///< enum rec_may: what a store must be for it to have hit a word
+	bool is_element; ///< what is looked at now is an element: its address has an index
+	uint8_t least_may_element; ///< as least_may, for such a word
+	bool is_bold; ///< a word is taken for a store's even if others may have written it
 	bool is_resumed; ///< while steps are added: something else happened before the next
 	bool changes_mxcsr; ///< the window loads mxcsr
 	bool changes_df;    ///< the window may set the direction flag
 	bool has_company;   ///< others write memory, too
 	bool is_guessing;
 	bool is_backward;
+	bool is_mining; ///< this sweep looks for mirrors
+	VEC(struct rec_mirror) mirrors;
 	VEC(uint32_t) calls; ///< steps that are system calls
 	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
 	uint32_t sweep_at;   ///< the step that the sweep has come to
@@ -342,7 +382,7 @@ bool rec_native_run(struct rec_native *n, struct rec_form *f, const struct rec_b
 struct err *rec_show_create(struct rec_show **ret);
 void rec_show_destroy(struct rec_show *s);
 
-/* ---- memory (dec_recover_mem.c) -------------------------------------------------------- */
+/* ---- memory (dec_recover_lines.c, dec_recover_mem.c) -------------------------------------------------------- */
 
 /** @return general register @p reg as the step reads it, or writes it. */
 static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
@@ -357,11 +397,22 @@ static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool
 	return (struct rec_bits){};
 }
 
+/** What memory is known to hold at [addr, addr+n), n up to 64, at this moment of the sweep.
+ * @p cached: the line that was found last time, or REC_NO_NODE. @return false: out of
+ * memory. */
+bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		  struct rec_bytes *ret);
+
+/** From here on memory holds the known bytes of @p b, and nothing is known of the others;
+ * @p is_more: what was known stays. @return as rec_mem_read(). */
+bool rec_mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		   const struct rec_bytes *b, bool is_more);
+
 /** Nothing is known of [addr, addr+n) any more. @return false: out of memory. */
 bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n);
 
-/** A store may have gone anywhere. */
-void rec_mem_kill(struct dec_recover *r);
+/** A store may have gone anywhere: @p access, or REC_NO_NODE. */
+void rec_mem_kill(struct dec_recover *r, uint32_t access);
 
 /** What system call @p at does to memory. @return as rec_mem_forget(). */
 bool rec_call_apply(struct dec_recover *r, const struct rec_at *at);
@@ -369,7 +420,13 @@ bool rec_call_apply(struct dec_recover *r, const struct rec_at *at);
 /** Find r->const_from. */
 void rec_calls_look(struct dec_recover *r);
 
+/** Find where an access goes, once the registers are known. */
+void rec_access_place(struct dec_recover *r, struct rec_access *a);
+
 /** Carry what is known through memory, once in time's direction or against it. */
 struct err *rec_sweep(struct dec_recover *r, bool is_backward);
+
+/** Sweep to and fro until nothing is new. */
+struct err *rec_settle_memory(struct dec_recover *r);
 
 #endif

@@ -9,164 +9,15 @@
  * (one number does that, `kill_stamp`); when inferring, it is taken to have hit something
  * that nobody looked at, until another round finds out where it went.
  */
-#include "decode/dec_recover_int.h"
+#include "decode/dec_recover_guess.h"
 
 #include <string.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
 
-/* ---- lines ------------------------------------------------------------------------------------ */
-
-static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
-{
-	struct rec_line *l = vec_push(&r->lines);
-
-	if (!l || map_put(&r->line_at, addr, r->lines.size - 1))
-		return NULL;
-	*ret = r->lines.size - 1;
-	l->addr = addr;
-	l->map = r->end->read(r->end->ctx, addr, l->end.v, 64);
-	l->end.m = l->map == DEC_MAP_NONE ? 0 : UINT64_MAX;
-	return l;
-}
-
-/* @return whether only this thread writes there. */
-static bool line_is_own(const struct dec_recover *r, const struct rec_line *l)
-{
-	return l->map != DEC_MAP_SHARED && !r->has_company;
-}
-
-/* The line of @p addr, brought up to this moment of the sweep. NULL: out of memory. */
-static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached)
-{
-	struct rec_line *l = *cached != REC_NO_NODE ? &r->lines.data[*cached] : NULL;
-	uint64_t *at;
-
-	addr &= ~63ull;
-	if (!l || l->addr != addr) {
-		at = map_get(&r->line_at, addr);
-		if (at)
-			*cached = *at;
-		l = at ? &r->lines.data[*at] : line_add(r, addr, cached);
-	}
-	if (!l)
-		return NULL;
-	if (l->map == DEC_MAP_CONST && l->stamp < r->sweep_stamp) {
-		l->now = l->end;
-		l->stamp = r->stamp;
-	}
-	if (l->stamp < r->sweep_stamp) {
-		l->now.m = 0;
-		memset(l->seen, 0, sizeof(l->seen));
-		if (r->is_backward && l->map != DEC_MAP_NONE &&
-		    (r->is_guessing || line_is_own(r, l)))
-			l->now = l->end;
-		l->stamp = r->sweep_stamp;
-	}
-	if (l->stamp < r->kill_stamp && l->map != DEC_MAP_CONST) {
-		l->now.m = 0;
-		l->stamp = r->kill_stamp;
-	}
-	return l;
-}
-
-/* @return the bytes that few enough stores may have changed since. */
-static uint64_t line_reach(const struct dec_recover *r, const struct rec_line *l)
-{
-	uint64_t m = 0;
-
-	if (!r->is_guessing || l->map == DEC_MAP_CONST)
-		return UINT64_MAX;
-	for (int i = 0; i < 8; i++)
-		m |= r->n_lost - l->seen[i] <= r->reach ? 0xffull << 8 * i : 0;
-	return m;
-}
-
-/* What memory is known to hold at [addr, addr+n), n up to 64. @return false: no memory. */
-static bool mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		     struct rec_bytes *ret)
-{
-	ret->m = 0;
-	for (unsigned i = 0; i < n;) {
-		unsigned at = (addr + i) & 63, part = 64 - at < n - i ? 64 - at : n - i;
-		uint32_t other = REC_NO_NODE;
-		struct rec_line *l = line_get(r, addr + i, i ? &other : cached);
-
-		if (!l)
-			return false;
-		if (l->map == DEC_MAP_CONST && r->sweep_at < r->const_from &&
-		    !r->is_guessing) {
-			i += part;
-			continue;
-		}
-		memcpy(ret->v + i, l->now.v + at, part);
-		ret->m |= ((l->now.m & line_reach(r, l)) >> at & rec_ones(part)) << i;
-		i += part;
-	}
-	return true;
-}
-
-/* From here on memory holds the known bytes of @p b, and nothing is known of the others;
- * @p is_more: what was known stays. */
-static bool mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		      const struct rec_bytes *b, bool is_more)
-{
-	for (unsigned i = 0; i < n;) {
-		unsigned at = (addr + i) & 63, part = 64 - at < n - i ? 64 - at : n - i;
-		uint32_t other = REC_NO_NODE;
-		struct rec_line *l = line_get(r, addr + i, i ? &other : cached);
-		uint64_t m = b->m >> i & rec_ones(part);
-
-		if (!l)
-			return false;
-		if (!r->is_guessing && !line_is_own(r, l))
-			m = 0;
-		if (l->map != DEC_MAP_CONST) {
-			if (!is_more)
-				l->now.m &= ~(rec_ones(part) << at);
-			for (uint64_t left = m; left; left &= left - 1) {
-				unsigned k = __builtin_ctzll(left);
-
-				l->now.v[at + k] = b->v[i + k];
-			}
-			l->now.m |= m << at;
-			for (unsigned w = at / 8; m && w <= (at + part - 1) / 8; w++)
-				l->seen[w] = r->n_lost;
-		}
-		i += part;
-	}
-	return true;
-}
-
-bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
-{
-	static const struct rec_bytes nothing;
-
-	for (uint64_t i = 0; i < n;) {
-		uint64_t part = 64 - ((addr + i) & 63);
-		uint32_t cached = REC_NO_NODE;
-
-		if (part > n - i)
-			part = n - i;
-		if (!mem_write(r, addr + i, part, &cached, &nothing, false))
-			return false;
-		i += part;
-	}
-	return true;
-}
-
-/* A store may have gone anywhere. */
-void rec_mem_kill(struct dec_recover *r)
-{
-	r->n_lost++;
-	if (!r->is_guessing)
-		r->kill_stamp = ++r->stamp;
-}
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Find where an access goes, once the registers are known. */
-static void access_place(struct dec_recover *r, struct rec_access *a)
+void rec_access_place(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_at at = rec_at(r, a->step);
 	const struct dec_mem *m;
@@ -199,7 +50,11 @@ static void access_place(struct dec_recover *r, struct rec_access *a)
 		r->n_conflicts++;
 	a->addr = addr;
 	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
+	if (r->is_guessing)
+		rec_bases_note(r, a);
 }
+
+static bool access_apply(struct dec_recover *r, struct rec_access *a);
 
 static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
 {
@@ -229,12 +84,12 @@ static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t t
 		for (unsigned k = 0; is_fill && k < part; k++)
 			b.v[k] = value.v >> 8 * ((i + k) % unit);
 		if (!is_fill &&
-		    !mem_read(r, r->is_backward ? to + i : from.v + i, part, &c1, &b))
+		    !rec_mem_read(r, r->is_backward ? to + i : from.v + i, part, &c1, &b))
 			return false;
 		if (r->is_backward && !is_fill &&
-		    !mem_write(r, from.v + i, part, &c2, &b, true))
+		    !rec_mem_write(r, from.v + i, part, &c2, &b, true))
 			return false;
-		if (!r->is_backward && !mem_write(r, to + i, part, &c2, &b, false))
+		if (!r->is_backward && !rec_mem_write(r, to + i, part, &c2, &b, false))
 			return false;
 	}
 	return !r->is_backward || rec_mem_forget(r, to, n);
@@ -250,7 +105,7 @@ static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
 		return true;
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
 	    n.m != UINT64_MAX || n.v > (1u << 30)) {
-		rec_mem_kill(r);
+		rec_mem_kill(r, REC_NO_NODE);
 		return true;
 	}
 	return bulk_copy(r, &at, a->addr, n.v * unit);
@@ -268,7 +123,7 @@ static bool wild_apply(struct dec_recover *r, const struct rec_access *a)
 		if (at.form->kind == REC_SYSCALL)
 			return rec_call_apply(r, &at);
 	}
-	rec_mem_kill(r);
+	rec_mem_kill(r, REC_NO_NODE);
 	return true;
 }
 
@@ -280,21 +135,56 @@ static bool masked_apply(struct dec_recover *r, const struct rec_at *at,
 	uint64_t written, left = rec_masked(at, &written);
 	struct rec_bytes now, b;
 
-	if (!mem_read(r, a->addr, n, &a->line, &now))
+	if (!rec_mem_read(r, a->addr, n, &a->line, &now))
 		return false;
 	if (r->is_backward) {
 		b = now;
 		rec_learn_bytes(r, node, &b);
 		rec_settle(r);
 		now.m &= left;
-		return mem_write(r, a->addr, n, &a->line, &now, false);
+		return rec_mem_write(r, a->addr, n, &a->line, &now, false);
 	}
 	rec_read_bytes(r, node, &b);
 	for (uint64_t m = now.m & left & ~b.m; m; m &= m - 1) {
 		b.v[__builtin_ctzll(m)] = now.v[__builtin_ctzll(m)];
 		b.m |= m & -m;
 	}
-	return mem_write(r, a->addr, n, &a->line, &b, false);
+	return rec_mem_write(r, a->addr, n, &a->line, &b, false);
+}
+
+/* What memory held at this moment was told. */
+static bool told_apply(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_bytes b;
+
+	if (!rec_mem_read(r, a->addr, a->size, &a->line, &b))
+		return false;
+	rec_learn_bytes(r, a->node, &b); // learns nothing, notices a contradiction
+	rec_read_bytes(r, a->node, &b);
+	return rec_mem_write(r, a->addr, a->size, &a->line, &b, true);
+}
+
+/* A store that nobody knows the place of comes. @return whether it was found. */
+static bool store_find(struct dec_recover *r, struct rec_access *a)
+{
+	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
+		return false;
+	rec_access_place(r, a);
+	return a->placed >= REC_INFERRED && access_apply(r, a);
+}
+
+/* A word of memory is read or written: was it another one before, and nobody wrote it? */
+static void change_find(struct dec_recover *r, struct rec_access *a, uint32_t node)
+{
+	uint64_t was;
+	uint32_t seen;
+	bool is_clear;
+	struct rec_bits b = r->bits.data[node];
+
+	if (b.m != UINT64_MAX || !rec_mem_fact(r, a->addr, &was, &seen, &is_clear) ||
+	    was == b.v)
+		return;
+	rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v);
 }
 
 static bool access_apply(struct dec_recover *r, struct rec_access *a)
@@ -306,13 +196,21 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 
 	if (a->mem == REC_NONE)
 		return wild_apply(r, a);
+	if (a->mem == REC_TOLD)
+		return told_apply(r, a);
 	at = rec_at(r, a->step);
-	access_place(r, a);
+	rec_access_place(r, a);
+	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
 	if (at.form->is_bulk)
 		return bulk_apply(r, a);
+	if (r->is_guessing && !a->is_write && (r->is_mining || a->placed < REC_HINTED))
+		rec_mirror_apply(r, a);
+	if (a->placed < REC_HINTED)
+		rec_access_place(r, a);
 	if (a->placed < REC_HINTED) {
-		if (a->is_write)
-			rec_mem_kill(r);
+		if (!a->is_write || store_find(r, a))
+			return true;
+		rec_mem_kill(r, a - r->accesses.data);
 		return true;
 	}
 	n = access_size(&at, a);
@@ -324,9 +222,11 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 	node = at.ref[a->slot];
 	if (a->is_write && !r->is_backward) {
 		rec_read_bytes(r, node, &b);
-		return mem_write(r, a->addr, n, &a->line, &b, false);
+		return rec_mem_write(r, a->addr, n, &a->line, &b, false);
 	}
-	if (!mem_read(r, a->addr, n, &a->line, &now))
+	if (r->is_guessing && n == 8)
+		change_find(r, a, node);
+	if (!rec_mem_read(r, a->addr, n, &a->line, &now))
 		return false;
 	if (now.m)
 		rec_learn_bytes(r, node, &now);
@@ -335,7 +235,7 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 	if (a->is_write)
 		return rec_mem_forget(r, a->addr, n);
 	rec_read_bytes(r, node, &b);
-	return mem_write(r, a->addr, n, &a->line, &b, true);
+	return rec_mem_write(r, a->addr, n, &a->line, &b, true);
 }
 
 struct err *rec_sweep(struct dec_recover *r, bool is_backward)
@@ -346,6 +246,9 @@ struct err *rec_sweep(struct dec_recover *r, bool is_backward)
 	r->sweep_stamp = ++r->stamp;
 	r->kill_stamp = 0;
 	r->n_lost = 0;
+	r->lost_found = 0;
+	if (r->is_guessing && !rec_homes_begin(r))
+		return &err_nomem;
 	r->stats.sweeps++;
 	rec_calls_look(r);
 	for (size_t i = 0; i < n; i++) {

@@ -297,6 +297,9 @@ static void rule_scan(const struct rec_at *at)
 	struct rec_bits a = op_get(at, 1, false);
 	unsigned at_bit = a.v ? __builtin_ctzll(a.v) : 64;
 
+	// The CPU leaves bsf's result alone when there is none; a branch told that before.
+	if (a.v || at->form->insn.mnemonic == ZYDIS_MNEMONIC_TZCNT)
+		op_put(at, 0, true, (struct rec_bits){ 0, ~(2 * (uint64_t)bits - 1) });
 	if (a.v) {
 		flags_put(at, 0,
 			  at->form->insn.mnemonic == ZYDIS_MNEMONIC_BSF ? RULE_ZF :

@@ -33,6 +33,7 @@ static enum dec_certainty node_certainty(const struct dec_recover *r, uint32_t n
 					 uint64_t m)
 {
 	uint64_t known, any;
+	bool doubtful;
 
 	if (node & REC_VEC) {
 		known = r->known_bytes[node & ~REC_VEC];
@@ -41,7 +42,11 @@ static enum dec_certainty node_certainty(const struct dec_recover *r, uint32_t n
 		known = r->known_bits[node];
 		any = r->bits.data[node].m;
 	}
-	return !(m & ~known) ? DEC_KNOWN : !(m & ~any) ? DEC_INFERRED : DEC_UNKNOWN;
+	if (!(m & ~known))
+		return DEC_KNOWN;
+	doubtful =
+		r->is_doubtful[node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node];
+	return !(m & ~any) && !doubtful ? DEC_INFERRED : DEC_UNKNOWN;
 }
 
 static void show_ref(struct rec_show *s, struct dec_ref ref, uint32_t node, uint64_t m)

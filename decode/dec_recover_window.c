@@ -5,7 +5,7 @@
  * The window, step by step as it is told: nodes for what each step reads and writes, and
  * which call each return belongs to.
  */
-#include "decode/dec_recover_int.h"
+#include "decode/dec_recover_guess.h"
 
 #include <string.h>
 
@@ -44,11 +44,23 @@ void dec_recover_destroy(struct dec_recover *r)
 	vec_deinit(&r->anchors);
 	vec_deinit(&r->calls);
 	vec_deinit(&r->ties);
+	rec_heap_deinit(r);
+	vec_deinit(&r->mirrors);
+	vec_deinit(&r->homes);
+	vec_deinit(&r->end_homes);
+	map_deinit(&r->looked_at);
+	map_deinit(&r->end_bases);
+	vec_deinit(&r->assumed);
+	map_deinit(&r->assumed_at);
+	map_deinit(&r->bases);
+	map_deinit(&r->fresh);
+	map_deinit(&r->home_at);
 	vec_deinit(&r->nested);
 	vec_deinit(&r->lines);
 	map_deinit(&r->line_at);
 	free(r->known_bits);
 	free(r->known_bytes);
+	free(r->is_doubtful);
 	free(r->use_at);
 	free(r->use);
 	free(r->queue);
@@ -316,6 +328,33 @@ struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
 	if (!a)
 		return &err_nomem;
 	*a = (struct rec_anchor){ node_now(r, reg), value };
+	return NULL;
+}
+
+struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
+				      const void *bytes, size_t n)
+{
+	uint32_t node = node_new(r, n > 8, REC_NO_NODE);
+	struct err *err;
+	struct rec_access *a;
+
+	if (node == REC_NO_NODE)
+		return &err_nomem;
+	err = access_add(r, r->steps.size, REC_TOLD, REC_NONE, false);
+	if (err)
+		return err;
+	a = &r->accesses.data[r->accesses.size - 1];
+	a->addr = addr;
+	a->node = node;
+	a->size = n;
+	a->placed = REC_KNOWN;
+	if (node & REC_VEC) {
+		memcpy(r->bytes.data[node & ~REC_VEC].v, bytes, n);
+		r->bytes.data[node & ~REC_VEC].m = rec_ones(n);
+	} else {
+		memcpy(&r->bits.data[node].v, bytes, n);
+		r->bits.data[node].m = rec_ones(8 * n);
+	}
 	return NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "decode/dec_log.h"
 #include "decode/dec_recover.h"
 #include "decode/dec_trace.h"
+#include "tests/decode/flight_stores.h"
 
 /** Values of one sort, by certainty. */
 struct flight_count {
@@ -39,6 +40,7 @@ struct flight {
 	struct map sites;    ///< probed instructions: address -> enum cap_heap_fn
 	size_t next_heap;
 	bool with_heap;
+	struct flight_stores stores;
 	struct flight_count heap_values; ///< that are such a pointer
 	struct dec_machine *machine;
 	struct dec_recover *recover;
@@ -71,6 +73,7 @@ static void flight_map(struct flight *f, const struct capture *c, uint32_t file,
 						 start + s->file_offset - offset, s->fn),
 					 0);
 	}
+	flight_stores_map(&f->stores, c, file, start, size, offset);
 }
 
 static void flight_find_sites(struct flight *f, const struct capture *c)
@@ -164,6 +167,40 @@ static void flight_take_heap(struct flight *f)
 	ok(dec_machine_seek(f->machine, f->begin, &w));
 }
 
+/* How large the block is that a call gave. */
+static uint64_t flight_block_size(const struct flight_heap *h)
+{
+	switch (h->fn) {
+	case CAP_HEAP_MALLOC:
+		return h->arg[0];
+	case CAP_HEAP_CALLOC:
+		return h->arg[0] * h->arg[1];
+	case CAP_HEAP_REALLOC:
+	case CAP_HEAP_ALIGNED_ALLOC:
+		return h->arg[1];
+	default:
+		return 0;
+	}
+}
+
+/* What heap events say of the heap. */
+static void flight_tell_blocks(struct flight *f)
+{
+	for (size_t i = 0; i < f->heap.size; i++) {
+		const struct flight_heap *h = &f->heap.data[i];
+		bool takes = h->fn == CAP_HEAP_FREE || h->fn == CAP_HEAP_REALLOC;
+		const struct dec_recover_heap_call call = {
+			.entry = h->entry - f->begin,
+			.exit = h->exit ? h->exit - f->begin : 0,
+			.given = h->result,
+			.given_size = flight_block_size(h),
+			.taken = takes ? h->arg[0] : 0,
+		};
+
+		ok(dec_recover_heap_call(f->recover, &call));
+	}
+}
+
 /* The step at @p time comes next: tell what heap events say of this moment. */
 static struct err *flight_anchor(struct flight *f, uint64_t time)
 {
@@ -187,7 +224,7 @@ static struct err *flight_anchor(struct flight *f, uint64_t time)
 		if (!err && h->exit == time && h->fn != CAP_HEAP_FREE && h->result)
 			err = dec_recover_anchor(f->recover, CAP_RAX, h->result);
 	}
-	return err;
+	return err ?: flight_stores_anchor(&f->stores, f->recover, time);
 }
 
 /* ---- the window ---------------------------------------------------------------------------- */
@@ -224,8 +261,7 @@ static struct err *flight_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	struct flight *f = ctx;
 
 	(void)rec;
-	return time < f->begin || time >= f->stop ? NULL :
-						    dec_recover_step(f->recover, insn);
+	return time < f->begin || time >= f->stop ? NULL : flight_step(f, insn, time);
 }
 
 static struct err *flight_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
@@ -311,8 +347,10 @@ static void flight_take_end(struct flight *f)
 	f->end.ctx = f;
 }
 
-/** Take the last @p n instructions of @p c, and heap events where it has them. */
-static void flight_init(struct flight *f, const struct capture *c, uint64_t n)
+/** Take the last @p n instructions of @p c, heap events where it has them, and, when
+ * asked for, what store probes in the program would have told. */
+static void flight_init(struct flight *f, const struct capture *c, uint64_t n,
+			bool with_stores)
 {
 	struct dec_where w;
 
@@ -327,16 +365,21 @@ static void flight_init(struct flight *f, const struct capture *c, uint64_t n)
 	ok(dec_machine_checkpoint(f->machine));
 	f->begin = w.position;
 	f->with_heap = capture_info(c)->has_heap;
-	if (f->with_heap) {
+	if (with_stores)
+		flight_stores_init(&f->stores, c);
+	if (f->with_heap || with_stores)
 		flight_find_sites(f, c);
+	if (f->with_heap)
 		flight_take_heap(f);
-	}
+	if (with_stores)
+		flight_stores_take(&f->stores, f->machine, f->begin, f->stop);
 	log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
 	ok(dec_recover_create(f->begin, &f->recover));
 	ok(dec_machine_log(f->machine, DEC_LOG_FLOW, flight_feed, f));
 	ok(dec_machine_run(f->machine, UINT64_MAX >> 1, &w));
 	ok(dec_machine_log(f->machine, DEC_LOG_NONE, NULL, NULL));
 	log_reader_deinit(&f->reader);
+	flight_tell_blocks(f);
 	flight_take_end(f);
 	dec_recover_set_end(f->recover, &f->end);
 }
@@ -350,176 +393,7 @@ static void flight_deinit(struct flight *f)
 	vec_deinit(&f->calls);
 	map_deinit(&f->pointers);
 	map_deinit(&f->sites);
-}
-
-/* ---- the judge -------------------------------------------------------------------------------- */
-
-static const struct dec_ref *flight_find(const struct dec_step *s,
-					 const struct dec_ref *want, size_t nth)
-{
-	for (size_t i = 0; i < s->n_refs; i++) {
-		const struct dec_ref *r = &s->refs[i];
-
-		if (r->is_def == want->is_def && r->is_mem == want->is_mem &&
-		    (r->is_mem ? nth-- == 0 : r->reg == want->reg))
-			return r;
-	}
-	return NULL;
-}
-
-static void flight_tally(struct flight_count *c, enum dec_certainty is, bool right)
-{
-	if (right)
-		c->right[is]++;
-	else
-		c->wrong[is]++;
-}
-
-static void flight_compare(struct flight *f, const struct dec_step *truth,
-			   const struct dec_ref *t, const struct dec_ref *r)
-{
-	struct flight_count *c = t->is_mem ? &f->mems : &f->regs;
-	enum dec_certainty is = r->certainty;
-	size_t n = t->size;
-	bool right;
-
-	if (!t->is_mem && t->reg >= DEC_REG_VEC && t->reg < DEC_REG_K)
-		n = truth->insn->vec_bytes[t->is_def];
-	if (t->is_mem && r->addr_certainty > is)
-		is = r->addr_certainty;
-	right = is == DEC_UNKNOWN ||
-		(!memcmp(t->value, r->value, n) && (!t->is_mem || t->addr == r->addr));
-	f->all_by_form[truth->insn->mnemonic]++;
-	f->by_form[truth->insn->mnemonic] += is == DEC_UNKNOWN || !right;
-	flight_tally(c, is, right);
-	if (n == 8 && map_get(&f->pointers, *(const uint64_t *)t->value))
-		flight_tally(&f->heap_values, is, right);
-	if (!right && is == DEC_KNOWN && f->wrong_at == UINT64_MAX) {
-		f->wrong_at = truth->position;
-		printf("known, and wrong: position %lu (%lu before the end), rip %#lx, %s, "
-		       "%s %s %d: addr %#lx is %#lx, value %#lx is %#lx\n",
-		       truth->position, f->stop - truth->position, truth->insn->rip,
-		       dec_insn_name(truth->insn), t->is_def ? "def" : "use",
-		       t->is_mem ? "mem" : "reg", t->reg, r->addr, t->addr,
-		       *(const uint64_t *)r->value, *(const uint64_t *)t->value);
-	}
-}
-
-static struct err *flight_judge(void *ctx, const struct dec_step *truth)
-{
-	size_t nth[2] = {}, i;
-	struct flight *f = ctx;
-	struct dec_step mine;
-
-	if (!truth->insn || truth->position < f->begin || truth->position >= f->stop)
-		return NULL;
-	i = truth->position - f->begin;
-	assert_true(i < f->stats.steps);
-	dec_recover_show(f->recover, i, &mine);
-	assert_int_equal(mine.insn->rip, truth->insn->rip);
-	for (size_t k = 0; k < truth->n_refs; k++) {
-		const struct dec_ref *t = &truth->refs[k], *r;
-
-		r = flight_find(&mine, t, t->is_mem ? nth[t->is_def]++ : 0);
-		if (!t->has_value || !t->value)
-			continue;
-		if (!r || (t->is_mem && r->size != t->size))
-			f->n_other++;
-		else
-			flight_compare(f, truth, t, r);
-	}
-	return NULL;
-}
-
-/** Judge what @p r made of the same window, or of its last part. */
-__attribute__((unused)) static void
-flight_judge_other(struct flight *f, struct dec_recover *r,
-		   const struct dec_recover_stats *stats)
-{
-	struct dec_recover *own = f->recover;
-	struct dec_where w;
-
-	f->recover = r;
-	f->stats = *stats;
-	ok(dec_machine_seek(f->machine, f->stop - stats->steps, &w));
-	f->begin = w.position;
-	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_judge, f, &w));
-	f->recover = own;
-}
-
-/** Recover, and judge all of it. */
-static void flight_run(struct flight *f)
-{
-	struct dec_where w;
-
-	ok(dec_recover_run(f->recover, &f->stats));
-	assert_int_equal(f->stats.steps, f->stop - f->begin);
-	ok(dec_machine_seek(f->machine, f->begin, &w));
-	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_judge, f, &w));
-}
-
-static uint64_t flight_total(const struct flight_count *c)
-{
-	uint64_t n = 0;
-
-	for (int i = 0; i < 3; i++)
-		n += c->right[i] + c->wrong[i];
-	return n;
-}
-
-static double percent(uint64_t a, uint64_t of)
-{
-	return of ? 100.0 * a / of : 100;
-}
-
-/** @return the share of all values that were recovered and are right. */
-static double flight_share(const struct flight *f)
-{
-	return percent(f->regs.right[0] + f->regs.right[1] + f->mems.right[0] +
-			       f->mems.right[1],
-		       flight_total(&f->regs) + flight_total(&f->mems));
-}
-
-static void flight_print_count(const char *what, const struct flight_count *c)
-{
-	uint64_t n = flight_total(c), inferred = c->right[1] + c->wrong[1];
-
-	printf("  %s: known %5.1f%% (%lu wrong), inferred %5.1f%% (%.2f%% right), unknown %4.1f%%",
-	       what, percent(c->right[0] + c->wrong[0], n), c->wrong[0],
-	       percent(inferred, n), percent(c->right[1], inferred),
-	       percent(c->right[2], n));
-}
-
-static void flight_print(const struct flight *f, const char *name)
-{
-	printf("%-22s %8lu: right %5.1f%%", name, f->stats.steps, flight_share(f));
-	flight_print_count("regs", &f->regs);
-	flight_print_count("mem", &f->mems);
-	if (f->with_heap)
-		printf("  heap pointers: %.2f%% of %lu right (%zu calls)",
-		       percent(f->heap_values.right[0] + f->heap_values.right[1],
-			       flight_total(&f->heap_values)),
-		       flight_total(&f->heap_values), f->heap.size);
-	printf("  %.2f s, %lu sweeps, %lu rounds, %lu conflicts, %lu known conflicts, placed %.1f%%, other %lu\n",
-	       f->stats.seconds, f->stats.sweeps, f->stats.rounds, f->stats.conflicts,
-	       f->stats.known_conflicts,
-	       percent(f->stats.accesses_placed, f->stats.accesses), f->n_other);
-}
-
-__attribute__((unused)) static void flight_print_forms(const struct flight *f)
-{
-	for (int n = 0; n < 25; n++) {
-		static bool seen[ZYDIS_MNEMONIC_MAX_VALUE + 1];
-		int best = 0;
-
-		for (int i = 1; i <= ZYDIS_MNEMONIC_MAX_VALUE; i++)
-			best = !seen[i] && f->by_form[i] > f->by_form[best] ? i : best;
-		if (!best || !f->by_form[best])
-			return;
-		seen[best] = true;
-		printf("    %-12s %7lu of %7lu\n", ZydisMnemonicGetString(best),
-		       f->by_form[best], f->all_by_form[best]);
-	}
+	flight_stores_deinit(&f->stores);
 }
 
 #endif

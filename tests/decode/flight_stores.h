@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What store probes (`record -e stores`) would have told in a window: the store plan of the
+ * program says where they are, the replay what they see. No capture with probes is needed,
+ * so that the same run can be judged with and without them.
+ */
+#ifndef TESTS_DECODE_FLIGHT_STORES_H
+#define TESTS_DECODE_FLIGHT_STORES_H
+
+#include <string.h>
+
+#include "capture/capture.h"
+#include "decode/dec_recover.h"
+#include "decode/dec_trace.h"
+#include "storeplan/storeplan.h"
+
+/** A probe was hit: what was so before the probed instruction. */
+struct flight_hit {
+	uint64_t at; ///< position
+	const struct sp_site *site;
+	uint64_t gpr[16];
+	uint64_t addr[SP_READS];
+	uint8_t data[SP_READS][64];
+	bool has_data[SP_READS];
+};
+
+struct flight_stores {
+	struct sp_plan *plan; ///< NULL: no probes
+	struct map sites;     ///< address -> index in the plan
+	uint64_t bias;
+	VEC(struct flight_hit) hits;
+	size_t next;
+	/* While the window is gone through. */
+	uint64_t gpr[16], fs;
+	struct map memory; ///< address -> byte, as far as it was stored
+	uint64_t begin, stop;
+};
+
+/** A file is mapped: if it is the program, where are its probes? */
+static void flight_stores_map(struct flight_stores *s, const struct capture *c,
+			      uint32_t file, uint64_t start, uint64_t size,
+			      uint64_t offset)
+{
+	const struct cap_info *info = capture_info(c);
+
+	if (!s->plan || !file || strcmp(info->files[file - 1].path, info->exe) != 0)
+		return;
+	for (size_t i = 0; i < s->plan->n_sites; i++) {
+		const struct sp_site *site = &s->plan->sites[i];
+		uint64_t at = start + site->file_offset - offset;
+
+		if (site->file_offset - offset >= size)
+			continue;
+		assert_int_equal(map_put(&s->sites, at, i), 0);
+		s->bias = at - site->addr;
+	}
+}
+
+static void flight_stores_init(struct flight_stores *s, const struct capture *c)
+{
+	const struct sp_options options = {};
+
+	ok(sp_plan_make(capture_info(c)->exe, &options, &s->plan));
+}
+
+static void flight_stores_deinit(struct flight_stores *s)
+{
+	sp_plan_destroy(s->plan);
+	map_deinit(&s->sites);
+	map_deinit(&s->memory);
+	vec_deinit(&s->hits);
+}
+
+static void flight_stores_read(const struct flight_stores *s, const struct sp_read *r,
+			       struct flight_hit *h, int i)
+{
+	uint64_t at = r->disp + (r->is_absolute ? s->bias : 0) + (r->is_fs ? s->fs : 0);
+
+	if (r->base != SP_NONE)
+		at += s->gpr[r->base];
+	if (r->index != SP_NONE)
+		at += s->gpr[r->index] * r->scale;
+	h->addr[i] = at;
+	h->has_data[i] = true;
+	for (unsigned k = 0; k < r->size; k++) {
+		const uint64_t *byte = map_get(&s->memory, at + k);
+
+		if (byte)
+			h->data[i][k] = *byte;
+		else
+			h->has_data[i] = false; // stored before the window
+	}
+}
+
+static void flight_stores_learn(struct flight_stores *s, const struct dec_step *step)
+{
+	for (size_t i = 0; i < step->n_refs; i++) {
+		const struct dec_ref *r = &step->refs[i];
+
+		if (!r->is_def || !r->has_value || !r->value)
+			continue;
+		if (r->is_mem) {
+			for (uint32_t k = 0; k < r->size; k++)
+				assert_int_equal(map_put(&s->memory, r->addr + k,
+							 ((const uint8_t *)r->value)[k]),
+						 0);
+		} else if (r->reg < 16) {
+			memcpy(&s->gpr[r->reg], r->value, 8);
+		}
+	}
+}
+
+static struct err *flight_stores_on_step(void *ctx, const struct dec_step *step)
+{
+	struct flight_stores *s = ctx;
+	const uint64_t *site = step->insn ? map_get(&s->sites, step->insn->rip) : NULL;
+
+	if (site && step->position >= s->begin && step->position < s->stop) {
+		struct flight_hit *h = vec_push(&s->hits);
+
+		assert_non_null(h);
+		h->at = step->position;
+		h->site = &s->plan->sites[*site];
+		memcpy(h->gpr, s->gpr, sizeof(h->gpr));
+		for (int i = 0; i < h->site->n_reads; i++)
+			flight_stores_read(s, &h->site->reads[i], h, i);
+	}
+	flight_stores_learn(s, step);
+	return NULL;
+}
+
+/** Go through [@p begin, @p stop), where @p m stands, and see what the probes see. */
+static void flight_stores_take(struct flight_stores *s, struct dec_machine *m,
+			       uint64_t begin, uint64_t stop)
+{
+	struct cap_regs regs;
+	struct dec_where w;
+
+	s->begin = begin;
+	s->stop = stop;
+	ok(dec_machine_regs(m, &regs));
+	memcpy(s->gpr, regs.gpr, sizeof(s->gpr));
+	s->fs = regs.fs_base;
+	ok(dec_machine_trace(m, UINT64_MAX >> 1, flight_stores_on_step, s, &w));
+	ok(dec_machine_seek(m, begin, &w));
+}
+
+/** The step at @p time comes next: tell @p r what a probe there says. */
+static struct err *flight_stores_anchor(struct flight_stores *s, struct dec_recover *r,
+					uint64_t time)
+{
+	const struct flight_hit *h;
+	struct err *err = NULL;
+
+	while (s->next < s->hits.size && s->hits.data[s->next].at < time)
+		s->next++;
+	if (s->next == s->hits.size || s->hits.data[s->next].at != time)
+		return NULL;
+	h = &s->hits.data[s->next];
+	for (int g = 0; g < 16 && !err; g++) {
+		if (h->site->gprs >> g & 1)
+			err = dec_recover_anchor(r, g, h->gpr[g]);
+	}
+	for (int i = 0; i < h->site->n_reads && !err; i++) {
+		if (h->has_data[i])
+			err = dec_recover_anchor_memory(r, h->addr[i], h->data[i],
+							h->site->reads[i].size);
+	}
+	return err;
+}
+
+#endif
