@@ -250,9 +250,9 @@ static void print_text(struct dec_flight *f, struct dec_symbols *symbols,
 	place_of(symbols, f->core->regs.rip, place, sizeof(place));
 	printf("thread %u ended in %s\n", f->tid, place);
 	printf("%" PRIu64 " of %" PRIu64 " instructions decoded, %" PRIu64 " gap%s; "
-	       "%zu allocator calls recorded there\n",
+	       "%zu allocator calls, %zu hits of store probes recorded there\n",
 	       f->stats.steps, f->n_decoded, f->n_gaps, f->n_gaps == 1 ? "" : "s",
-	       f->calls.size);
+	       f->calls.size, f->hits.size);
 	printf("%-10s %10s %8s %8s %8s\n", "values", "", "known", "inferred", "unknown");
 	printf("%-10s %10" PRIu64 " %7.1f%% %7.1f%% %7.1f%%\n", "registers",
 	       count_all(&c.registers), share(&c.registers, DEC_KNOWN),

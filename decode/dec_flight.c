@@ -126,7 +126,7 @@ static struct err *flight_recover(struct dec_flight *f, const struct capture *c,
 		return err;
 	f->n_decoded = path.n_decoded;
 	err = flight_calls_match(f, c, &path);
-	if (!err)
+	if (!err && !o->without_stores)
 		err = flight_hits_match(f, c, &path);
 	if (!err)
 		err = dec_recover_create(0, &f->recover);

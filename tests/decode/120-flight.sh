@@ -47,6 +47,18 @@ grep -q inferred lateO0.json || fail "no member inferred"
 "$FAULTLINE" analyze lateO0 --spec "$spec" >text
 grep -q '(inferred)' text || fail "no statement is marked (inferred): $(cat text)"
 
+# What store probes told makes more of it known.
+"${RECORD[@]}" --end-core -e heap -e stores -o stores -- "$BUILD/examples/list-O2" \
+	>/dev/null 2>record.err
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" stores
+expect_status 0 "$FAULTLINE" encode --flight lateStores stores
+expect_status 0 "$FAULTLINE" recover --json lateStores
+hits=$(jq .store_probe_hits out) known=$(jq .registers.known out)
+[ "$hits" -gt 10 ] || fail "recover found $hits hits of store probes"
+expect_status 0 "$FAULTLINE" recover --json --no-store-events lateStores
+jq -e '.store_probe_hits == 0' out >/dev/null || fail "--no-store-events uses some"
+[ "$known" -gt "$(jq .registers.known out)" ] || fail "probes made nothing known"
+
 # What cannot be recovered says why.
 expect_status 2 "$FAULTLINE" replay lateO0
 "${RECORD[@]}" -o plain -- true >/dev/null 2>record.err

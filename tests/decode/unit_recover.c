@@ -426,35 +426,56 @@ static void test_rules(void **state)
 	}
 }
 
-/* The file form: packets and end.core instead of the machine's log and memory. */
-static void test_files(void **state)
+/* The file form: packets, end.core and events instead of the machine's log and memory.
+ * @return how many hits of store probes belonged to the window. */
+static size_t judge_files(const struct subject *s, const char *options,
+			  const struct dec_flight_options *o)
 {
-	static const struct subject subject = { "crashes", "double", "", 0 };
-	const struct dec_flight_options o = { .n_insns = 20000 };
+	_cleanup_free_ char *dir = NULL;
+	struct capture *c, *late;
 	struct dec_flight *flight;
-	struct capture *c;
 	struct flight f;
+	size_t n_hits;
 
-	(void)state;
-	capture_make(&subject, "--end-core -e heap", &c);
-	assert_int_equal(unit_run("%s encode %s >/dev/null", unit_env("FAULTLINE"),
-				  capture_dir(c)),
+	capture_make(s, options, &c);
+	assert_true(asprintf(&dir, "%s.late", capture_dir(c)) > 0);
+	assert_int_equal(unit_run("%s encode --flight %s %s >/dev/null",
+				  unit_env("FAULTLINE"), dir, capture_dir(c)),
 			 0);
-	flight_init(&f, c, o.n_insns, false);
-	ok(dec_flight_open(c, &o, &flight));
+	ok(capture_open(dir, &late));
+	flight_init(&f, c, o->n_insns, false);
+	ok(dec_flight_open(late, o, &flight));
 	assert_int_equal(flight->n_gaps, 0);
 	assert_int_equal(flight->n_unmatched, 0);
-	assert_in_range(flight->calls.size, 100, 1000);
+	assert_in_range(flight->calls.size, 10, 1000);
 	// The call that killed the program is its last step in the log, and none in a core.
 	assert_in_range(f.stop - f.begin - flight->stats.steps, 0, 1);
 	flight_judge_other(&f, flight->recover, &flight->stats);
-	flight_print(&f, "crashes double, files");
+	flight_print(&f, options);
 	assert_int_equal(f.wrong_at, UINT64_MAX);
 	assert_int_equal(flight->stats.known_conflicts, 0);
-	assert_true(flight_share(&f) > 75);
+	assert_true(flight_share(&f) > s->share);
+	n_hits = flight->hits.size;
 	dec_flight_close(flight);
 	flight_deinit(&f);
+	capture_close(late);
 	capture_close(c);
+	return n_hits;
+}
+
+static void test_files(void **state)
+{
+	static const struct subject subject_double = { "crashes", "double", "", 75 };
+	static const struct subject subject_list = { "crashes", "list", "", 97 };
+	struct dec_flight_options o = { .n_insns = 20000 };
+
+	(void)state;
+	assert_int_equal(judge_files(&subject_double, "--end-core -e heap", &o), 0);
+	assert_in_range(judge_files(&subject_list, "--end-core -e heap -e stores", &o),
+			50, 10000);
+	o.without_stores = true;
+	assert_int_equal(judge_files(&subject_list, "--end-core -e heap -e stores", &o),
+			 0);
 }
 
 int main(void)
