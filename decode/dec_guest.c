@@ -5,6 +5,7 @@
 
 #include "decode/dec_guest.h"
 
+#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,9 @@
 #include <sys/syscall.h>
 
 #include "decode/dec_alias.h"
+#include "decode/dec_emulate.h"
 
+#define XSTATE_PKRU 9 ///< a component of the state (SDM volume 1, 13.1)
 #define PAGE 4096ull
 #define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 #define PAGE_DOWN(x) ((x) & ~(PAGE - 1))
@@ -353,6 +356,20 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 	return NULL;
 }
 
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes)
+{
+	uint32_t size, offset, c, d, keys;
+	uint64_t in_use;
+
+	__cpuid_count(0xd, XSTATE_PKRU, size, offset, c, d);
+	(void)c, (void)d;
+	if (!size || bytes < offset + sizeof(keys))
+		return DEC_PKRU_INIT;
+	memcpy(&in_use, xstate + 512, sizeof(in_use));
+	memcpy(&keys, xstate + offset, sizeof(keys));
+	return in_use >> XSTATE_PKRU & 1 ? keys : 0;
+}
+
 void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
 		       uint8_t *xsave)
 {
@@ -391,6 +408,7 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 	e->ctx->fs_base = core->regs.fs_base;
 	e->ctx->gs_base = core->regs.gs_base;
 	guest_load_xstate(e, core->xstate, core->xstate_bytes, e->ctx->xsave);
+	e->ctx->pkru = guest_xstate_keys(core->xstate, core->xstate_bytes);
 	return NULL;
 }
 

@@ -60,6 +60,10 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
 		       uint8_t *xsave);
 
+/** @return the protection keys' register in @p bytes of @p xstate, laid out as this
+ * processor does it (SDM volume 1, 13.5.7); what programs begin with when they are not in it. */
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes);
+
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 

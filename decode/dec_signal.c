@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "decode/dec_emulate.h"
 #include "decode/dec_replay_int.h"
 #include "decode/dec_threads.h"
 
@@ -59,6 +60,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 			return v;
 		replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
+		r->engine.ctx->pkru = DEC_PKRU_INIT;
 		replay_state_record(r, DEC_STATE_SIGNAL, NULL);
 	}
 	return DEC_GO;
@@ -143,6 +145,8 @@ void replay_signal_return(struct dec_replay *r, uint64_t frame)
 	memcpy(&magic, (void *)(area + 464), 4);
 	if (magic == 0x46505853) {			     // FP_XSTATE_MAGIC1
 		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
+		if (guest_avail(&r->guest, area, PROT_READ) >= size)
+			c->pkru = guest_xstate_keys((const uint8_t *)area, size);
 		if (size > CTX_XSAVE_BYTES)
 			size = CTX_XSAVE_BYTES;
 	}

@@ -74,6 +74,7 @@ struct err *threads_init(struct dec_replay *r)
 		t->fs_base = from->regs.fs_base;
 		t->gs_base = from->regs.gs_base;
 		guest_load_xstate(&r->engine, from->xstate, from->xstate_bytes, t->xsave);
+		t->pkru = guest_xstate_keys(from->xstate, from->xstate_bytes);
 		t->clear_child_tid = from->clear_child_tid;
 		t->robust_list = from->robust_list;
 		t->is_born = true;

@@ -4,7 +4,7 @@
 /**
  * @file
  * server [THREADS [filtered|plain]]: something that runs until SIGTERM and is easily harmed. Each thread
- * waits, reads clocks, TSC and cpuid, allocates and checks sums; a timer interrupts. What
+ * waits, reads clocks, TSC, cpuid and its protection keys, allocates and checks sums; a timer interrupts. What
  * is not as it should be is told at once, with status 1. `filtered': it may not make the
  * calls that attaching to it takes, and would be killed for them; `plain': it leaves TSC
  * and cpuid alone, and copes with EINTR. Prints a line now and then, and
@@ -41,6 +41,33 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t shared_sum, n_iterations;
 static bool is_plain;
 
+/* The protection keys' register, a thread's own; bits of keys that nobody has. */
+static bool has_keys;
+static uint32_t first_keys;
+
+static uint32_t keys_get(void)
+{
+	uint32_t keys = 0, zero;
+
+	if (has_keys)
+		__asm__ volatile("rdpkru" : "=a"(keys), "=d"(zero) : "c"(0));
+	return keys;
+}
+
+static void keys_set(uint32_t keys)
+{
+	if (has_keys)
+		__asm__ volatile("wrpkru" : : "a"(keys), "c"(0), "d"(0));
+}
+
+static void keys_start(void)
+{
+	unsigned a, b, c = 0, d;
+
+	has_keys = !is_plain && __get_cpuid_count(7, 0, &a, &b, &c, &d) && c >> 4 & 1;
+	first_keys = keys_get();
+}
+
 static void on_term(int signo)
 {
 	(void)signo;
@@ -51,6 +78,9 @@ static void on_alarm(int signo)
 {
 	(void)signo;
 	n_alarms++;
+	// The kernel lets handlers begin as programs do.
+	if (keys_get() != first_keys)
+		_exit(3);
 }
 
 __attribute__((noreturn)) static void wrong(const char *what, long value)
@@ -127,8 +157,12 @@ static void *work(void *alone)
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 	uint64_t last_ns = 0, last_tsc = 0, sum = 0, i = 0;
 	uint8_t *blocks[BLOCKS] = {};
+	uint32_t keys = first_keys ^ (uint32_t)epoll << 26;
 
+	keys_set(keys);
 	for (; !is_over; i++) {
+		if (keys_get() != keys)
+			wrong("protection keys", keys_get());
 		if (alone)
 			pthread_sigmask(SIG_UNBLOCK, alone, NULL);
 		check_clocks(&last_ns, &last_tsc);
@@ -206,6 +240,7 @@ int main(int argc, char **argv)
 	sigset_t all;
 
 	is_plain = argc > 2 && !strcmp(argv[2], "plain");
+	keys_start();
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	signal(SIGTERM, on_term);
