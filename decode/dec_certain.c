@@ -16,7 +16,7 @@
 #define CERTAIN_PAGE 4096ull
 #define CERTAIN_PAGES 64 ///< each costs a fault or two
 #define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
-#define CERTAIN_STEPS 2000 ///< cost as much as a fork
+#define CERTAIN_STEPS 4000 ///< cost as much as a fork
 
 /* All registers but the general ones. */
 #define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
@@ -58,6 +58,28 @@ static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_R
 	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
 	for (int i = 0; i < CERTAIN_REGS; i++)
 		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
+}
+
+/* @return the flags that the thread may look at behind the place, as far as the next few
+ * instructions tell. */
+static uint64_t certain_flags(struct dec_replay *r)
+{
+	const uint64_t all = ~0ull, status = 0x8d5; // CF PF AF ZF SF OF
+	uint64_t rip = r->next.regs.rip;
+
+	for (int i = 0; i < DEC_BLOCK_INSNS; i++) {
+		uint64_t n = guest_avail(&r->guest, rip, PROT_EXEC);
+		struct dec_insn insn;
+
+		if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn))
+			return all;
+		if (insn.kills_flags)
+			return ~status;
+		if (insn.reads_flags || dec_insn_ends_block(&insn))
+			return all;
+		rip += insn.len;
+	}
+	return all;
 }
 
 /* ---- step by step, and back --------------------------------------------------------- */
@@ -201,7 +223,8 @@ static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
 	if (ahead.result != CERTAIN_EQUAL)
 		return false;
 	certain_read_regs(&r->engine, here);
-	return rflags == t->rflags && !memcmp(there, here, sizeof(there));
+	return !((rflags ^ t->rflags) & certain_flags(r)) &&
+	       !memcmp(there, here, sizeof(there));
 }
 
 /* @return whether the answer is in ahead.result. The guest is where it was. */
@@ -272,12 +295,14 @@ static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 	return DEC_GO;
 }
 
-static bool certain_is_equal(const struct dec_engine *e)
+static bool certain_is_equal(struct dec_replay *r)
 {
+	const struct dec_engine *e = &r->engine;
 	uint8_t regs[CERTAIN_REGS][160];
 
 	certain_read_regs(e, regs);
-	if (e->ctx->rflags != probe.rflags || memcmp(regs, probe.regs, sizeof(regs)))
+	if ((e->ctx->rflags ^ probe.rflags) & certain_flags(r) ||
+	    memcmp(regs, probe.regs, sizeof(regs)))
 		return false;
 	for (size_t i = 0; i < probe.written.size; i++) {
 		const struct certain_page *p = &probe.written.data[i];
@@ -294,7 +319,7 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 
 	if (e->async_rip != e->ctx->rip || !threads_is_here(ctx, &v))
 		return DEC_GO;
-	return certain_end(certain_is_equal(e) ? CERTAIN_EQUAL : CERTAIN_NOT);
+	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
 
 /* The fork's life. */

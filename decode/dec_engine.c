@@ -190,7 +190,7 @@ static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
 }
 
 void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
-		      uint32_t ignore)
+		      uint64_t rflags, uint32_t ignore)
 {
 	uint64_t old = e->async_rip, *known;
 
@@ -200,6 +200,7 @@ void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16]
 	if (!rip)
 		return;
 	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
+	e->async_rflags = rflags;
 	known = map_get(&e->asyncs, rip);
 	if (known && *known == ignore) {
 		engine_arm_at(e, rip, true);
@@ -593,6 +594,9 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	case ENGINE_EXIT_SPECIAL:
 		return engine_special(e);
 	case ENGINE_EXIT_STOP:
+		if (e->blocks.data[x->block].is_async_blind)
+			e->ctx->rflags = (e->ctx->rflags & ~0x8d5ull) |
+					 (e->async_rflags & 0x8d5);
 		*is_break = engine_at_stop(e, &v);
 		return v;
 	default:

@@ -84,6 +84,7 @@ struct engine_block {
 	// Where a place of engine_set_async() has the offset of its first jump, and what
 	// follows the comparison; 0 elsewhere.
 	uint32_t async_at, async_over;
+	bool is_async_blind; ///< the comparison leaves other flags than the guest's
 	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
 	uint8_t n_insns;      ///< executed natively
 	uint8_t check_insn; ///< the check lies before this instruction
@@ -141,6 +142,7 @@ struct dec_engine {
 	uint8_t *guarded[2];	///< buffers whose guard is in place
 	bool is_flushed;	///< set by engine_flush(): block indices are void
 	uint64_t async_rip;	///< see engine_set_async(); 0 = none
+	uint64_t async_rflags;
 	struct map asyncs;	///< guest rips that it ever was -> registers ignored there
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
 	uint64_t unstopped_now; ///< at this position
@@ -170,14 +172,15 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
 
 /**
  * Stop for the world when the guest is about to execute @p rip with the general registers
- * @p gpr: where it was interrupted. The comparison is emitted code, so that a hot loop may
+ * @p gpr: where it was interrupted. The flags are not compared: it has @p rflags then, or
+ * its own, if it is going to look at them. The comparison is emitted code, so that a hot loop may
  * pass the place a billion times; it is passed by, at the cost of a jump, while another
  * place is the one. @p rip 0: no more.
  *
  * @param ignore  Bit n: register n need not be equal.
  */
 void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
-		      uint32_t ignore);
+		      uint64_t rflags, uint32_t ignore);
 void engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */

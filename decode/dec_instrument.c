@@ -141,8 +141,9 @@ void translation_check(struct translation *t, int before)
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
  * differ from one pass of a loop to the next come first. Before it a jump, which goes over
- * it while the world asks for another place: see engine_arm(). */
-static void translation_async_check(struct translation *t, uint32_t ignore)
+ * it while the world asks for another place: see engine_arm(). @p is_dead: no instruction
+ * of the block sees the flags before it. */
+static void translation_async_check(struct translation *t, uint32_t ignore, bool is_dead)
 {
 	static const uint8_t order[] = { 0,  1, 2,  6,	7,  8,	9, 10,
 					 11, 3, 12, 13, 14, 15, 5, 4 };
@@ -153,10 +154,13 @@ static void translation_async_check(struct translation *t, uint32_t ignore)
 	int n = 0;
 
 	t->block->async_at = emit_jmp_rel(o) - t->block->host;
-	emit_gs_store(o, CTX_SPILL + 24, RAX);
-	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-	emit_gs_store(o, CTX_SPILL + 16, RAX);
-	emit_gs_load(o, RAX, CTX_SPILL + 24);
+	t->block->is_async_blind = is_dead;
+	if (!is_dead) {
+		emit_gs_store(o, CTX_SPILL + 24, RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+		emit_gs_store(o, CTX_SPILL + 16, RAX);
+		emit_gs_load(o, RAX, CTX_SPILL + 24);
+	}
 	for (size_t i = 0; i < sizeof(order); i++) {
 		if (ignore >> order[i] & 1)
 			continue;
@@ -167,9 +171,11 @@ static void translation_async_check(struct translation *t, uint32_t ignore)
 	for (int is_miss = 0; is_miss < 2; is_miss++) {
 		for (int i = 0; is_miss && i < n; i++)
 			emit_patch_rel(miss[i], o->p);
-		emit_gs_load(o, RAX, CTX_SPILL + 16);
-		emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-		emit_gs_load(o, RAX, CTX_SPILL + 24);
+		if (!is_dead) {
+			emit_gs_load(o, RAX, CTX_SPILL + 16);
+			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+			emit_gs_load(o, RAX, CTX_SPILL + 24);
+		}
 		if (!is_miss) {
 			x = translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
 			translation_stub(t, x);
@@ -397,7 +403,7 @@ void translation_open(struct translation *t, int check)
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
 	if (!t->is_single && async)
-		translation_async_check(t, *async);
+		translation_async_check(t, *async, check >= 0);
 	if (!t->n)
 		return;
 	if (t->is_logged)

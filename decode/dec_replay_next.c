@@ -90,7 +90,7 @@ static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_don
 		}
 		if (v == DEC_GO)
 			replay_check_place(r);
-		engine_set_async(&r->engine, 0, NULL, 0);
+		engine_set_async(&r->engine, 0, NULL, 0, 0);
 	}
 	*is_done = true;
 	return v == DEC_GO ? threads_switch(r) : v;

@@ -459,6 +459,6 @@ void threads_await(struct dec_replay *r)
 	const struct cap_regs *regs = &r->next.regs;
 	struct dec_insn insn;
 
-	engine_set_async(&r->engine, regs->rip, regs->gpr,
+	engine_set_async(&r->engine, regs->rip, regs->gpr, regs->rflags,
 			 threads_rep_at(r, &insn) ? THREADS_REP_REGS : 0);
 }
