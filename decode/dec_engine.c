@@ -174,10 +174,13 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 
 void engine_arm(struct engine_block *b, bool is_on)
 {
-	uint8_t *at = b->host + b->async_at;
+	struct dec_emit at = { b->host + b->async_at };
 
-	assert(b->async_at && "a block made since the place became one");
-	emit_patch_rel(at, is_on ? at + 4 : b->host + b->async_over);
+	assert(b->async_over && "a block made since the place became one");
+	if (is_on)
+		emit_bytes(&at, "\x0f\x1f\x44\0\0", 5); // nop
+	else
+		emit_patch_rel(emit_jmp_rel(&at), b->host + b->async_over);
 }
 
 /* Arm the block at @p rip, when there is one already. */

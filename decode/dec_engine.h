@@ -81,8 +81,8 @@ struct engine_block {
 	// Host offsets: of the budget check; from where the log pointer is beyond the record;
 	// from where no register is borrowed any more.
 	uint32_t check_at, advanced_at, closed_at;
-	// Where a place of engine_set_async() has the offset of its first jump, and what
-	// follows the comparison; 0 elsewhere.
+	// Where a place of engine_set_async() has the jump over its comparison, and what
+	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;
 	bool is_async_blind; ///< the comparison leaves other flags than the guest's
 	uint32_t guest_bytes; ///< of its instructions, the one it ends before included

@@ -153,7 +153,8 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	uint8_t *miss[16];
 	int n = 0;
 
-	t->block->async_at = emit_jmp_rel(o) - t->block->host;
+	t->block->async_at = o->p - t->block->host;
+	emit_jmp_rel(o);
 	t->block->is_async_blind = is_dead;
 	if (!is_dead) {
 		emit_gs_store(o, CTX_SPILL + 24, RAX);
