@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "decode/dec_pt_segment.h"
+#include "decode/dec_pt_unprobe.h"
 
 #define SLOTS_PER_THREAD 4
 
@@ -64,6 +65,8 @@ struct ptd {
 	uint32_t tid;
 	uint64_t tsc;
 	struct dec_pt_totals totals;
+	bool has_probes; ///< the program's code had breakpoints
+	struct dec_pt_unprobe unprobe;
 };
 
 const char *dec_pt_gap_name(enum dec_pt_gap_kind kind)
@@ -76,6 +79,12 @@ const char *dec_pt_gap_name(enum dec_pt_gap_kind kind)
 	};
 
 	return names[kind];
+}
+
+/* What is not the program's must be seen to be taken away. */
+static bool wants_runs(const struct ptd *d)
+{
+	return d->sink->run || d->has_probes;
 }
 
 /* ---- cutting ------------------------------------------------------------------------------ */
@@ -152,21 +161,6 @@ static struct err *cut_next(struct ptd *d, struct dec_pt_segment *ret, bool *is_
 
 /* ---- handing out -------------------------------------------------------------------------- */
 
-static struct err *hand_runs(struct ptd *d, struct dec_pt_run *run,
-			     const struct dec_pt_run *end)
-{
-	struct err *(*fn)(void *ctx, const struct dec_pt_run *run) = d->sink->run;
-	void *ctx = d->sink->ctx;
-	uint64_t tsc = d->tsc;
-	struct err *err = NULL;
-
-	for (; !err && run < end; run++) {
-		run->tsc = tsc;
-		err = fn(ctx, run);
-	}
-	return err;
-}
-
 static struct err *hand_event(struct ptd *d, enum dec_pt_event_kind kind, uint64_t ip,
 			      uint64_t value)
 {
@@ -175,9 +169,54 @@ static struct err *hand_event(struct ptd *d, enum dec_pt_event_kind kind, uint64
 	return d->sink->event ? d->sink->event(d->sink->ctx, &event) : NULL;
 }
 
+/* Hand out what the program would have done without probes. */
+static struct err *hand_runs_unprobed(struct ptd *d, struct dec_pt_run *run,
+				      const struct dec_pt_run *end)
+{
+	struct err *err = NULL;
+
+	for (; !err && run < end; run++) {
+		run->tsc = d->tsc;
+		if (dec_pt_unprobe_run(&d->unprobe, d->image, run) && d->sink->run)
+			err = d->sink->run(d->sink->ctx, run);
+	}
+	return err;
+}
+
+static struct err *hand_event_unprobed(struct ptd *d, enum dec_pt_event_kind kind,
+				       uint64_t ip, uint64_t value)
+{
+	bool has_left;
+	struct err *err = NULL;
+
+	if (!dec_pt_unprobe_event(&d->unprobe, d->image, kind, ip, &has_left))
+		return NULL;
+	if (has_left)
+		err = hand_event(d, DEC_PT_EV_DISABLED, 0, 0);
+	return err ? err : hand_event(d, kind, ip, value);
+}
+
+static struct err *hand_runs(struct ptd *d, struct dec_pt_run *run,
+			     const struct dec_pt_run *end)
+{
+	struct err *(*fn)(void *ctx, const struct dec_pt_run *run) = d->sink->run;
+	void *ctx = d->sink->ctx;
+	uint64_t tsc = d->tsc;
+	struct err *err = NULL;
+
+	if (d->has_probes)
+		return hand_runs_unprobed(d, run, end);
+	for (; !err && run < end; run++) {
+		run->tsc = tsc;
+		err = fn(ctx, run);
+	}
+	return err;
+}
+
 static struct err *hand_gap(struct ptd *d, struct dec_pt_gap *gap)
 {
 	gap->tsc = d->tsc;
+	dec_pt_unprobe_gap(&d->unprobe);
 	d->totals.gaps++;
 	d->totals.gaps_of[gap->kind]++;
 	d->totals.overflows += gap->kind == DEC_PT_GAP_OVERFLOW;
@@ -213,7 +252,8 @@ static struct err *hand_item(struct ptd *d, struct dec_pt_batch *b,
 {
 	switch ((enum dec_pt_item_kind)i->kind) {
 	case DEC_PT_ITEM_EVENT:
-		return hand_event(d, i->event, i->a, i->b);
+		return d->has_probes ? hand_event_unprobed(d, i->event, i->a, i->b) :
+				       hand_event(d, i->event, i->a, i->b);
 	case DEC_PT_ITEM_TIME:
 		hand_time(d, i->a);
 		return NULL;
@@ -242,7 +282,8 @@ static struct err *hand_batch(void *ctx, struct dec_pt_batch *b)
 	}
 	if (!err)
 		err = hand_runs(d, b->runs + at, b->runs + b->n_runs);
-	d->totals.instructions += b->instructions;
+	d->totals.instructions += b->instructions - d->unprobe.dropped;
+	d->unprobe.dropped = 0;
 	d->totals.runs += b->all_runs;
 	dec_pt_batch_clear(b);
 	return err;
@@ -274,7 +315,7 @@ static struct err *alone_step(struct ptd *d, struct dec_pt_worker *w,
 static struct err *alone(struct ptd *d)
 {
 	struct dec_pt_worker *w = NULL;
-	struct err *err = dec_pt_worker_create(d->stream, d->o, d->sink->run, &w);
+	struct err *err = dec_pt_worker_create(d->stream, d->o, wants_runs(d), &w);
 	struct dec_pt_batch batch = {};
 	bool is_end = false;
 
@@ -360,7 +401,7 @@ static struct err *pool_start(struct ptd *d, unsigned int n)
 	while (!err && p->n_threads < n) {
 		struct pool_thread *t = malloc(sizeof(*t));
 
-		err = t ? dec_pt_worker_create(d->stream, d->o, d->sink->run,
+		err = t ? dec_pt_worker_create(d->stream, d->o, wants_runs(d),
 					       &p->workers[p->n_workers]) :
 			  &err_nomem;
 		if (!err) {
@@ -477,8 +518,10 @@ static struct err *begin(struct ptd *d)
 {
 	const struct dec_pt_stream *s = d->stream;
 
-	for (size_t i = 0; i < s->turns.size; i++)
+	for (size_t i = 0; i < s->turns.size; i++) {
 		dec_pt_image_rewind(s->turns.data[i].image);
+		d->has_probes |= dec_pt_unprobe_is_needed(s->turns.data[i].image);
+	}
 	if (s->pieces.size)
 		return cut_begin(d);
 	d->is_cut = true;
@@ -540,7 +583,8 @@ struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
 	steps->d = (struct ptd){ .stream = s, .o = &steps->o, .sink = &steps->sink };
 	err = begin(&steps->d);
 	if (!err)
-		err = dec_pt_worker_create(s, &steps->o, sink->run, &steps->worker);
+		err = dec_pt_worker_create(s, &steps->o, wants_runs(&steps->d),
+					   &steps->worker);
 	if (!err)
 		err = dec_pt_batch_init(&steps->batch, DEC_PT_BATCH_RUNS_ALONE);
 	if (err) {

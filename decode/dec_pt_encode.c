@@ -31,6 +31,7 @@ struct dec_pt_encoder {
 
 static void encoder_free_stream(struct pt_stream *s)
 {
+	vec_deinit(&s->returns);
 	pt_packets_deinit(s);
 	free(s);
 }
@@ -133,6 +134,46 @@ static struct err *encoder_ptwrites(struct dec_pt_encoder *e, struct log_block *
 
 /* ---- what runs ----------------------------------------------------------------------------- */
 
+/* The running thread executed instructions @p from up to @p to of block @p b. */
+static struct err *encoder_part(struct dec_pt_encoder *e, const struct log_block *b,
+				uint32_t from, uint32_t to, uint64_t time)
+{
+	return to > from ? encoder_ran(e, b->insn[from].rip, &b->insn[to - 1], to - from,
+				       time + from) :
+			   NULL;
+}
+
+/* The running thread executes @p insn, at which there is a probe. */
+static struct err *encoder_probe(struct dec_pt_encoder *e, const struct dec_insn *insn,
+				 uint64_t probe, uint64_t time)
+{
+	e->now = time + 1;
+	if (!e->current)
+		return encoder_lost();
+	pt_clock_run(&e->clock, 1);
+	return pt_flow_probe(e->current, insn, probe, time);
+}
+
+static struct err *encoder_probed_block(struct dec_pt_encoder *e,
+					const struct log_block *b, uint32_t n_ran,
+					uint64_t time)
+{
+	struct err *err = NULL;
+	uint32_t from = 0;
+
+	for (uint32_t i = 0; !err && i < n_ran; i++) {
+		const uint64_t *probe = map_get(e->o.probes, b->insn[i].rip);
+
+		if (!probe)
+			continue;
+		err = encoder_part(e, b, from, i, time);
+		if (!err)
+			err = encoder_probe(e, &b->insn[i], *probe, time + i);
+		from = i + 1;
+	}
+	return err ? err : encoder_part(e, b, from, n_ran, time);
+}
+
 static struct err *encoder_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				    uint32_t n_ran, uint64_t time)
 {
@@ -142,14 +183,19 @@ static struct err *encoder_on_block(void *ctx, struct log_block *b, const uint8_
 	(void)rec;
 	if (!n_ran)
 		return NULL;
-	err = encoder_ran(e, b->rip, &b->insn[n_ran - 1], n_ran, time);
+	err = e->o.probes ? encoder_probed_block(e, b, n_ran, time) :
+			    encoder_part(e, b, 0, n_ran, time);
 	return err || !e->o.ptwrite ? err : encoder_ptwrites(e, b, n_ran, time);
 }
 
 static struct err *encoder_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				   const struct dec_insn *insn, uint64_t time)
 {
-	return encoder_ran(ctx, rec->rip, insn, 1, time);
+	struct dec_pt_encoder *e = ctx;
+	const uint64_t *probe = e->o.probes ? map_get(e->o.probes, rec->rip) : NULL;
+
+	return probe ? encoder_probe(e, insn, *probe, time) :
+		       encoder_ran(e, rec->rip, insn, 1, time);
 }
 
 /* The running thread executes the system call instruction at @p rip. */

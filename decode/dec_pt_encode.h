@@ -21,6 +21,7 @@
 #define DECODE_DEC_PT_ENCODE_H
 
 #include "base/base.h"
+#include "base/map.h"
 #include "capture/capture.h"
 
 struct dec_pt_encoder;
@@ -53,6 +54,14 @@ enum {
 	DEC_PT_RATIO = 30,	   ///< a core of 3 GHz: what CBR says
 };
 
+/** A probe in the program's code, as a recorder's would be: what the trace has of it. */
+enum dec_pt_probe {
+	DEC_PT_PROBE_EMULATED = 1, ///< a breakpoint; the kernel does what lies under it
+	DEC_PT_PROBE_STEPPED = 2,  ///< or executes a copy of it in its page
+	/** And, at a function's first instruction, its return leads to the page's beginning. */
+	DEC_PT_PROBE_RETURN = 4,
+};
+
 struct dec_pt_options {
 	uint64_t psb_bytes; ///< a PSB+ group at the first block after so many bytes
 	bool compresses_returns;
@@ -69,6 +78,8 @@ struct dec_pt_options {
 				  ///< at PTWRITE instructions, and at
 	const uint64_t *ptwrites; ///< these n_ptwrites addresses
 	size_t n_ptwrites;
+	const struct map *probes; ///< address -> enum dec_pt_probe bits; NULL: none
+	uint64_t probe_page;	  ///< address of the kernel's page for them
 	dec_pt_map_fn map; ///< or NULL. Both functions get the ctx of the write function
 };
 
@@ -76,6 +87,7 @@ struct dec_pt_stats {
 	uint64_t bytes, instructions;
 	uint64_t psb, tnt_short, tnt_long, tip, pge, pgd, fup, ovf, mtc, cyc, ptw;
 	uint64_t tnt_bits, returns_compressed;
+	uint64_t probe_hits, probe_returns;
 	uint64_t resumed_at; ///< position at which the last overflow was over
 };
 

@@ -138,11 +138,93 @@ struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value)
 	return s->is_losing ? NULL : pt_put_ptw(s, rip, value);
 }
 
+/* ---- probes ------------------------------------------------------------------------------- */
+
+/* What lies at the beginning of the kernel's page since Linux 6.11: three pushes, a mov, a
+ * system call; two pops, a return. */
+enum { BACK_BEHIND = 13, BACK_RETURN = 16 };
+
+/* The thread returns to @p rip from a function whose end is probed. */
+static struct err *flow_come_back(struct pt_stream *s, uint64_t rip)
+{
+	uint64_t page = s->o->probe_page;
+	struct err *err = s->is_enabled ? pt_put_ip(s, ppt_tip, page) :
+					  flow_enable(s, page);
+
+	s->returns.size--;
+	s->stats.probe_returns++;
+	if (!err)
+		err = pt_flow_enter(s);
+	if (!err)
+		err = flow_enable(s, page + BACK_BEHIND);
+	s->last = (struct pt_last){ page + BACK_RETURN, 0, 1, DEC_FLOW_RET };
+	return err ? err : flow_branch(s, rip);
+}
+
+static bool flow_comes_back(const struct pt_stream *s, uint64_t rip)
+{
+	return s->is_enabled && s->last.flow == DEC_FLOW_RET && s->returns.size > 0 &&
+	       s->returns.data[s->returns.size - 1] == rip;
+}
+
+/* The kernel's copy of a branch has led to @p rip, and the debug trap into the kernel. */
+static struct err *flow_leave_copy(struct pt_stream *s, uint64_t rip)
+{
+	struct err *err = flow_branch(s, rip);
+
+	s->is_copied = false;
+	if (!err)
+		err = pt_put_ip(s, ppt_fup, rip);
+	return err ? err : pt_flow_enter(s);
+}
+
+static bool is_branch(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_RET || insn->flow == DEC_FLOW_JMP_IND ||
+	       insn->flow == DEC_FLOW_CALL_IND;
+}
+
+/* The kernel has it execute its copy of @p insn. */
+static struct err *flow_step(struct pt_stream *s, const struct dec_insn *insn)
+{
+	uint64_t slot = s->o->probe_page + 128 * (1 + insn->rip % 31);
+	struct err *err = flow_enable(s, slot);
+
+	s->last = (struct pt_last){ slot, 0, insn->len, insn->flow };
+	s->is_copied = is_branch(insn); // it is known later where it leads
+	if (err || s->is_copied)
+		return err;
+	err = pt_put_ip(s, ppt_fup, slot + insn->len);
+	return err ? err : pt_flow_enter(s);
+}
+
+struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
+			  uint64_t probe, uint64_t time)
+{
+	bool is_called = s->last.flow == DEC_FLOW_CALL || s->last.flow == DEC_FLOW_CALL_IND;
+	uint64_t back = s->last.rip + s->last.len, *slot;
+	struct err *err = pt_flow_arrive(s, insn->rip, time);
+
+	pt_flow_ran(s, insn, 1);
+	if (err || s->is_losing)
+		return err;
+	s->stats.probe_hits++;
+	if (probe & DEC_PT_PROBE_RETURN && is_called) {
+		slot = vec_push(&s->returns);
+		if (!slot)
+			return &err_nomem;
+		*slot = back;
+	}
+	err = pt_flow_enter(s);
+	return err || !(probe & DEC_PT_PROBE_STEPPED) ? err : flow_step(s, insn);
+}
+
 /* ---- what runs ---------------------------------------------------------------------------- */
 
 struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
 {
 	struct err *err;
+	bool comes_back;
 
 	if (s->is_losing) {
 		if (time >= s->lose_until)
@@ -150,7 +232,13 @@ struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
 		s->is_enabled = true;
 		return NULL;
 	}
-	err = s->is_enabled ? flow_branch(s, rip) : flow_enable(s, rip);
+	comes_back = flow_comes_back(s, rip);
+	err = s->is_copied ? flow_leave_copy(s, comes_back ? s->o->probe_page : rip) :
+			     NULL;
+	if (!err && comes_back)
+		err = flow_come_back(s, rip);
+	else if (!err)
+		err = s->is_enabled ? flow_branch(s, rip) : flow_enable(s, rip);
 	if (!err && s->extras)
 		err = pt_put_extras(s, rip);
 	if (!err)

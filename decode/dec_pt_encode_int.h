@@ -80,6 +80,8 @@ struct pt_stream {
 	uint64_t mtc_at;     ///< the last MTC told, in units of its period
 	uint64_t cyc_at;     ///< cycles that the last CYC came up to
 	unsigned int extras; ///< bit n: enum dec_pt_extra n is due
+	bool is_copied;	     ///< the last instruction was the kernel's copy of a branch
+	VEC(uint64_t) returns; ///< where probed calls will return to
 	struct pt_encoder *libipt;
 	struct dec_pt_stats stats;
 	uint8_t buffer[PT_BUFFER_BYTES];
@@ -154,6 +156,11 @@ struct err *pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time);
 
 /** The running instruction at @p rip is a PTWRITE of @p value. */
 struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value);
+
+/** The instruction @p insn at which there is a probe (enum dec_pt_probe bits) is the thread's
+ * next, number @p time, and runs. */
+struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
+			  uint64_t probe, uint64_t time);
 
 /** Lose the packets up to position @p until. */
 struct err *pt_flow_lose(struct pt_stream *s, uint64_t until);

@@ -42,6 +42,8 @@ static void image_unload(struct dec_pt_map *m)
 
 	if (m->data)
 		munmap((uint8_t *)m->data - page, m->data_bytes + page);
+	if (m->traced >= 0)
+		close(m->traced);
 	free(m->path);
 	free(m->stored);
 	free(m->why);
@@ -73,6 +75,7 @@ struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
 				.file_offset = file_offset,
 				.from = from,
 				.path = strdup(path),
+				.traced = -1,
 				.stored = stored ? strdup(stored) : NULL,
 				.why = stored ? NULL : strdup(why) };
 	struct err *err = NULL;
@@ -148,6 +151,47 @@ void dec_pt_image_deinit(struct dec_pt_image *im)
 		image_unload(&im->maps.data[i]);
 	vec_deinit(&im->maps);
 	map_deinit(&im->next);
+	map_deinit(&im->breaks);
+}
+
+/* A copy of the mapping's bytes that can be written. */
+static struct err *image_copy(struct dec_pt_map *m)
+{
+	size_t done = 0;
+	ssize_t n = 1;
+
+	m->traced = memfd_create("traced code", MFD_CLOEXEC);
+	if (m->traced < 0)
+		return err_errno("cannot copy the code of '%s'", m->path);
+	for (; done < m->data_bytes && n > 0; done += n)
+		n = pwrite(m->traced, m->data + done, m->data_bytes - done, done);
+	return n > 0 ? NULL : err_errno("cannot copy the code of '%s'", m->path);
+}
+
+static struct err *map_break(struct dec_pt_map *m, uint64_t at)
+{
+	struct err *err = m->traced < 0 ? image_copy(m) : NULL;
+
+	if (!err && pwrite(m->traced, "\xcc", 1, at) != 1)
+		err = err_errno("cannot copy the code of '%s'", m->path);
+	return err;
+}
+
+struct err *dec_pt_image_break(struct dec_pt_image *im, const char *path, uint64_t addr)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < im->maps.size && !err; i++) {
+		struct dec_pt_map *m = &im->maps.data[i];
+
+		if (addr < m->addr || addr - m->addr >= m->data_bytes ||
+		    (path && strcmp(path, m->path) != 0))
+			continue;
+		err = map_break(m, addr - m->addr);
+		if (!err && map_put(&im->breaks, addr, 1))
+			err = &err_nomem;
+	}
+	return err;
 }
 
 void dec_pt_image_rewind(struct dec_pt_image *im)

@@ -32,13 +32,29 @@ struct dec_pt_map {
 	const uint8_t *data; ///< the file's bytes at file_offset
 	size_t data_bytes;   ///< less than size where the file is shorter
 	bool hides;	     ///< lies over an earlier one
+	/** The same bytes with breakpoints, as the processor met them: a file of ours;
+	 * -1: there are none. */
+	int traced;
 };
+
+/** The kernel's page for the probes of a process: where it executes its copies of probed
+ * instructions, each in a slot of its own, and (at its beginning) where functions return to
+ * whose ends are probed. */
+struct dec_pt_page {
+	uint64_t addr; ///< 0: there is none
+	uint8_t back[64];
+	size_t n_back;
+};
+
+enum { DEC_PT_PAGE_BYTES = 4096, DEC_PT_PAGE_SLOT = 128 };
 
 struct dec_pt_image {
 	const struct capture *capture; ///< NULL: none
 	VEC(struct dec_pt_map) maps;   ///< ascending by from
 	size_t n_applied;	       ///< by dec_pt_image_apply()
 	struct map next; ///< instruction -> the one behind it, of those applied
+	struct map breaks; ///< addresses of breakpoints
+	struct dec_pt_page page;
 };
 
 /** Start with the code mapped at exec in @p c, which is borrowed. On error, too,
@@ -56,6 +72,16 @@ struct err *dec_pt_image_map(struct dec_pt_image *im, uint32_t file, uint64_t ad
 struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
 				  const char *stored, const char *why, uint64_t addr,
 				  uint64_t size, uint64_t file_offset, uint64_t from);
+
+/** There was a breakpoint at @p addr, all the time that file @p path (NULL: any) was mapped
+ * there, for a probe; the image has what lies under it. Not while the image is being read. */
+struct err *dec_pt_image_break(struct dec_pt_image *im, const char *path, uint64_t addr);
+
+/** @return whether @p ip lies in the kernel's page for probes. */
+static inline bool dec_pt_image_is_page(const struct dec_pt_image *im, uint64_t ip)
+{
+	return im->page.addr && ip - im->page.addr < DEC_PT_PAGE_BYTES;
+}
 
 /** Begin reading anew: nothing is applied. What dec_pt_image_next() found out already, and
  * no mapping hid, it still knows. */

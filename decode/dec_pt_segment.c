@@ -41,6 +41,7 @@ struct dec_pt_worker {
 	uint32_t idle;	  ///< instructions since one that must have consumed a packet
 	uint64_t idle_at; ///< offset when that was last checked
 	uint64_t ip;	  ///< the last instruction, or where one should be
+	uint64_t stepped; ///< the probed one that the kernel has a copy of in its page
 	bool is_behind;	  ///< it ran
 };
 
@@ -55,16 +56,56 @@ static struct err *image_failed(const struct dec_pt_map *m, int status)
 static struct err *image_add(struct dec_pt_worker *w, struct worker_image *wi)
 {
 	const struct dec_pt_map *m = &wi->image->maps.data[wi->n_added++];
+	char traced[32];
 	int isid, status;
 
 	if (!m->data)
 		return NULL; // nothing of the file lies there
-	isid = pt_iscache_add_file(w->cache, m->stored, m->file_offset, m->data_bytes,
-				   m->addr);
+	snprintf(traced, sizeof(traced), "/proc/self/fd/%d", m->traced);
+	isid = m->traced < 0 ?
+		       pt_iscache_add_file(w->cache, m->stored, m->file_offset,
+					   m->data_bytes, m->addr) :
+		       pt_iscache_add_file(w->cache, traced, 0, m->data_bytes, m->addr);
 	if (isid < 0)
 		return image_failed(m, isid);
 	status = pt_image_add_cached(wi->libipt, w->cache, isid, NULL);
 	return status < 0 ? image_failed(m, status) : NULL;
+}
+
+static struct dec_pt_image *image_now(const struct dec_pt_worker *w)
+{
+	return w->stream->turns.data[w->turn].image;
+}
+
+/* What lies in the kernel's page for probes at @p ip: libipt asks where no file is. Of a
+ * copy that nobody knows what it is of (decoding began in its middle) there is as much as
+ * of no-operations: those lead behind it, too, unless it is a branch. */
+static int read_page(uint8_t *buffer, size_t size, const struct pt_asid *asid,
+		     uint64_t ip, void *worker)
+{
+	const struct dec_pt_worker *w = worker;
+	const struct dec_pt_image *im = w->turn == SIZE_MAX ? NULL : image_now(w);
+	uint64_t at = im ? ip - im->page.addr : 0;
+	struct dec_insn insn = {};
+
+	(void)asid;
+	if (!im || !dec_pt_image_is_page(im, ip))
+		return -pte_nomap;
+	if (size > DEC_PT_PAGE_BYTES - at)
+		size = DEC_PT_PAGE_BYTES - at;
+	memset(buffer, 0x90, size);
+	if (at < im->page.n_back) {
+		memcpy(buffer, im->page.back + at,
+		       size < im->page.n_back - at ? size : im->page.n_back - at);
+		return size;
+	}
+	if (w->stepped)
+		err_destroy(dec_pt_image_insn(im, w->n_applied, w->stepped, &insn));
+	at %= DEC_PT_PAGE_SLOT;
+	if (at < insn.len)
+		memcpy(buffer, insn.bytes + at,
+		       size < insn.len - at ? size : insn.len - at);
+	return size;
 }
 
 static struct worker_image *image_of(struct dec_pt_worker *w,
@@ -96,6 +137,8 @@ static struct err *image_apply(struct dec_pt_worker *w, struct worker_image *wi,
 		wi->libipt = pt_image_alloc(NULL);
 		if (!wi->libipt)
 			return &err_nomem;
+		if (wi->image->page.addr)
+			pt_image_set_callback(wi->libipt, read_page, w);
 	}
 	while (!err && wi->n_added < want)
 		err = image_add(w, wi);
@@ -147,11 +190,6 @@ static uint64_t offset_now(const struct dec_pt_worker *w)
 
 	pt_blk_get_offset(w->libipt, &offset);
 	return w->seg->psb.at + offset;
-}
-
-static struct dec_pt_image *image_now(const struct dec_pt_worker *w)
-{
-	return w->stream->turns.data[w->turn].image;
 }
 
 /* Tracing goes on at a new place: whose code is it, and which of it is there? Both change
@@ -206,6 +244,8 @@ static struct err *on_disabled(struct dec_pt_worker *w, const struct pt_event *e
 			       uint64_t ip)
 {
 	w->is_enabled = false;
+	if (w->is_behind && map_get(&image_now(w)->breaks, w->ip))
+		w->stepped = w->ip;
 	return put_event(w, DEC_PT_EV_DISABLED, ev->ip_suppressed ? 0 : ip, 0);
 }
 
@@ -364,12 +404,12 @@ static struct err *segment_decode(struct dec_pt_worker *w, int *status)
 			*status = -pte_eos;
 		} else {
 			runs_decode(w, &b, status);
+			w->is_behind = b.ninsn;
+			w->ip = b.ninsn ? b.end_ip : b.ip;
 			if (w->batch->n_runs == w->batch->max_runs)
 				err = w->full(w->ctx, w->batch);
 		}
 	}
-	w->is_behind = b.ninsn;
-	w->ip = b.ninsn ? b.end_ip : b.ip;
 	return err;
 }
 
@@ -435,6 +475,8 @@ static void segment_begin(struct dec_pt_worker *w, const struct dec_pt_segment *
 	w->has_begun = w->has_arrived = w->is_idle = false;
 	w->idle = 0;
 	w->idle_at = seg->psb.at;
+	w->ip = w->stepped = 0;
+	w->is_behind = false;
 }
 
 /* One decoder a segment: libipt cannot be told that the bytes end elsewhere. */

@@ -9,6 +9,8 @@
  * `unit_pt_round CAPTURE...` compares those captures instead, and prints their totals.
  */
 
+#include <Zydis/Zydis.h>
+
 #include "tests/decode/pt_program.h"
 
 /* ---- comparing ------------------------------------------------------------------------- */
@@ -223,6 +225,113 @@ static void overflow_is_a_gap(void **state)
 	}
 }
 
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+enum { PAGE = 0x7fffffffe000 };
+
+/* What the kernel has at the beginning of its page. */
+static const uint8_t back[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0, 0x4f, 0x01,
+				0,    0,    0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };
+
+/* Which probe, if any, is to be at @p insn. */
+static uint64_t probe_at(const struct dec_insn *insn, const struct map *called)
+{
+	uint64_t hash = insn->rip * 0x9e3779b97f4a7c15 >> 40;
+	bool is_called = map_get(called, insn->rip) && hash % 2;
+	uint64_t kind = DEC_PT_PROBE_STEPPED;
+
+	if (insn->is_rep || (hash % 9 && !is_called))
+		return 0;
+	switch (insn->flow) {
+	case DEC_FLOW_JCC:
+	case DEC_FLOW_JMP:
+	case DEC_FLOW_CALL:
+		kind = DEC_PT_PROBE_EMULATED;
+		break;
+	case DEC_FLOW_NEXT:
+		if (insn->mnemonic == ZYDIS_MNEMONIC_PUSH ||
+		    insn->mnemonic == ZYDIS_MNEMONIC_NOP)
+			kind = DEC_PT_PROBE_EMULATED;
+		break;
+	case DEC_FLOW_RET:
+	case DEC_FLOW_JMP_IND:
+	case DEC_FLOW_CALL_IND:
+		break;
+	default:
+		return 0;
+	}
+	return is_called ? kind | DEC_PT_PROBE_RETURN : kind;
+}
+
+/* Choose among all that ran. @p image has all of it. */
+static void probes_choose(const struct program *p, const struct dec_pt_image *image,
+			  struct map *probes)
+{
+	struct map called = {};
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < p->truth.pool.size; i++) {
+			struct dec_insn insn;
+			uint64_t kind;
+			struct err *err = dec_pt_image_insn(image, image->maps.size,
+							    p->truth.pool.data[i], &insn);
+
+			if (!err && !pass && insn.flow == DEC_FLOW_CALL)
+				map_put(&called, insn.target, 1);
+			kind = err || !pass ? 0 : probe_at(&insn, &called);
+			if (kind)
+				map_put(probes, insn.rip, kind);
+			err_destroy(err);
+		}
+	map_deinit(&called);
+}
+
+/* As the recorder would tell of them. */
+static void probes_tell(struct dec_pt_image *image, const struct map *probes)
+{
+	for (size_t i = 0; i < probes->capacity; i++)
+		if (probes->slots[i].key != MAP_EMPTY_KEY)
+			ok(dec_pt_image_break(image, NULL, probes->slots[i].key));
+	image->page.addr = PAGE;
+	memcpy(image->page.back, back, sizeof(back));
+	image->page.n_back = sizeof(back);
+}
+
+/* With probes in its code a program's trace tells the same. FAULTLINE_PROBES=full: of the
+ * larger programs, too. */
+static void probes_are_not_seen(void **state)
+{
+	const char *form = getenv("FAULTLINE_PROBES");
+	bool is_full = form && !strcmp(form, "full");
+
+	(void)state;
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		struct program *p = &programs[i];
+		struct dec_pt_options o = shapes[i % SHAPES];
+		uint64_t hits = 0, returns = 0;
+		struct encoding e;
+		struct map probes = {};
+
+		// Each hit takes microseconds.
+		if (p->truth.total > (is_full ? 1 << 24 : 1 << 22))
+			continue;
+		probes_choose(p, &p->encoding[0].streams.data[0].image, &probes);
+		o.probes = &probes;
+		o.probe_page = PAGE;
+		encoding_make(&e, p->capture, &p->truth, &o);
+		for (size_t k = 0; k < e.streams.size; k++) {
+			probes_tell(&e.streams.data[k].image, &probes);
+			hits += e.streams.data[k].stats.probe_hits;
+			returns += e.streams.data[k].stats.probe_returns;
+		}
+		printf("%zu probes, %lu hits, %lu returns: ", probes.size, hits, returns);
+		assert_int_equal(compare_encoding(p, &e), p->truth.total);
+		assert_true(hits > 1000 && returns > 100);
+		encoding_deinit(&e);
+		map_deinit(&probes);
+	}
+}
+
 /* ---- captures of others -------------------------------------------------------------------- */
 
 static int n_captures;
@@ -254,6 +363,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(threads_have_streams),
 		cmocka_unit_test(shapes_differ),
 		cmocka_unit_test(overflow_is_a_gap),
+		cmocka_unit_test(probes_are_not_seen),
 	};
 	const struct CMUnitTest given[] = { cmocka_unit_test(captures_round_trip) };
 
