@@ -12,6 +12,7 @@
 
 #define COMMAND_MAX 4096
 #define CORPUS_MAX 64
+#define ROUNDS_MOST 3 ///< each work takes seconds
 #define GEOMEAN_LIMIT 1.05
 #define WORST_LIMIT 1.30
 
@@ -163,7 +164,9 @@ struct err *bench_suite_corpus(struct bench *b)
 					      record_command(b, &works[i]) };
 		struct bench_times t[2] = {};
 
-		err = bench_measure(b, works[i].name, c, 2, b->o.rounds, t);
+		err = bench_measure(b, works[i].name, c, 2,
+				    b->o.rounds < ROUNDS_MOST ? b->o.rounds : ROUNDS_MOST,
+				    t);
 		if (!err)
 			err = bench_measure_net(b, works[i].name, &c[1], &t[1],
 						b->o.is_quick ? 0 : WORST_LIMIT);

@@ -128,7 +128,7 @@ static struct err *hits_add(struct bench *b, const char *name, int mode, double 
 		{ "time of hits", "s", seconds, BENCH_LOWER },
 		{ "hits emulated", "", (double)h->emulated, BENCH_NEITHER },
 		{ "hits stepped", "", (double)h->stepped, BENCH_NEITHER },
-		{ "time a hit", "s", n ? seconds / (double)n : 0, BENCH_LOWER },
+		{ "time a hit", "s", n ? seconds / (double)n : 0, BENCH_NEITHER },
 	};
 	struct err *err = NULL;
 
@@ -141,7 +141,7 @@ static struct err *hits_add(struct bench *b, const char *name, int mode, double 
 					 .unit = metrics[i].unit,
 					 .better = metrics[i].better };
 
-		if (seconds <= 0 && metrics[i].better == BENCH_LOWER)
+		if (seconds <= 0 && !strcmp(metrics[i].unit, "s"))
 			row.skipped = "less than the runs vary by";
 		err = bench_row_add(&b->results, &row, &metrics[i].value, !row.skipped);
 	}
