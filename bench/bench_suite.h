@@ -9,13 +9,15 @@
 #ifndef BENCH_BENCH_SUITE_H
 #define BENCH_BENCH_SUITE_H
 
+#include <stdio.h>
+
 #include "bench/bench.h"
 #include "bench/bench_result.h"
 
 #define BENCH_SCALES_MAX 16
 
 struct bench_options {
-	uint32_t suites; ///< bit i: the i-th of cmd_bench.c's table
+	uint32_t suites; ///< bit i: the i-th of bench_suites.c's table
 	bool is_quick;
 	int rounds;
 	double scale
@@ -40,6 +42,17 @@ struct bench {
 	double startup_s; ///< what recording adds to /bin/true; 0 before it is known
 	struct bench_results results;
 };
+
+/** @return a bit for each suite of that name ("all": all but corpus; NULL: those that run
+ * when none is named); 0 when there is none. */
+uint32_t bench_suites_named(const char *name);
+
+/** Print the table of suites. */
+void bench_suites_list(FILE *out);
+
+/** Run the suites of the options into the results, printing each; b->scratch is the
+ * caller's to remove. @p argv: the command line, for the header. */
+struct err *bench_suites_run(struct bench *b, int argc, char **argv);
 
 /**
  * Time @p n commands on @p work and add a row "time" for each, skipped ones too.

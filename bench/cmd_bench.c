@@ -10,72 +10,10 @@
 #include "base/option.h"
 #include "bench/bench_compare.h"
 #include "bench/bench_emit.h"
-#include "bench/bench_machine.h"
-#include "bench/bench_peers.h"
 #include "bench/bench_suite.h"
 
 #define EXIT_WORSE 1
 #define EXIT_COULD_NOT 2
-
-/** The suites, in the order in which they run. */
-static const struct {
-	struct bench_suite_info info;
-	struct err *(*run)(struct bench *b);
-	bool is_default;
-} suites[] = {
-	{ { "record", "what recording costs, beside other tools on the same work",
-	    "record keeps what a replay needs; what the other tools do is another thing each "
-	    "(see above). The tiny works are for the slowest of them.",
-	    false },
-	  bench_suite_record,
-	  true },
-	{ { "replay", "what replaying costs",
-	    "The command as a whole, by what it logs; and the machine alone, in one process, "
-	    "without a log: with 64 checkpoints on the way or none.",
-	    false },
-	  bench_suite_replay,
-	  true },
-	{ { "growth", "how costs grow with the work",
-	    "What a command takes for none of the work is taken off each time before the "
-	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "
-	    "is linear.",
-	    false },
-	  bench_suite_growth,
-	  true },
-	{ { "corpus", "what recording costs on programs as Debian ships them", NULL,
-	    false },
-	  bench_suite_corpus,
-	  false },
-	{ { "attach", "what a server under load notices of being attached to", NULL,
-	    false },
-	  bench_suite_attach,
-	  true },
-	{ { "stores", "store probes where they are needed, and at each store", NULL,
-	    false },
-	  bench_suite_stores,
-	  false },
-	{ { "locate", "faults injected into data structures",
-	    "1,000 nodes, 500 operations, 10 faults; -O2. In brackets what Singh's "
-	    "dissertation published (tables 2.2, 4.1, 4.2; published, not measured): other "
-	    "programs, a machine of 2006.",
-	    true },
-	  bench_suite_locate,
-	  true },
-	{ { "graph", "what a memory graph (MG++) takes",
-	    "Tables 3.3 and 3.4 of Singh's dissertation, on the programs as Debian ships them "
-	    "now and three of ours. In brackets what it published (not measured): other "
-	    "versions, inputs no larger, a machine of 2006 and Pin. Snapshots: storing the "
-	    "graph at each change, 8 bytes for each live node. Its times are those of the "
-	    "instrumented program alone.",
-	    true },
-	  bench_suite_graph,
-	  true },
-	{ { "decode", "how fast Intel PT is decoded", NULL, false },
-	  bench_suite_decode,
-	  true },
-};
-
-#define N_SUITES (sizeof(suites) / sizeof(*suites))
 
 static const struct argp_option option_table[] = {
 	{ "quick", 'q', NULL, 0, "Smaller inputs, 3 rounds", 0 },
@@ -122,9 +60,8 @@ static void options_complete(struct bench_options *o)
 {
 	static const double scale[] = { 1, 2, 4, 8 };
 
-	for (size_t i = 0; i < N_SUITES && !o->suites; i++)
-		if (suites[i].is_default)
-			o->suites |= 1u << i;
+	if (!o->suites)
+		o->suites = bench_suites_named(NULL);
 	if (!o->rounds)
 		o->rounds = o->is_quick ? 3 : 5;
 	if (!o->n_scales) {
@@ -136,12 +73,8 @@ static void options_complete(struct bench_options *o)
 static error_t take_suite(struct argp_state *state, struct bench_options *o,
 			  const char *name)
 {
-	uint32_t given = 0;
+	uint32_t given = bench_suites_named(name);
 
-	for (size_t i = 0; i < N_SUITES; i++)
-		if (!strcmp(name, suites[i].info.name) ||
-		    (!strcmp(name, "all") && suites[i].run != bench_suite_corpus))
-			given |= 1u << i;
 	if (!given)
 		argp_error(state, "no suite '%s' (see --help)", name);
 	o->suites |= given;
@@ -221,11 +154,8 @@ static char *help_add_suites(int key, const char *text, void *input)
 	f = open_memstream(&help, &size);
 	if (!f)
 		return (char *)text;
-	fprintf(f, "%s\n\nSuites (all: but corpus; without one: those with a star):\n",
-		text);
-	for (size_t i = 0; i < N_SUITES; i++)
-		fprintf(f, " %c%-8s %s\n", suites[i].is_default ? '*' : ' ',
-			suites[i].info.name, suites[i].info.title);
+	fprintf(f, "%s\n\n", text);
+	bench_suites_list(f);
 	fclose(f);
 	return help;
 }
@@ -271,66 +201,6 @@ static struct err *results_write(struct bench_results *r, const char *path,
 	return err ? err : new_file_commit(&f);
 }
 
-static struct err *suite_run(struct bench *b, size_t i)
-{
-	struct bench_suite_info *info = vec_push(&b->results.suites);
-	struct err *err;
-
-	if (!info)
-		return &err_nomem;
-	*info = suites[i].info;
-	b->suite = info->name;
-	err = suites[i].run(b);
-	if (b->progress)
-		b->progress(NULL, NULL);
-	bench_rows_finish(&b->results);
-	return err ? err : bench_text_suite(stdout, &b->results, &suites[i].info);
-}
-
-/** Find faultline itself, and a directory to work in. */
-static struct err *place_find(struct bench *b)
-{
-	const char *tmp = getenv("TMPDIR");
-	ssize_t n = readlink("/proc/self/exe", b->exe, sizeof(b->exe) - 1);
-	struct err *err;
-
-	if (n < 0)
-		return err_errno("cannot find faultline's own program");
-	snprintf(b->scratch, sizeof(b->scratch), "%s/faultline-bench.XXXXXX",
-		 tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(b->scratch)) {
-		err = err_errno("cannot make '%s'", b->scratch);
-		b->scratch[0] = 0;
-		return err;
-	}
-	snprintf(b->capture, sizeof(b->capture), "%s/capture", b->scratch);
-	return NULL;
-}
-
-/** Run the suites that were asked for, printing each. */
-static struct err *suites_run(struct bench *b, int argc, char **argv)
-{
-	struct bench_results *r = &b->results;
-	struct err *err = place_find(b);
-
-	if (!err)
-		err = bench_works_make(b);
-	if (!err)
-		err = bench_machine_describe(r, argc, argv);
-	if (!err)
-		err = bench_peers_describe(b);
-	if (err)
-		return err;
-	r->header.is_quick = b->o.is_quick;
-	r->header.rounds = b->o.rounds;
-	bench_text_header(stdout, r);
-	for (size_t i = 0; i < N_SUITES && !err; i++)
-		if (b->o.suites >> i & 1)
-			err = suite_run(b, i);
-	r->header.load_end = bench_machine_load();
-	return err;
-}
-
 /** Show results that were measured before. */
 static struct err *results_show(struct bench *b)
 {
@@ -348,7 +218,7 @@ static struct err *results_show(struct bench *b)
 static struct err *bench_main(struct bench *b, int argc, char **argv)
 {
 	struct bench_results *r = &b->results;
-	struct err *err = b->o.from ? results_show(b) : suites_run(b, argc, argv);
+	struct err *err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
 
 	if (!err)
 		err = results_write(r, b->o.json, bench_json_write);
