@@ -141,7 +141,7 @@ static void print_json(const struct capture *c, const struct encode_command *cmd
 		cJSON_AddNumberToObject(o, "pid", info->pid);
 	}
 	cJSON_AddStringToObject(o, "file", r->path);
-	cJSON_AddNumberToObject(o, "instructions", r->where.position);
+	cJSON_AddNumberToObject(o, "instructions", r->where.instructions);
 	cJSON_AddNumberToObject(o, "threads", r->n_streams);
 	cJSON_AddNumberToObject(o, "bytes", r->bytes);
 	cJSON_AddNumberToObject(o, "pt_bytes", r->pt_bytes);
@@ -162,7 +162,7 @@ static void print_text(const struct encode_command *cmd,
 		printf("%s: ", cmd->label);
 	printf("%" PRIu64 " instructions of %" PRIu64 " thread%s in %" PRIu64
 	       " bytes of packets: %s\n",
-	       r->where.position, r->n_streams, r->n_streams == 1 ? "" : "s", r->pt_bytes,
+	       r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s", r->pt_bytes,
 	       r->path);
 	if (r->unfiled_bytes)
 		printf("note: %" PRIu64 " bytes of code in no file: gaps there\n",

@@ -244,7 +244,7 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 		cJSON_AddNumberToObject(o, "pid", info->pid);
 		cJSON_AddStringToObject(o, "exe", info->exe ?: "");
 	}
-	cJSON_AddNumberToObject(o, "instructions", w->position);
+	cJSON_AddNumberToObject(o, "instructions", w->instructions);
 	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
 	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
 	cJSON_AddNumberToObject(o, "seconds", r->seconds);
@@ -286,12 +286,12 @@ static void report_end(const struct replay *r)
 		fprintf(stderr,
 			"faultline: cannot replay all of '%s': %s; %lu instructions "
 			"and %lu syscalls matched up to there\n",
-			r->o->capture, dec_machine_divergence(r->machine), w->position,
+			r->o->capture, dec_machine_divergence(r->machine), w->instructions,
 			w->syscalls);
 		return;
 	}
 	print_label(r->o, r->talk);
-	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->position,
+	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->instructions,
 		w->syscalls);
 	if (r->witness)
 		dec_pt_witness_print(r->witness, r->talk);

@@ -75,6 +75,7 @@ static void child_where(enum dec_at at)
 	slot->where = (struct dec_where){
 		.at = at,
 		.position = replay.engine.now,
+		.instructions = replay.engine.now - replay.n_halves,
 		.syscalls = replay.syscalls,
 		.switches = replay.n_switches,
 		.tid = replay.threads.size ? threads_current(&replay)->tid : 0,

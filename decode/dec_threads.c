@@ -451,6 +451,7 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 		return false;
 	*v = threads_rep_begin(r, n);
 	threads_current(r)->n_halves++;
+	r->n_halves++;
 	return true;
 }
 

@@ -41,7 +41,8 @@ enum dec_at {
 /** Where the machine stands. */
 struct dec_where {
 	enum dec_at at;
-	uint64_t position; ///< instructions executed
+	uint64_t position; ///< steps: instructions, and parts of some (decode/README I1)
+	uint64_t instructions; ///< executed
 	uint64_t syscalls; ///< system calls answered
 	uint64_t switches; ///< from one thread to another
 	uint32_t tid;	   ///< the thread that runs

@@ -6,6 +6,7 @@
 # forged bit is a divergence, or damage that is skipped and told.
 . tests/lib.sh
 
+need jq
 need_bpf
 c=$TMPDIR/capture
 make_capture "$c" sort -r /usr/share/common-licenses/GPL-3
@@ -25,6 +26,10 @@ expect_status 0 "$FAULTLINE" encode "$t"
 expect_status 0 "$FAULTLINE" replay --json "$t"
 grep -q '"pt":{"threads":4,"branches":[0-9]*,"instructions":[0-9]*,"gaps":0,"lost":0,"skipped":0,' \
 	"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+# A memset or memcpy that was interrupted in its middle is one instruction for all of them.
+want=$("$FAULTLINE" decode --json "$t" | jq .instructions)
+[ "$(jq -c '[.instructions, .pt.instructions]' "$TMPDIR/out")" = "[$want,$want]" ] ||
+	fail "not $want instructions, as decoded: $(cat "$TMPDIR/out")"
 
 # PT that cannot be read keeps nobody from replaying.
 cp "$t/perf.data" "$TMPDIR/sound"
