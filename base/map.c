@@ -26,7 +26,7 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 {
 	struct map_slot *s;
 
-	if (!m->capacity)
+	if (!m->capacity || key == MAP_EMPTY_KEY)
 		return NULL;
 	s = map_find(m, key);
 	return s->key == key ? &s->value : NULL;
@@ -65,7 +65,8 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 
 bool map_remove(struct map *m, uint64_t key)
 {
-	struct map_slot *s = m->capacity ? map_find(m, key) : NULL;
+	struct map_slot *s =
+		m->capacity && key != MAP_EMPTY_KEY ? map_find(m, key) : NULL;
 	size_t hole, i;
 
 	if (!s || s->key != key)

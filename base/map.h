@@ -4,7 +4,7 @@
 /**
  * @file
  * A hash map from 64-bit keys to 64-bit values: open addressing, linear probing. Key
- * MAP_EMPTY_KEY (all ones) cannot be stored. A zeroed map is an empty map.
+ * MAP_EMPTY_KEY (all ones) cannot be stored, and is never found. A zeroed map is an empty map.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H

@@ -155,9 +155,9 @@ void engine_flush(struct dec_engine *e)
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
 		e->arenas.data[i].blocks.size = 0;
 	}
-	// Key 1 is no negated address of code: slot 0xffff could only match rip -1.
+	// The key of an address that has another slot is never found.
 	for (size_t i = 0; i < 65536; i++)
-		e->ctx->keys[i] = 1;
+		e->ctx->keys[i] = -(uint64_t)(i + 1);
 	e->is_flushed = true;
 }
 
@@ -200,8 +200,8 @@ void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16]
 	e->async_rip = rip;
 	if (old && old != rip)
 		engine_arm_at(e, old, false);
-	if (!rip)
-		return;
+	if (!rip || rip == MAP_EMPTY_KEY)
+		return; // no code is there, to be told to stop
 	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
 	e->async_rflags = rflags;
 	known = map_get(&e->asyncs, rip);
@@ -439,12 +439,19 @@ static void engine_link(struct engine_exit *x, const struct engine_block *from,
 		engine_patch(x->slow, to->host);
 }
 
-/* Find or make the block at rip. */
+#define ENGINE_NO_CODE (UINT32_MAX - 1)
+
+/* Find or make the block at rip. @return ENGINE_NO_CODE where there is nothing to execute, and
+ * perhaps no place for a block near it: the address may be any. */
 static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 {
 	uint64_t *known = map_get(&e->block_of, rip);
 
-	return known ? (uint32_t)*known : engine_translate(e, rip, false);
+	if (known)
+		return *known;
+	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
+		return ENGINE_NO_CODE;
+	return engine_translate(e, rip, false);
 }
 
 enum dec_verdict engine_special(struct dec_engine *e)
@@ -573,11 +580,16 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 				     bool *is_break)
 {
 	uint32_t to = engine_block_for(e, e->ctx->rip), exit_id;
-	enum dec_verdict v;
+	enum dec_verdict v = DEC_GO;
 	struct engine_exit *x;
 
 	if (to == UINT32_MAX)
 		return DEC_DIVERGED;
+	if (to == ENGINE_NO_CODE) {
+		// It may have been switched away there, before the fault was told.
+		*is_break = engine_at_stop(e, &v);
+		return v;
+	}
 	e->is_flushed = false;
 	v = engine_enter(e, to, budget);
 	exit_id = e->ctx->exit_id;
@@ -591,7 +603,7 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 		to = engine_block_for(e, e->ctx->rip);
 		if (to == UINT32_MAX)
 			return DEC_DIVERGED;
-		if (!e->is_flushed)
+		if (!e->is_flushed && to != ENGINE_NO_CODE)
 			engine_learn(e, exit_id, to);
 		return DEC_GO;
 	case ENGINE_EXIT_SPECIAL:

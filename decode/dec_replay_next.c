@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "decode/dec_certain.h"
 #include "decode/dec_replay_int.h"
@@ -61,6 +62,9 @@ static void replay_check_place(struct dec_replay *r)
 		return;
 	}
 	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
+		return;
+	// Where there is no code it faults, and gets nowhere.
+	if (!guest_avail(&r->guest, r->next.regs.rip, PROT_EXEC))
 		return;
 	if (certain_judge(r, r->look_ahead) != CERTAIN_NOT)
 		return;

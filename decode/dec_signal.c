@@ -10,6 +10,7 @@
 #include "decode/dec_emulate.h"
 #include "decode/dec_replay_int.h"
 #include "decode/dec_threads.h"
+#include "decode/dec_touch.h"
 
 static bool replay_is_sync(const struct cap_event *ev)
 {
@@ -84,12 +85,97 @@ enum dec_verdict replay_signal_die(struct dec_replay *r)
 	return is_current ? replay_signal_await(r, &is_done) : replay_signal_deliver(r);
 }
 
+/* @return where indirect branch @p insn goes in the guest's present state; 0 = not known. */
+static uint64_t replay_branch_target(const struct dec_engine *e,
+				     const struct dec_insn *insn)
+{
+	uint32_t regs = insn->gpr_read;
+	struct dec_touch touch[DEC_TOUCHES];
+	int n = dec_touch_list(e, insn, e->ctx->gpr, 1, touch);
+	uint64_t target;
+
+	for (int i = 0; i < n; i++) {
+		if (touch[i].is_def || touch[i].size != sizeof(target))
+			continue;
+		if (!dec_touch_is_readable(e, touch[i].addr, sizeof(target)))
+			return 0;
+		memcpy(&target, (const void *)touch[i].addr, sizeof(target));
+		return target;
+	}
+	if (insn->flow == DEC_FLOW_CALL_IND)
+		regs &= ~(1u << CAP_RSP);
+	return regs ? e->ctx->gpr[__builtin_ctz(regs)] : 0;
+}
+
+/* @return whether @p insn is a branch that the CPU refuses in the guest's present state. */
+static bool replay_is_refused(const struct dec_engine *e, const struct dec_insn *insn)
+{
+	int64_t target = replay_branch_target(e, insn);
+
+	return (int64_t)((uint64_t)target << 16) >> 16 != target;
+}
+
+/* Is there an indirect branch at @p rip? Then @p insn is that. */
+static bool replay_branch_at(struct dec_replay *r, uint64_t rip, struct dec_insn *insn)
+{
+	uint64_t n = guest_avail(&r->guest, rip, PROT_EXEC);
+
+	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
+	       (insn->flow == DEC_FLOW_CALL_IND || insn->flow == DEC_FLOW_JMP_IND ||
+		insn->flow == DEC_FLOW_RET);
+}
+
+bool replay_is_refused_call(struct dec_replay *r, uint64_t *next)
+{
+	struct dec_insn insn;
+
+	if (!replay_branch_at(r, r->engine.ctx->rip, &insn) ||
+	    insn.flow != DEC_FLOW_CALL_IND || !replay_is_refused(&r->engine, &insn))
+		return false;
+	*next = insn.rip + insn.len;
+	return true;
+}
+
+/* Is the event at hand the fault of an indirect branch? Then @p insn is that. */
+static bool replay_is_branch_fault(struct dec_replay *r, struct dec_insn *insn)
+{
+	siginfo_t info;
+
+	memcpy(&info, r->next.siginfo, sizeof(info));
+	return r->next.signo == SIGSEGV && info.si_code == SI_KERNEL &&
+	       replay_branch_at(r, r->next.regs.rip, insn);
+}
+
+/*
+ * A processor of Intel's refuses to branch to an address that is not canonical: the fault is
+ * the branch's, with the registers before it. (A call has written the return address all the
+ * same, as the event tells.) Translated, it would be done before C sees where it goes. So the
+ * guest is stopped in front of it. (One of AMD's goes there, and faults.)
+ */
+static enum dec_verdict replay_await_branch(struct dec_replay *r,
+					    const struct dec_insn *insn, bool *is_done)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_regs *regs = &r->next.regs;
+
+	if (c->rip == regs->rip && !memcmp(c->gpr, regs->gpr, sizeof(c->gpr)) &&
+	    replay_is_refused(&r->engine, insn)) {
+		*is_done = true;
+		return replay_signal_deliver(r);
+	}
+	threads_await(r);
+	return DEC_GO;
+}
+
 enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done)
 {
+	struct dec_insn insn;
 	enum dec_verdict v;
 
 	if (replay_is_sync(&r->next))
-		return DEC_GO;
+		return replay_is_branch_fault(r, &insn) ?
+			       replay_await_branch(r, &insn, is_done) :
+			       DEC_GO;
 	if (!threads_current(r)->is_in_call && !threads_is_here(r, &v)) {
 		threads_await(r);
 		return v;

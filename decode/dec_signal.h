@@ -17,6 +17,10 @@
  * itself comes by its fault. */
 enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done);
 
+/** @return whether the guest stands at a call that the CPU refuses, because where it goes is no
+ * canonical address. @p next: what it pushes all the same. */
+bool replay_is_refused_call(struct dec_replay *r, uint64_t *next);
+
 /** The event at hand is a signal that kills the program, and perhaps not one of the thread
  * that runs. */
 enum dec_verdict replay_signal_die(struct dec_replay *r);

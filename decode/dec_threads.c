@@ -11,6 +11,7 @@
 
 #include "decode/dec_emulate.h"
 #include "decode/dec_replay_int.h"
+#include "decode/dec_signal.h"
 
 /* ---- who there is ----------------------------------------------------------------------- */
 
@@ -419,6 +420,27 @@ static bool threads_may_be_here(struct dec_replay *r)
 	return a != DEC_PLACES_NO;
 }
 
+/* The current thread stands at a call with the registers of the event. Was the call refused
+ * (dec_signal.c) when its thread lost the CPU? Then what it pushed is part of the signature,
+ * and now of memory. */
+static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
+{
+	uint64_t at = r->next.regs.gpr[CAP_RSP] - 8, next, before;
+	const struct cap_write w = { at, sizeof(next), (const uint8_t *)&next };
+	bool matches;
+
+	if (!replay_is_refused_call(r, &next) ||
+	    guest_avail(&r->guest, at, PROT_WRITE) < sizeof(next))
+		return false;
+	memcpy(&before, (const void *)at, sizeof(before));
+	memcpy((void *)at, &next, sizeof(next));
+	matches = threads_signature_matches(r);
+	memcpy((void *)at, &before, sizeof(before));
+	if (matches)
+		*v = replay_write(r, &w);
+	return matches;
+}
+
 bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 {
 	const struct dec_ctx *c = r->engine.ctx;
@@ -430,7 +452,8 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 	if (c->rip != regs->rip)
 		return false;
 	if (!memcmp(c->gpr, regs->gpr, sizeof(c->gpr)))
-		return threads_signature_matches(r) && threads_may_be_here(r);
+		return (threads_signature_matches(r) || threads_was_refused(r, v)) &&
+		       threads_may_be_here(r);
 	if (!threads_rep_at(r, &insn))
 		return false;
 	for (int i = 0; i < CAP_GPRS; i++) {

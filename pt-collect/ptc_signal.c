@@ -95,6 +95,20 @@ static bool enter_handler(pid_t tid, int signo, int *status)
 	return WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
 }
 
+/**
+ * What the faulting instruction of @p ev has left in memory, although it did not run: a CPU
+ * that refuses to call an address that is not canonical has written the return address.
+ */
+static void add_traces(struct ptc_process *p, struct ptc_writes *w,
+		       const struct cap_event *ev)
+{
+	siginfo_t si;
+
+	memcpy(&si, ev->siginfo, sizeof(si));
+	if (si.si_signo == SIGSEGV && si.si_code == SI_KERNEL)
+		ptc_outputs_add(p, w, ev->regs.gpr[CAP_RSP] - 8, 8);
+}
+
 /** @return false when the thread was killed meanwhile: that is handled already. */
 static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
 {
@@ -115,6 +129,7 @@ static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_
 	t->n_frames++;
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
+	add_traces(p, &frame, ev);
 	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
 	ptc_pending_log(p, t, ev, &frame);
 	if (is_killed)
