@@ -19,13 +19,15 @@ enum {
 	KEY_ACCESSES = 'a',
 	KEY_VERBOSE = 'v',
 	KEY_NO_ALLOCATOR = 256,
+	KEY_INTERNALS,
 	KEY_NAMED_ONLY
 };
 
 struct arguments {
 	const char *capture, *svg, *process;
 	fl_texts specs, cpoints;
-	bool with_json, with_accesses, without_allocator, is_as_named;
+	bool with_json, with_accesses, without_allocator, with_internals;
+	bool is_as_named;
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +48,10 @@ static const struct argp_option options[] = {
 	  "where no C-point is named, check the end of the run alone; do not take for one "
 	  "the first entry or return of a function at which the structure always held and "
 	  "then did not",
+	  0 },
+	{ "internals", KEY_INTERNALS, NULL, 0,
+	  "make a graph of the allocator's internals, too: free chunks, bins, caches, and what "
+	  "was merged and split",
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
@@ -87,6 +93,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_NAMED_ONLY:
 		a->is_as_named = true;
+		break;
+	case KEY_INTERNALS:
+		a->with_internals = true;
 		break;
 	case KEY_JSON:
 		a->with_json = true;
@@ -142,6 +151,7 @@ static int analyze(const struct arguments *args)
 		.with_accesses = args->with_accesses,
 		.with_inference = !args->is_as_named,
 		.without_allocator = args->without_allocator,
+		.with_allocator = args->with_internals,
 		.with_progress = isatty(STDERR_FILENO),
 	};
 	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};

@@ -30,13 +30,18 @@ static const struct argp_option options[] = {
 	  "when: a number of instructions, END (the default), or a function: when it last "
 	  "returned",
 	  0 },
-	{ "from", KEY_FROM, "TIME", 0, "with --html: the first moment (the beginning)", 0 },
+	{ "from", KEY_FROM, "TIME", 0, "with --html: the first moment (the beginning)",
+	  0 },
 	{ "to", KEY_TO, "TIME", 0, "with --html: the last moment (END)", 0 },
 	{ "type", 't', "TYPE", 0, "only nodes of this struct", 0 },
 	{ "spec", 's', "FILE", 0,
-	  "the types of this specification, and what violates it (may be given again)", 0 },
+	  "the types of this specification, and what violates it (may be given again)",
+	  0 },
 	{ "allocator", KEY_ALLOCATOR, NULL, 0,
-	  "not the program's heap, but the allocator's free chunks", 0 },
+	  "not the program's heap, but the allocator's internals: free chunks, the bins and "
+	  "caches that they are in, what they were merged or split from",
+	  0 },
+	{ "internals", KEY_ALLOCATOR, NULL, OPTION_ALIAS, NULL, 0 },
 	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
 	  "take no notice of malloc and free: find the nodes by what pointers are derived "
 	  "from",
@@ -203,8 +208,8 @@ static struct err *keep_type(struct fl_analysis *a, size_t side, const char *nam
 	return err;
 }
 
-static void print_summary(const struct fl_analysis *a, const struct hg_view *v,
-			  uint64_t time)
+static void print_summary(const struct fl_analysis *a, const struct hg_graph *g,
+			  const struct hg_view *v, uint64_t time)
 {
 	printf("after %llu instructions: %llu changes of the heap\n",
 	       (unsigned long long)time, (unsigned long long)hg_view_ops(v));
@@ -213,7 +218,7 @@ static void print_summary(const struct fl_analysis *a, const struct hg_view *v,
 		unsigned long long n = 0;
 
 		while ((id = hg_view_next(v, 0, id)).v)
-			n += hg_graph_node(a->sides[FL_SIDE_APP].graph, id)->type == type;
+			n += hg_graph_node(g, id)->type == type;
 		if (n)
 			printf("%10llu %s\n", n,
 			       type ? spec_type(a->spec, type - 1)->name :
@@ -236,6 +241,7 @@ static struct err *draw_moment(struct fl_analysis *a, const struct arguments *ar
 	struct fl_picture p = {
 		.namer = &a->sides[side].namer,
 		.title = title,
+		.internals = side == FL_SIDE_CHUNKS ? &a->internals : NULL,
 		.max_nodes = args->max_nodes ? args->max_nodes : MAX_NODES,
 	};
 
@@ -256,7 +262,7 @@ static struct err *draw_moment(struct fl_analysis *a, const struct arguments *ar
 	else if (args->is_dot)
 		err = fl_dot_write(&p, stdout);
 	else
-		print_summary(a, v, time);
+		print_summary(a, g, v, time);
 	vec_deinit(&violations);
 	return err;
 }

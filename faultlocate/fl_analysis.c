@@ -169,6 +169,8 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 				 &options.n_watch);
 	if (err)
 		return err;
+	if (o->with_allocator)
+		hg_recorder_with_internals(r);
 	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;
 	if (err)
 		return err;
@@ -179,6 +181,8 @@ static struct err *replay_once(const struct fl_options *o, struct fl_analysis *a
 		return err;
 	hg_recorder_position(r, &end);
 	end.time = a->run.instructions;
+	vec_deinit(&a->internals);
+	hg_recorder_internals(r, &a->internals);
 	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
 			   &a->sides[FL_SIDE_CHUNKS].graph);
 	if (!a->run.has_matched)
@@ -256,7 +260,7 @@ static struct err *assign_types(struct fl_analysis *a)
 		a->sides[side].namer =
 			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
 	if (!err && chunks->graph)
-		err = fl_types_assign_chunks(a->spec, chunks->graph);
+		err = fl_types_assign_chunks(a->spec, chunks->graph, &a->internals);
 	return err;
 }
 
@@ -738,6 +742,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->faults);
 	vec_deinit(&a->accesses);
 	vec_deinit(&a->plan);
+	vec_deinit(&a->internals);
 	dec_run_deinit(&a->run);
 	fl_cpoints_destroy(a->cpoints);
 	spec_destroy(a->spec);

@@ -15,7 +15,6 @@
 #include "faultlocate/fl_dot.h"
 #include "faultlocate/fl_types.h"
 #include "heapgraph/hg_access.h"
-#include "heapgraph/hg_plan.h"
 
 struct fl_options {
 	const char *capture;	  ///< directory
@@ -27,7 +26,8 @@ struct fl_options {
 	bool with_inference; ///< where no C-point is named, look for some (fl_infer.h)
 	bool with_accesses;  ///< also look for accesses that go astray (hg_access.h); then
 			     ///< no spec is needed
-	bool with_allocator; ///< make the allocator's view even if no spec asks for it
+	bool with_allocator; ///< make the allocator's view even if no spec asks for it, with
+			     ///< caches and bins
 	bool without_allocator; ///< find the nodes without allocator knowledge (hg_infer.h)
 	bool is_heap_only; ///< stop before checking; without specs: all structs that the
 			   ///< program allocates, as DWARF says
@@ -60,6 +60,7 @@ struct fl_analysis {
 	struct spec *spec;
 	struct fl_cpoints *cpoints;
 	struct dec_run run;
+	hg_internals internals; ///< of the allocator's view
 	hg_plan plan; ///< nodes found without allocator knowledge
 	struct fl_side sides[FL_SIDES];
 	struct fl_typing typing;

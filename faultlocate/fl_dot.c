@@ -11,6 +11,7 @@
 // what is farther away explains little and makes the picture small.
 #define RINGS_MAX 3
 #define RINGS_NODES 16
+#define MEMBERS_MAX 8	     // of one cluster
 #define FIELDS_MAX 14	     // of one box; the rest is one row of dots
 #define LOWEST_ADDRESS 65536 // vm.mmap_min_addr
 #define COLOR_LINE "#5b6b7b"
@@ -247,6 +248,13 @@ static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 	fputs("</td></tr>", d->out);
 }
 
+static bool has_edge(const struct drawing *d, uint32_t id, const struct dec_field *f)
+{
+	uint64_t addr;
+
+	return read_pointer(d, id, f, &addr) && addr;
+}
+
 static void draw_fields(struct drawing *d, uint32_t id)
 {
 	struct hg_node_id node = { id };
@@ -260,12 +268,80 @@ static void draw_fields(struct drawing *d, uint32_t id)
 		bool is_shown = n <= FIELDS_MAX || i < FIELDS_MAX;
 
 		fl_name_field(d->n, node, i, &f, name, sizeof(name));
-		if (is_shown || f.is_pointer) // an edge needs its port
+		if (is_shown || has_edge(d, id, &f)) // an edge needs its port
 			draw_field(d, id, i, &f, name);
 		else if (i == FIELDS_MAX)
 			fprintf(d->out, "<tr><td colspan=\"2\">%llu more</td></tr>",
 				(unsigned long long)(n - FIELDS_MAX + 1));
 	}
+}
+
+// Where the node comes from, and went: what it was split off from or freed into.
+static void draw_origin(struct drawing *d, uint32_t id)
+{
+	uint32_t source = hg_graph_node(d->n->graph, (struct hg_node_id){ id })->source;
+	const struct hg_internal *in = d->p->internals ? &d->p->internals->data[id - 1] :
+							 NULL;
+
+	if (in && in->bytes)
+		fprintf(d->out, "<br/>chunk of %llu bytes",
+			(unsigned long long)in->bytes);
+	if (in && in->freed)
+		fprintf(d->out, ", allocation n%u until then", in->freed);
+	if (in && in->taken)
+		fprintf(d->out, ", allocation n%u later", in->taken);
+	if (source)
+		fprintf(d->out, "<br/>split from n%u", source);
+}
+
+// A cluster's members in a row by their merge edges, those of clusters in it among them.
+// @prev: the last one drawn, 0: none. @left: how many more.
+static void draw_members(struct drawing *d, uint32_t id, uint32_t *prev, int *left)
+{
+	const struct hg_node *h = hg_graph_node(d->n->graph, (struct hg_node_id){ id });
+	const struct hg_internal *in = d->p->internals ? d->p->internals->data : NULL;
+	const struct hg_member *m;
+	size_t n, ignored;
+
+	m = hg_graph_members(d->n->graph, (struct hg_node_id){ id }, &n);
+	for (size_t i = 0; i<n && * left> 0; i++) {
+		uint32_t node = m[i].node.v;
+		uint64_t bytes = hg_graph_node(d->n->graph, m[i].node)->size;
+
+		if (hg_graph_members(d->n->graph, m[i].node, &ignored)) {
+			draw_members(d, node, prev, left);
+			continue;
+		}
+		if (in && in[node - 1].bytes)
+			bytes = in[node - 1].bytes;
+		fprintf(d->out,
+			"\tpart%u [shape=box style=\"dashed,rounded\" color=\"%s\" "
+			"fontcolor=\"%s\" label=\"n%u\\n%llu bytes\"]\n",
+			node, COLOR_OLD, COLOR_OLD, node, (unsigned long long)bytes);
+		if (*prev)
+			fprintf(d->out,
+				"\tpart%u -> part%u [dir=none style=dashed color=\"%s\" "
+				"label=\"(%llu)\"]\n",
+				*prev, node, COLOR_OLD, (unsigned long long)h->born);
+		*prev = node;
+		--*left;
+	}
+}
+
+static void draw_cluster(struct drawing *d, uint32_t id)
+{
+	uint32_t first = id, prev = 0;
+	const struct hg_member *m;
+	int left = MEMBERS_MAX;
+	size_t n;
+
+	while ((m = hg_graph_members(d->n->graph, (struct hg_node_id){ first }, &n)))
+		first = m->node.v;
+	if (first == id)
+		return;
+	draw_members(d, id, &prev, &left);
+	fprintf(d->out, "\tn%u:head -> part%u [style=dashed color=\"%s\"]\n", id, first,
+		COLOR_OLD);
 }
 
 static void draw_node(struct drawing *d, uint32_t id)
@@ -286,6 +362,7 @@ static void draw_node(struct drawing *d, uint32_t id)
 		fprintf(d->out, "%llu bytes", (unsigned long long)h->size);
 	fputs(" <font point-size=\"9\">", d->out);
 	put_when(d, &born);
+	draw_origin(d, id);
 	fputs("</font></td></tr>", d->out);
 	draw_fields(d, id);
 	fputs("</table>>]\n", d->out);
@@ -465,6 +542,8 @@ static void draw_all(struct drawing *d)
 	      d->out);
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_node(d, d->nodes.data[i]);
+	for (size_t i = 0; i < d->nodes.size; i++)
+		draw_cluster(d, d->nodes.data[i]);
 	for (size_t i = 0; i < d->fold.folded.size; i++)
 		draw_folded(d, i);
 	for (size_t i = 0; i < d->nodes.size; i++)

@@ -5,12 +5,13 @@
  * @file
  * Pictures of heap structures, in the manner of paper 001, Figure 3.1: nodes as boxes with
  * their fields, edges labelled `(time):line`, the previous target of a faulty pointer
- * dashed. Text for Graphviz, and its `dot` program to draw it.
+ * dashed. A cluster's members hang on it, joined by their merge edges (Figure 3.3). Text for Graphviz, and its `dot` program to draw it.
  */
 #ifndef FAULTLOCATE_FL_DOT_H
 #define FAULTLOCATE_FL_DOT_H
 
 #include "faultlocate/fl_names.h"
+#include "heapgraph/hg_record.h"
 
 /** What to draw. All borrowed. */
 struct fl_picture {
@@ -21,6 +22,7 @@ struct fl_picture {
 	const struct spec_violation *violations;
 	size_t n_violations;
 	const fl_faults *faults; ///< their changes are drawn; may be NULL
+	const hg_internals *internals; ///< of the allocator's view; else NULL
 	size_t max_nodes;	 ///< 0: FL_PICTURE_NODES
 };
 

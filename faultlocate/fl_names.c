@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "faultlocate/fl_types.h"
+
 #define CHANGED_FIELDS_MAX 4 // one operation changes at most eight bytes
 
 const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id id,
@@ -34,9 +36,26 @@ bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 	return true;
 }
 
+// Chunks lead to 16 bytes before the head of their bin, as if that were a chunk, too. What
+// is there belongs to other bins.
+static uint32_t bin_of(const struct fl_namer *n, uint64_t addr)
+{
+	for (uint32_t id = hg_graph_nodes(n->graph); id; id--) {
+		const struct spec_type *t =
+			fl_name_type(n, (struct hg_node_id){ id }, NULL);
+
+		if (hg_graph_node(n->graph, (struct hg_node_id){ id })->start ==
+			    addr + 16 &&
+		    t && strcmp(t->name, FL_BIN_TYPE) == 0)
+			return id;
+	}
+	return 0;
+}
+
 struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_t time)
 {
 	struct fl_target t = { .kind = addr ? FL_TO_WILD : FL_TO_NULL };
+	uint32_t bin;
 
 	// The youngest node that covered the address, alive or not.
 	for (uint32_t id = addr ? hg_graph_nodes(n->graph) : 0; id; id--) {
@@ -50,6 +69,11 @@ struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_
 		t.offset = addr - h->start;
 		break;
 	}
+	bin = addr && t.kind != FL_TO_NODE && spec_type_find(n->spec, FL_BIN_TYPE) >= 0 ?
+		      bin_of(n, addr) :
+		      0;
+	if (bin)
+		t = (struct fl_target){ .kind = FL_TO_NODE, .node = { bin } };
 	return t;
 }
 

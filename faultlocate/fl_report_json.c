@@ -207,6 +207,35 @@ static cJSON *json_heap(const struct hg_graph *g)
 	return o;
 }
 
+// The allocator's view: the graph, and how many nodes of each kind there ever were.
+static cJSON *json_internals(const struct fl_analysis *a)
+{
+	static const char *const names[HG_INTERNAL_KINDS] = {
+		[HG_INTERNAL_CHUNK] = "chunks", [HG_INTERNAL_CACHED] = "cached",
+		[HG_INTERNAL_FAST] = "fast",	[HG_INTERNAL_CACHE] = "caches",
+		[HG_INTERNAL_BIN] = "bins",
+	};
+	uint64_t count[HG_INTERNAL_KINDS] = {}, n_taken = 0;
+	cJSON *o;
+
+	o = json_heap(a->sides[FL_SIDE_CHUNKS].graph);
+	for (size_t i = 0; i < a->internals.size; i++) {
+		count[a->internals.data[i].kind]++;
+		n_taken += a->internals.data[i].taken != 0;
+	}
+	for (int kind = 0; kind < HG_INTERNAL_KINDS && o; kind++) {
+		if (!add(o, names[kind], cJSON_CreateNumber(count[kind]))) {
+			cJSON_Delete(o);
+			return NULL;
+		}
+	}
+	if (o && !add(o, "taken", cJSON_CreateNumber(n_taken))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
 static cJSON *json_phases(const struct fl_phases *p)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -252,6 +281,7 @@ struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
 	if (a->has_accesses && !add_accesses(a, o))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
+	    (a->internals.size && !add(o, "internals", json_internals(a))) ||
 	    !add(o, "phases", json_phases(&a->phases)))
 		return &err_nomem;
 	text = cJSON_PrintUnformatted(o);

@@ -54,20 +54,74 @@ static const struct dec_field chunk_fields[] = {
 	  .points_to = FL_CHUNK_TYPE },
 };
 
-static const struct dec_struct chunk_struct = {
-	.name = FL_CHUNK_TYPE,
-	.size = 48,
-	.fields = chunk_fields,
-	.n_fields = sizeof(chunk_fields) / sizeof(*chunk_fields),
+// What else glibc has in and behind its heap; the same of glibc 2.26 and later. Chunks in
+// fast bins have an fd only, and it is where the thread cache has its link.
+static const struct dec_field cached_fields[] = {
+	{ .name = "next", .size = 8, .is_pointer = true, .points_to = "tcache_entry" },
+	{ .name = "key", .offset = 8, .size = 8 },
 };
+
+static const struct dec_field fast_fields[] = {
+	{ .name = "fd", .size = 8, .is_pointer = true, .points_to = "fastbin_chunk" },
+};
+
+static const struct dec_field bin_fields[] = {
+	{ .name = "fd", .size = 8, .is_pointer = true, .points_to = FL_CHUNK_TYPE },
+	{ .name = "bk",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = FL_CHUNK_TYPE },
+};
+
+// struct tcache_perthread_struct: a count and a list for each size of chunks.
+#define CACHE_LISTS 64
+static struct dec_field cache_fields[2 * CACHE_LISTS];
+static char cache_names[2 * CACHE_LISTS][24];
+
+#define FIELDS(f) .fields = f, .n_fields = sizeof(f) / sizeof(*f)
+static const struct dec_struct internal_structs[HG_INTERNAL_KINDS] = {
+	[HG_INTERNAL_CHUNK] = { .name = FL_CHUNK_TYPE, .size = 48, FIELDS(chunk_fields) },
+	[HG_INTERNAL_CACHED] = { .name = "tcache_entry",
+				 .size = 16,
+				 FIELDS(cached_fields) },
+	[HG_INTERNAL_FAST] = { .name = "fastbin_chunk", .size = 8, FIELDS(fast_fields) },
+	[HG_INTERNAL_CACHE] = { .name = "tcache_perthread_struct",
+				.size = 640,
+				FIELDS(cache_fields) },
+	[HG_INTERNAL_BIN] = { .name = FL_BIN_TYPE, .size = 16, FIELDS(bin_fields) },
+};
+
+static void name_cache_fields(void)
+{
+	for (int i = 0; i < 2 * CACHE_LISTS; i++) {
+		bool is_list = i < CACHE_LISTS;
+		int list = i % CACHE_LISTS;
+
+		// The lists first: they say what is in the cache.
+		snprintf(cache_names[i], sizeof(cache_names[i]), "%s[%#x]",
+			 is_list ? "entries" : "counts", 0x20 + 16 * list);
+		cache_fields[i] = (struct dec_field){
+			.name = cache_names[i],
+			.offset = is_list ? 2 * CACHE_LISTS + 8 * list : 2 * list,
+			.size = is_list ? 8 : 2,
+			.is_pointer = is_list,
+			.points_to = is_list ? "tcache_entry" : NULL,
+		};
+	}
+}
 
 static struct err *find_layout(struct dec_symbols *symbols, const char *name,
 			       const struct dec_struct **ret)
 {
 	struct err *err;
 
-	if (strcmp(name, FL_CHUNK_TYPE) == 0) {
-		*ret = &chunk_struct;
+	for (int kind = 0; kind < HG_INTERNAL_KINDS; kind++) {
+		if (strcmp(name, internal_structs[kind].name) != 0)
+			continue;
+		if (kind == HG_INTERNAL_CACHE)
+			name_cache_fields();
+		*ret = &internal_structs[kind];
 		return NULL;
 	}
 	*ret = NULL;
@@ -123,8 +177,10 @@ struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 			     const struct hg_graph *g, bool with_chunk)
 {
 	_cleanup_(map_deinit) struct map seen = {};
-	struct err *err = with_chunk ? declare(s, symbols, FL_CHUNK_TYPE) : NULL;
+	struct err *err = NULL;
 
+	for (int kind = 0; kind < HG_INTERNAL_KINDS && with_chunk && !err; kind++)
+		err = declare(s, symbols, internal_structs[kind].name);
 	for (uint32_t id = 1; id <= hg_graph_nodes(g) && !err; id++) {
 		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
 		const char *name;
@@ -195,6 +251,12 @@ static bool by_dwarf(const struct typer *t, uint64_t rip, struct site *s)
 	return true;
 }
 
+static bool is_internal(const struct dec_struct *layout)
+{
+	return layout >= internal_structs &&
+	       layout < internal_structs + HG_INTERNAL_KINDS;
+}
+
 static void by_size(const struct typer *t, struct site *s)
 {
 	uint32_t found = 0;
@@ -203,7 +265,7 @@ static void by_size(const struct typer *t, struct site *s)
 		const struct spec_type *type = spec_type(t->spec, i);
 
 		if (type->n_sites || type->is_array || !type->layout ||
-		    type->layout == &chunk_struct || type->layout->size != s->size)
+		    is_internal(type->layout) || type->layout->size != s->size)
 			continue;
 		if (found)
 			return; // two candidates: not known
@@ -258,12 +320,19 @@ struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
 	return err;
 }
 
-struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g)
+struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g,
+				   const hg_internals *internals)
 {
-	int type = fl_types_chunk(s);
+	int type[HG_INTERNAL_KINDS];
 	struct err *err = NULL;
 
-	for (uint32_t id = 1; type >= 0 && id <= hg_graph_nodes(g) && !err; id++)
-		err = hg_graph_set_type(g, (struct hg_node_id){ id }, type + 1);
+	for (int kind = 0; kind < HG_INTERNAL_KINDS; kind++)
+		type[kind] = spec_type_find(s, internal_structs[kind].name);
+	for (uint32_t id = 1; id <= hg_graph_nodes(g) && !err; id++) {
+		int found = type[internals->data[id - 1].kind];
+
+		if (found >= 0)
+			err = hg_graph_set_type(g, (struct hg_node_id){ id }, found + 1);
+	}
 	return err;
 }

@@ -10,10 +10,14 @@
 #define FAULTLOCATE_FL_TYPES_H
 
 #include "decode/dec_symbols.h"
+#include "heapgraph/hg_record.h"
 #include "specdsl/specdsl.h"
 
 /** The type's name that stands for glibc's free chunks. */
 #define FL_CHUNK_TYPE "malloc_chunk"
+
+/** .. for the heads of its bins. */
+#define FL_BIN_TYPE "malloc_bin"
 
 /** @return the index of malloc_chunk among the types of @p s, or -1. */
 int fl_types_chunk(const struct spec *s);
@@ -32,7 +36,7 @@ struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unk
 			  size_t unknown_bytes);
 
 /** Declare in @p s, which has no types, the structs of all allocations of @p g that DWARF
- * knows; and malloc_chunk, when @p with_chunk. */
+ * knows; and those of glibc's allocator, when @p with_chunk. */
 struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 			     const struct hg_graph *g, bool with_chunk);
 
@@ -44,7 +48,8 @@ struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
 			    struct hg_graph *g, struct fl_typing *ret);
 
-/** All nodes of @p g are chunks. */
-struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g);
+/** Give the nodes of @p g, the allocator's view, the types that @p internals says. */
+struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g,
+				   const hg_internals *internals);
 
 #endif

@@ -22,6 +22,8 @@ void hg_chunks_deinit(struct hg_chunks *c)
 	vec_deinit(&c->regions);
 	vec_deinit(&c->touched);
 	map_deinit(&c->sizes);
+	vec_deinit(&c->ended);
+	vec_deinit(&c->internals);
 }
 
 struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size)
@@ -58,12 +60,17 @@ static const struct hg_range *chunks_region(const struct hg_chunks *c, uint64_t 
 	return NULL;
 }
 
-static uint64_t word_at(const struct hg_chunks *c, uint64_t addr)
+uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
 {
 	uint64_t value;
 
 	hg_image_read(&c->shadow->slots, c->shadow->pages.data, addr, &value, 8);
 	return value;
+}
+
+bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr)
+{
+	return chunks_region(c, addr) != NULL;
 }
 
 static bool is_written(const struct hg_chunks *c, uint64_t addr)
@@ -82,7 +89,7 @@ static bool points_back(const struct hg_chunks *c, uint64_t q, uint64_t link, ui
 		return false;
 	if (!chunks_region(c, q) && !is_written(c, q + link))
 		return true;
-	return word_at(c, q + link) == p;
+	return hg_chunks_word(c, q + link) == p;
 }
 
 static bool is_in_bin(const struct hg_chunks *c, uint64_t p, uint64_t *size)
@@ -92,14 +99,15 @@ static bool is_in_bin(const struct hg_chunks *c, uint64_t p, uint64_t *size)
 
 	if (p % CHUNK_ALIGN || !(r = chunks_region(c, p)))
 		return false;
-	n = word_at(c, p + OFF_SIZE) & ~(uint64_t)SIZE_FLAGS;
+	n = hg_chunks_word(c, p + OFF_SIZE) & ~(uint64_t)SIZE_FLAGS;
 	if (n < CHUNK_MIN || n % CHUNK_ALIGN || n > r->end - p ||
 	    r->end - p - n < 2 * sizeof(uint64_t))
 		return false;
-	if ((word_at(c, p + n + OFF_SIZE) & PREV_INUSE) || word_at(c, p + n) != n)
+	if ((hg_chunks_word(c, p + n + OFF_SIZE) & PREV_INUSE) ||
+	    hg_chunks_word(c, p + n) != n)
 		return false;
-	if (!points_back(c, word_at(c, p + OFF_FD), OFF_BK, p) ||
-	    !points_back(c, word_at(c, p + OFF_BK), OFF_FD, p))
+	if (!points_back(c, hg_chunks_word(c, p + OFF_FD), OFF_BK, p) ||
+	    !points_back(c, hg_chunks_word(c, p + OFF_BK), OFF_FD, p))
 		return false;
 	*size = n;
 	return true;
@@ -119,6 +127,16 @@ static uint64_t chunk_size(const struct hg_chunks *c, uint32_t id)
 	return size ? *size : 0;
 }
 
+struct err *hg_chunks_end(struct hg_chunks *c, uint64_t time, uint32_t id, uint64_t rip)
+{
+	struct hg_ended *e = vec_push(&c->ended);
+
+	if (!e)
+		return &err_nomem;
+	*e = (struct hg_ended){ id, node_start(c, id), c->internals.data[id - 1].bytes };
+	return hg_graph_free(c->g, time, e->start, rip);
+}
+
 // End the nodes that start within [from, to).
 static struct err *chunks_end_in(struct hg_chunks *c, uint64_t time, uint64_t from,
 				 uint64_t to, uint64_t rip)
@@ -126,8 +144,14 @@ static struct err *chunks_end_in(struct hg_chunks *c, uint64_t time, uint64_t fr
 	uint32_t id;
 
 	while ((id = hg_index_ceil(&c->g->live, from)) && node_start(c, id) < to) {
-		struct err *err = hg_graph_free(c->g, time, node_start(c, id), rip);
+		struct err *err;
 
+		// The thread cache is in memory of its own, which nobody frees.
+		if (c->internals.data[id - 1].kind == HG_INTERNAL_CACHE) {
+			from = node_start(c, id) + 1;
+			continue;
+		}
+		err = hg_chunks_end(c, time, id, rip);
 		if (err)
 			return err;
 	}
@@ -138,7 +162,7 @@ static struct err *chunks_end_in(struct hg_chunks *c, uint64_t time, uint64_t fr
 static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
 				 const struct hg_word *w)
 {
-	uint64_t p = w->addr - OFF_SIZE, now = word_at(c, w->addr);
+	uint64_t p = w->addr - OFF_SIZE, now = hg_chunks_word(c, w->addr);
 	uint64_t size = now & ~(uint64_t)SIZE_FLAGS;
 	const struct hg_range *r = chunks_region(c, p);
 	uint32_t id;
@@ -148,43 +172,131 @@ static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
 	// Seen as the header of chunk p. The chunk before it is in use again:
 	id = hg_index_floor(&c->g->live, p - 1);
 	if (id && (now & PREV_INUSE) && node_start(c, id) + chunk_size(c, id) == p)
-		return hg_graph_free(c->g, time, node_start(c, id), c->rip);
+		return hg_chunks_end(c, time, id, c->rip);
 	// It has got another size, by a split or a merger:
 	id = hg_index_floor(&c->g->live, p);
 	if (id && node_start(c, id) == p && size != chunk_size(c, id))
-		return hg_graph_free(c->g, time, p, c->rip);
+		return hg_chunks_end(c, time, id, c->rip);
 	// It reaches to the end of the heap: it is the top, in which nothing is listed.
 	if (size >= CHUNK_MIN && size == r->end - p)
 		return chunks_end_in(c, time, p, r->end, c->rip);
 	return NULL;
 }
 
+struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			   uint64_t size, enum hg_internal_kind kind,
+			   const void *contents)
+{
+	struct hg_internal *in;
+	_cleanup_free_ uint8_t *memory = NULL;
+	struct err *err = NULL;
+
+	if (!contents)
+		err = hg_image_contents(c->shadow, addr, size, &memory);
+	if (!err)
+		err = hg_graph_alloc(c->g, time, addr, size, c->rip,
+				     contents ? contents : memory, NULL);
+	if (err)
+		return err;
+	// Nodes that this one covered ended with it, unseen: their slots are there.
+	in = vec_push(&c->internals);
+	if (!in)
+		return &err_nomem;
+	*in = (struct hg_internal){ .kind = kind };
+	return NULL;
+}
+
+// What the call frees becomes part of the chunk at p: it is a chunk itself, for a moment.
+static struct err *bear_released(struct hg_chunks *c, uint64_t time, uint64_t p,
+				 uint64_t size)
+{
+	uint64_t chunk = c->released - 2 * sizeof(uint64_t);
+	struct err *err;
+
+	if (!c->with_internals || !c->released || chunk < p || chunk >= p + size ||
+	    size <= c->released_bytes)
+		return NULL;
+	err = hg_chunks_bear(c, time, chunk, HG_CHUNK_BYTES, HG_INTERNAL_CHUNK, NULL);
+	if (err)
+		return err;
+	c->internals.data[c->internals.size - 1].bytes = c->released_bytes;
+	c->internals.data[c->internals.size - 1].freed = c->released_node;
+	return hg_chunks_end(c, time, c->internals.size, c->rip);
+}
+
+static int compare_ended(const void *a, const void *b)
+{
+	const struct hg_ended *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+// Where does the youngest node, the chunk of size bytes at p, come from? Of chunks that
+// ended inside it: it is their cluster. Of one that was bigger: it is what is left of that.
+static struct err *chunks_lineage(struct hg_chunks *c, uint64_t p, uint64_t size)
+{
+	struct hg_node_id id = { c->internals.size };
+	VEC(struct hg_node_id) members = {};
+	struct err *err = NULL;
+
+	qsort(c->ended.data, c->ended.size, sizeof(*c->ended.data), compare_ended);
+	for (size_t i = 0; i < c->ended.size && !err; i++) {
+		const struct hg_ended *e = &c->ended.data[i];
+		struct hg_node_id *slot;
+
+		if (e->start <= p && e->bytes > size && p + size <= e->start + e->bytes)
+			hg_graph_set_source(c->g, id, (struct hg_node_id){ e->id });
+		if (e->start < p || e->start >= p + size || e->bytes >= size ||
+		    (members.size &&
+		     node_start(c, members.data[members.size - 1].v) == e->start))
+			continue;
+		slot = vec_push(&members);
+		if (!slot)
+			err = &err_nomem;
+		else
+			slot->v = e->id;
+	}
+	if (!err && members.size)
+		err = hg_graph_set_members(c->g, members.data, members.size);
+	vec_deinit(&members);
+	return err;
+}
+
 static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p)
 {
-	uint64_t size, contents[HG_CHUNK_LARGE_BYTES / 8];
 	uint32_t id = hg_index_floor(&c->g->live, p);
+	struct hg_internal *in;
+	uint64_t size;
 	struct err *err;
 
 	if (!is_in_bin(c, p, &size))
 		return NULL;
 	if (id && node_start(c, id) == p && chunk_size(c, id) == size)
-		return NULL;
+		return c->with_internals ? hg_cache_bin(c, time, p) : NULL;
 	err = chunks_end_in(c, time, p, p + size, c->rip);
+	if (!err)
+		err = bear_released(c, time, p, size);
+	if (!err && map_put(&c->sizes, p, size))
+		err = &err_nomem;
+	if (!err)
+		err = hg_chunks_bear(c, time, p,
+				     size < HG_CHUNK_LARGE_FROM ? HG_CHUNK_BYTES :
+								  HG_CHUNK_LARGE_BYTES,
+				     HG_INTERNAL_CHUNK, NULL);
 	if (err)
 		return err;
-	if (map_put(&c->sizes, p, size))
-		return &err_nomem;
-	hg_image_read(&c->shadow->slots, c->shadow->pages.data, p, contents,
-		      sizeof(contents));
-	return hg_graph_alloc(c->g, time, p,
-			      size < HG_CHUNK_LARGE_FROM ? HG_CHUNK_BYTES :
-							   HG_CHUNK_LARGE_BYTES,
-			      c->rip, contents, NULL);
+	in = &c->internals.data[c->internals.size - 1];
+	in->bytes = size;
+	if (c->released == p + 2 * sizeof(uint64_t) && size == c->released_bytes)
+		in->freed = c->released_node;
+	err = chunks_lineage(c, p, size);
+	return err || !c->with_internals ? err : hg_cache_bin(c, time, p);
 }
 
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
 {
 	struct err *err = NULL;
+	uint64_t size;
 
 	for (size_t i = 0; i < c->touched.size && !err; i++)
 		err = chunks_end_by(c, time, &c->touched.data[i]);
@@ -197,12 +309,42 @@ struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
 		for (size_t k = 0; k < sizeof(p) / sizeof(*p) && !err; k++)
 			err = chunks_born_at(c, time, p[k]);
 	}
+	if (!err && c->with_internals && c->touched.size)
+		err = hg_cache_settle(c, time,
+				      c->released &&
+					      is_in_bin(c, c->released - OFF_FD, &size));
 	c->touched.size = 0;
+	c->released = 0;
+	c->is_settled = true;
 	return err;
 }
 
+void hg_chunks_release(struct hg_chunks *c, uint64_t addr, uint32_t node)
+{
+	bool is_node = addr >= OFF_FD && chunks_region(c, addr - OFF_FD);
+
+	c->released = is_node ? addr : 0;
+	c->released_bytes =
+		is_node ? hg_chunks_word(c, addr - OFF_SIZE) & ~(uint64_t)SIZE_FLAGS : 0;
+	c->released_node = node;
+}
+
+// The nodes that ended when node `taken` of the application's view got [p, p + size); 0: it is
+// not known.
+static void chunks_taken(struct hg_chunks *c, uint64_t p, uint64_t size, uint32_t taken)
+{
+	for (size_t i = 0; taken && i < c->ended.size; i++) {
+		const struct hg_ended *e = &c->ended.data[i];
+		uint64_t bytes = e->bytes ? e->bytes : 1;
+
+		if (e->start < p + size && p < e->start + bytes &&
+		    !c->internals.data[e->id - 1].taken)
+			c->internals.data[e->id - 1].taken = taken;
+	}
+}
+
 struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
-			    uint64_t rip)
+			    uint64_t rip, uint32_t node)
 {
 	uint64_t p = addr - 2 * sizeof(uint64_t);
 	const struct hg_range *r = chunks_region(c, p);
@@ -211,10 +353,13 @@ struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
 
 	if (err || !r)
 		return err;
-	size = word_at(c, p + OFF_SIZE) & ~(uint64_t)SIZE_FLAGS;
+	size = hg_chunks_word(c, p + OFF_SIZE) & ~(uint64_t)SIZE_FLAGS;
 	if (size < CHUNK_MIN || size > r->end - p)
 		size = CHUNK_MIN;
-	return chunks_end_in(c, time, p, p + size, rip);
+	err = chunks_end_in(c, time, p, p + size, rip);
+	if (!err)
+		chunks_taken(c, p, size, node);
+	return err;
 }
 
 /* ---- stores ----------------------------------------------------------------------------- */
@@ -235,6 +380,9 @@ struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	if (err || !in_allocator)
 		return err;
 	c->rip = rip;
+	if (c->is_settled)
+		c->ended.size = 0;
+	c->is_settled = false;
 	// Links and sizes are words or pairs of them; wider stores copy or clear user data.
 	if (addr % 8 || (size != 8 && size != 16))
 		return NULL;

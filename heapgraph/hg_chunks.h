@@ -18,15 +18,30 @@
 #define HEAPGRAPH_HG_CHUNKS_H
 
 #include "heapgraph/hg_int.h"
+#include "heapgraph/hg_record.h"
+
+/** A node that ended in the call of the allocator that runs. */
+struct hg_ended {
+	uint32_t id;
+	uint64_t start, bytes; ///< of its chunk
+};
 
 struct hg_chunks {
 	struct hg_graph *g;
+	bool with_internals;	       ///< also caches and bins
+	hg_internals internals;	       ///< what each node is
 	const struct hg_image *shadow; ///< all memory the program wrote
 	VEC(struct hg_range) regions;  ///< memory for heaps, ascending, not touching
 	VEC(struct hg_word)
 	touched;	  ///< stored by the allocator since the last call ended
 	struct map sizes; ///< start of a node -> bytes of its chunk
 	uint64_t rip;	  ///< statement of the last allocator store
+	VEC(struct hg_ended) ended; ///< in this call, in order
+	bool is_settled;	    ///< the call is over
+	uint64_t released,
+		released_bytes; ///< what it frees, 0: nothing; its chunk's size
+	uint32_t released_node; ///< of the application's view
+	uint64_t cache_key; ///< that marks what is in the thread cache; 0: not known yet
 };
 
 struct hg_range {
@@ -50,8 +65,36 @@ struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 /** A call of the allocator is over: nodes are born and end. */
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time);
 
-/** The allocator gave out the memory at @p addr. */
+/** The memory at @p addr, @p node of the application's view, is to be freed by the call that
+ * begins. */
+void hg_chunks_release(struct hg_chunks *c, uint64_t addr, uint32_t node);
+
+/** The allocator gave out the memory at @p addr, which will be @p node of the application's
+ * view. */
 struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
-			    uint64_t rip);
+			    uint64_t rip, uint32_t node);
+
+/* ---- for hg_cache.c ---------------------------------------------------------------------- */
+
+/** @return the word that memory holds at @p addr. */
+uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr);
+
+/** @return whether @p addr is in memory for heaps. */
+bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr);
+
+/** A node of @p kind is born at @p addr. @p contents: NULL for what memory holds. */
+struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			   uint64_t size, enum hg_internal_kind kind,
+			   const void *contents);
+
+/** Node @p id ends. */
+struct err *hg_chunks_end(struct hg_chunks *c, uint64_t time, uint32_t id, uint64_t rip);
+
+/** A call of the allocator is over, and @p is_in_bin tells whether what it freed went to a
+ * bin: did it go to the thread cache, or to a fast bin? */
+struct err *hg_cache_settle(struct hg_chunks *c, uint64_t time, bool is_in_bin);
+
+/** The free chunk at @p addr links to others, perhaps to the head of a bin. */
+struct err *hg_cache_bin(struct hg_chunks *c, uint64_t time, uint64_t addr);
 
 #endif

@@ -75,6 +75,17 @@ struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan)
 	return hg_follower_create(plan, r->app, &r->shadow, &r->follower);
 }
 
+void hg_recorder_with_internals(struct hg_recorder *r)
+{
+	r->chunks.with_internals = true;
+}
+
+void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret)
+{
+	*ret = r->chunks.internals;
+	r->chunks.internals = (hg_internals){};
+}
+
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
 {
 	r->watch = fn;
@@ -188,11 +199,21 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	else if (!r->follower &&
 		 (err = hg_image_contents(&r->shadow, addr, size, &contents)))
 		return err;
-	if (r->with_chunks && (err = hg_chunks_alloc(&r->chunks, time, addr, rip)))
+	if (r->with_chunks &&
+	    (err = hg_chunks_alloc(&r->chunks, time, addr, rip,
+				   r->follower ? 0 : hg_graph_nodes(r->app) + 1)))
 		return err;
 	if (r->follower)
 		return NULL;
 	return hg_graph_alloc(r->app, time, addr, size, rip, contents, NULL);
+}
+
+// The node that begins at addr; 0: none.
+static uint32_t recorder_node(const struct hg_recorder *r, uint64_t addr)
+{
+	uint32_t id = hg_index_floor(&r->app->live, addr);
+
+	return id && r->app->nodes.data[id - 1].start == addr ? id : 0;
 }
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
@@ -202,6 +223,8 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 	struct err *err;
 
 	(void)pc;
+	if (addr && r->with_chunks)
+		hg_chunks_release(&r->chunks, addr, recorder_node(r, addr));
 	if (!addr || r->follower)
 		return NULL;
 	// Before the stores that are held, which may have gone to it.

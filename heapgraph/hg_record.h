@@ -31,6 +31,27 @@
 #define HG_CHUNK_LARGE_BYTES 48
 #define HG_CHUNK_LARGE_FROM 1024 ///< chunks of so many bytes are in large bins
 
+/** What a node of the allocator's view is. All but CHUNK only on request. */
+enum hg_internal_kind {
+	HG_INTERNAL_CHUNK,  ///< the head of a free chunk in a bin
+	HG_INTERNAL_CACHED, ///< a free chunk in the thread cache: next, key
+	HG_INTERNAL_FAST,   ///< a free chunk in a fast bin: fd
+	HG_INTERNAL_CACHE,  ///< the thread cache itself: counts and lists
+	HG_INTERNAL_BIN,    ///< the head of a bin: fd, bk
+	HG_INTERNAL_KINDS
+};
+
+struct hg_internal {
+	enum hg_internal_kind kind;
+	uint64_t bytes; ///< of the whole chunk; 0: it is none
+	uint32_t
+		freed; ///< node of the application's view that was freed into it; 0: none
+	uint32_t taken; ///< .. and the first one that was made of it; 0: none
+};
+
+/** By node (number - 1) of the allocator's view. */
+typedef VEC(struct hg_internal) hg_internals;
+
 struct hg_recorder;
 
 /** Where the graphs stand when something is watched: positions for hg_view_seek(). */
@@ -51,6 +72,15 @@ void hg_recorder_destroyp(struct hg_recorder **r);
 /** Instead of what allocator calls say, the nodes are those of @p plan, which must live as
  * long as @p r and is of the same capture. Before the first event. @return NULL or ERR_NOMEM. */
 struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan);
+
+/** The allocator's view, which is being made, also has the thread cache, fast bins and heads
+ * of bins. Links of single lists are shown as the pointers that they hide (glibc combines
+ * them with their own address). Before the first event. */
+void hg_recorder_with_internals(struct hg_recorder *r);
+
+/** Move out what the nodes of the allocator's view are: vec_deinit() by the caller. Before
+ * hg_recorder_finish(). */
+void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret);
 
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);
