@@ -24,6 +24,7 @@
 #define NR_RT_SIGRETURN_GONE (-1)
 #define NR_SHMAT 30
 #define NR_RT_SIGRETURN 15
+#define NR_SCHED_SETAFFINITY 203
 #define NR_RESTART_SYSCALL 219
 #define ERESTART_RESTARTBLOCK 516
 #define SIGSTOP 19
@@ -470,7 +471,7 @@ static void put_event(struct scratch *s)
 {
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
-	if (s->flags & (REC_REREAD | REC_MAPPED_FILE) ||
+	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
 	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2 ||
 	    is_chosen())
 		s->flags |= REC_STOPPING;
@@ -507,6 +508,8 @@ int record_sys_exit(__u64 *args)
 		s->flags = REC_UNLISTED;
 	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
 		s->flags = REC_MAPPED_FILE;
+	else if (s->event.nr == NR_SCHED_SETAFFINITY && !s->event.ret)
+		s->flags = REC_CHOSE_CPUS;
 	bpf_loop(REC_OUTS, put_out, &walk, 0);
 	put_event(s);
 	return 0;
@@ -789,6 +792,27 @@ static int is_in_call(struct pt_regs *regs, __u8 state)
 		regs->ax == -(__u64)ENOSYS);
 }
 
+#define FUTEX_EXITING 1
+#define FUTEX_TID_MASK 0x3fffffffu
+
+/* @t has noted that it ends. Is the first of its robust mutexes still its own? (What is told
+ * is all or nothing: of several, that is not exact. See doc/threads.md.) */
+static int holds_first_robust(struct task_struct *t)
+{
+	struct {
+		__u64 next, offset, pending;
+	} head;
+	__u64 list = (__u64)t->robust_list, first;
+	__u32 word;
+
+	if (!list || bpf_probe_read_user(&head, sizeof(head), (void *)list))
+		return 0;
+	first = (head.next & ~1ull) == list ? head.pending & ~1ull : head.next & ~1ull;
+	return first &&
+	       !bpf_probe_read_user(&word, sizeof(word), (void *)(first + head.offset)) &&
+	       (word & FUTEX_TID_MASK) == (__u32)t->pid;
+}
+
 /* What the kernel has done in memory at the end of @t, which is on its way there. It can be
  * switched out between the zeroing of the word and that of the pointer. Before the first of
  * these it has noted what @t ends with. */
@@ -796,7 +820,7 @@ static __u32 end_flags(struct task_struct *t)
 {
 	__u32 word = 1;
 
-	if (!t->futex_state)
+	if (!t->futex_state || (t->futex_state == FUTEX_EXITING && holds_first_robust(t)))
 		return 0;
 	if (!t->clear_child_tid ||
 	    (t->mm && !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) &&

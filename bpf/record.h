@@ -36,6 +36,7 @@ enum rec_flags {
 	REC_REREAD = 1 << 1,   /* the target is stopping: user space reads all outputs */
 	REC_STOPPING = 1 << 2, /* SIGSTOP is on its way, for whatever reason */
 	REC_MAPPED_FILE = 1 << 3, /* mmap of a descriptor succeeded; stopping */
+	REC_CHOSE_CPUS = 1 << 4,  /* sched_setaffinity succeeded; stopping */
 };
 
 struct rec_head {

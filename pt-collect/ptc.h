@@ -112,6 +112,7 @@ struct ptc_process {
 	VEC(struct ptc_thread *) threads;
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
+	int cpu;
 	pid_t running;	    ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
 	struct ptc_stores *stores;

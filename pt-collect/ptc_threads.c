@@ -23,6 +23,7 @@
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
+#include "pt-collect/ptc_undo.h"
 
 /* ---- one CPU ------------------------------------------------------------------------- */
 
@@ -72,10 +73,35 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 	cpu = choose_cpu(&p->affinity);
 	if (cpu < 0)
 		return err_new(ERR_UNSUPPORTED, "the program may run on no CPU");
+	p->cpu = cpu;
 	ptc_wards_cpus(p->pid, &p->affinity);
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	return set_affinity(p, &one);
+}
+
+void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid)
+{
+	cpu_set_t chosen, one;
+
+	// In a program that we started the call does nothing (ptc_launch.c).
+	if (!p->session->is_attached)
+		return;
+	tid = tid ?: caller;
+	if (ptc_process_of(p->session, tid) != p ||
+	    sched_getaffinity(tid, sizeof(chosen), &chosen))
+		return;
+	if (!p->index)
+		ptc_undo_cpus(tid, &chosen);
+	if (!p->has_threads)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(p->cpu, &one);
+	if (sched_setaffinity(tid, sizeof(one), &one) || !CPU_ISSET(p->cpu, &chosen))
+		ptc_log_gap(p, caller,
+			    "thread %d was moved to another CPU (sched_setaffinity): for a "
+			    "moment it may have run at the same time as others",
+			    tid);
 }
 
 /* ---- beginning and end --------------------------------------------------------------- */

@@ -22,6 +22,10 @@ struct err *ptc_threads_attach(struct ptc_process *p, pid_t first);
 /** There are no several threads any more: they may run everywhere again. */
 void ptc_threads_end(struct ptc_process *p);
 
+/** Thread @p caller of @p p has chosen the CPUs of thread @p tid (0 = its own): it gets them
+ * when the recording ends. */
+void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid);
+
 /** Child process @p child runs where the program could before it had threads. */
 void ptc_threads_release(const struct ptc_process *p, pid_t child);
 

@@ -246,6 +246,21 @@ struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid)
 	return err ?: ptc_allow_chance(tid, undo->vdso.gate, false);
 }
 
+void ptc_undo_cpus(pid_t tid, const cpu_set_t *cpus)
+{
+	struct undo_thread *t = undo && undo->pid ? find(tid) : NULL;
+
+	if (undo && undo->pid && !t) {
+		t = add(tid);
+		if (t)
+			t->is_trapping = true; // as who made it
+	}
+	if (!t)
+		return;
+	t->cpus = *cpus;
+	__atomic_store_n(&t->has_cpus, true, __ATOMIC_RELEASE);
+}
+
 /** Back to the CPUs it had; a thread that came later to those of the first one. */
 static void restore_cpus(pid_t tid, const struct undo_thread *t)
 {

@@ -36,6 +36,9 @@ bool ptc_undo_is_stopped(void);
 struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid);
 struct err *ptc_undo_thread(pid_t tid);
 
+/** Thread @p tid has chosen these CPUs since. */
+void ptc_undo_cpus(pid_t tid, const cpu_set_t *cpus);
+
 /** Its recorder died while it made a call for us: it has not. */
 struct err *ptc_undo_call(pid_t tid);
 
