@@ -224,17 +224,17 @@ static const char *tools_text(struct bench_results *r, bool is_there)
 	return text;
 }
 
-/** The load at the end is not known yet while the suites run. */
+/** Load and what others had of the processors; the end is not known while suites run. */
 static const char *load_text(struct bench_results *r)
 {
 	const struct bench_header *h = &r->header;
-	const char *busy =
-		h->load_start > 0.5 ? ": other work ran, times are not to be quoted" : "";
 
-	if (h->load_end > 0)
-		return bench_keep_printf(r, "%.2f before, %.2f after%s", h->load_start,
-					 h->load_end, busy);
-	return bench_keep_printf(r, "%.2f%s", h->load_start, busy);
+	if (!h->load_end)
+		return bench_keep_printf(r, "%.2f", h->load_start);
+	return bench_keep_printf(
+		r, "%.2f before, %.2f after; other work had %.0f %% of the processors%s",
+		h->load_start, h->load_end, h->others * 100,
+		h->others > BENCH_OTHERS_MOST ? ": TIMES ARE NOT TO BE QUOTED" : "");
 }
 
 size_t bench_format_header(struct bench_results *r, const char *ret[][2], size_t max)

@@ -13,6 +13,7 @@
 
 #define BENCH_COLUMNS_MAX 24
 #define BENCH_TEXT_MAX 96
+#define BENCH_OTHERS_MOST 0.1 ///< with more of the processors in use, times are none
 
 /** Write @p value with three digits that count and a prefix: 0.00123 "s" is "1.23 ms". */
 void bench_format_value(char ret[BENCH_TEXT_MAX], double value, const char *unit);

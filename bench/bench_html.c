@@ -178,7 +178,9 @@ static struct err *suite_write(FILE *out, struct bench_results *r,
 	bench_svg_escape(out, suite->about ?: "");
 	fputs("</p>\n", out);
 	plots_write(out, r, suite);
+	fprintf(out, "<div%s>\n", suite->is_wide ? " class=\"wide\"" : "");
 	table_write(out, &rows);
+	fputs("</div>\n", out);
 	table_write(out, &series);
 	bench_table_deinit(&rows);
 	bench_table_deinit(&series);

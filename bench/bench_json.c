@@ -29,13 +29,21 @@ struct member {
 	}
 
 static const struct member header_members[] = {
-	MEMBER(bench_header, TEXT, commit),	MEMBER(bench_header, TEXT, version),
-	MEMBER(bench_header, TEXT, date),	MEMBER(bench_header, TEXT, command),
-	MEMBER(bench_header, TEXT, processor),	MEMBER(bench_header, COUNT, n_processors),
-	MEMBER(bench_header, TEXT, kernel),	MEMBER(bench_header, TEXT, governor),
-	MEMBER(bench_header, TEXT, memory),	MEMBER(bench_header, NUMBER, load_start),
-	MEMBER(bench_header, NUMBER, load_end), MEMBER(bench_header, FLAG, is_quick),
-	MEMBER(bench_header, COUNT, rounds),	{},
+	MEMBER(bench_header, TEXT, commit),
+	MEMBER(bench_header, TEXT, version),
+	MEMBER(bench_header, TEXT, date),
+	MEMBER(bench_header, TEXT, command),
+	MEMBER(bench_header, TEXT, processor),
+	MEMBER(bench_header, COUNT, n_processors),
+	MEMBER(bench_header, TEXT, kernel),
+	MEMBER(bench_header, TEXT, governor),
+	MEMBER(bench_header, TEXT, memory),
+	MEMBER(bench_header, NUMBER, load_start),
+	MEMBER(bench_header, NUMBER, load_end),
+	MEMBER(bench_header, NUMBER, others),
+	MEMBER(bench_header, FLAG, is_quick),
+	MEMBER(bench_header, COUNT, rounds),
+	{},
 };
 
 static const struct member tool_members[] = {

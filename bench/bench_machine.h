@@ -16,4 +16,14 @@ struct err *bench_machine_describe(struct bench_results *r, int argc, char **arg
 /** The load of the last minute; 0 when nobody knows. */
 double bench_machine_load(void);
 
+/** Processor seconds so far: of all, and of this process and its children that have ended. */
+struct bench_machine_use {
+	double wall_s, all_s, own_s;
+};
+
+struct bench_machine_use bench_machine_use(void);
+
+/** @return the share of all processors that others have had since @p since, 0 to 1. */
+double bench_machine_others(const struct bench_machine_use *since);
+
 #endif

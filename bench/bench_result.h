@@ -106,6 +106,7 @@ struct bench_header {
 	const char *processor, *kernel, *governor, *memory;
 	int n_processors;
 	double load_start, load_end; ///< of one minute
+	double others; ///< share of the processors that other work had meanwhile, 0 to 1
 	bool is_quick;
 	int rounds;
 };

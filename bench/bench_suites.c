@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench/bench_emit.h"
+#include "bench/bench_format.h"
 #include "bench/bench_machine.h"
 #include "bench/bench_peers.h"
 
@@ -133,6 +134,7 @@ static struct err *place_find(struct bench *b)
 
 struct err *bench_suites_run(struct bench *b, int argc, char **argv)
 {
+	struct bench_machine_use start = bench_machine_use();
 	struct bench_results *r = &b->results;
 	struct err *err = place_find(b);
 
@@ -151,5 +153,10 @@ struct err *bench_suites_run(struct bench *b, int argc, char **argv)
 		if (b->o.suites >> i & 1)
 			err = suite_run(b, i);
 	r->header.load_end = bench_machine_load();
+	r->header.others = bench_machine_others(&start);
+	if (r->header.others > BENCH_OTHERS_MOST)
+		printf("\nOther work had %.0f %% of the processors meanwhile: these times are "
+		       "not to be quoted.\n",
+		       r->header.others * 100);
 	return err;
 }

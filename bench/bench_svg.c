@@ -198,29 +198,36 @@ static void growth_axes(const struct bench_series *const *series, size_t n,
 	y->high *= 1.4;
 }
 
-/** Lines at 1, 2 and 5 times powers of ten; at powers alone when the axis is long. */
+static void growth_tick(FILE *out, const struct axis *a, bool is_x, double v,
+			const char *unit)
+{
+	double at = place(a, v);
+	char text[BENCH_TEXT_MAX];
+
+	if (v < a->low || v > a->high)
+		return;
+	tick_text(text, v, unit);
+	if (is_x) {
+		line_at(out, at, TOP, at, HEIGHT - BOTTOM, "grid");
+		text_at(out, at, HEIGHT - BOTTOM + 14, "middle", "faint", text);
+	} else {
+		line_at(out, LEFT, at, WIDTH - RIGHT, at, "grid");
+		text_at(out, LEFT - 5, at + 4, "end", "faint", text);
+	}
+}
+
+/** Lines at 1, 2 and 5 times powers of ten (of bytes: at powers of two); at fewer when the
+ * axis is long. */
 static void growth_ticks(FILE *out, const struct axis *a, bool is_x, const char *unit)
 {
 	static const double steps[] = { 1, 2, 5 };
-	size_t n_steps = a->high / a->low > 300 ? 1 : 3;
-	char text[BENCH_TEXT_MAX];
+	bool is_bytes = !strcmp(unit, "B"), is_long = a->high / a->low > 300;
+	double base = is_bytes ? is_long ? 16 : 2 : 10;
+	double power = pow(base, floor(log(a->low) / log(base)));
 
-	for (double power = pow(10, floor(log10(a->low))); power <= a->high; power *= 10)
-		for (size_t i = 0; i < n_steps; i++) {
-			double v = power * steps[i], at = place(a, v);
-
-			if (v < a->low || v > a->high)
-				continue;
-			tick_text(text, v, unit);
-			if (is_x) {
-				line_at(out, at, TOP, at, HEIGHT - BOTTOM, "grid");
-				text_at(out, at, HEIGHT - BOTTOM + 14, "middle", "faint",
-					text);
-			} else {
-				line_at(out, LEFT, at, WIDTH - RIGHT, at, "grid");
-				text_at(out, LEFT - 5, at + 4, "end", "faint", text);
-			}
-		}
+	for (; power <= a->high; power *= base)
+		for (size_t i = 0; i < (is_bytes || is_long ? 1 : 3); i++)
+			growth_tick(out, a, is_x, power * steps[i], unit);
 }
 
 static void growth_line(FILE *out, const struct bench_series *s, const struct axis *x,

@@ -328,6 +328,7 @@ static struct err *words_push(struct bench_table *t, const char *a, const char *
 	if (!l)
 		return &err_nomem;
 	l->is_first = true;
+	l->role = BENCH_PEER; // not ours, hence nothing special
 	l->cells[0].text = a ?: "";
 	l->cells[1].text = b ?: "";
 	l->cells[2].text = c ?: "";
