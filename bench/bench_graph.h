@@ -11,9 +11,12 @@
 
 #include "bench/bench_suite.h"
 
+#define GRAPH_LIMIT_S 600 ///< for replaying and building, in one way
+
 enum graph_way {
 	GRAPH_APP,	 ///< the program's allocations
 	GRAPH_ALLOCATOR, ///< and glibc's free chunks
+	GRAPH_INFERRED,	 ///< found without allocator knowledge (paper 001, Algorithm 2)
 	GRAPH_WAYS
 };
 
@@ -27,10 +30,12 @@ struct graph_built {
 	 * times the changes; this is the sum itself. */
 	double snapshot_bytes;
 	uint64_t instructions;
+	double infer_s;	     ///< finding nodes, with a replay of its own
 	double build_s;	     ///< processor time spent building, replay apart
-	double wall_s;	     ///< replay and building
+	double wall_s;	     ///< finding nodes, replay and building
 	uint64_t peak_bytes; ///< resident, of the process that did both
 	char failure[256];   ///< empty: there is none
+	bool is_late;	     ///< the failure is that of taking more than GRAPH_LIMIT_S
 };
 
 /** Replay the capture in @p dir in a process of its own and build its graph.

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "heapgraph/hg_infer.h"
 #include "heapgraph/hg_record.h"
 
 /*
@@ -37,6 +39,7 @@ struct build {
 	uint8_t bytes[KEPT_BYTES];
 	struct hg_recorder *recorder;
 	struct dec_heap_events to;
+	hg_plan plan; ///< GRAPH_INFERRED
 	double build_s;
 };
 
@@ -201,7 +204,20 @@ static struct err *measure(struct build *b, struct graph_built *ret)
 
 /* ---- the run ------------------------------------------------------------------------------ */
 
-static struct err *replay(struct build *b, const char *dir, struct graph_built *ret)
+/** Find the nodes that the graph is to have. */
+static struct err *infer(struct build *b, const struct capture *c,
+			 struct dec_symbols *symbols, struct graph_built *ret)
+{
+	const struct hg_infer_options options = {};
+	double start = clock_now_s();
+	struct err *err = hg_infer(c, symbols, &options, &b->plan);
+
+	ret->infer_s = clock_now_s() - start;
+	return err ? err : hg_recorder_follow(b->recorder, &b->plan);
+}
+
+static struct err *replay(struct build *b, const struct capture *c,
+			  struct dec_symbols *symbols, struct graph_built *ret)
 {
 	struct dec_heap_events events = { .ctx = b,
 					  .alloc = on_alloc,
@@ -210,24 +226,34 @@ static struct err *replay(struct build *b, const char *dir, struct graph_built *
 					  .store = on_store,
 					  .region = on_region };
 	struct dec_heap_options options = {};
-	struct dec_symbols *symbols = NULL;
-	struct capture *c = NULL;
 	struct dec_run run = {};
-	double start = clock_now_s();
-	struct err *err = capture_open(dir, &c);
+	struct err *err = dec_heap_trace(c, symbols, &options, &events, &run);
 
-	if (!err)
-		err = dec_symbols_create(c, &symbols);
-	if (!err)
-		err = dec_heap_trace(c, symbols, &options, &events, &run);
 	if (!err)
 		err = flush(b);
 	if (!err && !run.has_matched)
 		err = err_new(ERR_DIVERGED, "the replay left the recorded path: %s",
 			      run.divergence ? run.divergence : "no reason known");
-	ret->wall_s = clock_now_s() - start;
 	ret->instructions = run.instructions;
 	dec_run_deinit(&run);
+	return err;
+}
+
+static struct err *build_from(struct build *b, const char *dir, enum graph_way way,
+			      struct graph_built *ret)
+{
+	struct dec_symbols *symbols = NULL;
+	struct capture *c = NULL;
+	double start = clock_now_s();
+	struct err *err = capture_open(dir, &c);
+
+	if (!err)
+		err = dec_symbols_create(c, &symbols);
+	if (!err && way == GRAPH_INFERRED)
+		err = infer(b, c, symbols, ret);
+	if (!err)
+		err = replay(b, c, symbols, ret);
+	ret->wall_s = clock_now_s() - start;
 	dec_symbols_destroy(symbols);
 	capture_close(c);
 	return err;
@@ -242,14 +268,16 @@ static void build(const char *dir, enum graph_way way, struct graph_built *ret)
 		err = hg_recorder_create(way == GRAPH_ALLOCATOR, &b->recorder);
 	if (!err) {
 		hg_recorder_events(b->recorder, &b->to);
-		err = replay(b, dir, ret);
+		err = build_from(b, dir, way, ret);
 	}
 	if (!err)
 		err = measure(b, ret);
 	if (err)
 		snprintf(ret->failure, sizeof(ret->failure), "%s", err->message);
-	if (b)
+	if (b) {
 		hg_recorder_destroy(b->recorder);
+		vec_deinit(&b->plan);
+	}
 	free(b);
 }
 
@@ -257,7 +285,8 @@ struct err *bench_graph_build(const char *dir, enum graph_way way,
 			      struct graph_built *ret)
 {
 	struct err *err = NULL;
-	int ends[2], status;
+	int ends[2], status = 0;
+	bool is_told;
 	pid_t pid;
 
 	*ret = (struct graph_built){};
@@ -268,15 +297,21 @@ struct err *bench_graph_build(const char *dir, enum graph_way way,
 	if (pid < 0)
 		err = err_errno("cannot make a process");
 	if (!pid) {
+		alarm(GRAPH_LIMIT_S);
 		build(dir, way, ret);
 		_exit(write(ends[1], ret, sizeof(*ret)) != sizeof(*ret));
 	}
 	close(ends[1]);
-	if (!err && read(ends[0], ret, sizeof(*ret)) != sizeof(*ret))
-		snprintf(ret->failure, sizeof(ret->failure),
-			 "the process that built the graph came to nothing");
+	is_told = !err && read(ends[0], ret, sizeof(*ret)) == sizeof(*ret);
 	close(ends[0]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return err;
+	if (err || is_told)
+		return err;
+	ret->is_late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+	snprintf(ret->failure, sizeof(ret->failure),
+		 ret->is_late ? "it takes longer than %d s" :
+				"the process that built it ended with status %#x",
+		 ret->is_late ? GRAPH_LIMIT_S : status);
+	return NULL;
 }
