@@ -126,8 +126,7 @@ static bool walk_skip_page(struct patch_walk *w)
 	uint64_t addr = w->start + w->at;
 	uint64_t skip = (HG_PAGE_BYTES - addr % HG_PAGE_BYTES) & ~7ull;
 
-	if (w->contents || !skip ||
-	    hg_image_find(&w->g->image, addr / HG_PAGE_BYTES))
+	if (w->contents || !skip || hg_image_find(&w->g->image, addr / HG_PAGE_BYTES))
 		return false;
 	w->at += skip;
 	return true;
@@ -259,32 +258,38 @@ static bool node_covers(const struct hg_node *n, uint64_t addr)
 	return addr >= n->start && addr - n->start < n->size;
 }
 
+// Small gaps, between two nodes, would drive out the large ones: data segments, arenas.
+static void gap_remember(struct hg_graph *g, uint64_t addr, uint64_t start, uint64_t end)
+{
+	if (end - start >= HG_PAGE_BYTES)
+		g->gaps[addr / HG_PAGE_BYTES % HG_GAPS] = (struct hg_gap){ start, end };
+}
+
 // The live node with the lowest address that reaches into [addr, addr + size), 0: none;
 // and where there is none around it.
 static uint32_t graph_search(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
-	struct hg_gap *gap = &g->gaps[addr / HG_PAGE_BYTES % HG_GAPS];
 	uint32_t id = hg_index_floor(&g->live, addr);
-	uint64_t start = 0;
+	uint64_t start = 0, at = addr;
 
 	if (id && node_covers(graph_node(g, id), addr))
 		return id;
 	if (id)
 		start = graph_node(g, id)->start + graph_node(g, id)->size;
-	while (size && (id = hg_index_ceil(&g->live, addr))) {
-		uint64_t skip = graph_node(g, id)->start - addr;
+	while (size && (id = hg_index_ceil(&g->live, at))) {
+		uint64_t skip = graph_node(g, id)->start - at;
 
 		if (skip >= size) {
-			*gap = (struct hg_gap){ start, addr + skip };
+			gap_remember(g, addr, start, at + skip);
 			return 0;
 		}
 		if (graph_node(g, id)->size)
 			return id;
-		addr += skip + 1; // a node of no bytes takes no store
+		at += skip + 1; // a node of no bytes takes no store
 		size -= skip + 1;
 	}
 	if (size)
-		*gap = (struct hg_gap){ start, UINT64_MAX };
+		gap_remember(g, addr, start, UINT64_MAX);
 	return 0;
 }
 
@@ -315,16 +320,14 @@ static struct live_node graph_first_in(struct hg_graph *g, uint64_t addr, uint64
 	return (struct live_node){ id, n->start, n->size };
 }
 
-bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size)
-{
-	return graph_first_in(g, addr, size).id != 0;
-}
-
-bool hg_graph_contains(struct hg_graph *g, uint64_t addr, uint64_t size)
+enum hg_part hg_graph_meets(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
 	struct live_node n = graph_first_in(g, addr, size);
 
-	return n.id && addr - n.start < n.size && size <= n.size - (addr - n.start);
+	if (!n.id)
+		return HG_NONE;
+	return addr - n.start < n.size && size <= n.size - (addr - n.start) ? HG_ONE :
+									      HG_SOME;
 }
 
 uint64_t hg_graph_size_at(const struct hg_graph *g, uint64_t addr)

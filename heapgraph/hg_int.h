@@ -37,7 +37,7 @@
 #define HG_PAGE_BYTES 4096u
 #define HG_HINTS 65536	 // a power of two; 1 MiB while a graph is built
 #define HG_HINT_BYTES 32 // glibc's smallest chunk
-#define HG_GAPS 16
+#define HG_GAPS 64
 #define HG_CACHED_PAGES 512
 
 /* ---- image -------------------------------------------------------------------- */
@@ -199,11 +199,15 @@ struct hg_graph {
 /** @return the node whose byte at @p addr became @p id's when that was born; 0: none. */
 uint32_t hg_graph_before(const struct hg_graph *g, uint32_t id, uint64_t addr);
 
-/** @return whether a live node has a byte in [addr, addr + size). */
-bool hg_graph_covers(struct hg_graph *g, uint64_t addr, uint64_t size);
+/** How much of a range live nodes have. */
+enum hg_part {
+	HG_NONE,
+	HG_SOME,
+	HG_ONE, ///< one of them has all of it
+};
 
-/** @return whether one live node has all bytes in [addr, addr + size). */
-bool hg_graph_contains(struct hg_graph *g, uint64_t addr, uint64_t size);
+/** @return how much of [addr, addr + size) live nodes have. */
+enum hg_part hg_graph_meets(struct hg_graph *g, uint64_t addr, uint64_t size);
 
 /** Copy all bytes of the live nodes that meet [addr, addr + size) into @p to.
  * @return NULL or ERR_NOMEM. */

@@ -114,11 +114,8 @@ void hg_recorder_finish(struct hg_recorder *r, struct hg_graph **app,
 static struct err *recorder_hold(struct hg_recorder *r, uint64_t time, uint64_t addr,
 				 uint32_t size, const void *data, uint64_t rip)
 {
-	struct held_store *h;
+	struct held_store *h = vec_push(&r->held);
 
-	if (!hg_graph_covers(r->app, addr, size))
-		return NULL;
-	h = vec_push(&r->held);
 	if (!h || vec_reserve(&r->held_bytes, r->held_bytes.size + size))
 		return &err_nomem;
 	*h = (struct held_store){ time, addr, rip, r->held_bytes.size, size };
@@ -257,7 +254,8 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 			    bool in_allocator)
 {
 	struct hg_recorder *r = ctx;
-	struct err *err = NULL;
+	enum hg_part part;
+	struct err *err;
 
 	(void)pc;
 	time = recorder_time(r, time);
@@ -266,13 +264,13 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 		err = recorder_apply_held(r);
 	if (err)
 		return err;
-	if ((in_allocator || r->with_chunks || r->follower ||
-	     !hg_graph_contains(r->app, addr, size)) &&
+	part = hg_graph_meets(r->app, addr, size);
+	if ((in_allocator || r->with_chunks || r->follower || part != HG_ONE) &&
 	    hg_image_put(&r->shadow, addr, data, size))
 		return &err_nomem;
-	if (in_allocator && !r->follower)
+	if (part != HG_NONE && in_allocator && !r->follower)
 		err = recorder_hold(r, time, addr, size, data, rip);
-	else
+	else if (part != HG_NONE)
 		err = hg_graph_store(r->app, time, addr, size, data, rip);
 	if (err || !r->with_chunks)
 		return err;
