@@ -83,6 +83,8 @@ static struct err *sizes_add(struct bench *b, const struct graph_runs *r)
 
 	if (!err)
 		err = exact_add(b, &row, "nodes", "", g->nodes);
+	if (!err)
+		err = exact_add(b, &row, "events", "", g->events);
 	row.published_source = "table 3.4";
 	row.published = r->way != GRAPH_ALLOCATOR ? p->snapshot_mb * MB : 0;
 	if (!err)

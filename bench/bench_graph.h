@@ -25,6 +25,7 @@ struct graph_built {
 	uint64_t changes; ///< operations of the graph: nodes made, nodes ended, stores
 	uint64_t nodes;	  ///< all that ever lived
 	uint64_t bytes;	  ///< memory of the whole graph, indices and all
+	uint64_t events;  ///< looked at to build it: also stores that met no node
 	/** What the approach takes that stores the graph at each change: 8 bytes for each
 	 * node that then lives (paper 001, section 3.3.1). The paper has an average of nodes
 	 * times the changes; this is the sum itself. */

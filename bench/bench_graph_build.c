@@ -40,6 +40,7 @@ struct build {
 	struct hg_recorder *recorder;
 	struct dec_heap_events to;
 	hg_plan plan; ///< GRAPH_INFERRED
+	uint64_t n_handed_over;
 	double build_s;
 };
 
@@ -81,6 +82,7 @@ static struct err *flush(struct build *b)
 	for (size_t i = 0; i < b->n_events && !err; i++)
 		err = hand_over(&b->to, &b->events[i], b->bytes);
 	b->build_s += cpu_now_s() - start;
+	b->n_handed_over += b->n_events;
 	b->n_events = b->n_bytes = 0;
 	return err;
 }
@@ -194,6 +196,7 @@ static struct err *measure(struct build *b, struct graph_built *ret)
 		ret->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	hg_recorder_finish(b->recorder, &app, &chunks);
 	ret->build_s = b->build_s;
+	ret->events = b->n_handed_over;
 	err = add_graph(app, ret);
 	if (!err)
 		err = add_graph(chunks, ret);
