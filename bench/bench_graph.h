@@ -11,7 +11,7 @@
 
 #include "bench/bench_suite.h"
 
-#define GRAPH_LIMIT_S 600 ///< for replaying and building, in one way
+#define GRAPH_LIMIT_S 300 ///< for replaying and building, in one way
 
 enum graph_way {
 	GRAPH_APP,	 ///< the program's allocations
