@@ -196,6 +196,17 @@ char *bench_format_note(const struct bench_row *row)
 	return text;
 }
 
+const char *bench_format_about(struct bench_results *r,
+			       const struct bench_suite_info *suite)
+{
+	const char *about = suite->about ?: "", *gap = suite->about ? " " : "";
+
+	if (!suite->took_s)
+		return about;
+	return bench_keep_printf(r, "%s%sMeasured in %.0f min %02.0f s.", about, gap, floor(suite->took_s / 60), fmod(suite->took_s, 60)) ?:
+		       about;
+}
+
 /* ---- the header ------------------------------------------------------------------------------ */
 
 /** Whether the tool before has the same version: valgrind has several. */

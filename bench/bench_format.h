@@ -70,6 +70,10 @@ struct err *bench_table_series(struct bench_results *r,
 
 void bench_table_deinit(struct bench_table *t);
 
+/** What a suite is and how long it took; the results' to free. */
+const char *bench_format_about(struct bench_results *r,
+			       const struct bench_suite_info *suite);
+
 /** The works, and the other tools with what they do, each as a table. */
 struct err *bench_table_works(struct bench_results *r, struct bench_table *ret);
 struct err *bench_table_tools(struct bench_results *r, struct bench_table *ret);

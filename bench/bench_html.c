@@ -175,7 +175,7 @@ static struct err *suite_write(FILE *out, struct bench_results *r,
 	fprintf(out, "<h2 id=\"%s\">%s: ", suite->name, suite->name);
 	bench_svg_escape(out, suite->title);
 	fputs("</h2>\n<p>", out);
-	bench_svg_escape(out, suite->about ?: "");
+	bench_svg_escape(out, bench_format_about(r, suite));
 	fputs("</p>\n", out);
 	plots_write(out, r, suite);
 	fprintf(out, "<div%s>\n", suite->is_wide ? " class=\"wide\"" : "");

@@ -61,11 +61,9 @@ static const struct member work_members[] = {
 };
 
 static const struct member suite_members[] = {
-	MEMBER(bench_suite_info, TEXT, name),
-	MEMBER(bench_suite_info, TEXT, title),
-	MEMBER(bench_suite_info, TEXT, about),
-	MEMBER(bench_suite_info, FLAG, is_wide),
-	{},
+	MEMBER(bench_suite_info, TEXT, name),	  MEMBER(bench_suite_info, TEXT, title),
+	MEMBER(bench_suite_info, TEXT, about),	  MEMBER(bench_suite_info, FLAG, is_wide),
+	MEMBER(bench_suite_info, NUMBER, took_s), {},
 };
 
 static const struct member row_members[] = {

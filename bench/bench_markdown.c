@@ -97,8 +97,7 @@ struct err *bench_markdown_write(FILE *out, struct bench_results *r)
 		if (!err)
 			err = bench_table_series(r, suite, &series);
 		fprintf(out, "\n## %s: %s\n", suite->name, suite->title);
-		if (suite->about)
-			fprintf(out, "\n%s\n", suite->about);
+		fprintf(out, "\n%s\n", bench_format_about(r, suite));
 		table_write(out, &rows);
 		table_write(out, &series);
 		bench_table_deinit(&rows);

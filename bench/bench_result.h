@@ -85,6 +85,7 @@ struct bench_suite_info {
 	const char *about; ///< what is compared with what; a few sentences
 	/** Rows of one work and command stand on one line, a column for each metric. */
 	bool is_wide;
+	double took_s; ///< how long it ran; 0: it runs still
 };
 
 /** A program whose version counts. */

@@ -102,13 +102,12 @@ struct bench_fit bench_fit_of(const double *x, const double *y, size_t n)
 {
 	struct line logs = {}, plain = {};
 	struct bench_fit f = {};
-	double error, first = 0;
+	double error;
 
 	for (size_t i = 0; i < n; i++) {
 		if (x[i] <= 0 || y[i] <= 0)
-			continue;
-		f.is_valid |= logs.n && x[i] != first;
-		first = logs.n ? first : x[i];
+			return (struct bench_fit){};
+		f.is_valid |= x[i] != x[0];
 		line_add(&logs, log(x[i]), log(y[i]));
 		line_add(&plain, x[i], y[i]);
 	}

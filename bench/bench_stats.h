@@ -45,10 +45,11 @@ struct bench_fit {
 };
 
 /**
- * Fit by least squares, in logarithms; the interval is Student's, of the residuals. Points
- * that are not above 0 are left out.
+ * Fit by least squares, in logarithms; the interval is Student's, of the residuals.
  *
- * @return is_valid is false when fewer than two different x are left.
+ * @return is_valid is false when there are fewer than two different x, or when a point is not
+ *	   above 0: noise was more than what is measured, and to leave it out would bend the
+ *	   line.
  */
 struct bench_fit bench_fit_of(const double *x, const double *y, size_t n);
 

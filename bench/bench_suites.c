@@ -24,39 +24,39 @@ static const struct {
 	{ { "record", "what recording costs, beside other tools on the same work",
 	    "record keeps what a replay needs; what the other tools do is another thing each "
 	    "(see above). The tiny works are for the slowest of them.",
-	    false },
+	    false, 0 },
 	  bench_suite_record,
 	  true },
 	{ { "replay", "what replaying costs",
 	    "The command as a whole, by what it logs; and the machine alone, in one process, "
 	    "without a log: with 64 checkpoints on the way or none.",
-	    false },
+	    false, 0 },
 	  bench_suite_replay,
 	  true },
 	{ { "growth", "how costs grow with the work",
 	    "What a command takes for none of the work is taken off each time before the "
 	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "
 	    "is linear.",
-	    false },
+	    false, 0 },
 	  bench_suite_growth,
 	  true },
 	{ { "corpus", "what recording costs on programs as Debian ships them", NULL,
-	    false },
+	    false, 0 },
 	  bench_suite_corpus,
 	  false },
 	{ { "attach", "what a server under load notices of being attached to", NULL,
-	    false },
+	    false, 0 },
 	  bench_suite_attach,
 	  true },
 	{ { "stores", "store probes where they are needed, and at each store", NULL,
-	    false },
+	    false, 0 },
 	  bench_suite_stores,
 	  false },
 	{ { "locate", "faults injected into data structures",
 	    "1,000 nodes, 500 operations, 10 faults; -O2. In brackets what Singh's "
 	    "dissertation published (tables 2.2, 4.1, 4.2; published, not measured): other "
 	    "programs, a machine of 2006.",
-	    true },
+	    true, 0 },
 	  bench_suite_locate,
 	  true },
 	{ { "graph", "what a memory graph (MG++) takes",
@@ -65,10 +65,10 @@ static const struct {
 	    "versions, inputs no larger, a machine of 2006 and Pin. Snapshots: storing the "
 	    "graph at each change, 8 bytes for each live node. Its times are those of the "
 	    "instrumented program alone.",
-	    true },
+	    true, 0 },
 	  bench_suite_graph,
 	  true },
-	{ { "decode", "how fast Intel PT is decoded", NULL, false },
+	{ { "decode", "how fast Intel PT is decoded", NULL, false, 0 },
 	  bench_suite_decode,
 	  true },
 };
@@ -99,6 +99,7 @@ void bench_suites_list(FILE *out)
 static struct err *suite_run(struct bench *b, size_t i)
 {
 	struct bench_suite_info *info = vec_push(&b->results.suites);
+	double start = clock_now_s();
 	struct err *err;
 
 	if (!info)
@@ -109,7 +110,8 @@ static struct err *suite_run(struct bench *b, size_t i)
 	if (b->progress)
 		b->progress(NULL, NULL);
 	bench_rows_finish(&b->results);
-	return err ? err : bench_text_suite(stdout, &b->results, &suites[i].info);
+	info->took_s = clock_now_s() - start;
+	return err ? err : bench_text_suite(stdout, &b->results, info);
 }
 
 /** Find faultline itself, and a directory to work in. */

@@ -289,7 +289,11 @@ static struct err *series_line(struct bench_results *r, const struct bench_serie
 		l->cells[7].text =
 			bench_keep_printf(r, "%s to %s in %zu", from, to, s->n) ?: "";
 	}
-	l->cells[8] = cell(r, s->note ?: "", 0);
+	l->cells[8] = cell(r,
+			   s->note	   ? s->note :
+			   s->fit.is_valid ? "" :
+					     "no fit: less than what the runs vary by",
+			   0);
 	return NULL;
 }
 

@@ -59,8 +59,8 @@ struct err *bench_text_suite(FILE *out, struct bench_results *r,
 
 	if (!err)
 		err = bench_table_series(r, suite, &series);
-	fprintf(out, "\n%s: %s\n%s%s", suite->name, suite->title, suite->about ?: "",
-		suite->about ? "\n" : "");
+	fprintf(out, "\n%s: %s\n%s\n", suite->name, suite->title,
+		bench_format_about(r, suite));
 	if (!err && rows.lines.size) {
 		fputc('\n', out);
 		table_print(out, &rows);

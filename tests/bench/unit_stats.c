@@ -81,10 +81,13 @@ static void test_interval_is_students(void **state)
 
 static void test_fit_needs_two_sizes(void **state)
 {
-	const double x[] = { 2, 2, 4 }, y[] = { 1, 2, -1 };
+	const double x[] = { 2, 2, 4, 8 }, y[] = { 1, 2, 4, -1 };
 
 	(void)state;
-	assert_false(bench_fit_of(x, y, 3).is_valid);
+	assert_false(bench_fit_of(x, y, 2).is_valid);
+	assert_true(bench_fit_of(x, y, 3).is_valid);
+	// What is not above 0 is not left out.
+	assert_false(bench_fit_of(x, y, 4).is_valid);
 	assert_false(bench_fit_of(x, y, 0).is_valid);
 }
 
