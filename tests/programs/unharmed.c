@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 		return 12;
 	puts("begun");
 	fflush(stdout);
-	while (now_ms() < end) {
+	do {
 		if (strchr(kind, 'c'))
 			take_chances();
 		if (strchr(kind, 's'))
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		if (strchr(kind, 'f'))
 			have_child();
 		counted++;
-	}
+	} while (now_ms() < end);
 	is_over = 1;
 	if (strchr(kind, 't'))
 		pthread_join(thread, NULL);

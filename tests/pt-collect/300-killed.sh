@@ -12,7 +12,7 @@ need_bpf
 
 # begin KIND DIR - record unharmed KIND; sets keeper, recorder and (maybe empty) program.
 begin() {
-	rm -rf "$2"
+	rm -rf "$2" "$TMPDIR/out"
 	"$FAULTLINE" record -o "$2" -- "$BUILD/tests/programs/unharmed" "$1" 900 \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	keeper=$!
@@ -35,19 +35,24 @@ has_ended() {
 	return 1
 }
 
-# How long the recorder takes before the program begins, here and now; that runs for 0.9 s.
-start=$EPOCHREALTIME
-begin csgtf "$TMPDIR/c"
-wait $keeper || fail "the recording failed: $(cat "$TMPDIR/err")"
-started=$(awk "BEGIN { s = ${EPOCHREALTIME/,/.} - ${start/,/.} - 0.9; print (s > 0 ? s : 0) }")
-# behind SECONDS - so long after the program's beginning.
-behind() { awk "BEGIN { print $started + $1 }"; }
+# wait_until DELAY - seconds, or so many "behind" the program's beginning.
+wait_until() {
+	case $1 in
+	behind*)
+		for _ in $(seq 1000); do
+			grep -qs begun "$TMPDIR/out" && break
+			sleep 0.02
+		done
+		;;
+	esac
+	sleep "${1#behind }"
+}
 
 n=0 n_told=0
 for kind in csgtf csf csg s; do
-	for delay in 0.02 0.06 $(behind 0.1) $(behind 0.25) $(behind 0.4); do
+	for delay in 0.02 0.06 "behind 0.05" "behind 0.2" "behind 0.35"; do
 		begin $kind "$TMPDIR/c"
-		sleep $delay
+		wait_until "$delay"
 		find_processes
 		kill -KILL $keeper
 		wait $keeper 2>/dev/null
@@ -65,14 +70,14 @@ for kind in csgtf csf csg s; do
 		fi
 	done
 done
-[ $n -ge 10 ] || fail "only $n programs had begun"
+[ $n -ge 12 ] || fail "only $n programs had begun"
 [ $n_told -gt 0 ] || fail "the end is told in none of $n"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
 grep -q 'all matched' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
-for delay in $(behind 0.1) $(behind 0.3) $(behind 0.5); do
+for delay in "behind 0.05" "behind 0.25" "behind 0.45"; do
 	begin st "$TMPDIR/d"
-	sleep $delay
+	wait_until "$delay"
 	find_processes
 	kill -KILL "$recorder"
 	got=0
@@ -85,9 +90,9 @@ for delay in $(behind 0.1) $(behind 0.3) $(behind 0.5); do
 done
 
 # The program itself, at its start and later: status 137, and the capture is whole or gone.
-for delay in 0.01 0.03 0.06 $(behind 0.2); do
+for delay in 0.01 0.03 0.06 "behind 0.2"; do
 	begin csgtf "$TMPDIR/e"
-	sleep $delay
+	wait_until "$delay"
 	find_processes
 	[ -z "$program" ] || kill -KILL "$program"
 	got=0
