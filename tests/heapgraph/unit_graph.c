@@ -524,6 +524,91 @@ static void test_figure_3_4(void **state)
 	assert_int_equal(hg_graph_op(g, hg_view_last_write(v, a, 8)).rip, 15);
 }
 
+static const char *live_nodes(const struct hg_view *v)
+{
+	static char text[64];
+	struct hg_node_id id = { 0 };
+
+	text[0] = 0;
+	while ((id = hg_view_next(v, 0, id)).v)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " n%u", id.v);
+	return text;
+}
+
+// Paper 001, Figures 3.3 and 3.6: a node is split, the parts are merged again. Algorithm 1
+// joins what was split, and separates what was merged, later than the time wanted.
+static void test_splits_and_clusters_roll_back(void **state)
+{
+	_cleanup_(hg_graph_destroyp) struct hg_graph *g = NULL;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	const uint64_t start = 0x5000, words[4] = { 1, 2, 3, 4 }, five = 5;
+	const char *const live[] = { "", " n1", " n1", " n2 n3", " n2 n3", " n4" };
+	struct hg_node_id whole, part[2], cluster;
+	const struct hg_member *m;
+	uint64_t value;
+	size_t n;
+
+	(void)state;
+	ok(hg_graph_create(&g));
+	ok(hg_graph_alloc(g, 1, start, 32, 11, NULL, &whole));
+	ok(hg_graph_store(g, 2, start, 32, words, 12));
+	ok(hg_graph_free(g, 3, start, 13));
+	for (int i = 0; i < 2; i++) {
+		ok(hg_graph_alloc_kept(g, 3, start + 16 * i, 16, 13, &part[i]));
+		hg_graph_set_source(g, part[i], whole);
+	}
+	ok(hg_graph_store(g, 4, start + 16, 8, &five, 14));
+	for (int i = 0; i < 2; i++)
+		ok(hg_graph_free(g, 5, start + 16 * i, 15));
+	ok(hg_graph_alloc_kept(g, 5, start, 32, 15, &cluster));
+	ok(hg_graph_set_members(g, part, 2));
+
+	ok(hg_view_create(g, hg_graph_ops(g), &v));
+	for (int round = 0; round < 2; round++) {
+		for (int t = 5; t >= 0; t--) {
+			hg_view_seek(v, hg_graph_op_after(g, round ? 5 - t : t));
+			assert_string_equal(live_nodes(v), live[round ? 5 - t : t]);
+		}
+	}
+	hg_view_seek(v, hg_graph_ops(g));
+	assert_true(hg_view_read(v, cluster, 16, 8, &value));
+	assert_int_equal(value, 5);
+	// Who wrote it is found in what the node was before, and before that.
+	assert_int_equal(hg_graph_op(g, hg_view_last_write(v, cluster, 16)).rip, 14);
+	assert_int_equal(hg_graph_op(g, hg_view_last_write(v, cluster, 24)).rip, 12);
+	assert_int_equal(hg_graph_op(g, hg_view_last_write(v, cluster, 0)).rip, 12);
+	m = hg_graph_members(g, cluster, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(m[0].node.v, part[0].v);
+	assert_int_equal(m[1].node.v, part[1].v);
+	assert_null(hg_graph_members(g, whole, &n));
+	assert_int_equal(hg_graph_cluster(g, part[1]).v, cluster.v);
+	assert_int_equal(hg_graph_cluster(g, whole).v, 0);
+	assert_int_equal(hg_graph_node(g, part[1])->source, whole.v);
+}
+
+static void test_measures(void **state)
+{
+	struct model *m = model_create(9, 800);
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct hg_measure is;
+	uint64_t edges = 0;
+	struct hg_op op;
+
+	(void)state;
+	ok(hg_graph_measure(m->g, &is));
+	assert_int_equal(is.nodes, hg_graph_nodes(m->g));
+	assert_int_equal(is.changes, hg_graph_ops(m->g));
+	assert_int_equal(is.log_bytes, hg_graph_log_bytes(m->g));
+	assert_true(is.all_bytes >= is.log_bytes + is.node_bytes);
+	ok(hg_view_create(m->g, 0, &v));
+	while (hg_view_forward(v, &op))
+		edges += op.kind == HG_OP_STORE && op.size == 8 &&
+			 hg_view_find(v, op.after).v != 0;
+	assert_int_equal(is.edges, edges);
+	model_destroy(m);
+}
+
 // The price: an operation on a list costs at most 24 bytes.
 static void test_bytes_per_operation(void **state)
 {
@@ -559,6 +644,8 @@ int main(void)
 		cmocka_unit_test(test_types_are_walked_in_order),
 		cmocka_unit_test(test_many_nodes),
 		cmocka_unit_test(test_figure_3_4),
+		cmocka_unit_test(test_splits_and_clusters_roll_back),
+		cmocka_unit_test(test_measures),
 		cmocka_unit_test(test_bytes_per_operation),
 	};
 
