@@ -48,7 +48,8 @@ static void carve(struct hg_pieces *p, uint32_t x, uint32_t number, uint64_t end
 	if (whole.start < from) {
 		rest.start = whole.start;
 		rest.end = from;
-		hg_head_of(p, hg_head_find(p, whole.head))->piece = hg_piece_add(p, &rest);
+		hg_head_of(p, hg_head_find(p, whole.head))->piece =
+			hg_piece_add(p, &rest);
 	}
 	if (end < whole.end) {
 		rest.start = end;
@@ -56,10 +57,10 @@ static void carve(struct hg_pieces *p, uint32_t x, uint32_t number, uint64_t end
 		hg_piece_add(p, &rest);
 	}
 	x = hg_piece_add(p, &(struct hg_piece){ .start = from,
-					  .end = end,
-					  .born = time,
-					  .head = number,
-					  .source = x });
+						.end = end,
+						.born = time,
+						.head = number,
+						.source = x });
 	if (!h->piece)
 		h->piece = x;
 }
@@ -69,9 +70,9 @@ static void cut(struct hg_pieces *p, uint32_t x, uint32_t number)
 {
 	struct hg_piece *whole = hg_piece_of(p, x);
 	struct hg_piece rest = { .start = hg_head_of(p, number)->addr,
-			      .end = whole->end,
-			      .born = hg_head_of(p, number)->born,
-			      .head = number };
+				 .end = whole->end,
+				 .born = hg_head_of(p, number)->born,
+				 .head = number };
 
 	whole->end = rest.start;
 	hg_head_of(p, number)->piece = hg_piece_add(p, &rest);
@@ -93,10 +94,10 @@ uint32_t hg_pieces_split(struct hg_pieces *p, uint64_t time, uint32_t from, uint
 			 uint64_t size, uint64_t rip, uint64_t place)
 {
 	struct hg_head new = { .addr = addr,
-			    .size_at_least = size,
-			    .born = time,
-			    .rip = rip,
-			    .place = place };
+			       .size_at_least = size,
+			       .born = time,
+			       .rip = rip,
+			       .place = place };
 	uint32_t known = hg_pieces_at(p, addr), x = hg_piece_at(p, addr);
 	struct hg_blame b = hg_blame_of(p, place);
 
@@ -113,7 +114,9 @@ uint32_t hg_pieces_split(struct hg_pieces *p, uint64_t time, uint32_t from, uint
 	hg_blame_set(p, place, b);
 	if (vec_push(&p->parts))
 		new.part = p->parts.size;
-	new.parent = x &&hg_head_is_below(p, hg_piece_owner(p, x), from) ? hg_piece_owner(p, x) : from;
+	new.parent = x &&hg_head_is_below(p, hg_piece_owner(p, x), from) ?
+			     hg_piece_owner(p, x) :
+			     from;
 	return hg_head_add(p, &new);
 }
 
@@ -134,9 +137,9 @@ uint32_t hg_pieces_begin(struct hg_pieces *p, uint64_t time, uint64_t addr, uint
 {
 	uint32_t x = hg_piece_at(p, addr), next;
 	uint32_t number = hg_head_add(p, &(struct hg_head){ .addr = addr,
-						      .size_at_least = size,
-						      .born = time,
-						      .rip = rip });
+							    .size_at_least = size,
+							    .born = time,
+							    .rip = rip });
 
 	// Whatever is known to be there was given back, as it seems.
 	if (number && x)

@@ -117,7 +117,9 @@ uint32_t hg_pieces_at(const struct hg_pieces *p, uint64_t addr)
 	const uint64_t *number = map_get(&p->at, addr);
 	uint32_t head = number ? hg_head_find(p, *number) : 0;
 
-	return head && hg_head_of(p, head)->addr == addr && !hg_head_released(p, head) ? head : 0;
+	return head && hg_head_of(p, head)->addr == addr && !hg_head_released(p, head) ?
+		       head :
+		       0;
 }
 
 void hg_pieces_release(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t rip)

@@ -175,8 +175,7 @@ static void grow_down(struct hg_pieces *p, uint32_t number, uint32_t x, uint64_t
 
 /* ---- taking back ------------------------------------------------------------------------ */
 
-void hg_piece_take_back(struct hg_pieces *p, uint32_t part, uint32_t whole,
-			    bool is_wrong)
+void hg_piece_take_back(struct hg_pieces *p, uint32_t part, uint32_t whole, bool is_wrong)
 {
 	uint64_t place = hg_head_of(p, part)->place;
 	struct hg_blame b = hg_blame_of(p, place);
@@ -258,7 +257,8 @@ static void add_first_piece(struct hg_pieces *p, uint32_t number, uint64_t addr,
 	if (start == h->addr && wanted > end) {
 		for (limit = hg_piece_next(p, end, &next); limit < wanted;
 		     limit = hg_piece_next(p, end, &next)) {
-			struct hg_head *other = hg_head_released(p, hg_piece_owner(p, next));
+			struct hg_head *other =
+				hg_head_released(p, hg_piece_owner(p, next));
 
 			if (!other)
 				break;
@@ -272,7 +272,7 @@ static void add_first_piece(struct hg_pieces *p, uint32_t number, uint64_t addr,
 }
 
 void hg_piece_grow(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t addr,
-		 uint64_t end)
+		   uint64_t end)
 {
 	uint32_t floor = hg_index_floor(&p->live, addr), next;
 
@@ -291,9 +291,9 @@ void hg_piece_grow(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t
 		add_first_piece(p, number, addr, end);
 	else
 		hg_piece_add(p, &(struct hg_piece){ .start = addr,
-					      .end = end,
-					      .born = time,
-					      .head = number });
+						    .end = end,
+						    .born = time,
+						    .head = number });
 }
 
 void hg_pieces_keep(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_t place)

@@ -64,14 +64,14 @@ struct hg_blame {
 };
 
 struct hg_pieces {
-	VEC(struct hg_head) heads;	      ///< number - 1
-	VEC(struct hg_piece) pieces;     ///< number - 1
-	VEC(struct hg_part) parts;	      ///< number - 1
+	VEC(struct hg_head) heads;	 ///< number - 1
+	VEC(struct hg_piece) pieces;	 ///< number - 1
+	VEC(struct hg_part) parts;	 ///< number - 1
 	VEC(struct hg_reissue) reissues; ///< in order of time
-	struct hg_index live;	      ///< start -> piece
-	struct map at;		      ///< address -> latest head
-	struct map places;	      ///< address of an instruction -> struct hg_blame
-	uint32_t hints[HG_PIECE_HINTS];	      ///< pieces met lately, by address
+	struct hg_index live;		 ///< start -> piece
+	struct map at;			 ///< address -> latest head
+	struct map places;		 ///< address of an instruction -> struct hg_blame
+	uint32_t hints[HG_PIECE_HINTS];	 ///< pieces met lately, by address
 	uint64_t now;
 	bool is_out_of_memory;
 };
@@ -130,7 +130,8 @@ void hg_piece_grow(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t
 		   uint64_t end);
 
 /** Head @p part is none: it is a field of @p whole. @p is_wrong: its place is to blame. */
-void hg_piece_take_back(struct hg_pieces *p, uint32_t part, uint32_t whole, bool is_wrong);
+void hg_piece_take_back(struct hg_pieces *p, uint32_t part, uint32_t whole,
+			bool is_wrong);
 
 /** Head @p number is still used, though its piece was taken over: whoever has it was no
  * other. */

@@ -209,7 +209,8 @@ static void test_neighbours_merge_into_a_cluster(void **state)
 			touch(&r, b, 0x1010, false);
 		finish(&r);
 		assert_string_equal(nodes_at(&r, merged - 1), "1000+8 1010+8");
-		assert_string_equal(nodes_at(&r, r.time), is_used ? "1000+8 1010+8" : "1000+24");
+		assert_string_equal(nodes_at(&r, r.time),
+				    is_used ? "1000+8 1010+8" : "1000+24");
 		if (!is_used) {
 			assert_int_equal(r.plan.size, 3);
 			assert_int_equal(r.plan.data[0].cluster, 3);
