@@ -15,6 +15,10 @@
 // constraint is traced back.
 #define ERRORS_TRACED_MAX 200
 
+// From a C-point that somebody named, or that was inferred, to the one before it is about one
+// operation on the structure. The end of the run may be far from anything.
+#define MOVES_MAX 1
+
 #define PROGRESS_AFTER_S 2
 
 // Comments may name further sources only once their statements were seen to run.
@@ -508,6 +512,7 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 	fl_contributions contributions = {};
 	spec_violations errors = {};
 	bool is_limited = false;
+	bool is_end = fl_cpoints_get(a->cpoints, a->visit->cpoint)->kind == FL_CPOINT_END;
 	struct err *err = is_checked ? errors_to_trace(s, &errors, &is_limited) :
 				       &err_nomem;
 	struct fl_traceback t = {
@@ -517,6 +522,7 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 		.errors = errors.data,
 		.n_errors = errors.size,
 		.is_checked = is_checked,
+		.moves_max = is_end ? 0 : MOVES_MAX,
 		.how = FL_TRACEBACK_PREDICT,
 		.progress = show_progress,
 	};

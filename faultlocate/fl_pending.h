@@ -20,8 +20,8 @@ struct fl_pending {
 	uint64_t
 		changed; ///< arguments that the operation just undone changed, a bit each
 	uint64_t settled; ///< arguments whose last change was met already
+	uint32_t moves;	  ///< until it was one of the C-point; 0: it was there
 	bool is_new;	  ///< the operation just undone introduced it
-	bool is_error;	  ///< it was there at the C-point
 	bool is_used;	  ///< false: a free place
 };
 

@@ -61,7 +61,7 @@ static void trace_deinit(struct trace *t)
 
 // Add v to P with its arguments here.
 static struct err *trace_add(struct trace *t, const struct spec_violation *v,
-			     bool is_error)
+			     uint32_t moves)
 {
 	struct fl_pending *p;
 	struct err *err;
@@ -73,7 +73,7 @@ static struct err *trace_add(struct trace *t, const struct spec_violation *v,
 	if (err)
 		return err;
 	p = &t->p.all.data[i];
-	p->is_error = is_error;
+	p->moves = moves;
 	err = spec_args(t->eval, v->constraint, &v->binding, &p->args);
 	if (!err && predicts(t))
 		err = spec_watch(t->eval, &p->args, i, &p->watch);
@@ -135,7 +135,7 @@ static struct err *find_moved(struct trace *t, const spec_violations *before, bo
 }
 
 // O introduced something: what it took away for it joins P.
-static struct err *trace_join(struct trace *t)
+static struct err *trace_join(struct trace *t, uint32_t moves)
 {
 	_cleanup_free_ bool *has_moved = NULL;
 	spec_violations before = {};
@@ -148,13 +148,15 @@ static struct err *trace_join(struct trace *t)
 		err = find_moved(t, &before, has_moved);
 	for (size_t i = 0; i < before.size && !err; i++)
 		if (has_moved[i])
-			err = trace_add(t, &before.data[i], false);
+			err = trace_add(t, &before.data[i], moves);
 	vec_deinit(&before);
 	return err;
 }
 
-// O contributed to the n members of P in asked: which of them did it introduce?
-static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution *c)
+// O contributed to the n members of P in asked: which of them did it introduce? @p moves: how
+// many moves what joins for them is from the C-point, UINT32_MAX for none.
+static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution *c,
+			       uint32_t *moves)
 {
 	struct err *err = NULL;
 
@@ -163,11 +165,13 @@ static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution
 
 		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding, &p->is_new);
 		c->n_pending++;
-		c->n_errors += p->is_error;
-		c->introduces += p->is_new && p->is_error;
-		c->n_moved += p->is_new && !p->is_error;
-		c->n_last += p->is_error && (p->changed & ~p->settled);
+		c->n_errors += !p->moves;
+		c->introduces += p->is_new && !p->moves;
+		c->n_moved += p->is_new && p->moves;
+		c->n_last += !p->moves && (p->changed & ~p->settled);
 		p->settled |= p->changed;
+		if (p->is_new && p->moves < *moves)
+			*moves = p->moves + 1;
 	}
 	return err;
 }
@@ -239,6 +243,7 @@ static struct err *trace_whom(struct trace *t)
 static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 {
 	struct fl_contribution c = { .op = hg_view_ops(t->view) }, *slot;
+	uint32_t moves = UINT32_MAX;
 	struct err *err = trace_whom(t);
 	size_t n = 0;
 
@@ -248,9 +253,9 @@ static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 			t->asked.data[n++] = t->asked.data[i];
 	}
 	if (!err)
-		err = trace_judge(t, n, &c);
-	if (!err && (c.introduces || c.n_moved))
-		err = trace_join(t);
+		err = trace_judge(t, n, &c, &moves);
+	if (!err && moves <= (t->in->moves_max ?: UINT32_MAX - 1))
+		err = trace_join(t, moves);
 	if (err || (!c.introduces && !c.n_moved && !c.n_last))
 		return err;
 	trace_leave(t, n);
@@ -289,6 +294,6 @@ struct err *fl_traceback_run(const struct fl_traceback *in, fl_contributions *re
 		err = trace_check(&t, &all); // later checks tell what changed since
 	vec_deinit(&all);
 	for (size_t i = 0; i < in->n_errors && !err; i++)
-		err = trace_add(&t, &in->errors[i], true);
+		err = trace_add(&t, &in->errors[i], 0);
 	return err ? err : trace_loop(&t, ret);
 }

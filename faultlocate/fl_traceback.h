@@ -42,6 +42,10 @@ struct fl_traceback {
 	size_t n_errors;
 	/** Of each constraint: is it checked on the way? NULL: all are. */
 	const bool *is_checked;
+	/** How often an inconsistency may have moved on its way to the C-point; 0: any
+	 * number. One operation on a structure moves it once or so; what is done to a
+	 * broken structure afterwards, without end. */
+	uint32_t moves_max;
 	enum fl_traceback_how how;
 	/** Called now and then with the operations left to look at; may be NULL. */
 	void (*progress)(void *ctx, uint64_t left);

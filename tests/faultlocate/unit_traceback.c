@@ -86,15 +86,17 @@ static void check_at(struct heap *h, uint64_t n_ops, spec_violations *ret)
 	ok(spec_check(e, 0, ret));
 }
 
-// Trace back from the end both ways, which must agree.
-static void trace_back(struct heap *h, fl_contributions *ret)
+// Trace back from a C-point both ways, which must agree.
+static void trace_from(struct heap *h, uint64_t n_ops, uint32_t moves_max,
+		       fl_contributions *ret)
 {
 	spec_violations errors = {};
 	fl_contributions plain = {};
-	struct fl_traceback t = { .spec = h->spec,
-				  .graph = h->g,
-				  .n_ops = hg_graph_ops(h->g) };
+	struct fl_traceback t = {
+		.spec = h->spec, .graph = h->g, .n_ops = n_ops, .moves_max = moves_max
+	};
 
+	ret->size = 0;
 	check_at(h, t.n_ops, &errors);
 	t.errors = errors.data;
 	t.n_errors = errors.size;
@@ -108,6 +110,11 @@ static void trace_back(struct heap *h, fl_contributions *ret)
 				    plain.size * sizeof(*plain.data));
 	vec_deinit(&plain);
 	vec_deinit(&errors);
+}
+
+static void trace_back(struct heap *h, fl_contributions *ret)
+{
+	trace_from(h, hg_graph_ops(h->g), 0, ret);
 }
 
 static void faults_of(struct heap *h, fl_faults *ret)
@@ -346,6 +353,15 @@ static void test_inconsistency_moves(void **state)
 	assert_int_equal(c.data[1].op, first + 1);
 	assert_int_equal(c.data[1].introduces, 0);
 	assert_int_equal(c.data[1].n_moved, 1);
+
+	// It went from the way back of n3 to that of n2: one move. Behind n4, which goes in
+	// between in the same way, it is two.
+	heap_alloc(h, 4, 30);
+	heap_point(h, 4, 3, 1, 31);
+	heap_point(h, 1, 2, 4, 32);
+	trace_from(h, hg_graph_ops(h->g), 1, &c);
+	for (size_t i = 0; i < c.size; i++)
+		assert_int_not_equal(c.data[i].op, first);
 	vec_deinit(&c);
 	heap_destroy(h);
 }
@@ -406,53 +422,108 @@ static uint64_t random_below(uint64_t n)
 	return (seed >> 33) % n;
 }
 
-// Random heaps of two types and one that is not declared: both ways must find the same.
+static const char random_spec[] = "a FIELD 3 EDGE 2; b FIELD 2 EDGE 1;\n"
+				  "a.DEPTH NULL 0; a X; X.DEPTH = X[2].DEPTH + 1;\n"
+				  "a X; a Y; (X[2]) == Y => (Y[3]) == X; ..(c1)\n"
+				  "a X; X.INDEGREE <= 2; ..(c2)\n"
+				  "a X; b Y; X -> Y => Y.OUTDEGREE == 1; ..(c3)\n"
+				  "b X; b Y; X -> Y => X[1] <= Y[1]; ..(c4)\n"
+				  "a X; a Y; X ->> Y => Y /->> X; ..(c5)\n"
+				  "a X; X.DEPTH <= 3; ..(c6)\n";
+
+// One random operation on up to 10 nodes of two types and one that is not declared.
+static void heap_disturb(struct heap *h, bool is_new)
+{
+	const uint32_t type[8] = { 0, 1, 1, 1, 1, 2, 2, 3 };
+	uint32_t n = 1 + random_below(10), to = random_below(11);
+	struct hg_node_id id;
+
+	switch (is_new ? 0 : random_below(16)) {
+	case 0:
+		ok(hg_graph_alloc(h->g, ++h->time, address(n), 24, 1000 + n, NULL, &id));
+		ok(hg_graph_set_type(h->g, id, type[random_below(8)]));
+		break;
+	case 1:
+		if (!random_below(4))
+			ok(hg_graph_free(h->g, ++h->time, address(n), 2000));
+		break;
+	case 2:
+		heap_set(h, n, 1, random_below(4), 3000);
+		break;
+	default:
+		heap_point(h, n, 1 + random_below(3), to, 4000 + n);
+		break;
+	}
+}
+
+// Both ways must find the same in random heaps.
 static void test_prediction_changes_nothing(void **state)
 {
-	const char *spec = "a FIELD 3 EDGE 2; b FIELD 2 EDGE 1;\n"
-			   "a X; a Y; (X[2]) == Y => (Y[3]) == X; ..(c1)\n"
-			   "a X; X.INDEGREE <= 2; ..(c2)\n"
-			   "a X; b Y; X -> Y => Y.OUTDEGREE == 1; ..(c3)\n"
-			   "b X; b Y; X -> Y => X[1] <= Y[1]; ..(c4)\n"
-			   "a X; a Y; X ->> Y => Y /->> X; ..(c5)\n";
-	const uint32_t type[8] = { 0, 1, 1, 1, 1, 2, 2, 3 };
 	size_t found = 0;
 
 	(void)state;
 	for (uint64_t s = 1; s <= 60; s++) {
-		struct heap *h = heap_create(spec, 24);
+		struct heap *h = heap_create(random_spec, 24);
 		fl_contributions c = {};
 
 		seed = s;
-		for (int i = 0; i < 200; i++) {
-			uint32_t n = 1 + random_below(10), to = random_below(11);
-			struct hg_node_id id;
-
-			switch (i < 20 ? 0 : random_below(16)) {
-			case 0:
-				ok(hg_graph_alloc(h->g, ++h->time, address(n), 24,
-						  1000 + n, NULL, &id));
-				ok(hg_graph_set_type(h->g, id, type[random_below(8)]));
-				break;
-			case 1:
-				if (!random_below(4))
-					ok(hg_graph_free(h->g, ++h->time, address(n),
-							 2000));
-				break;
-			case 2:
-				heap_set(h, n, 1, random_below(4), 3000);
-				break;
-			default:
-				heap_point(h, n, 1 + random_below(3), to, 4000 + n);
-				break;
-			}
+		for (int i = 0; i < 200; i++)
+			heap_disturb(h, i < 20);
+		for (uint32_t moves = 0; moves < 3; moves++) {
+			trace_from(h, hg_graph_ops(h->g), moves, &c);
+			found += c.size;
 		}
-		trace_back(h, &c);
-		found += c.size;
 		vec_deinit(&c);
 		heap_destroy(h);
 	}
 	assert_true(found > 300); // else the test says little
+}
+
+// A C-point behind each of 2,000 operations: what a checker that follows finds there is what
+// is found anew, and both ways back from it agree.
+static void test_many_cpoints(void **state)
+{
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	_cleanup_(spec_eval_destroyp) struct spec_eval *e = NULL;
+	_cleanup_(spec_checker_destroyp) struct spec_checker *k = NULL;
+	struct heap *h = heap_create(random_spec, 24);
+	size_t n_violated = 0, found = 0;
+	fl_contributions c = {};
+
+	(void)state;
+	seed = 7;
+	for (int i = 0; i < 2000; i++)
+		heap_disturb(h, i < 20);
+	ok(hg_view_create(h->g, 0, &v));
+	ok(spec_eval_create(h->spec, h->g, v, &e));
+	ok(spec_checker_create(e, false, &k));
+	for (uint64_t n = 1; n <= hg_graph_ops(h->g); n++) {
+		spec_violations now = {}, anew = {};
+
+		ok(spec_eval_seek(e, v, n));
+		for (size_t i = 0; i < spec_constraints(h->spec); i++)
+			ok(spec_checker_check(k, i, &now));
+		check_at(h, n, &anew);
+		assert_int_equal(now.size, anew.size);
+		for (size_t i = 0; i < now.size; i++) {
+			assert_int_equal(now.data[i].constraint, anew.data[i].constraint);
+			assert_true(spec_binding_equal(&now.data[i].binding,
+						       &anew.data[i].binding));
+		}
+		n_violated += now.size > 0;
+		if (now.size && n % 16 == 0) {
+			trace_from(h, n, 1 + n / 16 % 2, &c);
+			found += c.size;
+		}
+		vec_deinit(&now);
+		vec_deinit(&anew);
+	}
+	assert_true(n_violated > 1000 && found > 100);
+	vec_deinit(&c);
+	spec_checker_destroy(take_ptr(&k));
+	spec_eval_destroy(take_ptr(&e));
+	hg_view_destroy(take_ptr(&v));
+	heap_destroy(h);
 }
 
 int main(void)
@@ -468,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_failed_repair),
 		cmocka_unit_test(test_freed_node_still_linked),
 		cmocka_unit_test(test_prediction_changes_nothing),
+		cmocka_unit_test(test_many_cpoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
