@@ -23,7 +23,7 @@ struct bench_options {
 	double scale
 		[BENCH_SCALES_MAX]; ///< factors at which growth is measured, ascending
 	size_t n_scales;
-	const char *corpus, *specs;
+	const char *corpus, *specs, *cache;
 	const char *json, *html, *markdown; ///< where results go, too
 	const char *from;		    ///< results to show instead of measuring
 	bool is_comparing;
@@ -119,6 +119,10 @@ struct err *bench_suite_locate(struct bench *b);
 /** What a memory graph takes, in memory and in time, and how it grows; beside the figures
  * that paper 001 published (tables 3.3, 3.4). */
 struct err *bench_suite_graph(struct bench *b);
+
+/** How well faults in programs of Debian are located, built from source here; beside tables
+ * 4.3 and 4.4 of paper 001. Without network its rows are skipped. */
+struct err *bench_suite_real(struct bench *b);
 
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);

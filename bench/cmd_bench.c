@@ -22,6 +22,8 @@ static const struct argp_option option_table[] = {
 	{ "specs", 's', "DIR", 0,
 	  "Where the specifications are (specs); their programs are beside faultline",
 	  0 },
+	{ "cache", 'k', "DIR", 0,
+	  "Where the suite real keeps what it downloads and builds (nowhere)", 0 },
 	{ "scale", 'x', "LIST", 0,
 	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
@@ -119,6 +121,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 's':
 		o->specs = arg;
 		return 0;
+	case 'k':
+		o->cache = arg;
+		return 0;
 	case 'x':
 		parse_scale(state, o, arg);
 		return 0;
@@ -171,6 +176,7 @@ static const struct argp argp = {
 	"  faultline bench --quick\n"
 	"  faultline bench record replay --html report.html\n"
 	"  faultline bench growth --scale 1,2,4,8,16\n"
+	"  faultline bench real --cache=$HOME/.cache/faultline\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
 	"  faultline bench replay --rounds 11 --json new.json\n"
 	"  faultline bench --from new.json --markdown doc/benchmarks.md\n"
