@@ -60,17 +60,15 @@ static void built_take(struct bench *b, struct built *r, const char *line)
 		const char *key;
 		const char **value;
 	} keys[] = {
-		{ "program=", &r->program },
-		{ "spec=", &r->spec },
-		{ "in=", &r->directory },
-		{ "version=", &r->version },
+		{ "program=", &r->program }, { "spec=", &r->spec },
+		{ "in=", &r->directory },    { "version=", &r->version },
 		{ "skip=", &r->skip },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		if (!strncmp(line, keys[i].key, strlen(keys[i].key)))
-			*keys[i].value = bench_keep(&b->results,
-						    line + strlen(keys[i].key));
+			*keys[i].value =
+				bench_keep(&b->results, line + strlen(keys[i].key));
 	if (!strncmp(line, "line=", 5))
 		r->line = atoi(line + 5);
 	if (!strncmp(line, "arg=", 4) && r->n_args < ARGS_MAX)
@@ -80,9 +78,9 @@ static void built_take(struct bench *b, struct built *r, const char *line)
 static struct err *build(struct bench *b, const struct subject *s, const char *level,
 			 struct built *ret)
 {
-	char cache[PATH_MAX + 8], out[PATH_MAX + 8], errors[PATH_MAX + 8], line[PATH_MAX + 64];
-	const char *argv[] = { "sh",  BUILDER, s->name,
-			       level, b->o.cache ?: cache, NULL };
+	char cache[PATH_MAX + 8], out[PATH_MAX + 8], errors[PATH_MAX + 8],
+		line[PATH_MAX + 64];
+	const char *argv[] = { "sh", BUILDER, s->name, level, b->o.cache ?: cache, NULL };
 	_cleanup_fclose_ FILE *f = NULL;
 	struct err *err;
 	double wall_s;
@@ -197,7 +195,8 @@ static struct err *rows_add(struct bench *b, const struct subject *s, const char
 		enum bench_better better;
 		bool is_exact;
 	} metrics[] = {
-		{ "located", "%", &located, 1, 100, 0, "section 4.5", BENCH_HIGHER, true },
+		{ "located", "%", &located, 1, 100, 0, "section 4.5", BENCH_HIGHER,
+		  true },
 		{ "reported", "", &reported, 1, s->reported, REPORTED_WANTED, "table 4.3",
 		  BENCH_LOWER, true },
 		{ "rank", "", &rank, 1, 0, 0, NULL, BENCH_LOWER, true },
@@ -230,7 +229,9 @@ static struct err *rows_add(struct bench *b, const struct subject *s, const char
 					NULL :
 					bench_keep_printf(&b->results, "published: of %s",
 							  s->theirs),
-			.skipped = p->skip ?: f->reported ? NULL : "nothing was reported",
+			.skipped = p->skip	       ?:
+					   f->reported ? NULL :
+							 "nothing was reported",
 		};
 
 		// One reason is enough.

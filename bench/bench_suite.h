@@ -15,6 +15,7 @@
 #include "bench/bench_result.h"
 
 #define BENCH_SCALES_MAX 16
+#define BENCH_SEEDS_MAX 64
 
 struct bench_options {
 	uint32_t suites; ///< bit i: the i-th of bench_suites.c's table
@@ -23,6 +24,7 @@ struct bench_options {
 	double scale
 		[BENCH_SCALES_MAX]; ///< factors at which growth is measured, ascending
 	size_t n_scales;
+	int first_seed, n_seeds; ///< of the suite locate; 0: 1, and as many as it has
 	const char *corpus, *specs, *cache;
 	const char *json, *html, *markdown; ///< where results go, too
 	const char *from;		    ///< results to show instead of measuring

@@ -24,6 +24,8 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "cache", 'k', "DIR", 0,
 	  "Where the suite real keeps what it downloads and builds (nowhere)", 0 },
+	{ "seeds", 'S', "FIRST-LAST", 0,
+	  "Which faults the suite locate injects, 64 at most (1-12, quick: 1-3)", 0 },
 	{ "scale", 'x', "LIST", 0,
 	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
@@ -56,6 +58,20 @@ static void parse_scale(struct argp_state *state, struct bench_options *o,
 	argp_error(state,
 		   "--scale is up to %d ascending factors, as in 1,2,4,8, not '%s'",
 		   BENCH_SCALES_MAX, list);
+}
+
+/** "13-40". */
+static void parse_seeds(struct argp_state *state, struct bench_options *o,
+			const char *range)
+{
+	int first, last, n = 0;
+
+	if (sscanf(range, "%d-%d%n", &first, &last, &n) != 2 || range[n] || first < 1 ||
+	    last < first || last - first >= BENCH_SEEDS_MAX)
+		argp_error(state, "--seeds is FIRST-LAST, %d at most, as in 13-40, not '%s'",
+			   BENCH_SEEDS_MAX, range);
+	o->first_seed = first;
+	o->n_seeds = last - first + 1;
 }
 
 static void options_complete(struct bench_options *o)
@@ -121,6 +137,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 's':
 		o->specs = arg;
 		return 0;
+	case 'S':
+		parse_seeds(state, o, arg);
+		return 0;
 	case 'k':
 		o->cache = arg;
 		return 0;
@@ -176,6 +195,7 @@ static const struct argp argp = {
 	"  faultline bench --quick\n"
 	"  faultline bench record replay --html report.html\n"
 	"  faultline bench growth --scale 1,2,4,8,16\n"
+	"  faultline bench locate --seeds=13-40\n"
 	"  faultline bench real --cache=$HOME/.cache/faultline\n"
 	"  faultline bench corpus --corpus=tests/corpus\n"
 	"  faultline bench replay --rounds 11 --json new.json\n"
