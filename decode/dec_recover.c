@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Backward sweeps in a row, and how little makes another not worth it. */
+enum { RECOVER_BACKWARD = 8, RECOVER_FEW = 64 };
+
 /* ---- learning ------------------------------------------------------------------------------- */
 
 void rec_wake(struct dec_recover *r, uint32_t step)
@@ -218,15 +221,23 @@ static void learn_end(struct dec_recover *r)
 struct err *rec_settle_memory(struct dec_recover *r)
 {
 	struct err *err = NULL;
-	uint64_t before;
+	uint64_t before, found;
 
 	rec_settle(r);
 	do {
 		before = r->n_changes;
-		err = rec_sweep(r, true);
-		rec_settle(r);
-		if (!err && (r->n_changes != before || r->stats.sweeps % 2))
+		// Where one thing leads to another backward, the other way need not be gone
+		// each time.
+		for (int n = 0; n < RECOVER_BACKWARD && !err; n++) {
+			found = r->n_changes;
+			err = rec_sweep(r, true);
+			rec_settle(r);
+			if (!r->is_guessing || r->n_changes - found <= RECOVER_FEW)
+				break;
+		}
+		if (!err && (r->n_changes != before || !r->has_gone_forward))
 			err = rec_sweep(r, false);
+		r->has_gone_forward = true;
 		rec_settle(r);
 	} while (!err && r->n_changes != before);
 	return err;

@@ -258,7 +258,8 @@ struct dec_recover {
 	bool has_company;   ///< others write memory, too
 	bool is_guessing;
 	bool is_backward;
-	bool is_mining; ///< this sweep looks for mirrors
+	bool has_gone_forward; ///< there was a sweep in time's direction
+	bool is_mining;	       ///< this sweep looks for mirrors
 	VEC(struct rec_mirror) mirrors;
 	VEC(uint32_t) calls; ///< steps that are system calls
 	uint32_t const_from; ///< mappings that nobody writes: the same from this step on

@@ -42,10 +42,13 @@ struct flight {
 	bool with_heap;
 	struct flight_stores stores;
 	struct flight_count heap_values; ///< that are such a pointer
+	struct map given; ///< pointers that calls of the window gave: -> when first
+	struct flight_count given_values; ///< that are such a pointer, from then on
 	struct dec_machine *machine;
 	struct dec_recover *recover;
 	struct dec_recover_end end;
 	struct dec_recover_stats stats;
+	double cpu_s; ///< that recovery took
 	struct log_reader reader;
 	VEC(struct dec_range) ranges;
 	uint64_t begin, stop;
@@ -163,6 +166,8 @@ static void flight_take_heap(struct flight *f)
 		ok(dec_machine_regs(f->machine, &regs));
 		h->result = regs.gpr[CAP_RAX];
 		flight_mention(f, h->result);
+		if (!map_get(&f->given, h->result))
+			assert_int_equal(map_put(&f->given, h->result, h->exit), 0);
 	}
 	ok(dec_machine_seek(f->machine, f->begin, &w));
 }
@@ -347,10 +352,16 @@ static void flight_take_end(struct flight *f)
 	f->end.ctx = f;
 }
 
+/** Which store probes there are. */
+struct flight_probes {
+	const char
+		*library; ///< beside the program's: of the library with this in its path
+};
+
 /** Take the last @p n instructions of @p c, heap events where it has them, and, when
- * asked for, what store probes in the program would have told. */
+ * asked for, what store probes would have told. */
 static void flight_init(struct flight *f, const struct capture *c, uint64_t n,
-			bool with_stores)
+			const struct flight_probes *probes)
 {
 	struct dec_where w;
 
@@ -365,13 +376,13 @@ static void flight_init(struct flight *f, const struct capture *c, uint64_t n,
 	ok(dec_machine_checkpoint(f->machine));
 	f->begin = w.position;
 	f->with_heap = capture_info(c)->has_heap;
-	if (with_stores)
-		flight_stores_init(&f->stores, c);
-	if (f->with_heap || with_stores)
+	if (probes)
+		flight_stores_init(&f->stores, c, probes->library);
+	if (f->with_heap || probes)
 		flight_find_sites(f, c);
 	if (f->with_heap)
 		flight_take_heap(f);
-	if (with_stores)
+	if (probes)
 		flight_stores_take(&f->stores, f->machine, f->begin, f->stop);
 	log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
 	ok(dec_recover_create(f->begin, &f->recover));
@@ -392,6 +403,7 @@ static void flight_deinit(struct flight *f)
 	vec_deinit(&f->heap);
 	vec_deinit(&f->calls);
 	map_deinit(&f->pointers);
+	map_deinit(&f->given);
 	map_deinit(&f->sites);
 	flight_stores_deinit(&f->stores);
 }

@@ -8,6 +8,8 @@
 #ifndef TESTS_DECODE_FLIGHT_JUDGE_H
 #define TESTS_DECODE_FLIGHT_JUDGE_H
 
+#include <time.h>
+
 #include "tests/decode/flight.h"
 
 /* ---- the judge -------------------------------------------------------------------------------- */
@@ -50,8 +52,13 @@ static void flight_compare(struct flight *f, const struct dec_step *truth,
 	f->all_by_form[truth->insn->mnemonic]++;
 	f->by_form[truth->insn->mnemonic] += is == DEC_UNKNOWN || !right;
 	flight_tally(c, is, right);
-	if (n == 8 && map_get(&f->pointers, *(const uint64_t *)t->value))
+	if (n == 8 && map_get(&f->pointers, *(const uint64_t *)t->value)) {
+		const uint64_t *from = map_get(&f->given, *(const uint64_t *)t->value);
+
 		flight_tally(&f->heap_values, is, right);
+		if (from && *from <= truth->position)
+			flight_tally(&f->given_values, is, right);
+	}
 	if (!right && is == DEC_KNOWN && f->wrong_at == UINT64_MAX) {
 		f->wrong_at = truth->position;
 		printf("known, and wrong: position %lu (%lu before the end), rip %#lx, %s, "
@@ -105,12 +112,22 @@ flight_judge_other(struct flight *f, struct dec_recover *r,
 	f->recover = own;
 }
 
+static double cpu_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
 /** Recover, and judge all of it. */
 static void flight_run(struct flight *f)
 {
 	struct dec_where w;
 
+	f->cpu_s = -cpu_now_s();
 	ok(dec_recover_run(f->recover, &f->stats));
+	f->cpu_s += cpu_now_s();
 	assert_int_equal(f->stats.steps, f->stop - f->begin);
 	ok(dec_machine_seek(f->machine, f->begin, &w));
 	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, flight_judge, f, &w));

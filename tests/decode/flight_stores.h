@@ -27,10 +27,19 @@ struct flight_hit {
 	bool has_data[SP_READS];
 };
 
-struct flight_stores {
-	struct sp_plan *plan; ///< NULL: no probes
-	struct map sites;     ///< address -> index in the plan
+/** The probes of one file. */
+struct flight_plan {
+	struct sp_plan *plan;
+	const char *path;
 	uint64_t bias;
+};
+
+enum { FLIGHT_PLANS = 2 };
+
+struct flight_stores {
+	struct flight_plan plans[FLIGHT_PLANS];
+	int n_plans;
+	struct map sites; ///< address -> its plan's number << 32 | index there
 	VEC(struct flight_hit) hits;
 	size_t next;
 	/* While the window is gone through. */
@@ -39,45 +48,65 @@ struct flight_stores {
 	uint64_t begin, stop;
 };
 
-/** A file is mapped: if it is the program, where are its probes? */
+/** A file is mapped: where are its probes, if it has any? */
 static void flight_stores_map(struct flight_stores *s, const struct capture *c,
 			      uint32_t file, uint64_t start, uint64_t size,
 			      uint64_t offset)
 {
 	const struct cap_info *info = capture_info(c);
 
-	if (!s->plan || !file || strcmp(info->files[file - 1].path, info->exe) != 0)
-		return;
-	for (size_t i = 0; i < s->plan->n_sites; i++) {
-		const struct sp_site *site = &s->plan->sites[i];
-		uint64_t at = start + site->file_offset - offset;
+	for (uint64_t p = 0; file && p < (uint64_t)s->n_plans; p++) {
+		struct flight_plan *plan = &s->plans[p];
 
-		if (site->file_offset - offset >= size)
+		if (strcmp(info->files[file - 1].path, plan->path) != 0)
 			continue;
-		assert_int_equal(map_put(&s->sites, at, i), 0);
-		s->bias = at - site->addr;
+		for (size_t i = 0; i < plan->plan->n_sites; i++) {
+			const struct sp_site *site = &plan->plan->sites[i];
+			uint64_t at = start + site->file_offset - offset;
+
+			if (site->file_offset - offset >= size)
+				continue;
+			assert_int_equal(map_put(&s->sites, at, p << 32 | i), 0);
+			plan->bias = at - site->addr;
+		}
 	}
 }
 
-static void flight_stores_init(struct flight_stores *s, const struct capture *c)
+static void flight_stores_plan(struct flight_stores *s, const char *path)
 {
 	const struct sp_options options = {};
+	struct flight_plan *p = &s->plans[s->n_plans++];
 
-	ok(sp_plan_make(capture_info(c)->exe, &options, &s->plan));
+	p->path = path;
+	ok(sp_plan_make(path, &options, &p->plan));
+}
+
+/** Probes in the program, and in the library whose path has @p library in it. */
+static void flight_stores_init(struct flight_stores *s, const struct capture *c,
+			       const char *library)
+{
+	const struct cap_info *info = capture_info(c);
+
+	flight_stores_plan(s, info->exe);
+	for (size_t i = 0; i < info->n_files && library; i++) {
+		if (strstr(info->files[i].path, library) && s->n_plans < FLIGHT_PLANS)
+			flight_stores_plan(s, info->files[i].path);
+	}
 }
 
 static void flight_stores_deinit(struct flight_stores *s)
 {
-	sp_plan_destroy(s->plan);
+	for (int p = 0; p < s->n_plans; p++)
+		sp_plan_destroy(s->plans[p].plan);
 	map_deinit(&s->sites);
 	map_deinit(&s->memory);
 	vec_deinit(&s->hits);
 }
 
 static void flight_stores_read(const struct flight_stores *s, const struct sp_read *r,
-			       struct flight_hit *h, int i)
+			       uint64_t bias, struct flight_hit *h, int i)
 {
-	uint64_t at = r->disp + (r->is_absolute ? s->bias : 0) + (r->is_fs ? s->fs : 0);
+	uint64_t at = r->disp + (r->is_absolute ? bias : 0) + (r->is_fs ? s->fs : 0);
 
 	if (r->base != SP_NONE)
 		at += s->gpr[r->base];
@@ -119,14 +148,15 @@ static struct err *flight_stores_on_step(void *ctx, const struct dec_step *step)
 	const uint64_t *site = step->insn ? map_get(&s->sites, step->insn->rip) : NULL;
 
 	if (site && step->position >= s->begin && step->position < s->stop) {
+		const struct flight_plan *plan = &s->plans[*site >> 32];
 		struct flight_hit *h = vec_push(&s->hits);
 
 		assert_non_null(h);
 		h->at = step->position;
-		h->site = &s->plan->sites[*site];
+		h->site = &plan->plan->sites[(uint32_t)*site];
 		memcpy(h->gpr, s->gpr, sizeof(h->gpr));
 		for (int i = 0; i < h->site->n_reads; i++)
-			flight_stores_read(s, &h->site->reads[i], h, i);
+			flight_stores_read(s, &h->site->reads[i], plan->bias, h, i);
 	}
 	flight_stores_learn(s, step);
 	return NULL;

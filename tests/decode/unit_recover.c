@@ -6,7 +6,8 @@
  * replay tells what each of the last instructions read and wrote, and dec_recover, which
  * sees only which instructions they were and what the crash left, must find it again.
  * What it calls known is never wrong. FAULTLINE_FLIGHT=full: all programs, windows up to
- * a million instructions; another value: up to 100,000 (the table in doc/recovery.md).
+ * a million instructions; another value: up to 100,000 (the table in doc/recovery.md);
+ * FAULTLINE_ONLY=NAME: only that mode or program.
  */
 #include "tests/unit.h"
 
@@ -42,14 +43,13 @@ static void capture_make(const struct subject *s, const char *options,
 	ok(capture_open(dir, ret));
 }
 
-static void judge(const struct subject *s, const struct capture *c, uint64_t n,
-		  bool with_stores)
+static void judge(const struct subject *s, const struct capture *c, uint64_t n)
 {
 	_cleanup_free_ char *name = NULL;
 	struct flight f;
 
 	assert_true(asprintf(&name, "%s %s", s->program, s->mode) > 0);
-	flight_init(&f, c, n, with_stores);
+	flight_init(&f, c, n, NULL);
 	flight_run(&f);
 	flight_print(&f, name);
 	assert_int_equal(f.wrong_at, UINT64_MAX);
@@ -97,25 +97,27 @@ static const struct subject table_subjects[] = {
 /* What one window size gives, over all programs: with heap events, and with store events,
  * too. */
 struct table_sum {
-	double share[2], heap[2], slowest_s;
+	double share[2], heap[2], given[2], slowest_s;
 	uint64_t right[2][3], wrong[2][3];
-	unsigned n, n_heap;
+	unsigned n, n_heap, n_given;
 };
+
+enum { TABLE_STORES = 100000 }; ///< the largest window that is done with store events
 
 /* What one window of one program gives. */
 struct table_cell {
-	double share, known, inferred, inferred_right, heap, s;
-	uint64_t steps, known_wrong, n_heap;
+	double share, known, inferred, inferred_right, heap, given, s;
+	uint64_t steps, known_wrong, n_heap, n_given;
 };
 
-static void table_cell(const struct subject *s, const struct capture *c, uint64_t window,
-		       bool with_stores, struct table_sum *sum, struct table_cell *cell)
+static void table_cell(const struct capture *c, uint64_t window, bool with_stores,
+		       struct table_sum *sum, struct table_cell *cell)
 {
 	uint64_t right[3], wrong[3], n;
+	const struct flight_probes probes = { "libstdc++.so" };
 	struct flight f;
 
-	(void)s;
-	flight_init(&f, c, window, with_stores);
+	flight_init(&f, c, window, with_stores ? &probes : NULL);
 	flight_run(&f);
 	n = flight_total(&f.regs) + flight_total(&f.mems);
 	for (int i = 0; i < 3; i++) {
@@ -131,14 +133,19 @@ static void table_cell(const struct subject *s, const struct capture *c, uint64_
 		.inferred_right = percent(right[1], right[1] + wrong[1]),
 		.heap = percent(f.heap_values.right[0] + f.heap_values.right[1],
 				flight_total(&f.heap_values)),
-		.s = f.stats.seconds,
+		.given = percent(f.given_values.right[0] + f.given_values.right[1],
+				 flight_total(&f.given_values)),
+		.s = f.cpu_s,
 		.steps = f.stats.steps,
 		.known_wrong = wrong[0],
 		.n_heap = flight_total(&f.heap_values),
+		.n_given = flight_total(&f.given_values),
 	};
 	sum->share[with_stores] += cell->share;
 	if (cell->n_heap)
 		sum->heap[with_stores] += cell->heap;
+	if (cell->n_given)
+		sum->given[with_stores] += cell->given;
 	if (cell->s > sum->slowest_s)
 		sum->slowest_s = cell->s;
 	assert_int_equal(f.wrong_at, UINT64_MAX);
@@ -146,36 +153,48 @@ static void table_cell(const struct subject *s, const struct capture *c, uint64_
 	flight_deinit(&f);
 }
 
+static void table_heap(const struct table_cell *cell)
+{
+	if (cell->n_heap)
+		printf("%.2f", cell->heap);
+	printf(" | ");
+	if (cell->n_given)
+		printf("%.2f", cell->given);
+	printf(" | ");
+}
+
 static void table_row(const struct subject *s, const struct capture *c, uint64_t window,
 		      struct table_sum *sum)
 {
-	struct table_cell cell[2];
+	struct table_cell cell[2] = {};
 
-	for (int with = 0; with < 2; with++)
-		table_cell(s, c, window, with, sum, &cell[with]);
+	for (int with = 0; with < 1 + (window <= TABLE_STORES); with++)
+		table_cell(c, window, with, sum, &cell[with]);
 	sum->n++;
 	sum->n_heap += cell[0].n_heap != 0;
+	sum->n_given += cell[0].n_given != 0;
 	printf("| %s %s | %lu | %.1f | %.1f | %lu | %.1f | %.2f | ", s->program, s->mode,
 	       cell[0].steps, cell[0].share, cell[0].known, cell[0].known_wrong,
 	       cell[0].inferred, cell[0].inferred_right);
-	if (cell[0].n_heap)
-		printf("%.2f", cell[0].heap);
-	printf(" | %.1f | %.1f | %lu | %.2f | ", cell[0].s, cell[1].share,
-	       cell[1].known_wrong, cell[1].inferred_right);
-	if (cell[0].n_heap)
-		printf("%.2f", cell[1].heap);
-	printf(" |\n");
+	table_heap(&cell[0]);
+	printf("%.1f | ", cell[0].s);
+	if (window <= TABLE_STORES) {
+		printf("%.1f | %lu | %.2f | ", cell[1].share, cell[1].known_wrong,
+		       cell[1].inferred_right);
+		table_heap(&cell[1]);
+	}
+	printf("\n");
 }
 
 static void table_total(uint64_t window, const struct table_sum *sum)
 {
 	printf("| %lu ", window);
-	for (int with = 0; with < 2; with++) {
+	for (int with = 0; with < 1 + (window <= TABLE_STORES); with++) {
 		uint64_t right = sum->right[with][1], wrong = sum->wrong[with][1];
 
-		printf("| %.1f | %lu | %.2f | %.2f ", sum->share[with] / sum->n,
+		printf("| %.1f | %lu | %.2f | %.2f | %.2f ", sum->share[with] / sum->n,
 		       sum->wrong[with][0], percent(right, right + wrong),
-		       sum->heap[with] / sum->n_heap);
+		       sum->heap[with] / sum->n_heap, sum->given[with] / sum->n_given);
 	}
 	printf("| %.1f |\n", sum->slowest_s);
 }
@@ -192,8 +211,9 @@ static void test_table(void **state)
 		skip();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("| program | window | right | known | of them wrong | inferred | of them right | "
-	     "heap pointers | s | with stores: right | known, wrong | inferred, right | "
-	     "heap pointers |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+	     "heap pointers | given in the window | s | with stores: right | known, wrong | "
+	     "inferred, right | heap pointers | given in the window |\n"
+	     "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
 	for (size_t i = 0; i < sizeof(table_subjects) / sizeof(*table_subjects); i++) {
 		const struct subject *s = &table_subjects[i];
 		struct capture *c;
@@ -205,9 +225,9 @@ static void test_table(void **state)
 			table_row(s, c, windows[w], &sums[w]);
 		capture_close(c);
 	}
-	puts("| window | right | known, wrong | inferred, right | heap pointers | with stores: "
-	     "right | known, wrong | inferred, right | heap pointers | slowest, s |\n"
-	     "|---|---|---|---|---|---|---|---|---|---|");
+	puts("| window | right | known, wrong | inferred, right | heap pointers | given in the "
+	     "window | with stores: right | known, wrong | inferred, right | heap pointers | "
+	     "given in the window | slowest, s |\n|---|---|---|---|---|---|---|---|---|---|---|---|");
 	for (int w = 0; w < n_windows; w++)
 		table_total(windows[w], &sums[w]);
 	assert_true(only || sums[2].share[0] / sums[2].n >= 92);
@@ -229,10 +249,11 @@ static void test_heap(void **state)
 
 		capture_make(&programs[i], "-e heap", &c);
 		for (int with_stores = 0; with_stores < 2; with_stores++) {
+			const struct flight_probes probes = {};
 			const struct flight_count *heap;
 			struct flight f;
 
-			flight_init(&f, c, 60000, with_stores);
+			flight_init(&f, c, 60000, with_stores ? &probes : NULL);
 			flight_run(&f);
 			flight_print(&f, programs[i].mode);
 			heap = &f.heap_values;
@@ -255,8 +276,8 @@ static void test_programs(void **state)
 		struct capture *c;
 
 		capture_make(&subjects[i], "-e heap", &c);
-		judge(&subjects[i], c, 1000, false);
-		judge(&subjects[i], c, 20000, false);
+		judge(&subjects[i], c, 1000);
+		judge(&subjects[i], c, 20000);
 		capture_close(c);
 	}
 }
@@ -413,7 +434,7 @@ static void test_rules(void **state)
 		struct flight f;
 
 		capture_make(&programs[i], "-e heap", &c);
-		flight_init(&f, c, 30000, false);
+		flight_init(&f, c, 30000, NULL);
 		ok(rec_prepare(f.recover));
 		t.flight = &f;
 		ok(dec_machine_seek(f.machine, f.begin, &w));
@@ -443,7 +464,7 @@ static size_t judge_files(const struct subject *s, const char *options,
 				  unit_env("FAULTLINE"), dir, capture_dir(c)),
 			 0);
 	ok(capture_open(dir, &late));
-	flight_init(&f, c, o->n_insns, false);
+	flight_init(&f, c, o->n_insns, NULL);
 	ok(dec_flight_open(late, o, &flight));
 	assert_int_equal(flight->n_gaps, 0);
 	assert_int_equal(flight->n_unmatched, 0);
