@@ -263,8 +263,11 @@ static void growth_key(FILE *out, const struct bench_series *s, double y)
 	bench_format_value(slope, s->fit.slope, s->y_unit);
 	fprintf(out, "<circle cx=\"%d\" cy=\"%.1f\" r=\"4\" class=\"point\"/>\n",
 		LEFT + 4, y - 4);
-	snprintf(text, sizeof(text), "%s: exponent %s%s%s each", s->command, exponent,
-		 s->fit.is_valid ? ", " : "", s->fit.is_valid ? slope : "no");
+	if (s->fit.is_valid)
+		snprintf(text, sizeof(text), "%s: exponent %s, %s each", s->command,
+			 exponent, slope);
+	else
+		snprintf(text, sizeof(text), "%s: no fit", s->command);
 	text_at(out, LEFT + 14, y, "start", "", text);
 }
 
