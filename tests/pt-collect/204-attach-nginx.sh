@@ -51,7 +51,8 @@ for round in 1 2 3; do
 	load=$!
 	dir=$TMPDIR/c$round
 	attach "$dir" "$worker"
-	sleep 0.4
+	# The first load may be over by now.
+	wrk -t 1 -c 4 -d 1s "http://127.0.0.1:$port/" >/dev/null 2>&1
 	detach "$dir" TERM
 	wait $load || fail "wrk ended with $?: $(cat "$TMPDIR/load")"
 	grep -q 'Requests/sec' "$TMPDIR/load" || fail "$(cat "$TMPDIR/load")"
