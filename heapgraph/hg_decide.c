@@ -229,7 +229,7 @@ void hg_pieces_access(struct hg_pieces *p, uint64_t time, uint32_t head, uint64_
 		note_use(p, h, time, call);
 	ended = hg_head_released(p, number);
 	if (ended && ended->piece && hg_piece_is_live(hg_piece_of(p, ended->piece)))
-		ended->released = 0;
+		hg_head_unrelease(p, ended);
 	if (h->is_suspended)
 		hg_piece_revive(p, number);
 	while (addr < end && !p->is_out_of_memory) {

@@ -62,9 +62,16 @@ uint32_t hg_head_parent(const struct hg_pieces *p, uint32_t head)
 	return parent ? hg_head_find(p, parent) : 0;
 }
 
+// What is the family that the head is of? Counted there: the released ones.
+static struct hg_head *root_of(const struct hg_pieces *p, uint32_t head)
+{
+	return hg_head_of(p, hg_head_find(p, hg_head_of(p, head)->root));
+}
+
 bool hg_head_is_below(const struct hg_pieces *p, uint32_t head, uint32_t other)
 {
-	while ((head = hg_head_parent(p, head)))
+	// A part has a higher number than its source, and turns out to be older ones only.
+	while ((head = hg_head_parent(p, head)) >= other && head)
 		if (head == other)
 			return true;
 	return false;
@@ -79,6 +86,7 @@ uint32_t hg_head_add(struct hg_pieces *p, const struct hg_head *head)
 		return 0;
 	}
 	*slot = *head;
+	slot->root = head->parent ? hg_head_of(p, head->parent)->root : p->heads.size;
 	return p->heads.size;
 }
 
@@ -101,6 +109,8 @@ bool hg_pieces_is_kin(const struct hg_pieces *p, uint32_t a, uint32_t b)
 
 struct hg_head *hg_head_released(const struct hg_pieces *p, uint32_t head)
 {
+	if (!root_of(p, head)->n_released)
+		return NULL;
 	for (; head; head = hg_head_parent(p, head))
 		if (hg_head_of(p, head)->released)
 			return hg_head_of(p, head);
@@ -130,6 +140,24 @@ void hg_pieces_release(struct hg_pieces *p, uint64_t time, uint32_t number, uint
 		return;
 	h->released = time;
 	h->release_rip = rip;
+	root_of(p, hg_head_find(p, number))->n_released++;
+}
+
+void hg_head_unrelease(struct hg_pieces *p, struct hg_head *h)
+{
+	h->released = 0;
+	root_of(p, h - p->heads.data + 1)->n_released--;
+}
+
+void hg_head_unite(struct hg_pieces *p, uint32_t part, uint32_t with)
+{
+	struct hg_head *from = root_of(p, part), *to;
+
+	hg_head_of(p, part)->same = with;
+	to = root_of(p, with);
+	if (from != to &&
+	    hg_head_of(p, part) == from) // a root: its family joins the other
+		to->n_released += from->n_released;
 }
 
 /* ---- blame ------------------------------------------------------------------------------ */

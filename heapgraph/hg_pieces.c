@@ -183,7 +183,7 @@ void hg_piece_take_back(struct hg_pieces *p, uint32_t part, uint32_t whole, bool
 
 	b.wrong += is_wrong;
 	hg_blame_set(p, place, b);
-	hg_head_of(p, part)->same = whole;
+	hg_head_unite(p, part, whole);
 	if (!piece || !hg_piece_is_live(hg_piece_of(p, piece)))
 		return;
 	if (!hg_head_of(p, whole)->piece && hg_piece_of(p, piece)->start)
@@ -235,7 +235,7 @@ void hg_piece_revive(struct hg_pieces *p, uint32_t number)
 		return;
 	if (hg_head_of(p, taker)->is_suspended)
 		hg_piece_revive(p, taker);
-	hg_head_of(p, taker)->same = number;
+	hg_head_unite(p, taker, number);
 	if (!make_way(p, x, number))
 		return;
 	x->taken_by = 0;

@@ -23,9 +23,11 @@ struct hg_head {
 	uint64_t released, release_rip; ///< 0: not
 	uint32_t parent;		///< the head it was split off from
 	uint32_t same;			///< it turned out to be this one; 0: itself
-	uint32_t part;	   ///< number of its struct hg_part; 0: it has no parent
-	uint32_t piece;	   ///< number of the one that begins at addr; 0: none yet
-	bool is_suspended; ///< its piece was taken over, without a release
+	uint32_t part;	///< number of its struct hg_part; 0: it has no parent
+	uint32_t piece; ///< number of the one that begins at addr; 0: none yet
+	uint32_t root;	///< the one that all was split off from, before any were the same
+	uint32_t n_released; ///< of a root: how many below it are released
+	bool is_suspended;   ///< its piece was taken over, without a release
 };
 
 /* The comings and goings of a head that was split off. */
@@ -95,6 +97,12 @@ uint32_t hg_head_add(struct hg_pieces *p, const struct hg_head *head);
 /** @return the head that was released, of @p head and those it was split off from; NULL:
  * none. */
 struct hg_head *hg_head_released(const struct hg_pieces *p, uint32_t head);
+
+/** @p h was used again: it was not released. */
+void hg_head_unrelease(struct hg_pieces *p, struct hg_head *h);
+
+/** Head @p part turned out to be @p with, which is older. */
+void hg_head_unite(struct hg_pieces *p, uint32_t part, uint32_t with);
 
 struct hg_blame hg_blame_of(const struct hg_pieces *p, uint64_t place);
 void hg_blame_set(struct hg_pieces *p, uint64_t place, struct hg_blame b);
