@@ -218,6 +218,34 @@ static bool add_overwritten(cJSON *to, const struct cap_info *info)
 	       add_u64(to, "stores_from_ns", info->stores_from_ns);
 }
 
+/** Absent where there was no probe. */
+static bool add_probes(cJSON *to, const struct cap_pt *pt)
+{
+	char back[2 * CAP_BACK_MAX + 1] = "";
+	cJSON *array, *o, *offsets;
+
+	if (!pt->n_breakpoints)
+		return true;
+	for (size_t i = 0; i < pt->n_back; i++)
+		sprintf(back + 2 * i, "%02x", pt->back[i]);
+	array = cJSON_AddArrayToObject(to, "breakpoints");
+	for (size_t i = 0; array && i < pt->n_breakpoints; i++) {
+		o = cJSON_CreateObject();
+		if (!o || !cJSON_AddItemToArray(array, o) ||
+		    !cJSON_AddNumberToObject(o, "file", pt->breakpoints[i].file))
+			return false;
+		offsets = cJSON_AddArrayToObject(o, "offsets");
+		for (size_t k = 0; offsets && k < pt->breakpoints[i].n; k++) {
+			double at = pt->breakpoints[i].offsets[k];
+
+			if (!cJSON_AddItemToArray(offsets, cJSON_CreateNumber(at)))
+				return false;
+		}
+	}
+	return array && add_u64(to, "probe_page", pt->probe_page) &&
+	       add_text(to, "back", back);
+}
+
 static bool add_mode(cJSON *to, const struct cap_info *info)
 {
 	cJSON *o;
@@ -229,7 +257,7 @@ static bool add_mode(cJSON *to, const struct cap_info *info)
 	if (!info->pt.is_wanted)
 		return true;
 	o = cJSON_AddObjectToObject(to, "pt");
-	return o && add_clock(o, &info->pt) &&
+	return o && add_clock(o, &info->pt) && add_probes(o, &info->pt) &&
 	       cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
 	       add_text(o, "why_not", info->pt.why_not) &&
 	       add_u64(o, "bytes", info->pt.bytes) &&
@@ -505,6 +533,56 @@ static void get_end_core(struct parse *p, const cJSON *j, struct cap_end_core *e
 	e->function = get_text(p, m, "function");
 }
 
+static void get_offsets(struct parse *p, const cJSON *j, struct cap_breakpoints *b)
+{
+	const cJSON *m = member(p, j, "offsets"), *item;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
+
+	b->file = get_int(p, j, "file", 1, UINT32_MAX);
+	b->offsets = size < 0 ? NULL : calloc(size + 1, sizeof(*b->offsets));
+	if (!b->offsets) {
+		p->why = p->why ?: "offsets";
+		return;
+	}
+	cJSON_ArrayForEach(item, m) {
+		if (!cJSON_IsNumber(item) ||
+		    !(item->valuedouble >= 0 && item->valuedouble < 1ull << 53)) {
+			p->why = p->why ?: "offsets";
+			return;
+		}
+		b->offsets[b->n++] = item->valuedouble;
+	}
+}
+
+/** Absent where there was no probe. */
+static void get_probes(struct parse *p, const cJSON *j, struct cap_pt *pt)
+{
+	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "breakpoints"), *item;
+	_cleanup_free_ char *back = NULL;
+	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : 0;
+
+	if (!m)
+		return;
+	pt->breakpoints = calloc(size + 1, sizeof(*pt->breakpoints));
+	if (!pt->breakpoints || size > FILES_MAX) {
+		p->why = p->why ?: "breakpoints";
+		return;
+	}
+	cJSON_ArrayForEach(item, m)
+		get_offsets(p, item, &pt->breakpoints[pt->n_breakpoints++]);
+	pt->probe_page = get_u64(p, j, "probe_page");
+	back = get_text(p, j, "back");
+	for (const char *at = back; at && at[0] && pt->n_back < CAP_BACK_MAX; at += 2) {
+		unsigned byte;
+
+		if (sscanf(at, "%2x", &byte) != 1 || !at[1]) {
+			p->why = p->why ?: "back";
+			return;
+		}
+		pt->back[pt->n_back++] = byte;
+	}
+}
+
 /** But for the first absent from captures of before the flight recorder's store probes. */
 static void get_overwritten(struct parse *p, const cJSON *j, struct cap_info *info)
 {
@@ -534,6 +612,7 @@ static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
 	info->pt.bytes = get_u64(p, m, "bytes");
 	info->pt.n_gaps = get_u64(p, m, "gaps");
 	info->pt.n_lost = get_u64(p, m, "lost");
+	get_probes(p, m, &info->pt);
 	m = member(p, m, "clock");
 	for (int i = 0; i < 2 && i < cJSON_GetArraySize(m); i++) {
 		info->pt.clock[i].tsc = get_u64(p, cJSON_GetArrayItem(m, i), "tsc");
@@ -632,6 +711,15 @@ void cap_process_deinit(struct cap_process *p)
 	*p = (struct cap_process){};
 }
 
+void cap_pt_deinit(struct cap_pt *pt)
+{
+	for (size_t i = 0; i < pt->n_breakpoints; i++)
+		free(pt->breakpoints[i].offsets);
+	free(pt->breakpoints);
+	free(pt->why_not);
+	*pt = (struct cap_pt){};
+}
+
 void cap_info_deinit(struct cap_info *info)
 {
 	for (size_t i = 0; i < info->n_missing; i++)
@@ -654,6 +742,6 @@ void cap_info_deinit(struct cap_info *info)
 		cap_process_deinit(&info->processes[i]);
 	free(info->processes);
 	free(info->end_core.function);
-	free(info->pt.why_not);
+	cap_pt_deinit(&info->pt);
 	*info = (struct cap_info){};
 }

@@ -169,6 +169,10 @@ static struct err *take_shared_files(struct capture *c)
 		if (c->info.store_sites[i].file > c->info.n_files)
 			err = err_new(ERR_FORMAT,
 				      "manifest.json: \"store_sites\" is wrong");
+	for (size_t i = 0; !err && i < c->info.pt.n_breakpoints; i++)
+		if (c->info.pt.breakpoints[i].file > c->info.n_files)
+			err = err_new(ERR_FORMAT,
+				      "manifest.json: \"breakpoints\" is wrong");
 	return err;
 }
 

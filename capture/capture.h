@@ -271,6 +271,15 @@ struct cap_end_core {
 /** @return its name in messages and manifests. */
 const char *cap_end_reason_name(enum cap_end_reason reason);
 
+/** Where the recorder's probes had breakpoints in the code of one file. */
+struct cap_breakpoints {
+	uint32_t file;	   ///< index into files plus 1
+	uint64_t *offsets; ///< n, in the file
+	size_t n;
+};
+
+#define CAP_BACK_MAX 64
+
 /** What came of `-e pt`. */
 struct cap_pt {
 	bool is_wanted, is_recorded; ///< recorded: there is a perf.data
@@ -283,7 +292,17 @@ struct cap_pt {
 		uint64_t tsc, at_ns;
 	} clock[2];
 	char *why_not;		     ///< wanted and not recorded: for people; else NULL
+	struct cap_breakpoints *breakpoints; ///< n_breakpoints, one for each file
+	size_t n_breakpoints;
+	/** The kernel's page for probes in the process, 0 = none, and what lies at its
+	 * beginning: there functions return to whose ends are probed. */
+	uint64_t probe_page;
+	uint8_t back[CAP_BACK_MAX];
+	size_t n_back;
 };
+
+/** Free what @p pt owns. */
+void cap_pt_deinit(struct cap_pt *pt);
 
 /** What manifest.json says. */
 struct cap_info {

@@ -16,7 +16,8 @@
 
 #define PSB_DEFAULT 16384
 
-enum { OPT_PSB = 256, OPT_NO_RETCOMP, OPT_TIMING, OPT_THREAD, OPT_JSON, OPT_FLIGHT };
+enum { OPT_PSB = 256, OPT_NO_RETCOMP, OPT_TIMING, OPT_THREAD, OPT_JSON, OPT_FLIGHT,
+       OPT_PROBES };
 
 struct encode_command {
 	const char *capture;
@@ -41,6 +42,10 @@ static const struct argp_option options[] = {
 	{ "timing", OPT_TIMING, NULL, 0,
 	  "Write MTC and CYC packets too. Their times are a model: an instruction takes a "
 	  "cycle, a system call as long as it took",
+	  0 },
+	{ "probes", OPT_PROBES, NULL, 0,
+	  "Write, too, what the probes of a recording with -e pt add to a trace: "
+	  "breakpoints, and the kernel's work on them",
 	  0 },
 	{ "thread", OPT_THREAD, "TID", 0, "Write the stream of this thread only", 0 },
 	{ "process", 'p', "PROCESS", 0,
@@ -73,6 +78,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_TIMING:
 		c->o.has_timing = true;
+		return 0;
+	case OPT_PROBES:
+		c->o.has_probes = true;
 		return 0;
 	case OPT_THREAD:
 		c->o.tid = option_tid(state, arg);

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture/perf_data.h"
@@ -31,6 +33,7 @@ struct encode {
 	struct map streams;	  ///< thread -> number of its stream, plus 1
 	struct log_reader reader; ///< for code that is no file's
 	struct map unfiled;	  ///< address of an instruction there -> 1
+	struct map probes;	  ///< address -> enum dec_pt_probe
 };
 
 /* ---- the file's head ------------------------------------------------------------------------ */
@@ -173,6 +176,66 @@ static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
 	return err ? err : dec_pt_encoder_feed(e->encoder, log, bytes);
 }
 
+/* ---- probes ------------------------------------------------------------------------------- */
+
+/* File @p file was mapped as code: where are its breakpoints? */
+static struct err *probes_add(struct encode *e, uint32_t file, uint64_t addr,
+			      uint64_t size, uint64_t file_offset)
+{
+	const struct cap_pt *pt = &capture_info(e->capture)->pt;
+
+	for (size_t i = 0; i < pt->n_breakpoints; i++) {
+		const struct cap_breakpoints *b = &pt->breakpoints[i];
+
+		for (size_t k = 0; k < b->n && b->file == file; k++)
+			if (b->offsets[k] - file_offset < size &&
+			    map_put(&e->probes, addr + b->offsets[k] - file_offset,
+				    DEC_PT_PROBE_ANY))
+				return &err_nomem;
+	}
+	return NULL;
+}
+
+static struct err *probes_of_start(struct encode *e)
+{
+	struct cap_core *core = NULL;
+	struct err *err = cap_core_open(e->capture, &core);
+
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (m->file && m->prot & PROT_EXEC)
+			err = probes_add(e, m->file, m->start, m->end - m->start,
+					 m->file_offset);
+	}
+	if (core)
+		cap_core_close(core);
+	return err;
+}
+
+/* Where the recorder's probes were in the process's memory. */
+static struct err *probes_find(struct encode *e)
+{
+	struct err *err = probes_of_start(e);
+	struct cap_events *it = NULL;
+	bool is_end = false;
+	struct cap_event ev;
+
+	if (!err)
+		err = cap_events_open(e->capture, &it);
+	while (!err) {
+		err = cap_events_next(it, &ev, &is_end);
+		if (err || is_end)
+			break;
+		if (ev.kind == CAP_EV_SYSCALL && ev.file &&
+		    ev.regs.gpr[CAP_RAX] == SYS_mmap && ev.regs.gpr[CAP_RDX] & PROT_EXEC)
+			err = probes_add(e, ev.file, ev.ret, ev.regs.gpr[CAP_RSI],
+					 ev.file_offset);
+	}
+	cap_events_close(it);
+	return err;
+}
+
 static struct err *run(struct encode *e)
 {
 	struct dec_pt_options po = { .psb_bytes = e->o->psb_bytes,
@@ -181,7 +244,10 @@ static struct err *run(struct encode *e)
 				     .has_mtc = e->o->has_timing,
 				     .mtc_shift = MTC_SHIFT,
 				     .has_cyc = e->o->has_timing,
-				     .cyc_shift = CYC_SHIFT };
+				     .cyc_shift = CYC_SHIFT,
+				     .probes = e->o->has_probes ? &e->probes : NULL,
+				     .probe_page =
+					     capture_info(e->capture)->pt.probe_page };
 	struct dec_machine_options mo = { .output_fd = -1,
 					  .progress = e->o->progress,
 					  .progress_ctx = e->o->progress_ctx };
@@ -189,7 +255,12 @@ static struct err *run(struct encode *e)
 	struct dec_where *w = &e->ret->where;
 	struct err *err;
 
-	err = dec_pt_encoder_create(e->capture, &po, on_packets, e, &e->encoder);
+	err = e->o->has_probes ? probes_find(e) : NULL;
+	if (!err && e->o->has_probes && (!e->probes.size || !po.probe_page))
+		err = err_new(ERR_NOT_FOUND, "its recording tells of no probes (record with "
+					     "-e pt and -e heap or -e stores)");
+	if (!err)
+		err = dec_pt_encoder_create(e->capture, &po, on_packets, e, &e->encoder);
 	if (!err)
 		err = dec_machine_create(e->capture, &mo, &m);
 	if (!err)
@@ -274,6 +345,7 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 	log_reader_deinit(&e.reader);
 	map_deinit(&e.streams);
 	map_deinit(&e.unfiled);
+	map_deinit(&e.probes);
 	free(e.unfinished);
 	return err;
 }

@@ -19,6 +19,7 @@ struct dec_encode_options {
 	uint64_t psb_bytes; ///< a PSB each so many bytes of a stream
 	bool compresses_returns;
 	bool has_timing; ///< MTC and CYC packets
+	bool has_probes; ///< what the recorder's probes add to a trace
 	uint32_t tid;	 ///< only this thread's stream; 0 = all
 	const char *const *cmdline;
 	void (*progress)(void *ctx, const struct dec_where *w);

@@ -56,6 +56,8 @@ enum {
 
 /** A probe in the program's code, as a recorder's would be: what the trace has of it. */
 enum dec_pt_probe {
+	/** Without either: direct branches are emulated, others stepped. */
+	DEC_PT_PROBE_ANY = 0,
 	DEC_PT_PROBE_EMULATED = 1, ///< a breakpoint; the kernel does what lies under it
 	DEC_PT_PROBE_STEPPED = 2,  ///< or executes a copy of it in its page
 	/** And, at a function's first instruction, its return leads to the page's beginning. */

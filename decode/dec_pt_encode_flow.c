@@ -198,6 +198,14 @@ static struct err *flow_step(struct pt_stream *s, const struct dec_insn *insn)
 	return err ? err : pt_flow_enter(s);
 }
 
+static bool is_stepped(const struct dec_insn *insn, uint64_t probe)
+{
+	if (probe & (DEC_PT_PROBE_EMULATED | DEC_PT_PROBE_STEPPED))
+		return probe & DEC_PT_PROBE_STEPPED;
+	return insn->flow != DEC_FLOW_JCC && insn->flow != DEC_FLOW_JMP &&
+	       insn->flow != DEC_FLOW_CALL;
+}
+
 struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
 			  uint64_t probe, uint64_t time)
 {
@@ -216,7 +224,7 @@ struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
 		*slot = back;
 	}
 	err = pt_flow_enter(s);
-	return err || !(probe & DEC_PT_PROBE_STEPPED) ? err : flow_step(s, insn);
+	return err || !is_stepped(insn, probe) ? err : flow_step(s, insn);
 }
 
 /* ---- what runs ---------------------------------------------------------------------------- */

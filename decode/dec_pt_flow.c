@@ -242,12 +242,77 @@ static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)
 	return f->info->has_pt ? flow_map(f, path) : no_pt(path, NULL);
 }
 
+/* ---- probes ------------------------------------------------------------------------------- */
+
+/* Packets that are made of a replay, as a clock tells that no machine has, know of probes
+ * only if that was asked for. */
+static bool has_probes(const struct dec_pt_flow *f)
+{
+	const struct perf_clock *c = &f->info->pt.clock;
+
+	if (!c->is_known || c->mult != 1 || c->shift || c->zero)
+		return true;
+	for (size_t i = 0; i < f->info->n_cmdline; i++)
+		if (!strcmp(f->info->cmdline[i], "--probes"))
+			return true;
+	return false;
+}
+
+/* Where each breakpoint of @p b lay in @p image, by the mappings of its file. */
+static struct err *image_breaks(struct dec_pt_image *image, const char *path,
+				const struct cap_breakpoints *b)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < image->maps.size; i++) {
+		const struct dec_pt_map m = image->maps.data[i];
+
+		// What start.core has of the file lies there under its name, too.
+		if (strcmp(m.path, path) != 0 || !m.stored ||
+		    strstr(m.stored, "/start.core"))
+			continue;
+		for (size_t k = 0; !err && k < b->n; k++)
+			if (b->offsets[k] - m.file_offset < m.size)
+				err = dec_pt_image_break(
+					image, path,
+					m.addr + b->offsets[k] - m.file_offset);
+	}
+	return err;
+}
+
+/* The recorder tells of the probes of the process that the capture is of. */
+static struct err *flow_breaks(struct dec_pt_flow *f)
+{
+	const struct cap_info *info = f->capture ? capture_info(f->capture) : NULL;
+	struct err *err = NULL;
+
+	if (!info || !info->pt.n_breakpoints || !has_probes(f))
+		return NULL;
+	for (size_t i = 0; !err && i < f->world.eras.size; i++) {
+		struct dec_pt_image *image = f->world.eras.data[i].image;
+
+		if (f->world.eras.data[i].pid != info->pid)
+			continue;
+		image->page.addr = info->pt.probe_page;
+		image->page.n_back = info->pt.n_back;
+		memcpy(image->page.back, info->pt.back, sizeof(image->page.back));
+		for (size_t k = 0; !err && k < info->pt.n_breakpoints; k++) {
+			const struct cap_breakpoints *b = &info->pt.breakpoints[k];
+
+			err = image_breaks(image, info->files[b->file - 1].path, b);
+		}
+	}
+	return err;
+}
+
 static struct err *flow_fill(struct dec_pt_flow *f)
 {
 	struct err *err;
 
 	dec_pt_files_init(&f->files, f->capture, f->info);
 	err = dec_pt_world_init(&f->world, f->reader, &f->files);
+	if (!err)
+		err = flow_breaks(f);
 	if (!err && vec_reserve(&f->sources, f->info->n_streams))
 		err = &err_nomem;
 	for (size_t i = 0; !err && i < f->info->n_streams; i++)

@@ -138,7 +138,8 @@ static struct err *on_mmap(struct dec_pt_world *w, const struct perf_record *r)
 	struct err *err;
 
 	if (!(r->mmap.prot & PROT_EXEC) || r->is_kernel || r->mmap.pid == PERF_NONE ||
-	    !r->mmap.bytes || r->mmap.addr + r->mmap.bytes < r->mmap.addr)
+	    !r->mmap.bytes || r->mmap.addr + r->mmap.bytes < r->mmap.addr ||
+	    !strcmp(r->mmap.path, "[uprobes]")) // the kernel's page for probes: no file
 		return NULL;
 	err = era_of(w, r->mmap.pid, &e);
 	if (err || era_has(e, r))

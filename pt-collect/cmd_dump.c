@@ -132,7 +132,13 @@ static void print_pt(const struct cap_pt *pt)
 		printf("pt: %" PRIu64 " bytes, %" PRIu64 " gaps, %" PRIu64
 		       " lost records\n",
 		       pt->bytes, pt->n_gaps, pt->n_lost);
-	else
+	if (pt->probe_page)
+		printf("pt: the kernel's page for probes is at %" PRIx64 "\n",
+		       pt->probe_page);
+	for (size_t i = 0; i < pt->n_breakpoints; i++)
+		printf("pt: %zu breakpoints of probes in file %u\n",
+		       pt->breakpoints[i].n, pt->breakpoints[i].file);
+	if (!pt->is_recorded)
 		printf("pt: none: %s\n", pt->why_not ?: "");
 }
 

@@ -117,6 +117,7 @@ struct ptc_process {
 	struct ptc_heap *heap;
 	struct ptc_stores *stores;
 	struct ptc_pt *pt; ///< NULL = not traced
+	uint64_t probe_page; ///< address of the kernel's page for probes; 0 = none known
 	char *pt_why_not;  ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
@@ -157,6 +158,10 @@ struct ptc_session {
 	bool wants_pt, has_told_pt;
 	const struct ptc_pt_setup *pt; ///< NULL = no PT
 	const char *pt_why_not;	       ///< then
+	/** What lies at the beginning of the kernel's page for probes, once it was looked. */
+	uint8_t back[CAP_BACK_MAX];
+	size_t n_back;
+	bool has_back;
 	int poll_fd;		       ///< of the loop; -1 = there is none yet
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never

@@ -30,7 +30,10 @@
 struct probe_link {
 	int fd;
 	struct bpf_link *link;
-	pid_t pid; ///< 0: it is gone
+	pid_t pid;  ///< 0: it is gone
+	char *path; ///< NULL: memory was out
+	uint64_t *offsets; ///< n
+	size_t n;
 };
 
 struct ptc_bpf {
@@ -183,6 +186,8 @@ static void unprobe(struct ptc_bpf *b, bool all)
 			b->links.data[kept++] = *l;
 			continue;
 		}
+		free(l->path);
+		free(l->offsets);
 		if (l->link) {
 			bpf_link__destroy(l->link);
 			continue;
@@ -194,6 +199,19 @@ static void unprobe(struct ptc_bpf *b, bool all)
 	}
 	b->links.size = kept;
 	b->n_stale = 0;
+}
+
+void ptc_bpf_placed(const struct ptc_bpf *b, pid_t pid,
+		    void (*fn)(void *ctx, const char *path, const uint64_t *offsets,
+			       size_t n),
+		    void *ctx)
+{
+	for (size_t i = 0; i < b->links.size; i++) {
+		const struct probe_link *l = &b->links.data[i];
+
+		if (l->pid == pid && l->path && l->offsets)
+			fn(ctx, l->path, l->offsets, l->n);
+	}
 }
 
 void ptc_bpf_unprobe(struct ptc_bpf *b, pid_t pid)
@@ -354,6 +372,18 @@ struct places {
 	size_t n;
 };
 
+/** Note which places @p l is of. */
+static void note_places(struct probe_link *l, const struct places *p, size_t first,
+			size_t n)
+{
+	l->pid = p->pid;
+	l->path = strdup(p->path);
+	l->offsets = calloc(n, sizeof(*l->offsets));
+	l->n = n;
+	if (l->offsets)
+		memcpy(l->offsets, p->offsets + first, n * sizeof(*l->offsets));
+}
+
 /** @return whether all are probed; not on an older kernel, nor when it refuses one. */
 static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 			  const struct places *p)
@@ -371,10 +401,12 @@ static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 	int link = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	struct probe_link *slot = link >= 0 ? vec_push(&b->links) : NULL;
 
-	if (slot)
-		*slot = (struct probe_link){ .fd = link, .pid = p->pid };
-	else if (link >= 0)
+	if (slot) {
+		slot->fd = link;
+		note_places(slot, p, 0, p->n);
+	} else if (link >= 0) {
 		close(link);
+	}
 	return slot;
 }
 
@@ -393,13 +425,18 @@ static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
 		if (!slot)
 			return &err_nomem;
 		slot->fd = -1;
-		slot->pid = p->pid;
 		slot->link = bpf_program__attach_uprobe_opts(
 			prog->single, p->pid, p->path, p->offsets[i], &opts);
-		if (slot->link)
+		if (slot->link) {
+			note_places(slot, p, i, 1);
 			continue;
-		while (--b->links.size > before)
-			bpf_link__destroy(b->links.data[b->links.size - 1].link);
+		}
+		while (--b->links.size > before) {
+			slot = &b->links.data[b->links.size - 1];
+			bpf_link__destroy(slot->link);
+			free(slot->path);
+			free(slot->offsets);
+		}
 		return err_errno("cannot probe %s at 0x%llx (this kernel may want "
 				 "CAP_SYS_ADMIN for it)",
 				 p->path, (unsigned long long)p->offsets[i]);

@@ -83,6 +83,12 @@ void ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const uint64_t *offsets, const uint64_t *sites, size_t n,
 			  bool *is_refused);
 
+/** Call @p fn for each group of places of process @p pid that are probed. */
+void ptc_bpf_placed(const struct ptc_bpf *b, pid_t pid,
+		    void (*fn)(void *ctx, const char *path, const uint64_t *offsets,
+			       size_t n),
+		    void *ctx);
+
 /** Process @p pid is gone, and so are its probes (soon). */
 void ptc_bpf_unprobe(struct ptc_bpf *b, pid_t pid);
 

@@ -32,7 +32,7 @@ void ptc_info_deinit(struct cap_info *info)
 	free(info->cwd);
 	free(info->exe);
 	free(info->end_core.function);
-	free(info->pt.why_not);
+	cap_pt_deinit(&info->pt);
 	*info = (struct cap_info){};
 }
 

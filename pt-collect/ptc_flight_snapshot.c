@@ -154,7 +154,7 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);
-	free(info.pt.why_not);
+	cap_pt_deinit(&info.pt);
 	p->is_recording = false;
 	if (err && err->code == ERR_NOT_FOUND && p->has_ended)
 		return;

@@ -261,9 +261,9 @@ void ptc_follow_ended(struct ptc_process *p)
 	ptc_bpf_drain(s->bpf);
 	// Its number may soon be somebody else's.
 	ptc_bpf_set_recorded(s->bpf, p->pid, false);
-	ptc_bpf_unprobe(s->bpf, p->pid);
 	if (p->writer || p->failure)
 		err = ptc_finish(p, &bytes, NULL);
+	ptc_bpf_unprobe(s->bpf, p->pid);
 	is_finished = p->writer && !err;
 	if (err)
 		take_failure(p, take_ptr(&err));

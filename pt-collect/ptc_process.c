@@ -23,6 +23,7 @@
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_pt.h"
+#include "pt-collect/ptc_pt_probes.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_keeper.h"
@@ -334,6 +335,7 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 		on_exec(p, tid);
 		return;
 	case PTRACE_EVENT_EXIT:
+		ptc_pt_probes_note(p);
 		on_thread_end(p, tid);
 		return;
 	case PTRACE_EVENT_STOP:

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "pt-collect/ptc_pt.h"
+#include "pt-collect/ptc_pt_probes.h"
 #include "pt-collect/ptc_pt_record.h"
 
 static char *file_path(const struct ptc_process *p)
@@ -91,7 +92,7 @@ static struct err *tell_build_ids(struct ptc_process *p)
 	return err;
 }
 
-static void say(const struct ptc_process *p, struct cap_pt *ret)
+static void say(struct ptc_process *p, struct cap_pt *ret)
 {
 	const struct ptc_pt_stats *stats = p->pt ? ptc_pt_stats(p->pt) : NULL;
 	struct ptc_pt_instant now;
@@ -106,6 +107,7 @@ static void say(const struct ptc_process *p, struct cap_pt *ret)
 							       "it was never begun");
 		return;
 	}
+	ptc_pt_probes_tell(p, ret);
 	now = ptc_pt_instant_now();
 	ret->clock[0].tsc = stats->begin.tsc;
 	ret->clock[0].at_ns = stats->begin.at_ns;

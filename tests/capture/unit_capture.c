@@ -467,6 +467,8 @@ static void write_flight(uint8_t siginfo[128])
 				 .siginfo = siginfo,
 				 .fd = -1 };
 	char *argv[] = { (char *)"x", NULL };
+	uint64_t offsets[] = { 0, 0x1234, (1ull << 40) + 1 };
+	struct cap_breakpoints breakpoints[] = { { 1, offsets, 3 }, { 1, offsets, 0 } };
 	struct cap_info info = { .argv = argv,
 				 .cwd = (char *)"/",
 				 .mode = CAP_MODE_FLIGHT,
@@ -485,13 +487,22 @@ static void write_flight(uint8_t siginfo[128])
 					.bytes = 1ull << 54,
 					.n_gaps = 3,
 					.n_lost = 4,
+					.breakpoints = breakpoints,
+					.n_breakpoints = 2,
+					.probe_page = 0x7fffffffe000,
+					.back = { 0x50, 0, 0xcc },
+					.n_back = 3,
 					.clock = { { 1, 2 }, { 1ull << 63, 4 } } } };
 	struct cap_event ev = make_event(10);
 	struct cap_writer *w;
 	uint64_t bytes;
+	uint32_t file;
+	int fd = open("/proc/self/exe", O_RDONLY);
 
 	remove_bundle();
 	ok(cap_writer_create(path_of(""), &w));
+	ok(cap_writer_file(w, fd, "/a", &file));
+	close(fd);
 	ok(cap_writer_core(w, &core, read_mem, NULL));
 	ok(cap_writer_event(w, &ev));
 	ok(cap_writer_finish(w, &info, &bytes));
@@ -527,6 +538,15 @@ static void test_flight_comes_back(void **state)
 	assert_true(info->pt.bytes == 1ull << 54);
 	assert_int_equal(info->pt.n_gaps, 3);
 	assert_int_equal(info->pt.n_lost, 4);
+	assert_int_equal(info->pt.n_breakpoints, 2);
+	assert_int_equal(info->pt.breakpoints[0].file, 1);
+	assert_int_equal(info->pt.breakpoints[0].n, 3);
+	assert_true(info->pt.breakpoints[0].offsets[1] == 0x1234);
+	assert_true(info->pt.breakpoints[0].offsets[2] == (1ull << 40) + 1);
+	assert_int_equal(info->pt.breakpoints[1].n, 0);
+	assert_true(info->pt.probe_page == 0x7fffffffe000);
+	assert_int_equal(info->pt.n_back, 3);
+	assert_memory_equal(info->pt.back, "\x50\0\xcc", 3);
 	assert_int_equal(info->pt.clock[0].at_ns, 2);
 	assert_true(info->pt.clock[1].tsc == 1ull << 63);
 	assert_int_equal(info->pt.clock[1].at_ns, 4);
