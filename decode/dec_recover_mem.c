@@ -6,8 +6,8 @@
  * A sweep goes through all accesses, in time's direction or against it, with a picture of
  * memory as far as it is known at that moment. Where a store's address is not known, any
  * of it may have changed: when looking for what is *known* the picture is forgotten there
- * (one number does that, `kill_stamp`); when inferring, it is taken to have hit something
- * that nobody looked at, until another round finds out where it went.
+ * (one number does that, `kill_stamp`); when inferring, it is remembered, and asked about by
+ * whoever reads a word that it may have hit (dec_recover_lines.c, dec_recover_alias.c).
  */
 #include "decode/dec_recover_guess.h"
 
