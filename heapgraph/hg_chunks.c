@@ -64,7 +64,7 @@ uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
 {
 	uint64_t value;
 
-	hg_image_read(&c->shadow->slots, c->shadow->pages.data, addr, &value, 8);
+	hg_image_get(c->shadow, addr, &value, 8);
 	return value;
 }
 
@@ -75,8 +75,7 @@ bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr)
 
 static bool is_written(const struct hg_chunks *c, uint64_t addr)
 {
-	return hg_image_page(&c->shadow->slots, c->shadow->pages.data,
-			     addr / HG_PAGE_BYTES) != NULL;
+	return hg_image_find(c->shadow, addr / HG_PAGE_BYTES) != NULL;
 }
 
 /* ---- is it in a bin? ----------------------------------------------------------------- */

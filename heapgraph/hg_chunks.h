@@ -28,14 +28,14 @@ struct hg_ended {
 
 struct hg_chunks {
 	struct hg_graph *g;
-	bool with_internals;	       ///< also caches and bins
-	hg_internals internals;	       ///< what each node is
-	const struct hg_image *shadow; ///< all memory the program wrote
-	VEC(struct hg_range) regions;  ///< memory for heaps, ascending, not touching
+	bool with_internals;	      ///< also caches and bins
+	hg_internals internals;	      ///< what each node is
+	struct hg_image *shadow;      ///< all memory the program wrote; borrowed
+	VEC(struct hg_range) regions; ///< memory for heaps, ascending, not touching
 	VEC(struct hg_word)
-	touched;	  ///< stored by the allocator since the last call ended
-	struct map sizes; ///< start of a node -> bytes of its chunk
-	uint64_t rip;	  ///< statement of the last allocator store
+	touched;		    ///< stored by the allocator since the last call ended
+	struct map sizes;	    ///< start of a node -> bytes of its chunk
+	uint64_t rip;		    ///< statement of the last allocator store
 	VEC(struct hg_ended) ended; ///< in this call, in order
 	bool is_settled;	    ///< the call is over
 	uint64_t released,

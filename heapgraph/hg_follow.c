@@ -6,7 +6,7 @@
 struct hg_follower {
 	const hg_plan *plan;
 	struct hg_graph *g;
-	const struct hg_image *shadow;
+	struct hg_image *shadow;
 	uint32_t *id;	   ///< of each life: its node, 0 while there is none
 	uint32_t *deaths;  ///< indices of lives that end, in this order
 	uint32_t *members; ///< indices of lives that became part of a cluster, by cluster
@@ -36,7 +36,7 @@ static int compare_members(const void *a, const void *b, void *ctx)
 }
 
 struct err *hg_follower_create(const hg_plan *plan, struct hg_graph *g,
-			       const struct hg_image *shadow, struct hg_follower **ret)
+			       struct hg_image *shadow, struct hg_follower **ret)
 {
 	_cleanup_(hg_follower_destroyp) struct hg_follower *f = calloc(1, sizeof(*f));
 

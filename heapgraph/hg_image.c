@@ -78,7 +78,7 @@ void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr
 	}
 }
 
-struct err *hg_image_contents(const struct hg_image *im, uint64_t addr, uint64_t size,
+struct err *hg_image_contents(struct hg_image *im, uint64_t addr, uint64_t size,
 			      uint8_t **ret)
 {
 	bool is_written = false;
@@ -86,14 +86,13 @@ struct err *hg_image_contents(const struct hg_image *im, uint64_t addr, uint64_t
 	*ret = NULL;
 	for (uint64_t at = addr; at - addr < size && !is_written;
 	     at = (at / HG_PAGE_BYTES + 1) * HG_PAGE_BYTES)
-		is_written = hg_image_page(&im->slots, im->pages.data,
-					   at / HG_PAGE_BYTES) != NULL;
+		is_written = hg_image_find(im, at / HG_PAGE_BYTES) != NULL;
 	if (!is_written)
 		return NULL;
 	*ret = malloc(size);
 	if (!*ret)
 		return &err_nomem;
-	hg_image_read(&im->slots, im->pages.data, addr, *ret, size);
+	hg_image_get(im, addr, *ret, size);
 	return NULL;
 }
 

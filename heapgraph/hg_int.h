@@ -69,7 +69,7 @@ void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr
 
 /** A copy of a range, for free(); NULL when it is all zeros because nobody ever wrote there.
  * @return NULL or ERR_NOMEM. */
-struct err *hg_image_contents(const struct hg_image *im, uint64_t addr, uint64_t size,
+struct err *hg_image_contents(struct hg_image *im, uint64_t addr, uint64_t size,
 			      uint8_t **ret);
 
 /** Copy in; the pages must exist. */
