@@ -239,16 +239,49 @@ static cJSON *results_write(const struct bench_results *r)
 	return root;
 }
 
+/** Print @p item on one line. @return false without memory. */
+static bool item_print(FILE *out, const cJSON *item)
+{
+	_cleanup_free_ char *text = cJSON_PrintUnformatted(item);
+
+	return text && fputs(text, out) >= 0;
+}
+
+/** Print the root's members, of lists an element a line: so that a difference of two results
+ * is one of rows. */
+static bool root_print(FILE *out, const cJSON *root)
+{
+	const cJSON *list, *item;
+	bool is_printed = true;
+
+	fputs("{\n", out);
+	cJSON_ArrayForEach(list, root)
+	{
+		fprintf(out, "\"%s\": ", list->string);
+		if (!cJSON_IsArray(list)) {
+			is_printed &= item_print(out, list);
+		} else {
+			fputs("[\n", out);
+			cJSON_ArrayForEach(item, list)
+			{
+				is_printed &= item_print(out, item);
+				fputs(item->next ? ",\n" : "\n", out);
+			}
+			fputc(']', out);
+		}
+		fputs(list->next ? ",\n" : "\n", out);
+	}
+	fputs("}\n", out);
+	return is_printed;
+}
+
 struct err *bench_json_write(FILE *out, struct bench_results *r)
 {
 	cJSON *root = results_write(r);
-	_cleanup_free_ char *text = cJSON_Print(root);
+	bool is_printed = root && root_print(out, root);
 
 	cJSON_Delete(root);
-	if (!text)
-		return &err_nomem;
-	fprintf(out, "%s\n", text);
-	return NULL;
+	return is_printed ? NULL : &err_nomem;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
