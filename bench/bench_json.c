@@ -2,11 +2,11 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Results as JSON, and back: each struct of the model is a table of its members, which both
- * directions follow. What is absent is zero.
+ * Results as JSON, and back: the tables of members say what there is. What is absent is zero.
  */
 
 #include "bench/bench_emit.h"
+#include "bench/bench_members.h"
 
 #include <string.h>
 
@@ -14,117 +14,6 @@
 
 #define FORMAT "faultline-bench"
 #define FORMAT_VERSION 2
-
-enum kind { TEXT, NUMBER, COUNT, FLAG, RANGE, ROLE, BETTER, FIT, KINDS_END };
-
-struct member {
-	const char *name;
-	enum kind kind;
-	size_t at;
-};
-
-#define MEMBER(type, kind, field)                          \
-	{                                                  \
-#field, kind, offsetof(struct type, field) \
-	}
-
-static const struct member header_members[] = {
-	MEMBER(bench_header, TEXT, commit),
-	MEMBER(bench_header, TEXT, version),
-	MEMBER(bench_header, TEXT, date),
-	MEMBER(bench_header, TEXT, command),
-	MEMBER(bench_header, TEXT, processor),
-	MEMBER(bench_header, COUNT, n_processors),
-	MEMBER(bench_header, TEXT, kernel),
-	MEMBER(bench_header, TEXT, governor),
-	MEMBER(bench_header, TEXT, memory),
-	MEMBER(bench_header, NUMBER, load_start),
-	MEMBER(bench_header, NUMBER, load_end),
-	MEMBER(bench_header, NUMBER, others),
-	MEMBER(bench_header, FLAG, is_quick),
-	MEMBER(bench_header, COUNT, rounds),
-	{},
-};
-
-static const struct member tool_members[] = {
-	MEMBER(bench_tool, TEXT, name),
-	MEMBER(bench_tool, TEXT, version),
-	MEMBER(bench_tool, TEXT, package),
-	MEMBER(bench_tool, TEXT, what),
-	{},
-};
-
-static const struct member work_members[] = {
-	MEMBER(bench_work_info, TEXT, name),
-	MEMBER(bench_work_info, TEXT, what),
-	{},
-};
-
-static const struct member suite_members[] = {
-	MEMBER(bench_suite_info, TEXT, name),	  MEMBER(bench_suite_info, TEXT, title),
-	MEMBER(bench_suite_info, TEXT, about),	  MEMBER(bench_suite_info, FLAG, is_wide),
-	MEMBER(bench_suite_info, NUMBER, took_s), {},
-};
-
-static const struct member row_members[] = {
-	MEMBER(bench_row, TEXT, suite),
-	MEMBER(bench_row, TEXT, work),
-	MEMBER(bench_row, TEXT, command),
-	MEMBER(bench_row, ROLE, role),
-	MEMBER(bench_row, TEXT, metric),
-	MEMBER(bench_row, TEXT, base_metric),
-	MEMBER(bench_row, TEXT, unit),
-	MEMBER(bench_row, BETTER, better),
-	MEMBER(bench_row, RANGE, value),
-	MEMBER(bench_row, RANGE, ratio),
-	MEMBER(bench_row, TEXT, ratio_to),
-	MEMBER(bench_row, TEXT, beaten_by),
-	MEMBER(bench_row, RANGE, beaten_ratio),
-	MEMBER(bench_row, NUMBER, limit),
-	MEMBER(bench_row, NUMBER, wanted),
-	MEMBER(bench_row, NUMBER, published),
-	MEMBER(bench_row, TEXT, published_source),
-	MEMBER(bench_row, TEXT, note),
-	MEMBER(bench_row, TEXT, skipped),
-	MEMBER(bench_row, FLAG, is_exact),
-	MEMBER(bench_row, FLAG, is_failure),
-	{},
-};
-
-static const struct member series_members[] = {
-	MEMBER(bench_series, TEXT, suite),
-	MEMBER(bench_series, TEXT, work),
-	MEMBER(bench_series, TEXT, command),
-	MEMBER(bench_series, ROLE, role),
-	MEMBER(bench_series, TEXT, x_name),
-	MEMBER(bench_series, TEXT, y_name),
-	MEMBER(bench_series, TEXT, y_unit),
-	MEMBER(bench_series, NUMBER, fixed),
-	MEMBER(bench_series, NUMBER, expected_exponent),
-	MEMBER(bench_series, TEXT, note),
-	MEMBER(bench_series, FIT, fit),
-	{},
-};
-
-static const struct member range_members[] = {
-	MEMBER(bench_range, NUMBER, median),
-	MEMBER(bench_range, NUMBER, min),
-	MEMBER(bench_range, NUMBER, max),
-	{},
-};
-
-static const struct member fit_members[] = {
-	MEMBER(bench_fit, NUMBER, exponent),
-	MEMBER(bench_fit, NUMBER, low),
-	MEMBER(bench_fit, NUMBER, high),
-	MEMBER(bench_fit, NUMBER, coefficient),
-	MEMBER(bench_fit, NUMBER, slope),
-	MEMBER(bench_fit, FLAG, is_valid),
-	{},
-};
-
-static const char *const role_names[] = { "ours", "native", "peer" };
-static const char *const better_names[] = { "lower", "higher", "neither" };
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
@@ -159,18 +48,18 @@ static void member_write(cJSON *to, const struct member *m, const void *p)
 			cJSON_AddTrueToObject(to, m->name);
 		return;
 	case RANGE:
-		group_write(to, m->name, range_members, p);
+		group_write(to, m->name, bench_range_members, p);
 		return;
 	case FIT:
-		group_write(to, m->name, fit_members, p);
+		group_write(to, m->name, bench_fit_members, p);
 		return;
 	case ROLE:
 		cJSON_AddStringToObject(to, m->name,
-					role_names[*(const enum bench_role *)p]);
+					bench_role_names[*(const enum bench_role *)p]);
 		return;
 	case BETTER:
-		cJSON_AddStringToObject(to, m->name,
-					better_names[*(const enum bench_better *)p]);
+		cJSON_AddStringToObject(
+			to, m->name, bench_better_names[*(const enum bench_better *)p]);
 		return;
 	case KINDS_END:
 		return;
@@ -198,7 +87,7 @@ static void points_write(cJSON *to, const struct bench_series *s)
 	cJSON *array = cJSON_AddArrayToObject(to, "points");
 
 	for (size_t i = 0; i < s->n; i++) {
-		cJSON *point = element_write(array, range_members, &s->y[i]);
+		cJSON *point = element_write(array, bench_range_members, &s->y[i]);
 
 		cJSON_AddNumberToObject(point, "x", s->x[i]);
 	}
@@ -218,14 +107,14 @@ static cJSON *results_write(const struct bench_results *r)
 
 	cJSON_AddStringToObject(root, "format", FORMAT);
 	cJSON_AddNumberToObject(root, "version", FORMAT_VERSION);
-	group_write(root, "header", header_members, &r->header);
-	LIST_WRITE(root, r, tools, tool_members);
-	LIST_WRITE(root, r, works, work_members);
-	LIST_WRITE(root, r, suites, suite_members);
+	group_write(root, "header", bench_header_members, &r->header);
+	LIST_WRITE(root, r, tools, bench_tool_members);
+	LIST_WRITE(root, r, works, bench_work_members);
+	LIST_WRITE(root, r, suites, bench_suite_members);
 	array = cJSON_AddArrayToObject(root, "rows");
 	for (size_t i = 0; i < r->rows.size; i++) {
 		const struct bench_row *row = &r->rows.data[i];
-		cJSON *o = element_write(array, row_members, row);
+		cJSON *o = element_write(array, bench_row_members, row);
 
 		if (row->n_runs)
 			cJSON_AddItemToObject(o, "runs",
@@ -234,7 +123,8 @@ static cJSON *results_write(const struct bench_results *r)
 	}
 	array = cJSON_AddArrayToObject(root, "series");
 	for (size_t i = 0; i < r->series.size; i++)
-		points_write(element_write(array, series_members, &r->series.data[i]),
+		points_write(element_write(array, bench_series_members,
+					   &r->series.data[i]),
 			     &r->series.data[i]);
 	return root;
 }
@@ -318,16 +208,16 @@ static void member_read(struct bench_results *r, const cJSON *item, enum kind ki
 		*(bool *)p = cJSON_IsTrue(item);
 		return;
 	case RANGE:
-		members_read(r, item, range_members, p);
+		members_read(r, item, bench_range_members, p);
 		return;
 	case FIT:
-		members_read(r, item, fit_members, p);
+		members_read(r, item, bench_fit_members, p);
 		return;
 	case ROLE:
-		*(enum bench_role *)p = name_index(item, role_names, 3);
+		*(enum bench_role *)p = name_index(item, bench_role_names, 3);
 		return;
 	case BETTER:
-		*(enum bench_better *)p = name_index(item, better_names, 3);
+		*(enum bench_better *)p = name_index(item, bench_better_names, 3);
 		return;
 	case KINDS_END:
 		return;
@@ -348,7 +238,7 @@ static bool row_read(struct bench_results *r, const cJSON *from, struct bench_ro
 	const cJSON *runs = cJSON_GetObjectItemCaseSensitive(from, "runs"), *run;
 	double *to = arena_alloc(&r->arena, BENCH_RUNS_MAX * sizeof(*to));
 
-	members_read(r, from, row_members, row);
+	members_read(r, from, bench_row_members, row);
 	row->runs = to;
 	cJSON_ArrayForEach(run, runs)
 	{
@@ -365,7 +255,7 @@ static bool series_read(struct bench_results *r, const cJSON *from,
 	const cJSON *points = cJSON_GetObjectItemCaseSensitive(from, "points"), *point;
 	size_t n = (size_t)cJSON_GetArraySize(points);
 
-	members_read(r, from, series_members, s);
+	members_read(r, from, bench_series_members, s);
 	s->x = arena_alloc(&r->arena, (n + 1) * sizeof(*s->x));
 	s->y = arena_alloc(&r->arena, (n + 1) * sizeof(*s->y));
 	cJSON_ArrayForEach(point, points)
@@ -374,7 +264,7 @@ static bool series_read(struct bench_results *r, const cJSON *from,
 
 		if (!s->x || !s->y || !cJSON_IsNumber(x))
 			return false;
-		members_read(r, point, range_members, &s->y[s->n]);
+		members_read(r, point, bench_range_members, &s->y[s->n]);
 		s->x[s->n++] = x->valuedouble;
 	}
 	return s->suite && s->work && s->command && s->x_name && s->y_name && s->y_unit;
@@ -397,9 +287,9 @@ static struct err *lists_read(struct bench_results *r, const cJSON *root)
 {
 	const cJSON *item;
 
-	LIST_READ(root, r, tools, tool_members);
-	LIST_READ(root, r, works, work_members);
-	LIST_READ(root, r, suites, suite_members);
+	LIST_READ(root, r, tools, bench_tool_members);
+	LIST_READ(root, r, works, bench_work_members);
+	LIST_READ(root, r, suites, bench_suite_members);
 	for (size_t i = 0; i < r->suites.size; i++)
 		if (!r->suites.data[i].name || !r->suites.data[i].title)
 			return err_new(ERR_FORMAT, "a suite has no name or no title");
@@ -444,8 +334,8 @@ static struct err *results_read(struct bench_results *r, const cJSON *root)
 	if (version->valueint != FORMAT_VERSION)
 		return err_new(ERR_VERSION, "results of version %d; this reads %d",
 			       version->valueint, FORMAT_VERSION);
-	members_read(r, cJSON_GetObjectItemCaseSensitive(root, "header"), header_members,
-		     &r->header);
+	members_read(r, cJSON_GetObjectItemCaseSensitive(root, "header"),
+		     bench_header_members, &r->header);
 	return lists_read(r, root);
 }
 

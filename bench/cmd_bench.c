@@ -68,7 +68,8 @@ static void parse_seeds(struct argp_state *state, struct bench_options *o,
 
 	if (sscanf(range, "%d-%d%n", &first, &last, &n) != 2 || range[n] || first < 1 ||
 	    last < first || last - first >= BENCH_SEEDS_MAX)
-		argp_error(state, "--seeds is FIRST-LAST, %d at most, as in 13-40, not '%s'",
+		argp_error(state,
+			   "--seeds is FIRST-LAST, %d at most, as in 13-40, not '%s'",
 			   BENCH_SEEDS_MAX, range);
 	o->first_seed = first;
 	o->n_seeds = last - first + 1;
