@@ -86,6 +86,31 @@ bool ptc_is_cut_short(const struct user_regs_struct *u)
 		ret == -ERESTART_RESTARTBLOCK);
 }
 
+#define LOAD_EAX 0xb8 ///< mov eax, imm32
+#define LOAD_BYTES 5
+#define SYSCALL_BYTES 2
+
+/** The call that was cut short at @p u. One that had been before (we were here already, or
+ * its user stopped it) is restart_syscall by now, and only the code says what it was: these
+ * are all that the kernel goes on with so. @return restart_syscall when that does not tell. */
+static uint64_t call_cut_short(const struct ptc_process *p,
+			       const struct user_regs_struct *u)
+{
+	uint8_t code[LOAD_BYTES];
+	uint32_t nr = 0;
+
+	if (u->orig_rax != __NR_restart_syscall)
+		return u->orig_rax;
+	if (ptc_read_some(p, u->rip - SYSCALL_BYTES - LOAD_BYTES, code, sizeof(code)) ==
+		    sizeof(code) &&
+	    code[0] == LOAD_EAX)
+		memcpy(&nr, code + 1, sizeof(nr));
+	return nr == __NR_futex || nr == __NR_poll || nr == __NR_nanosleep ||
+			       nr == __NR_clock_nanosleep ?
+		       nr :
+		       u->orig_rax;
+}
+
 /** The registers from which the replay starts thread @p t. */
 static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread *t,
 				  const struct user_regs_struct *u)
@@ -96,7 +121,7 @@ static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread
 		return r;
 	r.gpr[CAP_RAX] = u->orig_rax;
 	if ((int64_t)u->rax == -ERESTART_RESTARTBLOCK)
-		ptc_bpf_set_restarting(p->session->bpf, t->tid, u->orig_rax);
+		ptc_bpf_set_restarting(p->session->bpf, t->tid, call_cut_short(p, u));
 	t->held = (struct cap_event){ .kind = CAP_EV_SYSCALL,
 				      .tid = t->tid,
 				      .at_ns = ptc_now_ns(),
