@@ -123,7 +123,7 @@ struct bench_work_kind {
 	const char *argv[8]; ///< some stand for the count, or for an input of that size
 	const char *counted; ///< what the count counts; NULL: it has one size only
 	uint64_t count, count_quick;
-	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: half of it
+	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: a quarter
 	double record_limit;   ///< wanted ratio of recording to native, start-up apart
 	bool is_replayed;      ///< part of the suites replay and decode
 	bool is_tiny;	       ///< for the slowest peers

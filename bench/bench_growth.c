@@ -146,7 +146,7 @@ static struct err *series_add(struct bench *b, const struct growth *g,
 
 static struct err *growth_measure(struct bench *b, const struct growth *g)
 {
-	uint64_t base = bench_work_kind(g->kind)->growth_count / (b->o.is_quick ? 2 : 1);
+	uint64_t base = bench_work_kind(g->kind)->growth_count / (b->o.is_quick ? 4 : 1);
 	struct points *p = calloc(1, sizeof(*p));
 	size_t n = 0;
 	struct err *err = p ? NULL : &err_nomem;
