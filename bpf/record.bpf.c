@@ -27,6 +27,7 @@
 #define NR_SCHED_SETAFFINITY 203
 #define NR_RESTART_SYSCALL 219
 #define ERESTART_RESTARTBLOCK 516
+#define SIGCONT 18
 #define SIGSTOP 19
 #define PF_EXITING 4
 #define ENOSYS 38
@@ -467,6 +468,16 @@ static int is_chosen(void)
 	return (__u32)(x >> 32) < chance_below;
 }
 
+static __u32 dropped_cont(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	__u64 cont = 1ull << (SIGCONT - 1);
+
+	return (t->pending.signal.sig[0] & cont ? REC_DROPS_CONT : 0) |
+	       (t->signal->shared_pending.signal.sig[0] & cont ? REC_DROPS_SHARED_CONT :
+								 0);
+}
+
 static void put_event(struct scratch *s)
 {
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
@@ -474,7 +485,7 @@ static void put_event(struct scratch *s)
 	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
 	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2 ||
 	    is_chosen())
-		s->flags |= REC_STOPPING;
+		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
 	s->event.inline_bytes = used;
 	OPAQUE(used);

@@ -37,6 +37,9 @@ enum rec_flags {
 	REC_STOPPING = 1 << 2, /* SIGSTOP is on its way, for whatever reason */
 	REC_MAPPED_FILE = 1 << 3, /* mmap of a descriptor succeeded; stopping */
 	REC_CHOSE_CPUS = 1 << 4,  /* sched_setaffinity succeeded; stopping */
+	/* SIGCONT was pending, for the thread or the process: our SIGSTOP discards it. */
+	REC_DROPS_CONT = 1 << 5,
+	REC_DROPS_SHARED_CONT = 1 << 6,
 };
 
 struct rec_head {

@@ -70,6 +70,7 @@ struct ptc_thread {
 	bool has_held;
 	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
 	VEC(struct ptc_pending) pending;
+	uint32_t owed_cont; ///< REC_DROPS_*: to be sent again at the stop
 	bool has_exited; ///< its EXIT is logged, or pending
 	/** waitpid() has told of its end, and of the status; the log is not as far. */
 	bool is_reaped;

@@ -147,6 +147,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
+	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
 		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);
 	if (is_restart(e->ret)) {

@@ -7,6 +7,7 @@
  * it concerns.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
@@ -156,6 +157,20 @@ static bool is_our_stop(const siginfo_t *si)
 	return si->si_signo == SIGSTOP && si->si_code == SI_KERNEL;
 }
 
+/** Our SIGSTOP has discarded a SIGCONT that was pending. (It discards stops in turn: not
+ * before this thread stands in its own.) */
+static void send_cont_again(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+
+	if (t && t->owed_cont & REC_DROPS_CONT)
+		syscall(__NR_tgkill, p->pid, tid, SIGCONT);
+	if (t && t->owed_cont & REC_DROPS_SHARED_CONT)
+		kill(p->pid, SIGCONT);
+	if (t)
+		t->owed_cont = 0;
+}
+
 void ptc_process_go_on(struct ptc_process *p, pid_t tid)
 {
 	struct ptc_chaos *c = p->session->chaos;
@@ -181,6 +196,8 @@ static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 	// Killed meanwhile: it stands at its end, which is reported for itself.
 	if (si.si_code == PTC_END_STOP)
 		return;
+	if (is_our_stop(&si))
+		send_cont_again(p, tid);
 	if (is_our_stop(&si) || is_at_point(p, &si))
 		ptc_process_go_on(p, tid);
 	else if (ptc_trap(p, tid, &si))

@@ -79,6 +79,7 @@ choose() {
 	until_true 10 grep -q "chosen $1" "$TMPDIR/tell" || fail "it does not go on"
 }
 for threads in "" 2; do
+	rm -f "$TMPDIR/tell"
 	# shellcheck disable=SC2086 # none or one
 	"$TMPDIR/p" $threads >"$TMPDIR/tell" &
 	pid=$!
