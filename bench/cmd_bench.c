@@ -262,6 +262,21 @@ static bool has_failure(const struct bench_results *r)
 	return false;
 }
 
+/** The quick form's works are smaller ones: a ratio of theirs says nothing of the others. */
+static struct err *are_comparable(const struct bench_options *o,
+				  const struct bench_results *before,
+				  const struct bench_results *after)
+{
+	int quick = before->header.is_quick ? 0 : 1;
+
+	if (before->header.is_quick == after->header.is_quick)
+		return NULL;
+	return err_new(ERR_USAGE,
+		       "cannot compare '%s' with '%s': '%s' is of the quick form, whose works "
+		       "are smaller (make both with --quick, or both without)",
+		       o->compared[0], o->compared[1], o->compared[quick]);
+}
+
 /** @return the exit status. */
 static int compare_main(const struct bench_options *o, struct err **err)
 {
@@ -271,6 +286,8 @@ static int compare_main(const struct bench_options *o, struct err **err)
 	*err = bench_json_read(o->compared[0], &before);
 	if (!*err)
 		*err = bench_json_read(o->compared[1], &after);
+	if (!*err)
+		*err = are_comparable(o, &before, &after);
 	if (!*err)
 		bench_compare(stdout, &before, &after, &c);
 	bench_results_deinit(&before);

@@ -29,6 +29,12 @@ grep -q '^worse *record, list, record: time, .*(+20.0 %)' "$TMPDIR/out" ||
 grep -q 'gzip' "$TMPDIR/out" && fail "gzip moved: $(cat "$TMPDIR/out")"
 grep -q '^1 worse, 0 better' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
+# Smaller works are other works.
+edit '.header.is_quick = true'
+expect_status 2 "$FAULTLINE" bench --compare $old "$new"
+expect_error "cannot compare '.*': '.*new.json' is of the quick form"
+edit "$(row list record time).runs |= map(. * 1.2)"
+
 # The other way round it got better, and that is no failure.
 expect_status 0 "$FAULTLINE" bench --compare "$new" $old
 grep -q '^better *record, list, record: time' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
