@@ -4,6 +4,7 @@
 #include "base/option.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +22,26 @@ uint64_t option_number(struct argp_state *state, const char *what, const char *a
 	return v;
 }
 
+/* @p bytes as people write it. @return buf */
+static const char *size_text(uint64_t bytes, char buf[32])
+{
+	static const char *const suffixes[] = { "", "K", "M", "G" };
+	int shift = 0;
+
+	while (shift < 30 && bytes && !(bytes >> shift & 1023))
+		shift += 10;
+	snprintf(buf, 32, "%llu%s", (unsigned long long)(bytes >> shift),
+		 suffixes[shift / 10]);
+	return buf;
+}
+
 uint64_t option_bytes(struct argp_state *state, const char *what, const char *arg,
 		      uint64_t min, uint64_t max)
 {
 	static const char suffixes[] = "KMG";
 	const char *suffix;
 	unsigned long long v;
+	char low[32], high[32];
 	unsigned shift = 0;
 	char *end;
 
@@ -39,8 +54,8 @@ uint64_t option_bytes(struct argp_state *state, const char *what, const char *ar
 	}
 	if (errno || end == arg || *end || *arg == '-' || v > max >> shift ||
 	    v << shift < min)
-		argp_error(state, "%s must be from %llu to %llu bytes, not '%s'", what,
-			   (unsigned long long)min, (unsigned long long)max, arg);
+		argp_error(state, "%s must be from %s to %s, not '%s'", what,
+			   size_text(min, low), size_text(max, high), arg);
 	return v << shift;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/option.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_privilege.h"
@@ -26,6 +27,7 @@ enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
        KEY_PER_CPU,
        KEY_FILTER, KEY_PT_BUFFER, KEY_STORES_IN, KEY_STORES_OF, KEY_STORES_EACH };
 
+#define SNAPSHOT_MIN (4ull << 10)
 #define SNAPSHOT_MAX (64ull << 30)
 #define SNAPSHOT_DEFAULT (4ull << 20)
 
@@ -129,21 +131,6 @@ static const char doc[] =
 	"  faultline record --snapshot -e stores -- ./server   # and what it stored last\n"
 	"  faultline record --snapshot --trigger report_error -p $(pidof server)\n";
 
-/** A number from @p min on, or a usage error. */
-static uint64_t parse_number(struct argp_state *state, const char *arg, const char *what,
-			     uint64_t min, uint64_t max)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(arg, &end, 0);
-	if (errno || *end || end == arg || *arg == '-' || v < min || v > max)
-		argp_error(state, "%s must be a number from %llu to %llu, not '%s'", what,
-			   (unsigned long long)min, (unsigned long long)max, arg);
-	return v;
-}
-
 static double parse_seconds(struct argp_state *state, const char *arg)
 {
 	char *end;
@@ -155,26 +142,9 @@ static double parse_seconds(struct argp_state *state, const char *arg)
 	return v;
 }
 
-/** Bytes, with a suffix of K, M or G. */
 static uint64_t parse_size(struct argp_state *state, const char *arg)
 {
-	static const char suffixes[] = "KMG";
-	const char *suffix;
-	unsigned long long v;
-	unsigned shift = 0;
-	char *end;
-
-	errno = 0;
-	v = strtoull(arg, &end, 10);
-	suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
-	if (suffix && *suffix) {
-		shift = 10 * (suffix - suffixes + 1);
-		end++;
-	}
-	if (errno || end == arg || *arg == '-' || *end || v << shift < 4096 ||
-	    v > SNAPSHOT_MAX >> shift)
-		argp_error(state, "SIZE must be from 4K to 64G, not '%s'", arg);
-	return v << shift;
+	return option_bytes(state, "SIZE", arg, SNAPSHOT_MIN, SNAPSHOT_MAX);
 }
 
 static void add_name(struct argp_state *state, struct ptc_names *names, const char *glob)
@@ -278,18 +248,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_CHAOS:
 		o->wants_chaos = true;
 		if (arg)
-			o->seed = parse_number(state, arg, "SEED", 0, UINT64_MAX);
+			o->seed = option_number(state, "SEED", arg, 0, UINT64_MAX);
 		else if (getrandom(&o->seed, 4, 0) != 4)
 			o->seed = ptc_now_ns();
 		return 0;
 	case KEY_UNTIL_FAIL:
-		o->until_fail = parse_number(state, arg, "N", 1, INT_MAX);
+		o->until_fail = option_number(state, "N", arg, 1, INT_MAX);
 		return 0;
 	case KEY_HANG:
-		o->hang_seconds = parse_number(state, arg, "SECONDS", 1, 1000000);
+		o->hang_seconds = option_number(state, "SECONDS", arg, 1, 1000000);
 		return 0;
 	case 'p':
-		o->pid = parse_number(state, arg, "PID", 1, INT_MAX);
+		o->pid = option_number(state, "PID", arg, 1, INT_MAX);
 		return 0;
 	case KEY_DURATION:
 		o->duration_s = parse_seconds(state, arg);
