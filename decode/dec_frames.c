@@ -14,7 +14,45 @@ void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
 void frames_deinit(struct frames *f)
 {
 	vec_deinit(&f->stack);
+	for (size_t i = 0; i < f->threads.size; i++)
+		vec_deinit(&f->threads.data[i].stack);
+	vec_deinit(&f->threads);
 	map_deinit(&f->own);
+}
+
+/* Where the calls of thread @p tid are kept; NULL: out of memory. */
+static frame_stack *frames_kept(struct frames *f, uint32_t tid)
+{
+	struct frames_thread *t;
+
+	for (size_t i = 0; i < f->threads.size; i++)
+		if (f->threads.data[i].tid == tid)
+			return &f->threads.data[i].stack;
+	t = vec_push(&f->threads);
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	return &t->stack;
+}
+
+struct err *frames_switch(struct frames *f, uint32_t tid)
+{
+	frame_stack *kept;
+
+	if (tid == f->tid)
+		return NULL;
+	kept = frames_kept(f, f->tid);
+	if (!kept)
+		return &err_nomem;
+	*kept = f->stack;
+	f->stack = (frame_stack){};
+	kept = frames_kept(f, tid);
+	if (!kept)
+		return &err_nomem;
+	f->stack = *kept;
+	*kept = (frame_stack){};
+	f->tid = tid;
+	return NULL;
 }
 
 void frames_refresh(struct frames *f)

@@ -22,8 +22,16 @@ struct frame {
 /** One thread's calls. */
 typedef VEC(struct frame) frame_stack;
 
+/** A thread that does not run. */
+struct frames_thread {
+	uint32_t tid;
+	frame_stack stack;
+};
+
 struct frames {
-	frame_stack stack; ///< of the thread that runs; the user changes it with the thread
+	frame_stack stack; ///< of the thread that runs
+	uint32_t tid;	   ///< which that is; 0 before frames_switch()
+	VEC(struct frames_thread) threads;
 	struct dec_symbols *symbols;
 	struct map own;	    ///< instruction address -> 1 own, 2 foreign
 	bool exe_has_lines; ///< when not, the executable itself counts as own
@@ -32,6 +40,9 @@ struct frames {
 
 void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);
 void frames_deinit(struct frames *f);
+
+/** Thread @p tid runs from here on, with the calls that it was in. @return ERR_NOMEM. */
+struct err *frames_switch(struct frames *f, uint32_t tid);
 
 /** @return whether code at @p rip is the user's: it has lines, or it is the executable's
  * and nothing has. */

@@ -38,7 +38,6 @@ typedef VEC(struct heap_pending_watch) heap_watches;
 /* What is one thread's own, while another one runs. */
 struct heap_thread {
 	uint32_t tid;
-	frame_stack stack;
 	struct heap_call call;
 	heap_watches open_watches;
 };
@@ -177,7 +176,6 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 	if (h->tid && !t)
 		return &err_nomem;
 	if (t) {
-		t->stack = h->frames.stack;
 		t->call = h->calls.call;
 		t->open_watches = h->open_watches;
 	}
@@ -185,18 +183,15 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 	if (!t)
 		return &err_nomem;
 	h->tid = tid;
-	h->frames.stack = t->stack;
 	h->calls.call = t->call;
 	h->open_watches = t->open_watches;
-	t->stack = (frame_stack){};
 	t->open_watches = (heap_watches){};
-	return NULL;
+	return frames_switch(&h->frames, tid);
 }
 
 static void heap_threads_deinit(struct heap_trace *h)
 {
 	for (size_t i = 0; i < h->threads.size; i++) {
-		vec_deinit(&h->threads.data[i].stack);
 		vec_deinit(&h->threads.data[i].open_watches);
 	}
 	vec_deinit(&h->threads);

@@ -20,7 +20,6 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 /* What is one thread's own. */
 struct thread {
 	uint32_t tid;
-	frame_stack stack;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	bool is_back;		///< it returned just before
 	uint64_t call_size;	///< rdx at the last call out of the user's code
@@ -77,14 +76,11 @@ static struct err *switch_thread(struct finder *f, uint32_t tid)
 {
 	if (f->thread && f->thread->tid == tid)
 		return NULL;
-	if (f->thread)
-		f->thread->stack = f->frames.stack;
 	f->thread = find_thread(f, tid);
 	if (!f->thread)
 		return &err_nomem;
-	f->frames.stack = f->thread->stack;
 	hg_derive_thread(&f->derive, tid);
-	return NULL;
+	return frames_switch(&f->frames, tid);
 }
 
 /* ---- one access ------------------------------------------------------------------------- */
@@ -441,9 +437,6 @@ static struct err *walk(struct finder *f, const struct capture *c)
 	if (!err)
 		err = dec_machine_trace(m, UINT64_MAX >> 1, on_step, f, &w);
 	dec_machine_destroy(m);
-	if (f->thread)
-		f->thread->stack = f->frames.stack;
-	f->frames.stack = (frame_stack){};
 	frames_deinit(&f->frames);
 	hg_derive_deinit(&f->derive);
 	return err;
@@ -456,8 +449,6 @@ struct err *hg_access_find(const struct capture *c, struct dec_symbols *symbols,
 	struct finder f = { .graph = g, .symbols = symbols, .o = o, .found = ret };
 	struct err *err = walk(&f, c);
 
-	for (size_t i = 0; i < f.threads.size; i++)
-		vec_deinit(&f.threads.data[i].stack);
 	vec_deinit(&f.threads);
 	hg_view_destroy(f.view);
 	map_deinit(&f.entries);

@@ -33,25 +33,18 @@ static struct err *switch_thread(struct hg_infer *f, uint32_t tid)
 {
 	if (f->thread && f->thread->tid == tid)
 		return NULL;
-	if (f->thread)
-		f->thread->stack = f->frames.stack;
 	f->thread = find_thread(f, tid);
 	if (!f->thread)
 		return &err_nomem;
-	f->frames.stack = f->thread->stack;
 	hg_derive_thread(&f->derive, tid);
-	return NULL;
+	return frames_switch(&f->frames, tid);
 }
 
 static void threads_deinit(struct hg_infer *f)
 {
-	if (f->thread)
-		f->thread->stack = f->frames.stack;
-	f->frames.stack = (frame_stack){};
 	for (size_t i = 0; i < f->threads.size; i++) {
 		struct hg_infer_thread *t = f->threads.data[i];
 
-		vec_deinit(&t->stack);
 		vec_deinit(&t->calls);
 		vec_deinit(&t->outer);
 		vec_deinit(&t->writes);

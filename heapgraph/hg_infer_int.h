@@ -56,7 +56,6 @@ struct hg_result {
 struct hg_infer_thread {
 	uint32_t tid;
 	struct hg_result result;
-	frame_stack stack;
 	VEC(struct hg_own_call) calls;
 	VEC(struct hg_foreign) outer; ///< stays that called the program back
 	VEC(struct hg_foreign_write) writes;
