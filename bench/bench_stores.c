@@ -53,34 +53,33 @@ static struct bench_command command(struct bench *b, int mode, const char *dir,
 	return c;
 }
 
+struct counting {
+	const struct cap_info *info;
+	struct hits *hits;
+};
+
+static struct err *count_hit(void *ctx, const struct cap_event *ev)
+{
+	struct counting *c = ctx;
+
+	if (ev->kind != CAP_EV_PROBE || ev->probe_site >= c->info->n_store_sites)
+		return NULL;
+	if (c->info->store_sites[ev->probe_site].is_emulated)
+		c->hits->emulated++;
+	else
+		c->hits->stepped++;
+	return NULL;
+}
+
 static struct err *count_hits(const char *dir, struct hits *ret)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	struct err *err = capture_open(dir, &c);
-	const struct cap_info *info;
-	struct cap_events *it;
-	bool is_end = false;
 
 	*ret = (struct hits){};
-	if (!err)
-		err = cap_events_open(c, &it);
 	if (err)
 		return err;
-	info = capture_info(c);
-	while (!err && !is_end) {
-		struct cap_event ev;
-
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end || ev.kind != CAP_EV_PROBE ||
-		    ev.probe_site >= info->n_store_sites)
-			continue;
-		if (info->store_sites[ev.probe_site].is_emulated)
-			ret->emulated++;
-		else
-			ret->stepped++;
-	}
-	cap_events_close(it);
-	return err;
+	return cap_events_each(c, count_hit, &(struct counting){ capture_info(c), ret });
 }
 
 /** Time all modes of one command line, and count the hits of the last runs. */

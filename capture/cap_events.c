@@ -479,3 +479,22 @@ struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *i
 		it->has_parts = true;
 	}
 }
+
+struct err *cap_events_each(const struct capture *c,
+			    struct err *(*fn)(void *ctx, const struct cap_event *ev),
+			    void *ctx)
+{
+	struct cap_events *it = NULL;
+	struct err *err = cap_events_open(c, &it);
+	bool is_end = false;
+	struct cap_event ev;
+
+	while (!err) {
+		err = cap_events_next(it, &ev, &is_end);
+		if (err || is_end)
+			break;
+		err = fn(ctx, &ev);
+	}
+	cap_events_close(it);
+	return err;
+}

@@ -461,6 +461,12 @@ void cap_events_close(struct cap_events *it);
  */
 struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *is_end);
 
+/** Call @p fn for each event of the log, which it borrows, until it fails.
+ * @return its error, or one of cap_events_open() and cap_events_next(). */
+struct err *cap_events_each(const struct capture *c,
+			    struct err *(*fn)(void *ctx, const struct cap_event *ev),
+			    void *ctx);
+
 /* ---- writing (pt-collect) --------------------------------------------------- */
 
 struct cap_writer;

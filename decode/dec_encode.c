@@ -213,27 +213,20 @@ static struct err *probes_of_start(struct encode *e)
 	return err;
 }
 
+static struct err *probes_of_event(void *ctx, const struct cap_event *ev)
+{
+	if (ev->kind != CAP_EV_SYSCALL || !ev->file ||
+	    ev->regs.gpr[CAP_RAX] != SYS_mmap || !(ev->regs.gpr[CAP_RDX] & PROT_EXEC))
+		return NULL;
+	return probes_add(ctx, ev->file, ev->ret, ev->regs.gpr[CAP_RSI], ev->file_offset);
+}
+
 /* Where the recorder's probes were in the process's memory. */
 static struct err *probes_find(struct encode *e)
 {
 	struct err *err = probes_of_start(e);
-	struct cap_events *it = NULL;
-	bool is_end = false;
-	struct cap_event ev;
 
-	if (!err)
-		err = cap_events_open(e->capture, &it);
-	while (!err) {
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end)
-			break;
-		if (ev.kind == CAP_EV_SYSCALL && ev.file &&
-		    ev.regs.gpr[CAP_RAX] == SYS_mmap && ev.regs.gpr[CAP_RDX] & PROT_EXEC)
-			err = probes_add(e, ev.file, ev.ret, ev.regs.gpr[CAP_RSI],
-					 ev.file_offset);
-	}
-	cap_events_close(it);
-	return err;
+	return err ? err : cap_events_each(e->capture, probes_of_event, e);
 }
 
 static struct err *run(struct encode *e)
@@ -257,8 +250,9 @@ static struct err *run(struct encode *e)
 
 	err = e->o->has_probes ? probes_find(e) : NULL;
 	if (!err && e->o->has_probes && (!e->probes.size || !po.probe_page))
-		err = err_new(ERR_NOT_FOUND, "its recording tells of no probes (record with "
-					     "-e pt and -e heap or -e stores)");
+		err = err_new(ERR_NOT_FOUND,
+			      "its recording tells of no probes (record with "
+			      "-e pt and -e heap or -e stores)");
 	if (!err)
 		err = dec_pt_encoder_create(e->capture, &po, on_packets, e, &e->encoder);
 	if (!err)

@@ -18,16 +18,24 @@ struct flight_event {
 	bool has_result, is_open;
 };
 
-typedef VEC(struct flight_event) flight_events;
-
 /* ---- what was recorded -------------------------------------------------------------------- */
 
-static struct err *event_add(flight_events *to, const struct cap_event *ev)
+typedef VEC(struct flight_event) flight_events;
+
+struct flight_reading {
+	uint32_t tid;
+	flight_events events; // of that thread
+};
+
+static struct err *event_add(void *ctx, const struct cap_event *ev)
 {
+	struct flight_reading *r = ctx;
 	struct flight_event *e;
 
+	if (ev->tid != r->tid)
+		return NULL;
 	if (ev->kind == CAP_EV_HEAP) {
-		e = vec_push(to);
+		e = vec_push(&r->events);
 		if (!e)
 			return &err_nomem;
 		e->fn = ev->heap_fn;
@@ -35,8 +43,8 @@ static struct err *event_add(flight_events *to, const struct cap_event *ev)
 		e->is_open = ev->heap_fn != CAP_HEAP_FREE;
 		return NULL;
 	}
-	for (size_t i = to->size; i > 0; i--) {
-		e = &to->data[i - 1];
+	for (size_t i = ev->kind == CAP_EV_HEAP_DONE ? r->events.size : 0; i > 0; i--) {
+		e = &r->events.data[i - 1];
 		if (!e->is_open || e->fn != ev->heap_fn)
 			continue;
 		e->is_open = false;
@@ -45,25 +53,6 @@ static struct err *event_add(flight_events *to, const struct cap_event *ev)
 		break;
 	}
 	return NULL;
-}
-
-static struct err *events_read(const struct capture *c, uint32_t tid, flight_events *ret)
-{
-	struct cap_events *it = NULL;
-	struct err *err = cap_events_open(c, &it);
-	bool is_end = false;
-	struct cap_event ev;
-
-	while (!err) {
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end)
-			break;
-		if (ev.tid == tid &&
-		    (ev.kind == CAP_EV_HEAP || ev.kind == CAP_EV_HEAP_DONE))
-			err = event_add(ret, &ev);
-	}
-	cap_events_close(it);
-	return err;
 }
 
 /* ---- what ran --------------------------------------------------------------------------------- */
@@ -174,28 +163,28 @@ static struct err *calls_keep_earlier(struct dec_flight *f, const flight_events 
 struct err *flight_calls_match(struct dec_flight *f, const struct capture *c,
 			       const struct flight_path *p)
 {
-	flight_events events = {};
+	struct flight_reading r = { .tid = f->tid };
 	struct map sites = {};
 	struct err *err = NULL;
 	size_t n;
 
 	if (!capture_info(c)->n_heap_sites)
 		return NULL;
-	err = events_read(c, f->tid, &events);
+	err = cap_events_each(c, event_add, &r);
 	if (!err)
 		err = sites_find(c, f->core, &sites);
 	if (!err)
 		err = calls_find(f, p, &sites);
 	if (!err) {
-		n = calls_join(f, &events);
+		n = calls_join(f, &r.events);
 		f->n_unmatched = f->calls.size - n;
 		// Calls that no event fits are not anchors.
 		memmove(f->calls.data, f->calls.data + (f->calls.size - n),
 			n * sizeof(*f->calls.data));
 		f->calls.size = n;
-		err = calls_keep_earlier(f, &events, events.size - n);
+		err = calls_keep_earlier(f, &r.events, r.events.size - n);
 	}
-	vec_deinit(&events);
+	vec_deinit(&r.events);
 	map_deinit(&sites);
 	return err;
 }

@@ -179,24 +179,13 @@ static struct err *make_event(struct make *m, const struct cap_event *ev)
 	return cap_writer_event(m->writer, &done);
 }
 
-static struct err *make_events(struct make *m)
+static struct err *on_event(void *ctx, const struct cap_event *ev)
 {
-	struct cap_events *it = NULL;
-	struct err *err = cap_events_open(m->capture, &it);
-	bool is_end = false;
-	struct cap_event ev;
+	struct make *m = ctx;
 
-	while (!err) {
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end)
-			break;
-		if (ev.kind == CAP_EV_HEAP)
-			err = make_event(m, &ev);
-		else if (ev.kind == CAP_EV_PROBE)
-			err = cap_writer_event(m->writer, &ev);
-	}
-	cap_events_close(it);
-	return err;
+	if (ev->kind == CAP_EV_HEAP)
+		return make_event(m, ev);
+	return ev->kind == CAP_EV_PROBE ? cap_writer_event(m->writer, ev) : NULL;
 }
 
 static struct err *make_packets(struct make *m, const char *dir)
@@ -271,7 +260,7 @@ struct err *dec_flight_make(const struct capture *c, const char *dir)
 	if (!err)
 		err = make_core(&m);
 	if (!err)
-		err = make_events(&m);
+		err = cap_events_each(m.capture, on_event, &m);
 	if (!err)
 		err = make_packets(&m, dir);
 	if (!err)

@@ -103,10 +103,11 @@ static struct err *tail_decode(struct flight_tail *t, struct dec_pt_flow *flow)
 	for (size_t i = 0; i < n && !found; i++)
 		found = s[i].tid == PERF_NONE ? &s[i] : NULL;
 	if (!found)
-		return err_new(ERR_NOT_FOUND,
-			       "its Intel PT has nothing of thread %u, which end.core is of "
-			       "(it may have been born where tracing could not begin)",
-			       t->tid);
+		return err_new(
+			ERR_NOT_FOUND,
+			"its Intel PT has nothing of thread %u, which end.core is of "
+			"(it may have been born where tracing could not begin)",
+			t->tid);
 	t->now = found->tid == t->tid ? t->tid : 0;
 	return dec_pt_decode(&found->stream, &o, &sink, NULL);
 }

@@ -27,11 +27,15 @@ static struct err *hit_add_memory(struct dec_flight *f, const struct cap_write *
 	return NULL;
 }
 
-static struct err *hit_add(struct dec_flight *f, const struct cap_event *ev)
+static struct err *hit_add(void *ctx, const struct cap_event *ev)
 {
-	struct dec_flight_hit *h = vec_push(&f->hits);
+	struct dec_flight *f = ctx;
+	struct dec_flight_hit *h;
 	struct err *err = NULL;
 
+	if (ev->tid != f->tid || ev->kind != CAP_EV_PROBE)
+		return NULL;
+	h = vec_push(&f->hits);
 	if (!h)
 		return &err_nomem;
 	h->rip = ev->regs.rip;
@@ -41,24 +45,6 @@ static struct err *hit_add(struct dec_flight *f, const struct cap_event *ev)
 	for (size_t i = 0; i < ev->n_writes && !err; i++)
 		err = hit_add_memory(f, &ev->writes[i]);
 	f->hits.data[f->hits.size - 1].n_memory = f->hit_memory.size - h->memory;
-	return err;
-}
-
-static struct err *hits_read(struct dec_flight *f, const struct capture *c)
-{
-	struct cap_events *it = NULL;
-	struct err *err = cap_events_open(c, &it);
-	bool is_end = false;
-	struct cap_event ev;
-
-	while (!err) {
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end)
-			break;
-		if (ev.tid == f->tid && ev.kind == CAP_EV_PROBE)
-			err = hit_add(f, &ev);
-	}
-	cap_events_close(it);
 	return err;
 }
 
@@ -109,7 +95,7 @@ struct err *flight_hits_match(struct dec_flight *f, const struct capture *c,
 
 	if (!capture_info(c)->n_store_sites)
 		return NULL;
-	err = hits_read(f, c);
+	err = cap_events_each(c, hit_add, f);
 	for (size_t i = 0; i < f->hits.size && !err; i++) {
 		if (map_put(&rips, f->hits.data[i].rip, 1))
 			err = &err_nomem;

@@ -314,8 +314,9 @@ static struct err *on_switch(struct sideband *s, const struct cap_event *ev)
 	return err ? err : put(s, &r);
 }
 
-static struct err *on_event(struct sideband *s, const struct cap_event *ev)
+static struct err *on_event(void *ctx, const struct cap_event *ev)
 {
+	struct sideband *s = ctx;
 	struct err *err;
 
 	if (s->tsc < ev->at_ns)
@@ -415,19 +416,8 @@ static struct err *begin_clock(struct sideband *s)
 
 static struct err *put_events(struct sideband *s)
 {
-	struct cap_events *it;
-	struct cap_event ev;
-	bool is_end = false;
-	struct err *err = cap_events_open(s->capture, &it);
+	struct err *err = cap_events_each(s->capture, on_event, s);
 
-	if (err)
-		return err;
-	while (!(err = cap_events_next(it, &ev, &is_end)) && !is_end) {
-		err = on_event(s, &ev);
-		if (err)
-			break;
-	}
-	cap_events_close(it);
 	s->ret->last_tsc = s->tsc;
 	// A log that breaks off is the replay's to tell.
 	if (err && (err->code == ERR_TRUNCATED || err->code == ERR_FORMAT)) {

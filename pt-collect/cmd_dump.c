@@ -37,7 +37,8 @@ static const struct argp_option options[] = {
 	  "Print only events of these kinds: syscall, signal, tsc, cpuid, heap, exit, "
 	  "gap, switch, random, heap_done, probe",
 	  0 },
-	{ "json", OPT_JSON, NULL, 0, "Print each event, or process, as a JSON object on its line", 0 },
+	{ "json", OPT_JSON, NULL, 0,
+	  "Print each event, or process, as a JSON object on its line", 0 },
 	{ "processes", 'P', NULL, 0,
 	  "Print the tree of the processes that `record -f' followed, and nothing else",
 	  0 },
@@ -136,8 +137,8 @@ static void print_pt(const struct cap_pt *pt)
 		printf("pt: the kernel's page for probes is at %" PRIx64 "\n",
 		       pt->probe_page);
 	for (size_t i = 0; i < pt->n_breakpoints; i++)
-		printf("pt: %zu breakpoints of probes in file %u\n",
-		       pt->breakpoints[i].n, pt->breakpoints[i].file);
+		printf("pt: %zu breakpoints of probes in file %u\n", pt->breakpoints[i].n,
+		       pt->breakpoints[i].file);
 	if (!pt->is_recorded)
 		printf("pt: none: %s\n", pt->why_not ?: "");
 }
@@ -313,8 +314,15 @@ static void print_write(const struct cap_write *w, bool with_memory)
 		printf("%s%02x", i ? "" : "=", w->data[i]);
 }
 
-static void print_event(const struct cap_event *ev, const struct dump_options *o)
+static struct err *print_event(void *ctx, const struct cap_event *ev)
 {
+	const struct arguments *a = ctx;
+	const struct dump_options *o = &a->events;
+
+	if (!ptc_dump_is_wanted(ev, o))
+		return NULL;
+	if (a->as_json)
+		return ptc_dump_json(ev, o, stdout);
 	printf("%" PRIu64 " %u ", ev->seq, ev->tid);
 	print_body(ev);
 	for (size_t i = 0; i < ev->n_writes; i++)
@@ -324,32 +332,10 @@ static void print_event(const struct cap_event *ev, const struct dump_options *o
 		print_regs("regs", &ev->regs);
 	if (ev->has_after)
 		print_regs("after", &ev->after);
+	return NULL;
 }
 
-static struct err *print_events(const struct capture *c, const struct arguments *a)
-{
-	struct cap_events *it;
-	struct err *err = cap_events_open(c, &it);
-	bool is_end = false;
-
-	if (err)
-		return err;
-	while (!err && !is_end) {
-		struct cap_event ev;
-
-		err = cap_events_next(it, &ev, &is_end);
-		if (err || is_end || !ptc_dump_is_wanted(&ev, &a->events))
-			continue;
-		if (a->as_json)
-			err = ptc_dump_json(&ev, &a->events, stdout);
-		else
-			print_event(&ev, &a->events);
-	}
-	cap_events_close(it);
-	return err;
-}
-
-static struct err *print_capture(const struct capture *c, const struct arguments *a)
+static struct err *print_capture(const struct capture *c, struct arguments *a)
 {
 	const struct cap_info *info = capture_info(c);
 	struct err *err;
@@ -358,12 +344,12 @@ static struct err *print_capture(const struct capture *c, const struct arguments
 		return a->as_json ? ptc_dump_processes_json(info, stdout) :
 				    ptc_dump_processes(info, stdout);
 	if (a->as_json || a->events.tid || a->events.kinds)
-		return print_events(c, a);
+		return cap_events_each(c, print_event, a);
 	print_info(info);
 	err = info->n_processes ? ptc_dump_processes(info, stdout) : NULL;
 	if (!err)
 		err = print_cores(c);
-	return err ?: print_events(c, a);
+	return err ?: cap_events_each(c, print_event, a);
 }
 
 int cmd_dump(int argc, char **argv)
