@@ -14,6 +14,7 @@ void hg_pieces_destroy(struct hg_pieces *p)
 	if (!p)
 		return;
 	vec_deinit(&p->heads);
+	hg_forest_deinit(&p->family);
 	vec_deinit(&p->pieces);
 	vec_deinit(&p->parts);
 	vec_deinit(&p->reissues);
@@ -62,31 +63,23 @@ uint32_t hg_head_parent(const struct hg_pieces *p, uint32_t head)
 	return parent ? hg_head_find(p, parent) : 0;
 }
 
-// What is the family that the head is of? Counted there: the released ones.
-static struct hg_head *root_of(const struct hg_pieces *p, uint32_t head)
-{
-	return hg_head_of(p, hg_head_find(p, hg_head_of(p, head)->root));
-}
-
 bool hg_head_is_below(const struct hg_pieces *p, uint32_t head, uint32_t other)
 {
 	// A part has a higher number than its source, and turns out to be older ones only.
-	while ((head = hg_head_parent(p, head)) >= other && head)
-		if (head == other)
-			return true;
-	return false;
+	return other < head && hg_head_of(p, head)->parent &&
+	       hg_forest_is_below(&p->family, head, other);
 }
 
 uint32_t hg_head_add(struct hg_pieces *p, const struct hg_head *head)
 {
 	struct hg_head *slot = vec_push(&p->heads);
 
-	if (!slot || map_put(&p->at, head->addr, p->heads.size)) {
+	if (!slot || !hg_forest_add(&p->family, head->parent) ||
+	    map_put(&p->at, head->addr, p->heads.size)) {
 		p->is_out_of_memory = true;
 		return 0;
 	}
 	*slot = *head;
-	slot->root = head->parent ? hg_head_of(p, head->parent)->root : p->heads.size;
 	return p->heads.size;
 }
 
@@ -109,12 +102,12 @@ bool hg_pieces_is_kin(const struct hg_pieces *p, uint32_t a, uint32_t b)
 
 struct hg_head *hg_head_released(const struct hg_pieces *p, uint32_t head)
 {
-	if (!root_of(p, head)->n_released)
-		return NULL;
-	for (; head; head = hg_head_parent(p, head))
-		if (hg_head_of(p, head)->released)
-			return hg_head_of(p, head);
-	return NULL;
+	struct hg_head *h = hg_head_of(p, head);
+
+	if (h->released || !h->parent)
+		return h->released ? h : NULL;
+	head = hg_forest_marked(&p->family, head);
+	return head ? hg_head_of(p, head) : NULL;
 }
 
 bool hg_pieces_is_released(const struct hg_pieces *p, uint32_t head)
@@ -134,30 +127,27 @@ uint32_t hg_pieces_at(const struct hg_pieces *p, uint64_t addr)
 
 void hg_pieces_release(struct hg_pieces *p, uint64_t time, uint32_t number, uint64_t rip)
 {
-	struct hg_head *h = hg_head_of(p, hg_head_find(p, number));
+	uint32_t head = hg_head_find(p, number);
+	struct hg_head *h = hg_head_of(p, head);
 
 	if (h->released)
 		return;
 	h->released = time;
 	h->release_rip = rip;
-	root_of(p, hg_head_find(p, number))->n_released++;
+	hg_forest_mark(&p->family, head, true);
 }
 
 void hg_head_unrelease(struct hg_pieces *p, struct hg_head *h)
 {
 	h->released = 0;
-	root_of(p, h - p->heads.data + 1)->n_released--;
+	hg_forest_mark(&p->family, h - p->heads.data + 1, false);
 }
 
 void hg_head_unite(struct hg_pieces *p, uint32_t part, uint32_t with)
 {
-	struct hg_head *from = root_of(p, part), *to;
-
 	hg_head_of(p, part)->same = with;
-	to = root_of(p, with);
-	if (from != to &&
-	    hg_head_of(p, part) == from) // a root: its family joins the other
-		to->n_released += from->n_released;
+	hg_forest_mark(&p->family, part, false);
+	hg_forest_move(&p->family, part, with);
 }
 
 /* ---- blame ------------------------------------------------------------------------------ */

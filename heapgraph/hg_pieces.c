@@ -231,7 +231,7 @@ void hg_piece_revive(struct hg_pieces *p, uint32_t number)
 	if (hg_piece_is_live(x) || x->is_void || !x->taken_by)
 		return;
 	taker = hg_head_find(p, x->taken_by);
-	if (taker == number || hg_head_released(p, taker))
+	if (taker <= number || hg_head_released(p, taker)) // an older one has it
 		return;
 	if (hg_head_of(p, taker)->is_suspended)
 		hg_piece_revive(p, taker);

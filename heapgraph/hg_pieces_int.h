@@ -10,6 +10,7 @@
 #ifndef HEAPGRAPH_HG_PIECES_INT_H
 #define HEAPGRAPH_HG_PIECES_INT_H
 
+#include "heapgraph/hg_forest.h"
 #include "heapgraph/hg_index.h"
 #include "heapgraph/hg_pieces.h"
 
@@ -23,11 +24,9 @@ struct hg_head {
 	uint64_t released, release_rip; ///< 0: not
 	uint32_t parent;		///< the head it was split off from
 	uint32_t same;			///< it turned out to be this one; 0: itself
-	uint32_t part;	///< number of its struct hg_part; 0: it has no parent
-	uint32_t piece; ///< number of the one that begins at addr; 0: none yet
-	uint32_t root;	///< the one that all was split off from, before any were the same
-	uint32_t n_released; ///< of a root: how many below it are released
-	bool is_suspended;   ///< its piece was taken over, without a release
+	uint32_t part;	   ///< number of its struct hg_part; 0: it has no parent
+	uint32_t piece;	   ///< number of the one that begins at addr; 0: none yet
+	bool is_suspended; ///< its piece was taken over, without a release
 };
 
 /* The comings and goings of a head that was split off. */
@@ -66,7 +65,10 @@ struct hg_blame {
 };
 
 struct hg_pieces {
-	VEC(struct hg_head) heads;	 ///< number - 1
+	VEC(struct hg_head) heads; ///< number - 1
+	struct hg_forest
+		family; ///< heads, below what they were split off from, or turned out
+			///< to be; marked: the released ones
 	VEC(struct hg_piece) pieces;	 ///< number - 1
 	VEC(struct hg_part) parts;	 ///< number - 1
 	VEC(struct hg_reissue) reissues; ///< in order of time
