@@ -56,8 +56,8 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 -include $(wildcard $(ROOMS:%=%/room.mk))
 
-.PHONY: all tests examples check unit-check demo fuzz fuzz-bins bench benchmarks bench-peers deps man install clean \
-	format format-check help FORCE
+.PHONY: all tests examples check sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
+	install clean format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
 tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
@@ -202,6 +202,13 @@ check: ## deps, build, run all tests
 	@tools/deps.sh
 	+@$(again) all tests
 	@tests/run $(B) $(T)
+
+# Both run, whatever the first finds.
+sanitize: ## all tests under ASan and UBSan, then under TSan (T as for check)
+	@tools/deps.sh
+	+@$(again) O=$(B)/asan SAN=address,undefined all tests
+	+@$(again) O=$(B)/tsan SAN=thread all tests
+	@tests/run $(B)/asan $(T); asan=$$?; tests/run $(B)/tsan $(T) && exit $$asan
 
 demo: ## deps, build, record and analyze a buggy quad tree, draw it
 	@tools/deps.sh
