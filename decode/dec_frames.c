@@ -18,6 +18,7 @@ void frames_deinit(struct frames *f)
 		vec_deinit(&f->threads.data[i].stack);
 	vec_deinit(&f->threads);
 	map_deinit(&f->own);
+	vec_deinit(&f->foreign);
 }
 
 /* Where the calls of thread @p tid are kept; NULL: out of memory. */
@@ -61,20 +62,37 @@ void frames_refresh(struct frames *f)
 	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
 }
 
+static bool is_foreign_module(const struct frames *f, const char *path)
+{
+	for (size_t i = 0; i < f->foreign.size; i++)
+		if (!strcmp(f->foreign.data[i], path))
+			return true;
+	return false;
+}
+
+static bool is_own_place(struct frames *f, uint64_t rip)
+{
+	bool has_debug = dec_symbols_has_debug(f->symbols, rip);
+	struct dec_place place;
+
+	dec_symbols_place(f->symbols, rip, &place);
+	// Address by address: a static program holds the user's code and libc's.
+	if (has_debug)
+		return place.line;
+	if (f->foreign.size)
+		return place.module && !is_foreign_module(f, place.module);
+	return !f->exe_has_lines && place.module && f->exe &&
+	       !strcmp(place.module, f->exe);
+}
+
 bool frames_is_own(struct frames *f, uint64_t rip)
 {
 	uint64_t *known = map_get(&f->own, rip);
-	struct dec_place place;
 	bool is_own;
 
 	if (known)
 		return *known == 1;
-	dec_symbols_place(f->symbols, rip, &place);
-	// Address by address: a static program holds the user's code and libc's.
-	if (f->exe_has_lines || dec_symbols_has_debug(f->symbols, rip))
-		is_own = place.line && dec_symbols_has_debug(f->symbols, rip);
-	else
-		is_own = place.module && f->exe && !strcmp(place.module, f->exe);
+	is_own = is_own_place(f, rip);
 	map_put(&f->own, rip, is_own ? 1 : 2);
 	return is_own;
 }

@@ -36,6 +36,9 @@ struct frames {
 	struct map own;	    ///< instruction address -> 1 own, 2 foreign
 	bool exe_has_lines; ///< when not, the executable itself counts as own
 	const char *exe;
+	/** Paths of modules, borrowed: when there are any, all other modules' code is the
+	 * user's, but for what has no lines in modules that have some. */
+	VEC(const char *) foreign;
 };
 
 void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);

@@ -279,6 +279,8 @@ static struct err *walk(struct hg_infer *f, const struct capture *c)
 
 	frames_init(&f->frames, f->symbols, capture_info(c)->exe);
 	if (!err)
+		err = hg_infer_find_border(f, c);
+	if (!err)
 		err = dec_machine_create(c, &mo, &m);
 	while (!err) {
 		err = dec_machine_trace(m, UINT64_MAX >> 1, on_step, f, &w);

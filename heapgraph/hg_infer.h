@@ -10,8 +10,9 @@
  *
  * What a node begins at: an address in memory that the program got by brk or anonymous mmap,
  *
- *  - that a call into foreign code (libraries; code without lines, where the program has
- *    them) returned, and that was not derived from its arguments;
+ *  - that a call into foreign code (modules that ask the system for memory, as libc does;
+ *    code without lines in a module that has them) returned, and that was not derived from
+ *    its arguments;
  *  - that a call of the program's own returned, derived from what its arguments do not lead
  *    to; or that they do lead to, when nobody accessed it before;
  *  - that is stored as a pointer, into the heap or a global variable (observation 2).

@@ -111,6 +111,12 @@ uint32_t hg_infer_pointer(void *ctx, uint64_t value);
 /** From here on registers that held @p value, derived from @p old, are pointers to @p new. */
 void hg_infer_rename(struct hg_infer *f, uint64_t value, uint32_t old, uint32_t new);
 
+/* ---- hg_infer_border.c ------------------------------------------------------------------- */
+
+/** Tell f->frames which modules are foreign. @return NULL or ERR_NOMEM, or as
+ * cap_core_open(). */
+struct err *hg_infer_find_border(struct hg_infer *f, const struct capture *c);
+
 /* ---- hg_infer_heap.c --------------------------------------------------------------------- */
 
 /** @return whether @p addr is in memory that the program got by brk or anonymous mmap. */

@@ -8,6 +8,7 @@
 # for itself is the program's business, too (stdio's buffers), a node may be mistaken.
 # time limit: 300
 . tests/lib.sh
+need cc
 need_bpf
 tool=$BUILD/tests/heapgraph/tool_agree
 times=40
@@ -38,9 +39,59 @@ for kind in malloc "malloc fault"; do
 	agree 0 "$BUILD/tests/programs/arena" $kind
 	agree 0 "$BUILD/tests/programs/pool" $kind
 done
+
+# A program that only drives a library, neither with debug information: the library's nodes
+# are the program's.
+cat >"$TMPDIR/items.c" <<'C'
+#include <stdlib.h>
+struct item { struct item *next, *prev; long v; };
+static struct item *head;
+void items_put(long v)
+{
+	struct item *n = malloc(sizeof(*n));
+	n->v = v;
+	n->prev = NULL;
+	n->next = head;
+	if (head)
+		head->prev = n;
+	head = n;
+}
+long items_take(void)
+{
+	struct item *n = head;
+	long v = n->v;
+	head = n->next;
+	if (head)
+		head->prev = NULL;
+	free(n);
+	return v;
+}
+C
+cat >"$TMPDIR/driver.c" <<'C'
+void items_put(long v);
+long items_take(void);
+int main(void)
+{
+	long sum = 0;
+	for (long i = 0; i < 200; i++)
+		items_put(i);
+	for (long i = 0; i < 150; i++)
+		sum += items_take();
+	for (long i = 0; i < 100; i++)
+		items_put(i);
+	return sum == 0;
+}
+C
+cc -O2 -shared -fPIC -o "$TMPDIR/libitems.so" "$TMPDIR/items.c" &&
+	cc -O2 -o "$TMPDIR/driver" "$TMPDIR/driver.c" -L"$TMPDIR" -litems \
+		-Wl,-rpath,"$TMPDIR" || fail "cannot compile"
+agree 0 "$TMPDIR/driver"
+[ "$(count seen)" -ge "$(count allocations)" ] || fail "driver: allocations without a node"
+
 for command in "ls -l /usr/lib" "bison -o /dev/null tests/corpus/files/grammar.y" \
 	"sort /etc/services" "m4 tests/corpus/files/loops.m4" \
-	"lua5.4 tests/corpus/files/mandel.lua"; do
+	"lua5.4 tests/corpus/files/mandel.lua" \
+	"tidy -q --show-warnings no tests/corpus/files/page.html"; do
 	need "${command%% *}"
 	agree 1 $command
 	[ "$(count extra)" = 0 ] || fail "$command: $(grep holds "$TMPDIR/wrong" | head -3)"
