@@ -16,6 +16,7 @@
  * Features used are all in Linux 6.1.
  */
 #include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -41,9 +42,6 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* Written by user space. */
-__u8 is_recorded[REC_TASKS]; /* by process: enum rec_process_bits */
-__u8 call_state[REC_TASKS];  /* by thread: enum rec_call_state; see record_sys_enter */
-
 __u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
 __u64 chance_state; /* random numbers, xorshift; user space sets the seed */
 
@@ -108,6 +106,15 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+/* Not a global: of those libbpf makes user space write every byte. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rec_tasks);
+} tasks SEC(".maps");
+
 /* By process: who of it ran last, and where that stands. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -116,14 +123,46 @@ struct {
 	__type(value, struct rec_switch);
 } last_threads SEC(".maps");
 
-/* Compilers fold bounds checks into forms that the verifier cannot follow. */
+/*
+ * Pointers in kernel structures are read with BPF_CORE_READ: a plain load of one makes the
+ * verifier look in all of the kernel's types for whether it can be trusted, for 1 ms a load.
+ *
+ * Compilers fold bounds checks into forms that the verifier cannot follow.
+ */
 #define OPAQUE(v) asm volatile("" : "+r"(v))
 
-static __u8 *of_task(__u8 *table, __u64 number)
+static struct rec_tasks *all_tasks(void)
 {
-	number &= REC_TASKS - 1;
-	OPAQUE(number);
-	return &table[number & (REC_TASKS - 1)];
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&tasks, &zero);
+}
+
+/* enum rec_process_bits */
+static __always_inline __u8 process_bits(__u64 tgid)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tgid);
+	return t ? t->process[tgid & (REC_TASKS - 1)] : 0;
+}
+
+/* enum rec_call_state; see record_sys_enter */
+static __always_inline __u8 call_state(__u64 tid)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tid);
+	return t ? t->call[tid & (REC_TASKS - 1)] : REC_CALL_NONE;
+}
+
+static __always_inline void set_call_state(__u64 tid, __u8 state)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tid);
+	if (t)
+		t->call[tid & (REC_TASKS - 1)] = state;
 }
 
 /* @id: bpf_get_current_pid_tgid(). */
@@ -165,7 +204,7 @@ static void note_runs(__u32 tgid, __u32 tid)
 {
 	struct rec_switch *last;
 
-	if (!(*of_task(is_recorded, tgid) & REC_THREADED))
+	if (!(process_bits(tgid) & REC_THREADED))
 		return;
 	last = bpf_map_lookup_elem(&last_threads, &tgid);
 	if (last && last->head.tid != tid)
@@ -474,8 +513,9 @@ static __u32 dropped_cont(void)
 	__u64 cont = 1ull << (SIGCONT - 1);
 
 	return (t->pending.signal.sig[0] & cont ? REC_DROPS_CONT : 0) |
-	       (t->signal->shared_pending.signal.sig[0] & cont ? REC_DROPS_SHARED_CONT :
-								 0);
+	       (BPF_CORE_READ(t, signal, shared_pending.signal.sig[0]) & cont ?
+			REC_DROPS_SHARED_CONT :
+			0);
 }
 
 static void put_event(struct scratch *s)
@@ -503,14 +543,14 @@ int record_sys_exit(__u64 *args)
 	struct walk walk;
 	struct scratch *s;
 
-	if (!(*of_task(is_recorded, id >> 32) & REC_RECORDED))
+	if (!(process_bits(id >> 32) & REC_RECORDED))
 		return 0;
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s)
 		return 0;
 	note_runs(id >> 32, id);
-	*of_task(call_state, (__u32)id) = args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS :
-								     REC_CALL_NONE;
+	set_call_state((__u32)id,
+		       args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
 	s->used = s->chunked = s->flags = 0;
 	fill_event(s, (struct pt_regs *)args[0], args[1], id);
 	walk.s = s;
@@ -533,7 +573,7 @@ static int put_chance(struct pt_regs *regs)
 	struct rec_chance e = {};
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!*of_task(is_recorded, id >> 32))
+	if (!process_bits(id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
 	fill_head(&e.head, REC_CHANCE, id);
@@ -560,7 +600,7 @@ static int put_heap(struct pt_regs *regs, __u32 kind)
 {
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
-	__u8 bits = *of_task(is_recorded, id >> 32);
+	__u8 bits = process_bits(id >> 32);
 
 	if (!bits)
 		return 0;
@@ -611,7 +651,7 @@ static int put_trigger(struct pt_regs *regs)
 	struct rec_trigger e = {};
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!*of_task(is_recorded, id >> 32))
+	if (!process_bits(id >> 32))
 		return 0;
 	fill_head(&e.head, REC_TRIGGER, id);
 	e.rip = regs->ip;
@@ -703,7 +743,7 @@ static int put_store(struct pt_regs *regs)
 	__u64 id = bpf_get_current_pid_tgid(), cookie;
 	struct rec_store e = {};
 
-	if (!*of_task(is_recorded, id >> 32))
+	if (!process_bits(id >> 32))
 		return 0;
 	note_runs(id >> 32, id);
 	fill_head(&e.head, REC_STORE, id);
@@ -740,8 +780,8 @@ int record_sys_enter(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (*of_task(is_recorded, id >> 32) & REC_THREADED)
-		*of_task(call_state, (__u32)id) = REC_CALL_INSIDE;
+	if (process_bits(id >> 32) & REC_THREADED)
+		set_call_state((__u32)id, REC_CALL_INSIDE);
 	return 0;
 }
 
@@ -813,7 +853,7 @@ static int holds_first_robust(struct task_struct *t)
 	struct {
 		__u64 next, offset, pending;
 	} head;
-	__u64 list = (__u64)t->robust_list, first;
+	__u64 list = (__u64)BPF_CORE_READ(t, robust_list), first;
 	__u32 word;
 
 	if (!list || bpf_probe_read_user(&head, sizeof(head), (void *)list))
@@ -834,7 +874,7 @@ static __u32 end_flags(struct task_struct *t)
 	if (!t->futex_state || (t->futex_state == FUTEX_EXITING && holds_first_robust(t)))
 		return 0;
 	if (!t->clear_child_tid ||
-	    (t->mm && !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) &&
+	    (BPF_CORE_READ(t, mm) && !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) &&
 	     !word))
 		return REC_SWITCH_ROBUST_LEFT | REC_SWITCH_TID_CLEARED;
 	return REC_SWITCH_ROBUST_LEFT;
@@ -851,19 +891,19 @@ static __u32 end_flags(struct task_struct *t)
  */
 static void leave_probe(struct rec_regs *r, struct task_struct *task)
 {
-	struct uprobe_task *u = task->utask;
+	struct uprobe_task *u = BPF_CORE_READ(task, utask);
 	__u64 into;
 
 	if (!u)
 		return;
-	if (!u->active_uprobe) {
+	if (!BPF_CORE_READ(u, active_uprobe)) {
 		if (task->thread_info.flags & TIF_UPROBE)
 			r->rip--;
 		return;
 	}
-	into = r->rip - u->xol_vaddr;
+	into = r->rip - BPF_CORE_READ(u, xol_vaddr);
 	if (into < XOL_SLOT)
-		r->rip = u->vaddr + into;
+		r->rip = BPF_CORE_READ(u, vaddr) + into;
 	r->rflags &= ~(__u64)EFLAGS_TF;
 }
 
@@ -872,9 +912,9 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 	__u32 tid = prev->pid;
-	__u8 *state = of_task(call_state, tid);
+	__u8 state = call_state(tid);
 
-	if (*state == REC_CALL_GONE)
+	if (state == REC_CALL_GONE)
 		return;
 	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
@@ -887,16 +927,16 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 		s->flags = end_flags(prev);
 	take_regs(&s->regs, prev, regs);
 	leave_probe(&s->regs, prev);
-	if (is_in_call(regs, *state))
+	if (is_in_call(regs, state))
 		s->flags |= REC_SWITCH_IN_CALL;
 	else
 		s->regs.gpr[0] = regs->ax;
 	s->status = prev->exit_code;
 	if (s->flags & REC_SWITCH_TID_CLEARED)
-		*state = REC_CALL_GONE;
+		set_call_state(tid, REC_CALL_GONE);
 	if (s->flags & (REC_SWITCH_IN_CALL | REC_SWITCH_TID_CLEARED))
 		return;
-	if (!prev->mm)
+	if (!BPF_CORE_READ(prev, mm))
 		return;
 	bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);
 	bpf_loop(16, hash_pointer, &s, 0);
@@ -910,15 +950,15 @@ int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
 	struct rec_switch *last;
 
 	(void)preempt;
-	if (*of_task(is_recorded, prev_tgid) & REC_THREADED) {
+	if (process_bits(prev_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &prev_tgid);
 		if (last)
 			keep_last(last, prev);
 	}
-	if (*of_task(is_recorded, next_tgid) & REC_THREADED) {
+	if (process_bits(next_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
 		if (last && last->head.tid != (__u32)next->pid &&
-		    *of_task(call_state, next->pid) != REC_CALL_GONE)
+		    call_state(next->pid) != REC_CALL_GONE)
 			put_switch(last, next->pid);
 	}
 	return 0;

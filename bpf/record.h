@@ -58,6 +58,12 @@ enum rec_process_bits {
 	REC_IN_FLIGHT = 1 << 2, /* the flight recorder's: allocator calls only */
 };
 
+/* What user space writes but for the states of threads whose process is recorded. */
+struct rec_tasks {
+	__u8 process[REC_TASKS]; /* enum rec_process_bits */
+	__u8 call[REC_TASKS];	 /* by thread: enum rec_call_state */
+};
+
 /* The same layout as struct cap_regs. */
 struct rec_regs {
 	__u64 gpr[16];

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "pt-collect/ptc.h"
@@ -39,6 +40,7 @@ struct probe_link {
 struct ptc_bpf {
 	struct record_bpf *skel;
 	struct ring_buffer *ring;
+	struct rec_tasks *tasks; ///< the map, shared with the kernel side
 	void (*consumer)(void *ctx, void *rec, size_t size);
 	void *ctx;
 	VEC(struct probe_link) links;
@@ -107,6 +109,17 @@ static void probe_many_at_once(struct record_bpf *skel)
 		bpf_program__set_expected_attach_type(progs[i], ATTACH_UPROBE_MULTI);
 }
 
+static struct err *map_tasks(struct ptc_bpf *b)
+{
+	void *at = mmap(NULL, sizeof(*b->tasks), PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(b->skel->maps.tasks), 0);
+
+	if (at == MAP_FAILED)
+		return err_errno("cannot map the table of tasks");
+	b->tasks = at;
+	return NULL;
+}
+
 static struct err *attach_syscalls(struct ptc_bpf *b)
 {
 	b->skel->links.record_sys_exit =
@@ -139,7 +152,9 @@ static struct err *create(bool with_syscalls, struct ptc_bpf **ret)
 	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.ring), on_record, b, NULL);
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
-	err = with_syscalls ? attach_syscalls(b) : NULL;
+	err = map_tasks(b);
+	if (!err && with_syscalls)
+		err = attach_syscalls(b);
 	if (!err)
 		*ret = take_ptr(&b);
 	return err;
@@ -243,13 +258,15 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	unprobe(b, true);
 	vec_deinit(&b->links);
 	ring_buffer__free(b->ring);
+	if (b->tasks)
+		munmap(b->tasks, sizeof(*b->tasks));
 	record_bpf__destroy(b->skel);
 	free(b);
 }
 
 static uint8_t *bits_of(struct ptc_bpf *b, pid_t tgid)
 {
-	return &b->skel->bss->is_recorded[tgid & (REC_TASKS - 1)];
+	return &b->tasks->process[tgid & (REC_TASKS - 1)];
 }
 
 void ptc_bpf_set_in_flight(struct ptc_bpf *b, pid_t tgid, bool is_in_flight)
@@ -274,7 +291,7 @@ static int attach_once(struct bpf_link **link, struct bpf_program *prog)
 
 static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
 {
-	return &b->skel->bss->call_state[tid & (REC_TASKS - 1)];
+	return &b->tasks->call[tid & (REC_TASKS - 1)];
 }
 
 void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
