@@ -41,7 +41,7 @@ start_server() {
 	"$BUILD/tests/programs/server" "$@" >"$TMPDIR/server" 2>&1 &
 	server=$!
 	started+=("$server")
-	until_true 5 grep -q tick "$TMPDIR/server" || fail "the server does not start"
+	until_true 60 grep -q tick "$TMPDIR/server" || fail "the server does not start"
 }
 
 # stop_server - end it; it must have found nothing wrong all the time.
@@ -62,7 +62,7 @@ attach() {
 	shift 2
 	"${RECORD[@]}" -p "$pid" -o "$dir" "$@" >"$dir.out" 2>"$dir.err" &
 	recorder=$!
-	until_true 20 grep -q '^faultline: attached' "$dir.err" ||
+	until_true 60 grep -q '^faultline: attached' "$dir.err" ||
 		fail "not attached: $(cat "$dir.err")"
 }
 
@@ -103,6 +103,6 @@ server_state() {
 goes_on() {
 	local before
 	before=$(wc -l <"$TMPDIR/server")
-	until_true 10 eval "[ \$(wc -l <\"$TMPDIR/server\") -gt $((before + 1)) ]" ||
+	until_true 60 eval "[ \$(wc -l <\"$TMPDIR/server\") -gt $((before + 1)) ]" ||
 		fail "the server stands still, or ended: $(server_state)"
 }
