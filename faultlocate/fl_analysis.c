@@ -426,6 +426,7 @@ static struct err *take_inferred(struct fl_analysis *a, const struct fl_inferred
 	struct err *err = NULL;
 
 	a->visit = found->visit;
+	a->has_inferred = found->visit != NULL;
 	if (!a->visit && was_violated)
 		a->visit = fl_cpoints_visit_at(a->cpoints, n - 1);
 	if (!a->visit)
@@ -504,6 +505,34 @@ static struct err *errors_to_trace(const struct fl_side *s, spec_violations *ret
 	return NULL;
 }
 
+static uint64_t ops_of(const struct fl_visit *v, size_t side)
+{
+	return side == FL_SIDE_CHUNKS ? v->at.chunk_ops : v->at.app_ops;
+}
+
+// Where the operation began that ended at the violated C-point: the C-point before it that
+// checked as much. The end of a run has none.
+static uint64_t operation_since(const struct fl_analysis *a, size_t side)
+{
+	const struct fl_cpoint *now = fl_cpoints_get(a->cpoints, a->visit->cpoint);
+	uint64_t n_ops = ops_of(a->visit, side);
+	size_t i = fl_cpoints_visits(a->cpoints);
+
+	while (i && fl_cpoints_visit_at(a->cpoints, i - 1) >= a->visit)
+		i--;
+	for (; i; i--) {
+		const struct fl_visit *v = fl_cpoints_visit_at(a->cpoints, i - 1);
+		const struct fl_cpoint *last = fl_cpoints_get(a->cpoints, v->cpoint);
+
+		if (ops_of(v, side) == n_ops)
+			continue;
+		if (a->has_inferred ? v->cpoint == a->visit->cpoint :
+				      last->type < 0 || last->type == now->type)
+			return ops_of(v, side);
+	}
+	return n_ops;
+}
+
 static struct err *trace_side(struct fl_analysis *a, size_t side)
 {
 	struct fl_side *s = &a->sides[side];
@@ -522,6 +551,7 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 		.errors = errors.data,
 		.n_errors = errors.size,
 		.is_checked = is_checked,
+		.since_ops = operation_since(a, side),
 		.moves_max = is_end ? 0 : MOVES_MAX,
 		.how = FL_TRACEBACK_PREDICT,
 		.progress = show_progress,

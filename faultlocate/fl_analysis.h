@@ -66,6 +66,7 @@ struct fl_analysis {
 	struct fl_typing typing;
 	struct fl_places places;
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
+	bool has_inferred; ///< visit was inferred, nobody named it
 	size_t n_errors;	      ///< over both sides
 	fl_faults faults;	      ///< ranked
 	bool has_accesses;    ///< they were looked at

@@ -33,6 +33,7 @@ static void fault_merge(struct fl_fault *f, const struct fl_contribution *c,
 	f->instances++;
 	f->introduces += c->introduces;
 	f->n_errors += c->n_errors;
+	f->n_ready += c->n_ready;
 	if (!f->graph || c->introduces > f->op_introduces) {
 		f->graph = g;
 		f->op = c->op;
@@ -65,7 +66,7 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 
 static int suspicion(const struct fl_fault *f)
 {
-	return f->introduces ? 2 : f->n_errors ? 1 : 0;
+	return f->introduces ? 3 : f->n_errors ? 2 : f->n_ready ? 1 : 0;
 }
 
 static int compare_faults(const void *a, const void *b)

@@ -24,6 +24,7 @@ struct fl_fault {
 	uint32_t instances;	///< contributing operations
 	uint32_t introduces;	///< errors of the C-point that were not there before
 	uint32_t n_errors;	///< errors of the C-point it contributed to, with repeats
+	uint32_t n_ready;	///< errors of the C-point that it prepared
 	const struct hg_graph *graph;
 	uint64_t op;		///< the operation that shows it best
 	uint32_t op_introduces; ///< private: how good that one is
@@ -41,7 +42,8 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
  *  1. statements that introduced an inconsistency which is still there at the C-point:
  *     before them there was no such error, and nothing repaired it since;
  *  2. statements that changed the arguments of such an error when it was there already;
- *  3. statements that introduced what moved there later;
+ *  3. statements that stored an argument of such an error before it was introduced;
+ *  4. statements that introduced what moved there later;
  * and among equals the latest.
  */
 void fl_faults_rank(fl_faults *f);

@@ -17,7 +17,9 @@
  *     changed the arguments to the check of e' too (Definition 2: they are related), and
  *     e' is gone after O: the inconsistency moved from e' to e. One that stays after O is
  *     pending already, or was repaired and has no part in e;
- *   - e leaves P when it was not there before O.
+ *   - e leaves P when it was not there before O; but if e is of the C-point, the operations
+ *     between since_ops and O that stored its other arguments last are output, too: what O
+ *     made visible, as by linking a node, may have been stored wrong before.
  *
  * Whether an e' is related does not depend on which e of P is asked, so it is found once
  * an operation, and the inconsistencies before O are only computed for an O that
@@ -153,6 +155,13 @@ static struct err *trace_join(struct trace *t, uint32_t moves)
 	return err;
 }
 
+// O may have stored what a later one made visible.
+static void judge_past(struct fl_pending *p, struct fl_contribution *c)
+{
+	c->n_ready += (p->stored & ~p->settled) != 0;
+	p->settled |= p->changed;
+}
+
 // O contributed to the n members of P in asked: which of them did it introduce? @p moves: how
 // many moves what joins for them is from the C-point, UINT32_MAX for none.
 static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution *c,
@@ -163,6 +172,10 @@ static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution
 	for (size_t i = 0; i < n && !err; i++) {
 		struct fl_pending *p = &t->p.all.data[t->asked.data[i]];
 
+		if (p->is_past) {
+			judge_past(p, c);
+			continue;
+		}
 		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding, &p->is_new);
 		c->n_pending++;
 		c->n_errors += !p->moves;
@@ -176,29 +189,52 @@ static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution
 	return err;
 }
 
-// What was not there before O leaves P.
+static void trace_remove(struct trace *t, uint32_t index)
+{
+	spec_unwatch(t->eval, t->p.all.data[index].watch);
+	fl_pendings_remove(&t->p, index);
+}
+
+// What was not there before O leaves P, now or where the operation on the structure begins.
 static void trace_leave(struct trace *t, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t index = t->asked.data[i];
+		struct fl_pending *p = &t->p.all.data[t->asked.data[i]];
 
-		if (!t->p.all.data[index].is_new)
+		if (!p->is_new)
 			continue;
-		spec_unwatch(t->eval, t->p.all.data[index].watch);
-		fl_pendings_remove(&t->p, index);
+		p->is_past = !p->moves && hg_view_ops(t->view) > t->in->since_ops;
+		p->is_new = false;
+		if (!p->is_past)
+			trace_remove(t, t->asked.data[i]);
 	}
 }
 
-// Which arguments differ; what is beyond the last bit shares it.
-static uint64_t compare_args(const struct spec_args *a, const struct spec_args *b)
+// The operation on the structure begins here, what is before it was right.
+static void trace_leave_past(struct trace *t)
+{
+	for (size_t i = 0; i < t->p.all.size; i++)
+		if (t->p.all.data[i].is_used && t->p.all.data[i].is_past)
+			trace_remove(t, i);
+}
+
+// Which arguments differ; what is beyond the last bit shares it. @p stored: those of them
+// that an operation stored, over what could be read, too.
+static uint64_t compare_args(const struct spec_args *a, const struct spec_args *b,
+			     uint64_t *stored)
 {
 	uint64_t ret = 0;
 
+	*stored = 0;
 	for (size_t i = 0; i < a->args.size; i++) {
 		const struct spec_arg *x = &a->args.data[i], *y = &b->args.data[i];
+		uint64_t bit = UINT64_C(1) << (i < 63 ? i : 63);
 
-		if (x->is_absent != y->is_absent || x->value != y->value)
-			ret |= UINT64_C(1) << (i < 63 ? i : 63);
+		if (x->is_absent == y->is_absent && x->value == y->value)
+			continue;
+		ret |= bit;
+		if (!x->is_absent && !y->is_absent && !x->is_derived)
+			*stored |= bit;
 	}
 	return ret;
 }
@@ -212,7 +248,7 @@ static struct err *trace_args(struct trace *t, uint32_t index)
 
 	if (err)
 		return err;
-	p->changed = compare_args(&p->args, &t->now);
+	p->changed = compare_args(&p->args, &t->now, &p->stored);
 	p->args = t->now;
 	t->now = swap;
 	return predicts(t) ? spec_watch(t->eval, &p->args, index, &p->watch) : NULL;
@@ -256,7 +292,7 @@ static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 		err = trace_judge(t, n, &c, &moves);
 	if (!err && moves <= (t->in->moves_max ?: UINT32_MAX - 1))
 		err = trace_join(t, moves);
-	if (err || (!c.introduces && !c.n_moved && !c.n_last))
+	if (err || (!c.introduces && !c.n_moved && !c.n_last && !c.n_ready))
 		return err;
 	trace_leave(t, n);
 	slot = vec_push(ret);
@@ -274,6 +310,8 @@ static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 		err = spec_eval_back(t->eval, t->view, NULL);
 		if (!err)
 			err = trace_undone(t, ret);
+		if (hg_view_ops(t->view) == t->in->since_ops)
+			trace_leave_past(t);
 		if (t->in->progress && hg_view_ops(t->view) % PROGRESS_EVERY == 0)
 			t->in->progress(t->in->progress_ctx, hg_view_ops(t->view));
 	}

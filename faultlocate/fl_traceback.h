@@ -13,7 +13,7 @@
 #include "specdsl/specdsl.h"
 
 /** An operation that contributed to pending inconsistencies (Definition 3), and that made
- * one or left one as it is. */
+ * one, left one as it is, or prepared one. */
 struct fl_contribution {
 	uint64_t op;	     ///< its index in the graph
 	uint32_t n_errors;   ///< inconsistencies of the C-point it contributed to
@@ -21,6 +21,8 @@ struct fl_contribution {
 	uint32_t introduces; ///< of n_errors: those that were not there before it
 	uint32_t n_moved;    ///< of the others: those that were not there before it
 	uint32_t n_last;     ///< of n_errors: it was the last to change some argument
+	uint32_t n_ready;    ///< those of the C-point of which it stored an argument before
+			     ///< they were introduced, as the last to do so
 };
 
 typedef VEC(struct fl_contribution) fl_contributions;
@@ -42,6 +44,10 @@ struct fl_traceback {
 	size_t n_errors;
 	/** Of each constraint: is it checked on the way? NULL: all are. */
 	const bool *is_checked;
+	/** So many operations were done when the structure was right for the last time. What
+	 * was stored from then on may have been wrong before an inconsistency showed it.
+	 * n_ops: not known, nothing is said about what was stored before. */
+	uint64_t since_ops;
 	/** How often an inconsistency may have moved on its way to the C-point; 0: any
 	 * number. One operation on a structure moves it once or so; what is done to a
 	 * broken structure afterwards, without end. */

@@ -95,7 +95,7 @@ void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_bindi
 	sc.args = NULL;
 	is_true = rule_body(&sc, r);
 	sc.args = ret;
-	eval_add_arg(&sc, false, is_true);
+	eval_add_arg(&sc, false, is_true, true);
 }
 
 struct err *spec_args(struct spec_eval *e, uint32_t constraint,

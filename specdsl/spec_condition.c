@@ -75,7 +75,7 @@ struct vertex eval_record_vertex(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = eval_vertex_arg(sc, n);
 
-	eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v));
+	eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v), false);
 	return v;
 }
 
@@ -148,7 +148,7 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 		sc->e->is_out_of_memory |= found < 0;
 		is_there = found > 0;
 	}
-	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there);
+	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there, true);
 	return is_there == (n->op == OP_EDGE || n->op == OP_PATH);
 }
 

@@ -41,7 +41,7 @@ static struct value unreadable(struct scope *sc)
 
 /* ---- arguments and dependencies ---------------------------------------------------------- */
 
-void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value)
+void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived)
 {
 	struct spec_arg *a;
 
@@ -49,7 +49,9 @@ void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value)
 		return;
 	a = vec_push(&sc->args->args);
 	if (a)
-		*a = (struct spec_arg){.is_absent = is_absent, .value = is_absent ? 0 : value};
+		*a = (struct spec_arg){.is_derived = is_derived,
+				       .is_absent = is_absent,
+				       .value = is_absent ? 0 : value};
 	else
 		sc->e->is_out_of_memory = true;
 }
@@ -86,13 +88,13 @@ void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
 	add_dep(sc, (struct spec_dep){.kind = SPEC_DEP_ATTR, .node = node, .attr = attr});
 }
 
-static void add_number_arg(struct scope *sc, struct value v)
+static void add_number_arg(struct scope *sc, struct value v, bool is_derived)
 {
 	uint64_t bits = (uint64_t)v.i;
 
 	if (v.kind == VALUE_REAL)
 		memcpy(&bits, &v.real, sizeof(bits));
-	eval_add_arg(sc, v.kind == VALUE_NONE, bits);
+	eval_add_arg(sc, v.kind == VALUE_NONE, bits, is_derived);
 }
 
 /* ---- fields ------------------------------------------------------------------------------- */
@@ -341,11 +343,11 @@ struct value eval_number(struct scope *sc, const struct ast *n)
 	case AST_FIELD:
 	case AST_NAMED:
 		v = eval_named(sc, n);
-		add_number_arg(sc, v);
+		add_number_arg(sc, v, n->kind == AST_NAMED && n->user_attr >= 0);
 		return v;
 	case AST_STANDARD:
 		v = eval_standard(sc, n);
-		add_number_arg(sc, v);
+		add_number_arg(sc, v, true);
 		return v;
 	case AST_NEGATE:
 		return calculate(sc, AST_SUB, value_int(0), eval_number(sc, n->a));

@@ -94,7 +94,7 @@ bool eval_condition(struct scope *sc, const struct ast *n);
 /** The user-defined attribute called as attribute @p attr of @p v. */
 struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
 
-void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value);
+void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 
 /** As eval_add_dep(): the value of attribute @p attr of @p node was used. */

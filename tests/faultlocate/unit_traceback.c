@@ -87,14 +87,16 @@ static void check_at(struct heap *h, uint64_t n_ops, spec_violations *ret)
 }
 
 // Trace back from a C-point both ways, which must agree.
-static void trace_from(struct heap *h, uint64_t n_ops, uint32_t moves_max,
-		       fl_contributions *ret)
+static void trace_from(struct heap *h, uint64_t n_ops, uint64_t since_ops,
+		       uint32_t moves_max, fl_contributions *ret)
 {
 	spec_violations errors = {};
 	fl_contributions plain = {};
-	struct fl_traceback t = {
-		.spec = h->spec, .graph = h->g, .n_ops = n_ops, .moves_max = moves_max
-	};
+	struct fl_traceback t = { .spec = h->spec,
+				  .graph = h->g,
+				  .n_ops = n_ops,
+				  .since_ops = since_ops,
+				  .moves_max = moves_max };
 
 	ret->size = 0;
 	check_at(h, t.n_ops, &errors);
@@ -114,7 +116,7 @@ static void trace_from(struct heap *h, uint64_t n_ops, uint32_t moves_max,
 
 static void trace_back(struct heap *h, fl_contributions *ret)
 {
-	trace_from(h, hg_graph_ops(h->g), 0, ret);
+	trace_from(h, hg_graph_ops(h->g), hg_graph_ops(h->g), 0, ret);
 }
 
 static void faults_of(struct heap *h, fl_faults *ret)
@@ -359,7 +361,7 @@ static void test_inconsistency_moves(void **state)
 	heap_alloc(h, 4, 30);
 	heap_point(h, 4, 3, 1, 31);
 	heap_point(h, 1, 2, 4, 32);
-	trace_from(h, hg_graph_ops(h->g), 1, &c);
+	trace_from(h, hg_graph_ops(h->g), hg_graph_ops(h->g), 1, &c);
 	for (size_t i = 0; i < c.size; i++)
 		assert_int_not_equal(c.data[i].op, first);
 	vec_deinit(&c);
@@ -389,6 +391,44 @@ static void test_failed_repair(void **state)
 	assert_int_equal(c.data[0].introduces, 0);
 	assert_int_equal(c.data[1].op, first);
 	assert_int_equal(c.data[1].introduces, 1);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
+// n2 gets a key that is too small, and is in the wrong place when it is linked. What was stored
+// before since is not asked about, nor is the allocation.
+static void test_wrong_before_it_is_linked(void **state)
+{
+	struct heap *h =
+		heap_create("dnode FIELD 3 EDGE 2;\n"
+			    "dnode X; dnode Y; X[2] == Y => X[1] < Y[1]; ..(order)\n",
+			    24);
+	fl_contributions c = {};
+	fl_faults f = {};
+	uint64_t since;
+
+	(void)state;
+	heap_alloc(h, 1, 10);
+	heap_set(h, 1, 1, 5, 11);
+	since = hg_graph_ops(h->g);
+	heap_alloc(h, 2, 20);
+	heap_set(h, 2, 1, 7, 21);
+	heap_set(h, 2, 1, 3, 22);
+	heap_point(h, 1, 2, 2, 23);
+	trace_from(h, hg_graph_ops(h->g), since, 0, &c);
+	assert_int_equal(c.size, 2);
+	assert_int_equal(c.data[0].introduces, 1);
+	assert_int_equal(c.data[1].op, since + 2);
+	assert_int_equal(c.data[1].n_ready, 1);
+	assert_int_equal(c.data[1].n_errors, 0);
+	ok(fl_faults_add(&f, h->g, &c, &places));
+	fl_faults_rank(&f);
+	assert_int_equal(f.size, 2);
+	assert_int_equal(f.data[0].place.line, 23);
+	assert_int_equal(f.data[1].place.line, 22);
+	trace_back(h, &c);
+	assert_int_equal(c.size, 1);
+	vec_deinit(&f);
 	vec_deinit(&c);
 	heap_destroy(h);
 }
@@ -470,7 +510,8 @@ static void test_prediction_changes_nothing(void **state)
 		for (int i = 0; i < 200; i++)
 			heap_disturb(h, i < 20);
 		for (uint32_t moves = 0; moves < 3; moves++) {
-			trace_from(h, hg_graph_ops(h->g), moves, &c);
+			trace_from(h, hg_graph_ops(h->g), hg_graph_ops(h->g) / 2 * moves,
+				   moves, &c);
 			found += c.size;
 		}
 		vec_deinit(&c);
@@ -512,7 +553,7 @@ static void test_many_cpoints(void **state)
 		}
 		n_violated += now.size > 0;
 		if (now.size && n % 16 == 0) {
-			trace_from(h, n, 1 + n / 16 % 2, &c);
+			trace_from(h, n, n - n / 16 % 3 * 8, 1 + n / 16 % 2, &c);
 			found += c.size;
 		}
 		vec_deinit(&now);
@@ -537,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_unlink_forgets_prev),
 		cmocka_unit_test(test_inconsistency_moves),
 		cmocka_unit_test(test_failed_repair),
+		cmocka_unit_test(test_wrong_before_it_is_linked),
 		cmocka_unit_test(test_freed_node_still_linked),
 		cmocka_unit_test(test_prediction_changes_nothing),
 		cmocka_unit_test(test_many_cpoints),
