@@ -25,16 +25,21 @@ static int gpr_of(ZydisRegister r)
 		       -1;
 }
 
-static bool is_stack_slot(const ZydisDecodedOperandMem *m, struct dec_sym_spot *ret)
+/** Is @p m on the stack? With an index, in an array that begins at @p ret. */
+static bool is_on_stack(const ZydisDecodedOperandMem *m, struct dec_sym_spot *ret)
 {
-	if ((m->base != ZYDIS_REGISTER_RBP && m->base != ZYDIS_REGISTER_RSP) ||
-	    m->index != ZYDIS_REGISTER_NONE)
+	if (m->base != ZYDIS_REGISTER_RBP && m->base != ZYDIS_REGISTER_RSP)
 		return false;
 	*ret = (struct dec_sym_spot){ .kind = DEC_SPOT_STACK,
 				      .reg = gpr_of(m->base),
 				      .disp = m->disp.has_displacement ? m->disp.value :
 									 0 };
 	return true;
+}
+
+static bool is_stack_slot(const ZydisDecodedOperandMem *m, struct dec_sym_spot *ret)
+{
+	return m->index == ZYDIS_REGISTER_NONE && is_on_stack(m, ret);
 }
 
 /** The address operand @p m as a value, as far as it is known. */
@@ -96,13 +101,14 @@ static bool type_of_operand(struct dec_sym_unit *u, const struct flow_path *p,
 	struct dec_sym_spot spot;
 	struct flow_value at;
 
-	if (is_stack_slot(m, &spot)) {
+	if (is_on_stack(m, &spot)) {
 		Dwarf_Die type;
 		uint64_t distance;
 		bool in_array;
 
 		if (dec_sym_var_at(u, p->pc, &spot, &type, &distance))
-			return dec_sym_part_at(&type, distance, ret, &in_array);
+			return dec_sym_part_at(&type, distance, ret, &in_array) &&
+			       (in_array || m->index == ZYDIS_REGISTER_NONE);
 	}
 	at = address_of(p, next, m);
 	return type_at(u, p->pc, &at, ret);

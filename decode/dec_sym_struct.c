@@ -225,6 +225,7 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 	do {
 		int tag = dwarf_tag(&die);
 		const char *n;
+		Dwarf_Die to;
 
 		if (tag == DW_TAG_namespace && depth < 8 &&
 		    find_in(&die, name, ret, depth + 1))
@@ -235,16 +236,17 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 		if (!n || strcmp(n, name))
 			continue;
 		if (tag == DW_TAG_typedef) {
-			Dwarf_Die to;
-
 			if (!found && dec_sym_type_of(&die, &to, NULL) &&
 			    dec_sym_is_struct(dwarf_tag(&to)) &&
-			    !dwarf_hasattr(&to, DW_AT_declaration)) {
+			    dec_sym_is_complete(&to)) {
 				*ret = to;
 				found = true;
 			}
-		} else if (!dwarf_hasattr(&die, DW_AT_declaration)) {
-			*ret = die;
+			continue;
+		}
+		to = die; // die is needed to go on
+		if (dec_sym_is_complete(&to)) {
+			*ret = to;
 			return true;
 		}
 	} while (dwarf_siblingof(&die, &die) == 0);

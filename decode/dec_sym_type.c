@@ -15,6 +15,16 @@
 
 /* ---- peeling ---------------------------------------------------------------------- */
 
+bool dec_sym_is_complete(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die there;
+
+	if (dwarf_attr(type, DW_AT_signature, &attr) && dwarf_formref_die(&attr, &there))
+		*type = there;
+	return !dwarf_hasattr(type, DW_AT_declaration);
+}
+
 bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name)
 {
 	Dwarf_Die at = *die;
@@ -39,6 +49,7 @@ bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name)
 		case DW_TAG_atomic_type:
 			break;
 		default:
+			dec_sym_is_complete(ret);
 			return true;
 		}
 		at = *ret;

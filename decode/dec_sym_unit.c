@@ -83,21 +83,29 @@ static const struct dec_sym_range *find_range(const dec_sym_ranges *r, uint64_t 
 static int index_cus(struct dec_sym_unit *u)
 {
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, sub;
+	Dwarf_Die skeleton, die, sub;
 	uint8_t type;
 
 	while (dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
 		struct dec_sym_cu *slot;
+		size_t n_ranges = u->cu_ranges.size;
 
+		skeleton = die;
 		if (type == DW_UT_skeleton && sub.addr)
 			die = sub;
-		if (dwarf_tag(&die) != DW_TAG_compile_unit)
+		// A type unit is looked through for structs, and has no code.
+		if (dwarf_tag(&die) != DW_TAG_compile_unit &&
+		    dwarf_tag(&die) != DW_TAG_type_unit)
 			continue;
 		slot = vec_push(&u->cus);
 		if (!slot)
 			return -1;
 		slot->die = die;
 		if (add_die_ranges(&u->cu_ranges, &die, (uint32_t)(u->cus.size - 1)))
+			return -1;
+		// Code in several sections: gcc tells the skeleton alone.
+		if (u->cu_ranges.size == n_ranges &&
+		    add_die_ranges(&u->cu_ranges, &skeleton, (uint32_t)(u->cus.size - 1)))
 			return -1;
 	}
 	sort_ranges(&u->cu_ranges);

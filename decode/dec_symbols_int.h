@@ -155,6 +155,10 @@ bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret);
  * be NULL) gets the last typedef's name when there was one. @return false: void. */
 bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name);
 
+/** Where @p type is declared alone, go to the type unit that it names, if any.
+ * @return whether it is all there now. */
+bool dec_sym_is_complete(Dwarf_Die *type);
+
 /** @return whether a DIE with @p tag is a struct, union or class. */
 bool dec_sym_is_struct(int tag);
 

@@ -190,6 +190,7 @@ static void test_alloc_type(void **state)
 		"-O0 -g -no-pie -fno-pie",
 		"-O2 -g -gdwarf-4",
 		"-O0 -gdwarf-4",
+		"-O2 -g -gsplit-dwarf",
 		"-O2 -g -fcf-protection=full -fno-omit-frame-pointer",
 	};
 
@@ -261,6 +262,7 @@ static void check_shape(struct dec_symbols *s)
 static void test_layout(void **state)
 {
 	static const char *const flags[] = { "-O0 -g", "-O0 -gdwarf-4", "-O0 -gdwarf-3",
+					     "-O0 -g -fdebug-types-section",
 					     "-O0 -gdwarf-2 -gstrict-dwarf" };
 
 	(void)state;
