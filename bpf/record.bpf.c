@@ -9,16 +9,19 @@
  * (its number is in orig_ax) and what the syscall instruction itself clobbers.
  *
  * No event is ever dropped. Once the ring is half full the target gets SIGSTOP, which
- * takes effect before it executes another user instruction; half a ring is more than one
- * event can need (REC_EVENT_MAX). The same stop lets user space read what a program
- * of bounded length cannot (iovecs, data beyond REC_EVENT_MAX, pages not present).
+ * takes effect before it executes another user instruction. Many threads may each be at
+ * their last event before they stop: once it is full by three quarters, events are without
+ * the memory. The same stop lets user space read that, and what a program of bounded length
+ * cannot (iovecs, data beyond REC_EVENT_MAX, pages not present).
+ *
+ * Tracepoints are raw ones, whose kernel pointers come from helpers: the other kind makes
+ * libbpf read all of the kernel's types (ptc_types.c lists those that are read here).
  *
  * Features used are all in Linux 6.1.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 
 #include "bpf/record.h"
 
@@ -216,6 +219,16 @@ static __u64 syscall_arg(const struct scratch *s, __u32 i)
 	return s->args[i & 7];
 }
 
+static __u64 ring_used(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+}
+
+static int is_ring_scarce(void)
+{
+	return ring_used() > REC_RING_BYTES / 4 * 3;
+}
+
 /* What bpf_loop callbacks get: a pointer survives only on the stack. */
 struct walk {
 	struct scratch *s;
@@ -228,7 +241,7 @@ static long put_one_chunk(__u32 i __attribute__((unused)), struct walk *walk)
 	__u64 size = s->left > REC_CHUNK_MAX ? REC_CHUNK_MAX : s->left;
 
 	OPAQUE(size);
-	if (!size || size > REC_CHUNK_MAX)
+	if (!size || size > REC_CHUNK_MAX || is_ring_scarce())
 		return 1;
 	if (bpf_probe_read_user(s->chunk_data, size, (void *)s->at))
 		return 1;
@@ -250,9 +263,6 @@ static int put_chunks(struct walk *walk, __u64 addr, __u64 size)
 	struct scratch *s = walk->s;
 
 	if (size > REC_EVENT_MAX || s->chunked + size > REC_EVENT_MAX)
-		return -1;
-	// Many threads may each be at their last event before they stop.
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 4 * 3)
 		return -1;
 	s->chunked += size;
 	s->at = addr;
@@ -285,6 +295,10 @@ static int put_memory(struct walk *walk, __u64 addr, __u64 size)
 
 	if (!addr || !size)
 		return 0;
+	if (is_ring_scarce()) {
+		s->flags |= REC_REREAD;
+		return 0;
+	}
 	if (size <= REC_INLINE_MAX &&
 	    s->used + size + sizeof(struct rec_part) + 8 <= REC_INLINE_MAX)
 		return put_inline(s, addr, size);
@@ -465,9 +479,10 @@ static void take_regs(struct rec_regs *to, const struct task_struct *task,
 	to->gs_base = task->thread.gsbase;
 }
 
-static void fill_event(struct scratch *s, struct pt_regs *regs, long ret, __u64 id)
+static void fill_event(struct scratch *s, long ret, __u64 id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct rec_syscall *e = &s->event;
 
 	fill_head(&e->head, REC_SYSCALL, id);
@@ -523,7 +538,7 @@ static void put_event(struct scratch *s)
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
 	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
-	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2 ||
+	    ring_used() > REC_RING_BYTES / 2 ||
 	    is_chosen())
 		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
@@ -535,7 +550,7 @@ static void put_event(struct scratch *s)
 		bpf_send_signal_thread(SIGSTOP);
 }
 
-SEC("tp_btf/sys_exit")
+SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -552,7 +567,7 @@ int record_sys_exit(__u64 *args)
 	set_call_state((__u32)id,
 		       args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
 	s->used = s->chunked = s->flags = 0;
-	fill_event(s, (struct pt_regs *)args[0], args[1], id);
+	fill_event(s, args[1], id);
 	walk.s = s;
 	walk.desc = find_desc(s);
 	if (!walk.desc)
@@ -615,7 +630,7 @@ static int put_heap(struct pt_regs *regs, __u32 kind)
 		bpf_probe_read_user(&e.return_to, sizeof(e.return_to), (void *)e.sp);
 	}
 	ring_put(&e, sizeof(e));
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+	if (ring_used() > REC_RING_BYTES / 2)
 		bpf_send_signal_thread(SIGSTOP);
 	return 0;
 }
@@ -755,7 +770,7 @@ static int put_store(struct pt_regs *regs)
 	for (int i = 0; site && i < REC_STORE_READS; i++)
 		put_store_read(&e, &site->reads[i]);
 	ring_put(&e, sizeof(e));
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > REC_RING_BYTES / 2)
+	if (ring_used() > REC_RING_BYTES / 2)
 		bpf_send_signal_thread(SIGSTOP);
 	return 0;
 }
@@ -775,7 +790,7 @@ int record_store_multi(struct pt_regs *regs)
 /* ---- threads: attached only while a recorded process has several ------------------- */
 
 /* So that a thread which lost the CPU on its way out of a call is told from one inside. */
-SEC("tp_btf/sys_enter")
+SEC("raw_tp/sys_enter")
 int record_sys_enter(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -942,24 +957,26 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	bpf_loop(16, hash_pointer, &s, 0);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(record_sched_switch, bool preempt, struct task_struct *prev,
-	     struct task_struct *next)
+SEC("raw_tp/sched_switch")
+int record_sched_switch(__u64 *args)
 {
-	__u32 prev_tgid = prev->tgid, next_tgid = next->tgid;
+	struct task_struct *prev = bpf_get_current_task_btf();
+	struct task_struct *next = (struct task_struct *)args[2];
+	__u32 prev_tgid = prev->tgid, next_tgid = BPF_CORE_READ(next, tgid);
 	struct rec_switch *last;
+	__u32 next_tid;
 
-	(void)preempt;
 	if (process_bits(prev_tgid) & REC_THREADED) {
 		last = bpf_map_lookup_elem(&last_threads, &prev_tgid);
 		if (last)
 			keep_last(last, prev);
 	}
 	if (process_bits(next_tgid) & REC_THREADED) {
+		next_tid = BPF_CORE_READ(next, pid);
 		last = bpf_map_lookup_elem(&last_threads, &next_tgid);
-		if (last && last->head.tid != (__u32)next->pid &&
-		    call_state(next->pid) != REC_CALL_GONE)
-			put_switch(last, next->pid);
+		if (last && last->head.tid != next_tid &&
+		    call_state(next_tid) != REC_CALL_GONE)
+			put_switch(last, next_tid);
 	}
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,11 +18,10 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_privilege.h"
+#include "pt-collect/ptc_programs.h"
 #include "pt-collect/ptc_table.h"
 
 #include "bpf/record.skel.h"
-
-#define ATTACH_UPROBE_MULTI 48 ///< BPF_TRACE_UPROBE_MULTI
 
 #define STALE_MAX 16 ///< processes gone whose probes are not closed yet
 
@@ -38,7 +36,9 @@ struct probe_link {
 };
 
 struct ptc_bpf {
-	struct record_bpf *skel;
+	struct ptc_programs programs;
+	struct record_bpf__bss *globals; ///< of record.bpf.c
+	struct bpf_link *sys_exit, *sys_enter, *sched_switch;
 	struct ring_buffer *ring;
 	struct rec_tasks *tasks; ///< the map, shared with the kernel side
 	void (*consumer)(void *ctx, void *rec, size_t size);
@@ -47,23 +47,10 @@ struct ptc_bpf {
 	size_t n_stale; ///< of links, whose process is gone
 };
 
-/** libbpf's talk: its warnings are debugging for us, the user gets one line. */
-static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	char text[512];
-
-	if (level > LIBBPF_WARN || !log_is_on(LOG_DEBUG, LOG_ROOM))
-		return 0;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	text[strcspn(text, "\n")] = 0;
-	log_debug("%s", text);
-	return 0;
-}
-
 /** Fill the maps by which the kernel side knows what calls write. */
-static int fill_tables(struct record_bpf *skel)
+static int fill_tables(const struct ptc_bpf *b)
 {
-	int fd = bpf_map__fd(skel->maps.descs);
+	int fd = ptc_programs_map(&b->programs, "descs");
 
 	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++) {
 		const struct rec_desc *d = ptc_table_syscall(nr);
@@ -71,7 +58,7 @@ static int fill_tables(struct record_bpf *skel)
 		if (d->state != DESC_UNLISTED && bpf_map_update_elem(fd, &nr, d, BPF_ANY))
 			return -1;
 	}
-	fd = bpf_map__fd(skel->maps.commands);
+	fd = ptc_programs_map(&b->programs, "commands");
 	for (size_t i = 0; i < ptc_table_commands(); i++) {
 		uint64_t key;
 		const struct rec_desc *d = ptc_table_command(i, &key);
@@ -96,23 +83,10 @@ static void bpf_destroyp(struct ptc_bpf **b)
 	ptc_bpf_destroy(*b);
 }
 
-/** They are loaded for that, on kernels that know it. */
-static void probe_many_at_once(struct record_bpf *skel)
-{
-	struct bpf_program *const progs[] = { skel->progs.record_heap_multi,
-					      skel->progs.record_heap_done_multi,
-					      skel->progs.record_trigger_multi,
-					      skel->progs.record_chance_multi,
-					      skel->progs.record_store_multi };
-
-	for (size_t i = 0; i < sizeof(progs) / sizeof(progs[0]); i++)
-		bpf_program__set_expected_attach_type(progs[i], ATTACH_UPROBE_MULTI);
-}
-
 static struct err *map_tasks(struct ptc_bpf *b)
 {
 	void *at = mmap(NULL, sizeof(*b->tasks), PROT_READ | PROT_WRITE, MAP_SHARED,
-			bpf_map__fd(b->skel->maps.tasks), 0);
+			ptc_programs_map(&b->programs, "tasks"), 0);
 
 	if (at == MAP_FAILED)
 		return err_errno("cannot map the table of tasks");
@@ -122,34 +96,29 @@ static struct err *map_tasks(struct ptc_bpf *b)
 
 static struct err *attach_syscalls(struct ptc_bpf *b)
 {
-	b->skel->links.record_sys_exit =
-		bpf_program__attach(b->skel->progs.record_sys_exit);
-	return b->skel->links.record_sys_exit ?
-		       NULL :
-		       err_errno("cannot attach to the sys_exit tracepoint");
+	b->sys_exit = bpf_program__attach(
+		ptc_programs_get(&b->programs, "record_sys_exit"));
+	return b->sys_exit ? NULL : err_errno("cannot attach to the sys_exit tracepoint");
 }
 
 static struct err *create(bool with_syscalls, struct ptc_bpf **ret)
 {
+	const char *const first[] = { with_syscalls ? "record_sys_exit" :
+						      "record_heap_multi",
+				      NULL };
 	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
 	struct err *err;
-	int cpus;
 
 	if (!b)
 		return &err_nomem;
-	libbpf_set_print(print_libbpf);
-	cpus = libbpf_num_possible_cpus();
-	b->skel = record_bpf__open();
-	if (!b->skel || cpus < 0)
-		return err_errno("cannot open the BPF programs");
-	bpf_map__set_max_entries(b->skel->maps.scratches, cpus);
-	probe_many_at_once(b->skel);
-	if (record_bpf__load(b->skel))
-		return err_errno("cannot load the BPF programs into the kernel "
-				 "(FAULTLINE_LOG=record:2 shows its complaint)");
-	if (fill_tables(b->skel))
+	err = ptc_programs_load(&b->programs, first);
+	if (err)
+		return err;
+	b->globals = b->programs.objects.data[0]->bss;
+	if (with_syscalls && fill_tables(b))
 		return err_errno("cannot fill the table of system calls");
-	b->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.ring), on_record, b, NULL);
+	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
+				   NULL);
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
 	err = map_tasks(b);
@@ -260,7 +229,10 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	ring_buffer__free(b->ring);
 	if (b->tasks)
 		munmap(b->tasks, sizeof(*b->tasks));
-	record_bpf__destroy(b->skel);
+	bpf_link__destroy(b->sys_exit);
+	bpf_link__destroy(b->sys_enter);
+	bpf_link__destroy(b->sched_switch);
+	ptc_programs_deinit(&b->programs);
 	free(b);
 }
 
@@ -281,14 +253,6 @@ void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 	*bits = is_recorded ? *bits | REC_RECORDED : 0;
 }
 
-/** @return -1: not attached. */
-static int attach_once(struct bpf_link **link, struct bpf_program *prog)
-{
-	if (!*link)
-		*link = bpf_program__attach(prog);
-	return *link ? 0 : -1;
-}
-
 static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
 {
 	return &b->tasks->call[tid & (REC_TASKS - 1)];
@@ -303,21 +267,50 @@ void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
 		*state = REC_CALL_NONE;
 }
 
+static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
+			       const char *name)
+{
+	struct bpf_program *prog = *link ? NULL : ptc_programs_get(&b->programs, name);
+
+	if (prog)
+		*link = bpf_program__attach(prog);
+	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
+}
+
+/** Both programs for threads, which most programs do not have. */
+static struct err *load_for_threads(struct ptc_bpf *b)
+{
+	static const char *const names[] = { "record_sys_enter", "record_sched_switch",
+					     NULL };
+	struct err *err;
+
+	if (b->sys_enter)
+		return NULL;
+	ptc_privilege_use(true);
+	err = ptc_programs_load(&b->programs, names);
+	if (!err)
+		err = attach_once(b, &b->sys_enter, names[0]);
+	ptc_privilege_use(false);
+	return err;
+}
+
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last)
 {
-	int fd = bpf_map__fd(b->skel->maps.last_threads);
+	int fd = ptc_programs_map(&b->programs, "last_threads");
 	uint32_t tgid = last->head.tgid;
+	struct err *err = load_for_threads(b);
 
-	if (attach_once(&b->skel->links.record_sys_enter,
-			b->skel->progs.record_sys_enter))
-		return err_errno("cannot attach to the sys_enter tracepoint");
+	if (err)
+		return err;
 	if (last->flags & REC_SWITCH_IN_CALL)
 		*state_of(b, last->head.tid) = REC_CALL_INSIDE;
 	if (bpf_map_update_elem(fd, &tgid, last, BPF_ANY))
 		return err_errno("cannot watch the program's threads");
-	if (attach_once(&b->skel->links.record_sched_switch,
-			b->skel->progs.record_sched_switch))
-		return err_errno("cannot attach to the sched_switch tracepoint");
+	ptc_privilege_use(true);
+	err = attach_once(b, &b->sched_switch, "record_sched_switch");
+	ptc_privilege_use(false);
+	if (err)
+		return err;
 	*bits_of(b, tgid) |= REC_THREADED;
 	return NULL;
 }
@@ -327,20 +320,20 @@ void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
 	uint32_t key = tgid;
 
 	*bits_of(b, tgid) &= ~REC_THREADED;
-	bpf_map_delete_elem(bpf_map__fd(b->skel->maps.last_threads), &key);
+	bpf_map_delete_elem(ptc_programs_map(&b->programs, "last_threads"), &key);
 }
 
 void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)
 {
 	uint32_t key = tid;
 
-	bpf_map_update_elem(bpf_map__fd(b->skel->maps.restarting), &key, &nr, BPF_ANY);
+	bpf_map_update_elem(ptc_programs_map(&b->programs, "restarting"), &key, &nr, BPF_ANY);
 }
 
 void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)
 {
-	b->skel->bss->chance_state = seed | 1;
-	b->skel->bss->chance_below = below;
+	b->globals->chance_state = seed | 1;
+	b->globals->chance_below = below;
 }
 
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
@@ -362,7 +355,7 @@ int ptc_bpf_fd(const struct ptc_bpf *b)
 
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b)
 {
-	return b->skel->bss->lost_events;
+	return b->globals->lost_events;
 }
 
 /** The part of union bpf_attr that attaches to many places of a file at once; newer than
@@ -377,7 +370,7 @@ struct multi_attr {
 
 /** A program, as newer and as older kernels have it. */
 struct probe_prog {
-	struct bpf_program *multi, *single;
+	const char *multi, *single;
 	bool is_return; ///< runs when the function that was probed at its beginning returns
 };
 
@@ -405,9 +398,10 @@ static void note_places(struct probe_link *l, const struct places *p, size_t fir
 static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 			  const struct places *p)
 {
+	const struct bpf_program *multi = ptc_programs_get(&b->programs, prog->multi);
 	struct multi_attr attr = {
-		.prog_fd = bpf_program__fd(prog->multi),
-		.attach_type = ATTACH_UPROBE_MULTI,
+		.prog_fd = multi ? bpf_program__fd(multi) : -1,
+		.attach_type = PTC_UPROBE_MULTI,
 		.path = (uintptr_t)p->path,
 		.offsets = (uintptr_t)p->offsets,
 		.cookies = (uintptr_t)p->cookies,
@@ -432,8 +426,11 @@ static bool probe_at_once(struct ptc_bpf *b, const struct probe_prog *prog,
 static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
 			      const struct places *p)
 {
+	struct bpf_program *single = ptc_programs_get(&b->programs, prog->single);
 	size_t before = b->links.size;
 
+	if (!single)
+		return err_errno("cannot load the BPF programs of probes");
 	for (size_t i = 0; i < p->n; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->cookies[i],
 			    .retprobe = prog->is_return);
@@ -443,7 +440,7 @@ static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
 			return &err_nomem;
 		slot->fd = -1;
 		slot->link = bpf_program__attach_uprobe_opts(
-			prog->single, p->pid, p->path, p->offsets[i], &opts);
+			single, p->pid, p->path, p->offsets[i], &opts);
 		if (slot->link) {
 			note_places(slot, p, i, 1);
 			continue;
@@ -490,8 +487,8 @@ static struct err *probe_functions(struct ptc_bpf *b, const struct probe_prog *p
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const struct cap_heap_site *sites, size_t n)
 {
-	const struct probe_prog prog = { b->skel->progs.record_heap_multi,
-					 b->skel->progs.record_heap, false };
+	const struct probe_prog prog = { "record_heap_multi",
+					 "record_heap", false };
 
 	return probe_functions(b, &prog, pid, path, sites, n);
 }
@@ -499,8 +496,8 @@ struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
 			       const struct cap_heap_site *sites, size_t n)
 {
-	const struct probe_prog prog = { b->skel->progs.record_heap_done_multi,
-					 b->skel->progs.record_heap_done, true };
+	const struct probe_prog prog = { "record_heap_done_multi",
+					 "record_heap_done", true };
 
 	return probe_functions(b, &prog, pid, path, sites, n);
 }
@@ -508,8 +505,8 @@ struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
 struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path,
 				  uint64_t offset)
 {
-	const struct probe_prog prog = { b->skel->progs.record_trigger_multi,
-					 b->skel->progs.record_trigger, false };
+	const struct probe_prog prog = { "record_trigger_multi",
+					 "record_trigger", false };
 	const uint64_t cookie = 0;
 	const struct places p = { pid, path, &offset, &cookie, 1 };
 
@@ -519,8 +516,8 @@ struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 				 uint64_t offset)
 {
-	const struct probe_prog prog = { b->skel->progs.record_chance_multi,
-					 b->skel->progs.record_chance, false };
+	const struct probe_prog prog = { "record_chance_multi",
+					 "record_chance", false };
 	const uint64_t cookie = 0;
 	const struct places p = { pid, path, &offset, &cookie, 1 };
 
@@ -530,8 +527,12 @@ struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
 				const struct rec_store_site *reads)
 {
-	int fd = bpf_map__fd(b->skel->maps.store_sites);
+	int fd;
 
+	ptc_privilege_use(true);
+	ptc_programs_get(&b->programs, "record_store_multi");
+	ptc_privilege_use(false);
+	fd = ptc_programs_map(&b->programs, "store_sites");
 	return bpf_map_update_elem(fd, &site, reads, BPF_ANY) ?
 		       err_errno("cannot tell the kernel what a probe reads") :
 		       NULL;
@@ -566,8 +567,8 @@ void ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const uint64_t *offsets, const uint64_t *sites, size_t n,
 			  bool *is_refused)
 {
-	const struct probe_prog prog = { b->skel->progs.record_store_multi,
-					 b->skel->progs.record_store, false };
+	const struct probe_prog prog = { "record_store_multi",
+					 "record_store", false };
 	const struct places p = { pid, path, offsets, sites, n };
 
 	ptc_privilege_use(true);
