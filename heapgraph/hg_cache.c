@@ -9,10 +9,9 @@
 #include "heapgraph/hg_chunks.h"
 
 // struct tcache_perthread_struct: uint16_t counts[64]; tcache_entry *entries[64].
-#define CACHE_BYTES 640
 #define CACHE_ENTRIES_AT 128
 #define CACHE_LISTS 64
-#define CACHE_CHUNK_BYTES (CACHE_BYTES + 16)
+#define CACHE_CHUNK_BYTES (HG_CACHE_BYTES + 16)
 #define ENTRY_BYTES 16
 #define BIN_BYTES 16
 #define OFF_FD 16
@@ -53,7 +52,7 @@ static struct err *find_cache(struct hg_chunks *c, uint64_t time, uint64_t mem)
 		id = hg_index_floor(&c->g->live, start);
 		if (id && c->g->nodes.data[id - 1].start == start)
 			return NULL;
-		return hg_chunks_bear(c, time, start, CACHE_BYTES, HG_INTERNAL_CACHE,
+		return hg_chunks_bear(c, time, start, HG_CACHE_BYTES, HG_INTERNAL_CACHE,
 				      NULL);
 	}
 	return NULL;

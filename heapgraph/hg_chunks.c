@@ -3,6 +3,7 @@
 
 #include "heapgraph/hg_chunks.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "heapgraph/hg_record.h"
@@ -64,7 +65,7 @@ uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
 {
 	uint64_t value;
 
-	hg_image_get(c->shadow, addr, &value, 8);
+	hg_memory_get(c->memory, addr, &value, 8);
 	return value;
 }
 
@@ -75,7 +76,7 @@ bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr)
 
 static bool is_written(const struct hg_chunks *c, uint64_t addr)
 {
-	return hg_image_find(c->shadow, addr / HG_PAGE_BYTES) != NULL;
+	return hg_memory_is_written(c->memory, addr);
 }
 
 /* ---- is it in a bin? ----------------------------------------------------------------- */
@@ -186,15 +187,15 @@ struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			   uint64_t size, enum hg_internal_kind kind,
 			   const void *contents)
 {
+	uint8_t memory[HG_CACHE_BYTES];
 	struct hg_internal *in;
-	_cleanup_free_ uint8_t *memory = NULL;
-	struct err *err = NULL;
+	struct err *err;
 
+	assert(size <= sizeof(memory));
 	if (!contents)
-		err = hg_image_contents(c->shadow, addr, size, &memory);
-	if (!err)
-		err = hg_graph_alloc(c->g, time, addr, size, c->rip,
-				     contents ? contents : memory, NULL);
+		hg_memory_get(c->memory, addr, memory, size);
+	err = hg_graph_alloc(c->g, time, addr, size, c->rip, contents ? contents : memory,
+			     NULL);
 	if (err)
 		return err;
 	// Nodes that this one covered ended with it, unseen: their slots are there.
@@ -265,14 +266,15 @@ static struct err *chunks_lineage(struct hg_chunks *c, uint64_t p, uint64_t size
 
 static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p)
 {
-	uint32_t id = hg_index_floor(&c->g->live, p);
 	struct hg_internal *in;
 	uint64_t size;
+	uint32_t id;
 	struct err *err;
 
 	if (!is_in_bin(c, p, &size))
 		return NULL;
-	if (id && node_start(c, id) == p && chunk_size(c, id) == size)
+	id = hg_graph_node_at(c->g, p);
+	if (id && chunk_size(c, id) == size)
 		return c->with_internals ? hg_cache_bin(c, time, p) : NULL;
 	err = chunks_end_in(c, time, p, p + size, c->rip);
 	if (!err)
@@ -294,7 +296,7 @@ static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p
 	return err || !c->with_internals ? err : hg_cache_bin(c, time, p);
 }
 
-struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
+static struct err *chunks_settle(struct hg_chunks *c, uint64_t time)
 {
 	struct err *err = NULL;
 	uint64_t size;
@@ -318,6 +320,13 @@ struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
 	c->released = 0;
 	c->is_settled = true;
 	return err;
+}
+
+struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
+{
+	bool is_over = c->is_settled && !c->touched.size && !c->released;
+
+	return is_over ? NULL : chunks_settle(c, time);
 }
 
 void hg_chunks_release(struct hg_chunks *c, uint64_t addr, uint32_t node)

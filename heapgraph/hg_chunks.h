@@ -30,7 +30,7 @@ struct hg_chunks {
 	struct hg_graph *g;
 	bool with_internals;	      ///< also caches and bins
 	hg_internals internals;	      ///< what each node is
-	struct hg_image *shadow;      ///< all memory the program wrote; borrowed
+	struct hg_graph *memory;      ///< knows all that the program wrote; borrowed
 	VEC(struct hg_range) regions; ///< memory for heaps, ascending, not touching
 	VEC(struct hg_word)
 	touched;		    ///< stored by the allocator since the last call ended
@@ -57,7 +57,7 @@ void hg_chunks_deinit(struct hg_chunks *c);
 /** New memory for heaps. */
 struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size);
 
-/** A store; the shadow already has it. */
+/** A store; memory already has it. */
 struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint32_t size, const void *data, uint64_t rip,
 			    bool in_allocator);
@@ -73,6 +73,8 @@ void hg_chunks_release(struct hg_chunks *c, uint64_t addr, uint32_t node);
  * view. */
 struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint64_t rip, uint32_t node);
+
+#define HG_CACHE_BYTES 640 ///< of the thread cache, the largest node
 
 /* ---- for hg_cache.c ---------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 struct hg_follower {
 	const hg_plan *plan;
 	struct hg_graph *g;
-	struct hg_image *shadow;
 	uint32_t *id;	   ///< of each life: its node, 0 while there is none
 	uint32_t *deaths;  ///< indices of lives that end, in this order
 	uint32_t *members; ///< indices of lives that became part of a cluster, by cluster
@@ -36,7 +35,7 @@ static int compare_members(const void *a, const void *b, void *ctx)
 }
 
 struct err *hg_follower_create(const hg_plan *plan, struct hg_graph *g,
-			       struct hg_image *shadow, struct hg_follower **ret)
+			       struct hg_follower **ret)
 {
 	_cleanup_(hg_follower_destroyp) struct hg_follower *f = calloc(1, sizeof(*f));
 
@@ -44,7 +43,6 @@ struct err *hg_follower_create(const hg_plan *plan, struct hg_graph *g,
 		return &err_nomem;
 	f->plan = plan;
 	f->g = g;
-	f->shadow = shadow;
 	f->id = calloc(plan->size + 1, sizeof(*f->id));
 	f->deaths = calloc(plan->size + 1, sizeof(*f->deaths));
 	f->members = calloc(plan->size + 1, sizeof(*f->members));
@@ -138,7 +136,6 @@ static struct err *bear(struct hg_follower *f, size_t i)
 	uint32_t source = source_id(f, l->source);
 	const struct hg_node *from =
 		source ? hg_graph_node(f->g, (struct hg_node_id){ source }) : NULL;
-	_cleanup_free_ uint8_t *contents = NULL;
 	uint64_t time = not_before(f, l->born);
 	struct hg_node_id id;
 	struct err *err;
@@ -146,14 +143,10 @@ static struct err *bear(struct hg_follower *f, size_t i)
 	if (!clip(f, l))
 		return NULL;
 	if (from && from->died == time && l->start >= from->start &&
-	    l->start + l->size <= from->start + from->size) {
+	    l->start + l->size <= from->start + from->size)
 		err = hg_graph_alloc_kept(f->g, time, l->start, l->size, l->rip, &id);
-	} else {
-		err = hg_image_contents(f->shadow, l->start, l->size, &contents);
-		if (!err)
-			err = hg_graph_alloc(f->g, time, l->start, l->size, l->rip,
-					     contents, &id);
-	}
+	else
+		err = hg_graph_alloc_found(f->g, time, l->start, l->size, l->rip, &id);
 	if (err)
 		return err;
 	f->id[i] = id.v;

@@ -14,10 +14,10 @@
 
 struct hg_follower;
 
-/** All arguments are borrowed until hg_follower_destroy(). @p shadow: what memory holds, for
- * the contents of nodes at birth. @return NULL or ERR_NOMEM. */
+/** All arguments are borrowed until hg_follower_destroy(). @p g keeps what is stored outside
+ * of nodes: their contents at birth. @return NULL or ERR_NOMEM. */
 struct err *hg_follower_create(const hg_plan *plan, struct hg_graph *g,
-			       struct hg_image *shadow, struct hg_follower **ret);
+			       struct hg_follower **ret);
 void hg_follower_destroy(struct hg_follower *f);
 void hg_follower_destroyp(struct hg_follower **f);
 

@@ -29,7 +29,8 @@ void hg_graph_destroy(struct hg_graph *g)
 	hg_log_deinit(&g->log);
 	hg_image_deinit(&g->image);
 	hg_index_deinit(&g->live);
-	free(g->hints);
+	hg_memory_destroy(g->memory);
+	vec_deinit(&g->patch);
 	free(g);
 }
 
@@ -47,18 +48,6 @@ static struct hg_node *graph_node(struct hg_graph *g, uint32_t id)
 	return &g->nodes.data[id - 1];
 }
 
-// A node ends: stores that come to where it was do not meet it.
-static void hints_forget(struct hg_graph *g, uint32_t id)
-{
-	const struct hg_node *n = graph_node(g, id);
-	uint64_t first = n->start / HG_HINT_BYTES;
-	uint64_t slots = (n->start + n->size) / HG_HINT_BYTES - first + 1;
-
-	for (uint64_t i = 0; g->hints && i < slots && i < HG_HINTS; i++)
-		if (g->hints[(first + i) % HG_HINTS].id == id)
-			g->hints[(first + i) % HG_HINTS].id = 0;
-}
-
 static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id,
 				  uint64_t rip)
 {
@@ -68,7 +57,7 @@ static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id
 		return &err_nomem;
 	n->died = time;
 	n->free_rip = rip;
-	hints_forget(g, id);
+	hg_owners_remove(g, id);
 	hg_index_remove(&g->live, n->start);
 	return NULL;
 }
@@ -101,87 +90,6 @@ static struct err *graph_clear(struct hg_graph *g, uint64_t time, uint64_t addr,
 	}
 }
 
-/** A walk over the words in which a new node's contents differ from the image. */
-struct patch_walk {
-	struct hg_graph *g;
-	uint64_t start, size;
-	const uint8_t *contents; ///< NULL: zeros
-	uint64_t at;		 ///< offset of the next word
-};
-
-static uint64_t walk_bits(const struct patch_walk *w)
-{
-	uint64_t room = w->size - w->at < 8 ? w->size - w->at : 8;
-	uint64_t old = 0, new = 0;
-
-	hg_image_get(&w->g->image, w->start + w->at, &old, room);
-	if (w->contents)
-		memcpy(&new, w->contents + w->at, room);
-	return old ^ new;
-}
-
-// Step over zeros that meet a page never written.
-static bool walk_skip_page(struct patch_walk *w)
-{
-	uint64_t addr = w->start + w->at;
-	uint64_t skip = (HG_PAGE_BYTES - addr % HG_PAGE_BYTES) & ~7ull;
-
-	if (w->contents || !skip || hg_image_find(&w->g->image, addr / HG_PAGE_BYTES))
-		return false;
-	w->at += skip;
-	return true;
-}
-
-// The next differing word: its offset and difference. False at the end.
-static bool walk_next(struct patch_walk *w, uint64_t *offset, uint64_t *bits)
-{
-	while (w->at < w->size) {
-		if (walk_skip_page(w))
-			continue;
-		*offset = w->at;
-		*bits = walk_bits(w);
-		w->at += 8;
-		if (*bits)
-			return true;
-	}
-	return false;
-}
-
-// Record the contents at birth and bring the image up to them.
-static struct err *graph_write_patch(struct hg_graph *g, uint64_t time, uint32_t id,
-				     const void *contents)
-{
-	const struct hg_node *n = graph_node(g, id);
-	struct patch_walk count = { g, n->start, n->size, contents, 0 }, walk = count;
-	uint64_t n_words = 0, offset, bits, expected = 0;
-
-	while (walk_next(&count, &offset, &bits))
-		n_words++;
-	if (hg_log_alloc(&g->log, time, id, n_words))
-		return &err_nomem;
-	while (walk_next(&walk, &offset, &bits)) {
-		uint64_t addr = n->start + offset;
-		uint64_t room = n->size - offset < 8 ? n->size - offset : 8, value;
-
-		if (hg_log_patch(&g->log, (offset - expected) / 8, bits))
-			return &err_nomem;
-		hg_image_get(&g->image, addr, &value, room);
-		value ^= bits;
-		if (hg_image_put(&g->image, addr, &value, room))
-			return &err_nomem;
-		expected = offset + 8;
-	}
-	return NULL;
-}
-
-// A node appears: what it touches is no gap any more.
-static void gaps_forget(struct hg_graph *g, uint64_t addr, uint64_t size)
-{
-	for (size_t i = 0; i < HG_GAPS; i++)
-		if (addr < g->gaps[i].end && addr + size > g->gaps[i].start)
-			g->gaps[i] = (struct hg_gap){};
-}
-
 // A node without contents yet.
 static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t addr,
 				  uint64_t size, uint64_t rip)
@@ -194,13 +102,12 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 			       "cannot add a heap node: %#llx bytes at %#llx leave the "
 			       "address space",
 			       (unsigned long long)size, (unsigned long long)addr);
-	if (g->nodes.size == UINT32_MAX)
+	if (g->nodes.size >= HG_CROWDED - 1)
 		return err_new(ERR_RANGE,
 			       "cannot add a heap node: over 4 billion of them");
 	err = graph_clear(g, time, addr, size ? size : 1, rip);
 	if (err)
 		return err;
-	gaps_forget(g, addr, size);
 	if (hg_index_prepare(&g->live))
 		return &err_nomem;
 	n = vec_push(&g->nodes);
@@ -212,182 +119,134 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 			       .died = UINT64_MAX,
 			       .alloc_rip = rip };
 	hg_index_insert(&g->live, addr, g->nodes.size);
+	hg_owners_add(g, g->nodes.size);
 	if (g->live.size > g->peak_live)
 		g->peak_live = g->live.size;
 	return NULL;
+}
+
+static struct err *graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
+			       uint64_t size, uint64_t rip, enum hg_contents how,
+			       const void *contents, struct hg_node_id *ret)
+{
+	struct err *err = graph_add_node(g, time, addr, size, rip);
+
+	if (err)
+		return err;
+	if (ret)
+		ret->v = g->nodes.size;
+	return hg_patch_add(g, time, how, contents);
 }
 
 struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
 			   uint64_t size, uint64_t rip, const void *contents,
 			   struct hg_node_id *ret)
 {
-	struct err *err = graph_add_node(g, time, addr, size, rip);
-
-	if (err)
-		return err;
-	if (ret)
-		ret->v = g->nodes.size;
-	return graph_write_patch(g, time, g->nodes.size, contents);
+	return graph_alloc(g, time, addr, size, rip, HG_AS_GIVEN, contents, ret);
 }
 
 struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr,
 				uint64_t size, uint64_t rip, struct hg_node_id *ret)
 {
-	struct err *err = graph_add_node(g, time, addr, size, rip);
+	return graph_alloc(g, time, addr, size, rip, HG_AS_KEPT, NULL, ret);
+}
 
-	if (err)
-		return err;
-	if (ret)
-		ret->v = g->nodes.size;
-	return hg_log_alloc(&g->log, time, g->nodes.size, 0) ? &err_nomem : NULL;
+struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t addr,
+				 uint64_t size, uint64_t rip, struct hg_node_id *ret)
+{
+	return graph_alloc(g, time, addr, size, rip, HG_AS_FOUND, NULL, ret);
+}
+
+uint32_t hg_graph_node_at(const struct hg_graph *g, uint64_t addr)
+{
+	uint32_t id = hg_index_floor(&g->live, addr);
+
+	return id && g->nodes.data[id - 1].start == addr ? id : 0;
 }
 
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip)
 {
-	uint32_t id = hg_index_floor(&g->live, addr);
+	uint32_t id = hg_graph_node_at(g, addr);
 
-	if (!id || graph_node(g, id)->start != addr) {
+	if (!id) {
 		g->unknown_frees++;
 		return NULL;
 	}
 	return graph_end_node(g, time, id, rip);
 }
 
-static bool node_covers(const struct hg_node *n, uint64_t addr)
+void hg_graph_keep_outside(struct hg_graph *g)
 {
-	return addr >= n->start && addr - n->start < n->size;
+	g->keeps_outside = true;
 }
 
-// Small gaps, between two nodes, would drive out the large ones: data segments, arenas.
-static void gap_remember(struct hg_graph *g, uint64_t addr, uint64_t start, uint64_t end)
+static inline void bytes_copy(void *to, const void *from, uint32_t size)
 {
-	if (end - start >= HG_PAGE_BYTES)
-		g->gaps[addr / HG_PAGE_BYTES % HG_GAPS] = (struct hg_gap){ start, end };
+	if (size == 8) // as good as always
+		memcpy(to, from, 8);
+	else if (size == 4)
+		memcpy(to, from, 4);
+	else
+		memcpy(to, from, size);
 }
 
-// The live node with the lowest address that reaches into [addr, addr + size), 0: none;
-// and where there is none around it.
-static uint32_t graph_search(struct hg_graph *g, uint64_t addr, uint64_t size)
+// One piece of a store: within one node and page, up to 8 bytes.
+static struct err *graph_store_bytes(struct hg_graph *g, const struct hg_node *n,
+				     struct hg_page *p, struct hg_op *op,
+				     const uint8_t *data)
 {
-	uint32_t id = hg_index_floor(&g->live, addr);
-	uint64_t start = 0, at = addr;
+	uint8_t *bytes = p->bytes ? p->bytes : hg_memory_bytes(g, p);
 
-	if (id && node_covers(graph_node(g, id), addr))
-		return id;
-	if (id)
-		start = graph_node(g, id)->start + graph_node(g, id)->size;
-	while (size && (id = hg_index_ceil(&g->live, at))) {
-		uint64_t skip = graph_node(g, id)->start - at;
-
-		if (skip >= size) {
-			gap_remember(g, addr, start, at + skip);
-			return 0;
-		}
-		if (graph_node(g, id)->size)
-			return id;
-		at += skip + 1; // a node of no bytes takes no store
-		size -= skip + 1;
-	}
-	if (size)
-		gap_remember(g, addr, start, UINT64_MAX);
-	return 0;
+	if (!bytes)
+		return &err_nomem;
+	bytes += op->addr % HG_PAGE_BYTES;
+	op->before = op->after = 0;
+	bytes_copy(&op->after, data, op->size);
+	bytes_copy(&op->before, bytes, op->size);
+	bytes_copy(bytes, data, op->size);
+	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
 }
 
-/** A live node, all that a store needs to know of it. */
-struct live_node {
-	uint32_t id; ///< 0: none
-	uint64_t start, size;
-};
-
-static struct live_node graph_first_in(struct hg_graph *g, uint64_t addr, uint64_t size)
+// The same across the end of a page.
+static struct err *graph_store_torn(struct hg_graph *g, const struct hg_node *n,
+				    struct hg_op *op, const uint8_t *data)
 {
-	const struct hg_gap *gap = &g->gaps[addr / HG_PAGE_BYTES % HG_GAPS];
-	struct hg_hint *hint = g->hints ? &g->hints[addr / HG_HINT_BYTES % HG_HINTS] :
-					  NULL;
-	const struct hg_node *n;
-	uint32_t id;
-
-	if (hint && hint->id && addr - hint->start < hint->size)
-		return (struct live_node){ hint->id, hint->start, hint->size };
-	if (addr >= gap->start && addr < gap->end && size <= gap->end - addr)
-		return (struct live_node){};
-	id = graph_search(g, addr, size);
-	if (!id)
-		return (struct live_node){};
-	n = graph_node(g, id);
-	if (hint && n->size <= UINT32_MAX && node_covers(n, addr))
-		*hint = (struct hg_hint){ n->start, n->size, id };
-	return (struct live_node){ id, n->start, n->size };
-}
-
-enum hg_part hg_graph_meets(struct hg_graph *g, uint64_t addr, uint64_t size)
-{
-	struct live_node n = graph_first_in(g, addr, size);
-
-	if (!n.id)
-		return HG_NONE;
-	return addr - n.start < n.size && size <= n.size - (addr - n.start) ? HG_ONE :
-									      HG_SOME;
-}
-
-uint64_t hg_graph_size_at(const struct hg_graph *g, uint64_t addr)
-{
-	uint32_t id = hg_index_floor(&g->live, addr);
-
-	return id && g->nodes.data[id - 1].start == addr ? g->nodes.data[id - 1].size : 0;
-}
-
-struct err *hg_graph_copy_live(struct hg_graph *g, uint64_t addr, uint64_t size,
-			       struct hg_image *to)
-{
-	uint64_t end = addr + size;
-
-	while (addr < end) {
-		struct live_node n = graph_first_in(g, addr, end - addr);
-
-		if (!n.id)
-			return NULL;
-		if (hg_image_copy(to, &g->image, n.start, n.size))
-			return &err_nomem;
-		addr = n.start + n.size;
-	}
-	return NULL;
-}
-
-// One piece of a store: within one node, up to 8 bytes.
-static struct err *graph_store_piece(struct hg_graph *g, const struct live_node *n,
-				     struct hg_op *op, const uint8_t *data)
-{
-	uint64_t at = op->addr % HG_PAGE_BYTES;
-	uint8_t *page = hg_image_find(&g->image, op->addr / HG_PAGE_BYTES);
-
-	op->node.v = n->id;
 	op->before = op->after = 0;
 	memcpy(&op->after, data, op->size);
-	if (page && at + op->size <= HG_PAGE_BYTES) { // as good as always
-		memcpy(&op->before, page + at, op->size);
-		memcpy(page + at, data, op->size);
-	} else {
-		hg_image_get(&g->image, op->addr, &op->before, op->size);
-		if (hg_image_put(&g->image, op->addr, data, op->size))
+	for (uint32_t i = 0; i < op->size; i++) {
+		uint64_t addr = op->addr + i;
+		struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+		uint8_t *bytes = p ? hg_memory_bytes(g, p) : NULL;
+
+		if (!bytes)
 			return &err_nomem;
+		op->before |= (uint64_t)bytes[addr % HG_PAGE_BYTES] << 8 * i;
+		bytes[addr % HG_PAGE_BYTES] = data[i];
 	}
 	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
 }
 
 // What one node gets of a store, [op->addr, stop).
-static struct err *graph_store_node(struct hg_graph *g, const struct live_node *n,
-				    struct hg_op *op, uint64_t stop, bool is_large,
-				    const uint8_t *from)
+static struct err *graph_store_node(struct hg_graph *g, uint32_t id, struct hg_op *op,
+				    uint64_t stop, bool is_large, const uint8_t *from)
 {
+	const struct hg_node *n = graph_node(g, id);
+
+	op->node.v = id;
 	while (op->addr < stop) {
 		// Large stores (vectors, system calls) are cut at words, so that no pointer
 		// field is torn over two operations.
 		uint64_t piece = is_large ? 8 - op->addr % 8 : 8;
+		struct hg_page *p = hg_memory_page(g, op->addr / HG_PAGE_BYTES);
 		struct err *err;
 
 		op->size = piece < stop - op->addr ? piece : stop - op->addr;
-		err = graph_store_piece(g, n, op, from);
+		if (!p)
+			return &err_nomem;
+		if (op->addr % HG_PAGE_BYTES + op->size <= HG_PAGE_BYTES)
+			err = graph_store_bytes(g, n, p, op, from);
+		else
+			err = graph_store_torn(g, n, op, from);
 		if (err)
 			return err;
 		op->addr += op->size;
@@ -396,33 +255,84 @@ static struct err *graph_store_node(struct hg_graph *g, const struct live_node *
 	return NULL;
 }
 
-struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
-			   uint32_t size, const void *data, uint64_t rip)
+static struct err *graph_store_parts(struct hg_graph *g, struct hg_op *op, uint64_t end,
+				     bool is_large, const uint8_t *from)
 {
-	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .rip = rip, .addr = addr };
-	uint64_t end = addr + size < addr ? UINT64_MAX : addr + size;
 	struct err *err = NULL;
 
-	if (!g->hints) // without memory for them it is slower, that is all
-		g->hints = calloc(HG_HINTS, sizeof(*g->hints));
-	while (op.addr < end && !err) {
-		struct live_node n = graph_first_in(g, op.addr, end - op.addr);
-		uint64_t stop = end - n.start < n.size ? end : n.start + n.size;
+	while (op->addr < end && !err) {
+		struct hg_live n = hg_owners_first(g, op->addr, end - op->addr);
+		uint64_t outside = 0, stop = end, addr;
 
 		if (!n.id)
+			outside = end - op->addr;
+		else if (n.start > op->addr)
+			outside = n.start - op->addr;
+		if (g->keeps_outside && hg_memory_put(g, op->addr, from, outside))
+			return &err_nomem;
+		if (!n.id)
 			return NULL;
-		if (n.start > op.addr)
-			op.addr = n.start;
-		err = graph_store_node(g, &n, &op, stop, size > 8,
-				       (const uint8_t *)data + (op.addr - addr));
+		addr = op->addr += outside;
+		if (end - n.start > n.size)
+			stop = n.start + n.size;
+		err = graph_store_node(g, n.id, op, stop, is_large, from + outside);
+		from += outside + (op->addr - addr);
 	}
 	return err;
 }
 
+/* Whether page @p p tells at once which node gets a store within it; *id 0: none. */
+static bool page_tells(const struct hg_graph *g, const struct hg_page *p, uint64_t addr,
+		       uint32_t size, uint32_t *id)
+{
+	uint32_t granule = addr % HG_PAGE_BYTES / HG_GRANULE;
+	const struct hg_node *n;
+
+	*id = 0;
+	if (p->owned == HG_OWNED_NOT)
+		return true;
+	if (p->owned == HG_OWNED_UNKNOWN)
+		return false;
+	*id = p->owned == HG_OWNED_WHOLE ? p->whole : p->owners[granule];
+	if (p->owned == HG_OWNED_IN_PARTS &&
+	    (addr % HG_GRANULE + size > HG_GRANULE || *id == HG_CROWDED))
+		return false;
+	if (!*id)
+		return true;
+	n = &g->nodes.data[*id - 1];
+	if (addr >= n->start && addr - n->start < n->size)
+		return size <= n->size - (addr - n->start);
+	*id = 0;
+	return addr >= n->start || n->start - addr >= size;
+}
+
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint32_t size, const void *data, uint64_t rip)
+{
+	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .rip = rip, .addr = addr };
+	struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+
+	if (p && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES && size &&
+	    page_tells(g, p, addr, size, &op.node.v)) { // as good as always
+		if (!op.node.v)
+			return g->keeps_outside && hg_page_put(p, addr % HG_PAGE_BYTES,
+							       data, size) ?
+				       &err_nomem :
+				       NULL;
+		op.size = size;
+		if (size <= 8)
+			return graph_store_bytes(g, graph_node(g, op.node.v), p, &op,
+						 data);
+	}
+	return graph_store_parts(g, &op, addr + size < addr ? UINT64_MAX : addr + size,
+				 size > 8, data);
+}
+
 void hg_graph_trim(struct hg_graph *g)
 {
-	free(g->hints);
-	g->hints = NULL;
+	hg_memory_destroy(g->memory);
+	g->memory = NULL;
+	vec_deinit(&g->patch);
 	vec_trim(&g->nodes);
 	vec_trim(&g->image.pages);
 	hg_log_trim(&g->log);
@@ -535,6 +445,11 @@ uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time)
 	for (i = 0; i < n && ops[i].op.time <= time; i++)
 		;
 	return block * HG_BLOCK_OPS + i;
+}
+
+static bool node_covers(const struct hg_node *n, uint64_t addr)
+{
+	return addr >= n->start && addr - n->start < n->size;
 }
 
 struct hg_node_id hg_graph_find(const struct hg_graph *g, uint64_t addr, uint64_t time)

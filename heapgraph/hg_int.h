@@ -29,36 +29,25 @@
 
 #include "heapgraph/heapgraph.h"
 #include "heapgraph/hg_index.h"
+#include "heapgraph/hg_memory.h"
 #include "heapgraph/hg_pack.h"
 
 #define HG_BLOCK_OPS 128
 #define HG_SEGMENT_BLOCKS 16 // some 30 KB: twice as many gain 2 % of what is packed
 #define HG_SEGMENT_BYTES (64u << 10) // where large patches are, a segment ends early
-#define HG_PAGE_BYTES 4096u
-#define HG_HINTS 65536	 // a power of two; 1 MiB while a graph is built
-#define HG_HINT_BYTES 32 // glibc's smallest chunk
-#define HG_GAPS 64
-#define HG_CACHED_PAGES 512
+#define HG_RIPS_AT_HAND 512	     // a power of two
 
 /* ---- image -------------------------------------------------------------------- */
 
 struct hg_image {
 	struct map slots; ///< page number -> index into pages
 	VEC(uint8_t *) pages;
-	/** Pages met lately, by number; bytes NULL: none. Pages never go away. */
-	struct hg_cached_page {
-		uint64_t page;
-		uint8_t *bytes;
-	} cached[HG_CACHED_PAGES];
 };
 
 void hg_image_deinit(struct hg_image *im);
 
-/** Create the missing pages of a range. @return 0 or -1 (out of memory). */
-int hg_image_ensure(struct hg_image *im, uint64_t addr, uint64_t size);
-
-/** @return the bytes of @p page of an image that grows, NULL when it was never written. */
-uint8_t *hg_image_find(struct hg_image *im, uint64_t page);
+/** @return the bytes of @p page, zeros, which was not there; NULL when memory is out. */
+uint8_t *hg_image_add(struct hg_image *im, uint64_t page);
 
 /** @return the page's bytes, NULL when it was never written (all zeros). */
 uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t page);
@@ -67,27 +56,9 @@ uint8_t *hg_image_page(const struct map *slots, uint8_t *const *pages, uint64_t 
 void hg_image_read(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		   void *buf, uint64_t size);
 
-/** A copy of a range, for free(); NULL when it is all zeros because nobody ever wrote there.
- * @return NULL or ERR_NOMEM. */
-struct err *hg_image_contents(struct hg_image *im, uint64_t addr, uint64_t size,
-			      uint8_t **ret);
-
 /** Copy in; the pages must exist. */
 void hg_image_write(const struct map *slots, uint8_t *const *pages, uint64_t addr,
 		    const void *buf, uint64_t size);
-
-/** Copy out of an image that grows. */
-void hg_image_get(struct hg_image *im, uint64_t addr, void *buf, uint64_t size);
-
-/** Copy in, creating the missing pages. @return 0 or -1. */
-int hg_image_put(struct hg_image *im, uint64_t addr, const void *buf, uint64_t size);
-
-/** Copy a range of @p from into the same range of @p to. @return 0 or -1. */
-int hg_image_copy(struct hg_image *to, struct hg_image *from, uint64_t addr,
-		  uint64_t size);
-
-/** Zeros again; pages never written stay absent. */
-void hg_image_zero(struct hg_image *im, uint64_t addr, uint64_t size);
 
 /* ---- log ---------------------------------------------------------------------- */
 
@@ -104,6 +75,12 @@ struct hg_aside {
 	struct hg_unpacker unpacker;
 };
 
+/** A statement met lately. */
+struct hg_known_rip {
+	uint64_t rip;
+	uint32_t number; ///< index into rips + 1; 0: none
+};
+
 struct hg_log {
 	VEC(struct hg_block) blocks;
 	VEC(struct hg_packed) segments; ///< but for the last one, which is open:
@@ -114,8 +91,9 @@ struct hg_log {
 	uint32_t last_node;
 	VEC(uint64_t) rips; ///< distinct statements
 	struct map rip_index;
-	uint64_t n_bytes; ///< of closed segments
-	uint32_t raw_max; ///< bytes of the largest of them, unpacked
+	struct hg_known_rip *at_hand; ///< HG_RIPS_AT_HAND, while the log grows
+	uint64_t n_bytes;	      ///< of closed segments
+	uint32_t raw_max;	      ///< bytes of the largest of them, unpacked
 	struct hg_packer packer;
 	struct hg_aside *aside; ///< NULL as long as no segment is closed
 };
@@ -168,14 +146,6 @@ struct hg_type_nodes {
 	size_t size, capacity;
 };
 
-/** A live node, all that a store needs to know of it: to look up the node itself would be
- * a cache miss. */
-struct hg_hint {
-	uint64_t start;
-	uint32_t size; ///< nodes of over 4 GiB have no hints
-	uint32_t id;   ///< 0: none
-};
-
 struct hg_graph {
 	VEC(struct hg_node) nodes; ///< id - 1
 	struct hg_log log;
@@ -183,13 +153,9 @@ struct hg_graph {
 	struct hg_index live;  ///< now
 	uint64_t peak_live;
 	uint64_t unknown_frees;
-	/** Live nodes that stores met lately, by address: they meet them again. HG_HINTS,
-	 * made with the first store. */
-	struct hg_hint *hints;
-	/** Where stores met no node lately, by page: ranges without one. */
-	struct hg_gap {
-		uint64_t start, end;
-	} gaps[HG_GAPS];
+	struct hg_memory *memory; ///< made with the first node or store; NULL: not wanted
+	bool keeps_outside;	  ///< hg_graph_keep_outside()
+	VEC(struct hg_patch_word) patch; ///< of the node that is being born
 	VEC(struct hg_type_nodes) types; ///< index type - 1
 	VEC(struct hg_member) members;	 ///< by cluster, then by address
 	struct map clusters;		 ///< node -> the cluster that took it
@@ -199,23 +165,25 @@ struct hg_graph {
 /** @return the node whose byte at @p addr became @p id's when that was born; 0: none. */
 uint32_t hg_graph_before(const struct hg_graph *g, uint32_t id, uint64_t addr);
 
-/** How much of a range live nodes have. */
-enum hg_part {
-	HG_NONE,
-	HG_SOME,
-	HG_ONE, ///< one of them has all of it
-};
+/** @return the page, as good as always at hand; NULL when memory is out. */
+static inline struct hg_page *hg_memory_page(struct hg_graph *g, uint64_t number)
+{
+	struct hg_page *p = g->memory ? g->memory->at_hand[number % HG_PAGES_AT_HAND] :
+					NULL;
 
-/** @return how much of [addr, addr + size) live nodes have. */
-enum hg_part hg_graph_meets(struct hg_graph *g, uint64_t addr, uint64_t size);
+	return p && p->number == number ? p : hg_memory_page_make(g, number);
+}
 
-/** Copy all bytes of the live nodes that meet [addr, addr + size) into @p to.
- * @return NULL or ERR_NOMEM. */
-struct err *hg_graph_copy_live(struct hg_graph *g, uint64_t addr, uint64_t size,
-			       struct hg_image *to);
+/** From now on what is stored outside of nodes is remembered: hg_graph_alloc_found() and
+ * hg_memory_get() know it. */
+void hg_graph_keep_outside(struct hg_graph *g);
 
-/** @return how many bytes the live node has that starts at @p addr; 0 when there is none. */
-uint64_t hg_graph_size_at(const struct hg_graph *g, uint64_t addr);
+/** As hg_graph_alloc(), with what memory holds as contents. */
+struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t addr,
+				 uint64_t size, uint64_t rip, struct hg_node_id *ret);
+
+/** @return the live node that starts at @p addr, 0: none. */
+uint32_t hg_graph_node_at(const struct hg_graph *g, uint64_t addr);
 
 /** Give back what is needed only to append (appending more takes it again). */
 void hg_graph_trim(struct hg_graph *g);

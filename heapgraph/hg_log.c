@@ -83,6 +83,7 @@ void hg_log_deinit(struct hg_log *l)
 	vec_deinit(&l->rips);
 	map_deinit(&l->rip_index);
 	hg_packer_deinit(&l->packer);
+	free(l->at_hand);
 	aside_destroy(l->aside);
 }
 
@@ -95,6 +96,8 @@ void hg_log_trim(struct hg_log *l)
 		l->room = l->n_open;
 	}
 	hg_packer_deinit(&l->packer);
+	free(l->at_hand);
+	l->at_hand = NULL;
 	if (l->aside)
 		l->aside->unpacker.which = NULL; // segments move
 	vec_trim(&l->blocks);
@@ -199,7 +202,7 @@ static void log_end(struct hg_log *l, const uint8_t *p)
 	l->n_open = p - l->open;
 }
 
-static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
+static int log_rip_add(struct hg_log *l, uint64_t rip, uint64_t *ret)
 {
 	uint64_t *known = map_get(&l->rip_index, rip);
 	uint64_t *r;
@@ -214,6 +217,24 @@ static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
 	*r = rip;
 	*ret = l->rips.size - 1;
 	return map_put(&l->rip_index, rip, *ret);
+}
+
+static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
+{
+	struct hg_known_rip *k;
+
+	if (!l->at_hand)
+		l->at_hand = calloc(HG_RIPS_AT_HAND, sizeof(*l->at_hand));
+	if (!l->at_hand) // without memory for it, it is slower, that is all
+		return log_rip_add(l, rip, ret);
+	k = &l->at_hand[(rip ^ rip >> 9) % HG_RIPS_AT_HAND];
+	if (k->rip != rip || !k->number) {
+		if (log_rip_add(l, rip, ret))
+			return -1;
+		*k = (struct hg_known_rip){ rip, *ret + 1 };
+	}
+	*ret = k->number - 1;
+	return 0;
 }
 
 int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start)

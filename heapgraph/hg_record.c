@@ -15,12 +15,7 @@ struct held_store {
 };
 
 struct hg_recorder {
-	struct hg_graph *app;
-	/** All memory the program wrote, in or out of nodes: a node's contents at birth.
-	 * What a live node holds is in the graph's image already; here it is brought up to
-	 * date when the node ends, unless chunks are looked for in all of it, or the
-	 * nodes are planned. */
-	struct hg_image shadow;
+	struct hg_graph *app; ///< knows all memory that the program wrote
 	bool with_chunks;
 	struct hg_chunks chunks;
 	uint64_t time; ///< of the last event; never goes back
@@ -42,12 +37,13 @@ struct err *hg_recorder_create(bool with_chunks, struct hg_recorder **ret)
 	if (!r)
 		return &err_nomem;
 	r->with_chunks = with_chunks;
-	r->chunks.shadow = &r->shadow;
 	err = hg_graph_create(&r->app);
 	if (!err && with_chunks)
 		err = hg_graph_create(&r->chunks.g);
 	if (err)
 		return err;
+	hg_graph_keep_outside(r->app);
+	r->chunks.memory = r->app;
 	*ret = take_ptr(&r);
 	return NULL;
 }
@@ -59,7 +55,6 @@ void hg_recorder_destroy(struct hg_recorder *r)
 	hg_graph_destroy(r->app);
 	hg_follower_destroy(r->follower);
 	hg_chunks_deinit(&r->chunks);
-	hg_image_deinit(&r->shadow);
 	vec_deinit(&r->held);
 	vec_deinit(&r->held_bytes);
 	free(r);
@@ -72,7 +67,7 @@ void hg_recorder_destroyp(struct hg_recorder **r)
 
 struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan)
 {
-	return hg_follower_create(plan, r->app, &r->shadow, &r->follower);
+	return hg_follower_create(plan, r->app, &r->follower);
 }
 
 void hg_recorder_with_internals(struct hg_recorder *r)
@@ -124,28 +119,8 @@ static struct err *recorder_hold(struct hg_recorder *r, uint64_t time, uint64_t 
 	return NULL;
 }
 
-// Nodes in a range end: what they hold is what lies there from now on, but for what the
-// allocator already wrote over it.
-static struct err *recorder_shadow_nodes(struct hg_recorder *r, uint64_t addr,
-					 uint64_t size)
-{
-	struct err *err;
-
-	if (r->with_chunks || r->follower) // all stores went there
-		return NULL;
-	err = hg_graph_copy_live(r->app, addr, size, &r->shadow);
-	for (size_t i = 0; i < r->held.size && !err; i++) {
-		const struct held_store *h = &r->held.data[i];
-
-		if (hg_image_put(&r->shadow, h->addr, r->held_bytes.data + h->at,
-				 h->size))
-			err = &err_nomem;
-	}
-	return err;
-}
-
 // The call is over: what still meets a live node did change it.
-static struct err *recorder_apply_held(struct hg_recorder *r)
+static struct err *held_apply(struct hg_recorder *r)
 {
 	struct err *err = NULL;
 
@@ -157,6 +132,11 @@ static struct err *recorder_apply_held(struct hg_recorder *r)
 	}
 	r->held.size = r->held_bytes.size = 0;
 	return err;
+}
+
+static inline struct err *recorder_apply_held(struct hg_recorder *r)
+{
+	return r->held.size ? held_apply(r) : NULL;
 }
 
 /* ---- events ------------------------------------------------------------------------- */
@@ -180,7 +160,6 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 			    bool is_zeroed, uint64_t rip, uint64_t pc)
 {
 	struct hg_recorder *r = ctx;
-	_cleanup_free_ uint8_t *contents = NULL;
 	struct err *err;
 
 	(void)pc;
@@ -188,29 +167,16 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	err = recorder_apply_held(r);
 	if (err || !addr)
 		return err;
-	err = recorder_shadow_nodes(r, addr, size ? size : 1);
-	if (err)
-		return err;
-	if (is_zeroed)
-		hg_image_zero(&r->shadow, addr, size);
-	else if (!r->follower &&
-		 (err = hg_image_contents(&r->shadow, addr, size, &contents)))
-		return err;
+	if (r->follower && is_zeroed && hg_memory_zero(r->app, addr, size))
+		return &err_nomem;
 	if (r->with_chunks &&
 	    (err = hg_chunks_alloc(&r->chunks, time, addr, rip,
 				   r->follower ? 0 : hg_graph_nodes(r->app) + 1)))
 		return err;
 	if (r->follower)
 		return NULL;
-	return hg_graph_alloc(r->app, time, addr, size, rip, contents, NULL);
-}
-
-// The node that begins at addr; 0: none.
-static uint32_t recorder_node(const struct hg_recorder *r, uint64_t addr)
-{
-	uint32_t id = hg_index_floor(&r->app->live, addr);
-
-	return id && r->app->nodes.data[id - 1].start == addr ? id : 0;
+	return is_zeroed ? hg_graph_alloc(r->app, time, addr, size, rip, NULL, NULL) :
+			   hg_graph_alloc_found(r->app, time, addr, size, rip, NULL);
 }
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
@@ -221,7 +187,7 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 
 	(void)pc;
 	if (addr && r->with_chunks)
-		hg_chunks_release(&r->chunks, addr, recorder_node(r, addr));
+		hg_chunks_release(&r->chunks, addr, hg_graph_node_at(r->app, addr));
 	if (!addr || r->follower)
 		return NULL;
 	// Before the stores that are held, which may have gone to it.
@@ -229,9 +195,7 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 		time = r->held.data[0].time;
 	else
 		time = recorder_time(r, time);
-	err = recorder_shadow_nodes(r, addr, hg_graph_size_at(r->app, addr));
-	if (!err)
-		err = hg_graph_free(r->app, time, addr, rip);
+	err = hg_graph_free(r->app, time, addr, rip);
 	return err ? err : recorder_apply_held(r);
 }
 
@@ -254,23 +218,19 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 			    bool in_allocator)
 {
 	struct hg_recorder *r = ctx;
-	enum hg_part part;
-	struct err *err;
+	struct err *err = NULL;
 
 	(void)pc;
 	time = recorder_time(r, time);
-	err = recorder_follow(r, time);
-	if (!err && !in_allocator)
+	if (r->follower)
+		err = hg_follower_advance(r->follower, time);
+	else if (!in_allocator)
 		err = recorder_apply_held(r);
 	if (err)
 		return err;
-	part = hg_graph_meets(r->app, addr, size);
-	if ((in_allocator || r->with_chunks || r->follower || part != HG_ONE) &&
-	    hg_image_put(&r->shadow, addr, data, size))
-		return &err_nomem;
-	if (part != HG_NONE && in_allocator && !r->follower)
+	if (in_allocator && !r->follower && hg_owners_first(r->app, addr, size).id)
 		err = recorder_hold(r, time, addr, size, data, rip);
-	else if (part != HG_NONE)
+	else
 		err = hg_graph_store(r->app, time, addr, size, data, rip);
 	if (err || !r->with_chunks)
 		return err;
@@ -282,7 +242,8 @@ static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t s
 	struct hg_recorder *r = ctx;
 
 	time = recorder_time(r, time);
-	hg_image_zero(&r->shadow, addr, size);
+	if (hg_memory_zero(r->app, addr, size))
+		return &err_nomem;
 	return r->with_chunks ? hg_chunks_region(&r->chunks, addr, size) : NULL;
 }
 

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_int.h"
+
+#include <string.h>
+
+/* ---- pages -------------------------------------------------------------------------------- */
+
+static void page_destroy(struct hg_page *p)
+{
+	free(p->outside);
+	free(p->owners);
+	free(p);
+}
+
+void hg_memory_destroy(struct hg_memory *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->pages.size; i++)
+		page_destroy(m->pages.data[i]);
+	vec_deinit(&m->pages);
+	map_deinit(&m->index);
+	free(m);
+}
+
+static struct hg_page *page_add(struct hg_memory *m, uint64_t number, uint8_t *bytes)
+{
+	struct hg_page *p = calloc(1, sizeof(*p));
+
+	if (!p || vec_reserve(&m->pages, m->pages.size + 1) ||
+	    map_put(&m->index, number, m->pages.size)) {
+		free(p);
+		return NULL;
+	}
+	p->number = number;
+	p->bytes = bytes;
+	if (!m->pages.size || number < m->lowest)
+		m->lowest = number;
+	if (!m->pages.size || number > m->highest)
+		m->highest = number;
+	m->pages.data[m->pages.size++] = p;
+	return p;
+}
+
+// The graph was complete, and grows again: its image is there.
+static int memory_create(struct hg_graph *g)
+{
+	struct hg_memory *m = calloc(1, sizeof(*m));
+	const struct map *slots = &g->image.slots;
+
+	for (size_t i = 0; m && i < slots->capacity; i++) {
+		const struct map_slot *s = &slots->slots[i];
+
+		if (s->key == MAP_EMPTY_KEY ||
+		    page_add(m, s->key, g->image.pages.data[s->value]))
+			continue;
+		hg_memory_destroy(m);
+		return -1;
+	}
+	g->memory = m;
+	return m ? 0 : -1;
+}
+
+static struct hg_page *memory_find(struct hg_memory *m, uint64_t number)
+{
+	struct hg_page **at_hand = &m->at_hand[number % HG_PAGES_AT_HAND];
+	const uint64_t *i;
+
+	if (*at_hand && (*at_hand)->number == number)
+		return *at_hand;
+	i = map_get(&m->index, number);
+	return i ? *at_hand = m->pages.data[*i] : NULL;
+}
+
+struct hg_page *hg_memory_page_make(struct hg_graph *g, uint64_t number)
+{
+	struct hg_page *p;
+
+	if (!g->memory && memory_create(g))
+		return NULL;
+	p = memory_find(g->memory, number);
+	return p ? p : page_add(g->memory, number, NULL);
+}
+
+uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p)
+{
+	if (!p->bytes)
+		p->bytes = hg_image_add(&g->image, p->number);
+	return p->bytes;
+}
+
+bool hg_memory_next(struct hg_graph *g, uint64_t addr, uint64_t end, struct hg_span *s)
+{
+	struct hg_memory *m = g->memory;
+	uint64_t at = s->size ? s->addr + s->size : addr;
+
+	if (!m || !m->pages.size || at >= end)
+		return false;
+	if (at / HG_PAGE_BYTES < m->lowest)
+		at = m->lowest * HG_PAGE_BYTES;
+	while (at < end && at / HG_PAGE_BYTES <= m->highest) {
+		uint64_t next = (at / HG_PAGE_BYTES + 1) * HG_PAGE_BYTES;
+
+		s->page = memory_find(m, at / HG_PAGE_BYTES);
+		s->addr = at;
+		s->at = at % HG_PAGE_BYTES;
+		s->size = (end < next || !next ? end : next) - at;
+		if (s->page)
+			return true;
+		if (!next)
+			break;
+		at = next;
+	}
+	return false;
+}
+
+/* ---- what it holds -------------------------------------------------------------------------- */
+
+// The marks of n bytes from at: whole bytes of marks, but for the first and the last.
+static void marks_change(uint8_t *marks, uint32_t at, uint32_t n, bool is_set)
+{
+	while (n) {
+		uint32_t first = at % 8, bits = n < 8 - first ? n : 8 - first;
+		uint8_t mask = ((1u << bits) - 1) << first;
+
+		if (bits == 8 && n >= 64) { // many
+			bits = n & ~7u;
+			memset(marks + at / 8, is_set ? 0xff : 0, bits / 8);
+		} else {
+			marks[at / 8] = is_set ? marks[at / 8] | mask :
+						 marks[at / 8] & ~mask;
+		}
+		at += bits;
+		n -= bits;
+	}
+}
+
+void hg_memory_unmark(const struct hg_span *s)
+{
+	if (s->page->outside)
+		marks_change(s->page->outside->marks, s->at, s->size, false);
+}
+
+int hg_page_put(struct hg_page *p, uint32_t at, const void *data, uint32_t size)
+{
+	if (!p->outside && !(p->outside = calloc(1, sizeof(*p->outside))))
+		return -1;
+	if (size <= 8 && at % 8 + size <= 8) // as good as always
+		p->outside->marks[at / 8] |= (0xff >> (8 - size)) << at % 8;
+	else
+		marks_change(p->outside->marks, at, size, true);
+	if (!data)
+		memset(p->outside->bytes + at, 0, size);
+	else if (size == 8)
+		memcpy(p->outside->bytes + at, data, 8);
+	else if (size == 4)
+		memcpy(p->outside->bytes + at, data, 4);
+	else
+		memcpy(p->outside->bytes + at, data, size);
+	return 0;
+}
+
+int hg_memory_put(struct hg_graph *g, uint64_t addr, const void *data, uint64_t size)
+{
+	const uint8_t *from = data;
+
+	while (size) {
+		uint64_t at = addr % HG_PAGE_BYTES;
+		uint64_t n = size < HG_PAGE_BYTES - at ? size : HG_PAGE_BYTES - at;
+		struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+
+		if (!p || hg_page_put(p, at, from, n))
+			return -1;
+		addr += n;
+		from += n;
+		size -= n;
+	}
+	return 0;
+}
+
+// Of a page, what is not live nodes' becomes zeros.
+static int span_zero(struct hg_graph *g, const struct hg_span *s)
+{
+	uint64_t addr = s->addr, end = s->addr + s->size;
+
+	while (addr < end) {
+		struct hg_live n = hg_owners_first(g, addr, end - addr);
+		uint64_t stop = n.id ? n.start : end;
+
+		if (stop > addr &&
+		    hg_page_put(s->page, addr % HG_PAGE_BYTES, NULL, stop - addr))
+			return -1;
+		if (!n.id || n.size >= end - n.start)
+			break;
+		addr = n.start + n.size;
+	}
+	return 0;
+}
+
+int hg_memory_zero(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	struct hg_span s = {};
+
+	while (hg_memory_next(g, addr, addr + size, &s))
+		if ((s.page->bytes || s.page->outside) && span_zero(g, &s))
+			return -1;
+	return 0;
+}
+
+// A byte of ones for each bit.
+static uint64_t spread(uint8_t bits)
+{
+	uint64_t x = bits * 0x0101010101010101u & 0x8040201008040201u;
+
+	return ((((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x) >> 7 &
+		0x0101010101010101u) *
+	       0xff;
+}
+
+uint64_t hg_memory_word(const struct hg_page *p, uint32_t word)
+{
+	uint8_t marks = p->outside ? p->outside->marks[word] : 0;
+	uint64_t in = 0, out, mask;
+
+	if (p->bytes)
+		memcpy(&in, p->bytes + 8 * word, 8);
+	if (!marks)
+		return in;
+	memcpy(&out, p->outside->bytes + 8 * word, 8);
+	mask = spread(marks);
+	return (in & ~mask) | (out & mask);
+}
+
+void hg_memory_get(struct hg_graph *g, uint64_t addr, void *buf, uint64_t size)
+{
+	uint8_t *out = buf;
+
+	while (size) {
+		uint64_t off = addr % 8, n = size < 8 - off ? size : 8 - off, word = 0;
+		struct hg_page *p =
+			g->memory ? memory_find(g->memory, addr / HG_PAGE_BYTES) : NULL;
+
+		if (p)
+			word = hg_memory_word(p, addr % HG_PAGE_BYTES / 8);
+		word >>= 8 * off;
+		memcpy(out, &word, n);
+		addr += n;
+		out += n;
+		size -= n;
+	}
+}
+
+bool hg_memory_is_written(struct hg_graph *g, uint64_t addr)
+{
+	const struct hg_page *p =
+		g->memory ? memory_find(g->memory, addr / HG_PAGE_BYTES) : NULL;
+
+	return p && (p->bytes || p->outside);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to heapgraph/: memory by page, while a graph grows. A store asks one page for all
+ * that it needs: which live node has the address, the bytes of the image, and what lies
+ * outside of nodes. All of it follows from the graph's image and index but for the latter,
+ * so it is given back when a graph is complete (hg_graph_trim()).
+ *
+ * Invariants:
+ *  1. A page of the image is known here, too.
+ *  2. A byte of a live node has no mark: what memory holds there is in the image. So a node
+ *     that ends leaves what it held, and nothing has to be copied.
+ *  3. In a page that is IN_PARTS, a granule tells the only live node that reaches into it,
+ *     0 for none, or HG_CROWDED: ask the index. Blocks of malloc never share a granule.
+ */
+#ifndef HEAPGRAPH_HG_MEMORY_H
+#define HEAPGRAPH_HG_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define HG_PAGE_BYTES 4096u
+#define HG_GRANULE 16u
+#define HG_CROWDED UINT32_MAX
+#define HG_PAGES_AT_HAND 1024 // a power of two
+
+struct hg_graph;
+
+/** What memory holds outside of nodes: bytes with a mark differ (perhaps) from the image. */
+struct hg_outside {
+	uint8_t marks[HG_PAGE_BYTES / 8]; ///< a bit a byte
+	uint8_t bytes[HG_PAGE_BYTES];
+};
+
+enum hg_owned {
+	HG_OWNED_UNKNOWN,  ///< ask the index, and remember
+	HG_OWNED_NOT,	   ///< by no live node
+	HG_OWNED_WHOLE,	   ///< by one
+	HG_OWNED_IN_PARTS, ///< owners are told by granule
+};
+
+struct hg_page {
+	uint64_t number;
+	uint8_t *bytes;		    ///< the image's; NULL: zeros that nobody wrote
+	struct hg_outside *outside; ///< NULL: there is nothing
+	uint32_t *owners;	    ///< HG_PAGE_BYTES / HG_GRANULE; NULL: not made yet
+	uint32_t whole;
+	enum hg_owned owned;
+};
+
+struct hg_memory {
+	struct map index; ///< page number -> index into pages
+	VEC(struct hg_page *) pages;
+	uint64_t lowest, highest; ///< page numbers
+	struct hg_page *at_hand[HG_PAGES_AT_HAND];
+};
+
+/** A live node, all that a store needs to know of it. */
+struct hg_live {
+	uint32_t id; ///< 0: none
+	uint64_t start, size;
+};
+
+/** Part of a page. */
+struct hg_span {
+	struct hg_page *page;
+	uint64_t addr;
+	uint32_t at, size; ///< of its bytes within the page
+};
+
+void hg_memory_destroy(struct hg_memory *m);
+
+/** @return the page, known from now on; NULL when memory is out. */
+struct hg_page *hg_memory_page_make(struct hg_graph *g, uint64_t number);
+
+/** @return the page's bytes in the image, made now if need be; NULL when memory is out. */
+uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p);
+
+/** Step through the pages of [addr, end) that are known: @p s->addr + @p s->size is where to
+ * go on; both 0 before the first step. @return false at the end. */
+bool hg_memory_next(struct hg_graph *g, uint64_t addr, uint64_t end, struct hg_span *s);
+
+/** What memory outside of nodes holds changes in a page: NULL for zeros. @return 0, or -1
+ * when memory is out. */
+int hg_page_put(struct hg_page *p, uint32_t at, const void *data, uint32_t size);
+
+/** The same, across pages. */
+int hg_memory_put(struct hg_graph *g, uint64_t addr, const void *data, uint64_t size);
+
+/** All of it that is outside of nodes becomes zeros. @return 0 or -1. */
+int hg_memory_zero(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** Copy out what memory holds, in and out of nodes. */
+void hg_memory_get(struct hg_graph *g, uint64_t addr, void *buf, uint64_t size);
+
+/** @return whether anything was ever stored in the page of @p addr. */
+bool hg_memory_is_written(struct hg_graph *g, uint64_t addr);
+
+/** Take the marks of part of a page away: it is part of a live node now. */
+void hg_memory_unmark(const struct hg_span *s);
+
+/** @return word number @p word of what memory holds in @p p. */
+uint64_t hg_memory_word(const struct hg_page *p, uint32_t word);
+
+/* ---- which live node? (hg_owners.c) ----------------------------------------------------- */
+
+/** @return the live node with the lowest address that reaches into [addr, addr + size). */
+struct hg_live hg_owners_first(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** Node @p id was born, and is in the index. */
+void hg_owners_add(struct hg_graph *g, uint32_t id);
+
+/** Node @p id ends. */
+void hg_owners_remove(struct hg_graph *g, uint32_t id);
+
+/* ---- contents at birth (hg_patch.c) ------------------------------------------------------ */
+
+enum hg_contents {
+	HG_AS_GIVEN, ///< NULL: zeros
+	HG_AS_FOUND, ///< what memory holds
+	HG_AS_KEPT,  ///< what the image holds
+};
+
+/** A word in which a node's contents at birth differ from the image. */
+struct hg_patch_word {
+	uint64_t at, bits; ///< bytes from the node's start, exclusive or
+};
+
+/** Append the birth of the youngest node to the log, and bring the image up to its contents.
+ * @return NULL or ERR_NOMEM. */
+struct err *hg_patch_add(struct hg_graph *g, uint64_t time, enum hg_contents how,
+			 const uint8_t *contents);
+
+#endif
