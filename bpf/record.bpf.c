@@ -214,6 +214,14 @@ static void note_runs(__u32 tgid, __u32 tid)
 		put_switch(last, tid);
 }
 
+/* Of this CPU. */
+static struct scratch *my_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&scratches, &cpu);
+}
+
 static __u64 syscall_arg(const struct scratch *s, __u32 i)
 {
 	return s->args[i & 7];
@@ -258,16 +266,16 @@ static long put_one_chunk(__u32 i __attribute__((unused)), struct walk *walk)
 }
 
 /* Memory that does not fit beside the registers. */
-static int put_chunks(struct walk *walk, __u64 addr, __u64 size)
+static int put_chunks(struct scratch *s, __u64 addr, __u64 size)
 {
-	struct scratch *s = walk->s;
+	struct walk walk = { .s = s };
 
 	if (size > REC_EVENT_MAX || s->chunked + size > REC_EVENT_MAX)
 		return -1;
 	s->chunked += size;
 	s->at = addr;
 	s->left = size;
-	bpf_loop(REC_EVENT_MAX / REC_CHUNK_MAX + 1, put_one_chunk, walk, 0);
+	bpf_loop(REC_EVENT_MAX / REC_CHUNK_MAX + 1, put_one_chunk, &walk, 0);
 	return s->left ? -1 : 0;
 }
 
@@ -289,11 +297,13 @@ static int put_inline(struct scratch *s, __u64 addr, __u64 size)
 	return 0;
 }
 
-static int put_memory(struct walk *walk, __u64 addr, __u64 size)
+/* Not static, so that the verifier looks at it once, and not at each call in each state:
+ * that is 4 ms of each start. */
+__attribute__((noinline)) int put_memory(__u64 addr, __u64 size)
 {
-	struct scratch *s = walk->s;
+	struct scratch *s = my_scratch();
 
-	if (!addr || !size)
+	if (!addr || !size || !s)
 		return 0;
 	if (is_ring_scarce()) {
 		s->flags |= REC_REREAD;
@@ -302,7 +312,7 @@ static int put_memory(struct walk *walk, __u64 addr, __u64 size)
 	if (size <= REC_INLINE_MAX &&
 	    s->used + size + sizeof(struct rec_part) + 8 <= REC_INLINE_MAX)
 		return put_inline(s, addr, size);
-	return put_chunks(walk, addr, size);
+	return put_chunks(s, addr, size);
 }
 
 /* Bytes that output @o wrote; -1 when user space has to find out. */
@@ -348,31 +358,32 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
  * arguments. Its task knows two of the words that may have been written. What the memory
  * says besides does no harm when it is of the next call: those words are as they are now.
  */
-static void put_born(struct walk *walk)
+static void put_born(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 clear = (__u64)task->clear_child_tid, set = (__u64)task->set_child_tid;
+	__u64 clear = (__u64)BPF_CORE_READ(task, clear_child_tid);
+	__u64 set = (__u64)BPF_CORE_READ(task, set_child_tid);
 
-	put_memory(walk, clear, 4);
+	put_memory(clear, 4);
 	if (set != clear)
-		put_memory(walk, set, 4);
+		put_memory(set, 4);
 }
 
-static int put_clone3(struct walk *walk, __u64 addr)
+static int put_clone3(const struct scratch *s, __u64 addr)
 {
 	__u64 args[4]; /* the first members: flags, pidfd, child_tid, parent_tid */
 	int ret = 0;
 
-	if (!walk->s->event.ret)
-		put_born(walk);
+	if (!s->event.ret)
+		put_born();
 	if (bpf_probe_read_user(args, sizeof(args), (void *)addr))
 		return -1;
 	if (args[0] & CLONE_PARENT_SETTID)
-		ret |= put_memory(walk, args[3], 4);
+		ret |= put_memory(args[3], 4);
 	if (args[0] & CLONE_CHILD_SETTID && args[0] & CLONE_VM)
-		ret |= put_memory(walk, args[2], 4);
+		ret |= put_memory(args[2], 4);
 	if (args[0] & CLONE_PIDFD)
-		ret |= put_memory(walk, args[1], 4);
+		ret |= put_memory(args[1], 4);
 	return ret;
 }
 
@@ -393,10 +404,10 @@ static long put_out(__u32 i, struct walk *walk)
 		return 1;
 	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS))
 		return 0;
-	if (o->kind == OUT_CLONE3 && !put_clone3(walk, syscall_arg(s, o->arg)))
+	if (o->kind == OUT_CLONE3 && !put_clone3(s, syscall_arg(s, o->arg)))
 		return 0;
 	size = out_size(s, o);
-	if (size >= 0 && !put_memory(walk, syscall_arg(s, o->arg), size))
+	if (size >= 0 && !put_memory(syscall_arg(s, o->arg), size))
 		return 0;
 	if (!(o->flags & OUT_MAYBE) && s->event.ret >= 0)
 		s->flags |= REC_REREAD;
@@ -554,13 +565,12 @@ SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct walk walk;
 	struct scratch *s;
 
 	if (!(process_bits(id >> 32) & REC_RECORDED))
 		return 0;
-	s = bpf_map_lookup_elem(&scratches, &cpu);
+	s = my_scratch();
 	if (!s)
 		return 0;
 	note_runs(id >> 32, id);
