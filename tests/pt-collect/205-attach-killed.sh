@@ -11,8 +11,13 @@
 
 need_bpf
 
+# child_of PID - its child, once it has one.
+child_of() {
+	until_true 60 pgrep -P "$1"
+}
+
 # kill_after SECONDS WHICH DIR - record the server unless that is done, and SIGKILL one of
-# us.
+# us, or of what is about to be.
 kill_after() {
 	local pid victim
 	if [ ! -e "$3.err" ]; then
@@ -21,18 +26,19 @@ kill_after() {
 	fi
 	sleep "$1"
 	pid=$recorder
-	[ "${RECORD[0]}" = sudo ] && pid=$(pgrep -P "$pid")
+	[ "${RECORD[0]}" = sudo ] && pid=$(child_of "$pid")
 	victim=$pid
-	[ "$2" = recorder ] && victim=$(pgrep -P "$pid")
-	[ -n "$victim" ] && ${RECORD[0]/$FAULTLINE/} kill -KILL "$victim" 2>/dev/null
+	[ "$2" = recorder ] && victim=$(child_of "$pid")
+	[ -n "$victim" ] || fail "no recorder: $(cat "$3.err")"
+	${RECORD[0]/$FAULTLINE/} kill -KILL "$victim" 2>/dev/null
 	wait "$recorder" 2>/dev/null
 }
 
 # was_not_harmed WHERE
 was_not_harmed() {
-	until_true 10 is_left_alone "$server" ||
+	until_true 60 is_left_alone "$server" ||
 		fail "$1: $(server_state)"
-	until_true 10 eval '[ "$before" = "$(cpus "$server")" ]' ||
+	until_true 60 eval '[ "$before" = "$(cpus "$server")" ]' ||
 		fail "$1: on other CPUs: $(cpus "$server")"
 	goes_on
 	grep wrong "$TMPDIR/server" && fail "$1: the server was harmed"
@@ -72,7 +78,7 @@ kill_attaching() {
 	done
 	${RECORD[0]/$FAULTLINE/} kill -STOP "$traces"
 	pid=$recorder
-	[ "${RECORD[0]}" = sudo ] && pid=$(pgrep -P "$pid")
+	[ "${RECORD[0]}" = sudo ] && pid=$(child_of "$pid")
 	${RECORD[0]/$FAULTLINE/} kill -KILL "$pid"
 	wait "$recorder" 2>/dev/null
 	grep -q '^faultline: attached' "$1.err" && is_late=1
@@ -87,7 +93,7 @@ for i in {1..20}; do
 	got=0
 	kill_attaching "$TMPDIR/attaching$i" || got=1
 	was_not_harmed "keeper killed while it attached"
-	until_true 10 looks_whole "$TMPDIR/attaching$i" ||
+	until_true 60 looks_whole "$TMPDIR/attaching$i" ||
 		fail "keeper killed while it attached: no whole capture"
 	[ $got = 1 ] || break
 done
@@ -100,7 +106,7 @@ start_server 3 plain
 kill_often recorder
 stop_server
 
-until_true 10 looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
+until_true 60 looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
 "$FAULTLINE" replay "$TMPDIR/keeper" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
 grep -q 'all matched' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
 grep -q 'the recorder was ended by a signal' "$TMPDIR/recorder.err" || fail "$(cat "$TMPDIR/recorder.err")"
@@ -111,7 +117,7 @@ grep -q 'thread' "$TMPDIR/dump" || fail "recorder killed: the start state is not
 # The program is killed: the recording ends with it, whole, and says how.
 start_server
 attach "$TMPDIR/k" "$server"
-sleep 0.2
+goes_on
 kill -KILL "$server"
 got=0
 wait "$recorder" || got=$?
