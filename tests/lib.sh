@@ -67,6 +67,25 @@ expect_error() {
 		fail "more than one message: $(cat "$TMPDIR/err")"
 }
 
+# until_true COMMAND... - wait until it succeeds: a minute, on a machine however busy.
+until_true() {
+	local tries=3000
+	while ! "$@" 2>/dev/null; do
+		((tries--)) || return 1
+		sleep 0.02
+	done
+}
+
+# naps PID - so many waits of its own it has had; waits_on PID N - until it has had N more.
+naps() {
+	sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"
+}
+waits_on() {
+	local before
+	before=$(naps "$1")
+	until_true eval "[ \$(naps $1) -ge $((before + $2)) ]"
+}
+
 # make_capture DIR COMMAND... - record it, or fail. The program's stdout is in DIR.out.
 # Set want_status when the program does not end with 0.
 make_capture() {

@@ -9,19 +9,13 @@ need_bpf
 [ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
 "$FAULTLINE" record -o "$TMPDIR/c" -- sh -c "while :; do :; done" >"$TMPDIR/out" 2>&1 &
 recorder=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/c/start.core" ] && break
-	sleep 0.1
-done
+until_true [ -s "$TMPDIR/c/start.core" ]
 sleep 0.5
 child() { tr -d ' ' <"/proc/$1/task/$1/children"; }
 worker=$(child $recorder)
 program=$(child "$worker")
 kill -KILL "$worker"
-for _ in $(seq 100); do
-	grep -q '^TracerPid:[[:space:]]*0$' "/proc/$program/status" 2>/dev/null && break
-	sleep 0.05
-done
+until_true grep -q '^TracerPid:[[:space:]]*0$' "/proc/$program/status" || fail "it is still traced"
 kill -KILL "$program"
 wait $recorder
 [ $? = 125 ] || fail "the status is not 125"

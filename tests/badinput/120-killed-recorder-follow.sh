@@ -13,11 +13,13 @@ spin='while :; do :; done'
 "$FAULTLINE" record -f -o "$TMPDIR/c" -- sh -c "'$forks' many 3; sh -c '$spin'; :" \
 	>"$TMPDIR/recorded" 2>&1 &
 recorder=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR"/c/children/5-sh.*/start.core ] 2>/dev/null && break
-	sleep 0.1
-done
-sleep 1.5 # what is known goes to the disk once a second
+has_calls() {
+	"$FAULTLINE" dump "$1" | grep -q ' SYSCALL '
+}
+until_true eval '[ -s "$TMPDIR"/c/children/5-sh.*/start.core ]'
+# What is known goes to the disk once a second.
+until_true has_calls "$TMPDIR/c" && until_true has_calls "$TMPDIR"/c/children/5-sh.* ||
+	fail "nothing on the disk: $(cat "$TMPDIR/recorded")"
 spinning=$(basename "$TMPDIR"/c/children/5-sh.*)
 spinning=${spinning##*.}
 children_of() { cat "/proc/$1/task/$1/children"; }
@@ -25,10 +27,7 @@ children_of() { cat "/proc/$1/task/$1/children"; }
 worker=$(children_of $recorder)
 children="$(children_of $worker) $spinning"
 kill -KILL $worker
-for _ in $(seq 100); do
-	grep -q '^TracerPid:[[:space:]]*0$' "/proc/$spinning/status" 2>/dev/null && break
-	sleep 0.05
-done
+until_true grep -q '^TracerPid:[[:space:]]*0$' "/proc/$spinning/status"
 for child in $children; do
 	if kill -0 "$child" 2>/dev/null; then
 		kill -KILL "$child"

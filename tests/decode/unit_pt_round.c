@@ -7,6 +7,7 @@
  * compression, with few and many PSBs, across overflows.
  *
  * `unit_pt_round CAPTURE...` compares those captures instead, and prints their totals.
+ * time limit: 300
  */
 
 #include <Zydis/Zydis.h>

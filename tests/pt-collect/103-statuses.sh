@@ -28,11 +28,8 @@ if [ "$(id -u)" = 0 ]; then
 	record sh -c 'echo $$ >"$0"; kill -STOP $$; echo went on' "$TMPDIR/pid" \
 		>"$TMPDIR/out" 2>/dev/null &
 	recorder=$!
-	for _ in $(seq 200); do
-		sleep 0.05
-		[ -s "$TMPDIR/pid" ] || continue
-		grep -q '^State:[[:space:]]*[tT]' "/proc/$(cat "$TMPDIR/pid")/status" && break
-	done
+	until_true [ -s "$TMPDIR/pid" ]
+	until_true grep -q '^State:[[:space:]]*[tT]' "/proc/$(cat "$TMPDIR/pid")/status"
 	sleep 0.2
 	[ ! -s "$TMPDIR/out" ] || fail "SIGSTOP did not stop"
 	kill -CONT "$(cat "$TMPDIR/pid")"

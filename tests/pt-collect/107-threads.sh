@@ -52,10 +52,7 @@ expect_status 0 "$FAULTLINE" replay --stdout "$TMPDIR/c"
 
 "${RECORD[@]}" -o "$TMPDIR/d" -- sleep 60 2>"$TMPDIR/err" &
 recorder=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/d/start.core" ] && break
-	sleep 0.05
-done
+until_true [ -s "$TMPDIR/d/start.core" ]
 sleep 0.2
 kill -TERM $recorder
 wait $recorder

@@ -14,10 +14,7 @@ forks=$BUILD/tests/programs/forks
 "$FAULTLINE" record -f -o "$TMPDIR/c" -- "$forks" daemon "$TMPDIR/written" \
 	>"$TMPDIR/pid" 2>"$TMPDIR/err" &
 recorder=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/pid" ] && [ -e "$TMPDIR"/c/children/1-forks.*/start.core ] && break
-	sleep 0.05
-done
+until_true eval '[ -s "$TMPDIR/pid" ] && [ -e "$TMPDIR"/c/children/1-forks.*/start.core ]'
 daemon=$(cat "$TMPDIR/pid")
 trap 'kill -KILL "$daemon" 2>/dev/null' EXIT
 sleep 0.3
@@ -30,10 +27,7 @@ status=$?
 tail -n 1 "$TMPDIR/err" | grep -q "2 processes.*: complete" || fail "$(cat "$TMPDIR/err")"
 grep -q "TracerPid:[[:space:]]*0" "/proc/$daemon/status" || fail "the daemon is still traced"
 kill -USR1 "$daemon" || fail "the daemon is gone"
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/written" ] && break
-	sleep 0.05
-done
+until_true [ -s "$TMPDIR/written" ]
 grep -Eq '^1 [0-9]+$' "$TMPDIR/written" || fail "the daemon did not do its work"
 all_match "$TMPDIR/c"
 [ "$n_matched" = 2 ] || fail "$n_matched histories, not 2"
@@ -44,11 +38,8 @@ processes "$TMPDIR/c" | tail -n 1 | grep -q detached || fail "$(processes "$TMPD
 	'sh -c "while :; do sleep 0.1; done" & sleep 60 & echo $! $(exec sleep 60 >&2 & echo $!)' \
 	>"$TMPDIR/pids" 2>"$TMPDIR/err" &
 recorder=$!
-for _ in $(seq 100); do
-	[ "$(find "$TMPDIR/e/children" -name start.core 2>/dev/null | wc -l)" -ge 4 ] &&
-		[ -s "$TMPDIR/pids" ] && break
-	sleep 0.05
-done
+until_true eval '[ "$(find "$TMPDIR/e/children" -name start.core | wc -l)" -ge 4 ] &&
+	[ -s "$TMPDIR/pids" ]'
 sleep 0.2
 touch "$TMPDIR/loop"
 trap 'kill -KILL $(cat "$TMPDIR/pids" "$TMPDIR/loop") 2>/dev/null' EXIT

@@ -26,7 +26,7 @@ expect_status 125 "${RECORD[@]}" -f -p 1
 # Ended, but its parent has not asked.
 bash -c 'sleep 0.3 & echo $!; exec sleep 20' >"$TMPDIR/zombie" &
 started+=($!)
-until_true 5 eval 'grep -q "State:.Z" /proc/$(cat "$TMPDIR/zombie")/status'
+until_true eval 'grep -q "State:.Z" /proc/$(cat "$TMPDIR/zombie")/status'
 refuse "$(cat "$TMPDIR/zombie")" 'has ended'
 
 # Stopped by its user: it stays so.
@@ -34,7 +34,7 @@ sleep 20 &
 stopped=$!
 started+=($stopped)
 kill -STOP $stopped
-until_true 5 grep -q 'State:.T' /proc/$stopped/status
+until_true grep -q 'State:.T' /proc/$stopped/status
 refuse $stopped "is stopped .kill -CONT $stopped"
 grep -q 'State:.T' /proc/$stopped/status || fail "it is not stopped any more"
 kill -CONT $stopped
@@ -44,7 +44,7 @@ mkfifo "$TMPDIR/fifo"
 gdb -nx -batch -p "$stopped" -ex "shell cat '$TMPDIR/fifo'" >/dev/null 2>&1 &
 debugger=$!
 started+=($debugger)
-until_true 10 eval "! grep -q 'TracerPid:.0\$' /proc/$stopped/status" || skip "gdb cannot attach"
+until_true eval "! grep -q 'TracerPid:.0\$' /proc/$stopped/status" || skip "gdb cannot attach"
 refuse "$stopped" "process [0-9]+ \(gdb\) traces it already"
 echo >"$TMPDIR/fifo"
 wait $debugger 2>/dev/null
@@ -52,7 +52,7 @@ wait $debugger 2>/dev/null
 # A container.
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
 	unshare --pid --fork --mount-proc sleep 20 &
-	until_true 5 pgrep -P $! sleep >/dev/null
+	until_true pgrep -P $! sleep >/dev/null
 	inside=$(pgrep -P $! sleep)
 	started+=("$inside")
 	refuse "$inside" 'another PID namespace'

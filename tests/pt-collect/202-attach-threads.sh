@@ -15,7 +15,7 @@ start_server 3
 before=$(cpus "$server")
 for round in 1 2 3 4 5; do
 	attach "$TMPDIR/c$round" "$server"
-	sleep 0.2
+	goes_on
 	detach "$TMPDIR/c$round" INT
 	is_left_alone "$server" || fail "$(cat /proc/"$server"/task/*/status)"
 	goes_on
@@ -25,7 +25,7 @@ stop_server
 
 start_server 2 filtered
 attach "$TMPDIR/c6" "$server"
-sleep 0.2
+goes_on
 detach "$TMPDIR/c6" INT
 goes_on
 stop_server

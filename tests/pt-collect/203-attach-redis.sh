@@ -17,7 +17,7 @@ redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$T
 	>"$TMPDIR/redis" 2>&1 &
 redis=$!
 started+=($redis)
-until_true 10 eval '[ "$("${cli[@]}" ping)" = PONG ]' || fail "$(cat "$TMPDIR/redis")"
+until_true eval '[ "$("${cli[@]}" ping)" = PONG ]' || fail "$(cat "$TMPDIR/redis")"
 "${cli[@]}" set kept 'through all of it' >/dev/null
 before=$(cpus $redis)
 
@@ -41,7 +41,7 @@ for round in 1 2 3; do
 	grep -q 'all matched' "$dir.replay" || fail "$(cat "$dir.replay")"
 done
 
-until_true 10 eval '"${cli[@]}" info persistence | grep -q rdb_bgsave_in_progress:0' ||
+until_true eval '"${cli[@]}" info persistence | grep -q rdb_bgsave_in_progress:0' ||
 	fail "the child that saves does not end"
 "${cli[@]}" info persistence | grep -q rdb_last_bgsave_status:ok || fail "the child failed"
 [ -s "$TMPDIR/dump.rdb" ] || fail "nothing was saved"

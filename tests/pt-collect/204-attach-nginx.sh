@@ -42,7 +42,7 @@ CONF
 nginx -p "$TMPDIR" -e "$TMPDIR/error.log" -c "$TMPDIR/nginx.conf" >"$TMPDIR/nginx" 2>&1 &
 nginx=$!
 started+=($nginx)
-until_true 10 eval '[ "$(pgrep -c -P $nginx)" = 2 ]' ||
+until_true eval '[ "$(pgrep -c -P $nginx)" = 2 ]' ||
 	fail "$(cat "$TMPDIR/nginx" "$TMPDIR/error.log")"
 worker=$(pgrep -P $nginx | head -n 1)
 

@@ -11,11 +11,6 @@
 
 need_bpf
 
-# child_of PID - its child, once it has one.
-child_of() {
-	until_true 60 pgrep -P "$1"
-}
-
 # kill_after SECONDS WHICH DIR - record the server unless that is done, and SIGKILL one of
 # us, or of what is about to be.
 kill_after() {
@@ -36,9 +31,9 @@ kill_after() {
 
 # was_not_harmed WHERE
 was_not_harmed() {
-	until_true 60 is_left_alone "$server" ||
+	until_true is_left_alone "$server" ||
 		fail "$1: $(server_state)"
-	until_true 60 eval '[ "$before" = "$(cpus "$server")" ]' ||
+	until_true eval '[ "$before" = "$(cpus "$server")" ]' ||
 		fail "$1: on other CPUs: $(cpus "$server")"
 	goes_on
 	grep wrong "$TMPDIR/server" && fail "$1: the server was harmed"
@@ -93,7 +88,7 @@ for i in {1..20}; do
 	got=0
 	kill_attaching "$TMPDIR/attaching$i" || got=1
 	was_not_harmed "keeper killed while it attached"
-	until_true 60 looks_whole "$TMPDIR/attaching$i" ||
+	until_true looks_whole "$TMPDIR/attaching$i" ||
 		fail "keeper killed while it attached: no whole capture"
 	[ $got = 1 ] || break
 done
@@ -106,7 +101,7 @@ start_server 3 plain
 kill_often recorder
 stop_server
 
-until_true 60 looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
+until_true looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
 "$FAULTLINE" replay "$TMPDIR/keeper" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
 grep -q 'all matched' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
 grep -q 'the recorder was ended by a signal' "$TMPDIR/recorder.err" || fail "$(cat "$TMPDIR/recorder.err")"

@@ -76,7 +76,7 @@ allowed() { grep -h Cpus_allowed_list /proc/"$pid"/task/*/status | awk '{ print 
 # choose N - the program does so for the N-th time.
 choose() {
 	kill -USR1 "$pid"
-	until_true 10 grep -q "chosen $1" "$TMPDIR/tell" || fail "it does not go on"
+	until_true grep -q "chosen $1" "$TMPDIR/tell" || fail "it does not go on"
 }
 for threads in "" 2; do
 	rm -f "$TMPDIR/tell"
@@ -84,7 +84,7 @@ for threads in "" 2; do
 	"$TMPDIR/p" $threads >"$TMPDIR/tell" &
 	pid=$!
 	started+=("$pid")
-	until_true 10 grep -q tick "$TMPDIR/tell" || fail "it does not start"
+	until_true grep -q tick "$TMPDIR/tell" || fail "it does not start"
 	choose 0
 	first=$(allowed)
 	choose 1

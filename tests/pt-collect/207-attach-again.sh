@@ -73,7 +73,7 @@ cc -O1 -o "$TMPDIR/p" "$TMPDIR/p.c" -lpthread || fail "cannot compile"
 "$TMPDIR/p" >"$TMPDIR/tell" &
 pid=$!
 started+=("$pid")
-until_true 10 grep -q tick "$TMPDIR/tell" || fail "it does not start"
+until_true grep -q tick "$TMPDIR/tell" || fail "it does not start"
 sleep 0.2
 attach "$TMPDIR/c1" "$pid"
 detach "$TMPDIR/c1" INT

@@ -68,14 +68,11 @@ cmp "$TMPDIR/plain" "$TMPDIR/out" || fail "root's program has: $(cat "$TMPDIR/ou
 # have are bits 38 and 39.
 "${nobody[@]}" "$fl" record -o i -- sleep 60 2>/dev/null &
 keeper=$!
-for _ in $(seq 100); do
-	[ -s i/start.core ] && break
-	sleep 0.05
-done
-sleep 0.3
+until_true [ -s i/start.core ]
 recorder=$(tr -d ' ' <"/proc/$keeper/task/$keeper/children")
 grep -Eq '^CapPrm:[[:space:]]*0+$' /proc/$keeper/status || fail "the keeper has capabilities"
-grep -Eq '^CapEff:[[:space:]]*0+$' "/proc/$recorder/status" || fail "capabilities are in effect"
+until_true grep -Eq '^CapEff:[[:space:]]*0+$' "/proc/$recorder/status" ||
+	fail "capabilities are in effect"
 grep -Eq '^CapPrm:[[:space:]]*000000c000000000$' "/proc/$recorder/status" ||
 	fail "the recorder has $(grep CapPrm "/proc/$recorder/status")"
 kill -TERM $keeper

@@ -64,10 +64,7 @@ mount -o remount,rw "$small"
 "$FAULTLINE" record -o "$TMPDIR/e" -- "$BUILD/tests/programs/unharmed" csg 1500 \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/out" ] && break
-	sleep 0.05
-done
+until_true [ -s "$TMPDIR/out" ]
 rm -rf "$TMPDIR/e"
 got=0
 wait $recorder || got=$?

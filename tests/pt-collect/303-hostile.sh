@@ -55,13 +55,7 @@ expect_error "the recorder was ended by a signal"
 [ "$(id -u)" = 0 ] || exit 0
 "$FAULTLINE" record -o "$TMPDIR/o" -- "$hostile" orphan >"$TMPDIR/out" 2>"$TMPDIR/err" &
 keeper=$!
-for _ in $(seq 100); do
-	[ -s "$TMPDIR/out" ] && break
-	sleep 0.05
-done
+until_true [ -s "$TMPDIR/out" ]
 kill -KILL $keeper
-for _ in $(seq 100); do
-	grep -qx unharmed "$TMPDIR/out" && break
-	sleep 0.1
-done
+until_true grep -qx unharmed "$TMPDIR/out"
 grep -qx unharmed "$TMPDIR/out" || fail "it died with us: $(cat "$TMPDIR/err")"

@@ -84,20 +84,13 @@ for i in 1 2 3 4; do
 		env -u LD_PRELOAD "$TMPDIR/p" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" &
 	keeper=$!
-	for _ in $(seq 200); do
-		grep -qs begun "$TMPDIR/out" && break
-		sleep 0.05
-	done
+	until_true grep -qs begun "$TMPDIR/out"
 	sleep 0.05$i
 	recorder=$(cat /proc/$keeper/task/$keeper/children)
 	# shellcheck disable=SC2086 # it ends in a space
 	program=$(cat /proc/${recorder% }/task/${recorder% }/children)
 	kill -KILL ${program% }
-	for _ in $(seq 200); do
-		kill -0 $keeper 2>/dev/null || break
-		sleep 0.05
-	done
-	! kill -0 $keeper 2>/dev/null || {
+	until_true eval '! kill -0 $keeper' || {
 		grep -HE "^State|^[a-z0-9_]+$" /proc/${recorder% }/{wchan,status}
 		kill -KILL ${recorder% }
 		fail "the recorder hangs"

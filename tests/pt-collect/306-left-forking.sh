@@ -72,21 +72,14 @@ for i in $(seq 10); do
 	rm -rf "$TMPDIR/c" "$TMPDIR/out"
 	"$FAULTLINE" record -o "$TMPDIR/c" -- "$TMPDIR/p" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	keeper=$!
-	for _ in $(seq 200); do
-		grep -qs begun "$TMPDIR/out" && break
-		sleep 0.05
-	done
+	until_true grep -qs begun "$TMPDIR/out"
 	read -r recorder _ </proc/$keeper/task/$keeper/children
 	read -r program _ </proc/$recorder/task/$recorder/children
 	sleep 0.0$i
 	kill -KILL $keeper
 	wait $keeper 2>/dev/null
 	for pid in $recorder $program; do
-		for _ in $(seq 200); do
-			grep -qs '^State:.*[^Z] (' /proc/$pid/status || break
-			sleep 0.05
-		done
-		grep -qs '^State:.*[^Z] (' /proc/$pid/status || continue
+		until_true eval "! grep -qs '^State:.*[^Z] (' /proc/$pid/status" && continue
 		grep -HE '^State|^[a-z0-9_]+$' /proc/{$recorder,$program}/{wchan,status}
 		kill -KILL $recorder $program
 		fail "$pid stays"

@@ -10,16 +10,6 @@ need gdb
 need_bpf
 program=$BUILD/tests/programs/flight
 
-# wait_for COMMAND... - until it succeeds, 10 s at most.
-wait_for() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" && return
-		sleep 0.05
-	done
-	fail "waited in vain for: $*"
-}
-
 said() {
 	grep -qs "$1" "$TMPDIR/err"
 }
@@ -38,16 +28,16 @@ fresh
 "${RECORD[@]}" --snapshot=64K --trigger report_error -o "$TMPDIR/c" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
-wait_for grep -qs ready "$TMPDIR/out"
+until_true grep -qs ready "$TMPDIR/out" || fail "waited in vain: $(cat "$TMPDIR/err")"
 pid=$(pgrep -f "^$program serve" | tail -n 1)
 kill -USR2 $recorder
-wait_for said 'snapshot as asked'
+until_true said 'snapshot as asked' || fail "waited in vain: $(cat "$TMPDIR/err")"
 kill -USR1 "$pid"
-wait_for said 'snapshot at report_error'
+until_true said 'snapshot at report_error' || fail "waited in vain: $(cat "$TMPDIR/err")"
 kill -USR1 "$pid" # a second time: the trigger was for once
-sleep 0.2
+waits_on "$pid" 10
 kill -USR2 $recorder
-wait_for said 'c\.3: complete'
+until_true said 'c\.3: complete' || fail "waited in vain: $(cat "$TMPDIR/err")"
 kill -TERM "$pid"
 wait $recorder
 [ $? = 7 ] || fail "status"
@@ -64,7 +54,7 @@ fresh
 "${RECORD[@]}" --snapshot --trigger usleep@libc.so -o "$TMPDIR/l" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
-wait_for said 'snapshot at usleep@libc.so'
+until_true said 'snapshot at usleep@libc.so' || fail "waited in vain: $(cat "$TMPDIR/err")"
 kill -TERM "$(pgrep -f "^$program serve" | tail -n 1)"
 wait $recorder
 truth "$TMPDIR/l" | grep -q '#0 .*usleep (' || fail "$(truth "$TMPDIR/l")"
@@ -75,13 +65,13 @@ said "no function 'nowhere'" || fail "$(cat "$TMPDIR/err")"
 fresh
 "$program" serve >"$TMPDIR/out" &
 pid=$!
-wait_for grep -qs ready "$TMPDIR/out"
+until_true grep -qs ready "$TMPDIR/out" || fail "waited in vain: $(cat "$TMPDIR/err")"
 "${RECORD[@]}" --snapshot -p $pid -o "$TMPDIR/p" 2>"$TMPDIR/err" &
 recorder=$!
-wait_for said 'attached to process'
-sleep 0.2
+until_true said 'attached to process' || fail "waited in vain: $(cat "$TMPDIR/err")"
+waits_on $pid 50
 kill -USR2 $recorder
-wait_for said 'snapshot as asked'
+until_true said 'snapshot as asked' || fail "waited in vain: $(cat "$TMPDIR/err")"
 kill -INT $recorder
 wait $recorder || fail "status $? after Ctrl-C"
 truth "$TMPDIR/p" | grep -q 'in serve ()' || fail "$(truth "$TMPDIR/p")"
@@ -95,11 +85,11 @@ wait $pid
 fresh
 "${RECORD[@]}" --snapshot -o "$TMPDIR/k" -- "$program" serve >"$TMPDIR/out" 2>"$TMPDIR/err" &
 keeper=$!
-wait_for grep -qs ready "$TMPDIR/out"
+until_true grep -qs ready "$TMPDIR/out" || fail "waited in vain: $(cat "$TMPDIR/err")"
 pid=$(pgrep -f "^$program serve" | tail -n 1)
 [ "$(id -u)" = 0 ] && pkill -KILL -P $keeper flt-recorder
 [ "$(id -u)" = 0 ] || kill -TERM "$pid"
-sleep 0.3
+waits_on "$pid" 10 || fail "it stands still"
 kill -TERM "$pid"
 wait $keeper
 grep -q 'truth 1122334455667788' "$TMPDIR/out" || fail "did not go on: $(cat "$TMPDIR/out")"

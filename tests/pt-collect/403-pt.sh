@@ -106,12 +106,13 @@ awk -v rip="$rip" '
 # Attached to: threads that were there before are in it.
 "$program" serve >"$TMPDIR/out" &
 pid=$!
-for ((i = 0; i < 100; i++)); do
-	grep -q ready "$TMPDIR/out" && break
-	sleep 0.05
-done
-"${RECORD[@]}" -e pt/what=9/ --duration 0.5 -p $pid -o "$TMPDIR/p" 2>"$TMPDIR/err" ||
-	fail "$(cat "$TMPDIR/err")"
+until_true grep -q ready "$TMPDIR/out"
+"${RECORD[@]}" -e pt/what=9/ -p $pid -o "$TMPDIR/p" 2>"$TMPDIR/err" &
+recorder=$!
+until_true grep -q 'attached to process' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+waits_on $pid 50
+kill -INT $recorder
+wait $recorder || fail "$(cat "$TMPDIR/err")"
 kill -TERM $pid
 wait $pid
 [ $? = 7 ] || fail "harmed"

@@ -79,12 +79,12 @@ rm "$TMPDIR/out" "$TMPDIR/err"
 "${RECORD[@]}" --snapshot -e stores --trigger report -o "$TMPDIR/s" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
-until_true 10 grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
+until_true grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
 pid=$(pgrep -f "^$program serve" | tail -n 1)
 kill -USR2 $recorder
-until_true 10 grep -qs 'snapshot as asked' "$TMPDIR/err" || fail "none as asked"
+until_true grep -qs 'snapshot as asked' "$TMPDIR/err" || fail "none as asked"
 kill -USR1 "$pid"
-until_true 10 grep -qs 'snapshot at report in' "$TMPDIR/err" || fail "none at the trigger"
+until_true grep -qs 'snapshot at report in' "$TMPDIR/err" || fail "none at the trigger"
 kill -TERM "$pid"
 wait $recorder
 [ $? = 7 ] || fail "harmed: status"
@@ -108,16 +108,16 @@ rm "$TMPDIR/out" "$TMPDIR/err"
 LD_PRELOAD=$TMPDIR/libgone.so "$program" serve >"$TMPDIR/out" &
 pid=$!
 started+=($pid)
-until_true 10 grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
+until_true grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
 rm "$TMPDIR/libgone.so"
 "${RECORD[@]}" --snapshot -e stores --stores-in 'libgone*' -p $pid -o "$TMPDIR/p" \
 	2>"$TMPDIR/err" &
 recorder=$!
-until_true 10 grep -qs "attached to process" "$TMPDIR/err" || fail "not attached"
-until_true 10 grep -qs "cannot find.*libgone" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
-sleep 0.2
+until_true grep -qs "attached to process" "$TMPDIR/err" || fail "not attached"
+until_true grep -qs "cannot find.*libgone" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+waits_on $pid 50
 kill -USR2 $recorder
-until_true 10 grep -qs 'snapshot as asked.*cannot find.*libgone' "$TMPDIR/err" ||
+until_true grep -qs 'snapshot as asked.*cannot find.*libgone' "$TMPDIR/err" ||
 	fail "the gap is not told: $(cat "$TMPDIR/err")"
 kill -INT $recorder
 wait $recorder || fail "status $? after Ctrl-C"

@@ -12,24 +12,19 @@ need_bpf
 [ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
 program=$BUILD/tests/programs/keeps
 
-# recorder_of KEEPER - the process behind it.
-recorder_of() {
-	cat /proc/"$1"/task/"$1"/children 2>/dev/null | cut -d' ' -f1
-}
-
 # grows FILE
 grows() {
 	local lines
 	lines=$(wc -l <"$1")
-	until_true 10 eval "[ \$(wc -l <'$1') -gt $((lines + 4)) ]"
+	until_true eval "[ \$(wc -l <'$1') -gt $((lines + 4)) ]"
 }
 
 # survives WHAT PID OUTPUT - it does, and ends as always.
 survives() {
-	until_true 10 is_left_alone "$2" || fail "$1: $(grep -E 'State|Tracer|Pnd' /proc/"$2"/status)"
+	until_true is_left_alone "$2" || fail "$1: $(grep -E 'State|Tracer|Pnd' /proc/"$2"/status)"
 	grows "$3" || fail "$1: it stands still"
 	kill -TERM "$2"
-	until_true 10 grep -qx served "$3" || fail "$1: it does not end: $(tail -n 1 "$3")"
+	until_true grep -qx served "$3" || fail "$1: it does not end: $(tail -n 1 "$3")"
 	! grep -a wrong "$3" || fail "$1: it was harmed"
 	n=$((n + 1))
 }
@@ -41,11 +36,11 @@ for how in "--snapshot" "" "-f"; do
 		"$FAULTLINE" record $how -e heap -e stores -o "$TMPDIR/c$how$delay" -- \
 			"$program" serve >"$out" 2>"$TMPDIR/err" &
 		keeper=$!
-		until_true 20 grep -qs '^count' "$out" || fail "$how: $(cat "$TMPDIR/err")"
+		until_true grep -qs '^count' "$out" || fail "$how: $(cat "$TMPDIR/err")"
 		pid=$(pgrep -n -f "^$program serve")
 		started+=("$pid")
 		sleep $delay
-		kill -KILL "$(recorder_of $keeper)"
+		kill -KILL "$(child_of $keeper)"
 		survives "record $how, killed after $delay s" "$pid" "$out"
 		wait $keeper
 		forget "$pid"
@@ -56,17 +51,16 @@ done
 "$program" serve >"$TMPDIR/out" &
 pid=$!
 started+=($pid)
-until_true 10 grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
+until_true grep -qs '^count' "$TMPDIR/out" || fail "it does not begin"
 for how in "--snapshot" ""; do
 	for delay in 0.03 0.06 0.09 0.12 0.2 0.3; do
 		"$FAULTLINE" record $how -e heap -e stores -p $pid -o "$TMPDIR/p$how$delay" \
 			>/dev/null 2>"$TMPDIR/err" &
 		keeper=$!
 		sleep $delay
-		victim=$(recorder_of $keeper)
-		[ -z "$victim" ] || kill -KILL "$victim" 2>/dev/null
+		kill -KILL "$(child_of $keeper)"
 		wait $keeper
-		until_true 10 is_left_alone $pid ||
+		until_true is_left_alone $pid ||
 			fail "-p $how, killed after $delay s: $(grep -E 'State|Tracer|Pnd' /proc/$pid/status)"
 		grows "$TMPDIR/out" || fail "-p $how, killed after $delay s: it stands still"
 	done

@@ -24,14 +24,9 @@ forget() {
 	started=("${rest[@]}")
 }
 
-# until_true SECONDS COMMAND... - wait until it succeeds.
-until_true() {
-	local tries=$(($1 * 50))
-	shift
-	while ! "$@" 2>/dev/null; do
-		((tries--)) || return 1
-		sleep 0.02
-	done
+# child_of PID - its child, once it has one.
+child_of() {
+	until_true pgrep -P "$1"
 }
 
 # start_server [THREADS] - tests/programs/server; its number is in $server, what it prints
@@ -41,7 +36,7 @@ start_server() {
 	"$BUILD/tests/programs/server" "$@" >"$TMPDIR/server" 2>&1 &
 	server=$!
 	started+=("$server")
-	until_true 60 grep -q tick "$TMPDIR/server" || fail "the server does not start"
+	until_true grep -q tick "$TMPDIR/server" || fail "the server does not start"
 }
 
 # stop_server - end it; it must have found nothing wrong all the time.
@@ -62,7 +57,7 @@ attach() {
 	shift 2
 	"${RECORD[@]}" -p "$pid" -o "$dir" "$@" >"$dir.out" 2>"$dir.err" &
 	recorder=$!
-	until_true 60 grep -q '^faultline: attached' "$dir.err" ||
+	until_true grep -q '^faultline: attached' "$dir.err" ||
 		fail "not attached: $(cat "$dir.err")"
 }
 
@@ -103,6 +98,6 @@ server_state() {
 goes_on() {
 	local before
 	before=$(wc -l <"$TMPDIR/server")
-	until_true 60 eval "[ \$(wc -l <\"$TMPDIR/server\") -gt $((before + 1)) ]" ||
+	until_true eval "[ \$(wc -l <\"$TMPDIR/server\") -gt $((before + 1)) ]" ||
 		fail "the server stands still, or ended: $(server_state)"
 }

@@ -32,14 +32,11 @@ for when in before later; do
 	EOF
 	if [ $when = before ]; then
 		python3 "$TMPDIR/other.py" &
-		for _ in $(seq 500); do [ -e "$TMPDIR/$when.ready" ] && break; sleep 0.02; done
+		until_true [ -e "$TMPDIR/$when.ready" ]
 		touch "$TMPDIR/$when.go"
 	else
 		(
-			for _ in $(seq 500); do
-				grep -q waiting "$TMPDIR/$when.out" 2>/dev/null && break
-				sleep 0.02
-			done
+			until_true grep -q waiting "$TMPDIR/$when.out"
 			touch "$TMPDIR/$when.go"
 			exec python3 "$TMPDIR/other.py"
 		) &
