@@ -173,7 +173,7 @@ struct spec {
 
 enum token_kind {
 	TOK_END,
-	TOK_BAD, ///< a character of no token
+	TOK_BAD, ///< a character of no token, a comment without end
 	TOK_NAME,
 	TOK_NUMBER,
 	TOK_STRING,

@@ -130,7 +130,7 @@ static void parse_rule(struct parser *p, struct spec_attr *attr)
 		if (p->is_panicking)
 			return;
 		parse_variables(p, type);
-		p->is_in_header = p->is_panicking;
+		p->is_in_header = p->is_panicking && !parse_is_behind_semicolon(p);
 	}
 	if (!p->is_panicking && p->n_vars != 1) {
 		parse_error(p, p->tok.span, "as in: avltree.HEIGHT; avltree X; ...",
@@ -277,7 +277,7 @@ void parse_constraint(struct parser *p)
 		p->is_in_header = true;
 		type = parse_known_type(p);
 		parse_variables(p, type);
-		p->is_in_header = p->is_panicking;
+		p->is_in_header = p->is_panicking && !parse_is_behind_semicolon(p);
 		if (p->is_panicking || p->tok.kind != TOK_DOTS)
 			continue;
 		label_span = p->tok.span;

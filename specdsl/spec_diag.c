@@ -10,6 +10,8 @@
 
 #include "specdsl/spec_ast.h"
 
+#define LINE_CHARS 120 ///< shown of a line
+
 static char *spec_vprintf(struct spec *s, const char *fmt, va_list ap)
 {
 	_cleanup_free_ char *text = NULL;
@@ -105,11 +107,42 @@ size_t spec_errors(const struct spec *s)
 	return s->n_errors;
 }
 
-/** Print @p text without control characters (a spec may come from anywhere). */
+/** Print @p n bytes of @p text without control characters (a spec may come from anywhere). */
+static void print_text(const char *text, size_t n, FILE *out)
+{
+	for (; n; text++, n--)
+		fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
+}
+
 static void print_line(const char *text, FILE *out)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
+	print_text(text, strlen(text), out);
+}
+
+/** The offset of character @p n of @p text, at most its end. */
+static size_t char_offset(const char *text, int n)
+{
+	size_t i = 0;
+
+	while (text[i] && (n > 0 || ((unsigned char)text[i] & 0xc0) == 0x80))
+		n -= ((unsigned char)text[++i] & 0xc0) != 0x80;
+	return i;
+}
+
+/** The line with the mistake and the caret below it; of a long line what is around. */
+static void print_source(const struct spec_diag *d, FILE *out)
+{
+	int skip = d->column > LINE_CHARS ? d->column - LINE_CHARS / 2 : 0;
+	size_t from = char_offset(d->source, skip);
+	size_t n = char_offset(d->source + from, LINE_CHARS);
+
+	fprintf(out, "\n%5d | %s", d->line, skip ? "..." : "");
+	print_text(d->source + from, n, out);
+	fprintf(out, "%s\n      | %*s", d->source[from + n] ? "..." : "",
+		d->column - 1 - skip + (skip ? 3 : 0), "");
+	for (int i = 0; i < d->length && d->column - skip + i <= LINE_CHARS; i++)
+		fputc(i ? '~' : '^', out);
+	fputc('\n', out);
 }
 
 static void print_diag(const struct spec_diag *d, FILE *out)
@@ -117,12 +150,7 @@ static void print_diag(const struct spec_diag *d, FILE *out)
 	fprintf(out, "%s:%d:%d: %s: ", d->file, d->line, d->column,
 		d->is_warning ? "warning" : "error");
 	print_line(d->message, out);
-	fprintf(out, "\n%5d | ", d->line);
-	print_line(d->source, out);
-	fprintf(out, "\n      | %*s", d->column - 1, "");
-	for (int i = 0; i < d->length; i++)
-		fputc(i ? '~' : '^', out);
-	fputc('\n', out);
+	print_source(d, out);
 	if (d->hint) {
 		fprintf(out, "      | hint: ");
 		print_line(d->hint, out);

@@ -60,6 +60,8 @@ static bool is_name_char(char c)
 /** @return the offset of the first byte at or after @p i that is not space or comment. */
 static uint32_t skip_blanks(const struct spec_file *f, uint32_t i)
 {
+	if (!i && !strncmp(f->text, "\xef\xbb\xbf", 3))
+		i = 3; // what some editors begin a file with
 	while (i < f->size) {
 		if (strchr(" \t\r\n\f\v", f->text[i]) && f->text[i]) {
 			i++;
@@ -69,7 +71,9 @@ static uint32_t skip_blanks(const struct spec_file *f, uint32_t i)
 		} else if (!strncmp(f->text + i, "/*", 2)) {
 			const char *end = strstr(f->text + i + 2, "*/");
 
-			i = end ? (uint32_t)(end + 2 - f->text) : (uint32_t)f->size;
+			if (!end)
+				break;
+			i = (uint32_t)(end + 2 - f->text);
 		} else {
 			break;
 		}
@@ -140,6 +144,12 @@ struct token spec_lex(const struct spec_file *f, uint32_t offset)
 	t.span = (struct spec_span){.offset = i, .length = 1};
 	if (i >= f->size) {
 		t.span.length = 0;
+		return t;
+	}
+	if (!strncmp(f->text + i, "/*", 2)) {
+		t.kind = TOK_BAD;
+		t.hint = "close the comment with '*/'";
+		t.span.length = f->size - i;
 		return t;
 	}
 	for (size_t k = 0; k < sizeof(spellings) / sizeof(*spellings); k++) {

@@ -270,7 +270,7 @@ static struct ast *parse_primary(struct parser *p)
 		return parse_parenthesis(p);
 	if (parse_is_char(p, '|') || p->tok.kind == TOK_BARS)
 		return parse_absolute(p);
-	parse_error(p, p->tok.span, p->tok.kind == TOK_WRONG ? p->tok.hint : NULL,
+	parse_error(p, p->tok.span, NULL,
 		    "expected an operand");
 	return NULL;
 }

@@ -14,11 +14,23 @@
 
 /* ---- what all rules use ---------------------------------------------------------------- */
 
+// Whatever was expected: this is not it.
+static void report_bad(struct parser *p)
+{
+	if (p->tok.kind != TOK_BAD || p->is_panicking)
+		return;
+	p->bad_end = p->tok.span.offset + p->tok.span.length;
+	parse_error(p, p->tok.span, p->tok.hint, "%s",
+		    p->tok.hint ? "this comment has no end" :
+				  "this character is not part of the language");
+}
+
 void parse_advance(struct parser *p)
 {
 	p->last_end = p->tok.span.offset + p->tok.span.length;
 	p->tok = p->next;
 	p->next = spec_lex(p->f, p->tok.span.offset + p->tok.span.length);
+	report_bad(p);
 }
 
 void parse_seek(struct parser *p, uint32_t offset)
@@ -26,6 +38,12 @@ void parse_seek(struct parser *p, uint32_t offset)
 	p->last_end = offset;
 	p->tok = spec_lex(p->f, offset);
 	p->next = spec_lex(p->f, p->tok.span.offset + p->tok.span.length);
+	report_bad(p);
+}
+
+bool parse_is_behind_semicolon(const struct parser *p)
+{
+	return p->last_end && p->f->text[p->last_end - 1] == ';';
 }
 
 bool token_is_char(const struct token *t, char c)
@@ -76,6 +94,8 @@ void parse_error(struct parser *p, struct spec_span at, const char *hint, const 
 
 	if (p->is_panicking)
 		return; // one mistake a statement; what follows it is often its echo
+	if (!hint && p->tok.kind == TOK_WRONG && at.offset == p->tok.span.offset)
+		hint = p->tok.hint;
 	p->is_panicking = true;
 	va_start(ap, fmt);
 	n = vasprintf(&text, fmt, ap);
@@ -88,8 +108,7 @@ bool parse_expect_char(struct parser *p, char c, const char *after)
 	if (p->is_panicking)
 		return false;
 	if (!parse_is_char(p, c)) {
-		parse_error(p, p->tok.span, p->tok.kind == TOK_WRONG ? p->tok.hint : NULL,
-			    "expected '%c' %s", c, after);
+		parse_error(p, p->tok.span, NULL, "expected '%c' %s", c, after);
 		return false;
 	}
 	parse_advance(p);
@@ -164,7 +183,7 @@ bool parse_end(struct parser *p, const char *what)
 		parse_advance(p);
 		return true;
 	}
-	if (p->tok.kind == TOK_WRONG || p->tok.kind == TOK_BAD || p->tok.kind == TOK_BARS)
+	if (p->tok.kind == TOK_WRONG || p->tok.kind == TOK_BARS)
 		parse_error(p, p->tok.span,
 			    p->tok.kind == TOK_BARS ? "write 'or'" : p->tok.hint,
 			    "'%.*s' is not an operator here", (int)p->tok.span.length,
@@ -195,6 +214,16 @@ static bool starts_attribute(const struct parser *p)
 	end = spec_lex(p->f, name.span.offset + name.span.length);
 	return name.kind == TOK_NAME &&
 	       (token_is_char(&end, ';') || token_is_word(p, &end, "NULL"));
+}
+
+/** A statement cannot begin with such a token, but may behind it. */
+static void skip_bad(struct parser *p)
+{
+	p->is_panicking = p->bad_end > p->tok.span.offset; // said already
+	report_bad(p);
+	parse_advance(p);
+	p->is_panicking = false;
+	report_bad(p);
 }
 
 static void parse_statement(struct parser *p)
@@ -263,6 +292,10 @@ struct err *spec_parse(struct spec *s, struct spec_file *f)
 
 	parse_seek(&p, 0);
 	while (p.tok.kind != TOK_END && !p.is_out_of_memory) {
+		if (p.tok.kind == TOK_BAD) {
+			skip_bad(&p);
+			continue;
+		}
 		parse_statement(&p);
 		if (p.is_panicking && !p.is_complete)
 			skip_statement(&p);

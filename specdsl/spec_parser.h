@@ -20,6 +20,7 @@ struct parser {
 	struct spec_file *f;
 	struct token tok, next; ///< current token and the one behind it
 	uint32_t last_end;	///< end of the token before tok
+	uint32_t bad_end;	///< end of the last TOK_BAD that was reported
 	bool is_panicking;	///< a mistake was reported; skip to the end of the statement
 	bool is_in_header;	///< reading declarations that belong to what follows them
 	bool is_complete;	///< the statement was read to its end: nothing to skip
@@ -38,6 +39,9 @@ void parse_advance(struct parser *p);
 
 /** Continue reading at @p offset. */
 void parse_seek(struct parser *p, uint32_t offset);
+
+/** @return whether the token before the current one is a semicolon. */
+bool parse_is_behind_semicolon(const struct parser *p);
 
 bool token_is_char(const struct token *t, char c);
 bool token_is_word(const struct parser *p, const struct token *t, const char *word);
