@@ -211,7 +211,7 @@ struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 	if (err)
 		return err;
 	if (!dec_sym_unit_extent(m.unit, &m.start, &m.end))
-		return err_new(ERR_FORMAT, "cannot load '%s': no segments", path);
+		return err_new(ERR_FORMAT, "cannot load '%s': no ELF program", path);
 	m.start += bias;
 	m.end += bias;
 	if (!s->exe)

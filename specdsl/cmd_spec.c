@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <cjson/cJSON.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/new_file.h"
 #include "decode/dec_symbols.h"
@@ -110,6 +111,8 @@ static struct err *read_specs(struct spec *s, const struct spec_options *o,
 		err = spec_add_file(s, o->files.data[i]);
 	if (err || !o->binary)
 		return err;
+	if (access(o->binary, R_OK))
+		return err_errno("cannot read '%s'", o->binary);
 	err = dec_symbols_create_empty(symbols);
 	if (!err)
 		err = dec_symbols_add_path(*symbols, o->binary, o->binary, 0);

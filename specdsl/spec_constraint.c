@@ -177,6 +177,11 @@ void parse_attribute_declaration(struct parser *p)
 	attr.span = p->tok.span;
 	if (!parse_new_name(p, "the attribute's name", &attr.name))
 		return;
+	if (parse_is_standard_attr(attr.name)) {
+		parse_error(p, attr.span, "give yours another name",
+			    "'%s' is an attribute of every node", attr.name);
+		return;
+	}
 	if (parse_accept_word(p, "NULL") &&
 	    !parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX, &attr.null_value))
 		return;

@@ -112,6 +112,14 @@ static const struct {
 	{"ISROOT", ATTR_ISROOT},     {"ISLEAF", ATTR_ISLEAF},
 };
 
+bool parse_is_standard_attr(const char *name)
+{
+	for (size_t i = 0; i < sizeof(standard_attrs) / sizeof(*standard_attrs); i++)
+		if (!strcmp(name, standard_attrs[i].name))
+			return true;
+	return false;
+}
+
 static struct ast *parse_literal(struct parser *p, enum ast_kind kind, int64_t number)
 {
 	struct ast *n = ast_new(p, kind, NULL, NULL, p->tok.span);

@@ -40,6 +40,9 @@ void parse_advance(struct parser *p);
 /** Continue reading at @p offset. */
 void parse_seek(struct parser *p, uint32_t offset);
 
+/** @return whether every node has the attribute @p name, undeclared: INDEGREE and so on. */
+bool parse_is_standard_attr(const char *name);
+
 /** @return whether the token before the current one is a semicolon. */
 bool parse_is_behind_semicolon(const struct parser *p);
 

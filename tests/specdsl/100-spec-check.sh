@@ -50,4 +50,8 @@ done
 [ $? = 2 ] || fail "missing.spec: not exit 2"
 grep -q "^faultline: cannot open specification 'missing.spec': No such file" err ||
 	fail "missing.spec: $(cat err)"
+"$FAULTLINE" spec check good.spec --binary missing 2>err
+[ $? = 2 ] || fail "a missing program: not exit 2"
+grep -q "^faultline: cannot read 'missing': No such file" err ||
+	fail "a missing program: $(cat err)"
 exit 0
