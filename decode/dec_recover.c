@@ -138,6 +138,7 @@ void rec_settle(struct dec_recover *r)
 			rec_apply(&at);
 			if (r->is_guessing && r->steps.data[step].has_ties)
 				rec_apply_ties(r, step);
+			rec_links_apply(r, step);
 		} while (r->again);
 	}
 	r->at = REC_NO_NODE;
@@ -252,6 +253,8 @@ struct err *rec_prepare(struct dec_recover *r)
 	r->at = REC_NO_NODE;
 	if (!err)
 		err = rec_show_create(&r->show);
+	if (!err)
+		err = rec_sweep_create(r);
 	return err ?: index_uses(r);
 }
 

@@ -54,8 +54,6 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 		rec_bases_note(r, a);
 }
 
-static bool access_apply(struct dec_recover *r, struct rec_access *a);
-
 static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
 {
 	return at->form->insn.mem[a->mem].size;
@@ -170,7 +168,7 @@ static bool store_find(struct dec_recover *r, struct rec_access *a)
 	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
 		return false;
 	rec_access_place(r, a);
-	return a->placed >= REC_INFERRED && access_apply(r, a);
+	return a->placed >= REC_INFERRED && rec_access_apply(r, a);
 }
 
 /* A word of memory is read or written: was it another one before, and nobody wrote it? */
@@ -187,7 +185,7 @@ static void change_find(struct dec_recover *r, struct rec_access *a, uint32_t no
 	rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v);
 }
 
-static bool access_apply(struct dec_recover *r, struct rec_access *a)
+bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_bytes b, now;
 	struct rec_at at;
@@ -222,7 +220,10 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 	node = at.ref[a->slot];
 	if (a->is_write && !r->is_backward) {
 		rec_read_bytes(r, node, &b);
-		return rec_mem_write(r, a->addr, n, &a->line, &b, false);
+		if (!rec_mem_write(r, a->addr, n, &a->line, &b, false))
+			return false;
+		rec_mem_touch(r, a, n);
+		return true;
 	}
 	if (r->is_guessing && n == 8)
 		change_find(r, a, node);
@@ -230,33 +231,14 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 		return false;
 	if (now.m)
 		rec_learn_bytes(r, node, &now);
+	rec_mem_link(r, a, n);
 	if (r->queue_size)
 		rec_settle(r);
 	if (a->is_write)
 		return rec_mem_forget(r, a->addr, n);
 	rec_read_bytes(r, node, &b);
-	return rec_mem_write(r, a->addr, n, &a->line, &b, true);
-}
-
-struct err *rec_sweep(struct dec_recover *r, bool is_backward)
-{
-	size_t n = r->accesses.size;
-
-	r->is_backward = is_backward;
-	r->sweep_stamp = ++r->stamp;
-	r->kill_stamp = 0;
-	r->n_lost = 0;
-	r->lost_found = 0;
-	if (r->is_guessing && !rec_homes_begin(r))
-		return &err_nomem;
-	r->stats.sweeps++;
-	rec_calls_look(r);
-	for (size_t i = 0; i < n; i++) {
-		struct rec_access *a = &r->accesses.data[is_backward ? n - 1 - i : i];
-
-		r->sweep_at = a->step;
-		if (!access_apply(r, a))
-			return &err_nomem;
-	}
-	return NULL;
+	if (!rec_mem_write(r, a->addr, n, &a->line, &b, true))
+		return false;
+	rec_mem_touch(r, a, n);
+	return true;
 }

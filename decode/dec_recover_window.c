@@ -67,6 +67,7 @@ void dec_recover_destroy(struct dec_recover *r)
 	free(r->is_queued);
 	rec_native_destroy(r->native);
 	rec_show_destroy(r->show);
+	rec_sweep_destroy(r->sweep);
 	free(r);
 }
 
@@ -134,6 +135,8 @@ static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 		return &err_nomem;
 	*a = (struct rec_access){ .step = step,
 				  .line = REC_NO_NODE,
+				  .from = REC_NO_NODE,
+				  .to = REC_NO_NODE,
 				  .mem = mem,
 				  .slot = slot,
 				  .is_write = is_write };
