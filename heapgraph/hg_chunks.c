@@ -63,10 +63,15 @@ static const struct hg_range *chunks_region(const struct hg_chunks *c, uint64_t 
 
 uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
 {
+	const struct hg_page *p;
 	uint64_t value;
 
-	hg_memory_get(c->memory, addr, &value, 8);
-	return value;
+	if (addr % 8) {
+		hg_memory_get(c->memory, addr, &value, 8);
+		return value;
+	}
+	p = hg_memory_page(c->memory, addr / HG_PAGE_BYTES);
+	return p ? hg_memory_word(p, addr % HG_PAGE_BYTES / 8) : 0;
 }
 
 bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr)
@@ -324,9 +329,7 @@ static struct err *chunks_settle(struct hg_chunks *c, uint64_t time)
 
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time)
 {
-	bool is_over = c->is_settled && !c->touched.size && !c->released;
-
-	return is_over ? NULL : chunks_settle(c, time);
+	return hg_chunks_is_quiet(c) ? NULL : chunks_settle(c, time);
 }
 
 void hg_chunks_release(struct hg_chunks *c, uint64_t addr, uint32_t node)

@@ -57,6 +57,19 @@ void hg_chunks_deinit(struct hg_chunks *c);
 /** New memory for heaps. */
 struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size);
 
+/** @return whether no call of the allocator waits for hg_chunks_settle(). */
+static inline bool hg_chunks_is_quiet(const struct hg_chunks *c)
+{
+	return c->is_settled && !c->touched.size && !c->released;
+}
+
+/** @return whether a store of the application means nothing to the chunks. */
+static inline bool hg_chunks_ignore(struct hg_chunks *c, uint64_t addr, uint32_t size)
+{
+	return hg_chunks_is_quiet(c) &&
+	       hg_page_is_free(hg_memory_page(c->g, addr / HG_PAGE_BYTES), addr, size);
+}
+
 /** A store; memory already has it. */
 struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint32_t size, const void *data, uint64_t rip,

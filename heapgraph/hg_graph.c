@@ -281,6 +281,19 @@ static struct err *graph_store_parts(struct hg_graph *g, struct hg_op *op, uint6
 	return err;
 }
 
+static inline struct err *graph_put_outside(struct hg_graph *g, struct hg_page *p,
+					    uint32_t at, const void *data, uint32_t size)
+{
+	if (!g->keeps_outside)
+		return NULL;
+	if (size == 8 && at % 8 == 0 && p->outside) { // as good as always
+		p->outside->marks[at / 8] = 0xff;
+		memcpy(p->outside->bytes + at, data, 8);
+		return NULL;
+	}
+	return hg_page_put(p, at, data, size) ? &err_nomem : NULL;
+}
+
 /* Whether page @p p tells at once which node gets a store within it; *id 0: none. */
 static bool page_tells(const struct hg_graph *g, const struct hg_page *p, uint64_t addr,
 		       uint32_t size, uint32_t *id)
@@ -306,19 +319,19 @@ static bool page_tells(const struct hg_graph *g, const struct hg_page *p, uint64
 	return addr >= n->start || n->start - addr >= size;
 }
 
-struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
-			   uint32_t size, const void *data, uint64_t rip)
+// A store that meets nodes, or perhaps does.
+static __attribute__((noinline)) struct err *graph_store(struct hg_graph *g,
+							 uint64_t time, uint64_t addr,
+							 uint32_t size, const void *data,
+							 uint64_t rip, struct hg_page *p)
 {
 	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .rip = rip, .addr = addr };
-	struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+	uint32_t at = addr % HG_PAGE_BYTES;
 
-	if (p && addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES && size &&
+	if (p && at + size <= HG_PAGE_BYTES && size &&
 	    page_tells(g, p, addr, size, &op.node.v)) { // as good as always
 		if (!op.node.v)
-			return g->keeps_outside && hg_page_put(p, addr % HG_PAGE_BYTES,
-							       data, size) ?
-				       &err_nomem :
-				       NULL;
+			return graph_put_outside(g, p, at, data, size);
 		op.size = size;
 		if (size <= 8)
 			return graph_store_bytes(g, graph_node(g, op.node.v), p, &op,
@@ -326,6 +339,17 @@ struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
 	}
 	return graph_store_parts(g, &op, addr + size < addr ? UINT64_MAX : addr + size,
 				 size > 8, data);
+}
+
+struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
+			   uint32_t size, const void *data, uint64_t rip)
+{
+	struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+
+	if (hg_page_is_free(p, addr,
+			    size)) // data of modules, arenas of the program's own
+		return graph_put_outside(g, p, addr % HG_PAGE_BYTES, data, size);
+	return graph_store(g, time, addr, size, data, rip, p);
 }
 
 void hg_graph_trim(struct hg_graph *g)

@@ -103,10 +103,15 @@ static size_t leaf_find(const struct hg_index *ix, uint64_t addr)
 	return n ? n - 1 : 0;
 }
 
-// How many entries of the leaf start at or below addr.
+// How many entries of the leaf start at or below addr. Without branches: which way it goes
+// cannot be foretold.
 static uint32_t leaf_rank(const struct hg_leaf *l, uint64_t addr)
 {
-	return vec_rank(l->n, i, l->start[i] <= addr);
+	const uint64_t *p = l->start;
+
+	for (uint32_t n = l->n; n > 1; n -= n / 2)
+		p += (p[n / 2 - 1] <= addr) * (n / 2);
+	return p - l->start + (l->n && *p <= addr);
 }
 
 // Move n entries of `from`, beginning at number `at`, to the end of `to`.

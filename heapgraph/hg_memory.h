@@ -52,6 +52,13 @@ struct hg_page {
 	enum hg_owned owned;
 };
 
+/** @return whether the range lies within page @p p (NULL: no), which no live node meets. */
+static inline bool hg_page_is_free(const struct hg_page *p, uint64_t addr, uint32_t size)
+{
+	return p && p->owned == HG_OWNED_NOT &&
+	       addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES;
+}
+
 struct hg_memory {
 	struct map index; ///< page number -> index into pages
 	VEC(struct hg_page *) pages;

@@ -232,7 +232,8 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 		err = recorder_hold(r, time, addr, size, data, rip);
 	else
 		err = hg_graph_store(r->app, time, addr, size, data, rip);
-	if (err || !r->with_chunks)
+	if (err || !r->with_chunks ||
+	    (!in_allocator && hg_chunks_ignore(&r->chunks, addr, size)))
 		return err;
 	return hg_chunks_store(&r->chunks, time, addr, size, data, rip, in_allocator);
 }
