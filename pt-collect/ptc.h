@@ -146,6 +146,14 @@ struct ptc_child {
 	unsigned n_frames; ///< handlers that the creating thread was in
 };
 
+/** rdrand or its kin in a file, for processes forked from one that has it mapped. */
+struct ptc_chance_site {
+	char *path;
+	uint64_t at; ///< file offset
+};
+
+typedef VEC(struct ptc_chance_site) ptc_chance_sites;
+
 /** One `faultline record`. */
 struct ptc_session {
 	struct ptc_bpf *bpf;
@@ -168,6 +176,7 @@ struct ptc_session {
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
 	VEC(struct ptc_child) children;
+	ptc_chance_sites chance_sites; ///< found in its processes
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
 	size_t n_gaps;	     ///< in what was followed

@@ -24,22 +24,50 @@
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
 #define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
 
+static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at)
+{
+	struct ptc_chance_site *slot;
+
+	for (size_t i = 0; i < sites->size; i++)
+		if (sites->data[i].at == at && !strcmp(sites->data[i].path, path))
+			return;
+	slot = vec_push(sites);
+	if (slot)
+		*slot = (struct ptc_chance_site){ strdup(path), at };
+	if (slot && !slot->path)
+		sites->size--;
+}
+
+void ptc_chance_sites_deinit(ptc_chance_sites *sites)
+{
+	for (size_t i = 0; i < sites->size; i++)
+		free(sites->data[i].path);
+	vec_deinit(sites);
+}
+
+static void probe_site(struct ptc_process *p, const char *path, uint64_t at)
+{
+	_cleanup_err_ struct err *err =
+		ptc_bpf_probe_chance(p->session->bpf, p->pid, path, at);
+
+	if (err)
+		log_info("%s", err->message);
+	else
+		log_info("probe an instruction of chance at %s+%#lx", path, at);
+}
+
 /** Candidates are 0f c7 with a ModRM byte of mod 3 and reg 6 or 7. */
 static void probe_candidate(struct ptc_process *p, const char *path,
 			    struct ptc_code *code, uint64_t at)
 {
 	uint64_t insn = ptc_code_find(code, at);
-	_cleanup_err_ struct err *err = NULL;
 
 	if (!insn) {
 		log_info("%s: what looks like rdrand at %#lx is not probed", path, at);
 		return;
 	}
-	err = ptc_bpf_probe_chance(p->session->bpf, p->pid, path, insn);
-	if (err)
-		log_info("%s", err->message);
-	else
-		log_info("probe an instruction of chance at %s+%#lx", path, insn);
+	note_site(&p->session->chance_sites, path, insn);
+	probe_site(p, path, insn);
 }
 
 /** Look through one piece; the last two bytes are the next one's too. */
@@ -87,6 +115,23 @@ void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps)
 		if (m->name[0] == '/' && m->prot & PROT_EXEC)
 			ptc_chance_mapped(p, m->name, m->offset, m->end - m->start);
 	}
+}
+
+void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	const ptc_chance_sites *sites = &p->session->chance_sites;
+
+	for (size_t i = 0; i < sites->size; i++)
+		for (size_t k = 0; k < maps->list.size; k++) {
+			const struct ptc_map *m = maps->list.data[k];
+			const struct ptc_chance_site *site = &sites->data[i];
+
+			if (m->prot & PROT_EXEC && !strcmp(m->name, site->path) &&
+			    site->at - m->offset < m->end - m->start) {
+				probe_site(p, site->path, site->at);
+				break;
+			}
+		}
 }
 
 /** @return whether @p regs are those behind the instruction that @p t was about to

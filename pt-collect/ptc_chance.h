@@ -21,6 +21,11 @@ void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
 /** The same for all that is mapped now. */
 void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps);
 
+/** Probe in @p p, just forked with @p maps, what its ancestors' files have. */
+void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps);
+
+void ptc_chance_sites_deinit(ptc_chance_sites *sites);
+
 /** Thread @p tid stopped: when that is behind such an instruction, log what it gave. */
 void ptc_chance_stopped(struct ptc_process *p, pid_t tid);
 

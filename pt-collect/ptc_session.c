@@ -22,6 +22,7 @@
 #include "pt-collect/ptc_assemble.h"
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_flight.h"
@@ -245,6 +246,7 @@ static void session_deinit(struct ptc_session *s)
 	vec_deinit(&s->processes);
 	ptc_store_plans_destroy(s->store_plans);
 	vec_deinit(&s->children);
+	ptc_chance_sites_deinit(&s->chance_sites);
 	for (size_t i = 0; i < s->followed.size; i++)
 		cap_process_deinit(&s->followed.data[i]);
 	vec_deinit(&s->followed);

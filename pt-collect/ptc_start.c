@@ -250,6 +250,8 @@ struct err *ptc_start_forked(struct ptc_process *p)
 		err = save_state(p, &maps, core);
 	// Those that it has are its parent's: they tell us nothing of it.
 	if (!err)
+		ptc_chance_forked(p, &maps);
+	if (!err)
 		ptc_files_probe(p, &maps);
 	return err;
 }

@@ -6,7 +6,8 @@
  * Instructions that show the machine's surroundings, executed without asking cpuid:
  * rdrand, rdseed and rdpid of every width, gs-relative code with a base of its own,
  * protection keys, and where the last x87 instruction lay. What the CPU lacks is left out.
- * `chance signals` takes timer signals meanwhile, `chance threads` has two threads.
+ * `chance signals` takes timer signals meanwhile, `chance threads` has two threads,
+ * `chance forks` a child, which has another, and each draws before and after.
  */
 #include <asm/prctl.h>
 #include <cpuid.h>
@@ -18,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static volatile unsigned n_signals;
@@ -71,6 +73,25 @@ static void *thread(void *arg)
 {
 	*(uint64_t *)arg = draw(20);
 	return NULL;
+}
+
+/* @depth processes, each the child of the one before. */
+static void draw_in_children(int depth)
+{
+	pid_t pid;
+
+	if (!depth)
+		return;
+	pid = fork();
+	if (!pid) {
+		printf("child %d: %lx\n", depth, draw(10));
+		fflush(stdout);
+		draw_in_children(depth - 1);
+		printf("child %d again: %lx\n", depth, draw(10));
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
 }
 
 static void use_gs(void)
@@ -129,6 +150,9 @@ int main(int argc, char **argv)
 		signal(SIGALRM, on_signal);
 		setitimer(ITIMER_REAL, &every, NULL);
 	}
+	fflush(stdout);
+	if (!strcmp(what, "forks"))
+		draw_in_children(2);
 	if (!strcmp(what, "threads") && pthread_create(&t, NULL, thread, &v))
 		return 2;
 	printf("rdrand %lx\n", draw(50));

@@ -3,8 +3,8 @@
 # Copyright 2026 The Faultline authors
 #
 # rdrand, rdseed and rdpid in code that does not ask cpuid; gs-relative code, protection
-# (threads: the kernel may take the CPU away in the middle of a probe)
-# keys and x87 images. Also stripped, so that only the unwind table tells of functions.
+# keys and x87 images. With threads (the kernel may take the CPU away in the middle of a
+# probe), in forked processes, and stripped, so that only the unwind table tells of functions.
 . tests/lib.sh
 
 program=$BUILD/tests/programs/chance
@@ -16,6 +16,17 @@ rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 record_and_replay "$program" signals
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 record_and_replay "$program" threads
+rm -r "$TMPDIR"/c "$TMPDIR"/c.*
+# Forked processes have the probes of their parents.
+expect_status 0 "${RECORD[@]}" -f -o "$TMPDIR/c" "$program" forks
+grep -q ': complete' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/c"
+all_match "$TMPDIR/c"
+[ "$n_matched" = 3 ] || fail "$n_matched processes, not three"
+for number in 0 1 2; do
+	n=$("$FAULTLINE" dump --process $number -k random "$TMPDIR/c" | wc -l)
+	[ "$n" -ge 20 ] || fail "process $number: $n results of rdrand"
+done
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 strip -o "$TMPDIR/stripped" "$program"
 record_and_replay "$TMPDIR/stripped"
