@@ -8,6 +8,7 @@
  * What it calls known is never wrong. FAULTLINE_FLIGHT=full: all programs, windows up to
  * a million instructions; another value: up to 100,000 (the table in doc/recovery.md);
  * FAULTLINE_ONLY=NAME: only that mode or program.
+ * time limit: 300
  */
 #include "tests/unit.h"
 
