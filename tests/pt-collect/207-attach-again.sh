@@ -16,7 +16,7 @@ cat >"$TMPDIR/p.c" <<'C'
 #include <time.h>
 #include <unistd.h>
 
-#define SECONDS 5
+#define SECONDS 10 // a busy machine attaches twice meanwhile
 
 static void *on_condition(void *ret)
 {
@@ -74,7 +74,11 @@ cc -O1 -o "$TMPDIR/p" "$TMPDIR/p.c" -lpthread || fail "cannot compile"
 pid=$!
 started+=("$pid")
 until_true grep -q tick "$TMPDIR/tell" || fail "it does not start"
-sleep 0.2
+# All four in futex, poll or a sleep.
+all_wait() {
+	[ "$(cat /proc/"$pid"/task/*/syscall | grep -Ec '^(202|7|35|230) ')" = 4 ]
+}
+until_true all_wait || fail "they do not wait: $(cat /proc/"$pid"/task/*/syscall)"
 attach "$TMPDIR/c1" "$pid"
 detach "$TMPDIR/c1" INT
 attach "$TMPDIR/c2" "$pid"
