@@ -5,6 +5,7 @@
 # A crash without a beginning: of a capture that replays, `encode --flight` keeps what the
 # flight recorder would have left. recover shows its last values, analyze finds the same
 # faulty statements as in the replay, and says which of them are inferred.
+# time limit: 300
 . "$SOURCE/tests/lib.sh"
 need jq
 need_bpf
