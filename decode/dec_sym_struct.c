@@ -117,11 +117,9 @@ static void flatten_members(struct flatten *fl, Dwarf_Die *type, const char *pre
 		Dwarf_Die member_type;
 		char name[256];
 
-		// Static members of C++ classes are declared as members, without a place.
-		if (dwarf_tag(&m) != DW_TAG_member || dwarf_hasattr(&m, DW_AT_external) ||
-		    !dec_sym_type_of(&m, &member_type, NULL))
+		if (!dec_sym_is_member(&m) || !dec_sym_type_of(&m, &member_type, NULL))
 			continue;
-		// Members of an anonymous struct or union are the outer struct's.
+		// Members of an anonymous struct, union or base class are the outer one's.
 		snprintf(name, sizeof(name), "%s%s%s", prefix,
 			 *prefix && member ? "." : "", member ? member : "");
 		flatten_type(fl, &member_type, &m, name,
@@ -214,7 +212,7 @@ static void flatten_type(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 /* ---- finding a struct by name --------------------------------------------------------- */
 
 /** Find struct @p name, complete, among the children of @p parent. A tag wins over a
- * typedef's name of the same spelling. */
+ * typedef's name of the same spelling, and over a class within another. */
 static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int depth)
 {
 	bool found = false;
@@ -233,8 +231,12 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 		if (tag != DW_TAG_typedef && !dec_sym_is_struct(tag))
 			continue;
 		n = dwarf_diename(&die);
-		if (!n || strcmp(n, name))
+		if (!n || strcmp(n, name)) {
+			// C++: a class within a class, if there is none of its own.
+			if (!found && tag != DW_TAG_typedef && depth < 8)
+				found = find_in(&die, name, ret, depth + 1);
 			continue;
+		}
 		if (tag == DW_TAG_typedef) {
 			if (!found && dec_sym_type_of(&die, &to, NULL) &&
 			    dec_sym_is_struct(dwarf_tag(&to)) &&

@@ -95,6 +95,20 @@ const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes)
 
 /* ---- members ----------------------------------------------------------------------- */
 
+bool dec_sym_is_member(Dwarf_Die *die)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_member:
+		// Static members of C++ classes are declared as members, without a place.
+		return !dwarf_hasattr(die, DW_AT_external);
+	case DW_TAG_inheritance:
+		// Where a virtual base is, the object says.
+		return !dwarf_hasattr(die, DW_AT_virtuality);
+	default:
+		return false;
+	}
+}
+
 uint64_t dec_sym_member_offset(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -124,9 +138,7 @@ static bool member_at(Dwarf_Die *type, uint64_t *offset, Dwarf_Die *ret)
 	do {
 		uint64_t at = dec_sym_member_offset(&m);
 
-		if (dwarf_tag(&m) == DW_TAG_member &&
-		    !dwarf_hasattr(&m, DW_AT_external) &&
-		    dec_sym_type_of(&m, ret, NULL) && *offset >= at &&
+		if (dec_sym_is_member(&m) && dec_sym_type_of(&m, ret, NULL) && *offset >= at &&
 		    *offset - at < dec_sym_type_bytes(ret)) {
 			*offset -= at;
 			return true;

@@ -173,6 +173,9 @@ const char *dec_sym_struct_name(Dwarf_Die *die, const char *typedef_name);
  * @p bytes (may be NULL) its size, 0 when incomplete. */
 const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes);
 
+/** @return whether @p die, below a struct, is a part of it: a member or a base class. */
+bool dec_sym_is_member(Dwarf_Die *die);
+
 /** Offset of member @p die in its struct in bytes. */
 uint64_t dec_sym_member_offset(Dwarf_Die *die);
 

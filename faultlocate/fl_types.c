@@ -161,15 +161,16 @@ static struct err *declare(struct spec *s, struct dec_symbols *symbols, const ch
 {
 	const struct dec_struct *layout;
 	struct err *err = find_layout(symbols, name, &layout);
+	_cleanup_free_ char *text = NULL;
 	unsigned int n_edges = 0;
-	char text[256];
 
 	if (err || !layout || !layout->n_fields)
 		return err;
 	for (uint32_t i = 0; i < layout->n_fields; i++)
 		n_edges += layout->fields[i].is_pointer;
-	snprintf(text, sizeof(text), "%s FIELD %u EDGE %u;", name, layout->n_fields,
-		 n_edges);
+	// In quotes: templates have names that are no words.
+	if (asprintf(&text, "\"%s\" FIELD %u EDGE %u;", name, layout->n_fields, n_edges) < 0)
+		return &err_nomem;
 	return spec_add_text(s, name, text, strlen(text));
 }
 

@@ -19,7 +19,7 @@ static int parse_known_type(struct parser *p)
 	struct spec_span at = p->tok.span;
 	int type;
 
-	if (!parse_new_name(p, "a type", &name))
+	if (!parse_type_name(p, "a type", &name))
 		return -1;
 	type = spec_type_find(p->s, name);
 	if (type < 0)
@@ -58,7 +58,7 @@ static void parse_variables(struct parser *p, int type)
 
 bool parse_is_declaration(const struct parser *p)
 {
-	return p->tok.kind == TOK_NAME && p->next.kind == TOK_NAME &&
+	return token_is_type(&p->tok) && p->next.kind == TOK_NAME &&
 	       !parse_is_word(p, "for");
 }
 

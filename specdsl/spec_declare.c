@@ -119,7 +119,7 @@ void parse_type(struct parser *p)
 	t.is_array = parse_accept_word(p, "ARRAY");
 	place.name = place.fields = place.edges = p->tok.span;
 	t.line = spec_file_line(p->f, p->tok.span.offset);
-	if (!parse_new_name(p, "the struct's name", &t.name))
+	if (!parse_type_name(p, "the struct's name", &t.name))
 		return;
 	if (t.is_array && parse_accept_word(p, "SIZE")) {
 		parse_type_size(p, &t);
@@ -205,7 +205,7 @@ void parse_cpoint(struct parser *p)
 		const char *type;
 		struct spec_span at = p->tok.span;
 
-		if (!parse_new_name(p, "a type", &type))
+		if (!parse_type_name(p, "a type", &type))
 			return;
 		c.type = spec_type_find(p->s, type);
 		if (c.type < 0)

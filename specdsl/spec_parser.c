@@ -46,6 +46,11 @@ bool parse_is_behind_semicolon(const struct parser *p)
 	return p->last_end && p->f->text[p->last_end - 1] == ';';
 }
 
+bool token_is_type(const struct token *t)
+{
+	return t->kind == TOK_NAME || t->kind == TOK_STRING;
+}
+
 bool token_is_char(const struct token *t, char c)
 {
 	return t->kind == TOK_CHAR && t->ch == c;
@@ -136,6 +141,19 @@ bool parse_new_name(struct parser *p, const char *what, const char **ret)
 	return *ret;
 }
 
+bool parse_type_name(struct parser *p, const char *what, const char **ret)
+{
+	struct spec_span quoted = p->tok.span;
+
+	if (p->is_panicking || p->tok.kind != TOK_STRING)
+		return parse_new_name(p, what, ret);
+	quoted.offset++;
+	quoted.length -= 2;
+	*ret = parse_text(p, quoted);
+	parse_advance(p);
+	return *ret;
+}
+
 bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
 			  int64_t *ret)
 {
@@ -199,7 +217,7 @@ bool parse_end(struct parser *p, const char *what)
 
 static bool starts_type(const struct parser *p)
 {
-	return (parse_is_word(p, "ARRAY") && p->next.kind == TOK_NAME) ||
+	return (parse_is_word(p, "ARRAY") && token_is_type(&p->next)) ||
 	       token_is_word(p, &p->next, "FIELD") || token_is_word(p, &p->next, "AT");
 }
 
@@ -208,7 +226,7 @@ static bool starts_attribute(const struct parser *p)
 {
 	struct token name, end;
 
-	if (p->tok.kind != TOK_NAME || !token_is_char(&p->next, '.'))
+	if (!token_is_type(&p->tok) || !token_is_char(&p->next, '.'))
 		return false;
 	name = spec_lex(p->f, p->next.span.offset + p->next.span.length);
 	end = spec_lex(p->f, name.span.offset + name.span.length);

@@ -47,6 +47,7 @@ bool parse_is_standard_attr(const char *name);
 bool parse_is_behind_semicolon(const struct parser *p);
 
 bool token_is_char(const struct token *t, char c);
+bool token_is_type(const struct token *t);
 bool token_is_word(const struct parser *p, const struct token *t, const char *word);
 
 /** @return whether the current token is @p c, or the word @p word. */
@@ -62,6 +63,9 @@ bool parse_expect_char(struct parser *p, char c, const char *after);
 
 /** Read a name into the arena. */
 bool parse_new_name(struct parser *p, const char *what, const char **ret);
+
+/** The same for a type's, which may stand in quotes: "pair<int, char *>". */
+bool parse_type_name(struct parser *p, const char *what, const char **ret);
 
 /** Read a whole number from @p min to @p max, with a sign when @p min is negative. */
 bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,

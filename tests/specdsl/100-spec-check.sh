@@ -54,4 +54,25 @@ grep -q "^faultline: cannot open specification 'missing.spec': No such file" err
 [ $? = 2 ] || fail "a missing program: not exit 2"
 grep -q "^faultline: cannot read 'missing': No such file" err ||
 	fail "a missing program: $(cat err)"
+
+# C++: what base classes have, templates, a class within another.
+cat >classes.cc <<'END'
+struct base { base *next; virtual ~base() {} };
+template <class T, class U> struct pair_of : base { T a; U *b; };
+struct outer { struct inner { int k; inner *down; }; inner *top; };
+int main()
+{
+	pair_of<int, char> p;
+	outer o = { new outer::inner };
+	return p.a == 0 && o.top->k;
+}
+END
+"${CXX:=c++}" -g -o classes classes.cc || fail "cannot compile C++"
+cat >classes.spec <<'END'
+"pair_of<int, char>" FIELD 4 EDGE 3;
+"pair_of<int, char>" X, Y; (X.next) == Y => X.b == NULL and X[4] == 0;
+inner FIELD 2 EDGE 1;
+END
+"$FAULTLINE" spec check classes.spec --binary classes >out 2>err || fail "C++: $(cat err)"
+"$FAULTLINE" spec format classes.spec | cmp - classes.spec || fail "C++: format"
 exit 0
