@@ -74,12 +74,13 @@ static void probe_candidate(struct ptc_process *p, const char *path,
 static void search_piece(struct ptc_process *p, const char *path, struct ptc_code *code,
 			 const uint8_t *bytes, size_t size, uint64_t offset)
 {
-	const uint8_t *at = bytes, *end = bytes + size;
+	const uint8_t *at = bytes + 1, *end = bytes + size;
 
-	while ((at = memmem(at, end - at, "\x0f\xc7", 2)) && end - at >= 3) {
-		if (at[2] >= 0xf0)
-			probe_candidate(p, path, code, offset + (at - bytes));
-		at += 2;
+	// The rarer byte of the two; memmem takes 1 ms for the C library.
+	while ((at = memchr(at, 0xc7, end - at)) && end - at >= 2) {
+		if (at[-1] == 0x0f && at[1] >= 0xf0)
+			probe_candidate(p, path, code, offset + (at - 1 - bytes));
+		at++;
 	}
 }
 
