@@ -194,14 +194,12 @@ static void parse_event(struct argp_state *state, char *arg)
 	}
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/** What -e and --snapshot go by. */
+static error_t parse_event_option(int key, char *arg, struct argp_state *state)
 {
 	struct ptc_options *o = state->input;
 
 	switch (key) {
-	case 'o':
-		o->dir = arg;
-		return 0;
 	case 'e':
 		parse_event(state, arg);
 		return 0;
@@ -223,9 +221,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_STORES_EACH:
 		o->stores.plan.is_naive = true;
 		return 0;
-	case KEY_END_CORE:
-		o->wants_end_core = true;
-		return 0;
 	case KEY_SNAPSHOT:
 		o->wants_snapshot = true;
 		o->snapshot_bytes = arg ? parse_size(state, arg) : SNAPSHOT_DEFAULT;
@@ -233,18 +228,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TRIGGER:
 		o->trigger = arg;
 		return 0;
-	case KEY_PORTABLE:
-		o->is_portable = true;
-		return 0;
-	case KEY_MASK_ENV:
-		add_name(state, &o->private.env, arg);
-		return 0;
-	case KEY_OMIT:
-		add_name(state, &o->private.mappings, arg);
-		return 0;
-	case 'f':
-		o->follows = true;
-		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/** When it runs, how often, and for how long. */
+static error_t parse_run_option(int key, char *arg, struct argp_state *state)
+{
+	struct ptc_options *o = state->input;
+
+	switch (key) {
 	case KEY_CHAOS:
 		o->wants_chaos = true;
 		if (arg)
@@ -258,11 +251,62 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_HANG:
 		o->hang_seconds = option_number(state, "SECONDS", arg, 1, 1000000);
 		return 0;
-	case 'p':
-		o->pid = option_number(state, "PID", arg, 1, INT_MAX);
-		return 0;
 	case KEY_DURATION:
 		o->duration_s = parse_seconds(state, arg);
+		return 0;
+	}
+	return parse_event_option(key, arg, state);
+}
+
+/** All have been read. */
+static void check_options(struct argp_state *state)
+{
+	struct ptc_options *o = state->input;
+
+	if (o->pid && o->argv)
+		argp_error(state, "-p PID or a program, not both");
+	if (o->pid && o->follows)
+		argp_error(state, "-f and -p cannot be combined");
+	if (!o->pid && o->duration_s)
+		argp_error(state, "--duration is for -p");
+	if (o->trigger && !o->wants_snapshot)
+		argp_error(state, "--trigger is for --snapshot");
+	// The flight recorder's rings, unless some are chosen.
+	if (o->wants_snapshot && !o->has_events)
+		o->wants_heap = o->pt.is_wanted = true;
+	if (!o->pt.is_wanted &&
+	    (o->pt.is_per_cpu || o->pt.filters.size || o->pt.aux_bytes))
+		argp_error(state, "--per-cpu, --filter and --pt-buffer are for -e pt");
+	if (!o->pid && !o->argv)
+		argp_error(state,
+			   "which program? (faultline record -- PROGRAM [ARG...])");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct ptc_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		o->dir = arg;
+		return 0;
+	case KEY_END_CORE:
+		o->wants_end_core = true;
+		return 0;
+	case KEY_PORTABLE:
+		o->is_portable = true;
+		return 0;
+	case KEY_MASK_ENV:
+		add_name(state, &o->private.env, arg);
+		return 0;
+	case KEY_OMIT:
+		add_name(state, &o->private.mappings, arg);
+		return 0;
+	case 'f':
+		o->follows = true;
+		return 0;
+	case 'p':
+		o->pid = option_number(state, "PID", arg, 1, INT_MAX);
 		return 0;
 	case 'v':
 		log_set_level(LOG_INFO);
@@ -271,27 +315,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->argv = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_END:
-		if (o->pid && o->argv)
-			argp_error(state, "-p PID or a program, not both");
-		if (o->pid && o->follows)
-			argp_error(state, "-f and -p cannot be combined");
-		if (!o->pid && o->duration_s)
-			argp_error(state, "--duration is for -p");
-		if (o->trigger && !o->wants_snapshot)
-			argp_error(state, "--trigger is for --snapshot");
-		// The flight recorder's rings, unless some are chosen.
-		if (o->wants_snapshot && !o->has_events)
-			o->wants_heap = o->pt.is_wanted = true;
-		if (!o->pt.is_wanted &&
-		    (o->pt.is_per_cpu || o->pt.filters.size || o->pt.aux_bytes))
-			argp_error(state,
-				   "--per-cpu, --filter and --pt-buffer are for -e pt");
-		if (!o->pid && !o->argv)
-			argp_error(state, "which program? (faultline record -- PROGRAM "
-					  "[ARG...])");
+		check_options(state);
 		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return parse_run_option(key, arg, state);
 }
 
 /** The first of PROGRAM.flt, PROGRAM.flt.2, ... that does not exist. */
