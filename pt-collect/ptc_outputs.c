@@ -140,7 +140,7 @@ static void add_clone3_child(struct ptc_process *p, struct ptc_writes *w, uint64
 			ptc_outputs_add(p, w, at[i], sizeof(word));
 }
 
-/** One output; sizes as in out_size() of record.bpf.c. */
+/** One output; sizes as in out_size() of record_calls.h. */
 static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct rec_out *o,
 		    const uint64_t args[8], int64_t ret)
 {

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+// Copyright 2026 The Faultline authors
+
+/*
+ * System calls: what each was, and the user memory that it wrote.
+ */
+#ifndef BPF_RECORD_CALLS_H
+#define BPF_RECORD_CALLS_H
+
+#include "bpf/record_ring.h"
+
+#define NR_RT_SIGRETURN_GONE (-1)
+#define NR_SHMAT 30
+#define NR_RT_SIGRETURN 15
+#define NR_SCHED_SETAFFINITY 203
+#define NR_RESTART_SYSCALL 219
+#define ERESTART_RESTARTBLOCK 516
+#define SIGCONT 18
+#define MAP_ANONYMOUS 0x20
+#define CLONE_VM 0x100u
+#define CLONE_PIDFD 0x1000u
+#define CLONE_PARENT_SETTID 0x100000u
+#define CLONE_CHILD_SETTID 0x1000000u
+#define IOC_READ 2u
+
+/* Written by user space. */
+__u32 chance_below; /* --chaos: stop at this share of all calls, in 2^32 */
+__u64 chance_state; /* random numbers, xorshift; user space sets the seed */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REC_SYSCALLS);
+	__type(key, __u32);
+	__type(value, struct rec_desc);
+} descs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REC_COMMANDS);
+	__type(key, __u64);
+	__type(value, struct rec_desc);
+} commands SEC(".maps");
+
+/* What restart_syscall goes on with: the thread's call that last ended in -516. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u32);
+} restarting SEC(".maps");
+
+/*
+ * Where an event is put together, one for each CPU (user space sets max_entries): the
+ * tracepoint runs with preemption off. Not a per-CPU map: those end at 32 KiB. The second
+ * half of data is slack: offset and size are each below REC_INLINE_MAX, which is all that the
+ * verifier can know.
+ */
+struct scratch {
+	struct rec_syscall event;
+	__u8 data[2 * REC_INLINE_MAX + 64];
+	struct rec_chunk chunk;
+	__u8 chunk_data[REC_CHUNK_MAX];
+	struct rec_desc made_up; /* for ioctls that tell their size */
+	__u64 args[8];		 /* of the system call; two stay 0 */
+	/*
+	 * Progress. It lives here and not on the stack because the verifier then takes
+	 * every value as unknown, and is done after one look at each loop's body.
+	 */
+	__u64 used;	/* bytes of data */
+	__u64 chunked;	/* memory bytes in chunks */
+	__u64 at, left; /* what put_one_chunk() has before it */
+	__u32 flags;	/* enum rec_flags */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* Of this CPU. */
+static struct scratch *my_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&scratches, &cpu);
+}
+
+static __u64 syscall_arg(const struct scratch *s, __u32 i)
+{
+	return s->args[i & 7];
+}
+
+/* What bpf_loop callbacks get: a pointer survives only on the stack. */
+struct walk {
+	struct scratch *s;
+	const struct rec_desc *desc;
+};
+
+static long put_one_chunk(__u32 i __attribute__((unused)), struct walk *walk)
+{
+	struct scratch *s = walk->s;
+	__u64 size = s->left > REC_CHUNK_MAX ? REC_CHUNK_MAX : s->left;
+
+	OPAQUE(size);
+	if (!size || size > REC_CHUNK_MAX || is_ring_scarce())
+		return 1;
+	if (bpf_probe_read_user(s->chunk_data, size, (void *)s->at))
+		return 1;
+	s->chunk.head.kind = REC_CHUNK;
+	s->chunk.head.tgid = s->event.head.tgid;
+	s->chunk.head.tid = s->event.head.tid;
+	s->chunk.head.at_ns = s->event.head.at_ns;
+	s->chunk.addr = s->at;
+	s->chunk.size = size;
+	ring_put(&s->chunk, sizeof(s->chunk) + size);
+	s->at += size;
+	s->left -= size;
+	return 0;
+}
+
+/* Memory that does not fit beside the registers. */
+static int put_chunks(struct scratch *s, __u64 addr, __u64 size)
+{
+	struct walk walk = { .s = s };
+
+	if (size > REC_EVENT_MAX || s->chunked + size > REC_EVENT_MAX)
+		return -1;
+	s->chunked += size;
+	s->at = addr;
+	s->left = size;
+	bpf_loop(REC_EVENT_MAX / REC_CHUNK_MAX + 1, put_one_chunk, &walk, 0);
+	return s->left ? -1 : 0;
+}
+
+static int put_inline(struct scratch *s, __u64 addr, __u64 size)
+{
+	struct rec_part *part;
+	__u64 used = s->used;
+
+	OPAQUE(used);
+	OPAQUE(size);
+	if (used > REC_INLINE_MAX || size > REC_INLINE_MAX)
+		return -1;
+	part = (struct rec_part *)&s->data[used];
+	part->addr = addr;
+	part->size = size;
+	if (bpf_probe_read_user(part + 1, size, (void *)addr))
+		return -1;
+	s->used = used + sizeof(*part) + ((size + 7) & ~7ull);
+	return 0;
+}
+
+/* Not static, so that the verifier looks at it once, and not at each call in each state:
+ * that is 4 ms of each start. */
+__attribute__((noinline)) int put_memory(__u64 addr, __u64 size)
+{
+	struct scratch *s = my_scratch();
+
+	if (!addr || !size || !s)
+		return 0;
+	if (is_ring_scarce()) {
+		s->flags |= REC_REREAD;
+		return 0;
+	}
+	if (size <= REC_INLINE_MAX &&
+	    s->used + size + sizeof(struct rec_part) + 8 <= REC_INLINE_MAX)
+		return put_inline(s, addr, size);
+	return put_chunks(s, addr, size);
+}
+
+/* Bytes that output @o wrote; -1 when user space has to find out. */
+static __s64 out_size(const struct scratch *s, const struct rec_out *o)
+{
+	__u64 n;
+	__u32 value;
+
+	if (!syscall_arg(s, o->arg))
+		return 0;
+	switch (o->kind) {
+	case OUT_FIXED:
+		return o->size;
+	case OUT_RET:
+		n = s->event.ret;
+		if (syscall_arg(s, o->count) < n)
+			n = syscall_arg(s, o->count);
+		return n * o->size;
+	case OUT_ARG_TIMES:
+		n = (__u32)syscall_arg(s, o->count);
+		return n * o->size;
+	case OUT_VALUE:
+		value = 0;
+		if (!syscall_arg(s, o->count))
+			return 0;
+		if (bpf_probe_read_user(&value, sizeof(value),
+					(void *)syscall_arg(s, o->count)))
+			return -1;
+		return value > o->size ? o->size : value;
+	case OUT_BITS:
+		n = (__u32)syscall_arg(s, o->count);
+		return (n + 63) / 64 * 8;
+	case OUT_RET_PLUS:
+		return s->event.ret + o->size;
+	case OUT_PAGES:
+		return (syscall_arg(s, o->count) + 4095) / 4096;
+	}
+	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
+}
+
+/*
+ * A new thread's own return may come when its parent has long reused the memory of the
+ * arguments. Its task knows two of the words that may have been written. What the memory
+ * says besides does no harm when it is of the next call: those words are as they are now.
+ */
+static void put_born(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 clear = (__u64)BPF_CORE_READ(task, clear_child_tid);
+	__u64 set = (__u64)BPF_CORE_READ(task, set_child_tid);
+
+	put_memory(clear, 4);
+	if (set != clear)
+		put_memory(set, 4);
+}
+
+static int put_clone3(const struct scratch *s, __u64 addr)
+{
+	__u64 args[4]; /* the first members: flags, pidfd, child_tid, parent_tid */
+	int ret = 0;
+
+	if (!s->event.ret)
+		put_born();
+	if (bpf_probe_read_user(args, sizeof(args), (void *)addr))
+		return -1;
+	if (args[0] & CLONE_PARENT_SETTID)
+		ret |= put_memory(args[3], 4);
+	if (args[0] & CLONE_CHILD_SETTID && args[0] & CLONE_VM)
+		ret |= put_memory(args[2], 4);
+	if (args[0] & CLONE_PIDFD)
+		ret |= put_memory(args[1], 4);
+	return ret;
+}
+
+/* A bpf_loop callback because the verifier would walk an unrolled loop in all ways. */
+static long put_out(__u32 i, struct walk *walk)
+{
+	const struct rec_desc *desc = walk->desc;
+	struct scratch *s = walk->s;
+	const struct rec_out *o;
+	__u64 n = i;
+	__s64 size;
+
+	OPAQUE(n);
+	if (!desc || n >= REC_OUTS)
+		return 1;
+	o = &desc->out[n];
+	if (o->kind == OUT_END)
+		return 1;
+	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS))
+		return 0;
+	if (o->kind == OUT_CLONE3 && !put_clone3(s, syscall_arg(s, o->arg)))
+		return 0;
+	size = out_size(s, o);
+	if (size >= 0 && !put_memory(syscall_arg(s, o->arg), size))
+		return 0;
+	if (!(o->flags & OUT_MAYBE) && s->event.ret >= 0)
+		s->flags |= REC_REREAD;
+	return 0;
+}
+
+/* An ioctl command of the modern form carries direction and size. */
+static const struct rec_desc *describe_ioctl(struct scratch *s, __u32 command)
+{
+	__u32 size = command >> 16 & 0x3fff, dir = command >> 30;
+	struct rec_desc *d = &s->made_up;
+
+	if (!dir)
+		return NULL;
+	d->state = DESC_LISTED;
+	d->flags = 0;
+	d->out[0].kind = dir & IOC_READ ? OUT_FIXED : OUT_END;
+	d->out[0].arg = 2;
+	d->out[0].flags = 0;
+	d->out[0].size = size;
+	d->out[1].kind = OUT_END;
+	return d;
+}
+
+static const struct rec_desc *find_desc(struct scratch *s)
+{
+	__u32 nr = s->event.nr;
+	const struct rec_desc *d;
+	__u64 key, command;
+
+	if (s->event.nr == NR_RT_SIGRETURN_GONE)
+		nr = NR_RT_SIGRETURN;
+	if (nr == NR_RESTART_SYSCALL) {
+		__u32 *before = bpf_map_lookup_elem(&restarting, &s->event.head.tid);
+
+		if (before)
+			nr = *before;
+	}
+	if (s->event.ret == -ERESTART_RESTARTBLOCK)
+		bpf_map_update_elem(&restarting, &s->event.head.tid, &nr, BPF_ANY);
+	if (nr >= REC_SYSCALLS)
+		return NULL;
+	d = bpf_map_lookup_elem(&descs, &nr);
+	if (!d || d->state != DESC_BY_COMMAND)
+		return d && d->state == DESC_LISTED ? d : NULL;
+	command = syscall_arg(s, d->command);
+	key = REC_COMMAND_KEY(nr, command);
+	if (d->flags & DESC_IOCTL) {
+		d = bpf_map_lookup_elem(&commands, &key);
+		return d ? (d->state == DESC_LISTED ? d : NULL) :
+			   describe_ioctl(s, command);
+	}
+	return bpf_map_lookup_elem(&commands, &key);
+}
+
+static void fill_event(struct scratch *s, long ret, __u64 id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct rec_syscall *e = &s->event;
+
+	fill_head(&e->head, REC_SYSCALL, id);
+	e->nr = (__s64)regs->orig_ax;
+	e->ret = ret;
+	take_regs(&e->regs, task, regs);
+	e->regs.gpr[0] = regs->orig_ax;
+	s->args[0] = regs->di;
+	s->args[1] = regs->si;
+	s->args[2] = regs->dx;
+	s->args[3] = regs->r10;
+	s->args[4] = regs->r8;
+	s->args[5] = regs->r9;
+}
+
+/* A file was mapped: user space must see its descriptor before the program goes on. */
+static int is_file_mapped(const struct scratch *s)
+{
+	__u64 ret = s->event.ret;
+
+	if (s->event.nr == NR_SHMAT)
+		return ret < -4095ull;
+	return ret < -4095ull && !(syscall_arg(s, 3) & MAP_ANONYMOUS) &&
+	       (__s32)syscall_arg(s, 4) >= 0;
+}
+
+static int is_chosen(void)
+{
+	__u64 x = chance_state;
+
+	if (!chance_below)
+		return 0;
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	chance_state = x;
+	return (__u32)(x >> 32) < chance_below;
+}
+
+static __u32 dropped_cont(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	__u64 cont = 1ull << (SIGCONT - 1);
+
+	return (t->pending.signal.sig[0] & cont ? REC_DROPS_CONT : 0) |
+	       (BPF_CORE_READ(t, signal, shared_pending.signal.sig[0]) & cont ?
+			REC_DROPS_SHARED_CONT :
+			0);
+}
+
+static void put_event(struct scratch *s)
+{
+	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
+
+	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
+	    ring_used() > REC_RING_BYTES / 2 ||
+	    is_chosen())
+		s->flags |= REC_STOPPING | dropped_cont();
+	s->event.flags = s->flags;
+	s->event.inline_bytes = used;
+	OPAQUE(used);
+	if (used <= REC_INLINE_MAX)
+		ring_put(&s->event, sizeof(s->event) + used);
+	if (s->flags & REC_STOPPING)
+		bpf_send_signal_thread(SIGSTOP);
+}
+
+SEC("raw_tp/sys_exit")
+int record_sys_exit(__u64 *args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct walk walk;
+	struct scratch *s;
+
+	if (!(process_bits(id >> 32) & REC_RECORDED))
+		return 0;
+	s = my_scratch();
+	if (!s)
+		return 0;
+	note_runs(id >> 32, id);
+	set_call_state((__u32)id,
+		       args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
+	s->used = s->chunked = s->flags = 0;
+	fill_event(s, args[1], id);
+	walk.s = s;
+	walk.desc = find_desc(s);
+	if (!walk.desc)
+		s->flags = REC_UNLISTED;
+	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
+		s->flags = REC_MAPPED_FILE;
+	else if (s->event.nr == NR_SCHED_SETAFFINITY && !s->event.ret)
+		s->flags = REC_CHOSE_CPUS;
+	bpf_loop(REC_OUTS, put_out, &walk, 0);
+	put_event(s);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+// Copyright 2026 The Faultline authors
+
+/*
+ * What all programs share: the ring, and what is known of each task.
+ */
+#ifndef BPF_RECORD_RING_H
+#define BPF_RECORD_RING_H
+
+#define SIGSTOP 19
+#define ENOSYS 38
+
+/* Read by user space. */
+__u64 lost_events; /* the ring refused one: must stay 0 */
+__u64 ring_total;  /* bytes put in so far, to wake user space now and then */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REC_RING_BYTES);
+} ring SEC(".maps");
+
+static __u64 ring_used(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+}
+
+static int is_ring_scarce(void)
+{
+	return ring_used() > REC_RING_BYTES / 4 * 3;
+}
+
+/* Not a global: of those libbpf makes user space write every byte. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rec_tasks);
+} tasks SEC(".maps");
+
+/* By process: who of it ran last, and where that stands. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, REC_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct rec_switch);
+} last_threads SEC(".maps");
+
+/*
+ * Pointers in kernel structures are read with BPF_CORE_READ: a plain load of one makes the
+ * verifier look in all of the kernel's types for whether it can be trusted, for 1 ms a load.
+ *
+ * Compilers fold bounds checks into forms that the verifier cannot follow.
+ */
+#define OPAQUE(v) asm volatile("" : "+r"(v))
+
+static struct rec_tasks *all_tasks(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&tasks, &zero);
+}
+
+/* enum rec_process_bits */
+static __always_inline __u8 process_bits(__u64 tgid)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tgid);
+	return t ? t->process[tgid & (REC_TASKS - 1)] : 0;
+}
+
+/* enum rec_call_state; see record_sys_enter */
+static __always_inline __u8 call_state(__u64 tid)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tid);
+	return t ? t->call[tid & (REC_TASKS - 1)] : REC_CALL_NONE;
+}
+
+static __always_inline void set_call_state(__u64 tid, __u8 state)
+{
+	struct rec_tasks *t = all_tasks();
+
+	OPAQUE(tid);
+	if (t)
+		t->call[tid & (REC_TASKS - 1)] = state;
+}
+
+/* @id: bpf_get_current_pid_tgid(). */
+static __always_inline void fill_head(struct rec_head *h, __u32 kind, __u64 id)
+{
+	h->kind = kind;
+	h->tgid = id >> 32;
+	h->tid = (__u32)id;
+	h->at_ns = bpf_ktime_get_ns();
+}
+
+static void ring_put(void *record, __u64 size)
+{
+	__u64 before = ring_total, after = before + size;
+	__u64 flags = before / REC_WAKE_BYTES == after / REC_WAKE_BYTES ?
+			      BPF_RB_NO_WAKEUP :
+			      BPF_RB_FORCE_WAKEUP;
+
+	ring_total = after;
+	if (bpf_ringbuf_output(&ring, record, size, flags))
+		__sync_fetch_and_add(&lost_events, 1);
+}
+
+/* Thread @tid of the process runs, which was not the last one to do so. */
+static void put_switch(struct rec_switch *s, __u32 tid)
+{
+	s->next_tid = tid;
+	s->head.at_ns = bpf_ktime_get_ns();
+	ring_put(s, sizeof(*s));
+	s->head.tid = tid;
+}
+
+/*
+ * The current task, of process @tgid, runs. Usually the scheduler's tracepoint has said so.
+ * It does not everywhere: a kernel was seen whose CPUs but the first leave their idle task
+ * without it. So the first record of a thread makes sure of it.
+ */
+static void note_runs(__u32 tgid, __u32 tid)
+{
+	struct rec_switch *last;
+
+	if (!(process_bits(tgid) & REC_THREADED))
+		return;
+	last = bpf_map_lookup_elem(&last_threads, &tgid);
+	if (last && last->head.tid != tid)
+		put_switch(last, tid);
+}
+
+static void take_regs(struct rec_regs *to, const struct task_struct *task,
+		      const struct pt_regs *regs)
+{
+	__u64 *g = to->gpr;
+
+	g[0] = (__s64)regs->orig_ax >= 0 ? regs->orig_ax : regs->ax;
+	g[1] = regs->cx;
+	g[2] = regs->dx;
+	g[3] = regs->bx;
+	g[4] = regs->sp;
+	g[5] = regs->bp;
+	g[6] = regs->si;
+	g[7] = regs->di;
+	g[8] = regs->r8;
+	g[9] = regs->r9;
+	g[10] = regs->r10;
+	g[11] = regs->r11;
+	g[12] = regs->r12;
+	g[13] = regs->r13;
+	g[14] = regs->r14;
+	g[15] = regs->r15;
+	to->rip = regs->ip;
+	to->rflags = regs->flags;
+	to->fs_base = task->thread.fsbase;
+	to->gs_base = task->thread.gsbase;
+}
+
+#endif
