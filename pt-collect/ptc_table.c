@@ -115,7 +115,7 @@ static const struct rec_desc *find_command(uint64_t key)
 	return NULL;
 }
 
-/** The same rule as describe_ioctl() in record.bpf.c. */
+/** The same rule as describe_ioctl() in record_calls.h. */
 static const struct rec_desc *describe_ioctl(uint32_t command, struct rec_desc *made_up)
 {
 	bool is_read = command >> 30 & 2;
