@@ -77,20 +77,12 @@ static void bars_write(FILE *out, const struct bench_results *r, size_t i)
 static void growth_write(FILE *out, const struct bench_results *r, size_t i)
 {
 	const struct bench_series *group[GROUP_MAX], *s = &r->series.data[i];
-	size_t n = 0;
+	size_t n;
 
-	for (size_t j = 0; j < r->series.size && n < GROUP_MAX; j++) {
-		const struct bench_series *o = &r->series.data[j];
-
-		if (strcmp(o->suite, s->suite) != 0 || strcmp(o->work, s->work) != 0 ||
-		    strcmp(o->y_name, s->y_name) != 0)
-			continue;
-		if (j < i)
-			return;
-		group[n++] = o;
-	}
+	if (!bench_svg_group(r, i, group, GROUP_MAX, &n))
+		return;
 	figure_open(out, s->work, s->y_name);
-	bench_svg_growth(out, group, n);
+	bench_svg_growth(out, group, n, "");
 	fputs("</figure>\n", out);
 }
 

@@ -100,6 +100,9 @@ struct err *bench_markdown_write(FILE *out, struct bench_results *r)
 		fprintf(out, "\n%s\n", bench_format_about(r, suite));
 		table_write(out, &rows);
 		table_write(out, &series);
+		if (series.lines.size && r->pictures)
+			fprintf(out, "\n![how it grows](%s-%s.svg)\n", r->pictures,
+				suite->name);
 		bench_table_deinit(&rows);
 		bench_table_deinit(&series);
 	}

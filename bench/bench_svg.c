@@ -8,7 +8,7 @@
 
 #include "bench/bench_format.h"
 
-#define WIDTH 460
+#define WIDTH BENCH_SVG_WIDTH
 #define LOG_FROM 20 ///< from this factor on, lengths are logarithms
 
 void bench_svg_escape(FILE *out, const char *s)
@@ -271,14 +271,21 @@ static void growth_key(FILE *out, const struct bench_series *s, double y)
 	text_at(out, LEFT + 14, y, "start", "", text);
 }
 
-void bench_svg_growth(FILE *out, const struct bench_series *const *series, size_t n)
+int bench_svg_growth_height(size_t n)
+{
+	return HEIGHT + 8 +
+	       (n < BENCH_SVG_SERIES_MAX ? n : BENCH_SVG_SERIES_MAX) * KEY_HEIGHT;
+}
+
+void bench_svg_growth(FILE *out, const struct bench_series *const *series, size_t n,
+		      const char *attributes)
 {
 	struct axis x, y;
 
 	n = n < BENCH_SVG_SERIES_MAX ? n : BENCH_SVG_SERIES_MAX;
 	growth_axes(series, n, &x, &y);
-	fprintf(out, "<svg viewBox=\"0 0 %d %zu\" role=\"img\">\n", WIDTH,
-		HEIGHT + 8 + n * KEY_HEIGHT);
+	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\"%s>\n", WIDTH,
+		bench_svg_growth_height(n), attributes);
 	if (x.high > 0) {
 		growth_ticks(out, &x, true, "");
 		growth_ticks(out, &y, false, series[0]->y_unit);

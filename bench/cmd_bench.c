@@ -10,6 +10,7 @@
 #include "base/option.h"
 #include "bench/bench_compare.h"
 #include "bench/bench_emit.h"
+#include "bench/bench_svg.h"
 #include "bench/bench_suite.h"
 
 #define EXIT_WORSE 1
@@ -30,7 +31,9 @@ static const struct argp_option option_table[] = {
 	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
 	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
 	{ "html", 'h', "FILE", 0, "Write a report with plots to FILE too", 0 },
-	{ "markdown", 'm', "FILE", 0, "Write the tables as Markdown to FILE too", 0 },
+	{ "markdown", 'm', "FILE", 0,
+	  "Write the tables as Markdown to FILE too, and the plots to SVG files beside it",
+	  0 },
 	{ "from", 'f', "FILE", 0,
 	  "Measure nothing: take the results that --json wrote to FILE", 0 },
 	{ "compare", 'C', NULL, 0,
@@ -242,6 +245,46 @@ static struct err *results_show(struct bench *b)
 	return err;
 }
 
+/** The plots of the suites that have some, each a file. */
+static struct err *pictures_write(struct bench_results *r, const char *stem)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->series.size && !err; i++) {
+		_cleanup_(new_file_deinit) struct new_file f = {};
+		_cleanup_free_ char *path = NULL;
+		const char *suite = r->series.data[i].suite;
+
+		if (i && !strcmp(r->series.data[i - 1].suite, suite))
+			continue;
+		if (asprintf(&path, "%s-%s.svg", stem, suite) < 0)
+			return &err_nomem;
+		err = new_file_open(&f, path);
+		if (err)
+			break;
+		bench_svg_picture(f.stream, r, suite);
+		err = new_file_commit(&f);
+	}
+	return err;
+}
+
+/** Write the Markdown to DIR/NAME.md and its pictures to DIR/NAME-SUITE.svg. */
+static struct err *markdown_write(struct bench_results *r, const char *path)
+{
+	size_t n = path ? strlen(path) : 0;
+	_cleanup_free_ char *stem = NULL;
+	struct err *err;
+
+	if (!path)
+		return NULL;
+	stem = strndup(path, n > 3 && !strcmp(path + n - 3, ".md") ? n - 3 : n);
+	if (!stem)
+		return &err_nomem;
+	r->pictures = bench_keep(r, strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem);
+	err = results_write(r, path, bench_markdown_write);
+	return err ? err : pictures_write(r, stem);
+}
+
 static struct err *bench_main(struct bench *b, int argc, char **argv)
 {
 	struct bench_results *r = &b->results;
@@ -251,7 +294,7 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 		err = results_write(r, b->o.json, bench_json_write);
 	if (!err)
 		err = results_write(r, b->o.html, bench_html_write);
-	return err ? err : results_write(r, b->o.markdown, bench_markdown_write);
+	return err ? err : markdown_write(r, b->o.markdown);
 }
 
 static bool has_failure(const struct bench_results *r)
@@ -271,10 +314,11 @@ static struct err *are_comparable(const struct bench_options *o,
 
 	if (before->header.is_quick == after->header.is_quick)
 		return NULL;
-	return err_new(ERR_USAGE,
-		       "cannot compare '%s' with '%s': '%s' is of the quick form, whose works "
-		       "are smaller (make both with --quick, or both without)",
-		       o->compared[0], o->compared[1], o->compared[quick]);
+	return err_new(
+		ERR_USAGE,
+		"cannot compare '%s' with '%s': '%s' is of the quick form, whose works "
+		"are smaller (make both with --quick, or both without)",
+		o->compared[0], o->compared[1], o->compared[quick]);
 }
 
 /** @return the exit status. */

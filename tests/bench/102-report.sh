@@ -38,6 +38,24 @@ if command -v xmllint >/dev/null; then
 	xmllint --noout - <<<"<r>$xml</r>" || fail "the plots are not well-formed"
 fi
 
+# Beside the Markdown stand the plots of each suite that has some, and it links them.
+jq -r '.series[].suite' $from | sort -u | while read -r suite; do
+	picture=$TMPDIR/report-$suite.svg
+	grep -qF "](report-$suite.svg)" "$TMPDIR/report.md" || fail "no link to $picture"
+	want=$(jq -r --arg s "$suite" '[.series[] | select(.suite == $s) | [.work, .y_name]] |
+		unique | length' $from)
+	[ "$(grep -c '<text [^>]*class="title"' "$picture")" = "$want" ] ||
+		fail "not $want plots in $picture"
+	jq -r --arg s "$suite" '.series[] | select(.suite == $s) | .command' $from |
+		while read -r command; do
+			grep -qF ">$command: " "$picture" || fail "no '$command' in $picture"
+		done || exit 1
+	grep -Eq 'src=|url\(|@import|href=' "$picture" && fail "$picture loads something"
+	if command -v xmllint >/dev/null; then
+		xmllint --noout "$picture" || fail "$picture is not well-formed"
+	fi
+done || exit 1
+
 # What cannot be written leaves nothing behind.
 expect_status 2 "$FAULTLINE" bench --from $from --html "$TMPDIR/none/report.html"
 expect_error "none/report.html"
