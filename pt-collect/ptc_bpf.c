@@ -101,40 +101,57 @@ static struct err *attach_syscalls(struct ptc_bpf *b)
 	return b->sys_exit ? NULL : err_errno("cannot attach to the sys_exit tracepoint");
 }
 
-static struct err *create(bool with_syscalls, struct ptc_bpf **ret)
+static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
 {
-	const char *const first[] = { with_syscalls ? "record_sys_exit" :
-						      "record_heap_multi",
-				      NULL };
+	static const struct {
+		unsigned part;
+		const char *name;
+	} programs[] = { { PTC_BPF_CALLS, "record_sys_exit" },
+			 { PTC_BPF_THREADS, "record_sys_enter" },
+			 { PTC_BPF_THREADS, "record_sched_switch" },
+			 { PTC_BPF_HEAP, "record_heap_multi" },
+			 { PTC_BPF_RESULTS, "record_heap_done_multi" },
+			 { PTC_BPF_STORES, "record_store_multi" } };
+	const char *names[sizeof(programs) / sizeof(programs[0]) + 1] = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (parts & programs[i].part)
+			names[n++] = programs[i].name;
+	return ptc_programs_load(&b->programs, names);
+}
+
+static struct err *create(unsigned parts, struct ptc_bpf **ret)
+{
 	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
 	struct err *err;
 
 	if (!b)
 		return &err_nomem;
-	err = ptc_programs_load(&b->programs, first);
+	err = load_parts(b, parts);
 	if (err)
 		return err;
 	b->globals = b->programs.objects.data[0]->bss;
-	if (with_syscalls && fill_tables(b))
+	if (parts & PTC_BPF_CALLS && fill_tables(b))
 		return err_errno("cannot fill the table of system calls");
 	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
 				   NULL);
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
 	err = map_tasks(b);
-	if (!err && with_syscalls)
+	if (!err && parts & PTC_BPF_CALLS)
 		err = attach_syscalls(b);
 	if (!err)
 		*ret = take_ptr(&b);
 	return err;
 }
 
-struct err *ptc_bpf_create(bool with_syscalls, struct ptc_bpf **ret)
+struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret)
 {
 	struct err *err;
 
 	ptc_privilege_use(true);
-	err = create(with_syscalls, ret);
+	err = create(parts, ret);
 	ptc_privilege_use(false);
 	return err;
 }
@@ -277,19 +294,18 @@ static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
 	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
 }
 
-/** Both programs for threads, which most programs do not have. */
-static struct err *load_for_threads(struct ptc_bpf *b)
+/** Both programs for threads: most programs have none. */
+static struct err *attach_enter(struct ptc_bpf *b)
 {
-	static const char *const names[] = { "record_sys_enter", "record_sched_switch",
-					     NULL };
-	struct err *err;
+	struct err *err = NULL;
 
 	if (b->sys_enter)
 		return NULL;
 	ptc_privilege_use(true);
-	err = ptc_programs_load(&b->programs, names);
+	if (!ptc_programs_has(&b->programs, "record_sys_enter"))
+		err = load_parts(b, PTC_BPF_THREADS);
 	if (!err)
-		err = attach_once(b, &b->sys_enter, names[0]);
+		err = attach_once(b, &b->sys_enter, "record_sys_enter");
 	ptc_privilege_use(false);
 	return err;
 }
@@ -298,7 +314,7 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 {
 	int fd = ptc_programs_map(&b->programs, "last_threads");
 	uint32_t tgid = last->head.tgid;
-	struct err *err = load_for_threads(b);
+	struct err *err = attach_enter(b);
 
 	if (err)
 		return err;

@@ -17,8 +17,17 @@
 
 struct ptc_bpf;
 
-/** Load; attach to the end of system calls unless only probes are wanted. */
-struct err *ptc_bpf_create(bool with_syscalls, struct ptc_bpf **ret);
+/** What is sure to be needed. Whatever else is loaded when it is, and whoever needs it waits. */
+enum ptc_bpf_parts {
+	PTC_BPF_CALLS = 1 << 0, ///< attached to the end of system calls, too
+	PTC_BPF_THREADS = 1 << 1,
+	PTC_BPF_HEAP = 1 << 2,
+	PTC_BPF_RESULTS = 1 << 3, ///< of allocator functions
+	PTC_BPF_STORES = 1 << 4,
+};
+
+/** Load @p parts (enum ptc_bpf_parts). */
+struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 
 /** A session ends: nobody is recorded, nothing probed, the ring empty. */

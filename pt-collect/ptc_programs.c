@@ -126,6 +126,11 @@ static struct bpf_program *find(const struct ptc_programs *p, const char *name)
 	return NULL;
 }
 
+bool ptc_programs_has(const struct ptc_programs *p, const char *name)
+{
+	return find(p, name);
+}
+
 struct bpf_program *ptc_programs_get(struct ptc_programs *p, const char *name)
 {
 	const char *const names[] = { name, NULL };

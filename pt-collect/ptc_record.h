@@ -76,6 +76,9 @@ struct ptc_result {
  * ret->has_run tells whether the program ran all the same). */
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret);
 
+/** What of the kernel side (enum ptc_bpf_parts) is sure to be needed. */
+unsigned ptc_parts_wanted(const struct ptc_options *o);
+
 /** One of several recordings with what they share: @p b, and @p points unless NULL. With
  * o->until_fail a run that passes leaves no capture. */
 struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,

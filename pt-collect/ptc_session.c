@@ -467,11 +467,24 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	return err;
 }
 
+unsigned ptc_parts_wanted(const struct ptc_options *o)
+{
+	unsigned parts = 0;
+
+	if (o->wants_snapshot)
+		parts |= o->wants_heap ? PTC_BPF_RESULTS : 0;
+	else
+		// Who attaches has them stand still meanwhile.
+		parts |= PTC_BPF_CALLS | (o->pid ? PTC_BPF_THREADS : 0);
+	return parts | (o->wants_heap ? PTC_BPF_HEAP : 0) |
+	       (o->stores.is_wanted ? PTC_BPF_STORES : 0);
+}
+
 struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 {
 	_cleanup_(ptc_points_deinit) struct ptc_points points = {};
 	struct ptc_bpf *b = NULL;
-	struct err *err = ptc_bpf_create(!o->wants_snapshot, &b);
+	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &b);
 
 	ret->status = PTC_EXIT_FAILED;
 	if (!err)
