@@ -59,6 +59,7 @@ struct err *frames_switch(struct frames *f, uint32_t tid)
 void frames_refresh(struct frames *f)
 {
 	map_deinit(&f->own);
+	memset(f->recent, 0, sizeof(f->recent));
 	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
 }
 
@@ -85,9 +86,9 @@ static bool is_own_place(struct frames *f, uint64_t rip)
 	       !strcmp(place.module, f->exe);
 }
 
-bool frames_is_own(struct frames *f, uint64_t rip)
+static bool look_up_own(struct frames *f, uint64_t rip)
 {
-	uint64_t *known = map_get(&f->own, rip);
+	const uint64_t *known = map_get(&f->own, rip);
 	bool is_own;
 
 	if (known)
@@ -95,6 +96,17 @@ bool frames_is_own(struct frames *f, uint64_t rip)
 	is_own = is_own_place(f, rip);
 	map_put(&f->own, rip, is_own ? 1 : 2);
 	return is_own;
+}
+
+bool frames_is_own(struct frames *f, uint64_t rip)
+{
+	uint64_t at = rip % FRAMES_RECENT;
+
+	if (f->recent[at].rip != rip || !rip) {
+		f->recent[at].is_own = look_up_own(f, rip);
+		f->recent[at].rip = rip;
+	}
+	return f->recent[at].is_own;
 }
 
 struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)

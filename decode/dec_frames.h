@@ -12,11 +12,13 @@
 #include "base/base.h"
 #include "decode/dec_symbols.h"
 
+#define FRAMES_RECENT 4096
+
 struct frame {
 	uint64_t return_rip;
 	uint64_t rsp; ///< where the return address lies
 	uint32_t own; ///< 1 + index of the innermost frame, this or outer, whose
-		      ///< return address is in a module with lines; 0 = none
+		///< return address is in a module with lines; 0 = none
 };
 
 /** One thread's calls. */
@@ -33,8 +35,12 @@ struct frames {
 	uint32_t tid;	   ///< which that is; 0 before frames_switch()
 	VEC(struct frames_thread) threads;
 	struct dec_symbols *symbols;
-	struct map own;	    ///< instruction address -> 1 own, 2 foreign
-	bool exe_has_lines; ///< when not, the executable itself counts as own
+	struct map own; ///< instruction address -> 1 own, 2 foreign
+	struct {
+		uint64_t rip;
+		bool is_own;
+	} recent[FRAMES_RECENT]; ///< of own, by address; rip 0: nothing
+	bool exe_has_lines;	 ///< when not, the executable itself counts as own
 	const char *exe;
 	/** Paths of modules, borrowed: when there are any, all other modules' code is the
 	 * user's, but for what has no lines in modules that have some. */

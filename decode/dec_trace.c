@@ -14,6 +14,15 @@ enum { RAX, RCX, RDX, RBX, RSP };
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
 #define TRACE_REFS 128
 
+/* What a block's record holds, worked out once. */
+struct trace_block {
+	struct {
+		uint32_t slots, n; ///< its part of slots[]
+		int rsp_step;
+	} insn[DEC_BLOCK_INSNS];
+	struct dec_slot slots[];
+};
+
 struct dec_tracer {
 	struct log_reader reader;
 	dec_step_fn fn;
@@ -147,30 +156,55 @@ static uint64_t trace_address(const struct dec_tracer *t, const struct dec_mem *
 	return m->is_fs ? a + t->fs_base : a;
 }
 
-static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
+static const struct trace_block *trace_block_plan(struct log_block *b)
+{
+	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
+	struct dec_slot slots[DEC_SLOTS];
+	struct trace_block *plan;
+	uint32_t n = 0;
+
+	if (b->user)
+		return b->user;
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		n += dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
+	plan = malloc(sizeof(*plan) + n * sizeof(*slots));
+	n = 0;
+	for (uint32_t i = 0; plan && i < b->n_insns; i++) {
+		uint32_t k = dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
+
+		plan->insn[i].slots = n;
+		plan->insn[i].n = k;
+		plan->insn[i].rsp_step = dec_insn_rsp_step(&b->insn[i]);
+		memcpy(&plan->slots[n], slots, k * sizeof(*slots));
+		n += k;
+	}
+	return b->user = plan;
+}
+
+static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
+			      const struct trace_block *plan, uint32_t i,
 			      const uint8_t *slot_at, uint64_t position)
 {
+	const struct dec_insn *insn = &b->insn[i];
+	const struct dec_slot *slots = &plan->slots[plan->insn[i].slots];
 	bool is_call = insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND;
 	const uint8_t *load[DEC_MEMS] = {}, *store[DEC_MEMS] = {};
 	uint64_t addr[DEC_MEMS], next = insn->rip + insn->len;
-	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
-	struct dec_slot slots[DEC_SLOTS];
-	int n = dec_insn_slots(insn, DEC_LOG_VALUES, &known, slots);
 
 	for (int m = 0; m < insn->n_mem; m++)
 		addr[m] = trace_address(t, &insn->mem[m]);
 	t->n_refs = 0;
 	trace_regs(t, false, insn);
-	for (int i = 0; i < n; slot_at += dec_slot_size(&slots[i++])) {
-		switch (slots[i].kind) {
+	for (uint32_t k = 0; k < plan->insn[i].n; slot_at += dec_slot_size(&slots[k++])) {
+		switch (slots[k].kind) {
 		case DEC_SLOT_LOAD:
-			load[slots[i].which] = slot_at;
+			load[slots[k].which] = slot_at;
 			break;
 		case DEC_SLOT_STORE:
-			store[slots[i].which] = slot_at;
+			store[slots[k].which] = slot_at;
 			break;
 		default:
-			trace_define(t, insn, &slots[i], slot_at);
+			trace_define(t, insn, &slots[k], slot_at);
 		}
 	}
 	for (int m = 0; m < insn->n_mem; m++) {
@@ -192,7 +226,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 		}
 		trace_mem(t, false, addr[m], mem->size, v);
 	}
-	t->gpr[RSP] += dec_insn_rsp_step(insn);
+	t->gpr[RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
 		trace_branch(t, insn);
 	trace_regs(t, true, insn);
@@ -207,16 +241,13 @@ static struct err *trace_insn(struct dec_tracer *t, const struct dec_insn *insn,
 static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				  uint32_t n_ran, uint64_t time)
 {
+	const struct trace_block *plan = trace_block_plan(b);
 	struct dec_tracer *t = ctx;
+	struct err *err = plan ? NULL : &err_nomem;
 
-	for (uint32_t i = 0; i < n_ran; i++) {
-		struct err *err =
-			trace_insn(t, &b->insn[i], rec + b->slot_at[i], time + i);
-
-		if (err)
-			return err;
-	}
-	return NULL;
+	for (uint32_t i = 0; i < n_ran && !err; i++)
+		err = trace_insn(t, b, plan, i, rec + b->slot_at[i], time + i);
+	return err;
 }
 
 /* ---- the rest --------------------------------------------------------------------------- */

@@ -18,7 +18,8 @@ struct sources {
 	int n;
 };
 
-void hg_derive_init(struct hg_derive *d, const struct hg_graph *g, const struct hg_view *v)
+void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
+		    const struct hg_view *v)
 {
 	*d = (struct hg_derive){ .graph = g, .view = v, .heap_start = UINT64_MAX };
 	for (uint32_t id = 1; id <= hg_graph_nodes(g); id++) {
@@ -44,7 +45,7 @@ void hg_derive_deinit(struct hg_derive *d)
 	vec_deinit(&d->threads);
 	map_deinit(&d->roots);
 	map_deinit(&d->known);
-	map_deinit(&d->memory);
+	hg_image_deinit(&d->memory);
 }
 
 void hg_derive_thread(struct hg_derive *d, uint32_t tid)
@@ -95,7 +96,8 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id)
 static bool is_rough(const struct dec_insn *insn)
 {
 	return insn->mnemonic == ZYDIS_MNEMONIC_AND ||
-	       insn->mnemonic == ZYDIS_MNEMONIC_OR || insn->mnemonic == ZYDIS_MNEMONIC_SUB;
+	       insn->mnemonic == ZYDIS_MNEMONIC_OR ||
+	       insn->mnemonic == ZYDIS_MNEMONIC_SUB;
 }
 
 /* Arithmetic at @p rip on a pointer of derivation @p from had result @p value. */
@@ -134,9 +136,48 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
+// The page of words that holds what is kept for addr; NULL: nothing is.
+static uint8_t *memory_page(struct hg_derive *d, uint64_t addr)
+{
+	uint64_t number = addr / HG_PAGE_BYTES;
+	struct hg_derive_page *at_hand = &d->at_hand[number % HG_DERIVE_PAGES];
+
+	if (at_hand->number != number || !number) {
+		at_hand->number = number;
+		at_hand->bytes =
+			hg_image_page(&d->memory.slots, d->memory.pages.data, number);
+	}
+	return at_hand->bytes;
+}
+
+// What is kept for the aligned word at addr; 0: nothing.
+static uint64_t memory_get(struct hg_derive *d, uint64_t addr)
+{
+	const uint8_t *page = memory_page(d, addr);
+	uint64_t word = 0;
+
+	if (page)
+		memcpy(&word, page + addr % HG_PAGE_BYTES, 8);
+	return word;
+}
+
+static void memory_put(struct hg_derive *d, uint64_t addr, uint64_t word)
+{
+	uint8_t *page = memory_page(d, addr);
+
+	if (!page) {
+		page = hg_image_add(&d->memory, addr / HG_PAGE_BYTES);
+		d->at_hand[addr / HG_PAGE_BYTES % HG_DERIVE_PAGES].bytes = page;
+	}
+	if (page)
+		memcpy(page + addr % HG_PAGE_BYTES, &word, 8);
+	else
+		d->is_out_of_memory = true;
+}
+
 static void remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_t from)
 {
-	if (addr % 8 || (!from && !map_get(&d->memory, addr / 8)))
+	if (addr % 8 || (!from && !memory_get(d, addr)))
 		return;
 	hg_derive_set_word(d, addr, value, from);
 }
@@ -144,16 +185,16 @@ static void remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_
 void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
 			uint32_t number)
 {
-	if (addr % 8 == 0 &&
-	    map_put(&d->memory, addr / 8, (uint64_t)number << 32 | (uint32_t)value))
-		d->is_out_of_memory = true;
+	if (addr % 8 == 0)
+		memory_put(d, addr,
+			   number ? (uint64_t)number << 32 | (uint32_t)value : 0);
 }
 
-uint32_t hg_derive_word(const struct hg_derive *d, uint64_t addr, uint64_t value)
+uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value)
 {
-	const uint64_t *word = addr % 8 ? NULL : map_get(&d->memory, addr / 8);
+	uint64_t word = addr % 8 ? 0 : memory_get(d, addr);
 
-	return word && (uint32_t)*word == (uint32_t)value ? *word >> 32 : 0;
+	return (uint32_t)word == (uint32_t)value ? word >> 32 : 0;
 }
 
 /* @return what the word @p value read at @p addr is derived from. */
@@ -315,7 +356,8 @@ static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
 	bool is_mask = insn->mnemonic == ZYDIS_MNEMONIC_AND ||
 		       insn->mnemonic == ZYDIS_MNEMONIC_OR;
 
-	return source >> 32 && (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
+	return source >> 32 &&
+	       (!(value >> 32) || (is_mask && source - value + 4096 > 8192));
 }
 
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
@@ -341,8 +383,8 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 	return derived_from(d, s, so, value);
 }
 
-static void define(struct hg_derive *d, const struct dec_step *s, const struct sources *so,
-		   const struct dec_ref *r)
+static void define(struct hg_derive *d, const struct dec_step *s,
+		   const struct sources *so, const struct dec_ref *r)
 {
 	if (!r->has_value)
 		return;
@@ -369,13 +411,10 @@ static void copy_words(struct hg_derive *d, const struct dec_ref *from,
 		       const struct dec_ref *to)
 {
 	for (uint64_t i = 0; i + 8 <= to->size; i += 8) {
-		const uint64_t *word = (from->addr + i) % 8 ?
-					       NULL :
-					       map_get(&d->memory, (from->addr + i) / 8);
+		uint64_t word = (from->addr + i) % 8 ? 0 : memory_get(d, from->addr + i);
 
-		if (word && *word >> 32 && (to->addr + i) % 8 == 0 &&
-		    map_put(&d->memory, (to->addr + i) / 8, *word))
-			d->is_out_of_memory = true;
+		if (word && (to->addr + i) % 8 == 0)
+			memory_put(d, to->addr + i, word);
 	}
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 #include "decode/dec_trace.h"
-#include "heapgraph/heapgraph.h"
+#include "heapgraph/hg_int.h"
 
 /** One step of pointer arithmetic; its number is its index + 1. */
 struct hg_derivation {
@@ -31,15 +31,23 @@ struct hg_derivation {
 /** Registers of one thread. */
 struct hg_derived_regs {
 	uint32_t tid;
-	uint64_t value[DEC_GPRS]; ///< as last seen
-	uint32_t gpr[DEC_GPRS];	  ///< derivations; 0: no pointer
-	uint32_t vec[32][8];	  ///< by 8-byte lane
+	uint64_t value[DEC_GPRS];      ///< as last seen
+	uint32_t gpr[DEC_GPRS];	       ///< derivations; 0: no pointer
+	uint32_t vec[32][8];	       ///< by 8-byte lane
 	uint64_t kept_value[DEC_GPRS]; ///< of hg_derive_enter()
 	uint32_t kept_gpr[DEC_GPRS];
 };
 
 /** @return the number that stands for a pointer of unknown origin to @p value, or 0. */
 typedef uint32_t (*hg_derive_pointer_fn)(void *ctx, uint64_t value);
+
+#define HG_DERIVE_PAGES 512
+
+/** A page of words; @p number 0: not known. */
+struct hg_derive_page {
+	uint64_t number;
+	uint8_t *bytes; ///< NULL: there is no such page
+};
 
 struct hg_derive {
 	const struct hg_view *view; ///< before the instruction; moved by the user
@@ -48,11 +56,12 @@ struct hg_derive {
 	hg_derive_pointer_fn pointer;
 	void *pointer_ctx;
 	VEC(struct hg_derivation) steps;
-	struct map roots;  ///< node -> derivation
-	struct map known;  ///< parent, rip -> derivation: a loop makes one
-	struct map memory; ///< address / 8 -> derivation, low half of the value
+	struct map roots;	///< node -> derivation
+	struct map known;	///< parent, rip -> derivation: a loop makes one
+	struct hg_image memory; ///< of each word: derivation, low half of the value
+	struct hg_derive_page at_hand[HG_DERIVE_PAGES]; ///< of memory, met lately
 	VEC(struct hg_derived_regs) threads;
-	struct hg_derived_regs *regs; ///< of the thread that runs
+	struct hg_derived_regs *regs;  ///< of the thread that runs
 	uint64_t heap_start, heap_end; ///< all nodes lie between
 	bool is_out_of_memory;
 };
@@ -75,7 +84,7 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);
 void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
 
 /** @return the number of the pointer in the word at @p addr, which holds @p value; 0: none. */
-uint32_t hg_derive_word(const struct hg_derive *d, uint64_t addr, uint64_t value);
+uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value);
 
 /** From here on the word at @p addr, which holds @p value, is pointer @p number. */
 void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,

@@ -205,6 +205,28 @@ static struct err *follow_border(struct hg_infer *f, bool is_own)
 	return NULL;
 }
 
+// Compares and branches, a third of all, access and derive nothing.
+static bool is_inert(const struct dec_insn *insn)
+{
+	const uint64_t values = (UINT64_C(1) << (DEC_REG_FLAGS - DEC_GPRS)) - 1;
+
+	return !insn->n_mem && !insn->gpr_written && !(insn->other_written & values) &&
+	       insn->flow != DEC_FLOW_SYSCALL;
+}
+
+static struct err *follow_values(struct hg_infer *f, const struct dec_step *s, bool is_own)
+{
+	struct err *err = access_all(f, s, is_own);
+
+	if (err)
+		return err;
+	hg_derive_step(&f->derive, s);
+	for (size_t i = 0; is_own && i < s->n_refs; i++)
+		if (s->refs[i].is_def && s->refs[i].is_mem)
+			publish(f, s, &s->refs[i]);
+	return NULL;
+}
+
 static struct err *on_step(void *ctx, const struct dec_step *s)
 {
 	struct hg_infer *f = ctx;
@@ -233,14 +255,10 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 		c->fn = f->rip;
 	if (c && c->args.undecided)
 		hg_own_use(f, s->insn);
-	if (!err)
-		err = access_all(f, s, is_own);
+	if (!err && !is_inert(s->insn))
+		err = follow_values(f, s, is_own);
 	if (err)
 		return err;
-	hg_derive_step(&f->derive, s);
-	for (size_t i = 0; is_own && i < s->n_refs; i++)
-		if (s->refs[i].is_def && s->refs[i].is_mem)
-			publish(f, s, &s->refs[i]);
 	if (s->insn->flow == DEC_FLOW_SYSCALL)
 		err = hg_infer_syscall(f, s);
 	else

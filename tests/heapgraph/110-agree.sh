@@ -6,7 +6,7 @@
 # each node found is within one allocation, and pointers lead to the same. Programs with
 # debug information: always. Debian's, which are stripped: where memory that a library keeps
 # for itself is the program's business, too (stdio's buffers), a node may be mistaken.
-# time limit: 300
+# time limit: 1200
 . tests/lib.sh
 need cc
 need_bpf

@@ -147,18 +147,30 @@ static void compare_word(const struct side *known, const struct side *found,
 	}
 }
 
-// Has the allocation a node of the other graph at some time of its life?
-static bool has_node(const struct side *found, const struct hg_node *a)
+// Has allocation `id` a node of the other graph at some time of its life? Asked once each.
+static bool has_node(const struct side *known, const struct side *found,
+		     struct hg_node_id id)
 {
-	for (uint32_t i = 1; i <= hg_graph_nodes(found->g); i++) {
+	enum { UNASKED, NO, YES };
+	static uint8_t *answer;
+	const struct hg_node *a = hg_graph_node(known->g, id);
+
+	if (!answer)
+		answer = calloc(hg_graph_nodes(known->g) + 1, 1);
+	if (!answer)
+		exit(2);
+	if (answer[id.v])
+		return answer[id.v] == YES;
+	answer[id.v] = NO;
+	for (uint32_t i = 1; i <= hg_graph_nodes(found->g) && answer[id.v] == NO; i++) {
 		const struct hg_node *x =
 			hg_graph_node(found->g, (struct hg_node_id){ i });
 
 		if (x->start < a->start + a->size && a->start < x->start + x->size &&
 		    x->born < a->died && a->born < x->died)
-			return true;
+			answer[id.v] = YES;
 	}
-	return false;
+	return answer[id.v] == YES;
 }
 
 static void compare_edges(const struct side *known, const struct side *found,
@@ -179,7 +191,7 @@ static void compare_edges(const struct side *known, const struct side *found,
 				compare_word(known, found, x, at, time, n);
 		}
 		n->allocations++;
-		n->seen += is_seen || has_node(found, a);
+		n->seen += is_seen || has_node(known, found, id);
 	}
 }
 
