@@ -256,13 +256,14 @@ static bool is_successor(const struct hg_graph *g, struct hg_node_id old, struct
 	       a->free_rip == b->alloc_rip;
 }
 
-/* A library's string functions begin at a vector's or page's boundary, and their vector
- * loads end at one. (Of a masked load only what the mask selects counts as read.) */
+/* A library's string functions begin at a vector's or page's boundary, and what they load
+ * into vectors ends at one: of 8 or 4 bytes, too, where the other string is near the end of
+ * its page. (Of a masked load only what the mask selects counts as read.) */
 static bool may_read_ahead(struct finder *f, const struct suspect *x,
 			   const struct dec_mem *m)
 {
 	return !x->r->is_def &&
-	       (m->size >= VECTOR_BYTES ||
+	       (m->size >= VECTOR_BYTES || (uint32_t)x->s->insn->other_written ||
 		hg_derive_get(&f->derive, x->derivation)->is_rough) &&
 	       !frames_is_own(&f->frames, x->s->insn->rip);
 }

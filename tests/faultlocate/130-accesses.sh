@@ -75,6 +75,28 @@ jq -e '.accesses | length == 1 and .[0].kind == "freed" and .[0].at.line == 12 a
 grep -q "write of 4 bytes at .*freed.c:12 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
 grep -q "which was freed at .*freed.c:9 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
 
+# What strcmp loads at once depends on where both strings lie: that is no mistake.
+cat >"$TMPDIR/near.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int (*volatile compare)(const char *, const char *) = strcmp, n = 0;
+	char *s = malloc(5);
+	strcpy(s, "ab.c");
+	for (int left = 5; left < 64; left++) {
+		char *other = page + 4096 - left;
+		strcpy(other, "ab.d");
+		n += compare(s, other) != 0 && compare(other, s) != 0;
+	}
+	return n != 59;
+}
+END
+cc -g -O0 -w -D_GNU_SOURCE -o "$TMPDIR/near" "$TMPDIR/near.c" || fail "cannot compile"
+accesses 0 "$TMPDIR/near"
+
 for command in "bison -o /dev/null tests/corpus/files/grammar.y" \
 	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort /etc/services" \
 	"m4 tests/corpus/files/loops.m4" "lua5.4 tests/corpus/files/mandel.lua"; do
