@@ -413,6 +413,9 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	else
 		c->budget -= k;
 	c->rip = engine_insn_rip(b, k);
+	// Not yet there when the record does not fit.
+	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
+		c->gpr[b->far_reg] = c->spill[3];
 	engine_leave_middle(e, b, k, off);
 	return DEC_GO;
 }

@@ -89,6 +89,7 @@ struct engine_block {
 	uint8_t n_insns;      ///< executed natively
 	uint8_t check_insn; ///< the check lies before this instruction
 	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t far_reg;    ///< register in spill[3] (dec_far.c); DEC_REG_NONE
 	uint8_t n_exits;
 	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
@@ -214,7 +215,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
 
 /* ---- dec_arena.c ----------------------------------------------------------------- */
 
-/** @return an arena with @p room bytes near enough to @p rip, or NULL. */
+/** @return an arena with @p room bytes, within 1 GiB of @p rip when one can be; or NULL. */
 struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);
 
 /** Move arenas out of [addr, addr+size) (invariant 4). */

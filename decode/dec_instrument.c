@@ -77,11 +77,14 @@ bool translation_regs_add(const struct translation *t, struct translation_regs *
 	int need;
 
 	regs->used |= translation_used(t, insn);
+	regs->is_far |= translation_is_far(t, insn);
+	if (regs->is_far && translation_far_reg(regs->used) == DEC_REG_NONE)
+		return false;
 	if (!t->is_logged)
 		return true;
 	need = translation_scratch_needed(t, insn, &regs->known);
 	regs->need = need > regs->need ? need : regs->need;
-	return translation_free_gprs(regs->used) >= regs->need;
+	return translation_free_gprs(regs->used) >= regs->need + regs->is_far;
 }
 
 void translation_choose_scratch(struct translation *t)
@@ -93,6 +96,12 @@ void translation_choose_scratch(struct translation *t)
 	for (int i = 0; i < t->n; i++)
 		translation_regs_add(t, &regs, &t->insn[i]);
 	used = regs.used | 1u << 4;
+	if (regs.is_far) {
+		t->block->far_reg = translation_far_reg(used);
+		used |= 1u << t->block->far_reg;
+	}
+	if (!t->is_logged)
+		return;
 	// The same register from block to block when it can be: see dec_translation.h.
 	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {
 		t->block->scratch[n++] = t->e->log_reg_hint;
@@ -416,4 +425,6 @@ void translation_open(struct translation *t, int check)
 		translation_check(t, check);
 	if (t->is_logged)
 		translation_header(t);
+	if (t->block->far_reg != DEC_REG_NONE)
+		emit_gs_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
 }

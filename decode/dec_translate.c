@@ -109,32 +109,23 @@ static void translation_decode(struct translation *t, uint64_t rip)
 
 /* ---- copies and branches ---------------------------------------------------------- */
 
-/* Point the rip-relative displacement of @p insn at its target again. @p at: where its
- * bytes from number @p from on were emitted, the last before out.p. @return false: out
- * of reach. */
-static bool translation_redo_rel(struct translation *t, const struct dec_insn *insn,
-				 uint8_t *at, int from)
-{
-	int64_t rel = insn->rel_target - (uint64_t)t->out.p;
-	int32_t rel32 = rel;
-
-	if (!insn->rel_at)
-		return true;
-	if (rel != rel32)
-		return false;
-	memcpy(at + insn->rel_at - from, &rel32, 4);
-	return true;
-}
-
-/* Copy @p insn. @return false: what it refers to is out of reach. */
-static bool translation_copy(struct translation *t, const struct dec_insn *insn)
+static void translation_copy(struct translation *t, const struct dec_insn *insn)
 {
 	uint8_t *at = t->out.p;
+	int32_t rel;
 
+	if (translation_is_far(t, insn)) {
+		translation_copy_far(t, insn);
+		return;
+	}
 	emit_bytes(&t->out, insn->bytes, insn->len);
 	if (insn->is_gs)
 		emit_gs_to_fs(at);
-	return translation_redo_rel(t, insn, at, 0);
+	if (!insn->rel_at)
+		return;
+	// Point the displacement at its target again.
+	rel = insn->rel_target - (uint64_t)t->out.p;
+	memcpy(at + insn->rel_at, &rel, 4);
 }
 
 /* Jump to @p rip, by way of a stub until the target is linked. */
@@ -216,29 +207,27 @@ static void translation_indirect(struct translation *t)
 	emit_gs_jmp(o, CTX_IND_HOST);
 }
 
-/* Emit @p mov, whose opcode is byte @p i and which has no REX prefix, with REX.W. */
-static bool translation_copy_wide(struct translation *t, const struct dec_insn *mov,
-				  int i)
+/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W. */
+static void translation_widen(struct dec_insn *mov, int i)
 {
-	struct dec_emit *o = &t->out;
-	uint8_t *at;
+	struct dec_insn wide = *mov;
+	int n = 0;
 
-	// Drop notrack (3e), bnd (f2) prefixes; keep fs (64).
-	for (int j = 0; j < i; j++) {
-		if (mov->bytes[j] == 0x64 || mov->bytes[j] == 0x67)
-			emit_u8(o, mov->bytes[j]);
-		if (mov->bytes[j] == 0x65)
-			emit_u8(o, 0x64); // see engine_go()
+	// Drop notrack (3e), bnd (f2) prefixes; keep fs, gs and address size.
+	for (const char *keep = "\x64\x65\x67"; *keep; keep++) {
+		if (memchr(mov->bytes, *keep, i))
+			wide.bytes[n++] = *keep;
 	}
-	emit_u8(o, 0x48);
-	at = o->p;
-	emit_bytes(o, mov->bytes + i, mov->len - i);
-	return translation_redo_rel(t, mov, at, i);
+	wide.bytes[n++] = 0x48;
+	memcpy(wide.bytes + n, mov->bytes + i, mov->len - i);
+	wide.len = mov->len - i + n;
+	wide.rel_at += mov->rel_at ? n - i : 0;
+	*mov = wide;
 }
 
 /* Load the target operand of an indirect jump or call into gs:[ind]: the instruction's
  * own memory operand serves a `mov rax, r/m64`. */
-static bool translation_load_target(struct translation *t, const struct dec_insn *insn)
+static void translation_load_target(struct translation *t, const struct dec_insn *insn)
 {
 	enum { RAX = 0 };
 	struct dec_insn mov = *insn;
@@ -249,21 +238,18 @@ static bool translation_load_target(struct translation *t, const struct dec_insn
 		i++;
 	mov.bytes[i] = 0x8b;
 	mov.bytes[i + 1] &= 0xc7;
-	emit_gs_store(&t->out, CTX_SPILL + 0, RAX);
-	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40) {
+	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40)
 		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
-		if (!translation_copy(t, &mov))
-			return false;
-	} else if (!translation_copy_wide(t, &mov, i)) {
-		return false;
-	}
+	else
+		translation_widen(&mov, i);
+	emit_gs_store(&t->out, CTX_SPILL + 0, RAX);
+	translation_copy(t, &mov);
 	emit_gs_store(&t->out, CTX_IND, RAX);
 	emit_gs_load(&t->out, RAX, CTX_SPILL + 0);
-	return true;
 }
 
 /* A return or an indirect branch, at the end of the block. */
-static bool translation_branch_indirect(struct translation *t,
+static void translation_branch_indirect(struct translation *t,
 					const struct dec_insn *insn)
 {
 	struct dec_emit *o = &t->out;
@@ -272,8 +258,7 @@ static bool translation_branch_indirect(struct translation *t,
 
 	translation_close(t);
 	if (insn->flow != DEC_FLOW_RET) {
-		if (!translation_load_target(t, insn))
-			return false;
+		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
 			constant = translation_push_const(t);
 	} else {
@@ -288,11 +273,10 @@ static bool translation_branch_indirect(struct translation *t,
 	translation_indirect(t);
 	if (constant)
 		translation_place_const(t, constant, insn->rip + insn->len);
-	return true;
 }
 
 /* The instruction that ends the block. */
-static bool translation_branch(struct translation *t, const struct dec_insn *insn)
+static void translation_branch(struct translation *t, const struct dec_insn *insn)
 {
 	struct dec_emit *o = &t->out;
 	uint64_t next = insn->rip + insn->len;
@@ -326,11 +310,11 @@ static bool translation_branch(struct translation *t, const struct dec_insn *ins
 	case DEC_FLOW_JMP_IND:
 	case DEC_FLOW_CALL_IND:
 	case DEC_FLOW_RET:
-		return translation_branch_indirect(t, insn);
+		translation_branch_indirect(t, insn);
+		break;
 	default:
 		assert(!"a branch");
 	}
-	return true;
 }
 
 /* ---- the block ------------------------------------------------------------------ */
@@ -352,7 +336,7 @@ static void translation_fall_through(struct translation *t)
 	translation_goto(t, t->end_rip, next);
 }
 
-static bool translation_emit(struct translation *t)
+static void translation_emit(struct translation *t)
 {
 	struct dec_engine *e = t->e;
 	int check = translation_check_insn(t);
@@ -371,19 +355,16 @@ static bool translation_emit(struct translation *t)
 		if (dec_insn_ends_block(insn)) {
 			if (t->is_open)
 				translation_advance(t);
-			if (!translation_branch(t, insn))
-				return false;
+			translation_branch(t, insn);
 			translation_check_stub(t);
-			return true;
+			return;
 		}
-		if (!translation_copy(t, insn))
-			return false;
+		translation_copy(t, insn);
 		if (t->is_open)
 			translation_slots(t, insn, t->known, true);
 	}
 	translation_fall_through(t);
 	translation_check_stub(t);
-	return true;
 }
 
 /* Behind all bytes that the block was made of; of what is no instruction, the first. */
@@ -415,6 +396,7 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
+		.far_reg = DEC_REG_NONE,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 	};
@@ -428,15 +410,11 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
 	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
 	t.known = dec_known_start(e->mode, t.is_watched);
-	if (t.is_logged && t.n) {
+	if (t.n)
 		translation_choose_scratch(&t);
+	if (t.is_logged && t.n)
 		translation_announce(&t);
-	}
-	if (!translation_emit(&t)) {
-		e->world.complain(e->world.ctx, e,
-				  "code refers to data over 2 GiB from where it lies");
-		return UINT32_MAX;
-	}
+	translation_emit(&t);
 	t.block->host_end = t.out.p;
 	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);

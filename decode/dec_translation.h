@@ -46,6 +46,7 @@ struct translation_regs {
 	struct dec_known known; ///< behind the last instruction added
 	uint32_t used;		///< bit n: register n must keep the guest's value
 	int need;		///< how many are borrowed: see translation_regs_add()
+	bool is_far;		///< one more is: see dec_far.c
 };
 
 /* ---- dec_translate.c ------------------------------------------------------------ */
@@ -55,6 +56,18 @@ struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t r
 
 /** Emit a stub that leaves the guest through exit @p x. */
 void translation_stub(struct translation *t, struct engine_exit *x);
+
+/* ---- dec_far.c ------------------------------------------------------------------ */
+
+/** Does @p insn refer to data that may be out of reach of the block? */
+bool translation_is_far(const struct translation *t, const struct dec_insn *insn);
+
+/** @return a register that can stand for the address of such data, when those in @p used
+ * cannot; or DEC_REG_NONE. */
+uint8_t translation_far_reg(uint32_t used);
+
+/** Emit @p insn, rip-relative, with the address in the block's far_reg. */
+void translation_copy_far(struct translation *t, const struct dec_insn *insn);
 
 /* ---- dec_instrument.c ----------------------------------------------------------- */
 
@@ -67,7 +80,7 @@ struct translation_regs translation_regs_start(const struct translation *t);
 bool translation_regs_add(const struct translation *t, struct translation_regs *regs,
 			  const struct dec_insn *insn);
 
-/** Set the block's scratch[]. Its instructions are known. */
+/** Set the block's scratch[], if it is logged, and far_reg. Its instructions are known. */
 void translation_choose_scratch(struct translation *t);
 
 /** Tell the reader of the log what block this is. */
