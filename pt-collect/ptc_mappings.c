@@ -86,6 +86,10 @@ static int scan_at_once(int pagemap, uint64_t start, uint64_t end, struct ptc_ra
 		for (int i = 0; i < n; i++)
 			if (!add_range(v, regions[i].start, regions[i].end))
 				return -1;
+		// walk_end is where the kernel last emptied a buffer of its own (512 ranges):
+		// what it found behind that is in regions[] too.
+		if (n && regions[n - 1].end > arg.walk_end)
+			arg.walk_end = regions[n - 1].end;
 		if (arg.walk_end <= arg.start)
 			return 0;
 		arg.start = arg.walk_end;

@@ -15,6 +15,7 @@
  *   forks daemon FILE    leaves a daemon behind that writes FILE once told to by SIGUSR1
  *   forks filter         a child that the kernel kills for prctl executes
  *                        this program again
+ *   forks holes          a child whose memory is touched in 2000 places apart
  *   forks ids            prints real and effective user id, and its tracer
  */
 #include <cpuid.h>
@@ -360,6 +361,31 @@ static int filter(const char *self)
 	return 0;
 }
 
+/** Some places near each other, some far. */
+static int holes(void)
+{
+	const size_t pages[] = { 8, 20 };
+	unsigned *p[2];
+
+	for (int k = 0; k < 2; k++) {
+		p[k] = mmap(NULL, pages[k] * 1000 * 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (size_t i = 0; i < 1000; i++)
+			p[k][i * pages[k] * 1024] = work(i);
+	}
+	if (!fork()) {
+		unsigned sum = 0;
+
+		for (size_t i = 0; i < 1000; i++)
+			sum = sum * 31 + p[0][i * pages[0] * 1024] + p[1][i * pages[1] * 1024];
+		printf("%u\n", sum);
+		fclose(stdout);
+		_exit(0);
+	}
+	printf("%d\n", wait_status());
+	return 0;
+}
+
 static int print_ids(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
@@ -397,6 +423,8 @@ int main(int argc, char **argv)
 		return leave_daemon(argv[2]);
 	if (!strcmp(what, "filter"))
 		return filter(argv[0]);
+	if (!strcmp(what, "holes"))
+		return holes();
 	if (!strcmp(what, "ids"))
 		return print_ids();
 	return 2;

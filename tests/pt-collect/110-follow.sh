@@ -50,6 +50,11 @@ expect_error "no process 99"
 # Files are kept once.
 [ "$(find "$TMPDIR/c" -name files | wc -l)" = 1 ] || fail "files in more than one place"
 
+# Memory in more pieces than the kernel tells of at a time.
+make_followed "$TMPDIR/h" "$forks" holes
+all_match "$TMPDIR/h"
+[ "$n_matched" = 2 ] || fail "holes: $n_matched histories, not 2"
+
 make_capture "$TMPDIR/n" sh -c "'$forks' ids; :"
 printf '0 0\ntraced 0\n' | sed "s/0 0/$(id -u) $(id -u)/" | cmp - "$TMPDIR/n.out" ||
 	fail "without -f a child is traced: $(cat "$TMPDIR/n.out")"
