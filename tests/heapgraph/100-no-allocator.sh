@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
-# `--no-allocator`: programs with an arena and a pool of their own have the same structure,
+# `--no-allocator`: programs with an arena and pools of their own have the same structure,
 # and the same faulty statements, as when they take their memory from malloc and that is known.
+# time limit: 300
 . tests/lib.sh
 need jq cc
 need_bpf
@@ -65,6 +66,7 @@ same() {
 
 same "$TMPDIR/tree.spec" tests/programs/arena.c arena .heap.edges
 same "$TMPDIR/item.spec" tests/programs/pool.c pool
+same "$TMPDIR/item.spec" tests/programs/pool.c bitmap
 
 # Items that the pool took back are none, as those that were freed are none.
 items() { "$FAULTLINE" graph "$TMPDIR/$1" "${@:2}" | sed -n 's/^ *\([0-9]*\) item$/\1/p'; }
@@ -77,6 +79,13 @@ for at in insert take_out END; do
 		fail "at $at: $known items, not $(items pool --at $at --no-allocator)"
 	[ "$known" = "$(items malloc --at $at --no-allocator)" ] ||
 		fail "at $at: $known items, not $(items malloc --at $at --no-allocator)"
+done
+# The same program, with libc inside.
+cc -g -O0 -static -o "$TMPDIR/prog" tests/programs/pool.c || fail "cannot link statically"
+make_capture "$TMPDIR/static" "$TMPDIR/prog" malloc
+for at in insert take_out END; do
+	[ "$(items malloc --at $at)" = "$(items static --at $at --no-allocator)" ] ||
+		fail "at $at: $(items static --at $at --no-allocator) items in the static program"
 done
 [ "$(items pool)" = "" ] || fail "malloc knows the pool's items"
 exit 0

@@ -94,8 +94,8 @@ for command in "ls -l /usr/lib" "bison -o /dev/null tests/corpus/files/grammar.y
 	"tidy -q --show-warnings no tests/corpus/files/page.html"; do
 	need "${command%% *}"
 	agree 1 $command
-	[ "$(count extra)" = 0 ] || fail "$command: $(grep holds "$TMPDIR/wrong" | head -3)"
 	[ $((200 * $(count outside))) -le "$(count nodes)" ] &&
+		[ $((200 * $(count extra))) -le "$(count edges)" ] &&
 		[ $((200 * $(count missing))) -le "$(count edges)" ] ||
 		fail "$command: $(paste -sd' ' "$TMPDIR/counts")"
 done

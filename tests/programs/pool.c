@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 /* A doubly linked list whose items come from a pool of the program's own, or from malloc:
- * `pool pool|malloc [fault]`. The pool cuts slabs into slots, keeps the free ones in a list
- * through their first word, and gives them out again. Taking an item out of the list
- * forgets its neighbour when asked to. Prints how many items there are. */
+ * `pool pool|bitmap|malloc [fault]`. The pool cuts slabs into slots, keeps the free ones in a
+ * list through their first word, and gives them out again; `bitmap' keeps a bit for each in
+ * front of them instead, and finds the slab by the slot's address. Taking an item out of the
+ * list forgets its neighbour when asked to. Prints how many items there are. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLAB_BYTES 4096
+#define BITMAP_BYTES 1024 // a power of two
+#define BITMAP_SLOT_BYTES 32
+#define BITMAP_SLOTS 31
+#define BITMAP_FULL ((UINT64_C(1) << BITMAP_SLOTS) - 1)
 
 struct slot {
 	struct slot *next;
@@ -25,7 +31,7 @@ struct item {
 };
 
 static struct pool pool = { sizeof(struct item), NULL };
-static int with_malloc, is_faulty;
+static int with_malloc, with_bitmap, is_faulty;
 static struct item *first;
 
 __attribute__((noinline)) static void pool_grow(struct pool *p)
@@ -61,14 +67,54 @@ __attribute__((noinline)) static void pool_free(struct pool *p, void *object)
 	p->free = s;
 }
 
+struct bitmap {
+	uint64_t used;
+	struct bitmap *next;
+	char slots[BITMAP_SLOTS][BITMAP_SLOT_BYTES];
+};
+
+static struct bitmap *bitmaps;
+
+__attribute__((noinline)) static void *bitmap_alloc(void)
+{
+	struct bitmap *b = bitmaps;
+	int i;
+
+	while (b && b->used == BITMAP_FULL)
+		b = b->next;
+	if (!b) {
+		b = aligned_alloc(BITMAP_BYTES, BITMAP_BYTES);
+		if (!b)
+			exit(2);
+		b->used = 0;
+		b->next = bitmaps;
+		bitmaps = b;
+	}
+	i = __builtin_ctzll(~b->used);
+	b->used |= UINT64_C(1) << i;
+	return b->slots[i];
+}
+
+__attribute__((noinline)) static void bitmap_free(void *object)
+{
+	uintptr_t addr = (uintptr_t)object;
+	struct bitmap *b = (struct bitmap *)(addr & ~(uintptr_t)(BITMAP_BYTES - 1));
+
+	b->used &= ~(UINT64_C(1) << (addr - (uintptr_t)b->slots) / BITMAP_SLOT_BYTES);
+}
+
 static struct item *get(void)
 {
+	if (with_bitmap)
+		return bitmap_alloc();
 	return with_malloc ? malloc(sizeof(struct item)) : pool_alloc(&pool);
 }
 
 static void put(struct item *i)
 {
-	if (with_malloc)
+	if (with_bitmap)
+		bitmap_free(i);
+	else if (with_malloc)
 		free(i);
 	else
 		pool_free(&pool, i);
@@ -108,6 +154,7 @@ int main(int argc, char **argv)
 	int n = 0;
 
 	with_malloc = argc > 1 && !strcmp(argv[1], "malloc");
+	with_bitmap = argc > 1 && !strcmp(argv[1], "bitmap");
 	is_faulty = argc > 2;
 	for (long key = 0; key < 60; key++)
 		insert(key);
