@@ -102,13 +102,14 @@ static size_t entries_in_dwarf(struct dec_sym_mapping *m, const char *name,
 }
 
 static size_t entries_in_symbols(struct dec_sym_mapping *m, const char *name,
-				 uint64_t *ret, size_t n, size_t max)
+				 bool is_resolver, uint64_t *ret, size_t n, size_t max)
 {
 	dec_sym_unit_need_symbols(m->unit);
 	for (size_t i = 0; i < m->unit->symbols.size; i++) {
 		const struct dec_sym_symbol *symbol = &m->unit->symbols.data[i];
 
-		if (names_function(symbol->name, name))
+		if (symbol->is_resolver >= is_resolver &&
+		    names_function(symbol->name, name))
 			n = add_result(symbol->addr + m->bias, ret, n, max);
 	}
 	return n;
@@ -137,8 +138,22 @@ size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *re
 
 		if (is_repeat(s, i))
 			continue;
-		n = entries_in_symbols(m, name, ret, n, max);
+		n = entries_in_symbols(m, name, false, ret, n, max);
 		n = entries_in_dwarf(m, name, false, ret, n, max);
+	}
+	return n;
+}
+
+size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
+			     size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->mappings.size; i++) {
+		struct dec_sym_mapping *m = &s->mappings.data[i];
+
+		if (!is_repeat(s, i))
+			n = entries_in_symbols(m, name, true, ret, n, max);
 	}
 	return n;
 }

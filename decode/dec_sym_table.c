@@ -65,7 +65,8 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 			break;
 		}
 		*slot = (struct dec_sym_symbol){ name, addr, sym.st_size,
-						 rank_of(&sym, name) };
+						 rank_of(&sym, name),
+						 type == STT_GNU_IFUNC };
 	}
 	if (u->symbols.size)
 		qsort(u->symbols.data, u->symbols.size, sizeof(*u->symbols.data),

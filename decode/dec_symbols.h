@@ -87,6 +87,11 @@ bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip);
 size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 			   size_t max);
 
+/** Addresses of the resolvers of function @p name (STT_GNU_IFUNC), which are called for its
+ * entry, as above. dec_symbols_entries() has them, too. */
+size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
+			     size_t max);
+
 /** Entry pcs of every inlined instance of @p name, as above. */
 size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 				   size_t max);

@@ -53,6 +53,7 @@ struct dec_sym_symbol {
 	const char *name;
 	uint64_t addr, size; ///< size 0: written in assembly, up to the next symbol
 	uint8_t rank;	     ///< lower is the better name for the same address
+	bool is_resolver;
 };
 
 struct dec_sym_unit {

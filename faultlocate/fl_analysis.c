@@ -666,12 +666,19 @@ static struct err *require_end(const struct fl_analysis *a)
 		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
+// Only where the site says what it allocates: that a struct has the size is not enough.
 static const struct dec_struct *layout_of(void *ctx, struct hg_node_id id)
 {
 	const struct fl_analysis *a = ctx;
-	uint32_t type = hg_graph_node(a->sides[FL_SIDE_APP].graph, id)->type;
+	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, id);
+	const struct spec_type *t = n->type ? spec_type(a->spec, n->type - 1) : NULL;
+	const char *name;
+	bool is_sure;
 
-	return type ? spec_type(a->spec, type - 1)->layout : NULL;
+	if (!t || t->n_sites)
+		return t ? t->layout : NULL;
+	name = dec_symbols_alloc_type(a->symbols, n->alloc_rip + 1, n->size, &is_sure);
+	return name && is_sure && !strcmp(name, t->name) ? t->layout : NULL;
 }
 
 static void show_accesses(void *ctx, uint64_t time)

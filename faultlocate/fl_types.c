@@ -234,7 +234,7 @@ static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
 	return false;
 }
 
-// @return whether DWARF said anything, be it the name of another struct.
+// @return whether DWARF said anything, be it the name of another struct, or that it is none.
 static bool by_dwarf(const struct typer *t, uint64_t rip, struct site *s)
 {
 	bool is_sure = false;
@@ -243,7 +243,7 @@ static bool by_dwarf(const struct typer *t, uint64_t rip, struct site *s)
 	int type;
 
 	if (!name)
-		return false;
+		return is_sure;
 	type = spec_type_find(t->spec, name);
 	if (type >= 0 && !spec_type(t->spec, type)->n_sites) {
 		s->type = type + 1;

@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "heapgraph/hg_access.h"
+#include "heapgraph/hg_access_int.h"
 
-#include <string.h>
-
-#include "decode/dec_frames.h"
-#include "heapgraph/hg_derive.h"
+#include <sys/syscall.h>
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
-// An address that is farther from its node was not meant to be in it: compilers walk two
-// buffers by one pointer and the distance between them.
-#define REACH (INT64_C(1) << 20)
-
-// The narrowest vector: what reads so much at once may read ahead.
-#define VECTOR_BYTES 16
-
-/* What is one thread's own. */
-struct thread {
-	uint32_t tid;
-	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
-	bool is_back;		///< it returned just before
-	uint64_t call_size;	///< rdx at the last call out of the user's code
-};
-
-struct finder {
-	const struct hg_graph *graph;
-	const struct hg_access_options *o;
-	struct dec_symbols *symbols;
-	struct hg_view *view;
-	uint64_t next_time; ///< of the next operation of the view
-	struct hg_derive derive;
-	struct frames frames;
-	VEC(struct thread) threads;
-	struct thread *thread;
-	struct map entries; ///< of the allocator -> 1
-	struct map seen;    ///< hash of what was found -> index + 1
-	hg_accesses *found;
-};
 
 /* ---- time ------------------------------------------------------------------------------- */
 
@@ -83,220 +50,11 @@ static struct err *switch_thread(struct finder *f, uint32_t tid)
 	return frames_switch(&f->frames, tid);
 }
 
-/* ---- one access ------------------------------------------------------------------------- */
-
-/* A wrong access, before it is known whether it is new. */
-struct suspect {
-	enum hg_access_kind kind;
-	const struct dec_step *s;
-	const struct dec_ref *r;
-	uint32_t derivation;
-	struct hg_node_id to;
-	const char *field;
-	size_t field_length;
-};
-
-static uint64_t site_of(const struct finder *f, struct hg_node_id id)
-{
-	return id.v ? hg_graph_node(f->graph, id)->alloc_rip : 0;
-}
-
-/* The derivations from the allocation on. */
-static void list_steps(const struct finder *f, uint32_t number, struct hg_access *a)
-{
-	uint32_t chain[HG_ACCESS_STEPS * 8];
-	size_t n = 0;
-
-	for (; number && n < sizeof(chain) / sizeof(*chain);
-	     number = hg_derive_get(&f->derive, number)->parent)
-		chain[n++] = number;
-	for (; n && a->n_steps < HG_ACCESS_STEPS; n--) {
-		const struct hg_derivation *d = hg_derive_get(&f->derive, chain[n - 1]);
-
-		a->step[a->n_steps++] =
-			(struct hg_access_step){ d->time, d->rip, d->offset };
-	}
-}
-
-static struct err *report(struct finder *f, const struct suspect *x)
-{
-	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
-	uint64_t key = hg_derive_key(
-		hg_derive_key(hg_derive_key(x->s->insn->rip, x->kind), site_of(f, from)),
-		site_of(f, x->to));
-	const uint64_t *known = map_get(&f->seen, key);
-	struct hg_access *a;
-
-	if (known) {
-		f->found->data[*known - 1].count++;
-		return NULL;
-	}
-	a = vec_push(f->found);
-	if (!a || map_put(&f->seen, key, f->found->size))
-		return &err_nomem;
-	*a = (struct hg_access){
-		.kind = x->kind,
-		.is_write = x->r->is_def,
-		.time = x->s->position,
-		.rip = frames_statement(&f->frames, x->s->insn->rip),
-		.pc = x->s->insn->rip,
-		.addr = x->r->addr,
-		.size = x->r->size,
-		.from = from,
-		.to = x->to,
-		.field = x->field,
-		.field_length = x->field_length,
-		.count = 1,
-	};
-	list_steps(f, x->derivation, a);
-	return NULL;
-}
-
-/* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
-static bool is_part(const struct dec_field *f, const char *name, size_t n)
-{
-	return !strncmp(f->name, name, n) && strchr(".[", f->name[n]);
-}
-
-/* Where @p name, of @p n characters, begins in @p t. @p end: behind it. */
-static uint64_t extent(const struct dec_struct *t, const char *name, size_t n, uint64_t *end)
-{
-	uint64_t start = UINT64_MAX;
-
-	*end = 0;
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-
-		if (!is_part(f, name, n))
-			continue;
-		if (f->offset < start)
-			start = f->offset;
-		if (f->offset + f->size > *end)
-			*end = f->offset + f->size;
-	}
-	return start;
-}
-
-/* The largest array or struct inside @p t that begins at @p offset. @p end: behind it.
- * @return its name, of *n characters, or NULL. */
-static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *n,
-			   uint64_t *end)
-{
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const char *name = t->fields[i].name;
-
-		if (t->fields[i].offset != offset)
-			continue;
-		for (*n = strcspn(name, ".["); name[*n]; *n += 1 + strcspn(name + *n + 1, ".["))
-			if (extent(t, name, *n, end) == offset)
-				return name;
-		return NULL;
-	}
-	return NULL;
-}
-
-/* Which part of its node the access is meant for: the one that the first step of arithmetic
- * led to, or that an index goes from. -1: none that we know. */
-static int64_t anchor_of(struct finder *f, const struct suspect *x,
-			 const struct dec_mem *m)
-{
-	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
-	uint64_t start = hg_graph_node(f->graph, d->node)->start;
-	bool is_own = frames_is_own(&f->frames, x->s->insn->rip);
-
-	if (d->parent) {
-		while (hg_derive_get(&f->derive, d->parent)->parent)
-			d = hg_derive_get(&f->derive, d->parent);
-		return d->offset;
-	}
-	if (is_own && m->index != DEC_REG_NONE)
-		return f->derive.regs->value[m->base] + m->disp - start;
-	return is_own ? -1 : 0;
-}
-
-/* Inside the node: does the access leave its array? */
-static struct err *check_field(struct finder *f, struct suspect *x, const struct hg_node *n,
-			       const struct dec_mem *m)
-{
-	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
-	const struct dec_struct *t =
-		f->o->layout ? f->o->layout(f->o->layout_ctx, id) : NULL;
-	uint64_t at = x->r->addr - n->start, end = 0;
-	int64_t anchor;
-
-	if (!t || t->size != n->size)
-		return NULL;
-	anchor = anchor_of(f, x, m);
-	// memcpy(p, q, sizeof(*p)) begins at the first field, and means all of them.
-	if (anchor < 0 || (!anchor && f->thread->call_size >= n->size))
-		return NULL;
-	x->field = part_at(t, anchor, &x->field_length, &end);
-	if (!x->field || (at >= (uint64_t)anchor && at + x->r->size <= end))
-		return NULL;
-	x->kind = HG_ACCESS_FIELD;
-	x->to = id;
-	return report(f, x);
-}
-
-static bool is_inside(const struct finder *f, uint32_t derivation, const struct dec_ref *r)
-{
-	const struct hg_node *n = hg_graph_node(
-		f->graph, hg_derive_get(&f->derive, derivation)->node);
-
-	return r->addr >= n->start && r->addr + r->size <= n->start + n->size;
-}
-
-/* realloc in place gave the node's memory to a new one: the same for all that points there. */
-static bool is_successor(const struct hg_graph *g, struct hg_node_id old, struct hg_node_id new)
-{
-	const struct hg_node *a = hg_graph_node(g, old);
-	const struct hg_node *b = new.v ? hg_graph_node(g, new) : NULL;
-
-	return b && a->start == b->start && a->died <= b->born &&
-	       a->free_rip == b->alloc_rip;
-}
-
-/* A library's string functions begin at a vector's or page's boundary, and what they load
- * into vectors ends at one: of 8 or 4 bytes, too, where the other string is near the end of
- * its page. (Of a masked load only what the mask selects counts as read.) */
-static bool may_read_ahead(struct finder *f, const struct suspect *x,
-			   const struct dec_mem *m)
-{
-	return !x->r->is_def &&
-	       (m->size >= VECTOR_BYTES || (uint32_t)x->s->insn->other_written ||
-		hg_derive_get(&f->derive, x->derivation)->is_rough) &&
-	       !frames_is_own(&f->frames, x->s->insn->rip);
-}
-
-static struct err *check(struct finder *f, struct suspect *x, const struct dec_mem *m)
-{
-	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
-	const struct hg_node *n = hg_graph_node(f->graph, from);
-	int64_t offset = x->r->addr - n->start;
-
-	if (offset < -REACH || offset > (int64_t)n->size + REACH)
-		return NULL;
-	if (hg_view_is_live(f->view, from)) {
-		if (is_inside(f, x->derivation, x->r))
-			return check_field(f, x, n, m);
-		x->kind = HG_ACCESS_BEYOND;
-	} else {
-		if (is_successor(f->graph, from, hg_view_find(f->view, n->start)))
-			return NULL;
-		x->kind = HG_ACCESS_FREED;
-	}
-	if (may_read_ahead(f, x, m))
-		return NULL;
-	x->to = hg_view_find(f->view, x->r->addr);
-	if (!x->to.v || x->to.v == from.v)
-		x->to = hg_view_find(f->view, x->r->addr + x->r->size - 1);
-	if (x->to.v == from.v)
-		x->to.v = 0;
-	return report(f, x);
-}
+/* ---- instructions ----------------------------------------------------------------------- */
 
 /* The memory operand that @p r is an access of. */
-static const struct dec_mem *operand_of(const struct dec_insn *insn, const struct dec_ref *r)
+static const struct dec_mem *operand_of(const struct dec_insn *insn,
+					const struct dec_ref *r)
 {
 	for (int i = 0; i < insn->n_mem; i++)
 		if (insn->mem[i].base < DEC_GPRS &&
@@ -313,9 +71,37 @@ static uint32_t derivation_of(const struct finder *f, const struct dec_mem *m,
 	uint32_t base = gpr[m->base];
 	uint32_t index = m->index < DEC_GPRS && m->scale == 1 ? gpr[m->index] : 0;
 
-	if (index && (!base || is_inside(f, index, r)))
+	if (index && (!base || hg_astray_is_inside(f, index, r->addr, r->size)))
 		return index;
 	return base;
+}
+
+static struct err *check_ref(struct finder *f, const struct dec_step *s,
+			     const struct dec_ref *r)
+{
+	const struct hg_string_call *call = &f->thread->string;
+	const struct dec_mem *m = operand_of(s->insn, r);
+	struct hg_suspect x = {
+		.is_write = r->is_def,
+		.position = s->position,
+		.pc = s->insn->rip,
+		.addr = r->addr,
+		.size = r->size,
+		.intent = call->rsp ? call->intent : f->thread->call_size,
+		.insn = s->insn,
+		.m = m,
+	};
+
+	x.derivation = m ? derivation_of(f, m, r) : 0;
+	return x.derivation ? hg_astray_check(f, &x) : NULL;
+}
+
+/* What a string function loads is judged when it returns. */
+static bool is_string_load(struct finder *f, const struct dec_insn *insn,
+			   const struct dec_ref *r)
+{
+	return f->thread->string.rsp && !r->is_def &&
+	       !frames_is_own(&f->frames, insn->rip);
 }
 
 static struct err *check_all(struct finder *f, const struct dec_step *s)
@@ -323,41 +109,179 @@ static struct err *check_all(struct finder *f, const struct dec_step *s)
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < s->n_refs && !err; i++) {
-		struct suspect x = { .s = s, .r = &s->refs[i] };
-		const struct dec_mem *m;
+		const struct dec_ref *r = &s->refs[i];
 
-		if (!x.r->is_mem || !x.r->size)
+		if (!r->is_mem || !r->size)
 			continue;
-		m = operand_of(s->insn, x.r);
-		if (!m)
-			continue;
-		x.derivation = derivation_of(f, m, x.r);
-		if (x.derivation)
-			err = check(f, &x, m);
+		if (is_string_load(f, s->insn, r))
+			err = hg_string_call_load(&f->thread->string, r);
+		else
+			err = check_ref(f, s, r);
 	}
 	return err;
 }
 
+/* ---- calls of string functions ---------------------------------------------------------- */
+
+/* From @p addr on, how much is there of the live node of @p derivation? */
+static uint64_t room_at(const struct finder *f, uint32_t derivation, uint64_t addr)
+{
+	struct hg_node_id id = hg_derive_get(&f->derive, derivation)->node;
+	const struct hg_node *n = hg_graph_node(f->graph, id);
+
+	return hg_view_is_live(f->view, id) && addr - n->start < n->size ?
+		       n->start + n->size - addr :
+		       0;
+}
+
+static void enter_string(struct finder *f, const struct dec_step *s)
+{
+	static const int args[HG_STRING_READS] = { RDI, RSI };
+	const struct hg_derived_regs *regs = f->derive.regs;
+	struct hg_string_call *c = &f->thread->string;
+
+	if (!hg_strings_enter(&f->strings, c, s->insn->rip, regs->value))
+		return;
+	if (frames_is_own(&f->frames, c->pc)) {
+		c->rsp = 0; // the user's own function of that name
+		return;
+	}
+	c->position = s->position;
+	for (size_t i = 0; i < HG_STRING_READS; i++) {
+		uint32_t derivation = regs->gpr[args[i]];
+
+		if (derivation)
+			hg_string_call_read(c, i, derivation,
+					    room_at(f, derivation, c->read[i].start));
+	}
+	if (c->watched || c->read[0].derivation || c->read[1].derivation)
+		c->statement = frames_statement(&f->frames, c->pc);
+}
+
+static struct err *leave_string(struct finder *f)
+{
+	struct hg_string_call *c = &f->thread->string;
+	uint64_t rax = f->derive.regs->value[RAX];
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < HG_STRING_READS && !err; i++) {
+		struct hg_suspect x = {
+			.position = c->position,
+			.pc = c->pc,
+			.statement = c->statement,
+			.addr = c->read[i].start,
+			.intent = c->intent,
+			.derivation = c->read[i].derivation,
+		};
+
+		if (!x.derivation)
+			continue;
+		x.size = hg_string_call_reach(c, i, rax);
+		if (x.size)
+			err = hg_astray_check(f, &x);
+	}
+	return err ? err : hg_strings_leave(&f->strings, c, rax);
+}
+
+/* ---- system calls ----------------------------------------------------------------------- */
+
+/* The kernel gets @p number and its arguments, and may write to where they lead. */
+static void enter_kernel(struct finder *f, uint64_t pc)
+{
+	static const int args[HG_KERNEL_ARGS] = { RDI, RSI, RDX };
+	struct hg_kernel_call *k = &f->thread->kernel;
+
+	k->pc = pc;
+	for (size_t i = 0; i < HG_KERNEL_ARGS; i++) {
+		k->arg[i] = f->derive.regs->value[args[i]];
+		k->derivation[i] = f->derive.regs->gpr[args[i]];
+	}
+}
+
+/* It took @p size bytes from, or put them to, where argument @p i leads. */
+static struct err *check_kernel(struct finder *f, uint64_t position, size_t i,
+				uint64_t size, bool is_write)
+{
+	const struct hg_kernel_call *k = &f->thread->kernel;
+	struct hg_suspect x = {
+		.is_write = is_write,
+		.position = position,
+		.pc = k->pc,
+		.addr = k->arg[i],
+		.size = size,
+		.intent = size,
+		.derivation = k->derivation[i],
+	};
+
+	return x.derivation ? hg_astray_check(f, &x) : NULL;
+}
+
+/* What it read is known of those calls that return how much it was. */
+static struct err *leave_kernel(struct finder *f, uint64_t position, uint64_t number)
+{
+	int64_t result = f->derive.regs->value[RAX];
+
+	f->thread->kernel.result = result;
+	if (result <= 0 ||
+	    (number != SYS_write && number != SYS_pwrite64 && number != SYS_sendto))
+		return NULL;
+	return check_kernel(f, position, 1, result, false);
+}
+
+/* The kernel wrote @p r, in one piece or several. That may be more than it did write (what
+ * is recorded is true, but a call's outputs are as large as they can be): not more bytes are
+ * looked at than the call returned, which is what read, recv or getcwd have written. */
+static struct err *on_kernel_write(struct finder *f, uint64_t position,
+				   const struct dec_ref *r)
+{
+	struct hg_kernel_call *k = &f->thread->kernel;
+
+	for (size_t i = 0; i < HG_KERNEL_ARGS; i++) {
+		int64_t size = r->size < k->result ? r->size : k->result;
+		struct err *err;
+
+		if (!k->derivation[i] || k->arg[i] != r->addr || size <= 0)
+			continue;
+		err = check_kernel(f, position, i, size, true);
+		k->arg[i] += size;
+		k->result -= size;
+		return err;
+	}
+	return NULL;
+}
+
 /* ---- the walk --------------------------------------------------------------------------- */
 
-/* Behind a call or return, whose registers are known now. */
+static void follow_return(struct finder *f, uint64_t rsp)
+{
+	struct thread *t = f->thread;
+
+	frames_return(&f->frames, rsp);
+	if (t->allocator_rsp && rsp >= t->allocator_rsp) {
+		t->allocator_rsp = 0;
+		t->is_back = true;
+		hg_derive_leave(&f->derive);
+	}
+}
+
+/* Behind a jump, call or return, whose registers are known now. */
 static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 			       uint64_t rsp_before)
 {
 	uint64_t *value = f->derive.regs->value;
+	struct thread *t = f->thread;
+	struct err *err = NULL;
 
+	t->has_jumped = insn->flow != DEC_FLOW_NEXT;
 	if (insn->flow == DEC_FLOW_RET) {
-		frames_return(&f->frames, rsp_before);
-		if (f->thread->allocator_rsp && rsp_before >= f->thread->allocator_rsp) {
-			f->thread->allocator_rsp = 0;
-			f->thread->is_back = true;
-			hg_derive_leave(&f->derive);
-		}
+		if (t->string.rsp && rsp_before >= t->string.rsp)
+			err = leave_string(f);
+		follow_return(f, rsp_before);
 	}
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
-		return NULL;
+		return err;
 	if (frames_is_own(&f->frames, insn->rip))
-		f->thread->call_size = value[RDX];
+		t->call_size = value[RDX];
 	return frames_call(&f->frames, insn->rip + insn->len, value[RSP]);
 }
 
@@ -368,47 +292,73 @@ static void take_result(struct finder *f)
 	struct hg_node_id id = hg_view_find(f->view, result);
 
 	f->thread->is_back = false;
-	f->derive.regs->gpr[RAX] =
-		id.v && hg_graph_node(f->graph, id)->start == result ?
-			hg_derive_root(&f->derive, id) :
-			0;
+	f->derive.regs->gpr[RAX] = id.v && hg_graph_node(f->graph, id)->start == result ?
+					   hg_derive_root(&f->derive, id) :
+					   0;
+}
+
+/* An instruction of the program's, outside of the allocator. */
+static struct err *look_at(struct finder *f, const struct dec_step *s)
+{
+	uint64_t number = f->derive.regs->value[RAX];
+	struct thread *t = f->thread;
+	struct err *err;
+
+	if (t->has_jumped && !t->string.rsp)
+		enter_string(f, s);
+	if (s->insn->flow == DEC_FLOW_SYSCALL)
+		enter_kernel(f, s->insn->rip);
+	err = check_all(f, s);
+	hg_derive_step(&f->derive, s);
+	if (!err && s->insn->flow == DEC_FLOW_SYSCALL)
+		err = leave_kernel(f, s->position, number);
+	return err;
+}
+
+static struct err *on_insn(struct finder *f, const struct dec_step *s)
+{
+	struct thread *t = f->thread;
+	uint64_t rsp = f->derive.regs->value[RSP];
+	struct err *err = NULL;
+
+	if (t->is_back)
+		take_result(f);
+	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
+		t->string.rsp = 0;
+	if (!t->allocator_rsp && map_get(&f->entries, s->insn->rip)) {
+		t->allocator_rsp = rsp;
+		hg_derive_enter(&f->derive);
+	}
+	if (t->allocator_rsp)
+		hg_derive_skip(&f->derive, s);
+	else
+		err = look_at(f, s);
+	return err ? err : follow_flow(f, s->insn, rsp);
 }
 
 static struct err *on_step(void *ctx, const struct dec_step *s)
 {
 	struct finder *f = ctx;
-	uint64_t rsp;
 	struct err *err = switch_thread(f, s->tid);
 
-	if (err || !s->insn)
+	if (err)
 		return err;
 	if (f->o->progress && s->position % (1 << 20) == 0)
 		f->o->progress(f->o->progress_ctx, s->position);
 	advance(f, s->position);
-	if (f->thread->is_back)
-		take_result(f);
-	rsp = f->derive.regs->value[RSP];
-	if (!f->thread->allocator_rsp && map_get(&f->entries, s->insn->rip)) {
-		f->thread->allocator_rsp = rsp;
-		hg_derive_enter(&f->derive);
-	}
-	if (f->thread->allocator_rsp) {
-		hg_derive_skip(&f->derive, s);
-	} else {
-		err = check_all(f, s);
-		hg_derive_step(&f->derive, s);
-	}
-	if (!err)
-		err = follow_flow(f, s->insn, rsp);
+	if (s->insn)
+		err = on_insn(f, s);
+	else if (s->n_refs)
+		err = on_kernel_write(f, s->position, &s->refs[0]);
 	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
 }
 
 static struct err *find_entries(struct finder *f)
 {
-	static const char *const names[] = { "malloc",	"calloc",
-					     "realloc", "free",
+	static const char *const names[] = { "malloc",	       "calloc",
+					     "realloc",	       "free",
 					     "posix_memalign", "aligned_alloc",
-					     "reallocarray", "memalign" };
+					     "reallocarray",   "memalign" };
 	uint64_t entry[16];
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
@@ -427,6 +377,8 @@ static struct err *walk(struct finder *f, const struct capture *c)
 	struct dec_where w;
 	struct err *err = find_entries(f);
 
+	if (!err)
+		err = hg_strings_init(&f->strings, f->symbols);
 	if (!err)
 		err = hg_view_create(f->graph, 0, &f->view);
 	if (err)
@@ -450,7 +402,10 @@ struct err *hg_access_find(const struct capture *c, struct dec_symbols *symbols,
 	struct finder f = { .graph = g, .symbols = symbols, .o = o, .found = ret };
 	struct err *err = walk(&f, c);
 
+	for (size_t i = 0; i < f.threads.size; i++)
+		hg_string_call_deinit(&f.threads.data[i].string);
 	vec_deinit(&f.threads);
+	hg_strings_deinit(&f.strings);
 	hg_view_destroy(f.view);
 	map_deinit(&f.entries);
 	map_deinit(&f.seen);

@@ -8,8 +8,8 @@
  * leave the array or nested struct they began in, inside the node, which the paper's method
  * does not see.
  *
- * What the allocator itself does is not looked at. A library's vector loads may go beyond
- * a string's end, up to the next page: they are made so, and are not reported.
+ * What the allocator itself does is not looked at. String functions may load more than they
+ * are to read: their calls are judged (hg_strings.h), not their loads.
  */
 #ifndef HEAPGRAPH_HG_ACCESS_H
 #define HEAPGRAPH_HG_ACCESS_H
@@ -33,7 +33,7 @@ struct hg_access_step {
 
 #define HG_ACCESS_STEPS 8
 
-/** All accesses of one kind by one instruction, between nodes of the same sites. */
+/** All accesses of one kind by one statement, between nodes of the same sites. */
 struct hg_access {
 	enum hg_access_kind kind;
 	bool is_write;

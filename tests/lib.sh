@@ -35,6 +35,13 @@ need_bpf() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
 }
 
+# without_features LIST - the C library of what is recorded from here on does as if the
+# processor had none of these (LIST: AVX2,-ERMS).
+without_features() {
+	RECORD=(env "GLIBC_TUNABLES=glibc.cpu.hwcaps=-$1" "$FAULTLINE" record)
+	[ "$(id -u)" = 0 ] || RECORD=(sudo -n "${RECORD[@]}")
+}
+
 # lacks_low_addresses - is it a build with a sanitizer that has a shadow? It has reserved most
 # memory from 2^31 on; of programs that insist on having some of that, replay can only say so.
 lacks_low_addresses() {

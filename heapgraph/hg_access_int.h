@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What hg_access.c, which follows the run, and hg_astray.c, which judges single accesses,
+ * share.
+ */
+#ifndef HEAPGRAPH_HG_ACCESS_INT_H
+#define HEAPGRAPH_HG_ACCESS_INT_H
+
+#include "decode/dec_frames.h"
+#include "heapgraph/hg_access.h"
+#include "heapgraph/hg_derive.h"
+#include "heapgraph/hg_strings.h"
+
+enum { HG_KERNEL_ARGS = 3 };
+
+/** A thread's last system call: to where its pointers lead, the kernel may write. */
+struct hg_kernel_call {
+	uint64_t pc, statement;
+	uint64_t arg[HG_KERNEL_ARGS];
+	uint32_t derivation[HG_KERNEL_ARGS]; ///< 0: no pointer
+	int64_t result; ///< of it, what was not yet seen to be written
+};
+
+/* What is one thread's own. */
+struct thread {
+	uint32_t tid;
+	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
+	bool is_back;		///< it returned just before
+	bool has_jumped;    ///< the last instruction was not followed by its neighbour
+	uint64_t call_size; ///< rdx at the last call out of the user's code
+	struct hg_string_call string;
+	struct hg_kernel_call kernel;
+};
+
+struct finder {
+	const struct hg_graph *graph;
+	const struct hg_access_options *o;
+	struct dec_symbols *symbols;
+	struct hg_view *view;
+	uint64_t next_time; ///< of the next operation of the view
+	struct hg_derive derive;
+	struct frames frames;
+	struct hg_strings strings;
+	VEC(struct thread) threads;
+	struct thread *thread;
+	struct map entries; ///< of the allocator -> 1
+	struct map seen;    ///< hash of what was found -> index + 1
+	hg_accesses *found;
+};
+
+/** An access by a pointer, before it is known whether it is wrong, and new. */
+struct hg_suspect {
+	enum hg_access_kind kind;
+	bool is_write;
+	uint64_t position, pc;
+	uint64_t statement; ///< 0: that of pc, at present
+	uint64_t addr, size;
+	uint64_t intent; ///< bytes that the call is to deal with; 0: not known
+	uint32_t derivation;
+	const struct dec_insn *insn; ///< NULL: not an instruction's, but a call's
+	const struct dec_mem *m;     ///< its operand
+	struct hg_node_id to;
+	const char *field;
+	size_t field_length;
+};
+
+/** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
+bool hg_astray_is_inside(const struct finder *f, uint32_t derivation, uint64_t addr,
+			 uint64_t size);
+
+/** Report @p x if it is to other memory than its pointer. @return ERR_NOMEM. */
+struct err *hg_astray_check(struct finder *f, struct hg_suspect *x);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_access_int.h"
+
+#include <string.h>
+
+// An address that is farther from its node was not meant to be in it: compilers walk two
+// buffers by one pointer and the distance between them.
+#define REACH (INT64_C(1) << 20)
+
+// The narrowest vector: what reads so much at once may read ahead.
+#define VECTOR_BYTES 16
+
+#define PAGE_BYTES 4096
+
+static uint64_t site_of(const struct finder *f, struct hg_node_id id)
+{
+	return id.v ? hg_graph_node(f->graph, id)->alloc_rip : 0;
+}
+
+/* The derivations from the allocation on. */
+static void list_steps(const struct finder *f, uint32_t number, struct hg_access *a)
+{
+	uint32_t chain[HG_ACCESS_STEPS * 8];
+	size_t n = 0;
+
+	for (; number && n < sizeof(chain) / sizeof(*chain);
+	     number = hg_derive_get(&f->derive, number)->parent)
+		chain[n++] = number;
+	for (; n && a->n_steps < HG_ACCESS_STEPS; n--) {
+		const struct hg_derivation *d = hg_derive_get(&f->derive, chain[n - 1]);
+
+		a->step[a->n_steps++] =
+			(struct hg_access_step){ d->time, d->rip, d->offset };
+	}
+}
+
+/* One report for each statement, kind of access and pair of allocation sites: a library's
+ * function, which has many instructions, is its caller's. */
+static struct err *report(struct finder *f, const struct hg_suspect *x)
+{
+	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
+	uint64_t statement = x->statement ? x->statement :
+					    frames_statement(&f->frames, x->pc);
+	uint64_t key = hg_derive_key(
+		hg_derive_key(hg_derive_key(statement, x->kind << 1 | x->is_write),
+			      site_of(f, from)),
+		site_of(f, x->to));
+	const uint64_t *known = map_get(&f->seen, key);
+	struct hg_access *a;
+
+	if (known) {
+		f->found->data[*known - 1].count++;
+		return NULL;
+	}
+	a = vec_push(f->found);
+	if (!a || map_put(&f->seen, key, f->found->size))
+		return &err_nomem;
+	*a = (struct hg_access){
+		.kind = x->kind,
+		.is_write = x->is_write,
+		.time = x->position,
+		.rip = statement,
+		.pc = x->pc,
+		.addr = x->addr,
+		.size = x->size < UINT32_MAX ? x->size : UINT32_MAX,
+		.from = from,
+		.to = x->to,
+		.field = x->field,
+		.field_length = x->field_length,
+		.count = 1,
+	};
+	list_steps(f, x->derivation, a);
+	return NULL;
+}
+
+/* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
+static bool is_part(const struct dec_field *f, const char *name, size_t n)
+{
+	return !strncmp(f->name, name, n) && strchr(".[", f->name[n]);
+}
+
+/* Where @p name, of @p n characters, begins in @p t. @p end: behind it. */
+static uint64_t extent(const struct dec_struct *t, const char *name, size_t n,
+		       uint64_t *end)
+{
+	uint64_t start = UINT64_MAX;
+
+	*end = 0;
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+
+		if (!is_part(f, name, n))
+			continue;
+		if (f->offset < start)
+			start = f->offset;
+		if (f->offset + f->size > *end)
+			*end = f->offset + f->size;
+	}
+	return start;
+}
+
+/* The largest array or struct inside @p t that begins at @p offset. @p end: behind it.
+ * @return its name, of *n characters, or NULL. */
+static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *n,
+			   uint64_t *end)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const char *name = t->fields[i].name;
+
+		if (t->fields[i].offset != offset)
+			continue;
+		for (*n = strcspn(name, ".["); name[*n];
+		     *n += 1 + strcspn(name + *n + 1, ".["))
+			if (extent(t, name, *n, end) == offset)
+				return name;
+		return NULL;
+	}
+	return NULL;
+}
+
+/* The first of the user's steps from the allocation to derivation @p d; NULL: none. */
+static const struct hg_derivation *first_own_step(struct finder *f,
+						  const struct hg_derivation *d)
+{
+	const struct hg_derivation *first = NULL;
+
+	for (; d->parent; d = hg_derive_get(&f->derive, d->parent))
+		if (frames_is_own(&f->frames, d->rip))
+			first = d;
+	return first;
+}
+
+/* Which part of its node the access is meant for: the one that the first step of arithmetic
+ * led to, that an index goes from, or whose address a string function was given. What
+ * functions of libraries else make of a pointer to the node is not known. -1: none that we
+ * know. */
+static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	const struct hg_derivation *first = first_own_step(f, d);
+	uint64_t start = hg_graph_node(f->graph, d->node)->start;
+
+	if (first)
+		return first->offset;
+	if (!frames_is_own(&f->frames, x->pc))
+		return f->thread->string.rsp ? 0 : -1;
+	return !d->parent && x->insn && x->m->index != DEC_REG_NONE ?
+		       (int64_t)(f->derive.regs->value[x->m->base] + x->m->disp - start) :
+		       -1;
+}
+
+/* Inside the node: does the access leave its array? */
+static struct err *check_field(struct finder *f, struct hg_suspect *x,
+			       const struct hg_node *n)
+{
+	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
+	const struct dec_struct *t = f->o->layout ? f->o->layout(f->o->layout_ctx, id) :
+						    NULL;
+	uint64_t at = x->addr - n->start, end = 0;
+	int64_t anchor;
+
+	if (!t || t->size != n->size)
+		return NULL;
+	anchor = anchor_of(f, x);
+	// memcpy(p, q, sizeof(*p)) begins at the first field, and means all of them.
+	if (anchor < 0 || (!anchor && x->intent >= n->size))
+		return NULL;
+	x->field = part_at(t, anchor, &x->field_length, &end);
+	if (!x->field || (at >= (uint64_t)anchor && at + x->size <= end))
+		return NULL;
+	x->kind = HG_ACCESS_FIELD;
+	x->to = id;
+	return report(f, x);
+}
+
+bool hg_astray_is_inside(const struct finder *f, uint32_t derivation, uint64_t addr,
+			 uint64_t size)
+{
+	const struct hg_node *n =
+		hg_graph_node(f->graph, hg_derive_get(&f->derive, derivation)->node);
+
+	return addr >= n->start && addr <= n->start + n->size &&
+	       size <= n->start + n->size - addr;
+}
+
+/* realloc in place gave the node's memory to a new one: the same for all that points there. */
+static bool is_successor(const struct hg_graph *g, struct hg_node_id old,
+			 struct hg_node_id new)
+{
+	const struct hg_node *a = hg_graph_node(g, old);
+	const struct hg_node *b = new.v ? hg_graph_node(g, new) : NULL;
+
+	return b && a->start == b->start && a->died <= b->born &&
+	       a->free_rip == b->alloc_rip;
+}
+
+/* Does @p insn have to do with vectors? */
+static bool is_vector(const struct dec_insn *insn, const struct dec_mem *m)
+{
+	return m->size >= VECTOR_BYTES ||
+	       (uint32_t)(insn->other_read | insn->other_written);
+}
+
+/* String functions that hg_strings.h does not know (of libraries that have their own) read
+ * ahead by vectors, or begin at an address that is rounded down: never into a page in which
+ * they mean to read nothing. */
+static bool may_read_ahead(struct finder *f, const struct hg_suspect *x,
+			   const struct hg_node *n)
+{
+	uint64_t first = n->start / PAGE_BYTES, last = (n->start + n->size) / PAGE_BYTES;
+
+	return x->insn && !x->is_write && x->addr / PAGE_BYTES >= first &&
+	       (x->addr + x->size - 1) / PAGE_BYTES <= last &&
+	       (is_vector(x->insn, x->m) ||
+		hg_derive_get(&f->derive, x->derivation)->is_rough) &&
+	       !frames_is_own(&f->frames, x->pc);
+}
+
+/* Which other node is the access in, with its first or its last byte? */
+static struct hg_node_id other_node(const struct finder *f, const struct hg_suspect *x,
+				    struct hg_node_id from)
+{
+	struct hg_node_id to = hg_view_find(f->view, x->addr);
+
+	if (!to.v || to.v == from.v)
+		to = hg_view_find(f->view, x->addr + x->size - 1);
+	if (to.v == from.v)
+		to.v = 0;
+	return to;
+}
+
+struct err *hg_astray_check(struct finder *f, struct hg_suspect *x)
+{
+	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
+	const struct hg_node *n = hg_graph_node(f->graph, from);
+	int64_t offset = x->addr - n->start;
+
+	if (offset < -REACH || offset > (int64_t)n->size + REACH)
+		return NULL;
+	if (hg_view_is_live(f->view, from)) {
+		if (hg_astray_is_inside(f, x->derivation, x->addr, x->size))
+			return check_field(f, x, n);
+		x->kind = HG_ACCESS_BEYOND;
+	} else {
+		if (is_successor(f->graph, from, hg_view_find(f->view, n->start)))
+			return NULL;
+		x->kind = HG_ACCESS_FREED;
+	}
+	if (may_read_ahead(f, x, n))
+		return NULL;
+	x->to = other_node(f, x, from);
+	return report(f, x);
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "heapgraph/hg_strings.h"
+
+#include <string.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+
+/* Where reading from a pointer ends. */
+enum extent {
+	NONE,
+	ALL,	    ///< at the limit
+	COUNTED,    ///< at element number rax
+	FOUND,	    ///< where rax points to; when that is NULL, as TEXT, or at the limit
+	TEXT,	    ///< at the terminator
+	ORDER,	    ///< at the first difference from the other, or the terminator
+	DIFFERENCE, ///< at the first difference from the other
+};
+
+/* What is read. */
+enum unit { BYTES, CASELESS, WIDE };
+
+enum { ANY = 0 };
+
+struct function {
+	const char *name;
+	enum extent extent[HG_STRING_READS]; ///< of the first and second argument
+	uint8_t limit; ///< register with the most elements that may be read, or ANY
+	enum unit unit;
+};
+
+static const struct function functions[] = {
+	{ "memcpy", { NONE, ALL }, RDX, BYTES },
+	{ "__memcpy_chk", { NONE, ALL }, RDX, BYTES },
+	{ "memmove", { NONE, ALL }, RDX, BYTES },
+	{ "__memmove_chk", { NONE, ALL }, RDX, BYTES },
+	{ "mempcpy", { NONE, ALL }, RDX, BYTES },
+	{ "__mempcpy", { NONE, ALL }, RDX, BYTES },
+	{ "__mempcpy_chk", { NONE, ALL }, RDX, BYTES },
+	{ "memcmp", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
+	{ "bcmp", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
+	{ "__memcmpeq", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
+	{ "memchr", { FOUND, NONE }, RDX, BYTES },
+	{ "memrchr", { ALL, NONE }, RDX, BYTES },
+	{ "rawmemchr", { FOUND, NONE }, ANY, BYTES },
+	{ "__rawmemchr", { FOUND, NONE }, ANY, BYTES },
+	{ "strlen", { COUNTED, NONE }, ANY, BYTES },
+	{ "strnlen", { COUNTED, NONE }, RSI, BYTES },
+	{ "strcpy", { NONE, TEXT }, ANY, BYTES },
+	{ "stpcpy", { NONE, TEXT }, ANY, BYTES },
+	{ "__stpcpy", { NONE, TEXT }, ANY, BYTES },
+	{ "strncpy", { NONE, TEXT }, RDX, BYTES },
+	{ "stpncpy", { NONE, TEXT }, RDX, BYTES },
+	{ "__stpncpy", { NONE, TEXT }, RDX, BYTES },
+	{ "strcat", { TEXT, TEXT }, ANY, BYTES },
+	{ "strncat", { TEXT, TEXT }, RDX, BYTES },
+	{ "strcmp", { ORDER, ORDER }, ANY, BYTES },
+	{ "strncmp", { ORDER, ORDER }, RDX, BYTES },
+	{ "strcasecmp", { ORDER, ORDER }, ANY, CASELESS },
+	{ "__strcasecmp", { ORDER, ORDER }, ANY, CASELESS },
+	{ "strcasecmp_l", { ORDER, ORDER }, ANY, CASELESS },
+	{ "__strcasecmp_l", { ORDER, ORDER }, ANY, CASELESS },
+	{ "strncasecmp", { ORDER, ORDER }, RDX, CASELESS },
+	{ "strncasecmp_l", { ORDER, ORDER }, RDX, CASELESS },
+	{ "__strncasecmp_l", { ORDER, ORDER }, RDX, CASELESS },
+	{ "strchr", { FOUND, NONE }, ANY, BYTES },
+	{ "index", { FOUND, NONE }, ANY, BYTES },
+	{ "strchrnul", { FOUND, NONE }, ANY, BYTES },
+	{ "strrchr", { TEXT, NONE }, ANY, BYTES },
+	{ "rindex", { TEXT, NONE }, ANY, BYTES },
+	{ "strspn", { COUNTED, TEXT }, ANY, BYTES },
+	{ "strcspn", { COUNTED, TEXT }, ANY, BYTES },
+	{ "strpbrk", { FOUND, TEXT }, ANY, BYTES },
+	{ "strstr", { FOUND, TEXT }, ANY, BYTES },
+	{ "wcslen", { COUNTED, NONE }, ANY, WIDE },
+	{ "wcsnlen", { COUNTED, NONE }, RSI, WIDE },
+	{ "wcschr", { FOUND, NONE }, ANY, WIDE },
+	{ "wcsrchr", { TEXT, NONE }, ANY, WIDE },
+	{ "wcscpy", { NONE, TEXT }, ANY, WIDE },
+	{ "wcscmp", { ORDER, ORDER }, ANY, WIDE },
+	{ "wcsncmp", { ORDER, ORDER }, RDX, WIDE },
+	{ "wmemchr", { FOUND, NONE }, RDX, WIDE },
+	{ "wmemcmp", { DIFFERENCE, DIFFERENCE }, RDX, WIDE },
+};
+
+/* ---- names and entries ------------------------------------------------------------------ */
+
+typedef size_t (*find_fn)(struct dec_symbols *s, const char *name, uint64_t *ret,
+			  size_t max);
+
+/* What @p find knows of function @p number, unless it is something already. */
+static struct err *add_entries(struct hg_strings *st, struct dec_symbols *symbols,
+			       uint32_t number, find_fn find, bool is_resolver)
+{
+	uint64_t entry[16];
+	size_t n = find(symbols, functions[number].name, entry, 16);
+
+	for (size_t i = 0; i < n && i < 16; i++)
+		if (!map_get(&st->entries, entry[i]) &&
+		    map_put(&st->entries, entry[i], number << 1 | is_resolver))
+			return &err_nomem;
+	return NULL;
+}
+
+struct err *hg_strings_init(struct hg_strings *st, struct dec_symbols *symbols)
+{
+	struct err *err = NULL;
+
+	*st = (struct hg_strings){};
+	for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions) && !err; i++) {
+		err = add_entries(st, symbols, i, dec_symbols_resolvers, true);
+		if (!err)
+			err = add_entries(st, symbols, i, dec_symbols_entries, false);
+	}
+	return err;
+}
+
+void hg_strings_deinit(struct hg_strings *st)
+{
+	map_deinit(&st->entries);
+}
+
+void hg_string_call_deinit(struct hg_string_call *c)
+{
+	for (size_t i = 0; i < HG_STRING_READS; i++)
+		vec_deinit(&c->read[i].bytes);
+}
+
+/* ---- one call --------------------------------------------------------------------------- */
+
+bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uint64_t rip,
+		      const uint64_t regs[DEC_GPRS])
+{
+	const uint64_t *entry = map_get(&st->entries, rip);
+	const struct function *f;
+
+	if (!entry)
+		return false;
+	c->rsp = regs[RSP];
+	c->function = *entry >> 1;
+	c->is_resolver = *entry & 1;
+	c->pc = rip;
+	c->watched = 0;
+	f = &functions[c->function];
+	c->limit = f->limit ? regs[f->limit] : UINT64_MAX;
+	c->intent = f->limit ? c->limit : 0;
+	for (size_t i = 0; i < HG_STRING_READS; i++) {
+		c->read[i].start = i ? regs[RSI] : regs[RDI];
+		c->read[i].derivation = 0;
+		c->read[i].room = 0;
+		c->read[i].bytes.size = 0;
+	}
+	return true;
+}
+
+void hg_string_call_read(struct hg_string_call *c, size_t i, uint32_t derivation,
+			 uint64_t room)
+{
+	if (c->is_resolver || functions[c->function].extent[i] == NONE)
+		return;
+	c->read[i].derivation = derivation;
+	c->read[i].room = room;
+	if (room > c->watched)
+		c->watched = room;
+}
+
+/* Bytes @p at to @p at + @p n of the pointer's were loaded. */
+static struct err *keep(struct hg_string_read *read, uint64_t at, const uint8_t *value,
+			uint64_t n)
+{
+	if (at + n > read->bytes.size) {
+		if (vec_reserve(&read->bytes, at + n))
+			return &err_nomem;
+		memset(read->bytes.data + read->bytes.size, 0,
+		       (at + n - read->bytes.size) * sizeof(*read->bytes.data));
+		read->bytes.size = at + n;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		if (!read->bytes.data[at + i]) // strcat writes behind what it has read
+			read->bytes.data[at + i] = value[i] + 1;
+	return NULL;
+}
+
+struct err *hg_string_call_load(struct hg_string_call *c, const struct dec_ref *r)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < HG_STRING_READS && !err && r->has_value; i++) {
+		uint64_t start = c->read[i].start, end = start + c->watched;
+		uint64_t from = r->addr > start ? r->addr : start;
+		uint64_t to = r->addr + r->size < end ? r->addr + r->size : end;
+
+		if (from < to)
+			err = keep(&c->read[i], from - start, r->value + (from - r->addr),
+				   to - from);
+	}
+	return err;
+}
+
+struct err *hg_strings_leave(struct hg_strings *st, struct hg_string_call *c,
+			     uint64_t rax)
+{
+	c->rsp = 0;
+	if (c->is_resolver && map_put(&st->entries, rax, c->function << 1))
+		return &err_nomem;
+	return NULL;
+}
+
+/* ---- where its reading ends ------------------------------------------------------------- */
+
+/* @return element @p at of read @p i, of @p width bytes, + 1; 0: it was not loaded. */
+static uint64_t element(const struct hg_string_read *read, uint64_t at, uint32_t width)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < width; i++) {
+		uint64_t k = at * width + i;
+
+		if (k >= read->bytes.size || !read->bytes.data[k])
+			return 0;
+		value |= (uint64_t)(read->bytes.data[k] - 1) << 8 * i;
+	}
+	return value + 1;
+}
+
+/* Letters of either case are the same. So may be other bytes, in some language: they are
+ * taken as different, which ends the reading earlier. */
+static uint64_t fold(uint64_t element)
+{
+	return element > 'A' && element <= 'Z' + 1 ? element + 'a' - 'A' : element;
+}
+
+/* Does reading end at element @p at, which is @p value, of read @p i? */
+static bool is_last(const struct hg_string_call *c, size_t i, uint64_t at, uint64_t value,
+		    uint32_t width)
+{
+	const struct function *f = &functions[c->function];
+	enum extent extent = f->extent[i];
+	uint64_t other;
+
+	if (value == 1 && extent != DIFFERENCE)
+		return true;
+	if (extent != ORDER && extent != DIFFERENCE)
+		return false;
+	other = element(&c->read[!i], at, width);
+	if (f->unit == CASELESS)
+		return fold(value) != fold(other);
+	return value != other;
+}
+
+/* How far read @p i went, element by element. What it did not load it did not mean to
+ * read, and what it loaded counts up to the end. */
+static uint64_t scan(const struct hg_string_call *c, size_t i, uint32_t width)
+{
+	for (uint64_t at = 0; at < c->limit; at++) {
+		uint64_t value;
+
+		if ((at + 1) * width > c->watched)
+			return (at + 1) * width;
+		value = element(&c->read[i], at, width);
+		if (!value)
+			return at * width;
+		if (is_last(c, i, at, value, width))
+			return (at + 1) * width;
+	}
+	return c->limit * width;
+}
+
+static uint64_t bytes_of(uint64_t elements, uint32_t width)
+{
+	return elements > UINT64_MAX / width ? UINT64_MAX : elements * width;
+}
+
+uint64_t hg_string_call_reach(const struct hg_string_call *c, size_t i, uint64_t rax)
+{
+	const struct function *f = &functions[c->function];
+	uint32_t width = f->unit == WIDE ? 4 : 1;
+
+	switch (f->extent[i]) {
+	case ALL:
+		return bytes_of(c->limit, width);
+	case COUNTED:
+		return bytes_of(rax < c->limit ? rax + 1 : c->limit, width);
+	case FOUND:
+		if (rax)
+			return rax - c->read[i].start + width;
+		if (f->limit)
+			return bytes_of(c->limit, width);
+		return scan(c, i, width);
+	case NONE:
+		return 0;
+	default:
+		return scan(c, i, width);
+	}
+}
