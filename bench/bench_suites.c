@@ -7,6 +7,9 @@
 
 #include "bench/bench_suite.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,6 +126,47 @@ static struct err *suite_run(struct bench *b, size_t i)
 	return err ? err : bench_text_suite(stdout, &b->results, info);
 }
 
+#define KEEPER_TRIES 300 // of 0.1 s: what was being measured ends, too
+
+/** The keeper's life: wait until the other end of @p fd is gone, with the bench. */
+static void keeper_main(int fd, const char *scratch)
+{
+	int null = open("/dev/null", O_RDWR);
+	char end;
+
+	signal(SIGHUP, SIG_IGN);
+	for (int i = 0; i < 3; i++)
+		dup2(null, i);
+	while (read(fd, &end, 1) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < KEEPER_TRIES && access(scratch, F_OK) == 0; i++) {
+		bench_remove(scratch);
+		if (access(scratch, F_OK) == 0)
+			usleep(100000);
+	}
+	_exit(0);
+}
+
+/** However the bench ends, by Ctrl-C or worse, nothing is left of @p scratch. */
+static struct err *keeper_start(const char *scratch)
+{
+	int fd[2];
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return err_errno("cannot make a pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(fd[1]);
+		keeper_main(fd[0], scratch);
+	}
+	// A group of its own, before anything goes on: what ends this one is not for it.
+	if (pid > 0)
+		setpgid(pid, pid);
+	close(fd[0]); // the other end stays open to this process's end
+	return pid < 0 ? err_errno("cannot start what cleans up") : NULL;
+}
+
 /** Find faultline itself, and a directory to work in. */
 static struct err *place_find(struct bench *b)
 {
@@ -140,7 +184,7 @@ static struct err *place_find(struct bench *b)
 		return err;
 	}
 	snprintf(b->capture, sizeof(b->capture), "%s/capture", b->scratch);
-	return NULL;
+	return keeper_start(b->scratch);
 }
 
 struct err *bench_suites_run(struct bench *b, int argc, char **argv)

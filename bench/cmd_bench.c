@@ -231,6 +231,14 @@ static struct err *results_write(struct bench_results *r, const char *path,
 	return err ? err : new_file_commit(&f);
 }
 
+/** @return why @p path will not be written, before anything is measured. */
+static struct err *can_write(const char *path)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+
+	return path ? new_file_open(&f, path) : NULL;
+}
+
 /** Show results that were measured before. */
 static struct err *results_show(struct bench *b)
 {
@@ -288,8 +296,14 @@ static struct err *markdown_write(struct bench_results *r, const char *path)
 static struct err *bench_main(struct bench *b, int argc, char **argv)
 {
 	struct bench_results *r = &b->results;
-	struct err *err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
+	struct err *err = can_write(b->o.json);
 
+	if (!err)
+		err = can_write(b->o.html);
+	if (!err)
+		err = can_write(b->o.markdown);
+	if (!err)
+		err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
 	if (!err)
 		err = results_write(r, b->o.json, bench_json_write);
 	if (!err)
