@@ -18,6 +18,7 @@
 #define CHANGES_QUICK 0.125e6
 #define ANALYSIS_WANTED_S 600.0
 #define MEMORY_WANTED_B 4e9
+#define ROUNDS_MAX 3
 
 static const char spec[] = "entry FIELD 4 EDGE 2;\n"
 			   "entry X; entry Y; X.next == Y => Y.prev == X; ..(back)\n";
@@ -35,12 +36,12 @@ static const struct {
 	[GRAPH] = { "size", "B", 0 },
 };
 
+/** Point 0 fills its table: what comes then is steady. The others are the sizes. */
 struct growth {
 	char program[4200], spec[4200], errors[4200], n_changes[32];
-	double changes[BENCH_SCALES_MAX];
-	struct bench_range y[MEASURES][BENCH_SCALES_MAX];
-	double fixed[MEASURES]; ///< of filling its table: what comes then is steady
-	size_t n;
+	size_t n_points, n_rounds;
+	double changes[BENCH_SCALES_MAX + 1];
+	double runs[MEASURES][BENCH_SCALES_MAX + 1][ROUNDS_MAX];
 };
 
 static struct err *run(struct growth *g, const char *const *argv, const char *what,
@@ -54,69 +55,102 @@ static struct err *run(struct growth *g, const char *const *argv, const char *wh
 	return err;
 }
 
-/** Record and analyze a run of so many changes; @p ret gets what it took, and how many
- * changes they really were. */
-static struct err *point_measure(struct bench *b, struct growth *g, double wanted,
-				 double *changes, double ret[MEASURES])
+/** Where the recording of a point is. */
+static void capture_name(const struct bench *b, size_t point, char ret[4300])
 {
-	const char *const record[] = { b->exe, "record",   "-o",	 b->capture,
+	snprintf(ret, 4300, "%s-%zu", b->capture, point);
+}
+
+static struct err *point_record(struct bench *b, struct growth *g, size_t point)
+{
+	double base = b->o.is_quick ? CHANGES_QUICK : CHANGES;
+	double more = point ? base * b->o.scale[point - 1] : 0;
+	char capture[4300];
+	const char *const record[] = { b->exe, "record",   "-o",	 capture,
 				       "--",   g->program, g->n_changes, NULL };
-	const char *const analyze[] = { b->exe,	  "analyze", b->capture,
+	struct bench_used used;
+
+	capture_name(b, point, capture);
+	snprintf(g->n_changes, sizeof(g->n_changes), "%.0f", CHANGES_FILL + more);
+	bench_remove(capture);
+	return run(g, record, "record", &used);
+}
+
+static struct err *point_measure(struct bench *b, struct growth *g, size_t point,
+				 size_t round)
+{
+	char capture[4300];
+	const char *const analyze[] = { b->exe,	  "analyze", capture,
 					"--spec", g->spec,   NULL };
 	struct bench_used used;
 	struct graph_built built;
 	struct err *err;
 
-	snprintf(g->n_changes, sizeof(g->n_changes), "%.0f", wanted);
-	bench_remove(b->capture);
-	err = run(g, record, "record", &used);
+	capture_name(b, point, capture);
+	err = run(g, analyze, "analyze", &used);
 	if (!err)
-		err = run(g, analyze, "analyze", &used);
-	if (!err)
-		err = bench_graph_build(b->capture, GRAPH_APP, &built);
+		err = bench_graph_build(capture, GRAPH_APP, &built);
 	if (err)
 		return err;
 	if (built.failure[0])
 		return err_new(ERR_OS, "cannot build the graph of '%s %s': %s",
 			       g->program, g->n_changes, built.failure);
-	*changes = built.changes;
-	ret[ANALYSIS] = used.wall_s;
-	ret[MEMORY] = used.peak_bytes;
-	ret[BUILD] = built.build_s;
-	ret[GRAPH] = built.bytes;
+	g->changes[point] = built.changes;
+	g->runs[ANALYSIS][point][round] = used.wall_s;
+	g->runs[MEMORY][point][round] = used.peak_bytes;
+	g->runs[BUILD][point][round] = built.build_s;
+	g->runs[GRAPH][point][round] = built.bytes;
 	return NULL;
 }
 
+/** Round by round through all sizes: what slows the machine down for a while must not slow
+ * down one size alone. */
 static struct err *points_measure(struct bench *b, struct growth *g)
 {
-	double base = b->o.is_quick ? CHANGES_QUICK : CHANGES, y[MEASURES], filled, all;
-	struct err *err = point_measure(b, g, CHANGES_FILL, &filled, g->fixed);
+	struct err *err = NULL;
 
-	for (g->n = 0; g->n < b->o.n_scales && !err; g->n++) {
-		err = point_measure(b, g, CHANGES_FILL + base * b->o.scale[g->n], &all,
-				    y);
-		g->changes[g->n] = all - filled;
-		for (int m = 0; m < MEASURES; m++)
-			g->y[m][g->n] = bench_range_of(&y[m], 1);
-	}
+	g->n_points = b->o.n_scales + 1;
+	g->n_rounds = b->o.is_quick	       ? 1 :
+		      b->o.rounds < ROUNDS_MAX ? (size_t)b->o.rounds :
+						 ROUNDS_MAX;
+	for (size_t i = 0; i < g->n_points && !err; i++)
+		err = point_record(b, g, i);
+	for (size_t round = 0; round < g->n_rounds; round++)
+		for (size_t i = 0; i < g->n_points && !err; i++)
+			err = point_measure(b, g, i, round);
 	return err;
 }
 
-static struct err *growth_add(struct bench *b, const struct growth *g)
+/** A measure of all sizes. */
+static struct err *series_add(struct bench *b, struct growth *g, int m)
+{
+	const struct bench_series s = {
+		.suite = b->suite,
+		.work = "churn",
+		.command = "analyze",
+		.x_name = "changes",
+		.y_name = measures[m].name,
+		.y_unit = measures[m].unit,
+		.fixed = bench_range_of(g->runs[m][0], g->n_rounds).median,
+		.note = "those that filled its table are taken "
+			"off",
+		.expected_exponent = 1
+	};
+	struct bench_range y[BENCH_SCALES_MAX];
+	double x[BENCH_SCALES_MAX];
+
+	for (size_t i = 1; i < g->n_points; i++) {
+		x[i - 1] = g->changes[i] - g->changes[0];
+		y[i - 1] = bench_range_of(g->runs[m][i], g->n_rounds);
+	}
+	return bench_series_add(&b->results, &s, x, y, g->n_points - 1);
+}
+
+static struct err *growth_add(struct bench *b, struct growth *g)
 {
 	struct err *err = NULL;
 
 	for (int m = 0; m < MEASURES && !err; m++) {
-		const struct bench_series s = { .suite = b->suite,
-						.work = "churn",
-						.command = "analyze",
-						.x_name = "changes",
-						.y_name = measures[m].name,
-						.y_unit = measures[m].unit,
-						.fixed = g->fixed[m],
-						.note = "those that filled its table "
-							"are taken off",
-						.expected_exponent = 1 };
 		const struct bench_row row = { .suite = b->suite,
 					       .work = "churn",
 					       .command = g->n_changes,
@@ -125,10 +159,10 @@ static struct err *growth_add(struct bench *b, const struct growth *g)
 					       .better = BENCH_LOWER,
 					       .wanted = measures[m].wanted };
 
-		err = bench_series_add(&b->results, &s, g->changes, g->y[m], g->n);
-		if (!err && g->n)
-			err = bench_row_add_value(&b->results, &row,
-						  g->y[m][g->n - 1].median);
+		err = series_add(b, g, m);
+		if (!err && g->n_points > 1)
+			err = bench_row_add(&b->results, &row,
+					    g->runs[m][g->n_points - 1], g->n_rounds);
 	}
 	return err;
 }
