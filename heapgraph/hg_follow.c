@@ -186,3 +186,14 @@ struct err *hg_follower_advance(struct hg_follower *f, uint64_t time)
 	}
 	return err;
 }
+
+uint64_t hg_follower_due(const struct hg_follower *f)
+{
+	const struct hg_life *l = f->plan->data;
+	uint64_t birth = f->next_birth < f->plan->size ? l[f->next_birth].born :
+							 UINT64_MAX;
+	uint64_t death = f->next_death < f->n_deaths ? l[f->deaths[f->next_death]].died :
+						       UINT64_MAX;
+
+	return birth < death ? birth : death;
+}

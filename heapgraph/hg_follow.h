@@ -24,4 +24,7 @@ void hg_follower_destroyp(struct hg_follower **f);
 /** It is @p time: do what was planned until now. @return NULL or ERR_NOMEM. */
 struct err *hg_follower_advance(struct hg_follower *f, uint64_t time);
 
+/** @return the time of what is planned next, UINT64_MAX for nothing. */
+uint64_t hg_follower_due(const struct hg_follower *f);
+
 #endif

@@ -25,6 +25,7 @@ struct hg_recorder {
 	VEC(struct held_store) held;
 	VEC(uint8_t) held_bytes;
 	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
+	uint64_t due;		      ///< when the follower has something to do
 	hg_watch_fn watch;
 	void *watch_ctx;
 };
@@ -153,7 +154,13 @@ static uint64_t recorder_time(struct hg_recorder *r, uint64_t time)
 // The allocator's calls are no calls of its: only the plan's time goes on.
 static struct err *recorder_follow(struct hg_recorder *r, uint64_t time)
 {
-	return r->follower ? hg_follower_advance(r->follower, time) : NULL;
+	struct err *err;
+
+	if (!r->follower || time < r->due)
+		return NULL;
+	err = hg_follower_advance(r->follower, time);
+	r->due = hg_follower_due(r->follower);
+	return err;
 }
 
 static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
@@ -223,7 +230,7 @@ static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t si
 	(void)pc;
 	time = recorder_time(r, time);
 	if (r->follower)
-		err = hg_follower_advance(r->follower, time);
+		err = recorder_follow(r, time);
 	else if (!in_allocator)
 		err = recorder_apply_held(r);
 	if (err)
