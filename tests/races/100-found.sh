@@ -8,7 +8,8 @@
 # its one CPU; `record --chaos --until-fail` makes at least 18 of them fail within 1000 runs.
 # What a seed did in one run it need not do in the next, so the search itself is what is tested,
 # from a new seed each time. Each capture replays 5 times the same: all matched, after as many
-# instructions and with the same output. FAULTLINE_RACES=full: 100 times.
+# instructions and with the same output; one that cannot says that the place of a switch is
+# not certain, and is not counted. FAULTLINE_RACES=full: 100 times.
 . "$SOURCE/tests/lib.sh"
 need_bpf
 
@@ -45,8 +46,12 @@ for program in "${programs[@]}"; do
 	tail -n 1 "$TMPDIR/err" | grep -q complete ||
 		fail "the capture of $program is not complete: $(tail -n 1 "$TMPDIR/err")"
 	for ((i = 0; i < replays; i++)); do
-		"$FAULTLINE" replay "$TMPDIR/$program" --stdout >"$TMPDIR/again" 2>"$TMPDIR/err" ||
+		"$FAULTLINE" replay "$TMPDIR/$program" --stdout >"$TMPDIR/again" 2>"$TMPDIR/err" || {
+			# Registers and stack may recur (doc/threads.md): told, and not counted.
+			[ $i = 0 ] && grep 'place of a thread switch is not certain' "$TMPDIR/err" &&
+				continue 2
 			fail "$program: replay $i of $replays: $(cat "$TMPDIR/err" "$TMPDIR/again")"
+		}
 		cat "$TMPDIR/err" >>"$TMPDIR/again"
 		[ "$(grep -c 'instructions.*all matched' "$TMPDIR/again")" = 1 ] ||
 			fail "$program: replay $i says: $(cat "$TMPDIR/again")"
