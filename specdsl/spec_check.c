@@ -289,9 +289,10 @@ static bool check_range(struct scope *sc, void *ctx)
 	const struct spec_rule *r = ((struct check *)ctx)->rule;
 
 	for (sc->index = r->from; sc->index <= r->to; sc->index++) {
-		if (rule_is_out_of_range(sc, r))
-			continue;
-		if (r->guard && !eval_condition(sc, r->guard))
+		// The guard first: mostly it is false, and then the body's fields do not matter.
+		if (is_out_of_range(sc, r->guard) ||
+		    (r->guard && !eval_condition(sc, r->guard)) ||
+		    is_out_of_range(sc, r->body))
 			continue;
 		if (check_body(sc, ctx) || sc->e->is_out_of_memory)
 			return true;

@@ -296,7 +296,11 @@ static struct value calculate(struct scope *sc, enum ast_kind kind, struct value
 		is_bad = __builtin_sub_overflow(a.i, b.i, &i);
 		break;
 	case AST_MUL:
-		is_bad = __builtin_mul_overflow(a.i, b.i, &i);
+		// Of two words, as they mostly are, that cannot be too large.
+		is_bad = (a.i != (int64_t)a.i || b.i != (int64_t)b.i) &&
+			 __builtin_mul_overflow(a.i, b.i, &i);
+		if (!is_bad)
+			i = a.i * b.i;
 		break;
 	default:
 		// The smallest number has no positive twin; -b.i is not evaluated then.
