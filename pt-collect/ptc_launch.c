@@ -17,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
@@ -63,8 +64,8 @@ static int install_filter(void)
 }
 
 /** The child: wait until seized, then become the program. */
-__attribute__((noreturn)) static void be_program(char **argv, bool is_filtered,
-						  int go, int report)
+__attribute__((noreturn)) static void be_program(char **argv, bool is_filtered, int go,
+						 int report)
 {
 	struct exec_failure failure = {};
 	ssize_t n;
@@ -122,6 +123,17 @@ static struct err *wait_for_exec(pid_t pid, int report, const char *program,
 	if (read(report, &failure, sizeof(failure)) == sizeof(failure))
 		return explain_failure(&failure, program, exit_status);
 	return err_new(ERR_OS, "cannot start '%s': it ended before exec", program);
+}
+
+struct err *ptc_check_is_64(pid_t pid)
+{
+	const unsigned long user32_cs = 0x23;
+	struct user_regs_struct regs;
+
+	if (!ptrace(PTRACE_GETREGS, pid, NULL, &regs) && regs.cs == user32_cs)
+		return err_new(ERR_UNSUPPORTED, "it is not a 64-bit program, and only "
+						"those can be recorded");
+	return NULL;
 }
 
 /** From the exec event to the first user instruction: a step ends right there, because
@@ -182,7 +194,11 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 	if (write(go, "g", 1) != 1)
 		return err_errno("cannot start '%s'", program);
 	err = wait_for_exec(pid, report, program, exit_status);
-	return err ?: step_out_of_exec(pid);
+	if (err)
+		return err;
+	err = ptc_check_is_64(pid);
+	return err ? err_prefix(err, "cannot record '%s'", program) :
+		     step_out_of_exec(pid);
 }
 
 struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status)

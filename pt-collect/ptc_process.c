@@ -250,8 +250,10 @@ struct err *ptc_process_open(struct ptc_process *p)
  * records a wrapper (env, a launcher script) means the program that it starts. */
 static struct err *begin_anew(struct ptc_process *p)
 {
-	struct err *err;
+	struct err *err = ptc_check_is_64(p->pid);
 
+	if (err)
+		return err_prefix(err, "cannot record the program that it executed");
 	close(p->mem_fd);
 	free(p->exe);
 	p->mem_fd = -1;

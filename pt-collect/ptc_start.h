@@ -17,6 +17,10 @@
  * executed, an error with @p exit_status set. */
 struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status);
 
+/** @return ERR_UNSUPPORTED when the program that @p pid, stopped, just became is a 32-bit
+ * one; else NULL. */
+struct err *ptc_check_is_64(pid_t pid);
+
 /** Make the stopped program's chances ours, and save its start state. */
 struct err *ptc_start(struct ptc_process *p);
 

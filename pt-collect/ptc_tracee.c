@@ -231,6 +231,7 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	if (!ptc_block_signals(tid, &mask))
 		return err_errno("cannot block the signals of thread %d", tid);
 	u = before;
+	u.cs = 0x33; // also where a 32-bit program runs, which gets its own back
 	u.rip = at;
 	u.rax = nr;
 	u.orig_rax = -1; // not inside a system call: nothing to restart

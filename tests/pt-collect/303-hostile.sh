@@ -38,6 +38,25 @@ if command -v gdb >/dev/null; then
 	tail -n 1 "$TMPDIR/err" | grep -q '^faultline: recorded' || fail "$(cat "$TMPDIR/err")"
 fi
 
+# A 32-bit program (it exits with 7) is refused at once; where it comes by an exec, it runs.
+{
+	printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0\124\200\4\10\64\0\0\0'
+	printf '\0\0\0\0\0\0\0\0\64\0\40\0\1\0\0\0\0\0\0\0'
+	printf '\1\0\0\0\0\0\0\0\0\200\4\10\0\200\4\10\140\0\0\0\140\0\0\0\5\0\0\0\0\20\0\0'
+	printf '\61\300\100\273\7\0\0\0\315\200\0\0'
+} >"$TMPDIR/small"
+chmod +x "$TMPDIR/small"
+got=0
+"$TMPDIR/small" 2>/dev/null || got=$?
+if [ $got = 7 ]; then
+	expect_status 125 "${RECORD[@]}" -o "$TMPDIR/s" -- "$TMPDIR/small"
+	expect_error "cannot record '$TMPDIR/small': it is not a 64-bit program"
+	[ ! -e "$TMPDIR/s" ] || fail "a 32-bit program left a capture"
+	expect_status 0 "${RECORD[@]}" -f -o "$TMPDIR/s" -- sh -c "$TMPDIR/small; echo \$?"
+	grep -qx 7 "$TMPDIR/out" || fail "a 32-bit program was harmed: $(cat "$TMPDIR/out")"
+	grep -q "it is not a 64-bit program" "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+fi
+
 # Who traces us traces our program first.
 if command -v strace >/dev/null && [ "$(id -u)" = 0 ]; then
 	expect_status 125 env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null "$FAULTLINE" record -o "$TMPDIR/d" -- echo ran
