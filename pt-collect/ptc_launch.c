@@ -146,7 +146,7 @@ static struct err *step_out_of_exec(pid_t pid)
 	    waitpid(pid, &status, __WALL) != pid)
 		return err_errno("cannot step the program");
 	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
-		return err_new(ERR_OS, "the program ended at its start");
+		return err_new(ERR_OS, "cannot start the program: it has ended");
 	return NULL;
 }
 
@@ -187,7 +187,7 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 	char ready;
 
 	if (read(report, &ready, 1) != 1)
-		return err_errno("cannot start '%s'", program);
+		return err_new(ERR_OS, "cannot start '%s': it ended before exec", program);
 	// Should we be killed before it has begun, it does not begin.
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS | PTRACE_O_EXITKILL))
 		return explain_seize(pid, program);

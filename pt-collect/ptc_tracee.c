@@ -160,7 +160,7 @@ static struct err *go_to_stop(pid_t tid, int request, int wanted)
 		if (got < 0)
 			err = err_errno("cannot lead thread %d", tid);
 		else if (!got || !WIFSTOPPED(status))
-			err = err_new(ERR_OS, "thread %d ended while it was prepared",
+			err = err_new(ERR_OS, "cannot prepare thread %d: it has ended",
 				      tid);
 		else if (status >> 8 == SIGSTOP &&
 			 !ptrace(PTRACE_GETSIGINFO, tid, NULL, &si))
