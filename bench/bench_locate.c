@@ -163,6 +163,11 @@ static struct err *run_seed(struct bench *b, const struct subject *s, int seed,
 	if (err)
 		return err;
 	sample_add(&t->record_s, wall_s);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 125)
+		return err_new(ERR_OS,
+			       "cannot locate faults of '%s': it cannot be recorded "
+			       "('faultline record -- %s' says why)",
+			       program, program);
 	line = read_truth(truth);
 	if (!line)
 		return err_new(ERR_OS,
