@@ -23,8 +23,8 @@
 #define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 #define PAGE_DOWN(x) ((x) & ~(PAGE - 1))
 
-// With no limit on the stack, this much is reserved for it.
-#define GUEST_STACK_BYTES (64ull << 20)
+// With no limit on the stack, or a higher one, this much is reserved for it.
+#define GUEST_STACK_BYTES (4ull << 30)
 
 /* ---- ranges ------------------------------------------------------------------------ */
 

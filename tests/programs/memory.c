@@ -132,7 +132,7 @@ static __attribute__((noinline)) uint64_t recurse(unsigned depth, uint64_t seed)
 int main(int argc, char **argv)
 {
 	char path[] = "/tmp/faultline-memory.XXXXXX";
-	int fd = mkstemp(path);
+	int fd = mkstemp(path), is_deep;
 
 	if (fd < 0)
 		return 2;
@@ -143,7 +143,8 @@ int main(int argc, char **argv)
 	do_anonymous();
 	do_brk();
 	do_large_reads(fd);
-	printf("recursion: %lx\n", recurse(25000, 1));
+	is_deep = argc > 1 && !strcmp(argv[1], "deep");
+	printf("recursion: %lx\n", recurse(is_deep ? 500000 : 25000, 1));
 	unlink(path);
 	return 0;
 }

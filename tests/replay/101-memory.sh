@@ -6,3 +6,8 @@
 . tests/lib.sh
 
 record_and_replay "$BUILD/tests/programs/memory"
+# More stack than most programs may have.
+if ulimit -s unlimited 2>/dev/null; then
+	rm -rf "$TMPDIR/c"
+	record_and_replay "$BUILD/tests/programs/memory" deep
+fi
