@@ -6,7 +6,7 @@
 # no C-point but the end: the faulty statement is among those reported, and they are no more
 # than the table says. Then a program that crashes over a node that is gone by then.
 # FAULTLINE_INFERRED=full: with many seeds, and every structure of specs/.
-# time limit: 1200
+# time limit: 3600
 . tests/lib.sh
 need jq cc
 need_bpf
