@@ -138,8 +138,9 @@ void rec_settle(struct dec_recover *r)
 			rec_apply(&at);
 			if (r->is_guessing && r->steps.data[step].has_ties)
 				rec_apply_ties(r, step);
-			rec_links_apply(r, step);
 		} while (r->again);
+		if (r->is_guessing)
+			rec_sweep_look(r, step);
 	}
 	r->at = REC_NO_NODE;
 }

@@ -49,7 +49,6 @@ static void forget_guesses(struct dec_recover *r)
 		if (r->accesses.data[i].placed == REC_INFERRED)
 			r->accesses.data[i].placed = REC_HINTED;
 	}
-	rec_links_forget(r);
 }
 
 /* @return the number of accesses that have a place, and drop hints that led nowhere. */

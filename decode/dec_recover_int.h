@@ -156,9 +156,6 @@ struct rec_access {
 	uint32_t step;
 	uint32_t line;	///< of addr, once it is known; cached
 	uint32_t node;	///< of what is told
-	uint32_t from;	///< access before it that touched the same, REC_NO_NODE: none is known
-	uint32_t to;	///< access behind it that reads the same
-	uint32_t lost;	///< dec_recover.n_lost when the sweep came here
 	uint8_t placed; ///< enum rec_placed
 	uint8_t mem;	///< operand; REC_NONE, REC_TOLD
 	uint8_t slot;	///< REC_NONE with mem REC_NONE: not by the step but before it
@@ -174,7 +171,6 @@ struct rec_line {
 	uint64_t stamp;	   ///< when `now` was last right
 	uint32_t seen[8];  ///< by word: dec_recover.n_lost when it was last right
 	uint32_t clear[8]; ///< stores lost before this one did not hit it since
-	uint32_t last[16]; ///< by 4 bytes: 1 + the access that touched them last, 0: none
 	uint8_t map;	   ///< enum dec_recover_map
 };
 
@@ -428,13 +424,6 @@ bool rec_call_apply(struct dec_recover *r, const struct rec_at *at);
 /** Find r->const_from. */
 void rec_calls_look(struct dec_recover *r);
 
-/** The sweep passes access @p a to @p n bytes, whose line is cached: what touched the same
- * bytes last is linked with it. Before memory is written. */
-void rec_mem_link(struct dec_recover *r, struct rec_access *a, unsigned n);
-
-/** Now it is what touched them last. After memory was written. */
-void rec_mem_touch(struct dec_recover *r, struct rec_access *a, unsigned n);
-
 /** Find where an access goes, once the registers are known. */
 void rec_access_place(struct dec_recover *r, struct rec_access *a);
 
@@ -450,20 +439,11 @@ void rec_sweep_destroy(struct rec_sweep *s);
 /** Line @p l is about to change. @return false: out of memory. */
 bool rec_sweep_keep(struct dec_recover *r, struct rec_line *l);
 
-/** Access @p a has a place now. */
-void rec_sweep_found(struct dec_recover *r, const struct rec_access *a);
+/** Something was learned at step @p step: see whether its accesses have a place now. */
+void rec_sweep_look(struct dec_recover *r, uint32_t step);
 
 /** Carry what is known through memory, once in time's direction or against it. */
 struct err *rec_sweep(struct dec_recover *r, bool is_backward);
-
-/* ---- links (dec_recover_links.c) ------------------------------------------------------- */
-
-/** Access @p later reads what access @p earlier left. */
-void rec_link(struct dec_recover *r, uint32_t earlier, uint32_t later);
-
-/** Let the accesses of a step and those linked with them learn from each other. */
-void rec_links_apply(struct dec_recover *r, uint32_t step);
-void rec_links_forget(struct dec_recover *r);
 
 /** Sweep to and fro until nothing is new. */
 struct err *rec_settle_memory(struct dec_recover *r);

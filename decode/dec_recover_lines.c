@@ -53,7 +53,6 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 		l->now.m = 0;
 		memset(l->seen, 0, sizeof(l->seen));
 		memset(l->clear, 0, sizeof(l->clear));
-		memset(l->last, 0, sizeof(l->last));
 		if (r->is_backward && l->map != DEC_MAP_NONE &&
 		    (r->is_guessing || line_is_own(r, l)))
 			l->now = l->end;
@@ -61,7 +60,6 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 	}
 	if (l->stamp < r->kill_stamp && l->map != DEC_MAP_CONST) {
 		l->now.m = 0;
-		memset(l->last, 0, sizeof(l->last));
 		l->stamp = r->kill_stamp;
 	}
 	return l;
@@ -165,8 +163,6 @@ bool rec_mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *c
 				l->now.v[at + k] = b->v[i + k];
 			}
 			l->now.m |= m << at;
-			for (unsigned u = at / 4; u <= (at + part - 1) / 4; u++)
-				l->last[u] = 0;
 			for (unsigned w = at / 8; m && w <= (at + part - 1) / 8; w++)
 				l->seen[w] = r->n_lost;
 			if (r->is_guessing && !note_homes(r, l, at, part))
@@ -175,78 +171,6 @@ bool rec_mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *c
 		i += part;
 	}
 	return true;
-}
-
-/* @return whether no store went nobody knows where, and perhaps to word @p w of @p l, since
- * @p from of them had. */
-static bool word_is_clear(struct dec_recover *r, const struct rec_line *l, unsigned w,
-			  uint32_t from)
-{
-	if (r->n_lost - from > REC_LOST)
-		return false;
-	for (uint32_t at = from; at < r->n_lost; at++) {
-		if (rec_alias_may_hit(r, at, l->addr + 8 * w, (struct rec_bits){}))
-			return false;
-	}
-	return true;
-}
-
-/* @return the line of all @p n bytes of @p a, if links go through it. */
-static struct rec_line *line_linked(struct dec_recover *r, struct rec_access *a,
-				    unsigned n)
-{
-	struct rec_line *l =
-		n && (a->addr & 63) + n <= 64 ? line_get(r, a->addr, &a->line) : NULL;
-
-	return l && l->map != DEC_MAP_CONST && (r->is_guessing || line_is_own(r, l)) ?
-		       l :
-		       NULL;
-}
-
-/* @return the access that touched the same bytes as @p a last, if nothing came between. */
-static uint32_t line_last(struct dec_recover *r, struct rec_access *a, unsigned n)
-{
-	struct rec_line *l = line_linked(r, a, n);
-	unsigned at = a->addr & 63;
-	const struct rec_access *last;
-	uint32_t i;
-
-	if (!l || !l->last[at / 4])
-		return REC_NO_NODE;
-	i = l->last[at / 4] - 1;
-	last = &r->accesses.data[i];
-	if (last->addr != a->addr ||
-	    r->forms.data[r->steps.data[last->step].form].insn.mem[last->mem].size != n)
-		return REC_NO_NODE;
-	for (unsigned u = at / 4; u <= (at + n - 1) / 4; u++) {
-		if (l->last[u] != i + 1)
-			return REC_NO_NODE;
-	}
-	for (unsigned w = at / 8; w <= (at + n - 1) / 8 && r->is_guessing; w++) {
-		if (!word_is_clear(r, l, w, last->lost))
-			return REC_NO_NODE;
-	}
-	return i;
-}
-
-void rec_mem_link(struct dec_recover *r, struct rec_access *a, unsigned n)
-{
-	uint32_t me = a - r->accesses.data, last = line_last(r, a, n);
-
-	if (r->is_backward)
-		rec_link(r, me, last);
-	else
-		rec_link(r, last, me);
-}
-
-void rec_mem_touch(struct dec_recover *r, struct rec_access *a, unsigned n)
-{
-	struct rec_line *l = line_linked(r, a, n);
-	unsigned at = a->addr & 63;
-
-	a->lost = r->n_lost;
-	for (unsigned u = at / 4; l && u <= (at + n - 1) / 4; u++)
-		l->last[u] = a - r->accesses.data + 1;
 }
 
 bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n)
@@ -315,7 +239,6 @@ bool rec_store_late(struct dec_recover *r, struct rec_access *a, uint32_t number
 			b.m |= 1ull << i;
 		}
 		l->now.m &= ~(1ull << k);
-		l->last[k / 4] = 0;
 		if (!r->is_backward && b.m >> i & 1) {
 			l->now.v[k] = b.v[i];
 			l->now.m |= 1ull << k;

@@ -103,7 +103,7 @@ static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
 		return true;
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
 	    n.m != UINT64_MAX || n.v > (1u << 30)) {
-		rec_mem_kill(r, REC_NO_NODE);
+		rec_mem_kill(r, a - r->accesses.data);
 		return true;
 	}
 	return bulk_copy(r, &at, a->addr, n.v * unit);
@@ -220,10 +220,7 @@ bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 	node = at.ref[a->slot];
 	if (a->is_write && !r->is_backward) {
 		rec_read_bytes(r, node, &b);
-		if (!rec_mem_write(r, a->addr, n, &a->line, &b, false))
-			return false;
-		rec_mem_touch(r, a, n);
-		return true;
+		return rec_mem_write(r, a->addr, n, &a->line, &b, false);
 	}
 	if (r->is_guessing && n == 8)
 		change_find(r, a, node);
@@ -231,14 +228,10 @@ bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 		return false;
 	if (now.m)
 		rec_learn_bytes(r, node, &now);
-	rec_mem_link(r, a, n);
 	if (r->queue_size)
 		rec_settle(r);
 	if (a->is_write)
 		return rec_mem_forget(r, a->addr, n);
 	rec_read_bytes(r, node, &b);
-	if (!rec_mem_write(r, a->addr, n, &a->line, &b, true))
-		return false;
-	rec_mem_touch(r, a, n);
-	return true;
+	return rec_mem_write(r, a->addr, n, &a->line, &b, true);
 }

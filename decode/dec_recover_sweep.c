@@ -78,9 +78,18 @@ bool rec_sweep_keep(struct dec_recover *r, struct rec_line *l)
 	return true;
 }
 
-void rec_sweep_found(struct dec_recover *r, const struct rec_access *a)
+void rec_sweep_look(struct dec_recover *r, uint32_t step)
 {
-	r->sweep->is_new[(a - r->accesses.data) / SWEEP_STRETCH] = 1;
+	for (size_t i = r->steps.data[step].access;
+	     i < r->accesses.size && r->accesses.data[i].step == step; i++) {
+		struct rec_access *a = &r->accesses.data[i];
+
+		if (a->placed >= REC_INFERRED)
+			continue;
+		rec_access_place(r, a);
+		if (a->placed >= REC_INFERRED)
+			r->sweep->is_new[i / SWEEP_STRETCH] = 1;
+	}
 }
 
 static bool mark_set(struct dec_recover *r, size_t n)

@@ -135,8 +135,6 @@ static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 		return &err_nomem;
 	*a = (struct rec_access){ .step = step,
 				  .line = REC_NO_NODE,
-				  .from = REC_NO_NODE,
-				  .to = REC_NO_NODE,
 				  .mem = mem,
 				  .slot = slot,
 				  .is_write = is_write };
