@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-// An address that is farther from its node was not meant to be in it: compilers walk two
-// buffers by one pointer and the distance between them.
-#define REACH (INT64_C(1) << 20)
-
 // The narrowest vector: what reads so much at once may read ahead.
 #define VECTOR_BYTES 16
 
@@ -237,7 +233,7 @@ struct err *hg_astray_check(struct finder *f, struct hg_suspect *x)
 	const struct hg_node *n = hg_graph_node(f->graph, from);
 	int64_t offset = x->addr - n->start;
 
-	if (offset < -REACH || offset > (int64_t)n->size + REACH)
+	if (offset < -HG_DERIVE_REACH || offset > (int64_t)n->size + HG_DERIVE_REACH)
 		return NULL;
 	if (hg_view_is_live(f->view, from)) {
 		if (hg_astray_is_inside(f, x->derivation, x->addr, x->size))

@@ -117,6 +117,10 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	node = parent->node;
 	key = hg_derive_key(s->insn->rip, from);
 	offset = value - hg_graph_node(d->graph, node)->start;
+	// A distance from what is gone leads to whatever has the memory now.
+	if ((llabs(parent->offset) > HG_DERIVE_REACH || llabs(offset) > HG_DERIVE_REACH) &&
+	    !hg_view_is_live(d->view, node))
+		return 0;
 	if (parent->rip == s->insn->rip) // once more around
 		return from;
 	known = map_get(&d->known, key);

@@ -19,6 +19,10 @@
 #include "decode/dec_trace.h"
 #include "heapgraph/hg_int.h"
 
+/** An address that is farther from its node was not meant to be in it: it is a distance
+ * between two nodes, by which compilers walk two buffers with one pointer. */
+#define HG_DERIVE_REACH (INT64_C(1) << 20)
+
 /** One step of pointer arithmetic; its number is its index + 1. */
 struct hg_derivation {
 	uint32_t parent; ///< 0: the allocation itself
