@@ -14,10 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SWEEP_STRETCH = 256,
-	SWEEP_REACH = 1 ///< bolder guesses are not followed up before the sweep has ended
-};
+enum { SWEEP_STRETCH = 256 };
 
 /** A line before a stretch changed it. */
 struct rec_undo {
@@ -168,7 +165,9 @@ struct err *rec_sweep(struct dec_recover *r, bool is_backward)
 	r->kill_stamp = 0;
 	r->n_lost = 0;
 	r->lost_found = 0;
-	r->sweep->keeps = r->is_guessing && !r->is_mining && r->reach <= SWEEP_REACH;
+	// Bolder guesses are not followed up at once: what they miss would be believed.
+	r->sweep->keeps = r->is_guessing && !r->is_mining &&
+			  r->least_may == REC_MAY_PERHAPS;
 	r->sweep->undo.size = 0;
 	if (r->is_guessing && !rec_homes_begin(r))
 		return &err_nomem;
