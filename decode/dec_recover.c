@@ -139,8 +139,6 @@ void rec_settle(struct dec_recover *r)
 			if (r->is_guessing && r->steps.data[step].has_ties)
 				rec_apply_ties(r, step);
 		} while (r->again);
-		if (r->is_guessing)
-			rec_sweep_look(r, step);
 	}
 	r->at = REC_NO_NODE;
 }
@@ -254,8 +252,6 @@ struct err *rec_prepare(struct dec_recover *r)
 	r->at = REC_NO_NODE;
 	if (!err)
 		err = rec_show_create(&r->show);
-	if (!err)
-		err = rec_sweep_create(r);
 	return err ?: index_uses(r);
 }
 

@@ -20,9 +20,7 @@ enum {
 	ALIAS_AROUND = 32,
 	ALIAS_ELEMENTS = 64,
 	ALIAS_PLACED = 6,
-	ALIAS_NEAR = 64,
-	ALIAS_RCX = 1,
-	ALIAS_BULK = 1 << 16 ///< how far a copy of unknown length may well go
+	ALIAS_NEAR = 64
 };
 
 /** Words that held a value when they were last seen. */
@@ -223,20 +221,6 @@ static enum rec_may element_fits(const struct rec_at *at, const struct rec_acces
 	return REC_MAY_PERHAPS;
 }
 
-/* Store @p a was passed without a place and has one now: did it hit @p word? */
-static enum rec_may placed_fits(const struct rec_at *at, const struct rec_access *a,
-				uint64_t word)
-{
-	uint64_t size = at->form->insn.mem[a->mem].size;
-	struct rec_bits n = rec_const(1);
-
-	if (at->form->is_bulk)
-		n = rec_reg(at, ALIAS_RCX, false);
-	if (n.m != UINT64_MAX)
-		return word + 7 - a->addr < ALIAS_BULK ? REC_MAY_YES : REC_MAY_PERHAPS;
-	return word + 7 - a->addr < n.v * size + 7 ? REC_MAY_YES : REC_MAY_NO;
-}
-
 /* Can store @p a, of @p min bytes or more, have made @p word what it holds then, of which
  * @p now is known? Yes: with
  * base @p ret in node @p node, which something else goes through, too. */
@@ -250,8 +234,6 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 	struct rec_bytes b;
 	int64_t off;
 
-	if (a->placed >= REC_INFERRED && !min)
-		return placed_fits(&at, a, word);
 	if (rec_heap_excludes(r, a->step, word))
 		return REC_MAY_NO;
 	if (at.form->is_bulk || at.form->kind == REC_MASKED_STORE || !unit)

@@ -77,7 +77,7 @@ static struct err *recover_mirrors(struct dec_recover *r)
 	return err ?: rec_settle_memory(r);
 }
 
-/* Guess, until a round finds no more than the one before it. */
+/* Guess, until a round finds nothing that the one before it did not expect. */
 static struct err *guess_rounds(struct dec_recover *r)
 {
 	static const uint32_t reach[] = { 0, 0, 0, 0, 1, 4, 16, UINT32_MAX };
@@ -109,9 +109,9 @@ static struct err *guess_rounds(struct dec_recover *r)
 		placed = count_placed(r);
 		r->stats.rounds++;
 		r->stats.conflicts = r->n_conflicts;
-		// What a few accesses more would tell is not worth a round. There may be
-		// fewer, too: guesses that contradict each other need not settle.
-		if (round && placed <= before + r->accesses.size / 2000)
+		// What a few accesses more would tell is not worth a round.
+		if (round && (placed > before ? placed - before : before - placed) <=
+				     r->accesses.size / 2000)
 			break;
 	}
 	r->stats.accesses_placed = placed;

@@ -167,7 +167,6 @@ struct rec_access {
 struct rec_line {
 	uint64_t addr;
 	struct rec_bytes now, end;
-	uint64_t kept;	   ///< the stretch that has kept it (dec_recover_sweep.c)
 	uint64_t stamp;	   ///< when `now` was last right
 	uint32_t seen[8];  ///< by word: dec_recover.n_lost when it was last right
 	uint32_t clear[8]; ///< stores lost before this one did not hit it since
@@ -195,7 +194,6 @@ struct rec_native;
 struct rec_show;
 struct rec_mirror;
 struct rec_home;
-struct rec_sweep;
 struct rec_block;
 struct rec_grain;
 struct rec_end_home;
@@ -271,7 +269,6 @@ struct dec_recover {
 	uint64_t n_changes, n_conflicts;
 	struct rec_native *native;
 	struct rec_show *show;
-	struct rec_sweep *sweep;
 	struct dec_recover_stats stats;
 };
 
@@ -426,21 +423,6 @@ void rec_calls_look(struct dec_recover *r);
 
 /** Find where an access goes, once the registers are known. */
 void rec_access_place(struct dec_recover *r, struct rec_access *a);
-
-/** Let access @p a and what memory holds learn from each other. @return as
- * rec_mem_read(). */
-bool rec_access_apply(struct dec_recover *r, struct rec_access *a);
-
-/* ---- sweeps (dec_recover_sweep.c) ------------------------------------------------------ */
-
-struct err *rec_sweep_create(struct dec_recover *r);
-void rec_sweep_destroy(struct rec_sweep *s);
-
-/** Line @p l is about to change. @return false: out of memory. */
-bool rec_sweep_keep(struct dec_recover *r, struct rec_line *l);
-
-/** Something was learned at step @p step: see whether its accesses have a place now. */
-void rec_sweep_look(struct dec_recover *r, uint32_t step);
 
 /** Carry what is known through memory, once in time's direction or against it. */
 struct err *rec_sweep(struct dec_recover *r, bool is_backward);

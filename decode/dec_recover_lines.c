@@ -43,7 +43,7 @@ static struct rec_line *line_get(struct dec_recover *r, uint64_t addr, uint32_t 
 			*cached = *at;
 		l = at ? &r->lines.data[*at] : line_add(r, addr, cached);
 	}
-	if (!l || !rec_sweep_keep(r, l))
+	if (!l)
 		return NULL;
 	if (l->map == DEC_MAP_CONST && l->stamp < r->sweep_stamp) {
 		l->now = l->end;

@@ -54,6 +54,8 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 		rec_bases_note(r, a);
 }
 
+static bool access_apply(struct dec_recover *r, struct rec_access *a);
+
 static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
 {
 	return at->form->insn.mem[a->mem].size;
@@ -103,7 +105,7 @@ static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
 		return true;
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
 	    n.m != UINT64_MAX || n.v > (1u << 30)) {
-		rec_mem_kill(r, a - r->accesses.data);
+		rec_mem_kill(r, REC_NO_NODE);
 		return true;
 	}
 	return bulk_copy(r, &at, a->addr, n.v * unit);
@@ -168,7 +170,7 @@ static bool store_find(struct dec_recover *r, struct rec_access *a)
 	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
 		return false;
 	rec_access_place(r, a);
-	return a->placed >= REC_INFERRED && rec_access_apply(r, a);
+	return a->placed >= REC_INFERRED && access_apply(r, a);
 }
 
 /* A word of memory is read or written: was it another one before, and nobody wrote it? */
@@ -185,7 +187,7 @@ static void change_find(struct dec_recover *r, struct rec_access *a, uint32_t no
 	rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v);
 }
 
-bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
+static bool access_apply(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_bytes b, now;
 	struct rec_at at;
@@ -234,4 +236,27 @@ bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 		return rec_mem_forget(r, a->addr, n);
 	rec_read_bytes(r, node, &b);
 	return rec_mem_write(r, a->addr, n, &a->line, &b, true);
+}
+
+struct err *rec_sweep(struct dec_recover *r, bool is_backward)
+{
+	size_t n = r->accesses.size;
+
+	r->is_backward = is_backward;
+	r->sweep_stamp = ++r->stamp;
+	r->kill_stamp = 0;
+	r->n_lost = 0;
+	r->lost_found = 0;
+	if (r->is_guessing && !rec_homes_begin(r))
+		return &err_nomem;
+	r->stats.sweeps++;
+	rec_calls_look(r);
+	for (size_t i = 0; i < n; i++) {
+		struct rec_access *a = &r->accesses.data[is_backward ? n - 1 - i : i];
+
+		r->sweep_at = a->step;
+		if (!access_apply(r, a))
+			return &err_nomem;
+	}
+	return NULL;
 }

@@ -67,7 +67,6 @@ void dec_recover_destroy(struct dec_recover *r)
 	free(r->is_queued);
 	rec_native_destroy(r->native);
 	rec_show_destroy(r->show);
-	rec_sweep_destroy(r->sweep);
 	free(r);
 }
 
