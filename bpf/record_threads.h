@@ -117,24 +117,34 @@ static __u32 end_flags(struct task_struct *t)
 	return REC_SWITCH_ROBUST_LEFT;
 }
 
-#define TIF_UPROBE (1ul << 12)
+/* Which bit it is, types do not tell: x86 had one of its own, all architectures share one now. */
+#define TIF_UPROBE (1ul << 12 | 1ul << 8)
 #define XOL_SLOT 128u
 #define EFLAGS_TF 0x100u
+#define INT3 0xcc
+
+/* Is it behind a breakpoint that has not been looked at yet? */
+static int is_behind_breakpoint(const struct rec_regs *r, struct task_struct *task)
+{
+	__u8 byte = 0;
+
+	return task->thread_info.flags & TIF_UPROBE &&
+	       !bpf_probe_read_user(&byte, 1, (void *)(r->rip - 1)) && byte == INT3;
+}
 
 /*
- * It may lose the CPU in the middle of a probe: behind the breakpoint, which has not been
- * looked at yet, or in the kernel's copy of the probed instruction. In the program that is
- * at the instruction, or (the copy has run) behind it.
+ * It may lose the CPU in the middle of a probe: behind the breakpoint, or in the kernel's copy
+ * of the probed instruction. In the program that is at the instruction, or (the copy has run)
+ * behind it.
  */
 static void leave_probe(struct rec_regs *r, struct task_struct *task)
 {
 	struct uprobe_task *u = BPF_CORE_READ(task, utask);
 	__u64 into;
 
-	if (!u)
-		return;
-	if (!BPF_CORE_READ(u, active_uprobe)) {
-		if (task->thread_info.flags & TIF_UPROBE)
+	// A thread at its first probe has no utask yet.
+	if (!u || !BPF_CORE_READ(u, active_uprobe)) {
+		if (is_behind_breakpoint(r, task))
 			r->rip--;
 		return;
 	}
