@@ -24,6 +24,7 @@
 extern const char fl_page_html[], fl_page_html_end[];
 
 #define VIOLATIONS_MAX 50 // of a step
+#define MEMBERS_MAX 8	  // of one cluster
 
 struct page {
 	const struct fl_page *p;
@@ -87,10 +88,30 @@ static double place_index(struct page *w, uint64_t rip)
 }
 
 /* A node that is met for the first time. */
+/* What the node was made of; an empty text for what was allocated. */
+static void print_origin(const struct hg_graph *g, struct hg_node_id id, char *text,
+			 size_t size)
+{
+	uint32_t source = hg_graph_node(g, id)->source;
+	const struct hg_member *m;
+	size_t n, used = 0;
+
+	text[0] = '\0';
+	m = hg_graph_members(g, id, &n);
+	if (m)
+		used = snprintf(text, size, "merged from");
+	for (size_t i = 0; m && i < n && i < MEMBERS_MAX; i++)
+		used += snprintf(text + used, size - used, " n%u", m[i].node.v);
+	if (m && n > MEMBERS_MAX)
+		snprintf(text + used, size - used, " and %zu more", n - MEMBERS_MAX);
+	if (!m && source)
+		snprintf(text, size, "split from n%u", source);
+}
+
 static void add_node(struct page *w, uint32_t id)
 {
 	const struct hg_node *h = hg_graph_node(w->n->graph, (struct hg_node_id){ id });
-	char key[16];
+	char key[16], origin[32 + MEMBERS_MAX * 12];
 	cJSON *node;
 
 	if (map_get(&w->nodes, id))
@@ -100,6 +121,9 @@ static void add_node(struct page *w, uint32_t id)
 	node = cJSON_AddArrayToObject(w->json_nodes, key);
 	cJSON_AddItemToArray(node, number(h->type - 1));
 	cJSON_AddItemToArray(node, number(place_index(w, h->alloc_rip)));
+	print_origin(w->n->graph, (struct hg_node_id){ id }, origin, sizeof(origin));
+	if (origin[0])
+		cJSON_AddItemToArray(node, cJSON_CreateString(origin));
 }
 
 static void add_types(struct page *w)

@@ -31,6 +31,13 @@ whole=$(sed -n 's/.*<b>n\([0-9]*\) .*chunk of 3648 bytes.*/\1/p' "$TMPDIR/merged
 grep -q "chunk of 1632 bytes<br/>split from n$whole<" "$TMPDIR/split.dot" ||
 	fail "no remainder of n$whole: $(grep malloc_chunk "$TMPDIR/split.dot")"
 
+# The page says so, too.
+graph --from merged --to split --html "$TMPDIR/page.html"
+sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' "$TMPDIR/page.html" >"$TMPDIR/page.json"
+jq -e --arg n "${whole}" '(.nodes[$n][2] | test("^merged from n[0-9]+ n[0-9]+ n[0-9]+$")) and
+	([.nodes[][2]] | index("split from n" + $n) != null)' "$TMPDIR/page.json" >/dev/null ||
+	fail "the page: $(jq -c .nodes "$TMPDIR/page.json")"
+
 # Seven small ones are in the cache, three in the fast bin, in lists.
 graph --at cached >"$TMPDIR/cached"
 [ "$(count tcache_entry <"$TMPDIR/cached")" = 7 ] && [ "$(count fastbin_chunk <"$TMPDIR/cached")" = 3 ] &&
