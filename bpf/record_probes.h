@@ -158,29 +158,6 @@ static void put_store_read(const struct rec_store *e, const struct rec_store_rea
 		ring_put(&c, sizeof(c));
 }
 
-static void fill_store(struct rec_store *e, const struct pt_regs *regs)
-{
-	__u64 *g = e->gpr;
-
-	g[0] = regs->ax;
-	g[1] = regs->cx;
-	g[2] = regs->dx;
-	g[3] = regs->bx;
-	g[4] = regs->sp;
-	g[5] = regs->bp;
-	g[6] = regs->si;
-	g[7] = regs->di;
-	g[8] = regs->r8;
-	g[9] = regs->r9;
-	g[10] = regs->r10;
-	g[11] = regs->r11;
-	g[12] = regs->r12;
-	g[13] = regs->r13;
-	g[14] = regs->r14;
-	g[15] = regs->r15;
-	e->rip = regs->ip;
-}
-
 static int put_store(struct pt_regs *regs)
 {
 	const struct rec_store_site *site = NULL;
@@ -193,7 +170,8 @@ static int put_store(struct pt_regs *regs)
 	fill_head(&e.head, REC_STORE, id);
 	cookie = bpf_get_attach_cookie(regs);
 	e.site = (__u32)cookie;
-	fill_store(&e, regs);
+	take_gprs(e.gpr, regs);
+	e.rip = regs->ip;
 	if (cookie & REC_STORE_READS_MEMORY)
 		site = bpf_map_lookup_elem(&store_sites, &e.site);
 	for (int i = 0; site && i < REC_STORE_READS; i++)

@@ -135,12 +135,9 @@ static void note_runs(__u32 tgid, __u32 tid)
 		put_switch(last, tid);
 }
 
-static void take_regs(struct rec_regs *to, const struct task_struct *task,
-		      const struct pt_regs *regs)
+static __always_inline void take_gprs(__u64 g[16], const struct pt_regs *regs)
 {
-	__u64 *g = to->gpr;
-
-	g[0] = (__s64)regs->orig_ax >= 0 ? regs->orig_ax : regs->ax;
+	g[0] = regs->ax;
 	g[1] = regs->cx;
 	g[2] = regs->dx;
 	g[3] = regs->bx;
@@ -156,6 +153,14 @@ static void take_regs(struct rec_regs *to, const struct task_struct *task,
 	g[13] = regs->r13;
 	g[14] = regs->r14;
 	g[15] = regs->r15;
+}
+
+static void take_regs(struct rec_regs *to, const struct task_struct *task,
+		      const struct pt_regs *regs)
+{
+	take_gprs(to->gpr, regs);
+	if ((__s64)regs->orig_ax >= 0)
+		to->gpr[0] = regs->orig_ax;
 	to->rip = regs->ip;
 	to->rflags = regs->flags;
 	to->fs_base = task->thread.fsbase;
