@@ -101,8 +101,8 @@ static struct err *probe_each(struct ptc_bpf *b, const struct probe_prog *prog,
 		if (!slot)
 			return &err_nomem;
 		slot->fd = -1;
-		slot->link = bpf_program__attach_uprobe_opts(
-			single, p->pid, p->path, p->offsets[i], &opts);
+		slot->link = bpf_program__attach_uprobe_opts(single, p->pid, p->path,
+							     p->offsets[i], &opts);
 		if (slot->link) {
 			note_places(slot, p, i, 1);
 			continue;
@@ -131,6 +131,15 @@ static struct err *probe(struct ptc_bpf *b, const struct probe_prog *prog,
 	return err;
 }
 
+static struct err *probe_place(struct ptc_bpf *b, const struct probe_prog *prog,
+			       pid_t pid, const char *path, uint64_t offset)
+{
+	const uint64_t cookie = 0;
+	const struct places p = { pid, path, &offset, &cookie, 1 };
+
+	return probe(b, prog, &p);
+}
+
 static struct err *probe_functions(struct ptc_bpf *b, const struct probe_prog *prog,
 				   pid_t pid, const char *path,
 				   const struct cap_heap_site *sites, size_t n)
@@ -149,8 +158,7 @@ static struct err *probe_functions(struct ptc_bpf *b, const struct probe_prog *p
 struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const struct cap_heap_site *sites, size_t n)
 {
-	const struct probe_prog prog = { "record_heap_multi",
-					 "record_heap", false };
+	const struct probe_prog prog = { "record_heap_multi", "record_heap", false };
 
 	return probe_functions(b, &prog, pid, path, sites, n);
 }
@@ -158,8 +166,8 @@ struct err *ptc_bpf_probe(struct ptc_bpf *b, pid_t pid, const char *path,
 struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
 			       const struct cap_heap_site *sites, size_t n)
 {
-	const struct probe_prog prog = { "record_heap_done_multi",
-					 "record_heap_done", true };
+	const struct probe_prog prog = { "record_heap_done_multi", "record_heap_done",
+					 true };
 
 	return probe_functions(b, &prog, pid, path, sites, n);
 }
@@ -167,23 +175,18 @@ struct err *ptc_bpf_probe_done(struct ptc_bpf *b, pid_t pid, const char *path,
 struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path,
 				  uint64_t offset)
 {
-	const struct probe_prog prog = { "record_trigger_multi",
-					 "record_trigger", false };
-	const uint64_t cookie = 0;
-	const struct places p = { pid, path, &offset, &cookie, 1 };
+	const struct probe_prog prog = { "record_trigger_multi", "record_trigger",
+					 false };
 
-	return probe(b, &prog, &p);
+	return probe_place(b, &prog, pid, path, offset);
 }
 
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
 				 uint64_t offset)
 {
-	const struct probe_prog prog = { "record_chance_multi",
-					 "record_chance", false };
-	const uint64_t cookie = 0;
-	const struct places p = { pid, path, &offset, &cookie, 1 };
+	const struct probe_prog prog = { "record_chance_multi", "record_chance", false };
 
-	return probe(b, &prog, &p);
+	return probe_place(b, &prog, pid, path, offset);
 }
 
 struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,
@@ -229,8 +232,7 @@ void ptc_bpf_probe_stores(struct ptc_bpf *b, pid_t pid, const char *path,
 			  const uint64_t *offsets, const uint64_t *sites, size_t n,
 			  bool *is_refused)
 {
-	const struct probe_prog prog = { "record_store_multi",
-					 "record_store", false };
+	const struct probe_prog prog = { "record_store_multi", "record_store", false };
 	const struct places p = { pid, path, offsets, sites, n };
 
 	ptc_privilege_use(true);

@@ -297,7 +297,6 @@ int ptc_types_open(void)
 	_cleanup_close_ int fd = -1;
 	const void *raw;
 	uint32_t size;
-	int ret;
 
 	t.data = map_kernel_types(&t.size);
 	t.head = (const struct btf_header *)t.data;
@@ -308,7 +307,5 @@ int ptc_types_open(void)
 	fd = raw ? memfd_create("types", MFD_CLOEXEC) : -1;
 	if (fd < 0 || write(fd, raw, size) != (ssize_t)size)
 		return -1;
-	ret = fd;
-	fd = -1;
-	return ret;
+	return take_fd(&fd);
 }
