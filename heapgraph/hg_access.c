@@ -52,17 +52,6 @@ static struct err *switch_thread(struct finder *f, uint32_t tid)
 
 /* ---- instructions ----------------------------------------------------------------------- */
 
-/* The memory operand that @p r is an access of. */
-static const struct dec_mem *operand_of(const struct dec_insn *insn,
-					const struct dec_ref *r)
-{
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base < DEC_GPRS &&
-		    (r->is_def ? insn->mem[i].is_write : insn->mem[i].is_read))
-			return &insn->mem[i];
-	return NULL;
-}
-
 /* Whose pointer the address is made of: of two, that to where the access is. */
 static uint32_t derivation_of(const struct finder *f, const struct dec_mem *m,
 			      const struct dec_ref *r)
@@ -80,7 +69,7 @@ static struct err *check_ref(struct finder *f, const struct dec_step *s,
 			     const struct dec_ref *r)
 {
 	const struct hg_string_call *call = &f->thread->string;
-	const struct dec_mem *m = operand_of(s->insn, r);
+	const struct dec_mem *m = hg_derive_operand(s->insn, r);
 	struct hg_suspect x = {
 		.is_write = r->is_def,
 		.position = s->position,

@@ -118,7 +118,8 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	key = hg_derive_key(s->insn->rip, from);
 	offset = value - hg_graph_node(d->graph, node)->start;
 	// A distance from what is gone leads to whatever has the memory now.
-	if ((llabs(parent->offset) > HG_DERIVE_REACH || llabs(offset) > HG_DERIVE_REACH) &&
+	if ((llabs(parent->offset) > HG_DERIVE_REACH ||
+	     llabs(offset) > HG_DERIVE_REACH) &&
 	    !hg_view_is_live(d->view, node))
 		return 0;
 	if (parent->rip == s->insn->rip) // once more around
@@ -192,6 +193,16 @@ void hg_derive_set_word(struct hg_derive *d, uint64_t addr, uint64_t value,
 	if (addr % 8 == 0)
 		memory_put(d, addr,
 			   number ? (uint64_t)number << 32 | (uint32_t)value : 0);
+}
+
+const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,
+					const struct dec_ref *r)
+{
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base < DEC_GPRS &&
+		    (r->is_def ? insn->mem[i].is_write : insn->mem[i].is_read))
+			return &insn->mem[i];
+	return NULL;
 }
 
 uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value)

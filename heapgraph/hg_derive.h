@@ -87,6 +87,10 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);
 /** The instruction of @p s ran: carry on what its definitions are derived from. */
 void hg_derive_step(struct hg_derive *d, const struct dec_step *s);
 
+/** @return the memory operand, with a base register, that @p r is an access of; NULL: none. */
+const struct dec_mem *hg_derive_operand(const struct dec_insn *insn,
+					const struct dec_ref *r);
+
 /** @return the number of the pointer in the word at @p addr, which holds @p value; 0: none. */
 uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value);
 

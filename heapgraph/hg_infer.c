@@ -104,17 +104,6 @@ static void publish(struct hg_infer *f, const struct dec_step *s, const struct d
 
 /* ---- accesses --------------------------------------------------------------------------------- */
 
-/* The memory operand that @p r is an access of. */
-static const struct dec_mem *operand_of(const struct dec_insn *insn,
-					const struct dec_ref *r)
-{
-	for (int i = 0; i < insn->n_mem; i++)
-		if (insn->mem[i].base < DEC_GPRS &&
-		    (r->is_def ? insn->mem[i].is_write : insn->mem[i].is_read))
-			return &insn->mem[i];
-	return NULL;
-}
-
 /* What the address is derived from; a pointer of unknown origin is looked up, by own code. */
 static uint32_t head_of_access(struct hg_infer *f, const struct dec_mem *m, bool is_own)
 {
@@ -142,7 +131,7 @@ static struct err *access_all(struct hg_infer *f, const struct dec_step *s, bool
 
 		if (!r->is_mem || !r->size || !hg_infer_is_heap(f, r->addr))
 			continue;
-		m = operand_of(s->insn, r);
+		m = hg_derive_operand(s->insn, r);
 		if (!m || m->base == RSP)
 			continue;
 		head = head_of_access(f, m, is_own);
