@@ -43,30 +43,16 @@ uint8_t translation_far_reg(uint32_t used)
  * them in the prefixes of @p bytes, the first @p n of an instruction. */
 static void far_drop_extensions(uint8_t *bytes, int n)
 {
-	for (int i = 0; i < n; i++) {
-		switch (bytes[i]) {
-		case 0x26:
-		case 0x2e:
-		case 0x36:
-		case 0x3e:
-		case 0x64:
-		case 0x65:
-		case 0x66:
-		case 0x67:
-		case 0xf0:
-		case 0xf2:
-		case 0xf3:
-			continue;
-		case 0x62: // EVEX, VEX: inverted
-		case 0xc4:
-			bytes[i + 1] |= 0x60;
-			return;
-		default:
-			if ((bytes[i] & 0xf0) == 0x40)
-				bytes[i] &= ~3;
-			return;
-		}
-	}
+	int i = 0;
+
+	while (i < n && emit_is_legacy_prefix(bytes[i]))
+		i++;
+	if (i == n)
+		return;
+	if (bytes[i] == 0x62 || bytes[i] == 0xc4) // EVEX, VEX: inverted
+		bytes[i + 1] |= 0x60;
+	else if ((bytes[i] & 0xf0) == 0x40)
+		bytes[i] &= ~3;
 }
 
 void translation_copy_far(struct translation *t, const struct dec_insn *insn)

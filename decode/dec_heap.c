@@ -191,9 +191,8 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 
 static void heap_threads_deinit(struct heap_trace *h)
 {
-	for (size_t i = 0; i < h->threads.size; i++) {
+	for (size_t i = 0; i < h->threads.size; i++)
 		vec_deinit(&h->threads.data[i].open_watches);
-	}
 	vec_deinit(&h->threads);
 }
 
