@@ -498,3 +498,15 @@ struct err *cap_events_each(const struct capture *c,
 	cap_events_close(it);
 	return err;
 }
+
+struct err *cap_events_readable(const struct capture *c,
+				struct err *(*fn)(void *ctx, const struct cap_event *ev),
+				void *ctx)
+{
+	struct err *err = cap_events_each(c, fn, ctx);
+
+	if (!err || (err->code != ERR_TRUNCATED && err->code != ERR_FORMAT))
+		return err;
+	err_destroy(err);
+	return NULL;
+}

@@ -467,6 +467,12 @@ struct err *cap_events_each(const struct capture *c,
 			    struct err *(*fn)(void *ctx, const struct cap_event *ev),
 			    void *ctx);
 
+/** The same of a log that may break off or be damaged, whose events end there: for those whom
+ * a replay tells so anyhow. @return without ERR_TRUNCATED and ERR_FORMAT. */
+struct err *cap_events_readable(const struct capture *c,
+				struct err *(*fn)(void *ctx, const struct cap_event *ev),
+				void *ctx);
+
 /* ---- writing (pt-collect) --------------------------------------------------- */
 
 struct cap_writer;

@@ -87,12 +87,7 @@ struct err *hg_infer_find_border(struct hg_infer *f, const struct capture *c)
 			      core->mappings[i].end - core->mappings[i].start,
 			      core->mappings[i].file);
 	if (!err)
-		err = cap_events_each(c, on_event, &b);
-	// A log that breaks off is the replay's to tell.
-	if (err && (err->code == ERR_TRUNCATED || err->code == ERR_FORMAT)) {
-		err_destroy(err);
-		err = NULL;
-	}
+		err = cap_events_readable(c, on_event, &b);
 	if (core)
 		cap_core_close(core);
 	vec_deinit(&b.maps);
