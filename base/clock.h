@@ -19,4 +19,13 @@ static inline double clock_now_s(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/** @return the seconds since *@p since_s, which is moved on to now. */
+static inline double clock_lap_s(double *since_s)
+{
+	double was_s = *since_s;
+
+	*since_s = clock_now_s();
+	return *since_s - was_s;
+}
+
 #endif

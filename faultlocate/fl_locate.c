@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "faultlocate"
+
+/**
+ * @file
+ * From the violated C-point back to the statements.
+ */
+#include "faultlocate/fl_stages.h"
+#include "faultlocate/fl_traceback.h"
+
+// A wrong constraint is violated everywhere: from so many inconsistencies of each
+// constraint is traced back.
+#define ERRORS_TRACED_MAX 200
+
+// From a C-point that somebody named, or that was inferred, to the one before it is about one
+// operation on the structure. The end of the run may be far from anything.
+#define MOVES_MAX 1
+
+static void show_progress(void *ctx, uint64_t left)
+{
+	(void)ctx;
+	log_info("traceback: %llu operations left", (unsigned long long)left);
+}
+
+// The first few errors of each constraint.
+static struct err *errors_to_trace(const struct fl_side *s, spec_violations *ret,
+				   bool *is_limited)
+{
+	size_t of_constraint = 0;
+
+	for (size_t i = 0; i < s->errors.size; i++) {
+		struct spec_violation *v;
+
+		if (i && s->errors.data[i].constraint != s->errors.data[i - 1].constraint)
+			of_constraint = 0;
+		if (of_constraint++ >= ERRORS_TRACED_MAX) {
+			*is_limited = true;
+			continue;
+		}
+		v = vec_push(ret);
+		if (!v)
+			return &err_nomem;
+		*v = s->errors.data[i];
+	}
+	return NULL;
+}
+
+// Where the operation began that ended at the violated C-point: the C-point before it that
+// checked as much. The end of a run has none.
+static uint64_t operation_since(const struct fl_analysis *a, size_t side)
+{
+	const struct fl_cpoint *now = fl_cpoints_get(a->cpoints, a->visit->cpoint);
+	uint64_t n_ops = fl_visit_ops(a->visit, side);
+	size_t i = fl_cpoints_visits(a->cpoints);
+
+	while (i && fl_cpoints_visit_at(a->cpoints, i - 1) >= a->visit)
+		i--;
+	for (; i; i--) {
+		const struct fl_visit *v = fl_cpoints_visit_at(a->cpoints, i - 1);
+		const struct fl_cpoint *last = fl_cpoints_get(a->cpoints, v->cpoint);
+
+		if (fl_visit_ops(v, side) == n_ops)
+			continue;
+		if (a->has_inferred ? v->cpoint == a->visit->cpoint :
+				      last->type < 0 || last->type == now->type)
+			return fl_visit_ops(v, side);
+	}
+	return n_ops;
+}
+
+static struct err *trace_side(struct fl_analysis *a, size_t side)
+{
+	struct fl_side *s = &a->sides[side];
+	int type = fl_cpoints_get(a->cpoints, a->visit->cpoint)->type;
+	_cleanup_free_ bool *is_checked = calloc(spec_constraints(a->spec), sizeof(bool));
+	fl_contributions contributions = {};
+	spec_violations errors = {};
+	bool is_limited = false;
+	bool is_end = fl_cpoints_get(a->cpoints, a->visit->cpoint)->kind == FL_CPOINT_END;
+	struct err *err = is_checked ? errors_to_trace(s, &errors, &is_limited) :
+				       &err_nomem;
+	struct fl_traceback t = {
+		.spec = a->spec,
+		.graph = s->graph,
+		.n_ops = s->n_ops,
+		.errors = errors.data,
+		.n_errors = errors.size,
+		.is_checked = is_checked,
+		.since_ops = operation_since(a, side),
+		.moves_max = is_end ? 0 : MOVES_MAX,
+		.how = FL_TRACEBACK_PREDICT,
+		.progress = show_progress,
+	};
+
+	for (size_t i = 0; !err && i < spec_constraints(a->spec); i++)
+		is_checked[i] = fl_side_checks(s, a->spec, i, type);
+	if (!err)
+		err = fl_traceback_run(&t, &contributions);
+	if (!err)
+		err = fl_faults_add(&a->faults, s->graph, &contributions, &a->places);
+	if (!err && is_limited)
+		err = fl_note_add(
+			a,
+			"many violations: traced back from the first %d of each "
+			"constraint",
+			ERRORS_TRACED_MAX);
+	vec_deinit(&contributions);
+	vec_deinit(&errors);
+	return err;
+}
+
+struct err *fl_locate_run(struct fl_analysis *a)
+{
+	struct err *err = NULL;
+
+	for (size_t side = 0; side < FL_SIDES && !err; side++)
+		if (a->sides[side].errors.size)
+			err = trace_side(a, side);
+	fl_faults_rank(&a->faults);
+	return err;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What people should know about an analysis: what was inferred, what is missing.
+ */
+#include "faultlocate/fl_stages.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
+{
+	char **slot = vec_push(&a->notes);
+	va_list ap;
+	int n;
+
+	if (!slot)
+		return &err_nomem;
+	va_start(ap, fmt);
+	n = vasprintf(slot, fmt, ap);
+	va_end(ap);
+	if (n >= 0)
+		return NULL;
+	a->notes.size--;
+	return &err_nomem;
+}
+
+// Each line of text is a note.
+static struct err *add_notes(struct fl_analysis *a, const char *text)
+{
+	struct err *err = NULL;
+
+	while (text && *text && !err) {
+		size_t n = strcspn(text, "\n");
+
+		if (n)
+			err = fl_note_add(a, "%.*s", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+	return err;
+}
+
+static struct err *note_types(struct fl_analysis *a)
+{
+	const struct fl_typing *t = &a->typing;
+	uint64_t n_typed = t->n_by_site + t->n_by_dwarf + t->n_by_size;
+	struct err *err = NULL;
+	bool has_chunks = a->sides[FL_SIDE_CHUNKS].graph &&
+			  hg_graph_nodes(a->sides[FL_SIDE_CHUNKS].graph);
+
+	if (t->n_by_size)
+		err = fl_note_add(
+			a,
+			"inferred: the type of %llu of %llu nodes, from their size "
+			"(name the sites with AT file:line to be sure)",
+			(unsigned long long)t->n_by_size, (unsigned long long)n_typed);
+	if (!err && !n_typed && !has_chunks)
+		err = fl_note_add(
+			a, "no allocation has a declared type: nothing was checked (is "
+			   "the program built with -g? else name the allocation sites: "
+			   "AT file:line)");
+	return err;
+}
+
+struct err *fl_notes_add(struct fl_analysis *a)
+{
+	const struct cap_info *info = capture_info(a->capture);
+	uint64_t unknown = hg_graph_unknown_frees(a->sides[FL_SIDE_APP].graph);
+	const char *in_flight = fl_cpoints_in_flight(a->cpoints);
+	struct err *err = note_types(a);
+
+	for (size_t i = 0; i < info->n_missing && !err; i++)
+		err = fl_note_add(a, "the capture is not complete: %s", info->missing[i]);
+	if (!err)
+		err = add_notes(a, a->run.notes);
+	if (!err)
+		err = add_notes(a, fl_cpoints_notes(a->cpoints));
+	if (!err && unknown)
+		err = fl_note_add(a,
+				  "%llu releases of memory that was not allocated (freed "
+				  "twice?)",
+				  (unsigned long long)unknown);
+	if (!err && !dec_symbols_has_debug(a->symbols, 0))
+		err = fl_note_add(
+			a, "the program has no debug information: statements are shown "
+			   "as function+offset");
+	if (!err && a->visit && a->run.end == CAP_END_SIGNAL && in_flight &&
+	    a->visit ==
+		    fl_cpoints_visit_at(a->cpoints, fl_cpoints_visits(a->cpoints) - 1))
+		err = fl_note_add(
+			a,
+			"the crash is inside %s: violations may be temporary ones "
+			"that it would have repaired",
+			in_flight);
+	return err;
+}

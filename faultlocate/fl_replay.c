@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From a capture to the heap's history, with visits of C-points and types of nodes.
+ */
+#include "faultlocate/fl_stages.h"
+
+// Comments may name further sources only once their statements were seen to run.
+#define REPLAYS_MAX 2
+
+struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
+{
+	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
+	struct dec_heap_options options = {
+		.with_progress = o->with_progress,
+		.resolve = fl_cpoints_resolve,
+		.resolve_ctx = a->cpoints,
+	};
+	struct dec_heap_events events;
+	struct hg_position end;
+	struct err *err =
+		hg_recorder_create(fl_types_chunk(a->spec) >= 0 || o->with_allocator, &r);
+
+	if (err)
+		return err;
+	for (size_t side = 0; side < FL_SIDES; side++)
+		hg_graph_destroy(take_ptr(&a->sides[side].graph));
+	dec_run_deinit(&a->run);
+	fl_cpoints_rewind(a->cpoints);
+	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch,
+				 &options.n_watch);
+	if (err)
+		return err;
+	if (o->with_allocator)
+		hg_recorder_with_internals(r);
+	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;
+	if (err)
+		return err;
+	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);
+	hg_recorder_events(r, &events);
+	err = dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	if (err)
+		return err;
+	hg_recorder_position(r, &end);
+	end.time = a->run.instructions;
+	vec_deinit(&a->internals);
+	hg_recorder_internals(r, &a->internals);
+	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
+			   &a->sides[FL_SIDE_CHUNKS].graph);
+	if (!a->run.has_matched)
+		return err_new(
+			ERR_DIVERGED,
+			"cannot analyze: the replay left the recorded path after %llu "
+			"instructions: %s",
+			(unsigned long long)a->run.instructions,
+			a->run.divergence ? a->run.divergence : "no reason known");
+	// Where only the capture ends the program may be in the middle of an operation.
+	if (a->run.end != CAP_END_EXIT && a->run.end != CAP_END_SIGNAL)
+		return NULL;
+	return fl_cpoints_end(a->cpoints, &end, a->run.end == CAP_END_SIGNAL);
+}
+
+// The sources of all statements that changed the heap may have C-point comments.
+static struct err *look_for_comments(struct fl_analysis *a, bool *is_new)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	_cleanup_(map_deinit) struct map seen = {};
+	struct err *err = hg_view_create(g, 0, &v);
+	struct hg_op op;
+
+	*is_new = false;
+	while (!err && hg_view_forward(v, &op)) {
+		struct dec_place place = {};
+		bool found = false;
+
+		if (map_get(&seen, op.rip))
+			continue;
+		if (op.rip == MAP_EMPTY_KEY || map_put(&seen, op.rip, 1))
+			continue; // looked at again, that is all
+		dec_symbols_place(a->symbols, op.rip, &place);
+		if (place.file)
+			err = fl_cpoints_add_source(a->cpoints, place.file, &found);
+		*is_new |= found;
+	}
+	return err;
+}
+
+// main's source is known before the first replay; mostly it is all there is.
+static struct err *look_into_main(struct fl_analysis *a)
+{
+	struct dec_place place = {};
+	uint64_t addr;
+	bool is_new;
+
+	if (!dec_symbols_entries(a->symbols, "main", &addr, 1))
+		return NULL;
+	dec_symbols_place(a->symbols, addr, &place);
+	return place.file ? fl_cpoints_add_source(a->cpoints, place.file, &is_new) : NULL;
+}
+
+struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)
+{
+	struct err *err = look_into_main(a);
+	bool is_new = true;
+
+	for (int i = 0; i < REPLAYS_MAX && is_new && !err; i++) {
+		err = fl_replay_once(o, a);
+		if (!err)
+			err = look_for_comments(a, &is_new);
+	}
+	return err;
+}
+
+struct err *fl_replay_types(struct fl_analysis *a)
+{
+	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
+	struct err *err = fl_types_assign(a->spec, a->symbols,
+					  a->sides[FL_SIDE_APP].graph, &a->typing);
+
+	for (size_t side = 0; side < FL_SIDES; side++)
+		a->sides[side].namer =
+			(struct fl_namer){ a->spec, a->sides[side].graph, &a->places };
+	if (!err && chunks->graph)
+		err = fl_types_assign_chunks(a->spec, chunks->graph, &a->internals);
+	return err;
+}
