@@ -9,14 +9,13 @@
  */
 #define LOG_ROOM "capture"
 #include <assert.h>
-#include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "capture/cap_format.h"
+#include "capture/cap_walk.h"
 
 #define MANIFEST_FORMAT "faultline-capture"
-#define FILES_MAX 100000 ///< more kept files, sites or processes than this is damage
+#define NAMES(table) (table), sizeof(table) / sizeof(*(table))
 
 static const char *const end_names[] = {
 	[CAP_END_UNKNOWN] = "unknown",
@@ -75,86 +74,11 @@ static void json_deletep(cJSON **j)
 	cJSON_Delete(*j);
 }
 
-/* ---- printing ---------------------------------------------------------------------- */
+/* ---- what a manifest says ------------------------------------------------------------ */
 
-static bool add_u64(cJSON *to, const char *name, uint64_t v)
+bool cap_name_is_safe(const char *name)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, v);
-	return cJSON_AddStringToObject(to, name, text);
-}
-
-static bool add_text(cJSON *to, const char *name, const char *text)
-{
-	return text ? !!cJSON_AddStringToObject(to, name, text) :
-		      !!cJSON_AddNullToObject(to, name);
-}
-
-static bool add_texts(cJSON *to, const char *name, char *const *texts, size_t n)
-{
-	cJSON *array = cJSON_AddArrayToObject(to, name);
-
-	for (size_t i = 0; array && i < n; i++) {
-		cJSON *s = cJSON_CreateString(texts[i]);
-
-		if (!s || !cJSON_AddItemToArray(array, s))
-			return false;
-	}
-	return array;
-}
-
-static bool add_files(cJSON *to, const struct cap_info *info)
-{
-	cJSON *array = cJSON_AddArrayToObject(to, "files");
-
-	for (size_t i = 0; array && i < info->n_files; i++) {
-		const struct cap_file *f = &info->files[i];
-		cJSON *o = cJSON_CreateObject();
-
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !add_text(o, "path", f->path) || !add_text(o, "stored", f->stored) ||
-		    !add_text(o, "build_id", f->build_id))
-			return false;
-	}
-	return array;
-}
-
-/** Absent where there are none: as of before there were any. */
-static bool add_store_sites(cJSON *to, const struct cap_info *info)
-{
-	cJSON *array = info->n_store_sites ? cJSON_AddArrayToObject(to, "store_sites") :
-					     NULL;
-
-	for (size_t i = 0; array && i < info->n_store_sites; i++) {
-		const struct cap_store_site *s = &info->store_sites[i];
-		cJSON *o = cJSON_CreateObject();
-
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !cJSON_AddNumberToObject(o, "file", s->file) ||
-		    !add_u64(o, "file_offset", s->file_offset) ||
-		    !cJSON_AddBoolToObject(o, "emulated", s->is_emulated))
-			return false;
-	}
-	return array || !info->n_store_sites;
-}
-
-static bool add_sites(cJSON *to, const struct cap_info *info)
-{
-	cJSON *array = cJSON_AddArrayToObject(to, "heap_sites");
-
-	for (size_t i = 0; array && i < info->n_heap_sites; i++) {
-		const struct cap_heap_site *s = &info->heap_sites[i];
-		cJSON *o = cJSON_CreateObject();
-
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !add_text(o, "function", cap_heap_name(s->fn)) ||
-		    !cJSON_AddNumberToObject(o, "file", s->file) ||
-		    !add_u64(o, "file_offset", s->file_offset) ||
-		    !add_u64(o, "entry_offset", s->entry_offset))
-			return false;
-	}
-	return array;
+	return name[0] && name[0] != '.' && !strchr(name, '/');
 }
 
 static size_t count_texts(char *const *texts)
@@ -166,538 +90,269 @@ static size_t count_texts(char *const *texts)
 	return n;
 }
 
+static void walk_file(struct cap_walk *w, void *what)
+{
+	struct cap_file *f = what;
+
+	f->path = cap_walk_text(w, "path", f->path);
+	f->stored = cap_walk_text(w, "stored", f->stored);
+	f->build_id = cap_walk_text(w, "build_id", f->build_id);
+	if (!f->path || (f->stored && !cap_name_is_safe(f->stored)))
+		cap_walk_wrong(w, "files");
+}
+
+static void walk_heap_site(struct cap_walk *w, void *what)
+{
+	struct cap_heap_site *s = what;
+
+	s->fn = cap_walk_name(w, "function", s->fn, heap_names, CAP_HEAP_FNS);
+	s->file = cap_walk_int(w, "file", s->file, 0, w->files);
+	s->file_offset = cap_walk_u64(w, "file_offset", s->file_offset);
+	s->entry_offset = cap_walk_u64(w, "entry_offset", s->entry_offset);
+}
+
+static void walk_store_site(struct cap_walk *w, void *what)
+{
+	struct cap_store_site *s = what;
+
+	s->file = cap_walk_int(w, "file", s->file, 0, w->files);
+	s->file_offset = cap_walk_u64(w, "file_offset", s->file_offset);
+	s->is_emulated = cap_walk_bool(w, "emulated", s->is_emulated);
+}
+
 /** Of a followed process: which one it is. */
-static bool add_place(cJSON *to, const struct cap_info *info)
+static void walk_place(struct cap_walk *w, void *what)
 {
-	cJSON *o;
+	struct cap_info *info = what;
 
-	if (!info->is_child)
-		return true;
-	o = cJSON_AddObjectToObject(to, "process");
-	return o && cJSON_AddNumberToObject(o, "index", info->index) &&
-	       cJSON_AddNumberToObject(o, "parent", info->parent) &&
-	       add_text(o, "created", created_names[info->created]);
+	info->index = cap_walk_int(w, "index", info->index, 1, UINT32_MAX);
+	info->parent = cap_walk_int(w, "parent", info->parent, 0, UINT32_MAX);
+	info->created = cap_walk_name(w, "created", info->created, NAMES(created_names));
 }
 
-/** What only some captures have. */
-static bool add_end_core(cJSON *to, const struct cap_end_core *e)
+static void walk_process(struct cap_walk *w, void *what)
 {
-	cJSON *o;
+	struct cap_process *p = what;
+	size_t n_argv = count_texts(p->argv);
 
-	if (!e->reason)
-		return true;
-	o = cJSON_AddObjectToObject(to, "end_core");
-	return o && add_text(o, "reason", reason_names[e->reason]) &&
-	       add_u64(o, "at_ns", e->at_ns) &&
-	       cJSON_AddNumberToObject(o, "tid", e->tid) &&
-	       cJSON_AddNumberToObject(o, "signal", e->signo) &&
-	       add_u64(o, "address", e->address) && add_text(o, "function", e->function);
+	p->index = cap_walk_int(w, "index", p->index, 1, UINT32_MAX);
+	p->parent = cap_walk_int(w, "parent", p->parent, 0, UINT32_MAX);
+	p->pid = cap_walk_int(w, "pid", p->pid, 0, UINT32_MAX);
+	p->created = cap_walk_name(w, "created", p->created, NAMES(created_names));
+	p->dir = cap_walk_text(w, "dir", p->dir);
+	p->exe = cap_walk_text(w, "exe", p->exe);
+	p->argv = cap_walk_texts(w, "argv", p->argv, &n_argv);
+	p->n_syscalls = cap_walk_u64(w, "syscalls", p->n_syscalls);
+	p->end = cap_walk_name(w, "end", p->end, NAMES(end_names));
+	p->end_value = cap_walk_int(w, "end_value", p->end_value, INT32_MIN, INT32_MAX);
+	p->is_complete = cap_walk_bool(w, "complete", p->is_complete);
+	if (p->dir && !cap_name_is_safe(p->dir))
+		cap_walk_wrong(w, "processes");
 }
 
-static bool add_clock(cJSON *to, const struct cap_pt *pt)
+static void walk_end_core(struct cap_walk *w, void *what)
 {
-	cJSON *array = cJSON_AddArrayToObject(to, "clock");
+	struct cap_end_core *e = what;
 
-	for (int i = 0; array && i < 2 && pt->clock[1].tsc; i++) {
-		cJSON *o = cJSON_CreateObject();
+	e->reason = cap_walk_name(w, "reason", e->reason, NAMES(reason_names));
+	e->at_ns = cap_walk_u64(w, "at_ns", e->at_ns);
+	e->tid = cap_walk_int(w, "tid", e->tid, 0, UINT32_MAX);
+	e->signo = cap_walk_int(w, "signal", e->signo, 0, INT32_MAX);
+	e->address = cap_walk_u64(w, "address", e->address);
+	e->function = cap_walk_text(w, "function", e->function);
+}
 
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !add_u64(o, "tsc", pt->clock[i].tsc) ||
-		    !add_u64(o, "at_ns", pt->clock[i].at_ns))
-			return false;
+/** What the flight recorder's rings do not hold any more. But for the first absent from
+ * captures of before its store probes. */
+static void walk_overwritten(struct cap_walk *w, struct cap_info *info)
+{
+	info->n_overwritten = cap_walk_u64(w, "overwritten", info->n_overwritten);
+	if (w->is_parse && !cap_walk_has(w, "stores_overwritten"))
+		return;
+	info->heap_from_ns = cap_walk_u64(w, "heap_from_ns", info->heap_from_ns);
+	info->n_stores_overwritten =
+		cap_walk_u64(w, "stores_overwritten", info->n_stores_overwritten);
+	info->stores_from_ns = cap_walk_u64(w, "stores_from_ns", info->stores_from_ns);
+}
+
+static void walk_instant(struct cap_walk *w, void *what)
+{
+	struct cap_instant *i = what;
+
+	i->tsc = cap_walk_u64(w, "tsc", i->tsc);
+	i->at_ns = cap_walk_u64(w, "at_ns", i->at_ns);
+}
+
+/** Two instants, or none where they are not known. */
+static void walk_clock(struct cap_walk *w, struct cap_pt *pt)
+{
+	size_t n = pt->clock[1].tsc ? 2 : 0;
+	struct cap_instant *clock =
+		cap_walk_array(w, "clock", pt->clock, &n, sizeof(*clock), walk_instant);
+
+	if (!w->is_parse)
+		return;
+	if (clock)
+		memcpy(pt->clock, clock, (n < 2 ? n : 2) * sizeof(*clock));
+	free(clock);
+}
+
+static void walk_breakpoints(struct cap_walk *w, void *what)
+{
+	struct cap_breakpoints *b = what;
+	cJSON *offsets, *item;
+
+	b->file = cap_walk_int(w, "file", b->file, 1, UINT32_MAX);
+	if (!w->is_parse) {
+		offsets = cJSON_CreateArray();
+		cap_walk_put(w, "offsets", offsets);
+		for (size_t i = 0; !w->no_memory && i < b->n; i++)
+			w->no_memory = !cJSON_AddItemToArray(
+				offsets, cJSON_CreateNumber(b->offsets[i]));
+		return;
 	}
-	return array;
+	offsets = cap_walk_take(w, "offsets", cJSON_IsArray);
+	b->offsets = calloc(cJSON_GetArraySize(offsets) + 1, sizeof(*b->offsets));
+	w->no_memory |= !b->offsets;
+	if (!b->offsets)
+		return;
+	cJSON_ArrayForEach(item, offsets)
+	{
+		if (!(item->valuedouble >= 0 && item->valuedouble < 1ull << 53))
+			cap_walk_wrong(w, "offsets");
+		else
+			b->offsets[b->n++] = item->valuedouble;
+	}
 }
 
-/** What the flight recorder's rings do not hold any more. */
-static bool add_overwritten(cJSON *to, const struct cap_info *info)
+/** The bytes that probed functions return to, in hex. */
+static void walk_back(struct cap_walk *w, struct cap_pt *pt)
 {
-	return add_u64(to, "overwritten", info->n_overwritten) &&
-	       add_u64(to, "heap_from_ns", info->heap_from_ns) &&
-	       add_u64(to, "stores_overwritten", info->n_stores_overwritten) &&
-	       add_u64(to, "stores_from_ns", info->stores_from_ns);
-}
+	char text[2 * CAP_BACK_MAX + 1] = "";
+	char *back;
+	unsigned byte;
 
-/** Absent where there was no probe. */
-static bool add_probes(cJSON *to, const struct cap_pt *pt)
-{
-	char back[2 * CAP_BACK_MAX + 1] = "";
-	cJSON *array, *o, *offsets;
-
-	if (!pt->n_breakpoints)
-		return true;
 	for (size_t i = 0; i < pt->n_back; i++)
-		sprintf(back + 2 * i, "%02x", pt->back[i]);
-	array = cJSON_AddArrayToObject(to, "breakpoints");
-	for (size_t i = 0; array && i < pt->n_breakpoints; i++) {
-		o = cJSON_CreateObject();
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !cJSON_AddNumberToObject(o, "file", pt->breakpoints[i].file))
-			return false;
-		offsets = cJSON_AddArrayToObject(o, "offsets");
-		for (size_t k = 0; offsets && k < pt->breakpoints[i].n; k++) {
-			double at = pt->breakpoints[i].offsets[k];
-
-			if (!cJSON_AddItemToArray(offsets, cJSON_CreateNumber(at)))
-				return false;
+		sprintf(text + 2 * i, "%02x", pt->back[i]);
+	back = cap_walk_text(w, "back", text);
+	if (!w->is_parse)
+		return;
+	for (const char *at = back; at && at[0] && pt->n_back < CAP_BACK_MAX; at += 2) {
+		if (!at[1] || sscanf(at, "%2x", &byte) != 1) {
+			cap_walk_wrong(w, "back");
+			break;
 		}
+		pt->back[pt->n_back++] = byte;
 	}
-	return array && add_u64(to, "probe_page", pt->probe_page) &&
-	       add_text(to, "back", back);
+	free(back);
 }
 
-static bool add_mode(cJSON *to, const struct cap_info *info)
+static void walk_pt(struct cap_walk *w, void *what)
 {
-	cJSON *o;
+	struct cap_pt *pt = what;
 
-	if (!add_text(to, "mode", mode_names[info->mode]) ||
-	    !add_end_core(to, &info->end_core) ||
-	    (info->mode == CAP_MODE_FLIGHT && !add_overwritten(to, info)))
-		return false;
-	if (!info->pt.is_wanted)
-		return true;
-	o = cJSON_AddObjectToObject(to, "pt");
-	return o && add_clock(o, &info->pt) && add_probes(o, &info->pt) &&
-	       cJSON_AddBoolToObject(o, "recorded", info->pt.is_recorded) &&
-	       add_text(o, "why_not", info->pt.why_not) &&
-	       add_u64(o, "bytes", info->pt.bytes) &&
-	       add_u64(o, "gaps", info->pt.n_gaps) && add_u64(o, "lost", info->pt.n_lost);
-}
-
-static bool add_process(cJSON *o, const struct cap_process *p)
-{
-	return cJSON_AddNumberToObject(o, "index", p->index) &&
-	       cJSON_AddNumberToObject(o, "parent", p->parent) &&
-	       cJSON_AddNumberToObject(o, "pid", p->pid) &&
-	       add_text(o, "created", created_names[p->created]) &&
-	       add_text(o, "dir", p->dir) && add_text(o, "exe", p->exe) &&
-	       add_texts(o, "argv", p->argv, count_texts(p->argv)) &&
-	       add_u64(o, "syscalls", p->n_syscalls) &&
-	       add_text(o, "end", end_names[p->end]) &&
-	       cJSON_AddNumberToObject(o, "end_value", p->end_value) &&
-	       cJSON_AddBoolToObject(o, "complete", p->is_complete);
-}
-
-static bool add_processes(cJSON *to, const struct cap_info *info)
-{
-	cJSON *array = cJSON_AddArrayToObject(to, "processes");
-
-	for (size_t i = 0; array && i < info->n_processes; i++) {
-		cJSON *o = cJSON_CreateObject();
-
-		if (!o || !cJSON_AddItemToArray(array, o) ||
-		    !add_process(o, &info->processes[i]))
-			return false;
+	walk_clock(w, pt);
+	if (w->is_parse ? cap_walk_has(w, "breakpoints") : pt->n_breakpoints) {
+		pt->breakpoints = cap_walk_array(w, "breakpoints", pt->breakpoints,
+						 &pt->n_breakpoints,
+						 sizeof(*pt->breakpoints),
+						 walk_breakpoints);
+		pt->probe_page = cap_walk_u64(w, "probe_page", pt->probe_page);
+		walk_back(w, pt);
 	}
-	return array;
+	pt->is_recorded = cap_walk_bool(w, "recorded", pt->is_recorded);
+	pt->why_not = cap_walk_text(w, "why_not", pt->why_not);
+	pt->bytes = cap_walk_u64(w, "bytes", pt->bytes);
+	pt->n_gaps = cap_walk_u64(w, "gaps", pt->n_gaps);
+	pt->n_lost = cap_walk_u64(w, "lost", pt->n_lost);
+}
+
+/** What only captures of some time or kind have. */
+static void walk_kind(struct cap_walk *w, struct cap_info *info)
+{
+	if (!w->is_parse || cap_walk_has(w, "mode"))
+		info->mode = cap_walk_name(w, "mode", info->mode, NAMES(mode_names));
+	cap_walk_object(w, "end_core", info->end_core.reason, walk_end_core,
+			&info->end_core);
+	if (info->mode == CAP_MODE_FLIGHT)
+		walk_overwritten(w, info);
+	info->pt.is_wanted =
+		cap_walk_object(w, "pt", info->pt.is_wanted, walk_pt, &info->pt);
+	if (w->is_parse ? cap_walk_has(w, "store_sites") : info->n_store_sites)
+		info->store_sites = cap_walk_array(w, "store_sites", info->store_sites,
+						   &info->n_store_sites,
+						   sizeof(*info->store_sites),
+						   walk_store_site);
+}
+
+static void walk_info(struct cap_walk *w, struct cap_info *info)
+{
+	size_t n_argv = count_texts(info->argv);
+
+	info->is_complete = cap_walk_bool(w, "complete", info->is_complete);
+	info->missing = cap_walk_texts(w, "missing", info->missing, &info->n_missing);
+	info->argv = cap_walk_texts(w, "argv", info->argv, &n_argv);
+	info->cwd = cap_walk_text(w, "cwd", info->cwd);
+	info->exe = cap_walk_text(w, "exe", info->exe);
+	info->pid = cap_walk_int(w, "pid", info->pid, 0, UINT32_MAX);
+	info->n_events = cap_walk_u64(w, "events", info->n_events);
+	info->n_syscalls = cap_walk_u64(w, "syscalls", info->n_syscalls);
+	info->n_execs = cap_walk_u64(w, "execs", info->n_execs);
+	info->end = cap_walk_name(w, "end", info->end, NAMES(end_names));
+	info->end_value =
+		cap_walk_int(w, "end_value", info->end_value, INT32_MIN, INT32_MAX);
+	info->stack_limit = cap_walk_u64(w, "stack_limit", info->stack_limit);
+	info->is_child = cap_walk_object(w, "process", info->is_child, walk_place, info);
+	info->files = cap_walk_array(w, "files", info->files, &info->n_files,
+				     sizeof(*info->files), walk_file);
+	w->files = info->is_child ? CAP_WALK_ITEMS_MAX : (int64_t)info->n_files;
+	info->has_heap = cap_walk_bool(w, "heap", info->has_heap);
+	info->heap_sites = cap_walk_array(w, "heap_sites", info->heap_sites,
+					  &info->n_heap_sites, sizeof(*info->heap_sites),
+					  walk_heap_site);
+	if (!w->is_parse ||
+	    cap_walk_has(w, "processes")) // absent from before `record -f`
+		info->processes = cap_walk_array(w, "processes", info->processes,
+						 &info->n_processes,
+						 sizeof(*info->processes), walk_process);
+	walk_kind(w, info);
 }
 
 struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 {
 	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	struct cap_walk w = { .at = j, .no_memory = !j };
+	struct cap_info same = *info; // a walk that prints assigns what was there
 
-	if (!j || !add_text(j, "format", MANIFEST_FORMAT) ||
-	    !cJSON_AddNumberToObject(j, "version", info->version) ||
-	    !cJSON_AddBoolToObject(j, "complete", info->is_complete) ||
-	    !add_texts(j, "missing", info->missing, info->n_missing) ||
-	    !add_texts(j, "argv", info->argv, count_texts(info->argv)) ||
-	    !add_text(j, "cwd", info->cwd) || !add_text(j, "exe", info->exe) ||
-	    !cJSON_AddNumberToObject(j, "pid", info->pid) ||
-	    !add_u64(j, "events", info->n_events) ||
-	    !add_u64(j, "syscalls", info->n_syscalls) ||
-	    !add_u64(j, "execs", info->n_execs) ||
-	    !add_text(j, "end", end_names[info->end]) ||
-	    !cJSON_AddNumberToObject(j, "end_value", info->end_value) ||
-	    !add_u64(j, "stack_limit", info->stack_limit) || !add_files(j, info) ||
-	    !cJSON_AddBoolToObject(j, "heap", info->has_heap) || !add_sites(j, info) ||
-	    !add_place(j, info) || !add_processes(j, info) || !add_mode(j, info) ||
-	    !add_store_sites(j, info))
-		return &err_nomem;
-	*ret = cJSON_Print(j);
+	cap_walk_put(&w, "format", cJSON_CreateString(MANIFEST_FORMAT));
+	cap_walk_int(&w, "version", info->version, 1, INT32_MAX);
+	walk_info(&w, &same);
+	*ret = w.no_memory ? NULL : cJSON_Print(j);
 	return *ret ? NULL : &err_nomem;
-}
-
-/* ---- parsing ----------------------------------------------------------------------- */
-
-/** The first member that was wrong ends the parse; `why` names it. */
-struct parse {
-	const char *why;
-};
-
-static const cJSON *member(struct parse *p, const cJSON *j, const char *name)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, name);
-
-	if (!m && !p->why)
-		p->why = name;
-	return m;
-}
-
-static bool get_bool(struct parse *p, const cJSON *j, const char *name)
-{
-	const cJSON *m = member(p, j, name);
-
-	if (!cJSON_IsBool(m) && !p->why)
-		p->why = name;
-	return cJSON_IsTrue(m);
-}
-
-static int64_t get_int(struct parse *p, const cJSON *j, const char *name, int64_t min,
-		       int64_t max)
-{
-	const cJSON *m = member(p, j, name);
-
-	if (!cJSON_IsNumber(m) || !(m->valuedouble >= min && m->valuedouble <= max)) {
-		p->why = p->why ?: name;
-		return 0;
-	}
-	return m->valuedouble;
-}
-
-static uint64_t get_u64(struct parse *p, const cJSON *j, const char *name)
-{
-	const cJSON *m = member(p, j, name);
-	uint64_t v;
-	char extra;
-
-	if (!cJSON_IsString(m) || m->valuestring[0] < '0' || m->valuestring[0] > '9' ||
-	    sscanf(m->valuestring, "%" SCNu64 "%c", &v, &extra) != 1) {
-		p->why = p->why ?: name;
-		return 0;
-	}
-	return v;
-}
-
-/** A text that may be null. */
-static char *get_text(struct parse *p, const cJSON *j, const char *name)
-{
-	const cJSON *m = member(p, j, name);
-	char *copy;
-
-	if (cJSON_IsNull(m))
-		return NULL;
-	copy = cJSON_IsString(m) ? strdup(m->valuestring) : NULL;
-	if (!copy && !p->why)
-		p->why = name;
-	return copy;
-}
-
-/** @return an array of copies with a NULL behind the last; NULL on a mistake. */
-static char **get_texts(struct parse *p, const cJSON *j, const char *name, size_t *n)
-{
-	const cJSON *m = member(p, j, name), *item;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
-	char **texts = size >= 0 ? calloc(size + 1, sizeof(*texts)) : NULL;
-
-	*n = 0;
-	if (!texts) {
-		p->why = p->why ?: name;
-		return NULL;
-	}
-	cJSON_ArrayForEach(item, m)
-	{
-		if (!cJSON_IsString(item)) {
-			p->why = p->why ?: name;
-			break;
-		}
-		texts[*n] = strdup(item->valuestring);
-		if (!texts[*n])
-			break;
-		(*n)++;
-	}
-	return texts;
-}
-
-static int find_name(const char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; name && i < n; i++)
-		if (!strcmp(names[i], name))
-			return i;
-	return -1;
-}
-
-static int get_name(struct parse *p, const cJSON *j, const char *name,
-		    const char *const *names, size_t n)
-{
-	_cleanup_free_ char *text = get_text(p, j, name);
-	int v = find_name(names, n, text);
-
-	if (v < 0 && !p->why)
-		p->why = name;
-	return v < 0 ? 0 : v;
-}
-
-bool cap_name_is_safe(const char *name)
-{
-	return name[0] && name[0] != '.' && !strchr(name, '/');
-}
-
-static void get_files(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = member(p, j, "files"), *item;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
-
-	if (size < 0 || size > FILES_MAX) {
-		p->why = p->why ?: "files";
-		return;
-	}
-	info->files = calloc(size + 1, sizeof(*info->files));
-	if (!info->files)
-		return;
-	cJSON_ArrayForEach(item, m)
-	{
-		struct cap_file *f = &info->files[info->n_files++];
-
-		f->path = get_text(p, item, "path");
-		f->stored = get_text(p, item, "stored");
-		f->build_id = get_text(p, item, "build_id");
-		if (!p->why && (!f->path || (f->stored && !cap_name_is_safe(f->stored))))
-			p->why = "files";
-	}
-}
-
-static void get_sites(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = member(p, j, "heap_sites"), *item;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
-
-	if (size < 0 || size > FILES_MAX) {
-		p->why = p->why ?: "heap_sites";
-		return;
-	}
-	info->heap_sites = calloc(size + 1, sizeof(*info->heap_sites));
-	if (!info->heap_sites)
-		return;
-	cJSON_ArrayForEach(item, m)
-	{
-		struct cap_heap_site *s = &info->heap_sites[info->n_heap_sites++];
-
-		s->fn = get_name(p, item, "function", heap_names, CAP_HEAP_FNS);
-		s->file = get_int(p, item, "file", 0,
-				  info->is_child ? FILES_MAX : (int64_t)info->n_files);
-		s->file_offset = get_u64(p, item, "file_offset");
-		s->entry_offset = get_u64(p, item, "entry_offset");
-	}
-}
-
-static void get_store_sites(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "store_sites"), *item;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
-
-	if (!m)
-		return;
-	if (size < 0 || size > FILES_MAX) {
-		p->why = p->why ?: "store_sites";
-		return;
-	}
-	info->store_sites = calloc(size + 1, sizeof(*info->store_sites));
-	if (!info->store_sites) {
-		p->why = p->why ?: "store_sites";
-		return;
-	}
-	cJSON_ArrayForEach(item, m)
-	{
-		struct cap_store_site *s = &info->store_sites[info->n_store_sites++];
-
-		s->file = get_int(p, item, "file", 0,
-				  info->is_child ? FILES_MAX : (int64_t)info->n_files);
-		s->file_offset = get_u64(p, item, "file_offset");
-		s->is_emulated = get_bool(p, item, "emulated");
-	}
-}
-
-static void get_place(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "process");
-
-	if (!m)
-		return;
-	info->is_child = true;
-	info->index = get_int(p, m, "index", 1, UINT32_MAX);
-	info->parent = get_int(p, m, "parent", 0, UINT32_MAX);
-	info->created = get_name(p, m, "created", created_names, 3);
-}
-
-static void get_end_core(struct parse *p, const cJSON *j, struct cap_end_core *e)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "end_core");
-
-	if (!m)
-		return;
-	e->reason = get_name(p, m, "reason", reason_names, 4);
-	e->at_ns = get_u64(p, m, "at_ns");
-	e->tid = get_int(p, m, "tid", 0, UINT32_MAX);
-	e->signo = get_int(p, m, "signal", 0, INT32_MAX);
-	e->address = get_u64(p, m, "address");
-	e->function = get_text(p, m, "function");
-}
-
-static void get_offsets(struct parse *p, const cJSON *j, struct cap_breakpoints *b)
-{
-	const cJSON *m = member(p, j, "offsets"), *item;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1;
-
-	b->file = get_int(p, j, "file", 1, UINT32_MAX);
-	b->offsets = size < 0 ? NULL : calloc(size + 1, sizeof(*b->offsets));
-	if (!b->offsets) {
-		p->why = p->why ?: "offsets";
-		return;
-	}
-	cJSON_ArrayForEach(item, m) {
-		if (!cJSON_IsNumber(item) ||
-		    !(item->valuedouble >= 0 && item->valuedouble < 1ull << 53)) {
-			p->why = p->why ?: "offsets";
-			return;
-		}
-		b->offsets[b->n++] = item->valuedouble;
-	}
-}
-
-/** Absent where there was no probe. */
-static void get_probes(struct parse *p, const cJSON *j, struct cap_pt *pt)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "breakpoints"), *item;
-	_cleanup_free_ char *back = NULL;
-	int size = cJSON_IsArray(m) ? cJSON_GetArraySize(m) : 0;
-
-	if (!m)
-		return;
-	pt->breakpoints = calloc(size + 1, sizeof(*pt->breakpoints));
-	if (!pt->breakpoints || size > FILES_MAX) {
-		p->why = p->why ?: "breakpoints";
-		return;
-	}
-	cJSON_ArrayForEach(item, m)
-		get_offsets(p, item, &pt->breakpoints[pt->n_breakpoints++]);
-	pt->probe_page = get_u64(p, j, "probe_page");
-	back = get_text(p, j, "back");
-	for (const char *at = back; at && at[0] && pt->n_back < CAP_BACK_MAX; at += 2) {
-		unsigned byte;
-
-		if (sscanf(at, "%2x", &byte) != 1 || !at[1]) {
-			p->why = p->why ?: "back";
-			return;
-		}
-		pt->back[pt->n_back++] = byte;
-	}
-}
-
-/** But for the first absent from captures of before the flight recorder's store probes. */
-static void get_overwritten(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	info->n_overwritten = get_u64(p, j, "overwritten");
-	if (!cJSON_GetObjectItemCaseSensitive(j, "stores_overwritten"))
-		return;
-	info->heap_from_ns = get_u64(p, j, "heap_from_ns");
-	info->n_stores_overwritten = get_u64(p, j, "stores_overwritten");
-	info->stores_from_ns = get_u64(p, j, "stores_from_ns");
-}
-
-/** Absent from captures of before the flight recorder. */
-static void get_mode(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "pt");
-
-	if (cJSON_GetObjectItemCaseSensitive(j, "mode"))
-		info->mode = get_name(p, j, "mode", mode_names, 2);
-	get_end_core(p, j, &info->end_core);
-	if (info->mode == CAP_MODE_FLIGHT)
-		get_overwritten(p, j, info);
-	if (!m)
-		return;
-	info->pt.is_wanted = true;
-	info->pt.is_recorded = get_bool(p, m, "recorded");
-	info->pt.why_not = get_text(p, m, "why_not");
-	info->pt.bytes = get_u64(p, m, "bytes");
-	info->pt.n_gaps = get_u64(p, m, "gaps");
-	info->pt.n_lost = get_u64(p, m, "lost");
-	get_probes(p, m, &info->pt);
-	m = member(p, m, "clock");
-	for (int i = 0; i < 2 && i < cJSON_GetArraySize(m); i++) {
-		info->pt.clock[i].tsc = get_u64(p, cJSON_GetArrayItem(m, i), "tsc");
-		info->pt.clock[i].at_ns = get_u64(p, cJSON_GetArrayItem(m, i), "at_ns");
-	}
-}
-
-static void get_process(struct parse *p, const cJSON *j, struct cap_process *to)
-{
-	size_t n;
-
-	to->index = get_int(p, j, "index", 1, UINT32_MAX);
-	to->parent = get_int(p, j, "parent", 0, UINT32_MAX);
-	to->pid = get_int(p, j, "pid", 0, UINT32_MAX);
-	to->created = get_name(p, j, "created", created_names, 3);
-	to->dir = get_text(p, j, "dir");
-	to->exe = get_text(p, j, "exe");
-	to->argv = get_texts(p, j, "argv", &n);
-	to->n_syscalls = get_u64(p, j, "syscalls");
-	to->end = get_name(p, j, "end", end_names, 4);
-	to->end_value = get_int(p, j, "end_value", INT32_MIN, INT32_MAX);
-	to->is_complete = get_bool(p, j, "complete");
-	if (!p->why && to->dir && !cap_name_is_safe(to->dir))
-		p->why = "processes";
-}
-
-/** Absent from captures of before `record -f`. */
-static void get_processes(struct parse *p, const cJSON *j, struct cap_info *info)
-{
-	const cJSON *m = cJSON_GetObjectItemCaseSensitive(j, "processes"), *item;
-	int size = m ? cJSON_IsArray(m) ? cJSON_GetArraySize(m) : -1 : 0;
-
-	if (size < 0 || size > FILES_MAX) {
-		p->why = p->why ?: "processes";
-		return;
-	}
-	info->processes = calloc(size + 1, sizeof(*info->processes));
-	if (!info->processes)
-		return;
-	cJSON_ArrayForEach(item, m)
-		get_process(p, item, &info->processes[info->n_processes++]);
 }
 
 struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 {
 	_cleanup_(json_deletep) cJSON *j = cJSON_ParseWithOpts(text, NULL, true);
 	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
-	struct parse p = {};
-	size_t n_argv;
+	struct cap_walk w = { .at = j, .is_parse = true };
 
 	if (!j)
 		return err_new(ERR_FORMAT, "manifest.json is not valid JSON");
 	if (!cJSON_IsString(format) || strcmp(format->valuestring, MANIFEST_FORMAT))
 		return err_new(ERR_FORMAT, "manifest.json is not of a faultline capture");
-	info->version = get_int(&p, j, "version", 1, INT32_MAX);
-	if (!p.why && info->version > CAP_VERSION)
+	info->version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);
+	if (info->version > CAP_VERSION)
 		return err_new(
 			ERR_VERSION,
 			"the capture has version %d, this faultline reads up to %d",
 			info->version, CAP_VERSION);
-	info->is_complete = get_bool(&p, j, "complete");
-	info->missing = get_texts(&p, j, "missing", &info->n_missing);
-	info->argv = get_texts(&p, j, "argv", &n_argv);
-	info->cwd = get_text(&p, j, "cwd");
-	info->exe = get_text(&p, j, "exe");
-	info->pid = get_int(&p, j, "pid", 0, UINT32_MAX);
-	info->n_events = get_u64(&p, j, "events");
-	info->n_syscalls = get_u64(&p, j, "syscalls");
-	info->n_execs = get_u64(&p, j, "execs");
-	info->end = get_name(&p, j, "end", end_names, 4);
-	info->end_value = get_int(&p, j, "end_value", INT32_MIN, INT32_MAX);
-	info->stack_limit = get_u64(&p, j, "stack_limit");
-	get_place(&p, j, info);
-	get_files(&p, j, info);
-	info->has_heap = get_bool(&p, j, "heap");
-	get_sites(&p, j, info);
-	get_processes(&p, j, info);
-	get_mode(&p, j, info);
-	get_store_sites(&p, j, info);
-	if (p.why)
-		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
-			       p.why);
-	if (!info->files || !info->heap_sites || !info->argv || !info->missing ||
-	    !info->processes)
+	walk_info(&w, info);
+	if (w.no_memory)
 		return &err_nomem;
+	if (w.wrong)
+		return err_new(ERR_FORMAT, "manifest.json: \"%s\" is missing or wrong",
+			       w.wrong);
 	return NULL;
 }
 

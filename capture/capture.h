@@ -280,6 +280,11 @@ struct cap_breakpoints {
 
 #define CAP_BACK_MAX 64
 
+/** One instant on two clocks. */
+struct cap_instant {
+	uint64_t tsc, at_ns; ///< CLOCK_MONOTONIC
+};
+
 /** What came of `-e pt`. */
 struct cap_pt {
 	bool is_wanted, is_recorded; ///< recorded: there is a perf.data
@@ -288,9 +293,7 @@ struct cap_pt {
 	uint64_t n_lost;	     ///< records of what happened beside that were lost
 	/** The same two instants on PT's clock and on that of events (CLOCK_MONOTONIC): at
 	 * the beginning and at the end. Zeros: not known, or they are the same clock. */
-	struct {
-		uint64_t tsc, at_ns;
-	} clock[2];
+	struct cap_instant clock[2];
 	char *why_not;		     ///< wanted and not recorded: for people; else NULL
 	struct cap_breakpoints *breakpoints; ///< n_breakpoints, one for each file
 	size_t n_breakpoints;

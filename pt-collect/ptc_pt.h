@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/base.h"
+#include "capture/capture.h"
 #include "pt-collect/ptc_private.h"
 #include "pt-collect/ptc_pt_pmu.h"
 #include "pt-collect/ptc_pt_ring.h"
@@ -85,17 +86,12 @@ struct err *ptc_pt_filter(const struct ptc_names *filters, const char *exe, unsi
 
 /* ---- events and rings (ptc_pt_stream.c) ----------------------------------------------------- */
 
-/** One instant on two clocks. */
-struct ptc_pt_instant {
-	uint64_t tsc, at_ns; ///< CLOCK_MONOTONIC
-};
-
 /** Now. */
-struct ptc_pt_instant ptc_pt_instant_now(void);
+struct cap_instant ptc_pt_instant_now(void);
 
 /** What was lost, and how much there is. */
 struct ptc_pt_stats {
-	struct ptc_pt_instant begin;
+	struct cap_instant begin;
 	uint64_t n_records, aux_bytes;
 	uint64_t n_lost; ///< records, that LOST records tell of
 	uint64_t n_truncated, n_partial, n_collisions; ///< AUX records with these flags

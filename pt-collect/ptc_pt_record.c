@@ -95,7 +95,6 @@ static struct err *tell_build_ids(struct ptc_process *p)
 static void say(struct ptc_process *p, struct cap_pt *ret)
 {
 	const struct ptc_pt_stats *stats = p->pt ? ptc_pt_stats(p->pt) : NULL;
-	struct ptc_pt_instant now;
 
 	if (!p->session->wants_pt)
 		return;
@@ -108,11 +107,8 @@ static void say(struct ptc_process *p, struct cap_pt *ret)
 		return;
 	}
 	ptc_pt_probes_tell(p, ret);
-	now = ptc_pt_instant_now();
-	ret->clock[0].tsc = stats->begin.tsc;
-	ret->clock[0].at_ns = stats->begin.at_ns;
-	ret->clock[1].tsc = now.tsc;
-	ret->clock[1].at_ns = now.at_ns;
+	ret->clock[0] = stats->begin;
+	ret->clock[1] = ptc_pt_instant_now();
 	ret->bytes = stats->aux_bytes;
 	ret->n_lost = stats->n_lost + stats->n_damaged;
 	ret->n_gaps = stats->n_truncated + stats->n_partial + stats->n_collisions +

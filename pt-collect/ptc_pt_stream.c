@@ -263,9 +263,9 @@ void ptc_pt_stream_enable(struct ptc_pt_stream *st, bool is_enabled)
 		      is_enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-struct ptc_pt_instant ptc_pt_instant_now(void)
+struct cap_instant ptc_pt_instant_now(void)
 {
-	struct ptc_pt_instant best = {};
+	struct cap_instant best = {};
 	uint64_t least = UINT64_MAX;
 
 	// Interrupted in between, they would be two instants: the closest of some tries.
@@ -275,7 +275,7 @@ struct ptc_pt_instant ptc_pt_instant_now(void)
 
 		if (after - before < least) {
 			least = after - before;
-			best = (struct ptc_pt_instant){ before + least / 2, at_ns };
+			best = (struct cap_instant){ before + least / 2, at_ns };
 		}
 	}
 	return best;
