@@ -122,6 +122,7 @@ struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
 		return &err_nomem;
 	new->return_rip = return_rip;
 	new->rsp = rsp;
+	new->jump = 0;
 	new->own = frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
 	return NULL;
 }
@@ -139,5 +140,5 @@ uint64_t frames_statement(struct frames *f, uint64_t pc)
 	if (frames_is_own(f, pc) || !f->stack.size)
 		return pc;
 	own = f->stack.data[f->stack.size - 1].own;
-	return own ? f->stack.data[own - 1].return_rip - 1 : pc;
+	return own ? frames_caller(f, own) : pc;
 }

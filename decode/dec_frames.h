@@ -16,7 +16,9 @@
 
 struct frame {
 	uint64_t return_rip;
-	uint64_t rsp; ///< where the return address lies
+	uint64_t rsp;  ///< where the return address lies
+	uint64_t jump; ///< the last jump of the user's in the function, out of it if what
+		       ///< runs is not the user's: a tail call; 0 = none
 	uint32_t own; ///< 1 + index of the innermost frame, this or outer, whose
 		///< return address is in a module with lines; 0 = none
 };
@@ -62,6 +64,26 @@ void frames_refresh(struct frames *f);
 
 /** A call pushed @p return_rip at @p rsp. @return ERR_NOMEM. */
 struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
+
+/** Jump @p rip of the user's: what runs next without a call, and is not the user's, it
+ * called. */
+static inline void frames_jump(struct frames *f, uint64_t rip)
+{
+	struct frame *top = f->stack.size ? &f->stack.data[f->stack.size - 1] : NULL;
+
+	if (!top)
+		return;
+	top->jump = rip;
+	top->own = f->stack.size;
+}
+
+/** The statement that called from frame @p own - 1 of the stack what is not the user's. */
+static inline uint64_t frames_caller(const struct frames *f, uint32_t own)
+{
+	const struct frame *frame = &f->stack.data[own - 1];
+
+	return frame->jump ? frame->jump : frame->return_rip - 1;
+}
 
 /** A return popped the address at @p rsp: frames at or below it are gone. */
 void frames_return(struct frames *f, uint64_t rsp);

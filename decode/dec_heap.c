@@ -54,6 +54,7 @@ struct heap_block {
 	uint32_t n_stores;
 	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
 	bool has_call, has_ret;
+	bool has_jump;	   ///< and it is the user's
 	uint64_t fn_watch; ///< map value + 1 of a watched block; 0 = none known
 	struct heap_store store[];
 };
@@ -198,7 +199,12 @@ static void heap_threads_deinit(struct heap_trace *h)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static struct heap_block *heap_block_make(struct log_block *b)
+static bool is_jump(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND;
+}
+
+static struct heap_block *heap_block_make(struct heap_trace *h, struct log_block *b)
 {
 	struct heap_block *hb =
 		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
@@ -218,6 +224,7 @@ static struct heap_block *heap_block_make(struct log_block *b)
 		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
+		hb->has_jump |= is_jump(insn) && frames_is_own(&h->frames, insn->rip);
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
@@ -234,7 +241,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 				 uint32_t n_ran, uint64_t time)
 {
 	struct heap_trace *h = ctx;
-	struct heap_block *hb = b->user ? b->user : heap_block_make(b);
+	struct heap_block *hb = b->user ? b->user : heap_block_make(h, b);
 	const struct dec_insn *last;
 	struct err *err = NULL;
 	uint64_t slot[2];
@@ -266,6 +273,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		memcpy(slot, rec + hb->branch_at, 8);
 		return frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
 	}
+	if (hb->has_jump)
+		frames_jump(&h->frames, b->insn[b->n_insns - 1].rip);
 	if (hb->has_ret) {
 		memcpy(slot, rec + hb->branch_at, 16);
 		return heap_return(h, slot[0], slot[1], time + n_ran - 1);
@@ -301,6 +310,8 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
 		return frames_call(&h->frames, insn->rip + insn->len, rec->gpr[RSP] - 8);
+	if (is_jump(insn) && frames_is_own(&h->frames, insn->rip))
+		frames_jump(&h->frames, insn->rip);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_return(h, rec->gpr[RSP], rec->gpr[RAX], time);
 	return NULL;

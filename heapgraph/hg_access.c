@@ -267,6 +267,9 @@ static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 			err = leave_string(f);
 		follow_return(f, rsp_before);
 	}
+	if ((insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND) &&
+	    frames_is_own(&f->frames, insn->rip))
+		frames_jump(&f->frames, insn->rip);
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
 		return err;
 	if (frames_is_own(&f->frames, insn->rip))
