@@ -80,6 +80,9 @@ static void scalar_kind(Dwarf_Die *type, struct dec_field *f)
 struct flatten {
 	struct arena *arena;
 	field_list fields;
+	Dwarf_Die tail_type; ///< of an element of the flexible array, if tail is set
+	const char *tail;
+	uint64_t tail_offset;
 	bool is_out_of_memory;
 };
 
@@ -127,14 +130,15 @@ static void flatten_members(struct flatten *fl, Dwarf_Die *type, const char *pre
 	} while (dwarf_siblingof(&m, &m) == 0);
 }
 
-/** Read the dimensions of array @p type. @return how many; -1: one of unknown length. */
+/** Read the dimensions of array @p type. @return how many; -1: it has one, of unknown
+ * length; -2: one of several is. */
 static int array_dimensions(Dwarf_Die *type, uint64_t dim[8])
 {
 	Dwarf_Die range;
-	int n = 0;
+	int n = 0, n_unknown = 0;
 
 	if (dwarf_child(type, &range) != 0)
-		return -1;
+		return -2;
 	do {
 		Dwarf_Attribute attr;
 		Dwarf_Word count;
@@ -142,7 +146,7 @@ static int array_dimensions(Dwarf_Die *type, uint64_t dim[8])
 		if (dwarf_tag(&range) != DW_TAG_subrange_type)
 			continue;
 		if (n == 8)
-			return -1;
+			return -2;
 		if (dwarf_attr(&range, DW_AT_count, &attr) &&
 		    dwarf_formudata(&attr, &count) == 0) {
 			dim[n++] = count;
@@ -150,10 +154,22 @@ static int array_dimensions(Dwarf_Die *type, uint64_t dim[8])
 			   dwarf_formudata(&attr, &count) == 0) {
 			dim[n++] = count + 1;
 		} else {
-			return -1;
+			n_unknown++;
 		}
 	} while (dwarf_siblingof(&range, &range) == 0);
-	return n;
+	return !n_unknown ? n : n || n_unknown > 1 ? -2 : -1;
+}
+
+/** `next[]`: no field of the struct, but there are elements where an allocation is larger. */
+static void note_tail(struct flatten *fl, Dwarf_Die *type, const char *name,
+		      uint64_t offset)
+{
+	if (fl->tail || !dec_sym_type_of(type, &fl->tail_type, NULL) ||
+	    !dec_sym_type_bytes(&fl->tail_type))
+		return;
+	fl->tail_offset = offset;
+	fl->tail = arena_strndup(fl->arena, name, strlen(name));
+	fl->is_out_of_memory |= !fl->tail;
 }
 
 /** Flatten array @p type. @return false: it must stay one field. */
@@ -164,8 +180,11 @@ static bool flatten_array(struct flatten *fl, Dwarf_Die *type, const char *name,
 	int n = array_dimensions(type, dim);
 	Dwarf_Die elem;
 
-	if (n < 0)
-		return true; // `data[]`: its elements are not the struct's
+	if (n < 0 || (n == 1 && !dim[0])) {
+		if (n >= -1)
+			note_tail(fl, type, name, offset);
+		return true;
+	}
 	if (!dec_sym_type_of(type, &elem, NULL))
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -197,16 +216,47 @@ static bool flatten_array(struct flatten *fl, Dwarf_Die *type, const char *name,
 	return true;
 }
 
+/** The bytes in which libstdc++'s lists, maps and hash tables keep a value: @p ret is the
+ * type of the value. */
+static bool is_value_buffer(Dwarf_Die *type, Dwarf_Die *ret)
+{
+	const char *name = dwarf_diename(type);
+	Dwarf_Die die;
+
+	if (!name || (strncmp(name, "__aligned_membuf<", 17) &&
+		      strncmp(name, "__aligned_buffer<", 17)))
+		return false;
+	if (dwarf_child(type, &die) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_template_type_parameter)
+			return dec_sym_type_of(&die, ret, NULL);
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
 static void flatten_type(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 			 const char *name, uint64_t offset, uint64_t member_of, int depth)
 {
+	Dwarf_Die value;
+
 	if (fl->fields.size > FIELDS_MAX)
 		return;
+	if (is_value_buffer(type, &value))
+		type = &value;
 	if (depth < DEPTH_MAX && dec_sym_is_struct(dwarf_tag(type)))
 		flatten_members(fl, type, name, offset, depth + 1);
 	else if (depth >= DEPTH_MAX || dwarf_tag(type) != DW_TAG_array_type ||
 		 !flatten_array(fl, type, name, offset, depth + 1))
 		add_field(fl, type, member, name, offset, member_of);
+}
+
+static void flatten_tail(struct flatten *fl)
+{
+	char name[400];
+
+	snprintf(name, sizeof(name), "%s[0]", fl->tail);
+	flatten_type(fl, &fl->tail_type, NULL, name, fl->tail_offset, 0, 1);
 }
 
 /* ---- finding a struct by name --------------------------------------------------------- */
@@ -279,6 +329,7 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 	struct flatten fl = { .arena = &s->arena };
 	struct dec_struct *st, **slot;
 	struct dec_field *fields;
+	size_t n_fields;
 	Dwarf_Die die;
 
 	if (!strncmp(name, "struct ", 7))
@@ -296,6 +347,9 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 			"it (is the program built with -g?)",
 			name);
 	flatten_members(&fl, &die, "", 0, 0);
+	n_fields = fl.fields.size;
+	if (fl.tail)
+		flatten_tail(&fl);
 	st = arena_alloc(&s->arena, sizeof(*st));
 	fields = arena_alloc(&s->arena, (fl.fields.size + 1) * sizeof(*fields));
 	if (fl.is_out_of_memory || !st || !fields)
@@ -305,7 +359,13 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 	st->name = arena_strndup(&s->arena, name, strlen(name));
 	st->size = (uint32_t)dec_sym_type_bytes(&die);
 	st->fields = fields;
-	st->n_fields = (uint32_t)fl.fields.size;
+	st->n_fields = (uint32_t)n_fields;
+	st->n_tail = (uint32_t)(fl.fields.size - n_fields);
+	if (st->n_tail) {
+		st->tail = fl.tail;
+		st->tail_offset = (uint32_t)fl.tail_offset;
+		st->tail_bytes = (uint32_t)dec_sym_type_bytes(&fl.tail_type);
+	}
 	slot = st->name ? vec_push(&s->structs) : NULL;
 	if (!slot)
 		goto nomem;

@@ -45,6 +45,12 @@ struct dec_struct {
 	uint32_t size;	  ///< bytes
 	const struct dec_field *fields;
 	uint32_t n_fields;
+
+	/** Of a flexible array at the end (`next[]`): its name, NULL for none, where it
+	 * begins, and its first element's fields, which stand behind the n_fields. */
+	const char *tail;
+	uint32_t tail_offset, tail_bytes; ///< tail_bytes: of an element
+	uint32_t n_tail;
 };
 
 /** Load the executable and libraries of @p c. Modules mapped later are added with

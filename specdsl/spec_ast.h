@@ -15,6 +15,7 @@
 #define SPEC_MAX_FILE_BYTES (1 << 20)
 #define SPEC_MAX_DEPTH 64
 #define SPEC_MAX_EXPR_NODES 2000
+#define SPEC_MAX_INDICES 4 ///< in one named field
 
 struct spec_file {
 	const char *name, *text;
@@ -61,10 +62,16 @@ enum ast_op { OP_EQ, OP_NE, OP_LE, OP_GE, OP_LT, OP_GT, OP_EDGE, OP_NO_EDGE, OP_
 /** What a comparison compares. */
 enum ast_compare { CMP_NUMBERS, CMP_VERTICES, CMP_BOOLS };
 
+/** An index of a named field that is no constant: `slot[I].key`. */
+struct ast_step {
+	uint32_t run;	 ///< how many elements there are; UINT32_MAX: as many as fit
+	uint32_t stride; ///< fields from one to the next
+};
+
 /** Which field a named field is on nodes of one type. */
 struct ast_meaning {
-	uint32_t field; ///< number from 1; 0: there is none
-	uint32_t run;	///< `key[I]`: how many fields key[0].. follow; 0: not an array
+	uint32_t field; ///< number from 1, all indices being 0; 0: there is none
+	struct ast_step steps[SPEC_MAX_INDICES]; ///< of the indices, in the text's order
 };
 
 struct ast {
@@ -84,6 +91,9 @@ struct ast {
 	int user_attr;	 ///< AST_NAMED: index among the attributes when it is one, else -1
 	bool is_bad;	 ///< a mistake in it was reported
 	bool is_prefix;	 ///< `X.pos`, `X.child`: part of the flattened name of a field
+	bool is_step; ///< AST_FIELD: its index, no constant, is part of such a name; in
+		      ///< name it is `[*]`
+	uint32_t n_steps; ///< how many `[*]` name has
 	struct ast *base; ///< AST_NAMED, AST_FIELD: the vertex whose field it is, after
 			  ///< `X.pos.x` and `X.child[2]` were folded to one flattened name
 	struct ast_meaning *by_type; ///< fields with a name: per type index; else NULL

@@ -251,17 +251,38 @@ static bool check_body(struct scope *sc, void *ctx)
 	return c->max && c->found->size - c->first >= c->max;
 }
 
-/** @return whether `X[e]` or `X.name[e]`, an AST_FIELD, is no field of X. */
-static bool is_past_end(struct scope *sc, const struct ast *n)
+/** @return whether index @p n of `X[e]`, `X.name[e]` or `X.name[e].part`, which is @p whole,
+ * makes it no field of X. */
+static bool is_past_end(struct scope *sc, const struct ast *whole, const struct ast *n)
 {
-	const struct hg_node *h = hg_graph_node(sc->e->g, sc->nodes[n->base->number]);
+	const struct hg_node *h = hg_graph_node(sc->e->g, sc->nodes[whole->base->number]);
 	struct value i = eval_number(sc, n->b);
+	const struct ast_step *step;
+	struct dec_field f;
 
 	if (i.kind != VALUE_INT || !h->type)
 		return false;
-	if (n->by_type)
-		return i.i < 0 || i.i >= n->by_type[h->type - 1].run;
-	return i.i < 1 || i.i > spec_type_node_fields(sc->e->s, h->type - 1, h->size);
+	if (!whole->by_type)
+		return i.i < 1 ||
+		       i.i > spec_type_node_fields(sc->e->s, h->type - 1, h->size);
+	step = &whole->by_type[h->type - 1].steps[n->n_steps - 1];
+	if (i.i < 0 || i.i >= step->run)
+		return true;
+	return step->run == UINT32_MAX &&
+	       (!spec_field_at(&sc->e->s->types.data[h->type - 1],
+			       whole->by_type[h->type - 1].field + i.i * step->stride,
+			       &f) ||
+		f.offset + f.size > h->size);
+}
+
+/** The same for all of its indices that I selects. */
+static bool is_field_past_end(struct scope *sc, const struct ast *whole)
+{
+	for (const struct ast *n = whole; n != whole->base; n = n->a)
+		if (n->kind == AST_FIELD && (n->is_step || !whole->by_type) &&
+		    n->b->has_index && is_past_end(sc, whole, n))
+			return true;
+	return false;
 }
 
 /** @return whether some field in @p n that I selects does not exist: I is past the end. */
@@ -269,8 +290,8 @@ static bool is_out_of_range(struct scope *sc, const struct ast *n)
 {
 	if (!n || !n->has_index)
 		return false;
-	if (n->kind == AST_FIELD && n->base->kind == AST_VAR && n->b->has_index &&
-	    is_past_end(sc, n))
+	if ((n->kind == AST_FIELD || n->kind == AST_NAMED) && !n->is_prefix &&
+	    n->user_attr < 0 && n->base->kind == AST_VAR && is_field_past_end(sc, n))
 		return true;
 	return is_out_of_range(sc, n->a) || is_out_of_range(sc, n->b) ||
 	       is_out_of_range(sc, n->c);

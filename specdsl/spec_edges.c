@@ -19,22 +19,40 @@
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-static struct err *make_layout(const struct spec_type *t, struct edge_layout *ret)
+// The pointers among fields @p from up to @p to, from 0.
+static void add_pointers(const struct spec_type *t, uint32_t from, uint32_t to,
+			 struct edge_layout *ret)
 {
-	uint32_t n = t->layout ? t->layout->n_fields : t->is_array ? 0 : t->n_fields;
-
-	ret->element_bytes = t->is_array && t->layout ? t->layout->size : UINT64_MAX;
-	if (!ret->element_bytes)
-		return NULL; // an array of an incomplete struct: no pointers known
-	ret->offsets = calloc(n + 1, sizeof(*ret->offsets));
-	if (!ret->offsets)
-		return &err_nomem;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = from; i < to; i++) {
 		struct dec_field f;
 
 		if (spec_field_at(t, i + 1, &f) && f.is_pointer &&
 		    f.size == POINTER_BYTES)
 			ret->offsets[ret->n_offsets++] = f.offset;
+	}
+}
+
+static struct err *make_layout(const struct spec_type *t, struct edge_layout *ret)
+{
+	const struct dec_struct *l = t->layout;
+	uint32_t n = l ? l->n_fields : t->is_array ? 0 : t->n_fields;
+	uint32_t n_tail = l && !t->is_array ? l->n_tail : 0;
+
+	if (t->is_array && l && !l->size)
+		return NULL; // an array of an incomplete struct: no pointers known
+	ret->offsets = calloc(n + n_tail + 1, sizeof(*ret->offsets));
+	if (!ret->offsets)
+		return &err_nomem;
+	add_pointers(t, 0, n, ret);
+	if (t->is_array) {
+		ret->element_bytes = l ? l->size : 0;
+		return NULL;
+	}
+	ret->n_once = ret->n_offsets;
+	add_pointers(t, n, n + n_tail, ret);
+	if (ret->n_offsets > ret->n_once) {
+		ret->element_bytes = l->tail_bytes;
+		ret->first_element = l->tail_offset;
 	}
 	return NULL;
 }
@@ -87,9 +105,22 @@ static void tell(struct edges *e, enum edge_event event, uint32_t id)
 
 static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
 {
+	uint32_t n = l->n_offsets - l->n_once;
+
 	if (slot < l->n_offsets)
 		return l->offsets[slot];
-	return slot / l->n_offsets * l->element_bytes + l->offsets[slot % l->n_offsets];
+	slot -= l->n_once;
+	return slot / n * l->element_bytes + l->offsets[l->n_once + slot % n];
+}
+
+/** How many pointers a node of @p bytes has. */
+static uint64_t count_slots(const struct edge_layout *l, uint64_t bytes)
+{
+	uint64_t n = l->n_offsets - l->n_once;
+
+	if (!n || !l->element_bytes || bytes < l->first_element)
+		return l->n_once;
+	return l->n_once + (bytes - l->first_element) / l->element_bytes * n;
 }
 
 /** Take slot @p i out of the list of its value. */
@@ -187,9 +218,7 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 {
 	const struct hg_node *h = hg_graph_node(e->g, id);
 	const struct edge_layout *l = &e->layouts[type];
-	uint64_t n_elements = l->element_bytes == UINT64_MAX ? 1 :
-							       h->size / l->element_bytes;
-	uint64_t n_slots = l->n_offsets ? n_elements * l->n_offsets : 0;
+	uint64_t n_slots = count_slots(l, h->size);
 	struct edge_node *n;
 
 	if (n_slots + e->slots.size >= UINT32_MAX)
@@ -367,12 +396,16 @@ void edges_sources(struct edges *e, const struct edge_node *to,
 static void slot_range(const struct edge_layout *l, uint64_t offset, uint32_t size,
 		       uint64_t *first, uint64_t *end)
 {
+	uint32_t n = l->n_offsets - l->n_once;
+
 	*first = 0;
-	*end = l->n_offsets;
-	if (l->element_bytes == UINT64_MAX)
+	*end = l->n_once;
+	if (!n || !l->element_bytes || offset + size <= l->first_element)
 		return;
-	*first = offset / l->element_bytes * l->n_offsets;
-	*end = ((offset + size - 1) / l->element_bytes + 1) * l->n_offsets;
+	if (offset >= l->first_element)
+		*first = l->n_once + (offset - l->first_element) / l->element_bytes * n;
+	offset += size - 1;
+	*end = l->n_once + ((offset - l->first_element) / l->element_bytes + 1) * n;
 }
 
 static bool is_slot_touched(uint64_t slot, uint64_t offset, uint32_t size)

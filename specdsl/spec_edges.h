@@ -53,11 +53,13 @@ enum edge_event {
 	EDGE_LIFE, ///< a node of any type, maybe of none, appeared or disappeared
 };
 
-/** Where the pointers of a type are: offsets within an element, and the element's size. */
+/** Where the pointers of a type are: offsets of those that are there once, and within the
+ * first of the elements that follow. */
 struct edge_layout {
 	uint32_t *offsets;
-	uint32_t n_offsets;
-	uint64_t element_bytes;
+	uint32_t n_offsets, n_once;
+	uint64_t element_bytes; ///< 0: there are no elements
+	uint64_t first_element; ///< its offset
 };
 
 struct edges {

@@ -111,19 +111,35 @@ static const struct spec_type *type_of(const struct spec_eval *e, struct hg_node
 	return &e->s->types.data[type - 1];
 }
 
-/** @return the number (from 1) of the field that @p n is on nodes of type @p type, its
- * index expression being worth @p index; 0 when it is none. */
-static uint64_t field_number(const struct ast *n, uint32_t type, struct value index)
+/** The indices in the name of @p n; all are evaluated, they may be made of arguments. */
+static void eval_steps(struct scope *sc, const struct ast *n, struct value *ret)
+{
+	if (!n->n_steps)
+		return;
+	eval_steps(sc, n->a, ret);
+	if (n->is_step)
+		ret[n->n_steps - 1] = eval_number(sc, n->b);
+}
+
+/** @return the number (from 1) of the field that @p n is on nodes of type @p type, the
+ * indices in it being worth @p index; 0 when it is none. */
+static uint64_t field_number(const struct ast *n, uint32_t type,
+			     const struct value *index)
 {
 	const struct ast_meaning *m = n->by_type ? &n->by_type[type] : NULL;
+	uint64_t ret = m ? m->field : 0;
 
-	if (m && !m->run)
-		return m->field;
-	if (index.kind != VALUE_INT || index.i < 0 || index.i > UINT32_MAX)
-		return 0;
-	if (m)
-		return index.i < m->run ? m->field + (uint64_t)index.i : 0;
-	return index.i;
+	if (!m)
+		return index->kind != VALUE_INT || index->i < 0 || index->i > UINT32_MAX ?
+			       0 :
+			       index->i;
+	for (uint32_t k = 0; k < n->n_steps && ret; k++) {
+		if (index[k].kind != VALUE_INT || index[k].i < 0 ||
+		    index[k].i >= m->steps[k].run)
+			return 0;
+		ret += (uint64_t)index[k].i * m->steps[k].stride;
+	}
+	return ret;
 }
 
 static struct value decode_field(const struct dec_field *f, uint64_t raw)
@@ -164,15 +180,17 @@ static bool is_in_whole_element(const struct spec_eval *e, struct hg_node_id nod
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = eval_vertex(sc, n->base);
-	struct value index = value_none;
+	struct value index[SPEC_MAX_INDICES] = {};
 	const struct spec_type *t;
 	struct dec_field f;
 	uint64_t raw = 0;
 	uint32_t type;
 
 	// Also when there is no node to read: the index may be made of arguments.
-	if (n->kind == AST_FIELD)
-		index = eval_number(sc, n->b);
+	if (n->kind == AST_FIELD && !n->by_type)
+		*index = eval_number(sc, n->b);
+	else
+		eval_steps(sc, n, index);
 	if (v.kind != VERTEX_NODE)
 		return unreadable(sc);
 	t = type_of(sc->e, v.node, &type);

@@ -70,8 +70,13 @@ struct ast *parse_sum(struct parser *p)
 
 struct ast *parse_value(struct parser *p)
 {
-	struct ast *n = parse_sum(p);
+	struct ast *n;
 
+	p->depth++; // what is a condition, and what a value, is seen at a `?`
+	n = parse_condition(p);
+	p->depth--;
+	if (!p->is_panicking && parse_is_char(p, '?'))
+		n = parse_conditional(p, n);
 	return !p->is_panicking && want_number(p, n) ? n : NULL;
 }
 

@@ -10,13 +10,30 @@
 
 #include "specdsl/spec_ast.h"
 
+/** Field @p i (from 0) behind those of the struct: of its flexible array. */
+static bool tail_field(const struct dec_struct *l, uint64_t i, struct dec_field *ret)
+{
+	uint64_t offset;
+
+	if (!l || !l->n_tail)
+		return false;
+	*ret = l->fields[l->n_fields + i % l->n_tail];
+	if (__builtin_mul_overflow(i / l->n_tail, (uint64_t)l->tail_bytes, &offset) ||
+	    offset + ret->offset > UINT32_MAX)
+		return false;
+	ret->offset += offset;
+	return true;
+}
+
 bool spec_field_at(const struct spec_type *t, uint64_t index, struct dec_field *ret)
 {
 	const struct dec_struct *l = t->layout;
 	uint64_t n = l ? l->n_fields : t->n_fields;
 
-	if (!index || (!t->is_array && index > n))
+	if (!index)
 		return false;
+	if (!t->is_array && index > n)
+		return tail_field(l, index - 1 - n, ret);
 	if (l && l->n_fields) {
 		uint64_t element = (index - 1) / l->n_fields;
 		uint64_t offset;
@@ -49,6 +66,9 @@ uint64_t spec_type_node_fields(const struct spec *s, size_t type, uint64_t node_
 	const struct spec_type *t = &s->types.data[type];
 	const struct dec_struct *l = t->layout;
 
+	if (!t->is_array && l && l->n_tail && node_bytes > l->tail_offset)
+		return l->n_fields +
+		       (node_bytes - l->tail_offset) / l->tail_bytes * l->n_tail;
 	if (!t->is_array)
 		return l ? l->n_fields : t->n_fields;
 	if (l && l->n_fields && l->size)
@@ -56,11 +76,11 @@ uint64_t spec_type_node_fields(const struct spec *s, size_t type, uint64_t node_
 	return node_bytes / t->slot_bytes;
 }
 
-static uint32_t count_pointers(const struct dec_struct *l)
+static uint32_t count_pointers(const struct dec_struct *l, uint32_t n_fields)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < l->n_fields; i++)
+	for (uint32_t i = 0; i < n_fields; i++)
 		n += l->fields[i].is_pointer;
 	return n;
 }
@@ -69,20 +89,25 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
 {
 	struct spec_type *t = &s->types.data[type];
 	const struct spec_type_place *place = &s->type_places.data[type];
-	uint32_t n_pointers = count_pointers(layout);
+	uint32_t n_fields = layout->n_fields, n_pointers;
 	char *hint;
 
 	t->layout = layout;
 	if (t->is_array || !t->n_fields)
 		return NULL;
-	hint = spec_printf(s, "write '%s FIELD %u EDGE %u;'", t->name, layout->n_fields,
+	// `next[]` may be counted as one element, or not at all.
+	if (t->n_fields == n_fields + layout->n_tail)
+		n_fields = t->n_fields;
+	n_pointers = count_pointers(layout, n_fields);
+	hint = spec_printf(s, "write '%s FIELD %u EDGE %u;'", t->name, n_fields,
 			   n_pointers);
 	if (!hint)
 		return &err_nomem;
-	if (t->n_fields != layout->n_fields)
-		spec_diag_add(s, place->file, place->fields, hint,
-			      "FIELD %u, but struct %s has %u fields (nested ones counted)",
-			      t->n_fields, t->name, layout->n_fields);
+	if (t->n_fields != n_fields)
+		spec_diag_add(
+			s, place->file, place->fields, hint,
+			"FIELD %u, but struct %s has %u fields (nested ones counted)",
+			t->n_fields, t->name, n_fields);
 	else if (t->n_edges != n_pointers)
 		spec_diag_add(s, place->file, place->edges, hint,
 			      "EDGE %u, but struct %s has %u pointer fields", t->n_edges, t->name,

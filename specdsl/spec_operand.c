@@ -223,13 +223,13 @@ static struct ast *parse_absolute(struct parser *p)
 	return ast_new(p, AST_ABS, n, NULL, parse_until_here(p, from));
 }
 
-/** `(g) ? ve : ve`, the condition and the ? being read. */
-static struct ast *parse_conditional(struct parser *p, struct ast *condition)
+struct ast *parse_conditional(struct parser *p, struct ast *condition)
 {
 	struct ast *b, *c, *n;
 
 	if (!want_condition(p, condition))
 		return NULL;
+	parse_advance(p);
 	b = parse_sum(p);
 	if (p->is_panicking || !want_number(p, b) ||
 	    !parse_expect_char(p, ':', "between the two values of '?'"))
@@ -253,14 +253,13 @@ static struct ast *parse_parenthesis(struct parser *p)
 
 	parse_advance(p);
 	n = parse_condition(p);
+	if (!p->is_panicking && parse_is_char(p, '?'))
+		n = parse_conditional(p, n);
 	if (p->is_panicking || !parse_expect_char(p, ')', "to close the parenthesis"))
 		return NULL;
 	n->is_paren = true;
 	n->span = parse_until_here(p, from);
-	if (!parse_is_char(p, '?'))
-		return n;
-	parse_advance(p);
-	return parse_conditional(p, n);
+	return parse_is_char(p, '?') ? parse_conditional(p, n) : n;
 }
 
 static struct ast *parse_primary(struct parser *p)
@@ -285,6 +284,12 @@ static struct ast *parse_primary(struct parser *p)
 
 /* ---- postfix: fields and attributes --------------------------------------------------- */
 
+/** May `[0]` behind @p n be an index of C's, as in `X.m[0][0]`? */
+static bool may_be_array(const struct ast *n)
+{
+	return n->kind == AST_NAMED || (n->kind == AST_FIELD && may_be_array(n->a));
+}
+
 static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 {
 	struct ast *index, *n;
@@ -295,7 +300,7 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 	    !parse_expect_char(p, close, "behind the field number"))
 		return NULL;
 	n = ast_new(p, AST_FIELD, base, index, parse_until_here(p, base->span));
-	if (n && index->kind == AST_NUMBER && index->number < 1 && base->kind != AST_NAMED) {
+	if (n && index->kind == AST_NUMBER && index->number < 1 && !may_be_array(base)) {
 		parse_error(p, index->span, "the first field is X[1]", "fields count from 1");
 		return NULL;
 	}

@@ -90,6 +90,9 @@ struct ast *parse_condition(struct parser *p);
 /** ve of the grammar: an arithmetic value. NULL when there is a mistake. */
 struct ast *parse_value(struct parser *p);
 
+/** `g ? ve : ve`, @p condition being read and the `?` the current token. */
+struct ast *parse_conditional(struct parser *p, struct ast *condition);
+
 /** The operand of a sum: a primary with its fields and attributes. */
 struct ast *parse_postfix(struct parser *p);
 struct ast *parse_sum(struct parser *p);

@@ -28,53 +28,124 @@ static uint32_t find_field(const struct dec_struct *l, const char *name)
 	return 0;
 }
 
-/** Is @p name a nested struct or array of @p l, so that fields begin with it? */
-static bool is_prefix_of_field(const struct dec_struct *l, const char *name)
+/** @return what follows `next[3]` in @p name, which is in a flexible array, and which
+ * element it is; NULL when it is not. */
+static const char *tail_part(const struct dec_struct *l, const char *name, uint64_t *i)
 {
-	size_t n = strlen(name);
+	size_t n = l && l->n_tail ? strlen(l->tail) : 0;
+	char *rest;
 
-	for (uint32_t i = 0; l && i < l->n_fields; i++)
-		if (!strncmp(l->fields[i].name, name, n) &&
-		    (l->fields[i].name[n] == '.' || l->fields[i].name[n] == '['))
-			return true;
-	return false;
+	if (!n || strncmp(name, l->tail, n) || name[n] != '[')
+		return NULL;
+	*i = strtoul(name + n + 1, &rest, 10);
+	return *rest == ']' && *i <= UINT32_MAX / 2 / l->n_tail ? rest + 1 : NULL;
 }
 
-/** @return how many of the fields after @p first are `name[0]`, `name[1]`, ... */
-static uint32_t array_run(struct resolver *r, const struct dec_struct *l, uint32_t first,
-			  const char *name)
+/** @return the number of the field called @p name, if it is in a flexible array; else 0. */
+static uint32_t find_in_tail(const struct dec_struct *l, const char *name)
 {
-	uint32_t n = 0;
+	uint64_t i, first;
+	const char *part = tail_part(l, name, &i);
 
-	while (first && first + n <= l->n_fields) {
-		const char *want = spec_printf(r->s, "%s[%u]", name, n);
+	for (uint32_t k = 0; part && k < l->n_tail; k++)
+		if (!strcmp(tail_part(l, l->fields[l->n_fields + k].name, &first), part))
+			return l->n_fields + i * l->n_tail + k + 1;
+	return 0;
+}
 
-		r->is_out_of_memory |= !want;
-		if (!want || strcmp(l->fields[first - 1 + n].name, want))
-			break;
-		n++;
+static uint32_t find_any(const struct dec_struct *l, const char *name)
+{
+	uint32_t field = find_field(l, name);
+
+	return field ? field : find_in_tail(l, name);
+}
+
+/** Is @p name that of field @p field? */
+static bool is_field(const struct dec_struct *l, uint32_t field, const char *name)
+{
+	return field <= l->n_fields ? !strcmp(l->fields[field - 1].name, name) :
+				      find_any(l, name) == field;
+}
+
+/** How many fields begin with @p name, that of a nested struct or array of @p l? @p ret:
+ * the last one's number. */
+static uint32_t count_parts(const struct dec_struct *l, const char *name, uint32_t *ret)
+{
+	size_t n = strlen(name);
+	uint32_t found = 0;
+	uint64_t at;
+
+	for (uint32_t i = 0; l && i < l->n_fields; i++) {
+		const char *field = l->fields[i].name;
+
+		if (strncmp(field, name, n) || (field[n] != '.' && field[n] != '['))
+			continue;
+		*ret = i + 1;
+		found++;
 	}
-	return n;
+	if (l && l->n_tail && (!strcmp(name, l->tail) || tail_part(l, name, &at)))
+		return UINT32_MAX; // however many fit
+	return found;
+}
+
+/** @p pattern with its @p step-th `[*]`, from 0, as `[at]` and the others as `[0]`. */
+static const char *name_at(struct resolver *r, const char *pattern, uint32_t step,
+			   uint32_t at)
+{
+	const char *text = "", *star;
+
+	for (uint32_t i = 0; text && (star = strstr(pattern, "[*]")); i++) {
+		text = spec_printf(r->s, "%s%.*s[%u]", text, (int)(star - pattern),
+				   pattern, i == step ? at : 0);
+		pattern = star + 3;
+	}
+	text = text ? spec_printf(r->s, "%s%s", text, pattern) : NULL;
+	r->is_out_of_memory |= !text;
+	return text;
+}
+
+/** What index @p step of @p pattern does on @p l, where with zeros it is field @p first. */
+static struct ast_step find_step(struct resolver *r, const struct dec_struct *l,
+				 const char *pattern, uint32_t step, uint32_t first)
+{
+	const char *second = name_at(r, pattern, step, 1);
+	struct ast_step s = { .run = 1 };
+	uint32_t to;
+
+	if (!second)
+		return s;
+	if (first > l->n_fields && !step && !strncmp(pattern + strlen(l->tail), "[*]", 3))
+		return (struct ast_step){ .run = UINT32_MAX, .stride = l->n_tail };
+	to = find_any(l, second);
+	if (to <= first)
+		return s;
+	for (s.stride = to - first;; s.run++) {
+		const char *want = name_at(r, pattern, step, s.run);
+
+		if (!want || !is_field(l, first + s.run * s.stride, want))
+			return s;
+	}
 }
 
 /** What type of node does @p n most likely stand for? Evaluation goes by the node itself;
  * this serves diagnostics and the attributes of NULL. */
 static uint32_t static_type(const struct resolver *r, const struct ast *n)
 {
-	const struct dec_struct *l;
-	uint32_t type, field = 0;
+	struct dec_field f = {};
+	uint32_t type;
+	uint64_t field = 0;
 	int to;
 
 	if (n->kind == AST_VAR)
 		return r->vars[n->number].type;
 	type = static_type(r, n->base);
-	l = r->s->types.data[type].layout;
 	if (n->by_type)
 		field = n->by_type[type].field;
-	else if (n->b && n->b->kind == AST_NUMBER && l && n->b->number <= l->n_fields &&
-		 n->b->number > 0)
+	else if (n->b && n->b->kind == AST_NUMBER && n->b->number > 0)
 		field = n->b->number;
-	to = l && field ? spec_type_find(r->s, l->fields[field - 1].points_to) : -1;
+	to = spec_field_at(&r->s->types.data[type], field, &f) && f.points_to ?
+		     spec_type_find(r->s, f.points_to) :
+		     -1;
 	return to < 0 ? type : (uint32_t)to;
 }
 
@@ -117,32 +188,54 @@ static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 			      "the fields of '%s' have no names here", t->name);
 }
 
-/** Find what @p n->name means on each type; @p want_run for `name[I]`. */
-static void look_up(struct resolver *r, struct ast *n, bool want_run)
+/** What @p n->name, with n->n_steps indices that are no constants, is on @p l. */
+static struct ast_meaning find_meaning(struct resolver *r, const struct ast *n,
+				       const struct dec_struct *l)
+{
+	const char *name = name_at(r, n->name, 0, 0);
+	struct ast_meaning m = { .field = name ? find_any(l, name) : 0 };
+
+	for (uint32_t i = 0; i < n->n_steps && m.field; i++)
+		m.steps[i] = find_step(r, l, n->name, i, m.field);
+	return m;
+}
+
+/** Find what @p n->name means on each type. @return whether it is a field, or the
+ * beginning of some (n->is_prefix), where it stands. */
+static bool look_up(struct resolver *r, struct ast *n)
 {
 	struct spec *s = r->s;
-	uint32_t type = static_type(r, n->base);
+	uint32_t type = static_type(r, n->base), last;
 	struct ast_meaning *table = arena_alloc(&s->arena, s->types.size * sizeof(*table));
-	const char *name = want_run ? spec_printf(s, "%s[0]", n->name) : n->name;
+	const char *name = name_at(r, n->name, 0, 0);
 
 	if (!table || !name) {
 		r->is_out_of_memory = true;
-		return;
+		return true;
 	}
-	for (size_t i = 0; i < s->types.size; i++) {
-		const struct dec_struct *l = s->types.data[i].layout;
-
-		table[i].field = find_field(l, name);
-		if (want_run)
-			table[i].run = array_run(r, l, table[i].field, n->name);
-	}
+	for (size_t i = 0; i < s->types.size; i++)
+		table[i] = find_meaning(r, n, s->types.data[i].layout);
 	n->by_type = table;
-	if (table[type].field)
-		return;
-	if (!want_run && is_prefix_of_field(s->types.data[type].layout, n->name))
-		n->is_prefix = true;
-	else
-		report_unknown(r, n, type);
+	n->is_prefix = !table[type].field &&
+		       count_parts(s->types.data[type].layout, name, &last);
+	return table[type].field || n->is_prefix;
+}
+
+/** `X.left`, a struct with one field in it, as std::unique_ptr: that field. */
+static bool take_only_part(struct resolver *r, struct ast *n)
+{
+	const struct spec *s = r->s;
+	const char *name = name_at(r, n->name, 0, 0);
+	uint32_t field = 0;
+
+	if (!name || n->n_steps ||
+	    count_parts(s->types.data[static_type(r, n->base)].layout, name, &field) != 1)
+		return false;
+	for (size_t i = 0; i < s->types.size; i++)
+		if (count_parts(s->types.data[i].layout, name, &field) == 1)
+			n->by_type[i].field = field;
+	n->is_prefix = false;
+	return true;
 }
 
 static void resolve(struct resolver *r, struct ast *n);
@@ -153,7 +246,7 @@ static void resolve_use(struct resolver *r, struct ast *n)
 	if (!n)
 		return;
 	resolve(r, n);
-	if (n->is_prefix && !n->is_bad)
+	if (n->is_prefix && !n->is_bad && !take_only_part(r, n))
 		spec_diag_add(r->s, r->file, n->span, NULL,
 			      "'%s' is a struct or an array: name one of its fields", n->name);
 }
@@ -169,39 +262,67 @@ static bool check_base(struct resolver *r, struct ast *base)
 	return false;
 }
 
+/** @p n continues the name of n->a by @p more. @return false: there is no such field. */
+static bool continue_name(struct resolver *r, struct ast *n, const char *more)
+{
+	n->base = n->a->base;
+	n->name = spec_printf(r->s, "%s%s", n->a->name, more);
+	n->n_steps = n->a->n_steps + n->is_step;
+	r->is_out_of_memory |= !n->name;
+	return !n->name || look_up(r, n);
+}
+
 static void resolve_named(struct resolver *r, struct ast *n)
 {
+	const char *name = n->name, *more;
+
 	resolve(r, n->a);
 	n->base = n->a;
 	n->is_bad = !check_base(r, n->a);
 	if (n->is_bad)
 		return;
 	if (n->a->is_prefix) {
-		n->base = n->a->base;
-		n->name = spec_printf(r->s, "%s.%s", n->a->name, n->name);
-		r->is_out_of_memory |= !n->name;
-	} else {
-		n->user_attr = find_attr(r->s, n->name, static_type(r, n->base));
+		more = spec_printf(r->s, ".%s", name);
+		r->is_out_of_memory |= !more;
+		if (!more || continue_name(r, n, more))
+			return;
+		if (!take_only_part(r, n->a)) {
+			report_unknown(r, n, static_type(r, n->base));
+			return;
+		}
+		n->base = n->a;
+		n->name = name;
+		n->n_steps = 0;
+		n->by_type = NULL;
 	}
-	if (n->user_attr < 0 && n->name)
-		look_up(r, n, false);
+	n->user_attr = find_attr(r->s, name, static_type(r, n->base));
+	if (n->user_attr < 0 && !look_up(r, n))
+		report_unknown(r, n, static_type(r, n->base));
 }
 
 static void resolve_field(struct resolver *r, struct ast *n)
 {
+	const char *more = "[*]";
+
 	resolve(r, n->a);
 	resolve_use(r, n->b);
 	n->base = n->a;
 	n->is_bad = !check_base(r, n->a);
 	if (n->is_bad || !n->a->is_prefix)
 		return;
-	n->base = n->a->base;
-	n->name = n->a->name;
-	if (n->b->kind == AST_NUMBER)
-		n->name = spec_printf(r->s, "%s[%lld]", n->name, (long long)n->b->number);
-	r->is_out_of_memory |= !n->name;
-	if (n->name)
-		look_up(r, n, n->b->kind != AST_NUMBER);
+	n->is_step = n->b->kind != AST_NUMBER;
+	if (!n->is_step)
+		more = spec_printf(r->s, "[%lld]", (long long)n->b->number);
+	r->is_out_of_memory |= !more;
+	if (n->is_step && n->a->n_steps == SPEC_MAX_INDICES) {
+		n->is_bad = true;
+		spec_diag_add(r->s, r->file, n->span, NULL,
+			      "at most %d indices that are no constants",
+			      SPEC_MAX_INDICES);
+		return;
+	}
+	if (more && !continue_name(r, n, more))
+		report_unknown(r, n, static_type(r, n->base));
 }
 
 static void resolve(struct resolver *r, struct ast *n)

@@ -30,7 +30,9 @@ static const struct dec_field snode_fields[] = {
 	  .is_pointer = true,
 	  .points_to = "snode" },
 };
-static const struct dec_struct snode = { "snode", 16, snode_fields, 3 };
+static const struct dec_struct snode = {
+	.name = "snode", .size = 16, .fields = snode_fields, .n_fields = 3
+};
 
 #define NODE 0x5000ull
 #define NEW_NODE 0x5020ull

@@ -21,7 +21,9 @@ static const struct dec_field fields[] = {
 	{.name = "child[1]", .offset = 24, .size = 8, .is_pointer = true, .points_to = "node"},
 	{.name = "pos.next", .offset = 32, .size = 8, .is_pointer = true, .points_to = "node"},
 };
-static const struct dec_struct layout = {"node", 40, fields, 5};
+static const struct dec_struct layout = {
+	.name = "node", .size = 40, .fields = fields, .n_fields = 5
+};
 
 static void must(struct err *err)
 {

@@ -513,7 +513,9 @@ static const struct dec_field packed_fields[] = {
 	{.name = "key[2]", .offset = 10, .size = 1},
 	{.name = "pos.next", .offset = 16, .size = 8, .is_pointer = true, .points_to = "p"},
 };
-static const struct dec_struct packed = {"p", 24, packed_fields, 7};
+static const struct dec_struct packed = {
+	.name = "p", .size = 24, .fields = packed_fields, .n_fields = 7
+};
 
 static void test_layout(void **state)
 {
@@ -534,6 +536,75 @@ static void test_layout(void **state)
 	assert_null(spec_bind_type(w.s, 0, &packed));
 	finish(&w);
 	assert_string_equal(violations(&w), "c1:2 c2:2 c3:1[1] c3:2[0] c3:2[1] c4:1 c5:1 c6:2");
+	end(&w);
+}
+
+static const struct dec_field sheet_fields[] = {
+	{ .name = "n", .offset = 0, .size = 4 },
+	{ .name = "m[0][0]", .offset = 4, .size = 1 },
+	{ .name = "m[0][1]", .offset = 5, .size = 1 },
+	{ .name = "m[1][0]", .offset = 6, .size = 1 },
+	{ .name = "m[1][1]", .offset = 7, .size = 1 },
+	{ .name = "slot[0].key", .offset = 8, .size = 2 },
+	{ .name = "slot[0].used", .offset = 10, .size = 2 },
+	{ .name = "slot[1].key", .offset = 12, .size = 2 },
+	{ .name = "slot[1].used", .offset = 14, .size = 2 },
+	{ .name = "own.p",
+	  .offset = 16,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "sheet" },
+	{ .name = "row[0].key", .offset = 24, .size = 8 },
+	{ .name = "row[0].to",
+	  .offset = 32,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "sheet" },
+};
+static const struct dec_struct sheet = { .name = "sheet",
+					 .size = 24,
+					 .fields = sheet_fields,
+					 .n_fields = 10,
+					 .tail = "row",
+					 .tail_offset = 24,
+					 .tail_bytes = 16,
+					 .n_tail = 2 };
+
+/** Indices in the middle of a name, two in one, a flexible array, a struct with one field. */
+static void test_indices(void **state)
+{
+	struct world w =
+		begin("sheet FIELD 10 EDGE 1;\n"
+		      "sheet X; for I in 0 to 5, X.slot[I].key == X.slot[I].used;\n"
+		      "sheet X; for I in 0 to 5, X.m[I][1 - I] == X.m[1 - I][I];\n"
+		      "sheet X; for I in 0 to 5, X.row[I].key < X.row[I + 1].key;\n"
+		      "sheet X; for I in 0 to 5, X.row[I].to.row[X.n].key == 7;\n"
+		      "sheet X; X.own.n == 1 or X.own == NULL;\n"
+		      "sheet X; X.row[1].to == NULL or X.OUTDEGREE == 3;\n"
+		      "sheet X; X.n == (X.own == NULL ? X.m[0][0] - 7 : 1);\n");
+	uint64_t head[2][2] = { { 0x0908070600000001, 0x0004000400020001 },
+				{ 0x0808080800000001, 0 } };
+	uint32_t a = node(&w, "sheet", 24 + 3 * 16), b = node(&w, "sheet", 24 + 2 * 16);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_null(hg_graph_store(w.g, ++w.time, addr(&w, a) + 8 * i, 8,
+					   &head[0][i], 1));
+		assert_null(hg_graph_store(w.g, ++w.time, addr(&w, b) + 8 * i, 8,
+					   &head[1][i], 1));
+	}
+	point(&w, a, 3, b);
+	set(&w, a, 4, 1);
+	point(&w, a, 5, b);
+	set(&w, a, 6, 5);
+	point(&w, a, 7, b);
+	set(&w, a, 8, 5);
+	set(&w, b, 4, 7);
+	set(&w, b, 6, 7);
+	assert_null(spec_bind_type(w.s, 0, &sheet));
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:1[0] c2:1[0] c2:1[1] c3:1[1] c3:2[0] "
+					    "c4:1[2]? c4:2[0]? c4:2[1]?");
 	end(&w);
 }
 
@@ -710,6 +781,7 @@ int main(void)
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_orders_of_loops),
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_indices),
 		cmocka_unit_test(test_following),
 		cmocka_unit_test(test_prediction),
 		cmocka_unit_test(test_speed),

@@ -224,7 +224,9 @@ static const struct dec_field word_fields[] = {
 	  .is_pointer = true,
 	  .points_to = "word" },
 };
-static const struct dec_struct word_layout = { "word", 16, word_fields, 2 };
+static const struct dec_struct word_layout = {
+	.name = "word", .size = 16, .fields = word_fields, .n_fields = 2
+};
 
 static size_t compare(const char *text, size_t size, unsigned seed, int n_steps,
 		      uint64_t stride)

@@ -72,7 +72,9 @@ static const struct dec_field fields[] = {
 	{.name = "a.v", .offset = 0, .size = 8, .is_signed = true},
 	{.name = "next", .offset = 8, .size = 8, .is_pointer = true, .points_to = "n"},
 };
-static const struct dec_struct layout = {"n", 16, fields, 2};
+static const struct dec_struct layout = {
+	.name = "n", .size = 16, .fields = fields, .n_fields = 2
+};
 
 static struct err *check_at(struct spec_eval *e, struct spec_checker *c, const struct spec *s,
 			    struct hg_view *v, uint64_t at, spec_violations *found)

@@ -246,7 +246,9 @@ static const struct dec_field quad_fields[] = {
 	{.name = "child[1]", .offset = 16, .size = 8, .is_pointer = true, .points_to = "quad"},
 	{.name = "next", .offset = 24, .size = 8, .is_pointer = true, .points_to = "quad"},
 };
-static const struct dec_struct quad = {"quad", 32, quad_fields, 5};
+static const struct dec_struct quad = {
+	.name = "quad", .size = 32, .fields = quad_fields, .n_fields = 5
+};
 
 /** Parse, bind `quad` and resolve. */
 static struct spec *bind_text(const char *text)
