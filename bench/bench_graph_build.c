@@ -24,18 +24,20 @@
 #define KEPT_EVENTS 8192
 #define KEPT_BYTES (256u << 10)
 
-enum event_kind { EVENT_ALLOC, EVENT_RELEASE, EVENT_RELEASED, EVENT_STORE, EVENT_REGION };
+enum event_kind { EVENT_ALLOC, EVENT_RELEASE, EVENT_RELEASED, EVENT_REGION };
 
+/** Anything but a store. */
 struct event {
 	uint64_t time, addr, size, rip, pc;
-	uint32_t data_at;
+	size_t n_stores; ///< before it
 	uint8_t kind;
-	bool flag; ///< EVENT_ALLOC: zeroed; EVENT_STORE: in the allocator
+	bool is_zeroed;
 };
 
 struct build {
 	struct event events[KEPT_EVENTS];
-	size_t n_events, n_bytes;
+	struct dec_heap_store stores[KEPT_EVENTS];
+	size_t n_events, n_stores, n_bytes;
 	uint8_t bytes[KEPT_BYTES];
 	struct hg_recorder *recorder;
 	struct dec_heap_events to;
@@ -46,23 +48,38 @@ struct build {
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static struct err *hand_over(const struct dec_heap_events *to, const struct event *e,
-			     const uint8_t *bytes)
+static struct err *hand_over(const struct dec_heap_events *to, const struct event *e)
 {
 	switch (e->kind) {
 	case EVENT_ALLOC:
-		return to->alloc(to->ctx, e->time, e->addr, e->size, e->flag, e->rip,
+		return to->alloc(to->ctx, e->time, e->addr, e->size, e->is_zeroed, e->rip,
 				 e->pc);
 	case EVENT_RELEASE:
 		return to->release(to->ctx, e->time, e->addr, e->rip, e->pc);
 	case EVENT_RELEASED:
 		return to->released(to->ctx, e->time, e->addr);
-	case EVENT_REGION:
-		return to->region(to->ctx, e->time, e->addr, e->size);
 	default:
-		return to->store(to->ctx, e->time, e->addr, e->size, bytes + e->data_at,
-				 e->rip, e->pc, e->flag);
+		return to->region(to->ctx, e->time, e->addr, e->size);
 	}
+}
+
+/** Events and the stores between them. */
+static struct err *hand_over_all(const struct build *b)
+{
+	const struct dec_heap_events *to = &b->to;
+	struct err *err = NULL;
+	size_t done = 0;
+
+	for (size_t i = 0; i <= b->n_events && !err; i++) {
+		size_t n = i < b->n_events ? b->events[i].n_stores : b->n_stores;
+
+		if (n > done)
+			err = to->stores(to->ctx, b->stores + done, n - done);
+		done = n;
+		if (!err && i < b->n_events)
+			err = hand_over(to, &b->events[i]);
+	}
+	return err;
 }
 
 /** What else runs on this processor is no cost of ours. */
@@ -77,19 +94,18 @@ static double cpu_now_s(void)
 static struct err *flush(struct build *b)
 {
 	double start = cpu_now_s();
-	struct err *err = NULL;
+	struct err *err = hand_over_all(b);
 
-	for (size_t i = 0; i < b->n_events && !err; i++)
-		err = hand_over(&b->to, &b->events[i], b->bytes);
 	b->build_s += cpu_now_s() - start;
-	b->n_handed_over += b->n_events;
-	b->n_events = b->n_bytes = 0;
+	b->n_handed_over += b->n_events + b->n_stores;
+	b->n_events = b->n_stores = b->n_bytes = 0;
 	return err;
 }
 
 static struct err *keep(struct build *b, const struct event *e)
 {
-	b->events[b->n_events++] = *e;
+	b->events[b->n_events] = *e;
+	b->events[b->n_events++].n_stores = b->n_stores;
 	return b->n_events == KEPT_EVENTS ? flush(b) : NULL;
 }
 
@@ -102,7 +118,7 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 			   .rip = rip,
 			   .pc = pc,
 			   .kind = EVENT_ALLOC,
-			   .flag = is_zeroed };
+			   .is_zeroed = is_zeroed };
 
 	return keep(ctx, &e);
 }
@@ -133,29 +149,29 @@ static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t s
 	return keep(ctx, &e);
 }
 
-static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t rip, uint64_t pc,
-			    bool in_allocator)
+static struct err *keep_store(struct build *b, const struct dec_heap_store *s)
 {
-	struct build *b = ctx;
-	struct event e = { .time = time,
-			   .addr = addr,
-			   .size = size,
-			   .rip = rip,
-			   .pc = pc,
-			   .kind = EVENT_STORE,
-			   .flag = in_allocator };
 	struct err *err = NULL;
 
-	if (b->n_bytes + size > KEPT_BYTES)
+	if (b->n_stores == KEPT_EVENTS || b->n_bytes + s->size > KEPT_BYTES)
 		err = flush(b);
 	if (err)
 		return err;
-	assert(size <= KEPT_BYTES && "events of large writes come in pieces");
-	e.data_at = b->n_bytes;
-	memcpy(b->bytes + b->n_bytes, data, size);
-	b->n_bytes += size;
-	return keep(b, &e);
+	assert(s->size <= KEPT_BYTES && "events of large writes come in pieces");
+	b->stores[b->n_stores] = *s;
+	b->stores[b->n_stores++].data = b->bytes + b->n_bytes;
+	memcpy(b->bytes + b->n_bytes, s->data, s->size);
+	b->n_bytes += s->size;
+	return NULL;
+}
+
+static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, size_t n)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = keep_store(ctx, &stores[i]);
+	return err;
 }
 
 /* ---- counting ----------------------------------------------------------------------------- */
@@ -226,7 +242,7 @@ static struct err *replay(struct build *b, const struct capture *c,
 					  .alloc = on_alloc,
 					  .release = on_release,
 					  .released = on_released,
-					  .store = on_store,
+					  .stores = on_stores,
 					  .region = on_region };
 	struct dec_heap_options options = {};
 	struct dec_run run = {};

@@ -100,9 +100,13 @@ static bool heap_word_at_begin(const struct flight_heap *h, uint64_t addr, uint6
 static struct err *heap_tell(struct flight_heap *h, uint64_t time, uint64_t addr,
 			     uint64_t v, uint64_t rip)
 {
+	const struct dec_heap_store s = {
+		.time = time, .addr = addr, .rip = rip, .pc = rip, .data = &v, .size = 8
+	};
+
 	if (map_put(&h->now, addr, v))
 		return &err_nomem;
-	return h->ev->store(h->ev->ctx, time, addr, 8, &v, rip, rip, false);
+	return h->ev->stores(h->ev->ctx, &s, 1);
 }
 
 /* What lies in [start, end) at the beginning. */
@@ -271,6 +275,7 @@ static struct err *heap_note_store(struct flight_heap *h, const struct dec_ref *
 static struct err *heap_on_store(struct flight_heap *h, const struct dec_ref *r,
 				 uint64_t pc, uint64_t time)
 {
+	struct dec_heap_store s;
 	struct err *err;
 
 	heap_calls_store(&h->calls, r->addr, r->size, r->value);
@@ -284,10 +289,16 @@ static struct err *heap_on_store(struct flight_heap *h, const struct dec_ref *r,
 		*to = time;
 	}
 	err = heap_note_store(h, r);
-	return err   ?:
-		       h->ev->store(h->ev->ctx, time, r->addr, r->size, r->value,
-				    frames_statement(&h->frames, pc), pc,
-				    h->calls.call.is_open);
+	if (err)
+		return err;
+	s = (struct dec_heap_store){ .time = time,
+				     .addr = r->addr,
+				     .rip = frames_statement(&h->frames, pc),
+				     .pc = pc,
+				     .data = r->value,
+				     .size = r->size,
+				     .in_allocator = h->calls.call.is_open };
+	return h->ev->stores(h->ev->ctx, &s, 1);
 }
 
 static void heap_see_regs(struct flight_heap *h, const struct dec_step *s, bool is_def)

@@ -67,18 +67,12 @@ static struct err *make_on_released(void *ctx, uint64_t time, uint64_t addr)
 	return NULL;
 }
 
-static struct err *make_on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-				 const void *data, uint64_t rip, uint64_t pc,
-				 bool in_allocator)
+static struct err *make_on_stores(void *ctx, const struct dec_heap_store *stores,
+				  size_t n)
 {
 	(void)ctx;
-	(void)time;
-	(void)addr;
-	(void)size;
-	(void)data;
-	(void)rip;
-	(void)pc;
-	(void)in_allocator;
+	(void)stores;
+	(void)n;
 	return NULL;
 }
 
@@ -88,7 +82,7 @@ static struct err *make_replay(struct make *m)
 						.alloc = make_on_alloc,
 						.release = make_on_release,
 						.released = make_on_released,
-						.store = make_on_store };
+						.stores = make_on_stores };
 	const struct dec_heap_options o = { 0 };
 	struct dec_symbols *symbols = NULL;
 	struct dec_run run = {};

@@ -25,6 +25,8 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
+#define STORES_AT_ONCE 16 // of a block
+
 // A map value for a watched address: allocator function, or user watch.
 #define WATCH_FN 0x100000000ull
 
@@ -140,14 +142,25 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 	return err;
 }
 
+/* Whether @p s, but for its statement and where it is, is to be reported. */
+static inline bool heap_store_make(struct heap_trace *h, struct dec_heap_store *s)
+{
+	heap_calls_store(&h->calls, s->addr, s->size, s->data);
+	if (s->addr >= h->stack_start && s->addr < h->stack_end)
+		return false;
+	s->rip = frames_statement(&h->frames, s->pc);
+	s->in_allocator = h->calls.call.is_open;
+	return true;
+}
+
 static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size,
 			      const void *data, uint64_t pc, uint64_t time)
 {
-	heap_calls_store(&h->calls, addr, size, data);
-	if (addr >= h->stack_start && addr < h->stack_end)
-		return NULL;
-	return h->ev->store(h->ev->ctx, time, addr, size, data,
-			    frames_statement(&h->frames, pc), pc, h->calls.call.is_open);
+	struct dec_heap_store s = {
+		.time = time, .addr = addr, .pc = pc, .data = data, .size = size
+	};
+
+	return heap_store_make(h, &s) ? h->ev->stores(h->ev->ctx, &s, 1) : NULL;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -237,6 +250,37 @@ static struct heap_block *heap_block_make(struct heap_trace *h, struct log_block
 	return hb;
 }
 
+/* The stores of a block of which @p n_ran instructions ran. */
+static struct err *heap_block_stores(struct heap_trace *h, const struct log_block *b,
+				     const struct heap_block *hb, const uint8_t *rec,
+				     uint32_t n_ran, uint64_t time)
+{
+	struct dec_heap_store stores[STORES_AT_ONCE];
+	struct err *err = NULL;
+	size_t n = 0;
+
+	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
+		const struct heap_store *st = &hb->store[i];
+		struct dec_heap_store *s = &stores[n];
+
+		if (st->insn >= n_ran)
+			break;
+		s->time = time + st->insn;
+		s->addr = log_address(b, st->insn, st->mem, rec);
+		if (st->is_fs)
+			s->addr += h->fs_base;
+		s->pc = b->insn[st->insn].rip;
+		s->data = rec + st->value_at;
+		s->size = st->size;
+		n += heap_store_make(h, s);
+		if (n == STORES_AT_ONCE) {
+			err = h->ev->stores(h->ev->ctx, stores, n);
+			n = 0;
+		}
+	}
+	return err || !n ? err : h->ev->stores(h->ev->ctx, stores, n);
+}
+
 static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				 uint32_t n_ran, uint64_t time)
 {
@@ -254,18 +298,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		memcpy(gpr, rec + 8, sizeof(gpr));
 		err = heap_watched(h, b->rip, gpr, time);
 	}
-	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
-		const struct heap_store *st = &hb->store[i];
-		uint64_t addr;
-
-		if (st->insn >= n_ran)
-			break;
-		addr = log_address(b, st->insn, st->mem, rec);
-		if (st->is_fs)
-			addr += h->fs_base;
-		err = heap_store(h, addr, st->size, rec + st->value_at,
-				 b->insn[st->insn].rip, time + st->insn);
-	}
+	if (!err && hb->n_stores)
+		err = heap_block_stores(h, b, hb, rec, n_ran, time);
 	if (err || n_ran < b->n_insns)
 		return err;
 	if (hb->has_call) {

@@ -44,6 +44,17 @@ bool dec_run_is_inferred(const struct dec_run *r, uint64_t time);
  * window began; it had changed at the end, and what did it was not recovered. */
 enum { DEC_HEAP_BEFORE = 1, DEC_HEAP_UNSEEN = 2 };
 
+/** @p size bytes were stored at @p addr, in memory the program got by brk or anonymous
+ * mmap, or in its writable data segments. Includes what system calls wrote and the
+ * allocator's own stores (@p in_allocator). */
+struct dec_heap_store {
+	uint64_t time, addr;
+	uint64_t rip, pc; ///< as of the other events
+	const void *data;
+	uint32_t size;
+	bool in_allocator;
+};
+
 /** What is seen, in time order. A callback that returns an error ends the replay with
  * it. @p rip: the statement: the instruction itself where its module has DWARF lines,
  * otherwise (libc) one byte before the return address of the innermost caller that has;
@@ -60,12 +71,8 @@ struct dec_heap_events {
 			       uint64_t pc);
 	/** free (or realloc) returned: the allocator's own bookkeeping is done. */
 	struct err *(*released)(void *ctx, uint64_t time, uint64_t addr);
-	/** @p size bytes were stored at @p addr, in memory the program got by brk or
-	 * anonymous mmap, or in its writable data segments. Includes what system calls
-	 * wrote and the allocator's own stores (@p in_allocator). */
-	struct err *(*store)(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-			     const void *data, uint64_t rip, uint64_t pc,
-			     bool in_allocator);
+	/** Some stores, one after the other; @p stores and their data until it returns. */
+	struct err *(*stores)(void *ctx, const struct dec_heap_store *stores, size_t n);
 	/** A watched address was reached: @p index into watch; @p is_return for the
 	 * matching return of a watched function. */
 	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);

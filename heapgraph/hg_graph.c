@@ -180,16 +180,6 @@ void hg_graph_keep_outside(struct hg_graph *g)
 	g->keeps_outside = true;
 }
 
-static inline void bytes_copy(void *to, const void *from, uint32_t size)
-{
-	if (size == 8) // as good as always
-		memcpy(to, from, 8);
-	else if (size == 4)
-		memcpy(to, from, 4);
-	else
-		memcpy(to, from, size);
-}
-
 // One piece of a store: within one node and page, up to 8 bytes.
 static struct err *graph_store_bytes(struct hg_graph *g, const struct hg_node *n,
 				     struct hg_page *p, struct hg_op *op,
@@ -201,9 +191,9 @@ static struct err *graph_store_bytes(struct hg_graph *g, const struct hg_node *n
 		return &err_nomem;
 	bytes += op->addr % HG_PAGE_BYTES;
 	op->before = op->after = 0;
-	bytes_copy(&op->after, data, op->size);
-	bytes_copy(&op->before, bytes, op->size);
-	bytes_copy(bytes, data, op->size);
+	hg_bytes_copy(&op->after, data, op->size);
+	hg_bytes_copy(&op->before, bytes, op->size);
+	hg_bytes_copy(bytes, data, op->size);
 	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
 }
 

@@ -174,6 +174,27 @@ static inline struct hg_page *hg_memory_page(struct hg_graph *g, uint64_t number
 	return p && p->number == number ? p : hg_memory_page_make(g, number);
 }
 
+/** Up to 8 bytes of a word are stored: where the page tells at once that no node has them, and
+ * they are remembered, that is all there is to do. @return whether it is done. */
+static inline bool hg_graph_store_outside(struct hg_graph *g, uint64_t addr,
+					  uint32_t size, const void *data)
+{
+	struct hg_page *p =
+		g->memory ? g->memory->at_hand[addr / HG_PAGE_BYTES % HG_PAGES_AT_HAND] :
+			    NULL;
+	uint32_t at = addr % HG_PAGE_BYTES;
+
+	if (!p || p->number != addr / HG_PAGE_BYTES || !p->outside || at % 8 + size > 8 ||
+	    !size)
+		return false;
+	if (p->owned != HG_OWNED_NOT &&
+	    (p->owned != HG_OWNED_IN_PARTS || p->owners[at / HG_GRANULE]))
+		return false;
+	p->outside->marks[at / 8] |= (0xff >> (8 - size)) << at % 8;
+	hg_bytes_copy(p->outside->bytes + at, data, size);
+	return true;
+}
+
 /** From now on what is stored outside of nodes is remembered: hg_graph_alloc_found() and
  * hg_memory_get() know it. */
 void hg_graph_keep_outside(struct hg_graph *g);

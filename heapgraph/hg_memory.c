@@ -153,12 +153,8 @@ int hg_page_put(struct hg_page *p, uint32_t at, const void *data, uint32_t size)
 		marks_change(p->outside->marks, at, size, true);
 	if (!data)
 		memset(p->outside->bytes + at, 0, size);
-	else if (size == 8)
-		memcpy(p->outside->bytes + at, data, 8);
-	else if (size == 4)
-		memcpy(p->outside->bytes + at, data, 4);
 	else
-		memcpy(p->outside->bytes + at, data, size);
+		hg_bytes_copy(p->outside->bytes + at, data, size);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -51,6 +52,17 @@ struct hg_page {
 	uint32_t whole;
 	enum hg_owned owned;
 };
+
+/** Copy @p size bytes, mostly 8 or 4. */
+static inline void hg_bytes_copy(void *to, const void *from, uint32_t size)
+{
+	if (size == 8)
+		memcpy(to, from, 8);
+	else if (size == 4)
+		memcpy(to, from, 4);
+	else
+		memcpy(to, from, size);
+}
 
 /** @return whether the range lies within page @p p (NULL: no), which no live node meets. */
 static inline bool hg_page_is_free(const struct hg_page *p, uint64_t addr, uint32_t size)

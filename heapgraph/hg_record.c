@@ -25,7 +25,7 @@ struct hg_recorder {
 	VEC(struct held_store) held;
 	VEC(uint8_t) held_bytes;
 	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
-	uint64_t due;		      ///< when the follower has something to do
+	uint64_t due; ///< when the follower has something to do; without one: never
 	hg_watch_fn watch;
 	void *watch_ctx;
 };
@@ -38,6 +38,7 @@ struct err *hg_recorder_create(bool with_chunks, struct hg_recorder **ret)
 	if (!r)
 		return &err_nomem;
 	r->with_chunks = with_chunks;
+	r->due = UINT64_MAX;
 	err = hg_graph_create(&r->app);
 	if (!err && with_chunks)
 		err = hg_graph_create(&r->chunks.g);
@@ -68,6 +69,7 @@ void hg_recorder_destroyp(struct hg_recorder **r)
 
 struct err *hg_recorder_follow(struct hg_recorder *r, const hg_plan *plan)
 {
+	r->due = 0;
 	return hg_follower_create(plan, r->app, &r->follower);
 }
 
@@ -144,7 +146,7 @@ static inline struct err *recorder_apply_held(struct hg_recorder *r)
 
 // Events are in order but for the release by a realloc, which is told late with the time
 // of the call's entry. Operations must not go back in time.
-static uint64_t recorder_time(struct hg_recorder *r, uint64_t time)
+static inline uint64_t recorder_time(struct hg_recorder *r, uint64_t time)
 {
 	if (time > r->time)
 		r->time = time;
@@ -220,29 +222,54 @@ static struct err *on_released(void *ctx, uint64_t time, uint64_t addr)
 	return hg_chunks_settle(&r->chunks, time);
 }
 
-static struct err *on_store(void *ctx, uint64_t time, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t rip, uint64_t pc,
-			    bool in_allocator)
+// A store that meets nodes, or perhaps does, or the chunks.
+static struct err *recorder_store(struct hg_recorder *r, const struct dec_heap_store *s,
+				  uint64_t time)
+{
+	struct err *err = NULL;
+
+	if (r->follower)
+		err = recorder_follow(r, time);
+	else if (!s->in_allocator)
+		err = recorder_apply_held(r);
+	if (err)
+		return err;
+	if (s->in_allocator && !r->follower &&
+	    hg_owners_first(r->app, s->addr, s->size).id)
+		err = recorder_hold(r, time, s->addr, s->size, s->data, s->rip);
+	else
+		err = hg_graph_store(r->app, time, s->addr, s->size, s->data, s->rip);
+	if (err || !r->with_chunks ||
+	    (!s->in_allocator && hg_chunks_ignore(&r->chunks, s->addr, s->size)))
+		return err;
+	return hg_chunks_store(&r->chunks, time, s->addr, s->size, s->data, s->rip,
+			       s->in_allocator);
+}
+
+// Most stores meet no node: they change memory, and that is all.
+static inline bool recorder_passes(struct hg_recorder *r, const struct dec_heap_store *s,
+				   uint64_t time)
+{
+	if (time >= r->due || r->held.size)
+		return false;
+	if (r->with_chunks &&
+	    (s->in_allocator || !hg_chunks_ignore(&r->chunks, s->addr, s->size)))
+		return false;
+	return hg_graph_store_outside(r->app, s->addr, s->size, s->data);
+}
+
+static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, size_t n)
 {
 	struct hg_recorder *r = ctx;
 	struct err *err = NULL;
 
-	(void)pc;
-	time = recorder_time(r, time);
-	if (r->follower)
-		err = recorder_follow(r, time);
-	else if (!in_allocator)
-		err = recorder_apply_held(r);
-	if (err)
-		return err;
-	if (in_allocator && !r->follower && hg_owners_first(r->app, addr, size).id)
-		err = recorder_hold(r, time, addr, size, data, rip);
-	else
-		err = hg_graph_store(r->app, time, addr, size, data, rip);
-	if (err || !r->with_chunks ||
-	    (!in_allocator && hg_chunks_ignore(&r->chunks, addr, size)))
-		return err;
-	return hg_chunks_store(&r->chunks, time, addr, size, data, rip, in_allocator);
+	for (const struct dec_heap_store *s = stores; s < stores + n && !err; s++) {
+		uint64_t time = recorder_time(r, s->time);
+
+		if (!recorder_passes(r, s, time))
+			err = recorder_store(r, s, time);
+	}
+	return err;
 }
 
 static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size)
@@ -278,7 +305,7 @@ void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret)
 		.alloc = on_alloc,
 		.release = on_release,
 		.released = on_released,
-		.store = on_store,
+		.stores = on_stores,
 		.watch = on_watch,
 		.region = on_region,
 	};

@@ -56,15 +56,28 @@ static void released(struct tape *t, uint64_t addr)
 	ok(t->ev.released(t->ev.ctx, ++t->time, addr));
 }
 
+static void store_by(struct tape *t, uint64_t addr, uint64_t value, bool in_allocator)
+{
+	const struct dec_heap_store s = { .time = ++t->time,
+					  .addr = addr,
+					  .rip = in_allocator ? 0x400400 : 0x400300,
+					  .pc = in_allocator ? 0x7f1000 : 0x400300,
+					  .data = &value,
+					  .size = 8,
+					  .in_allocator = in_allocator };
+
+	ok(t->ev.stores(t->ev.ctx, &s, 1));
+}
+
 static void store(struct tape *t, uint64_t addr, uint64_t value)
 {
-	ok(t->ev.store(t->ev.ctx, ++t->time, addr, 8, &value, 0x400300, 0x400300, false));
+	store_by(t, addr, value, false);
 }
 
 // A store by the allocator.
 static void inside(struct tape *t, uint64_t addr, uint64_t value)
 {
-	ok(t->ev.store(t->ev.ctx, ++t->time, addr, 8, &value, 0x400400, 0x7f1000, true));
+	store_by(t, addr, value, true);
 }
 
 static uint64_t read_word(const struct hg_graph *g, const struct hg_view *v, uint32_t id,
