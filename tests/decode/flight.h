@@ -13,11 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <Zydis/Zydis.h>
-
 #include "capture/capture.h"
 #include "decode/dec_log.h"
 #include "decode/dec_recover.h"
+#include "decode/dec_symbols.h"
 #include "decode/dec_trace.h"
 #include "tests/decode/flight_stores.h"
 
@@ -55,9 +54,7 @@ struct flight {
 	struct flight_count regs, mems;
 	uint64_t n_other;  ///< values that the two show differently: not counted
 	uint64_t wrong_at; ///< position of the first wrong value that was known; ~0: none
-	uint64_t by_form[ZYDIS_MNEMONIC_MAX_VALUE + 1]; ///< unknown or wrong values
-	uint64_t all_by_form[ZYDIS_MNEMONIC_MAX_VALUE + 1];
-	bool is_loud;
+	struct dec_symbols *symbols; ///< filled with what is mapped; NULL: not wanted
 };
 
 /* ---- heap events -------------------------------------------------------------------------- */
@@ -77,6 +74,8 @@ static void flight_map(struct flight *f, const struct capture *c, uint32_t file,
 					 0);
 	}
 	flight_stores_map(&f->stores, c, file, start, size, offset);
+	if (f->symbols && file)
+		ok(dec_symbols_add(f->symbols, file, start, size, offset));
 }
 
 static void flight_find_sites(struct flight *f, const struct capture *c)

@@ -49,8 +49,6 @@ static void flight_compare(struct flight *f, const struct dec_step *truth,
 		is = r->addr_certainty;
 	right = is == DEC_UNKNOWN ||
 		(!memcmp(t->value, r->value, n) && (!t->is_mem || t->addr == r->addr));
-	f->all_by_form[truth->insn->mnemonic]++;
-	f->by_form[truth->insn->mnemonic] += is == DEC_UNKNOWN || !right;
 	flight_tally(c, is, right);
 	if (n == 8 && map_get(&f->pointers, *(const uint64_t *)t->value)) {
 		const uint64_t *from = map_get(&f->given, *(const uint64_t *)t->value);
@@ -165,7 +163,7 @@ static void flight_print_count(const char *what, const struct flight_count *c)
 	       percent(c->right[2], n));
 }
 
-static void flight_print(const struct flight *f, const char *name)
+__attribute__((unused)) static void flight_print(const struct flight *f, const char *name)
 {
 	printf("%-22s %8lu: right %5.1f%%", name, f->stats.steps, flight_share(f));
 	flight_print_count("regs", &f->regs);
@@ -179,22 +177,6 @@ static void flight_print(const struct flight *f, const char *name)
 	       f->stats.seconds, f->stats.sweeps, f->stats.rounds, f->stats.conflicts,
 	       f->stats.known_conflicts,
 	       percent(f->stats.accesses_placed, f->stats.accesses), f->n_other);
-}
-
-__attribute__((unused)) static void flight_print_forms(const struct flight *f)
-{
-	for (int n = 0; n < 25; n++) {
-		static bool seen[ZYDIS_MNEMONIC_MAX_VALUE + 1];
-		int best = 0;
-
-		for (int i = 1; i <= ZYDIS_MNEMONIC_MAX_VALUE; i++)
-			best = !seen[i] && f->by_form[i] > f->by_form[best] ? i : best;
-		if (!best || !f->by_form[best])
-			return;
-		seen[best] = true;
-		printf("    %-12s %7lu of %7lu\n", ZydisMnemonicGetString(best),
-		       f->by_form[best], f->all_by_form[best]);
-	}
 }
 
 #endif
