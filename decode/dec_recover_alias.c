@@ -20,7 +20,8 @@ enum {
 	ALIAS_AROUND = 32,
 	ALIAS_ELEMENTS = 64,
 	ALIAS_PLACED = 6,
-	ALIAS_NEAR = 64
+	ALIAS_NEAR = 64,
+	ALIAS_BOLD = 3 ///< what was found at this stage or later is found again, or not
 };
 
 /** Words that held a value when they were last seen. */
@@ -303,7 +304,7 @@ static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 
 	if (!s || map_put(&r->assumed_at, node, r->assumed.size - 1))
 		return;
-	*s = (struct rec_assumed){ node, base, false };
+	*s = (struct rec_assumed){ node, base, r->stage, false };
 	rec_learn(r, node, rec_const(base));
 	rec_settle(r);
 	lost_replay(r);
@@ -322,7 +323,7 @@ void rec_assume_again(struct dec_recover *r)
 	for (size_t i = 0; i < r->assumed.size; i++) {
 		const struct rec_assumed *s = &r->assumed.data[i];
 
-		if (!s->is_refuted)
+		if (!s->is_refuted && s->stage <= r->stage && s->stage < ALIAS_BOLD)
 			rec_learn(r, s->node, rec_const(s->value));
 	}
 }

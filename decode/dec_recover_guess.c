@@ -90,13 +90,14 @@ static struct err *guess_rounds(struct dec_recover *r)
 			forget_guesses(r);
 		if (!rec_bases_begin(r))
 			return &err_nomem;
-		rec_assume_again(r);
 		memset(r->is_doubtful, 0, r->bits.size + r->bytes.size);
 		for (size_t i = 0; i < r->ties.size; i++)
 			rec_wake(r, r->ties.data[i].step);
 		r->n_conflicts = 0;
 		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
 			r->reach = reach[i];
+			r->stage = i;
+			rec_assume_again(r);
 			r->is_bold = i >= 3;
 			r->least_may_element = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			r->least_may = i ? REC_MAY_YES : REC_MAY_PERHAPS;

@@ -21,6 +21,7 @@ struct rec_end_home {
 struct rec_assumed {
 	uint32_t node;
 	uint64_t value;
+	uint8_t stage;	 ///< in which it was found: how safe it is
 	bool is_refuted; ///< something else told otherwise
 };
 
@@ -72,8 +73,8 @@ bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
 bool rec_homes_begin(struct dec_recover *r);
 bool rec_home_note(struct dec_recover *r, uint64_t word, uint64_t value);
 
-/** In a new round what was found is taken for granted, but what was refuted meanwhile: node
- * @p node should hold something else. */
+/** In a new round what was found by safe guesses is taken for granted, at the stage at which
+ * it was found, but what was refuted meanwhile: node @p node should hold something else. */
 void rec_assume_again(struct dec_recover *r);
 void rec_assumed_conflict(struct dec_recover *r, uint32_t node);
 

@@ -8,7 +8,14 @@
  */
 #include "decode/dec_recover_guess.h"
 
-enum { HEAP_GRAIN = 16, HEAP_COVERED = 4096, HEAP_LEAST = 24, HEAP_WALK = 100000 };
+enum {
+	HEAP_GRAIN = 16,
+	HEAP_COVERED = 4096,
+	HEAP_LEAST = 24,
+	HEAP_WALK = 100000,
+	HEAP_PAGES = 4096,  ///< to the heap's begin, at most
+	HEAP_CACHE = 0x291, ///< header of what glibc puts there: its cache of free blocks
+};
 
 /** A block, from one step to another. */
 struct rec_block {
@@ -131,17 +138,41 @@ static struct err *blocks_walk(struct dec_recover *r, uint64_t addr)
 	return err;
 }
 
+/* glibc's heap begins with a block that is its own: as one that was free all the time. What
+ * lies between that and the blocks of the calls is found from there. */
+static struct err *begin_find(struct dec_recover *r, uint64_t lowest)
+{
+	uint64_t page = lowest & ~4095ull, line[8];
+	struct err *err;
+
+	for (int n = 0; n < HEAP_PAGES; n++, page -= 4096) {
+		if (r->end->read(r->end->ctx, page, line, 64) != DEC_MAP_PRIVATE)
+			return NULL;
+		if (line[1] != HEAP_CACHE || is_known(r, page + 16, HEAP_GRAIN))
+			continue;
+		err = block_add(r, page + 16, HEAP_CACHE & ~7, 0);
+		if (!err)
+			r->blocks.data[r->blocks.size - 1].to = 0;
+		return err ?: blocks_walk(r, page + 16);
+	}
+	return NULL;
+}
+
 struct err *rec_heap_build(struct dec_recover *r)
 {
 	struct err *err = NULL;
+	uint64_t lowest = UINT64_MAX;
 	size_t n;
 
 	for (size_t i = 0; i < r->heap_calls.size && !err; i++)
 		err = call_apply(r, &r->heap_calls.data[i]);
 	n = r->blocks.size;
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
+		if (r->blocks.data[i].addr < lowest)
+			lowest = r->blocks.data[i].addr;
 		err = blocks_walk(r, r->blocks.data[i].addr);
-	return err;
+	}
+	return err ?: n ? begin_find(r, lowest) : NULL;
 }
 
 struct err *dec_recover_heap_call(struct dec_recover *r,
@@ -166,21 +197,43 @@ static bool is_allocating(const struct dec_recover *r, uint32_t step)
 	return c && (!c->exit || step < c->exit);
 }
 
-bool rec_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
+/* @return the last block that @p word was part of when step @p step came; NULL: none. */
+static const struct rec_block *block_of(struct dec_recover *r, uint32_t step,
+					uint64_t word)
 {
 	const struct rec_grain *g = grain_at(r, word, false);
 	const struct rec_block *b;
 	size_t i;
 
 	if (!g)
-		return false;
+		return NULL;
 	i = vec_rank(g->blocks.size, k, r->blocks.data[g->blocks.data[k]].from <= step);
 	if (!i)
-		return false;
+		return NULL;
 	b = &r->blocks.data[g->blocks.data[i - 1]];
-	if (word < b->addr || word >= b->end)
-		return false;
-	return step < b->to ? is_allocating(r, step) : !is_allocating(r, step);
+	return word < b->addr || word >= b->end ? NULL : b;
+}
+
+/* @return whether glibc's header of a block lies at @p word: its size. */
+static bool is_header(struct dec_recover *r, uint64_t word)
+{
+	const struct rec_grain *g = (word & 15) == 8 ? grain_at(r, word + 8, false) :
+						       NULL;
+
+	for (size_t i = g ? g->blocks.size : 0; i-- > 0;) {
+		if (r->blocks.data[g->blocks.data[i]].addr == word + 8)
+			return true;
+	}
+	return false;
+}
+
+bool rec_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
+{
+	const struct rec_block *b = block_of(r, step, word);
+
+	if (b)
+		return step < b->to ? is_allocating(r, step) : !is_allocating(r, step);
+	return is_header(r, word) && !is_allocating(r, step);
 }
 
 void rec_heap_deinit(struct dec_recover *r)

@@ -248,6 +248,7 @@ struct dec_recover {
 	struct map grain_at; ///< address / 16 -> index
 	struct map walked;   ///< blocks that the end's headers lead to
 	uint32_t reach;	     ///< guess that so many of them missed a word, no more
+	uint8_t stage;	   ///< of a round: the later, the bolder
 	uint8_t least_may; ///< enum rec_may: what a store must be for it to have hit a word
 	bool is_element; ///< what is looked at now is an element: its address has an index
 	uint8_t least_may_element; ///< as least_may, for such a word
