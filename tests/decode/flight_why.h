@@ -23,10 +23,13 @@ enum why_cause {
 	WHY_CAUSES
 };
 
-static const char *const why_names[WHY_CAUSES] = {
-	"?",	       "register at the beginning", "no rule", "memory of before, stored over",
-	"blocked from the core", "blocked from its store", "doubtful"
-};
+static const char *const why_names[WHY_CAUSES] = { "?",
+						   "register at the beginning",
+						   "no rule",
+						   "memory of before, stored over",
+						   "blocked from the core",
+						   "blocked from its store",
+						   "doubtful" };
 
 /** Where something begins. */
 struct why_root {
@@ -38,12 +41,12 @@ struct why {
 	struct flight *f;
 	struct dec_recover *r;
 	VEC(uint64_t) addr; ///< by access: the truth
-	struct map stored;  ///< while looking: address / 8 -> 1 + access that stored there
-	uint32_t *source;   ///< by access that reads: 1 + access that stored it; 0: none
-	uint8_t *is_over;   ///< by access that reads: it is stored over later
-	struct map counts;  ///< cause << 32 | form -> values
+	struct map stored; ///< while looking: address / 8 -> 1 + access that stored there
+	uint32_t *source;  ///< by access that reads: 1 + access that stored it; 0: none
+	uint8_t *is_over;  ///< by access that reads: it is stored over later
+	struct map counts; ///< cause << 32 | form -> values
 	struct map examples; ///< -> a step with one
-	uint32_t *memo;	    ///< by node: 1 + index into roots
+	uint32_t *memo;	     ///< by node: 1 + index into roots
 	VEC(struct why_root) roots;
 };
 
@@ -106,14 +109,14 @@ static void why_match(struct why *w)
 			continue;
 		from = map_get(&w->stored, w->addr.data[i] / 8);
 		if (a->is_write)
-			assert_int_equal(map_put(&w->stored, w->addr.data[i] / 8, i + 1), 0);
+			assert_int_equal(map_put(&w->stored, w->addr.data[i] / 8, i + 1),
+					 0);
 		else
 			w->source[i] = from ? *from : 0;
 	}
 	for (size_t i = 0; i < n; i++) {
-		uint64_t *last = w->addr.data[i] ?
-					 map_get(&w->stored, w->addr.data[i] / 8) :
-					 NULL;
+		uint64_t *last =
+			w->addr.data[i] ? map_get(&w->stored, w->addr.data[i] / 8) : NULL;
 
 		w->is_over[i] = last && *last > i;
 	}
@@ -220,12 +223,14 @@ static void why_step(struct why *w, uint32_t step)
 		if (node == REC_NO_NODE || at.form->slot[s] == DEC_REG_FLAGS)
 			continue;
 		if (!why_is_there(w, &at, s))
-			why_count(w, at.form->slot[s] >= 0x80 && s < at.form->n_in ?
-					     why_load(w, &at, s) :
-					     why_root(w, node), step);
+			why_count(w,
+				  at.form->slot[s] >= 0x80 && s < at.form->n_in ?
+					  why_load(w, &at, s) :
+					  why_root(w, node),
+				  step);
 		else if (w->r->is_doubtful[why_index(w, node)])
-			why_count(w, why_new(w, WHY_DOUBT,
-					     w->r->steps.data[step].form), step);
+			why_count(w, why_new(w, WHY_DOUBT, w->r->steps.data[step].form),
+				  step);
 	}
 }
 
@@ -260,7 +265,8 @@ static void why_print(struct why *w, int most)
 		assert_int_equal(map_put(&w->counts, key, 0), 0);
 		printf("    %7lu  %s: ", best, why_names[key >> 32]);
 		why_print_form(w, key);
-		printf(", as %lu before the end", w->r->steps.size - *map_get(&w->examples, key));
+		printf(", as %lu before the end",
+		       w->r->steps.size - *map_get(&w->examples, key));
 		putchar('\n');
 	}
 }
@@ -313,7 +319,8 @@ static void why_print_value(const struct dec_ref *t, const struct dec_ref *r)
 	else
 		printf("  %sr%d", t->is_def ? "-> " : "", t->reg);
 	printf("=%c%#lx", marks[is], v);
-	if (r && is != DEC_UNKNOWN && memcmp(t->value, r->value, t->size < 8 ? t->size : 8))
+	if (r && is != DEC_UNKNOWN &&
+	    memcmp(t->value, r->value, t->size < 8 ? t->size : 8))
 		printf(" WRONG");
 }
 
