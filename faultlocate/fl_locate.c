@@ -48,13 +48,15 @@ static struct err *errors_to_trace(const struct fl_side *s, spec_violations *ret
 }
 
 // Where the operation began that ended at the violated C-point: the C-point before it that
-// checked as much. The end of a run has none.
+// checked as much. The end of a run has none, nor is there one where not all were kept.
 static uint64_t operation_since(const struct fl_analysis *a, size_t side)
 {
 	const struct fl_cpoint *now = fl_cpoints_get(a->cpoints, a->visit->cpoint);
 	uint64_t n_ops = fl_visit_ops(a->visit, side);
 	size_t i = fl_cpoints_visits(a->cpoints);
 
+	if (fl_cpoints_is_overrun(a->cpoints))
+		return n_ops;
 	while (i && fl_cpoints_visit_at(a->cpoints, i - 1) >= a->visit)
 		i--;
 	for (; i; i--) {

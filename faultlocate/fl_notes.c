@@ -77,6 +77,10 @@ struct err *fl_notes_add(struct fl_analysis *a)
 		err = add_notes(a, a->run.notes);
 	if (!err)
 		err = add_notes(a, fl_cpoints_notes(a->cpoints));
+	if (!err && fl_cpoints_is_overrun(a->cpoints))
+		err = fl_note_add(a, "no C-point was named, and the functions that change "
+				     "the structure are called too often to infer one: "
+				     "name one with --cpoint");
 	if (!err && unknown)
 		err = fl_note_add(a,
 				  "%llu releases of memory that was not allocated (freed "
