@@ -324,7 +324,9 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 
 	heap_see_regs(h, s, false);
 	rsp = h->gpr[RSP];
-	err = heap_on_watch(h, insn->rip, s->position);
+	err = frames_land(&h->frames, insn->rip);
+	if (!err)
+		err = heap_on_watch(h, insn->rip, s->position);
 	for (size_t i = 0; i < s->n_refs && !err; i++) {
 		const struct dec_ref *r = &s->refs[i];
 
@@ -339,6 +341,8 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 		return frames_call(&h->frames, insn->rip + insn->len, rsp - 8);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_on_return(h, rsp, s->position);
+	if (insn->flow != DEC_FLOW_NEXT)
+		h->frames.jump_end = frames_jump_end(&h->frames, insn);
 	return NULL;
 }
 

@@ -53,6 +53,7 @@ struct err *frames_switch(struct frames *f, uint32_t tid)
 	f->stack = *kept;
 	*kept = (frame_stack){};
 	f->tid = tid;
+	f->jump_end = 0;
 	return NULL;
 }
 
@@ -122,15 +123,47 @@ struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
 		return &err_nomem;
 	new->return_rip = return_rip;
 	new->rsp = rsp;
-	new->jump = 0;
 	new->own = frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
 	return NULL;
 }
 
 void frames_return(struct frames *f, uint64_t rsp)
 {
+	f->jump_end = 0;
 	while (f->stack.size && f->stack.data[f->stack.size - 1].rsp <= rsp)
 		f->stack.size--;
+}
+
+uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn)
+{
+	bool is_jump = insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND;
+
+	// Without lines the linker's stubs are as good as the user's code.
+	return is_jump && frames_is_own(f, insn->rip) &&
+			       dec_symbols_has_debug(f->symbols, insn->rip) ?
+		       insn->rip + insn->len :
+		       0;
+}
+
+struct err *frames_land(struct frames *f, uint64_t rip)
+{
+	size_t n = f->stack.size;
+	struct frame *top = n ? &f->stack.data[n - 1] : NULL, *new;
+
+	if (!f->jump_end || !top || frames_is_own(f, rip))
+		return NULL;
+	// Of tail calls in a row the last one is the frame.
+	if (n > 1 && f->stack.data[n - 2].rsp == top->rsp)
+		new = top;
+	else
+		new = vec_push(&f->stack);
+	if (!new)
+		return &err_nomem;
+	new->return_rip = f->jump_end;
+	new->rsp = f->stack.data[n - 1].rsp;
+	new->own = new - f->stack.data + 1;
+	f->jump_end = 0;
+	return NULL;
 }
 
 uint64_t frames_statement(struct frames *f, uint64_t pc)
@@ -140,5 +173,5 @@ uint64_t frames_statement(struct frames *f, uint64_t pc)
 	if (frames_is_own(f, pc) || !f->stack.size)
 		return pc;
 	own = f->stack.data[f->stack.size - 1].own;
-	return own ? frames_caller(f, own) : pc;
+	return own ? f->stack.data[own - 1].return_rip - 1 : pc;
 }

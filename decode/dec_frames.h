@@ -3,24 +3,23 @@
 
 /**
  * @file
- * The call stack, followed from the log's calls and returns. Answers to whom a store in
- * a library without line information belongs: the innermost caller that has lines.
+ * The call stack, followed from the log's calls, returns and tail calls. Answers to whom a
+ * store in a library without line information belongs: the innermost caller that has lines.
  */
 #ifndef DECODE_DEC_FRAMES_H
 #define DECODE_DEC_FRAMES_H
 
 #include "base/base.h"
+#include "decode/dec_insn.h"
 #include "decode/dec_symbols.h"
 
 #define FRAMES_RECENT 4096
 
 struct frame {
-	uint64_t return_rip;
-	uint64_t rsp;  ///< where the return address lies
-	uint64_t jump; ///< the last jump of the user's in the function, out of it if what
-		       ///< runs is not the user's: a tail call; 0 = none
-	uint32_t own; ///< 1 + index of the innermost frame, this or outer, whose
-		///< return address is in a module with lines; 0 = none
+	uint64_t return_rip; ///< of a tail call: behind the jump
+	uint64_t rsp;	     ///< where the return address lies
+	uint32_t own;	     ///< 1 + index of the innermost frame, this or outer, whose
+			     ///< return address is in a module with lines; 0 = none
 };
 
 /** One thread's calls. */
@@ -35,6 +34,9 @@ struct frames_thread {
 struct frames {
 	frame_stack stack; ///< of the thread that runs
 	uint32_t tid;	   ///< which that is; 0 before frames_switch()
+	/** The last basic block ended with a jump of the user's: behind it. Else 0; calls
+	 * and returns make it so. */
+	uint64_t jump_end;
 	VEC(struct frames_thread) threads;
 	struct dec_symbols *symbols;
 	struct map own; ///< instruction address -> 1 own, 2 foreign
@@ -65,28 +67,16 @@ void frames_refresh(struct frames *f);
 /** A call pushed @p return_rip at @p rsp. @return ERR_NOMEM. */
 struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
 
-/** Jump @p rip of the user's: what runs next without a call, and is not the user's, it
- * called. */
-static inline void frames_jump(struct frames *f, uint64_t rip)
-{
-	struct frame *top = f->stack.size ? &f->stack.data[f->stack.size - 1] : NULL;
-
-	if (!top)
-		return;
-	top->jump = rip;
-	top->own = f->stack.size;
-}
-
-/** The statement that called from frame @p own - 1 of the stack what is not the user's. */
-static inline uint64_t frames_caller(const struct frames *f, uint32_t own)
-{
-	const struct frame *frame = &f->stack.data[own - 1];
-
-	return frame->jump ? frame->jump : frame->return_rip - 1;
-}
-
 /** A return popped the address at @p rsp: frames at or below it are gone. */
 void frames_return(struct frames *f, uint64_t rsp);
+
+/** @return what is to be @p f's jump_end behind @p insn, which ends a basic block and is no
+ * call and no return. */
+uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn);
+
+/** A basic block begins at @p rip: where a jump led from the user's code into another's
+ * it was a tail call, and is a frame that ends with the caller's. @return ERR_NOMEM. */
+struct err *frames_land(struct frames *f, uint64_t rip);
 
 /** The statement to name for the instruction at @p pc: itself when it is the user's,
  * otherwise the call (return address - 1) in the innermost frame that is. @p pc when

@@ -56,7 +56,7 @@ struct heap_block {
 	uint32_t n_stores;
 	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
 	bool has_call, has_ret;
-	bool has_jump;	   ///< and it is the user's
+	uint64_t jump_end; ///< for frames.jump_end
 	uint64_t fn_watch; ///< map value + 1 of a watched block; 0 = none known
 	struct heap_store store[];
 };
@@ -212,11 +212,6 @@ static void heap_threads_deinit(struct heap_trace *h)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static bool is_jump(const struct dec_insn *insn)
-{
-	return insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND;
-}
-
 static struct heap_block *heap_block_make(struct heap_trace *h, struct log_block *b)
 {
 	struct heap_block *hb =
@@ -237,7 +232,7 @@ static struct heap_block *heap_block_make(struct heap_trace *h, struct log_block
 		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
-		hb->has_jump |= is_jump(insn) && frames_is_own(&h->frames, insn->rip);
+		hb->jump_end = frames_jump_end(&h->frames, insn);
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
@@ -292,7 +287,9 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 
 	if (!hb)
 		return &err_nomem;
-	if (b->is_watched) {
+	if (h->frames.jump_end)
+		err = frames_land(&h->frames, b->rip);
+	if (b->is_watched && !err) {
 		uint64_t gpr[16];
 
 		memcpy(gpr, rec + 8, sizeof(gpr));
@@ -302,13 +299,12 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		err = heap_block_stores(h, b, hb, rec, n_ran, time);
 	if (err || n_ran < b->n_insns)
 		return err;
+	h->frames.jump_end = hb->jump_end;
 	if (hb->has_call) {
 		last = &b->insn[b->n_insns - 1];
 		memcpy(slot, rec + hb->branch_at, 8);
 		return frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
 	}
-	if (hb->has_jump)
-		frames_jump(&h->frames, b->insn[b->n_insns - 1].rip);
 	if (hb->has_ret) {
 		memcpy(slot, rec + hb->branch_at, 16);
 		return heap_return(h, slot[0], slot[1], time + n_ran - 1);
@@ -324,7 +320,9 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	struct heap_trace *h = ctx;
 	struct err *err = NULL;
 
-	if (rec->is_watched)
+	if (h->frames.jump_end)
+		err = frames_land(&h->frames, rec->rip);
+	if (rec->is_watched && !err)
 		err = heap_watched(h, rec->rip, rec->gpr, time);
 	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
 	for (int i = 0; !err && i < rec->n_refs; i++) {
@@ -344,8 +342,6 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
 		return frames_call(&h->frames, insn->rip + insn->len, rec->gpr[RSP] - 8);
-	if (is_jump(insn) && frames_is_own(&h->frames, insn->rip))
-		frames_jump(&h->frames, insn->rip);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_return(h, rec->gpr[RSP], rec->gpr[RAX], time);
 	return NULL;

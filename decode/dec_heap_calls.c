@@ -75,9 +75,7 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 		return h->frames->stack.data[n - 1].return_rip - 1;
 	first = h->frames->stack.data[own - 1].return_rip;
 	known = fn == CAP_HEAP_FREE ? NULL : map_get(&h->wrappers, first);
-	if (fn == CAP_HEAP_FREE)
-		return frames_caller(h->frames, own);
-	if (known && !*known)
+	if (fn == CAP_HEAP_FREE || (known && !*known))
 		return first - 1;
 	for (int depth = 0; own && depth < 8; depth++) {
 		const struct frame *f = &h->frames->stack.data[own - 1];

@@ -48,6 +48,7 @@ struct walk {
 	int n_todo;
 	uint64_t forked[PATHS_MAX];
 	int n_forked;
+	bool is_tail_call; ///< what is walked from: a jump, whose caller gets the result
 	bool is_before; ///< walking up to the call: nothing is noted, no path forks
 };
 
@@ -285,6 +286,8 @@ static uint64_t block_start(struct walk *w, uint64_t return_addr)
 		     in.meta.category == ZYDIS_CATEGORY_RET) &&
 		    pc > start && pc < return_addr)
 			start = pc;
+		if (in.meta.category == ZYDIS_CATEGORY_UNCOND_BR && pc == return_addr)
+			w->is_tail_call = true;
 	}
 	return start;
 }
@@ -346,6 +349,10 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	w->n_todo = 1;
 	walk_block(w, &w->todo[0], return_addr);
+	if (w->is_tail_call) {
+		w->ev.is_returned = true;
+		w->n_todo = 0;
+	}
 	while (w->n_todo > 0 && !w->ev.exact) {
 		struct flow_path p = w->todo[--w->n_todo];
 

@@ -267,9 +267,10 @@ static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 			err = leave_string(f);
 		follow_return(f, rsp_before);
 	}
-	if ((insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND) &&
-	    frames_is_own(&f->frames, insn->rip))
-		frames_jump(&f->frames, insn->rip);
+	if (t->has_jumped)
+		f->frames.jump_end = frames_jump_end(&f->frames, insn);
+	if (f->frames.jump_end)
+		t->call_size = value[RDX]; // should it be a tail call
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
 		return err;
 	if (frames_is_own(&f->frames, insn->rip))
@@ -311,8 +312,10 @@ static struct err *on_insn(struct finder *f, const struct dec_step *s)
 {
 	struct thread *t = f->thread;
 	uint64_t rsp = f->derive.regs->value[RSP];
-	struct err *err = NULL;
+	struct err *err = frames_land(&f->frames, s->insn->rip);
 
+	if (err)
+		return err;
 	if (t->is_back)
 		take_result(f);
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception

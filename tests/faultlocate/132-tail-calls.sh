@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# A call of the C library at a function's end is a jump in optimised code: what it allocates,
+# stores and runs over is told at that call, not at the one of the function that made it,
+# however the program is linked.
+. tests/lib.sh
+need jq cc
+need_bpf
+
+source=tests/programs/tailcalls.c
+line_of() {
+	grep -n "/\* $1 \*/" $source | cut -d: -f1
+}
+printf '%s\n' 'node FIELD 5 EDGE 2;' \
+	'node X; node Y; (X.next) == Y => (Y.prev) == X; ..(back)' >"$TMPDIR/spec"
+
+for how in "" -no-pie -fno-plt -Wl,-z,now -static; do
+	# shellcheck disable=SC2086
+	cc -std=gnu11 -O2 -g -fno-builtin -w $how -o "$TMPDIR/tailcalls" $source ||
+		fail "cannot compile with '$how'"
+	rm -rf "$TMPDIR/capture"
+	make_capture "$TMPDIR/capture" "$TMPDIR/tailcalls" wipe
+	expect_status 1 "$FAULTLINE" analyze --spec "$TMPDIR/spec" "$TMPDIR/capture"
+	grep -q "^  1. .*:$(line_of WIPE) in wipe " "$TMPDIR/out" ||
+		fail "'$how': $(cat "$TMPDIR/out")"
+	[ "$(grep -c "allocated at .*:$(line_of MAKE) in make" "$TMPDIR/out")" = 2 ] ||
+		fail "'$how': $(cat "$TMPDIR/out")"
+	rm -rf "$TMPDIR/capture"
+	make_capture "$TMPDIR/capture" "$TMPDIR/tailcalls" overflow
+	expect_status 1 "$FAULTLINE" analyze --json --accesses "$TMPDIR/capture"
+	got=$(jq -r '[.accesses[].at.line] | unique | join(" ")' "$TMPDIR/out")
+	[ "$got" = "$(line_of OVERFLOW)" ] || fail "'$how': '$got': $(cat "$TMPDIR/out")"
+done
