@@ -136,14 +136,17 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 
 	from = a.kind == VERTEX_NODE ? edges_node(edges, a.node) : NULL;
 	to = b.kind == VERTEX_NODE ? edges_node(edges, b.node) : NULL;
-	if (is_path && from)
+	if (is_path && from && from == to)
+		eval_add_dep(sc, SPEC_DEP_RING, a.node);
+	else if (is_path && from)
 		add_path_dep(sc, from);
 	else if (from)
 		eval_add_dep(sc, SPEC_DEP_NODE, a.node);
 	if (from && !is_path && b.kind == VERTEX_NODE)
 		is_there = edges_has(edges, from, b.node);
 	if (from && to && is_path) {
-		int found = edges_find_path(edges, from, to);
+		int found = from == to ? edges_find_ring(edges, from) :
+					 edges_find_path(edges, from, to);
 
 		sc->e->is_out_of_memory |= found < 0;
 		is_there = found > 0;

@@ -83,8 +83,8 @@ void edges_deinit(struct edges *e)
 	vec_deinit(&e->nodes);
 	vec_deinit(&e->slots);
 	map_deinit(&e->near);
-	vec_deinit(&e->components);
-	vec_deinit(&e->rings);
+	vec_deinit(&e->changes);
+	vec_deinit(&e->component_sizes);
 	edges_drop_rows(e);
 }
 
@@ -97,7 +97,7 @@ static struct edge_node *find_node(const struct edges *e, uint32_t id)
 	return place ? &e->nodes.data[place - 1] : NULL;
 }
 
-static void tell(struct edges *e, enum edge_event event, uint32_t id)
+void edges_tell(struct edges *e, enum edge_event event, uint32_t id)
 {
 	if (e->on_event && !e->is_silent)
 		e->on_event(e->on_event_ctx, event, id);
@@ -175,9 +175,11 @@ static void set_target(struct edges *e, struct edge_node *n, struct edge_slot *s
 	if (new)
 		new->in++;
 	s->target = target;
-	tell(e, EDGE_OUT, n->id.v);
-	tell(e, EDGE_INTO, old_target);
-	tell(e, EDGE_INTO, target);
+	order_note_edge(e, n->id.v, old_target);
+	order_note_edge(e, n->id.v, target);
+	edges_tell(e, EDGE_OUT, n->id.v);
+	edges_tell(e, EDGE_INTO, old_target);
+	edges_tell(e, EDGE_INTO, target);
 }
 
 /** Read slot @p slot of @p n again. */
@@ -238,6 +240,7 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 	for (uint64_t k = 0; k < n_slots; k++)
 		e->slots.data[e->slots.size++] = (struct edge_slot){ .owner = id.v };
 	e->place[id.v] = e->nodes.size;
+	order_note_node(e, n);
 	return NULL;
 }
 
@@ -249,7 +252,7 @@ static void read_node(struct edges *e, struct edge_node *n)
 
 static void remove_node(struct edges *e, struct edge_node *n)
 {
-	tell(e, EDGE_DIED, n->id.v);
+	edges_tell(e, EDGE_DIED, n->id.v);
 	for (size_t i = n->first_slot; i < (size_t)n->first_slot + n->n_slots; i++) {
 		set_target(e, n, &e->slots.data[i], 0);
 		unlink_slot(e, i);
@@ -257,6 +260,7 @@ static void remove_node(struct edges *e, struct edge_node *n)
 	}
 	e->place[n->id.v] = 0;
 	n->is_live = false;
+	order_note_node(e, n);
 	e->n_dead++;
 }
 
@@ -288,10 +292,11 @@ static struct err *rebuild(struct edges *e)
 {
 	struct err *err;
 
+	order_forget(e);
 	e->is_silent = true;
 	err = read_all(e);
 	e->is_silent = false;
-	tell(e, EDGE_ALL, 0);
+	edges_tell(e, EDGE_ALL, 0);
 	return err;
 }
 
@@ -422,7 +427,7 @@ static void follow_store(struct edges *e, const struct hg_op *op)
 
 	if (!n || op->before == op->after)
 		return;
-	tell(e, EDGE_NODE, n->id.v);
+	edges_tell(e, EDGE_NODE, n->id.v);
 	e->has_changed = true;
 	slot_range(l, op->addr - n->start, op->size, &first, &end);
 	for (uint64_t k = first; k < end && k < n->n_slots; k++)
@@ -440,7 +445,7 @@ static struct err *follow_life(struct edges *e, struct hg_node_id id)
 	struct err *err;
 
 	e->has_changed = true;
-	tell(e, EDGE_LIFE, id.v);
+	edges_tell(e, EDGE_LIFE, id.v);
 	if (n && !is_live)
 		remove_node(e, n);
 	if (!n && is_live) {
@@ -448,7 +453,7 @@ static struct err *follow_life(struct edges *e, struct hg_node_id id)
 		err = add_node(e, id, h->type - 1);
 		if (err)
 			return err;
-		tell(e, EDGE_BORN, id.v);
+		edges_tell(e, EDGE_BORN, id.v);
 		read_node(e, &e->nodes.data[e->nodes.size - 1]);
 	}
 	visit_near(e, h->start, h->size, read_again, NULL);

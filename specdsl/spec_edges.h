@@ -26,8 +26,11 @@ struct edge_node {
 	uint32_t in, out;
 	uint64_t start, end; ///< addresses
 	bool is_live;
+	bool reaches_itself; ///< this and the next two: spec_order.c
+	uint32_t component;  ///< 0: not known yet
+	int64_t label;
 	// What follows belongs to spec_track.c and spec_checker.c; 0 in a new node.
-	uint32_t dependents[3]; ///< first link of each enum track_list about a node
+	uint32_t dependents[4]; ///< first link of each enum track_list about a node
 	uint32_t first_unit;	///< the checks whose first variable stands for it
 };
 
@@ -37,6 +40,14 @@ struct edge_slot {
 	uint32_t target;     ///< node id
 	uint32_t owner;	     ///< node id
 	uint32_t next, prev; ///< slots with near values: index + 1; 0 ends
+};
+
+/** What happened since the order was right: a pointer changed, and led to `to` before it or
+ * does since; or node `from` appeared or disappeared. */
+struct edge_change {
+	enum { EDGE_CHANGE, NODE_ADDED, NODE_REMOVED } kind;
+	uint32_t from, to;
+	uint32_t component; ///< NODE_REMOVED: which it was in
 };
 
 /** Slots are found by their values to this many bytes. */
@@ -51,6 +62,7 @@ enum edge_event {
 	EDGE_OUT,  ///< what a pointer of it leads to
 	EDGE_INTO, ///< the pointers into it
 	EDGE_LIFE, ///< a node of any type, maybe of none, appeared or disappeared
+	EDGE_RING, ///< whether it reaches itself
 };
 
 /** Where the pointers of a type are: offsets of those that are there once, and within the
@@ -80,10 +92,12 @@ struct edges {
 	void (*on_event)(void *ctx, enum edge_event event, uint32_t id); ///< may be NULL
 	void *on_event_ctx;
 
-	// Paths, computed when asked; dropped when the graph changes.
-	VEC(uint32_t) components; ///< by index in nodes: number of its component
-	VEC(uint64_t) rings;	  ///< bit set of components whose nodes reach themselves
-	bool has_components;
+	// Which nodes reach each other (spec_order.c).
+	VEC(struct edge_change) changes;
+	VEC(uint32_t) component_sizes; ///< by number; 0 is not used
+	bool has_order;		       ///< but for the changes
+
+	// What a component reaches, computed when asked; dropped when the graph changes.
 	struct map rows; ///< component -> the bit set of what it reaches
 	size_t row_bytes;
 };
@@ -116,9 +130,36 @@ int edges_find_path(struct edges *e, const struct edge_node *from,
 /** Forget what edges_reach() computed. */
 void edges_drop_rows(struct edges *e);
 
+/** @return whether one or more edges lead from @p n to itself; -1 when memory is out. */
+int edges_find_ring(struct edges *e, const struct edge_node *n);
+
 /** Call @p fn with the nodes that point to @p to; once for each slot. */
 void edges_sources(struct edges *e, const struct edge_node *to,
 		   void (*fn)(void *ctx, uint32_t id), void *ctx);
+
+/** Tell who asked to be told. */
+void edges_tell(struct edges *e, enum edge_event event, uint32_t id);
+
+/* ---- spec_order.c -------------------------------------------------------------------- */
+
+/** Labels are between -this and this, and so far from each other at first. */
+#define ORDER_LABEL_MAX (INT64_MAX / 4)
+#define ORDER_LABEL_STEP (INT64_C(1) << 28)
+
+/** Make components and labels right. Tells EDGE_RING. @return 0, or -1: memory is out. */
+int order_update(struct edges *e);
+
+/** The same, of all nodes anew (spec_paths.c). */
+int order_make(struct edges *e);
+
+/** A pointer of @p from does not lead to @p to any more, or does now; either may be 0. */
+void order_note_edge(struct edges *e, uint32_t from, uint32_t to);
+
+/** @p n was entered, or is being removed. */
+void order_note_node(struct edges *e, const struct edge_node *n);
+
+/** What changed is not known. */
+void order_forget(struct edges *e);
 
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {

@@ -5,9 +5,9 @@
  * @file
  * Paths, computed when a constraint asks and kept until the graph changes. The nodes of a
  * strongly connected component reach the same: a ring of a thousand nodes is searched
- * once. Components are numbered by Tarjan's algorithm, so that what a component reaches
- * has lower numbers: most questions against the direction, and all within a component, are
- * answered by two numbers.
+ * once. Components are found by Tarjan's algorithm and followed by spec_order.c; what one
+ * reaches has lower labels: most questions against the direction, and all within a
+ * component, are answered by two numbers.
  */
 #include <string.h>
 
@@ -24,7 +24,6 @@ void edges_drop_rows(struct edges *e)
 			free((void *)(uintptr_t)e->rows.slots[i].value);
 	map_deinit(&e->rows);
 	e->row_bytes = 0;
-	e->has_components = false;
 }
 
 /** @return the index + 1 of the node that slot @p k of @p n leads to; 0: none of ours. */
@@ -112,34 +111,49 @@ static void tarjan_visit(struct tarjan *t, uint32_t root)
 	}
 }
 
-static int make_components(struct edges *e)
+/** Take over what @p t found. */
+static void set_order(struct edges *e, const struct tarjan *t)
+{
+	uint32_t *sizes = e->component_sizes.data;
+
+	e->component_sizes.size = t->n_components + 1;
+	memset(sizes, 0, e->component_sizes.size * sizeof(*sizes));
+	for (size_t i = 0; i < e->nodes.size; i++) {
+		struct edge_node *n = &e->nodes.data[i];
+		uint32_t component = t->component[i];
+		bool reaches_itself = bit_get(t->ring, component);
+
+		n->component = component + 1;
+		n->label = (component + 1) * ORDER_LABEL_STEP;
+		sizes[n->component]++;
+		if (n->is_live && n->reaches_itself != reaches_itself)
+			edges_tell(e, EDGE_RING, n->id.v);
+		n->reaches_itself = reaches_itself;
+	}
+}
+
+int order_make(struct edges *e)
 {
 	size_t n = e->nodes.size;
-	_cleanup_free_ uint32_t *words = calloc(3 * n + 1, sizeof(*words));
+	_cleanup_free_ uint32_t *words = calloc(4 * n + 1, sizeof(*words));
 	_cleanup_free_ struct frame *frames = calloc(n + 1, sizeof(*frames));
 	_cleanup_free_ uint8_t *has_loop = calloc(n + 1, 1);
-	struct tarjan t = { .e = e, .frames = frames, .has_loop = has_loop };
+	_cleanup_free_ uint64_t *ring = calloc(n / 64 + 1, sizeof(*ring));
+	struct tarjan t = { .e = e, .frames = frames, .has_loop = has_loop, .ring = ring };
 
-	if (!words || !frames || !has_loop || vec_reserve(&e->components, n + 1) ||
-	    vec_reserve(&e->rings, n / 64 + 1))
+	if (!words || !frames || !has_loop || !ring ||
+	    vec_reserve(&e->component_sizes, n + 1))
 		return -1;
-	t.ring = e->rings.data;
-	memset(t.ring, 0, (n / 64 + 1) * sizeof(*t.ring));
 	t.order = words;
 	t.low = words + n;
 	t.stack = words + 2 * n;
-	t.component = e->components.data;
+	t.component = words + 3 * n;
 	memset(t.component, 0xff, n * sizeof(*t.component));
 	for (size_t i = 0; i < n; i++)
 		if (!t.order[i])
 			tarjan_visit(&t, i);
-	e->has_components = true;
+	set_order(e, &t);
 	return 0;
-}
-
-static int find_components(struct edges *e)
-{
-	return e->has_components ? 0 : make_components(e);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -178,16 +192,14 @@ const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
 	uint32_t component;
 	uint64_t *row;
 
-	if (find_components(e))
+	if (order_update(e))
 		return NULL;
-	component = e->components.data[index];
+	component = from->component;
 	known = map_get(&e->rows, component);
 	if (known)
 		return (const uint64_t *)(uintptr_t)*known;
-	if (e->row_bytes + bytes > MAX_ROW_BYTES) {
+	if (e->row_bytes + bytes > MAX_ROW_BYTES)
 		edges_drop_rows(e);
-		e->has_components = true; // they are as they were
-	}
 	row = calloc(1, bytes);
 	if (!row || search(e, index, row) ||
 	    map_put(&e->rows, component, (uintptr_t)row)) {
@@ -198,19 +210,21 @@ const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
 	return row;
 }
 
+int edges_find_ring(struct edges *e, const struct edge_node *n)
+{
+	return order_update(e) ? -1 : n->reaches_itself;
+}
+
 int edges_find_path(struct edges *e, const struct edge_node *from,
 		    const struct edge_node *to)
 {
 	const uint64_t *row;
-	uint32_t a, b;
 
-	if (find_components(e))
+	if (order_update(e))
 		return -1;
-	a = e->components.data[edges_index(e, from)];
-	b = e->components.data[edges_index(e, to)];
-	if (a == b)
-		return bit_get(e->rings.data, a);
-	if (b > a)
+	if (from->component == to->component)
+		return from->reaches_itself;
+	if (from->label <= to->label)
 		return 0;
 	row = edges_reach(e, from);
 	return row ? bit_get(row, edges_index(e, to)) : -1;

@@ -58,6 +58,7 @@ static int add_link(struct spec_eval *e, uint32_t result, enum track_list list,
 		t->links.data[*head].prev = i;
 	*head = t->results.data[result].first_own = i;
 	t->n_path_links += list == TRACK_PATHS;
+	t->n_ring_links += list == TRACK_RING;
 	return 0;
 }
 
@@ -77,6 +78,7 @@ static void drop_links(struct spec_eval *e, uint32_t result)
 		else
 			*list_head(e, l->list, l->of) = l->next;
 		t->n_path_links -= l->list == TRACK_PATHS;
+		t->n_ring_links -= l->list == TRACK_RING;
 		l->next = t->first_free_link;
 		t->first_free_link = i;
 	}
@@ -151,6 +153,8 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 		return add_link(e, result, TRACK_INTO, d->node.v);
 	case SPEC_DEP_EDGES:
 		return add_link(e, result, TRACK_PATHS, d->node.v);
+	case SPEC_DEP_RING:
+		return add_link(e, result, TRACK_RING, d->node.v);
 	case SPEC_DEP_ATTR:
 		m = eval_find_memo(e, (struct attr_task){ .attr = d->attr,
 							  .node = d->node });
@@ -185,7 +189,7 @@ static void start_anew(struct spec_eval *e)
 
 	t->links.size = 1;
 	t->first_free_link = t->dependents_of_all = 0;
-	t->n_path_links = t->moved.size = 0;
+	t->n_path_links = t->n_ring_links = t->moved.size = 0;
 	for (size_t i = 1; i < t->results.size; i++)
 		t->results.data[i].first_own = t->results.data[i].dependents = 0;
 	for (size_t i = 1; i < t->results.size; i++)
@@ -212,7 +216,8 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id)
 {
 	struct spec_eval *e = ctx;
 
-	touch(e, TRACK_ALL, 0);
+	if (event != EDGE_RING) // it follows from others
+		touch(e, TRACK_ALL, 0);
 	switch (event) {
 	case EDGE_ALL:
 		start_anew(e);
@@ -225,6 +230,7 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id)
 		touch(e, TRACK_NODE, id);
 		touch(e, TRACK_INTO, id);
 		touch(e, TRACK_PATHS, id);
+		touch(e, TRACK_RING, id);
 		eval_drop_memos_of(e, (struct hg_node_id){ id });
 		if (e->checker)
 			checker_drop_node(e->checker, (struct hg_node_id){ id });
@@ -237,6 +243,9 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id)
 		break;
 	case EDGE_INTO:
 		touch(e, TRACK_INTO, id);
+		break;
+	case EDGE_RING:
+		touch(e, TRACK_RING, id);
 		break;
 	case EDGE_LIFE:
 		break;
@@ -320,7 +329,7 @@ struct err *track_settle(struct spec_eval *e)
 {
 	struct track *t = &e->track;
 
-	if (touch_paths(e))
+	if (touch_paths(e) || (t->n_ring_links && order_update(&e->edges)))
 		goto nomem;
 	for (size_t i = 0; i < t->stale.size; i++) {
 		if (settle_one(e, t->stale.data[i]))

@@ -22,11 +22,12 @@
 
 struct spec_eval;
 
-/** What a link depends on. The first three are lists of a node. */
+/** What a link depends on. The first four are lists of a node. */
 enum track_list {
 	TRACK_NODE,   ///< SPEC_DEP_NODE
 	TRACK_INTO,   ///< SPEC_DEP_INTO
 	TRACK_PATHS,  ///< SPEC_DEP_EDGES
+	TRACK_RING,   ///< SPEC_DEP_RING
 	TRACK_RESULT, ///< another result: SPEC_DEP_ATTR
 	TRACK_ALL,    ///< SPEC_DEP_ALL
 };
@@ -62,7 +63,7 @@ struct track {
 	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
 	VEC(uint32_t) touched;	    ///< watches that became stale and were not told
 	VEC(uint32_t) told;	    ///< their tags: what spec_touched() answered last
-	size_t n_path_links;
+	size_t n_path_links, n_ring_links;
 };
 
 /** Begin to track: what @p e knows so far is forgotten. */

@@ -252,6 +252,7 @@ enum spec_dep_kind {
 	SPEC_DEP_NODE,	///< its bytes and its life were read
 	SPEC_DEP_INTO,	///< the pointers into it were counted
 	SPEC_DEP_EDGES, ///< the paths from it were asked about
+	SPEC_DEP_RING,	///< whether a path leads from it to itself was asked
 	SPEC_DEP_ATTR,	///< its user-defined attribute, with all that this comes from
 	SPEC_DEP_ALL,	///< anything may matter; node is {0}, and it is the only one
 };
