@@ -225,6 +225,7 @@ bool rule_body(struct scope *sc, const struct spec_rule *r)
 struct check {
 	const struct spec_rule *rule;
 	uint32_t constraint;
+	const struct rule_part *part;
 	size_t max, first; ///< first: where this constraint's begin in found
 	spec_violations *found;
 };
@@ -307,9 +308,11 @@ bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r)
 /** An intra-node constraint, the node being known: each value of the index. */
 static bool check_range(struct scope *sc, void *ctx)
 {
-	const struct spec_rule *r = ((struct check *)ctx)->rule;
+	const struct check *c = ctx;
+	const struct spec_rule *r = c->rule;
+	int64_t to = c->part ? c->part->to : r->to;
 
-	for (sc->index = r->from; sc->index <= r->to; sc->index++) {
+	for (sc->index = c->part ? c->part->from : r->from; sc->index <= to; sc->index++) {
 		// The guard first: mostly it is false, and then the body's fields do not matter.
 		if (is_out_of_range(sc, r->guard) ||
 		    (r->guard && !eval_condition(sc, r->guard)) ||
@@ -337,22 +340,23 @@ const struct plan *rule_plan(const struct spec_rule *r)
 	return r->pub.is_intra ? &r->nodes : &r->all;
 }
 
-void rule_check(struct scope *sc, uint32_t constraint, struct hg_node_id root, size_t max,
-		spec_violations *found)
+void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
+		size_t max, spec_violations *found)
 {
 	const struct spec_rule *r = sc->e->s->rules.data[constraint];
 	const struct plan *plan = rule_plan(r);
-	struct check c = {.rule = r, .constraint = constraint, .max = max, .found = found,
-			  .first = found->size};
+	struct check c = {.rule = r, .constraint = constraint, .part = part, .max = max,
+			  .found = found, .first = found->size};
+	bool has_root = part && part->root.v;
 
 	if (!plan_check(sc, plan, plan->first_checks))
 		return;
-	if (root.v) {
-		sc->nodes[plan->steps[0].var] = root;
+	if (has_root) {
+		sc->nodes[plan->steps[0].var] = part->root;
 		if (!plan_check(sc, plan, plan->steps[0].checks))
 			return;
 	}
-	plan_walk(sc, r, plan, root.v != 0, root.v != 0,
+	plan_walk(sc, r, plan, has_root, has_root,
 		  r->pub.is_intra ? check_range : check_body, &c);
 }
 
@@ -371,7 +375,7 @@ struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
-	rule_check(&sc, constraint, (struct hg_node_id){0}, max, ret);
+	rule_check(&sc, constraint, NULL, max, ret);
 	if (e->is_out_of_memory)
 		return &err_nomem;
 	if (ret->size - first > 1)

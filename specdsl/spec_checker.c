@@ -13,10 +13,16 @@
 
 #include "specdsl/spec_eval.h"
 
-/** The bindings of one constraint whose first variable stands for one node. */
+// A node from this size on has more than one unit of an intra-node constraint: one for each
+// so many bytes of it, or fewer.
+#define LARGE_BYTES 256
+#define UNIT_BYTES 8
+
+/** The bindings of one constraint whose first variable stands for one node; of some values
+ * of its index, if it has one. */
 struct unit {
 	uint32_t constraint;
-	struct hg_node_id root; ///< {0}: all bindings
+	struct rule_part part;	///< which bindings
 	uint32_t result;	///< as which it is tracked; 0: the unit is free
 	uint32_t next_of_node;	///< another unit of root; 0 ends
 	uint32_t place;		///< in violated, + 1; 0: not there
@@ -84,8 +90,8 @@ static void free_unit(struct spec_checker *c, uint32_t i)
 		c->free_units.data[c->free_units.size++] = i;
 }
 
-static int add_unit(struct spec_checker *c, uint32_t constraint, struct hg_node_id root,
-		    uint32_t next_of_node, uint32_t *ret)
+static int add_unit(struct spec_checker *c, uint32_t constraint,
+		    const struct rule_part *part, uint32_t next_of_node, uint32_t *ret)
 {
 	struct checked *k = &c->checked[constraint];
 	uint32_t i = c->units.size;
@@ -100,7 +106,7 @@ static int add_unit(struct spec_checker *c, uint32_t constraint, struct hg_node_
 		return -1;
 	u = &c->units.data[i];
 	*u = (struct unit){ .constraint = constraint,
-			    .root = root,
+			    .part = *part,
 			    .next_of_node = next_of_node };
 	if (track_new(&c->e->track, TRACK_UNIT, i, &u->result)) {
 		c->free_units.data[c->free_units.size++] = i;
@@ -125,13 +131,33 @@ int checker_queue(struct spec_checker *c, uint32_t unit)
 	return 0;
 }
 
+/** Of an intra-node constraint a large node has units for a few values of the index each. */
+static int add_units(struct spec_checker *c, uint32_t constraint, struct edge_node *n)
+{
+	const struct spec_rule *r = c->e->s->rules.data[constraint];
+	struct rule_part part = { n->id, r->from, r->to };
+	uint64_t bytes = n->end - n->start;
+	uint64_t n_values = r->pub.is_intra && r->to >= r->from ?
+				    (uint64_t)r->to - (uint64_t)r->from : 0;
+	uint64_t at_a_time = bytes < LARGE_BYTES ? n_values : n_values / (bytes / UNIT_BYTES);
+
+	for (; n_values > at_a_time; n_values -= at_a_time + 1) {
+		part.to = part.from + at_a_time;
+		if (add_unit(c, constraint, &part, n->first_unit, &n->first_unit))
+			return -1;
+		part.from = part.to + 1;
+	}
+	part.to = r->to;
+	return add_unit(c, constraint, &part, n->first_unit, &n->first_unit);
+}
+
 int checker_add_node(struct spec_checker *c, struct hg_node_id id)
 {
 	struct edge_node *n = (struct edge_node *)edges_node(&c->e->edges, id);
 
 	for (size_t i = 0; i < n_rules(c); i++)
 		if (c->checked[i].has_root && c->checked[i].root_type == n->type &&
-		    add_unit(c, i, id, n->first_unit, &n->first_unit))
+		    add_units(c, i, n))
 			return -1;
 	return 0;
 }
@@ -165,10 +191,13 @@ static int add_all(struct spec_checker *c)
 	const struct edges *edges = &c->e->edges;
 	uint32_t unit;
 
-	for (size_t i = 0; i < n_rules(c); i++)
-		if (!c->checked[i].has_root &&
-		    add_unit(c, i, (struct hg_node_id){ 0 }, 0, &unit))
+	for (size_t i = 0; i < n_rules(c); i++) {
+		const struct spec_rule *r = c->e->s->rules.data[i];
+		const struct rule_part all = { .from = r->from, .to = r->to };
+
+		if (!c->checked[i].has_root && add_unit(c, i, &all, 0, &unit))
 			return -1;
+	}
 	for (size_t i = 0; i < edges->nodes.size; i++)
 		if (checker_add_node(c, edges->nodes.data[i].id))
 			return -1;
@@ -191,7 +220,7 @@ static struct err *evaluate(struct spec_checker *c, struct unit *u)
 	c->deps.args.size = c->deps.deps.size = c->found.size = 0;
 	c->e->is_out_of_memory = false;
 	c->evaluations++;
-	rule_check(&sc, u->constraint, u->root, 0, &c->found);
+	rule_check(&sc, u->constraint, &u->part, 0, &c->found);
 	for (size_t i = 0; c->is_by_args && i < c->found.size; i++)
 		rule_args(c->e, u->constraint, &c->found.data[i].binding, &c->deps);
 	if (c->found.size && !c->e->is_out_of_memory) {

@@ -28,17 +28,9 @@ static bool is_nan(struct value v)
 	return v.kind == VALUE_REAL && isnan(v.real);
 }
 
-static bool compare_numbers(struct scope *sc, const struct ast *n)
+static bool is_true(enum ast_op op, int order)
 {
-	struct value a = eval_number(sc, n->a), b = eval_number(sc, n->b);
-	int order;
-
-	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
-		return false;
-	if (is_nan(a) || is_nan(b))
-		return n->op == OP_NE;
-	order = compare_values(a, b);
-	switch (n->op) {
+	switch (op) {
 	case OP_EQ:
 		return order == 0;
 	case OP_NE:
@@ -53,6 +45,113 @@ static bool compare_numbers(struct scope *sc, const struct ast *n)
 		return order > 0;
 	}
 }
+
+/* ---- comparisons with what does not change --------------------------------------------------- */
+
+/** @return the field of a node that @p n is, or is but for something fixed that is added;
+ * NULL when it is something else. */
+static const struct ast *find_field(const struct ast *n)
+{
+	while ((n->kind == AST_ADD || n->kind == AST_SUB) && (!n->a->vars || !n->b->vars)) {
+		if (n->kind == AST_SUB && !n->a->vars)
+			return NULL;
+		n = n->a->vars ? n->a : n->b;
+	}
+	return n->vars && (n->kind == AST_FIELD || (n->kind == AST_NAMED && n->user_attr < 0)) ?
+		       n :
+		       NULL;
+}
+
+static uint64_t to_unsigned(__int128 i, bool is_signed)
+{
+	__int128 first = is_signed ? INT64_MIN : 0;
+	__int128 last = is_signed ? INT64_MAX : (__int128)UINT64_MAX;
+
+	return (i < first ? first : i > last ? last : i) - first;
+}
+
+/** The field that is worth @p value was compared with @p limit: as long as it stays on the
+ * same side of it, nothing is different. */
+static void set_range(struct spec_bytes *bytes, enum ast_op op, __int128 value, __int128 limit)
+{
+	// The least and the most that count as the value does.
+	__int128 least = value, most = value;
+	const __int128 far = (__int128)1 << 100;
+
+	if (op == OP_EQ || op == OP_NE) {
+		if (value != limit) {
+			least = value < limit ? -far : limit + 1;
+			most = value < limit ? limit - 1 : far;
+		}
+	} else if (op == OP_LE || op == OP_GT) {
+		least = value <= limit ? -far : limit + 1;
+		most = value <= limit ? limit : far;
+	} else {
+		least = value < limit ? -far : limit;
+		most = value < limit ? limit - 1 : far;
+	}
+	bytes->least = to_unsigned(least, bytes->is_signed);
+	bytes->most = to_unsigned(most, bytes->is_signed);
+}
+
+/** Comparison @p n of @p a, with the field sc->ranged in it, and @p b, which is fixed, was
+ * made: what does it depend on? */
+static void add_ranged_dep(struct scope *sc, enum ast_op op, struct value a, struct value b)
+{
+	struct spec_dep dep = sc->ranged_dep;
+	const __int128 far = (__int128)1 << 80;
+
+	if (dep.bytes.size && sc->ranged_value.kind == VALUE_INT && a.kind == VALUE_INT &&
+	    b.kind == VALUE_INT && b.i < far && b.i > -far && a.i < far && a.i > -far)
+		set_range(&dep.bytes, op, sc->ranged_value.i,
+			  b.i - (a.i - sc->ranged_value.i));
+	eval_add_any_dep(sc, dep);
+}
+
+static enum ast_op turn(enum ast_op op)
+{
+	return op == OP_LE ? OP_GE : op == OP_GE ? OP_LE : op == OP_LT ? OP_GT :
+	       op == OP_GT ? OP_LT : op;
+}
+
+/** Evaluate the operands of comparison @p n, and say what the comparison depends on. */
+static void eval_operands(struct scope *sc, const struct ast *n, struct value *a,
+			  struct value *b)
+{
+	const struct ast *outer = sc->ranged, *field = NULL;
+
+	if (sc->deps && !sc->args && !n->a->vars != !n->b->vars)
+		field = find_field(n->a->vars ? n->a : n->b);
+	// Within another such comparison this is on the way to its field, not read yet.
+	if (field) {
+		sc->ranged = field;
+		sc->ranged_dep.node.v = 0;
+	}
+	*a = eval_number(sc, n->a);
+	*b = eval_number(sc, n->b);
+	if (!field)
+		return;
+	sc->ranged = outer;
+	if (sc->ranged_dep.node.v && n->a->vars)
+		add_ranged_dep(sc, n->op, *a, *b);
+	else if (sc->ranged_dep.node.v)
+		add_ranged_dep(sc, turn(n->op), *b, *a);
+	sc->ranged_dep.node.v = 0;
+}
+
+static bool compare_numbers(struct scope *sc, const struct ast *n)
+{
+	struct value a, b;
+
+	eval_operands(sc, n, &a, &b);
+	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
+		return false;
+	if (is_nan(a) || is_nan(b))
+		return n->op == OP_NE;
+	return is_true(n->op, compare_values(a, b));
+}
+
+/* ---- other comparisons ----------------------------------------------------------------------- */
 
 /** A vertex as one number: nodes by id, wild pointers by address. */
 static uint64_t vertex_key(struct vertex v)

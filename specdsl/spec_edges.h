@@ -58,8 +58,8 @@ enum edge_event {
 	EDGE_ALL,  ///< anything may have; all nodes were read anew
 	EDGE_BORN, ///< it is entered
 	EDGE_DIED, ///< it is about to be removed
-	EDGE_NODE, ///< its bytes
-	EDGE_OUT,  ///< what a pointer of it leads to
+	EDGE_NODE, ///< bytes of it
+	EDGE_OUT,  ///< what the pointer in these bytes of it leads to
 	EDGE_INTO, ///< the pointers into it
 	EDGE_LIFE, ///< a node of any type, maybe of none, appeared or disappeared
 	EDGE_RING, ///< whether it reaches itself
@@ -89,7 +89,9 @@ struct edges {
 	bool is_valid;
 	bool has_changed; ///< since edges_refresh()
 	bool is_silent, is_out_of_memory;
-	void (*on_event)(void *ctx, enum edge_event event, uint32_t id); ///< may be NULL
+	/** May be NULL. offset and size: which bytes; size 0: no matter. */
+	void (*on_event)(void *ctx, enum edge_event event, uint32_t id, uint64_t offset,
+			 uint32_t size);
 	void *on_event_ctx;
 
 	// Which nodes reach each other (spec_order.c).
@@ -139,6 +141,8 @@ void edges_sources(struct edges *e, const struct edge_node *to,
 
 /** Tell who asked to be told. */
 void edges_tell(struct edges *e, enum edge_event event, uint32_t id);
+void edges_tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
+		      uint64_t offset, uint32_t size);
 
 /* ---- spec_order.c -------------------------------------------------------------------- */
 

@@ -56,7 +56,24 @@ void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_deri
 		sc->e->is_out_of_memory = true;
 }
 
-static void add_dep(struct scope *sc, struct spec_dep dep)
+/** Let what @p d says of bytes hold for @p with, too. @return false when it does not say
+ * anything of these. */
+static bool merge_bytes(struct spec_bytes *d, const struct spec_bytes *with)
+{
+	if (!d->size) // all of them
+		return true;
+	if (d->offset != with->offset || d->size != with->size ||
+	    d->is_signed != with->is_signed)
+		return false;
+	// No change is harmless to both, but those in both ranges.
+	if (with->least > with->most || with->least > d->least)
+		d->least = with->least;
+	if (with->least > with->most || with->most < d->most)
+		d->most = with->most;
+	return true;
+}
+
+void eval_add_any_dep(struct scope *sc, struct spec_dep dep)
 {
 	struct spec_dep *all = sc->deps ? sc->deps->deps.data : NULL, *d;
 	size_t n = sc->deps ? sc->deps->deps.size : 0;
@@ -69,7 +86,7 @@ static void add_dep(struct scope *sc, struct spec_dep dep)
 	}
 	for (size_t i = n > DEPS_RECENT ? n - DEPS_RECENT : 0; i < n; i++)
 		if (all[i].kind == dep.kind && all[i].node.v == dep.node.v &&
-		    all[i].attr == dep.attr)
+		    all[i].attr == dep.attr && merge_bytes(&all[i].bytes, &dep.bytes))
 			return;
 	d = vec_push(&sc->deps->deps);
 	if (d)
@@ -80,12 +97,12 @@ static void add_dep(struct scope *sc, struct spec_dep dep)
 
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
 {
-	add_dep(sc, (struct spec_dep){.kind = kind, .node = node});
+	eval_add_any_dep(sc, (struct spec_dep){.kind = kind, .node = node});
 }
 
 void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
 {
-	add_dep(sc, (struct spec_dep){.kind = SPEC_DEP_ATTR, .node = node, .attr = attr});
+	eval_add_any_dep(sc, (struct spec_dep){.kind = SPEC_DEP_ATTR, .node = node, .attr = attr});
 }
 
 static void add_number_arg(struct scope *sc, struct value v, bool is_derived)
@@ -176,11 +193,27 @@ static bool is_in_whole_element(const struct spec_eval *e, struct hg_node_id nod
 	return element && offset < hg_graph_node(e->g, node)->size / element * element;
 }
 
+/** Field @p f of @p node was read as @p n and is worth @p value. */
+static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_id node,
+			  const struct dec_field *f, struct value value)
+{
+	struct spec_dep dep = {.kind = SPEC_DEP_NODE, .node = node};
+
+	if (f->offset <= UINT32_MAX)
+		dep.bytes = (struct spec_bytes){f->offset, f->size, f->is_signed, 1, 0};
+	if (n != sc->ranged) {
+		eval_add_any_dep(sc, dep);
+		return;
+	}
+	sc->ranged_dep = dep;
+	sc->ranged_value = f->bit_size ? value_none : value;
+}
+
 /** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = eval_vertex(sc, n->base);
-	struct value index[SPEC_MAX_INDICES] = {};
+	struct value index[SPEC_MAX_INDICES] = {}, value;
 	const struct spec_type *t;
 	struct dec_field f;
 	uint64_t raw = 0;
@@ -196,14 +229,18 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	t = type_of(sc->e, v.node, &type);
 	if (!t || !hg_view_is_live(sc->e->v, v.node))
 		return unreadable(sc);
-	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size || f.size > 8 ||
 	    (f.is_float && f.size != 4 && f.size != 8) ||
-	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw))
+	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw)) {
+		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 		return unreadable(sc);
+	}
+	value = decode_field(&f, raw);
+	if (sc->deps)
+		add_field_dep(sc, n, v.node, &f, value);
 	sc->is_pointer = f.is_pointer && f.size == 8 &&
 			 (!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
-	return decode_field(&f, raw);
+	return value;
 }
 
 struct vertex eval_vertex(struct scope *sc, const struct ast *n)

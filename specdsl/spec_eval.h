@@ -81,6 +81,9 @@ struct scope {
 	bool needs_attr;      ///< .. which needs another attribute first
 	bool is_unreadable, is_cyclic;
 	bool is_pointer;      ///< the field read last is one
+	const struct ast *ranged; ///< this field's dependency is left to its comparison, in..
+	struct spec_dep ranged_dep; ///< .. and its value ..
+	struct value ranged_value;  ///< .. (none: it was not read, or it has no range)
 	struct spec_args *args; ///< collect arguments here; NULL: do not, and take short cuts
 	struct spec_args *deps; ///< collect dependencies here; NULL: do not
 };
@@ -95,6 +98,7 @@ bool eval_condition(struct scope *sc, const struct ast *n);
 struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
 
 void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
+void eval_add_any_dep(struct scope *sc, struct spec_dep dep);
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 
 /** As eval_add_dep(): the value of attribute @p attr of @p node was used. */
@@ -136,11 +140,18 @@ bool rule_body(struct scope *sc, const struct spec_rule *r);
 /** The plan that the inconsistencies of @p r are found by. */
 const struct plan *rule_plan(const struct spec_rule *r);
 
-/** Append to @p found the inconsistencies of constraint @p constraint, at most @p max (0:
- * all) and in no order. @p root: only those in which the variable of the plan's first step,
- * which must be PLAN_ALL, stands for it; {0}: all. */
-void rule_check(struct scope *sc, uint32_t constraint, struct hg_node_id root, size_t max,
-		spec_violations *found);
+/** Some of the bindings of a constraint. */
+struct rule_part {
+	/** Those in which the variable of the plan's first step, which must be PLAN_ALL, stands
+	 * for it; {0}: all. */
+	struct hg_node_id root;
+	int64_t from, to; ///< of an intra-node constraint: those with I from .. to
+};
+
+/** Append to @p found the inconsistencies of constraint @p constraint among @p part (NULL:
+ * all), at most @p max (0: all) and in no order. */
+void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
+		size_t max, spec_violations *found);
 
 /** Order @p n violations of one constraint by binding. */
 void rule_sort(struct spec_violation *v, size_t n);

@@ -12,7 +12,13 @@
 
 /* ---- links -------------------------------------------------------------------------------- */
 
-/** @return where the first link of a list is kept; NULL: there is no such node now. */
+static uint64_t piece_key(uint32_t node, uint32_t piece)
+{
+	return (uint64_t)node << 32 | piece;
+}
+
+/** @return where the first link of a list is kept, if not in a map; NULL: there is no such
+ * node now. */
 static uint32_t *list_head(struct spec_eval *e, enum track_list list, uint32_t of)
 {
 	struct edge_node *n;
@@ -23,6 +29,40 @@ static uint32_t *list_head(struct spec_eval *e, enum track_list list, uint32_t o
 		return &e->track.results.data[of].dependents;
 	n = (struct edge_node *)edges_node(&e->edges, (struct hg_node_id){ of });
 	return n ? &n->dependents[list] : NULL;
+}
+
+/** @return the first link of the list that @p l is in or belongs in; 0: it is empty. */
+static uint32_t first_link(struct spec_eval *e, const struct track_link *l)
+{
+	const uint64_t *first;
+
+	if (!l->piece)
+		return *list_head(e, l->list, l->of);
+	first = map_get(&e->track.pieces, piece_key(l->of, l->piece));
+	return first ? *first : 0;
+}
+
+/** Cannot fail but for the first link of a piece. */
+static int set_first_link(struct spec_eval *e, const struct track_link *l, uint32_t first)
+{
+	if (!l->piece)
+		*list_head(e, l->list, l->of) = first;
+	else if (first)
+		return map_put(&e->track.pieces, piece_key(l->of, l->piece), first);
+	else
+		map_remove(&e->track.pieces, piece_key(l->of, l->piece));
+	return 0;
+}
+
+/** In the list of which piece of @p n is what depends on @p b? 0: the node's. */
+static uint32_t piece_of(const struct edge_node *n, const struct spec_bytes *b)
+{
+	uint32_t piece = b->offset / TRACK_PIECE_BYTES;
+
+	if (!b->size || n->end - n->start <= TRACK_SMALL_BYTES ||
+	    (b->offset + b->size - 1) / TRACK_PIECE_BYTES != piece)
+		return 0;
+	return piece + 1;
 }
 
 static uint32_t take_link(struct track *t)
@@ -37,26 +77,35 @@ static uint32_t take_link(struct track *t)
 }
 
 static int add_link(struct spec_eval *e, uint32_t result, enum track_list list,
-		    uint32_t of)
+		    uint32_t of, const struct spec_bytes *bytes)
 {
 	struct track *t = &e->track;
-	uint32_t *head = list_head(e, list, of), i;
+	uint32_t i, first;
+	struct track_link *l;
 
-	if (!head)
-		return add_link(e, result, TRACK_ALL, 0); // it may be alive again
+	if (!list_head(e, list, of))
+		return add_link(e, result, TRACK_ALL, 0, NULL); // it may be alive again
 	i = take_link(t);
 	if (!i)
 		return -1;
-	t->links.data[i] = (struct track_link){
-		.result = result,
-		.of = of,
-		.list = list,
-		.next = *head,
-		.next_own = t->results.data[result].first_own,
-	};
-	if (*head)
-		t->links.data[*head].prev = i;
-	*head = t->results.data[result].first_own = i;
+	l = &t->links.data[i];
+	*l = (struct track_link){ .result = result, .of = of, .list = list };
+	if (list == TRACK_NODE) {
+		l->bytes = *bytes;
+		l->piece = piece_of(edges_node(&e->edges, (struct hg_node_id){ of }),
+				    bytes);
+	}
+	first = first_link(e, l);
+	if (set_first_link(e, l, i)) {
+		l->next = t->first_free_link;
+		t->first_free_link = i;
+		return -1;
+	}
+	l->next = first;
+	l->next_own = t->results.data[result].first_own;
+	if (first)
+		t->links.data[first].prev = i;
+	t->results.data[result].first_own = i;
 	t->n_path_links += list == TRACK_PATHS;
 	t->n_ring_links += list == TRACK_RING;
 	return 0;
@@ -76,7 +125,7 @@ static void drop_links(struct spec_eval *e, uint32_t result)
 		if (l->prev)
 			t->links.data[l->prev].next = l->next;
 		else
-			*list_head(e, l->list, l->of) = l->next;
+			set_first_link(e, l, l->next);
 		t->n_path_links -= l->list == TRACK_PATHS;
 		t->n_ring_links -= l->list == TRACK_RING;
 		l->next = t->first_free_link;
@@ -85,26 +134,98 @@ static void drop_links(struct spec_eval *e, uint32_t result)
 	t->results.data[result].first_own = 0;
 }
 
-static void make_stale(struct spec_eval *e, uint32_t result)
+/** @return whether it was not so before. */
+static bool mark_stale(struct track *t, uint32_t result)
 {
-	struct track *t = &e->track;
 	struct track_result *r = &t->results.data[result];
 
-	drop_links(e, result);
 	if (r->is_stale)
-		return;
+		return false;
 	r->is_stale = true;
 	// There is room: track_new() reserved it.
 	t->stale.data[t->stale.size++] = result;
+	return true;
+}
+
+static void make_stale(struct spec_eval *e, uint32_t result)
+{
+	drop_links(e, result);
+	mark_stale(&e->track, result);
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+/** What has changed of a node: bytes, or all when size is 0. */
+struct touched {
+	uint64_t offset;
+	uint32_t size;
+};
+
+/** Is the number in the bytes of @p l out of its range? */
+static bool has_left_range(const struct spec_eval *e, const struct track_link *l)
+{
+	unsigned spare = 64 - 8 * l->bytes.size;
+	uint64_t value;
+
+	if (l->bytes.least > l->bytes.most ||
+	    !hg_view_read(e->v, (struct hg_node_id){ l->of }, l->bytes.offset,
+			  l->bytes.size, &value))
+		return true;
+	if (l->bytes.is_signed)
+		value = (uint64_t)((int64_t)(value << spare) >> spare) ^ UINT64_C(1) << 63;
+	return value < l->bytes.least || value > l->bytes.most;
+}
+
+static bool is_touched(const struct spec_eval *e, const struct track_link *l,
+		       const struct touched *what)
+{
+	if (!what->size || !l->bytes.size)
+		return true;
+	return l->bytes.offset < what->offset + what->size &&
+	       what->offset < (uint64_t)l->bytes.offset + l->bytes.size &&
+	       has_left_range(e, l);
+}
+
+/** Make stale those with links from @p first on that @p what matters to. */
+static void touch_list(struct spec_eval *e, uint32_t first, const struct touched *what)
+{
+	struct track *t = &e->track;
+	size_t done = t->stale.size;
+
+	for (uint32_t i = first; i; i = t->links.data[i].next)
+		if (is_touched(e, &t->links.data[i], what))
+			mark_stale(t, t->links.data[i].result);
+	for (; done < t->stale.size; done++)
+		drop_links(e, t->stale.data[done]);
 }
 
 /** What the list is about has changed. */
 static void touch(struct spec_eval *e, enum track_list list, uint32_t of)
 {
-	uint32_t *head = list_head(e, list, of);
+	const uint32_t *head = list_head(e, list, of);
 
-	while (head && *head)
-		make_stale(e, e->track.links.data[*head].result);
+	if (head && *head)
+		touch_list(e, *head, &(struct touched){ 0, 0 });
+}
+
+/** Bytes of node @p id have changed; all, and its life, when @p size is 0. */
+static void touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size)
+{
+	const struct edge_node *n = edges_node(&e->edges, (struct hg_node_id){ id });
+	const struct touched what = { offset, size };
+	uint64_t end = size ? offset + size : n ? n->end - n->start : 0;
+
+	if (!n)
+		return;
+	touch_list(e, n->dependents[TRACK_NODE], &what);
+	if (!e->track.pieces.size || n->end - n->start <= TRACK_SMALL_BYTES)
+		return;
+	for (uint64_t at = offset / TRACK_PIECE_BYTES; at * TRACK_PIECE_BYTES < end; at++) {
+		const uint64_t *first = map_get(&e->track.pieces, piece_key(id, at + 1));
+
+		if (first)
+			touch_list(e, *first, &what);
+	}
 }
 
 /* ---- results ------------------------------------------------------------------------------ */
@@ -148,21 +269,21 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 
 	switch (d->kind) {
 	case SPEC_DEP_NODE:
-		return add_link(e, result, TRACK_NODE, d->node.v);
+		return add_link(e, result, TRACK_NODE, d->node.v, &d->bytes);
 	case SPEC_DEP_INTO:
-		return add_link(e, result, TRACK_INTO, d->node.v);
+		return add_link(e, result, TRACK_INTO, d->node.v, NULL);
 	case SPEC_DEP_EDGES:
-		return add_link(e, result, TRACK_PATHS, d->node.v);
+		return add_link(e, result, TRACK_PATHS, d->node.v, NULL);
 	case SPEC_DEP_RING:
-		return add_link(e, result, TRACK_RING, d->node.v);
+		return add_link(e, result, TRACK_RING, d->node.v, NULL);
 	case SPEC_DEP_ATTR:
 		m = eval_find_memo(e, (struct attr_task){ .attr = d->attr,
 							  .node = d->node });
 		// Not tracked is a value that was known before tracking began.
-		return m && m->result ? add_link(e, result, TRACK_RESULT, m->result) :
-					add_link(e, result, TRACK_ALL, 0);
+		return m && m->result ? add_link(e, result, TRACK_RESULT, m->result, NULL) :
+					add_link(e, result, TRACK_ALL, 0, NULL);
 	case SPEC_DEP_ALL:
-		return add_link(e, result, TRACK_ALL, 0);
+		return add_link(e, result, TRACK_ALL, 0, NULL);
 	}
 	return -1;
 }
@@ -188,6 +309,7 @@ static void start_anew(struct spec_eval *e)
 	struct track *t = &e->track;
 
 	t->links.size = 1;
+	map_deinit(&t->pieces);
 	t->first_free_link = t->dependents_of_all = 0;
 	t->n_path_links = t->n_ring_links = t->moved.size = 0;
 	for (size_t i = 1; i < t->results.size; i++)
@@ -200,7 +322,7 @@ static void start_anew(struct spec_eval *e)
 		checker_start_anew(e->checker);
 }
 
-static void on_out(struct spec_eval *e, uint32_t id)
+static void on_out(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size)
 {
 	struct track *t = &e->track;
 	uint32_t *slot = t->n_path_links ? vec_push(&t->moved) : NULL;
@@ -209,10 +331,11 @@ static void on_out(struct spec_eval *e, uint32_t id)
 		*slot = id;
 	else if (t->n_path_links)
 		e->edges.is_out_of_memory = true;
-	touch(e, TRACK_NODE, id);
+	touch_bytes(e, id, offset, size);
 }
 
-static void on_event(void *ctx, enum edge_event event, uint32_t id)
+static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t offset,
+		     uint32_t size)
 {
 	struct spec_eval *e = ctx;
 
@@ -227,7 +350,7 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id)
 			e->edges.is_out_of_memory = true;
 		break;
 	case EDGE_DIED:
-		touch(e, TRACK_NODE, id);
+		touch_bytes(e, id, 0, 0);
 		touch(e, TRACK_INTO, id);
 		touch(e, TRACK_PATHS, id);
 		touch(e, TRACK_RING, id);
@@ -236,10 +359,10 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id)
 			checker_drop_node(e->checker, (struct hg_node_id){ id });
 		break;
 	case EDGE_NODE:
-		touch(e, TRACK_NODE, id);
+		touch_bytes(e, id, offset, size);
 		break;
 	case EDGE_OUT:
-		on_out(e, id);
+		on_out(e, id, offset, size);
 		break;
 	case EDGE_INTO:
 		touch(e, TRACK_INTO, id);
@@ -362,6 +485,7 @@ struct err *track_start(struct spec_eval *e)
 void track_deinit(struct track *t)
 {
 	vec_deinit(&t->links);
+	map_deinit(&t->pieces);
 	vec_deinit(&t->results);
 	vec_deinit(&t->free_results);
 	vec_deinit(&t->stale);

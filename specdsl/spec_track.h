@@ -13,7 +13,8 @@
  * Invariants:
  *  1. A result that is not stale is what would be computed now.
  *  2. A stale result has no links: it costs nothing until it is computed again.
- *  3. Lists of nodes are in their edge_node and hold links of live nodes only.
+ *  3. Lists of nodes are in their edge_node, or in pieces, and hold links of live nodes
+ *     only.
  */
 #ifndef SPECDSL_SPEC_TRACK_H
 #define SPECDSL_SPEC_TRACK_H
@@ -40,8 +41,15 @@ struct track_link {
 	uint32_t of;	     ///< node or result
 	uint32_t next, prev; ///< in the list of what it depends on; 0 ends
 	uint32_t next_own;   ///< of the same result; 0 ends
+	uint32_t piece;	     ///< TRACK_NODE: in the list of this piece of it; 0: of the node
 	enum track_list list;
+	struct spec_bytes bytes; ///< TRACK_NODE
 };
+
+/** What depends on bytes of a node larger than TRACK_SMALL_BYTES is in a list for each
+ * TRACK_PIECE_BYTES of it; pieces count from 1. */
+#define TRACK_PIECE_BYTES 64
+#define TRACK_SMALL_BYTES 256
 
 struct track_result {
 	enum track_kind kind;
@@ -59,6 +67,7 @@ struct track {
 	VEC(struct track_result) results;
 	VEC(uint32_t) free_results;
 	uint32_t dependents_of_all; ///< first link of list TRACK_ALL
+	struct map pieces;	    ///< node << 32 | piece -> first link
 	VEC(uint32_t) stale;	    ///< results that became so and are not settled
 	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
 	VEC(uint32_t) touched;	    ///< watches that became stale and were not told

@@ -249,7 +249,7 @@ struct spec_arg {
 
 /** What a node must not suffer for arguments to stay as they are. */
 enum spec_dep_kind {
-	SPEC_DEP_NODE,	///< its bytes and its life were read
+	SPEC_DEP_NODE,	///< its bytes, some or all, and its life were read
 	SPEC_DEP_INTO,	///< the pointers into it were counted
 	SPEC_DEP_EDGES, ///< the paths from it were asked about
 	SPEC_DEP_RING,	///< whether a path leads from it to itself was asked
@@ -257,10 +257,20 @@ enum spec_dep_kind {
 	SPEC_DEP_ALL,	///< anything may matter; node is {0}, and it is the only one
 };
 
+/** Bytes of a node. */
+struct spec_bytes {
+	uint32_t offset, size; ///< size 0: all of them
+	bool is_signed;
+	/** As long as the number in them, made unsigned by adding 2^63 to a signed one, is
+	 * from least to most, all stays as it is; least > most: no change is harmless. */
+	uint64_t least, most;
+};
+
 struct spec_dep {
 	struct hg_node_id node;
 	enum spec_dep_kind kind;
-	uint32_t attr; ///< SPEC_DEP_ATTR: its index
+	uint32_t attr;		 ///< SPEC_DEP_ATTR: its index
+	struct spec_bytes bytes; ///< SPEC_DEP_NODE: which
 };
 
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
