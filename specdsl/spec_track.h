@@ -42,6 +42,7 @@ struct track_link {
 	uint32_t next, prev; ///< in the list of what it depends on; 0 ends
 	uint32_t next_own;   ///< of the same result; 0 ends
 	uint32_t piece;	     ///< TRACK_NODE: in the list of this piece of it; 0: of the node
+	uint32_t group;	     ///< in the list of this group instead; 0: of none
 	enum track_list list;
 	struct spec_bytes bytes; ///< TRACK_NODE
 };
@@ -50,6 +51,16 @@ struct track_link {
  * TRACK_PIECE_BYTES of it; pieces count from 1. */
 #define TRACK_PIECE_BYTES 64
 #define TRACK_SMALL_BYTES 256
+
+/** Links on one number of a node, each of which lets it change within a range. */
+struct track_group {
+	struct spec_bytes bytes; ///< which; to the range all of them allow, or less
+	uint32_t node, n, first; ///< first link of n
+	uint32_t next, prev;	 ///< groups of the same word; 0 ends
+};
+
+#define TRACK_GROUP_LINKS 64
+#define TRACK_WORD_BYTES 8
 
 struct track_result {
 	enum track_kind kind;
@@ -68,6 +79,9 @@ struct track {
 	VEC(uint32_t) free_results;
 	uint32_t dependents_of_all; ///< first link of list TRACK_ALL
 	struct map pieces;	    ///< node << 32 | piece -> first link
+	VEC(struct track_group) groups;
+	uint32_t first_free_group;
+	struct map words;	    ///< node << 32 | word -> first group
 	VEC(uint32_t) stale;	    ///< results that became so and are not settled
 	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
 	VEC(uint32_t) touched;	    ///< watches that became stale and were not told
@@ -91,5 +105,27 @@ int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps
 
 /** Let everything that became stale be known to its owner. After edges_refresh(). */
 struct err *track_settle(struct spec_eval *e);
+
+/* ---- spec_links.c -------------------------------------------------------------------- */
+
+/** Result @p result depends on what @p list of @p of is about, of a node on @p bytes.
+ * @return 0, or -1 when memory is out. */
+int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32_t of,
+	      const struct spec_bytes *bytes);
+
+/** The result depends on nothing more. */
+void links_drop(struct spec_eval *e, uint32_t result);
+
+/** The result must be computed anew. */
+void links_make_stale(struct spec_eval *e, uint32_t result);
+
+/** What the list is about has changed: make stale who depends on it. */
+void links_touch(struct spec_eval *e, enum track_list list, uint32_t of);
+
+/** Bytes of node @p id have changed; all, and its life, when @p size is 0. */
+void links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size);
+
+/** There are no links any more, and no nodes that had any. */
+void links_forget(struct track *t);
 
 #endif

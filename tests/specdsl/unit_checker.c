@@ -19,6 +19,7 @@
 #define BASE UINT64_C(0x10000)
 #define MAX_LIVE 12
 #define N_MOVES 300
+#define RING_NODES 150
 
 /* ---- a random history ------------------------------------------------------------------------ */
 
@@ -111,6 +112,72 @@ static struct hg_graph *make_history(const struct spec *s, unsigned seed, int n_
 		}
 	}
 	return h.g;
+}
+
+/** The list or ring that make_rings() works on, in order. */
+struct rings {
+	struct history h;
+	uint64_t node[RING_NODES];
+	size_t n;
+};
+
+static void point(struct rings *r, size_t from, uint64_t to, uint64_t offset)
+{
+	assert_null(
+		hg_graph_store(r->h.g, ++r->h.time, r->node[from] + offset, 8, &to, 1));
+}
+
+static void ring_insert(struct rings *r, size_t at)
+{
+	struct hg_node_id id;
+
+	memmove(r->node + at + 1, r->node + at, (r->n - at) * sizeof(*r->node));
+	r->node[at] = r->h.next_addr;
+	r->h.next_addr += 64;
+	r->n++;
+	assert_null(hg_graph_alloc(r->h.g, ++r->h.time, r->node[at], 24, 1, NULL, &id));
+	assert_null(hg_graph_set_type(r->h.g, id, 1));
+	point(r, at, r->node[(at + 1) % r->n], 8);
+	point(r, (at + r->n - 1) % r->n, r->node[at], 8);
+	point(r, at, r->node[(at + r->n - 1) % r->n], 16);
+	point(r, (at + 1) % r->n, r->node[at], 16);
+}
+
+static void ring_remove(struct rings *r, size_t at)
+{
+	uint64_t gone = r->node[at];
+
+	point(r, (at + r->n - 1) % r->n, r->node[(at + 1) % r->n], 8);
+	point(r, (at + 1) % r->n, r->node[(at + r->n - 1) % r->n], 16);
+	r->n--;
+	memmove(r->node + at, r->node + at + 1, (r->n - at) * sizeof(*r->node));
+	assert_null(hg_graph_free(r->h.g, ++r->h.time, gone, 1));
+}
+
+/** A ring, linked both ways or, as the second pointer is one of the spec's or not, one way,
+ * longer than ways around are searched for; now and then it is broken, and mended. */
+static struct hg_graph *make_rings(const struct spec *s, unsigned seed, int n_steps)
+{
+	struct rings r = { .h = { .s = s, .next_addr = BASE } };
+
+	srandom(seed);
+	assert_null(hg_graph_create(&r.h.g));
+	for (int i = 0; i < n_steps; i++) {
+		size_t at = r.n ? any(r.n) : 0;
+
+		if (r.n < 3 || (any(3) && r.n < RING_NODES))
+			ring_insert(&r, at);
+		else if (any(4))
+			ring_remove(&r, at);
+		else if (any(2))
+			point(&r, at, any(2) ? r.node[any(r.n)] : 0, 8 + 8 * any(2));
+		else
+			for (size_t k = 0; k < r.n; k++) {
+				point(&r, k, r.node[(k + 1) % r.n], 8);
+				point(&r, k, r.node[(k + r.n - 1) % r.n], 16);
+			}
+	}
+	return r.h.g;
 }
 
 /* ---- comparing -------------------------------------------------------------------------------- */
@@ -216,6 +283,7 @@ static void move(struct follower *f, struct hg_view *v, uint64_t n_ops, uint64_t
 		hg_view_seek(v, to > n_ops ? n_ops : to);
 }
 
+// By this layout field 1 holds addresses, but is no pointer.
 static const struct dec_field word_fields[] = {
 	{ .name = "tagged", .offset = 0, .size = 8 },
 	{ .name = "next",
@@ -228,8 +296,10 @@ static const struct dec_struct word_layout = {
 	.name = "word", .size = 16, .fields = word_fields, .n_fields = 2
 };
 
-static size_t compare(const char *text, size_t size, unsigned seed, int n_steps,
-		      uint64_t stride)
+typedef struct hg_graph *(*make_fn)(const struct spec *s, unsigned seed, int n_steps);
+
+static size_t compare(const char *text, size_t size, const struct dec_struct *layout,
+		      make_fn make, unsigned seed, int n_steps, uint64_t stride)
 {
 	struct follower f = {}, by_args = {};
 	spec_violations want = {}, got = {};
@@ -240,13 +310,12 @@ static size_t compare(const char *text, size_t size, unsigned seed, int n_steps,
 
 	assert_null(spec_create(&s));
 	assert_null(spec_add_text(s, "test.spec", text, size));
-	// A layout by which field 1 of `word` holds addresses, but is no pointer.
-	if (spec_type_find(s, "word") >= 0)
-		assert_null(spec_bind_type(s, spec_type_find(s, "word"), &word_layout));
+	if (layout)
+		assert_null(spec_bind_type(s, 0, layout));
 	assert_null(spec_resolve(s));
 	spec_diags_print(s, stderr);
 	assert_int_equal(spec_errors(s), 0);
-	g = make_history(s, seed, n_steps);
+	g = make(s, seed, n_steps);
 	assert_null(hg_view_create(g, any(hg_graph_ops(g)), &v));
 	assert_null(spec_eval_create(s, g, v, &f.e));
 	assert_null(spec_checker_create(f.e, false, &f.c));
@@ -282,12 +351,12 @@ static size_t compare(const char *text, size_t size, unsigned seed, int n_steps,
 }
 
 /** Of every position something must be said: a spec that is never violated tests nothing. */
-static void compare_seeds(const char *text, size_t size)
+static void compare_seeds(const char *text, size_t size, const struct dec_struct *layout)
 {
 	size_t n = 0;
 
 	for (unsigned seed = 1; seed <= 6; seed++)
-		n += compare(text, size, seed, 260, 5);
+		n += compare(text, size, layout, make_history, seed, 260, 5);
 	print_message("%zu violations\n", n);
 	assert_true(n > 1000);
 }
@@ -309,7 +378,7 @@ static void test_papers(void **state)
 	size = fread(text, 1, sizeof(text), f);
 	fclose(f);
 	assert_in_range(size, 100, sizeof(text) - 1);
-	compare_seeds(text, size);
+	compare_seeds(text, size, NULL);
 }
 
 static const char ring[] =
@@ -349,16 +418,32 @@ static const char shortcuts[] =
 	"n FIELD 3 EDGE 2;\nn X; (X[2])[1] > 2 and (X[3])[1] > 2;\n"
 	"n X; n Y; X -> Y => X == Y and (Y[2]).INDEGREE == 1 and (Y[3])[2] == NULL;\n";
 
+// Comparisons with what does not change depend on a range; many on one number are in groups.
+static const char ranges[] =
+	"n FIELD 3 EDGE 2;\nARRAY a SIZE 8;\nARRAY b SIZE 4;\n"
+	"a X; for I in 3 to 39, 2 * I <= X[1] + 9 => X[I] <= X[I - 1];\n"
+	"a X; for I in 3 to 39, I / 9 > X[1] and X[I] != 2 => X[2] - 1 >= 0;\n"
+	"a X; for I in 1 to 200, 3 == X[I] or X[I] < I - 3 or X[2] - I > 5;\n"
+	"b X; for I in 2 to 70, X[1] > I - 4 => X[I] - 1 < 2;\n"
+	"b X; for I in 2 to 70, X[I] > 0 => ((X[1] > 1) ? I : 3) <= X[((X[2] > 1) ? 3 : 4)];\n"
+	"n X; X[1] > 2 or 1 == X[1]; n X; n Y; X -> Y and X[1] - 1 < 1 => Y[1] != 3;\n";
+
+static void test_ranges(void **state)
+{
+	(void)state;
+	compare_seeds(ranges, strlen(ranges), NULL);
+}
+
 static void test_words(void **state)
 {
 	(void)state;
-	compare_seeds(words, strlen(words));
+	compare_seeds(words, strlen(words), &word_layout);
 }
 
 static void test_shortcuts(void **state)
 {
 	(void)state;
-	compare_seeds(shortcuts, strlen(shortcuts));
+	compare_seeds(shortcuts, strlen(shortcuts), NULL);
 }
 
 /** So many nodes come and go that the checker has to forget the dead. */
@@ -366,32 +451,60 @@ static void test_churn(void **state)
 {
 	(void)state;
 	for (unsigned seed = 1; seed <= 3; seed++)
-		assert_true(compare(attributes, strlen(attributes), seed, 12000, 100) >
-			    1000);
+		assert_true(compare(attributes, strlen(attributes), NULL, make_history,
+				    seed, 12000, 100) > 1000);
 }
 
 static void test_ring(void **state)
 {
 	(void)state;
-	compare_seeds(ring, strlen(ring));
+	compare_seeds(ring, strlen(ring), NULL);
+}
+
+static const char one_way[] =
+	"ring FIELD 3 EDGE 1;\nring X; X ->> X;\nring X; X /->> X;\n";
+static const char both_ways[] = "ring FIELD 3 EDGE 2;\nring X; X ->> X;\n"
+				"ring X; X.OUTDEGREE > 1 => X /->> X;\n";
+static const struct dec_field one_way_fields[] = {
+	{ .name = "key", .offset = 0, .size = 8 },
+	{ .name = "next",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "ring" },
+	{ .name = "prev", .offset = 16, .size = 8 },
+};
+static const struct dec_struct one_way_layout = {
+	.name = "ring", .size = 24, .fields = one_way_fields, .n_fields = 3
+};
+
+static void test_rings(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 3; seed++) {
+		assert_true(compare(one_way, strlen(one_way), &one_way_layout, make_rings,
+				    seed, 600, 40) > 1000);
+		assert_true(compare(both_ways, strlen(both_ways), NULL, make_rings, seed,
+				    600, 40) > 1000);
+	}
 }
 
 static void test_paths(void **state)
 {
 	(void)state;
-	compare_seeds(paths, strlen(paths));
+	compare_seeds(paths, strlen(paths), NULL);
 }
 
 static void test_attributes(void **state)
 {
 	(void)state;
-	compare_seeds(attributes, strlen(attributes));
+	compare_seeds(attributes, strlen(attributes), NULL);
 }
 
 static void test_pairs(void **state)
 {
 	(void)state;
-	compare_seeds(pairs, strlen(pairs));
+	compare_seeds(pairs, strlen(pairs), NULL);
 }
 
 /* ---- a structure that only grows -------------------------------------------------------------------- */
@@ -449,7 +562,8 @@ int main(void)
 		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_churn),
+		cmocka_unit_test(test_churn),	  cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_rings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
