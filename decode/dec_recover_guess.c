@@ -101,7 +101,8 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->is_bold = i >= 3;
 			r->least_may_element = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			r->least_may = i ? REC_MAY_YES : REC_MAY_PERHAPS;
-			err = rec_settle_memory(r) ?: recover_mirrors(r);
+			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
+						      recover_mirrors(r);
 			// Nothing is left to guess about.
 			if (!r->n_lost)
 				break;

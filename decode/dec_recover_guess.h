@@ -46,6 +46,14 @@ bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_
  * to memory what it would have done. @return whether it has. */
 bool rec_store_late(struct dec_recover *r, struct rec_access *a, uint32_t number);
 
+/* ---- frames (dec_recover_frame.c) ---------------------------------------------------------- */
+
+/** @return whether @p f sets rsp from rbp, and forgets what it was. */
+bool rec_frame_ends(const struct rec_form *f);
+
+/** Find stack pointers before such instructions by what frames are like, and what follows. */
+struct err *rec_frames_apply(struct dec_recover *r);
+
 /* ---- opposite pointers (dec_recover_mirror.c) -------------------------------------------- */
 
 /** The next sweep is to find out which loads have a mirror; it is over. */

@@ -184,6 +184,12 @@ struct rec_tie {
 	uint32_t a, b;
 };
 
+/** An instruction that sets rsp from rbp: the nodes that the two held before it. */
+struct rec_frame {
+	uint32_t step;
+	uint32_t rsp, rbp;
+};
+
 /** A call that has not returned. */
 struct rec_call {
 	uint64_t return_rip;
@@ -210,6 +216,7 @@ struct dec_recover {
 	VEC(struct rec_bytes) bytes;
 	VEC(struct rec_anchor) anchors;
 	VEC(struct rec_tie) ties; ///< by step
+	VEC(struct rec_frame) frames;
 	VEC(struct rec_call)
 	nested; ///< while steps are added: calls that have not returned
 	uint32_t current[REC_REGS]; ///< while steps are added: each register's node

@@ -44,6 +44,7 @@ void dec_recover_destroy(struct dec_recover *r)
 	vec_deinit(&r->anchors);
 	vec_deinit(&r->calls);
 	vec_deinit(&r->ties);
+	vec_deinit(&r->frames);
 	rec_heap_deinit(r);
 	vec_deinit(&r->mirrors);
 	vec_deinit(&r->homes);
@@ -273,6 +274,18 @@ static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *la
 	return err ?: frame_end(r, last, insn, step);
 }
 
+/* Step @p step sets rsp from rbp. */
+static struct err *frame_note(struct dec_recover *r, uint32_t step)
+{
+	struct rec_frame *f = vec_push(&r->frames);
+	uint32_t rsp = node_now(r, REC_RSP), rbp = node_now(r, REC_RBP);
+
+	if (!f || rsp == REC_NO_NODE || rbp == REC_NO_NODE)
+		return &err_nomem;
+	*f = (struct rec_frame){ step, rsp, rbp };
+	return NULL;
+}
+
 struct err *dec_recover_gap(struct dec_recover *r)
 {
 	r->nested.size = 0;
@@ -307,6 +320,8 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 				r->ties.size != n_ties };
 	r->is_resumed = false;
 	f = &r->forms.data[form];
+	if (rec_frame_ends(f))
+		err = frame_note(r, step);
 	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
 		err = slot_add(r, f, i, step);
 	if (!err && f->is_wild)
