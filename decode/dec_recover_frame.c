@@ -21,13 +21,13 @@ struct frame_size {
 	bool is_known, is_mixed;
 };
 
-/* @return whether @p f sets rsp without having read it, from rbp. */
 bool rec_frame_ends(const struct rec_form *f)
 {
 	const struct dec_insn *insn = &f->insn;
 
-	return insn->gpr_written >> REC_RSP & 1 && !(insn->gpr_read >> REC_RSP & 1) &&
-	       insn->gpr_read >> REC_RBP & 1;
+	return f->kind == REC_LEAVE ||
+	       (insn->gpr_written >> REC_RSP & 1 && !(insn->gpr_read >> REC_RSP & 1) &&
+		insn->gpr_read >> REC_RBP & 1);
 }
 
 static bool both_known(const struct dec_recover *r, const struct rec_frame *f)
