@@ -28,12 +28,19 @@ static struct err *flight_anchor(struct dec_flight *f, uint64_t i, size_t *next)
 		for (int a = 0; a < flight_n_args[call->fn] && !err; a++)
 			err = dec_recover_anchor(f->recover, flight_arg_regs[a],
 						 call->arg[a]);
+		if (!err && !call->exit && call->fn != CAP_HEAP_FREE)
+			err = dec_recover_lose_below(f->recover, 0,
+						     DEC_RETURN_ADDRESS_BYTES);
 	}
 	// Calls that nest deeper than this do not end here.
 	for (size_t k = *next > 8 ? *next - 8 : 0; k < *next && !err; k++) {
 		const struct dec_flight_call *call = &f->calls.data[k];
 
-		if (call->exit == i && call->has_result)
+		if (call->exit != i || call->fn == CAP_HEAP_FREE)
+			continue;
+		err = dec_recover_lose_below(f->recover, -DEC_RETURN_PROBE_BYTES,
+					     DEC_RETURN_PROBE_BYTES);
+		if (!err && call->has_result)
 			err = dec_recover_anchor(f->recover, CAP_RAX, call->result);
 	}
 	return err;

@@ -68,6 +68,15 @@ struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value);
 struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
 				      const void *bytes, size_t n);
 
+/** The recorder wrote the program's stack just before the next step: @p n bytes from rsp +
+ * @p from on hold something else now. */
+struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n);
+
+/** What a probe on a function's return does so, as arch/x86/kernel/uprobes.c has it: the
+ * return address is replaced when the function is entered; when it returns, rax, rcx and r11
+ * are pushed (since Linux 6.11) and the address is set right again. */
+enum { DEC_RETURN_PROBE_BYTES = 24, DEC_RETURN_ADDRESS_BYTES = 8 };
+
 /** An allocator call. Steps count from 0, as they were added. */
 struct dec_recover_heap_call {
 	uint64_t entry;		    ///< its first step that is known to be

@@ -173,7 +173,7 @@ bool rec_bases_note(struct dec_recover *r, const struct rec_access *a)
 	uint32_t node;
 	int64_t off;
 
-	if (a->mem == REC_TOLD || a->mem == REC_NONE)
+	if (a->mem >= REC_BELOW)
 		return true;
 	at = rec_at(r, a->step);
 	if (a->is_write)

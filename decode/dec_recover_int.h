@@ -17,6 +17,7 @@
 
 #define REC_NONE 0xff
 #define REC_TOLD 0xfe ///< of an access: no step's, but told from elsewhere (an anchor)
+#define REC_BELOW 0xfd ///< of an access: no step's, but memory below rsp is lost
 #define REC_NO_NODE UINT32_MAX
 #define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
 
@@ -152,14 +153,14 @@ enum rec_placed { REC_UNPLACED, REC_HINTED, REC_INFERRED, REC_KNOWN };
 
 /** One memory operand read or written. In order, reads before writes. */
 struct rec_access {
-	uint64_t addr;
+	uint64_t addr;	///< REC_BELOW: from rsp on
 	uint32_t step;
 	uint32_t line;	///< of addr, once it is known; cached
-	uint32_t node;	///< of what is told
+	uint32_t node;	///< of what is told; rsp
 	uint8_t placed; ///< enum rec_placed
-	uint8_t mem;	///< operand; REC_NONE, REC_TOLD
+	uint8_t mem;	///< operand; REC_NONE, REC_TOLD, REC_BELOW
 	uint8_t slot;	///< REC_NONE with mem REC_NONE: not by the step but before it
-	uint8_t size;	///< of what is told
+	uint8_t size;	///< of what is told, or lost
 	bool is_write;
 };
 

@@ -23,7 +23,7 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 	const struct dec_mem *m;
 	uint64_t addr;
 
-	if (a->mem == REC_NONE ||
+	if (a->mem >= REC_BELOW ||
 	    a->placed >= (r->is_guessing ? REC_INFERRED : REC_KNOWN))
 		return;
 	m = &at.form->insn.mem[a->mem];
@@ -164,6 +164,18 @@ static bool told_apply(struct dec_recover *r, struct rec_access *a)
 	return rec_mem_write(r, a->addr, a->size, &a->line, &b, true);
 }
 
+/* The recorder's probes wrote on the program's stack. */
+static bool below_apply(struct dec_recover *r, const struct rec_access *a)
+{
+	struct rec_bits rsp = r->bits.data[a->node];
+
+	if (rsp.m == UINT64_MAX)
+		return rec_mem_forget(r, rsp.v + a->addr, a->size);
+	if (!r->is_guessing)
+		rec_mem_kill(r, REC_NO_NODE);
+	return true;
+}
+
 /* A store that nobody knows the place of comes. @return whether it was found. */
 static bool store_find(struct dec_recover *r, struct rec_access *a)
 {
@@ -198,6 +210,8 @@ static bool access_apply(struct dec_recover *r, struct rec_access *a)
 		return wild_apply(r, a);
 	if (a->mem == REC_TOLD)
 		return told_apply(r, a);
+	if (a->mem == REC_BELOW)
+		return below_apply(r, a);
 	at = rec_at(r, a->step);
 	rec_access_place(r, a);
 	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;

@@ -373,6 +373,20 @@ struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
 	return NULL;
 }
 
+struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n)
+{
+	struct err *err = access_add(r, r->steps.size, REC_BELOW, REC_NONE, true);
+	struct rec_access *a;
+
+	if (err)
+		return err;
+	a = &r->accesses.data[r->accesses.size - 1];
+	a->node = node_now(r, REC_RSP);
+	a->size = n;
+	a->addr = from;
+	return a->node == REC_NO_NODE ? &err_nomem : NULL;
+}
+
 void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end)
 {
 	r->end = end;

@@ -225,6 +225,9 @@ static struct err *flight_anchor(struct flight *f, uint64_t time)
 
 		for (int a = 0; h->entry == time && a < n_args[h->fn] && !err; a++)
 			err = dec_recover_anchor(f->recover, args[a], h->arg[a]);
+		if (!err && h->exit == time && h->fn != CAP_HEAP_FREE)
+			err = dec_recover_lose_below(f->recover, -DEC_RETURN_PROBE_BYTES,
+						     DEC_RETURN_PROBE_BYTES);
 		if (!err && h->exit == time && h->fn != CAP_HEAP_FREE && h->result)
 			err = dec_recover_anchor(f->recover, CAP_RAX, h->result);
 	}

@@ -448,6 +448,60 @@ static void test_rules(void **state)
 	}
 }
 
+/* ---- what the recorder leaves on the stack ------------------------------------------------- */
+
+enum { STACK_AT = 0x7ffd00001000 };
+
+static enum dec_recover_map stack_read(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	(void)ctx;
+	if (addr >= STACK_AT || addr < STACK_AT - 4096)
+		return DEC_MAP_NONE;
+	memset(buf, 0x77, size);
+	return DEC_MAP_PRIVATE;
+}
+
+/* push rbx; pop rax; both are cleared. @return what is known of rbx. */
+static enum dec_certainty pushed_certainty(bool has_probe)
+{
+	static const uint8_t code[] = { 0x53, 0x58, 0x31, 0xdb, 0x31, 0xc0 };
+	static const uint8_t lengths[] = { 1, 1, 2, 2 };
+	struct dec_recover_end end = { .read = stack_read };
+	struct dec_recover_stats stats;
+	enum dec_certainty is;
+	struct dec_recover *r;
+	struct dec_step step;
+	struct dec_insn insn;
+	size_t at = 0;
+
+	ok(dec_recover_create(0, &r));
+	for (int i = 0; i < 4; i++) {
+		assert_true(dec_insn_decode(code + at, lengths[i], 0x400000 + at, &insn));
+		if (i == 2 && has_probe)
+			ok(dec_recover_lose_below(r, -DEC_RETURN_PROBE_BYTES,
+						  DEC_RETURN_PROBE_BYTES));
+		ok(dec_recover_step(r, &insn));
+		at += lengths[i];
+	}
+	end.regs.gpr[CAP_RSP] = STACK_AT;
+	end.regs.rip = 0x400000 + at;
+	dec_recover_set_end(r, &end);
+	ok(dec_recover_run(r, &stats));
+	dec_recover_show(r, 0, &step);
+	is = step.refs[0].reg == CAP_RBX ? step.refs[0].certainty :
+					   step.refs[1].certainty;
+	dec_recover_destroy(r);
+	return is;
+}
+
+/* Probed returns write below rsp: what the core has there is not what the program left. */
+static void test_probed_returns(void **state)
+{
+	(void)state;
+	assert_int_equal(pushed_certainty(false), DEC_KNOWN);
+	assert_int_equal(pushed_certainty(true), DEC_UNKNOWN);
+}
+
 /* The file form: packets, end.core and events instead of the machine's log and memory.
  * @return how many hits of store probes belonged to the window. */
 static size_t judge_files(const struct subject *s, const char *options,
@@ -503,9 +557,9 @@ static void test_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_programs), cmocka_unit_test(test_heap),
-		cmocka_unit_test(test_rules),	 cmocka_unit_test(test_files),
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_programs),       cmocka_unit_test(test_heap),
+		cmocka_unit_test(test_rules),	       cmocka_unit_test(test_files),
+		cmocka_unit_test(test_probed_returns), cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
