@@ -28,15 +28,19 @@ static struct fl_fault *faults_find(fl_faults *f, const struct dec_place *p)
 }
 
 static void fault_merge(struct fl_fault *f, const struct fl_contribution *c,
-			uint64_t time, const struct hg_graph *g)
+			uint64_t time, const struct hg_graph *g,
+			const struct dec_place *place)
 {
 	f->instances++;
 	f->introduces += c->introduces;
 	f->n_errors += c->n_errors;
 	f->n_ready += c->n_ready;
+	f->n_same += c->n_same;
+	f->n_stale += c->is_stale;
 	if (!f->graph || c->introduces > f->op_introduces) {
 		f->graph = g;
 		f->op = c->op;
+		f->place = *place;
 		f->op_introduces = c->introduces;
 	}
 	if (time > f->time)
@@ -59,14 +63,19 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 				return &err_nomem;
 			f->place = place;
 		}
-		fault_merge(f, &c->data[i], op.time, g);
+		fault_merge(f, &c->data[i], op.time, g, &place);
 	}
 	return NULL;
 }
 
 static int suspicion(const struct fl_fault *f)
 {
-	return f->introduces ? 3 : f->n_errors ? 2 : f->n_ready ? 1 : 0;
+	return f->n_stale    ? 5 :
+	       f->introduces ? 4 :
+	       f->n_errors   ? 3 :
+	       f->n_ready    ? 2 :
+	       f->n_same     ? 1 :
+			       0;
 }
 
 static int compare_faults(const void *a, const void *b)

@@ -19,12 +19,14 @@ struct fl_places {
 
 /** A faulty statement: all contributing operations of one source line. */
 struct fl_fault {
-	struct dec_place place; ///< of one of its instructions
+	struct dec_place place; ///< of the operation that shows it best
 	uint64_t time;		///< of its latest contributing operation
 	uint32_t instances;	///< contributing operations
 	uint32_t introduces;	///< errors of the C-point that were not there before
 	uint32_t n_errors;	///< errors of the C-point it contributed to, with repeats
 	uint32_t n_ready;	///< errors of the C-point that it prepared
+	uint32_t n_stale; ///< pointers that led to released memory: stored, or made so
+	uint32_t n_same;  ///< .. of which it stored something anew as it was
 	const struct hg_graph *graph;
 	uint64_t op;		///< the operation that shows it best
 	uint32_t op_introduces; ///< private: how good that one is
@@ -39,11 +41,13 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 
 /**
  * Most suspicious first:
+ *  0. statements that left a pointer to a node that is gone;
  *  1. statements that introduced an inconsistency which is still there at the C-point:
  *     before them there was no such error, and nothing repaired it since;
  *  2. statements that changed the arguments of such an error when it was there already;
  *  3. statements that stored an argument of such an error before it was introduced;
- *  4. statements that introduced what moved there later;
+ *  4. statements that stored, in the operation, what was there already;
+ *  5. statements that introduced what moved there later;
  * and among equals the latest.
  */
 void fl_faults_rank(fl_faults *f);

@@ -21,6 +21,13 @@
  *     between since_ops and O that stored its other arguments last are output, too: what O
  *     made visible, as by linking a node, may have been stored wrong before.
  *
+ *   - so are those between since_ops and the C-point that stored last what was read to check
+ *     e, and changed nothing: perhaps another value was due.
+ *
+ *   - when O allocates a node that an error is about, what leads into it already was meant
+ *     for another that had the memory before: output are the statements that stored the
+ *     pointer, and that released that other node.
+ *
  * Whether an e' is related does not depend on which e of P is asked, so it is found once
  * an operation, and the inconsistencies before O are only computed for an O that
  * introduced one: nothing else reads them.
@@ -33,8 +40,12 @@
 #include "faultlocate/fl_traceback.h"
 
 #include "faultlocate/fl_pending.h"
+#include "faultlocate/fl_stale.h"
 
 #define PROGRESS_EVERY 65536
+
+// What is longer is no operation on a structure: what it stores over is not remembered.
+#define OPERATION_MAX 65536
 
 struct trace {
 	const struct fl_traceback *in;
@@ -43,6 +54,7 @@ struct trace {
 	struct spec_checker *checker; ///< with prediction
 	struct fl_pendings p;
 	VEC(uint32_t) asked;  ///< members whose arguments may be different
+	struct map written;   ///< addresses that the operation stored to, of those undone
 	struct spec_args now; ///< scratch
 };
 
@@ -55,6 +67,7 @@ static void trace_deinit(struct trace *t)
 {
 	fl_pendings_deinit(&t->p);
 	vec_deinit(&t->asked);
+	map_deinit(&t->written);
 	spec_args_deinit(&t->now);
 	spec_checker_destroy(t->checker);
 	spec_eval_destroy(t->eval);
@@ -189,6 +202,38 @@ static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution
 	return err;
 }
 
+static bool has_read(const struct spec_args *a, struct hg_node_id node, uint64_t offset,
+		     uint32_t size)
+{
+	for (size_t i = 0; i < a->reads.size; i++) {
+		const struct spec_read *r = &a->reads.data[i];
+
+		if (r->node.v == node.v && r->offset < offset + size &&
+		    offset < (uint64_t)r->offset + r->size)
+			return true;
+	}
+	return false;
+}
+
+// O is part of the operation on the structure that the C-point ends.
+static struct err *judge_same(struct trace *t, const struct hg_op *op,
+			      struct fl_contribution *c)
+{
+	uint64_t offset = op->addr - hg_graph_node(t->in->graph, op->node)->start;
+
+	if (op->kind != HG_OP_STORE || map_get(&t->written, op->addr))
+		return NULL;
+	if (map_put(&t->written, op->addr, 1))
+		return &err_nomem;
+	for (size_t i = 0; op->before == op->after && i < t->p.all.size; i++) {
+		const struct fl_pending *p = &t->p.all.data[i];
+
+		c->n_same += p->is_used && !p->moves &&
+			     has_read(&p->args, op->node, offset, op->size);
+	}
+	return NULL;
+}
+
 static void trace_remove(struct trace *t, uint32_t index)
 {
 	spec_unwatch(t->eval, t->p.all.data[index].watch);
@@ -276,13 +321,17 @@ static struct err *trace_whom(struct trace *t)
 }
 
 // The view has gone back over an operation O.
-static struct err *trace_undone(struct trace *t, fl_contributions *ret)
+static struct err *trace_undone(struct trace *t, const struct hg_op *op,
+				fl_contributions *ret)
 {
 	struct fl_contribution c = { .op = hg_view_ops(t->view) }, *slot;
 	uint32_t moves = UINT32_MAX;
 	struct err *err = trace_whom(t);
 	size_t n = 0;
 
+	if (!err && c.op >= t->in->since_ops &&
+	    t->in->n_ops - t->in->since_ops <= OPERATION_MAX)
+		err = judge_same(t, op, &c);
 	for (size_t i = 0; i < t->asked.size && !err; i++) {
 		err = trace_args(t, t->asked.data[i]);
 		if (!err && t->p.all.data[t->asked.data[i]].changed)
@@ -292,7 +341,7 @@ static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 		err = trace_judge(t, n, &c, &moves);
 	if (!err && moves <= (t->in->moves_max ?: UINT32_MAX - 1))
 		err = trace_join(t, moves);
-	if (err || (!c.introduces && !c.n_moved && !c.n_last && !c.n_ready))
+	if (err || (!c.introduces && !c.n_moved && !c.n_last && !c.n_ready && !c.n_same))
 		return err;
 	trace_leave(t, n);
 	slot = vec_push(ret);
@@ -305,11 +354,14 @@ static struct err *trace_undone(struct trace *t, fl_contributions *ret)
 static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 {
 	struct err *err = NULL;
+	struct hg_op op;
 
 	while (t->p.n && hg_view_ops(t->view) && !err) {
-		err = spec_eval_back(t->eval, t->view, NULL);
+		err = fl_stale_find(t->in->graph, t->view, t->eval, &t->p, ret);
 		if (!err)
-			err = trace_undone(t, ret);
+			err = spec_eval_back(t->eval, t->view, &op);
+		if (!err)
+			err = trace_undone(t, &op, ret);
 		if (hg_view_ops(t->view) == t->in->since_ops)
 			trace_leave_past(t);
 		if (t->in->progress && hg_view_ops(t->view) % PROGRESS_EVERY == 0)

@@ -80,7 +80,7 @@ void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_bindi
 	       struct spec_args *ret)
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
-	struct scope sc = {.e = e, .args = ret, .deps = ret};
+	struct scope sc = { .e = e, .args = ret, .deps = ret, .reads = ret };
 	bool is_true;
 
 	set_nodes(&sc, r, b);
@@ -92,7 +92,7 @@ void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_bindi
 	record_body(&sc, r->body, r->some_vars);
 	if (!r->some_vars)
 		return;
-	sc.args = NULL;
+	sc.args = sc.reads = NULL;
 	is_true = rule_body(&sc, r);
 	sc.args = ret;
 	eval_add_arg(&sc, false, is_true, true);
@@ -103,7 +103,7 @@ struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 {
 	struct err *err = eval_refresh(e);
 
-	ret->args.size = ret->deps.size = 0;
+	ret->args.size = ret->deps.size = ret->reads.size = 0;
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
@@ -115,6 +115,7 @@ void spec_args_deinit(struct spec_args *a)
 {
 	vec_deinit(&a->args);
 	vec_deinit(&a->deps);
+	vec_deinit(&a->reads);
 }
 
 bool spec_args_equal(const struct spec_args *a, const struct spec_args *b)

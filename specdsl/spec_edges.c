@@ -382,6 +382,7 @@ static void forget_target(struct edges *e, struct edge_slot *s, void *ctx)
 
 struct source_search {
 	void (*fn)(void *ctx, uint32_t id);
+	void (*pointer_fn)(void *ctx, uint32_t id, uint64_t offset);
 	void *ctx;
 	uint32_t target;
 };
@@ -389,16 +390,35 @@ struct source_search {
 static void found_near(struct edges *e, struct edge_slot *s, void *ctx)
 {
 	const struct source_search *search = ctx;
+	const struct edge_node *n;
 
-	(void)e;
-	if (s->target == search->target)
+	if (s->target != search->target)
+		return;
+	if (search->fn) {
 		search->fn(search->ctx, s->owner);
+		return;
+	}
+	n = find_node(e, s->owner);
+	search->pointer_fn(search->ctx, s->owner,
+			   slot_offset(&e->layouts[n->type],
+				       s - e->slots.data - n->first_slot));
+}
+
+void edges_pointers(struct edges *e, const struct edge_node *to,
+		    void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx)
+{
+	struct source_search search = { .pointer_fn = fn,
+					.ctx = ctx,
+					.target = to->id.v };
+
+	if (to->in)
+		visit_near(e, to->start, to->end - to->start, found_near, &search);
 }
 
 void edges_sources(struct edges *e, const struct edge_node *to,
 		   void (*fn)(void *ctx, uint32_t id), void *ctx)
 {
-	struct source_search search = { fn, ctx, to->id.v };
+	struct source_search search = { .fn = fn, .ctx = ctx, .target = to->id.v };
 
 	if (to->in)
 		visit_near(e, to->start, to->end - to->start, found_near, &search);

@@ -135,6 +135,10 @@ void edges_drop_rows(struct edges *e);
 /** @return whether one or more edges lead from @p n to itself; -1 when memory is out. */
 int edges_find_ring(struct edges *e, const struct edge_node *n);
 
+/** Call @p fn with the pointers into @p to: whose, and at which offset. */
+void edges_pointers(struct edges *e, const struct edge_node *to,
+		    void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx);
+
 /** Call @p fn with the nodes that point to @p to; once for each slot. */
 void edges_sources(struct edges *e, const struct edge_node *to,
 		   void (*fn)(void *ctx, uint32_t id), void *ctx);

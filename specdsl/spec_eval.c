@@ -209,6 +209,16 @@ static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_
 	sc->ranged_value = f->bit_size ? value_none : value;
 }
 
+static void add_read(struct scope *sc, struct hg_node_id node, const struct dec_field *f)
+{
+	struct spec_read *r = sc->reads ? vec_push(&sc->reads->reads) : NULL;
+
+	if (r)
+		*r = (struct spec_read){ node, f->offset, f->size };
+	else if (sc->reads)
+		sc->e->is_out_of_memory = true;
+}
+
 /** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
@@ -238,6 +248,7 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	value = decode_field(&f, raw);
 	if (sc->deps)
 		add_field_dep(sc, n, v.node, &f, value);
+	add_read(sc, v.node, &f);
 	sc->is_pointer = f.is_pointer && f.size == 8 &&
 			 (!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
 	return value;

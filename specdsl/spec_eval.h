@@ -86,6 +86,7 @@ struct scope {
 	struct value ranged_value;  ///< .. (none: it was not read, or it has no range)
 	struct spec_args *args; ///< collect arguments here; NULL: do not, and take short cuts
 	struct spec_args *deps; ///< collect dependencies here; NULL: do not
+	struct spec_args *reads; ///< .. and fields that are read
 };
 
 struct value eval_number(struct scope *sc, const struct ast *n);

@@ -62,6 +62,18 @@ struct err *spec_eval_seek(struct spec_eval *e, struct hg_view *v, uint64_t n_op
 	return err;
 }
 
+struct err *spec_pointers(struct spec_eval *e, struct hg_node_id to,
+			  void (*fn)(void *ctx, uint32_t owner, uint64_t offset),
+			  void *ctx)
+{
+	struct err *err = eval_refresh(e);
+	const struct edge_node *n = err ? NULL : edges_node(&e->edges, to);
+
+	if (n)
+		edges_pointers(&e->edges, n, fn, ctx);
+	return err;
+}
+
 /* ---- watching ----------------------------------------------------------------------------- */
 
 struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t tag,

@@ -273,10 +273,17 @@ struct spec_dep {
 	struct spec_bytes bytes; ///< SPEC_DEP_NODE: which
 };
 
+/** A field that was read for an argument, or on the way to it. */
+struct spec_read {
+	struct hg_node_id node;
+	uint32_t offset, size;
+};
+
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
 struct spec_args {
 	VEC(struct spec_arg) args; ///< as many, in the same order, at every position
 	VEC(struct spec_dep) deps; ///< some may be there repeatedly
+	VEC(struct spec_read) reads; ///< as deps, but not for attributes
 };
 
 /**
@@ -330,6 +337,12 @@ uint64_t spec_checker_evaluations(const struct spec_checker *c);
  * with the same flags or arguments; and maybe others. */
 struct err *spec_checker_renew(struct spec_checker *c, uint32_t constraint,
 			       spec_violations *ret);
+
+/** Call @p fn with the pointers of nodes of declared types that lead into node @p to at the
+ * view's position: whose, and at which offset. None when it is of no declared type. */
+struct err *spec_pointers(struct spec_eval *e, struct hg_node_id to,
+			  void (*fn)(void *ctx, uint32_t owner, uint64_t offset),
+			  void *ctx);
 
 /** Modification prediction (section 4.3.2): from now on spec_touched() tells when arguments
  * @p a may have changed. @p a are what spec_args() has just said, at the same position.

@@ -452,6 +452,69 @@ static void test_freed_node_still_linked(void **state)
 	heap_destroy(h);
 }
 
+// n3 is put between n1 and n2, whose prev is stored anew, and not as n3. What the operation
+// stored before, and over again, is not reported.
+static void test_stored_as_it_was(void **state)
+{
+	struct heap *h =
+		heap_create("dnode FIELD 3 EDGE 2;\n"
+			    "dnode X; dnode Y; X[2] == Y => Y[3] == X; ..(back)\n",
+			    24);
+	fl_contributions c = {};
+	fl_faults f = {};
+	uint64_t since;
+
+	(void)state;
+	dlist_append(h, 1, 0, 10);
+	dlist_append(h, 2, 1, 10);
+	since = hg_graph_ops(h->g);
+	heap_alloc(h, 3, 30);
+	heap_point(h, 3, 3, 1, 31);
+	heap_point(h, 3, 3, 1, 32);
+	heap_point(h, 3, 2, 2, 33);
+	heap_point(h, 1, 2, 3, 34);
+	heap_point(h, 2, 3, 1, 35);
+	trace_from(h, hg_graph_ops(h->g), since, 1, &c);
+	ok(fl_faults_add(&f, h->g, &c, &places));
+	fl_faults_rank(&f);
+	assert_int_equal(f.size, 2);
+	assert_int_equal(f.data[0].place.line, 33);
+	assert_int_equal(f.data[1].place.line, 35);
+	assert_int_equal(f.data[1].n_same, 1);
+	// Of the end of a run it is not known where the operation began.
+	trace_back(h, &c);
+	assert_int_equal(c.size, 1);
+	vec_deinit(&f);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
+// n2 is released while n1 leads to it, and n3 gets its memory.
+static void test_memory_used_again(void **state)
+{
+	struct heap *h =
+		heap_create("dnode FIELD 3 EDGE 2;\n"
+			    "dnode X; dnode Y; X[2] == Y => Y[3] == X; ..(back)\n",
+			    24);
+	struct hg_node_id id;
+	fl_faults f = {};
+
+	(void)state;
+	dlist_append(h, 1, 0, 10);
+	dlist_append(h, 2, 1, 20);
+	ok(hg_graph_free(h->g, ++h->time, address(2), 77));
+	ok(hg_graph_alloc(h->g, ++h->time, address(2), h->node_bytes, 88, NULL, &id));
+	ok(hg_graph_set_type(h->g, id, 1));
+	faults_of(h, &f);
+	assert_true(f.size >= 2);
+	assert_int_equal(f.data[0].place.line, 77);
+	assert_int_equal(f.data[0].n_stale, 1);
+	assert_int_equal(f.data[1].place.line, 21);
+	assert_int_equal(f.data[1].n_stale, 1);
+	vec_deinit(&f);
+	heap_destroy(h);
+}
+
 /* ---- prediction -------------------------------------------------------------------------------- */
 
 static uint64_t seed;
@@ -580,6 +643,8 @@ int main(void)
 		cmocka_unit_test(test_failed_repair),
 		cmocka_unit_test(test_wrong_before_it_is_linked),
 		cmocka_unit_test(test_freed_node_still_linked),
+		cmocka_unit_test(test_stored_as_it_was),
+		cmocka_unit_test(test_memory_used_again),
 		cmocka_unit_test(test_prediction_changes_nothing),
 		cmocka_unit_test(test_many_cpoints),
 	};
