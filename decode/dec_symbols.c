@@ -318,8 +318,49 @@ static void place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t a
 		p->directory = dwarf_formstring(&attr);
 }
 
+/** @return the number that attribute @p name of @p die has, 0 when it has none. */
+static uint64_t number_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, &value) == 0 ?
+		       value :
+		       0;
+}
+
+/** The calls of the inlined functions among @p sc. Without memory there are none. */
+static void place_inlined(struct dec_symbols *s, struct dec_sym_cu *cu,
+			  struct dec_sym_scopes *sc, struct dec_place *p)
+{
+	struct dec_inlined *calls = arena_alloc(&s->arena, sc->n * sizeof(*calls));
+	Dwarf_Files *files = NULL;
+	size_t n_files = 0;
+
+	if (!calls || dwarf_getsrcfiles(&cu->die, &files, &n_files))
+		return;
+	for (int i = sc->n; i > 0; i--) {
+		int tag = dwarf_tag(&sc->die[i - 1]);
+		uint64_t file;
+
+		if (tag != DW_TAG_lexical_block && p->n_inlined &&
+		    !calls[p->n_inlined - 1].function)
+			calls[p->n_inlined - 1].function = dwarf_diename(&sc->die[i - 1]);
+		if (tag != DW_TAG_inlined_subroutine)
+			continue;
+		file = number_of(&sc->die[i - 1], DW_AT_call_file);
+		calls[p->n_inlined++] = (struct dec_inlined){
+			.file = file < n_files ? dwarf_filesrc(files, file, NULL, NULL) :
+						 NULL,
+			.line = (int)number_of(&sc->die[i - 1], DW_AT_call_line),
+		};
+	}
+	p->inlined = calls;
+}
+
 /** The innermost function, and whether it was inlined there. */
-static void place_function(struct dec_sym_unit *u, uint64_t addr, struct dec_place *p)
+static void place_function(struct dec_symbols *s, struct dec_sym_unit *u,
+			   struct dec_sym_cu *cu, uint64_t addr, struct dec_place *p)
 {
 	struct dec_sym_scopes sc;
 
@@ -333,6 +374,8 @@ static void place_function(struct dec_sym_unit *u, uint64_t addr, struct dec_pla
 		p->is_inlined = tag == DW_TAG_inlined_subroutine;
 		break;
 	}
+	if (p->is_inlined)
+		place_inlined(s, cu, &sc, p);
 	if (!p->outer && sc.n) {
 		uint64_t entry;
 
@@ -365,7 +408,7 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	cu = dec_sym_unit_cu(u, addr);
 	if (cu) {
 		place_line(u, cu, addr, p);
-		place_function(u, addr, p);
+		place_function(s, u, cu, addr, p);
 	}
 	if (!p->function)
 		p->function = p->outer;

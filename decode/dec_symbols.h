@@ -17,6 +17,13 @@
 
 struct dec_symbols;
 
+/** A call that the compiler replaced by the body of what is called. */
+struct dec_inlined {
+	const char *file; ///< of the call; NULL when unknown
+	int line;
+	const char *function; ///< that calls; NULL when unknown
+};
+
 /** Where an instruction comes from. Strings live as long as the dec_symbols. */
 struct dec_place {
 	const char *file;     ///< as DWARF has it; NULL without line information
@@ -27,6 +34,9 @@ struct dec_place {
 	uint64_t offset;    ///< from the start of outer's symbol
 	const char *module; ///< path of the module; NULL outside any
 	bool is_inlined;
+	const struct dec_inlined
+		*inlined; ///< the calls, innermost first; as strings live
+	uint32_t n_inlined;
 	const char *directory; ///< that a relative file is relative to; NULL when unknown
 };
 

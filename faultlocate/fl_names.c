@@ -188,9 +188,13 @@ static void print_field_change(const struct fl_namer *n, const struct hg_op *op,
 	char before[64], after[64];
 	bool is_named = c->name[0] != '[';
 
-	fprintf(out, "n%u%s%s: %s -> %s", op->node.v, is_named ? "." : "", c->name,
-		fl_name_value(n, &c->field, c->before, op->time, before, sizeof(before)),
-		fl_name_value(n, &c->field, c->after, op->time, after, sizeof(after)));
+	fl_name_value(n, &c->field, c->before, op->time, before, sizeof(before));
+	fl_name_value(n, &c->field, c->after, op->time, after, sizeof(after));
+	fprintf(out, "n%u%s%s: ", op->node.v, is_named ? "." : "", c->name);
+	if (c->before == c->after)
+		fprintf(out, "%s again", after);
+	else
+		fprintf(out, "%s -> %s", before, after);
 }
 
 static void print_store(const struct fl_namer *n, uint64_t index, const struct hg_op *op,
@@ -241,6 +245,11 @@ void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
 	}
 }
 
+static bool is_users(const char *file)
+{
+	return file && strncmp(file, "/usr/", 5) != 0;
+}
+
 void fl_name_place(const struct dec_place *p, FILE *out)
 {
 	const char *function = p->function ? p->function : p->outer;
@@ -253,8 +262,17 @@ void fl_name_place(const struct dec_place *p, FILE *out)
 		fprintf(out, "unknown code");
 	if (!function)
 		return;
-	if (p->file && p->line)
-		fprintf(out, " in %s", function);
-	else
+	if (!p->file || !p->line) {
 		fprintf(out, ": %s+%#llx", function, (unsigned long long)p->offset);
+		return;
+	}
+	fprintf(out, " in %s", function);
+	for (uint32_t i = 0; i < p->n_inlined; i++) {
+		const struct dec_inlined *c = &p->inlined[i];
+
+		if (i + 1 < p->n_inlined && !is_users(p->inlined[i].file))
+			continue; // on the way within a library's headers
+		fprintf(out, ", called at %s:%d in %s", c->file ? c->file : "?", c->line,
+			c->function ? c->function : "?");
+	}
 }

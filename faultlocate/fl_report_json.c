@@ -77,6 +77,28 @@ static cJSON *json_violation(const struct fl_analysis *a, const struct spec_viol
 	return o;
 }
 
+/* The calls by which the code at @p p was inlined; none are not mentioned. */
+static bool add_inlined(cJSON *o, const struct dec_place *p)
+{
+	cJSON *list = p->n_inlined ? cJSON_CreateArray() : NULL;
+
+	if (!p->n_inlined)
+		return true;
+	for (uint32_t i = 0; list && i < p->n_inlined; i++) {
+		cJSON *call = cJSON_CreateObject();
+
+		if (!call || !add(call, "file", text_or_null(p->inlined[i].file)) ||
+		    !add(call, "line", cJSON_CreateNumber(p->inlined[i].line)) ||
+		    !add(call, "function", text_or_null(p->inlined[i].function)) ||
+		    !cJSON_AddItemToArray(list, call)) {
+			cJSON_Delete(call);
+			cJSON_Delete(list);
+			return false;
+		}
+	}
+	return add(o, "called_at", list);
+}
+
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
 	const struct dec_place *p = &f->place;
@@ -85,7 +107,7 @@ static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 	if (!o || !add(o, "file", text_or_null(p->file ? p->file : p->module)) ||
 	    !add(o, "line", cJSON_CreateNumber(p->line)) ||
 	    !add(o, "function", text_or_null(p->function ? p->function : p->outer)) ||
-	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
+	    !add_inlined(o, p) || !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
 	    (a->run.is_recovered &&
 	     !add(o, "inferred",
@@ -116,7 +138,7 @@ static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
 	if (!o || !add(o, "file", text_or_null(p.file ? p.file : p.module)) ||
 	    !add(o, "line", cJSON_CreateNumber(p.line)) ||
 	    !add(o, "function", text_or_null(p.function ? p.function : p.outer)) ||
-	    !add(o, "address", cJSON_CreateNumber(rip))) {
+	    !add_inlined(o, &p) || !add(o, "address", cJSON_CreateNumber(rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}

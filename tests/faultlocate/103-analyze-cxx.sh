@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Fields as C++ and C programs have them: what std::list keeps in bytes, a std::unique_ptr,
-# a flexible array; and whose statement a call is that the compiler made a jump.
+# a flexible array; and whose statement a call is that the compiler made a jump or inlined.
 . tests/lib.sh
 need jq c++
 need_bpf
@@ -34,6 +34,8 @@ __attribute__((noinline)) static void operate(int i)
 		outer->inner->n = 99; /* BOX */
 	if (i == 5)
 		drop(rows[2]);
+	if (i == 6)
+		std::swap(items->front().weight, items->back().key); /* SWAP */
 }
 int main()
 {
@@ -55,13 +57,13 @@ C
 c++ -g -O2 -o "$TMPDIR/prog" "$TMPDIR/prog.cc" || fail "cannot compile"
 want_status=0 make_capture "$TMPDIR/c" "$TMPDIR/prog"
 
-# $1: the constraints, $2: the marked line that is at fault
+# $1: the constraints, $2: the marked line that is at fault, or calls what is
 blames()
 {
 	printf '%s\nCPOINT operate;\n' "$1" >"$TMPDIR/s.spec"
 	expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/s.spec" --json
 	jq -e --argjson line "$(grep -n "$2" "$TMPDIR/prog.cc" | cut -d: -f1)" \
-		'.faults[0].line == $line' "$TMPDIR/out" >/dev/null ||
+		'.faults[0] | .called_at[-1].line // .line == $line' "$TMPDIR/out" >/dev/null ||
 		fail "not $2: $(cat "$TMPDIR/out")"
 }
 
@@ -70,3 +72,7 @@ blames '"_List_node<item>" FIELD 4 EDGE 2;
 blames 'box FIELD 2 EDGE 1; box X; X.inner != NULL => X.inner.n < X.n - 50;' BOX
 blames 'row FIELD 1 EDGE 0; row X;
 for I in 0 to 9, X.to[I] != NULL => X.to[I].n == 3;' DROP
+blames '"_List_node<item>" FIELD 4 EDGE 2; "_List_node<item>" X; X._M_storage.weight == 1;' SWAP
+expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/s.spec"
+grep -q ', called at .*prog.cc:[0-9]* in operate' "$TMPDIR/out" ||
+	fail "no call: $(cat "$TMPDIR/out")"
