@@ -70,9 +70,11 @@ struct dec_pt_gap {
 };
 
 enum dec_pt_event_kind {
-	DEC_PT_EV_ENABLED,  ///< tracing is on again at `ip`: behind a system call
-	DEC_PT_EV_DISABLED, ///< tracing is off; `ip`: where it would go on, 0 unknown
-	DEC_PT_EV_BRANCH,   ///< an interruption led from `value` to `ip`
+	DEC_PT_EV_ENABLED, ///< tracing is on again at `ip`: behind a system call
+	/** Tracing is off; `ip`: where it would go on, 0 unknown; `value`: the instruction
+	 * before which it was interrupted, 0: the last one that ran led out of the flow. */
+	DEC_PT_EV_DISABLED,
+	DEC_PT_EV_BRANCH,  ///< an interruption led from `value` to `ip`
 	DEC_PT_EV_THREAD,  ///< thread `value` runs from here on, or another program in it
 	DEC_PT_EV_PTWRITE, ///< `value` was written at `ip` (0 unknown)
 };

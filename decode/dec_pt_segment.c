@@ -240,13 +240,14 @@ static struct err *on_enabled(struct dec_pt_worker *w, uint64_t ip)
 	return err ? err : put_event(w, DEC_PT_EV_ENABLED, ip, 0);
 }
 
+/* @p at: of an interruption. */
 static struct err *on_disabled(struct dec_pt_worker *w, const struct pt_event *ev,
-			       uint64_t ip)
+			       uint64_t ip, uint64_t at)
 {
 	w->is_enabled = false;
 	if (w->is_behind && map_get(&image_now(w)->breaks, w->ip))
 		w->stepped = w->ip;
-	return put_event(w, DEC_PT_EV_DISABLED, ev->ip_suppressed ? 0 : ip, 0);
+	return put_event(w, DEC_PT_EV_DISABLED, ev->ip_suppressed ? 0 : ip, at);
 }
 
 /* A status update is at the place that its PSB group names. Each group with a place has a
@@ -276,9 +277,10 @@ static struct err *on_event(struct dec_pt_worker *w, const struct pt_event *ev)
 	case ptev_enabled:
 		return on_enabled(w, ev->variant.enabled.ip);
 	case ptev_disabled:
-		return on_disabled(w, ev, ev->variant.disabled.ip);
+		return on_disabled(w, ev, ev->variant.disabled.ip, 0);
 	case ptev_async_disabled:
-		return on_disabled(w, ev, ev->variant.async_disabled.ip);
+		return on_disabled(w, ev, ev->variant.async_disabled.ip,
+				   ev->variant.async_disabled.at);
 	case ptev_async_branch:
 		return put_event(w, DEC_PT_EV_BRANCH,
 				 ev->ip_suppressed ? 0 : ev->variant.async_branch.to,

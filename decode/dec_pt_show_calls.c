@@ -173,7 +173,10 @@ struct err *show_call(struct dec_pt_show *s, enum show_kind kind,
 	case SHOW_STOP:
 		call_show(s, "interrupt", "[interrupted]", t->frames.size, from, NULL,
 			  tsc);
-		t->left = from ? from->after : 0;
+		if (from)
+			t->left = kind == SHOW_STOP ? from->after : from->ip;
+		else
+			t->left = 0;
 		return NULL;
 	case SHOW_START:
 		err = on_start(s, t, to, tsc);

@@ -129,29 +129,51 @@ static bool branch_kind(const struct dec_pt_entry *e, uint64_t to, enum show_kin
 	}
 }
 
+/* The thread comes to @p to: by the branch that it was last seen at, if it took that. */
+static struct err *arrive(struct dec_pt_show *s, struct show_thread *t, uint64_t to,
+			  uint64_t tsc)
+{
+	uint64_t from = t->from;
+	struct dec_pt_entry *e;
+	enum show_kind kind;
+	struct err *err;
+
+	t->from = 0;
+	if (!from)
+		return NULL;
+	err = dec_pt_book_find(s->book, from, &e);
+	if (err || !branch_kind(e, to, &kind))
+		return err;
+	return branch(s, kind, from, to, tsc);
+}
+
 struct err *show_branches(struct dec_pt_show *s, const struct dec_pt_run *run)
 {
 	struct show_thread *t = &s->threads.data[s->thread];
-	struct err *err = NULL;
-	struct dec_pt_entry *e;
-	enum show_kind kind;
+	struct err *err = arrive(s, t, run->ip, run->tsc);
 
-	if (t->from) {
-		err = dec_pt_book_find(s->book, t->from, &e);
-		if (!err && branch_kind(e, run->ip, &kind))
-			err = branch(s, kind, t->from, run->ip, run->tsc);
-	}
 	t->from = t->last = run->end_ip;
 	return err;
+}
+
+/* Before instruction @p at, which did not run; @p to: where it led, 0 unknown. */
+static struct err *on_interrupt(struct dec_pt_show *s, struct show_thread *t, uint64_t at,
+				uint64_t to, uint64_t tsc)
+{
+	struct err *err = arrive(s, t, at, tsc);
+
+	return err ? err : branch(s, SHOW_INTERRUPT, at, to, tsc);
 }
 
 static struct err *on_disabled(struct dec_pt_show *s, struct show_thread *t,
 			       const struct dec_pt_event *ev)
 {
-	enum show_kind kind = SHOW_INTERRUPT;
+	enum show_kind kind = SHOW_STOP;
 	struct dec_pt_entry *e;
 	struct err *err;
 
+	if (ev->value)
+		return on_interrupt(s, t, ev->value, 0, ev->tsc);
 	if (t->from) {
 		err = dec_pt_book_find(s->book, t->from, &e);
 		if (err)
@@ -172,7 +194,7 @@ struct err *show_branch_event(struct dec_pt_show *s, const struct dec_pt_event *
 	else if (ev->kind == DEC_PT_EV_DISABLED)
 		err = on_disabled(s, t, ev);
 	else if (ev->kind == DEC_PT_EV_BRANCH)
-		err = branch(s, SHOW_INTERRUPT, ev->value, ev->ip, ev->tsc);
+		err = on_interrupt(s, t, ev->value, ev->ip, ev->tsc);
 	else
 		return NULL; // in the middle of the flow
 	t->from = 0;

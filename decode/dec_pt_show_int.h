@@ -76,8 +76,8 @@ enum show_kind {
 	SHOW_COND,
 	SHOW_SYSCALL,
 	SHOW_START,	///< tracing is on again
-	SHOW_STOP,	///< tracing is off
-	SHOW_INTERRUPT, ///< tracing is off, in the middle of the flow
+	SHOW_STOP,	///< tracing is off: the last instruction led out of the flow
+	SHOW_INTERRUPT, ///< the same, before an instruction that did not run
 };
 
 /** A branch, as the form of calls takes it. Either end may be NULL: unknown. They are

@@ -41,17 +41,22 @@ decode --instructions "$capture" >"$TMPDIR/instructions"
 [ "$(wc -l <"$TMPDIR/instructions")" = "$want" ] || fail "not $want lines"
 decode --branches --json "$capture" >"$TMPDIR/branches"
 judge=
+# branches_as_perf CAPTURE - `decode --branches --json`, in $TMPDIR/branches, has perf's.
+branches_as_perf() {
+	perf script --symfs "$1/symfs" -i "$1/perf.data" --itrace=b -F ip,addr \
+		2>"$TMPDIR/err" | awk '{ print $1, $3 }' >"$TMPDIR/perf"
+	jq -r '(.from.ip // "0x0")[2:] + " " + (.to.ip // "0x0")[2:]' "$TMPDIR/branches" |
+		cmp - "$TMPDIR/perf" || fail "perf script finds other branches in $1"
+}
 if command -v perf >/dev/null; then
 	perf script --symfs "$capture/symfs" -i "$data" --itrace=i0ns -F ip 2>"$TMPDIR/err" |
 		awk '{ print $1 }' >"$TMPDIR/perf"
 	awk '{ sub(/^0*/, "", $3); print $3 }' "$TMPDIR/instructions" |
 		cmp - "$TMPDIR/perf" || fail "perf script finds other instructions"
-	perf script --symfs "$capture/symfs" -i "$data" --itrace=b -F ip,addr 2>"$TMPDIR/err" |
-		awk '{ print $1, $3 }' >"$TMPDIR/perf"
-	jq -r '(.from.ip // "0x0")[2:] + " " + (.to.ip // "0x0")[2:]' "$TMPDIR/branches" |
-		cmp - "$TMPDIR/perf" || fail "perf script finds other branches"
+	branches_as_perf "$capture"
 	judge="as perf script does"
 fi
+n_branches=$(wc -l <"$TMPDIR/branches")
 
 # ---- calls: the program counts its rotations, and probes the allocator's calls
 decode --calls --json "$capture" | jq -r 'select(.call != "return") | .to.symbol' \
@@ -90,6 +95,24 @@ for n in 1 2 5; do
 		fail "with $n threads it differs"
 done
 
+# ---- faults where control has just come to: how it came there is a branch of its own
+faults=$TMPDIR/faults
+"${RECORD[@]}" -o "$faults" -- "$BUILD/tests/programs/faults" 60 >/dev/null 2>"$TMPDIR/err" ||
+	fail "record: $(cat "$TMPDIR/err")"
+[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$faults"
+expect_status 0 "$FAULTLINE" encode "$faults"
+decode --branches --json "$faults" >"$TMPDIR/branches"
+jq -r 'select(.branch == "call") | .to.symbol' "$TMPDIR/branches" | grep -cx faulty |
+	grep -qx 20 || fail "not 20 calls of faulty among the branches"
+jq -r 'select(.branch == "interrupt") | .from.symbol' "$TMPDIR/branches" | grep -cx faulty |
+	grep -qx 20 || fail "not 20 interruptions at the beginning of faulty"
+decode --calls --json "$faults" | jq -r '.call + " " + (.to.symbol // "")' >"$TMPDIR/calls"
+for call in 'call faulty 20' 'signal skip 60' 'signal faulty 0'; do
+	[ "$(grep -cx "${call% *}" "$TMPDIR/calls")" = "${call##* }" ] ||
+		fail "$(grep -cx "${call% *}" "$TMPDIR/calls") of $call"
+done
+[ -z "$judge" ] || branches_as_perf "$faults"
+
 # ---- packets lie one behind the other, to the end
 decode --packets --json "$capture" >"$TMPDIR/packets"
 jq -es 'reduce .[] as $p (0; if $p.offset == . then . + $p.bytes else -1 end) > 10000' \
@@ -120,4 +143,4 @@ echo 'x 1' >"$TMPDIR/x.spec"
 expect_status 2 "$FAULTLINE" analyze "$data" --spec "$TMPDIR/x.spec"
 expect_status 2 "$FAULTLINE" decode /etc/passwd
 expect_error "passwd"
-echo "result: $want instructions, $(wc -l <"$TMPDIR/branches") branches $judge"
+echo "result: $want instructions, $n_branches branches $judge"
