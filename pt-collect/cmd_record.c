@@ -441,6 +441,7 @@ static struct err *record(const struct ptc_options *o, struct ptc_result *r)
 static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t bytes)
 {
 	const struct cap_end_core *e = &info->end_core;
+	const char *slash = strrchr(info->exe, '/');
 	char calls[32];
 
 	fputs("faultline: snapshot ", stderr);
@@ -450,7 +451,8 @@ static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t
 		fprintf(stderr, "at %s in thread %u", e->function, e->tid);
 	else
 		fputs("as asked", stderr);
-	fprintf(stderr, ": %s allocator%s events, %.1f MiB in %s: ",
+	fprintf(stderr, " of %s (%u): %s allocator%s events, %.1f MiB in %s: ",
+		slash ? slash + 1 : info->exe, info->pid,
 		group_digits(info->n_events, calls),
 		info->n_store_sites ? " and store" : "", bytes / 1048576.0, dir);
 	if (info->n_missing)
@@ -506,8 +508,6 @@ static bool options_go_together(const struct ptc_options *o)
 		  "-f and --until-fail: only the program itself is tried again" },
 		{ o->is_portable && o->pid,
 		  "-p and --portable: a program that runs has chosen its instructions" },
-		{ o->wants_snapshot && o->follows,
-		  "-f and --snapshot: its rings are of one process" },
 		{ o->wants_snapshot && (o->wants_chaos || o->until_fail),
 		  "--snapshot and --chaos or --until-fail: it leaves the schedule alone" },
 		{ o->wants_snapshot && o->is_portable,

@@ -32,6 +32,7 @@
 struct ptc_bpf;
 struct ptc_chaos;
 struct ptc_flight;
+struct ptc_past;
 struct ptc_heap;
 struct ptc_stores;
 struct ptc_store_options;
@@ -119,6 +120,7 @@ struct ptc_process {
 	struct ptc_stores *stores;
 	struct ptc_pt *pt; ///< NULL = not traced
 	uint64_t probe_page; ///< address of the kernel's page for probes; 0 = none known
+	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
 	char *pt_why_not;  ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables

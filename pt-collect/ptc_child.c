@@ -77,8 +77,7 @@ void ptc_child_free(pid_t child)
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
 }
 
-/** The flags by which the stopped child was made; it stands behind the call. */
-static uint64_t clone_flags(pid_t child)
+uint64_t ptc_child_flags(pid_t child)
 {
 	struct user_regs_struct u;
 	uint64_t flags;
@@ -114,7 +113,7 @@ static void release(struct ptc_session *s, struct ptc_child *entry)
 	}
 	if (p)
 		ptc_threads_release(p, c.pid);
-	flags = clone_flags(c.pid);
+	flags = ptc_child_flags(c.pid);
 	if (p && flags & CLONE_VM && !(flags & CLONE_VFORK))
 		ptc_log_gap(p, c.parent,
 			    "process %d runs in the program's memory: what it writes "

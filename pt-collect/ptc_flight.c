@@ -24,6 +24,7 @@
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_points.h"
+#include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_stores.h"
@@ -31,42 +32,51 @@
 
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
 {
-	struct ptc_flight *f = calloc(1, sizeof(*f));
-	struct err *err;
-
-	if (!f)
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
 		return &err_nomem;
-	f->o = o;
-	err = ptc_heap_ring_create(o->wants_heap ? o->snapshot_bytes : 0, &f->ring);
-	if (!err)
-		err = ptc_store_ring_create(o->stores.is_wanted ? o->snapshot_bytes : 0,
-					    &f->stores);
-	if (err)
-		ptc_flight_destroy(f);
-	else
-		*ret = f;
-	return err;
+	(*ret)->o = o;
+	return NULL;
 }
 
 void ptc_flight_destroy(struct ptc_flight *f)
 {
-	if (!f)
-		return;
-	ptc_heap_ring_destroy(f->ring);
-	ptc_store_ring_destroy(f->stores);
 	free(f);
+}
+
+struct err *ptc_past_begin(struct ptc_process *p)
+{
+	const struct ptc_options *o = p->session->flight->o;
+	struct err *err;
+
+	p->past = calloc(1, sizeof(*p->past));
+	if (!p->past)
+		return &err_nomem;
+	err = ptc_heap_ring_create(o->wants_heap ? o->snapshot_bytes : 0, &p->past->ring);
+	return err   ?:
+		       ptc_store_ring_create(o->stores.is_wanted ? o->snapshot_bytes : 0,
+					     &p->past->stores);
+}
+
+void ptc_past_destroy(struct ptc_past *past)
+{
+	if (!past)
+		return;
+	ptc_heap_ring_destroy(past->ring);
+	ptc_store_ring_destroy(past->stores);
+	free(past);
 }
 
 static void take_store(struct ptc_process *p, const struct rec_store *rec)
 {
 	struct ptc_thread *t = ptc_thread_find(p, rec->head.tid);
-	struct ptc_flight *f = p->session->flight;
 	struct cap_event ev;
 
 	if (!t)
 		return;
 	if (ptc_stores_event(p, t, rec, &ev))
-		ptc_store_ring_add(f->stores, &ev, ptc_heap_ring_count(f->ring));
+		ptc_store_ring_add(p->past->stores, &ev,
+				   ptc_heap_ring_count(p->past->ring));
 	ptc_writes_clear(&t->now);
 }
 
@@ -79,31 +89,43 @@ static void take_chunk(struct ptc_process *p, const struct rec_chunk *rec)
 		ptc_writes_add(&t->now, rec->addr, rec + 1, rec->size);
 }
 
+/** The process of a record; NULL = none that is recorded. */
+static struct ptc_process *process_of(struct ptc_session *s, uint32_t tgid)
+{
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+
+		if ((uint32_t)p->pid == tgid && p->past)
+			return p;
+	}
+	return NULL;
+}
+
 void ptc_flight_take(void *session, void *rec, size_t size)
 {
 	struct ptc_session *s = session;
-	struct ptc_flight *f = s->flight;
 	const struct rec_head *head = rec;
+	struct ptc_process *p = size < sizeof(*head) ? NULL : process_of(s, head->tgid);
 
-	if (size < sizeof(*head) || head->tgid != (uint32_t)s->processes.data[0]->pid)
+	if (!p)
 		return;
 	switch (head->kind) {
 	case REC_HEAP:
 	case REC_HEAP_DONE:
-		ptc_heap_ring_add(f->ring, rec);
+		ptc_heap_ring_add(p->past->ring, rec);
 		break;
 	case REC_CHUNK:
-		take_chunk(s->processes.data[0], rec);
+		take_chunk(p, rec);
 		break;
 	case REC_STORE:
-		take_store(s->processes.data[0], rec);
+		take_store(p, rec);
 		break;
 	case REC_TRIGGER:
-		if (f->has_fired)
+		if (s->flight->has_fired)
 			break;
-		f->has_fired = true;
-		f->triggered = head->tid;
-		f->triggered_at = ((const struct rec_trigger *)rec)->rip;
+		s->flight->has_fired = true;
+		p->past->triggered = head->tid;
+		p->past->triggered_at = ((const struct rec_trigger *)rec)->rip;
 		break;
 	}
 }
@@ -128,7 +150,8 @@ static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 
 	if (at)
 		*at++ = 0;
-	for (size_t i = 0; name && !f->is_trigger_placed && i < maps->list.size; i++) {
+	for (size_t i = 0; name && !p->past->is_trigger_placed && i < maps->list.size;
+	     i++) {
 		const struct ptc_map *m = maps->list.data[i];
 		_cleanup_err_ struct err *err = NULL;
 		struct ptc_symbol symbol;
@@ -143,7 +166,7 @@ static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 			continue;
 		if (err)
 			log_warn("no trigger: %s", err->message);
-		f->is_trigger_placed = true;
+		p->past->is_trigger_placed = f->was_trigger_placed = true;
 	}
 }
 
@@ -183,15 +206,27 @@ static void place_stores(struct ptc_process *p)
 	}
 }
 
-/** The probes are where they can be: is that where the user wants them? */
-static void probes_placed(struct ptc_process *p)
+static void tell_trigger(const struct ptc_flight *f)
 {
-	struct ptc_flight *f = p->session->flight;
-
-	f->awaits_probes = false;
-	if (f->o->trigger && !f->is_trigger_placed)
+	if (f->o->trigger && !f->was_trigger_placed)
 		log_warn("no trigger: no function '%s' in the program or its libraries",
 			 f->o->trigger);
+}
+
+/** The probes are where they can be: is that where the user wants them? Followed programs
+ * may yet have the function. */
+static void probes_placed(struct ptc_process *p)
+{
+	p->past->awaits_probes = false;
+	if (!p->session->follows)
+		tell_trigger(p->session->flight);
+}
+
+void ptc_flight_probe(struct ptc_process *p)
+{
+	place_probes(p);
+	place_stores(p);
+	probes_placed(p);
 }
 
 /** The program stands before its first instruction: have it stop at its entry point. */
@@ -200,11 +235,11 @@ static void await_entry(struct ptc_process *p, pid_t tid)
 	struct cap_core core = {};
 	_cleanup_err_ struct err *err = ptc_recall_auxv(p->pid, true, &core);
 
-	p->session->flight->awaits_probes = true;
-	p->session->flight->is_armed = false;
+	p->past->awaits_probes = true;
+	p->past->is_armed = false;
 	for (size_t i = 0; !err && i < core.n_auxv; i++)
 		if (core.auxv[2 * i] == AT_ENTRY)
-			p->session->flight->is_armed =
+			p->past->is_armed =
 				ptc_points_arm(tid, &core.auxv[2 * i + 1], 1, NULL);
 	free(core.auxv);
 }
@@ -216,21 +251,31 @@ void ptc_flight_request(struct ptc_session *s)
 	s->flight->is_requested = true;
 }
 
-void ptc_flight_step(struct ptc_session *s)
+/** Without debug registers nothing stops at the entry point. */
+static void probe_late(struct ptc_process *p)
 {
-	struct ptc_process *p = s->processes.data[0];
-	const struct cap_end_core end = { .reason = CAP_END_CORE_REQUEST };
-
-	// Without debug registers nothing stops at the entry point.
-	if (s->flight->awaits_probes && !s->flight->is_armed && !p->has_ended &&
+	if (p->past->awaits_probes && !p->past->is_armed && !p->has_ended &&
 	    place_probes(p)) {
 		place_stores(p);
 		probes_placed(p);
 	}
-	if (!s->flight->is_requested || p->has_ended)
-		return;
+}
+
+void ptc_flight_step(struct ptc_session *s)
+{
+	const struct cap_end_core end = { .reason = CAP_END_CORE_REQUEST };
+	bool is_requested = s->flight->is_requested;
+
+	ptc_flight_sweep(s);
 	s->flight->is_requested = false;
-	ptc_flight_snapshot(p, &end, NULL);
+	// Processes may begin meanwhile; none is forgotten.
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+
+		probe_late(p);
+		if (is_requested && !p->has_ended && !p->awaits_exec)
+			ptc_flight_snapshot(p, &end, NULL);
+	}
 }
 
 /* ---- stops ------------------------------------------------------------------------------- */
@@ -256,40 +301,37 @@ static void on_crash(struct ptc_process *p, struct ptc_thread *t, const siginfo_
 
 static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 {
-	struct ptc_flight *f = p->session->flight;
+	const struct ptc_flight *f = p->session->flight;
 	const struct cap_end_core end = { .reason = CAP_END_CORE_TRIGGER,
 					  .tid = t->tid,
-					  .address = f->triggered_at,
+					  .address = p->past->triggered_at,
 					  .function = (char *)f->o->trigger };
 
-	f->triggered = 0;
+	p->past->triggered = 0;
 	rest(t, 0);
 	ptc_flight_snapshot(p, &end, NULL);
 }
 
 static void on_entry(struct ptc_process *p, pid_t tid)
 {
-	place_probes(p);
-	place_stores(p);
-	probes_placed(p);
+	ptc_flight_probe(p);
 	ptc_points_arm(tid, NULL, 0, NULL);
-	p->session->flight->is_armed = false;
+	p->past->is_armed = false;
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
 static void on_signal(struct ptc_process *p, struct ptc_thread *t, int signo)
 {
-	struct ptc_flight *f = p->session->flight;
 	bool is_freezing = t->is_asked;
 	siginfo_t si;
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &si)) {
 		ptrace(PTRACE_CONT, t->tid, NULL, (long)signo);
-	} else if (f->is_armed && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
+	} else if (p->past->is_armed && signo == SIGTRAP && si.si_code == TRAP_HWBKPT) {
 		on_entry(p, t->tid);
 	} else if (signo == SIGSTOP && si.si_code == SI_KERNEL) {
 		// Ours: it waits until the ring is empty, which it is; or is the trigger.
-		if (t->tid == f->triggered && !is_freezing)
+		if (t->tid == p->past->triggered && !is_freezing)
 			on_trigger(p, t);
 		else
 			ptrace(PTRACE_CONT, t->tid, NULL, NULL);
@@ -324,22 +366,24 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	if (!p->exe)
 		p->exe = strdup("");
 	p->n_execs++;
+	p->awaits_exec = p->past->is_trigger_placed = false;
+	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
 	ptc_pt_begin(p);
 	await_entry(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
-static void on_new(struct ptc_process *p, pid_t tid, int status)
+/** The first stop of a thread, or of a process. */
+static void on_new(struct ptc_session *s, pid_t tid, int status)
 {
-	char path[64];
-	struct ptc_thread *t;
+	pid_t pid = ptc_status_number(tid, tid, "Tgid", 10);
+	struct ptc_process *p = process_of(s, pid);
+	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, tid);
-	if (access(path, F_OK)) {
-		ptrace(PTRACE_DETACH, tid, NULL, NULL); // a process of its own
+	if (!p) {
+		ptc_flight_follow(s, tid);
 		return;
 	}
-	t = ptc_thread_find(p, tid);
 	if (t)
 		t->is_attached = true;
 	ptc_pt_thread_born(p, tid);
@@ -352,7 +396,7 @@ void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!t) {
-		on_new(s->processes.data[0], tid, status);
+		on_new(s, tid, status);
 		return;
 	}
 	switch (status >> 16) {
@@ -371,7 +415,7 @@ void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
 		ptc_wards_stopped(p->pid, false);
 		break;
 	case PTRACE_EVENT_EXIT:
-		ptc_heap_ring_forget(s->flight->ring, tid);
+		ptc_heap_ring_forget(p->past->ring, tid);
 		break;
 	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
@@ -422,21 +466,35 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 	probes_placed(p);
 	renew_waits(p);
 	ret->n_threads = p->threads.size;
-	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+	ptc_thaw(p, false, ptc_flight_options(p->session));
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	place_stores(p); // it need not wait for that
 	return NULL;
 }
 
+unsigned long ptc_flight_options(const struct ptc_session *s)
+{
+	unsigned long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
+				PTRACE_O_TRACECLONE;
+
+	if (s->follows)
+		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	return options;
+}
+
 struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 {
 	struct ptc_thread *first = ptc_thread_find(p, p->pid);
-	struct err *err;
+	struct err *err = first ? ptc_past_begin(p) : &err_nomem;
 
-	if (!first)
-		return &err_nomem;
+	if (err)
+		return err;
 	ptc_wards_add(p->pid, 0, !p->session->is_attached);
-	err = keep_files(p);
+	// Whichever process is first to have a snapshot gets the directory.
+	if (p->session->follows)
+		cap_writer_remove(take_ptr(&p->writer));
+	else
+		err = keep_files(p);
 	p->is_recording = false; // but while a snapshot is taken
 	if (err)
 		return err;
@@ -448,26 +506,37 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	return NULL;
 }
 
+void ptc_flight_leave(struct ptc_process *p)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	if (p->has_ended)
+		return;
+	err = ptc_freeze(p, true);
+	ptc_bpf_set_in_flight(p->session->bpf, p->pid, false);
+	ptc_bpf_drain(p->session->bpf);
+	renew_waits(p);
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_at_rest)
+			ptc_drop_signals(p, p->threads.data[i]);
+	if (err && err->code != ERR_NOT_FOUND)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	ptc_thaw(p, true, 0);
+	ptc_wards_forget(p->pid);
+}
+
 struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
 {
-	if (!p->has_ended) {
-		_cleanup_err_ struct err *err = ptc_freeze(p, true);
+	struct ptc_session *s = p->session;
 
-		ptc_bpf_set_in_flight(p->session->bpf, p->pid, false);
-		ptc_bpf_drain(p->session->bpf);
-		renew_waits(p);
-		for (size_t i = 0; i < p->threads.size; i++)
-			if (p->threads.data[i]->is_at_rest)
-				ptc_drop_signals(p, p->threads.data[i]);
-		if (err && err->code != ERR_NOT_FOUND)
-			log_warn("cannot leave process %d as it was: %s", p->pid,
-				 err->message);
-		ptc_thaw(p, true, 0);
-		ptc_wards_forget(p->pid);
-	}
-	ret->n_snapshots = p->session->flight->n_snapshots;
+	// The youngest first: a parent may be waiting for a vfork child.
+	for (size_t i = s->processes.size; i-- > 0;)
+		ptc_flight_leave(s->processes.data[i]);
+	if (s->follows)
+		tell_trigger(s->flight);
+	ret->n_snapshots = s->flight->n_snapshots;
 	ret->is_removed = !ret->n_snapshots;
 	if (p->writer && ret->is_removed)
 		cap_writer_remove(take_ptr(&p->writer));
-	return take_ptr(&p->session->failure);
+	return take_ptr(&s->failure);
 }

@@ -7,8 +7,8 @@
  *
  * Invariants:
  *  1. The program runs as it would by itself: nothing of it is changed but for probes.
- *  2. What is kept is bounded: options' snapshot_bytes of allocator calls, of what store
- *     probes tell, and of PT for each thread.
+ *  2. What is kept is bounded: options' snapshot_bytes of allocator calls and of what store
+ *     probes tell for each process, and of PT for each thread.
  *  3. Each snapshot is a whole capture of its own; what is written while the program
  *     stands still is only what changes when it goes on.
  */
@@ -89,10 +89,12 @@ struct err *ptc_rings_write(const struct ptc_heap_ring *heap,
 
 /* ---- the recorder (ptc_flight.c) ---------------------------------------------------------- */
 
-#define PTC_FLIGHT_OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE)
-
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret);
 void ptc_flight_destroy(struct ptc_flight *f);
+void ptc_past_destroy(struct ptc_past *past);
+
+/** @return what threads are traced with. */
+unsigned long ptc_flight_options(const struct ptc_session *s);
 
 /** Begin: the program stands at its first instruction, and goes on when the caller lets it;
  * or it runs, is attached to, and goes on. */
@@ -110,7 +112,7 @@ void ptc_flight_request(struct ptc_session *s);
 /** Do what is due. */
 void ptc_flight_step(struct ptc_session *s);
 
-/** The program ended, or is to be left. @p ret says what came of it. */
+/** All have ended, or are to be left; @p p is the program. @p ret says what came of it. */
 struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret);
 
 #endif

@@ -67,7 +67,7 @@ static void leave_probe(struct ptc_thread *t, struct ptc_range code)
 static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 			     const siginfo_t *si)
 {
-	struct ptc_flight *f = p->session->flight;
+	struct ptc_past *past = p->past;
 	_cleanup_free_ struct ptc_patch *patches = NULL;
 	struct ptc_range code = probe_code(p);
 	struct err *err;
@@ -78,12 +78,12 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 			leave_probe(p->threads.data[i], code);
 	ptc_bpf_drain(p->session->bpf);
 	info->end_core.at_ns = ptc_now_ns();
-	err = ptc_heap_ring_patches(f->ring, &patches, &n);
+	err = ptc_heap_ring_patches(past->ring, &patches, &n);
 	if (!err)
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
 	if (!err)
 		ptc_pt_write_snapshot(p, info);
-	return err ?: ptc_rings_write(f->ring, f->stores, p->writer, info);
+	return err ?: ptc_rings_write(past->ring, past->stores, p->writer, info);
 }
 
 static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t *bytes)
@@ -119,7 +119,7 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 		ptc_log_gap(p, p->pid, "memory changed while it was saved: %s", restless);
 	if (!err)
 		err = write_now(p, info, si);
-	ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+	ptc_thaw(p, false, ptc_flight_options(p->session));
 	if (!err)
 		err = finish(p, info, bytes);
 	if (!err && p->session->flight->o->on_snapshot)
@@ -150,7 +150,7 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	if (!err)
 		err = write_snapshot(p, &info, si, restless, &bytes);
 	else
-		ptc_thaw(p, false, PTC_FLIGHT_OPTIONS);
+		ptc_thaw(p, false, ptc_flight_options(p->session));
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);

@@ -32,6 +32,9 @@ void ptc_child_await_ends(void);
 /** Let stopped @p child go, as if we had never been there. */
 void ptc_child_free(pid_t child);
 
+/** The flags (CLONE_*) by which the child was made, which stands behind the call. */
+uint64_t ptc_child_flags(pid_t child);
+
 /** A vfork child of thread @p parent is about to run in the process' memory, or is done
  * with it: what it wrote there becomes an input (ptc_vfork.c). */
 void ptc_vfork_created(struct ptc_process *p, pid_t parent);

@@ -22,6 +22,7 @@
 #include "pt-collect/ptc_chance.h"
 #include "pt-collect/ptc_chaos.h"
 #include "pt-collect/ptc_follow.h"
+#include "pt-collect/ptc_flight.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_pt.h"
 #include "pt-collect/ptc_pt_probes.h"
@@ -72,6 +73,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_heap_destroy(p->heap);
 	ptc_stores_destroy(p->stores);
 	ptc_pt_destroy(p->pt);
+	ptc_past_destroy(p->past);
 	free(p->pt_why_not);
 	map_deinit(&p->chance_sites);
 	vec_deinit(&p->shared);

@@ -100,7 +100,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 		p->has_ended = true;
 		p->wait_status = status;
 		ptc_wards_forget(p->pid);
-		if (index)
+		if (index && !s->flight)
 			ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
 	} else {
@@ -370,11 +370,12 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
 	if (!s->is_attached &&
 	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL,
-		    s->flight ? PTC_FLIGHT_OPTIONS : PTC_TRACE_OPTIONS) ||
+		    s->flight ? ptc_flight_options(s) : PTC_TRACE_OPTIONS) ||
 	     ptrace(PTRACE_CONT, p->pid, NULL, NULL)))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
-	ptc_follow_leave(s);
+	if (!s->flight)
+		ptc_follow_leave(s);
 	leave(p);
 	s->poll_fd = -1;
 	err = conclude(p, o, ret);
