@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Backward sweeps in a row, and how little makes another not worth it. */
-enum { RECOVER_BACKWARD = 8, RECOVER_FEW = 64 };
-
 /* ---- learning ------------------------------------------------------------------------------- */
 
 void rec_wake(struct dec_recover *r, uint32_t step)
@@ -23,6 +20,12 @@ void rec_wake(struct dec_recover *r, uint32_t step)
 	r->queue[(r->queue_head + r->queue_size++) % r->steps.size] = step;
 }
 
+static void step_changed(struct dec_recover *r, uint32_t step, uint32_t node)
+{
+	rec_wake(r, step);
+	rec_sweep_stir(r, step, node);
+}
+
 static void node_changed(struct dec_recover *r, uint32_t node)
 {
 	bool is_bytes = node & REC_VEC;
@@ -32,9 +35,9 @@ static void node_changed(struct dec_recover *r, uint32_t node)
 
 	r->n_changes++;
 	if (def != REC_NO_NODE)
-		rec_wake(r, def);
+		step_changed(r, def, node);
 	for (uint32_t u = r->use_at[i]; u < r->use_at[i + 1]; u++)
-		rec_wake(r, r->use[u]);
+		step_changed(r, r->use[u], node);
 }
 
 void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
@@ -218,31 +221,6 @@ static void learn_end(struct dec_recover *r)
 			  rec_const(r->anchors.data[i].value));
 }
 
-struct err *rec_settle_memory(struct dec_recover *r)
-{
-	struct err *err = NULL;
-	uint64_t before, found;
-
-	rec_settle(r);
-	do {
-		before = r->n_changes;
-		// Where one thing leads to another backward, the other way need not be gone
-		// each time.
-		for (int n = 0; n < RECOVER_BACKWARD && !err; n++) {
-			found = r->n_changes;
-			err = rec_sweep(r, true);
-			rec_settle(r);
-			if (!r->is_guessing || r->n_changes - found <= RECOVER_FEW)
-				break;
-		}
-		if (!err && (r->n_changes != before || !r->has_gone_forward))
-			err = rec_sweep(r, false);
-		r->has_gone_forward = true;
-		rec_settle(r);
-	} while (!err && r->n_changes != before);
-	return err;
-}
-
 struct err *rec_prepare(struct dec_recover *r)
 {
 	struct err *err = rec_native_create(&r->native);
@@ -252,7 +230,9 @@ struct err *rec_prepare(struct dec_recover *r)
 	r->at = REC_NO_NODE;
 	if (!err)
 		err = rec_show_create(&r->show);
-	return err ?: index_uses(r);
+	if (!err)
+		err = index_uses(r);
+	return err ?: rec_sweep_create(r);
 }
 
 struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)

@@ -13,10 +13,12 @@
  */
 #include "decode/dec_recover_guess.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	ALIAS_HOMES = 4,
+	ALIAS_HELD = 256, ///< accesses that are looked at for them
 	ALIAS_AROUND = 32,
 	ALIAS_ELEMENTS = 64,
 	ALIAS_PLACED = 6,
@@ -24,10 +26,11 @@ enum {
 	ALIAS_BOLD = 3 ///< what was found at this stage or later is found again, or not
 };
 
-/** Words that held a value when they were last seen. */
+/** Where a pointer lies. */
 struct rec_home {
-	uint64_t word[ALIAS_HOMES];
-	uint32_t next;
+	struct rec_chain at;	   ///< accesses that hold it
+	uint64_t end[ALIAS_HOMES]; ///< words that hold it in the end
+	uint32_t n_end;
 };
 
 /* ---- pointers that are gone through ------------------------------------------------------------ */
@@ -268,34 +271,16 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 	return REC_MAY_NO;
 }
 
-bool rec_alias_may_hit(struct dec_recover *r, uint32_t number, uint64_t word,
+bool rec_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
 		       struct rec_bits now)
 {
-	uint32_t at = r->lost[number % REC_LOST], node;
+	const struct rec_access *a = &r->accesses.data[access];
 	uint64_t base;
+	uint32_t node;
 
-	if (r->lost_found >> (r->n_lost - 1 - number) & 1)
-		return false;
-	return (at == REC_NO_NODE ? REC_MAY_PERHAPS :
-				    store_fits(r, &r->accesses.data[at], 0, word, now,
-					       &node, &base)) >=
+	return (a->is_range ? REC_MAY_PERHAPS :
+			      store_fits(r, a, 0, word, now, &node, &base)) >=
 	       (r->is_element ? r->least_may_element : r->least_may);
-}
-
-/* Stores that were passed in this sweep and have a place now: let memory know. */
-static void lost_replay(struct dec_recover *r)
-{
-	uint32_t n = r->n_lost < REC_LOST ? r->n_lost : REC_LOST;
-
-	// In the sweep's order: each leaves memory to the next.
-	for (uint32_t k = n; k-- > 0;) {
-		uint32_t at = r->lost[(r->n_lost - 1 - k) % REC_LOST];
-
-		if (at == REC_NO_NODE || r->lost_found >> k & 1)
-			continue;
-		if (rec_store_late(r, &r->accesses.data[at], r->n_lost - 1 - k))
-			r->lost_found |= 1ull << k;
-	}
 }
 
 static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
@@ -307,7 +292,6 @@ static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 	*s = (struct rec_assumed){ node, base, r->stage, false };
 	rec_learn(r, node, rec_const(base));
 	rec_settle(r);
-	lost_replay(r);
 }
 
 void rec_assumed_conflict(struct dec_recover *r, uint32_t node)
@@ -331,17 +315,17 @@ void rec_assume_again(struct dec_recover *r)
 bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
 		       uint64_t value)
 {
-	uint32_t n = r->n_lost - seen, found = REC_NO_NODE, node;
+	uint32_t found = REC_NO_NODE, node, n = 0;
 	uint64_t base = 0, b;
 
-	if (n > REC_LOST)
-		return false;
-	for (uint32_t k = 0; k < n; k++) {
-		uint32_t at = r->lost[(r->n_lost - 1 - k) % REC_LOST];
+	for (uint32_t i = rec_lost_between(r, r->moment, seen, REC_NO_ACCESS);
+	     i != REC_NO_ACCESS; i = rec_lost_between(r, r->moment, seen, i)) {
+		const struct rec_access *a = &r->accesses.data[i];
 
-		if (at == REC_NO_NODE || r->lost_found >> k & 1 ||
-		    store_fits(r, &r->accesses.data[at], 8, word, rec_const(value), &node,
-			       &b) != REC_MAY_YES)
+		if (++n > REC_LOST)
+			return false;
+		if (a->is_range ||
+		    store_fits(r, a, 8, word, rec_const(value), &node, &b) != REC_MAY_YES)
 			continue;
 		if (found != REC_NO_NODE && (found != node || base != b))
 			return false;
@@ -356,67 +340,116 @@ bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
 
 /* ---- homes ---------------------------------------------------------------------------------------- */
 
-bool rec_home_note(struct dec_recover *r, uint64_t word, uint64_t value)
+/* Where pointer @p value lies; NULL: out of memory. */
+static struct rec_home *home_of(struct dec_recover *r, uint64_t value)
 {
-	struct rec_home *h;
-	uint64_t *at;
+	uint64_t *at = map_get(&r->home_at, value);
+	struct rec_home *h = at ? &r->homes.data[*at] : vec_push(&r->homes);
 
-	if (!is_pointer(value) || !map_get(&r->fresh, value))
-		return true;
-	at = map_get(&r->home_at, value);
-	if (!at) {
-		h = vec_push(&r->homes);
-		if (!h || map_put(&r->home_at, value, r->homes.size - 1))
+	return h && (at || !map_put(&r->home_at, value, r->homes.size - 1)) ? h : NULL;
+}
+
+bool rec_homes_note(struct dec_recover *r, uint32_t access)
+{
+	const struct rec_access *a = &r->accesses.data[access];
+
+	for (uint64_t word = (a->addr + 7) & ~7ull; word + 8 <= a->addr + a->size;
+	     word += 8) {
+		struct rec_home *h;
+		uint64_t v;
+
+		if (!rec_access_word(r, a, word, &v) || !is_pointer(v) ||
+		    !map_get(&r->fresh, v))
+			continue;
+		h = home_of(r, v);
+		if (!h || !rec_chain_add(&h->at, access))
 			return false;
-	} else {
-		h = &r->homes.data[*at];
 	}
-	for (int i = 0; i < ALIAS_HOMES; i++) {
-		if (h->word[i] == word)
-			return true;
-	}
-	h->word[h->next++ % ALIAS_HOMES] = word;
 	return true;
 }
 
 bool rec_homes_begin(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->homes.size; i++)
-		r->homes.data[i] = (struct rec_home){};
+	for (size_t i = 0; i < r->homes.size; i++) {
+		r->homes.data[i].at.size = r->homes.data[i].at.begin = 0;
+		r->homes.data[i].n_end = 0;
+	}
 	for (size_t i = 0; i < r->end_homes.size; i++) {
-		const struct rec_end_home *h = &r->end_homes.data[i];
+		struct rec_home *h = home_of(r, r->end_homes.data[i].value);
 
-		if (!rec_home_note(r, h->word, h->value))
+		if (!h)
 			return false;
+		h->end[h->n_end++ % ALIAS_HOMES] = r->end_homes.data[i].word;
 	}
 	return true;
 }
 
+void rec_homes_deinit(struct dec_recover *r)
+{
+	for (size_t i = 0; i < r->homes.size; i++)
+		free(r->homes.data[i].at.at);
+	vec_deinit(&r->homes);
+	vec_deinit(&r->end_homes);
+	map_deinit(&r->home_at);
+}
+
+/* Note @p word, if it is another one. @return how many there are. */
+static int word_add(uint64_t words[ALIAS_HOMES], int n, uint64_t word)
+{
+	for (int i = 0; i < n; i++) {
+		if (words[i] == word)
+			return n;
+	}
+	if (n < ALIAS_HOMES)
+		words[n++] = word;
+	return n;
+}
+
+/* The words that hold @p value: those first that are seen next from this moment on. */
+static int homes_find(const struct dec_recover *r, const struct rec_home *h,
+		      uint64_t value, uint64_t words[ALIAS_HOMES])
+{
+	uint32_t k = rec_chain_rank(&h->at, r->moment + 1);
+	int n = 0;
+
+	for (int i = 0; i < ALIAS_HELD && k + i < h->at.size && n < ALIAS_HOMES; i++) {
+		const struct rec_access *a =
+			&r->accesses.data[h->at.at[h->at.begin + k + i]];
+		uint64_t word = (a->addr + 7) & ~7ull, v;
+
+		for (; word + 8 <= a->addr + a->size; word += 8) {
+			if (rec_access_word(r, a, word, &v) && v == value)
+				n = word_add(words, n, word);
+		}
+	}
+	for (uint32_t i = 0; i < h->n_end && i < ALIAS_HOMES; i++)
+		n = word_add(words, n, h->end[i]);
+	return n;
+}
+
 bool rec_alias_home(struct dec_recover *r, const struct rec_access *a)
 {
-	struct rec_at at = rec_at(r, a->step);
-	uint32_t node = REC_NO_NODE, n;
-	uint64_t base = 0, b, *home;
+	uint64_t base = 0, b, *home, words[ALIAS_HOMES], now;
+	uint32_t node = REC_NO_NODE, n, seen;
 	struct rec_bits v;
 	unsigned found = 0;
+	bool is_clear;
+	int n_words;
 
-	if (at.ref[a->slot] & REC_VEC)
+	if (a->node & REC_VEC)
 		return false;
-	v = r->bits.data[at.ref[a->slot]];
+	v = r->bits.data[a->node];
 	home = v.m == UINT64_MAX ? map_get(&r->home_at, v.v) : NULL;
-	for (int i = 0; home && i < ALIAS_HOMES; i++) {
-		uint64_t word = r->homes.data[*home].word[i], now;
-		uint32_t seen;
-		bool is_clear;
-
-		if (!word || !rec_mem_fact(r, word, &now, &seen, &is_clear) ||
-		    now != v.v || !is_clear ||
-		    store_fits(r, a, 8, word, v, &n, &b) != REC_MAY_YES)
+	n_words = home ? homes_find(r, &r->homes.data[*home], v.v, words) : 0;
+	for (int i = 0; i < n_words; i++) {
+		if (!rec_mem_fact(r, words[i], &now, &seen, &is_clear) || now != v.v ||
+		    !is_clear || store_fits(r, a, 8, words[i], v, &n, &b) != REC_MAY_YES)
 			continue;
 		node = n;
 		base = b;
 		found++;
 	}
+	r->is_open |= n_words && found != 1;
 	if (found != 1)
 		return false;
 	store_place(r, node, base);

@@ -5,7 +5,7 @@
  * What system calls do to memory, as far as it is known without their effects having been
  * recorded: a table. A call that is not in it may write anything.
  */
-#include "decode/dec_recover_int.h"
+#include "decode/dec_recover_mem.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -66,33 +66,28 @@ static const struct call_effect *call_effect(uint64_t nr)
 	return NULL;
 }
 
-bool rec_call_apply(struct dec_recover *r, const struct rec_at *at)
+enum rec_range_certainty rec_call_find(const struct rec_at *at, struct rec_range *ret)
 {
 	struct rec_bits nr = rec_reg(at, RAX, false), to, n;
 	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
 
-	if (!e) {
-		rec_mem_kill(r, REC_NO_NODE);
-		return true;
-	}
+	if (!e)
+		return REC_RANGE_UNKNOWN;
 	if (e->what == CALL_NOTHING)
-		return true;
+		return REC_RANGE_NONE;
 	to = rec_reg(at, e->what == CALL_MAPS ? RAX : e->reg, e->what == CALL_MAPS);
 	n = e->what == CALL_SIZED ? rec_reg(at, e->size, false) :
 	    e->what == CALL_MAPS  ? rec_reg(at, RSI, false) :
 				    rec_const(e->size);
-	if (to.m != UINT64_MAX || n.m != UINT64_MAX) {
-		rec_mem_kill(r, REC_NO_NODE);
-		return true;
-	}
+	if (to.m != UINT64_MAX || n.m != UINT64_MAX)
+		return REC_RANGE_UNKNOWN;
 	// A failed mmap, a null pointer; a range that is larger than what is ever looked at.
-	if (to.v >= -4095ull || !to.v)
-		return true;
-	if (n.v > (1u << 24)) {
-		rec_mem_kill(r, REC_NO_NODE);
-		return true;
-	}
-	return rec_mem_forget(r, to.v, n.v);
+	if (to.v >= -4095ull || !to.v || !n.v)
+		return REC_RANGE_NONE;
+	if (n.v > (1u << 24))
+		return REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){ .to = to.v, .n = n.v };
+	return REC_RANGE_SOME;
 }
 
 /* @return whether a call changes no mapping that is not writable in the end. */

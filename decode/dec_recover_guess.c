@@ -69,11 +69,8 @@ static uint64_t count_placed(struct dec_recover *r)
 /* Find out which loads have mirrors, and what follows. */
 static struct err *recover_mirrors(struct dec_recover *r)
 {
-	struct err *err;
+	struct err *err = rec_sweep_mine(r);
 
-	rec_mirrors_begin(r);
-	err = rec_sweep(r, true);
-	rec_mirrors_end(r);
 	return err ?: rec_settle_memory(r);
 }
 
@@ -88,7 +85,8 @@ static struct err *guess_rounds(struct dec_recover *r)
 	for (int round = 0; round < RECOVER_ROUNDS && !err; round++) {
 		if (round)
 			forget_guesses(r);
-		if (!rec_bases_begin(r))
+		rec_sweep_restart(r);
+		if (!rec_bases_begin(r) || !rec_homes_begin(r))
 			return &err_nomem;
 		memset(r->is_doubtful, 0, r->bits.size + r->bytes.size);
 		for (size_t i = 0; i < r->ties.size; i++)
@@ -104,7 +102,7 @@ static struct err *guess_rounds(struct dec_recover *r)
 			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
 						      recover_mirrors(r);
 			// Nothing is left to guess about.
-			if (!r->n_lost)
+			if (rec_marks_from(&r->lost, 0) == REC_NO_ACCESS)
 				break;
 		}
 		before = placed;

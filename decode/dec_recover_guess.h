@@ -10,7 +10,7 @@
 #ifndef DECODE_DEC_RECOVER_GUESS_H
 #define DECODE_DEC_RECOVER_GUESS_H
 
-#include "decode/dec_recover_int.h"
+#include "decode/dec_recover_mem.h"
 
 /** A word that holds a pointer in the end. */
 struct rec_end_home {
@@ -35,16 +35,12 @@ struct err *rec_guess(struct dec_recover *r);
 /** Guesses disagree about @p node: no one is to be believed. */
 void rec_refute(struct dec_recover *r, uint32_t node);
 
-/* ---- the picture of memory (dec_recover_lines.c) ----------------------------------------- */
+/* ---- what memory held (dec_recover_look.c) ----------------------------------------- */
 
-/** @return whether word @p word held @p value when it was last seen in this sweep, @p seen
- * stores without a place into it. @p is_clear: none that may have hit it went by since. */
+/** @return whether word @p word held @p value as it is seen at this moment of the sweep: at
+ * access @p seen. @is_clear: no store that may have hit it lies between. */
 bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_t *seen,
 		  bool *is_clear);
-
-/** Store @p a, the @p number-th that had no place when it was passed, may have one now: do
- * to memory what it would have done. @return whether it has. */
-bool rec_store_late(struct dec_recover *r, struct rec_access *a, uint32_t number);
 
 /* ---- frames (dec_recover_frame.c) ---------------------------------------------------------- */
 
@@ -72,24 +68,26 @@ bool rec_bases_add(struct dec_recover *r, uint64_t v);
 /** Access @p a has a place. */
 bool rec_bases_note(struct dec_recover *r, const struct rec_access *a);
 
-/** @p word changed to @p value while @p seen and later stores without a place went by: find
- * the one that did it. @return whether one was. */
+/** @p word changed to @p value between access @p seen and this moment: find the store without
+ * a place that did it. @return whether one was. */
 bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
 		       uint64_t value);
 
-/** A sweep begins; @p word holds @p value. */
+/** Which words hold pointers that allocator calls gave: a new round; what access @p access
+ * holds. */
 bool rec_homes_begin(struct dec_recover *r);
-bool rec_home_note(struct dec_recover *r, uint64_t word, uint64_t value);
+bool rec_homes_note(struct dec_recover *r, uint32_t access);
+void rec_homes_deinit(struct dec_recover *r);
 
 /** In a new round what was found by safe guesses is taken for granted, at the stage at which
  * it was found, but what was refuted meanwhile: node @p node should hold something else. */
 void rec_assume_again(struct dec_recover *r);
 void rec_assumed_conflict(struct dec_recover *r, uint32_t node);
 
-/** @return whether the store that was lost as the @p number-th, of the last REC_LOST, may
- * have hit @p word, of which @p now is known behind it. A guess: when it would go through a
- * pointer that nothing else goes through, it did not. */
-bool rec_alias_may_hit(struct dec_recover *r, uint32_t number, uint64_t word,
+/** @return whether lost store @p access may have hit @p word, of which @p now is known behind
+ * it. A guess: when it would go through a pointer that nothing else goes through, it did
+ * not. */
+bool rec_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
 		       struct rec_bits now);
 
 /** Find the place of store @p a by where its value is. @return whether it was. */

@@ -14,14 +14,15 @@
 #define DECODE_DEC_RECOVER_INT_H
 
 #include "decode/dec_recover.h"
+#include "decode/dec_recover_set.h"
 
 #define REC_NONE 0xff
-#define REC_TOLD 0xfe ///< of an access: no step's, but told from elsewhere (an anchor)
+#define REC_TOLD 0xfe  ///< of an access: no step's, but told from elsewhere (an anchor)
 #define REC_BELOW 0xfd ///< of an access: no step's, but memory below rsp is lost
 #define REC_NO_NODE UINT32_MAX
 #define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
 
-enum { REC_LOST = 64 }; ///< stores without a place that a sweep remembers
+enum { REC_LOST = 64 }; ///< of more stores without a place, any may have hit a word
 
 enum { REC_KEPT = 7 }; ///< registers that a function gives back as they were
 
@@ -153,25 +154,18 @@ enum rec_placed { REC_UNPLACED, REC_HINTED, REC_INFERRED, REC_KNOWN };
 
 /** One memory operand read or written. In order, reads before writes. */
 struct rec_access {
-	uint64_t addr;	///< REC_BELOW: from rsp on
+	uint64_t addr; ///< REC_BELOW: from rsp on
 	uint32_t step;
-	uint32_t line;	///< of addr, once it is known; cached
-	uint32_t node;	///< of what is told; rsp
-	uint8_t placed; ///< enum rec_placed
-	uint8_t mem;	///< operand; REC_NONE, REC_TOLD, REC_BELOW
-	uint8_t slot;	///< REC_NONE with mem REC_NONE: not by the step but before it
-	uint8_t size;	///< of what is told, or lost
+	uint32_t line;	 ///< of addr, once it is known; cached
+	uint32_t node;	 ///< of what is read, written, told; of a range: REC_BELOW's rsp
+	uint8_t placed;	 ///< enum rec_placed
+	uint8_t mem;	 ///< operand; REC_NONE, REC_TOLD, REC_BELOW
+	uint8_t slot;	 ///< REC_NONE with mem REC_NONE: not by the step but before it
+	uint8_t size;	 ///< but of a range; of REC_BELOW
+	uint8_t n_known; ///< bytes, when those were told who may learn from it
 	bool is_write;
-};
-
-/** 64 bytes of memory during a sweep. */
-struct rec_line {
-	uint64_t addr;
-	struct rec_bytes now, end;
-	uint64_t stamp;	   ///< when `now` was last right
-	uint32_t seen[8];  ///< by word: dec_recover.n_lost when it was last right
-	uint32_t clear[8]; ///< stores lost before this one did not hit it since
-	uint8_t map;	   ///< enum dec_recover_map
+	bool is_range;	///< of any number of bytes: rep movs, a system call, a gap
+	bool is_masked; ///< a store that leaves some bytes alone
 };
 
 struct rec_anchor {
@@ -205,6 +199,8 @@ struct rec_block;
 struct rec_grain;
 struct rec_end_home;
 struct rec_assumed;
+struct rec_line;
+struct rec_page;
 
 struct dec_recover {
 	uint64_t position;
@@ -236,11 +232,15 @@ struct dec_recover {
 	const struct dec_recover_end *end;
 	VEC(struct rec_line) lines;
 	struct map line_at;
-	uint64_t stamp, sweep_stamp, kill_stamp;
-	uint32_t n_lost; ///< stores in this sweep so far that went nobody knows where
-	uint32_t lost
-		[REC_LOST];  ///< the last of them, by number: the access, or REC_NO_NODE
-	uint64_t lost_found; ///< bit n: that of number n_lost - 1 - n has a place by now
+	VEC(struct rec_page) pages;
+	struct map page_at;
+	struct rec_marks lost;	   ///< stores that went nobody knows where
+	struct rec_marks dirty[2]; ///< by is_backward: what a sweep is to look at
+	struct rec_marks stuck[2]; ///< what did not come to an end there
+	uint32_t moment;	   ///< the access that the sweep has come to
+	bool is_blocked;	   ///< lost stores stood before something there
+	bool is_open;		   ///< or something was asked there without an answer
+	bool is_out;		   ///< memory is out
 	VEC(struct rec_assumed) assumed; ///< places found by what memory held
 	struct map assumed_at;		 ///< node -> index
 	struct map bases;		 ///< pointers that something goes through
@@ -256,7 +256,7 @@ struct dec_recover {
 	struct map grain_at; ///< address / 16 -> index
 	struct map walked;   ///< blocks that the end's headers lead to
 	uint32_t reach;	     ///< guess that so many of them missed a word, no more
-	uint8_t stage;	   ///< of a round: the later, the bolder
+	uint8_t stage;	     ///< of a round: the later, the bolder
 	uint8_t least_may; ///< enum rec_may: what a store must be for it to have hit a word
 	bool is_element; ///< what is looked at now is an element: its address has an index
 	uint8_t least_may_element; ///< as least_may, for such a word
@@ -267,8 +267,7 @@ struct dec_recover {
 	bool has_company;   ///< others write memory, too
 	bool is_guessing;
 	bool is_backward;
-	bool has_gone_forward; ///< there was a sweep in time's direction
-	bool is_mining;	       ///< this sweep looks for mirrors
+	bool is_mining; ///< this sweep looks for mirrors
 	VEC(struct rec_mirror) mirrors;
 	VEC(uint32_t) calls; ///< steps that are system calls
 	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
@@ -392,8 +391,6 @@ bool rec_native_run(struct rec_native *n, struct rec_form *f, const struct rec_b
 struct err *rec_show_create(struct rec_show **ret);
 void rec_show_destroy(struct rec_show *s);
 
-/* ---- memory (dec_recover_lines.c, dec_recover_mem.c) -------------------------------------------------------- */
-
 /** @return general register @p reg as the step reads it, or writes it. */
 static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
 {
@@ -406,37 +403,5 @@ static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool
 	}
 	return (struct rec_bits){};
 }
-
-/** What memory is known to hold at [addr, addr+n), n up to 64, at this moment of the sweep.
- * @p cached: the line that was found last time, or REC_NO_NODE. @return false: out of
- * memory. */
-bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		  struct rec_bytes *ret);
-
-/** From here on memory holds the known bytes of @p b, and nothing is known of the others;
- * @p is_more: what was known stays. @return as rec_mem_read(). */
-bool rec_mem_write(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		   const struct rec_bytes *b, bool is_more);
-
-/** Nothing is known of [addr, addr+n) any more. @return false: out of memory. */
-bool rec_mem_forget(struct dec_recover *r, uint64_t addr, uint64_t n);
-
-/** A store may have gone anywhere: @p access, or REC_NO_NODE. */
-void rec_mem_kill(struct dec_recover *r, uint32_t access);
-
-/** What system call @p at does to memory. @return as rec_mem_forget(). */
-bool rec_call_apply(struct dec_recover *r, const struct rec_at *at);
-
-/** Find r->const_from. */
-void rec_calls_look(struct dec_recover *r);
-
-/** Find where an access goes, once the registers are known. */
-void rec_access_place(struct dec_recover *r, struct rec_access *a);
-
-/** Carry what is known through memory, once in time's direction or against it. */
-struct err *rec_sweep(struct dec_recover *r, bool is_backward);
-
-/** Sweep to and fro until nothing is new. */
-struct err *rec_settle_memory(struct dec_recover *r);
 
 #endif

@@ -2,12 +2,10 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Memory: what is stored is loaded again, and what lies there in the end was stored last.
- * A sweep goes through all accesses, in time's direction or against it, with a picture of
- * memory as far as it is known at that moment. Where a store's address is not known, any
- * of it may have changed: when looking for what is *known* the picture is forgotten there
- * (one number does that, `kill_stamp`); when inferring, it is remembered, and asked about by
- * whoever reads a word that it may have hit (dec_recover_lines.c, dec_recover_alias.c).
+ * One access and memory: what is stored is loaded again, and what lies there in the end was
+ * stored last. Where a store's address is not known, any word may have changed: when looking
+ * for what is *known* nothing passes it; when inferring, it is asked about by whoever reads
+ * a word that it may have hit (dec_recover_lines.c, dec_recover_alias.c).
  */
 #include "decode/dec_recover_guess.h"
 
@@ -52,127 +50,101 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
 	if (r->is_guessing)
 		rec_bases_note(r, a);
+	if (at.form->is_bulk)
+		return;
+	r->is_out |= !rec_mem_list(r, a);
+	rec_marks_remove(&r->lost, a - r->accesses.data);
 }
 
-static bool access_apply(struct dec_recover *r, struct rec_access *a);
-
-static unsigned access_size(const struct rec_at *at, const struct rec_access *a)
-{
-	return at->form->insn.mem[a->mem].size;
-}
-
-/* ---- bulk writes -------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------ */
 
 /* rep stos: the value, repeated; rep movs: what lies at the source. Only when the two do
  * not overlap is the one what the other was. */
-static bool bulk_copy(struct dec_recover *r, const struct rec_at *at, uint64_t to,
-		      uint64_t n)
+static enum rec_range_certainty bulk_find(struct dec_recover *r, const struct rec_at *at,
+					  const struct rec_access *a,
+					  struct rec_range *ret)
 {
-	struct rec_bits from = rec_reg(at, RSI, false), value = rec_reg(at, RAX, false);
-	bool is_fill = !at->form->n_mem_in;
+	struct rec_bits n = rec_reg(at, RCX, false), from = rec_reg(at, RSI, false);
+	struct rec_bits value = rec_reg(at, RAX, false);
 	unsigned unit = at->form->insn.mem[0].size;
 
-	if ((is_fill && (value.m & rec_ones(unit * 8)) != rec_ones(unit * 8)) ||
-	    (!is_fill && (from.m != UINT64_MAX || from.v - to < n || to - from.v < n)))
-		return rec_mem_forget(r, to, n);
-	for (uint64_t i = 0, part; i < n; i += part) {
-		uint32_t c1 = REC_NO_NODE, c2 = REC_NO_NODE;
-		struct rec_bytes b;
-
-		part = n - i < 64 ? n - i : 64;
-		b.m = rec_ones(part);
-		for (unsigned k = 0; is_fill && k < part; k++)
-			b.v[k] = value.v >> 8 * ((i + k) % unit);
-		if (!is_fill &&
-		    !rec_mem_read(r, r->is_backward ? to + i : from.v + i, part, &c1, &b))
-			return false;
-		if (r->is_backward && !is_fill &&
-		    !rec_mem_write(r, from.v + i, part, &c2, &b, true))
-			return false;
-		if (!r->is_backward && !rec_mem_write(r, to + i, part, &c2, &b, false))
-			return false;
-	}
-	return !r->is_backward || rec_mem_forget(r, to, n);
-}
-
-static bool bulk_apply(struct dec_recover *r, struct rec_access *a)
-{
-	struct rec_at at = rec_at(r, a->step);
-	struct rec_bits n = rec_reg(&at, RCX, false);
-	unsigned unit = at.form->insn.mem[0].size;
-
-	if (!a->is_write)
-		return true;
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
-	    n.m != UINT64_MAX || n.v > (1u << 30)) {
-		rec_mem_kill(r, REC_NO_NODE);
-		return true;
-	}
-	return bulk_copy(r, &at, a->addr, n.v * unit);
+	    n.m != UINT64_MAX || n.v > (1u << 30))
+		return REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){
+		.to = a->addr, .n = n.v * unit, .unit = unit, .value = value.v
+	};
+	if (!at->form->n_mem_in)
+		ret->is_fill = (value.m & rec_ones(unit * 8)) == rec_ones(unit * 8);
+	else
+		ret->is_copy = from.m == UINT64_MAX && from.v - ret->to >= ret->n &&
+			       ret->to - from.v >= ret->n;
+	ret->from = ret->is_copy ? from.v : 0;
+	return ret->n ? REC_RANGE_SOME : REC_RANGE_NONE;
 }
 
-/* ---- sweeps ------------------------------------------------------------------------------------ */
+/* The recorder's probes wrote on the program's stack. */
+static enum rec_range_certainty
+below_find(const struct dec_recover *r, const struct rec_access *a, struct rec_range *ret)
+{
+	struct rec_bits rsp = r->bits.data[a->node];
 
-/* The address may be known to lie elsewhere than what others look at; else it kills. */
-static bool wild_apply(struct dec_recover *r, const struct rec_access *a)
+	if (rsp.m != UINT64_MAX)
+		return r->is_guessing ? REC_RANGE_NONE : REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){ .to = rsp.v + a->addr, .n = a->size };
+	return REC_RANGE_SOME;
+}
+
+enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
+					struct rec_range *ret)
 {
 	struct rec_at at;
 
-	if (a->slot != REC_NONE) {
-		at = rec_at(r, a->step);
-		if (at.form->kind == REC_SYSCALL)
-			return rec_call_apply(r, &at);
-	}
-	rec_mem_kill(r, REC_NO_NODE);
+	if (a->mem == REC_BELOW)
+		return below_find(r, a, ret);
+	if (a->slot == REC_NONE)
+		return REC_RANGE_UNKNOWN;
+	at = rec_at(r, a->step);
+	if (a->mem != REC_NONE)
+		return bulk_find(r, &at, a, ret);
+	return at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) : REC_RANGE_UNKNOWN;
+}
+
+static bool range_apply(struct dec_recover *r, struct rec_access *a)
+{
+	uint32_t i = a - r->accesses.data;
+	enum rec_range_certainty is;
+	struct rec_range range;
+
+	rec_access_place(r, a);
+	is = rec_range_find(r, a, &range);
+	// Nothing tells when rsp is found: it is no operand of a step.
+	r->is_open = a->mem == REC_BELOW && is != REC_RANGE_SOME;
+	if (is == REC_RANGE_UNKNOWN)
+		return true;
+	rec_marks_remove(&r->lost, i);
+	if (is == REC_RANGE_NONE)
+		return true;
+	if (!rec_mem_list_range(r, i, range.to, range.n) ||
+	    (range.is_copy && !rec_mem_list_range(r, i, range.from, range.n)))
+		return false;
+	if (range.is_copy && r->is_backward)
+		rec_mem_spread(r, i, range.from, range.n, false);
+	if ((range.is_copy || range.is_fill) && !r->is_backward)
+		rec_mem_spread(r, i, range.to, range.n, true);
 	return true;
 }
 
-/* A store that leaves some bytes alone. */
-static bool masked_apply(struct dec_recover *r, const struct rec_at *at,
-			 struct rec_access *a, unsigned n)
-{
-	uint32_t node = at->ref[a->slot];
-	uint64_t written, left = rec_masked(at, &written);
-	struct rec_bytes now, b;
+/* ---- accesses ---------------------------------------------------------------------------------- */
 
-	if (!rec_mem_read(r, a->addr, n, &a->line, &now))
-		return false;
-	if (r->is_backward) {
-		b = now;
-		rec_learn_bytes(r, node, &b);
-		rec_settle(r);
-		now.m &= left;
-		return rec_mem_write(r, a->addr, n, &a->line, &now, false);
-	}
-	rec_read_bytes(r, node, &b);
-	for (uint64_t m = now.m & left & ~b.m; m; m &= m - 1) {
-		b.v[__builtin_ctzll(m)] = now.v[__builtin_ctzll(m)];
-		b.m |= m & -m;
-	}
-	return rec_mem_write(r, a->addr, n, &a->line, &b, false);
-}
-
-/* What memory held at this moment was told. */
+/* What memory held at this moment was told: a contradiction is noticed. */
 static bool told_apply(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_bytes b;
 
 	if (!rec_mem_read(r, a->addr, a->size, &a->line, &b))
 		return false;
-	rec_learn_bytes(r, a->node, &b); // learns nothing, notices a contradiction
-	rec_read_bytes(r, a->node, &b);
-	return rec_mem_write(r, a->addr, a->size, &a->line, &b, true);
-}
-
-/* The recorder's probes wrote on the program's stack. */
-static bool below_apply(struct dec_recover *r, const struct rec_access *a)
-{
-	struct rec_bits rsp = r->bits.data[a->node];
-
-	if (rsp.m == UINT64_MAX)
-		return rec_mem_forget(r, rsp.v + a->addr, a->size);
-	if (!r->is_guessing)
-		rec_mem_kill(r, REC_NO_NODE);
+	rec_learn_bytes(r, a->node, &b);
 	return true;
 }
 
@@ -182,95 +154,57 @@ static bool store_find(struct dec_recover *r, struct rec_access *a)
 	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
 		return false;
 	rec_access_place(r, a);
-	return a->placed >= REC_INFERRED && access_apply(r, a);
+	return a->placed >= REC_INFERRED;
 }
 
 /* A word of memory is read or written: was it another one before, and nobody wrote it? */
-static void change_find(struct dec_recover *r, struct rec_access *a, uint32_t node)
+static void change_find(struct dec_recover *r, struct rec_access *a)
 {
-	uint64_t was;
+	struct rec_bits b = r->bits.data[a->node];
 	uint32_t seen;
+	uint64_t was;
 	bool is_clear;
-	struct rec_bits b = r->bits.data[node];
 
 	if (b.m != UINT64_MAX || !rec_mem_fact(r, a->addr, &was, &seen, &is_clear) ||
 	    was == b.v)
 		return;
-	rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v);
+	if (!rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
+		r->is_open = true;
 }
 
-static bool access_apply(struct dec_recover *r, struct rec_access *a)
+/* It has no place yet: find one. @return whether it has. */
+static bool access_find(struct dec_recover *r, struct rec_access *a)
 {
-	struct rec_bytes b, now;
-	struct rec_at at;
-	uint32_t node;
-	unsigned n;
+	rec_access_place(r, a);
+	if (r->is_guessing && !a->is_write && a->placed < REC_INFERRED) {
+		rec_mirror_apply(r, a);
+		rec_access_place(r, a);
+		r->is_open = a->placed < REC_INFERRED && a->size == 8 &&
+			     r->bits.data[a->node].m == UINT64_MAX;
+	}
+	return a->placed >= REC_INFERRED ||
+	       (a->placed < REC_HINTED && a->is_write && store_find(r, a));
+}
 
-	if (a->mem == REC_NONE)
-		return wild_apply(r, a);
+bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_bytes now;
+	struct rec_at at;
+
+	if (a->is_range)
+		return range_apply(r, a);
 	if (a->mem == REC_TOLD)
 		return told_apply(r, a);
-	if (a->mem == REC_BELOW)
-		return below_apply(r, a);
 	at = rec_at(r, a->step);
-	rec_access_place(r, a);
 	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
-	if (at.form->is_bulk)
-		return bulk_apply(r, a);
-	if (r->is_guessing && !a->is_write && (r->is_mining || a->placed < REC_HINTED))
-		rec_mirror_apply(r, a);
-	if (a->placed < REC_HINTED)
-		rec_access_place(r, a);
-	if (a->placed < REC_HINTED) {
-		if (!a->is_write || store_find(r, a))
-			return true;
-		rec_mem_kill(r, a - r->accesses.data);
+	if (!access_find(r, a) || at.form->is_bulk || (a->is_write && !r->is_backward))
 		return true;
-	}
-	n = access_size(&at, a);
-	// Where it went in the last round: nothing of it is used, but for what it spoils.
-	if (a->placed == REC_HINTED)
-		return !a->is_write || rec_mem_forget(r, a->addr, n);
-	if (at.form->kind == REC_MASKED_STORE && a->is_write)
-		return masked_apply(r, &at, a, n);
-	node = at.ref[a->slot];
-	if (a->is_write && !r->is_backward) {
-		rec_read_bytes(r, node, &b);
-		return rec_mem_write(r, a->addr, n, &a->line, &b, false);
-	}
-	if (r->is_guessing && n == 8)
-		change_find(r, a, node);
-	if (!rec_mem_read(r, a->addr, n, &a->line, &now))
+	if (r->is_guessing && a->size == 8 && !a->is_masked)
+		change_find(r, a);
+	if (!rec_mem_read(r, a->addr, a->size, &a->line, &now))
 		return false;
 	if (now.m)
-		rec_learn_bytes(r, node, &now);
-	if (r->queue_size)
-		rec_settle(r);
-	if (a->is_write)
-		return rec_mem_forget(r, a->addr, n);
-	rec_read_bytes(r, node, &b);
-	return rec_mem_write(r, a->addr, n, &a->line, &b, true);
-}
-
-struct err *rec_sweep(struct dec_recover *r, bool is_backward)
-{
-	size_t n = r->accesses.size;
-
-	r->is_backward = is_backward;
-	r->sweep_stamp = ++r->stamp;
-	r->kill_stamp = 0;
-	r->n_lost = 0;
-	r->lost_found = 0;
-	if (r->is_guessing && !rec_homes_begin(r))
-		return &err_nomem;
-	r->stats.sweeps++;
-	rec_calls_look(r);
-	for (size_t i = 0; i < n; i++) {
-		struct rec_access *a = &r->accesses.data[is_backward ? n - 1 - i : i];
-
-		r->sweep_at = a->step;
-		if (!access_apply(r, a))
-			return &err_nomem;
-	}
-	return NULL;
+		rec_learn_bytes(r, a->node, &now);
+	rec_settle(r);
+	return true;
 }

@@ -47,18 +47,15 @@ void dec_recover_destroy(struct dec_recover *r)
 	vec_deinit(&r->frames);
 	rec_heap_deinit(r);
 	vec_deinit(&r->mirrors);
-	vec_deinit(&r->homes);
-	vec_deinit(&r->end_homes);
+	rec_homes_deinit(r);
 	map_deinit(&r->looked_at);
 	map_deinit(&r->end_bases);
 	vec_deinit(&r->assumed);
 	map_deinit(&r->assumed_at);
 	map_deinit(&r->bases);
 	map_deinit(&r->fresh);
-	map_deinit(&r->home_at);
 	vec_deinit(&r->nested);
-	vec_deinit(&r->lines);
-	map_deinit(&r->line_at);
+	rec_sweep_destroy(r);
 	free(r->known_bits);
 	free(r->known_bytes);
 	free(r->is_doubtful);
@@ -135,9 +132,28 @@ static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 		return &err_nomem;
 	*a = (struct rec_access){ .step = step,
 				  .line = REC_NO_NODE,
+				  .node = REC_NO_NODE,
 				  .mem = mem,
 				  .slot = slot,
-				  .is_write = is_write };
+				  .is_write = is_write,
+				  .is_range = mem == REC_NONE || mem == REC_BELOW };
+	return NULL;
+}
+
+/* The same of operand @p mem, whose value is @p node. */
+static struct err *operand_add(struct dec_recover *r, const struct rec_form *f,
+			       uint8_t mem, uint8_t slot, uint32_t node, uint32_t step)
+{
+	bool is_write = slot >= f->n_in;
+	struct err *err = access_add(r, step, mem, slot, is_write);
+	struct rec_access *a = &r->accesses.data[r->accesses.size - 1];
+
+	if (err)
+		return err;
+	a->node = node;
+	a->size = f->insn.mem[mem].size;
+	a->is_range = is_write && f->is_bulk;
+	a->is_masked = is_write && f->kind == REC_MASKED_STORE;
 	return NULL;
 }
 
@@ -154,7 +170,7 @@ static struct err *slot_add(struct dec_recover *r, const struct rec_form *f, int
 		node = node_new(r, f->insn.mem[reg & 0x7f].size > 8, step);
 		*ref = node;
 		return node == REC_NO_NODE ? &err_nomem :
-					     access_add(r, step, reg & 0x7f, s, is_out);
+					     operand_add(r, f, reg & 0x7f, s, node, step);
 	}
 	if (is_out || r->current[reg] == REC_NO_NODE) {
 		node = node_new(r, rec_is_vector(reg), is_out ? step : REC_NO_NODE);
