@@ -207,7 +207,7 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	if (!c->dir)
 		return &err_nomem;
 	c->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (c->dir_fd < 0 && perf_data_is(dir))
+	if (perf_data_is(dir))
 		return err_new(
 			ERR_UNSUPPORTED,
 			"cannot open '%s' as a capture: it is a perf.data, which "

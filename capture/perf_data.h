@@ -358,7 +358,8 @@ struct err *perf_reader_piece(const struct perf_reader *r, const struct perf_pie
 /** @return the file's descriptor, to map pieces from; the reader keeps it. */
 int perf_reader_fd(const struct perf_reader *r);
 
-/** Whether @p path begins like a perf.data file (of any mode or byte order). */
+/** Whether @p path begins like a perf.data file (of any mode or byte order), or is perf's
+ * directory with one in it. */
 bool perf_data_is(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -269,19 +270,44 @@ static struct err *read_all(struct perf_reader *r)
 	return err;
 }
 
+/* The file that is meant by @p path: in a directory that `perf record --kcore' made, the one
+ * in it. */
+static int open_data(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), inside;
+
+	inside = fd >= 0 ? openat(fd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	if (inside < 0)
+		return fd;
+	close(fd);
+	return inside;
+}
+
+/* A file for each of perf's threads lies beside it? */
+static bool is_in_parts(const char *path)
+{
+	char part[PATH_MAX];
+
+	return (size_t)snprintf(part, sizeof(part), "%s/data.0", path) < sizeof(part) &&
+	       !access(part, F_OK);
+}
+
 static struct err *open_file(struct perf_reader *r)
 {
 	struct err *err;
 	struct stat st;
 
-	r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	r->fd = open_data(r->path);
 	if (r->fd < 0)
 		return err_errno("no file to read");
 	if (fstat(r->fd, &st))
 		return err_errno("no file to read");
 	if (S_ISDIR(st.st_mode))
+		return err_new(ERR_UNSUPPORTED, "it is a directory, and not perf's");
+	if (is_in_parts(r->path))
 		return err_new(ERR_UNSUPPORTED,
-			       "it is a directory (record without --threads)");
+			       "it is a directory of several files (record without "
+			       "--threads)");
 	if (!S_ISREG(st.st_mode))
 		return err_new(ERR_UNSUPPORTED, "it is no regular file");
 	r->size = st.st_size;
@@ -353,7 +379,7 @@ int perf_reader_fd(const struct perf_reader *r)
 
 bool perf_data_is(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_close_ int fd = open_data(path);
 	char magic[8];
 
 	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&

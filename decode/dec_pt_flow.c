@@ -226,7 +226,7 @@ static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)
 	struct err *err;
 	_cleanup_free_ char *inside = NULL;
 
-	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+	if (!stat(path, &st) && S_ISDIR(st.st_mode) && !perf_data_is(path)) {
 		err = capture_open(path, &f->capture);
 		if (err)
 			return err;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "capture/capture.h"
 #include "capture/perf_format.h"
 #include "tests/unit.h"
 
@@ -716,6 +717,33 @@ static void test_refused(void **state)
 	assert_false(perf_data_is(dir));
 }
 
+/* perf's directories: `--kcore' has one file in it, `--threads' several. */
+static void test_directory(void **state)
+{
+	_cleanup_free_ char *in = NULL, *data = NULL, *part = NULL;
+	struct perf_reader *r;
+	struct capture *c;
+
+	(void)state;
+	write_file(true);
+	assert_true(asprintf(&in, "%s.dir", path) > 0);
+	assert_true(asprintf(&data, "%s/data", in) > 0);
+	assert_true(asprintf(&part, "%s/data.0", in) > 0);
+	assert_int_equal(mkdir(in, 0700), 0);
+	assert_false(perf_data_is(in));
+	assert_int_equal(link(path, data), 0);
+	assert_true(perf_data_is(in));
+	ok(perf_reader_open(in, &r));
+	read_info(perf_reader_info(r));
+	perf_reader_close(r);
+	expect(ERR_UNSUPPORTED, capture_open(in, &c));
+	assert_int_equal(link(path, part), 0);
+	expect(ERR_UNSUPPORTED, perf_reader_open(in, &r));
+	unlink(part);
+	unlink(data);
+	rmdir(in);
+}
+
 /* ---- damage ------------------------------------------------------------------------------ */
 
 static uint8_t *good;
@@ -918,6 +946,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_directory),
 		cmocka_unit_test(test_comes_back),
 		cmocka_unit_test(test_streams_in_pieces),
 		cmocka_unit_test(test_rings_in_halves),
