@@ -56,7 +56,7 @@ static struct err *note_types(struct fl_analysis *a)
 			"inferred: the type of %llu of %llu nodes, from their size "
 			"(name the sites with AT file:line to be sure)",
 			(unsigned long long)t->n_by_size, (unsigned long long)n_typed);
-	if (!err && !n_typed && !has_chunks)
+	if (!err && !n_typed && !has_chunks && spec_constraints(a->spec))
 		err = fl_note_add(
 			a, "no allocation has a declared type: nothing was checked (is "
 			   "the program built with -g? else name the allocation sites: "
@@ -64,10 +64,53 @@ static struct err *note_types(struct fl_analysis *a)
 	return err;
 }
 
+// Append " at STATEMENT (time T)" to @p out.
+static void put_release(const struct fl_analysis *a, uint64_t rip, uint64_t time,
+			FILE *out)
+{
+	struct dec_place place = {};
+
+	a->places.place(a->places.ctx, rip, &place);
+	fputs(" at ", out);
+	fl_name_place(&place, out);
+	fprintf(out, " (time %llu)", (unsigned long long)time);
+}
+
+// Releases that met no allocation: the first is told with where it happened before.
+static struct err *note_releases(struct fl_analysis *a)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+	uint64_t n = hg_graph_unknown_frees(g);
+	_cleanup_free_ char *text = NULL;
+	struct hg_release again;
+	struct hg_node_id id;
+	size_t size;
+	FILE *out;
+
+	if (!n)
+		return NULL;
+	again = hg_graph_unknown_free(g);
+	id = hg_graph_find_freed(g, again.addr, again.time);
+	if (!id.v)
+		return fl_note_add(a, "%llu releases of memory that was not allocated",
+				   (unsigned long long)n);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return &err_nomem;
+	fprintf(out, "freed twice: n%u,", id.v);
+	put_release(a, hg_graph_node(g, id)->free_rip, hg_graph_node(g, id)->died, out);
+	fputs(" and again", out);
+	put_release(a, again.rip, again.time, out);
+	if (n > 1)
+		fprintf(out, ", and %llu more such releases", (unsigned long long)n - 1);
+	if (fclose(out))
+		return &err_nomem;
+	return fl_note_add(a, "%s", text);
+}
+
 struct err *fl_notes_add(struct fl_analysis *a)
 {
 	const struct cap_info *info = capture_info(a->capture);
-	uint64_t unknown = hg_graph_unknown_frees(a->sides[FL_SIDE_APP].graph);
 	const char *in_flight = fl_cpoints_in_flight(a->cpoints);
 	struct err *err = note_types(a);
 
@@ -81,11 +124,8 @@ struct err *fl_notes_add(struct fl_analysis *a)
 		err = fl_note_add(a, "no C-point was named, and the functions that change "
 				     "the structure are called too often to infer one: "
 				     "name one with --cpoint");
-	if (!err && unknown)
-		err = fl_note_add(a,
-				  "%llu releases of memory that was not allocated (freed "
-				  "twice?)",
-				  (unsigned long long)unknown);
+	if (!err)
+		err = note_releases(a);
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))
 		err = fl_note_add(
 			a, "the program has no debug information: statements are shown "

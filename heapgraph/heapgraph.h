@@ -66,6 +66,11 @@ struct hg_member {
 	struct hg_node_id cluster, node;
 };
 
+/** A call of free(). */
+struct hg_release {
+	uint64_t time, addr, rip; ///< as in struct hg_op
+};
+
 /** What a graph costs and holds. */
 struct hg_measure {
 	uint64_t nodes, changes;
@@ -122,6 +127,14 @@ struct err *hg_graph_set_type(struct hg_graph *g, struct hg_node_id node, uint32
 uint32_t hg_graph_nodes(const struct hg_graph *g); ///< count; ids are 1..count
 uint64_t hg_graph_ops(const struct hg_graph *g);   ///< count; indices are 0..count-1
 uint64_t hg_graph_unknown_frees(const struct hg_graph *g); ///< frees that met no node
+
+/** @return the first free that met no node; there must be one. */
+struct hg_release hg_graph_unknown_free(const struct hg_graph *g);
+
+/** @return the last node that began at @p addr and ended before @p time, {0} for none. Looks
+ * at the nodes one by one. */
+struct hg_node_id hg_graph_find_freed(const struct hg_graph *g, uint64_t addr,
+				      uint64_t time);
 uint64_t hg_graph_log_bytes(const struct hg_graph *g);	   ///< memory of all operations
 
 /** @return memory of the whole graph as it is now: operations, nodes, heap bytes, indices;

@@ -147,6 +147,18 @@ static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
 		       -1;
 }
 
+/* @p x, a call's perhaps, begins at the first field of @p t. memcpy(p, q, sizeof(*p)) means all
+ * fields; one that reads up to where a field begins, a struct that begins as this one does. */
+static bool means_whole(const struct dec_struct *t, const struct hg_suspect *x)
+{
+	if (x->intent >= t->size)
+		return true;
+	for (uint32_t i = 0; x->intent && !x->is_write && i < t->n_fields; i++)
+		if (t->fields[i].offset == x->intent)
+			return true;
+	return false;
+}
+
 /* Inside the node: does the access leave its array? */
 static struct err *check_field(struct finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
@@ -160,8 +172,7 @@ static struct err *check_field(struct finder *f, struct hg_suspect *x,
 	if (!t || t->size != n->size)
 		return NULL;
 	anchor = anchor_of(f, x);
-	// memcpy(p, q, sizeof(*p)) begins at the first field, and means all of them.
-	if (anchor < 0 || (!anchor && x->intent >= n->size))
+	if (anchor < 0 || (!anchor && means_whole(t, x)))
 		return NULL;
 	x->field = part_at(t, anchor, &x->field_length, &end);
 	if (!x->field || (at >= (uint64_t)anchor && at + x->size <= end))

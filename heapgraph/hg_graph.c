@@ -169,7 +169,8 @@ struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint
 	uint32_t id = hg_graph_node_at(g, addr);
 
 	if (!id) {
-		g->unknown_frees++;
+		if (!g->unknown_frees++)
+			g->unknown_free = (struct hg_release){ time, addr, rip };
 		return NULL;
 	}
 	return graph_end_node(g, time, id, rip);
@@ -406,6 +407,23 @@ uint64_t hg_graph_ops(const struct hg_graph *g)
 uint64_t hg_graph_unknown_frees(const struct hg_graph *g)
 {
 	return g->unknown_frees;
+}
+
+struct hg_release hg_graph_unknown_free(const struct hg_graph *g)
+{
+	return g->unknown_free;
+}
+
+struct hg_node_id hg_graph_find_freed(const struct hg_graph *g, uint64_t addr,
+				      uint64_t time)
+{
+	for (uint32_t id = g->nodes.size; id; id--) {
+		const struct hg_node *n = &g->nodes.data[id - 1];
+
+		if (n->start == addr && n->died <= time)
+			return (struct hg_node_id){ id };
+	}
+	return (struct hg_node_id){ 0 };
 }
 
 uint64_t hg_graph_log_bytes(const struct hg_graph *g)

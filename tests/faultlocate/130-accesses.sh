@@ -79,6 +79,38 @@ jq -e '.accesses | length == 1 and .[0].kind == "freed" and .[0].at.line == 12 a
 grep -q "write of 4 bytes at .*freed.c:12 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
 grep -q "which was freed at .*freed.c:9 in main" "$TMPDIR/text" || fail "$(cat "$TMPDIR/text")"
 
+# Freed twice; and a struct of whose first fields alone a copy is made.
+cat >"$TMPDIR/twice.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+struct head { char name[8]; long size; };
+struct item { char name[8]; long size, more; };
+__attribute__((noinline)) static void drop(void *p)
+{
+	free(p); /* TWICE */
+}
+int main(int argc, char **argv)
+{
+	struct item *i = calloc(1, sizeof(*i));
+	struct head *h = malloc(sizeof(*h));
+	void *other = malloc(5000);
+	memcpy(h, i, sizeof(*h));
+	drop(i);
+	free(malloc(5000));
+	if (argc > 1)
+		drop(i);
+	free(other);
+	return (int)h->size;
+}
+END
+cc -g -O0 -w -o "$TMPDIR/twice" "$TMPDIR/twice.c" || fail "cannot compile"
+accesses 0 "$TMPDIR/twice"
+rm -rf "$TMPDIR/capture"
+"${RECORD[@]}" -o "$TMPDIR/capture" -- "$TMPDIR/twice" again >/dev/null 2>&1
+"$FAULTLINE" analyze "$TMPDIR/capture" --accesses >"$TMPDIR/text" 2>&1
+grep -q 'freed twice: n1, at .*twice.c:7 in drop (time .*) and again at .*twice.c:7 in drop' \
+	"$TMPDIR/text" || fail "not told: $(cat "$TMPDIR/text")"
+
 # What strcmp loads at once depends on where both strings lie: that is no mistake.
 cat >"$TMPDIR/near.c" <<'END'
 #include <stdlib.h>
