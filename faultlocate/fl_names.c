@@ -24,12 +24,18 @@ const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id
 bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 		   struct dec_field *f, char *name, size_t name_bytes)
 {
+	const struct dec_struct *l;
 	size_t type;
 
 	if (!fl_name_type(n, id, &type) || !spec_type_field(n->spec, type, i, f) ||
 	    f->offset + f->size > hg_graph_node(n->graph, id)->size)
 		return false;
-	if (f->name && f->name[0])
+	l = spec_type(n->spec, type)->layout;
+	if (l && l->n_tail && i > l->n_fields && !spec_type(n->spec, type)->is_array)
+		snprintf(name, name_bytes, "%s[%llu]%s", l->tail,
+			 (unsigned long long)((i - 1 - l->n_fields) / l->n_tail),
+			 strchr(f->name + strlen(l->tail), ']') + 1);
+	else if (f->name && f->name[0])
 		snprintf(name, name_bytes, "%s", f->name);
 	else
 		snprintf(name, name_bytes, "[%llu]", (unsigned long long)i);

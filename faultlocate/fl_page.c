@@ -126,6 +126,20 @@ static void add_node(struct page *w, uint32_t id)
 		cJSON_AddItemToArray(node, cJSON_CreateString(origin));
 }
 
+// The names of a flexible array's fields, as `next[].key`.
+static void add_tail(cJSON *type, const struct dec_struct *l)
+{
+	cJSON *tail = cJSON_AddArrayToObject(type, "tail");
+	char name[400];
+
+	for (uint32_t k = 0; k < l->n_tail; k++) {
+		snprintf(name, sizeof(name), "%s[]%s", l->tail,
+			 strchr(l->fields[l->n_fields + k].name + strlen(l->tail), ']') +
+				 1);
+		cJSON_AddItemToArray(tail, cJSON_CreateString(name));
+	}
+}
+
 static void add_types(struct page *w)
 {
 	cJSON *types = cJSON_AddArrayToObject(w->root, "types");
@@ -141,6 +155,8 @@ static void add_types(struct page *w)
 		for (uint32_t k = 0; t->layout && k < t->layout->n_fields; k++)
 			cJSON_AddItemToArray(
 				fields, cJSON_CreateString(t->layout->fields[k].name));
+		if (t->layout && t->layout->n_tail && !t->is_array)
+			add_tail(type, t->layout);
 	}
 }
 

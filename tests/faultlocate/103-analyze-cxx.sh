@@ -76,3 +76,10 @@ blames '"_List_node<item>" FIELD 4 EDGE 2; "_List_node<item>" X; X._M_storage.we
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/s.spec"
 grep -q ', called at .*prog.cc:[0-9]* in operate' "$TMPDIR/out" ||
 	fail "no call: $(cat "$TMPDIR/out")"
+
+# Pictures have its elements, too.
+"$FAULTLINE" graph "$TMPDIR/c" --type row --dot >"$TMPDIR/dot" || fail "no graph"
+grep -q '>to\[2\]<' "$TMPDIR/dot" || fail "no to[2]: $(cat "$TMPDIR/dot")"
+"$FAULTLINE" graph "$TMPDIR/c" --type row --html "$TMPDIR/page.html" >/dev/null ||
+	fail "no page"
+grep -q '"tail":\["to\[\]"\]' "$TMPDIR/page.html" || fail "no names of elements in the page"
