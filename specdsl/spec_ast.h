@@ -236,7 +236,7 @@ struct err *spec_parse(struct spec *s, struct spec_file *f);
 /* ---- resolving -------------------------------------------------------------------------- */
 
 /** Decide which variables are "all" and which are "some", and the order of the loops. */
-void spec_plan_rule(struct spec_rule *r);
+void spec_plan_rule(const struct spec *s, struct spec_rule *r);
 
 /* ---- layouts ------------------------------------------------------------------------------ */
 

@@ -10,6 +10,9 @@
 
 #include "specdsl/spec_eval.h"
 
+// So few are compared with each other; more are sorted.
+#define FEW_CANDIDATES 16
+
 struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
 			     const struct hg_view *v, struct spec_eval **ret)
 {
@@ -135,6 +138,28 @@ static void add_candidates_dep(struct scope *sc, const struct plan_step *step,
 	}
 }
 
+static bool is_repeated(const uint32_t *ids, size_t n, uint32_t id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+static void keep_each_once(struct spec_eval *e, uint32_t level)
+{
+	uint32_t *ids = e->candidates[level].data;
+	size_t n_all = e->candidates[level].size, n = 0;
+	bool is_many = n_all > FEW_CANDIDATES;
+
+	if (is_many)
+		qsort(ids, n_all, sizeof(*ids), compare_ids);
+	for (size_t i = 0; i < n_all; i++)
+		if (is_many ? !n || ids[i] != ids[n - 1] : !is_repeated(ids, n, ids[i]))
+			ids[n++] = ids[i];
+	e->candidates[level].size = n;
+}
+
 /** List what the variable of @p step can be, each node once. */
 static void find_candidates(struct scope *sc, const struct plan_step *step, uint32_t level)
 {
@@ -142,7 +167,6 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 	struct spec_args *args = sc->args;
 	const struct edge_node *from;
 	struct vertex v;
-	size_t n = 0;
 
 	e->candidates[level].size = 0;
 	if (step->source == PLAN_ALL) {
@@ -168,13 +192,7 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 	else
 		add_reached(e, level, from);
 	// Several fields may lead to the same node.
-	if (e->candidates[level].size > 1)
-		qsort(e->candidates[level].data, e->candidates[level].size, sizeof(uint32_t),
-		      compare_ids);
-	for (size_t i = 0; i < e->candidates[level].size; i++)
-		if (!i || e->candidates[level].data[i] != e->candidates[level].data[i - 1])
-			e->candidates[level].data[n++] = e->candidates[level].data[i];
-	e->candidates[level].size = n;
+	keep_each_once(e, level);
 }
 
 bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *plan,

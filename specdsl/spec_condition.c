@@ -239,6 +239,8 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 		eval_add_dep(sc, SPEC_DEP_RING, a.node);
 	else if (is_path && from)
 		add_path_dep(sc, from);
+	else if (from && to && from->n_slots > to->n_slots)
+		eval_add_dep(sc, SPEC_DEP_INTO, b.node); // the same, and changes less often
 	else if (from)
 		eval_add_dep(sc, SPEC_DEP_NODE, a.node);
 	if (from && !is_path && b.kind == VERTEX_NODE)

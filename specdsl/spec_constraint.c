@@ -263,7 +263,7 @@ static void add_rule(struct parser *p, struct spec_rule *r, struct spec_span fro
 		r->pub.name = spec_printf(p->s, "c%u", p->f->n_constraints);
 	*copy = *r;
 	copy->pub.vars = copy->vars;
-	spec_plan_rule(copy);
+	spec_plan_rule(p->s, copy);
 	*slot = copy;
 	p->is_out_of_memory |= !r->pub.name || !r->pub.text;
 }

@@ -14,6 +14,9 @@
 
 #define POINTER_BYTES 8
 
+// Among more pointers a node is found by its address as fast.
+#define SLOTS_SEARCHED 16
+
 // So many removed nodes are kept before the arrays are packed.
 #define DEAD_MAX 256
 
@@ -561,5 +564,22 @@ bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_no
 	for (uint32_t k = 0; to.v && k < from->n_slots; k++)
 		if (slots[k].target == to.v)
 			return true;
+	return false;
+}
+
+bool edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
+		  uint64_t value, struct hg_node_id *ret)
+{
+	const struct edge_node *n = find_node(e, from.v);
+	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
+
+	for (uint32_t k = 0; l && k < l->n_once && k < SLOTS_SEARCHED; k++) {
+		const struct edge_slot *s = &e->slots.data[n->first_slot + k];
+
+		if (l->offsets[k] != offset)
+			continue;
+		ret->v = s->target;
+		return s->value == value;
+	}
 	return false;
 }

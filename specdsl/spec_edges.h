@@ -31,6 +31,7 @@ struct edge_node {
 	int64_t label;
 	// What follows belongs to spec_track.c and spec_checker.c; 0 in a new node.
 	uint32_t dependents[4]; ///< first link of each enum track_list about a node
+	uint32_t n_ranged;	///< dependents on a range of a number of it
 	uint32_t first_unit;	///< the checks whose first variable stands for it
 };
 
@@ -119,6 +120,11 @@ const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id);
 
 /** @return whether a pointer of @p from holds an address in @p to. */
 bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to);
+
+/** Where address @p value, that the pointer at @p offset of @p from holds, leads: a live node
+ * or {0}. @return false when that is not known here. */
+bool edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
+		  uint64_t value, struct hg_node_id *ret);
 
 /** The nodes of declared types that one or more edges lead to from @p from, a bit for each
  * index in nodes. Valid until the next edges_reach() or edges_refresh(). @return NULL when

@@ -60,8 +60,10 @@ void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_deri
  * anything of these. */
 static bool merge_bytes(struct spec_bytes *d, const struct spec_bytes *with)
 {
-	if (!d->size) // all of them
+	if (!d->size || !with->size) { // all of them
+		d->size = 0;
 		return true;
+	}
 	if (d->offset != with->offset || d->size != with->size ||
 	    d->is_signed != with->is_signed)
 		return false;
@@ -251,6 +253,8 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	add_read(sc, v.node, &f);
 	sc->is_pointer = f.is_pointer && f.size == 8 &&
 			 (!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
+	sc->read_node = v.node;
+	sc->read_offset = f.offset;
 	return value;
 }
 
@@ -278,7 +282,9 @@ struct vertex eval_vertex(struct scope *sc, const struct ast *n)
 	v.kind = VERTEX_NULL;
 	if (!v.addr)
 		return v;
-	v.node = hg_view_find(sc->e->v, v.addr);
+	if (!sc->is_pointer || !edges_target(&sc->e->edges, sc->read_node, sc->read_offset,
+					     v.addr, &v.node))
+		v.node = hg_view_find(sc->e->v, v.addr);
 	v.kind = v.node.v ? VERTEX_NODE : VERTEX_WILD;
 	return v;
 }
@@ -321,7 +327,8 @@ static struct value eval_standard(struct scope *sc, const struct ast *n)
 		return unreadable(sc);
 	if (n->attr != ATTR_OUTDEGREE && n->attr != ATTR_ISLEAF)
 		eval_add_dep(sc, SPEC_DEP_INTO, v.node);
-	eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	if (n->attr != ATTR_INDEGREE && n->attr != ATTR_ISROOT)
+		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 	return value_int(value);
 }
 

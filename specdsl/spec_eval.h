@@ -80,7 +80,9 @@ struct scope {
 	bool is_in_attr;      ///< evaluating an attribute's rule
 	bool needs_attr;      ///< .. which needs another attribute first
 	bool is_unreadable, is_cyclic;
-	bool is_pointer;      ///< the field read last is one
+	bool is_pointer;      ///< the field read last is one, of ..
+	struct hg_node_id read_node; ///< .. this node ..
+	uint64_t read_offset;	     ///< .. at this offset
 	const struct ast *ranged; ///< this field's dependency is left to its comparison, in..
 	struct spec_dep ranged_dep; ///< .. and its value ..
 	struct value ranged_value;  ///< .. (none: it was not read, or it has no range)

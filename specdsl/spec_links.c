@@ -73,7 +73,13 @@ static uint32_t piece_of(const struct edge_node *n, const struct spec_bytes *b)
 
 static bool is_ranged(const struct spec_bytes *b)
 {
-	return b->size && b->least <= b->most &&
+	return b->size && b->least <= b->most;
+}
+
+/** Does a link on @p b belong in a group? Of a node that has few they are not worth it. */
+static bool is_grouped(const struct edge_node *n, const struct spec_bytes *b)
+{
+	return is_ranged(b) && n->n_ranged >= TRACK_UNGROUPED_LINKS &&
 	       b->offset / TRACK_WORD_BYTES ==
 		       (b->offset + b->size - 1) / TRACK_WORD_BYTES;
 }
@@ -173,6 +179,25 @@ static uint32_t take_link(struct track *t)
 	return vec_push(&t->links) ? t->links.size - 1 : 0;
 }
 
+static struct edge_node *node_of(struct spec_eval *e, const struct track_link *l)
+{
+	return (struct edge_node *)edges_node(&e->edges, (struct hg_node_id){ l->of });
+}
+
+/** @p l is on @p bytes. @return -1: memory is out. */
+static int set_bytes(struct spec_eval *e, struct track_link *l,
+		     const struct spec_bytes *bytes)
+{
+	struct edge_node *n = node_of(e, l);
+
+	l->bytes = *bytes;
+	l->piece = piece_of(n, bytes);
+	if (is_grouped(n, bytes) && !(l->group = enter_group(&e->track, l->of, bytes)))
+		return -1;
+	n->n_ranged += is_ranged(bytes);
+	return 0;
+}
+
 int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32_t of,
 	      const struct spec_bytes *bytes)
 {
@@ -187,19 +212,11 @@ int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32
 		return -1;
 	l = &t->links.data[i];
 	*l = (struct track_link){ .result = result, .of = of, .list = list };
-	if (list == TRACK_NODE) {
-		l->bytes = *bytes;
-		l->group = is_ranged(bytes) ? enter_group(t, of, bytes) : 0;
-		l->piece =
-			piece_of(edges_node(&e->edges, (struct hg_node_id){ of }), bytes);
-	}
+	if (list == TRACK_NODE && set_bytes(e, l, bytes))
+		goto nomem;
 	first = first_link(e, l);
-	if ((list == TRACK_NODE && is_ranged(bytes) && !l->group) ||
-	    set_first_link(e, l, i)) {
-		l->next = t->first_free_link;
-		t->first_free_link = i;
-		return -1;
-	}
+	if (set_first_link(e, l, i))
+		goto nomem;
 	l->next = first;
 	l->next_own = t->results.data[result].first_own;
 	if (first)
@@ -208,6 +225,10 @@ int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32
 	t->n_path_links += list == TRACK_PATHS;
 	t->n_ring_links += list == TRACK_RING;
 	return 0;
+nomem:
+	l->next = t->first_free_link;
+	t->first_free_link = i;
+	return -1;
 }
 
 void links_drop(struct spec_eval *e, uint32_t result)
@@ -227,6 +248,8 @@ void links_drop(struct spec_eval *e, uint32_t result)
 			set_first_link(e, l, l->next);
 		if (l->group)
 			leave_group(t, l->group);
+		if (l->list == TRACK_NODE)
+			node_of(e, l)->n_ranged -= is_ranged(&l->bytes);
 		t->n_path_links -= l->list == TRACK_PATHS;
 		t->n_ring_links -= l->list == TRACK_RING;
 		l->next = t->first_free_link;
@@ -269,17 +292,6 @@ static bool is_touched(const struct spec_bytes *b, const struct touched *what)
 		what->offset < (uint64_t)b->offset + b->size);
 }
 
-/** Mark those with links from @p first on that @p what matters to. Links stay until all are
- * marked: they are what is being walked over. */
-static void mark_list(struct spec_eval *e, uint32_t first, const struct touched *what)
-{
-	struct track *t = &e->track;
-
-	for (uint32_t i = first; i; i = t->links.data[i].next)
-		if (is_touched(&t->links.data[i].bytes, what))
-			mark_stale(t, t->links.data[i].result);
-}
-
 /** Drop the links of those that were marked since the list of stale ones had @p done. */
 static void drop_marked(struct spec_eval *e, size_t done)
 {
@@ -304,6 +316,28 @@ static bool read_number(const struct spec_eval *e, uint32_t node,
 static bool is_within(const struct spec_bytes *range, uint64_t value)
 {
 	return value >= range->least && value <= range->most;
+}
+
+/** Does the change leave the number of @p l in its range? */
+static bool is_harmless(const struct spec_eval *e, const struct track_link *l,
+			const struct touched *what)
+{
+	uint64_t value;
+
+	return what->size && is_ranged(&l->bytes) &&
+	       read_number(e, l->of, &l->bytes, &value) && is_within(&l->bytes, value);
+}
+
+/** Mark those with links from @p first on that @p what matters to. Links stay until all are
+ * marked: they are what is being walked over. */
+static void mark_list(struct spec_eval *e, uint32_t first, const struct touched *what)
+{
+	struct track *t = &e->track;
+
+	for (uint32_t i = first; i; i = t->links.data[i].next)
+		if (is_touched(&t->links.data[i].bytes, what) &&
+		    !is_harmless(e, &t->links.data[i], what))
+			mark_stale(t, t->links.data[i].result);
 }
 
 /** The number that group @p i is about is @p value now: mark who does not allow that. */

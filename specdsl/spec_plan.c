@@ -9,6 +9,9 @@
  */
 #include "specdsl/spec_ast.h"
 
+// More pointers than in a tree's or skip list's node: a table.
+#define WIDE_EDGES 16
+
 static void add_conjuncts(struct plan *plan, const struct ast *n)
 {
 	// The last place takes whatever is left, joined as it is.
@@ -61,16 +64,30 @@ static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_ste
 	return false;
 }
 
+/** Do nodes of type @p t have very many pointers? */
+static bool is_wide(const struct spec_type *t)
+{
+	return t->is_array || t->n_edges > WIDE_EDGES;
+}
+
 /** @return the free variable to walk in full: the first on the left of a connection, as
- * the others then follow from it, else the first. */
-static uint32_t first_var(const struct plan *plan, uint32_t free_vars)
+ * the others then follow from it, else the first. If it may be connected to very many, which
+ * then would all be looked at when one of them changes, better that on the right. */
+static uint32_t first_var(const struct spec *s, const struct spec_rule *r,
+			  const struct plan *plan, uint32_t free_vars)
 {
 	for (uint32_t i = 0; i < plan->n_conjuncts; i++) {
 		const struct ast *c = plan->conjuncts[i];
 
-		if (c->kind == AST_EDGE && (c->op == OP_EDGE || c->op == OP_PATH) &&
-		    (c->a->vars & free_vars))
-			return __builtin_ctz(c->a->vars & free_vars);
+		if (c->kind != AST_EDGE || (c->op != OP_EDGE && c->op != OP_PATH) ||
+		    !(c->a->vars & free_vars))
+			continue;
+		if (c->op == OP_EDGE && is_free_var(c->a, free_vars) &&
+		    is_free_var(c->b, free_vars) &&
+		    is_wide(&s->types.data[r->vars[c->a->number].type]) &&
+		    !is_wide(&s->types.data[r->vars[c->b->number].type]))
+			return c->b->number;
+		return __builtin_ctz(c->a->vars & free_vars);
 	}
 	return __builtin_ctz(free_vars);
 }
@@ -86,7 +103,8 @@ static uint64_t checkable(const struct plan *plan, uint32_t free_vars, uint64_t 
 	return bits & ~done;
 }
 
-static void make_plan(struct plan *plan, const struct ast *condition, uint32_t free_vars)
+static void make_plan(const struct spec *s, const struct spec_rule *r, struct plan *plan,
+		      const struct ast *condition, uint32_t free_vars)
 {
 	uint64_t done;
 
@@ -97,7 +115,7 @@ static void make_plan(struct plan *plan, const struct ast *condition, uint32_t f
 		struct plan_step *step = &plan->steps[plan->n_steps++];
 
 		step->source = PLAN_ALL;
-		step->var = first_var(plan, free_vars);
+		step->var = first_var(s, r, plan, free_vars);
 		for (uint32_t i = 0; i < plan->n_conjuncts; i++) {
 			struct plan_step found;
 
@@ -111,7 +129,7 @@ static void make_plan(struct plan *plan, const struct ast *condition, uint32_t f
 	}
 }
 
-void spec_plan_rule(struct spec_rule *r)
+void spec_plan_rule(const struct spec *s, struct spec_rule *r)
 {
 	uint32_t all = r->guard ? r->guard->vars : r->body->vars;
 
@@ -120,7 +138,7 @@ void spec_plan_rule(struct spec_rule *r)
 		r->vars[i].kind = all & (1u << i)	   ? SPEC_VAR_ALL :
 				  r->some_vars & (1u << i) ? SPEC_VAR_SOME :
 							     SPEC_VAR_UNUSED;
-	make_plan(&r->all, r->guard, all);
-	make_plan(&r->nodes, NULL, all);
-	make_plan(&r->some, r->body, r->some_vars);
+	make_plan(s, r, &r->all, r->guard, all);
+	make_plan(s, r, &r->nodes, NULL, all);
+	make_plan(s, r, &r->some, r->body, r->some_vars);
 }

@@ -60,6 +60,7 @@ struct track_group {
 };
 
 #define TRACK_GROUP_LINKS 64
+#define TRACK_UNGROUPED_LINKS 24
 #define TRACK_WORD_BYTES 8
 
 struct track_result {

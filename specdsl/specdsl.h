@@ -250,7 +250,7 @@ struct spec_arg {
 /** What a node must not suffer for arguments to stay as they are. */
 enum spec_dep_kind {
 	SPEC_DEP_NODE,	///< its bytes, some or all, and its life were read
-	SPEC_DEP_INTO,	///< the pointers into it were counted
+	SPEC_DEP_INTO,	///< the pointers into it were counted, or one of them was looked for
 	SPEC_DEP_EDGES, ///< the paths from it were asked about
 	SPEC_DEP_RING,	///< whether a path leads from it to itself was asked
 	SPEC_DEP_ATTR,	///< its user-defined attribute, with all that this comes from
@@ -259,7 +259,8 @@ enum spec_dep_kind {
 
 /** Bytes of a node. */
 struct spec_bytes {
-	uint32_t offset, size; ///< size 0: all of them
+	uint32_t offset;
+	uint8_t size; ///< 0: all of them
 	bool is_signed;
 	/** As long as the number in them, made unsigned by adding 2^63 to a signed one, is
 	 * from least to most, all stays as it is; least > most: no change is harmless. */
