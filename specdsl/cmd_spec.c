@@ -83,13 +83,17 @@ static const struct argp argp = {
 };
 
 /** Bind the types that @p symbols knows; the others are as without debug information. */
-static struct err *bind_types(struct spec *s, struct dec_symbols *symbols)
+static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
+			      const char *program)
 {
 	for (size_t i = 0; i < spec_types(s); i++) {
 		const struct dec_struct *layout = NULL;
 		struct err *err = dec_symbols_struct(symbols, spec_type(s, i)->name, &layout);
 
 		if (err && err->code == ERR_NOT_FOUND) {
+			fprintf(stderr,
+				"note: %s has no struct '%s': its fields have numbers only\n",
+				program, spec_type(s, i)->name);
 			err_destroy(err);
 			err = NULL;
 		} else if (!err) {
@@ -116,7 +120,7 @@ static struct err *read_specs(struct spec *s, const struct spec_options *o,
 	err = dec_symbols_create_empty(symbols);
 	if (!err)
 		err = dec_symbols_add_path(*symbols, o->binary, o->binary, 0);
-	return err ? err : bind_types(s, *symbols);
+	return err ? err : bind_types(s, *symbols, o->binary);
 }
 
 static const char *kind_name(enum spec_var_kind kind)

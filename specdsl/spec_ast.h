@@ -222,6 +222,22 @@ void spec_diag_add(struct spec *s, struct spec_file *f, struct spec_span at,
 		   const char *hint, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/** @return what to write instead of @p word, which is one of another language; or NULL. */
+const char *spec_hint_foreign(const char *word);
+
+/** @return what to write instead of @p c, which is in no token; or NULL. */
+const char *spec_hint_character(char c);
+
+/** A search for the name that somebody meant. */
+struct spec_nearest {
+	const char *word; ///< as it was written
+	const char *name; ///< the nearest so far; NULL: none is near
+	unsigned distance;
+};
+
+/** Is it @p name (NULL: nothing)? */
+void spec_nearest_try(struct spec_nearest *n, const char *name);
+
 /** The line of @p offset, from 1. */
 int spec_file_line(const struct spec_file *f, uint32_t offset);
 
@@ -232,6 +248,10 @@ char *spec_printf(struct spec *s, const char *fmt, ...)
 /* ---- parser ------------------------------------------------------------------------------ */
 
 struct err *spec_parse(struct spec *s, struct spec_file *f);
+
+/** @return the name of standard attribute @p i. */
+const char *spec_standard_attr(size_t i);
+#define SPEC_STANDARD_ATTRS 6
 
 /* ---- resolving -------------------------------------------------------------------------- */
 

@@ -13,6 +13,21 @@
 /* ---- variables: d of the grammar ------------------------------------------------------- */
 
 /** @return the index of the type that the current token names; -1 after a mistake. */
+static const char *hint_unknown_type(struct parser *p, const char *name)
+{
+	struct spec_nearest nearest = {.word = name};
+	const char *foreign = spec_hint_foreign(name);
+
+	for (size_t i = 0; i < p->s->types.size && !foreign; i++)
+		spec_nearest_try(&nearest, p->s->types.data[i].name);
+	if (foreign)
+		return foreign;
+	if (nearest.name)
+		return spec_printf(p->s, "did you mean '%s'? else declare it first: '%s FIELD n "
+					 "EDGE n;'", nearest.name, name);
+	return spec_printf(p->s, "declare it first: '%s FIELD n EDGE n;'", name);
+}
+
 static int parse_known_type(struct parser *p)
 {
 	const char *name;
@@ -23,9 +38,7 @@ static int parse_known_type(struct parser *p)
 		return -1;
 	type = spec_type_find(p->s, name);
 	if (type < 0)
-		parse_error(p, at,
-			    spec_printf(p->s, "declare it first: '%s FIELD n EDGE n;'", name),
-			    "type '%s' is not declared", name);
+		parse_error(p, at, hint_unknown_type(p, name), "type '%s' is not declared", name);
 	return type;
 }
 
@@ -222,10 +235,18 @@ static void parse_range(struct parser *p, struct spec_rule *r)
 		parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'to'");
 		return;
 	}
+	if (p->tok.kind == TOK_NAME && !token_is_char(&p->next, ','))
+		parse_error(p, p->tok.span, "a field goes into the guard: for I in 0 to 99, "
+					    "I < X.n => ...",
+			    "the range's end is a number");
 	if (!parse_integer(p, "the range's end", INT32_MIN, INT32_MAX, &r->to))
 		return;
 	if (r->to < r->from)
-		parse_error(p, parse_until_here(p, at), NULL, "the range is empty");
+		parse_error(p, parse_until_here(p, at), "for I in 0 to 7, ...",
+			    "the range is empty");
+	if (!parse_is_char(p, ','))
+		parse_error(p, (struct spec_span){p->last_end, 1}, "for I in 0 to 7, ...",
+			    "expected ',' behind the range");
 	parse_expect_char(p, ',', "behind the range");
 	r->pub.is_intra = true;
 	r->pub.index_name = p->index_name;

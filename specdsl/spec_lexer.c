@@ -102,6 +102,16 @@ static struct token lex_number(const struct spec_file *f, struct token t)
 		is_too_large |= __builtin_mul_overflow(t.number, base, &t.number);
 		is_too_large |= __builtin_add_overflow(t.number, digit, &t.number);
 	}
+	if (is_name_char(f->text[i]) ||
+	    (f->text[i] == '.' && isdigit((unsigned char)f->text[i + 1]))) {
+		while (is_name_char(f->text[i]) || (f->text[i] == '.' && f->text[i + 1] != '.'))
+			i++;
+		t.kind = TOK_BAD;
+		t.hint = "there are no fractions and no suffixes: for X.w < 1.5 write "
+			 "2 * X.w < 3";
+		t.span.length = i - t.span.offset;
+		return t;
+	}
 	t.kind = TOK_NUMBER;
 	t.hint = is_too_large ? "numbers are signed and 64 bits wide" : NULL;
 	t.span.length = i - t.span.offset;

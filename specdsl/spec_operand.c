@@ -6,6 +6,7 @@
  * Operands: literals, names, parentheses, absolute values, and the fields and attributes
  * behind them; and what an operand may be in its place.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "specdsl/spec_parser.h"
@@ -112,6 +113,13 @@ static const struct {
 	{"ISROOT", ATTR_ISROOT},     {"ISLEAF", ATTR_ISLEAF},
 };
 
+_Static_assert(sizeof(standard_attrs) / sizeof(*standard_attrs) == SPEC_STANDARD_ATTRS, "");
+
+const char *spec_standard_attr(size_t i)
+{
+	return standard_attrs[i].name;
+}
+
 bool parse_is_standard_attr(const char *name)
 {
 	for (size_t i = 0; i < sizeof(standard_attrs) / sizeof(*standard_attrs); i++)
@@ -145,6 +153,33 @@ static int find_const(const struct parser *p)
 		if (parse_is_word(p, p->s->consts.data[i].name))
 			return (int)i;
 	return -1;
+}
+
+/** What to do about @p name, the current token, that is not declared. */
+static const char *hint_undeclared(struct parser *p, const char *name)
+{
+	struct spec_nearest nearest = {.word = name};
+	const char *foreign = spec_hint_foreign(name);
+	uint32_t at = p->tok.span.offset;
+
+	if (foreign)
+		return foreign;
+	if (token_is_char(&p->next, '('))
+		return "there are no functions; an attribute of one's own computes a value of a "
+		       "node";
+	if (at >= 2 && !strncmp(p->f->text + at - 2, "->", 2) &&
+	    spec_type_find(p->s, name) < 0 && islower((unsigned char)*name))
+		return spec_printf(p->s, "a field is X.%s; X -> Y says that X points to node Y",
+				   name);
+	for (size_t i = 0; i < p->n_vars; i++)
+		spec_nearest_try(&nearest, strlen(name) > 2 ? p->vars[i].name : NULL);
+	for (size_t i = 0; i < p->s->consts.size; i++)
+		spec_nearest_try(&nearest, strlen(name) > 2 ? p->s->consts.data[i].name : NULL);
+	if (nearest.name)
+		return spec_printf(p->s, "did you mean '%s'?", nearest.name);
+	return spec_printf(p->s, "declare it: 'TYPE %s;' before the constraint for a node, 'CONST "
+				 "%s 1;' for a number, 'for %s in 0 to 9,' for an index",
+			   name, name, name);
 }
 
 static struct ast *parse_name(struct parser *p)
@@ -183,11 +218,7 @@ static struct ast *parse_name(struct parser *p)
 		p->is_complete = parse_is_declaration(p); // of the next constraint
 		return NULL;
 	}
-	parse_error(p, p->tok.span,
-		    name ? spec_printf(p->s, "declare it: 'TYPE %s;' before the constraint for a "
-					     "node, 'CONST %s 1;' for a number",
-				       name, name) :
-			   NULL,
+	parse_error(p, p->tok.span, name ? hint_undeclared(p, name) : NULL,
 		    "'%s' is not declared", name ? name : "?");
 	return NULL;
 }
@@ -308,8 +339,10 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 		const struct spec_type *t = spec_type(p->s, p->vars[base->number].type);
 
 		if (t->n_fields && index->number > (int64_t)t->n_fields)
-			parse_error(p, index->span, NULL, "'%s' has %u fields", t->name,
-				    t->n_fields);
+			parse_error(p, index->span,
+				    spec_printf(p->s, "they are X[1] to X[%u], those of nested "
+						      "structs counted", t->n_fields),
+				    "'%s' has %u fields", t->name, t->n_fields);
 	}
 	return p->is_panicking ? NULL : n;
 }
@@ -339,7 +372,11 @@ struct ast *parse_postfix(struct parser *p)
 	while (!p->is_panicking) {
 		bool is_dot = parse_is_char(p, '.');
 
-		if (!is_dot && !parse_is_char(p, '['))
+		if (n->kind == AST_NAMED && parse_is_char(p, '('))
+			parse_error(p, p->tok.span, "X.(2) is a field by its number, X.next.key "
+						    "one of the node that a field points to",
+				    "'%s' takes no arguments", n->name);
+		if ((!is_dot && !parse_is_char(p, '[')) || p->is_panicking)
 			break;
 		if (!want_vertex(p, n))
 			return NULL;

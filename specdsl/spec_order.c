@@ -319,8 +319,7 @@ static bool has_detours(struct leaving *l)
 		const struct edge_change *c = &e->changes.data[i];
 		bool is_from, is_to;
 
-		if (c->kind != EDGE_CHANGE ||
-		    component_of(e, c->from) != l->component ||
+		if (c->kind != EDGE_CHANGE || component_of(e, c->from) != l->component ||
 		    component_of(e, c->to) != l->component)
 			continue;
 		is_from = near_has(&l->leavers, c->from);
@@ -379,8 +378,8 @@ static bool leave_all(struct edges *e)
 		uint32_t n = done.n;
 
 		// Of a pointer both ends were in it, or it did not matter.
-		if (!component || (c->kind == EDGE_CHANGE &&
-				   component_of(e, c->to) != component))
+		if (!component ||
+		    (c->kind == EDGE_CHANGE && component_of(e, c->to) != component))
 			continue;
 		near_add(&done, component);
 		if (done.is_full || (done.n > n && !leave(e, component)))

@@ -7,6 +7,7 @@
  * function per rule of doc/spec-language.md, named after it. After a mistake the rest of
  * the statement (up to its semicolon) is skipped and reading goes on.
  */
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -17,12 +18,16 @@
 // Whatever was expected: this is not it.
 static void report_bad(struct parser *p)
 {
+	char c;
+
 	if (p->tok.kind != TOK_BAD || p->is_panicking)
 		return;
 	p->bad_end = p->tok.span.offset + p->tok.span.length;
-	parse_error(p, p->tok.span, p->tok.hint, "%s",
-		    p->tok.hint ? "this comment has no end" :
-				  "this character is not part of the language");
+	c = p->f->text[p->tok.span.offset];
+	parse_error(p, p->tok.span, p->tok.hint ? p->tok.hint : spec_hint_character(c), "%s",
+		    isdigit((unsigned char)c) ? "this is no whole number" :
+		    p->tok.hint		      ? "this comment has no end" :
+						"this character is not part of the language");
 }
 
 void parse_advance(struct parser *p)
@@ -188,6 +193,17 @@ static bool starts_line(const struct parser *p)
 	       memchr(p->f->text + p->last_end, '\n', p->tok.span.offset - p->last_end);
 }
 
+/** The @p what does not end where it could. */
+static const char *hint_no_end(const struct parser *p, const char *what)
+{
+	if (!strcmp(what, "declaration") && p->tok.kind == TOK_NAME &&
+	    p->next.kind == TOK_CHAR)
+		return "of one type: 'node X, Y;', of several: 'node X; other Y;'";
+	if (!strcmp(what, "C-point") && p->tok.kind == TOK_NAME)
+		return "behind the function stands ENTRY, EXIT or nothing, then maybe 'OF type'";
+	return NULL;
+}
+
 bool parse_end(struct parser *p, const char *what)
 {
 	// Shown behind the last token: that is where the semicolon belongs.
@@ -207,7 +223,8 @@ bool parse_end(struct parser *p, const char *what)
 			    "'%.*s' is not an operator here", (int)p->tok.span.length,
 			    p->f->text + p->tok.span.offset);
 	else
-		parse_error(p, at, NULL, "expected ';' at the end of the %s", what);
+		parse_error(p, at, hint_no_end(p, what), "expected ';' at the end of the %s",
+			    what);
 	// A forgotten semicolon costs one message, not the next line as well.
 	p->is_panicking = !is_forgotten;
 	return is_forgotten;

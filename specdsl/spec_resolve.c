@@ -173,13 +173,29 @@ static const char *list_fields(struct spec *s, const struct dec_struct *l)
 	return text && l->n_fields > 12 ? spec_printf(s, "%s, ...", text) : text;
 }
 
+/** What @p name may mean on @p l. */
+static const char *hint_unknown(struct spec *s, const struct dec_struct *l, const char *name)
+{
+	struct spec_nearest nearest = { .word = name };
+
+	for (uint32_t i = 0; i < l->n_fields; i++)
+		spec_nearest_try(&nearest, l->fields[i].name);
+	for (size_t i = 0; i < s->attrs.size; i++)
+		spec_nearest_try(&nearest, s->attrs.data[i].name);
+	for (size_t i = 0; i < SPEC_STANDARD_ATTRS; i++)
+		spec_nearest_try(&nearest, spec_standard_attr(i));
+	if (!nearest.name)
+		return list_fields(s, l);
+	return spec_printf(s, "did you mean '%s'? %s", nearest.name, list_fields(s, l));
+}
+
 static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 {
 	const struct spec_type *t = &r->s->types.data[type];
 
 	n->is_bad = true;
 	if (t->layout)
-		spec_diag_add(r->s, r->file, n->span, list_fields(r->s, t->layout),
+		spec_diag_add(r->s, r->file, n->span, hint_unknown(r->s, t->layout, n->name),
 			      "'%s' has no field or attribute '%s'", t->name, n->name);
 	else
 		spec_diag_add(r->s, r->file, n->span,
@@ -262,6 +278,47 @@ static bool check_base(struct resolver *r, struct ast *base)
 	return false;
 }
 
+/** The names of the pointers of @p l, for a hint. */
+static const char *list_pointers(struct spec *s, const struct dec_struct *l)
+{
+	const char *text = "its pointers are", *between = "";
+
+	for (uint32_t i = 0; text && i < l->n_fields; i++) {
+		if (!l->fields[i].is_pointer)
+			continue;
+		text = spec_printf(s, "%s%s %s", text, between, l->fields[i].name);
+		between = ",";
+	}
+	return *between ? text : "it has no pointers";
+}
+
+/** As check_base(); nor may it be a field that is known to be no pointer. */
+static bool check_pointer(struct resolver *r, struct ast *base)
+{
+	const struct spec_type *t;
+	uint64_t field = 0;
+	struct dec_field f;
+
+	if (!check_base(r, base))
+		return false;
+	if ((base->kind != AST_NAMED && base->kind != AST_FIELD) || base->is_prefix ||
+	    base->base->kind != AST_VAR || base->n_steps)
+		return true;
+	t = &r->s->types.data[r->vars[base->base->number].type];
+	if (base->by_type)
+		field = base->by_type[t - r->s->types.data].field;
+	else if (base->b && base->b->kind == AST_NUMBER && base->b->number > 0)
+		field = base->b->number;
+	// An address may be kept in an integer as wide, if the user says so.
+	if (!t->layout || !spec_field_at(t, field, &f) || f.is_pointer || f.size >= 8)
+		return true;
+	base->is_bad = true;
+	spec_diag_add(r->s, r->file, base->span, list_pointers(r->s, t->layout),
+		      "field '%s' of '%s' has %u bytes and is no pointer: no node is behind it",
+		      f.name, t->name, f.size);
+	return false;
+}
+
 /** @p n continues the name of n->a by @p more. @return false: there is no such field. */
 static bool continue_name(struct resolver *r, struct ast *n, const char *more)
 {
@@ -295,6 +352,9 @@ static void resolve_named(struct resolver *r, struct ast *n)
 		n->n_steps = 0;
 		n->by_type = NULL;
 	}
+	n->is_bad = !check_pointer(r, n->base);
+	if (n->is_bad)
+		return;
 	n->user_attr = find_attr(r->s, name, static_type(r, n->base));
 	if (n->user_attr < 0 && !look_up(r, n))
 		report_unknown(r, n, static_type(r, n->base));
@@ -307,7 +367,7 @@ static void resolve_field(struct resolver *r, struct ast *n)
 	resolve(r, n->a);
 	resolve_use(r, n->b);
 	n->base = n->a;
-	n->is_bad = !check_base(r, n->a);
+	n->is_bad = !check_pointer(r, n->a);
 	if (n->is_bad || !n->a->is_prefix)
 		return;
 	n->is_step = n->b->kind != AST_NUMBER;
@@ -339,9 +399,10 @@ static void resolve(struct resolver *r, struct ast *n)
 		resolve_use(r, n->c);
 	}
 	if (n->kind == AST_STANDARD)
-		check_base(r, n->a);
-	if ((n->kind == AST_EDGE || (n->kind == AST_COMPARE && n->compare == CMP_VERTICES)) &&
-	    check_base(r, n->a))
+		check_pointer(r, n->a);
+	if (n->kind == AST_EDGE && check_pointer(r, n->a))
+		check_pointer(r, n->b);
+	if (n->kind == AST_COMPARE && n->compare == CMP_VERTICES && check_base(r, n->a))
 		check_base(r, n->b);
 }
 

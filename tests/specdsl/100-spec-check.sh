@@ -32,16 +32,25 @@ quad X, Y; X -> Y and X.at.x == 0 => X.child[3] == Y and Y.data == NULL;
 END
 "$FAULTLINE" spec check good.spec --binary prog >out 2>err || fail "good.spec: $(cat err)"
 
+echo 'quab FIELD 1 EDGE 0; quab X; X[1] == 0;' >other.spec
+"$FAULTLINE" spec check other.spec --binary prog >out 2>err || fail "other.spec: $(cat err)"
+grep -q "^note: prog has no struct 'quab'" err || fail "nothing about quab: $(cat err)"
+
 cat >bad.spec <<'END'
 quad FIELD 9 EDGE 5;
 quad X; X.at.z == 3;
 quad X; X.child[4] == NULL;
+quad X; X.dta == NULL;
+quad X; X.w[2] == 1;
 END
 "$FAULTLINE" spec check bad.spec --binary prog >out 2>err
 [ $? = 1 ] || fail "bad.spec: not exit 1"
 for want in "bad.spec:1:12: error: FIELD 9, but struct quad has 8 fields" \
 	"write 'quad FIELD 8 EDGE 5;'" "bad.spec:2:9: error: 'quad' has no field" \
-	"bad.spec:3:9: error: 'quad' has no field or attribute 'child\[4\]'"; do
+	"bad.spec:3:9: error: 'quad' has no field or attribute 'child\[4\]'" \
+	"bad.spec:4:9: .* 'dta'" "did you mean 'data'" \
+	"bad.spec:5:9: error: field 'w' of 'quad' has 4 bytes and is no pointer" \
+	"its pointers are data, child\[0\]"; do
 	grep -q "$want" err || fail "no '$want' in: $(cat err)"
 done
 

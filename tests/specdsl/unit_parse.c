@@ -4,8 +4,8 @@
 /**
  * @file
  * Reads every tests/specdsl/ *.spec and compares what is said about it with what the
- * comments in it expect: `# expect error: TEXT` on the line of the mistake, and
- * `expect constraints: N` anywhere. Adding a test is adding a file.
+ * comments in it expect: `# expect error: TEXT` or `.. TEXT, hint: TEXT` on the line of the
+ * mistake, and `expect constraints: N` anywhere. Adding a test is adding a file.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -41,7 +41,17 @@ static bool has_diag(const struct spec *s, int line, const char *text)
 		    !strncmp(spec_diag(s, i)->message, text, strlen(text)))
 			return true;
 	for (size_t i = 0; i < spec_diags(s); i++)
-		if (spec_diag(s, i)->line == line && strstr(spec_diag(s, i)->message, text))
+		if (spec_diag(s, i)->line == line &&
+		    strstr(spec_diag(s, i)->message, text))
+			return true;
+	return false;
+}
+
+static bool has_hint(const struct spec *s, int line, const char *text)
+{
+	for (size_t i = 0; i < spec_diags(s); i++)
+		if (spec_diag(s, i)->line == line && spec_diag(s, i)->hint &&
+		    strstr(spec_diag(s, i)->hint, text))
 			return true;
 	return false;
 }
@@ -50,7 +60,7 @@ static void check_file(const char *path)
 {
 	_cleanup_(spec_destroyp) struct spec *s = NULL;
 	_cleanup_fclose_ FILE *in = fopen(path, "r");
-	char line[1024], *p;
+	char line[1024], *p, *hint;
 	size_t n_expected = 0;
 
 	assert_non_null(in);
@@ -61,6 +71,11 @@ static void check_file(const char *path)
 		p = strstr(line, "expect error: ");
 		if (p) {
 			n_expected++;
+			hint = strstr(p, ", hint: ");
+			if (hint)
+				*hint = '\0';
+			if (hint && !has_hint(s, number, hint + 8))
+				fail_msg("%s:%d: no hint '%s'", path, number, hint + 8);
 			if (!has_diag(s, number, p + 14)) {
 				spec_diags_print(s, stderr);
 				fail_msg("%s:%d: no error '%s'", path, number, p + 14);
@@ -72,7 +87,8 @@ static void check_file(const char *path)
 	}
 	if (spec_errors(s) != n_expected) {
 		spec_diags_print(s, stderr);
-		fail_msg("%s: %zu errors, %zu expected", path, spec_errors(s), n_expected);
+		fail_msg("%s: %zu errors, %zu expected", path, spec_errors(s),
+			 n_expected);
 	}
 	// Printing them must work whatever they are about.
 	FILE *null = fopen("/dev/null", "w");
@@ -95,12 +111,12 @@ static void test_files(void **state)
 
 static void test_names_and_texts(void **state)
 {
-	_cleanup_(spec_destroyp) struct spec *s = parse_text(
-		"node FIELD 2 EDGE 1;\n"
-		"node X; node Y; ..(edges)\nX -> Y => Y /-> X;\n"
-		"node X;\n  X[1] > 0;\n"
-		"node X; node Y; X[2] != NULL => (X[2]) == Y; ..(safe)\n"
-		"node X; node Y; X[1] > 1;\n");
+	_cleanup_(spec_destroyp) struct spec *s =
+		parse_text("node FIELD 2 EDGE 1;\n"
+			   "node X; node Y; ..(edges)\nX -> Y => Y /-> X;\n"
+			   "node X;\n  X[1] > 0;\n"
+			   "node X; node Y; X[2] != NULL => (X[2]) == Y; ..(safe)\n"
+			   "node X; node Y; X[1] > 1;\n");
 	const struct spec_constraint *c;
 
 	(void)state;
@@ -142,11 +158,13 @@ static void test_diag_position(void **state)
 	out = open_memstream(&text, &size);
 	spec_diags_print(s, out);
 	fclose(out);
-	assert_string_equal(text, "text.spec:2:26: error: 'Zed' is not declared\n"
-				  "    2 |  node X; X[2] ≠ NULL and Zed == 1;\n"
-				  "      |                          ^~~\n"
-				  "      | hint: declare it: 'TYPE Zed;' before the constraint "
-				  "for a node, 'CONST Zed 1;' for a number\n");
+	assert_string_equal(
+		text,
+		"text.spec:2:26: error: 'Zed' is not declared\n"
+		"    2 |  node X; X[2] ≠ NULL and Zed == 1;\n"
+		"      |                          ^~~\n"
+		"      | hint: declare it: 'TYPE Zed;' before the constraint "
+		"for a node, 'CONST Zed 1;' for a number, 'for Zed in 0 to 9,' for an index\n");
 }
 
 static void test_twenty_at_once(void **state)
@@ -172,9 +190,9 @@ static void test_twenty_at_once(void **state)
 
 static void test_cpoints_and_sites(void **state)
 {
-	_cleanup_(spec_destroyp) struct spec *s =
-		parse_text("q FIELD 2 EDGE 1 AT a/b-c.c:40, \"d e.c\":7;\nARRAY r SIZE 4;\n"
-			   "CPOINT insert OF q; CPOINT f EXIT; CPOINT CRASH; CPOINT EXIT;");
+	_cleanup_(spec_destroyp) struct spec *s = parse_text(
+		"q FIELD 2 EDGE 1 AT a/b-c.c:40, \"d e.c\":7;\nARRAY r SIZE 4;\n"
+		"CPOINT insert OF q; CPOINT f EXIT; CPOINT CRASH; CPOINT EXIT;");
 	const struct spec_type *t;
 
 	(void)state;
@@ -206,8 +224,9 @@ static void test_source_cpoints(void **state)
 	FILE *out = fdopen(fd, "w");
 
 	(void)state;
-	fprintf(out, "void f(void)\n{\n\t// ##C-POINT(qdtree)\n\tg(); /* ##C-POINT ( struct "
-		     "list ) */\n\t##C-POINT\n##C-POINT(last)\n");
+	fprintf(out,
+		"void f(void)\n{\n\t// ##C-POINT(qdtree)\n\tg(); /* ##C-POINT ( struct "
+		"list ) */\n\t##C-POINT\n##C-POINT(last)\n");
 	fclose(out);
 	assert_int_equal(spec_source_cpoints(path, found, 3), 4);
 	assert_string_equal(found[0].type, "qdtree");
@@ -240,11 +259,23 @@ static void test_unreadable_files(void **state)
 /* ---- layouts ----------------------------------------------------------------------------- */
 
 static const struct dec_field quad_fields[] = {
-	{.name = "pos.x", .offset = 0, .size = 4, .is_signed = true},
-	{.name = "pos.y", .offset = 4, .size = 4, .is_signed = true},
-	{.name = "child[0]", .offset = 8, .size = 8, .is_pointer = true, .points_to = "quad"},
-	{.name = "child[1]", .offset = 16, .size = 8, .is_pointer = true, .points_to = "quad"},
-	{.name = "next", .offset = 24, .size = 8, .is_pointer = true, .points_to = "quad"},
+	{ .name = "pos.x", .offset = 0, .size = 4, .is_signed = true },
+	{ .name = "pos.y", .offset = 4, .size = 4, .is_signed = true },
+	{ .name = "child[0]",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "quad" },
+	{ .name = "child[1]",
+	  .offset = 16,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "quad" },
+	{ .name = "next",
+	  .offset = 24,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "quad" },
 };
 static const struct dec_struct quad = {
 	.name = "quad", .size = 32, .fields = quad_fields, .n_fields = 5
@@ -276,19 +307,24 @@ static void test_layout_mistakes(void **state)
 	_cleanup_(spec_destroyp) struct spec *s = NULL;
 
 	(void)state;
-	expect_bind_error("quad FIELD 9 EDGE 3;", "FIELD 9, but struct quad has 5 fields");
-	expect_bind_error("quad FIELD 5 EDGE 2;", "EDGE 2, but struct quad has 3 pointer");
+	expect_bind_error("quad FIELD 9 EDGE 3;",
+			  "FIELD 9, but struct quad has 5 fields");
+	expect_bind_error("quad FIELD 5 EDGE 2;",
+			  "EDGE 2, but struct quad has 3 pointer");
 	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.prev == NULL;",
 			  "'quad' has no field or attribute 'prev'");
 	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.child[2] == NULL;",
 			  "no field or attribute 'child[2]'");
-	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.pos > 3;", "'pos' is a struct or an");
-	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.next.child[1].pos.z > 3;", "'pos.z'");
+	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.pos > 3;",
+			  "'pos' is a struct or an");
+	expect_bind_error("quad FIELD 5 EDGE 3; quad X; X.next.child[1].pos.z > 3;",
+			  "'pos.z'");
 	expect_bind_error("other FIELD 5 EDGE 3; other X; X.next == NULL;",
 			  "the fields of 'other' have no names");
-	expect_bind_error("quad FIELD 5 EDGE 3; quad.H; quad X; X.ISLEAF == true => X.H = 0 || "
-			  "X.H = X.next.H + 1; quad X; X.H.pos.x > 3;",
-			  "attribute 'H' is a number, not a node");
+	expect_bind_error(
+		"quad FIELD 5 EDGE 3; quad.H; quad X; X.ISLEAF == true => X.H = 0 || "
+		"X.H = X.next.H + 1; quad X; X.H.pos.x > 3;",
+		"attribute 'H' is a number, not a node");
 	s = bind_text("quad FIELD 5 EDGE 3; quad X; X.next.child[1].pos.y > X.pos.x and "
 		      "X.child[0] == X[3];");
 	spec_diags_print(s, stderr);
