@@ -57,6 +57,7 @@ static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id
 		return &err_nomem;
 	n->died = time;
 	n->free_rip = rip;
+	g->n_empty -= !n->size;
 	hg_owners_remove(g, id);
 	hg_index_remove(&g->live, n->start);
 	return NULL;
@@ -72,9 +73,12 @@ static uint64_t node_extent(const struct hg_node *n)
 static struct err *graph_clear(struct hg_graph *g, uint64_t time, uint64_t addr,
 			       uint64_t size, uint64_t rip)
 {
-	uint32_t id = hg_index_floor(&g->live, addr);
 	struct err *err;
+	uint32_t id;
 
+	if (!g->n_empty && hg_owners_none(g, addr, size))
+		return NULL;
+	id = hg_index_floor(&g->live, addr);
 	if (id && addr - graph_node(g, id)->start >= node_extent(graph_node(g, id)))
 		id = 0;
 	for (;;) {
@@ -118,6 +122,7 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 			       .born = time,
 			       .died = UINT64_MAX,
 			       .alloc_rip = rip };
+	g->n_empty += !size;
 	hg_index_insert(&g->live, addr, g->nodes.size);
 	hg_owners_add(g, g->nodes.size);
 	if (g->live.size > g->peak_live)
@@ -157,10 +162,13 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 	return graph_alloc(g, time, addr, size, rip, HG_AS_FOUND, NULL, ret);
 }
 
-uint32_t hg_graph_node_at(const struct hg_graph *g, uint64_t addr)
+uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr)
 {
-	uint32_t id = hg_index_floor(&g->live, addr);
+	uint32_t id = hg_owners_at(g, addr);
 
+	if (id)
+		return id;
+	id = hg_index_floor(&g->live, addr);
 	return id && g->nodes.data[id - 1].start == addr ? id : 0;
 }
 

@@ -95,11 +95,17 @@ static void leaf_drop(struct hg_index *ix, size_t at)
 	ix->leaves.size--;
 }
 
-// The last leaf whose first entry is <= addr; 0 when there is none such.
+// The last leaf whose first entry is <= addr; 0 when there is none such. What is born and
+// ends is often near what was before.
 static size_t leaf_find(const struct hg_index *ix, uint64_t addr)
 {
-	size_t n = vec_rank(ix->leaves.size, i, ix->leaves.data[i].first <= addr);
+	const struct hg_leaf_ref *r = ix->leaves.data;
+	size_t i = ix->at_hand, n;
 
+	if (i < ix->leaves.size && r[i].first <= addr &&
+	    (i + 1 == ix->leaves.size || addr < r[i + 1].first))
+		return i;
+	n = vec_rank(ix->leaves.size, k, r[k].first <= addr);
 	return n ? n - 1 : 0;
 }
 
@@ -148,6 +154,7 @@ void hg_index_insert(struct hg_index *ix, uint64_t start, uint32_t id)
 			i--;
 		l = ix->leaves.data[i].leaf;
 	}
+	ix->at_hand = i;
 	at = leaf_rank(l, start);
 	assert(!at || l->start[at - 1] != start);
 	memmove(&l->start[at + 1], &l->start[at], (l->n - at) * sizeof(l->start[0]));
@@ -182,6 +189,7 @@ void hg_index_remove(struct hg_index *ix, uint64_t start)
 	uint32_t at;
 
 	assert(ix->leaves.size);
+	ix->at_hand = i;
 	l = ix->leaves.data[i].leaf;
 	at = leaf_rank(l, start);
 	assert(at && l->start[at - 1] == start);

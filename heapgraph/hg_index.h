@@ -37,6 +37,7 @@ struct hg_index {
 	VEC(struct hg_leaf *) spare; ///< leaves to use again
 	struct hg_leaf *slab;	     ///< reserved leaves, NULL when leaves are single
 	size_t slab_used, slab_size;
+	size_t at_hand; ///< the leaf that was inserted to or removed from last
 };
 
 /** Free everything; the index is empty and usable again. */

@@ -152,6 +152,7 @@ struct hg_graph {
 	struct hg_image image; ///< now
 	struct hg_index live;  ///< now
 	uint64_t peak_live;
+	uint64_t n_empty; ///< live nodes of no bytes
 	uint64_t unknown_frees;
 	struct hg_release unknown_free; ///< the first of them
 	struct hg_memory *memory; ///< made with the first node or store; NULL: not wanted
@@ -205,7 +206,7 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 				 uint64_t size, uint64_t rip, struct hg_node_id *ret);
 
 /** @return the live node that starts at @p addr, 0: none. */
-uint32_t hg_graph_node_at(const struct hg_graph *g, uint64_t addr);
+uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr);
 
 /** Give back what is needed only to append (appending more takes it again). */
 void hg_graph_trim(struct hg_graph *g);

@@ -215,17 +215,13 @@ static uint64_t spread(uint8_t bits)
 	       0xff;
 }
 
-uint64_t hg_memory_word(const struct hg_page *p, uint32_t word)
+uint64_t hg_memory_mixed(const struct hg_page *p, uint32_t word)
 {
-	uint8_t marks = p->outside ? p->outside->marks[word] : 0;
-	uint64_t in = 0, out, mask;
+	uint64_t in = 0, out, mask = spread(p->outside->marks[word]);
 
 	if (p->bytes)
 		memcpy(&in, p->bytes + 8 * word, 8);
-	if (!marks)
-		return in;
 	memcpy(&out, p->outside->bytes + 8 * word, 8);
-	mask = spread(marks);
 	return (in & ~mask) | (out & mask);
 }
 

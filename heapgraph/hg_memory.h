@@ -122,13 +122,34 @@ bool hg_memory_is_written(struct hg_graph *g, uint64_t addr);
 /** Take the marks of part of a page away: it is part of a live node now. */
 void hg_memory_unmark(const struct hg_span *s);
 
+/** @return word number @p word of @p p, of which some bytes have marks. */
+uint64_t hg_memory_mixed(const struct hg_page *p, uint32_t word);
+
 /** @return word number @p word of what memory holds in @p p. */
-uint64_t hg_memory_word(const struct hg_page *p, uint32_t word);
+static inline uint64_t hg_memory_word(const struct hg_page *p, uint32_t word)
+{
+	uint8_t marks = p->outside ? p->outside->marks[word] : 0;
+	const uint8_t *from = marks ? p->outside->bytes : p->bytes;
+	uint64_t value = 0;
+
+	if (marks && marks != 0xff)
+		return hg_memory_mixed(p, word);
+	if (from)
+		memcpy(&value, from + 8 * word, 8);
+	return value;
+}
 
 /* ---- which live node? (hg_owners.c) ----------------------------------------------------- */
 
 /** @return the live node with the lowest address that reaches into [addr, addr + size). */
 struct hg_live hg_owners_first(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** @return whether the page tells at once that no live node meets [addr, addr + size), but for
+ * nodes of no bytes. */
+bool hg_owners_none(struct hg_graph *g, uint64_t addr, uint64_t size);
+
+/** @return the live node that starts at @p addr, 0: none that the page tells at once. */
+uint32_t hg_owners_at(struct hg_graph *g, uint64_t addr);
 
 /** Node @p id was born, and is in the index. */
 void hg_owners_add(struct hg_graph *g, uint32_t id);

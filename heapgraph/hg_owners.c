@@ -148,6 +148,32 @@ struct hg_live hg_owners_first(struct hg_graph *g, uint64_t addr, uint64_t size)
 	return (struct hg_live){};
 }
 
+bool hg_owners_none(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	const struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+	uint32_t at = addr % HG_PAGE_BYTES;
+	uint32_t any = 0;
+
+	if (!p || !size || size > HG_PAGE_BYTES - at || p->owned == HG_OWNED_UNKNOWN)
+		return false;
+	if (p->owned == HG_OWNED_IN_PARTS)
+		for (uint32_t i = at / HG_GRANULE; i <= (at + size - 1) / HG_GRANULE; i++)
+			any |= p->owners[i];
+	return p->owned != HG_OWNED_WHOLE && !any;
+}
+
+uint32_t hg_owners_at(struct hg_graph *g, uint64_t addr)
+{
+	const struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
+	uint32_t id = 0;
+
+	if (p && p->owned == HG_OWNED_WHOLE)
+		id = p->whole;
+	else if (p && p->owned == HG_OWNED_IN_PARTS)
+		id = p->owners[addr % HG_PAGE_BYTES / HG_GRANULE];
+	return id && id != HG_CROWDED && owners_node(g, id)->start == addr ? id : 0;
+}
+
 /* ---- births and ends --------------------------------------------------------------------------- */
 
 void hg_owners_add(struct hg_graph *g, uint32_t id)
