@@ -8,6 +8,7 @@
 
 #include "bench/bench_graph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/bench_graph_work.h"
@@ -89,8 +90,13 @@ static struct err *sizes_add(struct bench *b, const struct graph_runs *r)
 	row.published = r->way != GRAPH_ALLOCATOR ? p->snapshot_mb * MB : 0;
 	if (!err)
 		err = exact_add(b, &row, "snapshots", "B", g->snapshot_bytes);
+	row.published = 0;
+	if (!err)
+		err = exact_add(b, &row, "work", "x",
+				g->snapshot_bytes / (p->snapshot_mb * MB));
 	row.better = BENCH_LOWER;
-	row.published = row.wanted = p->mb[ways[r->way].published] * MB;
+	row.published = p->mb[ways[r->way].published] * MB;
+	row.wanted = r->work->ways ? row.published : 0;
 	if (!err)
 		err = exact_add(b, &row, "size", "B", g->bytes);
 	row.published = 0;
@@ -178,7 +184,8 @@ static struct err *work_measure(struct bench *b, const struct graph_work *w)
 	err = bench_measure(b, w->name, c, 2, b->o.rounds, t);
 	// Finding nodes without the allocator takes minutes.
 	for (int way = 0; way < GRAPH_WAYS && !err && t[1].n_runs; way++)
-		if (way != GRAPH_INFERRED || !b->o.is_quick)
+		if ((!w->ways || w->ways >> way & 1) &&
+		    (way != GRAPH_INFERRED || !b->o.is_quick))
 			err = graph_add(b, w, way, t[1].median_s);
 	bench_times_deinit_all(t, 2);
 	return err;
@@ -189,7 +196,13 @@ struct err *bench_suite_graph(struct bench *b)
 	struct graph_work works[GRAPH_WORKS];
 	struct err *err = bench_graph_works_make(b, works);
 
-	for (size_t i = 0; i < GRAPH_WORKS && !err; i++)
-		err = work_measure(b, &works[i]);
+	for (size_t i = 0; i < GRAPH_WORKS && !err; i++) {
+		if (works[i].env && setenv(works[i].env, works[i].value, 1))
+			err = err_errno("cannot set %s", works[i].env);
+		if (!err)
+			err = work_measure(b, &works[i]);
+		if (works[i].env)
+			unsetenv(works[i].env);
+	}
 	return err ? err : bench_graph_growth(b);
 }

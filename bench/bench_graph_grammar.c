@@ -113,3 +113,17 @@ struct err *bench_graph_grammar_write(const char *path)
 		return err_errno("cannot write '%s'", path);
 	return NULL;
 }
+
+struct err *bench_graph_levels_write(const char *path, int n_levels)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "w");
+
+	if (!f)
+		return err_errno("cannot write '%s'", path);
+	fprintf(f, "%%token NAME\n%%%%\n");
+	for (int i = 0; i < n_levels; i++)
+		fprintf(f, "level%d: level%d | level%d '%c' level%d;\n", i, i + 1, i,
+			'A' + i, i + 1);
+	fprintf(f, "level%d: NAME | '(' level0 ')';\n", n_levels);
+	return fflush(f) ? err_errno("cannot write '%s'", path) : NULL;
+}
