@@ -35,6 +35,7 @@
 #define HG_BLOCK_OPS 128
 #define HG_SEGMENT_BLOCKS 16 // some 30 KB: twice as many gain 2 % of what is packed
 #define HG_SEGMENT_BYTES (64u << 10) // where large patches are, a segment ends early
+#define HG_SEGMENTS_RAW 8 // fewer are not packed: they take no more than an unpacker
 #define HG_RIPS_AT_HAND 512	     // a power of two
 
 /* ---- image -------------------------------------------------------------------- */
@@ -95,7 +96,7 @@ struct hg_log {
 	uint64_t n_bytes;	      ///< of closed segments
 	uint32_t raw_max;	      ///< bytes of the largest of them, unpacked
 	struct hg_packer packer;
-	struct hg_aside *aside; ///< NULL as long as no segment is closed
+	struct hg_aside *aside; ///< NULL as long as no segment is packed
 };
 
 /** An operation and, for ALLOC, its encoded patch. */

@@ -117,20 +117,47 @@ static int aside_create(struct hg_aside **ret)
 	return 0;
 }
 
+// Pack segment number i, which is as it was.
+static int log_pack(struct hg_log *l, size_t i)
+{
+	struct hg_packed *s = &l->segments.data[i], packed;
+
+	if (hg_pack(&l->packer, s->bytes, s->n_raw, &packed))
+		return -1;
+	l->n_bytes -= s->n_bytes - packed.n_bytes;
+	free(s->bytes);
+	*s = packed;
+	return 0;
+}
+
+// From now on segments are packed.
+static int log_pack_all(struct hg_log *l)
+{
+	if (aside_create(&l->aside))
+		return -1;
+	for (size_t i = 0; i < l->segments.size; i++)
+		if (log_pack(l, i))
+			return -1;
+	return 0;
+}
+
 static int log_close_segment(struct hg_log *l)
 {
 	struct hg_packed *s;
+	int r;
 
-	if (!l->aside && aside_create(&l->aside))
+	if (!l->aside && l->segments.size == HG_SEGMENTS_RAW && log_pack_all(l))
 		return -1;
 	if (l->n_open > l->raw_max)
 		l->raw_max = l->n_open;
 	// Segments may move, and the unpacker knows them by where they are: it forgets here.
 	if (vec_reserve(&l->segments, l->segments.size + 1) ||
-	    hg_unpacker_reserve(&l->aside->unpacker, l->raw_max))
+	    (l->aside && hg_unpacker_reserve(&l->aside->unpacker, l->raw_max)))
 		return -1;
 	s = &l->segments.data[l->segments.size];
-	if (hg_pack(&l->packer, l->open, l->n_open, s))
+	r = l->aside ? hg_pack(&l->packer, l->open, l->n_open, s) :
+		       hg_pack_not(l->open, l->n_open, s);
+	if (r)
 		return -1;
 	l->segments.size++;
 	l->n_bytes += s->n_bytes;
@@ -381,7 +408,7 @@ uint32_t hg_log_decode_aside(const struct hg_graph *g, uint64_t block,
 
 int hg_log_unpacker(const struct hg_log *l, struct hg_unpacker *ret)
 {
-	return l->segments.size ? hg_unpacker_reserve(ret, l->raw_max) : 0;
+	return l->aside ? hg_unpacker_reserve(ret, l->raw_max) : 0;
 }
 
 uint64_t hg_log_bytes(const struct hg_log *l)

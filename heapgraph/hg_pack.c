@@ -15,6 +15,23 @@
  */
 #define LEVEL (-1)
 
+static int packed_set(struct hg_packed *ret, const void *bytes, uint32_t n_bytes,
+		      uint32_t n_raw)
+{
+	ret->bytes = malloc(n_bytes);
+	if (!ret->bytes)
+		return -1;
+	memcpy(ret->bytes, bytes, n_bytes);
+	ret->n_bytes = n_bytes;
+	ret->n_raw = n_raw;
+	return 0;
+}
+
+int hg_pack_not(const uint8_t *raw, uint32_t n, struct hg_packed *ret)
+{
+	return packed_set(ret, raw, n, n);
+}
+
 int hg_pack(struct hg_packer *p, const uint8_t *raw, uint32_t n, struct hg_packed *ret)
 {
 	size_t bound = ZSTD_compressBound(n), packed;
@@ -33,14 +50,8 @@ int hg_pack(struct hg_packer *p, const uint8_t *raw, uint32_t n, struct hg_packe
 	}
 	packed = ZSTD_compressCCtx(p->context, p->out, p->room, raw, n, LEVEL);
 	if (ZSTD_isError(packed) || packed >= n)
-		packed = n;
-	ret->bytes = malloc(packed);
-	if (!ret->bytes)
-		return -1;
-	memcpy(ret->bytes, packed < n ? p->out : raw, packed);
-	ret->n_bytes = packed;
-	ret->n_raw = n;
-	return 0;
+		return hg_pack_not(raw, n, ret);
+	return packed_set(ret, p->out, packed, n);
 }
 
 void hg_packer_deinit(struct hg_packer *p)

@@ -35,6 +35,9 @@ struct hg_unpacker {
 /** Pack @p n bytes. The caller frees ret->bytes. @return 0, or -1 when memory is out. */
 int hg_pack(struct hg_packer *p, const uint8_t *raw, uint32_t n, struct hg_packed *ret);
 
+/** The same without packing. */
+int hg_pack_not(const uint8_t *raw, uint32_t n, struct hg_packed *ret);
+
 /** Free it; it is empty and usable again. */
 void hg_packer_deinit(struct hg_packer *p);
 
