@@ -412,6 +412,8 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	}
 	if (!p->function)
 		p->function = p->outer;
+	if (!p->outer)
+		p->offset = addr;
 }
 
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret)

@@ -31,7 +31,7 @@ struct dec_place {
 	const char *function; ///< innermost (inlined) function; NULL when unknown
 	const char
 		*outer; ///< the function's symbol that holds the code; may equal function
-	uint64_t offset;    ///< from the start of outer's symbol
+	uint64_t offset;    ///< from the start of outer's symbol; else ELF's address
 	const char *module; ///< path of the module; NULL outside any
 	bool is_inlined;
 	const struct dec_inlined

@@ -266,12 +266,14 @@ void fl_name_place(const struct dec_place *p, FILE *out)
 		fprintf(out, "%s", p->module);
 	else
 		fprintf(out, "unknown code");
-	if (!function)
-		return;
-	if (!p->file || !p->line) {
-		fprintf(out, ": %s+%#llx", function, (unsigned long long)p->offset);
+	if (!p->line) {
+		if (p->outer || p->offset)
+			fprintf(out, "%s%s+%#llx", function ? ": " : "",
+				function ? function : "", (unsigned long long)p->offset);
 		return;
 	}
+	if (!function)
+		return;
 	fprintf(out, " in %s", function);
 	for (uint32_t i = 0; i < p->n_inlined; i++) {
 		const struct dec_inlined *c = &p->inlined[i];

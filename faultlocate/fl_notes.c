@@ -129,7 +129,7 @@ struct err *fl_notes_add(struct fl_analysis *a)
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))
 		err = fl_note_add(
 			a, "the program has no debug information: statements are shown "
-			   "as function+offset");
+			   "as function+offset or module+address");
 	if (!err && a->visit && a->run.end == CAP_END_SIGNAL && in_flight &&
 	    a->visit ==
 		    fl_cpoints_visit_at(a->cpoints, fl_cpoints_visits(a->cpoints) - 1))

@@ -99,15 +99,22 @@ static bool add_inlined(cJSON *o, const struct dec_place *p)
 	return add(o, "called_at", list);
 }
 
+static bool add_place(cJSON *o, const struct dec_place *p)
+{
+	return add(o, "file", text_or_null(p->file ? p->file : p->module)) &&
+	       add(o, "line", cJSON_CreateNumber(p->line)) &&
+	       add(o, "function", text_or_null(p->function ? p->function : p->outer)) &&
+	       (p->outer || !p->module ||
+		add(o, "elf_address", cJSON_CreateNumber(p->offset))) &&
+	       add_inlined(o, p);
+}
+
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
-	const struct dec_place *p = &f->place;
 	cJSON *o = cJSON_CreateObject();
 
-	if (!o || !add(o, "file", text_or_null(p->file ? p->file : p->module)) ||
-	    !add(o, "line", cJSON_CreateNumber(p->line)) ||
-	    !add(o, "function", text_or_null(p->function ? p->function : p->outer)) ||
-	    !add_inlined(o, p) || !add(o, "time", cJSON_CreateNumber(f->time)) ||
+	if (!o || !add_place(o, &f->place) ||
+	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
 	    (a->run.is_recovered &&
 	     !add(o, "inferred",
@@ -135,10 +142,7 @@ static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
 	struct dec_place p = {};
 
 	a->places.place(a->places.ctx, rip, &p);
-	if (!o || !add(o, "file", text_or_null(p.file ? p.file : p.module)) ||
-	    !add(o, "line", cJSON_CreateNumber(p.line)) ||
-	    !add(o, "function", text_or_null(p.function ? p.function : p.outer)) ||
-	    !add_inlined(o, &p) || !add(o, "address", cJSON_CreateNumber(rip))) {
+	if (!o || !add_place(o, &p) || !add(o, "address", cJSON_CreateNumber(rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -167,8 +171,7 @@ static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
 
 static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x)
 {
-	const struct hg_node *from =
-		hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
+	const struct hg_node *from = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
 	cJSON *o = cJSON_CreateObject(), *steps;
 
@@ -176,11 +179,12 @@ static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x
 	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
 	    !add(o, "at", json_place(a, x->rip)) ||
 	    !add(o, "instruction", json_place(a, x->pc)) ||
-    !add(o, "time", cJSON_CreateNumber(x->time)) ||
+	    !add(o, "time", cJSON_CreateNumber(x->time)) ||
 	    !add(o, "bytes", cJSON_CreateNumber(x->size)) ||
-	    !add(o, "offset", cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) ||
-	    !add(o, "from", json_node(a, x->from)) || !add(o, "to", json_node(a, x->to)) ||
-	    !add(o, "field", text_or_null(field)) ||
+	    !add(o, "offset",
+		 cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) ||
+	    !add(o, "from", json_node(a, x->from)) ||
+	    !add(o, "to", json_node(a, x->to)) || !add(o, "field", text_or_null(field)) ||
 	    !add(o, "instances", cJSON_CreateNumber(x->count)))
 		goto fail;
 	steps = cJSON_AddArrayToObject(o, "derived");

@@ -4,7 +4,7 @@
 #
 # A call of the C library at a function's end is a jump in optimised code: what it allocates,
 # stores and runs over is told at that call, not at the one of the function that made it,
-# however the program is linked.
+# however the program is linked. Of a stripped program addresses are told, as objdump has them.
 . tests/lib.sh
 need jq cc
 need_bpf
@@ -33,3 +33,16 @@ for how in "" -no-pie -fno-plt -Wl,-z,now -static; do
 	got=$(jq -r '[.accesses[].at.line] | unique | join(" ")' "$TMPDIR/out")
 	[ "$got" = "$(line_of OVERFLOW)" ] || fail "'$how': '$got': $(cat "$TMPDIR/out")"
 done
+
+cc -std=gnu11 -O2 -fno-builtin -w -o "$TMPDIR/tailcalls" $source || fail "cannot compile"
+strip -s "$TMPDIR/tailcalls" || fail "cannot strip"
+rm -rf "$TMPDIR/capture"
+make_capture "$TMPDIR/capture" "$TMPDIR/tailcalls" overflow
+expect_status 1 "$FAULTLINE" analyze --json --accesses "$TMPDIR/capture"
+jq -r '.accesses[0] | .at, .derived[] | .elf_address' "$TMPDIR/out" >"$TMPDIR/places" ||
+	fail "$(cat "$TMPDIR/out")"
+[ "$(sort -u "$TMPDIR/places" | wc -l)" -ge 2 ] || fail "$(cat "$TMPDIR/out")"
+while read -r place; do
+	objdump -d "$TMPDIR/tailcalls" | grep -q "^ *$(printf %x $((place + 1))):\|^ *$(printf %x "$place"):" ||
+		fail "no instruction at $place: $(cat "$TMPDIR/out")"
+done <"$TMPDIR/places"
