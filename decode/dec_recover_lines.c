@@ -7,7 +7,7 @@
  */
 #include "decode/dec_recover_mem.h"
 
-enum { PAGE = 4096, RANGE_SMALL = 64 };
+enum { PAGE = 4096, RANGE_SMALL = 1024 };
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
@@ -53,13 +53,17 @@ struct rec_line *rec_line_get(struct dec_recover *r, uint64_t addr, uint32_t *ca
 static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, uint64_t n,
 		       uint32_t *cached)
 {
+	uint32_t other = REC_NO_NODE;
+
 	for (uint64_t word = addr & ~7ull; word < addr + n; word += 8) {
-		uint32_t other = REC_NO_NODE;
 		struct rec_line *l =
 			rec_line_get(r, word, word <= addr ? cached : &other);
 
+		uint8_t m = rec_overlap(word, addr, n);
+		int part = !(m & 0xf0) ? 1 : !(m & 0x0f) ? 2 : 0;
+
 		if (!l || (l->map != DEC_MAP_CONST &&
-			   !rec_chain_add(&l->words[word / 8 % 8], access)))
+			   !rec_chain_add(&l->words[word / 8 % 8].parts[part], access)))
 			return false;
 	}
 	return true;
@@ -88,11 +92,14 @@ bool rec_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr, u
 
 /* ---- a word's accesses ------------------------------------------------------------------------ */
 
+/* The bytes of a word that each of its chains is about; all have the page's. */
+static const uint8_t part_bytes[REC_PARTS + 1] = { 0xff, 0x0f, 0xf0, 0xff };
+
 static const struct rec_chain *walk_chain(const struct dec_recover *r,
 					  const struct rec_walk *k, int i)
 {
-	return i ? &r->pages.data[k->page].ranges :
-		   &r->lines.data[k->line].words[k->word];
+	return i == REC_PARTS ? &r->pages.data[k->page].ranges :
+				&r->lines.data[k->line].words[k->word].parts[i];
 }
 
 struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64_t word,
@@ -103,7 +110,7 @@ struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64
 			      .word = word / 8 % 8,
 			      .is_later = is_later };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i <= REC_PARTS; i++) {
 		const struct rec_chain *c = walk_chain(r, &k, i);
 
 		k.left[i] = rec_chain_rank(c, moment + is_later);
@@ -113,22 +120,27 @@ struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64
 	return k;
 }
 
-uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k)
+uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t want)
 {
-	uint32_t head[2];
-	bool i;
+	uint32_t best = REC_NO_ACCESS;
+	int from = 0;
 
-	for (int c = 0; c < 2; c++) {
-		const struct rec_chain *chain = walk_chain(r, k, c);
-		uint32_t at = k->is_later ? chain->size - k->left[c] : k->left[c] - 1;
+	for (int i = 0; i <= REC_PARTS; i++) {
+		const struct rec_chain *c;
+		uint32_t at;
 
-		head[c] = k->left[c] ? chain->at[chain->begin + at] : REC_NO_ACCESS;
+		if (!k->left[i] || !(part_bytes[i] & want))
+			continue;
+		c = walk_chain(r, k, i);
+		at = c->at[c->begin +
+			   (k->is_later ? c->size - k->left[i] : k->left[i] - 1)];
+		if (best != REC_NO_ACCESS && (at < best) != k->is_later)
+			continue;
+		best = at;
+		from = i;
 	}
-	if (!k->left[0] && !k->left[1])
-		return REC_NO_ACCESS;
-	i = !k->left[0] || (k->left[1] && (head[1] < head[0]) == k->is_later);
-	k->left[i]--;
-	return head[i];
+	k->left[from] -= best != REC_NO_ACCESS;
+	return best;
 }
 
 uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n)
@@ -143,6 +155,22 @@ uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n)
 
 /* ---- who learns from whom ----------------------------------------------------------------------- */
 
+/* The same of access @p at, a range. @return the bytes that are known beyond it, too. */
+static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
+			    uint8_t left, bool is_later)
+{
+	struct rec_range range;
+	uint8_t to, from;
+
+	if (rec_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+		return left;
+	to = rec_overlap(word, range.to, range.n) & left;
+	from = range.is_copy ? rec_overlap(word, range.from, range.n) & left : 0;
+	if (to || from)
+		rec_marks_add(&r->dirty[!is_later], at);
+	return left & ~to;
+}
+
 /* Bytes @p left of a word are known of access @p from: who looks for them, in one direction,
  * is to look again. */
 static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
@@ -151,7 +179,7 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 	struct rec_walk walk = rec_walk_from(r, line, word, from, is_later);
 
 	for (int i = 0; i < REC_AROUND && left; i++) {
-		uint32_t at = rec_walk_next(r, &walk);
+		uint32_t at = rec_walk_next(r, &walk, left);
 		const struct rec_access *a;
 		uint8_t m;
 
@@ -159,7 +187,7 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 			return;
 		a = &r->accesses.data[at];
 		if (a->is_range) {
-			rec_marks_add(&r->dirty[!is_later], at);
+			left = spread_range(r, at, word, left, is_later);
 			continue;
 		}
 		m = rec_overlap(word, a->addr, a->size) & left;

@@ -172,7 +172,7 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 		return;
 	walk = rec_walk_from(r, line, word, k->moment, k->is_later);
 	for (int i = 0; i < REC_AROUND && k->want; i++) {
-		uint32_t at = rec_walk_next(r, &walk);
+		uint32_t at = rec_walk_next(r, &walk, k->want);
 
 		if (at == REC_NO_ACCESS) {
 			if (k->is_later && map != DEC_MAP_NONE)

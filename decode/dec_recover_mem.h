@@ -12,6 +12,7 @@
 
 #include "decode/dec_recover_int.h"
 
+enum { REC_PARTS = 3 };
 enum { REC_AROUND = 4096 }; ///< accesses that are passed for other bytes of a word
 
 /** What an access of any number of bytes did. */
@@ -29,11 +30,17 @@ enum rec_range_certainty {
 	REC_RANGE_SOME
 };
 
+/** Who touched 8 bytes: both halves of them, the first, the second. Two variables that share
+ * a word need not be told apart access by access. */
+struct rec_word {
+	struct rec_chain parts[REC_PARTS];
+};
+
 /** 64 bytes of memory, and who touched which words of them. */
 struct rec_line {
 	uint64_t addr;
 	uint8_t end[64];
-	struct rec_chain words[8];
+	struct rec_word words[8];
 	uint32_t page;
 	uint8_t map; ///< enum dec_recover_map
 };
@@ -52,16 +59,17 @@ struct rec_line *rec_line_get(struct dec_recover *r, uint64_t addr, uint32_t *ca
 /** Through the accesses listed at a word and at its page, away from a moment. */
 struct rec_walk {
 	uint32_t line, page;
-	uint32_t left[2];
-	uint8_t word; ///< of the line
+	uint32_t left[REC_PARTS + 1]; ///< the page's behind the word's
+	uint8_t word;		      ///< of the line
 	bool is_later;
 };
 
 struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64_t word,
 			      uint32_t moment, bool is_later);
 
-/** @return the next one in the direction of the walk; REC_NO_ACCESS: there is none. */
-uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k);
+/** @return the next one in the direction of the walk that may have touched bytes @p want of the
+ * word; REC_NO_ACCESS: there is none. */
+uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t want);
 
 /** @return which bytes of @p word are among the @p n at @p addr. */
 uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n);

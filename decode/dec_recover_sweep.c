@@ -40,8 +40,11 @@ void rec_sweep_destroy(struct dec_recover *r)
 		rec_marks_deinit(&r->stuck[i]);
 	}
 	for (size_t i = 0; i < r->lines.size; i++) {
-		for (int w = 0; w < 8; w++)
-			free(r->lines.data[i].words[w].at);
+		for (int w = 0; w < 8 * REC_PARTS; w++)
+			free(r->lines.data[i]
+				     .words[w / REC_PARTS]
+				     .parts[w % REC_PARTS]
+				     .at);
 	}
 	for (size_t i = 0; i < r->pages.size; i++)
 		free(r->pages.data[i].ranges.at);

@@ -269,6 +269,18 @@ static void rule_mask(struct rec_at *at)
 		put_output(at, 0, &out[0], bits);
 }
 
+/* The bytes of those of @p n bytes' lanes whose bit is set. */
+static uint64_t lane_bytes(uint64_t bits, unsigned lane, unsigned n)
+{
+	uint64_t bytes = 0;
+
+	if (lane == 1)
+		return bits & rec_ones(n);
+	for (unsigned b = 0; b < n; b += lane)
+		bytes |= (bits >> b / lane & 1) * rec_ones(lane) << b;
+	return bytes;
+}
+
 uint64_t rec_masked(const struct rec_at *at, uint64_t *written)
 {
 	const struct rec_form *f = at->form;
@@ -282,12 +294,8 @@ uint64_t rec_masked(const struct rec_at *at, uint64_t *written)
 		if (f->op[i].type != REC_OP_K || f->op[i].in == REC_NONE)
 			continue;
 		k = &at->r->bits.data[at->ref[f->op[i].in]];
-		for (unsigned b = 0; b < n; b++) {
-			uint64_t bit = 1ull << b / lane;
-
-			*written |= (uint64_t)(k->m & k->v & bit ? 1 : 0) << b;
-			left |= (uint64_t)(k->m & ~k->v & bit ? 1 : 0) << b;
-		}
+		*written |= lane_bytes(k->m & k->v, lane, n);
+		left |= lane_bytes(k->m & ~k->v, lane, n);
 	}
 	return left;
 }
