@@ -139,6 +139,7 @@ struct plan_step {
 	enum plan_source source;
 	const struct ast *from;
 	uint64_t checks; ///< bit i: conjunct i can be evaluated after this step
+	uint64_t sames;	 ///< PLAN_ALL: those that say what number a field of it has
 };
 
 /** Nested loops over variables: the answers of a conjunction. */

@@ -42,6 +42,7 @@ void spec_eval_destroy(struct spec_eval *e)
 		return;
 	if (e->s)
 		edges_deinit(&e->edges);
+	same_deinit(e);
 	track_deinit(&e->track);
 	map_deinit(&e->memo_of);
 	vec_deinit(&e->memos);
@@ -161,7 +162,9 @@ static void keep_each_once(struct spec_eval *e, uint32_t level)
 }
 
 /** List what the variable of @p step can be, each node once. */
-static void find_candidates(struct scope *sc, const struct plan_step *step, uint32_t level)
+static void find_candidates(struct scope *sc, const struct spec_rule *r,
+			    const struct plan *plan, const struct plan_step *step,
+			    uint32_t level)
 {
 	struct spec_eval *e = sc->e;
 	struct spec_args *args = sc->args;
@@ -169,6 +172,11 @@ static void find_candidates(struct scope *sc, const struct plan_step *step, uint
 	struct vertex v;
 
 	e->candidates[level].size = 0;
+	// In a body it matters which fields cannot be read on the way.
+	if (step->source == PLAN_ALL && plan == &r->all &&
+	    same_candidates(sc, plan, step, r->vars[step->var].type, add_source,
+			    &(struct candidate_list){e, level}))
+		return;
 	if (step->source == PLAN_ALL) {
 		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
 		for (size_t i = 0; i < e->edges.nodes.size; i++)
@@ -204,7 +212,7 @@ bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *p
 
 	if (step == plan->n_steps)
 		return fn(sc, ctx);
-	find_candidates(sc, s, level);
+	find_candidates(sc, r, plan, s, level);
 	for (size_t i = 0; i < sc->e->candidates[level].size && !is_stopped; i++) {
 		struct hg_node_id id = {sc->e->candidates[level].data[i]};
 		const struct edge_node *n = edges_node(&sc->e->edges, id);

@@ -161,7 +161,7 @@ static uint64_t field_number(const struct ast *n, uint32_t type,
 	return ret;
 }
 
-static struct value decode_field(const struct dec_field *f, uint64_t raw)
+struct value eval_decode_field(const struct dec_field *f, uint64_t raw)
 {
 	unsigned bits = f->bit_size ? f->bit_size : f->size * 8;
 
@@ -247,7 +247,7 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 		return unreadable(sc);
 	}
-	value = decode_field(&f, raw);
+	value = eval_decode_field(&f, raw);
 	if (sc->deps)
 		add_field_dep(sc, n, v.node, &f, value);
 	add_read(sc, v.node, &f);

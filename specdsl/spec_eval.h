@@ -9,6 +9,7 @@
 #define SPECDSL_SPEC_EVAL_H
 
 #include "specdsl/spec_edges.h"
+#include "specdsl/spec_same.h"
 #include "specdsl/spec_track.h"
 
 enum value_kind {
@@ -66,6 +67,7 @@ struct spec_eval {
 	VEC(struct attr_task) tasks; ///< attributes to compute, the innermost last
 	struct spec_args attr_deps;  ///< scratch: of the one being computed
 	struct track track;
+	VEC(struct same_index) sames;
 	struct spec_checker *checker; ///< whose units are tracked; NULL: none
 	VEC(uint32_t) candidates[2 * SPEC_MAX_VARS]; ///< one list a loop
 	bool is_out_of_memory;
@@ -101,6 +103,9 @@ bool eval_condition(struct scope *sc, const struct ast *n);
 struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
 
 void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
+/** The number that @p raw, the bytes of field @p f, stands for. */
+struct value eval_decode_field(const struct dec_field *f, uint64_t raw);
+
 void eval_add_any_dep(struct scope *sc, struct spec_dep dep);
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 

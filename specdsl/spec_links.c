@@ -38,6 +38,10 @@ static uint32_t first_link(struct spec_eval *e, const struct track_link *l)
 
 	if (l->group)
 		return e->track.groups.data[l->group].first;
+	if (l->list == TRACK_SAME) {
+		first = map_get(&e->track.sames, l->of);
+		return first ? *first : 0;
+	}
 	if (!l->piece)
 		return *list_head(e, l->list, l->of);
 	first = map_get(&e->track.pieces, piece_key(l->of, l->piece));
@@ -49,6 +53,10 @@ static int set_first_link(struct spec_eval *e, const struct track_link *l, uint3
 {
 	if (l->group)
 		e->track.groups.data[l->group].first = first;
+	else if (l->list == TRACK_SAME && first)
+		return map_put(&e->track.sames, l->of, first);
+	else if (l->list == TRACK_SAME)
+		map_remove(&e->track.sames, l->of);
 	else if (!l->piece)
 		*list_head(e, l->list, l->of) = first;
 	else if (first)
@@ -205,7 +213,7 @@ int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32
 	uint32_t i, first;
 	struct track_link *l;
 
-	if (!list_head(e, list, of))
+	if (list != TRACK_SAME && !list_head(e, list, of))
 		return links_add(e, result, TRACK_ALL, 0, NULL); // it may be alive again
 	i = take_link(t);
 	if (!i)
@@ -414,11 +422,11 @@ static void mark_parts(struct spec_eval *e, const struct map *m, bool is_word,
 
 void links_touch(struct spec_eval *e, enum track_list list, uint32_t of)
 {
-	const uint32_t *head = list_head(e, list, of);
+	const struct track_link l = { .list = list, .of = of };
 	size_t done = e->track.stale.size;
 
-	if (head && *head)
-		mark_list(e, *head, &(struct touched){ 0, 0 });
+	if (list == TRACK_SAME || list_head(e, list, of))
+		mark_list(e, first_link(e, &l), &(struct touched){ 0, 0 });
 	drop_marked(e, done);
 }
 
@@ -444,6 +452,7 @@ void links_forget(struct track *t)
 	t->links.size = t->groups.size = t->links.size > 0;
 	map_deinit(&t->pieces);
 	map_deinit(&t->words);
+	map_deinit(&t->sames);
 	t->first_free_link = t->first_free_group = t->dependents_of_all = 0;
 	t->n_path_links = t->n_ring_links = 0;
 }

@@ -103,6 +103,21 @@ static uint64_t checkable(const struct plan *plan, uint32_t free_vars, uint64_t 
 	return bits & ~done;
 }
 
+/** Does conjunct @p c say which number a field of variable @p var has, the others known? */
+static bool is_same(const struct ast *c, uint32_t var, uint32_t free_vars)
+{
+	if (c->kind != AST_COMPARE || c->compare != CMP_NUMBERS || c->op != OP_EQ)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const struct ast *field = i ? c->b : c->a, *other = i ? c->a : c->b;
+
+		if ((field->kind == AST_FIELD || field->kind == AST_NAMED) &&
+		    field->vars == 1u << var && !(other->vars & free_vars))
+			return true;
+	}
+	return false;
+}
+
 static void make_plan(const struct spec *s, const struct spec_rule *r, struct plan *plan,
 		      const struct ast *condition, uint32_t free_vars)
 {
@@ -123,6 +138,10 @@ static void make_plan(const struct spec *s, const struct spec_rule *r, struct pl
 			    (step->source == PLAN_ALL || found.source < step->source))
 				*step = found;
 		}
+		for (uint32_t i = 0; i < plan->n_conjuncts; i++)
+			if (step->source == PLAN_ALL && plan->n_steps > 1 &&
+			    is_same(plan->conjuncts[i], step->var, free_vars))
+				step->sames |= UINT64_C(1) << i;
 		free_vars &= ~(1u << step->var);
 		step->checks = checkable(plan, free_vars, done);
 		done |= step->checks;

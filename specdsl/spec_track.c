@@ -56,6 +56,8 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 		return links_add(e, result, TRACK_INTO, d->node.v, NULL);
 	case SPEC_DEP_EDGES:
 		return links_add(e, result, TRACK_PATHS, d->node.v, NULL);
+	case SPEC_DEP_SAME:
+		return links_add(e, result, TRACK_SAME, d->node.v, NULL);
 	case SPEC_DEP_RING:
 		return links_add(e, result, TRACK_RING, d->node.v, NULL);
 	case SPEC_DEP_ATTR:
@@ -119,6 +121,8 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t off
 {
 	struct spec_eval *e = ctx;
 
+	if (same_follow(e, event, id, offset, size))
+		e->edges.is_out_of_memory = true;
 	if (event != EDGE_RING) // it follows from others
 		links_touch(e, TRACK_ALL, 0);
 	switch (event) {

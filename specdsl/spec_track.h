@@ -31,6 +31,7 @@ enum track_list {
 	TRACK_RING,   ///< SPEC_DEP_RING
 	TRACK_RESULT, ///< another result: SPEC_DEP_ATTR
 	TRACK_ALL,    ///< SPEC_DEP_ALL
+	TRACK_SAME,   ///< SPEC_DEP_SAME
 };
 
 enum track_kind { TRACK_FREE, TRACK_UNIT, TRACK_MEMO, TRACK_WATCH };
@@ -38,7 +39,7 @@ enum track_kind { TRACK_FREE, TRACK_UNIT, TRACK_MEMO, TRACK_WATCH };
 /** Result @p result depends on @p of. */
 struct track_link {
 	uint32_t result;
-	uint32_t of;	     ///< node or result
+	uint32_t of;	     ///< node or result; TRACK_SAME: a hash
 	uint32_t next, prev; ///< in the list of what it depends on; 0 ends
 	uint32_t next_own;   ///< of the same result; 0 ends
 	uint32_t piece;	     ///< TRACK_NODE: in the list of this piece of it; 0: of the node
@@ -80,6 +81,7 @@ struct track {
 	VEC(uint32_t) free_results;
 	uint32_t dependents_of_all; ///< first link of list TRACK_ALL
 	struct map pieces;	    ///< node << 32 | piece -> first link
+	struct map sames;	    ///< hash -> first link of TRACK_SAME
 	VEC(struct track_group) groups;
 	uint32_t first_free_group;
 	struct map words;	    ///< node << 32 | word -> first group

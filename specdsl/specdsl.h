@@ -253,6 +253,7 @@ enum spec_dep_kind {
 	SPEC_DEP_INTO,	///< the pointers into it were counted, or one of them was looked for
 	SPEC_DEP_EDGES, ///< the paths from it were asked about
 	SPEC_DEP_RING,	///< whether a path leads from it to itself was asked
+	SPEC_DEP_SAME,	///< nodes were found by a number in a field; node is a hash of both
 	SPEC_DEP_ATTR,	///< its user-defined attribute, with all that this comes from
 	SPEC_DEP_ALL,	///< anything may matter; node is {0}, and it is the only one
 };

@@ -428,6 +428,19 @@ static const char ranges[] =
 	"b X; for I in 2 to 70, X[I] > 0 => ((X[1] > 1) ? I : 3) <= X[((X[2] > 1) ? 3 : 4)];\n"
 	"n X; X[1] > 2 or 1 == X[1]; n X; n Y; X -> Y and X[1] - 1 < 1 => Y[1] != 3;\n";
 
+static const char sames[] =
+	"n FIELD 3 EDGE 2;\nARRAY b SIZE 4;\nn X; n Y; X[1] == Y[1] and X[2] == Y[2] => X == Y;\n"
+	"n X; n Y; n Z; X -> Z and Y[1] + 1 == X[1] - 1 and Y[3] == X[1] => X == Y;\n"
+	"n X; b Y; Y[3] == X[1] => X[2] == NULL;\n"
+	"b X; b Y; X[1] == Y[2] and X[2] + 1 == Y[1] => X -> Y;\n"
+	"n X; b Y; Y[9] == X[1] => Y[1] == X[1];\n";
+
+static void test_sames(void **state)
+{
+	(void)state;
+	compare_seeds(sames, strlen(sames), NULL);
+}
+
 static void test_ranges(void **state)
 {
 	(void)state;
@@ -563,7 +576,7 @@ int main(void)
 		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_churn),	  cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_rings),
+		cmocka_unit_test(test_rings),	  cmocka_unit_test(test_sames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
