@@ -232,6 +232,15 @@ static void put_when(const struct drawing *d, const struct hg_op *op)
 		fprintf(d->out, ":%d", place.line);
 }
 
+static void draw_row(struct drawing *d, uint64_t i, const char *name, const char *value)
+{
+	fprintf(d->out, "<tr><td align=\"left\">");
+	put_html(name, d->out);
+	fprintf(d->out, "</td><td align=\"left\" port=\"f%llu\">", (unsigned long long)i);
+	put_html(value, d->out);
+	fputs("</td></tr>", d->out);
+}
+
 static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 		       const struct dec_field *f, const char *name)
 {
@@ -241,11 +250,7 @@ static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 	if (f->size >= 1 && f->size <= 8 &&
 	    hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, f->size, &raw))
 		fl_name_value(d->n, f, raw, d->time, value, sizeof(value));
-	fprintf(d->out, "<tr><td align=\"left\">");
-	put_html(name, d->out);
-	fprintf(d->out, "</td><td align=\"left\" port=\"f%llu\">", (unsigned long long)i);
-	put_html(value, d->out);
-	fputs("</td></tr>", d->out);
+	draw_row(d, i, name, value);
 }
 
 static bool has_edge(const struct drawing *d, uint32_t id, const struct dec_field *f)
@@ -255,25 +260,44 @@ static bool has_edge(const struct drawing *d, uint32_t id, const struct dec_fiel
 	return read_pointer(d, id, f, &addr) && addr;
 }
 
-static void draw_fields(struct drawing *d, uint32_t id)
+// Field i, or the array of char that it begins. @return how many fields that was.
+static uint64_t draw_next(struct drawing *d, uint32_t id, uint64_t i, bool is_shown)
 {
 	struct hg_node_id node = { id };
-	struct dec_field f, next;
-	char name[96], ignored[8];
-	uint64_t i, n = 0;
+	char name[96], text[32];
+	uint64_t n = fl_name_text(d->n, d->p->view, node, i, name, sizeof(name), text,
+				  sizeof(text));
+	struct dec_field f;
 
-	while (fl_name_field(d->n, node, n + 1, &next, ignored, sizeof(ignored)))
+	if (n && is_shown)
+		draw_row(d, i, name, text);
+	if (n)
+		return n;
+	fl_name_field(d->n, node, i, &f, name, sizeof(name));
+	if (is_shown || has_edge(d, id, &f)) // an edge needs its port
+		draw_field(d, id, i, &f, name);
+	return 1;
+}
+
+static void draw_fields(struct drawing *d, uint32_t id)
+{
+	uint64_t i, n = 0, rows = 0, hidden = 0;
+	struct dec_field f;
+	char name[96];
+
+	while (fl_name_field(d->n, (struct hg_node_id){ id }, n + 1, &f, name,
+			     sizeof(name)))
 		n++;
-	for (i = 1; i <= n; i++) {
-		bool is_shown = n <= FIELDS_MAX || i < FIELDS_MAX;
+	for (i = 1; i <= n; rows++) {
+		bool is_shown = n <= FIELDS_MAX || rows < FIELDS_MAX - 1;
 
-		fl_name_field(d->n, node, i, &f, name, sizeof(name));
-		if (is_shown || has_edge(d, id, &f)) // an edge needs its port
-			draw_field(d, id, i, &f, name);
-		else if (i == FIELDS_MAX)
-			fprintf(d->out, "<tr><td colspan=\"2\">%llu more</td></tr>",
-				(unsigned long long)(n - FIELDS_MAX + 1));
+		if (!is_shown)
+			hidden++;
+		i += draw_next(d, id, i, is_shown);
 	}
+	if (hidden)
+		fprintf(d->out, "<tr><td colspan=\"2\">%llu more</td></tr>",
+			(unsigned long long)hidden);
 }
 
 // Where the node comes from, and went: what it was split off from or freed into.
@@ -511,7 +535,8 @@ static void draw_folded(struct drawing *d, size_t i)
 		"color=\"%s\" label=\"",
 		i + 1, COLOR_HEAD, COLOR_LINE);
 	if (f->is_roots)
-		fprintf(d->out, "%u more nodes\\nthat no other leads to, and below", f->n_nodes);
+		fprintf(d->out, "%u more nodes\\nthat no other leads to, and below",
+			f->n_nodes);
 	else if (f->next)
 		fprintf(d->out, "n%u %s\\nand %u more in a row", f->first,
 			t ? t->name : "", f->n_nodes - 1);
@@ -525,8 +550,8 @@ static void draw_folded(struct drawing *d, size_t i)
 			t ? t->name : "", f->n_nodes - 1, f->depth);
 	fputs("\"]\n", d->out);
 	if (f->next)
-		fprintf(d->out, "\tfold%zu -> %s%u%s [color=\"%s\" style=dashed]\n", i + 1,
-			fold_of(d, f->next) ? "fold" : "n",
+		fprintf(d->out, "\tfold%zu -> %s%u%s [color=\"%s\" style=dashed]\n",
+			i + 1, fold_of(d, f->next) ? "fold" : "n",
 			fold_of(d, f->next) ? (unsigned int)fold_of(d, f->next) : f->next,
 			fold_of(d, f->next) ? "" : ":head", COLOR_LINE);
 }

@@ -3,6 +3,7 @@
 
 #include "faultlocate/fl_names.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "faultlocate/fl_types.h"
@@ -40,6 +41,60 @@ bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 	else
 		snprintf(name, name_bytes, "[%llu]", (unsigned long long)i);
 	return true;
+}
+
+// How many fields from i on are the elements of one array of char, name without index.
+static uint64_t count_chars(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
+			    char *name, size_t name_bytes)
+{
+	size_t length;
+	struct dec_field f;
+	char next[128], want[128];
+	uint64_t count = 0;
+
+	if (!fl_name_field(n, id, i, &f, name, name_bytes))
+		return 0;
+	length = strlen(name);
+	if (length < 4 || strcmp(name + length - 3, "[0]") != 0)
+		return 0;
+	name[length - 3] = 0;
+	while (fl_name_field(n, id, i + count, &f, next, sizeof(next)) && f.size == 1 &&
+	       f.is_signed && !f.bit_size) {
+		snprintf(want, sizeof(want), "%s[%llu]", name, (unsigned long long)count);
+		if (strcmp(next, want) != 0)
+			break;
+		count++;
+	}
+	return count > 1 ? count : 0;
+}
+
+uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,
+		      struct hg_node_id id, uint64_t i, char *name, size_t name_bytes,
+		      char *text, size_t text_bytes)
+{
+	uint64_t count = count_chars(n, id, i, name, name_bytes), raw;
+	struct dec_field f;
+	char ignored[8];
+	size_t at = 0;
+
+	if (!count || text_bytes < 8)
+		return 0;
+	fl_name_field(n, id, i, &f, ignored, sizeof(ignored));
+	text[at++] = '"';
+	for (uint64_t k = 0; k < count; k++) {
+		if (!hg_view_read(v, id, f.offset + k, 1, &raw))
+			return 0;
+		if (!raw)
+			break;
+		if (!isprint((int)raw))
+			return 0;
+		if (at < text_bytes - 5)
+			text[at++] = raw;
+		else if (at == text_bytes - 5)
+			at += snprintf(text + at, 4, "...");
+	}
+	snprintf(text + at, text_bytes - at, "\"");
+	return count;
 }
 
 // Chunks lead to 16 bytes before the head of their bin, as if that were a chunk, too. What

@@ -28,6 +28,13 @@ const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id
 bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 		   struct dec_field *f, char *name, size_t name_bytes);
 
+/** @return how many fields of node @p id, from @p i on, are a whole array of char that holds
+ * text in @p v; 0: none. @p name is then the array's, and @p text the text in quotes, or as
+ * much as there is room for and "...". */
+uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,
+		      struct hg_node_id id, uint64_t i, char *name, size_t name_bytes,
+		      char *text, size_t text_bytes);
+
 /** What a pointer leads to. */
 struct fl_target {
 	enum { FL_TO_NULL, FL_TO_NODE, FL_TO_FREED, FL_TO_WILD } kind;

@@ -140,6 +140,36 @@ static void add_tail(cJSON *type, const struct dec_struct *l)
 	}
 }
 
+static bool is_char(const struct dec_field *f, uint32_t offset)
+{
+	return f->size == 1 && f->is_signed && !f->bit_size && f->offset == offset;
+}
+
+// Which fields are the elements of an array of char: [the first, how many], -1 for all that
+// follow in a flexible array.
+static void add_chars(cJSON *type, const struct dec_struct *l)
+{
+	cJSON *arrays = cJSON_AddArrayToObject(type, "chars");
+	const int flexible[] = { l->n_fields, -1 };
+
+	for (uint32_t k = 0, n = 1; k < l->n_fields; k += n, n = 1) {
+		const struct dec_field *f = &l->fields[k];
+		const char *end = strrchr(f->name, '[');
+		int range[2] = { k };
+
+		if (!end || strcmp(end, "[0]") != 0 || !is_char(f, f->offset))
+			continue;
+		while (k + n < l->n_fields && is_char(&f[n], f->offset + n) &&
+		       strncmp(f[n].name, f->name, end + 1 - f->name) == 0)
+			n++;
+		range[1] = n;
+		if (n > 1)
+			cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
+	}
+	if (l->n_tail == 1 && is_char(&l->fields[l->n_fields], l->tail_offset))
+		cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(flexible, 2));
+}
+
 static void add_types(struct page *w)
 {
 	cJSON *types = cJSON_AddArrayToObject(w->root, "types");
@@ -157,6 +187,8 @@ static void add_types(struct page *w)
 				fields, cJSON_CreateString(t->layout->fields[k].name));
 		if (t->layout && t->layout->n_tail && !t->is_array)
 			add_tail(type, t->layout);
+		if (t->layout)
+			add_chars(type, t->layout);
 	}
 }
 

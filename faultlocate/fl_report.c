@@ -85,7 +85,8 @@ static void print_freed(const struct report *r, const struct fl_side *s,
 	for (uint64_t i = 1;
 	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
 	     i++) {
-		if (!f.is_pointer || f.size != 8 || !hg_view_read(v, id, f.offset, 8, &raw))
+		if (!f.is_pointer || f.size != 8 ||
+		    !hg_view_read(v, id, f.offset, 8, &raw))
 			continue;
 		t = fl_name_target(&s->namer, raw, time);
 		if (t.kind != FL_TO_FREED)
@@ -104,23 +105,28 @@ static void print_node(const struct report *r, const struct fl_side *s,
 {
 	uint64_t time = hg_view_ops(v) ? hg_graph_op(s->graph, hg_view_ops(v) - 1).time :
 					 0;
-	char name[96], value[64], item[192];
+	char name[96], text_name[96], value[64], item[192];
 	struct dec_field f;
 	int column = 0;
-	uint64_t i;
+	uint64_t i, shown = 0;
 
 	print_node_head(r, &s->namer, id);
-	for (i = 1;
-	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
-	     i++) {
-		uint64_t raw;
+	for (i = 1; shown < FIELDS_SHOWN &&
+		    fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	     i++, shown++) {
+		uint64_t chars, raw;
 		int n;
 
 		if (!f.size || f.size > 8 || !hg_view_read(v, id, f.offset, f.size, &raw))
 			continue;
-		n = snprintf(item, sizeof(item), "%s = %s", name,
-			     fl_name_value(&s->namer, &f, raw, time, value,
-					   sizeof(value)));
+		chars = fl_name_text(&s->namer, v, id, i, text_name, sizeof(text_name),
+				     value, sizeof(value));
+		if (chars)
+			i += chars - 1;
+		else
+			fl_name_value(&s->namer, &f, raw, time, value, sizeof(value));
+		n = snprintf(item, sizeof(item), "%s = %s", chars ? text_name : name,
+			     value);
 		if (column && column + n + 3 > LINE_COLUMNS) {
 			fputc('\n', r->out);
 			column = 0;
@@ -128,7 +134,7 @@ static void print_node(const struct report *r, const struct fl_side *s,
 		fprintf(r->out, "%s%s", column ? "   " : "      ", item);
 		column += n + 3 + (column ? 0 : 3);
 	}
-	if (i > FIELDS_SHOWN)
+	if (fl_name_field(&s->namer, id, i, &f, name, sizeof(name)))
 		fputs("   ...", r->out);
 	if (column)
 		fputc('\n', r->out);

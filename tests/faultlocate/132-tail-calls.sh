@@ -13,7 +13,7 @@ source=tests/programs/tailcalls.c
 line_of() {
 	grep -n "/\* $1 \*/" $source | cut -d: -f1
 }
-printf '%s\n' 'node FIELD 5 EDGE 2;' \
+printf '%s\n' 'node FIELD 19 EDGE 2;' \
 	'node X; node Y; (X.next) == Y => (Y.prev) == X; ..(back)' >"$TMPDIR/spec"
 
 for how in "" -no-pie -fno-plt -Wl,-z,now -static; do
@@ -27,12 +27,22 @@ for how in "" -no-pie -fno-plt -Wl,-z,now -static; do
 		fail "'$how': $(cat "$TMPDIR/out")"
 	[ "$(grep -c "allocated at .*:$(line_of MAKE) in make" "$TMPDIR/out")" = 2 ] ||
 		fail "'$how': $(cat "$TMPDIR/out")"
+	grep -q 'name = "short"' "$TMPDIR/out" || fail "no text: $(cat "$TMPDIR/out")"
 	rm -rf "$TMPDIR/capture"
 	make_capture "$TMPDIR/capture" "$TMPDIR/tailcalls" overflow
 	expect_status 1 "$FAULTLINE" analyze --json --accesses "$TMPDIR/capture"
 	got=$(jq -r '[.accesses[].at.line] | unique | join(" ")' "$TMPDIR/out")
 	[ "$got" = "$(line_of OVERFLOW)" ] || fail "'$how': '$got': $(cat "$TMPDIR/out")"
 done
+
+# Arrays of char are text, in pictures and pages, too.
+"$FAULTLINE" graph --spec "$TMPDIR/spec" --dot "$TMPDIR/capture" >"$TMPDIR/dot" ||
+	fail "no graph"
+grep -q '>"short"<\|>&quot;short&quot;<' "$TMPDIR/dot" || fail "$(cat "$TMPDIR/dot")"
+"$FAULTLINE" graph --spec "$TMPDIR/spec" --html "$TMPDIR/page.html" "$TMPDIR/capture" ||
+	fail "no page"
+sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' "$TMPDIR/page.html" |
+	jq -e '.types[0].chars == [[3, 16]]' >"$TMPDIR/out" || fail "the page has no texts"
 
 cc -std=gnu11 -O2 -fno-builtin -w -o "$TMPDIR/tailcalls" $source || fail "cannot compile"
 strip -s "$TMPDIR/tailcalls" || fail "cannot strip"

@@ -15,7 +15,7 @@
 struct node {
 	struct node *next, *prev;
 	long uses;
-	unsigned long name[2];
+	char name[16];
 };
 
 static struct node *head;
@@ -30,7 +30,7 @@ NOINLINE static struct node *make(long uses)
 NOINLINE static void *call_it(struct node *n, const char *name)
 {
 	n->uses++;
-	return strcpy((char *)n->name, name); /* OVERFLOW */
+	return strcpy(n->name, name); /* OVERFLOW */
 }
 
 NOINLINE static void *wipe(struct node *n)
