@@ -109,6 +109,12 @@ static struct err *analyze(struct bench *b, const struct subject *s, const char 
 		argv[6] = NULL;
 	snprintf(spec, sizeof(spec), "%s/%s.spec", b->o.specs, s->name);
 	err = bench_run_json(b->scratch, argv, &json);
+	if (!err && !json)
+		err = err_new(
+			ERR_OS,
+			"cannot locate faults of '%s': 'faultline analyze --spec %s' "
+			"fails (--specs says where the specifications are)",
+			s->name, spec);
 	if (err)
 		return err;
 	faults = cJSON_GetObjectItem(json, "faults");
