@@ -27,11 +27,16 @@ accesses() {
 		fail "exit status $got, not $want, of $*: $(cat "$TMPDIR/err" "$TMPDIR/json")"
 }
 
+# With the string functions that are best here, and with the oldest; in full with those
+# between, too.
+old=AVX512VL,-AVX512F,-AVX2,-AVX,-AVX_Fast_Unaligned_Load
+builds=("O0 none" "O2 $old,-SSE4_2,-SSE4_1,-SSSE3")
+[ "${FAULTLINE_ACCESSES:-}" != full ] ||
+	builds+=("O2 none" "O2 AVX512VL,-AVX512BW,-AVX512F" "O2 $old" "O3 $old,-ERMS,-FSRM")
 n=0
-for level in O0 O2; do
-	# Once with the string functions that are best here, once with the oldest ones.
-	[ $level = O0 ] || without_features \
-		AVX512VL,-AVX512F,-AVX2,-AVX,-AVX_Fast_Unaligned_Load,-SSE4_2,-SSE4_1,-SSSE3
+for build in "${builds[@]}"; do
+	level=${build% *}
+	without_features "${build#* }"
 	cc -std=gnu11 -D_GNU_SOURCE -g -$level -w -o "$TMPDIR/overflow" $source ||
 		fail "cannot compile"
 	for kind in return base1 base2 stack parameter heap bss data jump1 jump2 \
