@@ -30,6 +30,9 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 // A map value for a watched address: allocator function, or user watch.
 #define WATCH_FN 0x100000000ull
 
+// Of the calls under way so many are told, the innermost.
+#define CALLS_TOLD 16
+
 struct heap_pending_watch {
 	uint64_t rsp;
 	size_t index;
@@ -78,6 +81,8 @@ struct heap_trace {
 	struct heap_calls calls;
 	uint64_t stack_start, stack_end;
 	uint64_t fs_base, brk, syscall_rip;
+	size_t next_calls;  ///< of o->calls_at
+	uint64_t calls_due; ///< when that is; UINT64_MAX: never
 	char *notes;
 	double start;
 };
@@ -276,6 +281,30 @@ static struct err *heap_block_stores(struct heap_trace *h, const struct log_bloc
 	return err || !n ? err : h->ev->stores(h->ev->ctx, stores, n);
 }
 
+static void heap_set_due(struct heap_trace *h)
+{
+	h->calls_due = h->next_calls < h->o->n_calls_at ? h->o->calls_at[h->next_calls] :
+							  UINT64_MAX;
+}
+
+/* Tell the calls under way, which is due before time @p end. */
+static struct err *heap_calls_at(struct heap_trace *h, uint64_t end)
+{
+	uint64_t calls[CALLS_TOLD];
+	struct err *err = NULL;
+	size_t n = 0;
+
+	for (size_t i = h->frames.stack.size; i && n < CALLS_TOLD; i--) {
+		uint64_t rip = h->frames.stack.data[i - 1].return_rip - 1;
+
+		if (frames_is_own(&h->frames, rip))
+			calls[n++] = rip;
+	}
+	for (; !err && h->calls_due < end; h->next_calls++, heap_set_due(h))
+		err = h->o->calls(h->o->calls_ctx, h->calls_due, calls, n);
+	return err;
+}
+
 static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				 uint32_t n_ran, uint64_t time)
 {
@@ -289,6 +318,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		return &err_nomem;
 	if (h->frames.jump_end)
 		err = frames_land(&h->frames, b->rip);
+	if (time + n_ran > h->calls_due && !err)
+		err = heap_calls_at(h, time + n_ran);
 	if (b->is_watched && !err) {
 		uint64_t gpr[16];
 
@@ -322,6 +353,8 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 
 	if (h->frames.jump_end)
 		err = frames_land(&h->frames, rec->rip);
+	if (time >= h->calls_due && !err)
+		err = heap_calls_at(h, time + 1);
 	if (rec->is_watched && !err)
 		err = heap_watched(h, rec->rip, rec->gpr, time);
 	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
@@ -479,12 +512,15 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 
 static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 {
+	uint64_t until = UINT64_MAX >> 1;
 	struct dec_where w;
 	_cleanup_free_ char *differs = NULL;
 	struct err *err;
 
+	if (h->o->n_calls_at)
+		until = h->o->calls_at[h->o->n_calls_at - 1] + 1;
 	do {
-		err = dec_machine_run(h->machine, UINT64_MAX >> 1, &w);
+		err = dec_machine_run(h->machine, until, &w);
 		if (!err && w.at == DEC_AT_MAP) {
 			err = heap_module(h, w.map.file, w.map.addr, w.map.size,
 					  w.map.file_offset);
@@ -539,6 +575,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
 	if (err)
 		return err;
+	heap_set_due(&h);
 	log_reader_init(&h.reader, DEC_LOG_STORES, 0);
 	frames_init(&h.frames, symbols, info->exe);
 	err = heap_start_modules(&h);

@@ -96,6 +96,13 @@ struct dec_heap_options {
 	struct err *(*resolve)(void *ctx, struct dec_symbols *symbols,
 			       const struct dec_watch **watch, size_t *n_watch);
 	void *resolve_ctx;
+	/** Times, ascending, at which the calls under way are told: those by the user's
+	 * code, innermost first, one byte before their return addresses. The replay ends
+	 * behind the last one. None: it goes to the end. */
+	const uint64_t *calls_at;
+	size_t n_calls_at;
+	struct err *(*calls)(void *ctx, uint64_t time, const uint64_t *calls, size_t n);
+	void *calls_ctx;
 };
 
 /**

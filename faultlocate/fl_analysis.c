@@ -218,6 +218,9 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err && a->visit)
 		err = fl_locate_run(a);
 	a->phases.locate_s = clock_lap_s(&start_s);
+	if (!err && a->visit)
+		err = fl_callers_find(a);
+	a->phases.replay_s += clock_lap_s(&start_s);
 	if (!err)
 		err = fl_notes_add(a);
 	return err ? err : require_end(a);

@@ -17,6 +17,10 @@ struct fl_places {
 	void *ctx;
 };
 
+/** Calls kept of a statement, and statements whose calls are looked for. */
+#define FL_CALLERS_MAX 8
+#define FL_CALLERS_FAULTS 64
+
 /** A faulty statement: all contributing operations of one source line. */
 struct fl_fault {
 	struct dec_place place; ///< of the operation that shows it best
@@ -30,6 +34,10 @@ struct fl_fault {
 	const struct hg_graph *graph;
 	uint64_t op;		///< the operation that shows it best
 	uint32_t op_introduces; ///< private: how good that one is
+	/** Who called the function that it is in, innermost first; set by
+	 * fl_callers_find(). Behind the calls of place.inlined. */
+	struct dec_inlined callers[FL_CALLERS_MAX];
+	uint32_t n_callers;
 };
 
 typedef VEC(struct fl_fault) fl_faults;

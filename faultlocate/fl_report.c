@@ -9,6 +9,7 @@
 #define BINDINGS_SHOWN 3 // of one constraint; then their number
 #define NODES_SHOWN 6
 #define FAULTS_SHOWN 20
+#define CALLERS_SHOWN 3
 #define FIELDS_SHOWN 24
 #define LINE_COLUMNS 88
 
@@ -235,6 +236,22 @@ static const struct fl_namer *namer_of(const struct fl_analysis *a,
 			.namer;
 }
 
+// The nearest calls, to main at most.
+static void print_callers(const struct report *r, const struct fl_fault *f)
+{
+	for (uint32_t i = 0; i < f->n_callers && i < CALLERS_SHOWN; i++) {
+		const struct dec_inlined *c = &f->callers[i];
+
+		fprintf(r->out, "%s%s:%d in %s", i ? ", " : "       called at ",
+			c->file ? c->file : "?", c->line,
+			c->function ? c->function : "?");
+		if (c->function && strcmp(c->function, "main") == 0)
+			break;
+	}
+	if (f->n_callers)
+		fputc('\n', r->out);
+}
+
 static void print_fault(const struct report *r, size_t number, const struct fl_fault *f)
 {
 	struct hg_op op = hg_graph_op(f->graph, f->op);
@@ -256,6 +273,7 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 		fprintf(r->out, " (time %llu)%s", (unsigned long long)op.time,
 			dec_run_is_inferred(&r->a->run, op.time) ? " (inferred)" : "");
 	fputc('\n', r->out);
+	print_callers(r, f);
 }
 
 static void print_faults(const struct report *r)

@@ -77,43 +77,50 @@ static cJSON *json_violation(const struct fl_analysis *a, const struct spec_viol
 	return o;
 }
 
-/* The calls by which the code at @p p was inlined; none are not mentioned. */
-static bool add_inlined(cJSON *o, const struct dec_place *p)
+static bool add_call(cJSON *list, const struct dec_inlined *c)
 {
-	cJSON *list = p->n_inlined ? cJSON_CreateArray() : NULL;
+	cJSON *call = cJSON_CreateObject();
 
-	if (!p->n_inlined)
+	if (call && add(call, "file", text_or_null(c->file)) &&
+	    add(call, "line", cJSON_CreateNumber(c->line)) &&
+	    add(call, "function", text_or_null(c->function)) &&
+	    cJSON_AddItemToArray(list, call))
 		return true;
-	for (uint32_t i = 0; list && i < p->n_inlined; i++) {
-		cJSON *call = cJSON_CreateObject();
-
-		if (!call || !add(call, "file", text_or_null(p->inlined[i].file)) ||
-		    !add(call, "line", cJSON_CreateNumber(p->inlined[i].line)) ||
-		    !add(call, "function", text_or_null(p->inlined[i].function)) ||
-		    !cJSON_AddItemToArray(list, call)) {
-			cJSON_Delete(call);
-			cJSON_Delete(list);
-			return false;
-		}
-	}
-	return add(o, "called_at", list);
+	cJSON_Delete(call);
+	return false;
 }
 
-static bool add_place(cJSON *o, const struct dec_place *p)
+/* The calls that led to @p p: those that were inlined, and @p n others. */
+static bool add_calls(cJSON *o, const struct dec_place *p,
+		      const struct dec_inlined *callers, uint32_t n)
+{
+	cJSON *list = p->n_inlined + n ? cJSON_AddArrayToObject(o, "called_at") : NULL;
+	bool is_done = list || !(p->n_inlined + n);
+
+	for (uint32_t i = 0; is_done && i < p->n_inlined; i++)
+		is_done = add_call(list, &p->inlined[i]);
+	for (uint32_t i = 0; is_done && i < n; i++)
+		is_done = add_call(list, &callers[i]);
+	return is_done;
+}
+
+/* @p callers: n calls under way beyond those that were inlined there. */
+static bool add_place(cJSON *o, const struct dec_place *p,
+		      const struct dec_inlined *callers, uint32_t n)
 {
 	return add(o, "file", text_or_null(p->file ? p->file : p->module)) &&
 	       add(o, "line", cJSON_CreateNumber(p->line)) &&
 	       add(o, "function", text_or_null(p->function ? p->function : p->outer)) &&
 	       (p->outer || !p->module ||
 		add(o, "elf_address", cJSON_CreateNumber(p->offset))) &&
-	       add_inlined(o, p);
+	       add_calls(o, p, callers, n);
 }
 
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	if (!o || !add_place(o, &f->place) ||
+	if (!o || !add_place(o, &f->place, f->callers, f->n_callers) ||
 	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
 	    (a->run.is_recovered &&
@@ -142,7 +149,7 @@ static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
 	struct dec_place p = {};
 
 	a->places.place(a->places.ctx, rip, &p);
-	if (!o || !add_place(o, &p) || !add(o, "address", cJSON_CreateNumber(rip))) {
+	if (!o || !add_place(o, &p, NULL, 0) || !add(o, "address", cJSON_CreateNumber(rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}

@@ -53,6 +53,12 @@ struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o
 /** Trace the errors of a->visit back: a->faults, ranked. */
 struct err *fl_locate_run(struct fl_analysis *a);
 
+/* ---- fl_callers.c -------------------------------------------------------------------- */
+
+/** Replay up to the last of a->faults to find who called the functions that they are in. Of
+ * histories that were recovered, or are very long, that is not known. */
+struct err *fl_callers_find(struct fl_analysis *a);
+
 /* ---- fl_notes.c ---------------------------------------------------------------------- */
 
 /** Add a note for people. @return NULL or ERR_NOMEM. */
