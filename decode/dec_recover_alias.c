@@ -449,7 +449,8 @@ bool rec_alias_home(struct dec_recover *r, const struct rec_access *a)
 		base = b;
 		found++;
 	}
-	r->is_open |= n_words && found != 1;
+	// Where it lies may be seen later.
+	r->is_open |= found != 1 && v.m == UINT64_MAX && map_get(&r->fresh, v.v);
 	if (found != 1)
 		return false;
 	store_place(r, node, base);

@@ -241,6 +241,7 @@ struct dec_recover {
 	bool is_blocked;	   ///< lost stores stood before something there
 	bool is_open;		   ///< or something was asked there without an answer
 	bool is_out;		   ///< memory is out
+	bool is_plain;		   ///< tests: a sweep looks at all accesses
 	VEC(struct rec_assumed) assumed; ///< places found by what memory held
 	struct map assumed_at;		 ///< node -> index
 	struct map bases;		 ///< pointers that something goes through

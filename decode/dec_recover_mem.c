@@ -15,6 +15,16 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
+/* Access @p a is not where it was in the last round: it spoils nothing there. */
+static void hint_drop(struct dec_recover *r, const struct rec_access *a)
+{
+	uint32_t i = a - r->accesses.data;
+
+	r->n_conflicts++;
+	rec_mem_spread(r, i, a->addr, a->size, true);
+	rec_mem_spread(r, i, a->addr, a->size, false);
+}
+
 void rec_access_place(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_at at = rec_at(r, a->step);
@@ -45,7 +55,7 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 	if (m->is_fs)
 		addr += r->end->regs.fs_base;
 	if (a->placed == REC_HINTED && a->addr != addr)
-		r->n_conflicts++;
+		hint_drop(r, a);
 	a->addr = addr;
 	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
 	if (r->is_guessing)

@@ -135,6 +135,8 @@ static struct err *sweep(struct dec_recover *r, bool is_backward)
 	r->stats.sweeps++;
 	rec_calls_look(r);
 	rec_marks_join(dirty, &r->stuck[is_backward]);
+	if (r->is_plain)
+		rec_marks_fill(dirty, true);
 	for (;;) {
 		i = is_backward ? rec_marks_before(dirty, i) : rec_marks_from(dirty, i);
 		if (i == REC_NO_ACCESS)
