@@ -353,12 +353,12 @@ bool rec_homes_note(struct dec_recover *r, uint32_t access)
 {
 	const struct rec_access *a = &r->accesses.data[access];
 
-	for (uint64_t word = (a->addr + 7) & ~7ull; word + 8 <= a->addr + a->size;
-	     word += 8) {
+	// By offsets: a wrong guess may end with the last byte there is.
+	for (unsigned i = -a->addr & 7; i + 8 <= a->size; i += 8) {
 		struct rec_home *h;
 		uint64_t v;
 
-		if (!rec_access_word(r, a, word, &v) || !is_pointer(v) ||
+		if (!rec_access_word(r, a, a->addr + i, &v) || !is_pointer(v) ||
 		    !map_get(&r->fresh, v))
 			continue;
 		h = home_of(r, v);
