@@ -15,8 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef SUBJECT_NODES
 #define SUBJECT_NODES 1000
+#endif
+#ifndef SUBJECT_OPERATIONS
 #define SUBJECT_OPERATIONS 500
+#endif
 #define NOINLINE __attribute__((noinline))
 
 /** A broken structure may have no end; a program that walks it forever says nothing. */
