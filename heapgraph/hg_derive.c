@@ -3,6 +3,8 @@
 
 #include "heapgraph/hg_derive.h"
 
+#include "decode/dec_emit.h"
+
 #include <Zydis/Zydis.h>
 #include <string.h>
 
@@ -349,6 +351,16 @@ static uint32_t node_of(const struct hg_derive *d, uint32_t from)
 	return d->pointer ? from : hg_derive_get(d, from)->node.v;
 }
 
+/* Does legacy instruction @p insn compute with 64 bits? */
+static bool is_wide(const struct dec_insn *insn)
+{
+	const uint8_t *rex = insn->bytes;
+
+	while (emit_is_legacy_prefix(*rex))
+		rex++;
+	return (*rex & 0xf8) == 0x48;
+}
+
 /* A pointer less a number is a pointer; less another pointer to the same node a number;
  * less any other pointer a distance, and what it is added to becomes the first again. */
 static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
@@ -356,7 +368,8 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 {
 	uint32_t from = d->regs->gpr[reg];
 
-	if (!from)
+	// strlen() subtracts the low halves.
+	if (!from || (d->regs->value[reg] >> 32 && !is_wide(s->insn)))
 		return 0;
 	for (int i = 0; i < so->n; i++)
 		if (so->at[i].value == d->regs->value[reg] - value &&

@@ -138,6 +138,26 @@ END
 cc -g -O0 -w -D_GNU_SOURCE -o "$TMPDIR/near" "$TMPDIR/near.c" || fail "cannot compile"
 accesses 0 "$TMPDIR/near"
 
+# The difference of two pointers' low halves, as strlen makes it, is a number: an index.
+cat >"$TMPDIR/halves.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	char *a = malloc(40), *b = malloc(300), text[64];
+	unsigned long index = (unsigned long)a, low;
+	snprintf(text, sizeof(text), "%lu %lu", index & 0xffffffff, (unsigned long)(b + 8));
+	char *rest, *base;
+	low = strtoul(text, &rest, 10) - 5; /* nobody knows what these two come from */
+	base = (char *)strtoul(rest, NULL, 10);
+	__asm__("subl %k1, %k0" : "+r"(index) : "r"(low));
+	__asm__ volatile("movb $1, (%0, %1)" : : "r"(base), "r"(index) : "memory");
+	return b[13] != 1;
+}
+END
+cc -g -O0 -w -o "$TMPDIR/halves" "$TMPDIR/halves.c" || fail "cannot compile"
+accesses 0 "$TMPDIR/halves"
+
 for command in "bison -o /dev/null tests/corpus/files/grammar.y" \
 	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort /etc/services" \
 	"m4 tests/corpus/files/loops.m4" "lua5.4 tests/corpus/files/mandel.lua"; do
