@@ -166,7 +166,7 @@ struct ptc_session {
 	bool is_attached;		     ///< to a program that ran before (-p)
 	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
-	bool wants_pt, has_told_pt;
+	bool wants_pt, has_told_pt, has_told_tracer;
 	const struct ptc_pt_setup *pt; ///< NULL = no PT
 	const char *pt_why_not;	       ///< then
 	/** What lies at the beginning of the kernel's page for probes, once it was looked. */

@@ -16,6 +16,7 @@
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
+#include <errno.h>
 #include <string.h>
 
 #include "pt-collect/ptc.h"
@@ -123,6 +124,19 @@ static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
 	ev->flags = 0;
 }
 
+/** A followed debugger that waits for its program's stops waits for ever. */
+static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
+{
+	if (e->nr != __NR_ptrace || e->ret != -EPERM || !p->session->follows ||
+	    p->session->has_told_tracer)
+		return;
+	p->session->has_told_tracer = true;
+	log_warn(
+		"process %d (%s) wants ptrace, and is refused: a process has one tracer, "
+		"and with -f that is record (without -f, what PROGRAM starts is free)",
+		p->pid, p->exe ?: "?");
+}
+
 static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
@@ -143,6 +157,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ev.flags |= CAP_SYS_PARTIAL;
 	if (e->flags & REC_UNLISTED && e->ret != -38) // ENOSYS: it did nothing
 		ev.flags |= CAP_SYS_UNLISTED;
+	tell_tracer(p, e);
 	fill_sigreturn(t, e, &ev);
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
