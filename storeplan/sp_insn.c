@@ -54,10 +54,51 @@ static bool has_bad_prefix(const ZydisDecodedInstruction *d)
 	return d->attributes & ZYDIS_ATTRIB_HAS_SEGMENT;
 }
 
-/** What arch/x86/kernel/uprobes.c refuses, and what nobody should probe. */
-static bool is_unprobable(const ZydisDecodedInstruction *d)
+/** Linux (6.18 too) judges the opcode of a VEX or EVEX instruction as if it were of one byte:
+ * it refuses what that would be, or, worse, does that instead (vmovdqu becomes a jump, vxorps
+ * a push), or leaves rip where it stepped the copy. */
+static bool is_mistaken(const ZydisDecodedInstruction *d)
 {
-	if (has_bad_prefix(d))
+	if (d->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return false;
+	switch (d->opcode) {
+	case 0x06 ... 0x07: // refused
+	case 0x0e ... 0x0f:
+	case 0x16 ... 0x17:
+	case 0x1e ... 0x1f:
+	case 0x26 ... 0x27:
+	case 0x2e ... 0x2f:
+	case 0x36 ... 0x37:
+	case 0x3e ... 0x3f:
+	case 0x60 ... 0x62:
+	case 0x64 ... 0x67:
+	case 0x6c ... 0x6f:
+	case 0x82:
+	case 0xc4 ... 0xc5:
+	case 0xcc ... 0xcf:
+	case 0xd4 ... 0xd6:
+	case 0xe4 ... 0xe7:
+	case 0xec ... 0xf1:
+	case 0xf4:
+	case 0xfa ... 0xfb:
+	case 0x50 ... 0x57: // push
+	case 0x70 ... 0x7f: // jcc
+	case 0x90:	    // nop
+	case 0x9a:	    // call
+	case 0x9d:	    // popf
+	case 0xc2 ... 0xc3: // ret
+	case 0xca ... 0xcb:
+	case 0xe8 ... 0xeb: // call, jmp
+	case 0xff:
+		return true;
+	}
+	return false;
+}
+
+/** What arch/x86/kernel/uprobes.c refuses, and what nobody should probe. */
+bool sp_is_unprobable(const ZydisDecodedInstruction *d)
+{
+	if (has_bad_prefix(d) || is_mistaken(d))
 		return true;
 	switch (d->meta.category) {
 	case ZYDIS_CATEGORY_INTERRUPT:
@@ -479,7 +520,7 @@ bool sp_insn_decode(const uint8_t *bytes, size_t avail, uint64_t at, struct sp_i
 	ret->is_exact = is_exact(d.mnemonic) || is_conditional_move(d.mnemonic);
 	ret->has_exact_flags = has_exact_flags(d.mnemonic);
 	ret->is_emulated = sp_is_emulated(&d);
-	ret->is_unprobable = is_unprobable(&d);
+	ret->is_unprobable = sp_is_unprobable(&d);
 	ret->is_lea = d.mnemonic == ZYDIS_MNEMONIC_LEA;
 	ret->is_rep = d.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 				      ZYDIS_ATTRIB_HAS_REPNE);

@@ -81,7 +81,7 @@ struct sp_insn {
 	bool is_push, is_pop; ///< of a word; rsp moves
 	bool is_lea;
 	bool is_emulated;    ///< the kernel emulates it under a uprobe
-	bool is_unprobable;  ///< the kernel refuses a uprobe on it
+	bool is_unprobable;  ///< nobody should put a uprobe on it
 	bool is_other_write; ///< it writes memory that no operand says (xsave and its kin)
 	int32_t step; ///< constant that it adds to the one register it writes, has_step
 	bool has_step;

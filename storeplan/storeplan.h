@@ -35,6 +35,10 @@
 /** Does the kernel (6.1 and later) emulate it under a uprobe, instead of stepping it? */
 bool sp_is_emulated(const ZydisDecodedInstruction *i);
 
+/** Should nobody put a uprobe on it? The kernel refuses it, or would do something else
+ * than the instruction does. */
+bool sp_is_unprobable(const ZydisDecodedInstruction *i);
+
 /** Memory that a probe reads: as wide as a store whose value registers do not tell. */
 struct sp_read {
 	uint8_t base, index; ///< GPR or SP_NONE

@@ -83,6 +83,15 @@ kill -0 "$pid" || fail "attaching has ended it"
 kill "$pid"
 [ "$(probes "$TMPDIR/attached")" -gt 20 ] || fail "$(probes "$TMPDIR/attached") hits when attached"
 
+# AVX instructions that the kernel would take for others are not probed.
+if grep -qw avx /proc/cpuinfo; then
+	"$BUILD/tests/programs/vex" >"$TMPDIR/want"
+	for each in "" --stores-each; do
+		record "vex$each" 0 $each -- "$BUILD/tests/programs/vex"
+		cmp "$TMPDIR/want" "$TMPDIR/vex$each.out" || fail "probes changed what vex does"
+	done
+fi
+
 # Threads lose the CPU behind a breakpoint, too, and at their first one as well.
 for mode in sem thousand {ping,stamps}.{1..5}; do
 	record "$mode" 0 -- "$BUILD/tests/programs/crowd" "${mode%.*}"
