@@ -10,6 +10,7 @@
  */
 #define LOG_ROOM "record"
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -29,6 +30,8 @@
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_symbol.h"
+
+#define ENTRY_BYTES 64 ///< of a function, in which its probe goes
 
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
 {
@@ -141,6 +144,22 @@ static bool is_wanted(const char *file, const struct ptc_map *m)
 	       (slash && !strncmp(slash + 1, file, strlen(file)));
 }
 
+static struct err *probe_trigger(struct ptc_process *p, const char *path,
+				 const char *name, uint64_t offset)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t code[ENTRY_BYTES];
+	ssize_t n = fd < 0 ? -1 : pread(fd, code, sizeof(code), offset);
+	unsigned behind;
+
+	if (n < 0)
+		return err_errno("cannot read '%s'", path);
+	if (!ptc_site_enter(code, n, &behind))
+		return err_new(ERR_UNSUPPORTED,
+			       "no probe can be on the first instructions of '%s'", name);
+	return ptc_bpf_probe_trigger(p->session->bpf, p->pid, path, offset + behind);
+}
+
 /** Probe the trigger where it is found: in the program first, then in what it maps. */
 static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 {
@@ -160,8 +179,7 @@ static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 			continue;
 		err = ptc_symbol_find(m->name, name, &symbol);
 		if (!err)
-			err = ptc_bpf_probe_trigger(p->session->bpf, p->pid, m->name,
-						    symbol.offset);
+			err = probe_trigger(p, m->name, name, symbol.offset);
 		else
 			continue;
 		if (err)

@@ -22,6 +22,10 @@ struct ptc_site {
  * @p n_args integer arguments matter. Total: falls back to the entry. */
 struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
 
+/** Where to probe a function as soon as it is entered: @p ret bytes behind its entry, where
+ * the first instruction is on which a probe may be. @return whether there is one. */
+bool ptc_site_enter(const uint8_t *code, size_t size, unsigned *ret);
+
 /** Place probes when the program has mapped its libc, or is static. */
 void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
 

@@ -101,3 +101,21 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 	}
 	return entry;
 }
+
+bool ptc_site_enter(const uint8_t *code, size_t size, unsigned *ret)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction i;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (*ret = 0; ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + *ret,
+							   size - *ret, &i, operands));
+	     *ret += i.length) {
+		if (!sp_is_unprobable(&i))
+			return true;
+		if (leaves_line(&i))
+			return false;
+	}
+	return false;
+}

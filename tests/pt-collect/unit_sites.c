@@ -48,6 +48,29 @@ static void test_behind_the_entry(void **state)
 	EXPECT("\x48\x89\xf8\x48\x83\xec\x08\x0f\x85\x00\x01\x00\x00", 1, 7, true);
 }
 
+static void expect_enter(const char *code, size_t size, int behind)
+{
+	unsigned at;
+	bool is_there = ptc_site_enter((const uint8_t *)code, size, &at);
+
+	assert_int_equal(is_there ? (int)at : -1, behind);
+}
+
+#define ENTER(code, behind) expect_enter(code, sizeof(code) - 1, behind)
+
+static void test_entered(void **state)
+{
+	(void)state;
+	ENTER("\x55\x48\x89\xe5\xc3", 0); // push
+	ENTER("\xf3\x0f\x1e\xfa\xc3", 0); // endbr64
+	// vxorps, which the kernel takes for a push; vmovdqu to memory, for a jump; add
+	ENTER("\xc5\xf8\x57\xc0\xc5\xfe\x7f\x07\x48\x01\xf8\xc3", 8);
+	// vcmpps, for a return; vmovups
+	ENTER("\xc5\xfc\xc2\xc1\x01\xc5\xfc\x11\x07\xc3", 5);
+	ENTER("\xc5\xf8\x57\xc0\x0f\x05", -1); // syscall
+	ENTER("\xc5\xf8\x57\xc0", -1);
+}
+
 static void test_arguments_gone(void **state)
 {
 	(void)state;
@@ -82,6 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_emulated_at_entry),
 		cmocka_unit_test(test_behind_the_entry),
+		cmocka_unit_test(test_entered),
 		cmocka_unit_test(test_arguments_gone),
 		cmocka_unit_test(test_line_ends),
 	};
