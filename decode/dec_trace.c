@@ -19,6 +19,7 @@ struct trace_block {
 	struct {
 		uint32_t slots, n; ///< its part of slots[]
 		int rsp_step;
+		bool is_inert;
 	} insn[DEC_BLOCK_INSNS];
 	struct dec_slot slots[];
 };
@@ -27,6 +28,7 @@ struct dec_tracer {
 	struct log_reader reader;
 	dec_step_fn fn;
 	void *ctx;
+	bool skips_inert;
 	uint32_t tid;
 	uint64_t fs_base;
 	uint64_t gpr[16];
@@ -34,7 +36,8 @@ struct dec_tracer {
 	uint64_t k[8];
 	struct dec_ref ref[TRACE_REFS];
 	size_t n_refs;
-	uint8_t value[TRACE_REFS][64]; ///< what ref[i].value points to
+	uint8_t value[TRACE_REFS]
+		     [64]; ///< what ref[i].value points to when that may change
 };
 
 /* ---- references ------------------------------------------------------------------- */
@@ -45,15 +48,13 @@ static struct dec_ref *trace_add(struct dec_tracer *t, bool is_def, uint32_t siz
 
 	if (t->n_refs == TRACE_REFS)
 		return NULL;
-	r = &t->ref[t->n_refs];
-	*r = (struct dec_ref){ .is_def = is_def,
-			       .size = size,
-			       .value = t->value[t->n_refs] };
-	t->n_refs++;
+	r = &t->ref[t->n_refs++];
+	*r = (struct dec_ref){ .is_def = is_def, .size = size };
 	return r;
 }
 
-/* Reference to register @p reg with the value the shadow holds. */
+/* Reference to register @p reg with the value the shadow holds: of a definition the one that
+ * is shown, of a use one that the instruction is about to change. */
 static void trace_reg(struct dec_tracer *t, bool is_def, int reg)
 {
 	struct dec_ref *r =
@@ -62,15 +63,20 @@ static void trace_reg(struct dec_tracer *t, bool is_def, int reg)
 	if (!r)
 		return;
 	r->reg = reg;
-	r->has_value = true;
 	if (reg < DEC_GPRS)
-		memcpy((void *)r->value, &t->gpr[reg], 8);
+		r->value = (const uint8_t *)&t->gpr[reg];
 	else if (reg < DEC_REG_K)
-		memcpy((void *)r->value, t->vec[reg - DEC_REG_VEC], 64);
+		r->value = t->vec[reg - DEC_REG_VEC];
 	else if (reg < DEC_REG_FLAGS)
-		memcpy((void *)r->value, &t->k[reg - DEC_REG_K], 8);
+		r->value = (const uint8_t *)&t->k[reg - DEC_REG_K];
+	r->has_value = r->value != NULL;
+	if (is_def || !r->value)
+		return;
+	if (r->size == 8)
+		memcpy(t->value[r - t->ref], r->value, 8);
 	else
-		r->has_value = false;
+		memcpy(t->value[r - t->ref], r->value, 64);
+	r->value = t->value[r - t->ref];
 }
 
 static void trace_regs(struct dec_tracer *t, bool is_def, const struct dec_insn *insn)
@@ -94,10 +100,14 @@ static void trace_mem(struct dec_tracer *t, bool is_def, uint64_t addr, uint32_t
 	r->is_mem = true;
 	r->addr = addr;
 	r->has_value = value != NULL;
-	if (value && size <= 64)
-		memcpy((void *)r->value, value, size);
+	r->value = value;
+	if (!value || size > 64)
+		return;
+	if (size == 8)
+		memcpy(t->value[r - t->ref], value, 8);
 	else
-		r->value = value;
+		memcpy(t->value[r - t->ref], value, size);
+	r->value = t->value[r - t->ref];
 }
 
 static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
@@ -175,6 +185,7 @@ static const struct trace_block *trace_block_plan(struct log_block *b)
 		plan->insn[i].slots = n;
 		plan->insn[i].n = k;
 		plan->insn[i].rsp_step = dec_insn_rsp_step(&b->insn[i]);
+		plan->insn[i].is_inert = dec_insn_is_inert(&b->insn[i]);
 		memcpy(&plan->slots[n], slots, k * sizeof(*slots));
 		n += k;
 	}
@@ -191,9 +202,11 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	const uint8_t *load[DEC_MEMS] = {}, *store[DEC_MEMS] = {};
 	uint64_t addr[DEC_MEMS], next = insn->rip + insn->len;
 
+	t->n_refs = 0;
+	if (t->skips_inert && plan->insn[i].is_inert)
+		return trace_show(t, insn, position);
 	for (int m = 0; m < insn->n_mem; m++)
 		addr[m] = trace_address(t, &insn->mem[m]);
-	t->n_refs = 0;
 	trace_regs(t, false, insn);
 	for (uint32_t k = 0; k < plan->insn[i].n; slot_at += dec_slot_size(&slots[k++])) {
 		switch (slots[k].kind) {
@@ -409,8 +422,8 @@ void dec_tracer_set_fs(struct dec_tracer *t, uint64_t fs_base)
 	t->fs_base = fs_base;
 }
 
-struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
-			      void *ctx, struct dec_where *ret)
+static struct err *machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
+				 void *ctx, bool skips_inert, struct dec_where *ret)
 {
 	struct dec_tracer *t = NULL;
 	struct cap_regs regs;
@@ -424,6 +437,7 @@ struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step
 		err = dec_tracer_create(now.position, fn, ctx, &t);
 	if (err)
 		return err;
+	t->skips_inert = skips_inert;
 	dec_tracer_set_fs(t, regs.fs_base);
 	for (int r = 0; !err && r < DEC_REG_FLAGS; r++) {
 		uint8_t value[160];
@@ -444,4 +458,16 @@ struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step
 		return err;
 	}
 	return off;
+}
+
+struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
+			      void *ctx, struct dec_where *ret)
+{
+	return machine_trace(m, position, fn, ctx, false, ret);
+}
+
+struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
+				     dec_step_fn fn, void *ctx, struct dec_where *ret)
+{
+	return machine_trace(m, position, fn, ctx, true, ret);
 }

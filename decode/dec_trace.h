@@ -18,14 +18,14 @@ enum dec_certainty { DEC_KNOWN, DEC_INFERRED, DEC_UNKNOWN };
 struct dec_ref {
 	bool is_def; ///< definition (value after); otherwise use (value before)
 	bool is_mem;
-	bool has_value; ///< false: flags and control registers outside stepped
-			///< instructions, which are not logged
-	uint8_t reg;	///< register number of dec_insn.h, when !is_mem
+	bool has_value;		///< false: flags and control registers outside stepped
+				///< instructions, which are not logged
+	uint8_t reg;		///< register number of dec_insn.h, when !is_mem
 	uint8_t certainty;	///< enum dec_certainty: of the value
 	uint8_t addr_certainty; ///< of the address; when DEC_UNKNOWN it is 0
-	uint64_t addr;	///< address, when is_mem
-	uint32_t size;	///< bytes: of memory; 8 for a GPR (always the whole register),
-			///< 64 for a vector register, 8 for a mask register
+	uint64_t addr;		///< address, when is_mem
+	uint32_t size; ///< bytes: of memory; 8 for a GPR (always the whole register),
+		       ///< 64 for a vector register, 8 for a mask register
 	const uint8_t *value; ///< size bytes; valid during the callback
 };
 
@@ -49,6 +49,20 @@ typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);
  */
 struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
 			      void *ctx, struct dec_where *ret);
+
+/** The same, but steps of inert instructions have no references: for who follows values. */
+struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
+				     dec_step_fn fn, void *ctx, struct dec_where *ret);
+
+/** @return whether @p insn accesses no memory and defines nothing but flags: compares and
+ * branches, a third of all. */
+static inline bool dec_insn_is_inert(const struct dec_insn *insn)
+{
+	const uint64_t values = (UINT64_C(1) << (DEC_REG_FLAGS - DEC_GPRS)) - 1;
+
+	return !insn->n_mem && !insn->gpr_written && !(insn->other_written & values) &&
+	       insn->flow != DEC_FLOW_SYSCALL;
+}
 
 /** The reader behind dec_machine_trace(), for logs that come from elsewhere (tests). */
 struct dec_tracer;

@@ -271,8 +271,9 @@ static void add_use(struct hg_derive *d, struct sources *so, const struct dec_in
 	} else if (r->reg < DEC_GPRS) {
 		if (r->has_value)
 			d->regs->value[r->reg] = word_at(r->value);
-		add_source(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
-			   is_address(insn, r->reg));
+		if (d->regs->gpr[r->reg])
+			add_source(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
+				   is_address(insn, r->reg));
 	} else if (r->reg < DEC_REG_K && r->has_value) {
 		for (uint32_t k = 0; k < 8 && 8 * k + 8 <= r->size; k++)
 			add_source(so, word_at(r->value + 8 * k),
@@ -423,8 +424,12 @@ static void define(struct hg_derive *d, const struct dec_step *s,
 	} else if (r->reg < DEC_GPRS) {
 		uint64_t value = word_at(r->value);
 
-		d->regs->gpr[r->reg] = register_from(d, s, so, r->reg, value);
+		if (so->n || d->regs->gpr[r->reg]) // of most registers nothing is derived
+			d->regs->gpr[r->reg] = register_from(d, s, so, r->reg, value);
 		d->regs->value[r->reg] = value;
+	} else if (r->reg < DEC_REG_K && !so->n) {
+		memset(d->regs->vec[r->reg - DEC_REG_VEC], 0,
+		       sizeof(d->regs->vec[r->reg - DEC_REG_VEC]));
 	} else if (r->reg < DEC_REG_K) {
 		for (uint32_t k = 0; k < 8; k++)
 			d->regs->vec[r->reg - DEC_REG_VEC][k] =

@@ -194,16 +194,8 @@ static struct err *follow_border(struct hg_infer *f, bool is_own)
 	return NULL;
 }
 
-// Compares and branches, a third of all, access and derive nothing.
-static bool is_inert(const struct dec_insn *insn)
-{
-	const uint64_t values = (UINT64_C(1) << (DEC_REG_FLAGS - DEC_GPRS)) - 1;
-
-	return !insn->n_mem && !insn->gpr_written && !(insn->other_written & values) &&
-	       insn->flow != DEC_FLOW_SYSCALL;
-}
-
-static struct err *follow_values(struct hg_infer *f, const struct dec_step *s, bool is_own)
+static struct err *follow_values(struct hg_infer *f, const struct dec_step *s,
+				 bool is_own)
 {
 	struct err *err = access_all(f, s, is_own);
 
@@ -244,7 +236,7 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 		c->fn = f->rip;
 	if (c && c->args.undecided)
 		hg_own_use(f, s->insn);
-	if (!err && !is_inert(s->insn))
+	if (!err && !dec_insn_is_inert(s->insn))
 		err = follow_values(f, s, is_own);
 	if (err)
 		return err;
@@ -290,7 +282,7 @@ static struct err *walk(struct hg_infer *f, const struct capture *c)
 	if (!err)
 		err = dec_machine_create(c, &mo, &m);
 	while (!err) {
-		err = dec_machine_trace(m, UINT64_MAX >> 1, on_step, f, &w);
+		err = dec_machine_trace_values(m, UINT64_MAX >> 1, on_step, f, &w);
 		if (err || w.at != DEC_AT_MAP)
 			break;
 		err = dec_symbols_add(f->symbols, w.map.file, w.map.addr, w.map.size,
