@@ -415,11 +415,11 @@ static int homes_find(const struct dec_recover *r, const struct rec_home *h,
 	for (int i = 0; i < ALIAS_HELD && k + i < h->at.size && n < ALIAS_HOMES; i++) {
 		const struct rec_access *a =
 			&r->accesses.data[h->at.at[h->at.begin + k + i]];
-		uint64_t word = (a->addr + 7) & ~7ull, v;
+		uint64_t v;
 
-		for (; word + 8 <= a->addr + a->size; word += 8) {
-			if (rec_access_word(r, a, word, &v) && v == value)
-				n = word_add(words, n, word);
+		for (unsigned j = -a->addr & 7; j + 8 <= a->size; j += 8) {
+			if (rec_access_word(r, a, a->addr + j, &v) && v == value)
+				n = word_add(words, n, a->addr + j);
 		}
 	}
 	for (uint32_t i = 0; i < h->n_end && i < ALIAS_HOMES; i++)
