@@ -396,6 +396,7 @@ static void heap_fill_run(struct flight_heap *h, uint64_t n_unseen, struct dec_r
 	const struct cap_end_core *end = &capture_info(h->capture)->end_core;
 
 	*ret = (struct dec_run){
+		.has_allocator = true,
 		.instructions = h->flight->stats.steps,
 		.has_matched = true,
 		.end = end->reason == CAP_END_CORE_CRASH ? CAP_END_SIGNAL : CAP_END_EXIT,

@@ -73,6 +73,7 @@ struct heap_trace {
 	struct log_reader reader;
 	struct frames frames;
 	struct map watch; ///< address -> WATCH_FN + fn, or 1 + index of a user watch
+	bool has_allocator; ///< one of its functions was found
 	const struct dec_watch *user;
 	size_t n_user;
 	heap_watches open_watches;
@@ -440,6 +441,7 @@ static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
 
 static struct err *heap_watch(struct heap_trace *h, uint64_t addr, uint64_t value)
 {
+	h->has_allocator |= !!(value & WATCH_FN);
 	if (map_get(&h->watch, addr))
 		return NULL;
 	if (map_put(&h->watch, addr, value))
@@ -542,6 +544,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 		.end_rip = w.rip,
 		.fault_addr = w.fault_addr,
 		.seconds = clock_now_s() - h->start,
+		.has_allocator = h->has_allocator,
 	};
 	if (dec_machine_divergence(h->machine))
 		ret->divergence = strdup(dec_machine_divergence(h->machine));

@@ -204,7 +204,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (!err)
 		err = fl_replay_types(a);
 	if (!err && o->is_heap_only)
-		return fl_notes_add(a);
+		return fl_notes_add(a, o);
 	clock_lap_s(&start_s);
 	if (!err && o->with_accesses)
 		err = find_accesses(o, a);
@@ -222,7 +222,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_callers_find(a);
 	a->phases.replay_s += clock_lap_s(&start_s);
 	if (!err)
-		err = fl_notes_add(a);
+		err = fl_notes_add(a, o);
 	return err ? err : require_end(a);
 }
 

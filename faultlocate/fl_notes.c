@@ -108,7 +108,7 @@ static struct err *note_releases(struct fl_analysis *a)
 	return fl_note_add(a, "%s", text);
 }
 
-struct err *fl_notes_add(struct fl_analysis *a)
+struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 {
 	const struct cap_info *info = capture_info(a->capture);
 	const char *in_flight = fl_cpoints_in_flight(a->cpoints);
@@ -118,6 +118,11 @@ struct err *fl_notes_add(struct fl_analysis *a)
 		err = fl_note_add(a, "the capture is not complete: %s", info->missing[i]);
 	if (!err)
 		err = add_notes(a, a->run.notes);
+	if (!err && !a->run.has_allocator && !o->without_allocator)
+		err = fl_note_add(
+			a, "no allocator function was found (a static program without "
+			   "symbols?): no allocation is known; --no-allocator looks for "
+			   "nodes without");
 	if (!err)
 		err = add_notes(a, fl_cpoints_notes(a->cpoints));
 	if (!err && fl_cpoints_is_overrun(a->cpoints))

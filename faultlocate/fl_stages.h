@@ -66,6 +66,6 @@ struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /** Add what is to be said at the end: about types, the capture, C-points, a crash. */
-struct err *fl_notes_add(struct fl_analysis *a);
+struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o);
 
 #endif

@@ -56,3 +56,10 @@ while read -r place; do
 	objdump -d "$TMPDIR/tailcalls" | grep -q "^ *$(printf %x $((place + 1))):\|^ *$(printf %x "$place"):" ||
 		fail "no instruction at $place: $(cat "$TMPDIR/out")"
 done <"$TMPDIR/places"
+
+# Where no function's name tells of an allocator, nothing is known, and that is said.
+cc -std=gnu11 -O2 -static -s -w -o "$TMPDIR/static" $source || fail "cannot compile"
+rm -rf "$TMPDIR/capture"
+make_capture "$TMPDIR/capture" "$TMPDIR/static" overflow
+expect_status 0 "$FAULTLINE" analyze --accesses "$TMPDIR/capture"
+grep -q '^note: no allocator function was found' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
