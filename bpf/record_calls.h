@@ -390,6 +390,18 @@ static void put_event(struct scratch *s)
 		bpf_send_signal_thread(SIGSTOP);
 }
 
+#define PROBE_PAGE 0x7fffffffe000ull /* the last one, where the kernel lays it */
+
+/* Linux 6.11 ends return probes, of whoever recorded or traces beside us, by a call from the
+ * kernel's page for probes, which the program does not make. */
+static int is_return_probe(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (__s64)regs->orig_ax == -1 && regs->ip >= PROBE_PAGE;
+}
+
 SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
@@ -399,6 +411,10 @@ int record_sys_exit(__u64 *args)
 
 	if (!(process_bits(id >> 32) & REC_RECORDED))
 		return 0;
+	if (is_return_probe()) {
+		set_call_state((__u32)id, REC_CALL_NONE);
+		return 0;
+	}
 	s = my_scratch();
 	if (!s)
 		return 0;
