@@ -68,23 +68,22 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 	return NULL;
 }
 
-static int suspicion(const struct fl_fault *f)
+enum fl_because fl_fault_because(const struct fl_fault *f)
 {
-	return f->n_stale    ? 5 :
-	       f->introduces ? 4 :
-	       f->n_errors   ? 3 :
-	       f->n_ready    ? 2 :
-	       f->n_same     ? 1 :
-			       0;
+	return f->n_stale    ? FL_BECAUSE_STALE :
+	       f->introduces ? FL_BECAUSE_INTRODUCED :
+	       f->n_errors   ? FL_BECAUSE_CHANGED :
+	       f->n_ready    ? FL_BECAUSE_STORED :
+	       f->n_same     ? FL_BECAUSE_SAME :
+			       FL_BECAUSE_MOVED;
 }
 
 static int compare_faults(const void *a, const void *b)
 {
 	const struct fl_fault *x = a, *y = b;
+	int more = (int)fl_fault_because(y) - (int)fl_fault_because(x);
 
-	if (suspicion(x) != suspicion(y))
-		return suspicion(y) - suspicion(x);
-	return (x->time < y->time) - (x->time > y->time);
+	return more ? more : (x->time < y->time) - (x->time > y->time);
 }
 
 void fl_faults_rank(fl_faults *f)

@@ -47,17 +47,21 @@ typedef VEC(struct fl_fault) fl_faults;
 struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 			  const fl_contributions *c, const struct fl_places *places);
 
-/**
- * Most suspicious first:
- *  0. statements that left a pointer to a node that is gone;
- *  1. statements that introduced an inconsistency which is still there at the C-point:
- *     before them there was no such error, and nothing repaired it since;
- *  2. statements that changed the arguments of such an error when it was there already;
- *  3. statements that stored an argument of such an error before it was introduced;
- *  4. statements that stored, in the operation, what was there already;
- *  5. statements that introduced what moved there later;
- * and among equals the latest.
- */
+/** Why a statement is suspected, the least first. */
+enum fl_because {
+	FL_BECAUSE_MOVED,   ///< it introduced what moved to an error of the C-point later
+	FL_BECAUSE_SAME,    ///< it stored, in the operation, what was there already
+	FL_BECAUSE_STORED,  ///< it stored an error's argument before it was introduced
+	FL_BECAUSE_CHANGED, ///< it changed an error's arguments when it was there already
+	/** Before it there was no such error, and nothing repaired it since. */
+	FL_BECAUSE_INTRODUCED,
+	FL_BECAUSE_STALE, ///< it left a pointer to a node that is gone
+};
+
+/** @return the strongest reason to suspect @p f. */
+enum fl_because fl_fault_because(const struct fl_fault *f);
+
+/** Most suspicious first, and among equals the latest. */
 void fl_faults_rank(fl_faults *f);
 
 #endif

@@ -116,11 +116,18 @@ static bool add_place(cJSON *o, const struct dec_place *p,
 	       add_calls(o, p, callers, n);
 }
 
+static const char *const because_names[] = {
+	[FL_BECAUSE_MOVED] = "moved",		[FL_BECAUSE_SAME] = "same",
+	[FL_BECAUSE_STORED] = "stored",		[FL_BECAUSE_CHANGED] = "changed",
+	[FL_BECAUSE_INTRODUCED] = "introduced", [FL_BECAUSE_STALE] = "stale",
+};
+
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
 	cJSON *o = cJSON_CreateObject();
 
 	if (!o || !add_place(o, &f->place, f->callers, f->n_callers) ||
+	    !add(o, "because", cJSON_CreateString(because_names[fl_fault_because(f)])) ||
 	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
 	    (a->run.is_recovered &&
@@ -149,7 +156,8 @@ static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
 	struct dec_place p = {};
 
 	a->places.place(a->places.ctx, rip, &p);
-	if (!o || !add_place(o, &p, NULL, 0) || !add(o, "address", cJSON_CreateNumber(rip))) {
+	if (!o || !add_place(o, &p, NULL, 0) ||
+	    !add(o, "address", cJSON_CreateNumber(rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}

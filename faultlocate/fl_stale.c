@@ -6,7 +6,8 @@
 /** Pointers into a node at its birth. */
 struct stale {
 	const struct hg_graph *graph;
-	struct hg_view *view;
+	const struct hg_view *view; ///< at the birth
+	const struct hg_view *end;  ///< at the C-point
 	fl_contributions *ret;
 	struct err *err;
 };
@@ -52,8 +53,10 @@ static void stale_pointer(void *ctx, uint32_t owner, uint64_t offset)
 	if (s->err || !hg_view_read(s->view, id, offset, 8, &value))
 		return;
 	stored = hg_view_last_write(s->view, id, offset);
-	// What an allocation left in the memory is nobody's pointer.
-	if (hg_graph_op(g, stored).kind != HG_OP_STORE)
+	// What an allocation left in the memory is nobody's pointer, and one that was stored
+	// over is none any more.
+	if (hg_graph_op(g, stored).kind != HG_OP_STORE || !hg_view_is_live(s->end, id) ||
+	    hg_view_last_write(s->end, id, offset) != stored)
 		return;
 	s->err = stale_add(s, stored);
 	meant = hg_graph_find(g, value, hg_graph_op(g, stored).time);
@@ -73,17 +76,21 @@ static bool is_in_error(const struct fl_pendings *p, struct hg_node_id id)
 	return false;
 }
 
-struct err *fl_stale_find(const struct hg_graph *g, struct hg_view *v,
-			  struct spec_eval *e, const struct fl_pendings *p,
-			  fl_contributions *ret)
+struct err *fl_stale_find(struct hg_view *v, struct spec_eval *e,
+			  const struct fl_pendings *p, const struct fl_traceback *in,
+			  struct hg_view **end, fl_contributions *ret)
 {
-	struct stale s = { .graph = g, .view = v, .ret = ret };
-	struct err *err;
+	struct stale s = { .graph = in->graph, .view = v, .ret = ret };
+	struct err *err = NULL;
 	struct hg_op op;
 
 	hg_view_peek(v, &op);
 	if (op.kind != HG_OP_ALLOC || !is_in_error(p, op.node))
 		return NULL;
-	err = spec_pointers(e, op.node, stale_pointer, &s);
+	if (!*end)
+		err = hg_view_create(in->graph, in->n_ops, end);
+	s.end = *end;
+	if (!err)
+		err = spec_pointers(e, op.node, stale_pointer, &s);
 	return err ? err : s.err;
 }

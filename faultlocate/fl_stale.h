@@ -13,11 +13,12 @@
 #include "faultlocate/fl_traceback.h"
 
 /** When the last operation that @p v shows allocated a node that an inconsistency of the
- * C-point in @p p is about, append to @p ret what stored pointers into it, and what released
- * the nodes that they were meant for. @p v, which @p e follows, shows one at least.
- * @return NULL or ERR_NOMEM. */
-struct err *fl_stale_find(const struct hg_graph *g, struct hg_view *v,
-			  struct spec_eval *e, const struct fl_pendings *p,
-			  fl_contributions *ret);
+ * C-point in @p p is about, append to @p ret what stored pointers into it that are there at
+ * the C-point still, and what released the nodes that they were meant for. @p v, which @p e
+ * follows, shows one operation at least. @p end: a view of the C-point, made when needed and
+ * kept for the next call; the caller destroys it. @return NULL or ERR_NOMEM. */
+struct err *fl_stale_find(struct hg_view *v, struct spec_eval *e,
+			  const struct fl_pendings *p, const struct fl_traceback *in,
+			  struct hg_view **end, fl_contributions *ret);
 
 #endif

@@ -55,6 +55,7 @@ struct trace {
 	struct fl_pendings p;
 	VEC(uint32_t) asked;  ///< members whose arguments may be different
 	struct map written;   ///< addresses that the operation stored to, of those undone
+	struct hg_view *end;  ///< of the C-point, for fl_stale_find()
 	struct spec_args now; ///< scratch
 };
 
@@ -72,6 +73,7 @@ static void trace_deinit(struct trace *t)
 	spec_checker_destroy(t->checker);
 	spec_eval_destroy(t->eval);
 	hg_view_destroy(t->view);
+	hg_view_destroy(t->end);
 }
 
 // Add v to P with its arguments here.
@@ -357,7 +359,7 @@ static struct err *trace_loop(struct trace *t, fl_contributions *ret)
 	struct hg_op op;
 
 	while (t->p.n && hg_view_ops(t->view) && !err) {
-		err = fl_stale_find(t->in->graph, t->view, t->eval, &t->p, ret);
+		err = fl_stale_find(t->view, t->eval, &t->p, t->in, &t->end, ret);
 		if (!err)
 			err = spec_eval_back(t->eval, t->view, &op);
 		if (!err)
