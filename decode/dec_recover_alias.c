@@ -22,8 +22,7 @@ enum {
 	ALIAS_AROUND = 32,
 	ALIAS_ELEMENTS = 64,
 	ALIAS_PLACED = 6,
-	ALIAS_NEAR = 64,
-	ALIAS_BOLD = 3 ///< what was found at this stage or later is found again, or not
+	ALIAS_NEAR = 64
 };
 
 /** Where a pointer lies. */
@@ -283,13 +282,24 @@ bool rec_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
 	       (r->is_element ? r->least_may_element : r->least_may);
 }
 
+/* What was found past stores that may have gone there is found again, or is not. */
+static bool assume(struct dec_recover *r, uint32_t node, uint64_t value)
+{
+	struct rec_assumed *s;
+
+	if (r->reach)
+		return true;
+	s = vec_push(&r->assumed);
+	if (!s || map_put(&r->assumed_at, node, r->assumed.size - 1))
+		return false;
+	*s = (struct rec_assumed){ node, value, r->stage + r->is_bold, false };
+	return true;
+}
+
 static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 {
-	struct rec_assumed *s = vec_push(&r->assumed);
-
-	if (!s || map_put(&r->assumed_at, node, r->assumed.size - 1))
+	if (!assume(r, node, base))
 		return;
-	*s = (struct rec_assumed){ node, base, r->stage, false };
 	rec_learn(r, node, rec_const(base));
 	rec_settle(r);
 }
@@ -307,7 +317,7 @@ void rec_assume_again(struct dec_recover *r)
 	for (size_t i = 0; i < r->assumed.size; i++) {
 		const struct rec_assumed *s = &r->assumed.data[i];
 
-		if (!s->is_refuted && s->stage <= r->stage && s->stage < ALIAS_BOLD)
+		if (!s->is_refuted && s->from <= r->stage)
 			rec_learn(r, s->node, rec_const(s->value));
 	}
 }

@@ -21,7 +21,7 @@ struct rec_end_home {
 struct rec_assumed {
 	uint32_t node;
 	uint64_t value;
-	uint8_t stage;	 ///< in which it was found: how safe it is
+	uint8_t from;	 ///< stage of later rounds at which it is taken again
 	bool is_refuted; ///< something else told otherwise
 };
 
@@ -80,7 +80,8 @@ bool rec_homes_note(struct dec_recover *r, uint32_t access);
 void rec_homes_deinit(struct dec_recover *r);
 
 /** In a new round what was found by safe guesses is taken for granted, at the stage at which
- * it was found, but what was refuted meanwhile: node @p node should hold something else. */
+ * it was found; by a bold one, behind that stage, which may find something else first. But
+ * not what was refuted meanwhile: node @p node should hold something else. */
 void rec_assume_again(struct dec_recover *r);
 void rec_assumed_conflict(struct dec_recover *r, uint32_t node);
 
