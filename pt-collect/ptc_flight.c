@@ -92,25 +92,14 @@ static void take_chunk(struct ptc_process *p, const struct rec_chunk *rec)
 		ptc_writes_add(&t->now, rec->addr, rec + 1, rec->size);
 }
 
-/** The process of a record; NULL = none that is recorded. */
-static struct ptc_process *process_of(struct ptc_session *s, uint32_t tgid)
-{
-	for (size_t i = 0; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
-
-		if ((uint32_t)p->pid == tgid && p->past)
-			return p;
-	}
-	return NULL;
-}
-
 void ptc_flight_take(void *session, void *rec, size_t size)
 {
 	struct ptc_session *s = session;
 	const struct rec_head *head = rec;
-	struct ptc_process *p = size < sizeof(*head) ? NULL : process_of(s, head->tgid);
+	struct ptc_process *p = size < sizeof(*head) ? NULL :
+						       ptc_process_of(s, head->tgid);
 
-	if (!p)
+	if (!p || !p->past)
 		return;
 	switch (head->kind) {
 	case REC_HEAP:
@@ -395,7 +384,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 static void on_new(struct ptc_session *s, pid_t tid, int status)
 {
 	pid_t pid = ptc_status_number(tid, tid, "Tgid", 10);
-	struct ptc_process *p = process_of(s, pid);
+	struct ptc_process *p = ptc_process_of(s, pid);
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!p) {
