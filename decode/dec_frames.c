@@ -145,12 +145,12 @@ uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn)
 		       0;
 }
 
-struct err *frames_land(struct frames *f, uint64_t rip)
+struct err *frames_land_jump(struct frames *f, uint64_t rip)
 {
 	size_t n = f->stack.size;
 	struct frame *top = n ? &f->stack.data[n - 1] : NULL, *new;
 
-	if (!f->jump_end || !top || frames_is_own(f, rip))
+	if (!top || frames_is_own(f, rip))
 		return NULL;
 	// Of tail calls in a row the last one is the frame.
 	if (n > 1 && f->stack.data[n - 2].rsp == top->rsp)

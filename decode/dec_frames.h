@@ -74,9 +74,15 @@ void frames_return(struct frames *f, uint64_t rsp);
  * call and no return. */
 uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn);
 
+/** frames_land() behind a jump of the user's. */
+struct err *frames_land_jump(struct frames *f, uint64_t rip);
+
 /** A basic block begins at @p rip: where a jump led from the user's code into another's
  * it was a tail call, and is a frame that ends with the caller's. @return ERR_NOMEM. */
-struct err *frames_land(struct frames *f, uint64_t rip);
+static inline struct err *frames_land(struct frames *f, uint64_t rip)
+{
+	return f->jump_end ? frames_land_jump(f, rip) : NULL;
+}
 
 /** The statement to name for the instruction at @p pc: itself when it is the user's,
  * otherwise the call (return address - 1) in the innermost frame that is. @p pc when

@@ -317,8 +317,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 
 	if (!hb)
 		return &err_nomem;
-	if (h->frames.jump_end)
-		err = frames_land(&h->frames, b->rip);
+	err = frames_land(&h->frames, b->rip);
 	if (time + n_ran > h->calls_due && !err)
 		err = heap_calls_at(h, time + n_ran);
 	if (b->is_watched && !err) {
@@ -352,8 +351,7 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	struct heap_trace *h = ctx;
 	struct err *err = NULL;
 
-	if (h->frames.jump_end)
-		err = frames_land(&h->frames, rec->rip);
+	err = frames_land(&h->frames, rec->rip);
 	if (time >= h->calls_due && !err)
 		err = heap_calls_at(h, time + 1);
 	if (rec->is_watched && !err)
