@@ -83,6 +83,12 @@ until_true() {
 	done
 }
 
+# fresh - before a command in the background whose output is waited for: a former one's would
+# do, as the shell empties the files only when it comes to start the command.
+fresh() {
+	rm -f "$TMPDIR/out" "$TMPDIR/err"
+}
+
 # naps PID - so many waits of its own it has had; waits_on PID N - until it has had N more.
 naps() {
 	sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"

@@ -61,6 +61,7 @@ done
 mount -o remount,rw "$small"
 
 # Deleted while it records: the program goes on, and the failure is told.
+fresh
 "$FAULTLINE" record -o "$TMPDIR/e" -- "$BUILD/tests/programs/unharmed" csg 1500 \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!

@@ -76,6 +76,7 @@ expect_error "the recorder was ended by a signal"
 
 # It asked to die with its parent, and that was not the process that is killed.
 [ "$(id -u)" = 0 ] || exit 0
+fresh
 "$FAULTLINE" record -o "$TMPDIR/o" -- "$hostile" orphan >"$TMPDIR/out" 2>"$TMPDIR/err" &
 keeper=$!
 until_true [ -s "$TMPDIR/out" ]

@@ -19,11 +19,6 @@ truth() {
 	gdb -nx -batch -ex 'p/x truth' -ex bt "$program" "$1/end.core" 2>&1
 }
 
-# A former one's output would do for what is waited for.
-fresh() {
-	rm -f "$TMPDIR/out" "$TMPDIR/err"
-}
-
 fresh
 "${RECORD[@]}" --snapshot=64K --trigger report_error -o "$TMPDIR/c" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &

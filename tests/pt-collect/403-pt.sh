@@ -104,6 +104,7 @@ awk -v rip="$rip" '
 "$FAULTLINE" dump -k heap "$TMPDIR/s" | grep -q . && fail "heap events that nobody wanted"
 
 # Attached to: threads that were there before are in it.
+fresh
 "$program" serve >"$TMPDIR/out" &
 pid=$!
 until_true grep -q ready "$TMPDIR/out"

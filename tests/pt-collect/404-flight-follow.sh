@@ -46,7 +46,7 @@ gdb -nx -batch -ex bt "$program" "$capture/end.core" 2>&1 | grep -q 'in corrupt_
 
 # (bash has a report_error of its own.)
 # Asked for: one of each process that runs; then they end by themselves.
-rm -rf "$TMPDIR/out" "$TMPDIR/err"
+fresh
 "${RECORD[@]}" --snapshot=64K -f --trigger report_error -o "$TMPDIR/s" -- bash -c \
 	'"$0" serve & "$0" serve & wait; exit 3' "$program" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!

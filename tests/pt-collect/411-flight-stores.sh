@@ -75,7 +75,7 @@ same_by_thread "$TMPDIR/t" "$TMPDIR/out"
 [ "$(cut -d' ' -f2 "$TMPDIR/seen" | sort -u | wc -l)" = 2 ] || fail "threads"
 
 # Asked for, at the trigger.
-rm "$TMPDIR/out" "$TMPDIR/err"
+fresh
 "${RECORD[@]}" --snapshot -e stores --trigger report -o "$TMPDIR/s" -- "$program" serve \
 	>"$TMPDIR/out" 2>"$TMPDIR/err" &
 recorder=$!
@@ -104,7 +104,7 @@ void nothing(int *p) { *p = 1; }
 C
 need cc
 cc -shared -fPIC -o "$TMPDIR/libgone.so" "$TMPDIR/lib.c" || fail "cannot compile"
-rm "$TMPDIR/out" "$TMPDIR/err"
+fresh
 LD_PRELOAD=$TMPDIR/libgone.so "$program" serve >"$TMPDIR/out" &
 pid=$!
 started+=($pid)
