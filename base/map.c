@@ -65,11 +65,13 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 
 bool map_remove(struct map *m, uint64_t key)
 {
-	struct map_slot *s =
-		m->capacity && key != MAP_EMPTY_KEY ? map_find(m, key) : NULL;
+	struct map_slot *s;
 	size_t hole, i;
 
-	if (!s || s->key != key)
+	if (!m->capacity || key == MAP_EMPTY_KEY)
+		return false;
+	s = map_find(m, key);
+	if (s->key != key)
 		return false;
 	// Close the hole: pull back each later entry of the run that may move.
 	hole = s - m->slots;
@@ -77,7 +79,8 @@ bool map_remove(struct map *m, uint64_t key)
 	     i = (i + 1) & (m->capacity - 1)) {
 		size_t home = map_home(m, m->slots[i].key);
 
-		if (((i - home) & (m->capacity - 1)) >= ((i - hole) & (m->capacity - 1))) {
+		if (((i - home) & (m->capacity - 1)) >=
+		    ((i - hole) & (m->capacity - 1))) {
 			m->slots[hole] = m->slots[i];
 			hole = i;
 		}
