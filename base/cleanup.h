@@ -16,11 +16,11 @@
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 
 /** Move the pointer out of guarded variable *@p p, leaving NULL behind. */
-#define take_ptr(p)                       \
-	({                                \
+#define take_ptr(p)                          \
+	({                                   \
 		__typeof__(*(p)) __t = *(p); \
-		*(p) = NULL;              \
-		__t;                      \
+		*(p) = NULL;                 \
+		__t;                         \
 	})
 
 /** Move the descriptor out of guarded variable *@p fd, leaving -1 behind. */

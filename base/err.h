@@ -21,18 +21,18 @@
 
 /** Kinds of failure; main maps each to an exit status (doc/exit-status.md). */
 enum err_code {
-	ERR_NOMEM = 1,	   ///< out of memory
-	ERR_OS,		   ///< a system call failed; saved_errno says why
-	ERR_USAGE,	   ///< the command line is wrong
-	ERR_NOT_FOUND,	   ///< the named program, file, function or symbol is missing
-	ERR_PERMISSION,	   ///< a capability or right is missing; the text says which
-	ERR_FORMAT,	   ///< bytes that are not what they should be (damaged, foreign)
-	ERR_TRUNCATED,	   ///< the bytes end too early
-	ERR_VERSION,	   ///< written by a newer faultline
-	ERR_RANGE,	   ///< an address, time or position outside the recording
-	ERR_DIVERGED,	   ///< replay left the recorded path
-	ERR_UNSUPPORTED,   ///< understood, and not handled
-	ERR_SPEC,	   ///< the user's specification has mistakes (already shown)
+	ERR_NOMEM = 1,	 ///< out of memory
+	ERR_OS,		 ///< a system call failed; saved_errno says why
+	ERR_USAGE,	 ///< the command line is wrong
+	ERR_NOT_FOUND,	 ///< the named program, file, function or symbol is missing
+	ERR_PERMISSION,	 ///< a capability or right is missing; the text says which
+	ERR_FORMAT,	 ///< bytes that are not what they should be (damaged, foreign)
+	ERR_TRUNCATED,	 ///< the bytes end too early
+	ERR_VERSION,	 ///< written by a newer faultline
+	ERR_RANGE,	 ///< an address, time or position outside the recording
+	ERR_DIVERGED,	 ///< replay left the recorded path
+	ERR_UNSUPPORTED, ///< understood, and not handled
+	ERR_SPEC,	 ///< the user's specification has mistakes (already shown)
 };
 
 struct err {

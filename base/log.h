@@ -26,10 +26,10 @@ int log_is_on(enum log_level level, const char *room);
 void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-#define log_at(level, ...)                                         \
-	do {                                                       \
-		if (log_is_on(level, LOG_ROOM))                    \
-			log_write(level, LOG_ROOM, __VA_ARGS__);   \
+#define log_at(level, ...)                                       \
+	do {                                                     \
+		if (log_is_on(level, LOG_ROOM))                  \
+			log_write(level, LOG_ROOM, __VA_ARGS__); \
 	} while (0)
 #define log_warn(...) log_at(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_at(LOG_INFO, __VA_ARGS__)
