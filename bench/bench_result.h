@@ -120,7 +120,7 @@ struct bench_results {
 	VEC(struct bench_suite_info) suites;
 	VEC(struct bench_row) rows;
 	VEC(struct bench_series) series;
-	size_t n_grouped; ///< rows whose ratios are known
+	size_t n_grouped;     ///< rows whose ratios are known
 	const char *pictures; ///< beside the Markdown: file names up to "-SUITE.svg"
 };
 
