@@ -54,7 +54,7 @@ struct rec_head {
 
 enum rec_process_bits {
 	REC_RECORDED = 1 << 0,
-	REC_THREADED = 1 << 1, /* it is in last_threads */
+	REC_THREADED = 1 << 1,	/* it is in last_threads */
 	REC_IN_FLIGHT = 1 << 2, /* the flight recorder's: allocator calls only */
 };
 
@@ -103,7 +103,8 @@ struct rec_heap {
 	struct rec_head head;
 	__u64 fn;
 	__u64 args[3];
-	__u64 sp, return_to; /* REC_IN_FLIGHT: stack pointer at entry, and what it points to */
+	/* REC_IN_FLIGHT: stack pointer at entry, and what it points to. */
+	__u64 sp, return_to;
 };
 
 /* The function of --trigger was entered; the thread is stopping. */
@@ -120,7 +121,7 @@ struct rec_store {
 	__u64 gpr[16];
 };
 
-#define REC_STORE_SITES (1u << 18) /* at most */
+#define REC_STORE_SITES (1u << 18)	    /* at most */
 #define REC_STORE_READS_MEMORY (1ull << 32) /* in the cookie: it is in store_sites */
 #define REC_STORE_READS 4
 #define REC_STORE_READ_MAX 64u /* bytes of one */
@@ -149,13 +150,15 @@ struct rec_signature {
 	__u32 stack_bytes, pointers;
 };
 
-enum rec_switch_flags { /* as enum cap_switch_flags */
+/* As enum cap_switch_flags. */
+enum rec_switch_flags {
 	REC_SWITCH_IN_CALL = 1 << 0,
 	REC_SWITCH_TID_CLEARED = 1 << 1,
 	REC_SWITCH_ROBUST_LEFT = 1 << 2,
 };
 
-enum rec_call_state { /* of a thread */
+/* Of a thread. */
+enum rec_call_state {
 	REC_CALL_NONE,
 	REC_CALL_INSIDE, /* between sys_enter and sys_exit */
 	REC_CALL_ENOSYS, /* it is behind one that ended in -ENOSYS */

@@ -378,8 +378,7 @@ static void put_event(struct scratch *s)
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
 	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
-	    ring_used() > REC_RING_BYTES / 2 ||
-	    is_chosen())
+	    ring_used() > REC_RING_BYTES / 2 || is_chosen())
 		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
 	s->event.inline_bytes = used;

@@ -59,8 +59,9 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 
 	OPAQUE(n);
 	n &= 15;
-	if (n == 4 || bpf_probe_read_user(words, sizeof(words),
-					  (void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))))
+	if (n == 4 ||
+	    bpf_probe_read_user(words, sizeof(words),
+				(void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))))
 		return 0;
 	s->signature.pointer_hash =
 		hash(s->signature.pointer_hash, words, SIGNATURE_TARGET / 8);
@@ -111,8 +112,8 @@ static __u32 end_flags(struct task_struct *t)
 	if (!t->futex_state || (t->futex_state == FUTEX_EXITING && holds_first_robust(t)))
 		return 0;
 	if (!t->clear_child_tid ||
-	    (BPF_CORE_READ(t, mm) && !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) &&
-	     !word))
+	    (BPF_CORE_READ(t, mm) &&
+	     !bpf_probe_read_user(&word, sizeof(word), t->clear_child_tid) && !word))
 		return REC_SWITCH_ROBUST_LEFT | REC_SWITCH_TID_CLEARED;
 	return REC_SWITCH_ROBUST_LEFT;
 }
