@@ -222,9 +222,9 @@ static size_t make_body(const struct cap_event *ev, void *body)
 		};
 		return sizeof(struct cap_body_heap);
 	case CAP_EV_PROBE:
-		*(struct cap_body_probe *)body = (struct cap_body_probe){
-			ev->regs.rip, ev->probe_site, ev->probe_gprs
-		};
+		*(struct cap_body_probe *)body =
+			(struct cap_body_probe){ ev->regs.rip, ev->probe_site,
+						 ev->probe_gprs };
 		return sizeof(struct cap_body_probe);
 	case CAP_EV_EXIT:
 		*(struct cap_body_exit *)body =

@@ -294,7 +294,7 @@ struct cap_pt {
 	/** The same two instants on PT's clock and on that of events (CLOCK_MONOTONIC): at
 	 * the beginning and at the end. Zeros: not known, or they are the same clock. */
 	struct cap_instant clock[2];
-	char *why_not;		     ///< wanted and not recorded: for people; else NULL
+	char *why_not; ///< wanted and not recorded: for people; else NULL
 	struct cap_breakpoints *breakpoints; ///< n_breakpoints, one for each file
 	size_t n_breakpoints;
 	/** The kernel's page for probes in the process, 0 = none, and what lies at its
