@@ -16,8 +16,15 @@
 
 #define PSB_DEFAULT 16384
 
-enum { OPT_PSB = 256, OPT_NO_RETCOMP, OPT_TIMING, OPT_THREAD, OPT_JSON, OPT_FLIGHT,
-       OPT_PROBES };
+enum {
+	OPT_PSB = 256,
+	OPT_NO_RETCOMP,
+	OPT_TIMING,
+	OPT_THREAD,
+	OPT_JSON,
+	OPT_FLIGHT,
+	OPT_PROBES
+};
 
 struct encode_command {
 	const char *capture;
@@ -170,8 +177,8 @@ static void print_text(const struct encode_command *cmd,
 		printf("%s: ", cmd->label);
 	printf("%" PRIu64 " instructions of %" PRIu64 " thread%s in %" PRIu64
 	       " bytes of packets: %s\n",
-	       r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s", r->pt_bytes,
-	       r->path);
+	       r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s",
+	       r->pt_bytes, r->path);
 	if (r->unfiled_bytes)
 		printf("note: %" PRIu64 " bytes of code in no file: gaps there\n",
 		       r->unfiled_bytes);

@@ -190,8 +190,9 @@ struct replay {
 	double seconds;
 	uint64_t log_bytes;
 	FILE *talk; ///< for people: stdout, unless that is the program's
-	struct dec_pt_witness *witness; ///< NULL: the capture has no PT, or it is not asked
-	struct err *parted;		///< from what PT says
+	// NULL: the capture has no PT, or it is not asked.
+	struct dec_pt_witness *witness;
+	struct err *parted; ///< from what PT says
 };
 
 static void replay_deinit(struct replay *r)
@@ -286,8 +287,8 @@ static void report_end(const struct replay *r)
 		fprintf(stderr,
 			"faultline: cannot replay all of '%s': %s; %lu instructions "
 			"and %lu syscalls matched up to there\n",
-			r->o->capture, dec_machine_divergence(r->machine), w->instructions,
-			w->syscalls);
+			r->o->capture, dec_machine_divergence(r->machine),
+			w->instructions, w->syscalls);
 		return;
 	}
 	print_label(r->o, r->talk);

@@ -64,7 +64,7 @@ struct dec_ctx {
 	uint64_t host_rsp, host_fs;
 	uint64_t xmask; ///< XSAVE components that the guest may use
 	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
-	uint64_t canary; ///< DEC_CANARY; a guest that scribbled here is noticed
+	uint64_t canary;  ///< DEC_CANARY; a guest that scribbled here is noticed
 	uint64_t gs_base; ///< the guest's; the machine's own gs holds this context
 	uint64_t pkru;	  ///< the guest's protection keys; not enforced
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area

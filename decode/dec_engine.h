@@ -84,17 +84,17 @@ struct engine_block {
 	// Where a place of engine_set_async() has the jump over its comparison, and what
 	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;
-	bool is_async_blind; ///< the comparison leaves other flags than the guest's
+	bool is_async_blind;  ///< the comparison leaves other flags than the guest's
 	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
 	uint8_t n_insns;      ///< executed natively
-	uint8_t check_insn; ///< the check lies before this instruction
-	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
-	uint8_t far_reg;    ///< register in spill[3] (dec_far.c); DEC_REG_NONE
+	uint8_t check_insn;   ///< the check lies before this instruction
+	uint8_t scratch[3];   ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t far_reg;      ///< register in spill[3] (dec_far.c); DEC_REG_NONE
 	uint8_t n_exits;
-	bool is_gone;	    ///< engine_forget() was here: its entries lead elsewhere
+	bool is_gone; ///< engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
-	uint32_t log_bytes; ///< of its record; 0 when not logged
+	uint32_t log_bytes;		   ///< of its record; 0 when not logged
 };
 
 enum engine_exit_kind {
@@ -130,21 +130,21 @@ struct dec_engine {
 	struct map single_of; ///< guest rip -> block of that one instruction, not logged
 	struct map breaks;    ///< guest addresses of breakpoints -> 1
 	struct map watched;   ///< guest address -> 1: log the registers there
-	struct map code_pages; ///< guest page that holds translated code -> a block there: its
-			       ///< index + 1, 0: none
+	struct map code_pages; ///< guest page that holds translated code -> index + 1
+			       ///< of a block there, 0: none
 	uint32_t n_gone;       ///< of the blocks
 	VEC(struct engine_block) blocks;
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
 	VEC(struct engine_arena) arenas;
-	uint8_t *log_start;	///< the buffer being filled; NULL in DEC_LOG_NONE
-	uint8_t *log_end;	///< of its usable part; ENGINE_GUARD_BYTES follow that
-				///< fault when a block begins a record that does not fit
-	uint8_t *guarded[2];	///< buffers whose guard is in place
-	bool is_flushed;	///< set by engine_flush(): block indices are void
-	uint64_t async_rip;	///< see engine_set_async(); 0 = none
+	uint8_t *log_start;  ///< the buffer being filled; NULL in DEC_LOG_NONE
+	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
+			     ///< fault when a block begins a record that does not fit
+	uint8_t *guarded[2]; ///< buffers whose guard is in place
+	bool is_flushed;     ///< set by engine_flush(): block indices are void
+	uint64_t async_rip;  ///< see engine_set_async(); 0 = none
 	uint64_t async_rflags;
-	struct map asyncs;	///< guest rips that it ever was -> registers ignored there
+	struct map asyncs; ///< guest rips that it ever was -> registers ignored there
 	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
 	uint64_t unstopped_now; ///< at this position
 	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run

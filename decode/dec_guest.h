@@ -46,8 +46,8 @@ struct dec_guest {
 	VEC(struct guest_alias) aliases;
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
 	int alias_fd;		  ///< the memory file; 0 = not needed yet
-	bool has_collided;     ///< an error was a collision (invariant 1)
-	size_t last_hit;       ///< into ranges: where the last look-up ended
+	bool has_collided;	  ///< an error was a collision (invariant 1)
+	size_t last_hit;	  ///< into ranges: where the last look-up ended
 };
 
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,

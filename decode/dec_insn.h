@@ -86,8 +86,8 @@ struct dec_insn {
 	 * machine's own, images of the x87 state tell where code lies, protection keys
 	 * would hit the machine. */
 	bool is_slow_always;
-	bool is_gs;	///< a memory operand is relative to gs
-	bool shows_x87; ///< stores where the last x87 instruction lay
+	bool is_gs;	  ///< a memory operand is relative to gs
+	bool shows_x87;	  ///< stores where the last x87 instruction lay
 	bool is_emulated; ///< C does all of it
 	bool is_integer;  ///< knows no state but general registers, flags and memory
 	uint8_t n_mem;

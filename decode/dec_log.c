@@ -185,7 +185,7 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 			return log_damaged("a short record");
 		if (rec->id == DEC_REC_THREAD && r->mode == DEC_LOG_VALUES &&
 		    rec->size < sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
-					    DEC_REC_THREAD_VECTORS)
+					DEC_REC_THREAD_VECTORS)
 			return log_damaged("a short record");
 		if (rec->id == DEC_REC_WRITE &&
 		    ((const struct dec_rec_write *)rec)->n_bytes >

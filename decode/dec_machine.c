@@ -158,7 +158,8 @@ static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 
 	snprintf(fd_text, sizeof(fd_text), "%d", m->shared_fd);
 	snprintf(out_text, sizeof(out_text), "%d", m->options.output_fd);
-	snprintf(places_text, sizeof(places_text), "%d", dec_places_fd(m->options.places));
+	snprintf(places_text, sizeof(places_text), "%d",
+		 dec_places_fd(m->options.places));
 	m->active = 0;
 	m->log_next = 0;
 	atomic_store(&m->shared->log_bytes[0], 0);

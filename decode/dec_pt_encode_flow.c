@@ -209,7 +209,8 @@ static bool is_stepped(const struct dec_insn *insn, uint64_t probe)
 struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
 			  uint64_t probe, uint64_t time)
 {
-	bool is_called = s->last.flow == DEC_FLOW_CALL || s->last.flow == DEC_FLOW_CALL_IND;
+	bool is_called = s->last.flow == DEC_FLOW_CALL ||
+			 s->last.flow == DEC_FLOW_CALL_IND;
 	uint64_t back = s->last.rip + s->last.len, *slot;
 	struct err *err = pt_flow_arrive(s, insn->rip, time);
 

@@ -76,11 +76,11 @@ struct pt_stream {
 	uint64_t last_ip;	 ///< for IP compression
 	uint64_t call[PT_CALLS]; ///< ring of return addresses
 	unsigned int top, n_calls;
-	uint64_t psb_at;     ///< bytes of the stream before the last PSB
-	uint64_t mtc_at;     ///< the last MTC told, in units of its period
-	uint64_t cyc_at;     ///< cycles that the last CYC came up to
-	unsigned int extras; ///< bit n: enum dec_pt_extra n is due
-	bool is_copied;	     ///< the last instruction was the kernel's copy of a branch
+	uint64_t psb_at;       ///< bytes of the stream before the last PSB
+	uint64_t mtc_at;       ///< the last MTC told, in units of its period
+	uint64_t cyc_at;       ///< cycles that the last CYC came up to
+	unsigned int extras;   ///< bit n: enum dec_pt_extra n is due
+	bool is_copied;	       ///< the last instruction was the kernel's copy of a branch
 	VEC(uint64_t) returns; ///< where probed calls will return to
 	struct pt_encoder *libipt;
 	struct dec_pt_stats stats;

@@ -196,14 +196,16 @@ static struct err *no_pt_in_flight(const char *path, const struct cap_info *c)
 
 	if (c->n_events)
 		snprintf(history, sizeof(history),
-			 "the last %" PRIu64 " allocator%s events (`faultline dump'), and ",
+			 "the last %" PRIu64
+			 " allocator%s events (`faultline dump'), and ",
 			 c->n_events, c->n_store_sites ? " and store" : "");
-	return err_new(ERR_NOT_FOUND,
-		       "it holds no Intel PT, which alone tells what ran before its end, and "
-		       "with which values. What it tells is %sthe end itself (`gdb %s "
-		       "%s/end.core'). Why there is no PT: %s",
-		       history, c->exe ?: "PROGRAM", path,
-		       c->pt.why_not ?: "-e named other events only");
+	return err_new(
+		ERR_NOT_FOUND,
+		"it holds no Intel PT, which alone tells what ran before its end, and "
+		"with which values. What it tells is %sthe end itself (`gdb %s "
+		"%s/end.core'). Why there is no PT: %s",
+		history, c->exe ?: "PROGRAM", path,
+		c->pt.why_not ?: "-e named other events only");
 }
 
 static struct err *no_pt(const char *path, const struct cap_info *c)
@@ -211,13 +213,15 @@ static struct err *no_pt(const char *path, const struct cap_info *c)
 	if (c && c->mode == CAP_MODE_FLIGHT)
 		return no_pt_in_flight(path, c);
 	if (c)
-		return err_new(ERR_NOT_FOUND,
-			       "it holds no Intel PT; `faultline encode %s' makes it from a "
-			       "replay. Why there is none: %s",
-			       path, c->pt.why_not ?: "-e pt was not given to `record'");
-	return err_new(ERR_UNSUPPORTED,
-		       "it holds no Intel PT: no event of the intel_pt PMU is in it (record "
-		       "with `perf record -e intel_pt//u')");
+		return err_new(
+			ERR_NOT_FOUND,
+			"it holds no Intel PT; `faultline encode %s' makes it from a "
+			"replay. Why there is none: %s",
+			path, c->pt.why_not ?: "-e pt was not given to `record'");
+	return err_new(
+		ERR_UNSUPPORTED,
+		"it holds no Intel PT: no event of the intel_pt PMU is in it (record "
+		"with `perf record -e intel_pt//u')");
 }
 
 static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)
@@ -273,9 +277,9 @@ static struct err *image_breaks(struct dec_pt_image *image, const char *path,
 			continue;
 		for (size_t k = 0; !err && k < b->n; k++)
 			if (b->offsets[k] - m.file_offset < m.size)
-				err = dec_pt_image_break(
-					image, path,
-					m.addr + b->offsets[k] - m.file_offset);
+				err = dec_pt_image_break(image, path,
+							 m.addr + b->offsets[k] -
+								 m.file_offset);
 	}
 	return err;
 }

@@ -52,7 +52,7 @@ struct dec_pt_image {
 	const struct capture *capture; ///< NULL: none
 	VEC(struct dec_pt_map) maps;   ///< ascending by from
 	size_t n_applied;	       ///< by dec_pt_image_apply()
-	struct map next; ///< instruction -> the one behind it, of those applied
+	struct map next;   ///< instruction -> the one behind it, of those applied
 	struct map breaks; ///< addresses of breakpoints
 	struct dec_pt_page page;
 };

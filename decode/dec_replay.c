@@ -97,12 +97,19 @@ static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 
 const char *replay_kind_name(enum cap_event_kind kind)
 {
-	static const char *const names[] = { "nothing",	       "a system call",
-					     "a signal",       "a time stamp",
-					     "a cpuid",	       "an allocator call",
-					     "the end",	       "a gap",
-					     "a thread switch", "a random number",
-					     "an allocator's return" };
+	static const char *const names[] = {
+		"nothing",
+		"a system call",
+		"a signal",
+		"a time stamp",
+		"a cpuid",
+		"an allocator call",
+		"the end",
+		"a gap",
+		"a thread switch",
+		"a random number",
+		"an allocator's return",
+	};
 
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
@@ -293,8 +300,7 @@ enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
 		r->cut = strdup("the recording was not finished (no manifest.json)");
 	r->is_cut = r->cut != NULL;
 	if (!r->is_cut)
-		replay_note(r,
-			    "the %s (at %s after %lu instructions)",
+		replay_note(r, "the %s (at %s after %lu instructions)",
 			    capture_info(r->capture)->end == CAP_END_DETACHED ?
 				    "recording was ended there, and the program went on" :
 				    "capture ends before the program does",

@@ -32,12 +32,12 @@ struct replay_thread {
 	bool is_in_call; ///< at a system call whose event has not come yet
 	bool is_leaving; ///< it called exit
 	bool has_ended;
-	uint64_t clear_child_tid; ///< the word that the kernel zeroes at its end; 0 = none
+	uint64_t clear_child_tid; ///< word that the kernel zeroes at its end; 0 = none
 	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
 	uint64_t robust_list;
 	uint64_t ran;	   ///< instructions, before it last got the CPU
 	uint64_t n_traced; ///< its interruptions in `places` that were met
-	uint64_t n_halves; ///< counted among them: beginnings of interrupted repeated ones
+	uint64_t n_halves; ///< among them: beginnings of interrupted repeated ones
 	// While another one runs:
 	uint64_t gpr[CAP_GPRS];
 	uint64_t rip, rflags, fs_base, gs_base, pkru;
@@ -56,18 +56,18 @@ struct dec_replay {
 	size_t current;	     ///< index of the thread that runs
 	uint64_t n_switches; ///< from one thread to another
 	uint64_t n_halves;   ///< those of all threads
-	uint64_t left_rip; ///< where the thread stands that ran before the last switch
-	bool has_left_in_call; ///< inside the system call there
-	uint64_t last_seq; ///< of the event before `next`
-	uint64_t since;	   ///< the current thread has the CPU: position
-	struct dec_places_map places; ///< where a trace says that threads were interrupted
-	uint64_t n_places;   ///< of them, those found by registers and signature
-	uint64_t n_traced; ///< of these, those that the processor's trace confirms
-	bool is_traced;	   ///< the last one was
+	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
+	bool has_left_in_call;	      ///< inside the system call there
+	uint64_t last_seq;	      ///< of the event before `next`
+	uint64_t since;		      ///< the current thread has the CPU: position
+	struct dec_places_map places; ///< where threads were interrupted, by a trace
+	uint64_t n_places;	      ///< of them, those found by registers and signature
+	uint64_t n_traced;    ///< of these, those that the processor's trace confirms
+	bool is_traced;	      ///< the last one was
 	uint64_t n_uncertain; ///< of these, those that may have been later
-	uint64_t look_ahead;  ///< instructions, to tell these: see certain_check(); 0 = none
-	char *cut;	    ///< why the log breaks off here; NULL when it does not
-	bool is_cut;	    ///< the run ended there
+	uint64_t look_ahead;  ///< instructions, to tell these (certain_check()); 0 = none
+	char *cut;	      ///< why the log breaks off here; NULL when it does not
+	bool is_cut;	      ///< the run ended there
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;

@@ -33,8 +33,7 @@ static void replay_fetch(struct dec_replay *r)
 			return;
 		if (r->next.kind == CAP_EV_HEAP)
 			replay_log_heap(r);
-		else if (r->next.kind == CAP_EV_HEAP_DONE ||
-			 r->next.kind == CAP_EV_PROBE)
+		else if (r->next.kind == CAP_EV_HEAP_DONE || r->next.kind == CAP_EV_PROBE)
 			continue; // the replay knows
 		else if (r->next.kind == CAP_EV_GAP)
 			replay_note(r, "gap: %s", r->next.text);

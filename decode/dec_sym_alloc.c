@@ -49,7 +49,7 @@ struct walk {
 	uint64_t forked[PATHS_MAX];
 	int n_forked;
 	bool is_tail_call; ///< what is walked from: a jump, whose caller gets the result
-	bool is_before; ///< walking up to the call: nothing is noted, no path forks
+	bool is_before;	   ///< walking up to the call: nothing is noted, no path forks
 };
 
 /* ---- evidence ---------------------------------------------------------------------- */

@@ -138,8 +138,8 @@ static bool member_at(Dwarf_Die *type, uint64_t *offset, Dwarf_Die *ret)
 	do {
 		uint64_t at = dec_sym_member_offset(&m);
 
-		if (dec_sym_is_member(&m) && dec_sym_type_of(&m, ret, NULL) && *offset >= at &&
-		    *offset - at < dec_sym_type_bytes(ret)) {
+		if (dec_sym_is_member(&m) && dec_sym_type_of(&m, ret, NULL) &&
+		    *offset >= at && *offset - at < dec_sym_type_bytes(ret)) {
 			*offset -= at;
 			return true;
 		}

@@ -43,9 +43,9 @@ struct dec_where {
 	enum dec_at at;
 	uint64_t position; ///< steps: instructions, and parts of some (decode/README I1)
 	uint64_t instructions; ///< executed
-	uint64_t syscalls; ///< system calls answered
-	uint64_t switches; ///< from one thread to another
-	uint32_t tid;	   ///< the thread that runs
+	uint64_t syscalls;     ///< system calls answered
+	uint64_t switches;     ///< from one thread to another
+	uint32_t tid;	       ///< the thread that runs
 	uint64_t rip;
 	enum cap_end end;    ///< DEC_AT_END: how
 	int end_value;	     ///< exit status or signal
