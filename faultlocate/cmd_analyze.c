@@ -174,7 +174,8 @@ int cmd_analyze(int argc, char **argv)
 {
 	const struct argp argp = { .options = options,
 				   .parser = parse,
-				   .args_doc = "CAPTURE --spec FILE...\nCAPTURE --accesses",
+				   .args_doc =
+					   "CAPTURE --spec FILE...\nCAPTURE --accesses",
 				   .doc = doc };
 	struct arguments args = {};
 	_cleanup_free_ char *dir = NULL;

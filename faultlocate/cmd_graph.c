@@ -14,7 +14,15 @@
 #define EXIT_COULD_NOT 2
 #define MAX_NODES 30
 
-enum { KEY_FROM = 256, KEY_TO, KEY_SVG, KEY_DOT, KEY_HTML, KEY_ALLOCATOR, KEY_NO_ALLOCATOR };
+enum {
+	KEY_FROM = 256,
+	KEY_TO,
+	KEY_SVG,
+	KEY_DOT,
+	KEY_HTML,
+	KEY_ALLOCATOR,
+	KEY_NO_ALLOCATOR
+};
 
 struct arguments {
 	const char *capture, *process, *type;
@@ -198,10 +206,11 @@ static struct err *keep_type(struct fl_analysis *a, size_t side, const char *nam
 	if (!name)
 		return NULL;
 	if (type < 0)
-		return err_new(ERR_NOT_FOUND,
-			       "cannot show '%s': no allocation is of this struct, as far "
-			       "as the debug information says",
-			       name);
+		return err_new(
+			ERR_NOT_FOUND,
+			"cannot show '%s': no allocation is of this struct, as far "
+			"as the debug information says",
+			name);
 	for (uint32_t id = 1; !err && id <= hg_graph_nodes(g); id++)
 		if (hg_graph_node(g, (struct hg_node_id){ id })->type != *ret)
 			err = hg_graph_set_type(g, (struct hg_node_id){ id }, 0);
@@ -328,10 +337,9 @@ static struct err *graph(const struct arguments *args)
 
 int cmd_graph(int argc, char **argv)
 {
-	const struct argp argp = { .options = options,
-				   .parser = parse,
-				   .args_doc = "CAPTURE",
-				   .doc = doc };
+	const struct argp argp = {
+		.options = options, .parser = parse, .args_doc = "CAPTURE", .doc = doc
+	};
 	struct arguments args = {};
 	_cleanup_free_ char *dir = NULL;
 	_cleanup_err_ struct err *err = NULL;

@@ -24,8 +24,8 @@ struct fl_options {
 	size_t n_cpoints;
 	bool with_progress;
 	bool with_inference; ///< where no C-point is named, look for some (fl_infer.h)
-	bool with_accesses;  ///< also look for accesses that go astray (hg_access.h); then
-			     ///< no spec is needed
+	bool with_accesses; ///< also look for accesses that go astray (hg_access.h); then
+			    ///< no spec is needed
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it, with
 			     ///< caches and bins
 	bool without_allocator; ///< find the nodes without allocator knowledge (hg_infer.h)
@@ -61,18 +61,18 @@ struct fl_analysis {
 	struct fl_cpoints *cpoints;
 	struct dec_run run;
 	hg_internals internals; ///< of the allocator's view
-	hg_plan plan; ///< nodes found without allocator knowledge
+	hg_plan plan;		///< nodes found without allocator knowledge
 	struct fl_side sides[FL_SIDES];
 	struct fl_typing typing;
 	struct fl_places places;
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
-	bool has_inferred; ///< visit was inferred, nobody named it
+	bool has_inferred;	      ///< visit was inferred, nobody named it
 	size_t n_errors;	      ///< over both sides
 	fl_faults faults;	      ///< ranked
-	bool has_accesses;    ///< they were looked at
-	hg_accesses accesses; ///< those that went astray
+	bool has_accesses;	      ///< they were looked at
+	hg_accesses accesses;	      ///< those that went astray
 	struct fl_phases phases;
-	VEC(char *) notes;	      ///< what was inferred or missing, for people
+	VEC(char *) notes; ///< what was inferred or missing, for people
 };
 
 /**

@@ -21,9 +21,9 @@ struct fl_picture {
 	/** What is wrong; drawn in red and, when there are too many nodes, the centre. */
 	const struct spec_violation *violations;
 	size_t n_violations;
-	const fl_faults *faults; ///< their changes are drawn; may be NULL
+	const fl_faults *faults;       ///< their changes are drawn; may be NULL
 	const hg_internals *internals; ///< of the allocator's view; else NULL
-	size_t max_nodes;	 ///< 0: FL_PICTURE_NODES
+	size_t max_nodes;	       ///< 0: FL_PICTURE_NODES
 };
 
 #define FL_PICTURE_NODES 60

@@ -19,9 +19,9 @@ struct forest {
 	VEC(uint32_t) n_below; ///< nodes of the subtree, itself included
 	VEC(uint32_t) depth;
 	VEC(uint32_t) n_children;
-	VEC(uint32_t) child;  ///< index + 1 of the last one found; 0: none
-	VEC(uint32_t) middle; ///< index + 1 of the first node of the chain's middle that
-			      ///< it is in; 0: it is in none
+	VEC(uint32_t) child; ///< index + 1 of the last one found; 0: none
+	// Index + 1 of the first node of the chain's middle that it is in; 0: it is in none.
+	VEC(uint32_t) middle;
 	struct map index; ///< id -> index + 1
 	struct map is_target;
 };

@@ -23,9 +23,9 @@ struct fl_folded {
 };
 
 struct fl_fold {
-	VEC(uint32_t) shown;	       ///< ids, roots first
+	VEC(uint32_t) shown; ///< ids, roots first
 	VEC(struct fl_folded) folded;
-	struct map place;	       ///< id -> index in folded + 1; 0: it is shown
+	struct map place; ///< id -> index in folded + 1; 0: it is shown
 };
 
 /**

@@ -126,9 +126,10 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 	if (!err)
 		err = add_notes(a, fl_cpoints_notes(a->cpoints));
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
-		err = fl_note_add(a, "no C-point was named, and the functions that change "
-				     "the structure are called too often to infer one: "
-				     "name one with --cpoint");
+		err = fl_note_add(a,
+				  "no C-point was named, and the functions that change "
+				  "the structure are called too often to infer one: "
+				  "name one with --cpoint");
 	if (!err)
 		err = note_releases(a);
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))

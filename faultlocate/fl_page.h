@@ -16,9 +16,9 @@
 struct fl_page {
 	const struct fl_namer *namer;
 	const char *title;
-	uint64_t from_op, to_op; ///< positions of views: the graph after so many operations
+	uint64_t from_op, to_op; ///< positions of views: after so many operations
 	uint32_t type;		 ///< a spec type + 1 alone; 0: all declared ones
-	bool is_checked;	 ///< also show what violates the constraints, step by step
+	bool is_checked; ///< also show what violates the constraints, step by step
 };
 
 /** Operations that a page can hold: more are left out at its beginning. */

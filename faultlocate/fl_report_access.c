@@ -66,8 +66,8 @@ static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
 	const struct hg_access *x = &a->accesses.data[i];
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 
-	fprintf(out, "\n  %zu. %s of %u byte%s at ", i + 1, x->is_write ? "write" : "read",
-		x->size, x->size == 1 ? "" : "s");
+	fprintf(out, "\n  %zu. %s of %u byte%s at ", i + 1,
+		x->is_write ? "write" : "read", x->size, x->size == 1 ? "" : "s");
 	print_place(a, x->rip, out);
 	fprintf(out, "  (%llu time%s, first at time %llu)\n       ",
 		(unsigned long long)x->count, x->count == 1 ? "" : "s",
@@ -96,7 +96,8 @@ void fl_report_accesses(const struct fl_analysis *a, FILE *out)
 		fputs("no access by a pointer to one allocation outside of it\n", out);
 		return;
 	}
-	fprintf(out, "%zu kind%s of access outside the allocation that the pointer is to:\n",
+	fprintf(out,
+		"%zu kind%s of access outside the allocation that the pointer is to:\n",
 		a->accesses.size, a->accesses.size == 1 ? "" : "s");
 	for (size_t i = 0; i < a->accesses.size; i++)
 		print_access(a, i, out);

@@ -21,10 +21,10 @@ struct fl_contribution {
 	uint32_t introduces; ///< of n_errors: those that were not there before it
 	uint32_t n_moved;    ///< of the others: those that were not there before it
 	uint32_t n_last;     ///< of n_errors: it was the last to change some argument
-	uint32_t n_ready;    ///< those of the C-point of which it stored an argument before
-			     ///< they were introduced, as the last to do so
-	uint32_t n_same;     ///< those of which it stored, as the last to do so, a field
-			     ///< anew as it was already
+	uint32_t n_ready; ///< those of the C-point of which it stored an argument before
+			  ///< they were introduced, as the last to do so
+	uint32_t n_same;  ///< those of which it stored, as the last to do so, a field
+			  ///< anew as it was already
 	bool is_stale; ///< it stored a pointer to a node that was released, or released the
 		       ///< node, and another node of an error got the memory later
 };

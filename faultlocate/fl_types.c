@@ -169,7 +169,8 @@ static struct err *declare(struct spec *s, struct dec_symbols *symbols, const ch
 	for (uint32_t i = 0; i < layout->n_fields; i++)
 		n_edges += layout->fields[i].is_pointer;
 	// In quotes: templates have names that are no words.
-	if (asprintf(&text, "\"%s\" FIELD %u EDGE %u;", name, layout->n_fields, n_edges) < 0)
+	if (asprintf(&text, "\"%s\" FIELD %u EDGE %u;", name, layout->n_fields, n_edges) <
+	    0)
 		return &err_nomem;
 	return spec_add_text(s, name, text, strlen(text));
 }
