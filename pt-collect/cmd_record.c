@@ -22,10 +22,24 @@
 
 int cmd_record(int argc, char **argv);
 
-enum { KEY_CHAOS = 256, KEY_UNTIL_FAIL, KEY_HANG, KEY_DURATION, KEY_PORTABLE,
-       KEY_MASK_ENV, KEY_OMIT, KEY_END_CORE, KEY_SNAPSHOT, KEY_TRIGGER,
-       KEY_PER_CPU,
-       KEY_FILTER, KEY_PT_BUFFER, KEY_STORES_IN, KEY_STORES_OF, KEY_STORES_EACH };
+enum {
+	KEY_CHAOS = 256,
+	KEY_UNTIL_FAIL,
+	KEY_HANG,
+	KEY_DURATION,
+	KEY_PORTABLE,
+	KEY_MASK_ENV,
+	KEY_OMIT,
+	KEY_END_CORE,
+	KEY_SNAPSHOT,
+	KEY_TRIGGER,
+	KEY_PER_CPU,
+	KEY_FILTER,
+	KEY_PT_BUFFER,
+	KEY_STORES_IN,
+	KEY_STORES_OF,
+	KEY_STORES_EACH
+};
 
 #define SNAPSHOT_MIN (4ull << 10)
 #define SNAPSHOT_MAX (64ull << 30)
@@ -190,7 +204,8 @@ static void parse_event(struct argp_state *state, char *arg)
 		o->pt.terms = terms;
 	} else {
 		argp_error(state,
-			   "unknown event '%s' (known: heap, stores, pt, pt/TERMS/)", arg);
+			   "unknown event '%s' (known: heap, stores, pt, pt/TERMS/)",
+			   arg);
 	}
 }
 
@@ -463,7 +478,8 @@ static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t
 
 static void tell_attached(const struct ptc_options *o, const struct ptc_result *r)
 {
-	fprintf(stderr, "faultline: attached to process %d: %zu thread%s stopped for %.1f ms",
+	fprintf(stderr,
+		"faultline: attached to process %d: %zu thread%s stopped for %.1f ms",
 		o->pid, r->n_threads, r->n_threads == 1 ? "" : "s", r->stopped_ns / 1e6);
 	if (!o->wants_snapshot)
 		fprintf(stderr, " to save %.1f MiB", r->saved_bytes / 1048576.0);
@@ -542,7 +558,8 @@ static struct err *find_pt(struct ptc_options *o, struct ptc_pt_setup *setup,
 	if (!*why_not)
 		o->pt_setup = setup;
 	else
-		fprintf(stderr, "faultline: no Intel PT: %s; recording goes on without it\n",
+		fprintf(stderr,
+			"faultline: no Intel PT: %s; recording goes on without it\n",
 			*why_not);
 	return NULL;
 }

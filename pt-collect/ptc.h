@@ -57,7 +57,7 @@ struct ptc_thread {
 	/** Being stopped with all others (ptc_freeze.c): asked to, there, and whether its
 	 * user had stopped it before. */
 	bool is_asked, is_at_rest, is_in_group_stop;
-	int held_signal; ///< of the stop in which it rests: it goes on with that
+	int held_signal;  ///< of the stop in which it rests: it goes on with that
 	bool is_filtered; ///< seccomp may forbid it what we have it do
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
@@ -72,7 +72,7 @@ struct ptc_thread {
 	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
 	VEC(struct ptc_pending) pending;
 	uint32_t owed_cont; ///< REC_DROPS_*: to be sent again at the stop
-	bool has_exited; ///< its EXIT is logged, or pending
+	bool has_exited;    ///< its EXIT is logged, or pending
 	/** waitpid() has told of its end, and of the status; the log is not as far. */
 	bool is_reaped;
 	int status;
@@ -115,13 +115,13 @@ struct ptc_process {
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
 	int cpu;
-	pid_t running;	    ///< has_threads: who is current at the end of the log
+	pid_t running; ///< has_threads: who is current at the end of the log
 	struct ptc_heap *heap;
 	struct ptc_stores *stores;
-	struct ptc_pt *pt; ///< NULL = not traced
+	struct ptc_pt *pt;   ///< NULL = not traced
 	uint64_t probe_page; ///< address of the kernel's page for probes; 0 = none known
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
-	char *pt_why_not;  ///< it is not, though others may be; NULL = as the session says
+	char *pt_why_not; ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
 	struct map chance_sites; ///< addresses at which such an instruction was executed
@@ -160,11 +160,11 @@ typedef VEC(struct ptc_chance_site) ptc_chance_sites;
 struct ptc_session {
 	struct ptc_bpf *bpf;
 	bool wants_heap, follows, is_portable;
-	const struct ptc_private *private; ///< the options'
+	const struct ptc_private *private;	///< the options'
 	const struct ptc_store_options *stores; ///< the options'
-	struct ptc_store_plans *store_plans; ///< made so far; NULL = none
-	bool is_attached;		     ///< to a program that ran before (-p)
-	struct ptc_flight *flight;	     ///< --snapshot; NULL = recorded for replay
+	struct ptc_store_plans *store_plans;	///< made so far; NULL = none
+	bool is_attached;			///< to a program that ran before (-p)
+	struct ptc_flight *flight; ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
 	bool wants_pt, has_told_pt, has_told_tracer;
 	const struct ptc_pt_setup *pt; ///< NULL = no PT
@@ -173,12 +173,12 @@ struct ptc_session {
 	uint8_t back[CAP_BACK_MAX];
 	size_t n_back;
 	bool has_back;
-	int poll_fd;		       ///< of the loop; -1 = there is none yet
+	int poll_fd;			     ///< of the loop; -1 = there is none yet
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
 	VEC(struct ptc_child) children;
-	ptc_chance_sites chance_sites; ///< found in its processes
+	ptc_chance_sites chance_sites;	  ///< found in its processes
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
 	size_t n_gaps;	     ///< in what was followed

@@ -64,7 +64,7 @@ static bool has_signal(const struct ptc_process *p, pid_t tid)
 
 /* Programs must cope with EINTR there, and some do not. */
 struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
-			      struct user_regs_struct *u)
+			   struct user_regs_struct *u)
 {
 	if ((int64_t)u->orig_rax < 0 || (int64_t)u->rax != -EINTR ||
 	    !is_waiting_call(u->orig_rax) || has_signal(p, tid))

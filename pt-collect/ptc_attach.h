@@ -13,8 +13,8 @@
 
 struct ptc_result;
 
-#define PTC_TRACE_OPTIONS                                               \
-	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK | \
+#define PTC_TRACE_OPTIONS                                                      \
+	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |        \
 	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE | \
 	 PTRACE_O_TRACESYSGOOD)
 

@@ -68,8 +68,8 @@ static struct err *map_tasks(struct ptc_bpf *b)
 
 static struct err *attach_syscalls(struct ptc_bpf *b)
 {
-	b->sys_exit = bpf_program__attach(
-		ptc_programs_get(&b->programs, "record_sys_exit"));
+	b->sys_exit =
+		bpf_program__attach(ptc_programs_get(&b->programs, "record_sys_exit"));
 	return b->sys_exit ? NULL : err_errno("cannot attach to the sys_exit tracepoint");
 }
 
@@ -242,7 +242,8 @@ void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)
 {
 	uint32_t key = tid;
 
-	bpf_map_update_elem(ptc_programs_map(&b->programs, "restarting"), &key, &nr, BPF_ANY);
+	bpf_map_update_elem(ptc_programs_map(&b->programs, "restarting"), &key, &nr,
+			    BPF_ANY);
 }
 
 void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)

@@ -18,8 +18,8 @@ struct ring_buffer;
 struct probe_link {
 	int fd;
 	struct bpf_link *link;
-	pid_t pid;  ///< 0: it is gone
-	char *path; ///< NULL: memory was out
+	pid_t pid;	   ///< 0: it is gone
+	char *path;	   ///< NULL: memory was out
 	uint64_t *offsets; ///< n
 	size_t n;
 };

@@ -187,7 +187,8 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 	char ready;
 
 	if (read(report, &ready, 1) != 1)
-		return err_new(ERR_OS, "cannot start '%s': it ended before exec", program);
+		return err_new(ERR_OS, "cannot start '%s': it ended before exec",
+			       program);
 	// Should we be killed before it has begun, it does not begin.
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTC_TRACE_OPTIONS | PTRACE_O_EXITKILL))
 		return explain_seize(pid, program);

@@ -117,8 +117,8 @@ void ptc_programs_deinit(struct ptc_programs *p)
 static struct bpf_program *find(const struct ptc_programs *p, const char *name)
 {
 	for (size_t i = 0; i < p->objects.size; i++) {
-		struct bpf_program *prog = bpf_object__find_program_by_name(
-			p->objects.data[i]->obj, name);
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->objects.data[i]->obj, name);
 
 		if (prog && bpf_program__fd(prog) >= 0)
 			return prog;

@@ -30,11 +30,11 @@ struct ptc_options {
 	bool wants_snapshot;	 ///< the flight recorder
 	uint64_t snapshot_bytes; ///< of each ring
 	const char *trigger;	 ///< FUNC or FUNC@FILE; NULL = none
-	bool has_events; ///< -e heap or -e pt was given
+	bool has_events;	 ///< -e heap or -e pt was given
 	struct ptc_pt_options pt;
 	const struct ptc_pt_setup *pt_setup; ///< NULL = no PT
 	const char *pt_why_not;		     ///< when it was wanted then
-	bool follows; ///< record the children, too
+	bool follows;			     ///< record the children, too
 	bool is_portable; ///< no instructions that another host may lack
 	struct ptc_private private;
 	struct ptc_store_options stores;
@@ -42,8 +42,8 @@ struct ptc_options {
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
 	unsigned hang_seconds; ///< with until_fail: nothing ran for so long is a failure
-	pid_t pid;	   ///< attach to this one instead; 0 = start argv
-	double duration_s; ///< when attached, end after so long; 0 = never
+	pid_t pid;	       ///< attach to this one instead; 0 = start argv
+	double duration_s;     ///< when attached, end after so long; 0 = never
 	/** A snapshot is in @p dir: what of, how many events, how large. May be NULL. */
 	void (*on_snapshot)(const char *dir, const struct cap_info *info, uint64_t bytes);
 	/** Attached: how many threads stopped how long for how much, in @p r; the recording
@@ -68,7 +68,7 @@ struct ptc_result {
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
 	unsigned n_snapshots;
-	size_t n_threads;	    ///< attaching: as many stopped, so long, for so much
+	size_t n_threads; ///< attaching: as many stopped, so long, for so much
 	uint64_t stopped_ns, saved_bytes;
 };
 

@@ -119,8 +119,9 @@ static struct err *release_thread(struct leaving *l, uint64_t at)
 
 	// Already ours: a second time is refused, and harmless.
 	if (ptrace(PTRACE_SEIZE, l->tid, NULL, NULL) && tracer_of(l->tid) != getpid())
-		return ptc_is_ended(l->tid, l->tid) ? NULL :
-					 err_errno("cannot trace thread %d", l->tid);
+		return ptc_is_ended(l->tid, l->tid) ?
+			       NULL :
+			       err_errno("cannot trace thread %d", l->tid);
 	if (!bring_to_rest(l))
 		return NULL;
 	if (at)

@@ -89,8 +89,7 @@ static bool enter_handler(pid_t tid, int signo, int *status)
 	*status = 0;
 	// Not a step: were we killed then, its SIGTRAP would end the program.
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
-	    ptrace(PTRACE_CONT, tid, NULL, (long)signo) ||
-	    ptc_wait(tid, status) != tid)
+	    ptrace(PTRACE_CONT, tid, NULL, (long)signo) || ptc_wait(tid, status) != tid)
 		return false;
 	return WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
 }

@@ -98,10 +98,11 @@ void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid)
 	CPU_ZERO(&one);
 	CPU_SET(p->cpu, &one);
 	if (sched_setaffinity(tid, sizeof(one), &one) || !CPU_ISSET(p->cpu, &chosen))
-		ptc_log_gap(p, caller,
-			    "thread %d was moved to another CPU (sched_setaffinity): for a "
-			    "moment it may have run at the same time as others",
-			    tid);
+		ptc_log_gap(
+			p, caller,
+			"thread %d was moved to another CPU (sched_setaffinity): for a "
+			"moment it may have run at the same time as others",
+			tid);
 }
 
 /* ---- beginning and end --------------------------------------------------------------- */

@@ -40,15 +40,14 @@ struct types {
 	size_t size;
 	const struct btf_header *head;
 	VEC(const struct btf_type *) all;    ///< by number
-	VEC(const struct btf_type *) copied; ///< structures, in the order of their numbers
+	VEC(const struct btf_type *) copied; ///< structures, by their numbers
 	VEC(struct array) arrays;
 	struct btf *made;
 };
 
 static const char *name_of(const struct types *t, uint32_t offset)
 {
-	const char *strings =
-		(const char *)t->data + t->head->hdr_len + t->head->str_off;
+	const char *strings = (const char *)t->data + t->head->hdr_len + t->head->str_off;
 
 	return offset < t->head->str_len ? strings + offset : "";
 }
@@ -164,8 +163,7 @@ static bool add_nameless(struct types *t)
 		const struct btf_type *type = t->copied.data[i];
 
 		for (int k = 0; k < btf_vlen(type); k++) {
-			const struct btf_type *of =
-				resolve(t, btf_members(type)[k].type);
+			const struct btf_type *of = resolve(t, btf_members(type)[k].type);
 
 			if (of && btf_is_composite(of) && !of->name_off &&
 			    place_of(t, of) < 0 && !copy_later(t, of))
