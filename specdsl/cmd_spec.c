@@ -22,12 +22,12 @@ struct spec_options {
 };
 
 static const struct argp_option options[] = {
-	{"binary", OPT_BINARY, "PROG", 0,
-	 "Compare with the structs in the debug information of PROG", 0},
-	{"in-place", OPT_IN_PLACE, NULL, 0,
-	 "format: write the files themselves, where that changes them", 0},
-	{"json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0},
-	{0},
+	{ "binary", OPT_BINARY, "PROG", 0,
+	  "Compare with the structs in the debug information of PROG", 0 },
+	{ "in-place", OPT_IN_PLACE, NULL, 0,
+	  "format: write the files themselves, where that changes them", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ 0 },
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -47,8 +47,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->has_verb && strcmp(arg, "check") && strcmp(arg, "format"))
-			argp_error(state, "unknown action '%s' (there are: check, format)",
-				   arg);
+			argp_error(state,
+				   "unknown action '%s' (there are: check, format)", arg);
 		o->is_format |= !o->has_verb && strcmp(arg, "format") == 0;
 		slot = o->has_verb ? vec_push(&o->files) : NULL;
 		if (slot)
@@ -69,7 +69,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options, parse_option, "check FILE...\nformat FILE...",
+	options,
+	parse_option,
+	"check FILE...\nformat FILE...",
 	"check: read specifications, show the mistakes in them and how each constraint is "
 	"understood. format: write them the one way, to stdout; files with mistakes are "
 	"left alone. The language: doc/spec-language.md.\v"
@@ -79,7 +81,9 @@ static const struct argp argp = {
 	"  faultline spec check list.spec --binary ./prog\n"
 	"  faultline spec format --in-place *.spec\n"
 	"  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
-	NULL, NULL, NULL,
+	NULL,
+	NULL,
+	NULL,
 };
 
 /** Bind the types that @p symbols knows; the others are as without debug information. */
@@ -88,7 +92,8 @@ static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
 {
 	for (size_t i = 0; i < spec_types(s); i++) {
 		const struct dec_struct *layout = NULL;
-		struct err *err = dec_symbols_struct(symbols, spec_type(s, i)->name, &layout);
+		struct err *err =
+			dec_symbols_struct(symbols, spec_type(s, i)->name, &layout);
 
 		if (err && err->code == ERR_NOT_FOUND) {
 			fprintf(stderr,
@@ -125,9 +130,7 @@ static struct err *read_specs(struct spec *s, const struct spec_options *o,
 
 static const char *kind_name(enum spec_var_kind kind)
 {
-	return kind == SPEC_VAR_ALL  ? "all" :
-	       kind == SPEC_VAR_SOME ? "some" :
-				       "unused";
+	return kind == SPEC_VAR_ALL ? "all" : kind == SPEC_VAR_SOME ? "some" : "unused";
 }
 
 static void print_constraint(const struct spec *s, const struct spec_constraint *c)
@@ -278,7 +281,7 @@ int cmd_spec(int argc, char **argv)
 {
 	_cleanup_(spec_destroyp) struct spec *s = NULL;
 	struct dec_symbols *symbols = NULL;
-	struct spec_options o = {0};
+	struct spec_options o = { 0 };
 	size_t n_errors = 0;
 	struct err *err;
 	int status;

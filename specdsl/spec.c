@@ -46,7 +46,8 @@ struct err *spec_add_text(struct spec *s, const char *name, const char *text, si
 	struct spec_file *f, **slot;
 
 	if (size > SPEC_MAX_FILE_BYTES)
-		return err_new(ERR_FORMAT, "cannot read '%s': over 1 MiB is not a specification",
+		return err_new(ERR_FORMAT,
+			       "cannot read '%s': over 1 MiB is not a specification",
 			       name);
 	if (memchr(text, 0, size))
 		return err_new(ERR_FORMAT, "cannot read '%s': not a text file", name);

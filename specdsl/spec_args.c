@@ -31,7 +31,8 @@ static void set_nodes(struct scope *sc, const struct spec_rule *r,
 {
 	sc->index = b->index;
 	for (size_t i = 0; i < r->pub.n_vars; i++)
-		if (r->vars[i].kind == SPEC_VAR_ALL && edges_node(&sc->e->edges, b->node[i]))
+		if (r->vars[i].kind == SPEC_VAR_ALL &&
+		    edges_node(&sc->e->edges, b->node[i]))
 			sc->nodes[i] = b->node[i];
 }
 
@@ -39,7 +40,7 @@ struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
 			   const struct spec_binding *b, bool *holds)
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
-	struct scope sc = {.e = e};
+	struct scope sc = { .e = e };
 	struct err *err = eval_refresh(e);
 
 	if (err)
@@ -53,7 +54,8 @@ struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
 
 static bool is_vertex_comparison(const struct ast *n)
 {
-	return n->kind == AST_EDGE || (n->kind == AST_COMPARE && n->compare == CMP_VERTICES);
+	return n->kind == AST_EDGE ||
+	       (n->kind == AST_COMPARE && n->compare == CMP_VERTICES);
 }
 
 /** Collect what @p n says about the "all" variables alone; what it says about the others

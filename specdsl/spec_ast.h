@@ -32,7 +32,7 @@ struct spec_span {
 /* ---- expressions -------------------------------------------------------------------- */
 
 enum ast_kind {
-	AST_NUMBER,   ///< number; also CONSTs
+	AST_NUMBER, ///< number; also CONSTs
 	AST_NULL,
 	AST_BOOL,     ///< number is 0 or 1
 	AST_VAR,      ///< a vertex: number is the index among the variables
@@ -46,18 +46,34 @@ enum ast_kind {
 	AST_DIV,
 	AST_NEGATE,
 	AST_ABS,
-	AST_COND,     ///< (a) ? b : c
-	AST_COMPARE,  ///< a op b
+	AST_COND,    ///< (a) ? b : c
+	AST_COMPARE, ///< a op b
 	AST_AND,
 	AST_OR,
-	AST_EDGE,     ///< a -> b and so on: op
+	AST_EDGE, ///< a -> b and so on: op
 };
 
-enum ast_attr { ATTR_INDEGREE, ATTR_OUTDEGREE, ATTR_EXTERNAL, ATTR_INTERNAL, ATTR_ISROOT,
-		ATTR_ISLEAF };
+enum ast_attr {
+	ATTR_INDEGREE,
+	ATTR_OUTDEGREE,
+	ATTR_EXTERNAL,
+	ATTR_INTERNAL,
+	ATTR_ISROOT,
+	ATTR_ISLEAF
+};
 
-enum ast_op { OP_EQ, OP_NE, OP_LE, OP_GE, OP_LT, OP_GT, OP_EDGE, OP_NO_EDGE, OP_PATH,
-	      OP_NO_PATH };
+enum ast_op {
+	OP_EQ,
+	OP_NE,
+	OP_LE,
+	OP_GE,
+	OP_LT,
+	OP_GT,
+	OP_EDGE,
+	OP_NO_EDGE,
+	OP_PATH,
+	OP_NO_PATH
+};
 
 /** What a comparison compares. */
 enum ast_compare { CMP_NUMBERS, CMP_VERTICES, CMP_BOOLS };
@@ -80,22 +96,22 @@ struct ast {
 	enum ast_op op;
 	enum ast_attr attr;
 	enum ast_compare compare;
-	bool is_paren;	 ///< written in parentheses: `(X[2])` is the vertex
-	bool has_index;	 ///< an AST_INDEX is inside
-	uint32_t vars;	 ///< bit i: variable i is inside
+	bool is_paren;	///< written in parentheses: `(X[2])` is the vertex
+	bool has_index; ///< an AST_INDEX is inside
+	uint32_t vars;	///< bit i: variable i is inside
 	int64_t number;
 	const char *name;
 	struct ast *a, *b, *c;
 
 	// Set by spec_resolve().
-	int user_attr;	 ///< AST_NAMED: index among the attributes when it is one, else -1
-	bool is_bad;	 ///< a mistake in it was reported
-	bool is_prefix;	 ///< `X.pos`, `X.child`: part of the flattened name of a field
-	bool is_step; ///< AST_FIELD: its index, no constant, is part of such a name; in
-		      ///< name it is `[*]`
+	int user_attr;	///< AST_NAMED: index among the attributes when it is one, else -1
+	bool is_bad;	///< a mistake in it was reported
+	bool is_prefix; ///< `X.pos`, `X.child`: part of the flattened name of a field
+	bool is_step;	///< AST_FIELD: its index, no constant, is part of such a name; in
+			///< name it is `[*]`
 	uint32_t n_steps; ///< how many `[*]` name has
 	struct ast *base; ///< AST_NAMED, AST_FIELD: the vertex whose field it is, after
-			  ///< `X.pos.x` and `X.child[2]` were folded to one flattened name
+		///< `X.pos.x` and `X.child[2]` were folded to one flattened name
 	struct ast_meaning *by_type; ///< fields with a name: per type index; else NULL
 };
 
@@ -108,7 +124,7 @@ struct spec_attr {
 	int64_t null_value; ///< of the attribute of NULL; -1 unless declared
 	struct spec_span span;
 	struct spec_file *file;
-	struct ast *guard;	 ///< NULL: the non-terminal alone
+	struct ast *guard; ///< NULL: the non-terminal alone
 	struct ast *terminal, *nonterminal;
 };
 
@@ -188,14 +204,14 @@ enum token_kind {
 	TOK_NAME,
 	TOK_NUMBER,
 	TOK_STRING,
-	TOK_DOTS,   ///< ..
-	TOK_ARROW,  ///< =>
-	TOK_COMPARE,///< op says which
-	TOK_EDGE,   ///< op says which
-	TOK_BARS,   ///< ||
-	TOK_ASSIGN, ///< =
-	TOK_WRONG,  ///< && and the like: name holds what to write instead
-	TOK_CHAR,   ///< one of . ; , ( ) [ ] + - * / | ? : ch says which
+	TOK_DOTS,    ///< ..
+	TOK_ARROW,   ///< =>
+	TOK_COMPARE, ///< op says which
+	TOK_EDGE,    ///< op says which
+	TOK_BARS,    ///< ||
+	TOK_ASSIGN,  ///< =
+	TOK_WRONG,   ///< && and the like: name holds what to write instead
+	TOK_CHAR,    ///< one of . ; , ( ) [ ] + - * / | ? : ch says which
 };
 
 struct token {

@@ -43,14 +43,15 @@ static struct memo *add_memo(struct spec_eval *e, struct attr_task t)
 		return NULL;
 	if (e->free_memos.size)
 		i = e->free_memos.data[e->free_memos.size - 1];
-	if ((i == e->memos.size && !vec_push(&e->memos)) || map_put(&e->memo_of, memo_key(t), i)) {
+	if ((i == e->memos.size && !vec_push(&e->memos)) ||
+	    map_put(&e->memo_of, memo_key(t), i)) {
 		track_free(e, result);
 		return NULL;
 	}
 	e->free_memos.size -= e->free_memos.size > 0;
 	if (result)
 		e->track.results.data[result].owner = i;
-	e->memos.data[i] = (struct memo){.result = result};
+	e->memos.data[i] = (struct memo){ .result = result };
 	return &e->memos.data[i];
 }
 
@@ -78,7 +79,7 @@ void eval_drop_memos(struct spec_eval *e)
 void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node)
 {
 	for (size_t i = 0; i < e->s->attrs.size; i++) {
-		struct attr_task t = {.attr = i, .node = node};
+		struct attr_task t = { .attr = i, .node = node };
 		struct memo *m = find_any_memo(e, t);
 
 		if (!m)
@@ -102,8 +103,9 @@ static void push_task(struct spec_eval *e, struct attr_task t)
 static bool run_task(struct spec_eval *e, struct attr_task t)
 {
 	const struct spec_attr *a = &e->s->attrs.data[t.attr];
-	struct scope sc = {.e = e, .is_in_attr = true,
-			   .deps = e->track.is_on ? &e->attr_deps : NULL};
+	struct scope sc = { .e = e,
+			    .is_in_attr = true,
+			    .deps = e->track.is_on ? &e->attr_deps : NULL };
 	struct value v;
 	bool is_end;
 	struct memo *m;
@@ -120,7 +122,7 @@ static bool run_task(struct spec_eval *e, struct attr_task t)
 	m = find_any_memo(e, t);
 	m->state = MEMO_DONE;
 	m->is_cyclic = sc.is_cyclic;
-	m->value = sc.is_cyclic ? (struct value){.kind = VALUE_NONE} : v;
+	m->value = sc.is_cyclic ? (struct value){ .kind = VALUE_NONE } : v;
 	if (m->result && track_set(e, m->result, &e->attr_deps))
 		e->is_out_of_memory = true;
 	return true;
@@ -157,7 +159,7 @@ static int attr_of_type(const struct spec *s, int attr, uint32_t type)
 
 struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 {
-	struct value none = {.kind = VALUE_NONE};
+	struct value none = { .kind = VALUE_NONE };
 	const struct edge_node *node;
 	struct attr_task t;
 	struct memo *m;
@@ -165,8 +167,8 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 	if (sc->needs_attr)
 		return none; // it will be asked again: whether for this one is not known yet
 	if (v.kind == VERTEX_NULL)
-		return (struct value){.kind = VALUE_INT,
-				      .i = sc->e->s->attrs.data[attr].null_value};
+		return (struct value){ .kind = VALUE_INT,
+				       .i = sc->e->s->attrs.data[attr].null_value };
 	node = v.kind == VERTEX_NODE ? edges_node(&sc->e->edges, v.node) : NULL;
 	attr = node ? attr_of_type(sc->e->s, attr, node->type) : -1;
 	if (attr < 0) {
@@ -174,7 +176,7 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 		return none;
 	}
 	eval_add_attr_dep(sc, attr, v.node);
-	t = (struct attr_task){.attr = attr, .node = v.node};
+	t = (struct attr_task){ .attr = attr, .node = v.node };
 	m = eval_find_memo(sc->e, t);
 	if (!m && !sc->is_in_attr) {
 		push_task(sc->e, t);

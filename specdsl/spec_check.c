@@ -20,7 +20,8 @@ struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
 	struct err *err;
 
 	if (spec_errors(s))
-		return err_new(ERR_SPEC, "cannot check: the specification has %zu mistakes",
+		return err_new(ERR_SPEC,
+			       "cannot check: the specification has %zu mistakes",
 			       spec_errors(s));
 	assert(s->is_resolved);
 	e = calloc(1, sizeof(*e));
@@ -108,7 +109,7 @@ static void add_source(void *ctx, uint32_t id)
 
 static void add_sources(struct spec_eval *e, uint32_t level, const struct edge_node *to)
 {
-	struct candidate_list l = {e, level};
+	struct candidate_list l = { e, level };
 
 	edges_sources(&e->edges, to, add_source, &l);
 }
@@ -121,8 +122,9 @@ static void add_reached(struct spec_eval *e, uint32_t level, const struct edge_n
 	e->is_out_of_memory |= !row;
 	for (size_t w = 0; row && w < n_words; w++)
 		for (uint64_t bits = row[w]; bits; bits &= bits - 1)
-			add_candidate(e, level,
-				      e->edges.nodes.data[w * 64 + __builtin_ctzll(bits)].id.v);
+			add_candidate(
+				e, level,
+				e->edges.nodes.data[w * 64 + __builtin_ctzll(bits)].id.v);
 }
 
 /** The candidates of @p step are what they are because of node @p from. */
@@ -175,10 +177,10 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 	// In a body it matters which fields cannot be read on the way.
 	if (step->source == PLAN_ALL && plan == &r->all &&
 	    same_candidates(sc, plan, step, r->vars[step->var].type, add_source,
-			    &(struct candidate_list){e, level}))
+			    &(struct candidate_list){ e, level }))
 		return;
 	if (step->source == PLAN_ALL) {
-		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
+		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
 		for (size_t i = 0; i < e->edges.nodes.size; i++)
 			if (e->edges.nodes.data[i].is_live)
 				add_candidate(e, level, e->edges.nodes.data[i].id.v);
@@ -214,7 +216,7 @@ bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *p
 		return fn(sc, ctx);
 	find_candidates(sc, r, plan, s, level);
 	for (size_t i = 0; i < sc->e->candidates[level].size && !is_stopped; i++) {
-		struct hg_node_id id = {sc->e->candidates[level].data[i]};
+		struct hg_node_id id = { sc->e->candidates[level].data[i] };
 		const struct edge_node *n = edges_node(&sc->e->edges, id);
 
 		if (!n || n->type != r->vars[s->var].type)
@@ -223,7 +225,7 @@ bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *p
 		if (plan_check(sc, plan, s->checks))
 			is_stopped = plan_walk(sc, r, plan, step + 1, level + 1, fn, ctx);
 	}
-	sc->nodes[s->var] = (struct hg_node_id){0};
+	sc->nodes[s->var] = (struct hg_node_id){ 0 };
 	return is_stopped || sc->e->is_out_of_memory;
 }
 
@@ -327,8 +329,8 @@ static bool is_out_of_range(struct scope *sc, const struct ast *n)
 bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r)
 {
 	return r->pub.is_intra &&
-	       (sc->index < r->from || sc->index > r->to || is_out_of_range(sc, r->guard) ||
-		is_out_of_range(sc, r->body));
+	       (sc->index < r->from || sc->index > r->to ||
+		is_out_of_range(sc, r->guard) || is_out_of_range(sc, r->body));
 }
 
 /** An intra-node constraint, the node being known: each value of the index. */
@@ -338,7 +340,8 @@ static bool check_range(struct scope *sc, void *ctx)
 	const struct spec_rule *r = c->rule;
 	int64_t to = c->part ? c->part->to : r->to;
 
-	for (sc->index = c->part ? c->part->from : r->from; sc->index <= to; sc->index++) {
+	for (sc->index = c->part ? c->part->from : r->from; sc->index <= to;
+	     sc->index++) {
 		// The guard first: mostly it is false, and then the body's fields do not matter.
 		if (is_out_of_range(sc, r->guard) ||
 		    (r->guard && !eval_condition(sc, r->guard)) ||
@@ -358,7 +361,8 @@ static int compare_violations(const void *a, const void *b)
 	for (size_t i = 0; i < SPEC_MAX_VARS; i++)
 		if (x->binding.node[i].v != y->binding.node[i].v)
 			return x->binding.node[i].v < y->binding.node[i].v ? -1 : 1;
-	return (x->binding.index > y->binding.index) - (x->binding.index < y->binding.index);
+	return (x->binding.index > y->binding.index) -
+	       (x->binding.index < y->binding.index);
 }
 
 const struct plan *rule_plan(const struct spec_rule *r)
@@ -371,8 +375,12 @@ void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *p
 {
 	const struct spec_rule *r = sc->e->s->rules.data[constraint];
 	const struct plan *plan = rule_plan(r);
-	struct check c = {.rule = r, .constraint = constraint, .part = part, .max = max,
-			  .found = found, .first = found->size};
+	struct check c = { .rule = r,
+			   .constraint = constraint,
+			   .part = part,
+			   .max = max,
+			   .found = found,
+			   .first = found->size };
 	bool has_root = part && part->root.v;
 
 	if (!plan_check(sc, plan, plan->first_checks))
@@ -394,7 +402,7 @@ void rule_sort(struct spec_violation *v, size_t n)
 struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size_t max,
 				  spec_violations *ret)
 {
-	struct scope sc = {.e = e};
+	struct scope sc = { .e = e };
 	struct err *err = eval_refresh(e);
 	size_t first = ret->size;
 

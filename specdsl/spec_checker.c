@@ -22,10 +22,10 @@
  * of its index, if it has one. */
 struct unit {
 	uint32_t constraint;
-	struct rule_part part;	///< which bindings
-	uint32_t result;	///< as which it is tracked; 0: the unit is free
-	uint32_t next_of_node;	///< another unit of root; 0 ends
-	uint32_t place;		///< in violated, + 1; 0: not there
+	struct rule_part part; ///< which bindings
+	uint32_t result;       ///< as which it is tracked; 0: the unit is free
+	uint32_t next_of_node; ///< another unit of root; 0 ends
+	uint32_t place;	       ///< in violated, + 1; 0: not there
 	uint32_t n_violations;
 	struct spec_violation *violations;
 	bool is_queued;
@@ -138,8 +138,10 @@ static int add_units(struct spec_checker *c, uint32_t constraint, struct edge_no
 	struct rule_part part = { n->id, r->from, r->to };
 	uint64_t bytes = n->end - n->start;
 	uint64_t n_values = r->pub.is_intra && r->to >= r->from ?
-				    (uint64_t)r->to - (uint64_t)r->from : 0;
-	uint64_t at_a_time = bytes < LARGE_BYTES ? n_values : n_values / (bytes / UNIT_BYTES);
+				    (uint64_t)r->to - (uint64_t)r->from :
+				    0;
+	uint64_t at_a_time = bytes < LARGE_BYTES ? n_values :
+						   n_values / (bytes / UNIT_BYTES);
 
 	for (; n_values > at_a_time; n_values -= at_a_time + 1) {
 		part.to = part.from + at_a_time;

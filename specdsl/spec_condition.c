@@ -52,12 +52,14 @@ static bool is_true(enum ast_op op, int order)
  * NULL when it is something else. */
 static const struct ast *find_field(const struct ast *n)
 {
-	while ((n->kind == AST_ADD || n->kind == AST_SUB) && (!n->a->vars || !n->b->vars)) {
+	while ((n->kind == AST_ADD || n->kind == AST_SUB) &&
+	       (!n->a->vars || !n->b->vars)) {
 		if (n->kind == AST_SUB && !n->a->vars)
 			return NULL;
 		n = n->a->vars ? n->a : n->b;
 	}
-	return n->vars && (n->kind == AST_FIELD || (n->kind == AST_NAMED && n->user_attr < 0)) ?
+	return n->vars && (n->kind == AST_FIELD ||
+			   (n->kind == AST_NAMED && n->user_attr < 0)) ?
 		       n :
 		       NULL;
 }
@@ -72,7 +74,8 @@ static uint64_t to_unsigned(__int128 i, bool is_signed)
 
 /** The field that is worth @p value was compared with @p limit: as long as it stays on the
  * same side of it, nothing is different. */
-static void set_range(struct spec_bytes *bytes, enum ast_op op, __int128 value, __int128 limit)
+static void set_range(struct spec_bytes *bytes, enum ast_op op, __int128 value,
+		      __int128 limit)
 {
 	// The least and the most that count as the value does.
 	__int128 least = value, most = value;
@@ -96,7 +99,8 @@ static void set_range(struct spec_bytes *bytes, enum ast_op op, __int128 value, 
 
 /** Comparison @p n of @p a, with the field sc->ranged in it, and @p b, which is fixed, was
  * made: what does it depend on? */
-static void add_ranged_dep(struct scope *sc, enum ast_op op, struct value a, struct value b)
+static void add_ranged_dep(struct scope *sc, enum ast_op op, struct value a,
+			   struct value b)
 {
 	struct spec_dep dep = sc->ranged_dep;
 	const __int128 far = (__int128)1 << 80;
@@ -110,8 +114,11 @@ static void add_ranged_dep(struct scope *sc, enum ast_op op, struct value a, str
 
 static enum ast_op turn(enum ast_op op)
 {
-	return op == OP_LE ? OP_GE : op == OP_GE ? OP_LE : op == OP_LT ? OP_GT :
-	       op == OP_GT ? OP_LT : op;
+	return op == OP_LE ? OP_GE :
+	       op == OP_GE ? OP_LE :
+	       op == OP_LT ? OP_GT :
+	       op == OP_GT ? OP_LT :
+			     op;
 }
 
 /** Evaluate the operands of comparison @p n, and say what the comparison depends on. */
@@ -219,8 +226,8 @@ static void add_path_dep(struct scope *sc, const struct edge_node *from)
 {
 	const struct edge_node *root = edges_node(&sc->e->edges, sc->path_root);
 
-	if (!sc->deps || (root && (root == from ||
-				   edges_find_path(&sc->e->edges, root, from) > 0)))
+	if (!sc->deps ||
+	    (root && (root == from || edges_find_path(&sc->e->edges, root, from) > 0)))
 		return;
 	eval_add_dep(sc, SPEC_DEP_EDGES, from->id);
 }
@@ -240,7 +247,8 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 	else if (is_path && from)
 		add_path_dep(sc, from);
 	else if (from && to && from->n_slots > to->n_slots)
-		eval_add_dep(sc, SPEC_DEP_INTO, b.node); // the same, and changes less often
+		eval_add_dep(sc, SPEC_DEP_INTO,
+			     b.node); // the same, and changes less often
 	else if (from)
 		eval_add_dep(sc, SPEC_DEP_NODE, a.node);
 	if (from && !is_path && b.kind == VERTEX_NODE)

@@ -15,7 +15,7 @@
 /** @return the index of the type that the current token names; -1 after a mistake. */
 static const char *hint_unknown_type(struct parser *p, const char *name)
 {
-	struct spec_nearest nearest = {.word = name};
+	struct spec_nearest nearest = { .word = name };
 	const char *foreign = spec_hint_foreign(name);
 
 	for (size_t i = 0; i < p->s->types.size && !foreign; i++)
@@ -23,8 +23,11 @@ static const char *hint_unknown_type(struct parser *p, const char *name)
 	if (foreign)
 		return foreign;
 	if (nearest.name)
-		return spec_printf(p->s, "did you mean '%s'? else declare it first: '%s FIELD n "
-					 "EDGE n;'", nearest.name, name);
+		return spec_printf(
+			p->s,
+			"did you mean '%s'? else declare it first: '%s FIELD n "
+			"EDGE n;'",
+			nearest.name, name);
 	return spec_printf(p->s, "declare it first: '%s FIELD n EDGE n;'", name);
 }
 
@@ -38,7 +41,8 @@ static int parse_known_type(struct parser *p)
 		return -1;
 	type = spec_type_find(p->s, name);
 	if (type < 0)
-		parse_error(p, at, hint_unknown_type(p, name), "type '%s' is not declared", name);
+		parse_error(p, at, hint_unknown_type(p, name),
+			    "type '%s' is not declared", name);
 	return type;
 }
 
@@ -56,11 +60,12 @@ static void parse_variables(struct parser *p, int type)
 				parse_error(p, at, NULL, "'%s' is declared twice", name);
 		if (p->n_vars == SPEC_MAX_VARS)
 			parse_error(p, at, "split it into several constraints",
-				    "a constraint has at most %d variables", SPEC_MAX_VARS);
+				    "a constraint has at most %d variables",
+				    SPEC_MAX_VARS);
 		if (p->is_panicking)
 			return;
 		p->var_spans[p->n_vars] = at;
-		p->vars[p->n_vars++] = (struct spec_var){.name = name, .type = type};
+		p->vars[p->n_vars++] = (struct spec_var){ .name = name, .type = type };
 		if (!parse_is_char(p, ','))
 			break;
 		parse_advance(p);
@@ -100,7 +105,8 @@ static struct ast *parse_assignment(struct parser *p, const struct spec_attr *at
 
 	if (!(p->n_vars && parse_is_word(p, p->vars[0].name) &&
 	      token_is_char(&p->next, '.'))) {
-		parse_error(p, p->tok.span, hint, "expected an assignment to %s", attr->name);
+		parse_error(p, p->tok.span, hint, "expected an assignment to %s",
+			    attr->name);
 		return NULL;
 	}
 	parse_advance(p);
@@ -138,7 +144,8 @@ static void parse_rule(struct parser *p, struct spec_attr *attr)
 		p->is_in_header = true;
 		type = parse_known_type(p);
 		if (type >= 0 && (uint32_t)type != attr->type)
-			parse_error(p, at, NULL, "the rule of %s is about nodes of type %s",
+			parse_error(p, at, NULL,
+				    "the rule of %s is about nodes of type %s",
 				    attr->name, p->s->types.data[attr->type].name);
 		if (p->is_panicking)
 			return;
@@ -178,7 +185,8 @@ static void parse_rule(struct parser *p, struct spec_attr *attr)
 /** `f . h ;` or `f . h NULL n ;`, then its rule. */
 void parse_attribute_declaration(struct parser *p)
 {
-	struct spec_attr attr = {.null_value = -1, .file = p->f, .span = p->tok.span}, *new;
+	struct spec_attr attr = { .null_value = -1, .file = p->f, .span = p->tok.span },
+			 *new;
 	int type;
 
 	p->is_in_header = true;
@@ -196,7 +204,8 @@ void parse_attribute_declaration(struct parser *p)
 		return;
 	}
 	if (parse_accept_word(p, "NULL") &&
-	    !parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX, &attr.null_value))
+	    !parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX,
+			   &attr.null_value))
 		return;
 	if (!parse_end(p, "attribute"))
 		return;
@@ -207,7 +216,8 @@ void parse_attribute_declaration(struct parser *p)
 	for (size_t i = 0; i < p->s->attrs.size; i++)
 		if (p->s->attrs.data[i].type == attr.type &&
 		    !strcmp(p->s->attrs.data[i].name, attr.name))
-			parse_error(p, attr.span, NULL, "'%s' is declared twice", attr.name);
+			parse_error(p, attr.span, NULL, "'%s' is declared twice",
+				    attr.name);
 	new = vec_push(&p->s->attrs);
 	if (new)
 		*new = attr;
@@ -236,8 +246,9 @@ static void parse_range(struct parser *p, struct spec_rule *r)
 		return;
 	}
 	if (p->tok.kind == TOK_NAME && !token_is_char(&p->next, ','))
-		parse_error(p, p->tok.span, "a field goes into the guard: for I in 0 to 99, "
-					    "I < X.n => ...",
+		parse_error(p, p->tok.span,
+			    "a field goes into the guard: for I in 0 to 99, "
+			    "I < X.n => ...",
 			    "the range's end is a number");
 	if (!parse_integer(p, "the range's end", INT32_MIN, INT32_MAX, &r->to))
 		return;
@@ -245,8 +256,8 @@ static void parse_range(struct parser *p, struct spec_rule *r)
 		parse_error(p, parse_until_here(p, at), "for I in 0 to 7, ...",
 			    "the range is empty");
 	if (!parse_is_char(p, ','))
-		parse_error(p, (struct spec_span){p->last_end, 1}, "for I in 0 to 7, ...",
-			    "expected ',' behind the range");
+		parse_error(p, (struct spec_span){ p->last_end, 1 },
+			    "for I in 0 to 7, ...", "expected ',' behind the range");
 	parse_expect_char(p, ',', "behind the range");
 	r->pub.is_intra = true;
 	r->pub.index_name = p->index_name;
@@ -338,8 +349,8 @@ void parse_constraint(struct parser *p)
 void parse_trailing_label(struct parser *p)
 {
 	struct spec_span at = p->tok.span;
-	struct spec_rule *last = p->s->rules.size ? p->s->rules.data[p->s->rules.size - 1] :
-						    NULL;
+	struct spec_rule *last =
+		p->s->rules.size ? p->s->rules.data[p->s->rules.size - 1] : NULL;
 	const char *label = parse_label(p);
 
 	if (!label)

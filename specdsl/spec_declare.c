@@ -61,8 +61,8 @@ static void add_type(struct parser *p, const struct spec_type *t,
 		    o->is_array == t->is_array && o->slot_bytes == t->slot_bytes &&
 		    !t->n_sites && strcmp(o->file, p->f->name))
 			return;
-		parse_error(p, place->name, NULL, "type '%s' was declared at %s:%d", t->name,
-			    o->file, o->line);
+		parse_error(p, place->name, NULL, "type '%s' was declared at %s:%d",
+			    t->name, o->file, o->line);
 		return;
 	}
 	new = vec_push(&p->s->types);
@@ -113,8 +113,8 @@ static void parse_type_size(struct parser *p, struct spec_type *t)
 /** `f FIELD n EDGE n ;` and `ARRAY f ;` */
 void parse_type(struct parser *p)
 {
-	struct spec_type t = {.slot_bytes = 8, .file = p->f->name};
-	struct spec_type_place place = {.file = p->f};
+	struct spec_type t = { .slot_bytes = 8, .file = p->f->name };
+	struct spec_type_place place = { .file = p->f };
 
 	t.is_array = parse_accept_word(p, "ARRAY");
 	place.name = place.fields = place.edges = p->tok.span;
@@ -180,15 +180,15 @@ static void add_cpoint(struct parser *p, struct spec_cpoint c, enum spec_cpoint_
 /** `CPOINT CRASH;`, `CPOINT EXIT;`, `CPOINT f [ENTRY|EXIT] [OF type];` */
 void parse_cpoint(struct parser *p)
 {
-	struct spec_cpoint c = {.type = -1, .file = p->f->name};
+	struct spec_cpoint c = { .type = -1, .file = p->f->name };
 	enum spec_cpoint_kind whole = SPEC_CPOINT_CRASH;
 	bool has_entry = true, has_return = true, is_whole = false;
 
 	c.line = spec_file_line(p->f, p->tok.span.offset);
 	parse_advance(p);
 	if (p->tok.kind == TOK_STRING) {
-		c.function = parse_text(p, (struct spec_span){p->tok.span.offset + 1,
-							      p->tok.span.length - 2});
+		c.function = parse_text(p, (struct spec_span){ p->tok.span.offset + 1,
+							       p->tok.span.length - 2 });
 		parse_advance(p);
 	} else if (parse_is_word(p, "CRASH") || parse_is_word(p, "EXIT")) {
 		is_whole = true;

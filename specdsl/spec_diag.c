@@ -78,7 +78,8 @@ void spec_diag_add(struct spec *s, struct spec_file *f, struct spec_span at,
 	d->file = f->name;
 	d->line = spec_file_line(f, end);
 	d->column = count_chars(f->text + from, end - from) + 1;
-	d->length = count_chars(f->text + end, at.length < to - end ? at.length : to - end);
+	d->length =
+		count_chars(f->text + end, at.length < to - end ? at.length : to - end);
 	if (d->length < 1)
 		d->length = 1;
 	d->hint = hint;

@@ -21,16 +21,16 @@
 // A repeated dependency does no harm; the last few are what loops repeat.
 #define DEPS_RECENT 8
 
-static const struct value value_none = {.kind = VALUE_NONE};
+static const struct value value_none = { .kind = VALUE_NONE };
 
 static struct value value_int(__int128 i)
 {
-	return (struct value){.kind = VALUE_INT, .i = i};
+	return (struct value){ .kind = VALUE_INT, .i = i };
 }
 
 static struct value value_real(double real)
 {
-	return (struct value){.kind = VALUE_REAL, .real = real};
+	return (struct value){ .kind = VALUE_REAL, .real = real };
 }
 
 static struct value unreadable(struct scope *sc)
@@ -49,9 +49,9 @@ void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_deri
 		return;
 	a = vec_push(&sc->args->args);
 	if (a)
-		*a = (struct spec_arg){.is_derived = is_derived,
-				       .is_absent = is_absent,
-				       .value = is_absent ? 0 : value};
+		*a = (struct spec_arg){ .is_derived = is_derived,
+					.is_absent = is_absent,
+					.value = is_absent ? 0 : value };
 	else
 		sc->e->is_out_of_memory = true;
 }
@@ -84,7 +84,7 @@ void eval_add_any_dep(struct scope *sc, struct spec_dep dep)
 		return;
 	if (dep.kind == SPEC_DEP_ALL || n >= DEPS_MAX) {
 		n = sc->deps->deps.size = 0;
-		dep = (struct spec_dep){.kind = SPEC_DEP_ALL};
+		dep = (struct spec_dep){ .kind = SPEC_DEP_ALL };
 	}
 	for (size_t i = n > DEPS_RECENT ? n - DEPS_RECENT : 0; i < n; i++)
 		if (all[i].kind == dep.kind && all[i].node.v == dep.node.v &&
@@ -99,12 +99,13 @@ void eval_add_any_dep(struct scope *sc, struct spec_dep dep)
 
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
 {
-	eval_add_any_dep(sc, (struct spec_dep){.kind = kind, .node = node});
+	eval_add_any_dep(sc, (struct spec_dep){ .kind = kind, .node = node });
 }
 
 void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
 {
-	eval_add_any_dep(sc, (struct spec_dep){.kind = SPEC_DEP_ATTR, .node = node, .attr = attr});
+	eval_add_any_dep(sc, (struct spec_dep){
+				     .kind = SPEC_DEP_ATTR, .node = node, .attr = attr });
 }
 
 static void add_number_arg(struct scope *sc, struct value v, bool is_derived)
@@ -199,10 +200,10 @@ static bool is_in_whole_element(const struct spec_eval *e, struct hg_node_id nod
 static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_id node,
 			  const struct dec_field *f, struct value value)
 {
-	struct spec_dep dep = {.kind = SPEC_DEP_NODE, .node = node};
+	struct spec_dep dep = { .kind = SPEC_DEP_NODE, .node = node };
 
 	if (f->offset <= UINT32_MAX)
-		dep.bytes = (struct spec_bytes){f->offset, f->size, f->is_signed, 1, 0};
+		dep.bytes = (struct spec_bytes){ f->offset, f->size, f->is_signed, 1, 0 };
 	if (n != sc->ranged) {
 		eval_add_any_dep(sc, dep);
 		return;
@@ -241,8 +242,8 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	t = type_of(sc->e, v.node, &type);
 	if (!t || !hg_view_is_live(sc->e->v, v.node))
 		return unreadable(sc);
-	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size || f.size > 8 ||
-	    (f.is_float && f.size != 4 && f.size != 8) ||
+	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size ||
+	    f.size > 8 || (f.is_float && f.size != 4 && f.size != 8) ||
 	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw)) {
 		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 		return unreadable(sc);
@@ -251,8 +252,9 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	if (sc->deps)
 		add_field_dep(sc, n, v.node, &f, value);
 	add_read(sc, v.node, &f);
-	sc->is_pointer = f.is_pointer && f.size == 8 &&
-			 (!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
+	sc->is_pointer =
+		f.is_pointer && f.size == 8 &&
+		(!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
 	sc->read_node = v.node;
 	sc->read_offset = f.offset;
 	return value;
@@ -260,7 +262,7 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 
 struct vertex eval_vertex(struct scope *sc, const struct ast *n)
 {
-	struct vertex v = {.kind = VERTEX_NONE};
+	struct vertex v = { .kind = VERTEX_NONE };
 	struct value address;
 
 	if (n->kind == AST_VAR) {
@@ -277,13 +279,13 @@ struct vertex eval_vertex(struct scope *sc, const struct ast *n)
 		return v;
 	// What a pointer leads to is told of with its node; of other fields that is not known.
 	if (!sc->is_pointer)
-		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){0});
+		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
 	v.addr = (uint64_t)address.i;
 	v.kind = VERTEX_NULL;
 	if (!v.addr)
 		return v;
-	if (!sc->is_pointer || !edges_target(&sc->e->edges, sc->read_node, sc->read_offset,
-					     v.addr, &v.node))
+	if (!sc->is_pointer ||
+	    !edges_target(&sc->e->edges, sc->read_node, sc->read_offset, v.addr, &v.node))
 		v.node = hg_view_find(sc->e->v, v.addr);
 	v.kind = v.node.v ? VERTEX_NODE : VERTEX_WILD;
 	return v;

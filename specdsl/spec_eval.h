@@ -61,7 +61,7 @@ struct spec_eval {
 	const struct hg_graph *g;
 	const struct hg_view *v;
 	struct edges edges;
-	struct map memo_of;	     ///< attribute << 32 | node -> index into memos
+	struct map memo_of; ///< attribute << 32 | node -> index into memos
 	VEC(struct memo) memos;
 	VEC(uint32_t) free_memos;
 	VEC(struct attr_task) tasks; ///< attributes to compute, the innermost last
@@ -79,16 +79,17 @@ struct scope {
 	struct hg_node_id nodes[SPEC_MAX_VARS];
 	int64_t index;
 	struct hg_node_id path_root; ///< candidates were found by the paths from it
-	bool is_in_attr;      ///< evaluating an attribute's rule
-	bool needs_attr;      ///< .. which needs another attribute first
+	bool is_in_attr;	     ///< evaluating an attribute's rule
+	bool needs_attr;	     ///< .. which needs another attribute first
 	bool is_unreadable, is_cyclic;
-	bool is_pointer;      ///< the field read last is one, of ..
+	bool is_pointer;	     ///< the field read last is one, of ..
 	struct hg_node_id read_node; ///< .. this node ..
 	uint64_t read_offset;	     ///< .. at this offset
-	const struct ast *ranged; ///< this field's dependency is left to its comparison, in..
+	// This field's dependency is left to its comparison, in ..
+	const struct ast *ranged;
 	struct spec_dep ranged_dep; ///< .. and its value ..
 	struct value ranged_value;  ///< .. (none: it was not read, or it has no range)
-	struct spec_args *args; ///< collect arguments here; NULL: do not, and take short cuts
+	struct spec_args *args; ///< collect arguments here; NULL: do not, take short cuts
 	struct spec_args *deps; ///< collect dependencies here; NULL: do not
 	struct spec_args *reads; ///< .. and fields that are read
 };

@@ -64,7 +64,8 @@ struct ast *parse_sum(struct parser *p)
 	struct ast *n = parse_product(p);
 
 	while (!p->is_panicking && (parse_is_char(p, '+') || parse_is_char(p, '-')))
-		n = parse_binary(p, p->tok.ch == '+' ? AST_ADD : AST_SUB, n, parse_product);
+		n = parse_binary(p, p->tok.ch == '+' ? AST_ADD : AST_SUB, n,
+				 parse_product);
 	return p->is_panicking ? NULL : n;
 }
 
@@ -109,10 +110,11 @@ static bool classify_comparison(struct parser *p, struct ast *n, struct spec_spa
 	if (ast_is_condition(a) || ast_is_condition(b)) {
 		n->compare = CMP_BOOLS;
 		if (!ast_is_condition(a) || !ast_is_condition(b))
-			parse_error(p, ast_is_condition(a) ? b->span : a->span,
-				    "true and false are compared with conditions, numbers with "
-				    "numbers",
-				    "a condition is compared with a value");
+			parse_error(
+				p, ast_is_condition(a) ? b->span : a->span,
+				"true and false are compared with conditions, numbers with "
+				"numbers",
+				"a condition is compared with a value");
 	} else if (a->kind == AST_VAR || b->kind == AST_VAR ||
 		   (ast_is_field(a) && a->is_paren && ast_is_field(b) && b->is_paren)) {
 		n->compare = CMP_VERTICES;

@@ -27,8 +27,8 @@ struct formatter {
 	FILE *out;
 	VEC(struct piece) pieces; ///< of the statement under way
 	uint32_t at;		  ///< behind the last token
-	size_t statement;	  ///< index of the first piece behind the last declaration
-	bool is_absolute;	  ///< inside |...|
+	size_t statement; ///< index of the first piece behind the last declaration
+	bool is_absolute; ///< inside |...|
 	bool is_out_of_memory;
 };
 
@@ -88,7 +88,8 @@ static size_t width(const struct formatter *m, size_t from, size_t to)
 	size_t n = 0;
 
 	for (size_t i = from; i < to; i++)
-		n += m->pieces.data[i].span.length + (i > from && m->pieces.data[i].has_space);
+		n += m->pieces.data[i].span.length +
+		     (i > from && m->pieces.data[i].has_space);
 	return n;
 }
 
@@ -159,8 +160,8 @@ static bool wants_operand(const struct formatter *m, const struct piece *p)
 
 static bool has_space_before(struct formatter *m, const struct token *t)
 {
-	const struct piece *p =
-		m->pieces.size ? &m->pieces.data[m->pieces.size - 1] : NULL;
+	const struct piece *p = m->pieces.size ? &m->pieces.data[m->pieces.size - 1] :
+						 NULL;
 	char before = p && p->span.length == 1 ? *text_of(m, p->span) : 0;
 	char c = t->kind == TOK_CHAR ? t->ch : 0;
 
@@ -232,8 +233,9 @@ static uint32_t take_label(struct formatter *m, uint32_t at)
 		add_piece(m, &t, t.span);
 		at = t.span.offset + t.span.length;
 		t = spec_lex(m->f, at);
-	} while (t.kind != TOK_END && !(m->pieces.size && is_text(m, &m->pieces.data[
-					   m->pieces.size - 1], ")")));
+	} while (t.kind != TOK_END &&
+		 !(m->pieces.size &&
+		   is_text(m, &m->pieces.data[m->pieces.size - 1], ")")));
 	if (t.kind == TOK_CHAR && t.ch == ';') {
 		add_piece(m, &t, t.span);
 		at = t.span.offset + t.span.length;
@@ -282,8 +284,9 @@ static void format_all(struct formatter *m)
 		is_site = t.kind == TOK_NAME && t.span.length == 2 &&
 			  !strncmp(text_of(m, t.span), "AT", 2);
 		is_site |= m->pieces.size > 1 && site == 0 && t.kind == TOK_CHAR &&
-			   t.ch == ',' && memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),
-						 ':', m->pieces.data[m->pieces.size - 2].span.length);
+			   t.ch == ',' &&
+			   memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),
+				  ':', m->pieces.data[m->pieces.size - 2].span.length);
 		if (t.kind != TOK_CHAR || t.ch != ';' || site)
 			continue;
 		if (is_declaration(m, m->statement)) {

@@ -47,11 +47,11 @@ bool spec_field_at(const struct spec_type *t, uint64_t index, struct dec_field *
 	}
 	if (index - 1 > UINT32_MAX / t->slot_bytes)
 		return false;
-	*ret = (struct dec_field){.name = "",
-				  .offset = (index - 1) * t->slot_bytes,
-				  .size = t->slot_bytes,
-				  .is_pointer = !t->is_array && t->slot_bytes == 8,
-				  .is_signed = true};
+	*ret = (struct dec_field){ .name = "",
+				   .offset = (index - 1) * t->slot_bytes,
+				   .size = t->slot_bytes,
+				   .is_pointer = !t->is_array && t->slot_bytes == 8,
+				   .is_signed = true };
 	return true;
 }
 
@@ -110,7 +110,7 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
 			t->n_fields, t->name, n_fields);
 	else if (t->n_edges != n_pointers)
 		spec_diag_add(s, place->file, place->edges, hint,
-			      "EDGE %u, but struct %s has %u pointer fields", t->n_edges, t->name,
-			      n_pointers);
+			      "EDGE %u, but struct %s has %u pointer fields", t->n_edges,
+			      t->name, n_pointers);
 	return NULL;
 }

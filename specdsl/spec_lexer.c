@@ -20,36 +20,36 @@ struct spelling {
 
 // The longest spelling that fits wins, so a prefix stands behind what it begins.
 static const struct spelling spellings[] = {
-	{"-/>>", TOK_EDGE, OP_NO_PATH, NULL},
-	{"/->>", TOK_EDGE, OP_NO_PATH, NULL},
-	{"\u21a0\u0338", TOK_EDGE, OP_NO_PATH, NULL}, // two-headed arrow, struck through
-	{"\u2900", TOK_EDGE, OP_NO_PATH, NULL},	      // two-headed arrow with a stroke
-	{"-/>", TOK_EDGE, OP_NO_EDGE, NULL},
-	{"/->", TOK_EDGE, OP_NO_EDGE, NULL},
-	{"\u2192\u0338", TOK_EDGE, OP_NO_EDGE, NULL},
-	{"\u219b", TOK_EDGE, OP_NO_EDGE, NULL},
-	{"->>", TOK_EDGE, OP_PATH, NULL},
-	{"\u21a0", TOK_EDGE, OP_PATH, NULL},
-	{"->", TOK_EDGE, OP_EDGE, NULL},
-	{"\u2192", TOK_EDGE, OP_EDGE, NULL},
-	{"=>", TOK_ARROW, 0, NULL},
-	{"\u21d2", TOK_ARROW, 0, NULL},
-	{"==", TOK_COMPARE, OP_EQ, NULL},
-	{"!=", TOK_COMPARE, OP_NE, NULL},
-	{"\u2260", TOK_COMPARE, OP_NE, NULL},
-	{"<=", TOK_COMPARE, OP_LE, NULL},
-	{"\u2264", TOK_COMPARE, OP_LE, NULL},
-	{">=", TOK_COMPARE, OP_GE, NULL},
-	{"\u2265", TOK_COMPARE, OP_GE, NULL},
-	{"<", TOK_COMPARE, OP_LT, NULL},
-	{">", TOK_COMPARE, OP_GT, NULL},
-	{"=", TOK_ASSIGN, 0, NULL},
-	{"||", TOK_BARS, 0, NULL},
-	{"..", TOK_DOTS, 0, NULL},
-	{"&&", TOK_WRONG, 0, "write 'and'"},
-	{"!", TOK_WRONG, 0, "write '== false', '!=', '/->' or '/->>'"},
-	{"\u2212", TOK_WRONG, 0, "write '-' (this is the Unicode minus sign)"},
-	{"\u2013", TOK_WRONG, 0, "write '-' (this is an en dash)"},
+	{ "-/>>", TOK_EDGE, OP_NO_PATH, NULL },
+	{ "/->>", TOK_EDGE, OP_NO_PATH, NULL },
+	{ "\u21a0\u0338", TOK_EDGE, OP_NO_PATH, NULL }, // struck ->>
+	{ "\u2900", TOK_EDGE, OP_NO_PATH, NULL },	// ->> with a stroke
+	{ "-/>", TOK_EDGE, OP_NO_EDGE, NULL },
+	{ "/->", TOK_EDGE, OP_NO_EDGE, NULL },
+	{ "\u2192\u0338", TOK_EDGE, OP_NO_EDGE, NULL },
+	{ "\u219b", TOK_EDGE, OP_NO_EDGE, NULL },
+	{ "->>", TOK_EDGE, OP_PATH, NULL },
+	{ "\u21a0", TOK_EDGE, OP_PATH, NULL },
+	{ "->", TOK_EDGE, OP_EDGE, NULL },
+	{ "\u2192", TOK_EDGE, OP_EDGE, NULL },
+	{ "=>", TOK_ARROW, 0, NULL },
+	{ "\u21d2", TOK_ARROW, 0, NULL },
+	{ "==", TOK_COMPARE, OP_EQ, NULL },
+	{ "!=", TOK_COMPARE, OP_NE, NULL },
+	{ "\u2260", TOK_COMPARE, OP_NE, NULL },
+	{ "<=", TOK_COMPARE, OP_LE, NULL },
+	{ "\u2264", TOK_COMPARE, OP_LE, NULL },
+	{ ">=", TOK_COMPARE, OP_GE, NULL },
+	{ "\u2265", TOK_COMPARE, OP_GE, NULL },
+	{ "<", TOK_COMPARE, OP_LT, NULL },
+	{ ">", TOK_COMPARE, OP_GT, NULL },
+	{ "=", TOK_ASSIGN, 0, NULL },
+	{ "||", TOK_BARS, 0, NULL },
+	{ "..", TOK_DOTS, 0, NULL },
+	{ "&&", TOK_WRONG, 0, "write 'and'" },
+	{ "!", TOK_WRONG, 0, "write '== false', '!=', '/->' or '/->>'" },
+	{ "\u2212", TOK_WRONG, 0, "write '-' (this is the Unicode minus sign)" },
+	{ "\u2013", TOK_WRONG, 0, "write '-' (this is an en dash)" },
 };
 
 static bool is_name_char(char c)
@@ -104,7 +104,8 @@ static struct token lex_number(const struct spec_file *f, struct token t)
 	}
 	if (is_name_char(f->text[i]) ||
 	    (f->text[i] == '.' && isdigit((unsigned char)f->text[i + 1]))) {
-		while (is_name_char(f->text[i]) || (f->text[i] == '.' && f->text[i + 1] != '.'))
+		while (is_name_char(f->text[i]) ||
+		       (f->text[i] == '.' && f->text[i + 1] != '.'))
 			i++;
 		t.kind = TOK_BAD;
 		t.hint = "there are no fractions and no suffixes: for X.w < 1.5 write "
@@ -148,10 +149,10 @@ static uint32_t char_bytes(const struct spec_file *f, uint32_t i)
 
 struct token spec_lex(const struct spec_file *f, uint32_t offset)
 {
-	struct token t = {.kind = TOK_END};
+	struct token t = { .kind = TOK_END };
 	uint32_t i = skip_blanks(f, offset);
 
-	t.span = (struct spec_span){.offset = i, .length = 1};
+	t.span = (struct spec_span){ .offset = i, .length = 1 };
 	if (i >= f->size) {
 		t.span.length = 0;
 		return t;
@@ -196,21 +197,22 @@ uint32_t spec_lex_site(const struct spec_file *f, uint32_t offset, struct spec_s
 	struct token number;
 
 	if (f->text[i] == '"') {
-		struct token t = lex_string(f, (struct token){.span = {i, 1}});
+		struct token t = lex_string(f, (struct token){ .span = { i, 1 } });
 
 		if (t.kind != TOK_STRING)
 			return 0;
-		*path = (struct spec_span){i + 1, t.span.length - 2};
+		*path = (struct spec_span){ i + 1, t.span.length - 2 };
 		i += t.span.length;
 	} else {
-		*path = (struct spec_span){i, 0};
-		while (f->text[i] && (is_name_char(f->text[i]) || strchr("./+-~@", f->text[i])))
+		*path = (struct spec_span){ i, 0 };
+		while (f->text[i] &&
+		       (is_name_char(f->text[i]) || strchr("./+-~@", f->text[i])))
 			i++;
 		path->length = i - path->offset;
 	}
 	if (!path->length || f->text[i] != ':' || !isdigit((unsigned char)f->text[i + 1]))
 		return 0;
-	number = lex_number(f, (struct token){.span = {i + 1, 1}});
+	number = lex_number(f, (struct token){ .span = { i + 1, 1 } });
 	if (number.hint || number.number > INT32_MAX || !number.number)
 		return 0;
 	*line = (int)number.number;

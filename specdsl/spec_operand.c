@@ -67,9 +67,10 @@ bool want_condition(struct parser *p, const struct ast *n)
 	if (p->is_panicking || ast_is_condition(n))
 		return !p->is_panicking;
 	parse_error(p, n->span,
-		    n->kind == AST_VAR ? "a condition compares attributes or fields, or says "
-					 "X -> Y" :
-					 "compare it with something, as in X[1] == 0",
+		    n->kind == AST_VAR ?
+			    "a condition compares attributes or fields, or says "
+			    "X -> Y" :
+			    "compare it with something, as in X[1] == 0",
 		    "expected a condition, this is a %s",
 		    n->kind == AST_VAR ? "node" : "value");
 	return false;
@@ -85,7 +86,8 @@ bool want_number(struct parser *p, const struct ast *n)
 		return false;
 	}
 	if (n->kind == AST_VAR) {
-		parse_error(p, n->span, "a field of it is written X[1], an attribute X.INDEGREE",
+		parse_error(p, n->span,
+			    "a field of it is written X[1], an attribute X.INDEGREE",
 			    "expected a number, this is a node");
 		return false;
 	}
@@ -96,8 +98,9 @@ bool want_vertex(struct parser *p, const struct ast *n)
 {
 	if (p->is_panicking || is_vertex_like(n))
 		return !p->is_panicking;
-	parse_error(p, n->span, "a node is a declared variable, as X, or a field that points to "
-				"it, as (X[2])",
+	parse_error(p, n->span,
+		    "a node is a declared variable, as X, or a field that points to "
+		    "it, as (X[2])",
 		    "expected a node");
 	return false;
 }
@@ -108,12 +111,13 @@ static const struct {
 	const char *name;
 	enum ast_attr attr;
 } standard_attrs[] = {
-	{"INDEGREE", ATTR_INDEGREE}, {"OUTDEGREE", ATTR_OUTDEGREE},
-	{"EXTERNAL", ATTR_EXTERNAL}, {"INTERNAL", ATTR_INTERNAL},
-	{"ISROOT", ATTR_ISROOT},     {"ISLEAF", ATTR_ISLEAF},
+	{ "INDEGREE", ATTR_INDEGREE }, { "OUTDEGREE", ATTR_OUTDEGREE },
+	{ "EXTERNAL", ATTR_EXTERNAL }, { "INTERNAL", ATTR_INTERNAL },
+	{ "ISROOT", ATTR_ISROOT },     { "ISLEAF", ATTR_ISLEAF },
 };
 
-_Static_assert(sizeof(standard_attrs) / sizeof(*standard_attrs) == SPEC_STANDARD_ATTRS, "");
+_Static_assert(sizeof(standard_attrs) / sizeof(*standard_attrs) == SPEC_STANDARD_ATTRS,
+	       "");
 
 const char *spec_standard_attr(size_t i)
 {
@@ -158,7 +162,7 @@ static int find_const(const struct parser *p)
 /** What to do about @p name, the current token, that is not declared. */
 static const char *hint_undeclared(struct parser *p, const char *name)
 {
-	struct spec_nearest nearest = {.word = name};
+	struct spec_nearest nearest = { .word = name };
 	const char *foreign = spec_hint_foreign(name);
 	uint32_t at = p->tok.span.offset;
 
@@ -169,17 +173,21 @@ static const char *hint_undeclared(struct parser *p, const char *name)
 		       "node";
 	if (at >= 2 && !strncmp(p->f->text + at - 2, "->", 2) &&
 	    spec_type_find(p->s, name) < 0 && islower((unsigned char)*name))
-		return spec_printf(p->s, "a field is X.%s; X -> Y says that X points to node Y",
+		return spec_printf(p->s,
+				   "a field is X.%s; X -> Y says that X points to node Y",
 				   name);
 	for (size_t i = 0; i < p->n_vars; i++)
 		spec_nearest_try(&nearest, strlen(name) > 2 ? p->vars[i].name : NULL);
 	for (size_t i = 0; i < p->s->consts.size; i++)
-		spec_nearest_try(&nearest, strlen(name) > 2 ? p->s->consts.data[i].name : NULL);
+		spec_nearest_try(&nearest,
+				 strlen(name) > 2 ? p->s->consts.data[i].name : NULL);
 	if (nearest.name)
 		return spec_printf(p->s, "did you mean '%s'?", nearest.name);
-	return spec_printf(p->s, "declare it: 'TYPE %s;' before the constraint for a node, 'CONST "
-				 "%s 1;' for a number, 'for %s in 0 to 9,' for an index",
-			   name, name, name);
+	return spec_printf(
+		p->s,
+		"declare it: 'TYPE %s;' before the constraint for a node, 'CONST "
+		"%s 1;' for a number, 'for %s in 0 to 9,' for an index",
+		name, name, name);
 }
 
 static struct ast *parse_name(struct parser *p)
@@ -214,7 +222,8 @@ static struct ast *parse_name(struct parser *p)
 		return parse_literal(p, AST_BOOL, 0);
 	name = parse_text(p, p->tok.span);
 	if (spec_type_find(p->s, name) >= 0) {
-		parse_error(p, p->tok.span, NULL, "expected an operand, '%s' is a type", name);
+		parse_error(p, p->tok.span, NULL, "expected an operand, '%s' is a type",
+			    name);
 		p->is_complete = parse_is_declaration(p); // of the next constraint
 		return NULL;
 	}
@@ -297,7 +306,8 @@ static struct ast *parse_primary(struct parser *p)
 {
 	if (p->tok.kind == TOK_NUMBER) {
 		if (p->tok.hint) {
-			parse_error(p, p->tok.span, p->tok.hint, "this number is too large");
+			parse_error(p, p->tok.span, p->tok.hint,
+				    "this number is too large");
 			return NULL;
 		}
 		return parse_literal(p, AST_NUMBER, p->tok.number);
@@ -308,8 +318,7 @@ static struct ast *parse_primary(struct parser *p)
 		return parse_parenthesis(p);
 	if (parse_is_char(p, '|') || p->tok.kind == TOK_BARS)
 		return parse_absolute(p);
-	parse_error(p, p->tok.span, NULL,
-		    "expected an operand");
+	parse_error(p, p->tok.span, NULL, "expected an operand");
 	return NULL;
 }
 
@@ -332,7 +341,8 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 		return NULL;
 	n = ast_new(p, AST_FIELD, base, index, parse_until_here(p, base->span));
 	if (n && index->kind == AST_NUMBER && index->number < 1 && !may_be_array(base)) {
-		parse_error(p, index->span, "the first field is X[1]", "fields count from 1");
+		parse_error(p, index->span, "the first field is X[1]",
+			    "fields count from 1");
 		return NULL;
 	}
 	if (n && base->kind == AST_VAR && index->kind == AST_NUMBER) {
@@ -340,8 +350,10 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 
 		if (t->n_fields && index->number > (int64_t)t->n_fields)
 			parse_error(p, index->span,
-				    spec_printf(p->s, "they are X[1] to X[%u], those of nested "
-						      "structs counted", t->n_fields),
+				    spec_printf(p->s,
+						"they are X[1] to X[%u], those of nested "
+						"structs counted",
+						t->n_fields),
 				    "'%s' has %u fields", t->name, t->n_fields);
 	}
 	return p->is_panicking ? NULL : n;
@@ -373,8 +385,9 @@ struct ast *parse_postfix(struct parser *p)
 		bool is_dot = parse_is_char(p, '.');
 
 		if (n->kind == AST_NAMED && parse_is_char(p, '('))
-			parse_error(p, p->tok.span, "X.(2) is a field by its number, X.next.key "
-						    "one of the node that a field points to",
+			parse_error(p, p->tok.span,
+				    "X.(2) is a field by its number, X.next.key "
+				    "one of the node that a field points to",
 				    "'%s' takes no arguments", n->name);
 		if ((!is_dot && !parse_is_char(p, '[')) || p->is_panicking)
 			break;

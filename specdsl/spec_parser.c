@@ -24,10 +24,11 @@ static void report_bad(struct parser *p)
 		return;
 	p->bad_end = p->tok.span.offset + p->tok.span.length;
 	c = p->f->text[p->tok.span.offset];
-	parse_error(p, p->tok.span, p->tok.hint ? p->tok.hint : spec_hint_character(c), "%s",
+	parse_error(p, p->tok.span, p->tok.hint ? p->tok.hint : spec_hint_character(c),
+		    "%s",
 		    isdigit((unsigned char)c) ? "this is no whole number" :
 		    p->tok.hint		      ? "this comment has no end" :
-						"this character is not part of the language");
+				  "this character is not part of the language");
 }
 
 void parse_advance(struct parser *p)
@@ -160,7 +161,7 @@ bool parse_type_name(struct parser *p, const char *what, const char **ret)
 }
 
 bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
-			  int64_t *ret)
+		   int64_t *ret)
 {
 	struct spec_span at = p->tok.span;
 	int64_t value, sign = 1;
@@ -207,7 +208,7 @@ static const char *hint_no_end(const struct parser *p, const char *what)
 bool parse_end(struct parser *p, const char *what)
 {
 	// Shown behind the last token: that is where the semicolon belongs.
-	struct spec_span at = {p->last_end, 1};
+	struct spec_span at = { p->last_end, 1 };
 	bool is_forgotten = starts_line(p);
 
 	if (p->is_panicking)
@@ -223,8 +224,8 @@ bool parse_end(struct parser *p, const char *what)
 			    "'%.*s' is not an operator here", (int)p->tok.span.length,
 			    p->f->text + p->tok.span.offset);
 	else
-		parse_error(p, at, hint_no_end(p, what), "expected ';' at the end of the %s",
-			    what);
+		parse_error(p, at, hint_no_end(p, what),
+			    "expected ';' at the end of the %s", what);
 	// A forgotten semicolon costs one message, not the next line as well.
 	p->is_panicking = !is_forgotten;
 	return is_forgotten;
@@ -290,8 +291,8 @@ static bool starts_anew(const struct parser *p)
 	if (!starts_line(p))
 		return false;
 	return p->tok.kind == TOK_WRONG || p->tok.kind == TOK_BAD ||
-	       (parse_is_declaration(p) && !parse_is_word(p, "and") && !parse_is_word(p, "or") &&
-		!parse_is_word(p, "AT"));
+	       (parse_is_declaration(p) && !parse_is_word(p, "and") &&
+		!parse_is_word(p, "or") && !parse_is_word(p, "AT"));
 }
 
 static void skip_to_semicolon(struct parser *p)
@@ -312,8 +313,8 @@ static void skip_statement(struct parser *p)
 	skip_to_semicolon(p);
 	if (!p->is_in_header)
 		return;
-	while (parse_is_declaration(p) && !starts_type(p) && !parse_is_word(p, "CPOINT") &&
-	       !parse_is_word(p, "CONST"))
+	while (parse_is_declaration(p) && !starts_type(p) &&
+	       !parse_is_word(p, "CPOINT") && !parse_is_word(p, "CONST"))
 		skip_to_semicolon(p);
 	if (p->tok.kind == TOK_DOTS)
 		parse_label(p);
@@ -323,7 +324,7 @@ static void skip_statement(struct parser *p)
 
 struct err *spec_parse(struct spec *s, struct spec_file *f)
 {
-	struct parser p = {.s = s, .f = f};
+	struct parser p = { .s = s, .f = f };
 
 	parse_seek(&p, 0);
 	while (p.tok.kind != TOK_END && !p.is_out_of_memory) {

@@ -139,7 +139,9 @@ int order_make(struct edges *e)
 	_cleanup_free_ struct frame *frames = calloc(n + 1, sizeof(*frames));
 	_cleanup_free_ uint8_t *has_loop = calloc(n + 1, 1);
 	_cleanup_free_ uint64_t *ring = calloc(n / 64 + 1, sizeof(*ring));
-	struct tarjan t = { .e = e, .frames = frames, .has_loop = has_loop, .ring = ring };
+	struct tarjan t = {
+		.e = e, .frames = frames, .has_loop = has_loop, .ring = ring
+	};
 
 	if (!words || !frames || !has_loop || !ring ||
 	    vec_reserve(&e->component_sizes, n + 1))

@@ -34,7 +34,8 @@ static bool is_free_var(const struct ast *n, uint32_t free_vars)
 /** Can conjunct @p c give the nodes of a variable of @p free_vars, the others known? */
 static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
 {
-	bool is_equal = c->kind == AST_COMPARE && c->compare == CMP_VERTICES && c->op == OP_EQ;
+	bool is_equal = c->kind == AST_COMPARE && c->compare == CMP_VERTICES &&
+			c->op == OP_EQ;
 	bool is_edge = c->kind == AST_EDGE && c->op == OP_EDGE;
 	bool is_path = c->kind == AST_EDGE && c->op == OP_PATH;
 	bool is_a_free, is_b_free;

@@ -174,7 +174,8 @@ static const char *list_fields(struct spec *s, const struct dec_struct *l)
 }
 
 /** What @p name may mean on @p l. */
-static const char *hint_unknown(struct spec *s, const struct dec_struct *l, const char *name)
+static const char *hint_unknown(struct spec *s, const struct dec_struct *l,
+				const char *name)
 {
 	struct spec_nearest nearest = { .word = name };
 
@@ -195,13 +196,15 @@ static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 
 	n->is_bad = true;
 	if (t->layout)
-		spec_diag_add(r->s, r->file, n->span, hint_unknown(r->s, t->layout, n->name),
+		spec_diag_add(r->s, r->file, n->span,
+			      hint_unknown(r->s, t->layout, n->name),
 			      "'%s' has no field or attribute '%s'", t->name, n->name);
 	else
-		spec_diag_add(r->s, r->file, n->span,
-			      "the program has no debug information about it: write the field's "
-			      "number, as in X[2]",
-			      "the fields of '%s' have no names here", t->name);
+		spec_diag_add(
+			r->s, r->file, n->span,
+			"the program has no debug information about it: write the field's "
+			"number, as in X[2]",
+			"the fields of '%s' have no names here", t->name);
 }
 
 /** What @p n->name, with n->n_steps indices that are no constants, is on @p l. */
@@ -222,7 +225,8 @@ static bool look_up(struct resolver *r, struct ast *n)
 {
 	struct spec *s = r->s;
 	uint32_t type = static_type(r, n->base), last;
-	struct ast_meaning *table = arena_alloc(&s->arena, s->types.size * sizeof(*table));
+	struct ast_meaning *table =
+		arena_alloc(&s->arena, s->types.size * sizeof(*table));
 	const char *name = name_at(r, n->name, 0, 0);
 
 	if (!table || !name) {
@@ -264,7 +268,8 @@ static void resolve_use(struct resolver *r, struct ast *n)
 	resolve(r, n);
 	if (n->is_prefix && !n->is_bad && !take_only_part(r, n))
 		spec_diag_add(r->s, r->file, n->span, NULL,
-			      "'%s' is a struct or an array: name one of its fields", n->name);
+			      "'%s' is a struct or an array: name one of its fields",
+			      n->name);
 }
 
 /** Is @p base, whose parent needs a node, no number? */
@@ -273,8 +278,8 @@ static bool check_base(struct resolver *r, struct ast *base)
 	if (base->is_bad || base->kind != AST_NAMED || base->user_attr < 0)
 		return !base->is_bad;
 	base->is_bad = true;
-	spec_diag_add(r->s, r->file, base->span, NULL, "attribute '%s' is a number, not a node",
-		      base->name);
+	spec_diag_add(r->s, r->file, base->span, NULL,
+		      "attribute '%s' is a number, not a node", base->name);
 	return false;
 }
 
@@ -313,9 +318,10 @@ static bool check_pointer(struct resolver *r, struct ast *base)
 	if (!t->layout || !spec_field_at(t, field, &f) || f.is_pointer || f.size >= 8)
 		return true;
 	base->is_bad = true;
-	spec_diag_add(r->s, r->file, base->span, list_pointers(r->s, t->layout),
-		      "field '%s' of '%s' has %u bytes and is no pointer: no node is behind it",
-		      f.name, t->name, f.size);
+	spec_diag_add(
+		r->s, r->file, base->span, list_pointers(r->s, t->layout),
+		"field '%s' of '%s' has %u bytes and is no pointer: no node is behind it",
+		f.name, t->name, f.size);
 	return false;
 }
 
@@ -408,14 +414,14 @@ static void resolve(struct resolver *r, struct ast *n)
 
 struct err *spec_resolve(struct spec *s)
 {
-	struct resolver r = {.s = s};
+	struct resolver r = { .s = s };
 
 	assert(!s->is_resolved);
 	s->is_resolved = true;
 	// Statements with a mistake were not added, so what is there is whole.
 	for (size_t i = 0; i < s->attrs.size; i++) {
 		struct spec_attr *a = &s->attrs.data[i];
-		struct spec_var var = {.name = "", .type = a->type};
+		struct spec_var var = { .name = "", .type = a->type };
 
 		r.file = a->file;
 		r.vars = &var;

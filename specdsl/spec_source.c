@@ -42,7 +42,8 @@ size_t spec_source_cpoints(const char *path, struct spec_source_cpoint *ret, siz
 		for (const char *p = line; (p = strstr(p, MARK)); p += strlen(MARK)) {
 			if (n < max) {
 				ret[n].line = number;
-				read_type(p + strlen(MARK), ret[n].type, sizeof(ret[n].type));
+				read_type(p + strlen(MARK), ret[n].type,
+					  sizeof(ret[n].type));
 			}
 			n++;
 		}

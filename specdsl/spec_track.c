@@ -64,8 +64,9 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 		m = eval_find_memo(e, (struct attr_task){ .attr = d->attr,
 							  .node = d->node });
 		// Not tracked is a value that was known before tracking began.
-		return m && m->result ? links_add(e, result, TRACK_RESULT, m->result, NULL) :
-					links_add(e, result, TRACK_ALL, 0, NULL);
+		return m && m->result ?
+			       links_add(e, result, TRACK_RESULT, m->result, NULL) :
+			       links_add(e, result, TRACK_ALL, 0, NULL);
 	case SPEC_DEP_ALL:
 		return links_add(e, result, TRACK_ALL, 0, NULL);
 	}

@@ -42,8 +42,8 @@ struct track_link {
 	uint32_t of;	     ///< node or result; TRACK_SAME: a hash
 	uint32_t next, prev; ///< in the list of what it depends on; 0 ends
 	uint32_t next_own;   ///< of the same result; 0 ends
-	uint32_t piece;	     ///< TRACK_NODE: in the list of this piece of it; 0: of the node
-	uint32_t group;	     ///< in the list of this group instead; 0: of none
+	uint32_t piece; ///< TRACK_NODE: in the list of this piece of it; 0: of the node
+	uint32_t group; ///< in the list of this group instead; 0: of none
 	enum track_list list;
 	struct spec_bytes bytes; ///< TRACK_NODE
 };
@@ -84,11 +84,11 @@ struct track {
 	struct map sames;	    ///< hash -> first link of TRACK_SAME
 	VEC(struct track_group) groups;
 	uint32_t first_free_group;
-	struct map words;	    ///< node << 32 | word -> first group
-	VEC(uint32_t) stale;	    ///< results that became so and are not settled
-	VEC(uint32_t) moved;	    ///< nodes whose pointers lead elsewhere
-	VEC(uint32_t) touched;	    ///< watches that became stale and were not told
-	VEC(uint32_t) told;	    ///< their tags: what spec_touched() answered last
+	struct map words;      ///< node << 32 | word -> first group
+	VEC(uint32_t) stale;   ///< results that became so and are not settled
+	VEC(uint32_t) moved;   ///< nodes whose pointers lead elsewhere
+	VEC(uint32_t) touched; ///< watches that became stale and were not told
+	VEC(uint32_t) told;    ///< their tags: what spec_touched() answered last
 	size_t n_path_links, n_ring_links;
 };
 

@@ -54,18 +54,19 @@ void spec_destroyp(struct spec **s);
 struct err *spec_add_file(struct spec *s, const char *path);
 
 /** As spec_add_file(), for @p size bytes of @p text; @p name stands for the file's. */
-struct err *spec_add_text(struct spec *s, const char *name, const char *text, size_t size);
+struct err *spec_add_text(struct spec *s, const char *name, const char *text,
+			  size_t size);
 
 /* ---- diagnostics ------------------------------------------------------------------ */
 
 struct spec_diag {
 	const char *file;
-	int line, column;	///< from 1; column counts characters, a tab is one
-	int length;		///< characters to underline, at least 1
-	bool is_warning;	///< it does not make the spec unusable
-	const char *message;	///< lower case, no full stop
-	const char *hint;	///< what to write instead; NULL for none
-	const char *source;	///< the whole line, without its newline
+	int line, column;    ///< from 1; column counts characters, a tab is one
+	int length;	     ///< characters to underline, at least 1
+	bool is_warning;     ///< it does not make the spec unusable
+	const char *message; ///< lower case, no full stop
+	const char *hint;    ///< what to write instead; NULL for none
+	const char *source;  ///< the whole line, without its newline
 };
 
 /** @return how many diagnostics there are, in order of discovery. */
@@ -90,15 +91,15 @@ struct spec_site {
 };
 
 struct spec_type {
-	const char *name;	///< the struct's tag
-	uint32_t n_fields;	///< FIELD; 0 for an ARRAY
-	uint32_t n_edges;	///< EDGE; 0 for an ARRAY
+	const char *name;  ///< the struct's tag
+	uint32_t n_fields; ///< FIELD; 0 for an ARRAY
+	uint32_t n_edges;  ///< EDGE; 0 for an ARRAY
 	bool is_array;
-	uint32_t slot_bytes;	///< width of a field without layout: 8, or ARRAY's SIZE
+	uint32_t slot_bytes; ///< width of a field without layout: 8, or ARRAY's SIZE
 	const struct spec_site *sites; ///< NULL without AT; given, only these allocate it
 	size_t n_sites;
 	const struct dec_struct *layout; ///< set by spec_bind_type(), else NULL
-	const char *file;	///< where it was declared
+	const char *file;		 ///< where it was declared
 	int line;
 };
 
@@ -122,17 +123,17 @@ enum spec_var_kind {
 
 struct spec_var {
 	const char *name;
-	uint32_t type;	   ///< index of its type
+	uint32_t type; ///< index of its type
 	enum spec_var_kind kind;
 };
 
 struct spec_constraint {
-	const char *name;  ///< the label `..(c1)`, or c and its number in the file
-	const char *text;  ///< as the user wrote it, declarations included, spaces kept
+	const char *name; ///< the label `..(c1)`, or c and its number in the file
+	const char *text; ///< as the user wrote it, declarations included, spaces kept
 	const char *file;
-	int line;	   ///< of its first declaration
-	int body_line;	   ///< of its first expression
-	bool is_intra;	   ///< `for I in ..`: a binding has an index
+	int line;		///< of its first declaration
+	int body_line;		///< of its first expression
+	bool is_intra;		///< `for I in ..`: a binding has an index
 	const char *index_name; ///< I of an intra-node constraint, else NULL
 	const struct spec_var *vars;
 	size_t n_vars;
@@ -155,9 +156,9 @@ enum spec_cpoint_kind {
 /** One C-point; `CPOINT f;` gives two. */
 struct spec_cpoint {
 	enum spec_cpoint_kind kind;
-	const char *function;	///< NULL for CRASH and END
-	int type;		///< `CPOINT f ENTRY OF qdtree;`: check only constraints with a
-				///< variable of this type; -1 for all
+	const char *function; ///< NULL for CRASH and END
+	int type; ///< `CPOINT f ENTRY OF qdtree;`: check only constraints with a
+		  ///< variable of this type; -1 for all
 	const char *file;
 	int line;
 };
@@ -167,8 +168,8 @@ const struct spec_cpoint *spec_cpoint(const struct spec *s, size_t i);
 
 /** A `##C-POINT(type)` comment in the program's source (paper 001, Figure 4.1). */
 struct spec_source_cpoint {
-	char type[64];	///< as written; empty for `##C-POINT` or `##C-POINT()`
-	int line;	///< from 1
+	char type[64]; ///< as written; empty for `##C-POINT` or `##C-POINT()`
+	int line;      ///< from 1
 };
 
 /** Find the C-point comments of the C source @p path (in comments or bare). @p ret gets up
@@ -249,13 +250,13 @@ struct spec_arg {
 
 /** What a node must not suffer for arguments to stay as they are. */
 enum spec_dep_kind {
-	SPEC_DEP_NODE,	///< its bytes, some or all, and its life were read
-	SPEC_DEP_INTO,	///< the pointers into it were counted, or one of them was looked for
+	SPEC_DEP_NODE, ///< its bytes, some or all, and its life were read
+	SPEC_DEP_INTO, ///< the pointers into it were counted, or one of them was looked for
 	SPEC_DEP_EDGES, ///< the paths from it were asked about
 	SPEC_DEP_RING,	///< whether a path leads from it to itself was asked
-	SPEC_DEP_SAME,	///< nodes were found by a number in a field; node is a hash of both
-	SPEC_DEP_ATTR,	///< its user-defined attribute, with all that this comes from
-	SPEC_DEP_ALL,	///< anything may matter; node is {0}, and it is the only one
+	SPEC_DEP_SAME, ///< nodes were found by a number in a field; node is a hash of both
+	SPEC_DEP_ATTR, ///< its user-defined attribute, with all that this comes from
+	SPEC_DEP_ALL,  ///< anything may matter; node is {0}, and it is the only one
 };
 
 /** Bytes of a node. */
@@ -283,8 +284,8 @@ struct spec_read {
 
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
 struct spec_args {
-	VEC(struct spec_arg) args; ///< as many, in the same order, at every position
-	VEC(struct spec_dep) deps; ///< some may be there repeatedly
+	VEC(struct spec_arg) args;   ///< as many, in the same order, at every position
+	VEC(struct spec_dep) deps;   ///< some may be there repeatedly
 	VEC(struct spec_read) reads; ///< as deps, but not for attributes
 };
 
