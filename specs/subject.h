@@ -27,8 +27,8 @@
 #define SUBJECT_STEPS 1000000
 
 struct subject {
-	int n_faults;		     ///< FAULT() statements in the program, numbered from 0
-	void (*build)(void);	     ///< grow it to SUBJECT_NODES
+	int n_faults;	     ///< FAULT() statements in the program, numbered from 0
+	void (*build)(void); ///< grow it to SUBJECT_NODES
 	void (*operate)(unsigned r); ///< one operation; r: a random number
 };
 
@@ -62,12 +62,12 @@ static inline int subject_goes_wrong(int site, const char *file, int line)
 }
 
 /** The statement @p right, or @p wrong when it is its turn. */
-#define FAULT(site, right, wrong)                                                        \
-	do {                                                                             \
-		if (subject_goes_wrong(site, __FILE__, __LINE__))                        \
-			wrong;                                                           \
-		else                                                                     \
-			right;                                                           \
+#define FAULT(site, right, wrong)                                 \
+	do {                                                      \
+		if (subject_goes_wrong(site, __FILE__, __LINE__)) \
+			wrong;                                    \
+		else                                              \
+			right;                                    \
 	} while (0)
 
 /** malloc that does not fail. */
