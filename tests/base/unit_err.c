@@ -44,7 +44,8 @@ static void test_errno_decides_code(void **state)
 		err = err_errno("cannot open '%s'", "f");
 		assert_int_equal(err->code, cases[i].code);
 		assert_int_equal(err->saved_errno, cases[i].number);
-		snprintf(want, sizeof(want), "cannot open 'f': %s", strerror(cases[i].number));
+		snprintf(want, sizeof(want), "cannot open 'f': %s",
+			 strerror(cases[i].number));
 		assert_string_equal(err->message, want);
 		err_destroy(err);
 	}
@@ -59,7 +60,8 @@ static void test_prefix_keeps_the_rest(void **state)
 	err = err_prefix(err_errno("cannot write"), "capture '%s'", "c");
 	assert_int_equal(err->code, ERR_OS);
 	assert_int_equal(err->saved_errno, ENOSPC);
-	assert_string_equal(err->message, "capture 'c': cannot write: No space left on device");
+	assert_string_equal(err->message,
+			    "capture 'c': cannot write: No space left on device");
 	err_destroy(err);
 }
 

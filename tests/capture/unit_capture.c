@@ -483,16 +483,16 @@ static void write_flight(uint8_t siginfo[128])
 				 .n_stores_overwritten = 1ull << 57,
 				 .stores_from_ns = 1ull << 58,
 				 .pt = { .is_wanted = true,
-					.why_not = (char *)"a",
-					.bytes = 1ull << 54,
-					.n_gaps = 3,
-					.n_lost = 4,
-					.breakpoints = breakpoints,
-					.n_breakpoints = 2,
-					.probe_page = 0x7fffffffe000,
-					.back = { 0x50, 0, 0xcc },
-					.n_back = 3,
-					.clock = { { 1, 2 }, { 1ull << 63, 4 } } } };
+					 .why_not = (char *)"a",
+					 .bytes = 1ull << 54,
+					 .n_gaps = 3,
+					 .n_lost = 4,
+					 .breakpoints = breakpoints,
+					 .n_breakpoints = 2,
+					 .probe_page = 0x7fffffffe000,
+					 .back = { 0x50, 0, 0xcc },
+					 .n_back = 3,
+					 .clock = { { 1, 2 }, { 1ull << 63, 4 } } } };
 	struct cap_event ev = make_event(10);
 	struct cap_writer *w;
 	uint64_t bytes;
@@ -717,7 +717,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden), cmocka_unit_test(test_events_come_back),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_events_come_back),
 		cmocka_unit_test(test_manifest_comes_back),
 		cmocka_unit_test(test_core_comes_back),
 		cmocka_unit_test(test_threads_come_back),

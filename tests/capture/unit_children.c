@@ -14,7 +14,6 @@
 #define ROOT_PID 900u
 #define CHILD_PID 901u
 
-
 static struct err *no_memory(void *ctx, uint64_t addr, void *buf, size_t size)
 {
 	(void)ctx;

@@ -305,7 +305,7 @@ static void run_machine(enum dec_log_mode mode, uint64_t middle)
 	w.steps_seen = 0;
 	engine_flush(e);
 	engine_set_mode(e, mode, mode == DEC_LOG_NONE ? NULL : w.log_buffer,
-				    mode == DEC_LOG_NONE ? 0 : w.log_bytes);
+			mode == DEC_LOG_NONE ? 0 : w.log_bytes);
 	enter_start();
 	e->now = 0;
 	engine_set_break(e, end, true);

@@ -222,9 +222,8 @@ static void use_mode(enum dec_log_mode mode)
 {
 	c.mode = mode;
 	engine_flush(&c.engine);
-	engine_set_mode(&c.engine, mode,
-				    mode == DEC_LOG_NONE ? NULL : c.log_buffer,
-				    mode == DEC_LOG_NONE ? 0 : LOG_BYTES);
+	engine_set_mode(&c.engine, mode, mode == DEC_LOG_NONE ? NULL : c.log_buffer,
+			mode == DEC_LOG_NONE ? 0 : LOG_BYTES);
 	log_reader_init(&c.reader, mode, 0);
 }
 

@@ -26,8 +26,9 @@ static int record(void **state)
 	snprintf(good, sizeof(good), "%s/good", tmp);
 	snprintf(bad, sizeof(bad), "%s/bad", tmp);
 	// bash reads its script from a pipe a byte at a time: the data decides the flow.
-	return unit_run("echo 'x=7; echo $((x * 6))' | %s record -o %s -- bash >/dev/null",
-			unit_env("FAULTLINE"), good);
+	return unit_run(
+		"echo 'x=7; echo $((x * 6))' | %s record -o %s -- bash >/dev/null",
+		unit_env("FAULTLINE"), good);
 }
 
 /* Replay the forgery. @return what diverged; the caller frees it. @p d may be NULL. */
@@ -62,7 +63,8 @@ static void unchanged_copy_matches(void **state)
 {
 	(void)state;
 	forge_capture(good, bad, nothing, NULL);
-	assert_int_equal(unit_run("%s replay %s >/dev/null", getenv("FAULTLINE"), bad), 0);
+	assert_int_equal(unit_run("%s replay %s >/dev/null", getenv("FAULTLINE"), bad),
+			 0);
 }
 
 static void flip_rsi(struct cap_event *ev, void *ctx)
@@ -91,8 +93,10 @@ static void register_is_named(void **state)
 	assert_int_equal(d.event_rip, d.rip);
 	assert_true(d.has_agreed && d.agreed_position < d.position);
 	assert_true(d.agreed_seq < d.seq);
-	assert_int_equal(unit_run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad), 1);
-	assert_int_equal(unit_run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
+	assert_int_equal(unit_run("%s replay %s >%s.out", getenv("FAULTLINE"), bad, bad),
+			 1);
+	assert_int_equal(
+		unit_run("grep -q '^diverged: thread .*rsi recorded' %s.out", bad), 0);
 }
 
 static void change_input(struct cap_event *ev, void *ctx)
@@ -124,7 +128,8 @@ static void drop_writes(struct cap_event *ev, void *ctx)
 {
 	int *left = ctx;
 
-	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read && --*left == 0)
+	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read &&
+	    --*left == 0)
 		ev->regs.gpr[CAP_RAX] = SYS_getppid;
 }
 
@@ -145,7 +150,8 @@ static void wild_write(struct cap_event *ev, void *ctx)
 	static const struct cap_write w = { 0x10, 1, byte };
 	int *left = ctx;
 
-	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read && --*left == 0) {
+	if (ev->kind == CAP_EV_SYSCALL && ev->regs.gpr[CAP_RAX] == SYS_read &&
+	    --*left == 0) {
 		ev->writes = &w;
 		ev->n_writes = 1;
 	}

@@ -35,8 +35,8 @@ static int begin(void **state)
 static void record(const char *words)
 {
 	assert_int_equal(unit_run("rm -rf %s; cd \"$BUILD/tests/programs\" && echo 7 | "
-			     "\"$FAULTLINE\" record -o %s -- %s >/dev/null 2>%s.err",
-			     good, good, words, good),
+				  "\"$FAULTLINE\" record -o %s -- %s >/dev/null 2>%s.err",
+				  good, good, words, good),
 			 0);
 }
 

@@ -56,7 +56,8 @@ static int forget(void **state)
 	return 0;
 }
 
-static void same_regs(const struct cap_regs *a, const struct cap_regs *b, uint64_t position)
+static void same_regs(const struct cap_regs *a, const struct cap_regs *b,
+		      uint64_t position)
 {
 	if (memcmp(a->gpr, b->gpr, sizeof(a->gpr)) || a->rip != b->rip ||
 	    a->rflags != b->rflags)
@@ -267,8 +268,9 @@ static void trace_carries_registers(void **state)
 		ok(dec_machine_regs(m, &after));
 		for (int r = 0; r < 16; r++) {
 			if (f.gpr[r] != after.gpr[r])
-				fail_msg("window %zu: register %d is %#lx, the trace says %#lx",
-					 i, r, after.gpr[r], f.gpr[r]);
+				fail_msg(
+					"window %zu: register %d is %#lx, the trace says %#lx",
+					i, r, after.gpr[r], f.gpr[r]);
 		}
 	}
 	dec_machine_destroy(m);

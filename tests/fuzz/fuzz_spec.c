@@ -14,13 +14,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+// clang-format off
 static const struct dec_field fields[] = {
-	{.name = "value", .offset = 0, .size = 4, .is_signed = true},
-	{.name = "ratio", .offset = 8, .size = 8, .is_float = true, .is_signed = true},
-	{.name = "child[0]", .offset = 16, .size = 8, .is_pointer = true, .points_to = "node"},
-	{.name = "child[1]", .offset = 24, .size = 8, .is_pointer = true, .points_to = "node"},
-	{.name = "pos.next", .offset = 32, .size = 8, .is_pointer = true, .points_to = "node"},
+	{ .name = "value", .offset = 0, .size = 4, .is_signed = true },
+	{ .name = "ratio", .offset = 8, .size = 8, .is_float = true, .is_signed = true },
+	{ .name = "child[0]", .offset = 16, .size = 8, .is_pointer = true, .points_to = "node" },
+	{ .name = "child[1]", .offset = 24, .size = 8, .is_pointer = true, .points_to = "node" },
+	{ .name = "pos.next", .offset = 32, .size = 8, .is_pointer = true, .points_to = "node" },
 };
+// clang-format on
 static const struct dec_struct layout = {
 	.name = "node", .size = 40, .fields = fields, .n_fields = 5
 };
@@ -42,14 +44,17 @@ static struct hg_graph *make_graph(const struct spec *s)
 	for (uint32_t i = 0; i < 6; i++) {
 		struct hg_node_id id;
 
-		must(hg_graph_alloc(g, ++time, addr + i * 64, 40 + i % 2 * 8, 1, NULL, &id));
+		must(hg_graph_alloc(g, ++time, addr + i * 64, 40 + i % 2 * 8, 1, NULL,
+				    &id));
 		hg_graph_set_type(g, id, n_types ? 1 + i % n_types : 0);
 	}
 	for (uint32_t i = 0; i < 6; i++)
 		for (uint32_t field = 0; field < 5; field++) {
-			uint64_t value = field < 2 ? i - 2 : addr + (i * field + 1) % 7 * 64;
+			uint64_t value = field < 2 ? i - 2 :
+						     addr + (i * field + 1) % 7 * 64;
 
-			must(hg_graph_store(g, ++time, addr + i * 64 + field * 8, 8, &value, 2));
+			must(hg_graph_store(g, ++time, addr + i * 64 + field * 8, 8,
+					    &value, 2));
 		}
 	must(hg_graph_free(g, ++time, addr + 3 * 64, 3));
 	return g;
@@ -72,12 +77,12 @@ static void evaluate(const struct spec *s)
 		for (size_t k = 0; k < found.size && k < 50; k++) {
 			bool holds;
 
-			must(spec_check_one(e, found.data[k].constraint, &found.data[k].binding,
-					    &holds));
+			must(spec_check_one(e, found.data[k].constraint,
+					    &found.data[k].binding, &holds));
 			if (holds)
 				abort();
-			must(spec_args(e, found.data[k].constraint, &found.data[k].binding,
-				       &args));
+			must(spec_args(e, found.data[k].constraint,
+				       &found.data[k].binding, &args));
 		}
 		hg_view_back(v, &op);
 	}

@@ -42,7 +42,8 @@ static void check_alignment(void)
 	set = __readeflags() & FLAG_AC;
 	for (int i = 0; i < 100000; i++) {
 		words[i & 63] += sum;
-		sum = sum * 3 + words[(i * 7) & 63] + *(volatile uint8_t *)(bytes + (i & 511));
+		sum = sum * 3 + words[(i * 7) & 63] +
+		      *(volatile uint8_t *)(bytes + (i & 511));
 	}
 	__writeeflags(__readeflags() & ~FLAG_AC);
 	printf("AC %lx: %lx\n", set, sum);

@@ -377,7 +377,8 @@ static int holes(void)
 		unsigned sum = 0;
 
 		for (size_t i = 0; i < 1000; i++)
-			sum = sum * 31 + p[0][i * pages[0] * 1024] + p[1][i * pages[1] * 1024];
+			sum = sum * 31 + p[0][i * pages[0] * 1024] +
+			      p[1][i * pages[1] * 1024];
 		printf("%u\n", sum);
 		fclose(stdout);
 		_exit(0);

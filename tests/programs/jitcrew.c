@@ -45,8 +45,8 @@ static void *work(void *arg)
 	if (page == MAP_FAILED)
 		return NULL;
 	memcpy(page->code, code, sizeof(code));
-	function = (void (*)(volatile uint64_t *, volatile uint64_t *))(uintptr_t)
-			   page->code;
+	function =
+		(void (*)(volatile uint64_t *, volatile uint64_t *))(uintptr_t)page->code;
 	for (uint32_t n = 0; n % 8 || now_ns() < end; n++) {
 		memcpy(page->code + 1, &n, sizeof(n));
 		for (int i = 0; i < 3; i++)

@@ -66,7 +66,8 @@ static void one_of_each(uint64_t *on, uint64_t i, int is_loud)
 	if (!is_loud)
 		return;
 	flockfile(stdout);
-	printf("keep %ld %lx %lx\n", tid, (unsigned long)&on[i % 7], (unsigned long)value);
+	printf("keep %ld %lx %lx\n", tid, (unsigned long)&on[i % 7],
+	       (unsigned long)value);
 	printf("count %ld %lx %lx\n", tid, (unsigned long)&on[i % 7],
 	       (unsigned long)value + 3);
 	funlockfile(stdout);

@@ -39,7 +39,8 @@ static void expect_same_kind(const struct btf_type *a, const struct btf_type *b)
 	}
 }
 
-static const struct btf_type *member_type(const struct btf *b, const struct btf_type *t, int i)
+static const struct btf_type *member_type(const struct btf *b, const struct btf_type *t,
+					  int i)
 {
 	return btf__type_by_id(b, btf__resolve_type(b, btf_members(t)[i].type));
 }
@@ -56,9 +57,10 @@ static int compare(const struct btf_type *a, const struct btf_type *b)
 		const struct btf_type *y = member_type(cut, b, i);
 		const char *name = btf__name_by_offset(all, btf_members(a)[i].name_off);
 
-		assert_string_equal(name, btf__name_by_offset(
-						  cut, btf_members(b)[i].name_off));
-		assert_int_equal(btf_member_bit_offset(a, i), btf_member_bit_offset(b, i));
+		assert_string_equal(name,
+				    btf__name_by_offset(cut, btf_members(b)[i].name_off));
+		assert_int_equal(btf_member_bit_offset(a, i),
+				 btf_member_bit_offset(b, i));
 		assert_int_equal(btf_member_bitfield_size(a, i),
 				 btf_member_bitfield_size(b, i));
 		expect_same_kind(x, y);
@@ -70,9 +72,9 @@ static int compare(const struct btf_type *a, const struct btf_type *b)
 
 static void test_same_places(void **state)
 {
-	static const char *const names[] = { "task_struct",   "thread_struct",
-					     "thread_info",   "signal_struct",
-					     "sigpending",    "pt_regs",
+	static const char *const names[] = { "task_struct", "thread_struct",
+					     "thread_info", "signal_struct",
+					     "sigpending",  "pt_regs",
 					     "uprobe_task" };
 
 	(void)state;

@@ -29,7 +29,7 @@ struct world {
 
 static struct world begin(const char *text)
 {
-	struct world w = {.next_addr = BASE};
+	struct world w = { .next_addr = BASE };
 
 	assert_null(spec_create(&w.s));
 	assert_null(spec_add_text(w.s, "test.spec", text, strlen(text)));
@@ -43,7 +43,8 @@ static uint32_t node(struct world *w, const char *type, uint64_t bytes)
 	int index = type ? spec_type_find(w->s, type) : -1;
 	struct hg_node_id id;
 
-	assert_null(hg_graph_alloc(w->g, ++w->time, w->next_addr, bytes, 0x400000, NULL, &id));
+	assert_null(hg_graph_alloc(w->g, ++w->time, w->next_addr, bytes, 0x400000, NULL,
+				   &id));
 	hg_graph_set_type(w->g, id, index + 1);
 	w->next_addr += (bytes + 31) & ~UINT64_C(31);
 	return id.v;
@@ -51,14 +52,14 @@ static uint32_t node(struct world *w, const char *type, uint64_t bytes)
 
 static uint64_t addr(const struct world *w, uint32_t id)
 {
-	return id ? hg_graph_node(w->g, (struct hg_node_id){id})->start : 0;
+	return id ? hg_graph_node(w->g, (struct hg_node_id){ id })->start : 0;
 }
 
 /** Field @p field (from 1, 8 bytes each) of node @p id becomes @p value. */
 static void set(struct world *w, uint32_t id, int field, uint64_t value)
 {
-	assert_null(hg_graph_store(w->g, ++w->time, addr(w, id) + (field - 1) * 8, 8, &value,
-				   0x400100));
+	assert_null(hg_graph_store(w->g, ++w->time, addr(w, id) + (field - 1) * 8, 8,
+				   &value, 0x400100));
 }
 
 static void point(struct world *w, uint32_t from, int field, uint32_t to)
@@ -125,10 +126,11 @@ static const char *violations(struct world *w)
 	return text;
 }
 
-#define QUAD "qdtree FIELD 9 EDGE 5;\n"                               \
-	     "qdtree X; X.ISROOT == FALSE => X.INDEGREE == 1;\n"      \
-	     "qdtree X; qdtree Y; X -> Y => Y /-> X;\n"               \
-	     "qdtree X; qdtree Y; X -> Y => X.OUTDEGREE == 4;\n"
+#define QUAD                                                \
+	"qdtree FIELD 9 EDGE 5;\n"                          \
+	"qdtree X; X.ISROOT == FALSE => X.INDEGREE == 1;\n" \
+	"qdtree X; qdtree Y; X -> Y => Y /-> X;\n"          \
+	"qdtree X; qdtree Y; X -> Y => X.OUTDEGREE == 4;\n"
 
 /** Figure 4.3: n1 with four children, n5 (the fourth) being split, then line 12 sets
  * n1.child[0] to NULL. @p at: positions (operations) of execution points 1 to 4. */
@@ -179,7 +181,7 @@ static void test_figure_4_3(void **state)
 static void test_definition_3(void **state)
 {
 	struct world w = begin(QUAD);
-	struct spec_binding b = {.node = {{1}, {3}}};
+	struct spec_binding b = { .node = { { 1 }, { 3 } } };
 	struct spec_args before = {}, after = {};
 	uint64_t at[5];
 	struct hg_op op;
@@ -243,7 +245,7 @@ static void test_degrees(void **state)
 	point(&w, b, 2, other);		// undeclared nodes count for OUTDEGREE ..
 	point(&w, other, 1, leaf);	// .. but not for INDEGREE
 	point(&w, b, 3, gone);
-	release(&w, gone);		// a dangling pointer is no edge
+	release(&w, gone); // a dangling pointer is no edge
 	finish(&w);
 	// a: in 0, out 2; b: in 2, out 1; leaf: in 0, out 0
 	assert_string_equal(violations(&w), "c1:1 c1:4 c2:1 c2:4 c3:2 c4:1 c4:4 c5:2 "
@@ -256,9 +258,10 @@ static void test_type_safety(void **state)
 	// Example 5: next is NULL or some node of the list.
 	struct world w = begin("node FIELD 2 EDGE 1;\nother FIELD 1 EDGE 0;\n"
 			       "node X; node Y; X[2] ≠ NULL ⇒ (X[2]) == Y;\n");
-	uint32_t a = node(&w, "node", 16), b = node(&w, "node", 16), c = node(&w, "node", 16);
+	uint32_t a = node(&w, "node", 16), b = node(&w, "node", 16),
+		 c = node(&w, "node", 16);
 	uint32_t d = node(&w, "node", 16), e = node(&w, "node", 16);
-	struct spec_binding binding = {.node = {{3}}};
+	struct spec_binding binding = { .node = { { 3 } } };
 	struct spec_args args = {}, again = {};
 	uint64_t at;
 
@@ -268,7 +271,7 @@ static void test_type_safety(void **state)
 	set(&w, d, 2, 0x1234);		       // no node at all
 	point(&w, e, 2, a);
 	at = hg_graph_ops(w.g);
-	release(&w, a);			       // dangling, and b's pointer with it
+	release(&w, a); // dangling, and b's pointer with it
 	finish(&w);
 	assert_string_equal(violations(&w), "c1:3 c1:4 c1:5");
 	hg_view_seek(w.v, at);
@@ -288,11 +291,12 @@ static void test_type_safety(void **state)
 	end(&w);
 }
 
-#define AVL "avltree FIELD 3 EDGE 2;\n"                                              \
-	    "avltree.HEIGHT; avltree X; X.ISLEAF == true ⇒ X.HEIGHT = 0 ||\n"        \
-	    "X.HEIGHT = (X[2].HEIGHT ≥ X[3].HEIGHT) ? X[2].HEIGHT+1 : X[3].HEIGHT+1;\n" \
-	    "avltree X; (X[2]).HEIGHT - (X[3]).HEIGHT ≤ 1 and\n"                     \
-	    "(X[2]).HEIGHT - (X[3]).HEIGHT ≥ -1;\n"
+#define AVL                                                                           \
+	"avltree FIELD 3 EDGE 2;\n"                                                   \
+	"avltree.HEIGHT; avltree X; X.ISLEAF == true ⇒ X.HEIGHT = 0 ||\n"           \
+	"X.HEIGHT = (X[2].HEIGHT ≥ X[3].HEIGHT) ? X[2].HEIGHT+1 : X[3].HEIGHT+1;\n" \
+	"avltree X; (X[2]).HEIGHT - (X[3]).HEIGHT ≤ 1 and\n"                        \
+	"(X[2]).HEIGHT - (X[3]).HEIGHT ≥ -1;\n"
 
 static void test_avl(void **state)
 {
@@ -348,8 +352,9 @@ static void test_attribute_order(void **state)
 
 static void test_attribute_of_long_list(void **state)
 {
-	struct world w = begin("n FIELD 2 EDGE 1;\nn.LEN NULL 0; n X; X.LEN = X[2].LEN + 1;\n"
-			       "n X; X.ISROOT == true => X.LEN == 200000;\n");
+	struct world w =
+		begin("n FIELD 2 EDGE 1;\nn.LEN NULL 0; n X; X.LEN = X[2].LEN + 1;\n"
+		      "n X; X.ISROOT == true => X.LEN == 200000;\n");
 	uint32_t first = node(&w, "n", 16), last = first;
 
 	(void)state;
@@ -361,21 +366,22 @@ static void test_attribute_of_long_list(void **state)
 	}
 	finish(&w);
 	assert_string_equal(violations(&w), "");
-	hg_view_seek(w.v, hg_graph_ops(w.g) - 1); // the last is not linked: a root of its own
+	hg_view_seek(w.v,
+		     hg_graph_ops(w.g) - 1); // the last is not linked: a root of its own
 	assert_string_equal(violations(&w), "c1:1 c1:200000");
 	end(&w);
 }
 
 static void test_red_black(void **state)
 {
-	struct world w = begin(
-		"CONST BLACK 1; rbtree FIELD 3 EDGE 2;\n"
-		"rbtree.BR; rbtree X; X.ISLEAF == true ⇒ X.BR = 0 ||\n"
-		"X.BR = (X[2].(1) != BLACK) ? X[2].BR : X[2].BR+1;\n"
-		"rbtree.BL; rbtree X; X.ISLEAF == true ⇒ X.BL = 0 ||\n"
-		"X.BL = (X[3].(1) != BLACK) ? X[3].BL : X[3].BL+1;\n"
-		"rbtree X; X.BR == X.BL;\n"
-		"rbtree X; rbtree Y; X -> Y and X[1] != BLACK => Y[1] == BLACK;\n");
+	struct world w =
+		begin("CONST BLACK 1; rbtree FIELD 3 EDGE 2;\n"
+		      "rbtree.BR; rbtree X; X.ISLEAF == true ⇒ X.BR = 0 ||\n"
+		      "X.BR = (X[2].(1) != BLACK) ? X[2].BR : X[2].BR+1;\n"
+		      "rbtree.BL; rbtree X; X.ISLEAF == true ⇒ X.BL = 0 ||\n"
+		      "X.BL = (X[3].(1) != BLACK) ? X[3].BL : X[3].BL+1;\n"
+		      "rbtree X; X.BR == X.BL;\n"
+		      "rbtree X; rbtree Y; X -> Y and X[1] != BLACK => Y[1] == BLACK;\n");
 	uint32_t n[6];
 	uint64_t at;
 
@@ -419,7 +425,7 @@ static void test_btree(void **state)
 	point(&w, n[1], 5, n[3]);
 	for (int i = 2; i <= 4; i++)
 		set(&w, n[i], 1, -1); // c5 as printed holds for leaves only so
-	point(&w, n[4], 4, n[3]);	   // n3 has two parents; n4 one child
+	point(&w, n[4], 4, n[3]);     // n3 has two parents; n4 one child
 	finish(&w);
 	assert_string_equal(violations(&w), "c1:3 c3:4,3 c5:4");
 	end(&w);
@@ -430,7 +436,7 @@ static void test_shard(void **state)
 	struct world w = begin("ARRAY shard;\nshard X;\n"
 			       "for I in 0 to 8, X[I*4 + 1] < X[(I+1)*4 + 1];\n");
 	uint32_t s = node(&w, "shard", 8 * 4 * 8);
-	struct spec_binding b = {.node = {{1}}, .index = 4};
+	struct spec_binding b = { .node = { { 1 } }, .index = 4 };
 	struct spec_args args = {};
 
 	(void)state;
@@ -469,10 +475,11 @@ static void test_paths(void **state)
 
 static void test_unreadable(void **state)
 {
-	struct world w = begin("n FIELD 2 EDGE 1;\nn X; (X[2])[1] > 0;\n"
-			       "n X; (X[2])[1] != 7 => X[1] == 1;\n"
-			       "n X; X[2] != NULL and (X[2])[1] > 0 or X[2] == NULL;\n"
-			       "n X; 10 / X[1] > 0;\nn X; (X[2]) /-> X;\nn X; (X[2]) -> X;\n");
+	struct world w =
+		begin("n FIELD 2 EDGE 1;\nn X; (X[2])[1] > 0;\n"
+		      "n X; (X[2])[1] != 7 => X[1] == 1;\n"
+		      "n X; X[2] != NULL and (X[2])[1] > 0 or X[2] == NULL;\n"
+		      "n X; 10 / X[1] > 0;\nn X; (X[2]) /-> X;\nn X; (X[2]) -> X;\n");
 	uint32_t a = node(&w, "n", 16), b = node(&w, "n", 16);
 
 	(void)state;
@@ -504,38 +511,43 @@ static void test_orders_of_loops(void **state)
 	end(&w);
 }
 
+// clang-format off
 static const struct dec_field packed_fields[] = {
-	{.name = "small", .offset = 0, .size = 2, .is_signed = true},
-	{.name = "flag", .offset = 2, .size = 1, .bit_size = 2, .bit_offset = 3},
-	{.name = "ratio", .offset = 4, .size = 4, .is_float = true, .is_signed = true},
-	{.name = "key[0]", .offset = 8, .size = 1},
-	{.name = "key[1]", .offset = 9, .size = 1},
-	{.name = "key[2]", .offset = 10, .size = 1},
-	{.name = "pos.next", .offset = 16, .size = 8, .is_pointer = true, .points_to = "p"},
+	{ .name = "small", .offset = 0, .size = 2, .is_signed = true },
+	{ .name = "flag", .offset = 2, .size = 1, .bit_size = 2, .bit_offset = 3 },
+	{ .name = "ratio", .offset = 4, .size = 4, .is_float = true, .is_signed = true },
+	{ .name = "key[0]", .offset = 8, .size = 1 },
+	{ .name = "key[1]", .offset = 9, .size = 1 },
+	{ .name = "key[2]", .offset = 10, .size = 1 },
+	{ .name = "pos.next", .offset = 16, .size = 8, .is_pointer = true, .points_to = "p" },
 };
+// clang-format on
 static const struct dec_struct packed = {
 	.name = "p", .size = 24, .fields = packed_fields, .n_fields = 7
 };
 
 static void test_layout(void **state)
 {
-	struct world w = begin("p FIELD 7 EDGE 1;\n"
-			       "p X; X.small == -2 and X.flag == 2 and X.ratio * 2 == 3;\n"
-			       "p X; X[1] == -2 and X[2] == 2;\n"
-			       "p X; for I in 0 to 9, X.key[I] < X.key[I + 1];\n"
-			       "p X; X.pos.next.small == -2 or X.pos.next == NULL;\n"
-			       "p X; X.OUTDEGREE == 0;\n"
-			       "p X; X.key[2] == 9;\n");
-	uint8_t bytes[24] = {0xfe, 0xff, 0xf7, 0, 0, 0, 0xc0, 0x3f, 200, 255, 9};
+	struct world w =
+		begin("p FIELD 7 EDGE 1;\n"
+		      "p X; X.small == -2 and X.flag == 2 and X.ratio * 2 == 3;\n"
+		      "p X; X[1] == -2 and X[2] == 2;\n"
+		      "p X; for I in 0 to 9, X.key[I] < X.key[I + 1];\n"
+		      "p X; X.pos.next.small == -2 or X.pos.next == NULL;\n"
+		      "p X; X.OUTDEGREE == 0;\n"
+		      "p X; X.key[2] == 9;\n");
+	uint8_t bytes[24] = { 0xfe, 0xff, 0xf7, 0, 0, 0, 0xc0, 0x3f, 200, 255, 9 };
 	uint32_t a = node(&w, "p", 24), b = node(&w, "p", 24);
 
 	(void)state;
 	for (int i = 0; i < 24; i += 8)
-		assert_null(hg_graph_store(w.g, ++w.time, addr(&w, a) + i, 8, bytes + i, 1));
+		assert_null(
+			hg_graph_store(w.g, ++w.time, addr(&w, a) + i, 8, bytes + i, 1));
 	point(&w, a, 3, b);
 	assert_null(spec_bind_type(w.s, 0, &packed));
 	finish(&w);
-	assert_string_equal(violations(&w), "c1:2 c2:2 c3:1[1] c3:2[0] c3:2[1] c4:1 c5:1 c6:2");
+	assert_string_equal(violations(&w),
+			    "c1:2 c2:2 c3:1[1] c3:2[0] c3:2[1] c4:1 c5:1 c6:2");
 	end(&w);
 }
 
@@ -621,7 +633,11 @@ static void build_random(struct world *w, int n_steps)
 		uint32_t any = n_live ? live[random() % n_live] : 0;
 
 		if (n_live < 4 || (what < 2 && n_live < 64)) {
-			live[n_live++] = node(w, what & 1 ? "a" : random() % 4 ? "b" : NULL, 32);
+			live[n_live++] = node(w,
+					      what & 1	   ? "a" :
+					      random() % 4 ? "b" :
+							     NULL,
+					      32);
 		} else if (what == 2) {
 			size_t k = random() % n_live;
 			uint64_t next = w->next_addr;
@@ -637,7 +653,8 @@ static void build_random(struct world *w, int n_steps)
 		} else if (what == 3) {
 			uint64_t value = addr(w, live[random() % n_live]);
 
-			assert_null(hg_graph_store(w->g, ++w->time, addr(w, any) + random() % 25,
+			assert_null(hg_graph_store(w->g, ++w->time,
+						   addr(w, any) + random() % 25,
 						   1 + random() % 8, &value, 1));
 		} else {
 			set(w, any, 1 + random() % 4,
@@ -649,14 +666,15 @@ static void build_random(struct world *w, int n_steps)
 	finish(w);
 }
 
-#define RANDOM "a FIELD 4 EDGE 3;\nb FIELD 2 EDGE 1;\n"                              \
-	       "a X; a Y; X -> Y => Y /->> X;\na X; X.INDEGREE < 2;\n"                \
-	       "b X; X.OUTDEGREE == 1;\nb X; X[2] != NULL => X[2] > 4096 and "        \
-	       "X.INDEGREE > 0;\n"                                                    \
-	       "a.H; a X; X.ISLEAF == true => X.H = 0 || X.H = X[1].H + 1;\n"         \
-	       "a X; X.H < 2;\na X; a Y; X[3] != NULL => (X[3]) == Y;\n"              \
-	       "a X; b Y; X[2] > 1 => Y -> X and Y.INDEGREE > 0;\n"                   \
-	       "a X; b Y; Y -> X => X[1] < X[X[4]] or (X[2])[1] == Y[2];\n"
+#define RANDOM                                                          \
+	"a FIELD 4 EDGE 3;\nb FIELD 2 EDGE 1;\n"                        \
+	"a X; a Y; X -> Y => Y /->> X;\na X; X.INDEGREE < 2;\n"         \
+	"b X; X.OUTDEGREE == 1;\nb X; X[2] != NULL => X[2] > 4096 and " \
+	"X.INDEGREE > 0;\n"                                             \
+	"a.H; a X; X.ISLEAF == true => X.H = 0 || X.H = X[1].H + 1;\n"  \
+	"a X; X.H < 2;\na X; a Y; X[3] != NULL => (X[3]) == Y;\n"       \
+	"a X; b Y; X[2] > 1 => Y -> X and Y.INDEGREE > 0;\n"            \
+	"a X; b Y; Y -> X => X[1] < X[X[4]] or (X[2])[1] == Y[2];\n"
 
 /** The evaluator that follows a view must agree with one that reads it anew. */
 static void test_following(void **state)
@@ -725,7 +743,8 @@ static void test_prediction(void **state)
 		}
 		spec_args_deinit(&before);
 	}
-	print_message("%zu of %zu unchanged arguments were predicted\n", n_predicted, n_equal);
+	print_message("%zu of %zu unchanged arguments were predicted\n", n_predicted,
+		      n_equal);
 	assert_true(n_predicted > n_equal / 2);
 	for (size_t i = 0; i < 40; i++)
 		spec_unwatch(w.e, watch[i]);

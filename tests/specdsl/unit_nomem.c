@@ -25,7 +25,7 @@ static void test_out_of_memory(void **state)
 
 #else
 
-static long left = -1; // allocations until one fails; -1: none does
+static long left = -1;	// allocations until one fails; -1: none does
 static bool fails_once; // only that one fails, else all after it too
 static bool has_failed;
 
@@ -69,15 +69,16 @@ static const char text[] =
 static const char mistakes[] = "n FIELD 2 EDGE 1;\nn X; Z == 3;\nn X; X[9] == 1;\nm X;";
 
 static const struct dec_field fields[] = {
-	{.name = "a.v", .offset = 0, .size = 8, .is_signed = true},
-	{.name = "next", .offset = 8, .size = 8, .is_pointer = true, .points_to = "n"},
+	{ .name = "a.v", .offset = 0, .size = 8, .is_signed = true },
+	{ .name = "next", .offset = 8, .size = 8, .is_pointer = true, .points_to = "n" },
 };
 static const struct dec_struct layout = {
 	.name = "n", .size = 16, .fields = fields, .n_fields = 2
 };
 
-static struct err *check_at(struct spec_eval *e, struct spec_checker *c, const struct spec *s,
-			    struct hg_view *v, uint64_t at, spec_violations *found)
+static struct err *check_at(struct spec_eval *e, struct spec_checker *c,
+			    const struct spec *s, struct hg_view *v, uint64_t at,
+			    spec_violations *found)
 {
 	struct err *err = spec_eval_seek(e, v, at);
 
@@ -89,8 +90,8 @@ static struct err *check_at(struct spec_eval *e, struct spec_checker *c, const s
 
 /** Go back to the middle and on to the end with a checker; @p n_found: what it says. When
  * there is memory again, so must be the answer. */
-static struct err *follow(struct spec_eval *e, const struct spec *s, const struct hg_graph *g,
-			  struct hg_view *v, size_t *n_found)
+static struct err *follow(struct spec_eval *e, const struct spec *s,
+			  const struct hg_graph *g, struct hg_view *v, size_t *n_found)
 {
 	_cleanup_(spec_checker_destroyp) struct spec_checker *c = NULL;
 	uint64_t end = hg_graph_ops(g);
@@ -136,7 +137,8 @@ static struct err *read_and_check(const struct hg_graph *g, struct hg_view *v,
 	if (!err)
 		err = spec_check(e, 0, &found);
 	for (size_t i = 0; i < found.size && !err; i++)
-		err = spec_args(e, found.data[i].constraint, &found.data[i].binding, &args);
+		err = spec_args(e, found.data[i].constraint, &found.data[i].binding,
+				&args);
 	if (!err)
 		err = spec_watch(e, &args, 0, &watch);
 	if (!err)
@@ -207,7 +209,7 @@ static void test_out_of_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_out_of_memory)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_out_of_memory) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
