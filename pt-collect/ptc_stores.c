@@ -27,7 +27,6 @@ struct planned {
 	uint64_t *offsets, *cookies;
 	struct planned_site {
 		uint64_t offset; ///< in the file
-		uint16_t gprs;	 ///< wanted
 		bool is_emulated;
 	} * sites;
 	struct err *failure; ///< there is no plan
@@ -181,8 +180,8 @@ static struct err *take_sites(struct ptc_session *s, struct planned *f,
 		f->offsets[i] = site->file_offset;
 		f->cookies[i] = (f->first + i) |
 				(site->n_reads ? REC_STORE_READS_MEMORY : 0);
-		f->sites[i] = (struct planned_site){ site->file_offset, site->gprs,
-						     site->is_emulated };
+		f->sites[i] =
+			(struct planned_site){ site->file_offset, site->is_emulated };
 		err = tell_reads(s, f->first + i, site);
 	}
 	f->n_sites = f->n_probed = plan->n_sites;
@@ -350,9 +349,8 @@ static void remember_hit(struct ptc_stores *s, const struct rec_store *hit)
 	map_put(&s->last_sp, hit->head.tid, hit->gpr[CAP_RSP]);
 }
 
-/** The site's index in its process, and what is wanted of it. */
-static bool find_site(const struct ptc_stores *s, uint32_t number, uint32_t *index,
-		      uint16_t *gprs)
+/** The site's index in its process. */
+static bool find_site(const struct ptc_stores *s, uint32_t number, uint32_t *index)
 {
 	for (size_t i = 0; s && i < s->files.size; i++) {
 		const struct placed *f = &s->files.data[i];
@@ -360,7 +358,6 @@ static bool find_site(const struct ptc_stores *s, uint32_t number, uint32_t *ind
 		if (number - f->file->first >= f->file->n_sites)
 			continue;
 		*index = f->first + (number - f->file->first);
-		*gprs = f->file->sites[number - f->file->first].gprs;
 		return true;
 	}
 	return false;
@@ -371,8 +368,9 @@ bool ptc_stores_event(struct ptc_process *p, struct ptc_thread *t,
 {
 	*ret = (struct cap_event){ .kind = CAP_EV_PROBE,
 				   .tid = s->head.tid,
-				   .at_ns = s->head.at_ns };
-	if (!find_site(p->stores, s->site, &ret->probe_site, &ret->probe_gprs))
+				   .at_ns = s->head.at_ns,
+				   .probe_gprs = UINT16_MAX };
+	if (!find_site(p->stores, s->site, &ret->probe_site))
 		return false;
 	ret->regs.rip = s->rip;
 	memcpy(ret->regs.gpr, s->gpr, sizeof(s->gpr));

@@ -102,10 +102,9 @@ static void print_list(const struct sp_plan *p, uint32_t f)
 	for (uint32_t i = 0; i < fp->n_sites; i++) {
 		const struct sp_site *s = &p->sites[fp->first_site + i];
 
-		printf("    probe 0x%llx %s, %s, %d registers, %u reads, %.3g times a call\n",
+		printf("    probe 0x%llx %s, %s, %u reads, %.3g times a call\n",
 		       (unsigned long long)s->addr, s->mnemonic,
-		       s->is_emulated ? "emulated" : "stepped",
-		       __builtin_popcount(s->gprs), s->n_reads, s->often);
+		       s->is_emulated ? "emulated" : "stepped", s->n_reads, s->often);
 	}
 }
 
@@ -230,7 +229,6 @@ static void add_lists(cJSON *o, const struct sp_plan *p,
 		add_hex(j, "address", s->addr);
 		cJSON_AddStringToObject(j, "mnemonic", s->mnemonic);
 		cJSON_AddBoolToObject(j, "is_emulated", s->is_emulated);
-		cJSON_AddNumberToObject(j, "registers", s->gprs);
 		cJSON_AddNumberToObject(j, "reads", s->n_reads);
 		cJSON_AddNumberToObject(j, "often", s->often);
 		cJSON_AddItemToArray(sites, j);

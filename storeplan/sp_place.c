@@ -109,7 +109,6 @@ struct err *place_add(struct placement *p, uint32_t insn)
 			return &err_nomem;
 		probe->insn = insn;
 	}
-	probe->gprs = SP_ALL_GPRS;
 	p->given[insn] = SP_ALL_GPRS;
 	sp_known_grow(&p->known, insn);
 	return NULL;
@@ -173,7 +172,6 @@ static struct err *place_each(struct placement *p)
 			if (!probe)
 				return &err_nomem;
 			probe->insn = p->stores.data[i].insn;
-			probe->gprs = SP_ALL_GPRS;
 			p->given[probe->insn] = SP_ALL_GPRS;
 		}
 	sp_known_compute(&p->known, p->given);
@@ -237,10 +235,8 @@ static struct err *place_all(struct placement *p, const struct sp_options *o,
 	if (err)
 		return err;
 	place_update(p);
-	if (!o->is_naive) {
+	if (!o->is_naive)
 		place_prune(p, k);
-		place_narrow(p, k);
-	}
 	sp_known_compute(&p->known, p->given);
 	sp_known_compute(k, NULL);
 	set_states(p, k);

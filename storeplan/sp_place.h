@@ -26,7 +26,6 @@ struct place_store {
 
 struct place_probe {
 	uint32_t insn;
-	sp_set gprs;
 	VEC(uint32_t) reads; ///< stores
 };
 

@@ -11,10 +11,9 @@
 #include "storeplan/sp_place.h"
 
 /// Instruction steps, for one function: for trying candidates that are not near a store, for
-/// taking away probes, for taking away registers.
+/// taking away probes.
 #define WORK_MAX 60000000u
 #define PRUNE_WORK_MAX 20000000u
-#define MASK_WORK_MAX 10000000u
 #define NOWHERE UINT32_MAX
 
 struct place_candidates {
@@ -44,7 +43,7 @@ struct place_probe *place_probe_at(struct placement *p, uint32_t insn);
 
 /* ---- sp_place.c -------------------------------------------------------------------------- */
 
-/** Put a probe at @p insn that gives all general registers. */
+/** Put a probe at @p insn. */
 struct err *place_add(struct placement *p, uint32_t insn);
 
 /** Let it read back stores that do not follow otherwise. */
@@ -58,12 +57,9 @@ struct err *place_leftovers(struct placement *p, const struct place_candidates *
 /** One that is stepped, the store itself or one behind it in its window. */
 struct err *place_stepped(struct placement *p);
 
-/* ---- sp_place_less.c: taking away; @p k is room for the analysis ----------------------------- */
+/* ---- sp_place_less.c ------------------------------------------------------------------------- */
 
-/** Probes that turned out not to be needed. */
+/** Take away probes that turned out not to be needed. @p k is room for the analysis. */
 void place_prune(struct placement *p, struct sp_known *k);
-
-/** Registers of probes that nobody needs. */
-void place_narrow(struct placement *p, struct sp_known *k);
 
 #endif

@@ -48,35 +48,3 @@ void place_prune(struct placement *p, struct sp_known *k)
 	}
 	p->probes.size = n;
 }
-
-/** Registers that the reads of @p probe need to find their memory. */
-static sp_set read_registers(const struct placement *p, const struct place_probe *probe)
-{
-	sp_set set = 0;
-
-	for (size_t i = 0; i < probe->reads.size; i++)
-		set |= p->s->step[p->stores.data[probe->reads.data[i]].insn].address;
-	return set & SP_ALL_GPRS;
-}
-
-void place_narrow(struct placement *p, struct sp_known *k)
-{
-	if (p->probes.size * p->f->n_insns * 12 * SP_GPRS > MASK_WORK_MAX)
-		return;
-	for (size_t i = 0; i < p->probes.size; i++) {
-		struct place_probe *probe = &p->probes.data[i];
-		sp_set keep = read_registers(p, probe);
-
-		for (int r = SP_GPRS; r--;) {
-			sp_set less = p->given[probe->insn] & ~SP_BIT(r);
-
-			if (keep & SP_BIT(r))
-				continue;
-			p->given[probe->insn] = less;
-			sp_known_compute(k, p->given);
-			if (!still_done(p, k))
-				p->given[probe->insn] |= SP_BIT(r);
-		}
-		probe->gprs = p->given[probe->insn];
-	}
-}

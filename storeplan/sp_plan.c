@@ -67,7 +67,6 @@ static struct err *keep_sites(struct maker *k, const struct placement *pl)
 			.addr = in->at,
 			.file_offset = sp_image_offset(k->p->image, in->at),
 			.function = k->functions.size - 1,
-			.gprs = probe->gprs,
 			.is_emulated = in->is_emulated,
 			.mnemonic = sp_insn_name(in),
 			.often = pl->f->blocks[pl->f->block_of[probe->insn]].often,

@@ -49,11 +49,10 @@ struct sp_read {
 	int64_t disp;
 };
 
-/** A place to probe. */
+/** A place to probe. A hit tells all general registers. */
 struct sp_site {
 	uint64_t addr, file_offset;
 	uint32_t function;    ///< index in the plan
-	uint16_t gprs;	      ///< bit n: general register n is wanted
 	bool is_emulated;     ///< else the kernel single-steps it
 	const char *mnemonic; ///< static text
 	double often;	      ///< estimate: hits for each call of the function

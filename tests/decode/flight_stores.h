@@ -190,10 +190,8 @@ static struct err *flight_stores_anchor(struct flight_stores *s, struct dec_reco
 	if (s->next == s->hits.size || s->hits.data[s->next].at != time)
 		return NULL;
 	h = &s->hits.data[s->next];
-	for (int g = 0; g < 16 && !err; g++) {
-		if (h->site->gprs >> g & 1)
-			err = dec_recover_anchor(r, g, h->gpr[g]);
-	}
+	for (int g = 0; g < 16 && !err; g++)
+		err = dec_recover_anchor(r, g, h->gpr[g]);
 	for (int i = 0; i < h->site->n_reads && !err; i++) {
 		if (h->has_data[i])
 			err = dec_recover_anchor_memory(r, h->addr[i], h->data[i],

@@ -54,8 +54,8 @@ if grep -q '"why_not":[[:space:]]*"' "$TMPDIR/c/manifest.json"; then
 		fail "dump does not say what the events are without PT"
 fi
 
-# A ring of 4 KiB.
-fly 139 --snapshot=4K -o "$TMPDIR/small" -- "$program" quiet 5000
+# A ring of 16 KiB.
+fly 139 --snapshot=16K -o "$TMPDIR/small" -- "$program" quiet 5000
 stores "$TMPDIR/small" >"$TMPDIR/seen"
 [ "$(printed "$TMPDIR/out" | wc -l)" = 20 ] || fail "the program printed something else"
 printed "$TMPDIR/out" | cmp - <(tail -n 20 "$TMPDIR/seen") || fail "not the last stores"

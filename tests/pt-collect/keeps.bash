@@ -12,14 +12,15 @@ stores() {
 			sub(/^0+/, "", v)
 			return v == "" ? "0" : v
 		}
+		match($0, /\[[0-9a-f]+\+8\]=[0-9a-f]+/) {
+			split(substr($0, RSTART + 1, RLENGTH - 1), p, /\+8\]=/)
+			print "count", $2, p[1], value(p[2])
+			next
+		}
 		/rsi=/ {
 			match($0, /rsi=[0-9a-f]+/); v = substr($0, RSTART + 4, RLENGTH - 4)
 			match($0, /rdi=[0-9a-f]+/); a = substr($0, RSTART + 4, RLENGTH - 4)
 			print "keep", $2, a, v
-		}
-		match($0, /\[[0-9a-f]+\+8\]=[0-9a-f]+/) {
-			split(substr($0, RSTART + 1, RLENGTH - 1), p, /\+8\]=/)
-			print "count", $2, p[1], value(p[2])
 		}'
 }
 

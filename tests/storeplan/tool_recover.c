@@ -588,10 +588,10 @@ static void compare_event(const struct sp_site *site, const struct cap_info *inf
 	while (!is_end && ev.kind != CAP_EV_PROBE);
 	n.told++;
 	is_same = !is_end && ev.regs.rip == site->addr + bias &&
-		  ev.probe_gprs == site->gprs && ev.probe_site < info->n_store_sites &&
+		  ev.probe_gprs == UINT16_MAX && ev.probe_site < info->n_store_sites &&
 		  info->store_sites[ev.probe_site].file_offset == site->file_offset;
 	for (int r = 0; is_same && r < 16; r++)
-		is_same = !(site->gprs >> r & 1) || ev.regs.gpr[r] == truth_gpr[r].lo;
+		is_same = ev.regs.gpr[r] == truth_gpr[r].lo;
 	for (int r = 0; is_same && r < site->n_reads; r++)
 		is_same = has_memory(&ev, read_address(&site->reads[r]),
 				     site->reads[r].size);
@@ -672,8 +672,7 @@ static struct err *on_step(void *ctx, const struct dec_step *step)
 	if (site) {
 		n.hits++;
 		for (int r = 0; r < 16; r++)
-			if (site->gprs >> r & 1 &&
-			    !a->versions.data[a->now[r]].is_known) {
+			if (!a->versions.data[a->now[r]].is_known) {
 				tell_truth(a, r);
 				know(a, a->now[r], truth_gpr[r]);
 			}
