@@ -74,19 +74,24 @@ static bool end_look(struct dec_recover *r, uint64_t line)
 	return true;
 }
 
-static bool ends_look(struct dec_recover *r)
+/* The blocks that call @p c gave and took. */
+static bool ends_look(struct dec_recover *r, const struct dec_recover_heap_call *c)
 {
-	for (size_t i = 0; i < r->anchors.size; i++) {
-		uint64_t v = r->anchors.data[i].value & ~63ull;
+	for (int i = 0; i < 2; i++) {
+		uint64_t v = (i ? c->taken : c->given) & ~63ull;
 
-		if (!is_pointer(v))
-			continue;
-		for (int k = -ALIAS_AROUND; k <= ALIAS_AROUND; k++) {
+		for (int k = -ALIAS_AROUND; k <= ALIAS_AROUND && is_pointer(v); k++) {
 			if (!end_look(r, v + 64 * k))
 				return false;
 		}
 	}
 	return true;
+}
+
+/* What the allocator gave, or was given back. */
+static bool fresh_add(struct dec_recover *r, uint64_t v)
+{
+	return rec_bases_add(r, v) && (!is_pointer(v) || !map_put(&r->fresh, v, 1));
 }
 
 bool rec_bases_begin(struct dec_recover *r)
@@ -96,14 +101,16 @@ bool rec_bases_begin(struct dec_recover *r)
 	map_deinit(&r->bases);
 	for (size_t i = 0; i < r->forms.size; i++)
 		r->forms.data[i].n_placed = 0;
-	for (size_t i = 0; i < r->anchors.size; i++) {
-		uint64_t v = r->anchors.data[i].value;
+	for (size_t i = 0; i < r->heap_calls.size; i++) {
+		const struct dec_recover_heap_call *c = &r->heap_calls.data[i];
 
-		if (!rec_bases_add(r, v) || (is_pointer(v) && map_put(&r->fresh, v, 1)))
+		if (!fresh_add(r, c->given) || !fresh_add(r, c->taken))
 			return false;
 	}
-	if (is_first && !ends_look(r))
-		return false;
+	for (size_t i = 0; i < r->heap_calls.size && is_first; i++) {
+		if (!ends_look(r, &r->heap_calls.data[i]))
+			return false;
+	}
 	// Addresses that the code names.
 	for (size_t i = 0; i < r->forms.size; i++) {
 		const struct rec_form *f = &r->forms.data[i];
