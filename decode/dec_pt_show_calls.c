@@ -129,7 +129,7 @@ static struct err *on_jump(struct dec_pt_show *s, struct show_thread *t,
 		return NULL;
 	if (t->call_from)
 		return waiting_show(s, t, to, tsc);
-	if (from->symbol && strcmp(from->symbol, to->symbol) != 0)
+	if (!from->symbol || strcmp(from->symbol, to->symbol) != 0)
 		call_show(s, "tail", to->place, t->frames.size ? t->frames.size - 1 : 0,
 			  from, to, tsc);
 	return NULL;

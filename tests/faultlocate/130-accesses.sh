@@ -158,8 +158,9 @@ END
 cc -g -O0 -w -o "$TMPDIR/halves" "$TMPDIR/halves.c" || fail "cannot compile"
 accesses 0 "$TMPDIR/halves"
 
+seq -f "line %g" 500 >"$TMPDIR/lines"
 for command in "bison -o /dev/null tests/corpus/files/grammar.y" \
-	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort /etc/services" \
+	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort $TMPDIR/lines" \
 	"m4 tests/corpus/files/loops.m4" "lua5.4 tests/corpus/files/mandel.lua"; do
 	need "${command%% *}"
 	rm -rf "$TMPDIR/capture"

@@ -47,7 +47,7 @@ sed '1d;$d' "$TMPDIR/seen" | cmp - "$TMPDIR/printed" || fail "other calls than i
 	fail "the last call: $(tail -n 1 "$TMPDIR/seen")"
 
 backtrace "$TMPDIR/c" >"$TMPDIR/gdb"
-for want in 'abort ()' 'malloc_printerr\|__libc_message' 'in corrupt_heap ()' 'main ()\|main (' \
+for want in 'abort ()' 'malloc' 'in corrupt_heap ()' 'main ()\|main (' \
 	'= 0x1122334455667788' '\$2 = 6'; do
 	grep -q "$want" "$TMPDIR/gdb" || fail "gdb does not say '$want': $(cat "$TMPDIR/gdb")"
 done
@@ -74,7 +74,7 @@ grep -A 1 '^Thread 1 ' "$TMPDIR/gdb" | grep -q '#0 .*fault (arg=0x123450)' ||
 	fail "who crashed: $(cat "$TMPDIR/gdb")"
 # (The kernel's code of probes is the last page of user space. A thread that has just begun
 # has a frame of no function behind its first.)
-if grep -E '^#0 .* in \?\? \(\)|^#[0-9]+ +0x00007fffffff' "$TMPDIR/gdb"; then
+if grep -E '^#0 .* in \?\? \(\)$|^#[0-9]+ +0x00007fffffff' "$TMPDIR/gdb"; then
 	fail "a thread stands in a probe, or returns into one"
 fi
 
