@@ -74,7 +74,7 @@ static struct err *exact_add(struct bench *b, struct bench_row *row, const char 
 /** The rows of table 3.4: what it takes. */
 static struct err *sizes_add(struct bench *b, const struct graph_runs *r)
 {
-	const struct graph_published *p = &r->work->published;
+	const struct graph_published *p = r->work->published;
 	const struct graph_built *g = &r->last;
 	struct bench_row row = { .suite = b->suite,
 				 .work = r->work->name,
@@ -120,7 +120,7 @@ static struct err *times_add(struct bench *b, const struct graph_runs *r)
 		{ "built", "/s", r->speed, BENCH_HIGHER, SPEED_WANTED, 0 },
 		{ "replay and build", "s", r->wall_s, BENCH_LOWER, 0, 0 },
 		{ "with recording", "s", r->in_all_s, BENCH_LOWER, 0,
-		  r->work->published.traced_s[ways[r->way].published] },
+		  r->work->published->traced_s[ways[r->way].published] },
 	};
 	struct err *err = NULL;
 	size_t first = r->way == GRAPH_INFERRED ? 0 : 1;
@@ -179,7 +179,7 @@ static struct err *work_measure(struct bench *b, const struct graph_work *w)
 	c[0].status = c[1].status = w->status;
 	c[0].skipped = c[1].skipped = w->missing;
 	c[0].note = w->input;
-	c[0].published = w->published.original_s;
+	c[0].published = w->published->original_s;
 	c[0].published_source = "table 3.3";
 	err = bench_measure(b, w->name, c, 2, b->o.rounds, t);
 	// Finding nodes without the allocator takes minutes.

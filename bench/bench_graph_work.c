@@ -237,123 +237,114 @@ static struct err *input_make(struct bench *b, const struct input *in)
 #define TIDY(page)                                                           \
 	{                                                                    \
 		"tidy", "-q", "--force-output", "yes", "--show-errors", "0", \
-			"--show-warnings", "no", IN(page)                    \
+			"--show-warnings", "no", page                        \
 	}
 
-static void works_list(struct bench *b, struct graph_work ret[GRAPH_WORKS])
-{
-#define IN(name) printed(b, "%s/" name, b->scratch)
-	const struct graph_work works[GRAPH_WORKS] = {
-		{ .name = "ls",
-		  .input = "-R of a source tree: 4,000 files in 100 directories",
-		  .argv = { "ls", "-R", IN("tree") },
-		  .published = published_ls },
-		{ .name = "ls, equal work",
-		  .input = "5,000 files in 5 directories",
-		  .ways = KNOWN,
-		  .argv = { "ls", "-R", IN("tree-large") },
-		  .published = published_ls },
-		{ .name = "ls, equal work",
-		  .input = "1,600 files in 2 directories: more nodes are found than the "
-			   "allocator knows",
-		  .ways = UNKNOWN,
-		  .argv = { "ls", "-R", IN("tree-2") },
-		  .published = published_ls },
-		{ .name = "tidy",
-		  .input = "a project's page, 40 kB",
-		  .argv = TIDY("page.html"),
-		  .status = 1,
-		  .published = published_tidy },
-		{ .name = "tidy, equal work",
-		  .input = "a page of 9 kB",
-		  .ways = ALL_WAYS,
-		  .argv = TIDY("page-13.html"),
-		  .status = 1,
-		  .published = published_tidy },
-		{ .name = "bison",
-		  .input = "a grammar of ANSI C, 211 rules (version 3.8; the paper's was "
-			   "2.4.1)",
-		  .argv = { "bison", "-o", IN("c.c"), IN("c.y") },
-		  .published = published_bison },
-		{ .name = "bison, equal work",
-		  .input = "a grammar of expressions, 10 rules",
-		  .ways = ALL_WAYS,
-		  .argv = { "bison", "-o", IN("levels.c"), IN("levels.y") },
-		  .published = published_bison },
-		{ .name = "python3",
-		  .input =
-			  "page rank of 400 pages, 20 rounds; small objects lie in arenas "
-			  "of its own, which are no nodes where its allocator is not "
-			  "looked through",
-		  .argv = { "python3", IN("rank.py"), "400", "20" },
-		  .published = published_python },
-		{ .name = "python3, equal work",
-		  .input =
-			  "200 pages, 5 rounds, and PYTHONMALLOC=malloc: each object is a "
-			  "node",
-		  .ways = KNOWN,
-		  .env = "PYTHONMALLOC",
-		  .value = "malloc",
-		  .argv = { "python3", IN("rank.py"), "200", "5" },
-		  .published = published_python },
-		{ .name = "python3, equal work",
-		  .input = "40 pages, 2 rounds",
-		  .ways = UNKNOWN,
-		  .argv = { "python3", IN("rank.py"), "40", "2" },
-		  .published = published_python },
-		{ .name = "perl",
-		  .input = "file search in the tree of ls",
-		  .argv = { "perl", IN("search.pl"), IN("tree"), "heap.*42" },
-		  .published = published_perl },
-		{ .name = "perl, equal work",
-		  .input = "in 75 directories of 40 files",
-		  .ways = KNOWN,
-		  .argv = { "perl", IN("search.pl"), IN("tree-75"), "heap.*42" },
-		  .published = published_perl },
-		{ .name = "perl, equal work",
-		  .input = "in 26 directories of 40 files",
-		  .ways = UNKNOWN,
-		  .argv = { "perl", IN("search.pl"), IN("tree-26"), "heap.*42" },
-		  .published = published_perl },
-		{ .name = "colouring",
-		  .input = "1,589 vertices, 2,742 edges, in a list of arrays",
-		  .argv = { "colouring", IN("1589") },
-		  .is_own = true,
-		  .published = published_colouring },
-		{ .name = "colouring, equal work",
-		  .input = "1,010 vertices, 1,743 edges",
-		  .ways = ALL_WAYS,
-		  .argv = { "colouring", IN("1010") },
-		  .is_own = true,
-		  .published = published_colouring },
-		{ .name = "independent",
-		  .input = "2,361 vertices, 7,182 edges, in lists",
-		  .argv = { "independent", IN("2361") },
-		  .is_own = true,
-		  .published = published_independent },
-		{ .name = "independent, equal work",
-		  .input = "510 vertices, 1,552 edges",
-		  .ways = ALL_WAYS,
-		  .argv = { "independent", IN("510") },
-		  .is_own = true,
-		  .published = published_independent },
-		{ .name = "shortest",
-		  .input = "7,115 vertices, 103,689 edges, 8 shards",
-		  .argv = { "shortest", IN("7115") },
-		  .is_own = true,
-		  .published = published_shortest },
-		{ .name = "shortest, equal work",
-		  .input = "4,100 vertices, 59,750 edges",
-		  .ways = ALL_WAYS,
-		  .argv = { "shortest", IN("4100") },
-		  .is_own = true,
-		  .published = published_shortest },
-	};
-
-	memcpy(ret, works, sizeof(works));
-#undef IN
-}
-
+// An argument that begins with "@/" is a file of the scratch folder.
+static const struct graph_work works[GRAPH_WORKS] = {
+	{ .name = "ls",
+	  .input = "-R of a source tree: 4,000 files in 100 directories",
+	  .argv = { "ls", "-R", "@/tree" },
+	  .published = &published_ls },
+	{ .name = "ls, equal work",
+	  .input = "5,000 files in 5 directories",
+	  .ways = KNOWN,
+	  .argv = { "ls", "-R", "@/tree-large" },
+	  .published = &published_ls },
+	{ .name = "ls, equal work",
+	  .input = "1,600 files in 2 directories: more nodes are found than the "
+		   "allocator knows",
+	  .ways = UNKNOWN,
+	  .argv = { "ls", "-R", "@/tree-2" },
+	  .published = &published_ls },
+	{ .name = "tidy",
+	  .input = "a project's page, 40 kB",
+	  .argv = TIDY("@/page.html"),
+	  .status = 1,
+	  .published = &published_tidy },
+	{ .name = "tidy, equal work",
+	  .input = "a page of 9 kB",
+	  .ways = ALL_WAYS,
+	  .argv = TIDY("@/page-13.html"),
+	  .status = 1,
+	  .published = &published_tidy },
+	{ .name = "bison",
+	  .input = "a grammar of ANSI C, 211 rules (version 3.8; the paper's was "
+		   "2.4.1)",
+	  .argv = { "bison", "-o", "@/c.c", "@/c.y" },
+	  .published = &published_bison },
+	{ .name = "bison, equal work",
+	  .input = "a grammar of expressions, 10 rules",
+	  .ways = ALL_WAYS,
+	  .argv = { "bison", "-o", "@/levels.c", "@/levels.y" },
+	  .published = &published_bison },
+	{ .name = "python3",
+	  .input = "page rank of 400 pages, 20 rounds; small objects lie in arenas "
+		   "of its own, which are no nodes where its allocator is not "
+		   "looked through",
+	  .argv = { "python3", "@/rank.py", "400", "20" },
+	  .published = &published_python },
+	{ .name = "python3, equal work",
+	  .input = "200 pages, 5 rounds, and PYTHONMALLOC=malloc: each object is a "
+		   "node",
+	  .ways = KNOWN,
+	  .env = "PYTHONMALLOC",
+	  .value = "malloc",
+	  .argv = { "python3", "@/rank.py", "200", "5" },
+	  .published = &published_python },
+	{ .name = "python3, equal work",
+	  .input = "40 pages, 2 rounds",
+	  .ways = UNKNOWN,
+	  .argv = { "python3", "@/rank.py", "40", "2" },
+	  .published = &published_python },
+	{ .name = "perl",
+	  .input = "file search in the tree of ls",
+	  .argv = { "perl", "@/search.pl", "@/tree", "heap.*42" },
+	  .published = &published_perl },
+	{ .name = "perl, equal work",
+	  .input = "in 75 directories of 40 files",
+	  .ways = KNOWN,
+	  .argv = { "perl", "@/search.pl", "@/tree-75", "heap.*42" },
+	  .published = &published_perl },
+	{ .name = "perl, equal work",
+	  .input = "in 26 directories of 40 files",
+	  .ways = UNKNOWN,
+	  .argv = { "perl", "@/search.pl", "@/tree-26", "heap.*42" },
+	  .published = &published_perl },
+	{ .name = "colouring",
+	  .input = "1,589 vertices, 2,742 edges, in a list of arrays",
+	  .argv = { "colouring", "@/1589" },
+	  .is_own = true,
+	  .published = &published_colouring },
+	{ .name = "colouring, equal work",
+	  .input = "1,010 vertices, 1,743 edges",
+	  .ways = ALL_WAYS,
+	  .argv = { "colouring", "@/1010" },
+	  .is_own = true,
+	  .published = &published_colouring },
+	{ .name = "independent",
+	  .input = "2,361 vertices, 7,182 edges, in lists",
+	  .argv = { "independent", "@/2361" },
+	  .is_own = true,
+	  .published = &published_independent },
+	{ .name = "independent, equal work",
+	  .input = "510 vertices, 1,552 edges",
+	  .ways = ALL_WAYS,
+	  .argv = { "independent", "@/510" },
+	  .is_own = true,
+	  .published = &published_independent },
+	{ .name = "shortest",
+	  .input = "7,115 vertices, 103,689 edges, 8 shards",
+	  .argv = { "shortest", "@/7115" },
+	  .is_own = true,
+	  .published = &published_shortest },
+	{ .name = "shortest, equal work",
+	  .input = "4,100 vertices, 59,750 edges",
+	  .ways = ALL_WAYS,
+	  .argv = { "shortest", "@/4100" },
+	  .is_own = true,
+	  .published = &published_shortest },
+};
 /* ---- programs ----------------------------------------------------------------------------- */
 
 /** Debian's, not one that stands before it in PATH. */
@@ -383,14 +374,23 @@ static void find_program(struct bench *b, struct graph_work *w)
 		w->argv[0] = path;
 }
 
+static void find_files(struct bench *b, struct graph_work *w)
+{
+	for (const char **arg = w->argv; *arg; arg++)
+		if (!strncmp(*arg, "@/", 2))
+			*arg = printed(b, "%s%s", b->scratch, *arg + 1);
+}
+
 struct err *bench_graph_works_make(struct bench *b, struct graph_work ret[GRAPH_WORKS])
 {
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs) && !err; i++)
 		err = input_make(b, &inputs[i]);
-	works_list(b, ret);
-	for (size_t i = 0; i < GRAPH_WORKS; i++)
+	memcpy(ret, works, sizeof(works));
+	for (size_t i = 0; i < GRAPH_WORKS; i++) {
+		find_files(b, &ret[i]);
 		find_program(b, &ret[i]);
+	}
 	return err;
 }

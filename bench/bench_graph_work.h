@@ -32,7 +32,7 @@ struct graph_work {
 	bool is_own;		 ///< built with our tests, not Debian's
 	const char *argv[BENCH_ARGS_MAX + 1];
 	int status; ///< with which it ends well
-	struct graph_published published;
+	const struct graph_published *published;
 	const char *missing; ///< why it cannot run; NULL: it can
 };
 
