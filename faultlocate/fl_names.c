@@ -43,29 +43,34 @@ bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 	return true;
 }
 
+bool fl_name_is_char(const struct dec_field *f, const char *name, const char *first,
+		     uint64_t k)
+{
+	const char *end = strrchr(first, '[');
+	char index[24];
+
+	snprintf(index, sizeof(index), "[%llu]", (unsigned long long)k);
+	return f->size == 1 && f->is_signed && !f->bit_size && end &&
+	       !strncmp(name, first, end - first) && !strcmp(name + (end - first), index);
+}
+
 // How many fields from i on are the elements of one array of char, name without index.
 static uint64_t count_chars(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 			    char *name, size_t name_bytes)
 {
-	size_t length;
 	struct dec_field f;
-	char next[128], want[128];
+	char next[128];
 	uint64_t count = 0;
 
 	if (!fl_name_field(n, id, i, &f, name, name_bytes))
 		return 0;
-	length = strlen(name);
-	if (length < 4 || strcmp(name + length - 3, "[0]") != 0)
-		return 0;
-	name[length - 3] = 0;
-	while (fl_name_field(n, id, i + count, &f, next, sizeof(next)) && f.size == 1 &&
-	       f.is_signed && !f.bit_size) {
-		snprintf(want, sizeof(want), "%s[%llu]", name, (unsigned long long)count);
-		if (strcmp(next, want) != 0)
-			break;
+	while (fl_name_field(n, id, i + count, &f, next, sizeof(next)) &&
+	       fl_name_is_char(&f, next, name, count))
 		count++;
-	}
-	return count > 1 ? count : 0;
+	if (count < 2)
+		return 0;
+	*strrchr(name, '[') = 0;
+	return count;
 }
 
 uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,

@@ -28,6 +28,11 @@ const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id
 bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 		   struct dec_field *f, char *name, size_t name_bytes);
 
+/** @return whether field @p f, shown as @p name, is element @p k of the array of char whose
+ * element 0 is shown as @p first ("key[0]"). */
+bool fl_name_is_char(const struct dec_field *f, const char *name, const char *first,
+		     uint64_t k);
+
 /** @return how many fields of node @p id, from @p i on, are a whole array of char that holds
  * text in @p v; 0: none. @p name is then the array's, and @p text the text in quotes, or as
  * much as there is room for and "...". */

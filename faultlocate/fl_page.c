@@ -140,34 +140,28 @@ static void add_tail(cJSON *type, const struct dec_struct *l)
 	}
 }
 
-static bool is_char(const struct dec_field *f, uint32_t offset)
-{
-	return f->size == 1 && f->is_signed && !f->bit_size && f->offset == offset;
-}
-
 // Which fields are the elements of an array of char: [the first, how many], -1 for all that
 // follow in a flexible array.
 static void add_chars(cJSON *type, const struct dec_struct *l)
 {
 	cJSON *arrays = cJSON_AddArrayToObject(type, "chars");
-	const int flexible[] = { l->n_fields, -1 };
+	const struct dec_field *f = l->fields, *tail = &f[l->n_fields];
+	int range[2];
 
-	for (uint32_t k = 0, n = 1; k < l->n_fields; k += n, n = 1) {
-		const struct dec_field *f = &l->fields[k];
-		const char *end = strrchr(f->name, '[');
-		int range[2] = { k };
-
-		if (!end || strcmp(end, "[0]") != 0 || !is_char(f, f->offset))
-			continue;
-		while (k + n < l->n_fields && is_char(&f[n], f->offset + n) &&
-		       strncmp(f[n].name, f->name, end + 1 - f->name) == 0)
-			n++;
+	for (uint32_t k = 0, n; k < l->n_fields; k += n ?: 1) {
+		for (n = 0; k + n < l->n_fields &&
+			    fl_name_is_char(&f[k + n], f[k + n].name, f[k].name, n);
+		     n++)
+			;
+		range[0] = k;
 		range[1] = n;
 		if (n > 1)
 			cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
 	}
-	if (l->n_tail == 1 && is_char(&l->fields[l->n_fields], l->tail_offset))
-		cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(flexible, 2));
+	range[0] = l->n_fields;
+	range[1] = -1;
+	if (l->n_tail == 1 && fl_name_is_char(tail, tail->name, tail->name, 0))
+		cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
 }
 
 static void add_types(struct page *w)
