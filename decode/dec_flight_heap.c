@@ -106,7 +106,7 @@ static struct err *heap_tell(struct flight_heap *h, uint64_t time, uint64_t addr
 
 	if (map_put(&h->now, addr, v))
 		return &err_nomem;
-	return h->ev->stores(h->ev->ctx, &s, 1);
+	return DEC_HEAP_TELL(h->ev, stores, &s, 1);
 }
 
 /* What lies in [start, end) at the beginning. */
@@ -198,17 +198,18 @@ static struct err *heap_begin(struct flight_heap *h)
 	for (size_t i = 0; i < core->n_mappings && !err; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 
-		if (h->ev->region && (m->prot & PROT_WRITE) && !m->file && !m->is_stack &&
+		if ((m->prot & PROT_WRITE) && !m->file && !m->is_stack &&
 		    !heap_is_data(h, i))
-			err = h->ev->region(h->ev->ctx, 0, m->start, m->end - m->start);
+			err = DEC_HEAP_TELL(h->ev, region, 0, m->start,
+					    m->end - m->start);
 	}
 	for (size_t i = 0; i < h->live.capacity && !err; i++) {
 		const struct map_slot *b = &h->live.slots[i];
 
 		if (b->key == MAP_EMPTY_KEY)
 			continue;
-		err = h->ev->alloc(h->ev->ctx, 0, b->key, b->value, false,
-				   DEC_HEAP_BEFORE, DEC_HEAP_BEFORE);
+		err = DEC_HEAP_TELL(h->ev, alloc, 0, b->key, b->value, false,
+				    DEC_HEAP_BEFORE, DEC_HEAP_BEFORE);
 		if (!err)
 			err = heap_tell_contents(h, b->key, b->key + b->value);
 	}
@@ -237,7 +238,7 @@ static struct err *heap_on_watch(struct flight_heap *h, uint64_t rip, uint64_t t
 			return &err_nomem;
 		*open = (struct flight_watch){ h->gpr[RSP], *w };
 	}
-	return h->ev->watch ? h->ev->watch(h->ev->ctx, time, *w, false) : NULL;
+	return DEC_HEAP_TELL(h->ev, watch, time, *w, false);
 }
 
 static struct err *heap_on_return(struct flight_heap *h, uint64_t rsp, uint64_t time)
@@ -250,8 +251,8 @@ static struct err *heap_on_return(struct flight_heap *h, uint64_t rsp, uint64_t 
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct flight_watch w = h->open_watches.data[--h->open_watches.size];
 
-		if (w.rsp == rsp && h->ev->watch)
-			err = h->ev->watch(h->ev->ctx, time, w.index, true);
+		if (w.rsp == rsp)
+			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
 	}
 	return err;
 }
@@ -298,7 +299,7 @@ static struct err *heap_on_store(struct flight_heap *h, const struct dec_ref *r,
 				     .data = r->value,
 				     .size = r->size,
 				     .in_allocator = h->calls.call.is_open };
-	return h->ev->stores(h->ev->ctx, &s, 1);
+	return DEC_HEAP_TELL(h->ev, stores, &s, 1);
 }
 
 static void heap_see_regs(struct flight_heap *h, const struct dec_step *s, bool is_def)

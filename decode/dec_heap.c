@@ -125,7 +125,7 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 			return &err_nomem;
 		*open = (struct heap_pending_watch){ gpr[RSP], index };
 	}
-	return h->ev->watch ? h->ev->watch(h->ev->ctx, time, index, false) : NULL;
+	return DEC_HEAP_TELL(h->ev, watch, time, index, false);
 }
 
 /* ---- control flow --------------------------------------------------------------------- */
@@ -142,8 +142,8 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 		struct heap_pending_watch w =
 			h->open_watches.data[--h->open_watches.size];
 
-		if (w.rsp == rsp && h->ev->watch)
-			err = h->ev->watch(h->ev->ctx, time, w.index, true);
+		if (w.rsp == rsp)
+			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
 	}
 	return err;
 }
@@ -166,7 +166,7 @@ static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size
 		.time = time, .addr = addr, .pc = pc, .data = data, .size = size
 	};
 
-	return heap_store_make(h, &s) ? h->ev->stores(h->ev->ctx, &s, 1) : NULL;
+	return heap_store_make(h, &s) ? DEC_HEAP_TELL(h->ev, stores, &s, 1) : NULL;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -275,11 +275,11 @@ static struct err *heap_block_stores(struct heap_trace *h, const struct log_bloc
 		s->size = st->size;
 		n += heap_store_make(h, s);
 		if (n == STORES_AT_ONCE) {
-			err = h->ev->stores(h->ev->ctx, stores, n);
+			err = DEC_HEAP_TELL(h->ev, stores, stores, n);
 			n = 0;
 		}
 	}
-	return err || !n ? err : h->ev->stores(h->ev->ctx, stores, n);
+	return err || !n ? err : DEC_HEAP_TELL(h->ev, stores, stores, n);
 }
 
 static void heap_set_due(struct heap_trace *h)
@@ -391,11 +391,11 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 		return NULL;
 	if (rec->value[0] == SYS_brk) {
 		h->brk = ret;
-		if (brk && h->brk > brk && h->ev->region)
-			return h->ev->region(h->ev->ctx, time, brk, h->brk - brk);
+		if (brk && h->brk > brk)
+			return DEC_HEAP_TELL(h->ev, region, time, brk, h->brk - brk);
 	}
-	if (rec->value[0] == SYS_mmap && (rec->value[6] & MAP_ANONYMOUS) && h->ev->region)
-		return h->ev->region(h->ev->ctx, time, ret, rec->value[4]);
+	if (rec->value[0] == SYS_mmap && (rec->value[6] & MAP_ANONYMOUS))
+		return DEC_HEAP_TELL(h->ev, region, time, ret, rec->value[4]);
 	return NULL;
 }
 

@@ -56,10 +56,10 @@ struct dec_heap_store {
 	bool in_allocator;
 };
 
-/** What is seen, in time order. A callback that returns an error ends the replay with
- * it. @p rip: the statement: the instruction itself where its module has DWARF lines,
- * otherwise (libc) one byte before the return address of the innermost caller that has;
- * @p pc: the instruction itself. */
+/** What is seen, in time order. A callback that is NULL is not called; one that returns an
+ * error ends the replay with it. @p rip: the statement: the instruction itself where its
+ * module has DWARF lines, otherwise (libc) one byte before the return address of the
+ * innermost caller that has; @p pc: the instruction itself. */
 struct dec_heap_events {
 	void *ctx;
 	/** An allocator call returned @p addr for @p size bytes requested. @p rip: the call
@@ -80,6 +80,10 @@ struct dec_heap_events {
 	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros. */
 	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size);
 };
+
+/** Call @p what of events @p ev; NULL = it is not wanted. */
+#define DEC_HEAP_TELL(ev, what, ...) \
+	((ev)->what ? (ev)->what((ev)->ctx, __VA_ARGS__) : NULL)
 
 /** An address to report: the entry of a function (with its returns), or a plain pc. */
 struct dec_watch {

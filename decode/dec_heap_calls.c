@@ -117,7 +117,7 @@ struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t
 		return NULL;
 	h->call = c;
 	if (fn == CAP_HEAP_FREE && c.arg[0])
-		return h->ev->release(h->ev->ctx, time, c.arg[0], c.rip, c.rip);
+		return DEC_HEAP_TELL(h->ev, release, time, c.arg[0], c.rip, c.rip);
 	return NULL;
 }
 
@@ -132,7 +132,7 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 
 	switch (c->fn) {
 	case CAP_HEAP_FREE:
-		return c->arg[0] ? h->ev->released(h->ev->ctx, time, c->arg[0]) : NULL;
+		return c->arg[0] ? DEC_HEAP_TELL(h->ev, released, time, c->arg[0]) : NULL;
 	case CAP_HEAP_CALLOC:
 		size = c->arg[0] * c->arg[1];
 		break;
@@ -140,10 +140,10 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 		size = c->arg[1];
 		// A failed realloc leaves the old block alone.
 		if (c->arg[0] && (rax || !size))
-			err = h->ev->release(h->ev->ctx, c->entry_time, c->arg[0], c->rip,
-					     c->rip);
+			err = DEC_HEAP_TELL(h->ev, release, c->entry_time, c->arg[0],
+					    c->rip, c->rip);
 		if (!err && c->arg[0] && (rax || !size))
-			err = h->ev->released(h->ev->ctx, time, c->arg[0]);
+			err = DEC_HEAP_TELL(h->ev, released, time, c->arg[0]);
 		break;
 	case CAP_HEAP_ALIGNED_ALLOC:
 		size = c->arg[1];
@@ -159,8 +159,8 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 	}
 	if (err || !addr)
 		return err;
-	return h->ev->alloc(h->ev->ctx, time, addr, size, c->fn == CAP_HEAP_CALLOC,
-			    c->rip, c->rip);
+	return DEC_HEAP_TELL(h->ev, alloc, time, addr, size, c->fn == CAP_HEAP_CALLOC,
+			     c->rip, c->rip);
 }
 
 struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,

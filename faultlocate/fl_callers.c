@@ -64,45 +64,13 @@ static struct err *on_calls(void *ctx, uint64_t time, const uint64_t *calls, siz
 	return NULL;
 }
 
-/* ---- the replay has nothing else to tell ---------------------------------------------------- */
-
-static struct err *no_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
-			    bool is_zeroed, uint64_t rip, uint64_t pc)
-{
-	(void)ctx, (void)time, (void)addr, (void)size, (void)is_zeroed, (void)rip,
-		(void)pc;
-	return NULL;
-}
-
-static struct err *no_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
-			      uint64_t pc)
-{
-	(void)ctx, (void)time, (void)addr, (void)rip, (void)pc;
-	return NULL;
-}
-
-static struct err *no_released(void *ctx, uint64_t time, uint64_t addr)
-{
-	(void)ctx, (void)time, (void)addr;
-	return NULL;
-}
-
-static struct err *no_stores(void *ctx, const struct dec_heap_store *stores, size_t n)
-{
-	(void)ctx, (void)stores, (void)n;
-	return NULL;
-}
-
 struct err *fl_callers_find(struct fl_analysis *a)
 {
 	struct callers c = { .a = a };
 	struct dec_heap_options o = { .calls_at = c.times,
 				      .calls = on_calls,
 				      .calls_ctx = &c };
-	const struct dec_heap_events events = { .alloc = no_alloc,
-						.release = no_release,
-						.released = no_released,
-						.stores = no_stores };
+	const struct dec_heap_events nothing_else = {};
 	struct dec_run run = {};
 	struct err *err;
 
@@ -114,7 +82,7 @@ struct err *fl_callers_find(struct fl_analysis *a)
 	if (!c.n || c.times[c.n - 1] > INSTRUCTIONS_MAX)
 		return NULL;
 	o.n_calls_at = c.n;
-	err = dec_heap_trace(a->capture, a->symbols, &o, &events, &run);
+	err = dec_heap_trace(a->capture, a->symbols, &o, &nothing_else, &run);
 	dec_run_deinit(&run);
 	return err;
 }
