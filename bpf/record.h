@@ -167,7 +167,9 @@ enum rec_call_state {
 	REC_CALL_GONE,
 };
 
-/* Thread head.tid of the process ran until now and stands at regs; next_tid runs now. */
+/* Thread head.tid of the process ran until now and stands at regs; next_tid runs now.
+ * is_behind_int3: one byte behind a breakpoint, about to tell of it, or it has done so and
+ * executed an instruction of one byte. */
 struct rec_switch {
 	struct rec_head head;
 	struct rec_regs regs;
@@ -176,7 +178,7 @@ struct rec_switch {
 	__u32 flags;  /* enum rec_switch_flags */
 	__u64 out_ns; /* when head.tid lost the CPU */
 	__u32 status; /* REC_SWITCH_TID_CLEARED: what head.tid ended with, as for wait(2) */
-	__u32 unused;
+	__u32 is_behind_int3;
 };
 
 #define REC_PROCESSES 4096 /* with threads, at a time */

@@ -124,13 +124,11 @@ static __u32 end_flags(struct task_struct *t)
 #define EFLAGS_TF 0x100u
 #define INT3 0xcc
 
-/* Is it behind a breakpoint that has not been looked at yet? */
-static int is_behind_breakpoint(const struct rec_regs *r, struct task_struct *task)
+static int is_behind_int3(const struct rec_regs *r)
 {
 	__u8 byte = 0;
 
-	return task->thread_info.flags & TIF_UPROBE &&
-	       !bpf_probe_read_user(&byte, 1, (void *)(r->rip - 1)) && byte == INT3;
+	return !bpf_probe_read_user(&byte, 1, (void *)(r->rip - 1)) && byte == INT3;
 }
 
 /*
@@ -138,15 +136,20 @@ static int is_behind_breakpoint(const struct rec_regs *r, struct task_struct *ta
  * of the probed instruction. In the program that is at the instruction, or (the copy has run)
  * behind it.
  */
-static void leave_probe(struct rec_regs *r, struct task_struct *task)
+static void leave_probe(struct rec_switch *s, struct task_struct *task)
 {
+	struct rec_regs *r = &s->regs;
 	struct uprobe_task *u = BPF_CORE_READ(task, utask);
 	__u64 into;
 
-	// A thread at its first probe has no utask yet.
+	// A thread at its first probe has no utask yet. The flag is cleared, and rip set back,
+	// one behind the other: between, only the breakpoint tells.
 	if (!u || !BPF_CORE_READ(u, active_uprobe)) {
-		if (is_behind_breakpoint(r, task))
+		s->is_behind_int3 = is_behind_int3(r);
+		if (s->is_behind_int3 && task->thread_info.flags & TIF_UPROBE) {
+			s->is_behind_int3 = 0;
 			r->rip--;
+		}
 		return;
 	}
 	into = r->rip - BPF_CORE_READ(u, xol_vaddr);
@@ -167,14 +170,14 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
 		put_switch(s, tid);
-	s->flags = 0;
+	s->flags = s->is_behind_int3 = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
 	s->out_ns = bpf_ktime_get_ns();
 	if (prev->flags & PF_EXITING)
 		s->flags = end_flags(prev);
 	take_regs(&s->regs, prev, regs);
-	leave_probe(&s->regs, prev);
+	leave_probe(s, prev);
 	if (is_in_call(regs, state))
 		s->flags |= REC_SWITCH_IN_CALL;
 	else
