@@ -8,21 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void log_to_stderr(enum log_level level, const char *room, const char *text)
-{
-	if (level == LOG_WARN)
-		fprintf(stderr, "faultline: warning: %s\n", text);
-	else
-		fprintf(stderr, "faultline: %s: %s\n", room, text);
-}
-
-static log_fn sink = log_to_stderr;
 static enum log_level floor_level = LOG_WARN;
-
-void log_set_sink(log_fn fn)
-{
-	sink = fn ? fn : log_to_stderr;
-}
 
 void log_set_level(enum log_level level)
 {
@@ -57,5 +43,6 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	sink(level, room, text);
+	fprintf(stderr, "faultline: %s: %s\n", level == LOG_WARN ? "warning" : room,
+		text);
 }

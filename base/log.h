@@ -12,17 +12,13 @@
 
 enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-typedef void (*log_fn)(enum log_level level, const char *room, const char *text);
-
-/** Install the sink; main does this once. NULL restores the default (stderr). */
-void log_set_sink(log_fn fn);
-
 /** Raise every room to at least @p level (what `-v` does). */
 void log_set_level(enum log_level level);
 
 /** @return whether @p room speaks at @p level. */
 int log_is_on(enum log_level level, const char *room);
 
+/** Say it, whatever the levels: one line on stderr. */
 void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
