@@ -71,25 +71,18 @@ struct bench_times {
  * Time @p n commands, one round to warm up and then @p rounds rounds of each in turn.
  *
  * @param scratch  A directory for their output.
- * @param ret      One per command; bench_times_deinit() each. A command that fails is
+ * @param ret      One per command; bench_times_deinit_all() them. A command that fails is
  *		   left out of the remaining rounds.
  * @return NULL, or ERR_OS when commands cannot be started at all.
  */
 struct err *bench_time(const struct bench_command *commands, size_t n, int rounds,
 		       const char *scratch, struct bench_times *ret);
-void bench_times_deinit(struct bench_times *t);
 void bench_times_deinit_all(struct bench_times *t, size_t n);
 
 /** Run @p argv once. stdout goes to file @p output (NULL: nowhere), stderr to the file
  * @p errors. @p wall_s and @p status (as of waitpid) are set. @return NULL or ERR_OS. */
 struct err *bench_run(const char *const *argv, const char *output, const char *errors,
 		      double *wall_s, int *status);
-
-/** The same; what runs longer than @p limit_s (0: any time) is killed with all it has
- * started, and *@p wall_s is more than that. */
-struct err *bench_run_limited(const char *const *argv, const char *output,
-			      const char *errors, double limit_s, double *wall_s,
-			      int *status);
 
 /** What a run took; status as of waitpid. */
 struct bench_used {
@@ -98,7 +91,8 @@ struct bench_used {
 	int status;
 };
 
-/** As bench_run_limited(), telling more. */
+/** As bench_run(), telling more; what runs longer than @p limit_s (0: any time) is killed
+ * with all it has started, and wall_s is more than that. */
 struct err *bench_run_used(const char *const *argv, const char *output,
 			   const char *errors, double limit_s, struct bench_used *ret);
 

@@ -75,22 +75,15 @@ struct err *bench_run_used(const char *const *argv, const char *output,
 	return NULL;
 }
 
-struct err *bench_run_limited(const char *const *argv, const char *output,
-			      const char *errors, double limit_s, double *wall_s,
-			      int *status)
+struct err *bench_run(const char *const *argv, const char *output, const char *errors,
+		      double *wall_s, int *status)
 {
 	struct bench_used used = {};
-	struct err *err = bench_run_used(argv, output, errors, limit_s, &used);
+	struct err *err = bench_run_used(argv, output, errors, 0, &used);
 
 	*wall_s = used.wall_s;
 	*status = used.status;
 	return err;
-}
-
-struct err *bench_run(const char *const *argv, const char *output, const char *errors,
-		      double *wall_s, int *status)
-{
-	return bench_run_limited(argv, output, errors, 0, wall_s, status);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -183,16 +176,16 @@ static struct err *run_one(const struct bench_command *c, const struct paths *p,
 {
 	const char *output = is_first ? p->native : c->output ? p->output : NULL;
 	struct err *err = NULL;
+	struct bench_used used = {};
 	pid_t beside = 0;
-	int status;
 
 	if (c->beside)
 		err = bench_beside_start(c->beside, c->beside_log, c->beside_ready,
 					 &beside);
 	if (err)
 		return err;
-	err = bench_run_limited(c->argv, output, p->errors, c->time_limit_s, wall_s,
-				&status);
+	err = bench_run_used(c->argv, output, p->errors, c->time_limit_s, &used);
+	*wall_s = used.wall_s;
 	if (c->beside)
 		bench_beside_stop(beside);
 	if (err)
@@ -202,8 +195,8 @@ static struct err *run_one(const struct bench_command *c, const struct paths *p,
 				c->time_limit_s) < 0 ?
 			       &err_nomem :
 			       NULL;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != c->status)
-		return set_failure(t, status, p->errors) < 0 ? &err_nomem : NULL;
+	if (!WIFEXITED(used.status) || WEXITSTATUS(used.status) != c->status)
+		return set_failure(t, used.status, p->errors) < 0 ? &err_nomem : NULL;
 	if (!is_first && !output_is_right(c->output, p->native, p->output))
 		return fail(t, "its output differs from the native run's");
 	return NULL;
@@ -256,16 +249,12 @@ struct err *bench_time(const struct bench_command *commands, size_t n, int round
 	return NULL;
 }
 
-void bench_times_deinit(struct bench_times *t)
-{
-	free(t->failure);
-	t->failure = NULL;
-}
-
 void bench_times_deinit_all(struct bench_times *t, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		bench_times_deinit(&t[i]);
+	for (; n; n--, t++) {
+		free(t->failure);
+		t->failure = NULL;
+	}
 }
 
 struct err *bench_run_json(const char *scratch, const char *const *argv, cJSON **ret)
