@@ -16,14 +16,6 @@
 #define NOTES_MAX (1u << 16) ///< bytes of one PT_NOTE that we look at
 #define BUILD_ID_MAX 64	     ///< bytes; SHA-1 has 20
 
-bool cap_elf_is(int fd)
-{
-	char magic[SELFMAG];
-
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	       !memcmp(magic, ELFMAG, SELFMAG);
-}
-
 static char *to_hex(const uint8_t *bytes, size_t n)
 {
 	char *hex = malloc(2 * n + 1);

@@ -12,9 +12,6 @@
 
 #include "capture/capture.h"
 
-/** @return whether @p fd starts like an ELF file. */
-bool cap_elf_is(int fd);
-
 /** FNV-1a over the first @p size bytes of @p fd, eight bytes a step. */
 struct err *cap_hash_file(int fd, uint64_t size, uint64_t *ret);
 

@@ -274,9 +274,6 @@ _Static_assert(sizeof(struct perf_rec_error) == 112, "layout");
 _Static_assert(sizeof(struct perf_rec_clock) == 56, "layout");
 _Static_assert(sizeof(struct perf_rec_build_id) == 36, "layout");
 
-/** Bytes of the sample id behind a record of an event with @p sample_type. */
-size_t perf_sample_id_bytes(uint64_t sample_type);
-
 /**
  * Read one record of the kernel's or of perf's at @p rec, @p bytes long as its header
  * says. @p sample_type: of its event; @p has_id: it carries a sample id.

@@ -40,7 +40,8 @@ static const char *take_text(struct span *s)
 	return text;
 }
 
-size_t perf_sample_id_bytes(uint64_t sample_type)
+/* Bytes of the sample id behind a record of an event with @p sample_type. */
+static size_t sample_id_bytes(uint64_t sample_type)
 {
 	return 8 * __builtin_popcountll(sample_type &
 					(PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -378,7 +379,7 @@ const char *perf_record_parse(const uint8_t *rec, size_t bytes, uint64_t sample_
 	if (head.type == PERF_TYPE_SAMPLE)
 		return parse_sample(&s, sample_type, ret);
 	if (has_id) {
-		size_t n = perf_sample_id_bytes(sample_type);
+		size_t n = sample_id_bytes(sample_type);
 
 		if (bytes < sizeof(head) + n)
 			return TOO_SHORT;

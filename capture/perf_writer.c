@@ -45,7 +45,8 @@ struct err *perf_write_at(struct perf_writer *w, const void *data, size_t n, uin
 	return NULL;
 }
 
-struct err *perf_drain(struct perf_writer *w)
+/* Bring the buffer to the file. */
+static struct err *drain(struct perf_writer *w)
 {
 	struct err *err = perf_write_at(w, w->buffer, w->n_buffer, w->at);
 
@@ -63,7 +64,7 @@ struct err *perf_put(struct perf_writer *w, const void *data, size_t n)
 		return err_new(ERR_OS, "'%s' has ended: an earlier write failed",
 			       w->path);
 	if (n > PERF_BUFFER_BYTES - w->n_buffer)
-		err = perf_drain(w);
+		err = drain(w);
 	if (err)
 		return err;
 	if (n > PERF_BUFFER_BYTES) {
@@ -111,7 +112,7 @@ static struct err *extend_piece(struct perf_writer *w, size_t n,
 	if (w->n_buffer >= pad) {
 		w->n_buffer -= pad;
 	} else {
-		struct err *err = perf_drain(w);
+		struct err *err = drain(w);
 
 		if (err)
 			return err;
@@ -179,7 +180,7 @@ struct err *perf_writer_build_id(struct perf_writer *w, uint32_t pid, const char
 
 struct err *perf_writer_flush(struct perf_writer *w)
 {
-	struct err *err = perf_drain(w);
+	struct err *err = drain(w);
 
 	// What the head says is there does not change any more.
 	w->last.at = 0;
@@ -188,7 +189,7 @@ struct err *perf_writer_flush(struct perf_writer *w)
 
 struct err *perf_writer_finish(struct perf_writer *w, uint64_t *bytes)
 {
-	struct err *err = perf_drain(w);
+	struct err *err = drain(w);
 	uint64_t end = 0;
 
 	if (!err)

@@ -49,9 +49,6 @@ struct perf_writer {
 /** Append bytes to the data, through the buffer. */
 struct err *perf_put(struct perf_writer *w, const void *data, size_t n);
 
-/** Bring the buffer to the file. */
-struct err *perf_drain(struct perf_writer *w);
-
 /** Write at a place of the file. On failure nothing more is written. */
 struct err *perf_write_at(struct perf_writer *w, const void *data, size_t n, uint64_t at);
 
