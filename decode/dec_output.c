@@ -25,11 +25,6 @@ struct err *output_init(struct dec_output *o, int fd)
 	return NULL;
 }
 
-void output_deinit(struct dec_output *o)
-{
-	vec_deinit(&o->leading);
-}
-
 static bool output_leads(const struct dec_output *o, uint32_t fd)
 {
 	for (size_t i = 0; i < o->leading.size; i++)

@@ -26,7 +26,6 @@ struct dec_output {
 /** Begin with descriptor 1 leading to the output, which is shown on @p fd (-1: nowhere).
  * @return NULL, or ERR_NOMEM. */
 struct err *output_init(struct dec_output *o, int fd);
-void output_deinit(struct dec_output *o);
 
 /** Show what the system call @p ev wrote, and follow what it did to descriptors. Where
  * memory is out a descriptor is not followed. */

@@ -41,11 +41,6 @@ void dec_places_destroy(struct dec_places *p)
 	free(p);
 }
 
-void dec_places_destroyp(struct dec_places **p)
-{
-	dec_places_destroy(*p);
-}
-
 struct err *dec_places_thread(struct dec_places *p, uint32_t tid)
 {
 	if (vec_reserve(&p->words, p->words.size + PLACES_HEAD))

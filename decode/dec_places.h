@@ -19,7 +19,6 @@ struct dec_places;
 
 struct err *dec_places_create(struct dec_places **ret);
 void dec_places_destroy(struct dec_places *p);
-void dec_places_destroyp(struct dec_places **p);
 
 /** Begin with thread @p tid; what follows is of it. */
 struct err *dec_places_thread(struct dec_places *p, uint32_t tid);

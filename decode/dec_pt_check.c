@@ -479,8 +479,3 @@ void dec_pt_check_destroy(struct dec_pt_check *c)
 	log_reader_deinit(&c->reader);
 	free(c);
 }
-
-void dec_pt_check_destroyp(struct dec_pt_check **c)
-{
-	dec_pt_check_destroy(*c);
-}

@@ -45,7 +45,6 @@ struct dec_pt_check_totals {
 /** @return NULL or err_nomem. */
 struct err *dec_pt_check_create(struct dec_pt_check **ret);
 void dec_pt_check_destroy(struct dec_pt_check *c);
-void dec_pt_check_destroyp(struct dec_pt_check **c);
 
 /** Thread @p tid left @p s, which is borrowed. */
 struct err *dec_pt_check_add(struct dec_pt_check *c, uint32_t tid,

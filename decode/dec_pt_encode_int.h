@@ -96,9 +96,6 @@ void pt_packets_deinit(struct pt_stream *s);
 /** Write what is in the buffer. */
 struct err *pt_packets_flush(struct pt_stream *s);
 
-/** A packet without a payload. */
-struct err *pt_put_plain(struct pt_stream *s, enum pt_packet_type type);
-
 /** All TNT bits that are pending. */
 struct err *pt_put_tnt(struct pt_stream *s);
 

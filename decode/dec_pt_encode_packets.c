@@ -59,7 +59,8 @@ static struct err *pt_put(struct pt_stream *s, const struct pt_packet *p)
 	return NULL;
 }
 
-struct err *pt_put_plain(struct pt_stream *s, enum pt_packet_type type)
+/* A packet without a payload. */
+static struct err *put_plain(struct pt_stream *s, enum pt_packet_type type)
 {
 	struct pt_packet p = { .type = type };
 
@@ -266,7 +267,7 @@ struct err *pt_put_psb(struct pt_stream *s, uint64_t rip)
 	s->n_calls = 0;
 	s->stats.psb++;
 	if (!err)
-		err = pt_put_plain(s, ppt_psb);
+		err = put_plain(s, ppt_psb);
 	if (!err)
 		err = packets_times(s);
 	if (!err && s->is_enabled && s->o->has_tsx)
@@ -275,7 +276,7 @@ struct err *pt_put_psb(struct pt_stream *s, uint64_t rip)
 		err = pt_put_mode(s);
 	if (!err && s->is_enabled)
 		err = pt_put_ip(s, ppt_fup, rip);
-	return err ? err : pt_put_plain(s, ppt_psbend);
+	return err ? err : put_plain(s, ppt_psbend);
 }
 
 struct err *pt_put_ovf(struct pt_stream *s)
@@ -284,7 +285,7 @@ struct err *pt_put_ovf(struct pt_stream *s)
 	s->n_calls = 0;
 	s->cyc_at = s->clock->cycles;
 	s->stats.ovf++;
-	return pt_put_plain(s, ppt_ovf);
+	return put_plain(s, ppt_ovf);
 }
 
 struct err *pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value)

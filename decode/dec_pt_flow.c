@@ -370,21 +370,10 @@ const struct perf_info *dec_pt_flow_info(const struct dec_pt_flow *f)
 	return f->info;
 }
 
-const struct capture *dec_pt_flow_capture(const struct dec_pt_flow *f)
-{
-	return f->capture;
-}
-
 const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, size_t *n)
 {
 	*n = f->sources.size;
 	return f->sources.data;
-}
-
-const struct dec_pt_thread *dec_pt_flow_threads(const struct dec_pt_flow *f, size_t *n)
-{
-	*n = f->world.threads.size;
-	return f->world.threads.data;
 }
 
 const struct dec_pt_thread *dec_pt_flow_thread(const struct dec_pt_flow *f, uint32_t tid)

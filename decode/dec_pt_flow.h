@@ -52,13 +52,7 @@ void dec_pt_flow_closep(struct dec_pt_flow **f);
 /** @return all that is said of the file itself. Valid until it is closed, as is the rest. */
 const struct perf_info *dec_pt_flow_info(const struct dec_pt_flow *f);
 
-/** @return the capture it lies in; NULL: a bare file. */
-const struct capture *dec_pt_flow_capture(const struct dec_pt_flow *f);
-
 const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, size_t *n);
-
-/** @return those that are known of, ascending by tid. */
-const struct dec_pt_thread *dec_pt_flow_threads(const struct dec_pt_flow *f, size_t *n);
 
 /** @return thread @p tid, or NULL. */
 const struct dec_pt_thread *dec_pt_flow_thread(const struct dec_pt_flow *f, uint32_t tid);

@@ -63,7 +63,9 @@ bool dec_sym_is_struct(int tag)
 	       tag == DW_TAG_class_type;
 }
 
-const char *dec_sym_struct_name(Dwarf_Die *die, const char *typedef_name)
+/* @return tag name of struct or union @p die, or @p typedef_name for an anonymous one;
+ * NULL when @p die is neither struct nor union. */
+static const char *struct_name(Dwarf_Die *die, const char *typedef_name)
 {
 	const char *name;
 
@@ -90,7 +92,7 @@ const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes)
 		return NULL;
 	if (bytes)
 		*bytes = dec_sym_type_bytes(&to);
-	return dec_sym_struct_name(&to, typedef_name);
+	return struct_name(&to, typedef_name);
 }
 
 /* ---- members ----------------------------------------------------------------------- */
@@ -220,7 +222,7 @@ const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size)
 		}
 		if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type)
 			continue;
-		name = dec_sym_struct_name(&type, typedef_name);
+		name = struct_name(&type, typedef_name);
 		if (!name || dec_sym_type_bytes(&type) != size ||
 		    (only && !strcmp(only, name)))
 			continue;

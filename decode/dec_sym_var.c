@@ -12,7 +12,8 @@
 #define LOG_ROOM "decode"
 #include "decode/dec_symbols_int.h"
 
-int dec_sym_reg(unsigned dwarf_reg)
+/* DWARF's register number to ours, or -1. */
+static int reg_of(unsigned dwarf_reg)
 {
 	// System V psABI, figure 3.36: the first eight are not in encoding order.
 	static const int low[8] = { CAP_RAX, CAP_RDX, CAP_RCX, CAP_RBX,
@@ -27,8 +28,8 @@ int dec_sym_reg(unsigned dwarf_reg)
 static int op_reg(const Dwarf_Op *op)
 {
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
-		return dec_sym_reg(op->atom - DW_OP_reg0);
-	return op->atom == DW_OP_regx ? dec_sym_reg((unsigned)op->number) : -1;
+		return reg_of(op->atom - DW_OP_reg0);
+	return op->atom == DW_OP_regx ? reg_of((unsigned)op->number) : -1;
 }
 
 /** Register and displacement of a DW_OP_breg* operation; -1 when it is another. */
@@ -36,11 +37,11 @@ static int op_breg(const Dwarf_Op *op, int64_t *disp)
 {
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
 		*disp = (int64_t)op->number;
-		return dec_sym_reg(op->atom - DW_OP_breg0);
+		return reg_of(op->atom - DW_OP_breg0);
 	}
 	if (op->atom == DW_OP_bregx) {
 		*disp = (int64_t)op->number2;
-		return dec_sym_reg((unsigned)op->number);
+		return reg_of((unsigned)op->number);
 	}
 	return -1;
 }

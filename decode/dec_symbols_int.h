@@ -166,10 +166,6 @@ bool dec_sym_is_struct(int tag);
 /** Size of @p type in bytes, 0 when it is incomplete. */
 uint64_t dec_sym_type_bytes(Dwarf_Die *type);
 
-/** @return tag name of struct or union @p die, or @p typedef_name for an anonymous one;
- * NULL when @p die is neither struct nor union. */
-const char *dec_sym_struct_name(Dwarf_Die *die, const char *typedef_name);
-
 /** @return the struct that pointer type @p pointer leads to (by name), else NULL;
  * @p bytes (may be NULL) its size, 0 when incomplete. */
 const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes);
@@ -206,9 +202,6 @@ struct dec_sym_spot {
  * start. @return false when none does. */
 bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_spot *spot,
 		    Dwarf_Die *type, uint64_t *distance);
-
-/** DWARF's register number to ours, or -1. */
-int dec_sym_reg(unsigned dwarf_reg);
 
 /* ---- allocations (dec_sym_alloc.c) ------------------------------------------------- */
 
