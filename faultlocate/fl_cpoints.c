@@ -125,6 +125,11 @@ static struct err *add_from_spec(struct fl_cpoints *c, const struct spec_cpoint 
 					      add_leave(c, f, p->type);
 }
 
+static void fl_cpoints_destroyp(struct fl_cpoints **c)
+{
+	fl_cpoints_destroy(*c);
+}
+
 struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret)
 {
 	_cleanup_(fl_cpoints_destroyp) struct fl_cpoints *c = calloc(1, sizeof(*c));
@@ -161,11 +166,6 @@ void fl_cpoints_destroy(struct fl_cpoints *c)
 	vec_deinit(&c->targets);
 	vec_deinit(&c->visits);
 	free(c);
-}
-
-void fl_cpoints_destroyp(struct fl_cpoints **c)
-{
-	fl_cpoints_destroy(*c);
 }
 
 /* ---- what to watch ------------------------------------------------------------------- */

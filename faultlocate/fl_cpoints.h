@@ -37,7 +37,6 @@ struct fl_cpoints;
 
 struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret);
 void fl_cpoints_destroy(struct fl_cpoints *c);
-void fl_cpoints_destroyp(struct fl_cpoints **c);
 
 /** `--cpoint FUNC`: entry and return of @p function. */
 struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function);

@@ -26,8 +26,9 @@ struct forest {
 	struct map is_target;
 };
 
-struct hg_node_id fl_fold_target(const struct hg_view *view, uint32_t id,
-				 const struct dec_field *f)
+/* Where pointer field @p f of node @p id leads to. @return {0} for no live node. */
+static struct hg_node_id target_of(const struct hg_view *view, uint32_t id,
+				   const struct dec_field *f)
 {
 	uint64_t addr;
 
@@ -45,7 +46,7 @@ static uint32_t next_target(const struct forest *f, uint32_t id, uint64_t *i)
 	char name[8];
 
 	while (fl_name_field(f->n, node, ++*i, &field, name, sizeof(name))) {
-		struct hg_node_id to = fl_fold_target(f->view, id, &field);
+		struct hg_node_id to = target_of(f->view, id, &field);
 
 		if (to.v && to.v != id && hg_graph_node(f->n->graph, to)->type)
 			return to.v;

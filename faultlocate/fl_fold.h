@@ -39,8 +39,4 @@ struct err *fl_fold_make(const struct fl_namer *n, const struct hg_view *view,
 			 size_t max_nodes, struct fl_fold *ret);
 void fl_fold_deinit(struct fl_fold *f);
 
-/** Where pointer field @p f of node @p id leads to. @return {0} for no live node. */
-struct hg_node_id fl_fold_target(const struct hg_view *view, uint32_t id,
-				 const struct dec_field *f);
-
 #endif
