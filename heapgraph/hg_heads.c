@@ -24,11 +24,6 @@ void hg_pieces_destroy(struct hg_pieces *p)
 	free(p);
 }
 
-void hg_pieces_destroyp(struct hg_pieces **p)
-{
-	hg_pieces_destroy(*p);
-}
-
 bool hg_pieces_is_out_of_memory(const struct hg_pieces *p)
 {
 	return p->is_out_of_memory;

@@ -38,7 +38,6 @@ struct hg_pieces;
 
 struct err *hg_pieces_create(struct hg_pieces **ret);
 void hg_pieces_destroy(struct hg_pieces *p);
-void hg_pieces_destroyp(struct hg_pieces **p);
 
 /** A call gave out @p addr, derived from nothing that is known: a node begins there. @p rip:
  * the statement. @p size: bytes it will have at least; 0 when that is not known.
