@@ -189,9 +189,6 @@ struct ptc_session {
 
 /* ---- session (ptc_session.c) ------------------------------------------------------ */
 
-/** A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
-void ptc_session_stop(struct ptc_session *s, pid_t tid, int status);
-
 /** What waitpid() gave of any process: a stop or an end. */
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
 

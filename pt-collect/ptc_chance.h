@@ -48,7 +48,6 @@ uint64_t ptc_code_offset(struct Elf *elf, uint32_t flags, uint64_t addr);
 struct ptc_code;
 
 struct err *ptc_code_open(int fd, struct ptc_code **ret);
-void ptc_code_close(struct ptc_code *c);
 void ptc_code_closep(struct ptc_code **c);
 
 /**

@@ -134,18 +134,15 @@ struct err *ptc_code_open(int fd, struct ptc_code **ret)
 	return NULL;
 }
 
-void ptc_code_close(struct ptc_code *c)
+void ptc_code_closep(struct ptc_code **code)
 {
+	struct ptc_code *c = *code;
+
 	if (!c)
 		return;
 	elf_end(c->elf);
 	vec_deinit(&c->starts);
 	free(c);
-}
-
-void ptc_code_closep(struct ptc_code **c)
-{
-	ptc_code_close(*c);
 }
 
 /** The function that holds @p offset: from the last beginning before it to the next. */

@@ -513,7 +513,8 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	return NULL;
 }
 
-void ptc_flight_leave(struct ptc_process *p)
+/* Let @p p, which runs, go on without us; nothing when it has ended. */
+static void leave(struct ptc_process *p)
 {
 	_cleanup_err_ struct err *err = NULL;
 
@@ -538,7 +539,7 @@ struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
 
 	// The youngest first: a parent may be waiting for a vfork child.
 	for (size_t i = s->processes.size; i-- > 0;)
-		ptc_flight_leave(s->processes.data[i]);
+		leave(s->processes.data[i]);
 	if (s->follows)
 		tell_trigger(s->flight);
 	ret->n_snapshots = s->flight->n_snapshots;

@@ -36,9 +36,6 @@ struct err *ptc_past_begin(struct ptc_process *p);
 /** Probe what is mapped in process @p p, which stands still (or has no time for that). */
 void ptc_flight_probe(struct ptc_process *p);
 
-/** Let @p p, which runs, go on without us; nothing when it has ended. */
-void ptc_flight_leave(struct ptc_process *p);
-
 /* ---- record -f: ptc_flight_follow.c ------------------------------------------------- */
 
 /** The first stop of thread @p tid, of no process that is known: one begins with it, or it

@@ -53,7 +53,8 @@ struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
 	return NULL;
 }
 
-void ptc_session_stop(struct ptc_session *s, pid_t tid, int status)
+/* A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
+static void take_stop(struct ptc_session *s, pid_t tid, int status)
 {
 	// Others are children, or threads, that just appeared.
 	struct ptc_process *p = ptc_process_of(s, tid);
@@ -91,7 +92,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 	struct ptc_process *p = ptc_process_of(s, tid);
 
 	if (WIFSTOPPED(status)) {
-		ptc_session_stop(s, tid, status);
+		take_stop(s, tid, status);
 	} else if (p && tid == p->pid) {
 		uint32_t index = p->index;
 
