@@ -62,7 +62,8 @@ void spec_eval_destroyp(struct spec_eval **e)
 
 /* ---- loops ----------------------------------------------------------------------------- */
 
-bool plan_check(struct scope *sc, const struct plan *plan, uint64_t bits)
+/* Are all conjuncts of @p bits true? */
+static bool plan_check(struct scope *sc, const struct plan *plan, uint64_t bits)
 {
 	for (; bits; bits &= bits - 1)
 		if (!eval_condition(sc, plan->conjuncts[__builtin_ctzll(bits)]))
@@ -205,9 +206,12 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 	keep_each_once(e, level);
 }
 
-bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *plan,
-	       uint32_t step, uint32_t level, bool (*fn)(struct scope *sc, void *ctx),
-	       void *ctx)
+/* Set the variables of @p plan from step @p step on in every way that makes its conjuncts
+ * true, and call @p fn for each until it returns true. Loops use candidates[level..].
+ * @return whether @p fn did. */
+static bool plan_walk(struct scope *sc, const struct spec_rule *r,
+		      const struct plan *plan, uint32_t step, uint32_t level,
+		      bool (*fn)(struct scope *sc, void *ctx), void *ctx)
 {
 	const struct plan_step *s = &plan->steps[step];
 	bool is_stopped = false;

@@ -100,8 +100,8 @@ static struct edge_node *find_node(const struct edges *e, uint32_t id)
 	return place ? &e->nodes.data[place - 1] : NULL;
 }
 
-void edges_tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
-		      uint64_t offset, uint32_t size)
+static void tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
+		       uint64_t offset, uint32_t size)
 {
 	if (e->on_event && !e->is_silent)
 		e->on_event(e->on_event_ctx, event, id, offset, size);
@@ -109,7 +109,7 @@ void edges_tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
 
 void edges_tell(struct edges *e, enum edge_event event, uint32_t id)
 {
-	edges_tell_bytes(e, event, id, 0, 0);
+	tell_bytes(e, event, id, 0, 0);
 }
 
 static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
@@ -186,10 +186,9 @@ static void set_target(struct edges *e, struct edge_node *n, struct edge_slot *s
 	s->target = target;
 	order_note_edge(e, n->id.v, old_target);
 	order_note_edge(e, n->id.v, target);
-	edges_tell_bytes(e, EDGE_OUT, n->id.v,
-			 slot_offset(&e->layouts[n->type],
-				     s - e->slots.data - n->first_slot),
-			 POINTER_BYTES);
+	tell_bytes(e, EDGE_OUT, n->id.v,
+		   slot_offset(&e->layouts[n->type], s - e->slots.data - n->first_slot),
+		   POINTER_BYTES);
 	edges_tell(e, EDGE_INTO, old_target);
 	edges_tell(e, EDGE_INTO, target);
 }
@@ -459,7 +458,7 @@ static void follow_store(struct edges *e, const struct hg_op *op)
 
 	if (!n || op->before == op->after)
 		return;
-	edges_tell_bytes(e, EDGE_NODE, n->id.v, op->addr - n->start, op->size);
+	tell_bytes(e, EDGE_NODE, n->id.v, op->addr - n->start, op->size);
 	e->has_changed = true;
 	slot_range(l, op->addr - n->start, op->size, &first, &end);
 	for (uint64_t k = first; k < end && k < n->n_slots; k++)

@@ -151,8 +151,6 @@ void edges_sources(struct edges *e, const struct edge_node *to,
 
 /** Tell who asked to be told. */
 void edges_tell(struct edges *e, enum edge_event event, uint32_t id);
-void edges_tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
-		      uint64_t offset, uint32_t size);
 
 /* ---- spec_order.c -------------------------------------------------------------------- */
 

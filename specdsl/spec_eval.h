@@ -129,16 +129,6 @@ struct memo *eval_find_memo(struct spec_eval *e, struct attr_task t);
 void eval_drop_memos(struct spec_eval *e);
 void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node);
 
-/** Set the variables of @p plan from step @p step on in every way that makes its conjuncts
- * true, and call @p fn for each until it returns true. Loops use candidates[level..].
- * @return whether @p fn did. */
-bool plan_walk(struct scope *sc, const struct spec_rule *r, const struct plan *plan,
-	       uint32_t step, uint32_t level, bool (*fn)(struct scope *sc, void *ctx),
-	       void *ctx);
-
-/** Are all conjuncts of @p bits true? */
-bool plan_check(struct scope *sc, const struct plan *plan, uint64_t bits);
-
 /** Is the index of @p sc outside the range of intra-node constraint @p r, or does it make
  * fields that the node does not have? Then the constraint does not apply. */
 bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r);

@@ -67,7 +67,7 @@ bool parse_is_char(const struct parser *p, char c)
 	return token_is_char(&p->tok, c);
 }
 
-bool token_is_word(const struct parser *p, const struct token *t, const char *word)
+static bool token_is_word(const struct parser *p, const struct token *t, const char *word)
 {
 	size_t n = strlen(word);
 

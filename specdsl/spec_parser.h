@@ -48,7 +48,6 @@ bool parse_is_behind_semicolon(const struct parser *p);
 
 bool token_is_char(const struct token *t, char c);
 bool token_is_type(const struct token *t);
-bool token_is_word(const struct parser *p, const struct token *t, const char *word);
 
 /** @return whether the current token is @p c, or the word @p word. */
 bool parse_is_char(const struct parser *p, char c);
