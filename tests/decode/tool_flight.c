@@ -3,11 +3,11 @@
 
 /**
  * @file
- * tool_flight [--library NAME] [--why [--at N]] CAPTURE [WINDOW...]: what is recovered of a recording
- * (`record -e heap`) whose replay tells the truth, for windows of so many instructions (10,000
- * and 100,000), without store events and with those that probes would tell, in the program
- * and in the library with NAME in its path. --why: also where unknown values begin; --at: what
- * was recovered of 200 instructions from N before the end on.
+ * tool_flight [--library NAME] [--no-stores] [--why [--at N]] CAPTURE [WINDOW...]: what is recovered
+ * of a recording (`record -e heap`) whose replay tells the truth, for windows of so many instructions
+ * (10,000 and 100,000), without store events and (unless --no-stores) with those that probes would
+ * tell, in the program and in the library with NAME in its path. --why: also where unknown values
+ * begin; --at: what was recovered of 200 instructions from N before the end on.
  * Exit status 0: no known value is wrong.
  */
 #include "tests/unit.h"
@@ -15,7 +15,7 @@
 #include "tests/decode/flight_why.h"
 
 static const char *library, *title;
-static bool has_why;
+static bool has_why, has_no_stores;
 static uint64_t at_end; ///< instructions before the end to look at; 0: none
 static uint64_t n_wrong;
 
@@ -38,7 +38,7 @@ static void row_print(const struct capture *c, uint64_t window)
 	const struct flight_probes probes = { library };
 
 	printf("| %s | %lu", title, window);
-	for (int with_stores = 0; with_stores < 2; with_stores++) {
+	for (int with_stores = 0; with_stores < 2 - has_no_stores; with_stores++) {
 		struct flight f;
 
 		flight_init(&f, c, window, with_stores ? &probes : NULL);
@@ -68,6 +68,8 @@ int main(int argc, char **argv)
 			library = argv[++at];
 		else if (strcmp(argv[at], "--at") == 0 && argv[at + 1])
 			at_end = strtoull(argv[++at], NULL, 0);
+		else if (strcmp(argv[at], "--no-stores") == 0)
+			has_no_stores = true;
 		else
 			has_why = strcmp(argv[at], "--why") == 0;
 	}
