@@ -234,6 +234,30 @@ static bool form_has_odd_memory(const struct form_maker *k)
 	}
 }
 
+/* Where fxsave, xsave and their kin save, and how much at least: what there was of the state
+ * before AVX-512 (the manual, volume 1, 13.4). */
+static void form_set_save(struct form_maker *k)
+{
+	switch (k->d.mnemonic) {
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+		k->f->saves = 512;
+		break;
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		k->f->saves = 832;
+		k->f->saves_more = true;
+		break;
+	default:
+		return;
+	}
+	form_agen(k->f, &k->d, &k->ops[0]);
+}
+
 /* ---- kinds -------------------------------------------------------------------------------- */
 
 static enum rec_kind form_scalar_kind(ZydisMnemonic m)
@@ -490,6 +514,7 @@ struct err *rec_form_init(struct rec_form *f, const struct dec_insn *insn)
 	if (err)
 		return err;
 	form_add_operands(&k);
+	form_set_save(&k);
 	f->is_native = form_runs(&k);
 	f->kind = form_kind(&k);
 	return NULL;

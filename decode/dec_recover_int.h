@@ -120,13 +120,15 @@ struct rec_form {
 	uint8_t n_ops;
 	uint8_t flags_in, flags_out, rsp_in, rsp_out; ///< slots
 	uint8_t base_in[DEC_MEMS], index_in[DEC_MEMS];
-	uint8_t agen_base, agen_index, agen_scale; ///< lea
+	uint8_t agen_base, agen_index, agen_scale; ///< lea, fxsave
 	uint8_t agen_bits;
 	bool is_same;	///< both sources are the same register
 	bool is_const;	///< and the result does not depend on what it holds
 	bool is_native; ///< the CPU may run it
 	bool is_bulk;	///< its memory operands repeat
 	bool is_wild;	///< it writes memory that its operands do not tell
+	bool saves_more;
+	uint16_t saves; ///< bytes that fxsave writes; xsave at least (saves_more)
 	/** For the CPU, by slot: what must be known of an input, what is right in an output.
 	 * Bits, or bytes of a vector register and of a memory operand above 8 bytes. */
 	uint64_t need[8], give[8];
@@ -162,7 +164,7 @@ struct rec_access {
 	uint8_t mem;	 ///< operand; REC_NONE, REC_TOLD, REC_BELOW
 	uint8_t slot;	 ///< REC_NONE with mem REC_NONE: not by the step but before it
 	uint8_t size;	 ///< but of a range; of REC_BELOW
-	uint8_t n_known; ///< bytes, when those were told who may learn from it
+	uint8_t n_known; ///< bits (of a vector bytes), when those were told who may learn
 	bool is_write;
 	bool is_range;	///< of any number of bytes: rep movs, a system call, a gap
 	bool is_masked; ///< a store that leaves some bytes alone

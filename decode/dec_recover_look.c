@@ -22,8 +22,7 @@ static bool line_is_common(const struct dec_recover *r, const struct rec_line *l
 
 /** What is found of 8 bytes. */
 struct look {
-	uint64_t v;
-	uint8_t m;	   ///< bytes that are known
+	uint64_t v, m;	   ///< bits, and those that are known
 	uint8_t want;	   ///< bytes that are still looked for
 	bool is_fact;	   ///< as they were seen, whatever may have hit them since
 	bool is_later;	   ///< they are looked for behind the moment, not before it
@@ -35,19 +34,19 @@ struct look {
 static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 		       uint32_t *cached);
 
-/* Bytes @p m of @p v are found at access @p from. @return false: they may have been hit by
+/* Bits @p m of @p v are found at access @p from. @return false: they may have been hit by
  * too many stores that went nobody knows where. */
 static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint32_t from,
-		      uint64_t v, uint8_t m)
+		      uint64_t v, uint64_t m)
 {
 	struct rec_bits now = {};
 
-	m &= k->want;
+	m &= rec_bit_mask(k->want);
 	if (!m)
 		return true;
-	v &= rec_bit_mask(m);
+	v &= m;
 	if (k->is_later)
-		now = (struct rec_bits){ k->v | v, rec_bit_mask(k->m | m) };
+		now = (struct rec_bits){ k->v | v, k->m | m };
 	if (!k->is_fact &&
 	    rec_mem_lost(r, k->moment, from, word, now, r->reach) > r->reach) {
 		r->is_blocked = true;
@@ -55,18 +54,18 @@ static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint
 	}
 	k->v |= v;
 	k->m |= m;
-	k->want &= ~m;
+	k->want &= ~rec_byte_mask(m);
 	k->farthest = from;
 	return true;
 }
 
-/* What node @p node, of bytes at @p addr, tells of the word. @return which bytes. */
-static uint8_t node_part(const struct dec_recover *r, uint32_t node, uint64_t addr,
-			 uint64_t word, uint64_t *v)
+/* What node @p node, of bytes at @p addr, tells of the word. @return which bits. */
+static uint64_t node_part(const struct dec_recover *r, uint32_t node, uint64_t addr,
+			  uint64_t word, uint64_t *v)
 {
 	const struct rec_bytes *b;
 	int64_t off = word - addr;
-	uint8_t m;
+	uint64_t m;
 
 	*v = 0;
 	if (node == REC_NO_NODE)
@@ -77,12 +76,12 @@ static uint8_t node_part(const struct dec_recover *r, uint32_t node, uint64_t ad
 			memcpy((uint8_t *)v - off, b->v, 8 + off);
 		else
 			memcpy(v, b->v + off, 64 - off < 8 ? 64 - off : 8);
-		return off < 0 ? b->m << -off : b->m >> off;
+		return rec_bit_mask(off < 0 ? b->m << -off : b->m >> off);
 	}
-	m = rec_byte_mask(r->bits.data[node].m);
+	m = r->bits.data[node].m;
 	*v = r->bits.data[node].v;
 	*v = off < 0 ? *v << -8 * off : *v >> 8 * off;
-	return off < 0 ? m << -off : m >> off;
+	return off < 0 ? m << -8 * off : m >> 8 * off;
 }
 
 /* The word is part of what access @p at wrote, or copied. @return as look_take(). */
@@ -104,7 +103,7 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 	for (int i = 0; i < 8 && to && range.is_fill; i++)
 		v |= (range.value >> 8 * ((word + i - range.to) % range.unit) & 0xff)
 		     << 8 * i;
-	if (!k->is_later && range.is_fill && !look_take(r, k, word, at, v, to))
+	if (!k->is_later && range.is_fill && !look_take(r, k, word, at, v, rec_bit_mask(to)))
 		return false;
 	other.want = (k->is_later ? from : range.is_copy ? to : 0) & k->want;
 	if (other.want && k->n_copies < COPIES) {
@@ -123,8 +122,8 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, uint32_t at)
 {
 	const struct rec_access *a = &r->accesses.data[at];
-	uint8_t m = rec_overlap(word, a->addr, a->size) & k->want, known, left = 0;
-	uint64_t v, written;
+	uint8_t m = rec_overlap(word, a->addr, a->size) & k->want, left = 0;
+	uint64_t v, written, known;
 
 	if (!m)
 		return true;
@@ -133,7 +132,7 @@ static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, ui
 		k->want &= ~m;
 	if (a->placed < REC_INFERRED)
 		return true;
-	known = node_part(r, a->node, a->addr, word, &v) & m;
+	known = node_part(r, a->node, a->addr, word, &v) & rec_bit_mask(m);
 	if ((!a->is_write || !k->is_later) && !look_take(r, k, word, at, v, known))
 		return false;
 	if (a->is_write && a->is_masked) {
@@ -164,8 +163,8 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 		return;
 	}
 	if (map == DEC_MAP_CONST) {
-		k->v = end & rec_bit_mask(k->want);
-		k->m = k->want;
+		k->m = rec_bit_mask(k->want);
+		k->v = end & k->m;
 		return;
 	}
 	if (line_is_common(r, l))
@@ -176,7 +175,7 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 
 		if (at == REC_NO_ACCESS) {
 			if (k->is_later && map != DEC_MAP_NONE)
-				look_take(r, k, word, r->accesses.size, end, 0xff);
+				look_take(r, k, word, r->accesses.size, end, UINT64_MAX);
 			return;
 		}
 		if (!(r->accesses.data[at].is_range ? look_range : look_access)(r, k,
@@ -205,7 +204,7 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 			return false;
 		look_word(r, &part, word, *line);
 		k->v |= !i ? part.v >> 8 * skip : part.v << 8 * (8 - skip);
-		k->m |= !i ? part.m >> skip : part.m << (8 - skip);
+		k->m |= !i ? part.m >> 8 * skip : part.m << 8 * (8 - skip);
 		k->farthest = part.farthest;
 	}
 	return true;
@@ -224,9 +223,21 @@ bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *ca
 		if (!look_bytes(r, &k, addr + i, i ? &other : cached))
 			return false;
 		memcpy(ret->v + i, &k.v, 8);
-		ret->m |= (uint64_t)k.m << i;
+		ret->m |= (uint64_t)rec_byte_mask(k.m) << i;
 	}
 	return true;
+}
+
+bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		       struct rec_bits *ret)
+{
+	struct look k = { .want = rec_ones(n),
+			  .is_later = r->is_backward,
+			  .moment = r->moment };
+	bool is = look_bytes(r, &k, addr, cached);
+
+	*ret = (struct rec_bits){ k.v, k.m };
+	return is;
 }
 
 bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_t *seen,
@@ -238,7 +249,8 @@ bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_
 			  .moment = r->moment };
 	uint32_t cached = REC_NO_NODE;
 
-	if ((word & 7) || !look_bytes(r, &k, word, &cached) || k.m != 0xff ||
+	if ((word & 7) || !look_bytes(r, &k, word, &cached) ||
+	    k.m != UINT64_MAX ||
 	    r->lines.data[cached].map == DEC_MAP_CONST)
 		return false;
 	*value = k.v;
@@ -253,7 +265,7 @@ bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
 		     uint64_t word, uint64_t *v)
 {
 	return word - a->addr + 8 <= a->size &&
-	       node_part(r, a->node, a->addr, word, v) == 0xff;
+	       node_part(r, a->node, a->addr, word, v) == UINT64_MAX;
 }
 
 /* ---- stores that went nobody knows where ------------------------------------------------------- */

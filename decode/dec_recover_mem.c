@@ -105,6 +105,28 @@ below_find(const struct dec_recover *r, const struct rec_access *a, struct rec_r
 	return REC_RANGE_SOME;
 }
 
+/* fxsave, xsave. */
+static enum rec_range_certainty save_find(const struct rec_at *at, struct rec_range *ret)
+{
+	const struct rec_form *f = at->form;
+	const uint8_t slot[2] = { f->agen_base, f->agen_index };
+
+	if (!f->saves || (f->saves_more && !at->r->is_guessing))
+		return REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){ .to = f->agen_disp, .n = f->saves };
+	for (int i = 0; i < 2; i++) {
+		const struct rec_bits *b;
+
+		if (slot[i] == REC_NONE)
+			continue;
+		b = &at->r->bits.data[at->ref[slot[i]]];
+		if (b->m != UINT64_MAX)
+			return REC_RANGE_UNKNOWN;
+		ret->to += b->v * (i ? f->agen_scale : 1);
+	}
+	return REC_RANGE_SOME;
+}
+
 enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
 					struct rec_range *ret)
 {
@@ -117,7 +139,7 @@ enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_
 	at = rec_at(r, a->step);
 	if (a->mem != REC_NONE)
 		return bulk_find(r, &at, a, ret);
-	return at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) : REC_RANGE_UNKNOWN;
+	return at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) : save_find(&at, ret);
 }
 
 static bool range_apply(struct dec_recover *r, struct rec_access *a)
@@ -147,14 +169,21 @@ static bool range_apply(struct dec_recover *r, struct rec_access *a)
 
 /* ---- accesses ---------------------------------------------------------------------------------- */
 
-/* What memory held at this moment was told: a contradiction is noticed. */
-static bool told_apply(struct dec_recover *r, struct rec_access *a)
+/* Access @p a learns what memory held at this moment. */
+static bool access_learn(struct dec_recover *r, struct rec_access *a)
 {
-	struct rec_bytes b;
+	struct rec_bytes bytes;
+	struct rec_bits bits;
 
-	if (!rec_mem_read(r, a->addr, a->size, &a->line, &b))
-		return false;
-	rec_learn_bytes(r, a->node, &b);
+	if (a->node & REC_VEC) {
+		if (!rec_mem_read(r, a->addr, a->size, &a->line, &bytes))
+			return false;
+		rec_learn_bytes(r, a->node, &bytes);
+	} else {
+		if (!rec_mem_read_bits(r, a->addr, a->size, &a->line, &bits))
+			return false;
+		rec_learn(r, a->node, bits);
+	}
 	return true;
 }
 
@@ -198,23 +227,21 @@ static bool access_find(struct dec_recover *r, struct rec_access *a)
 
 bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 {
-	struct rec_bytes now;
 	struct rec_at at;
 
 	if (a->is_range)
 		return range_apply(r, a);
+	// What was told is not learned, but a contradiction is noticed.
 	if (a->mem == REC_TOLD)
-		return told_apply(r, a);
+		return access_learn(r, a);
 	at = rec_at(r, a->step);
 	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
 	if (!access_find(r, a) || at.form->is_bulk || (a->is_write && !r->is_backward))
 		return true;
 	if (r->is_guessing && a->size == 8 && !a->is_masked)
 		change_find(r, a);
-	if (!rec_mem_read(r, a->addr, a->size, &a->line, &now))
+	if (!access_learn(r, a))
 		return false;
-	if (now.m)
-		rec_learn_bytes(r, a->node, &now);
 	rec_settle(r);
 	return true;
 }

@@ -92,6 +92,10 @@ void rec_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr, uint64_
 bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
 		  struct rec_bytes *ret);
 
+/** The same bit by bit, @p n up to 8. */
+bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
+		       struct rec_bits *ret);
+
 /** @return whether all of @p word is known of access @p a. */
 bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
 		     uint64_t word, uint64_t *v);

@@ -12,6 +12,8 @@
 /* Backward sweeps in a row, and how little makes another not worth it. */
 enum { RECOVER_BACKWARD = 8, RECOVER_FEW = 64 };
 
+enum { RECOVER_NEAR = 16 }; ///< accesses
+
 struct err *rec_sweep_create(struct dec_recover *r)
 {
 	uint32_t n = r->accesses.size;
@@ -88,15 +90,30 @@ void rec_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node)
 	}
 }
 
-/* How many bytes are known of an access. */
+/* How much is known of an access: bits, of a vector bytes. */
 static unsigned n_known(const struct dec_recover *r, const struct rec_access *a)
 {
-	struct rec_bytes b;
-
 	if (a->placed < REC_INFERRED || a->is_range)
 		return 0;
-	rec_read_bytes(r, a->node, &b);
-	return __builtin_popcountll(b.m & rec_ones(a->size));
+	if (a->node & REC_VEC)
+		return __builtin_popcountll(r->bytes.data[a->node & ~REC_VEC].m &
+					    rec_ones(a->size));
+	return __builtin_popcountll(r->bits.data[a->node].m & rec_ones(8 * a->size));
+}
+
+/* If more is known of access @p i, those who learn from it are told. */
+static bool access_tell(struct dec_recover *r, uint32_t i)
+{
+	struct rec_access *a = &r->accesses.data[i];
+	unsigned known = n_known(r, a);
+
+	if (known <= a->n_known)
+		return !r->is_out;
+	a->n_known = known;
+	rec_mem_spread(r, i, a->addr, a->size, true);
+	if (!a->is_write)
+		rec_mem_spread(r, i, a->addr, a->size, false);
+	return !r->is_out && (!r->is_guessing || rec_homes_note(r, i));
 }
 
 static bool access_visit(struct dec_recover *r, uint32_t i)
@@ -110,20 +127,30 @@ static bool access_visit(struct dec_recover *r, uint32_t i)
 	if (!rec_access_apply(r, a))
 		return false;
 	known = n_known(r, a);
-	if (r->is_open || (r->is_blocked && known < a->size))
+	if (r->is_open ||
+	    (r->is_blocked && known < (a->node & REC_VEC ? a->size : 8u * a->size)))
 		rec_marks_add(&r->stuck[r->is_backward], i);
 	else
 		rec_marks_remove(&r->stuck[r->is_backward], i);
 	// What passes by it depends on its mask.
 	if (a->is_masked && a->placed >= REC_INFERRED)
 		rec_mem_spread(r, i, a->addr, a->size, !r->is_backward);
-	if (known <= a->n_known)
-		return !r->is_out;
-	a->n_known = known;
-	rec_mem_spread(r, i, a->addr, a->size, true);
-	if (!a->is_write)
-		rec_mem_spread(r, i, a->addr, a->size, false);
-	return !r->is_out && (!r->is_guessing || rec_homes_note(r, i));
+	return access_tell(r, i);
+}
+
+/* What access @p i told may tell more of those that a backward sweep has just come past, and
+ * that more of this one: two loads of a word whose values are mixed (x ^ x << 5) find it bit
+ * by bit from each other. */
+static bool tell_back(struct dec_recover *r, uint32_t i)
+{
+	const struct rec_marks *dirty = &r->dirty[true];
+	bool is = true;
+
+	for (uint32_t near = rec_marks_from(dirty, i + 1);
+	     near != REC_NO_ACCESS && near - i <= RECOVER_NEAR && is;
+	     near = rec_marks_from(dirty, near + 1))
+		is = r->accesses.data[near].is_write || access_tell(r, near);
+	return is;
 }
 
 static struct err *sweep(struct dec_recover *r, bool is_backward)
@@ -138,11 +165,13 @@ static struct err *sweep(struct dec_recover *r, bool is_backward)
 	if (r->is_plain)
 		rec_marks_fill(dirty, true);
 	for (;;) {
-		i = is_backward ? rec_marks_before(dirty, i) : rec_marks_from(dirty, i);
+		// Once more the same one, if there is more now to learn.
+		i = is_backward ? rec_marks_before(dirty, i + (i < r->accesses.size)) :
+				  rec_marks_from(dirty, i);
 		if (i == REC_NO_ACCESS)
 			return NULL;
 		rec_marks_remove(dirty, i);
-		if (!access_visit(r, i))
+		if (!access_visit(r, i) || (is_backward && !tell_back(r, i)))
 			return &err_nomem;
 	}
 }
