@@ -81,11 +81,9 @@ enum rec_range_certainty rec_call_find(const struct rec_at *at, struct rec_range
 				    rec_const(e->size);
 	if (to.m != UINT64_MAX || n.m != UINT64_MAX)
 		return REC_RANGE_UNKNOWN;
-	// A failed mmap, a null pointer; a range that is larger than what is ever looked at.
+	// A failed mmap, a null pointer.
 	if (to.v >= -4095ull || !to.v || !n.v)
 		return REC_RANGE_NONE;
-	if (n.v > (1u << 24))
-		return REC_RANGE_UNKNOWN;
 	*ret = (struct rec_range){ .to = to.v, .n = n.v };
 	return REC_RANGE_SOME;
 }

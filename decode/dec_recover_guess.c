@@ -100,7 +100,7 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->least_may_element = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			r->least_may = i ? REC_MAY_YES : REC_MAY_PERHAPS;
 			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
-						      recover_mirrors(r);
+				     rec_bounds_apply(r) ?: recover_mirrors(r);
 			// Nothing is left to guess about.
 			if (rec_marks_from(&r->lost, 0) == REC_NO_ACCESS)
 				break;

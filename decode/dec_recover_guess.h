@@ -50,6 +50,11 @@ bool rec_frame_ends(const struct rec_form *f);
 /** Find stack pointers before such instructions by what frames are like, and what follows. */
 struct err *rec_frames_apply(struct dec_recover *r);
 
+/* ---- what loops compare (dec_recover_bounds.c) ------------------------------------------------ */
+
+/** Find values by what branches said of them and of those that hang together with them. */
+struct err *rec_bounds_apply(struct dec_recover *r);
+
 /* ---- opposite pointers (dec_recover_mirror.c) -------------------------------------------- */
 
 /** The next sweep is to find out which loads have a mirror; it is over. */

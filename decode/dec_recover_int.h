@@ -22,6 +22,8 @@
 #define REC_NO_NODE UINT32_MAX
 #define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
 
+#define REC_TOP (1ull << 47) ///< nothing of a program lies above
+
 enum { REC_LOST = 64 }; ///< of more stores without a place, any may have hit a word
 
 enum { REC_KEPT = 7 }; ///< registers that a function gives back as they were

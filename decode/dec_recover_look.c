@@ -103,7 +103,8 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 	for (int i = 0; i < 8 && to && range.is_fill; i++)
 		v |= (range.value >> 8 * ((word + i - range.to) % range.unit) & 0xff)
 		     << 8 * i;
-	if (!k->is_later && range.is_fill && !look_take(r, k, word, at, v, rec_bit_mask(to)))
+	if (!k->is_later && range.is_fill &&
+	    !look_take(r, k, word, at, v, rec_bit_mask(to)))
 		return false;
 	other.want = (k->is_later ? from : range.is_copy ? to : 0) & k->want;
 	if (other.want && k->n_copies < COPIES) {
@@ -249,8 +250,7 @@ bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_
 			  .moment = r->moment };
 	uint32_t cached = REC_NO_NODE;
 
-	if ((word & 7) || !look_bytes(r, &k, word, &cached) ||
-	    k.m != UINT64_MAX ||
+	if ((word & 7) || !look_bytes(r, &k, word, &cached) || k.m != UINT64_MAX ||
 	    r->lines.data[cached].map == DEC_MAP_CONST)
 		return false;
 	*value = k.v;

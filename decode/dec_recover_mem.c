@@ -13,6 +13,8 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
 
+enum { RANGE_MOST = 1 << 24 }; ///< larger than what is ever looked at
+
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Access @p a is not where it was in the last round: it spoils nothing there. */
@@ -54,6 +56,9 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 		addr = (uint32_t)addr;
 	if (m->is_fs)
 		addr += r->end->regs.fs_base;
+	// A wrong guess would lead there.
+	if (addr >= REC_TOP - 64)
+		return;
 	if (a->placed == REC_HINTED && a->addr != addr)
 		hint_drop(r, a);
 	a->addr = addr;
@@ -79,7 +84,7 @@ static enum rec_range_certainty bulk_find(struct dec_recover *r, const struct re
 	unsigned unit = at->form->insn.mem[0].size;
 
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
-	    n.m != UINT64_MAX || n.v > (1u << 30))
+	    n.m != UINT64_MAX || n.v > RANGE_MOST)
 		return REC_RANGE_UNKNOWN;
 	*ret = (struct rec_range){
 		.to = a->addr, .n = n.v * unit, .unit = unit, .value = value.v
@@ -130,16 +135,21 @@ static enum rec_range_certainty save_find(const struct rec_at *at, struct rec_ra
 enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
 					struct rec_range *ret)
 {
+	enum rec_range_certainty is = REC_RANGE_UNKNOWN;
 	struct rec_at at;
 
-	if (a->mem == REC_BELOW)
-		return below_find(r, a, ret);
-	if (a->slot == REC_NONE)
+	if (a->mem == REC_BELOW) {
+		is = below_find(r, a, ret);
+	} else if (a->slot != REC_NONE) {
+		at = rec_at(r, a->step);
+		is = a->mem != REC_NONE		  ? bulk_find(r, &at, a, ret) :
+		     at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) :
+						    save_find(&at, ret);
+	}
+	if (is == REC_RANGE_SOME &&
+	    (ret->to >= REC_TOP || ret->n > RANGE_MOST || ret->from >= REC_TOP))
 		return REC_RANGE_UNKNOWN;
-	at = rec_at(r, a->step);
-	if (a->mem != REC_NONE)
-		return bulk_find(r, &at, a, ret);
-	return at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) : save_find(&at, ret);
+	return is;
 }
 
 static bool range_apply(struct dec_recover *r, struct rec_access *a)
