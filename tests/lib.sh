@@ -89,6 +89,15 @@ fresh() {
 	rm -f "$TMPDIR/out" "$TMPDIR/err"
 }
 
+# free_port - a port of 127.0.0.1 on which nobody listens.
+free_port() {
+	local port=$((20000 + $$ % 10000))
+	while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+		port=$((port + 1))
+	done
+	echo $port
+}
+
 # naps PID - so many waits of its own it has had; waits_on PID N - until it has had N more.
 naps() {
 	sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"

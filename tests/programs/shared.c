@@ -130,7 +130,7 @@ static int wait_for_other(const char *path)
 
 	puts("waiting");
 	fflush(stdout);
-	for (int i = 0; i < 500 && !p[0]; i++)
+	for (int i = 0; i < 6000 && !p[0]; i++)
 		nanosleep(&tick, NULL);
 	printf("other wrote %d\n", p[0]);
 	return 0;

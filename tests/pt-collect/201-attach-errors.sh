@@ -24,13 +24,13 @@ expect_status 125 "${RECORD[@]}" --duration 1 -- true
 expect_status 125 "${RECORD[@]}" -f -p 1
 
 # Ended, but its parent has not asked.
-bash -c 'sleep 0.3 & echo $!; exec sleep 20' >"$TMPDIR/zombie" &
+bash -c 'sleep 0.3 & echo $!; exec sleep 600' >"$TMPDIR/zombie" &
 started+=($!)
 until_true eval 'grep -q "State:.Z" /proc/$(cat "$TMPDIR/zombie")/status'
 refuse "$(cat "$TMPDIR/zombie")" 'has ended'
 
 # Stopped by its user: it stays so.
-sleep 20 &
+sleep 600 &
 stopped=$!
 started+=($stopped)
 kill -STOP $stopped
@@ -51,7 +51,7 @@ wait $debugger 2>/dev/null
 
 # A container.
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
-	unshare --pid --fork --mount-proc sleep 20 &
+	unshare --pid --fork --mount-proc sleep 600 &
 	until_true pgrep -P $! sleep >/dev/null
 	inside=$(pgrep -P $! sleep)
 	started+=("$inside")

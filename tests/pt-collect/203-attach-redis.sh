@@ -11,7 +11,7 @@
 
 need redis-server redis-benchmark redis-cli
 need_bpf
-port=$((20000 + $$ % 10000))
+port=$(free_port)
 cli=(redis-cli -h 127.0.0.1 -p "$port")
 redis-server --bind 127.0.0.1 --port "$port" --save '' --appendonly no --dir "$TMPDIR" \
 	>"$TMPDIR/redis" 2>&1 &

@@ -12,7 +12,7 @@
 PATH=$PATH:/usr/sbin
 need nginx wrk
 need_bpf
-port=$((20000 + $$ % 10000))
+port=$(free_port)
 mkdir -p "$TMPDIR/html"
 make_text 1 | head -c 4000 >"$TMPDIR/html/index.html"
 # Its workers are another user when root starts it.
@@ -47,12 +47,12 @@ until_true eval '[ "$(pgrep -c -P $nginx)" = 2 ]' ||
 worker=$(pgrep -P $nginx | head -n 1)
 
 for round in 1 2 3; do
-	wrk -t 1 -c 16 -d 1s "http://127.0.0.1:$port/" >"$TMPDIR/load" 2>&1 &
+	wrk --timeout 1m -t 1 -c 16 -d 1s "http://127.0.0.1:$port/" >"$TMPDIR/load" 2>&1 &
 	load=$!
 	dir=$TMPDIR/c$round
 	attach "$dir" "$worker"
 	# The first load may be over by now.
-	wrk -t 1 -c 4 -d 1s "http://127.0.0.1:$port/" >/dev/null 2>&1
+	wrk --timeout 1m -t 1 -c 4 -d 1s "http://127.0.0.1:$port/" >/dev/null 2>&1
 	detach "$dir" TERM
 	wait $load || fail "wrk ended with $?: $(cat "$TMPDIR/load")"
 	grep -q 'Requests/sec' "$TMPDIR/load" || fail "$(cat "$TMPDIR/load")"

@@ -19,13 +19,13 @@ for when in before later; do
 		f = open("$file", "r+b")
 		m = mmap.mmap(f.fileno(), 4096)
 		open("$TMPDIR/$when.ready", "w").close()
-		for i in range(500):
+		for i in range(3000):
 		    if os.path.exists("$TMPDIR/$when.go"):
 		        break
 		    time.sleep(0.02)
 		time.sleep(0.1)
 		m[0] = 7
-		for i in range(500):
+		for i in range(3000):
 		    if os.path.exists("$TMPDIR/$when.done"):
 		        break
 		    time.sleep(0.02)
