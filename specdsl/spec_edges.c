@@ -12,8 +12,6 @@
 // Following more operations than this costs about as much as reading a small graph anew.
 #define FOLLOW_OPS 256
 
-#define POINTER_BYTES 8
-
 // Among more pointers a node is found by its address as fast.
 #define SLOTS_SEARCHED 16
 
@@ -21,44 +19,6 @@
 #define DEAD_MAX 256
 
 /* ---- life ------------------------------------------------------------------------------ */
-
-// The pointers among fields @p from up to @p to, from 0.
-static void add_pointers(const struct spec_type *t, uint32_t from, uint32_t to,
-			 struct edge_layout *ret)
-{
-	for (uint32_t i = from; i < to; i++) {
-		struct dec_field f;
-
-		if (spec_field_at(t, i + 1, &f) && f.is_pointer &&
-		    f.size == POINTER_BYTES)
-			ret->offsets[ret->n_offsets++] = f.offset;
-	}
-}
-
-static struct err *make_layout(const struct spec_type *t, struct edge_layout *ret)
-{
-	const struct dec_struct *l = t->layout;
-	uint32_t n = l ? l->n_fields : t->is_array ? 0 : t->n_fields;
-	uint32_t n_tail = l && !t->is_array ? l->n_tail : 0;
-
-	if (t->is_array && l && !l->size)
-		return NULL; // an array of an incomplete struct: no pointers known
-	ret->offsets = calloc(n + n_tail + 1, sizeof(*ret->offsets));
-	if (!ret->offsets)
-		return &err_nomem;
-	add_pointers(t, 0, n, ret);
-	if (t->is_array) {
-		ret->element_bytes = l ? l->size : 0;
-		return NULL;
-	}
-	ret->n_once = ret->n_offsets;
-	add_pointers(t, n, n + n_tail, ret);
-	if (ret->n_offsets > ret->n_once) {
-		ret->element_bytes = l->tail_bytes;
-		ret->first_element = l->tail_offset;
-	}
-	return NULL;
-}
 
 struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_graph *g,
 		       const struct hg_view *v)
@@ -69,19 +29,19 @@ struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_gr
 	e->s = s;
 	e->g = g;
 	e->v = v;
-	e->layouts = calloc(s->types.size + 1, sizeof(*e->layouts));
-	if (!e->layouts)
+	e->pointers = calloc(s->types.size + 1, sizeof(*e->pointers));
+	if (!e->pointers)
 		return &err_nomem;
 	for (size_t i = 0; i < s->types.size && !err; i++)
-		err = make_layout(&s->types.data[i], &e->layouts[i]);
+		err = pointers_make(&s->types.data[i], &e->pointers[i]);
 	return err;
 }
 
 void edges_deinit(struct edges *e)
 {
-	for (size_t i = 0; e->layouts && i < e->s->types.size; i++)
-		free(e->layouts[i].offsets);
-	free(e->layouts);
+	for (size_t i = 0; e->pointers && i < e->s->types.size; i++)
+		pointers_deinit(&e->pointers[i]);
+	free(e->pointers);
 	free(e->place);
 	vec_deinit(&e->nodes);
 	vec_deinit(&e->slots);
@@ -110,26 +70,6 @@ static void tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
 void edges_tell(struct edges *e, enum edge_event event, uint32_t id)
 {
 	tell_bytes(e, event, id, 0, 0);
-}
-
-static uint64_t slot_offset(const struct edge_layout *l, uint64_t slot)
-{
-	uint32_t n = l->n_offsets - l->n_once;
-
-	if (slot < l->n_offsets)
-		return l->offsets[slot];
-	slot -= l->n_once;
-	return slot / n * l->element_bytes + l->offsets[l->n_once + slot % n];
-}
-
-/** How many pointers a node of @p bytes has. */
-static uint64_t count_slots(const struct edge_layout *l, uint64_t bytes)
-{
-	uint64_t n = l->n_offsets - l->n_once;
-
-	if (!n || !l->element_bytes || bytes < l->first_element)
-		return l->n_once;
-	return l->n_once + (bytes - l->first_element) / l->element_bytes * n;
 }
 
 /** Take slot @p i out of the list of its value. */
@@ -187,7 +127,8 @@ static void set_target(struct edges *e, struct edge_node *n, struct edge_slot *s
 	order_note_edge(e, n->id.v, old_target);
 	order_note_edge(e, n->id.v, target);
 	tell_bytes(e, EDGE_OUT, n->id.v,
-		   slot_offset(&e->layouts[n->type], s - e->slots.data - n->first_slot),
+		   pointers_offset(&e->pointers[n->type],
+				   s - e->slots.data - n->first_slot),
 		   POINTER_BYTES);
 	edges_tell(e, EDGE_INTO, old_target);
 	edges_tell(e, EDGE_INTO, target);
@@ -199,7 +140,7 @@ static void read_slot(struct edges *e, struct edge_node *n, uint32_t slot)
 	size_t i = (size_t)n->first_slot + slot;
 	uint64_t value = 0;
 
-	if (!hg_view_read(e->v, n->id, slot_offset(&e->layouts[n->type], slot),
+	if (!hg_view_read(e->v, n->id, pointers_offset(&e->pointers[n->type], slot),
 			  POINTER_BYTES, &value))
 		value = 0;
 	if (value != e->slots.data[i].value) {
@@ -230,8 +171,8 @@ static int reserve_place(struct edges *e, uint32_t id)
 static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type)
 {
 	const struct hg_node *h = hg_graph_node(e->g, id);
-	const struct edge_layout *l = &e->layouts[type];
-	uint64_t n_slots = count_slots(l, h->size);
+	const struct pointers *p = &e->pointers[type];
+	uint64_t n_slots = pointers_count(p, h->size);
 	struct edge_node *n;
 
 	if (n_slots + e->slots.size >= UINT32_MAX)
@@ -402,8 +343,8 @@ static void found_near(struct edges *e, struct edge_slot *s, void *ctx)
 	}
 	n = find_node(e, s->owner);
 	search->pointer_fn(search->ctx, s->owner,
-			   slot_offset(&e->layouts[n->type],
-				       s - e->slots.data - n->first_slot));
+			   pointers_offset(&e->pointers[n->type],
+					   s - e->slots.data - n->first_slot));
 }
 
 void edges_pointers(struct edges *e, const struct edge_node *to,
@@ -428,23 +369,7 @@ void edges_sources(struct edges *e, const struct edge_node *to,
 
 /* ---- one operation --------------------------------------------------------------------------- */
 
-/** The slots that may touch bytes @p offset to @p offset + @p size of a node. */
-static void slot_range(const struct edge_layout *l, uint64_t offset, uint32_t size,
-		       uint64_t *first, uint64_t *end)
-{
-	uint32_t n = l->n_offsets - l->n_once;
-
-	*first = 0;
-	*end = l->n_once;
-	if (!n || !l->element_bytes || offset + size <= l->first_element)
-		return;
-	if (offset >= l->first_element)
-		*first = l->n_once + (offset - l->first_element) / l->element_bytes * n;
-	offset += size - 1;
-	*end = l->n_once + ((offset - l->first_element) / l->element_bytes + 1) * n;
-}
-
-static bool is_slot_touched(uint64_t slot, uint64_t offset, uint32_t size)
+static bool is_touched(uint64_t slot, uint64_t offset, uint32_t size)
 {
 	return slot < offset + size && offset < slot + POINTER_BYTES;
 }
@@ -453,16 +378,16 @@ static bool is_slot_touched(uint64_t slot, uint64_t offset, uint32_t size)
 static void follow_store(struct edges *e, const struct hg_op *op)
 {
 	struct edge_node *n = find_node(e, op->node.v);
-	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
+	const struct pointers *p = n ? &e->pointers[n->type] : NULL;
 	uint64_t first, end;
 
 	if (!n || op->before == op->after)
 		return;
 	tell_bytes(e, EDGE_NODE, n->id.v, op->addr - n->start, op->size);
 	e->has_changed = true;
-	slot_range(l, op->addr - n->start, op->size, &first, &end);
+	pointers_range(p, op->addr - n->start, op->size, &first, &end);
 	for (uint64_t k = first; k < end && k < n->n_slots; k++)
-		if (is_slot_touched(slot_offset(l, k), op->addr - n->start, op->size))
+		if (is_touched(pointers_offset(p, k), op->addr - n->start, op->size))
 			read_slot(e, n, k);
 }
 
@@ -570,12 +495,12 @@ bool edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset
 		  uint64_t value, struct hg_node_id *ret)
 {
 	const struct edge_node *n = find_node(e, from.v);
-	const struct edge_layout *l = n ? &e->layouts[n->type] : NULL;
+	const struct pointers *p = n ? &e->pointers[n->type] : NULL;
 
-	for (uint32_t k = 0; l && k < l->n_once && k < SLOTS_SEARCHED; k++) {
+	for (uint32_t k = 0; p && k < p->n_once && k < SLOTS_SEARCHED; k++) {
 		const struct edge_slot *s = &e->slots.data[n->first_slot + k];
 
-		if (l->offsets[k] != offset)
+		if (p->offsets[k] != offset)
 			continue;
 		ret->v = s->target;
 		return s->value == value;

@@ -18,6 +18,7 @@
 #define SPECDSL_SPEC_EDGES_H
 
 #include "specdsl/spec_ast.h"
+#include "specdsl/spec_pointers.h"
 
 struct edge_node {
 	struct hg_node_id id;
@@ -66,21 +67,12 @@ enum edge_event {
 	EDGE_RING, ///< whether it reaches itself
 };
 
-/** Where the pointers of a type are: offsets of those that are there once, and within the
- * first of the elements that follow. */
-struct edge_layout {
-	uint32_t *offsets;
-	uint32_t n_offsets, n_once;
-	uint64_t element_bytes; ///< 0: there are no elements
-	uint64_t first_element; ///< its offset
-};
-
 struct edges {
 	const struct spec *s;
 	const struct hg_graph *g;
 	const struct hg_view *v;
-	struct edge_layout *layouts; ///< one a type
-	uint32_t *place;	     ///< by node id: index into nodes + 1; 0: not there
+	struct pointers *pointers; ///< one a type
+	uint32_t *place;	   ///< by node id: index into nodes + 1; 0: not there
 	uint32_t n_places;
 	VEC(struct edge_node) nodes;
 	size_t n_dead;
