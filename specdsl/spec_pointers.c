@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "specdsl/spec_ast.h"
+
 // The pointers among fields @p from up to @p to, from 0.
 static void add_pointers(const struct spec_type *t, uint32_t from, uint32_t to,
 			 struct pointers *ret)
