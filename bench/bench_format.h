@@ -68,6 +68,7 @@ struct err *bench_table_series(struct bench_results *r,
 			       const struct bench_suite_info *suite,
 			       struct bench_table *ret);
 
+/** Free the rows of @p t; their strings are the results'. */
 void bench_table_deinit(struct bench_table *t);
 
 /** What a suite is and how long it took; the results' to free. */

@@ -124,6 +124,7 @@ struct bench_results {
 	const char *pictures; ///< beside the Markdown: file names up to "-SUITE.svg"
 };
 
+/** Free all that @p r holds, the strings kept in it too. */
 void bench_results_deinit(struct bench_results *r);
 
 /** A copy of @p s that lives as long as the results; NULL for NULL or without memory. */
