@@ -30,9 +30,10 @@ struct cap_walk {
 /** Walks the members of an object, w->at, of which @p what is kept. */
 typedef void cap_walk_fn(struct cap_walk *w, void *what);
 
+/** Read member @p name, or write @p v as that. @return its value. */
 bool cap_walk_bool(struct cap_walk *w, const char *name, bool v);
 
-/** @p min, @p max: what is outside is wrong. */
+/** The same; what is outside @p min to @p max is wrong. */
 int64_t cap_walk_int(struct cap_walk *w, const char *name, int64_t v, int64_t min,
 		     int64_t max);
 
