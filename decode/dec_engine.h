@@ -182,6 +182,8 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
  */
 void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
 		      uint64_t rflags, uint32_t ignore);
+
+/** Log the general registers wherever @p rip is executed, from now on. */
 void engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */

@@ -51,6 +51,8 @@ struct frames {
 	VEC(const char *) foreign;
 };
 
+/** No thread, no calls. @p symbols, @p exe (the program's path): borrowed until
+ * frames_deinit(). */
 void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);
 void frames_deinit(struct frames *f);
 

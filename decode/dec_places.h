@@ -17,6 +17,7 @@
 
 struct dec_places;
 
+/** Places of no thread yet. @return NULL or ERR_NOMEM. */
 struct err *dec_places_create(struct dec_places **ret);
 void dec_places_destroy(struct dec_places *p);
 

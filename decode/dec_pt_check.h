@@ -57,6 +57,7 @@ struct err *dec_pt_check_feed(void *c, const uint8_t *log, size_t bytes);
 /** @return where the ways part, NULL when they did not. */
 const struct dec_pt_difference *dec_pt_check_difference(const struct dec_pt_check *c);
 
+/** What was compared so far, all threads together. */
 void dec_pt_check_totals(const struct dec_pt_check *c, struct dec_pt_check_totals *ret);
 
 #endif

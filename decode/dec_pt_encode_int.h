@@ -42,6 +42,7 @@ struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq);
 /** @p n instructions run. */
 void pt_clock_run(struct pt_clock *k, uint64_t n);
 
+/** @return the time stamp counter as it is now. */
 uint64_t pt_clock_tsc(const struct pt_clock *k);
 
 /** @return the cycles at which the crystal ticks number @p ticks. */

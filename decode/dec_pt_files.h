@@ -32,6 +32,7 @@ struct dec_pt_file {
 	char *why;	///< it cannot
 };
 
+/** @p c (NULL: none) and @p perf are borrowed until dec_pt_files_deinit(). */
 void dec_pt_files_init(struct dec_pt_files *f, const struct capture *c,
 		       const struct perf_info *perf);
 void dec_pt_files_deinit(struct dec_pt_files *f);

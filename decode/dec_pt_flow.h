@@ -52,6 +52,7 @@ void dec_pt_flow_closep(struct dec_pt_flow **f);
 /** @return all that is said of the file itself. Valid until it is closed, as is the rest. */
 const struct perf_info *dec_pt_flow_info(const struct dec_pt_flow *f);
 
+/** @return the streams of packets, @p n of them, as the file has them. */
 const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, size_t *n);
 
 /** @return thread @p tid, or NULL. */

@@ -144,6 +144,8 @@ struct dec_sym_scopes {
 	int n;
 };
 
+/** The function that holds @p addr (of the unit's file) and the scopes in it that do, inlined
+ * ones too, from the outermost in. @p ret: n 0 where no function is known. */
 void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 			 struct dec_sym_scopes *ret);
 

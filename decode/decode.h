@@ -143,7 +143,8 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
  * beyond a limit (64) replace the one whose neighbours are closest. */
 struct err *dec_machine_checkpoint(struct dec_machine *m);
 
-/** Read general registers, or one register (numbers of dec_insn.h) into @p buf. */
+/** Read general registers, or register @p reg (a number of dec_insn.h) into @p buf, which gets
+ * *@p ret_bytes bytes. */
 struct err *dec_machine_regs(struct dec_machine *m, struct cap_regs *ret);
 struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 			    size_t *ret_bytes);
@@ -163,8 +164,8 @@ struct dec_range {
  * last. */
 struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret);
 
-/** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or is missing, lines, or NULL.
- * Valid until the next call on @p m. */
+/** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or
+ * is missing, lines, or NULL. Valid until the next call on @p m. */
 const char *dec_machine_divergence(struct dec_machine *m);
 const char *dec_machine_notes(struct dec_machine *m);
 
