@@ -35,6 +35,7 @@ struct fl_visit {
 
 struct fl_cpoints;
 
+/** With those that @p s (borrowed) declares. @return NULL or ERR_NOMEM. */
 struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret);
 void fl_cpoints_destroy(struct fl_cpoints *c);
 
@@ -66,6 +67,8 @@ struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,
 /** Forget the visits, for another replay. */
 void fl_cpoints_rewind(struct fl_cpoints *c);
 
+/** The visits so far, in the order of time; @p index is fl_visit.cpoint. Pointers are valid
+ * until the next visit, or C-point, is added. */
 size_t fl_cpoints_visits(const struct fl_cpoints *c);
 const struct fl_visit *fl_cpoints_visit_at(const struct fl_cpoints *c, size_t i);
 const struct fl_cpoint *fl_cpoints_get(const struct fl_cpoints *c, uint32_t index);

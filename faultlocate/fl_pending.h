@@ -38,6 +38,7 @@ struct fl_pendings {
 /** Free what @p p holds but for the watches. */
 void fl_pendings_deinit(struct fl_pendings *p);
 
+/** @return whether @p v (constraint and binding) is among @p p. */
 bool fl_pendings_has(const struct fl_pendings *p, const struct spec_violation *v);
 
 /** Add @p v, which is not in @p p. @p ret: its index. @return ERR_NOMEM. */
