@@ -226,6 +226,7 @@ void ptc_stop_recording(struct ptc_process *p, struct err *err);
 /** CLOCK_MONOTONIC, as events have it. */
 uint64_t ptc_now_ns(void);
 
+/** @return thread @p tid of @p p, which begins if it was not known; NULL: memory is out. */
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
 void ptc_thread_destroy(struct ptc_thread *t);
 

@@ -24,6 +24,7 @@ void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps);
 /** Probe in @p p, just forked with @p maps, what its ancestors' files have. */
 void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps);
 
+/** Forget what was found in files. */
 void ptc_chance_sites_deinit(ptc_chance_sites *sites);
 
 /** Thread @p tid stopped: when that is behind such an instruction, log what it gave. */
@@ -47,6 +48,7 @@ uint64_t ptc_code_offset(struct Elf *elf, uint32_t flags, uint64_t addr);
 /** The functions of an ELF file, by what unwinders and symbols tell of their beginnings. */
 struct ptc_code;
 
+/** @p fd: borrowed until it is closed. @return NULL, ERR_FORMAT (no ELF file), ERR_NOMEM. */
 struct err *ptc_code_open(int fd, struct ptc_code **ret);
 void ptc_code_closep(struct ptc_code **c);
 

@@ -89,8 +89,10 @@ struct err *ptc_rings_write(const struct ptc_heap_ring *heap,
 
 /* ---- the recorder (ptc_flight.c) ---------------------------------------------------------- */
 
+/** @p o is borrowed for its life. @return NULL or ERR_NOMEM. */
 struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret);
 void ptc_flight_destroy(struct ptc_flight *f);
+/** Free the rings of one process; NULL is fine. */
 void ptc_past_destroy(struct ptc_past *past);
 
 /** @return what threads are traced with. */

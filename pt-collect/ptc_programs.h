@@ -30,6 +30,7 @@ void ptc_programs_deinit(struct ptc_programs *p);
 /** The program of that name, loaded now if it was not. @return NULL: the kernel refuses. */
 struct bpf_program *ptc_programs_get(struct ptc_programs *p, const char *name);
 
+/** @return whether there is such a program, loaded or not. */
 bool ptc_programs_has(const struct ptc_programs *p, const char *name);
 
 /** The map of that name. @return -1: what has it is not loaded. */

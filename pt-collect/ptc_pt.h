@@ -169,6 +169,7 @@ struct err *ptc_pt_finish(struct ptc_pt *pt);
 /** Tell that mapped file @p path has @p build_id (hex), before the end. */
 struct err *ptc_pt_build_id(struct ptc_pt *pt, const char *path, const char *build_id);
 
+/** @return what was recorded so far; changes as it goes on. */
 const struct ptc_pt_stats *ptc_pt_stats(const struct ptc_pt *pt);
 
 #endif

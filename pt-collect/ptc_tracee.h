@@ -17,9 +17,13 @@ struct err *ptc_read(const struct ptc_process *p, uint64_t addr, void *buf, size
 /** As much as is readable from @p addr on, at most @p size. @return bytes. */
 size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size_t size);
 
+/** Write all @p size bytes to @p addr, whatever its protection (/proc/PID/mem). @return NULL, or
+ * ERR_OS where nothing is mapped. */
 struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *buf,
 		      size_t size);
 
+/** The registers of thread @p tid, which stands in a ptrace stop; the same as captures have
+ * them. @return NULL, or ERR_OS: it does not stand, or is gone. */
 struct err *ptc_get_regs(pid_t tid, struct user_regs_struct *u);
 struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
 
@@ -62,6 +66,7 @@ struct ptc_maps {
 	VEC(struct ptc_map *) list;
 };
 
+/** The mappings of @p pid, ascending, added to @p maps; deinit it also after a failure. */
 struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps);
 void ptc_maps_deinit(struct ptc_maps *maps);
 
