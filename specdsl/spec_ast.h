@@ -264,6 +264,8 @@ char *spec_printf(struct spec *s, const char *fmt, ...)
 
 /* ---- parser ------------------------------------------------------------------------------ */
 
+/** Add the statements of @p f to @p s. Mistakes become diagnostics. @return NULL or
+ * ERR_NOMEM. */
 struct err *spec_parse(struct spec *s, struct spec_file *f);
 
 /** @return the name of standard attribute @p i. */

@@ -97,6 +97,8 @@ struct edges {
 	size_t row_bytes;
 };
 
+/** No nodes until edges_refresh(). All is borrowed until edges_deinit(); layouts are bound
+ * before. @return NULL or ERR_NOMEM. */
 struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_graph *g,
 		       const struct hg_view *v);
 void edges_deinit(struct edges *e);

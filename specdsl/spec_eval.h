@@ -94,6 +94,8 @@ struct scope {
 	struct spec_args *reads; ///< .. and fields that are read
 };
 
+/** What @p n, an operand, comes to: VALUE_NONE, and sc->is_unreadable, where bytes are not
+ * there; a vertex that is no live node is VERTEX_NONE. */
 struct value eval_number(struct scope *sc, const struct ast *n);
 struct vertex eval_vertex(struct scope *sc, const struct ast *n);
 
@@ -103,10 +105,14 @@ bool eval_condition(struct scope *sc, const struct ast *n);
 /** The user-defined attribute called as attribute @p attr of @p v. */
 struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
 
+/** Note an argument (specdsl.h), if the scope collects them. */
 void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
+
 /** The number that @p raw, the bytes of field @p f, stands for. */
 struct value eval_decode_field(const struct dec_field *f, uint64_t raw);
 
+/** Note what the result depends on, if the scope collects that: @p dep, or all of @p kind about
+ * @p node. */
 void eval_add_any_dep(struct scope *sc, struct spec_dep dep);
 void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 

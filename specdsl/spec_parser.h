@@ -46,7 +46,10 @@ bool parse_is_standard_attr(const char *name);
 /** @return whether the token before the current one is a semicolon. */
 bool parse_is_behind_semicolon(const struct parser *p);
 
+/** @return whether @p t is character @p c. */
 bool token_is_char(const struct token *t, char c);
+
+/** @return whether @p t may be the name of a type: a name, or text in quotes. */
 bool token_is_type(const struct token *t);
 
 /** @return whether the current token is @p c, or the word @p word. */
@@ -102,6 +105,8 @@ bool parse_is_declaration(const struct parser *p);
 /** Read `..(c1)`. @return the name, or NULL. */
 const char *parse_label(struct parser *p);
 
+/* A statement each, from its first token on: what is right is added to the spec, mistakes are
+ * diagnostics. */
 void parse_type(struct parser *p);
 void parse_const(struct parser *p);
 void parse_cpoint(struct parser *p);

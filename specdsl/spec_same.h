@@ -25,6 +25,7 @@ bool same_candidates(struct scope *sc, const struct plan *plan,
 int same_follow(struct spec_eval *e, enum edge_event event, uint32_t id, uint64_t offset,
 		uint32_t size);
 
+/** Free the indices; they are made anew when they are asked for. */
 void same_deinit(struct spec_eval *e);
 
 #endif

@@ -39,6 +39,7 @@ struct spec_eval;
 
 /* ---- reading a specification ------------------------------------------------------ */
 
+/** An empty specification. @return NULL or ERR_NOMEM. */
 struct err *spec_create(struct spec **ret);
 void spec_destroy(struct spec *s);
 void spec_destroyp(struct spec **s);
@@ -109,6 +110,8 @@ struct spec_type {
  * @return NULL or ERR_NOMEM. */
 struct err *spec_format(const struct spec *s, size_t i, char **ret, bool *is_changed);
 
+/** The declared types, in their order; as the constraints and C-points below, valid until the
+ * next spec_add_..() and spec_destroy(). */
 size_t spec_types(const struct spec *s);
 const struct spec_type *spec_type(const struct spec *s, size_t i);
 
@@ -139,12 +142,13 @@ struct spec_constraint {
 	size_t n_vars;
 };
 
+/** The constraints, in their order. */
 size_t spec_constraints(const struct spec *s);
+const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
+
 /** @return how many statements there are, C-points aside: types, attributes, constants,
  * constraints. What table 2.2 of paper 001 counts. */
 size_t spec_statements(const struct spec *s);
-
-const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
 
 enum spec_cpoint_kind {
 	SPEC_CPOINT_CRASH,  ///< `CPOINT CRASH;`
@@ -163,6 +167,7 @@ struct spec_cpoint {
 	int line;
 };
 
+/** The C-points, in their order. */
 size_t spec_cpoints(const struct spec *s);
 const struct spec_cpoint *spec_cpoint(const struct spec *s, size_t i);
 
