@@ -64,9 +64,13 @@ uint32_t option_tid(struct argp_state *state, const char *arg)
 	return option_number(state, "a thread id", arg, 1, INT32_MAX);
 }
 
-error_t option_only(struct argp_state *state, const char *what, const char **slot,
-		    const char *arg)
+error_t option_only(struct argp_state *state, int key, char *arg, const char *what,
+		    const char **slot)
 {
+	if (key == ARGP_KEY_NO_ARGS)
+		argp_error(state, "which %s?", what);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
 	if (*slot)
 		argp_error(state, "one %s at a time, not also '%s'", what, arg);
 	*slot = arg;

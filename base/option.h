@@ -24,9 +24,10 @@ uint64_t option_bytes(struct argp_state *state, const char *what, const char *ar
 /** @return @p arg as a thread id. */
 uint32_t option_tid(struct argp_state *state, const char *arg);
 
-/** Make @p arg the one argument of a command that takes one: @p slot, NULL before. @p what
- * it is ("capture"). @return 0. */
-error_t option_only(struct argp_state *state, const char *what, const char **slot,
-		    const char *arg);
+/** What is left to the parser of a command that takes one argument: @p key and @p arg as argp
+ * gave them. The argument comes into @p slot, NULL before; @p what it is ("capture"). @return
+ * as a parser does. */
+error_t option_only(struct argp_state *state, int key, char *arg, const char *what,
+		    const char **slot);
 
 #endif

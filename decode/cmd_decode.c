@@ -68,8 +68,6 @@ static error_t parse_form(struct decode_options *o, enum dec_pt_form form,
 
 static error_t parse_end(struct decode_options *o, struct argp_state *state)
 {
-	if (!o->path)
-		argp_error(state, "which capture, or perf.data?");
 	if (o->show.function &&
 	    (o->show.form == DEC_PT_FORM_SUMMARY || o->show.form == DEC_PT_FORM_PACKETS))
 		argp_error(state, "--function goes with --instructions, --branches, "
@@ -109,12 +107,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->show.n_threads =
 			option_number(state, "--threads", arg, 1, DEC_PT_THREADS_MAX);
 		return 0;
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &o->path, arg);
 	case ARGP_KEY_END:
 		return parse_end(o, state);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_only(state, key, arg, "capture or perf.data", &o->path);
 	}
 }
 

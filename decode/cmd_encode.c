@@ -101,14 +101,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		c->as_json = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &c->capture, arg);
-	case ARGP_KEY_END:
-		if (!c->capture)
-			argp_error(state, "which capture?");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_only(state, key, arg, "capture", &c->capture);
 	}
 }
 

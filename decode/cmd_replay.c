@@ -88,14 +88,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LOG:
 		return parse_mode(arg, state, &o->mode);
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &o->capture, arg);
-	case ARGP_KEY_END:
-		if (!o->capture)
-			argp_error(state, "which capture?");
-		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_only(state, key, arg, "capture", &o->capture);
 	}
 }
 

@@ -109,18 +109,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_VERBOSE:
 		log_set_level(LOG_INFO);
 		break;
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &a->capture, arg);
 	case ARGP_KEY_END:
-		if (!a->capture)
-			argp_error(state,
-				   "which capture? (what `faultline record` made)");
-		else if (!a->specs.size && !a->with_accesses)
+		if (!a->specs.size && !a->with_accesses)
 			argp_error(state,
 				   "what should hold? give --spec FILE, or --accesses");
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_only(state, key, arg, "capture", &a->capture);
 	}
 	return 0;
 }

@@ -100,8 +100,6 @@ static const char *take_time(struct argp_state *state, struct arguments *a,
 
 static void check_options(struct argp_state *state, const struct arguments *a)
 {
-	if (!a->capture)
-		argp_error(state, "which capture? (what `faultline record` made)");
 	if (!!a->svg + a->is_dot + !!a->html > 1)
 		argp_error(state, "one of --svg, --dot and --html");
 	if ((a->from || a->to) && !a->html)
@@ -151,13 +149,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p':
 		a->process = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &a->capture, arg);
 	case ARGP_KEY_END:
 		check_options(state, a);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return option_only(state, key, arg, "capture", &a->capture);
 	}
 }
 

@@ -106,13 +106,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'p':
 		a->process = arg;
 		return 0;
-	case ARGP_KEY_ARG:
-		return option_only(state, "capture", &a->dir, arg);
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which capture?");
-		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return option_only(state, key, arg, "capture", &a->dir);
 }
 
 static void print_end_core(const struct cap_end_core *e)

@@ -64,14 +64,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_JSON:
 		o->wants_json = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		return option_only(state, "program", &o->path, arg);
-	case ARGP_KEY_END:
-		if (!o->path)
-			argp_error(state, "which program? (faultline sites PROGRAM)");
-		return 0;
 	}
-	return ARGP_ERR_UNKNOWN;
+	return option_only(state, key, arg, "program", &o->path);
 }
 
 static const char *const states[SP_STORE_STATES] = { "free", "served", "copy", "lost" };
