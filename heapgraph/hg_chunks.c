@@ -36,6 +36,7 @@ struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size)
 		return NULL;
 	if (!vec_push(&c->regions))
 		return &err_nomem;
+	c->gap = (struct hg_range){};
 	r = c->regions.data;
 	for (size_t i = 0; i + 1 < c->regions.size; i++) {
 		if (r[i].start <= new.end &&new.start <= r[i].end) {
@@ -53,12 +54,23 @@ struct err *hg_chunks_region(struct hg_chunks *c, uint64_t addr, uint64_t size)
 	return NULL;
 }
 
-static const struct hg_range *chunks_region(const struct hg_chunks *c, uint64_t addr)
+static const struct hg_range *chunks_region(struct hg_chunks *c, uint64_t addr)
 {
-	for (size_t i = 0; i < c->regions.size; i++)
-		if (addr >= c->regions.data[i].start && addr < c->regions.data[i].end)
-			return &c->regions.data[i];
-	return NULL;
+	const struct hg_range *r = c->regions.data;
+	size_t i = c->at_hand;
+
+	if (i < c->regions.size && addr >= r[i].start && addr < r[i].end)
+		return &r[i];
+	if (addr >= c->gap.start && addr < c->gap.end)
+		return NULL;
+	i = vec_rank(c->regions.size, k, r[k].end <= addr);
+	if (i == c->regions.size || addr < r[i].start) {
+		c->gap.start = i ? r[i - 1].end : 0;
+		c->gap.end = i < c->regions.size ? r[i].start : UINT64_MAX;
+		return NULL;
+	}
+	c->at_hand = i;
+	return &r[i];
 }
 
 uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
@@ -74,7 +86,7 @@ uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr)
 	return p ? hg_memory_word(p, addr % HG_PAGE_BYTES / 8) : 0;
 }
 
-bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr)
+bool hg_chunks_is_heap(struct hg_chunks *c, uint64_t addr)
 {
 	return chunks_region(c, addr) != NULL;
 }
@@ -88,7 +100,7 @@ static bool is_written(const struct hg_chunks *c, uint64_t addr)
 
 // Whether the word at `link` of neighbour q leads back to p. The head of a bin lies in
 // libc's data, of which not everything may have been seen.
-static bool points_back(const struct hg_chunks *c, uint64_t q, uint64_t link, uint64_t p)
+static bool points_back(struct hg_chunks *c, uint64_t q, uint64_t link, uint64_t p)
 {
 	if (!q)
 		return false;
@@ -97,7 +109,7 @@ static bool points_back(const struct hg_chunks *c, uint64_t q, uint64_t link, ui
 	return hg_chunks_word(c, q + link) == p;
 }
 
-static bool is_in_bin(const struct hg_chunks *c, uint64_t p, uint64_t *size)
+static bool is_in_bin(struct hg_chunks *c, uint64_t p, uint64_t *size)
 {
 	const struct hg_range *r;
 	uint64_t n;
@@ -175,16 +187,30 @@ static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
 	if (!r || p % CHUNK_ALIGN || p < r->start)
 		return NULL;
 	// Seen as the header of chunk p. The chunk before it is in use again:
-	id = hg_index_floor(&c->g->live, p - 1);
-	if (id && (now & PREV_INUSE) && node_start(c, id) + chunk_size(c, id) == p)
+	id = now & PREV_INUSE ? hg_index_floor(&c->g->live, p - 1) : 0;
+	if (id && node_start(c, id) + chunk_size(c, id) == p)
 		return hg_chunks_end(c, time, id, c->rip);
 	// It has got another size, by a split or a merger:
-	id = hg_index_floor(&c->g->live, p);
-	if (id && node_start(c, id) == p && size != chunk_size(c, id))
+	id = hg_graph_node_at(c->g, p);
+	if (id && size != chunk_size(c, id))
 		return hg_chunks_end(c, time, id, c->rip);
 	// It reaches to the end of the heap: it is the top, in which nothing is listed.
 	if (size >= CHUNK_MIN && size == r->end - p)
 		return chunks_end_in(c, time, p, r->end, c->rip);
+	return NULL;
+}
+
+// Stores into the pages of a node may meet it.
+static struct err *chunks_mark_pages(struct hg_chunks *c, uint64_t addr, uint64_t size)
+{
+	for (uint64_t i = addr / HG_PAGE_BYTES; i <= (addr + size - 1) / HG_PAGE_BYTES;
+	     i++) {
+		struct hg_page *p = hg_memory_page(c->memory, i);
+
+		if (!p)
+			return &err_nomem;
+		p->meets_chunks = true;
+	}
 	return NULL;
 }
 
@@ -208,7 +234,7 @@ struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	if (!in)
 		return &err_nomem;
 	*in = (struct hg_internal){ .kind = kind };
-	return NULL;
+	return chunks_mark_pages(c, addr, size);
 }
 
 // What the call frees becomes part of the chunk at p: it is a chunk itself, for a moment.
@@ -269,18 +295,13 @@ static struct err *chunks_lineage(struct hg_chunks *c, uint64_t p, uint64_t size
 	return err;
 }
 
-static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p)
+// The chunk of size bytes at p is in a bin, and new there.
+static struct err *bear_chunk(struct hg_chunks *c, uint64_t time, uint64_t p,
+			      uint64_t size)
 {
 	struct hg_internal *in;
-	uint64_t size;
-	uint32_t id;
 	struct err *err;
 
-	if (!is_in_bin(c, p, &size))
-		return NULL;
-	id = hg_graph_node_at(c->g, p);
-	if (id && chunk_size(c, id) == size)
-		return c->with_internals ? hg_cache_bin(c, time, p) : NULL;
 	err = chunks_end_in(c, time, p, p + size, c->rip);
 	if (!err)
 		err = bear_released(c, time, p, size);
@@ -301,11 +322,32 @@ static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p
 	return err || !c->with_internals ? err : hg_cache_bin(c, time, p);
 }
 
+// Words of a chunk lead to it again and again: the answer stays as long as nothing is born.
+static struct err *chunks_born_at(struct hg_chunks *c, uint64_t time, uint64_t p)
+{
+	uint64_t *asked = &c->asked[p / CHUNK_ALIGN % HG_CHUNKS_ASKED], size;
+	struct err *err;
+	uint32_t id;
+
+	if (p % CHUNK_ALIGN || *asked == p)
+		return NULL;
+	*asked = p;
+	if (!is_in_bin(c, p, &size))
+		return NULL;
+	id = hg_graph_node_at(c->g, p);
+	if (id && chunk_size(c, id) == size)
+		return c->with_internals ? hg_cache_bin(c, time, p) : NULL;
+	err = bear_chunk(c, time, p, size);
+	memset(c->asked, 0, sizeof(c->asked));
+	return err;
+}
+
 static struct err *chunks_settle(struct hg_chunks *c, uint64_t time)
 {
 	struct err *err = NULL;
 	uint64_t size;
 
+	memset(c->asked, 0, sizeof(c->asked));
 	for (size_t i = 0; i < c->touched.size && !err; i++)
 		err = chunks_end_by(c, time, &c->touched.data[i]);
 	for (size_t i = 0; i < c->touched.size && !err; i++) {
@@ -377,19 +419,27 @@ struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
 
 /* ---- stores ----------------------------------------------------------------------------- */
 
+// Whether a word that the allocator stores can be part of a chunk, or lead to one.
+static bool means_chunk(struct hg_chunks *c, const struct hg_word *w)
+{
+	return chunks_region(c, w->addr - OFF_SIZE) || chunks_region(c, w->value) ||
+	       chunks_region(c, w->addr - OFF_BK);
+}
+
 struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint32_t size, const void *data, uint64_t rip,
-			    bool in_allocator)
+			    bool in_allocator, bool misses)
 {
 	const uint8_t *from = data;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!in_allocator) {
 		err = hg_chunks_settle(c, time);
 		if (err)
 			return err;
 	}
-	err = hg_graph_store(c->g, time, addr, size, data, rip);
+	if (!misses)
+		err = hg_graph_store(c->g, time, addr, size, data, rip);
 	if (err || !in_allocator)
 		return err;
 	c->rip = rip;
@@ -400,12 +450,14 @@ struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	if (addr % 8 || (size != 8 && size != 16))
 		return NULL;
 	for (uint32_t at = 0; at < size; at += 8) {
-		struct hg_word *w = vec_push(&c->touched);
+		struct hg_word w = { .addr = addr + at };
 
-		if (!w)
+		memcpy(&w.value, from + at, 8);
+		if (!means_chunk(c, &w))
+			continue;
+		if (vec_reserve(&c->touched, c->touched.size + 1))
 			return &err_nomem;
-		w->addr = addr + at;
-		memcpy(&w->value, from + at, 8);
+		c->touched.data[c->touched.size++] = w;
 	}
 	return NULL;
 }

@@ -20,6 +20,12 @@
 #include "heapgraph/hg_int.h"
 #include "heapgraph/hg_record.h"
 
+struct hg_range {
+	uint64_t start, end;
+};
+
+#define HG_CHUNKS_ASKED 32 // a power of two
+
 /** A node that ended in the call of the allocator that runs. */
 struct hg_ended {
 	uint32_t id;
@@ -32,6 +38,10 @@ struct hg_chunks {
 	hg_internals internals;	      ///< what each node is
 	struct hg_graph *memory;      ///< knows all that the program wrote; borrowed
 	VEC(struct hg_range) regions; ///< memory for heaps, ascending, not touching
+	size_t at_hand;		      ///< the one that was asked for last
+	struct hg_range gap;	      ///< is in none, as was asked last
+	uint64_t
+		asked[HG_CHUNKS_ASKED]; ///< what settling found to be no chunk to be born
 	VEC(struct hg_word)
 	touched;		    ///< stored by the allocator since the last call ended
 	struct map sizes;	    ///< start of a node -> bytes of its chunk
@@ -42,10 +52,6 @@ struct hg_chunks {
 		released_bytes; ///< what it frees, 0: nothing; its chunk's size
 	uint32_t released_node; ///< of the application's view
 	uint64_t cache_key; ///< that marks what is in the thread cache; 0: not known yet
-};
-
-struct hg_range {
-	uint64_t start, end;
 };
 
 struct hg_word {
@@ -63,17 +69,22 @@ static inline bool hg_chunks_is_quiet(const struct hg_chunks *c)
 	return c->is_settled && !c->touched.size && !c->released;
 }
 
-/** @return whether a store of the application means nothing to the chunks. */
-static inline bool hg_chunks_ignore(struct hg_chunks *c, uint64_t addr, uint32_t size)
+/** @return whether a store meets no node of the chunks; @p p is the page of @p addr in
+ * c->memory. */
+static inline bool hg_chunks_misses(const struct hg_chunks *c, const struct hg_page *p,
+				    uint64_t addr, uint32_t size)
 {
-	return hg_chunks_is_quiet(c) &&
-	       hg_page_is_free(hg_memory_page(c->g, addr / HG_PAGE_BYTES), addr, size);
+	if (p->meets_chunks) {
+		p = hg_memory_at_hand(c->g->memory, addr);
+		return p && hg_page_is_free(p, addr, size);
+	}
+	return addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES;
 }
 
-/** A store; memory already has it. */
+/** A store; memory already has it. @p misses: it meets no node. */
 struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint32_t size, const void *data, uint64_t rip,
-			    bool in_allocator);
+			    bool in_allocator, bool misses);
 
 /** A call of the allocator is over: nodes are born and end. */
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time);
@@ -95,7 +106,7 @@ struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
 uint64_t hg_chunks_word(const struct hg_chunks *c, uint64_t addr);
 
 /** @return whether @p addr is in memory for heaps. */
-bool hg_chunks_is_heap(const struct hg_chunks *c, uint64_t addr);
+bool hg_chunks_is_heap(struct hg_chunks *c, uint64_t addr);
 
 /** A node of @p kind is born at @p addr. @p contents: NULL for what memory holds. */
 struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,

@@ -112,11 +112,14 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 	err = graph_clear(g, time, addr, size ? size : 1, rip);
 	if (err)
 		return err;
-	if (hg_index_prepare(&g->live))
+	if (hg_index_prepare(&g->live) || hg_memory_make(g) ||
+	    vec_reserve(&g->memory->extents, g->nodes.size + 1))
 		return &err_nomem;
 	n = vec_push(&g->nodes);
 	if (!n)
 		return &err_nomem;
+	g->memory->extents.data[g->memory->extents.size++] =
+		(struct hg_extent){ addr, size };
 	*n = (struct hg_node){ .start = addr,
 			       .size = size,
 			       .born = time,
@@ -166,7 +169,7 @@ uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr)
 {
 	uint32_t id = hg_owners_at(g, addr);
 
-	if (id)
+	if (id || (!g->n_empty && hg_owners_none(g, addr, 1)))
 		return id;
 	id = hg_index_floor(&g->live, addr);
 	return id && g->nodes.data[id - 1].start == addr ? id : 0;
@@ -190,7 +193,7 @@ void hg_graph_keep_outside(struct hg_graph *g)
 }
 
 // One piece of a store: within one node and page, up to 8 bytes.
-static struct err *graph_store_bytes(struct hg_graph *g, const struct hg_node *n,
+static struct err *graph_store_bytes(struct hg_graph *g, uint64_t start,
 				     struct hg_page *p, struct hg_op *op,
 				     const uint8_t *data)
 {
@@ -203,12 +206,12 @@ static struct err *graph_store_bytes(struct hg_graph *g, const struct hg_node *n
 	hg_bytes_copy(&op->after, data, op->size);
 	hg_bytes_copy(&op->before, bytes, op->size);
 	hg_bytes_copy(bytes, data, op->size);
-	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
+	return hg_log_store(&g->log, op, start) ? &err_nomem : NULL;
 }
 
 // The same across the end of a page.
-static struct err *graph_store_torn(struct hg_graph *g, const struct hg_node *n,
-				    struct hg_op *op, const uint8_t *data)
+static struct err *graph_store_torn(struct hg_graph *g, uint64_t start, struct hg_op *op,
+				    const uint8_t *data)
 {
 	op->before = op->after = 0;
 	memcpy(&op->after, data, op->size);
@@ -222,16 +225,15 @@ static struct err *graph_store_torn(struct hg_graph *g, const struct hg_node *n,
 		op->before |= (uint64_t)bytes[addr % HG_PAGE_BYTES] << 8 * i;
 		bytes[addr % HG_PAGE_BYTES] = data[i];
 	}
-	return hg_log_store(&g->log, op, n->start) ? &err_nomem : NULL;
+	return hg_log_store(&g->log, op, start) ? &err_nomem : NULL;
 }
 
 // What one node gets of a store, [op->addr, stop).
-static struct err *graph_store_node(struct hg_graph *g, uint32_t id, struct hg_op *op,
-				    uint64_t stop, bool is_large, const uint8_t *from)
+static struct err *graph_store_node(struct hg_graph *g, const struct hg_live *n,
+				    struct hg_op *op, uint64_t stop, bool is_large,
+				    const uint8_t *from)
 {
-	const struct hg_node *n = graph_node(g, id);
-
-	op->node.v = id;
+	op->node.v = n->id;
 	while (op->addr < stop) {
 		// Large stores (vectors, system calls) are cut at words, so that no pointer
 		// field is torn over two operations.
@@ -243,9 +245,9 @@ static struct err *graph_store_node(struct hg_graph *g, uint32_t id, struct hg_o
 		if (!p)
 			return &err_nomem;
 		if (op->addr % HG_PAGE_BYTES + op->size <= HG_PAGE_BYTES)
-			err = graph_store_bytes(g, n, p, op, from);
+			err = graph_store_bytes(g, n->start, p, op, from);
 		else
-			err = graph_store_torn(g, n, op, from);
+			err = graph_store_torn(g, n->start, op, from);
 		if (err)
 			return err;
 		op->addr += op->size;
@@ -274,7 +276,7 @@ static struct err *graph_store_parts(struct hg_graph *g, struct hg_op *op, uint6
 		addr = op->addr += outside;
 		if (end - n.start > n.size)
 			stop = n.start + n.size;
-		err = graph_store_node(g, n.id, op, stop, is_large, from + outside);
+		err = graph_store_node(g, &n, op, stop, is_large, from + outside);
 		from += outside + (op->addr - addr);
 	}
 	return err;
@@ -283,61 +285,76 @@ static struct err *graph_store_parts(struct hg_graph *g, struct hg_op *op, uint6
 static inline struct err *graph_put_outside(struct hg_graph *g, struct hg_page *p,
 					    uint32_t at, const void *data, uint32_t size)
 {
-	if (!g->keeps_outside)
+	if (!g->keeps_outside || hg_page_put_words(p, at, data, size))
 		return NULL;
-	if (size == 8 && at % 8 == 0 && p->outside) { // as good as always
-		p->outside->marks[at / 8] = 0xff;
-		memcpy(p->outside->bytes + at, data, 8);
-		return NULL;
-	}
 	return hg_page_put(p, at, data, size) ? &err_nomem : NULL;
 }
 
-/* Whether page @p p tells at once which node gets a store within it; *id 0: none. */
-static bool page_tells(const struct hg_graph *g, const struct hg_page *p, uint64_t addr,
-		       uint32_t size, uint32_t *id)
+/* Whether page @p p tells at once which node gets all of a store within it; ret->id 0: none
+ * gets any. */
+static inline bool page_tells(const struct hg_graph *g, const struct hg_page *p,
+			      uint64_t addr, uint32_t size, struct hg_live *ret)
 {
 	uint32_t granule = addr % HG_PAGE_BYTES / HG_GRANULE;
-	const struct hg_node *n;
+	const struct hg_extent *n;
 
-	*id = 0;
+	ret->id = 0;
 	if (p->owned == HG_OWNED_NOT)
 		return true;
 	if (p->owned == HG_OWNED_UNKNOWN)
 		return false;
-	*id = p->owned == HG_OWNED_WHOLE ? p->whole : p->owners[granule];
+	ret->id = p->owned == HG_OWNED_WHOLE ? p->whole : p->owners[granule];
 	if (p->owned == HG_OWNED_IN_PARTS &&
-	    (addr % HG_GRANULE + size > HG_GRANULE || *id == HG_CROWDED))
+	    (addr % HG_GRANULE + size > HG_GRANULE || ret->id == HG_CROWDED))
 		return false;
-	if (!*id)
+	if (!ret->id)
 		return true;
-	n = &g->nodes.data[*id - 1];
+	n = &g->memory->extents.data[ret->id - 1];
+	ret->start = n->start;
+	ret->size = n->size;
 	if (addr >= n->start && addr - n->start < n->size)
 		return size <= n->size - (addr - n->start);
-	*id = 0;
+	ret->id = 0;
 	return addr >= n->start || n->start - addr >= size;
 }
 
-// A store that meets nodes, or perhaps does.
-static __attribute__((noinline)) struct err *graph_store(struct hg_graph *g,
-							 uint64_t time, uint64_t addr,
-							 uint32_t size, const void *data,
-							 uint64_t rip, struct hg_page *p)
+struct err *hg_graph_store_page(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint32_t size, const void *data, uint64_t rip,
+				struct hg_page *p)
 {
 	struct hg_op op = { .time = time, .kind = HG_OP_STORE, .rip = rip, .addr = addr };
 	uint32_t at = addr % HG_PAGE_BYTES;
+	struct hg_live n;
 
-	if (p && at + size <= HG_PAGE_BYTES && size &&
-	    page_tells(g, p, addr, size, &op.node.v)) { // as good as always
-		if (!op.node.v)
+	if (at + size <= HG_PAGE_BYTES && size &&
+	    page_tells(g, p, addr, size, &n)) { // as good as always
+		if (!n.id)
 			return graph_put_outside(g, p, at, data, size);
+		op.node.v = n.id;
 		op.size = size;
 		if (size <= 8)
-			return graph_store_bytes(g, graph_node(g, op.node.v), p, &op,
-						 data);
+			return graph_store_bytes(g, n.start, p, &op, data);
 	}
 	return graph_store_parts(g, &op, addr + size < addr ? UINT64_MAX : addr + size,
 				 size > 8, data);
+}
+
+struct err *hg_graph_store_awaited(struct hg_graph *g, uint64_t time, uint64_t addr,
+				   uint32_t size, const void *data, uint64_t rip,
+				   const struct hg_awaited *at)
+{
+	const struct hg_extent *n = &g->memory->extents.data[at->id - 1];
+	struct hg_op op = { .time = time,
+			    .kind = HG_OP_STORE,
+			    .node.v = at->id,
+			    .rip = rip,
+			    .addr = addr,
+			    .size = size };
+
+	if (addr >= n->start && addr - n->start < n->size &&
+	    size <= n->size - (addr - n->start)) // as good as always
+		return graph_store_bytes(g, n->start, at->page, &op, data);
+	return hg_graph_store_page(g, time, addr, size, data, rip, at->page);
 }
 
 struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
@@ -345,10 +362,7 @@ struct err *hg_graph_store(struct hg_graph *g, uint64_t time, uint64_t addr,
 {
 	struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
 
-	if (hg_page_is_free(p, addr,
-			    size)) // data of modules, arenas of the program's own
-		return graph_put_outside(g, p, addr % HG_PAGE_BYTES, data, size);
-	return graph_store(g, time, addr, size, data, rip, p);
+	return p ? hg_graph_store_page(g, time, addr, size, data, rip, p) : &err_nomem;
 }
 
 void hg_graph_trim(struct hg_graph *g)

@@ -15,12 +15,16 @@
  * there records only the words in which its contents at birth differ from what lay there
  * (its patch, as exclusive or, hence valid both ways). So FREE needs no bytes at all.
  *
- *   tag      kind | size - 1 << 2 | before is 0 << 5 | after is 0 << 6
- *   varint   time - time of the previous operation
- *   varint   node - node of the previous operation, zigzag
- *   STORE    varint statement index, varint offset in the node, then unless both values
- *	      are 0 a byte of lengths (before | after << 4) and so many bytes of each
+ *   tag      kind | size - 1 << 2 | length of node << 5
+ *   byte     length of time | of statement << 3 | of offset << 5; 7: 8; of a statement, 3: 4
+ *   byte     STORE only: length of before | of after << 4
+ *   time     less that of the previous operation
+ *   node     less that of the previous operation, zigzag
+ *   STORE    statement index, offset in the node, before, after
  *   ALLOC    varint words in the patch, each: varint words skipped, length, bytes
+ *
+ * Lengths come first so that it takes no branches to write and read them: which way it goes
+ * could not be foretold.
  */
 #ifndef HEAPGRAPH_HG_INT_H
 #define HEAPGRAPH_HG_INT_H
@@ -35,8 +39,8 @@
 #define HG_BLOCK_OPS 128
 #define HG_SEGMENT_BLOCKS 16 // some 30 KB: twice as many gain 2 % of what is packed
 #define HG_SEGMENT_BYTES (64u << 10) // where large patches are, a segment ends early
-#define HG_SEGMENTS_RAW 8 // fewer are not packed: they take no more than an unpacker
-#define HG_RIPS_AT_HAND 512	     // a power of two
+#define HG_SEGMENTS_RAW 8   // fewer are not packed: they take no more than an unpacker
+#define HG_RIPS_AT_HAND 512 // a power of two
 
 /* ---- image -------------------------------------------------------------------- */
 
@@ -177,26 +181,45 @@ static inline struct hg_page *hg_memory_page(struct hg_graph *g, uint64_t number
 	return p && p->number == number ? p : hg_memory_page_make(g, number);
 }
 
-/** Up to 8 bytes of a word are stored: where the page tells at once that no node has them, and
- * they are remembered, that is all there is to do. @return whether it is done. */
-static inline bool hg_graph_store_outside(struct hg_graph *g, uint64_t addr,
-					  uint32_t size, const void *data)
+/** A store of up to 8 bytes that a node gets, as it seems, waiting for what it takes to be
+ * fetched. */
+struct hg_awaited {
+	struct hg_page *page;
+	uint32_t id;
+};
+
+/** Whether [addr, addr + size) is in one granule of page @p p that only one live node has, or
+ * in a page that is all a node's: then *ret is that, and what a store takes is being fetched. */
+static inline bool hg_graph_await(const struct hg_graph *g, struct hg_page *p,
+				  uint64_t addr, uint32_t size, struct hg_awaited *ret)
 {
-	struct hg_page *p =
-		g->memory ? g->memory->at_hand[addr / HG_PAGE_BYTES % HG_PAGES_AT_HAND] :
-			    NULL;
 	uint32_t at = addr % HG_PAGE_BYTES;
 
-	if (!p || p->number != addr / HG_PAGE_BYTES || !p->outside || at % 8 + size > 8 ||
-	    !size)
+	if (at % HG_GRANULE + size > HG_GRANULE || size > 8 || !size)
 		return false;
-	if (p->owned != HG_OWNED_NOT &&
-	    (p->owned != HG_OWNED_IN_PARTS || p->owners[at / HG_GRANULE]))
+	if (p->owned == HG_OWNED_IN_PARTS)
+		ret->id = p->owners[at / HG_GRANULE];
+	else if (p->owned == HG_OWNED_WHOLE)
+		ret->id = p->whole;
+	else
 		return false;
-	p->outside->marks[at / 8] |= (0xff >> (8 - size)) << at % 8;
-	hg_bytes_copy(p->outside->bytes + at, data, size);
+	if (!ret->id || ret->id == HG_CROWDED)
+		return false;
+	ret->page = p;
+	__builtin_prefetch(&g->memory->extents.data[ret->id - 1]);
+	__builtin_prefetch(p->bytes + at, 1);
 	return true;
 }
+
+/** The store for which hg_graph_await() gave @p at; since then no node was born or ended. */
+struct err *hg_graph_store_awaited(struct hg_graph *g, uint64_t time, uint64_t addr,
+				   uint32_t size, const void *data, uint64_t rip,
+				   const struct hg_awaited *at);
+
+/** As hg_graph_store(); @p p is the page of @p addr. */
+struct err *hg_graph_store_page(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint32_t size, const void *data, uint64_t rip,
+				struct hg_page *p);
 
 /** From now on what is stored outside of nodes is remembered: hg_graph_alloc_found() and
  * hg_memory_get() know it. */

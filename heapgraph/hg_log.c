@@ -6,9 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define TAG_BEFORE_ZERO (1 << 5)
-#define TAG_AFTER_ZERO (1 << 6)
-#define OP_BYTES_MAX 64 // tag, four varints, lengths, two values: at most 57
+#define OP_BYTES_MAX 64 // lengths, six fields and what is written behind: at most 51
 #define SEGMENT_BYTES_FIRST 2048
 
 /* ---- bytes ---------------------------------------------------------------------- */
@@ -47,6 +45,17 @@ static unsigned bytes_of(uint64_t v)
 	return v ? (71 - __builtin_clzll(v)) / 8 : 0;
 }
 
+// The length of n bytes in a few bits: the most that they can say is 8 of them, or 4.
+static unsigned length_code(unsigned n, unsigned most)
+{
+	return n < most ? n : most;
+}
+
+static unsigned code_length(unsigned code, unsigned most)
+{
+	return code + (code == most);
+}
+
 static uint8_t *put_bytes(uint8_t *p, uint64_t v, unsigned n)
 {
 	memcpy(p, &v, 8); // the room behind is ours (OP_BYTES_MAX)
@@ -55,11 +64,15 @@ static uint8_t *put_bytes(uint8_t *p, uint64_t v, unsigned n)
 
 static uint64_t get_bytes(const uint8_t **p, unsigned n)
 {
-	uint64_t v = 0;
+	static const uint64_t masks[] = {
+		0,	     0xff,	  0xffff,     0xffffff, 0xffffffff,
+		~0ull >> 24, ~0ull >> 16, ~0ull >> 8, ~0ull,
+	};
+	uint64_t v;
 
-	memcpy(&v, *p, n);
+	memcpy(&v, *p, 8); // what is behind may be read (HG_PACK_SLACK)
 	*p += n;
-	return v;
+	return v & masks[n];
 }
 
 /* ---- appending -------------------------------------------------------------------- */
@@ -89,11 +102,12 @@ void hg_log_deinit(struct hg_log *l)
 
 void hg_log_trim(struct hg_log *l)
 {
-	uint8_t *exact = l->n_open ? realloc(l->open, l->n_open) : NULL;
+	uint32_t room = l->n_open + HG_PACK_SLACK;
+	uint8_t *exact = l->n_open && room < l->room ? realloc(l->open, room) : NULL;
 
 	if (exact) {
 		l->open = exact;
-		l->room = l->n_open;
+		l->room = room;
 	}
 	hg_packer_deinit(&l->packer);
 	free(l->at_hand);
@@ -203,20 +217,29 @@ static int log_make_room(struct hg_log *l)
 	return 0;
 }
 
-// Begin an operation: its tag, time and node. Returns where to go on, NULL without memory.
-static uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint64_t time, uint32_t node)
+// Begin an operation: its tag, time and node; the lengths of what else there is are the caller's,
+// n_lengths bytes of them. Returns where to go on, NULL without memory.
+static inline uint8_t *log_begin(struct hg_log *l, uint8_t tag, uint16_t lengths,
+				 unsigned n_lengths, uint64_t time, uint32_t node)
 {
+	uint32_t delta = zigzag(node - l->last_node);
+	unsigned n_delta = bytes_of(delta), n_time;
+	uint64_t after;
 	uint8_t *p;
 
 	assert(time >= l->last_time || !l->n_ops);
 	if (l->n_ops % HG_BLOCK_OPS == 0 && log_new_block(l))
 		return NULL;
-	if (log_make_room(l))
+	if (l->n_open + OP_BYTES_MAX > l->room && log_make_room(l))
 		return NULL;
+	after = time - l->last_time;
+	n_time = length_code(bytes_of(after), 7);
+	lengths |= n_time;
 	p = l->open + l->n_open;
-	*p++ = tag;
-	p = put_varint(p, time - l->last_time);
-	p = put_varint(p, zigzag(node - l->last_node));
+	*p++ = tag | n_delta << 5;
+	memcpy(p, &lengths, 2);
+	p = put_bytes(p + n_lengths, after, code_length(n_time, 7));
+	p = put_bytes(p, delta, n_delta);
 	l->blocks.data[l->blocks.size - 1].node_filter |= 1ull << node % 64;
 	l->last_time = time;
 	l->last_node = node;
@@ -267,21 +290,21 @@ static int log_rip(struct hg_log *l, uint64_t rip, uint64_t *ret)
 int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start)
 {
 	unsigned before = bytes_of(op->before), after = bytes_of(op->after);
-	uint8_t tag = HG_OP_STORE | (op->size - 1) << 2;
-	uint64_t rip;
+	uint64_t at = op->addr - node_start, rip;
+	unsigned n_at = length_code(bytes_of(at), 7), n_rip;
 	uint8_t *p;
 
 	assert(op->size >= 1 && op->size <= 8);
 	if (log_rip(l, op->rip, &rip))
 		return -1;
-	tag |= (before ? 0 : TAG_BEFORE_ZERO) | (after ? 0 : TAG_AFTER_ZERO);
-	p = log_begin(l, tag, op->time, op->node.v);
+	n_rip = length_code(bytes_of(rip), 3);
+	p = log_begin(l, HG_OP_STORE | (op->size - 1) << 2,
+		      n_rip << 3 | n_at << 5 | before << 8 | after << 12, 2, op->time,
+		      op->node.v);
 	if (!p)
 		return -1;
-	p = put_varint(p, rip);
-	p = put_varint(p, op->addr - node_start);
-	if (before || after)
-		*p++ = before | after << 4;
+	p = put_bytes(p, rip, code_length(n_rip, 3));
+	p = put_bytes(p, at, code_length(n_at, 7));
 	p = put_bytes(p, op->before, before);
 	p = put_bytes(p, op->after, after);
 	log_end(l, p);
@@ -290,7 +313,7 @@ int hg_log_store(struct hg_log *l, const struct hg_op *op, uint64_t node_start)
 
 int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node)
 {
-	uint8_t *p = log_begin(l, HG_OP_FREE, time, node);
+	uint8_t *p = log_begin(l, HG_OP_FREE, 0, 1, time, node);
 
 	if (!p)
 		return -1;
@@ -300,7 +323,7 @@ int hg_log_free(struct hg_log *l, uint64_t time, uint32_t node)
 
 int hg_log_alloc(struct hg_log *l, uint64_t time, uint32_t node, uint64_t n_words)
 {
-	uint8_t *p = log_begin(l, HG_OP_ALLOC, time, node);
+	uint8_t *p = log_begin(l, HG_OP_ALLOC, 0, 1, time, node);
 
 	if (!p)
 		return -1;
@@ -334,18 +357,13 @@ static const uint8_t *skip_patch(const uint8_t *p)
 }
 
 static const uint8_t *decode_store(const struct hg_graph *g, const uint8_t *p,
-				   uint8_t tag, struct hg_op *op)
+				   uint8_t lengths, uint8_t values, struct hg_op *op)
 {
-	uint8_t lengths;
-
-	op->rip = g->log.rips.data[get_varint(&p)];
-	op->addr = g->nodes.data[op->node.v - 1].start + get_varint(&p);
-	op->size = (tag >> 2 & 7) + 1;
-	if ((tag & TAG_BEFORE_ZERO) && (tag & TAG_AFTER_ZERO))
-		return p;
-	lengths = *p++;
-	op->before = get_bytes(&p, lengths & 15);
-	op->after = get_bytes(&p, lengths >> 4);
+	op->rip = g->log.rips.data[get_bytes(&p, code_length(lengths >> 3 & 3, 3))];
+	op->addr = g->nodes.data[op->node.v - 1].start +
+		   get_bytes(&p, code_length(lengths >> 5, 7));
+	op->before = get_bytes(&p, values & 15);
+	op->after = get_bytes(&p, values >> 4);
 	return p;
 }
 
@@ -369,14 +387,17 @@ uint32_t hg_log_decode(const struct hg_graph *g, uint64_t block, struct hg_unpac
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct hg_op *op = &ret[i].op;
-		uint8_t tag = *p++;
+		uint8_t tag = *p++, lengths = *p++, values = 0;
 
 		*op = (struct hg_op){ .kind = tag & 3 };
-		op->time = time += get_varint(&p);
-		op->node.v = node += unzigzag(get_varint(&p));
+		if (op->kind == HG_OP_STORE)
+			values = *p++;
+		op->time = time += get_bytes(&p, code_length(lengths & 7, 7));
+		op->node.v = node += unzigzag(get_bytes(&p, tag >> 5));
 		ret[i].patch = NULL;
 		if (op->kind == HG_OP_STORE) {
-			p = decode_store(g, p, tag, op);
+			op->size = (tag >> 2 & 7) + 1;
+			p = decode_store(g, p, lengths, values, op);
 			continue;
 		}
 		op->addr = g->nodes.data[node - 1].start;

@@ -21,21 +21,21 @@ void hg_memory_destroy(struct hg_memory *m)
 	for (size_t i = 0; i < m->pages.size; i++)
 		page_destroy(m->pages.data[i]);
 	vec_deinit(&m->pages);
+	vec_deinit(&m->extents);
 	map_deinit(&m->index);
 	free(m);
 }
 
 static struct hg_page *page_add(struct hg_memory *m, uint64_t number, uint8_t *bytes)
 {
-	struct hg_page *p = calloc(1, sizeof(*p));
+	struct hg_page *p = aligned_alloc(_Alignof(struct hg_page), sizeof(*p));
 
 	if (!p || vec_reserve(&m->pages, m->pages.size + 1) ||
 	    map_put(&m->index, number, m->pages.size)) {
 		free(p);
 		return NULL;
 	}
-	p->number = number;
-	p->bytes = bytes;
+	*p = (struct hg_page){ .number = number, .bytes = bytes };
 	if (!m->pages.size || number < m->lowest)
 		m->lowest = number;
 	if (!m->pages.size || number > m->highest)
@@ -44,23 +44,40 @@ static struct hg_page *page_add(struct hg_memory *m, uint64_t number, uint8_t *b
 	return p;
 }
 
-// The graph was complete, and grows again: its image is there.
-static int memory_create(struct hg_graph *g)
+// The graph was complete, and grows again: its image and its nodes are there.
+static int memory_fill(struct hg_memory *m, const struct hg_graph *g)
 {
-	struct hg_memory *m = calloc(1, sizeof(*m));
 	const struct map *slots = &g->image.slots;
 
-	for (size_t i = 0; m && i < slots->capacity; i++) {
+	for (size_t i = 0; i < slots->capacity; i++) {
 		const struct map_slot *s = &slots->slots[i];
 
-		if (s->key == MAP_EMPTY_KEY ||
-		    page_add(m, s->key, g->image.pages.data[s->value]))
-			continue;
+		if (s->key != MAP_EMPTY_KEY &&
+		    !page_add(m, s->key, g->image.pages.data[s->value]))
+			return -1;
+	}
+	if (vec_reserve(&m->extents, g->nodes.size))
+		return -1;
+	for (size_t i = 0; i < g->nodes.size; i++)
+		m->extents.data[m->extents.size++] =
+			(struct hg_extent){ g->nodes.data[i].start,
+					    g->nodes.data[i].size };
+	return 0;
+}
+
+int hg_memory_make(struct hg_graph *g)
+{
+	struct hg_memory *m;
+
+	if (g->memory)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	if (!m || memory_fill(m, g)) {
 		hg_memory_destroy(m);
 		return -1;
 	}
 	g->memory = m;
-	return m ? 0 : -1;
+	return 0;
 }
 
 static struct hg_page *memory_find(struct hg_memory *m, uint64_t number)
@@ -78,16 +95,37 @@ struct hg_page *hg_memory_page_make(struct hg_graph *g, uint64_t number)
 {
 	struct hg_page *p;
 
-	if (!g->memory && memory_create(g))
+	if (hg_memory_make(g))
 		return NULL;
 	p = memory_find(g->memory, number);
 	return p ? p : page_add(g->memory, number, NULL);
 }
 
+// A 1 for each byte that is not 0.
+static uint64_t ones(uint64_t x)
+{
+	return (((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x) >> 7 &
+	       0x0101010101010101u;
+}
+
+// There is an image from now on: zeros. What differs has marks; bytes of live nodes do not.
+static void marks_begin(struct hg_outside *o)
+{
+	for (uint32_t i = 0; i < HG_PAGE_BYTES / 8; i++) {
+		uint64_t word;
+
+		memcpy(&word, o->bytes + 8 * i, 8);
+		o->marks[i] = ones(word) * 0x0102040810204080u >> 56;
+	}
+}
+
 uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p)
 {
-	if (!p->bytes)
-		p->bytes = hg_image_add(&g->image, p->number);
+	if (p->bytes)
+		return p->bytes;
+	p->bytes = hg_image_add(&g->image, p->number);
+	if (p->bytes && p->outside)
+		marks_begin(p->outside);
 	return p->bytes;
 }
 
@@ -139,15 +177,21 @@ static void marks_change(uint8_t *marks, uint32_t at, uint32_t n, bool is_set)
 
 void hg_memory_unmark(const struct hg_span *s)
 {
-	if (s->page->outside)
-		marks_change(s->page->outside->marks, s->at, s->size, false);
+	struct hg_outside *o = s->page->outside;
+
+	if (o && s->page->bytes)
+		marks_change(o->marks, s->at, s->size, false);
+	else if (o)
+		memset(o->bytes + s->at, 0, s->size);
 }
 
 int hg_page_put(struct hg_page *p, uint32_t at, const void *data, uint32_t size)
 {
 	if (!p->outside && !(p->outside = calloc(1, sizeof(*p->outside))))
 		return -1;
-	if (size <= 8 && at % 8 + size <= 8) // as good as always
+	if (!p->bytes)
+		;				  // no marks yet
+	else if (size <= 8 && at % 8 + size <= 8) // as good as always
 		p->outside->marks[at / 8] |= (0xff >> (8 - size)) << at % 8;
 	else
 		marks_change(p->outside->marks, at, size, true);
@@ -210,9 +254,7 @@ static uint64_t spread(uint8_t bits)
 {
 	uint64_t x = bits * 0x0101010101010101u & 0x8040201008040201u;
 
-	return ((((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x) >> 7 &
-		0x0101010101010101u) *
-	       0xff;
+	return ones(x) * 0xff;
 }
 
 uint64_t hg_memory_mixed(const struct hg_page *p, uint32_t word)

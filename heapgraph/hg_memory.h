@@ -31,7 +31,9 @@
 
 struct hg_graph;
 
-/** What memory holds outside of nodes: bytes with a mark differ (perhaps) from the image. */
+/** What memory holds outside of nodes: bytes with a mark differ (perhaps) from the image. As
+ * long as a page has no image, marks mean nothing: memory holds what is here, which is zeros
+ * where nobody stored. */
 struct hg_outside {
 	uint8_t marks[HG_PAGE_BYTES / 8]; ///< a bit a byte
 	uint8_t bytes[HG_PAGE_BYTES];
@@ -44,6 +46,7 @@ enum hg_owned {
 	HG_OWNED_IN_PARTS, ///< owners are told by granule
 };
 
+/** All of a page that a store asks for is in one line of the processor's cache. */
 struct hg_page {
 	uint64_t number;
 	uint8_t *bytes;		    ///< the image's; NULL: zeros that nobody wrote
@@ -51,6 +54,12 @@ struct hg_page {
 	uint32_t *owners;	    ///< HG_PAGE_BYTES / HG_GRANULE; NULL: not made yet
 	uint32_t whole;
 	enum hg_owned owned;
+	bool meets_chunks; ///< perhaps another graph, of chunks, has nodes here (hg_chunks.h)
+} __attribute__((aligned(64)));
+
+/** Where a node is: what stores ask of it, apart from the rest so that many are at hand. */
+struct hg_extent {
+	uint64_t start, size;
 };
 
 /** Copy @p size bytes, mostly 8 or 4. */
@@ -64,19 +73,59 @@ static inline void hg_bytes_copy(void *to, const void *from, uint32_t size)
 		memcpy(to, from, size);
 }
 
-/** @return whether the range lies within page @p p (NULL: no), which no live node meets. */
+/** @return whether page @p p tells at once that no live node meets [addr, addr + size): as
+ * good as always when that is so. */
 static inline bool hg_page_is_free(const struct hg_page *p, uint64_t addr, uint32_t size)
 {
-	return p && p->owned == HG_OWNED_NOT &&
-	       addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES;
+	uint32_t at = addr % HG_PAGE_BYTES;
+
+	if (p->owned == HG_OWNED_NOT)
+		return at + size <= HG_PAGE_BYTES;
+	return p->owned == HG_OWNED_IN_PARTS && at % HG_GRANULE + size <= HG_GRANULE &&
+	       !p->owners[at / HG_GRANULE];
+}
+
+/** Bytes are stored that page @p p is told to have outside of nodes. @return whether it is
+ * done: it is when all are of one word or are two words, as good as always. */
+static inline bool hg_page_put_words(struct hg_page *p, uint32_t at, const void *data,
+				     uint32_t size)
+{
+	struct hg_outside *o = p->outside;
+
+	if (!o || !size)
+		return false;
+	if (!p->bytes) {
+		hg_bytes_copy(o->bytes + at, data, size);
+		return true;
+	}
+	if (at % 8 + size <= 8) {
+		o->marks[at / 8] |= (0xff >> (8 - size)) << at % 8;
+		hg_bytes_copy(o->bytes + at, data, size);
+		return true;
+	}
+	if (at % 8 || size != 16)
+		return false;
+	memset(o->marks + at / 8, 0xff, 2);
+	memcpy(o->bytes + at, data, 16);
+	return true;
 }
 
 struct hg_memory {
 	struct map index; ///< page number -> index into pages
 	VEC(struct hg_page *) pages;
-	uint64_t lowest, highest; ///< page numbers
+	uint64_t lowest, highest;      ///< page numbers
+	VEC(struct hg_extent) extents; ///< of each node, id - 1
 	struct hg_page *at_hand[HG_PAGES_AT_HAND];
 };
+
+/** @return the page of @p addr if it is at hand, else NULL. */
+static inline struct hg_page *hg_memory_at_hand(const struct hg_memory *m, uint64_t addr)
+{
+	uint64_t number = addr / HG_PAGE_BYTES;
+	struct hg_page *p = m->at_hand[number % HG_PAGES_AT_HAND];
+
+	return p && p->number == number ? p : NULL;
+}
 
 /** A live node, all that a store needs to know of it. */
 struct hg_live {
@@ -91,6 +140,8 @@ struct hg_span {
 	uint32_t at, size; ///< of its bytes within the page
 };
 
+/** Make the graph's memory, unless it is there. @return 0, or -1 when memory is out. */
+int hg_memory_make(struct hg_graph *g);
 void hg_memory_destroy(struct hg_memory *m);
 
 /** @return the page, known from now on; NULL when memory is out. */
@@ -119,7 +170,7 @@ void hg_memory_get(struct hg_graph *g, uint64_t addr, void *buf, uint64_t size);
 /** @return whether anything was ever stored in the page of @p addr. */
 bool hg_memory_is_written(struct hg_graph *g, uint64_t addr);
 
-/** Take the marks of part of a page away: it is part of a live node now. */
+/** Part of a page is part of a live node now, and memory holds what the image does. */
 void hg_memory_unmark(const struct hg_span *s);
 
 /** @return word number @p word of @p p, of which some bytes have marks. */
@@ -128,12 +179,16 @@ uint64_t hg_memory_mixed(const struct hg_page *p, uint32_t word);
 /** @return word number @p word of what memory holds in @p p. */
 static inline uint64_t hg_memory_word(const struct hg_page *p, uint32_t word)
 {
-	uint8_t marks = p->outside ? p->outside->marks[word] : 0;
-	const uint8_t *from = marks ? p->outside->bytes : p->bytes;
+	const uint8_t *from = p->bytes;
 	uint64_t value = 0;
 
-	if (marks && marks != 0xff)
-		return hg_memory_mixed(p, word);
+	if (p->outside) {
+		uint8_t marks = from ? p->outside->marks[word] : 0xff;
+
+		if (marks && marks != 0xff)
+			return hg_memory_mixed(p, word);
+		from = marks ? p->outside->bytes : from;
+	}
 	if (from)
 		memcpy(&value, from + 8 * word, 8);
 	return value;

@@ -12,20 +12,20 @@
 
 #define OWNERS (HG_PAGE_BYTES / HG_GRANULE)
 
-static const struct hg_node *owners_node(const struct hg_graph *g, uint32_t id)
+static const struct hg_extent *owners_node(const struct hg_graph *g, uint32_t id)
 {
-	return &g->nodes.data[id - 1];
+	return &g->memory->extents.data[id - 1];
 }
 
 static struct hg_live live_node(const struct hg_graph *g, uint32_t id)
 {
-	const struct hg_node *n = owners_node(g, id);
+	const struct hg_extent *n = owners_node(g, id);
 
 	return (struct hg_live){ id, n->start, n->size };
 }
 
 // Whether the node has some of [addr, addr + size).
-static bool reaches(const struct hg_node *n, uint64_t addr, uint64_t size)
+static bool reaches(const struct hg_extent *n, uint64_t addr, uint64_t size)
 {
 	return n->start <= addr ? addr - n->start < n->size :
 				  n->size && n->start - addr < size;
@@ -54,7 +54,7 @@ static struct hg_live first_by_index(const struct hg_graph *g, uint64_t addr,
 /* ---- what pages tell ------------------------------------------------------------------------ */
 
 // Granules that the node has in the page: from *first to *last.
-static void granules(const struct hg_node *n, const struct hg_page *p, uint32_t *first,
+static void granules(const struct hg_extent *n, const struct hg_page *p, uint32_t *first,
 		     uint32_t *last)
 {
 	uint64_t start = p->number * HG_PAGE_BYTES;
@@ -73,7 +73,7 @@ static void granules_add(const struct hg_graph *g, struct hg_page *p, uint32_t i
 		p->owners[i] = p->owners[i] ? HG_CROWDED : id;
 }
 
-static bool has_whole_page(const struct hg_node *n, const struct hg_page *p)
+static bool has_whole_page(const struct hg_extent *n, const struct hg_page *p)
 {
 	uint64_t start = p->number * HG_PAGE_BYTES;
 
@@ -127,7 +127,7 @@ static uint32_t granules_find(const struct hg_graph *g, const struct hg_page *p,
 
 struct hg_live hg_owners_first(struct hg_graph *g, uint64_t addr, uint64_t size)
 {
-	while (size) {
+	while (size && !hg_memory_make(g)) {
 		uint64_t at = addr % HG_PAGE_BYTES;
 		uint64_t n = size < HG_PAGE_BYTES - at ? size : HG_PAGE_BYTES - at;
 		struct hg_page *p = hg_memory_page(g, addr / HG_PAGE_BYTES);
@@ -178,7 +178,7 @@ uint32_t hg_owners_at(struct hg_graph *g, uint64_t addr)
 
 void hg_owners_add(struct hg_graph *g, uint32_t id)
 {
-	const struct hg_node *n = owners_node(g, id);
+	const struct hg_extent *n = owners_node(g, id);
 	struct hg_span s = {};
 
 	while (hg_memory_next(g, n->start, n->start + n->size, &s)) {
@@ -195,7 +195,7 @@ void hg_owners_add(struct hg_graph *g, uint32_t id)
 
 void hg_owners_remove(struct hg_graph *g, uint32_t id)
 {
-	const struct hg_node *n = owners_node(g, id);
+	const struct hg_extent *n = owners_node(g, id);
 	uint32_t first, last;
 	struct hg_span s = {};
 

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** So many bytes behind unpacked ones may be read, whatever they are. */
+#define HG_PACK_SLACK 8
+
 /** Packed bytes; n_bytes == n_raw: they are as they were. */
 struct hg_packed {
 	uint8_t *bytes;

@@ -51,16 +51,19 @@ static int patch_word(const struct patch *x, struct hg_page *p, uint64_t at,
 // Whether some words of a page, WORDS_AT_ONCE from word number `word`, are as in the image.
 static bool are_as_before(const struct patch *x, const struct hg_page *p, uint32_t word)
 {
+	const uint8_t *bytes = p->bytes;
 	uint64_t all = 0, w;
 
-	if (x->how == HG_AS_FOUND) {
+	if (x->how == HG_AS_FOUND && bytes) {
 		memcpy(&all, p->outside->marks + word, WORDS_AT_ONCE);
 		return !all;
 	}
-	if (x->contents)
+	if (x->how == HG_AS_FOUND)
+		bytes = p->outside->bytes;
+	else if (x->contents)
 		return false;
 	for (int i = 0; i < WORDS_AT_ONCE; i++) {
-		memcpy(&w, p->bytes + 8 * (word + i), 8);
+		memcpy(&w, bytes + 8 * (word + i), 8);
 		all |= w;
 	}
 	return !all;

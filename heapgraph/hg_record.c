@@ -8,6 +8,8 @@
 #include "heapgraph/hg_chunks.h"
 #include "heapgraph/hg_follow.h"
 
+#define STORES_AWAITED 16
+
 struct held_store {
 	uint64_t time, addr, rip;
 	size_t at; ///< of its bytes in held_bytes
@@ -226,48 +228,115 @@ static struct err *on_released(void *ctx, uint64_t time, uint64_t addr)
 static struct err *recorder_store(struct hg_recorder *r, const struct dec_heap_store *s,
 				  uint64_t time)
 {
+	struct hg_page *p = hg_memory_page(r->app, s->addr / HG_PAGE_BYTES);
 	struct err *err = NULL;
+	bool misses;
 
+	if (!p)
+		return &err_nomem;
 	if (r->follower)
 		err = recorder_follow(r, time);
 	else if (!s->in_allocator)
 		err = recorder_apply_held(r);
 	if (err)
 		return err;
-	if (s->in_allocator && !r->follower &&
+	if (s->in_allocator && !r->follower && !hg_page_is_free(p, s->addr, s->size) &&
 	    hg_owners_first(r->app, s->addr, s->size).id)
 		err = recorder_hold(r, time, s->addr, s->size, s->data, s->rip);
 	else
-		err = hg_graph_store(r->app, time, s->addr, s->size, s->data, s->rip);
-	if (err || !r->with_chunks ||
-	    (!s->in_allocator && hg_chunks_ignore(&r->chunks, s->addr, s->size)))
+		err = hg_graph_store_page(r->app, time, s->addr, s->size, s->data, s->rip,
+					  p);
+	if (err || !r->with_chunks)
 		return err;
+	misses = hg_chunks_misses(&r->chunks, p, s->addr, s->size);
+	if (misses && !s->in_allocator && hg_chunks_is_quiet(&r->chunks))
+		return NULL;
 	return hg_chunks_store(&r->chunks, time, s->addr, s->size, s->data, s->rip,
-			       s->in_allocator);
+			       s->in_allocator, misses);
 }
 
-// Most stores meet no node: they change memory, and that is all.
-static inline bool recorder_passes(struct hg_recorder *r, const struct dec_heap_store *s,
-				   uint64_t time)
+/** Stores on their way: what they need of the graph is as a rule in no cache. */
+struct stores_awaited {
+	size_t n;
+	struct {
+		const struct dec_heap_store *store;
+		uint64_t time;
+		struct hg_awaited at;
+	} of[STORES_AWAITED];
+};
+
+static struct err *awaited_store(struct hg_recorder *r, struct stores_awaited *w)
 {
-	if (time >= r->due || r->held.size)
-		return false;
-	if (r->with_chunks &&
-	    (s->in_allocator || !hg_chunks_ignore(&r->chunks, s->addr, s->size)))
-		return false;
-	return hg_graph_store_outside(r->app, s->addr, s->size, s->data);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < w->n && !err; i++) {
+		const struct dec_heap_store *s = w->of[i].store;
+
+		err = hg_graph_store_awaited(r->app, w->of[i].time, s->addr, s->size,
+					     s->data, s->rip, &w->of[i].at);
+	}
+	w->n = 0;
+	return err;
+}
+
+/*
+ * Most stores meet no node, which the page tells: they change memory, and that is all. Those
+ * that meet one have other bytes, so they may wait, until there is no room for one more. Returns
+ * the first store that neither is: no others may pass it, because it may meet the same bytes,
+ * or nodes may be born or end.
+ */
+static const struct dec_heap_store *stores_pass(struct hg_recorder *r,
+						const struct dec_heap_store *s,
+						const struct dec_heap_store *end,
+						struct stores_awaited *w)
+{
+	struct hg_graph *g = r->app;
+	uint64_t time = r->time, due = r->due;
+
+	if (!g->memory || r->held.size ||
+	    (r->with_chunks && !hg_chunks_is_quiet(&r->chunks)))
+		return s;
+	for (; s < end && w->n < STORES_AWAITED; s++) {
+		struct hg_page *p = hg_memory_at_hand(g->memory, s->addr);
+
+		time = s->time > time ? s->time : time;
+		if (!p || time >= due)
+			break;
+		if (r->with_chunks &&
+		    (s->in_allocator ||
+		     !hg_chunks_misses(&r->chunks, p, s->addr, s->size)))
+			break;
+		if (hg_page_is_free(p, s->addr, s->size) &&
+		    hg_page_put_words(p, s->addr % HG_PAGE_BYTES, s->data, s->size))
+			continue;
+		if ((s->in_allocator && !r->follower) ||
+		    !hg_graph_await(g, p, s->addr, s->size, &w->of[w->n].at))
+			break;
+		w->of[w->n].store = s;
+		w->of[w->n++].time = time;
+	}
+	r->time = time;
+	return s;
 }
 
 static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, size_t n)
 {
+	const struct dec_heap_store *end = stores + n;
 	struct hg_recorder *r = ctx;
+	struct stores_awaited w;
 	struct err *err = NULL;
 
-	for (const struct dec_heap_store *s = stores; s < stores + n && !err; s++) {
-		uint64_t time = recorder_time(r, s->time);
+	w.n = 0;
+	while (stores < end && !err) {
+		const struct dec_heap_store *s = stores_pass(r, stores, end, &w);
+		bool is_full = w.n == STORES_AWAITED;
 
-		if (!recorder_passes(r, s, time))
-			err = recorder_store(r, s, time);
+		stores = s;
+		err = awaited_store(r, &w);
+		if (err || is_full || s == end)
+			continue;
+		err = recorder_store(r, s, recorder_time(r, s->time));
+		stores++;
 	}
 	return err;
 }
