@@ -61,11 +61,13 @@ static const struct hg_range *chunks_region(struct hg_chunks *c, uint64_t addr)
 
 	if (i < c->regions.size && addr >= r[i].start && addr < r[i].end)
 		return &r[i];
+	if (!c->regions.size || addr < r[0].start)
+		return NULL;
 	if (addr >= c->gap.start && addr < c->gap.end)
 		return NULL;
 	i = vec_rank(c->regions.size, k, r[k].end <= addr);
 	if (i == c->regions.size || addr < r[i].start) {
-		c->gap.start = i ? r[i - 1].end : 0;
+		c->gap.start = r[i - 1].end;
 		c->gap.end = i < c->regions.size ? r[i].start : UINT64_MAX;
 		return NULL;
 	}
@@ -179,13 +181,14 @@ static struct err *chunks_end_in(struct hg_chunks *c, uint64_t time, uint64_t fr
 static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
 				 const struct hg_word *w)
 {
-	uint64_t p = w->addr - OFF_SIZE, now = hg_chunks_word(c, w->addr);
-	uint64_t size = now & ~(uint64_t)SIZE_FLAGS;
-	const struct hg_range *r = chunks_region(c, p);
+	uint64_t p = w->addr - OFF_SIZE, now, size;
+	const struct hg_range *r = p % CHUNK_ALIGN ? NULL : chunks_region(c, p);
 	uint32_t id;
 
-	if (!r || p % CHUNK_ALIGN || p < r->start)
+	if (!r)
 		return NULL;
+	now = hg_chunks_word(c, w->addr);
+	size = now & ~(uint64_t)SIZE_FLAGS;
 	// Seen as the header of chunk p. The chunk before it is in use again:
 	id = now & PREV_INUSE ? hg_index_floor(&c->g->live, p - 1) : 0;
 	if (id && node_start(c, id) + chunk_size(c, id) == p)
@@ -352,9 +355,10 @@ static struct err *chunks_settle(struct hg_chunks *c, uint64_t time)
 		err = chunks_end_by(c, time, &c->touched.data[i]);
 	for (size_t i = 0; i < c->touched.size && !err; i++) {
 		const struct hg_word *w = &c->touched.data[i];
+		bool is_odd = w->addr % CHUNK_ALIGN;
 		// The word may be a chunk's size, fd or bk, or a link to the chunk.
-		uint64_t p[] = { w->addr - OFF_SIZE, w->addr - OFF_FD, w->addr - OFF_BK,
-				 w->value };
+		uint64_t p[] = { w->addr - (is_odd ? OFF_SIZE : OFF_FD),
+				 is_odd ? w->addr - OFF_BK : 0, w->value };
 
 		for (size_t k = 0; k < sizeof(p) / sizeof(*p) && !err; k++)
 			err = chunks_born_at(c, time, p[k]);
@@ -419,29 +423,9 @@ struct err *hg_chunks_alloc(struct hg_chunks *c, uint64_t time, uint64_t addr,
 
 /* ---- stores ----------------------------------------------------------------------------- */
 
-// Whether a word that the allocator stores can be part of a chunk, or lead to one.
-static bool means_chunk(struct hg_chunks *c, const struct hg_word *w)
+struct err *hg_chunks_touch(struct hg_chunks *c, uint64_t addr, uint32_t size,
+			    const void *data, uint64_t rip)
 {
-	return chunks_region(c, w->addr - OFF_SIZE) || chunks_region(c, w->value) ||
-	       chunks_region(c, w->addr - OFF_BK);
-}
-
-struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
-			    uint32_t size, const void *data, uint64_t rip,
-			    bool in_allocator, bool misses)
-{
-	const uint8_t *from = data;
-	struct err *err = NULL;
-
-	if (!in_allocator) {
-		err = hg_chunks_settle(c, time);
-		if (err)
-			return err;
-	}
-	if (!misses)
-		err = hg_graph_store(c->g, time, addr, size, data, rip);
-	if (err || !in_allocator)
-		return err;
 	c->rip = rip;
 	if (c->is_settled)
 		c->ended.size = 0;
@@ -449,15 +433,26 @@ struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	// Links and sizes are words or pairs of them; wider stores copy or clear user data.
 	if (addr % 8 || (size != 8 && size != 16))
 		return NULL;
+	if (vec_reserve(&c->touched, c->touched.size + 2))
+		return &err_nomem;
 	for (uint32_t at = 0; at < size; at += 8) {
-		struct hg_word w = { .addr = addr + at };
+		struct hg_word *w = &c->touched.data[c->touched.size++];
 
-		memcpy(&w.value, from + at, 8);
-		if (!means_chunk(c, &w))
-			continue;
-		if (vec_reserve(&c->touched, c->touched.size + 1))
-			return &err_nomem;
-		c->touched.data[c->touched.size++] = w;
+		w->addr = addr + at;
+		memcpy(&w->value, (const uint8_t *)data + at, 8);
 	}
 	return NULL;
+}
+
+struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
+			    uint32_t size, const void *data, uint64_t rip,
+			    bool in_allocator)
+{
+	struct err *err = NULL;
+
+	if (!in_allocator)
+		err = hg_chunks_settle(c, time);
+	if (!err)
+		err = hg_graph_store(c->g, time, addr, size, data, rip);
+	return err || !in_allocator ? err : hg_chunks_touch(c, addr, size, data, rip);
 }

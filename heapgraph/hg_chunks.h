@@ -81,10 +81,14 @@ static inline bool hg_chunks_misses(const struct hg_chunks *c, const struct hg_p
 	return addr % HG_PAGE_BYTES + size <= HG_PAGE_BYTES;
 }
 
-/** A store; memory already has it. @p misses: it meets no node. */
+/** A store; memory already has it. */
 struct err *hg_chunks_store(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			    uint32_t size, const void *data, uint64_t rip,
-			    bool in_allocator, bool misses);
+			    bool in_allocator);
+
+/** A store of the allocator that meets no node. */
+struct err *hg_chunks_touch(struct hg_chunks *c, uint64_t addr, uint32_t size,
+			    const void *data, uint64_t rip);
 
 /** A call of the allocator is over: nodes are born and end. */
 struct err *hg_chunks_settle(struct hg_chunks *c, uint64_t time);

@@ -127,6 +127,25 @@ static inline struct hg_page *hg_memory_at_hand(const struct hg_memory *m, uint6
 	return p && p->number == number ? p : NULL;
 }
 
+/** @return whether page @p p tells that no live node meets [addr, addr + size): also beside a
+ * node in a granule. */
+static inline bool hg_page_misses(const struct hg_memory *m, const struct hg_page *p,
+				  uint64_t addr, uint32_t size)
+{
+	uint32_t at = addr % HG_PAGE_BYTES, id;
+	const struct hg_extent *n;
+
+	if (hg_page_is_free(p, addr, size))
+		return true;
+	if (p->owned != HG_OWNED_IN_PARTS || at % HG_GRANULE + size > HG_GRANULE)
+		return false;
+	id = p->owners[at / HG_GRANULE];
+	if (id == HG_CROWDED)
+		return false;
+	n = &m->extents.data[id - 1];
+	return addr >= n->start ? addr - n->start >= n->size : n->start - addr >= size;
+}
+
 /** A live node, all that a store needs to know of it. */
 struct hg_live {
 	uint32_t id; ///< 0: none

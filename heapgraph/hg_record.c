@@ -230,7 +230,6 @@ static struct err *recorder_store(struct hg_recorder *r, const struct dec_heap_s
 {
 	struct hg_page *p = hg_memory_page(r->app, s->addr / HG_PAGE_BYTES);
 	struct err *err = NULL;
-	bool misses;
 
 	if (!p)
 		return &err_nomem;
@@ -248,11 +247,11 @@ static struct err *recorder_store(struct hg_recorder *r, const struct dec_heap_s
 					  p);
 	if (err || !r->with_chunks)
 		return err;
-	misses = hg_chunks_misses(&r->chunks, p, s->addr, s->size);
-	if (misses && !s->in_allocator && hg_chunks_is_quiet(&r->chunks))
+	if (!s->in_allocator && hg_chunks_is_quiet(&r->chunks) &&
+	    hg_chunks_misses(&r->chunks, p, s->addr, s->size))
 		return NULL;
 	return hg_chunks_store(&r->chunks, time, s->addr, s->size, s->data, s->rip,
-			       s->in_allocator, misses);
+			       s->in_allocator);
 }
 
 /** Stores on their way: what they need of the graph is as a rule in no cache. */
@@ -281,42 +280,69 @@ static struct err *awaited_store(struct hg_recorder *r, struct stores_awaited *w
 
 /*
  * Most stores meet no node, which the page tells: they change memory, and that is all. Those
- * that meet one have other bytes, so they may wait, until there is no room for one more. Returns
- * the first store that neither is: no others may pass it, because it may meet the same bytes,
- * or nodes may be born or end.
+ * that meet one have other bytes, so they may wait, until there is no room for one more. Stops
+ * at the first store that neither is, which *at then is: no others may pass it, because it may
+ * meet the same bytes, or nodes may be born or end.
  */
-static const struct dec_heap_store *stores_pass(struct hg_recorder *r,
-						const struct dec_heap_store *s,
-						const struct dec_heap_store *end,
-						struct stores_awaited *w)
+static void stores_pass(struct hg_recorder *r, const struct dec_heap_store **at,
+			const struct dec_heap_store *end, struct stores_awaited *w)
 {
-	struct hg_graph *g = r->app;
-	uint64_t time = r->time, due = r->due;
+	// What is stored may be anything, for all that the compiler knows: these are not.
+	const bool with_chunks = r->with_chunks, is_followed = r->follower != NULL;
+	const uint64_t due = r->due;
+	struct hg_memory *m = r->app->memory;
+	const struct dec_heap_store *s = *at;
+	uint64_t time = r->time;
 
-	if (!g->memory || r->held.size ||
-	    (r->with_chunks && !hg_chunks_is_quiet(&r->chunks)))
-		return s;
+	if (with_chunks && !hg_chunks_is_quiet(&r->chunks))
+		return;
 	for (; s < end && w->n < STORES_AWAITED; s++) {
-		struct hg_page *p = hg_memory_at_hand(g->memory, s->addr);
+		struct hg_page *p = hg_memory_at_hand(m, s->addr);
 
 		time = s->time > time ? s->time : time;
 		if (!p || time >= due)
 			break;
-		if (r->with_chunks &&
-		    (s->in_allocator ||
-		     !hg_chunks_misses(&r->chunks, p, s->addr, s->size)))
+		if (with_chunks && (s->in_allocator ||
+				    !hg_chunks_misses(&r->chunks, p, s->addr, s->size)))
 			break;
 		if (hg_page_is_free(p, s->addr, s->size) &&
 		    hg_page_put_words(p, s->addr % HG_PAGE_BYTES, s->data, s->size))
 			continue;
-		if ((s->in_allocator && !r->follower) ||
-		    !hg_graph_await(g, p, s->addr, s->size, &w->of[w->n].at))
+		if ((s->in_allocator && !is_followed) ||
+		    !hg_graph_await(r->app, p, s->addr, s->size, &w->of[w->n].at))
 			break;
 		w->of[w->n].store = s;
 		w->of[w->n++].time = time;
 	}
 	r->time = time;
-	return s;
+	*at = s;
+}
+
+// The same with the allocator's stores into its own memory.
+static struct err *allocator_stores_pass(struct hg_recorder *r,
+					 const struct dec_heap_store **at,
+					 const struct dec_heap_store *end)
+{
+	struct hg_memory *m = r->app->memory;
+	struct err *err = NULL;
+
+	if (r->follower)
+		return NULL;
+	for (; *at < end && (*at)->in_allocator && !err; ++*at) {
+		const struct dec_heap_store *s = *at;
+		struct hg_page *p = hg_memory_at_hand(m, s->addr);
+
+		if (!p || !hg_page_misses(m, p, s->addr, s->size) ||
+		    (r->with_chunks &&
+		     !hg_chunks_misses(&r->chunks, p, s->addr, s->size)) ||
+		    !hg_page_put_words(p, s->addr % HG_PAGE_BYTES, s->data, s->size))
+			break;
+		recorder_time(r, s->time);
+		if (r->with_chunks)
+			err = hg_chunks_touch(&r->chunks, s->addr, s->size, s->data,
+					      s->rip);
+	}
+	return err;
 }
 
 static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, size_t n)
@@ -324,21 +350,25 @@ static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, siz
 	const struct dec_heap_store *end = stores + n;
 	struct hg_recorder *r = ctx;
 	struct stores_awaited w;
-	struct err *err = NULL;
+	struct err *err = hg_memory_make(r->app) ? &err_nomem : NULL;
 
 	w.n = 0;
 	while (stores < end && !err) {
-		const struct dec_heap_store *s = stores_pass(r, stores, end, &w);
-		bool is_full = w.n == STORES_AWAITED;
+		const struct dec_heap_store *s = stores;
 
-		stores = s;
+		if (!r->held.size)
+			stores_pass(r, &stores, end, &w);
+		if (!r->held.size)
+			err = allocator_stores_pass(r, &stores, end);
+		if (err || (stores != s && w.n < STORES_AWAITED))
+			continue;
 		err = awaited_store(r, &w);
-		if (err || is_full || s == end)
+		if (err || stores != s)
 			continue;
 		err = recorder_store(r, s, recorder_time(r, s->time));
 		stores++;
 	}
-	return err;
+	return err ? err : awaited_store(r, &w);
 }
 
 static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size)
