@@ -14,12 +14,9 @@
 
 #include "decode/dec_recover_rules.h"
 
-/* ---- terms ------------------------------------------------------------------------------------ */
+enum { AFFINE_NEAR = 32 }; ///< accesses between two of a place that nobody knows
 
-static struct rec_term term_const(uint64_t v)
-{
-	return (struct rec_term){ REC_NO_NODE, true, 0, v };
-}
+/* ---- terms ------------------------------------------------------------------------------------ */
 
 static uint64_t low(const struct rec_affine *x, uint64_t v)
 {
@@ -35,7 +32,7 @@ struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node)
 		return (struct rec_term){};
 	b = x->r->bits.data[node];
 	if (is_all(b, x->bits))
-		return term_const(low(x, b.v));
+		return rec_term_const(low(x, b.v));
 	up = x->up[node];
 	if (up.root == REC_NO_NODE || up.root == node)
 		return up;
@@ -46,6 +43,16 @@ struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node)
 	return x->up[node];
 }
 
+/* @return whether the upper half of @p node is zero. */
+static bool is_narrow(const struct rec_affine *x, uint32_t node)
+{
+	struct rec_bits b = {};
+
+	if (node != REC_NO_NODE && !(node & REC_VEC))
+		b = x->r->bits.data[node];
+	return b.m >> 32 == UINT32_MAX && !(b.v >> 32);
+}
+
 struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at, int i,
 				   bool is_out)
 {
@@ -53,15 +60,15 @@ struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at
 	uint8_t slot = is_out ? o->out : o->in;
 
 	if (o->type == REC_OP_IMM)
-		return term_const(low(x, at->form->imm));
-	if ((o->type != REC_OP_GPR && o->type != REC_OP_MEM) || o->bits < x->bits ||
-	    o->shift || slot == REC_NONE)
+		return rec_term_const(low(x, at->form->imm));
+	if ((o->type != REC_OP_GPR && o->type != REC_OP_MEM) || o->bits < 32 ||
+	    o->shift || slot == REC_NONE ||
+	    (o->bits < x->bits && !is_narrow(x, at->ref[slot])))
 		return (struct rec_term){};
 	return rec_affine_find(x, at->ref[slot]);
 }
 
-/* a + b * factor, unless there are two unknowns in it. */
-static struct rec_term term_sum(struct rec_term a, struct rec_term b, uint64_t factor)
+struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t factor)
 {
 	struct rec_term sum = { a.root == REC_NO_NODE ? b.root : a.root,
 				a.is_there && b.is_there, a.mul + b.mul * factor,
@@ -99,15 +106,15 @@ void rec_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b)
 static struct rec_term lea_term(struct rec_affine *x, const struct rec_at *at)
 {
 	const struct rec_form *f = at->form;
-	struct rec_term t = term_const(f->agen_disp);
+	struct rec_term t = rec_term_const(f->agen_disp);
 
 	if (f->agen_bits < x->bits)
 		return (struct rec_term){};
 	if (f->agen_base != REC_NONE)
-		t = term_sum(t, rec_affine_find(x, at->ref[f->agen_base]), 1);
+		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_base]), 1);
 	if (f->agen_index != REC_NONE)
-		t = term_sum(t, rec_affine_find(x, at->ref[f->agen_index]),
-			     f->agen_scale);
+		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_index]),
+				 f->agen_scale);
 	return t;
 }
 
@@ -125,20 +132,20 @@ static struct rec_term result_term(struct rec_affine *x, const struct rec_at *at
 	case REC_LEA:
 		return lea_term(x, at);
 	case REC_ADD:
-		return term_sum(a, b, 1);
+		return rec_term_sum(a, b, 1);
 	case REC_SUB:
-		return term_sum(a, b, -1);
+		return rec_term_sum(a, b, -1);
 	case REC_INC:
-		return term_sum(a, term_const(1), 1);
+		return rec_term_sum(a, rec_term_const(1), 1);
 	case REC_DEC:
-		return term_sum(a, term_const(1), -1);
+		return rec_term_sum(a, rec_term_const(1), -1);
 	case REC_NEG:
-		return term_sum(term_const(0), a, -1);
+		return rec_term_sum(rec_term_const(0), a, -1);
 	case REC_SHIFT:
 		if (at->form->insn.mnemonic != ZYDIS_MNEMONIC_SHL ||
 		    at->form->op[1].type != REC_OP_IMM || at->form->imm >= x->bits)
 			break;
-		return term_sum(term_const(0), a, 1ull << at->form->imm);
+		return rec_term_sum(rec_term_const(0), a, 1ull << at->form->imm);
 	case REC_CMOV:
 		is = cond_of(node_get(at, at->form->flags_in), at->form->cc);
 		return is < 0 ? (struct rec_term){} : is ? b : a;
@@ -178,6 +185,35 @@ static void step_join(struct rec_affine *x, const struct rec_at *at)
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
+static uint64_t hash_of(struct rec_term t)
+{
+	uint64_t h = t.off * 0x9e3779b97f4a7c15ull ^ t.mul * 0xc2b2ae3d27d4eb4full;
+
+	return (h ^ h >> 29) + t.root * 0xd6e8feb86659fd93ull;
+}
+
+struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access *a)
+{
+	struct rec_at at = rec_at(x->r, a->step);
+	const struct dec_mem *m = &at.form->insn.mem[a->mem];
+	struct rec_term t = rec_term_const(m->disp);
+
+	if (m->is_absolute || m->is_addr32)
+		return (struct rec_term){};
+	if (m->is_fs)
+		t.off += x->r->end->regs.fs_base;
+	for (int i = 0; i < 2; i++) {
+		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
+
+		if ((i ? m->index : m->base) == DEC_REG_NONE)
+			continue;
+		if (slot == REC_NONE)
+			return (struct rec_term){};
+		t = rec_term_sum(t, rec_affine_find(x, at.ref[slot]), i ? m->scale : 1);
+	}
+	return t;
+}
+
 /* Who touched a word last: of each half 1 + access. */
 static uint64_t *word_at(struct rec_affine *x, uint64_t addr)
 {
@@ -202,7 +238,8 @@ static void access_join(struct rec_affine *x, uint32_t from, uint32_t to)
 	struct dec_recover *r = x->r;
 	const struct rec_access *a = &r->accesses.data[from], *b = &r->accesses.data[to];
 
-	if (8u * a->size < x->bits || 8u * b->size < x->bits || a->addr != b->addr ||
+	if (a->size < 4 || b->size < 4 || (x->bits == 64 && a->size != b->size) ||
+	    a->addr != b->addr ||
 	    (is_all(r->bits.data[a->node], x->bits) &&
 	     is_all(r->bits.data[b->node], x->bits)) ||
 	    rec_mem_lost(r, from, to, a->addr & ~7ull, (struct rec_bits){}, r->reach) >
@@ -223,6 +260,40 @@ static bool range_join(struct rec_affine *x, const struct rec_access *a)
 	return true;
 }
 
+/* @return whether no store lies between accesses @p from and @p to but those of the class. */
+static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
+			   uint32_t root)
+{
+	for (uint32_t i = from + 1; i < to; i++) {
+		const struct rec_access *a = &x->r->accesses.data[i];
+
+		if (a->is_range || (a->is_write && rec_affine_address(x, a).root != root))
+			return false;
+	}
+	return true;
+}
+
+/* An access whose place is not known, but which is that of another one. */
+static bool unplaced_join(struct rec_affine *x, uint32_t i)
+{
+	const struct rec_access *a = &x->r->accesses.data[i], *b;
+	struct rec_term t = rec_affine_address(x, a);
+	uint64_t key = hash_of(t) | 1ull << 63, *at, last;
+
+	if (!t.is_there || t.root == REC_NO_NODE || (a->node & REC_VEC) || a->is_masked)
+		return true;
+	at = map_get(&x->touched, key);
+	last = at ? *at : 0;
+	if (map_put(&x->touched, key, i + 1))
+		return false;
+	b = last ? &x->r->accesses.data[last - 1] : NULL;
+	if (b && !a->is_write && a->size == b->size && a->size >= 4 &&
+	    i - last <= AFFINE_NEAR && unplaced_keeps(x, last - 1, i, t.root))
+		rec_affine_join(x, rec_affine_find(x, a->node),
+				rec_affine_find(x, b->node));
+	return true;
+}
+
 static bool memory_join(struct rec_affine *x, uint32_t i)
 {
 	const struct rec_access *a = &x->r->accesses.data[i];
@@ -230,10 +301,12 @@ static bool memory_join(struct rec_affine *x, uint32_t i)
 
 	if (a->is_range)
 		return range_join(x, a);
-	if (a->placed < REC_HINTED || (a->placed == REC_HINTED && !a->is_write))
-		return true;
-	if (a->placed == REC_HINTED || a->is_masked || (a->node & REC_VEC) ||
-	    a->size < 4 || a->addr % a->size)
+	if (a->placed < REC_INFERRED) {
+		if (a->placed == REC_HINTED && a->is_write)
+			words_forget(x, a->addr, a->size);
+		return a->mem >= REC_BELOW || unplaced_join(x, i);
+	}
+	if (a->is_masked || (a->node & REC_VEC) || a->size < 4 || a->addr % a->size)
 		return !a->is_write || words_forget(x, a->addr, a->size);
 	word = word_at(x, a->addr);
 	if (!word)

@@ -46,8 +46,19 @@ void rec_affine_deinit(struct rec_affine *x);
 struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at, int i,
 				   bool is_out);
 
+/** @return the address of an access that is no range. */
+struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access *a);
+
 /** @return what @p node is. */
 struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node);
+
+/** @return a + b * factor, unless there are two unknowns in it. */
+struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t factor);
+
+static inline struct rec_term rec_term_const(uint64_t v)
+{
+	return (struct rec_term){ REC_NO_NODE, true, 0, v };
+}
 
 /** Terms @p a and @p b are the same value. */
 void rec_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b);
@@ -58,10 +69,13 @@ bool rec_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low, uint64_t
 /** Learn from what branches compared. */
 bool rec_affine_branches(struct rec_affine *x);
 
+/** Find classes by what lies where they point to (dec_recover_content.c). */
+bool rec_affine_contents(struct rec_affine *x);
+
 /** Let all nodes of classes whose root is found learn their values. */
 void rec_affine_learn(struct rec_affine *x);
 
-/** @return the inverse of odd @p odd modulo 2^64, and the value of @p t when its root is @p v. */
+/** @return the value of @p t when its root is @p v. */
 static inline uint64_t rec_term_at(struct rec_term t, uint64_t v)
 {
 	return t.mul * v + t.off;

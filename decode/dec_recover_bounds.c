@@ -125,7 +125,7 @@ static bool test_find(struct rec_affine *x, const struct rec_at *at,
 	if (def == REC_NO_NODE)
 		return false;
 	by = rec_at(x->r, def);
-	if (by.form->op[0].bits != x->bits)
+	if (by.form->op[0].bits < 32)
 		return false;
 	*is_zero = true;
 	t->b = (struct rec_term){ REC_NO_NODE, true, 0, 0 };
@@ -245,7 +245,8 @@ struct err *rec_bounds_apply(struct dec_recover *r)
 	for (unsigned bits = 32; bits <= 64 && is; bits += 32) {
 		struct rec_affine x = { .r = r, .bits = bits };
 
-		is = rec_affine_build(&x) && rec_affine_branches(&x);
+		is = rec_affine_build(&x) && rec_affine_branches(&x) &&
+		     (bits < 64 || rec_affine_contents(&x));
 		if (is)
 			rec_affine_learn(&x);
 		rec_affine_deinit(&x);

@@ -66,6 +66,18 @@ static uint64_t count_placed(struct dec_recover *r)
 	return n;
 }
 
+/* @return whether nothing is left to guess about. */
+static bool is_complete(const struct dec_recover *r)
+{
+	if (rec_marks_from(&r->lost, 0) != REC_NO_ACCESS)
+		return false;
+	for (size_t i = 0; i < r->accesses.size; i++) {
+		if (r->accesses.data[i].placed == REC_HINTED)
+			return false;
+	}
+	return true;
+}
+
 /* Find out which loads have mirrors, and what follows. */
 static struct err *recover_mirrors(struct dec_recover *r)
 {
@@ -101,8 +113,7 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->least_may = i ? REC_MAY_YES : REC_MAY_PERHAPS;
 			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
 				     rec_bounds_apply(r) ?: recover_mirrors(r);
-			// Nothing is left to guess about.
-			if (rec_marks_from(&r->lost, 0) == REC_NO_ACCESS)
+			if (is_complete(r))
 				break;
 		}
 		before = placed;

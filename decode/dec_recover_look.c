@@ -261,6 +261,23 @@ bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_
 	return true;
 }
 
+bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_bits *ret,
+		  bool *is_const)
+{
+	struct look k = { .want = rec_ones(n),
+			  .is_fact = true,
+			  .is_later = true,
+			  .moment = r->moment };
+	uint32_t cached = REC_NO_NODE;
+
+	if (!look_bytes(r, &k, addr, &cached))
+		return false;
+	*ret = (struct rec_bits){ k.v, k.m };
+	*is_const = cached != REC_NO_NODE &&
+		    r->lines.data[cached].map == DEC_MAP_CONST;
+	return true;
+}
+
 bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
 		     uint64_t word, uint64_t *v)
 {

@@ -96,6 +96,11 @@ bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *ca
 bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
 		       struct rec_bits *ret);
 
+/** The same as it is seen next behind r->moment, whatever may have hit it between. @p is_const:
+ * nobody may write it. */
+bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_bits *ret,
+		  bool *is_const);
+
 /** @return whether all of @p word is known of access @p a. */
 bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
 		     uint64_t word, uint64_t *v);

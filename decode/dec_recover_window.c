@@ -152,6 +152,9 @@ static struct err *operand_add(struct dec_recover *r, const struct rec_form *f,
 		return err;
 	a->node = node;
 	a->size = f->insn.mem[mem].size;
+	// Of a narrow one, what lies above it is nothing.
+	if (!(node & REC_VEC))
+		r->bits.data[node].m = ~rec_ones(8 * a->size);
 	a->is_range = is_write && f->is_bulk;
 	a->is_masked = is_write && f->kind == REC_MASKED_STORE;
 	return NULL;
