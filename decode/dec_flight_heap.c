@@ -485,7 +485,7 @@ struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *s
 	struct err *err;
 
 	frames_init(&h.frames, symbols, capture_info(c)->exe);
-	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
+	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (!err)
 		err = dec_flight_open(c, NULL, &h.flight);
 	if (err)

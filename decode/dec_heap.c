@@ -573,7 +573,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	*ret = (struct dec_run){};
 	if (info->mode == CAP_MODE_FLIGHT)
 		return dec_flight_heap_trace(c, symbols, o, events, ret);
-	err = heap_calls_init(&h.calls, c, symbols, events, &h.frames);
+	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (err)
 		return err;
 	heap_set_due(&h);

@@ -101,6 +101,11 @@ struct dec_heap_options {
 	struct err *(*resolve)(void *ctx, struct dec_symbols *symbols,
 			       const struct dec_watch **watch, size_t *n_watch);
 	void *resolve_ctx;
+	/** Whether the user named the call at @p rip as one that allocates: then it is told
+	 * for what is allocated in it, however many functions are in between. Asked once for
+	 * each call. NULL: none is named. */
+	bool (*is_site)(void *ctx, uint64_t rip);
+	void *is_site_ctx;
 	/** Times, ascending, at which the calls under way are told: those by the user's
 	 * code, innermost first, one byte before their return addresses. The replay ends
 	 * behind the last one. None: it goes to the end. */

@@ -16,10 +16,10 @@ static const char *const heap_names[CAP_HEAP_FNS] = {
 
 struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
 			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
-			    struct frames *frames)
+			    const struct dec_heap_options *o, struct frames *frames)
 {
 	*h = (struct heap_calls){
-		.capture = c, .symbols = symbols, .ev = ev, .frames = frames
+		.capture = c, .symbols = symbols, .ev = ev, .o = o, .frames = frames
 	};
 	h->site_addr = calloc(capture_info(c)->n_heap_sites + 1, sizeof(*h->site_addr));
 	return h->site_addr ? NULL : &err_nomem;
@@ -28,6 +28,7 @@ struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
 void heap_calls_deinit(struct heap_calls *h)
 {
 	map_deinit(&h->wrappers);
+	map_deinit(&h->named);
 	vec_deinit(&h->seen);
 	vec_deinit(&h->recorded);
 	free(h->site_addr);
@@ -54,7 +55,34 @@ void heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr, uint6
 
 /* ---- entries ------------------------------------------------------------------------- */
 
-/* The call to name for an allocation: the innermost frame of the user's whose DWARF says
+#define WRAPPERS_MAX 8 // of an allocator, one in the other
+
+static bool heap_calls_is_named(struct heap_calls *h, uint64_t rip)
+{
+	uint64_t *known = map_get(&h->named, rip);
+	bool is_named = known ? *known : h->o->is_site(h->o->is_site_ctx, rip);
+
+	// What cannot be kept is asked again.
+	if (!known)
+		map_put(&h->named, rip, is_named);
+	return is_named;
+}
+
+/* The innermost call under way that the user named as one that allocates, or 0. @p own: 1 +
+ * index of the innermost frame of the user's. */
+static uint64_t heap_calls_named(struct heap_calls *h, uint32_t own)
+{
+	for (int depth = 0; h->o->is_site && own && depth < WRAPPERS_MAX; depth++) {
+		uint64_t rip = h->frames->stack.data[own - 1].return_rip - 1;
+
+		if (heap_calls_is_named(h, rip))
+			return rip;
+		own = own > 1 ? h->frames->stack.data[own - 2].own : 0;
+	}
+	return 0;
+}
+
+/* The call to name for an allocation: one that the user named, else the innermost frame of the user's whose DWARF says
  * what the memory holds, so that a wrapper (xmalloc) is looked through; where no frame
  * says, the innermost. */
 static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
@@ -74,10 +102,13 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 	if (!own)
 		return h->frames->stack.data[n - 1].return_rip - 1;
 	first = h->frames->stack.data[own - 1].return_rip;
+	found = fn == CAP_HEAP_FREE ? 0 : heap_calls_named(h, own);
+	if (found)
+		return found;
 	known = fn == CAP_HEAP_FREE ? NULL : map_get(&h->wrappers, first);
 	if (fn == CAP_HEAP_FREE || (known && !*known))
 		return first - 1;
-	for (int depth = 0; own && depth < 8; depth++) {
+	for (int depth = 0; own && depth < WRAPPERS_MAX; depth++) {
 		const struct frame *f = &h->frames->stack.data[own - 1];
 		bool is_sure = false;
 

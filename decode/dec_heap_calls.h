@@ -30,9 +30,11 @@ struct heap_calls {
 	const struct capture *capture;
 	struct dec_symbols *symbols;
 	const struct dec_heap_events *ev;
+	const struct dec_heap_options *o;
 	struct frames *frames;
 	struct heap_call call; ///< the outermost one, while is_open
 	struct map wrappers;   ///< call site -> whether its frame only wraps an allocator
+	struct map named;      ///< call site -> whether o->is_site says so
 	uint64_t *site_addr;   ///< runtime entry address of each recorded heap site
 	VEC(struct heap_call) seen;	///< allocator entries replayed
 	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
@@ -41,7 +43,7 @@ struct heap_calls {
 /** Reports go to @p ev. All arguments are borrowed until heap_calls_deinit(). */
 struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
 			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
-			    struct frames *frames);
+			    const struct dec_heap_options *o, struct frames *frames);
 void heap_calls_deinit(struct heap_calls *h);
 
 /** @return the name of allocator function @p fn. */

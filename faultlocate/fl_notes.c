@@ -64,6 +64,34 @@ static struct err *note_types(struct fl_analysis *a)
 	return err;
 }
 
+static bool has_typed_nodes(const struct hg_graph *g, bool *are_gone)
+{
+	bool found = false;
+
+	*are_gone = true;
+	for (uint32_t id = 1; id <= hg_graph_nodes(g); id++) {
+		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
+
+		found |= n->type != 0;
+		*are_gone &= !n->type || n->died != UINT64_MAX;
+	}
+	return found;
+}
+
+// Programs that clean up before they exit have nothing left that could be wrong there.
+static struct err *note_empty_end(struct fl_analysis *a)
+{
+	bool are_gone;
+
+	if (a->visit || fl_cpoints_visits(a->cpoints) != 1 ||
+	    fl_types_chunk(a->spec) >= 0 ||
+	    !has_typed_nodes(a->sides[FL_SIDE_APP].graph, &are_gone) || !are_gone)
+		return NULL;
+	return fl_note_add(a, "at the end, the only C-point, no node of a declared type is "
+			      "left: name a function after which the structure must hold, "
+			      "with --cpoint");
+}
+
 // Append " at STATEMENT (time T)" to @p out.
 static void put_release(const struct fl_analysis *a, uint64_t rip, uint64_t time,
 			FILE *out)
@@ -130,6 +158,8 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 				  "no C-point was named, and the functions that change "
 				  "the structure are called too often to infer one: "
 				  "name one with --cpoint");
+	if (!err)
+		err = note_empty_end(a);
 	if (!err)
 		err = note_releases(a);
 	if (!err && !dec_symbols_has_debug(a->symbols, 0))

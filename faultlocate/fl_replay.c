@@ -10,6 +10,13 @@
 // Comments may name further sources only once their statements were seen to run.
 #define REPLAYS_MAX 2
 
+static bool is_site(void *ctx, uint64_t rip)
+{
+	struct fl_analysis *a = ctx;
+
+	return fl_types_is_site(a->spec, a->symbols, rip);
+}
+
 struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 {
 	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
@@ -17,6 +24,8 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 		.with_progress = o->with_progress,
 		.resolve = fl_cpoints_resolve,
 		.resolve_ctx = a->cpoints,
+		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
+		.is_site_ctx = a,
 	};
 	struct dec_heap_events events;
 	struct hg_position end;

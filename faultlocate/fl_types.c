@@ -220,19 +220,37 @@ static bool has_site(const struct spec_type *t, const struct dec_place *p)
 	return false;
 }
 
-static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
+bool fl_types_have_sites(const struct spec *s)
+{
+	for (size_t i = 0; i < spec_types(s); i++)
+		if (spec_type(s, i)->n_sites)
+			return true;
+	return false;
+}
+
+// @return 1 + index of the type of @p s that has the site @p rip, or 0.
+static uint32_t type_of_site(const struct spec *s, struct dec_symbols *symbols,
+			     uint64_t rip)
 {
 	struct dec_place place = {};
 
-	dec_symbols_place(t->symbols, rip, &place);
-	for (size_t i = 0; i < spec_types(t->spec); i++) {
-		if (!has_site(spec_type(t->spec, i), &place))
-			continue;
-		s->type = i + 1;
-		s->how = FOUND_BY_SITE;
-		return true;
-	}
-	return false;
+	dec_symbols_place(symbols, rip, &place);
+	for (size_t i = 0; i < spec_types(s); i++)
+		if (has_site(spec_type(s, i), &place))
+			return i + 1;
+	return 0;
+}
+
+bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_t rip)
+{
+	return type_of_site(s, symbols, rip) != 0;
+}
+
+static bool by_site(const struct typer *t, uint64_t rip, struct site *s)
+{
+	s->type = type_of_site(t->spec, t->symbols, rip);
+	s->how = s->type ? FOUND_BY_SITE : FOUND_NONE;
+	return s->type != 0;
 }
 
 // @return whether DWARF said anything, be it the name of another struct, or that it is none.

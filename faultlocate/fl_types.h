@@ -40,6 +40,12 @@ struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unk
 struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 			     const struct hg_graph *g, bool with_chunk);
 
+/** @return whether a type of @p s has allocation sites. */
+bool fl_types_have_sites(const struct spec *s);
+
+/** @return whether the statement at @p rip is an allocation site of a type of @p s. */
+bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_t rip);
+
 /**
  * Give every node of @p g its type: by an allocation site in the spec, else by the struct
  * that DWARF says the allocation's result is, else when DWARF is silent and the size is

@@ -46,3 +46,51 @@ sed 's/prog.c:[0-9]*/prog.c:1/' "$TMPDIR/site.spec" >"$TMPDIR/other.spec"
 expect_status 0 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/other.spec"
 grep -q 'no allocation has a declared type' "$TMPDIR/out" ||
 	fail "not said: $(cat "$TMPDIR/out")"
+
+# All objects come from one function, whose result has a type: a line that calls it tells
+# them apart. All are gone at the end: that is said where the end is the only C-point.
+cat >"$TMPDIR/objects.c" <<'C'
+#include <stdlib.h>
+struct object { long kind; };
+struct pair { struct object head; struct pair *other; };
+static struct object *object_new(long kind, size_t size)
+{
+	struct object *o = calloc(1, size);
+	if (!o) exit(1);
+	o->kind = kind;
+	return o;
+}
+static struct pair *pair_new(void)
+{
+	struct object *o = object_new(1, sizeof(struct pair)); /* SITE */
+	return (struct pair *)o;
+}
+void *volatile number, *volatile seen;
+__attribute__((noinline)) static void join(struct pair *a, struct pair *b)
+{
+	a->other = b;
+	b->other = b; /* WRONG */
+}
+int main(void)
+{
+	struct pair *a = pair_new(), *b = pair_new();
+	number = object_new(2, 16);
+	join(a, b);
+	seen = a->other->other;
+	free(a);
+	free(b);
+	return 0;
+}
+C
+cc -g -O1 -o "$TMPDIR/objects" "$TMPDIR/objects.c" || fail "cannot compile"
+want_status=0 make_capture "$TMPDIR/o" "$TMPDIR/objects"
+cat >"$TMPDIR/objects.spec" <<SPEC
+pair FIELD 2 EDGE 1 AT objects.c:$(grep -n SITE "$TMPDIR/objects.c" | cut -d: -f1);
+pair X; pair Y; (X.other) == Y => (Y.other) == X; ..(both)
+SPEC
+expect_status 0 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec"
+grep -q 'no node of a declared type is left' "$TMPDIR/out" || fail "not said: $(cat "$TMPDIR/out")"
+wrong=$(grep -n WRONG "$TMPDIR/objects.c" | cut -d: -f1)
+expect_status 1 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec" --cpoint join --json
+jq -e --argjson line "$wrong" '.faults | any(.line == $line)' "$TMPDIR/out" >/dev/null ||
+	fail "objects: not line $wrong: $(cat "$TMPDIR/out")"
