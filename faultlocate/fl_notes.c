@@ -87,9 +87,10 @@ static struct err *note_empty_end(struct fl_analysis *a)
 	    fl_types_chunk(a->spec) >= 0 ||
 	    !has_typed_nodes(a->sides[FL_SIDE_APP].graph, &are_gone) || !are_gone)
 		return NULL;
-	return fl_note_add(a, "at the end, the only C-point, no node of a declared type is "
-			      "left: name a function after which the structure must hold, "
-			      "with --cpoint");
+	return fl_note_add(a,
+			   "at the end, the only C-point, no node of a declared type is "
+			   "left: name a function after which the structure must hold, "
+			   "with --cpoint");
 }
 
 // Append " at STATEMENT (time T)" to @p out.

@@ -20,6 +20,7 @@ struct fl_pending {
 	uint64_t
 		changed; ///< arguments that the operation just undone changed, a bit each
 	uint64_t stored; ///< those of changed that it stored, and that were there before
+	uint64_t counted; ///< those of changed that are degrees, not stored
 	uint64_t settled; ///< arguments whose last change was met already
 	uint32_t moves;	  ///< until it was one of the C-point; 0: it was there
 	bool is_new;	  ///< the operation just undone introduced it

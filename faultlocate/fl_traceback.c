@@ -151,6 +151,30 @@ static struct err *find_moved(struct trace *t, const spec_violations *before, bo
 	return err;
 }
 
+static bool shares_node(const struct spec_binding *a, const struct spec_binding *b)
+{
+	for (size_t i = 0; i < SPEC_MAX_VARS; i++)
+		for (size_t k = 0; a->node[i].v && k < SPEC_MAX_VARS; k++)
+			if (a->node[i].v == b->node[k].v)
+				return true;
+	return false;
+}
+
+// Is v about a node of what O introduced? From the end of the run anything may be, since
+// much was done in between.
+static bool is_near(const struct trace *t, const struct spec_violation *v)
+{
+	bool found = !t->in->moves_max;
+
+	for (size_t i = 0; i < t->p.all.size && !found; i++) {
+		const struct fl_pending *p = &t->p.all.data[i];
+
+		found = p->is_used && p->is_new &&
+			shares_node(&p->v.binding, &v->binding);
+	}
+	return found;
+}
+
 // O introduced something: what it took away for it joins P.
 static struct err *trace_join(struct trace *t, uint32_t moves)
 {
@@ -164,23 +188,29 @@ static struct err *trace_join(struct trace *t, uint32_t moves)
 	if (!err)
 		err = find_moved(t, &before, has_moved);
 	for (size_t i = 0; i < before.size && !err; i++)
-		if (has_moved[i])
+		if (has_moved[i] && is_near(t, &before.data[i]))
 			err = trace_add(t, &before.data[i], moves);
 	vec_deinit(&before);
 	return err;
 }
 
 // O may have stored what a later one made visible.
-static void judge_past(struct fl_pending *p, struct fl_contribution *c)
+static void judge_past(struct fl_pending *p, const struct hg_op *op,
+		       struct fl_contribution *c)
 {
-	c->n_ready += (p->stored & ~p->settled) != 0;
+	uint64_t ready = p->stored;
+
+	for (size_t i = 0; op->kind == HG_OP_STORE && i < SPEC_MAX_VARS; i++)
+		if (p->v.binding.node[i].v == op->node.v)
+			ready |= p->counted;
+	c->n_ready += (ready & ~p->settled) != 0;
 	p->settled |= p->changed;
 }
 
 // O contributed to the n members of P in asked: which of them did it introduce? @p moves: how
 // many moves what joins for them is from the C-point, UINT32_MAX for none.
-static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution *c,
-			       uint32_t *moves)
+static struct err *trace_judge(struct trace *t, const struct hg_op *op, size_t n,
+			       struct fl_contribution *c, uint32_t *moves)
 {
 	struct err *err = NULL;
 
@@ -188,7 +218,7 @@ static struct err *trace_judge(struct trace *t, size_t n, struct fl_contribution
 		struct fl_pending *p = &t->p.all.data[t->asked.data[i]];
 
 		if (p->is_past) {
-			judge_past(p, c);
+			judge_past(p, op, c);
 			continue;
 		}
 		err = spec_check_one(t->eval, p->v.constraint, &p->v.binding, &p->is_new);
@@ -268,11 +298,11 @@ static void trace_leave_past(struct trace *t)
 // Which arguments differ; what is beyond the last bit shares it. @p stored: those of them
 // that an operation stored, over what could be read, too.
 static uint64_t compare_args(const struct spec_args *a, const struct spec_args *b,
-			     uint64_t *stored)
+			     uint64_t *stored, uint64_t *counted)
 {
 	uint64_t ret = 0;
 
-	*stored = 0;
+	*stored = *counted = 0;
 	for (size_t i = 0; i < a->args.size; i++) {
 		const struct spec_arg *x = &a->args.data[i], *y = &b->args.data[i];
 		uint64_t bit = UINT64_C(1) << (i < 63 ? i : 63);
@@ -282,6 +312,8 @@ static uint64_t compare_args(const struct spec_args *a, const struct spec_args *
 		ret |= bit;
 		if (!x->is_absent && !y->is_absent && !x->is_derived)
 			*stored |= bit;
+		if (x->is_degree)
+			*counted |= bit;
 	}
 	return ret;
 }
@@ -295,7 +327,7 @@ static struct err *trace_args(struct trace *t, uint32_t index)
 
 	if (err)
 		return err;
-	p->changed = compare_args(&p->args, &t->now, &p->stored);
+	p->changed = compare_args(&p->args, &t->now, &p->stored, &p->counted);
 	p->args = t->now;
 	t->now = swap;
 	return predicts(t) ? spec_watch(t->eval, &p->args, index, &p->watch) : NULL;
@@ -340,7 +372,7 @@ static struct err *trace_undone(struct trace *t, const struct hg_op *op,
 			t->asked.data[n++] = t->asked.data[i];
 	}
 	if (!err)
-		err = trace_judge(t, n, &c, &moves);
+		err = trace_judge(t, op, n, &c, &moves);
 	if (!err && moves <= (t->in->moves_max ?: UINT32_MAX - 1))
 		err = trace_join(t, moves);
 	if (err || (!c.introduces && !c.n_moved && !c.n_last && !c.n_ready && !c.n_same))

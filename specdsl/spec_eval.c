@@ -427,6 +427,8 @@ struct value eval_number(struct scope *sc, const struct ast *n)
 	case AST_STANDARD:
 		v = eval_standard(sc, n);
 		add_number_arg(sc, v, true);
+		if (sc->args && sc->args->args.size)
+			sc->args->args.data[sc->args->args.size - 1].is_degree = true;
 		return v;
 	case AST_NEGATE:
 		return calculate(sc, AST_SUB, value_int(0), eval_number(sc, n->a));

@@ -249,6 +249,7 @@ struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
 /** One argument to a constraint check. */
 struct spec_arg {
 	bool is_derived; ///< counted or computed, no stored value: a degree, a truth
+	bool is_degree;	 ///< one of a node: the number of its edges in or out
 	bool is_absent;	 ///< cannot be read here: a node is not alive, a pointer is wild
 	uint64_t value;	 ///< field bits, attribute value, truth, or node; 0 when absent
 };

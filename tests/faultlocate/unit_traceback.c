@@ -433,6 +433,61 @@ static void test_wrong_before_it_is_linked(void **state)
 	heap_destroy(h);
 }
 
+// n2 leads to itself before it is linked behind n1, and only then it has too many edges.
+static void test_wrong_degree_before_it_is_linked(void **state)
+{
+	struct heap *h = heap_create("dnode FIELD 3 EDGE 2;\n"
+				     "dnode X; X.INDEGREE + X.OUTDEGREE <= 2; ..(few)\n",
+				     24);
+	fl_contributions c = {};
+	uint64_t since;
+
+	(void)state;
+	heap_alloc(h, 1, 10);
+	since = hg_graph_ops(h->g);
+	heap_alloc(h, 2, 20);
+	heap_point(h, 2, 2, 2, 21);
+	heap_point(h, 1, 2, 2, 22);
+	trace_from(h, hg_graph_ops(h->g), since, 0, &c);
+	assert_int_equal(c.size, 2);
+	assert_int_equal(c.data[0].introduces, 1);
+	assert_int_equal(c.data[1].op, since + 1);
+	assert_int_equal(c.data[1].n_ready, 1);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
+// What an operation makes and takes away on its way is not what it left elsewhere.
+static void test_moved_from_elsewhere(void **state)
+{
+	struct heap *h =
+		heap_create("dnode FIELD 3 EDGE 2;\n"
+			    "dnode X; X.INDEGREE <= 1; ..(once)\n"
+			    "dnode X; dnode Y; X[2] == Y => X[1] < Y[1]; ..(order)\n",
+			    24);
+	fl_contributions c = {};
+	uint64_t since;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 2; i++) {
+		heap_alloc(h, i, 10);
+		heap_set(h, i, 1, i, 11);
+	}
+	heap_point(h, 1, 2, 2, 12);
+	since = hg_graph_ops(h->g);
+	heap_alloc(h, 3, 20);
+	heap_point(h, 3, 2, 2, 21); // two lead to n2, until line 22
+	heap_point(h, 1, 2, 3, 22); // n3 has the key 0
+	trace_from(h, hg_graph_ops(h->g), since, 1, &c);
+	assert_int_equal(c.size, 1);
+	assert_int_equal(c.data[0].op, since + 2);
+	trace_from(h, hg_graph_ops(h->g), hg_graph_ops(h->g), 0, &c);
+	assert_int_equal(c.size, 2);
+	assert_int_equal(c.data[1].n_moved, 1);
+	vec_deinit(&c);
+	heap_destroy(h);
+}
+
 static void test_freed_node_still_linked(void **state)
 {
 	struct heap *h =
@@ -642,6 +697,8 @@ int main(void)
 		cmocka_unit_test(test_inconsistency_moves),
 		cmocka_unit_test(test_failed_repair),
 		cmocka_unit_test(test_wrong_before_it_is_linked),
+		cmocka_unit_test(test_wrong_degree_before_it_is_linked),
+		cmocka_unit_test(test_moved_from_elsewhere),
 		cmocka_unit_test(test_freed_node_still_linked),
 		cmocka_unit_test(test_stored_as_it_was),
 		cmocka_unit_test(test_memory_used_again),
