@@ -49,7 +49,8 @@ struct walk {
 	uint64_t forked[PATHS_MAX];
 	int n_forked;
 	bool is_tail_call; ///< what is walked from: a jump, whose caller gets the result
-	bool is_before;	   ///< walking up to the call: nothing is noted, no path forks
+	struct flow_kept kept; ///< what the call's function does to registers
+	bool is_before; ///< walking up to the call: nothing is noted, no path forks
 };
 
 /* ---- evidence ---------------------------------------------------------------------- */
@@ -275,8 +276,12 @@ static uint64_t block_start(struct walk *w, uint64_t return_addr)
 		uint64_t target;
 
 		// Data amid code: what lies behind is not known to be instructions.
-		if (!decode(w, pc, &in, ops, &target))
+		if (!decode(w, pc, &in, ops, &target)) {
+			w->kept.events.size = 0;
 			return pc < return_addr ? return_addr : start;
+		}
+		if (flow_keep(&w->kept, pc, &in, ops, target))
+			w->kept.events.size = 0; // less is known, that is all
 		pc += in.length;
 		if (in.meta.category == ZYDIS_CATEGORY_CALL)
 			continue;
@@ -303,6 +308,7 @@ static void walk_block(struct walk *w, struct flow_path *p, uint64_t return_addr
 		}
 	}
 	w->is_before = false;
+	flow_recall(p, &w->kept, return_addr);
 	p->pc = return_addr;
 	p->reg[CAP_RAX] = (struct flow_value){ .is_result = true };
 }
@@ -363,6 +369,7 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 		}
 	}
 	*ret = w->ev;
+	vec_deinit(&w->kept.events);
 	free(w);
 	return true;
 }

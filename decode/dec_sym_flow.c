@@ -81,6 +81,10 @@ static bool type_at(struct dec_sym_unit *u, uint64_t pc, const struct flow_value
 	if (at->has_addr) {
 		struct dec_sym_spot spot = { .kind = DEC_SPOT_GLOBAL, .addr = at->addr };
 
+		// A loop that steps before it stores: *p++ = malloc(n).
+		if (at->has_index && at->off < 0)
+			spot.addr -= (uint64_t)at->off;
+
 		if (!dec_sym_var_at(u, pc, &spot, &object, &distance))
 			return false;
 	} else if (!at->has_type || (at->off < 0 && !at->has_index)) {
@@ -290,11 +294,144 @@ bool flow_has_result(const struct flow_path *p)
 	return p->n_slots > 0;
 }
 
+// rbx, rbp, rsp and r12 to r15 are the callee's to keep.
+static bool is_preserved(int r)
+{
+	return r == CAP_RBX || r == CAP_RBP || r == CAP_RSP || r >= CAP_R12;
+}
+
 void flow_call(struct flow_path *p)
 {
-	// rbx, rbp, rsp and r12 to r15 are the callee's to keep.
-	for (int r = 0; r < CAP_GPRS; r++) {
-		if (r != CAP_RBX && r != CAP_RBP && r != CAP_RSP && r < CAP_R12)
+	for (int r = 0; r < CAP_GPRS; r++)
+		if (!is_preserved(r))
 			p->reg[r] = (struct flow_value){ 0 };
+}
+
+/* ---- a function's registers --------------------------------------------------------------- */
+
+/** lea reg, [rip + x]; mov reg, x; mov reg, another: which address does it get, if any? */
+static void taken_address(const struct flow_kept *k, uint64_t pc,
+			  const ZydisDecodedInstruction *in,
+			  const ZydisDecodedOperand *ops, struct flow_event *ret)
+{
+	int from;
+
+	ret->pc = pc;
+	ret->addr = 0;
+	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && ops[1].mem.base == ZYDIS_REGISTER_RIP)
+		ret->addr = pc + in->length + (uint64_t)ops[1].mem.disp.value;
+	if (in->mnemonic != ZYDIS_MNEMONIC_MOV)
+		return;
+	if (ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && ops[1].imm.value.u >= 0x10000)
+		ret->addr = ops[1].imm.value.u;
+	from = ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER && ops[1].size == 64 ?
+		       gpr_of(ops[1].reg.value) :
+		       -1;
+	if (from >= 0 && k->now[from].addr) {
+		ret->addr = k->now[from].addr;
+		ret->pc = k->now[from].pc;
+	}
+}
+
+/** add reg, x; sub reg, x; lea reg, [reg + x] */
+static bool is_step(int r, const ZydisDecodedInstruction *in,
+		    const ZydisDecodedOperand *ops)
+{
+	if (in->mnemonic == ZYDIS_MNEMONIC_LEA)
+		return gpr_of(ops[1].mem.base) == r &&
+		       ops[1].mem.index == ZYDIS_REGISTER_NONE;
+	return (in->mnemonic == ZYDIS_MNEMONIC_ADD ||
+		in->mnemonic == ZYDIS_MNEMONIC_SUB) &&
+	       ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+static struct err *add_event(struct flow_kept *k, const struct flow_event *e)
+{
+	struct flow_event *slot = vec_push(&k->events);
+
+	if (!slot)
+		return &err_nomem;
+	*slot = *e;
+	return NULL;
+}
+
+struct err *flow_keep(struct flow_kept *k, uint64_t pc, const ZydisDecodedInstruction *in,
+		      const ZydisDecodedOperand *ops, uint64_t target)
+{
+	struct flow_event e = { FLOW_BRANCH, 0, pc, target };
+	struct err *err = NULL;
+
+	if (target && in->meta.category != ZYDIS_CATEGORY_CALL)
+		return add_event(k, &e);
+	for (int i = 0; i < in->operand_count && !err; i++) {
+		int r = ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER ?
+				gpr_of(ops[i].reg.value) :
+				-1;
+
+		// What a push and a pop do to rsp, calls do, too.
+		if (r < 0 || r == CAP_RSP ||
+		    !(ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			continue;
+		e = (struct flow_event){ FLOW_LOSE, r, pc, 0 };
+		if (i == 0)
+			taken_address(k, pc, in, ops, &e);
+		if (e.addr)
+			e.kind = FLOW_SET;
+		else if (i == 0 && is_step(r, in, ops))
+			e.kind = FLOW_STEP;
+		k->now[r].addr = e.addr;
+		k->now[r].pc = e.pc;
+		if (is_preserved(r))
+			err = add_event(k, &e);
+	}
+	return err;
+}
+
+/** Is what @p set gave its register still there at @p at, but for steps, however the code
+ * between them is come to? */
+static bool is_kept(const struct flow_kept *k, const struct flow_event *set, uint64_t at,
+		    bool *is_stepped)
+{
+	uint64_t lost = UINT64_MAX;
+
+	*is_stepped = false;
+	for (size_t i = k->events.size; i > 0; i--) {
+		const struct flow_event *e = &k->events.data[i - 1];
+
+		if (e->kind == FLOW_BRANCH || e->reg != set->reg || e == set)
+			continue;
+		*is_stepped |= e->kind == FLOW_STEP && e->pc > set->pc;
+		if (e->kind != FLOW_STEP && e->pc >= at)
+			lost = e->pc;
+	}
+	for (size_t i = 0; i < k->events.size; i++) {
+		const struct flow_event *e = &k->events.data[i];
+
+		// Back from behind, where it may be another, or past what set it.
+		if (e->kind == FLOW_BRANCH && e->addr > set->pc && e->addr < at &&
+		    (e->pc < set->pc || e->pc > lost))
+			return false;
+	}
+	return true;
+}
+
+void flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr)
+{
+	const struct flow_event *last[CAP_GPRS] = { NULL };
+
+	for (size_t i = 0; i < k->events.size && k->events.data[i].pc < return_addr; i++)
+		if (k->events.data[i].kind == FLOW_SET ||
+		    k->events.data[i].kind == FLOW_LOSE)
+			last[k->events.data[i].reg] = &k->events.data[i];
+	for (int r = 0; r < CAP_GPRS; r++) {
+		struct flow_value *v = &p->reg[r];
+		bool is_stepped;
+
+		if (last[r] && last[r]->kind == FLOW_SET && !v->is_result &&
+		    !v->has_type && !v->has_addr &&
+		    is_kept(k, last[r], return_addr, &is_stepped))
+			*v = (struct flow_value){ .has_addr = true,
+						  .has_index = is_stepped,
+						  .addr = last[r]->addr };
 	}
 }

@@ -35,6 +35,30 @@ struct flow_path {
 	int n_slots;
 };
 
+/** What a function does to a register that calls preserve, or where it goes. */
+struct flow_event {
+	enum { FLOW_LOSE, FLOW_SET, FLOW_STEP, FLOW_BRANCH } kind;
+	int reg;
+	uint64_t pc;   ///< FLOW_SET: where the address was taken
+	uint64_t addr; ///< FLOW_SET: it gets this one; FLOW_BRANCH: the target
+};
+
+struct flow_kept {
+	VEC(struct flow_event) events; ///< in the order of the code
+	struct {
+		uint64_t addr, pc; ///< taken at pc; 0: none
+	} now[CAP_GPRS];	   ///< in the order of the code
+};
+
+/** Add to @p k what the instruction at @p pc does; those of a function in their order.
+ * @p target: that of a direct branch, else 0. @return ERR_NOMEM. */
+struct err *flow_keep(struct flow_kept *k, uint64_t pc, const ZydisDecodedInstruction *in,
+		      const ZydisDecodedOperand *ops, uint64_t target);
+
+/** Fill in what @p p does not know at the call that returns to @p return_addr: addresses
+ * that registers got before it, on every way there, and perhaps went on from in steps. */
+void flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr);
+
 /** An object of type @p type (qualifiers peeled) received the result. */
 typedef void (*flow_note_fn)(void *ctx, Dwarf_Die *type);
 
