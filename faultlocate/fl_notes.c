@@ -42,6 +42,23 @@ static struct err *add_notes(struct fl_analysis *a, const char *text)
 	return err;
 }
 
+// The first declared type that no allocation has, though some have none. NULL: there is none.
+static const char *type_without_nodes(const struct fl_analysis *a)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+
+	for (size_t i = 0; i < spec_types(a->spec) && a->typing.n_untyped; i++) {
+		bool found = (int)i == fl_types_chunk(a->spec);
+
+		for (uint32_t id = 1; id <= hg_graph_nodes(g) && !found; id++)
+			found = hg_graph_node(g, (struct hg_node_id){ id })->type ==
+				i + 1;
+		if (!found)
+			return spec_type(a->spec, i)->name;
+	}
+	return NULL;
+}
+
 static struct err *note_types(struct fl_analysis *a)
 {
 	const struct fl_typing *t = &a->typing;
@@ -49,6 +66,7 @@ static struct err *note_types(struct fl_analysis *a)
 	struct err *err = NULL;
 	bool has_chunks = a->sides[FL_SIDE_CHUNKS].graph &&
 			  hg_graph_nodes(a->sides[FL_SIDE_CHUNKS].graph);
+	const char *unseen = n_typed && !has_chunks ? type_without_nodes(a) : NULL;
 
 	if (t->n_by_size)
 		err = fl_note_add(
@@ -61,6 +79,12 @@ static struct err *note_types(struct fl_analysis *a)
 			a, "no allocation has a declared type: nothing was checked (is "
 			   "the program built with -g? else name the allocation sites: "
 			   "AT file:line)");
+	if (!err && unseen)
+		err = fl_note_add(a,
+				  "no allocation has the declared type '%s', and %llu "
+				  "have none that is known: name its sites with AT "
+				  "file:line if there should be some",
+				  unseen, (unsigned long long)t->n_untyped);
 	return err;
 }
 

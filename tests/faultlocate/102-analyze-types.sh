@@ -89,6 +89,10 @@ pair FIELD 2 EDGE 1 AT objects.c:$(grep -n SITE "$TMPDIR/objects.c" | cut -d: -f
 pair X; pair Y; (X.other) == Y => (Y.other) == X; ..(both)
 SPEC
 expect_status 0 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec"
+sed 's/pair FIELD/object FIELD 1 EDGE 0 AT objects.c:1;\n&/' "$TMPDIR/objects.spec" >"$TMPDIR/two.spec"
+expect_status 0 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/two.spec"
+grep -q "no allocation has the declared type 'object'" "$TMPDIR/out" || fail "not said: $(cat "$TMPDIR/out")"
+expect_status 0 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec"
 grep -q 'no node of a declared type is left' "$TMPDIR/out" || fail "not said: $(cat "$TMPDIR/out")"
 wrong=$(grep -n WRONG "$TMPDIR/objects.c" | cut -d: -f1)
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/o" --spec "$TMPDIR/objects.spec" --cpoint join --json
