@@ -9,8 +9,6 @@
 
 #include <Zydis/Zydis.h>
 
-enum { RAX, RCX, RDX };
-
 #define XSAVE_FIP 8 ///< where the area holds the last x87 instruction's address
 
 static void engine_pass(struct dec_ctx *c, bool is_integer)
@@ -92,15 +90,15 @@ enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *ins
 		c->gs_base = emulate_narrow(insn, c->gpr[emulate_reg(insn)]);
 		break;
 	case ZYDIS_MNEMONIC_RDPKRU:
-		if ((uint32_t)c->gpr[RCX])
+		if ((uint32_t)c->gpr[CAP_RCX])
 			return emulate_fault(e);
-		c->gpr[RAX] = (uint32_t)c->pkru;
-		c->gpr[RDX] = 0;
+		c->gpr[CAP_RAX] = (uint32_t)c->pkru;
+		c->gpr[CAP_RDX] = 0;
 		break;
 	case ZYDIS_MNEMONIC_WRPKRU:
-		if ((uint32_t)c->gpr[RCX] || (uint32_t)c->gpr[RDX])
+		if ((uint32_t)c->gpr[CAP_RCX] || (uint32_t)c->gpr[CAP_RDX])
 			return emulate_fault(e);
-		c->pkru = (uint32_t)c->gpr[RAX];
+		c->pkru = (uint32_t)c->gpr[CAP_RAX];
 		break;
 	}
 	c->rip += insn->len;

@@ -16,7 +16,6 @@
 #include "decode/dec_frames.h"
 #include "decode/dec_heap_calls.h"
 
-enum { RAX, RCX, RDX, RBX, RSP };
 enum { FLIGHT_WATCH_FN = 0x10000, FLIGHT_BLOCK_MAX = 1 << 26 };
 
 struct flight_watch {
@@ -236,7 +235,7 @@ static struct err *heap_on_watch(struct flight_heap *h, uint64_t rip, uint64_t t
 		open = vec_push(&h->open_watches);
 		if (!open)
 			return &err_nomem;
-		*open = (struct flight_watch){ h->gpr[RSP], *w };
+		*open = (struct flight_watch){ h->gpr[CAP_RSP], *w };
 	}
 	return DEC_HEAP_TELL(h->ev, watch, time, *w, false);
 }
@@ -246,7 +245,7 @@ static struct err *heap_on_return(struct flight_heap *h, uint64_t rsp, uint64_t 
 	struct err *err;
 
 	frames_return(&h->frames, rsp);
-	err = heap_calls_return(&h->calls, rsp, h->gpr[RAX], time);
+	err = heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX], time);
 	while (!err && h->open_watches.size &&
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct flight_watch w = h->open_watches.data[--h->open_watches.size];
@@ -311,7 +310,7 @@ static void heap_see_regs(struct flight_heap *h, const struct dec_step *s, bool 
 			continue;
 		if (r->has_value)
 			memcpy(&h->gpr[r->reg], r->value, 8);
-		else if (r->reg != RSP)
+		else if (r->reg != CAP_RSP)
 			h->gpr[r->reg] = 0;
 	}
 }
@@ -324,7 +323,7 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	uint64_t rsp;
 
 	heap_see_regs(h, s, false);
-	rsp = h->gpr[RSP];
+	rsp = h->gpr[CAP_RSP];
 	err = frames_land(&h->frames, insn->rip);
 	if (!err)
 		err = heap_on_watch(h, insn->rip, s->position);

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/capture.h"
+
 /** How control leaves an instruction. */
 enum dec_flow {
 	DEC_FLOW_NEXT,	   ///< to the next instruction
@@ -33,8 +35,9 @@ enum dec_flow {
 	DEC_FLOW_FORBIDDEN, ///< cannot be replayed: int 0x80, sysenter, far branches
 };
 
+/** Numbers of registers; those of the general ones are enum cap_gpr. */
 enum {
-	DEC_GPRS = 16,
+	DEC_GPRS = CAP_GPRS,
 	DEC_REG_VEC = 16, ///< vector registers are numbers 16..47 (zmm0..zmm31)
 	DEC_REG_K = 48,	  ///< mask registers are numbers 48..55
 	DEC_REG_FLAGS = 56,

@@ -130,21 +130,21 @@ int translation_check_insn(const struct translation *t)
 
 void translation_check(struct translation *t, int before)
 {
-	enum { RAX = 0, CC_S = 8 };
+	enum { CC_S = 8 };
 	struct dec_emit *o = &t->out;
 
 	t->block->check_insn = before < 0 ? 0 : before;
 	t->block->check_at = o->p - t->block->host;
 	t->has_saved_flags = before < 0;
 	if (t->has_saved_flags) { // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 24, RAX);
+		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
 	}
 	emit_gs_sub_flags(o, CTX_BUDGET, t->n);
 	t->check_patch = emit_jcc_rel(o, CC_S);
 	if (t->has_saved_flags) { // add al, 127; sahf
 		emit_bytes(o, "\x04\x7f\x9e", 3);
-		emit_gs_load(o, RAX, CTX_SPILL + 24);
+		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 }
 
@@ -156,7 +156,7 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 {
 	static const uint8_t order[] = { 0,  1, 2,  6,	7,  8,	9, 10,
 					 11, 3, 12, 13, 14, 15, 5, 4 };
-	enum { RAX = 0, CC_NE = 5 };
+	enum { CC_NE = 5 };
 	struct dec_emit *o = &t->out;
 	struct engine_exit *x;
 	uint8_t *miss[16];
@@ -166,10 +166,10 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	emit_jmp_rel(o);
 	t->block->is_async_blind = is_dead;
 	if (!is_dead) {
-		emit_gs_store(o, CTX_SPILL + 24, RAX);
+		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 16, RAX);
-		emit_gs_load(o, RAX, CTX_SPILL + 24);
+		emit_gs_store(o, CTX_SPILL + 16, CAP_RAX);
+		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 	for (size_t i = 0; i < sizeof(order); i++) {
 		if (ignore >> order[i] & 1)
@@ -182,9 +182,9 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 		for (int i = 0; is_miss && i < n; i++)
 			emit_patch_rel(miss[i], o->p);
 		if (!is_dead) {
-			emit_gs_load(o, RAX, CTX_SPILL + 16);
+			emit_gs_load(o, CAP_RAX, CTX_SPILL + 16);
 			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-			emit_gs_load(o, RAX, CTX_SPILL + 24);
+			emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
 		}
 		if (!is_miss) {
 			x = translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);

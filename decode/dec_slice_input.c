@@ -10,8 +10,6 @@
 
 #include <sys/syscall.h>
 
-enum { RAX = 0, RCX = 1, RSP = 4, R11 = 11 };
-
 #define REG_BIT(r) (1ull << (r))
 
 static uint32_t slice_input(struct slice *s, enum slice_origin origin,
@@ -79,7 +77,8 @@ static void slice_birth(struct slice *s, uint32_t tid)
 	if (!child)
 		return;
 	// Of its own are what the call returned, the stack, and what the call clobbers.
-	child->regs &= ~(REG_BIT(RAX) | REG_BIT(RSP) | REG_BIT(RCX) | REG_BIT(R11));
+	child->regs &= ~(REG_BIT(CAP_RAX) | REG_BIT(CAP_RSP) | REG_BIT(CAP_RCX) |
+			 REG_BIT(CAP_R11));
 	for (uint64_t left = child->regs; left; left &= left - 1) {
 		const struct slice_want *w = &child->reg[__builtin_ctzll(left)];
 
@@ -96,7 +95,7 @@ static void slice_birth(struct slice *s, uint32_t tid)
 void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
-	const struct slice_ref *ret = slice_def_of(s, step, n_refs, RAX);
+	const struct slice_ref *ret = slice_def_of(s, step, n_refs, CAP_RAX);
 	const struct slice_ref *nr = &s->refs.data[step->first_ref];
 	struct slice_want best = slice_unwanted;
 	struct slice_place place = {};
@@ -117,14 +116,14 @@ void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 		slice_input(s, SLICE_SIGRETURN, &best, place, step->position, event);
 		return;
 	}
-	slice_take_reg(s, RAX, &best, &place);
+	slice_take_reg(s, CAP_RAX, &best, &place);
 	n = slice_input(s, SLICE_RESULT, &best, place, step->position, event);
 	if (n != SLICE_NONE) {
 		s->nodes.data[n].value = ret->value;
 		s->nodes.data[n].has_value = true;
 		s->nodes.data[n].insn = step->insn;
 	}
-	s->at->regs &= ~(REG_BIT(RCX) | REG_BIT(R11)); // rip and flags
+	s->at->regs &= ~(REG_BIT(CAP_RCX) | REG_BIT(CAP_R11)); // rip and flags
 	if (event != SIZE_MAX)
 		slice_call_memory(s, &s->history->events.data[event], step->position,
 				  event);

@@ -10,8 +10,6 @@
 
 #include <Zydis/Zydis.h>
 
-enum { RCX = 1, RSP = 4 };
-
 // What a step back costs. A value copied stays the same value; an address seldom is what
 // is wrong; a branch may have nothing to do with it.
 enum {
@@ -80,7 +78,7 @@ static bool slice_is_copy(const struct dec_insn *insn)
 
 static bool slice_is_address(const struct dec_insn *insn, int reg)
 {
-	if (insn->is_rep && reg == RCX)
+	if (insn->is_rep && reg == CAP_RCX)
 		return true;
 	for (int i = 0; i < insn->n_mem; i++) {
 		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
@@ -92,8 +90,8 @@ static bool slice_is_address(const struct dec_insn *insn, int reg)
 /* Push, pop, call and the like move rsp by a constant: it stays wanted. */
 static bool slice_only_moves(const struct dec_insn *insn, int reg)
 {
-	return reg == RSP && (insn->gpr_read & insn->gpr_written & 1u << RSP) &&
-	       (insn->n_mem || insn->gpr_read == 1u << RSP);
+	return reg == CAP_RSP && (insn->gpr_read & insn->gpr_written & 1u << CAP_RSP) &&
+	       (insn->n_mem || insn->gpr_read == 1u << CAP_RSP);
 }
 
 /* A definition of @p n_bytes at @p def whose source lies at @p use, byte for byte: want
@@ -118,7 +116,7 @@ static void slice_use(struct slice *s, const struct slice_step *step,
 	if (!r->is_mem) {
 		is_address = slice_is_address(insn, r->reg) || r->reg == DEC_REG_MXCSR;
 		// The stack pointer is as it must be, or nothing works any more.
-		if (is_address && r->reg == RSP)
+		if (is_address && r->reg == CAP_RSP)
 			return;
 		slice_use_reg(s, r->reg,
 			      cost + (is_address	  ? COST_ADDRESS :
@@ -183,7 +181,7 @@ static void slice_insn(struct slice *s, const struct slice_step *step, uint32_t 
 
 		if (r->is_def || (!r->is_mem && r->reg >= 64))
 			continue;
-		has_uses |= r->is_mem || r->reg != RSP;
+		has_uses |= r->is_mem || r->reg != CAP_RSP;
 		slice_use(s, step, r, def, n);
 	}
 	if (!has_uses)
@@ -209,7 +207,7 @@ static void slice_branch(struct slice *s, const struct slice_step *step, uint32_
 	for (uint32_t i = 0; i < n_refs; i++) {
 		const struct slice_ref *r = &s->refs.data[step->first_ref + i];
 
-		if (!r->is_def && (r->is_mem || r->reg != RSP))
+		if (!r->is_def && (r->is_mem || r->reg != CAP_RSP))
 			slice_use(s, step, r, NULL, n);
 	}
 	*why = (struct slice_want){ .cost = want.cost + COST_NEXT_BRANCH, .parent = n };

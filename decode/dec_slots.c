@@ -7,8 +7,6 @@
 
 #include <Zydis/Zydis.h>
 
-enum { RAX = 0, RSP = 4 };
-
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 {
 	if (insn->is_slow_always)
@@ -36,7 +34,7 @@ int dec_insn_rsp_step(const struct dec_insn *insn)
 	if (insn->mnemonic == ZYDIS_MNEMONIC_PUSH)
 		return -size;
 	// pop rsp loads it, and pop [rsp+x] is stepped in C.
-	if (insn->mnemonic == ZYDIS_MNEMONIC_POP && insn->gpr_written != 1u << RSP)
+	if (insn->mnemonic == ZYDIS_MNEMONIC_POP && insn->gpr_written != 1u << CAP_RSP)
 		return size;
 	return 0;
 }
@@ -74,13 +72,13 @@ static void slots_stores(struct slots *s, const struct dec_insn *insn)
 {
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND ||
 	    insn->flow == DEC_FLOW_RET) {
-		slots_add(s, DEC_SLOT_BEFORE, RSP, 8);
+		slots_add(s, DEC_SLOT_BEFORE, CAP_RSP, 8);
 		if (insn->flow == DEC_FLOW_RET)
-			slots_add(s, DEC_SLOT_BEFORE, RAX, 8);
+			slots_add(s, DEC_SLOT_BEFORE, CAP_RAX, 8);
 		return;
 	}
 	for (int i = 0; i < insn->n_mem; i++) {
-		if (!insn->mem[i].is_write || insn->mem[i].base == RSP)
+		if (!insn->mem[i].is_write || insn->mem[i].base == CAP_RSP)
 			continue;
 		slots_address(s, &insn->mem[i]);
 		slots_add(s, DEC_SLOT_STORE, i, insn->mem[i].size);
@@ -104,7 +102,7 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 	}
 	for (int r = 0; r < DEC_GPRS; r++) {
 		if ((insn->gpr_written & 1u << r) &&
-		    !(r == RSP && dec_insn_rsp_step(insn)))
+		    !(r == CAP_RSP && dec_insn_rsp_step(insn)))
 			slots_add(s, DEC_SLOT_GPR, r, 8);
 	}
 	for (int v = 0; v < 32; v++) {
@@ -136,6 +134,7 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 	default:
 		break;
 	}
-	known->gpr &= ~(insn->gpr_written & ~(dec_insn_rsp_step(insn) ? 1u << RSP : 0u));
+	known->gpr &=
+		~(insn->gpr_written & ~(dec_insn_rsp_step(insn) ? 1u << CAP_RSP : 0u));
 	return s.n;
 }

@@ -10,8 +10,6 @@
 
 #include <Zydis/Zydis.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 #define TOUCH_FXSAVE 416     ///< of its 512 bytes the rest is left alone
 #define TOUCH_XSAVE_HEAD 576 ///< legacy area and header
 
@@ -108,7 +106,8 @@ static void touch_plain(struct touch *t)
 
 uint64_t dec_touch_count(const struct dec_insn *insn, const uint64_t gpr[16])
 {
-	return insn->n_mem && insn->mem[0].is_addr32 ? (uint32_t)gpr[RCX] : gpr[RCX];
+	return insn->n_mem && insn->mem[0].is_addr32 ? (uint32_t)gpr[CAP_RCX] :
+						       gpr[CAP_RCX];
 }
 
 /* n iterations, upward or (DF) downward from where the operands point. */
@@ -360,7 +359,7 @@ static void touch_xsave(struct touch *t, uint64_t addr)
 			  t->d.mnemonic == ZYDIS_MNEMONIC_XSAVEC64;
 	bool is_restore = t->d.mnemonic == ZYDIS_MNEMONIC_XRSTOR ||
 			  t->d.mnemonic == ZYDIS_MNEMONIC_XRSTOR64;
-	uint64_t which = (uint32_t)t->gpr[RAX] | t->gpr[RDX] << 32, compact;
+	uint64_t which = (uint32_t)t->gpr[CAP_RAX] | t->gpr[CAP_RDX] << 32, compact;
 	uint32_t lo, hi;
 
 	__asm__("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
@@ -384,8 +383,8 @@ static void touch_enter(struct touch *t)
 	uint64_t level = t->op[1].imm.value.u & 31, size = t->d.operand_width / 8;
 	uint64_t copies = level ? level - 1 : 0, pushes = level ? level + 1 : 1;
 
-	touch_add(t, false, t->gpr[RBP] - copies * size, copies * size);
-	touch_add(t, true, t->gpr[RSP] - pushes * size, pushes * size);
+	touch_add(t, false, t->gpr[CAP_RBP] - copies * size, copies * size);
+	touch_add(t, true, t->gpr[CAP_RSP] - pushes * size, pushes * size);
 }
 
 static bool touch_is_bit_string(const struct touch *t)
@@ -425,7 +424,7 @@ static uint64_t touch_address(const struct touch *t, const ZydisDecodedOperand *
 		return a + t->insn->rip + t->insn->len + touch_segment(t, op);
 	a += touch_gpr(t, op->mem.base);
 	if (t->d.mnemonic == ZYDIS_MNEMONIC_XLAT)
-		a += t->gpr[RAX] & 0xff;
+		a += t->gpr[CAP_RAX] & 0xff;
 	else
 		a += touch_gpr(t, op->mem.index) * op->mem.scale;
 	// A push through a far operand; a pop computes its operand after moving rsp.

@@ -9,8 +9,6 @@
 
 #include "decode/dec_log.h"
 
-enum { RAX, RCX, RDX, RBX, RSP };
-
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
 #define TRACE_REFS 128
 
@@ -145,11 +143,11 @@ static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
 	uint16_t pops = 0;
 
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
-		t->gpr[RSP] -= 8;
+		t->gpr[CAP_RSP] -= 8;
 	} else if (insn->flow == DEC_FLOW_RET) {
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2)
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
-		t->gpr[RSP] += 8 + pops;
+		t->gpr[CAP_RSP] += 8 + pops;
 	}
 }
 
@@ -228,8 +226,9 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 			continue;
 		// A plain load's value is what its register holds now.
 		if (!v && insn->is_plain_load) {
+			uint32_t rsp = 1u << CAP_RSP;
 			uint32_t gpr = insn->gpr_written &
-				       ~(insn->gpr_written == 1u << RSP ? 0 : 1u << RSP);
+				       ~(insn->gpr_written == rsp ? 0 : rsp);
 			uint64_t other = insn->other_written;
 
 			if (gpr)
@@ -239,7 +238,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 		}
 		trace_mem(t, false, addr[m], mem->size, v);
 	}
-	t->gpr[RSP] += plan->insn[i].rsp_step;
+	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
 		trace_branch(t, insn);
 	trace_regs(t, true, insn);
@@ -356,12 +355,12 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 		for (int i = 0; i < 7; i++)
 			trace_reg(t, false, syscall_uses[i]);
 		insn.rip = rec->value[2];
-		t->gpr[RAX] = rec->value[1];
-		t->gpr[RCX] = insn.rip + 2;
+		t->gpr[CAP_RAX] = rec->value[1];
+		t->gpr[CAP_RCX] = insn.rip + 2;
 		t->gpr[11] = rec->value[12];
 		t->fs_base = rec->value[13];
-		trace_reg(t, true, RAX);
-		trace_reg(t, true, RCX);
+		trace_reg(t, true, CAP_RAX);
+		trace_reg(t, true, CAP_RCX);
 		trace_reg(t, true, 11);
 		return trace_show(t, &insn, time);
 	case DEC_REC_THREAD:

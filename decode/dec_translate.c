@@ -173,7 +173,6 @@ static void translation_place_const(struct translation *t, uint8_t *at, uint64_t
 /* Branch to the guest address in gs:[ind], flags untouched. */
 static void translation_indirect(struct translation *t)
 {
-	enum { RAX = 0, RCX = 1 };
 	struct dec_emit *o = &t->out;
 	struct engine_exit *x;
 	uint8_t *hit;
@@ -183,9 +182,9 @@ static void translation_indirect(struct translation *t)
 		translation_stub(t, translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
 		return;
 	}
-	emit_gs_store(o, CTX_SPILL + 0, RAX);
-	emit_gs_store(o, CTX_SPILL + 8, RCX);
-	emit_gs_load(o, RAX, CTX_IND);
+	emit_gs_store(o, CTX_SPILL + 0, CAP_RAX);
+	emit_gs_store(o, CTX_SPILL + 8, CAP_RCX);
+	emit_gs_load(o, CAP_RAX, CTX_IND);
 	emit_bytes(o, "\x0f\xb7\xc8", 3);	  // movzx ecx, ax
 	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
 	emit_u32(o, CTX_KEYS);
@@ -193,17 +192,17 @@ static void translation_indirect(struct translation *t)
 	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
 	hit = o->p;
 	emit_u8(o, 0);
-	emit_gs_load(o, RAX, CTX_SPILL + 0);
-	emit_gs_load(o, RCX, CTX_SPILL + 8);
+	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
 	x = translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
 	translation_stub(t, x);
 	*hit = o->p - hit - 1;
 	emit_bytes(o, "\x0f\xb7\xc8", 3);
 	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
 	emit_u32(o, CTX_HOSTS);
-	emit_gs_store(o, CTX_IND_HOST, RCX);
-	emit_gs_load(o, RAX, CTX_SPILL + 0);
-	emit_gs_load(o, RCX, CTX_SPILL + 8);
+	emit_gs_store(o, CTX_IND_HOST, CAP_RCX);
+	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
 	emit_gs_jmp(o, CTX_IND_HOST);
 }
 
@@ -229,7 +228,6 @@ static void translation_widen(struct dec_insn *mov, int i)
  * own memory operand serves a `mov rax, r/m64`. */
 static void translation_load_target(struct translation *t, const struct dec_insn *insn)
 {
-	enum { RAX = 0 };
 	struct dec_insn mov = *insn;
 	int i = 0;
 
@@ -242,10 +240,10 @@ static void translation_load_target(struct translation *t, const struct dec_insn
 		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
 	else
 		translation_widen(&mov, i);
-	emit_gs_store(&t->out, CTX_SPILL + 0, RAX);
+	emit_gs_store(&t->out, CTX_SPILL + 0, CAP_RAX);
 	translation_copy(t, &mov);
-	emit_gs_store(&t->out, CTX_IND, RAX);
-	emit_gs_load(&t->out, RAX, CTX_SPILL + 0);
+	emit_gs_store(&t->out, CTX_IND, CAP_RAX);
+	emit_gs_load(&t->out, CAP_RAX, CTX_SPILL + 0);
 }
 
 /* A return or an indirect branch, at the end of the block. */

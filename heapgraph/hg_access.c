@@ -5,8 +5,6 @@
 
 #include <sys/syscall.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 /* ---- time ------------------------------------------------------------------------------- */
 
 static void look_ahead(struct finder *f)
@@ -125,7 +123,7 @@ static uint64_t room_at(const struct finder *f, uint32_t derivation, uint64_t ad
 
 static void enter_string(struct finder *f, const struct dec_step *s)
 {
-	static const int args[HG_STRING_READS] = { RDI, RSI };
+	static const int args[HG_STRING_READS] = { CAP_RDI, CAP_RSI };
 	const struct hg_derived_regs *regs = f->derive.regs;
 	struct hg_string_call *c = &f->thread->string;
 
@@ -150,7 +148,7 @@ static void enter_string(struct finder *f, const struct dec_step *s)
 static struct err *leave_string(struct finder *f)
 {
 	struct hg_string_call *c = &f->thread->string;
-	uint64_t rax = f->derive.regs->value[RAX];
+	uint64_t rax = f->derive.regs->value[CAP_RAX];
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < HG_STRING_READS && !err; i++) {
@@ -177,7 +175,7 @@ static struct err *leave_string(struct finder *f)
 /* The kernel gets @p number and its arguments, and may write to where they lead. */
 static void enter_kernel(struct finder *f, uint64_t pc)
 {
-	static const int args[HG_KERNEL_ARGS] = { RDI, RSI, RDX };
+	static const int args[HG_KERNEL_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX };
 	struct hg_kernel_call *k = &f->thread->kernel;
 
 	k->pc = pc;
@@ -208,7 +206,7 @@ static struct err *check_kernel(struct finder *f, uint64_t position, size_t i,
 /* What it read is known of those calls that return how much it was. */
 static struct err *leave_kernel(struct finder *f, uint64_t position, uint64_t number)
 {
-	int64_t result = f->derive.regs->value[RAX];
+	int64_t result = f->derive.regs->value[CAP_RAX];
 
 	f->thread->kernel.result = result;
 	if (result <= 0 ||
@@ -270,30 +268,29 @@ static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 	if (t->has_jumped)
 		f->frames.jump_end = frames_jump_end(&f->frames, insn);
 	if (f->frames.jump_end)
-		t->call_size = value[RDX]; // should it be a tail call
+		t->call_size = value[CAP_RDX]; // should it be a tail call
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
 		return err;
 	if (frames_is_own(&f->frames, insn->rip))
-		t->call_size = value[RDX];
-	return frames_call(&f->frames, insn->rip + insn->len, value[RSP]);
+		t->call_size = value[CAP_RDX];
+	return frames_call(&f->frames, insn->rip + insn->len, value[CAP_RSP]);
 }
 
 /* The allocator's result is the node that was made meanwhile. */
 static void take_result(struct finder *f)
 {
-	uint64_t result = f->derive.regs->value[RAX];
+	uint64_t result = f->derive.regs->value[CAP_RAX];
 	struct hg_node_id id = hg_view_find(f->view, result);
+	bool is_its = id.v && hg_graph_node(f->graph, id)->start == result;
 
 	f->thread->is_back = false;
-	f->derive.regs->gpr[RAX] = id.v && hg_graph_node(f->graph, id)->start == result ?
-					   hg_derive_root(&f->derive, id) :
-					   0;
+	f->derive.regs->gpr[CAP_RAX] = is_its ? hg_derive_root(&f->derive, id) : 0;
 }
 
 /* An instruction of the program's, outside of the allocator. */
 static struct err *look_at(struct finder *f, const struct dec_step *s)
 {
-	uint64_t number = f->derive.regs->value[RAX];
+	uint64_t number = f->derive.regs->value[CAP_RAX];
 	struct thread *t = f->thread;
 	struct err *err;
 
@@ -311,7 +308,7 @@ static struct err *look_at(struct finder *f, const struct dec_step *s)
 static struct err *on_insn(struct finder *f, const struct dec_step *s)
 {
 	struct thread *t = f->thread;
-	uint64_t rsp = f->derive.regs->value[RSP];
+	uint64_t rsp = f->derive.regs->value[CAP_RSP];
 	struct err *err = frames_land(&f->frames, s->insn->rip);
 
 	if (err)

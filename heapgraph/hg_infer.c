@@ -71,8 +71,8 @@ void hg_infer_rename(struct hg_infer *f, uint64_t value, uint32_t old, uint32_t 
 
 static bool is_stack(const struct hg_infer *f, uint64_t addr)
 {
-	return addr + RED_ZONE >= hg_infer_value(f, RSP) &&
-	       addr < hg_infer_value(f, RSP) + STACK_BYTES;
+	return addr + RED_ZONE >= hg_infer_value(f, CAP_RSP) &&
+	       addr < hg_infer_value(f, CAP_RSP) + STACK_BYTES;
 }
 
 /* An own instruction stored a word: is it a pointer into the middle of a node? */
@@ -132,7 +132,7 @@ static struct err *access_all(struct hg_infer *f, const struct dec_step *s, bool
 		if (!r->is_mem || !r->size || !hg_infer_is_heap(f, r->addr))
 			continue;
 		m = hg_derive_operand(s->insn, r);
-		if (!m || m->base == RSP)
+		if (!m || m->base == CAP_RSP)
 			continue;
 		head = head_of_access(f, m, is_own);
 		if (!head)
@@ -167,7 +167,7 @@ static struct err *follow_flow(struct hg_infer *f, const struct dec_insn *insn,
 		err = hg_own_enter(f);
 	return err ? err :
 		     frames_call(&f->frames, insn->rip + insn->len,
-				 hg_infer_value(f, RSP));
+				 hg_infer_value(f, CAP_RSP));
 }
 
 // Bring it up to whose code runs: entries into foreign code, and returns.
@@ -180,7 +180,7 @@ static struct err *follow_border(struct hg_infer *f, bool is_own)
 		hg_foreign_enter(f);
 	if (!is_own)
 		return NULL;
-	if (in && hg_infer_value(f, RSP) > in) {
+	if (in && hg_infer_value(f, CAP_RSP) > in) {
 		hg_foreign_leave(f);
 	} else if (in) { // called back
 		struct hg_foreign *outer = vec_push(&t->outer);
@@ -223,7 +223,7 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	if (f->o->progress && s->position % (1 << 20) == 0)
 		f->o->progress(f->o->progress_ctx, s->position);
 	is_own = frames_is_own(&f->frames, s->insn->rip);
-	rsp = hg_infer_value(f, RSP);
+	rsp = hg_infer_value(f, CAP_RSP);
 	err = follow_border(f, is_own);
 	if (f->thread->result.time)
 		hg_foreign_result(f, s->insn);

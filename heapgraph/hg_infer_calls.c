@@ -3,7 +3,8 @@
 
 #include "heapgraph/hg_infer_int.h"
 
-static const uint8_t arg_reg[HG_ARGS] = { RDI, RSI, RDX, RCX, R8, R9 };
+static const uint8_t arg_reg[HG_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX,
+					  CAP_RCX, CAP_R8,  CAP_R9 };
 
 // Where DWARF does not bound the type by the size that was asked for, which nobody knows.
 #define SIZE_UNKNOWN (UINT64_C(1) << 40)
@@ -112,7 +113,8 @@ void hg_foreign_enter(struct hg_infer *f)
 		t->foreign = t->outer.data[--t->outer.size];
 		return;
 	}
-	t->foreign = (struct hg_foreign){ .rsp = hg_infer_value(f, RSP), .time = f->now };
+	t->foreign =
+		(struct hg_foreign){ .rsp = hg_infer_value(f, CAP_RSP), .time = f->now };
 	t->foreign.rip = n ? f->frames.stack.data[n - 1].return_rip - 1 : f->rip;
 	for (int i = 0; i < HG_ARGS; i++)
 		if (!hg_infer_head(f, arg_reg[i]))
@@ -167,8 +169,8 @@ struct err *hg_foreign_access(struct hg_infer *f, const struct dec_ref *r, uint3
 void hg_foreign_leave(struct hg_infer *f)
 {
 	struct hg_foreign in = f->thread->foreign;
-	uint64_t result = hg_infer_value(f, RAX);
-	uint32_t head = hg_infer_head(f, RAX);
+	uint64_t result = hg_infer_value(f, CAP_RAX);
+	uint32_t head = hg_infer_head(f, CAP_RAX);
 	bool is_allocator = false, is_argument = false;
 
 	f->thread->foreign.rsp = 0;
@@ -198,16 +200,16 @@ void hg_foreign_leave(struct hg_infer *f)
 void hg_foreign_result(struct hg_infer *f, const struct dec_insn *insn)
 {
 	struct hg_result *r = &f->thread->result;
-	uint64_t value = hg_infer_value(f, RAX);
+	uint64_t value = hg_infer_value(f, CAP_RAX);
 
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
 		r->time = 0;
-	} else if (insn->gpr_read & 1u << RAX) {
-		hg_infer_set_head(f, RAX,
+	} else if (insn->gpr_read & 1u << CAP_RAX) {
+		hg_infer_set_head(f, CAP_RAX,
 				  hg_pieces_begin(f->pieces, r->time, value,
 						  size_at(f, r->rip), r->rip));
 		r->time = 0;
-	} else if (insn->gpr_written & 1u << RAX) {
+	} else if (insn->gpr_written & 1u << CAP_RAX) {
 		r->time = 0;
 	}
 }
@@ -220,7 +222,7 @@ struct err *hg_own_enter(struct hg_infer *f)
 
 	if (!c)
 		return &err_nomem;
-	c->rsp = hg_infer_value(f, RSP);
+	c->rsp = hg_infer_value(f, CAP_RSP);
 	c->rip = f->rip;
 	c->number = ++f->n_calls;
 	note_args(f, &c->args);
@@ -244,8 +246,8 @@ void hg_own_return(struct hg_infer *f, uint64_t rsp, uint64_t place)
 {
 	struct hg_infer_thread *t = f->thread;
 	struct hg_own_call c = {};
-	uint64_t result = hg_infer_value(f, RAX), site, return_rip;
-	uint32_t from = hg_infer_head(f, RAX), head = from;
+	uint64_t result = hg_infer_value(f, CAP_RAX), site, return_rip;
+	uint32_t from = hg_infer_head(f, CAP_RAX), head = from;
 	bool is_new;
 	size_t n = f->frames.stack.size;
 

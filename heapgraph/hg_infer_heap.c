@@ -54,7 +54,7 @@ struct err *hg_infer_syscall(struct hg_infer *f, const struct dec_step *s)
 		memcpy(&v, s->refs[i].value, 8);
 		if (!s->refs[i].is_def && n < 8)
 			value[n++] = v;
-		else if (s->refs[i].is_def && s->refs[i].reg == RAX)
+		else if (s->refs[i].is_def && s->refs[i].reg == CAP_RAX)
 			result = v;
 	}
 	if ((int64_t)result < 0 && (int64_t)result > -4096)

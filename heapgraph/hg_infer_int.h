@@ -14,8 +14,6 @@
 #include "heapgraph/hg_infer.h"
 #include "heapgraph/hg_pieces.h"
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9 };
-
 #define HG_ARGS 6
 
 /* What a function was given: a register that is overwritten before it is read was no

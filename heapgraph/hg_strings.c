@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 /* Where reading from a pointer ends. */
 enum extent {
 	NONE,
@@ -31,39 +29,39 @@ struct function {
 };
 
 static const struct function functions[] = {
-	{ "memcpy", { NONE, ALL }, RDX, BYTES },
-	{ "__memcpy_chk", { NONE, ALL }, RDX, BYTES },
-	{ "memmove", { NONE, ALL }, RDX, BYTES },
-	{ "__memmove_chk", { NONE, ALL }, RDX, BYTES },
-	{ "mempcpy", { NONE, ALL }, RDX, BYTES },
-	{ "__mempcpy", { NONE, ALL }, RDX, BYTES },
-	{ "__mempcpy_chk", { NONE, ALL }, RDX, BYTES },
-	{ "memcmp", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
-	{ "bcmp", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
-	{ "__memcmpeq", { DIFFERENCE, DIFFERENCE }, RDX, BYTES },
-	{ "memchr", { FOUND, NONE }, RDX, BYTES },
-	{ "memrchr", { ALL, NONE }, RDX, BYTES },
+	{ "memcpy", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "__memcpy_chk", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "memmove", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "__memmove_chk", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "mempcpy", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "__mempcpy", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "__mempcpy_chk", { NONE, ALL }, CAP_RDX, BYTES },
+	{ "memcmp", { DIFFERENCE, DIFFERENCE }, CAP_RDX, BYTES },
+	{ "bcmp", { DIFFERENCE, DIFFERENCE }, CAP_RDX, BYTES },
+	{ "__memcmpeq", { DIFFERENCE, DIFFERENCE }, CAP_RDX, BYTES },
+	{ "memchr", { FOUND, NONE }, CAP_RDX, BYTES },
+	{ "memrchr", { ALL, NONE }, CAP_RDX, BYTES },
 	{ "rawmemchr", { FOUND, NONE }, ANY, BYTES },
 	{ "__rawmemchr", { FOUND, NONE }, ANY, BYTES },
 	{ "strlen", { COUNTED, NONE }, ANY, BYTES },
-	{ "strnlen", { COUNTED, NONE }, RSI, BYTES },
+	{ "strnlen", { COUNTED, NONE }, CAP_RSI, BYTES },
 	{ "strcpy", { NONE, TEXT }, ANY, BYTES },
 	{ "stpcpy", { NONE, TEXT }, ANY, BYTES },
 	{ "__stpcpy", { NONE, TEXT }, ANY, BYTES },
-	{ "strncpy", { NONE, TEXT }, RDX, BYTES },
-	{ "stpncpy", { NONE, TEXT }, RDX, BYTES },
-	{ "__stpncpy", { NONE, TEXT }, RDX, BYTES },
+	{ "strncpy", { NONE, TEXT }, CAP_RDX, BYTES },
+	{ "stpncpy", { NONE, TEXT }, CAP_RDX, BYTES },
+	{ "__stpncpy", { NONE, TEXT }, CAP_RDX, BYTES },
 	{ "strcat", { TEXT, TEXT }, ANY, BYTES },
-	{ "strncat", { TEXT, TEXT }, RDX, BYTES },
+	{ "strncat", { TEXT, TEXT }, CAP_RDX, BYTES },
 	{ "strcmp", { ORDER, ORDER }, ANY, BYTES },
-	{ "strncmp", { ORDER, ORDER }, RDX, BYTES },
+	{ "strncmp", { ORDER, ORDER }, CAP_RDX, BYTES },
 	{ "strcasecmp", { ORDER, ORDER }, ANY, CASELESS },
 	{ "__strcasecmp", { ORDER, ORDER }, ANY, CASELESS },
 	{ "strcasecmp_l", { ORDER, ORDER }, ANY, CASELESS },
 	{ "__strcasecmp_l", { ORDER, ORDER }, ANY, CASELESS },
-	{ "strncasecmp", { ORDER, ORDER }, RDX, CASELESS },
-	{ "strncasecmp_l", { ORDER, ORDER }, RDX, CASELESS },
-	{ "__strncasecmp_l", { ORDER, ORDER }, RDX, CASELESS },
+	{ "strncasecmp", { ORDER, ORDER }, CAP_RDX, CASELESS },
+	{ "strncasecmp_l", { ORDER, ORDER }, CAP_RDX, CASELESS },
+	{ "__strncasecmp_l", { ORDER, ORDER }, CAP_RDX, CASELESS },
 	{ "strchr", { FOUND, NONE }, ANY, BYTES },
 	{ "index", { FOUND, NONE }, ANY, BYTES },
 	{ "strchrnul", { FOUND, NONE }, ANY, BYTES },
@@ -74,14 +72,14 @@ static const struct function functions[] = {
 	{ "strpbrk", { FOUND, TEXT }, ANY, BYTES },
 	{ "strstr", { FOUND, TEXT }, ANY, BYTES },
 	{ "wcslen", { COUNTED, NONE }, ANY, WIDE },
-	{ "wcsnlen", { COUNTED, NONE }, RSI, WIDE },
+	{ "wcsnlen", { COUNTED, NONE }, CAP_RSI, WIDE },
 	{ "wcschr", { FOUND, NONE }, ANY, WIDE },
 	{ "wcsrchr", { TEXT, NONE }, ANY, WIDE },
 	{ "wcscpy", { NONE, TEXT }, ANY, WIDE },
 	{ "wcscmp", { ORDER, ORDER }, ANY, WIDE },
-	{ "wcsncmp", { ORDER, ORDER }, RDX, WIDE },
-	{ "wmemchr", { FOUND, NONE }, RDX, WIDE },
-	{ "wmemcmp", { DIFFERENCE, DIFFERENCE }, RDX, WIDE },
+	{ "wcsncmp", { ORDER, ORDER }, CAP_RDX, WIDE },
+	{ "wmemchr", { FOUND, NONE }, CAP_RDX, WIDE },
+	{ "wmemcmp", { DIFFERENCE, DIFFERENCE }, CAP_RDX, WIDE },
 };
 
 /* ---- names and entries ------------------------------------------------------------------ */
@@ -137,7 +135,7 @@ bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uin
 
 	if (!entry)
 		return false;
-	c->rsp = regs[RSP];
+	c->rsp = regs[CAP_RSP];
 	c->function = *entry >> 1;
 	c->is_resolver = *entry & 1;
 	c->pc = rip;
@@ -146,7 +144,7 @@ bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uin
 	c->limit = f->limit ? regs[f->limit] : UINT64_MAX;
 	c->intent = f->limit ? c->limit : 0;
 	for (size_t i = 0; i < HG_STRING_READS; i++) {
-		c->read[i].start = i ? regs[RSI] : regs[RDI];
+		c->read[i].start = i ? regs[CAP_RSI] : regs[CAP_RDI];
 		c->read[i].derivation = 0;
 		c->read[i].room = 0;
 		c->read[i].bytes.size = 0;

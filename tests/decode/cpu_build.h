@@ -15,8 +15,6 @@
 #include "tests/decode/cpu_forms.h"
 #include "tests/decode/cpu_native.h"
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 #define SEQ_STEPS 512
 
 struct seq_step {
@@ -124,9 +122,9 @@ static inline void needs_mem(struct seq *s, struct seq_needs *n,
 		     op->mem.segment == ZYDIS_REGISTER_GS;
 
 	n->target = target;
-	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == RSP) {
+	if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && base == CAP_RSP) {
 		if (d->mnemonic == ZYDIS_MNEMONIC_LEAVE)
-			base = RBP;
+			base = CAP_RBP;
 		n->target = CPU_STACK + 8 * seq_below(s, 16);
 		needs_reg(n, base, n->target);
 		return;
@@ -170,8 +168,8 @@ static inline void needs_mem(struct seq *s, struct seq_needs *n,
 	if (index >= 0)
 		needs_reg(n, index, (int64_t)seq_below(s, 32) - (is_fs ? 0 : 16));
 	// Strings that overlap.
-	if (base == RDI && n->is_set[RSI] && !seq_below(s, 3))
-		want = n->value[RSI] + seq_below(s, 33) - 16;
+	if (base == CAP_RDI && n->is_set[CAP_RSI] && !seq_below(s, 3))
+		want = n->value[CAP_RSI] + seq_below(s, 33) - 16;
 	needs_reg(n, base,
 		  want - disp - (index >= 0 ? n->value[index] * op->mem.scale : 0));
 }
@@ -194,8 +192,8 @@ static inline void needs_operands(struct seq *s, struct seq_needs *n,
 			needs_reg(n, seq_gpr(ops[0].reg.value), some | 0x0101);
 		else
 			needs_words(n, some | 1, 1);
-		needs_reg(n, RAX, seq_below(s, 128));
-		needs_reg(n, RDX, 0);
+		needs_reg(n, CAP_RAX, seq_below(s, 128));
+		needs_reg(n, CAP_RDX, 0);
 		break;
 	case ZYDIS_MNEMONIC_BT:
 	case ZYDIS_MNEMONIC_BTS:
@@ -211,8 +209,8 @@ static inline void needs_operands(struct seq *s, struct seq_needs *n,
 	case ZYDIS_MNEMONIC_CMPXCHG16B:
 		if (seq_below(s, 2))
 			break;
-		needs_reg(n, RAX, some);
-		needs_reg(n, RDX, 0);
+		needs_reg(n, CAP_RAX, some);
+		needs_reg(n, CAP_RDX, 0);
 		if (ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
 			needs_words(n, some, ops[0].size < 32 ? 1 : ops[0].size / 32);
 		else
@@ -230,8 +228,8 @@ static inline void needs_control(struct seq *s, struct seq_needs *n,
 {
 	if (insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED ||
 	    insn_restores(d->mnemonic) == INSN_IMAGE_EXTENDED) {
-		needs_reg(n, RAX, seq_below(s, 2) ? 0xee : some & 0xe7);
-		needs_reg(n, RDX, 0);
+		needs_reg(n, CAP_RAX, seq_below(s, 2) ? 0xee : some & 0xe7);
+		needs_reg(n, CAP_RDX, 0);
 	}
 	switch (d->mnemonic) {
 	case ZYDIS_MNEMONIC_LDMXCSR:
@@ -247,12 +245,12 @@ static inline void needs_control(struct seq *s, struct seq_needs *n,
 		break;
 	case ZYDIS_MNEMONIC_RDPKRU:
 	case ZYDIS_MNEMONIC_XGETBV:
-		needs_reg(n, RCX, 0);
+		needs_reg(n, CAP_RCX, 0);
 		break;
 	case ZYDIS_MNEMONIC_WRPKRU:
-		needs_reg(n, RAX, some & ~3u);
-		needs_reg(n, RCX, 0);
-		needs_reg(n, RDX, 0);
+		needs_reg(n, CAP_RAX, some & ~3u);
+		needs_reg(n, CAP_RCX, 0);
+		needs_reg(n, CAP_RDX, 0);
 		break;
 	case ZYDIS_MNEMONIC_WRGSBASE:
 		needs_reg(n, seq_gpr(ops[0].reg.value), CPU_GS + 8 * seq_below(s, 8));
@@ -261,7 +259,7 @@ static inline void needs_control(struct seq *s, struct seq_needs *n,
 		needs_reg(n, seq_gpr(ops[0].reg.value), CPU_FS + 8 * seq_below(s, 8));
 		break;
 	case ZYDIS_MNEMONIC_ENTER:
-		needs_reg(n, RBP, CPU_STACK);
+		needs_reg(n, CAP_RBP, CPU_STACK);
 		break;
 	default:
 		break;
@@ -277,7 +275,7 @@ static inline void needs_special(struct seq *s, struct seq_needs *n,
 
 	if (d->attributes &
 	    (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
-		needs_reg(n, RCX, seq_below(s, 12));
+		needs_reg(n, CAP_RCX, seq_below(s, 12));
 	needs_operands(s, n, d, ops, some);
 	needs_control(s, n, d, ops, some);
 }

@@ -155,7 +155,7 @@ static void check_all_stored(int i, const struct dec_insn *insn, uint64_t addr[]
 			     uint64_t size[], int n)
 {
 	for (int m = 0; m < insn->n_mem; m++) {
-		if (insn->mem[m].is_write && insn->mem[m].base == RSP)
+		if (insn->mem[m].is_write && insn->mem[m].base == CAP_RSP)
 			return;
 	}
 	for (uint64_t at = 0; at < CPU_SCRATCH_BYTES; at++) {

@@ -147,7 +147,7 @@ static void prepare(void)
 		valid = cpu_random_word(&w.seed);
 		*cpu_gpr(&w.start.regs, r) = valid;
 	}
-	*cpu_gpr(&w.start.regs, RSP) = CPU_STACK;
+	*cpu_gpr(&w.start.regs, CAP_RSP) = CPU_STACK;
 }
 
 static void run_round(void)
