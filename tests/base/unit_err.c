@@ -2,16 +2,11 @@
 // Copyright 2026 The Faultline authors
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/base.h"
+#include "tests/unit.h"
 
 static void test_new(void **state)
 {

@@ -9,17 +9,13 @@
 #ifndef TESTS_CPU_RUN_H
 #define TESTS_CPU_RUN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "decode/dec_engine.h"
 #include "decode/dec_log.h"
 #include "decode/dec_trace.h"
 #include "tests/decode/cpu_build.h"
 #include "tests/decode/cpu_state.h"
+#include "tests/decode/cpu_world.h"
+#include "tests/unit.h"
 
 #define ITEMS 20
 #define STEP_MEMS 128
@@ -218,25 +214,6 @@ static uint8_t *on_log_full(void *ctx, size_t bytes)
 	if (err && !w.log_err)
 		w.log_err = err;
 	return w.log_buffer;
-}
-
-static enum dec_verdict on_exit_to_c(void *ctx, struct dec_engine *e)
-{
-	(void)ctx, (void)e;
-	return DEC_DIVERGED;
-}
-
-static enum dec_verdict on_special(void *ctx, struct dec_engine *e,
-				   const struct dec_insn *insn)
-{
-	(void)insn;
-	return on_exit_to_c(ctx, e);
-}
-
-static void on_complaint(void *ctx, struct dec_engine *e, const char *text)
-{
-	(void)ctx;
-	print_error("the engine complains at %#lx: %s\n", (long)e->ctx->rip, text);
 }
 
 static void enter_start(void)

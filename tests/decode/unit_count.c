@@ -7,16 +7,12 @@
  * memory that native single-stepping has after as many instructions.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "decode/dec_engine.h"
 #include "decode/dec_log.h"
 #include "tests/decode/cpu_build.h"
 #include "tests/decode/cpu_state.h"
+#include "tests/decode/cpu_world.h"
+#include "tests/unit.h"
 
 #define MAX_STEPS 2000
 #define LOG_BYTES (256u << 10)
@@ -108,19 +104,6 @@ static uint64_t on_avail(void *ctx, uint64_t addr, int prot)
 		       0;
 }
 
-static enum dec_verdict on_exit_to_c(void *ctx, struct dec_engine *e)
-{
-	(void)ctx, (void)e;
-	return DEC_DIVERGED;
-}
-
-static enum dec_verdict on_special(void *ctx, struct dec_engine *e,
-				   const struct dec_insn *insn)
-{
-	(void)insn;
-	return on_exit_to_c(ctx, e);
-}
-
 static enum dec_verdict on_fault(void *ctx, struct dec_engine *e)
 {
 	(void)ctx;
@@ -128,12 +111,6 @@ static enum dec_verdict on_fault(void *ctx, struct dec_engine *e)
 	c.fault_rip = e->ctx->rip;
 	c.fault_addr = e->ctx->fault_addr;
 	return DEC_END;
-}
-
-static void on_complaint(void *ctx, struct dec_engine *e, const char *text)
-{
-	(void)ctx;
-	print_error("the engine complains at %#lx: %s\n", (long)e->ctx->rip, text);
 }
 
 /* The log names each instruction that ran, in order, once. */

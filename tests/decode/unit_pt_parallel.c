@@ -7,13 +7,6 @@
  * pieces; and, but for libipt, when it is damaged or bytes of it were lost.
  */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <intel-pt.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +15,7 @@
 #include "decode/dec_pt_decode.h"
 #include "decode/dec_pt_encode.h"
 #include "decode/decode.h"
-
-#define ok(call)                                                  \
-	do {                                                      \
-		struct err *err_ = (call);                        \
-		if (err_)                                         \
-			fail_msg("%s: %s", #call, err_->message); \
-	} while (0)
+#include "tests/unit.h"
 
 static struct capture *capture;
 static struct dec_pt_image image;

@@ -6,18 +6,15 @@
  * Symbols against fixtures/types.c, built here in several ways. What is expected stands
  * in tags in the fixture's comments, so that it moves with the lines.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <Zydis/Zydis.h>
-#include <cmocka.h>
 
 #include "decode/dec_symbols_int.h"
+#include "tests/unit.h"
 
 #define LINES_MAX 400
 #define BIAS 0x7f1234560000

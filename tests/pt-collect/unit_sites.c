@@ -6,16 +6,12 @@
  * The choice of a probe's site: first instruction that the kernel emulates, arguments
  * still in their registers, on the straight line from the entry.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_heap.h"
+#include "tests/unit.h"
 
-static void expect(const char *code, size_t size, unsigned n_args, unsigned offset,
-		   bool is_emulated)
+static void expect_site(const char *code, size_t size, unsigned n_args, unsigned offset,
+			bool is_emulated)
 {
 	struct ptc_site site = ptc_site_choose((const uint8_t *)code, size, n_args);
 
@@ -25,7 +21,7 @@ static void expect(const char *code, size_t size, unsigned n_args, unsigned offs
 }
 
 #define EXPECT(code, n_args, offset, is_emulated) \
-	expect(code, sizeof(code) - 1, n_args, offset, is_emulated)
+	expect_site(code, sizeof(code) - 1, n_args, offset, is_emulated)
 
 static void test_emulated_at_entry(void **state)
 {
@@ -97,7 +93,7 @@ static void test_line_ends(void **state)
 	// bytes end, or are no instruction
 	EXPECT("\x48\x89", 1, 0, false);
 	EXPECT("\x06\x55", 1, 0, false);
-	expect("", 0, 1, 0, false);
+	expect_site("", 0, 1, 0, false);
 }
 
 int main(void)

@@ -7,17 +7,12 @@
  * them.
  */
 #include <bpf/btf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pt-collect/ptc_types.h"
+#include "tests/unit.h"
 
 static struct btf *all, *cut;
 

@@ -6,15 +6,11 @@
  * The meaning of the papers' constraints, on heap graphs built by hand: which bindings
  * violate them, and which operations change their arguments.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "specdsl/specdsl.h"
+#include "tests/unit.h"
 
 #define BASE UINT64_C(0x10000)
 

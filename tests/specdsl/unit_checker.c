@@ -7,14 +7,10 @@
  * histories, moving forward and backward, for every specification of the papers and for
  * others with what is hard to follow: paths, attributes, pairs, "there is" variables.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "specdsl/specdsl.h"
+#include "tests/unit.h"
 
 #define BASE UINT64_C(0x10000)
 #define MAX_LIVE 12

@@ -6,14 +6,10 @@
  * Memory runs out at the first, second, ... allocation of reading and checking a spec: the
  * answer is ERR_NOMEM or the right one, never a crash or a leak of consistency.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "specdsl/specdsl.h"
+#include "tests/unit.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 

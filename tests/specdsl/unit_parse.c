@@ -8,14 +8,10 @@
  * mistake, and `expect constraints: N` anywhere. Adding a test is adding a file.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "specdsl/specdsl.h"
+#include "tests/unit.h"
 
 static const char *source_dir(void)
 {
