@@ -15,7 +15,8 @@
 #include "decode/dec_recover_rules.h"
 
 enum {
-	CONTENT_ROOTS = 1024,	///< of a class without bounds: from 0 on
+	CONTENT_ROOTS = 1024, ///< of a class without bounds: from 0 on
+	CONTENT_NEAR = 16,
 	CONTENT_BOUNDED = 4096, ///< more roots than that are not tried
 	CONTENT_LEAST = 3,	///< words that must agree, but of what nobody writes
 	CONTENT_WORDS = 64,	///< of a class that are compared
@@ -155,7 +156,9 @@ static void class_find(struct contents *c, const struct content *at, size_t n)
 			next = best;
 			best = agree;
 			found = from + i;
-		} else if (agree > next) {
+		} else if (agree > next &&
+			   (is_bounded || i <= 2 * found + CONTENT_NEAR)) {
+			// Much farther away it is a copy of the same.
 			next = agree;
 		}
 	}
