@@ -10,7 +10,10 @@
 
 #include "decode/dec_recover_rules.h"
 
-enum { BOUNDS_PASSES = 4 };
+enum {
+	BOUNDS_PASSES = 4,
+	BOUNDS_BEFORE = 8 ///< steps before a loop's test that may count
+};
 
 /** What a branch says: a < b, and so on. */
 enum bounds_how { BOUNDS_EQUAL, BOUNDS_BELOW, BOUNDS_BELOW_SIGNED };
@@ -191,6 +194,43 @@ static bool test_read(const struct rec_at *at, bool is_zero, struct bounds_test 
 	return !is_zero || at->form->cc >> 1 == 4;
 }
 
+/* @return by how much term @p t was just changed, shortly before step @p step: 1, -1, or 0. */
+static int just_stepped(struct rec_affine *x, uint32_t step, struct rec_term t)
+{
+	for (uint32_t i = step; i-- > 0 && step - i <= BOUNDS_BEFORE;) {
+		struct rec_at at = rec_at(x->r, i);
+		const struct rec_form *f = at.form;
+		struct rec_term out;
+		int by = 0;
+
+		if (f->kind == REC_INC || f->kind == REC_DEC)
+			by = f->kind == REC_INC ? 1 : -1;
+		else if ((f->kind == REC_ADD || f->kind == REC_SUB) &&
+			 f->op[1].type == REC_OP_IMM && (f->imm == 1 || f->imm == -1))
+			by = f->kind == REC_ADD ? f->imm : -f->imm;
+		if (!by)
+			continue;
+		out = rec_affine_operand(x, &at, 0, true);
+		if (out.is_there && out.root == t.root && out.off == t.off &&
+		    out.mul == t.mul)
+			return by;
+	}
+	return 0;
+}
+
+/* A loop whose counter goes by one ends where it comes to its bound, not behind. */
+static void loop_end(struct rec_affine *x, const struct rec_at *at, struct bounds_test *t)
+{
+	if (t->how == BOUNDS_EQUAL ||
+	    rec_next_rip(at->r, at->step) == at->form->insn.target ||
+	    at->form->insn.target > at->form->insn.rip ||
+	    (just_stepped(x, at->step, t->b) != 1 &&
+	     just_stepped(x, at->step, t->a) != -1))
+		return;
+	t->how = BOUNDS_EQUAL;
+	t->a.off += !t->or_equal;
+}
+
 static bool branch_look(struct rec_affine *x, uint32_t step)
 {
 	struct rec_at at = rec_at(x->r, step);
@@ -200,6 +240,7 @@ static bool branch_look(struct rec_affine *x, uint32_t step)
 	if (at.form->insn.flow != DEC_FLOW_JCC || at.form->flags_in == REC_NONE ||
 	    !test_find(x, &at, &t, &is_zero) || !test_read(&at, is_zero, &t))
 		return true;
+	loop_end(x, &at, &t);
 	return t.a.root == REC_NO_NODE || t.b.root == REC_NO_NODE ? const_test(x, &t) :
 								    pair_test(x, &t);
 }
