@@ -103,8 +103,8 @@ struct rec_heap {
 	struct rec_head head;
 	__u64 fn;
 	__u64 args[3];
-	/* REC_IN_FLIGHT: stack pointer at entry, and what it points to. */
-	__u64 sp, return_to;
+	__u64 rip, sp;
+	__u64 return_to; /* REC_IN_FLIGHT, at entry: what sp points to */
 };
 
 /* The function of --trigger was entered; the thread is stopping. */
@@ -155,6 +155,9 @@ enum rec_switch_flags {
 	REC_SWITCH_IN_CALL = 1 << 0,
 	REC_SWITCH_TID_CLEARED = 1 << 1,
 	REC_SWITCH_ROBUST_LEFT = 1 << 2,
+	/* Not of those: rip is behind a breakpoint, which the thread has just hit, or whose
+	 * instruction of one byte it has executed. */
+	REC_SWITCH_BEHIND_INT3 = 1 << 8,
 };
 
 /* Of a thread. */
@@ -167,9 +170,7 @@ enum rec_call_state {
 	REC_CALL_GONE,
 };
 
-/* Thread head.tid of the process ran until now and stands at regs; next_tid runs now.
- * is_behind_int3: one byte behind a breakpoint, about to tell of it, or it has done so and
- * executed an instruction of one byte. */
+/* Thread head.tid of the process ran until now and stands at regs; next_tid runs now. */
 struct rec_switch {
 	struct rec_head head;
 	struct rec_regs regs;
@@ -178,7 +179,7 @@ struct rec_switch {
 	__u32 flags;  /* enum rec_switch_flags */
 	__u64 out_ns; /* when head.tid lost the CPU */
 	__u32 status; /* REC_SWITCH_TID_CLEARED: what head.tid ended with, as for wait(2) */
-	__u32 is_behind_int3;
+	__u32 unused;
 };
 
 #define REC_PROCESSES 4096 /* with threads, at a time */
@@ -237,7 +238,7 @@ struct rec_desc {
 _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
-_Static_assert(sizeof(struct rec_heap) == 72, "layout");
+_Static_assert(sizeof(struct rec_heap) == 80, "layout");
 _Static_assert(sizeof(struct rec_store) == 168, "layout");
 _Static_assert(sizeof(struct rec_store_site) == 64, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");

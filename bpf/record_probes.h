@@ -39,8 +39,9 @@ int record_chance_multi(struct pt_regs *regs)
 	return put_chance(regs);
 }
 
-/* -e heap: an allocator function was entered, or returned; the cookie says which. */
-static int put_heap(struct pt_regs *regs, __u32 kind)
+/* -e heap: an allocator function was entered, or returned; the cookie says which. (Inline: the
+ * verifier refuses code that chooses between fields of the context by their address.) */
+static __always_inline int put_heap(struct pt_regs *regs, __u32 kind)
 {
 	struct rec_heap e = {};
 	__u64 id = bpf_get_current_pid_tgid();
@@ -54,10 +55,10 @@ static int put_heap(struct pt_regs *regs, __u32 kind)
 	e.args[0] = kind == REC_HEAP ? regs->di : regs->ax;
 	e.args[1] = kind == REC_HEAP ? regs->si : 0;
 	e.args[2] = kind == REC_HEAP ? regs->dx : 0;
-	if (bits & REC_IN_FLIGHT && kind == REC_HEAP) {
-		e.sp = regs->sp;
+	e.rip = regs->ip;
+	e.sp = regs->sp;
+	if (bits & REC_IN_FLIGHT && kind == REC_HEAP)
 		bpf_probe_read_user(&e.return_to, sizeof(e.return_to), (void *)e.sp);
-	}
 	ring_put(&e, sizeof(e));
 	if (ring_used() > REC_RING_BYTES / 2)
 		bpf_send_signal_thread(SIGSTOP);

@@ -28,6 +28,7 @@ int record_sys_enter(__u64 *args)
 #define SIGNATURE_PIECE 128u /* the stack is read so many bytes at a time */
 #define SIGNATURE_SEED 0xcbf29ce484222325ull
 #define SIGNATURE_PRIME 0x100000001b3ull
+#define INT3 0xcc /* the breakpoint that is a probe */
 
 static __u64 hash(__u64 h, const __u64 *words, __u32 n)
 {
@@ -51,6 +52,20 @@ static long hash_stack(__u32 i, struct rec_switch **ctx)
 	return 0;
 }
 
+/* Code with probes in it does not read as in its file; nor does what only looks like it. */
+static int has_int3(const __u64 *words, __u32 n)
+{
+	const __u64 ones = 0x0101010101010101;
+	__u64 found = 0;
+
+	for (__u32 i = 0; i < n; i++) {
+		__u64 x = words[i] ^ INT3 * ones;
+
+		found |= (x - ones) & ~x & 0x80 * ones;
+	}
+	return found != 0;
+}
+
 static long hash_pointer(__u32 i, struct rec_switch **ctx)
 {
 	struct rec_switch *s = *ctx;
@@ -61,7 +76,8 @@ static long hash_pointer(__u32 i, struct rec_switch **ctx)
 	n &= 15;
 	if (n == 4 ||
 	    bpf_probe_read_user(words, sizeof(words),
-				(void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))))
+				(void *)(s->regs.gpr[n] & ~(SIGNATURE_TARGET - 1ull))) ||
+	    has_int3(words, SIGNATURE_TARGET / 8))
 		return 0;
 	s->signature.pointer_hash =
 		hash(s->signature.pointer_hash, words, SIGNATURE_TARGET / 8);
@@ -122,14 +138,6 @@ static __u32 end_flags(struct task_struct *t)
 #define TIF_UPROBE (1ul << 12 | 1ul << 8)
 #define XOL_SLOT 128u
 #define EFLAGS_TF 0x100u
-#define INT3 0xcc
-
-static int is_behind_int3(const struct rec_regs *r)
-{
-	__u8 byte = 0;
-
-	return !bpf_probe_read_user(&byte, 1, (void *)(r->rip - 1)) && byte == INT3;
-}
 
 /*
  * It may lose the CPU in the middle of a probe: behind the breakpoint, or in the kernel's copy
@@ -138,24 +146,25 @@ static int is_behind_int3(const struct rec_regs *r)
  */
 static void leave_probe(struct rec_switch *s, struct task_struct *task)
 {
-	struct rec_regs *r = &s->regs;
 	struct uprobe_task *u = BPF_CORE_READ(task, utask);
+	__u8 byte = 0;
 	__u64 into;
 
-	// A thread at its first probe has no utask yet. The flag is cleared, and rip set back,
-	// one behind the other: between, only the breakpoint tells.
-	if (!u || !BPF_CORE_READ(u, active_uprobe)) {
-		s->is_behind_int3 = is_behind_int3(r);
-		if (s->is_behind_int3 && task->thread_info.flags & TIF_UPROBE) {
-			s->is_behind_int3 = 0;
-			r->rip--;
-		}
-		return;
+	// A thread at its first probe has no utask yet.
+	if (u && BPF_CORE_READ(u, active_uprobe)) {
+		into = s->regs.rip - BPF_CORE_READ(u, xol_vaddr);
+		if (into < XOL_SLOT)
+			s->regs.rip = BPF_CORE_READ(u, vaddr) + into;
+		s->regs.rflags &= ~(__u64)EFLAGS_TF;
+	} else if (!bpf_probe_read_user(&byte, 1, (void *)(s->regs.rip - 1)) &&
+		   byte == INT3) {
+		// The mark is gone while the kernel looks for the probe, and sleeps there
+		// when another thread changes mappings.
+		if (task->thread_info.flags & TIF_UPROBE)
+			s->regs.rip--;
+		else
+			s->flags |= REC_SWITCH_BEHIND_INT3;
 	}
-	into = r->rip - BPF_CORE_READ(u, xol_vaddr);
-	if (into < XOL_SLOT)
-		r->rip = BPF_CORE_READ(u, vaddr) + into;
-	r->rflags &= ~(__u64)EFLAGS_TF;
 }
 
 /* @prev, the current task, stops running. */
@@ -170,7 +179,7 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
 		put_switch(s, tid);
-	s->flags = s->is_behind_int3 = 0;
+	s->flags = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
 	s->out_ns = bpf_ktime_get_ns();

@@ -61,6 +61,10 @@ struct ptc_thread {
 	bool is_filtered; ///< seccomp may forbid it what we have it do
 	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
 	struct ptc_writes now;
+	/** Its last probe, of an allocator call or a store. */
+	struct {
+		uint64_t rip, sp;
+	} hit;
 	/** Of an instruction whose result is chance, which it is about to execute and to
 	 * stop behind; 0 = none. */
 	uint64_t chance_rip;
@@ -124,7 +128,6 @@ struct ptc_process {
 	char *pt_why_not; ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
-	struct map chance_sites; ///< addresses at which such an instruction was executed
 	char *exe;
 	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's

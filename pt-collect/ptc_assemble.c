@@ -26,6 +26,7 @@
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_table.h"
 #include "pt-collect/ptc_threads.h"
+#include "pt-collect/ptc_unprobed.h"
 #include "pt-collect/ptc_writes.h"
 
 #define ERESTARTSYS 512
@@ -179,7 +180,8 @@ static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
 }
 
-static void take_heap(struct ptc_process *p, const struct rec_heap *h)
+static void take_heap(struct ptc_process *p, struct ptc_thread *t,
+		      const struct rec_heap *h)
 {
 	struct cap_event ev = { .kind = CAP_EV_HEAP,
 				.tid = h->head.tid,
@@ -187,7 +189,23 @@ static void take_heap(struct ptc_process *p, const struct rec_heap *h)
 				.heap_fn = h->fn };
 
 	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
+	t->hit.rip = h->rip;
+	t->hit.sp = h->sp;
 	ptc_log(p, &ev);
+}
+
+/** A thread that has just hit a breakpoint of ours stands one byte behind where it is in the
+ * program. So does one that has executed a push or pop of one byte there, but that one has
+ * moved rsp since. (Behind a nop it makes no difference.) */
+static void leave_breakpoint(struct ptc_process *p, const struct ptc_thread *t,
+			     struct rec_switch *s)
+{
+	uint64_t at = s->regs.rip - 1, moved = s->regs.gpr[CAP_RSP] - t->hit.sp;
+	bool has_run = t->hit.rip == at && (moved == 8 || moved == -8ull);
+
+	if (s->flags & REC_SWITCH_BEHIND_INT3 && !has_run && ptc_is_probed(p, at))
+		s->regs.rip = at;
+	s->flags &= ~REC_SWITCH_BEHIND_INT3;
 }
 
 /** Of a copy: the ring is read-only. */
@@ -196,7 +214,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 {
 	struct rec_switch s = *rec;
 
-	ptc_stores_switched(p, &s);
+	leave_breakpoint(p, t, &s);
 	ptc_chance_switched(p, t, &s);
 	ptc_pending_switch(p, t, &s);
 }
@@ -228,13 +246,13 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		take_chunk(t, rec);
 		break;
 	case REC_HEAP:
-		take_heap(p, rec);
+		take_heap(p, t, rec);
 		break;
 	case REC_STORE:
 		ptc_stores_hit(p, t, rec);
 		break;
 	case REC_CHANCE:
-		ptc_chance_begun(p, t, rec);
+		ptc_chance_begun(t, rec);
 		break;
 	}
 }

@@ -167,11 +167,9 @@ void ptc_chance_stopped(struct ptc_process *p, pid_t tid)
 		log_result(p, t, &regs);
 }
 
-void ptc_chance_begun(struct ptc_process *p, struct ptc_thread *t,
-		      const struct rec_chance *e)
+void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
 {
 	t->chance_rip = e->rip;
-	map_put(&p->chance_sites, e->rip, 1);
 }
 
 /*
@@ -187,11 +185,8 @@ void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
 	uint64_t done = s->regs.rip % SLOT_BYTES;
 	struct cap_regs regs;
 
-	if (!t->chance_rip) {
-		if (map_get(&p->chance_sites, s->regs.rip - 1))
-			s->regs.rip--;
+	if (!t->chance_rip)
 		return;
-	}
 	memcpy(&regs, &s->regs, sizeof(regs));
 	if (!is_behind(t, &regs)) {
 		if (s->regs.rip != t->chance_rip)

@@ -31,8 +31,7 @@ void ptc_chance_sites_deinit(ptc_chance_sites *sites);
 void ptc_chance_stopped(struct ptc_process *p, pid_t tid);
 
 /** The ring says that thread @p t is about to execute such an instruction. */
-void ptc_chance_begun(struct ptc_process *p, struct ptc_thread *t,
-		      const struct rec_chance *e);
+void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e);
 
 /** The ring says that thread @p t does not run any more: log what such an instruction gave
  * if it stands behind one. Corrects @p s, where it stands inside the probe. */

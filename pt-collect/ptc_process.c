@@ -75,7 +75,6 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_pt_destroy(p->pt);
 	ptc_past_destroy(p->past);
 	free(p->pt_why_not);
-	map_deinit(&p->chance_sites);
 	vec_deinit(&p->shared);
 	cap_writer_destroy(p->writer);
 	err_destroy(p->failure);

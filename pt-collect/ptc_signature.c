@@ -14,6 +14,8 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_threads.h"
 
+#define INT3 0xcc
+
 static uint64_t hash(uint64_t h, const uint8_t *data, size_t size)
 {
 	for (size_t i = 0; i + 8 <= size; i += 8) {
@@ -46,8 +48,11 @@ struct cap_signature ptc_signature_read(pid_t pid, const struct cap_regs *regs)
 	for (int i = 0; i < CAP_GPRS; i++) {
 		uint64_t at = regs->gpr[i] & ~(uint64_t)(CAP_SIGNATURE_TARGET - 1);
 
-		if (i == CAP_RSP || read_as_program(pid, at, buf, CAP_SIGNATURE_TARGET) !=
-					    CAP_SIGNATURE_TARGET)
+		// Code with probes in it does not read as in its file.
+		if (i == CAP_RSP ||
+		    read_as_program(pid, at, buf, CAP_SIGNATURE_TARGET) !=
+			    CAP_SIGNATURE_TARGET ||
+		    memchr(buf, INT3, CAP_SIGNATURE_TARGET))
 			continue;
 		s.pointer_hash = hash(s.pointer_hash, buf, CAP_SIGNATURE_TARGET);
 		s.pointers |= 1u << i;

@@ -46,8 +46,7 @@ struct placed {
 struct ptc_stores {
 	VEC(struct placed) files;
 	VEC(struct cap_store_site) sites;
-	VEC(char *) gaps;	      ///< texts, while nothing is written
-	struct map last_rip, last_sp; ///< by thread: of its last hit
+	VEC(char *) gaps; ///< texts, while nothing is written
 };
 
 void ptc_stores_destroy(struct ptc_stores *s)
@@ -59,8 +58,6 @@ void ptc_stores_destroy(struct ptc_stores *s)
 	vec_deinit(&s->gaps);
 	vec_deinit(&s->sites);
 	vec_deinit(&s->files);
-	map_deinit(&s->last_rip);
-	map_deinit(&s->last_sp);
 	free(s);
 }
 
@@ -321,41 +318,6 @@ void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
 		tell_gap(p, err->message);
 }
 
-/** The breakpoint at @p at: is it one of ours? Files are mapped by pages, others probe other
- * places. */
-static bool is_site(const struct ptc_stores *s, uint64_t at)
-{
-	for (size_t i = 0; i < s->sites.size; i++)
-		if (!((s->sites.data[i].file_offset ^ at) & 4095))
-			return true;
-	return false;
-}
-
-/** A thread that loses the CPU in the kernel's handler of a breakpoint, before the probe has
- * run, stands one byte behind the probed instruction's beginning. So does one that has just
- * executed a push or pop of one byte, but that one has moved rsp since its last hit. (Behind a nop
- * it makes no difference.) */
-void ptc_stores_switched(struct ptc_process *p, struct rec_switch *s)
-{
-	uint64_t at = s->regs.rip - 1, tid = s->head.tid, *rip, *sp;
-
-	if (!s->is_behind_int3 || s->flags & REC_SWITCH_IN_CALL || !p->stores ||
-	    !is_site(p->stores, at))
-		return;
-	rip = map_get(&p->stores->last_rip, tid);
-	sp = map_get(&p->stores->last_sp, tid);
-	if (!rip || !sp || *rip != at ||
-	    (s->regs.gpr[CAP_RSP] != *sp - 8 && s->regs.gpr[CAP_RSP] != *sp + 8))
-		s->regs.rip = at;
-}
-
-static void remember_hit(struct ptc_stores *s, const struct rec_store *hit)
-{
-	// Without memory a thread's place may be a byte off: that is all.
-	map_put(&s->last_rip, hit->head.tid, hit->rip);
-	map_put(&s->last_sp, hit->head.tid, hit->gpr[CAP_RSP]);
-}
-
 /** The site's index in its process. */
 static bool find_site(const struct ptc_stores *s, uint32_t number, uint32_t *index)
 {
@@ -390,8 +352,8 @@ void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
 {
 	struct cap_event ev;
 
-	if (p->stores && p->has_threads)
-		remember_hit(p->stores, s);
+	t->hit.rip = s->rip;
+	t->hit.sp = s->gpr[CAP_RSP];
 	if (ptc_stores_event(p, t, s, &ev))
 		ptc_log(p, &ev);
 	ptc_writes_clear(&t->now);

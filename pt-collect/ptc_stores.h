@@ -33,10 +33,6 @@ bool ptc_stores_event(struct ptc_process *p, struct ptc_thread *t,
 void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
 		    const struct rec_store *s);
 
-/** A thread lost the CPU: in the middle of a probe? Then @p s is made to say where it is in
- * the program. */
-void ptc_stores_switched(struct ptc_process *p, struct rec_switch *s);
-
 /** The sites for the manifest; borrowed until the session ends. */
 const struct cap_store_site *ptc_stores_sites(const struct ptc_process *p, size_t *n);
 void ptc_stores_destroy(struct ptc_stores *s);

@@ -47,3 +47,15 @@ struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t s
 	}
 	return err;
 }
+
+bool ptc_is_probed(struct ptc_process *p, uint64_t addr)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct ptc_unprobed code = { p, &maps };
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	uint8_t byte = 0;
+
+	if (!err)
+		err = ptc_unprobed_read(&code, addr, &byte, 1);
+	return byte != INT3;
+}

@@ -22,4 +22,7 @@ struct ptc_unprobed {
  * @p unprobed: a struct ptc_unprobed. */
 struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size);
 
+/** @return whether the breakpoint at @p addr is a probe's, not one of the program's own. */
+bool ptc_is_probed(struct ptc_process *p, uint64_t addr);
+
 #endif

@@ -75,6 +75,25 @@ static void *brief(void *arg)
 	return NULL;
 }
 
+/* Arenas grow and shrink: the mappings change while others allocate. */
+static void *arenas(void *arg)
+{
+	char *kept[64] = {};
+	long s = (long)arg;
+
+	for (int i = 0; i < 2000; i++) {
+		char **k = &kept[i % 64];
+
+		free(*k);
+		*k = malloc(100 + i * 37 % 9000);
+		memset(*k, i, 100);
+		s += (*k)[5];
+	}
+	for (int i = 0; i < 64; i++)
+		free(kept[i]);
+	return (void *)s;
+}
+
 static void on_usr1(int signo)
 {
 	(void)signo;
@@ -403,7 +422,8 @@ int main(int argc, char **argv)
 		      { "stamps", stamps, 4 },	  { "sem", sems, 4 },
 		      { "hide", hide, 3 },	  { "far", hide_far, 3 },
 		      { "lanes", hide_lanes, 3 }, { "idle", idle, 3 },
-		      { "long", idle_long, 3 },	  { "twice", twice, 3 } };
+		      { "long", idle_long, 3 },	  { "twice", twice, 3 },
+		      { "arenas", arenas, 4 } };
 	const char *mode = argc > 1 ? argv[1] : "";
 	pthread_t t;
 

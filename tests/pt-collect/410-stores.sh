@@ -96,5 +96,10 @@ fi
 for mode in sem thousand {ping,stamps}.{1..5}; do
 	record "$mode" 0 -- "$BUILD/tests/programs/crowd" "${mode%.*}"
 done
+# They sleep there while another one changes the mappings, and what points to code sees
+# breakpoints.
+for i in {1..5}; do
+	record "arenas.$i" 0 -e heap -- "$BUILD/tests/programs/crowd" arenas
+done
 record signals 0 -- "$BUILD/tests/programs/signals"
 echo "result: $(probes "$TMPDIR/plan") hits by plan, $(probes "$TMPDIR/each") at each store"
