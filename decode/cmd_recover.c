@@ -2,7 +2,6 @@
 // Copyright 2026 The Faultline authors
 // COMMAND recover: show the values before a crash that was not recorded from the start
 
-#include <Zydis/Zydis.h>
 #include <argp.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -155,22 +154,6 @@ static void value_of(const struct dec_ref *r, char *buf, size_t n)
 		len += snprintf(buf + len, n - len, at ? "%02x" : "%x", r->value[i]);
 }
 
-static void text_of(const struct dec_insn *insn, char *buf, size_t n)
-{
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction d;
-	ZydisDecoder decoder;
-	ZydisFormatter f;
-
-	snprintf(buf, n, "%s", dec_insn_name(insn));
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	ZydisFormatterInit(&f, ZYDIS_FORMATTER_STYLE_INTEL);
-	if (ZYAN_SUCCESS(
-		    ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len, &d, ops)))
-		ZydisFormatterFormatInstruction(&f, &d, ops, d.operand_count_visible, buf,
-						n, insn->rip, NULL);
-}
-
 static void place_of(struct dec_symbols *symbols, uint64_t rip, char *buf, size_t n)
 {
 	struct dec_place p;
@@ -225,15 +208,48 @@ static void print_last(struct dec_flight *f, struct dec_symbols *symbols, uint64
 		if (strcmp(place, last) != 0)
 			printf("%s\n", place);
 		strcpy(last, place);
-		text_of(s.insn, text, sizeof(text));
+		dec_insn_text(s.insn, text, sizeof(text));
 		printf("%7" PRId64 "  %-40s", (int64_t)(i - f->stats.steps), text);
 		print_refs(&s);
 		putchar('\n');
 	}
 }
 
-static void print_text(struct dec_flight *f, struct dec_symbols *symbols,
-		       const struct recover_command *cmd)
+/* What was to run next: at a crash, the instruction that faulted. @return false: no code is
+ * kept of it. */
+static bool end_insn(const struct capture *c, const struct cap_core *core,
+		     struct dec_insn *ret)
+{
+	uint8_t bytes[sizeof(ret->bytes)];
+
+	for (size_t n = sizeof(bytes); n > 0; n--) {
+		struct err *err = cap_core_read(c, core, core->regs.rip, bytes, n);
+
+		if (!err)
+			return dec_insn_decode(bytes, n, core->regs.rip, ret);
+		err_destroy(err);
+	}
+	return false;
+}
+
+/* It ran not: what it would have read is as end.core has it. */
+static void print_end(const struct capture *c, const struct cap_core *core)
+{
+	struct dec_insn insn;
+	char text[128];
+
+	if (!end_insn(c, core, &insn))
+		return;
+	dec_insn_text(&insn, text, sizeof(text));
+	printf("%7d  %-40s", 0, text);
+	for (int r = 0; r < DEC_GPRS; r++)
+		if ((insn.gpr_read >> r & 1) && r != CAP_RSP)
+			printf("  %s=%" PRIx64, gpr_names[r], core->regs.gpr[r]);
+	putchar('\n');
+}
+
+static void print_text(const struct capture *capture, struct dec_flight *f,
+		       struct dec_symbols *symbols, const struct recover_command *cmd)
 {
 	struct recover_counts c = {};
 	char place[256];
@@ -241,6 +257,7 @@ static void print_text(struct dec_flight *f, struct dec_symbols *symbols,
 	err_destroy(dec_recover_trace(f->recover, count_step, &c));
 	if (cmd->last)
 		print_last(f, symbols, cmd->last);
+	print_end(capture, f->core);
 	place_of(symbols, f->core->regs.rip, place, sizeof(place));
 	printf("thread %u ended in %s\n", f->tid, place);
 	printf("%" PRIu64 " of %" PRIu64 " instructions decoded, %" PRIu64 " gap%s; "
@@ -311,7 +328,7 @@ static void json_steps(cJSON *to, struct dec_flight *f, struct dec_symbols *symb
 		cJSON_AddStringToObject(o, "rip", text);
 		place_of(symbols, s.insn->rip, text, sizeof(text));
 		cJSON_AddStringToObject(o, "place", text);
-		text_of(s.insn, text, sizeof(text));
+		dec_insn_text(s.insn, text, sizeof(text));
 		cJSON_AddStringToObject(o, "text", text);
 		refs = cJSON_AddArrayToObject(o, "values");
 		for (size_t k = 0; k < s.n_refs; k++) {
@@ -321,8 +338,30 @@ static void json_steps(cJSON *to, struct dec_flight *f, struct dec_symbols *symb
 	}
 }
 
-static void print_json(struct dec_flight *f, struct dec_symbols *symbols,
-		       const struct recover_command *cmd)
+static void json_end(cJSON *to, const struct capture *c, const struct cap_core *core,
+		     struct dec_symbols *symbols)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, "end"), *registers;
+	struct dec_insn insn;
+	char text[256];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, core->regs.rip);
+	cJSON_AddStringToObject(o, "rip", text);
+	place_of(symbols, core->regs.rip, text, sizeof(text));
+	cJSON_AddStringToObject(o, "place", text);
+	if (end_insn(c, core, &insn)) {
+		dec_insn_text(&insn, text, sizeof(text));
+		cJSON_AddStringToObject(o, "text", text);
+	}
+	registers = cJSON_AddObjectToObject(o, "registers");
+	for (int r = 0; r < DEC_GPRS; r++) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, core->regs.gpr[r]);
+		cJSON_AddStringToObject(registers, gpr_names[r], text);
+	}
+}
+
+static void print_json(const struct capture *capture, struct dec_flight *f,
+		       struct dec_symbols *symbols, const struct recover_command *cmd)
 {
 	cJSON *o = cJSON_CreateObject();
 	struct recover_counts c = {};
@@ -339,6 +378,7 @@ static void print_json(struct dec_flight *f, struct dec_symbols *symbols,
 	json_count(o, "registers", &c.registers);
 	json_count(o, "memory", &c.memory);
 	json_steps(o, f, symbols, cmd->last);
+	json_end(o, capture, f->core, symbols);
 	text = cJSON_PrintUnformatted(o);
 	puts(text);
 	free(text);
@@ -384,9 +424,9 @@ int cmd_recover(int argc, char **argv)
 		return 2;
 	}
 	if (cmd.as_json)
-		print_json(f, symbols, &cmd);
+		print_json(c, f, symbols, &cmd);
 	else
-		print_text(f, symbols, &cmd);
+		print_text(c, f, symbols, &cmd);
 	dec_symbols_destroy(symbols);
 	return 0;
 }

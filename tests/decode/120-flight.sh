@@ -37,11 +37,13 @@ recovered: $got"
 		fail "analyze does not say which statements are inferred"
 	expect_status 0 "$FAULTLINE" recover --last 5 late$level
 	grep -q 'ended in list_unique (list.c:' out || fail "not at the crash: $(tail -n 5 out)"
-	# The load that faulted is behind the last line: its address came from here.
+	# The load that faulted is the last line: its address came from the one before.
 	grep -Eq '^ +-1 +.* -> .*=[0-9a-f]+' out || fail "no value: $(cat out)"
+	grep -Eq '^ +0 +.*\[.*r[a-z0-9]+=[0-9a-f]+' out || fail "not what faulted: $(cat out)"
 	expect_status 0 "$FAULTLINE" recover --json --window 20000 --last 3 late$level
 	jq -e '.window == 20000 and .gaps == 0 and (.instructions | length) == 3 and
-		.allocator_calls > 0 and .registers.known > 0' out >/dev/null ||
+		.allocator_calls > 0 and .registers.known > 0 and
+		(.end | .place and .text and (.registers | length == 16))' out >/dev/null ||
 		fail "recover --json says $(head -c 2000 out)"
 done
 grep -q inferred lateO0.json || fail "no member inferred"
