@@ -203,20 +203,6 @@ static struct err *chunks_end_by(struct hg_chunks *c, uint64_t time,
 	return NULL;
 }
 
-// Stores into the pages of a node may meet it.
-static struct err *chunks_mark_pages(struct hg_chunks *c, uint64_t addr, uint64_t size)
-{
-	for (uint64_t i = addr / HG_PAGE_BYTES; i <= (addr + size - 1) / HG_PAGE_BYTES;
-	     i++) {
-		struct hg_page *p = hg_memory_page(c->memory, i);
-
-		if (!p)
-			return &err_nomem;
-		p->meets_chunks = true;
-	}
-	return NULL;
-}
-
 struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			   uint64_t size, enum hg_internal_kind kind,
 			   const void *contents)
@@ -237,7 +223,7 @@ struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	if (!in)
 		return &err_nomem;
 	*in = (struct hg_internal){ .kind = kind };
-	return chunks_mark_pages(c, addr, size);
+	return hg_memory_meet_chunks(c->memory, addr, size) ? &err_nomem : NULL;
 }
 
 // What the call frees becomes part of the chunk at p: it is a chunk itself, for a moment.

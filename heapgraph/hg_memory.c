@@ -72,6 +72,8 @@ int hg_memory_make(struct hg_graph *g)
 	if (g->memory)
 		return 0;
 	m = calloc(1, sizeof(*m));
+	for (size_t i = 0; m && i < HG_PAGES_AT_HAND; i++)
+		m->plain[i].number = UINT64_MAX;
 	if (!m || memory_fill(m, g)) {
 		hg_memory_destroy(m);
 		return -1;
@@ -124,6 +126,7 @@ uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p)
 	if (p->bytes)
 		return p->bytes;
 	p->bytes = hg_image_add(&g->image, p->number);
+	hg_memory_not_plain(g->memory, p);
 	if (p->bytes && p->outside)
 		marks_begin(p->outside);
 	return p->bytes;
@@ -284,6 +287,21 @@ void hg_memory_get(struct hg_graph *g, uint64_t addr, void *buf, uint64_t size)
 		out += n;
 		size -= n;
 	}
+}
+
+int hg_memory_meet_chunks(struct hg_graph *g, uint64_t addr, uint64_t size)
+{
+	uint64_t last = (addr + size - 1) / HG_PAGE_BYTES;
+
+	for (uint64_t i = addr / HG_PAGE_BYTES; i <= last; i++) {
+		struct hg_page *p = hg_memory_page(g, i);
+
+		if (!p)
+			return -1;
+		p->meets_chunks = true;
+		hg_memory_not_plain(g->memory, p);
+	}
+	return 0;
 }
 
 bool hg_memory_is_written(struct hg_graph *g, uint64_t addr)

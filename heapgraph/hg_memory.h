@@ -62,13 +62,17 @@ struct hg_extent {
 	uint64_t start, size;
 };
 
-/** Copy @p size bytes, mostly 8 or 4. */
+/** Copy @p size bytes, mostly 8, 4 or 1. */
 static inline void hg_bytes_copy(void *to, const void *from, uint32_t size)
 {
 	if (size == 8)
 		memcpy(to, from, 8);
 	else if (size == 4)
 		memcpy(to, from, 4);
+	else if (size == 1)
+		memcpy(to, from, 1);
+	else if (size == 16)
+		memcpy(to, from, 16);
 	else
 		memcpy(to, from, size);
 }
@@ -110,12 +114,20 @@ static inline bool hg_page_put_words(struct hg_page *p, uint32_t at, const void 
 	return true;
 }
 
+/** A page in which stores do nothing else than to change outside->bytes: no node reaches into
+ * it, of no graph, and it has no image. */
+struct hg_plain {
+	uint64_t number; ///< UINT64_MAX: no page
+	uint8_t *bytes;
+};
+
 struct hg_memory {
 	struct map index; ///< page number -> index into pages
 	VEC(struct hg_page *) pages;
 	uint64_t lowest, highest;      ///< page numbers
 	VEC(struct hg_extent) extents; ///< of each node, id - 1
 	struct hg_page *at_hand[HG_PAGES_AT_HAND];
+	struct hg_plain plain[HG_PAGES_AT_HAND]; ///< likewise by number
 };
 
 /** @return the page of @p addr if it is at hand, else NULL. */
@@ -165,6 +177,27 @@ void hg_memory_destroy(struct hg_memory *m);
 
 /** @return the page, known from now on; NULL when memory is out. */
 struct hg_page *hg_memory_page_make(struct hg_graph *g, uint64_t number);
+
+/** Page @p p is no longer plain (struct hg_plain). */
+static inline void hg_memory_not_plain(struct hg_memory *m, const struct hg_page *p)
+{
+	struct hg_plain *e = &m->plain[p->number % HG_PAGES_AT_HAND];
+
+	if (e->number == p->number)
+		e->number = UINT64_MAX;
+}
+
+/** A store met page @p p, of which hg_page_is_free() holds: if it is plain, remember that. */
+static inline void hg_memory_plain(struct hg_memory *m, const struct hg_page *p)
+{
+	if (p->owned == HG_OWNED_NOT && p->outside && !p->bytes && !p->meets_chunks)
+		m->plain[p->number % HG_PAGES_AT_HAND] =
+			(struct hg_plain){ p->number, p->outside->bytes };
+}
+
+/** Another graph, of chunks, has a node at [addr, addr + size). @return 0, or -1 when memory is
+ * out. */
+int hg_memory_meet_chunks(struct hg_graph *g, uint64_t addr, uint64_t size);
 
 /** @return the page's bytes in the image, made now if need be; NULL when memory is out. */
 uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p);

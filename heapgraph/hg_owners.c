@@ -182,6 +182,7 @@ void hg_owners_add(struct hg_graph *g, uint32_t id)
 	struct hg_span s = {};
 
 	while (hg_memory_next(g, n->start, n->start + n->size, &s)) {
+		hg_memory_not_plain(g->memory, s.page);
 		if (s.size == HG_PAGE_BYTES) {
 			s.page->owned = HG_OWNED_WHOLE;
 			s.page->whole = id;

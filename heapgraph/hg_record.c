@@ -297,17 +297,29 @@ static void stores_pass(struct hg_recorder *r, const struct dec_heap_store **at,
 	if (with_chunks && !hg_chunks_is_quiet(&r->chunks))
 		return;
 	for (; s < end && w->n < STORES_AWAITED; s++) {
-		struct hg_page *p = hg_memory_at_hand(m, s->addr);
+		uint64_t number = s->addr / HG_PAGE_BYTES, at = s->addr % HG_PAGE_BYTES;
+		const struct hg_plain *plain = &m->plain[number % HG_PAGES_AT_HAND];
+		struct hg_page *p;
 
 		time = s->time > time ? s->time : time;
-		if (!p || time >= due)
+		if (time >= due)
+			break;
+		if (plain->number == number && at + s->size <= HG_PAGE_BYTES &&
+		    !(with_chunks && s->in_allocator)) {
+			hg_bytes_copy(plain->bytes + at, s->data, s->size);
+			continue;
+		}
+		p = hg_memory_at_hand(m, s->addr);
+		if (!p)
 			break;
 		if (with_chunks && (s->in_allocator ||
 				    !hg_chunks_misses(&r->chunks, p, s->addr, s->size)))
 			break;
 		if (hg_page_is_free(p, s->addr, s->size) &&
-		    hg_page_put_words(p, s->addr % HG_PAGE_BYTES, s->data, s->size))
+		    hg_page_put_words(p, at, s->data, s->size)) {
+			hg_memory_plain(m, p);
 			continue;
+		}
 		if ((s->in_allocator && !is_followed) ||
 		    !hg_graph_await(r->app, p, s->addr, s->size, &w->of[w->n].at))
 			break;
