@@ -20,12 +20,11 @@
 #include "decode/dec_flight.h"
 #include "decode/dec_frames.h"
 #include "decode/dec_heap_calls.h"
+#include "decode/dec_heap_stores.h"
 #include "decode/dec_log.h"
 #include "decode/decode.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
-#define STORES_AT_ONCE 16 // of a block
 
 // A map value for a watched address: allocator function, or user watch.
 #define WATCH_FN 0x100000000ull
@@ -47,23 +46,6 @@ struct heap_thread {
 	heap_watches open_watches;
 };
 
-/* One stored operand of a block, found once per block. */
-struct heap_store {
-	uint32_t insn, value_at;
-	uint8_t mem; ///< which operand
-	uint8_t size;
-	bool is_fs;
-};
-
-struct heap_block {
-	uint32_t n_stores;
-	uint32_t branch_at; ///< slot offset of the terminator's BEFORE slots
-	bool has_call, has_ret;
-	uint64_t jump_end; ///< for frames.jump_end
-	uint64_t fn_watch; ///< map value + 1 of a watched block; 0 = none known
-	struct heap_store store[];
-};
-
 struct heap_trace {
 	const struct capture *capture;
 	struct dec_symbols *symbols;
@@ -72,7 +54,7 @@ struct heap_trace {
 	struct dec_machine *machine;
 	struct log_reader reader;
 	struct frames frames;
-	struct map watch; ///< address -> WATCH_FN + fn, or 1 + index of a user watch
+	struct map watch;   ///< address -> WATCH_FN + fn, or 1 + index of a user watch
 	bool has_allocator; ///< one of its functions was found
 	const struct dec_watch *user;
 	size_t n_user;
@@ -80,7 +62,7 @@ struct heap_trace {
 	VEC(struct heap_thread) threads;
 	uint32_t tid; ///< who runs
 	struct heap_calls calls;
-	uint64_t stack_start, stack_end;
+	struct heap_stores stores;
 	uint64_t fs_base, brk, syscall_rip;
 	size_t next_calls;  ///< of o->calls_at
 	uint64_t calls_due; ///< when that is; UINT64_MAX: never
@@ -112,10 +94,14 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 {
 	uint64_t *w = map_get(&h->watch, rip);
 	struct heap_pending_watch *open;
+	struct err *err;
 	size_t index;
 
 	if (!w)
 		return NULL;
+	err = heap_stores_flush(&h->stores);
+	if (err)
+		return err;
 	if (*w & WATCH_FN)
 		return heap_calls_enter(&h->calls, *w & 0xff, rip, gpr, time);
 	index = *w - 1;
@@ -133,10 +119,13 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 			       uint64_t time)
 {
-	struct err *err;
+	struct err *err = NULL;
 
 	frames_return(&h->frames, rsp);
-	err = heap_calls_return(&h->calls, rsp, rax, time);
+	if (h->calls.call.is_open || h->open_watches.size)
+		err = heap_stores_flush(&h->stores);
+	if (!err)
+		err = heap_calls_return(&h->calls, rsp, rax, time);
 	while (!err && h->open_watches.size &&
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct heap_pending_watch w =
@@ -146,27 +135,6 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
 	}
 	return err;
-}
-
-/* Whether @p s, but for its statement and where it is, is to be reported. */
-static inline bool heap_store_make(struct heap_trace *h, struct dec_heap_store *s)
-{
-	heap_calls_store(&h->calls, s->addr, s->size, s->data);
-	if (s->addr >= h->stack_start && s->addr < h->stack_end)
-		return false;
-	s->rip = frames_statement(&h->frames, s->pc);
-	s->in_allocator = h->calls.call.is_open;
-	return true;
-}
-
-static struct err *heap_store(struct heap_trace *h, uint64_t addr, uint32_t size,
-			      const void *data, uint64_t pc, uint64_t time)
-{
-	struct dec_heap_store s = {
-		.time = time, .addr = addr, .pc = pc, .data = data, .size = size
-	};
-
-	return heap_store_make(h, &s) ? DEC_HEAP_TELL(h->ev, stores, &s, 1) : NULL;
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -218,70 +186,6 @@ static void heap_threads_deinit(struct heap_trace *h)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static struct heap_block *heap_block_make(struct heap_trace *h, struct log_block *b)
-{
-	struct heap_block *hb =
-		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
-	struct dec_slot slots[DEC_SLOTS];
-
-	if (!hb)
-		return NULL;
-	for (uint32_t i = 0; i < b->n_insns; i++) {
-		const struct dec_insn *insn = &b->insn[i];
-		struct heap_store *st = &hb->store[hb->n_stores];
-		uint32_t at = b->slot_at[i];
-		struct dec_known known = b->known[i];
-		int n = dec_insn_slots(insn, DEC_LOG_STORES, &known, slots);
-
-		if (insn->flow != DEC_FLOW_NEXT)
-			hb->branch_at = at;
-		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
-				insn->flow == DEC_FLOW_CALL_IND;
-		hb->has_ret |= insn->flow == DEC_FLOW_RET;
-		hb->jump_end = frames_jump_end(&h->frames, insn);
-		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
-			if (slots[s].kind != DEC_SLOT_STORE)
-				continue;
-			*st = (struct heap_store){ i, at, slots[s].which, slots[s].bytes,
-						   insn->mem[slots[s].which].is_fs };
-			hb->n_stores++;
-		}
-	}
-	b->user = hb;
-	return hb;
-}
-
-/* The stores of a block of which @p n_ran instructions ran. */
-static struct err *heap_block_stores(struct heap_trace *h, const struct log_block *b,
-				     const struct heap_block *hb, const uint8_t *rec,
-				     uint32_t n_ran, uint64_t time)
-{
-	struct dec_heap_store stores[STORES_AT_ONCE];
-	struct err *err = NULL;
-	size_t n = 0;
-
-	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
-		const struct heap_store *st = &hb->store[i];
-		struct dec_heap_store *s = &stores[n];
-
-		if (st->insn >= n_ran)
-			break;
-		s->time = time + st->insn;
-		s->addr = log_address(b, st->insn, st->mem, rec);
-		if (st->is_fs)
-			s->addr += h->fs_base;
-		s->pc = b->insn[st->insn].rip;
-		s->data = rec + st->value_at;
-		s->size = st->size;
-		n += heap_store_make(h, s);
-		if (n == STORES_AT_ONCE) {
-			err = DEC_HEAP_TELL(h->ev, stores, stores, n);
-			n = 0;
-		}
-	}
-	return err || !n ? err : DEC_HEAP_TELL(h->ev, stores, stores, n);
-}
-
 static void heap_set_due(struct heap_trace *h)
 {
 	h->calls_due = h->next_calls < h->o->n_calls_at ? h->o->calls_at[h->next_calls] :
@@ -292,7 +196,7 @@ static void heap_set_due(struct heap_trace *h)
 static struct err *heap_calls_at(struct heap_trace *h, uint64_t end)
 {
 	uint64_t calls[CALLS_TOLD];
-	struct err *err = NULL;
+	struct err *err = heap_stores_flush(&h->stores);
 	size_t n = 0;
 
 	for (size_t i = h->frames.stack.size; i && n < CALLS_TOLD; i--) {
@@ -310,7 +214,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 				 uint32_t n_ran, uint64_t time)
 {
 	struct heap_trace *h = ctx;
-	struct heap_block *hb = b->user ? b->user : heap_block_make(h, b);
+	struct heap_block *hb = b->user ? b->user : heap_block_make(&h->frames, b);
 	const struct dec_insn *last;
 	struct err *err = NULL;
 	uint64_t slot[2];
@@ -327,7 +231,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		err = heap_watched(h, b->rip, gpr, time);
 	}
 	if (!err && hb->n_stores)
-		err = heap_block_stores(h, b, hb, rec, n_ran, time);
+		err = heap_stores_add_block(&h->stores, b, rec, n_ran, time, h->fs_base);
 	if (err || n_ran < b->n_insns)
 		return err;
 	h->frames.jump_end = hb->jump_end;
@@ -366,7 +270,8 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		if (!ref->is_far && ref->bytes > (size_t)(end - at))
 			break;
 		if (ref->is_def && ref->is_mem && !ref->is_far)
-			err = heap_store(h, ref->addr, ref->bytes, at, rec->rip, time);
+			err = heap_stores_add(&h->stores, ref->addr, ref->bytes, at,
+					      rec->rip, time);
 		if (!ref->is_far)
 			at += (ref->bytes + 7) & ~7u;
 	}
@@ -383,12 +288,13 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 				   uint64_t time)
 {
 	int64_t ret = rec->value[1];
+	struct err *err = heap_stores_flush(&h->stores);
 	uint64_t brk = h->brk;
 
 	h->syscall_rip = rec->value[2];
 	h->fs_base = rec->value[13];
-	if (ret < 0 && ret > -4096)
-		return NULL;
+	if (err || (ret < 0 && ret > -4096))
+		return err;
 	if (rec->value[0] == SYS_brk) {
 		h->brk = ret;
 		if (brk && h->brk > brk)
@@ -414,8 +320,8 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 	case DEC_REC_WRITE: {
 		const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
 
-		return heap_store(h, w->addr, w->n_bytes, w->bytes, h->syscall_rip,
-				  time ? time - 1 : 0);
+		return heap_stores_add(&h->stores, w->addr, w->n_bytes, w->bytes,
+				       h->syscall_rip, time ? time - 1 : 0);
 	}
 	case DEC_REC_HEAP:
 		return heap_calls_record(&h->calls, rec->value[0], &rec->value[1]);
@@ -430,9 +336,11 @@ static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
 						   heap_on_other };
 	struct heap_trace *h = ctx;
 	struct log_sink sink = callbacks;
+	struct err *err;
 
 	sink.ctx = h;
-	return log_reader_feed(&h->reader, &sink, log, bytes);
+	err = log_reader_feed(&h->reader, &sink, log, bytes);
+	return err ? err : heap_stores_flush(&h->stores); // they point into the log
 }
 
 /* ---- modules and watches ------------------------------------------------------------------- */
@@ -485,8 +393,8 @@ static struct err *heap_start_modules(struct heap_trace *h)
 
 		if (m->is_stack) {
 			// The guest may grow it down to its limit.
-			h->stack_end = m->end;
-			h->stack_start = m->end - (64ull << 20);
+			h->stores.stack_end = m->end;
+			h->stores.stack_start = m->end - (64ull << 20);
 		}
 		if (m->file && (m->prot & PROT_EXEC))
 			err = heap_module(h, m->file, m->start, m->end - m->start,
@@ -576,6 +484,9 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (err)
 		return err;
+	h.stores = (struct heap_stores){ .ev = events,
+					 .frames = &h.frames,
+					 .calls = &h.calls };
 	heap_set_due(&h);
 	log_reader_init(&h.reader, DEC_LOG_STORES, 0);
 	frames_init(&h.frames, symbols, info->exe);
