@@ -375,21 +375,13 @@ struct err *cap_end_core_open(const struct capture *c, struct cap_core **ret)
 	return err;
 }
 
-static const struct cap_mapping *find_mapping(const struct cap_core *core, uint64_t addr)
+const struct cap_mapping *cap_core_mapping(const struct cap_core *core, uint64_t addr)
 {
-	size_t low = 0, high = core->n_mappings;
+	size_t at = vec_rank(core->n_mappings, i, core->mappings[i].end <= addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (core->mappings[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == core->n_mappings || core->mappings[low].start > addr)
-		return NULL;
-	return &core->mappings[low];
+	return at < core->n_mappings && core->mappings[at].start <= addr ?
+		       &core->mappings[at] :
+		       NULL;
 }
 
 /** @p size bytes of kept file @p file at @p offset; zeros behind its end. */
@@ -432,7 +424,7 @@ struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
 	uint8_t *p = buf;
 
 	while (size) {
-		const struct cap_mapping *m = find_mapping(core, addr);
+		const struct cap_mapping *m = cap_core_mapping(core, addr);
 		uint64_t at, n;
 		struct err *err;
 

@@ -449,6 +449,9 @@ void cap_core_close(struct cap_core *core);
 struct err *cap_core_read(const struct capture *c, const struct cap_core *core,
 			  uint64_t addr, void *buf, size_t size);
 
+/** @return the mapping that @p addr lies in, as long-lived as @p core; or NULL. */
+const struct cap_mapping *cap_core_mapping(const struct cap_core *core, uint64_t addr);
+
 struct cap_events;
 
 /** Iterate the event log from its start. */

@@ -58,23 +58,6 @@ static void end_vectors(struct dec_recover_end *e, const struct cap_core *core)
 	e->has_k = xsave_get(core, XSAVE_K, 0, e->k, sizeof(e->k));
 }
 
-static const struct cap_mapping *mapping_at(const struct cap_core *core, uint64_t addr)
-{
-	size_t low = 0, high = core->n_mappings;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (core->mappings[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < core->n_mappings && core->mappings[low].start <= addr ?
-		       &core->mappings[low] :
-		       NULL;
-}
-
 /* A core does not tell which mappings are shared; their names do for the usual ones. */
 static bool is_shared(const struct cap_mapping *m)
 {
@@ -85,7 +68,7 @@ static bool is_shared(const struct cap_mapping *m)
 static enum dec_recover_map end_read(void *ctx, uint64_t addr, void *buf, size_t size)
 {
 	const struct flight_end *e = ctx;
-	const struct cap_mapping *m = mapping_at(e->core, addr);
+	const struct cap_mapping *m = cap_core_mapping(e->core, addr);
 	struct err *err;
 
 	if (!m || addr + size > m->end)
