@@ -46,17 +46,9 @@ struct err *dec_pt_stream_add(struct dec_pt_stream *s, const uint8_t *data, size
 /* @return the index of the piece with byte @p at, which the stream has. */
 static size_t stream_piece(const struct dec_pt_stream *s, uint64_t at)
 {
-	size_t low = 0, high = s->pieces.size;
+	size_t n = vec_rank(s->pieces.size, i, s->pieces.data[i].at <= at);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->pieces.data[middle].at <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return n ? n - 1 : 0;
 }
 
 uint64_t dec_pt_stream_whole_until(const struct dec_pt_stream *s, uint64_t at,
@@ -236,15 +228,7 @@ struct err *dec_pt_stream_psb(const struct dec_pt_stream *s, uint64_t at,
 
 size_t dec_pt_stream_turn(const struct dec_pt_stream *s, uint64_t from)
 {
-	size_t low = 0, high = s->turns.size;
+	size_t n = vec_rank(s->turns.size, i, s->turns.data[i].from <= from);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->turns.data[middle].from <= from)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return n ? n - 1 : 0;
 }

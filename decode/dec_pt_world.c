@@ -29,18 +29,10 @@ static uint64_t tsc_of(const struct dec_pt_world *w, uint64_t ns)
 
 static struct dec_pt_thread *thread_find(const struct dec_pt_world *w, uint32_t tid)
 {
-	size_t low = 0, high = w->threads.size;
+	size_t at = vec_rank(w->threads.size, i, w->threads.data[i].tid < tid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->threads.data[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->threads.size && w->threads.data[low].tid == tid ?
-		       &w->threads.data[low] :
+	return at < w->threads.size && w->threads.data[at].tid == tid ?
+		       &w->threads.data[at] :
 		       NULL;
 }
 
