@@ -257,19 +257,6 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 
 /* ---- attaching ------------------------------------------------------------------------------ */
 
-/** Copying files takes long, so it is done while the program still runs. */
-static struct err *keep_files(struct ptc_process *p)
-{
-	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct err *err = ptc_maps_read(p->pid, &maps);
-
-	for (size_t i = 0; !err && i < maps.list.size; i++)
-		if (maps.list.data[i]->name[0] == '/' &&
-		    !ptc_is_shared_memory(maps.list.data[i]))
-			ptc_files_keep(p, maps.list.data[i]);
-	return err;
-}
-
 /** All threads rest: make the program what we can replay. */
 static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 {
@@ -342,7 +329,8 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct err *err = keep_files(p);
+	// That takes long, so it is done while the program still runs.
+	struct err *err = ptc_files_keep_all(p);
 	uint64_t from_ns;
 
 	if (err)

@@ -19,6 +19,7 @@
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_private.h"
+#include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_table.h"
 
 #define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
@@ -64,6 +65,18 @@ uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 		return 0;
 	}
 	return file;
+}
+
+struct err *ptc_files_keep_all(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++)
+		if (maps.list.data[i]->name[0] == '/' &&
+		    !ptc_is_shared_memory(maps.list.data[i]))
+			ptc_files_keep(p, maps.list.data[i]);
+	return err;
 }
 
 void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)

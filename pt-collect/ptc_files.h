@@ -25,6 +25,10 @@ int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m);
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);
 
+/** Keep the files behind all mappings that @p p has now, but for shared memory; it may run.
+ * @return NULL, or ERR_OS: its mappings cannot be read. */
+struct err *ptc_files_keep_all(struct ptc_process *p);
+
 /** Place -e heap's and -e stores' probes in what has been mapped as code. */
 void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps);
 

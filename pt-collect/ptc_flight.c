@@ -430,19 +430,6 @@ void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
-/** Copying files takes long: a crash should not have to wait for it. */
-static struct err *keep_files(struct ptc_process *p)
-{
-	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct err *err = ptc_maps_read(p->pid, &maps);
-
-	for (size_t i = 0; !err && i < maps.list.size; i++)
-		if (maps.list.data[i]->name[0] == '/' &&
-		    !ptc_is_shared_memory(maps.list.data[i]))
-			ptc_files_keep(p, maps.list.data[i]);
-	return err ?: take_ptr(&p->failure);
-}
-
 static void renew_waits(struct ptc_process *p)
 {
 	for (size_t i = 0; i < p->threads.size; i++) {
@@ -497,11 +484,12 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	if (err)
 		return err;
 	ptc_wards_add(p->pid, 0, !p->session->is_attached);
-	// Whichever process is first to have a snapshot gets the directory.
+	// Whichever process is first to have a snapshot gets the directory. Copying files takes
+	// long: a crash should not have to wait for it.
 	if (p->session->follows)
 		cap_writer_remove(take_ptr(&p->writer));
 	else
-		err = keep_files(p);
+		err = ptc_files_keep_all(p) ?: take_ptr(&p->failure);
 	p->is_recording = false; // but while a snapshot is taken
 	if (err)
 		return err;
