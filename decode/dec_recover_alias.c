@@ -457,7 +457,7 @@ bool rec_alias_home(struct dec_recover *r, const struct rec_access *a)
 		return false;
 	v = r->bits.data[a->node];
 	home = v.m == UINT64_MAX ? map_get(&r->home_at, v.v) : NULL;
-	n_words = home ? homes_find(r, &r->homes.data[*home], v.v, words) : 0;
+	n_words = home && r->stage ? homes_find(r, &r->homes.data[*home], v.v, words) : 0;
 	for (int i = 0; i < n_words; i++) {
 		if (!rec_mem_fact(r, words[i], &now, &seen, &is_clear) || now != v.v ||
 		    !is_clear || store_fits(r, a, 8, words[i], v, &n, &b) != REC_MAY_YES)

@@ -2,7 +2,8 @@
 // Copyright 2026 The Faultline authors
 
 /*
- * Guesses, in rounds. In a round, the safest come first: that no store went where nothing
+ * Guesses, in rounds. In a round, the safest come first: in stage 0 nothing is read but what no store
+ * can have hit, and no place is guessed. Then that no store went where nothing
  * goes otherwise, then that it went to few of the words where it may have gone, then to none. Each address that
  * is found that way makes the next guess safer. Then all is forgotten but where that led,
  * and done again, until a round ends as the one before.
@@ -89,7 +90,7 @@ static struct err *recover_mirrors(struct dec_recover *r)
 /* Guess, until a round finds nothing that the one before it did not expect. */
 static struct err *guess_rounds(struct dec_recover *r)
 {
-	static const uint32_t reach[] = { 0, 0, 0, 0, 1, 4, 16, UINT32_MAX };
+	static const uint32_t reach[] = { 0, 0, 0, 0, 0, 1, 4, 16, UINT32_MAX };
 	struct err *err = NULL;
 	uint64_t placed = 0, before;
 
@@ -108,9 +109,9 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->reach = reach[i];
 			r->stage = i;
 			rec_assume_again(r);
-			r->is_bold = i >= 3;
-			r->least_may_element = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
-			r->least_may = i ? REC_MAY_YES : REC_MAY_PERHAPS;
+			r->is_bold = i >= 4;
+			r->least_may_element = i >= 3 ? REC_MAY_YES : REC_MAY_PERHAPS;
+			r->least_may = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
 				     rec_bounds_apply(r) ?: recover_mirrors(r);
 			if (is_complete(r))

@@ -217,7 +217,7 @@ static void change_find(struct dec_recover *r, struct rec_access *a)
 	if (b.m != UINT64_MAX || !rec_mem_fact(r, a->addr, &was, &seen, &is_clear) ||
 	    was == b.v)
 		return;
-	if (!rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
+	if (!r->stage || !rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
 		r->is_open = true;
 }
 
