@@ -477,6 +477,11 @@ static struct err *show_flow(struct dec_pt_flow *f, const struct dec_pt_show_opt
 	if (!err) {
 		d = dec_pt_show_shown(s);
 		summarize(f, d, o);
+		if (o->function && !d->has_function)
+			fprintf(stderr,
+				"faultline: note: nothing that was decoded is of a "
+				"function '%s'\n",
+				o->function);
 		*status = d->n_gaps && !d->instructions;
 	}
 	dec_pt_show_destroy(s);

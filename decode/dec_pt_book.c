@@ -15,6 +15,7 @@ struct dec_pt_book {
 	size_t n_applied; ///< mappings of the image that it, and symbols, know
 	struct map by_ip; ///< -> index
 	VEC(struct dec_pt_entry) entries;
+	bool has_wanted;
 	struct arena arena;
 };
 
@@ -223,6 +224,11 @@ static bool is_wanted(const struct dec_pt_book *b, const struct dec_place *p)
 	       (p->outer && !strcmp(p->outer, b->function));
 }
 
+bool dec_pt_book_has_wanted(const struct dec_pt_book *b)
+{
+	return b->has_wanted;
+}
+
 /* Where a direct branch leads, as objdump shows it. */
 static void target_text(struct dec_pt_book *b, const struct dec_insn *insn, char *buf,
 			size_t size)
@@ -274,6 +280,7 @@ static struct err *entry_fill(struct dec_pt_book *b, struct dec_pt_entry *e)
 	e->line = p.file ? p.line : 0;
 	e->is_entry = e->symbol && !e->offset;
 	e->is_wanted = is_wanted(b, &p);
+	b->has_wanted |= e->is_wanted;
 	e->place = place_text(b, e);
 	e->where = e->place ? where_text(b, e) : NULL;
 	e->json = e->where && b->as_json ? json_text(b, e) : NULL;

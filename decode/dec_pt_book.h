@@ -58,6 +58,9 @@ struct err *dec_pt_book_find(struct dec_pt_book *b, uint64_t ip,
 struct err *dec_pt_book_next(struct dec_pt_book *b, struct dec_pt_entry *e,
 			     struct dec_pt_entry **ret);
 
+/** @return whether an instruction that is wanted has been looked up. */
+bool dec_pt_book_has_wanted(const struct dec_pt_book *b);
+
 /** Write `,"key":"s"` with what JSON wants escaped; nothing when @p s is NULL. */
 void dec_pt_book_json(FILE *f, const char *key, const char *s);
 

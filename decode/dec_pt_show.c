@@ -299,6 +299,8 @@ struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source
 	s->shown.bytes += source->stream.size;
 	s->shown.skipped_bytes += totals.skipped_bytes;
 	s->shown.seconds = clock_now_s() - s->start_s;
+	for (size_t i = 0; i < s->books.size; i++)
+		s->shown.has_function |= dec_pt_book_has_wanted(s->books.data[i].book);
 	return fflush(s->o.out) ? err_errno("cannot write") : NULL;
 }
 

@@ -55,6 +55,7 @@ struct dec_pt_shown {
 	VEC(struct dec_pt_gap_count) gaps;
 	uint64_t instructions, n_gaps;
 	uint64_t bytes, skipped_bytes;
+	bool has_function; ///< that is wanted has run; or none is wanted
 	double seconds; ///< decoding, and showing
 };
 

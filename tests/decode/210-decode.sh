@@ -72,6 +72,9 @@ decode --calls --function rotate "$capture" >"$TMPDIR/text"
 	fail "--function rotate: $(head -n 3 "$TMPDIR/text")"
 
 # ---- filters
+decode --calls --function rotat "$capture" >"$TMPDIR/text"
+[ ! -s "$TMPDIR/text" ] && grep -q "note: nothing .* function 'rotat'" "$TMPDIR/said" ||
+	fail "a function that there is not: $(cat "$TMPDIR/said")"
 inside=$(grep -c '  rotate' "$TMPDIR/instructions")
 decode --instructions --function rotate "$capture" >"$TMPDIR/text"
 [ "$(wc -l <"$TMPDIR/text")" = "$inside" ] || fail "--function rotate is not $inside lines"
