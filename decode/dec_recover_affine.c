@@ -23,24 +23,39 @@ static uint64_t low(const struct rec_affine *x, uint64_t v)
 	return v & rec_ones(x->bits);
 }
 
+/* @p inner stands for the root of @p outer. */
+static struct rec_term term_compose(struct rec_term outer, struct rec_term inner)
+{
+	return (struct rec_term){ inner.root, true, outer.mul * inner.mul,
+				  outer.mul * inner.off + outer.off };
+}
+
+/* One link up from @p node; itself where there is none. */
+static struct rec_term link_up(const struct rec_affine *x, uint32_t node)
+{
+	struct rec_bits b = x->r->bits.data[node];
+
+	return is_all(b, x->bits) ? rec_term_const(low(x, b.v)) : x->up[node];
+}
+
 struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node)
 {
-	struct rec_bits b;
-	struct rec_term up, top;
+	struct rec_term found = { node, true, 1, 0 }, t, above;
 
 	if (node == REC_NO_NODE || (node & REC_VEC))
 		return (struct rec_term){};
-	b = x->r->bits.data[node];
-	if (is_all(b, x->bits))
-		return rec_term_const(low(x, b.v));
-	up = x->up[node];
-	if (up.root == REC_NO_NODE || up.root == node)
-		return up;
-	top = rec_affine_find(x, up.root);
-	// Shorter the next time.
-	x->up[node] = (struct rec_term){ top.root, true, up.mul * top.mul,
-					 up.mul * top.off + up.off };
-	return x->up[node];
+	for (;;) {
+		t = link_up(x, found.root);
+		if (t.root == found.root)
+			return found;
+		if (t.root == REC_NO_NODE)
+			return term_compose(found, t);
+		// Half as long the next time.
+		above = link_up(x, t.root);
+		if (above.root != t.root)
+			x->up[found.root] = term_compose(t, above);
+		found = term_compose(found, t);
+	}
 }
 
 /* @return whether the upper half of @p node is zero. */
