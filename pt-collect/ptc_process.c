@@ -344,8 +344,9 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
-		ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
-		ptc_child_created(p, tid, event, message);
+		// Killed meanwhile, it does not say which: a child tells of itself.
+		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
+			ptc_child_created(p, tid, event, message);
 		ptc_process_go_on(p, tid);
 		return;
 	case PTRACE_EVENT_VFORK_DONE:
