@@ -52,8 +52,8 @@ int explain_penalty(const struct explain *ex, const struct slice_node *n)
 		return 0;
 	case SLICE_RESULT:
 		return explain_is_address_call(e) ? 150 : 10;
-	case SLICE_CPUID:
-		return 5;
+	case SLICE_CPUID: // Which variant of a library's function is called follows from it.
+		return 60;
 	case SLICE_FRAME:
 	case SLICE_SIGRETURN:
 		return 10;
