@@ -345,6 +345,7 @@ static const struct graph_work works[GRAPH_WORKS] = {
 	  .is_own = true,
 	  .published = &published_shortest },
 };
+
 /* ---- programs ----------------------------------------------------------------------------- */
 
 /** Debian's, not one that stands before it in PATH. */

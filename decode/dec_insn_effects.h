@@ -4,7 +4,8 @@
 /**
  * @file
  * Effects of an instruction that Zydis's operands do not say: flags, state registers, and
- * those forms of which the inline instrumentation must keep away. Private to dec_insn.c.
+ * those forms of which the inline instrumentation must keep away. Private to dec_insn.c, but
+ * for the images, which recovery asks for, too.
  */
 #ifndef DECODE_DEC_INSN_EFFECTS_H
 #define DECODE_DEC_INSN_EFFECTS_H

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "decode/dec_insn_effects.h"
+
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
 /* What is tracked beside the general registers: vectors, masks, flags. */
@@ -238,23 +240,12 @@ static bool form_has_odd_memory(const struct form_maker *k)
  * before AVX-512 (the manual, volume 1, 13.4). */
 static void form_set_save(struct form_maker *k)
 {
-	switch (k->d.mnemonic) {
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
-		k->f->saves = 512;
-		break;
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-		k->f->saves = 832;
-		k->f->saves_more = true;
-		break;
-	default:
+	enum insn_image image = insn_saves(k->d.mnemonic);
+
+	if (image != INSN_IMAGE_FX && image != INSN_IMAGE_EXTENDED)
 		return;
-	}
+	k->f->saves = image == INSN_IMAGE_FX ? 512 : 832;
+	k->f->saves_more = image == INSN_IMAGE_EXTENDED;
 	form_agen(k->f, &k->d, &k->ops[0]);
 }
 
