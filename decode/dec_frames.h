@@ -18,8 +18,9 @@
 struct frame {
 	uint64_t return_rip; ///< of a tail call: behind the jump
 	uint64_t rsp;	     ///< where the return address lies
-	uint32_t own;	     ///< 1 + index of the innermost frame, this or outer, whose
-			     ///< return address is in a module with lines; 0 = none
+	/** 1 + index of the innermost frame, this or outer, whose return address is in a
+	 * module with lines; 0 = none. */
+	uint32_t own;
 };
 
 /** One thread's calls. */

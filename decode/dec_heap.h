@@ -27,8 +27,8 @@ struct dec_run {
 	uint64_t fault_addr; ///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
 	double seconds;
 	bool has_allocator; ///< a function of malloc's kind was found, or a trace of one
-	char *divergence; ///< text for people when !has_matched; caller frees
-	char *notes;	  ///< text: what was inferred, unlisted, skipped; caller frees
+	char *divergence;   ///< text for people when !has_matched; caller frees
+	char *notes;	    ///< text: what was inferred, unlisted, skipped; caller frees
 	/** Nothing was replayed: values were recovered (dec_flight.h). */
 	bool is_recovered;
 	uint64_t *inferred; ///< times, ascending, whose stores are only inferred

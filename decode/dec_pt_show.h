@@ -56,7 +56,7 @@ struct dec_pt_shown {
 	uint64_t instructions, n_gaps;
 	uint64_t bytes, skipped_bytes;
 	bool has_function; ///< that is wanted has run; or none is wanted
-	double seconds; ///< decoding, and showing
+	double seconds;	   ///< decoding, and showing
 };
 
 struct dec_pt_show;

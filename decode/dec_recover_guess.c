@@ -112,8 +112,10 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->is_bold = i >= 4;
 			r->least_may_element = i >= 3 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			r->least_may = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
-			err = rec_settle_memory(r) ?: rec_frames_apply(r) ?:
-				     rec_bounds_apply(r) ?: recover_mirrors(r);
+			err = rec_settle_memory(r)	  ?:
+				      rec_frames_apply(r) ?:
+				      rec_bounds_apply(r) ?:
+							    recover_mirrors(r);
 			if (is_complete(r))
 				break;
 		}

@@ -273,8 +273,7 @@ bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_b
 	if (!look_bytes(r, &k, addr, &cached))
 		return false;
 	*ret = (struct rec_bits){ k.v, k.m };
-	*is_const = cached != REC_NO_NODE &&
-		    r->lines.data[cached].map == DEC_MAP_CONST;
+	*is_const = cached != REC_NO_NODE && r->lines.data[cached].map == DEC_MAP_CONST;
 	return true;
 }
 

@@ -24,8 +24,9 @@ struct dec_ref {
 	uint8_t certainty;	///< enum dec_certainty: of the value
 	uint8_t addr_certainty; ///< of the address; when DEC_UNKNOWN it is 0
 	uint64_t addr;		///< address, when is_mem
-	uint32_t size; ///< bytes: of memory; 8 for a GPR (always the whole register),
-		       ///< 64 for a vector register, 8 for a mask register
+	/** Bytes: of memory; 8 for a GPR (always the whole register), 64 for a vector
+	 * register, 8 for a mask register. */
+	uint32_t size;
 	const uint8_t *value; ///< size bytes; valid during the callback
 };
 

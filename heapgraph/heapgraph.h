@@ -74,12 +74,12 @@ struct hg_release {
 /** What a graph costs and holds. */
 struct hg_measure {
 	uint64_t nodes, changes;
-	uint64_t edges;	    ///< stores of a pointer to a node that lived then
-	uint64_t clusters;  ///< nodes made of others
-	uint64_t splits;    ///< nodes split off from others
-	uint64_t log_bytes; ///< memory of the changes
-	uint64_t node_bytes;  ///< of the nodes, their sources and merge edges
-	uint64_t all_bytes;   ///< hg_graph_bytes()
+	uint64_t edges;	     ///< stores of a pointer to a node that lived then
+	uint64_t clusters;   ///< nodes made of others
+	uint64_t splits;     ///< nodes split off from others
+	uint64_t log_bytes;  ///< memory of the changes
+	uint64_t node_bytes; ///< of the nodes, their sources and merge edges
+	uint64_t all_bytes;  ///< hg_graph_bytes()
 };
 
 /* ---- building ---------------------------------------------------------------- */
@@ -135,7 +135,7 @@ struct hg_release hg_graph_unknown_free(const struct hg_graph *g);
  * at the nodes one by one. */
 struct hg_node_id hg_graph_find_freed(const struct hg_graph *g, uint64_t addr,
 				      uint64_t time);
-uint64_t hg_graph_log_bytes(const struct hg_graph *g);	   ///< memory of all operations
+uint64_t hg_graph_log_bytes(const struct hg_graph *g); ///< memory of all operations
 
 /** @return memory of the whole graph as it is now: operations, nodes, heap bytes, indices;
  * room kept for growth counts. */

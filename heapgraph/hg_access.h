@@ -37,15 +37,15 @@ struct hg_access_step {
 struct hg_access {
 	enum hg_access_kind kind;
 	bool is_write;
-	uint64_t time;	 ///< of the first
-	uint64_t rip;	 ///< the statement (dec_heap.h); the instruction itself is pc
+	uint64_t time; ///< of the first
+	uint64_t rip;  ///< the statement (dec_heap.h); the instruction itself is pc
 	uint64_t pc;
 	uint64_t addr;
 	uint32_t size;
 	struct hg_node_id from; ///< that the pointer is derived from
 	struct hg_node_id to;	///< that the access lands in; {0}: in none
-	const char *field;	///< FIELD: the part left; its name, borrowed of the layout,
-	size_t field_length;	///< has so many characters
+	const char *field;   ///< FIELD: the part left; its name, borrowed of the layout,
+	size_t field_length; ///< has so many characters
 	uint64_t count;
 	struct hg_access_step step[HG_ACCESS_STEPS]; ///< the first ones
 	size_t n_steps;

@@ -54,7 +54,7 @@ static void branch(int way, uint64_t to)
 		__asm__ volatile("push %0\nret" : : "r"(to) : "memory");
 		break;
 	case 5: // the same registers, and a target that changes: it passes thrice
-		at[1] = to, at[0] = (uintptr_t)&&again;
+		at[1] = to, at[0] = (uintptr_t) && again;
 	again:
 		__asm__ volatile("" : : : "memory");
 		if (__atomic_add_fetch(&at[2], 1, __ATOMIC_RELAXED) == 4)
@@ -69,9 +69,10 @@ static void branch(int way, uint64_t to)
 
 static void *work(void *unused)
 {
-	static const uint64_t to[] = { 0x8000000000001234, 1ull << 47, -1ull << 47,
-				       0xffffffff81000000, 8, (1ull << 47) - 4096,
-				       ~0ull };
+	static const uint64_t to[] = {
+		0x8000000000001234,  1ull << 47, -1ull << 47, 0xffffffff81000000, 8,
+		(1ull << 47) - 4096, ~0ull
+	};
 
 	for (volatile int way = 0; way < 6; way++)
 		for (volatile size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
