@@ -267,9 +267,83 @@ static void walk_pt(struct cap_walk *w, void *what)
 	pt->n_lost = cap_walk_u64(w, "lost", pt->n_lost);
 }
 
+#define CPUID_ROWS_MAX 100000 ///< more is damage
+
+/** A row of the table: `LEAF.SUBLEAF EAX EBX ECX EDX`, in hex, and ` @CPU` where only that CPU
+ * answers so. */
+static char *print_row(const struct cap_cpuid *row)
+{
+	const uint32_t *r = row->regs;
+	char cpu[16] = "", *text;
+
+	if (row->cpu != CAP_CPU_ANY)
+		snprintf(cpu, sizeof(cpu), " @%d", row->cpu);
+	return asprintf(&text, "%x.%x %x %x %x %x%s", row->leaf, row->subleaf, r[0], r[1],
+			r[2], r[3], cpu) < 0 ?
+		       NULL :
+		       text;
+}
+
+static bool parse_row(const char *text, struct cap_cpuid *row)
+{
+	uint32_t *r = row->regs;
+	int n = 0, m = 0;
+
+	row->cpu = CAP_CPU_ANY;
+	if (sscanf(text, "%x.%x %x %x %x %x%n", &row->leaf, &row->subleaf, &r[0], &r[1],
+		   &r[2], &r[3], &n) != 6)
+		return false;
+	return !text[n] || (sscanf(text + n, " @%d%n", &row->cpu, &m) == 1 &&
+			    !text[n + m] && row->cpu >= 0);
+}
+
+static void print_rows(struct cap_walk *w, const struct cap_cpu *c)
+{
+	cJSON *rows = cJSON_CreateArray();
+
+	cap_walk_put(w, "cpuid", rows);
+	for (size_t i = 0; !w->no_memory && i < c->n; i++) {
+		_cleanup_free_ char *text = print_row(&c->rows[i]);
+		cJSON *item = text ? cJSON_CreateString(text) : NULL;
+
+		w->no_memory = !item || !cJSON_AddItemToArray(rows, item);
+	}
+}
+
+static void walk_cpu(struct cap_walk *w, void *what)
+{
+	struct cap_cpu *c = what;
+	cJSON *rows, *item;
+	size_t n;
+
+	c->is_trapped = cap_walk_bool(w, "trapped", c->is_trapped);
+	c->bound_to = cap_walk_int(w, "bound_to", c->bound_to, CAP_CPU_ANY, INT32_MAX);
+	c->bound_from = cap_walk_u64(w, "bound_from", c->bound_from);
+	if (!w->is_parse) {
+		print_rows(w, c);
+		return;
+	}
+	rows = cap_walk_take(w, "cpuid", cJSON_IsArray);
+	n = cJSON_GetArraySize(rows);
+	c->rows = calloc(n + 1, sizeof(*c->rows));
+	w->no_memory |= !c->rows;
+	if (!c->rows || n > CPUID_ROWS_MAX) {
+		cap_walk_wrong(w, "cpuid");
+		return;
+	}
+	cJSON_ArrayForEach(item, rows)
+	{
+		if (!cJSON_IsString(item) ||
+		    !parse_row(item->valuestring, &c->rows[c->n++]))
+			cap_walk_wrong(w, "cpuid");
+	}
+}
+
 /** What only captures of some time or kind have. */
 static void walk_kind(struct cap_walk *w, struct cap_info *info)
 {
+	if (!cap_walk_object(w, "cpu", info->cpu.n, walk_cpu, &info->cpu) && w->is_parse)
+		info->cpu.bound_to = CAP_CPU_ANY;
 	if (!w->is_parse || cap_walk_has(w, "mode"))
 		info->mode = cap_walk_name(w, "mode", info->mode, NAMES(mode_names));
 	cap_walk_object(w, "end_core", info->end_core.reason, walk_end_core,
@@ -398,5 +472,6 @@ void cap_info_deinit(struct cap_info *info)
 	free(info->processes);
 	free(info->end_core.function);
 	cap_pt_deinit(&info->pt);
+	cap_cpu_deinit(&info->cpu);
 	*info = (struct cap_info){};
 }

@@ -211,6 +211,11 @@ void cap_writer_destroy(struct cap_writer *w)
 	free(w);
 }
 
+uint64_t cap_writer_events(const struct cap_writer *w)
+{
+	return w->n_events;
+}
+
 /** Keep the books that cap_writer_finish() turns into the manifest. */
 static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
 {

@@ -32,6 +32,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "capture/cap_cpu.h"
 
 #define CAP_VERSION 1
 
@@ -341,6 +342,7 @@ struct cap_info {
 	enum cap_created created;
 	struct cap_process *processes; ///< followed from here, by index
 	size_t n_processes;
+	struct cap_cpu cpu; ///< that it was recorded on
 };
 
 /** Free what @p p owns. */
@@ -529,6 +531,9 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						    size_t size),
 			    void *ctx);
+
+/** @return how many events were written. */
+uint64_t cap_writer_events(const struct cap_writer *w);
 
 /** Close everything and write manifest.json. @p info: files is filled in by the writer,
  * is_complete and `missing` (malloc'ed texts are appended) computed from gaps and flags,
