@@ -59,7 +59,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 .PHONY: all tests examples check sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install clean format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
-tests: $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
+tests: $(B)/tests/nofault.so $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -151,6 +151,11 @@ $(PROGRAMS_CC): $(B)/%: %.cc
 	@mkdir -p $(@D)
 	$(say) CXX $@
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
+
+$(B)/tests/nofault.so: tests/nofault.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -O2 -g -shared -fPIC -o $@ $<
 
 $(BENCH_PROGRAMS): bench/programs/program.h bench/programs/graph.h
 $(B)/tests/programs/crashes-O0: tests/programs/crashes.c

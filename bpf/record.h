@@ -92,10 +92,18 @@ struct rec_chunk {
 	__u64 size; /* bytes that follow */
 };
 
-/* rdrand or its kin is about to be executed; the thread stops behind it. */
+/* The cookie of a probe on an instruction whose result is not the program's own. */
+enum rec_chance_insn {
+	REC_CHANCE_RANDOM, /* rdrand, rdseed, rdpid */
+	REC_CHANCE_CPUID,
+};
+
+/* Such an instruction is about to be executed; the thread stops behind it. */
 struct rec_chance {
 	struct rec_head head;
 	__u64 rip;
+	__u64 insn;   /* enum rec_chance_insn */
+	__u64 gpr[4]; /* rax, rcx, rdx, rbx */
 };
 
 /* An allocator function was entered; or returned, then args[0] is its result. */
@@ -239,6 +247,7 @@ _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
 _Static_assert(sizeof(struct rec_heap) == 80, "layout");
+_Static_assert(sizeof(struct rec_chance) == 72, "layout");
 _Static_assert(sizeof(struct rec_store) == 168, "layout");
 _Static_assert(sizeof(struct rec_store_site) == 64, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");

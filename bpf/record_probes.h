@@ -12,7 +12,7 @@
 
 /* An instruction whose result is chance: user space takes it when the thread has stopped.
  * The kernel single-steps it first, and lets no signal in between. */
-static int put_chance(struct pt_regs *regs)
+static __always_inline int put_chance(struct pt_regs *regs)
 {
 	struct rec_chance e = {};
 	__u64 id = bpf_get_current_pid_tgid();
@@ -22,6 +22,11 @@ static int put_chance(struct pt_regs *regs)
 	note_runs(id >> 32, id);
 	fill_head(&e.head, REC_CHANCE, id);
 	e.rip = regs->ip;
+	e.insn = bpf_get_attach_cookie(regs);
+	e.gpr[0] = regs->ax;
+	e.gpr[1] = regs->cx;
+	e.gpr[2] = regs->dx;
+	e.gpr[3] = regs->bx;
 	ring_put(&e, sizeof(e));
 	bpf_send_signal_thread(SIGSTOP);
 	return 0;

@@ -20,14 +20,15 @@ enum {
 	XSAVE_LEGACY_BYTES = 576,
 };
 
-/* Where component @p i lies in the standard format, on processors that have AVX-512. */
-static const uint16_t xsave_at[] = { 0, 160, 576, 960, 1024, 1088, 1152, 1664 };
+#define XSAVE_XMM_AT 160
 
 /* Copy @p n bytes of component @p which. One that is not in use is all zeros. @return
  * false when the area does not hold it. */
 static bool xsave_get(const struct cap_core *core, int which, size_t at, void *to,
 		      size_t n)
 {
+	const struct cap_xstate_layout layout = cap_core_xstate();
+	size_t from = which == XSAVE_SSE ? XSAVE_XMM_AT : layout.at[which].offset;
 	uint64_t in_use = 3;
 
 	if (!core->xstate || core->xstate_bytes < XSAVE_LEGACY_BYTES)
@@ -37,9 +38,9 @@ static bool xsave_get(const struct cap_core *core, int which, size_t at, void *t
 		memset(to, 0, n);
 		return true;
 	}
-	if (xsave_at[which] + at + n > core->xstate_bytes)
+	if (from + at + n > core->xstate_bytes)
 		return false;
-	memcpy(to, core->xstate + xsave_at[which] + at, n);
+	memcpy(to, core->xstate + from + at, n);
 	return true;
 }
 

@@ -5,7 +5,6 @@
 
 #include "decode/dec_guest.h"
 
-#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -356,35 +355,49 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 	return NULL;
 }
 
-uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes)
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout)
 {
-	uint32_t size, offset, c, d, keys;
 	uint64_t in_use;
+	uint32_t keys;
 
-	__cpuid_count(0xd, XSTATE_PKRU, size, offset, c, d);
-	(void)c, (void)d;
-	if (!size || bytes < offset + sizeof(keys))
+	if (!layout->at[XSTATE_PKRU].size ||
+	    bytes < layout->at[XSTATE_PKRU].offset + sizeof(keys))
 		return DEC_PKRU_INIT;
 	memcpy(&in_use, xstate + 512, sizeof(in_use));
-	memcpy(&keys, xstate + offset, sizeof(keys));
+	memcpy(&keys, xstate + layout->at[XSTATE_PKRU].offset, sizeof(keys));
 	return in_use >> XSTATE_PKRU & 1 ? keys : 0;
 }
 
-void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
-		       uint8_t *xsave)
+void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+		       const struct cap_xstate_layout *layout, uint8_t *xsave)
 {
 	uint64_t in_use;
 
-	if (bytes > CTX_XSAVE_BYTES)
-		bytes = CTX_XSAVE_BYTES;
 	if (bytes < 576)
 		return;
-	memcpy(xsave, xstate, bytes);
+	cap_xstate_convert(xsave, CTX_XSAVE_BYTES, &g->host_xstate, xstate, bytes,
+			   layout);
 	memset(xsave + 464, 0, 48); // software bytes of the kernel
 	memcpy(&in_use, xsave + 512, 8);
-	in_use &= e->ctx->xmask;
+	in_use &= g->engine->ctx->xmask;
 	memcpy(xsave + 512, &in_use, 8);
-	memset(xsave + 520, 0, 56);
+}
+
+/* How vector registers lie in memory: here, and where it was recorded. */
+static struct err *guest_init_xstate(struct dec_guest *g)
+{
+	const struct cap_cpu *recorded = &capture_info(g->capture)->cpu;
+	struct cap_cpu here;
+	struct err *err = cap_cpu_ask(&here, false);
+
+	if (err)
+		return err;
+	g->host_xstate = cap_cpu_xstate(&here);
+	g->xstate = recorded->n ? cap_cpu_xstate(recorded) : g->host_xstate;
+	g->core_xstate = cap_core_xstate();
+	cap_cpu_deinit(&here);
+	return NULL;
 }
 
 struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
@@ -393,7 +406,9 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 	struct err *err;
 
 	*g = (struct dec_guest){ .engine = e, .capture = c, .brk = core->brk };
-	err = guest_open_files(g);
+	err = guest_init_xstate(g);
+	if (!err)
+		err = guest_open_files(g);
 	for (size_t i = 0; !err && i < core->n_mappings; i++)
 		err = guest_map_start(g, core, &core->mappings[i]);
 	for (size_t i = 0; !err && i < core->n_mappings; i++) {
@@ -407,8 +422,10 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 	e->ctx->rflags = ctx_user_flags(core->regs.rflags);
 	e->ctx->fs_base = core->regs.fs_base;
 	e->ctx->gs_base = core->regs.gs_base;
-	guest_load_xstate(e, core->xstate, core->xstate_bytes, e->ctx->xsave);
-	e->ctx->pkru = guest_xstate_keys(core->xstate, core->xstate_bytes);
+	guest_load_xstate(g, core->xstate, core->xstate_bytes, &g->core_xstate,
+			  e->ctx->xsave);
+	e->ctx->pkru =
+		guest_xstate_keys(core->xstate, core->xstate_bytes, &g->core_xstate);
 	return NULL;
 }
 

@@ -34,6 +34,8 @@ struct guest_alias {
 struct dec_guest {
 	struct dec_engine *engine;
 	const struct capture *capture;
+	/** Where XSAVE areas have what: this CPU's, in signal frames, in cores. */
+	struct cap_xstate_layout host_xstate, xstate, core_xstate;
 	VEC(struct guest_range) ranges; ///< ascending, disjoint
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
@@ -55,14 +57,15 @@ struct dec_guest {
 struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
 		       const struct cap_core *core);
 
-/** Make of @p bytes of @p xstate, as ptrace gives it, what the machine restores. Too short
- * a one changes nothing. @p xsave: CTX_XSAVE_BYTES. */
-void guest_load_xstate(const struct dec_engine *e, const uint8_t *xstate, size_t bytes,
-		       uint8_t *xsave);
+/** Make of @p bytes of @p xstate, laid out as @p layout says, what the machine restores. Too
+ * short a one changes nothing. @p xsave: CTX_XSAVE_BYTES. */
+void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+		       const struct cap_xstate_layout *layout, uint8_t *xsave);
 
-/** @return the protection keys' register in @p bytes of @p xstate, laid out as this
- * processor does it (SDM volume 1, 13.5.7); what programs begin with when they are not in it. */
-uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes);
+/** @return the protection keys' register in @p bytes of @p xstate (SDM volume 1, 13.5.7); what
+ * programs begin with when they are not in it. */
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout);
 
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);

@@ -188,14 +188,21 @@ static struct err *encoder_on_block(void *ctx, struct log_block *b, const uint8_
 	return err || !e->o.ptwrite ? err : encoder_ptwrites(e, b, n_ran, time);
 }
 
+/* It executes @p insn, which may be probed. */
+static struct err *encoder_one(struct dec_pt_encoder *e, const struct dec_insn *insn,
+			       uint64_t time)
+{
+	const uint64_t *probe = e->o.probes ? map_get(e->o.probes, insn->rip) : NULL;
+
+	return probe ? encoder_probe(e, insn, *probe, time) :
+		       encoder_ran(e, insn->rip, insn, 1, time);
+}
+
 static struct err *encoder_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				   const struct dec_insn *insn, uint64_t time)
 {
-	struct dec_pt_encoder *e = ctx;
-	const uint64_t *probe = e->o.probes ? map_get(e->o.probes, rec->rip) : NULL;
-
-	return probe ? encoder_probe(e, insn, *probe, time) :
-		       encoder_ran(e, rec->rip, insn, 1, time);
+	(void)rec;
+	return encoder_one(ctx, insn, time);
 }
 
 /* The running thread executes the system call instruction at @p rip. */
@@ -278,8 +285,8 @@ static struct err *encoder_on_state(struct dec_pt_encoder *e, const struct dec_r
 	if (!e->current)
 		return encoder_lost();
 	switch ((enum dec_state_why)rec->value[20]) {
-	case DEC_STATE_INSN: // rdtsc, cpuid
-		err = encoder_ran(e, insn.rip, &insn, 1, time);
+	case DEC_STATE_INSN: // rdtsc, cpuid, rdrand
+		err = encoder_one(e, &insn, time);
 		break;
 	case DEC_STATE_SIGNAL:
 		if (e->current->is_enabled)

@@ -517,30 +517,49 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 
 /* ---- instructions for C ------------------------------------------------------------------ */
 
+static void replay_give_cpuid(struct dec_ctx *c, const uint32_t regs[4])
+{
+	c->gpr[CAP_RAX] = regs[0], c->gpr[CAP_RBX] = regs[1];
+	c->gpr[CAP_RCX] = regs[2], c->gpr[CAP_RDX] = regs[3];
+}
+
+/* Executed where the recorder could not see it: in code of no file, on a CPU that cannot make
+ * cpuid trap. The manifest's table knows. */
+static void replay_unseen_cpuid(struct dec_replay *r, struct dec_ctx *c)
+{
+	const struct cap_cpu *cpu = &capture_info(r->capture)->cpu;
+	bool is_bound = r->is_log_at_end || r->next.seq >= cpu->bound_from;
+	uint32_t leaf = c->gpr[CAP_RAX], subleaf = c->gpr[CAP_RCX], out[4];
+
+	if (!cpu->n) {
+		replay_note(r, "cpuid was not recorded: this host's answers were used");
+		__cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
+	} else if (!cap_cpu_find(cpu, leaf, subleaf,
+				 is_bound ? cpu->bound_to : CAP_CPU_ANY, out)) {
+		replay_note(
+			r,
+			"cpuid at %#lx asked which CPU it ran on (leaf %#x), which was "
+			"not recorded: one CPU's answer was used",
+			c->rip, leaf);
+	}
+	replay_give_cpuid(c, out);
+}
+
 static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 {
 	struct dec_ctx *c = e->ctx;
-	uint32_t out[4];
+	bool is_next = !r->is_log_at_end && r->next.kind == CAP_EV_CPUID;
 
-	if (!r->is_log_at_end && r->next.kind == CAP_EV_CPUID) {
-		if (r->next.regs.rip != c->rip ||
-		    r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
-			return replay_diverge(
-				r, DEC_PARTED_EVENT,
-				"cpuid at rip %#lx; recorded: cpuid at %#lx", c->rip,
-				r->next.regs.rip);
-		memcpy(out, r->next.cpuid, sizeof(out));
-	} else {
-		// Recorded where cpuid does not fault: this host's answer must do.
-		replay_note(r, "cpuid was not recorded: this host's answers were used");
-		__cpuid_count(c->gpr[CAP_RAX], c->gpr[CAP_RCX], out[0], out[1], out[2],
-			      out[3]);
-		c->gpr[CAP_RAX] = out[0], c->gpr[CAP_RBX] = out[1];
-		c->gpr[CAP_RCX] = out[2], c->gpr[CAP_RDX] = out[3];
+	if (!is_next ||
+	    (r->next.regs.rip != c->rip && !capture_info(r->capture)->cpu.is_trapped)) {
+		replay_unseen_cpuid(r, c);
 		return DEC_GO;
 	}
-	c->gpr[CAP_RAX] = out[0], c->gpr[CAP_RBX] = out[1];
-	c->gpr[CAP_RCX] = out[2], c->gpr[CAP_RDX] = out[3];
+	if (r->next.regs.rip != c->rip || r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
+		return replay_diverge(r, DEC_PARTED_EVENT,
+				      "cpuid at rip %#lx; recorded: cpuid at %#lx",
+				      c->rip, r->next.regs.rip);
+	replay_give_cpuid(c, r->next.cpuid);
 	return replay_advance(r);
 }
 

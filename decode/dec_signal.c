@@ -218,6 +218,7 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 void replay_signal_return(struct dec_replay *r, uint64_t frame)
 {
 	struct dec_ctx *c = r->engine.ctx;
+	const struct cap_xstate_layout *layout = &r->guest.xstate;
 	uint64_t area, in_use;
 	uint32_t magic, size = 512;
 
@@ -229,23 +230,17 @@ void replay_signal_return(struct dec_replay *r, uint64_t frame)
 	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
 		return;
 	memcpy(&magic, (void *)(area + 464), 4);
-	if (magic == 0x46505853) {			     // FP_XSTATE_MAGIC1
+	if (magic == 0x46505853)			     // FP_XSTATE_MAGIC1
 		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
-		if (guest_avail(&r->guest, area, PROT_READ) >= size)
-			c->pkru = guest_xstate_keys((const uint8_t *)area, size);
-		if (size > CTX_XSAVE_BYTES)
-			size = CTX_XSAVE_BYTES;
-	}
 	if (guest_avail(&r->guest, area, PROT_READ) < size)
 		return;
-	memcpy(c->xsave, (void *)area, size);
-	memset(c->xsave + 464, 0, 48);
 	if (size > 576) {
-		memcpy(&in_use, c->xsave + 512, 8);
-		in_use &= c->xmask;
-		memcpy(c->xsave + 512, &in_use, 8);
-		memset(c->xsave + 520, 0, 56);
-	} else {
-		c->xsave[512] = 3;
+		c->pkru = guest_xstate_keys((const uint8_t *)area, size, layout);
+		guest_load_xstate(&r->guest, (const uint8_t *)area, size, layout,
+				  c->xsave);
+		return;
 	}
+	memcpy(c->xsave, (void *)area, 464);
+	in_use = 3;
+	memcpy(c->xsave + 512, &in_use, 8);
 }

@@ -74,8 +74,10 @@ struct err *threads_init(struct dec_replay *r)
 		t->rflags = ctx_user_flags(from->regs.rflags);
 		t->fs_base = from->regs.fs_base;
 		t->gs_base = from->regs.gs_base;
-		guest_load_xstate(&r->engine, from->xstate, from->xstate_bytes, t->xsave);
-		t->pkru = guest_xstate_keys(from->xstate, from->xstate_bytes);
+		guest_load_xstate(&r->guest, from->xstate, from->xstate_bytes,
+				  &r->guest.core_xstate, t->xsave);
+		t->pkru = guest_xstate_keys(from->xstate, from->xstate_bytes,
+					    &r->guest.core_xstate);
 		t->clear_child_tid = from->clear_child_tid;
 		t->robust_list = from->robust_list;
 		t->is_born = true;

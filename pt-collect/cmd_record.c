@@ -18,7 +18,6 @@
 #include "pt-collect/ptc_keeper.h"
 #include "pt-collect/ptc_privilege.h"
 #include "pt-collect/ptc_record.h"
-#include "pt-collect/ptc_trap.h"
 
 int cmd_record(int argc, char **argv);
 
@@ -580,10 +579,6 @@ int cmd_record(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	if (!options_go_together(&o))
 		return PTC_EXIT_FAILED;
-	if (o.is_portable && !ptc_can_trap_cpuid() && ptc_trap_tune())
-		fprintf(stderr, "faultline: this CPU cannot make cpuid trap: "
-				"--portable changes GLIBC_TUNABLES in the program's "
-				"environment, and reaches glibc only\n");
 	o.on_attached = tell_attached;
 	o.on_snapshot = tell_snapshot;
 	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);

@@ -65,9 +65,19 @@ struct ptc_thread {
 	struct {
 		uint64_t rip, sp;
 	} hit;
-	/** Of an instruction whose result is chance, which it is about to execute and to
-	 * stop behind; 0 = none. */
-	uint64_t chance_rip;
+	/** An instruction whose result is chance, or cpuid where that cannot trap, which it is
+	 * about to execute and to stop behind (ptc_chance.c). */
+	struct ptc_chance {
+		uint64_t rip; ///< 0 = none
+		bool is_cpuid;
+		uint32_t gpr[4]; ///< rax, rcx, rdx, rbx before it
+		/** cpuid: what the program sees (eax, ebx, ecx, edx), when that is not what
+		 * the CPU gave. Logged already; the thread gets it at the stop. Until then,
+		 * CLOCK_MONOTONIC, switches from it have the other; 0 = nothing of this. */
+		uint64_t changed_ns;
+		uint64_t behind; ///< where the thread stands then
+		uint32_t answer[4];
+	} chance;
 	/** A system call that ended in ERESTART*: what it was is known only at what the
 	 * thread does next. */
 	struct cap_event held;
@@ -154,7 +164,8 @@ struct ptc_child {
 /** rdrand or its kin in a file, for processes forked from one that has it mapped. */
 struct ptc_chance_site {
 	char *path;
-	uint64_t at; ///< file offset
+	uint64_t at;   ///< file offset
+	uint64_t insn; ///< enum rec_chance_insn
 };
 
 typedef VEC(struct ptc_chance_site) ptc_chance_sites;

@@ -34,7 +34,6 @@
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_threads.h"
 #include "pt-collect/ptc_tracee.h"
-#include "pt-collect/ptc_trap.h"
 #include "pt-collect/ptc_undo.h"
 #include "pt-collect/ptc_vdso.h"
 
@@ -358,7 +357,6 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
-	ptc_trap_tell(p);
 	// Not before: what a probe writes into the code would be saved with it.
 	ptc_chance_start(p, &maps);
 	ptc_files_probe(p, &maps);

@@ -64,9 +64,11 @@ int ptc_bpf_fd(const struct ptc_bpf *b);
 /** Events that the ring refused: 0, or we are wrong. */
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b);
 
-/** Probe the instruction at @p offset of file @p path, whose result is chance. */
+/** Probe @p n instructions at @p offsets of file @p path, whose results are chance; @p insns
+ * says of each which (enum rec_chance_insn). */
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
-				 uint64_t offset);
+				 const uint64_t *offsets, const uint64_t *insns,
+				 size_t n);
 
 /** Probe file @p path in process @p pid at @p n sites. @return NULL when all are probed,
  * else none is. */

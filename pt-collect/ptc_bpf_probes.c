@@ -131,15 +131,6 @@ static struct err *probe(struct ptc_bpf *b, const struct probe_prog *prog,
 	return err;
 }
 
-static struct err *probe_place(struct ptc_bpf *b, const struct probe_prog *prog,
-			       pid_t pid, const char *path, uint64_t offset)
-{
-	const uint64_t cookie = 0;
-	const struct places p = { pid, path, &offset, &cookie, 1 };
-
-	return probe(b, prog, &p);
-}
-
 static struct err *probe_functions(struct ptc_bpf *b, const struct probe_prog *prog,
 				   pid_t pid, const char *path,
 				   const struct cap_heap_site *sites, size_t n)
@@ -177,16 +168,19 @@ struct err *ptc_bpf_probe_trigger(struct ptc_bpf *b, pid_t pid, const char *path
 {
 	const struct probe_prog prog = { "record_trigger_multi", "record_trigger",
 					 false };
+	const uint64_t cookie = 0;
+	const struct places p = { pid, path, &offset, &cookie, 1 };
 
-	return probe_place(b, &prog, pid, path, offset);
+	return probe(b, &prog, &p);
 }
 
 struct err *ptc_bpf_probe_chance(struct ptc_bpf *b, pid_t pid, const char *path,
-				 uint64_t offset)
+				 const uint64_t *offsets, const uint64_t *insns, size_t n)
 {
 	const struct probe_prog prog = { "record_chance_multi", "record_chance", false };
+	const struct places p = { pid, path, offsets, insns, n };
 
-	return probe_place(b, &prog, pid, path, offset);
+	return probe(b, &prog, &p);
 }
 
 struct err *ptc_bpf_store_reads(struct ptc_bpf *b, uint64_t site,

@@ -3,11 +3,16 @@
 
 /**
  * @file
- * rdrand, rdseed and rdpid cannot be made to trap. cpuid hides them, so a program that
- * asks first does not use them. For one that does not ask they are looked for in each file
- * that is mapped as code, and probed: the kernel executes the instruction by itself and
- * stops the thread behind it, where its result stands in its registers. A uprobe is the
- * kernel's affair: children are not harmed by it, and nothing stays behind when we die.
+ * rdrand, rdseed and rdpid cannot be made to trap, nor can cpuid on many CPUs (AMD's before
+ * Zen 5, virtual ones). So they are looked for in each file that is mapped as code, and
+ * probed: the kernel executes the instruction by itself and stops the thread behind it, where
+ * its result stands in its registers. A uprobe is the kernel's affair: children are not
+ * harmed by it, and nothing stays behind when we die.
+ *
+ * What cpuid gave is made what the program is to see (ptc_cpuid.c) in that stop: it hides
+ * rdrand and its kin, so that a program which asks first does not use them. In code that is
+ * in no file (a JIT compiler's) nothing is probed: there the program sees all that the CPU
+ * has, and replay answers from the manifest's table (capture/cap_cpu.h).
  */
 #define LOG_ROOM "record"
 #include <fcntl.h>
@@ -18,13 +23,39 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_cpuid.h"
 #include "pt-collect/ptc_tracee.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
 #define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
 
-static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at)
+/** Instructions to probe in one file. */
+struct places {
+	VEC(uint64_t) at, insn;
+};
+
+static void places_deinit(struct places *p)
+{
+	vec_deinit(&p->at);
+	vec_deinit(&p->insn);
+}
+
+/* Once: a file's segments may share a page, and pieces share bytes. */
+static void places_add(struct places *p, uint64_t at, uint64_t insn)
+{
+	for (size_t i = 0; i < p->at.size; i++)
+		if (p->at.data[i] == at)
+			return;
+	if (vec_reserve(&p->at, p->at.size + 1) ||
+	    vec_reserve(&p->insn, p->insn.size + 1))
+		return;
+	p->at.data[p->at.size++] = at;
+	p->insn.data[p->insn.size++] = insn;
+}
+
+static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at,
+		      uint64_t insn)
 {
 	struct ptc_chance_site *slot;
 
@@ -33,7 +64,7 @@ static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at)
 			return;
 	slot = vec_push(sites);
 	if (slot)
-		*slot = (struct ptc_chance_site){ strdup(path), at };
+		*slot = (struct ptc_chance_site){ strdup(path), at, insn };
 	if (slot && !slot->path)
 		sites->size--;
 }
@@ -45,41 +76,61 @@ void ptc_chance_sites_deinit(ptc_chance_sites *sites)
 	vec_deinit(sites);
 }
 
-static void probe_site(struct ptc_process *p, const char *path, uint64_t at)
+static void probe_places(struct ptc_process *p, const char *path,
+			 const struct places *places)
 {
-	_cleanup_err_ struct err *err =
-		ptc_bpf_probe_chance(p->session->bpf, p->pid, path, at);
+	_cleanup_err_ struct err *err = NULL;
 
+	if (!places->at.size)
+		return;
+	err = ptc_bpf_probe_chance(p->session->bpf, p->pid, path, places->at.data,
+				   places->insn.data, places->at.size);
 	if (err)
 		log_info("%s", err->message);
-	else
-		log_info("probe an instruction of chance at %s+%#lx", path, at);
+	for (size_t i = 0; !err && i < places->at.size; i++)
+		log_info("probe %s at %s+%#lx",
+			 places->insn.data[i] == REC_CHANCE_CPUID ?
+				 "cpuid" :
+				 "an instruction of chance",
+			 path, places->at.data[i]);
 }
 
-/** Candidates are 0f c7 with a ModRM byte of mod 3 and reg 6 or 7. */
-static void probe_candidate(struct ptc_process *p, const char *path,
-			    struct ptc_code *code, uint64_t at)
+static void take_candidate(struct ptc_process *p, const char *path, struct ptc_code *code,
+			   uint64_t at, uint64_t insn, struct places *places)
 {
-	uint64_t insn = ptc_code_find(code, at);
+	uint64_t start = ptc_code_find(code, at);
 
-	if (!insn) {
-		log_info("%s: what looks like rdrand at %#lx is not probed", path, at);
+	if (!start) {
+		log_info("%s: what looks like %s at %#lx is not probed", path,
+			 insn == REC_CHANCE_CPUID ? "cpuid" : "rdrand", at);
 		return;
 	}
-	note_site(&p->session->chance_sites, path, insn);
-	probe_site(p, path, insn);
+	note_site(&p->session->chance_sites, path, start, insn);
+	places_add(places, start, insn);
 }
 
-/** Look through one piece; the last two bytes are the next one's too. */
-static void search_piece(struct ptc_process *p, const char *path, struct ptc_code *code,
-			 const uint8_t *bytes, size_t size, uint64_t offset)
-{
-	const uint8_t *at = bytes + 1, *end = bytes + size;
+/** A stretch of a file's code. */
+struct piece {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t offset; ///< in the file
+};
 
-	// The rarer byte of the two; memmem takes 1 ms for the C library.
-	while ((at = memchr(at, 0xc7, end - at)) && end - at >= 2) {
-		if (at[-1] == 0x0f && at[1] >= 0xf0)
-			probe_candidate(p, path, code, offset + (at - 1 - bytes));
+/** Instructions with opcode 0f @p second, and with a ModRM byte of @p modrm at least. Looked
+ * for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
+static void search_piece(struct ptc_process *p, const char *path, struct ptc_code *code,
+			 const struct piece *piece, uint64_t insn, struct places *places)
+{
+	const uint8_t second = insn == REC_CHANCE_CPUID ? 0xa2 : 0xc7;
+	// Of 0f c7: mod 3 and reg 6 or 7. cpuid has no ModRM byte.
+	const uint8_t modrm = insn == REC_CHANCE_CPUID ? 0 : 0xf0;
+	const uint8_t *at = piece->bytes + 1, *end = piece->bytes + piece->size;
+
+	while ((at = memchr(at, second, end - at)) && end - at >= 2) {
+		if (at[-1] == 0x0f && at[1] >= modrm)
+			take_candidate(p, path, code,
+				       piece->offset + (at - 1 - piece->bytes), insn,
+				       places);
 		at++;
 	}
 }
@@ -89,6 +140,7 @@ void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_(ptc_code_closep) struct ptc_code *code = NULL;
+	_cleanup_(places_deinit) struct places places = {};
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE);
 	_cleanup_err_ struct err *err = NULL;
 	ssize_t n = 0;
@@ -100,12 +152,19 @@ void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
 		log_info("%s: %s", path, err->message);
 		return;
 	}
+	// The last two bytes of a piece are the next one's too.
 	for (uint64_t end = offset + size; offset + 2 < end; offset += n - 2) {
 		n = pread(fd, bytes, end - offset < PIECE ? end - offset : PIECE, offset);
 		if (n <= 2)
-			return;
-		search_piece(p, path, code, bytes, n, offset);
+			break;
+
+		struct piece piece = { bytes, n, offset };
+
+		search_piece(p, path, code, &piece, REC_CHANCE_RANDOM, &places);
+		if (!ptc_can_trap_cpuid())
+			search_piece(p, path, code, &piece, REC_CHANCE_CPUID, &places);
 	}
+	probe_places(p, path, &places);
 }
 
 void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps)
@@ -118,28 +177,55 @@ void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps)
 	}
 }
 
+/** Those of @p sites that lie in mapping @p m. */
+static void probe_mapping(struct ptc_process *p, const struct ptc_map *m,
+			  const ptc_chance_sites *sites)
+{
+	_cleanup_(places_deinit) struct places places = {};
+
+	for (size_t i = 0; i < sites->size; i++) {
+		const struct ptc_chance_site *site = &sites->data[i];
+
+		if (!strcmp(m->name, site->path) &&
+		    site->at - m->offset < m->end - m->start)
+			places_add(&places, site->at, site->insn);
+	}
+	probe_places(p, m->name, &places);
+}
+
 void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	const ptc_chance_sites *sites = &p->session->chance_sites;
-
-	for (size_t i = 0; i < sites->size; i++)
-		for (size_t k = 0; k < maps->list.size; k++) {
-			const struct ptc_map *m = maps->list.data[k];
-			const struct ptc_chance_site *site = &sites->data[i];
-
-			if (m->prot & PROT_EXEC && !strcmp(m->name, site->path) &&
-			    site->at - m->offset < m->end - m->start) {
-				probe_site(p, site->path, site->at);
-				break;
-			}
-		}
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (maps->list.data[i]->prot & PROT_EXEC)
+			probe_mapping(p, maps->list.data[i], &p->session->chance_sites);
 }
 
 /** @return whether @p regs are those behind the instruction that @p t was about to
  * execute. */
 static bool is_behind(const struct ptc_thread *t, const struct cap_regs *regs)
 {
-	return regs->rip > t->chance_rip && regs->rip - t->chance_rip <= LENGTH_MAX;
+	return regs->rip > t->chance.rip && regs->rip - t->chance.rip <= LENGTH_MAX;
+}
+
+/** What cpuid gave, in @p regs, becomes what the program is to see. */
+static void answer_cpuid(struct ptc_process *p, struct ptc_thread *t,
+			 const struct cap_regs *regs, struct cap_event *ev)
+{
+	static const uint8_t order[4] = { CAP_RAX, CAP_RBX, CAP_RCX, CAP_RDX };
+	uint32_t given[4];
+
+	ev->kind = CAP_EV_CPUID;
+	ev->leaf = t->chance.gpr[CAP_RAX];
+	ev->subleaf = t->chance.gpr[CAP_RCX];
+	ev->regs.rip = t->chance.rip;
+	for (int i = 0; i < 4; i++) {
+		given[i] = ev->cpuid[i] = regs->gpr[order[i]];
+		ev->regs.gpr[i] = t->chance.gpr[i];
+	}
+	ptc_cpuid_hide(p->session->is_portable, ev->leaf, ev->subleaf, ev->cpuid);
+	memcpy(t->chance.answer, ev->cpuid, sizeof(ev->cpuid));
+	t->chance.behind = regs->rip;
+	t->chance.changed_ns = memcmp(given, ev->cpuid, sizeof(given)) ? UINT64_MAX : 0;
 }
 
 /* At once, not by ptc_pending_log(): the thread stands behind the instruction already. */
@@ -150,7 +236,9 @@ static void log_result(struct ptc_process *p, struct ptc_thread *t,
 		.kind = CAP_EV_RANDOM, .tid = t->tid, .at_ns = ptc_now_ns(), .regs = *regs
 	};
 
-	t->chance_rip = 0;
+	if (t->chance.is_cpuid)
+		answer_cpuid(p, t, regs, &ev);
+	t->chance.rip = 0;
 	ptc_log(p, &ev);
 }
 
@@ -160,16 +248,28 @@ void ptc_chance_stopped(struct ptc_process *p, pid_t tid)
 	struct user_regs_struct u;
 	struct cap_regs regs;
 
-	if (!t || !t->chance_rip || ptrace(PTRACE_GETREGS, tid, NULL, &u))
+	if (!t || (!t->chance.rip && t->chance.changed_ns != UINT64_MAX) ||
+	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return;
 	regs = ptc_to_cap(&u);
-	if (is_behind(t, &regs))
+	if (t->chance.rip && is_behind(t, &regs))
 		log_result(p, t, &regs);
+	if (t->chance.changed_ns != UINT64_MAX)
+		return;
+	t->chance.changed_ns = ptc_now_ns();
+	u.rax = t->chance.answer[0];
+	u.rbx = t->chance.answer[1];
+	u.rcx = t->chance.answer[2];
+	u.rdx = t->chance.answer[3];
+	ptrace(PTRACE_SETREGS, tid, NULL, &u);
 }
 
 void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
 {
-	t->chance_rip = e->rip;
+	t->chance = (struct ptc_chance){ .rip = e->rip,
+					 .is_cpuid = e->insn == REC_CHANCE_CPUID };
+	for (int i = 0; i < 4; i++)
+		t->chance.gpr[i] = e->gpr[i];
 }
 
 /*
@@ -179,20 +279,37 @@ void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
  *	a slot's start	about to be stepped in the kernel's copy: at the site
  *	inside a slot	stepped, not moved back yet: behind the instruction
  */
-void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
-			 struct rec_switch *s)
+static bool is_done(struct ptc_process *p, struct ptc_thread *t, struct rec_switch *s)
 {
 	uint64_t done = s->regs.rip % SLOT_BYTES;
 	struct cap_regs regs;
 
-	if (!t->chance_rip)
-		return;
 	memcpy(&regs, &s->regs, sizeof(regs));
 	if (!is_behind(t, &regs)) {
-		if (s->regs.rip != t->chance_rip)
-			s->regs.rip = t->chance_rip + done;
+		if (s->regs.rip != t->chance.rip)
+			s->regs.rip = t->chance.rip + done;
 		regs.rip = s->regs.rip;
 	}
-	if (is_behind(t, &regs))
-		log_result(p, t, &regs);
+	if (!is_behind(t, &regs))
+		return false;
+	log_result(p, t, &regs);
+	return true;
+}
+
+void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
+			 struct rec_switch *s)
+{
+	if (t->chance.rip && !is_done(p, t, s))
+		return;
+	if (!t->chance.changed_ns || s->out_ns > t->chance.changed_ns ||
+	    s->regs.rip != t->chance.behind)
+		return;
+	// It gets the answer when it stops, which may be some switches later. The replay gives
+	// it at once; what registers pointed to before is of no consequence.
+	s->regs.gpr[CAP_RAX] = t->chance.answer[0];
+	s->regs.gpr[CAP_RBX] = t->chance.answer[1];
+	s->regs.gpr[CAP_RCX] = t->chance.answer[2];
+	s->regs.gpr[CAP_RDX] = t->chance.answer[3];
+	s->signature =
+		(struct rec_signature){ CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 };
 }

@@ -3,8 +3,8 @@
 
 /**
  * @file
- * Instructions whose result is chance, rdrand and its kin: what they gave (ptc_chance.c),
- * and where they are (ptc_code.c).
+ * Instructions whose result is chance, rdrand and its kin, and cpuid where that cannot trap:
+ * what they gave (ptc_chance.c), and where they are (ptc_code.c).
  */
 #ifndef PT_COLLECT_PTC_CHANCE_H
 #define PT_COLLECT_PTC_CHANCE_H
@@ -12,7 +12,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_tracee.h"
 
-/** Probe each rdrand, rdseed and rdpid in [@p offset, @p offset + @p size) of file
+/** Probe each rdrand, rdseed and rdpid, and cpuid where it cannot trap, in [@p offset, @p offset + @p size) of file
  * @p path, which process @p p has mapped as code. What cannot be probed is said in the
  * log of faultline's own; replay stops there by name. */
 void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
@@ -27,7 +27,8 @@ void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps);
 /** Forget what was found in files. */
 void ptc_chance_sites_deinit(ptc_chance_sites *sites);
 
-/** Thread @p tid stopped: when that is behind such an instruction, log what it gave. */
+/** Thread @p tid stopped: when that is behind such an instruction, log what it gave; of cpuid
+ * the thread gets what it is to see. */
 void ptc_chance_stopped(struct ptc_process *p, pid_t tid);
 
 /** The ring says that thread @p t is about to execute such an instruction. */

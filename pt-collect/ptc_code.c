@@ -4,8 +4,8 @@
 /**
  * @file
  * Where instructions begin. A probe in the middle of one would change the program, so only
- * what can be shown counts: .eh_frame_hdr (which even stripped files have) and the symbols
- * tell where functions begin, and from there on instructions follow each other up to the
+ * what can be shown counts: .eh_frame_hdr (which even stripped files have), the symbols and
+ * Go's own table tell where functions begin, and from there on instructions follow each other up to the
  * next one; where data lies in between, a branch or an impossible byte gives it away.
  */
 #define LOG_ROOM "record"
@@ -89,6 +89,49 @@ static void add_symbol_starts(struct ptc_code *c)
 	}
 }
 
+/** The head of Go's table of functions, since Go 1.18 (src/debug/gosym/pclntab.go). */
+struct go_head {
+	uint32_t magic;
+	uint8_t zeros[2], quantum, pointer_bytes;
+	uint64_t n_functions, n_files, text_start, names_at, units_at, files_at, pcs_at;
+	uint64_t
+		functions_at; ///< in the section: pairs of u32, the first a distance from
+			      ///< text_start, and the end of the last function
+};
+
+static void add_go_starts(struct ptc_code *c)
+{
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+
+	if (elf_getshdrstrndx(c->elf, &names))
+		return;
+	while ((scn = elf_nextscn(c->elf, scn))) {
+		GElf_Shdr sh;
+		const char *name = gelf_getshdr(scn, &sh) ?
+					   elf_strptr(c->elf, names, sh.sh_name) :
+					   NULL;
+		const char *what = name ? strstr(name, ".gopclntab") : NULL;
+		struct go_head head;
+		Elf_Data *data;
+
+		if (!what || what[10] || !(data = elf_rawdata(scn, NULL)) ||
+		    data->d_size < sizeof(head))
+			continue;
+		memcpy(&head, data->d_buf, sizeof(head));
+		if ((head.magic | 1) != 0xfffffff1 || head.pointer_bytes != 8 ||
+		    head.functions_at > data->d_size ||
+		    head.n_functions >= (data->d_size - head.functions_at) / 8)
+			return;
+		for (uint64_t i = 0; i <= head.n_functions; i++) {
+			uint32_t at;
+
+			memcpy(&at, (char *)data->d_buf + head.functions_at + 8 * i, 4);
+			add_start(c, head.text_start + at);
+		}
+	}
+}
+
 static int compare_starts(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -113,6 +156,7 @@ static void read_starts(struct ptc_code *c)
 			add_start(c, ph.p_vaddr + ph.p_filesz - 1); // an end
 	}
 	add_symbol_starts(c);
+	add_go_starts(c);
 	if (c->starts.size)
 		qsort(c->starts.data, c->starts.size, 8, compare_starts);
 }
@@ -161,7 +205,7 @@ static bool find_function(const struct ptc_code *c, uint64_t offset, uint64_t *s
 static bool is_chance(ZydisMnemonic m)
 {
 	return m == ZYDIS_MNEMONIC_RDRAND || m == ZYDIS_MNEMONIC_RDSEED ||
-	       m == ZYDIS_MNEMONIC_RDPID;
+	       m == ZYDIS_MNEMONIC_RDPID || m == ZYDIS_MNEMONIC_CPUID;
 }
 
 /** One function while it is checked. */

@@ -6,12 +6,14 @@
  * What manifests say of a process: how it was started, and how it ended.
  */
 #define LOG_ROOM "record"
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_bpf.h"
+#include "pt-collect/ptc_cpuid.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_heap.h"
@@ -88,6 +90,30 @@ static char *read_cwd(pid_t pid)
 	return strdup(cwd);
 }
 
+/** @return the one CPU that @p pid may run on; CAP_CPU_ANY when there are several. */
+static int only_cpu(pid_t pid)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(pid, sizeof(set), &set) || CPU_COUNT(&set) != 1)
+		return CAP_CPU_ANY;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			return cpu;
+	return CAP_CPU_ANY;
+}
+
+void ptc_describe_cpu(struct cap_cpu *cpu)
+{
+	const struct cap_cpu *here = ptc_cpu_here();
+
+	if (here) {
+		cpu->rows = here->rows;
+		cpu->n = here->n;
+	}
+	cpu->is_trapped = ptc_can_trap_cpuid();
+}
+
 struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 {
 	struct cap_info *info = &p->info;
@@ -102,6 +128,7 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 	if (!info->cwd)
 		return &err_nomem;
 	info->pid = p->pid;
+	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->pid) };
 	info->has_heap = p->session->wants_heap;
 	info->stack_limit = prlimit(p->pid, RLIMIT_STACK, NULL, &stack) ? 8 << 20 :
 									  stack.rlim_cur;
@@ -137,6 +164,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
 	ptc_pt_end(p, info);
+	ptc_describe_cpu(&info->cpu);
 	info->n_execs = p->n_execs;
 	info->exe = strdup(p->exe);
 	if (!info->exe)
@@ -150,6 +178,8 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	info->files = NULL;
 	info->heap_sites = NULL;
 	info->store_sites = NULL;
+	info->cpu.rows = NULL;
+	info->cpu.n = 0;
 	info->n_files = info->n_heap_sites = info->n_store_sites = 0;
 	return err;
 }

@@ -15,6 +15,7 @@
 #include "pt-collect/ptc_bpf.h"
 #include "pt-collect/ptc_flight_int.h"
 #include "pt-collect/ptc_heap.h"
+#include "pt-collect/ptc_follow.h"
 #include "pt-collect/ptc_pt_record.h"
 #include "pt-collect/ptc_stores.h"
 #include "pt-collect/ptc_tracee.h"
@@ -101,6 +102,7 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
 	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
 	info->end_value = info->end_core.signo;
+	ptc_describe_cpu(&info->cpu);
 	return cap_writer_finish(p->writer, info, bytes);
 }
 

@@ -65,6 +65,9 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv);
  * NULL. @return also why recording stopped before. */
 struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files);
 
+/** Fill @p cpu, but for which CPU it was, with what the processor says of itself; borrowed. */
+void ptc_describe_cpu(struct cap_cpu *cpu);
+
 /** How it ended: its exit status or signal, or detached when it has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
 void ptc_info_deinit(struct cap_info *info);

@@ -8,7 +8,6 @@
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
-#include <cpuid.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/ptc_chance.h"
+#include "pt-collect/ptc_cpuid.h"
 #include "pt-collect/ptc_files.h"
 #include "pt-collect/ptc_heap.h"
 #include "pt-collect/ptc_stores.h"
@@ -26,14 +26,10 @@
 #include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_start.h"
 #include "pt-collect/ptc_tracee.h"
-#include "pt-collect/ptc_trap.h"
 #include "pt-collect/ptc_unprobed.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
 #define XSTATE_MAX (64u << 10)
-#define XSTATE_PKRU 9	   ///< the last component that all debuggers know
-#define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
-#define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
 
 uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
 {
@@ -103,33 +99,21 @@ static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
 	return err_new(ERR_UNSUPPORTED, "the program's auxiliary vector is too long");
 }
 
-/** Cut off what no program uses that does not ask for it (AMX tiles, from component 17
- * on): gdb does not know them, and complains. */
-static void trim_xstate(uint8_t *xstate, size_t *size)
-{
-	uint32_t bytes, offset, ecx, edx;
-	uint64_t *enabled = (uint64_t *)(xstate + XSTATE_ENABLED);
-	uint64_t *in_use = (uint64_t *)(xstate + XSTATE_IN_USE);
-
-	__cpuid_count(0xd, XSTATE_PKRU, bytes, offset, ecx, edx);
-	if (*in_use >> (XSTATE_PKRU + 1) || !bytes || offset + bytes > *size)
-		return;
-	*enabled &= (1u << (XSTATE_PKRU + 1)) - 1;
-	*size = offset + bytes;
-}
-
 struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes)
 {
-	struct iovec iov = { .iov_len = XSTATE_MAX };
+	const struct cap_cpu *here = ptc_cpu_here();
+	_cleanup_free_ uint8_t *raw = calloc(1, XSTATE_MAX);
+	struct iovec iov = { .iov_base = raw, .iov_len = XSTATE_MAX };
+	struct cap_xstate_layout of_core = cap_core_xstate(), of_cpu;
 
 	*xstate = calloc(1, XSTATE_MAX);
-	iov.iov_base = *xstate;
-	if (!*xstate)
+	if (!raw || !*xstate || !here)
 		return &err_nomem;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
 		return err_errno("cannot read the vector registers");
-	*bytes = iov.iov_len;
-	trim_xstate(*xstate, bytes);
+	of_cpu = cap_cpu_xstate(here);
+	*bytes = cap_xstate_convert(*xstate, XSTATE_MAX, &of_core, raw, iov.iov_len,
+				    &of_cpu);
 	return NULL;
 }
 
@@ -211,8 +195,6 @@ struct err *ptc_start(struct ptc_process *p)
 		err = take_auxv(p, core->regs.gpr[CAP_RSP], core);
 	if (!err)
 		err = ptc_allow_chance(p->pid, p->syscall_at, false);
-	if (!err)
-		ptc_trap_tell(p);
 	if (!err)
 		err = save_state(p, &maps, core);
 	// Not before: what a probe writes into the code would be saved with it.

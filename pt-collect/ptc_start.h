@@ -46,7 +46,8 @@ bool ptc_is_shared_memory(const struct ptc_map *m);
 /** After an exec: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
 
-/** Vector state of stopped @p tid. @p xstate is the caller's to free. */
+/** Vector state of stopped @p tid, laid out as cores have it (cap_core_xstate()). @p xstate is
+ * the caller's to free. */
 struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes);
 
 /** The program break, rounded up to a page: the process is not made to ask for it, because

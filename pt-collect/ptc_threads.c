@@ -74,6 +74,8 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 	if (cpu < 0)
 		return err_new(ERR_UNSUPPORTED, "the program may run on no CPU");
 	p->cpu = cpu;
+	p->info.cpu.bound_to = cpu;
+	p->info.cpu.bound_from = p->writer ? cap_writer_events(p->writer) : 0;
 	ptc_wards_cpus(p->pid, &p->affinity);
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);

@@ -21,7 +21,7 @@
 #include "pt-collect/ptc_attach.h"
 #include "pt-collect/ptc_proc.h"
 #include "pt-collect/ptc_tracee.h"
-#include "pt-collect/ptc_trap.h"
+#include "pt-collect/ptc_cpuid.h"
 #include "pt-collect/ptc_undo.h"
 
 #ifndef ARCH_SET_CPUID
@@ -259,12 +259,6 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	return err;
 }
 
-bool ptc_can_trap_cpuid(void)
-{
-	// Without CPUID faulting the CPU has ENODEV for both: allowed, and not.
-	return !syscall(__NR_arch_prctl, ARCH_SET_CPUID, 1);
-}
-
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
 {
 	uint64_t tsc[6] = { PR_SET_TSC, is_allowed ? PR_TSC_ENABLE : PR_TSC_SIGSEGV };
@@ -278,7 +272,7 @@ struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
 	if (err)
 		return err;
 	if (!ptc_can_trap_cpuid())
-		return NULL; // it stays unrecorded: see ptc_start()
+		return NULL; // it is probed: see ptc_chance.c
 	err = ptc_inject(tid, at, __NR_arch_prctl, cpuid, &ret);
 	if (!err && ret && !is_allowed)
 		err = err_new(ERR_UNSUPPORTED, "cannot make cpuid trap: %s",

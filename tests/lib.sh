@@ -42,6 +42,18 @@ without_features() {
 	[ "$(id -u)" = 0 ] || RECORD=(sudo -n "${RECORD[@]}")
 }
 
+# without_cpuid_traps - what is recorded from here on is as on a processor that cannot make cpuid
+# trap, whether this one can or not.
+without_cpuid_traps() {
+	local i
+	grep -qs -e -fsanitize= "$BUILD/.flags" && skip "a sanitizer's library insists on being first"
+	for i in "${!RECORD[@]}"; do
+		[ "${RECORD[i]}" = "$FAULTLINE" ] || continue
+		RECORD[i]=$SOURCE/tests/nofault
+		[ "${RECORD[0]}" != sudo ] || RECORD=(sudo -n "BUILD=$BUILD" "${RECORD[@]:2}")
+	done
+}
+
 # lacks_low_addresses - is it a build with a sanitizer that has a shadow? It has reserved most
 # memory from 2^31 on; of programs that insist on having some of that, replay can only say so.
 lacks_low_addresses() {

@@ -17,7 +17,7 @@ place=$(mktemp -d /tmp/faultline-privilege.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 chmod 755 "$place"
 mkdir -m 777 "$place/out"
-cp "$FAULTLINE" "$place/faultline"
+cp "$BUILD/faultline" "$place/faultline"
 cp "$BUILD/tests/programs/rbtree" "$BUILD/tests/programs/unharmed" "$place"
 fl=$place/faultline
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
