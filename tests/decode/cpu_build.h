@@ -11,6 +11,7 @@
 #define TESTS_CPU_BUILD_H
 
 #include <assert.h>
+#include <cpuid.h>
 
 #include "tests/decode/cpu_forms.h"
 #include "tests/decode/cpu_native.h"
@@ -22,6 +23,8 @@ struct seq_step {
 	uint8_t len;
 	bool is_rep, is_pushf;
 	int item; ///< which of the caller's instances; -1: added
+	/** Where in memory it leaves pointers that cpu_loses_pointers() tells of: addresses. */
+	uint64_t pointers, pointers_end;
 };
 
 struct seq {
@@ -305,6 +308,43 @@ static inline void seq_add_indices(struct seq *s, const struct seq_needs *n, boo
 	seq_add(s, is_evex ? evex : vex, len, -1);
 }
 
+/** Addresses, operand and opcode of the last x87 instruction. AMD's processors keep them only
+ * while an exception is pending, and forget them when a state is restored, which any interrupt
+ * does (APM volume 2, 11.4.4): nothing can be compared with them there. */
+static inline bool cpu_loses_pointers(void)
+{
+	static int loses = -1;
+	uint32_t a, b, c, d;
+
+	if (loses < 0) {
+		__cpuid(0, a, b, c, d);
+		loses = b != signature_INTEL_ebx;
+	}
+	return loses;
+}
+
+/* Where @p d, which saves an image at @p target, leaves them. They are zeroed right behind it,
+ * before anything reads them. */
+static inline void seq_drop_pointers(struct seq *s, const ZydisDecodedInstruction *d,
+				     uint64_t target)
+{
+	bool is_x87 = insn_saves(d->mnemonic) == INSN_IMAGE_X87;
+	uint32_t from = is_x87 && d->operand_width != 16 ? 12 : 6;
+	uint32_t to = !is_x87 ? 24 : d->operand_width == 16 ? 14 : 28;
+	struct seq_step *step = &s->step[s->n_steps - 1];
+
+	step->pointers = target + from;
+	step->pointers_end = target + to;
+	for (uint32_t at = from; at < to; at += 2) {
+		// mov word [disp32], 0
+		uint8_t b[10] = { 0x66, 0xc7, 0x04, 0x25 };
+		uint32_t addr = target + at;
+
+		memcpy(b + 4, &addr, 4);
+		seq_add(s, b, sizeof(b), -1);
+	}
+}
+
 /** Append @p bytes, an instance, with what it needs before it. */
 static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len,
 				    int item)
@@ -349,6 +389,8 @@ static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len
 				       ZYDIS_ATTRIB_HAS_REPNE);
 	step->is_pushf = d.mnemonic == ZYDIS_MNEMONIC_PUSHF ||
 			 d.mnemonic == ZYDIS_MNEMONIC_PUSHFQ;
+	if (insn_saves(d.mnemonic) != INSN_IMAGE_NONE && cpu_loses_pointers())
+		seq_drop_pointers(s, &d, n.target);
 }
 
 #endif

@@ -30,7 +30,7 @@ static void check_memory_ref(int i, const struct dec_ref *ref)
 	}
 	if (!ref->has_value)
 		mismatch(i, "a memory reference without a value");
-	else if (memcmp(native, ref->value, ref->size))
+	else if (memory_differs(i, ref->addr, native, ref->value, ref->size))
 		mismatch(i, "%s of %u bytes at %#lx is %#lx, natively %#lx",
 			 ref->is_def ? "definition" : "use", ref->size, ref->addr,
 			 word_of(ref->value, ref->size), word_of(native, ref->size));
@@ -145,7 +145,8 @@ static void check_store(int i, uint64_t addr, uint64_t size, const uint8_t *valu
 {
 	if (!in_scratch(addr, size))
 		mismatch(i, "a store of %lu bytes at %#lx", size, addr);
-	else if (memcmp(value, w.memory[i + 1] + (addr - CPU_SCRATCH), size))
+	else if (memory_differs(i, addr, value, w.memory[i + 1] + (addr - CPU_SCRATCH),
+				size))
 		mismatch(i, "the store of %lu bytes at %#lx is %#lx", size, addr,
 			 word_of(value, size));
 }

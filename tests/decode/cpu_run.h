@@ -123,6 +123,23 @@ static bool in_scratch(uint64_t addr, uint64_t size)
 	       addr - CPU_SCRATCH <= CPU_SCRATCH_BYTES - size;
 }
 
+/* Does a byte of memory at @p addr, behind step @p i, mean nothing? */
+static bool is_lost(int i, uint64_t addr)
+{
+	const struct seq_step *s = &w.seq.step[i];
+
+	return addr >= s->pointers && addr < s->pointers_end;
+}
+
+static bool memory_differs(int i, uint64_t addr, const uint8_t *a, const uint8_t *b,
+			   size_t size)
+{
+	for (size_t k = 0; k < size; k++)
+		if (a[k] != b[k] && !is_lost(i, addr + k))
+			return true;
+	return false;
+}
+
 /* ---- the native run ------------------------------------------------------------------ */
 
 static void build(void)

@@ -97,7 +97,7 @@ static inline bool cpu_reg_differs(int reg, const uint8_t *a, const uint8_t *b, 
 	case DEC_REG_X87:
 		// With the address of the last x87 instruction (8 bytes at 8), but not its
 		// opcode and operand, which not every CPU keeps.
-		if (memcmp(a, b, 5) || memcmp(a + 8, b + 8, 8))
+		if (memcmp(a, b, 5) || (!cpu_loses_pointers() && memcmp(a + 8, b + 8, 8)))
 			return true;
 		for (int i = 0; i < 8; i++) {
 			if (memcmp(a + 32 + 16 * i, b + 32 + 16 * i, 10))
