@@ -295,6 +295,13 @@ static void report_end(const struct replay *r)
 			w->end_value, strsignal(w->end_value));
 }
 
+/* The machine cannot go on: nothing is known to be wrong with the capture. */
+static bool is_refused(const struct replay *r)
+{
+	return r->where.at == DEC_AT_DIVERGENCE && !r->parted &&
+	       dec_machine_parted(r->machine)->parting == DEC_PARTED_MACHINE;
+}
+
 /* A divergence: in one line, and explained when that is asked for. */
 static void report_divergence(const struct replay *r)
 {
@@ -302,7 +309,10 @@ static void report_divergence(const struct replay *r)
 	struct dec_symbols *s = NULL;
 	struct err *err = NULL;
 
-	if (!r->o->as_json) {
+	if (is_refused(r)) {
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", r->o->capture,
+			dec_machine_divergence(r->machine));
+	} else if (!r->o->as_json) {
 		print_label(r->o, r->talk);
 		fprintf(r->talk, "diverged: thread %u: %s\n",
 			dec_machine_parted(r->machine)->tid,
@@ -357,7 +367,7 @@ static int report(const struct replay *r)
 		status = 1;
 		report_parted(r);
 	} else if (r->where.at == DEC_AT_DIVERGENCE) {
-		status = 1;
+		status = is_refused(r) ? 2 : 1;
 		report_divergence(r);
 	} else if (r->o->as_json) {
 		print_json(r, NULL);

@@ -13,6 +13,7 @@
 #include "decode/dec_child.h"
 #include "decode/dec_alias.h"
 
+#include <asm/prctl.h>
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -265,6 +266,9 @@ static struct err *child_sandbox(int output_fd)
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_EQ, SIGCHLD));
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(arch_prctl), 1,
+				       SCMP_A0(SCMP_CMP_EQ, ARCH_SET_FS));
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
 				       SCMP_A0(SCMP_CMP_EQ, 2));

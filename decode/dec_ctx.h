@@ -20,6 +20,7 @@
 #define CTX_IND 0x0c8
 #define CTX_IND_HOST 0x0d0
 #define CTX_EXIT_ID 0x0d8
+#define CTX_LACKS 0xdc
 #define CTX_COMMON 0x0e0
 #define CTX_ENTRY 0x0e8
 #define CTX_HOST_RSP 0x0f0
@@ -38,6 +39,10 @@
 #define CTX_KEYS 0x1000
 #define CTX_HOSTS 0x81000
 #define CTX_BYTES 0x101000
+
+// Bits of lacks: what this CPU or kernel has not.
+#define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
+#define CTX_LACKS_XSAVE 2    ///< there is x87 and SSE alone
 
 #ifndef __ASSEMBLER__
 
@@ -58,9 +63,9 @@ struct dec_ctx {
 	uint64_t ind;	   ///< guest target of an indirect branch
 	uint64_t ind_host;
 	uint32_t exit_id; ///< index into the engine's exits
-	uint32_t pad0;
-	uint64_t common; ///< address of dec_exit or dec_exit_integer
-	uint64_t entry;	 ///< host address to enter at
+	uint32_t lacks;	  ///< CTX_LACKS_*
+	uint64_t common;  ///< address of dec_exit or dec_exit_integer
+	uint64_t entry;	  ///< host address to enter at
 	uint64_t host_rsp, host_fs;
 	uint64_t xmask; ///< XSAVE components that the guest may use
 	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
@@ -95,6 +100,7 @@ CTX_PIN(log, CTX_LOG);
 CTX_PIN(ind, CTX_IND);
 CTX_PIN(ind_host, CTX_IND_HOST);
 CTX_PIN(exit_id, CTX_EXIT_ID);
+CTX_PIN(lacks, CTX_LACKS);
 CTX_PIN(common, CTX_COMMON);
 CTX_PIN(entry, CTX_ENTRY);
 CTX_PIN(host_rsp, CTX_HOST_RSP);

@@ -106,6 +106,24 @@ enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *ins
 	return DEC_GO;
 }
 
+bool engine_lacks(const struct dec_engine *e, const struct dec_insn *insn)
+{
+	return (insn->mnemonic == ZYDIS_MNEMONIC_LZCNT && !e->has_lzcnt) ||
+	       (insn->mnemonic == ZYDIS_MNEMONIC_TZCNT && !e->has_tzcnt);
+}
+
+const char *engine_lacking_text(const struct dec_insn *insn)
+{
+	static char text[200];
+
+	snprintf(
+		text, sizeof(text),
+		"%s is an instruction of %s, which this CPU lacks; replay it on one that "
+		"has it, or record with --portable",
+		dec_insn_name(insn), dec_insn_isa_name(insn->isa));
+	return text;
+}
+
 const char *engine_forbidden_text(const struct dec_insn *insn)
 {
 	static char text[160];

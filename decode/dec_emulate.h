@@ -34,4 +34,11 @@ void engine_settle_x87(const struct dec_engine *e);
 /** Why @p insn (DEC_FLOW_FORBIDDEN) cannot be replayed; a static buffer. */
 const char *engine_forbidden_text(const struct dec_insn *insn);
 
+/** @return whether this CPU lacks @p insn and would execute another one instead of trapping:
+ * lzcnt is bsr behind a prefix, tzcnt bsf. */
+bool engine_lacks(const struct dec_engine *e, const struct dec_insn *insn);
+
+/** @p insn is one that this CPU lacks; a static buffer. */
+const char *engine_lacking_text(const struct dec_insn *insn);
+
 #endif

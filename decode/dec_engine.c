@@ -20,6 +20,7 @@
 #include "decode/dec_emit.h"
 #include "decode/dec_emulate.h"
 
+#include <asm/hwcap2.h>
 #include <asm/prctl.h>
 
 // The ctx of the one engine of this process; the fault handler cannot ask gs for it
@@ -105,27 +106,41 @@ static struct err *engine_init_stack(void)
 	return NULL;
 }
 
+static void engine_know_host(struct dec_engine *e)
+{
+	uint32_t a, b, c, d;
+
+	e->has_tzcnt = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_BMI;
+	e->has_lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT;
+	__cpuid(1, a, b, c, d);
+	e->ctx->xmask = 3;
+	if (c & bit_OSXSAVE) {
+		__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+		e->ctx->xmask = a & 0xe7; // x87, SSE, AVX, and the three of AVX-512
+	} else {
+		e->ctx->lacks |= CTX_LACKS_XSAVE;
+	}
+	// Ivy Bridge and later; Linux 5.9 allows it.
+	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)) {
+		e->ctx->lacks |= CTX_LACKS_FSGSBASE;
+		syscall(SYS_arch_prctl, ARCH_GET_FS, &e->ctx->host_fs);
+	}
+}
+
 /* ---- life ---------------------------------------------------------------------------- */
 
 struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 {
-	uint32_t a, b, c, d;
 	struct err *err;
 
 	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
-	__cpuid(1, a, b, c, d);
-	if (!(c & bit_OSXSAVE) || !(getauxval(AT_HWCAP2) & 2))
-		return err_new(ERR_UNSUPPORTED,
-			       "cannot run the machine: this CPU or "
-			       "kernel lacks XSAVE or FSGSBASE (Linux 5.9 has it)");
 	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (e->ctx == MAP_FAILED)
 		return &err_nomem;
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
-	__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-	e->ctx->xmask = a & 0xe7; // x87, SSE, AVX, and the three of AVX-512
+	engine_know_host(e);
 	e->ctx->rflags = 0x202;
 	e->ctx->pkru = DEC_PKRU_INIT;
 	// A valid x87 and SSE state: all else starts in its initial configuration.
@@ -473,8 +488,11 @@ enum dec_verdict engine_special(struct dec_engine *e)
 		e->ctx->fault_addr = rip;
 		return w->fault(w->ctx, e);
 	}
-	if (insn.flow == DEC_FLOW_FORBIDDEN) {
-		w->complain(w->ctx, e, engine_forbidden_text(&insn));
+	if (insn.flow == DEC_FLOW_FORBIDDEN || engine_lacks(e, &insn)) {
+		w->complain(w->ctx, e,
+			    insn.flow == DEC_FLOW_FORBIDDEN ?
+				    engine_forbidden_text(&insn) :
+				    engine_lacking_text(&insn));
 		return DEC_DIVERGED;
 	}
 	if (insn.flow == DEC_FLOW_SYSCALL)

@@ -68,6 +68,8 @@ struct dec_world {
 	void (*code_seen)(void *ctx, uint64_t page);
 	/** The log holds @p bytes; take them and give the next buffer. */
 	uint8_t *(*log_full)(void *ctx, size_t bytes);
+	/** Code that may run now: @p n instructions that follow each other. May be NULL. */
+	void (*met)(void *ctx, const struct dec_insn *insn, int n);
 	/** Something the engine cannot do; for people. The run diverges. */
 	void (*complain)(void *ctx, struct dec_engine *e, const char *text);
 };
@@ -145,8 +147,9 @@ struct dec_engine {
 	uint64_t async_rip;  ///< see engine_set_async(); 0 = none
 	uint64_t async_rflags;
 	struct map asyncs; ///< guest rips that it ever was -> registers ignored there
-	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
-	uint64_t unstopped_now; ///< at this position
+	uint64_t unstopped_rip;	   ///< execute this stop address without stopping, once,
+	uint64_t unstopped_now;	   ///< at this position
+	bool has_lzcnt, has_tzcnt; ///< this CPU
 	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };

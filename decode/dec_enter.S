@@ -9,6 +9,14 @@
 
 	.text
 
+// arch_prctl(ARCH_SET_FS, \base); the general registers are C's, or saved.
+	.macro	set_fs	base
+	mov	$158, %eax
+	mov	$0x1002, %edi
+	mov	\base, %rsi
+	syscall
+	.endm
+
 // In. The vector and x87 state is the guest's from then on if \state is 1.
 	.macro	enter_guest	state
 	endbr64
@@ -19,16 +27,31 @@
 	push	%r14
 	push	%r15
 	mov	%rsp, %gs:CTX_HOST_RSP
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	1f
 	rdfsbase %rax
 	mov	%rax, %gs:CTX_HOST_FS
+1:
 	.if	\state
+	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
+	jnz	2f
 	mov	%gs:CTX_XMASK, %rax
 	mov	%rax, %rdx
 	shr	$32, %rdx
 	xrstor64 %gs:CTX_XSAVE
+	jmp	3f
+2:
+	fxrstor64 %gs:CTX_XSAVE
+3:
 	.endif
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	4f
 	mov	%gs:CTX_FS_BASE, %rax
 	wrfsbase %rax
+	jmp	5f
+4:
+	set_fs	%gs:CTX_FS_BASE
+5:
 	push	%gs:CTX_RFLAGS
 	popfq
 	mov	%gs:CTX_GPR+0x00, %rax
@@ -77,15 +100,27 @@
 	mov	%r13, %gs:CTX_GPR+0x68
 	mov	%r14, %gs:CTX_GPR+0x70
 	mov	%r15, %gs:CTX_GPR+0x78
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	3f			// then the guest cannot have changed it
 	rdfsbase %rax
 	mov	%rax, %gs:CTX_FS_BASE
 	mov	%gs:CTX_HOST_FS, %rax
 	wrfsbase %rax
+	jmp	4f
+3:
+	set_fs	%gs:CTX_HOST_FS
+4:
 	.if	\state
+	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
+	jnz	5f
 	mov	%gs:CTX_XMASK, %rax
 	mov	%rax, %rdx
 	shr	$32, %rdx
 	xsave64	%gs:CTX_XSAVE
+	jmp	6f
+5:
+	fxsave64 %gs:CTX_XSAVE
+6:
 	// C wants the ABI's state: x87 empty, mxcsr with every exception masked.
 	fninit
 	push	$0x1f80

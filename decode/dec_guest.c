@@ -400,6 +400,34 @@ static struct err *guest_init_xstate(struct dec_guest *g)
 	return NULL;
 }
 
+/* Vector registers in use where the capture begins (an attached program's) must have a place
+ * here; what is in use later, instructions tell. */
+static struct err *guest_check_xstate(const struct dec_guest *g,
+				      const struct cap_core *core)
+{
+	static const struct {
+		uint64_t components;
+		const char *name;
+	} kinds[] = { { 4, "AVX" }, { 0xe0, "AVX-512" } };
+	uint64_t in_use = 0, one;
+
+	for (size_t i = 0; i < core->n_threads; i++)
+		if (core->threads[i].xstate_bytes >= 576) {
+			memcpy(&one, core->threads[i].xstate + 512, 8);
+			in_use |= one;
+		}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (in_use & kinds[i].components & ~g->engine->ctx->xmask)
+			return err_new(
+				ERR_UNSUPPORTED,
+				"%s registers are in use where the capture begins, "
+				"and this CPU has none: replay it on one that has "
+				"them, or record from the program's beginning, with "
+				"--portable",
+				kinds[i].name);
+	return NULL;
+}
+
 struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
 		       const struct cap_core *core)
 {
@@ -407,6 +435,8 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 
 	*g = (struct dec_guest){ .engine = e, .capture = c, .brk = core->brk };
 	err = guest_init_xstate(g);
+	if (!err)
+		err = guest_check_xstate(g, core);
 	if (!err)
 		err = guest_open_files(g);
 	for (size_t i = 0; !err && i < core->n_mappings; i++)

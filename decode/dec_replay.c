@@ -3,6 +3,7 @@
 
 #define LOG_ROOM "decode"
 
+#include "decode/dec_vendor.h"
 #include "decode/dec_replay.h"
 
 #include <assert.h>
@@ -89,8 +90,55 @@ static enum dec_verdict replay_fail(struct dec_replay *r, struct err *err)
 
 static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 {
-	replay_diverge(ctx, DEC_PARTED_MACHINE, "at %#lx after %lu instructions: %s",
-		       e->ctx->rip, e->now, text);
+	struct dec_replay *r = ctx;
+
+	replay_diverge(r, DEC_PARTED_MACHINE, "at %#lx after %lu instructions: %s%s%s%s",
+		       e->ctx->rip, e->now, text, *r->recorded_on ? " (recorded on " : "",
+		       r->recorded_on, *r->recorded_on ? ")" : "");
+}
+
+/* Code that another vendor's processor may execute to another end. */
+static void replay_met(void *ctx, const struct dec_insn *insn, int n)
+{
+	struct dec_replay *r = ctx;
+	struct dec_vendor_flag flag;
+
+	for (int i = 0; i < n; i++) {
+		const char *what = dec_vendor_differs(&insn[i]);
+
+		if (what)
+			replay_note(r, "%s ran; processors differ in %s (recorded on %s)",
+				    dec_insn_name(&insn[i]), what, r->recorded_on);
+	}
+	if (dec_vendor_flags(insn, n, &flag))
+		replay_note(r,
+			    "%s ran, and %s at %#lx reads a flag that it leaves "
+			    "undefined: processors differ in that (recorded on %s)",
+			    dec_insn_name(&insn[flag.by]),
+			    dec_insn_name(&insn[flag.read_by]), insn[flag.read_by].rip,
+			    r->recorded_on);
+}
+
+/* Was it another vendor's processor? */
+static struct err *replay_compare_cpus(struct dec_replay *r)
+{
+	const struct cap_cpu *recorded = &capture_info(r->capture)->cpu;
+	char vendor[13], vendor_here[13], brand[49];
+	struct cap_cpu here;
+	struct err *err;
+
+	if (!recorded->n)
+		return NULL;
+	err = cap_cpu_ask(&here, false);
+	if (err)
+		return err;
+	if (strcmp(cap_cpu_vendor(recorded, vendor), cap_cpu_vendor(&here, vendor_here)))
+		r->engine.world.met = replay_met;
+	snprintf(r->recorded_on, sizeof(r->recorded_on), "%s",
+		 *cap_cpu_brand(recorded, brand) ? cap_cpu_brand(recorded, brand) :
+						   vendor);
+	cap_cpu_deinit(&here);
+	return NULL;
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -662,6 +710,8 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 		err = cap_events_open(r->capture, &r->events);
 	if (!err)
 		err = engine_init(&r->engine, &world);
+	if (!err)
+		err = replay_compare_cpus(r);
 	if (!err)
 		err = guest_init(&r->guest, &r->engine, r->capture, r->core);
 	if (!err && capture_info(r->capture)->n_execs)

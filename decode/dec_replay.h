@@ -75,6 +75,7 @@ struct dec_replay {
 	char *divergence;	      ///< set once, with the verdict DEC_DIVERGED
 	struct dec_divergence parted; ///< the same in numbers; agreed_* always
 	char *notes;		      ///< lines for people
+	char recorded_on[64];	      ///< the processor's name; "": not known
 	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
 	bool has_mapped;      ///< there was one
 	uint32_t mapped_file; ///< the mapping paused at

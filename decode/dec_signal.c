@@ -189,6 +189,21 @@ enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e)
 	return e->async_rip == e->ctx->rip ? replay_arrange(ctx) : DEC_GO;
 }
 
+/* An instruction that this CPU does not know and the recording one did: it is named, instead of
+ * a fault that was not recorded. */
+static bool replay_lacks(struct dec_replay *r)
+{
+	struct dec_engine *e = &r->engine;
+	uint64_t rip = e->ctx->rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	struct dec_insn insn;
+
+	if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn) ||
+	    insn.flow == DEC_FLOW_TRAP)
+		return false;
+	e->world.complain(r, e, engine_lacking_text(&insn));
+	return true;
+}
+
 enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
@@ -204,6 +219,8 @@ enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
 	    r->next.signo != (int)c->fault_signo) {
 		r->parted.signo = c->fault_signo;
 		r->parted.fault_addr = c->fault_addr;
+		if (c->fault_signo == SIGILL && replay_lacks(r))
+			return DEC_DIVERGED;
 		return replay_diverge(
 			r, DEC_PARTED_FAULT,
 			"after %lu instructions the replay faults at rip %#lx "

@@ -52,7 +52,7 @@ enum dec_verdict engine_step(struct dec_engine *e)
 		return engine_enter(e, *known, 1);
 	avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
-	    insn.flow >= DEC_FLOW_SYSCALL)
+	    insn.flow >= DEC_FLOW_SYSCALL || engine_lacks(e, &insn))
 		return engine_special(e);
 	if (insn.is_emulated)
 		return engine_emulate(e, &insn);

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <sys/mman.h>
 
+#include "decode/dec_emulate.h"
 #include "decode/dec_translation.h"
 
 struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip)
@@ -45,7 +46,7 @@ static bool translation_is_special(const struct dec_engine *e,
 	case DEC_FLOW_FORBIDDEN:
 		return true;
 	default:
-		return dec_insn_is_slow(insn, e->mode);
+		return dec_insn_is_slow(insn, e->mode) || engine_lacks(e, insn);
 	}
 }
 
@@ -88,8 +89,9 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		translation_see_page(e, (rip + 14) >> 12);
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
-		    (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL :
-				    translation_is_special(e, insn))) {
+		    (t->is_single ?
+			     insn->flow >= DEC_FLOW_SYSCALL || engine_lacks(e, insn) :
+			     translation_is_special(e, insn))) {
 			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
 			return;
 		}
@@ -402,6 +404,8 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
+	if (e->world.met && t.n)
+		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;
 	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_gs = is_single && t.insn[0].is_gs;

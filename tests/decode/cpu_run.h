@@ -61,6 +61,7 @@ struct world {
 	enum dec_log_mode mode;
 
 	uint64_t n_rounds, n_run, n_slow, n_dropped, n_native, n_perturbed;
+	uint64_t n_old; ///< rounds that ran as on a CPU without XSAVE and FSGSBASE, too
 	uint64_t n_mismatches;
 	struct map reported; ///< form key and kind of mismatch, told once
 };

@@ -151,6 +151,35 @@ static void prepare(void)
 	*cpu_gpr(&w.start.regs, CAP_RSP) = CPU_STACK;
 }
 
+/* Would the sequence run on a CPU without XSAVE and FSGSBASE? */
+static bool is_for_old_cpus(void)
+{
+	const uint64_t beyond = ~0ull << 16 & ((1ull << (DEC_REG_FLAGS - DEC_GPRS)) - 1);
+
+	for (int i = 0; i < w.seq.n_steps; i++) {
+		const struct seq_step *s = &w.seq.step[i];
+		struct dec_insn insn;
+
+		dec_insn_decode(w.seq.bytes + s->at, s->len, CPU_CODE + s->at, &insn);
+		if (insn.is_vex || insn.vec_bytes[0] > 16 || insn.vec_bytes[1] > 16 ||
+		    (insn.other_read | insn.other_written) & beyond ||
+		    !strcmp(dec_insn_isa_name(insn.isa), "RDWRFSGS"))
+			return false;
+	}
+	return true;
+}
+
+/* The doors that such CPUs need are there on all. */
+static void run_old(void)
+{
+	if (!is_for_old_cpus())
+		return;
+	w.n_old++;
+	w.engine.ctx->lacks = CTX_LACKS_XSAVE | CTX_LACKS_FSGSBASE;
+	run_log(DEC_LOG_NONE, 0);
+	w.engine.ctx->lacks = 0;
+}
+
 static void run_round(void)
 {
 	int bad;
@@ -163,6 +192,8 @@ static void run_round(void)
 	w.n_rounds++;
 	run_values(cpu_random(&w.seed) >> 62 ? 0 : cpu_random(&w.seed) % w.seq.n_steps);
 	run_log(DEC_LOG_NONE, 0);
+	if (!w.engine.ctx->lacks)
+		run_old();
 	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
 	run_log(DEC_LOG_STORES, 0);
 	run_log(DEC_LOG_ADDRESSES, 0);
@@ -336,6 +367,8 @@ static void test_forms(void **state)
 		      "native steps, %lu with all else changed\n",
 		      w.n_rounds, w.n_run, w.n_slow, w.n_dropped, w.n_native,
 		      w.n_perturbed);
+	print_message("%lu rounds without XSAVE and FSGSBASE, too\n", w.n_old);
+	assert_true(w.n_old || w.engine.ctx->lacks);
 	if (w.n_mismatches)
 		fail_msg("%lu mismatches of %zu kinds", w.n_mismatches, w.reported.size);
 }
