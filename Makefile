@@ -2,7 +2,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Builds everything into $(O). A room is a folder of C files that becomes one archive, so
-# that a program pulls in only what it uses; a room with needs of its own has a room.mk.
+# that a program pulls in only what it uses; a folder in PARTS_ROOM is part of that room.
 
 VERSION := 0.1.0
 O ?= build
@@ -15,7 +15,11 @@ CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
-ROOMS ?= base capture storeplan pt-collect decode heapgraph specdsl faultlocate suppress-hw bench
+# Each uses those before it (doc/INTERNALS.md).
+ROOMS ?= base capture decode/x86 storeplan pt-collect decode/translator decode/machine \
+	decode/symbols decode/pt decode/history decode/past decode/explain heapgraph specdsl \
+	faultlocate suppress-hw report bench cmd
+PARTS_pt-collect := start inputs probes pt flight
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -38,13 +42,14 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall 
 ALL_LDFLAGS := $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -lm -lpthread
 
-sources = $(wildcard $(1)/*.c $(1)/*.S)
+folders = $(1) $(addprefix $(1)/,$(PARTS_$(1)))
+FOLDERS := $(foreach r,$(ROOMS),$(call folders,$r))
+sources = $(foreach d,$(call folders,$(1)),$(wildcard $d/*.c $d/*.S))
 object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))
 ARCHIVES := $(foreach r,$(ROOMS),$(if $(call sources,$r),$(B)/$r.a))
-COMMANDS := $(sort $(foreach r,$(ROOMS),$(wildcard $r/cmd_*.c)))
+COMMANDS := $(shell grep -l '^// COMMAND ' cmd/*.c)
 SKELETONS := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard bpf/*.bpf.c))
-UNITS := $(patsubst %.c,$(B)/%,$(foreach r,$(ROOMS),\
-	$(wildcard tests/$r/unit_*.c tests/$r/tool_*.c)))
+UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/unit_*.c tests/*/tool_*.c))
 PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard tests/programs/*.c tests/races/*.c))
 PROGRAMS_CC := $(patsubst %.cc,$(B)/%,$(wildcard tests/programs/*.cc))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -54,7 +59,6 @@ EXAMPLE_BINS := $(foreach e,$(EXAMPLES),$(B)/examples/$e-O0 $(B)/examples/$e-O2)
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
--include $(wildcard $(ROOMS:%=%/room.mk))
 
 .PHONY: all tests examples check sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install clean format format-check help FORCE
@@ -88,7 +92,7 @@ $(B)/.flags: FORCE
 
 $(B)/commands.inc: FORCE
 	@mkdir -p $(B); for f in $(COMMANDS); do \
-		n=$$(basename $$f .c); \
+		n=cmd_$$(basename $$f .c); \
 		sed -n "s|^// COMMAND \([a-z-]*\): *\(.*\)|COMMAND(\"\1\", $$n, \"\2\")|p" $$f; \
 	done >$@.new; cmp -s $@.new $@ || cp $@.new $@; rm -f $@.new
 
@@ -110,8 +114,8 @@ $(B)/bench/commit.inc: FORCE
 $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
-$(B)/faultlocate/fl_page_html.o: faultlocate/fl_page.html
-$(B)/bench/bench_page_html.o: bench/bench_page.html
+$(B)/report/page_html.o: report/page.html
+$(B)/report/bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
 
 # The command table declares them.
@@ -258,10 +262,10 @@ install: all man ## install into PREFIX
 clean: ## remove the output directory
 	$(Q)rm -rf $(B)
 
-FORMATTED = $(foreach r,. $(ROOMS) bpf specs tests/* examples/*,$(wildcard $r/*.[ch]))
+FORMATTED = $(foreach r,. $(FOLDERS) bpf specs tests/* examples/*,$(wildcard $r/*.[ch]))
 format: ## rewrite the sources in the house's format
 	$(Q)clang-format -i $(FORMATTED)
 format-check: ## fail when a source is not in the house's format
 	$(Q)clang-format --dry-run -Werror $(FORMATTED)
 
--include $(wildcard $(foreach r,$(ROOMS) bpf tests/*,$(B)/$r/*.d) $(B)/faultline.d)
+-include $(wildcard $(foreach r,$(FOLDERS) bpf tests/*,$(B)/$r/*.d) $(B)/faultline.d)

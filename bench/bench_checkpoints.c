@@ -9,7 +9,7 @@
 
 #include "bench/bench_suite.h"
 #include "capture/capture.h"
-#include "decode/decode.h"
+#include "decode/machine/machine.h"
 
 #define CHECKPOINTS 64
 

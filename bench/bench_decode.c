@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "bench/bench_suite.h"
-#include "decode/dec_pt_decode.h"
-#include "decode/dec_pt_flow.h"
+#include "decode/pt/decode.h"
+#include "decode/pt/flow.h"
 
 /** Ours against libipt's loop: at least as fast within 5 % on one core, 1.7 times on two. */
 #define ONE_LIMIT (1 / 1.05)

@@ -9,7 +9,7 @@
 #define BENCH_BENCH_DECODE_H
 
 #include "base/base.h"
-#include "decode/dec_pt_image.h"
+#include "decode/pt/image.h"
 
 /** Decode @p n bytes of one thread with libipt's block decoder and count the instructions.
  * @return err_nomem, or ERR_UNSUPPORTED (libipt's own words). */

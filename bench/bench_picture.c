@@ -6,7 +6,7 @@
  * row, with colours of its own.
  */
 
-#include "bench/bench_svg.h"
+#include "report/bench_svg.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #ifndef FAULTLOCATE_FL_CPOINTS_H
 #define FAULTLOCATE_FL_CPOINTS_H
 
-#include "decode/dec_heap.h"
+#include "decode/history/heap.h"
 #include "heapgraph/hg_record.h"
 #include "specdsl/specdsl.h"
 

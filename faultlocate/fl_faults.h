@@ -8,7 +8,7 @@
 #ifndef FAULTLOCATE_FL_FAULTS_H
 #define FAULTLOCATE_FL_FAULTS_H
 
-#include "decode/dec_symbols.h"
+#include "decode/symbols/symbols.h"
 #include "faultlocate/fl_traceback.h"
 
 /** How addresses are explained; dec_symbols_place() with its symbols, or a test's own. */

@@ -9,7 +9,7 @@
 #ifndef FAULTLOCATE_FL_TYPES_H
 #define FAULTLOCATE_FL_TYPES_H
 
-#include "decode/dec_symbols.h"
+#include "decode/symbols/symbols.h"
 #include "heapgraph/hg_record.h"
 #include "specdsl/specdsl.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "decode/dec_symbols.h"
+#include "decode/symbols/symbols.h"
 #include "heapgraph/heapgraph.h"
 
 enum hg_access_kind {
@@ -38,7 +38,7 @@ struct hg_access {
 	enum hg_access_kind kind;
 	bool is_write;
 	uint64_t time; ///< of the first
-	uint64_t rip;  ///< the statement (dec_heap.h); the instruction itself is pc
+	uint64_t rip;  ///< the statement (history/heap.h); the instruction itself is pc
 	uint64_t pc;
 	uint64_t addr;
 	uint32_t size;

@@ -9,7 +9,7 @@
 #ifndef HEAPGRAPH_HG_ACCESS_INT_H
 #define HEAPGRAPH_HG_ACCESS_INT_H
 
-#include "decode/dec_frames.h"
+#include "decode/history/frames.h"
 #include "heapgraph/hg_access.h"
 #include "heapgraph/hg_derive.h"
 #include "heapgraph/hg_strings.h"

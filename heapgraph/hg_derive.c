@@ -3,7 +3,7 @@
 
 #include "heapgraph/hg_derive.h"
 
-#include "decode/dec_emit.h"
+#include "decode/translator/emit.h"
 
 #include <Zydis/Zydis.h>
 #include <string.h>

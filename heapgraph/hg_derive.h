@@ -16,7 +16,7 @@
 #define HEAPGRAPH_HG_DERIVE_H
 
 #include "base/base.h"
-#include "decode/dec_trace.h"
+#include "decode/machine/trace.h"
 #include "heapgraph/hg_int.h"
 
 /** An address that is farther from its node was not meant to be in it: it is a distance

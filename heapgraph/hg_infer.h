@@ -25,7 +25,7 @@
 #define HEAPGRAPH_HG_INFER_H
 
 #include "capture/capture.h"
-#include "decode/dec_symbols.h"
+#include "decode/symbols/symbols.h"
 #include "heapgraph/hg_plan.h"
 
 struct hg_infer_options {

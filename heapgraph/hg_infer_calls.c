@@ -15,7 +15,7 @@ static const uint8_t arg_reg[HG_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX,
 /* ---- statements ----------------------------------------------------------------------------- */
 
 /* The statement to name for what the call that returns to @p return_rip gave out: where a
- * wrapper's result goes, the outer one's (see dec_heap_calls.c). */
+ * wrapper's result goes, the outer one's (see history/heap_calls.c). */
 static uint64_t site_of(struct hg_infer *f, uint64_t return_rip)
 {
 	const uint64_t *known = map_get(&f->sites, return_rip);

@@ -9,7 +9,7 @@
 #ifndef HEAPGRAPH_HG_INFER_INT_H
 #define HEAPGRAPH_HG_INFER_INT_H
 
-#include "decode/dec_frames.h"
+#include "decode/history/frames.h"
 #include "heapgraph/hg_derive.h"
 #include "heapgraph/hg_infer.h"
 #include "heapgraph/hg_pieces.h"

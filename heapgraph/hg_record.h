@@ -3,7 +3,7 @@
 
 /**
  * @file
- * From the events of a replay (decode/dec_heap.h) to heap graphs, in two views:
+ * From the events of a replay (decode/history/heap.h) to heap graphs, in two views:
  *
  *   application  A node is an allocation as requested. It ends when its release is
  *		  requested. Contents at birth are whatever the memory held.
@@ -21,7 +21,7 @@
 #ifndef HEAPGRAPH_HG_RECORD_H
 #define HEAPGRAPH_HG_RECORD_H
 
-#include "decode/dec_heap.h"
+#include "decode/history/heap.h"
 #include "heapgraph/heapgraph.h"
 #include "heapgraph/hg_plan.h"
 

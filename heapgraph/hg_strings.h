@@ -20,8 +20,8 @@
 #define HEAPGRAPH_HG_STRINGS_H
 
 #include "base/base.h"
-#include "decode/dec_symbols.h"
-#include "decode/dec_trace.h"
+#include "decode/symbols/symbols.h"
+#include "decode/machine/trace.h"
 
 /** Names and entries; made once. */
 struct hg_strings {

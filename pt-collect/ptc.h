@@ -5,7 +5,7 @@
  * @file
  * The recorder's main nouns: a session is one `faultline record`, a process one program in
  * it, a thread one of its threads. What is done with them has a header for each part
- * (ptc_tracee.h, ptc_attach.h ...). Private to pt-collect/.
+ * (start/tracee.h, start/attach.h ...). Private to pt-collect/.
  *
  * Invariants:
  *  1. Syscalls are never ptrace-stopped: BPF records them. ptrace handles the rare: start,
@@ -26,8 +26,8 @@
 #include "base/base.h"
 #include "bpf/record.h"
 #include "capture/capture.h"
-#include "pt-collect/ptc_vdso.h"
-#include "pt-collect/ptc_writes.h"
+#include "pt-collect/start/vdso.h"
+#include "pt-collect/inputs/writes.h"
 
 struct ptc_bpf;
 struct ptc_chaos;
@@ -43,7 +43,7 @@ struct ptc_pt_setup;
 struct ptc_session;
 struct ptc_snapshot;
 
-/** An event of a ptrace stop on its way to the log (ptc_pending.c). */
+/** An event of a ptrace stop on its way to the log (inputs/pending.c). */
 struct ptc_pending {
 	struct cap_event event;
 	struct ptc_writes writes;
@@ -54,19 +54,19 @@ struct ptc_pending {
 struct ptc_thread {
 	pid_t tid;
 	bool is_attached; ///< its first stop is behind it
-	/** Being stopped with all others (ptc_freeze.c): asked to, there, and whether its
+	/** Being stopped with all others (start/freeze.c): asked to, there, and whether its
 	 * user had stopped it before. */
 	bool is_asked, is_at_rest, is_in_group_stop;
 	int held_signal;  ///< of the stop in which it rests: it goes on with that
 	bool is_filtered; ///< seccomp may forbid it what we have it do
-	/** Memory of the system call that is arriving from the ring (ptc_assemble.c). */
+	/** Memory of the system call that is arriving from the ring (inputs/assemble.c). */
 	struct ptc_writes now;
 	/** Its last probe, of an allocator call or a store. */
 	struct {
 		uint64_t rip, sp;
 	} hit;
 	/** An instruction whose result is chance, or cpuid where that cannot trap, which it is
-	 * about to execute and to stop behind (ptc_chance.c). */
+	 * about to execute and to stop behind (probes/chance.c). */
 	struct ptc_chance {
 		uint64_t rip; ///< 0 = none
 		bool is_cpuid;
@@ -100,7 +100,7 @@ struct ptc_thread {
 /** It may have entered handlers before we were there. */
 #define PTC_FRAMES_UNKNOWN (1u << 30)
 
-/** A file or segment that is mapped shared (ptc_shared.c). */
+/** A file or segment that is mapped shared (inputs/shared.c). */
 struct ptc_shared {
 	uint64_t key; ///< which
 	bool is_told; ///< that others can write it
@@ -144,7 +144,7 @@ struct ptc_process {
 	int wait_status;   ///< of the program, once it ended
 	bool has_ended;
 	struct cap_info info; ///< for the manifest
-	/** Followed (ptc_follow.c): its number, 0 = the program itself; its bundle's name under
+	/** Followed (start/follow.c): its number, 0 = the program itself; its bundle's name under
 	 * children/, NULL as long as there is none. */
 	uint32_t index;
 	char *dir;
@@ -201,7 +201,7 @@ struct ptc_session {
 	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 
-/* ---- session (ptc_session.c) ------------------------------------------------------ */
+/* ---- session (session.c) ------------------------------------------------------ */
 
 /** What waitpid() gave of any process: a stop or an end. */
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
@@ -209,7 +209,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
 /** The process that @p tid is a recorded thread of; NULL = none. */
 struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid);
 
-/* ---- process (ptc_process.c) ------------------------------------------------------ */
+/* ---- process (process.c) ------------------------------------------------------ */
 
 /** Make what is known of process @p pid, to be recorded by @p s, which owns it. */
 struct err *ptc_process_create(struct ptc_session *s, pid_t pid,

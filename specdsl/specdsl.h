@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "decode/dec_symbols.h"
+#include "decode/symbols/symbols.h"
 #include "heapgraph/heapgraph.h"
 
 struct spec;

@@ -23,7 +23,7 @@ until_true has_calls "$TMPDIR/c" && until_true has_calls "$TMPDIR"/c/children/5-
 spinning=$(basename "$TMPDIR"/c/children/5-sh.*)
 spinning=${spinning##*.}
 children_of() { cat "/proc/$1/task/$1/children"; }
-# The one that records is a child of the one that we started (ptc_keeper.c).
+# The one that records is a child of the one that we started (start/keeper.c).
 worker=$(children_of $recorder)
 children="$(children_of $worker) $spinning"
 kill -KILL $worker

@@ -20,8 +20,8 @@
 #include <Zydis/Zydis.h>
 
 #include "base/base.h"
-#include "decode/dec_insn.h"
-#include "decode/dec_insn_effects.h"
+#include "decode/x86/insn.h"
+#include "decode/x86/effects.h"
 
 #define FORM_INSTANCES 16
 

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "decode/dec_insn.h"
+#include "decode/x86/insn.h"
 
 // All below 2 GiB, so that 32-bit displacements and addresses reach it.
 #define CPU_CODE 0x20000000ul

@@ -9,9 +9,9 @@
 #ifndef TESTS_CPU_RUN_H
 #define TESTS_CPU_RUN_H
 
-#include "decode/dec_engine.h"
-#include "decode/dec_log.h"
-#include "decode/dec_trace.h"
+#include "decode/translator/engine.h"
+#include "decode/machine/log.h"
+#include "decode/machine/trace.h"
 #include "tests/decode/cpu_build.h"
 #include "tests/decode/cpu_state.h"
 #include "tests/decode/cpu_world.h"

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Registers of the oracle as dec_insn.h numbers them, and random states to start from.
+ * Registers of the oracle as x86/insn.h numbers them, and random states to start from.
  */
 #ifndef TESTS_CPU_STATE_H
 #define TESTS_CPU_STATE_H

@@ -8,7 +8,7 @@
 #ifndef TESTS_DECODE_CPU_WORLD_H
 #define TESTS_DECODE_CPU_WORLD_H
 
-#include "decode/dec_engine.h"
+#include "decode/translator/engine.h"
 #include "tests/unit.h"
 
 static enum dec_verdict on_exit_to_c(void *ctx, struct dec_engine *e)

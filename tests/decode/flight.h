@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 
 #include "capture/capture.h"
-#include "decode/dec_log.h"
-#include "decode/dec_recover.h"
-#include "decode/dec_symbols.h"
-#include "decode/dec_trace.h"
+#include "decode/machine/log.h"
+#include "decode/past/recover.h"
+#include "decode/symbols/symbols.h"
+#include "decode/machine/trace.h"
 #include "tests/decode/flight_stores.h"
 
 /** Values of one sort, by certainty. */

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "capture/capture.h"
-#include "decode/dec_recover.h"
-#include "decode/dec_trace.h"
+#include "decode/past/recover.h"
+#include "decode/machine/trace.h"
 #include "storeplan/storeplan.h"
 
 /** A probe was hit: what was so before the probed instruction. */

@@ -9,7 +9,7 @@
 #ifndef TESTS_DECODE_FLIGHT_WHY_H
 #define TESTS_DECODE_FLIGHT_WHY_H
 
-#include "decode/dec_recover_int.h"
+#include "decode/past/recover_int.h"
 #include "tests/decode/flight_judge.h"
 
 enum why_cause {

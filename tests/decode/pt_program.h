@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "capture/capture.h"
-#include "decode/dec_pt_encode.h"
-#include "decode/decode.h"
+#include "decode/pt/encode.h"
+#include "decode/machine/machine.h"
 #include "tests/decode/pt_truth.h"
 
 /** One thread's packets. */

@@ -9,8 +9,8 @@
 #ifndef TESTS_DECODE_PT_TRUTH_H
 #define TESTS_DECODE_PT_TRUTH_H
 
-#include "decode/dec_log.h"
-#include "decode/dec_pt_decode.h"
+#include "decode/machine/log.h"
+#include "decode/pt/decode.h"
 #include "tests/unit.h"
 
 struct truth_run {

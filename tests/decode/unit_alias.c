@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "decode/decode.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 #define CHECKPOINTS 8

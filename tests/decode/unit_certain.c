@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #include "capture/capture.h"
-#include "decode/dec_certain.h"
-#include "decode/dec_replay_int.h"
-#include "decode/dec_threads.h"
-#include "decode/decode.h"
+#include "decode/machine/certain.h"
+#include "decode/machine/replay_int.h"
+#include "decode/machine/threads.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 #define STATE_BYTES (8u << 20)

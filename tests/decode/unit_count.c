@@ -7,8 +7,8 @@
  * memory that native single-stepping has after as many instructions.
  */
 
-#include "decode/dec_engine.h"
-#include "decode/dec_log.h"
+#include "decode/translator/engine.h"
+#include "decode/machine/log.h"
 #include "tests/decode/cpu_build.h"
 #include "tests/decode/cpu_state.h"
 #include "tests/decode/cpu_world.h"

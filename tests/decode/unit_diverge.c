@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "capture/cap_format.h"
-#include "decode/decode.h"
+#include "decode/machine/machine.h"
 #include "tests/decode/forge.h"
 
 static char good[4096], bad[4096];

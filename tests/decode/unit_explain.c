@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "capture/cap_format.h"
-#include "decode/dec_explain.h"
+#include "decode/explain/explain.h"
 #include "tests/decode/forge.h"
 
 static char good[4096], bad[4096];

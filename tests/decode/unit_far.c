@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "decode/decode.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 static struct err *ignore(void *ctx, const uint8_t *log, size_t bytes)

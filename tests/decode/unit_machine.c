@@ -12,8 +12,8 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "decode/dec_trace.h"
-#include "decode/decode.h"
+#include "decode/machine/trace.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 static struct capture *capture;

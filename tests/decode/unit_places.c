@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "capture/capture.h"
-#include "decode/dec_log.h"
-#include "decode/dec_places.h"
-#include "decode/decode.h"
+#include "decode/machine/log.h"
+#include "decode/machine/places.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 enum { THREADS = 8, LOOP_INSNS = 3, LATER = 1000 * LOOP_INSNS };

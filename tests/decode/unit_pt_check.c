@@ -9,7 +9,7 @@
 
 #include <intel-pt.h>
 
-#include "decode/dec_pt_check.h"
+#include "decode/pt/check.h"
 #include "tests/decode/pt_program.h"
 
 enum { PROGRAMS = 3, FORGED = 40 };

@@ -15,10 +15,10 @@
 
 #include "capture/capture.h"
 #include "capture/perf_data.h"
-#include "decode/dec_pt_encode.h"
-#include "decode/dec_pt_flow.h"
-#include "decode/decode.h"
-#include "decode/dec_pt_decode.h"
+#include "decode/pt/encode.h"
+#include "decode/pt/flow.h"
+#include "decode/machine/machine.h"
+#include "decode/pt/decode.h"
 
 enum { PROGRAMS = 2, CPU = 3, SLICE_NS = 1000000 };
 

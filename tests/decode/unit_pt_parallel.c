@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "decode/dec_pt_decode.h"
-#include "decode/dec_pt_encode.h"
-#include "decode/decode.h"
+#include "decode/pt/decode.h"
+#include "decode/pt/encode.h"
+#include "decode/machine/machine.h"
 #include "tests/unit.h"
 
 static struct capture *capture;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include "capture/capture.h"
 #include "capture/perf_data.h"
-#include "decode/decode.h"
+#include "decode/machine/machine.h"
 #include "tests/decode/pt_truth.h"
 
 /* ---- the truth: branches ------------------------------------------------------------------- */

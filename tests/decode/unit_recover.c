@@ -12,8 +12,8 @@
  */
 #include "tests/unit.h"
 
-#include "decode/dec_flight.h"
-#include "decode/dec_recover_int.h"
+#include "decode/past/flight.h"
+#include "decode/past/recover_int.h"
 #include "tests/decode/flight_judge.h"
 
 struct subject {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "decode/dec_recover.h"
+#include "decode/past/recover.h"
 
 enum { CODE_AT = 0x400000, DATA_AT = 0x7ffd00001000, TABLE_AT = 0x500000 };
 

@@ -9,7 +9,7 @@
  */
 #include "tests/unit.h"
 
-#include "decode/dec_recover_int.h"
+#include "decode/past/recover_int.h"
 #include "tests/decode/flight.h"
 
 enum { PLAIN_WINDOW = 10000 };

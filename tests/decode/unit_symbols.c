@@ -13,7 +13,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "decode/dec_symbols_int.h"
+#include "decode/symbols/symbols_int.h"
 #include "tests/unit.h"
 
 #define LINES_MAX 400

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "decode/dec_emulate.h"
-#include "decode/dec_vendor.h"
+#include "decode/translator/emulate.h"
+#include "decode/x86/vendor.h"
 #include "tests/unit.h"
 
 #define INSNS 4

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "faultlocate/fl_dot.h"
+#include "report/dot.h"
 #include "tests/unit.h"
 
 static void place_is_line(void *ctx, uint64_t rip, struct dec_place *ret)

@@ -6,8 +6,8 @@
 . tests/lib.sh
 
 cc=${CC:-cc}
-for header in base/*.h capture/*.h storeplan/*.h pt-collect/*.h decode/*.h heapgraph/*.h specdsl/*.h \
-	faultlocate/*.h suppress-hw/*.h bench/*.h; do
+for header in $(find base capture storeplan pt-collect decode heapgraph specdsl faultlocate \
+	suppress-hw report bench cmd -name '*.h'); do
 	[ -f "$header" ] || continue
 	"$cc" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-unused-function \
 		-fsyntax-only -I. -I"$BUILD" -x c -include "$header" - </dev/null ||

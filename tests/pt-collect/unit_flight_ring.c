@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "pt-collect/ptc_flight.h"
+#include "pt-collect/flight/flight.h"
 #include "tests/unit.h"
 
 #define TRAMPOLINE 0x7fffffffe000ull

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pt-collect/ptc_pt.h"
+#include "pt-collect/pt/pt.h"
 #include "tests/pt-collect/pt_tree.h"
 #include "tests/unit.h"
 

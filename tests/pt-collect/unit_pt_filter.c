@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "pt-collect/ptc_pt.h"
+#include "pt-collect/pt/pt.h"
 #include "tests/pt-collect/pt_tree.h"
 #include "tests/unit.h"
 

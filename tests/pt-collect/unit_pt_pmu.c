@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "pt-collect/ptc_pt_pmu.h"
+#include "pt-collect/pt/pmu.h"
 #include "tests/pt-collect/pt_tree.h"
 #include "tests/unit.h"
 

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "pt-collect/ptc_pt_ring.h"
+#include "pt-collect/pt/ring.h"
 #include "tests/unit.h"
 
 #define DATA_BYTES 4096u

@@ -12,7 +12,7 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
-#include "pt-collect/ptc_pt.h"
+#include "pt-collect/pt/pt.h"
 #include "tests/pt-collect/pt_tree.h"
 #include "tests/unit.h"
 

@@ -7,7 +7,7 @@
  * still in their registers, on the straight line from the entry.
  */
 #include "pt-collect/ptc.h"
-#include "pt-collect/ptc_heap.h"
+#include "pt-collect/probes/heap.h"
 #include "tests/unit.h"
 
 static void expect_site(const char *code, size_t size, unsigned n_args, unsigned offset,

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decode/dec_trace.h"
+#include "decode/machine/trace.h"
 #include "storeplan/sp_function.h"
 #include "storeplan/sp_place.h"
 #include "tests/storeplan/eval.h"

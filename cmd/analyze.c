@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND analyze: find the statement that broke a data structure
+
+#include "base/option.h"
+#include "cmd/command.h"
+#include "report/report.h"
+
+#define EXIT_NO_VIOLATION 0
+#define EXIT_VIOLATIONS 1
+#define EXIT_COULD_NOT 2
+
+enum {
+	KEY_SPEC = 's',
+	KEY_CPOINT = 'c',
+	KEY_JSON = 'j',
+	KEY_SVG = 'o',
+	KEY_PROCESS = 'p',
+	KEY_ACCESSES = 'a',
+	KEY_VERBOSE = 'v',
+	KEY_NO_ALLOCATOR = 256,
+	KEY_INTERNALS,
+	KEY_NAMED_ONLY
+};
+
+struct arguments {
+	const char *capture, *svg, *process;
+	fl_texts specs, cpoints;
+	bool with_json, with_accesses, without_allocator, with_internals;
+	bool is_as_named;
+};
+
+static const struct argp_option options[] = {
+	{ "spec", KEY_SPEC, "FILE", 0, "what should hold (may be given again)", 0 },
+	{ "cpoint", KEY_CPOINT, "FUNC", 0,
+	  "check at entry and return of function FUNC (may be given again); the end of the "
+	  "run is always checked",
+	  0 },
+	{ "accesses", KEY_ACCESSES, NULL, 0,
+	  "look at every access: by a pointer into one allocation to memory that is not "
+	  "its own (overflows, use after free); needs no specification, and time",
+	  0 },
+	{ "no-allocator", KEY_NO_ALLOCATOR, NULL, 0,
+	  "take no notice of malloc and free: find the nodes by what pointers are derived "
+	  "from (arenas, pools, allocators of the program's own); takes a second replay",
+	  0 },
+	{ "named-only", KEY_NAMED_ONLY, NULL, 0,
+	  "where no C-point is named, check the end of the run alone; do not take for one "
+	  "the first entry or return of a function at which the structure always held and "
+	  "then did not",
+	  0 },
+	{ "internals", KEY_INTERNALS, NULL, 0,
+	  "make a graph of the allocator's internals, too: free chunks, bins, caches, and what "
+	  "was merged and split",
+	  0 },
+	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
+	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
+	  0 },
+	{ "process", KEY_PROCESS, "PROCESS", 0,
+	  "of a capture made by `record -f', analyze this process instead of the program "
+	  "itself: a number as in `faultline dump --processes', or a process id",
+	  0 },
+	{ "verbose", KEY_VERBOSE, NULL, 0, "say what is being done", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
+	"trace the first violation back to the statements that made it.\v"
+	"Exit status: 0 no violation, 1 violations, 2 could not analyze.\n\n"
+	"Examples:\n"
+	"  faultline analyze crash.fl --spec list.spec\n"
+	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.fl --accesses\n"
+	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case KEY_SPEC:
+		fl_command_push(state, &a->specs, arg);
+		break;
+	case KEY_CPOINT:
+		fl_command_push(state, &a->cpoints, arg);
+		break;
+	case KEY_ACCESSES:
+		a->with_accesses = true;
+		break;
+	case KEY_NO_ALLOCATOR:
+		a->without_allocator = true;
+		break;
+	case KEY_NAMED_ONLY:
+		a->is_as_named = true;
+		break;
+	case KEY_INTERNALS:
+		a->with_internals = true;
+		break;
+	case KEY_JSON:
+		a->with_json = true;
+		break;
+	case KEY_SVG:
+		a->svg = arg;
+		break;
+	case KEY_PROCESS:
+		a->process = arg;
+		break;
+	case KEY_VERBOSE:
+		log_set_level(LOG_INFO);
+		break;
+	case ARGP_KEY_END:
+		if (!a->specs.size && !a->with_accesses)
+			argp_error(state,
+				   "what should hold? give --spec FILE, or --accesses");
+		break;
+	default:
+		return option_only(state, key, arg, "capture", &a->capture);
+	}
+	return 0;
+}
+
+static struct err *report(const struct fl_analysis *a, const struct arguments *args)
+{
+	bool with_color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	struct err *err = args->svg ? fl_report_svg(a, args->svg) : NULL;
+
+	if (err)
+		return err;
+	if (args->with_json)
+		return fl_report_json(a, stdout);
+	err = fl_report_text(a, stdout, with_color);
+	if (!err && args->svg)
+		printf("\npicture: %s\n", args->svg);
+	return err;
+}
+
+static int analyze(const struct arguments *args)
+{
+	const struct fl_options o = {
+		.capture = args->capture,
+		.specs = args->specs.data,
+		.n_specs = args->specs.size,
+		.cpoints = args->cpoints.data,
+		.n_cpoints = args->cpoints.size,
+		.with_accesses = args->with_accesses,
+		.with_inference = !args->is_as_named,
+		.without_allocator = args->without_allocator,
+		.with_allocator = args->with_internals,
+		.with_progress = isatty(STDERR_FILENO),
+	};
+	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
+	_cleanup_err_ struct err *err = fl_analysis_run(&o, &a);
+
+	if (a.spec && spec_diags(a.spec))
+		spec_diags_print(a.spec, stderr);
+	if (!err)
+		err = report(&a, args);
+	if (err) {
+		for (size_t i = 0; err->code == ERR_TRUNCATED && i < a.notes.size; i++)
+			fprintf(stderr, "note: %s\n", a.notes.data[i]);
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return EXIT_COULD_NOT;
+	}
+	return a.visit || a.accesses.size ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
+}
+
+int cmd_analyze(int argc, char **argv)
+{
+	const struct argp argp = { .options = options,
+				   .parser = parse,
+				   .args_doc =
+					   "CAPTURE --spec FILE...\nCAPTURE --accesses",
+				   .doc = doc };
+	struct arguments args = {};
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = NULL;
+	int status = EXIT_COULD_NOT;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return EXIT_COULD_NOT;
+	err = fl_command_process(args.capture, args.process, &dir);
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+	} else {
+		args.capture = dir;
+		status = analyze(&args);
+	}
+	vec_deinit(&args.specs);
+	vec_deinit(&args.cpoints);
+	return status;
+}

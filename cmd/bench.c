@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND bench: measure what faultline costs here, beside other tools
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/option.h"
+#include "bench/bench_compare.h"
+#include "bench/bench_emit.h"
+#include "report/bench_svg.h"
+#include "bench/bench_suite.h"
+
+#define EXIT_WORSE 1
+#define EXIT_COULD_NOT 2
+
+static const struct argp_option option_table[] = {
+	{ "quick", 'q', NULL, 0, "Smaller inputs, 3 rounds", 0 },
+	{ "rounds", 'r', "N", 0, "Rounds that count (5, quick: 3)", 0 },
+	{ "corpus", 'c', "DIR", 0, "Where the corpus is (tests/corpus)", 0 },
+	{ "specs", 's', "DIR", 0,
+	  "Where the specifications are (specs); their programs are beside faultline",
+	  0 },
+	{ "cache", 'k', "DIR", 0,
+	  "Where the suite real keeps what it downloads and builds (nowhere)", 0 },
+	{ "seeds", 'S', "FIRST-LAST", 0,
+	  "Which faults the suite locate injects, 64 at most (1-12, quick: 1-3)", 0 },
+	{ "scale", 'x', "LIST", 0,
+	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
+	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
+	{ "html", 'h', "FILE", 0, "Write a report with plots to FILE too", 0 },
+	{ "markdown", 'm', "FILE", 0,
+	  "Write the tables as Markdown to FILE too, and the plots to SVG files beside it",
+	  0 },
+	{ "from", 'f', "FILE", 0,
+	  "Measure nothing: take the results that --json wrote to FILE", 0 },
+	{ "compare", 'C', NULL, 0,
+	  "Measure nothing: say what moved beyond noise from results OLD to NEW", 0 },
+	{ 0 },
+};
+
+/** "1,2,4,8": ascending, above 0. */
+static void parse_scale(struct argp_state *state, struct bench_options *o,
+			const char *list)
+{
+	const char *p = list;
+	char *end;
+
+	for (o->n_scales = 0; o->n_scales < BENCH_SCALES_MAX; p = end + 1) {
+		double v = strtod(p, &end);
+
+		if (end == p || (*end && *end != ',') || !(v > 0) || v > 1e6 ||
+		    (o->n_scales && v <= o->scale[o->n_scales - 1]))
+			break;
+		o->scale[o->n_scales++] = v;
+		if (!*end)
+			return;
+	}
+	argp_error(state,
+		   "--scale is up to %d ascending factors, as in 1,2,4,8, not '%s'",
+		   BENCH_SCALES_MAX, list);
+}
+
+/** "13-40". */
+static void parse_seeds(struct argp_state *state, struct bench_options *o,
+			const char *range)
+{
+	int first, last, n = 0;
+
+	if (sscanf(range, "%d-%d%n", &first, &last, &n) != 2 || range[n] || first < 1 ||
+	    last < first || last - first >= BENCH_SEEDS_MAX)
+		argp_error(state,
+			   "--seeds is FIRST-LAST, %d at most, as in 13-40, not '%s'",
+			   BENCH_SEEDS_MAX, range);
+	o->first_seed = first;
+	o->n_seeds = last - first + 1;
+}
+
+static void options_complete(struct bench_options *o)
+{
+	static const double scale[] = { 1, 2, 4, 8 };
+
+	if (!o->suites)
+		o->suites = bench_suites_named(NULL);
+	if (!o->rounds)
+		o->rounds = o->is_quick ? 3 : 5;
+	if (!o->n_scales) {
+		o->n_scales = sizeof(scale) / sizeof(*scale);
+		memcpy(o->scale, scale, sizeof(scale));
+	}
+}
+
+static error_t take_suite(struct argp_state *state, struct bench_options *o,
+			  const char *name)
+{
+	uint32_t given = bench_suites_named(name);
+
+	if (!given)
+		argp_error(state, "no suite '%s' (see --help)", name);
+	o->suites |= given;
+	return 0;
+}
+
+static error_t take_compared(struct argp_state *state, struct bench_options *o,
+			     const char *file)
+{
+	if (o->compared[1])
+		argp_error(state, "--compare takes two files, not also '%s'", file);
+	o->compared[o->compared[0] != NULL] = file;
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct bench_options *o = state->input;
+
+	switch (key) {
+	case 'q':
+		o->is_quick = true;
+		return 0;
+	case 'j':
+		o->json = arg;
+		return 0;
+	case 'h':
+		o->html = arg;
+		return 0;
+	case 'm':
+		o->markdown = arg;
+		return 0;
+	case 'f':
+		o->from = arg;
+		return 0;
+	case 'C':
+		o->is_comparing = true;
+		return 0;
+	case 'c':
+		o->corpus = arg;
+		return 0;
+	case 's':
+		o->specs = arg;
+		return 0;
+	case 'S':
+		parse_seeds(state, o, arg);
+		return 0;
+	case 'k':
+		o->cache = arg;
+		return 0;
+	case 'x':
+		parse_scale(state, o, arg);
+		return 0;
+	case 'r':
+		o->rounds =
+			(int)option_number(state, "--rounds", arg, 1, BENCH_ROUNDS_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		return o->is_comparing ? take_compared(state, o, arg) :
+					 take_suite(state, o, arg);
+	case ARGP_KEY_END:
+		if (o->is_comparing && !o->compared[1])
+			argp_error(state, "--compare takes two files, OLD and NEW");
+		if (o->from && (o->suites || o->is_comparing))
+			argp_error(state, "--from takes results as they are: no suites, "
+					  "no --compare");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/** Put the table of suites behind what the help begins with. */
+static char *help_add_suites(int key, const char *text, void *input)
+{
+	char *help = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_PRE_DOC)
+		return (char *)text;
+	f = open_memstream(&help, &size);
+	if (!f)
+		return (char *)text;
+	fprintf(f, "%s\n\n", text);
+	bench_suites_list(f);
+	fclose(f);
+	return help;
+}
+
+static const struct argp argp = {
+	option_table,
+	parse_option,
+	"[SUITE...]\n--from=FILE\n--compare OLD NEW",
+	"Measure what faultline costs on this machine, beside other tools on the same work in "
+	"the same rounds, and print medians, ranges, ratios and growth."
+	"\vExit status: 0 measured, or nothing got worse; 1 something got worse (--compare); 2 "
+	"could not measure or compare.\n\nExamples:\n"
+	"  faultline bench --quick\n"
+	"  faultline bench record replay --html report.html\n"
+	"  faultline bench growth --scale 1,2,4,8,16\n"
+	"  faultline bench locate --seeds=13-40\n"
+	"  faultline bench real --cache=$HOME/.cache/faultline\n"
+	"  faultline bench corpus --corpus=tests/corpus\n"
+	"  faultline bench replay --rounds 11 --json new.json\n"
+	"  faultline bench --from new.json --markdown doc/benchmarks.md\n"
+	"  faultline bench --compare old.json new.json",
+	NULL,
+	help_add_suites,
+	NULL
+};
+
+/** Tell a terminal what is being measured. */
+static void progress_show(const char *suite, const char *work)
+{
+	fprintf(stderr, "\r\033[K%s%s%s", suite ?: "", suite ? ": " : "", work ?: "");
+}
+
+/** Write the results to @p path with @p emit; NULL: nothing to do. */
+static struct err *results_write(struct bench_results *r, const char *path,
+				 struct err *(*emit)(FILE *out, struct bench_results *r))
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err;
+
+	if (!path)
+		return NULL;
+	err = new_file_open(&f, path);
+	if (!err)
+		err = emit(f.stream, r);
+	return err ? err : new_file_commit(&f);
+}
+
+/** @return why @p path will not be written, before anything is measured. */
+static struct err *can_write(const char *path)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+
+	return path ? new_file_open(&f, path) : NULL;
+}
+
+/** Show results that were measured before. */
+static struct err *results_show(struct bench *b)
+{
+	struct bench_results *r = &b->results;
+	struct err *err = bench_json_read(b->o.from, r);
+
+	if (err)
+		return err;
+	bench_text_header(stdout, r);
+	for (size_t i = 0; i < r->suites.size && !err; i++)
+		err = bench_text_suite(stdout, r, &r->suites.data[i]);
+	return err;
+}
+
+/** The plots of the suites that have some, each a file. */
+static struct err *pictures_write(struct bench_results *r, const char *stem)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < r->series.size && !err; i++) {
+		_cleanup_(new_file_deinit) struct new_file f = {};
+		_cleanup_free_ char *path = NULL;
+		const char *suite = r->series.data[i].suite;
+
+		if (i && !strcmp(r->series.data[i - 1].suite, suite))
+			continue;
+		if (asprintf(&path, "%s-%s.svg", stem, suite) < 0)
+			return &err_nomem;
+		err = new_file_open(&f, path);
+		if (err)
+			break;
+		bench_svg_picture(f.stream, r, suite);
+		err = new_file_commit(&f);
+	}
+	return err;
+}
+
+/** Write the Markdown to DIR/NAME.md and its pictures to DIR/NAME-SUITE.svg. */
+static struct err *markdown_write(struct bench_results *r, const char *path)
+{
+	size_t n = path ? strlen(path) : 0;
+	_cleanup_free_ char *stem = NULL;
+	struct err *err;
+
+	if (!path)
+		return NULL;
+	stem = strndup(path, n > 3 && !strcmp(path + n - 3, ".md") ? n - 3 : n);
+	if (!stem)
+		return &err_nomem;
+	r->pictures = bench_keep(r, strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem);
+	err = results_write(r, path, bench_markdown_write);
+	return err ? err : pictures_write(r, stem);
+}
+
+static struct err *bench_main(struct bench *b, int argc, char **argv)
+{
+	struct bench_results *r = &b->results;
+	struct err *err = can_write(b->o.json);
+
+	if (!err)
+		err = can_write(b->o.html);
+	if (!err)
+		err = can_write(b->o.markdown);
+	if (!err)
+		err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
+	if (!err)
+		err = results_write(r, b->o.json, bench_json_write);
+	if (!err)
+		err = results_write(r, b->o.html, bench_html_write);
+	return err ? err : markdown_write(r, b->o.markdown);
+}
+
+static bool has_failure(const struct bench_results *r)
+{
+	for (size_t i = 0; i < r->rows.size; i++)
+		if (r->rows.data[i].is_failure)
+			return true;
+	return false;
+}
+
+/** The quick form's works are smaller ones: a ratio of theirs says nothing of the others. */
+static struct err *are_comparable(const struct bench_options *o,
+				  const struct bench_results *before,
+				  const struct bench_results *after)
+{
+	int quick = before->header.is_quick ? 0 : 1;
+
+	if (before->header.is_quick == after->header.is_quick)
+		return NULL;
+	return err_new(
+		ERR_USAGE,
+		"cannot compare '%s' with '%s': '%s' is of the quick form, whose works "
+		"are smaller (make both with --quick, or both without)",
+		o->compared[0], o->compared[1], o->compared[quick]);
+}
+
+/** @return the exit status. */
+static int compare_main(const struct bench_options *o, struct err **err)
+{
+	struct bench_results before = {}, after = {};
+	struct bench_comparison c = {};
+
+	*err = bench_json_read(o->compared[0], &before);
+	if (!*err)
+		*err = bench_json_read(o->compared[1], &after);
+	if (!*err)
+		*err = are_comparable(o, &before, &after);
+	if (!*err)
+		bench_compare(stdout, &before, &after, &c);
+	bench_results_deinit(&before);
+	bench_results_deinit(&after);
+	return *err ? EXIT_COULD_NOT : c.n[BENCH_WORSE] ? EXIT_WORSE : 0;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct bench b = {};
+	_cleanup_err_ struct err *err = NULL;
+	int status = 0;
+
+	if (isatty(STDERR_FILENO))
+		b.progress = progress_show;
+	argp_parse(&argp, argc, argv, 0, NULL, &b.o);
+	options_complete(&b.o);
+	if (b.o.is_comparing) {
+		status = compare_main(&b.o, &err);
+	} else {
+		err = bench_main(&b, argc, argv);
+		status = err || has_failure(&b.results) ? EXIT_COULD_NOT : 0;
+	}
+	if (b.scratch[0])
+		bench_remove(b.scratch);
+	bench_results_deinit(&b.results);
+	arena_deinit(&b.arena);
+	if (err)
+		fprintf(stderr, "faultline: %s\n", err->message);
+	return status;
+}

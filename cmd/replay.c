@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND replay: run a capture again, exactly, and check it
+
+#include <argp.h>
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+#include "base/option.h"
+#include "decode/explain/explain.h"
+#include "decode/pt/witness.h"
+#include "decode/symbols/symbols.h"
+#include "decode/machine/machine.h"
+
+enum { OPT_STDOUT = 256, OPT_JSON, OPT_LOG, OPT_EXPLAIN, OPT_NO_PT };
+
+struct replay_options {
+	const char *capture;
+	const char *process; ///< which one of a capture's; NULL = all
+	const char *label;   ///< names the process when there are several
+	bool to_stdout, as_json, explains, ignores_pt;
+	enum dec_log_mode mode;
+};
+
+static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
+					  "values" };
+
+static const struct argp_option options[] = {
+	{ "stdout", OPT_STDOUT, NULL, 0,
+	  "Write what the program (or the --process) wrote to its stdout; replay no other",
+	  0 },
+	{ "json", OPT_JSON, NULL, 0,
+	  "Print the result as one JSON object, a line for each process", 0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "Of a capture made by `record -f', replay only this one: a number as in "
+	  "`faultline dump --processes' (0 is the program itself), or a process id",
+	  0 },
+	{ "explain", OPT_EXPLAIN, NULL, 0,
+	  "When the replay diverges, find out why: the last system call that agreed, "
+	  "the first value that differs, where that value comes from, and the likely "
+	  "cause",
+	  0 },
+	{ "no-pt", OPT_NO_PT, NULL, 0,
+	  "Do not compare the replay with the Intel PT that the capture has", 0 },
+	{ "log", OPT_LOG, "MODE", 0,
+	  "Record while replaying, to measure it: none (default), flow, stores, "
+	  "addresses or values; then it is not compared with Intel PT",
+	  0 },
+	{ 0 },
+};
+
+static error_t parse_mode(const char *arg, struct argp_state *state,
+			  enum dec_log_mode *mode)
+{
+	for (size_t i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++) {
+		if (!strcmp(arg, mode_names[i])) {
+			*mode = i;
+			return 0;
+		}
+	}
+	argp_error(state, "unknown log mode '%s'", arg);
+	return EINVAL;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct replay_options *o = state->input;
+
+	switch (key) {
+	case OPT_STDOUT:
+		o->to_stdout = true;
+		return 0;
+	case OPT_JSON:
+		o->as_json = true;
+		return 0;
+	case 'p':
+		o->process = arg;
+		return 0;
+	case OPT_NO_PT:
+		o->ignores_pt = true;
+		return 0;
+	case OPT_EXPLAIN:
+		o->explains = true;
+		return 0;
+	case OPT_LOG:
+		return parse_mode(arg, state, &o->mode);
+	default:
+		return option_only(state, key, arg, "capture", &o->capture);
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse,
+	"CAPTURE",
+	"Replay CAPTURE instruction by instruction on the software machine and compare "
+	"every system call's registers with the recording. Of a capture made by `record -f' "
+	"every process is replayed. Where the capture has Intel PT, each branch is compared with "
+	"it.\v"
+	"Exit status: 0 all matched, 1 diverged, 2 could not replay; of several processes "
+	"the worst.\n\n"
+	"Examples:\n"
+	"  faultline replay crash.flt\n"
+	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
+	"  faultline replay --json crash.flt | jq .instructions\n"
+	"  faultline replay --process 3 make.flt\n"
+	"  faultline replay --explain broken.flt\n"
+	"  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
+	NULL,
+	NULL,
+	NULL,
+};
+
+struct progress {
+	double start;
+	bool has_shown;
+};
+
+static void show_progress(void *ctx, const struct dec_where *w)
+{
+	struct progress *p = ctx;
+
+	if (clock_now_s() - p->start < 2 || !isatty(2))
+		return;
+	fprintf(stderr, "\rfaultline: replayed %lu million instructions",
+		w->position / 1000000);
+	p->has_shown = true;
+}
+
+static struct err *discard(void *ctx, const uint8_t *log, size_t bytes)
+{
+	(void)log;
+	*(uint64_t *)ctx += bytes;
+	return NULL;
+}
+
+/* An executable mapping of a kept file. */
+struct module {
+	uint32_t file;
+	uint64_t addr, size, file_offset;
+};
+
+typedef VEC(struct module) modules;
+
+static struct err *add_module(modules *v, uint32_t file, uint64_t addr, uint64_t size,
+			      uint64_t file_offset)
+{
+	struct module *m = vec_push(v);
+
+	if (!m)
+		return &err_nomem;
+	*m = (struct module){ file, addr, size, file_offset };
+	return NULL;
+}
+
+static struct err *start_modules(const struct capture *c, modules *v)
+{
+	struct cap_core *core = NULL;
+	struct err *err = cap_core_open(c, &core);
+
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (m->file && (m->prot & PROT_EXEC))
+			err = add_module(v, m->file, m->start, m->end - m->start,
+					 m->file_offset);
+	}
+	cap_core_close(core);
+	return err;
+}
+
+/* A replay under way. */
+struct replay {
+	const struct replay_options *o;
+	struct capture *capture;
+	struct dec_machine *machine;
+	modules modules;
+	struct progress progress;
+	struct dec_where where; ///< at its end
+	double seconds;
+	uint64_t log_bytes;
+	FILE *talk; ///< for people: stdout, unless that is the program's
+	// NULL: the capture has no PT, or it is not asked.
+	struct dec_pt_witness *witness;
+	struct err *parted; ///< from what PT says
+};
+
+static void replay_deinit(struct replay *r)
+{
+	dec_machine_destroy(r->machine);
+	dec_pt_witness_close(r->witness);
+	err_destroy(r->parted);
+	capture_close(r->capture);
+	vec_deinit(&r->modules);
+}
+
+static struct err *replay_symbols(const struct replay *r, struct dec_symbols **ret)
+{
+	struct err *err = dec_symbols_create(r->capture, ret);
+
+	for (size_t i = 0; !err && i < r->modules.size; i++) {
+		const struct module *m = &r->modules.data[i];
+
+		err = dec_symbols_add(*ret, m->file, m->addr, m->size, m->file_offset);
+	}
+	return err;
+}
+
+static void show_place(const struct replay *r, struct dec_symbols *s)
+{
+	struct dec_place place;
+
+	dec_symbols_place(s, r->where.rip, &place);
+	if (place.line)
+		fprintf(r->talk, "at %s:%d in %s\n", place.file, place.line,
+			place.function);
+	else if (place.outer)
+		fprintf(r->talk, "at %s+%#lx in %s (no line information)\n", place.outer,
+			place.offset, place.module);
+}
+
+static void print_json(const struct replay *r, const struct dec_explanation *x)
+{
+	const char *divergence = r->parted ? r->parted->message :
+					     dec_machine_divergence(r->machine);
+	const struct dec_where *w = &r->where;
+	cJSON *o = cJSON_CreateObject(), *isa;
+	const char *name;
+	char *text;
+
+	if (r->o->label) {
+		const struct cap_info *info = capture_info(r->capture);
+
+		cJSON_AddNumberToObject(o, "process", info->index);
+		cJSON_AddNumberToObject(o, "pid", info->pid);
+		cJSON_AddStringToObject(o, "exe", info->exe ?: "");
+	}
+	cJSON_AddNumberToObject(o, "instructions", w->instructions);
+	cJSON_AddNumberToObject(o, "syscalls", w->syscalls);
+	cJSON_AddBoolToObject(o, "matched", w->at == DEC_AT_END && !w->is_cut);
+	cJSON_AddNumberToObject(o, "seconds", r->seconds);
+	isa = cJSON_AddArrayToObject(o, "isa");
+	for (unsigned i = 0; (name = dec_machine_isa(r->machine, i)); i++)
+		cJSON_AddItemToArray(isa, cJSON_CreateString(name));
+	if (divergence)
+		cJSON_AddStringToObject(o, "divergence", divergence);
+	if (x)
+		dec_explanation_json(x, o);
+	if (r->witness)
+		dec_pt_witness_json(r->witness, o);
+	text = cJSON_PrintUnformatted(o);
+	puts(text);
+	free(text);
+	cJSON_Delete(o);
+}
+
+/* Each line of the machine's notes as a line of ours. */
+static void print_notes(const char *notes)
+{
+	for (; notes && *notes; notes += strcspn(notes, "\n") + 1)
+		fprintf(stderr, "faultline: note: %.*s\n", (int)strcspn(notes, "\n"),
+			notes);
+}
+
+/* Which process a line for people is about, when there are several. */
+static void print_label(const struct replay_options *o, FILE *to)
+{
+	if (o->label)
+		fprintf(to, "%s: ", o->label);
+}
+
+static void report_end(const struct replay *r)
+{
+	const struct dec_where *w = &r->where;
+
+	if (w->is_cut) {
+		fprintf(stderr,
+			"faultline: cannot replay all of '%s': %s; %lu instructions "
+			"and %lu syscalls matched up to there\n",
+			r->o->capture, dec_machine_divergence(r->machine),
+			w->instructions, w->syscalls);
+		return;
+	}
+	print_label(r->o, r->talk);
+	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->instructions,
+		w->syscalls);
+	if (r->witness)
+		dec_pt_witness_print(r->witness, r->talk);
+	if (w->end == CAP_END_SIGNAL)
+		fprintf(r->talk, "the program was killed by signal %d (%s)\n",
+			w->end_value, strsignal(w->end_value));
+}
+
+/* The machine cannot go on: nothing is known to be wrong with the capture. */
+static bool is_refused(const struct replay *r)
+{
+	return r->where.at == DEC_AT_DIVERGENCE && !r->parted &&
+	       dec_machine_parted(r->machine)->parting == DEC_PARTED_MACHINE;
+}
+
+/* A divergence: in one line, and explained when that is asked for. */
+static void report_divergence(const struct replay *r)
+{
+	_cleanup_(dec_explanation_destroyp) struct dec_explanation *x = NULL;
+	struct dec_symbols *s = NULL;
+	struct err *err = NULL;
+
+	if (is_refused(r)) {
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", r->o->capture,
+			dec_machine_divergence(r->machine));
+	} else if (!r->o->as_json) {
+		print_label(r->o, r->talk);
+		fprintf(r->talk, "diverged: thread %u: %s\n",
+			dec_machine_parted(r->machine)->tid,
+			dec_machine_divergence(r->machine));
+		fflush(r->talk);
+	}
+	if (!r->o->as_json || r->o->explains)
+		err = replay_symbols(r, &s);
+	if (!err && !r->o->as_json)
+		show_place(r, s);
+	if (!err && r->o->explains)
+		err = dec_explain(r->capture, r->machine, s, &x);
+	if (!err && r->o->as_json)
+		print_json(r, x);
+	else if (!err && x)
+		dec_explanation_print(x, r->talk);
+	dec_explanation_destroy(take_ptr(&x)); // before the symbols it borrows from
+	dec_symbols_destroy(s);
+	// It diverged, explained or not.
+	if (err && r->o->explains)
+		fprintf(stderr, "faultline: cannot explain the divergence: %s\n",
+			err->message);
+	err_destroy(err);
+}
+
+/* The replay took another way than PT says. */
+static void report_parted(const struct replay *r)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct dec_symbols *s = NULL;
+
+	if (r->o->as_json) {
+		print_json(r, NULL);
+		return;
+	}
+	print_label(r->o, r->talk);
+	fprintf(r->talk, "diverged: %s\n", r->parted->message);
+	err = replay_symbols(r, &s);
+	if (!err)
+		show_place(r, s);
+	dec_symbols_destroy(s);
+	dec_pt_witness_print(r->witness, r->talk);
+}
+
+/* @return the exit status. */
+static int report(const struct replay *r)
+{
+	int status = r->where.is_cut ? 2 : 0;
+
+	print_notes(dec_machine_notes(r->machine));
+	if (r->parted) {
+		status = 1;
+		report_parted(r);
+	} else if (r->where.at == DEC_AT_DIVERGENCE) {
+		status = is_refused(r) ? 2 : 1;
+		report_divergence(r);
+	} else if (r->o->as_json) {
+		print_json(r, NULL);
+	} else {
+		report_end(r);
+	}
+	if (r->log_bytes)
+		fprintf(stderr, "faultline: %.2f log bytes an instruction\n",
+			(double)r->log_bytes / r->where.position);
+	return status;
+}
+
+/* Have the machine's log consumed by whoever wants it. */
+static struct err *replay_log(struct replay *r)
+{
+	struct dec_pt_check *check;
+	struct err *err;
+
+	if (r->o->mode != DEC_LOG_NONE)
+		return dec_machine_log(r->machine, r->o->mode, discard, &r->log_bytes);
+	if (!r->witness)
+		return NULL;
+	err = dec_pt_witness_check(r->witness, &check);
+	return err ? err :
+		     dec_machine_log(r->machine, DEC_LOG_FLOW, dec_pt_check_feed, check);
+}
+
+/* PT and the replay went different ways. */
+static void replay_part(struct replay *r, const struct dec_pt_difference *d,
+			struct err *err)
+{
+	r->parted = err;
+	r->where.at = DEC_AT_DIVERGENCE;
+	r->where.position = d->position;
+	r->where.tid = d->tid;
+	r->where.rip = d->from;
+}
+
+static struct err *replay_run(struct replay *r)
+{
+	struct dec_where *w = &r->where;
+	struct err *err = replay_log(r);
+	const struct dec_pt_difference *d;
+
+	while (!err) {
+		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
+		if (err || w->at != DEC_AT_MAP)
+			break;
+		err = add_module(&r->modules, w->map.file, w->map.addr, w->map.size,
+				 w->map.file_offset);
+	}
+	if (!err && r->witness && r->o->mode == DEC_LOG_NONE)
+		err = dec_machine_log(r->machine, DEC_LOG_NONE, NULL, NULL);
+	d = r->witness ? dec_pt_witness_difference(r->witness) : NULL;
+	if (!err || !d)
+		return err;
+	replay_part(r, d, err);
+	return NULL;
+}
+
+static struct err *replay_start(struct replay *r)
+{
+	struct dec_machine_options mo = { .stops_at_maps = true,
+					  .output_fd = r->o->to_stdout ? 1 : -1,
+					  .progress = show_progress,
+					  .progress_ctx = &r->progress };
+	struct err *err;
+
+	if (r->witness)
+		mo.places = dec_pt_witness_places(r->witness);
+	err = dec_machine_create(r->capture, &mo, &r->machine);
+	return err ? err : start_modules(r->capture, &r->modules);
+}
+
+/* Where PT says that a thread was interrupted and the replay does not come by, PT may have
+ * begun to count elsewhere: try without. */
+static struct err *replay_again(struct replay *r)
+{
+	struct err *err;
+
+	if (!r->witness || !dec_pt_witness_places(r->witness) || r->o->to_stdout ||
+	    (!r->parted && r->where.at != DEC_AT_DIVERGENCE))
+		return NULL;
+	dec_pt_witness_withdraw(r->witness);
+	dec_machine_destroy(take_ptr(&r->machine));
+	err_destroy(take_ptr(&r->parted));
+	r->modules.size = 0;
+	err = replay_start(r);
+	return err ? err : replay_run(r);
+}
+
+/* PT that cannot be read is no reason not to replay. */
+static void replay_witness(struct replay *r)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	if (r->o->ignores_pt || r->o->mode != DEC_LOG_NONE)
+		return;
+	err = dec_pt_witness_open(r->o->capture, &r->witness);
+	if (err)
+		fprintf(stderr, "faultline: note: not compared with Intel PT: %s\n",
+			err->message);
+}
+
+static struct err *replay(struct replay *r)
+{
+	struct err *err = capture_open(r->o->capture, &r->capture);
+
+	if (!err) {
+		replay_witness(r);
+		err = replay_start(r);
+	}
+	if (!err)
+		err = replay_run(r);
+	if (!err)
+		err = replay_again(r);
+	r->seconds = clock_now_s() - r->progress.start;
+	if (!err && r->progress.has_shown)
+		fprintf(stderr, "\n");
+	return err;
+}
+
+/* @return the exit status. */
+static int replay_one(const struct replay_options *o)
+{
+	struct replay r = { .o = o };
+	_cleanup_err_ struct err *err = NULL;
+	int status = 2;
+
+	r.talk = o->to_stdout ? stderr : stdout;
+	r.progress.start = clock_now_s();
+	err = replay(&r);
+	if (!err)
+		status = report(&r);
+	replay_deinit(&r);
+	if (err)
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o->capture,
+			err->message);
+	return status;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ?: "?";
+}
+
+/* Replay the bundle in @p dir as process @p index. @return the exit status. */
+static int replay_listed(const struct replay_options *o, const char *dir, uint32_t index,
+			 uint32_t pid, const char *name)
+{
+	_cleanup_free_ char *label = NULL;
+	struct replay_options one = *o;
+
+	if (asprintf(&label, "process %u (%s, pid %u)", index, base_name(name), pid) < 0)
+		label = NULL;
+	one.capture = dir;
+	one.label = label;
+	return replay_one(&one);
+}
+
+/* All processes of @p c, which was followed. @return the worst exit status. */
+static int replay_all(const struct replay_options *o, const struct capture *c)
+{
+	const struct cap_info *info = capture_info(c);
+	int worst = replay_listed(o, o->capture, 0, info->pid, info->argv[0]);
+
+	for (size_t i = 0; i < info->n_processes; i++) {
+		const struct cap_process *p = &info->processes[i];
+		_cleanup_free_ char *dir = NULL;
+		int status = 2;
+
+		if (!p->dir && !o->as_json)
+			printf("process %u (pid %u): ran in its parent's memory and "
+			       "executed no program\n",
+			       p->index, p->pid);
+		if (!p->dir)
+			continue;
+		if (asprintf(&dir, "%s/children/%s", o->capture, p->dir) >= 0)
+			status = replay_listed(o, dir, p->index, p->pid,
+					       p->argv[0] ?: p->exe);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
+}
+
+/* @return the exit status. */
+static int replay_process(const struct replay_options *o)
+{
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = capture_process_dir(o->capture, o->process, &dir);
+	struct replay_options one = *o;
+
+	if (err) {
+		fprintf(stderr, "faultline: %s\n", err->message);
+		return 2;
+	}
+	one.capture = dir;
+	return replay_one(&one);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct replay_options o = { .mode = DEC_LOG_NONE };
+	_cleanup_err_ struct err *err = NULL;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.process)
+		return replay_process(&o);
+	if (!o.to_stdout)
+		err = capture_open(o.capture, &c);
+	// What is wrong with it, replaying it tells.
+	if (!c || !capture_info(c)->n_processes)
+		return replay_one(&o);
+	return replay_all(&o, c);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND spec: check a specification without a capture
+
+#include <argp.h>
+#include <cjson/cJSON.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/new_file.h"
+#include "decode/symbols/symbols.h"
+#include "specdsl/specdsl.h"
+
+enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
+enum { OPT_BINARY = 256, OPT_JSON, OPT_IN_PLACE };
+
+struct spec_options {
+	bool has_verb, is_format, in_place;
+	const char *binary;
+	bool as_json;
+	VEC(const char *) files;
+};
+
+static const struct argp_option options[] = {
+	{ "binary", OPT_BINARY, "PROG", 0,
+	  "Compare with the structs in the debug information of PROG", 0 },
+	{ "in-place", OPT_IN_PLACE, NULL, 0,
+	  "format: write the files themselves, where that changes them", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct spec_options *o = state->input;
+	const char **slot;
+
+	switch (key) {
+	case OPT_BINARY:
+		o->binary = arg;
+		return 0;
+	case OPT_JSON:
+		o->as_json = true;
+		return 0;
+	case OPT_IN_PLACE:
+		o->in_place = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!o->has_verb && strcmp(arg, "check") && strcmp(arg, "format"))
+			argp_error(state,
+				   "unknown action '%s' (there are: check, format)", arg);
+		o->is_format |= !o->has_verb && strcmp(arg, "format") == 0;
+		slot = o->has_verb ? vec_push(&o->files) : NULL;
+		if (slot)
+			*slot = arg;
+		else if (o->has_verb)
+			return ENOMEM;
+		o->has_verb = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (!o->has_verb)
+			argp_error(state, "what to do? (check, format)");
+		else if (!o->files.size)
+			argp_error(state, "which specification?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options,
+	parse_option,
+	"check FILE...\nformat FILE...",
+	"check: read specifications, show the mistakes in them and how each constraint is "
+	"understood. format: write them the one way, to stdout; files with mistakes are "
+	"left alone. The language: doc/spec-language.md.\v"
+	"Exit status: 0 no mistakes, 1 mistakes, 2 could not read.\n\n"
+	"Examples:\n"
+	"  faultline spec check list.spec\n"
+	"  faultline spec check list.spec --binary ./prog\n"
+	"  faultline spec format --in-place *.spec\n"
+	"  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
+	NULL,
+	NULL,
+	NULL,
+};
+
+/** Bind the types that @p symbols knows; the others are as without debug information. */
+static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
+			      const char *program)
+{
+	for (size_t i = 0; i < spec_types(s); i++) {
+		const struct dec_struct *layout = NULL;
+		struct err *err =
+			dec_symbols_struct(symbols, spec_type(s, i)->name, &layout);
+
+		if (err && err->code == ERR_NOT_FOUND) {
+			fprintf(stderr,
+				"note: %s has no struct '%s': its fields have numbers only\n",
+				program, spec_type(s, i)->name);
+			err_destroy(err);
+			err = NULL;
+		} else if (!err) {
+			err = spec_bind_type(s, i, layout);
+		}
+		if (err)
+			return err;
+	}
+	return spec_resolve(s);
+}
+
+/** Read and check all files. @p symbols gets what the layouts in @p s live in. */
+static struct err *read_specs(struct spec *s, const struct spec_options *o,
+			      struct dec_symbols **symbols)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < o->files.size && !err; i++)
+		err = spec_add_file(s, o->files.data[i]);
+	if (err || !o->binary)
+		return err;
+	if (access(o->binary, R_OK))
+		return err_errno("cannot read '%s'", o->binary);
+	err = dec_symbols_create_empty(symbols);
+	if (!err)
+		err = dec_symbols_add_path(*symbols, o->binary, o->binary, 0);
+	return err ? err : bind_types(s, *symbols, o->binary);
+}
+
+static const char *kind_name(enum spec_var_kind kind)
+{
+	return kind == SPEC_VAR_ALL ? "all" : kind == SPEC_VAR_SOME ? "some" : "unused";
+}
+
+static void print_constraint(const struct spec *s, const struct spec_constraint *c)
+{
+	printf("%s:%d: %s:", c->file, c->line, c->name);
+	for (size_t i = 0; i < c->n_vars; i++)
+		if (c->vars[i].kind != SPEC_VAR_UNUSED)
+			printf("%s %s %s %s", i ? "," : "",
+			       c->vars[i].kind == SPEC_VAR_ALL ? "for all" : "there is",
+			       spec_type(s, c->vars[i].type)->name, c->vars[i].name);
+	printf("\n");
+}
+
+static void print_text(const struct spec *s)
+{
+	spec_diags_print(s, stderr);
+	if (spec_errors(s))
+		return;
+	for (size_t i = 0; i < spec_constraints(s); i++)
+		print_constraint(s, spec_constraint(s, i));
+	printf("%zu statements, %zu types, %zu constraints, %zu C-points, no mistakes\n",
+	       spec_statements(s), spec_types(s), spec_constraints(s), spec_cpoints(s));
+}
+
+static cJSON *constraint_json(const struct spec *s, const struct spec_constraint *c)
+{
+	cJSON *o = cJSON_CreateObject(), *vars;
+
+	cJSON_AddStringToObject(o, "name", c->name);
+	cJSON_AddStringToObject(o, "spec", c->file);
+	cJSON_AddNumberToObject(o, "line", c->line);
+	cJSON_AddStringToObject(o, "text", c->text);
+	vars = cJSON_AddArrayToObject(o, "variables");
+	for (size_t i = 0; i < c->n_vars; i++) {
+		cJSON *v = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(v, "name", c->vars[i].name);
+		cJSON_AddStringToObject(v, "type", spec_type(s, c->vars[i].type)->name);
+		cJSON_AddStringToObject(v, "kind", kind_name(c->vars[i].kind));
+		cJSON_AddItemToArray(vars, v);
+	}
+	return o;
+}
+
+static cJSON *diag_json(const struct spec_diag *d)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "spec", d->file);
+	cJSON_AddNumberToObject(o, "line", d->line);
+	cJSON_AddNumberToObject(o, "column", d->column);
+	cJSON_AddNumberToObject(o, "length", d->length);
+	cJSON_AddStringToObject(o, "severity", d->is_warning ? "warning" : "error");
+	cJSON_AddStringToObject(o, "message", d->message);
+	if (d->hint)
+		cJSON_AddStringToObject(o, "hint", d->hint);
+	else
+		cJSON_AddNullToObject(o, "hint");
+	return o;
+}
+
+static struct err *print_json(const struct spec *s)
+{
+	cJSON *root = cJSON_CreateObject(), *list;
+	_cleanup_free_ char *text = NULL;
+
+	cJSON_AddNumberToObject(root, "version", 1);
+	cJSON_AddNumberToObject(root, "errors", (double)spec_errors(s));
+	cJSON_AddNumberToObject(root, "statements", (double)spec_statements(s));
+	list = cJSON_AddArrayToObject(root, "diagnostics");
+	for (size_t i = 0; i < spec_diags(s); i++)
+		cJSON_AddItemToArray(list, diag_json(spec_diag(s, i)));
+	list = cJSON_AddArrayToObject(root, "constraints");
+	for (size_t i = 0; i < spec_constraints(s); i++)
+		cJSON_AddItemToArray(list, constraint_json(s, spec_constraint(s, i)));
+	text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	if (!text)
+		return &err_nomem;
+	puts(text);
+	return NULL;
+}
+
+static struct err *check_all(struct spec *s, const struct spec_options *o,
+			     struct dec_symbols **symbols, size_t *n_errors)
+{
+	struct err *err = read_specs(s, o, symbols);
+
+	if (!err && o->as_json)
+		err = print_json(s);
+	else if (!err)
+		print_text(s);
+	*n_errors = spec_errors(s);
+	return err;
+}
+
+static struct err *write_file(const char *path, const char *text)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = new_file_open(&f, path);
+
+	if (err)
+		return err;
+	fputs(text, f.stream);
+	return new_file_commit(&f);
+}
+
+/** Write the only file of @p s, in which there are no mistakes, the one way. */
+static struct err *format_file(const struct spec *s, const char *path, bool in_place)
+{
+	_cleanup_free_ char *formatted = NULL;
+	bool is_changed;
+	struct err *err = spec_format(s, 0, &formatted, &is_changed);
+
+	if (err)
+		return err;
+	if (!in_place)
+		fputs(formatted, stdout);
+	else if (is_changed)
+		return write_file(path, formatted);
+	return NULL;
+}
+
+/** Each file is a specification of its own. @p n_errors: mistakes in all of them. */
+static struct err *format_all(const struct spec_options *o, size_t *n_errors)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < o->files.size && !err; i++) {
+		_cleanup_(spec_destroyp) struct spec *s = NULL;
+
+		err = spec_create(&s);
+		if (!err)
+			err = spec_add_file(s, o->files.data[i]);
+		if (err)
+			break;
+		spec_diags_print(s, stderr);
+		*n_errors += spec_errors(s);
+		if (!spec_errors(s))
+			err = format_file(s, o->files.data[i], o->in_place);
+	}
+	return err;
+}
+
+int cmd_spec(int argc, char **argv);
+
+int cmd_spec(int argc, char **argv)
+{
+	_cleanup_(spec_destroyp) struct spec *s = NULL;
+	struct dec_symbols *symbols = NULL;
+	struct spec_options o = { 0 };
+	size_t n_errors = 0;
+	struct err *err;
+	int status;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return EXIT_COULD_NOT;
+	err = spec_create(&s);
+	if (!err)
+		err = o.is_format ? format_all(&o, &n_errors) :
+				    check_all(s, &o, &symbols, &n_errors);
+	status = err ? EXIT_COULD_NOT : n_errors ? EXIT_MISTAKES : EXIT_FINE;
+	if (err)
+		fprintf(stderr, "faultline: %s\n", err->message);
+	err_destroy(err);
+	spec_destroy(take_ptr(&s));
+	dec_symbols_destroy(symbols); // after the spec, which borrows its layouts
+	vec_deinit(&o.files);
+	return status;
+}

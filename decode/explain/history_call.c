@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/explain/history.h"
+
+#include <seccomp.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+/* ---- what a call may have done ---------------------------------------------------------- */
+
+bool history_call_maps(const struct history_event *e, uint64_t addr)
+{
+	if (e->kind != CAP_EV_SYSCALL || e->ret < 0)
+		return false;
+	switch (e->nr) {
+	case SYS_mmap:
+		return addr - e->ret < e->args[1];
+	case SYS_mremap:
+		return addr - e->ret < e->args[2];
+	default:
+		return false;
+	}
+}
+
+/* Calls that only read the memory they are given. */
+static const int16_t reading_calls[] = {
+	SYS_write,
+	SYS_writev,
+	SYS_pwrite64,
+	SYS_pwritev,
+	SYS_open,
+	SYS_openat,
+	SYS_creat,
+	SYS_close,
+	SYS_access,
+	SYS_faccessat,
+	SYS_execve,
+	SYS_execveat,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_mremap,
+	SYS_brk,
+	SYS_madvise,
+	SYS_msync,
+	SYS_lseek,
+	SYS_dup,
+	SYS_dup2,
+	SYS_dup3,
+	SYS_fcntl,
+	SYS_unlink,
+	SYS_unlinkat,
+	SYS_rename,
+	SYS_renameat,
+	SYS_mkdir,
+	SYS_mkdirat,
+	SYS_rmdir,
+	SYS_chdir,
+	SYS_chmod,
+	SYS_fchmodat,
+	SYS_chown,
+	SYS_fchownat,
+	SYS_symlink,
+	SYS_link,
+	SYS_truncate,
+	SYS_connect,
+	SYS_bind,
+	SYS_sendto,
+	SYS_sendmsg,
+	SYS_setsockopt,
+	SYS_futex,
+	SYS_kill,
+	SYS_tgkill,
+	SYS_setitimer,
+	SYS_nanosleep,
+	SYS_arch_prctl,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_utimensat,
+	SYS_epoll_ctl,
+	SYS_ppoll,
+	SYS_rt_sigsuspend,
+	SYS_sigaltstack,
+	SYS_getpid,
+	SYS_getppid,
+	SYS_sched_yield,
+	SYS_set_robust_list,
+	SYS_set_tid_address,
+	SYS_rt_sigreturn,
+};
+
+static bool history_only_reads(int64_t nr)
+{
+	for (size_t i = 0; i < sizeof(reading_calls) / sizeof(*reading_calls); i++) {
+		if (reading_calls[i] == nr)
+			return true;
+	}
+	return false;
+}
+
+/* Bytes that may lie behind pointer argument @p i: what follows it is often their count,
+ * and no call writes more than it says it returned. */
+static uint64_t history_reach(const struct history_event *e, int i)
+{
+	uint64_t next = i < 5 ? e->args[i + 1] : 0, ret = e->ret;
+	bool is_unlisted = e->flags & (CAP_SYS_UNLISTED | CAP_SYS_PARTIAL);
+
+	if (e->nr == SYS_ioctl && i == 2 && e->args[1] >> 16)
+		return e->args[1] >> 16 & 0x3fff;
+	if (next && next <= 1u << 20)
+		return !is_unlisted && ret && ret < next ? ret : next;
+	return is_unlisted ? 4096 : 16;
+}
+
+bool history_call_may_write(const struct history_event *e, uint64_t addr)
+{
+	bool is_unlisted = e->flags & (CAP_SYS_UNLISTED | CAP_SYS_PARTIAL);
+
+	if (e->kind != CAP_EV_SYSCALL ||
+	    (!is_unlisted && (e->ret < 0 || e->writes.size || history_only_reads(e->nr))))
+		return false;
+	for (int i = 0; i < history_call_args(e->nr); i++) {
+		if (e->args[i] >= 4096 && addr - e->args[i] < history_reach(e, i))
+			return true;
+	}
+	return false;
+}
+
+/* ---- for people ----------------------------------------------------------------------------- */
+
+char *history_call_name(int64_t nr)
+{
+	char *known = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, nr), *made;
+
+	if (known)
+		return known;
+	return asprintf(&made, "syscall_%ld", nr) < 0 ? NULL : made;
+}
+
+int history_call_args(int64_t nr)
+{
+	static const struct {
+		int16_t nr;
+		uint8_t args;
+	} known[] = {
+		{ SYS_read, 3 },	  { SYS_write, 3 },
+		{ SYS_open, 3 },	  { SYS_close, 1 },
+		{ SYS_stat, 2 },	  { SYS_fstat, 2 },
+		{ SYS_lstat, 2 },	  { SYS_poll, 3 },
+		{ SYS_lseek, 3 },	  { SYS_mprotect, 3 },
+		{ SYS_munmap, 2 },	  { SYS_brk, 1 },
+		{ SYS_ioctl, 3 },	  { SYS_access, 2 },
+		{ SYS_pipe, 1 },	  { SYS_pipe2, 2 },
+		{ SYS_sched_yield, 0 },	  { SYS_madvise, 3 },
+		{ SYS_dup, 1 },		  { SYS_dup2, 2 },
+		{ SYS_nanosleep, 2 },	  { SYS_getpid, 0 },
+		{ SYS_getppid, 0 },	  { SYS_gettid, 0 },
+		{ SYS_getuid, 0 },	  { SYS_geteuid, 0 },
+		{ SYS_getgid, 0 },	  { SYS_getegid, 0 },
+		{ SYS_fcntl, 3 },	  { SYS_openat, 4 },
+		{ SYS_newfstatat, 4 },	  { SYS_pread64, 4 },
+		{ SYS_pwrite64, 4 },	  { SYS_readv, 3 },
+		{ SYS_writev, 3 },	  { SYS_getrandom, 3 },
+		{ SYS_uname, 1 },	  { SYS_exit_group, 1 },
+		{ SYS_exit, 1 },	  { SYS_vfork, 0 },
+		{ SYS_fork, 0 },	  { SYS_wait4, 4 },
+		{ SYS_kill, 2 },	  { SYS_rt_sigreturn, 0 },
+		{ SYS_rt_sigaction, 4 },  { SYS_rt_sigprocmask, 4 },
+		{ SYS_clock_gettime, 2 }, { SYS_gettimeofday, 2 },
+		{ SYS_time, 1 },	  { SYS_shmat, 3 },
+		{ SYS_shmget, 3 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (known[i].nr == nr)
+			return known[i].args;
+	}
+	return 6;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/history/frames.h"
+
+#include <string.h>
+
+void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
+{
+	*f = (struct frames){ .symbols = symbols, .exe = exe };
+	f->exe_has_lines = dec_symbols_has_debug(symbols, 0);
+}
+
+void frames_deinit(struct frames *f)
+{
+	vec_deinit(&f->stack);
+	for (size_t i = 0; i < f->threads.size; i++)
+		vec_deinit(&f->threads.data[i].stack);
+	vec_deinit(&f->threads);
+	map_deinit(&f->own);
+	vec_deinit(&f->foreign);
+}
+
+/* Where the calls of thread @p tid are kept; NULL: out of memory. */
+static frame_stack *frames_kept(struct frames *f, uint32_t tid)
+{
+	struct frames_thread *t;
+
+	for (size_t i = 0; i < f->threads.size; i++)
+		if (f->threads.data[i].tid == tid)
+			return &f->threads.data[i].stack;
+	t = vec_push(&f->threads);
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	return &t->stack;
+}
+
+struct err *frames_switch(struct frames *f, uint32_t tid)
+{
+	frame_stack *kept;
+
+	if (tid == f->tid)
+		return NULL;
+	kept = frames_kept(f, f->tid);
+	if (!kept)
+		return &err_nomem;
+	*kept = f->stack;
+	f->stack = (frame_stack){};
+	kept = frames_kept(f, tid);
+	if (!kept)
+		return &err_nomem;
+	f->stack = *kept;
+	*kept = (frame_stack){};
+	f->tid = tid;
+	f->jump_end = 0;
+	return NULL;
+}
+
+void frames_refresh(struct frames *f)
+{
+	map_deinit(&f->own);
+	memset(f->recent, 0, sizeof(f->recent));
+	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
+}
+
+static bool is_foreign_module(const struct frames *f, const char *path)
+{
+	for (size_t i = 0; i < f->foreign.size; i++)
+		if (!strcmp(f->foreign.data[i], path))
+			return true;
+	return false;
+}
+
+static bool is_own_place(struct frames *f, uint64_t rip)
+{
+	bool has_debug = dec_symbols_has_debug(f->symbols, rip);
+	struct dec_place place;
+
+	dec_symbols_place(f->symbols, rip, &place);
+	// Address by address: a static program holds the user's code and libc's.
+	if (has_debug)
+		return place.line;
+	if (f->foreign.size)
+		return place.module && !is_foreign_module(f, place.module);
+	return !f->exe_has_lines && place.module && f->exe &&
+	       !strcmp(place.module, f->exe);
+}
+
+static bool look_up_own(struct frames *f, uint64_t rip)
+{
+	const uint64_t *known = map_get(&f->own, rip);
+	bool is_own;
+
+	if (known)
+		return *known == 1;
+	is_own = is_own_place(f, rip);
+	map_put(&f->own, rip, is_own ? 1 : 2);
+	return is_own;
+}
+
+bool frames_is_own(struct frames *f, uint64_t rip)
+{
+	uint64_t at = rip % FRAMES_RECENT;
+
+	if (f->recent[at].rip != rip || !rip) {
+		f->recent[at].is_own = look_up_own(f, rip);
+		f->recent[at].rip = rip;
+	}
+	return f->recent[at].is_own;
+}
+
+struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
+{
+	struct frame *new;
+	uint32_t outer;
+
+	// What lies below the new return address was left by longjmp or an exception.
+	frames_return(f, rsp);
+	outer = f->stack.size ? f->stack.data[f->stack.size - 1].own : 0;
+	new = vec_push(&f->stack);
+	if (!new)
+		return &err_nomem;
+	new->return_rip = return_rip;
+	new->rsp = rsp;
+	new->own = frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
+	return NULL;
+}
+
+void frames_return(struct frames *f, uint64_t rsp)
+{
+	f->jump_end = 0;
+	while (f->stack.size && f->stack.data[f->stack.size - 1].rsp <= rsp)
+		f->stack.size--;
+}
+
+uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn)
+{
+	bool is_jump = insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND;
+
+	// Without lines the linker's stubs are as good as the user's code.
+	return is_jump && frames_is_own(f, insn->rip) &&
+			       dec_symbols_has_debug(f->symbols, insn->rip) ?
+		       insn->rip + insn->len :
+		       0;
+}
+
+struct err *frames_land_jump(struct frames *f, uint64_t rip)
+{
+	size_t n = f->stack.size;
+	struct frame *top = n ? &f->stack.data[n - 1] : NULL, *new;
+
+	if (!top || frames_is_own(f, rip))
+		return NULL;
+	// Of tail calls in a row the last one is the frame.
+	if (n > 1 && f->stack.data[n - 2].rsp == top->rsp)
+		new = top;
+	else
+		new = vec_push(&f->stack);
+	if (!new)
+		return &err_nomem;
+	new->return_rip = f->jump_end;
+	new->rsp = f->stack.data[n - 1].rsp;
+	new->own = new - f->stack.data + 1;
+	f->jump_end = 0;
+	return NULL;
+}
+
+uint64_t frames_statement(struct frames *f, uint64_t pc)
+{
+	uint32_t own;
+
+	if (frames_is_own(f, pc) || !f->stack.size)
+		return pc;
+	own = f->stack.data[f->stack.size - 1].own;
+	return own ? f->stack.data[own - 1].return_rip - 1 : pc;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The heap's history, by replaying a capture on the machine: every allocation, release
+ * and store outside the stack, in order, each with its time (instructions executed
+ * before it) and the statement that did it. What heapgraph/ is built from.
+ */
+#ifndef DECODE_HISTORY_HEAP_H
+#define DECODE_HISTORY_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "decode/symbols/symbols.h"
+
+/** How a replay ended. */
+struct dec_run {
+	uint64_t instructions, syscalls;
+	bool has_matched; ///< every syscall's registers agreed with the capture
+	enum cap_end end;
+	int end_value;	     ///< exit status, or signal number
+	uint64_t end_rip;    ///< last instruction (the faulting one for a crash)
+	uint64_t fault_addr; ///< si_addr of a fatal SIGSEGV/SIGBUS, 0 otherwise
+	double seconds;
+	bool has_allocator; ///< a function of malloc's kind was found, or a trace of one
+	char *divergence;   ///< text for people when !has_matched; caller frees
+	char *notes;	    ///< text: what was inferred, unlisted, skipped; caller frees
+	/** Nothing was replayed: values were recovered (past/flight.h). */
+	bool is_recovered;
+	uint64_t *inferred; ///< times, ascending, whose stores are only inferred
+	size_t n_inferred;
+};
+
+/** Free what @p r owns; it is empty and usable again. */
+void dec_run_deinit(struct dec_run *r);
+
+/** @return whether what happened at @p time is only inferred. */
+bool dec_run_is_inferred(const struct dec_run *r, uint64_t time);
+
+/** Statements (rip) of recovered histories that are none: memory was like that when the
+ * window began; it had changed at the end, and what did it was not recovered. */
+enum { DEC_HEAP_BEFORE = 1, DEC_HEAP_UNSEEN = 2 };
+
+/** @p size bytes were stored at @p addr, in memory the program got by brk or anonymous
+ * mmap, or in its writable data segments. Includes what system calls wrote and the
+ * allocator's own stores (@p in_allocator). */
+struct dec_heap_store {
+	uint64_t time, addr;
+	uint64_t rip, pc; ///< as of the other events
+	const void *data;
+	uint32_t size;
+	bool in_allocator;
+};
+
+/** What is seen, in time order. A callback that is NULL is not called; one that returns an
+ * error ends the replay with it. @p rip: the statement: the instruction itself where its
+ * module has DWARF lines, otherwise (libc) one byte before the return address of the
+ * innermost caller that has; @p pc: the instruction itself. */
+struct dec_heap_events {
+	void *ctx;
+	/** An allocator call returned @p addr for @p size bytes requested. @p rip: the call
+	 * (one byte before its return address) in the innermost frame that has lines.
+	 * @p is_zeroed: calloc. */
+	struct err *(*alloc)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			     bool is_zeroed, uint64_t rip, uint64_t pc);
+	/** A release was requested (free entered); the memory is the allocator's from here. */
+	struct err *(*release)(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
+			       uint64_t pc);
+	/** free (or realloc) returned: the allocator's own bookkeeping is done. */
+	struct err *(*released)(void *ctx, uint64_t time, uint64_t addr);
+	/** Some stores, one after the other; @p stores and their data until it returns. */
+	struct err *(*stores)(void *ctx, const struct dec_heap_store *stores, size_t n);
+	/** A watched address was reached: @p index into watch; @p is_return for the
+	 * matching return of a watched function. */
+	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);
+	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros. */
+	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size);
+};
+
+/** Call @p what of events @p ev; NULL = it is not wanted. */
+#define DEC_HEAP_TELL(ev, what, ...) \
+	((ev)->what ? (ev)->what((ev)->ctx, __VA_ARGS__) : NULL)
+
+/** An address to report: the entry of a function (with its returns), or a plain pc. */
+struct dec_watch {
+	uint64_t addr;
+	bool is_function; ///< also report the return
+};
+
+struct dec_heap_options {
+	const struct dec_watch *watch;
+	size_t n_watch;
+	bool with_progress; ///< a progress line on stderr when it takes over two seconds
+	/** Called once every module is known that was mapped at the time (at the program's
+	 * entry point and after each executable mapping): the caller resolves names to
+	 * addresses and may extend its watch list by setting *watch, *n_watch. May be NULL. */
+	struct err *(*resolve)(void *ctx, struct dec_symbols *symbols,
+			       const struct dec_watch **watch, size_t *n_watch);
+	void *resolve_ctx;
+	/** Whether the user named the call at @p rip as one that allocates: then it is told
+	 * for what is allocated in it, however many functions are in between. Asked once for
+	 * each call. NULL: none is named. */
+	bool (*is_site)(void *ctx, uint64_t rip);
+	void *is_site_ctx;
+	/** Times, ascending, at which the calls under way are told: those by the user's
+	 * code, innermost first, one byte before their return addresses. The replay ends
+	 * behind the last one. None: it goes to the end. */
+	const uint64_t *calls_at;
+	size_t n_calls_at;
+	struct err *(*calls)(void *ctx, uint64_t time, const uint64_t *calls, size_t n);
+	void *calls_ctx;
+};
+
+/**
+ * Replay @p c from start to end and report the heap's history. Of a capture of the flight
+ * recorder, recover the history of its last instructions instead (past/flight.h).
+ *
+ * @param symbols  Filled with the modules as they are mapped; borrowed.
+ * @param ret      How it ended; set also when a divergence cut it short (which is not
+ *		   an error: the history up to there is good).
+ * @return NULL, a callback's error, ERR_FORMAT/ERR_TRUNCATED from the capture,
+ *	   ERR_UNSUPPORTED (no start state, or a host that lacks the CPU features).
+ */
+struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
+			   const struct dec_heap_options *o,
+			   const struct dec_heap_events *events, struct dec_run *ret);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/history/heap_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+
+static const char *const heap_names[CAP_HEAP_FNS] = {
+	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
+};
+
+struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
+			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
+			    const struct dec_heap_options *o, struct frames *frames)
+{
+	*h = (struct heap_calls){
+		.capture = c, .symbols = symbols, .ev = ev, .o = o, .frames = frames
+	};
+	h->site_addr = calloc(capture_info(c)->n_heap_sites + 1, sizeof(*h->site_addr));
+	return h->site_addr ? NULL : &err_nomem;
+}
+
+void heap_calls_deinit(struct heap_calls *h)
+{
+	map_deinit(&h->wrappers);
+	map_deinit(&h->named);
+	vec_deinit(&h->seen);
+	vec_deinit(&h->recorded);
+	free(h->site_addr);
+}
+
+const char *heap_calls_name(enum cap_heap_fn fn)
+{
+	return heap_names[fn];
+}
+
+void heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr, uint64_t size,
+		       uint64_t offset)
+{
+	const struct cap_info *info = capture_info(h->capture);
+
+	for (size_t i = 0; i < info->n_heap_sites; i++) {
+		const struct cap_heap_site *s = &info->heap_sites[i];
+
+		if (s->file == file && s->entry_offset >= offset &&
+		    s->entry_offset < offset + size)
+			h->site_addr[i] = addr + (s->entry_offset - offset);
+	}
+}
+
+/* ---- entries ------------------------------------------------------------------------- */
+
+#define WRAPPERS_MAX 8 // of an allocator, one in the other
+
+static bool heap_calls_is_named(struct heap_calls *h, uint64_t rip)
+{
+	uint64_t *known = map_get(&h->named, rip);
+	bool is_named = known ? *known : h->o->is_site(h->o->is_site_ctx, rip);
+
+	// What cannot be kept is asked again.
+	if (!known)
+		map_put(&h->named, rip, is_named);
+	return is_named;
+}
+
+/* The innermost call under way that the user named as one that allocates, or 0. @p own: 1 +
+ * index of the innermost frame of the user's. */
+static uint64_t heap_calls_named(struct heap_calls *h, uint32_t own)
+{
+	for (int depth = 0; h->o->is_site && own && depth < WRAPPERS_MAX; depth++) {
+		uint64_t rip = h->frames->stack.data[own - 1].return_rip - 1;
+
+		if (heap_calls_is_named(h, rip))
+			return rip;
+		own = own > 1 ? h->frames->stack.data[own - 2].own : 0;
+	}
+	return 0;
+}
+
+/* The call to name for an allocation: one that the user named, else the innermost frame of the user's whose DWARF says
+ * what the memory holds, so that a wrapper (xmalloc) is looked through; where no frame
+ * says, the innermost. */
+static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
+				  const uint64_t *arg, uint64_t rip)
+{
+	uint64_t size = fn == CAP_HEAP_REALLOC || fn == CAP_HEAP_ALIGNED_ALLOC ? arg[1] :
+			fn == CAP_HEAP_CALLOC	      ? arg[0] * arg[1] :
+			fn == CAP_HEAP_POSIX_MEMALIGN ? arg[2] :
+							arg[0];
+	size_t n = h->frames->stack.size;
+	uint64_t first, *known, found = 0;
+	uint32_t own;
+
+	if (!n)
+		return rip;
+	own = h->frames->stack.data[n - 1].own;
+	if (!own)
+		return h->frames->stack.data[n - 1].return_rip - 1;
+	first = h->frames->stack.data[own - 1].return_rip;
+	found = fn == CAP_HEAP_FREE ? 0 : heap_calls_named(h, own);
+	if (found)
+		return found;
+	known = fn == CAP_HEAP_FREE ? NULL : map_get(&h->wrappers, first);
+	if (fn == CAP_HEAP_FREE || (known && !*known))
+		return first - 1;
+	for (int depth = 0; own && depth < WRAPPERS_MAX; depth++) {
+		const struct frame *f = &h->frames->stack.data[own - 1];
+		bool is_sure = false;
+
+		if (dec_symbols_alloc_type(h->symbols, f->return_rip, size, &is_sure) ||
+		    is_sure) {
+			found = f->return_rip;
+			break;
+		}
+		own = own > 1 ? h->frames->stack.data[own - 2].own : 0;
+	}
+	// Most sites know their type at once: do not ask again.
+	if (!known)
+		map_put(&h->wrappers, first, found != 0 && found != first);
+	return (found ? found : first) - 1;
+}
+
+struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
+			     const uint64_t *gpr, uint64_t time)
+{
+	struct heap_call c = { fn,   { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP],
+			       time, frames_statement(h->frames, rip), 0,
+			       true };
+	const struct cap_info *info = capture_info(h->capture);
+
+	for (size_t i = 0; i < info->n_heap_sites; i++) {
+		struct heap_call *seen;
+
+		if (h->site_addr[i] != rip)
+			continue;
+		seen = vec_push(&h->seen);
+		if (!seen)
+			return &err_nomem;
+		*seen = c;
+	}
+	c.rip = heap_calls_caller(h, fn, c.arg, c.rip);
+	if (h->call.is_open && c.rsp < h->call.rsp)
+		return NULL;
+	h->call = c;
+	if (fn == CAP_HEAP_FREE && c.arg[0])
+		return DEC_HEAP_TELL(h->ev, release, time, c.arg[0], c.rip, c.rip);
+	return NULL;
+}
+
+/* ---- returns ------------------------------------------------------------------------- */
+
+/* The call is over: say what it did. */
+static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_t time)
+{
+	const struct heap_call *c = &h->call;
+	uint64_t addr = rax, size = c->arg[0];
+	struct err *err = NULL;
+
+	switch (c->fn) {
+	case CAP_HEAP_FREE:
+		return c->arg[0] ? DEC_HEAP_TELL(h->ev, released, time, c->arg[0]) : NULL;
+	case CAP_HEAP_CALLOC:
+		size = c->arg[0] * c->arg[1];
+		break;
+	case CAP_HEAP_REALLOC:
+		size = c->arg[1];
+		// A failed realloc leaves the old block alone.
+		if (c->arg[0] && (rax || !size))
+			err = DEC_HEAP_TELL(h->ev, release, c->entry_time, c->arg[0],
+					    c->rip, c->rip);
+		if (!err && c->arg[0] && (rax || !size))
+			err = DEC_HEAP_TELL(h->ev, released, time, c->arg[0]);
+		break;
+	case CAP_HEAP_ALIGNED_ALLOC:
+		size = c->arg[1];
+		break;
+	case CAP_HEAP_POSIX_MEMALIGN:
+		size = c->arg[2];
+		if ((uint32_t)rax)
+			return NULL;
+		addr = c->result;
+		break;
+	default:
+		break;
+	}
+	if (err || !addr)
+		return err;
+	return DEC_HEAP_TELL(h->ev, alloc, time, addr, size, c->fn == CAP_HEAP_CALLOC,
+			     c->rip, c->rip);
+}
+
+struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
+			      uint64_t time)
+{
+	if (!h->call.is_open || rsp < h->call.rsp)
+		return NULL;
+	h->call.is_open = false;
+	return rsp == h->call.rsp ? heap_calls_report(h, rax, time) : NULL;
+}
+
+/* ---- what the recorder saw ----------------------------------------------------------- */
+
+struct err *heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
+			      const uint64_t args[3])
+{
+	struct heap_call *c = vec_push(&h->recorded);
+
+	if (!c)
+		return &err_nomem;
+	c->fn = fn;
+	memcpy(c->arg, args, sizeof(c->arg));
+	return NULL;
+}
+
+char *heap_calls_verify(const struct heap_calls *h)
+{
+	const struct cap_info *info = capture_info(h->capture);
+	size_t n = h->seen.size < h->recorded.size ? h->seen.size : h->recorded.size;
+	// How many integer arguments each function has.
+	static const int n_args[CAP_HEAP_FNS] = { 1, 2, 2, 1, 3, 2 };
+	char *text = NULL;
+
+	if (!info->has_heap)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_call *a = &h->recorded.data[i], *b = &h->seen.data[i];
+
+		if (a->fn == b->fn &&
+		    !memcmp(a->arg, b->arg, n_args[a->fn] * sizeof(a->arg[0])))
+			continue;
+		if (asprintf(&text,
+			     "allocator call %zu differs: recorded %s(%#lx), replayed "
+			     "%s(%#lx)",
+			     i, heap_names[a->fn], a->arg[0], heap_names[b->fn],
+			     b->arg[0]) < 0)
+			return NULL;
+		return text;
+	}
+	if (h->seen.size == h->recorded.size)
+		log_info("all %zu recorded allocator calls equal the replayed ones", n);
+	else if (asprintf(&text, "%zu allocator calls were recorded, %zu replayed",
+			  h->recorded.size, h->seen.size) < 0)
+		return NULL;
+	return text;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Calls of the allocator, from the entries and returns that heap.c reads in the log:
+ * an allocation is the pair of an entry and the return whose stack pointer matches. An
+ * allocator that calls another (calloc, realloc, an interposed malloc) is one call: the
+ * outermost. Private to heap.c.
+ */
+#ifndef DECODE_HISTORY_HEAP_CALLS_H
+#define DECODE_HISTORY_HEAP_CALLS_H
+
+#include <string.h>
+
+#include "base/base.h"
+#include "capture/capture.h"
+#include "decode/history/frames.h"
+#include "decode/history/heap.h"
+
+struct heap_call {
+	enum cap_heap_fn fn;
+	uint64_t arg[3], rsp, entry_time, rip;
+	uint64_t result; ///< posix_memalign: what it stored at arg[0]
+	bool is_open;
+};
+
+struct heap_calls {
+	// Borrowed.
+	const struct capture *capture;
+	struct dec_symbols *symbols;
+	const struct dec_heap_events *ev;
+	const struct dec_heap_options *o;
+	struct frames *frames;
+	struct heap_call call; ///< the outermost one, while is_open
+	struct map wrappers;   ///< call site -> whether its frame only wraps an allocator
+	struct map named;      ///< call site -> whether o->is_site says so
+	uint64_t *site_addr;   ///< runtime entry address of each recorded heap site
+	VEC(struct heap_call) seen;	///< allocator entries replayed
+	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
+};
+
+/** Reports go to @p ev. All arguments are borrowed until heap_calls_deinit(). */
+struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
+			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
+			    const struct dec_heap_options *o, struct frames *frames);
+void heap_calls_deinit(struct heap_calls *h);
+
+/** @return the name of allocator function @p fn. */
+const char *heap_calls_name(enum cap_heap_fn fn);
+
+/** File @p file of the capture is mapped: see dec_symbols_add(). */
+void heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr, uint64_t size,
+		       uint64_t offset);
+
+/** Allocator @p fn is entered at @p rip with general registers @p gpr. */
+struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
+			     const uint64_t *gpr, uint64_t time);
+
+/** Some function returns, its return address at @p rsp. */
+struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
+			      uint64_t time);
+
+/** @p size bytes are stored at @p addr, perhaps posix_memalign()'s result. */
+static inline void heap_calls_store(struct heap_calls *h, uint64_t addr, uint32_t size,
+				    const void *data)
+{
+	if (h->call.is_open && addr == h->call.arg[0] && size == 8)
+		memcpy(&h->call.result, data, 8);
+}
+
+/** The recorder saw @p fn entered with @p args here. */
+struct err *heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
+			      const uint64_t args[3]);
+
+/** Where -e heap recorded the allocator calls, they must be the ones replayed.
+ * @return what differs, for people (the caller frees); NULL: nothing. */
+char *heap_calls_verify(const struct heap_calls *h);
+
+#endif

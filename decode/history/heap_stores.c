@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/history/heap_stores.h"
+
+#include <stdlib.h>
+
+struct heap_block *heap_block_make(struct frames *f, struct log_block *b)
+{
+	struct heap_block *hb =
+		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
+	struct dec_slot slots[DEC_SLOTS];
+
+	if (!hb)
+		return NULL;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		const struct dec_insn *insn = &b->insn[i];
+		struct heap_store *st = &hb->store[hb->n_stores];
+		uint32_t at = b->slot_at[i];
+		struct dec_known known = b->known[i];
+		int n = dec_insn_slots(insn, DEC_LOG_STORES, &known, slots);
+
+		if (insn->flow != DEC_FLOW_NEXT)
+			hb->branch_at = at;
+		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
+				insn->flow == DEC_FLOW_CALL_IND;
+		hb->has_ret |= insn->flow == DEC_FLOW_RET;
+		hb->jump_end = frames_jump_end(f, insn);
+		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
+			if (slots[s].kind != DEC_SLOT_STORE)
+				continue;
+			*st = (struct heap_store){ i, at, slots[s].which, slots[s].bytes,
+						   insn->mem[slots[s].which].is_fs };
+			hb->n_stores++;
+		}
+	}
+	b->user = hb;
+	return hb;
+}
+
+struct err *heap_stores_flush(struct heap_stores *q)
+{
+	size_t n = q->n;
+
+	q->n = 0;
+	return n ? DEC_HEAP_TELL(q->ev, stores, q->of, n) : NULL;
+}
+
+/* A store, unless it is to the stack. */
+static inline struct err *stores_push(struct heap_stores *q, uint64_t addr, uint32_t size,
+				      const void *data, uint64_t pc, uint64_t time)
+{
+	heap_calls_store(q->calls, addr, size, data);
+	if (!q->ev->stores) // nobody wants them
+		return NULL;
+	if (addr >= q->stack_start && addr < q->stack_end)
+		return NULL;
+	q->of[q->n++] = (struct dec_heap_store){ .time = time,
+						 .addr = addr,
+						 .rip = frames_statement(q->frames, pc),
+						 .pc = pc,
+						 .data = data,
+						 .size = size,
+						 .in_allocator = q->calls->call.is_open };
+	return q->n == HEAP_STORES_AT_ONCE ? heap_stores_flush(q) : NULL;
+}
+
+struct err *heap_stores_add(struct heap_stores *q, uint64_t addr, uint32_t size,
+			    const void *data, uint64_t pc, uint64_t time)
+{
+	return stores_push(q, addr, size, data, pc, time);
+}
+
+struct err *heap_stores_add_block(struct heap_stores *q, const struct log_block *b,
+				  const uint8_t *rec, uint32_t n_ran, uint64_t time,
+				  uint64_t fs_base)
+{
+	const struct heap_block *hb = b->user;
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && i < hb->n_stores; i++) {
+		const struct heap_store *st = &hb->store[i];
+		uint64_t addr;
+
+		if (st->insn >= n_ran)
+			break;
+		addr = log_address(b, st->insn, st->mem, rec);
+		if (st->is_fs)
+			addr += fs_base;
+		err = stores_push(q, addr, st->size, rec + st->value_at,
+				  b->insn[st->insn].rip, time + st->insn);
+	}
+	return err;
+}

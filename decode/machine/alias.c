@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/alias.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+
+// The memory file is sparse: a window for each file that is mapped several times.
+#define ALIAS_WINDOW_BITS 40
+#define ALIAS_FILE_BYTES (1ull << 62)
+
+/* ---- one mapping becomes real ------------------------------------------------------- */
+
+static struct err *alias_file(struct dec_guest *g)
+{
+	if (g->alias_fd > 0)
+		return NULL;
+	g->alias_fd = memfd_create("guest", MFD_CLOEXEC);
+	if (g->alias_fd < 0 || ftruncate(g->alias_fd, ALIAS_FILE_BYTES))
+		return err_errno("cannot make memory that mappings share");
+	return NULL;
+}
+
+static struct err *alias_window(struct dec_guest *g, uint64_t key, uint64_t *ret)
+{
+	uint64_t *slot;
+
+	for (size_t i = 0; i < g->alias_keys.size; i++) {
+		*ret = i << ALIAS_WINDOW_BITS;
+		if (g->alias_keys.data[i] == key)
+			return NULL;
+	}
+	slot = vec_push(&g->alias_keys);
+	if (!slot)
+		return &err_nomem;
+	*slot = key;
+	*ret = (uint64_t)(slot - g->alias_keys.data) << ALIAS_WINDOW_BITS;
+	return NULL;
+}
+
+/* Pages that are equal already stay as they are: untouched, or not copied. */
+static void alias_copy(uint8_t *to, const uint8_t *from, uint64_t size)
+{
+	for (uint64_t at = 0; at < size; at += PAGE) {
+		if (memcmp(to + at, from + at, PAGE))
+			memcpy(to + at, from + at, PAGE);
+	}
+}
+
+/* @p at: of the memory file. */
+static struct err *alias_realize(struct dec_guest *g, struct guest_alias *a, uint64_t at)
+{
+	uint64_t size = a->end - a->start;
+	uint8_t *own = (uint8_t *)a->start;
+	int how = a->is_shared ? MAP_SHARED : MAP_PRIVATE;
+	uint8_t *kept = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     a->is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
+			     a->is_shared ? g->alias_fd : -1, a->is_shared ? at : 0);
+	bool is_bad = kept == MAP_FAILED || mprotect(own, size, PROT_READ | PROT_WRITE);
+
+	if (!is_bad) {
+		alias_copy(kept, own, size);
+		is_bad = mmap(own, size, PROT_READ | PROT_WRITE, how | MAP_FIXED,
+			      g->alias_fd, at) == MAP_FAILED;
+	}
+	if (!is_bad && !a->is_shared)
+		alias_copy(own, kept, size);
+	if (kept != MAP_FAILED)
+		munmap(kept, size);
+	if (is_bad)
+		return err_errno("cannot map shared guest memory %#lx+%#lx", a->start,
+				 size);
+	a->is_real = true;
+	return guest_restore(g, a->start, a->end);
+}
+
+/* What is written through a shared mapping comes before what a private one saw of it. */
+static struct err *alias_realize_all(struct dec_guest *g, uint64_t key)
+{
+	uint64_t window = 0;
+	struct err *err = alias_file(g);
+
+	if (!err)
+		err = alias_window(g, key, &window);
+	for (int is_private = 0; is_private < 2; is_private++) {
+		for (size_t i = 0; !err && i < g->aliases.size; i++) {
+			struct guest_alias *a = &g->aliases.data[i];
+
+			if (a->key == key && !a->is_real && a->is_shared == !is_private)
+				err = alias_realize(g, a, window + a->offset);
+		}
+	}
+	return err;
+}
+
+/* ---- which there are ------------------------------------------------------------------ */
+
+static struct err *alias_push(struct dec_guest *g, const struct guest_alias *a)
+{
+	struct guest_alias *slot = vec_push(&g->aliases);
+
+	if (!slot)
+		return &err_nomem;
+	*slot = *a;
+	return NULL;
+}
+
+struct err *alias_add(struct dec_guest *g, uint64_t key, uint64_t offset, uint64_t start,
+		      uint64_t end, bool is_shared)
+{
+	struct guest_alias made = { key, offset, start, end, is_shared, false };
+	struct err *err = alias_push(g, &made);
+	bool any_shared = false;
+	int n = 0;
+
+	for (size_t i = 0; i < g->aliases.size; i++) {
+		if (g->aliases.data[i].key != key)
+			continue;
+		n++;
+		any_shared |= g->aliases.data[i].is_shared;
+	}
+	if (err || !key || n < 2 || !any_shared || offset + (end - start) < offset ||
+	    (offset + (end - start)) >> ALIAS_WINDOW_BITS)
+		return err;
+	return alias_realize_all(g, key);
+}
+
+struct err *alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < g->aliases.size; i++) {
+		struct guest_alias *a = &g->aliases.data[i], rest = *a;
+		struct err *err;
+
+		if (a->start >= end || a->end <= start)
+			continue;
+		rest.start = end;
+		rest.offset += end - a->start;
+		if (a->start < start)
+			a->end = start;
+		else
+			g->aliases.data[i--] = g->aliases.data[--g->aliases.size];
+		err = rest.start < rest.end ? alias_push(g, &rest) : NULL;
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct err *alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64_t to)
+{
+	for (size_t i = 0, n = g->aliases.size; i < n; i++) {
+		struct guest_alias a = g->aliases.data[i];
+		struct err *err;
+
+		if (a.start >= from + size || a.end <= from)
+			continue;
+		if (a.start < from) {
+			a.offset += from - a.start;
+			a.start = from;
+		}
+		if (a.end > from + size)
+			a.end = from + size;
+		a.start += to - from;
+		a.end += to - from;
+		err = alias_push(g, &a);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+bool alias_is_shared(const struct dec_guest *g, uint64_t addr)
+{
+	for (size_t i = 0; i < g->aliases.size; i++) {
+		const struct guest_alias *a = &g->aliases.data[i];
+
+		if (addr >= a->start && addr < a->end)
+			return a->is_shared;
+	}
+	return false;
+}
+
+uint64_t alias_end(const struct dec_guest *g, uint64_t start)
+{
+	for (size_t i = 0; i < g->aliases.size; i++) {
+		if (g->aliases.data[i].start == start)
+			return g->aliases.data[i].end;
+	}
+	return 0;
+}
+
+void alias_each(struct dec_guest *g, uint64_t page,
+		void (*fn)(struct dec_guest *g, uint64_t page))
+{
+	for (size_t i = 0; i < g->aliases.size; i++) {
+		const struct guest_alias a = g->aliases.data[i];
+		uint64_t at = (page << 12) - a.start + a.offset;
+
+		if (!a.is_real || page << 12 < a.start || page << 12 >= a.end)
+			continue;
+		for (size_t k = 0; k < g->aliases.size; k++) {
+			const struct guest_alias b = g->aliases.data[k];
+
+			if (k != i && b.is_real && b.key == a.key && at >= b.offset &&
+			    at - b.offset < b.end - b.start)
+				fn(g, (b.start + at - b.offset) >> 12);
+		}
+	}
+}
+
+struct err *alias_fork(struct dec_guest *g)
+{
+	struct err *err = NULL;
+	int old = g->alias_fd;
+
+	if (old <= 0)
+		return NULL;
+	g->alias_fd = 0;
+	for (size_t i = 0; i < g->aliases.size; i++)
+		g->aliases.data[i].is_real = false;
+	for (size_t i = 0; !err && i < g->alias_keys.size; i++)
+		err = alias_realize_all(g, g->alias_keys.data[i]);
+	close(old);
+	return err;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/certain.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "decode/machine/alias.h"
+#include "decode/machine/threads.h"
+#include "decode/translator/touch.h"
+
+#define CERTAIN_PAGE 4096ull
+#define CERTAIN_PAGES 64 ///< each costs a fault or two
+#define CERTAIN_BYTES (CERTAIN_PAGES * CERTAIN_PAGE)
+#define CERTAIN_STEPS 4000 ///< cost as much as a fork
+
+/* All registers but the general ones. */
+#define CERTAIN_REGS (DEC_REG_RIP - DEC_REG_VEC)
+
+/* What a page held at the instant in question. */
+struct certain_page {
+	uint64_t addr;
+	uint8_t bytes[CERTAIN_PAGE];
+};
+
+/* Of the fork, which does nothing else. */
+static struct {
+	VEC(struct certain_page) written;
+	uint8_t regs[CERTAIN_REGS][160];
+	uint64_t rflags;
+	enum certain result;
+} probe;
+
+/* What a store overwrote. */
+struct certain_store {
+	uint64_t addr;
+	uint32_t size, at; ///< its bytes in ahead.before
+};
+
+/* Of the way ahead that is taken back. */
+static struct {
+	struct map insn_of; ///< rip -> index of what was decoded there
+	VEC(struct dec_insn) insns;
+	VEC(struct certain_store) stores;
+	uint8_t before[CERTAIN_BYTES], after[CERTAIN_BYTES];
+	size_t n_bytes;
+	bool can_tell;
+	enum certain result;
+} ahead;
+
+/* Register by register: in the saved area, what is in its initial state may be left out. */
+static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_REGS][160])
+{
+	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
+	for (int i = 0; i < CERTAIN_REGS; i++)
+		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
+}
+
+/* @return the flags that the thread may look at behind the place, as far as the next few
+ * instructions tell. */
+static uint64_t certain_flags(struct dec_replay *r)
+{
+	const uint64_t all = ~0ull, status = 0x8d5; // CF PF AF ZF SF OF
+	uint64_t rip = r->next.regs.rip;
+
+	for (int i = 0; i < DEC_BLOCK_INSNS; i++) {
+		uint64_t n = guest_avail(&r->guest, rip, PROT_EXEC);
+		struct dec_insn insn;
+
+		if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn))
+			return all;
+		if (insn.kills_flags)
+			return ~status;
+		if (insn.reads_flags || dec_insn_ends_block(&insn))
+			return all;
+		rip += insn.len;
+	}
+	return all;
+}
+
+/* ---- step by step, and back --------------------------------------------------------- */
+
+/* The instruction at rip. Decoding it costs more than executing it. */
+static const struct dec_insn *ahead_insn(struct dec_replay *r)
+{
+	uint64_t rip = r->engine.ctx->rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t *known = map_get(&ahead.insn_of, rip);
+	struct dec_insn *insn = known ? &ahead.insns.data[*known] : NULL;
+
+	if (insn && insn->len && insn->len <= n &&
+	    !memcmp((const void *)rip, insn->bytes, insn->len))
+		return insn;
+	if (!insn) {
+		insn = vec_push(&ahead.insns);
+		if (!insn || map_put(&ahead.insn_of, rip, ahead.insns.size - 1))
+			return NULL;
+	}
+	dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
+	return insn;
+}
+
+static bool ahead_says(enum certain result)
+{
+	ahead.result = result;
+	return ahead.can_tell = true;
+}
+
+/* Keep what @p insn is about to overwrite. @return false: not possible, or too much. */
+static bool ahead_keep(struct dec_replay *r, const struct dec_insn *insn)
+{
+	const uint64_t *gpr = r->engine.ctx->gpr;
+	struct dec_touch touch[DEC_TOUCHES];
+	int n = dec_touch_list(&r->engine, insn, gpr,
+			       insn->is_rep ? dec_touch_count(insn, gpr) : 1, touch);
+
+	for (int i = 0; i < n; i++) {
+		const struct dec_touch *t = &touch[i];
+		struct certain_store *s;
+
+		if (!t->is_def)
+			continue;
+		// So much that it will not come back to the same state.
+		if (t->size > CERTAIN_BYTES)
+			return !ahead_says(CERTAIN_UNKNOWN);
+		if (t->size > CERTAIN_BYTES - ahead.n_bytes ||
+		    guest_avail(&r->guest, t->addr, PROT_WRITE) < t->size)
+			return false;
+		s = vec_push(&ahead.stores);
+		if (!s)
+			return false;
+		*s = (struct certain_store){ t->addr, t->size, ahead.n_bytes };
+		memcpy(ahead.before + s->at, (const void *)s->addr, s->size);
+		ahead.n_bytes += s->size;
+	}
+	return true;
+}
+
+static enum dec_verdict ahead_fault(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+
+	// A signal of its own is an event. Else it changes code.
+	if (e->ctx->fault_signo != SIGSEGV ||
+	    !guest_avail(&r->guest, e->ctx->fault_addr, PROT_WRITE))
+		ahead_says(CERTAIN_UNIQUE);
+	return DEC_END;
+}
+
+static void ahead_complain(void *ctx, struct dec_engine *e, const char *text)
+{
+	(void)ctx, (void)e, (void)text;
+}
+
+/* Run on to the thread's next event or to the same place, if that is near. */
+static void ahead_run(struct dec_replay *r, uint64_t budget)
+{
+	struct dec_engine *e = &r->engine;
+	uint64_t start = e->now;
+
+	for (enum dec_verdict v = DEC_GO; v == DEC_GO && e->now - start < budget;) {
+		const struct dec_insn *insn = ahead_insn(r);
+
+		if (!insn || insn->flow == DEC_FLOW_FORBIDDEN)
+			return;
+		if (insn->flow >= DEC_FLOW_SYSCALL) {
+			ahead_says(CERTAIN_UNIQUE);
+			return;
+		}
+		if (e->now != start && e->ctx->rip == r->next.regs.rip) {
+			if (insn->is_rep)
+				return; // part of it would have to be executed
+			if (threads_is_here(r, &v)) {
+				ahead_says(CERTAIN_EQUAL);
+				return;
+			}
+		}
+		if (!ahead_keep(r, insn))
+			return;
+		v = engine_step(e);
+	}
+}
+
+/* Undo store @p s. What it was kept for may not have happened, because the page holds code;
+ * or code was looked at there since. */
+static void ahead_undo(struct dec_guest *g, const struct certain_store *s)
+{
+	const uint8_t *before = ahead.before + s->at;
+
+	if (memcmp((const void *)s->addr, before, s->size))
+		err_destroy(guest_write(g, s->addr, before, s->size));
+}
+
+/* All memory is again what it was. @return whether that changes none. */
+static bool ahead_take_back(struct dec_guest *g)
+{
+	const struct certain_store *s = ahead.stores.data;
+	bool is_equal = true;
+
+	for (size_t i = 0; i < ahead.stores.size; i++)
+		memcpy(ahead.after + s[i].at, (const void *)s[i].addr, s[i].size);
+	for (size_t i = ahead.stores.size; i--;)
+		ahead_undo(g, &s[i]);
+	for (size_t i = 0; is_equal && i < ahead.stores.size; i++)
+		is_equal = !memcmp(ahead.after + s[i].at, (const void *)s[i].addr,
+				   s[i].size);
+	return is_equal;
+}
+
+/* The registers of @p t are the guest's again. @return whether those that the place does
+ * not tell were the same. */
+static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
+{
+	uint8_t there[CERTAIN_REGS][160], here[CERTAIN_REGS][160];
+	uint64_t rflags = r->engine.ctx->rflags;
+
+	if (ahead.result == CERTAIN_EQUAL)
+		certain_read_regs(&r->engine, there);
+	threads_load(r, t);
+	if (ahead.result != CERTAIN_EQUAL)
+		return false;
+	certain_read_regs(&r->engine, here);
+	return !((rflags ^ t->rflags) & certain_flags(r)) &&
+	       !memcmp(there, here, sizeof(there));
+}
+
+/* @return whether the answer is in ahead.result. The guest is where it was. */
+static bool certain_ahead(struct dec_replay *r, uint64_t budget)
+{
+	struct dec_engine *e = &r->engine;
+	const struct dec_world world = e->world;
+	struct replay_thread *t = threads_current(r), here;
+	uint64_t now = e->now, n_traced = t->n_traced;
+	bool is_traced = r->is_traced, has_memory, has_registers;
+
+	ahead.stores.size = ahead.n_bytes = 0;
+	ahead.can_tell = false;
+	ahead.result = CERTAIN_UNKNOWN;
+	threads_save(r, &here);
+	e->world.fault = ahead_fault;
+	e->world.complain = ahead_complain;
+	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
+	e->world = world;
+	has_memory = ahead_take_back(&r->guest);
+	has_registers = ahead_load(r, &here);
+	e->now = now;
+	t->n_traced = n_traced;
+	r->is_traced = is_traced;
+	if (ahead.result == CERTAIN_EQUAL && !(has_memory && has_registers))
+		ahead.result = CERTAIN_NOT;
+	return ahead.can_tell;
+}
+
+/* ---- in a fork ------------------------------------------------------------------------ */
+
+static enum dec_verdict certain_end(enum certain result)
+{
+	probe.result = result;
+	return DEC_END;
+}
+
+static enum dec_verdict certain_syscall(void *ctx, struct dec_engine *e)
+{
+	(void)ctx, (void)e;
+	return certain_end(CERTAIN_UNIQUE);
+}
+
+static enum dec_verdict certain_special(void *ctx, struct dec_engine *e,
+					const struct dec_insn *insn)
+{
+	(void)ctx, (void)e, (void)insn;
+	return certain_end(CERTAIN_UNIQUE);
+}
+
+/* The first store to a page: keep what it holds. */
+static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
+{
+	uint64_t page = e->ctx->fault_addr & ~(CERTAIN_PAGE - 1);
+	struct dec_replay *r = ctx;
+	struct certain_page *p;
+
+	if (e->ctx->fault_signo != SIGSEGV || !guest_avail(&r->guest, page, PROT_WRITE))
+		return certain_end(CERTAIN_UNIQUE); // a signal of its own: an event
+	// It changes code, or so much that it will not come back to the same state.
+	if (map_get(&r->guest.code, page >> 12) || probe.written.size == CERTAIN_PAGES)
+		return certain_end(CERTAIN_UNKNOWN);
+	p = vec_push(&probe.written);
+	if (!p || mprotect((void *)page, CERTAIN_PAGE, PROT_READ | PROT_WRITE))
+		return certain_end(CERTAIN_UNKNOWN);
+	p->addr = page;
+	memcpy(p->bytes, (const void *)page, CERTAIN_PAGE);
+	return DEC_GO;
+}
+
+static bool certain_is_equal(struct dec_replay *r)
+{
+	const struct dec_engine *e = &r->engine;
+	uint8_t regs[CERTAIN_REGS][160];
+
+	certain_read_regs(e, regs);
+	if ((e->ctx->rflags ^ probe.rflags) & certain_flags(r) ||
+	    memcmp(regs, probe.regs, sizeof(regs)))
+		return false;
+	for (size_t i = 0; i < probe.written.size; i++) {
+		const struct certain_page *p = &probe.written.data[i];
+
+		if (memcmp((const void *)p->addr, p->bytes, CERTAIN_PAGE))
+			return false;
+	}
+	return true;
+}
+
+static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
+{
+	enum dec_verdict v;
+
+	if (e->async_rip != e->ctx->rip || !threads_is_here(ctx, &v))
+		return DEC_GO;
+	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
+}
+
+/* The fork's life. */
+static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
+{
+	struct dec_engine *e = &r->engine;
+
+	e->world.syscall = certain_syscall;
+	e->world.special = certain_special;
+	e->world.fault = certain_fault;
+	e->world.stop_at = certain_stop;
+	probe.rflags = e->ctx->rflags;
+	certain_read_regs(e, probe.regs);
+	if (alias_fork(&r->guest))
+		return CERTAIN_UNKNOWN;
+	for (size_t i = 0; i < r->guest.ranges.size; i++) {
+		const struct guest_range *g = &r->guest.ranges.data[i];
+
+		if (g->prot & PROT_WRITE &&
+		    mprotect((void *)g->start, g->end - g->start, PROT_READ))
+			return CERTAIN_UNKNOWN;
+	}
+	threads_await(r);
+	probe.result = CERTAIN_UNKNOWN;
+	// Off the place itself: a fault that was resolved executes nothing.
+	for (uint64_t start = e->now; e->now == start;) {
+		enum dec_verdict v = engine_step(e);
+
+		if (v != DEC_GO)
+			return probe.result;
+	}
+	engine_run(e, e->now + budget);
+	return probe.result;
+}
+
+enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget)
+{
+	long pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
+	int status;
+
+	if (!pid)
+		syscall(SYS_exit_group, certain_probe(r, budget));
+	if (pid < 0 || syscall(SYS_wait4, pid, &status, __WALL, NULL) != pid ||
+	    !WIFEXITED(status))
+		return CERTAIN_UNKNOWN;
+	return WEXITSTATUS(status);
+}
+
+enum certain certain_check(struct dec_replay *r, uint64_t budget)
+{
+	// A private mapping of memory that is shared elsewhere would not be what it was after
+	// a store that is taken back.
+	if (r->guest.alias_fd <= 0 && certain_ahead(r, budget))
+		return ahead.result;
+	return certain_check_plainly(r, budget);
+}
+
+enum certain (*certain_judge)(struct dec_replay *r, uint64_t budget) = certain_check;

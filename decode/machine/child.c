@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The process that runs the guest. It is this same program, started again under the name
+ * faultline-machine so that its memory is only its own, with the kernel's fresh choice of
+ * addresses. A constructor takes over before main(): any program that links decode/ (the
+ * tests too) can be its own machine.
+ */
+
+#define LOG_ROOM "decode"
+
+#include "decode/machine/child.h"
+#include "decode/machine/alias.h"
+
+#include <asm/prctl.h>
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "decode/machine/threads.h"
+
+char child_name[] = "faultline-machine";
+
+static struct child_shared *shared;
+static struct child_slot *slot; ///< of this process
+static struct dec_replay replay;
+static int log_buffer; ///< which of the two is being filled
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, while_it_is, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void child_ring(void)
+{
+	atomic_fetch_add(&shared->bell, 1);
+	futex_wake(&shared->bell);
+}
+
+static uint8_t *child_log_full(void *ctx, size_t bytes)
+{
+	(void)ctx;
+	atomic_store(&shared->position, replay.engine.now);
+	if (bytes) {
+		atomic_store(&shared->log_bytes[log_buffer], bytes);
+		log_buffer ^= 1;
+		child_ring();
+		for (uint32_t n; (n = atomic_load(&shared->log_bytes[log_buffer]));)
+			futex_wait(&shared->log_bytes[log_buffer], n);
+	}
+	return shared->log[log_buffer];
+}
+
+/* ---- answers ------------------------------------------------------------------------- */
+
+static void child_text(char *to, const char *text)
+{
+	snprintf(to, CHILD_TEXT_BYTES, "%s", text ? text : "");
+}
+
+static void child_where(enum dec_at at)
+{
+	slot->where = (struct dec_where){
+		.at = at,
+		.position = replay.engine.now,
+		.instructions = replay.engine.now - replay.n_halves,
+		.syscalls = replay.syscalls,
+		.switches = replay.n_switches,
+		.tid = replay.threads.size ? threads_current(&replay)->tid : 0,
+		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
+		.end = replay.end,
+		.end_value = replay.end_value,
+		.fault_addr = replay.fault_addr,
+		.is_cut = replay.is_cut,
+		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
+			 replay.mapped_offset },
+	};
+	slot->parted = replay.parted;
+	memcpy(slot->isa, replay.engine.isa, sizeof(slot->isa));
+	child_text(slot->notes, replay.notes);
+	child_text(slot->text, replay.is_cut ? replay.cut : replay.divergence);
+}
+
+static void child_answer(enum child_result result)
+{
+	slot->result = result;
+	slot->pid = syscall(SYS_getpid);
+	atomic_store(&slot->request, CHILD_NONE);
+	child_ring();
+}
+
+static void child_fail(struct err *err)
+{
+	child_text(slot->text, err->message);
+	slot->err_code = err->code;
+	err_destroy(err);
+}
+
+static enum child_result child_run(uint64_t until)
+{
+	static const enum dec_at at[] = { [DEC_STOP_POSITION] = DEC_AT_POSITION,
+					  [DEC_STOP_BREAK] = DEC_AT_BREAK,
+					  [DEC_STOP_PAUSE] = DEC_AT_MAP,
+					  [DEC_STOP_END] = DEC_AT_END,
+					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
+	enum dec_stop stop = DEC_STOP_DIVERGED;
+
+	if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
+		stop = DEC_STOP_END;
+	else if (!replay.divergence)
+		stop = engine_run(&replay.engine, until);
+	engine_log_flush(&replay.engine);
+	child_where(at[stop]);
+	return replay.guest.has_collided ? CHILD_COLLIDED : CHILD_STOPPED;
+}
+
+static enum child_result child_mode(enum dec_log_mode mode)
+{
+	engine_log_flush(&replay.engine);
+	engine_set_mode(&replay.engine, mode,
+			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
+			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
+	threads_record(&replay);
+	return CHILD_OK;
+}
+
+static enum child_result child_read(uint64_t addr, uint64_t size)
+{
+	if (size > CHILD_DATA_BYTES || guest_avail(&replay.guest, addr, PROT_READ) < size)
+		return CHILD_NO_MEMORY_THERE;
+	memcpy(slot->data, (const void *)addr, size);
+	return CHILD_OK;
+}
+
+static enum child_result child_range(uint64_t i)
+{
+	const struct dec_guest *g = &replay.guest;
+	struct dec_range r;
+
+	if (i >= g->ranges.size)
+		return CHILD_NO_MEMORY_THERE;
+	r = (struct dec_range){ g->ranges.data[i].start, g->ranges.data[i].end,
+				g->ranges.data[i].prot, false };
+	for (size_t k = 0; k < g->aliases.size; k++) {
+		const struct guest_alias *a = &g->aliases.data[k];
+
+		if (a->start < r.end && r.start < a->end)
+			r.is_shared |= a->is_shared || a->is_real;
+	}
+	memcpy(slot->data, &r, sizeof(r));
+	return CHILD_OK;
+}
+
+static enum child_result child_regs(void)
+{
+	const struct dec_ctx *c = replay.engine.ctx;
+
+	memcpy(slot->regs.gpr, c->gpr, sizeof(c->gpr));
+	slot->regs.rip = c->rip;
+	slot->regs.rflags = c->rflags;
+	slot->regs.fs_base = c->fs_base;
+	slot->regs.gs_base = c->gs_base;
+	return CHILD_OK;
+}
+
+/* Stay behind as a checkpoint; the fork takes over in slot @p to. CLONE_PARENT makes it
+ * a child of the machine's owner, which then learns of its death. */
+static void child_fork(uint64_t to)
+{
+	struct err *err;
+	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
+
+	if (pid) {
+		child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK);
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	slot = &shared->slot[to];
+	slot->log_buffer = log_buffer;
+	child_where(DEC_AT_POSITION);
+	err = alias_fork(&replay.guest);
+	if (err) {
+		child_fail(err);
+		child_answer(CHILD_FAILED);
+		return;
+	}
+	child_answer(CHILD_OK); // the owner waits for this
+}
+
+static void child_serve(uint32_t command)
+{
+	enum child_result result = CHILD_OK;
+
+	switch (command) {
+	case CHILD_RUN:
+		result = child_run(slot->arg[0]);
+		break;
+	case CHILD_MODE:
+		result = child_mode(slot->arg[0]);
+		break;
+	case CHILD_BREAK:
+		engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_WATCH:
+		engine_set_watch(&replay.engine, slot->arg[0]);
+		break;
+	case CHILD_READ:
+		result = child_read(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_RANGE:
+		result = child_range(slot->arg[0]);
+		break;
+	case CHILD_REGS:
+		result = child_regs();
+		break;
+	case CHILD_REG:
+		slot->data_bytes =
+			engine_read_reg(&replay.engine, slot->arg[0], slot->data);
+		break;
+	case CHILD_FORK:
+		child_fork(slot->arg[0]);
+		return;
+	case CHILD_QUIT:
+		_exit(0);
+	}
+	child_answer(result);
+}
+
+/* ---- the sandbox ------------------------------------------------------------------------ */
+
+static struct err *child_sandbox(int output_fd)
+{
+	static const int allowed[] = {
+		SCMP_SYS(mmap),		  SCMP_SYS(munmap),	   SCMP_SYS(mprotect),
+		SCMP_SYS(mremap),	  SCMP_SYS(madvise),	   SCMP_SYS(brk),
+		SCMP_SYS(futex),	  SCMP_SYS(pread64),	   SCMP_SYS(exit_group),
+		SCMP_SYS(exit),		  SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigaction),
+		SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),
+		SCMP_SYS(gettid),	  SCMP_SYS(tgkill),	   SCMP_SYS(prctl),
+		SCMP_SYS(memfd_create),	  SCMP_SYS(ftruncate),	   SCMP_SYS(close),
+		SCMP_SYS(getrandom),	  SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
+		SCMP_SYS(wait4),
+	};
+	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int bad = f ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !bad && i < sizeof(allowed) / sizeof(*allowed); i++)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | SIGCHLD));
+	// certain_check() looks ahead in a child of its own.
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				       SCMP_A0(SCMP_CMP_EQ, SIGCHLD));
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(arch_prctl), 1,
+				       SCMP_A0(SCMP_CMP_EQ, ARCH_SET_FS));
+	if (!bad)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
+				       SCMP_A0(SCMP_CMP_EQ, 2));
+	if (!bad && output_fd >= 0)
+		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
+				       SCMP_A0(SCMP_CMP_EQ, output_fd));
+	if (!bad)
+		bad = seccomp_load(f);
+	seccomp_release(f);
+	if (bad) {
+		errno = -bad;
+		return err_errno("cannot confine the machine's process");
+	}
+	return NULL;
+}
+
+/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD STOPS-AT-MAPS PLACES-FD */
+static void child_main(int argc, char **argv)
+{
+	struct err *err;
+	uint32_t command;
+
+	if (argc != 6)
+		_exit(125);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      atoi(argv[1]), 0);
+	if (shared == MAP_FAILED)
+		_exit(125);
+	slot = &shared->slot[0];
+	err = replay_init(&replay, argv[2], child_log_full, &replay);
+	if (!err)
+		err = output_init(&replay.output, atoi(argv[3]));
+	replay.stops_at_maps = *argv[4] == '1';
+	if (!err && atoi(argv[5]) >= 0)
+		err = dec_places_open(atoi(argv[5]), &replay.places);
+	if (!err)
+		err = child_sandbox(replay.output.fd);
+	if (err) {
+		child_fail(err);
+		child_answer(replay.guest.has_collided ? CHILD_COLLIDED : CHILD_FAILED);
+		_exit(0);
+	}
+	child_where(DEC_AT_POSITION);
+	child_answer(CHILD_OK);
+	for (;;) {
+		while (!(command = atomic_load(&slot->request)))
+			futex_wait(&slot->request, CHILD_NONE);
+		child_serve(command);
+	}
+}
+
+__attribute__((constructor)) static void child_constructor(int argc, char **argv)
+{
+	if (argc > 0 && !strcmp(argv[0], child_name)) {
+		child_main(argc, argv);
+		_exit(0);
+	}
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The wire between the machine (parent) and the process that runs the guest (child):
+ * shared memory with a slot per child (a child and its forks, the checkpoints), and a
+ * futex as the bell. Private to machine.c and child.c.
+ *
+ *   parent                     child
+ *   slot.request = COMMAND --> wakes, works; log buffers full: log_bytes[i] = n, bell++
+ *   consumes, log_bytes[i]=0   (waits only when both buffers are full)
+ *   bell rings             <-- slot.request = NONE, slot.answer filled, bell++
+ */
+#ifndef DECODE_MACHINE_CHILD_H
+#define DECODE_MACHINE_CHILD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "decode/machine/machine.h"
+
+#define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
+#define CHILD_LOG_BYTES (512u << 10)
+#define CHILD_TEXT_BYTES 8192
+#define CHILD_DATA_BYTES 65536
+
+/** argv[0] of a child. Defined in child.c, so that whoever starts a child also links
+ * the constructor that makes it one. */
+extern char child_name[];
+
+enum child_command {
+	CHILD_NONE,
+	CHILD_RUN,
+	CHILD_MODE,
+	CHILD_BREAK,
+	CHILD_WATCH,
+	CHILD_READ,
+	CHILD_RANGE,
+	CHILD_REGS,
+	CHILD_REG,
+	CHILD_FORK,
+	CHILD_QUIT,
+};
+
+enum child_result {
+	CHILD_OK,
+	CHILD_STOPPED,
+	CHILD_FAILED,
+	CHILD_COLLIDED,
+	CHILD_NO_MEMORY_THERE,
+};
+
+struct child_slot {
+	_Atomic uint32_t request; ///< enum child_command; futex word of this child
+	uint64_t arg[3];
+	// The answer:
+	uint32_t result; ///< enum child_result
+	int32_t pid;
+	uint32_t err_code;
+	struct dec_where where;
+	struct dec_divergence parted;
+	uint64_t isa[4]; ///< as in struct dec_engine
+	struct cap_regs regs;
+	char text[CHILD_TEXT_BYTES]; ///< error or divergence
+	char notes[CHILD_TEXT_BYTES];
+	uint8_t data[CHILD_DATA_BYTES];
+	uint32_t data_bytes;
+	uint32_t log_buffer; ///< of a fork: which buffer it fills next
+};
+
+struct child_shared {
+	_Atomic uint32_t bell;	       ///< futex word of the parent
+	_Atomic uint32_t log_bytes[2]; ///< filled bytes; 0: the child's to fill
+	_Atomic uint64_t position;     ///< roughly where the running child is
+	struct child_slot slot[CHILD_SLOTS];
+	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];
+};
+
+#endif

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/machine/guest.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+
+#include "decode/machine/alias.h"
+#include "decode/translator/emulate.h"
+
+#define XSTATE_PKRU 9 ///< a component of the state (SDM volume 1, 13.1)
+#define PAGE 4096ull
+#define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
+#define PAGE_DOWN(x) ((x) & ~(PAGE - 1))
+
+// With no limit on the stack, or a higher one, this much is reserved for it.
+#define GUEST_STACK_BYTES (4ull << 30)
+
+/* ---- ranges ------------------------------------------------------------------------ */
+
+/* Index of the first range that ends behind @p addr. */
+static size_t guest_lower(const struct dec_guest *g, uint64_t addr)
+{
+	return vec_rank(g->ranges.size, i, g->ranges.data[i].end <= addr);
+}
+
+/* What the host maps of [start, end) goes; the ranges stay. */
+static void guest_unmap(const struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	for (size_t i = guest_lower(g, start);
+	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
+		const struct guest_range *r = &g->ranges.data[i];
+		uint64_t from = r->start > start ? r->start : start;
+		uint64_t to = r->end < end ? r->end : end;
+
+		munmap((void *)from, to - from);
+	}
+}
+
+/* Forget [start, end); ranges across its borders are cut. */
+static struct err *guest_cut(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	size_t i = guest_lower(g, start);
+
+	while (i < g->ranges.size && g->ranges.data[i].start < end) {
+		struct guest_range *r = &g->ranges.data[i];
+
+		if (r->start < start && r->end > end) {
+			struct guest_range rest = { end, r->end, r->prot };
+
+			r->end = start;
+			if (!vec_push(&g->ranges))
+				return &err_nomem;
+			memmove(&g->ranges.data[i + 2], &g->ranges.data[i + 1],
+				(g->ranges.size - i - 2) * sizeof(rest));
+			g->ranges.data[i + 1] = rest;
+			return NULL;
+		}
+		if (r->start < start) {
+			r->end = start;
+			i++;
+		} else if (r->end > end) {
+			r->start = end;
+			return NULL;
+		} else {
+			memmove(r, r + 1, (g->ranges.size - i - 1) * sizeof(*r));
+			g->ranges.size--;
+		}
+	}
+	return NULL;
+}
+
+static struct err *guest_add(struct dec_guest *g, uint64_t start, uint64_t end, int prot)
+{
+	struct err *err = guest_cut(g, start, end);
+	size_t i;
+
+	if (err)
+		return err;
+	i = guest_lower(g, start);
+	if (i && g->ranges.data[i - 1].end == start &&
+	    g->ranges.data[i - 1].prot == prot) {
+		g->ranges.data[i - 1].end = end;
+		return NULL;
+	}
+	if (!vec_push(&g->ranges))
+		return &err_nomem;
+	memmove(&g->ranges.data[i + 1], &g->ranges.data[i],
+		(g->ranges.size - i - 1) * sizeof(g->ranges.data[0]));
+	g->ranges.data[i] = (struct guest_range){ start, end, prot };
+	return NULL;
+}
+
+uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot)
+{
+	struct guest_range *r = NULL;
+	size_t i = g->last_hit;
+	uint64_t n = 0;
+
+	if (i < g->ranges.size)
+		r = &g->ranges.data[i];
+	if (!r || addr < r->start || addr >= r->end) {
+		i = g->last_hit = guest_lower(g, addr);
+		r = &g->ranges.data[i];
+	}
+	while (i < g->ranges.size && addr + n >= r->start && (r->prot & prot)) {
+		n = r->end - addr;
+		r++;
+		i++;
+	}
+	return n;
+}
+
+/* ---- mapping ------------------------------------------------------------------------- */
+
+static int guest_host_prot(int prot)
+{
+	// The engine reads code that the guest may only execute.
+	return (prot & (PROT_READ | PROT_WRITE)) | (prot & PROT_EXEC ? PROT_READ : 0);
+}
+
+/* ---- code that may change ----------------------------------------------------------- */
+
+static void guest_protect_page(struct dec_guest *g, uint64_t page)
+{
+	if (guest_avail(g, page << 12, PROT_WRITE) &&
+	    !mprotect((void *)(page << 12), PAGE, PROT_READ))
+		map_put(&g->code, page, 1);
+}
+
+void guest_protect_code(struct dec_guest *g, uint64_t page)
+{
+	if (g->is_changing_code)
+		return;
+	guest_protect_page(g, page);
+	alias_each(g, page, guest_protect_page);
+}
+
+static void guest_invalidate_page(struct dec_guest *g, uint64_t page)
+{
+	engine_invalidate(g->engine, page << 12, PAGE);
+}
+
+bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
+{
+	uint64_t page = addr >> 12;
+
+	if (!map_remove(&g->code, page))
+		return false;
+	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
+	guest_invalidate_page(g, page);
+	alias_each(g, page, guest_invalidate_page);
+	return true;
+}
+
+enum dec_verdict guest_change_code(struct dec_guest *g)
+{
+	uint64_t rip = g->engine->ctx->rip, last = rip + 14;
+	enum dec_verdict v;
+
+	g->is_changing_code = true;
+	v = engine_step_slow(g->engine);
+	g->is_changing_code = false;
+	if (guest_avail(g, rip, PROT_WRITE))
+		guest_invalidate_page(g, rip >> 12);
+	if (last >> 12 != rip >> 12 && guest_avail(g, last, PROT_WRITE))
+		guest_invalidate_page(g, last >> 12);
+	return v;
+}
+
+/* [start, end) is mapped or protected anew: what was translated from it is void. */
+static void guest_forget_code(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	engine_invalidate(g->engine, start, end - start);
+	for (size_t i = 0; g->code.size && i < g->code.capacity;) {
+		uint64_t page = g->code.slots[i].key;
+
+		if (page != MAP_EMPTY_KEY && page >= start >> 12 && page << 12 < end)
+			map_remove(&g->code, page); // may pull another entry into slot i
+		else
+			i++;
+	}
+}
+
+/* Map fresh memory for the guest; @p fd -1: zeros. Left writable: see guest_seal(). */
+static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size, int prot,
+			     int fd, uint64_t offset)
+{
+	int flags = MAP_PRIVATE | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
+	uint64_t end = start + size;
+	struct err *err;
+
+	if (!size || end < start || (start & (PAGE - 1)))
+		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
+			       size);
+	engine_make_room(g->engine, start, size);
+	guest_forget_code(g, start, end);
+	err = alias_cut(g, start, end);
+	if (err)
+		return err;
+	guest_unmap(g, start, end);
+	if (mmap((void *)start, size, PROT_READ | PROT_WRITE,
+		 fd < 0 ? flags | MAP_ANONYMOUS : flags, fd,
+		 fd < 0 ? 0 : offset) == MAP_FAILED) {
+		g->has_collided = errno == EEXIST;
+		return err_errno("cannot map guest memory %#lx+%#lx", start, size);
+	}
+	return guest_add(g, start, end, prot);
+}
+
+struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
+{
+	guest_forget_code(g, start, end);
+	for (size_t i = guest_lower(g, start);
+	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
+		struct guest_range *r = &g->ranges.data[i];
+		uint64_t from = r->start > start ? r->start : start;
+		uint64_t to = r->end < end ? r->end : end;
+
+		if (mprotect((void *)from, to - from, guest_host_prot(r->prot)))
+			return err_errno("cannot protect guest memory %#lx", from);
+	}
+	return NULL;
+}
+
+/* Give [start, end) its final protection, once its contents are in place. */
+static struct err *guest_seal(uint64_t start, uint64_t size, int prot)
+{
+	if ((guest_host_prot(prot) & PROT_WRITE) && (prot & PROT_READ))
+		return NULL;
+	if (mprotect((void *)start, size, guest_host_prot(prot)))
+		return err_errno("cannot protect guest memory %#lx+%#lx", start, size);
+	return NULL;
+}
+
+static struct err *guest_file_fd(struct dec_guest *g, uint32_t file, int *ret)
+{
+	if (!file || file > g->n_files || g->file_fds[file - 1] < 0)
+		return err_new(
+			ERR_FORMAT, "the capture maps file %u but does not hold it%s",
+			file,
+			capture_info(g->capture)->is_unfinished ?
+				" (the recording was not finished: no manifest.json)" :
+				"");
+	*ret = g->file_fds[file - 1];
+	return NULL;
+}
+
+/* ---- the start state ------------------------------------------------------------------- */
+
+static struct err *guest_open_files(struct dec_guest *g)
+{
+	const struct cap_info *info = capture_info(g->capture);
+
+	g->n_files = info->n_files;
+	g->file_fds = malloc((info->n_files + 1) * sizeof(int));
+	if (!g->file_fds)
+		return &err_nomem;
+	for (size_t i = 0; i < info->n_files; i++) {
+		_cleanup_err_ struct err *err = NULL;
+		char path[4096];
+
+		g->file_fds[i] = -1;
+		err = capture_file_path(g->capture, i + 1, path, sizeof(path));
+		if (err && err->code == ERR_NOT_FOUND)
+			continue; // not kept: it may never be looked at
+		if (!err)
+			g->file_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (!err && g->file_fds[i] < 0)
+			err = err_errno("cannot open %s", path);
+		if (err)
+			return take_ptr(&err);
+	}
+	return NULL;
+}
+
+static struct err *guest_fill(const struct cap_core *core, const struct cap_mapping *m)
+{
+	for (uint64_t at = 0; at < m->core_bytes;) {
+		ssize_t n = pread(core->fd, (void *)(m->start + at), m->core_bytes - at,
+				  m->core_offset + at);
+
+		if (n <= 0)
+			return n ? err_errno("cannot read start.core") :
+				   err_new(ERR_TRUNCATED, "start.core ends too early");
+		at += n;
+	}
+	return NULL;
+}
+
+/* A program that was attached to knows its vDSO, and calls what the recorder put there. */
+static bool guest_has_vdso(const struct cap_core *core)
+{
+	for (size_t i = 0; i < core->n_auxv; i++)
+		if (core->auxv[2 * i] == AT_SYSINFO_EHDR)
+			return true;
+	return false;
+}
+
+static struct err *guest_map_start(struct dec_guest *g, const struct cap_core *core,
+				   const struct cap_mapping *m)
+{
+	struct err *err;
+	int fd = -1;
+
+	if ((m->is_vdso && !guest_has_vdso(core)) || m->start >= 1ull << 47)
+		return NULL;
+	if (m->core_bytes > m->end - m->start)
+		return err_new(ERR_FORMAT,
+			       "start.core has a mapping smaller than its contents");
+	if (m->file && !m->core_bytes) {
+		err = guest_file_fd(g, m->file, &fd);
+		if (err)
+			return err;
+	}
+	err = guest_map(g, m->start, m->end - m->start, m->prot, fd, m->file_offset);
+	if (!err)
+		err = guest_fill(core, m);
+	if (!err)
+		err = guest_seal(m->start, m->end - m->start, m->prot);
+	return err;
+}
+
+/* The kernel grows the stack on demand; we reserve what it may grow to. */
+static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_mapping *m)
+{
+	uint64_t limit = capture_info(g->capture)->stack_limit;
+	uint64_t size = m->end - m->start;
+
+	if (!limit || limit > GUEST_STACK_BYTES)
+		limit = GUEST_STACK_BYTES;
+	limit = PAGE_DOWN(limit);
+	for (g->stack_start = m->start; limit > size; limit = PAGE_DOWN(limit / 2)) {
+		struct err *err =
+			guest_map(g, m->end - limit, limit - size, m->prot, -1, 0);
+
+		if (!err) {
+			g->stack_start = m->end - limit;
+			return NULL;
+		}
+		if (!g->has_collided)
+			return err;
+		g->has_collided = false; // less will do
+		err_destroy(err);
+	}
+	return NULL;
+}
+
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout)
+{
+	uint64_t in_use;
+	uint32_t keys;
+
+	if (!layout->at[XSTATE_PKRU].size ||
+	    bytes < layout->at[XSTATE_PKRU].offset + sizeof(keys))
+		return DEC_PKRU_INIT;
+	memcpy(&in_use, xstate + 512, sizeof(in_use));
+	memcpy(&keys, xstate + layout->at[XSTATE_PKRU].offset, sizeof(keys));
+	return in_use >> XSTATE_PKRU & 1 ? keys : 0;
+}
+
+void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+		       const struct cap_xstate_layout *layout, uint8_t *xsave)
+{
+	uint64_t in_use;
+
+	if (bytes < 576)
+		return;
+	cap_xstate_convert(xsave, CTX_XSAVE_BYTES, &g->host_xstate, xstate, bytes,
+			   layout);
+	memset(xsave + 464, 0, 48); // software bytes of the kernel
+	memcpy(&in_use, xsave + 512, 8);
+	in_use &= g->engine->ctx->xmask;
+	memcpy(xsave + 512, &in_use, 8);
+}
+
+/* How vector registers lie in memory: here, and where it was recorded. */
+static struct err *guest_init_xstate(struct dec_guest *g)
+{
+	const struct cap_cpu *recorded = &capture_info(g->capture)->cpu;
+	struct cap_cpu here;
+	struct err *err = cap_cpu_ask(&here, false);
+
+	if (err)
+		return err;
+	g->host_xstate = cap_cpu_xstate(&here);
+	g->xstate = recorded->n ? cap_cpu_xstate(recorded) : g->host_xstate;
+	g->core_xstate = cap_core_xstate();
+	cap_cpu_deinit(&here);
+	return NULL;
+}
+
+/* Vector registers in use where the capture begins (an attached program's) must have a place
+ * here; what is in use later, instructions tell. */
+static struct err *guest_check_xstate(const struct dec_guest *g,
+				      const struct cap_core *core)
+{
+	static const struct {
+		uint64_t components;
+		const char *name;
+	} kinds[] = { { 4, "AVX" }, { 0xe0, "AVX-512" } };
+	uint64_t in_use = 0, one;
+
+	for (size_t i = 0; i < core->n_threads; i++)
+		if (core->threads[i].xstate_bytes >= 576) {
+			memcpy(&one, core->threads[i].xstate + 512, 8);
+			in_use |= one;
+		}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (in_use & kinds[i].components & ~g->engine->ctx->xmask)
+			return err_new(
+				ERR_UNSUPPORTED,
+				"%s registers are in use where the capture begins, "
+				"and this CPU has none: replay it on one that has "
+				"them, or record from the program's beginning, with "
+				"--portable",
+				kinds[i].name);
+	return NULL;
+}
+
+struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
+		       const struct cap_core *core)
+{
+	struct err *err;
+
+	*g = (struct dec_guest){ .engine = e, .capture = c, .brk = core->brk };
+	err = guest_init_xstate(g);
+	if (!err)
+		err = guest_check_xstate(g, core);
+	if (!err)
+		err = guest_open_files(g);
+	for (size_t i = 0; !err && i < core->n_mappings; i++)
+		err = guest_map_start(g, core, &core->mappings[i]);
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		if (core->mappings[i].is_stack)
+			err = guest_reserve_stack(g, &core->mappings[i]);
+	}
+	if (err)
+		return err;
+	memcpy(e->ctx->gpr, core->regs.gpr, sizeof(e->ctx->gpr));
+	e->ctx->rip = core->regs.rip;
+	e->ctx->rflags = ctx_user_flags(core->regs.rflags);
+	e->ctx->fs_base = core->regs.fs_base;
+	e->ctx->gs_base = core->regs.gs_base;
+	guest_load_xstate(g, core->xstate, core->xstate_bytes, &g->core_xstate,
+			  e->ctx->xsave);
+	e->ctx->pkru =
+		guest_xstate_keys(core->xstate, core->xstate_bytes, &g->core_xstate);
+	return NULL;
+}
+
+/* ---- system calls ------------------------------------------------------------------------ */
+
+struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			uint64_t size)
+{
+	if (guest_avail(g, addr, PROT_WRITE) < size)
+		return err_new(ERR_DIVERGED,
+			       "the kernel wrote %lu bytes at %#lx, where the "
+			       "replay has no writable memory",
+			       size, addr);
+	engine_invalidate(g->engine, addr, size);
+	for (uint64_t at = PAGE_DOWN(addr); g->code.size && at < addr + size; at += PAGE)
+		guest_unprotect_code(g, at);
+	memcpy((void *)addr, data, size);
+	return NULL;
+}
+
+/* Map @p size bytes where the kernel did, with the event's bytes or file as contents. */
+static struct err *guest_map_event(struct dec_guest *g, const struct cap_event *ev,
+				   uint64_t size, int prot)
+{
+	struct err *err = NULL;
+	int fd = -1;
+
+	if (ev->file)
+		err = guest_file_fd(g, ev->file, &fd);
+	if (!err)
+		err = guest_map(g, ev->ret, size, prot | PROT_WRITE, fd,
+				fd < 0 ? 0 : ev->file_offset);
+	for (size_t i = 0; !err && i < ev->n_writes; i++)
+		err = guest_write(g, ev->writes[i].addr, ev->writes[i].data,
+				  ev->writes[i].size);
+	if (!err)
+		err = guest_add(g, ev->ret, ev->ret + size, prot);
+	return err ? err : guest_seal(ev->ret, size, prot);
+}
+
+static struct err *guest_mmap(struct dec_guest *g, const struct cap_event *ev)
+{
+	uint64_t size = PAGE_UP(ev->regs.gpr[CAP_RSI]), flags = ev->regs.gpr[CAP_R10];
+	bool has_key = ev->flags & CAP_SYS_IDENTITY;
+	bool is_shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	struct err *err = guest_map_event(g, ev, size, ev->regs.gpr[CAP_RDX]);
+
+	if (err || (!has_key && !is_shared))
+		return err;
+	return alias_add(g, has_key ? ev->file_offset : 0, ev->regs.gpr[CAP_R9], ev->ret,
+			 ev->ret + size, is_shared);
+}
+
+/* The segment's bytes are in the event, all of them. */
+static struct err *guest_shmat(struct dec_guest *g, const struct cap_event *ev)
+{
+	uint64_t flags = ev->regs.gpr[CAP_RDX], size = 0;
+	int prot = PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
+		   (flags & SHM_EXEC ? PROT_EXEC : 0);
+	struct err *err;
+
+	for (size_t i = 0; i < ev->n_writes; i++)
+		size += ev->writes[i].size;
+	if (!size || ev->flags & (CAP_SYS_PARTIAL | CAP_SYS_UNLISTED))
+		return err_new(ERR_UNSUPPORTED,
+			       "the program attached System V shared memory, whose "
+			       "contents are not in the capture");
+	err = guest_map_event(g, ev, size, prot);
+	if (err)
+		return err;
+	return alias_add(g, ev->flags & CAP_SYS_IDENTITY ? ev->file_offset : 0, 0,
+			 ev->ret, ev->ret + size, true);
+}
+
+static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t size)
+{
+	uint64_t end = start + PAGE_UP(size);
+	struct err *err = alias_cut(g, start, end);
+
+	if (err)
+		return err;
+	guest_forget_code(g, start, end);
+	guest_unmap(g, start, end);
+	return guest_cut(g, start, end);
+}
+
+static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t size,
+				  int prot)
+{
+	size = PAGE_UP(size);
+	if (!size)
+		return NULL;
+	if (guest_avail(g, start, -1) < size && guest_lower(g, start) == g->ranges.size)
+		return err_new(ERR_DIVERGED, "mprotect of %#lx, which is not mapped",
+			       start);
+	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
+	guest_forget_code(g, start, start + size);
+	if (mprotect((void *)start, size, guest_host_prot(prot)))
+		return err_errno("cannot protect guest memory %#lx+%#lx", start, size);
+	return guest_add(g, start, start + size, prot);
+}
+
+static struct err *guest_brk(struct dec_guest *g, uint64_t brk)
+{
+	uint64_t old = PAGE_UP(g->brk), now = PAGE_UP(brk);
+	struct err *err = NULL;
+
+	if (g->brk && now > old)
+		err = guest_map(g, old, now - old, PROT_READ | PROT_WRITE, -1, 0);
+	else if (g->brk && now < old)
+		err = guest_munmap(g, now, old - now);
+	g->brk = brk;
+	return err;
+}
+
+static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
+{
+	uint64_t from = ev->regs.gpr[CAP_RDI], to = ev->ret;
+	uint64_t old = PAGE_UP(ev->regs.gpr[CAP_RSI]),
+		 now = PAGE_UP(ev->regs.gpr[CAP_RDX]);
+	size_t i = guest_lower(g, from);
+	struct err *err;
+	void *p;
+	int prot;
+
+	if (i == g->ranges.size || g->ranges.data[i].start > from)
+		return err_new(ERR_DIVERGED, "mremap of %#lx, which is not mapped", from);
+	prot = g->ranges.data[i].prot;
+	guest_forget_code(g, from, from + old);
+	if (to == from) {
+		if (now < old)
+			return guest_munmap(g, from + now, old - now);
+		if (now == old)
+			return NULL;
+		err = guest_map(g, from + old, now - old, prot, -1, 0);
+		return err ? err : guest_seal(from + old, now - old, prot);
+	}
+	// Claim the new place first, so that a collision is noticed, then move onto it.
+	err = guest_map(g, to, now, prot, -1, 0);
+	if (err)
+		return err;
+	p = mremap((void *)from, old < now ? old : now, old < now ? old : now,
+		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)to);
+	if (p == MAP_FAILED)
+		return err_errno("cannot move guest memory %#lx to %#lx", from, to);
+	err = alias_move(g, from, old < now ? old : now, to);
+	if (err)
+		return err;
+	if (now > old) {
+		err = guest_seal(to + old, now - old, prot);
+		if (err)
+			return err;
+	}
+	return guest_munmap(g, from, old);
+}
+
+struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
+{
+	const uint64_t *r = ev->regs.gpr;
+	uint64_t end;
+
+	if (ev->ret < 0 && ev->ret > -4096)
+		return NULL;
+	switch (r[CAP_RAX]) {
+	case SYS_mmap:
+		return guest_mmap(g, ev);
+	case SYS_munmap:
+		return guest_munmap(g, r[CAP_RDI], r[CAP_RSI]);
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		return guest_mprotect(g, r[CAP_RDI], r[CAP_RSI], r[CAP_RDX]);
+	case SYS_brk:
+		return guest_brk(g, ev->ret);
+	case SYS_mremap:
+		return guest_mremap(g, ev);
+	case SYS_madvise:
+		// Only the advice that changes what reads return.
+		if (r[CAP_RDX] == MADV_DONTNEED && !alias_is_shared(g, r[CAP_RDI]) &&
+		    madvise((void *)r[CAP_RDI], PAGE_UP(r[CAP_RSI]), MADV_DONTNEED))
+			return err_errno("cannot redo madvise at %#lx", r[CAP_RDI]);
+		return NULL;
+	case SYS_shmat:
+		return guest_shmat(g, ev);
+	case SYS_shmdt:
+		end = alias_end(g, r[CAP_RDI]);
+		return end ? guest_munmap(g, r[CAP_RDI], end - r[CAP_RDI]) : NULL;
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The guest's memory in this process: mapped at its own addresses from the start state,
+ * changed as the recorded system calls changed it. Guest memory is never executable
+ * here; what the guest may execute is bookkeeping (guest_avail()).
+ *
+ * Invariant 1: every guest page is in `ranges`; whatever else is mapped is ours. A guest
+ * mapping that would cover something of ours is a collision: the machine starts over in
+ * a fresh process, whose own addresses the kernel places elsewhere.
+ */
+#ifndef DECODE_MACHINE_GUEST_H
+#define DECODE_MACHINE_GUEST_H
+
+#include "base/base.h"
+#include "capture/capture.h"
+#include "decode/translator/engine.h"
+
+struct guest_range {
+	uint64_t start, end;
+	int prot;
+};
+
+/** A mapping whose file may be mapped elsewhere, too: see alias.h. */
+struct guest_alias {
+	uint64_t key, offset; ///< which file, and where in it
+	uint64_t start, end;
+	bool is_shared;
+	bool is_real; ///< maps the memory file
+};
+
+struct dec_guest {
+	struct dec_engine *engine;
+	const struct capture *capture;
+	/** Where XSAVE areas have what: this CPU's, in signal frames, in cores. */
+	struct cap_xstate_layout host_xstate, xstate, core_xstate;
+	VEC(struct guest_range) ranges; ///< ascending, disjoint
+	int *file_fds;			///< of kept files, by index; -1: not kept
+	size_t n_files;
+	uint64_t brk;	       ///< 0 until the first brk call tells
+	struct map code;       ///< writable pages (address >> 12) whose code was
+			       ///< translated: made read-only here, so that a
+			       ///< change of it is noticed
+	bool is_changing_code; ///< protect no page now
+	uint64_t stack_start;  ///< lowest address reserved for the stack
+	VEC(struct guest_alias) aliases;
+	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
+	int alias_fd;		  ///< the memory file; 0 = not needed yet
+	bool has_collided;	  ///< an error was a collision (invariant 1)
+	size_t last_hit;	  ///< into ranges: where the last look-up ended
+};
+
+/** Map the start state of @p core and set the engine's registers. Opens the kept files,
+ * so that the sandbox can close behind it. */
+struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
+		       const struct cap_core *core);
+
+/** Make of @p bytes of @p xstate, laid out as @p layout says, what the machine restores. Too
+ * short a one changes nothing. @p xsave: CTX_XSAVE_BYTES. */
+void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+		       const struct cap_xstate_layout *layout, uint8_t *xsave);
+
+/** @return the protection keys' register in @p bytes of @p xstate (SDM volume 1, 13.5.7); what
+ * programs begin with when they are not in it. */
+uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout);
+
+/** @return bytes from @p addr that allow @p prot. */
+uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
+
+/** Code of @p page (address >> 12) is being translated: notice when it changes. */
+void guest_protect_code(struct dec_guest *g, uint64_t page);
+
+/** The guest wrote at @p addr. @return whether that is a page protected by
+ * guest_protect_code(): it is writable again, and its translations are gone. */
+bool guest_unprotect_code(struct dec_guest *g, uint64_t addr);
+
+/** The instruction at rip changes code on a page that guest_unprotect_code() gave free, its
+ * own perhaps: execute it, once, with nothing of it kept. */
+enum dec_verdict guest_change_code(struct dec_guest *g);
+
+/** [start, end) is mapped anew behind the guest's back: protect it as the guest has it. */
+struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
+
+/** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
+ * guest has no such writable memory. */
+struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			uint64_t size);
+
+/** Redo what the memory system call in @p ev did (mmap, munmap, mprotect, mremap, brk,
+ * madvise); others are left alone. @return ERR_DIVERGED, ERR_UNSUPPORTED, ERR_NOMEM. */
+struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev);
+
+#endif

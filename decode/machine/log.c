@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/log.h"
+
+#include <string.h>
+
+// The log comes from a process that runs hostile code: nothing in it is trusted.
+#define LOG_MAX_BLOCKS (1u << 26)
+
+void log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
+{
+	*r = (struct log_reader){ .mode = mode, .time = time };
+}
+
+static void log_block_deinit(struct log_block *b)
+{
+	free(b->insn);
+	free(b->slot_at);
+	free(b->known);
+	free(b->mem);
+	free(b->user);
+	*b = (struct log_block){};
+}
+
+void log_reader_deinit(struct log_reader *r)
+{
+	for (size_t i = 0; i < r->blocks.size; i++)
+		log_block_deinit(&r->blocks.data[i]);
+	vec_deinit(&r->blocks);
+}
+
+static struct err *log_damaged(const char *what)
+{
+	return err_new(ERR_FORMAT, "the machine's log is damaged: %s", what);
+}
+
+/* Where each register was last logged in the record, and by how much it moved since. */
+struct log_trail {
+	uint16_t at[DEC_GPRS];
+	int16_t step[DEC_GPRS];
+};
+
+static void log_operands(struct log_mem *mem, const struct dec_insn *insn,
+			 const struct log_trail *trail)
+{
+	for (int m = 0; m < insn->n_mem; m++) {
+		const struct dec_mem *d = &insn->mem[m];
+
+		if (d->base != DEC_REG_NONE) {
+			mem[m].base_at = trail->at[d->base];
+			mem[m].base_step = trail->step[d->base];
+		}
+		if (d->index != DEC_REG_NONE) {
+			mem[m].index_at = trail->at[d->index];
+			mem[m].index_step = trail->step[d->index];
+		}
+	}
+}
+
+/* Lay out instruction @p i of @p b, whose slots begin at @p at. @return where they end. */
+static uint32_t log_insn_layout(struct log_block *b, uint32_t i, enum dec_log_mode mode,
+				struct dec_known *known, struct log_trail *trail,
+				uint32_t at)
+{
+	const struct dec_insn *insn = &b->insn[i];
+	struct dec_slot slots[DEC_SLOTS];
+	int n;
+
+	b->known[i] = *known;
+	b->slot_at[i] = at;
+	n = dec_insn_slots(insn, mode, known, slots);
+	for (int s = 0; s < n; at += dec_slot_size(&slots[s++])) {
+		if (slots[s].kind == DEC_SLOT_BEFORE) {
+			trail->at[slots[s].which] = at;
+			trail->step[slots[s].which] = 0;
+		}
+	}
+	log_operands(b->mem[i], insn, trail);
+	trail->step[4] += dec_insn_rsp_step(insn);
+	return at;
+}
+
+static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_block *rec,
+				    struct log_block *b)
+{
+	uint32_t at = 8 + (rec->is_watched ? 16 * 8 : 0), off = 0;
+	struct dec_known known = dec_known_start(r->mode, rec->is_watched);
+	struct log_trail trail = {};
+
+	*b = (struct log_block){ .rip = rec->rip,
+				 .n_insns = rec->n_insns,
+				 .is_watched = rec->is_watched };
+	b->insn = calloc(rec->n_insns, sizeof(*b->insn));
+	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
+	b->known = calloc(rec->n_insns, sizeof(*b->known));
+	b->mem = calloc(rec->n_insns, sizeof(*b->mem));
+	if (!b->insn || !b->slot_at || !b->known || !b->mem)
+		return &err_nomem;
+	for (int g = 0; rec->is_watched && g < DEC_GPRS; g++)
+		trail.at[g] = 8 + 8 * g;
+	for (uint32_t i = 0; i < rec->n_insns; i++) {
+		if (!dec_insn_decode(rec->bytes + off, rec->n_bytes - off, rec->rip + off,
+				     &b->insn[i]))
+			return log_damaged("a block holds no instructions");
+		off += b->insn[i].len;
+		at = log_insn_layout(b, i, r->mode, &known, &trail, at);
+	}
+	b->slot_at[rec->n_insns] = b->bytes = at;
+	return NULL;
+}
+
+static uint64_t log_word(const uint8_t *rec, uint32_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, rec + at, 8);
+	return v;
+}
+
+uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec)
+{
+	const struct dec_mem *d = &b->insn[i].mem[m];
+	const struct log_mem *where = &b->mem[i][m];
+	uint64_t a = d->disp;
+
+	if (where->base_at)
+		a += log_word(rec, where->base_at) + where->base_step;
+	if (where->index_at)
+		a += (log_word(rec, where->index_at) + where->index_step) * d->scale;
+	return d->is_addr32 ? (uint32_t)a : a;
+}
+
+static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)
+{
+	if (rec->size < sizeof(*rec) || rec->n_bytes > rec->size - sizeof(*rec) ||
+	    rec->block >= LOG_MAX_BLOCKS || rec->n_insns > DEC_BLOCK_INSNS)
+		return log_damaged("a bad block");
+	while (r->blocks.size <= rec->block) {
+		if (!vec_push(&r->blocks))
+			return &err_nomem;
+	}
+	log_block_deinit(&r->blocks.data[rec->block]);
+	return log_block_decode(r, rec, &r->blocks.data[rec->block]);
+}
+
+static struct err *log_slow(struct log_reader *r, const struct log_sink *sink,
+			    const struct dec_rec_slow *rec)
+{
+	struct dec_insn insn;
+	struct err *err = NULL;
+
+	if (rec->size < sizeof(*rec) || rec->len > 15 ||
+	    !dec_insn_decode(rec->bytes, rec->len, rec->rip, &insn))
+		return log_damaged("a bad single instruction");
+	if (sink->slow)
+		err = sink->slow(sink->ctx, rec, &insn, r->time);
+	r->time++;
+	return err;
+}
+
+static struct err *log_control(struct log_reader *r, const struct log_sink *sink,
+			       const struct dec_rec *rec)
+{
+	static const uint32_t words[] = {
+		[DEC_REC_STATE - DEC_REC_BLOCK] = 23,
+		[DEC_REC_SYSCALL - DEC_REC_BLOCK] = 15,
+		[DEC_REC_HEAP - DEC_REC_BLOCK] = 4,
+		[DEC_REC_WRITE - DEC_REC_BLOCK] = 3,
+		[DEC_REC_THREAD - DEC_REC_BLOCK] = DEC_REC_THREAD_WORDS,
+	};
+	struct err *err = NULL;
+
+	switch (rec->id) {
+	case DEC_REC_BLOCK:
+		return log_block_add(r, (const struct dec_rec_block *)rec);
+	case DEC_REC_SLOW:
+		return log_slow(r, sink, (const struct dec_rec_slow *)rec);
+	case DEC_REC_STATE:
+	case DEC_REC_SYSCALL:
+	case DEC_REC_WRITE:
+	case DEC_REC_HEAP:
+	case DEC_REC_THREAD:
+		if (rec->size < sizeof(*rec) + 8 * words[rec->id - DEC_REC_BLOCK])
+			return log_damaged("a short record");
+		if (rec->id == DEC_REC_THREAD && r->mode == DEC_LOG_VALUES &&
+		    rec->size < sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
+					DEC_REC_THREAD_VECTORS)
+			return log_damaged("a short record");
+		if (rec->id == DEC_REC_WRITE &&
+		    ((const struct dec_rec_write *)rec)->n_bytes >
+			    rec->size - sizeof(struct dec_rec_write))
+			return log_damaged("a bad write");
+		if (sink->other)
+			err = sink->other(sink->ctx, rec, r->time);
+		if (rec->id == DEC_REC_SYSCALL ||
+		    (rec->id == DEC_REC_STATE && rec->value[18]))
+			r->time++;
+		return err;
+	default:
+		return log_damaged("an unknown record");
+	}
+}
+
+/* How much of the block at @p rec ran: all, unless a PARTIAL record follows. */
+static uint32_t log_ran(const struct log_block *b, const uint8_t *rec, size_t left,
+			uint32_t *skip)
+{
+	const struct dec_rec *next = (const struct dec_rec *)(rec + b->bytes);
+
+	*skip = b->bytes;
+	if (left < b->bytes + sizeof(*next) + 8 || next->id != DEC_REC_PARTIAL)
+		return b->n_insns;
+	*skip += sizeof(*next) + 8;
+	return next->value[0] < b->n_insns ? next->value[0] : b->n_insns;
+}
+
+struct err *log_reader_feed(struct log_reader *r, const struct log_sink *sink,
+			    const uint8_t *log, size_t bytes)
+{
+	const uint8_t *end = log + bytes;
+
+	while (log < end) {
+		const struct dec_rec *rec = (const struct dec_rec *)log;
+		struct err *err = NULL;
+		uint32_t skip;
+
+		if ((size_t)(end - log) < sizeof(*rec))
+			return log_damaged("it ends in a record");
+		if (rec->id >= DEC_REC_BLOCK) {
+			if (rec->size < sizeof(*rec) || rec->size > (size_t)(end - log) ||
+			    (rec->size & 7))
+				return log_damaged("a bad record size");
+			skip = rec->size;
+			err = log_control(r, sink, rec);
+		} else {
+			struct log_block *b;
+			uint32_t ran;
+
+			if (rec->id >= r->blocks.size || !r->blocks.data[rec->id].bytes)
+				return log_damaged("an unknown block");
+			b = &r->blocks.data[rec->id];
+			if (b->bytes > (size_t)(end - log))
+				return log_damaged("it ends in a block");
+			ran = log_ran(b, log, end - log, &skip);
+			if (sink->block)
+				err = sink->block(sink->ctx, b, log, ran, r->time);
+			r->time += ran;
+		}
+		if (err)
+			return err;
+		log += skip;
+	}
+	return NULL;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Reads the machine's log: splits it into records, decodes each block's bytes once, and
+ * hands both to a sink with the exact position. The other half of translator/slots.h.
+ */
+#ifndef DECODE_MACHINE_LOG_H
+#define DECODE_MACHINE_LOG_H
+
+#include "base/base.h"
+#include "decode/translator/slots.h"
+
+/** Where a block's record holds the registers of a memory operand's address. */
+struct log_mem {
+	uint16_t base_at, index_at; ///< offsets in the record; 0: no such register, or
+				    ///< (full value logs) to be taken from the registers
+	int16_t base_step, index_step; ///< push and pop moved rsp since it was logged
+};
+
+/** A block as the log's reader knows it. */
+struct log_block {
+	uint64_t rip;
+	uint32_t n_insns;
+	uint32_t bytes;		 ///< of its record, header included
+	bool is_watched;	 ///< 16 GPRs follow the header
+	struct dec_insn *insn;	 ///< n_insns
+	uint32_t *slot_at;	 ///< n_insns + 1: offset of each instruction's first slot
+	struct dec_known *known; ///< n_insns: before each instruction
+	struct log_mem (*mem)[DEC_MEMS]; ///< n_insns: of each memory operand
+	void *user;			 ///< the sink's, freed with free()
+};
+
+/** @return the address of operand @p m of instruction @p i from record @p rec, the fs base
+ * not added. Not for full value logs, whose reader keeps the registers. */
+uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec);
+
+/** Who takes the records; NULL entries are skipped. Times are positions. */
+struct log_sink {
+	void *ctx;
+	/** @p n_ran instructions of @p b ran, the first at @p time; @p rec is its record. */
+	struct err *(*block)(void *ctx, struct log_block *b, const uint8_t *rec,
+			     uint32_t n_ran, uint64_t time);
+	/** An instruction stepped in C. */
+	struct err *(*slow)(void *ctx, const struct dec_rec_slow *rec,
+			    const struct dec_insn *insn, uint64_t time);
+	/** STATE, SYSCALL, WRITE, HEAP: see enum dec_rec_id. SYSCALL itself takes one
+	 * instruction: @p time is its position. */
+	struct err *(*other)(void *ctx, const struct dec_rec *rec, uint64_t time);
+};
+
+struct log_reader {
+	enum dec_log_mode mode;
+	uint64_t time; ///< position of the next instruction
+	VEC(struct log_block) blocks;
+};
+
+/** Start reading a log of @p mode at position @p time. */
+void log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time);
+void log_reader_deinit(struct log_reader *r);
+
+/** Read a piece. @return the sink's error, or ERR_FORMAT: the log is damaged (the guest
+ * scribbled on it, or our own bug). */
+struct err *log_reader_feed(struct log_reader *r, const struct log_sink *sink,
+			    const uint8_t *log, size_t bytes);
+
+#endif

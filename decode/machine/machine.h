@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What ran. A *machine* replays a capture: it stands at a position (the number of
+ * instructions executed since exec), runs to another one or to a breakpoint, goes back,
+ * shows registers and memory, and lists what each instruction of a window read and wrote.
+ *
+ * The guest runs in a sandboxed child process; checkpoints are forks of it. Invariants:
+ *  1. A position names the same instant on every replay, in every log mode.
+ *  2. Nothing the guest does reaches the host: the child may only map memory, wait, fork
+ *     and write the output descriptor it was given (seccomp).
+ *  3. At every system call the general registers equal the recorded ones, or the run
+ *     ends with DEC_AT_DIVERGENCE.
+ *
+ * A machine belongs to one thread; several machines may exist.
+ */
+#ifndef DECODE_MACHINE_MACHINE_H
+#define DECODE_MACHINE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "decode/x86/insn.h"
+#include "decode/translator/slots.h"
+
+struct dec_machine;
+
+/** Why the machine stopped. */
+enum dec_at {
+	DEC_AT_POSITION,   ///< where it was told to go
+	DEC_AT_BREAK,	   ///< before the instruction at a breakpoint
+	DEC_AT_MAP,	   ///< a file was mapped executable (options.stops_at_maps)
+	DEC_AT_END,	   ///< the program ended, or the capture did
+	DEC_AT_DIVERGENCE, ///< the replay left the recorded path
+};
+
+/** Where the machine stands. */
+struct dec_where {
+	enum dec_at at;
+	uint64_t position; ///< steps: instructions, and parts of some (decode/README I1)
+	uint64_t instructions; ///< executed
+	uint64_t syscalls;     ///< system calls answered
+	uint64_t switches;     ///< from one thread to another
+	uint32_t tid;	       ///< the thread that runs
+	uint64_t rip;
+	enum cap_end end;    ///< DEC_AT_END: how
+	int end_value;	     ///< exit status or signal
+	uint64_t fault_addr; ///< of a fatal fault
+	bool is_cut; ///< DEC_AT_END: not the program's end but the capture's, which
+		     ///< is damaged, cut short or unfinished (the notes say which)
+	struct {
+		uint32_t file; ///< 1-based index into cap_info.files
+		uint64_t addr, size, file_offset;
+	} map; ///< DEC_AT_MAP
+};
+
+/** In what the replay left the recorded path. */
+enum dec_parting {
+	DEC_PARTED_NOT,
+	DEC_PARTED_REGISTER, ///< at the recorded system call, with another register
+	DEC_PARTED_PLACE,    ///< at another system call instruction than recorded
+	DEC_PARTED_EVENT,    ///< something else was recorded, or it was elsewhere
+	DEC_PARTED_FAULT,    ///< a fault that was not recorded
+	DEC_PARTED_MEMORY,   ///< what the recorded call did to memory cannot be done here
+	DEC_PARTED_MACHINE,  ///< the machine cannot execute this
+};
+
+/** A divergence in numbers; dec_machine_divergence() has it in words. */
+struct dec_divergence {
+	enum dec_parting parting;
+	uint32_t tid;
+	uint64_t position;
+	uint64_t rip;		   ///< where the replay stands
+	uint64_t seq;		   ///< of the recorded event that it should have met
+	enum cap_event_kind event; ///< its kind; 0 when no event is left
+	uint64_t event_rip;	   ///< of the instruction it was recorded at; a signal's:
+				   ///< where it landed
+	uint8_t reg;		   ///< REGISTER: which, as in enum cap_gpr
+	uint64_t recorded, replayed; ///< REGISTER: its values
+	int signo;		     ///< FAULT: the signal that the replay would get
+	uint64_t fault_addr;	     ///< FAULT
+	bool has_agreed;	     ///< a system call was answered before:
+	uint64_t agreed_position;    ///< where the last one was
+	uint64_t agreed_seq;	     ///< its event
+	uint64_t n_uncertain; ///< thread switches before it whose place is not certain
+};
+
+/** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
+typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
+
+struct dec_places;
+
+struct dec_machine_options {
+	bool stops_at_maps; ///< stop behind each mmap of a kept file as executable
+	int output_fd;	    ///< where what the program writes to stdout goes; -1: nowhere
+	/** Where a trace of the processor's saw threads being interrupted: NULL, or finished
+	 * (places.h). Borrowed as long as the machine lives. */
+	const struct dec_places *places;
+	void (*progress)(void *ctx,
+			 const struct dec_where *w); ///< about ten times a second
+	void *progress_ctx;
+};
+
+/**
+ * Start a machine over @p c, standing at position 0.
+ *
+ * @param o  NULL for the defaults.
+ * @return ERR_FORMAT, ERR_TRUNCATED (the start state is unusable), ERR_UNSUPPORTED (this
+ *	   host cannot run it; says why), ERR_OS.
+ */
+struct err *dec_machine_create(const struct capture *c,
+			       const struct dec_machine_options *o,
+			       struct dec_machine **ret);
+
+/** Stop the machine and its checkpoints. NULL is fine. */
+void dec_machine_destroy(struct dec_machine *m);
+void dec_machine_destroyp(struct dec_machine **m);
+
+/** Log in @p mode from here on; @p fn gets the pieces during runs. DEC_LOG_NONE stops. */
+struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_log_fn fn,
+			    void *ctx);
+
+/** Set or clear a breakpoint. */
+struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
+
+/** Log all 16 general registers whenever @p rip is reached (DEC_LOG_STORES and up). */
+struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip);
+
+/** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
+ * of the log's consumer, or ERR_OS when the machine's process died (says how). */
+struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
+			    struct dec_where *ret);
+
+/** Stand at @p position, forward or backward: from the nearest checkpoint before it. */
+struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
+			     struct dec_where *ret);
+
+/** Remember this position: seeking back to it or behind it starts from here. Checkpoints
+ * beyond a limit (64) replace the one whose neighbours are closest. */
+struct err *dec_machine_checkpoint(struct dec_machine *m);
+
+/** Read general registers, or register @p reg (a number of x86/insn.h) into @p buf, which gets
+ * *@p ret_bytes bytes. */
+struct err *dec_machine_regs(struct dec_machine *m, struct cap_regs *ret);
+struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
+			    size_t *ret_bytes);
+
+/** Read guest memory. @return ERR_RANGE when some of it is not mapped. */
+struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,
+			     size_t size);
+
+/** Some of the guest's memory. */
+struct dec_range {
+	uint64_t start, end;
+	int prot;	///< PROT_*
+	bool is_shared; ///< a shared mapping, or one of a file that is mapped elsewhere too
+};
+
+/** Tell the @p i-th mapping, by address, at this position. @return ERR_RANGE behind the
+ * last. */
+struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range *ret);
+
+/** What diverged or why the capture breaks off, or NULL; and notes on what was inferred or
+ * is missing, lines, or NULL. Valid until the next call on @p m. */
+const char *dec_machine_divergence(struct dec_machine *m);
+const char *dec_machine_notes(struct dec_machine *m);
+
+/** @return the name of the @p i-th instruction set (counted from 0) of which code was run
+ * so far, as Zydis calls it: "SSE2", "AVX", "AVX512F_512"; NULL behind the last. */
+const char *dec_machine_isa(const struct dec_machine *m, unsigned i);
+
+/** @return the divergence where the machine stands, NULL when there is none. Valid as
+ * above. */
+const struct dec_divergence *dec_machine_parted(struct dec_machine *m);
+
+#endif

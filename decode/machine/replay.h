@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The world of a replayed guest: what the capture says happened, in order. Answers
+ * system calls, time stamps and faults from the event log, and checks at each that the
+ * guest is where the recording was.
+ *
+ * Invariant 1: `next` is the event that comes next, fetched as soon as the one before it
+ * was consumed, so that a signal that landed between two instructions is seen in time.
+ */
+#ifndef DECODE_MACHINE_REPLAY_H
+#define DECODE_MACHINE_REPLAY_H
+
+#include "capture/capture.h"
+#include "decode/translator/engine.h"
+#include "decode/machine/guest.h"
+#include "decode/machine/output.h"
+#include "decode/machine/places.h"
+#include "decode/machine/machine.h"
+
+/** Enough for the loops that recur without a trace in the registers, most of which are
+ * short; a time slice is some 10^7 instructions. */
+#define REPLAY_LOOK_AHEAD 1000000
+
+/** A thread of the guest. */
+struct replay_thread {
+	uint32_t tid;
+	bool is_born;	 ///< it has registers: its own return from clone came
+	bool has_parent; ///< what it inherits is known
+	bool is_in_call; ///< at a system call whose event has not come yet
+	bool is_leaving; ///< it called exit
+	bool has_ended;
+	uint64_t clear_child_tid; ///< word that the kernel zeroes at its end; 0 = none
+	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
+	uint64_t robust_list;
+	uint64_t ran;	   ///< instructions, before it last got the CPU
+	uint64_t n_traced; ///< its interruptions in `places` that were met
+	uint64_t n_halves; ///< among them: beginnings of interrupted repeated ones
+	// While another one runs:
+	uint64_t gpr[CAP_GPRS];
+	uint64_t rip, rflags, fs_base, gs_base, pkru;
+	uint8_t xsave[CTX_XSAVE_BYTES];
+};
+
+struct dec_replay {
+	struct dec_engine engine;
+	struct dec_guest guest;
+	struct capture *capture;
+	struct cap_core *core;
+	struct cap_events *events;
+	struct cap_event next;
+	bool is_log_at_end; ///< no event is left
+	VEC(struct replay_thread) threads;
+	size_t current;	     ///< index of the thread that runs
+	uint64_t n_switches; ///< from one thread to another
+	uint64_t n_halves;   ///< those of all threads
+	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
+	bool has_left_in_call;	      ///< inside the system call there
+	uint64_t last_seq;	      ///< of the event before `next`
+	uint64_t since;		      ///< the current thread has the CPU: position
+	struct dec_places_map places; ///< where threads were interrupted, by a trace
+	uint64_t n_places;	      ///< of them, those found by registers and signature
+	uint64_t n_traced;    ///< of these, those that the processor's trace confirms
+	bool is_traced;	      ///< the last one was
+	uint64_t n_uncertain; ///< of these, those that may have been later
+	uint64_t look_ahead;  ///< instructions, to tell these (certain_check()); 0 = none
+	char *cut;	      ///< why the log breaks off here; NULL when it does not
+	bool is_cut;	      ///< the run ended there
+	uint64_t syscalls;
+	enum cap_end end;
+	int end_value;
+	uint64_t fault_addr;
+	char *divergence;	      ///< set once, with the verdict DEC_DIVERGED
+	struct dec_divergence parted; ///< the same in numbers; agreed_* always
+	char *notes;		      ///< lines for people
+	char recorded_on[64];	      ///< the processor's name; "": not known
+	bool stops_at_maps;   ///< pause behind an executable mapping of a kept file
+	bool has_mapped;      ///< there was one
+	uint32_t mapped_file; ///< the mapping paused at
+	uint64_t mapped_addr, mapped_size, mapped_offset;
+	struct dec_output output;
+};
+
+/** Open the capture in directory @p dir and set up everything: guest memory mapped,
+ * registers set, first event fetched. @p log_full: as in struct dec_world. */
+struct err *replay_init(struct dec_replay *r, const char *dir,
+			uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
+
+#endif

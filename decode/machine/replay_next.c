@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What comes next: the event log is read ahead by one event, and what needs no instruction
+ * of the guest to run before it happens at once (invariant 1 of replay.h).
+ */
+#define LOG_ROOM "decode"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "decode/machine/certain.h"
+#include "decode/machine/replay_int.h"
+#include "decode/machine/signal.h"
+#include "decode/machine/threads.h"
+
+/* Fetch the next event that says something about the guest. */
+static void replay_fetch(struct dec_replay *r)
+{
+	r->last_seq = r->next.seq;
+	while (!r->is_log_at_end) {
+		struct err *err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
+
+		if (err) {
+			r->cut = strdup(err->message);
+			err_destroy(err);
+			r->is_log_at_end = true;
+		}
+		if (r->is_log_at_end)
+			return;
+		if (r->next.kind == CAP_EV_HEAP)
+			replay_log_heap(r);
+		else if (r->next.kind == CAP_EV_HEAP_DONE || r->next.kind == CAP_EV_PROBE)
+			continue; // the replay knows
+		else if (r->next.kind == CAP_EV_GAP)
+			replay_note(r, "gap: %s", r->next.text);
+		else
+			return;
+	}
+}
+
+static enum dec_verdict replay_out_of_order(struct dec_replay *r)
+{
+	return replay_diverge(
+		r, DEC_PARTED_EVENT,
+		"after %lu instructions thread %u runs; recorded: %s of thread "
+		"%u at rip %#lx",
+		r->engine.now, threads_current(r)->tid, replay_kind_name(r->next.kind),
+		r->next.tid, r->next.regs.rip);
+}
+
+/* The guest stands where it was interrupted. Could it also have been later? */
+static void replay_check_place(struct dec_replay *r)
+{
+	r->n_places++;
+	if (r->is_traced) {
+		r->n_traced++;
+		return;
+	}
+	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
+		return;
+	// Where there is no code it faults, and gets nowhere.
+	if (!guest_avail(&r->guest, r->next.regs.rip, PROT_EXEC))
+		return;
+	if (certain_judge(r, r->look_ahead) != CERTAIN_NOT)
+		return;
+	r->n_uncertain++;
+	replay_note(
+		r,
+		"the place of a thread switch is not certain: thread %u was interrupted "
+		"at rip %#lx, where the same registers and stack recur while other memory "
+		"changes",
+		r->next.tid, r->next.regs.rip);
+}
+
+/* Another thread is to run. */
+static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_done)
+{
+	struct replay_thread *t = threads_current(r);
+	enum dec_verdict v = DEC_GO;
+
+	if (r->next.tid != t->tid)
+		return replay_out_of_order(r);
+	if (!t->is_leaving && !t->has_ended && !t->is_in_call && t->is_born) {
+		if (r->next.switch_flags & CAP_SWITCH_IN_CALL)
+			return DEC_GO; // it comes to that call by itself
+		if (!threads_is_here(r, &v)) {
+			threads_await(r);
+			return v;
+		}
+		if (v == DEC_GO)
+			replay_check_place(r);
+		engine_set_async(&r->engine, 0, NULL, 0, 0);
+	}
+	*is_done = true;
+	return v == DEC_GO ? threads_switch(r) : v;
+}
+
+/* A thread ended. */
+static enum dec_verdict replay_arrange_exit(struct dec_replay *r, bool *is_done)
+{
+	struct replay_thread *t = threads_find(r, r->next.tid);
+	bool is_current = t == threads_current(r);
+
+	// The current one comes to its exit by itself.
+	if (is_current && !t->is_leaving && !t->is_in_call)
+		return DEC_GO;
+	if (is_current && t->is_in_call)
+		return replay_killed(r);
+	if (t)
+		t->has_ended = true;
+	*is_done = true;
+	return DEC_GO;
+}
+
+static enum dec_verdict replay_arrange_syscall(struct dec_replay *r, bool *is_done)
+{
+	enum dec_verdict v;
+
+	if (threads_is_birth(r)) {
+		*is_done = threads_can_begin(r);
+		return *is_done ? threads_birth(r) : DEC_GO;
+	}
+	if (r->next.tid != threads_current(r)->tid)
+		return replay_out_of_order(r);
+	if (!threads_current(r)->is_in_call)
+		return DEC_GO;
+	v = replay_expect_syscall(r);
+	*is_done = true;
+	return v == DEC_GO ? replay_complete(r) : v;
+}
+
+/* The log is over. Where no thread can go on, so is the run. */
+static enum dec_verdict replay_arrange_end(struct dec_replay *r)
+{
+	const struct replay_thread *t = threads_current(r);
+
+	if (t->is_in_call || !t->is_born)
+		return replay_end_of_log(r, "a system call");
+	if (!t->has_ended && !t->is_leaving)
+		// Where the recording breaks off nothing tells how far the program came:
+		// it may compute for ever.
+		return r->cut || capture_info(r->capture)->is_unfinished ?
+			       replay_end_of_log(r, "the last event") :
+			       DEC_GO;
+	if (r->cut)
+		return replay_end_of_log(r, "a thread's end");
+	r->end = CAP_END_EXIT;
+	return DEC_END;
+}
+
+static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done)
+{
+	switch (r->next.kind) {
+	case CAP_EV_SWITCH:
+		return replay_arrange_switch(r, is_done);
+	case CAP_EV_EXIT:
+		return replay_arrange_exit(r, is_done);
+	case CAP_EV_SYSCALL:
+		return replay_arrange_syscall(r, is_done);
+	default:
+		// The others ran on until the thread that got a deadly signal died of it.
+		if (r->next.kind == CAP_EV_SIGNAL && r->next.is_fatal &&
+		    threads_find(r, r->next.tid))
+			return replay_signal_die(r);
+		if (r->next.tid != threads_current(r)->tid)
+			return replay_out_of_order(r);
+		return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r, is_done) :
+						       DEC_GO;
+	}
+}
+
+/* The current thread goes on: a call that was cut short and not answered by a handler is
+ * made again. */
+static void replay_restart(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_current(r);
+	struct dec_ctx *c = r->engine.ctx;
+
+	if (t->restart_rip && c->rip == t->restart_rip + 2) {
+		c->rip = t->restart_rip;
+		c->gpr[CAP_RAX] = t->restart_nr;
+	}
+	t->restart_rip = 0;
+}
+
+enum dec_verdict replay_arrange(struct dec_replay *r)
+{
+	enum dec_verdict v = DEC_GO;
+	bool is_done = true, has_mapped;
+
+	while (v == DEC_GO && is_done) {
+		if (r->is_log_at_end) {
+			v = replay_arrange_end(r);
+			break;
+		}
+		is_done = false;
+		v = replay_arrange_event(r, &is_done);
+		if (v == DEC_GO && is_done)
+			replay_fetch(r);
+	}
+	if (v != DEC_GO)
+		return v;
+	replay_restart(r);
+	has_mapped = r->has_mapped;
+	r->has_mapped = false;
+	return has_mapped ? DEC_PAUSE : DEC_GO;
+}
+
+enum dec_verdict replay_advance(struct dec_replay *r)
+{
+	replay_fetch(r);
+	return replay_arrange(r);
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/threads.h"
+
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "decode/translator/emulate.h"
+#include "decode/machine/replay_int.h"
+#include "decode/machine/signal.h"
+
+/* ---- who there is ----------------------------------------------------------------------- */
+
+struct replay_thread *threads_current(struct dec_replay *r)
+{
+	return &r->threads.data[r->current];
+}
+
+struct replay_thread *threads_find(struct dec_replay *r, uint32_t tid)
+{
+	for (size_t i = 0; i < r->threads.size; i++) {
+		if (r->threads.data[i].tid == tid && !r->threads.data[i].has_ended)
+			return &r->threads.data[i];
+	}
+	return NULL;
+}
+
+/* A place for thread @p tid; that of one that ended serves again. */
+static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
+{
+	struct replay_thread *t = NULL;
+
+	for (size_t i = 0; i < r->threads.size && !t; i++) {
+		if (r->threads.data[i].has_ended && i != r->current)
+			t = &r->threads.data[i];
+	}
+	if (!t)
+		t = vec_push(&r->threads);
+	if (!t)
+		return NULL;
+	*t = (struct replay_thread){ .tid = tid };
+	return t;
+}
+
+void threads_save(struct dec_replay *r, struct replay_thread *t)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+
+	memcpy(t->gpr, c->gpr, sizeof(t->gpr));
+	t->rip = c->rip;
+	t->rflags = c->rflags;
+	t->fs_base = c->fs_base;
+	t->gs_base = c->gs_base;
+	t->pkru = c->pkru;
+	engine_settle_x87(&r->engine);
+	memcpy(t->xsave, c->xsave, sizeof(t->xsave));
+}
+
+struct err *threads_init(struct dec_replay *r)
+{
+	for (size_t i = 0; i < r->core->n_threads; i++) {
+		const struct cap_thread *from = &r->core->threads[i];
+		struct replay_thread *t = threads_add(r, from->tid);
+
+		if (!t)
+			return &err_nomem;
+		threads_save(r, t);
+		memcpy(t->gpr, from->regs.gpr, sizeof(t->gpr));
+		t->rip = from->regs.rip;
+		t->rflags = ctx_user_flags(from->regs.rflags);
+		t->fs_base = from->regs.fs_base;
+		t->gs_base = from->regs.gs_base;
+		guest_load_xstate(&r->guest, from->xstate, from->xstate_bytes,
+				  &r->guest.core_xstate, t->xsave);
+		t->pkru = guest_xstate_keys(from->xstate, from->xstate_bytes,
+					    &r->guest.core_xstate);
+		t->clear_child_tid = from->clear_child_tid;
+		t->robust_list = from->robust_list;
+		t->is_born = true;
+	}
+	return NULL;
+}
+
+void threads_load(struct dec_replay *r, const struct replay_thread *t)
+{
+	struct dec_ctx *c = r->engine.ctx;
+
+	memcpy(c->gpr, t->gpr, sizeof(c->gpr));
+	c->rip = t->rip;
+	c->rflags = t->rflags;
+	c->fs_base = t->fs_base;
+	c->gs_base = t->gs_base;
+	c->pkru = t->pkru;
+	memcpy(c->xsave, t->xsave, sizeof(c->xsave));
+}
+
+void threads_record(struct dec_replay *r)
+{
+	struct dec_rec *rec;
+	uint64_t *at;
+
+	if (r->engine.mode == DEC_LOG_NONE)
+		return;
+	// A full value log's reader keeps every register: tell it those that STATE does not.
+	rec = engine_log(
+		&r->engine, DEC_REC_THREAD,
+		sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
+			(r->engine.mode == DEC_LOG_VALUES ? DEC_REC_THREAD_VECTORS : 0));
+	rec->value[0] = threads_current(r)->tid;
+	rec->value[1] = r->left_rip;
+	rec->value[2] = r->has_left_in_call;
+	rec->value[3] = r->is_log_at_end ? r->last_seq : r->next.seq;
+	at = &rec->value[DEC_REC_THREAD_WORDS];
+	for (int reg = DEC_REG_VEC;
+	     r->engine.mode == DEC_LOG_VALUES && reg < DEC_REG_FLAGS; reg++) {
+		uint8_t buf[160];
+		size_t n = engine_read_reg(&r->engine, reg, buf);
+
+		memcpy(at, buf, n);
+		at += n / 8;
+	}
+	replay_state_record(r, DEC_STATE_NOW, NULL);
+}
+
+/* ---- birth ------------------------------------------------------------------------------- */
+
+static bool threads_is_clone(uint64_t nr)
+{
+	return nr == SYS_clone || nr == SYS_clone3;
+}
+
+bool threads_is_birth(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_find(r, r->next.tid);
+
+	return r->next.kind == CAP_EV_SYSCALL && !r->next.ret && (!t || !t->is_born) &&
+	       threads_is_clone(r->next.regs.gpr[CAP_RAX]);
+}
+
+/* The flags and the child's tid word of the clone call with registers @p gpr. */
+static uint64_t threads_clone_flags(struct dec_replay *r, const uint64_t *gpr,
+				    uint64_t *child_tid)
+{
+	struct clone_args args = {};
+
+	if (gpr[CAP_RAX] == SYS_clone) {
+		*child_tid = gpr[CAP_R10];
+		return gpr[CAP_RDI];
+	}
+	if (guest_avail(&r->guest, gpr[CAP_RDI], PROT_READ) >= CLONE_ARGS_SIZE_VER0)
+		memcpy(&args, (const void *)gpr[CAP_RDI], CLONE_ARGS_SIZE_VER0);
+	*child_tid = args.child_tid;
+	return args.flags;
+}
+
+/* The thread that is in the very call whose other return is at hand. */
+static struct replay_thread *threads_parent(struct dec_replay *r)
+{
+	for (size_t i = 0; i < r->threads.size; i++) {
+		struct replay_thread *t = &r->threads.data[i];
+		const uint64_t *gpr = i == r->current ? r->engine.ctx->gpr : t->gpr;
+		uint64_t rip = i == r->current ? r->engine.ctx->rip : t->rip;
+
+		if (t->is_in_call && rip + 2 == r->next.regs.rip &&
+		    threads_is_clone(gpr[CAP_RAX]) &&
+		    gpr[CAP_RDI] == r->next.regs.gpr[CAP_RDI])
+			return t;
+	}
+	return NULL;
+}
+
+bool threads_can_begin(struct dec_replay *r)
+{
+	const struct replay_thread *t = threads_find(r, r->next.tid);
+
+	return (t && t->has_parent) || threads_parent(r);
+}
+
+/* @t inherits from the thread whose place is @from: the call with registers @gpr is the
+ * one that makes it, and its arguments are still in memory. */
+static void threads_inherit(struct dec_replay *r, struct replay_thread *t, size_t from,
+			    const uint64_t *gpr)
+{
+	uint64_t child_tid, flags = threads_clone_flags(r, gpr, &child_tid);
+
+	memcpy(t->xsave,
+	       from == r->current ? r->engine.ctx->xsave : r->threads.data[from].xsave,
+	       sizeof(t->xsave));
+	t->pkru = from == r->current ? r->engine.ctx->pkru : r->threads.data[from].pkru;
+	if (flags & CLONE_CHILD_CLEARTID)
+		t->clear_child_tid = child_tid;
+	t->has_parent = true;
+}
+
+enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
+{
+	struct replay_thread *t;
+	uint64_t child_tid;
+
+	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
+	    !(threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_THREAD))
+		return DEC_GO;
+	t = threads_find(r, r->next.ret);
+	if (!t)
+		t = threads_add(r, r->next.ret);
+	if (!t)
+		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+	if (!t->is_born)
+		threads_inherit(r, t, r->current, r->next.regs.gpr);
+	return DEC_GO;
+}
+
+enum dec_verdict threads_birth(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_find(r, r->next.tid);
+
+	if (!t)
+		t = threads_add(r, r->next.tid);
+	if (!t)
+		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+	// Otherwise the parent is still in the call.
+	if (!t->has_parent)
+		threads_inherit(r, t, threads_parent(r) - r->threads.data,
+				r->next.regs.gpr);
+	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
+	t->gpr[CAP_RAX] = 0;
+	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
+	t->rflags = ctx_user_flags(r->next.regs.rflags);
+	t->fs_base = r->next.regs.fs_base;
+	t->gs_base = r->next.regs.gs_base;
+	t->is_born = true;
+	if (t == threads_current(r)) {
+		threads_load(r, t);
+		threads_record(r);
+	}
+	return replay_writes(r);
+}
+
+/* ---- switches ---------------------------------------------------------------------------- */
+
+static bool threads_read(struct dec_replay *r, uint64_t addr, void *buf, size_t size)
+{
+	if (guest_avail(&r->guest, addr, PROT_READ) < size)
+		return false;
+	memcpy(buf, (const void *)addr, size);
+	return true;
+}
+
+/* The owner of the futex word at @p addr is gone: say so in it. */
+static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr,
+					   uint32_t tid)
+{
+	uint32_t word;
+	const struct cap_write w = { addr, sizeof(word), (const uint8_t *)&word };
+
+	if (!threads_read(r, addr, &word, sizeof(word)) || (word & FUTEX_TID_MASK) != tid)
+		return DEC_GO;
+	word = (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+	return replay_write(r, &w);
+}
+
+/* What the kernel does at a thread's end to the robust mutexes it still holds
+ * (set_robust_list(2); bit 0 of a pointer tells a PI futex). */
+static enum dec_verdict threads_leave_robust(struct dec_replay *r,
+					     struct replay_thread *t)
+{
+	struct robust_list_head head;
+	enum dec_verdict v = DEC_GO;
+	uint64_t at, next;
+
+	if (!t->robust_list || !threads_read(r, t->robust_list, &head, sizeof(head)))
+		return DEC_GO;
+	at = (uint64_t)head.list.next & ~1ull;
+	for (int i = 0; v == DEC_GO && at != t->robust_list && i < ROBUST_LIST_LIMIT;
+	     i++) {
+		if (!threads_read(r, at, &next, sizeof(next)))
+			return DEC_GO;
+		if (at != ((uint64_t)head.list_op_pending & ~1ull))
+			v = threads_owner_died(r, at + head.futex_offset, t->tid);
+		at = next & ~1ull;
+	}
+	at = (uint64_t)head.list_op_pending & ~1ull;
+	if (v == DEC_GO && at)
+		v = threads_owner_died(r, at + head.futex_offset, t->tid);
+	return v;
+}
+
+/* What the kernel does at a thread's end to the word that joiners wait for. */
+static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_thread *t)
+{
+	static const uint8_t zero[4];
+	const struct cap_write w = { t->clear_child_tid, sizeof(zero), zero };
+
+	t->clear_child_tid = 0;
+	return w.addr ? replay_write(r, &w) : DEC_GO;
+}
+
+enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid)
+{
+	struct replay_thread *from = threads_current(r), *to;
+
+	if (tid == from->tid)
+		return DEC_GO;
+	from->ran += r->engine.now - r->since;
+	r->since = r->engine.now;
+	if (from->is_born) {
+		threads_save(r, from);
+		r->left_rip = from->rip;
+		r->has_left_in_call = from->is_in_call;
+	}
+	to = threads_find(r, tid);
+	if (!to) {
+		to = threads_add(r, tid);
+		if (!to)
+			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		threads_save(r, to);
+	}
+	r->current = to - r->threads.data;
+	r->n_switches++;
+	if (to->is_born) {
+		threads_load(r, to);
+		threads_record(r);
+	}
+	return DEC_GO;
+}
+
+enum dec_verdict threads_switch(struct dec_replay *r)
+{
+	struct replay_thread *from = threads_current(r);
+	enum dec_verdict v = DEC_GO;
+
+	// The second comes after the first, if not both at once.
+	if (r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
+		v = threads_leave_robust(r, from);
+		from->robust_list = 0;
+	}
+	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
+		v = threads_clear_tid(r, from);
+	return v == DEC_GO ? threads_run(r, r->next.next_tid) : v;
+}
+
+/* ---- the same instant -------------------------------------------------------------------- */
+
+static uint64_t threads_hash(uint64_t h, const void *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, (const uint8_t *)from + i, 8);
+		h = (h ^ word) * CAP_SIGNATURE_PRIME;
+	}
+	return h;
+}
+
+static bool threads_signature_matches(struct dec_replay *r)
+{
+	const struct cap_signature *sig = &r->next.signature;
+	const uint64_t *gpr = r->next.regs.gpr;
+	uint64_t stack = gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE, h = CAP_SIGNATURE_SEED;
+
+	if (sig->stack_bytes) {
+		if (guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
+		    threads_hash(h, (const void *)stack, sig->stack_bytes) !=
+			    sig->stack_hash)
+			return false;
+	}
+	for (int i = 0; i < CAP_GPRS; i++) {
+		uint64_t at = gpr[i] & ~(uint64_t)(CAP_SIGNATURE_TARGET - 1);
+
+		if (!(sig->pointers >> i & 1))
+			continue;
+		if (guest_avail(&r->guest, at, PROT_READ) < CAP_SIGNATURE_TARGET)
+			return false;
+		h = threads_hash(h, (const void *)at, CAP_SIGNATURE_TARGET);
+	}
+	return !sig->pointers || h == sig->pointer_hash;
+}
+
+/* The registers that a repeated string instruction moves. */
+#define THREADS_REP_REGS (1u << CAP_RCX | 1u << CAP_RSI | 1u << CAP_RDI)
+
+/* The instruction at the event's rip when that is a repeated one. */
+static bool threads_rep_at(struct dec_replay *r, struct dec_insn *insn)
+{
+	uint64_t rip = r->next.regs.rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+
+	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
+	       insn->is_rep;
+}
+
+/* Execute @p n iterations of the repeated instruction that the guest stands at. */
+static enum dec_verdict threads_rep_begin(struct dec_replay *r, uint64_t n)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t rip = c->rip;
+	enum dec_verdict v = DEC_GO;
+
+	c->gpr[CAP_RCX] = n;
+	while (v == DEC_GO && c->rip == rip && c->gpr[CAP_RCX])
+		v = engine_step_slow(&r->engine);
+	if (v != DEC_GO)
+		return v;
+	memcpy(c->gpr, r->next.regs.gpr, sizeof(c->gpr));
+	c->rip = rip;
+	replay_state_record(r, DEC_STATE_REP, NULL);
+	return DEC_GO;
+}
+
+/* @return whether the current thread may have been interrupted where it stands, as far as a
+ * trace of the processor's tells. */
+static bool threads_may_be_here(struct dec_replay *r)
+{
+	struct replay_thread *t = threads_current(r);
+	uint64_t at = t->ran + r->engine.now - r->since - t->n_halves;
+	enum dec_places_answer a = dec_places_look(&r->places, t->tid, at, &t->n_traced);
+
+	r->is_traced = a == DEC_PLACES_YES;
+	return a != DEC_PLACES_NO;
+}
+
+/* The current thread stands at a call with the registers of the event. Was the call refused
+ * (signal.c) when its thread lost the CPU? Then what it pushed is part of the signature,
+ * and now of memory. */
+static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
+{
+	uint64_t at = r->next.regs.gpr[CAP_RSP] - 8, next, before;
+	const struct cap_write w = { at, sizeof(next), (const uint8_t *)&next };
+	bool matches;
+
+	if (!replay_is_refused_call(r, &next) ||
+	    guest_avail(&r->guest, at, PROT_WRITE) < sizeof(next))
+		return false;
+	memcpy(&before, (const void *)at, sizeof(before));
+	memcpy((void *)at, &next, sizeof(next));
+	matches = threads_signature_matches(r);
+	memcpy((void *)at, &before, sizeof(before));
+	if (matches)
+		*v = replay_write(r, &w);
+	return matches;
+}
+
+bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	const struct cap_regs *regs = &r->next.regs;
+	struct dec_insn insn;
+	uint64_t n;
+
+	*v = DEC_GO;
+	if (c->rip != regs->rip)
+		return false;
+	if (!memcmp(c->gpr, regs->gpr, sizeof(c->gpr)))
+		return (threads_signature_matches(r) || threads_was_refused(r, v)) &&
+		       threads_may_be_here(r);
+	if (!threads_rep_at(r, &insn))
+		return false;
+	for (int i = 0; i < CAP_GPRS; i++) {
+		if (!(THREADS_REP_REGS >> i & 1) && c->gpr[i] != regs->gpr[i])
+			return false;
+	}
+	n = c->gpr[CAP_RCX] - regs->gpr[CAP_RCX];
+	if (c->gpr[CAP_RCX] <= regs->gpr[CAP_RCX])
+		return false;
+	// Both pointers move by n elements, or not at all when the instruction has but one.
+	for (int i = CAP_RSI; i <= CAP_RDI; i++) {
+		uint64_t step = regs->gpr[i] - c->gpr[i];
+
+		if (step && step != n * insn.mem[0].size && -step != n * insn.mem[0].size)
+			return false;
+	}
+	if (!threads_may_be_here(r))
+		return false;
+	*v = threads_rep_begin(r, n);
+	threads_current(r)->n_halves++;
+	r->n_halves++;
+	return true;
+}
+
+void threads_await(struct dec_replay *r)
+{
+	const struct cap_regs *regs = &r->next.regs;
+	struct dec_insn insn;
+
+	engine_set_async(&r->engine, regs->rip, regs->gpr, regs->rflags,
+			 threads_rep_at(r, &insn) ? THREADS_REP_REGS : 0);
+}

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/trace.h"
+
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "decode/machine/log.h"
+
+// Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
+#define TRACE_REFS 128
+
+/* What a block's record holds, worked out once. */
+struct trace_block {
+	struct {
+		uint32_t slots, n; ///< its part of slots[]
+		int rsp_step;
+		bool is_inert;
+	} insn[DEC_BLOCK_INSNS];
+	struct dec_slot slots[];
+};
+
+struct dec_tracer {
+	struct log_reader reader;
+	dec_step_fn fn;
+	void *ctx;
+	bool skips_inert;
+	uint32_t tid;
+	uint64_t fs_base;
+	uint64_t gpr[16];
+	uint8_t vec[32][64];
+	uint64_t k[8];
+	struct dec_ref ref[TRACE_REFS];
+	size_t n_refs;
+	uint8_t value[TRACE_REFS]
+		     [64]; ///< what ref[i].value points to when that may change
+};
+
+/* ---- references ------------------------------------------------------------------- */
+
+static struct dec_ref *trace_add(struct dec_tracer *t, bool is_def, uint32_t size)
+{
+	struct dec_ref *r;
+
+	if (t->n_refs == TRACE_REFS)
+		return NULL;
+	r = &t->ref[t->n_refs++];
+	*r = (struct dec_ref){ .is_def = is_def, .size = size };
+	return r;
+}
+
+/* Reference to register @p reg with the value the shadow holds: of a definition the one that
+ * is shown, of a use one that the instruction is about to change. */
+static void trace_reg(struct dec_tracer *t, bool is_def, int reg)
+{
+	struct dec_ref *r =
+		trace_add(t, is_def, reg >= DEC_REG_VEC && reg < DEC_REG_K ? 64 : 8);
+
+	if (!r)
+		return;
+	r->reg = reg;
+	if (reg < DEC_GPRS)
+		r->value = (const uint8_t *)&t->gpr[reg];
+	else if (reg < DEC_REG_K)
+		r->value = t->vec[reg - DEC_REG_VEC];
+	else if (reg < DEC_REG_FLAGS)
+		r->value = (const uint8_t *)&t->k[reg - DEC_REG_K];
+	r->has_value = r->value != NULL;
+	if (is_def || !r->value)
+		return;
+	if (r->size == 8)
+		memcpy(t->value[r - t->ref], r->value, 8);
+	else
+		memcpy(t->value[r - t->ref], r->value, 64);
+	r->value = t->value[r - t->ref];
+}
+
+static void trace_regs(struct dec_tracer *t, bool is_def, const struct dec_insn *insn)
+{
+	uint32_t gpr = is_def ? insn->gpr_written : insn->gpr_read;
+	uint64_t other = is_def ? insn->other_written : insn->other_read;
+
+	for (; gpr; gpr &= gpr - 1)
+		trace_reg(t, is_def, __builtin_ctz(gpr));
+	for (; other; other &= other - 1)
+		trace_reg(t, is_def, DEC_GPRS + __builtin_ctzll(other));
+}
+
+static void trace_mem(struct dec_tracer *t, bool is_def, uint64_t addr, uint32_t size,
+		      const uint8_t *value)
+{
+	struct dec_ref *r = trace_add(t, is_def, size);
+
+	if (!r)
+		return;
+	r->is_mem = true;
+	r->addr = addr;
+	r->has_value = value != NULL;
+	r->value = value;
+	if (!value || size > 64)
+		return;
+	if (size == 8)
+		memcpy(t->value[r - t->ref], value, 8);
+	else
+		memcpy(t->value[r - t->ref], value, size);
+	r->value = t->value[r - t->ref];
+}
+
+static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
+			      uint64_t position)
+{
+	struct dec_step step = { position, t->tid, insn, t->ref, t->n_refs };
+
+	return t->fn(t->ctx, &step);
+}
+
+/* ---- inline instructions ------------------------------------------------------------- */
+
+/* A definition logged after the instruction: bring the shadow up to date. */
+static void trace_define(struct dec_tracer *t, const struct dec_insn *insn,
+			 const struct dec_slot *s, const uint8_t *value)
+{
+	switch (s->kind) {
+	case DEC_SLOT_GPR:
+		memcpy(&t->gpr[s->which], value, 8);
+		break;
+	case DEC_SLOT_VEC:
+		if (insn->is_vex)
+			memset(t->vec[s->which], 0, 64);
+		memcpy(t->vec[s->which], value, s->bytes);
+		break;
+	case DEC_SLOT_K:
+		memcpy(&t->k[s->which], value, 8);
+		break;
+	}
+}
+
+/* What a branch defines follows from its kind. */
+static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
+{
+	uint16_t pops = 0;
+
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) {
+		t->gpr[CAP_RSP] -= 8;
+	} else if (insn->flow == DEC_FLOW_RET) {
+		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2)
+			memcpy(&pops, insn->bytes + insn->len - 2, 2);
+		t->gpr[CAP_RSP] += 8 + pops;
+	}
+}
+
+static uint64_t trace_address(const struct dec_tracer *t, const struct dec_mem *m)
+{
+	uint64_t a = m->disp;
+
+	if (m->base != DEC_REG_NONE && !m->is_absolute)
+		a += t->gpr[m->base];
+	if (m->index != DEC_REG_NONE && !m->is_absolute)
+		a += t->gpr[m->index] * m->scale;
+	if (m->is_addr32)
+		a = (uint32_t)a;
+	return m->is_fs ? a + t->fs_base : a;
+}
+
+static const struct trace_block *trace_block_plan(struct log_block *b)
+{
+	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
+	struct dec_slot slots[DEC_SLOTS];
+	struct trace_block *plan;
+	uint32_t n = 0;
+
+	if (b->user)
+		return b->user;
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		n += dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
+	plan = malloc(sizeof(*plan) + n * sizeof(*slots));
+	n = 0;
+	for (uint32_t i = 0; plan && i < b->n_insns; i++) {
+		uint32_t k = dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
+
+		plan->insn[i].slots = n;
+		plan->insn[i].n = k;
+		plan->insn[i].rsp_step = dec_insn_rsp_step(&b->insn[i]);
+		plan->insn[i].is_inert = dec_insn_is_inert(&b->insn[i]);
+		memcpy(&plan->slots[n], slots, k * sizeof(*slots));
+		n += k;
+	}
+	return b->user = plan;
+}
+
+static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
+			      const struct trace_block *plan, uint32_t i,
+			      const uint8_t *slot_at, uint64_t position)
+{
+	const struct dec_insn *insn = &b->insn[i];
+	const struct dec_slot *slots = &plan->slots[plan->insn[i].slots];
+	bool is_call = insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND;
+	const uint8_t *load[DEC_MEMS] = {}, *store[DEC_MEMS] = {};
+	uint64_t addr[DEC_MEMS], next = insn->rip + insn->len;
+
+	t->n_refs = 0;
+	if (t->skips_inert && plan->insn[i].is_inert)
+		return trace_show(t, insn, position);
+	for (int m = 0; m < insn->n_mem; m++)
+		addr[m] = trace_address(t, &insn->mem[m]);
+	trace_regs(t, false, insn);
+	for (uint32_t k = 0; k < plan->insn[i].n; slot_at += dec_slot_size(&slots[k++])) {
+		switch (slots[k].kind) {
+		case DEC_SLOT_LOAD:
+			load[slots[k].which] = slot_at;
+			break;
+		case DEC_SLOT_STORE:
+			store[slots[k].which] = slot_at;
+			break;
+		default:
+			trace_define(t, insn, &slots[k], slot_at);
+		}
+	}
+	for (int m = 0; m < insn->n_mem; m++) {
+		const struct dec_mem *mem = &insn->mem[m];
+		const uint8_t *v = load[m];
+
+		if (!mem->is_read)
+			continue;
+		// A plain load's value is what its register holds now.
+		if (!v && insn->is_plain_load) {
+			uint32_t rsp = 1u << CAP_RSP;
+			uint32_t gpr = insn->gpr_written &
+				       ~(insn->gpr_written == rsp ? 0 : rsp);
+			uint64_t other = insn->other_written;
+
+			if (gpr)
+				v = (const uint8_t *)&t->gpr[__builtin_ctz(gpr)];
+			else if (other & 0xffffffffu)
+				v = t->vec[__builtin_ctzll(other)];
+		}
+		trace_mem(t, false, addr[m], mem->size, v);
+	}
+	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
+	if (insn->flow != DEC_FLOW_NEXT)
+		trace_branch(t, insn);
+	trace_regs(t, true, insn);
+	for (int m = 0; m < insn->n_mem; m++) {
+		if (insn->mem[m].is_write)
+			trace_mem(t, true, addr[m], insn->mem[m].size,
+				  is_call ? (const uint8_t *)&next : store[m]);
+	}
+	return trace_show(t, insn, position);
+}
+
+static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+				  uint32_t n_ran, uint64_t time)
+{
+	const struct trace_block *plan = trace_block_plan(b);
+	struct dec_tracer *t = ctx;
+	struct err *err = plan ? NULL : &err_nomem;
+
+	for (uint32_t i = 0; i < n_ran && !err; i++)
+		err = trace_insn(t, b, plan, i, rec + b->slot_at[i], time + i);
+	return err;
+}
+
+/* ---- the rest --------------------------------------------------------------------------- */
+
+/* A whole register as C read it. */
+static void trace_assign(struct dec_tracer *t, int reg, const uint8_t *value)
+{
+	if (reg < DEC_GPRS)
+		memcpy(&t->gpr[reg], value, 8);
+	else if (reg < DEC_REG_K)
+		memcpy(t->vec[reg - DEC_REG_VEC], value, 64);
+	else if (reg < DEC_REG_FLAGS)
+		memcpy(&t->k[reg - DEC_REG_K], value, 8);
+}
+
+static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
+				 const struct dec_insn *insn, uint64_t time)
+{
+	const uint8_t *end = (const uint8_t *)rec + rec->size;
+	struct dec_tracer *t = ctx;
+
+	t->n_refs = 0;
+	memcpy(t->gpr, rec->gpr, sizeof(t->gpr));
+	trace_regs(t, false, insn);
+	for (int is_def = 0; is_def < 2; is_def++) {
+		const uint8_t *at = (const uint8_t *)(rec + 1);
+
+		for (int i = 0; i < rec->n_refs; i++) {
+			const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
+			struct dec_ref *r;
+
+			if (end - at < (long)sizeof(*ref))
+				break;
+			at += sizeof(*ref);
+			if (!ref->is_far && ref->bytes > (size_t)(end - at))
+				break;
+			if (ref->is_def == is_def && ref->is_mem) {
+				trace_mem(t, is_def, ref->addr, ref->bytes,
+					  ref->is_far ? NULL : at);
+			} else if (ref->is_def == is_def) {
+				trace_assign(t, ref->reg, at);
+				r = trace_add(t, is_def, ref->bytes);
+				if (r) {
+					r->reg = ref->reg;
+					r->has_value = true;
+					r->value = at;
+				}
+			}
+			if (!ref->is_far)
+				at += (ref->bytes + 7) & ~7u;
+		}
+	}
+	// Its one operand is a register; f3, REX, 0f ae.
+	if (insn->mnemonic == ZYDIS_MNEMONIC_WRFSBASE && insn->gpr_read) {
+		t->fs_base = rec->gpr[__builtin_ctz(insn->gpr_read)];
+		if ((insn->bytes[1] & 0xf8) != 0x48)
+			t->fs_base = (uint32_t)t->fs_base;
+	}
+	return trace_show(t, insn, time);
+}
+
+/* rdtsc and cpuid: the record holds the registers behind them. */
+static struct err *trace_state(struct dec_tracer *t, const struct dec_rec *rec,
+			       uint64_t time)
+{
+	struct dec_insn insn;
+	bool is_insn = rec->value[18] && rec->value[18] <= 8 &&
+		       dec_insn_decode((const uint8_t *)&rec->value[19], rec->value[18],
+				       rec->value[16] - rec->value[18], &insn);
+
+	if (is_insn)
+		trace_regs(t, false, &insn);
+	memcpy(t->gpr, rec->value, sizeof(t->gpr));
+	t->fs_base = rec->value[17];
+	if (!is_insn)
+		return NULL;
+	trace_regs(t, true, &insn);
+	return trace_show(t, &insn, time);
+}
+
+static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	static const int syscall_uses[] = { 0, 7, 6, 2, 10, 8, 9 };
+	const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
+	struct dec_tracer *t = ctx;
+	struct dec_insn insn = { .len = 2, .flow = DEC_FLOW_SYSCALL };
+
+	t->n_refs = 0;
+	switch (rec->id) {
+	case DEC_REC_STATE:
+		return trace_state(t, rec, time);
+	case DEC_REC_SYSCALL:
+		for (int i = 0; i < 7; i++)
+			trace_reg(t, false, syscall_uses[i]);
+		insn.rip = rec->value[2];
+		t->gpr[CAP_RAX] = rec->value[1];
+		t->gpr[CAP_RCX] = insn.rip + 2;
+		t->gpr[11] = rec->value[12];
+		t->fs_base = rec->value[13];
+		trace_reg(t, true, CAP_RAX);
+		trace_reg(t, true, CAP_RCX);
+		trace_reg(t, true, 11);
+		return trace_show(t, &insn, time);
+	case DEC_REC_THREAD:
+		memcpy(t->vec, &rec->value[DEC_REC_THREAD_WORDS], sizeof(t->vec));
+		memcpy(t->k, &rec->value[DEC_REC_THREAD_WORDS + sizeof(t->vec) / 8],
+		       sizeof(t->k));
+		t->tid = rec->value[0];
+		return NULL;
+	case DEC_REC_WRITE:
+		trace_mem(t, true, w->addr, w->n_bytes, w->bytes);
+		return trace_show(t, NULL, time ? time - 1 : 0);
+	default:
+		return NULL;
+	}
+}
+
+struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	static const struct log_sink callbacks = { NULL, trace_on_block, trace_on_slow,
+						   trace_on_other };
+	struct dec_tracer *t = ctx;
+	struct log_sink sink = callbacks;
+
+	sink.ctx = t;
+	return log_reader_feed(&t->reader, &sink, log, bytes);
+}
+
+struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,
+			      struct dec_tracer **ret)
+{
+	struct dec_tracer *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return &err_nomem;
+	log_reader_init(&t->reader, DEC_LOG_VALUES, position);
+	t->fn = fn;
+	t->ctx = ctx;
+	*ret = t;
+	return NULL;
+}
+
+void dec_tracer_destroy(struct dec_tracer *t)
+{
+	if (!t)
+		return;
+	log_reader_deinit(&t->reader);
+	free(t);
+}
+
+void dec_tracer_set(struct dec_tracer *t, int reg, const uint8_t *value, size_t bytes)
+{
+	if (bytes)
+		trace_assign(t, reg, value);
+}
+
+void dec_tracer_set_fs(struct dec_tracer *t, uint64_t fs_base)
+{
+	t->fs_base = fs_base;
+}
+
+static struct err *machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
+				 void *ctx, bool skips_inert, struct dec_where *ret)
+{
+	struct dec_tracer *t = NULL;
+	struct cap_regs regs;
+	struct err *err = dec_machine_regs(m, &regs), *off;
+	struct dec_where now;
+
+	// Running to where it stands tells where that is.
+	if (!err)
+		err = dec_machine_run(m, 0, &now);
+	if (!err)
+		err = dec_tracer_create(now.position, fn, ctx, &t);
+	if (err)
+		return err;
+	t->skips_inert = skips_inert;
+	dec_tracer_set_fs(t, regs.fs_base);
+	for (int r = 0; !err && r < DEC_REG_FLAGS; r++) {
+		uint8_t value[160];
+		size_t n;
+
+		err = dec_machine_reg(m, r, value, &n);
+		if (!err)
+			dec_tracer_set(t, r, value, n);
+	}
+	if (!err)
+		err = dec_machine_log(m, DEC_LOG_VALUES, dec_tracer_feed, t);
+	if (!err)
+		err = dec_machine_run(m, position, ret);
+	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
+	dec_tracer_destroy(t);
+	if (err) {
+		err_destroy(off);
+		return err;
+	}
+	return off;
+}
+
+struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
+			      void *ctx, struct dec_where *ret)
+{
+	return machine_trace(m, position, fn, ctx, false, ret);
+}
+
+struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
+				     dec_step_fn fn, void *ctx, struct dec_where *ret)
+{
+	return machine_trace(m, position, fn, ctx, true, ret);
+}

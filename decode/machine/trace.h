@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The machine's finest view: instruction by instruction, what was read and written, with
+ * values. For windows, not whole runs: a full value log is 5 to 9 bytes an instruction.
+ */
+#ifndef DECODE_MACHINE_TRACE_H
+#define DECODE_MACHINE_TRACE_H
+
+#include "decode/machine/machine.h"
+
+/** How certain a value is (past/recover.h); what the machine traces is known. */
+enum dec_certainty { DEC_KNOWN, DEC_INFERRED, DEC_UNKNOWN };
+
+/** One use or definition. */
+struct dec_ref {
+	bool is_def; ///< definition (value after); otherwise use (value before)
+	bool is_mem;
+	bool has_value;		///< false: flags and control registers outside stepped
+				///< instructions, which are not logged
+	uint8_t reg;		///< register number of x86/insn.h, when !is_mem
+	uint8_t certainty;	///< enum dec_certainty: of the value
+	uint8_t addr_certainty; ///< of the address; when DEC_UNKNOWN it is 0
+	uint64_t addr;		///< address, when is_mem
+	/** Bytes: of memory; 8 for a GPR (always the whole register), 64 for a vector
+	 * register, 8 for a mask register. */
+	uint32_t size;
+	const uint8_t *value; ///< size bytes; valid during the callback
+};
+
+/** One executed instruction; a system call is one whose definitions are what the kernel
+ * did. Uses come before definitions. */
+struct dec_step {
+	uint64_t position;
+	uint32_t tid;		     ///< thread; 0 in a log that does not tell
+	const struct dec_insn *insn; ///< NULL for a signal delivery
+	const struct dec_ref *refs;
+	size_t n_refs;
+};
+
+typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);
+
+/**
+ * Run from where @p m stands to @p position and show each instruction to @p fn.
+ * Afterwards nothing is logged.
+ *
+ * @return an error of @p fn's, or as dec_machine_run().
+ */
+struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
+			      void *ctx, struct dec_where *ret);
+
+/** The same, but steps of inert instructions have no references: for who follows values. */
+struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
+				     dec_step_fn fn, void *ctx, struct dec_where *ret);
+
+/** @return whether @p insn accesses no memory and defines nothing but flags: compares and
+ * branches, a third of all. */
+static inline bool dec_insn_is_inert(const struct dec_insn *insn)
+{
+	const uint64_t values = (UINT64_C(1) << (DEC_REG_FLAGS - DEC_GPRS)) - 1;
+
+	return !insn->n_mem && !insn->gpr_written && !(insn->other_written & values) &&
+	       insn->flow != DEC_FLOW_SYSCALL;
+}
+
+/** The reader behind dec_machine_trace(), for logs that come from elsewhere (tests). */
+struct dec_tracer;
+struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,
+			      struct dec_tracer **ret);
+void dec_tracer_destroy(struct dec_tracer *t);
+
+/** Set the value of register @p reg at the start of the window. */
+void dec_tracer_set(struct dec_tracer *t, int reg, const uint8_t *value, size_t bytes);
+void dec_tracer_set_fs(struct dec_tracer *t, uint64_t fs_base);
+
+/** Feed a piece of a DEC_LOG_VALUES log; @p ctx is the tracer (a dec_log_fn). */
+struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes);
+
+#endif

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/past/recover_guess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+void rec_wake(struct dec_recover *r, uint32_t step)
+{
+	if (step == r->at) {
+		r->again = true;
+		return;
+	}
+	if (r->is_queued[step])
+		return;
+	r->is_queued[step] = 1;
+	r->queue[(r->queue_head + r->queue_size++) % r->steps.size] = step;
+}
+
+static void step_changed(struct dec_recover *r, uint32_t step, uint32_t node)
+{
+	rec_wake(r, step);
+	rec_sweep_stir(r, step, node);
+}
+
+static void node_changed(struct dec_recover *r, uint32_t node)
+{
+	bool is_bytes = node & REC_VEC;
+	uint32_t def = is_bytes ? r->bytes_def.data[node & ~REC_VEC] :
+				  r->bits_def.data[node];
+	uint32_t i = is_bytes ? r->bits.size + (node & ~REC_VEC) : node;
+
+	r->n_changes++;
+	if (def != REC_NO_NODE)
+		step_changed(r, def, node);
+	for (uint32_t u = r->use_at[i]; u < r->use_at[i + 1]; u++)
+		step_changed(r, r->use[u], node);
+}
+
+void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
+{
+	struct rec_bits *old;
+	uint64_t new;
+
+	if (node == REC_NO_NODE || (node & REC_VEC))
+		return;
+	old = &r->bits.data[node];
+	new = b.m & ~old->m;
+	if ((old->v ^ b.v) & old->m & b.m) {
+		r->n_conflicts++;
+		if (r->is_guessing)
+			rec_refute(r, node);
+	}
+	if (!new)
+		return;
+	old->v |= b.v & new;
+	old->m |= new;
+	node_changed(r, node);
+}
+
+void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_bytes *b)
+{
+	struct rec_bytes *old;
+	uint64_t new, v;
+
+	if (node == REC_NO_NODE)
+		return;
+	if (!(node & REC_VEC)) {
+		memcpy(&v, b->v, 8);
+		rec_learn(r, node,
+			  (struct rec_bits){ v & rec_bit_mask(b->m),
+					     rec_bit_mask(b->m) });
+		return;
+	}
+	old = &r->bytes.data[node & ~REC_VEC];
+	new = b->m & ~old->m;
+	for (uint64_t m = b->m & old->m; m; m &= m - 1) {
+		if (old->v[__builtin_ctzll(m)] != b->v[__builtin_ctzll(m)]) {
+			r->n_conflicts++;
+			if (r->is_guessing)
+				rec_refute(r, node);
+			break;
+		}
+	}
+	if (!new)
+		return;
+	for (uint64_t m = new; m; m &= m - 1)
+		old->v[__builtin_ctzll(m)] = b->v[__builtin_ctzll(m)];
+	old->m |= new;
+	node_changed(r, node);
+}
+
+void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes *ret)
+{
+	if (node == REC_NO_NODE) {
+		ret->m = 0;
+	} else if (node & REC_VEC) {
+		*ret = r->bytes.data[node & ~REC_VEC];
+	} else {
+		memset(ret->v + 8, 0, 56);
+		memcpy(ret->v, &r->bits.data[node].v, 8);
+		ret->m = rec_byte_mask(r->bits.data[node].m);
+	}
+}
+
+void rec_apply_ties(struct dec_recover *r, uint32_t step)
+{
+	size_t low = 0, high = r->ties.size;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (r->ties.data[mid].step < step)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < r->ties.size && r->ties.data[low].step == step; low++) {
+		const struct rec_tie *t = &r->ties.data[low];
+
+		rec_learn(r, t->b, r->bits.data[t->a]);
+		rec_learn(r, t->a, r->bits.data[t->b]);
+	}
+}
+
+void rec_settle(struct dec_recover *r)
+{
+	while (r->queue_size) {
+		uint32_t step = r->queue[r->queue_head];
+		struct rec_at at = rec_at(r, step);
+
+		r->queue_head = (r->queue_head + 1) % r->steps.size;
+		r->queue_size--;
+		r->is_queued[step] = 0;
+		r->at = step;
+		do {
+			r->again = false;
+			rec_apply(&at);
+			if (r->is_guessing && r->steps.data[step].has_ties)
+				rec_apply_ties(r, step);
+		} while (r->again);
+	}
+	r->at = REC_NO_NODE;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static uint32_t node_index(const struct dec_recover *r, uint32_t node)
+{
+	return node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node;
+}
+
+/* Pass 0 counts a reader of @p node, pass 1 notes it. */
+static void index_use(struct dec_recover *r, uint32_t node, uint32_t step, int pass)
+{
+	uint32_t k = node_index(r, node);
+
+	if (pass == 0)
+		r->use_at[k + 2]++;
+	else
+		r->use[r->use_at[k + 1]++] = step;
+}
+
+/* List each node's readers. */
+static struct err *index_uses(struct dec_recover *r)
+{
+	size_t n = r->bits.size + r->bytes.size, n_steps = r->steps.size;
+
+	r->use_at = calloc(n + 2, sizeof(*r->use_at));
+	r->use = malloc((r->refs.size + 2 * r->ties.size + 1) * sizeof(*r->use));
+	r->queue = malloc((n_steps + 1) * sizeof(*r->queue));
+	r->is_queued = calloc(n_steps + 1, 1);
+	if (!r->use_at || !r->use || !r->queue || !r->is_queued)
+		return &err_nomem;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < n_steps; i++) {
+			struct rec_at at = rec_at(r, i);
+
+			for (int s = 0; s < at.form->n_in; s++)
+				index_use(r, at.ref[s], i, pass);
+		}
+		for (size_t i = 0; i < r->ties.size; i++) {
+			index_use(r, r->ties.data[i].a, r->ties.data[i].step, pass);
+			index_use(r, r->ties.data[i].b, r->ties.data[i].step, pass);
+		}
+		// Begin of node k is at k + 1 now; the second pass moves it to its end.
+		for (size_t k = 2; pass == 0 && k < n + 2; k++)
+			r->use_at[k] += r->use_at[k - 1];
+	}
+	return NULL;
+}
+
+static void learn_end(struct dec_recover *r)
+{
+	for (int reg = 0; reg < REC_REGS; reg++) {
+		uint32_t node = r->current[reg];
+		struct rec_bytes b;
+
+		if (node == REC_NO_NODE)
+			continue;
+		if (reg < DEC_GPRS) {
+			rec_learn(r, node, rec_const(r->end->regs.gpr[reg]));
+		} else if (rec_is_vector(reg)) {
+			memcpy(b.v, r->end->vec[reg - DEC_REG_VEC], 64);
+			b.m = r->end->vec_mask[reg - DEC_REG_VEC];
+			rec_learn_bytes(r, node, &b);
+		} else if (reg < DEC_REG_FLAGS) {
+			if (r->end->has_k)
+				rec_learn(r, node, rec_const(r->end->k[reg - DEC_REG_K]));
+		} else {
+			rec_learn(r, node,
+				  (struct rec_bits){ r->end->regs.rflags & REC_STATUS,
+						     REC_STATUS });
+		}
+	}
+	for (size_t i = 0; i < r->anchors.size; i++)
+		rec_learn(r, r->anchors.data[i].node,
+			  rec_const(r->anchors.data[i].value));
+}
+
+struct err *rec_prepare(struct dec_recover *r)
+{
+	struct err *err = rec_native_create(&r->native);
+
+	r->stats.steps = r->steps.size;
+	r->stats.accesses = r->accesses.size;
+	r->at = REC_NO_NODE;
+	if (!err)
+		err = rec_show_create(&r->show);
+	if (!err)
+		err = index_uses(r);
+	return err ?: rec_sweep_create(r);
+}
+
+struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
+{
+	double begin = clock_now_s();
+	struct err *err = rec_prepare(r);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < r->steps.size; i++)
+		rec_wake(r, i);
+	learn_end(r);
+	err = rec_settle_memory(r);
+	r->stats.known_conflicts = r->n_conflicts;
+	if (!err)
+		err = rec_guess(r);
+	rec_native_destroy(r->native);
+	r->native = NULL;
+	r->stats.seconds = clock_now_s() - begin;
+	*ret = r->stats;
+	return err;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Classes of values that hang together (recover_affine.h): steps that add what is known or
+ * copy, and words that are stored and loaded again. A forest: each node points to another one of
+ * its class, a root to itself.
+ */
+#include "decode/past/recover_affine.h"
+
+#include <stdlib.h>
+
+#include <Zydis/Zydis.h>
+
+#include "decode/past/recover_rules.h"
+
+enum { AFFINE_NEAR = 32 }; ///< accesses between two of a place that nobody knows
+
+/* ---- terms ------------------------------------------------------------------------------------ */
+
+static uint64_t low(const struct rec_affine *x, uint64_t v)
+{
+	return v & rec_ones(x->bits);
+}
+
+/* @p inner stands for the root of @p outer. */
+static struct rec_term term_compose(struct rec_term outer, struct rec_term inner)
+{
+	return (struct rec_term){ inner.root, true, outer.mul * inner.mul,
+				  outer.mul * inner.off + outer.off };
+}
+
+/* One link up from @p node; itself where there is none. */
+static struct rec_term link_up(const struct rec_affine *x, uint32_t node)
+{
+	struct rec_bits b = x->r->bits.data[node];
+
+	return is_all(b, x->bits) ? rec_term_const(low(x, b.v)) : x->up[node];
+}
+
+struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node)
+{
+	struct rec_term found = { node, true, 1, 0 }, t, above;
+
+	if (node == REC_NO_NODE || (node & REC_VEC))
+		return (struct rec_term){};
+	for (;;) {
+		t = link_up(x, found.root);
+		if (t.root == found.root)
+			return found;
+		if (t.root == REC_NO_NODE)
+			return term_compose(found, t);
+		// Half as long the next time.
+		above = link_up(x, t.root);
+		if (above.root != t.root)
+			x->up[found.root] = term_compose(t, above);
+		found = term_compose(found, t);
+	}
+}
+
+/* @return whether the upper half of @p node is zero. */
+static bool is_narrow(const struct rec_affine *x, uint32_t node)
+{
+	struct rec_bits b = {};
+
+	if (node != REC_NO_NODE && !(node & REC_VEC))
+		b = x->r->bits.data[node];
+	return b.m >> 32 == UINT32_MAX && !(b.v >> 32);
+}
+
+struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at, int i,
+				   bool is_out)
+{
+	const struct rec_operand *o = &at->form->op[i];
+	uint8_t slot = is_out ? o->out : o->in;
+
+	if (o->type == REC_OP_IMM)
+		return rec_term_const(low(x, at->form->imm));
+	if ((o->type != REC_OP_GPR && o->type != REC_OP_MEM) || o->bits < 32 ||
+	    o->shift || slot == REC_NONE ||
+	    (o->bits < x->bits && !is_narrow(x, at->ref[slot])))
+		return (struct rec_term){};
+	return rec_affine_find(x, at->ref[slot]);
+}
+
+struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t factor)
+{
+	struct rec_term sum = { a.root == REC_NO_NODE ? b.root : a.root,
+				a.is_there && b.is_there, a.mul + b.mul * factor,
+				a.off + b.off * factor };
+
+	if (a.root != REC_NO_NODE && b.root != REC_NO_NODE && a.root != b.root)
+		sum.is_there = false;
+	if (!sum.mul)
+		sum.root = REC_NO_NODE;
+	return sum;
+}
+
+void rec_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b)
+{
+	uint64_t inverse;
+
+	if (!a.is_there || !b.is_there || a.root == b.root)
+		return;
+	if (!(a.mul & 1)) {
+		struct rec_term other = a;
+
+		a = b;
+		b = other;
+	}
+	if (!(a.mul & 1))
+		return;
+	inverse = inverse_of(a.mul);
+	x->has_joined = true;
+	x->up[a.root] = (struct rec_term){ b.root, true, inverse * b.mul,
+					   inverse * (b.off - a.off) };
+}
+
+/* ---- steps -------------------------------------------------------------------------------------- */
+
+static struct rec_term lea_term(struct rec_affine *x, const struct rec_at *at)
+{
+	const struct rec_form *f = at->form;
+	struct rec_term t = rec_term_const(f->agen_disp);
+
+	if (f->agen_bits < x->bits)
+		return (struct rec_term){};
+	if (f->agen_base != REC_NONE)
+		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_base]), 1);
+	if (f->agen_index != REC_NONE)
+		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_index]),
+				 f->agen_scale);
+	return t;
+}
+
+/* What the first operand of @p at becomes, by what it reads. */
+static struct rec_term result_term(struct rec_affine *x, const struct rec_at *at)
+{
+	struct rec_term a = rec_affine_operand(x, at, 0, false);
+	struct rec_term b = rec_affine_operand(x, at, 1, false);
+	int is;
+
+	switch ((enum rec_kind)at->form->kind) {
+	case REC_MOV:
+	case REC_MOVSX:
+		return b;
+	case REC_LEA:
+		return lea_term(x, at);
+	case REC_ADD:
+		return rec_term_sum(a, b, 1);
+	case REC_SUB:
+		return rec_term_sum(a, b, -1);
+	case REC_INC:
+		return rec_term_sum(a, rec_term_const(1), 1);
+	case REC_DEC:
+		return rec_term_sum(a, rec_term_const(1), -1);
+	case REC_NEG:
+		return rec_term_sum(rec_term_const(0), a, -1);
+	case REC_SHIFT:
+		if (at->form->insn.mnemonic != ZYDIS_MNEMONIC_SHL ||
+		    at->form->op[1].type != REC_OP_IMM || at->form->imm >= x->bits)
+			break;
+		return rec_term_sum(rec_term_const(0), a, 1ull << at->form->imm);
+	case REC_CMOV:
+		is = cond_of(node_get(at, at->form->flags_in), at->form->cc);
+		return is < 0 ? (struct rec_term){} : is ? b : a;
+	default:
+		break;
+	}
+	return (struct rec_term){};
+}
+
+/* The slot of the memory operand that push writes and pop reads. */
+static uint8_t stack_slot(const struct rec_at *at)
+{
+	const struct rec_form *f = at->form;
+
+	return f->kind == REC_PUSH ? f->n_in + f->n_out - 1 : f->n_in - 1;
+}
+
+static void step_join(struct rec_affine *x, const struct rec_at *at)
+{
+	struct rec_term t;
+
+	switch ((enum rec_kind)at->form->kind) {
+	case REC_PUSH:
+		t = rec_affine_find(x, at->ref[stack_slot(at)]);
+		rec_affine_join(x, t, rec_affine_operand(x, at, 0, false));
+		break;
+	case REC_POP:
+		t = rec_affine_find(x, at->ref[stack_slot(at)]);
+		rec_affine_join(x, rec_affine_operand(x, at, 0, true), t);
+		break;
+	default:
+		t = result_term(x, at);
+		if (t.is_there)
+			rec_affine_join(x, rec_affine_operand(x, at, 0, true), t);
+	}
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(struct rec_term t)
+{
+	uint64_t h = t.off * 0x9e3779b97f4a7c15ull ^ t.mul * 0xc2b2ae3d27d4eb4full;
+
+	return (h ^ h >> 29) + t.root * 0xd6e8feb86659fd93ull;
+}
+
+struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access *a)
+{
+	struct rec_at at = rec_at(x->r, a->step);
+	const struct dec_mem *m = &at.form->insn.mem[a->mem];
+	struct rec_term t = rec_term_const(m->disp);
+
+	if (m->is_absolute || m->is_addr32)
+		return (struct rec_term){};
+	if (m->is_fs)
+		t.off += x->r->end->regs.fs_base;
+	for (int i = 0; i < 2; i++) {
+		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
+
+		if ((i ? m->index : m->base) == DEC_REG_NONE)
+			continue;
+		if (slot == REC_NONE)
+			return (struct rec_term){};
+		t = rec_term_sum(t, rec_affine_find(x, at.ref[slot]), i ? m->scale : 1);
+	}
+	return t;
+}
+
+/* Who touched a word last: of each half 1 + access. */
+static uint64_t *word_at(struct rec_affine *x, uint64_t addr)
+{
+	uint64_t *at = map_get(&x->touched, addr / 8);
+
+	if (at)
+		return at;
+	return map_put(&x->touched, addr / 8, 0) ? NULL : map_get(&x->touched, addr / 8);
+}
+
+static bool words_forget(struct rec_affine *x, uint64_t addr, uint64_t n)
+{
+	for (uint64_t at = addr & ~7ull; at < addr + n; at += 8)
+		map_remove(&x->touched, at / 8);
+	return true;
+}
+
+/* Accesses @p from and @p to are of the same variable: the same value, unless too many
+ * stores may have hit it between. */
+static void access_join(struct rec_affine *x, uint32_t from, uint32_t to)
+{
+	struct dec_recover *r = x->r;
+	const struct rec_access *a = &r->accesses.data[from], *b = &r->accesses.data[to];
+
+	if (a->size < 4 || b->size < 4 || (x->bits == 64 && a->size != b->size) ||
+	    a->addr != b->addr ||
+	    (is_all(r->bits.data[a->node], x->bits) &&
+	     is_all(r->bits.data[b->node], x->bits)) ||
+	    rec_mem_lost(r, from, to, a->addr & ~7ull, (struct rec_bits){}, r->reach) >
+		    r->reach)
+		return;
+	rec_affine_join(x, rec_affine_find(x, b->node), rec_affine_find(x, a->node));
+}
+
+static bool range_join(struct rec_affine *x, const struct rec_access *a)
+{
+	struct rec_range range;
+
+	if (rec_range_find(x->r, a, &range) != REC_RANGE_SOME)
+		return true;
+	if (range.n < 1 << 16)
+		return words_forget(x, range.to, range.n);
+	map_deinit(&x->touched);
+	return true;
+}
+
+/* @return whether no store lies between accesses @p from and @p to but those of the class. */
+static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
+			   uint32_t root)
+{
+	for (uint32_t i = from + 1; i < to; i++) {
+		const struct rec_access *a = &x->r->accesses.data[i];
+
+		if (a->is_range || (a->is_write && rec_affine_address(x, a).root != root))
+			return false;
+	}
+	return true;
+}
+
+/* An access whose place is not known, but which is that of another one. */
+static bool unplaced_join(struct rec_affine *x, uint32_t i)
+{
+	const struct rec_access *a = &x->r->accesses.data[i], *b;
+	struct rec_term t = rec_affine_address(x, a);
+	uint64_t key = hash_of(t) | 1ull << 63, *at, last;
+
+	if (!t.is_there || t.root == REC_NO_NODE || (a->node & REC_VEC) || a->is_masked)
+		return true;
+	at = map_get(&x->touched, key);
+	last = at ? *at : 0;
+	if (map_put(&x->touched, key, i + 1))
+		return false;
+	b = last ? &x->r->accesses.data[last - 1] : NULL;
+	if (b && !a->is_write && a->size == b->size && a->size >= 4 &&
+	    i - last <= AFFINE_NEAR && unplaced_keeps(x, last - 1, i, t.root))
+		rec_affine_join(x, rec_affine_find(x, a->node),
+				rec_affine_find(x, b->node));
+	return true;
+}
+
+static bool memory_join(struct rec_affine *x, uint32_t i)
+{
+	const struct rec_access *a = &x->r->accesses.data[i];
+	uint64_t *word, half, last;
+
+	if (a->is_range)
+		return range_join(x, a);
+	if (a->placed < REC_INFERRED) {
+		if (a->placed == REC_HINTED && a->is_write)
+			words_forget(x, a->addr, a->size);
+		return a->mem >= REC_BELOW || unplaced_join(x, i);
+	}
+	if (a->is_masked || (a->node & REC_VEC) || a->size < 4 || a->addr % a->size)
+		return !a->is_write || words_forget(x, a->addr, a->size);
+	word = word_at(x, a->addr);
+	if (!word)
+		return false;
+	half = a->size == 8 ? UINT64_MAX : a->addr & 4 ? ~0ull << 32 : UINT32_MAX;
+	last = a->addr & 4 ? *word >> 32 : (uint32_t)*word;
+	*word = (*word & ~half) | ((i + 1) * 0x100000001ull & half);
+	if (last && !a->is_write)
+		access_join(x, last - 1, i);
+	return true;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+bool rec_affine_build(struct rec_affine *x)
+{
+	struct dec_recover *r = x->r;
+
+	if (!x->up)
+		x->up = malloc((r->bits.size + 1) * sizeof(*x->up));
+	if (!x->up)
+		return false;
+	for (size_t i = 0; i < r->bits.size; i++)
+		x->up[i] = (struct rec_term){ i, true, 1, 0 };
+	for (size_t i = 0; i < r->steps.size; i++) {
+		struct rec_at at = rec_at(r, i);
+
+		step_join(x, &at);
+	}
+	for (size_t i = 0; i < r->ties.size; i++)
+		rec_affine_join(x, rec_affine_find(x, r->ties.data[i].a),
+				rec_affine_find(x, r->ties.data[i].b));
+	for (size_t i = 0; i < r->accesses.size; i++) {
+		if (!memory_join(x, i))
+			return false;
+	}
+	map_deinit(&x->touched);
+	return true;
+}
+
+void rec_affine_deinit(struct rec_affine *x)
+{
+	free(x->up);
+	map_deinit(&x->touched);
+	map_deinit(&x->bounds);
+	vec_deinit(&x->intervals);
+}
+
+void rec_affine_learn(struct rec_affine *x)
+{
+	struct dec_recover *r = x->r;
+
+	for (size_t i = 0; i < r->bits.size; i++) {
+		struct rec_term t = rec_affine_find(x, i);
+		const struct rec_interval *in;
+		uint64_t *at;
+
+		if (is_all(r->bits.data[i], x->bits) || !t.is_there)
+			continue;
+		if (t.root == REC_NO_NODE) {
+			rec_learn(r, i, bits_low(t.off, x->bits));
+			continue;
+		}
+		at = map_get(&x->bounds, t.root);
+		in = at ? &x->intervals.data[*at] : NULL;
+		if (in && !in->n && !in->is_empty)
+			rec_learn(r, i, bits_low(rec_term_at(t, in->low), x->bits));
+	}
+}

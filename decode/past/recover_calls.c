@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What system calls do to memory, as far as it is known without their effects having been
+ * recorded: a table. A call that is not in it may write anything.
+ */
+#include "decode/past/recover_mem.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10 };
+
+/* What a call may write of memory that exists: nothing; a buffer (an argument's register,
+ * and its size or the register that holds it); the range it maps; or who knows. */
+struct call_effect {
+	uint16_t nr;
+	enum { CALL_NOTHING, CALL_BUFFER, CALL_SIZED, CALL_MAPS } what;
+	uint8_t reg;
+	uint32_t size; ///< or register
+};
+
+static const struct call_effect call_effects[] = {
+	{ SYS_write, CALL_NOTHING, 0, 0 },
+	{ SYS_writev, CALL_NOTHING, 0, 0 },
+	{ SYS_close, CALL_NOTHING, 0, 0 },
+	{ SYS_open, CALL_NOTHING, 0, 0 },
+	{ SYS_openat, CALL_NOTHING, 0, 0 },
+	{ SYS_lseek, CALL_NOTHING, 0, 0 },
+	{ SYS_access, CALL_NOTHING, 0, 0 },
+	{ SYS_getpid, CALL_NOTHING, 0, 0 },
+	{ SYS_gettid, CALL_NOTHING, 0, 0 },
+	{ SYS_getuid, CALL_NOTHING, 0, 0 },
+	{ SYS_geteuid, CALL_NOTHING, 0, 0 },
+	{ SYS_getppid, CALL_NOTHING, 0, 0 },
+	{ SYS_sched_yield, CALL_NOTHING, 0, 0 },
+	{ SYS_kill, CALL_NOTHING, 0, 0 },
+	{ SYS_tgkill, CALL_NOTHING, 0, 0 },
+	{ SYS_fsync, CALL_NOTHING, 0, 0 },
+	{ SYS_ftruncate, CALL_NOTHING, 0, 0 },
+	{ SYS_unlink, CALL_NOTHING, 0, 0 },
+	{ SYS_mprotect, CALL_NOTHING, 0, 0 },
+	{ SYS_munmap, CALL_NOTHING, 0, 0 },
+	{ SYS_read, CALL_SIZED, RSI, RDX },
+	{ SYS_pread64, CALL_SIZED, RSI, RDX },
+	{ SYS_getrandom, CALL_SIZED, RDI, RSI },
+	{ SYS_readlink, CALL_SIZED, RSI, RDX },
+	{ SYS_fstat, CALL_BUFFER, RSI, 144 },
+	{ SYS_newfstatat, CALL_BUFFER, RDX, 144 },
+	{ SYS_clock_gettime, CALL_BUFFER, RSI, 16 },
+	{ SYS_gettimeofday, CALL_BUFFER, RDI, 16 },
+	{ SYS_rt_sigprocmask, CALL_BUFFER, RDX, 8 },
+	{ SYS_rt_sigaction, CALL_BUFFER, RDX, 32 },
+	{ SYS_prlimit64, CALL_BUFFER, R10, 16 },
+	{ SYS_brk, CALL_NOTHING, 0, 0 },
+	{ SYS_mmap, CALL_MAPS, 0, 0 },
+};
+
+static const struct call_effect *call_effect(uint64_t nr)
+{
+	for (size_t i = 0; i < sizeof(call_effects) / sizeof(*call_effects); i++) {
+		if (call_effects[i].nr == nr)
+			return &call_effects[i];
+	}
+	return NULL;
+}
+
+enum rec_range_certainty rec_call_find(const struct rec_at *at, struct rec_range *ret)
+{
+	struct rec_bits nr = rec_reg(at, RAX, false), to, n;
+	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
+
+	if (!e)
+		return REC_RANGE_UNKNOWN;
+	if (e->what == CALL_NOTHING)
+		return REC_RANGE_NONE;
+	to = rec_reg(at, e->what == CALL_MAPS ? RAX : e->reg, e->what == CALL_MAPS);
+	n = e->what == CALL_SIZED ? rec_reg(at, e->size, false) :
+	    e->what == CALL_MAPS  ? rec_reg(at, RSI, false) :
+				    rec_const(e->size);
+	if (to.m != UINT64_MAX || n.m != UINT64_MAX)
+		return REC_RANGE_UNKNOWN;
+	// A failed mmap, a null pointer.
+	if (to.v >= -4095ull || !to.v || !n.v)
+		return REC_RANGE_NONE;
+	*ret = (struct rec_range){ .to = to.v, .n = n.v };
+	return REC_RANGE_SOME;
+}
+
+/* @return whether a call changes no mapping that is not writable in the end. */
+static bool call_keeps_const(struct dec_recover *r, uint32_t step)
+{
+	struct rec_at at = rec_at(r, step);
+	struct rec_bits nr = rec_reg(&at, RAX, false), prot = rec_reg(&at, RDX, false);
+	struct rec_bits flags = rec_reg(&at, R10, false);
+
+	if (nr.m != UINT64_MAX || !call_effect(nr.v))
+		return false;
+	if (nr.v == SYS_mprotect)
+		return prot.v & PROT_WRITE;
+	return nr.v != SYS_mmap || ((prot.v & PROT_WRITE) && (flags.v & MAP_ANONYMOUS));
+}
+
+/* Mappings that nobody may write were the same from here on to the end. */
+void rec_calls_look(struct dec_recover *r)
+{
+	r->const_from = 0;
+	for (size_t i = r->calls.size; i > 0 && !r->const_from; i--) {
+		if (!call_keeps_const(r, r->calls.data[i - 1]))
+			r->const_from = r->calls.data[i - 1] + 1;
+	}
+}

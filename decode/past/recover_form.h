@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A form in the making: the Zydis instruction beside what is made of it. Private to
+ * dec_recover_form*.c.
+ */
+#ifndef DECODE_PAST_RECOVER_FORM_H
+#define DECODE_PAST_RECOVER_FORM_H
+
+#include <Zydis/Zydis.h>
+
+#include "decode/past/recover_int.h"
+
+struct form_maker {
+	struct rec_form *f;
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/** @return the input (or output) slot of register @p reg, or of memory operand reg & 0x7f;
+ * REC_NONE when there is none. */
+uint8_t form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out);
+
+/** Fill @p o for Zydis register @p zr; its type stays REC_OP_NONE for those that are not
+ * tracked. */
+void form_reg_operand(struct rec_form *f, struct rec_operand *o, ZydisRegister zr);
+
+/** @return whether @p op is k0 where EVEX means no mask. */
+bool form_is_no_mask(const struct form_maker *k, const ZydisDecodedOperand *op);
+
+/** Fill need, give and the flags' masks. @return whether the CPU may run it in a stub. */
+bool form_runs(struct form_maker *k);
+
+#endif

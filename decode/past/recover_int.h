@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Inside dec_recover: every value that a register or a memory operand takes in the window
+ * is a *node*, written once. A step (an executed instruction) is a constraint between the
+ * nodes that it reads and those that it writes; registers tie steps together by sharing
+ * nodes, memory does through sweeps (recover_mem.c). Knowledge only grows, bit by bit,
+ * until nothing changes. That is done twice: first for what is known, then, beginning
+ * with it, for what is inferred.
+ */
+#ifndef DECODE_PAST_RECOVER_INT_H
+#define DECODE_PAST_RECOVER_INT_H
+
+#include "decode/past/recover.h"
+#include "decode/past/recover_set.h"
+
+#define REC_NONE 0xff
+#define REC_TOLD 0xfe  ///< of an access: no step's, but told from elsewhere (an anchor)
+#define REC_BELOW 0xfd ///< of an access: no step's, but memory below rsp is lost
+#define REC_NO_NODE UINT32_MAX
+#define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
+
+#define REC_TOP (1ull << 47) ///< nothing of a program lies above
+
+enum { REC_LOST = 64 }; ///< of more stores without a place, any may have hit a word
+
+enum { REC_KEPT = 7 }; ///< registers that a function gives back as they were
+
+enum {
+	REC_OPERANDS = 6,
+	REC_REGS = DEC_REG_FLAGS + 1,
+	REC_RSP = 4,
+	REC_RBP = 5,
+	REC_STATUS = 0x8d5
+};
+
+/** Some bits and which of them are known. */
+struct rec_bits {
+	uint64_t v, m; ///< v is 0 outside m
+};
+
+/** 64 bytes and which of them are known. */
+struct rec_bytes {
+	uint8_t v[64];
+	uint64_t m;
+};
+
+enum rec_kind {
+	REC_OPAQUE, ///< what it writes is not known
+	REC_NATIVE, ///< only run on the CPU, when all that it reads is known
+	REC_MOV,
+	REC_MOVSX,
+	REC_LEA,
+	REC_ADD, ///< with REC_SUB, _AND, _OR, _XOR: op[0] op= op[1]
+	REC_SUB,
+	REC_CMP,
+	REC_AND,
+	REC_TEST,
+	REC_OR,
+	REC_XOR,
+	REC_INC,
+	REC_DEC,
+	REC_NEG,
+	REC_NOT,
+	REC_SHIFT, ///< shl, shr, sar, rol, ror: mnemonic tells
+	REC_IMUL,
+	REC_XCHG,
+	REC_XADD,
+	REC_BSWAP,
+	REC_SIGN, ///< cwd, cdq, cqo
+	REC_SET,
+	REC_CMOV,
+	REC_PUSH,
+	REC_POP,
+	REC_LEAVE,
+	REC_BRANCH, ///< all that change rip
+	REC_STRING, ///< movs, stos, lods, scas, cmps, with or without rep
+	REC_PERM,   ///< moves bytes from here to there
+	REC_LANES,  ///< vector lanes that do not touch each other
+	REC_MASK,   ///< each lane becomes one bit
+	REC_SCAN,   ///< tzcnt, bsf
+	REC_ZEROUPPER,
+	REC_MASKED_STORE, ///< vmovdqu8 [m] {k}, v and its kin
+	REC_SYSCALL,
+	REC_GAP,
+};
+
+enum rec_operand_type {
+	REC_OP_NONE,
+	REC_OP_GPR,
+	REC_OP_VEC,
+	REC_OP_K,
+	REC_OP_MEM,
+	REC_OP_IMM
+};
+
+struct rec_operand {
+	uint8_t type;
+	uint8_t in, out; ///< slots, or REC_NONE
+	uint8_t reg;
+	uint8_t shift;	 ///< 8 for ah, bh, ch, dh
+	uint8_t element; ///< bytes of a lane
+	uint16_t bits;
+};
+
+/** Where the bytes of the one output come from. */
+struct rec_perm {
+	uint8_t slot[64]; ///< input slot, or REC_NONE: `at` is the byte itself
+	uint8_t at[64];
+	uint64_t m; ///< bytes that this tells
+};
+
+/** An instruction of the program: what all its executions share. Its slots are what it
+ * reads (general registers, other registers, memory) and then what it writes. */
+struct rec_form {
+	struct dec_insn insn;
+	uint8_t kind; ///< enum rec_kind
+	uint8_t cc;   ///< condition code
+	uint8_t n_in, n_out, n_mem_in, n_mem_out;
+	uint8_t n_ops;
+	uint8_t flags_in, flags_out, rsp_in, rsp_out; ///< slots
+	uint8_t base_in[DEC_MEMS], index_in[DEC_MEMS];
+	uint8_t agen_base, agen_index, agen_scale; ///< lea, fxsave
+	uint8_t agen_bits;
+	bool is_same;	///< both sources are the same register
+	bool is_const;	///< and the result does not depend on what it holds
+	bool is_native; ///< the CPU may run it
+	bool is_bulk;	///< its memory operands repeat
+	bool is_wild;	///< it writes memory that its operands do not tell
+	bool saves_more;
+	uint16_t saves; ///< bytes that fxsave writes; xsave at least (saves_more)
+	/** For the CPU, by slot: what must be known of an input, what is right in an output.
+	 * Bits, or bytes of a vector register and of a memory operand above 8 bytes. */
+	uint64_t need[8], give[8];
+	uint16_t flags_valid, flags_kept; ///< written with meaning; left as they were
+	struct rec_operand op[REC_OPERANDS];
+	int64_t imm;
+	int64_t agen_disp;
+	uint8_t *slot; ///< n_in + n_out: register, or 0x80 | memory operand
+	struct rec_perm *perm;
+	void (*run)(void *ctx);	  ///< the emitted stub, made when first wanted
+	uint32_t mirror;	  ///< 1 + index; 0: none was looked for
+	uint32_t n_placed;	  ///< of its stores, in this round: that went farther
+	uint64_t lowest, highest; ///< where they went
+};
+
+struct rec_step {
+	uint32_t form;
+	uint32_t ref;	 ///< its slots' nodes begin here
+	uint32_t access; ///< its memory accesses begin here
+	bool is_resumed; ///< something else happened before it
+	bool has_ties;
+};
+
+enum rec_placed { REC_UNPLACED, REC_HINTED, REC_INFERRED, REC_KNOWN };
+
+/** One memory operand read or written. In order, reads before writes. */
+struct rec_access {
+	uint64_t addr; ///< REC_BELOW: from rsp on
+	uint32_t step;
+	uint32_t line;	 ///< of addr, once it is known; cached
+	uint32_t node;	 ///< of what is read, written, told; of a range: REC_BELOW's rsp
+	uint8_t placed;	 ///< enum rec_placed
+	uint8_t mem;	 ///< operand; REC_NONE, REC_TOLD, REC_BELOW
+	uint8_t slot;	 ///< REC_NONE with mem REC_NONE: not by the step but before it
+	uint8_t size;	 ///< but of a range; of REC_BELOW
+	uint8_t n_known; ///< bits (of a vector bytes), when those were told who may learn
+	bool is_write;
+	bool is_range;	///< of any number of bytes: rep movs, a system call, a gap
+	bool is_masked; ///< a store that leaves some bytes alone
+};
+
+struct rec_anchor {
+	uint32_t node;
+	uint64_t value;
+};
+
+/** Two nodes that hold the same when functions keep to the ABI: a guess. */
+struct rec_tie {
+	uint32_t step; ///< where it is looked at: the first one behind a return
+	uint32_t a, b;
+};
+
+/** An instruction that sets rsp from rbp: the nodes that the two held before it. */
+struct rec_frame {
+	uint32_t step;
+	uint32_t rsp, rbp;
+};
+
+/** A call that has not returned. */
+struct rec_call {
+	uint64_t return_rip;
+	uint32_t node[REC_KEPT]; ///< before it, by index into rec_kept
+};
+
+struct rec_native;
+struct rec_show;
+struct rec_mirror;
+struct rec_home;
+struct rec_block;
+struct rec_grain;
+struct rec_end_home;
+struct rec_assumed;
+struct rec_line;
+struct rec_page;
+
+struct dec_recover {
+	uint64_t position;
+	VEC(struct rec_form) forms;
+	struct map form_at; ///< rip -> form that ran there last
+	VEC(struct rec_step) steps;
+	VEC(uint32_t) refs;
+	VEC(struct rec_access) accesses;
+	VEC(struct rec_bits) bits;
+	VEC(struct rec_bytes) bytes;
+	VEC(struct rec_anchor) anchors;
+	VEC(struct rec_tie) ties; ///< by step
+	VEC(struct rec_frame) frames;
+	VEC(struct rec_call)
+	nested; ///< while steps are added: calls that have not returned
+	uint32_t current[REC_REGS]; ///< while steps are added: each register's node
+	uint32_t
+		frame_node; ///< while steps are added: rbp where it was used as a frame's
+	uint64_t *known_bits; ///< masks after the first half
+	uint64_t *known_bytes;
+	uint8_t *
+		is_doubtful; ///< by node (bits, then bytes): guesses disagreed this round
+	VEC(uint32_t) bits_def, bytes_def; ///< by node: the step that writes it
+	uint32_t *use_at; ///< by node (bits, then bytes): its readers begin here in `use`
+	uint32_t *use;
+	uint32_t *queue;
+	uint8_t *is_queued;
+	uint32_t queue_head, queue_size;
+	const struct dec_recover_end *end;
+	VEC(struct rec_line) lines;
+	struct map line_at;
+	VEC(struct rec_page) pages;
+	struct map page_at;
+	struct rec_marks lost;	   ///< stores that went nobody knows where
+	struct rec_marks dirty[2]; ///< by is_backward: what a sweep is to look at
+	struct rec_marks stuck[2]; ///< what did not come to an end there
+	uint32_t moment;	   ///< the access that the sweep has come to
+	bool is_blocked;	   ///< lost stores stood before something there
+	bool is_open;		   ///< or something was asked there without an answer
+	bool is_out;		   ///< memory is out
+	bool is_plain;		   ///< tests: a sweep looks at all accesses
+	VEC(struct rec_assumed) assumed; ///< places found by what memory held
+	struct map assumed_at;		 ///< node -> index
+	struct map bases;		 ///< pointers that something goes through
+	struct map fresh;		 ///< pointers that allocator calls gave
+	struct map home_at;		 ///< such a pointer -> index into homes
+	VEC(struct rec_home) homes;
+	struct map looked_at; ///< lines of the end that were looked at for such pointers
+	struct map end_bases; ///< pointers that lie there
+	VEC(struct rec_end_home) end_homes;
+	VEC(struct dec_recover_heap_call) heap_calls;
+	VEC(struct rec_block) blocks;
+	VEC(struct rec_grain) grains;
+	struct map grain_at; ///< address / 16 -> index
+	struct map walked;   ///< blocks that the end's headers lead to
+	uint32_t reach;	     ///< guess that so many of them missed a word, no more
+	uint8_t stage;	     ///< of a round: the later, the bolder
+	uint8_t least_may; ///< enum rec_may: what a store must be for it to have hit a word
+	bool is_element; ///< what is looked at now is an element: its address has an index
+	uint8_t least_may_element; ///< as least_may, for such a word
+	bool is_bold; ///< a word is taken for a store's even if others may have written it
+	bool is_resumed; ///< while steps are added: something else happened before the next
+	bool changes_mxcsr; ///< the window loads mxcsr
+	bool changes_df;    ///< the window may set the direction flag
+	bool has_company;   ///< others write memory, too
+	bool is_guessing;
+	bool is_backward;
+	bool is_mining; ///< this sweep looks for mirrors
+	VEC(struct rec_mirror) mirrors;
+	VEC(uint32_t) calls; ///< steps that are system calls
+	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
+	uint32_t sweep_at;   ///< the step that the sweep has come to
+	uint32_t at;	     ///< the step whose rule runs
+	bool again;
+	uint64_t n_changes, n_conflicts;
+	struct rec_native *native;
+	struct rec_show *show;
+	struct dec_recover_stats stats;
+};
+
+/* ---- nodes (recover.c) ------------------------------------------------------------- */
+
+static inline struct rec_bits rec_const(uint64_t v)
+{
+	return (struct rec_bits){ v, UINT64_MAX };
+}
+
+/** All steps are there: index them. The first part of dec_recover_run(). */
+struct err *rec_prepare(struct dec_recover *r);
+
+/** Learn bits of a node. */
+void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b);
+
+/** Let the tied nodes of a step learn from each other. */
+void rec_apply_ties(struct dec_recover *r, uint32_t step);
+
+/** Learn bytes of a node; of a node of bits, the first 8. */
+void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_bytes *b);
+
+/** @return what is known of a node, as bytes. */
+void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes *ret);
+
+/** Let the step be looked at (again). */
+void rec_wake(struct dec_recover *r, uint32_t step);
+
+/** Look at steps until none has anything new. */
+void rec_settle(struct dec_recover *r);
+
+/** @return the mask of bytes that are known as a whole in bits @p m, and back. */
+static inline uint64_t rec_byte_mask(uint64_t m)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < 8; i++)
+		bytes |= (uint64_t)((m >> 8 * i & 0xff) == 0xff) << i;
+	return bytes;
+}
+
+static inline uint64_t rec_bit_mask(uint64_t bytes)
+{
+	uint64_t m = 0;
+
+	for (int i = 0; i < 8; i++)
+		m |= (bytes >> i & 1) * (0xffull << 8 * i);
+	return m;
+}
+
+static inline uint64_t rec_ones(unsigned n)
+{
+	return n >= 64 ? UINT64_MAX : (1ull << n) - 1;
+}
+
+static inline bool rec_is_vector(uint8_t reg)
+{
+	return reg >= DEC_REG_VEC && reg < DEC_REG_K;
+}
+
+/** The nodes of a step. */
+struct rec_at {
+	struct dec_recover *r;
+	const struct rec_form *form;
+	const uint32_t *ref;
+	uint32_t step;
+};
+
+static inline struct rec_at rec_at(struct dec_recover *r, uint32_t step)
+{
+	const struct rec_step *s = &r->steps.data[step];
+
+	return (struct rec_at){ r, &r->forms.data[s->form], &r->refs.data[s->ref], step };
+}
+
+/** @return the address where the flow went behind a step. */
+uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step);
+
+/* ---- forms (recover_form.c) -------------------------------------------------------- */
+
+/** Fill @p f for @p insn. */
+struct err *rec_form_init(struct rec_form *f, const struct dec_insn *insn);
+void rec_form_deinit(struct rec_form *f);
+
+/** @return the bytes of memory that masked store @p at certainly leaves alone; @p written
+ * gets those that it certainly writes. */
+uint64_t rec_masked(const struct rec_at *at, uint64_t *written);
+
+/* ---- rules (recover_rules.c, recover_vec.c) ------------------------------------ */
+
+/** Let each node of a step learn what follows from the others. */
+void rec_apply(struct rec_at *at);
+void rec_apply_vector(struct rec_at *at);
+
+/* ---- the CPU (recover_native.c) ---------------------------------------------------- */
+
+struct err *rec_native_create(struct rec_native **ret);
+void rec_native_destroy(struct rec_native *n);
+
+/** Values that an instruction is given and gives back, by slot. */
+struct rec_values {
+	struct rec_bytes slot[8]; ///< m is not looked at
+};
+
+/** Run @p f on @p in: its n_in slots. @p out: its n_out slots. @return false when this
+ * CPU cannot, or it faults. */
+bool rec_native_run(struct rec_native *n, struct rec_form *f, const struct rec_bytes *in,
+		    struct rec_bytes *out);
+
+/* ---- showing (recover_show.c) ------------------------------------------------------ */
+
+struct err *rec_show_create(struct rec_show **ret);
+void rec_show_destroy(struct rec_show *s);
+
+/** @return general register @p reg as the step reads it, or writes it. */
+static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
+{
+	const struct rec_form *f = at->form;
+	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
+
+	for (int s = from; s < to; s++) {
+		if (f->slot[s] == reg)
+			return at->r->bits.data[at->ref[s]];
+	}
+	return (struct rec_bits){};
+}
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Who touched which words: each word lists its accesses, in time's order. Accesses of any
+ * number of bytes (rep movs, system calls) are listed by page, where it is large.
+ */
+#include "decode/past/recover_mem.h"
+
+enum { PAGE = 4096, RANGE_SMALL = 1024 };
+
+/* ---- lines ------------------------------------------------------------------------------------ */
+
+static struct rec_page *page_get(struct dec_recover *r, uint64_t addr, uint32_t *ret)
+{
+	uint64_t *at = map_get(&r->page_at, addr / PAGE);
+	struct rec_page *p = at ? &r->pages.data[*at] : vec_push(&r->pages);
+
+	if (!p || (!at && map_put(&r->page_at, addr / PAGE, r->pages.size - 1)))
+		return NULL;
+	*ret = p - r->pages.data;
+	return p;
+}
+
+static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
+{
+	struct rec_line *l = vec_push(&r->lines);
+
+	if (!l || !page_get(r, addr, &l->page) ||
+	    map_put(&r->line_at, addr, r->lines.size - 1))
+		return NULL;
+	*ret = r->lines.size - 1;
+	l->addr = addr;
+	l->map = r->end->read(r->end->ctx, addr, l->end, 64);
+	return l;
+}
+
+struct rec_line *rec_line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached)
+{
+	struct rec_line *l = *cached != REC_NO_NODE ? &r->lines.data[*cached] : NULL;
+	uint64_t *at;
+
+	addr &= ~63ull;
+	if (l && l->addr == addr)
+		return l;
+	at = map_get(&r->line_at, addr);
+	if (at)
+		*cached = *at;
+	return at ? &r->lines.data[*at] : line_add(r, addr, cached);
+}
+
+/* Access @p access touches the words of [addr, addr+n). */
+static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, uint64_t n,
+		       uint32_t *cached)
+{
+	uint32_t other = REC_NO_NODE;
+
+	for (uint64_t word = addr & ~7ull; word < addr + n; word += 8) {
+		struct rec_line *l =
+			rec_line_get(r, word, word <= addr ? cached : &other);
+
+		uint8_t m = rec_overlap(word, addr, n);
+		int part = !(m & 0xf0) ? 1 : !(m & 0x0f) ? 2 : 0;
+
+		if (!l || (l->map != DEC_MAP_CONST &&
+			   !rec_chain_add(&l->words[word / 8 % 8].parts[part], access)))
+			return false;
+	}
+	return true;
+}
+
+bool rec_mem_list(struct dec_recover *r, struct rec_access *a)
+{
+	return words_list(r, a - r->accesses.data, a->addr, a->size, &a->line);
+}
+
+bool rec_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr, uint64_t n)
+{
+	uint32_t cached = REC_NO_NODE;
+
+	if (n <= RANGE_SMALL)
+		return words_list(r, access, addr, n, &cached);
+	for (uint64_t page = addr / PAGE; n && page <= (addr + n - 1) / PAGE; page++) {
+		uint32_t at;
+		struct rec_page *p = page_get(r, page * PAGE, &at);
+
+		if (!p || !rec_chain_add(&p->ranges, access))
+			return false;
+	}
+	return true;
+}
+
+/* ---- a word's accesses ------------------------------------------------------------------------ */
+
+/* The bytes of a word that each of its chains is about; all have the page's. */
+static const uint8_t part_bytes[REC_PARTS + 1] = { 0xff, 0x0f, 0xf0, 0xff };
+
+static const struct rec_chain *walk_chain(const struct dec_recover *r,
+					  const struct rec_walk *k, int i)
+{
+	return i == REC_PARTS ? &r->pages.data[k->page].ranges :
+				&r->lines.data[k->line].words[k->word].parts[i];
+}
+
+struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64_t word,
+			      uint32_t moment, bool is_later)
+{
+	struct rec_walk k = { .line = line,
+			      .page = r->lines.data[line].page,
+			      .word = word / 8 % 8,
+			      .is_later = is_later };
+
+	for (int i = 0; i <= REC_PARTS; i++) {
+		const struct rec_chain *c = walk_chain(r, &k, i);
+
+		k.left[i] = rec_chain_rank(c, moment + is_later);
+		if (is_later)
+			k.left[i] = c->size - k.left[i];
+	}
+	return k;
+}
+
+uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t want)
+{
+	uint32_t best = REC_NO_ACCESS;
+	int from = 0;
+
+	for (int i = 0; i <= REC_PARTS; i++) {
+		const struct rec_chain *c;
+		uint32_t at;
+
+		if (!k->left[i] || !(part_bytes[i] & want))
+			continue;
+		c = walk_chain(r, k, i);
+		at = c->at[c->begin +
+			   (k->is_later ? c->size - k->left[i] : k->left[i] - 1)];
+		if (best != REC_NO_ACCESS && (at < best) != k->is_later)
+			continue;
+		best = at;
+		from = i;
+	}
+	k->left[from] -= best != REC_NO_ACCESS;
+	return best;
+}
+
+uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n)
+{
+	uint64_t skip = addr > word ? addr - word : 0;
+	uint64_t end = addr + n > word ? addr + n - word : 0;
+
+	if (skip >= 8 || !end || addr + n <= word)
+		return 0;
+	return (0xff << skip) & (end >= 8 ? 0xff : (1 << end) - 1);
+}
+
+/* ---- who learns from whom ----------------------------------------------------------------------- */
+
+/* The same of access @p at, a range. @return the bytes that are known beyond it, too. */
+static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
+			    uint8_t left, bool is_later)
+{
+	struct rec_range range;
+	uint8_t to, from;
+
+	if (rec_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+		return left;
+	to = rec_overlap(word, range.to, range.n) & left;
+	from = range.is_copy ? rec_overlap(word, range.from, range.n) & left : 0;
+	if (to || from)
+		rec_marks_add(&r->dirty[!is_later], at);
+	return left & ~to;
+}
+
+/* Bytes @p left of a word are known of access @p from: who looks for them, in one direction,
+ * is to look again. */
+static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
+			uint64_t word, uint8_t left, bool is_later)
+{
+	struct rec_walk walk = rec_walk_from(r, line, word, from, is_later);
+
+	for (int i = 0; i < REC_AROUND && left; i++) {
+		uint32_t at = rec_walk_next(r, &walk, left);
+		const struct rec_access *a;
+		uint8_t m;
+
+		if (at == REC_NO_ACCESS)
+			return;
+		a = &r->accesses.data[at];
+		if (a->is_range) {
+			left = spread_range(r, at, word, left, is_later);
+			continue;
+		}
+		m = rec_overlap(word, a->addr, a->size) & left;
+		if (!m || (a->placed < REC_INFERRED && !a->is_write) || !a->placed)
+			continue;
+		if (!a->is_write || !is_later)
+			rec_marks_add(&r->dirty[!is_later], at);
+		if (!a->is_write || !a->is_masked)
+			left &= ~m;
+	}
+}
+
+void rec_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr, uint64_t n,
+		    bool is_later)
+{
+	uint64_t word = addr & ~7ull;
+
+	while (word < addr + n) {
+		uint64_t *at = map_get(&r->line_at, word & ~63ull);
+
+		if (!at) {
+			word = (word & ~63ull) + 64;
+			continue;
+		}
+		spread_word(r, from, *at, word, rec_overlap(word, addr, n), is_later);
+		word += 8;
+	}
+}

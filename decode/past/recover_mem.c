@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * One access and memory: what is stored is loaded again, and what lies there in the end was
+ * stored last. Where a store's address is not known, any word may have changed: when looking
+ * for what is *known* nothing passes it; when inferring, it is asked about by whoever reads
+ * a word that it may have hit (recover_lines.c, recover_alias.c).
+ */
+#include "decode/past/recover_guess.h"
+
+#include <string.h>
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
+
+enum { RANGE_MOST = 1 << 24 }; ///< larger than what is ever looked at
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Access @p a is not where it was in the last round: it spoils nothing there. */
+static void hint_drop(struct dec_recover *r, const struct rec_access *a)
+{
+	uint32_t i = a - r->accesses.data;
+
+	r->n_conflicts++;
+	rec_mem_spread(r, i, a->addr, a->size, true);
+	rec_mem_spread(r, i, a->addr, a->size, false);
+}
+
+void rec_access_place(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_at at = rec_at(r, a->step);
+	const struct dec_mem *m;
+	uint64_t addr;
+
+	if (a->mem >= REC_BELOW ||
+	    a->placed >= (r->is_guessing ? REC_INFERRED : REC_KNOWN))
+		return;
+	m = &at.form->insn.mem[a->mem];
+	addr = m->disp;
+	for (int i = 0; i < 2 && !m->is_absolute; i++) {
+		uint8_t reg = i ? m->index : m->base;
+		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
+		const struct rec_bits *b;
+
+		if (reg == DEC_REG_NONE)
+			continue;
+		if (slot == REC_NONE || at.ref[slot] == REC_NO_NODE)
+			return;
+		b = &r->bits.data[at.ref[slot]];
+		if (b->m != UINT64_MAX)
+			return;
+		addr += i ? b->v * m->scale : b->v;
+	}
+	if (m->is_addr32)
+		addr = (uint32_t)addr;
+	if (m->is_fs)
+		addr += r->end->regs.fs_base;
+	// A wrong guess would lead there.
+	if (addr >= REC_TOP - 64)
+		return;
+	if (a->placed == REC_HINTED && a->addr != addr)
+		hint_drop(r, a);
+	a->addr = addr;
+	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
+	if (r->is_guessing)
+		rec_bases_note(r, a);
+	if (at.form->is_bulk)
+		return;
+	r->is_out |= !rec_mem_list(r, a);
+	rec_marks_remove(&r->lost, a - r->accesses.data);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------ */
+
+/* rep stos: the value, repeated; rep movs: what lies at the source. Only when the two do
+ * not overlap is the one what the other was. */
+static enum rec_range_certainty bulk_find(struct dec_recover *r, const struct rec_at *at,
+					  const struct rec_access *a,
+					  struct rec_range *ret)
+{
+	struct rec_bits n = rec_reg(at, RCX, false), from = rec_reg(at, RSI, false);
+	struct rec_bits value = rec_reg(at, RAX, false);
+	unsigned unit = at->form->insn.mem[0].size;
+
+	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
+	    n.m != UINT64_MAX || n.v > RANGE_MOST)
+		return REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){
+		.to = a->addr, .n = n.v * unit, .unit = unit, .value = value.v
+	};
+	if (!at->form->n_mem_in)
+		ret->is_fill = (value.m & rec_ones(unit * 8)) == rec_ones(unit * 8);
+	else
+		ret->is_copy = from.m == UINT64_MAX && from.v - ret->to >= ret->n &&
+			       ret->to - from.v >= ret->n;
+	ret->from = ret->is_copy ? from.v : 0;
+	return ret->n ? REC_RANGE_SOME : REC_RANGE_NONE;
+}
+
+/* The recorder's probes wrote on the program's stack. */
+static enum rec_range_certainty
+below_find(const struct dec_recover *r, const struct rec_access *a, struct rec_range *ret)
+{
+	struct rec_bits rsp = r->bits.data[a->node];
+
+	if (rsp.m != UINT64_MAX)
+		return r->is_guessing ? REC_RANGE_NONE : REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){ .to = rsp.v + a->addr, .n = a->size };
+	return REC_RANGE_SOME;
+}
+
+/* fxsave, xsave. */
+static enum rec_range_certainty save_find(const struct rec_at *at, struct rec_range *ret)
+{
+	const struct rec_form *f = at->form;
+	const uint8_t slot[2] = { f->agen_base, f->agen_index };
+
+	if (!f->saves || (f->saves_more && !at->r->is_guessing))
+		return REC_RANGE_UNKNOWN;
+	*ret = (struct rec_range){ .to = f->agen_disp, .n = f->saves };
+	for (int i = 0; i < 2; i++) {
+		const struct rec_bits *b;
+
+		if (slot[i] == REC_NONE)
+			continue;
+		b = &at->r->bits.data[at->ref[slot[i]]];
+		if (b->m != UINT64_MAX)
+			return REC_RANGE_UNKNOWN;
+		ret->to += b->v * (i ? f->agen_scale : 1);
+	}
+	return REC_RANGE_SOME;
+}
+
+enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
+					struct rec_range *ret)
+{
+	enum rec_range_certainty is = REC_RANGE_UNKNOWN;
+	struct rec_at at;
+
+	if (a->mem == REC_BELOW) {
+		is = below_find(r, a, ret);
+	} else if (a->slot != REC_NONE) {
+		at = rec_at(r, a->step);
+		is = a->mem != REC_NONE		  ? bulk_find(r, &at, a, ret) :
+		     at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) :
+						    save_find(&at, ret);
+	}
+	if (is == REC_RANGE_SOME &&
+	    (ret->to >= REC_TOP || ret->n > RANGE_MOST || ret->from >= REC_TOP))
+		return REC_RANGE_UNKNOWN;
+	return is;
+}
+
+static bool range_apply(struct dec_recover *r, struct rec_access *a)
+{
+	uint32_t i = a - r->accesses.data;
+	enum rec_range_certainty is;
+	struct rec_range range;
+
+	rec_access_place(r, a);
+	is = rec_range_find(r, a, &range);
+	// Nothing tells when rsp is found: it is no operand of a step.
+	r->is_open = a->mem == REC_BELOW && is != REC_RANGE_SOME;
+	if (is == REC_RANGE_UNKNOWN)
+		return true;
+	rec_marks_remove(&r->lost, i);
+	if (is == REC_RANGE_NONE)
+		return true;
+	if (!rec_mem_list_range(r, i, range.to, range.n) ||
+	    (range.is_copy && !rec_mem_list_range(r, i, range.from, range.n)))
+		return false;
+	if (range.is_copy && r->is_backward)
+		rec_mem_spread(r, i, range.from, range.n, false);
+	if ((range.is_copy || range.is_fill) && !r->is_backward)
+		rec_mem_spread(r, i, range.to, range.n, true);
+	return true;
+}
+
+/* ---- accesses ---------------------------------------------------------------------------------- */
+
+/* Access @p a learns what memory held at this moment. */
+static bool access_learn(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_bytes bytes;
+	struct rec_bits bits;
+
+	if (a->node & REC_VEC) {
+		if (!rec_mem_read(r, a->addr, a->size, &a->line, &bytes))
+			return false;
+		rec_learn_bytes(r, a->node, &bytes);
+	} else {
+		if (!rec_mem_read_bits(r, a->addr, a->size, &a->line, &bits))
+			return false;
+		rec_learn(r, a->node, bits);
+	}
+	return true;
+}
+
+/* A store that nobody knows the place of comes. @return whether it was found. */
+static bool store_find(struct dec_recover *r, struct rec_access *a)
+{
+	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
+		return false;
+	rec_access_place(r, a);
+	return a->placed >= REC_INFERRED;
+}
+
+/* A word of memory is read or written: was it another one before, and nobody wrote it? */
+static void change_find(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_bits b = r->bits.data[a->node];
+	uint32_t seen;
+	uint64_t was;
+	bool is_clear;
+
+	if (b.m != UINT64_MAX || !rec_mem_fact(r, a->addr, &was, &seen, &is_clear) ||
+	    was == b.v)
+		return;
+	if (!r->stage || !rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
+		r->is_open = true;
+}
+
+/* It has no place yet: find one. @return whether it has. */
+static bool access_find(struct dec_recover *r, struct rec_access *a)
+{
+	rec_access_place(r, a);
+	if (r->is_guessing && !a->is_write && a->placed < REC_INFERRED) {
+		rec_mirror_apply(r, a);
+		rec_access_place(r, a);
+		r->is_open = a->placed < REC_INFERRED && a->size == 8 &&
+			     r->bits.data[a->node].m == UINT64_MAX;
+	}
+	return a->placed >= REC_INFERRED ||
+	       (a->placed < REC_HINTED && a->is_write && store_find(r, a));
+}
+
+bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
+{
+	struct rec_at at;
+
+	if (a->is_range)
+		return range_apply(r, a);
+	// What was told is not learned, but a contradiction is noticed.
+	if (a->mem == REC_TOLD)
+		return access_learn(r, a);
+	at = rec_at(r, a->step);
+	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
+	if (!access_find(r, a) || at.form->is_bulk || (a->is_write && !r->is_backward))
+		return true;
+	if (r->is_guessing && a->size == 8 && !a->is_masked)
+		change_find(r, a);
+	if (!access_learn(r, a))
+		return false;
+	rec_settle(r);
+	return true;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A sweep goes through the accesses, in time's direction or against it, and lets each learn
+ * from memory. Only those are looked at that may find something new: of whose step, or of
+ * whose neighbour at the same word, more is known since (*dirty*), and those that stores
+ * stand before of which nobody knows where they went (*stuck*).
+ */
+#include "decode/past/recover_guess.h"
+
+/* Backward sweeps in a row, and how little makes another not worth it. */
+enum { RECOVER_BACKWARD = 8, RECOVER_FEW = 64 };
+
+enum { RECOVER_NEAR = 16 }; ///< accesses
+
+struct err *rec_sweep_create(struct dec_recover *r)
+{
+	uint32_t n = r->accesses.size;
+
+	if (!rec_marks_init(&r->lost, n))
+		return &err_nomem;
+	for (int i = 0; i < 2; i++) {
+		if (!rec_marks_init(&r->dirty[i], n) || !rec_marks_init(&r->stuck[i], n))
+			return &err_nomem;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct rec_access *a = &r->accesses.data[i];
+
+		if (a->mem == REC_TOLD && !rec_mem_list(r, a))
+			return &err_nomem;
+	}
+	rec_sweep_restart(r);
+	return NULL;
+}
+
+void rec_sweep_destroy(struct dec_recover *r)
+{
+	rec_marks_deinit(&r->lost);
+	for (int i = 0; i < 2; i++) {
+		rec_marks_deinit(&r->dirty[i]);
+		rec_marks_deinit(&r->stuck[i]);
+	}
+	for (size_t i = 0; i < r->lines.size; i++) {
+		for (int w = 0; w < 8 * REC_PARTS; w++)
+			free(r->lines.data[i]
+				     .words[w / REC_PARTS]
+				     .parts[w % REC_PARTS]
+				     .at);
+	}
+	for (size_t i = 0; i < r->pages.size; i++)
+		free(r->pages.data[i].ranges.at);
+	vec_deinit(&r->lines);
+	map_deinit(&r->line_at);
+	vec_deinit(&r->pages);
+	map_deinit(&r->page_at);
+}
+
+void rec_sweep_restart(struct dec_recover *r)
+{
+	struct rec_range range;
+
+	rec_marks_fill(&r->lost, false);
+	for (int i = 0; i < 2; i++) {
+		rec_marks_fill(&r->dirty[i], true);
+		rec_marks_fill(&r->stuck[i], false);
+	}
+	for (size_t i = 0; i < r->accesses.size; i++) {
+		struct rec_access *a = &r->accesses.data[i];
+
+		a->n_known = 0;
+		if (a->is_range ? rec_range_find(r, a, &range) == REC_RANGE_UNKNOWN :
+				  a->is_write && a->placed < REC_HINTED)
+			rec_marks_add(&r->lost, i);
+	}
+}
+
+void rec_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node)
+{
+	for (size_t i = r->steps.data[step].access;
+	     i < r->accesses.size && r->accesses.data[i].step == step; i++) {
+		struct rec_access *a = &r->accesses.data[i];
+
+		if (a->placed < REC_INFERRED && !a->is_range)
+			rec_access_place(r, a);
+		else if (a->node != node && !a->is_range && !a->is_masked)
+			continue;
+		rec_marks_add(&r->dirty[0], i);
+		rec_marks_add(&r->dirty[1], i);
+	}
+}
+
+/* How much is known of an access: bits, of a vector bytes. */
+static unsigned n_known(const struct dec_recover *r, const struct rec_access *a)
+{
+	if (a->placed < REC_INFERRED || a->is_range)
+		return 0;
+	if (a->node & REC_VEC)
+		return __builtin_popcountll(r->bytes.data[a->node & ~REC_VEC].m &
+					    rec_ones(a->size));
+	return __builtin_popcountll(r->bits.data[a->node].m & rec_ones(8 * a->size));
+}
+
+/* If more is known of access @p i, those who learn from it are told. */
+static bool access_tell(struct dec_recover *r, uint32_t i)
+{
+	struct rec_access *a = &r->accesses.data[i];
+	unsigned known = n_known(r, a);
+
+	if (known <= a->n_known)
+		return !r->is_out;
+	a->n_known = known;
+	rec_mem_spread(r, i, a->addr, a->size, true);
+	if (!a->is_write)
+		rec_mem_spread(r, i, a->addr, a->size, false);
+	return !r->is_out && (!r->is_guessing || rec_homes_note(r, i));
+}
+
+static bool access_visit(struct dec_recover *r, uint32_t i)
+{
+	struct rec_access *a = &r->accesses.data[i];
+	unsigned known;
+
+	r->moment = i;
+	r->sweep_at = a->step;
+	r->is_blocked = r->is_open = false;
+	if (!rec_access_apply(r, a))
+		return false;
+	known = n_known(r, a);
+	if (r->is_open ||
+	    (r->is_blocked && known < (a->node & REC_VEC ? a->size : 8u * a->size)))
+		rec_marks_add(&r->stuck[r->is_backward], i);
+	else
+		rec_marks_remove(&r->stuck[r->is_backward], i);
+	// What passes by it depends on its mask.
+	if (a->is_masked && a->placed >= REC_INFERRED)
+		rec_mem_spread(r, i, a->addr, a->size, !r->is_backward);
+	return access_tell(r, i);
+}
+
+/* What access @p i told may tell more of those that a backward sweep has just come past, and
+ * that more of this one: two loads of a word whose values are mixed (x ^ x << 5) find it bit
+ * by bit from each other. */
+static bool tell_back(struct dec_recover *r, uint32_t i)
+{
+	const struct rec_marks *dirty = &r->dirty[true];
+	bool is = true;
+
+	for (uint32_t near = rec_marks_from(dirty, i + 1);
+	     near != REC_NO_ACCESS && near - i <= RECOVER_NEAR && is;
+	     near = rec_marks_from(dirty, near + 1))
+		is = r->accesses.data[near].is_write || access_tell(r, near);
+	return is;
+}
+
+static struct err *sweep(struct dec_recover *r, bool is_backward)
+{
+	struct rec_marks *dirty = &r->dirty[is_backward];
+	uint32_t i = is_backward ? r->accesses.size : 0;
+
+	r->is_backward = is_backward;
+	r->stats.sweeps++;
+	rec_calls_look(r);
+	rec_marks_join(dirty, &r->stuck[is_backward]);
+	if (r->is_plain)
+		rec_marks_fill(dirty, true);
+	for (;;) {
+		// Once more the same one, if there is more now to learn.
+		i = is_backward ? rec_marks_before(dirty, i + (i < r->accesses.size)) :
+				  rec_marks_from(dirty, i);
+		if (i == REC_NO_ACCESS)
+			return NULL;
+		rec_marks_remove(dirty, i);
+		if (!access_visit(r, i) || (is_backward && !tell_back(r, i)))
+			return &err_nomem;
+	}
+}
+
+struct err *rec_settle_memory(struct dec_recover *r)
+{
+	struct err *err = NULL;
+	uint64_t before, found;
+
+	rec_settle(r);
+	do {
+		before = r->n_changes;
+		// Where one thing leads to another backward, the other way need not be gone
+		// each time.
+		for (int n = 0; n < RECOVER_BACKWARD && !err; n++) {
+			found = r->n_changes;
+			err = sweep(r, true);
+			rec_settle(r);
+			if (!r->is_guessing || r->n_changes - found <= RECOVER_FEW)
+				break;
+		}
+		if (!err)
+			err = sweep(r, false);
+		rec_settle(r);
+	} while (!err && (r->n_changes != before ||
+			  rec_marks_from(&r->dirty[0], 0) != REC_NO_ACCESS ||
+			  rec_marks_from(&r->dirty[1], 0) != REC_NO_ACCESS));
+	return err;
+}
+
+struct err *rec_sweep_mine(struct dec_recover *r)
+{
+	rec_mirrors_begin(r);
+	r->is_backward = true;
+	for (size_t i = r->accesses.size; i-- > 0;) {
+		const struct rec_access *a = &r->accesses.data[i];
+
+		r->moment = i;
+		r->sweep_at = a->step;
+		if (a->placed >= REC_INFERRED && !a->is_write && !a->is_range &&
+		    a->mem != REC_TOLD)
+			rec_mirror_apply(r, a);
+	}
+	rec_mirrors_end(r);
+	return NULL;
+}

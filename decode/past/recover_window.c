@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The window, step by step as it is told: nodes for what each step reads and writes, and
+ * which call each return belongs to.
+ */
+#include "decode/past/recover_guess.h"
+
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+/* ---- the window --------------------------------------------------------------------------- */
+
+struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
+{
+	struct dec_recover *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return &err_nomem;
+	r->position = position;
+	memset(r->current, 0xff, sizeof(r->current));
+	r->frame_node = REC_NO_NODE;
+	*ret = r;
+	return NULL;
+}
+
+void dec_recover_destroy(struct dec_recover *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->forms.size; i++)
+		rec_form_deinit(&r->forms.data[i]);
+	vec_deinit(&r->forms);
+	map_deinit(&r->form_at);
+	vec_deinit(&r->steps);
+	vec_deinit(&r->refs);
+	vec_deinit(&r->accesses);
+	vec_deinit(&r->bits);
+	vec_deinit(&r->bytes);
+	vec_deinit(&r->bits_def);
+	vec_deinit(&r->bytes_def);
+	vec_deinit(&r->anchors);
+	vec_deinit(&r->calls);
+	vec_deinit(&r->ties);
+	vec_deinit(&r->frames);
+	rec_heap_deinit(r);
+	vec_deinit(&r->mirrors);
+	rec_homes_deinit(r);
+	map_deinit(&r->looked_at);
+	map_deinit(&r->end_bases);
+	vec_deinit(&r->assumed);
+	map_deinit(&r->assumed_at);
+	map_deinit(&r->bases);
+	map_deinit(&r->fresh);
+	vec_deinit(&r->nested);
+	rec_sweep_destroy(r);
+	free(r->known_bits);
+	free(r->known_bytes);
+	free(r->is_doubtful);
+	free(r->use_at);
+	free(r->use);
+	free(r->queue);
+	free(r->is_queued);
+	rec_native_destroy(r->native);
+	rec_show_destroy(r->show);
+	free(r);
+}
+
+/* @return a new node, written by @p step; REC_NO_NODE when memory is out. */
+static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
+{
+	uint32_t *def = is_bytes ? vec_push(&r->bytes_def) : vec_push(&r->bits_def);
+
+	if (!def || (is_bytes ? !vec_push(&r->bytes) : !vec_push(&r->bits)))
+		return REC_NO_NODE;
+	*def = step;
+	return is_bytes ? (r->bytes.size - 1) | REC_VEC : r->bits.size - 1;
+}
+
+/* What changes the meaning of other instructions. */
+static void form_note(struct dec_recover *r, uint16_t mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_LDMXCSR:
+	case ZYDIS_MNEMONIC_VLDMXCSR:
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+		r->changes_mxcsr = true;
+		break;
+	case ZYDIS_MNEMONIC_STD:
+	case ZYDIS_MNEMONIC_POPF:
+	case ZYDIS_MNEMONIC_POPFQ:
+		r->changes_df = true;
+		break;
+	}
+}
+
+/* The form of @p insn: the last one at its address, unless the code has changed. */
+static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
+			     uint32_t *ret)
+{
+	uint64_t *at = map_get(&r->form_at, insn->rip);
+	struct rec_form *f;
+	struct err *err;
+
+	if (at) {
+		f = &r->forms.data[*at];
+		*ret = *at;
+		if (f->insn.len == insn->len &&
+		    !memcmp(f->insn.bytes, insn->bytes, insn->len))
+			return NULL;
+	}
+	f = vec_push(&r->forms);
+	if (!f || map_put(&r->form_at, insn->rip, r->forms.size - 1))
+		return &err_nomem;
+	*ret = r->forms.size - 1;
+	err = rec_form_init(f, insn);
+	form_note(r, insn->mnemonic);
+	return err;
+}
+
+static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
+			      uint8_t slot, bool is_write)
+{
+	struct rec_access *a = vec_push(&r->accesses);
+
+	if (!a)
+		return &err_nomem;
+	*a = (struct rec_access){ .step = step,
+				  .line = REC_NO_NODE,
+				  .node = REC_NO_NODE,
+				  .mem = mem,
+				  .slot = slot,
+				  .is_write = is_write,
+				  .is_range = mem == REC_NONE || mem == REC_BELOW };
+	return NULL;
+}
+
+/* The same of operand @p mem, whose value is @p node. */
+static struct err *operand_add(struct dec_recover *r, const struct rec_form *f,
+			       uint8_t mem, uint8_t slot, uint32_t node, uint32_t step)
+{
+	bool is_write = slot >= f->n_in;
+	struct err *err = access_add(r, step, mem, slot, is_write);
+	struct rec_access *a = &r->accesses.data[r->accesses.size - 1];
+
+	if (err)
+		return err;
+	a->node = node;
+	a->size = f->insn.mem[mem].size;
+	// Of a narrow one, what lies above it is nothing.
+	if (!(node & REC_VEC))
+		r->bits.data[node].m = ~rec_ones(8 * a->size);
+	a->is_range = is_write && f->is_bulk;
+	a->is_masked = is_write && f->kind == REC_MASKED_STORE;
+	return NULL;
+}
+
+static struct err *slot_add(struct dec_recover *r, const struct rec_form *f, int s,
+			    uint32_t step)
+{
+	bool is_out = s >= f->n_in;
+	uint8_t reg = f->slot[s];
+	uint32_t *ref = vec_push(&r->refs), node;
+
+	if (!ref)
+		return &err_nomem;
+	if (reg >= 0x80) {
+		node = node_new(r, f->insn.mem[reg & 0x7f].size > 8, step);
+		*ref = node;
+		return node == REC_NO_NODE ? &err_nomem :
+					     operand_add(r, f, reg & 0x7f, s, node, step);
+	}
+	if (is_out || r->current[reg] == REC_NO_NODE) {
+		node = node_new(r, rec_is_vector(reg), is_out ? step : REC_NO_NODE);
+		if (node == REC_NO_NODE)
+			return &err_nomem;
+		r->current[reg] = node;
+	}
+	*ref = r->current[reg];
+	return NULL;
+}
+
+/* @return whether the flow can go from @p a to address @p rip with nothing between. */
+static bool can_follow(const struct dec_insn *a, uint64_t rip)
+{
+	switch (a->flow) {
+	case DEC_FLOW_JMP:
+	case DEC_FLOW_CALL:
+		return rip == a->target;
+	case DEC_FLOW_JCC:
+	case DEC_FLOW_JRCX:
+		return rip == a->target || rip == a->rip + a->len;
+	case DEC_FLOW_JMP_IND:
+	case DEC_FLOW_CALL_IND:
+	case DEC_FLOW_RET:
+		return true;
+	default:
+		return rip == a->rip + a->len;
+	}
+}
+
+/* What the ABI has functions preserve. */
+static const uint8_t rec_kept[REC_KEPT] = { 4, 3, 5, 12, 13, 14, 15 };
+
+/* The node that register @p reg holds now. */
+static uint32_t node_now(struct dec_recover *r, uint8_t reg)
+{
+	if (r->current[reg] == REC_NO_NODE)
+		r->current[reg] = node_new(r, rec_is_vector(reg), REC_NO_NODE);
+	return r->current[reg];
+}
+
+static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn)
+{
+	struct rec_call *c = vec_push(&r->nested);
+
+	if (!c)
+		return &err_nomem;
+	c->return_rip = insn->rip + insn->len;
+	for (int i = 0; i < REC_KEPT; i++) {
+		c->node[i] = node_now(r, rec_kept[i]);
+		if (c->node[i] == REC_NO_NODE)
+			return &err_nomem;
+	}
+	return NULL;
+}
+
+/* A return came to @p rip, where step @p step is: which call was it? One that is not the
+ * innermost when the ones inside never returned (longjmp). */
+static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
+{
+	size_t n = r->nested.size, floor = n > 16 ? n - 16 : 0;
+	const struct rec_call *c;
+
+	while (n > floor && r->nested.data[n - 1].return_rip != rip)
+		n--;
+	if (n == floor)
+		return NULL;
+	c = &r->nested.data[n - 1];
+	r->nested.size = n - 1;
+	for (int i = 0; i < REC_KEPT; i++) {
+		uint32_t now = node_now(r, rec_kept[i]);
+		struct rec_tie *t;
+
+		if (now == c->node[i])
+			continue;
+		t = vec_push(&r->ties);
+		if (!t || now == REC_NO_NODE)
+			return &err_nomem;
+		*t = (struct rec_tie){ step, c->node[i], now };
+	}
+	return NULL;
+}
+
+/* A function that began before the window and ends with `pop rbp; ret`, without leave: its
+ * frame pointer, if it is one, stands where the stack pointer does. */
+static struct err *frame_end(struct dec_recover *r, const struct dec_insn *before,
+			     const struct dec_insn *insn, uint32_t step)
+{
+	uint32_t rbp = r->current[REC_RBP];
+	struct rec_tie *t;
+
+	for (int m = 0; m < insn->n_mem && rbp != REC_NO_NODE; m++) {
+		if (insn->mem[m].base == REC_RBP && insn->mem[m].disp < 0)
+			r->frame_node = rbp;
+	}
+	if (insn->bytes[0] != 0x5d || insn->len != 1 || rbp == REC_NO_NODE ||
+	    rbp != r->frame_node || r->bits_def.data[rbp] != REC_NO_NODE || !before ||
+	    before->flow != DEC_FLOW_NEXT || before->gpr_written & 1u << REC_RSP)
+		return NULL;
+	t = vec_push(&r->ties);
+	if (!t || node_now(r, REC_RSP) == REC_NO_NODE)
+		return &err_nomem;
+	*t = (struct rec_tie){ step, rbp, node_now(r, REC_RSP) };
+	return NULL;
+}
+
+/* Follow calls and returns, @p insn being the next step. */
+static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *last,
+				const struct dec_insn *insn, uint32_t step)
+{
+	struct err *err = NULL;
+
+	if (last && last->flow == DEC_FLOW_RET)
+		err = call_end(r, insn->rip, step);
+	if (!err && (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND))
+		err = call_begin(r, insn);
+	return err ?: frame_end(r, last, insn, step);
+}
+
+/* Step @p step sets rsp from rbp. */
+static struct err *frame_note(struct dec_recover *r, uint32_t step)
+{
+	struct rec_frame *f = vec_push(&r->frames);
+	uint32_t rsp = node_now(r, REC_RSP), rbp = node_now(r, REC_RBP);
+
+	if (!f || rsp == REC_NO_NODE || rbp == REC_NO_NODE)
+		return &err_nomem;
+	*f = (struct rec_frame){ step, rsp, rbp };
+	return NULL;
+}
+
+struct err *dec_recover_gap(struct dec_recover *r)
+{
+	r->nested.size = 0;
+	memset(r->current, 0xff, sizeof(r->current));
+	r->is_resumed = true;
+	return access_add(r, r->steps.size, REC_NONE, REC_NONE, true);
+}
+
+struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
+{
+	const struct rec_step *last = r->steps.size ? &r->steps.data[r->steps.size - 1] :
+						      NULL;
+	const struct dec_insn *before = last ? &r->forms.data[last->form].insn : NULL;
+	uint32_t form, step = r->steps.size;
+	size_t n_ties = r->ties.size;
+	const struct rec_form *f;
+	struct rec_step *s;
+	struct err *err = NULL;
+
+	if (before && !can_follow(before, insn->rip))
+		err = dec_recover_gap(r);
+	if (!err)
+		err = calls_follow(r, before, insn, step);
+	if (!err)
+		err = form_find(r, insn, &form);
+	if (err)
+		return err;
+	s = vec_push(&r->steps);
+	if (!s)
+		return &err_nomem;
+	*s = (struct rec_step){ form, r->refs.size, r->accesses.size, r->is_resumed,
+				r->ties.size != n_ties };
+	r->is_resumed = false;
+	f = &r->forms.data[form];
+	if (rec_frame_ends(f))
+		err = frame_note(r, step);
+	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
+		err = slot_add(r, f, i, step);
+	if (!err && f->is_wild)
+		err = access_add(r, step, REC_NONE, 0, true);
+	if (!err && f->kind == REC_SYSCALL) {
+		uint32_t *call = vec_push(&r->calls);
+
+		if (!call)
+			return &err_nomem;
+		*call = step;
+	}
+	return err;
+}
+
+struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
+{
+	struct rec_anchor *a = vec_push(&r->anchors);
+
+	if (!a)
+		return &err_nomem;
+	*a = (struct rec_anchor){ node_now(r, reg), value };
+	return NULL;
+}
+
+struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
+				      const void *bytes, size_t n)
+{
+	uint32_t node = node_new(r, n > 8, REC_NO_NODE);
+	struct err *err;
+	struct rec_access *a;
+
+	if (node == REC_NO_NODE)
+		return &err_nomem;
+	err = access_add(r, r->steps.size, REC_TOLD, REC_NONE, false);
+	if (err)
+		return err;
+	a = &r->accesses.data[r->accesses.size - 1];
+	a->addr = addr;
+	a->node = node;
+	a->size = n;
+	a->placed = REC_KNOWN;
+	if (node & REC_VEC) {
+		memcpy(r->bytes.data[node & ~REC_VEC].v, bytes, n);
+		r->bytes.data[node & ~REC_VEC].m = rec_ones(n);
+	} else {
+		memcpy(&r->bits.data[node].v, bytes, n);
+		r->bits.data[node].m = rec_ones(8 * n);
+	}
+	return NULL;
+}
+
+struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n)
+{
+	struct err *err = access_add(r, r->steps.size, REC_BELOW, REC_NONE, true);
+	struct rec_access *a;
+
+	if (err)
+		return err;
+	a = &r->accesses.data[r->accesses.size - 1];
+	a->node = node_now(r, REC_RSP);
+	a->size = n;
+	a->addr = from;
+	return a->node == REC_NO_NODE ? &err_nomem : NULL;
+}
+
+void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end)
+{
+	r->end = end;
+}
+
+void dec_recover_set_company(struct dec_recover *r, bool has_company)
+{
+	r->has_company = has_company;
+}
+
+uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step)
+{
+	if (step + 1 >= r->steps.size)
+		return r->end->regs.rip;
+	if (r->steps.data[step + 1].is_resumed)
+		return 0;
+	return r->forms.data[r->steps.data[step + 1].form].insn.rip;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/pt/files.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#define DEBUG_DIR "/usr/lib/debug/.build-id"
+#define DELETED " (deleted)"
+
+void dec_pt_files_init(struct dec_pt_files *f, const struct capture *c,
+		       const struct perf_info *perf)
+{
+	*f = (struct dec_pt_files){
+		.capture = c, .perf = perf, .home = getenv("HOME"), .vdso = -1
+	};
+}
+
+void dec_pt_files_deinit(struct dec_pt_files *f)
+{
+	for (size_t i = 0; i < f->known.size; i++) {
+		free(f->known.data[i].path);
+		free(f->known.data[i].build_id);
+		free(f->known.data[i].stored);
+		free(f->known.data[i].why);
+	}
+	vec_deinit(&f->known);
+	if (f->vdso >= 0)
+		close(f->vdso);
+}
+
+/* ---- build-ids --------------------------------------------------------------------------- */
+
+static char *hex(const uint8_t *id, size_t n)
+{
+	char *text = malloc(2 * n + 1);
+
+	for (size_t i = 0; text && i < n; i++)
+		sprintf(text + 2 * i, "%02x", id[i]);
+	return text;
+}
+
+/* @return of @p path, in hex; NULL: it has none, or cannot be read. */
+static char *build_id_at(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : capture_build_id(fd);
+}
+
+/* What the file's end tells of @p path, mapped by @p pid. */
+static const struct perf_build_id *build_id_listed(const struct dec_pt_files *f,
+						   const char *path, uint32_t pid)
+{
+	for (size_t i = 0; f->perf && i < f->perf->n_build_ids; i++) {
+		const struct perf_build_id *b = &f->perf->build_ids[i];
+
+		if (b->bytes && (b->pid == PERF_NONE || b->pid == pid) &&
+		    !strcmp(b->path, path))
+			return b;
+	}
+	return NULL;
+}
+
+static struct err *build_id_of(const struct dec_pt_files *f, const struct perf_record *m,
+			       char **ret)
+{
+	const struct perf_build_id *b;
+
+	*ret = NULL;
+	if (m->mmap.build_id_bytes) {
+		*ret = hex(m->mmap.build_id, m->mmap.build_id_bytes);
+		return *ret ? NULL : &err_nomem;
+	}
+	b = build_id_listed(f, m->mmap.path, m->mmap.pid);
+	if (!b)
+		return NULL;
+	*ret = hex(b->build_id, b->bytes);
+	return *ret ? NULL : &err_nomem;
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+/* Whether @p e's file is @p path, as far as anybody knows. */
+static bool is_it(const struct dec_pt_file *e, const char *path)
+{
+	_cleanup_free_ char *id = NULL;
+
+	if (access(path, R_OK))
+		return false;
+	if (!e->build_id)
+		return true;
+	id = build_id_at(path);
+	return id && !strcmp(id, e->build_id);
+}
+
+static bool take(struct dec_pt_file *e, const char *path)
+{
+	if (!is_it(e, path))
+		return false;
+	e->stored = strdup(path);
+	return true;
+}
+
+/* The capture's copy: known by build-id, or by path where there is none. */
+static bool take_kept(const struct dec_pt_files *f, struct dec_pt_file *e)
+{
+	const struct cap_info *info = f->capture ? capture_info(f->capture) : NULL;
+	char path[4096];
+
+	for (size_t i = 0; info && i < info->n_files; i++) {
+		const struct cap_file *k = &info->files[i];
+		struct err *err;
+
+		if (!k->stored)
+			continue;
+		if (e->build_id && k->build_id ? strcmp(e->build_id, k->build_id) != 0 :
+						 strcmp(e->path, k->path) != 0)
+			continue;
+		err = capture_file_path(f->capture, i + 1, path, sizeof(path));
+		if (!err && (e->stored = strdup(path)))
+			return true;
+		err_destroy(err);
+	}
+	return false;
+}
+
+/* perf's cache has the file itself, or a directory with it; distributions the file. */
+static bool take_cached(const struct dec_pt_files *f, struct dec_pt_file *e)
+{
+	static const char *const forms[] = { "%s/.debug/.build-id/%.2s/%s/elf",
+					     "%s/.debug/.build-id/%.2s/%s/vdso",
+					     "%s/.debug/.build-id/%.2s/%s" };
+	char path[4096];
+
+	if (!e->build_id || strlen(e->build_id) < 4)
+		return false;
+	for (size_t i = 0; f->home && i < sizeof(forms) / sizeof(*forms); i++) {
+		snprintf(path, sizeof(path), forms[i], f->home, e->build_id,
+			 e->build_id + 2);
+		if (take(e, path))
+			return true;
+	}
+	snprintf(path, sizeof(path), DEBUG_DIR "/%.2s/%s", e->build_id, e->build_id + 2);
+	return take(e, path);
+}
+
+/* ---- the vdso ------------------------------------------------------------------------------ */
+
+/* The kernel's is in this process, too, and there is no other file of it. */
+static int vdso_make(void)
+{
+	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR);
+	int fd = head ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	size_t size;
+
+	if (fd < 0)
+		return -1;
+	// The section headers are its end.
+	size = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+	if (write(fd, head, size) == (ssize_t)size)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool take_vdso(struct dec_pt_files *f, struct dec_pt_file *e)
+{
+	char path[64];
+
+	if (f->vdso < 0)
+		f->vdso = vdso_make();
+	if (f->vdso < 0 || !e->build_id)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->vdso);
+	return take(e, path);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+/* @return why nothing of @p e could be read; NULL when memory is out. */
+static char *why_not(const struct dec_pt_file *e)
+{
+	_cleanup_free_ char *id = NULL;
+	char *text = NULL;
+
+	if (e->path[0] != '/' || !strncmp(e->path, "//", 2))
+		return strdup("it is no file");
+	if (access(e->path, R_OK)) {
+		if (asprintf(&text, "it is not here%s%s",
+			     e->build_id ? ", build-id " : "", e->build_id ?: "") < 0)
+			return NULL;
+		return text;
+	}
+	id = build_id_at(e->path);
+	if (asprintf(&text, "the one here has another build-id (%s, recorded was %s)",
+		     id ?: "none", e->build_id) < 0)
+		return NULL;
+	return text;
+}
+
+static void look(struct dec_pt_files *f, struct dec_pt_file *e)
+{
+	size_t n = strlen(e->path), m = strlen(DELETED);
+
+	if (n > m && !strcmp(e->path + n - m, DELETED))
+		e->path[n - m] = 0;
+	if (take_kept(f, e) || take_cached(f, e))
+		return;
+	if (!strcmp(e->path, "[vdso]"))
+		take_vdso(f, e);
+	else if (e->path[0] == '/' && e->path[1] != '/')
+		take(e, e->path);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+struct err *dec_pt_files_find(struct dec_pt_files *f, const struct perf_record *m,
+			      const struct dec_pt_file **ret)
+{
+	_cleanup_free_ char *id = NULL;
+	struct err *err = build_id_of(f, m, &id);
+	struct dec_pt_file *e;
+
+	for (size_t i = 0; !err && i < f->known.size; i++) {
+		e = &f->known.data[i];
+		if (is_same(e->build_id, id) && !strcmp(e->path, m->mmap.path)) {
+			*ret = e;
+			return NULL;
+		}
+	}
+	if (err)
+		return err;
+	e = vec_push(&f->known);
+	if (!e)
+		return &err_nomem;
+	e->path = strdup(m->mmap.path);
+	e->build_id = take_ptr(&id);
+	if (!e->path)
+		return &err_nomem;
+	look(f, e);
+	if (!e->stored)
+		e->why = why_not(e);
+	*ret = e;
+	return e->stored || e->why ? NULL : &err_nomem;
+}

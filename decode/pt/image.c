@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/pt/image.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Map the file's part of @p m; what lies behind the file's end is left out. */
+static struct err *image_load(struct dec_pt_map *m)
+{
+	uint64_t page = m->file_offset & 4095, bytes = m->size;
+	int fd = open(m->stored, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	uint8_t *data;
+
+	if (fd < 0)
+		return err_errno("cannot open '%s'", m->stored);
+	if (fstat(fd, &st) || (uint64_t)st.st_size <= m->file_offset) {
+		close(fd);
+		return NULL;
+	}
+	if (bytes > st.st_size - m->file_offset)
+		bytes = st.st_size - m->file_offset;
+	data = mmap(NULL, bytes + page, PROT_READ, MAP_PRIVATE, fd,
+		    m->file_offset - page);
+	close(fd);
+	if (data == MAP_FAILED)
+		return err_errno("cannot map '%s'", m->stored);
+	m->data = data + page;
+	m->data_bytes = bytes;
+	return NULL;
+}
+
+static void image_unload(struct dec_pt_map *m)
+{
+	uint64_t page = m->file_offset & 4095;
+
+	if (m->data)
+		munmap((uint8_t *)m->data - page, m->data_bytes + page);
+	if (m->traced >= 0)
+		close(m->traced);
+	free(m->path);
+	free(m->stored);
+	free(m->why);
+}
+
+/* Put @p m in its place: behind all that are there as early. */
+static struct err *image_insert(struct dec_pt_image *im, struct dec_pt_map *m)
+{
+	struct dec_pt_map *at = vec_push(&im->maps);
+
+	if (!at)
+		return &err_nomem;
+	for (const struct dec_pt_map *o = im->maps.data; o < at; o++)
+		m->hides |= o->addr < m->addr + m->size && m->addr < o->addr + o->size;
+	if (!m->hides)
+		m->from = 0;
+	for (; at > im->maps.data && at[-1].from > m->from; at--)
+		at[0] = at[-1];
+	*at = *m;
+	return NULL;
+}
+
+struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
+				  const char *stored, const char *why, uint64_t addr,
+				  uint64_t size, uint64_t file_offset, uint64_t from)
+{
+	struct dec_pt_map m = { .addr = addr,
+				.size = size,
+				.file_offset = file_offset,
+				.from = from,
+				.path = strdup(path),
+				.traced = -1,
+				.stored = stored ? strdup(stored) : NULL,
+				.why = stored ? NULL : strdup(why) };
+	struct err *err = NULL;
+
+	if (!m.path || (stored ? !m.stored : !m.why))
+		err = &err_nomem;
+	if (!err && stored)
+		err = image_load(&m);
+	if (!err)
+		err = image_insert(im, &m);
+	if (err)
+		image_unload(&m);
+	return err;
+}
+
+struct err *dec_pt_image_map(struct dec_pt_image *im, uint32_t file, uint64_t addr,
+			     uint64_t size, uint64_t file_offset, uint64_t from)
+{
+	const struct cap_info *info = capture_info(im->capture);
+	struct err *err;
+	char path[PATH_MAX];
+
+	err = capture_file_path(im->capture, file, path, sizeof(path));
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
+		return dec_pt_image_map_path(im, info->files[file - 1].path, NULL,
+					     "the capture does not hold its contents",
+					     addr, size, file_offset, from);
+	}
+	return err ? err :
+		     dec_pt_image_map_path(im, info->files[file - 1].path, path, NULL,
+					   addr, size, file_offset, from);
+}
+
+/* What start.core holds (the vdso, text that the loader changed) wins over the file. */
+static struct err *image_add_start(struct dec_pt_image *im, const struct cap_mapping *m,
+				   const char *core)
+{
+	struct err *err = NULL;
+
+	if (m->file)
+		err = dec_pt_image_map(im, m->file, m->start, m->end - m->start,
+				       m->file_offset, 0);
+	if (!err && m->core_bytes)
+		err = dec_pt_image_map_path(im, m->name && *m->name ? m->name : core,
+					    core, NULL, m->start, m->core_bytes,
+					    m->core_offset, 0);
+	return err;
+}
+
+struct err *dec_pt_image_init(struct dec_pt_image *im, const struct capture *c)
+{
+	_cleanup_free_ char *path = NULL;
+	struct cap_core *core = NULL;
+	struct err *err;
+
+	*im = (struct dec_pt_image){ .capture = c };
+	if (asprintf(&path, "%s/start.core", capture_dir(c)) < 0)
+		return &err_nomem;
+	err = cap_core_open(c, &core);
+	for (size_t i = 0; !err && i < core->n_mappings; i++) {
+		if (core->mappings[i].prot & PROT_EXEC)
+			err = image_add_start(im, &core->mappings[i], path);
+	}
+	if (core)
+		cap_core_close(core);
+	return err;
+}
+
+void dec_pt_image_deinit(struct dec_pt_image *im)
+{
+	for (size_t i = 0; i < im->maps.size; i++)
+		image_unload(&im->maps.data[i]);
+	vec_deinit(&im->maps);
+	map_deinit(&im->next);
+	map_deinit(&im->breaks);
+}
+
+/* A copy of the mapping's bytes that can be written. */
+static struct err *image_copy(struct dec_pt_map *m)
+{
+	size_t done = 0;
+	ssize_t n = 1;
+
+	m->traced = memfd_create("traced code", MFD_CLOEXEC);
+	if (m->traced < 0)
+		return err_errno("cannot copy the code of '%s'", m->path);
+	for (; done < m->data_bytes && n > 0; done += n)
+		n = pwrite(m->traced, m->data + done, m->data_bytes - done, done);
+	return n > 0 ? NULL : err_errno("cannot copy the code of '%s'", m->path);
+}
+
+static struct err *map_break(struct dec_pt_map *m, uint64_t at)
+{
+	struct err *err = m->traced < 0 ? image_copy(m) : NULL;
+
+	if (!err && pwrite(m->traced, "\xcc", 1, at) != 1)
+		err = err_errno("cannot copy the code of '%s'", m->path);
+	return err;
+}
+
+struct err *dec_pt_image_break(struct dec_pt_image *im, const char *path, uint64_t addr)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < im->maps.size && !err; i++) {
+		struct dec_pt_map *m = &im->maps.data[i];
+
+		if (addr < m->addr || addr - m->addr >= m->data_bytes ||
+		    (path && strcmp(path, m->path) != 0))
+			continue;
+		err = map_break(m, addr - m->addr);
+		if (!err && map_put(&im->breaks, addr, 1))
+			err = &err_nomem;
+	}
+	return err;
+}
+
+void dec_pt_image_rewind(struct dec_pt_image *im)
+{
+	for (; im->n_applied; im->n_applied--) {
+		if (im->maps.data[im->n_applied - 1].hides)
+			map_deinit(&im->next);
+	}
+}
+
+size_t dec_pt_image_until(const struct dec_pt_image *im, uint64_t from)
+{
+	size_t n = im->maps.size;
+
+	// Late ones are rare.
+	while (n && im->maps.data[n - 1].from > from)
+		n--;
+	return n;
+}
+
+void dec_pt_image_apply(struct dec_pt_image *im, size_t n)
+{
+	if (n < im->n_applied)
+		dec_pt_image_rewind(im);
+	while (im->n_applied < n) {
+		if (im->maps.data[im->n_applied++].hides)
+			map_deinit(&im->next);
+	}
+}
+
+struct err *dec_pt_image_insn(const struct dec_pt_image *im, size_t n, uint64_t rip,
+			      struct dec_insn *ret)
+{
+	for (size_t i = n; i-- > 0;) {
+		const struct dec_pt_map *m = &im->maps.data[i];
+		uint64_t at = rip - m->addr;
+
+		if (rip < m->addr || at >= m->data_bytes)
+			continue;
+		if (dec_insn_decode(m->data + at, m->data_bytes - at, rip, ret))
+			return NULL;
+		return err_new(ERR_FORMAT, "no instruction at %#lx", rip);
+	}
+	return err_new(ERR_RANGE, "no code is known at %#lx", rip);
+}
+
+uint64_t dec_pt_image_behind(const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_CALL ?
+		       insn->target :
+		       insn->rip + insn->len;
+}
+
+const char *dec_pt_image_missing(const struct dec_pt_image *im, size_t n, uint64_t rip,
+				 const char **why)
+{
+	for (size_t i = n; i-- > 0;) {
+		const struct dec_pt_map *m = &im->maps.data[i];
+
+		if (rip < m->addr || rip - m->addr >= m->size)
+			continue;
+		*why = m->why ?: "the file ends before it";
+		return m->path;
+	}
+	return NULL;
+}
+
+struct err *dec_pt_image_next(struct dec_pt_image *im, uint64_t rip, uint64_t *ret)
+{
+	uint64_t *known = map_get(&im->next, rip), next;
+	struct dec_insn insn;
+	struct err *err;
+
+	if (known) {
+		*ret = *known;
+		return NULL;
+	}
+	err = dec_pt_image_insn(im, im->n_applied, rip, &insn);
+	if (err)
+		return err;
+	next = dec_pt_image_behind(&insn);
+	if (map_put(&im->next, rip, next))
+		return &err_nomem;
+	*ret = next;
+	return NULL;
+}

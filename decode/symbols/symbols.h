@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Names for addresses: functions, source lines, inlined calls and struct layouts, from
+ * the ELF symbols and DWARF of the modules a capture kept (libdw). Not shared between
+ * threads.
+ */
+#ifndef DECODE_SYMBOLS_SYMBOLS_H
+#define DECODE_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+
+struct dec_symbols;
+
+/** A call that the compiler replaced by the body of what is called. */
+struct dec_inlined {
+	const char *file; ///< of the call; NULL when unknown
+	int line;
+	const char *function; ///< that calls; NULL when unknown
+};
+
+/** Where an instruction comes from. Strings live as long as the dec_symbols. */
+struct dec_place {
+	const char *file;     ///< as DWARF has it; NULL without line information
+	int line;	      ///< 0 without line information
+	const char *function; ///< innermost (inlined) function; NULL when unknown
+	const char
+		*outer; ///< the function's symbol that holds the code; may equal function
+	uint64_t offset;    ///< from the start of outer's symbol; else ELF's address
+	const char *module; ///< path of the module; NULL outside any
+	bool is_inlined;
+	const struct dec_inlined
+		*inlined; ///< the calls, innermost first; as strings live
+	uint32_t n_inlined;
+	const char *directory; ///< that a relative file is relative to; NULL when unknown
+};
+
+/** A field of a struct, nested structs and arrays flattened (paper 001, section 2.4.1). */
+struct dec_field {
+	const char *name;      ///< "next", "child[2]", "pos.x"
+	uint32_t offset, size; ///< bytes
+	bool is_pointer, is_signed, is_float;
+	const char *points_to; ///< struct tag the pointer leads to, NULL otherwise
+	uint8_t bit_size;      ///< 0 unless a bit-field
+	uint8_t bit_offset;    ///< from the low bit of the little-endian value at offset
+};
+
+struct dec_struct {
+	const char *name; ///< tag (or typedef) name
+	uint32_t size;	  ///< bytes
+	const struct dec_field *fields;
+	uint32_t n_fields;
+
+	/** Of a flexible array at the end (`next[]`): its name, NULL for none, where it
+	 * begins, and its first element's fields, which stand behind the n_fields. */
+	const char *tail;
+	uint32_t tail_offset, tail_bytes; ///< tail_bytes: of an element
+	uint32_t n_tail;
+};
+
+/** Load the executable and libraries of @p c. Modules mapped later are added with
+ * dec_symbols_add(). */
+struct err *dec_symbols_create(const struct capture *c, struct dec_symbols **ret);
+void dec_symbols_destroy(struct dec_symbols *s);
+
+/** An empty set of modules, to be filled with dec_symbols_add_path(): no capture. */
+struct err *dec_symbols_create_empty(struct dec_symbols **ret);
+
+/** Add ELF file @p stored, displayed as @p path, with link-time address + @p bias as
+ * address, over its whole loaded range. The first one counts as the executable. */
+struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t bias);
+
+/** Add ELF file @p stored (NULL: it is known by name only), displayed as @p path, mapped so
+ * that its byte at @p file_offset is at @p addr. The first one counts as the executable. */
+struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
+				 const char *path, uint64_t addr, uint64_t size,
+				 uint64_t file_offset);
+
+/** Nothing is mapped any more, all is to be added again. Files stay open. */
+void dec_symbols_unmap(struct dec_symbols *s);
+
+/** The file number @p file (1-based) of the capture is mapped so that its byte at
+ * @p file_offset is at @p addr. Call for every executable mapping; repeats are ignored. */
+struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
+			    uint64_t size, uint64_t file_offset);
+
+/** Explain @p rip. Fields that are not known are NULL or 0; never fails. */
+void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
+
+/** @return whether the module that holds @p rip (0: the executable) has DWARF. The
+ * system's libraries count as without, also where their debug packages are installed:
+ * a store in memcpy() is its caller's statement, here as on any other machine. */
+bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip);
+
+/** Entry addresses of function @p name in any module (also out-of-line copies such as
+ * name.isra.0, name.part.0), up to @p max. @return how many there are. */
+size_t dec_symbols_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
+			   size_t max);
+
+/** Addresses of the resolvers of function @p name (STT_GNU_IFUNC), which are called for its
+ * entry, as above. dec_symbols_entries() has them, too. */
+size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *ret,
+			     size_t max);
+
+/** Entry pcs of every inlined instance of @p name, as above. */
+size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
+				   size_t max);
+
+/** Layout of the struct (or union, or typedef of one) @p name. @return ERR_NOT_FOUND. */
+struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
+			       const struct dec_struct **ret);
+
+/** Address of the first instruction (is_stmt) of each line in @p file:@p line; for
+ * C-point comments. One for each scope (inlined copy) that has the line, and for a
+ * function's last brace each place where it returns. Same return convention as
+ * dec_symbols_entries(). */
+size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
+			      uint64_t *ret, size_t max);
+
+/**
+ * Which struct does the memory allocated by the call that returns to @p return_rip hold?
+ * Evidence is DWARF's: the pointer variable, field or return type that receives the
+ * call's result there. @p size: bytes requested.
+ *
+ * @param is_sure  true when a typed pointer receives the result; false when only the
+ *		   size agrees with exactly one struct of that compile unit.
+ * @return the struct tag, or NULL when DWARF does not say. NULL with is_sure: it does
+ *	   say, and it is no struct (a string, an array). NULL without: ask again with
+ *	   the return address of the next outer frame, this one is a wrapper of malloc.
+ */
+const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
+				   uint64_t size, bool *is_sure);
+
+#endif

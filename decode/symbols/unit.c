@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One ELF file with its debug information: opening, and from a link-time address to the
+ * compile unit, the function and the inlined calls around it.
+ *
+ * Two indices of our own stand before libdw's: .debug_aranges, which libdw's look-ups
+ * use, is optional (clang leaves it out), and a walk over all functions of a large
+ * compile unit (sqlite is one) at each question would be quadratic.
+ */
+#include <dwarf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_ROOM "decode"
+#include "decode/symbols/symbols_int.h"
+
+static char *debug_path = NULL; // the default: .debug and /usr/lib/debug
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.debuginfo_path = &debug_path,
+};
+
+/* ---- ranges -------------------------------------------------------------------- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct dec_sym_range *x = a, *y = b;
+
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/** Append the code ranges of @p die as number @p index. @return -1: out of memory. */
+static int add_die_ranges(dec_sym_ranges *r, Dwarf_Die *die, uint32_t index)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		struct dec_sym_range *slot;
+
+		// A function the linker dropped keeps its DIE, at address 0.
+		if (lo >= hi || lo == 0)
+			continue;
+		slot = vec_push(r);
+		if (!slot)
+			return -1;
+		*slot = (struct dec_sym_range){ lo, hi, index };
+	}
+	return 0;
+}
+
+static void sort_ranges(dec_sym_ranges *r)
+{
+	if (r->size)
+		qsort(r->data, r->size, sizeof(*r->data), compare_ranges);
+}
+
+/** @return the range that holds @p addr and starts last, or NULL. */
+static const struct dec_sym_range *find_range(const dec_sym_ranges *r, uint64_t addr)
+{
+	size_t lo = vec_rank(r->size, i, r->data[i].lo <= addr);
+
+	// Ranges hardly ever overlap; a few steps back cover those that do.
+	for (int back = 0; lo > 0 && back < 8; back++, lo--) {
+		if (addr < r->data[lo - 1].hi)
+			return &r->data[lo - 1];
+	}
+	return NULL;
+}
+
+/* ---- opening --------------------------------------------------------------------- */
+
+/** List the compile units. @return -1: out of memory. */
+static int index_cus(struct dec_sym_unit *u)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die skeleton, die, sub;
+	uint8_t type;
+
+	while (dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
+		struct dec_sym_cu *slot;
+		size_t n_ranges = u->cu_ranges.size;
+
+		skeleton = die;
+		if (type == DW_UT_skeleton && sub.addr)
+			die = sub;
+		// A type unit is looked through for structs, and has no code.
+		if (dwarf_tag(&die) != DW_TAG_compile_unit &&
+		    dwarf_tag(&die) != DW_TAG_type_unit)
+			continue;
+		slot = vec_push(&u->cus);
+		if (!slot)
+			return -1;
+		slot->die = die;
+		if (add_die_ranges(&u->cu_ranges, &die, (uint32_t)(u->cus.size - 1)))
+			return -1;
+		// Code in several sections: gcc tells the skeleton alone.
+		if (u->cu_ranges.size == n_ranges &&
+		    add_die_ranges(&u->cu_ranges, &skeleton, (uint32_t)(u->cus.size - 1)))
+			return -1;
+	}
+	sort_ranges(&u->cu_ranges);
+	return 0;
+}
+
+/** Give libdwfl the file at its link-time addresses. @return false: it refuses it. */
+static bool report_module(struct dec_sym_unit *u, const char *stored)
+{
+	int fd = open(stored, O_RDONLY | O_CLOEXEC);
+	GElf_Addr bias;
+
+	if (fd < 0)
+		return false;
+	u->dwfl = dwfl_begin(&callbacks);
+	if (!u->dwfl) {
+		close(fd);
+		return false;
+	}
+	dwfl_report_begin(u->dwfl);
+	// The original path, with the stored file open: .gnu_debuglink is searched beside
+	// the original.
+	u->mod = dwfl_report_elf(u->dwfl, u->path, u->path, fd, 0, true);
+	if (!u->mod)
+		close(fd);
+	if (dwfl_report_end(u->dwfl, NULL, NULL) || !u->mod)
+		return false;
+	u->elf = dwfl_module_getelf(u->mod, &bias);
+	return u->elf != NULL;
+}
+
+struct err *dec_sym_unit_open(const char *stored, const char *path,
+			      struct dec_sym_unit **ret)
+{
+	struct dec_sym_unit *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return &err_nomem;
+	u->path = strdup(path);
+	if (!u->path)
+		goto nomem;
+	if (stored && !report_module(u, stored)) {
+		log_warn("cannot read symbols of '%s': %s", path, dwfl_errmsg(-1));
+	} else if (stored) {
+		u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
+		if (u->dwarf && index_cus(u))
+			goto nomem;
+		log_info("'%s': %zu compile units", path, u->cus.size);
+	}
+	*ret = u;
+	return NULL;
+nomem:
+	dec_sym_unit_close(u);
+	return &err_nomem;
+}
+
+void dec_sym_unit_close(struct dec_sym_unit *u)
+{
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->cus.size; i++) {
+		vec_deinit(&u->cus.data[i].functions);
+		vec_deinit(&u->cus.data[i].ranges);
+	}
+	vec_deinit(&u->cus);
+	vec_deinit(&u->cu_ranges);
+	vec_deinit(&u->entries);
+	vec_deinit(&u->symbols);
+	if (u->dwfl)
+		dwfl_end(u->dwfl);
+	free(u->path);
+	free(u);
+}
+
+bool dec_sym_unit_is_systems(struct dec_sym_unit *u)
+{
+	const char *main_file, *debug_file = NULL;
+
+	if (!u->mod)
+		return false;
+	dwfl_module_info(u->mod, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+	return debug_file && (!strncmp(debug_file, "/usr/lib/debug/", 15) ||
+			      strstr(debug_file, "debuginfod"));
+}
+
+/* ---- segments -------------------------------------------------------------------- */
+
+/** Fill @p ret with PT_LOAD header number @p i. @return false: it is another header. */
+static bool load_segment(struct dec_sym_unit *u, size_t i, GElf_Phdr *ret)
+{
+	return gelf_getphdr(u->elf, (int)i, ret) && ret->p_type == PT_LOAD;
+}
+
+static size_t segments(struct dec_sym_unit *u)
+{
+	size_t n;
+
+	return u->elf && elf_getphdrnum(u->elf, &n) == 0 ? n : 0;
+}
+
+bool dec_sym_unit_vaddr(struct dec_sym_unit *u, uint64_t offset, uint64_t *ret)
+{
+	size_t n = segments(u);
+	GElf_Phdr ph;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t skew;
+
+		if (!load_segment(u, i, &ph))
+			continue;
+		// The kernel maps whole pages: the mapping starts before p_offset.
+		skew = ph.p_offset & 0xfff;
+		if (offset >= ph.p_offset - skew && offset < ph.p_offset + ph.p_filesz) {
+			*ret = ph.p_vaddr - ph.p_offset + offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool dec_sym_unit_extent(struct dec_sym_unit *u, uint64_t *lo, uint64_t *hi)
+{
+	size_t n = segments(u);
+	bool found = false;
+	GElf_Phdr ph;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!load_segment(u, i, &ph))
+			continue;
+		if (!found || ph.p_vaddr < *lo)
+			*lo = ph.p_vaddr;
+		if (!found || ph.p_vaddr + ph.p_memsz > *hi)
+			*hi = ph.p_vaddr + ph.p_memsz;
+		found = true;
+	}
+	return found;
+}
+
+size_t dec_sym_unit_read(struct dec_sym_unit *u, uint64_t addr, void *buf, size_t size)
+{
+	size_t n = segments(u), file_size = 0;
+	const char *bytes = n ? elf_rawfile(u->elf, &file_size) : NULL;
+	GElf_Phdr ph;
+
+	for (size_t i = 0; bytes && i < n; i++) {
+		uint64_t at, left;
+
+		if (!load_segment(u, i, &ph) || addr < ph.p_vaddr ||
+		    addr - ph.p_vaddr >= ph.p_filesz)
+			continue;
+		at = addr - ph.p_vaddr;
+		left = ph.p_filesz - at;
+		// A damaged header can point behind the file.
+		if (ph.p_offset > file_size || at >= file_size - ph.p_offset)
+			return 0;
+		if (left > file_size - ph.p_offset - at)
+			left = file_size - ph.p_offset - at;
+		if (size > left)
+			size = left;
+		memcpy(buf, bytes + ph.p_offset + at, size);
+		return size;
+	}
+	return 0;
+}
+
+/* ---- from address to scopes ------------------------------------------------------- */
+
+struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr)
+{
+	const struct dec_sym_range *r = find_range(&u->cu_ranges, addr - u->debug_bias);
+
+	return r ? &u->cus.data[r->index] : NULL;
+}
+
+/** Index the functions with code below @p parent. @return -1: out of memory. */
+static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(parent, &die) != 0)
+		return 0;
+	do {
+		Dwarf_Die *slot;
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+		    tag == DW_TAG_structure_type) {
+			if (depth < 16 && index_functions(cu, &die, depth + 1))
+				return -1;
+			continue;
+		}
+		if (tag != DW_TAG_subprogram)
+			continue;
+		slot = vec_push(&cu->functions);
+		if (!slot)
+			return -1;
+		*slot = die;
+		if (add_die_ranges(&cu->ranges, &die, (uint32_t)(cu->functions.size - 1)))
+			return -1;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return 0;
+}
+
+/** Find the child block or inlined call of @p die that holds @p pc, looking through
+ * children that are none. */
+static bool inner_scope(Dwarf_Die *die, Dwarf_Addr pc, Dwarf_Die *ret)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
+			continue;
+		if (dwarf_haspc(&child, pc) == 1) {
+			*ret = child;
+			return true;
+		}
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
+			 struct dec_sym_scopes *ret)
+{
+	const struct dec_sym_range *r;
+	Dwarf_Addr pc = addr - u->debug_bias;
+
+	ret->n = 0;
+	ret->cu = dec_sym_unit_cu(u, addr);
+	if (!ret->cu)
+		return;
+	if (!ret->cu->has_functions) {
+		if (index_functions(ret->cu, &ret->cu->die, 0))
+			log_warn("out of memory: functions of '%s' are missing", u->path);
+		sort_ranges(&ret->cu->ranges);
+		ret->cu->has_functions = true;
+	}
+	r = find_range(&ret->cu->ranges, pc);
+	if (!r)
+		return;
+	ret->lo = r->lo + u->debug_bias;
+	ret->hi = r->hi + u->debug_bias;
+	ret->die[ret->n++] = ret->cu->functions.data[r->index];
+	while (ret->n < DEC_SYM_DEPTH &&
+	       inner_scope(&ret->die[ret->n - 1], pc, &ret->die[ret->n]))
+		ret->n++;
+}
+
+bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret)
+{
+	Dwarf_Addr pc, base, lo, hi;
+
+	// With split code (.cold) the first range need not be the entry's.
+	if (dwarf_hasattr(die, DW_AT_entry_pc) && dwarf_entrypc(die, &pc) == 0 && pc)
+		;
+	else if (dwarf_hasattr(die, DW_AT_low_pc) && dwarf_lowpc(die, &pc) == 0 && pc)
+		;
+	else if (dwarf_ranges(die, 0, &base, &lo, &hi) > 0 && lo)
+		pc = lo;
+	else
+		return false;
+	*ret = pc + u->debug_bias;
+	return true;
+}

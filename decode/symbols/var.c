@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From a register, a stack slot or a static address at one instruction to the variable
+ * that DWARF says lives there.
+ */
+#include <dwarf.h>
+#include <string.h>
+
+#define LOG_ROOM "decode"
+#include "decode/symbols/symbols_int.h"
+
+/* DWARF's register number to ours, or -1. */
+static int reg_of(unsigned dwarf_reg)
+{
+	// System V psABI, figure 3.36: the first eight are not in encoding order.
+	static const int low[8] = { CAP_RAX, CAP_RDX, CAP_RCX, CAP_RBX,
+				    CAP_RSI, CAP_RDI, CAP_RBP, CAP_RSP };
+
+	if (dwarf_reg < 8)
+		return low[dwarf_reg];
+	return dwarf_reg < CAP_GPRS ? (int)dwarf_reg : -1;
+}
+
+/** Register of a DW_OP_reg* operation, or -1. */
+static int op_reg(const Dwarf_Op *op)
+{
+	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
+		return reg_of(op->atom - DW_OP_reg0);
+	return op->atom == DW_OP_regx ? reg_of((unsigned)op->number) : -1;
+}
+
+/** Register and displacement of a DW_OP_breg* operation; -1 when it is another. */
+static int op_breg(const Dwarf_Op *op, int64_t *disp)
+{
+	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+		*disp = (int64_t)op->number;
+		return reg_of(op->atom - DW_OP_breg0);
+	}
+	if (op->atom == DW_OP_bregx) {
+		*disp = (int64_t)op->number2;
+		return reg_of((unsigned)op->number);
+	}
+	return -1;
+}
+
+/** Canonical frame address at @p pc as register + displacement. @return -1: unknown. */
+static int cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
+{
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi = dwfl_module_eh_cfi(u->mod, &bias);
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Op *ops;
+	size_t n;
+	int reg = -1;
+
+	if (!cfi)
+		cfi = dwfl_module_dwarf_cfi(u->mod, &bias);
+	if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
+		return -1;
+	if (dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1)
+		reg = op_breg(&ops[0], disp);
+	free(frame);
+	return reg;
+}
+
+/** Frame base of @p function at @p pc as register + displacement; -1: unknown. */
+static int frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
+		      int64_t *disp)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr_integrate(function, DW_AT_frame_base, &attr) ||
+	    dwarf_getlocation_addr(&attr, pc - u->debug_bias, &ops, &n, 1) != 1 || n != 1)
+		return -1;
+	if (ops[0].atom == DW_OP_call_frame_cfa)
+		return cfa_at(u, pc, disp);
+	*disp = 0;
+	if (op_reg(&ops[0]) >= 0)
+		return op_reg(&ops[0]); // clang: the frame base is rbp itself
+	return op_breg(&ops[0], disp);
+}
+
+/** @return whether an object of @p bytes at register @p reg + @p at covers the slot. */
+static bool covers_slot(const struct dec_sym_spot *spot, int reg, int64_t at,
+			uint64_t bytes, uint64_t *distance)
+{
+	if (spot->kind != DEC_SPOT_STACK || reg != spot->reg || spot->disp < at)
+		return false;
+	*distance = (uint64_t)(spot->disp - at);
+	return *distance < bytes;
+}
+
+/** The static address of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
+static bool op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
+{
+	Dwarf_Attribute attr;
+
+	if (op->atom == DW_OP_addr) {
+		*ret = op->number;
+		return true;
+	}
+	return op->atom == DW_OP_addrx &&
+	       dwarf_getlocation_attr(location, op, &attr) == 0 &&
+	       dwarf_formaddr(&attr, ret) == 0;
+}
+
+/** @return whether location @p ops, of an object of @p bytes, covers @p spot. */
+static bool covers(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
+		   Dwarf_Attribute *location, const Dwarf_Op *ops, size_t n,
+		   uint64_t bytes, const struct dec_sym_spot *spot, uint64_t *distance)
+{
+	int64_t disp = 0;
+	uint64_t addr;
+	int reg;
+
+	*distance = 0;
+	if (n == 2 && ops[1].atom == DW_OP_stack_value && spot->kind == DEC_SPOT_REG)
+		return op_breg(&ops[0], &disp) == spot->reg && disp == 0;
+	if (n != 1)
+		return false;
+	switch (ops[0].atom) {
+	case DW_OP_fbreg:
+		reg = function ? frame_base(u, function, pc, &disp) : -1;
+		return reg >= 0 && covers_slot(spot, reg, disp + (int64_t)ops[0].number,
+					       bytes, distance);
+	case DW_OP_addr:
+	case DW_OP_addrx:
+		if (spot->kind != DEC_SPOT_GLOBAL || !op_addr(location, &ops[0], &addr) ||
+		    spot->addr < addr + u->debug_bias)
+			return false;
+		*distance = spot->addr - (addr + u->debug_bias);
+		return *distance < bytes;
+	default:
+		reg = op_breg(&ops[0], &disp);
+		if (reg >= 0)
+			return covers_slot(spot, reg, disp, bytes, distance);
+		return spot->kind == DEC_SPOT_REG && op_reg(&ops[0]) == spot->reg;
+	}
+}
+
+/** Look for the spot among the variables that are children of @p scope. @p function may
+ * be NULL for static variables. */
+static bool find_in_scope(struct dec_sym_unit *u, Dwarf_Die *scope, Dwarf_Die *function,
+			  uint64_t pc, const struct dec_sym_spot *spot, Dwarf_Die *type,
+			  uint64_t *distance)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(scope, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+		Dwarf_Attribute attr;
+		Dwarf_Word bytes;
+		Dwarf_Op *ops;
+		size_t n;
+
+		if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter)
+			continue;
+		if (!dwarf_attr_integrate(&die, DW_AT_location, &attr) ||
+		    dwarf_getlocation_addr(&attr, pc - u->debug_bias, &ops, &n, 1) != 1 ||
+		    !dec_sym_type_of(&die, type, NULL) ||
+		    dwarf_aggregate_size(type, &bytes))
+			continue;
+		if (covers(u, function, pc, &attr, ops, n, bytes, spot, distance))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_spot *spot,
+		    Dwarf_Die *type, uint64_t *distance)
+{
+	struct dec_sym_scopes sc;
+
+	dec_sym_unit_scopes(u, pc, &sc);
+	for (int i = sc.n; i > 0; i--) {
+		if (find_in_scope(u, &sc.die[i - 1], &sc.die[0], pc, spot, type,
+				  distance))
+			return true;
+	}
+	if (spot->kind != DEC_SPOT_GLOBAL)
+		return false;
+	for (size_t i = 0; i < u->cus.size; i++) {
+		if (find_in_scope(u, &u->cus.data[i].die, NULL, pc, spot, type, distance))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The arenas: where emitted code lies. A rip-relative operand of the guest keeps its
+ * 32-bit displacement, so each arena lies within reach of the code it holds and of the
+ * data that this refers to, if there is room (if not: far.c).
+ */
+
+#define LOG_ROOM "decode"
+
+#include <assert.h>
+#include <sys/mman.h>
+
+#include "decode/translator/engine.h"
+
+#define ARENA_BYTES (64ull << 20)
+#define ARENA_REACH (1ull << 30) // leaves 1 GiB of the 2 GiB reach for the data
+#define ARENAS_MOST 32
+
+/* An arena with room that is less than @p reach from @p rip. */
+static struct engine_arena *arena_find(struct dec_engine *e, uint64_t rip, uint64_t reach,
+				       size_t room)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		struct engine_arena *a = &e->arenas.data[i];
+		uint64_t at = (uint64_t)a->start;
+		uint64_t far = at > rip ? at - rip : rip - at;
+
+		if (far < reach && (size_t)(a->end - a->cursor) >= room)
+			return a;
+	}
+	return NULL;
+}
+
+static struct engine_arena *arena_add(struct dec_engine *e, uint64_t at, int flags)
+{
+	struct engine_arena *a;
+	void *p = mmap((void *)at, ARENA_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	a = vec_push(&e->arenas);
+	assert(a);
+	*a = (struct engine_arena){ p, p, (uint8_t *)p + ARENA_BYTES, {} };
+	log_debug("code arena at %p", p);
+	return a;
+}
+
+/* Libraries lie at the top of the mmap area: room is above. Programs lie at the bottom of
+ * theirs, with the heap above: room is below. Try both, near first. */
+static struct engine_arena *arena_add_near(struct dec_engine *e, uint64_t rip)
+{
+	for (uint64_t far = ARENA_BYTES; far < ARENA_REACH - ARENA_BYTES;
+	     far += 32 << 20) {
+		for (int side = 0; side < 2; side++) {
+			bool is_above = (rip >> 44 == 7) == (side == 0);
+			uint64_t at = (is_above ? rip + far : rip - far) & ~0xfffffull;
+			struct engine_arena *a;
+
+			if (!is_above && rip < far + 0x10000)
+				continue;
+			a = arena_add(e, at, MAP_FIXED_NOREPLACE);
+			if (a)
+				return a;
+		}
+	}
+	return NULL;
+}
+
+/* The program has filled all within reach of some of its code, as a non-PIE one does
+ * whose heap grows beyond 2 GiB. Any place will do then (far.c). */
+static struct engine_arena *arena_add_far(struct dec_engine *e)
+{
+	return e->arenas.size < ARENAS_MOST ? arena_add(e, 0, 0) : NULL;
+}
+
+struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room)
+{
+	struct engine_arena *a = arena_find(e, rip, ARENA_REACH, room);
+
+	if (!a)
+		a = arena_add_near(e, rip);
+	if (!a)
+		a = arena_find(e, rip, UINT64_MAX, room);
+	if (!a)
+		a = arena_add_far(e);
+	return a;
+}
+
+void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		struct engine_arena *a = &e->arenas.data[i];
+
+		if ((uint64_t)a->start >= addr + size || (uint64_t)a->end <= addr)
+			continue;
+		engine_flush(e);
+		munmap(a->start, a->end - a->start);
+		vec_deinit(&a->blocks);
+		*a = e->arenas.data[--e->arenas.size];
+		i--;
+	}
+}

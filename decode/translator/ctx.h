@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The context that emitted code and C share, addressed through gs while the guest runs.
+ * Offsets are numbers because the assembly in enter.S uses them; the asserts below
+ * pin them to the struct.
+ */
+#ifndef DECODE_TRANSLATOR_CTX_H
+#define DECODE_TRANSLATOR_CTX_H
+
+#define CTX_GPR 0x000
+#define CTX_RIP 0x080
+#define CTX_RFLAGS 0x088
+#define CTX_FS_BASE 0x090
+#define CTX_BUDGET 0x098
+#define CTX_SPILL 0x0a0
+#define CTX_LOG 0x0c0
+#define CTX_IND 0x0c8
+#define CTX_IND_HOST 0x0d0
+#define CTX_EXIT_ID 0x0d8
+#define CTX_LACKS 0xdc
+#define CTX_COMMON 0x0e0
+#define CTX_ENTRY 0x0e8
+#define CTX_HOST_RSP 0x0f0
+#define CTX_HOST_FS 0x0f8
+#define CTX_XMASK 0x100
+#define CTX_FAULT_PC 0x108
+#define CTX_FAULT_ADDR 0x110
+#define CTX_FAULT_SIGNO 0x118
+#define CTX_FAULT_CODE 0x120
+#define CTX_CANARY 0x128
+#define CTX_GS_BASE 0x130
+#define CTX_PKRU 0x138
+#define CTX_XSAVE 0x140
+#define CTX_XSAVE_BYTES 0xac0
+#define CTX_ASYNC 0xc00
+#define CTX_KEYS 0x1000
+#define CTX_HOSTS 0x81000
+#define CTX_BYTES 0x101000
+
+// Bits of lacks: what this CPU or kernel has not.
+#define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
+#define CTX_LACKS_XSAVE 2    ///< there is x87 and SSE alone
+
+#ifndef __ASSEMBLER__
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEC_CANARY 0xfa017115eed5afe1u
+
+/** Exit number that the fault handler sets. */
+#define DEC_EXIT_FAULT 0xffffffffu
+
+struct dec_ctx {
+	uint64_t gpr[16]; ///< guest registers while C runs
+	uint64_t rip, rflags, fs_base;
+	int64_t budget;	   ///< instructions that may still run
+	uint64_t spill[4]; ///< guest registers that emitted code borrows
+	uint64_t log;	   ///< where the next block's record goes
+	uint64_t ind;	   ///< guest target of an indirect branch
+	uint64_t ind_host;
+	uint32_t exit_id; ///< index into the engine's exits
+	uint32_t lacks;	  ///< CTX_LACKS_*
+	uint64_t common;  ///< address of dec_exit or dec_exit_integer
+	uint64_t entry;	  ///< host address to enter at
+	uint64_t host_rsp, host_fs;
+	uint64_t xmask; ///< XSAVE components that the guest may use
+	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
+	uint64_t canary;  ///< DEC_CANARY; a guest that scribbled here is noticed
+	uint64_t gs_base; ///< the guest's; the machine's own gs holds this context
+	uint64_t pkru;	  ///< the guest's protection keys; not enforced
+	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
+	uint64_t async_gpr[16];		///< registers at which engine_set_async() stops
+	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
+	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
+	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */
+	uint64_t keys[65536];
+	uint64_t hosts[65536];
+};
+
+/** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
+ * the program's own; IF and bit 1 are always set; TF is never. */
+static inline uint64_t ctx_user_flags(uint64_t rflags)
+{
+	return (rflags & 0x240cd5) | 0x202;
+}
+
+#define CTX_PIN(field, off) \
+	_Static_assert(offsetof(struct dec_ctx, field) == (off), #field)
+CTX_PIN(gpr, CTX_GPR);
+CTX_PIN(rip, CTX_RIP);
+CTX_PIN(rflags, CTX_RFLAGS);
+CTX_PIN(fs_base, CTX_FS_BASE);
+CTX_PIN(budget, CTX_BUDGET);
+CTX_PIN(spill, CTX_SPILL);
+CTX_PIN(log, CTX_LOG);
+CTX_PIN(ind, CTX_IND);
+CTX_PIN(ind_host, CTX_IND_HOST);
+CTX_PIN(exit_id, CTX_EXIT_ID);
+CTX_PIN(lacks, CTX_LACKS);
+CTX_PIN(common, CTX_COMMON);
+CTX_PIN(entry, CTX_ENTRY);
+CTX_PIN(host_rsp, CTX_HOST_RSP);
+CTX_PIN(host_fs, CTX_HOST_FS);
+CTX_PIN(xmask, CTX_XMASK);
+CTX_PIN(fault_pc, CTX_FAULT_PC);
+CTX_PIN(fault_addr, CTX_FAULT_ADDR);
+CTX_PIN(fault_signo, CTX_FAULT_SIGNO);
+CTX_PIN(fault_code, CTX_FAULT_CODE);
+CTX_PIN(canary, CTX_CANARY);
+CTX_PIN(gs_base, CTX_GS_BASE);
+CTX_PIN(pkru, CTX_PKRU);
+CTX_PIN(xsave, CTX_XSAVE);
+CTX_PIN(async_gpr, CTX_ASYNC);
+CTX_PIN(keys, CTX_KEYS);
+CTX_PIN(hosts, CTX_HOSTS);
+_Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
+
+/** Run the guest from ctx->entry until an exit; gs must hold @p ctx. */
+void dec_enter(struct dec_ctx *ctx);
+
+/** The same for code that leaves vector and x87 registers alone: C's stay in place, the
+ * guest's in the context. */
+void dec_enter_integer(struct dec_ctx *ctx);
+
+/** Where emitted code goes to leave the guest (not C functions). */
+extern const char dec_exit[], dec_exit_integer[];
+
+/** rt_sigreturn, for handlers that libc does not know of. */
+void dec_sigreturn(void);
+
+#endif
+#endif

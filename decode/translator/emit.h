@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The few x86-64 encodings that the translator emits around guest instructions. None of
+ * them changes a flag unless its name says so. `gs` operands address struct dec_ctx.
+ * Encodings: Intel SDM volume 2.
+ */
+#ifndef DECODE_TRANSLATOR_EMIT_H
+#define DECODE_TRANSLATOR_EMIT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "decode/x86/insn.h"
+
+struct dec_emit {
+	uint8_t *p; ///< next byte; the caller made sure of the room
+};
+
+static inline void emit_bytes(struct dec_emit *e, const void *bytes, size_t n)
+{
+	memcpy(e->p, bytes, n);
+	e->p += n;
+}
+
+static inline void emit_u8(struct dec_emit *e, uint8_t v)
+{
+	*e->p++ = v;
+}
+
+static inline void emit_u32(struct dec_emit *e, uint32_t v)
+{
+	emit_bytes(e, &v, 4);
+}
+
+static inline void emit_u64(struct dec_emit *e, uint64_t v)
+{
+	emit_bytes(e, &v, 8);
+}
+
+/* ModRM, SIB and disp32 of gs:[off]. */
+static inline void emit_abs(struct dec_emit *e, int reg, uint32_t off)
+{
+	emit_u8(e, (reg & 7) << 3 | 4);
+	emit_u8(e, 0x25);
+	emit_u32(e, off);
+}
+
+/* One instruction `opcode reg, gs:[off]` with REX.W. */
+static inline void emit_gs_op(struct dec_emit *e, uint8_t opcode, int reg, uint32_t off)
+{
+	emit_u8(e, 0x65);
+	emit_u8(e, 0x48 | (reg >> 3) << 2);
+	emit_u8(e, opcode);
+	emit_abs(e, reg, off);
+}
+
+/** mov gs:[off], reg */
+static inline void emit_gs_store(struct dec_emit *e, uint32_t off, int reg)
+{
+	emit_gs_op(e, 0x89, reg, off);
+}
+
+/** mov reg, gs:[off] */
+static inline void emit_gs_load(struct dec_emit *e, int reg, uint32_t off)
+{
+	emit_gs_op(e, 0x8b, reg, off);
+}
+
+/** mov dword gs:[off], imm */
+static inline void emit_gs_store_imm32(struct dec_emit *e, uint32_t off, uint32_t imm)
+{
+	emit_u8(e, 0x65);
+	emit_u8(e, 0xc7);
+	emit_abs(e, 0, off);
+	emit_u32(e, imm);
+}
+
+/** sub qword gs:[off], imm; changes flags */
+static inline void emit_gs_sub_flags(struct dec_emit *e, uint32_t off, uint8_t imm)
+{
+	emit_u8(e, 0x65);
+	emit_u8(e, 0x48);
+	emit_u8(e, 0x83);
+	emit_abs(e, 5, off);
+	emit_u8(e, imm);
+}
+
+/** jmp qword gs:[off] */
+static inline void emit_gs_jmp(struct dec_emit *e, uint32_t off)
+{
+	emit_u8(e, 0x65);
+	emit_u8(e, 0xff);
+	emit_abs(e, 4, off);
+}
+
+/** pop qword gs:[off] */
+static inline void emit_gs_pop(struct dec_emit *e, uint32_t off)
+{
+	emit_u8(e, 0x65);
+	emit_u8(e, 0x8f);
+	emit_abs(e, 0, off);
+}
+
+/** mov reg, imm64 */
+static inline void emit_mov_imm64(struct dec_emit *e, int reg, uint64_t imm)
+{
+	emit_u8(e, 0x48 | reg >> 3);
+	emit_u8(e, 0xb8 | (reg & 7));
+	emit_u64(e, imm);
+}
+
+/* ModRM (+SIB, disp) of the memory operand base+index*scale+disp. */
+static inline void emit_modrm(struct dec_emit *e, int reg, uint8_t base, uint8_t index,
+			      uint8_t scale, int32_t disp)
+{
+	int ss = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
+	bool has_index = index != DEC_REG_NONE;
+
+	if (base == DEC_REG_NONE) {
+		emit_u8(e, (reg & 7) << 3 | 4);
+		emit_u8(e, ss << 6 | (has_index ? index & 7 : 4) << 3 | 5);
+		emit_u32(e, disp);
+		return;
+	}
+	emit_u8(e, 0x80 | (reg & 7) << 3 | (has_index || (base & 7) == 4 ? 4 : base & 7));
+	if (has_index || (base & 7) == 4)
+		emit_u8(e, ss << 6 | (has_index ? index & 7 : 4) << 3 | (base & 7));
+	emit_u32(e, disp);
+}
+
+/* Optional prefix, REX.W, opcode, and a memory operand. */
+static inline void emit_mem_op(struct dec_emit *e, uint8_t rex_w, uint8_t opcode, int reg,
+			       uint8_t base, uint8_t index, uint8_t scale, int32_t disp)
+{
+	uint8_t rex = 0x40 | rex_w << 3 | (reg >> 3) << 2;
+
+	if (index != DEC_REG_NONE)
+		rex |= (index >> 3) << 1;
+	if (base != DEC_REG_NONE)
+		rex |= base >> 3;
+	emit_u8(e, rex);
+	emit_u8(e, opcode);
+	emit_modrm(e, reg, base, index, scale, disp);
+}
+
+/** mov [base+disp], reg (64 bits) */
+static inline void emit_store(struct dec_emit *e, uint8_t base, int32_t disp, int reg)
+{
+	emit_mem_op(e, 1, 0x89, reg, base, DEC_REG_NONE, 1, disp);
+}
+
+/** mov reg, [m] of 1, 2, 4 or 8 bytes (m->size), zero-extended; not absolute */
+static inline void emit_load_zx(struct dec_emit *e, int reg, const struct dec_mem *m)
+{
+	uint8_t rex = 0x40 | (m->size != 4) << 3 | (reg >> 3) << 2;
+
+	if (m->is_fs)
+		emit_u8(e, 0x64);
+	if (m->is_addr32)
+		emit_u8(e, 0x67);
+	if (m->index != DEC_REG_NONE)
+		rex |= (m->index >> 3) << 1;
+	if (m->base != DEC_REG_NONE)
+		rex |= m->base >> 3;
+	emit_u8(e, rex);
+	if (m->size >= 4) {
+		emit_u8(e, 0x8b);
+	} else {
+		emit_u8(e, 0x0f);
+		emit_u8(e, m->size == 1 ? 0xb6 : 0xb7);
+	}
+	emit_modrm(e, reg, m->base, m->index, m->scale, m->disp);
+}
+
+/** lea reg, [m]; the fs base is not added */
+static inline void emit_lea(struct dec_emit *e, int reg, const struct dec_mem *m)
+{
+	if (m->is_absolute) {
+		emit_mov_imm64(e, reg, m->disp);
+		return;
+	}
+	if (m->is_addr32)
+		emit_u8(e, 0x67);
+	emit_mem_op(e, 1, 0x8d, reg, m->base, m->index, m->scale, m->disp);
+}
+
+/** mov qword [base+disp], sign-extended imm */
+static inline void emit_store_imm32(struct dec_emit *e, uint8_t base, int32_t disp,
+				    uint32_t imm)
+{
+	emit_mem_op(e, 1, 0xc7, 0, base, DEC_REG_NONE, 1, disp);
+	emit_u32(e, imm);
+}
+
+/** vmovdqu64 [base+disp], vector register of @p bytes (16, 32 or 64); plain AVX or SSE
+ * forms when the host has no AVX-512, so register numbers above 15 need it. */
+static inline void emit_store_vec(struct dec_emit *e, uint8_t base, int32_t disp, int vec,
+				  int bytes)
+{
+	if (bytes == 16 && vec < 16) { // movdqu: no transition penalty either way here
+		emit_u8(e, 0xf3);
+		emit_u8(e, 0x40 | (vec >> 3) << 2 | base >> 3);
+		emit_u8(e, 0x0f);
+		emit_u8(e, 0x7f);
+		emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
+		return;
+	}
+	if (bytes == 32 && vec < 16) { // vmovdqu ymm
+		emit_u8(e, 0xc4);
+		emit_u8(e, (vec < 8) << 7 | 1 << 6 | (base < 8) << 5 | 1);
+		emit_u8(e, 0x7e);
+		emit_u8(e, 0x7f);
+		emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
+		return;
+	}
+	// EVEX.F3.0F.W1 7F /r with a disp32 (mod 10 keeps full disp32: no scaling).
+	emit_u8(e, 0x62);
+	emit_u8(e, !(vec & 8) << 7 | 1 << 6 | (base < 8) << 5 | !(vec & 16) << 4 | 1);
+	emit_u8(e, 0xfe);
+	emit_u8(e, 0x08 | (bytes == 64 ? 2 : bytes == 32 ? 1 : 0) << 5);
+	emit_u8(e, 0x7f);
+	emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
+}
+
+/** kmovq [base+disp], k (needs AVX512BW, which every host with mask registers in use
+ * by glibc has) */
+static inline void emit_store_k(struct dec_emit *e, uint8_t base, int32_t disp, int k)
+{
+	emit_u8(e, 0xc4);
+	emit_u8(e, 1 << 7 | 1 << 6 | (base < 8) << 5 | 1);
+	emit_u8(e, 0xf8);
+	emit_u8(e, 0x91);
+	emit_modrm(e, k, base, DEC_REG_NONE, 1, disp);
+}
+
+/** @return whether @p byte, before the opcode, is a legacy prefix: a REX prefix is none. */
+static inline bool emit_is_legacy_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x66:
+	case 0x67:
+	case 0xf0:
+	case 0xf2:
+	case 0xf3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/** Let the instruction at @p at, which has a gs prefix, use fs. */
+static inline void emit_gs_to_fs(uint8_t *at)
+{
+	for (; emit_is_legacy_prefix(*at); at++)
+		if (*at == 0x65)
+			*at = 0x64;
+}
+
+/** jmp rel32 to be patched; @return where the displacement lies */
+static inline uint8_t *emit_jmp_rel(struct dec_emit *e)
+{
+	emit_u8(e, 0xe9);
+	emit_u32(e, 0);
+	return e->p - 4;
+}
+
+/** jcc rel32 to be patched (@p cc: condition code 0..15) */
+static inline uint8_t *emit_jcc_rel(struct dec_emit *e, uint8_t cc)
+{
+	emit_u8(e, 0x0f);
+	emit_u8(e, 0x80 | cc);
+	emit_u32(e, 0);
+	return e->p - 4;
+}
+
+/** Point the rel32 at @p at to @p to. */
+static inline void emit_patch_rel(uint8_t *at, const uint8_t *to)
+{
+	int32_t rel = to - (at + 4);
+
+	memcpy(at, &rel, 4);
+}
+
+#endif

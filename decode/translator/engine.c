@@ -1,0 +1,679 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/translator/engine.h"
+
+#include <assert.h>
+#include <cpuid.h>
+#include <errno.h>
+#include <immintrin.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "decode/translator/emit.h"
+#include "decode/translator/emulate.h"
+
+#include <asm/hwcap2.h>
+#include <asm/prctl.h>
+
+// The ctx of the one engine of this process; the fault handler cannot ask gs for it
+// when the fault is C's own.
+static struct dec_ctx *fault_ctx;
+static struct dec_engine *fault_engine;
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+/** Nothing may be added to what runs with the guest's TLS. */
+#define ENGINE_BARE \
+	__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+
+ENGINE_BARE static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		if (pc >= (uint64_t)e->arenas.data[i].start &&
+		    pc < (uint64_t)e->arenas.data[i].cursor + ENGINE_BLOCK_BYTES)
+			return true;
+	}
+	return false;
+}
+
+/** As the kernel has it. */
+struct kernel_action {
+	void (*handler)(int signo, siginfo_t *info, void *raw);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+#define KERNEL_RESTORER 0x04000000ul
+
+/*
+ * Runs with the guest's fs base when the guest faulted: no TLS, no library calls. The
+ * return from the handler goes to the door that saves the guest's registers.
+ */
+ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
+{
+	ucontext_t *uc = raw;
+	struct dec_ctx *c = fault_ctx;
+
+	if (!c || !engine_owns_pc(fault_engine, uc->uc_mcontext.gregs[REG_RIP])) {
+		// Our own bug: die by the signal, with the default action.
+		struct kernel_action dfl = { 0 };
+
+		syscall(SYS_rt_sigaction, signo, &dfl, NULL, sizeof(dfl.mask));
+		return;
+	}
+	c->fault_pc = uc->uc_mcontext.gregs[REG_RIP];
+	c->fault_addr = (uint64_t)info->si_addr;
+	c->fault_signo = signo;
+	c->fault_code = info->si_code;
+	c->exit_id = DEC_EXIT_FAULT;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)c->common;
+}
+
+struct err *engine_take_signals(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+	// Not by libc's sigaction(): ThreadSanitizer puts a handler of its own before those
+	// it hears of, which needs the TLS that is the guest's at that moment.
+	struct kernel_action sa = { .handler = engine_on_fault,
+				    .flags = SA_SIGINFO | SA_ONSTACK | KERNEL_RESTORER,
+				    .restorer = dec_sigreturn };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		if (syscall(SYS_rt_sigaction, signals[i], &sa, NULL, sizeof(sa.mask)))
+			return err_errno("cannot handle signal %d", signals[i]);
+	}
+	return NULL;
+}
+
+static struct err *engine_init_stack(void)
+{
+	size_t bytes = 64 * 1024; // AVX-512 and AMX frames are over 11 KiB
+	stack_t alt = { .ss_size = bytes };
+
+	alt.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	if (alt.ss_sp == MAP_FAILED || sigaltstack(&alt, NULL))
+		return err_errno("cannot set up the machine's signal stack");
+	return NULL;
+}
+
+static void engine_know_host(struct dec_engine *e)
+{
+	uint32_t a, b, c, d;
+
+	e->has_tzcnt = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_BMI;
+	e->has_lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT;
+	__cpuid(1, a, b, c, d);
+	e->ctx->xmask = 3;
+	if (c & bit_OSXSAVE) {
+		__asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+		e->ctx->xmask = a & 0xe7; // x87, SSE, AVX, and the three of AVX-512
+	} else {
+		e->ctx->lacks |= CTX_LACKS_XSAVE;
+	}
+	// Ivy Bridge and later; Linux 5.9 allows it.
+	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)) {
+		e->ctx->lacks |= CTX_LACKS_FSGSBASE;
+		syscall(SYS_arch_prctl, ARCH_GET_FS, &e->ctx->host_fs);
+	}
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
+{
+	struct err *err;
+
+	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
+	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->ctx == MAP_FAILED)
+		return &err_nomem;
+	e->ctx->canary = DEC_CANARY;
+	e->ctx->common = (uint64_t)dec_exit;
+	engine_know_host(e);
+	e->ctx->rflags = 0x202;
+	e->ctx->pkru = DEC_PKRU_INIT;
+	// A valid x87 and SSE state: all else starts in its initial configuration.
+	e->ctx->xsave[0] = 0x7f, e->ctx->xsave[1] = 0x03;
+	e->ctx->xsave[24] = 0x80, e->ctx->xsave[25] = 0x1f;
+	e->ctx->xsave[512] = 3;
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, e->ctx))
+		return err_errno("cannot set gs");
+	fault_ctx = e->ctx;
+	fault_engine = e;
+	err = engine_init_stack();
+	if (!err)
+		err = engine_take_signals();
+	engine_flush(e);
+	return err;
+}
+
+void engine_flush(struct dec_engine *e)
+{
+	engine_settle_x87(e); // while the blocks still tell whose the address is
+	map_deinit(&e->block_of);
+	map_deinit(&e->single_of);
+	map_deinit(&e->code_pages);
+	e->blocks.size = e->exits.size = e->insn_host.size = 0;
+	e->n_gone = 0;
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		e->arenas.data[i].cursor = e->arenas.data[i].start;
+		e->arenas.data[i].blocks.size = 0;
+	}
+	// The key of an address that has another slot is never found.
+	for (size_t i = 0; i < 65536; i++)
+		e->ctx->keys[i] = -(uint64_t)(i + 1);
+	e->is_flushed = true;
+}
+
+void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
+{
+	if (is_on == (map_get(&e->breaks, rip) != NULL))
+		return;
+	if (is_on)
+		map_put(&e->breaks, rip, 1);
+	else
+		map_remove(&e->breaks, rip);
+	engine_invalidate(e, rip, 1);
+}
+
+void engine_arm(struct engine_block *b, bool is_on)
+{
+	struct dec_emit at = { b->host + b->async_at };
+
+	assert(b->async_over && "a block made since the place became one");
+	if (is_on)
+		emit_bytes(&at, "\x0f\x1f\x44\0\0", 5); // nop
+	else
+		emit_patch_rel(emit_jmp_rel(&at), b->host + b->async_over);
+}
+
+/* Arm the block at @p rip, when there is one already. */
+static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
+{
+	uint64_t *known = map_get(&e->block_of, rip);
+
+	if (known)
+		engine_arm(&e->blocks.data[*known], is_on);
+}
+
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+		      uint64_t rflags, uint32_t ignore)
+{
+	uint64_t old = e->async_rip, *known;
+
+	e->async_rip = rip;
+	if (old && old != rip)
+		engine_arm_at(e, old, false);
+	if (!rip || rip == MAP_EMPTY_KEY)
+		return; // no code is there, to be told to stop
+	memcpy(e->ctx->async_gpr, gpr, sizeof(e->ctx->async_gpr));
+	e->async_rflags = rflags;
+	known = map_get(&e->asyncs, rip);
+	if (known && *known == ignore) {
+		engine_arm_at(e, rip, true);
+		return;
+	}
+	if (map_put(&e->asyncs, rip, ignore))
+		assert(!"out of memory for places");
+	engine_forget(e, rip, 1);
+}
+
+void engine_set_watch(struct dec_engine *e, uint64_t rip)
+{
+	if (map_get(&e->watched, rip))
+		return;
+	map_put(&e->watched, rip, 1);
+	engine_invalidate(e, rip, 1);
+}
+
+/* ---- the log ----------------------------------------------------------------------- */
+
+/* Make the end of @p buffer fault, so that no check of the room left is needed while
+ * the guest runs. */
+static uint8_t *engine_guard(struct dec_engine *e, uint8_t *buffer, size_t usable)
+{
+	if (e->guarded[0] == buffer || e->guarded[1] == buffer)
+		return buffer;
+	if (mprotect(buffer + usable, ENGINE_GUARD_BYTES, PROT_NONE))
+		assert(!"the log's buffer is page aligned memory of ours");
+	e->guarded[1] = e->guarded[0];
+	e->guarded[0] = buffer;
+	return buffer;
+}
+
+void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+		     size_t bytes)
+{
+	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
+	if (mode != e->mode)
+		engine_flush(e);
+	e->mode = mode;
+	e->log_start = e->log_end = NULL;
+	e->ctx->log = (uint64_t)buffer;
+	if (!buffer)
+		return;
+	assert(bytes >= 4 * ENGINE_GUARD_BYTES);
+	e->log_start = engine_guard(e, buffer, bytes - ENGINE_GUARD_BYTES);
+	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
+}
+
+void engine_log_flush(struct dec_engine *e)
+{
+	size_t usable = e->log_end - e->log_start;
+	size_t bytes = e->ctx->log - (uint64_t)e->log_start;
+
+	if (e->mode == DEC_LOG_NONE)
+		return;
+	e->log_start = engine_guard(e, e->world.log_full(e->world.ctx, bytes), usable);
+	e->log_end = e->log_start + usable;
+	e->ctx->log = (uint64_t)e->log_start;
+}
+
+void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
+{
+	struct dec_rec *r;
+
+	if (e->mode == DEC_LOG_NONE)
+		return NULL;
+	assert(!(size & 7) && size <= (size_t)(e->log_end - e->log_start));
+	if (e->ctx->log + size > (uint64_t)e->log_end)
+		engine_log_flush(e);
+	r = (struct dec_rec *)e->ctx->log;
+	e->ctx->log += size;
+	memset(r, 0, size);
+	r->id = id;
+	r->size = size;
+	return r;
+}
+
+/* ---- exits ------------------------------------------------------------------------- */
+
+/* The block of arena @p a whose code holds host address @p pc. */
+static struct engine_block *engine_block_in(const struct dec_engine *e,
+					    const struct engine_arena *a, uint64_t pc)
+{
+	const uint32_t *b = a->blocks.data;
+	size_t n = vec_rank(a->blocks.size, i, (uint64_t)e->blocks.data[b[i]].host <= pc);
+
+	if (!n || pc >= (uint64_t)e->blocks.data[b[n - 1]].host_end)
+		return NULL;
+	return &e->blocks.data[b[n - 1]];
+}
+
+/* The block whose code holds host address @p pc. */
+static struct engine_block *engine_block_at(const struct dec_engine *e, uint64_t pc)
+{
+	for (size_t i = 0; i < e->arenas.size; i++) {
+		const struct engine_arena *a = &e->arenas.data[i];
+
+		if (pc >= (uint64_t)a->start && pc < (uint64_t)a->end)
+			return engine_block_in(e, a, pc);
+	}
+	return NULL;
+}
+
+/* Only @p k instructions of the block whose record ends the log ran. That is said in the
+ * same piece of the log, if need be behind its end: emitted code tries only whether the
+ * block's own record fits. */
+static void engine_log_partial(struct dec_engine *e, int k)
+{
+	const size_t page = 4096, bytes = sizeof(struct dec_rec) + 8;
+	struct dec_rec *r = (struct dec_rec *)e->ctx->log;
+	uint8_t *end = e->log_end;
+	bool is_over = (uint8_t *)r + bytes > end;
+
+	if (is_over && mprotect(end, page, PROT_READ | PROT_WRITE))
+		assert(!"the guard is ours");
+	r->id = DEC_REC_PARTIAL;
+	r->size = bytes;
+	r->value[0] = k;
+	e->ctx->log += bytes;
+	if (!is_over)
+		return;
+	engine_log_flush(e);
+	if (mprotect(end, page, PROT_NONE))
+		assert(!"the guard is ours");
+}
+
+/* Leave block @p b before its instruction @p k, at host offset @p off, where registers
+ * may be borrowed and part of the record may be written. */
+static void engine_leave_middle(struct dec_engine *e, struct engine_block *b, int k,
+				uint32_t off)
+{
+	struct dec_ctx *c = e->ctx;
+
+	if (b->scratch[0] == DEC_REG_NONE)
+		return;
+	if (off < b->closed_at) {
+		c->log = c->gpr[b->scratch[0]];
+		for (int i = 0; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+			c->gpr[b->scratch[i]] = c->spill[i];
+	}
+	if (off >= b->advanced_at)
+		c->log -= b->log_bytes;
+	if (!k)
+		return;
+	c->log += b->log_bytes;
+	engine_log_partial(e, k);
+}
+
+/* Emitted code began a record that does not fit the log's buffer. */
+static bool engine_is_log_full(const struct dec_engine *e)
+{
+	uint64_t end = (uint64_t)e->log_end;
+
+	return e->mode != DEC_LOG_NONE && e->ctx->fault_addr >= end &&
+	       e->ctx->fault_addr < end + ENGINE_GUARD_BYTES &&
+	       e->ctx->log + ENGINE_GUARD_BYTES > end;
+}
+
+/* Which instruction of block @p b has its code at host offset @p off. */
+static int engine_insn_at(const struct dec_engine *e, const struct engine_block *b,
+			  uint32_t off)
+{
+	int k = 0;
+
+	while (k + 1 < b->n_insns && e->insn_host.data[b->first_host + k + 1] <= off)
+		k++;
+	return k;
+}
+
+/* The address of instruction @p k of block @p b. */
+static uint64_t engine_insn_rip(const struct engine_block *b, int k)
+{
+	uint64_t rip = b->rip;
+
+	for (int i = 0; i < k; i++) {
+		struct dec_insn insn;
+
+		dec_insn_decode((const uint8_t *)rip, 15, rip, &insn);
+		rip += insn.len;
+	}
+	return rip;
+}
+
+uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc)
+{
+	struct engine_block *b = engine_block_at(e, pc);
+
+	return b && b->n_insns ?
+		       engine_insn_rip(b, engine_insn_at(e, b, pc - (uint64_t)b->host)) :
+		       0;
+}
+
+static enum dec_verdict engine_fault(struct dec_engine *e)
+{
+	struct dec_ctx *c = e->ctx;
+	struct engine_block *b = engine_block_at(e, c->fault_pc);
+	uint32_t off;
+	int k;
+
+	assert(b && b->n_insns && "a fault in emitted code lies in a block");
+	off = c->fault_pc - (uint64_t)b->host;
+	k = engine_insn_at(e, b, off);
+	// The budget was debited for the whole block once the check had passed.
+	if (off >= b->check_at)
+		c->budget += b->n_insns - k;
+	else
+		c->budget -= k;
+	c->rip = engine_insn_rip(b, k);
+	// Not yet there when the record does not fit.
+	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
+		c->gpr[b->far_reg] = c->spill[3];
+	engine_leave_middle(e, b, k, off);
+	return DEC_GO;
+}
+
+static void engine_patch(uint8_t *at, const uint8_t *to)
+{
+	int64_t rel = to - (at + 4);
+
+	// Blocks of different arenas may be too far apart: such an exit stays one.
+	if (rel == (int32_t)rel)
+		emit_patch_rel(at, to);
+}
+
+static void engine_link(struct engine_exit *x, const struct engine_block *from,
+			const struct engine_block *to)
+{
+	if (!x->patch)
+		return;
+	if (!x->slow)
+		engine_patch(x->patch, to->host);
+	else if (to->fast && to->scratch[0] == from->scratch[0])
+		engine_patch(x->patch, to->fast);
+	else
+		engine_patch(x->slow, to->host);
+}
+
+#define ENGINE_NO_CODE (UINT32_MAX - 1)
+
+/* Find or make the block at rip. @return ENGINE_NO_CODE where there is nothing to execute, and
+ * perhaps no place for a block near it: the address may be any. */
+static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
+{
+	uint64_t *known = map_get(&e->block_of, rip);
+
+	if (known)
+		return *known;
+	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
+		return ENGINE_NO_CODE;
+	return engine_translate(e, rip, false);
+}
+
+enum dec_verdict engine_special(struct dec_engine *e)
+{
+	struct dec_world *w = &e->world;
+	uint64_t rip = e->ctx->rip, avail = w->avail(w->ctx, rip, PROT_EXEC);
+	struct dec_insn insn;
+	enum dec_verdict v;
+
+	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
+	    insn.flow == DEC_FLOW_TRAP) {
+		e->ctx->fault_signo = avail < 15 && !insn.len		? SIGSEGV :
+				      insn.len && insn.bytes[0] == 0xcc ? SIGTRAP :
+				      insn.len && insn.bytes[0] == 0xf4 ? SIGSEGV :
+									  SIGILL;
+		e->ctx->fault_addr = rip;
+		return w->fault(w->ctx, e);
+	}
+	if (insn.flow == DEC_FLOW_FORBIDDEN || engine_lacks(e, &insn)) {
+		w->complain(w->ctx, e,
+			    insn.flow == DEC_FLOW_FORBIDDEN ?
+				    engine_forbidden_text(&insn) :
+				    engine_lacking_text(&insn));
+		return DEC_DIVERGED;
+	}
+	if (insn.flow == DEC_FLOW_SYSCALL)
+		return w->syscall(w->ctx, e);
+	if (insn.flow == DEC_FLOW_TSC || insn.flow == DEC_FLOW_CPUID ||
+	    insn.flow == DEC_FLOW_RANDOM) {
+		v = w->special(w->ctx, e, &insn);
+		if (v == DEC_GO) {
+			e->ctx->rip += insn.len;
+			e->now++;
+		}
+		return v;
+	}
+	return engine_step_slow(e);
+}
+
+enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
+{
+	struct dec_ctx *c = e->ctx;
+	struct engine_block *b;
+	struct engine_exit *x;
+	enum dec_verdict v;
+
+	c->budget = budget;
+	c->entry = (uint64_t)e->blocks.data[block].host;
+	engine_go(e, &e->blocks.data[block]);
+	e->n_exits_taken++;
+	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
+	if (c->exit_id == DEC_EXIT_FAULT) {
+		v = engine_fault(e);
+		e->now += budget - c->budget;
+		if (v == DEC_GO && engine_is_log_full(e)) {
+			engine_log_flush(e);
+			return DEC_GO;
+		}
+		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
+	}
+	x = &e->exits.data[c->exit_id];
+	b = &e->blocks.data[x->block];
+	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
+	if (x->kind == ENGINE_EXIT_BUDGET) {
+		c->budget += b->n_insns - b->check_insn;
+		engine_leave_middle(e, b, b->check_insn, b->check_at);
+	}
+	e->now += budget - c->budget;
+	return DEC_GO;
+}
+
+/* After an exit to more guest code: link it, or teach the indirect table. */
+static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
+{
+	struct engine_exit *x = &e->exits.data[exit_id];
+	const struct engine_block *b = &e->blocks.data[to];
+	uint64_t slot = b->rip & 0xffff;
+
+	if (x->kind == ENGINE_EXIT_DIRECT) {
+		engine_link(x, &e->blocks.data[x->block], b);
+	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
+		e->ctx->keys[slot] = -b->rip;
+		e->ctx->hosts[slot] = (uint64_t)b->host;
+	}
+}
+
+static enum dec_stop engine_verdict_stop(enum dec_verdict v)
+{
+	return v == DEC_END   ? DEC_STOP_END :
+	       v == DEC_PAUSE ? DEC_STOP_PAUSE :
+				DEC_STOP_DIVERGED;
+}
+
+/* The instruction at rip is to run now, stop or not. Only now: another thread may come to
+ * the same address before this one does again. */
+static void engine_unstop(struct dec_engine *e)
+{
+	e->unstopped_rip = e->ctx->rip;
+	e->unstopped_now = e->now;
+}
+
+static bool engine_is_unstopped(const struct dec_engine *e)
+{
+	return e->ctx->rip == e->unstopped_rip && e->now == e->unstopped_now;
+}
+
+/* The guest stands at a breakpoint or where the world asked to stop. @return whether to
+ * report a breakpoint. */
+static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
+{
+	uint64_t rip = e->ctx->rip;
+
+	if (engine_is_unstopped(e)) {
+		e->unstopped_rip = 0;
+		*v = engine_step_slow(e);
+		return false;
+	}
+	if (rip == e->async_rip) {
+		*v = e->world.stop_at(e->world.ctx, e);
+		if (*v != DEC_GO || e->ctx->rip != rip)
+			return false; // ended, or a signal handler took over
+	}
+	engine_unstop(e);
+	return map_get(&e->breaks, rip) != NULL;
+}
+
+/* Enter at rip's block and follow exits. */
+static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
+				     bool *is_break)
+{
+	uint32_t to = engine_block_for(e, e->ctx->rip), exit_id;
+	enum dec_verdict v = DEC_GO;
+	struct engine_exit *x;
+
+	if (to == UINT32_MAX)
+		return DEC_DIVERGED;
+	if (to == ENGINE_NO_CODE) {
+		// It may have been switched away there, before the fault was told.
+		*is_break = engine_at_stop(e, &v);
+		return v;
+	}
+	e->is_flushed = false;
+	v = engine_enter(e, to, budget);
+	exit_id = e->ctx->exit_id;
+	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT)
+		return v;
+	x = &e->exits.data[exit_id];
+	switch (x->kind) {
+	case ENGINE_EXIT_DIRECT:
+	case ENGINE_EXIT_INDIRECT:
+		e->log_reg_hint = e->blocks.data[x->block].scratch[0];
+		to = engine_block_for(e, e->ctx->rip);
+		if (to == UINT32_MAX)
+			return DEC_DIVERGED;
+		if (!e->is_flushed && to != ENGINE_NO_CODE)
+			engine_learn(e, exit_id, to);
+		return DEC_GO;
+	case ENGINE_EXIT_SPECIAL:
+		return engine_special(e);
+	case ENGINE_EXIT_STOP:
+		if (e->blocks.data[x->block].is_async_blind)
+			e->ctx->rflags = (e->ctx->rflags & ~0x8d5ull) |
+					 (e->async_rflags & 0x8d5);
+		*is_break = engine_at_stop(e, &v);
+		return v;
+	default:
+		return DEC_GO;
+	}
+}
+
+enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
+{
+	enum dec_verdict v = DEC_GO;
+	bool is_break = false;
+
+	if (until > INT64_MAX)
+		until = INT64_MAX; // the budget is signed
+	if (map_get(&e->breaks, e->ctx->rip))
+		engine_unstop(e);
+	while (e->now < until) {
+		uint64_t left = until - e->now;
+
+		// A block checks the budget in its middle, so that up to a block more than
+		// the budget may run; closer than that, go by single steps.
+		if (left < 2 * DEC_BLOCK_INSNS) {
+			uint64_t before = e->now;
+
+			if ((map_get(&e->breaks, e->ctx->rip) ||
+			     e->ctx->rip == e->async_rip) &&
+			    !engine_is_unstopped(e)) {
+				is_break = engine_at_stop(e, &v);
+			} else {
+				e->unstopped_rip = 0;
+				v = engine_step_slow(e);
+				if (v == DEC_GO && e->now == before)
+					continue; // a fault that was resolved
+			}
+		} else {
+			v = engine_slice(e, left - DEC_BLOCK_INSNS, &is_break);
+		}
+		if (v != DEC_GO)
+			return engine_verdict_stop(v);
+		if (is_break)
+			return DEC_STOP_BREAK;
+	}
+	return DEC_STOP_POSITION;
+}

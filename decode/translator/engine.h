@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The same-ISA translator: runs guest code that lies in this process, at its own
+ * addresses, block by block from a code cache, and leaves to its world (a table of
+ * callbacks) whatever the capture decides: system calls, time stamps, faults.
+ *
+ * Invariants:
+ *  1. `now` is exact: the number of guest instructions executed, at each return to C.
+ *  2. Guest registers are the ctx's while C runs; the guest's memory is this process's.
+ *  3. Emitted code changes no guest flag, no guest stack byte, and no register but those
+ *     it spilled and restores.
+ *  4. A guest mapping wins: where it needs the place of an arena, the arena moves.
+ *
+ * One engine a process: gs, SIGSEGV and the alternate signal stack belong to it.
+ */
+#ifndef DECODE_TRANSLATOR_ENGINE_H
+#define DECODE_TRANSLATOR_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "decode/translator/ctx.h"
+#include "decode/translator/slots.h"
+
+// More than the longest block's record.
+#define ENGINE_GUARD_BYTES (16u << 10)
+
+// Room for the largest block: 32 instructions of up to 64 slots of 64 bytes are not real;
+// this is twice the largest seen with every AVX-512 form, and asserted at its end.
+#define ENGINE_BLOCK_BYTES (128u << 10)
+
+/** Why engine_run() returned. */
+enum dec_stop {
+	DEC_STOP_POSITION, ///< the instruction count was reached
+	DEC_STOP_BREAK,	   ///< about to execute a breakpoint address
+	DEC_STOP_PAUSE,	   ///< the world asked for a pause
+	DEC_STOP_END,	   ///< the world ended the run (exit, fatal signal)
+	DEC_STOP_DIVERGED, ///< the world found the guest off the recorded path
+};
+
+struct dec_engine;
+
+/** What the world says to an exit. */
+enum dec_verdict { DEC_GO, DEC_PAUSE, DEC_END, DEC_DIVERGED };
+
+/** What the guest's surroundings do. Each callback may change registers and memory. */
+struct dec_world {
+	void *ctx;
+	/** At a syscall instruction, not yet counted; rip is still its address. */
+	enum dec_verdict (*syscall)(void *ctx, struct dec_engine *e);
+	/** rdtsc, rdtscp or cpuid at rip: set the results; the engine moves rip. */
+	enum dec_verdict (*special)(void *ctx, struct dec_engine *e,
+				    const struct dec_insn *insn);
+	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */
+	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
+	/** Reached the place the world asked for by engine_set_async(). */
+	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
+	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
+	 * 0: none. */
+	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
+	/** Code of guest page @p page (address >> 12) is about to be translated: from now
+	 * on a change of it must reach engine_invalidate(). May be NULL. */
+	void (*code_seen)(void *ctx, uint64_t page);
+	/** The log holds @p bytes; take them and give the next buffer. */
+	uint8_t *(*log_full)(void *ctx, size_t bytes);
+	/** Code that may run now: @p n instructions that follow each other. May be NULL. */
+	void (*met)(void *ctx, const struct dec_insn *insn, int n);
+	/** Something the engine cannot do; for people. The run diverges. */
+	void (*complain)(void *ctx, struct dec_engine *e, const char *text);
+};
+
+struct engine_block {
+	uint64_t rip;
+	uint8_t *host, *host_end;
+	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
+	uint32_t first_host; ///< into insn_host: host offset of each instruction
+	uint32_t first_exit;
+	// Host offsets: of the budget check; from where the log pointer is beyond the record;
+	// from where no register is borrowed any more.
+	uint32_t check_at, advanced_at, closed_at;
+	// Where a place of engine_set_async() has the jump over its comparison, and what
+	// follows that; 0 elsewhere.
+	uint32_t async_at, async_over;
+	bool is_async_blind;  ///< the comparison leaves other flags than the guest's
+	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
+	uint8_t n_insns;      ///< executed natively
+	uint8_t check_insn;   ///< the check lies before this instruction
+	uint8_t scratch[3];   ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t far_reg;      ///< register in spill[3] (far.c); DEC_REG_NONE
+	uint8_t n_exits;
+	bool is_gone; ///< engine_forget() was here: its entries lead elsewhere
+	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
+	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
+	uint32_t log_bytes;		   ///< of its record; 0 when not logged
+};
+
+enum engine_exit_kind {
+	ENGINE_EXIT_DIRECT,   ///< to rip, may be linked
+	ENGINE_EXIT_INDIRECT, ///< to ctx->ind
+	ENGINE_EXIT_BUDGET,   ///< before check_insn at rip
+	ENGINE_EXIT_SPECIAL,  ///< an instruction for C at rip
+	ENGINE_EXIT_STOP,     ///< a stop or breakpoint at rip
+};
+
+struct engine_exit {
+	uint64_t rip;
+	uint8_t *patch; ///< rel32 to point at the target block; NULL: never linked
+	uint8_t *
+		slow; ///< the log pointer is still borrowed: rel32 behind its giving back,
+		      ///< for targets that cannot take it over; NULL otherwise
+	uint32_t block;
+	uint8_t kind;
+};
+
+struct engine_arena {
+	uint8_t *start, *cursor, *end;
+	VEC(uint32_t) blocks; ///< those in it, by address
+};
+
+struct dec_engine {
+	struct dec_ctx *ctx;
+	struct dec_world world;
+	uint64_t now; ///< instructions executed
+	enum dec_log_mode mode;
+	struct map block_of;  ///< guest rip -> block index
+	uint8_t log_reg_hint; ///< scratch[0] of the block that leads to the next one made
+	struct map single_of; ///< guest rip -> block of that one instruction, not logged
+	struct map breaks;    ///< guest addresses of breakpoints -> 1
+	struct map watched;   ///< guest address -> 1: log the registers there
+	struct map code_pages; ///< guest page that holds translated code -> index + 1
+			       ///< of a block there, 0: none
+	uint32_t n_gone;       ///< of the blocks
+	VEC(struct engine_block) blocks;
+	VEC(struct engine_exit) exits;
+	VEC(uint32_t) insn_host;
+	VEC(struct engine_arena) arenas;
+	uint8_t *log_start;  ///< the buffer being filled; NULL in DEC_LOG_NONE
+	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
+			     ///< fault when a block begins a record that does not fit
+	uint8_t *guarded[2]; ///< buffers whose guard is in place
+	bool is_flushed;     ///< set by engine_flush(): block indices are void
+	uint64_t async_rip;  ///< see engine_set_async(); 0 = none
+	uint64_t async_rflags;
+	struct map asyncs; ///< guest rips that it ever was -> registers ignored there
+	uint64_t unstopped_rip;	   ///< execute this stop address without stopping, once,
+	uint64_t unstopped_now;	   ///< at this position
+	bool has_lzcnt, has_tzcnt; ///< this CPU
+	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
+	uint64_t n_translated, n_exits_taken; ///< statistics
+};
+
+/** Set up the engine: ctx, gs, signal handling. @p world is copied. */
+struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
+
+/** Handle the signals of faults: done by engine_init(), and to be done again where somebody
+ * else (a test's runner) took them. */
+struct err *engine_take_signals(void);
+
+/** Choose what is logged from here on; the code cache is dropped when it changes.
+ * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
+ * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */
+void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+		     size_t bytes);
+
+/** Run until @p until instructions were executed, a breakpoint, or the world's end.
+ * A breakpoint at the very rip the run starts from does not stop it. */
+enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
+
+/** Set a breakpoint at address @p rip, or remove it. */
+void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
+
+/**
+ * Stop for the world when the guest is about to execute @p rip with the general registers
+ * @p gpr: where it was interrupted. The flags are not compared: it has @p rflags then, or
+ * its own, if it is going to look at them. The comparison is emitted code, so that a hot loop may
+ * pass the place a billion times; it is passed by, at the cost of a jump, while another
+ * place is the one. @p rip 0: no more.
+ *
+ * @param ignore  Bit n: register n need not be equal.
+ */
+void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+		      uint64_t rflags, uint32_t ignore);
+
+/** Log the general registers wherever @p rip is executed, from now on. */
+void engine_set_watch(struct dec_engine *e, uint64_t rip);
+
+/** Let block @p b, at such a place, do the comparison or pass it by. */
+void engine_arm(struct engine_block *b, bool is_on);
+
+/** Guest memory [addr, addr+size) changed behind the code cache's back: what was made of
+ * its pages is dropped, and code_seen() will hear of them again. */
+void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Drop the blocks that hold code of [addr, addr+size). */
+void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/** Block @p b, in arena @p a, is complete: to be found by its place and by its pages. */
+void engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b);
+
+/** Drop all translated code. */
+void engine_flush(struct dec_engine *e);
+
+/** Append a control record of @p size bytes (header included, multiple of 8) to the log
+ * and @return it, its id and size set; NULL when nothing is logged. */
+void *engine_log(struct dec_engine *e, uint32_t id, size_t size);
+
+/** Hand the log filled so far to the world. */
+void engine_log_flush(struct dec_engine *e);
+
+/* ---- translate.c ------------------------------------------------------------ */
+
+/** Translate the block at @p rip. @p is_single: that one instruction, not logged, never
+ * linked, stops ignored. @return its index, or UINT32_MAX (complained). */
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
+
+/* ---- arena.c ----------------------------------------------------------------- */
+
+/** @return an arena with @p room bytes, within 1 GiB of @p rip when one can be; or NULL. */
+struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);
+
+/** Move arenas out of [addr, addr+size) (invariant 4). */
+void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
+
+/* ---- slow.c ----------------------------------------------------------------- */
+
+/** Execute the instruction at rip by itself and, when logging, log it as a DEC_REC_SLOW
+ * record. */
+enum dec_verdict engine_step_slow(struct dec_engine *e);
+
+/** Execute exactly one instruction at rip, without logging; stops do not matter. */
+enum dec_verdict engine_step(struct dec_engine *e);
+
+/** Copy register @p reg (numbers of x86/insn.h; GPR, vector, mask, flags, x87, mxcsr) of
+ * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
+size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
+
+/* ---- engine.c, for slow.c and emulate.c ------------------------------- */
+
+/** @return the address of the guest instruction whose emitted code holds @p pc; 0: none. */
+uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc);
+
+/** The instruction at rip is one for C: answer it. */
+enum dec_verdict engine_special(struct dec_engine *e);
+
+/** Enter the guest at @p block with @p budget, handle the exit. */
+enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The two doors between C and the guest. In the guest every general register, the
+// flags, the vector and x87 state and the fs base are the guest's own; gs holds the
+// context. Nothing here touches the guest's stack (its red zone is live).
+
+#include "decode/translator/ctx.h"
+
+	.text
+
+// arch_prctl(ARCH_SET_FS, \base); the general registers are C's, or saved.
+	.macro	set_fs	base
+	mov	$158, %eax
+	mov	$0x1002, %edi
+	mov	\base, %rsi
+	syscall
+	.endm
+
+// In. The vector and x87 state is the guest's from then on if \state is 1.
+	.macro	enter_guest	state
+	endbr64
+	push	%rbx
+	push	%rbp
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+	mov	%rsp, %gs:CTX_HOST_RSP
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	1f
+	rdfsbase %rax
+	mov	%rax, %gs:CTX_HOST_FS
+1:
+	.if	\state
+	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
+	jnz	2f
+	mov	%gs:CTX_XMASK, %rax
+	mov	%rax, %rdx
+	shr	$32, %rdx
+	xrstor64 %gs:CTX_XSAVE
+	jmp	3f
+2:
+	fxrstor64 %gs:CTX_XSAVE
+3:
+	.endif
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	4f
+	mov	%gs:CTX_FS_BASE, %rax
+	wrfsbase %rax
+	jmp	5f
+4:
+	set_fs	%gs:CTX_FS_BASE
+5:
+	push	%gs:CTX_RFLAGS
+	popfq
+	mov	%gs:CTX_GPR+0x00, %rax
+	mov	%gs:CTX_GPR+0x08, %rcx
+	mov	%gs:CTX_GPR+0x10, %rdx
+	mov	%gs:CTX_GPR+0x18, %rbx
+	mov	%gs:CTX_GPR+0x20, %rsp
+	mov	%gs:CTX_GPR+0x28, %rbp
+	mov	%gs:CTX_GPR+0x30, %rsi
+	mov	%gs:CTX_GPR+0x38, %rdi
+	mov	%gs:CTX_GPR+0x40, %r8
+	mov	%gs:CTX_GPR+0x48, %r9
+	mov	%gs:CTX_GPR+0x50, %r10
+	mov	%gs:CTX_GPR+0x58, %r11
+	mov	%gs:CTX_GPR+0x60, %r12
+	mov	%gs:CTX_GPR+0x68, %r13
+	mov	%gs:CTX_GPR+0x70, %r14
+	mov	%gs:CTX_GPR+0x78, %r15
+	jmp	*%gs:CTX_ENTRY
+	.endm
+
+// Out, likewise.
+	.macro	leave_guest	state
+	mov	%rsp, %gs:CTX_GPR+0x20
+	mov	%gs:CTX_HOST_RSP, %rsp
+	pushfq
+	pop	%gs:CTX_RFLAGS
+	cld
+	testl	$0x40000, %gs:CTX_RFLAGS
+	jz	2f			// C does not align all it reads: AC is the guest's
+	push	$0x202
+	popfq
+2:
+	mov	%rax, %gs:CTX_GPR+0x00
+	mov	%rcx, %gs:CTX_GPR+0x08
+	mov	%rdx, %gs:CTX_GPR+0x10
+	mov	%rbx, %gs:CTX_GPR+0x18
+	mov	%rbp, %gs:CTX_GPR+0x28
+	mov	%rsi, %gs:CTX_GPR+0x30
+	mov	%rdi, %gs:CTX_GPR+0x38
+	mov	%r8, %gs:CTX_GPR+0x40
+	mov	%r9, %gs:CTX_GPR+0x48
+	mov	%r10, %gs:CTX_GPR+0x50
+	mov	%r11, %gs:CTX_GPR+0x58
+	mov	%r12, %gs:CTX_GPR+0x60
+	mov	%r13, %gs:CTX_GPR+0x68
+	mov	%r14, %gs:CTX_GPR+0x70
+	mov	%r15, %gs:CTX_GPR+0x78
+	testl	$CTX_LACKS_FSGSBASE, %gs:CTX_LACKS
+	jnz	3f			// then the guest cannot have changed it
+	rdfsbase %rax
+	mov	%rax, %gs:CTX_FS_BASE
+	mov	%gs:CTX_HOST_FS, %rax
+	wrfsbase %rax
+	jmp	4f
+3:
+	set_fs	%gs:CTX_HOST_FS
+4:
+	.if	\state
+	testl	$CTX_LACKS_XSAVE, %gs:CTX_LACKS
+	jnz	5f
+	mov	%gs:CTX_XMASK, %rax
+	mov	%rax, %rdx
+	shr	$32, %rdx
+	xsave64	%gs:CTX_XSAVE
+	jmp	6f
+5:
+	fxsave64 %gs:CTX_XSAVE
+6:
+	// C wants the ABI's state: x87 empty, mxcsr with every exception masked.
+	fninit
+	push	$0x1f80
+	ldmxcsr	(%rsp)
+	pop	%rax
+	testl	$4, %gs:CTX_XMASK
+	jz	1f			// a host without AVX
+	vzeroupper
+1:
+	.endif
+	pop	%r15
+	pop	%r14
+	pop	%r13
+	pop	%r12
+	pop	%rbp
+	pop	%rbx
+	ret
+	.endm
+
+	.globl	dec_enter
+	.type	dec_enter, @function
+dec_enter:
+	enter_guest 1
+	.size	dec_enter, . - dec_enter
+
+	.globl	dec_enter_integer
+	.type	dec_enter_integer, @function
+dec_enter_integer:
+	enter_guest 0
+	.size	dec_enter_integer, . - dec_enter_integer
+
+	.globl	dec_exit
+dec_exit:
+	leave_guest 1
+
+	.globl	dec_exit_integer
+dec_exit_integer:
+	leave_guest 0
+
+// Where the fault handler returns to. Debuggers know it by these very bytes.
+	.globl dec_sigreturn
+	.type dec_sigreturn, @function
+dec_sigreturn:
+	mov	$15, %rax
+	syscall
+	.section .note.GNU-stack, "", @progbits

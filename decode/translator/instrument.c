@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * What goes around the guest's instructions of a block:
+ *
+ *   - the budget check: `sub gs:[budget], n; js out`, placed before the first instruction
+ *     that overwrites all flags anyway, so that no flag need be saved;
+ *   - the comparison of all registers where an asynchronous signal landed;
+ *   - the log: up to three registers that the block does not use are borrowed (one points
+ *     into the log), and each slot is one or two stores.
+ */
+
+#include <assert.h>
+
+#include "decode/translator/translation.h"
+
+/* ---- borrowed registers ---------------------------------------------------------- */
+
+/* A store's value is read back through its operand after the instruction; where that
+ * changed the operand's registers, the address must be kept from before. */
+static bool translation_moves_address(const struct dec_insn *insn,
+				      const struct dec_mem *m)
+{
+	uint32_t regs = (m->base != DEC_REG_NONE ? 1u << m->base : 0) |
+			(m->index != DEC_REG_NONE ? 1u << m->index : 0);
+
+	return !m->is_absolute && (regs & insn->gpr_written);
+}
+
+/* The registers that must keep the guest's values around @p insn. A return's rax is
+ * logged although ret does not touch it. */
+static uint32_t translation_used(const struct translation *t, const struct dec_insn *insn)
+{
+	uint32_t rax = t->is_logged && insn->flow == DEC_FLOW_RET ? 1u : 0;
+
+	return insn->gpr_read | insn->gpr_written | rax;
+}
+
+/* How many registers logging @p insn borrows. */
+static int translation_scratch_needed(const struct translation *t,
+				      const struct dec_insn *insn,
+				      struct dec_known *known)
+{
+	struct dec_slot slots[DEC_SLOTS];
+	int n = dec_insn_slots(insn, t->e->mode, known, slots), need = 1;
+
+	for (int i = 0; i < n; i++) {
+		if (slots[i].kind == DEC_SLOT_LOAD)
+			need = need > 2 ? need : 2;
+		if (slots[i].kind != DEC_SLOT_STORE || insn->store_reg != DEC_REG_NONE)
+			continue;
+		if (translation_moves_address(insn, &insn->mem[slots[i].which]))
+			need = 3;
+		else
+			need = need > 2 ? need : 2;
+	}
+	return need;
+}
+
+static int translation_free_gprs(uint32_t used)
+{
+	return 16 - __builtin_popcount(used | 1u << 4); // rsp is never free
+}
+
+struct translation_regs translation_regs_start(const struct translation *t)
+{
+	return (struct translation_regs){
+		.known = dec_known_start(t->e->mode, t->is_watched),
+		.need = t->is_watched ? 2 : 1,
+	};
+}
+
+bool translation_regs_add(const struct translation *t, struct translation_regs *regs,
+			  const struct dec_insn *insn)
+{
+	int need;
+
+	regs->used |= translation_used(t, insn);
+	regs->is_far |= translation_is_far(t, insn);
+	if (regs->is_far && translation_far_reg(regs->used) == DEC_REG_NONE)
+		return false;
+	if (!t->is_logged)
+		return true;
+	need = translation_scratch_needed(t, insn, &regs->known);
+	regs->need = need > regs->need ? need : regs->need;
+	return translation_free_gprs(regs->used) >= regs->need + regs->is_far;
+}
+
+void translation_choose_scratch(struct translation *t)
+{
+	struct translation_regs regs = translation_regs_start(t);
+	uint32_t used;
+	int n = 0;
+
+	for (int i = 0; i < t->n; i++)
+		translation_regs_add(t, &regs, &t->insn[i]);
+	used = regs.used | 1u << 4;
+	if (regs.is_far) {
+		t->block->far_reg = translation_far_reg(used);
+		used |= 1u << t->block->far_reg;
+	}
+	if (!t->is_logged)
+		return;
+	// The same register from block to block when it can be: see translation.h.
+	if (t->e->log_reg_hint < DEC_GPRS && !(used & 1u << t->e->log_reg_hint)) {
+		t->block->scratch[n++] = t->e->log_reg_hint;
+		used |= 1u << t->e->log_reg_hint;
+	}
+	// From those that compilers use last.
+	for (int r = DEC_GPRS - 1; r >= 0 && n < regs.need; r--) {
+		if (!(used & 1u << r))
+			t->block->scratch[n++] = r;
+	}
+	assert(n == regs.need);
+}
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+int translation_check_insn(const struct translation *t)
+{
+	for (int i = 0; i < t->n; i++) {
+		if (t->insn[i].kills_flags)
+			return i;
+		if (t->insn[i].reads_flags)
+			return -1;
+	}
+	return -1;
+}
+
+void translation_check(struct translation *t, int before)
+{
+	enum { CC_S = 8 };
+	struct dec_emit *o = &t->out;
+
+	t->block->check_insn = before < 0 ? 0 : before;
+	t->block->check_at = o->p - t->block->host;
+	t->has_saved_flags = before < 0;
+	if (t->has_saved_flags) { // lahf; seto al
+		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
+	}
+	emit_gs_sub_flags(o, CTX_BUDGET, t->n);
+	t->check_patch = emit_jcc_rel(o, CC_S);
+	if (t->has_saved_flags) { // add al, 127; sahf
+		emit_bytes(o, "\x04\x7f\x9e", 3);
+		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+	}
+}
+
+/* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
+ * differ from one pass of a loop to the next come first. Before it a jump, which goes over
+ * it while the world asks for another place: see engine_arm(). @p is_dead: no instruction
+ * of the block sees the flags before it. */
+static void translation_async_check(struct translation *t, uint32_t ignore, bool is_dead)
+{
+	static const uint8_t order[] = { 0,  1, 2,  6,	7,  8,	9, 10,
+					 11, 3, 12, 13, 14, 15, 5, 4 };
+	enum { CC_NE = 5 };
+	struct dec_emit *o = &t->out;
+	struct engine_exit *x;
+	uint8_t *miss[16];
+	int n = 0;
+
+	t->block->async_at = o->p - t->block->host;
+	emit_jmp_rel(o);
+	t->block->is_async_blind = is_dead;
+	if (!is_dead) {
+		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+		emit_gs_store(o, CTX_SPILL + 16, CAP_RAX);
+		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+	}
+	for (size_t i = 0; i < sizeof(order); i++) {
+		if (ignore >> order[i] & 1)
+			continue;
+		// cmp reg, gs:[...]
+		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
+		miss[n++] = emit_jcc_rel(o, CC_NE);
+	}
+	for (int is_miss = 0; is_miss < 2; is_miss++) {
+		for (int i = 0; is_miss && i < n; i++)
+			emit_patch_rel(miss[i], o->p);
+		if (!is_dead) {
+			emit_gs_load(o, CAP_RAX, CTX_SPILL + 16);
+			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+			emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+		}
+		if (!is_miss) {
+			x = translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
+			translation_stub(t, x);
+		}
+	}
+	t->block->async_over = o->p - t->block->host;
+	engine_arm(t->block, t->block->rip == t->e->async_rip);
+}
+
+void translation_check_stub(struct translation *t)
+{
+	struct engine_exit *x;
+
+	if (!t->check_patch)
+		return;
+	emit_patch_rel(t->check_patch, t->out.p);
+	if (t->has_saved_flags) {
+		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
+		emit_gs_load(&t->out, 0, CTX_SPILL + 24);
+	}
+	x = translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[t->block->check_insn].rip);
+	translation_stub(t, x);
+}
+
+/* ---- the log ------------------------------------------------------------------- */
+
+void translation_announce(struct translation *t)
+{
+	struct dec_rec_block *r;
+	uint32_t n_bytes = 0;
+
+	for (int i = 0; i < t->n; i++)
+		n_bytes += t->insn[i].len;
+	r = engine_log(t->e, DEC_REC_BLOCK, sizeof(*r) + ((n_bytes + 7) & ~7u));
+	r->block = t->block - t->e->blocks.data;
+	r->n_insns = t->n;
+	r->rip = t->block->rip;
+	r->n_bytes = n_bytes;
+	r->is_watched = t->is_watched;
+	r->mode = t->e->mode;
+	n_bytes = 0;
+	for (int i = 0; i < t->n; i++) {
+		memcpy(r->bytes + n_bytes, t->insn[i].bytes, t->insn[i].len);
+		n_bytes += t->insn[i].len;
+	}
+}
+
+static uint32_t translation_record_bytes(const struct translation *t)
+{
+	struct dec_known known = t->known;
+	uint32_t bytes = 8 + (t->is_watched ? 16 * 8 : 0);
+	struct dec_slot slots[DEC_SLOTS];
+
+	for (int i = 0; i < t->n; i++) {
+		int n = dec_insn_slots(&t->insn[i], t->e->mode, &known, slots);
+
+		for (int s = 0; s < n; s++)
+			bytes += dec_slot_size(&slots[s]);
+	}
+	return bytes;
+}
+
+static void translation_borrow(struct translation *t)
+{
+	struct engine_block *b = t->block;
+
+	emit_gs_store(&t->out, CTX_SPILL, b->scratch[0]);
+	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	b->fast = t->out.p;
+	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+	t->is_open = true;
+}
+
+static void translation_header(struct translation *t)
+{
+	struct engine_block *b = t->block;
+
+	// The record's last word first: it faults here, before anything was executed, when
+	// the record would not fit.
+	b->log_bytes = translation_record_bytes(t);
+	assert(b->log_bytes < ENGINE_GUARD_BYTES);
+	if (b->log_bytes > 8)
+		emit_store_imm32(&t->out, b->scratch[0], b->log_bytes - 8, 0);
+	emit_store_imm32(&t->out, b->scratch[0], 0, b - t->e->blocks.data);
+	t->log_at = 8;
+	if (!t->is_watched)
+		return;
+	for (int r = 0; r < DEC_GPRS; r++, t->log_at += 8) {
+		int from = r;
+
+		for (int i = 0; i < 3; i++) {
+			if (b->scratch[i] != r)
+				continue;
+			// scratch[1] is free here: each such value comes from its spill.
+			from = b->scratch[1];
+			emit_gs_load(&t->out, from, CTX_SPILL + 8 * i);
+		}
+		emit_store(&t->out, b->scratch[0], t->log_at, from);
+	}
+}
+
+void translation_advance(struct translation *t)
+{
+	struct engine_block *b = t->block;
+	struct dec_mem bumped = { .base = b->scratch[0],
+				  .index = DEC_REG_NONE,
+				  .scale = 1,
+				  .disp = t->log_at };
+
+	assert(b->log_bytes == t->log_at && "the record is as long as announced");
+	emit_lea(&t->out, b->scratch[0], &bumped);
+	b->advanced_at = t->out.p - b->host;
+	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
+		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
+}
+
+void translation_give_back(struct translation *t)
+{
+	emit_gs_store(&t->out, CTX_LOG, t->block->scratch[0]);
+	emit_gs_load(&t->out, t->block->scratch[0], CTX_SPILL);
+}
+
+void translation_close(struct translation *t)
+{
+	if (!t->is_open)
+		return;
+	translation_give_back(t);
+	t->block->closed_at = t->out.p - t->block->host;
+	t->is_open = false;
+}
+
+/* Copy what operand @p m holds to the log, a word at a time through scratch[1]. */
+static void translation_log_memory(struct translation *t, const struct dec_mem *m)
+{
+	uint8_t *scratch = t->block->scratch;
+
+	for (uint32_t i = 0; i < m->size; i += 8) {
+		struct dec_mem word = *m;
+
+		word.size = m->size < 8 ? m->size : 8;
+		word.disp += i;
+		if (m->is_absolute) {
+			emit_mov_imm64(&t->out, scratch[1], word.disp);
+			word = (struct dec_mem){ .base = scratch[1],
+						 .index = DEC_REG_NONE,
+						 .scale = 1,
+						 .size = word.size,
+						 .is_fs = m->is_fs };
+		}
+		emit_load_zx(&t->out, scratch[1], &word);
+		emit_store(&t->out, scratch[0], t->log_at + i, scratch[1]);
+	}
+}
+
+static void translation_log_store(struct translation *t, const struct dec_insn *insn,
+				  const struct dec_slot *s)
+{
+	const struct dec_mem *m = &insn->mem[s->which];
+	uint8_t *scratch = t->block->scratch;
+	struct dec_mem kept = { .base = scratch[2],
+				.index = DEC_REG_NONE,
+				.scale = 1,
+				.size = m->size,
+				.is_fs = m->is_fs };
+
+	if (insn->store_reg < DEC_GPRS)
+		emit_store(&t->out, scratch[0], t->log_at, insn->store_reg);
+	else if (insn->store_reg < DEC_REG_K)
+		emit_store_vec(&t->out, scratch[0], t->log_at,
+			       insn->store_reg - DEC_REG_VEC, s->bytes);
+	else
+		translation_log_memory(t, translation_moves_address(insn, m) ? &kept : m);
+}
+
+static void translation_slot(struct translation *t, const struct dec_insn *insn,
+			     const struct dec_slot *s)
+{
+	uint8_t *scratch = t->block->scratch;
+	struct dec_emit *o = &t->out;
+
+	switch (s->kind) {
+	case DEC_SLOT_LOAD:
+		translation_log_memory(t, &insn->mem[s->which]);
+		break;
+	case DEC_SLOT_BEFORE:
+	case DEC_SLOT_GPR:
+		emit_store(o, scratch[0], t->log_at, s->which);
+		break;
+	case DEC_SLOT_STORE:
+		translation_log_store(t, insn, s);
+		break;
+	case DEC_SLOT_VEC:
+		emit_store_vec(o, scratch[0], t->log_at, s->which, s->bytes);
+		break;
+	case DEC_SLOT_K:
+		emit_store_k(o, scratch[0], t->log_at, s->which);
+		break;
+	}
+	t->log_at += dec_slot_size(s);
+}
+
+void translation_slots(struct translation *t, const struct dec_insn *insn,
+		       struct dec_known known, bool is_after)
+{
+	struct dec_slot slots[DEC_SLOTS];
+	int n = dec_insn_slots(insn, t->e->mode, &known, slots);
+
+	for (int i = 0; i < n; i++) {
+		const struct dec_mem *m = &insn->mem[slots[i].which];
+
+		if ((slots[i].kind >= DEC_SLOT_STORE) == is_after)
+			translation_slot(t, insn, &slots[i]);
+		else if (!is_after && slots[i].kind == DEC_SLOT_STORE &&
+			 insn->store_reg == DEC_REG_NONE &&
+			 translation_moves_address(insn, m))
+			emit_lea(&t->out, t->block->scratch[2], m);
+	}
+	if (is_after)
+		t->known = known;
+}
+
+void translation_open(struct translation *t, int check)
+{
+	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
+
+	if (!t->is_single && async)
+		translation_async_check(t, *async, check >= 0);
+	if (!t->n)
+		return;
+	if (t->is_logged)
+		translation_borrow(t);
+	// The fast entry would pass the check for the signal by.
+	if (async)
+		t->block->fast = NULL;
+	if (check <= 0)
+		translation_check(t, check);
+	if (t->is_logged)
+		translation_header(t);
+	if (t->block->far_reg != DEC_REG_NONE)
+		emit_gs_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
+}

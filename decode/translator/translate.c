@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * One basic block: guest instructions are copied as they are, except that rip-relative
+ * displacements are redone, branches become jumps within the cache, and instructions
+ * that the capture answers become exits. What goes around them is instrument.c's;
+ * the layout of a block is drawn in translation.h.
+ */
+
+#include <assert.h>
+#include <sys/mman.h>
+
+#include "decode/translator/emulate.h"
+#include "decode/translator/translation.h"
+
+struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip)
+{
+	struct engine_exit *x = vec_push(&t->e->exits);
+
+	assert(x && "out of memory for exits");
+	x->kind = kind;
+	x->rip = rip;
+	x->block = t->block - t->e->blocks.data;
+	t->block->n_exits++;
+	return x;
+}
+
+void translation_stub(struct translation *t, struct engine_exit *x)
+{
+	emit_gs_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
+	emit_gs_jmp(&t->out, CTX_COMMON);
+}
+
+/* ---- the guest's instructions ------------------------------------------------------ */
+
+static bool translation_is_special(const struct dec_engine *e,
+				   const struct dec_insn *insn)
+{
+	switch (insn->flow) {
+	case DEC_FLOW_SYSCALL:
+	case DEC_FLOW_TSC:
+	case DEC_FLOW_CPUID:
+	case DEC_FLOW_RANDOM:
+	case DEC_FLOW_TRAP:
+	case DEC_FLOW_FORBIDDEN:
+		return true;
+	default:
+		return dec_insn_is_slow(insn, e->mode) || engine_lacks(e, insn);
+	}
+}
+
+static void translation_see_page(struct dec_engine *e, uint64_t page)
+{
+	if (map_get(&e->code_pages, page))
+		return;
+	map_put(&e->code_pages, page, 0);
+	if (e->world.code_seen)
+		e->world.code_seen(e->world.ctx, page);
+}
+
+/* The block ends before the instruction at @p rip, through an exit of kind @p kind. */
+static void translation_end_special(struct translation *t, int kind, uint64_t rip)
+{
+	t->has_special = true;
+	t->special_kind = kind;
+	t->insn[t->n].rip = rip;
+}
+
+/* Decode the block's instructions. */
+static void translation_decode(struct translation *t, uint64_t rip)
+{
+	struct dec_engine *e = t->e;
+	struct translation_regs regs = translation_regs_start(t);
+	int max = t->is_single ? 1 : DEC_BLOCK_INSNS;
+
+	for (t->n = 0; t->n < max; t->n++) {
+		struct dec_insn *insn = &t->insn[t->n];
+		uint64_t avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
+		uint64_t *stop = map_get(&e->breaks, rip);
+
+		translation_see_page(e, rip >> 12);
+		if (stop && (t->n || !t->is_single)) {
+			translation_end_special(t, ENGINE_EXIT_STOP, rip);
+			return;
+		}
+		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip)))
+			break;
+		translation_see_page(e, (rip + 14) >> 12);
+		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
+				     insn) ||
+		    (t->is_single ?
+			     insn->flow >= DEC_FLOW_SYSCALL || engine_lacks(e, insn) :
+			     translation_is_special(e, insn))) {
+			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
+			return;
+		}
+		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
+		if (!translation_regs_add(t, &regs, insn)) {
+			assert(t->n && "one instruction leaves three registers");
+			break;
+		}
+		rip += insn->len;
+		if (dec_insn_ends_block(insn)) {
+			t->n++;
+			break;
+		}
+	}
+	t->end_rip = rip;
+}
+
+/* ---- copies and branches ---------------------------------------------------------- */
+
+static void translation_copy(struct translation *t, const struct dec_insn *insn)
+{
+	uint8_t *at = t->out.p;
+	int32_t rel;
+
+	if (translation_is_far(t, insn)) {
+		translation_copy_far(t, insn);
+		return;
+	}
+	emit_bytes(&t->out, insn->bytes, insn->len);
+	if (insn->is_gs)
+		emit_gs_to_fs(at);
+	if (!insn->rel_at)
+		return;
+	// Point the displacement at its target again.
+	rel = insn->rel_target - (uint64_t)t->out.p;
+	memcpy(at + insn->rel_at, &rel, 4);
+}
+
+/* Jump to @p rip, by way of a stub until the target is linked. */
+static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch)
+{
+	struct engine_exit *x = translation_exit(t, ENGINE_EXIT_DIRECT, rip);
+
+	x->patch = t->is_single ? NULL : patch;
+	emit_patch_rel(patch, t->out.p);
+	if (t->is_open) {
+		translation_give_back(t);
+		x->slow = emit_jmp_rel(&t->out);
+		emit_patch_rel(x->slow, t->out.p);
+	}
+	translation_stub(t, x);
+}
+
+static uint8_t translation_condition(const struct dec_insn *insn)
+{
+	int i = 0;
+
+	while (insn->bytes[i] == 0x2e || insn->bytes[i] == 0x3e ||
+	       insn->bytes[i] == 0x66 || insn->bytes[i] == 0xf2 ||
+	       insn->bytes[i] == 0xf3 || (insn->bytes[i] & 0xf0) == 0x40)
+		i++;
+	return insn->bytes[insn->bytes[i] == 0x0f ? i + 1 : i] & 15;
+}
+
+/* Push the return address by a constant that lies behind the block. @return where the
+ * displacement is, to be patched when the constant is placed. */
+static uint8_t *translation_push_const(struct translation *t)
+{
+	emit_bytes(&t->out, "\xff\x35", 2);
+	emit_u32(&t->out, 0);
+	return t->out.p - 4;
+}
+
+/* The constant that translation_push_const() pushes, @p at being what it returned. */
+static void translation_place_const(struct translation *t, uint8_t *at, uint64_t value)
+{
+	emit_patch_rel(at, t->out.p);
+	emit_u64(&t->out, value);
+}
+
+/* Branch to the guest address in gs:[ind], flags untouched. */
+static void translation_indirect(struct translation *t)
+{
+	struct dec_emit *o = &t->out;
+	struct engine_exit *x;
+	uint8_t *hit;
+
+	// A single instruction must not run into the next block.
+	if (t->is_single) {
+		translation_stub(t, translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+		return;
+	}
+	emit_gs_store(o, CTX_SPILL + 0, CAP_RAX);
+	emit_gs_store(o, CTX_SPILL + 8, CAP_RCX);
+	emit_gs_load(o, CAP_RAX, CTX_IND);
+	emit_bytes(o, "\x0f\xb7\xc8", 3);	  // movzx ecx, ax
+	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
+	emit_u32(o, CTX_KEYS);
+	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
+	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
+	hit = o->p;
+	emit_u8(o, 0);
+	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
+	x = translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
+	translation_stub(t, x);
+	*hit = o->p - hit - 1;
+	emit_bytes(o, "\x0f\xb7\xc8", 3);
+	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
+	emit_u32(o, CTX_HOSTS);
+	emit_gs_store(o, CTX_IND_HOST, CAP_RCX);
+	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
+	emit_gs_jmp(o, CTX_IND_HOST);
+}
+
+/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W. */
+static void translation_widen(struct dec_insn *mov, int i)
+{
+	struct dec_insn wide = *mov;
+	int n = 0;
+
+	// Drop notrack (3e), bnd (f2) prefixes; keep fs, gs and address size.
+	for (const char *keep = "\x64\x65\x67"; *keep; keep++) {
+		if (memchr(mov->bytes, *keep, i))
+			wide.bytes[n++] = *keep;
+	}
+	wide.bytes[n++] = 0x48;
+	memcpy(wide.bytes + n, mov->bytes + i, mov->len - i);
+	wide.len = mov->len - i + n;
+	wide.rel_at += mov->rel_at ? n - i : 0;
+	*mov = wide;
+}
+
+/* Load the target operand of an indirect jump or call into gs:[ind]: the instruction's
+ * own memory operand serves a `mov rax, r/m64`. */
+static void translation_load_target(struct translation *t, const struct dec_insn *insn)
+{
+	struct dec_insn mov = *insn;
+	int i = 0;
+
+	// ff /2, ff /4 -> 8b with reg field 0: the ModRM byte keeps mod and rm.
+	while (mov.bytes[i] != 0xff)
+		i++;
+	mov.bytes[i] = 0x8b;
+	mov.bytes[i + 1] &= 0xc7;
+	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40)
+		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
+	else
+		translation_widen(&mov, i);
+	emit_gs_store(&t->out, CTX_SPILL + 0, CAP_RAX);
+	translation_copy(t, &mov);
+	emit_gs_store(&t->out, CTX_IND, CAP_RAX);
+	emit_gs_load(&t->out, CAP_RAX, CTX_SPILL + 0);
+}
+
+/* A return or an indirect branch, at the end of the block. */
+static void translation_branch_indirect(struct translation *t,
+					const struct dec_insn *insn)
+{
+	struct dec_emit *o = &t->out;
+	uint8_t *constant = NULL;
+	uint16_t pops;
+
+	translation_close(t);
+	if (insn->flow != DEC_FLOW_RET) {
+		translation_load_target(t, insn);
+		if (insn->flow == DEC_FLOW_CALL_IND)
+			constant = translation_push_const(t);
+	} else {
+		emit_gs_pop(o, CTX_IND);
+		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
+			memcpy(&pops, insn->bytes + insn->len - 2, 2);
+			// lea rsp, [rsp + imm16]
+			emit_bytes(o, "\x48\x8d\xa4\x24", 4);
+			emit_u32(o, pops);
+		}
+	}
+	translation_indirect(t);
+	if (constant)
+		translation_place_const(t, constant, insn->rip + insn->len);
+}
+
+/* The instruction that ends the block. */
+static void translation_branch(struct translation *t, const struct dec_insn *insn)
+{
+	struct dec_emit *o = &t->out;
+	uint64_t next = insn->rip + insn->len;
+	uint8_t *taken, *other, *constant;
+
+	switch (insn->flow) {
+	case DEC_FLOW_JMP:
+		taken = emit_jmp_rel(o);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_JCC:
+		taken = emit_jcc_rel(o, translation_condition(insn));
+		other = emit_jmp_rel(o);
+		translation_goto(t, next, other);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_JRCX:
+		emit_bytes(o, insn->bytes, insn->len - 1);
+		emit_u8(o, 5); // over the jmp
+		other = emit_jmp_rel(o);
+		taken = emit_jmp_rel(o);
+		translation_goto(t, next, other);
+		translation_goto(t, insn->target, taken);
+		break;
+	case DEC_FLOW_CALL:
+		constant = translation_push_const(t);
+		taken = emit_jmp_rel(o);
+		translation_goto(t, insn->target, taken);
+		translation_place_const(t, constant, next);
+		break;
+	case DEC_FLOW_JMP_IND:
+	case DEC_FLOW_CALL_IND:
+	case DEC_FLOW_RET:
+		translation_branch_indirect(t, insn);
+		break;
+	default:
+		assert(!"a branch");
+	}
+}
+
+/* ---- the block ------------------------------------------------------------------ */
+
+/* What comes behind the last instruction when it is no branch. */
+static void translation_fall_through(struct translation *t)
+{
+	uint8_t *next;
+
+	if (t->is_open)
+		translation_advance(t);
+	if (t->has_special) {
+		translation_close(t);
+		translation_stub(t,
+				 translation_exit(t, t->special_kind, t->insn[t->n].rip));
+		return;
+	}
+	next = emit_jmp_rel(&t->out);
+	translation_goto(t, t->end_rip, next);
+}
+
+static void translation_emit(struct translation *t)
+{
+	struct dec_engine *e = t->e;
+	int check = translation_check_insn(t);
+
+	translation_open(t, check);
+	for (int i = 0; i < t->n; i++) {
+		struct dec_insn *insn = &t->insn[i];
+		uint32_t *host = vec_push(&e->insn_host);
+
+		assert(host);
+		if (i == check && check > 0)
+			translation_check(t, check);
+		*host = t->out.p - t->block->host;
+		if (t->is_open)
+			translation_slots(t, insn, t->known, false);
+		if (dec_insn_ends_block(insn)) {
+			if (t->is_open)
+				translation_advance(t);
+			translation_branch(t, insn);
+			translation_check_stub(t);
+			return;
+		}
+		translation_copy(t, insn);
+		if (t->is_open)
+			translation_slots(t, insn, t->known, true);
+	}
+	translation_fall_through(t);
+	translation_check_stub(t);
+}
+
+/* Behind all bytes that the block was made of; of what is no instruction, the first. */
+static uint64_t translation_end(const struct translation *t)
+{
+	const struct dec_insn *last = &t->insn[t->n];
+
+	return t->has_special ? last->rip + (last->len ? last->len : 1) : t->end_rip;
+}
+
+uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
+{
+	struct engine_arena *arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
+	struct translation t = { .e = e, .is_single = is_single };
+
+	if (!arena) {
+		engine_flush(e);
+		arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
+	}
+	if (!arena) {
+		e->world.complain(e->world.ctx, e, "no room for translated code near it");
+		return UINT32_MAX;
+	}
+	t.block = vec_push(&e->blocks);
+	assert(t.block && "out of memory for blocks");
+	*t.block = (struct engine_block){
+		.rip = rip,
+		.host = arena->cursor,
+		.first_host = e->insn_host.size,
+		.first_exit = e->exits.size,
+		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
+		.far_reg = DEC_REG_NONE,
+		.advanced_at = UINT32_MAX,
+		.closed_at = UINT32_MAX,
+	};
+	t.out.p = arena->cursor;
+	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
+	t.is_watched = t.is_logged && map_get(&e->watched, rip);
+	translation_decode(&t, rip);
+	if (e->world.met && t.n)
+		e->world.met(e->world.ctx, t.insn, t.n);
+	t.block->n_insns = t.n;
+	t.block->guest_bytes = translation_end(&t) - rip;
+	t.block->is_gs = is_single && t.insn[0].is_gs;
+	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
+	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
+	t.known = dec_known_start(e->mode, t.is_watched);
+	if (t.n)
+		translation_choose_scratch(&t);
+	if (t.is_logged && t.n)
+		translation_announce(&t);
+	translation_emit(&t);
+	t.block->host_end = t.out.p;
+	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
+	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
+	engine_remember(e, arena, t.block - e->blocks.data);
+	map_put(is_single ? &e->single_of : &e->block_of, rip, t.block - e->blocks.data);
+	e->n_translated++;
+	return t.block - e->blocks.data;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/x86/effects.h"
+
+// Bits of dec_insn.other_read and other_written.
+#define INSN_X87 (1ull << (DEC_REG_X87 - DEC_GPRS))
+#define INSN_MXCSR (1ull << (DEC_REG_MXCSR - DEC_GPRS))
+
+/* ---- flags --------------------------------------------------------------------------- */
+
+enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF
+
+void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d)
+{
+	const ZydisAccessedFlags *f = d->cpu_flags;
+	uint32_t written;
+
+	if (!f)
+		return;
+	written = f->modified | f->set_0 | f->set_1 | f->undefined;
+	insn->reads_flags = f->tested != 0;
+	insn->writes_flags = written != 0;
+	// One that leaves some flags as they were uses them too.
+	if (f->tested || (written && (written & INSN_STATUS) != INSN_STATUS))
+		insn->other_read |= 1ull << (DEC_REG_FLAGS - DEC_GPRS);
+	if (written)
+		insn->other_written |= 1ull << (DEC_REG_FLAGS - DEC_GPRS);
+	// Only those that write all six whatever their operands are: a shift by cl = 0,
+	// for one, writes none.
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_UCOMISD:
+	case ZYDIS_MNEMONIC_UCOMISS:
+	case ZYDIS_MNEMONIC_COMISD:
+	case ZYDIS_MNEMONIC_COMISS:
+		insn->kills_flags = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- registers ----------------------------------------------------------------------- */
+
+/* @return whether @p d computes with floating-point numbers under mxcsr: it rounds as
+ * mxcsr says and sets its sticky flags, which Zydis tells by the exceptions it raises. */
+static bool insn_is_under_mxcsr(const ZydisDecodedInstruction *d)
+{
+	switch (d->meta.exception_class) {
+	case ZYDIS_EXCEPTION_CLASS_SSE2:
+	case ZYDIS_EXCEPTION_CLASS_SSE3:
+	case ZYDIS_EXCEPTION_CLASS_AVX2:
+	case ZYDIS_EXCEPTION_CLASS_AVX3:
+	case ZYDIS_EXCEPTION_CLASS_AVX11:
+	case ZYDIS_EXCEPTION_CLASS_E2:
+	case ZYDIS_EXCEPTION_CLASS_E2NF:
+	case ZYDIS_EXCEPTION_CLASS_E3:
+	case ZYDIS_EXCEPTION_CLASS_E3NF:
+	case ZYDIS_EXCEPTION_CLASS_E11:
+	case ZYDIS_EXCEPTION_CLASS_E11NF:
+		return true;
+	default:
+		return d->mnemonic == ZYDIS_MNEMONIC_CVTPI2PS ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPI2PD ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPS2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTPD2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTTPS2PI ||
+		       d->mnemonic == ZYDIS_MNEMONIC_CVTTPD2PI;
+	}
+}
+
+static void insn_add_vectors(struct dec_insn *insn, uint64_t which, bool is_read,
+			     bool is_written)
+{
+	insn->other_read |= is_read ? which : 0;
+	insn->other_written |= is_written ? which : 0;
+	insn->vec_bytes[0] = is_read ? 64 : insn->vec_bytes[0];
+	insn->vec_bytes[1] = is_written ? 64 : insn->vec_bytes[1];
+}
+
+/* The pointers of string compares move too. */
+static void insn_add_pointers(struct dec_insn *insn)
+{
+	for (int i = 0; i < insn->n_mem; i++) {
+		if (insn->mem[i].base == DEC_REG_NONE)
+			continue;
+		insn->gpr_read |= 1u << insn->mem[i].base;
+		insn->gpr_written |= 1u << insn->mem[i].base;
+	}
+}
+
+enum insn_image insn_saves(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FNSAVE:
+		return INSN_IMAGE_X87;
+	case ZYDIS_MNEMONIC_FXSAVE:
+	case ZYDIS_MNEMONIC_FXSAVE64:
+		return INSN_IMAGE_FX;
+	case ZYDIS_MNEMONIC_XSAVE:
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_XSAVEOPT:
+	case ZYDIS_MNEMONIC_XSAVEOPT64:
+		return INSN_IMAGE_EXTENDED;
+	default:
+		return INSN_IMAGE_NONE;
+	}
+}
+
+enum insn_image insn_restores(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+		return INSN_IMAGE_X87;
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+		return INSN_IMAGE_FX;
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+		return INSN_IMAGE_EXTENDED;
+	default:
+		return INSN_IMAGE_NONE;
+	}
+}
+
+/* Registers that lie in an image. What is restored is read too: an image may leave parts
+ * as they are. */
+static void insn_add_image(struct dec_insn *insn, ZydisMnemonic m)
+{
+	enum insn_image restored = insn_restores(m);
+	enum insn_image image = restored ?: insn_saves(m);
+	uint64_t vectors = image == INSN_IMAGE_FX ? 0xffff : 0xffffffffffull; // and masks
+
+	if (image == INSN_IMAGE_FX || image == INSN_IMAGE_EXTENDED)
+		insn_add_vectors(insn, vectors | INSN_X87 | INSN_MXCSR, true,
+				 restored != INSN_IMAGE_NONE);
+}
+
+void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
+{
+	const uint64_t x87 = INSN_X87, mxcsr = INSN_MXCSR;
+	const uint64_t low = 0xffff;
+
+	if (insn_is_under_mxcsr(d)) {
+		insn->other_read |= mxcsr;
+		insn->other_written |= mxcsr;
+	}
+	// Each x87 or MMX instruction moves the stack or the tags, but a few only look.
+	if (((insn->other_read | insn->other_written) & x87) ||
+	    d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+	    d->meta.category == ZYDIS_CATEGORY_MMX) {
+		insn->other_read |= x87;
+		insn->other_written |= x87;
+	}
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_FNSTCW:
+	case ZYDIS_MNEMONIC_FNSTSW:
+		insn->other_written &= ~x87;
+		break;
+	case ZYDIS_MNEMONIC_FWAIT:
+		insn->other_read |= x87;
+		break;
+	case ZYDIS_MNEMONIC_BSF:
+	case ZYDIS_MNEMONIC_BSR:
+		insn->gpr_read |= insn->gpr_written; // kept when the source is zero
+		break;
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+		insn_add_vectors(insn, low, true, true);
+		break;
+	case ZYDIS_MNEMONIC_VZEROALL:
+		insn_add_vectors(insn, low, false, true);
+		break;
+	default:
+		break;
+	}
+	insn_add_image(insn, d->mnemonic);
+	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP)
+		insn_add_pointers(insn);
+}
+
+/* ---- what C steps ---------------------------------------------------------------------- */
+
+/* Those that only their names tell. */
+static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			    const ZydisDecodedOperand *ops)
+{
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTS:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTC:
+		// A register bit offset reaches beyond the operand.
+		if (insn->n_mem && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			insn->is_slow_addr = insn->is_slow_value = true;
+		break;
+	case ZYDIS_MNEMONIC_ENTER:
+	case ZYDIS_MNEMONIC_LEAVE:
+		// leave reads through rbp, which Zydis names rsp.
+		insn->is_slow_addr |= d->mnemonic == ZYDIS_MNEMONIC_ENTER;
+		insn->is_slow_value |= d->mnemonic == ZYDIS_MNEMONIC_ENTER;
+		for (int i = 0; i < insn->n_mem; i++)
+			insn->mem[i].base = insn->mem[i].base == 4 ? 5 :
+								     insn->mem[i].base;
+		break;
+	case ZYDIS_MNEMONIC_LOOP:
+	case ZYDIS_MNEMONIC_LOOPE:
+	case ZYDIS_MNEMONIC_LOOPNE: // branch, and define rcx
+	case ZYDIS_MNEMONIC_VZEROALL:
+	case ZYDIS_MNEMONIC_VZEROUPPER:
+	case ZYDIS_MNEMONIC_EMMS:
+	case ZYDIS_MNEMONIC_CMPXCHG16B:
+		insn->is_slow_value = true;
+		break;
+	case ZYDIS_MNEMONIC_RDGSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_RDPKRU:
+	case ZYDIS_MNEMONIC_WRPKRU:
+		insn->is_emulated = insn->is_slow_always = true;
+		insn->is_slow_addr = insn->is_slow_value = true;
+		break;
+	case ZYDIS_MNEMONIC_XLAT:
+	case ZYDIS_MNEMONIC_MASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+	case ZYDIS_MNEMONIC_WRFSBASE:
+		insn->is_slow_addr = insn->is_slow_value = true;
+		break;
+	default:
+		break;
+	}
+}
+
+void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+		    const ZydisDecodedOperand *ops)
+{
+	bool has_mask = d->avx.mask.reg != ZYDIS_REGISTER_NONE &&
+			d->avx.mask.reg != ZYDIS_REGISTER_K0;
+
+	if (insn->is_rep)
+		insn->is_slow_addr = insn->is_slow_value = true;
+	if (has_mask && insn->n_mem)
+		insn->is_slow_addr = insn->is_slow_value = true;
+	insn->is_slow_value |= (insn->other_written & INSN_X87) != 0;
+	if (d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
+	    d->meta.category == ZYDIS_CATEGORY_MMX)
+		insn->is_slow_value = true;
+	insn_mark_named(insn, d, ops);
+	if (insn_saves(d->mnemonic) || insn_restores(d->mnemonic))
+		insn->is_slow_addr = insn->is_slow_value = true;
+	// Such images hold the address of the last x87 instruction.
+	insn->shows_x87 = insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
+	insn->is_slow_always |= insn->shows_x87;
+}
+
+void insn_mark_integer(struct dec_insn *insn)
+{
+	const uint64_t flags = 1ull << (DEC_REG_FLAGS - DEC_GPRS);
+
+	switch (insn->isa) {
+	case ZYDIS_ISA_SET_I86:
+	case ZYDIS_ISA_SET_I186:
+	case ZYDIS_ISA_SET_I386:
+	case ZYDIS_ISA_SET_I486:
+	case ZYDIS_ISA_SET_I486REAL:
+	case ZYDIS_ISA_SET_PENTIUMREAL:
+	case ZYDIS_ISA_SET_LONGMODE:
+	case ZYDIS_ISA_SET_CMOV:
+	case ZYDIS_ISA_SET_FAT_NOP:
+	case ZYDIS_ISA_SET_PAUSE:
+	case ZYDIS_ISA_SET_CET:
+	case ZYDIS_ISA_SET_BMI1:
+	case ZYDIS_ISA_SET_BMI2:
+	case ZYDIS_ISA_SET_POPCNT:
+	case ZYDIS_ISA_SET_LZCNT:
+	case ZYDIS_ISA_SET_MOVBE:
+	case ZYDIS_ISA_SET_CMPXCHG16B:
+		insn->is_integer = !((insn->other_read | insn->other_written) & ~flags);
+		break;
+	default:
+		break;
+	}
+}

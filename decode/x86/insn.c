@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/x86/insn.h"
+
+#include <Zydis/Zydis.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "decode/x86/effects.h"
+
+static ZydisDecoder decoder;
+
+static void decoder_init(void)
+{
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+/* PT streams are decoded by several threads. */
+static const ZydisDecoder *insn_decoder(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, decoder_init);
+	return &decoder;
+}
+
+static enum dec_flow insn_flow(const ZydisDecodedInstruction *d,
+			       const ZydisDecodedOperand *ops)
+{
+	bool is_direct = ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_JMP:
+		return is_direct ? DEC_FLOW_JMP : DEC_FLOW_JMP_IND;
+	case ZYDIS_MNEMONIC_CALL:
+		return is_direct ? DEC_FLOW_CALL : DEC_FLOW_CALL_IND;
+	case ZYDIS_MNEMONIC_RET:
+		return d->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? DEC_FLOW_FORBIDDEN :
+								      DEC_FLOW_RET;
+	case ZYDIS_MNEMONIC_JCXZ:
+	case ZYDIS_MNEMONIC_JECXZ:
+	case ZYDIS_MNEMONIC_JRCXZ:
+	case ZYDIS_MNEMONIC_LOOP:
+	case ZYDIS_MNEMONIC_LOOPE:
+	case ZYDIS_MNEMONIC_LOOPNE:
+		return DEC_FLOW_JRCX;
+	case ZYDIS_MNEMONIC_SYSCALL:
+		return DEC_FLOW_SYSCALL;
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+		return DEC_FLOW_TSC;
+	case ZYDIS_MNEMONIC_CPUID:
+		return DEC_FLOW_CPUID;
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_RDPID:
+		return DEC_FLOW_RANDOM;
+	case ZYDIS_MNEMONIC_INT3:
+	case ZYDIS_MNEMONIC_INT1:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_HLT:
+		return DEC_FLOW_TRAP;
+	case ZYDIS_MNEMONIC_INT:
+	case ZYDIS_MNEMONIC_SYSENTER:
+	case ZYDIS_MNEMONIC_XBEGIN:
+	case ZYDIS_MNEMONIC_RDPMC:
+	case ZYDIS_MNEMONIC_IRETQ:
+	case ZYDIS_MNEMONIC_IRETD:
+		return DEC_FLOW_FORBIDDEN;
+	default:
+		break;
+	}
+	if (d->meta.category == ZYDIS_CATEGORY_COND_BR)
+		return DEC_FLOW_JCC;
+	if (d->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+		return DEC_FLOW_FORBIDDEN;
+	return DEC_FLOW_NEXT;
+}
+
+/* Our number of a Zydis register; DEC_REG_NONE for those we do not track. */
+static uint8_t insn_reg(ZydisRegister r)
+{
+	ZydisRegister full =
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+
+	// Registers that are part of no larger one have no enclosing register.
+	if (full == ZYDIS_REGISTER_NONE)
+		full = r;
+	switch (ZydisRegisterGetClass(full)) {
+	case ZYDIS_REGCLASS_GPR64:
+		return ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_ZMM:
+		return DEC_REG_VEC + ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_MASK:
+		return DEC_REG_K + ZydisRegisterGetId(full);
+	case ZYDIS_REGCLASS_X87:
+	case ZYDIS_REGCLASS_MMX:
+		return DEC_REG_X87;
+	case ZYDIS_REGCLASS_FLAGS:
+		return DEC_REG_FLAGS;
+	default:
+		break;
+	}
+	switch (r) {
+	case ZYDIS_REGISTER_MXCSR:
+		return DEC_REG_MXCSR;
+	case ZYDIS_REGISTER_X87CONTROL:
+	case ZYDIS_REGISTER_X87STATUS:
+	case ZYDIS_REGISTER_X87TAG:
+		return DEC_REG_X87;
+	default:
+		return DEC_REG_NONE;
+	}
+}
+
+static uint8_t insn_vec_bytes(ZydisRegister r)
+{
+	switch (ZydisRegisterGetClass(r)) {
+	case ZYDIS_REGCLASS_YMM:
+		return 32;
+	case ZYDIS_REGCLASS_ZMM:
+		return 64;
+	default:
+		return 16;
+	}
+}
+
+static void insn_add_reg(struct dec_insn *insn, ZydisRegister zr, bool is_read,
+			 bool is_written)
+{
+	uint8_t r = insn_reg(zr);
+
+	if (r == DEC_REG_NONE)
+		return;
+	if (r < DEC_GPRS) {
+		insn->gpr_read |= is_read << r;
+		insn->gpr_written |= is_written << r;
+		return;
+	}
+	insn->other_read |= (uint64_t)is_read << (r - DEC_GPRS);
+	insn->other_written |= (uint64_t)is_written << (r - DEC_GPRS);
+	if (r < DEC_REG_K) {
+		uint8_t n = insn_vec_bytes(zr);
+
+		if (is_read && insn->vec_bytes[0] < n)
+			insn->vec_bytes[0] = n;
+		if (is_written && insn->vec_bytes[1] < n)
+			insn->vec_bytes[1] = n;
+	}
+}
+
+/* A register operand. Definitions are of whole registers, so one that leaves some of the
+ * register as it was uses it too. */
+static void insn_add_operand(struct dec_insn *insn, const ZydisDecodedOperand *op)
+{
+	bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+	bool is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+	uint8_t r = insn_reg(op->reg.value);
+
+	if (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
+		is_read = true;
+	if (is_written && r < DEC_GPRS && op->size < 32)
+		is_read = true;
+	if (is_written && r >= DEC_REG_VEC && r < DEC_REG_K && !insn->is_vex &&
+	    op->size < 128)
+		is_read = true;
+	// Moving to gs would pull the machine's context from under it.
+	if (is_written && op->reg.value == ZYDIS_REGISTER_GS)
+		insn->flow = DEC_FLOW_FORBIDDEN;
+	insn_add_reg(insn, op->reg.value, is_read, is_written);
+}
+
+static uint8_t insn_gpr(ZydisRegister r)
+{
+	uint8_t n = r == ZYDIS_REGISTER_NONE ? DEC_REG_NONE : insn_reg(r);
+
+	return n < DEC_GPRS ? n : DEC_REG_NONE;
+}
+
+/* Stack operands carry no displacement in Zydis; the push address lies below rsp. */
+static bool insn_is_push(const ZydisDecodedInstruction *d)
+{
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH:
+	case ZYDIS_MNEMONIC_PUSHF:
+	case ZYDIS_MNEMONIC_PUSHFQ:
+	case ZYDIS_MNEMONIC_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			 const ZydisDecodedOperand *op)
+{
+	struct dec_mem *m = &insn->mem[insn->n_mem];
+	uint32_t bits = d->avx.broadcast.mode && !d->avx.broadcast.is_static ?
+				op->element_size :
+				op->size;
+
+	insn_add_reg(insn, op->mem.base, true, false);
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_VSIB)
+		insn_add_reg(insn, op->mem.index, true, false);
+	// Hints name an address that they do not access.
+	if (op->mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
+	    d->meta.category == ZYDIS_CATEGORY_NOP ||
+	    d->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+	    d->meta.category == ZYDIS_CATEGORY_PREFETCH ||
+	    d->meta.category == ZYDIS_CATEGORY_PREFETCHWT1)
+		return;
+	if (op->mem.segment == ZYDIS_REGISTER_GS)
+		insn->is_gs = insn->is_slow_always = insn->is_slow_addr =
+			insn->is_slow_value = true;
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || bits < 8 || bits > 512 ||
+	    (bits & (bits - 1)) || insn->n_mem == DEC_MEMS) {
+		if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+			insn_add_reg(insn, op->mem.index, true, false);
+		insn->is_slow_addr = insn->is_slow_value = true;
+		return;
+	}
+	// Copies of wide operands address their last word too.
+	if (op->mem.disp.value > INT32_MAX - 64 && op->mem.base != ZYDIS_REGISTER_RIP)
+		insn->is_slow_value = insn->is_slow_addr = true;
+	*m = (struct dec_mem){
+		.base = insn_gpr(op->mem.base),
+		.index = insn_gpr(op->mem.index),
+		.scale = op->mem.scale ? op->mem.scale : 1,
+		.is_fs = op->mem.segment == ZYDIS_REGISTER_FS,
+		.is_gs = op->mem.segment == ZYDIS_REGISTER_GS,
+		.is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ,
+		.is_write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
+		.is_addr32 = d->address_width == 32,
+		.size = bits / 8,
+		.disp = op->mem.disp.value,
+	};
+	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP) {
+		m->is_absolute = true;
+		m->disp = insn->rip + insn->len + op->mem.disp.value;
+	} else if (m->base == DEC_REG_NONE && m->index == DEC_REG_NONE && !m->is_fs &&
+		   !m->is_gs) {
+		m->is_absolute = true;
+	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && m->base == 4 &&
+		   insn_is_push(d)) {
+		m->disp -= m->size;
+	}
+	// A pop computes an address through rsp only after it has moved rsp.
+	if (d->mnemonic == ZYDIS_MNEMONIC_POP && m->is_write && m->base == 4)
+		insn->is_slow_addr = insn->is_slow_value = true;
+	insn->n_mem++;
+}
+
+static bool insn_is_plain_load(const ZydisDecodedInstruction *d)
+{
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_MOVZX:
+	case ZYDIS_MNEMONIC_MOVSX:
+	case ZYDIS_MNEMONIC_MOVSXD:
+	case ZYDIS_MNEMONIC_POP:
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_LDDQU:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVDQU:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_VMOVDQU8:
+	case ZYDIS_MNEMONIC_VMOVDQU16:
+	case ZYDIS_MNEMONIC_VMOVDQU32:
+	case ZYDIS_MNEMONIC_VMOVDQU64:
+	case ZYDIS_MNEMONIC_VMOVD:
+	case ZYDIS_MNEMONIC_VMOVQ:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool insn_is_high8(ZydisRegister r)
+{
+	return r == ZYDIS_REGISTER_AH || r == ZYDIS_REGISTER_BH ||
+	       r == ZYDIS_REGISTER_CH || r == ZYDIS_REGISTER_DH;
+}
+
+/* The register that a plain store copies to memory. */
+static uint8_t insn_store_reg(const struct dec_insn *insn,
+			      const ZydisDecodedInstruction *d,
+			      const ZydisDecodedOperand *ops)
+{
+	bool is_gpr;
+
+	if (d->mnemonic == ZYDIS_MNEMONIC_PUSH && d->operand_width == 64 &&
+	    ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    ops[0].reg.value != ZYDIS_REGISTER_RSP &&
+	    insn_reg(ops[0].reg.value) < DEC_GPRS)
+		return insn_reg(ops[0].reg.value);
+	if (!insn_is_plain_load(d) || d->mnemonic == ZYDIS_MNEMONIC_POP ||
+	    insn->n_mem != 1 || !insn->mem[0].is_write ||
+	    ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return DEC_REG_NONE;
+	if (insn_is_high8(ops[1].reg.value))
+		return DEC_REG_NONE;
+	is_gpr = insn_reg(ops[1].reg.value) < DEC_GPRS;
+	if (!is_gpr &&
+	    (insn_reg(ops[1].reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
+		return DEC_REG_NONE;
+	return insn_reg(ops[1].reg.value);
+}
+
+bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
+		     struct dec_insn *ret)
+{
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+
+	*ret = (struct dec_insn){ .rip = rip,
+				  .flow = DEC_FLOW_TRAP,
+				  .store_reg = DEC_REG_NONE };
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), bytes, avail, &d, ops)))
+		return false;
+	ret->len = d.length;
+	ret->mnemonic = d.mnemonic;
+	ret->isa = d.meta.isa_set;
+	ret->flow = insn_flow(&d, ops);
+	memcpy(ret->bytes, bytes, d.length);
+	if (d.raw.disp.size == 32 && (d.attributes & ZYDIS_ATTRIB_IS_RELATIVE) &&
+	    d.raw.modrm.mod == 0 && d.raw.modrm.rm == 5) {
+		ret->rel_at = d.raw.disp.offset;
+		ret->rel_target = rip + d.length + d.raw.disp.value;
+	}
+	if (ret->flow == DEC_FLOW_JMP || ret->flow == DEC_FLOW_JCC ||
+	    ret->flow == DEC_FLOW_CALL || ret->flow == DEC_FLOW_JRCX)
+		ret->target = rip + d.length + ops[0].imm.value.s;
+	ret->is_vex = d.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+	ret->is_rep = d.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+				      ZYDIS_ATTRIB_HAS_REPNE);
+	for (int i = 0; i < d.operand_count; i++) {
+		const ZydisDecodedOperand *op = &ops[i];
+
+		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
+			insn_add_operand(ret, op);
+		else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			insn_add_mem(ret, &d, op);
+		}
+	}
+	insn_add_flags(ret, &d);
+	insn_add_state(ret, &d);
+	ret->is_plain_load =
+		insn_is_plain_load(&d) &&
+		ret->n_mem == 1 + (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
+		ret->mem[0].is_read && ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		!insn_is_high8(ops[0].reg.value);
+	ret->store_reg = insn_store_reg(ret, &d, ops);
+	insn_mark_slow(ret, &d, ops);
+	insn_mark_integer(ret);
+	return true;
+}
+
+const char *dec_insn_name(const struct dec_insn *insn)
+{
+	const char *name = ZydisMnemonicGetString(insn->mnemonic);
+
+	return name ? name : "an unknown instruction";
+}
+
+static bool formatter_init(ZydisFormatter *f)
+{
+	return ZYAN_SUCCESS(ZydisFormatterInit(f, ZYDIS_FORMATTER_STYLE_INTEL)) &&
+	       ZYAN_SUCCESS(ZydisFormatterSetProperty(
+		       f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, false)) &&
+	       ZYAN_SUCCESS(ZydisFormatterSetProperty(
+		       f, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, 0));
+}
+
+size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size)
+{
+	ZydisDecodedInstruction d;
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisFormatter f;
+
+	if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), insn->bytes, insn->len,
+						&d, ops)) &&
+	    formatter_init(&f) &&
+	    ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+		    &f, &d, ops, d.operand_count_visible, buf, size, insn->rip, NULL)))
+		return strlen(buf);
+	return snprintf(buf, size, "(bad)");
+}
+
+const char *dec_insn_isa_name(unsigned isa)
+{
+	const char *name = ZydisISASetGetString(isa);
+
+	return name ? name : "unknown";
+}
+
+_Static_assert(ZYDIS_ISA_SET_MAX_VALUE < 256, "fits dec_insn.isa");

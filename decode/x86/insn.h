@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One decoded instruction, reduced to what the translator and the trace reader need:
+ * how control leaves it, which registers and memory it reads and writes, and whether
+ * the inline instrumentation can record it. A pure function of the bytes (Zydis), so
+ * that the machine (which emits the log) and the reader (which decodes it) agree.
+ */
+#ifndef DECODE_X86_INSN_H
+#define DECODE_X86_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+
+/** How control leaves an instruction. */
+enum dec_flow {
+	DEC_FLOW_NEXT,	   ///< to the next instruction
+	DEC_FLOW_JMP,	   ///< direct jump
+	DEC_FLOW_JCC,	   ///< conditional jump (flags)
+	DEC_FLOW_JRCX,	   ///< jrcxz, jecxz, loop, loope, loopne: 8-bit displacement only
+	DEC_FLOW_CALL,	   ///< direct call
+	DEC_FLOW_JMP_IND,  ///< jump through register or memory
+	DEC_FLOW_CALL_IND, ///< call through register or memory
+	DEC_FLOW_RET,	   ///< near return
+	DEC_FLOW_SYSCALL,  ///< syscall
+	DEC_FLOW_TSC,	   ///< rdtsc, rdtscp: answered from the capture
+	DEC_FLOW_CPUID,	   ///< cpuid: answered from the capture
+	DEC_FLOW_RANDOM,   ///< rdrand, rdseed, rdpid: answered from the capture
+	DEC_FLOW_TRAP,	   ///< never falls through here: int3, ud2, hlt, unknown bytes
+	DEC_FLOW_FORBIDDEN, ///< cannot be replayed: int 0x80, sysenter, far branches
+};
+
+/** Numbers of registers; those of the general ones are enum cap_gpr. */
+enum {
+	DEC_GPRS = CAP_GPRS,
+	DEC_REG_VEC = 16, ///< vector registers are numbers 16..47 (zmm0..zmm31)
+	DEC_REG_K = 48,	  ///< mask registers are numbers 48..55
+	DEC_REG_FLAGS = 56,
+	DEC_REG_X87 = 57, ///< the whole x87/MMX state as one
+	DEC_REG_MXCSR = 58,
+	DEC_REG_RIP = 59,
+	DEC_REG_NONE = 255,
+	DEC_MEMS = 3,	      ///< memory operands at most
+	DEC_BLOCK_INSNS = 32, ///< longest block; bounds how late a run can stop
+};
+
+/** A memory operand of an instruction. */
+struct dec_mem {
+	uint8_t base, index; ///< GPR numbers or DEC_REG_NONE
+	uint8_t scale;	     ///< 1, 2, 4, 8
+	bool is_fs;	     ///< relative to the fs base
+	bool is_gs;	     ///< relative to the gs base
+	bool is_absolute;    ///< address known from the bytes: disp holds it
+	bool is_read, is_write;
+	bool is_addr32; ///< the address wraps at 32 bits (67 prefix)
+	uint8_t size;	///< bytes, 1..64
+	int64_t disp;	///< displacement, or the address when is_absolute
+};
+
+struct dec_insn {
+	uint64_t rip;
+	uint8_t len;
+	uint8_t flow;	   ///< enum dec_flow
+	uint8_t isa;	   ///< ZydisISASet: which instruction set extension it is of
+	uint16_t mnemonic; ///< ZydisMnemonic
+	uint64_t target;   ///< of a direct jump or call
+	uint8_t bytes[15];
+	uint8_t rel_at;	     ///< where in bytes a rip-relative disp32 lies; 0 = none
+	uint64_t rel_target; ///< the address it names
+	uint16_t gpr_read, gpr_written;	    ///< bit n: register n, whole or in part
+	uint64_t other_read, other_written; ///< bit n: register 16+n above
+	uint8_t vec_bytes[2]; ///< widest vector access: read, written (16, 32, 64)
+	bool reads_flags, kills_flags; ///< kills: writes all six, reads none, always
+	bool writes_flags;
+	bool is_rep;
+	bool is_vex;	    ///< VEX, EVEX, XOP: vector writes clear the bits above
+	bool is_plain_load; ///< low bytes of the register written are the bytes loaded
+	uint8_t store_reg;  ///< the low bytes of this register are what is stored;
+			    ///< DEC_REG_NONE when the value must be read back
+	/** The inline instrumentation cannot record it; the machine steps it in C. Two
+	 * strengths: for memory addresses and stores, and for all values. */
+	bool is_slow_addr, is_slow_value;
+	/** C has a part in it even when nothing is logged (translator/emulate.h): gs is the
+	 * machine's own, images of the x87 state tell where code lies, protection keys
+	 * would hit the machine. */
+	bool is_slow_always;
+	bool is_gs;	  ///< a memory operand is relative to gs
+	bool shows_x87;	  ///< stores where the last x87 instruction lay
+	bool is_emulated; ///< C does all of it
+	bool is_integer;  ///< knows no state but general registers, flags and memory
+	uint8_t n_mem;
+	struct dec_mem mem[DEC_MEMS];
+};
+
+/**
+ * Decode the instruction at @p rip from @p bytes.
+ *
+ * @param avail  bytes that may be read.
+ * @return false when the bytes are no instruction (flow is DEC_FLOW_TRAP, len 0).
+ */
+bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
+		     struct dec_insn *ret);
+
+/** @return the mnemonic of @p insn; static text. */
+const char *dec_insn_name(const struct dec_insn *insn);
+
+/** Write @p insn as text, in Intel's syntax, with addresses as they are at run time.
+ * @return its length. */
+size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size);
+
+/** @return the name of instruction set @p isa, as in dec_insn.isa. */
+const char *dec_insn_isa_name(unsigned isa);
+
+/** @return whether a block ends behind @p insn. */
+static inline bool dec_insn_ends_block(const struct dec_insn *insn)
+{
+	return insn->flow != DEC_FLOW_NEXT;
+}
+
+#endif

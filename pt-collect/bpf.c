@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The kernel side: telling it what system calls write and whom to record, reading its ring.
+ */
+#define LOG_ROOM "record"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/bpf_int.h"
+#include "pt-collect/start/privilege.h"
+#include "pt-collect/inputs/table.h"
+
+#include "bpf/record.skel.h"
+
+/** Fill the maps by which the kernel side knows what calls write. */
+static int fill_tables(const struct ptc_bpf *b)
+{
+	int fd = ptc_programs_map(&b->programs, "descs");
+
+	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++) {
+		const struct rec_desc *d = ptc_table_syscall(nr);
+
+		if (d->state != DESC_UNLISTED && bpf_map_update_elem(fd, &nr, d, BPF_ANY))
+			return -1;
+	}
+	fd = ptc_programs_map(&b->programs, "commands");
+	for (size_t i = 0; i < ptc_table_commands(); i++) {
+		uint64_t key;
+		const struct rec_desc *d = ptc_table_command(i, &key);
+
+		if (bpf_map_update_elem(fd, &key, d, BPF_ANY))
+			return -1;
+	}
+	return 0;
+}
+
+static int on_record(void *ctx, void *rec, size_t size)
+{
+	struct ptc_bpf *b = ctx;
+
+	if (b->consumer)
+		b->consumer(b->ctx, rec, size);
+	return 0;
+}
+
+static void bpf_destroyp(struct ptc_bpf **b)
+{
+	ptc_bpf_destroy(*b);
+}
+
+static struct err *map_tasks(struct ptc_bpf *b)
+{
+	void *at = mmap(NULL, sizeof(*b->tasks), PROT_READ | PROT_WRITE, MAP_SHARED,
+			ptc_programs_map(&b->programs, "tasks"), 0);
+
+	if (at == MAP_FAILED)
+		return err_errno("cannot map the table of tasks");
+	b->tasks = at;
+	return NULL;
+}
+
+static struct err *attach_syscalls(struct ptc_bpf *b)
+{
+	b->sys_exit =
+		bpf_program__attach(ptc_programs_get(&b->programs, "record_sys_exit"));
+	return b->sys_exit ? NULL : err_errno("cannot attach to the sys_exit tracepoint");
+}
+
+static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
+{
+	static const struct {
+		unsigned part;
+		const char *name;
+	} programs[] = { { PTC_BPF_CALLS, "record_sys_exit" },
+			 { PTC_BPF_THREADS, "record_sys_enter" },
+			 { PTC_BPF_THREADS, "record_sched_switch" },
+			 { PTC_BPF_HEAP, "record_heap_multi" },
+			 { PTC_BPF_RESULTS, "record_heap_done_multi" },
+			 { PTC_BPF_STORES, "record_store_multi" } };
+	const char *names[sizeof(programs) / sizeof(programs[0]) + 1] = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (parts & programs[i].part)
+			names[n++] = programs[i].name;
+	return ptc_programs_load(&b->programs, names);
+}
+
+static struct err *create(unsigned parts, struct ptc_bpf **ret)
+{
+	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
+	struct err *err;
+
+	if (!b)
+		return &err_nomem;
+	err = load_parts(b, parts);
+	if (err)
+		return err;
+	b->globals = b->programs.objects.data[0]->bss;
+	if (parts & PTC_BPF_CALLS && fill_tables(b))
+		return err_errno("cannot fill the table of system calls");
+	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
+				   NULL);
+	if (!b->ring)
+		return err_errno("cannot map the BPF ring");
+	err = map_tasks(b);
+	if (!err && parts & PTC_BPF_CALLS)
+		err = attach_syscalls(b);
+	if (!err)
+		*ret = take_ptr(&b);
+	return err;
+}
+
+struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret)
+{
+	struct err *err;
+
+	ptc_privilege_use(true);
+	err = create(parts, ret);
+	ptc_privilege_use(false);
+	return err;
+}
+
+void ptc_bpf_end_session(struct ptc_bpf *b)
+{
+	ptc_bpf_close_probes(b, true);
+	ptc_bpf_set_chance(b, 0, 0);
+	b->consumer = NULL;
+	ring_buffer__consume(b->ring);
+}
+
+void ptc_bpf_destroy(struct ptc_bpf *b)
+{
+	if (!b)
+		return;
+	ptc_bpf_close_probes(b, true);
+	vec_deinit(&b->links);
+	ring_buffer__free(b->ring);
+	if (b->tasks)
+		munmap(b->tasks, sizeof(*b->tasks));
+	bpf_link__destroy(b->sys_exit);
+	bpf_link__destroy(b->sys_enter);
+	bpf_link__destroy(b->sched_switch);
+	ptc_programs_deinit(&b->programs);
+	free(b);
+}
+
+static uint8_t *bits_of(struct ptc_bpf *b, pid_t tgid)
+{
+	return &b->tasks->process[tgid & (REC_TASKS - 1)];
+}
+
+void ptc_bpf_set_in_flight(struct ptc_bpf *b, pid_t tgid, bool is_in_flight)
+{
+	*bits_of(b, tgid) = is_in_flight ? REC_IN_FLIGHT : 0;
+}
+
+void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
+{
+	uint8_t *bits = bits_of(b, tgid);
+
+	*bits = is_recorded ? *bits | REC_RECORDED : 0;
+}
+
+static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
+{
+	return &b->tasks->call[tid & (REC_TASKS - 1)];
+}
+
+void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
+{
+	uint8_t *state = state_of(b, tid);
+
+	// Off its CPU it may not yet be. Who gets the number begins with the end of a call.
+	if (*state != REC_CALL_GONE)
+		*state = REC_CALL_NONE;
+}
+
+static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
+			       const char *name)
+{
+	struct bpf_program *prog = *link ? NULL : ptc_programs_get(&b->programs, name);
+
+	if (prog)
+		*link = bpf_program__attach(prog);
+	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
+}
+
+/** Both programs for threads: most programs have none. */
+static struct err *attach_enter(struct ptc_bpf *b)
+{
+	struct err *err = NULL;
+
+	if (b->sys_enter)
+		return NULL;
+	ptc_privilege_use(true);
+	if (!ptc_programs_has(&b->programs, "record_sys_enter"))
+		err = load_parts(b, PTC_BPF_THREADS);
+	if (!err)
+		err = attach_once(b, &b->sys_enter, "record_sys_enter");
+	ptc_privilege_use(false);
+	return err;
+}
+
+struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last)
+{
+	int fd = ptc_programs_map(&b->programs, "last_threads");
+	uint32_t tgid = last->head.tgid;
+	struct err *err = attach_enter(b);
+
+	if (err)
+		return err;
+	if (last->flags & REC_SWITCH_IN_CALL)
+		*state_of(b, last->head.tid) = REC_CALL_INSIDE;
+	if (bpf_map_update_elem(fd, &tgid, last, BPF_ANY))
+		return err_errno("cannot watch the program's threads");
+	ptc_privilege_use(true);
+	err = attach_once(b, &b->sched_switch, "record_sched_switch");
+	ptc_privilege_use(false);
+	if (err)
+		return err;
+	*bits_of(b, tgid) |= REC_THREADED;
+	return NULL;
+}
+
+void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
+{
+	uint32_t key = tgid;
+
+	*bits_of(b, tgid) &= ~REC_THREADED;
+	bpf_map_delete_elem(ptc_programs_map(&b->programs, "last_threads"), &key);
+}
+
+void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)
+{
+	uint32_t key = tid;
+
+	bpf_map_update_elem(ptc_programs_map(&b->programs, "restarting"), &key, &nr,
+			    BPF_ANY);
+}
+
+void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)
+{
+	b->globals->chance_state = seed | 1;
+	b->globals->chance_below = below;
+}
+
+void ptc_bpf_set_consumer(struct ptc_bpf *b,
+			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx)
+{
+	b->consumer = fn;
+	b->ctx = ctx;
+}
+
+void ptc_bpf_drain(struct ptc_bpf *b)
+{
+	ring_buffer__consume(b->ring);
+}
+
+int ptc_bpf_fd(const struct ptc_bpf *b)
+{
+	return ring_buffer__epoll_fd(b->ring);
+}
+
+uint64_t ptc_bpf_lost(const struct ptc_bpf *b)
+{
+	return b->globals->lost_events;
+}

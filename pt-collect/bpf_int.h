@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What bpf.c and probes/bpf_probes.c share.
+ */
+#ifndef PT_COLLECT_BPF_INT_H
+#define PT_COLLECT_BPF_INT_H
+
+#include "pt-collect/bpf.h"
+#include "pt-collect/programs.h"
+
+struct bpf_link;
+struct ring_buffer;
+
+/** Probes of one process: many at once, or (link not NULL) one as older kernels have it. */
+struct probe_link {
+	int fd;
+	struct bpf_link *link;
+	pid_t pid;	   ///< 0: it is gone
+	char *path;	   ///< NULL: memory was out
+	uint64_t *offsets; ///< n
+	size_t n;
+};
+
+struct ptc_bpf {
+	struct ptc_programs programs;
+	struct record_bpf__bss *globals; ///< of record.bpf.c
+	struct bpf_link *sys_exit, *sys_enter, *sched_switch;
+	struct ring_buffer *ring;
+	struct rec_tasks *tasks; ///< the map, shared with the kernel side
+	void (*consumer)(void *ctx, void *rec, size_t size);
+	void *ctx;
+	VEC(struct probe_link) links;
+	size_t n_stale; ///< of links, whose process is gone
+};
+
+/** Close the probes of processes that are gone, or all. */
+void ptc_bpf_close_probes(struct ptc_bpf *b, bool all);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * record --snapshot -f: the processes that the program creates have rings of their own from
+ * their beginning on. A child of fork is probed before it goes on: what its parent has in
+ * its code came along, but nobody listens to that. One that runs in its parent's memory
+ * (vfork, posix_spawn) is probed once it executes a program.
+ */
+#define LOG_ROOM "record"
+#include <sched.h>
+#include <sys/ptrace.h>
+
+#include "pt-collect/bpf.h"
+#include "pt-collect/flight/flight_int.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/start/proc.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/start/tracee.h"
+
+/** Its memory is its own, and so is what is done to it. */
+static struct err *begin_forked(struct ptc_process *p)
+{
+	struct err *err = ptc_describe(p, NULL);
+
+	if (err)
+		return err;
+	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	ptc_pt_begin(p);
+	ptc_flight_probe(p);
+	return NULL;
+}
+
+static struct err *begin(struct ptc_process *p)
+{
+	struct ptc_thread *t = ptc_thread_find(p, p->pid);
+	struct err *err = t ? ptc_past_begin(p) : &err_nomem;
+
+	if (err)
+		return err;
+	t->is_attached = true;
+	p->index = p->session->processes.size - 1;
+	p->has_executed = true;
+	ptc_wards_add(p->pid, 0, false);
+	err = ptc_process_open(p);
+	if (err)
+		return err;
+	p->awaits_exec = ptc_child_flags(p->pid) & CLONE_VM;
+	return p->awaits_exec ? ptc_describe(p, NULL) : begin_forked(p);
+}
+
+void ptc_flight_follow(struct ptc_session *s, pid_t tid)
+{
+	_cleanup_err_ struct err *err = NULL;
+	struct ptc_process *p = NULL;
+
+	if (!s->follows || ptc_status_number(tid, tid, "Tgid", 10) != (uint64_t)tid) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		return;
+	}
+	err = ptc_process_create(s, tid, &p);
+	if (!err)
+		err = begin(p);
+	if (!err) {
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		return;
+	}
+	log_warn("process %d is not followed: %s", tid, err->message);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	if (p)
+		p->has_ended = true; // for us
+}
+
+void ptc_flight_sweep(struct ptc_session *s)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+
+		if (!p->has_ended) {
+			s->processes.data[kept++] = p;
+			continue;
+		}
+		// Its number may soon be somebody else's.
+		ptc_bpf_set_in_flight(s->bpf, p->pid, false);
+		ptc_bpf_unprobe(s->bpf, p->pid);
+		ptc_wards_forget(p->pid);
+		ptc_process_destroy(p);
+	}
+	s->processes.size = kept;
+}

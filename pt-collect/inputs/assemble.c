@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * From ring records to events. A thread's chunks gather until its REC_SYSCALL comes.
+ *
+ * Restarted calls. A call that a signal cut short ends, for the tracepoint, in one of the
+ * kernel's private ERESTART codes; what the program sees is decided afterwards:
+ *   - a handler runs: the registers it was interrupted with (rax = the code) become the
+ *     frame it may later return to, with EINTR or at the instruction again;
+ *   - no handler runs: rip goes back by two and rax to the number, as if the call had not
+ *     been made.
+ * So such an event is held until the thread's next step tells. In the second case it is
+ * logged with `after`: the registers with which it goes on.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <errno.h>
+#include <string.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/assemble.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/files.h"
+#include "pt-collect/probes/stores.h"
+#include "pt-collect/inputs/table.h"
+#include "pt-collect/inputs/threads.h"
+#include "pt-collect/probes/unprobed.h"
+#include "pt-collect/inputs/writes.h"
+
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+_Static_assert(sizeof(struct rec_regs) == sizeof(struct cap_regs), "one layout");
+
+static bool is_restart(int64_t ret)
+{
+	return ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
+	       ret == -ERESTART_RESTARTBLOCK;
+}
+
+static bool add_inline(struct ptc_thread *t, const struct rec_syscall *e)
+{
+	const uint8_t *p = (const uint8_t *)(e + 1), *end = p + e->inline_bytes;
+
+	while (p < end) {
+		const struct rec_part *part = (const struct rec_part *)p;
+
+		if (!ptc_writes_add(&t->now, part->addr, part + 1, part->size))
+			return false;
+		p += sizeof(*part) + ((part->size + 7) & ~7ull);
+	}
+	return true;
+}
+
+/** Keep @p ev back; its memory moves with it. */
+static void hold(struct ptc_thread *t, const struct cap_event *ev)
+{
+	struct ptc_writes empty = t->held_writes;
+
+	t->held_writes = t->now;
+	t->now = empty;
+	t->held = *ev;
+	t->has_held = true;
+}
+
+bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted)
+{
+	struct cap_event *ev = &t->held;
+
+	if (!t->has_held)
+		return false;
+	t->has_held = false;
+	if (!is_interrupted) {
+		ev->after = ev->regs;
+		ev->after.rip -= 2;
+		if (ev->ret == -ERESTART_RESTARTBLOCK)
+			ev->after.gpr[CAP_RAX] = __NR_restart_syscall;
+		ev->has_after = true;
+	}
+	return true;
+}
+
+void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
+{
+	if (!ptc_assemble_settle(t, false))
+		return;
+	ptc_writes_give(&t->held_writes, &t->held);
+	ptc_log(p, &t->held);
+	ptc_writes_clear(&t->held_writes);
+}
+
+/** What a vfork child wrote while it borrowed our memory belongs to the call that made
+ * it. */
+static void add_child_writes(struct ptc_thread *t, const struct rec_syscall *e)
+{
+	struct ptc_writes *from = &t->from_child;
+
+	if (e->nr != __NR_vfork && e->nr != __NR_clone && e->nr != __NR_clone3)
+		return;
+	for (size_t i = 0; i < from->list.size; i++) {
+		const struct cap_write *w = &from->list.data[i];
+
+		ptc_writes_add(&t->now, w->addr, from->data.data + (uintptr_t)w->data,
+			       w->size);
+	}
+	ptc_writes_clear(from);
+}
+
+/** rt_sigreturn leaves orig_ax = -1: entry registers are gone, those at its end are the
+ * restored ones. So does syscall(-1), but that is not made inside a handler. */
+static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
+			   struct cap_event *ev)
+{
+	if (e->nr != -1 || !t->n_frames)
+		return;
+	t->n_frames--;
+	ev->after = ev->regs;
+	ev->after.gpr[CAP_RAX] = e->ret;
+	ev->has_after = true;
+	ev->regs.gpr[CAP_RAX] = __NR_rt_sigreturn;
+	ev->flags = 0;
+}
+
+/** A followed debugger that waits for its program's stops waits for ever. */
+static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
+{
+	if (e->nr != __NR_ptrace || e->ret != -EPERM || !p->session->follows ||
+	    p->session->has_told_tracer)
+		return;
+	p->session->has_told_tracer = true;
+	log_warn(
+		"process %d (%s) wants ptrace, and is refused: a process has one tracer, "
+		"and with -f that is record (without -f, what PROGRAM starts is free)",
+		p->pid, p->exe ?: "?");
+}
+
+static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
+			 const struct rec_syscall *e)
+{
+	struct cap_event ev = { .kind = CAP_EV_SYSCALL,
+				.tid = e->head.tid,
+				.at_ns = e->head.at_ns,
+				.ret = e->ret };
+	bool is_whole;
+
+	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
+	if (e->flags & REC_REREAD) {
+		ptc_writes_clear(&t->now);
+		is_whole = ptc_outputs_read(p, &t->now, e);
+	} else {
+		is_whole = add_inline(t, e);
+	}
+	if (!is_whole)
+		ev.flags |= CAP_SYS_PARTIAL;
+	if (e->flags & REC_UNLISTED && e->ret != -38) // ENOSYS: it did nothing
+		ev.flags |= CAP_SYS_UNLISTED;
+	tell_tracer(p, e);
+	fill_sigreturn(t, e, &ev);
+	add_child_writes(t, e);
+	if (e->flags & REC_MAPPED_FILE)
+		ptc_files_mapped(p, t, e, &ev);
+	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
+	if (e->flags & REC_CHOSE_CPUS)
+		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);
+	if (is_restart(e->ret)) {
+		hold(t, &ev);
+	} else {
+		ptc_writes_give(&t->now, &ev);
+		ptc_log(p, &ev);
+	}
+	ptc_writes_clear(&t->now);
+}
+
+static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
+{
+	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
+}
+
+static void take_heap(struct ptc_process *p, struct ptc_thread *t,
+		      const struct rec_heap *h)
+{
+	struct cap_event ev = { .kind = CAP_EV_HEAP,
+				.tid = h->head.tid,
+				.at_ns = h->head.at_ns,
+				.heap_fn = h->fn };
+
+	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
+	t->hit.rip = h->rip;
+	t->hit.sp = h->sp;
+	ptc_log(p, &ev);
+}
+
+/** A thread that has just hit a breakpoint of ours stands one byte behind where it is in the
+ * program. So does one that has executed a push or pop of one byte there, but that one has
+ * moved rsp since. (Behind a nop it makes no difference.) */
+static void leave_breakpoint(struct ptc_process *p, const struct ptc_thread *t,
+			     struct rec_switch *s)
+{
+	uint64_t at = s->regs.rip - 1, moved = s->regs.gpr[CAP_RSP] - t->hit.sp;
+	bool has_run = t->hit.rip == at && (moved == 8 || moved == -8ull);
+
+	if (s->flags & REC_SWITCH_BEHIND_INT3 && !has_run && ptc_is_probed(p, at))
+		s->regs.rip = at;
+	s->flags &= ~REC_SWITCH_BEHIND_INT3;
+}
+
+/** Of a copy: the ring is read-only. */
+static void take_switch(struct ptc_process *p, struct ptc_thread *t,
+			const struct rec_switch *rec)
+{
+	struct rec_switch s = *rec;
+
+	leave_breakpoint(p, t, &s);
+	ptc_chance_switched(p, t, &s);
+	ptc_pending_switch(p, t, &s);
+}
+
+void ptc_assemble(void *session, void *rec, size_t size)
+{
+	const struct rec_head *head = rec;
+	struct ptc_process *p =
+		size >= sizeof(*head) ? ptc_process_of(session, head->tgid) : NULL;
+	struct ptc_thread *t;
+
+	if (!p || !p->is_recording)
+		return;
+	t = ptc_thread_find(p, head->tid);
+	if (!t)
+		return;
+	if (head->kind == REC_SWITCH) {
+		take_switch(p, t, rec);
+		return;
+	}
+	// It does something else: what came before is over.
+	ptc_pending_flush(p, t);
+	ptc_assemble_restarted(p, t);
+	switch (head->kind) {
+	case REC_SYSCALL:
+		take_syscall(p, t, rec);
+		break;
+	case REC_CHUNK:
+		take_chunk(t, rec);
+		break;
+	case REC_HEAP:
+		take_heap(p, t, rec);
+		break;
+	case REC_STORE:
+		ptc_stores_hit(p, t, rec);
+		break;
+	case REC_CHANCE:
+		ptc_chance_begun(t, rec);
+		break;
+	}
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * record --chaos: the recorder as a scheduler that wants the worst. The program's threads
+ * share one CPU; stopping one lets another overtake it there. A thread is stopped
+ *
+ *  - before instructions that the seed picked (points.c),
+ *  - at the end of system calls, with a probability (the kernel side does it),
+ *  - at random instants,
+ *  - when it begins;
+ *  - behind an access to what a held thread is about to access (a watchpoint tells);
+ *
+ * and a stopped thread is held back at random, until another one is held in its stead or
+ * its time is up. As in PCT (Burckhardt et al., ASPLOS 2010) few changes at random points
+ * find most bugs: how many, where, and how long is drawn anew for each seed, so that some
+ * runs disturb at one instruction only and others everywhere.
+ *
+ * All choices come from the seed. The instants at which they meet the program do not: the
+ * same seed is the same strategy, not the same run.
+ */
+#define LOG_ROOM "record"
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/points.h"
+#include "pt-collect/inputs/random.h"
+
+#define POINTS_MAX 3	  ///< debug registers; the fourth is for the watch
+#define STOPS_MIN 16	  ///< at least so many are looked at before a run is left alone
+#define STOPS_BITS 6	  ///< and at most 2^6 times that: it has to end some time
+#define HOLD_MIN_NS 20000 ///< less than a stop costs anyway
+#define HOLD_BITS 10	  ///< the longest hold is 2^10 times that: 20 ms
+#define PERIOD_MIN_NS 50000
+#define PERIOD_BITS 6
+#define LOOK_NS 200000 ///< how often we see whether the others all wait
+
+struct chaos_thread {
+	pid_t tid;
+	bool is_held;
+	unsigned
+		armed_for; ///< the watch at which its debug registers were set; 0 = never
+	uint64_t until_ns; ///< of a held one
+};
+
+struct ptc_chaos {
+	struct ptc_random random;
+	struct ptc_process *process;
+	struct ptc_points *points;
+	VEC(struct chaos_thread) threads;
+	uint64_t armed[POINTS_MAX];
+	size_t armed_index[POINTS_MAX];
+	unsigned n_armed, n_stops, n_stops_max;
+	unsigned hold_one_in; ///< stops
+	uint32_t chance;      ///< of a stop at the end of a system call, in 2^32
+	uint64_t period_ns;   ///< mean time between random stops; 0 = none
+	uint64_t next_interrupt_ns, next_look_ns;
+	/** What the thread held at a point is about to access: who else does? */
+	struct ptc_watch watch;
+	unsigned n_watches; ///< changes of it, from 1 on
+	pid_t watcher;	    ///< the held thread; 0 = none
+	size_t watch_index; ///< of the point
+};
+
+/* ---- a run's strategy ------------------------------------------------------------------- */
+
+static void draw_points(struct ptc_chaos *c)
+{
+	unsigned n = ptc_random_below(&c->random, POINTS_MAX + 1);
+	size_t last = SIZE_MAX;
+
+	if (!c->points->list.size)
+		return;
+	for (; c->n_armed < n; c->n_armed++) {
+		last = ptc_points_draw(c->points, &c->random, last);
+		c->armed_index[c->n_armed] = last;
+		c->armed[c->n_armed] = c->points->list.data[last].at + c->points->bias;
+	}
+}
+
+static void draw_strategy(struct ptc_chaos *c)
+{
+	draw_points(c);
+	c->n_stops_max = ptc_random_scale(&c->random, STOPS_MIN, STOPS_BITS);
+	c->hold_one_in = 1u << ptc_random_below(&c->random, 4);
+	if (ptc_random_one_in(&c->random, 2))
+		c->chance = UINT32_MAX >> ptc_random_below(&c->random, 7);
+	if (!c->n_armed || ptc_random_one_in(&c->random, 2))
+		c->period_ns = ptc_random_scale(&c->random, PERIOD_MIN_NS, PERIOD_BITS);
+	log_debug("%u points, system calls %.3f, every %llu us, hold 1 in %u", c->n_armed,
+		  c->chance / (double)UINT32_MAX, (unsigned long long)c->period_ns / 1000,
+		  c->hold_one_in);
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static struct chaos_thread *find(struct ptc_chaos *c, pid_t tid)
+{
+	for (size_t i = 0; i < c->threads.size; i++)
+		if (c->threads.data[i].tid == tid)
+			return &c->threads.data[i];
+	return NULL;
+}
+
+static size_t count_held(const struct ptc_chaos *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->threads.size; i++)
+		n += c->threads.data[i].is_held;
+	return n;
+}
+
+/** Debug registers are set where a thread stands still. */
+static void arm(struct ptc_chaos *c, struct chaos_thread *t)
+{
+	bool has_watch = c->watcher && c->watcher != t->tid;
+
+	if (t->armed_for == c->n_watches || (!c->n_armed && !has_watch))
+		return;
+	if (ptc_points_arm(t->tid, c->armed, c->n_armed, has_watch ? &c->watch : NULL))
+		t->armed_for = c->n_watches;
+}
+
+static void end_watch(struct ptc_chaos *c)
+{
+	c->watcher = 0;
+	c->n_watches++;
+}
+
+static void let_go(struct ptc_chaos *c, struct chaos_thread *t)
+{
+	if (t->tid == c->watcher)
+		end_watch(c);
+	t->is_held = false;
+	arm(c, t);
+	ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+}
+
+static void let_one_go(struct ptc_chaos *c, pid_t but)
+{
+	size_t start = ptc_random_below(&c->random, c->threads.size);
+
+	for (size_t i = 0; i < c->threads.size; i++) {
+		struct chaos_thread *t = &c->threads.data[(start + i) % c->threads.size];
+
+		if (t->is_held && t->tid != but) {
+			let_go(c, t);
+			return;
+		}
+	}
+}
+
+/** Nothing disturbs the program any more. */
+static void leave_alone(struct ptc_chaos *c)
+{
+	ptc_bpf_set_chance(c->process->session->bpf, 0, 0);
+	c->period_ns = 0;
+	for (size_t i = 0; i < c->threads.size; i++)
+		if (c->threads.data[i].is_held)
+			let_go(c, &c->threads.data[i]);
+}
+
+void ptc_chaos_add(struct ptc_chaos *c, pid_t tid)
+{
+	struct chaos_thread *t = find(c, tid) ? NULL : vec_push(&c->threads);
+
+	if (!t)
+		return;
+	t->tid = tid;
+	if (c->threads.size != 2)
+		return;
+	// From here on there is somebody to overtake.
+	ptc_bpf_set_chance(c->process->session->bpf, c->chance,
+			   ptc_random_draw(&c->random));
+	c->next_interrupt_ns =
+		ptc_now_ns() + ptc_random_below(&c->random, 2 * c->period_ns + 1);
+}
+
+void ptc_chaos_forget(struct ptc_chaos *c, pid_t tid)
+{
+	struct chaos_thread *t = find(c, tid);
+
+	if (t)
+		*t = c->threads.data[--c->threads.size];
+	if (tid == c->watcher)
+		end_watch(c);
+}
+
+/** Did it stop before a point? Then that one is reached by somebody.
+ * @return its index, SIZE_MAX = at none. */
+static size_t note_point(struct ptc_chaos *c, const struct user_regs_struct *u)
+{
+	for (unsigned i = 0; i < c->n_armed; i++)
+		if (c->armed[i] == u->rip) {
+			c->points->list.data[c->armed_index[i]].is_reached = true;
+			return c->armed_index[i];
+		}
+	return SIZE_MAX;
+}
+
+/** Did it just access what the held thread is about to? Then both places are worth coming
+ * back to, and this is the moment to let the other go on. */
+static bool note_conflict(struct ptc_chaos *c, const struct chaos_thread *t,
+			  const struct user_regs_struct *u)
+{
+	struct chaos_thread *holder;
+
+	if (!c->watcher || t->armed_for != c->n_watches || !ptc_points_take_hit(t->tid))
+		return false;
+	log_debug("thread %d met %d", t->tid, c->watcher);
+	c->points->list.data[c->watch_index].is_contended = true;
+	ptc_points_contend(c->points, u->rip);
+	holder = find(c, c->watcher);
+	if (holder && ptc_random_below(&c->random, 4))
+		let_go(c, holder);
+	return true;
+}
+
+/** @p t is held before the access at point @p index: see who else does. */
+static void begin_watch(struct ptc_chaos *c, const struct chaos_thread *t, size_t index,
+			const struct user_regs_struct *u)
+{
+	if (c->watcher || index == SIZE_MAX || ptc_random_one_in(&c->random, 2) ||
+	    !ptc_points_target(c->process, u, &c->watch))
+		return;
+	c->watcher = t->tid;
+	c->watch_index = index;
+	c->n_watches++;
+	for (size_t i = 0; i < c->threads.size; i++) {
+		const struct chaos_thread *other = &c->threads.data[i];
+		uint64_t word;
+
+		if (!other->is_held && other != t &&
+		    ptc_wait_of(c->process->pid, other->tid, &word) == PTC_WAIT_NONE)
+			ptrace(PTRACE_INTERRUPT, other->tid, NULL, NULL);
+	}
+}
+
+/** Do all that are not held wait for others, so that one of those has to go on? */
+static bool are_others_stuck(const struct ptc_chaos *c, const struct chaos_thread *but)
+{
+	for (size_t i = 0; i < c->threads.size; i++) {
+		const struct chaos_thread *t = &c->threads.data[i];
+		uint64_t word;
+
+		if (t->is_held || t == but)
+			continue;
+		switch (ptc_wait_of(c->process->pid, t->tid, &word)) {
+		case PTC_WAIT_ENDLESS:
+		case PTC_WAIT_GONE:
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/** Is there anybody to overtake @p t? */
+static bool can_be_overtaken(const struct ptc_chaos *c, const struct chaos_thread *t)
+{
+	return count_held(c) || !are_others_stuck(c, t);
+}
+
+/** The run has been disturbed enough. */
+static void retire(struct ptc_chaos *c, struct chaos_thread *t)
+{
+	if (c->n_stops == c->n_stops_max)
+		leave_alone(c);
+	if (t->armed_for)
+		ptc_points_arm(t->tid, NULL, 0, NULL);
+}
+
+bool ptc_chaos_holds(struct ptc_chaos *c, pid_t tid)
+{
+	struct chaos_thread *t = find(c, tid);
+	struct user_regs_struct u;
+	bool has_met;
+	size_t point;
+
+	if (!t || c->threads.size < 2 || ptrace(PTRACE_GETREGS, tid, NULL, &u))
+		return false;
+	point = note_point(c, &u);
+	has_met = note_conflict(c, t, &u);
+	if (++c->n_stops >= c->n_stops_max) {
+		retire(c, t);
+		return false;
+	}
+	arm(c, t);
+	if ((!has_met && !ptc_random_one_in(&c->random, c->hold_one_in)) ||
+	    !can_be_overtaken(c, t))
+		return false;
+	t->is_held = true;
+	t->until_ns = ptc_now_ns() + ptc_random_scale(&c->random, HOLD_MIN_NS, HOLD_BITS);
+	begin_watch(c, t, point, &u);
+	if (count_held(c) == c->threads.size ||
+	    (tid != c->watcher && ptc_random_below(&c->random, 4)))
+		let_one_go(c, tid);
+	return true;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/** Stop a thread that could run; one that runs stops at once. */
+static void interrupt_one(struct ptc_chaos *c)
+{
+	size_t start = ptc_random_below(&c->random, c->threads.size);
+
+	for (size_t i = 0; i < c->threads.size; i++) {
+		struct chaos_thread *t = &c->threads.data[(start + i) % c->threads.size];
+		uint64_t word;
+
+		if (t->is_held ||
+		    ptc_wait_of(c->process->pid, t->tid, &word) != PTC_WAIT_NONE)
+			continue;
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		return;
+	}
+}
+
+static void release_due(struct ptc_chaos *c, uint64_t now_ns)
+{
+	for (size_t i = 0; i < c->threads.size; i++)
+		if (c->threads.data[i].is_held && c->threads.data[i].until_ns <= now_ns)
+			let_go(c, &c->threads.data[i]);
+	if (!count_held(c) || now_ns < c->next_look_ns)
+		return;
+	if (are_others_stuck(c, NULL))
+		let_one_go(c, 0);
+	c->next_look_ns = now_ns + LOOK_NS;
+}
+
+uint64_t ptc_chaos_step(struct ptc_chaos *c)
+{
+	uint64_t now_ns = ptc_now_ns(), next_ns = UINT64_MAX;
+
+	release_due(c, now_ns);
+	if (c->period_ns && c->threads.size > 1) {
+		if (c->next_interrupt_ns <= now_ns) {
+			interrupt_one(c);
+			c->next_interrupt_ns =
+				now_ns + ptc_random_below(&c->random, 2 * c->period_ns);
+		}
+		next_ns = c->next_interrupt_ns;
+	}
+	for (size_t i = 0; i < c->threads.size; i++)
+		if (c->threads.data[i].is_held && c->threads.data[i].until_ns < next_ns)
+			next_ns = c->threads.data[i].until_ns;
+	if (count_held(c) && c->next_look_ns < next_ns)
+		next_ns = c->next_look_ns;
+	return next_ns;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
+			     uint64_t seed, struct ptc_chaos **ret)
+{
+	struct ptc_chaos *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return &err_nomem;
+	*ret = c;
+	c->random.state = seed;
+	c->process = p;
+	c->points = points;
+	c->n_watches = 1;
+	draw_strategy(c);
+	ptc_chaos_add(c, p->pid);
+	return NULL;
+}
+
+void ptc_chaos_destroy(struct ptc_chaos *c)
+{
+	if (!c)
+		return;
+	ptc_bpf_set_chance(c->process->session->bpf, 0, 0);
+	vec_deinit(&c->threads);
+	free(c);
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Files that the program maps. ELF files are kept whole: symbols and unwinding need them.
+ * Of others the mapped bytes go into the mmap event, unless that is very much.
+ */
+#define LOG_ROOM "record"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/files.h"
+#include "pt-collect/probes/heap.h"
+#include "pt-collect/probes/stores.h"
+#include "pt-collect/start/private.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/table.h"
+
+#define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
+
+static bool is_elf(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4);
+}
+
+int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m)
+{
+	char path[128];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	fd = open(m->name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
+{
+	_cleanup_close_ int fd = ptc_files_open(p, m);
+	uint32_t file = 0;
+	struct stat st;
+	struct err *err;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	err = cap_writer_file(p->writer, fd, m->name, &file);
+	if (err) {
+		ptc_stop_recording(p, err);
+		return 0;
+	}
+	return file;
+}
+
+struct err *ptc_files_keep_all(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++)
+		if (maps.list.data[i]->name[0] == '/' &&
+		    !ptc_is_shared_memory(maps.list.data[i]))
+			ptc_files_keep(p, maps.list.data[i]);
+	return err;
+}
+
+void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	if (!p->session->wants_heap && !p->session->stores->is_wanted)
+		return;
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		uint32_t file = m->name[0] == '/' && m->prot & PROT_EXEC ?
+					ptc_files_keep(p, m) :
+					0;
+		bool is_exe = !strcmp(m->name, p->exe);
+
+		if (file && p->session->wants_heap)
+			ptc_heap_mapped(p, m->name, file, is_exe);
+		if (file)
+			ptc_stores_mapped(p, m->name, file, is_exe);
+	}
+}
+
+/** The file's path as the program knows it. */
+static void name_descriptor(pid_t pid, int fd, char *buf, size_t bytes)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, fd);
+	n = readlink(link, buf, bytes - 1);
+	buf[n > 0 ? n : 0] = 0;
+}
+
+/** Was it opened for writing too? Then a shared mapping may change under us. */
+static bool is_writable(pid_t pid, int fd)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[128];
+	unsigned flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "flags: %o", &flags) == 1)
+			return (flags & O_ACCMODE) != O_RDONLY;
+	return false;
+}
+
+/** Is it a file only by name? Then somebody else may well write it. */
+static bool is_memory(const char *path)
+{
+	return !strncmp(path, "/dev/shm/", 9) || !strncmp(path, "/memfd:", 7);
+}
+
+/** The mapped bytes themselves, up to the end of the file. */
+static void take_bytes(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+		       uint64_t size, struct cap_event *ev)
+{
+	if (!ptc_outputs_add(p, w, addr, size))
+		ev->flags |= CAP_SYS_PARTIAL;
+}
+
+/** @p fd may be -1: mapped, but not for us to open. */
+static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
+		      const struct stat *st, const char *path,
+		      const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t size = e->regs.gpr[CAP_RSI], offset = e->regs.gpr[CAP_R9];
+	struct err *err;
+
+	if (offset >= (uint64_t)st->st_size)
+		return; // Nothing but pages that fault.
+	if (size > st->st_size - offset)
+		size = st->st_size - offset;
+	if (fd < 0 || (!is_elf(fd) && size <= BYTES_MAX)) {
+		take_bytes(p, w, e->ret, size, ev);
+		return;
+	}
+	err = cap_writer_file(p->writer, fd, path, &ev->file);
+	if (err) {
+		ptc_stop_recording(p, err);
+		return;
+	}
+	ev->file_offset = offset;
+	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
+		ptc_chance_mapped(p, path, offset, size);
+	if (p->session->wants_heap)
+		ptc_heap_mapped(p, path, ev->file, false);
+	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
+		ptc_stores_mapped(p, path, ev->file, false);
+}
+
+/** shmat: all of the segment. */
+static void segment_attached(struct ptc_process *p, struct ptc_thread *t,
+			     const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t size, key;
+
+	if (!ptc_shared_segment(p, e->ret, &size, &key)) {
+		ev->flags |= CAP_SYS_PARTIAL;
+		return;
+	}
+	ev->flags |= CAP_SYS_IDENTITY;
+	ev->file_offset = key;
+	take_bytes(p, &t->now, e->ret, size, ev);
+	ptc_shared_mapped(p, key);
+}
+
+void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
+		      const struct rec_syscall *e, struct cap_event *ev)
+{
+	uint64_t flags = e->regs.gpr[CAP_R10];
+	int number = e->regs.gpr[CAP_R8];
+	_cleanup_close_ int fd = -1;
+	char link[64], path[4096];
+	struct stat st;
+
+	if (e->nr == __NR_shmat) {
+		segment_attached(p, t, e, ev);
+		return;
+	}
+	name_descriptor(p->pid, number, path, sizeof(path));
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, number);
+	if (stat(link, &st)) {
+		ev->flags |= CAP_SYS_PARTIAL;
+		return;
+	}
+	if (flags & MAP_SHARED && (is_writable(p->pid, number) || is_memory(path)))
+		ptc_shared_mapped(p, ptc_shared_identity(&st));
+	if (!S_ISREG(st.st_mode)) {
+		// /dev/zero and memfd are memory; other devices need not be readable.
+		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
+		return;
+	}
+	if (ptc_private_omits(p, path))
+		return;
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	take_file(p, &t->now, fd, &st, path, e, ev);
+	if (!ev->file) {
+		ev->flags |= CAP_SYS_IDENTITY;
+		ev->file_offset = ptc_shared_identity(&st);
+	}
+}

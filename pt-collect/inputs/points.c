@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Where chaos may stop a thread: instructions of the program's own text that access
+ * memory other than the stack, and calls. Two threads can only disturb each other at
+ * accesses to shared memory, so a stop before each of these is as good as one at every
+ * instruction; calls are the accesses that libraries make in the program's name.
+ *
+ * The CPU's debug registers do the stopping: they change nothing in the program's memory,
+ * and the thread stands exactly before the instruction.
+ */
+#define LOG_ROOM "record"
+#include <Zydis/Zydis.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/points.h"
+#include "pt-collect/inputs/random.h"
+#include "pt-collect/start/tracee.h"
+
+#define NEIGHBOURS 4u	     ///< points to either side
+#define INSTRUCTION_MAX 15u  ///< bytes
+#define TEXT_MAX (64u << 20) ///< bytes of code looked at
+
+static void elf_endp(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+static bool is_shared_access(const ZydisDecodedOperand *o)
+{
+	ZydisRegister base = o->mem.base;
+
+	return o->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	       o->mem.type == ZYDIS_MEMOP_TYPE_MEM && base != ZYDIS_REGISTER_RSP &&
+	       o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS;
+}
+
+/** Is it worth stopping before @p i? */
+static bool is_point(const ZydisDecodedInstruction *i,
+		     const ZydisDecodedOperand *operands)
+{
+	if (i->mnemonic == ZYDIS_MNEMONIC_NOP || i->mnemonic == ZYDIS_MNEMONIC_LEA)
+		return false;
+	if (i->meta.category == ZYDIS_CATEGORY_CALL)
+		return true;
+	for (unsigned n = 0; n < i->operand_count_visible; n++)
+		if (is_shared_access(&operands[n]))
+			return true;
+	return false;
+}
+
+static struct err *add_points(struct ptc_points *points, const uint8_t *code, size_t size,
+			      uint64_t addr)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction i;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (size_t at = 0; at < size && at < TEXT_MAX;) {
+		struct ptc_point *slot;
+
+		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code + at, size - at, &i,
+						       operands))) {
+			at++;
+			continue;
+		}
+		if (is_point(&i, operands)) {
+			slot = vec_push(&points->list);
+			if (!slot)
+				return &err_nomem;
+			slot->at = addr + at;
+		}
+		at += i.length;
+	}
+	return NULL;
+}
+
+/** What to add to the file's addresses to get the program's. */
+static uint64_t load_bias(Elf *elf, const struct ptc_maps *maps, const char *exe)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		for (size_t k = 0; k < maps->list.size; k++)
+			if (!strcmp(maps->list.data[k]->name, exe))
+				return maps->list.data[k]->start -
+				       (ph.p_vaddr & ~4095ull);
+	}
+	return 0;
+}
+
+static struct err *add_sections(struct ptc_points *points, Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+
+	elf_getshdrstrndx(elf, &names);
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+		struct err *err;
+		Elf_Data *data;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_EXECINSTR))
+			continue;
+		name = elf_strptr(elf, names, sh.sh_name);
+		data = elf_getdata(scn, NULL);
+		if (!name || !data || !data->d_buf || strncmp(name, ".text", 5))
+			continue;
+		err = add_points(points, data->d_buf, data->d_size, sh.sh_addr);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_(elf_endp) Elf *elf = NULL;
+	_cleanup_close_ int fd = -1;
+	struct err *err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf_version(EV_CURRENT);
+	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	if (!elf)
+		return err_new(ERR_FORMAT, "cannot read the code of '%s'", p->exe);
+	err = ptc_maps_read(p->pid, &maps);
+	if (err)
+		return err;
+	points->bias = load_bias(elf, &maps, p->exe);
+	if (points->has_list)
+		return NULL;
+	points->has_list = true;
+	return add_sections(points, elf);
+}
+
+void ptc_points_deinit(struct ptc_points *points)
+{
+	vec_deinit(&points->list);
+}
+
+/* ---- choosing -------------------------------------------------------------------------- */
+
+/** Does the program come by here? Unknown counts as yes. One reached point speaks for its
+ * neighbours, because those reached in rare schedules only are what we are looking for. */
+static bool is_alive(const struct ptc_points *points, size_t i)
+{
+	size_t from = i < NEIGHBOURS ? 0 : i - NEIGHBOURS;
+
+	if (points->list.data[i].n_tried < 2)
+		return true;
+	for (size_t k = from; k <= i + NEIGHBOURS && k < points->list.size; k++)
+		if (points->list.data[k].is_reached)
+			return true;
+	return false;
+}
+
+static size_t draw_contended(const struct ptc_points *points, struct ptc_random *random)
+{
+	size_t found = SIZE_MAX, n = 0;
+
+	for (size_t i = 0; i < points->list.size; i++)
+		if (points->list.data[i].is_contended && ptc_random_one_in(random, ++n))
+			found = i;
+	return found;
+}
+
+static size_t draw_near(const struct ptc_points *points, struct ptc_random *random,
+			size_t last)
+{
+	size_t n = points->list.size;
+	size_t shift = ptc_random_below(random, 2 * NEIGHBOURS + 1) + n * NEIGHBOURS;
+
+	return (last + shift - NEIGHBOURS) % n;
+}
+
+size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, size_t last)
+{
+	unsigned way = ptc_random_below(random, 3);
+	size_t i = SIZE_MAX;
+
+	if (way == 0)
+		i = draw_contended(points, random);
+	for (int tries = 0; tries < 30; tries++) {
+		if (i != SIZE_MAX && is_alive(points, i))
+			break;
+		i = way == 1 && last != SIZE_MAX ?
+			    draw_near(points, random, last) :
+			    ptc_random_below(random, points->list.size);
+	}
+	points->list.data[i].n_tried++;
+	return i;
+}
+
+void ptc_points_contend(struct ptc_points *points, uint64_t behind)
+{
+	struct ptc_point *before = NULL;
+
+	for (size_t i = 0; i < points->list.size; i++) {
+		struct ptc_point *point = &points->list.data[i];
+		uint64_t at = point->at + points->bias;
+
+		if (at < behind && behind - at <= INSTRUCTION_MAX &&
+		    (!before || before->at < point->at))
+			before = point;
+	}
+	if (before)
+		before->is_contended = before->is_reached = true;
+}
+
+/* ---- debug registers --------------------------------------------------------------------- */
+
+static uint64_t general_register(const struct user_regs_struct *u, ZydisRegister r)
+{
+	const struct cap_regs regs = ptc_to_cap(u);
+
+	if (r == ZYDIS_REGISTER_NONE)
+		return 0;
+	return regs.gpr[ZydisRegisterGetId(r) & 15];
+}
+
+static uint64_t target_address(const ZydisDecodedOperand *o,
+			       const struct user_regs_struct *u, unsigned length)
+{
+	uint64_t base = o->mem.base == ZYDIS_REGISTER_RIP ?
+				u->rip + length :
+				general_register(u, o->mem.base);
+
+	return base + general_register(u, o->mem.index) * o->mem.scale +
+	       o->mem.disp.value;
+}
+
+bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struct *u,
+		       struct ptc_watch *ret)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction i;
+	ZydisDecoder decoder;
+	uint8_t code[INSTRUCTION_MAX];
+	size_t size = ptc_read_some(p, u->rip, code, sizeof(code));
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, size, &i, operands)) ||
+	    i.meta.category == ZYDIS_CATEGORY_CALL)
+		return false;
+	for (unsigned n = 0; n < i.operand_count_visible; n++) {
+		const ZydisDecodedOperand *o = &operands[n];
+
+		if (!is_shared_access(o) || i.address_width != 64)
+			continue;
+		ret->addr = target_address(o, u, i.length);
+		ret->is_write = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+		ret->size = 8;
+		while (ret->size > 1 &&
+		       (ret->size * 8 > o->size || ret->addr & (ret->size - 1)))
+			ret->size /= 2;
+		return true;
+	}
+	return false;
+}
+
+static bool set_register(pid_t tid, unsigned n, uint64_t value)
+{
+	return !ptrace(PTRACE_POKEUSER, tid,
+		       offsetof(struct user, u_debugreg) + n * sizeof(long), value);
+}
+
+/** The bits of DR7 for register 3: who only reads minds writes, who writes all. */
+static uint64_t watch_control(const struct ptc_watch *w)
+{
+	static const uint64_t length[] = { [1] = 0, [2] = 1, [4] = 3, [8] = 2 };
+
+	return 1ull << 6 | ((w->is_write ? 3 : 1) | length[w->size] << 2) << 28;
+}
+
+bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
+		    const struct ptc_watch *watch)
+{
+	uint64_t control = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!set_register(tid, i, at[i]))
+			return false;
+		control |= 1ull << (2 * i); // local; length and kind 0: execution
+	}
+	// The kernel refuses an address that the register's present length does not suit.
+	if (!set_register(tid, 7, control))
+		return false;
+	return !watch || (set_register(tid, 3, watch->addr) &&
+			  set_register(tid, 7, control | watch_control(watch)));
+}
+
+bool ptc_points_take_hit(pid_t tid)
+{
+	long hit = ptrace(PTRACE_PEEKUSER, tid,
+			  offsetof(struct user, u_debugreg) + 6 * sizeof(long), NULL);
+
+	if (!(hit & 1 << 3))
+		return false;
+	set_register(tid, 6, 0);
+	return true;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Where chaos may stop a thread: accesses to memory that others access too
+ * (points.c).
+ */
+#ifndef PT_COLLECT_INPUTS_POINTS_H
+#define PT_COLLECT_INPUTS_POINTS_H
+
+#include "pt-collect/ptc.h"
+
+struct ptc_random;
+
+/** An instruction of the program at which a thread may be stopped, and what was learnt
+ * about it in the runs so far. */
+struct ptc_point {
+	uint64_t at; ///< address as in the file
+	bool is_reached;
+	bool is_contended; ///< a thread held here met another one's access
+	unsigned n_tried;  ///< runs that waited for it
+};
+
+struct ptc_points {
+	VEC(struct ptc_point) list; ///< by address
+	uint64_t bias;		    ///< to add to them in the present run
+	bool has_list;
+};
+
+/** Find them in the stopped program, or place those found in an earlier run. */
+struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points);
+void ptc_points_deinit(struct ptc_points *points);
+
+/** Choose a point: one known to be contended, one near point @p last (SIZE_MAX = none), or
+ * any. There must be one. @return its index. */
+size_t ptc_points_draw(struct ptc_points *points, struct ptc_random *random, size_t last);
+
+/** The access that ended at address @p behind met another thread's. */
+void ptc_points_contend(struct ptc_points *points, uint64_t behind);
+
+/** An access to memory. */
+struct ptc_watch {
+	uint64_t addr;
+	unsigned size; ///< 1, 2, 4 or 8; addr is a multiple
+	bool is_write;
+};
+
+/** What the instruction at which a stopped thread stands (@p u) is about to access.
+ * @return false when that is nothing but the stack. */
+bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struct *u,
+		       struct ptc_watch *ret);
+
+/** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 3
+ * instructions @p at, and behind each access that conflicts with @p watch (NULL = none).
+ * @return false when the CPU or the kernel cannot. */
+bool ptc_points_arm(pid_t tid, const uint64_t *at, unsigned n,
+		    const struct ptc_watch *watch);
+
+/** Did stopped thread @p tid hit its watch since last asked? */
+bool ptc_points_take_hit(pid_t tid);
+
+#endif

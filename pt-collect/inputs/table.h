@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What every system call writes: the table (table.c), and reading it (outputs.c).
+ */
+#ifndef PT_COLLECT_INPUTS_TABLE_H
+#define PT_COLLECT_INPUTS_TABLE_H
+
+#include "pt-collect/ptc.h"
+
+/** Descriptor of call @p nr, by its command where it has one; NULL = not listed.
+ * @p command descriptors of unknown modern ioctls are made in @p made_up. */
+const struct rec_desc *ptc_table_find(int64_t nr, const uint64_t args[6],
+				      struct rec_desc *made_up);
+
+/** Walk the table: descriptors by number, command descriptors by key. */
+const struct rec_desc *ptc_table_syscall(uint32_t nr);
+size_t ptc_table_commands(void);
+const struct rec_desc *ptc_table_command(size_t i, uint64_t *key);
+
+/** @return the name of call @p nr, "syscall_N" (static buffer) when it has none. */
+const char *ptc_table_name(int64_t nr);
+
+/** Read all that the call in @p e wrote from the stopping target into @p w.
+ * @return whether everything could be read. */
+bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
+		      const struct rec_syscall *e);
+
+/** Add @p size bytes of the target's memory at @p addr to @p w. */
+bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+		     uint64_t size);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * rdtsc and, where it can, cpuid, which trap (trap.c).
+ */
+#ifndef PT_COLLECT_INPUTS_TRAP_H
+#define PT_COLLECT_INPUTS_TRAP_H
+
+#include "pt-collect/ptc.h"
+
+/** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
+ * stands behind it. */
+bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si);
+
+#endif

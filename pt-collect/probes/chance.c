@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * rdrand, rdseed and rdpid cannot be made to trap, nor can cpuid on many CPUs (AMD's before
+ * Zen 5, virtual ones). So they are looked for in each file that is mapped as code, and
+ * probed: the kernel executes the instruction by itself and stops the thread behind it, where
+ * its result stands in its registers. A uprobe is the kernel's affair: children are not
+ * harmed by it, and nothing stays behind when we die.
+ *
+ * What cpuid gave is made what the program is to see (inputs/cpuid.c) in that stop: it hides
+ * rdrand and its kin, so that a program which asks first does not use them. In code that is
+ * in no file (a JIT compiler's) nothing is probed: there the program sees all that the CPU
+ * has, and replay answers from the manifest's table (capture/cap_cpu.h).
+ */
+#define LOG_ROOM "record"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/start/tracee.h"
+
+#define PIECE (1u << 20)
+#define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
+#define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
+
+/** Instructions to probe in one file. */
+struct places {
+	VEC(uint64_t) at, insn;
+};
+
+static void places_deinit(struct places *p)
+{
+	vec_deinit(&p->at);
+	vec_deinit(&p->insn);
+}
+
+/* Once: a file's segments may share a page, and pieces share bytes. */
+static void places_add(struct places *p, uint64_t at, uint64_t insn)
+{
+	for (size_t i = 0; i < p->at.size; i++)
+		if (p->at.data[i] == at)
+			return;
+	if (vec_reserve(&p->at, p->at.size + 1) ||
+	    vec_reserve(&p->insn, p->insn.size + 1))
+		return;
+	p->at.data[p->at.size++] = at;
+	p->insn.data[p->insn.size++] = insn;
+}
+
+static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at,
+		      uint64_t insn)
+{
+	struct ptc_chance_site *slot;
+
+	for (size_t i = 0; i < sites->size; i++)
+		if (sites->data[i].at == at && !strcmp(sites->data[i].path, path))
+			return;
+	slot = vec_push(sites);
+	if (slot)
+		*slot = (struct ptc_chance_site){ strdup(path), at, insn };
+	if (slot && !slot->path)
+		sites->size--;
+}
+
+void ptc_chance_sites_deinit(ptc_chance_sites *sites)
+{
+	for (size_t i = 0; i < sites->size; i++)
+		free(sites->data[i].path);
+	vec_deinit(sites);
+}
+
+static void probe_places(struct ptc_process *p, const char *path,
+			 const struct places *places)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	if (!places->at.size)
+		return;
+	err = ptc_bpf_probe_chance(p->session->bpf, p->pid, path, places->at.data,
+				   places->insn.data, places->at.size);
+	if (err)
+		log_info("%s", err->message);
+	for (size_t i = 0; !err && i < places->at.size; i++)
+		log_info("probe %s at %s+%#lx",
+			 places->insn.data[i] == REC_CHANCE_CPUID ?
+				 "cpuid" :
+				 "an instruction of chance",
+			 path, places->at.data[i]);
+}
+
+static void take_candidate(struct ptc_process *p, const char *path, struct ptc_code *code,
+			   uint64_t at, uint64_t insn, struct places *places)
+{
+	uint64_t start = ptc_code_find(code, at);
+
+	if (!start) {
+		log_info("%s: what looks like %s at %#lx is not probed", path,
+			 insn == REC_CHANCE_CPUID ? "cpuid" : "rdrand", at);
+		return;
+	}
+	note_site(&p->session->chance_sites, path, start, insn);
+	places_add(places, start, insn);
+}
+
+/** A stretch of a file's code. */
+struct piece {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t offset; ///< in the file
+};
+
+/** Instructions with opcode 0f @p second, and with a ModRM byte of @p modrm at least. Looked
+ * for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
+static void search_piece(struct ptc_process *p, const char *path, struct ptc_code *code,
+			 const struct piece *piece, uint64_t insn, struct places *places)
+{
+	const uint8_t second = insn == REC_CHANCE_CPUID ? 0xa2 : 0xc7;
+	// Of 0f c7: mod 3 and reg 6 or 7. cpuid has no ModRM byte.
+	const uint8_t modrm = insn == REC_CHANCE_CPUID ? 0 : 0xf0;
+	const uint8_t *at = piece->bytes + 1, *end = piece->bytes + piece->size;
+
+	while ((at = memchr(at, second, end - at)) && end - at >= 2) {
+		if (at[-1] == 0x0f && at[1] >= modrm)
+			take_candidate(p, path, code,
+				       piece->offset + (at - 1 - piece->bytes), insn,
+				       places);
+		at++;
+	}
+}
+
+void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
+		       uint64_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(ptc_code_closep) struct ptc_code *code = NULL;
+	_cleanup_(places_deinit) struct places places = {};
+	_cleanup_free_ uint8_t *bytes = malloc(PIECE);
+	_cleanup_err_ struct err *err = NULL;
+	ssize_t n = 0;
+
+	if (fd < 0 || !bytes)
+		return;
+	err = ptc_code_open(fd, &code);
+	if (err) {
+		log_info("%s: %s", path, err->message);
+		return;
+	}
+	// The last two bytes of a piece are the next one's too.
+	for (uint64_t end = offset + size; offset + 2 < end; offset += n - 2) {
+		n = pread(fd, bytes, end - offset < PIECE ? end - offset : PIECE, offset);
+		if (n <= 2)
+			break;
+
+		struct piece piece = { bytes, n, offset };
+
+		search_piece(p, path, code, &piece, REC_CHANCE_RANDOM, &places);
+		if (!ptc_can_trap_cpuid())
+			search_piece(p, path, code, &piece, REC_CHANCE_CPUID, &places);
+	}
+	probe_places(p, path, &places);
+}
+
+void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+
+		if (m->name[0] == '/' && m->prot & PROT_EXEC)
+			ptc_chance_mapped(p, m->name, m->offset, m->end - m->start);
+	}
+}
+
+/** Those of @p sites that lie in mapping @p m. */
+static void probe_mapping(struct ptc_process *p, const struct ptc_map *m,
+			  const ptc_chance_sites *sites)
+{
+	_cleanup_(places_deinit) struct places places = {};
+
+	for (size_t i = 0; i < sites->size; i++) {
+		const struct ptc_chance_site *site = &sites->data[i];
+
+		if (!strcmp(m->name, site->path) &&
+		    site->at - m->offset < m->end - m->start)
+			places_add(&places, site->at, site->insn);
+	}
+	probe_places(p, m->name, &places);
+}
+
+void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (maps->list.data[i]->prot & PROT_EXEC)
+			probe_mapping(p, maps->list.data[i], &p->session->chance_sites);
+}
+
+/** @return whether @p regs are those behind the instruction that @p t was about to
+ * execute. */
+static bool is_behind(const struct ptc_thread *t, const struct cap_regs *regs)
+{
+	return regs->rip > t->chance.rip && regs->rip - t->chance.rip <= LENGTH_MAX;
+}
+
+/** What cpuid gave, in @p regs, becomes what the program is to see. */
+static void answer_cpuid(struct ptc_process *p, struct ptc_thread *t,
+			 const struct cap_regs *regs, struct cap_event *ev)
+{
+	static const uint8_t order[4] = { CAP_RAX, CAP_RBX, CAP_RCX, CAP_RDX };
+	uint32_t given[4];
+
+	ev->kind = CAP_EV_CPUID;
+	ev->leaf = t->chance.gpr[CAP_RAX];
+	ev->subleaf = t->chance.gpr[CAP_RCX];
+	ev->regs.rip = t->chance.rip;
+	for (int i = 0; i < 4; i++) {
+		given[i] = ev->cpuid[i] = regs->gpr[order[i]];
+		ev->regs.gpr[i] = t->chance.gpr[i];
+	}
+	ptc_cpuid_hide(p->session->is_portable, ev->leaf, ev->subleaf, ev->cpuid);
+	memcpy(t->chance.answer, ev->cpuid, sizeof(ev->cpuid));
+	t->chance.behind = regs->rip;
+	t->chance.changed_ns = memcmp(given, ev->cpuid, sizeof(given)) ? UINT64_MAX : 0;
+}
+
+/* At once, not by ptc_pending_log(): the thread stands behind the instruction already. */
+static void log_result(struct ptc_process *p, struct ptc_thread *t,
+		       const struct cap_regs *regs)
+{
+	struct cap_event ev = {
+		.kind = CAP_EV_RANDOM, .tid = t->tid, .at_ns = ptc_now_ns(), .regs = *regs
+	};
+
+	if (t->chance.is_cpuid)
+		answer_cpuid(p, t, regs, &ev);
+	t->chance.rip = 0;
+	ptc_log(p, &ev);
+}
+
+void ptc_chance_stopped(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+	struct user_regs_struct u;
+	struct cap_regs regs;
+
+	if (!t || (!t->chance.rip && t->chance.changed_ns != UINT64_MAX) ||
+	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
+		return;
+	regs = ptc_to_cap(&u);
+	if (t->chance.rip && is_behind(t, &regs))
+		log_result(p, t, &regs);
+	if (t->chance.changed_ns != UINT64_MAX)
+		return;
+	t->chance.changed_ns = ptc_now_ns();
+	u.rax = t->chance.answer[0];
+	u.rbx = t->chance.answer[1];
+	u.rcx = t->chance.answer[2];
+	u.rdx = t->chance.answer[3];
+	ptrace(PTRACE_SETREGS, tid, NULL, &u);
+}
+
+void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
+{
+	t->chance = (struct ptc_chance){ .rip = e->rip,
+					 .is_cpuid = e->insn == REC_CHANCE_CPUID };
+	for (int i = 0; i < 4; i++)
+		t->chance.gpr[i] = e->gpr[i];
+}
+
+/*
+ * The thread lost the CPU while the kernel dealt with the probe. Where it stands then:
+ *
+ *	site + 1	behind the breakpoint, the kernel has not looked yet: at the site
+ *	a slot's start	about to be stepped in the kernel's copy: at the site
+ *	inside a slot	stepped, not moved back yet: behind the instruction
+ */
+static bool is_done(struct ptc_process *p, struct ptc_thread *t, struct rec_switch *s)
+{
+	uint64_t done = s->regs.rip % SLOT_BYTES;
+	struct cap_regs regs;
+
+	memcpy(&regs, &s->regs, sizeof(regs));
+	if (!is_behind(t, &regs)) {
+		if (s->regs.rip != t->chance.rip)
+			s->regs.rip = t->chance.rip + done;
+		regs.rip = s->regs.rip;
+	}
+	if (!is_behind(t, &regs))
+		return false;
+	log_result(p, t, &regs);
+	return true;
+}
+
+void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
+			 struct rec_switch *s)
+{
+	if (t->chance.rip && !is_done(p, t, s))
+		return;
+	if (!t->chance.changed_ns || s->out_ns > t->chance.changed_ns ||
+	    s->regs.rip != t->chance.behind)
+		return;
+	// It gets the answer when it stops, which may be some switches later. The replay gives
+	// it at once; what registers pointed to before is of no consequence.
+	s->regs.gpr[CAP_RAX] = t->chance.answer[0];
+	s->regs.gpr[CAP_RBX] = t->chance.answer[1];
+	s->regs.gpr[CAP_RCX] = t->chance.answer[2];
+	s->regs.gpr[CAP_RDX] = t->chance.answer[3];
+	s->signature =
+		(struct rec_signature){ CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 };
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * -e heap: where to probe (sites.c), and probing (heap.c).
+ */
+#ifndef PT_COLLECT_PROBES_HEAP_H
+#define PT_COLLECT_PROBES_HEAP_H
+
+#include "pt-collect/ptc.h"
+
+/** A probe site inside a function. */
+struct ptc_site {
+	unsigned offset;      ///< bytes behind the entry
+	bool is_emulated;     ///< the kernel emulates the instruction there
+	bool is_above_return; ///< rsp points to the return address, as at the entry
+	const char *mnemonic; ///< static text
+};
+
+/** Choose where to probe a function whose first @p size bytes are @p code and whose first
+ * @p n_args integer arguments matter. Total: falls back to the entry. */
+struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
+
+/** Where to probe a function as soon as it is entered: @p ret bytes behind its entry, where
+ * the first instruction is on which a probe may be. @return whether there is one. */
+bool ptc_site_enter(const uint8_t *code, size_t size, unsigned *ret);
+
+/** Place probes when the program has mapped its libc, or is static. */
+void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
+
+/** The sites for the manifest; borrowed until the session ends. */
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n);
+
+/** Name the sites' files as those of @p core's mappings are. */
+void ptc_heap_renumber(struct ptc_process *p, const struct cap_core *core);
+void ptc_heap_destroy(struct ptc_heap *h);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A process's memory without what probes of ours have written into its code
+ * (unprobed.c).
+ */
+#ifndef PT_COLLECT_PROBES_UNPROBED_H
+#define PT_COLLECT_PROBES_UNPROBED_H
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/start/tracee.h"
+
+/** Whose memory is read. */
+struct ptc_unprobed {
+	struct ptc_process *process;
+	const struct ptc_maps *maps; ///< of it, as they are now
+};
+
+/** As ptc_private_read(), but that mapped code is as in its file under each breakpoint.
+ * @p unprobed: a struct ptc_unprobed. */
+struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size);
+
+/** @return whether the breakpoint at @p addr is a probe's, not one of the program's own. */
+bool ptc_is_probed(struct ptc_process *p, uint64_t addr);
+
+#endif

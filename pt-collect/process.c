@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One recorded process: its threads, its log, and its ptrace stops, each handed to whom
+ * it concerns.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/assemble.h"
+#include "pt-collect/start/attach.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/chaos.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/flight/flight.h"
+#include "pt-collect/probes/heap.h"
+#include "pt-collect/pt/pt.h"
+#include "pt-collect/pt/probes.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/probes/stores.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/threads.h"
+#include "pt-collect/start/tracee.h"
+#include "pt-collect/inputs/trap.h"
+#include "pt-collect/start/undo.h"
+#include "pt-collect/inputs/writes.h"
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_process **ret)
+{
+	struct ptc_process *p = calloc(1, sizeof(*p));
+	struct ptc_process **slot = p ? vec_push(&s->processes) : NULL;
+
+	if (!slot) {
+		free(p);
+		return &err_nomem;
+	}
+	p->session = s;
+	p->pid = pid;
+	p->mem_fd = -1;
+	*ret = *slot = p;
+	return NULL;
+}
+
+void ptc_thread_destroy(struct ptc_thread *t)
+{
+	ptc_pending_deinit(t);
+	ptc_writes_deinit(&t->now);
+	ptc_writes_deinit(&t->held_writes);
+	ptc_writes_deinit(&t->from_child);
+	ptc_snapshot_destroy(t->vfork_memory);
+	free(t);
+}
+
+void ptc_process_destroy(struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++)
+		ptc_thread_destroy(p->threads.data[i]);
+	vec_deinit(&p->masked);
+	vec_deinit(&p->threads);
+	ptc_heap_destroy(p->heap);
+	ptc_stores_destroy(p->stores);
+	ptc_pt_destroy(p->pt);
+	ptc_past_destroy(p->past);
+	free(p->pt_why_not);
+	vec_deinit(&p->shared);
+	cap_writer_destroy(p->writer);
+	err_destroy(p->failure);
+	if (p->mem_fd >= 0)
+		close(p->mem_fd);
+	ptc_info_deinit(&p->info);
+	free(p->dir);
+	free(p->exe);
+	free(p);
+}
+
+uint64_t ptc_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* ---- what every part uses ------------------------------------------------------------ */
+
+struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread **slot;
+
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->tid == tid)
+			return p->threads.data[i];
+	slot = vec_push(&p->threads);
+	if (!slot)
+		return NULL;
+	*slot = calloc(1, sizeof(**slot));
+	if (!*slot) {
+		p->threads.size--;
+		return NULL;
+	}
+	(*slot)->tid = tid;
+	return *slot;
+}
+
+void ptc_stop_recording(struct ptc_process *p, struct err *err)
+{
+	p->is_recording = false;
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_threads_end(p);
+	if (p->failure)
+		err_destroy(err);
+	else
+		p->failure = err;
+}
+
+void ptc_log(struct ptc_process *p, const struct cap_event *ev)
+{
+	struct err *err;
+
+	if (!p->is_recording)
+		return;
+	err = cap_writer_event(p->writer, ev);
+	if (err)
+		ptc_stop_recording(p, err);
+}
+
+void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
+{
+	struct cap_event ev = { .kind = CAP_EV_GAP, .tid = tid, .at_ns = ptc_now_ns() };
+	char text[5000];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ev.text = text;
+	ptc_log(p, &ev);
+}
+
+/* ---- stops ---------------------------------------------------------------------------- */
+
+/** The SIGSTOP by which the kernel side asks for time. */
+static bool is_our_stop(const siginfo_t *si)
+{
+	return si->si_signo == SIGSTOP && si->si_code == SI_KERNEL;
+}
+
+/** Our SIGSTOP has discarded a SIGCONT that was pending. (It discards stops in turn: not
+ * before this thread stands in its own.) */
+static void send_cont_again(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+
+	if (t && t->owed_cont & REC_DROPS_CONT)
+		syscall(__NR_tgkill, p->pid, tid, SIGCONT);
+	if (t && t->owed_cont & REC_DROPS_SHARED_CONT)
+		kill(p->pid, SIGCONT);
+	if (t)
+		t->owed_cont = 0;
+}
+
+void ptc_process_go_on(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_chaos *c = p->session->chaos;
+
+	if (!c || !ptc_chaos_holds(c, tid))
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+/** A stop before an instruction that chaos chose. */
+static bool is_at_point(const struct ptc_process *p, const siginfo_t *si)
+{
+	return p->session->chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
+}
+
+static void on_signal(struct ptc_process *p, pid_t tid, int signo)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &si)) {
+		ptrace(PTRACE_CONT, tid, NULL, (long)signo);
+		return;
+	}
+	// Killed meanwhile: it stands at its end, which is reported for itself.
+	if (si.si_code == PTC_END_STOP)
+		return;
+	if (is_our_stop(&si))
+		send_cont_again(p, tid);
+	if (is_our_stop(&si) || is_at_point(p, &si))
+		ptc_process_go_on(p, tid);
+	else if (ptc_trap(p, tid, &si))
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+	else
+		ptc_signal(p, tid, &si);
+}
+
+/** The thread is about to end; its registers are still there. */
+static void on_thread_end(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+	struct user_regs_struct u;
+	unsigned long status;
+	struct cap_regs regs;
+
+	if (p->session->chaos)
+		ptc_chaos_forget(p->session->chaos, tid);
+	// Killed in this very stop? Then the ring or waitpid() tells of its end.
+	if (!t || ptrace(PTRACE_GETREGS, tid, NULL, &u) ||
+	    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status)) {
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+		return;
+	}
+	regs = ptc_to_cap(&u);
+	if (WIFEXITED(status))
+		regs.gpr[CAP_RAX] = u.orig_rax;
+	ptc_threads_end_log(p, t, &regs, status);
+	ptc_pending_resume(t);
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+struct err *ptc_process_open(struct ptc_process *p)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->mem_fd < 0)
+		return err_errno("cannot open %s", path);
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	p->exe = strdup(exe);
+	return p->exe ? NULL : &err_nomem;
+}
+
+/** The program became another one: the capture begins anew with that, because whoever
+ * records a wrapper (env, a launcher script) means the program that it starts. */
+static struct err *begin_anew(struct ptc_process *p)
+{
+	struct err *err = ptc_check_is_64(p->pid);
+
+	if (err)
+		return err_prefix(err, "cannot record the program that it executed");
+	close(p->mem_fd);
+	free(p->exe);
+	p->mem_fd = -1;
+	p->exe = NULL;
+	err = ptc_process_open(p);
+	if (!err)
+		err = p->index ? ptc_follow_executed(p) : cap_writer_restart(p->writer);
+	if (!err)
+		err = ptc_start(p);
+	if (err)
+		return err;
+	p->n_execs += p->has_executed;
+	p->has_executed = true;
+	log_info("recording of %d begins with %s", p->pid, p->exe);
+	ptc_pt_begin(p);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, true);
+	return NULL;
+}
+
+/** The other threads are gone, and who executed has the number of the first. */
+static void forget_threads(struct ptc_process *p)
+{
+	struct ptc_thread *first = NULL;
+
+	ptc_threads_end(p);
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+
+		if (t->tid == p->pid)
+			first = t;
+		else
+			ptc_thread_destroy(t);
+	}
+	p->threads.size = 0;
+	if (!first)
+		return;
+	ptc_pending_deinit(first);
+	first->has_held = first->has_exited = false;
+	first->is_attached = true;
+	first->n_frames = 0;
+	p->threads.data[p->threads.size++] = first;
+}
+
+/** An exec in the target. */
+static void on_exec(struct ptc_process *p, pid_t tid)
+{
+	_cleanup_err_ struct err *err = NULL;
+	int status;
+
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	forget_threads(p);
+	// Step out of the exec: its own end is the old image's affair. A stop that somebody
+	// asked for may come first.
+	do {
+		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
+		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			return;
+	} while (status >> 16 == PTRACE_EVENT_STOP);
+	if (p->session->is_attached && !p->index) {
+		ptc_attach_executed(p);
+		return;
+	}
+	if (p->is_recording || p->awaits_exec) {
+		p->is_recording = false;
+		ptc_bpf_drain(p->session->bpf);
+		p->is_recording = true;
+		err = begin_anew(p);
+		if (!err) {
+			ptrace(PTRACE_CONT, tid, NULL, NULL);
+			return;
+		}
+		ptc_stop_recording(p, take_ptr(&err));
+	}
+	err = ptc_free_program(p);
+	if (err)
+		log_info("%s", err->message);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	if (p->index)
+		ptc_follow_ended(p);
+}
+
+static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo)
+{
+	unsigned long message = 0;
+
+	switch (event) {
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		// Killed meanwhile, it does not say which: a child tells of itself.
+		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
+			ptc_child_created(p, tid, event, message);
+		ptc_process_go_on(p, tid);
+		return;
+	case PTRACE_EVENT_VFORK_DONE:
+		ptc_vfork_done(p, tid);
+		break;
+	case PTRACE_EVENT_EXEC:
+		on_exec(p, tid);
+		return;
+	case PTRACE_EVENT_EXIT:
+		ptc_pt_probes_note(p);
+		on_thread_end(p, tid);
+		return;
+	case PTRACE_EVENT_STOP:
+		// Stopped like any untraced process would be, until SIGCONT.
+		ptc_undo_stopped(signo != SIGTRAP);
+		ptc_wards_stopped(p->pid, signo != SIGTRAP);
+		if (signo != SIGTRAP) {
+			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+			return;
+		}
+		ptc_process_go_on(p, tid);
+		return;
+	}
+	ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
+void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
+{
+	unsigned event = status >> 16;
+
+	ptc_chance_stopped(p, tid);
+	if (event)
+		on_event(p, tid, event, WSTOPSIG(status));
+	else
+		on_signal(p, tid, WSTOPSIG(status));
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Loading the programs of record.bpf.c. What comes later is loaded from the same object file
+ * opened again, with the maps that are there.
+ */
+#define LOG_ROOM "record"
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pt-collect/programs.h"
+#include "pt-collect/types.h"
+
+#include "bpf/record.skel.h"
+
+/** libbpf's talk: its warnings are debugging for us, the user gets one line. */
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[512];
+
+	if (level > LIBBPF_WARN || !log_is_on(LOG_DEBUG, LOG_ROOM))
+		return 0;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = 0;
+	log_debug("%s", text);
+	return 0;
+}
+
+static bool is_among(const char *const *names, const char *name)
+{
+	while (*names && strcmp(*names, name))
+		names++;
+	return *names;
+}
+
+static bool is_multi(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 6 && !strcmp(name + n - 6, "_multi");
+}
+
+/** Of the object, only these; of the maps, only what is not there yet. */
+static int choose(const struct ptc_programs *p, struct record_bpf *skel,
+		  const char *const *names)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(prog, skel->obj) {
+		const char *name = bpf_program__name(prog);
+
+		bpf_program__set_autoload(prog, is_among(names, name));
+		// For that, on kernels that know it; others load it, too.
+		if (is_multi(name))
+			bpf_program__set_expected_attach_type(prog, PTC_UPROBE_MULTI);
+	}
+	// Room for its entries costs 1 ms.
+	bpf_map__set_autocreate(skel->maps.store_sites,
+				is_among(names, "record_store_multi") ||
+					is_among(names, "record_store"));
+	bpf_object__for_each_map(map, skel->obj) {
+		int fd = ptc_programs_map(p, bpf_map__name(map));
+
+		if (fd >= 0 && bpf_map__reuse_fd(map, fd))
+			return -1;
+	}
+	return 0;
+}
+
+static void object_destroyp(struct record_bpf **skel)
+{
+	record_bpf__destroy(*skel);
+}
+
+struct err *ptc_programs_load(struct ptc_programs *p, const char *const *names)
+{
+	_cleanup_(object_destroyp) struct record_bpf *skel = NULL;
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	int cpus = libbpf_num_possible_cpus();
+	struct record_bpf **slot;
+	char path[64];
+
+	libbpf_set_print(print_libbpf);
+	if (!p->has_types)
+		p->types_fd = ptc_types_open();
+	p->has_types = true;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->types_fd);
+	if (p->types_fd >= 0)
+		opts.btf_custom_path = path;
+	skel = record_bpf__open_opts(&opts);
+	if (!skel || cpus < 0)
+		return err_errno("cannot open the BPF programs");
+	bpf_map__set_max_entries(skel->maps.scratches, cpus);
+	if (choose(p, skel, names) || record_bpf__load(skel))
+		return err_errno("cannot load the BPF programs into the kernel "
+				 "(FAULTLINE_LOG=record:2 shows its complaint)");
+	slot = vec_push(&p->objects);
+	if (!slot)
+		return &err_nomem;
+	*slot = take_ptr(&skel);
+	return NULL;
+}
+
+void ptc_programs_deinit(struct ptc_programs *p)
+{
+	for (size_t i = 0; i < p->objects.size; i++)
+		record_bpf__destroy(p->objects.data[i]);
+	vec_deinit(&p->objects);
+	if (p->has_types && p->types_fd >= 0)
+		close(p->types_fd);
+}
+
+static struct bpf_program *find(const struct ptc_programs *p, const char *name)
+{
+	for (size_t i = 0; i < p->objects.size; i++) {
+		struct bpf_program *prog =
+			bpf_object__find_program_by_name(p->objects.data[i]->obj, name);
+
+		if (prog && bpf_program__fd(prog) >= 0)
+			return prog;
+	}
+	return NULL;
+}
+
+bool ptc_programs_has(const struct ptc_programs *p, const char *name)
+{
+	return find(p, name);
+}
+
+struct bpf_program *ptc_programs_get(struct ptc_programs *p, const char *name)
+{
+	const char *const names[] = { name, NULL };
+	struct bpf_program *prog = find(p, name);
+	_cleanup_err_ struct err *err = NULL;
+
+	if (prog)
+		return prog;
+	err = ptc_programs_load(p, names);
+	if (err)
+		log_info("%s: %s", name, err->message);
+	return err ? NULL : find(p, name);
+}
+
+int ptc_programs_map(const struct ptc_programs *p, const char *name)
+{
+	for (size_t i = 0; i < p->objects.size; i++) {
+		const struct bpf_map *map =
+			bpf_object__find_map_by_name(p->objects.data[i]->obj, name);
+
+		if (map && bpf_map__fd(map) >= 0)
+			return bpf_map__fd(map);
+	}
+	return -1;
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * One recording from start to end: the loop that waits for the ring and for ptrace stops,
+ * and hands each to whom it concerns.
+ */
+#define LOG_ROOM "record"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/assemble.h"
+#include "pt-collect/start/attach.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/files.h"
+#include "pt-collect/flight/flight.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/inputs/points.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/record.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/threads.h"
+
+#define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
+#define FLUSH_NS 1000000000ull
+#define REAP_MAX 100 ///< stops and ends that are looked at in a row
+
+struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+
+		if (p->pid == tid)
+			return p;
+		for (size_t k = 0; k < p->threads.size; k++)
+			if (p->threads.data[k]->tid == tid &&
+			    p->threads.data[k]->is_attached)
+				return p;
+	}
+	return NULL;
+}
+
+/* A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
+static void take_stop(struct ptc_session *s, pid_t tid, int status)
+{
+	// Others are children, or threads, that just appeared.
+	struct ptc_process *p = ptc_process_of(s, tid);
+	siginfo_t si = {};
+
+	// The first request waits until it is off its CPU: then that is in the ring.
+	ptrace(PTRACE_GETSIGINFO, tid, NULL, &si);
+	ptc_bpf_drain(s->bpf);
+	// Killed meanwhile: it stands at its end, which will be reported for itself.
+	if (si.si_code == PTC_END_STOP && status >> 8 != PTC_END_STOP)
+		return;
+	if (s->flight)
+		ptc_flight_stop(s, tid, status);
+	else if (p)
+		ptc_process_stop(p, tid, status);
+	else if (status >> 16 == PTRACE_EVENT_STOP)
+		ptc_child_stopped(s, tid);
+	else
+		ptrace(PTRACE_CONT, tid, NULL,
+		       (long)(status >> 16 ? 0 : WSTOPSIG(status)));
+}
+
+static bool has_ended(const struct ptc_session *s)
+{
+	if (s->children.size)
+		return false; // traced, and not yet let go or followed
+	for (size_t i = 0; i < s->processes.size; i++)
+		if (!s->processes.data[i]->has_ended)
+			return false;
+	return true;
+}
+
+void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
+{
+	struct ptc_process *p = ptc_process_of(s, tid);
+
+	if (WIFSTOPPED(status)) {
+		take_stop(s, tid, status);
+	} else if (p && tid == p->pid) {
+		uint32_t index = p->index;
+
+		ptc_bpf_drain(s->bpf);
+		ptc_threads_reaped(s, tid, status);
+		p->has_ended = true;
+		p->wait_status = status;
+		ptc_wards_forget(p->pid);
+		if (index && !s->flight)
+			ptc_follow_ended(p);
+		ptc_child_orphans(s, index);
+	} else {
+		ptc_bpf_drain(s->bpf);
+		ptc_threads_reaped(s, tid, status);
+		ptc_child_ended(s, tid);
+	}
+}
+
+/** Take what is there. Processes that fork all the time leave no moment without: signals
+ * to us must not wait for one. @return whether there may be more. */
+static bool reap(struct ptc_session *s)
+{
+	int status;
+	pid_t tid;
+
+	for (int n = 0; n < REAP_MAX && !has_ended(s); n++) {
+		tid = waitpid(-1, &status, __WALL | WNOHANG);
+		if (tid <= 0)
+			return false;
+		ptc_session_take(s, tid, status);
+	}
+	return true;
+}
+
+/** A signal sent to us with kill is meant for the program; one from the terminal has
+ * reached it already. We end when it does. What we attached to was there before us: it is
+ * left alone. So is the program when whom the user started has been killed. So are
+ * processes that outlive the program that we followed them from. */
+static void take_signals(struct ptc_session *s, int signals, struct ptc_result *ret)
+{
+	struct signalfd_siginfo si;
+
+	while (read(signals, &si, sizeof(si)) > 0) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		if (si.ssi_signo == SIGUSR2) {
+			ptc_flight_request(s);
+			continue;
+		}
+		ret->is_asked_to_end = true;
+		if (s->is_attached || s->processes.data[0]->has_ended ||
+		    ptc_is_keeper_gone())
+			s->wants_end = true;
+		else if (si.ssi_code == SI_USER)
+			kill(s->processes.data[0]->pid, si.ssi_signo);
+	}
+}
+
+static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	sigset_t set = ptc_watched_signals(s->flight);
+
+	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	*poll = epoll_create1(EPOLL_CLOEXEC);
+	if (*signals < 0 || *poll < 0 || epoll_ctl(*poll, EPOLL_CTL_ADD, *signals, &e) ||
+	    epoll_ctl(*poll, EPOLL_CTL_ADD, ptc_bpf_fd(s->bpf), &e))
+		return err_errno("cannot wait for events");
+	return NULL;
+}
+
+/** Once a second what is known goes to the disk: we may be killed. */
+static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
+{
+	uint64_t now_ns = ptc_now_ns();
+
+	if (now_ns - *last_ns < FLUSH_NS)
+		return;
+	*last_ns = now_ns;
+	for (size_t i = 0; i < s->processes.size; i++) {
+		struct ptc_process *p = s->processes.data[i];
+		struct err *err = p->is_recording ? cap_writer_flush(p->writer) : NULL;
+
+		if (err)
+			ptc_stop_recording(p, err);
+		ptc_shared_look(p);
+	}
+}
+
+/** Sleep until something happens, at most until @p until_ns. */
+static void wait_for_event(int poll, uint64_t until_ns)
+{
+	uint64_t now_ns = ptc_now_ns(), most_ns = POLL_MS * 1000000ull;
+	uint64_t ns = until_ns <= now_ns ? 0 : until_ns - now_ns;
+	struct timespec ts = { .tv_nsec = ns < most_ns ? ns : most_ns };
+	struct epoll_event e;
+
+	epoll_pwait2(poll, &e, 1, &ts, NULL);
+}
+
+/** A program that hangs is ended so that the capture holds where it stood. */
+static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
+			struct ptc_result *ret)
+{
+	const struct ptc_process *p = s->processes.data[0];
+
+	if (!hang->limit_ns || ret->has_hung || !ptc_hang_look(hang, p))
+		return;
+	ret->has_hung = true;
+	ptc_hang_describe(p);
+	kill(p->pid, SIGABRT);
+}
+
+static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *hang,
+		struct ptc_result *ret)
+{
+	uint64_t last_flush_ns = ptc_now_ns(), last_look_ns = last_flush_ns;
+	uint64_t due_ns = UINT64_MAX;
+	bool is_busy = false;
+
+	while (!has_ended(s) && !s->wants_end) {
+		wait_for_event(poll, is_busy ? 0 : due_ns);
+		take_signals(s, signals, ret);
+		is_busy = reap(s);
+		ptc_bpf_drain(s->bpf);
+		for (size_t i = 0; i < s->processes.size; i++)
+			ptc_pt_take(s->processes.data[i]);
+		if (s->flight)
+			ptc_flight_step(s);
+		if (s->chaos)
+			due_ns = ptc_chaos_step(s->chaos);
+		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
+			last_look_ns = ptc_now_ns();
+			end_if_hung(s, hang, ret);
+		}
+		flush_sometimes(s, &last_flush_ns);
+		if (s->end_ns && ptc_now_ns() >= s->end_ns)
+			s->wants_end = true;
+	}
+}
+
+/* ---- one recording --------------------------------------------------------------------- */
+
+static void session_deinit(struct ptc_session *s)
+{
+	ptc_chaos_destroy(s->chaos);
+	ptc_flight_destroy(s->flight);
+	for (size_t i = 0; i < s->processes.size; i++) {
+		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->pid, false);
+		ptc_process_destroy(s->processes.data[i]);
+	}
+	vec_deinit(&s->processes);
+	ptc_store_plans_destroy(s->store_plans);
+	vec_deinit(&s->children);
+	ptc_chance_sites_deinit(&s->chance_sites);
+	for (size_t i = 0; i < s->followed.size; i++)
+		cap_process_deinit(&s->followed.data[i]);
+	vec_deinit(&s->followed);
+	free(s->first_gap);
+	err_destroy(s->failure);
+	ptc_bpf_end_session(s->bpf);
+}
+
+/** All that was recorded, in one line. */
+static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
+{
+	struct ptc_session *s = p->session;
+	struct err *err;
+
+	p->info.processes = s->followed.data;
+	p->info.n_processes = s->followed.size;
+	err = ptc_finish(p, &ret->bytes, &ret->n_files);
+	ret->n_processes = 1 + s->followed.size;
+	ret->n_syscalls = p->info.n_syscalls + s->followed_syscalls;
+	ret->bytes += s->followed_bytes;
+	ret->n_gaps = p->info.n_missing + s->n_gaps;
+	if (p->info.n_missing) {
+		ret->first_gap = strdup(p->info.missing[0]);
+		if (!ret->first_gap && !err)
+			err = &err_nomem;
+	} else {
+		ret->first_gap = take_ptr(&s->first_gap);
+	}
+	p->info.processes = NULL;
+	p->info.n_processes = 0;
+	ret->info = p->info;
+	p->info = (struct cap_info){};
+	return err ?: take_ptr(&s->failure);
+}
+
+/** What `record` exits with: as the program did, 0 when that runs on. */
+static int exit_status(const struct ptc_process *p)
+{
+	if (!p->has_ended)
+		return 0;
+	return WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status) :
+					   128 + WTERMSIG(p->wait_status);
+}
+
+/** What is left to do when the program has ended, or was left. */
+static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
+			    struct ptc_result *ret)
+{
+	ret->status = exit_status(p);
+	if (p->session->flight)
+		return ptc_flight_end(p, ret);
+	if (o->until_fail && !p->failure && !ptc_result_is_failure(ret)) {
+		cap_writer_remove(take_ptr(&p->writer));
+		ret->is_removed = true;
+		return NULL;
+	}
+	return sum_up(p, ret);
+}
+
+/** What is to be known of it before it runs. */
+static struct err *start(struct ptc_process *p, const struct ptc_options *o,
+			 struct ptc_points *points, struct ptc_result *ret)
+{
+	struct ptc_session *s = p->session;
+	struct err *err = s->flight	 ? ptc_flight_start(p, ret) :
+			  s->is_attached ? ptc_attach_start(p, ret) :
+					   ptc_start(p);
+
+	// Attaching begins it while all threads stand still.
+	if (!err && !s->is_attached)
+		ptc_pt_begin(p);
+	if (!err && points)
+		err = ptc_points_find(p, points) ?:
+			      ptc_chaos_create(p, points, o->seed, &s->chaos);
+	return err;
+}
+
+/** It goes on without us. */
+static void leave(struct ptc_process *p)
+{
+	if (p->has_ended || p->session->flight)
+		return; // the flight recorder leaves by itself
+	if (p->session->is_attached)
+		ptc_attach_end(p);
+	else
+		ptc_leave(p);
+}
+
+/** Save its start state, let it run, finish. */
+static struct err *record_program(struct ptc_process *p, const struct ptc_options *o,
+				  struct ptc_points *points, struct ptc_result *ret)
+{
+	struct ptc_hang hang = { .limit_ns = o->until_fail ?
+						     o->hang_seconds * 1000000000ull :
+						     0 };
+	_cleanup_close_ int signals = -1, poll = -1;
+	struct ptc_session *s = p->session;
+	struct err *err = ptc_process_open(p);
+
+	if (!err)
+		err = ptc_describe(p, o->argv);
+	if (!err)
+		err = make_poll(s, &signals, &poll);
+	p->is_recording = p->has_executed = true;
+	s->poll_fd = poll;
+	if (!err)
+		err = start(p, o, points, ret);
+	if (err)
+		return err;
+	// What was attached to has been changed by now: it is left in the usual way, for the
+	// signal that told us waits.
+	if (!s->is_attached && ptc_is_keeper_gone())
+		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
+				       "has not started)");
+	if (!s->flight)
+		ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
+	ret->has_run = true;
+	if (s->is_attached && o->on_attached)
+		o->on_attached(o, ret);
+	if (o->duration_s > 0)
+		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
+	if (!s->is_attached &&
+	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL,
+		    s->flight ? ptc_flight_options(s) : PTC_TRACE_OPTIONS) ||
+	     ptrace(PTRACE_CONT, p->pid, NULL, NULL)))
+		return err_errno("cannot start the program");
+	run(s, signals, poll, &hang, ret);
+	if (!s->flight)
+		ptc_follow_leave(s);
+	leave(p);
+	s->poll_fd = -1;
+	err = conclude(p, o, ret);
+	if (err)
+		ret->status = PTC_EXIT_FAILED;
+	return err;
+}
+
+/** What a recording changes about us, and a next program must not inherit. */
+struct surroundings {
+	sigset_t blocked;
+	struct sigaction pipe, size;
+	struct rlimit files;
+};
+
+/** After the launch. We see the program through to its end, whatever is sent to us; and
+ * each followed process takes some descriptors. */
+static void change_surroundings(struct surroundings *before, bool in_flight)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set = ptc_watched_signals(in_flight);
+	struct rlimit files;
+
+	sigprocmask(SIG_BLOCK, &set, &before->blocked);
+	sigaction(SIGPIPE, &ignore, &before->pipe);
+	sigaction(SIGXFSZ, &ignore, &before->size);
+	getrlimit(RLIMIT_NOFILE, &before->files);
+	files = before->files;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static void restore_surroundings(const struct surroundings *before)
+{
+	setrlimit(RLIMIT_NOFILE, &before->files);
+	sigaction(SIGPIPE, &before->pipe, NULL);
+	sigaction(SIGXFSZ, &before->size, NULL);
+	sigprocmask(SIG_SETMASK, &before->blocked, NULL);
+}
+
+struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
+			    struct ptc_points *points, struct ptc_result *ret)
+{
+	_cleanup_(session_deinit) struct ptc_session s = { .bpf = b,
+							   .wants_heap = o->wants_heap,
+							   .follows = o->follows,
+							   .is_portable = o->is_portable,
+							   .wants_end_core =
+								   o->wants_end_core,
+							   .private = &o->private,
+							   .stores = &o->stores,
+							   .wants_pt = o->pt.is_wanted,
+							   .pt = o->pt_setup,
+							   .pt_why_not = o->pt_why_not,
+							   .poll_fd = -1,
+							   .is_attached = o->pid };
+	struct ptc_process *p = NULL;
+	pid_t pid = o->pid;
+	struct err *err = pid ? ptc_target_check(&pid) : NULL;
+
+	ret->status = PTC_EXIT_FAILED;
+	if (err)
+		return err;
+	if (o->wants_snapshot)
+		err = ptc_flight_create(o, &s.flight);
+	if (err)
+		return err;
+	ptc_bpf_set_consumer(s.bpf, s.flight ? ptc_flight_take : ptc_assemble, &s);
+	if (!s.is_attached)
+		err = ptc_launch(o->argv, !s.flight, &pid, &ret->status);
+	if (err)
+		return err;
+	err = ptc_process_create(&s, pid, &p);
+	if (!err)
+		err = cap_writer_create(o->dir, &p->writer);
+	if (!err) {
+		struct surroundings before;
+
+		change_surroundings(&before, s.flight);
+		err = record_program(p, o, points, ret);
+		restore_surroundings(&before);
+	}
+	if (err && !ret->has_run) {
+		if (!s.is_attached) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, __WALL);
+		}
+		cap_writer_remove(p ? take_ptr(&p->writer) : NULL);
+	}
+	return err;
+}
+
+unsigned ptc_parts_wanted(const struct ptc_options *o)
+{
+	unsigned parts = 0;
+
+	if (o->wants_snapshot)
+		parts |= o->wants_heap ? PTC_BPF_RESULTS : 0;
+	else
+		// Who attaches has them stand still meanwhile.
+		parts |= PTC_BPF_CALLS | (o->pid ? PTC_BPF_THREADS : 0);
+	return parts | (o->wants_heap ? PTC_BPF_HEAP : 0) |
+	       (o->stores.is_wanted ? PTC_BPF_STORES : 0);
+}
+
+struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
+{
+	_cleanup_(ptc_points_deinit) struct ptc_points points = {};
+	struct ptc_bpf *b = NULL;
+	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &b);
+
+	ret->status = PTC_EXIT_FAILED;
+	if (!err)
+		err = ptc_record_once(o, b, o->wants_chaos ? &points : NULL, ret);
+	ptc_bpf_destroy(b);
+	return err;
+}
+
+void ptc_result_deinit(struct ptc_result *r)
+{
+	ptc_info_deinit(&r->info);
+	free(r->first_gap);
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * record -p: a program that runs already. All its threads are stopped, what would make it
+ * depend on chance is taken away (vdso.c, undo.c), its state is saved, and it goes
+ * on; at the end all of that backwards (doc/attach.md).
+ *
+ * A thread that waits in a system call has been made to leave it by the stop. Its start
+ * state is then the instant before the call, which it makes again; the first, cut short,
+ * becomes its first event, as if a signal had come (inputs/assemble.c on restarted calls).
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/start/attach.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/files.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/start/private.h"
+#include "pt-collect/start/proc.h"
+#include "pt-collect/record.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/threads.h"
+#include "pt-collect/start/tracee.h"
+#include "pt-collect/start/undo.h"
+#include "pt-collect/start/vdso.h"
+
+#define RED_ZONE 512 ///< bytes below rsp that are not for us
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+/* ---- calls that the stop cut short --------------------------------------------------------- */
+
+/** Calls that end with EINTR at once instead of being made again by the kernel. */
+static bool is_waiting_call(uint64_t nr)
+{
+	return nr == __NR_epoll_wait || nr == __NR_epoll_pwait || nr == 441;
+}
+
+/** Is a signal on its way that the thread does not block? Then EINTR is meant. */
+static bool has_signal(const struct ptc_process *p, pid_t tid)
+{
+	uint64_t stop = 1ull << (SIGSTOP - 1);
+	uint64_t pending = ptc_status_number(p->pid, tid, "SigPnd", 16) |
+			   ptc_status_number(p->pid, tid, "ShdPnd", 16);
+
+	return pending & ~ptc_status_number(p->pid, tid, "SigBlk", 16) & ~stop;
+}
+
+/* Programs must cope with EINTR there, and some do not. */
+struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
+			   struct user_regs_struct *u)
+{
+	if ((int64_t)u->orig_rax < 0 || (int64_t)u->rax != -EINTR ||
+	    !is_waiting_call(u->orig_rax) || has_signal(p, tid))
+		return NULL;
+	u->rip -= 2;
+	u->rax = u->orig_rax;
+	u->orig_rax = -1;
+	if (ptrace(PTRACE_SETREGS, tid, NULL, u))
+		return err_errno("cannot set the registers of thread %d", tid);
+	return NULL;
+}
+
+bool ptc_is_cut_short(const struct user_regs_struct *u)
+{
+	int64_t ret = u->rax;
+
+	return (int64_t)u->orig_rax >= 0 &&
+	       (ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
+		ret == -ERESTART_RESTARTBLOCK);
+}
+
+#define LOAD_EAX 0xb8 ///< mov eax, imm32
+#define LOAD_BYTES 5
+#define SYSCALL_BYTES 2
+
+/** The call that was cut short at @p u. One that had been before (we were here already, or
+ * its user stopped it) is restart_syscall by now, and only the code says what it was: these
+ * are all that the kernel goes on with so. @return restart_syscall when that does not tell. */
+static uint64_t call_cut_short(const struct ptc_process *p,
+			       const struct user_regs_struct *u)
+{
+	uint8_t code[LOAD_BYTES];
+	uint32_t nr = 0;
+
+	if (u->orig_rax != __NR_restart_syscall)
+		return u->orig_rax;
+	if (ptc_read_some(p, u->rip - SYSCALL_BYTES - LOAD_BYTES, code, sizeof(code)) ==
+		    sizeof(code) &&
+	    code[0] == LOAD_EAX)
+		memcpy(&nr, code + 1, sizeof(nr));
+	return nr == __NR_futex || nr == __NR_poll || nr == __NR_nanosleep ||
+			       nr == __NR_clock_nanosleep ?
+		       nr :
+		       u->orig_rax;
+}
+
+/** The registers from which the replay starts thread @p t. */
+static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread *t,
+				  const struct user_regs_struct *u)
+{
+	struct cap_regs r = ptc_to_cap(u);
+
+	if (!ptc_is_cut_short(u))
+		return r;
+	r.gpr[CAP_RAX] = u->orig_rax;
+	if ((int64_t)u->rax == -ERESTART_RESTARTBLOCK)
+		ptc_bpf_set_restarting(p->session->bpf, t->tid, call_cut_short(p, u));
+	t->held = (struct cap_event){ .kind = CAP_EV_SYSCALL,
+				      .tid = t->tid,
+				      .at_ns = ptc_now_ns(),
+				      .regs = r,
+				      .ret = u->rax };
+	t->has_held = true;
+	r.rip -= 2;
+	return r;
+}
+
+/* ---- the start state ------------------------------------------------------------------------ */
+
+/** The word that the kernel zeroes at the thread's end. It tells that only by writing it
+ * to memory of the thread: some of its stack is borrowed. */
+static uint64_t clear_child_tid(const struct ptc_process *p, pid_t tid, uint64_t rsp)
+{
+	uint64_t at = (rsp - RED_ZONE) & -16ull, saved, word = 0;
+	_cleanup_err_ struct err *err = NULL;
+	long ret = -1;
+
+	if (ptc_read_some(p, at, &saved, sizeof(saved)) != sizeof(saved))
+		return 0;
+	err = ptc_inject(tid, p->syscall_at, __NR_prctl,
+			 (uint64_t[6]){ PR_GET_TID_ADDRESS, at }, &ret);
+	if (!err && !ret)
+		ptc_read_some(p, at, &word, sizeof(word));
+	if (!err)
+		err = ptc_write(p, at, &saved, sizeof(saved));
+	return word;
+}
+
+static struct err *take_thread(struct ptc_process *p, struct ptc_thread *t,
+			       struct cap_thread *c)
+{
+	struct user_regs_struct u;
+	struct err *err = ptc_get_regs(t->tid, &u);
+	size_t head_bytes;
+	void *head = NULL;
+
+	if (!err)
+		err = ptc_take_xstate(t->tid, &c->xstate, &c->xstate_bytes);
+	if (err)
+		return err;
+	c->tid = t->tid;
+	c->regs = start_regs(p, t, &u);
+	c->clear_child_tid = clear_child_tid(p, t->tid, u.rsp);
+	if (!syscall(__NR_get_robust_list, t->tid, &head, &head_bytes))
+		c->robust_list = (uintptr_t)head;
+	// Handlers that it may be inside of return into what was before us.
+	t->n_frames = PTC_FRAMES_UNKNOWN;
+	return NULL;
+}
+
+static struct err *take_threads(struct ptc_process *p, struct cap_core *core)
+{
+	struct err *err = NULL;
+
+	core->threads = calloc(p->threads.size + 1, sizeof(*core->threads));
+	if (!core->threads)
+		return &err_nomem;
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest)
+			err = take_thread(p, p->threads.data[i],
+					  &core->threads[core->n_threads++]);
+	if (err)
+		return err;
+	core->tid = core->threads[0].tid;
+	core->regs = core->threads[0].regs;
+	core->xstate = core->threads[0].xstate;
+	core->xstate_bytes = core->threads[0].xstate_bytes;
+	return NULL;
+}
+
+/** Memory that others write into is not all recorded; io_uring's is not at all. */
+static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+
+		if (strstr(m->name, "[io_uring]"))
+			ptc_log_gap(p, p->pid,
+				    "the program uses io_uring, which is not recorded");
+		else if (ptc_is_shared_memory(m) && m->prot & PROT_WRITE)
+			ptc_log_gap(p, p->pid,
+				    "shared memory at 0x%llx (%s): what others write "
+				    "there is not recorded",
+				    (unsigned long long)m->start, m->name);
+	}
+}
+
+/** The thread that is first in the start state. */
+static pid_t first_resting(const struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_at_rest)
+			return p->threads.data[i]->tid;
+	return p->pid;
+}
+
+static void core_destroyp(struct cap_core **core)
+{
+	cap_core_close(*core);
+}
+
+static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
+			      struct ptc_result *ret)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	struct err *err;
+	long brk = 0;
+
+	if (!core)
+		return &err_nomem;
+	core->fd = -1;
+	core->exe = strdup(p->exe);
+	if (!core->exe)
+		return &err_nomem;
+	err = take_threads(p, core);
+	if (!err)
+		err = ptc_inject(p->pid, p->syscall_at, __NR_brk, (uint64_t[6]){}, &brk);
+	core->brk = brk;
+	if (!err)
+		err = ptc_recall_auxv(p->pid, true, core);
+	if (!err)
+		err = ptc_take_mappings(p, maps, core);
+	if (!err)
+		err = cap_writer_core(p->writer, core, ptc_private_read, p);
+	ret->n_threads = core->n_threads;
+	for (size_t i = 0; i < core->n_mappings; i++)
+		ret->saved_bytes += core->mappings[i].core_bytes;
+	return err;
+}
+
+/* ---- attaching ------------------------------------------------------------------------------ */
+
+/** All threads rest: make the program what we can replay. */
+static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
+{
+	struct err *err = ptc_vdso_find(p, maps, &p->vdso);
+
+	if (!err)
+		err = ptc_undo_begin(p);
+	for (size_t i = 0; i < p->threads.size && !err; i++) {
+		struct user_regs_struct u;
+		pid_t tid = p->threads.data[i]->tid;
+
+		if (!p->threads.data[i]->is_at_rest)
+			continue;
+		if (p->threads.data[i]->is_in_group_stop)
+			return err_new(ERR_UNSUPPORTED,
+				       "it is stopped (kill -CONT %d "
+				       "lets it go on)",
+				       p->pid);
+		if (p->threads.data[i]->is_filtered)
+			return err_new(ERR_PERMISSION,
+				       "it runs under a seccomp filter: attaching to it "
+				       "needs CAP_SYS_ADMIN");
+		// In this order: on its way out it may have begun a call.
+		err = ptc_vdso_leave(tid, &p->vdso);
+		if (!err)
+			err = ptc_get_regs(tid, &u);
+		if (!err)
+			err = ptc_renew_wait(p, tid, &u);
+	}
+	p->syscall_at = p->vdso.gate;
+	if (!err)
+		err = ptc_vdso_divert(p, &p->vdso);
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest)
+			err = ptc_undo_change(p, p->threads.data[i]->tid);
+	return err;
+}
+
+struct err *ptc_attach_change_back(struct ptc_process *p)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct ptc_thread *t = p->threads.data[i];
+		struct user_regs_struct u;
+		struct err *one;
+
+		if (!t->is_at_rest)
+			continue;
+		ptc_drop_signals(p, t);
+		one = ptc_undo_call(t->tid);
+		if (!one && p->vdso.gate)
+			one = ptc_vdso_leave(t->tid, &p->vdso);
+		if (!one)
+			one = ptc_get_regs(t->tid, &u);
+		if (!one)
+			one = ptc_renew_wait(p, t->tid, &u);
+		if (!one && p->syscall_at)
+			one = ptc_undo_thread(t->tid);
+		if (err)
+			err_destroy(one);
+		else
+			err = one;
+	}
+	if (!err && p->syscall_at)
+		err = ptc_vdso_restore(p, &p->vdso);
+	return err;
+}
+
+struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	// That takes long, so it is done while the program still runs.
+	struct err *err = ptc_files_keep_all(p);
+	uint64_t from_ns;
+
+	if (err)
+		return err;
+	from_ns = ptc_now_ns();
+	err = ptc_freeze(p, false);
+	if (!err)
+		err = ptc_maps_read(p->pid, &maps);
+	if (!err)
+		err = change(p, &maps);
+	if (!err)
+		tell_what_is_shared(p, &maps);
+	if (!err)
+		err = save_state(p, &maps, ret);
+	if (!err && ret->n_threads > 1)
+		err = ptc_threads_attach(p, first_resting(p));
+	if (err) {
+		ptc_threads_end(p);
+		err_destroy(ptc_attach_change_back(p));
+		ptc_undo_end();
+		ptc_thaw(p, true, 0);
+		return err_prefix(err, "cannot attach to process %d", p->pid);
+	}
+	ptc_pt_begin(p);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
+	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
+	ret->stopped_ns = ptc_now_ns() - from_ns;
+	// Not before: what a probe writes into the code would be saved with it.
+	ptc_chance_start(p, &maps);
+	ptc_files_probe(p, &maps);
+	return NULL;
+}
+
+void ptc_attach_end(struct ptc_process *p)
+{
+	_cleanup_err_ struct err *err = p->is_left ? NULL : ptc_freeze(p, true);
+
+	ptc_child_await(p);
+	if (p->is_left)
+		return;
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_drain(p->session->bpf);
+	ptc_threads_end(p);
+	if (!err)
+		err = ptc_attach_change_back(p);
+	if (!err)
+		ptc_undo_end();
+	if (err)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	ptc_thaw(p, true, 0);
+}
+
+void ptc_attach_executed(struct ptc_process *p)
+{
+	_cleanup_err_ struct err *err = NULL;
+
+	ptc_bpf_drain(p->session->bpf);
+	// What was changed in the old image is gone with it.
+	ptc_undo_end();
+	err = ptc_free_program(p);
+	if (err)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	ptrace(PTRACE_DETACH, p->pid, NULL, NULL);
+	log_warn("process %d executes another program: the recording ends there", p->pid);
+	p->is_left = p->session->wants_end = true;
+}

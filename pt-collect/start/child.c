@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Children of the program. Each is followed (follow.c), or gets its rdtsc and cpuid
+ * back and is let go. The kernel reports the parent's event and the child's first stop in
+ * either order; the child goes on only when both are in.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/chaos.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/start/proc.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/threads.h"
+#include "pt-collect/start/tracee.h"
+
+#define AWAIT_NS 5000000000ull ///< frozen, or the machine is: it is not waited for
+#define AWAIT_NAP_NS 100000
+
+static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
+{
+	struct ptc_child *c;
+
+	for (size_t i = 0; i < s->children.size; i++)
+		if (s->children.data[i].pid == pid)
+			return &s->children.data[i];
+	c = vec_push(&s->children);
+	if (c)
+		c->pid = pid;
+	return c;
+}
+
+/** A thread of process @p pid, not a process of its own? */
+static bool is_thread(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", pid, tid);
+	return !access(path, F_OK);
+}
+
+static void start_thread(struct ptc_process *p, pid_t tid)
+{
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+
+	if (t)
+		t->is_attached = true;
+	ptc_pt_thread_born(p, tid);
+	if (p->session->chaos)
+		ptc_chaos_add(p->session->chaos, tid);
+	ptc_process_go_on(p, tid);
+}
+
+void ptc_child_free(pid_t child)
+{
+	struct user_regs_struct u;
+	// It just made the call that created it: a syscall instruction is there.
+	_cleanup_err_ struct err *err = ptc_get_regs(child, &u);
+
+	if (!err)
+		err = ptc_allow_chance(child, u.rip - 2, true);
+	if (err)
+		log_info("child %d: %s", child, err->message);
+	ptrace(PTRACE_DETACH, child, NULL, NULL);
+}
+
+uint64_t ptc_child_flags(pid_t child)
+{
+	struct user_regs_struct u;
+	uint64_t flags;
+
+	if (ptrace(PTRACE_GETREGS, child, NULL, &u))
+		return 0;
+	switch (u.orig_rax) {
+	case __NR_vfork:
+		return CLONE_VFORK | CLONE_VM;
+	case __NR_clone:
+		return u.rdi;
+	case __NR_clone3: {
+		// The first member of struct clone_args.
+		errno = 0;
+		flags = ptrace(PTRACE_PEEKDATA, child, (void *)u.rdi, NULL);
+		return errno ? 0 : flags;
+	}
+	}
+	return 0;
+}
+
+/** Both sides are in: follow it, or let it go. */
+static void release(struct ptc_session *s, struct ptc_child *entry)
+{
+	struct ptc_child c = *entry;
+	struct ptc_process *p = ptc_process_of(s, c.parent);
+	uint64_t flags;
+
+	*entry = s->children.data[--s->children.size];
+	if (p && is_thread(c.parent, c.pid)) {
+		start_thread(p, c.pid);
+		return;
+	}
+	if (p)
+		ptc_threads_release(p, c.pid);
+	flags = ptc_child_flags(c.pid);
+	if (p && flags & CLONE_VM && !(flags & CLONE_VFORK))
+		ptc_log_gap(p, c.parent,
+			    "process %d runs in the program's memory: what it writes "
+			    "there is not recorded",
+			    c.pid);
+	if (s->follows)
+		ptc_follow(s, &c, flags & CLONE_VM);
+	else
+		ptc_child_free(c.pid);
+}
+
+void ptc_child_stopped(struct ptc_session *s, pid_t pid)
+{
+	struct ptc_child *c = find_child(s, pid);
+
+	if (!c)
+		return;
+	c->has_stopped = true;
+	if (c->parent)
+		release(s, c);
+}
+
+/** Memory shared with a child may change under the program. */
+static void check_shared_memory(struct ptc_process *p, pid_t parent)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (!ptc_is_shared_memory(m))
+			continue;
+		ptc_log_gap(p, parent,
+			    "a child shares memory at 0x%llx (%s): what it "
+			    "writes there is not recorded",
+			    (unsigned long long)m->start, m->name);
+		return;
+	}
+}
+
+void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child)
+{
+	const struct ptc_thread *t = ptc_thread_find(p, parent);
+	_cleanup_err_ struct err *err = NULL;
+	struct ptc_child *c;
+
+	if (event == PTRACE_EVENT_VFORK)
+		ptc_vfork_created(p, parent);
+	else if (!is_thread(p->pid, child))
+		check_shared_memory(p, parent);
+	else if ((err = ptc_threads_begin(p, parent)))
+		ptc_stop_recording(p, take_ptr(&err));
+	else if (p->session->chaos)
+		ptc_chaos_add(p->session->chaos, child);
+	c = find_child(p->session, child);
+	if (!c)
+		return;
+	c->parent = p->pid;
+	c->parent_index = p->index;
+	c->event = event;
+	c->n_frames = t ? t->n_frames : 0;
+	if (c->has_stopped)
+		release(p->session, c);
+}
+
+void ptc_child_ended(struct ptc_session *s, pid_t child)
+{
+	for (size_t i = 0; i < s->children.size; i++)
+		if (s->children.data[i].pid == child)
+			s->children.data[i--] = s->children.data[--s->children.size];
+}
+
+void ptc_child_await(struct ptc_process *p)
+{
+	struct timespec nap = { .tv_nsec = AWAIT_NAP_NS };
+	uint64_t until_ns = ptc_now_ns() + AWAIT_NS;
+	struct ptc_session *s = p->session;
+	size_t i = 0;
+
+	while (i < s->children.size) {
+		const struct ptc_child *c = &s->children.data[i];
+		pid_t pid = c->pid, got;
+		int status;
+
+		if (c->parent != p->pid || c->has_stopped) {
+			i++;
+			continue;
+		}
+		got = waitpid(pid, &status, __WALL | WNOHANG);
+		if (got > 0) {
+			ptc_session_take(s, pid, status);
+		} else if (got < 0) {
+			ptc_child_ended(s, pid);
+		} else if (ptc_now_ns() > until_ns) {
+			log_warn("child %d does not begin to run", pid);
+			return;
+		} else {
+			nanosleep(&nap, NULL);
+		}
+	}
+}
+
+void ptc_child_await_ends(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		bool is_signal = WIFSTOPPED(status) && !(status >> 16);
+		siginfo_t si;
+
+		// The kernel side asked for time.
+		if (is_signal && !ptrace(PTRACE_GETSIGINFO, pid, NULL, &si) &&
+		    si.si_signo == SIGSTOP && si.si_code == SI_KERNEL)
+			is_signal = false;
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, pid, NULL,
+			       (long)(is_signal ? WSTOPSIG(status) : 0));
+	}
+}
+
+void ptc_child_orphans(struct ptc_session *s, uint32_t index)
+{
+	for (size_t i = 0; i < s->children.size; i++) {
+		struct ptc_child *c = &s->children.data[i];
+		const struct ptc_process *p;
+
+		// Killed before it ran: its end came before its parent's event.
+		if (!c->has_stopped && kill(c->pid, 0) && errno == ESRCH) {
+			s->children.data[i--] = s->children.data[--s->children.size];
+			continue;
+		}
+		if (!c->has_stopped || c->parent)
+			continue;
+		p = ptc_process_of(s, ptc_stat_number(c->pid, PTC_STAT_PARENT));
+		if (p && !p->has_ended)
+			continue; // its event is on its way
+		c->parent_index = index;
+		c->event = PTRACE_EVENT_FORK;
+		release(s, c);
+		i--;
+	}
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * record -f: the processes that the program creates are recorded like itself, each into a
+ * bundle inside its own (children/N-NAME.PID).
+ *
+ * A child of fork stands behind the call, in memory of its own: its history begins there.
+ * What it may wait for from us is little: usually it executes a program soon, and then its
+ * history begins anew with that, as the program's does. A child that runs in its parent's
+ * memory (vfork, posix_spawn) has a history from its first exec on; what it writes before
+ * is its parent's input (child.c).
+ */
+#define LOG_ROOM "record"
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/start/attach.h"
+#include "pt-collect/bpf.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/pt/record.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/threads.h"
+#include "pt-collect/start/tracee.h"
+
+static enum cap_created created_by(unsigned event)
+{
+	switch (event) {
+	case PTRACE_EVENT_VFORK:
+		return CAP_CREATED_VFORK;
+	case PTRACE_EVENT_CLONE:
+		return CAP_CREATED_CLONE;
+	default:
+		return CAP_CREATED_FORK;
+	}
+}
+
+static struct cap_process *listed(const struct ptc_process *p)
+{
+	return &p->session->followed.data[p->index - 1];
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/** N-NAME.PID, for people and for a capture without manifests. NAME is what ps shows: the
+ * name by which it was called, a script's own. */
+static char *name_bundle(const struct ptc_process *p)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], comm[32] = "", *name;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", p->pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = 0;
+	for (char *c = comm; *c; c++)
+		if (*c == '/' || (unsigned char)*c <= ' ' || *c == 127)
+			*c = '_';
+	if (asprintf(&name, "%u-%s.%d", p->index, comm, p->pid) < 0)
+		return NULL;
+	return name;
+}
+
+/** Begin the bundle, or begin it again under its new name. */
+static struct err *begin_bundle(struct ptc_process *p)
+{
+	_cleanup_free_ char *name = name_bundle(p);
+	const struct cap_writer *root = p->session->processes.data[0]->writer;
+	struct err *err;
+
+	if (!name)
+		return &err_nomem;
+	if (!p->writer) {
+		err = cap_writer_create_child(root, name, &p->writer);
+	} else {
+		err = cap_writer_restart(p->writer);
+		if (!err)
+			err = cap_writer_rename_child(p->writer, root, name);
+	}
+	if (err)
+		return err;
+	free(p->dir);
+	p->dir = take_ptr(&name);
+	err = ptc_describe(p, NULL);
+	p->info.is_child = true;
+	p->info.index = p->index;
+	p->info.parent = listed(p)->parent;
+	p->info.created = listed(p)->created;
+	return err;
+}
+
+struct err *ptc_follow_executed(struct ptc_process *p)
+{
+	p->awaits_exec = false;
+	return begin_bundle(p);
+}
+
+static void tell_shared_memory(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+
+	for (size_t i = 0; !err && i < maps.list.size; i++) {
+		const struct ptc_map *m = maps.list.data[i];
+
+		if (ptc_is_shared_memory(m))
+			ptc_log_gap(
+				p, p->pid,
+				"it shares memory at 0x%llx (%s) with its parent: what "
+				"others write there is not recorded",
+				(unsigned long long)m->start, m->name);
+	}
+}
+
+/** From behind the call that made it. */
+static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c)
+{
+	struct err *err = begin_bundle(p);
+
+	if (err)
+		return err;
+	ptc_thread_find(p, p->pid)->n_frames = c->n_frames;
+	p->is_recording = true;
+	err = ptc_start_forked(p);
+	if (err)
+		return err;
+	tell_shared_memory(p);
+	ptc_pt_begin(p);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
+	return NULL;
+}
+
+/** Give it a number and its place in the list. */
+static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
+			  struct ptc_process **ret)
+{
+	struct cap_process *entry = vec_push(&s->followed);
+	struct ptc_thread *t;
+	struct err *err;
+
+	if (!entry)
+		return &err_nomem;
+	*entry = (struct cap_process){ .index = s->followed.size,
+				       .parent = c->parent_index,
+				       .pid = c->pid,
+				       .created = created_by(c->event) };
+	err = ptc_process_create(s, c->pid, ret);
+	if (err)
+		return err;
+	(*ret)->index = s->followed.size;
+	t = ptc_thread_find(*ret, c->pid);
+	if (!t)
+		return &err_nomem;
+	t->is_attached = true;
+	return NULL;
+}
+
+void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory)
+{
+	const struct ptc_process *parent = ptc_process_of(s, c->parent);
+	struct ptc_process *p = NULL;
+	struct err *err = enlist(s, c, &p);
+
+	if (!err)
+		err = ptc_process_open(p);
+	if (!err && parent)
+		p->syscall_at = parent->syscall_at;
+	if (!err && shares_memory)
+		p->awaits_exec = true;
+	else if (!err)
+		err = begin_forked(p, c);
+	if (!err) {
+		ptrace(PTRACE_CONT, c->pid, NULL, NULL);
+		return;
+	}
+	ptc_child_free(c->pid);
+	if (p) {
+		ptc_stop_recording(p, err);
+		ptc_follow_ended(p);
+	} else if (s->failure) {
+		err_destroy(err);
+	} else {
+		s->failure = err;
+	}
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+/** Remember what a bundle lacks for the summary. */
+static void count_gaps(const struct ptc_process *p)
+{
+	struct ptc_session *s = p->session;
+
+	s->n_gaps += p->info.n_missing;
+	if (!p->info.n_missing || s->first_gap)
+		return;
+	if (asprintf(&s->first_gap, "process %u (%s): %s", p->index, base_name(p->exe),
+		     p->info.missing[0]) < 0)
+		s->first_gap = NULL;
+}
+
+/** A process of which nothing could be recorded, or not all. What one program is like makes a
+ * gap; what is wrong with us or the disk makes the recording fail. */
+static void take_failure(const struct ptc_process *p, struct err *err)
+{
+	struct ptc_session *s = p->session;
+
+	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
+			 p->index, base_name(p->exe ?: "?"), p->pid);
+	log_info("%s", err->message);
+	s->n_gaps++;
+	if (!s->first_gap)
+		s->first_gap = strdup(err->message);
+	if (err->code == ERR_UNSUPPORTED || s->failure)
+		err_destroy(err);
+	else
+		s->failure = err;
+}
+
+/** What the list in the program's manifest says of it. */
+static void list_end(struct ptc_process *p, bool is_finished)
+{
+	struct cap_process *entry = listed(p);
+
+	entry->dir = take_ptr(&p->dir);
+	entry->exe = take_ptr(&p->exe);
+	entry->argv = take_ptr(&p->info.argv);
+	entry->n_syscalls = p->info.n_syscalls;
+	entry->is_complete = is_finished && p->info.is_complete;
+	ptc_describe_end(p, &entry->end, &entry->end_value);
+	p->session->followed_syscalls += p->info.n_syscalls;
+}
+
+static void forget(struct ptc_process *p)
+{
+	struct ptc_session *s = p->session;
+
+	for (size_t i = 1; i < s->processes.size; i++)
+		if (s->processes.data[i] == p)
+			s->processes.data[i] = s->processes.data[--s->processes.size];
+	ptc_process_destroy(p);
+}
+
+void ptc_follow_ended(struct ptc_process *p)
+{
+	struct ptc_session *s = p->session;
+	struct err *err = NULL;
+	uint64_t bytes = 0;
+	bool is_finished;
+
+	ptc_bpf_drain(s->bpf);
+	// Its number may soon be somebody else's.
+	ptc_bpf_set_recorded(s->bpf, p->pid, false);
+	if (p->writer || p->failure)
+		err = ptc_finish(p, &bytes, NULL);
+	ptc_bpf_unprobe(s->bpf, p->pid);
+	is_finished = p->writer && !err;
+	if (err)
+		take_failure(p, take_ptr(&err));
+	else
+		count_gaps(p);
+	s->followed_bytes += bytes;
+	list_end(p, is_finished);
+	forget(p);
+}
+
+void ptc_leave(struct ptc_process *p)
+{
+	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct err *err;
+
+	if (first)
+		first->is_attached = true; // by its number alone, until now
+	err = ptc_freeze(p, true);
+	ptc_child_await(p);
+	if (p->has_ended)
+		ptc_child_orphans(p->session, p->index);
+	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_drain(p->session->bpf);
+	ptc_threads_end(p);
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest && p->syscall_at)
+			err = ptc_allow_chance(p->threads.data[i]->tid, p->syscall_at,
+					       true);
+	if (err && !p->has_ended)
+		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+	err_destroy(err);
+	ptc_thaw(p, true, 0);
+	ptc_wards_forget(p->pid);
+}
+
+void ptc_follow_leave(struct ptc_session *s)
+{
+	s->follows = false;
+	// Children before their parents: a parent may be waiting for a vfork child.
+	while (s->processes.size > 1) {
+		struct ptc_process *p = s->processes.data[1];
+		uint32_t index;
+
+		for (size_t i = 2; i < s->processes.size; i++)
+			if (s->processes.data[i]->index > p->index)
+				p = s->processes.data[i];
+		index = p->index;
+		ptc_leave(p);
+		ptc_follow_ended(p);
+		ptc_child_orphans(s, index);
+	}
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The program must not be harmed, whatever becomes of us. Two processes: the keeper, which
+ * the user started, sees and kills; and its child, the recorder, which traces and writes.
+ *
+ *   keeper killed    the recorder gets SIGTERM from the kernel: it ends the recording as
+ *                    when it leaves a program that it attached to, and nothing is lost,
+ *                    of the capture neither.
+ *   recorder killed  the kernel lets its tracees run at once, changed as they are. The
+ *                    keeper hears of it by the end of a pipe, which closes before that:
+ *                    it becomes their tracer as soon as it can, and undoes the changes,
+ *                    of which it has tables (undo.c, wards.c).
+ *
+ * In the second case there is a moment in which rdtsc or cpuid would end the program; the
+ * process with the well-known number is therefore the other one. A thread that was making
+ * a call for us waits in the gate meanwhile (vdso.c).
+ */
+#define LOG_ROOM "record"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "pt-collect/start/attach.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/start/privilege.h"
+#include "pt-collect/record.h"
+#include "pt-collect/start/undo.h"
+
+#define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder
+
+sigset_t ptc_watched_signals(bool in_flight)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	if (in_flight)
+		sigaddset(&set, SIGUSR2);
+	return set;
+}
+
+/* ---- after the recorder's death ------------------------------------------------------------- */
+
+/** Seize thread @p t as soon as the dying recorder has let go of it. */
+static void seize(struct ptc_process *p, pid_t tid)
+{
+	uint64_t until_ns = ptc_now_ns() + SEIZE_NS;
+	struct ptc_thread *t = ptc_thread_find(p, tid);
+	long failed;
+
+	do
+		failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+	while (failed && errno == EPERM && ptc_now_ns() < until_ns);
+	if (t && !failed)
+		t->is_attached = true;
+}
+
+static void seize_all(struct ptc_process *p)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *d;
+
+	p->pid = ptc_undo_pid();
+	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (atoi(e->d_name))
+			seize(p, atoi(e->d_name));
+	if (d)
+		closedir(d);
+}
+
+static bool is_stopped(const struct ptc_process *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++)
+		if (p->threads.data[i]->is_in_group_stop)
+			return true;
+	return false;
+}
+
+static struct err *repair(struct ptc_process *p)
+{
+	bool was_stopped;
+	struct err *err = ptc_process_open(p);
+
+	if (!err)
+		err = ptc_freeze(p, false);
+	if (err)
+		return err;
+	was_stopped = is_stopped(p);
+	ptc_undo_vdso(&p->vdso);
+	p->syscall_at = p->vdso.gate;
+	err = ptc_attach_change_back(p);
+	ptc_thaw(p, true, 0);
+	// The kernel side asked for time, of a recorder that is no more.
+	if (was_stopped && !ptc_undo_is_stopped())
+		kill(p->pid, SIGCONT);
+	return err;
+}
+
+/** @p session's only process is the target. */
+static int take_over(struct ptc_session *s, int signo)
+{
+	struct ptc_process *p = s->processes.data[0];
+	_cleanup_err_ struct err *err = NULL;
+
+	bool goes_on = ptc_wards_repair();
+
+	p->pid = ptc_undo_pid();
+	if (p->pid)
+		err = repair(p);
+	fprintf(stderr,
+		"faultline: cannot go on recording: the recorder was ended by a "
+		"signal (%s)%s\n",
+		strsignal(signo), p->pid || goes_on ? "; the program goes on" : "");
+	if (err && err->code != ERR_NOT_FOUND)
+		fprintf(stderr, "faultline: process %d is not as it was: %s\n", p->pid,
+			err->message);
+	ptc_wards_wait();
+	return PTC_EXIT_FAILED;
+}
+
+/* ---- before ----------------------------------------------------------------------------------- */
+
+/** What is sent to us with kill is meant for the recorder; what the terminal sends it gets
+ * itself. */
+static void pass_signals(int signals, pid_t recorder)
+{
+	struct signalfd_siginfo si;
+
+	while (read(signals, &si, sizeof(si)) > 0)
+		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER)
+			kill(recorder, si.ssi_signo);
+}
+
+static int watch(struct ptc_session *s, pid_t recorder, int its_end, sigset_t set)
+{
+	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	struct pollfd p[2] = { { .fd = its_end }, { .fd = signals, .events = POLLIN } };
+	int status;
+
+	while (waitpid(recorder, &status, WNOHANG) != recorder) {
+		poll(p, 2, -1);
+		pass_signals(signals, recorder);
+		if (p[0].revents)
+			ptc_wards_seize(recorder);
+		if (p[0].revents && ptc_undo_pid())
+			seize_all(s->processes.data[0]);
+		if (p[0].revents)
+			p[0].fd = -1;
+		p[0].revents = 0;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : take_over(s, WTERMSIG(status));
+}
+
+/** Of the recorder; 0 in programs that record without a keeper. */
+static pid_t keeper_pid;
+
+bool ptc_is_keeper_gone(void)
+{
+	return keeper_pid && getppid() != keeper_pid;
+}
+
+__attribute__((noreturn)) static void be_recorder(pid_t keeper, int (*fn)(void *ctx),
+						  void *ctx)
+{
+	keeper_pid = keeper;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	// Killing by name means the one that can be killed.
+	prctl(PR_SET_NAME, "flt-recorder");
+	if (getppid() != keeper)
+		_exit(PTC_EXIT_FAILED);
+	exit(fn(ctx));
+}
+
+int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
+{
+	struct ptc_session s = {};
+	struct ptc_process *p;
+	struct sigaction usual = { .sa_handler = SIG_DFL }, on_child;
+	sigset_t set = ptc_watched_signals(in_flight), before;
+	pid_t keeper = getpid(), recorder = -1;
+	struct err *err = ptc_undo_init();
+	int end[2], ret = PTC_EXIT_FAILED;
+
+	if (!err)
+		err = ptc_wards_init();
+	if (!err)
+		err = ptc_process_create(&s, 0, &p);
+	// Were children ignored, we would never hear of the recorder's end.
+	sigaction(SIGCHLD, &usual, &on_child);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	if (!err && !pipe2(end, O_CLOEXEC))
+		recorder = fork();
+	if (!recorder) {
+		sigaction(SIGCHLD, &on_child, NULL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		close(end[0]);
+		be_recorder(keeper, fn, ctx);
+	}
+	if (recorder < 0) {
+		fprintf(stderr, "faultline: cannot start the recorder: %s\n",
+			err ? err->message : strerror(errno));
+		return ret;
+	}
+	close(end[1]);
+	ptc_privilege_end();
+	ret = watch(&s, recorder, end[0], set);
+	close(end[0]);
+	ptc_process_destroy(p);
+	vec_deinit(&s.processes);
+	return ret;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What /proc says of a process, a number at a time.
+ */
+#define LOG_ROOM "record"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "pt-collect/start/proc.h"
+
+bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256])
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t n = strlen(field);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, 256, f))
+		if (!strncmp(line, field, n) && line[n] == ':') {
+			char *value = line + n + 1 + strspn(line + n + 1, " \t");
+
+			value[strcspn(value, "\n")] = 0;
+			memmove(line, value, strlen(value) + 1);
+			return true;
+		}
+	return false;
+}
+
+uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base)
+{
+	char line[256];
+
+	return ptc_status_line(pid, tid, field, line) ? strtoull(line, NULL, base) : 0;
+}
+
+char ptc_status_letter(pid_t pid, pid_t tid, const char *field)
+{
+	char line[256];
+
+	return ptc_status_line(pid, tid, field, line) ? line[0] : 0;
+}
+
+bool ptc_is_ended(pid_t pid, pid_t tid)
+{
+	char state = ptc_status_letter(pid, tid, "State");
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+uint64_t ptc_stat_number(pid_t pid, unsigned field)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[2048];
+	char *at = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	// Field 2, the name, is in parentheses, and may hold any other character.
+	if (f && fgets(line, sizeof(line), f))
+		at = strrchr(line, ')');
+	for (unsigned i = 2; at && i < field; i++)
+		at = strchr(at + 1, ' ');
+	// Field 3 is a letter.
+	return at ? strtoull(at, NULL, 10) : 0;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What /proc says of a process, a number at a time (proc.c).
+ */
+#ifndef PT_COLLECT_START_PROC_H
+#define PT_COLLECT_START_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** Find line "@p field:" of /proc/PID/task/TID/status; @p line gets what is behind it.
+ * @return false when there is none. */
+bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256]);
+
+/** The number, or the first letter, of such a line; 0 = none. */
+uint64_t ptc_status_number(pid_t pid, pid_t tid, const char *field, int base);
+char ptc_status_letter(pid_t pid, pid_t tid, const char *field);
+
+/** Thread @p tid has ended, though somebody may still have to wait for it. */
+bool ptc_is_ended(pid_t pid, pid_t tid);
+
+/** Fields of /proc/PID/stat, by their numbers in proc(5). */
+#define PTC_STAT_PARENT 4
+#define PTC_STAT_BREAK_START 47
+#define PTC_STAT_ENV_START 50
+#define PTC_STAT_ENV_END 51
+
+/** @return number @p field > 3 of /proc/PID/stat; 0 when the process is gone, or nobody
+ * may tell. */
+uint64_t ptc_stat_number(pid_t pid, unsigned field);
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The program stands at its first instruction: take away what would make it depend on
+ * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/inputs/files.h"
+#include "pt-collect/probes/heap.h"
+#include "pt-collect/probes/stores.h"
+#include "pt-collect/start/keeper.h"
+#include "pt-collect/start/private.h"
+#include "pt-collect/start/proc.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/start/tracee.h"
+#include "pt-collect/probes/unprobed.h"
+
+#define AUXV_MAX 64 ///< pairs; the kernel gives about 20
+#define XSTATE_MAX (64u << 10)
+
+uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		size_t size = m->end - m->start;
+		_cleanup_free_ uint8_t *code = NULL;
+		uint8_t *found;
+
+		if (strcmp(m->name, "[vdso]"))
+			continue;
+		code = malloc(size);
+		if (!code || ptc_read_some(p, m->start, code, size) != size)
+			return 0;
+		found = memmem(code, size, "\x0f\x05", 2);
+		return found ? m->start + (found - code) : 0;
+	}
+	return 0;
+}
+
+/** Skip a NULL-terminated vector of pointers on the new stack. */
+static struct err *skip_vector(const struct ptc_process *p, uint64_t *at)
+{
+	uint64_t pointer = 1;
+
+	while (pointer) {
+		struct err *err = ptc_read(p, *at, &pointer, sizeof(pointer));
+
+		if (err)
+			return err;
+		*at += sizeof(pointer);
+	}
+	return NULL;
+}
+
+/** Read the auxv from the stack (argc, argv, envp, auxv) and hide the vDSO in it, so that
+ * libc makes real system calls for the time. @p core owns the result. */
+static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
+			     struct cap_core *core)
+{
+	uint64_t at = rsp + 8;
+	struct err *err = skip_vector(p, &at);
+
+	if (!err)
+		err = skip_vector(p, &at);
+	if (err)
+		return err;
+	core->auxv = calloc(AUXV_MAX, 16);
+	if (!core->auxv)
+		return &err_nomem;
+	for (; core->n_auxv < AUXV_MAX; at += 16) {
+		uint64_t *pair = &core->auxv[2 * core->n_auxv];
+
+		err = ptc_read(p, at, pair, 16);
+		if (err)
+			return err;
+		if (pair[0] == AT_SYSINFO_EHDR) {
+			pair[0] = AT_IGNORE;
+			err = ptc_write(p, at, pair, 16);
+			if (err)
+				return err;
+		}
+		core->n_auxv++;
+		if (pair[0] == AT_NULL)
+			return NULL;
+	}
+	return err_new(ERR_UNSUPPORTED, "the program's auxiliary vector is too long");
+}
+
+struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes)
+{
+	const struct cap_cpu *here = ptc_cpu_here();
+	_cleanup_free_ uint8_t *raw = calloc(1, XSTATE_MAX);
+	struct iovec iov = { .iov_base = raw, .iov_len = XSTATE_MAX };
+	struct cap_xstate_layout of_core = cap_core_xstate(), of_cpu;
+
+	*xstate = calloc(1, XSTATE_MAX);
+	if (!raw || !*xstate || !here)
+		return &err_nomem;
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
+		return err_errno("cannot read the vector registers");
+	of_cpu = cap_cpu_xstate(here);
+	*bytes = cap_xstate_convert(*xstate, XSTATE_MAX, &of_core, raw, iov.iov_len,
+				    &of_cpu);
+	return NULL;
+}
+
+struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	core->auxv = calloc(AUXV_MAX, 16);
+	if (!core->auxv)
+		return &err_nomem;
+	n = fd < 0 ? -1 : pread(fd, core->auxv, AUXV_MAX * 16, 0);
+	if (n < 16)
+		return err_errno("cannot read %s", path);
+	core->n_auxv = n / 16;
+	for (size_t i = 0; i < core->n_auxv; i++)
+		if (core->auxv[2 * i] == AT_SYSINFO_EHDR && !with_vdso)
+			core->auxv[2 * i] = AT_IGNORE;
+	return NULL;
+}
+
+static void core_destroyp(struct cap_core **core)
+{
+	cap_core_close(*core);
+}
+
+static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
+			      struct cap_core *core)
+{
+	struct err *err = ptc_take_xstate(p->pid, &core->xstate, &core->xstate_bytes);
+	// A forked process has its parent's breakpoints.
+	struct ptc_unprobed memory = { p, maps };
+
+	if (!err)
+		err = ptc_take_mappings(p, maps, core);
+	return err ?: cap_writer_core(p->writer, core, ptc_unprobed_read, &memory);
+}
+
+/** The beginning of a start state: @p maps as they are, and in @p core registers and name.
+ * @p core is the caller's even on failure; @p why_none: what to say where there is no vDSO. */
+static struct err *begin_state(struct ptc_process *p, const char *why_none,
+			       struct ptc_maps *maps, struct cap_core **core)
+{
+	struct user_regs_struct u;
+	struct cap_core *c = *core = calloc(1, sizeof(*c));
+	struct err *err;
+
+	if (!c)
+		return &err_nomem;
+	c->fd = -1;
+	c->tid = p->pid;
+	c->exe = strdup(p->exe);
+	if (!c->exe)
+		return &err_nomem;
+	err = ptc_get_regs(p->pid, &u);
+	if (!err)
+		err = ptc_maps_read(p->pid, maps);
+	if (err)
+		return err;
+	c->regs = ptc_to_cap(&u);
+	p->syscall_at = ptc_find_syscall(p, maps);
+	if (!p->syscall_at)
+		return err_new(ERR_UNSUPPORTED, "%s", why_none);
+	ptc_wards_add(p->pid, p->syscall_at, false);
+	return NULL;
+}
+
+struct err *ptc_start(struct ptc_process *p)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = NULL;
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err =
+		begin_state(p, "the kernel gives no vDSO (vdso=0)", &maps, &core);
+
+	if (!err)
+		err = take_auxv(p, core->regs.gpr[CAP_RSP], core);
+	if (!err)
+		err = ptc_allow_chance(p->pid, p->syscall_at, false);
+	if (!err)
+		err = save_state(p, &maps, core);
+	// Not before: what a probe writes into the code would be saved with it.
+	if (!err)
+		ptc_chance_start(p, &maps);
+	if (!err && p->session->wants_heap)
+		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
+	if (!err)
+		ptc_stores_mapped(p, p->exe, core->mappings[0].file, true);
+	return err;
+}
+
+uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps)
+{
+	uint64_t brk = 0;
+
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (!strcmp(maps->list.data[i]->name, "[heap]"))
+			brk = maps->list.data[i]->end;
+	// Never moved: where it began.
+	return brk ?: ptc_stat_number(pid, PTC_STAT_BREAK_START);
+}
+
+struct err *ptc_start_forked(struct ptc_process *p)
+{
+	_cleanup_(core_destroyp) struct cap_core *core = NULL;
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = begin_state(p, "the program unmapped its vDSO", &maps, &core);
+
+	if (err)
+		return err;
+	core->brk = ptc_find_break(p->pid, &maps);
+	err = ptc_recall_auxv(p->pid, false, core);
+	if (!err)
+		err = save_state(p, &maps, core);
+	// Those that it has are its parent's: they tell us nothing of it.
+	if (!err)
+		ptc_chance_forked(p, &maps);
+	if (!err)
+		ptc_files_probe(p, &maps);
+	return err;
+}
+
+struct err *ptc_free_program(struct ptc_process *p)
+{
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct err *err = NULL;
+	char path[64];
+
+	// The old descriptor shows the memory of the image that is gone.
+	close(p->mem_fd);
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->mem_fd < 0)
+		return err_errno("cannot open %s", path);
+	err = ptc_maps_read(p->pid, &maps);
+	if (err)
+		return err;
+	p->syscall_at = ptc_find_syscall(p, &maps);
+	return p->syscall_at ? ptc_allow_chance(p->pid, p->syscall_at, true) : NULL;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A recording's beginning: the program started, its start state saved (launch.c,
+ * start.c, mappings.c).
+ */
+#ifndef PT_COLLECT_START_START_H
+#define PT_COLLECT_START_START_H
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/start/tracee.h"
+
+/** Start @p argv stopped before its first instruction; when @p is_filtered, without the
+ * system calls that no replay could follow. @return NULL with the pid; when it cannot be
+ * executed, an error with @p exit_status set. */
+struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status);
+
+/** @return ERR_UNSUPPORTED when the program that @p pid, stopped, just became is a 32-bit
+ * one; else NULL. */
+struct err *ptc_check_is_64(pid_t pid);
+
+/** Make the stopped program's chances ours, and save its start state. */
+struct err *ptc_start(struct ptc_process *p);
+
+/** Save the start state of a process that has run before: a child of fork that stands
+ * behind the call, with its chances ours already. */
+struct err *ptc_start_forked(struct ptc_process *p);
+
+/** Fill core->mappings with what the stopped process has mapped, saying how much of each to
+ * save; files are kept. */
+struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
+			      struct cap_core *core);
+
+/** Append the pages of writable mappings @p maps that are not as they were mapped. */
+struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
+			    struct ptc_ranges *ret);
+
+/** With the process as context: what cannot be read is zeros. */
+struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
+
+/** Memory that other processes may write too? */
+bool ptc_is_shared_memory(const struct ptc_map *m);
+
+/** After an exec: rdtsc and cpuid are the program's own again. */
+struct err *ptc_free_program(struct ptc_process *p);
+
+/** Vector state of stopped @p tid, laid out as cores have it (cap_core_xstate()). @p xstate is
+ * the caller's to free. */
+struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes);
+
+/** The program break, rounded up to a page: the process is not made to ask for it, because
+ * it may not be allowed to. 0 when it cannot be told. */
+uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps);
+
+/** The auxv as the kernel remembers it; without @p with_vdso that is hidden, as on the
+ * stack. @p core owns the result. */
+struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core);
+
+/** A syscall instruction in the vDSO: executable, always there, and not the program's
+ * text. @return its address, 0 when there is none. */
+uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps);
+
+#endif

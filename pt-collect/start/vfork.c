@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A vfork child (posix_spawn, popen, system) runs in the program's own memory while the
+ * program waits. What it writes there are inputs like any other: the pages that the
+ * program has are copied before the child runs and compared when it is done.
+ *
+ * Only the thread that made the child waits; others run on and write, too. So in a program
+ * with threads the comparison is word by word, and only where such a child has to do with:
+ * its stack, its parent's, and the parent's thread-local storage (errno).
+ */
+#define LOG_ROOM "record"
+#include <asm/unistd.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "pt-collect/ptc.h"
+#include "pt-collect/start/follow.h"
+#include "pt-collect/start/start.h"
+#include "pt-collect/start/tracee.h"
+#include "pt-collect/inputs/writes.h"
+
+#define SNAPSHOT_MAX (2ull << 30) ///< bytes; a program that has more gets a gap instead
+#define PAGE 4096u
+
+#define AREAS 3
+
+struct ptc_snapshot {
+	struct ptc_maps maps;
+	struct ptc_range areas[AREAS]; ///< what is compared, when not all
+	bool has_areas;
+	struct ptc_ranges ranges;
+	uint8_t *bytes; ///< of the ranges, one after the other
+	size_t size;
+};
+
+void ptc_snapshot_destroy(struct ptc_snapshot *snap)
+{
+	if (!snap)
+		return;
+	if (snap->bytes)
+		munmap(snap->bytes, snap->size);
+	vec_deinit(&snap->ranges.list);
+	ptc_maps_deinit(&snap->maps);
+	free(snap);
+}
+
+static struct err *copy_pages(const struct ptc_process *p, struct ptc_snapshot *snap)
+{
+	uint8_t *to;
+
+	for (size_t i = 0; i < snap->ranges.list.size; i++)
+		snap->size +=
+			snap->ranges.list.data[i].end - snap->ranges.list.data[i].start;
+	if (snap->size > SNAPSHOT_MAX)
+		return err_new(ERR_UNSUPPORTED, "the program has too much memory");
+	// Large pages: touching small ones would cost as much as the copying.
+	to = mmap(NULL, snap->size + 1, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (to == MAP_FAILED)
+		return &err_nomem;
+	madvise(to, snap->size + 1, MADV_HUGEPAGE);
+	snap->bytes = to;
+	for (size_t i = 0; i < snap->ranges.list.size; i++) {
+		const struct ptc_range *r = &snap->ranges.list.data[i];
+
+		ptc_read_mapping((void *)p, r->start, to, r->end - r->start);
+		to += r->end - r->start;
+	}
+	return NULL;
+}
+
+/** The mapping that holds the byte below stack pointer @p sp. */
+static struct ptc_range stack_around(const struct ptc_maps *maps, uint64_t sp)
+{
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (maps->list.data[i]->start < sp && sp <= maps->list.data[i]->end)
+			return (struct ptc_range){ maps->list.data[i]->start,
+						   maps->list.data[i]->end };
+	return (struct ptc_range){};
+}
+
+/** Where a child's stack pointer is at first, as the stopped parent asked; 0 = its own. */
+static uint64_t child_stack(const struct ptc_process *p, const struct user_regs_struct *u)
+{
+	struct clone_args args = {};
+
+	if (u->orig_rax == __NR_clone)
+		return u->rsi;
+	if (u->orig_rax != __NR_clone3)
+		return 0;
+	ptc_read_some(p, u->rdi, &args, CLONE_ARGS_SIZE_VER0);
+	return args.stack + args.stack_size;
+}
+
+static struct err *find_areas(struct ptc_process *p, pid_t parent,
+			      struct ptc_snapshot *snap)
+{
+	struct user_regs_struct u;
+	struct err *err = ptc_get_regs(parent, &u);
+	uint64_t page;
+
+	if (err)
+		return err;
+	page = u.fs_base & -(uint64_t)PAGE;
+	snap->has_areas = true;
+	snap->areas[0] = stack_around(&snap->maps, u.rsp);
+	snap->areas[1] = stack_around(&snap->maps, child_stack(p, &u));
+	snap->areas[2] = (struct ptc_range){ page - PAGE, page + PAGE };
+	return NULL;
+}
+
+/** Keep of @p r, ascending, what lies in the areas. */
+static struct err *clip(const struct ptc_snapshot *snap, struct ptc_ranges *r)
+{
+	struct ptc_ranges kept = {};
+
+	if (!snap->has_areas)
+		return NULL;
+	for (size_t i = 0; i < r->list.size; i++)
+		for (uint64_t at = r->list.data[i].start; at < r->list.data[i].end;
+		     at += PAGE) {
+			struct ptc_range *one;
+			bool is_in = false;
+
+			for (int k = 0; k < AREAS; k++)
+				is_in |= snap->areas[k].start <= at &&
+					 at < snap->areas[k].end;
+			one = is_in ? vec_push(&kept.list) : NULL;
+			if (is_in && !one) {
+				vec_deinit(&kept.list);
+				return &err_nomem;
+			}
+			if (is_in)
+				*one = (struct ptc_range){ at, at + PAGE };
+		}
+	vec_deinit(&r->list);
+	*r = kept;
+	return NULL;
+}
+
+void ptc_vfork_created(struct ptc_process *p, pid_t parent)
+{
+	struct ptc_thread *t = ptc_thread_find(p, parent);
+	struct ptc_snapshot *snap;
+	_cleanup_err_ struct err *err = NULL;
+
+	if (!t || !p->is_recording)
+		return;
+	ptc_snapshot_destroy(t->vfork_memory);
+	t->vfork_memory = NULL;
+	snap = calloc(1, sizeof(*snap));
+	err = snap ? ptc_maps_read(p->pid, &snap->maps) : &err_nomem;
+	if (!err && p->has_threads)
+		err = find_areas(p, parent, snap);
+	if (!err)
+		err = ptc_ranges_read(p, &snap->maps, &snap->ranges);
+	if (!err)
+		err = clip(snap, &snap->ranges);
+	if (!err)
+		err = copy_pages(p, snap);
+	if (err) {
+		ptc_log_gap(p, parent, "what a vfork child wrote is not known: %s",
+			    err->message);
+		ptc_snapshot_destroy(snap);
+		return;
+	}
+	t->vfork_memory = snap;
+}
+
+/** Where reading the snapshot in ascending order stands. */
+struct cursor {
+	const struct ptc_snapshot *snap;
+	size_t range;
+	const uint8_t *bytes; ///< of that range
+};
+
+/** @return the page at @p addr as it was, NULL when the program did not have it. */
+static const uint8_t *page_before(struct cursor *c, uint64_t addr)
+{
+	const struct ptc_ranges *v = &c->snap->ranges;
+
+	while (c->range < v->list.size && v->list.data[c->range].end <= addr) {
+		c->bytes += v->list.data[c->range].end - v->list.data[c->range].start;
+		c->range++;
+	}
+	if (c->range == v->list.size || v->list.data[c->range].start > addr)
+		return NULL;
+	return c->bytes + (addr - v->list.data[c->range].start);
+}
+
+/** Add the words that differ. */
+static void compare_words(const uint8_t *before, const uint8_t *now, uint64_t addr,
+			  struct ptc_writes *w)
+{
+	for (size_t at = 0; at < PAGE; at += 8)
+		if (memcmp(before + at, now + at, 8))
+			ptc_writes_add(w, addr + at, now + at, 8);
+}
+
+/** Add the pages of a range that are not as they were. */
+static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_range *r,
+		    struct ptc_writes *w)
+{
+	static uint8_t now[256 * PAGE];
+
+	for (uint64_t at = r->start; at < r->end;) {
+		size_t n = r->end - at < sizeof(now) ? r->end - at : sizeof(now);
+
+		ptc_read_mapping(p, at, now, n);
+		for (size_t i = 0; i < n; i += PAGE) {
+			const uint8_t *before = page_before(c, at + i);
+
+			if (before && c->snap->has_areas)
+				compare_words(before, now + i, at + i, w);
+			else if (!before || memcmp(now + i, before, PAGE))
+				ptc_writes_add(w, at + i, now + i, PAGE);
+		}
+		at += n;
+	}
+}
+
+static bool same_maps(const struct ptc_maps *a, const struct ptc_maps *b)
+{
+	if (a->list.size != b->list.size)
+		return false;
+	for (size_t i = 0; i < a->list.size; i++)
+		if (a->list.data[i]->start != b->list.data[i]->start ||
+		    a->list.data[i]->end != b->list.data[i]->end ||
+		    a->list.data[i]->prot != b->list.data[i]->prot)
+			return false;
+	return true;
+}
+
+void ptc_vfork_done(struct ptc_process *p, pid_t parent)
+{
+	struct ptc_thread *t = ptc_thread_find(p, parent);
+	struct ptc_snapshot *snap = t ? take_ptr(&t->vfork_memory) : NULL;
+	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	_cleanup_err_ struct err *err = NULL;
+	struct ptc_ranges now = {};
+	struct cursor c = { .snap = snap };
+
+	if (!snap)
+		return;
+	c.bytes = snap->bytes;
+	err = ptc_maps_read(p->pid, &maps);
+	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
+		ptc_log_gap(p, parent, "a vfork child changed the program's mappings");
+	if (!err)
+		err = ptc_ranges_read(p, &maps, &now);
+	if (!err)
+		err = clip(snap, &now);
+	for (size_t i = 0; !err && i < now.list.size; i++)
+		compare(p, &c, &now.list.data[i], &t->from_child);
+	vec_deinit(&now.list);
+	ptc_snapshot_destroy(snap);
+}

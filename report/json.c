@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <string.h>
+
+#include "report/report.h"
+
+static bool add(cJSON *o, const char *key, cJSON *item)
+{
+	return item && cJSON_AddItemToObject(o, key, item);
+}
+
+static cJSON *text_or_null(const char *text)
+{
+	return text ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
+
+static cJSON *json_capture(const struct fl_analysis *a)
+{
+	bool is_signal = a->run.end == CAP_END_SIGNAL,
+	     is_exit = a->run.end == CAP_END_EXIT;
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o ||
+	    !add(o, "complete",
+		 cJSON_CreateBool(capture_info(a->capture)->is_complete)) ||
+	    !add(o, "instructions", cJSON_CreateNumber(a->run.instructions)) ||
+	    !add(o, "end",
+		 cJSON_CreateString(is_signal ? "signal" :
+				    is_exit   ? "exit" :
+						"unknown")) ||
+	    !add(o, "signal",
+		 is_signal ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull()) ||
+	    !add(o, "exit_status",
+		 is_exit ? cJSON_CreateNumber(a->run.end_value) : cJSON_CreateNull())) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_nodes(const struct spec_violation *v)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; list && i < SPEC_MAX_VARS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", v->binding.node[i].v);
+		if (v->binding.node[i].v &&
+		    !cJSON_AddItemToArray(list, cJSON_CreateString(name))) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static cJSON *json_violation(const struct fl_analysis *a, const struct spec_violation *v)
+{
+	const struct spec_constraint *c = spec_constraint(a->spec, v->constraint);
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "constraint", cJSON_CreateString(c->name)) ||
+	    !add(o, "spec", cJSON_CreateString(c->file)) ||
+	    !add(o, "line", cJSON_CreateNumber(c->line)) ||
+	    !add(o, "cpoint",
+		 cJSON_CreateString(
+			 fl_cpoints_get(a->cpoints, a->visit->cpoint)->name)) ||
+	    !add(o, "time", cJSON_CreateNumber(a->visit->at.time)) ||
+	    !add(o, "nodes", json_nodes(v))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static bool add_call(cJSON *list, const struct dec_inlined *c)
+{
+	cJSON *call = cJSON_CreateObject();
+
+	if (call && add(call, "file", text_or_null(c->file)) &&
+	    add(call, "line", cJSON_CreateNumber(c->line)) &&
+	    add(call, "function", text_or_null(c->function)) &&
+	    cJSON_AddItemToArray(list, call))
+		return true;
+	cJSON_Delete(call);
+	return false;
+}
+
+/* The calls that led to @p p: those that were inlined, and @p n others. */
+static bool add_calls(cJSON *o, const struct dec_place *p,
+		      const struct dec_inlined *callers, uint32_t n)
+{
+	cJSON *list = p->n_inlined + n ? cJSON_AddArrayToObject(o, "called_at") : NULL;
+	bool is_done = list || !(p->n_inlined + n);
+
+	for (uint32_t i = 0; is_done && i < p->n_inlined; i++)
+		is_done = add_call(list, &p->inlined[i]);
+	for (uint32_t i = 0; is_done && i < n; i++)
+		is_done = add_call(list, &callers[i]);
+	return is_done;
+}
+
+/* @p callers: n calls under way beyond those that were inlined there. */
+static bool add_place(cJSON *o, const struct dec_place *p,
+		      const struct dec_inlined *callers, uint32_t n)
+{
+	return add(o, "file", text_or_null(p->file ? p->file : p->module)) &&
+	       add(o, "line", cJSON_CreateNumber(p->line)) &&
+	       add(o, "function", text_or_null(p->function ? p->function : p->outer)) &&
+	       (p->outer || !p->module ||
+		add(o, "elf_address", cJSON_CreateNumber(p->offset))) &&
+	       add_calls(o, p, callers, n);
+}
+
+static const char *const because_names[] = {
+	[FL_BECAUSE_MOVED] = "moved",		[FL_BECAUSE_SAME] = "same",
+	[FL_BECAUSE_STORED] = "stored",		[FL_BECAUSE_CHANGED] = "changed",
+	[FL_BECAUSE_INTRODUCED] = "introduced", [FL_BECAUSE_STALE] = "stale",
+};
+
+static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add_place(o, &f->place, f->callers, f->n_callers) ||
+	    !add(o, "because", cJSON_CreateString(because_names[fl_fault_because(f)])) ||
+	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
+	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
+	    (a->run.is_recovered &&
+	     !add(o, "inferred",
+		  cJSON_CreateBool(dec_run_is_inferred(&a->run, f->time))))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static bool add_violations(const struct fl_analysis *a, cJSON *list)
+{
+	for (size_t side = 0; side < FL_SIDES; side++)
+		for (size_t i = 0; a->visit && i < a->sides[side].errors.size; i++)
+			if (!cJSON_AddItemToArray(
+				    list,
+				    json_violation(a, &a->sides[side].errors.data[i])))
+				return false;
+	return true;
+}
+
+static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
+{
+	cJSON *o = cJSON_CreateObject();
+	struct dec_place p = {};
+
+	a->places.place(a->places.ctx, rip, &p);
+	if (!o || !add_place(o, &p, NULL, 0) ||
+	    !add(o, "address", cJSON_CreateNumber(rip))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
+{
+	const struct hg_node *n;
+	cJSON *o;
+	char name[16];
+
+	if (!id.v)
+		return cJSON_CreateNull();
+	n = hg_graph_node(a->sides[FL_SIDE_APP].graph, id);
+	o = cJSON_CreateObject();
+	snprintf(name, sizeof(name), "n%u", id.v);
+	if (!o || !add(o, "node", cJSON_CreateString(name)) ||
+	    !add(o, "size", cJSON_CreateNumber(n->size)) ||
+	    !add(o, "allocated", json_place(a, n->alloc_rip))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x)
+{
+	const struct hg_node *from = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
+	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
+	cJSON *o = cJSON_CreateObject(), *steps;
+
+	if (!o || !add(o, "kind", cJSON_CreateString(fl_access_kind(x->kind))) ||
+	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
+	    !add(o, "at", json_place(a, x->rip)) ||
+	    !add(o, "instruction", json_place(a, x->pc)) ||
+	    !add(o, "time", cJSON_CreateNumber(x->time)) ||
+	    !add(o, "bytes", cJSON_CreateNumber(x->size)) ||
+	    !add(o, "offset",
+		 cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) ||
+	    !add(o, "from", json_node(a, x->from)) ||
+	    !add(o, "to", json_node(a, x->to)) || !add(o, "field", text_or_null(field)) ||
+	    !add(o, "instances", cJSON_CreateNumber(x->count)))
+		goto fail;
+	steps = cJSON_AddArrayToObject(o, "derived");
+	for (size_t i = 0; steps && i < x->n_steps; i++) {
+		cJSON *step = json_place(a, x->step[i].rip);
+
+		if (!step || !add(step, "time", cJSON_CreateNumber(x->step[i].time)) ||
+		    !add(step, "offset", cJSON_CreateNumber(x->step[i].offset)) ||
+		    !cJSON_AddItemToArray(steps, step))
+			goto fail;
+	}
+	return o;
+fail:
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_accesses(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "accesses");
+
+	for (size_t i = 0; list && i < a->accesses.size; i++)
+		if (!cJSON_AddItemToArray(list, json_access(a, &a->accesses.data[i])))
+			return false;
+	return list;
+}
+
+static cJSON *json_heap(const struct hg_graph *g)
+{
+	_cleanup_err_ struct err *err = NULL;
+	cJSON *o = cJSON_CreateObject();
+	struct hg_measure m;
+
+	err = hg_graph_measure(g, &m);
+	if (err || !o || !add(o, "nodes", cJSON_CreateNumber(m.nodes)) ||
+	    !add(o, "operations", cJSON_CreateNumber(m.changes)) ||
+	    !add(o, "edges", cJSON_CreateNumber(m.edges)) ||
+	    !add(o, "clusters", cJSON_CreateNumber(m.clusters)) ||
+	    !add(o, "splits", cJSON_CreateNumber(m.splits)) ||
+	    !add(o, "bytes", cJSON_CreateNumber(m.log_bytes)) ||
+	    !add(o, "node_bytes", cJSON_CreateNumber(m.node_bytes)) ||
+	    !add(o, "all_bytes", cJSON_CreateNumber(m.all_bytes))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+// The allocator's view: the graph, and how many nodes of each kind there ever were.
+static cJSON *json_internals(const struct fl_analysis *a)
+{
+	static const char *const names[HG_INTERNAL_KINDS] = {
+		[HG_INTERNAL_CHUNK] = "chunks", [HG_INTERNAL_CACHED] = "cached",
+		[HG_INTERNAL_FAST] = "fast",	[HG_INTERNAL_CACHE] = "caches",
+		[HG_INTERNAL_BIN] = "bins",
+	};
+	uint64_t count[HG_INTERNAL_KINDS] = {}, n_taken = 0;
+	cJSON *o;
+
+	o = json_heap(a->sides[FL_SIDE_CHUNKS].graph);
+	for (size_t i = 0; i < a->internals.size; i++) {
+		count[a->internals.data[i].kind]++;
+		n_taken += a->internals.data[i].taken != 0;
+	}
+	for (int kind = 0; kind < HG_INTERNAL_KINDS && o; kind++) {
+		if (!add(o, names[kind], cJSON_CreateNumber(count[kind]))) {
+			cJSON_Delete(o);
+			return NULL;
+		}
+	}
+	if (o && !add(o, "taken", cJSON_CreateNumber(n_taken))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static cJSON *json_phases(const struct fl_phases *p)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, "infer_s", cJSON_CreateNumber(p->infer_s)) ||
+	    !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
+	    !add(o, "match_s", cJSON_CreateNumber(p->match_s)) ||
+	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s)) ||
+	    !add(o, "access_s", cJSON_CreateNumber(p->access_s))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+static bool add_faults(const struct fl_analysis *a, cJSON *list)
+{
+	for (size_t i = 0; i < a->faults.size; i++)
+		if (!cJSON_AddItemToArray(list, json_fault(a, &a->faults.data[i])))
+			return false;
+	return true;
+}
+
+static void cjson_deletep(cJSON **o)
+{
+	cJSON_Delete(*o);
+}
+
+struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
+{
+	_cleanup_(cjson_deletep) cJSON *o = cJSON_CreateObject();
+	cJSON *violations, *faults;
+	char *text;
+
+	if (!o || !add(o, "version", cJSON_CreateNumber(1)) ||
+	    !add(o, "capture", json_capture(a)))
+		return &err_nomem;
+	violations = cJSON_AddArrayToObject(o, "violations");
+	faults = cJSON_AddArrayToObject(o, "faults");
+	if (!violations || !faults || !add_violations(a, violations) ||
+	    !add_faults(a, faults))
+		return &err_nomem;
+	if (a->has_accesses && !add_accesses(a, o))
+		return &err_nomem;
+	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
+	    (a->internals.size && !add(o, "internals", json_internals(a))) ||
+	    !add(o, "phases", json_phases(&a->phases)))
+		return &err_nomem;
+	text = cJSON_PrintUnformatted(o);
+	if (!text)
+		return &err_nomem;
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Heap things as people write them: `n1`, `n1.child[0]`, `n2 -> NULL`.
+ */
+#ifndef REPORT_NAMES_H
+#define REPORT_NAMES_H
+
+#include <stdio.h>
+
+#include "faultlocate/fl_faults.h"
+
+/** What names need to know; all borrowed. */
+struct fl_namer {
+	const struct spec *spec;
+	const struct hg_graph *graph;
+	const struct fl_places *places;
+};
+
+/** @return the spec type of @p id, or NULL. */
+const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id id,
+				     size_t *index);
+
+/** Field number @p i (from 1) of node @p id: layout, and a name to show ("next", "[3]" when
+ * it has none). @return false when the node has no such field. */
+bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
+		   struct dec_field *f, char *name, size_t name_bytes);
+
+/** @return whether field @p f, shown as @p name, is element @p k of the array of char whose
+ * element 0 is shown as @p first ("key[0]"). */
+bool fl_name_is_char(const struct dec_field *f, const char *name, const char *first,
+		     uint64_t k);
+
+/** @return how many fields of node @p id, from @p i on, are a whole array of char that holds
+ * text in @p v; 0: none. @p name is then the array's, and @p text the text in quotes, or as
+ * much as there is room for and "...". */
+uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,
+		      struct hg_node_id id, uint64_t i, char *name, size_t name_bytes,
+		      char *text, size_t text_bytes);
+
+/** What a pointer leads to. */
+struct fl_target {
+	enum { FL_TO_NULL, FL_TO_NODE, FL_TO_FREED, FL_TO_WILD } kind;
+	struct hg_node_id node; ///< TO_NODE, TO_FREED
+	uint64_t offset;	///< into it
+};
+
+/** Explain pointer @p addr at @p time. */
+struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_t time);
+
+/** Write the value of field @p f, whose bytes are @p raw, at @p time into @p buf: `NULL`,
+ * `n5`, `n5+8`, `n5 (freed)`, `0x7f..`, `-3`, `0.5`. @return buf */
+const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f,
+			  uint64_t raw, uint64_t time, char *buf, size_t buf_bytes);
+
+/** Write what operation @p op did: `n1.child[0]: n2 -> NULL`, `n5 allocated (48 bytes)`,
+ * `n5 freed`. */
+void fl_name_change(const struct fl_namer *n, uint64_t op, FILE *out);
+
+/** Write `quad.c:40 in split`, or `prog: main+0x12` without lines. */
+void fl_name_place(const struct dec_place *p, FILE *out);
+
+#endif

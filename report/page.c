@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The data of the page:
+ *
+ *   types	[{name, fields: [[name, is_pointer]]}]
+ *   places	["quad.c:40 in split"]
+ *   nodes	{id: [type, place]}		all that live in the stretch
+ *   start	{id: [[text, target, time, place]]}	a node's fields at its beginning
+ *   steps	[[time, kind, node, place, changes, violated]]
+ *		changes: [[field, text, target]]; of a new node: all fields
+ *		violated: [[constraint, node...]], or null: as before
+ */
+#include "report/page.h"
+
+#include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/new_file.h"
+
+extern const char fl_page_html[], fl_page_html_end[];
+
+#define VIOLATIONS_MAX 50 // of a step
+#define MEMBERS_MAX 8	  // of one cluster
+
+struct page {
+	const struct fl_page *p;
+	const struct fl_namer *n;
+	struct hg_view *view;
+	struct spec_eval *eval;
+	struct spec_checker *checker;
+	spec_violations violations; ///< of the last step
+	struct map places;	    ///< instruction -> index + 1
+	struct map nodes;	    ///< id -> 1
+	cJSON *root, *json_places, *json_nodes;
+};
+
+static void page_deinit(struct page *w)
+{
+	cJSON_Delete(w->root);
+	vec_deinit(&w->violations);
+	spec_checker_destroy(w->checker);
+	spec_eval_destroy(w->eval);
+	hg_view_destroy(w->view);
+	map_deinit(&w->places);
+	map_deinit(&w->nodes);
+}
+
+static bool is_shown(const struct page *w, uint32_t id)
+{
+	uint32_t type = hg_graph_node(w->n->graph, (struct hg_node_id){ id })->type;
+
+	return type && (!w->p->type || type == w->p->type);
+}
+
+static cJSON *number(double value)
+{
+	return cJSON_CreateNumber(value);
+}
+
+/* ---- names ---------------------------------------------------------------------------- */
+
+/* @return the index of the statement at @p rip among the places. */
+static double place_index(struct page *w, uint64_t rip)
+{
+	const uint64_t *known = map_get(&w->places, rip);
+	struct dec_place place = {};
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (known)
+		return *known - 1;
+	w->n->places->place(w->n->places->ctx, rip, &place);
+	f = open_memstream(&text, &size);
+	if (f) {
+		fl_name_place(&place, f);
+		fclose(f);
+	}
+	cJSON_AddItemToArray(w->json_places, cJSON_CreateString(text ? text : "?"));
+	free(text);
+	size = cJSON_GetArraySize(w->json_places);
+	map_put(&w->places, rip, size);
+	return size - 1;
+}
+
+/* A node that is met for the first time. */
+/* What the node was made of; an empty text for what was allocated. */
+static void print_origin(const struct hg_graph *g, struct hg_node_id id, char *text,
+			 size_t size)
+{
+	uint32_t source = hg_graph_node(g, id)->source;
+	const struct hg_member *m;
+	size_t n, used = 0;
+
+	text[0] = '\0';
+	m = hg_graph_members(g, id, &n);
+	if (m)
+		used = snprintf(text, size, "merged from");
+	for (size_t i = 0; m && i < n && i < MEMBERS_MAX; i++)
+		used += snprintf(text + used, size - used, " n%u", m[i].node.v);
+	if (m && n > MEMBERS_MAX)
+		snprintf(text + used, size - used, " and %zu more", n - MEMBERS_MAX);
+	if (!m && source)
+		snprintf(text, size, "split from n%u", source);
+}
+
+static void add_node(struct page *w, uint32_t id)
+{
+	const struct hg_node *h = hg_graph_node(w->n->graph, (struct hg_node_id){ id });
+	char key[16], origin[32 + MEMBERS_MAX * 12];
+	cJSON *node;
+
+	if (map_get(&w->nodes, id))
+		return;
+	map_put(&w->nodes, id, 1);
+	snprintf(key, sizeof(key), "%u", id);
+	node = cJSON_AddArrayToObject(w->json_nodes, key);
+	cJSON_AddItemToArray(node, number(h->type - 1));
+	cJSON_AddItemToArray(node, number(place_index(w, h->alloc_rip)));
+	print_origin(w->n->graph, (struct hg_node_id){ id }, origin, sizeof(origin));
+	if (origin[0])
+		cJSON_AddItemToArray(node, cJSON_CreateString(origin));
+}
+
+// The names of a flexible array's fields, as `next[].key`.
+static void add_tail(cJSON *type, const struct dec_struct *l)
+{
+	cJSON *tail = cJSON_AddArrayToObject(type, "tail");
+	char name[400];
+
+	for (uint32_t k = 0; k < l->n_tail; k++) {
+		snprintf(name, sizeof(name), "%s[]%s", l->tail,
+			 strchr(l->fields[l->n_fields + k].name + strlen(l->tail), ']') +
+				 1);
+		cJSON_AddItemToArray(tail, cJSON_CreateString(name));
+	}
+}
+
+// Which fields are the elements of an array of char: [the first, how many], -1 for all that
+// follow in a flexible array.
+static void add_chars(cJSON *type, const struct dec_struct *l)
+{
+	cJSON *arrays = cJSON_AddArrayToObject(type, "chars");
+	const struct dec_field *f = l->fields, *tail = &f[l->n_fields];
+	int range[2];
+
+	for (uint32_t k = 0, n; k < l->n_fields; k += n ?: 1) {
+		for (n = 0; k + n < l->n_fields &&
+			    fl_name_is_char(&f[k + n], f[k + n].name, f[k].name, n);
+		     n++)
+			;
+		range[0] = k;
+		range[1] = n;
+		if (n > 1)
+			cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
+	}
+	range[0] = l->n_fields;
+	range[1] = -1;
+	if (l->n_tail == 1 && fl_name_is_char(tail, tail->name, tail->name, 0))
+		cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
+}
+
+static void add_types(struct page *w)
+{
+	cJSON *types = cJSON_AddArrayToObject(w->root, "types");
+
+	for (size_t i = 0; i < spec_types(w->n->spec); i++) {
+		const struct spec_type *t = spec_type(w->n->spec, i);
+		cJSON *type = cJSON_CreateObject();
+		cJSON *fields;
+
+		cJSON_AddItemToArray(types, type);
+		cJSON_AddStringToObject(type, "name", t->name);
+		fields = cJSON_AddArrayToObject(type, "fields");
+		for (uint32_t k = 0; t->layout && k < t->layout->n_fields; k++)
+			cJSON_AddItemToArray(
+				fields, cJSON_CreateString(t->layout->fields[k].name));
+		if (t->layout && t->layout->n_tail && !t->is_array)
+			add_tail(type, t->layout);
+		if (t->layout)
+			add_chars(type, t->layout);
+	}
+}
+
+/* ---- states --------------------------------------------------------------------------- */
+
+/* [text, target] of field @p f, behind what @p row has already. */
+static void add_value(struct page *w, cJSON *row, uint32_t id, const struct dec_field *f,
+		      uint64_t time)
+{
+	struct fl_target target = {};
+	char text[64] = "...";
+	uint64_t raw;
+
+	if (f->size >= 1 && f->size <= 8 &&
+	    hg_view_read(w->view, (struct hg_node_id){ id }, f->offset, f->size, &raw)) {
+		fl_name_value(w->n, f, raw, time, text, sizeof(text));
+		if (f->is_pointer)
+			target = fl_name_target(w->n, raw, time);
+	}
+	cJSON_AddItemToArray(row, cJSON_CreateString(text));
+	cJSON_AddItemToArray(row, number(target.kind == FL_TO_NODE ? target.node.v : 0));
+}
+
+static void add_start(struct page *w)
+{
+	cJSON *start = cJSON_AddObjectToObject(w->root, "start");
+	struct hg_node_id id = {};
+	uint64_t n_ops = hg_view_ops(w->view);
+	uint64_t now = n_ops ? hg_graph_op(w->n->graph, n_ops - 1).time : 0;
+
+	while ((id = hg_view_next(w->view, 0, id)).v) {
+		struct dec_field f;
+		char key[16], name[8];
+		cJSON *fields;
+
+		if (!is_shown(w, id.v))
+			continue;
+		add_node(w, id.v);
+		snprintf(key, sizeof(key), "%u", id.v);
+		fields = cJSON_AddArrayToObject(start, key);
+		for (uint64_t i = 1; fl_name_field(w->n, id, i, &f, name, sizeof(name));
+		     i++) {
+			struct hg_op op = hg_graph_op(
+				w->n->graph, hg_view_last_write(w->view, id, f.offset));
+			cJSON *row = cJSON_CreateArray();
+
+			cJSON_AddItemToArray(fields, row);
+			add_value(w, row, id.v, &f, now);
+			cJSON_AddItemToArray(row, number(op.time));
+			cJSON_AddItemToArray(row, number(place_index(w, op.rip)));
+		}
+	}
+}
+
+static cJSON *changes_of(struct page *w, const struct hg_op *op)
+{
+	const struct hg_node *h = hg_graph_node(w->n->graph, op->node);
+	uint64_t from = op->kind == HG_OP_STORE ? op->addr - h->start : 0;
+	uint64_t to = op->kind == HG_OP_STORE ? from + op->size : h->size;
+	cJSON *changes = cJSON_CreateArray();
+	struct dec_field f;
+	char name[8];
+
+	for (uint64_t i = 1; op->kind != HG_OP_FREE &&
+			     fl_name_field(w->n, op->node, i, &f, name, sizeof(name));
+	     i++) {
+		cJSON *row;
+
+		if (f.offset + f.size <= from || f.offset >= to)
+			continue;
+		row = cJSON_CreateArray();
+		cJSON_AddItemToArray(changes, row);
+		cJSON_AddItemToArray(row, number(i - 1));
+		add_value(w, row, op->node.v, &f, op->time);
+	}
+	return changes;
+}
+
+/* ---- constraints ------------------------------------------------------------------------ */
+
+static bool is_as_before(const spec_violations *a, const spec_violations *b)
+{
+	if (a->size != b->size)
+		return false;
+	for (size_t i = 0; i < a->size; i++)
+		if (a->data[i].constraint != b->data[i].constraint ||
+		    !spec_binding_equal(&a->data[i].binding, &b->data[i].binding))
+			return false;
+	return true;
+}
+
+static cJSON *violations_json(const spec_violations *v)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < v->size && i < VIOLATIONS_MAX; i++) {
+		cJSON *row = cJSON_CreateArray();
+
+		cJSON_AddItemToArray(list, row);
+		cJSON_AddItemToArray(row, number(v->data[i].constraint));
+		for (size_t k = 0; k < SPEC_MAX_VARS; k++)
+			if (v->data[i].binding.node[k].v)
+				cJSON_AddItemToArray(
+					row, number(v->data[i].binding.node[k].v));
+	}
+	return list;
+}
+
+/* What is violated now; null when that is what was. */
+static struct err *check_now(struct page *w, bool is_first, cJSON **ret)
+{
+	spec_violations now = {};
+	struct err *err = NULL;
+
+	*ret = NULL;
+	for (size_t i = 0; w->checker && i < spec_constraints(w->n->spec) && !err; i++)
+		err = spec_checker_check(w->checker, i, &now);
+	if (!err && (is_first || !is_as_before(&now, &w->violations)))
+		*ret = violations_json(&now);
+	vec_deinit(&w->violations);
+	w->violations = now;
+	return err;
+}
+
+/* ---- steps ------------------------------------------------------------------------------ */
+
+static struct err *add_step(struct page *w, cJSON *steps, const struct hg_op *op)
+{
+	static const char *const kinds[] = { "", "alloc", "free", "store" };
+	cJSON *step = cJSON_CreateArray(), *violated;
+	struct err *err = check_now(w, false, &violated);
+
+	cJSON_AddItemToArray(steps, step);
+	cJSON_AddItemToArray(step, number(op->time));
+	cJSON_AddItemToArray(step, cJSON_CreateString(kinds[op->kind]));
+	cJSON_AddItemToArray(step, number(op->node.v));
+	cJSON_AddItemToArray(step, number(place_index(w, op->rip)));
+	cJSON_AddItemToArray(step, changes_of(w, op));
+	cJSON_AddItemToArray(step, violated ? violated : cJSON_CreateNull());
+	return err;
+}
+
+static struct err *add_steps(struct page *w)
+{
+	cJSON *steps = cJSON_AddArrayToObject(w->root, "steps"), *violated;
+	struct err *err = check_now(w, true, &violated);
+
+	cJSON_AddItemToObject(w->root, "violated",
+			      violated ? violated : cJSON_CreateArray());
+	for (uint64_t i = w->p->from_op; !err && i < w->p->to_op; i++) {
+		struct hg_op op = hg_graph_op(w->n->graph, i);
+
+		if (w->eval)
+			err = spec_eval_seek(w->eval, w->view, i + 1);
+		else
+			hg_view_seek(w->view, i + 1);
+		if (err || !is_shown(w, op.node.v))
+			continue;
+		add_node(w, op.node.v);
+		err = add_step(w, steps, &op);
+	}
+	return err;
+}
+
+static void add_constraints(struct page *w)
+{
+	cJSON *list = cJSON_AddArrayToObject(w->root, "constraints");
+
+	for (size_t i = 0; i < spec_constraints(w->n->spec); i++) {
+		const struct spec_constraint *c = spec_constraint(w->n->spec, i);
+		cJSON *row = cJSON_CreateArray();
+
+		cJSON_AddItemToArray(row, cJSON_CreateString(c->name));
+		cJSON_AddItemToArray(row, cJSON_CreateString(c->text));
+		cJSON_AddItemToArray(list, row);
+	}
+}
+
+static struct err *make_json(struct page *w, uint64_t from_op)
+{
+	const struct fl_page *p = w->p;
+	struct err *err = hg_view_create(w->n->graph, from_op, &w->view);
+
+	if (!err && p->is_checked)
+		err = spec_eval_create(w->n->spec, w->n->graph, w->view, &w->eval);
+	if (!err && p->is_checked)
+		err = spec_checker_create(w->eval, false, &w->checker);
+	if (err)
+		return err;
+	w->root = cJSON_CreateObject();
+	cJSON_AddStringToObject(w->root, "title", p->title);
+	add_types(w);
+	add_constraints(w);
+	w->json_places = cJSON_AddArrayToObject(w->root, "places");
+	w->json_nodes = cJSON_AddObjectToObject(w->root, "nodes");
+	add_start(w);
+	return add_steps(w);
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+/* JSON inside a script element: "</" would end it. */
+static void put_json(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		if (text[0] == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*text, out);
+}
+
+static struct err *write_file(const struct page *w, const char *path)
+{
+	_cleanup_free_ char *text = cJSON_PrintUnformatted(w->root);
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = text ? new_file_open(&f, path) : &err_nomem;
+
+	if (err)
+		return err;
+	fwrite(fl_page_html, 1, fl_page_html_end - fl_page_html, f.stream);
+	fputs("<script>show(", f.stream);
+	put_json(text, f.stream);
+	fputs(");</script>\n</body>\n</html>\n", f.stream);
+	return new_file_commit(&f);
+}
+
+struct err *fl_page_write(const struct fl_page *p, const char *path, uint64_t *n_left_out)
+{
+	struct fl_page part = *p;
+	_cleanup_(page_deinit) struct page w = { .p = &part, .n = p->namer };
+	struct err *err;
+
+	*n_left_out = 0;
+	if (part.to_op - part.from_op > FL_PAGE_OPS) {
+		*n_left_out = part.to_op - part.from_op - FL_PAGE_OPS;
+		part.from_op = part.to_op - FL_PAGE_OPS;
+	}
+	err = make_json(&w, part.from_op);
+	return err ? err : write_file(&w, path);
+}

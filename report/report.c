@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "report/report.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define BINDINGS_SHOWN 3 // of one constraint; then their number
+#define NODES_SHOWN 6
+#define FAULTS_SHOWN 20
+#define CALLERS_SHOWN 3
+#define FIELDS_SHOWN 24
+#define LINE_COLUMNS 88
+
+struct report {
+	const struct fl_analysis *a;
+	FILE *out;
+	const char *bold, *bad, *dim, *plain; ///< escape sequences, or ""
+};
+
+/* ---- constraints and nodes -------------------------------------------------------------- */
+
+// As the user wrote it, each line indented, without blank ones.
+static void print_constraint_text(const struct report *r, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n"), skip = strspn(text, " \t");
+
+		if (skip < n)
+			fprintf(r->out, "      %.*s\n", (int)(n - skip), text + skip);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static void print_binding(const struct report *r, const struct spec_constraint *c,
+			  const struct spec_violation *v)
+{
+	const char *comma = "";
+
+	fprintf(r->out, "    %sviolated for%s ", r->bad, r->plain);
+	for (size_t i = 0; i < c->n_vars; i++) {
+		if (!v->binding.node[i].v)
+			continue;
+		fprintf(r->out, "%s%s = n%u", comma, c->vars[i].name,
+			v->binding.node[i].v);
+		comma = ", ";
+	}
+	if (c->is_intra)
+		fprintf(r->out, "%s%s = %lld", comma, c->index_name ? c->index_name : "I",
+			(long long)v->binding.index);
+	if (v->is_unreadable)
+		fputs(" (a field in it cannot be read)", r->out);
+	if (v->is_cyclic)
+		fputs(" (an attribute in it runs in a cycle)", r->out);
+	fputc('\n', r->out);
+}
+
+static void print_node_head(const struct report *r, const struct fl_namer *n,
+			    struct hg_node_id id)
+{
+	const struct hg_node *h = hg_graph_node(n->graph, id);
+	const struct spec_type *t = fl_name_type(n, id, NULL);
+	struct dec_place place = {};
+
+	n->places->place(n->places->ctx, h->alloc_rip, &place);
+	fprintf(r->out, "    %sn%u%s %s at %#llx, %llu bytes, %s at ", r->bold, id.v,
+		r->plain, t ? t->name : "", (unsigned long long)h->start,
+		(unsigned long long)h->size,
+		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" :
+							   "allocated");
+	fl_name_place(&place, r->out);
+	fprintf(r->out, " (time %llu)\n", (unsigned long long)h->born);
+}
+
+// Where what the node still points to was freed.
+static void print_freed(const struct report *r, const struct fl_side *s,
+			const struct hg_view *v, struct hg_node_id id, uint64_t time)
+{
+	struct dec_place place = {};
+	struct fl_target t;
+	struct dec_field f;
+	char name[96];
+	uint64_t raw;
+
+	for (uint64_t i = 1;
+	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	     i++) {
+		if (!f.is_pointer || f.size != 8 ||
+		    !hg_view_read(v, id, f.offset, 8, &raw))
+			continue;
+		t = fl_name_target(&s->namer, raw, time);
+		if (t.kind != FL_TO_FREED)
+			continue;
+		s->namer.places->place(s->namer.places->ctx,
+				       hg_graph_node(s->graph, t.node)->free_rip, &place);
+		fprintf(r->out, "      n%u was freed at ", t.node.v);
+		fl_name_place(&place, r->out);
+		fprintf(r->out, " (time %llu)\n",
+			(unsigned long long)hg_graph_node(s->graph, t.node)->died);
+	}
+}
+
+static void print_node(const struct report *r, const struct fl_side *s,
+		       const struct hg_view *v, struct hg_node_id id)
+{
+	uint64_t time = hg_view_ops(v) ? hg_graph_op(s->graph, hg_view_ops(v) - 1).time :
+					 0;
+	char name[96], text_name[96], value[64], item[192];
+	struct dec_field f;
+	int column = 0;
+	uint64_t i, shown = 0;
+
+	print_node_head(r, &s->namer, id);
+	for (i = 1; shown < FIELDS_SHOWN &&
+		    fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	     i++, shown++) {
+		uint64_t chars, raw;
+		int n;
+
+		if (!f.size || f.size > 8 || !hg_view_read(v, id, f.offset, f.size, &raw))
+			continue;
+		chars = fl_name_text(&s->namer, v, id, i, text_name, sizeof(text_name),
+				     value, sizeof(value));
+		if (chars)
+			i += chars - 1;
+		else
+			fl_name_value(&s->namer, &f, raw, time, value, sizeof(value));
+		n = snprintf(item, sizeof(item), "%s = %s", chars ? text_name : name,
+			     value);
+		if (column && column + n + 3 > LINE_COLUMNS) {
+			fputc('\n', r->out);
+			column = 0;
+		}
+		fprintf(r->out, "%s%s", column ? "   " : "      ", item);
+		column += n + 3 + (column ? 0 : 3);
+	}
+	if (fl_name_field(&s->namer, id, i, &f, name, sizeof(name)))
+		fputs("   ...", r->out);
+	if (column)
+		fputc('\n', r->out);
+	print_freed(r, s, v, id, time);
+}
+
+static void print_nodes(const struct report *r, const struct fl_side *s,
+			const struct hg_view *v, size_t first, size_t end)
+{
+	struct hg_node_id shown[NODES_SHOWN];
+	size_t n = 0;
+
+	for (size_t i = first; i < end; i++)
+		for (size_t k = 0; k < SPEC_MAX_VARS && n < NODES_SHOWN; k++) {
+			struct hg_node_id id = s->errors.data[i].binding.node[k];
+			bool is_new = id.v && hg_view_is_live(v, id);
+
+			for (size_t m = 0; m < n; m++)
+				is_new &= shown[m].v != id.v;
+			if (!is_new)
+				continue;
+			shown[n++] = id;
+			print_node(r, s, v, id);
+		}
+}
+
+// The errors of one constraint: number first and those behind it.
+static size_t print_violation(const struct report *r, const struct fl_side *s,
+			      const struct hg_view *v, size_t first)
+{
+	uint32_t number = s->errors.data[first].constraint;
+	const struct spec_constraint *c = spec_constraint(r->a->spec, number);
+	size_t end = first, shown;
+
+	while (end < s->errors.size && s->errors.data[end].constraint == number)
+		end++;
+	shown = end - first < BINDINGS_SHOWN ? end - first : BINDINGS_SHOWN;
+	fprintf(r->out, "\n  %s%s%s (%s:%d)\n", r->bold, c->name, r->plain, c->file,
+		c->line);
+	print_constraint_text(r, c->text);
+	for (size_t i = first; i < first + shown; i++)
+		print_binding(r, c, &s->errors.data[i]);
+	if (end - first > shown)
+		fprintf(r->out, "    and for %zu more\n", end - first - shown);
+	print_nodes(r, s, v, first, first + shown);
+	return end;
+}
+
+static struct err *print_violations(const struct report *r)
+{
+	const struct fl_analysis *a = r->a;
+	const struct fl_cpoint *point = fl_cpoints_get(a->cpoints, a->visit->cpoint);
+
+	fprintf(r->out, "%s%zu violation%s%s at C-point: %s (time %llu)\n", r->bad,
+		a->n_errors, a->n_errors == 1 ? "" : "s", r->plain, point->name,
+		(unsigned long long)a->visit->at.time);
+	for (size_t side = 0; side < FL_SIDES; side++) {
+		const struct fl_side *s = &a->sides[side];
+		_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+		struct err *err;
+
+		if (!s->errors.size)
+			continue;
+		err = hg_view_create(s->graph, s->n_ops, &v);
+		if (err)
+			return err;
+		for (size_t i = 0; i < s->errors.size;)
+			i = print_violation(r, s, v, i);
+	}
+	return NULL;
+}
+
+/* ---- faults --------------------------------------------------------------------------------- */
+
+// The source line, when the file is at hand.
+static void print_source_line(const struct report *r, const struct dec_place *p)
+{
+	_cleanup_fclose_ FILE *f = p->file && p->line ? fopen(p->file, "re") : NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t bytes = 0;
+	const char *text;
+
+	if (!f)
+		return;
+	for (int i = 0; i < p->line; i++)
+		if (getline(&line, &bytes, f) < 0)
+			return;
+	text = line + strspn(line, " \t");
+	line[strcspn(line, "\r\n")] = 0;
+	if (*text)
+		fprintf(r->out, "       %s\n", text);
+}
+
+static const struct fl_namer *namer_of(const struct fl_analysis *a,
+				       const struct hg_graph *g)
+{
+	return &a->sides[a->sides[FL_SIDE_APP].graph == g ? FL_SIDE_APP : FL_SIDE_CHUNKS]
+			.namer;
+}
+
+// The nearest calls, to main at most.
+static void print_callers(const struct report *r, const struct fl_fault *f)
+{
+	for (uint32_t i = 0; i < f->n_callers && i < CALLERS_SHOWN; i++) {
+		const struct dec_inlined *c = &f->callers[i];
+
+		fprintf(r->out, "%s%s:%d in %s", i ? ", " : "       called at ",
+			c->file ? c->file : "?", c->line,
+			c->function ? c->function : "?");
+		if (c->function && strcmp(c->function, "main") == 0)
+			break;
+	}
+	if (f->n_callers)
+		fputc('\n', r->out);
+}
+
+static void print_fault(const struct report *r, size_t number, const struct fl_fault *f)
+{
+	struct hg_op op = hg_graph_op(f->graph, f->op);
+	struct dec_place place = f->place;
+
+	fprintf(r->out, "\n  %s%zu. ", r->bold, number);
+	fl_name_place(&place, r->out);
+	fprintf(r->out, "%s  %s(", r->plain, r->dim);
+	if (f->instances > 1)
+		fprintf(r->out, "%u times, last at ", f->instances);
+	fprintf(r->out, "time %llu)%s%s\n", (unsigned long long)f->time,
+		dec_run_is_inferred(&r->a->run, f->time) ? " (inferred)" : "", r->plain);
+	print_source_line(r, &place);
+	fputs("       ", r->out);
+	fl_name_change(namer_of(r->a, f->graph), f->op, r->out);
+	fputs(" at ", r->out);
+	fl_name_place(&place, r->out);
+	if (op.time != f->time)
+		fprintf(r->out, " (time %llu)%s", (unsigned long long)op.time,
+			dec_run_is_inferred(&r->a->run, op.time) ? " (inferred)" : "");
+	fputc('\n', r->out);
+	print_callers(r, f);
+}
+
+static void print_faults(const struct report *r)
+{
+	const fl_faults *f = &r->a->faults;
+	size_t shown = f->size < FAULTS_SHOWN ? f->size : FAULTS_SHOWN;
+
+	fprintf(r->out, "\n%sfaulty statements%s, most suspicious first:\n", r->bold,
+		r->plain);
+	for (size_t i = 0; i < shown; i++)
+		print_fault(r, i + 1, &f->data[i]);
+	if (f->size > shown)
+		fprintf(r->out, "\n  and %zu more (all with --json)\n", f->size - shown);
+	if (!f->size)
+		fputs("  none: the structure was never otherwise\n", r->out);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void print_run(const struct report *r)
+{
+	const struct fl_analysis *a = r->a;
+
+	if (a->run.is_recovered)
+		fprintf(r->out, "recovered the last %llu instructions; ",
+			(unsigned long long)a->run.instructions);
+	else
+		fprintf(r->out,
+			"replayed %llu instructions, %llu system calls, all matched; ",
+			(unsigned long long)a->run.instructions,
+			(unsigned long long)a->run.syscalls);
+	if (a->run.end == CAP_END_SIGNAL)
+		fprintf(r->out, "killed by signal %d (%s)\n", a->run.end_value,
+			strsignal(a->run.end_value));
+	else if (a->run.end == CAP_END_EXIT)
+		fprintf(r->out, "exit status %d\n", a->run.end_value);
+	else
+		fputs("the capture ends before the program does\n", r->out);
+	if (a->run.end == CAP_END_SIGNAL) {
+		struct dec_place place = {};
+
+		a->places.place(a->places.ctx, a->run.end_rip, &place);
+		fputs("the end was at ", r->out);
+		fl_name_place(&place, r->out);
+		if (a->run.fault_addr)
+			fprintf(r->out, ", address %#llx",
+				(unsigned long long)a->run.fault_addr);
+		fputc('\n', r->out);
+	}
+}
+
+static void print_notes(const struct report *r)
+{
+	for (size_t i = 0; i < r->a->notes.size; i++)
+		fprintf(r->out, "%snote: %s%s\n", r->dim, r->a->notes.data[i], r->plain);
+}
+
+struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_color)
+{
+	struct report r = { a, out, "", "", "", "" };
+	struct err *err = NULL;
+
+	if (with_color)
+		r =
+			(struct report){ a,	    out,      "\033[1m", "\033[1;31m",
+					 "\033[2m", "\033[0m" };
+	print_run(&r);
+	print_notes(&r);
+	fputc('\n', out);
+	if (a->visit) {
+		err = print_violations(&r);
+		if (err)
+			return err;
+		print_faults(&r);
+	} else if (spec_constraints(a->spec)) {
+		size_t n = fl_cpoints_visits(a->cpoints);
+
+		fprintf(out, "no violation of %zu constraint%s at %zu C-point%s\n",
+			spec_constraints(a->spec),
+			spec_constraints(a->spec) == 1 ? "" : "s", n, n == 1 ? "" : "s");
+	}
+	if (a->has_accesses)
+		fl_report_accesses(a, out);
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}
+
+struct err *fl_report_svg(const struct fl_analysis *a, const char *path)
+{
+	bool is_chunks = !a->sides[FL_SIDE_APP].errors.size &&
+			 a->sides[FL_SIDE_CHUNKS].errors.size;
+	const struct fl_side *s = &a->sides[is_chunks ? FL_SIDE_CHUNKS : FL_SIDE_APP];
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct err *err = hg_view_create(s->graph, s->n_ops, &v);
+	char title[256];
+	struct fl_picture p = {
+		.namer = &s->namer,
+		.title = title,
+		.violations = s->errors.data,
+		.n_violations = s->errors.size,
+		.faults = &a->faults,
+	};
+
+	if (err)
+		return err;
+	p.view = v;
+	if (a->visit)
+		snprintf(title, sizeof(title), "%s violated at %s (time %llu)",
+			 s->errors.size ?
+				 spec_constraint(a->spec, s->errors.data[0].constraint)
+					 ->name :
+				 "constraint",
+			 fl_cpoints_get(a->cpoints, a->visit->cpoint)->name,
+			 (unsigned long long)a->visit->at.time);
+	else
+		snprintf(title, sizeof(title), "no violation: the heap at the end");
+	return fl_dot_draw_svg(&p, path);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * An analysis as text for people and as JSON for programs (doc/traceback.md).
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include "faultlocate/fl_analysis.h"
+
+/** Write it for people. @p with_color: ANSI colours. */
+struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_color);
+
+/** The accesses that went astray, for people. */
+void fl_report_accesses(const struct fl_analysis *a, FILE *out);
+
+/** @return "beyond", "freed" or "field". */
+const char *fl_access_kind(enum hg_access_kind kind);
+
+/** Write one JSON object and a newline. */
+struct err *fl_report_json(const struct fl_analysis *a, FILE *out);
+
+/** Draw the violated structure (the application's, else the allocator's chunks), or all
+ * that is declared when nothing is violated, into SVG file @p path. */
+struct err *fl_report_svg(const struct fl_analysis *a, const char *path);
+
+#endif
