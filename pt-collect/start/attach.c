@@ -35,6 +35,7 @@
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/start/tracee.h"
 #include "pt-collect/start/undo.h"
+#include "pt-collect/probes/unprobed.h"
 #include "pt-collect/start/vdso.h"
 
 #define RED_ZONE 512 ///< bytes below rsp that are not for us
@@ -229,6 +230,8 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 			      struct ptc_result *ret)
 {
 	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	// A recorder that has just left, or another one, has breakpoints in its code.
+	struct ptc_unprobed memory = { p, maps };
 	struct err *err;
 	long brk = 0;
 
@@ -247,7 +250,7 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
 	if (!err)
-		err = cap_writer_core(p->writer, core, ptc_private_read, p);
+		err = cap_writer_core(p->writer, core, ptc_unprobed_read, &memory);
 	ret->n_threads = core->n_threads;
 	for (size_t i = 0; i < core->n_mappings; i++)
 		ret->saved_bytes += core->mappings[i].core_bytes;

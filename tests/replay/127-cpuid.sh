@@ -39,6 +39,35 @@ all_match "$TMPDIR/c"
 [ "$n_matched" -ge 3 ] || fail "$n_matched processes"
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 
+# A running one, again and again: the probes of the recording before may still be there.
+cat >"$TMPDIR/serves.c" <<'EOF'
+#include <cpuid.h>
+#include <unistd.h>
+
+int main(void)
+{
+	unsigned a, b, c, d;
+
+	for (;;) {
+		__cpuid_count(7, 0, a, b, c, d);
+		usleep(1000 + (b & 1) + (a & 0) + (c & 0) + (d & 0));
+	}
+}
+EOF
+gcc -O1 -o "$TMPDIR/serves" "$TMPDIR/serves.c" || fail gcc
+"$TMPDIR/serves" &
+pid=$!
+trap 'kill -KILL $pid 2>/dev/null' EXIT
+for i in 1 2 3; do
+	expect_status 0 "${RECORD[@]}" --duration 0.2 -o "$TMPDIR/a$i" -p $pid
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/a$i"
+done
+kill -KILL $pid
+for i in 1 2 3; do
+	expect_status 0 "$FAULTLINE" replay "$TMPDIR/a$i"
+	[ "$("$FAULTLINE" dump -k cpuid "$TMPDIR/a$i" | wc -l)" -ge 5 ] || fail "none was seen"
+done
+
 cat >"$TMPDIR/asks.c" <<'EOF'
 #include <cpuid.h>
 #include <pthread.h>
