@@ -70,7 +70,7 @@ done
 make_capture "$TMPDIR/c" "$TMPDIR/a"
 stored=$(jq -r --arg exe "$TMPDIR/a" '.files[] | select(.path == $exe) | .stored' "$TMPDIR/c/manifest.json")
 chmod u+w "$TMPDIR/c/files/$stored"
-perl -0pi -e 's/\x66\x0f\x1f\x84\x00\x21\x43\x65\x07/\x8f\xe8\x78\xa2\xc1\x20\x90\x90\x90/ or die' \
+perl -0777 -pi -e 's/\x66\x0f\x1f\x84\x00\x21\x43\x65\x07/\x8f\xe8\x78\xa2\xc1\x20\x90\x90\x90/ or die' \
 	"$TMPDIR/c/files/$stored" || fail "where is the nop?"
 expect_status 2 "$FAULTLINE" replay "$TMPDIR/c"
 expect_error 'vpcmov is an instruction of XOP, which this CPU lacks; replay it on .*--portable \(recorded on '
