@@ -18,7 +18,7 @@ BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 # Each uses those before it (doc/INTERNALS.md).
 ROOMS ?= base capture decode/x86 storeplan pt-collect decode/translator decode/machine \
 	decode/symbols decode/pt decode/history decode/past decode/explain heapgraph specdsl \
-	faultlocate suppress-hw report bench cmd
+	faultlocate suppress-hw bench report cmd
 PARTS_pt-collect := start inputs probes pt flight
 
 .DEFAULT_GOAL := all
@@ -61,7 +61,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 
 .PHONY: all tests examples check sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
-	install clean format format-check help FORCE
+	install clean house rooms format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
 tests: $(B)/tests/nofault.so $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
@@ -132,8 +132,9 @@ $(B)/$(1).a: $(call object_of,$(call sources,$(1))) $(B)/$(1).list
 endef
 $(foreach r,$(ROOMS),$(eval $(call archive_rule,$r)))
 
-link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group \
-	$(filter %.a,$^) -Wl,--end-group $(LIBS)
+# Archives stand behind those that use them: an arrow that points back does not link.
+reverse = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+link = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call reverse,$(filter %.a,$^)) $(LIBS)
 
 $(B)/faultline: $(B)/faultline.o $(ARCHIVES)
 	$(say) LD $@
@@ -258,6 +259,12 @@ install: all man ## install into PREFIX
 	install -m644 specs/*.spec $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -Dm644 doc/faultline.bash-completion \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
+
+house: ## draw the rooms and who uses whom, for doc/INTERNALS.md
+	$(Q)tools/house.sh $(ROOMS) >doc/house.dot && dot -Tsvg -o doc/house.svg doc/house.dot
+
+rooms:
+	@echo $(ROOMS)
 
 clean: ## remove the output directory
 	$(Q)rm -rf $(B)

@@ -12,7 +12,7 @@
 
 #include "capture/capture.h"
 #include "faultlocate/fl_cpoints.h"
-#include "report/dot.h"
+#include "faultlocate/fl_faults.h"
 #include "faultlocate/fl_types.h"
 #include "heapgraph/hg_access.h"
 

@@ -17,6 +17,13 @@ struct fl_places {
 	void *ctx;
 };
 
+/** What naming a heap thing takes (report/names.h); all borrowed. */
+struct fl_namer {
+	const struct spec *spec;
+	const struct hg_graph *graph;
+	const struct fl_places *places;
+};
+
 /** Calls kept of a statement, and statements whose calls are looked for. */
 #define FL_CALLERS_MAX 8
 #define FL_CALLERS_FAULTS 64

@@ -125,7 +125,7 @@ static void put_release(const struct fl_analysis *a, uint64_t rip, uint64_t time
 
 	a->places.place(a->places.ctx, rip, &place);
 	fputs(" at ", out);
-	fl_name_place(&place, out);
+	dec_place_print(&place, out);
 	fprintf(out, " (time %llu)", (unsigned long long)time);
 }
 

@@ -5,6 +5,7 @@
  * @file
  * From a capture to the heap's history, with visits of C-points and types of nodes.
  */
+#include "decode/past/flight.h"
 #include "faultlocate/fl_stages.h"
 
 // Comments may name further sources only once their statements were seen to run.
@@ -49,7 +50,10 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 		return err;
 	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);
 	hg_recorder_events(r, &events);
-	err = dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	err = capture_info(a->capture)->mode == CAP_MODE_FLIGHT ?
+		      dec_flight_heap_trace(a->capture, a->symbols, &options, &events,
+					    &a->run) :
+		      dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
 	if (err)
 		return err;
 	hg_recorder_position(r, &end);

@@ -20,7 +20,7 @@ static void print_place(const struct fl_analysis *a, uint64_t rip, FILE *out)
 	struct dec_place place = {};
 
 	a->places.place(a->places.ctx, rip, &place);
-	fl_name_place(&place, out);
+	dec_place_print(&place, out);
 }
 
 static void print_node(const struct fl_analysis *a, struct hg_node_id id, FILE *out)

@@ -310,37 +310,3 @@ void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
 		break;
 	}
 }
-
-static bool is_users(const char *file)
-{
-	return file && strncmp(file, "/usr/", 5) != 0;
-}
-
-void fl_name_place(const struct dec_place *p, FILE *out)
-{
-	const char *function = p->function ? p->function : p->outer;
-
-	if (p->file && p->line)
-		fprintf(out, "%s:%d", p->file, p->line);
-	else if (p->module)
-		fprintf(out, "%s", p->module);
-	else
-		fprintf(out, "unknown code");
-	if (!p->line) {
-		if (p->outer || p->offset)
-			fprintf(out, "%s%s+%#llx", function ? ": " : "",
-				function ? function : "", (unsigned long long)p->offset);
-		return;
-	}
-	if (!function)
-		return;
-	fprintf(out, " in %s", function);
-	for (uint32_t i = 0; i < p->n_inlined; i++) {
-		const struct dec_inlined *c = &p->inlined[i];
-
-		if (i + 1 < p->n_inlined && !is_users(p->inlined[i].file))
-			continue; // on the way within a library's headers
-		fprintf(out, ", called at %s:%d in %s", c->file ? c->file : "?", c->line,
-			c->function ? c->function : "?");
-	}
-}

@@ -12,13 +12,6 @@
 
 #include "faultlocate/fl_faults.h"
 
-/** What names need to know; all borrowed. */
-struct fl_namer {
-	const struct spec *spec;
-	const struct hg_graph *graph;
-	const struct fl_places *places;
-};
-
 /** @return the spec type of @p id, or NULL. */
 const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id id,
 				     size_t *index);
@@ -58,8 +51,5 @@ const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f,
 /** Write what operation @p op did: `n1.child[0]: n2 -> NULL`, `n5 allocated (48 bytes)`,
  * `n5 freed`. */
 void fl_name_change(const struct fl_namer *n, uint64_t op, FILE *out);
-
-/** Write `quad.c:40 in split`, or `prog: main+0x12` without lines. */
-void fl_name_place(const struct dec_place *p, FILE *out);
 
 #endif

@@ -77,7 +77,7 @@ static double place_index(struct page *w, uint64_t rip)
 	w->n->places->place(w->n->places->ctx, rip, &place);
 	f = open_memstream(&text, &size);
 	if (f) {
-		fl_name_place(&place, f);
+		dec_place_print(&place, f);
 		fclose(f);
 	}
 	cJSON_AddItemToArray(w->json_places, cJSON_CreateString(text ? text : "?"));

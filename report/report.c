@@ -2,6 +2,8 @@
 // Copyright 2026 The Faultline authors
 
 #include "report/report.h"
+#include "report/dot.h"
+#include "report/names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -69,7 +71,7 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 		(unsigned long long)h->size,
 		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" :
 							   "allocated");
-	fl_name_place(&place, r->out);
+	dec_place_print(&place, r->out);
 	fprintf(r->out, " (time %llu)\n", (unsigned long long)h->born);
 }
 
@@ -95,7 +97,7 @@ static void print_freed(const struct report *r, const struct fl_side *s,
 		s->namer.places->place(s->namer.places->ctx,
 				       hg_graph_node(s->graph, t.node)->free_rip, &place);
 		fprintf(r->out, "      n%u was freed at ", t.node.v);
-		fl_name_place(&place, r->out);
+		dec_place_print(&place, r->out);
 		fprintf(r->out, " (time %llu)\n",
 			(unsigned long long)hg_graph_node(s->graph, t.node)->died);
 	}
@@ -258,7 +260,7 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 	struct dec_place place = f->place;
 
 	fprintf(r->out, "\n  %s%zu. ", r->bold, number);
-	fl_name_place(&place, r->out);
+	dec_place_print(&place, r->out);
 	fprintf(r->out, "%s  %s(", r->plain, r->dim);
 	if (f->instances > 1)
 		fprintf(r->out, "%u times, last at ", f->instances);
@@ -268,7 +270,7 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 	fputs("       ", r->out);
 	fl_name_change(namer_of(r->a, f->graph), f->op, r->out);
 	fputs(" at ", r->out);
-	fl_name_place(&place, r->out);
+	dec_place_print(&place, r->out);
 	if (op.time != f->time)
 		fprintf(r->out, " (time %llu)%s", (unsigned long long)op.time,
 			dec_run_is_inferred(&r->a->run, op.time) ? " (inferred)" : "");
@@ -317,7 +319,7 @@ static void print_run(const struct report *r)
 
 		a->places.place(a->places.ctx, a->run.end_rip, &place);
 		fputs("the end was at ", r->out);
-		fl_name_place(&place, r->out);
+		dec_place_print(&place, r->out);
 		if (a->run.fault_addr)
 			fprintf(r->out, ", address %#llx",
 				(unsigned long long)a->run.fault_addr);

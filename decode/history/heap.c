@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "decode/past/flight.h"
 #include "decode/history/frames.h"
 #include "decode/history/heap_calls.h"
 #include "decode/history/heap_stores.h"
@@ -479,8 +478,6 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	struct err *err;
 
 	*ret = (struct dec_run){};
-	if (info->mode == CAP_MODE_FLIGHT)
-		return dec_flight_heap_trace(c, symbols, o, events, ret);
 	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (err)
 		return err;

@@ -116,8 +116,8 @@ struct dec_heap_options {
 };
 
 /**
- * Replay @p c from start to end and report the heap's history. Of a capture of the flight
- * recorder, recover the history of its last instructions instead (past/flight.h).
+ * Replay @p c from start to end and report the heap's history. (Of a capture of the flight
+ * recorder dec_flight_heap_trace() does it, as far as its last instructions go.)
  *
  * @param symbols  Filled with the modules as they are mapped; borrowed.
  * @param ret      How it ended; set also when a divergence cut it short (which is not

@@ -40,6 +40,9 @@ struct dec_place {
 	const char *directory; ///< that a relative file is relative to; NULL when unknown
 };
 
+/** Write `quad.c:40 in split`, or `prog: main+0x12` without lines. */
+void dec_place_print(const struct dec_place *p, FILE *out);
+
 /** A field of a struct, nested structs and arrays flattened (paper 001, section 2.4.1). */
 struct dec_field {
 	const char *name;      ///< "next", "child[2]", "pos.x"

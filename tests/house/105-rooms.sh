@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# No room includes a header of one that may use it, and the picture of the house is of today's.
+. tests/lib.sh
+
+need dot
+# shellcheck disable=SC2046 # one word a room
+tools/house.sh $(make -s rooms) >"$TMPDIR/house.dot" || fail "an include points back"
+[ "$(grep -c -- '->' "$TMPDIR/house.dot")" -ge 15 ] || fail "no arrows: $(cat "$TMPDIR/house.dot")"
+diff doc/house.dot "$TMPDIR/house.dot" || fail "doc/house.svg is old (make house)"
+
+# The test can tell.
+mkdir -p "$TMPDIR/t/tools" "$TMPDIR/t/base" "$TMPDIR/t/cmd"
+cp tools/house.sh "$TMPDIR/t/tools"
+echo '#include "cmd/x.h"' >"$TMPDIR/t/base/x.c"
+: >"$TMPDIR/t/cmd/x.h"
+"$TMPDIR/t/tools/house.sh" base cmd >"$TMPDIR/out" 2>"$TMPDIR/err" && fail "base may use cmd?"
+grep -q 'base/x.c includes cmd/x.h' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+exit 0
