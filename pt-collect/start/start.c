@@ -9,11 +9,13 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/probes/chance.h"
@@ -30,6 +32,9 @@
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20
 #define XSTATE_MAX (64u << 10)
+#define XSTATE_ENABLED 464 ///< offset of XCR0 in the bytes left to software
+#define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
+#define XSTATE_LEGACY 576  ///< bytes of an area with x87 and SSE only
 
 uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
 {
@@ -99,6 +104,22 @@ static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
 	return err_new(ERR_UNSUPPORTED, "the program's auxiliary vector is too long");
 }
 
+/** A CPU without XSAVE (Nehalem and older; what hypervisors call kvm64, or x86-64-v2): what
+ * FXSAVE tells, as XSAVE would have told it. */
+static struct err *take_fxstate(pid_t tid, uint8_t *xstate, size_t *bytes)
+{
+	const uint64_t x87_and_sse = 3;
+	struct iovec iov = { .iov_base = xstate,
+			     .iov_len = sizeof(struct user_fpregs_struct) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &iov))
+		return err_errno("cannot read the vector registers");
+	memcpy(xstate + XSTATE_ENABLED, &x87_and_sse, 8);
+	memcpy(xstate + XSTATE_IN_USE, &x87_and_sse, 8);
+	*bytes = XSTATE_LEGACY;
+	return NULL;
+}
+
 struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes)
 {
 	const struct cap_cpu *here = ptc_cpu_here();
@@ -110,7 +131,8 @@ struct err *ptc_take_xstate(pid_t tid, uint8_t **xstate, size_t *bytes)
 	if (!raw || !*xstate || !here)
 		return &err_nomem;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &iov))
-		return err_errno("cannot read the vector registers");
+		return errno == ENODEV ? take_fxstate(tid, *xstate, bytes) :
+					 err_errno("cannot read the vector registers");
 	of_cpu = cap_cpu_xstate(here);
 	*bytes = cap_xstate_convert(*xstate, XSTATE_MAX, &of_core, raw, iov.iov_len,
 				    &of_cpu);
