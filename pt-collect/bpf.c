@@ -16,6 +16,7 @@
 #include "pt-collect/bpf_int.h"
 #include "pt-collect/start/privilege.h"
 #include "pt-collect/inputs/table.h"
+#include "pt-collect/start/place.h"
 
 #include "bpf/record.skel.h"
 
@@ -120,12 +121,14 @@ static struct err *create(unsigned parts, struct ptc_bpf **ret)
 
 struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret)
 {
-	struct err *err;
+	struct err *err = ptc_place_check();
 
+	if (err)
+		return err;
 	ptc_privilege_use(true);
 	err = create(parts, ret);
 	ptc_privilege_use(false);
-	return err;
+	return err ? ptc_place_explain_bpf(err) : NULL;
 }
 
 void ptc_bpf_end_session(struct ptc_bpf *b)

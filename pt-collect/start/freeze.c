@@ -24,6 +24,7 @@
 #include "pt-collect/start/proc.h"
 #include "pt-collect/start/tracee.h"
 #include "pt-collect/start/undo.h"
+#include "pt-collect/start/place.h"
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
 #define NAP_NS 50000
@@ -47,7 +48,7 @@ static bool seize(struct ptc_process *p, struct ptc_thread *t, bool *is_unsettle
 		bool has_ended = ptc_is_ended(p->pid, t->tid);
 
 		if (!has_ended && !is_ours_already(p->pid, t->tid)) {
-			*err = why;
+			*err = ptc_place_explain_ptrace(why);
 			return false;
 		}
 		err_destroy(why);

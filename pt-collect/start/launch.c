@@ -27,6 +27,7 @@
 #include "pt-collect/start/proc.h"
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
+#include "pt-collect/start/place.h"
 
 /** What the child writes when exec fails. */
 struct exec_failure {
@@ -171,7 +172,7 @@ static struct err *explain_seize(pid_t pid, const char *program)
 	pid_t tracer = ptc_status_number(pid, pid, "TracerPid", 10);
 
 	if (!tracer)
-		return err;
+		return ptc_place_explain_ptrace(err);
 	err_destroy(err);
 	return err_new(
 		ERR_PERMISSION,

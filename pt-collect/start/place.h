@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Where we record: what kernel and container allow, and whose refusal an error was
+ * (ptc_place.c).
+ */
+#ifndef PT_COLLECT_START_PLACE_H
+#define PT_COLLECT_START_PLACE_H
+
+#include "base/base.h"
+
+/** Could what is recorded here be told apart? @return ERR_UNSUPPORTED in a PID namespace. */
+struct err *ptc_place_check(void);
+
+/** The kernel refused the BPF programs with @p err (consumed). @return what is behind that,
+ * if it is something known, or @p err. */
+struct err *ptc_place_explain_bpf(struct err *err);
+
+/** ptrace refused with @p err (consumed). @return it, with Yama's part in it. */
+struct err *ptc_place_explain_ptrace(struct err *err);
+
+#endif
