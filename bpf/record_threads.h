@@ -97,6 +97,41 @@ static int is_in_call(struct pt_regs *regs, __u8 state)
 		regs->ax == -(__u64)ENOSYS);
 }
 
+/* Where a task keeps its robust mutexes, and how far it is with its end: by itself, or (Linux
+ * 7.3) in a structure of their own. */
+struct task_struct___flat {
+	struct robust_list_head *robust_list;
+	unsigned int futex_state;
+} __attribute__((preserve_access_index));
+
+struct futex_sched_data___own {
+	struct robust_list_head *robust_list;
+	unsigned int state;
+} __attribute__((preserve_access_index));
+
+struct task_struct___own {
+	struct futex_sched_data___own futex;
+} __attribute__((preserve_access_index));
+
+static __u64 robust_list(const struct task_struct *t)
+{
+	const struct task_struct___flat *flat = (const void *)t;
+	const struct task_struct___own *own = (const void *)t;
+
+	return bpf_core_field_exists(own->futex) ?
+		       (__u64)BPF_CORE_READ(own, futex.robust_list) :
+		       (__u64)BPF_CORE_READ(flat, robust_list);
+}
+
+static __u32 futex_state(const struct task_struct *t)
+{
+	const struct task_struct___flat *flat = (const void *)t;
+	const struct task_struct___own *own = (const void *)t;
+
+	return bpf_core_field_exists(own->futex) ? BPF_CORE_READ(own, futex.state) :
+						   BPF_CORE_READ(flat, futex_state);
+}
+
 #define FUTEX_EXITING 1
 #define FUTEX_TID_MASK 0x3fffffffu
 
@@ -107,7 +142,7 @@ static int holds_first_robust(struct task_struct *t)
 	struct {
 		__u64 next, offset, pending;
 	} head;
-	__u64 list = (__u64)BPF_CORE_READ(t, robust_list), first;
+	__u64 list = robust_list(t), first;
 	__u32 word;
 
 	if (!list || bpf_probe_read_user(&head, sizeof(head), (void *)list))
@@ -123,9 +158,9 @@ static int holds_first_robust(struct task_struct *t)
  * these it has noted what @t ends with. */
 static __u32 end_flags(struct task_struct *t)
 {
-	__u32 word = 1;
+	__u32 word = 1, state = futex_state(t);
 
-	if (!t->futex_state || (t->futex_state == FUTEX_EXITING && holds_first_robust(t)))
+	if (!state || (state == FUTEX_EXITING && holds_first_robust(t)))
 		return 0;
 	if (!t->clear_child_tid ||
 	    (BPF_CORE_READ(t, mm) &&

@@ -26,7 +26,7 @@
 /** Others make loading fail: "no matching targets found". */
 static const char *const wanted[] = { "task_struct",   "thread_struct", "thread_info",
 				      "signal_struct", "sigpending",	"pt_regs",
-				      "uprobe_task" };
+				      "uprobe_task",   "futex_sched_data" };
 
 /** Numbers of our types; then come the copies, then arrays. */
 enum { TYPE_POINTER = 1, TYPE_OTHER, TYPE_INT, TYPE_FIRST = TYPE_INT + 5 };
