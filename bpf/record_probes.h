@@ -10,6 +10,20 @@
 
 #include "bpf/record_ring.h"
 
+/*
+ * Since Linux 6.13 a program of this kind that needs more than 64 bytes of stack has one for
+ * each CPU, not for each task. Probes run with preemption on: another thread that hits the
+ * same probe overwrites what a preempted one has there, and records bore each other's numbers.
+ * A program with a tail call keeps the task's stack. This one leads nowhere: there is nothing
+ * in the array. (One array for each kind of attachment: the kernel wants them alike.)
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} nowhere SEC(".maps"), nowhere_multi SEC(".maps");
+
 /* An instruction whose result is chance: user space takes it when the thread has stopped.
  * The kernel single-steps it first, and lets no signal in between. */
 static __always_inline int put_chance(struct pt_regs *regs)
@@ -35,12 +49,14 @@ static __always_inline int put_chance(struct pt_regs *regs)
 SEC("uprobe")
 int record_chance(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere, 0);
 	return put_chance(regs);
 }
 
 SEC("uprobe")
 int record_chance_multi(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere_multi, 0);
 	return put_chance(regs);
 }
 
@@ -73,6 +89,7 @@ static __always_inline int put_heap(struct pt_regs *regs, __u32 kind)
 SEC("uprobe")
 int record_heap(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere, 0);
 	return put_heap(regs, REC_HEAP);
 }
 
@@ -80,18 +97,21 @@ int record_heap(struct pt_regs *regs)
 SEC("uprobe")
 int record_heap_multi(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere_multi, 0);
 	return put_heap(regs, REC_HEAP);
 }
 
 SEC("uretprobe")
 int record_heap_done(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere, 0);
 	return put_heap(regs, REC_HEAP_DONE);
 }
 
 SEC("uretprobe")
 int record_heap_done_multi(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere_multi, 0);
 	return put_heap(regs, REC_HEAP_DONE);
 }
 
@@ -113,12 +133,14 @@ static int put_trigger(struct pt_regs *regs)
 SEC("uprobe")
 int record_trigger(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere, 0);
 	return put_trigger(regs);
 }
 
 SEC("uprobe")
 int record_trigger_multi(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere_multi, 0);
 	return put_trigger(regs);
 }
 
@@ -191,12 +213,14 @@ static int put_store(struct pt_regs *regs)
 SEC("uprobe")
 int record_store(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere, 0);
 	return put_store(regs);
 }
 
 SEC("uprobe")
 int record_store_multi(struct pt_regs *regs)
 {
+	bpf_tail_call(regs, &nowhere_multi, 0);
 	return put_store(regs);
 }
 
