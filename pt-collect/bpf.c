@@ -20,6 +20,9 @@
 
 #include "bpf/record.skel.h"
 
+#define DRAIN_NS 5000000000ull ///< nobody is kept from the CPU for so long
+#define DRAIN_NAP_US 50
+
 /** Fill the maps by which the kernel side knows what calls write. */
 static int fill_tables(const struct ptc_bpf *b)
 {
@@ -64,6 +67,17 @@ static struct err *map_tasks(struct ptc_bpf *b)
 	if (at == MAP_FAILED)
 		return err_errno("cannot map the table of tasks");
 	b->tasks = at;
+	return NULL;
+}
+
+static struct err *map_positions(struct ptc_bpf *b)
+{
+	void *at = mmap(NULL, sizeof(*b->positions), PROT_READ, MAP_SHARED,
+			ptc_programs_map(&b->programs, "ring"), 0);
+
+	if (at == MAP_FAILED)
+		return err_errno("cannot map the BPF ring");
+	b->positions = at;
 	return NULL;
 }
 
@@ -112,6 +126,8 @@ static struct err *create(unsigned parts, struct ptc_bpf **ret)
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
 	err = map_tasks(b);
+	if (!err)
+		err = map_positions(b);
 	if (!err && parts & PTC_BPF_CALLS)
 		err = attach_syscalls(b);
 	if (!err)
@@ -148,6 +164,8 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 	ring_buffer__free(b->ring);
 	if (b->tasks)
 		munmap(b->tasks, sizeof(*b->tasks));
+	if (b->positions)
+		munmap((void *)b->positions, sizeof(*b->positions));
 	bpf_link__destroy(b->sys_exit);
 	bpf_link__destroy(b->sys_enter);
 	bpf_link__destroy(b->sched_switch);
@@ -262,9 +280,28 @@ void ptc_bpf_set_consumer(struct ptc_bpf *b,
 	b->ctx = ctx;
 }
 
+/**
+ * Probes (and since Linux 7 system calls) run with preemption on, where the kernel has that: a
+ * thread can lose the CPU between claiming a record and filling it, and nothing behind that can
+ * be read. It is in the kernel, and goes on whatever we do to it: it needs the CPU only.
+ */
 void ptc_bpf_drain(struct ptc_bpf *b)
 {
+	uint64_t end = __atomic_load_n(&b->positions->producer, __ATOMIC_ACQUIRE);
+	uint64_t until_ns = 0;
+
 	ring_buffer__consume(b->ring);
+	while ((int64_t)(b->positions->consumer - end) < 0) {
+		if (!until_ns)
+			until_ns = ptc_now_ns() + DRAIN_NS;
+		if (ptc_now_ns() > until_ns) {
+			log_warn("a record of the kernel's is not finished: the order of "
+				 "events may not be theirs");
+			return;
+		}
+		usleep(DRAIN_NAP_US);
+		ring_buffer__consume(b->ring);
+	}
 }
 
 int ptc_bpf_fd(const struct ptc_bpf *b)
@@ -272,7 +309,26 @@ int ptc_bpf_fd(const struct ptc_bpf *b)
 	return ring_buffer__epoll_fd(b->ring);
 }
 
+/** How often the kernel did not run the program, because another thread was in the middle of it
+ * on the same CPU. */
+static uint64_t misses(struct bpf_program *prog)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	if (bpf_program__fd(prog) < 0 ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
 uint64_t ptc_bpf_lost(const struct ptc_bpf *b)
 {
-	return b->globals->lost_events;
+	uint64_t n = b->globals->lost_events;
+	struct bpf_program *prog;
+
+	for (size_t i = 0; i < b->programs.objects.size; i++)
+		bpf_object__for_each_program(prog, b->programs.objects.data[i]->obj)
+			n += misses(prog);
+	return n;
 }

@@ -24,11 +24,20 @@ struct probe_link {
 	size_t n;
 };
 
+/** The first two pages of the ring's map. */
+struct ptc_bpf_positions {
+	uint64_t consumer;
+	uint8_t rest[4096 - 8];
+	uint64_t producer;
+	uint8_t rest_too[4096 - 8];
+};
+
 struct ptc_bpf {
 	struct ptc_programs programs;
 	struct record_bpf__bss *globals; ///< of record.bpf.c
 	struct bpf_link *sys_exit, *sys_enter, *sched_switch;
 	struct ring_buffer *ring;
+	const struct ptc_bpf_positions *positions; ///< the ring's, shared with the kernel
 	struct rec_tasks *tasks; ///< the map, shared with the kernel side
 	void (*consumer)(void *ctx, void *rec, size_t size);
 	void *ctx;
