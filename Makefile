@@ -60,7 +60,7 @@ BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/programs/*.c))
 SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 
 
-.PHONY: all tests examples check sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
+.PHONY: all tests examples check check-kernels sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install clean house rooms format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
 tests: $(B)/tests/nofault.so $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
@@ -212,6 +212,11 @@ check: ## deps, build, run all tests
 	@tools/deps.sh
 	+@$(again) all tests
 	@tests/run $(B) $(T)
+
+check-kernels: ## smoke tests on other kernels and CPU models, under qemu (T: only these rows)
+	@tools/deps.sh tools/packages.txt tools/packages-kernels.txt
+	+@$(again) all tests
+	@tools/kernels.sh $(B) $(T)
 
 # Both run, whatever the first finds.
 sanitize: ## all tests under ASan and UBSan, then under TSan (T as for check)
