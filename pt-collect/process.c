@@ -35,6 +35,7 @@
 #include "pt-collect/inputs/trap.h"
 #include "pt-collect/start/undo.h"
 #include "pt-collect/inputs/writes.h"
+#include "pt-collect/start/place.h"
 
 /* ---- life ------------------------------------------------------------------------------ */
 
@@ -239,7 +240,7 @@ struct err *ptc_process_open(struct ptc_process *p)
 	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
 	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (p->mem_fd < 0)
-		return err_errno("cannot open %s", path);
+		return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
 	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	exe[n > 0 ? n : 0] = 0;

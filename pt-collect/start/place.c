@@ -126,7 +126,8 @@ struct err *ptc_place_explain_ptrace(struct err *err)
 	struct err *why;
 	int scope = 0;
 
-	if (err->saved_errno != EPERM || !f || fscanf(f, "%d", &scope) != 1 || !scope)
+	if ((err->saved_errno != EPERM && err->saved_errno != EACCES) || !f ||
+	    fscanf(f, "%d", &scope) != 1 || !scope)
 		return err;
 	why = err_new(ERR_PERMISSION, "%s (kernel.yama.ptrace_scope is %d: %s)",
 		      err->message, scope,

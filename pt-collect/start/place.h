@@ -18,7 +18,7 @@ struct err *ptc_place_check(void);
  * if it is something known, or @p err. */
 struct err *ptc_place_explain_bpf(struct err *err);
 
-/** ptrace refused with @p err (consumed). @return it, with Yama's part in it. */
+/** ptrace, or /proc/PID/mem, was refused with @p err (consumed). @return it, with Yama's part in it. */
 struct err *ptc_place_explain_ptrace(struct err *err);
 
 #endif
