@@ -24,8 +24,8 @@
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /** Others make loading fail: "no matching targets found". */
-static const char *const wanted[] = { "task_struct",   "thread_struct", "thread_info",
-				      "signal_struct", "sigpending",	"pt_regs",
+static const char *const wanted[] = { "task_struct",   "thread_struct",	  "thread_info",
+				      "signal_struct", "sigpending",	  "pt_regs",
 				      "uprobe_task",   "futex_sched_data" };
 
 /** Numbers of our types; then come the copies, then arrays. */

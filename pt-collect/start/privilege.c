@@ -65,10 +65,11 @@ static struct err *check(caps c)
 	if (!n)
 		return NULL;
 	if (is_root())
-		return err_new(ERR_PERMISSION,
-			       "cannot record: needs %s, which root does not have here (docker "
-			       "and podman: run --cap-add=BPF --cap-add=PERFMON --pid=host)",
-			       missing);
+		return err_new(
+			ERR_PERMISSION,
+			"cannot record: needs %s, which root does not have here (docker "
+			"and podman: run --cap-add=BPF --cap-add=PERFMON --pid=host)",
+			missing);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		strcpy(self, "faultline");
 	return err_new(ERR_PERMISSION,
