@@ -245,7 +245,7 @@ static const char *parse_piece(struct span *s, struct perf_record *r)
 	return NULL;
 }
 
-static const char *parse_error(struct span *s, struct perf_record *r)
+static const char *spec_parse_error(struct span *s, struct perf_record *r)
 {
 	struct perf_rec_error e = {};
 	const char *message =
@@ -317,7 +317,7 @@ static const char *parse_user(struct span *s, uint32_t type, struct perf_record 
 	case PERF_TYPE_AUXTRACE:
 		return parse_piece(s, r);
 	case PERF_TYPE_AUXTRACE_ERROR:
-		return parse_error(s, r);
+		return spec_parse_error(s, r);
 	case PERF_TYPE_THREAD_MAP:
 		return parse_threads(s, r);
 	case PERF_TYPE_CPU_MAP:

@@ -66,7 +66,7 @@ static error_t parse_form(struct decode_options *o, enum dec_pt_form form,
 	return 0;
 }
 
-static error_t parse_end(struct decode_options *o, struct argp_state *state)
+static error_t spec_parse_end(struct decode_options *o, struct argp_state *state)
 {
 	if (o->show.function &&
 	    (o->show.form == DEC_PT_FORM_SUMMARY || o->show.form == DEC_PT_FORM_PACKETS))
@@ -108,7 +108,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			option_number(state, "--threads", arg, 1, DEC_PT_THREADS_MAX);
 		return 0;
 	case ARGP_KEY_END:
-		return parse_end(o, state);
+		return spec_parse_end(o, state);
 	default:
 		return option_only(state, key, arg, "capture or perf.data", &o->path);
 	}

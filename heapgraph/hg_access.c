@@ -45,7 +45,7 @@ static struct err *switch_thread(struct finder *f, uint32_t tid)
 	if (!f->thread)
 		return &err_nomem;
 	hg_derive_thread(&f->derive, tid);
-	return frames_switch(&f->frames, tid);
+	return dec_frames_switch(&f->frames, tid);
 }
 
 /* ---- instructions ----------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static bool is_string_load(struct finder *f, const struct dec_insn *insn,
 			   const struct dec_ref *r)
 {
 	return f->thread->string.rsp && !r->is_def &&
-	       !frames_is_own(&f->frames, insn->rip);
+	       !dec_frames_is_own(&f->frames, insn->rip);
 }
 
 static struct err *check_all(struct finder *f, const struct dec_step *s)
@@ -129,7 +129,7 @@ static void enter_string(struct finder *f, const struct dec_step *s)
 
 	if (!hg_strings_enter(&f->strings, c, s->insn->rip, regs->value))
 		return;
-	if (frames_is_own(&f->frames, c->pc)) {
+	if (dec_frames_is_own(&f->frames, c->pc)) {
 		c->rsp = 0; // the user's own function of that name
 		return;
 	}
@@ -142,7 +142,7 @@ static void enter_string(struct finder *f, const struct dec_step *s)
 					    room_at(f, derivation, c->read[i].start));
 	}
 	if (c->watched || c->read[0].derivation || c->read[1].derivation)
-		c->statement = frames_statement(&f->frames, c->pc);
+		c->statement = dec_frames_statement(&f->frames, c->pc);
 }
 
 static struct err *leave_string(struct finder *f)
@@ -243,7 +243,7 @@ static void follow_return(struct finder *f, uint64_t rsp)
 {
 	struct thread *t = f->thread;
 
-	frames_return(&f->frames, rsp);
+	dec_frames_return(&f->frames, rsp);
 	if (t->allocator_rsp && rsp >= t->allocator_rsp) {
 		t->allocator_rsp = 0;
 		t->is_back = true;
@@ -266,14 +266,14 @@ static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 		follow_return(f, rsp_before);
 	}
 	if (t->has_jumped)
-		f->frames.jump_end = frames_jump_end(&f->frames, insn);
+		f->frames.jump_end = dec_frames_jump_end(&f->frames, insn);
 	if (f->frames.jump_end)
 		t->call_size = value[CAP_RDX]; // should it be a tail call
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
 		return err;
-	if (frames_is_own(&f->frames, insn->rip))
+	if (dec_frames_is_own(&f->frames, insn->rip))
 		t->call_size = value[CAP_RDX];
-	return frames_call(&f->frames, insn->rip + insn->len, value[CAP_RSP]);
+	return dec_frames_call(&f->frames, insn->rip + insn->len, value[CAP_RSP]);
 }
 
 /* The allocator's result is the node that was made meanwhile. */
@@ -377,12 +377,12 @@ static struct err *walk(struct finder *f, const struct capture *c)
 		return err;
 	look_ahead(f);
 	hg_derive_init(&f->derive, f->graph, f->view);
-	frames_init(&f->frames, f->symbols, capture_info(c)->exe);
+	dec_frames_init(&f->frames, f->symbols, capture_info(c)->exe);
 	err = dec_machine_create(c, NULL, &m);
 	if (!err)
 		err = dec_machine_trace(m, UINT64_MAX >> 1, on_step, f, &w);
 	dec_machine_destroy(m);
-	frames_deinit(&f->frames);
+	dec_frames_deinit(&f->frames);
 	hg_derive_deinit(&f->derive);
 	return err;
 }

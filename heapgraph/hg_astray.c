@@ -38,7 +38,7 @@ static struct err *report(struct finder *f, const struct hg_suspect *x)
 {
 	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
 	uint64_t statement = x->statement ? x->statement :
-					    frames_statement(&f->frames, x->pc);
+					    dec_frames_statement(&f->frames, x->pc);
 	uint64_t key = hg_derive_key(
 		hg_derive_key(hg_derive_key(statement, x->kind << 1 | x->is_write),
 			      site_of(f, from)),
@@ -123,7 +123,7 @@ static const struct hg_derivation *first_own_step(struct finder *f,
 	const struct hg_derivation *first = NULL;
 
 	for (; d->parent; d = hg_derive_get(&f->derive, d->parent))
-		if (frames_is_own(&f->frames, d->rip))
+		if (dec_frames_is_own(&f->frames, d->rip))
 			first = d;
 	return first;
 }
@@ -140,7 +140,7 @@ static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
 
 	if (first)
 		return first->offset;
-	if (!frames_is_own(&f->frames, x->pc))
+	if (!dec_frames_is_own(&f->frames, x->pc))
 		return f->thread->string.rsp ? 0 : -1;
 	return !d->parent && x->insn && x->m->index != DEC_REG_NONE ?
 		       (int64_t)(f->derive.regs->value[x->m->base] + x->m->disp - start) :
@@ -222,7 +222,7 @@ static bool may_read_ahead(struct finder *f, const struct hg_suspect *x,
 	       (x->addr + x->size - 1) / PAGE_BYTES <= last &&
 	       (is_vector(x->insn, x->m) ||
 		hg_derive_get(&f->derive, x->derivation)->is_rough) &&
-	       !frames_is_own(&f->frames, x->pc);
+	       !dec_frames_is_own(&f->frames, x->pc);
 }
 
 /* Which other node is the access in, with its first or its last byte? */

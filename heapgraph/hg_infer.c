@@ -37,7 +37,7 @@ static struct err *switch_thread(struct hg_infer *f, uint32_t tid)
 	if (!f->thread)
 		return &err_nomem;
 	hg_derive_thread(&f->derive, tid);
-	return frames_switch(&f->frames, tid);
+	return dec_frames_switch(&f->frames, tid);
 }
 
 static void threads_deinit(struct hg_infer *f)
@@ -159,15 +159,15 @@ static struct err *follow_flow(struct hg_infer *f, const struct dec_insn *insn,
 	if (insn->flow == DEC_FLOW_RET) {
 		if (is_own)
 			hg_own_return(f, rsp_before, insn->rip);
-		frames_return(&f->frames, rsp_before);
+		dec_frames_return(&f->frames, rsp_before);
 	}
 	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
 		return NULL;
 	if (is_own)
 		err = hg_own_enter(f);
 	return err ? err :
-		     frames_call(&f->frames, insn->rip + insn->len,
-				 hg_infer_value(f, CAP_RSP));
+		     dec_frames_call(&f->frames, insn->rip + insn->len,
+				     hg_infer_value(f, CAP_RSP));
 }
 
 // Bring it up to whose code runs: entries into foreign code, and returns.
@@ -222,7 +222,7 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	f->rip = s->insn->rip;
 	if (f->o->progress && s->position % (1 << 20) == 0)
 		f->o->progress(f->o->progress_ctx, s->position);
-	is_own = frames_is_own(&f->frames, s->insn->rip);
+	is_own = dec_frames_is_own(&f->frames, s->insn->rip);
 	rsp = hg_infer_value(f, CAP_RSP);
 	err = follow_border(f, is_own);
 	if (f->thread->result.time)
@@ -276,7 +276,7 @@ static struct err *walk(struct hg_infer *f, const struct capture *c)
 	struct dec_where w = {};
 	struct err *err = add_modules(f, c);
 
-	frames_init(&f->frames, f->symbols, capture_info(c)->exe);
+	dec_frames_init(&f->frames, f->symbols, capture_info(c)->exe);
 	if (!err)
 		err = hg_infer_find_border(f, c);
 	if (!err)
@@ -287,7 +287,7 @@ static struct err *walk(struct hg_infer *f, const struct capture *c)
 			break;
 		err = dec_symbols_add(f->symbols, w.map.file, w.map.addr, w.map.size,
 				      w.map.file_offset);
-		frames_refresh(&f->frames);
+		dec_frames_refresh(&f->frames);
 	}
 	dec_machine_destroy(m);
 	return err;
@@ -308,7 +308,7 @@ struct err *hg_infer(const struct capture *c, struct dec_symbols *symbols,
 	threads_deinit(&f);
 	hg_pieces_destroy(f.pieces);
 	hg_derive_deinit(&f.derive);
-	frames_deinit(&f.frames);
+	dec_frames_deinit(&f.frames);
 	map_deinit(&f.sites);
 	map_deinit(&f.sizes);
 	vec_deinit(&f.regions);

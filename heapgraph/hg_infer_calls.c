@@ -265,7 +265,7 @@ void hg_own_return(struct hg_infer *f, uint64_t rsp, uint64_t place)
 				      !hg_pieces_is_fresh(f->pieces, head, result) :
 			      hg_pieces_is_same(f->pieces, arg_of(&c.args, i), head)))
 			return;
-	frames_return(&f->frames, rsp);
+	dec_frames_return(&f->frames, rsp);
 	site = site_of(f, return_rip);
 	if (is_new) {
 		head = hg_pieces_split(f->pieces, f->now, head, result, size_at(f, site),

@@ -19,7 +19,7 @@ static bool is_binding_live(struct spec_eval *e, const struct spec_rule *r,
 
 		if (r->vars[i].kind != SPEC_VAR_ALL)
 			continue;
-		n = edges_node(&e->edges, b->node[i]);
+		n = spec_edges_node(&e->edges, b->node[i]);
 		if (!n || n->type != r->vars[i].type)
 			return false;
 	}
@@ -32,7 +32,7 @@ static void set_nodes(struct scope *sc, const struct spec_rule *r,
 	sc->index = b->index;
 	for (size_t i = 0; i < r->pub.n_vars; i++)
 		if (r->vars[i].kind == SPEC_VAR_ALL &&
-		    edges_node(&sc->e->edges, b->node[i]))
+		    spec_edges_node(&sc->e->edges, b->node[i]))
 			sc->nodes[i] = b->node[i];
 }
 
@@ -41,14 +41,15 @@ struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
 	struct scope sc = { .e = e };
-	struct err *err = eval_refresh(e);
+	struct err *err = spec_eval_refresh(e);
 
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
 	set_nodes(&sc, r, b);
-	*holds = !is_binding_live(e, r, b) || rule_is_out_of_range(&sc, r) ||
-		 (r->guard && !eval_condition(&sc, r->guard)) || rule_body(&sc, r);
+	*holds = !is_binding_live(e, r, b) || spec_rule_is_out_of_range(&sc, r) ||
+		 (r->guard && !spec_eval_condition(&sc, r->guard)) ||
+		 spec_rule_body(&sc, r);
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }
 
@@ -65,12 +66,12 @@ static void record_body(struct scope *sc, const struct ast *n, uint32_t some_var
 	if (!n)
 		return;
 	if (!(n->vars & some_vars)) {
-		eval_record(sc, n);
+		spec_eval_record(sc, n);
 	} else if (is_vertex_comparison(n)) {
 		if (!(n->a->vars & some_vars))
-			eval_record_vertex(sc, n->a);
+			spec_eval_record_vertex(sc, n->a);
 		if (!(n->b->vars & some_vars))
-			eval_record_vertex(sc, n->b);
+			spec_eval_record_vertex(sc, n->b);
 	} else {
 		record_body(sc, n->a, some_vars);
 		record_body(sc, n->b, some_vars);
@@ -78,8 +79,8 @@ static void record_body(struct scope *sc, const struct ast *n, uint32_t some_var
 	}
 }
 
-void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_binding *b,
-	       struct spec_args *ret)
+void spec_rule_args(struct spec_eval *e, uint32_t constraint,
+		    const struct spec_binding *b, struct spec_args *ret)
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
 	struct scope sc = { .e = e, .args = ret, .deps = ret, .reads = ret };
@@ -88,28 +89,28 @@ void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_bindi
 	set_nodes(&sc, r, b);
 	for (size_t i = 0; i < r->pub.n_vars; i++)
 		if (r->vars[i].kind == SPEC_VAR_ALL)
-			eval_add_dep(&sc, SPEC_DEP_NODE, b->node[i]);
+			spec_eval_add_dep(&sc, SPEC_DEP_NODE, b->node[i]);
 	if (r->guard)
-		eval_condition(&sc, r->guard);
+		spec_eval_condition(&sc, r->guard);
 	record_body(&sc, r->body, r->some_vars);
 	if (!r->some_vars)
 		return;
 	sc.args = sc.reads = NULL;
-	is_true = rule_body(&sc, r);
+	is_true = spec_rule_body(&sc, r);
 	sc.args = ret;
-	eval_add_arg(&sc, false, is_true, true);
+	spec_eval_add_arg(&sc, false, is_true, true);
 }
 
 struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 		      const struct spec_binding *b, struct spec_args *ret)
 {
-	struct err *err = eval_refresh(e);
+	struct err *err = spec_eval_refresh(e);
 
 	ret->args.size = ret->deps.size = ret->reads.size = 0;
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
-	rule_args(e, constraint, b, ret);
+	spec_rule_args(e, constraint, b, ret);
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }
 

@@ -25,7 +25,7 @@ static struct memo *find_any_memo(struct spec_eval *e, struct attr_task t)
 	return i ? &e->memos.data[*i] : NULL;
 }
 
-struct memo *eval_find_memo(struct spec_eval *e, struct attr_task t)
+struct memo *spec_eval_find_memo(struct spec_eval *e, struct attr_task t)
 {
 	struct memo *m = find_any_memo(e, t);
 
@@ -38,14 +38,14 @@ static struct memo *add_memo(struct spec_eval *e, struct attr_task t)
 	uint32_t i = e->memos.size, result = 0;
 
 	if (vec_reserve(&e->free_memos, e->memos.size + 1))
-		return NULL; // eval_drop_memos_of() must not fail
-	if (e->track.is_on && track_new(&e->track, TRACK_MEMO, i, &result))
+		return NULL; // spec_eval_drop_memos_of() must not fail
+	if (e->track.is_on && spec_track_new(&e->track, TRACK_MEMO, i, &result))
 		return NULL;
 	if (e->free_memos.size)
 		i = e->free_memos.data[e->free_memos.size - 1];
 	if ((i == e->memos.size && !vec_push(&e->memos)) ||
 	    map_put(&e->memo_of, memo_key(t), i)) {
-		track_free(e, result);
+		spec_track_free(e, result);
 		return NULL;
 	}
 	e->free_memos.size -= e->free_memos.size > 0;
@@ -67,16 +67,17 @@ static struct memo *start_memo(struct spec_eval *e, struct attr_task t)
 	return m;
 }
 
-void eval_drop_memos(struct spec_eval *e)
+void spec_eval_drop_memos(struct spec_eval *e)
 {
 	for (size_t i = 0; i < e->memo_of.capacity; i++)
 		if (e->memo_of.slots[i].key != MAP_EMPTY_KEY)
-			track_free(e, e->memos.data[e->memo_of.slots[i].value].result);
+			spec_track_free(e,
+					e->memos.data[e->memo_of.slots[i].value].result);
 	map_deinit(&e->memo_of);
 	e->memos.size = e->free_memos.size = 0;
 }
 
-void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node)
+void spec_eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node)
 {
 	for (size_t i = 0; i < e->s->attrs.size; i++) {
 		struct attr_task t = { .attr = i, .node = node };
@@ -84,7 +85,7 @@ void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node)
 
 		if (!m)
 			continue;
-		track_free(e, m->result);
+		spec_track_free(e, m->result);
 		map_remove(&e->memo_of, memo_key(t));
 		e->free_memos.data[e->free_memos.size++] = m - e->memos.data;
 	}
@@ -114,16 +115,16 @@ static bool run_task(struct spec_eval *e, struct attr_task t)
 		return true;
 	e->attr_deps.deps.size = 0;
 	sc.nodes[0] = t.node;
-	is_end = a->guard && eval_condition(&sc, a->guard);
+	is_end = a->guard && spec_eval_condition(&sc, a->guard);
 	if (!sc.needs_attr)
-		v = eval_number(&sc, is_end ? a->terminal : a->nonterminal);
+		v = spec_eval_number(&sc, is_end ? a->terminal : a->nonterminal);
 	if (sc.needs_attr)
 		return false;
 	m = find_any_memo(e, t);
 	m->state = MEMO_DONE;
 	m->is_cyclic = sc.is_cyclic;
 	m->value = sc.is_cyclic ? (struct value){ .kind = VALUE_NONE } : v;
-	if (m->result && track_set(e, m->result, &e->attr_deps))
+	if (m->result && spec_track_set(e, m->result, &e->attr_deps))
 		e->is_out_of_memory = true;
 	return true;
 }
@@ -132,7 +133,7 @@ static void run_tasks(struct spec_eval *e)
 {
 	while (e->tasks.size && !e->is_out_of_memory) {
 		struct attr_task t = e->tasks.data[e->tasks.size - 1];
-		const struct memo *m = eval_find_memo(e, t);
+		const struct memo *m = spec_eval_find_memo(e, t);
 
 		// Asked for twice before it was computed once.
 		if ((m && m->state == MEMO_DONE) || run_task(e, t))
@@ -141,7 +142,7 @@ static void run_tasks(struct spec_eval *e)
 	e->tasks.size = 0;
 	// Those that were started would look like a cycle the next time.
 	if (e->is_out_of_memory)
-		eval_drop_memos(e);
+		spec_eval_drop_memos(e);
 }
 
 /** The attribute called as attribute @p attr, of nodes of type @p type; -1 for none. */
@@ -157,7 +158,7 @@ static int attr_of_type(const struct spec *s, int attr, uint32_t type)
 	return -1;
 }
 
-struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
+struct value spec_eval_user_attr(struct scope *sc, int attr, struct vertex v)
 {
 	struct value none = { .kind = VALUE_NONE };
 	const struct edge_node *node;
@@ -169,19 +170,19 @@ struct value eval_user_attr(struct scope *sc, int attr, struct vertex v)
 	if (v.kind == VERTEX_NULL)
 		return (struct value){ .kind = VALUE_INT,
 				       .i = sc->e->s->attrs.data[attr].null_value };
-	node = v.kind == VERTEX_NODE ? edges_node(&sc->e->edges, v.node) : NULL;
+	node = v.kind == VERTEX_NODE ? spec_edges_node(&sc->e->edges, v.node) : NULL;
 	attr = node ? attr_of_type(sc->e->s, attr, node->type) : -1;
 	if (attr < 0) {
 		sc->is_unreadable = true;
 		return none;
 	}
-	eval_add_attr_dep(sc, attr, v.node);
+	spec_eval_add_attr_dep(sc, attr, v.node);
 	t = (struct attr_task){ .attr = attr, .node = v.node };
-	m = eval_find_memo(sc->e, t);
+	m = spec_eval_find_memo(sc->e, t);
 	if (!m && !sc->is_in_attr) {
 		push_task(sc->e, t);
 		run_tasks(sc->e);
-		m = eval_find_memo(sc->e, t);
+		m = spec_eval_find_memo(sc->e, t);
 	}
 	if (!m && !sc->e->is_out_of_memory) {
 		push_task(sc->e, t);

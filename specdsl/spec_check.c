@@ -30,7 +30,7 @@ struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
 	e->s = s;
 	e->g = g;
 	e->v = v;
-	err = edges_init(&e->edges, s, g, v);
+	err = spec_edges_init(&e->edges, s, g, v);
 	if (err)
 		return err;
 	*ret = take_ptr(&e);
@@ -42,9 +42,9 @@ void spec_eval_destroy(struct spec_eval *e)
 	if (!e)
 		return;
 	if (e->s)
-		edges_deinit(&e->edges);
-	same_deinit(e);
-	track_deinit(&e->track);
+		spec_edges_deinit(&e->edges);
+	spec_same_deinit(e);
+	spec_track_deinit(&e->track);
 	map_deinit(&e->memo_of);
 	vec_deinit(&e->memos);
 	vec_deinit(&e->free_memos);
@@ -66,7 +66,7 @@ void spec_eval_destroyp(struct spec_eval **e)
 static bool plan_check(struct scope *sc, const struct plan *plan, uint64_t bits)
 {
 	for (; bits; bits &= bits - 1)
-		if (!eval_condition(sc, plan->conjuncts[__builtin_ctzll(bits)]))
+		if (!spec_eval_condition(sc, plan->conjuncts[__builtin_ctzll(bits)]))
 			return false;
 	return true;
 }
@@ -112,12 +112,12 @@ static void add_sources(struct spec_eval *e, uint32_t level, const struct edge_n
 {
 	struct candidate_list l = { e, level };
 
-	edges_sources(&e->edges, to, add_source, &l);
+	spec_edges_sources(&e->edges, to, add_source, &l);
 }
 
 static void add_reached(struct spec_eval *e, uint32_t level, const struct edge_node *from)
 {
-	const uint64_t *row = edges_reach(&e->edges, from);
+	const uint64_t *row = spec_edges_reach(&e->edges, from);
 	size_t n_words = (e->edges.nodes.size + 63) / 64;
 
 	e->is_out_of_memory |= !row;
@@ -133,11 +133,11 @@ static void add_candidates_dep(struct scope *sc, const struct plan_step *step,
 			       struct hg_node_id from)
 {
 	if (step->source == PLAN_OUT)
-		eval_add_dep(sc, SPEC_DEP_NODE, from);
+		spec_eval_add_dep(sc, SPEC_DEP_NODE, from);
 	if (step->source == PLAN_IN)
-		eval_add_dep(sc, SPEC_DEP_INTO, from);
+		spec_eval_add_dep(sc, SPEC_DEP_INTO, from);
 	if (step->source == PLAN_REACH) {
-		eval_add_dep(sc, SPEC_DEP_EDGES, from);
+		spec_eval_add_dep(sc, SPEC_DEP_EDGES, from);
 		sc->path_root = from;
 	}
 }
@@ -177,20 +177,20 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 	e->candidates[level].size = 0;
 	// In a body it matters which fields cannot be read on the way.
 	if (step->source == PLAN_ALL && plan == &r->all &&
-	    same_candidates(sc, plan, step, r->vars[step->var].type, add_source,
-			    &(struct candidate_list){ e, level }))
+	    spec_same_candidates(sc, plan, step, r->vars[step->var].type, add_source,
+				 &(struct candidate_list){ e, level }))
 		return;
 	if (step->source == PLAN_ALL) {
-		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
+		spec_eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
 		for (size_t i = 0; i < e->edges.nodes.size; i++)
 			if (e->edges.nodes.data[i].is_live)
 				add_candidate(e, level, e->edges.nodes.data[i].id.v);
 		return;
 	}
 	sc->args = NULL;
-	v = eval_vertex(sc, step->from);
+	v = spec_eval_vertex(sc, step->from);
 	sc->args = args;
-	from = v.kind == VERTEX_NODE ? edges_node(&e->edges, v.node) : NULL;
+	from = v.kind == VERTEX_NODE ? spec_edges_node(&e->edges, v.node) : NULL;
 	if (!from)
 		return;
 	add_candidates_dep(sc, step, v.node);
@@ -221,7 +221,7 @@ static bool plan_walk(struct scope *sc, const struct spec_rule *r,
 	find_candidates(sc, r, plan, s, level);
 	for (size_t i = 0; i < sc->e->candidates[level].size && !is_stopped; i++) {
 		struct hg_node_id id = { sc->e->candidates[level].data[i] };
-		const struct edge_node *n = edges_node(&sc->e->edges, id);
+		const struct edge_node *n = spec_edges_node(&sc->e->edges, id);
 
 		if (!n || n->type != r->vars[s->var].type)
 			continue;
@@ -240,12 +240,12 @@ static bool found_one(struct scope *sc, void *ctx)
 	return true;
 }
 
-bool rule_body(struct scope *sc, const struct spec_rule *r)
+bool spec_rule_body(struct scope *sc, const struct spec_rule *r)
 {
 	bool is_found = false;
 
 	if (!r->some_vars)
-		return eval_condition(sc, r->body);
+		return spec_eval_condition(sc, r->body);
 	if (!plan_check(sc, &r->some, r->some.first_checks))
 		return false;
 	plan_walk(sc, r, &r->some, 0, r->all.n_steps, found_one, &is_found);
@@ -269,7 +269,7 @@ static bool check_body(struct scope *sc, void *ctx)
 	struct spec_violation *v;
 
 	sc->is_unreadable = sc->is_cyclic = false;
-	if (rule_body(sc, c->rule))
+	if (spec_rule_body(sc, c->rule))
 		return false;
 	v = vec_push(c->found);
 	if (!v) {
@@ -289,7 +289,7 @@ static bool check_body(struct scope *sc, void *ctx)
 static bool is_past_end(struct scope *sc, const struct ast *whole, const struct ast *n)
 {
 	const struct hg_node *h = hg_graph_node(sc->e->g, sc->nodes[whole->base->number]);
-	struct value i = eval_number(sc, n->b);
+	struct value i = spec_eval_number(sc, n->b);
 	const struct ast_step *step;
 	struct dec_field f;
 
@@ -330,7 +330,7 @@ static bool is_out_of_range(struct scope *sc, const struct ast *n)
 	       is_out_of_range(sc, n->c);
 }
 
-bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r)
+bool spec_rule_is_out_of_range(struct scope *sc, const struct spec_rule *r)
 {
 	return r->pub.is_intra &&
 	       (sc->index < r->from || sc->index > r->to ||
@@ -348,7 +348,7 @@ static bool check_range(struct scope *sc, void *ctx)
 	     sc->index++) {
 		// The guard first: mostly it is false, and then the body's fields do not matter.
 		if (is_out_of_range(sc, r->guard) ||
-		    (r->guard && !eval_condition(sc, r->guard)) ||
+		    (r->guard && !spec_eval_condition(sc, r->guard)) ||
 		    is_out_of_range(sc, r->body))
 			continue;
 		if (check_body(sc, ctx) || sc->e->is_out_of_memory)
@@ -369,16 +369,16 @@ static int compare_violations(const void *a, const void *b)
 	       (x->binding.index < y->binding.index);
 }
 
-const struct plan *rule_plan(const struct spec_rule *r)
+const struct plan *spec_rule_plan(const struct spec_rule *r)
 {
 	return r->pub.is_intra ? &r->nodes : &r->all;
 }
 
-void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
-		size_t max, spec_violations *found)
+void spec_rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
+		     size_t max, spec_violations *found)
 {
 	const struct spec_rule *r = sc->e->s->rules.data[constraint];
-	const struct plan *plan = rule_plan(r);
+	const struct plan *plan = spec_rule_plan(r);
 	struct check c = { .rule = r,
 			   .constraint = constraint,
 			   .part = part,
@@ -398,7 +398,7 @@ void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *p
 		  r->pub.is_intra ? check_range : check_body, &c);
 }
 
-void rule_sort(struct spec_violation *v, size_t n)
+void spec_rule_sort(struct spec_violation *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), compare_violations);
 }
@@ -407,17 +407,17 @@ struct err *spec_check_constraint(struct spec_eval *e, uint32_t constraint, size
 				  spec_violations *ret)
 {
 	struct scope sc = { .e = e };
-	struct err *err = eval_refresh(e);
+	struct err *err = spec_eval_refresh(e);
 	size_t first = ret->size;
 
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
-	rule_check(&sc, constraint, NULL, max, ret);
+	spec_rule_check(&sc, constraint, NULL, max, ret);
 	if (e->is_out_of_memory)
 		return &err_nomem;
 	if (ret->size - first > 1)
-		rule_sort(ret->data + first, ret->size - first);
+		spec_rule_sort(ret->data + first, ret->size - first);
 	return NULL;
 }
 

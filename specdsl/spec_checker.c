@@ -84,7 +84,7 @@ static void free_unit(struct spec_checker *c, uint32_t i)
 	struct unit *u = &c->units.data[i];
 
 	set_violations(c, u, NULL, 0);
-	track_free(c->e, u->result);
+	spec_track_free(c->e, u->result);
 	u->result = 0;
 	if (!u->is_queued)
 		c->free_units.data[c->free_units.size++] = i;
@@ -108,15 +108,15 @@ static int add_unit(struct spec_checker *c, uint32_t constraint,
 	*u = (struct unit){ .constraint = constraint,
 			    .part = *part,
 			    .next_of_node = next_of_node };
-	if (track_new(&c->e->track, TRACK_UNIT, i, &u->result)) {
+	if (spec_track_new(&c->e->track, TRACK_UNIT, i, &u->result)) {
 		c->free_units.data[c->free_units.size++] = i;
 		return -1;
 	}
 	*ret = i;
-	return checker_queue(c, i);
+	return spec_checker_queue(c, i);
 }
 
-int checker_queue(struct spec_checker *c, uint32_t unit)
+int spec_checker_queue(struct spec_checker *c, uint32_t unit)
 {
 	struct unit *u = &c->units.data[unit];
 	uint32_t *slot;
@@ -153,9 +153,9 @@ static int add_units(struct spec_checker *c, uint32_t constraint, struct edge_no
 	return add_unit(c, constraint, &part, n->first_unit, &n->first_unit);
 }
 
-int checker_add_node(struct spec_checker *c, struct hg_node_id id)
+int spec_checker_add_node(struct spec_checker *c, struct hg_node_id id)
 {
-	struct edge_node *n = (struct edge_node *)edges_node(&c->e->edges, id);
+	struct edge_node *n = (struct edge_node *)spec_edges_node(&c->e->edges, id);
 
 	for (size_t i = 0; i < n_rules(c); i++)
 		if (c->checked[i].has_root && c->checked[i].root_type == n->type &&
@@ -164,9 +164,9 @@ int checker_add_node(struct spec_checker *c, struct hg_node_id id)
 	return 0;
 }
 
-void checker_drop_node(struct spec_checker *c, struct hg_node_id id)
+void spec_checker_drop_node(struct spec_checker *c, struct hg_node_id id)
 {
-	struct edge_node *n = (struct edge_node *)edges_node(&c->e->edges, id);
+	struct edge_node *n = (struct edge_node *)spec_edges_node(&c->e->edges, id);
 	uint32_t next;
 
 	for (uint32_t i = n->first_unit; i; i = next) {
@@ -180,7 +180,7 @@ static void drop_all(struct spec_checker *c)
 {
 	for (size_t i = 1; i < c->units.size; i++) {
 		free(c->units.data[i].violations);
-		track_free(c->e, c->units.data[i].result);
+		spec_track_free(c->e, c->units.data[i].result);
 	}
 	for (size_t i = 0; i < n_rules(c); i++)
 		c->checked[i].queue.size = c->checked[i].violated.size = 0;
@@ -201,12 +201,12 @@ static int add_all(struct spec_checker *c)
 			return -1;
 	}
 	for (size_t i = 0; i < edges->nodes.size; i++)
-		if (checker_add_node(c, edges->nodes.data[i].id))
+		if (spec_checker_add_node(c, edges->nodes.data[i].id))
 			return -1;
 	return 0;
 }
 
-void checker_start_anew(struct spec_checker *c)
+void spec_checker_start_anew(struct spec_checker *c)
 {
 	drop_all(c);
 	c->e->edges.is_out_of_memory |= add_all(c) != 0;
@@ -222,16 +222,16 @@ static struct err *evaluate(struct spec_checker *c, struct unit *u)
 	c->deps.args.size = c->deps.deps.size = c->deps.reads.size = c->found.size = 0;
 	c->e->is_out_of_memory = false;
 	c->evaluations++;
-	rule_check(&sc, u->constraint, &u->part, 0, &c->found);
+	spec_rule_check(&sc, u->constraint, &u->part, 0, &c->found);
 	for (size_t i = 0; c->is_by_args && i < c->found.size; i++)
-		rule_args(c->e, u->constraint, &c->found.data[i].binding, &c->deps);
+		spec_rule_args(c->e, u->constraint, &c->found.data[i].binding, &c->deps);
 	if (c->found.size && !c->e->is_out_of_memory) {
 		kept = malloc(c->found.size * sizeof(*kept));
 		if (!kept)
 			return &err_nomem;
 		memcpy(kept, c->found.data, c->found.size * sizeof(*kept));
 	}
-	if (c->e->is_out_of_memory || track_set(c->e, u->result, &c->deps)) {
+	if (c->e->is_out_of_memory || spec_track_set(c->e, u->result, &c->deps)) {
 		free(kept);
 		return &err_nomem;
 	}
@@ -255,7 +255,7 @@ struct err *spec_checker_renew(struct spec_checker *c, uint32_t constraint,
 			       spec_violations *ret)
 {
 	struct checked *k = &c->checked[constraint];
-	struct err *err = eval_refresh(c->e);
+	struct err *err = spec_eval_refresh(c->e);
 
 	while (!err && k->queue.size) {
 		uint32_t i = k->queue.data[k->queue.size - 1];
@@ -290,7 +290,7 @@ struct err *spec_checker_check(struct spec_checker *c, uint32_t constraint,
 	for (size_t i = 0; i < k->violated.size && !err; i++)
 		err = add_violations(&c->units.data[k->violated.data[i]], ret);
 	if (!err && ret->size - first > 1)
-		rule_sort(ret->data + first, ret->size - first);
+		spec_rule_sort(ret->data + first, ret->size - first);
 	return err;
 }
 
@@ -310,16 +310,16 @@ struct err *spec_checker_create(struct spec_eval *e, bool is_by_args,
 		return &err_nomem;
 	for (size_t i = 0; i < n_rules(c); i++) {
 		const struct spec_rule *r = e->s->rules.data[i];
-		const struct plan_step *first = rule_plan(r)->steps;
+		const struct plan_step *first = spec_rule_plan(r)->steps;
 
-		c->checked[i].has_root = rule_plan(r)->n_steps &&
+		c->checked[i].has_root = spec_rule_plan(r)->n_steps &&
 					 first->source == PLAN_ALL;
 		c->checked[i].root_type = r->vars[first->var].type;
 	}
 	e->checker = c;
 	e->edges.is_valid = false; // its nodes are met when they are read anew
 	*ret = take_ptr(&c);
-	return track_start(e);
+	return spec_track_start(e);
 }
 
 void spec_checker_destroy(struct spec_checker *c)

@@ -11,15 +11,15 @@
 #include "specdsl/specdsl.h"
 
 /** Nothing that @p c holds counts any more: every unit is made anew. */
-void checker_start_anew(struct spec_checker *c);
+void spec_checker_start_anew(struct spec_checker *c);
 
 /** Node @p id is there. @return 0, or -1 when memory is out. */
-int checker_add_node(struct spec_checker *c, struct hg_node_id id);
+int spec_checker_add_node(struct spec_checker *c, struct hg_node_id id);
 
 /** Node @p id goes. */
-void checker_drop_node(struct spec_checker *c, struct hg_node_id id);
+void spec_checker_drop_node(struct spec_checker *c, struct hg_node_id id);
 
 /** Unit @p unit must be evaluated again. @return 0, or -1 when memory is out. */
-int checker_queue(struct spec_checker *c, uint32_t unit);
+int spec_checker_queue(struct spec_checker *c, uint32_t unit);
 
 #endif

@@ -109,7 +109,7 @@ static void add_ranged_dep(struct scope *sc, enum ast_op op, struct value a,
 	    b.kind == VALUE_INT && b.i < far && b.i > -far && a.i < far && a.i > -far)
 		set_range(&dep.bytes, op, sc->ranged_value.i,
 			  b.i - (a.i - sc->ranged_value.i));
-	eval_add_any_dep(sc, dep);
+	spec_eval_add_any_dep(sc, dep);
 }
 
 static enum ast_op turn(enum ast_op op)
@@ -134,8 +134,8 @@ static void eval_operands(struct scope *sc, const struct ast *n, struct value *a
 		sc->ranged = field;
 		sc->ranged_dep.node.v = 0;
 	}
-	*a = eval_number(sc, n->a);
-	*b = eval_number(sc, n->b);
+	*a = spec_eval_number(sc, n->a);
+	*b = spec_eval_number(sc, n->b);
 	if (!field)
 		return;
 	sc->ranged = outer;
@@ -172,22 +172,23 @@ static struct vertex eval_vertex_arg(struct scope *sc, const struct ast *n)
 	struct vertex v;
 
 	sc->args = NULL; // fields on the way to the vertex are not arguments, it is
-	v = eval_vertex(sc, n);
+	v = spec_eval_vertex(sc, n);
 	sc->args = args;
 	return v;
 }
 
-struct vertex eval_record_vertex(struct scope *sc, const struct ast *n)
+struct vertex spec_eval_record_vertex(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = eval_vertex_arg(sc, n);
 
-	eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v), false);
+	spec_eval_add_arg(sc, v.kind == VERTEX_NONE, vertex_key(v), false);
 	return v;
 }
 
 static bool compare_vertices(struct scope *sc, const struct ast *n)
 {
-	struct vertex a = eval_record_vertex(sc, n->a), b = eval_record_vertex(sc, n->b);
+	struct vertex a = spec_eval_record_vertex(sc, n->a),
+		      b = spec_eval_record_vertex(sc, n->b);
 	bool is_equal;
 
 	if (a.kind == VERTEX_NONE || b.kind == VERTEX_NONE) {
@@ -206,8 +207,8 @@ static enum truth eval_truth(struct scope *sc, const struct ast *n)
 	if (n->kind == AST_BOOL)
 		return n->number ? TRUTH_TRUE : TRUTH_FALSE;
 	if (n->kind != AST_STANDARD)
-		return eval_condition(sc, n) ? TRUTH_TRUE : TRUTH_FALSE;
-	v = eval_number(sc, n);
+		return spec_eval_condition(sc, n) ? TRUTH_TRUE : TRUTH_FALSE;
+	v = spec_eval_number(sc, n);
 	return v.kind == VALUE_NONE ? TRUTH_NONE : v.i ? TRUTH_TRUE : TRUTH_FALSE;
 }
 
@@ -224,12 +225,12 @@ static bool compare_truths(struct scope *sc, const struct ast *n)
  * nodes being looked at were found by, which it depends on already. */
 static void add_path_dep(struct scope *sc, const struct edge_node *from)
 {
-	const struct edge_node *root = edges_node(&sc->e->edges, sc->path_root);
+	const struct edge_node *root = spec_edges_node(&sc->e->edges, sc->path_root);
 
-	if (!sc->deps ||
-	    (root && (root == from || edges_find_path(&sc->e->edges, root, from) > 0)))
+	if (!sc->deps || (root && (root == from ||
+				   spec_edges_find_path(&sc->e->edges, root, from) > 0)))
 		return;
-	eval_add_dep(sc, SPEC_DEP_EDGES, from->id);
+	spec_eval_add_dep(sc, SPEC_DEP_EDGES, from->id);
 }
 
 /** `a -> b` and its three kin. Where there is no node there is no edge and no path. */
@@ -240,41 +241,42 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 	struct edges *edges = &sc->e->edges;
 	const struct edge_node *from, *to;
 
-	from = a.kind == VERTEX_NODE ? edges_node(edges, a.node) : NULL;
-	to = b.kind == VERTEX_NODE ? edges_node(edges, b.node) : NULL;
+	from = a.kind == VERTEX_NODE ? spec_edges_node(edges, a.node) : NULL;
+	to = b.kind == VERTEX_NODE ? spec_edges_node(edges, b.node) : NULL;
 	if (is_path && from && from == to)
-		eval_add_dep(sc, SPEC_DEP_RING, a.node);
+		spec_eval_add_dep(sc, SPEC_DEP_RING, a.node);
 	else if (is_path && from)
 		add_path_dep(sc, from);
 	else if (from && to && from->n_slots > to->n_slots)
-		eval_add_dep(sc, SPEC_DEP_INTO,
-			     b.node); // the same, and changes less often
+		spec_eval_add_dep(sc, SPEC_DEP_INTO,
+				  b.node); // the same, and changes less often
 	else if (from)
-		eval_add_dep(sc, SPEC_DEP_NODE, a.node);
+		spec_eval_add_dep(sc, SPEC_DEP_NODE, a.node);
 	if (from && !is_path && b.kind == VERTEX_NODE)
-		is_there = edges_has(edges, from, b.node);
+		is_there = spec_edges_has(edges, from, b.node);
 	if (from && to && is_path) {
-		int found = from == to ? edges_find_ring(edges, from) :
-					 edges_find_path(edges, from, to);
+		int found = from == to ? spec_edges_find_ring(edges, from) :
+					 spec_edges_find_path(edges, from, to);
 
 		sc->e->is_out_of_memory |= found < 0;
 		is_there = found > 0;
 	}
-	eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there, true);
+	spec_eval_add_arg(sc, a.kind == VERTEX_NONE || b.kind == VERTEX_NONE, is_there,
+			  true);
 	return is_there == (n->op == OP_EDGE || n->op == OP_PATH);
 }
 
-bool eval_condition(struct scope *sc, const struct ast *n)
+bool spec_eval_condition(struct scope *sc, const struct ast *n)
 {
 	bool a;
 
 	switch (n->kind) {
 	case AST_AND:
-		a = eval_condition(sc, n->a);
-		return (a || sc->args) && eval_condition(sc, n->b) && a;
+		a = spec_eval_condition(sc, n->a);
+		return (a || sc->args) && spec_eval_condition(sc, n->b) && a;
 	case AST_OR:
-		a = eval_condition(sc, n->a);
-		return (a && !sc->args) || eval_condition(sc, n->b) || a;
+		a = spec_eval_condition(sc, n->a);
+		return (a && !sc->args) || spec_eval_condition(sc, n->b) || a;
 	case AST_EDGE:
 		return eval_connection(sc, n);
 	case AST_COMPARE:
@@ -287,11 +289,11 @@ bool eval_condition(struct scope *sc, const struct ast *n)
 	}
 }
 
-void eval_record(struct scope *sc, const struct ast *n)
+void spec_eval_record(struct scope *sc, const struct ast *n)
 {
 	if (n->kind == AST_BOOL || n->kind == AST_COMPARE || n->kind == AST_AND ||
 	    n->kind == AST_OR || n->kind == AST_EDGE)
-		eval_condition(sc, n);
+		spec_eval_condition(sc, n);
 	else
-		eval_number(sc, n);
+		spec_eval_number(sc, n);
 }

@@ -37,12 +37,12 @@ static int parse_known_type(struct parser *p)
 	struct spec_span at = p->tok.span;
 	int type;
 
-	if (!parse_type_name(p, "a type", &name))
+	if (!spec_parse_type_name(p, "a type", &name))
 		return -1;
 	type = spec_type_find(p->s, name);
 	if (type < 0)
-		parse_error(p, at, hint_unknown_type(p, name),
-			    "type '%s' is not declared", name);
+		spec_parse_error(p, at, hint_unknown_type(p, name),
+				 "type '%s' is not declared", name);
 	return type;
 }
 
@@ -53,45 +53,46 @@ static void parse_variables(struct parser *p, int type)
 		struct spec_span at = p->tok.span;
 		const char *name;
 
-		if (!parse_new_name(p, "a variable", &name))
+		if (!spec_parse_new_name(p, "a variable", &name))
 			return;
 		for (size_t i = 0; i < p->n_vars; i++)
 			if (!strcmp(p->vars[i].name, name))
-				parse_error(p, at, NULL, "'%s' is declared twice", name);
+				spec_parse_error(p, at, NULL, "'%s' is declared twice",
+						 name);
 		if (p->n_vars == SPEC_MAX_VARS)
-			parse_error(p, at, "split it into several constraints",
-				    "a constraint has at most %d variables",
-				    SPEC_MAX_VARS);
+			spec_parse_error(p, at, "split it into several constraints",
+					 "a constraint has at most %d variables",
+					 SPEC_MAX_VARS);
 		if (p->is_panicking)
 			return;
 		p->var_spans[p->n_vars] = at;
 		p->vars[p->n_vars++] = (struct spec_var){ .name = name, .type = type };
-		if (!parse_is_char(p, ','))
+		if (!spec_parse_is_char(p, ','))
 			break;
-		parse_advance(p);
+		spec_parse_advance(p);
 	} while (true);
-	parse_end(p, "declaration");
+	spec_parse_end(p, "declaration");
 	p->is_complete = false;
 }
 
-bool parse_is_declaration(const struct parser *p)
+bool spec_parse_is_declaration(const struct parser *p)
 {
-	return token_is_type(&p->tok) && p->next.kind == TOK_NAME &&
-	       !parse_is_word(p, "for");
+	return spec_token_is_type(&p->tok) && p->next.kind == TOK_NAME &&
+	       !spec_parse_is_word(p, "for");
 }
 
 /** `..(c1)` */
-const char *parse_label(struct parser *p)
+const char *spec_parse_label(struct parser *p)
 {
 	const char *name = NULL;
 
-	parse_advance(p);
-	if (!parse_expect_char(p, '(', "behind '..', as in ..(c1)") ||
-	    !parse_new_name(p, "a constraint's name", &name) ||
-	    !parse_expect_char(p, ')', "behind the constraint's name"))
+	spec_parse_advance(p);
+	if (!spec_parse_expect_char(p, '(', "behind '..', as in ..(c1)") ||
+	    !spec_parse_new_name(p, "a constraint's name", &name) ||
+	    !spec_parse_expect_char(p, ')', "behind the constraint's name"))
 		return NULL;
-	if (parse_is_char(p, ';'))
-		parse_advance(p);
+	if (spec_parse_is_char(p, ';'))
+		spec_parse_advance(p);
 	return name;
 }
 
@@ -103,25 +104,26 @@ static struct ast *parse_assignment(struct parser *p, const struct spec_attr *at
 	const char *hint = spec_printf(p->s, "as in: %s.%s = ...",
 				       p->n_vars ? p->vars[0].name : "X", attr->name);
 
-	if (!(p->n_vars && parse_is_word(p, p->vars[0].name) &&
-	      token_is_char(&p->next, '.'))) {
-		parse_error(p, p->tok.span, hint, "expected an assignment to %s",
-			    attr->name);
+	if (!(p->n_vars && spec_parse_is_word(p, p->vars[0].name) &&
+	      spec_token_is_char(&p->next, '.'))) {
+		spec_parse_error(p, p->tok.span, hint, "expected an assignment to %s",
+				 attr->name);
 		return NULL;
 	}
-	parse_advance(p);
-	parse_advance(p);
-	if (!parse_is_word(p, attr->name)) {
-		parse_error(p, p->tok.span, hint, "the rule is about %s", attr->name);
+	spec_parse_advance(p);
+	spec_parse_advance(p);
+	if (!spec_parse_is_word(p, attr->name)) {
+		spec_parse_error(p, p->tok.span, hint, "the rule is about %s",
+				 attr->name);
 		return NULL;
 	}
-	parse_advance(p);
+	spec_parse_advance(p);
 	if (p->tok.kind != TOK_ASSIGN) {
-		parse_error(p, p->tok.span, hint, "expected '='");
+		spec_parse_error(p, p->tok.span, hint, "expected '='");
 		return NULL;
 	}
-	parse_advance(p);
-	return parse_value(p);
+	spec_parse_advance(p);
+	return spec_parse_value(p);
 }
 
 /** Is the current statement `x.h = ..`, so that there is no guard? */
@@ -130,60 +132,62 @@ static bool is_assignment(const struct parser *p)
 	struct token t = spec_lex(p->f, p->next.span.offset + p->next.span.length);
 
 	t = spec_lex(p->f, t.span.offset + t.span.length);
-	return p->tok.kind == TOK_NAME && token_is_char(&p->next, '.') &&
+	return p->tok.kind == TOK_NAME && spec_token_is_char(&p->next, '.') &&
 	       t.kind == TOK_ASSIGN;
 }
 
 /** r: `d r | g => a || a ;`; `a ;` alone where the attribute of NULL ends the recursion. */
 static void parse_rule(struct parser *p, struct spec_attr *attr)
 {
-	while (parse_is_declaration(p)) {
+	while (spec_parse_is_declaration(p)) {
 		struct spec_span at = p->tok.span;
 		int type;
 
 		p->is_in_header = true;
 		type = parse_known_type(p);
 		if (type >= 0 && (uint32_t)type != attr->type)
-			parse_error(p, at, NULL,
-				    "the rule of %s is about nodes of type %s",
-				    attr->name, p->s->types.data[attr->type].name);
+			spec_parse_error(p, at, NULL,
+					 "the rule of %s is about nodes of type %s",
+					 attr->name, p->s->types.data[attr->type].name);
 		if (p->is_panicking)
 			return;
 		parse_variables(p, type);
-		p->is_in_header = p->is_panicking && !parse_is_behind_semicolon(p);
+		p->is_in_header = p->is_panicking && !spec_parse_is_behind_semicolon(p);
 	}
 	if (!p->is_panicking && p->n_vars != 1) {
-		parse_error(p, p->tok.span, "as in: avltree.HEIGHT; avltree X; ...",
-			    "the rule of an attribute has exactly one variable");
+		spec_parse_error(p, p->tok.span, "as in: avltree.HEIGHT; avltree X; ...",
+				 "the rule of an attribute has exactly one variable");
 		return;
 	}
 	if (p->is_panicking)
 		return;
 	if (!is_assignment(p)) {
-		attr->guard = parse_condition(p);
+		attr->guard = spec_parse_condition(p);
 		if (p->is_panicking)
 			return;
 		if (p->tok.kind != TOK_ARROW) {
-			parse_error(p, p->tok.span, "guard => X.H = end || X.H = step;",
-				    "expected '=>' behind the guard");
+			spec_parse_error(p, p->tok.span,
+					 "guard => X.H = end || X.H = step;",
+					 "expected '=>' behind the guard");
 			return;
 		}
-		parse_advance(p);
+		spec_parse_advance(p);
 		attr->terminal = parse_assignment(p, attr);
 		if (p->is_panicking)
 			return;
 		if (p->tok.kind != TOK_BARS) {
-			parse_error(p, p->tok.span, "guard => X.H = end || X.H = step;",
-				    "expected '||' between the two assignments");
+			spec_parse_error(p, p->tok.span,
+					 "guard => X.H = end || X.H = step;",
+					 "expected '||' between the two assignments");
 			return;
 		}
-		parse_advance(p);
+		spec_parse_advance(p);
 	}
 	attr->nonterminal = parse_assignment(p, attr);
 }
 
 /** `f . h ;` or `f . h NULL n ;`, then its rule. */
-void parse_attribute_declaration(struct parser *p)
+void spec_parse_attribute_declaration(struct parser *p)
 {
 	struct spec_attr attr = { .null_value = -1, .file = p->f, .span = p->tok.span },
 			 *new;
@@ -194,30 +198,30 @@ void parse_attribute_declaration(struct parser *p)
 	if (type < 0)
 		return;
 	attr.type = type;
-	parse_advance(p);
+	spec_parse_advance(p);
 	attr.span = p->tok.span;
-	if (!parse_new_name(p, "the attribute's name", &attr.name))
+	if (!spec_parse_new_name(p, "the attribute's name", &attr.name))
 		return;
-	if (parse_is_standard_attr(attr.name)) {
-		parse_error(p, attr.span, "give yours another name",
-			    "'%s' is an attribute of every node", attr.name);
+	if (spec_parse_is_standard_attr(attr.name)) {
+		spec_parse_error(p, attr.span, "give yours another name",
+				 "'%s' is an attribute of every node", attr.name);
 		return;
 	}
-	if (parse_accept_word(p, "NULL") &&
-	    !parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX,
-			   &attr.null_value))
+	if (spec_parse_accept_word(p, "NULL") &&
+	    !spec_parse_integer(p, "the attribute of NULL", INT32_MIN, INT32_MAX,
+				&attr.null_value))
 		return;
-	if (!parse_end(p, "attribute"))
+	if (!spec_parse_end(p, "attribute"))
 		return;
 	p->is_in_header = p->is_complete = false;
 	parse_rule(p, &attr);
-	if (!parse_end(p, "attribute's rule"))
+	if (!spec_parse_end(p, "attribute's rule"))
 		return;
 	for (size_t i = 0; i < p->s->attrs.size; i++)
 		if (p->s->attrs.data[i].type == attr.type &&
 		    !strcmp(p->s->attrs.data[i].name, attr.name))
-			parse_error(p, attr.span, NULL, "'%s' is declared twice",
-				    attr.name);
+			spec_parse_error(p, attr.span, NULL, "'%s' is declared twice",
+					 attr.name);
 	new = vec_push(&p->s->attrs);
 	if (new)
 		*new = attr;
@@ -231,34 +235,34 @@ static void parse_range(struct parser *p, struct spec_rule *r)
 {
 	struct spec_span at;
 
-	parse_advance(p);
-	if (!parse_new_name(p, "the index's name", &p->index_name))
+	spec_parse_advance(p);
+	if (!spec_parse_new_name(p, "the index's name", &p->index_name))
 		return;
-	if (!parse_accept_word(p, "in")) {
-		parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'in'");
+	if (!spec_parse_accept_word(p, "in")) {
+		spec_parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'in'");
 		return;
 	}
 	at = p->tok.span;
-	if (!parse_integer(p, "the range's start", INT32_MIN, INT32_MAX, &r->from))
+	if (!spec_parse_integer(p, "the range's start", INT32_MIN, INT32_MAX, &r->from))
 		return;
-	if (!parse_accept_word(p, "to")) {
-		parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'to'");
+	if (!spec_parse_accept_word(p, "to")) {
+		spec_parse_error(p, p->tok.span, "for I in 0 to 7, ...", "expected 'to'");
 		return;
 	}
-	if (p->tok.kind == TOK_NAME && !token_is_char(&p->next, ','))
-		parse_error(p, p->tok.span,
-			    "a field goes into the guard: for I in 0 to 99, "
-			    "I < X.n => ...",
-			    "the range's end is a number");
-	if (!parse_integer(p, "the range's end", INT32_MIN, INT32_MAX, &r->to))
+	if (p->tok.kind == TOK_NAME && !spec_token_is_char(&p->next, ','))
+		spec_parse_error(p, p->tok.span,
+				 "a field goes into the guard: for I in 0 to 99, "
+				 "I < X.n => ...",
+				 "the range's end is a number");
+	if (!spec_parse_integer(p, "the range's end", INT32_MIN, INT32_MAX, &r->to))
 		return;
 	if (r->to < r->from)
-		parse_error(p, parse_until_here(p, at), "for I in 0 to 7, ...",
-			    "the range is empty");
-	if (!parse_is_char(p, ','))
-		parse_error(p, (struct spec_span){ p->last_end, 1 },
-			    "for I in 0 to 7, ...", "expected ',' behind the range");
-	parse_expect_char(p, ',', "behind the range");
+		spec_parse_error(p, spec_parse_until_here(p, at), "for I in 0 to 7, ...",
+				 "the range is empty");
+	if (!spec_parse_is_char(p, ','))
+		spec_parse_error(p, (struct spec_span){ p->last_end, 1 },
+				 "for I in 0 to 7, ...", "expected ',' behind the range");
+	spec_parse_expect_char(p, ',', "behind the range");
 	r->pub.is_intra = true;
 	r->pub.index_name = p->index_name;
 }
@@ -270,7 +274,8 @@ static void name_rule(struct parser *p, struct spec_rule *r, const char *label,
 		if (p->s->rules.data[i] != r && p->s->rules.data[i]->has_label &&
 		    p->s->rules.data[i]->source == p->f &&
 		    !strcmp(p->s->rules.data[i]->pub.name, label))
-			parse_error(p, at, NULL, "constraint '%s' exists already", label);
+			spec_parse_error(p, at, NULL, "constraint '%s' exists already",
+					 label);
 	r->pub.name = label;
 	r->has_label = true;
 }
@@ -287,7 +292,7 @@ static void add_rule(struct parser *p, struct spec_rule *r, struct spec_span fro
 	r->source = p->f;
 	r->pub.file = p->f->name;
 	r->pub.line = spec_file_line(p->f, from.offset);
-	r->pub.text = parse_text(p, parse_until_here(p, from));
+	r->pub.text = spec_parse_text(p, spec_parse_until_here(p, from));
 	memcpy(r->vars, p->vars, sizeof(r->vars));
 	memcpy(r->var_spans, p->var_spans, sizeof(r->var_spans));
 	r->pub.n_vars = p->n_vars;
@@ -301,43 +306,44 @@ static void add_rule(struct parser *p, struct spec_rule *r, struct spec_span fro
 }
 
 /** `d.. [q ,] [g =>] g ;` */
-void parse_constraint(struct parser *p)
+void spec_parse_constraint(struct parser *p)
 {
 	struct spec_span from = p->tok.span, label_span = from;
 	struct spec_rule r = {};
 	const char *label = NULL;
 
 	p->f->n_constraints++;
-	while (!p->is_panicking && parse_is_declaration(p)) {
+	while (!p->is_panicking && spec_parse_is_declaration(p)) {
 		int type;
 
 		p->is_in_header = true;
 		type = parse_known_type(p);
 		parse_variables(p, type);
-		p->is_in_header = p->is_panicking && !parse_is_behind_semicolon(p);
+		p->is_in_header = p->is_panicking && !spec_parse_is_behind_semicolon(p);
 		if (p->is_panicking || p->tok.kind != TOK_DOTS)
 			continue;
 		label_span = p->tok.span;
-		label = parse_label(p);
+		label = spec_parse_label(p);
 	}
 	r.pub.body_line = spec_file_line(p->f, p->tok.span.offset);
-	if (!p->is_panicking && parse_is_word(p, "for"))
+	if (!p->is_panicking && spec_parse_is_word(p, "for"))
 		parse_range(p, &r);
 	if (p->is_panicking)
 		return;
-	r.body = parse_condition(p);
+	r.body = spec_parse_condition(p);
 	if (!p->is_panicking && p->tok.kind == TOK_ARROW) {
-		parse_advance(p);
+		spec_parse_advance(p);
 		r.guard = r.body;
-		r.body = parse_condition(p);
+		r.body = spec_parse_condition(p);
 		if (!p->is_panicking && p->tok.kind == TOK_ARROW)
-			parse_error(p, p->tok.span, "join the guards by 'and'",
-				    "a constraint has one '=>'");
+			spec_parse_error(p, p->tok.span, "join the guards by 'and'",
+					 "a constraint has one '=>'");
 	}
-	if (!parse_end(p, "constraint"))
+	if (!spec_parse_end(p, "constraint"))
 		return;
 	if (!r.body->vars && !(r.guard && r.guard->vars)) {
-		parse_error(p, r.body->span, NULL, "this constraint is about no node");
+		spec_parse_error(p, r.body->span, NULL,
+				 "this constraint is about no node");
 		return;
 	}
 	if (label)
@@ -346,18 +352,19 @@ void parse_constraint(struct parser *p)
 }
 
 /** `..(c1)` behind a constraint names that one. */
-void parse_trailing_label(struct parser *p)
+void spec_parse_trailing_label(struct parser *p)
 {
 	struct spec_span at = p->tok.span;
 	struct spec_rule *last =
 		p->s->rules.size ? p->s->rules.data[p->s->rules.size - 1] : NULL;
-	const char *label = parse_label(p);
+	const char *label = spec_parse_label(p);
 
 	if (!label)
 		return;
 	if (!last || last->source != p->f || last->has_label)
-		parse_error(p, at, "a label stands behind its constraint or declaration",
-			    "there is no constraint to name here");
+		spec_parse_error(p, at,
+				 "a label stands behind its constraint or declaration",
+				 "there is no constraint to name here");
 	else
 		name_rule(p, last, label, at);
 	p->is_complete = true;

@@ -27,14 +27,14 @@ static void parse_sites(struct parser *p, struct spec_type *t)
 		}
 		at = spec_lex_site(p->f, at, &path, &site->line);
 		if (!at) {
-			parse_advance(p);
-			parse_error(p, p->tok.span, "as in: AT list.c:40",
-				    "expected an allocation site, FILE:LINE");
+			spec_parse_advance(p);
+			spec_parse_error(p, p->tok.span, "as in: AT list.c:40",
+					 "expected an allocation site, FILE:LINE");
 			break;
 		}
-		site->file = parse_text(p, path);
-		parse_seek(p, at);
-		if (!parse_is_char(p, ','))
+		site->file = spec_parse_text(p, path);
+		spec_parse_seek(p, at);
+		if (!spec_parse_is_char(p, ','))
 			break;
 		at = p->tok.span.offset + 1;
 	}
@@ -61,8 +61,8 @@ static void add_type(struct parser *p, const struct spec_type *t,
 		    o->is_array == t->is_array && o->slot_bytes == t->slot_bytes &&
 		    !t->n_sites && strcmp(o->file, p->f->name))
 			return;
-		parse_error(p, place->name, NULL, "type '%s' was declared at %s:%d",
-			    t->name, o->file, o->line);
+		spec_parse_error(p, place->name, NULL, "type '%s' was declared at %s:%d",
+				 t->name, o->file, o->line);
 		return;
 	}
 	new = vec_push(&p->s->types);
@@ -81,19 +81,20 @@ static void parse_type_counts(struct parser *p, struct spec_type *t,
 	int64_t n = 0;
 
 	place->fields = p->tok.span;
-	if (!parse_integer(p, "the number of fields", 1, 1 << 20, &n))
+	if (!spec_parse_integer(p, "the number of fields", 1, 1 << 20, &n))
 		return;
 	t->n_fields = n;
-	if (!parse_accept_word(p, "EDGE")) {
-		parse_error(p, p->tok.span, "as in: node FIELD 2 EDGE 1;",
-			    "expected EDGE and the number of pointer fields");
+	if (!spec_parse_accept_word(p, "EDGE")) {
+		spec_parse_error(p, p->tok.span, "as in: node FIELD 2 EDGE 1;",
+				 "expected EDGE and the number of pointer fields");
 		return;
 	}
 	place->edges = p->tok.span;
 	if (p->tok.kind == TOK_NUMBER && p->tok.number > n)
-		parse_error(p, p->tok.span, "EDGE counts the fields that are pointers",
-			    "there are more edges than fields");
-	if (parse_integer(p, "the number of pointer fields", 0, t->n_fields, &n))
+		spec_parse_error(p, p->tok.span,
+				 "EDGE counts the fields that are pointers",
+				 "there are more edges than fields");
+	if (spec_parse_integer(p, "the number of pointer fields", 0, t->n_fields, &n))
 		t->n_edges = n;
 }
 
@@ -103,35 +104,36 @@ static void parse_type_size(struct parser *p, struct spec_type *t)
 	struct spec_span at = p->tok.span;
 	int64_t n = 0;
 
-	if (!parse_integer(p, "the bytes of one field", 1, 8, &n))
+	if (!spec_parse_integer(p, "the bytes of one field", 1, 8, &n))
 		return;
 	t->slot_bytes = n;
 	if (n & (n - 1))
-		parse_error(p, at, NULL, "SIZE is 1, 2, 4 or 8");
+		spec_parse_error(p, at, NULL, "SIZE is 1, 2, 4 or 8");
 }
 
 /** `f FIELD n EDGE n ;` and `ARRAY f ;` */
-void parse_type(struct parser *p)
+void spec_parse_type(struct parser *p)
 {
 	struct spec_type t = { .slot_bytes = 8, .file = p->f->name };
 	struct spec_type_place place = { .file = p->f };
 
-	t.is_array = parse_accept_word(p, "ARRAY");
+	t.is_array = spec_parse_accept_word(p, "ARRAY");
 	place.name = place.fields = place.edges = p->tok.span;
 	t.line = spec_file_line(p->f, p->tok.span.offset);
-	if (!parse_type_name(p, "the struct's name", &t.name))
+	if (!spec_parse_type_name(p, "the struct's name", &t.name))
 		return;
-	if (t.is_array && parse_accept_word(p, "SIZE")) {
+	if (t.is_array && spec_parse_accept_word(p, "SIZE")) {
 		parse_type_size(p, &t);
-	} else if (!t.is_array && parse_accept_word(p, "FIELD")) {
+	} else if (!t.is_array && spec_parse_accept_word(p, "FIELD")) {
 		parse_type_counts(p, &t, &place);
 	} else if (!t.is_array) {
-		parse_error(p, p->tok.span, "as in: node FIELD 2 EDGE 1 AT list.c:40;",
-			    "expected FIELD");
+		spec_parse_error(p, p->tok.span,
+				 "as in: node FIELD 2 EDGE 1 AT list.c:40;",
+				 "expected FIELD");
 	}
-	if (!p->is_panicking && parse_is_word(p, "AT"))
+	if (!p->is_panicking && spec_parse_is_word(p, "AT"))
 		parse_sites(p, &t);
-	parse_end(p, "type");
+	spec_parse_end(p, "type");
 	// Also after a mistake, so that the type's uses are not reported as unknown.
 	if (!p->is_panicking || spec_type_find(p->s, t.name) < 0)
 		add_type(p, &t, &place);
@@ -140,25 +142,25 @@ void parse_type(struct parser *p)
 /* ---- constants and C-points -------------------------------------------------------------- */
 
 /** `CONST BLACK 1;` */
-void parse_const(struct parser *p)
+void spec_parse_const(struct parser *p)
 {
 	struct spec_span at = p->next.span;
 	struct spec_const c = {}, *new;
 
-	parse_advance(p);
-	if (!parse_new_name(p, "the constant's name", &c.name))
+	spec_parse_advance(p);
+	if (!spec_parse_new_name(p, "the constant's name", &c.name))
 		return;
 	if (p->tok.kind == TOK_ASSIGN)
-		parse_advance(p);
-	if (!parse_integer(p, "a constant", INT64_MIN, INT64_MAX, &c.value) ||
-	    !parse_end(p, "constant"))
+		spec_parse_advance(p);
+	if (!spec_parse_integer(p, "a constant", INT64_MIN, INT64_MAX, &c.value) ||
+	    !spec_parse_end(p, "constant"))
 		return;
 	for (size_t i = 0; i < p->s->consts.size; i++) {
 		if (strcmp(p->s->consts.data[i].name, c.name))
 			continue;
 		if (p->s->consts.data[i].value != c.value)
-			parse_error(p, at, NULL, "'%s' is already %lld", c.name,
-				    (long long)p->s->consts.data[i].value);
+			spec_parse_error(p, at, NULL, "'%s' is already %lld", c.name,
+					 (long long)p->s->consts.data[i].value);
 		return;
 	}
 	new = vec_push(&p->s->consts);
@@ -178,40 +180,42 @@ static void add_cpoint(struct parser *p, struct spec_cpoint c, enum spec_cpoint_
 }
 
 /** `CPOINT CRASH;`, `CPOINT EXIT;`, `CPOINT f [ENTRY|EXIT] [OF type];` */
-void parse_cpoint(struct parser *p)
+void spec_parse_cpoint(struct parser *p)
 {
 	struct spec_cpoint c = { .type = -1, .file = p->f->name };
 	enum spec_cpoint_kind whole = SPEC_CPOINT_CRASH;
 	bool has_entry = true, has_return = true, is_whole = false;
 
 	c.line = spec_file_line(p->f, p->tok.span.offset);
-	parse_advance(p);
+	spec_parse_advance(p);
 	if (p->tok.kind == TOK_STRING) {
-		c.function = parse_text(p, (struct spec_span){ p->tok.span.offset + 1,
+		c.function =
+			spec_parse_text(p, (struct spec_span){ p->tok.span.offset + 1,
 							       p->tok.span.length - 2 });
-		parse_advance(p);
-	} else if (parse_is_word(p, "CRASH") || parse_is_word(p, "EXIT")) {
+		spec_parse_advance(p);
+	} else if (spec_parse_is_word(p, "CRASH") || spec_parse_is_word(p, "EXIT")) {
 		is_whole = true;
-		whole = parse_is_word(p, "EXIT") ? SPEC_CPOINT_END : SPEC_CPOINT_CRASH;
-		parse_advance(p);
-	} else if (!parse_new_name(p, "a function, CRASH or EXIT", &c.function)) {
+		whole = spec_parse_is_word(p, "EXIT") ? SPEC_CPOINT_END :
+							SPEC_CPOINT_CRASH;
+		spec_parse_advance(p);
+	} else if (!spec_parse_new_name(p, "a function, CRASH or EXIT", &c.function)) {
 		return;
 	}
-	if (!is_whole && parse_accept_word(p, "ENTRY"))
+	if (!is_whole && spec_parse_accept_word(p, "ENTRY"))
 		has_return = false;
-	else if (!is_whole && parse_accept_word(p, "EXIT"))
+	else if (!is_whole && spec_parse_accept_word(p, "EXIT"))
 		has_entry = false;
-	if (parse_accept_word(p, "OF")) {
+	if (spec_parse_accept_word(p, "OF")) {
 		const char *type;
 		struct spec_span at = p->tok.span;
 
-		if (!parse_type_name(p, "a type", &type))
+		if (!spec_parse_type_name(p, "a type", &type))
 			return;
 		c.type = spec_type_find(p->s, type);
 		if (c.type < 0)
-			parse_error(p, at, NULL, "type '%s' is not declared", type);
+			spec_parse_error(p, at, NULL, "type '%s' is not declared", type);
 	}
-	if (!parse_end(p, "C-point"))
+	if (!spec_parse_end(p, "C-point"))
 		return;
 	if (is_whole)
 		add_cpoint(p, c, whole);

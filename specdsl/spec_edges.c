@@ -20,8 +20,8 @@
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_graph *g,
-		       const struct hg_view *v)
+struct err *spec_edges_init(struct edges *e, const struct spec *s,
+			    const struct hg_graph *g, const struct hg_view *v)
 {
 	struct err *err = NULL;
 
@@ -33,14 +33,14 @@ struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_gr
 	if (!e->pointers)
 		return &err_nomem;
 	for (size_t i = 0; i < s->types.size && !err; i++)
-		err = pointers_make(&s->types.data[i], &e->pointers[i]);
+		err = spec_pointers_make(&s->types.data[i], &e->pointers[i]);
 	return err;
 }
 
-void edges_deinit(struct edges *e)
+void spec_edges_deinit(struct edges *e)
 {
 	for (size_t i = 0; e->pointers && i < e->s->types.size; i++)
-		pointers_deinit(&e->pointers[i]);
+		spec_pointers_deinit(&e->pointers[i]);
 	free(e->pointers);
 	free(e->place);
 	vec_deinit(&e->nodes);
@@ -48,7 +48,7 @@ void edges_deinit(struct edges *e)
 	map_deinit(&e->near);
 	vec_deinit(&e->changes);
 	vec_deinit(&e->component_sizes);
-	edges_drop_rows(e);
+	spec_edges_drop_rows(e);
 }
 
 /* ---- one slot, one node ------------------------------------------------------------------ */
@@ -67,7 +67,7 @@ static void tell_bytes(struct edges *e, enum edge_event event, uint32_t id,
 		e->on_event(e->on_event_ctx, event, id, offset, size);
 }
 
-void edges_tell(struct edges *e, enum edge_event event, uint32_t id)
+void spec_edges_tell(struct edges *e, enum edge_event event, uint32_t id)
 {
 	tell_bytes(e, event, id, 0, 0);
 }
@@ -124,14 +124,14 @@ static void set_target(struct edges *e, struct edge_node *n, struct edge_slot *s
 	if (new)
 		new->in++;
 	s->target = target;
-	order_note_edge(e, n->id.v, old_target);
-	order_note_edge(e, n->id.v, target);
+	spec_order_note_edge(e, n->id.v, old_target);
+	spec_order_note_edge(e, n->id.v, target);
 	tell_bytes(e, EDGE_OUT, n->id.v,
-		   pointers_offset(&e->pointers[n->type],
-				   s - e->slots.data - n->first_slot),
+		   spec_pointers_offset(&e->pointers[n->type],
+					s - e->slots.data - n->first_slot),
 		   POINTER_BYTES);
-	edges_tell(e, EDGE_INTO, old_target);
-	edges_tell(e, EDGE_INTO, target);
+	spec_edges_tell(e, EDGE_INTO, old_target);
+	spec_edges_tell(e, EDGE_INTO, target);
 }
 
 /** Read slot @p slot of @p n again. */
@@ -140,7 +140,7 @@ static void read_slot(struct edges *e, struct edge_node *n, uint32_t slot)
 	size_t i = (size_t)n->first_slot + slot;
 	uint64_t value = 0;
 
-	if (!hg_view_read(e->v, n->id, pointers_offset(&e->pointers[n->type], slot),
+	if (!hg_view_read(e->v, n->id, spec_pointers_offset(&e->pointers[n->type], slot),
 			  POINTER_BYTES, &value))
 		value = 0;
 	if (value != e->slots.data[i].value) {
@@ -172,7 +172,7 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 {
 	const struct hg_node *h = hg_graph_node(e->g, id);
 	const struct pointers *p = &e->pointers[type];
-	uint64_t n_slots = pointers_count(p, h->size);
+	uint64_t n_slots = spec_pointers_count(p, h->size);
 	struct edge_node *n;
 
 	if (n_slots + e->slots.size >= UINT32_MAX)
@@ -192,7 +192,7 @@ static struct err *add_node(struct edges *e, struct hg_node_id id, uint32_t type
 	for (uint64_t k = 0; k < n_slots; k++)
 		e->slots.data[e->slots.size++] = (struct edge_slot){ .owner = id.v };
 	e->place[id.v] = e->nodes.size;
-	order_note_node(e, n);
+	spec_order_note_node(e, n);
 	return NULL;
 }
 
@@ -204,7 +204,7 @@ static void read_node(struct edges *e, struct edge_node *n)
 
 static void remove_node(struct edges *e, struct edge_node *n)
 {
-	edges_tell(e, EDGE_DIED, n->id.v);
+	spec_edges_tell(e, EDGE_DIED, n->id.v);
 	for (size_t i = n->first_slot; i < (size_t)n->first_slot + n->n_slots; i++) {
 		set_target(e, n, &e->slots.data[i], 0);
 		unlink_slot(e, i);
@@ -212,7 +212,7 @@ static void remove_node(struct edges *e, struct edge_node *n)
 	}
 	e->place[n->id.v] = 0;
 	n->is_live = false;
-	order_note_node(e, n);
+	spec_order_note_node(e, n);
 	e->n_dead++;
 }
 
@@ -244,11 +244,11 @@ static struct err *rebuild(struct edges *e)
 {
 	struct err *err;
 
-	order_forget(e);
+	spec_order_forget(e);
 	e->is_silent = true;
 	err = read_all(e);
 	e->is_silent = false;
-	edges_tell(e, EDGE_ALL, 0);
+	spec_edges_tell(e, EDGE_ALL, 0);
 	return err;
 }
 
@@ -343,12 +343,12 @@ static void found_near(struct edges *e, struct edge_slot *s, void *ctx)
 	}
 	n = find_node(e, s->owner);
 	search->pointer_fn(search->ctx, s->owner,
-			   pointers_offset(&e->pointers[n->type],
-					   s - e->slots.data - n->first_slot));
+			   spec_pointers_offset(&e->pointers[n->type],
+						s - e->slots.data - n->first_slot));
 }
 
-void edges_pointers(struct edges *e, const struct edge_node *to,
-		    void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx)
+void spec_edges_pointers(struct edges *e, const struct edge_node *to,
+			 void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx)
 {
 	struct source_search search = { .pointer_fn = fn,
 					.ctx = ctx,
@@ -358,8 +358,8 @@ void edges_pointers(struct edges *e, const struct edge_node *to,
 		visit_near(e, to->start, to->end - to->start, found_near, &search);
 }
 
-void edges_sources(struct edges *e, const struct edge_node *to,
-		   void (*fn)(void *ctx, uint32_t id), void *ctx)
+void spec_edges_sources(struct edges *e, const struct edge_node *to,
+			void (*fn)(void *ctx, uint32_t id), void *ctx)
 {
 	struct source_search search = { .fn = fn, .ctx = ctx, .target = to->id.v };
 
@@ -385,9 +385,9 @@ static void follow_store(struct edges *e, const struct hg_op *op)
 		return;
 	tell_bytes(e, EDGE_NODE, n->id.v, op->addr - n->start, op->size);
 	e->has_changed = true;
-	pointers_range(p, op->addr - n->start, op->size, &first, &end);
+	spec_pointers_range(p, op->addr - n->start, op->size, &first, &end);
 	for (uint64_t k = first; k < end && k < n->n_slots; k++)
-		if (is_touched(pointers_offset(p, k), op->addr - n->start, op->size))
+		if (is_touched(spec_pointers_offset(p, k), op->addr - n->start, op->size))
 			read_slot(e, n, k);
 }
 
@@ -401,7 +401,7 @@ static struct err *follow_life(struct edges *e, struct hg_node_id id)
 	struct err *err;
 
 	e->has_changed = true;
-	edges_tell(e, EDGE_LIFE, id.v);
+	spec_edges_tell(e, EDGE_LIFE, id.v);
 	if (n && !is_live)
 		remove_node(e, n);
 	if (!n && is_live) {
@@ -409,7 +409,7 @@ static struct err *follow_life(struct edges *e, struct hg_node_id id)
 		err = add_node(e, id, h->type - 1);
 		if (err)
 			return err;
-		edges_tell(e, EDGE_BORN, id.v);
+		spec_edges_tell(e, EDGE_BORN, id.v);
 		read_node(e, &e->nodes.data[e->nodes.size - 1]);
 	}
 	visit_near(e, h->start, h->size, read_again, NULL);
@@ -442,12 +442,12 @@ static struct err *finish(struct edges *e, struct err *err)
 	return err;
 }
 
-struct err *edges_follow(struct edges *e, const struct hg_op *op)
+struct err *spec_edges_follow(struct edges *e, const struct hg_op *op)
 {
 	return finish(e, follow(e, op));
 }
 
-struct err *edges_refresh(struct edges *e, bool *has_moved)
+struct err *spec_edges_refresh(struct edges *e, bool *has_moved)
 {
 	uint64_t now = hg_view_ops(e->v), from = e->position, to = now;
 	struct err *err = NULL;
@@ -469,19 +469,20 @@ struct err *edges_refresh(struct edges *e, bool *has_moved)
 	}
 	*has_moved = e->has_changed;
 	if (e->has_changed)
-		edges_drop_rows(e);
+		spec_edges_drop_rows(e);
 	e->has_changed = false;
 	return err;
 }
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
-const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id)
+const struct edge_node *spec_edges_node(const struct edges *e, struct hg_node_id id)
 {
 	return find_node(e, id.v);
 }
 
-bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to)
+bool spec_edges_has(const struct edges *e, const struct edge_node *from,
+		    struct hg_node_id to)
 {
 	const struct edge_slot *slots = e->slots.data + from->first_slot;
 
@@ -491,8 +492,8 @@ bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_no
 	return false;
 }
 
-bool edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
-		  uint64_t value, struct hg_node_id *ret)
+bool spec_edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
+		       uint64_t value, struct hg_node_id *ret)
 {
 	const struct edge_node *n = find_node(e, from.v);
 	const struct pointers *p = n ? &e->pointers[n->type] : NULL;

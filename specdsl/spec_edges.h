@@ -7,7 +7,7 @@
  * position of a view. Follows the view operation by operation, or reads all nodes again
  * when it went far unseen, and tells who asks what became different.
  *
- * Invariants, after edges_refresh():
+ * Invariants, after spec_edges_refresh():
  *  1. A slot's target is the live node that covers the slot's value, 0 when there is none.
  *  2. node.out counts its slots with a target; node.in the slots of all nodes whose target
  *     it is.
@@ -80,7 +80,7 @@ struct edges {
 	struct map near; ///< value / EDGE_NEAR_BYTES -> first slot's index + 1
 	uint64_t position;
 	bool is_valid;
-	bool has_changed; ///< since edges_refresh()
+	bool has_changed; ///< since spec_edges_refresh()
 	bool is_silent, is_out_of_memory;
 	/** May be NULL. offset and size: which bytes; size 0: no matter. */
 	void (*on_event)(void *ctx, enum edge_event event, uint32_t id, uint64_t offset,
@@ -97,54 +97,55 @@ struct edges {
 	size_t row_bytes;
 };
 
-/** No nodes until edges_refresh(). All is borrowed until edges_deinit(); layouts are bound
+/** No nodes until spec_edges_refresh(). All is borrowed until spec_edges_deinit(); layouts are bound
  * before. @return NULL or ERR_NOMEM. */
-struct err *edges_init(struct edges *e, const struct spec *s, const struct hg_graph *g,
-		       const struct hg_view *v);
-void edges_deinit(struct edges *e);
+struct err *spec_edges_init(struct edges *e, const struct spec *s,
+			    const struct hg_graph *g, const struct hg_view *v);
+void spec_edges_deinit(struct edges *e);
 
 /** Bring @p e to the view's position. @p has_moved: set when anything may be different. */
-struct err *edges_refresh(struct edges *e, bool *has_moved);
+struct err *spec_edges_refresh(struct edges *e, bool *has_moved);
 
 /** The view has just moved over @p op, from where @p e was and is_valid. */
-struct err *edges_follow(struct edges *e, const struct hg_op *op);
+struct err *spec_edges_follow(struct edges *e, const struct hg_op *op);
 
 /** @return the live node of a declared type @p id, or NULL. */
-const struct edge_node *edges_node(const struct edges *e, struct hg_node_id id);
+const struct edge_node *spec_edges_node(const struct edges *e, struct hg_node_id id);
 
 /** @return whether a pointer of @p from holds an address in @p to. */
-bool edges_has(const struct edges *e, const struct edge_node *from, struct hg_node_id to);
+bool spec_edges_has(const struct edges *e, const struct edge_node *from,
+		    struct hg_node_id to);
 
 /** Where address @p value, that the pointer at @p offset of @p from holds, leads: a live node
  * or {0}. @return false when that is not known here. */
-bool edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
-		  uint64_t value, struct hg_node_id *ret);
+bool spec_edges_target(const struct edges *e, struct hg_node_id from, uint64_t offset,
+		       uint64_t value, struct hg_node_id *ret);
 
 /** The nodes of declared types that one or more edges lead to from @p from, a bit for each
- * index in nodes. Valid until the next edges_reach() or edges_refresh(). @return NULL when
+ * index in nodes. Valid until the next spec_edges_reach() or spec_edges_refresh(). @return NULL when
  * memory is out. */
-const uint64_t *edges_reach(struct edges *e, const struct edge_node *from);
+const uint64_t *spec_edges_reach(struct edges *e, const struct edge_node *from);
 
 /** @return whether one or more edges lead from @p from to @p to; -1 when memory is out. */
-int edges_find_path(struct edges *e, const struct edge_node *from,
-		    const struct edge_node *to);
+int spec_edges_find_path(struct edges *e, const struct edge_node *from,
+			 const struct edge_node *to);
 
-/** Forget what edges_reach() computed. */
-void edges_drop_rows(struct edges *e);
+/** Forget what spec_edges_reach() computed. */
+void spec_edges_drop_rows(struct edges *e);
 
 /** @return whether one or more edges lead from @p n to itself; -1 when memory is out. */
-int edges_find_ring(struct edges *e, const struct edge_node *n);
+int spec_edges_find_ring(struct edges *e, const struct edge_node *n);
 
 /** Call @p fn with the pointers into @p to: whose, and at which offset. */
-void edges_pointers(struct edges *e, const struct edge_node *to,
-		    void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx);
+void spec_edges_pointers(struct edges *e, const struct edge_node *to,
+			 void (*fn)(void *ctx, uint32_t id, uint64_t offset), void *ctx);
 
 /** Call @p fn with the nodes that point to @p to; once for each slot. */
-void edges_sources(struct edges *e, const struct edge_node *to,
-		   void (*fn)(void *ctx, uint32_t id), void *ctx);
+void spec_edges_sources(struct edges *e, const struct edge_node *to,
+			void (*fn)(void *ctx, uint32_t id), void *ctx);
 
 /** Tell who asked to be told. */
-void edges_tell(struct edges *e, enum edge_event event, uint32_t id);
+void spec_edges_tell(struct edges *e, enum edge_event event, uint32_t id);
 
 /* ---- spec_order.c -------------------------------------------------------------------- */
 
@@ -153,19 +154,19 @@ void edges_tell(struct edges *e, enum edge_event event, uint32_t id);
 #define ORDER_LABEL_STEP (INT64_C(1) << 28)
 
 /** Make components and labels right. Tells EDGE_RING. @return 0, or -1: memory is out. */
-int order_update(struct edges *e);
+int spec_order_update(struct edges *e);
 
 /** The same, of all nodes anew (spec_paths.c). */
-int order_make(struct edges *e);
+int spec_order_make(struct edges *e);
 
 /** A pointer of @p from does not lead to @p to any more, or does now; either may be 0. */
-void order_note_edge(struct edges *e, uint32_t from, uint32_t to);
+void spec_order_note_edge(struct edges *e, uint32_t from, uint32_t to);
 
 /** @p n was entered, or is being removed. */
-void order_note_node(struct edges *e, const struct edge_node *n);
+void spec_order_note_node(struct edges *e, const struct edge_node *n);
 
 /** What changed is not known. */
-void order_forget(struct edges *e);
+void spec_order_forget(struct edges *e);
 
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {

@@ -41,7 +41,7 @@ static struct value unreadable(struct scope *sc)
 
 /* ---- arguments and dependencies ---------------------------------------------------------- */
 
-void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived)
+void spec_eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived)
 {
 	struct spec_arg *a;
 
@@ -75,7 +75,7 @@ static bool merge_bytes(struct spec_bytes *d, const struct spec_bytes *with)
 	return true;
 }
 
-void eval_add_any_dep(struct scope *sc, struct spec_dep dep)
+void spec_eval_add_any_dep(struct scope *sc, struct spec_dep dep)
 {
 	struct spec_dep *all = sc->deps ? sc->deps->deps.data : NULL, *d;
 	size_t n = sc->deps ? sc->deps->deps.size : 0;
@@ -97,15 +97,16 @@ void eval_add_any_dep(struct scope *sc, struct spec_dep dep)
 		sc->e->is_out_of_memory = true;
 }
 
-void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
+void spec_eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node)
 {
-	eval_add_any_dep(sc, (struct spec_dep){ .kind = kind, .node = node });
+	spec_eval_add_any_dep(sc, (struct spec_dep){ .kind = kind, .node = node });
 }
 
-void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
+void spec_eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node)
 {
-	eval_add_any_dep(sc, (struct spec_dep){
-				     .kind = SPEC_DEP_ATTR, .node = node, .attr = attr });
+	spec_eval_add_any_dep(sc, (struct spec_dep){ .kind = SPEC_DEP_ATTR,
+						     .node = node,
+						     .attr = attr });
 }
 
 static void add_number_arg(struct scope *sc, struct value v, bool is_derived)
@@ -114,7 +115,7 @@ static void add_number_arg(struct scope *sc, struct value v, bool is_derived)
 
 	if (v.kind == VALUE_REAL)
 		memcpy(&bits, &v.real, sizeof(bits));
-	eval_add_arg(sc, v.kind == VALUE_NONE, bits, is_derived);
+	spec_eval_add_arg(sc, v.kind == VALUE_NONE, bits, is_derived);
 }
 
 /* ---- fields ------------------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static void eval_steps(struct scope *sc, const struct ast *n, struct value *ret)
 		return;
 	eval_steps(sc, n->a, ret);
 	if (n->is_step)
-		ret[n->n_steps - 1] = eval_number(sc, n->b);
+		ret[n->n_steps - 1] = spec_eval_number(sc, n->b);
 }
 
 /** @return the number (from 1) of the field that @p n is on nodes of type @p type, the
@@ -162,7 +163,7 @@ static uint64_t field_number(const struct ast *n, uint32_t type,
 	return ret;
 }
 
-struct value eval_decode_field(const struct dec_field *f, uint64_t raw)
+struct value spec_eval_decode_field(const struct dec_field *f, uint64_t raw)
 {
 	unsigned bits = f->bit_size ? f->bit_size : f->size * 8;
 
@@ -205,7 +206,7 @@ static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_
 	if (f->offset <= UINT32_MAX)
 		dep.bytes = (struct spec_bytes){ f->offset, f->size, f->is_signed, 1, 0 };
 	if (n != sc->ranged) {
-		eval_add_any_dep(sc, dep);
+		spec_eval_add_any_dep(sc, dep);
 		return;
 	}
 	sc->ranged_dep = dep;
@@ -225,7 +226,7 @@ static void add_read(struct scope *sc, struct hg_node_id node, const struct dec_
 /** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
 static struct value read_field(struct scope *sc, const struct ast *n)
 {
-	struct vertex v = eval_vertex(sc, n->base);
+	struct vertex v = spec_eval_vertex(sc, n->base);
 	struct value index[SPEC_MAX_INDICES] = {}, value;
 	const struct spec_type *t;
 	struct dec_field f;
@@ -234,7 +235,7 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 
 	// Also when there is no node to read: the index may be made of arguments.
 	if (n->kind == AST_FIELD && !n->by_type)
-		*index = eval_number(sc, n->b);
+		*index = spec_eval_number(sc, n->b);
 	else
 		eval_steps(sc, n, index);
 	if (v.kind != VERTEX_NODE)
@@ -245,10 +246,10 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size ||
 	    f.size > 8 || (f.is_float && f.size != 4 && f.size != 8) ||
 	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw)) {
-		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+		spec_eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 		return unreadable(sc);
 	}
-	value = eval_decode_field(&f, raw);
+	value = spec_eval_decode_field(&f, raw);
 	if (sc->deps)
 		add_field_dep(sc, n, v.node, &f, value);
 	add_read(sc, v.node, &f);
@@ -260,7 +261,7 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	return value;
 }
 
-struct vertex eval_vertex(struct scope *sc, const struct ast *n)
+struct vertex spec_eval_vertex(struct scope *sc, const struct ast *n)
 {
 	struct vertex v = { .kind = VERTEX_NONE };
 	struct value address;
@@ -279,13 +280,13 @@ struct vertex eval_vertex(struct scope *sc, const struct ast *n)
 		return v;
 	// What a pointer leads to is told of with its node; of other fields that is not known.
 	if (!sc->is_pointer)
-		eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
+		spec_eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
 	v.addr = (uint64_t)address.i;
 	v.kind = VERTEX_NULL;
 	if (!v.addr)
 		return v;
-	if (!sc->is_pointer ||
-	    !edges_target(&sc->e->edges, sc->read_node, sc->read_offset, v.addr, &v.node))
+	if (!sc->is_pointer || !spec_edges_target(&sc->e->edges, sc->read_node,
+						  sc->read_offset, v.addr, &v.node))
 		v.node = hg_view_find(sc->e->v, v.addr);
 	v.kind = v.node.v ? VERTEX_NODE : VERTEX_WILD;
 	return v;
@@ -320,17 +321,17 @@ static bool standard_value(const struct edge_node *n, enum ast_attr attr, uint32
 
 static struct value eval_standard(struct scope *sc, const struct ast *n)
 {
-	struct vertex v = eval_vertex(sc, n->a);
+	struct vertex v = spec_eval_vertex(sc, n->a);
 	const struct edge_node *node;
 	uint32_t value = 0;
 
-	node = v.kind == VERTEX_NODE ? edges_node(&sc->e->edges, v.node) : NULL;
+	node = v.kind == VERTEX_NODE ? spec_edges_node(&sc->e->edges, v.node) : NULL;
 	if (!node || !standard_value(node, n->attr, &value))
 		return unreadable(sc);
 	if (n->attr != ATTR_OUTDEGREE && n->attr != ATTR_ISLEAF)
-		eval_add_dep(sc, SPEC_DEP_INTO, v.node);
+		spec_eval_add_dep(sc, SPEC_DEP_INTO, v.node);
 	if (n->attr != ATTR_INDEGREE && n->attr != ATTR_ISROOT)
-		eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+		spec_eval_add_dep(sc, SPEC_DEP_NODE, v.node);
 	return value_int(value);
 }
 
@@ -389,26 +390,27 @@ static struct value calculate(struct scope *sc, enum ast_kind kind, struct value
 
 static struct value eval_conditional(struct scope *sc, const struct ast *n)
 {
-	bool is_true = eval_condition(sc, n->a);
+	bool is_true = spec_eval_condition(sc, n->a);
 	struct value b = value_none, c = value_none;
 
 	if (sc->needs_attr)
 		return value_none; // which branch counts is not known yet
 	if (sc->args || is_true)
-		b = eval_number(sc, n->b);
+		b = spec_eval_number(sc, n->b);
 	if (sc->args || !is_true)
-		c = eval_number(sc, n->c);
+		c = spec_eval_number(sc, n->c);
 	return is_true ? b : c;
 }
 
 static struct value eval_named(struct scope *sc, const struct ast *n)
 {
 	if (n->kind == AST_NAMED && n->user_attr >= 0)
-		return eval_user_attr(sc, n->user_attr, eval_vertex(sc, n->base));
+		return spec_eval_user_attr(sc, n->user_attr,
+					   spec_eval_vertex(sc, n->base));
 	return read_field(sc, n);
 }
 
-struct value eval_number(struct scope *sc, const struct ast *n)
+struct value spec_eval_number(struct scope *sc, const struct ast *n)
 {
 	struct value v;
 
@@ -431,9 +433,9 @@ struct value eval_number(struct scope *sc, const struct ast *n)
 			sc->args->args.data[sc->args->args.size - 1].is_degree = true;
 		return v;
 	case AST_NEGATE:
-		return calculate(sc, AST_SUB, value_int(0), eval_number(sc, n->a));
+		return calculate(sc, AST_SUB, value_int(0), spec_eval_number(sc, n->a));
 	case AST_ABS:
-		v = eval_number(sc, n->a);
+		v = spec_eval_number(sc, n->a);
 		if (v.kind == VALUE_REAL)
 			return value_real(fabs(v.real));
 		return v.i < 0 ? calculate(sc, AST_SUB, value_int(0), v) : v;
@@ -441,7 +443,7 @@ struct value eval_number(struct scope *sc, const struct ast *n)
 		return eval_conditional(sc, n);
 	default:
 		// Operands in the order of the text: arguments are collected on the way.
-		v = eval_number(sc, n->a);
-		return calculate(sc, n->kind, v, eval_number(sc, n->b));
+		v = spec_eval_number(sc, n->a);
+		return calculate(sc, n->kind, v, spec_eval_number(sc, n->b));
 	}
 }

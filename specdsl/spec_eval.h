@@ -96,54 +96,54 @@ struct scope {
 
 /** What @p n, an operand, comes to: VALUE_NONE, and sc->is_unreadable, where bytes are not
  * there; a vertex that is no live node is VERTEX_NONE. */
-struct value eval_number(struct scope *sc, const struct ast *n);
-struct vertex eval_vertex(struct scope *sc, const struct ast *n);
+struct value spec_eval_number(struct scope *sc, const struct ast *n);
+struct vertex spec_eval_vertex(struct scope *sc, const struct ast *n);
 
 /** Evaluate @p n; what cannot be read makes an atom false. */
-bool eval_condition(struct scope *sc, const struct ast *n);
+bool spec_eval_condition(struct scope *sc, const struct ast *n);
 
 /** The user-defined attribute called as attribute @p attr of @p v. */
-struct value eval_user_attr(struct scope *sc, int attr, struct vertex v);
+struct value spec_eval_user_attr(struct scope *sc, int attr, struct vertex v);
 
 /** Note an argument (specdsl.h), if the scope collects them. */
-void eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
+void spec_eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived);
 
 /** The number that @p raw, the bytes of field @p f, stands for. */
-struct value eval_decode_field(const struct dec_field *f, uint64_t raw);
+struct value spec_eval_decode_field(const struct dec_field *f, uint64_t raw);
 
 /** Note what the result depends on, if the scope collects that: @p dep, or all of @p kind about
  * @p node. */
-void eval_add_any_dep(struct scope *sc, struct spec_dep dep);
-void eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
+void spec_eval_add_any_dep(struct scope *sc, struct spec_dep dep);
+void spec_eval_add_dep(struct scope *sc, enum spec_dep_kind kind, struct hg_node_id node);
 
-/** As eval_add_dep(): the value of attribute @p attr of @p node was used. */
-void eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node);
+/** As spec_eval_add_dep(): the value of attribute @p attr of @p node was used. */
+void spec_eval_add_attr_dep(struct scope *sc, uint32_t attr, struct hg_node_id node);
 
 /** Collect the arguments of @p n, a condition or a value (sc->args set). */
-void eval_record(struct scope *sc, const struct ast *n);
+void spec_eval_record(struct scope *sc, const struct ast *n);
 
 /** Evaluate vertex @p n and collect it as an argument (when sc->args is set). */
-struct vertex eval_record_vertex(struct scope *sc, const struct ast *n);
+struct vertex spec_eval_record_vertex(struct scope *sc, const struct ast *n);
 
 /** Bring @p e to its view's position. */
-struct err *eval_refresh(struct spec_eval *e);
+struct err *spec_eval_refresh(struct spec_eval *e);
 
 /** @return the memo of @p t whose value is known or being computed, else NULL. */
-struct memo *eval_find_memo(struct spec_eval *e, struct attr_task t);
+struct memo *spec_eval_find_memo(struct spec_eval *e, struct attr_task t);
 
 /** Forget the values of all attributes; @p node's alone. */
-void eval_drop_memos(struct spec_eval *e);
-void eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node);
+void spec_eval_drop_memos(struct spec_eval *e);
+void spec_eval_drop_memos_of(struct spec_eval *e, struct hg_node_id node);
 
 /** Is the index of @p sc outside the range of intra-node constraint @p r, or does it make
  * fields that the node does not have? Then the constraint does not apply. */
-bool rule_is_out_of_range(struct scope *sc, const struct spec_rule *r);
+bool spec_rule_is_out_of_range(struct scope *sc, const struct spec_rule *r);
 
 /** Does the body of @p r hold, the nodes of its "all" variables being set? */
-bool rule_body(struct scope *sc, const struct spec_rule *r);
+bool spec_rule_body(struct scope *sc, const struct spec_rule *r);
 
 /** The plan that the inconsistencies of @p r are found by. */
-const struct plan *rule_plan(const struct spec_rule *r);
+const struct plan *spec_rule_plan(const struct spec_rule *r);
 
 /** Some of the bindings of a constraint. */
 struct rule_part {
@@ -155,14 +155,14 @@ struct rule_part {
 
 /** Append to @p found the inconsistencies of constraint @p constraint among @p part (NULL:
  * all), at most @p max (0: all) and in no order. */
-void rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
-		size_t max, spec_violations *found);
+void spec_rule_check(struct scope *sc, uint32_t constraint, const struct rule_part *part,
+		     size_t max, spec_violations *found);
 
 /** Order @p n violations of one constraint by binding. */
-void rule_sort(struct spec_violation *v, size_t n);
+void spec_rule_sort(struct spec_violation *v, size_t n);
 
 /** As spec_args(), of an evaluator that is at its view's position: add to @p ret. */
-void rule_args(struct spec_eval *e, uint32_t constraint, const struct spec_binding *b,
-	       struct spec_args *ret);
+void spec_rule_args(struct spec_eval *e, uint32_t constraint,
+		    const struct spec_binding *b, struct spec_args *ret);
 
 #endif

@@ -9,17 +9,17 @@
 
 #include "specdsl/spec_eval.h"
 
-struct err *eval_refresh(struct spec_eval *e)
+struct err *spec_eval_refresh(struct spec_eval *e)
 {
 	bool has_moved = false;
-	struct err *err = edges_refresh(&e->edges, &has_moved);
+	struct err *err = spec_edges_refresh(&e->edges, &has_moved);
 
 	if (err)
 		return err;
 	if (e->track.is_on)
-		return track_settle(e);
+		return spec_track_settle(e);
 	if (has_moved)
-		eval_drop_memos(e);
+		spec_eval_drop_memos(e);
 	return NULL;
 }
 
@@ -39,7 +39,7 @@ struct err *spec_eval_back(struct spec_eval *e, struct hg_view *v, struct hg_op 
 	hg_view_back(v, &op);
 	if (ret)
 		*ret = op;
-	return can_follow ? edges_follow(&e->edges, &op) : NULL;
+	return can_follow ? spec_edges_follow(&e->edges, &op) : NULL;
 }
 
 struct err *spec_eval_seek(struct spec_eval *e, struct hg_view *v, uint64_t n_ops)
@@ -57,7 +57,7 @@ struct err *spec_eval_seek(struct spec_eval *e, struct hg_view *v, uint64_t n_op
 
 		if (!hg_view_forward(v, &op))
 			break;
-		err = edges_follow(&e->edges, &op);
+		err = spec_edges_follow(&e->edges, &op);
 	}
 	return err;
 }
@@ -66,11 +66,11 @@ struct err *spec_pointers(struct spec_eval *e, struct hg_node_id to,
 			  void (*fn)(void *ctx, uint32_t owner, uint64_t offset),
 			  void *ctx)
 {
-	struct err *err = eval_refresh(e);
-	const struct edge_node *n = err ? NULL : edges_node(&e->edges, to);
+	struct err *err = spec_eval_refresh(e);
+	const struct edge_node *n = err ? NULL : spec_edges_node(&e->edges, to);
 
 	if (n)
-		edges_pointers(&e->edges, n, fn, ctx);
+		spec_edges_pointers(&e->edges, n, fn, ctx);
 	return err;
 }
 
@@ -82,23 +82,23 @@ struct err *spec_watch(struct spec_eval *e, const struct spec_args *a, uint32_t 
 	struct err *err;
 
 	assert(is_there(e, e->v));
-	err = track_start(e);
+	err = spec_track_start(e);
 	if (err)
 		return err;
-	if (!*watch && track_new(&e->track, TRACK_WATCH, tag, watch))
+	if (!*watch && spec_track_new(&e->track, TRACK_WATCH, tag, watch))
 		return &err_nomem;
 	e->track.results.data[*watch].owner = tag;
-	return track_set(e, *watch, a) ? &err_nomem : NULL;
+	return spec_track_set(e, *watch, a) ? &err_nomem : NULL;
 }
 
 void spec_unwatch(struct spec_eval *e, uint32_t watch)
 {
-	track_free(e, watch);
+	spec_track_free(e, watch);
 }
 
 struct err *spec_touched(struct spec_eval *e, const uint32_t **tags, size_t *n)
 {
-	struct err *err = eval_refresh(e);
+	struct err *err = spec_eval_refresh(e);
 	struct track *t = &e->track;
 
 	t->told.size = 0;

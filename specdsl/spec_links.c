@@ -27,7 +27,7 @@ static uint32_t *list_head(struct spec_eval *e, enum track_list list, uint32_t o
 		return &e->track.dependents_of_all;
 	if (list == TRACK_RESULT)
 		return &e->track.results.data[of].dependents;
-	n = (struct edge_node *)edges_node(&e->edges, (struct hg_node_id){ of });
+	n = (struct edge_node *)spec_edges_node(&e->edges, (struct hg_node_id){ of });
 	return n ? &n->dependents[list] : NULL;
 }
 
@@ -189,7 +189,8 @@ static uint32_t take_link(struct track *t)
 
 static struct edge_node *node_of(struct spec_eval *e, const struct track_link *l)
 {
-	return (struct edge_node *)edges_node(&e->edges, (struct hg_node_id){ l->of });
+	return (struct edge_node *)spec_edges_node(&e->edges,
+						   (struct hg_node_id){ l->of });
 }
 
 /** @p l is on @p bytes. @return -1: memory is out. */
@@ -206,15 +207,16 @@ static int set_bytes(struct spec_eval *e, struct track_link *l,
 	return 0;
 }
 
-int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32_t of,
-	      const struct spec_bytes *bytes)
+int spec_links_add(struct spec_eval *e, uint32_t result, enum track_list list,
+		   uint32_t of, const struct spec_bytes *bytes)
 {
 	struct track *t = &e->track;
 	uint32_t i, first;
 	struct track_link *l;
 
 	if (list != TRACK_SAME && !list_head(e, list, of))
-		return links_add(e, result, TRACK_ALL, 0, NULL); // it may be alive again
+		return spec_links_add(e, result, TRACK_ALL, 0,
+				      NULL); // it may be alive again
 	i = take_link(t);
 	if (!i)
 		return -1;
@@ -239,7 +241,7 @@ nomem:
 	return -1;
 }
 
-void links_drop(struct spec_eval *e, uint32_t result)
+void spec_links_drop(struct spec_eval *e, uint32_t result)
 {
 	struct track *t = &e->track;
 	uint32_t next;
@@ -274,14 +276,14 @@ static bool mark_stale(struct track *t, uint32_t result)
 	if (r->is_stale)
 		return false;
 	r->is_stale = true;
-	// There is room: track_new() reserved it.
+	// There is room: spec_track_new() reserved it.
 	t->stale.data[t->stale.size++] = result;
 	return true;
 }
 
-void links_make_stale(struct spec_eval *e, uint32_t result)
+void spec_links_make_stale(struct spec_eval *e, uint32_t result)
 {
-	links_drop(e, result);
+	spec_links_drop(e, result);
 	mark_stale(&e->track, result);
 }
 
@@ -304,7 +306,7 @@ static bool is_touched(const struct spec_bytes *b, const struct touched *what)
 static void drop_marked(struct spec_eval *e, size_t done)
 {
 	for (; done < e->track.stale.size; done++)
-		links_drop(e, e->track.stale.data[done]);
+		spec_links_drop(e, e->track.stale.data[done]);
 }
 
 /** The number in bytes @p b of node @p node, as spec_bytes counts. @return false when it
@@ -420,7 +422,7 @@ static void mark_parts(struct spec_eval *e, const struct map *m, bool is_word,
 	}
 }
 
-void links_touch(struct spec_eval *e, enum track_list list, uint32_t of)
+void spec_links_touch(struct spec_eval *e, enum track_list list, uint32_t of)
 {
 	const struct track_link l = { .list = list, .of = of };
 	size_t done = e->track.stale.size;
@@ -430,9 +432,10 @@ void links_touch(struct spec_eval *e, enum track_list list, uint32_t of)
 	drop_marked(e, done);
 }
 
-void links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size)
+void spec_links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset,
+			    uint32_t size)
 {
-	const struct edge_node *n = edges_node(&e->edges, (struct hg_node_id){ id });
+	const struct edge_node *n = spec_edges_node(&e->edges, (struct hg_node_id){ id });
 	const struct touched what = { offset, size };
 	size_t done = e->track.stale.size;
 	uint64_t end;
@@ -447,7 +450,7 @@ void links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset, uint32
 	drop_marked(e, done);
 }
 
-void links_forget(struct track *t)
+void spec_links_forget(struct track *t)
 {
 	t->links.size = t->groups.size = t->links.size > 0;
 	map_deinit(&t->pieces);

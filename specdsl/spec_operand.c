@@ -11,8 +11,8 @@
 
 #include "specdsl/spec_parser.h"
 
-struct ast *ast_new(struct parser *p, enum ast_kind kind, struct ast *a, struct ast *b,
-		    struct spec_span span)
+struct ast *spec_ast_new(struct parser *p, enum ast_kind kind, struct ast *a,
+			 struct ast *b, struct spec_span span)
 {
 	struct ast *n = p->is_panicking ? NULL : arena_alloc(&p->s->arena, sizeof(*n));
 
@@ -29,14 +29,14 @@ struct ast *ast_new(struct parser *p, enum ast_kind kind, struct ast *a, struct 
 	n->vars = (a ? a->vars : 0) | (b ? b->vars : 0);
 	n->has_index = (a && a->has_index) || (b && b->has_index);
 	if (++p->n_nodes > SPEC_MAX_EXPR_NODES)
-		parse_error(p, span, "split it into several constraints",
-			    "this statement is too long");
+		spec_parse_error(p, span, "split it into several constraints",
+				 "this statement is too long");
 	return p->is_panicking ? NULL : n;
 }
 
 /* ---- what an operand is ------------------------------------------------------------- */
 
-bool ast_is_condition(const struct ast *n)
+bool spec_ast_is_condition(const struct ast *n)
 {
 	switch (n->kind) {
 	case AST_BOOL:
@@ -52,56 +52,56 @@ bool ast_is_condition(const struct ast *n)
 	}
 }
 
-bool ast_is_field(const struct ast *n)
+bool spec_ast_is_field(const struct ast *n)
 {
 	return n->kind == AST_FIELD || n->kind == AST_NAMED;
 }
 
 static bool is_vertex_like(const struct ast *n)
 {
-	return n->kind == AST_VAR || ast_is_field(n);
+	return n->kind == AST_VAR || spec_ast_is_field(n);
 }
 
-bool want_condition(struct parser *p, const struct ast *n)
+bool spec_want_condition(struct parser *p, const struct ast *n)
 {
-	if (p->is_panicking || ast_is_condition(n))
+	if (p->is_panicking || spec_ast_is_condition(n))
 		return !p->is_panicking;
-	parse_error(p, n->span,
-		    n->kind == AST_VAR ?
-			    "a condition compares attributes or fields, or says "
-			    "X -> Y" :
-			    "compare it with something, as in X[1] == 0",
-		    "expected a condition, this is a %s",
-		    n->kind == AST_VAR ? "node" : "value");
+	spec_parse_error(p, n->span,
+			 n->kind == AST_VAR ?
+				 "a condition compares attributes or fields, or says "
+				 "X -> Y" :
+				 "compare it with something, as in X[1] == 0",
+			 "expected a condition, this is a %s",
+			 n->kind == AST_VAR ? "node" : "value");
 	return false;
 }
 
-bool want_number(struct parser *p, const struct ast *n)
+bool spec_want_number(struct parser *p, const struct ast *n)
 {
 	if (p->is_panicking)
 		return false;
-	if (ast_is_condition(n)) {
-		parse_error(p, n->span, "conditions are joined by 'and' and 'or'",
-			    "expected a number, this is a condition");
+	if (spec_ast_is_condition(n)) {
+		spec_parse_error(p, n->span, "conditions are joined by 'and' and 'or'",
+				 "expected a number, this is a condition");
 		return false;
 	}
 	if (n->kind == AST_VAR) {
-		parse_error(p, n->span,
-			    "a field of it is written X[1], an attribute X.INDEGREE",
-			    "expected a number, this is a node");
+		spec_parse_error(p, n->span,
+				 "a field of it is written X[1], an attribute X.INDEGREE",
+				 "expected a number, this is a node");
 		return false;
 	}
 	return true;
 }
 
-bool want_vertex(struct parser *p, const struct ast *n)
+bool spec_want_vertex(struct parser *p, const struct ast *n)
 {
 	if (p->is_panicking || is_vertex_like(n))
 		return !p->is_panicking;
-	parse_error(p, n->span,
-		    "a node is a declared variable, as X, or a field that points to "
-		    "it, as (X[2])",
-		    "expected a node");
+	spec_parse_error(p, n->span,
+			 "a node is a declared variable, as X, or a field that points to "
+			 "it, as (X[2])",
+			 "expected a node");
 	return false;
 }
 
@@ -124,7 +124,7 @@ const char *spec_standard_attr(size_t i)
 	return standard_attrs[i].name;
 }
 
-bool parse_is_standard_attr(const char *name)
+bool spec_parse_is_standard_attr(const char *name)
 {
 	for (size_t i = 0; i < sizeof(standard_attrs) / sizeof(*standard_attrs); i++)
 		if (!strcmp(name, standard_attrs[i].name))
@@ -134,11 +134,11 @@ bool parse_is_standard_attr(const char *name)
 
 static struct ast *parse_literal(struct parser *p, enum ast_kind kind, int64_t number)
 {
-	struct ast *n = ast_new(p, kind, NULL, NULL, p->tok.span);
+	struct ast *n = spec_ast_new(p, kind, NULL, NULL, p->tok.span);
 
 	if (n)
 		n->number = number;
-	parse_advance(p);
+	spec_parse_advance(p);
 	return n;
 }
 
@@ -146,7 +146,7 @@ static struct ast *parse_literal(struct parser *p, enum ast_kind kind, int64_t n
 static int find_var(const struct parser *p)
 {
 	for (size_t i = 0; i < p->n_vars; i++)
-		if (parse_is_word(p, p->vars[i].name))
+		if (spec_parse_is_word(p, p->vars[i].name))
 			return (int)i;
 	return -1;
 }
@@ -154,7 +154,7 @@ static int find_var(const struct parser *p)
 static int find_const(const struct parser *p)
 {
 	for (size_t i = 0; i < p->s->consts.size; i++)
-		if (parse_is_word(p, p->s->consts.data[i].name))
+		if (spec_parse_is_word(p, p->s->consts.data[i].name))
 			return (int)i;
 	return -1;
 }
@@ -168,7 +168,7 @@ static const char *hint_undeclared(struct parser *p, const char *name)
 
 	if (foreign)
 		return foreign;
-	if (token_is_char(&p->next, '('))
+	if (spec_token_is_char(&p->next, '('))
 		return "there are no functions; an attribute of one's own computes a value of a "
 		       "node";
 	if (at >= 2 && !strncmp(p->f->text + at - 2, "->", 2) &&
@@ -196,8 +196,8 @@ static struct ast *parse_name(struct parser *p)
 	struct ast *n;
 	char *name;
 
-	if (parse_is_word(p, "and") || parse_is_word(p, "or")) {
-		parse_error(p, p->tok.span, NULL, "expected an operand");
+	if (spec_parse_is_word(p, "and") || spec_parse_is_word(p, "or")) {
+		spec_parse_error(p, p->tok.span, NULL, "expected an operand");
 		return NULL;
 	}
 	if (var >= 0) {
@@ -206,7 +206,7 @@ static struct ast *parse_name(struct parser *p)
 			n->vars = 1u << var;
 		return n;
 	}
-	if (p->index_name && parse_is_word(p, p->index_name)) {
+	if (p->index_name && spec_parse_is_word(p, p->index_name)) {
 		n = parse_literal(p, AST_INDEX, 0);
 		if (n)
 			n->has_index = true;
@@ -214,21 +214,21 @@ static struct ast *parse_name(struct parser *p)
 	}
 	if (constant >= 0)
 		return parse_literal(p, AST_NUMBER, p->s->consts.data[constant].value);
-	if (parse_is_word(p, "NULL"))
+	if (spec_parse_is_word(p, "NULL"))
 		return parse_literal(p, AST_NULL, 0);
-	if (parse_is_word(p, "TRUE") || parse_is_word(p, "true"))
+	if (spec_parse_is_word(p, "TRUE") || spec_parse_is_word(p, "true"))
 		return parse_literal(p, AST_BOOL, 1);
-	if (parse_is_word(p, "FALSE") || parse_is_word(p, "false"))
+	if (spec_parse_is_word(p, "FALSE") || spec_parse_is_word(p, "false"))
 		return parse_literal(p, AST_BOOL, 0);
-	name = parse_text(p, p->tok.span);
+	name = spec_parse_text(p, p->tok.span);
 	if (spec_type_find(p->s, name) >= 0) {
-		parse_error(p, p->tok.span, NULL, "expected an operand, '%s' is a type",
-			    name);
-		p->is_complete = parse_is_declaration(p); // of the next constraint
+		spec_parse_error(p, p->tok.span, NULL,
+				 "expected an operand, '%s' is a type", name);
+		p->is_complete = spec_parse_is_declaration(p); // of the next constraint
 		return NULL;
 	}
-	parse_error(p, p->tok.span, name ? hint_undeclared(p, name) : NULL,
-		    "'%s' is not declared", name ? name : "?");
+	spec_parse_error(p, p->tok.span, name ? hint_undeclared(p, name) : NULL,
+			 "'%s' is not declared", name ? name : "?");
 	return NULL;
 }
 
@@ -246,10 +246,10 @@ static struct ast *parse_absolute(struct parser *p)
 		p->tok.span.offset++;
 		p->tok.span.length = 1;
 	} else {
-		parse_advance(p);
+		spec_parse_advance(p);
 	}
-	n = parse_sum(p);
-	if (p->is_panicking || !want_number(p, n))
+	n = spec_parse_sum(p);
+	if (p->is_panicking || !spec_want_number(p, n))
 		return NULL;
 	if (p->tok.kind == TOK_BARS) {
 		p->tok.kind = TOK_CHAR;
@@ -257,27 +257,28 @@ static struct ast *parse_absolute(struct parser *p)
 		p->tok.span.offset++;
 		p->tok.span.length = 1;
 		p->last_end = p->tok.span.offset;
-	} else if (!parse_expect_char(p, '|', "to close the absolute value")) {
+	} else if (!spec_parse_expect_char(p, '|', "to close the absolute value")) {
 		return NULL;
 	}
-	return ast_new(p, AST_ABS, n, NULL, parse_until_here(p, from));
+	return spec_ast_new(p, AST_ABS, n, NULL, spec_parse_until_here(p, from));
 }
 
-struct ast *parse_conditional(struct parser *p, struct ast *condition)
+struct ast *spec_parse_conditional(struct parser *p, struct ast *condition)
 {
 	struct ast *b, *c, *n;
 
-	if (!want_condition(p, condition))
+	if (!spec_want_condition(p, condition))
 		return NULL;
-	parse_advance(p);
-	b = parse_sum(p);
-	if (p->is_panicking || !want_number(p, b) ||
-	    !parse_expect_char(p, ':', "between the two values of '?'"))
+	spec_parse_advance(p);
+	b = spec_parse_sum(p);
+	if (p->is_panicking || !spec_want_number(p, b) ||
+	    !spec_parse_expect_char(p, ':', "between the two values of '?'"))
 		return NULL;
-	c = parse_sum(p);
-	if (p->is_panicking || !want_number(p, c))
+	c = spec_parse_sum(p);
+	if (p->is_panicking || !spec_want_number(p, c))
 		return NULL;
-	n = ast_new(p, AST_COND, condition, b, parse_until_here(p, condition->span));
+	n = spec_ast_new(p, AST_COND, condition, b,
+			 spec_parse_until_here(p, condition->span));
 	if (!n)
 		return NULL;
 	n->c = c;
@@ -291,34 +292,35 @@ static struct ast *parse_parenthesis(struct parser *p)
 	struct spec_span from = p->tok.span;
 	struct ast *n;
 
-	parse_advance(p);
-	n = parse_condition(p);
-	if (!p->is_panicking && parse_is_char(p, '?'))
-		n = parse_conditional(p, n);
-	if (p->is_panicking || !parse_expect_char(p, ')', "to close the parenthesis"))
+	spec_parse_advance(p);
+	n = spec_parse_condition(p);
+	if (!p->is_panicking && spec_parse_is_char(p, '?'))
+		n = spec_parse_conditional(p, n);
+	if (p->is_panicking ||
+	    !spec_parse_expect_char(p, ')', "to close the parenthesis"))
 		return NULL;
 	n->is_paren = true;
-	n->span = parse_until_here(p, from);
-	return parse_is_char(p, '?') ? parse_conditional(p, n) : n;
+	n->span = spec_parse_until_here(p, from);
+	return spec_parse_is_char(p, '?') ? spec_parse_conditional(p, n) : n;
 }
 
 static struct ast *parse_primary(struct parser *p)
 {
 	if (p->tok.kind == TOK_NUMBER) {
 		if (p->tok.hint) {
-			parse_error(p, p->tok.span, p->tok.hint,
-				    "this number is too large");
+			spec_parse_error(p, p->tok.span, p->tok.hint,
+					 "this number is too large");
 			return NULL;
 		}
 		return parse_literal(p, AST_NUMBER, p->tok.number);
 	}
 	if (p->tok.kind == TOK_NAME)
 		return parse_name(p);
-	if (parse_is_char(p, '('))
+	if (spec_parse_is_char(p, '('))
 		return parse_parenthesis(p);
-	if (parse_is_char(p, '|') || p->tok.kind == TOK_BARS)
+	if (spec_parse_is_char(p, '|') || p->tok.kind == TOK_BARS)
 		return parse_absolute(p);
-	parse_error(p, p->tok.span, NULL, "expected an operand");
+	spec_parse_error(p, p->tok.span, NULL, "expected an operand");
 	return NULL;
 }
 
@@ -334,76 +336,78 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 {
 	struct ast *index, *n;
 
-	parse_advance(p);
-	index = parse_sum(p);
-	if (p->is_panicking || !want_number(p, index) ||
-	    !parse_expect_char(p, close, "behind the field number"))
+	spec_parse_advance(p);
+	index = spec_parse_sum(p);
+	if (p->is_panicking || !spec_want_number(p, index) ||
+	    !spec_parse_expect_char(p, close, "behind the field number"))
 		return NULL;
-	n = ast_new(p, AST_FIELD, base, index, parse_until_here(p, base->span));
+	n = spec_ast_new(p, AST_FIELD, base, index, spec_parse_until_here(p, base->span));
 	if (n && index->kind == AST_NUMBER && index->number < 1 && !may_be_array(base)) {
-		parse_error(p, index->span, "the first field is X[1]",
-			    "fields count from 1");
+		spec_parse_error(p, index->span, "the first field is X[1]",
+				 "fields count from 1");
 		return NULL;
 	}
 	if (n && base->kind == AST_VAR && index->kind == AST_NUMBER) {
 		const struct spec_type *t = spec_type(p->s, p->vars[base->number].type);
 
 		if (t->n_fields && index->number > (int64_t)t->n_fields)
-			parse_error(p, index->span,
-				    spec_printf(p->s,
-						"they are X[1] to X[%u], those of nested "
-						"structs counted",
-						t->n_fields),
-				    "'%s' has %u fields", t->name, t->n_fields);
+			spec_parse_error(
+				p, index->span,
+				spec_printf(p->s,
+					    "they are X[1] to X[%u], those of nested "
+					    "structs counted",
+					    t->n_fields),
+				"'%s' has %u fields", t->name, t->n_fields);
 	}
 	return p->is_panicking ? NULL : n;
 }
 
 static struct ast *parse_attribute(struct parser *p, struct ast *base)
 {
-	struct ast *n = ast_new(p, AST_NAMED, base, NULL, base->span);
+	struct ast *n = spec_ast_new(p, AST_NAMED, base, NULL, base->span);
 
 	if (!n)
 		return NULL;
-	n->name = parse_text(p, p->tok.span);
+	n->name = spec_parse_text(p, p->tok.span);
 	for (size_t i = 0; i < sizeof(standard_attrs) / sizeof(*standard_attrs); i++) {
-		if (!parse_is_word(p, standard_attrs[i].name))
+		if (!spec_parse_is_word(p, standard_attrs[i].name))
 			continue;
 		n->kind = AST_STANDARD;
 		n->attr = standard_attrs[i].attr;
 	}
-	parse_advance(p);
-	n->span = parse_until_here(p, base->span);
+	spec_parse_advance(p);
+	n->span = spec_parse_until_here(p, base->span);
 	return n->name ? n : NULL;
 }
 
-struct ast *parse_postfix(struct parser *p)
+struct ast *spec_parse_postfix(struct parser *p)
 {
 	struct ast *n = parse_primary(p);
 
 	while (!p->is_panicking) {
-		bool is_dot = parse_is_char(p, '.');
+		bool is_dot = spec_parse_is_char(p, '.');
 
-		if (n->kind == AST_NAMED && parse_is_char(p, '('))
-			parse_error(p, p->tok.span,
-				    "X.(2) is a field by its number, X.next.key "
-				    "one of the node that a field points to",
-				    "'%s' takes no arguments", n->name);
-		if ((!is_dot && !parse_is_char(p, '[')) || p->is_panicking)
+		if (n->kind == AST_NAMED && spec_parse_is_char(p, '('))
+			spec_parse_error(p, p->tok.span,
+					 "X.(2) is a field by its number, X.next.key "
+					 "one of the node that a field points to",
+					 "'%s' takes no arguments", n->name);
+		if ((!is_dot && !spec_parse_is_char(p, '[')) || p->is_panicking)
 			break;
-		if (!want_vertex(p, n))
+		if (!spec_want_vertex(p, n))
 			return NULL;
 		if (is_dot)
-			parse_advance(p);
-		if (parse_is_char(p, '['))
+			spec_parse_advance(p);
+		if (spec_parse_is_char(p, '['))
 			n = parse_field(p, n, ']');
-		else if (parse_is_char(p, '('))
+		else if (spec_parse_is_char(p, '('))
 			n = parse_field(p, n, ')');
 		else if (p->tok.kind == TOK_NAME)
 			n = parse_attribute(p, n);
 		else
-			parse_error(p, p->tok.span, "X.INDEGREE, X.next, X.[2] or X.(2)",
-				    "expected a field or an attribute");
+			spec_parse_error(p, p->tok.span,
+					 "X.INDEGREE, X.next, X.[2] or X.(2)",
+					 "expected a field or an attribute");
 	}
 	return p->is_panicking ? NULL : n;
 }

@@ -29,7 +29,7 @@
 
 /* ---- what changed ------------------------------------------------------------------------- */
 
-void order_forget(struct edges *e)
+void spec_order_forget(struct edges *e)
 {
 	e->has_order = false;
 	e->changes.size = 0;
@@ -42,11 +42,11 @@ static struct edge_change *add_change(struct edges *e)
 	if (e->has_order && e->changes.size < CHANGES_MAX)
 		c = vec_push(&e->changes);
 	if (!c)
-		order_forget(e);
+		spec_order_forget(e);
 	return c;
 }
 
-void order_note_edge(struct edges *e, uint32_t from, uint32_t to)
+void spec_order_note_edge(struct edges *e, uint32_t from, uint32_t to)
 {
 	struct edge_change *c = from && to ? add_change(e) : NULL;
 
@@ -54,7 +54,7 @@ void order_note_edge(struct edges *e, uint32_t from, uint32_t to)
 		*c = (struct edge_change){ .kind = EDGE_CHANGE, .from = from, .to = to };
 }
 
-void order_note_node(struct edges *e, const struct edge_node *n)
+void spec_order_note_node(struct edges *e, const struct edge_node *n)
 {
 	struct edge_change *c = add_change(e);
 
@@ -68,7 +68,7 @@ void order_note_node(struct edges *e, const struct edge_node *n)
 
 static struct edge_node *node_of(const struct edges *e, uint32_t id)
 {
-	return (struct edge_node *)edges_node(e, (struct hg_node_id){ id });
+	return (struct edge_node *)spec_edges_node(e, (struct hg_node_id){ id });
 }
 
 static uint32_t *size_of(struct edges *e, const struct edge_node *n)
@@ -84,7 +84,7 @@ static void each_target(const struct edges *e, const struct edge_node *n, neighb
 	for (uint32_t k = 0; k < n->n_slots; k++) {
 		uint32_t id = e->slots.data[n->first_slot + k].target;
 
-		if (id && edges_node(e, (struct hg_node_id){ id }))
+		if (id && spec_edges_node(e, (struct hg_node_id){ id }))
 			fn(ctx, id);
 	}
 }
@@ -137,7 +137,7 @@ static bool is_between(struct edges *e, const struct edge_node *n)
 
 	each_target(e, n, find_member, &out);
 	if (out.is_found)
-		edges_sources(e, n, find_member, &in);
+		spec_edges_sources(e, n, find_member, &in);
 	return in.is_found && out.is_found;
 }
 
@@ -181,7 +181,7 @@ static bool place(struct edges *e, struct edge_node *n)
 	bool has_low, has_high;
 
 	each_target(e, n, bound_low, &b);
-	edges_sources(e, n, bound_high, &b);
+	spec_edges_sources(e, n, bound_high, &b);
 	has_low = b.low > -ORDER_LABEL_MAX;
 	has_high = b.high < ORDER_LABEL_MAX;
 	if (!has_low && !has_high)
@@ -210,7 +210,7 @@ static void set_ring(struct edges *e, struct edge_node *n, bool reaches_itself)
 	if (n->reaches_itself == reaches_itself)
 		return;
 	n->reaches_itself = reaches_itself;
-	edges_tell(e, EDGE_RING, n->id.v);
+	spec_edges_tell(e, EDGE_RING, n->id.v);
 }
 
 /** @p n is in no cycle but maybe with itself. @return false when memory is out. */
@@ -222,7 +222,7 @@ static bool set_alone(struct edges *e, struct edge_node *n)
 		return false;
 	*size = 1;
 	n->component = e->component_sizes.size - 1;
-	set_ring(e, n, edges_has(e, n, n->id));
+	set_ring(e, n, spec_edges_has(e, n, n->id));
 	return true;
 }
 
@@ -337,7 +337,7 @@ static bool has_detours(struct leaving *l)
 		if (!n)
 			continue;
 		each_target(e, n, add_after, l);
-		edges_sources(e, n, add_before, l);
+		spec_edges_sources(e, n, add_before, l);
 	}
 	for (uint32_t i = 0; i < l->before.n; i++)
 		for (uint32_t k = 0; k < l->after.n; k++)
@@ -398,7 +398,7 @@ static bool join(struct edges *e, struct edge_node *n)
 	each_target(e, n, near_add, &out);
 	if (!out.n)
 		return false;
-	edges_sources(e, n, near_add, &in);
+	spec_edges_sources(e, n, near_add, &in);
 	for (uint32_t i = 0; i < in.n; i++) {
 		for (uint32_t k = 0; k < out.n; k++) {
 			struct edge_node *a = node_of(e, in.id[i]);
@@ -450,7 +450,7 @@ static bool enter(struct edges *e, struct edge_node *n)
 	if (!join(e, n))
 		return set_alone(e, n) && place(e, n);
 	each_target(e, n, check_target, &a);
-	edges_sources(e, n, check_source, &a);
+	spec_edges_sources(e, n, check_source, &a);
 	return a.is_right;
 }
 
@@ -486,21 +486,21 @@ static bool follow_changes(struct edges *e)
 		if (!u || !v)
 			continue;
 		if (*size_of(e, u) == 1)
-			set_ring(e, u, edges_has(e, u, u->id));
-		if (edges_has(e, u, v->id) && !lead_down(e, u, v))
+			set_ring(e, u, spec_edges_has(e, u, u->id));
+		if (spec_edges_has(e, u, v->id) && !lead_down(e, u, v))
 			return false;
 	}
 	return true;
 }
 
-int order_update(struct edges *e)
+int spec_order_update(struct edges *e)
 {
 	// Each node that is alone takes a new number.
 	bool is_full = e->component_sizes.size > 2 * e->nodes.size + CHANGES_MAX;
 	int status = 0;
 
 	if (!e->has_order || is_full || (e->changes.size && !follow_changes(e)))
-		status = order_make(e);
+		status = spec_order_make(e);
 	e->changes.size = 0;
 	e->has_order = !status;
 	return status;

@@ -24,14 +24,14 @@ static void report_bad(struct parser *p)
 		return;
 	p->bad_end = p->tok.span.offset + p->tok.span.length;
 	c = p->f->text[p->tok.span.offset];
-	parse_error(p, p->tok.span, p->tok.hint ? p->tok.hint : spec_hint_character(c),
-		    "%s",
-		    isdigit((unsigned char)c) ? "this is no whole number" :
-		    p->tok.hint		      ? "this comment has no end" :
-				  "this character is not part of the language");
+	spec_parse_error(p, p->tok.span,
+			 p->tok.hint ? p->tok.hint : spec_hint_character(c), "%s",
+			 isdigit((unsigned char)c) ? "this is no whole number" :
+			 p->tok.hint		   ? "this comment has no end" :
+				       "this character is not part of the language");
 }
 
-void parse_advance(struct parser *p)
+void spec_parse_advance(struct parser *p)
 {
 	p->last_end = p->tok.span.offset + p->tok.span.length;
 	p->tok = p->next;
@@ -39,7 +39,7 @@ void parse_advance(struct parser *p)
 	report_bad(p);
 }
 
-void parse_seek(struct parser *p, uint32_t offset)
+void spec_parse_seek(struct parser *p, uint32_t offset)
 {
 	p->last_end = offset;
 	p->tok = spec_lex(p->f, offset);
@@ -47,24 +47,24 @@ void parse_seek(struct parser *p, uint32_t offset)
 	report_bad(p);
 }
 
-bool parse_is_behind_semicolon(const struct parser *p)
+bool spec_parse_is_behind_semicolon(const struct parser *p)
 {
 	return p->last_end && p->f->text[p->last_end - 1] == ';';
 }
 
-bool token_is_type(const struct token *t)
+bool spec_token_is_type(const struct token *t)
 {
 	return t->kind == TOK_NAME || t->kind == TOK_STRING;
 }
 
-bool token_is_char(const struct token *t, char c)
+bool spec_token_is_char(const struct token *t, char c)
 {
 	return t->kind == TOK_CHAR && t->ch == c;
 }
 
-bool parse_is_char(const struct parser *p, char c)
+bool spec_parse_is_char(const struct parser *p, char c)
 {
-	return token_is_char(&p->tok, c);
+	return spec_token_is_char(&p->tok, c);
 }
 
 static bool token_is_word(const struct parser *p, const struct token *t, const char *word)
@@ -75,12 +75,12 @@ static bool token_is_word(const struct parser *p, const struct token *t, const c
 	       !memcmp(p->f->text + t->span.offset, word, n);
 }
 
-bool parse_is_word(const struct parser *p, const char *word)
+bool spec_parse_is_word(const struct parser *p, const char *word)
 {
 	return token_is_word(p, &p->tok, word);
 }
 
-char *parse_text(struct parser *p, struct spec_span span)
+char *spec_parse_text(struct parser *p, struct spec_span span)
 {
 	char *text = arena_strndup(&p->s->arena, p->f->text + span.offset, span.length);
 
@@ -89,15 +89,15 @@ char *parse_text(struct parser *p, struct spec_span span)
 	return text;
 }
 
-struct spec_span parse_until_here(const struct parser *p, struct spec_span from)
+struct spec_span spec_parse_until_here(const struct parser *p, struct spec_span from)
 {
 	if (p->last_end > from.offset)
 		from.length = p->last_end - from.offset;
 	return from;
 }
 
-void parse_error(struct parser *p, struct spec_span at, const char *hint, const char *fmt,
-		 ...)
+void spec_parse_error(struct parser *p, struct spec_span at, const char *hint,
+		      const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
@@ -114,76 +114,76 @@ void parse_error(struct parser *p, struct spec_span at, const char *hint, const 
 	spec_diag_add(p->s, p->f, at, hint, "%s", n < 0 ? "out of memory" : text);
 }
 
-bool parse_expect_char(struct parser *p, char c, const char *after)
+bool spec_parse_expect_char(struct parser *p, char c, const char *after)
 {
 	if (p->is_panicking)
 		return false;
-	if (!parse_is_char(p, c)) {
-		parse_error(p, p->tok.span, NULL, "expected '%c' %s", c, after);
+	if (!spec_parse_is_char(p, c)) {
+		spec_parse_error(p, p->tok.span, NULL, "expected '%c' %s", c, after);
 		return false;
 	}
-	parse_advance(p);
+	spec_parse_advance(p);
 	return true;
 }
 
-bool parse_accept_word(struct parser *p, const char *word)
+bool spec_parse_accept_word(struct parser *p, const char *word)
 {
-	if (p->is_panicking || !parse_is_word(p, word))
+	if (p->is_panicking || !spec_parse_is_word(p, word))
 		return false;
-	parse_advance(p);
+	spec_parse_advance(p);
 	return true;
 }
 
-bool parse_new_name(struct parser *p, const char *what, const char **ret)
+bool spec_parse_new_name(struct parser *p, const char *what, const char **ret)
 {
 	if (p->is_panicking)
 		return false;
 	if (p->tok.kind != TOK_NAME) {
-		parse_error(p, p->tok.span, NULL, "expected %s", what);
+		spec_parse_error(p, p->tok.span, NULL, "expected %s", what);
 		return false;
 	}
-	*ret = parse_text(p, p->tok.span);
-	parse_advance(p);
+	*ret = spec_parse_text(p, p->tok.span);
+	spec_parse_advance(p);
 	return *ret;
 }
 
-bool parse_type_name(struct parser *p, const char *what, const char **ret)
+bool spec_parse_type_name(struct parser *p, const char *what, const char **ret)
 {
 	struct spec_span quoted = p->tok.span;
 
 	if (p->is_panicking || p->tok.kind != TOK_STRING)
-		return parse_new_name(p, what, ret);
+		return spec_parse_new_name(p, what, ret);
 	quoted.offset++;
 	quoted.length -= 2;
-	*ret = parse_text(p, quoted);
-	parse_advance(p);
+	*ret = spec_parse_text(p, quoted);
+	spec_parse_advance(p);
 	return *ret;
 }
 
-bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
-		   int64_t *ret)
+bool spec_parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
+			int64_t *ret)
 {
 	struct spec_span at = p->tok.span;
 	int64_t value, sign = 1;
 
 	if (p->is_panicking)
 		return false;
-	if (min < 0 && parse_is_char(p, '-')) {
+	if (min < 0 && spec_parse_is_char(p, '-')) {
 		sign = -1;
-		parse_advance(p);
+		spec_parse_advance(p);
 	}
 	value = sign * p->tok.number;
 	if (p->tok.kind != TOK_NUMBER) {
-		parse_error(p, p->tok.span, NULL, "expected %s", what);
+		spec_parse_error(p, p->tok.span, NULL, "expected %s", what);
 		return false;
 	}
 	if (p->tok.hint || value < min || value > max) {
-		parse_error(p, at, NULL, "%s is from %lld to %lld", what, (long long)min,
-			    (long long)max);
+		spec_parse_error(p, at, NULL, "%s is from %lld to %lld", what,
+				 (long long)min, (long long)max);
 		return false;
 	}
 	*ret = value;
-	parse_advance(p);
+	spec_parse_advance(p);
 	return true;
 }
 
@@ -205,7 +205,7 @@ static const char *hint_no_end(const struct parser *p, const char *what)
 	return NULL;
 }
 
-bool parse_end(struct parser *p, const char *what)
+bool spec_parse_end(struct parser *p, const char *what)
 {
 	// Shown behind the last token: that is where the semicolon belongs.
 	struct spec_span at = { p->last_end, 1 };
@@ -213,19 +213,20 @@ bool parse_end(struct parser *p, const char *what)
 
 	if (p->is_panicking)
 		return false;
-	p->is_complete = parse_is_char(p, ';') || is_forgotten;
-	if (parse_is_char(p, ';')) {
-		parse_advance(p);
+	p->is_complete = spec_parse_is_char(p, ';') || is_forgotten;
+	if (spec_parse_is_char(p, ';')) {
+		spec_parse_advance(p);
 		return true;
 	}
 	if (p->tok.kind == TOK_WRONG || p->tok.kind == TOK_BARS)
-		parse_error(p, p->tok.span,
-			    p->tok.kind == TOK_BARS ? "write 'or'" : p->tok.hint,
-			    "'%.*s' is not an operator here", (int)p->tok.span.length,
-			    p->f->text + p->tok.span.offset);
+		spec_parse_error(p, p->tok.span,
+				 p->tok.kind == TOK_BARS ? "write 'or'" : p->tok.hint,
+				 "'%.*s' is not an operator here",
+				 (int)p->tok.span.length,
+				 p->f->text + p->tok.span.offset);
 	else
-		parse_error(p, at, hint_no_end(p, what),
-			    "expected ';' at the end of the %s", what);
+		spec_parse_error(p, at, hint_no_end(p, what),
+				 "expected ';' at the end of the %s", what);
 	// A forgotten semicolon costs one message, not the next line as well.
 	p->is_panicking = !is_forgotten;
 	return is_forgotten;
@@ -235,7 +236,7 @@ bool parse_end(struct parser *p, const char *what)
 
 static bool starts_type(const struct parser *p)
 {
-	return (parse_is_word(p, "ARRAY") && token_is_type(&p->next)) ||
+	return (spec_parse_is_word(p, "ARRAY") && spec_token_is_type(&p->next)) ||
 	       token_is_word(p, &p->next, "FIELD") || token_is_word(p, &p->next, "AT");
 }
 
@@ -244,12 +245,12 @@ static bool starts_attribute(const struct parser *p)
 {
 	struct token name, end;
 
-	if (!token_is_type(&p->tok) || !token_is_char(&p->next, '.'))
+	if (!spec_token_is_type(&p->tok) || !spec_token_is_char(&p->next, '.'))
 		return false;
 	name = spec_lex(p->f, p->next.span.offset + p->next.span.length);
 	end = spec_lex(p->f, name.span.offset + name.span.length);
 	return name.kind == TOK_NAME &&
-	       (token_is_char(&end, ';') || token_is_word(p, &end, "NULL"));
+	       (spec_token_is_char(&end, ';') || token_is_word(p, &end, "NULL"));
 }
 
 /** A statement cannot begin with such a token, but may behind it. */
@@ -257,7 +258,7 @@ static void skip_bad(struct parser *p)
 {
 	p->is_panicking = p->bad_end > p->tok.span.offset; // said already
 	report_bad(p);
-	parse_advance(p);
+	spec_parse_advance(p);
 	p->is_panicking = false;
 	report_bad(p);
 }
@@ -269,19 +270,19 @@ static void parse_statement(struct parser *p)
 	p->index_name = NULL;
 	p->depth = p->n_nodes = 0;
 	if (p->tok.kind == TOK_DOTS)
-		parse_trailing_label(p);
+		spec_parse_trailing_label(p);
 	else if (starts_type(p))
-		parse_type(p);
-	else if (parse_is_word(p, "CONST"))
-		parse_const(p);
-	else if (parse_is_word(p, "CPOINT"))
-		parse_cpoint(p);
+		spec_parse_type(p);
+	else if (spec_parse_is_word(p, "CONST"))
+		spec_parse_const(p);
+	else if (spec_parse_is_word(p, "CPOINT"))
+		spec_parse_cpoint(p);
 	else if (starts_attribute(p))
-		parse_attribute_declaration(p);
-	else if (parse_is_char(p, ';'))
-		parse_advance(p);
+		spec_parse_attribute_declaration(p);
+	else if (spec_parse_is_char(p, ';'))
+		spec_parse_advance(p);
 	else
-		parse_constraint(p);
+		spec_parse_constraint(p);
 }
 
 /** @return whether a line begins here with what no expression goes on with: the semicolon
@@ -291,19 +292,19 @@ static bool starts_anew(const struct parser *p)
 	if (!starts_line(p))
 		return false;
 	return p->tok.kind == TOK_WRONG || p->tok.kind == TOK_BAD ||
-	       (parse_is_declaration(p) && !parse_is_word(p, "and") &&
-		!parse_is_word(p, "or") && !parse_is_word(p, "AT"));
+	       (spec_parse_is_declaration(p) && !spec_parse_is_word(p, "and") &&
+		!spec_parse_is_word(p, "or") && !spec_parse_is_word(p, "AT"));
 }
 
 static void skip_to_semicolon(struct parser *p)
 {
-	while (p->tok.kind != TOK_END && !parse_is_char(p, ';')) {
-		parse_advance(p);
+	while (p->tok.kind != TOK_END && !spec_parse_is_char(p, ';')) {
+		spec_parse_advance(p);
 		if (starts_anew(p))
 			return;
 	}
 	if (p->tok.kind != TOK_END)
-		parse_advance(p);
+		spec_parse_advance(p);
 }
 
 /** Skip the statement with the mistake: to its semicolon, and when the mistake was in a
@@ -313,12 +314,12 @@ static void skip_statement(struct parser *p)
 	skip_to_semicolon(p);
 	if (!p->is_in_header)
 		return;
-	while (parse_is_declaration(p) && !starts_type(p) &&
-	       !parse_is_word(p, "CPOINT") && !parse_is_word(p, "CONST"))
+	while (spec_parse_is_declaration(p) && !starts_type(p) &&
+	       !spec_parse_is_word(p, "CPOINT") && !spec_parse_is_word(p, "CONST"))
 		skip_to_semicolon(p);
 	if (p->tok.kind == TOK_DOTS)
-		parse_label(p);
-	if (!parse_is_declaration(p))
+		spec_parse_label(p);
+	if (!spec_parse_is_declaration(p))
 		skip_to_semicolon(p);
 }
 
@@ -326,7 +327,7 @@ struct err *spec_parse(struct spec *s, struct spec_file *f)
 {
 	struct parser p = { .s = s, .f = f };
 
-	parse_seek(&p, 0);
+	spec_parse_seek(&p, 0);
 	while (p.tok.kind != TOK_END && !p.is_out_of_memory) {
 		if (p.tok.kind == TOK_BAD) {
 			skip_bad(&p);

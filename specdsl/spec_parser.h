@@ -35,96 +35,96 @@ struct parser {
 };
 
 /** Go to the next token. */
-void parse_advance(struct parser *p);
+void spec_parse_advance(struct parser *p);
 
 /** Continue reading at @p offset. */
-void parse_seek(struct parser *p, uint32_t offset);
+void spec_parse_seek(struct parser *p, uint32_t offset);
 
 /** @return whether every node has the attribute @p name, undeclared: INDEGREE and so on. */
-bool parse_is_standard_attr(const char *name);
+bool spec_parse_is_standard_attr(const char *name);
 
 /** @return whether the token before the current one is a semicolon. */
-bool parse_is_behind_semicolon(const struct parser *p);
+bool spec_parse_is_behind_semicolon(const struct parser *p);
 
 /** @return whether @p t is character @p c. */
-bool token_is_char(const struct token *t, char c);
+bool spec_token_is_char(const struct token *t, char c);
 
 /** @return whether @p t may be the name of a type: a name, or text in quotes. */
-bool token_is_type(const struct token *t);
+bool spec_token_is_type(const struct token *t);
 
 /** @return whether the current token is @p c, or the word @p word. */
-bool parse_is_char(const struct parser *p, char c);
-bool parse_is_word(const struct parser *p, const char *word);
+bool spec_parse_is_char(const struct parser *p, char c);
+bool spec_parse_is_word(const struct parser *p, const char *word);
 
 /** Read the word @p word if it is there. @return whether it was. */
-bool parse_accept_word(struct parser *p, const char *word);
+bool spec_parse_accept_word(struct parser *p, const char *word);
 
 /** Read @p c or report `expected 'c' AFTER`. @return whether it was there; as the
  * functions below, false without a report when the parser panics already. */
-bool parse_expect_char(struct parser *p, char c, const char *after);
+bool spec_parse_expect_char(struct parser *p, char c, const char *after);
 
 /** Read a name into the arena. */
-bool parse_new_name(struct parser *p, const char *what, const char **ret);
+bool spec_parse_new_name(struct parser *p, const char *what, const char **ret);
 
 /** The same for a type's, which may stand in quotes: "pair<int, char *>". */
-bool parse_type_name(struct parser *p, const char *what, const char **ret);
+bool spec_parse_type_name(struct parser *p, const char *what, const char **ret);
 
 /** Read a whole number from @p min to @p max, with a sign when @p min is negative. */
-bool parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
-		   int64_t *ret);
+bool spec_parse_integer(struct parser *p, const char *what, int64_t min, int64_t max,
+			int64_t *ret);
 
 /** Read the semicolon that ends @p what. */
-bool parse_end(struct parser *p, const char *what);
+bool spec_parse_end(struct parser *p, const char *what);
 
 /** @return the text of @p span in the arena; NULL (and panic) when memory is out. */
-char *parse_text(struct parser *p, struct spec_span span);
+char *spec_parse_text(struct parser *p, struct spec_span span);
 
 /** @return @p from, extended to the end of the token before the current one. */
-struct spec_span parse_until_here(const struct parser *p, struct spec_span from);
+struct spec_span spec_parse_until_here(const struct parser *p, struct spec_span from);
 
 /** Report a mistake and panic; nothing when the parser panics already. */
-void parse_error(struct parser *p, struct spec_span at, const char *hint, const char *fmt,
-		 ...) __attribute__((format(printf, 4, 5)));
+void spec_parse_error(struct parser *p, struct spec_span at, const char *hint,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /** g of the grammar: a condition. NULL when there is a mistake. */
-struct ast *parse_condition(struct parser *p);
+struct ast *spec_parse_condition(struct parser *p);
 
 /** ve of the grammar: an arithmetic value. NULL when there is a mistake. */
-struct ast *parse_value(struct parser *p);
+struct ast *spec_parse_value(struct parser *p);
 
 /** `g ? ve : ve`, @p condition being read and the `?` the current token. */
-struct ast *parse_conditional(struct parser *p, struct ast *condition);
+struct ast *spec_parse_conditional(struct parser *p, struct ast *condition);
 
 /** The operand of a sum: a primary with its fields and attributes. */
-struct ast *parse_postfix(struct parser *p);
-struct ast *parse_sum(struct parser *p);
+struct ast *spec_parse_postfix(struct parser *p);
+struct ast *spec_parse_sum(struct parser *p);
 
 /** Does `f x` begin here? */
-bool parse_is_declaration(const struct parser *p);
+bool spec_parse_is_declaration(const struct parser *p);
 
 /** Read `..(c1)`. @return the name, or NULL. */
-const char *parse_label(struct parser *p);
+const char *spec_parse_label(struct parser *p);
 
 /* A statement each, from its first token on: what is right is added to the spec, mistakes are
  * diagnostics. */
-void parse_type(struct parser *p);
-void parse_const(struct parser *p);
-void parse_cpoint(struct parser *p);
-void parse_attribute_declaration(struct parser *p);
-void parse_constraint(struct parser *p);
-void parse_trailing_label(struct parser *p);
+void spec_parse_type(struct parser *p);
+void spec_parse_const(struct parser *p);
+void spec_parse_cpoint(struct parser *p);
+void spec_parse_attribute_declaration(struct parser *p);
+void spec_parse_constraint(struct parser *p);
+void spec_parse_trailing_label(struct parser *p);
 
 /** A new node of the tree over @p a and @p b (either may be NULL). */
-struct ast *ast_new(struct parser *p, enum ast_kind kind, struct ast *a, struct ast *b,
-		    struct spec_span span);
+struct ast *spec_ast_new(struct parser *p, enum ast_kind kind, struct ast *a,
+			 struct ast *b, struct spec_span span);
 
 /** What @p n is: a condition; a field, which is a number as well as a vertex. */
-bool ast_is_condition(const struct ast *n);
-bool ast_is_field(const struct ast *n);
+bool spec_ast_is_condition(const struct ast *n);
+bool spec_ast_is_field(const struct ast *n);
 
 /** Report it unless @p n is what its place needs. @return whether it is. */
-bool want_condition(struct parser *p, const struct ast *n);
-bool want_number(struct parser *p, const struct ast *n);
-bool want_vertex(struct parser *p, const struct ast *n);
+bool spec_want_condition(struct parser *p, const struct ast *n);
+bool spec_want_number(struct parser *p, const struct ast *n);
+bool spec_want_vertex(struct parser *p, const struct ast *n);
 
 #endif

@@ -17,7 +17,7 @@
 // 20,000 nodes, and a check asks for one row many times in a row.
 #define MAX_ROW_BYTES (UINT64_C(64) << 20)
 
-void edges_drop_rows(struct edges *e)
+void spec_edges_drop_rows(struct edges *e)
 {
 	for (size_t i = 0; i < e->rows.capacity; i++)
 		if (e->rows.slots[i].key != MAP_EMPTY_KEY)
@@ -127,12 +127,12 @@ static void set_order(struct edges *e, const struct tarjan *t)
 		n->label = (component + 1) * ORDER_LABEL_STEP;
 		sizes[n->component]++;
 		if (n->is_live && n->reaches_itself != reaches_itself)
-			edges_tell(e, EDGE_RING, n->id.v);
+			spec_edges_tell(e, EDGE_RING, n->id.v);
 		n->reaches_itself = reaches_itself;
 	}
 }
 
-int order_make(struct edges *e)
+int spec_order_make(struct edges *e)
 {
 	size_t n = e->nodes.size;
 	_cleanup_free_ uint32_t *words = calloc(4 * n + 1, sizeof(*words));
@@ -187,21 +187,21 @@ static int search(const struct edges *e, size_t from, uint64_t *row)
 	return top ? 0 : -1;
 }
 
-const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
+const uint64_t *spec_edges_reach(struct edges *e, const struct edge_node *from)
 {
 	size_t index = edges_index(e, from), bytes = (e->nodes.size + 63) / 64 * 8;
 	const uint64_t *known;
 	uint32_t component;
 	uint64_t *row;
 
-	if (order_update(e))
+	if (spec_order_update(e))
 		return NULL;
 	component = from->component;
 	known = map_get(&e->rows, component);
 	if (known)
 		return (const uint64_t *)(uintptr_t)*known;
 	if (e->row_bytes + bytes > MAX_ROW_BYTES)
-		edges_drop_rows(e);
+		spec_edges_drop_rows(e);
 	row = calloc(1, bytes);
 	if (!row || search(e, index, row) ||
 	    map_put(&e->rows, component, (uintptr_t)row)) {
@@ -212,22 +212,22 @@ const uint64_t *edges_reach(struct edges *e, const struct edge_node *from)
 	return row;
 }
 
-int edges_find_ring(struct edges *e, const struct edge_node *n)
+int spec_edges_find_ring(struct edges *e, const struct edge_node *n)
 {
-	return order_update(e) ? -1 : n->reaches_itself;
+	return spec_order_update(e) ? -1 : n->reaches_itself;
 }
 
-int edges_find_path(struct edges *e, const struct edge_node *from,
-		    const struct edge_node *to)
+int spec_edges_find_path(struct edges *e, const struct edge_node *from,
+			 const struct edge_node *to)
 {
 	const uint64_t *row;
 
-	if (order_update(e))
+	if (spec_order_update(e))
 		return -1;
 	if (from->component == to->component)
 		return from->reaches_itself;
 	if (from->label <= to->label)
 		return 0;
-	row = edges_reach(e, from);
+	row = spec_edges_reach(e, from);
 	return row ? bit_get(row, edges_index(e, to)) : -1;
 }

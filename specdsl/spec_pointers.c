@@ -20,7 +20,7 @@ static void add_pointers(const struct spec_type *t, uint32_t from, uint32_t to,
 	}
 }
 
-struct err *pointers_make(const struct spec_type *t, struct pointers *ret)
+struct err *spec_pointers_make(const struct spec_type *t, struct pointers *ret)
 {
 	const struct dec_struct *l = t->layout;
 	uint32_t n = l ? l->n_fields : t->is_array ? 0 : t->n_fields;
@@ -45,12 +45,12 @@ struct err *pointers_make(const struct spec_type *t, struct pointers *ret)
 	return NULL;
 }
 
-void pointers_deinit(struct pointers *p)
+void spec_pointers_deinit(struct pointers *p)
 {
 	free(p->offsets);
 }
 
-uint64_t pointers_offset(const struct pointers *p, uint64_t slot)
+uint64_t spec_pointers_offset(const struct pointers *p, uint64_t slot)
 {
 	uint32_t n = p->n_offsets - p->n_once;
 
@@ -60,7 +60,7 @@ uint64_t pointers_offset(const struct pointers *p, uint64_t slot)
 	return slot / n * p->element_bytes + p->offsets[p->n_once + slot % n];
 }
 
-uint64_t pointers_count(const struct pointers *p, uint64_t bytes)
+uint64_t spec_pointers_count(const struct pointers *p, uint64_t bytes)
 {
 	uint64_t n = p->n_offsets - p->n_once;
 
@@ -69,8 +69,8 @@ uint64_t pointers_count(const struct pointers *p, uint64_t bytes)
 	return p->n_once + (bytes - p->first_element) / p->element_bytes * n;
 }
 
-void pointers_range(const struct pointers *p, uint64_t offset, uint32_t size,
-		    uint64_t *first, uint64_t *end)
+void spec_pointers_range(const struct pointers *p, uint64_t offset, uint32_t size,
+			 uint64_t *first, uint64_t *end)
 {
 	uint32_t n = p->n_offsets - p->n_once;
 

@@ -22,18 +22,18 @@ struct pointers {
 };
 
 /** Those of @p t, whose layout is known or never will be. @return NULL or ERR_NOMEM. */
-struct err *pointers_make(const struct spec_type *t, struct pointers *ret);
-void pointers_deinit(struct pointers *p);
+struct err *spec_pointers_make(const struct spec_type *t, struct pointers *ret);
+void spec_pointers_deinit(struct pointers *p);
 
 /** @return how many of them a node of @p bytes has. */
-uint64_t pointers_count(const struct pointers *p, uint64_t bytes);
+uint64_t spec_pointers_count(const struct pointers *p, uint64_t bytes);
 
 /** @return where slot @p slot is in its node, bytes. */
-uint64_t pointers_offset(const struct pointers *p, uint64_t slot);
+uint64_t spec_pointers_offset(const struct pointers *p, uint64_t slot);
 
 /** The slots from *@p first up to *@p end may touch the @p size bytes at @p offset of a node;
  * the others do not. Some may be beyond its last. */
-void pointers_range(const struct pointers *p, uint64_t offset, uint32_t size,
-		    uint64_t *first, uint64_t *end);
+void spec_pointers_range(const struct pointers *p, uint64_t offset, uint32_t size,
+			 uint64_t *first, uint64_t *end);
 
 #endif

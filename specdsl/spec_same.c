@@ -51,7 +51,7 @@ static uint32_t list_of(const struct spec_eval *e, const struct same_index *x,
 
 static void tell(struct spec_eval *e, const struct same_index *x, uint64_t value)
 {
-	links_touch(e, TRACK_SAME, list_of(e, x, value));
+	spec_links_touch(e, TRACK_SAME, list_of(e, x, value));
 }
 
 static void take_out(struct spec_eval *e, struct same_index *x, uint32_t id)
@@ -107,7 +107,7 @@ static int put_in(struct spec_eval *e, struct same_index *x, uint32_t id)
 	if (!hg_view_read(e->v, (struct hg_node_id){ id }, x->at.offset, x->at.size,
 			  &raw))
 		return 0;
-	raw = value_key((uint64_t)eval_decode_field(&x->at, raw).i);
+	raw = value_key((uint64_t)spec_eval_decode_field(&x->at, raw).i);
 	if (vec_reserve(&x->nodes, n))
 		return -1;
 	while (x->nodes.size < n)
@@ -186,9 +186,9 @@ static const struct ast *field_of(const struct ast *c, const struct plan_step *s
 
 /* ---- what others ask and tell -------------------------------------------------------------- */
 
-bool same_candidates(struct scope *sc, const struct plan *plan,
-		     const struct plan_step *step, uint32_t type,
-		     void (*add)(void *ctx, uint32_t id), void *ctx)
+bool spec_same_candidates(struct scope *sc, const struct plan *plan,
+			  const struct plan_step *step, uint32_t type,
+			  void (*add)(void *ctx, uint32_t id), void *ctx)
 {
 	const struct same_index *best = NULL;
 	const struct same_bucket *bucket = NULL;
@@ -202,7 +202,7 @@ bool same_candidates(struct scope *sc, const struct plan *plan,
 		const struct ast *c = plan->conjuncts[__builtin_ctzll(bits)];
 		bool is_a = field_of(c, step) == c->a;
 		const struct same_index *x = find_index(sc->e, field_of(c, step), type);
-		struct value v = eval_number(sc, is_a ? c->b : c->a);
+		struct value v = spec_eval_number(sc, is_a ? c->b : c->a);
 		const uint64_t *i;
 
 		if (v.kind == VALUE_NONE)
@@ -218,17 +218,17 @@ bool same_candidates(struct scope *sc, const struct plan *plan,
 	}
 	if (!best)
 		return false;
-	eval_add_dep(sc, SPEC_DEP_SAME,
-		     (struct hg_node_id){ list_of(sc->e, best, best_value) });
+	spec_eval_add_dep(sc, SPEC_DEP_SAME,
+			  (struct hg_node_id){ list_of(sc->e, best, best_value) });
 	for (uint32_t id = bucket ? bucket->first : 0; id; id = best->nodes.data[id].next)
 		add(ctx, id);
 	return true;
 }
 
-int same_follow(struct spec_eval *e, enum edge_event event, uint32_t id, uint64_t offset,
-		uint32_t size)
+int spec_same_follow(struct spec_eval *e, enum edge_event event, uint32_t id,
+		     uint64_t offset, uint32_t size)
 {
-	const struct edge_node *n = edges_node(&e->edges, (struct hg_node_id){ id });
+	const struct edge_node *n = spec_edges_node(&e->edges, (struct hg_node_id){ id });
 
 	for (size_t i = 0; i < e->sames.size; i++) {
 		struct same_index *x = &e->sames.data[i];
@@ -247,7 +247,7 @@ int same_follow(struct spec_eval *e, enum edge_event event, uint32_t id, uint64_
 	return 0;
 }
 
-void same_deinit(struct spec_eval *e)
+void spec_same_deinit(struct spec_eval *e)
 {
 	for (size_t i = 0; i < e->sames.size; i++) {
 		vec_deinit(&e->sames.data[i].nodes);

@@ -17,15 +17,15 @@ struct spec_eval;
 /** Call @p add with the nodes of type @p type that the variable of @p step can be, and maybe
  * with some that it cannot be. What they depend on is added to sc->deps.
  * @return false when all nodes must be looked at. */
-bool same_candidates(struct scope *sc, const struct plan *plan,
-		     const struct plan_step *step, uint32_t type,
-		     void (*add)(void *ctx, uint32_t id), void *ctx);
+bool spec_same_candidates(struct scope *sc, const struct plan *plan,
+			  const struct plan_step *step, uint32_t type,
+			  void (*add)(void *ctx, uint32_t id), void *ctx);
 
 /** Something happened to node @p id (spec_edges.h). @return 0, or -1: memory is out. */
-int same_follow(struct spec_eval *e, enum edge_event event, uint32_t id, uint64_t offset,
-		uint32_t size);
+int spec_same_follow(struct spec_eval *e, enum edge_event event, uint32_t id,
+		     uint64_t offset, uint32_t size);
 
 /** Free the indices; they are made anew when they are asked for. */
-void same_deinit(struct spec_eval *e);
+void spec_same_deinit(struct spec_eval *e);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret)
+int spec_track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret)
 {
 	struct track_result *r;
 
@@ -33,14 +33,14 @@ int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *r
 	return 0;
 }
 
-void track_free(struct spec_eval *e, uint32_t result)
+void spec_track_free(struct spec_eval *e, uint32_t result)
 {
 	struct track *t = &e->track;
 
 	if (!result)
 		return;
-	links_touch(e, TRACK_RESULT, result);
-	links_drop(e, result);
+	spec_links_touch(e, TRACK_RESULT, result);
+	spec_links_drop(e, result);
 	t->results.data[result].kind = TRACK_FREE;
 	t->free_results.data[t->free_results.size++] = result;
 }
@@ -51,34 +51,34 @@ static int add_dep(struct spec_eval *e, uint32_t result, const struct spec_dep *
 
 	switch (d->kind) {
 	case SPEC_DEP_NODE:
-		return links_add(e, result, TRACK_NODE, d->node.v, &d->bytes);
+		return spec_links_add(e, result, TRACK_NODE, d->node.v, &d->bytes);
 	case SPEC_DEP_INTO:
-		return links_add(e, result, TRACK_INTO, d->node.v, NULL);
+		return spec_links_add(e, result, TRACK_INTO, d->node.v, NULL);
 	case SPEC_DEP_EDGES:
-		return links_add(e, result, TRACK_PATHS, d->node.v, NULL);
+		return spec_links_add(e, result, TRACK_PATHS, d->node.v, NULL);
 	case SPEC_DEP_SAME:
-		return links_add(e, result, TRACK_SAME, d->node.v, NULL);
+		return spec_links_add(e, result, TRACK_SAME, d->node.v, NULL);
 	case SPEC_DEP_RING:
-		return links_add(e, result, TRACK_RING, d->node.v, NULL);
+		return spec_links_add(e, result, TRACK_RING, d->node.v, NULL);
 	case SPEC_DEP_ATTR:
-		m = eval_find_memo(e, (struct attr_task){ .attr = d->attr,
-							  .node = d->node });
+		m = spec_eval_find_memo(e, (struct attr_task){ .attr = d->attr,
+							       .node = d->node });
 		// Not tracked is a value that was known before tracking began.
 		return m && m->result ?
-			       links_add(e, result, TRACK_RESULT, m->result, NULL) :
-			       links_add(e, result, TRACK_ALL, 0, NULL);
+			       spec_links_add(e, result, TRACK_RESULT, m->result, NULL) :
+			       spec_links_add(e, result, TRACK_ALL, 0, NULL);
 	case SPEC_DEP_ALL:
-		return links_add(e, result, TRACK_ALL, 0, NULL);
+		return spec_links_add(e, result, TRACK_ALL, 0, NULL);
 	}
 	return -1;
 }
 
-int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps)
+int spec_track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps)
 {
-	links_drop(e, result);
+	spec_links_drop(e, result);
 	for (size_t i = 0; i < deps->deps.size; i++) {
 		if (add_dep(e, result, &deps->deps.data[i])) {
-			links_drop(e, result);
+			spec_links_drop(e, result);
 			return -1;
 		}
 	}
@@ -93,16 +93,16 @@ static void start_anew(struct spec_eval *e)
 {
 	struct track *t = &e->track;
 
-	links_forget(t);
+	spec_links_forget(t);
 	t->moved.size = 0;
 	for (size_t i = 1; i < t->results.size; i++)
 		t->results.data[i].first_own = t->results.data[i].dependents = 0;
 	for (size_t i = 1; i < t->results.size; i++)
 		if (t->results.data[i].kind == TRACK_WATCH)
-			links_make_stale(e, i);
-	eval_drop_memos(e);
+			spec_links_make_stale(e, i);
+	spec_eval_drop_memos(e);
 	if (e->checker)
-		checker_start_anew(e->checker);
+		spec_checker_start_anew(e->checker);
 }
 
 static void on_out(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size)
@@ -114,7 +114,7 @@ static void on_out(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t s
 		*slot = id;
 	else if (t->n_path_links)
 		e->edges.is_out_of_memory = true;
-	links_touch_bytes(e, id, offset, size);
+	spec_links_touch_bytes(e, id, offset, size);
 }
 
 static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t offset,
@@ -122,38 +122,39 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t off
 {
 	struct spec_eval *e = ctx;
 
-	if (same_follow(e, event, id, offset, size))
+	if (spec_same_follow(e, event, id, offset, size))
 		e->edges.is_out_of_memory = true;
 	if (event != EDGE_RING) // it follows from others
-		links_touch(e, TRACK_ALL, 0);
+		spec_links_touch(e, TRACK_ALL, 0);
 	switch (event) {
 	case EDGE_ALL:
 		start_anew(e);
 		break;
 	case EDGE_BORN:
-		if (e->checker && checker_add_node(e->checker, (struct hg_node_id){ id }))
+		if (e->checker &&
+		    spec_checker_add_node(e->checker, (struct hg_node_id){ id }))
 			e->edges.is_out_of_memory = true;
 		break;
 	case EDGE_DIED:
-		links_touch_bytes(e, id, 0, 0);
-		links_touch(e, TRACK_INTO, id);
-		links_touch(e, TRACK_PATHS, id);
-		links_touch(e, TRACK_RING, id);
-		eval_drop_memos_of(e, (struct hg_node_id){ id });
+		spec_links_touch_bytes(e, id, 0, 0);
+		spec_links_touch(e, TRACK_INTO, id);
+		spec_links_touch(e, TRACK_PATHS, id);
+		spec_links_touch(e, TRACK_RING, id);
+		spec_eval_drop_memos_of(e, (struct hg_node_id){ id });
 		if (e->checker)
-			checker_drop_node(e->checker, (struct hg_node_id){ id });
+			spec_checker_drop_node(e->checker, (struct hg_node_id){ id });
 		break;
 	case EDGE_NODE:
-		links_touch_bytes(e, id, offset, size);
+		spec_links_touch_bytes(e, id, offset, size);
 		break;
 	case EDGE_OUT:
 		on_out(e, id, offset, size);
 		break;
 	case EDGE_INTO:
-		links_touch(e, TRACK_INTO, id);
+		spec_links_touch(e, TRACK_INTO, id);
 		break;
 	case EDGE_RING:
-		links_touch(e, TRACK_RING, id);
+		spec_links_touch(e, TRACK_RING, id);
 		break;
 	case EDGE_LIFE:
 		break;
@@ -173,7 +174,8 @@ struct backward {
 static void backward_add(void *ctx, uint32_t id)
 {
 	struct backward *b = ctx;
-	const struct edge_node *n = edges_node(&b->e->edges, (struct hg_node_id){ id });
+	const struct edge_node *n =
+		spec_edges_node(&b->e->edges, (struct hg_node_id){ id });
 	size_t i = n ? edges_index(&b->e->edges, n) : 0;
 	uint32_t *slot;
 
@@ -203,9 +205,10 @@ static int touch_paths(struct spec_eval *e)
 	while (b.stack.size && !b.is_out_of_memory) {
 		uint32_t id = b.stack.data[--b.stack.size];
 
-		links_touch(e, TRACK_PATHS, id);
-		edges_sources(&e->edges, edges_node(&e->edges, (struct hg_node_id){ id }),
-			      backward_add, &b);
+		spec_links_touch(e, TRACK_PATHS, id);
+		spec_edges_sources(&e->edges,
+				   spec_edges_node(&e->edges, (struct hg_node_id){ id }),
+				   backward_add, &b);
 	}
 	vec_deinit(&b.stack);
 	t->moved.size = 0;
@@ -220,9 +223,9 @@ static int settle_one(struct spec_eval *e, uint32_t i)
 
 	if (r->kind == TRACK_FREE)
 		return 0;
-	links_touch(e, TRACK_RESULT, i);
+	spec_links_touch(e, TRACK_RESULT, i);
 	if (r->kind == TRACK_UNIT)
-		return checker_queue(e->checker, r->owner);
+		return spec_checker_queue(e->checker, r->owner);
 	if (r->kind == TRACK_MEMO) {
 		e->memos.data[r->owner].state = MEMO_STALE;
 		return 0;
@@ -233,11 +236,11 @@ static int settle_one(struct spec_eval *e, uint32_t i)
 	return slot ? 0 : -1;
 }
 
-struct err *track_settle(struct spec_eval *e)
+struct err *spec_track_settle(struct spec_eval *e)
 {
 	struct track *t = &e->track;
 
-	if (touch_paths(e) || (t->n_ring_links && order_update(&e->edges)))
+	if (touch_paths(e) || (t->n_ring_links && spec_order_update(&e->edges)))
 		goto nomem;
 	for (size_t i = 0; i < t->stale.size; i++) {
 		if (settle_one(e, t->stale.data[i]))
@@ -250,7 +253,7 @@ nomem:
 	return &err_nomem;
 }
 
-struct err *track_start(struct spec_eval *e)
+struct err *spec_track_start(struct spec_eval *e)
 {
 	struct track *t = &e->track;
 
@@ -260,16 +263,16 @@ struct err *track_start(struct spec_eval *e)
 		return &err_nomem;
 	if (!t->results.size && !vec_push(&t->results))
 		return &err_nomem;
-	eval_drop_memos(e);
+	spec_eval_drop_memos(e);
 	t->is_on = true;
 	e->edges.on_event = on_event;
 	e->edges.on_event_ctx = e;
 	return NULL;
 }
 
-void track_deinit(struct track *t)
+void spec_track_deinit(struct track *t)
 {
-	links_forget(t);
+	spec_links_forget(t);
 	vec_deinit(&t->links);
 	vec_deinit(&t->groups);
 	vec_deinit(&t->results);

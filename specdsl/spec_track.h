@@ -93,42 +93,43 @@ struct track {
 };
 
 /** Begin to track: what @p e knows so far is forgotten. */
-struct err *track_start(struct spec_eval *e);
-void track_deinit(struct track *t);
+struct err *spec_track_start(struct spec_eval *e);
+void spec_track_deinit(struct track *t);
 
 /** A new result, stale. @return 0, or -1 when memory is out. */
-int track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret);
+int spec_track_new(struct track *t, enum track_kind kind, uint32_t owner, uint32_t *ret);
 
 /** The result is no more; what depends on it becomes stale. 0 is allowed. */
-void track_free(struct spec_eval *e, uint32_t result);
+void spec_track_free(struct spec_eval *e, uint32_t result);
 
 /** The result was computed and depends on @p deps. @return 0, or -1 when memory is out:
  * then it is stale. */
-int track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps);
+int spec_track_set(struct spec_eval *e, uint32_t result, const struct spec_args *deps);
 
-/** Let everything that became stale be known to its owner. After edges_refresh(). */
-struct err *track_settle(struct spec_eval *e);
+/** Let everything that became stale be known to its owner. After spec_edges_refresh(). */
+struct err *spec_track_settle(struct spec_eval *e);
 
 /* ---- spec_links.c -------------------------------------------------------------------- */
 
 /** Result @p result depends on what @p list of @p of is about, of a node on @p bytes.
  * @return 0, or -1 when memory is out. */
-int links_add(struct spec_eval *e, uint32_t result, enum track_list list, uint32_t of,
-	      const struct spec_bytes *bytes);
+int spec_links_add(struct spec_eval *e, uint32_t result, enum track_list list,
+		   uint32_t of, const struct spec_bytes *bytes);
 
 /** The result depends on nothing more. */
-void links_drop(struct spec_eval *e, uint32_t result);
+void spec_links_drop(struct spec_eval *e, uint32_t result);
 
 /** The result must be computed anew. */
-void links_make_stale(struct spec_eval *e, uint32_t result);
+void spec_links_make_stale(struct spec_eval *e, uint32_t result);
 
 /** What the list is about has changed: make stale who depends on it. */
-void links_touch(struct spec_eval *e, enum track_list list, uint32_t of);
+void spec_links_touch(struct spec_eval *e, enum track_list list, uint32_t of);
 
 /** Bytes of node @p id have changed; all, and its life, when @p size is 0. */
-void links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t size);
+void spec_links_touch_bytes(struct spec_eval *e, uint32_t id, uint64_t offset,
+			    uint32_t size);
 
 /** There are no links any more, and no nodes that had any. */
-void links_forget(struct track *t);
+void spec_links_forget(struct track *t);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void placement_deinit(struct placement *p)
+void sp_placement_deinit(struct placement *p)
 {
 	for (size_t i = 0; i < p->probes.size; i++)
 		vec_deinit(&p->probes.data[i].reads);
@@ -79,7 +79,7 @@ static struct err *try_candidates(struct placement *p, struct place_candidates *
 			const struct place_store *s = &p->stores.data[i];
 
 			if (!s->is_done &&
-			    (place_in_window(s, insn) || place_follows(p, s, &k)))
+			    (sp_place_in_window(s, insn) || sp_place_follows(p, s, &k)))
 				row[i / 64] |= 1ull << i % 64;
 		}
 		sp_known_shrink(&k, &p->known);
@@ -99,9 +99,9 @@ static size_t gain(const struct placement *p, const uint64_t *row)
 
 /* ---- placing ------------------------------------------------------------------------------- */
 
-struct err *place_add(struct placement *p, uint32_t insn)
+struct err *sp_place_add(struct placement *p, uint32_t insn)
 {
-	struct place_probe *probe = place_probe_at(p, insn);
+	struct place_probe *probe = sp_place_probe_at(p, insn);
 
 	if (!probe) {
 		probe = vec_push(&p->probes);
@@ -115,16 +115,16 @@ struct err *place_add(struct placement *p, uint32_t insn)
 }
 
 /** Stores that the probe at @p insn can read back, and that do not follow otherwise. */
-struct err *place_reads(struct placement *p, uint32_t insn)
+struct err *sp_place_reads(struct placement *p, uint32_t insn)
 {
-	struct place_probe *probe = place_probe_at(p, insn);
+	struct place_probe *probe = sp_place_probe_at(p, insn);
 
 	for (uint32_t i = 0; i < p->stores.size; i++) {
 		struct place_store *s = &p->stores.data[i];
 		uint32_t *slot;
 
-		if (s->read_at != NOWHERE || !place_in_window(s, insn) ||
-		    place_follows(p, s, &p->known) || probe->reads.size == SP_READS)
+		if (s->read_at != NOWHERE || !sp_place_in_window(s, insn) ||
+		    sp_place_follows(p, s, &p->known) || probe->reads.size == SP_READS)
 			continue;
 		slot = vec_push(&probe->reads);
 		if (!slot)
@@ -132,7 +132,7 @@ struct err *place_reads(struct placement *p, uint32_t insn)
 		*slot = i;
 		s->read_at = insn;
 	}
-	place_update(p);
+	sp_place_update(p);
 	return NULL;
 }
 
@@ -145,7 +145,7 @@ static struct err *place_greedily(struct placement *p, struct place_candidates *
 
 		for (size_t n = 0; n < c->insns.size; n++) {
 			size_t g = gain(p, c->covers + n * c->words);
-			double ratio = g / place_price(p, c->insns.data[n]);
+			double ratio = g / sp_place_price(p, c->insns.data[n]);
 
 			if (g && ratio > best_ratio) {
 				best_ratio = ratio;
@@ -154,8 +154,8 @@ static struct err *place_greedily(struct placement *p, struct place_candidates *
 		}
 		if (best == SIZE_MAX)
 			return NULL;
-		err = place_add(p, c->insns.data[best]);
-		err = err ?: place_reads(p, c->insns.data[best]);
+		err = sp_place_add(p, c->insns.data[best]);
+		err = err ?: sp_place_reads(p, c->insns.data[best]);
 		if (err)
 			return err;
 		// Reads are limited: it may not do more a second time.
@@ -185,10 +185,10 @@ static void set_states(struct placement *p, const struct sp_known *without)
 	for (size_t i = 0; i < p->stores.size; i++) {
 		struct place_store *s = &p->stores.data[i];
 
-		s->state = !s->is_done			? SP_STORE_LOST :
-			   s->is_copy			? SP_STORE_COPY :
-			   place_follows(p, s, without) ? SP_STORE_FREE :
-							  SP_STORE_SERVED;
+		s->state = !s->is_done			   ? SP_STORE_LOST :
+			   s->is_copy			   ? SP_STORE_COPY :
+			   sp_place_follows(p, s, without) ? SP_STORE_FREE :
+							     SP_STORE_SERVED;
 	}
 }
 
@@ -217,8 +217,8 @@ static struct err *place_wisely(struct placement *p)
 		err = try_candidates(p, &c);
 		err = err ?: place_greedily(p, &c);
 	}
-	err = err ?: place_leftovers(p, &c);
-	err = err ?: place_stepped(p);
+	err = err ?: sp_place_leftovers(p, &c);
+	err = err ?: sp_place_stepped(p);
 	vec_deinit(&c.insns);
 	free(c.covers);
 	return err;
@@ -230,21 +230,21 @@ static struct err *place_all(struct placement *p, const struct sp_options *o,
 	struct err *err;
 
 	sp_known_compute(&p->known, NULL);
-	place_update(p);
+	sp_place_update(p);
 	err = o->is_naive ? place_each(p) : place_wisely(p);
 	if (err)
 		return err;
-	place_update(p);
+	sp_place_update(p);
 	if (!o->is_naive)
-		place_prune(p, k);
+		sp_place_prune(p, k);
 	sp_known_compute(&p->known, p->given);
 	sp_known_compute(k, NULL);
 	set_states(p, k);
 	return NULL;
 }
 
-struct err *place_function(const struct sp_function *f, const struct sp_steps *s,
-			   const struct sp_options *o, struct placement *ret)
+struct err *sp_place_function(const struct sp_function *f, const struct sp_steps *s,
+			      const struct sp_options *o, struct placement *ret)
 {
 	struct err *err;
 	struct sp_known k = {};
@@ -253,11 +253,11 @@ struct err *place_function(const struct sp_function *f, const struct sp_steps *s
 	ret->given = calloc(f->n_insns + 1, sizeof(*ret->given));
 	err = ret->given ? sp_known_init(&ret->known, f, s) : &err_nomem;
 	err = err ?: sp_known_init(&k, f, s);
-	err = err ?: place_find_stores(ret, o);
+	err = err ?: sp_place_find_stores(ret, o);
 	if (!err && ret->stores.size)
 		err = place_all(ret, o, &k);
 	sp_known_deinit(&k);
 	if (err)
-		placement_deinit(ret);
+		sp_placement_deinit(ret);
 	return err;
 }

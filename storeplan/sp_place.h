@@ -39,12 +39,12 @@ struct placement {
 };
 
 /** Place the probes of @p f. @p o as for sp_plan_make(). */
-struct err *place_function(const struct sp_function *f, const struct sp_steps *s,
-			   const struct sp_options *o, struct placement *ret);
-void placement_deinit(struct placement *p);
+struct err *sp_place_function(const struct sp_function *f, const struct sp_steps *s,
+			      const struct sp_options *o, struct placement *ret);
+void sp_placement_deinit(struct placement *p);
 
 /** @return whether @p i of @p f is a store that the options want. */
-bool place_is_wanted(const struct sp_insn *i, const struct sp_step *st,
-		     const struct sp_options *o);
+bool sp_place_is_wanted(const struct sp_insn *i, const struct sp_step *st,
+			const struct sp_options *o);
 
 #endif

@@ -10,7 +10,7 @@ static bool still_done(const struct placement *p, const struct sp_known *k)
 	for (size_t i = 0; i < p->stores.size; i++) {
 		const struct place_store *s = &p->stores.data[i];
 
-		if (s->is_done && s->read_at == NOWHERE && !place_follows(p, s, k))
+		if (s->is_done && s->read_at == NOWHERE && !sp_place_follows(p, s, k))
 			return false;
 	}
 	return true;
@@ -19,12 +19,12 @@ static bool still_done(const struct placement *p, const struct sp_known *k)
 static int by_price(const void *a, const void *b, void *ctx)
 {
 	const struct place_probe *x = a, *y = b;
-	double px = place_price(ctx, x->insn), py = place_price(ctx, y->insn);
+	double px = sp_place_price(ctx, x->insn), py = sp_place_price(ctx, y->insn);
 
 	return px > py ? -1 : px < py ? 1 : x->insn < y->insn ? -1 : x->insn > y->insn;
 }
 
-void place_prune(struct placement *p, struct sp_known *k)
+void sp_place_prune(struct placement *p, struct sp_known *k)
 {
 	bool is_long = p->probes.size * p->f->n_insns * 12 > PRUNE_WORK_MAX;
 	size_t n = 0;

@@ -23,7 +23,7 @@ static uint32_t find_partial(struct placement *p, const struct place_candidates 
 		uint32_t insn = c->insns.data[n];
 		unsigned gain;
 
-		if (best_gain && place_price(p, insn) >= place_price(p, best))
+		if (best_gain && sp_place_price(p, insn) >= sp_place_price(p, best))
 			continue;
 		sp_known_grow(k, insn);
 		gain = before - missing(p, s, k);
@@ -47,27 +47,27 @@ static struct err *place_jointly(struct placement *p, const struct place_candida
 	double sum = 0;
 	int n = 0;
 
-	while (!place_follows(p, s, &p->known) && n < JOINT_MAX) {
+	while (!sp_place_follows(p, s, &p->known) && n < JOINT_MAX) {
 		uint32_t insn = find_partial(p, c, s, k);
 		struct err *err;
 
-		if (insn == NOWHERE || place_probe_at(p, insn))
+		if (insn == NOWHERE || sp_place_probe_at(p, insn))
 			break;
-		sum += place_price(p, insn);
-		if (sum > place_price(p, s->insn))
+		sum += sp_place_price(p, insn);
+		if (sum > sp_place_price(p, s->insn))
 			break;
-		err = place_add(p, insn);
+		err = sp_place_add(p, insn);
 		if (err)
 			return err;
 		placed[n++] = insn;
 	}
-	if (!place_follows(p, s, &p->known))
+	if (!sp_place_follows(p, s, &p->known))
 		while (n--) {
 			p->given[placed[n]] = 0;
 			p->probes.size--;
 		}
 	sp_known_compute(&p->known, p->given);
-	place_update(p);
+	sp_place_update(p);
 	return NULL;
 }
 
@@ -129,22 +129,22 @@ static void place_around(struct placement *p, struct place_store *s)
 	if (!look_before(p, &a, p->f->block_of[s->insn], s->insn))
 		return;
 	for (int i = 0; i < a.n; i++)
-		sum += place_probe_at(p, a.insn[i]) ? 0 : place_price(p, a.insn[i]);
-	if (sum >= place_price(p, s->insn))
+		sum += sp_place_probe_at(p, a.insn[i]) ? 0 : sp_place_price(p, a.insn[i]);
+	if (sum >= sp_place_price(p, s->insn))
 		return;
 	for (int i = 0; i < a.n; i++)
-		if (!place_probe_at(p, a.insn[i]) && !place_add(p, a.insn[i]))
+		if (!sp_place_probe_at(p, a.insn[i]) && !sp_place_add(p, a.insn[i]))
 			a.insn[n_new++] = a.insn[i];
-	if (!place_follows(p, s, &p->known))
+	if (!sp_place_follows(p, s, &p->known))
 		while (n_new--) {
 			p->given[a.insn[n_new]] = 0;
 			p->probes.size--;
 		}
 	sp_known_compute(&p->known, p->given);
-	place_update(p);
+	sp_place_update(p);
 }
 
-struct err *place_leftovers(struct placement *p, const struct place_candidates *c)
+struct err *sp_place_leftovers(struct placement *p, const struct place_candidates *c)
 {
 	struct sp_known k;
 	struct err *err = sp_known_init(&k, p->f, p->s);
@@ -166,7 +166,7 @@ struct err *place_leftovers(struct placement *p, const struct place_candidates *
 
 /** No emulated instruction does it: one that is stepped, the store itself or one that is
  * behind it in its window. */
-struct err *place_stepped(struct placement *p)
+struct err *sp_place_stepped(struct placement *p)
 {
 	for (size_t i = 0; i < p->stores.size; i++) {
 		struct place_store *s = &p->stores.data[i];
@@ -178,21 +178,21 @@ struct err *place_stepped(struct placement *p)
 			sp_set given = p->given[s->insn];
 			size_t n = p->probes.size;
 
-			err = place_add(p, s->insn);
-			if (!err && !place_follows(p, s, &p->known) &&
+			err = sp_place_add(p, s->insn);
+			if (!err && !sp_place_follows(p, s, &p->known) &&
 			    n < p->probes.size) {
 				p->probes.size--;
 				p->given[s->insn] = given;
 				sp_known_compute(&p->known, p->given);
 			}
-			place_update(p);
+			sp_place_update(p);
 		}
 		for (uint32_t at = s->insn + 1; !err && !s->is_done && at <= s->window;
 		     at++) {
 			if (p->f->insns[at].is_unprobable)
 				continue;
-			err = place_add(p, at);
-			err = err ?: place_reads(p, at);
+			err = sp_place_add(p, at);
+			err = err ?: sp_place_reads(p, at);
 		}
 		if (err)
 			return err;

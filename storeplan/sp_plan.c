@@ -110,7 +110,7 @@ static void count_frame(const struct placement *pl, const struct sp_options *o,
 		const struct sp_step *st = &pl->s->step[i];
 
 		if (!sp_insn_store(in) || in->is_push || in->flow != SP_FLOW_NEXT ||
-		    place_is_wanted(in, st, o) ||
+		    sp_place_is_wanted(in, st, o) ||
 		    pl->f->blocks[pl->f->block_of[i]].is_idle)
 			continue;
 		f->n_frame++;
@@ -135,7 +135,7 @@ static struct err *plan_function(struct maker *k, const struct sp_function *f)
 	if (f->unsound || !f->n_insns)
 		return NULL;
 	err = sp_steps_make(k->p->image, f, &steps);
-	err = err ?: place_function(f, &steps, k->o, &pl);
+	err = err ?: sp_place_function(f, &steps, k->o, &pl);
 	if (err) {
 		sp_steps_deinit(&steps);
 		return err;
@@ -145,7 +145,7 @@ static struct err *plan_function(struct maker *k, const struct sp_function *f)
 	err = err ?: keep_sites(k, &pl);
 	fp->n_stores = k->stores.size - fp->first_store;
 	fp->n_sites = k->sites.size - fp->first_site;
-	placement_deinit(&pl);
+	sp_placement_deinit(&pl);
 	sp_steps_deinit(&steps);
 	return err;
 }

@@ -128,7 +128,7 @@ static struct err *explain_bytes(struct explain *ex, uint64_t seq)
 
 static struct err *explain_input(struct explain *ex, const struct slice_node *n)
 {
-	const struct history_event *e = explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, n);
 	struct err *err = NULL;
 
 	if (n->place.is_mem) {
@@ -136,7 +136,7 @@ static struct err *explain_input(struct explain *ex, const struct slice_node *n)
 		ex->x->input_bytes = n->place.size;
 	}
 	if (e && e->kind == CAP_EV_SYSCALL)
-		err = explain_call(ex, e, &ex->x->input);
+		err = dec_explain_call(ex, e, &ex->x->input);
 	if (!err && e && n->place.is_mem &&
 	    (n->origin == SLICE_WRITTEN || n->origin == SLICE_CHILD))
 		err = explain_bytes(ex, e->seq);
@@ -149,8 +149,9 @@ static const char *explain_subject(const struct explain *ex, uint32_t root)
 {
 	if (ex->x->at.parting != DEC_PARTED_REGISTER)
 		return "which way the program went depends on";
-	return explain_has_branch(ex, root) ? "the value depends, through a branch, on" :
-					      "the value comes from";
+	return dec_explain_has_branch(ex, root) ?
+		       "the value depends, through a branch, on" :
+		       "the value comes from";
 }
 
 /* A single bit that differs, in a single register, looks like damage. */
@@ -183,7 +184,7 @@ static struct err *explain_record(struct explain *ex, const char *origin)
 static struct err *explain_unmodelled(struct explain *ex, const struct slice_node *n,
 				      uint32_t root, const char *origin)
 {
-	const struct history_event *e = explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, n);
 
 	if (n->origin == SLICE_QUIET)
 		return explain_say(ex, DEC_CAUSE_MISSING_WRITE,
@@ -216,7 +217,7 @@ static struct err *explain_shared(struct explain *ex, const struct slice_node *n
 static struct err *explain_mapped(struct explain *ex, const struct slice_node *n,
 				  uint32_t root, const char *origin)
 {
-	const struct history_event *e = explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, n);
 
 	if (e && e->nr == SYS_mmap && !(e->args[3] & MAP_ANONYMOUS))
 		return explain_say(ex, DEC_CAUSE_FILE_CONTENTS,
@@ -242,8 +243,8 @@ static struct err *explain_last_input(struct explain *ex, uint32_t root,
 
 		if (e->kind != CAP_EV_SYSCALL || !e->writes.size)
 			continue;
-		explain_call_text(e, call, sizeof(call));
-		err = explain_call(ex, e, &ex->x->input);
+		dec_explain_call_text(e, call, sizeof(call));
+		err = dec_explain_call(ex, e, &ex->x->input);
 	}
 	if (err)
 		return err;
@@ -262,10 +263,10 @@ static struct err *explain_far(struct explain *ex, const struct slice_node *n,
 		const struct history_event *e = &ex->history.events.data[i];
 		char call[160];
 
-		if (history_writer_before(&ex->history, i + 1, n->place.addr) != i ||
+		if (dec_history_writer_before(&ex->history, i + 1, n->place.addr) != i ||
 		    e->kind != CAP_EV_SYSCALL)
 			continue;
-		explain_call_text(e, call, sizeof(call));
+		dec_explain_call_text(e, call, sizeof(call));
 		return explain_say(ex, DEC_CAUSE_INPUT_BYTES,
 				   "%s %s; the last call recorded to have written there "
 				   "is %s (the program itself may have written since)",
@@ -311,7 +312,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 	const struct slice_node *n = &ex->slice.nodes.data[root];
 	char origin[200], bit[48];
 
-	explain_origin(ex, root, origin, sizeof(origin));
+	dec_explain_origin(ex, root, origin, sizeof(origin));
 	switch (n->origin) {
 	case SLICE_UNMODELLED:
 	case SLICE_QUIET:
@@ -329,7 +330,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 			return explain_record(ex, "where the kernel put the stack");
 		break;
 	case SLICE_RESULT:
-		if (explain_is_address_call(explain_event(ex, n)))
+		if (dec_explain_is_address_call(dec_explain_event(ex, n)))
 			return explain_record(ex, origin);
 		break;
 	}
@@ -343,7 +344,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 /* What the recorded call wrote has no place: is the place credible? */
 static struct err *explain_no_memory(struct explain *ex)
 {
-	const struct history_event *e = explain_expected(ex);
+	const struct history_event *e = dec_explain_expected(ex);
 	bool is_pointed_to = !e || !e->writes.size;
 
 	for (int i = 0; !is_pointed_to && i < 6; i++)
@@ -425,12 +426,12 @@ static bool explain_order(struct explain *ex, const struct history_event *e,
 	return true;
 }
 
-struct err *explain_cause(struct explain *ex, uint32_t root)
+struct err *dec_explain_cause(struct explain *ex, uint32_t root)
 {
 	const struct dec_divergence *d = &ex->x->at;
-	const struct history_event *e = explain_expected(ex);
+	const struct history_event *e = dec_explain_expected(ex);
 	bool is_suspect = root != SLICE_NONE &&
-			  explain_penalty(ex, &ex->slice.nodes.data[root]) < 0;
+			  dec_explain_penalty(ex, &ex->slice.nodes.data[root]) < 0;
 	struct err *err;
 
 	if (d->parting == DEC_PARTED_MACHINE)
@@ -444,7 +445,7 @@ struct err *explain_cause(struct explain *ex, uint32_t root)
 				   "have made the difference");
 	err = explain_input(ex, &ex->slice.nodes.data[root]);
 	if (!err)
-		err = explain_others(ex, root);
+		err = dec_explain_others(ex, root);
 	if (err)
 		return err;
 	if (!is_suspect && e && explain_order(ex, e, &err))

@@ -13,8 +13,8 @@
 
 /* ---- system calls, for people ------------------------------------------------------------ */
 
-struct err *explain_call(struct explain *ex, const struct history_event *e,
-			 struct dec_explain_call *call)
+struct err *dec_explain_call(struct explain *ex, const struct history_event *e,
+			     struct dec_explain_call *call)
 {
 	call->is_known = true;
 	call->nr = e->nr;
@@ -23,10 +23,10 @@ struct err *explain_call(struct explain *ex, const struct history_event *e,
 	call->tid = e->tid;
 	call->position = e->position;
 	call->has_position = e->has_position;
-	call->n_args = history_call_args(e->nr);
+	call->n_args = dec_history_call_args(e->nr);
 	memcpy(call->args, e->args, sizeof(call->args));
 	dec_symbols_place(ex->symbols, e->rip, &call->place);
-	call->name = history_call_name(e->nr);
+	call->name = dec_history_call_name(e->nr);
 	return call->name ? NULL : &err_nomem;
 }
 
@@ -45,7 +45,7 @@ static struct err *explain_here(struct explain *ex)
 		.position = ex->x->at.position,
 	};
 
-	return explain_call(ex, &e, &ex->x->here);
+	return dec_explain_call(ex, &e, &ex->x->here);
 }
 
 /* ---- the way back ------------------------------------------------------------------------ */
@@ -59,26 +59,26 @@ static void explain_wants(struct explain *ex, struct dec_machine *m)
 	struct err *err;
 
 	if (d->parting == DEC_PARTED_REGISTER) {
-		slice_want_reg(&ex->slice, d->reg);
+		dec_slice_want_reg(&ex->slice, d->reg);
 		return;
 	}
 	if (ex->x->near.n_passed && ex->x->near.n_differing) {
-		slice_want_reg(&ex->slice, ex->x->near.reg);
+		dec_slice_want_reg(&ex->slice, ex->x->near.reg);
 		return;
 	}
 	if (d->parting != DEC_PARTED_FAULT) {
-		slice_want_flow(&ex->slice, 0);
+		dec_slice_want_flow(&ex->slice, 0);
 		return;
 	}
 	// The address, or else that this instruction ran at all.
-	slice_want_flow(&ex->slice, 100);
+	dec_slice_want_flow(&ex->slice, 100);
 	err = dec_machine_read(m, d->rip, bytes, sizeof(bytes));
 	if (!err && dec_insn_decode(bytes, sizeof(bytes), d->rip, &insn)) {
 		for (int i = 0; i < insn.n_mem; i++) {
 			if (insn.mem[i].base < DEC_GPRS)
-				slice_want_reg(&ex->slice, insn.mem[i].base);
+				dec_slice_want_reg(&ex->slice, insn.mem[i].base);
 			if (insn.mem[i].index < DEC_GPRS)
-				slice_want_reg(&ex->slice, insn.mem[i].index);
+				dec_slice_want_reg(&ex->slice, insn.mem[i].index);
 		}
 	}
 	err_destroy(err);
@@ -88,7 +88,7 @@ static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 {
 	uint64_t at = ex->x->at.position, stops[WINDOWS];
 	size_t n = 0, n_windows;
-	struct err *err = explain_near(ex);
+	struct err *err = dec_explain_near(ex);
 
 	if (!err && ex->x->near.n_passed && ex->x->near.n_differing)
 		at = ex->x->near.position;
@@ -100,22 +100,23 @@ static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 			stops[n++] = at - (i + 1) * WINDOW_INSNS;
 	}
 	if (!err)
-		err = history_place(&ex->history, ex->machine, stops, n, at);
+		err = dec_history_place(&ex->history, ex->machine, stops, n, at);
 	if (!err)
-		err = slice_init(&ex->slice, &ex->history, ex->end, ex->x->at.tid);
+		err = dec_slice_init(&ex->slice, &ex->history, ex->end, ex->x->at.tid);
 	if (!err)
 		explain_wants(ex, m);
-	while (!err && at && !slice_is_done(&ex->slice) && !explain_has_suspect(ex)) {
+	while (!err && at && !dec_slice_is_done(&ex->slice) &&
+	       !dec_explain_has_suspect(ex)) {
 		uint64_t begin = n ? stops[--n] : 0;
 
 		if (!n_windows--)
 			break;
-		err = slice_window(&ex->slice, ex->machine, begin, at);
+		err = dec_slice_window(&ex->slice, ex->machine, begin, at);
 		at = begin;
 	}
-	if (!err && !slice_is_done(&ex->slice)) {
-		ex->x->is_partial = at && !explain_has_suspect(ex);
-		slice_end(&ex->slice, at ? SLICE_FAR : SLICE_START, at);
+	if (!err && !dec_slice_is_done(&ex->slice)) {
+		ex->x->is_partial = at && !dec_explain_has_suspect(ex);
+		dec_slice_end(&ex->slice, at ? SLICE_FAR : SLICE_START, at);
 	}
 	ex->x->is_partial |= ex->slice.is_full;
 	return err;
@@ -178,7 +179,7 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 	if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT)
 		explain_place_name(&n->place, step.what, sizeof(step.what));
 	else
-		explain_origin(ex, node, step.what, sizeof(step.what));
+		dec_explain_origin(ex, node, step.what, sizeof(step.what));
 	return step;
 }
 
@@ -243,14 +244,16 @@ static struct err *explain_surroundings(struct explain *ex)
 	dec_symbols_place(ex->symbols, d->rip, &x->place);
 	for (size_t i = ex->end; !err && d->has_agreed && i--;) {
 		if (ex->history.events.data[i].seq == d->agreed_seq) {
-			err = explain_call(ex, &ex->history.events.data[i], &x->agreed);
+			err = dec_explain_call(ex, &ex->history.events.data[i],
+					       &x->agreed);
 			x->agreed.position = d->agreed_position;
 			x->agreed.has_position = true;
 			break;
 		}
 	}
 	if (!err && ex->end < ex->history.events.size && d->event == CAP_EV_SYSCALL)
-		err = explain_call(ex, &ex->history.events.data[ex->end], &x->written);
+		err = dec_explain_call(ex, &ex->history.events.data[ex->end],
+				       &x->written);
 	if (!err &&
 	    (d->parting == DEC_PARTED_REGISTER || d->parting == DEC_PARTED_PLACE ||
 	     d->parting == DEC_PARTED_EVENT || d->parting == DEC_PARTED_MEMORY))
@@ -290,8 +293,8 @@ static struct err *explain_begin(struct explain *ex, struct dec_machine *m)
 	uint8_t byte;
 
 	if (!err)
-		err = history_read(&ex->history, ex->capture,
-				   d->event ? d->seq + 1 : UINT64_MAX);
+		err = dec_history_read(&ex->history, ex->capture,
+				       d->event ? d->seq + 1 : UINT64_MAX);
 	if (err)
 		return err;
 	ex->end = ex->history.events.size;
@@ -316,17 +319,17 @@ static struct err *explain_all(struct explain *ex, struct dec_machine *m)
 		err = dec_machine_create(ex->capture, NULL, &ex->machine);
 		if (!err)
 			err = explain_search(ex, m);
-		root = explain_root(ex);
+		root = dec_explain_root(ex);
 	}
 	if (!err)
 		err = explain_surroundings(ex);
 	if (!err && root != SLICE_NONE)
 		err = explain_chain(ex, root);
 	if (!err)
-		err = explain_cause(ex, root);
+		err = dec_explain_cause(ex, root);
 	if (!err) {
-		explain_file(ex, &x->input);
-		explain_file(ex, &x->agreed);
+		dec_explain_file(ex, &x->input);
+		dec_explain_file(ex, &x->agreed);
 	}
 	return err;
 }
@@ -346,8 +349,8 @@ struct err *dec_explain(const struct capture *c, struct dec_machine *m,
 	ex.x->at = *d;
 	err = explain_all(&ex, m);
 	dec_machine_destroy(ex.machine);
-	slice_deinit(&ex.slice);
-	history_deinit(&ex.history);
+	dec_slice_deinit(&ex.slice);
+	dec_history_deinit(&ex.history);
 	if (err)
 		dec_explanation_destroy(ex.x);
 	else

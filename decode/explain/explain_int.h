@@ -25,58 +25,58 @@ struct explain {
 };
 
 /** Fill in @p call from event @p e. */
-struct err *explain_call(struct explain *ex, const struct history_event *e,
-			 struct dec_explain_call *call);
+struct err *dec_explain_call(struct explain *ex, const struct history_event *e,
+			     struct dec_explain_call *call);
 
 /* ---- suspect.c -------------------------------------------------------------- */
 
 /** @return how unlikely node @p n is by what it is, in units of a node's cost. Negative:
  * it is more likely than anything that was recorded. */
-int explain_penalty(const struct explain *ex, const struct slice_node *n);
+int dec_explain_penalty(const struct explain *ex, const struct slice_node *n);
 
 /** @return the node that most likely is what went wrong, or SLICE_NONE. */
-uint32_t explain_root(const struct explain *ex);
+uint32_t dec_explain_root(const struct explain *ex);
 
 /** @return whether going back further is of no use: a suspect is found. */
-bool explain_has_suspect(const struct explain *ex);
+bool dec_explain_has_suspect(const struct explain *ex);
 
 /** @return whether a branch lies between @p node and the beginning. */
-bool explain_has_branch(const struct explain *ex, uint32_t node);
+bool dec_explain_has_branch(const struct explain *ex, uint32_t node);
 
 /** @return whether @p e (may be NULL) is a call by which the kernel chose an address:
  * recorded, and followed ever since. */
-bool explain_is_address_call(const struct history_event *e);
+bool dec_explain_is_address_call(const struct history_event *e);
 
 /** List other suspects than @p root, the likeliest first. */
-struct err *explain_others(struct explain *ex, uint32_t root);
+struct err *dec_explain_others(struct explain *ex, uint32_t root);
 
 /* ---- near.c ----------------------------------------------------------------- */
 
 /** Where a signal or a switch was not met: look for the nearest place. */
-struct err *explain_near(struct explain *ex);
+struct err *dec_explain_near(struct explain *ex);
 
 /* ---- cause.c ---------------------------------------------------------------- */
 
 /** Name the cause, given the root of the chain. */
-struct err *explain_cause(struct explain *ex, uint32_t root);
+struct err *dec_explain_cause(struct explain *ex, uint32_t root);
 
 /* ---- words.c ---------------------------------------------------------------- */
 
 /** @return the event that node @p n is from, or NULL. */
-const struct history_event *explain_event(const struct explain *ex,
-					  const struct slice_node *n);
+const struct history_event *dec_explain_event(const struct explain *ex,
+					      const struct slice_node *n);
 
 /** @return the event that the replay should have met, or NULL: none is left. */
-const struct history_event *explain_expected(const struct explain *ex);
+const struct history_event *dec_explain_expected(const struct explain *ex);
 
 /** Say in @p text what system call @p e was, with its result and position. */
-void explain_call_text(const struct history_event *e, char *text, size_t size);
+void dec_explain_call_text(const struct history_event *e, char *text, size_t size);
 
 /** Say in @p text what input node @p n is. */
-void explain_origin(const struct explain *ex, uint32_t n, char *text, size_t size);
+void dec_explain_origin(const struct explain *ex, uint32_t n, char *text, size_t size);
 
 /** Fill in what the descriptor is that @p call takes, when it takes one. Moves the second
  * machine. */
-void explain_file(struct explain *ex, struct dec_explain_call *call);
+void dec_explain_file(struct explain *ex, struct dec_explain_call *call);
 
 #endif

@@ -144,7 +144,7 @@ static void history_trim(struct history *h)
 	h->events.size -= n;
 }
 
-struct err *history_read(struct history *h, const struct capture *c, uint64_t until)
+struct err *dec_history_read(struct history *h, const struct capture *c, uint64_t until)
 {
 	struct cap_events *it = NULL;
 	struct err *err = cap_events_open(c, &it);
@@ -175,7 +175,7 @@ struct err *history_read(struct history *h, const struct capture *c, uint64_t un
 	return err;
 }
 
-void history_deinit(struct history *h)
+void dec_history_deinit(struct history *h)
 {
 	for (size_t i = 0; i < h->events.size; i++)
 		vec_deinit(&h->events.data[i].writes);
@@ -194,8 +194,8 @@ static bool history_is_call(const struct history_event *e, int64_t nr, int64_t r
 	return e->kind == CAP_EV_SYSCALL && e->nr == nr && e->ret == ret && e->rip == rip;
 }
 
-size_t history_call_before(const struct history *h, size_t end, int64_t nr, int64_t ret,
-			   uint64_t rip)
+size_t dec_history_call_before(const struct history *h, size_t end, int64_t nr,
+			       int64_t ret, uint64_t rip)
 {
 	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
 		const struct history_event *e = &h->events.data[i];
@@ -216,7 +216,7 @@ static bool history_wrote(const struct history_event *e, uint64_t addr)
 	return false;
 }
 
-size_t history_writer_before(const struct history *h, size_t end, uint64_t addr)
+size_t dec_history_writer_before(const struct history *h, size_t end, uint64_t addr)
 {
 	for (size_t i = end, seen = 0; i-- && seen < HISTORY_NEAR;) {
 		if (history_wrote(&h->events.data[i], addr))
@@ -264,17 +264,17 @@ static struct err *history_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct history_placing *p = ctx;
 	const struct log_sink sink = { .ctx = p, .other = history_on_record };
 
-	return log_reader_feed(&p->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&p->reader, &sink, log, bytes);
 }
 
-struct err *history_place(struct history *h, struct dec_machine *m, const uint64_t *stops,
-			  size_t n_stops, uint64_t position)
+struct err *dec_history_place(struct history *h, struct dec_machine *m,
+			      const uint64_t *stops, size_t n_stops, uint64_t position)
 {
 	struct history_placing p = { .history = h, .skip = h->n_forgotten };
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, 0, &w), *off;
 
-	log_reader_init(&p.reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&p.reader, DEC_LOG_FLOW, 0);
 	if (!err)
 		err = dec_machine_log(m, DEC_LOG_FLOW, history_feed, &p);
 	for (size_t i = 0; !err && i < n_stops; i++) {
@@ -285,7 +285,7 @@ struct err *history_place(struct history *h, struct dec_machine *m, const uint64
 	if (!err)
 		err = dec_machine_run(m, position, &w);
 	off = dec_machine_log(m, DEC_LOG_NONE, NULL, NULL);
-	log_reader_deinit(&p.reader);
+	dec_log_reader_deinit(&p.reader);
 	if (err) {
 		err_destroy(off);
 		return err;
@@ -295,7 +295,7 @@ struct err *history_place(struct history *h, struct dec_machine *m, const uint64
 
 /* ---- memory that others may write ------------------------------------------------------ */
 
-size_t history_shared_at(const struct history *h, uint64_t addr)
+size_t dec_history_shared_at(const struct history *h, uint64_t addr)
 {
 	for (size_t i = h->shared.size; i--;) {
 		if (addr - h->shared.data[i].addr < h->shared.data[i].size)

@@ -24,7 +24,7 @@ struct history_event {
 	uint64_t seq;
 	uint32_t tid;
 	uint8_t kind;	   ///< enum cap_event_kind
-	bool has_position; ///< set by history_place()
+	bool has_position; ///< set by dec_history_place()
 	bool has_after;
 	uint32_t flags; ///< enum cap_syscall_flags
 	uint32_t file;	///< of an mmap that was kept
@@ -55,39 +55,39 @@ struct history {
 
 /** Read the events of @p c with seq below @p until. @return what reading them returns,
  * but not that the log ends too early. */
-struct err *history_read(struct history *h, const struct capture *c, uint64_t until);
-void history_deinit(struct history *h);
+struct err *dec_history_read(struct history *h, const struct capture *c, uint64_t until);
+void dec_history_deinit(struct history *h);
 
 /** The system call among the last few below event index @p end that fits a logged one.
  * @return its index, or SIZE_MAX. */
-size_t history_call_before(const struct history *h, size_t end, int64_t nr, int64_t ret,
-			   uint64_t rip);
+size_t dec_history_call_before(const struct history *h, size_t end, int64_t nr,
+			       int64_t ret, uint64_t rip);
 
 /** The last event below index @p end, of at most a few, that wrote @p addr. @return its
  * index, or SIZE_MAX. */
-size_t history_writer_before(const struct history *h, size_t end, uint64_t addr);
+size_t dec_history_writer_before(const struct history *h, size_t end, uint64_t addr);
 
 /** Run @p m from the start to @p position, and note at which position each system
  * call was answered. Stops on the way at each of @p stops (ascending) for a checkpoint. */
-struct err *history_place(struct history *h, struct dec_machine *m, const uint64_t *stops,
-			  size_t n_stops, uint64_t position);
+struct err *dec_history_place(struct history *h, struct dec_machine *m,
+			      const uint64_t *stops, size_t n_stops, uint64_t position);
 
 /** @return the index in h->shared of shared memory at @p addr, or SIZE_MAX. */
-size_t history_shared_at(const struct history *h, uint64_t addr);
+size_t dec_history_shared_at(const struct history *h, uint64_t addr);
 
 /* ---- history_call.c ------------------------------------------------------------------ */
 
 /** @return whether @p e, a system call, made anew the memory at @p addr: a mapping. */
-bool history_call_maps(const struct history_event *e, uint64_t addr);
+bool dec_history_call_maps(const struct history_event *e, uint64_t addr);
 
 /** @return whether @p e, a system call, got a pointer to memory that holds @p addr and may
  * have written there although nothing says that it did. */
-bool history_call_may_write(const struct history_event *e, uint64_t addr);
+bool dec_history_call_may_write(const struct history_event *e, uint64_t addr);
 
 /** @return the name of system call @p nr; the caller frees it. NULL: out of memory. */
-char *history_call_name(int64_t nr);
+char *dec_history_call_name(int64_t nr);
 
 /** @return how many arguments to show of system call @p nr: 6 where we do not know. */
-int history_call_args(int64_t nr);
+int dec_history_call_args(int64_t nr);
 
 #endif

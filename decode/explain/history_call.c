@@ -9,7 +9,7 @@
 
 /* ---- what a call may have done ---------------------------------------------------------- */
 
-bool history_call_maps(const struct history_event *e, uint64_t addr)
+bool dec_history_call_maps(const struct history_event *e, uint64_t addr)
 {
 	if (e->kind != CAP_EV_SYSCALL || e->ret < 0)
 		return false;
@@ -113,14 +113,14 @@ static uint64_t history_reach(const struct history_event *e, int i)
 	return is_unlisted ? 4096 : 16;
 }
 
-bool history_call_may_write(const struct history_event *e, uint64_t addr)
+bool dec_history_call_may_write(const struct history_event *e, uint64_t addr)
 {
 	bool is_unlisted = e->flags & (CAP_SYS_UNLISTED | CAP_SYS_PARTIAL);
 
 	if (e->kind != CAP_EV_SYSCALL ||
 	    (!is_unlisted && (e->ret < 0 || e->writes.size || history_only_reads(e->nr))))
 		return false;
-	for (int i = 0; i < history_call_args(e->nr); i++) {
+	for (int i = 0; i < dec_history_call_args(e->nr); i++) {
 		if (e->args[i] >= 4096 && addr - e->args[i] < history_reach(e, i))
 			return true;
 	}
@@ -129,7 +129,7 @@ bool history_call_may_write(const struct history_event *e, uint64_t addr)
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
-char *history_call_name(int64_t nr)
+char *dec_history_call_name(int64_t nr)
 {
 	char *known = seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, nr), *made;
 
@@ -138,7 +138,7 @@ char *history_call_name(int64_t nr)
 	return asprintf(&made, "syscall_%ld", nr) < 0 ? NULL : made;
 }
 
-int history_call_args(int64_t nr)
+int dec_history_call_args(int64_t nr)
 {
 	static const struct {
 		int16_t nr;

@@ -58,7 +58,7 @@ static struct err *near_compare(struct explain *ex, const struct cap_regs *recor
 	return NULL;
 }
 
-struct err *explain_near(struct explain *ex)
+struct err *dec_explain_near(struct explain *ex)
 {
 	const struct dec_divergence *d = &ex->x->at;
 	struct cap_regs recorded = {};

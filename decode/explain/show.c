@@ -29,7 +29,8 @@ static bool has_place(const struct dec_place *p)
 	return p->line || p->outer || p->module;
 }
 
-static void show_call(const struct dec_explain_call *c, bool has_returned, FILE *out)
+static void dec_pt_show_call(const struct dec_explain_call *c, bool has_returned,
+			     FILE *out)
 {
 	fprintf(out, "%s(", c->name);
 	for (int i = 0; i < c->n_args; i++)
@@ -50,7 +51,7 @@ static void show_agreed(const struct dec_explanation *x, FILE *out)
 		return;
 	}
 	fprintf(out, "last system call that agreed:\n  ");
-	show_call(&x->agreed, true, out);
+	dec_pt_show_call(&x->agreed, true, out);
 	fprintf(out, "\n  at instruction %lu, event %lu", x->agreed.position,
 		x->agreed.seq);
 	if (x->agreed.tid != x->at.tid)
@@ -88,12 +89,12 @@ static void show_flow(const struct dec_explanation *x, FILE *out)
 			d->signo, d->rip, d->fault_addr);
 	else if (x->here.is_known) {
 		fprintf(out, "  replayed: ");
-		show_call(&x->here, false, out);
+		dec_pt_show_call(&x->here, false, out);
 		fprintf(out, " at rip %#lx\n", d->rip);
 	}
 	if (x->written.is_known) {
 		fprintf(out, "  recorded: ");
-		show_call(&x->written, true, out);
+		dec_pt_show_call(&x->written, true, out);
 		fprintf(out, " at rip %#lx, ", d->event_rip);
 		show_place(&x->written.place, out);
 		fprintf(out, "\n");
@@ -114,9 +115,9 @@ static void show_difference(const struct dec_explanation *x, FILE *out)
 			d->reg == CAP_RAX ? "the call's number, " : "",
 			registers[d->reg]);
 		fprintf(out, "%#lx in ", d->recorded);
-		show_call(&x->written, false, out);
+		dec_pt_show_call(&x->written, false, out);
 		fprintf(out, "\n  replayed: %#lx in ", d->replayed);
-		show_call(&x->here, false, out);
+		dec_pt_show_call(&x->here, false, out);
 		fprintf(out, "\n  at instruction %lu; %u of 14 registers differ%s\n",
 			d->position, x->n_differing, x->n_differing == 1 ? "s" : "");
 		return;
@@ -124,7 +125,7 @@ static void show_difference(const struct dec_explanation *x, FILE *out)
 		fprintf(out,
 			"first difference: what the recorded call did to memory\n  ");
 		if (x->written.is_known)
-			show_call(&x->written, true, out);
+			dec_pt_show_call(&x->written, true, out);
 		fprintf(out, "\n");
 		return;
 	case DEC_PARTED_MACHINE:

@@ -13,7 +13,7 @@
 #define SLICE_CAP 2000
 #define SLICE_CAP_NODES (1u << 16)
 
-struct err *slice_thread(struct slice *s, uint32_t tid)
+struct err *dec_slice_thread(struct slice *s, uint32_t tid)
 {
 	struct slice_thread **slot, *t;
 
@@ -39,14 +39,14 @@ struct err *slice_thread(struct slice *s, uint32_t tid)
 	return NULL;
 }
 
-struct err *slice_init(struct slice *s, const struct history *h, size_t event,
-		       uint32_t tid)
+struct err *dec_slice_init(struct slice *s, const struct history *h, size_t event,
+			   uint32_t tid)
 {
 	*s = (struct slice){ .history = h, .event = event, .cap = SLICE_CAP };
-	return slice_thread(s, tid);
+	return dec_slice_thread(s, tid);
 }
 
-void slice_deinit(struct slice *s)
+void dec_slice_deinit(struct slice *s)
 {
 	for (size_t i = 0; i < s->threads.size; i++)
 		free(s->threads.data[i]);
@@ -62,22 +62,22 @@ void slice_deinit(struct slice *s)
 
 /* ---- wanting -------------------------------------------------------------------------- */
 
-void slice_want_reg(struct slice *s, int reg)
+void dec_slice_want_reg(struct slice *s, int reg)
 {
 	s->at->regs |= 1ull << reg;
 	s->at->reg[reg] =
 		(struct slice_want){ .parent = SLICE_NONE, .edge = SLICE_BEGIN };
 }
 
-void slice_want_flow(struct slice *s, uint32_t cost)
+void dec_slice_want_flow(struct slice *s, uint32_t cost)
 {
 	s->at->branch[s->at->depth] = (struct slice_want){ .cost = cost,
 							   .parent = SLICE_NONE,
 							   .edge = SLICE_BEGIN };
 }
 
-void slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
-		   enum slice_edge edge)
+void dec_slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
+		       enum slice_edge edge)
 {
 	struct slice_thread *t = s->at;
 
@@ -112,8 +112,8 @@ static void slice_want_word(struct slice *s, const struct slice_want *want)
 	*have = *want;
 }
 
-void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
-		    uint32_t parent, enum slice_edge edge)
+void dec_slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
+			uint32_t parent, enum slice_edge edge)
 {
 	uint64_t end = addr + size;
 
@@ -143,7 +143,7 @@ static void slice_thread_restrain(struct slice_thread *t, uint32_t cap)
 	}
 }
 
-void slice_restrain(struct slice *s)
+void dec_slice_restrain(struct slice *s)
 {
 	uint32_t cap = SLICE_CAP;
 
@@ -164,7 +164,7 @@ void slice_restrain(struct slice *s)
 
 /* ---- no longer wanted ------------------------------------------------------------------ */
 
-void slice_cheaper(struct slice_want *best, const struct slice_want *w)
+void dec_slice_cheaper(struct slice_want *best, const struct slice_want *w)
 {
 	if (w->cost < best->cost)
 		*best = *w;
@@ -203,8 +203,8 @@ static uint8_t slice_mask(uint64_t word, uint64_t addr, uint64_t size)
 	return mask;
 }
 
-void slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
-		    struct slice_want *best, struct slice_place *place)
+void dec_slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
+			struct slice_want *best, struct slice_place *place)
 {
 	if (!s->mem.size)
 		return;
@@ -223,8 +223,8 @@ void slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
 	}
 }
 
-void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
-		    struct slice_place *place)
+void dec_slice_take_reg(struct slice *s, int reg, struct slice_want *best,
+			struct slice_place *place)
 {
 	if (!(s->at->regs & 1ull << reg))
 		return;
@@ -242,7 +242,7 @@ static uint32_t slice_lower(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-uint32_t slice_nearest(const struct slice *s)
+uint32_t dec_slice_nearest(const struct slice *s)
 {
 	uint32_t cost = UINT32_MAX;
 
@@ -261,14 +261,14 @@ uint32_t slice_nearest(const struct slice *s)
 	return cost;
 }
 
-bool slice_is_done(const struct slice *s)
+bool dec_slice_is_done(const struct slice *s)
 {
-	return slice_nearest(s) == UINT32_MAX;
+	return dec_slice_nearest(s) == UINT32_MAX;
 }
 
-uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
-			const struct slice_want *want, struct slice_place place,
-			uint64_t position)
+uint32_t dec_slice_node_add(struct slice *s, enum slice_origin origin,
+			    const struct slice_want *want, struct slice_place place,
+			    uint64_t position)
 {
 	struct slice_node *n = s->nodes.size < SLICE_NODES ? vec_push(&s->nodes) : NULL;
 
@@ -294,15 +294,15 @@ static void slice_thread_end(struct slice *s, struct slice_thread *t,
 	for (uint64_t left = t->regs; left; left &= left - 1) {
 		int r = __builtin_ctzll(left);
 
-		slice_node_add(s, origin, &t->reg[r],
-			       (struct slice_place){ .reg = r, .size = 8 }, position);
+		dec_slice_node_add(s, origin, &t->reg[r],
+				   (struct slice_place){ .reg = r, .size = 8 }, position);
 	}
 	t->regs = 0;
 	for (int i = 0; i < SLICE_DEPTHS; i++)
 		t->branch[i].cost = UINT32_MAX;
 }
 
-void slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
+void dec_slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
 {
 	for (size_t i = 0; i < s->threads.size; i++)
 		slice_thread_end(s, s->threads.data[i], origin, position);
@@ -311,7 +311,7 @@ void slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
 
 		if (!w->mask)
 			continue;
-		slice_node_add(
+		dec_slice_node_add(
 			s, origin, w,
 			(struct slice_place){ .is_mem = true,
 					      .addr = w->word + __builtin_ctz(w->mask),
@@ -393,8 +393,8 @@ static void slice_compact(struct slice *s)
 	s->wants.size = n;
 }
 
-struct err *slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
-			 uint64_t end)
+struct err *dec_slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
+			     uint64_t end)
 {
 	struct dec_where w;
 	struct err *err = dec_machine_seek(m, begin, &w);
@@ -406,5 +406,5 @@ struct err *slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
 		err = dec_machine_trace(m, end, slice_record, s, &w);
 	if (err)
 		return err;
-	return slice_sweep(s);
+	return dec_slice_sweep(s);
 }

@@ -121,79 +121,79 @@ struct slice {
 };
 
 /** Begin behind the events of @p h below index @p event, where thread @p tid runs. */
-struct err *slice_init(struct slice *s, const struct history *h, size_t event,
-		       uint32_t tid);
-void slice_deinit(struct slice *s);
+struct err *dec_slice_init(struct slice *s, const struct history *h, size_t event,
+			   uint32_t tid);
+void dec_slice_deinit(struct slice *s);
 
 /** Want register @p reg at the instant where the next window ends. */
-void slice_want_reg(struct slice *s, int reg);
+void dec_slice_want_reg(struct slice *s, int reg);
 
 /** Want the reason why the flow is here, which costs @p cost. */
-void slice_want_flow(struct slice *s, uint32_t cost);
+void dec_slice_want_flow(struct slice *s, uint32_t cost);
 
 /** Go back over [begin, end): @p m is brought there. @p end is where the last window
  * began. */
-struct err *slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
-			 uint64_t end);
+struct err *dec_slice_window(struct slice *s, struct dec_machine *m, uint64_t begin,
+			     uint64_t end);
 
 /** @return whether nothing is wanted any more. */
-bool slice_is_done(const struct slice *s);
+bool dec_slice_is_done(const struct slice *s);
 
 /** @return the lowest cost of what is still wanted; UINT32_MAX when nothing is. */
-uint32_t slice_nearest(const struct slice *s);
+uint32_t dec_slice_nearest(const struct slice *s);
 
 /** No window comes any more: what is still wanted came from @p origin. */
-void slice_end(struct slice *s, enum slice_origin origin, uint64_t position);
+void dec_slice_end(struct slice *s, enum slice_origin origin, uint64_t position);
 
 /** Let thread @p tid be the one that is swept. @return NULL, or &err_nomem. */
-struct err *slice_thread(struct slice *s, uint32_t tid);
+struct err *dec_slice_thread(struct slice *s, uint32_t tid);
 
 /** Want register @p reg of the thread at hand, unless it is wanted for less already. */
-void slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
-		   enum slice_edge edge);
+void dec_slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
+		       enum slice_edge edge);
 
 /** The cheaper of the two wants goes to @p best. */
-void slice_cheaper(struct slice_want *best, const struct slice_want *w);
+void dec_slice_cheaper(struct slice_want *best, const struct slice_want *w);
 
 /** [addr, addr+size) was written: nothing in it is wanted any more. The cheapest want that
  * was goes to @p best, and which bytes of it to @p place. */
-void slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
-		    struct slice_want *best, struct slice_place *place);
+void dec_slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
+			struct slice_want *best, struct slice_place *place);
 
 /** The same of register @p reg of the thread at hand. */
-void slice_take_reg(struct slice *s, int reg, struct slice_want *best,
-		    struct slice_place *place);
+void dec_slice_take_reg(struct slice *s, int reg, struct slice_want *best,
+			struct slice_place *place);
 
 /** What no want is more expensive than. */
 static const struct slice_want slice_unwanted = { .cost = UINT32_MAX };
 
 /** Let the cap sink when the slice has grown. */
-void slice_restrain(struct slice *s);
+void dec_slice_restrain(struct slice *s);
 
 /** Add a node for @p want; it is what its parent needed. @return its index. */
-uint32_t slice_node_add(struct slice *s, enum slice_origin origin,
-			const struct slice_want *want, struct slice_place place,
-			uint64_t position);
+uint32_t dec_slice_node_add(struct slice *s, enum slice_origin origin,
+			    const struct slice_want *want, struct slice_place place,
+			    uint64_t position);
 
 /** Want bytes of memory, for node @p parent of cost @p cost. */
-void slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
-		    uint32_t parent, enum slice_edge edge);
+void dec_slice_want_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
+			uint32_t parent, enum slice_edge edge);
 
 /* ---- slice_step.c ------------------------------------------------------------------ */
 
 /** Go back over the recorded steps of one window. */
-struct err *slice_sweep(struct slice *s);
+struct err *dec_slice_sweep(struct slice *s);
 
 /* ---- slice_input.c ------------------------------------------------------------------ */
 
 /** @p step is a system call. */
-void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs);
+void dec_slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs);
 
 /** @p step is rdtsc or cpuid. */
-void slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs);
+void dec_slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs);
 
 /** Step number @p i is memory written in bulk: by the kernel, or by the instruction in the
  * step before it. */
-void slice_bulk(struct slice *s, size_t i);
+void dec_slice_bulk(struct slice *s, size_t i);
 
 #endif

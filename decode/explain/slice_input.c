@@ -20,7 +20,7 @@ static uint32_t slice_input(struct slice *s, enum slice_origin origin,
 
 	if (want->cost == UINT32_MAX)
 		return SLICE_NONE;
-	n = slice_node_add(s, origin, want, place, position);
+	n = dec_slice_node_add(s, origin, want, place, position);
 	if (n != SLICE_NONE && event != SIZE_MAX)
 		s->nodes.data[n].event = event;
 	return n;
@@ -40,11 +40,11 @@ static void slice_call_memory(struct slice *s, const struct history_event *e,
 			continue;
 		place.addr = w.word + __builtin_ctz(w.mask);
 		place.size = __builtin_popcount(w.mask);
-		if (history_call_maps(e, place.addr)) {
+		if (dec_history_call_maps(e, place.addr)) {
 			slice_input(s, SLICE_MAPPED, &w, place, position, event);
 			s->wants.data[i].mask = 0;
 			map_remove(&s->mem, w.word);
-		} else if (history_call_may_write(e, place.addr)) {
+		} else if (dec_history_call_may_write(e, place.addr)) {
 			slice_input(s, is_unlisted ? SLICE_UNMODELLED : SLICE_QUIET, &w,
 				    place, position, event);
 		}
@@ -82,17 +82,17 @@ static void slice_birth(struct slice *s, uint32_t tid)
 	for (uint64_t left = child->regs; left; left &= left - 1) {
 		const struct slice_want *w = &child->reg[__builtin_ctzll(left)];
 
-		slice_use_reg(s, __builtin_ctzll(left), w->cost, w->parent, w->edge);
+		dec_slice_use_reg(s, __builtin_ctzll(left), w->cost, w->parent, w->edge);
 	}
 	child->regs = 0;
 	for (int i = 0; i < SLICE_DEPTHS; i++) {
-		slice_cheaper(&why, &child->branch[i]);
+		dec_slice_cheaper(&why, &child->branch[i]);
 		child->branch[i] = slice_unwanted;
 	}
-	slice_cheaper(&s->at->branch[s->at->depth], &why);
+	dec_slice_cheaper(&s->at->branch[s->at->depth], &why);
 }
 
-void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs)
+void dec_slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	const struct slice_ref *ret = slice_def_of(s, step, n_refs, CAP_RAX);
@@ -104,19 +104,19 @@ void slice_call(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 
 	if (!ret)
 		return;
-	event = history_call_before(s->history, s->event, nr->value, ret->value,
-				    insn->rip);
+	event = dec_history_call_before(s->history, s->event, nr->value, ret->value,
+					insn->rip);
 	if (event != SIZE_MAX)
 		s->event = event;
 	if (nr->value == SYS_clone || nr->value == SYS_clone3)
 		slice_birth(s, ret->value);
 	if (nr->value == SYS_rt_sigreturn) {
 		for (int r = 0; r < 64; r++)
-			slice_take_reg(s, r, &best, &place);
+			dec_slice_take_reg(s, r, &best, &place);
 		slice_input(s, SLICE_SIGRETURN, &best, place, step->position, event);
 		return;
 	}
-	slice_take_reg(s, CAP_RAX, &best, &place);
+	dec_slice_take_reg(s, CAP_RAX, &best, &place);
 	n = slice_input(s, SLICE_RESULT, &best, place, step->position, event);
 	if (n != SLICE_NONE) {
 		s->nodes.data[n].value = ret->value;
@@ -165,7 +165,7 @@ static enum slice_origin slice_written_by(const struct history_event *e)
 	}
 }
 
-void slice_bulk(struct slice *s, size_t i)
+void dec_slice_bulk(struct slice *s, size_t i)
 {
 	const struct slice_step *step = &s->steps.data[i];
 	const struct slice_ref *w = &s->refs.data[step->first_ref];
@@ -176,15 +176,15 @@ void slice_bulk(struct slice *s, size_t i)
 
 	if (slice_is_own_bulk(s, i, w->addr))
 		return;
-	event = history_writer_before(s->history, s->event, w->addr);
+	event = dec_history_writer_before(s->history, s->event, w->addr);
 	if (event == SIZE_MAX)
 		return;
 	e = &s->history->events.data[event];
-	slice_take_mem(s, w->addr, w->size, &best, &place);
+	dec_slice_take_mem(s, w->addr, w->size, &best, &place);
 	slice_input(s, slice_written_by(e), &best, place, step->position, event);
 }
 
-void slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs)
+void dec_slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	struct slice_want best = slice_unwanted;
@@ -196,7 +196,7 @@ void slice_special(struct slice *s, const struct slice_step *step, uint32_t n_re
 		const struct slice_ref *r = &s->refs.data[step->first_ref + i];
 
 		if (r->is_def && !r->is_mem)
-			slice_take_reg(s, r->reg, &best, &place);
+			dec_slice_take_reg(s, r->reg, &best, &place);
 	}
 	n = slice_input(s, insn->flow == DEC_FLOW_TSC ? SLICE_TSC : SLICE_CPUID, &best,
 			place, step->position, SIZE_MAX);

@@ -23,22 +23,22 @@ enum {
 static void slice_use_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_t cost,
 			  uint32_t parent, enum slice_edge edge)
 {
-	size_t shared = history_shared_at(s->history, addr);
+	size_t shared = dec_history_shared_at(s->history, addr);
 
 	if (cost > s->cap)
 		return;
 	if (shared != SIZE_MAX) {
 		struct slice_want w = { .cost = cost, .parent = parent, .edge = edge };
-		uint32_t n = slice_node_add(s, SLICE_SHARED, &w,
-					    (struct slice_place){ .is_mem = true,
-								  .addr = addr,
-								  .size = size },
-					    s->nodes.data[parent].position);
+		uint32_t n = dec_slice_node_add(s, SLICE_SHARED, &w,
+						(struct slice_place){ .is_mem = true,
+								      .addr = addr,
+								      .size = size },
+						s->nodes.data[parent].position);
 
 		if (n != SLICE_NONE)
 			s->nodes.data[n].event = shared;
 	}
-	slice_want_mem(s, addr, size, cost, parent, edge);
+	dec_slice_want_mem(s, addr, size, cost, parent, edge);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -118,11 +118,11 @@ static void slice_use(struct slice *s, const struct slice_step *step,
 		// The stack pointer is as it must be, or nothing works any more.
 		if (is_address && r->reg == CAP_RSP)
 			return;
-		slice_use_reg(s, r->reg,
-			      cost + (is_address	  ? COST_ADDRESS :
-				      slice_is_copy(insn) ? COST_COPY :
-							    COST_VALUE),
-			      node, is_address ? SLICE_ADDRESS : SLICE_VALUE);
+		dec_slice_use_reg(s, r->reg,
+				  cost + (is_address	      ? COST_ADDRESS :
+					  slice_is_copy(insn) ? COST_COPY :
+								COST_VALUE),
+				  node, is_address ? SLICE_ADDRESS : SLICE_VALUE);
 		return;
 	}
 	cost += slice_is_copy(insn) ? COST_COPY : COST_VALUE;
@@ -148,9 +148,9 @@ static const struct slice_ref *slice_defs(struct slice *s, const struct slice_st
 		if (!r->is_def)
 			continue;
 		if (r->is_mem)
-			slice_take_mem(s, r->addr, r->size, best, place);
+			dec_slice_take_mem(s, r->addr, r->size, best, place);
 		else if (!slice_only_moves(insn, r->reg))
-			slice_take_reg(s, r->reg, best, place);
+			dec_slice_take_reg(s, r->reg, best, place);
 		if (best->cost < before)
 			which = r;
 	}
@@ -168,14 +168,14 @@ static void slice_insn(struct slice *s, const struct slice_step *step, uint32_t 
 
 	if (!def)
 		return;
-	n = slice_node_add(s, SLICE_INSN, &best, place, step->position);
+	n = dec_slice_node_add(s, SLICE_INSN, &best, place, step->position);
 	if (n == SLICE_NONE)
 		return;
 	s->nodes.data[n].insn = step->insn;
 	s->nodes.data[n].has_value = def->has_value;
 	s->nodes.data[n].value = def->value;
 	why = (struct slice_want){ .cost = best.cost + COST_BRANCH, .parent = n };
-	slice_cheaper(&s->at->branch[s->at->depth], &why);
+	dec_slice_cheaper(&s->at->branch[s->at->depth], &why);
 	for (uint32_t i = 0; i < n_refs && !slice_is_zeroing(insn); i++) {
 		const struct slice_ref *r = &s->refs.data[step->first_ref + i];
 
@@ -198,9 +198,9 @@ static void slice_branch(struct slice *s, const struct slice_step *step, uint32_
 	if (want.cost > s->cap)
 		return;
 	want.edge = want.parent == SLICE_NONE ? SLICE_BEGIN : SLICE_BRANCH;
-	n = slice_node_add(s, SLICE_INSN, &want,
-			   (struct slice_place){ .reg = DEC_REG_RIP, .size = 8 },
-			   step->position);
+	n = dec_slice_node_add(s, SLICE_INSN, &want,
+			       (struct slice_place){ .reg = DEC_REG_RIP, .size = 8 },
+			       step->position);
 	if (n == SLICE_NONE)
 		return;
 	s->nodes.data[n].insn = step->insn;
@@ -229,7 +229,7 @@ static void slice_flow(struct slice *s, const struct slice_step *step, uint32_t 
 			struct slice_want inner = s->at->branch[s->at->depth];
 
 			s->at->branch[s->at->depth--] = slice_unwanted;
-			slice_cheaper(&s->at->branch[s->at->depth], &inner);
+			dec_slice_cheaper(&s->at->branch[s->at->depth], &inner);
 		}
 		if (insn->flow == DEC_FLOW_CALL_IND)
 			slice_branch(s, step, n_refs);
@@ -255,14 +255,14 @@ static void slice_step(struct slice *s, size_t i)
 
 	if (step->insn == SLICE_NONE) {
 		if (n_refs)
-			slice_bulk(s, i);
+			dec_slice_bulk(s, i);
 		return;
 	}
 	flow = s->insns.data[step->insn].flow;
 	if (flow == DEC_FLOW_SYSCALL) {
-		slice_call(s, step, n_refs);
+		dec_slice_call(s, step, n_refs);
 	} else if (flow == DEC_FLOW_TSC || flow == DEC_FLOW_CPUID) {
-		slice_special(s, step, n_refs);
+		dec_slice_special(s, step, n_refs);
 	} else {
 		slice_insn(s, step, n_refs);
 		if (!s->block && flow != DEC_FLOW_NEXT)
@@ -271,15 +271,15 @@ static void slice_step(struct slice *s, size_t i)
 	}
 }
 
-struct err *slice_sweep(struct slice *s)
+struct err *dec_slice_sweep(struct slice *s)
 {
 	for (size_t i = s->steps.size; i--;) {
-		struct err *err = slice_thread(s, s->steps.data[i].tid);
+		struct err *err = dec_slice_thread(s, s->steps.data[i].tid);
 
 		if (err)
 			return err;
 		slice_step(s, i);
-		slice_restrain(s);
+		dec_slice_restrain(s);
 	}
 	return NULL;
 }

@@ -14,7 +14,7 @@
 
 #define EXPLAIN_OTHERS 3
 
-bool explain_is_address_call(const struct history_event *e)
+bool dec_explain_is_address_call(const struct history_event *e)
 {
 	return e && (e->nr == SYS_mmap || e->nr == SYS_brk || e->nr == SYS_mremap ||
 		     e->nr == SYS_shmat);
@@ -34,9 +34,9 @@ static bool explain_is_certain(const struct explain *ex, const struct slice_node
 	return n->cost == steps; // each a plain copy
 }
 
-int explain_penalty(const struct explain *ex, const struct slice_node *n)
+int dec_explain_penalty(const struct explain *ex, const struct slice_node *n)
 {
-	const struct history_event *e = explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, n);
 	const struct history_shared *shared;
 
 	switch (n->origin) {
@@ -51,7 +51,7 @@ int explain_penalty(const struct explain *ex, const struct slice_node *n)
 	case SLICE_TSC:
 		return 0;
 	case SLICE_RESULT:
-		return explain_is_address_call(e) ? 150 : 10;
+		return dec_explain_is_address_call(e) ? 150 : 10;
 	case SLICE_CPUID: // Which variant of a library's function is called follows from it.
 		return 60;
 	case SLICE_FRAME:
@@ -70,7 +70,7 @@ int explain_penalty(const struct explain *ex, const struct slice_node *n)
 	}
 }
 
-bool explain_has_branch(const struct explain *ex, uint32_t node)
+bool dec_explain_has_branch(const struct explain *ex, uint32_t node)
 {
 	for (; node != SLICE_NONE; node = ex->slice.nodes.data[node].parent) {
 		if (ex->slice.nodes.data[node].edge == SLICE_BRANCH)
@@ -85,17 +85,17 @@ bool explain_has_branch(const struct explain *ex, uint32_t node)
 static bool explain_is_eligible(const struct explain *ex, uint32_t node, int penalty)
 {
 	return ex->x->at.parting != DEC_PARTED_REGISTER || !ex->is_pointer ||
-	       ex->x->n_differing > 1 || penalty < 0 || !explain_has_branch(ex, node);
+	       ex->x->n_differing > 1 || penalty < 0 || !dec_explain_has_branch(ex, node);
 }
 
-uint32_t explain_root(const struct explain *ex)
+uint32_t dec_explain_root(const struct explain *ex)
 {
 	uint32_t best = SLICE_NONE;
 	int64_t best_score = INT64_MAX;
 
 	for (uint32_t i = 0; i < ex->slice.nodes.size; i++) {
 		const struct slice_node *n = &ex->slice.nodes.data[i];
-		int penalty = explain_penalty(ex, n);
+		int penalty = dec_explain_penalty(ex, n);
 
 		if (n->origin == SLICE_INSN || (int64_t)n->cost + penalty >= best_score ||
 		    !explain_is_eligible(ex, i, penalty))
@@ -106,18 +106,18 @@ uint32_t explain_root(const struct explain *ex)
 	return best;
 }
 
-bool explain_has_suspect(const struct explain *ex)
+bool dec_explain_has_suspect(const struct explain *ex)
 {
-	uint32_t root = explain_root(ex);
+	uint32_t root = dec_explain_root(ex);
 	const struct slice_node *n;
 	int penalty;
 
 	if (root == SLICE_NONE)
 		return false;
 	n = &ex->slice.nodes.data[root];
-	penalty = explain_penalty(ex, n);
+	penalty = dec_explain_penalty(ex, n);
 	// Whatever is found further back is further away, too.
-	return penalty < 0 || (int64_t)n->cost + penalty <= slice_nearest(&ex->slice);
+	return penalty < 0 || (int64_t)n->cost + penalty <= dec_slice_nearest(&ex->slice);
 }
 
 /* What was named already: suspects of the same kind and event are one. */
@@ -153,7 +153,7 @@ static uint32_t explain_next(const struct explain *ex, const struct explain_name
 		if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT ||
 		    n->origin == SLICE_START)
 			continue;
-		score = (int64_t)n->cost + explain_penalty(ex, n);
+		score = (int64_t)n->cost + dec_explain_penalty(ex, n);
 		if (score >= best_score || explain_is_named(named, explain_key(n)))
 			continue;
 		best = i;
@@ -162,7 +162,7 @@ static uint32_t explain_next(const struct explain *ex, const struct explain_name
 	return best;
 }
 
-struct err *explain_others(struct explain *ex, uint32_t root)
+struct err *dec_explain_others(struct explain *ex, uint32_t root)
 {
 	struct explain_named named = { { explain_key(&ex->slice.nodes.data[root]) }, 1 };
 
@@ -173,7 +173,7 @@ struct err *explain_others(struct explain *ex, uint32_t root)
 		if (next == SLICE_NONE)
 			return NULL;
 		named.key[named.n++] = explain_key(&ex->slice.nodes.data[next]);
-		explain_origin(ex, next, text, sizeof(text));
+		dec_explain_origin(ex, next, text, sizeof(text));
 		to = vec_push(&ex->x->others);
 		if (!to)
 			return &err_nomem;

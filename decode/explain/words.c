@@ -7,27 +7,27 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-const struct history_event *explain_event(const struct explain *ex,
-					  const struct slice_node *n)
+const struct history_event *dec_explain_event(const struct explain *ex,
+					      const struct slice_node *n)
 {
 	return n->event == SLICE_NONE || n->origin == SLICE_SHARED ?
 		       NULL :
 		       &ex->history.events.data[n->event];
 }
 
-const struct history_event *explain_expected(const struct explain *ex)
+const struct history_event *dec_explain_expected(const struct explain *ex)
 {
 	return ex->x->at.event && ex->end < ex->history.events.size ?
 		       &ex->history.events.data[ex->end] :
 		       NULL;
 }
 
-void explain_call_text(const struct history_event *e, char *text, size_t size)
+void dec_explain_call_text(const struct history_event *e, char *text, size_t size)
 {
-	_cleanup_free_ char *name = history_call_name(e->nr);
+	_cleanup_free_ char *name = dec_history_call_name(e->nr);
 	int n = snprintf(text, size, "%s(", name ? name : "?");
 
-	for (int i = 0; i < history_call_args(e->nr) && n < (int)size; i++)
+	for (int i = 0; i < dec_history_call_args(e->nr) && n < (int)size; i++)
 		n += snprintf(text + n, size - n, "%s%#lx", i ? ", " : "", e->args[i]);
 	if (n < (int)size)
 		n += snprintf(text + n, size - n, ") = %#lx", e->ret);
@@ -35,14 +35,14 @@ void explain_call_text(const struct history_event *e, char *text, size_t size)
 		snprintf(text + n, size - n, " at instruction %lu", e->position);
 }
 
-void explain_origin(const struct explain *ex, uint32_t node, char *text, size_t size)
+void dec_explain_origin(const struct explain *ex, uint32_t node, char *text, size_t size)
 {
 	const struct slice_node *n = &ex->slice.nodes.data[node];
-	const struct history_event *e = explain_event(ex, n);
+	const struct history_event *e = dec_explain_event(ex, n);
 	char call[160] = "a system call", where[64] = "a register";
 
 	if (e && e->kind == CAP_EV_SYSCALL)
-		explain_call_text(e, call, sizeof(call));
+		dec_explain_call_text(e, call, sizeof(call));
 	if (n->place.is_mem)
 		snprintf(where, sizeof(where), "%u byte%s at %#lx", n->place.size,
 			 n->place.size == 1 ? "" : "s", n->place.addr);
@@ -170,7 +170,7 @@ static bool explain_takes_descriptor(int64_t nr)
 	}
 }
 
-void explain_file(struct explain *ex, struct dec_explain_call *call)
+void dec_explain_file(struct explain *ex, struct dec_explain_call *call)
 {
 	if (call->is_known && ex->machine && explain_takes_descriptor(call->nr))
 		call->file = explain_descriptor(ex, call->seq, call->args[0]);

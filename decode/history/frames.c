@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
+void dec_frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe)
 {
 	*f = (struct frames){ .symbols = symbols, .exe = exe };
 	f->exe_has_lines = dec_symbols_has_debug(symbols, 0);
 }
 
-void frames_deinit(struct frames *f)
+void dec_frames_deinit(struct frames *f)
 {
 	vec_deinit(&f->stack);
 	for (size_t i = 0; i < f->threads.size; i++)
@@ -36,7 +36,7 @@ static frame_stack *frames_kept(struct frames *f, uint32_t tid)
 	return &t->stack;
 }
 
-struct err *frames_switch(struct frames *f, uint32_t tid)
+struct err *dec_frames_switch(struct frames *f, uint32_t tid)
 {
 	frame_stack *kept;
 
@@ -57,7 +57,7 @@ struct err *frames_switch(struct frames *f, uint32_t tid)
 	return NULL;
 }
 
-void frames_refresh(struct frames *f)
+void dec_frames_refresh(struct frames *f)
 {
 	map_deinit(&f->own);
 	memset(f->recent, 0, sizeof(f->recent));
@@ -99,7 +99,7 @@ static bool look_up_own(struct frames *f, uint64_t rip)
 	return is_own;
 }
 
-bool frames_is_own(struct frames *f, uint64_t rip)
+bool dec_frames_is_own(struct frames *f, uint64_t rip)
 {
 	uint64_t at = rip % FRAMES_RECENT;
 
@@ -110,47 +110,47 @@ bool frames_is_own(struct frames *f, uint64_t rip)
 	return f->recent[at].is_own;
 }
 
-struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
+struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
 {
 	struct frame *new;
 	uint32_t outer;
 
 	// What lies below the new return address was left by longjmp or an exception.
-	frames_return(f, rsp);
+	dec_frames_return(f, rsp);
 	outer = f->stack.size ? f->stack.data[f->stack.size - 1].own : 0;
 	new = vec_push(&f->stack);
 	if (!new)
 		return &err_nomem;
 	new->return_rip = return_rip;
 	new->rsp = rsp;
-	new->own = frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
+	new->own = dec_frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
 	return NULL;
 }
 
-void frames_return(struct frames *f, uint64_t rsp)
+void dec_frames_return(struct frames *f, uint64_t rsp)
 {
 	f->jump_end = 0;
 	while (f->stack.size && f->stack.data[f->stack.size - 1].rsp <= rsp)
 		f->stack.size--;
 }
 
-uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn)
+uint64_t dec_frames_jump_end(struct frames *f, const struct dec_insn *insn)
 {
 	bool is_jump = insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_JMP_IND;
 
 	// Without lines the linker's stubs are as good as the user's code.
-	return is_jump && frames_is_own(f, insn->rip) &&
+	return is_jump && dec_frames_is_own(f, insn->rip) &&
 			       dec_symbols_has_debug(f->symbols, insn->rip) ?
 		       insn->rip + insn->len :
 		       0;
 }
 
-struct err *frames_land_jump(struct frames *f, uint64_t rip)
+struct err *dec_frames_land_jump(struct frames *f, uint64_t rip)
 {
 	size_t n = f->stack.size;
 	struct frame *top = n ? &f->stack.data[n - 1] : NULL, *new;
 
-	if (!top || frames_is_own(f, rip))
+	if (!top || dec_frames_is_own(f, rip))
 		return NULL;
 	// Of tail calls in a row the last one is the frame.
 	if (n > 1 && f->stack.data[n - 2].rsp == top->rsp)
@@ -166,11 +166,11 @@ struct err *frames_land_jump(struct frames *f, uint64_t rip)
 	return NULL;
 }
 
-uint64_t frames_statement(struct frames *f, uint64_t pc)
+uint64_t dec_frames_statement(struct frames *f, uint64_t pc)
 {
 	uint32_t own;
 
-	if (frames_is_own(f, pc) || !f->stack.size)
+	if (dec_frames_is_own(f, pc) || !f->stack.size)
 		return pc;
 	own = f->stack.data[f->stack.size - 1].own;
 	return own ? f->stack.data[own - 1].return_rip - 1 : pc;

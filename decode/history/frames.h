@@ -34,7 +34,7 @@ struct frames_thread {
 
 struct frames {
 	frame_stack stack; ///< of the thread that runs
-	uint32_t tid;	   ///< which that is; 0 before frames_switch()
+	uint32_t tid;	   ///< which that is; 0 before dec_frames_switch()
 	/** The last basic block ended with a jump of the user's: behind it. Else 0; calls
 	 * and returns make it so. */
 	uint64_t jump_end;
@@ -53,43 +53,43 @@ struct frames {
 };
 
 /** No thread, no calls. @p symbols, @p exe (the program's path): borrowed until
- * frames_deinit(). */
-void frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);
-void frames_deinit(struct frames *f);
+ * dec_frames_deinit(). */
+void dec_frames_init(struct frames *f, struct dec_symbols *symbols, const char *exe);
+void dec_frames_deinit(struct frames *f);
 
 /** Thread @p tid runs from here on, with the calls that it was in. @return ERR_NOMEM. */
-struct err *frames_switch(struct frames *f, uint32_t tid);
+struct err *dec_frames_switch(struct frames *f, uint32_t tid);
 
 /** @return whether code at @p rip is the user's: it has lines, or it is the executable's
  * and nothing has. */
-bool frames_is_own(struct frames *f, uint64_t rip);
+bool dec_frames_is_own(struct frames *f, uint64_t rip);
 
 /** Modules changed: forget what was known of code pages. */
-void frames_refresh(struct frames *f);
+void dec_frames_refresh(struct frames *f);
 
 /** A call pushed @p return_rip at @p rsp. @return ERR_NOMEM. */
-struct err *frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
+struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
 
 /** A return popped the address at @p rsp: frames at or below it are gone. */
-void frames_return(struct frames *f, uint64_t rsp);
+void dec_frames_return(struct frames *f, uint64_t rsp);
 
 /** @return what is to be @p f's jump_end behind @p insn, which ends a basic block and is no
  * call and no return. */
-uint64_t frames_jump_end(struct frames *f, const struct dec_insn *insn);
+uint64_t dec_frames_jump_end(struct frames *f, const struct dec_insn *insn);
 
 /** frames_land() behind a jump of the user's. */
-struct err *frames_land_jump(struct frames *f, uint64_t rip);
+struct err *dec_frames_land_jump(struct frames *f, uint64_t rip);
 
 /** A basic block begins at @p rip: where a jump led from the user's code into another's
  * it was a tail call, and is a frame that ends with the caller's. @return ERR_NOMEM. */
 static inline struct err *frames_land(struct frames *f, uint64_t rip)
 {
-	return f->jump_end ? frames_land_jump(f, rip) : NULL;
+	return f->jump_end ? dec_frames_land_jump(f, rip) : NULL;
 }
 
 /** The statement to name for the instruction at @p pc: itself when it is the user's,
  * otherwise the call (return address - 1) in the innermost frame that is. @p pc when
  * there is none. */
-uint64_t frames_statement(struct frames *f, uint64_t pc);
+uint64_t dec_frames_statement(struct frames *f, uint64_t pc);
 
 #endif

@@ -98,11 +98,11 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 
 	if (!w)
 		return NULL;
-	err = heap_stores_flush(&h->stores);
+	err = dec_heap_stores_flush(&h->stores);
 	if (err)
 		return err;
 	if (*w & WATCH_FN)
-		return heap_calls_enter(&h->calls, *w & 0xff, rip, gpr, time);
+		return dec_heap_calls_enter(&h->calls, *w & 0xff, rip, gpr, time);
 	index = *w - 1;
 	if (h->user[index].is_function) {
 		open = vec_push(&h->open_watches);
@@ -120,11 +120,11 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 {
 	struct err *err = NULL;
 
-	frames_return(&h->frames, rsp);
+	dec_frames_return(&h->frames, rsp);
 	if (h->calls.call.is_open || h->open_watches.size)
-		err = heap_stores_flush(&h->stores);
+		err = dec_heap_stores_flush(&h->stores);
 	if (!err)
-		err = heap_calls_return(&h->calls, rsp, rax, time);
+		err = dec_heap_calls_return(&h->calls, rsp, rax, time);
 	while (!err && h->open_watches.size &&
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct heap_pending_watch w =
@@ -173,7 +173,7 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 	h->calls.call = t->call;
 	h->open_watches = t->open_watches;
 	t->open_watches = (heap_watches){};
-	return frames_switch(&h->frames, tid);
+	return dec_frames_switch(&h->frames, tid);
 }
 
 static void heap_threads_deinit(struct heap_trace *h)
@@ -195,13 +195,13 @@ static void heap_set_due(struct heap_trace *h)
 static struct err *heap_calls_at(struct heap_trace *h, uint64_t end)
 {
 	uint64_t calls[CALLS_TOLD];
-	struct err *err = heap_stores_flush(&h->stores);
+	struct err *err = dec_heap_stores_flush(&h->stores);
 	size_t n = 0;
 
 	for (size_t i = h->frames.stack.size; i && n < CALLS_TOLD; i--) {
 		uint64_t rip = h->frames.stack.data[i - 1].return_rip - 1;
 
-		if (frames_is_own(&h->frames, rip))
+		if (dec_frames_is_own(&h->frames, rip))
 			calls[n++] = rip;
 	}
 	for (; !err && h->calls_due < end; h->next_calls++, heap_set_due(h))
@@ -213,7 +213,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 				 uint32_t n_ran, uint64_t time)
 {
 	struct heap_trace *h = ctx;
-	struct heap_block *hb = b->user ? b->user : heap_block_make(&h->frames, b);
+	struct heap_block *hb = b->user ? b->user : dec_heap_block_make(&h->frames, b);
 	const struct dec_insn *last;
 	struct err *err = NULL;
 	uint64_t slot[2];
@@ -230,14 +230,15 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		err = heap_watched(h, b->rip, gpr, time);
 	}
 	if (!err && hb->n_stores)
-		err = heap_stores_add_block(&h->stores, b, rec, n_ran, time, h->fs_base);
+		err = dec_heap_stores_add_block(&h->stores, b, rec, n_ran, time,
+						h->fs_base);
 	if (err || n_ran < b->n_insns)
 		return err;
 	h->frames.jump_end = hb->jump_end;
 	if (hb->has_call) {
 		last = &b->insn[b->n_insns - 1];
 		memcpy(slot, rec + hb->branch_at, 8);
-		return frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
+		return dec_frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
 	}
 	if (hb->has_ret) {
 		memcpy(slot, rec + hb->branch_at, 16);
@@ -269,15 +270,16 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		if (!ref->is_far && ref->bytes > (size_t)(end - at))
 			break;
 		if (ref->is_def && ref->is_mem && !ref->is_far)
-			err = heap_stores_add(&h->stores, ref->addr, ref->bytes, at,
-					      rec->rip, time);
+			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, at,
+						  rec->rip, time);
 		if (!ref->is_far)
 			at += (ref->bytes + 7) & ~7u;
 	}
 	if (err)
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
-		return frames_call(&h->frames, insn->rip + insn->len, rec->gpr[RSP] - 8);
+		return dec_frames_call(&h->frames, insn->rip + insn->len,
+				       rec->gpr[RSP] - 8);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_return(h, rec->gpr[RSP], rec->gpr[RAX], time);
 	return NULL;
@@ -287,7 +289,7 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 				   uint64_t time)
 {
 	int64_t ret = rec->value[1];
-	struct err *err = heap_stores_flush(&h->stores);
+	struct err *err = dec_heap_stores_flush(&h->stores);
 	uint64_t brk = h->brk;
 
 	h->syscall_rip = rec->value[2];
@@ -319,11 +321,11 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 	case DEC_REC_WRITE: {
 		const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
 
-		return heap_stores_add(&h->stores, w->addr, w->n_bytes, w->bytes,
-				       h->syscall_rip, time ? time - 1 : 0);
+		return dec_heap_stores_add(&h->stores, w->addr, w->n_bytes, w->bytes,
+					   h->syscall_rip, time ? time - 1 : 0);
 	}
 	case DEC_REC_HEAP:
-		return heap_calls_record(&h->calls, rec->value[0], &rec->value[1]);
+		return dec_heap_calls_record(&h->calls, rec->value[0], &rec->value[1]);
 	default:
 		return NULL;
 	}
@@ -338,8 +340,8 @@ static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
 	struct err *err;
 
 	sink.ctx = h;
-	err = log_reader_feed(&h->reader, &sink, log, bytes);
-	return err ? err : heap_stores_flush(&h->stores); // they point into the log
+	err = dec_log_reader_feed(&h->reader, &sink, log, bytes);
+	return err ? err : dec_heap_stores_flush(&h->stores); // they point into the log
 }
 
 /* ---- modules and watches ------------------------------------------------------------------- */
@@ -360,10 +362,10 @@ static struct err *heap_resolve(struct heap_trace *h)
 	struct err *err = NULL;
 	uint64_t entry[16];
 
-	frames_refresh(&h->frames);
+	dec_frames_refresh(&h->frames);
 	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
-		size_t n =
-			dec_symbols_entries(h->symbols, heap_calls_name(fn), entry, 16);
+		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
+					       16);
 
 		for (size_t i = 0; !err && i < n && i < 16; i++)
 			err = heap_watch(h, entry[i], WATCH_FN | fn);
@@ -378,7 +380,7 @@ static struct err *heap_resolve(struct heap_trace *h)
 static struct err *heap_module(struct heap_trace *h, uint32_t file, uint64_t addr,
 			       uint64_t size, uint64_t offset)
 {
-	heap_calls_module(&h->calls, file, addr, size, offset);
+	dec_heap_calls_module(&h->calls, file, addr, size, offset);
 	return dec_symbols_add(h->symbols, file, addr, size, offset);
 }
 
@@ -437,7 +439,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	} while (!err && w.at == DEC_AT_MAP);
 	if (err)
 		return err;
-	differs = heap_calls_verify(&h->calls);
+	differs = dec_heap_calls_verify(&h->calls);
 	if (differs)
 		heap_note(h, "%s", differs);
 	*ret = (struct dec_run){
@@ -478,15 +480,15 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	struct err *err;
 
 	*ret = (struct dec_run){};
-	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
+	err = dec_heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (err)
 		return err;
 	h.stores = (struct heap_stores){ .ev = events,
 					 .frames = &h.frames,
 					 .calls = &h.calls };
 	heap_set_due(&h);
-	log_reader_init(&h.reader, DEC_LOG_STORES, 0);
-	frames_init(&h.frames, symbols, info->exe);
+	dec_log_reader_init(&h.reader, DEC_LOG_STORES, 0);
+	dec_frames_init(&h.frames, symbols, info->exe);
 	err = heap_start_modules(&h);
 	if (!err)
 		err = dec_machine_create(c, &mo, &h.machine);
@@ -497,11 +499,11 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	if (!err)
 		err = heap_run(&h, ret);
 	dec_machine_destroy(h.machine);
-	log_reader_deinit(&h.reader);
+	dec_log_reader_deinit(&h.reader);
 	heap_threads_deinit(&h);
-	frames_deinit(&h.frames);
+	dec_frames_deinit(&h.frames);
 	map_deinit(&h.watch);
-	heap_calls_deinit(&h.calls);
+	dec_heap_calls_deinit(&h.calls);
 	vec_deinit(&h.open_watches);
 	free(h.notes);
 	return err;

@@ -14,9 +14,10 @@ static const char *const heap_names[CAP_HEAP_FNS] = {
 	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
 };
 
-struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
-			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
-			    const struct dec_heap_options *o, struct frames *frames)
+struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
+				struct dec_symbols *symbols,
+				const struct dec_heap_events *ev,
+				const struct dec_heap_options *o, struct frames *frames)
 {
 	*h = (struct heap_calls){
 		.capture = c, .symbols = symbols, .ev = ev, .o = o, .frames = frames
@@ -25,7 +26,7 @@ struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
 	return h->site_addr ? NULL : &err_nomem;
 }
 
-void heap_calls_deinit(struct heap_calls *h)
+void dec_heap_calls_deinit(struct heap_calls *h)
 {
 	map_deinit(&h->wrappers);
 	map_deinit(&h->named);
@@ -34,13 +35,13 @@ void heap_calls_deinit(struct heap_calls *h)
 	free(h->site_addr);
 }
 
-const char *heap_calls_name(enum cap_heap_fn fn)
+const char *dec_heap_calls_name(enum cap_heap_fn fn)
 {
 	return heap_names[fn];
 }
 
-void heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr, uint64_t size,
-		       uint64_t offset)
+void dec_heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr,
+			   uint64_t size, uint64_t offset)
 {
 	const struct cap_info *info = capture_info(h->capture);
 
@@ -125,11 +126,11 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 	return (found ? found : first) - 1;
 }
 
-struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
-			     const uint64_t *gpr, uint64_t time)
+struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
+				 const uint64_t *gpr, uint64_t time)
 {
-	struct heap_call c = { fn,   { gpr[RDI], gpr[RSI], gpr[RDX] }, gpr[RSP],
-			       time, frames_statement(h->frames, rip), 0,
+	struct heap_call c = { fn,   { gpr[RDI], gpr[RSI], gpr[RDX] },	   gpr[RSP],
+			       time, dec_frames_statement(h->frames, rip), 0,
 			       true };
 	const struct cap_info *info = capture_info(h->capture);
 
@@ -194,8 +195,8 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 			     c->rip, c->rip);
 }
 
-struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
-			      uint64_t time)
+struct err *dec_heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
+				  uint64_t time)
 {
 	if (!h->call.is_open || rsp < h->call.rsp)
 		return NULL;
@@ -205,8 +206,8 @@ struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
 
 /* ---- what the recorder saw ----------------------------------------------------------- */
 
-struct err *heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
-			      const uint64_t args[3])
+struct err *dec_heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
+				  const uint64_t args[3])
 {
 	struct heap_call *c = vec_push(&h->recorded);
 
@@ -217,7 +218,7 @@ struct err *heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
 	return NULL;
 }
 
-char *heap_calls_verify(const struct heap_calls *h)
+char *dec_heap_calls_verify(const struct heap_calls *h)
 {
 	const struct cap_info *info = capture_info(h->capture);
 	size_t n = h->seen.size < h->recorded.size ? h->seen.size : h->recorded.size;

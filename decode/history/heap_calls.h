@@ -40,26 +40,27 @@ struct heap_calls {
 	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
 };
 
-/** Reports go to @p ev. All arguments are borrowed until heap_calls_deinit(). */
-struct err *heap_calls_init(struct heap_calls *h, const struct capture *c,
-			    struct dec_symbols *symbols, const struct dec_heap_events *ev,
-			    const struct dec_heap_options *o, struct frames *frames);
-void heap_calls_deinit(struct heap_calls *h);
+/** Reports go to @p ev. All arguments are borrowed until dec_heap_calls_deinit(). */
+struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
+				struct dec_symbols *symbols,
+				const struct dec_heap_events *ev,
+				const struct dec_heap_options *o, struct frames *frames);
+void dec_heap_calls_deinit(struct heap_calls *h);
 
 /** @return the name of allocator function @p fn. */
-const char *heap_calls_name(enum cap_heap_fn fn);
+const char *dec_heap_calls_name(enum cap_heap_fn fn);
 
 /** File @p file of the capture is mapped: see dec_symbols_add(). */
-void heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr, uint64_t size,
-		       uint64_t offset);
+void dec_heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr,
+			   uint64_t size, uint64_t offset);
 
 /** Allocator @p fn is entered at @p rip with general registers @p gpr. */
-struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
-			     const uint64_t *gpr, uint64_t time);
+struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
+				 const uint64_t *gpr, uint64_t time);
 
 /** Some function returns, its return address at @p rsp. */
-struct err *heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
-			      uint64_t time);
+struct err *dec_heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
+				  uint64_t time);
 
 /** @p size bytes are stored at @p addr, perhaps posix_memalign()'s result. */
 static inline void heap_calls_store(struct heap_calls *h, uint64_t addr, uint32_t size,
@@ -70,11 +71,11 @@ static inline void heap_calls_store(struct heap_calls *h, uint64_t addr, uint32_
 }
 
 /** The recorder saw @p fn entered with @p args here. */
-struct err *heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
-			      const uint64_t args[3]);
+struct err *dec_heap_calls_record(struct heap_calls *h, enum cap_heap_fn fn,
+				  const uint64_t args[3]);
 
 /** Where -e heap recorded the allocator calls, they must be the ones replayed.
  * @return what differs, for people (the caller frees); NULL: nothing. */
-char *heap_calls_verify(const struct heap_calls *h);
+char *dec_heap_calls_verify(const struct heap_calls *h);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct heap_block *heap_block_make(struct frames *f, struct log_block *b)
+struct heap_block *dec_heap_block_make(struct frames *f, struct log_block *b)
 {
 	struct heap_block *hb =
 		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
@@ -25,7 +25,7 @@ struct heap_block *heap_block_make(struct frames *f, struct log_block *b)
 		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
-		hb->jump_end = frames_jump_end(f, insn);
+		hb->jump_end = dec_frames_jump_end(f, insn);
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
@@ -38,7 +38,7 @@ struct heap_block *heap_block_make(struct frames *f, struct log_block *b)
 	return hb;
 }
 
-struct err *heap_stores_flush(struct heap_stores *q)
+struct err *dec_heap_stores_flush(struct heap_stores *q)
 {
 	size_t n = q->n;
 
@@ -55,25 +55,26 @@ static inline struct err *stores_push(struct heap_stores *q, uint64_t addr, uint
 		return NULL;
 	if (addr >= q->stack_start && addr < q->stack_end)
 		return NULL;
-	q->of[q->n++] = (struct dec_heap_store){ .time = time,
-						 .addr = addr,
-						 .rip = frames_statement(q->frames, pc),
-						 .pc = pc,
-						 .data = data,
-						 .size = size,
-						 .in_allocator = q->calls->call.is_open };
-	return q->n == HEAP_STORES_AT_ONCE ? heap_stores_flush(q) : NULL;
+	q->of[q->n++] =
+		(struct dec_heap_store){ .time = time,
+					 .addr = addr,
+					 .rip = dec_frames_statement(q->frames, pc),
+					 .pc = pc,
+					 .data = data,
+					 .size = size,
+					 .in_allocator = q->calls->call.is_open };
+	return q->n == HEAP_STORES_AT_ONCE ? dec_heap_stores_flush(q) : NULL;
 }
 
-struct err *heap_stores_add(struct heap_stores *q, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t pc, uint64_t time)
+struct err *dec_heap_stores_add(struct heap_stores *q, uint64_t addr, uint32_t size,
+				const void *data, uint64_t pc, uint64_t time)
 {
 	return stores_push(q, addr, size, data, pc, time);
 }
 
-struct err *heap_stores_add_block(struct heap_stores *q, const struct log_block *b,
-				  const uint8_t *rec, uint32_t n_ran, uint64_t time,
-				  uint64_t fs_base)
+struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_block *b,
+				      const uint8_t *rec, uint32_t n_ran, uint64_t time,
+				      uint64_t fs_base)
 {
 	const struct heap_block *hb = b->user;
 	struct err *err = NULL;
@@ -84,7 +85,7 @@ struct err *heap_stores_add_block(struct heap_stores *q, const struct log_block 
 
 		if (st->insn >= n_ran)
 			break;
-		addr = log_address(b, st->insn, st->mem, rec);
+		addr = dec_log_address(b, st->insn, st->mem, rec);
 		if (st->is_fs)
 			addr += fs_base;
 		err = stores_push(q, addr, st->size, rec + st->value_at,

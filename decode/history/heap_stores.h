@@ -44,19 +44,19 @@ struct heap_stores {
 };
 
 /** @return what is asked of @p b, which has it from now on; NULL when memory is out. */
-struct heap_block *heap_block_make(struct frames *f, struct log_block *b);
+struct heap_block *dec_heap_block_make(struct frames *f, struct log_block *b);
 
 /** Tell the stores that wait. Before anything else is told, and before what they point to, the
  * log, goes. @return NULL or the callback's error. */
-struct err *heap_stores_flush(struct heap_stores *q);
+struct err *dec_heap_stores_flush(struct heap_stores *q);
 
 /** @p data are stored by @p pc. @return NULL or the callback's error. */
-struct err *heap_stores_add(struct heap_stores *q, uint64_t addr, uint32_t size,
-			    const void *data, uint64_t pc, uint64_t time);
+struct err *dec_heap_stores_add(struct heap_stores *q, uint64_t addr, uint32_t size,
+				const void *data, uint64_t pc, uint64_t time);
 
 /** The stores of a block of which @p n_ran instructions ran. */
-struct err *heap_stores_add_block(struct heap_stores *q, const struct log_block *b,
-				  const uint8_t *rec, uint32_t n_ran, uint64_t time,
-				  uint64_t fs_base);
+struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_block *b,
+				      const uint8_t *rec, uint32_t n_ran, uint64_t time,
+				      uint64_t fs_base);
 
 #endif

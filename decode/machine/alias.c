@@ -75,7 +75,7 @@ static struct err *alias_realize(struct dec_guest *g, struct guest_alias *a, uin
 		return err_errno("cannot map shared guest memory %#lx+%#lx", a->start,
 				 size);
 	a->is_real = true;
-	return guest_restore(g, a->start, a->end);
+	return dec_guest_restore(g, a->start, a->end);
 }
 
 /* What is written through a shared mapping comes before what a private one saw of it. */
@@ -109,8 +109,8 @@ static struct err *alias_push(struct dec_guest *g, const struct guest_alias *a)
 	return NULL;
 }
 
-struct err *alias_add(struct dec_guest *g, uint64_t key, uint64_t offset, uint64_t start,
-		      uint64_t end, bool is_shared)
+struct err *dec_alias_add(struct dec_guest *g, uint64_t key, uint64_t offset,
+			  uint64_t start, uint64_t end, bool is_shared)
 {
 	struct guest_alias made = { key, offset, start, end, is_shared, false };
 	struct err *err = alias_push(g, &made);
@@ -129,7 +129,7 @@ struct err *alias_add(struct dec_guest *g, uint64_t key, uint64_t offset, uint64
 	return alias_realize_all(g, key);
 }
 
-struct err *alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
+struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < g->aliases.size; i++) {
 		struct guest_alias *a = &g->aliases.data[i], rest = *a;
@@ -150,7 +150,7 @@ struct err *alias_cut(struct dec_guest *g, uint64_t start, uint64_t end)
 	return NULL;
 }
 
-struct err *alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64_t to)
+struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64_t to)
 {
 	for (size_t i = 0, n = g->aliases.size; i < n; i++) {
 		struct guest_alias a = g->aliases.data[i];
@@ -173,7 +173,7 @@ struct err *alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64
 	return NULL;
 }
 
-bool alias_is_shared(const struct dec_guest *g, uint64_t addr)
+bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr)
 {
 	for (size_t i = 0; i < g->aliases.size; i++) {
 		const struct guest_alias *a = &g->aliases.data[i];
@@ -184,7 +184,7 @@ bool alias_is_shared(const struct dec_guest *g, uint64_t addr)
 	return false;
 }
 
-uint64_t alias_end(const struct dec_guest *g, uint64_t start)
+uint64_t dec_alias_end(const struct dec_guest *g, uint64_t start)
 {
 	for (size_t i = 0; i < g->aliases.size; i++) {
 		if (g->aliases.data[i].start == start)
@@ -193,8 +193,8 @@ uint64_t alias_end(const struct dec_guest *g, uint64_t start)
 	return 0;
 }
 
-void alias_each(struct dec_guest *g, uint64_t page,
-		void (*fn)(struct dec_guest *g, uint64_t page))
+void dec_alias_each(struct dec_guest *g, uint64_t page,
+		    void (*fn)(struct dec_guest *g, uint64_t page))
 {
 	for (size_t i = 0; i < g->aliases.size; i++) {
 		const struct guest_alias a = g->aliases.data[i];
@@ -212,7 +212,7 @@ void alias_each(struct dec_guest *g, uint64_t page,
 	}
 }
 
-struct err *alias_fork(struct dec_guest *g)
+struct err *dec_alias_fork(struct dec_guest *g)
 {
 	struct err *err = NULL;
 	int old = g->alias_fd;

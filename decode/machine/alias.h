@@ -9,7 +9,7 @@
  * mappings of one memory file, each with the kernel's own semantics.
  *
  * A fork of the machine's process (a checkpoint) gets a memory file of its own: see
- * alias_fork().
+ * dec_alias_fork().
  */
 #ifndef DECODE_MACHINE_ALIAS_H
 #define DECODE_MACHINE_ALIAS_H
@@ -18,27 +18,28 @@
 
 /** The guest mapped [start, end), and its contents are in place: @p offset of the file of
  * identity @p key (0 = nobody else can map it). */
-struct err *alias_add(struct dec_guest *g, uint64_t key, uint64_t offset, uint64_t start,
-		      uint64_t end, bool is_shared);
+struct err *dec_alias_add(struct dec_guest *g, uint64_t key, uint64_t offset,
+			  uint64_t start, uint64_t end, bool is_shared);
 
 /** The guest unmaps [start, end), or maps something else there. */
-struct err *alias_cut(struct dec_guest *g, uint64_t start, uint64_t end);
+struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end);
 
 /** The guest moved [from, from + size) to @p to; the old place is cut next. */
-struct err *alias_move(struct dec_guest *g, uint64_t from, uint64_t size, uint64_t to);
+struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size,
+			   uint64_t to);
 
 /** @return whether the mapping at @p addr is shared. */
-bool alias_is_shared(const struct dec_guest *g, uint64_t addr);
+bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr);
 
 /** @return the end of the mapping that starts at @p start; 0 = there is none. */
-uint64_t alias_end(const struct dec_guest *g, uint64_t start);
+uint64_t dec_alias_end(const struct dec_guest *g, uint64_t start);
 
 /** Call @p fn with each other page (address >> 12) that is the same memory as @p page. */
-void alias_each(struct dec_guest *g, uint64_t page,
-		void (*fn)(struct dec_guest *g, uint64_t page));
+void dec_alias_each(struct dec_guest *g, uint64_t page,
+		    void (*fn)(struct dec_guest *g, uint64_t page));
 
 /** This process is a fork: give it memory files of its own. The other one must not run
  * meanwhile. */
-struct err *alias_fork(struct dec_guest *g);
+struct err *dec_alias_fork(struct dec_guest *g);
 
 #endif

@@ -57,7 +57,7 @@ static void certain_read_regs(const struct dec_engine *e, uint8_t regs[CERTAIN_R
 {
 	memset(regs, 0, CERTAIN_REGS * sizeof(regs[0]));
 	for (int i = 0; i < CERTAIN_REGS; i++)
-		engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
+		dec_engine_read_reg(e, DEC_REG_VEC + i, regs[i]);
 }
 
 /* @return the flags that the thread may look at behind the place, as far as the next few
@@ -68,7 +68,7 @@ static uint64_t certain_flags(struct dec_replay *r)
 	uint64_t rip = r->next.regs.rip;
 
 	for (int i = 0; i < DEC_BLOCK_INSNS; i++) {
-		uint64_t n = guest_avail(&r->guest, rip, PROT_EXEC);
+		uint64_t n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 		struct dec_insn insn;
 
 		if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn))
@@ -87,7 +87,7 @@ static uint64_t certain_flags(struct dec_replay *r)
 /* The instruction at rip. Decoding it costs more than executing it. */
 static const struct dec_insn *ahead_insn(struct dec_replay *r)
 {
-	uint64_t rip = r->engine.ctx->rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t rip = r->engine.ctx->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 	uint64_t *known = map_get(&ahead.insn_of, rip);
 	struct dec_insn *insn = known ? &ahead.insns.data[*known] : NULL;
 
@@ -127,7 +127,7 @@ static bool ahead_keep(struct dec_replay *r, const struct dec_insn *insn)
 		if (t->size > CERTAIN_BYTES)
 			return !ahead_says(CERTAIN_UNKNOWN);
 		if (t->size > CERTAIN_BYTES - ahead.n_bytes ||
-		    guest_avail(&r->guest, t->addr, PROT_WRITE) < t->size)
+		    dec_guest_avail(&r->guest, t->addr, PROT_WRITE) < t->size)
 			return false;
 		s = vec_push(&ahead.stores);
 		if (!s)
@@ -145,7 +145,7 @@ static enum dec_verdict ahead_fault(void *ctx, struct dec_engine *e)
 
 	// A signal of its own is an event. Else it changes code.
 	if (e->ctx->fault_signo != SIGSEGV ||
-	    !guest_avail(&r->guest, e->ctx->fault_addr, PROT_WRITE))
+	    !dec_guest_avail(&r->guest, e->ctx->fault_addr, PROT_WRITE))
 		ahead_says(CERTAIN_UNIQUE);
 	return DEC_END;
 }
@@ -173,14 +173,14 @@ static void ahead_run(struct dec_replay *r, uint64_t budget)
 		if (e->now != start && e->ctx->rip == r->next.regs.rip) {
 			if (insn->is_rep)
 				return; // part of it would have to be executed
-			if (threads_is_here(r, &v)) {
+			if (dec_threads_is_here(r, &v)) {
 				ahead_says(CERTAIN_EQUAL);
 				return;
 			}
 		}
 		if (!ahead_keep(r, insn))
 			return;
-		v = engine_step(e);
+		v = dec_engine_step(e);
 	}
 }
 
@@ -191,7 +191,7 @@ static void ahead_undo(struct dec_guest *g, const struct certain_store *s)
 	const uint8_t *before = ahead.before + s->at;
 
 	if (memcmp((const void *)s->addr, before, s->size))
-		err_destroy(guest_write(g, s->addr, before, s->size));
+		err_destroy(dec_guest_write(g, s->addr, before, s->size));
 }
 
 /* All memory is again what it was. @return whether that changes none. */
@@ -219,7 +219,7 @@ static bool ahead_load(struct dec_replay *r, const struct replay_thread *t)
 
 	if (ahead.result == CERTAIN_EQUAL)
 		certain_read_regs(&r->engine, there);
-	threads_load(r, t);
+	dec_threads_load(r, t);
 	if (ahead.result != CERTAIN_EQUAL)
 		return false;
 	certain_read_regs(&r->engine, here);
@@ -232,14 +232,14 @@ static bool certain_ahead(struct dec_replay *r, uint64_t budget)
 {
 	struct dec_engine *e = &r->engine;
 	const struct dec_world world = e->world;
-	struct replay_thread *t = threads_current(r), here;
+	struct replay_thread *t = dec_threads_current(r), here;
 	uint64_t now = e->now, n_traced = t->n_traced;
 	bool is_traced = r->is_traced, has_memory, has_registers;
 
 	ahead.stores.size = ahead.n_bytes = 0;
 	ahead.can_tell = false;
 	ahead.result = CERTAIN_UNKNOWN;
-	threads_save(r, &here);
+	dec_threads_save(r, &here);
 	e->world.fault = ahead_fault;
 	e->world.complain = ahead_complain;
 	ahead_run(r, budget < CERTAIN_STEPS ? budget : CERTAIN_STEPS);
@@ -282,7 +282,8 @@ static enum dec_verdict certain_fault(void *ctx, struct dec_engine *e)
 	struct dec_replay *r = ctx;
 	struct certain_page *p;
 
-	if (e->ctx->fault_signo != SIGSEGV || !guest_avail(&r->guest, page, PROT_WRITE))
+	if (e->ctx->fault_signo != SIGSEGV ||
+	    !dec_guest_avail(&r->guest, page, PROT_WRITE))
 		return certain_end(CERTAIN_UNIQUE); // a signal of its own: an event
 	// It changes code, or so much that it will not come back to the same state.
 	if (map_get(&r->guest.code, page >> 12) || probe.written.size == CERTAIN_PAGES)
@@ -317,7 +318,7 @@ static enum dec_verdict certain_stop(void *ctx, struct dec_engine *e)
 {
 	enum dec_verdict v;
 
-	if (e->async_rip != e->ctx->rip || !threads_is_here(ctx, &v))
+	if (e->async_rip != e->ctx->rip || !dec_threads_is_here(ctx, &v))
 		return DEC_GO;
 	return certain_end(certain_is_equal(ctx) ? CERTAIN_EQUAL : CERTAIN_NOT);
 }
@@ -333,7 +334,7 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 	e->world.stop_at = certain_stop;
 	probe.rflags = e->ctx->rflags;
 	certain_read_regs(e, probe.regs);
-	if (alias_fork(&r->guest))
+	if (dec_alias_fork(&r->guest))
 		return CERTAIN_UNKNOWN;
 	for (size_t i = 0; i < r->guest.ranges.size; i++) {
 		const struct guest_range *g = &r->guest.ranges.data[i];
@@ -342,20 +343,20 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 		    mprotect((void *)g->start, g->end - g->start, PROT_READ))
 			return CERTAIN_UNKNOWN;
 	}
-	threads_await(r);
+	dec_threads_await(r);
 	probe.result = CERTAIN_UNKNOWN;
 	// Off the place itself: a fault that was resolved executes nothing.
 	for (uint64_t start = e->now; e->now == start;) {
-		enum dec_verdict v = engine_step(e);
+		enum dec_verdict v = dec_engine_step(e);
 
 		if (v != DEC_GO)
 			return probe.result;
 	}
-	engine_run(e, e->now + budget);
+	dec_engine_run(e, e->now + budget);
 	return probe.result;
 }
 
-enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget)
+enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget)
 {
 	long pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
 	int status;
@@ -368,13 +369,14 @@ enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget)
 	return WEXITSTATUS(status);
 }
 
-enum certain certain_check(struct dec_replay *r, uint64_t budget)
+enum certain dec_certain_check(struct dec_replay *r, uint64_t budget)
 {
 	// A private mapping of memory that is shared elsewhere would not be what it was after
 	// a store that is taken back.
 	if (r->guest.alias_fd <= 0 && certain_ahead(r, budget))
 		return ahead.result;
-	return certain_check_plainly(r, budget);
+	return dec_certain_check_plainly(r, budget);
 }
 
-enum certain (*certain_judge)(struct dec_replay *r, uint64_t budget) = certain_check;
+enum certain (*dec_certain_judge)(struct dec_replay *r,
+				  uint64_t budget) = dec_certain_check;

@@ -25,12 +25,12 @@ enum certain {
  *
  * @param budget  Instructions to look ahead.
  */
-enum certain certain_check(struct dec_replay *r, uint64_t budget);
+enum certain dec_certain_check(struct dec_replay *r, uint64_t budget);
 
 /** The same by a fork for each question. */
-enum certain certain_check_plainly(struct dec_replay *r, uint64_t budget);
+enum certain dec_certain_check_plainly(struct dec_replay *r, uint64_t budget);
 
-/** Whom the replay asks: certain_check(). A test may put another here. */
-extern enum certain (*certain_judge)(struct dec_replay *r, uint64_t budget);
+/** Whom the replay asks: dec_certain_check(). A test may put another here. */
+extern enum certain (*dec_certain_judge)(struct dec_replay *r, uint64_t budget);
 
 #endif

@@ -27,7 +27,7 @@
 
 #include "decode/machine/threads.h"
 
-char child_name[] = "faultline-machine";
+char dec_child_name[] = "faultline-machine";
 
 static struct child_shared *shared;
 static struct child_slot *slot; ///< of this process
@@ -79,7 +79,7 @@ static void child_where(enum dec_at at)
 		.instructions = replay.engine.now - replay.n_halves,
 		.syscalls = replay.syscalls,
 		.switches = replay.n_switches,
-		.tid = replay.threads.size ? threads_current(&replay)->tid : 0,
+		.tid = replay.threads.size ? dec_threads_current(&replay)->tid : 0,
 		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
 		.end = replay.end,
 		.end_value = replay.end_value,
@@ -121,25 +121,26 @@ static enum child_result child_run(uint64_t until)
 	if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
-		stop = engine_run(&replay.engine, until);
-	engine_log_flush(&replay.engine);
+		stop = dec_engine_run(&replay.engine, until);
+	dec_engine_log_flush(&replay.engine);
 	child_where(at[stop]);
 	return replay.guest.has_collided ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
 static enum child_result child_mode(enum dec_log_mode mode)
 {
-	engine_log_flush(&replay.engine);
-	engine_set_mode(&replay.engine, mode,
-			mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
-			mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
-	threads_record(&replay);
+	dec_engine_log_flush(&replay.engine);
+	dec_engine_set_mode(&replay.engine, mode,
+			    mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
+			    mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
+	dec_threads_record(&replay);
 	return CHILD_OK;
 }
 
 static enum child_result child_read(uint64_t addr, uint64_t size)
 {
-	if (size > CHILD_DATA_BYTES || guest_avail(&replay.guest, addr, PROT_READ) < size)
+	if (size > CHILD_DATA_BYTES ||
+	    dec_guest_avail(&replay.guest, addr, PROT_READ) < size)
 		return CHILD_NO_MEMORY_THERE;
 	memcpy(slot->data, (const void *)addr, size);
 	return CHILD_OK;
@@ -191,7 +192,7 @@ static void child_fork(uint64_t to)
 	slot = &shared->slot[to];
 	slot->log_buffer = log_buffer;
 	child_where(DEC_AT_POSITION);
-	err = alias_fork(&replay.guest);
+	err = dec_alias_fork(&replay.guest);
 	if (err) {
 		child_fail(err);
 		child_answer(CHILD_FAILED);
@@ -212,10 +213,10 @@ static void child_serve(uint32_t command)
 		result = child_mode(slot->arg[0]);
 		break;
 	case CHILD_BREAK:
-		engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);
+		dec_engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_WATCH:
-		engine_set_watch(&replay.engine, slot->arg[0]);
+		dec_engine_set_watch(&replay.engine, slot->arg[0]);
 		break;
 	case CHILD_READ:
 		result = child_read(slot->arg[0], slot->arg[1]);
@@ -228,7 +229,7 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_REG:
 		slot->data_bytes =
-			engine_read_reg(&replay.engine, slot->arg[0], slot->data);
+			dec_engine_read_reg(&replay.engine, slot->arg[0], slot->data);
 		break;
 	case CHILD_FORK:
 		child_fork(slot->arg[0]);
@@ -262,7 +263,7 @@ static struct err *child_sandbox(int output_fd)
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | SIGCHLD));
-	// certain_check() looks ahead in a child of its own.
+	// dec_certain_check() looks ahead in a child of its own.
 	if (!bad)
 		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_EQ, SIGCHLD));
@@ -300,9 +301,9 @@ static void child_main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		_exit(125);
 	slot = &shared->slot[0];
-	err = replay_init(&replay, argv[2], child_log_full, &replay);
+	err = dec_replay_init(&replay, argv[2], child_log_full, &replay);
 	if (!err)
-		err = output_init(&replay.output, atoi(argv[3]));
+		err = dec_output_init(&replay.output, atoi(argv[3]));
 	replay.stops_at_maps = *argv[4] == '1';
 	if (!err && atoi(argv[5]) >= 0)
 		err = dec_places_open(atoi(argv[5]), &replay.places);
@@ -324,7 +325,7 @@ static void child_main(int argc, char **argv)
 
 __attribute__((constructor)) static void child_constructor(int argc, char **argv)
 {
-	if (argc > 0 && !strcmp(argv[0], child_name)) {
+	if (argc > 0 && !strcmp(argv[0], dec_child_name)) {
 		child_main(argc, argv);
 		_exit(0);
 	}

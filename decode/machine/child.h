@@ -27,7 +27,7 @@
 
 /** argv[0] of a child. Defined in child.c, so that whoever starts a child also links
  * the constructor that makes it one. */
-extern char child_name[];
+extern char dec_child_name[];
 
 enum child_command {
 	CHILD_NONE,

@@ -100,7 +100,7 @@ static struct err *guest_add(struct dec_guest *g, uint64_t start, uint64_t end, 
 	return NULL;
 }
 
-uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot)
+uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot)
 {
 	struct guest_range *r = NULL;
 	size_t i = g->last_hit;
@@ -132,25 +132,25 @@ static int guest_host_prot(int prot)
 
 static void guest_protect_page(struct dec_guest *g, uint64_t page)
 {
-	if (guest_avail(g, page << 12, PROT_WRITE) &&
+	if (dec_guest_avail(g, page << 12, PROT_WRITE) &&
 	    !mprotect((void *)(page << 12), PAGE, PROT_READ))
 		map_put(&g->code, page, 1);
 }
 
-void guest_protect_code(struct dec_guest *g, uint64_t page)
+void dec_guest_protect_code(struct dec_guest *g, uint64_t page)
 {
 	if (g->is_changing_code)
 		return;
 	guest_protect_page(g, page);
-	alias_each(g, page, guest_protect_page);
+	dec_alias_each(g, page, guest_protect_page);
 }
 
 static void guest_invalidate_page(struct dec_guest *g, uint64_t page)
 {
-	engine_invalidate(g->engine, page << 12, PAGE);
+	dec_engine_invalidate(g->engine, page << 12, PAGE);
 }
 
-bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
+bool dec_guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 {
 	uint64_t page = addr >> 12;
 
@@ -158,21 +158,21 @@ bool guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 		return false;
 	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
 	guest_invalidate_page(g, page);
-	alias_each(g, page, guest_invalidate_page);
+	dec_alias_each(g, page, guest_invalidate_page);
 	return true;
 }
 
-enum dec_verdict guest_change_code(struct dec_guest *g)
+enum dec_verdict dec_guest_change_code(struct dec_guest *g)
 {
 	uint64_t rip = g->engine->ctx->rip, last = rip + 14;
 	enum dec_verdict v;
 
 	g->is_changing_code = true;
-	v = engine_step_slow(g->engine);
+	v = dec_engine_step_slow(g->engine);
 	g->is_changing_code = false;
-	if (guest_avail(g, rip, PROT_WRITE))
+	if (dec_guest_avail(g, rip, PROT_WRITE))
 		guest_invalidate_page(g, rip >> 12);
-	if (last >> 12 != rip >> 12 && guest_avail(g, last, PROT_WRITE))
+	if (last >> 12 != rip >> 12 && dec_guest_avail(g, last, PROT_WRITE))
 		guest_invalidate_page(g, last >> 12);
 	return v;
 }
@@ -180,7 +180,7 @@ enum dec_verdict guest_change_code(struct dec_guest *g)
 /* [start, end) is mapped or protected anew: what was translated from it is void. */
 static void guest_forget_code(struct dec_guest *g, uint64_t start, uint64_t end)
 {
-	engine_invalidate(g->engine, start, end - start);
+	dec_engine_invalidate(g->engine, start, end - start);
 	for (size_t i = 0; g->code.size && i < g->code.capacity;) {
 		uint64_t page = g->code.slots[i].key;
 
@@ -202,9 +202,9 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	if (!size || end < start || (start & (PAGE - 1)))
 		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
 			       size);
-	engine_make_room(g->engine, start, size);
+	dec_engine_make_room(g->engine, start, size);
 	guest_forget_code(g, start, end);
-	err = alias_cut(g, start, end);
+	err = dec_alias_cut(g, start, end);
 	if (err)
 		return err;
 	guest_unmap(g, start, end);
@@ -217,7 +217,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	return guest_add(g, start, end, prot);
 }
 
-struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
+struct err *dec_guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
 {
 	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
@@ -355,8 +355,8 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 	return NULL;
 }
 
-uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
-			   const struct cap_xstate_layout *layout)
+uint64_t dec_guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			       const struct cap_xstate_layout *layout)
 {
 	uint64_t in_use;
 	uint32_t keys;
@@ -369,8 +369,8 @@ uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
 	return in_use >> XSTATE_PKRU & 1 ? keys : 0;
 }
 
-void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
-		       const struct cap_xstate_layout *layout, uint8_t *xsave)
+void dec_guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout, uint8_t *xsave)
 {
 	uint64_t in_use;
 
@@ -428,8 +428,8 @@ static struct err *guest_check_xstate(const struct dec_guest *g,
 	return NULL;
 }
 
-struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
-		       const struct cap_core *core)
+struct err *dec_guest_init(struct dec_guest *g, struct dec_engine *e,
+			   const struct capture *c, const struct cap_core *core)
 {
 	struct err *err;
 
@@ -452,26 +452,26 @@ struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct c
 	e->ctx->rflags = ctx_user_flags(core->regs.rflags);
 	e->ctx->fs_base = core->regs.fs_base;
 	e->ctx->gs_base = core->regs.gs_base;
-	guest_load_xstate(g, core->xstate, core->xstate_bytes, &g->core_xstate,
-			  e->ctx->xsave);
+	dec_guest_load_xstate(g, core->xstate, core->xstate_bytes, &g->core_xstate,
+			      e->ctx->xsave);
 	e->ctx->pkru =
-		guest_xstate_keys(core->xstate, core->xstate_bytes, &g->core_xstate);
+		dec_guest_xstate_keys(core->xstate, core->xstate_bytes, &g->core_xstate);
 	return NULL;
 }
 
 /* ---- system calls ------------------------------------------------------------------------ */
 
-struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
-			uint64_t size)
+struct err *dec_guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			    uint64_t size)
 {
-	if (guest_avail(g, addr, PROT_WRITE) < size)
+	if (dec_guest_avail(g, addr, PROT_WRITE) < size)
 		return err_new(ERR_DIVERGED,
 			       "the kernel wrote %lu bytes at %#lx, where the "
 			       "replay has no writable memory",
 			       size, addr);
-	engine_invalidate(g->engine, addr, size);
+	dec_engine_invalidate(g->engine, addr, size);
 	for (uint64_t at = PAGE_DOWN(addr); g->code.size && at < addr + size; at += PAGE)
-		guest_unprotect_code(g, at);
+		dec_guest_unprotect_code(g, at);
 	memcpy((void *)addr, data, size);
 	return NULL;
 }
@@ -489,8 +489,8 @@ static struct err *guest_map_event(struct dec_guest *g, const struct cap_event *
 		err = guest_map(g, ev->ret, size, prot | PROT_WRITE, fd,
 				fd < 0 ? 0 : ev->file_offset);
 	for (size_t i = 0; !err && i < ev->n_writes; i++)
-		err = guest_write(g, ev->writes[i].addr, ev->writes[i].data,
-				  ev->writes[i].size);
+		err = dec_guest_write(g, ev->writes[i].addr, ev->writes[i].data,
+				      ev->writes[i].size);
 	if (!err)
 		err = guest_add(g, ev->ret, ev->ret + size, prot);
 	return err ? err : guest_seal(ev->ret, size, prot);
@@ -505,8 +505,8 @@ static struct err *guest_mmap(struct dec_guest *g, const struct cap_event *ev)
 
 	if (err || (!has_key && !is_shared))
 		return err;
-	return alias_add(g, has_key ? ev->file_offset : 0, ev->regs.gpr[CAP_R9], ev->ret,
-			 ev->ret + size, is_shared);
+	return dec_alias_add(g, has_key ? ev->file_offset : 0, ev->regs.gpr[CAP_R9],
+			     ev->ret, ev->ret + size, is_shared);
 }
 
 /* The segment's bytes are in the event, all of them. */
@@ -526,14 +526,14 @@ static struct err *guest_shmat(struct dec_guest *g, const struct cap_event *ev)
 	err = guest_map_event(g, ev, size, prot);
 	if (err)
 		return err;
-	return alias_add(g, ev->flags & CAP_SYS_IDENTITY ? ev->file_offset : 0, 0,
-			 ev->ret, ev->ret + size, true);
+	return dec_alias_add(g, ev->flags & CAP_SYS_IDENTITY ? ev->file_offset : 0, 0,
+			     ev->ret, ev->ret + size, true);
 }
 
 static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t size)
 {
 	uint64_t end = start + PAGE_UP(size);
-	struct err *err = alias_cut(g, start, end);
+	struct err *err = dec_alias_cut(g, start, end);
 
 	if (err)
 		return err;
@@ -548,7 +548,8 @@ static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t 
 	size = PAGE_UP(size);
 	if (!size)
 		return NULL;
-	if (guest_avail(g, start, -1) < size && guest_lower(g, start) == g->ranges.size)
+	if (dec_guest_avail(g, start, -1) < size &&
+	    guest_lower(g, start) == g->ranges.size)
 		return err_new(ERR_DIVERGED, "mprotect of %#lx, which is not mapped",
 			       start);
 	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
@@ -601,7 +602,7 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)to);
 	if (p == MAP_FAILED)
 		return err_errno("cannot move guest memory %#lx to %#lx", from, to);
-	err = alias_move(g, from, old < now ? old : now, to);
+	err = dec_alias_move(g, from, old < now ? old : now, to);
 	if (err)
 		return err;
 	if (now > old) {
@@ -612,7 +613,7 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 	return guest_munmap(g, from, old);
 }
 
-struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
+struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 {
 	const uint64_t *r = ev->regs.gpr;
 	uint64_t end;
@@ -633,14 +634,14 @@ struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 		return guest_mremap(g, ev);
 	case SYS_madvise:
 		// Only the advice that changes what reads return.
-		if (r[CAP_RDX] == MADV_DONTNEED && !alias_is_shared(g, r[CAP_RDI]) &&
+		if (r[CAP_RDX] == MADV_DONTNEED && !dec_alias_is_shared(g, r[CAP_RDI]) &&
 		    madvise((void *)r[CAP_RDI], PAGE_UP(r[CAP_RSI]), MADV_DONTNEED))
 			return err_errno("cannot redo madvise at %#lx", r[CAP_RDI]);
 		return NULL;
 	case SYS_shmat:
 		return guest_shmat(g, ev);
 	case SYS_shmdt:
-		end = alias_end(g, r[CAP_RDI]);
+		end = dec_alias_end(g, r[CAP_RDI]);
 		return end ? guest_munmap(g, r[CAP_RDI], end - r[CAP_RDI]) : NULL;
 	default:
 		return NULL;

@@ -5,7 +5,7 @@
  * @file
  * The guest's memory in this process: mapped at its own addresses from the start state,
  * changed as the recorded system calls changed it. Guest memory is never executable
- * here; what the guest may execute is bookkeeping (guest_avail()).
+ * here; what the guest may execute is bookkeeping (dec_guest_avail()).
  *
  * Invariant 1: every guest page is in `ranges`; whatever else is mapped is ours. A guest
  * mapping that would cover something of ours is a collision: the machine starts over in
@@ -54,43 +54,43 @@ struct dec_guest {
 
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,
  * so that the sandbox can close behind it. */
-struct err *guest_init(struct dec_guest *g, struct dec_engine *e, const struct capture *c,
-		       const struct cap_core *core);
+struct err *dec_guest_init(struct dec_guest *g, struct dec_engine *e,
+			   const struct capture *c, const struct cap_core *core);
 
 /** Make of @p bytes of @p xstate, laid out as @p layout says, what the machine restores. Too
  * short a one changes nothing. @p xsave: CTX_XSAVE_BYTES. */
-void guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
-		       const struct cap_xstate_layout *layout, uint8_t *xsave);
+void dec_guest_load_xstate(const struct dec_guest *g, const uint8_t *xstate, size_t bytes,
+			   const struct cap_xstate_layout *layout, uint8_t *xsave);
 
 /** @return the protection keys' register in @p bytes of @p xstate (SDM volume 1, 13.5.7); what
  * programs begin with when they are not in it. */
-uint64_t guest_xstate_keys(const uint8_t *xstate, size_t bytes,
-			   const struct cap_xstate_layout *layout);
+uint64_t dec_guest_xstate_keys(const uint8_t *xstate, size_t bytes,
+			       const struct cap_xstate_layout *layout);
 
 /** @return bytes from @p addr that allow @p prot. */
-uint64_t guest_avail(struct dec_guest *g, uint64_t addr, int prot);
+uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 
 /** Code of @p page (address >> 12) is being translated: notice when it changes. */
-void guest_protect_code(struct dec_guest *g, uint64_t page);
+void dec_guest_protect_code(struct dec_guest *g, uint64_t page);
 
 /** The guest wrote at @p addr. @return whether that is a page protected by
- * guest_protect_code(): it is writable again, and its translations are gone. */
-bool guest_unprotect_code(struct dec_guest *g, uint64_t addr);
+ * dec_guest_protect_code(): it is writable again, and its translations are gone. */
+bool dec_guest_unprotect_code(struct dec_guest *g, uint64_t addr);
 
-/** The instruction at rip changes code on a page that guest_unprotect_code() gave free, its
+/** The instruction at rip changes code on a page that dec_guest_unprotect_code() gave free, its
  * own perhaps: execute it, once, with nothing of it kept. */
-enum dec_verdict guest_change_code(struct dec_guest *g);
+enum dec_verdict dec_guest_change_code(struct dec_guest *g);
 
 /** [start, end) is mapped anew behind the guest's back: protect it as the guest has it. */
-struct err *guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
+struct err *dec_guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
 
 /** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
  * guest has no such writable memory. */
-struct err *guest_write(struct dec_guest *g, uint64_t addr, const void *data,
-			uint64_t size);
+struct err *dec_guest_write(struct dec_guest *g, uint64_t addr, const void *data,
+			    uint64_t size);
 
 /** Redo what the memory system call in @p ev did (mmap, munmap, mprotect, mremap, brk,
  * madvise); others are left alone. @return ERR_DIVERGED, ERR_UNSUPPORTED, ERR_NOMEM. */
-struct err *guest_syscall(struct dec_guest *g, const struct cap_event *ev);
+struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev);
 
 #endif

@@ -8,7 +8,7 @@
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)
 
-void log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
+void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
 {
 	*r = (struct log_reader){ .mode = mode, .time = time };
 }
@@ -23,7 +23,7 @@ static void log_block_deinit(struct log_block *b)
 	*b = (struct log_block){};
 }
 
-void log_reader_deinit(struct log_reader *r)
+void dec_log_reader_deinit(struct log_reader *r)
 {
 	for (size_t i = 0; i < r->blocks.size; i++)
 		log_block_deinit(&r->blocks.data[i]);
@@ -118,7 +118,7 @@ static uint64_t log_word(const uint8_t *rec, uint32_t at)
 	return v;
 }
 
-uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec)
+uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec)
 {
 	const struct dec_mem *d = &b->insn[i].mem[m];
 	const struct log_mem *where = &b->mem[i][m];
@@ -215,8 +215,8 @@ static uint32_t log_ran(const struct log_block *b, const uint8_t *rec, size_t le
 	return next->value[0] < b->n_insns ? next->value[0] : b->n_insns;
 }
 
-struct err *log_reader_feed(struct log_reader *r, const struct log_sink *sink,
-			    const uint8_t *log, size_t bytes)
+struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sink,
+				const uint8_t *log, size_t bytes)
 {
 	const uint8_t *end = log + bytes;
 

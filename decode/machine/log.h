@@ -34,7 +34,8 @@ struct log_block {
 
 /** @return the address of operand @p m of instruction @p i from record @p rec, the fs base
  * not added. Not for full value logs, whose reader keeps the registers. */
-uint64_t log_address(const struct log_block *b, uint32_t i, int m, const uint8_t *rec);
+uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m,
+			 const uint8_t *rec);
 
 /** Who takes the records; NULL entries are skipped. Times are positions. */
 struct log_sink {
@@ -57,12 +58,12 @@ struct log_reader {
 };
 
 /** Start reading a log of @p mode at position @p time. */
-void log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time);
-void log_reader_deinit(struct log_reader *r);
+void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time);
+void dec_log_reader_deinit(struct log_reader *r);
 
 /** Read a piece. @return the sink's error, or ERR_FORMAT: the log is damaged (the guest
  * scribbled on it, or our own bug). */
-struct err *log_reader_feed(struct log_reader *r, const struct log_sink *sink,
-			    const uint8_t *log, size_t bytes);
+struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sink,
+				const uint8_t *log, size_t bytes);
 
 #endif

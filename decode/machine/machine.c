@@ -146,7 +146,7 @@ static struct err *machine_ask(struct dec_machine *m, uint32_t command, uint64_t
 static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 {
 	char fd_text[16], out_text[16], places_text[16];
-	char *argv[] = { child_name,
+	char *argv[] = { dec_child_name,
 			 fd_text,
 			 (char *)capture_dir(m->capture),
 			 out_text,
@@ -250,7 +250,7 @@ struct err *dec_machine_create(const struct capture *c,
 	m->options.output_fd = -1;
 	if (o)
 		m->options = *o;
-	m->shared_fd = memfd_create(child_name, 0); // inherited by the child's exec
+	m->shared_fd = memfd_create(dec_child_name, 0); // inherited by the child's exec
 	if (m->shared_fd < 0 || ftruncate(m->shared_fd, sizeof(*m->shared)))
 		return err_errno("cannot make shared memory for the machine");
 	m->shared = mmap(NULL, sizeof(*m->shared), PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 
-struct err *output_init(struct dec_output *o, int fd)
+struct err *dec_output_init(struct dec_output *o, int fd)
 {
 	uint32_t *first;
 
@@ -89,7 +89,7 @@ static void output_follow(struct dec_output *o, const struct cap_event *ev)
 static void output_show(struct dec_output *o, struct dec_guest *g, uint64_t addr,
 			uint64_t size)
 {
-	if (guest_avail(g, addr, PROT_READ) >= size)
+	if (dec_guest_avail(g, addr, PROT_READ) >= size)
 		(void)!write(o->fd, (void *)addr, size);
 }
 
@@ -99,7 +99,7 @@ static void output_show_vector(struct dec_output *o, struct dec_guest *g, uint64
 	for (uint64_t i = 0; i < n && left; i++, at += sizeof(struct iovec)) {
 		struct iovec v;
 
-		if (guest_avail(g, at, PROT_READ) < sizeof(v))
+		if (dec_guest_avail(g, at, PROT_READ) < sizeof(v))
 			return;
 		memcpy(&v, (void *)at, sizeof(v));
 		if (v.iov_len > left)
@@ -109,7 +109,8 @@ static void output_show_vector(struct dec_output *o, struct dec_guest *g, uint64
 	}
 }
 
-void output_syscall(struct dec_output *o, struct dec_guest *g, const struct cap_event *ev)
+void dec_output_syscall(struct dec_output *o, struct dec_guest *g,
+			const struct cap_event *ev)
 {
 	const uint64_t *gpr = ev->regs.gpr;
 

@@ -25,11 +25,11 @@ struct dec_output {
 
 /** Begin with descriptor 1 leading to the output, which is shown on @p fd (-1: nowhere).
  * @return NULL, or ERR_NOMEM. */
-struct err *output_init(struct dec_output *o, int fd);
+struct err *dec_output_init(struct dec_output *o, int fd);
 
 /** Show what the system call @p ev wrote, and follow what it did to descriptors. Where
  * memory is out a descriptor is not followed. */
-void output_syscall(struct dec_output *o, struct dec_guest *g,
-		    const struct cap_event *ev);
+void dec_output_syscall(struct dec_output *o, struct dec_guest *g,
+			const struct cap_event *ev);
 
 #endif

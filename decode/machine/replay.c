@@ -34,7 +34,7 @@ static void replay_part(struct dec_replay *r, enum dec_parting parting)
 	struct dec_divergence *d = &r->parted;
 
 	d->parting = parting;
-	d->tid = r->threads.size ? threads_current(r)->tid : 0;
+	d->tid = r->threads.size ? dec_threads_current(r)->tid : 0;
 	d->position = r->engine.now;
 	d->n_uncertain = r->n_uncertain;
 	d->rip = c ? c->rip : 0;
@@ -45,8 +45,8 @@ static void replay_part(struct dec_replay *r, enum dec_parting parting)
 	d->event_rip = ev->regs.rip - (ev->kind == CAP_EV_SYSCALL ? 2 : 0);
 }
 
-enum dec_verdict replay_diverge(struct dec_replay *r, enum dec_parting parting,
-				const char *fmt, ...)
+enum dec_verdict dec_replay_diverge(struct dec_replay *r, enum dec_parting parting,
+				    const char *fmt, ...)
 {
 	va_list ap;
 
@@ -60,7 +60,7 @@ enum dec_verdict replay_diverge(struct dec_replay *r, enum dec_parting parting,
 	return DEC_DIVERGED;
 }
 
-void replay_note(struct dec_replay *r, const char *fmt, ...)
+void dec_replay_note(struct dec_replay *r, const char *fmt, ...)
 {
 	char *text, *all;
 	va_list ap;
@@ -83,7 +83,7 @@ void replay_note(struct dec_replay *r, const char *fmt, ...)
 
 static enum dec_verdict replay_fail(struct dec_replay *r, struct err *err)
 {
-	replay_diverge(r, DEC_PARTED_MEMORY, "%s", err->message);
+	dec_replay_diverge(r, DEC_PARTED_MEMORY, "%s", err->message);
 	err_destroy(err);
 	return DEC_DIVERGED;
 }
@@ -92,9 +92,10 @@ static void replay_complain(void *ctx, struct dec_engine *e, const char *text)
 {
 	struct dec_replay *r = ctx;
 
-	replay_diverge(r, DEC_PARTED_MACHINE, "at %#lx after %lu instructions: %s%s%s%s",
-		       e->ctx->rip, e->now, text, *r->recorded_on ? " (recorded on " : "",
-		       r->recorded_on, *r->recorded_on ? ")" : "");
+	dec_replay_diverge(r, DEC_PARTED_MACHINE,
+			   "at %#lx after %lu instructions: %s%s%s%s", e->ctx->rip,
+			   e->now, text, *r->recorded_on ? " (recorded on " : "",
+			   r->recorded_on, *r->recorded_on ? ")" : "");
 }
 
 /* Code that another vendor's processor may execute to another end. */
@@ -107,16 +108,17 @@ static void replay_met(void *ctx, const struct dec_insn *insn, int n)
 		const char *what = dec_vendor_differs(&insn[i]);
 
 		if (what)
-			replay_note(r, "%s ran; processors differ in %s (recorded on %s)",
-				    dec_insn_name(&insn[i]), what, r->recorded_on);
+			dec_replay_note(
+				r, "%s ran; processors differ in %s (recorded on %s)",
+				dec_insn_name(&insn[i]), what, r->recorded_on);
 	}
 	if (dec_vendor_flags(insn, n, &flag))
-		replay_note(r,
-			    "%s ran, and %s at %#lx reads a flag that it leaves "
-			    "undefined: processors differ in that (recorded on %s)",
-			    dec_insn_name(&insn[flag.by]),
-			    dec_insn_name(&insn[flag.read_by]), insn[flag.read_by].rip,
-			    r->recorded_on);
+		dec_replay_note(r,
+				"%s ran, and %s at %#lx reads a flag that it leaves "
+				"undefined: processors differ in that (recorded on %s)",
+				dec_insn_name(&insn[flag.by]),
+				dec_insn_name(&insn[flag.read_by]),
+				insn[flag.read_by].rip, r->recorded_on);
 }
 
 /* Was it another vendor's processor? */
@@ -143,7 +145,7 @@ static struct err *replay_compare_cpus(struct dec_replay *r)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-const char *replay_kind_name(enum cap_event_kind kind)
+const char *dec_replay_kind_name(enum cap_event_kind kind)
 {
 	static const char *const names[] = {
 		"nothing",
@@ -162,9 +164,10 @@ const char *replay_kind_name(enum cap_event_kind kind)
 	return kind < CAP_EV_KINDS ? names[kind] : "an unknown event";
 }
 
-void replay_log_heap(struct dec_replay *r)
+void dec_replay_log_heap(struct dec_replay *r)
 {
-	struct dec_rec *rec = engine_log(&r->engine, DEC_REC_HEAP, sizeof(*rec) + 4 * 8);
+	struct dec_rec *rec =
+		dec_engine_log(&r->engine, DEC_REC_HEAP, sizeof(*rec) + 4 * 8);
 
 	if (!rec)
 		return;
@@ -181,12 +184,12 @@ static uint64_t replay_signal_rip(const struct cap_event *ev)
 	return ev->regs.rip - (ev->signo == SIGTRAP && info.si_code == SI_KERNEL);
 }
 
-void replay_state_record(struct dec_replay *r, enum dec_state_why why,
-			 const struct dec_insn *insn)
+void dec_replay_state_record(struct dec_replay *r, enum dec_state_why why,
+			     const struct dec_insn *insn)
 {
 	struct dec_ctx *c = r->engine.ctx;
 	struct dec_rec *rec =
-		engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 23 * 8);
+		dec_engine_log(&r->engine, DEC_REC_STATE, sizeof(*rec) + 23 * 8);
 
 	if (!rec)
 		return;
@@ -210,8 +213,8 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 	// Pieces: a record must fit the log's buffer.
 	for (uint64_t at = 0; at < size; at += 16384) {
 		uint64_t n = size - at < 16384 ? size - at : 16384;
-		struct dec_rec_write *w = engine_log(&r->engine, DEC_REC_WRITE,
-						     sizeof(*w) + ((n + 7) & ~7ull));
+		struct dec_rec_write *w = dec_engine_log(&r->engine, DEC_REC_WRITE,
+							 sizeof(*w) + ((n + 7) & ~7ull));
 
 		if (!w)
 			return;
@@ -221,33 +224,33 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 	}
 }
 
-enum dec_verdict replay_write(struct dec_replay *r, const struct cap_write *w)
+enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w)
 {
 	struct err *err;
 
 	// What a call may have written is recorded too, through arguments that are no pointers
 	// each time: there it wrote nothing.
-	if (guest_avail(&r->guest, w->addr, PROT_WRITE) < w->size &&
-	    guest_avail(&r->guest, w->addr, PROT_READ) >= w->size &&
+	if (dec_guest_avail(&r->guest, w->addr, PROT_WRITE) < w->size &&
+	    dec_guest_avail(&r->guest, w->addr, PROT_READ) >= w->size &&
 	    !memcmp((const void *)w->addr, w->data, w->size))
 		return DEC_GO;
-	err = guest_write(&r->guest, w->addr, w->data, w->size);
+	err = dec_guest_write(&r->guest, w->addr, w->data, w->size);
 	if (err)
 		return replay_fail(r, err);
 	replay_log_write(r, w->addr, w->data, w->size);
 	return DEC_GO;
 }
 
-enum dec_verdict replay_writes(struct dec_replay *r)
+enum dec_verdict dec_replay_writes(struct dec_replay *r)
 {
 	enum dec_verdict v = DEC_GO;
 
 	for (size_t i = 0; v == DEC_GO && i < r->next.n_writes; i++)
-		v = replay_write(r, &r->next.writes[i]);
+		v = dec_replay_write(r, &r->next.writes[i]);
 	return v;
 }
 
-void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
+void dec_replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 {
 	memcpy(c->gpr, regs->gpr, sizeof(c->gpr));
 	c->rip = regs->rip;
@@ -263,7 +266,7 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 	const struct cap_event *ev = &r->next;
 
 	if (c->rip + 2 != ev->regs.rip)
-		return replay_diverge(
+		return dec_replay_diverge(
 			r, DEC_PARTED_PLACE,
 			"after %lu instructions the replay is at system call "
 			"%ld at rip %#lx; recorded: system call %ld at rip %#lx",
@@ -276,7 +279,7 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 		r->parted.reg = i;
 		r->parted.recorded = ev->regs.gpr[i];
 		r->parted.replayed = c->gpr[i];
-		return replay_diverge(
+		return dec_replay_diverge(
 			r, DEC_PARTED_REGISTER,
 			"at system call %lu (number %ld) at rip %#lx: %s "
 			"recorded %#lx, replayed %#lx (after %lu instructions)",
@@ -289,9 +292,9 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 /* What the call at hand wrote to the program's output. */
 static void replay_output(struct dec_replay *r)
 {
-	output_syscall(&r->output, &r->guest, &r->next);
+	dec_output_syscall(&r->output, &r->guest, &r->next);
 	if (r->output.has_unseen_output)
-		replay_note(
+		dec_replay_note(
 			r,
 			"the kernel copied some of the program's output from another "
 			"file by itself (sendfile, splice, copy_file_range): its contents "
@@ -302,7 +305,7 @@ static void replay_log_syscall(struct dec_replay *r)
 {
 	const struct cap_event *ev = &r->next;
 	struct dec_rec *rec =
-		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
+		dec_engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
 
 	if (!rec)
 		return;
@@ -328,7 +331,7 @@ static void replay_log_exit(struct dec_replay *r)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	struct dec_rec *rec =
-		engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
+		dec_engine_log(&r->engine, DEC_REC_SYSCALL, sizeof(*rec) + 15 * 8);
 
 	if (!rec)
 		return;
@@ -342,17 +345,18 @@ static void replay_log_exit(struct dec_replay *r)
 	rec->value[14] = r->is_log_at_end ? r->last_seq : r->next.seq;
 }
 
-enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what)
+enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what)
 {
 	if (!r->cut && capture_info(r->capture)->is_unfinished)
 		r->cut = strdup("the recording was not finished (no manifest.json)");
 	r->is_cut = r->cut != NULL;
 	if (!r->is_cut)
-		replay_note(r, "the %s (at %s after %lu instructions)",
-			    capture_info(r->capture)->end == CAP_END_DETACHED ?
-				    "recording was ended there, and the program went on" :
-				    "capture ends before the program does",
-			    what, r->engine.now);
+		dec_replay_note(
+			r, "the %s (at %s after %lu instructions)",
+			capture_info(r->capture)->end == CAP_END_DETACHED ?
+				"recording was ended there, and the program went on" :
+				"capture ends before the program does",
+			what, r->engine.now);
 	r->end = CAP_END_UNKNOWN;
 	return DEC_END;
 }
@@ -371,7 +375,7 @@ static enum dec_verdict replay_exit(struct dec_replay *r, int status)
 	return DEC_END;
 }
 
-enum dec_verdict replay_expect_syscall(struct dec_replay *r)
+enum dec_verdict dec_replay_expect_syscall(struct dec_replay *r)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	uint64_t nr = c->gpr[CAP_RAX];
@@ -379,13 +383,13 @@ enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 			 (r->next.switch_flags & CAP_SWITCH_IN_CALL);
 
 	if (r->is_log_at_end)
-		return replay_end_of_log(r, "a system call");
+		return dec_replay_end_of_log(r, "a system call");
 	if (r->next.kind != CAP_EV_SYSCALL && !is_inside)
-		return replay_diverge(
+		return dec_replay_diverge(
 			r, DEC_PARTED_EVENT,
 			"after %lu instructions the replay makes system call "
 			"%ld at rip %#lx; recorded: %s at rip %#lx",
-			r->engine.now, nr, c->rip, replay_kind_name(r->next.kind),
+			r->engine.now, nr, c->rip, dec_replay_kind_name(r->next.kind),
 			r->next.regs.rip);
 	// When rt_sigreturn is over, the registers it was called with are gone: nothing to
 	// compare but that it happened.
@@ -397,12 +401,12 @@ enum dec_verdict replay_expect_syscall(struct dec_replay *r)
 /* The guest makes a call that does not return. */
 static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 {
-	struct replay_thread *t = threads_current(r);
+	struct replay_thread *t = dec_threads_current(r);
 	int status = r->engine.ctx->gpr[CAP_RDI];
 	bool is_last = r->is_log_at_end && !r->cut;
 
 	if (!is_last && r->next.kind != CAP_EV_EXIT) {
-		enum dec_verdict v = replay_expect_syscall(r);
+		enum dec_verdict v = dec_replay_expect_syscall(r);
 
 		if (v != DEC_GO)
 			return v;
@@ -415,18 +419,18 @@ static enum dec_verdict replay_leave(struct dec_replay *r, uint64_t nr)
 		r->end_value = status & 0xff;
 	r->engine.now++;
 	t->is_leaving = true;
-	return replay_arrange(r);
+	return dec_replay_arrange(r);
 }
 
 static void replay_note_flags(struct dec_replay *r, uint64_t nr)
 {
 	if (r->next.flags & CAP_SYS_UNLISTED)
-		replay_note(r,
-			    "system call %ld is not in the table: memory it may have "
-			    "written was not recorded",
-			    nr);
+		dec_replay_note(r,
+				"system call %ld is not in the table: memory it may have "
+				"written was not recorded",
+				nr);
 	if (r->next.flags & CAP_SYS_PARTIAL)
-		replay_note(
+		dec_replay_note(
 			r, "some memory that system call %ld wrote could not be recorded",
 			nr);
 }
@@ -449,13 +453,13 @@ static bool replay_is_module(struct dec_replay *r, uint64_t nr)
 /* What the call did to memory: mappings, then contents. */
 static enum dec_verdict replay_syscall_memory(struct dec_replay *r, uint64_t nr)
 {
-	struct err *err = guest_syscall(&r->guest, &r->next);
+	struct err *err = dec_guest_syscall(&r->guest, &r->next);
 
 	if (err)
 		return replay_fail(r, err);
 	replay_log_syscall(r);
 	if (nr != SYS_mmap && nr != SYS_shmat)
-		return replay_writes(r);
+		return dec_replay_writes(r);
 	// The mapping was filled before it was protected: only the log is left.
 	for (size_t i = 0; i < r->next.n_writes; i++)
 		replay_log_write(r, r->next.writes[i].addr, r->next.writes[i].data,
@@ -471,9 +475,9 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 	if (r->next.has_after) {
 		// rt_sigreturn, or a call that the kernel made again by itself.
 		if (nr == SYS_rt_sigreturn)
-			replay_signal_return(r, c->gpr[CAP_RSP]);
-		replay_set_regs(c, &r->next.after);
-		replay_state_record(r, DEC_STATE_CALL, NULL);
+			dec_replay_signal_return(r, c->gpr[CAP_RSP]);
+		dec_replay_set_regs(c, &r->next.after);
+		dec_replay_state_record(r, DEC_STATE_CALL, NULL);
 	} else {
 		c->gpr[CAP_RAX] = r->next.ret;
 		c->gpr[CAP_RCX] = r->next.regs.rip;
@@ -482,9 +486,9 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 	}
 }
 
-enum dec_verdict replay_complete(struct dec_replay *r)
+enum dec_verdict dec_replay_complete(struct dec_replay *r)
 {
-	struct replay_thread *t = threads_current(r);
+	struct replay_thread *t = dec_threads_current(r);
 	struct dec_ctx *c = r->engine.ctx;
 	uint64_t nr = c->gpr[CAP_RAX];
 	enum dec_verdict v;
@@ -501,7 +505,7 @@ enum dec_verdict replay_complete(struct dec_replay *r)
 	if (nr == SYS_set_robust_list)
 		t->robust_list = c->gpr[CAP_RDI];
 	r->has_mapped |= replay_is_module(r, nr);
-	v = threads_cloned(r, nr);
+	v = dec_threads_cloned(r, nr);
 	if (v == DEC_GO)
 		v = replay_syscall_memory(r, nr);
 	if (v != DEC_GO)
@@ -529,7 +533,7 @@ static bool replay_is_killed(const struct dec_replay *r)
 		 r->next.is_fatal && r->next.regs.rip == r->engine.ctx->rip + 2));
 }
 
-enum dec_verdict replay_killed(struct dec_replay *r)
+enum dec_verdict dec_replay_killed(struct dec_replay *r)
 {
 	r->end = r->next.exit_code < 0 || r->next.kind == CAP_EV_SIGNAL ? CAP_END_SIGNAL :
 									  CAP_END_EXIT;
@@ -546,21 +550,21 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	if (nr == SYS_exit_group || nr == SYS_exit)
 		return replay_leave(r, nr);
 	if (replay_is_killed(r))
-		return replay_killed(r);
-	if (!r->is_log_at_end && threads_is_birth(r)) { // of this very call
-		threads_current(r)->is_in_call = true;
-		if (threads_can_begin(r))
-			return replay_arrange(r);
+		return dec_replay_killed(r);
+	if (!r->is_log_at_end && dec_threads_is_birth(r)) { // of this very call
+		dec_threads_current(r)->is_in_call = true;
+		if (dec_threads_can_begin(r))
+			return dec_replay_arrange(r);
 	}
-	v = replay_expect_syscall(r);
+	v = dec_replay_expect_syscall(r);
 	if (v != DEC_GO)
 		return v;
 	if (r->next.kind == CAP_EV_SWITCH) {
-		threads_current(r)->is_in_call = true;
-		return replay_arrange(r);
+		dec_threads_current(r)->is_in_call = true;
+		return dec_replay_arrange(r);
 	}
-	v = replay_complete(r);
-	return v == DEC_GO ? replay_advance(r) : v;
+	v = dec_replay_complete(r);
+	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 
 /* ---- instructions for C ------------------------------------------------------------------ */
@@ -580,11 +584,12 @@ static void replay_unseen_cpuid(struct dec_replay *r, struct dec_ctx *c)
 	uint32_t leaf = c->gpr[CAP_RAX], subleaf = c->gpr[CAP_RCX], out[4];
 
 	if (!cpu->n) {
-		replay_note(r, "cpuid was not recorded: this host's answers were used");
+		dec_replay_note(r,
+				"cpuid was not recorded: this host's answers were used");
 		__cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
 	} else if (!cap_cpu_find(cpu, leaf, subleaf,
 				 is_bound ? cpu->bound_to : CAP_CPU_ANY, out)) {
-		replay_note(
+		dec_replay_note(
 			r,
 			"cpuid at %#lx asked which CPU it ran on (leaf %#x), which was "
 			"not recorded: one CPU's answer was used",
@@ -604,11 +609,11 @@ static enum dec_verdict replay_cpuid(struct dec_replay *r, struct dec_engine *e)
 		return DEC_GO;
 	}
 	if (r->next.regs.rip != c->rip || r->next.leaf != (uint32_t)c->gpr[CAP_RAX])
-		return replay_diverge(r, DEC_PARTED_EVENT,
-				      "cpuid at rip %#lx; recorded: cpuid at %#lx",
-				      c->rip, r->next.regs.rip);
+		return dec_replay_diverge(r, DEC_PARTED_EVENT,
+					  "cpuid at rip %#lx; recorded: cpuid at %#lx",
+					  c->rip, r->next.regs.rip);
 	replay_give_cpuid(c, r->next.cpuid);
-	return replay_advance(r);
+	return dec_replay_advance(r);
 }
 
 /* rdrand, rdseed, rdpid: the register and the flags that it gave. */
@@ -620,16 +625,17 @@ static enum dec_verdict replay_random(struct dec_replay *r, const struct dec_ins
 	int to = __builtin_ctz(insn->gpr_written);
 
 	if (r->is_log_at_end)
-		return replay_end_of_log(r, "a random number");
+		return dec_replay_end_of_log(r, "a random number");
 	if (r->next.kind != CAP_EV_RANDOM || after->rip != c->rip + insn->len)
-		return replay_diverge(r, DEC_PARTED_EVENT,
-				      "%s at rip %#lx after %lu instructions, whose "
-				      "result was not recorded; recorded: %s at rip %#lx",
-				      dec_insn_name(insn), c->rip, r->engine.now,
-				      replay_kind_name(r->next.kind), after->rip);
+		return dec_replay_diverge(
+			r, DEC_PARTED_EVENT,
+			"%s at rip %#lx after %lu instructions, whose "
+			"result was not recorded; recorded: %s at rip %#lx",
+			dec_insn_name(insn), c->rip, r->engine.now,
+			dec_replay_kind_name(r->next.kind), after->rip);
 	c->gpr[to] = after->gpr[to];
 	c->rflags = (c->rflags & ~status) | (after->rflags & status);
-	return replay_advance(r);
+	return dec_replay_advance(r);
 }
 
 static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
@@ -645,25 +651,25 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 		v = replay_random(r, insn);
 	} else {
 		if (r->is_log_at_end)
-			return replay_end_of_log(r, "a time stamp");
+			return dec_replay_end_of_log(r, "a time stamp");
 		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)
-			return replay_diverge(r, DEC_PARTED_EVENT,
-					      "rdtsc at rip %#lx after %lu instructions; "
-					      "recorded: %s at rip %#lx",
-					      c->rip, e->now,
-					      replay_kind_name(r->next.kind),
-					      r->next.regs.rip);
+			return dec_replay_diverge(
+				r, DEC_PARTED_EVENT,
+				"rdtsc at rip %#lx after %lu instructions; "
+				"recorded: %s at rip %#lx",
+				c->rip, e->now, dec_replay_kind_name(r->next.kind),
+				r->next.regs.rip);
 		c->gpr[CAP_RAX] = (uint32_t)r->next.tsc;
 		c->gpr[CAP_RDX] = r->next.tsc >> 32;
 		if (r->next.is_rdtscp)
 			c->gpr[CAP_RCX] = r->next.tsc_aux;
-		v = replay_advance(r);
+		v = dec_replay_advance(r);
 	}
 	if (v == DEC_GO) {
 		uint64_t rip = c->rip;
 
 		c->rip += insn->len; // the state record is for behind the instruction
-		replay_state_record(r, DEC_STATE_INSN, insn);
+		dec_replay_state_record(r, DEC_STATE_INSN, insn);
 		c->rip = rip;
 	}
 	return v;
@@ -675,25 +681,25 @@ static void replay_code_seen(void *ctx, uint64_t page)
 {
 	struct dec_replay *r = ctx;
 
-	guest_protect_code(&r->guest, page);
+	dec_guest_protect_code(&r->guest, page);
 }
 
 static uint64_t replay_avail(void *ctx, uint64_t addr, int prot)
 {
 	struct dec_replay *r = ctx;
 
-	return guest_avail(&r->guest, addr, prot);
+	return dec_guest_avail(&r->guest, addr, prot);
 }
 
-struct err *replay_init(struct dec_replay *r, const char *dir,
-			uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx)
+struct err *dec_replay_init(struct dec_replay *r, const char *dir,
+			    uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx)
 {
 	struct dec_world world = {
 		.ctx = r,
 		.syscall = replay_syscall,
 		.special = replay_special,
-		.fault = replay_signal_fault,
-		.stop_at = replay_signal_stop,
+		.fault = dec_replay_signal_fault,
+		.stop_at = dec_replay_signal_stop,
 		.avail = replay_avail,
 		.code_seen = replay_code_seen,
 		.log_full = log_full,
@@ -709,20 +715,20 @@ struct err *replay_init(struct dec_replay *r, const char *dir,
 	if (!err)
 		err = cap_events_open(r->capture, &r->events);
 	if (!err)
-		err = engine_init(&r->engine, &world);
+		err = dec_engine_init(&r->engine, &world);
 	if (!err)
 		err = replay_compare_cpus(r);
 	if (!err)
-		err = guest_init(&r->guest, &r->engine, r->capture, r->core);
+		err = dec_guest_init(&r->guest, &r->engine, r->capture, r->core);
 	if (!err && capture_info(r->capture)->n_execs)
-		replay_note(
+		dec_replay_note(
 			r,
 			"the process had another image before: the capture begins with "
 			"the exec of %s",
 			capture_info(r->capture)->exe);
 	if (!err)
-		err = threads_init(r);
-	if (!err && replay_advance(r) == DEC_DIVERGED)
+		err = dec_threads_init(r);
+	if (!err && dec_replay_advance(r) == DEC_DIVERGED)
 		err = err_new(ERR_FORMAT, "%s", r->divergence);
 	return err;
 }

@@ -65,9 +65,10 @@ struct dec_replay {
 	uint64_t n_traced;    ///< of these, those that the processor's trace confirms
 	bool is_traced;	      ///< the last one was
 	uint64_t n_uncertain; ///< of these, those that may have been later
-	uint64_t look_ahead;  ///< instructions, to tell these (certain_check()); 0 = none
-	char *cut;	      ///< why the log breaks off here; NULL when it does not
-	bool is_cut;	      ///< the run ended there
+	uint64_t
+		look_ahead; ///< instructions, to tell these (dec_certain_check()); 0 = none
+	char *cut;	    ///< why the log breaks off here; NULL when it does not
+	bool is_cut;	    ///< the run ended there
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;
@@ -85,7 +86,7 @@ struct dec_replay {
 
 /** Open the capture in directory @p dir and set up everything: guest memory mapped,
  * registers set, first event fetched. @p log_full: as in struct dec_world. */
-struct err *replay_init(struct dec_replay *r, const char *dir,
-			uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
+struct err *dec_replay_init(struct dec_replay *r, const char *dir,
+			    uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
 
 #endif

@@ -15,52 +15,52 @@
 
 /** The guest is off the recorded path, in what @p parting says; the first reason given
  * counts. @return DEC_DIVERGED. */
-enum dec_verdict replay_diverge(struct dec_replay *r, enum dec_parting parting,
-				const char *fmt, ...)
+enum dec_verdict dec_replay_diverge(struct dec_replay *r, enum dec_parting parting,
+				    const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /** Add a line for people; each is said once. */
-void replay_note(struct dec_replay *r, const char *fmt, ...)
+void dec_replay_note(struct dec_replay *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /** The log ends at @p what: the end of the run, cut or not. @return DEC_END. */
-enum dec_verdict replay_end_of_log(struct dec_replay *r, const char *what);
+enum dec_verdict dec_replay_end_of_log(struct dec_replay *r, const char *what);
 
 /** @return what the event is, for people, with its article. */
-const char *replay_kind_name(enum cap_event_kind kind);
+const char *dec_replay_kind_name(enum cap_event_kind kind);
 
 /** The event at hand is an allocator call: log it. */
-void replay_log_heap(struct dec_replay *r);
+void dec_replay_log_heap(struct dec_replay *r);
 
 /** Is the event at hand the answer to the guest's system call? @return DEC_GO when it is. */
-enum dec_verdict replay_expect_syscall(struct dec_replay *r);
+enum dec_verdict dec_replay_expect_syscall(struct dec_replay *r);
 
 /** The event at hand is what the current thread's call came to: let it be over. */
-enum dec_verdict replay_complete(struct dec_replay *r);
+enum dec_verdict dec_replay_complete(struct dec_replay *r);
 
 /** The event at hand says that the program was killed. @return DEC_END. */
-enum dec_verdict replay_killed(struct dec_replay *r);
+enum dec_verdict dec_replay_killed(struct dec_replay *r);
 
 /** Write @p w to the guest's memory, and log it. */
-enum dec_verdict replay_write(struct dec_replay *r, const struct cap_write *w);
+enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w);
 
 /** Write to the guest's memory what the event at hand wrote there. */
-enum dec_verdict replay_writes(struct dec_replay *r);
+enum dec_verdict dec_replay_writes(struct dec_replay *r);
 
 /** Set the general registers, rip and the flags that the guest may see. */
-void replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs);
+void dec_replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs);
 
 /** Log the registers. @p insn: with DEC_STATE_INSN the one that C answered just now and
  * that rip is behind; else NULL. */
-void replay_state_record(struct dec_replay *r, enum dec_state_why why,
-			 const struct dec_insn *insn);
+void dec_replay_state_record(struct dec_replay *r, enum dec_state_why why,
+			     const struct dec_insn *insn);
 
 /* ---- replay_next.c ------------------------------------------------------------- */
 
 /** The event at hand is consumed: fetch the next one and arrange it. */
-enum dec_verdict replay_advance(struct dec_replay *r);
+enum dec_verdict dec_replay_advance(struct dec_replay *r);
 
 /** Let happen what needs no instruction of the guest to run before it, event by event. */
-enum dec_verdict replay_arrange(struct dec_replay *r);
+enum dec_verdict dec_replay_arrange(struct dec_replay *r);
 
 #endif

@@ -32,11 +32,11 @@ static void replay_fetch(struct dec_replay *r)
 		if (r->is_log_at_end)
 			return;
 		if (r->next.kind == CAP_EV_HEAP)
-			replay_log_heap(r);
+			dec_replay_log_heap(r);
 		else if (r->next.kind == CAP_EV_HEAP_DONE || r->next.kind == CAP_EV_PROBE)
 			continue; // the replay knows
 		else if (r->next.kind == CAP_EV_GAP)
-			replay_note(r, "gap: %s", r->next.text);
+			dec_replay_note(r, "gap: %s", r->next.text);
 		else
 			return;
 	}
@@ -44,12 +44,12 @@ static void replay_fetch(struct dec_replay *r)
 
 static enum dec_verdict replay_out_of_order(struct dec_replay *r)
 {
-	return replay_diverge(
+	return dec_replay_diverge(
 		r, DEC_PARTED_EVENT,
 		"after %lu instructions thread %u runs; recorded: %s of thread "
 		"%u at rip %#lx",
-		r->engine.now, threads_current(r)->tid, replay_kind_name(r->next.kind),
-		r->next.tid, r->next.regs.rip);
+		r->engine.now, dec_threads_current(r)->tid,
+		dec_replay_kind_name(r->next.kind), r->next.tid, r->next.regs.rip);
 }
 
 /* The guest stands where it was interrupted. Could it also have been later? */
@@ -63,12 +63,12 @@ static void replay_check_place(struct dec_replay *r)
 	if (!r->look_ahead || r->engine.mode != DEC_LOG_NONE)
 		return;
 	// Where there is no code it faults, and gets nowhere.
-	if (!guest_avail(&r->guest, r->next.regs.rip, PROT_EXEC))
+	if (!dec_guest_avail(&r->guest, r->next.regs.rip, PROT_EXEC))
 		return;
-	if (certain_judge(r, r->look_ahead) != CERTAIN_NOT)
+	if (dec_certain_judge(r, r->look_ahead) != CERTAIN_NOT)
 		return;
 	r->n_uncertain++;
-	replay_note(
+	dec_replay_note(
 		r,
 		"the place of a thread switch is not certain: thread %u was interrupted "
 		"at rip %#lx, where the same registers and stack recur while other memory "
@@ -79,7 +79,7 @@ static void replay_check_place(struct dec_replay *r)
 /* Another thread is to run. */
 static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_done)
 {
-	struct replay_thread *t = threads_current(r);
+	struct replay_thread *t = dec_threads_current(r);
 	enum dec_verdict v = DEC_GO;
 
 	if (r->next.tid != t->tid)
@@ -87,29 +87,29 @@ static enum dec_verdict replay_arrange_switch(struct dec_replay *r, bool *is_don
 	if (!t->is_leaving && !t->has_ended && !t->is_in_call && t->is_born) {
 		if (r->next.switch_flags & CAP_SWITCH_IN_CALL)
 			return DEC_GO; // it comes to that call by itself
-		if (!threads_is_here(r, &v)) {
-			threads_await(r);
+		if (!dec_threads_is_here(r, &v)) {
+			dec_threads_await(r);
 			return v;
 		}
 		if (v == DEC_GO)
 			replay_check_place(r);
-		engine_set_async(&r->engine, 0, NULL, 0, 0);
+		dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
 	}
 	*is_done = true;
-	return v == DEC_GO ? threads_switch(r) : v;
+	return v == DEC_GO ? dec_threads_switch(r) : v;
 }
 
 /* A thread ended. */
 static enum dec_verdict replay_arrange_exit(struct dec_replay *r, bool *is_done)
 {
-	struct replay_thread *t = threads_find(r, r->next.tid);
-	bool is_current = t == threads_current(r);
+	struct replay_thread *t = dec_threads_find(r, r->next.tid);
+	bool is_current = t == dec_threads_current(r);
 
 	// The current one comes to its exit by itself.
 	if (is_current && !t->is_leaving && !t->is_in_call)
 		return DEC_GO;
 	if (is_current && t->is_in_call)
-		return replay_killed(r);
+		return dec_replay_killed(r);
 	if (t)
 		t->has_ended = true;
 	*is_done = true;
@@ -120,34 +120,34 @@ static enum dec_verdict replay_arrange_syscall(struct dec_replay *r, bool *is_do
 {
 	enum dec_verdict v;
 
-	if (threads_is_birth(r)) {
-		*is_done = threads_can_begin(r);
-		return *is_done ? threads_birth(r) : DEC_GO;
+	if (dec_threads_is_birth(r)) {
+		*is_done = dec_threads_can_begin(r);
+		return *is_done ? dec_threads_birth(r) : DEC_GO;
 	}
-	if (r->next.tid != threads_current(r)->tid)
+	if (r->next.tid != dec_threads_current(r)->tid)
 		return replay_out_of_order(r);
-	if (!threads_current(r)->is_in_call)
+	if (!dec_threads_current(r)->is_in_call)
 		return DEC_GO;
-	v = replay_expect_syscall(r);
+	v = dec_replay_expect_syscall(r);
 	*is_done = true;
-	return v == DEC_GO ? replay_complete(r) : v;
+	return v == DEC_GO ? dec_replay_complete(r) : v;
 }
 
 /* The log is over. Where no thread can go on, so is the run. */
 static enum dec_verdict replay_arrange_end(struct dec_replay *r)
 {
-	const struct replay_thread *t = threads_current(r);
+	const struct replay_thread *t = dec_threads_current(r);
 
 	if (t->is_in_call || !t->is_born)
-		return replay_end_of_log(r, "a system call");
+		return dec_replay_end_of_log(r, "a system call");
 	if (!t->has_ended && !t->is_leaving)
 		// Where the recording breaks off nothing tells how far the program came:
 		// it may compute for ever.
 		return r->cut || capture_info(r->capture)->is_unfinished ?
-			       replay_end_of_log(r, "the last event") :
+			       dec_replay_end_of_log(r, "the last event") :
 			       DEC_GO;
 	if (r->cut)
-		return replay_end_of_log(r, "a thread's end");
+		return dec_replay_end_of_log(r, "a thread's end");
 	r->end = CAP_END_EXIT;
 	return DEC_END;
 }
@@ -164,12 +164,13 @@ static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done
 	default:
 		// The others ran on until the thread that got a deadly signal died of it.
 		if (r->next.kind == CAP_EV_SIGNAL && r->next.is_fatal &&
-		    threads_find(r, r->next.tid))
-			return replay_signal_die(r);
-		if (r->next.tid != threads_current(r)->tid)
+		    dec_threads_find(r, r->next.tid))
+			return dec_replay_signal_die(r);
+		if (r->next.tid != dec_threads_current(r)->tid)
 			return replay_out_of_order(r);
-		return r->next.kind == CAP_EV_SIGNAL ? replay_signal_await(r, is_done) :
-						       DEC_GO;
+		return r->next.kind == CAP_EV_SIGNAL ?
+			       dec_replay_signal_await(r, is_done) :
+			       DEC_GO;
 	}
 }
 
@@ -177,7 +178,7 @@ static enum dec_verdict replay_arrange_event(struct dec_replay *r, bool *is_done
  * made again. */
 static void replay_restart(struct dec_replay *r)
 {
-	struct replay_thread *t = threads_current(r);
+	struct replay_thread *t = dec_threads_current(r);
 	struct dec_ctx *c = r->engine.ctx;
 
 	if (t->restart_rip && c->rip == t->restart_rip + 2) {
@@ -187,7 +188,7 @@ static void replay_restart(struct dec_replay *r)
 	t->restart_rip = 0;
 }
 
-enum dec_verdict replay_arrange(struct dec_replay *r)
+enum dec_verdict dec_replay_arrange(struct dec_replay *r)
 {
 	enum dec_verdict v = DEC_GO;
 	bool is_done = true, has_mapped;
@@ -210,8 +211,8 @@ enum dec_verdict replay_arrange(struct dec_replay *r)
 	return has_mapped ? DEC_PAUSE : DEC_GO;
 }
 
-enum dec_verdict replay_advance(struct dec_replay *r)
+enum dec_verdict dec_replay_advance(struct dec_replay *r)
 {
 	replay_fetch(r);
-	return replay_arrange(r);
+	return dec_replay_arrange(r);
 }

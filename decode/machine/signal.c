@@ -44,7 +44,7 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 	enum dec_verdict v;
 	siginfo_t info;
 
-	engine_set_async(&r->engine, 0, NULL, 0, 0);
+	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
 	if (r->next.is_fatal) {
 		r->end = CAP_END_SIGNAL;
 		r->end_value = r->next.signo;
@@ -56,33 +56,35 @@ static enum dec_verdict replay_signal_deliver(struct dec_replay *r)
 		return DEC_END;
 	}
 	if (r->next.has_after) {
-		v = replay_writes(r);
+		v = dec_replay_writes(r);
 		if (v != DEC_GO)
 			return v;
-		replay_set_regs(r->engine.ctx, &r->next.after);
+		dec_replay_set_regs(r->engine.ctx, &r->next.after);
 		replay_reset_fpu(r->engine.ctx);
 		r->engine.ctx->pkru = DEC_PKRU_INIT;
-		replay_state_record(r, DEC_STATE_SIGNAL, NULL);
+		dec_replay_state_record(r, DEC_STATE_SIGNAL, NULL);
 	}
 	return DEC_GO;
 }
 
-enum dec_verdict replay_signal_die(struct dec_replay *r)
+enum dec_verdict dec_replay_signal_die(struct dec_replay *r)
 {
-	bool is_current = threads_current(r)->tid == r->next.tid, is_done;
-	enum dec_verdict v = threads_run(r, r->next.tid);
+	bool is_current = dec_threads_current(r)->tid == r->next.tid, is_done;
+	enum dec_verdict v = dec_threads_run(r, r->next.tid);
 
 	if (v != DEC_GO)
 		return v;
 	if (!r->next.regs.rip) {
-		replay_note(r,
-			    "thread %u was killed where nobody saw it: the replay ends "
-			    "behind its last event",
-			    r->next.tid);
+		dec_replay_note(
+			r,
+			"thread %u was killed where nobody saw it: the replay ends "
+			"behind its last event",
+			r->next.tid);
 		return replay_signal_deliver(r);
 	}
 	// It stands there already: it was switched away from there.
-	return is_current ? replay_signal_await(r, &is_done) : replay_signal_deliver(r);
+	return is_current ? dec_replay_signal_await(r, &is_done) :
+			    replay_signal_deliver(r);
 }
 
 /* @return where indirect branch @p insn goes in the guest's present state; 0 = not known. */
@@ -118,14 +120,14 @@ static bool replay_is_refused(const struct dec_engine *e, const struct dec_insn 
 /* Is there an indirect branch at @p rip? Then @p insn is that. */
 static bool replay_branch_at(struct dec_replay *r, uint64_t rip, struct dec_insn *insn)
 {
-	uint64_t n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 
 	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
 	       (insn->flow == DEC_FLOW_CALL_IND || insn->flow == DEC_FLOW_JMP_IND ||
 		insn->flow == DEC_FLOW_RET);
 }
 
-bool replay_is_refused_call(struct dec_replay *r, uint64_t *next)
+bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next)
 {
 	struct dec_insn insn;
 
@@ -163,11 +165,11 @@ static enum dec_verdict replay_await_branch(struct dec_replay *r,
 		*is_done = true;
 		return replay_signal_deliver(r);
 	}
-	threads_await(r);
+	dec_threads_await(r);
 	return DEC_GO;
 }
 
-enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done)
+enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 {
 	struct dec_insn insn;
 	enum dec_verdict v;
@@ -176,17 +178,17 @@ enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done)
 		return replay_is_branch_fault(r, &insn) ?
 			       replay_await_branch(r, &insn, is_done) :
 			       DEC_GO;
-	if (!threads_current(r)->is_in_call && !threads_is_here(r, &v)) {
-		threads_await(r);
+	if (!dec_threads_current(r)->is_in_call && !dec_threads_is_here(r, &v)) {
+		dec_threads_await(r);
 		return v;
 	}
 	*is_done = true;
 	return replay_signal_deliver(r);
 }
 
-enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e)
+enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e)
 {
-	return e->async_rip == e->ctx->rip ? replay_arrange(ctx) : DEC_GO;
+	return e->async_rip == e->ctx->rip ? dec_replay_arrange(ctx) : DEC_GO;
 }
 
 /* An instruction that this CPU does not know and the recording one did: it is named, instead of
@@ -194,45 +196,46 @@ enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e)
 static bool replay_lacks(struct dec_replay *r)
 {
 	struct dec_engine *e = &r->engine;
-	uint64_t rip = e->ctx->rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t rip = e->ctx->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 	struct dec_insn insn;
 
 	if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn) ||
 	    insn.flow == DEC_FLOW_TRAP)
 		return false;
-	e->world.complain(r, e, engine_lacking_text(&insn));
+	e->world.complain(r, e, dec_engine_lacking_text(&insn));
 	return true;
 }
 
-enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e)
+enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
 	struct dec_ctx *c = e->ctx;
 	uint64_t trap = c->fault_signo == SIGTRAP; // rip is behind an int3
 	enum dec_verdict v;
 
-	if (c->fault_signo == SIGSEGV && guest_unprotect_code(&r->guest, c->fault_addr))
-		return guest_change_code(&r->guest);
+	if (c->fault_signo == SIGSEGV &&
+	    dec_guest_unprotect_code(&r->guest, c->fault_addr))
+		return dec_guest_change_code(&r->guest);
 	if (r->is_log_at_end)
-		return replay_end_of_log(r, "a fault");
+		return dec_replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
 	    r->next.signo != (int)c->fault_signo) {
 		r->parted.signo = c->fault_signo;
 		r->parted.fault_addr = c->fault_addr;
 		if (c->fault_signo == SIGILL && replay_lacks(r))
 			return DEC_DIVERGED;
-		return replay_diverge(
+		return dec_replay_diverge(
 			r, DEC_PARTED_FAULT,
 			"after %lu instructions the replay faults at rip %#lx "
 			"(signal %lu, address %#lx); recorded: %s at rip %#lx",
 			e->now, c->rip, c->fault_signo, c->fault_addr,
-			replay_kind_name(r->next.kind), r->next.regs.rip);
+			dec_replay_kind_name(r->next.kind), r->next.regs.rip);
 	}
 	v = replay_signal_deliver(r);
-	return v == DEC_GO ? replay_advance(r) : v;
+	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 
-void replay_signal_return(struct dec_replay *r, uint64_t frame)
+void dec_replay_signal_return(struct dec_replay *r, uint64_t frame)
 {
 	struct dec_ctx *c = r->engine.ctx;
 	const struct cap_xstate_layout *layout = &r->guest.xstate;
@@ -240,21 +243,21 @@ void replay_signal_return(struct dec_replay *r, uint64_t frame)
 	uint32_t magic, size = 512;
 
 	// ucontext: flags, link, stack_t (24), then 23 registers; fpstate follows.
-	if (guest_avail(&r->guest, frame + 224, PROT_READ) < 8)
+	if (dec_guest_avail(&r->guest, frame + 224, PROT_READ) < 8)
 		return;
 	memcpy(&area, (void *)(frame + 224), 8);
 	replay_reset_fpu(c);
-	if (!area || guest_avail(&r->guest, area, PROT_READ) < 576)
+	if (!area || dec_guest_avail(&r->guest, area, PROT_READ) < 576)
 		return;
 	memcpy(&magic, (void *)(area + 464), 4);
 	if (magic == 0x46505853)			     // FP_XSTATE_MAGIC1
 		memcpy(&size, (void *)(area + 464 + 16), 4); // xstate_size
-	if (guest_avail(&r->guest, area, PROT_READ) < size)
+	if (dec_guest_avail(&r->guest, area, PROT_READ) < size)
 		return;
 	if (size > 576) {
-		c->pkru = guest_xstate_keys((const uint8_t *)area, size, layout);
-		guest_load_xstate(&r->guest, (const uint8_t *)area, size, layout,
-				  c->xsave);
+		c->pkru = dec_guest_xstate_keys((const uint8_t *)area, size, layout);
+		dec_guest_load_xstate(&r->guest, (const uint8_t *)area, size, layout,
+				      c->xsave);
 		return;
 	}
 	memcpy(c->xsave, (void *)area, 464);

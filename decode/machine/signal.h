@@ -15,24 +15,24 @@
 /** The event at hand is a signal: deliver it when the guest stands where it landed
  * (@p is_done is set then), else have the engine stop there; one that the guest raises
  * itself comes by its fault. */
-enum dec_verdict replay_signal_await(struct dec_replay *r, bool *is_done);
+enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done);
 
 /** @return whether the guest stands at a call that the CPU refuses, because where it goes is no
  * canonical address. @p next: what it pushes all the same. */
-bool replay_is_refused_call(struct dec_replay *r, uint64_t *next);
+bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next);
 
 /** The event at hand is a signal that kills the program, and perhaps not one of the thread
  * that runs. */
-enum dec_verdict replay_signal_die(struct dec_replay *r);
+enum dec_verdict dec_replay_signal_die(struct dec_replay *r);
 
 /** dec_world.stop_at: where a thread may have been interrupted. */
-enum dec_verdict replay_signal_stop(void *ctx, struct dec_engine *e);
+enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e);
 
 /** dec_world.fault: the guest raises a signal, or changes code that is protected. */
-enum dec_verdict replay_signal_fault(void *ctx, struct dec_engine *e);
+enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e);
 
 /** What rt_sigreturn restores that is not a general register: the FPU, from the frame
  * whose ucontext is at @p frame. */
-void replay_signal_return(struct dec_replay *r, uint64_t frame);
+void dec_replay_signal_return(struct dec_replay *r, uint64_t frame);
 
 #endif

@@ -15,12 +15,12 @@
 
 /* ---- who there is ----------------------------------------------------------------------- */
 
-struct replay_thread *threads_current(struct dec_replay *r)
+struct replay_thread *dec_threads_current(struct dec_replay *r)
 {
 	return &r->threads.data[r->current];
 }
 
-struct replay_thread *threads_find(struct dec_replay *r, uint32_t tid)
+struct replay_thread *dec_threads_find(struct dec_replay *r, uint32_t tid)
 {
 	for (size_t i = 0; i < r->threads.size; i++) {
 		if (r->threads.data[i].tid == tid && !r->threads.data[i].has_ended)
@@ -46,7 +46,7 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 	return t;
 }
 
-void threads_save(struct dec_replay *r, struct replay_thread *t)
+void dec_threads_save(struct dec_replay *r, struct replay_thread *t)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 
@@ -56,11 +56,11 @@ void threads_save(struct dec_replay *r, struct replay_thread *t)
 	t->fs_base = c->fs_base;
 	t->gs_base = c->gs_base;
 	t->pkru = c->pkru;
-	engine_settle_x87(&r->engine);
+	dec_engine_settle_x87(&r->engine);
 	memcpy(t->xsave, c->xsave, sizeof(t->xsave));
 }
 
-struct err *threads_init(struct dec_replay *r)
+struct err *dec_threads_init(struct dec_replay *r)
 {
 	for (size_t i = 0; i < r->core->n_threads; i++) {
 		const struct cap_thread *from = &r->core->threads[i];
@@ -68,16 +68,16 @@ struct err *threads_init(struct dec_replay *r)
 
 		if (!t)
 			return &err_nomem;
-		threads_save(r, t);
+		dec_threads_save(r, t);
 		memcpy(t->gpr, from->regs.gpr, sizeof(t->gpr));
 		t->rip = from->regs.rip;
 		t->rflags = ctx_user_flags(from->regs.rflags);
 		t->fs_base = from->regs.fs_base;
 		t->gs_base = from->regs.gs_base;
-		guest_load_xstate(&r->guest, from->xstate, from->xstate_bytes,
-				  &r->guest.core_xstate, t->xsave);
-		t->pkru = guest_xstate_keys(from->xstate, from->xstate_bytes,
-					    &r->guest.core_xstate);
+		dec_guest_load_xstate(&r->guest, from->xstate, from->xstate_bytes,
+				      &r->guest.core_xstate, t->xsave);
+		t->pkru = dec_guest_xstate_keys(from->xstate, from->xstate_bytes,
+						&r->guest.core_xstate);
 		t->clear_child_tid = from->clear_child_tid;
 		t->robust_list = from->robust_list;
 		t->is_born = true;
@@ -85,7 +85,7 @@ struct err *threads_init(struct dec_replay *r)
 	return NULL;
 }
 
-void threads_load(struct dec_replay *r, const struct replay_thread *t)
+void dec_threads_load(struct dec_replay *r, const struct replay_thread *t)
 {
 	struct dec_ctx *c = r->engine.ctx;
 
@@ -98,7 +98,7 @@ void threads_load(struct dec_replay *r, const struct replay_thread *t)
 	memcpy(c->xsave, t->xsave, sizeof(c->xsave));
 }
 
-void threads_record(struct dec_replay *r)
+void dec_threads_record(struct dec_replay *r)
 {
 	struct dec_rec *rec;
 	uint64_t *at;
@@ -106,11 +106,11 @@ void threads_record(struct dec_replay *r)
 	if (r->engine.mode == DEC_LOG_NONE)
 		return;
 	// A full value log's reader keeps every register: tell it those that STATE does not.
-	rec = engine_log(
+	rec = dec_engine_log(
 		&r->engine, DEC_REC_THREAD,
 		sizeof(*rec) + 8 * DEC_REC_THREAD_WORDS +
 			(r->engine.mode == DEC_LOG_VALUES ? DEC_REC_THREAD_VECTORS : 0));
-	rec->value[0] = threads_current(r)->tid;
+	rec->value[0] = dec_threads_current(r)->tid;
 	rec->value[1] = r->left_rip;
 	rec->value[2] = r->has_left_in_call;
 	rec->value[3] = r->is_log_at_end ? r->last_seq : r->next.seq;
@@ -118,12 +118,12 @@ void threads_record(struct dec_replay *r)
 	for (int reg = DEC_REG_VEC;
 	     r->engine.mode == DEC_LOG_VALUES && reg < DEC_REG_FLAGS; reg++) {
 		uint8_t buf[160];
-		size_t n = engine_read_reg(&r->engine, reg, buf);
+		size_t n = dec_engine_read_reg(&r->engine, reg, buf);
 
 		memcpy(at, buf, n);
 		at += n / 8;
 	}
-	replay_state_record(r, DEC_STATE_NOW, NULL);
+	dec_replay_state_record(r, DEC_STATE_NOW, NULL);
 }
 
 /* ---- birth ------------------------------------------------------------------------------- */
@@ -133,9 +133,9 @@ static bool threads_is_clone(uint64_t nr)
 	return nr == SYS_clone || nr == SYS_clone3;
 }
 
-bool threads_is_birth(struct dec_replay *r)
+bool dec_threads_is_birth(struct dec_replay *r)
 {
-	struct replay_thread *t = threads_find(r, r->next.tid);
+	struct replay_thread *t = dec_threads_find(r, r->next.tid);
 
 	return r->next.kind == CAP_EV_SYSCALL && !r->next.ret && (!t || !t->is_born) &&
 	       threads_is_clone(r->next.regs.gpr[CAP_RAX]);
@@ -151,7 +151,7 @@ static uint64_t threads_clone_flags(struct dec_replay *r, const uint64_t *gpr,
 		*child_tid = gpr[CAP_R10];
 		return gpr[CAP_RDI];
 	}
-	if (guest_avail(&r->guest, gpr[CAP_RDI], PROT_READ) >= CLONE_ARGS_SIZE_VER0)
+	if (dec_guest_avail(&r->guest, gpr[CAP_RDI], PROT_READ) >= CLONE_ARGS_SIZE_VER0)
 		memcpy(&args, (const void *)gpr[CAP_RDI], CLONE_ARGS_SIZE_VER0);
 	*child_tid = args.child_tid;
 	return args.flags;
@@ -173,9 +173,9 @@ static struct replay_thread *threads_parent(struct dec_replay *r)
 	return NULL;
 }
 
-bool threads_can_begin(struct dec_replay *r)
+bool dec_threads_can_begin(struct dec_replay *r)
 {
-	const struct replay_thread *t = threads_find(r, r->next.tid);
+	const struct replay_thread *t = dec_threads_find(r, r->next.tid);
 
 	return (t && t->has_parent) || threads_parent(r);
 }
@@ -196,7 +196,7 @@ static void threads_inherit(struct dec_replay *r, struct replay_thread *t, size_
 	t->has_parent = true;
 }
 
-enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
+enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 {
 	struct replay_thread *t;
 	uint64_t child_tid;
@@ -204,24 +204,24 @@ enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr)
 	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
 	    !(threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_THREAD))
 		return DEC_GO;
-	t = threads_find(r, r->next.ret);
+	t = dec_threads_find(r, r->next.ret);
 	if (!t)
 		t = threads_add(r, r->next.ret);
 	if (!t)
-		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 	if (!t->is_born)
 		threads_inherit(r, t, r->current, r->next.regs.gpr);
 	return DEC_GO;
 }
 
-enum dec_verdict threads_birth(struct dec_replay *r)
+enum dec_verdict dec_threads_birth(struct dec_replay *r)
 {
-	struct replay_thread *t = threads_find(r, r->next.tid);
+	struct replay_thread *t = dec_threads_find(r, r->next.tid);
 
 	if (!t)
 		t = threads_add(r, r->next.tid);
 	if (!t)
-		return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
 	// Otherwise the parent is still in the call.
 	if (!t->has_parent)
 		threads_inherit(r, t, threads_parent(r) - r->threads.data,
@@ -233,18 +233,18 @@ enum dec_verdict threads_birth(struct dec_replay *r)
 	t->fs_base = r->next.regs.fs_base;
 	t->gs_base = r->next.regs.gs_base;
 	t->is_born = true;
-	if (t == threads_current(r)) {
-		threads_load(r, t);
-		threads_record(r);
+	if (t == dec_threads_current(r)) {
+		dec_threads_load(r, t);
+		dec_threads_record(r);
 	}
-	return replay_writes(r);
+	return dec_replay_writes(r);
 }
 
 /* ---- switches ---------------------------------------------------------------------------- */
 
 static bool threads_read(struct dec_replay *r, uint64_t addr, void *buf, size_t size)
 {
-	if (guest_avail(&r->guest, addr, PROT_READ) < size)
+	if (dec_guest_avail(&r->guest, addr, PROT_READ) < size)
 		return false;
 	memcpy(buf, (const void *)addr, size);
 	return true;
@@ -260,7 +260,7 @@ static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr,
 	if (!threads_read(r, addr, &word, sizeof(word)) || (word & FUTEX_TID_MASK) != tid)
 		return DEC_GO;
 	word = (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-	return replay_write(r, &w);
+	return dec_replay_write(r, &w);
 }
 
 /* What the kernel does at a thread's end to the robust mutexes it still holds
@@ -296,41 +296,41 @@ static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_th
 	const struct cap_write w = { t->clear_child_tid, sizeof(zero), zero };
 
 	t->clear_child_tid = 0;
-	return w.addr ? replay_write(r, &w) : DEC_GO;
+	return w.addr ? dec_replay_write(r, &w) : DEC_GO;
 }
 
-enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid)
+enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)
 {
-	struct replay_thread *from = threads_current(r), *to;
+	struct replay_thread *from = dec_threads_current(r), *to;
 
 	if (tid == from->tid)
 		return DEC_GO;
 	from->ran += r->engine.now - r->since;
 	r->since = r->engine.now;
 	if (from->is_born) {
-		threads_save(r, from);
+		dec_threads_save(r, from);
 		r->left_rip = from->rip;
 		r->has_left_in_call = from->is_in_call;
 	}
-	to = threads_find(r, tid);
+	to = dec_threads_find(r, tid);
 	if (!to) {
 		to = threads_add(r, tid);
 		if (!to)
-			return replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
-		threads_save(r, to);
+			return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
+		dec_threads_save(r, to);
 	}
 	r->current = to - r->threads.data;
 	r->n_switches++;
 	if (to->is_born) {
-		threads_load(r, to);
-		threads_record(r);
+		dec_threads_load(r, to);
+		dec_threads_record(r);
 	}
 	return DEC_GO;
 }
 
-enum dec_verdict threads_switch(struct dec_replay *r)
+enum dec_verdict dec_threads_switch(struct dec_replay *r)
 {
-	struct replay_thread *from = threads_current(r);
+	struct replay_thread *from = dec_threads_current(r);
 	enum dec_verdict v = DEC_GO;
 
 	// The second comes after the first, if not both at once.
@@ -340,7 +340,7 @@ enum dec_verdict threads_switch(struct dec_replay *r)
 	}
 	if (v == DEC_GO && r->next.switch_flags & CAP_SWITCH_TID_CLEARED)
 		v = threads_clear_tid(r, from);
-	return v == DEC_GO ? threads_run(r, r->next.next_tid) : v;
+	return v == DEC_GO ? dec_threads_run(r, r->next.next_tid) : v;
 }
 
 /* ---- the same instant -------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static bool threads_signature_matches(struct dec_replay *r)
 	uint64_t stack = gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE, h = CAP_SIGNATURE_SEED;
 
 	if (sig->stack_bytes) {
-		if (guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
+		if (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
 		    threads_hash(h, (const void *)stack, sig->stack_bytes) !=
 			    sig->stack_hash)
 			return false;
@@ -373,7 +373,7 @@ static bool threads_signature_matches(struct dec_replay *r)
 
 		if (!(sig->pointers >> i & 1))
 			continue;
-		if (guest_avail(&r->guest, at, PROT_READ) < CAP_SIGNATURE_TARGET)
+		if (dec_guest_avail(&r->guest, at, PROT_READ) < CAP_SIGNATURE_TARGET)
 			return false;
 		h = threads_hash(h, (const void *)at, CAP_SIGNATURE_TARGET);
 	}
@@ -386,7 +386,7 @@ static bool threads_signature_matches(struct dec_replay *r)
 /* The instruction at the event's rip when that is a repeated one. */
 static bool threads_rep_at(struct dec_replay *r, struct dec_insn *insn)
 {
-	uint64_t rip = r->next.regs.rip, n = guest_avail(&r->guest, rip, PROT_EXEC);
+	uint64_t rip = r->next.regs.rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 
 	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
 	       insn->is_rep;
@@ -401,12 +401,12 @@ static enum dec_verdict threads_rep_begin(struct dec_replay *r, uint64_t n)
 
 	c->gpr[CAP_RCX] = n;
 	while (v == DEC_GO && c->rip == rip && c->gpr[CAP_RCX])
-		v = engine_step_slow(&r->engine);
+		v = dec_engine_step_slow(&r->engine);
 	if (v != DEC_GO)
 		return v;
 	memcpy(c->gpr, r->next.regs.gpr, sizeof(c->gpr));
 	c->rip = rip;
-	replay_state_record(r, DEC_STATE_REP, NULL);
+	dec_replay_state_record(r, DEC_STATE_REP, NULL);
 	return DEC_GO;
 }
 
@@ -414,7 +414,7 @@ static enum dec_verdict threads_rep_begin(struct dec_replay *r, uint64_t n)
  * trace of the processor's tells. */
 static bool threads_may_be_here(struct dec_replay *r)
 {
-	struct replay_thread *t = threads_current(r);
+	struct replay_thread *t = dec_threads_current(r);
 	uint64_t at = t->ran + r->engine.now - r->since - t->n_halves;
 	enum dec_places_answer a = dec_places_look(&r->places, t->tid, at, &t->n_traced);
 
@@ -431,19 +431,19 @@ static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
 	const struct cap_write w = { at, sizeof(next), (const uint8_t *)&next };
 	bool matches;
 
-	if (!replay_is_refused_call(r, &next) ||
-	    guest_avail(&r->guest, at, PROT_WRITE) < sizeof(next))
+	if (!dec_replay_is_refused_call(r, &next) ||
+	    dec_guest_avail(&r->guest, at, PROT_WRITE) < sizeof(next))
 		return false;
 	memcpy(&before, (const void *)at, sizeof(before));
 	memcpy((void *)at, &next, sizeof(next));
 	matches = threads_signature_matches(r);
 	memcpy((void *)at, &before, sizeof(before));
 	if (matches)
-		*v = replay_write(r, &w);
+		*v = dec_replay_write(r, &w);
 	return matches;
 }
 
-bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
+bool dec_threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	const struct cap_regs *regs = &r->next.regs;
@@ -475,16 +475,16 @@ bool threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 	if (!threads_may_be_here(r))
 		return false;
 	*v = threads_rep_begin(r, n);
-	threads_current(r)->n_halves++;
+	dec_threads_current(r)->n_halves++;
 	r->n_halves++;
 	return true;
 }
 
-void threads_await(struct dec_replay *r)
+void dec_threads_await(struct dec_replay *r)
 {
 	const struct cap_regs *regs = &r->next.regs;
 	struct dec_insn insn;
 
-	engine_set_async(&r->engine, regs->rip, regs->gpr, regs->rflags,
-			 threads_rep_at(r, &insn) ? THREADS_REP_REGS : 0);
+	dec_engine_set_async(&r->engine, regs->rip, regs->gpr, regs->rflags,
+			     threads_rep_at(r, &insn) ? THREADS_REP_REGS : 0);
 }

@@ -13,32 +13,32 @@
 #include "decode/machine/replay.h"
 
 /** Make the threads that the start state has; the first one is current. */
-struct err *threads_init(struct dec_replay *r);
+struct err *dec_threads_init(struct dec_replay *r);
 
 /** @return the thread that runs. */
-struct replay_thread *threads_current(struct dec_replay *r);
+struct replay_thread *dec_threads_current(struct dec_replay *r);
 
 /** @return thread @p tid, NULL when it is not known or its number is free again. */
-struct replay_thread *threads_find(struct dec_replay *r, uint32_t tid);
+struct replay_thread *dec_threads_find(struct dec_replay *r, uint32_t tid);
 
 /** The event at hand is the first of a new thread: its own return from clone. */
-bool threads_is_birth(struct dec_replay *r);
+bool dec_threads_is_birth(struct dec_replay *r);
 
 /** Its parent is in that call, or is beyond it. */
-bool threads_can_begin(struct dec_replay *r);
+bool dec_threads_can_begin(struct dec_replay *r);
 
 /** Let the thread begin whose birth the event at hand is. */
-enum dec_verdict threads_birth(struct dec_replay *r);
+enum dec_verdict dec_threads_birth(struct dec_replay *r);
 
 /** The current thread's clone succeeded: remember what its child inherits. */
-enum dec_verdict threads_cloned(struct dec_replay *r, uint64_t nr);
+enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr);
 
 /** The event at hand is a switch from the current thread, and that stands where it should:
  * do it. */
-enum dec_verdict threads_switch(struct dec_replay *r);
+enum dec_verdict dec_threads_switch(struct dec_replay *r);
 
 /** Thread @p tid runs from here on. */
-enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid);
+enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid);
 
 /**
  * The event at hand says where its thread was interrupted. @return whether the guest
@@ -47,18 +47,18 @@ enum dec_verdict threads_run(struct dec_replay *r, uint32_t tid);
  * instruction: whether it stands before its remaining part, which it may first have to
  * execute the beginning of (@p v gets the verdict of that).
  */
-bool threads_is_here(struct dec_replay *r, enum dec_verdict *v);
+bool dec_threads_is_here(struct dec_replay *r, enum dec_verdict *v);
 
 /** Have the engine stop where the event at hand was. */
-void threads_await(struct dec_replay *r);
+void dec_threads_await(struct dec_replay *r);
 
 /** Keep the guest's registers in @p t. */
-void threads_save(struct dec_replay *r, struct replay_thread *t);
+void dec_threads_save(struct dec_replay *r, struct replay_thread *t);
 
 /** Give the guest the registers that are kept in @p t. */
-void threads_load(struct dec_replay *r, const struct replay_thread *t);
+void dec_threads_load(struct dec_replay *r, const struct replay_thread *t);
 
 /** Log who runs, and with which registers. */
-void threads_record(struct dec_replay *r);
+void dec_threads_record(struct dec_replay *r);
 
 #endif

@@ -385,7 +385,7 @@ struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct log_sink sink = callbacks;
 
 	sink.ctx = t;
-	return log_reader_feed(&t->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&t->reader, &sink, log, bytes);
 }
 
 struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,
@@ -395,7 +395,7 @@ struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,
 
 	if (!t)
 		return &err_nomem;
-	log_reader_init(&t->reader, DEC_LOG_VALUES, position);
+	dec_log_reader_init(&t->reader, DEC_LOG_VALUES, position);
 	t->fn = fn;
 	t->ctx = ctx;
 	*ret = t;
@@ -406,7 +406,7 @@ void dec_tracer_destroy(struct dec_tracer *t)
 {
 	if (!t)
 		return;
-	log_reader_deinit(&t->reader);
+	dec_log_reader_deinit(&t->reader);
 	free(t);
 }
 

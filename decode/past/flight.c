@@ -61,7 +61,7 @@ static struct err *flight_fill(struct dec_flight *f, const struct flight_path *p
 		if (!o->without_heap)
 			err = flight_anchor(f, i, &next);
 		if (!err && !o->without_stores)
-			err = flight_hits_anchor(f, i, &next_hit);
+			err = dec_flight_hits_anchor(f, i, &next_hit);
 		if (!err)
 			err = dec_recover_step(f->recover,
 					       &p->insns.data[p->order.data[i]]);
@@ -126,25 +126,25 @@ static struct err *flight_recover(struct dec_flight *f, const struct capture *c,
 				  const struct dec_flight_options *o)
 {
 	struct flight_path path;
-	struct err *err = flight_path_read(
+	struct err *err = dec_flight_path_read(
 		c, f->core, f->tid, o->n_insns ? o->n_insns : DEC_FLIGHT_WINDOW, &path);
 
 	if (err)
 		return err;
 	f->n_decoded = path.n_decoded;
-	err = flight_calls_match(f, c, &path);
+	err = dec_flight_calls_match(f, c, &path);
 	if (!err && !o->without_stores)
-		err = flight_hits_match(f, c, &path);
+		err = dec_flight_hits_match(f, c, &path);
 	if (!err)
 		err = dec_recover_create(0, &f->recover);
 	if (!err)
 		err = flight_fill(f, &path, o);
 	flight_renumber(f, &path);
-	flight_path_deinit(&path);
+	dec_flight_path_deinit(&path);
 	if (!err && !o->without_heap)
 		err = flight_tell_blocks(f);
 	if (!err)
-		err = flight_end_create(c, f->core, &f->end_state);
+		err = dec_flight_end_create(c, f->core, &f->end_state);
 	if (err)
 		return err;
 	dec_recover_set_end(f->recover, &f->end_state->end);

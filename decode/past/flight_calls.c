@@ -160,8 +160,8 @@ static struct err *calls_keep_earlier(struct dec_flight *f, const flight_events 
 	return NULL;
 }
 
-struct err *flight_calls_match(struct dec_flight *f, const struct capture *c,
-			       const struct flight_path *p)
+struct err *dec_flight_calls_match(struct dec_flight *f, const struct capture *c,
+				   const struct flight_path *p)
 {
 	struct flight_reading r = { .tid = f->tid };
 	struct map sites = {};

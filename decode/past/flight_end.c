@@ -85,8 +85,8 @@ static enum dec_recover_map end_read(void *ctx, uint64_t addr, void *buf, size_t
 	return m->prot & PROT_WRITE ? DEC_MAP_PRIVATE : DEC_MAP_CONST;
 }
 
-struct err *flight_end_create(const struct capture *c, const struct cap_core *core,
-			      struct flight_end **ret)
+struct err *dec_flight_end_create(const struct capture *c, const struct cap_core *core,
+				  struct flight_end **ret)
 {
 	struct flight_end *e = calloc(1, sizeof(*e));
 

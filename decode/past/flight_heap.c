@@ -230,7 +230,7 @@ static struct err *heap_on_watch(struct flight_heap *h, uint64_t rip, uint64_t t
 	if (!w)
 		return NULL;
 	if (*w & FLIGHT_WATCH_FN)
-		return heap_calls_enter(&h->calls, *w & 0xff, rip, h->gpr, time);
+		return dec_heap_calls_enter(&h->calls, *w & 0xff, rip, h->gpr, time);
 	if (h->user[*w].is_function) {
 		open = vec_push(&h->open_watches);
 		if (!open)
@@ -244,8 +244,8 @@ static struct err *heap_on_return(struct flight_heap *h, uint64_t rsp, uint64_t 
 {
 	struct err *err;
 
-	frames_return(&h->frames, rsp);
-	err = heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX], time);
+	dec_frames_return(&h->frames, rsp);
+	err = dec_heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX], time);
 	while (!err && h->open_watches.size &&
 	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
 		struct flight_watch w = h->open_watches.data[--h->open_watches.size];
@@ -293,7 +293,7 @@ static struct err *heap_on_store(struct flight_heap *h, const struct dec_ref *r,
 		return err;
 	s = (struct dec_heap_store){ .time = time,
 				     .addr = r->addr,
-				     .rip = frames_statement(&h->frames, pc),
+				     .rip = dec_frames_statement(&h->frames, pc),
 				     .pc = pc,
 				     .data = r->value,
 				     .size = r->size,
@@ -338,11 +338,11 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	if (err)
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
-		return frames_call(&h->frames, insn->rip + insn->len, rsp - 8);
+		return dec_frames_call(&h->frames, insn->rip + insn->len, rsp - 8);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_on_return(h, rsp, s->position);
 	if (insn->flow != DEC_FLOW_NEXT)
-		h->frames.jump_end = frames_jump_end(&h->frames, insn);
+		h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
 	return NULL;
 }
 
@@ -435,15 +435,15 @@ static struct err *heap_modules(struct flight_heap *h)
 		}
 		if (!m->file || !(m->prot & PROT_EXEC))
 			continue;
-		heap_calls_module(&h->calls, m->file, m->start, m->end - m->start,
-				  m->file_offset);
+		dec_heap_calls_module(&h->calls, m->file, m->start, m->end - m->start,
+				      m->file_offset);
 		err = dec_symbols_add(h->symbols, m->file, m->start, m->end - m->start,
 				      m->file_offset);
 	}
-	frames_refresh(&h->frames);
+	dec_frames_refresh(&h->frames);
 	for (int fn = 0; fn < CAP_HEAP_FNS && !err; fn++) {
-		size_t n =
-			dec_symbols_entries(h->symbols, heap_calls_name(fn), entry, 16);
+		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
+					       16);
 
 		for (size_t i = 0; i < n && i < 16 && !err; i++)
 			err = heap_watch_add(h, entry[i], FLIGHT_WATCH_FN | fn);
@@ -458,8 +458,8 @@ static struct err *heap_modules(struct flight_heap *h)
 static void heap_deinit(struct flight_heap *h)
 {
 	dec_flight_close(h->flight);
-	frames_deinit(&h->frames);
-	heap_calls_deinit(&h->calls);
+	dec_frames_deinit(&h->frames);
+	dec_heap_calls_deinit(&h->calls);
 	map_deinit(&h->watch);
 	map_deinit(&h->first);
 	map_deinit(&h->stored);
@@ -483,8 +483,8 @@ struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *s
 	uint64_t n_unseen = 0;
 	struct err *err;
 
-	frames_init(&h.frames, symbols, capture_info(c)->exe);
-	err = heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
+	dec_frames_init(&h.frames, symbols, capture_info(c)->exe);
+	err = dec_heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (!err)
 		err = dec_flight_open(c, NULL, &h.flight);
 	if (err)

@@ -185,8 +185,8 @@ static void path_drop_end(struct flight_path *p, uint64_t rip)
 		p->order.size--;
 }
 
-struct err *flight_path_read(const struct capture *c, const struct cap_core *core,
-			     uint32_t tid, uint64_t n, struct flight_path *ret)
+struct err *dec_flight_path_read(const struct capture *c, const struct cap_core *core,
+				 uint32_t tid, uint64_t n, struct flight_path *ret)
 {
 	_cleanup_(dec_pt_flow_closep) struct dec_pt_flow *flow = NULL;
 	struct flight_tail t = {
@@ -216,11 +216,11 @@ struct err *flight_path_read(const struct capture *c, const struct cap_core *cor
 	map_deinit(&t.insn_at);
 	vec_deinit(&t.runs);
 	if (err)
-		flight_path_deinit(ret);
+		dec_flight_path_deinit(ret);
 	return err;
 }
 
-void flight_path_deinit(struct flight_path *p)
+void dec_flight_path_deinit(struct flight_path *p)
 {
 	vec_deinit(&p->insns);
 	vec_deinit(&p->order);

@@ -86,8 +86,8 @@ static size_t hits_join(struct dec_flight *f, const struct flight_path *p, size_
 	return n;
 }
 
-struct err *flight_hits_match(struct dec_flight *f, const struct capture *c,
-			      const struct flight_path *p)
+struct err *dec_flight_hits_match(struct dec_flight *f, const struct capture *c,
+				  const struct flight_path *p)
 {
 	struct map rips = {};
 	struct err *err;
@@ -114,7 +114,7 @@ struct err *flight_hits_match(struct dec_flight *f, const struct capture *c,
 	return err;
 }
 
-struct err *flight_hits_anchor(struct dec_flight *f, uint64_t i, size_t *next)
+struct err *dec_flight_hits_anchor(struct dec_flight *f, uint64_t i, size_t *next)
 {
 	const struct dec_flight_hit *h;
 	struct err *err = NULL;

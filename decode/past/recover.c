@@ -8,7 +8,7 @@
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-void rec_wake(struct dec_recover *r, uint32_t step)
+void dec_recover_wake(struct dec_recover *r, uint32_t step)
 {
 	if (step == r->at) {
 		r->again = true;
@@ -22,8 +22,8 @@ void rec_wake(struct dec_recover *r, uint32_t step)
 
 static void step_changed(struct dec_recover *r, uint32_t step, uint32_t node)
 {
-	rec_wake(r, step);
-	rec_sweep_stir(r, step, node);
+	dec_recover_wake(r, step);
+	dec_recover_sweep_stir(r, step, node);
 }
 
 static void node_changed(struct dec_recover *r, uint32_t node)
@@ -40,7 +40,7 @@ static void node_changed(struct dec_recover *r, uint32_t node)
 		step_changed(r, r->use[u], node);
 }
 
-void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
+void dec_recover_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
 {
 	struct rec_bits *old;
 	uint64_t new;
@@ -52,7 +52,7 @@ void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
 	if ((old->v ^ b.v) & old->m & b.m) {
 		r->n_conflicts++;
 		if (r->is_guessing)
-			rec_refute(r, node);
+			dec_recover_refute(r, node);
 	}
 	if (!new)
 		return;
@@ -61,7 +61,8 @@ void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
 	node_changed(r, node);
 }
 
-void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_bytes *b)
+void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
+			     const struct rec_bytes *b)
 {
 	struct rec_bytes *old;
 	uint64_t new, v;
@@ -70,9 +71,9 @@ void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_byte
 		return;
 	if (!(node & REC_VEC)) {
 		memcpy(&v, b->v, 8);
-		rec_learn(r, node,
-			  (struct rec_bits){ v & rec_bit_mask(b->m),
-					     rec_bit_mask(b->m) });
+		dec_recover_learn(r, node,
+				  (struct rec_bits){ v & rec_bit_mask(b->m),
+						     rec_bit_mask(b->m) });
 		return;
 	}
 	old = &r->bytes.data[node & ~REC_VEC];
@@ -81,7 +82,7 @@ void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_byte
 		if (old->v[__builtin_ctzll(m)] != b->v[__builtin_ctzll(m)]) {
 			r->n_conflicts++;
 			if (r->is_guessing)
-				rec_refute(r, node);
+				dec_recover_refute(r, node);
 			break;
 		}
 	}
@@ -93,7 +94,8 @@ void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_byte
 	node_changed(r, node);
 }
 
-void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes *ret)
+void dec_recover_read_bytes(const struct dec_recover *r, uint32_t node,
+			    struct rec_bytes *ret)
 {
 	if (node == REC_NO_NODE) {
 		ret->m = 0;
@@ -106,7 +108,7 @@ void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes
 	}
 }
 
-void rec_apply_ties(struct dec_recover *r, uint32_t step)
+void dec_recover_apply_ties(struct dec_recover *r, uint32_t step)
 {
 	size_t low = 0, high = r->ties.size;
 
@@ -121,12 +123,12 @@ void rec_apply_ties(struct dec_recover *r, uint32_t step)
 	for (; low < r->ties.size && r->ties.data[low].step == step; low++) {
 		const struct rec_tie *t = &r->ties.data[low];
 
-		rec_learn(r, t->b, r->bits.data[t->a]);
-		rec_learn(r, t->a, r->bits.data[t->b]);
+		dec_recover_learn(r, t->b, r->bits.data[t->a]);
+		dec_recover_learn(r, t->a, r->bits.data[t->b]);
 	}
 }
 
-void rec_settle(struct dec_recover *r)
+void dec_recover_settle(struct dec_recover *r)
 {
 	while (r->queue_size) {
 		uint32_t step = r->queue[r->queue_head];
@@ -138,9 +140,9 @@ void rec_settle(struct dec_recover *r)
 		r->at = step;
 		do {
 			r->again = false;
-			rec_apply(&at);
+			dec_recover_apply(&at);
 			if (r->is_guessing && r->steps.data[step].has_ties)
-				rec_apply_ties(r, step);
+				dec_recover_apply_ties(r, step);
 		} while (r->again);
 	}
 	r->at = REC_NO_NODE;
@@ -202,54 +204,56 @@ static void learn_end(struct dec_recover *r)
 		if (node == REC_NO_NODE)
 			continue;
 		if (reg < DEC_GPRS) {
-			rec_learn(r, node, rec_const(r->end->regs.gpr[reg]));
+			dec_recover_learn(r, node, rec_const(r->end->regs.gpr[reg]));
 		} else if (rec_is_vector(reg)) {
 			memcpy(b.v, r->end->vec[reg - DEC_REG_VEC], 64);
 			b.m = r->end->vec_mask[reg - DEC_REG_VEC];
-			rec_learn_bytes(r, node, &b);
+			dec_recover_learn_bytes(r, node, &b);
 		} else if (reg < DEC_REG_FLAGS) {
 			if (r->end->has_k)
-				rec_learn(r, node, rec_const(r->end->k[reg - DEC_REG_K]));
+				dec_recover_learn(r, node,
+						  rec_const(r->end->k[reg - DEC_REG_K]));
 		} else {
-			rec_learn(r, node,
-				  (struct rec_bits){ r->end->regs.rflags & REC_STATUS,
-						     REC_STATUS });
+			dec_recover_learn(r, node,
+					  (struct rec_bits){ r->end->regs.rflags &
+								     REC_STATUS,
+							     REC_STATUS });
 		}
 	}
 	for (size_t i = 0; i < r->anchors.size; i++)
-		rec_learn(r, r->anchors.data[i].node,
-			  rec_const(r->anchors.data[i].value));
+		dec_recover_learn(r, r->anchors.data[i].node,
+				  rec_const(r->anchors.data[i].value));
 }
 
-struct err *rec_prepare(struct dec_recover *r)
+struct err *dec_recover_prepare(struct dec_recover *r)
 {
-	struct err *err = rec_native_create(&r->native);
+	struct err *err = dec_recover_native_create(&r->native);
 
 	r->stats.steps = r->steps.size;
 	r->stats.accesses = r->accesses.size;
 	r->at = REC_NO_NODE;
 	if (!err)
-		err = rec_show_create(&r->show);
+		err = dec_recover_show_create(&r->show);
 	if (!err)
 		err = index_uses(r);
-	return err ?: rec_sweep_create(r);
+	return err ?: dec_recover_sweep_create(r);
 }
 
 struct err *dec_recover_run(struct dec_recover *r, struct dec_recover_stats *ret)
 {
 	double begin = clock_now_s();
-	struct err *err = rec_prepare(r);
+	struct err *err = dec_recover_prepare(r);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < r->steps.size; i++)
-		rec_wake(r, i);
+		dec_recover_wake(r, i);
 	learn_end(r);
-	err = rec_settle_memory(r);
+	err = dec_recover_settle_memory(r);
 	r->stats.known_conflicts = r->n_conflicts;
 	if (!err)
-		err = rec_guess(r);
-	rec_native_destroy(r->native);
+		err = dec_recover_guess(r);
+	dec_recover_native_destroy(r->native);
 	r->native = NULL;
 	r->stats.seconds = clock_now_s() - begin;
 	*ret = r->stats;

@@ -38,7 +38,7 @@ static struct rec_term link_up(const struct rec_affine *x, uint32_t node)
 	return is_all(b, x->bits) ? rec_term_const(low(x, b.v)) : x->up[node];
 }
 
-struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node)
+struct rec_term dec_recover_affine_find(struct rec_affine *x, uint32_t node)
 {
 	struct rec_term found = { node, true, 1, 0 }, t, above;
 
@@ -68,8 +68,8 @@ static bool is_narrow(const struct rec_affine *x, uint32_t node)
 	return b.m >> 32 == UINT32_MAX && !(b.v >> 32);
 }
 
-struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at, int i,
-				   bool is_out)
+struct rec_term dec_recover_affine_operand(struct rec_affine *x, const struct rec_at *at,
+					   int i, bool is_out)
 {
 	const struct rec_operand *o = &at->form->op[i];
 	uint8_t slot = is_out ? o->out : o->in;
@@ -80,10 +80,11 @@ struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at
 	    o->shift || slot == REC_NONE ||
 	    (o->bits < x->bits && !is_narrow(x, at->ref[slot])))
 		return (struct rec_term){};
-	return rec_affine_find(x, at->ref[slot]);
+	return dec_recover_affine_find(x, at->ref[slot]);
 }
 
-struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t factor)
+struct rec_term dec_recover_term_sum(struct rec_term a, struct rec_term b,
+				     uint64_t factor)
 {
 	struct rec_term sum = { a.root == REC_NO_NODE ? b.root : a.root,
 				a.is_there && b.is_there, a.mul + b.mul * factor,
@@ -96,7 +97,7 @@ struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t fact
 	return sum;
 }
 
-void rec_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b)
+void dec_recover_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b)
 {
 	uint64_t inverse;
 
@@ -126,18 +127,20 @@ static struct rec_term lea_term(struct rec_affine *x, const struct rec_at *at)
 	if (f->agen_bits < x->bits)
 		return (struct rec_term){};
 	if (f->agen_base != REC_NONE)
-		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_base]), 1);
+		t = dec_recover_term_sum(
+			t, dec_recover_affine_find(x, at->ref[f->agen_base]), 1);
 	if (f->agen_index != REC_NONE)
-		t = rec_term_sum(t, rec_affine_find(x, at->ref[f->agen_index]),
-				 f->agen_scale);
+		t = dec_recover_term_sum(
+			t, dec_recover_affine_find(x, at->ref[f->agen_index]),
+			f->agen_scale);
 	return t;
 }
 
 /* What the first operand of @p at becomes, by what it reads. */
 static struct rec_term result_term(struct rec_affine *x, const struct rec_at *at)
 {
-	struct rec_term a = rec_affine_operand(x, at, 0, false);
-	struct rec_term b = rec_affine_operand(x, at, 1, false);
+	struct rec_term a = dec_recover_affine_operand(x, at, 0, false);
+	struct rec_term b = dec_recover_affine_operand(x, at, 1, false);
 	int is;
 
 	switch ((enum rec_kind)at->form->kind) {
@@ -147,22 +150,22 @@ static struct rec_term result_term(struct rec_affine *x, const struct rec_at *at
 	case REC_LEA:
 		return lea_term(x, at);
 	case REC_ADD:
-		return rec_term_sum(a, b, 1);
+		return dec_recover_term_sum(a, b, 1);
 	case REC_SUB:
-		return rec_term_sum(a, b, -1);
+		return dec_recover_term_sum(a, b, -1);
 	case REC_INC:
-		return rec_term_sum(a, rec_term_const(1), 1);
+		return dec_recover_term_sum(a, rec_term_const(1), 1);
 	case REC_DEC:
-		return rec_term_sum(a, rec_term_const(1), -1);
+		return dec_recover_term_sum(a, rec_term_const(1), -1);
 	case REC_NEG:
-		return rec_term_sum(rec_term_const(0), a, -1);
+		return dec_recover_term_sum(rec_term_const(0), a, -1);
 	case REC_SHIFT:
 		if (at->form->insn.mnemonic != ZYDIS_MNEMONIC_SHL ||
 		    at->form->op[1].type != REC_OP_IMM || at->form->imm >= x->bits)
 			break;
-		return rec_term_sum(rec_term_const(0), a, 1ull << at->form->imm);
+		return dec_recover_term_sum(rec_term_const(0), a, 1ull << at->form->imm);
 	case REC_CMOV:
-		is = cond_of(node_get(at, at->form->flags_in), at->form->cc);
+		is = dec_recover_cond_of(node_get(at, at->form->flags_in), at->form->cc);
 		return is < 0 ? (struct rec_term){} : is ? b : a;
 	default:
 		break;
@@ -184,17 +187,19 @@ static void step_join(struct rec_affine *x, const struct rec_at *at)
 
 	switch ((enum rec_kind)at->form->kind) {
 	case REC_PUSH:
-		t = rec_affine_find(x, at->ref[stack_slot(at)]);
-		rec_affine_join(x, t, rec_affine_operand(x, at, 0, false));
+		t = dec_recover_affine_find(x, at->ref[stack_slot(at)]);
+		dec_recover_affine_join(x, t,
+					dec_recover_affine_operand(x, at, 0, false));
 		break;
 	case REC_POP:
-		t = rec_affine_find(x, at->ref[stack_slot(at)]);
-		rec_affine_join(x, rec_affine_operand(x, at, 0, true), t);
+		t = dec_recover_affine_find(x, at->ref[stack_slot(at)]);
+		dec_recover_affine_join(x, dec_recover_affine_operand(x, at, 0, true), t);
 		break;
 	default:
 		t = result_term(x, at);
 		if (t.is_there)
-			rec_affine_join(x, rec_affine_operand(x, at, 0, true), t);
+			dec_recover_affine_join(
+				x, dec_recover_affine_operand(x, at, 0, true), t);
 	}
 }
 
@@ -207,7 +212,8 @@ static uint64_t hash_of(struct rec_term t)
 	return (h ^ h >> 29) + t.root * 0xd6e8feb86659fd93ull;
 }
 
-struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access *a)
+struct rec_term dec_recover_affine_address(struct rec_affine *x,
+					   const struct rec_access *a)
 {
 	struct rec_at at = rec_at(x->r, a->step);
 	const struct dec_mem *m = &at.form->insn.mem[a->mem];
@@ -224,7 +230,8 @@ struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access
 			continue;
 		if (slot == REC_NONE)
 			return (struct rec_term){};
-		t = rec_term_sum(t, rec_affine_find(x, at.ref[slot]), i ? m->scale : 1);
+		t = dec_recover_term_sum(t, dec_recover_affine_find(x, at.ref[slot]),
+					 i ? m->scale : 1);
 	}
 	return t;
 }
@@ -257,17 +264,18 @@ static void access_join(struct rec_affine *x, uint32_t from, uint32_t to)
 	    a->addr != b->addr ||
 	    (is_all(r->bits.data[a->node], x->bits) &&
 	     is_all(r->bits.data[b->node], x->bits)) ||
-	    rec_mem_lost(r, from, to, a->addr & ~7ull, (struct rec_bits){}, r->reach) >
-		    r->reach)
+	    dec_recover_mem_lost(r, from, to, a->addr & ~7ull, (struct rec_bits){},
+				 r->reach) > r->reach)
 		return;
-	rec_affine_join(x, rec_affine_find(x, b->node), rec_affine_find(x, a->node));
+	dec_recover_affine_join(x, dec_recover_affine_find(x, b->node),
+				dec_recover_affine_find(x, a->node));
 }
 
 static bool range_join(struct rec_affine *x, const struct rec_access *a)
 {
 	struct rec_range range;
 
-	if (rec_range_find(x->r, a, &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(x->r, a, &range) != REC_RANGE_SOME)
 		return true;
 	if (range.n < 1 << 16)
 		return words_forget(x, range.to, range.n);
@@ -282,7 +290,8 @@ static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
 	for (uint32_t i = from + 1; i < to; i++) {
 		const struct rec_access *a = &x->r->accesses.data[i];
 
-		if (a->is_range || (a->is_write && rec_affine_address(x, a).root != root))
+		if (a->is_range ||
+		    (a->is_write && dec_recover_affine_address(x, a).root != root))
 			return false;
 	}
 	return true;
@@ -292,7 +301,7 @@ static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
 static bool unplaced_join(struct rec_affine *x, uint32_t i)
 {
 	const struct rec_access *a = &x->r->accesses.data[i], *b;
-	struct rec_term t = rec_affine_address(x, a);
+	struct rec_term t = dec_recover_affine_address(x, a);
 	uint64_t key = hash_of(t) | 1ull << 63, *at, last;
 
 	if (!t.is_there || t.root == REC_NO_NODE || (a->node & REC_VEC) || a->is_masked)
@@ -304,8 +313,8 @@ static bool unplaced_join(struct rec_affine *x, uint32_t i)
 	b = last ? &x->r->accesses.data[last - 1] : NULL;
 	if (b && !a->is_write && a->size == b->size && a->size >= 4 &&
 	    i - last <= AFFINE_NEAR && unplaced_keeps(x, last - 1, i, t.root))
-		rec_affine_join(x, rec_affine_find(x, a->node),
-				rec_affine_find(x, b->node));
+		dec_recover_affine_join(x, dec_recover_affine_find(x, a->node),
+					dec_recover_affine_find(x, b->node));
 	return true;
 }
 
@@ -336,7 +345,7 @@ static bool memory_join(struct rec_affine *x, uint32_t i)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-bool rec_affine_build(struct rec_affine *x)
+bool dec_recover_affine_build(struct rec_affine *x)
 {
 	struct dec_recover *r = x->r;
 
@@ -352,8 +361,8 @@ bool rec_affine_build(struct rec_affine *x)
 		step_join(x, &at);
 	}
 	for (size_t i = 0; i < r->ties.size; i++)
-		rec_affine_join(x, rec_affine_find(x, r->ties.data[i].a),
-				rec_affine_find(x, r->ties.data[i].b));
+		dec_recover_affine_join(x, dec_recover_affine_find(x, r->ties.data[i].a),
+					dec_recover_affine_find(x, r->ties.data[i].b));
 	for (size_t i = 0; i < r->accesses.size; i++) {
 		if (!memory_join(x, i))
 			return false;
@@ -362,7 +371,7 @@ bool rec_affine_build(struct rec_affine *x)
 	return true;
 }
 
-void rec_affine_deinit(struct rec_affine *x)
+void dec_recover_affine_deinit(struct rec_affine *x)
 {
 	free(x->up);
 	map_deinit(&x->touched);
@@ -370,24 +379,25 @@ void rec_affine_deinit(struct rec_affine *x)
 	vec_deinit(&x->intervals);
 }
 
-void rec_affine_learn(struct rec_affine *x)
+void dec_recover_affine_learn(struct rec_affine *x)
 {
 	struct dec_recover *r = x->r;
 
 	for (size_t i = 0; i < r->bits.size; i++) {
-		struct rec_term t = rec_affine_find(x, i);
+		struct rec_term t = dec_recover_affine_find(x, i);
 		const struct rec_interval *in;
 		uint64_t *at;
 
 		if (is_all(r->bits.data[i], x->bits) || !t.is_there)
 			continue;
 		if (t.root == REC_NO_NODE) {
-			rec_learn(r, i, bits_low(t.off, x->bits));
+			dec_recover_learn(r, i, bits_low(t.off, x->bits));
 			continue;
 		}
 		at = map_get(&x->bounds, t.root);
 		in = at ? &x->intervals.data[*at] : NULL;
 		if (in && !in->n && !in->is_empty)
-			rec_learn(r, i, bits_low(rec_term_at(t, in->low), x->bits));
+			dec_recover_learn(r, i,
+					  bits_low(rec_term_at(t, in->low), x->bits));
 	}
 }

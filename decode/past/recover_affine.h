@@ -39,21 +39,23 @@ struct rec_affine {
 };
 
 /** Build the classes. @return false: out of memory, here and below. */
-bool rec_affine_build(struct rec_affine *x);
-void rec_affine_deinit(struct rec_affine *x);
+bool dec_recover_affine_build(struct rec_affine *x);
+void dec_recover_affine_deinit(struct rec_affine *x);
 
 /** @return operand @p i of @p at; of which less than x->bits are looked at: not there. */
-struct rec_term rec_affine_operand(struct rec_affine *x, const struct rec_at *at, int i,
-				   bool is_out);
+struct rec_term dec_recover_affine_operand(struct rec_affine *x, const struct rec_at *at,
+					   int i, bool is_out);
 
 /** @return the address of an access that is no range. */
-struct rec_term rec_affine_address(struct rec_affine *x, const struct rec_access *a);
+struct rec_term dec_recover_affine_address(struct rec_affine *x,
+					   const struct rec_access *a);
 
 /** @return what @p node is. */
-struct rec_term rec_affine_find(struct rec_affine *x, uint32_t node);
+struct rec_term dec_recover_affine_find(struct rec_affine *x, uint32_t node);
 
 /** @return a + b * factor, unless there are two unknowns in it. */
-struct rec_term rec_term_sum(struct rec_term a, struct rec_term b, uint64_t factor);
+struct rec_term dec_recover_term_sum(struct rec_term a, struct rec_term b,
+				     uint64_t factor);
 
 static inline struct rec_term rec_term_const(uint64_t v)
 {
@@ -61,19 +63,20 @@ static inline struct rec_term rec_term_const(uint64_t v)
 }
 
 /** Terms @p a and @p b are the same value. */
-void rec_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b);
+void dec_recover_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b);
 
 /** The values of a root are among the @p n + 1 from @p low on. */
-bool rec_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low, uint64_t n);
+bool dec_recover_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low,
+			      uint64_t n);
 
 /** Learn from what branches compared. */
-bool rec_affine_branches(struct rec_affine *x);
+bool dec_recover_affine_branches(struct rec_affine *x);
 
 /** Find classes by what lies where they point to (recover_content.c). */
-bool rec_affine_contents(struct rec_affine *x);
+bool dec_recover_affine_contents(struct rec_affine *x);
 
 /** Let all nodes of classes whose root is found learn their values. */
-void rec_affine_learn(struct rec_affine *x);
+void dec_recover_affine_learn(struct rec_affine *x);
 
 /** @return the value of @p t when its root is @p v. */
 static inline uint64_t rec_term_at(struct rec_term t, uint64_t v)

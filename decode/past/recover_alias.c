@@ -39,7 +39,7 @@ static bool is_pointer(uint64_t v)
 	return v >= 4096 && v < 1ull << 47;
 }
 
-bool rec_bases_add(struct dec_recover *r, uint64_t v)
+bool dec_recover_bases_add(struct dec_recover *r, uint64_t v)
 {
 	return !is_pointer(v) || !map_put(&r->bases, v, 1);
 }
@@ -91,10 +91,11 @@ static bool ends_look(struct dec_recover *r, const struct dec_recover_heap_call 
 /* What the allocator gave, or was given back. */
 static bool fresh_add(struct dec_recover *r, uint64_t v)
 {
-	return rec_bases_add(r, v) && (!is_pointer(v) || !map_put(&r->fresh, v, 1));
+	return dec_recover_bases_add(r, v) &&
+	       (!is_pointer(v) || !map_put(&r->fresh, v, 1));
 }
 
-bool rec_bases_begin(struct dec_recover *r)
+bool dec_recover_bases_begin(struct dec_recover *r)
 {
 	bool is_first = !r->looked_at.size;
 
@@ -117,15 +118,15 @@ bool rec_bases_begin(struct dec_recover *r)
 		bool is_lea = f->kind == REC_LEA && f->agen_base == REC_NONE &&
 			      f->agen_index == REC_NONE;
 
-		if ((is_lea && !rec_bases_add(r, f->agen_disp)) ||
+		if ((is_lea && !dec_recover_bases_add(r, f->agen_disp)) ||
 		    (f->kind == REC_MOV && f->op[1].type == REC_OP_IMM &&
-		     !rec_bases_add(r, f->imm)))
+		     !dec_recover_bases_add(r, f->imm)))
 			return false;
 	}
 	for (size_t i = 0; i < r->accesses.size; i++) {
 		const struct rec_access *a = &r->accesses.data[i];
 
-		if (a->placed == REC_KNOWN && !rec_bases_note(r, a))
+		if (a->placed == REC_KNOWN && !dec_recover_bases_note(r, a))
 			return false;
 	}
 	return true;
@@ -175,7 +176,7 @@ static bool store_is_far(const struct rec_form *f, uint64_t word)
 	return f->n_placed >= ALIAS_PLACED && word + span - f->lowest > 3 * span;
 }
 
-bool rec_bases_note(struct dec_recover *r, const struct rec_access *a)
+bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a)
 {
 	struct rec_at at;
 	const struct dec_mem *m;
@@ -193,7 +194,7 @@ bool rec_bases_note(struct dec_recover *r, const struct rec_access *a)
 		return true;
 	node = base_node(&at, a, &off);
 	return node == REC_NO_NODE || r->bits.data[node].m != UINT64_MAX ||
-	       rec_bases_add(r, r->bits.data[node].v);
+	       dec_recover_bases_add(r, r->bits.data[node].v);
 }
 
 /* ---- a store at a word -------------------------------------------------------------------------- */
@@ -244,7 +245,7 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 	struct rec_bytes b;
 	int64_t off;
 
-	if (rec_heap_excludes(r, a->step, word))
+	if (dec_recover_heap_excludes(r, a->step, word))
 		return REC_MAY_NO;
 	if (at.form->is_bulk || at.form->kind == REC_MASKED_STORE || !unit)
 		return REC_MAY_PERHAPS;
@@ -256,7 +257,7 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 	if (size < min)
 		return REC_MAY_NO;
 	base = &r->bits.data[*node];
-	rec_read_bytes(r, at.ref[a->slot], &b);
+	dec_recover_read_bytes(r, at.ref[a->slot], &b);
 	// Its first byte lies before the word's, or in it.
 	for (int first = unit - size; first < 8; first += unit) {
 		uint64_t v = 0, m = 0;
@@ -277,8 +278,8 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 	return REC_MAY_NO;
 }
 
-bool rec_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
-		       struct rec_bits now)
+bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
+			       struct rec_bits now)
 {
 	const struct rec_access *a = &r->accesses.data[access];
 	uint64_t base;
@@ -307,11 +308,11 @@ static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 {
 	if (!assume(r, node, base))
 		return;
-	rec_learn(r, node, rec_const(base));
-	rec_settle(r);
+	dec_recover_learn(r, node, rec_const(base));
+	dec_recover_settle(r);
 }
 
-void rec_assumed_conflict(struct dec_recover *r, uint32_t node)
+void dec_recover_assumed_conflict(struct dec_recover *r, uint32_t node)
 {
 	uint64_t *at = map_get(&r->assumed_at, node);
 
@@ -319,24 +320,24 @@ void rec_assumed_conflict(struct dec_recover *r, uint32_t node)
 		r->assumed.data[*at].is_refuted = true;
 }
 
-void rec_assume_again(struct dec_recover *r)
+void dec_recover_assume_again(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->assumed.size; i++) {
 		const struct rec_assumed *s = &r->assumed.data[i];
 
 		if (!s->is_refuted && s->from <= r->stage)
-			rec_learn(r, s->node, rec_const(s->value));
+			dec_recover_learn(r, s->node, rec_const(s->value));
 	}
 }
 
-bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
-		       uint64_t value)
+bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
+			       uint64_t value)
 {
 	uint32_t found = REC_NO_NODE, node, n = 0;
 	uint64_t base = 0, b;
 
-	for (uint32_t i = rec_lost_between(r, r->moment, seen, REC_NO_ACCESS);
-	     i != REC_NO_ACCESS; i = rec_lost_between(r, r->moment, seen, i)) {
+	for (uint32_t i = dec_recover_lost_between(r, r->moment, seen, REC_NO_ACCESS);
+	     i != REC_NO_ACCESS; i = dec_recover_lost_between(r, r->moment, seen, i)) {
 		const struct rec_access *a = &r->accesses.data[i];
 
 		if (++n > REC_LOST)
@@ -366,7 +367,7 @@ static struct rec_home *home_of(struct dec_recover *r, uint64_t value)
 	return h && (at || !map_put(&r->home_at, value, r->homes.size - 1)) ? h : NULL;
 }
 
-bool rec_homes_note(struct dec_recover *r, uint32_t access)
+bool dec_recover_homes_note(struct dec_recover *r, uint32_t access)
 {
 	const struct rec_access *a = &r->accesses.data[access];
 
@@ -375,17 +376,17 @@ bool rec_homes_note(struct dec_recover *r, uint32_t access)
 		struct rec_home *h;
 		uint64_t v;
 
-		if (!rec_access_word(r, a, a->addr + i, &v) || !is_pointer(v) ||
+		if (!dec_recover_access_word(r, a, a->addr + i, &v) || !is_pointer(v) ||
 		    !map_get(&r->fresh, v))
 			continue;
 		h = home_of(r, v);
-		if (!h || !rec_chain_add(&h->at, access))
+		if (!h || !dec_recover_chain_add(&h->at, access))
 			return false;
 	}
 	return true;
 }
 
-bool rec_homes_begin(struct dec_recover *r)
+bool dec_recover_homes_begin(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->homes.size; i++) {
 		r->homes.data[i].at.size = r->homes.data[i].at.begin = 0;
@@ -401,7 +402,7 @@ bool rec_homes_begin(struct dec_recover *r)
 	return true;
 }
 
-void rec_homes_deinit(struct dec_recover *r)
+void dec_recover_homes_deinit(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->homes.size; i++)
 		free(r->homes.data[i].at.at);
@@ -426,7 +427,7 @@ static int word_add(uint64_t words[ALIAS_HOMES], int n, uint64_t word)
 static int homes_find(const struct dec_recover *r, const struct rec_home *h,
 		      uint64_t value, uint64_t words[ALIAS_HOMES])
 {
-	uint32_t k = rec_chain_rank(&h->at, r->moment + 1);
+	uint32_t k = dec_recover_chain_rank(&h->at, r->moment + 1);
 	int n = 0;
 
 	for (int i = 0; i < ALIAS_HELD && k + i < h->at.size && n < ALIAS_HOMES; i++) {
@@ -435,7 +436,7 @@ static int homes_find(const struct dec_recover *r, const struct rec_home *h,
 		uint64_t v;
 
 		for (unsigned j = -a->addr & 7; j + 8 <= a->size; j += 8) {
-			if (rec_access_word(r, a, a->addr + j, &v) && v == value)
+			if (dec_recover_access_word(r, a, a->addr + j, &v) && v == value)
 				n = word_add(words, n, a->addr + j);
 		}
 	}
@@ -444,7 +445,7 @@ static int homes_find(const struct dec_recover *r, const struct rec_home *h,
 	return n;
 }
 
-bool rec_alias_home(struct dec_recover *r, const struct rec_access *a)
+bool dec_recover_alias_home(struct dec_recover *r, const struct rec_access *a)
 {
 	uint64_t base = 0, b, *home, words[ALIAS_HOMES], now;
 	uint32_t node = REC_NO_NODE, n, seen;
@@ -459,8 +460,9 @@ bool rec_alias_home(struct dec_recover *r, const struct rec_access *a)
 	home = v.m == UINT64_MAX ? map_get(&r->home_at, v.v) : NULL;
 	n_words = home && r->stage ? homes_find(r, &r->homes.data[*home], v.v, words) : 0;
 	for (int i = 0; i < n_words; i++) {
-		if (!rec_mem_fact(r, words[i], &now, &seen, &is_clear) || now != v.v ||
-		    !is_clear || store_fits(r, a, 8, words[i], v, &n, &b) != REC_MAY_YES)
+		if (!dec_recover_mem_fact(r, words[i], &now, &seen, &is_clear) ||
+		    now != v.v || !is_clear ||
+		    store_fits(r, a, 8, words[i], v, &n, &b) != REC_MAY_YES)
 			continue;
 		node = n;
 		base = b;

@@ -44,7 +44,8 @@ static void interval_meet(struct rec_interval *a, uint64_t low, uint64_t n, uint
 	}
 }
 
-bool rec_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low, uint64_t n)
+bool dec_recover_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low,
+			      uint64_t n)
 {
 	uint64_t *at = map_get(&x->bounds, key), all = rec_ones(x->bits);
 	struct rec_interval *in;
@@ -67,9 +68,9 @@ static bool term_bound(struct rec_affine *x, struct rec_term t, uint64_t low, ui
 	uint64_t all = rec_ones(x->bits);
 
 	if (((t.mul ^ 1) & all) == 0)
-		return rec_affine_bound(x, t.root, low - t.off, n);
+		return dec_recover_affine_bound(x, t.root, low - t.off, n);
 	if (((t.mul ^ -1ull) & all) == 0)
-		return rec_affine_bound(x, t.root, t.off - low - n, n);
+		return dec_recover_affine_bound(x, t.root, t.off - low - n, n);
 	return true;
 }
 
@@ -102,7 +103,7 @@ static bool pair_test(struct rec_affine *x, const struct bounds_test *t)
 	if (((t->a.mul ^ 1) & all) || ((t->b.mul ^ 1) & all))
 		return true;
 	if (t->how == BOUNDS_EQUAL) {
-		rec_affine_join(x, t->a, t->b);
+		dec_recover_affine_join(x, t->a, t->b);
 		return true;
 	}
 	// root of a - root of b + off is below 0.
@@ -113,7 +114,7 @@ static bool pair_test(struct rec_affine *x, const struct bounds_test *t)
 		key = (t->b.root + 1ull) << 32 | t->a.root;
 		low = -low - n;
 	}
-	return rec_affine_bound(x, key, low, n);
+	return dec_recover_affine_bound(x, key, low, n);
 }
 
 /* The comparison that set the flags of branch @p at. @return whether there was one. */
@@ -136,20 +137,20 @@ static bool test_find(struct rec_affine *x, const struct rec_at *at,
 	case REC_CMP:
 	case REC_SUB:
 		*is_zero = false;
-		t->a = rec_affine_operand(x, &by, 0, false);
-		t->b = rec_affine_operand(x, &by, 1, false);
+		t->a = dec_recover_affine_operand(x, &by, 0, false);
+		t->b = dec_recover_affine_operand(x, &by, 1, false);
 		break;
 	case REC_TEST:
 	case REC_AND:
 	case REC_OR:
-		t->a = by.form->is_same ? rec_affine_operand(x, &by, 0, false) :
+		t->a = by.form->is_same ? dec_recover_affine_operand(x, &by, 0, false) :
 					  (struct rec_term){};
 		*is_zero = false;
 		break;
 	case REC_ADD:
 	case REC_INC:
 	case REC_DEC:
-		t->a = rec_affine_operand(x, &by, 0, true);
+		t->a = dec_recover_affine_operand(x, &by, 0, true);
 		break;
 	default:
 		return false;
@@ -160,7 +161,7 @@ static bool test_find(struct rec_affine *x, const struct rec_at *at,
 /* What branch @p at, which was taken or not, says of it. @return whether it is of use. */
 static bool test_read(const struct rec_at *at, bool is_zero, struct bounds_test *t)
 {
-	uint64_t next = rec_next_rip(at->r, at->step);
+	uint64_t next = dec_recover_next_rip(at->r, at->step);
 	bool holds = next == at->form->insn.target;
 	struct rec_term a = t->a;
 
@@ -210,7 +211,7 @@ static int just_stepped(struct rec_affine *x, uint32_t step, struct rec_term t)
 			by = f->kind == REC_ADD ? f->imm : -f->imm;
 		if (!by)
 			continue;
-		out = rec_affine_operand(x, &at, 0, true);
+		out = dec_recover_affine_operand(x, &at, 0, true);
 		if (out.is_there && out.root == t.root && out.off == t.off &&
 		    out.mul == t.mul)
 			return by;
@@ -222,7 +223,7 @@ static int just_stepped(struct rec_affine *x, uint32_t step, struct rec_term t)
 static void loop_end(struct rec_affine *x, const struct rec_at *at, struct bounds_test *t)
 {
 	if (t->how == BOUNDS_EQUAL ||
-	    rec_next_rip(at->r, at->step) == at->form->insn.target ||
+	    dec_recover_next_rip(at->r, at->step) == at->form->insn.target ||
 	    at->form->insn.target > at->form->insn.rip ||
 	    (just_stepped(x, at->step, t->b) != 1 &&
 	     just_stepped(x, at->step, t->a) != -1))
@@ -255,14 +256,14 @@ static void pairs_join(struct rec_affine *x)
 
 		if (s->key == MAP_EMPTY_KEY || !(s->key >> 32) || in->n || in->is_empty)
 			continue;
-		a = rec_affine_find(x, (s->key >> 32) - 1);
-		b = rec_affine_find(x, (uint32_t)s->key);
+		a = dec_recover_affine_find(x, (s->key >> 32) - 1);
+		b = dec_recover_affine_find(x, (uint32_t)s->key);
 		b.off += in->low;
-		rec_affine_join(x, a, b);
+		dec_recover_affine_join(x, a, b);
 	}
 }
 
-bool rec_affine_branches(struct rec_affine *x)
+bool dec_recover_affine_branches(struct rec_affine *x)
 {
 	for (int pass = 0; pass < BOUNDS_PASSES; pass++) {
 		map_deinit(&x->bounds);
@@ -279,19 +280,19 @@ bool rec_affine_branches(struct rec_affine *x)
 	return true;
 }
 
-struct err *rec_bounds_apply(struct dec_recover *r)
+struct err *dec_recover_bounds_apply(struct dec_recover *r)
 {
 	bool is = true;
 
 	for (unsigned bits = 32; bits <= 64 && is; bits += 32) {
 		struct rec_affine x = { .r = r, .bits = bits };
 
-		is = rec_affine_build(&x) && rec_affine_branches(&x) &&
-		     (bits < 64 || rec_affine_contents(&x));
+		is = dec_recover_affine_build(&x) && dec_recover_affine_branches(&x) &&
+		     (bits < 64 || dec_recover_affine_contents(&x));
 		if (is)
-			rec_affine_learn(&x);
-		rec_affine_deinit(&x);
-		rec_settle(r);
+			dec_recover_affine_learn(&x);
+		dec_recover_affine_deinit(&x);
+		dec_recover_settle(r);
 	}
 	return is ? NULL : &err_nomem;
 }

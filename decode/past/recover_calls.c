@@ -66,7 +66,8 @@ static const struct call_effect *call_effect(uint64_t nr)
 	return NULL;
 }
 
-enum rec_range_certainty rec_call_find(const struct rec_at *at, struct rec_range *ret)
+enum rec_range_certainty dec_recover_call_find(const struct rec_at *at,
+					       struct rec_range *ret)
 {
 	struct rec_bits nr = rec_reg(at, RAX, false), to, n;
 	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
@@ -103,7 +104,7 @@ static bool call_keeps_const(struct dec_recover *r, uint32_t step)
 }
 
 /* Mappings that nobody may write were the same from here on to the end. */
-void rec_calls_look(struct dec_recover *r)
+void dec_recover_calls_look(struct dec_recover *r)
 {
 	r->const_from = 0;
 	for (size_t i = r->calls.size; i > 0 && !r->const_from; i--) {

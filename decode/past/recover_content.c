@@ -50,7 +50,7 @@ static bool contents_collect(struct contents *c)
 		if (a->is_range || a->mem >= REC_BELOW || a->placed >= REC_INFERRED ||
 		    (a->node & REC_VEC))
 			continue;
-		t = rec_affine_address(c->x, a);
+		t = dec_recover_affine_address(c->x, a);
 		if (!t.is_there || t.root == REC_NO_NODE)
 			continue;
 		to = vec_push(&c->all);
@@ -124,7 +124,7 @@ static int words_agree(struct contents *c, const struct content *at, size_t n, u
 		c->n_looks++;
 		if (addr >= REC_TOP - 64)
 			return -1;
-		if (!rec_mem_seen(r, addr, a->size, &seen, &is_const)) {
+		if (!dec_recover_mem_seen(r, addr, a->size, &seen, &is_const)) {
 			c->is_out = true;
 			return -1;
 		}
@@ -164,10 +164,10 @@ static void class_find(struct contents *c, const struct content *at, size_t n)
 	}
 	if (best < CONTENT_LEAST || (is_bounded ? next >= 0 : 2 * next >= best))
 		return;
-	rec_affine_bound(c->x, at->root, found, 0);
+	dec_recover_affine_bound(c->x, at->root, found, 0);
 }
 
-bool rec_affine_contents(struct rec_affine *x)
+bool dec_recover_affine_contents(struct rec_affine *x)
 {
 	struct contents c = { .x = x };
 	bool is = contents_collect(&c);

@@ -6,19 +6,20 @@
  */
 #include "decode/past/recover_rules.h"
 
-void flags_put(const struct rec_at *at, uint64_t v, uint64_t m)
+void dec_recover_flags_put(const struct rec_at *at, uint64_t v, uint64_t m)
 {
 	node_put(at, at->form->flags_out, (struct rec_bits){ v & m, m });
 }
 
 /* @return the flag: 0, 1, or -1 when it is not known. */
-int flag_of(struct rec_bits flags, uint64_t flag)
+int dec_recover_flag_of(struct rec_bits flags, uint64_t flag)
 {
 	return flags.m & flag ? !!(flags.v & flag) : -1;
 }
 
 /* ZF, SF and PF of result @p r, and back. @return what r is known to be, from them. */
-struct rec_bits flags_result(const struct rec_at *at, struct rec_bits r, unsigned bits)
+struct rec_bits dec_recover_flags_result(const struct rec_at *at, struct rec_bits r,
+					 unsigned bits)
 {
 	struct rec_bits f = node_get(at, at->form->flags_out), back = {};
 	uint64_t top = 1ull << (bits - 1);
@@ -26,19 +27,20 @@ struct rec_bits flags_result(const struct rec_at *at, struct rec_bits r, unsigne
 	if (at->form->flags_out == REC_NONE)
 		return back;
 	if (r.v)
-		flags_put(at, 0, RULE_ZF);
+		dec_recover_flags_put(at, 0, RULE_ZF);
 	else if (is_all(r, bits))
-		flags_put(at, RULE_ZF, RULE_ZF);
+		dec_recover_flags_put(at, RULE_ZF, RULE_ZF);
 	if (r.m & top)
-		flags_put(at, r.v & top ? RULE_SF : 0, RULE_SF);
+		dec_recover_flags_put(at, r.v & top ? RULE_SF : 0, RULE_SF);
 	if ((r.m & 0xff) == 0xff)
-		flags_put(at, __builtin_parityll(r.v & 0xff) ? 0 : RULE_PF, RULE_PF);
-	if (flag_of(f, RULE_ZF) == 1)
+		dec_recover_flags_put(at, __builtin_parityll(r.v & 0xff) ? 0 : RULE_PF,
+				      RULE_PF);
+	if (dec_recover_flag_of(f, RULE_ZF) == 1)
 		return bits_low(0, bits);
 	if (f.m & RULE_SF)
 		back = (struct rec_bits){ f.v & RULE_SF ? top : 0, top };
 	// Not zero, and all bits but one are.
-	if (flag_of(f, RULE_ZF) == 0 && !r.v &&
+	if (dec_recover_flag_of(f, RULE_ZF) == 0 && !r.v &&
 	    __builtin_popcountll(rec_ones(bits) & ~r.m) == 1) {
 		back.m |= rec_ones(bits) & ~r.m;
 		back.v |= rec_ones(bits) & ~r.m;
@@ -46,8 +48,8 @@ struct rec_bits flags_result(const struct rec_at *at, struct rec_bits r, unsigne
 	return back;
 }
 
-void flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
-	       struct rec_bits r, unsigned bits, bool is_sub, bool has_carry)
+void dec_recover_flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
+			   struct rec_bits r, unsigned bits, bool is_sub, bool has_carry)
 {
 	uint64_t top = 1ull << (bits - 1), over;
 
@@ -55,17 +57,19 @@ void flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
 	    !is_all(r, bits))
 		return;
 	over = is_sub ? (a.v ^ b.v) & (a.v ^ r.v) : ~(a.v ^ b.v) & (a.v ^ r.v);
-	flags_put(at, (over & top ? RULE_OF : 0) | ((a.v ^ b.v ^ r.v) & 16 ? RULE_AF : 0),
-		  RULE_OF | RULE_AF);
+	dec_recover_flags_put(
+		at, (over & top ? RULE_OF : 0) | ((a.v ^ b.v ^ r.v) & 16 ? RULE_AF : 0),
+		RULE_OF | RULE_AF);
 	if (has_carry)
-		flags_put(at, (is_sub ? a.v < b.v : r.v < a.v) ? RULE_CF : 0, RULE_CF);
+		dec_recover_flags_put(at, (is_sub ? a.v < b.v : r.v < a.v) ? RULE_CF : 0,
+				      RULE_CF);
 }
 
 /* @return whether condition @p cc holds: 0, 1 or -1. */
-int cond_of(struct rec_bits f, int cc)
+int dec_recover_cond_of(struct rec_bits f, int cc)
 {
-	int c = flag_of(f, RULE_CF), z = flag_of(f, RULE_ZF), s = flag_of(f, RULE_SF),
-	    o = flag_of(f, RULE_OF);
+	int c = dec_recover_flag_of(f, RULE_CF), z = dec_recover_flag_of(f, RULE_ZF),
+	    s = dec_recover_flag_of(f, RULE_SF), o = dec_recover_flag_of(f, RULE_OF);
 	int is = -1;
 
 	switch (cc >> 1) {
@@ -85,7 +89,7 @@ int cond_of(struct rec_bits f, int cc)
 		is = s;
 		break;
 	case 5:
-		is = flag_of(f, RULE_PF);
+		is = dec_recover_flag_of(f, RULE_PF);
 		break;
 	case 6:
 		is = s >= 0 && o >= 0 ? s != o : -1;
@@ -101,13 +105,13 @@ int cond_of(struct rec_bits f, int cc)
 }
 
 /* Condition @p cc is known to hold, or not: what that says of the flags. */
-void cond_put(const struct rec_at *at, int cc, bool holds)
+void dec_recover_cond_put(const struct rec_at *at, int cc, bool holds)
 {
 	struct rec_bits f = node_get(at, at->form->flags_in), b = {};
 	static const uint64_t single[] = { RULE_OF, RULE_CF, RULE_ZF, 0,
 					   RULE_SF, RULE_PF, 0,	      0 };
-	int z = flag_of(f, RULE_ZF), c = flag_of(f, RULE_CF), s = flag_of(f, RULE_SF),
-	    o = flag_of(f, RULE_OF);
+	int z = dec_recover_flag_of(f, RULE_ZF), c = dec_recover_flag_of(f, RULE_CF),
+	    s = dec_recover_flag_of(f, RULE_SF), o = dec_recover_flag_of(f, RULE_OF);
 	bool is = holds ^ (cc & 1);
 
 	if (single[cc >> 1]) {

@@ -14,7 +14,7 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
 /* ---- slots ------------------------------------------------------------------------------ */
 
-uint8_t form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out)
+uint8_t dec_recover_form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out)
 {
 	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
 
@@ -58,25 +58,28 @@ static struct err *form_add_slots(struct rec_form *f)
 	if (!f->slot)
 		return &err_nomem;
 	memcpy(f->slot, slot, f->n_in + f->n_out);
-	f->flags_in = form_slot_of(f, DEC_REG_FLAGS, false);
-	f->flags_out = form_slot_of(f, DEC_REG_FLAGS, true);
-	f->rsp_in = form_slot_of(f, RSP, false);
-	f->rsp_out = form_slot_of(f, RSP, true);
+	f->flags_in = dec_recover_form_slot_of(f, DEC_REG_FLAGS, false);
+	f->flags_out = dec_recover_form_slot_of(f, DEC_REG_FLAGS, true);
+	f->rsp_in = dec_recover_form_slot_of(f, RSP, false);
+	f->rsp_out = dec_recover_form_slot_of(f, RSP, true);
 	for (int m = 0; m < DEC_MEMS; m++) {
 		f->base_in[m] = f->index_in[m] = REC_NONE;
 		if (m >= insn->n_mem || insn->mem[m].is_absolute)
 			continue;
 		if (insn->mem[m].base != DEC_REG_NONE)
-			f->base_in[m] = form_slot_of(f, insn->mem[m].base, false);
+			f->base_in[m] =
+				dec_recover_form_slot_of(f, insn->mem[m].base, false);
 		if (insn->mem[m].index != DEC_REG_NONE)
-			f->index_in[m] = form_slot_of(f, insn->mem[m].index, false);
+			f->index_in[m] =
+				dec_recover_form_slot_of(f, insn->mem[m].index, false);
 	}
 	return NULL;
 }
 
 /* ---- operands ---------------------------------------------------------------------------- */
 
-void form_reg_operand(struct rec_form *f, struct rec_operand *o, ZydisRegister zr)
+void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
+				  ZydisRegister zr)
 {
 	ZydisRegister full =
 		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, zr);
@@ -102,8 +105,8 @@ void form_reg_operand(struct rec_form *f, struct rec_operand *o, ZydisRegister z
 	if (zr == ZYDIS_REGISTER_AH || zr == ZYDIS_REGISTER_BH ||
 	    zr == ZYDIS_REGISTER_CH || zr == ZYDIS_REGISTER_DH)
 		o->shift = 8;
-	o->in = form_slot_of(f, o->reg, false);
-	o->out = form_slot_of(f, o->reg, true);
+	o->in = dec_recover_form_slot_of(f, o->reg, false);
+	o->out = dec_recover_form_slot_of(f, o->reg, true);
 }
 
 static void form_agen(struct rec_form *f, const ZydisDecodedInstruction *d,
@@ -115,9 +118,9 @@ static void form_agen(struct rec_form *f, const ZydisDecodedInstruction *d,
 	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP)
 		f->agen_disp += f->insn.rip + f->insn.len;
 	else if (op->mem.base != ZYDIS_REGISTER_NONE)
-		form_reg_operand(f, &base, op->mem.base);
+		dec_recover_form_reg_operand(f, &base, op->mem.base);
 	if (op->mem.index != ZYDIS_REGISTER_NONE)
-		form_reg_operand(f, &index, op->mem.index);
+		dec_recover_form_reg_operand(f, &index, op->mem.index);
 	f->agen_base = base.in;
 	f->agen_index = index.in;
 	f->agen_scale = op->mem.scale ? op->mem.scale : 1;
@@ -130,7 +133,8 @@ static bool form_is_listed(const ZydisDecodedOperand *op, const struct dec_mem *
 }
 
 /* EVEX names k0 where no mask applies. */
-bool form_is_no_mask(const struct form_maker *k, const ZydisDecodedOperand *op)
+bool dec_recover_form_is_no_mask(const struct form_maker *k,
+				 const ZydisDecodedOperand *op)
 {
 	return op->encoding == ZYDIS_OPERAND_ENCODING_MASK &&
 	       k->d.avx.mask.mode <= ZYDIS_MASK_MODE_DISABLED;
@@ -161,7 +165,7 @@ static void form_add_operands(struct form_maker *k)
 		const ZydisDecodedOperand *op = &k->ops[i];
 		struct rec_operand *o = &f->op[f->n_ops];
 
-		if (form_is_no_mask(k, op))
+		if (dec_recover_form_is_no_mask(k, op))
 			continue;
 		*o = (struct rec_operand){ .in = REC_NONE, .out = REC_NONE };
 		o->bits = op->size;
@@ -172,13 +176,13 @@ static void form_add_operands(struct form_maker *k)
 			} else if (m < f->insn.n_mem && !f->is_wild &&
 				   form_is_listed(op, &f->insn.mem[m])) {
 				o->type = REC_OP_MEM;
-				o->in = form_slot_of(f, 0x80 | m, false);
-				o->out = form_slot_of(f, 0x80 | m, true);
+				o->in = dec_recover_form_slot_of(f, 0x80 | m, false);
+				o->out = dec_recover_form_slot_of(f, 0x80 | m, true);
 				o->bits = f->insn.mem[m].size * 8;
 				m++;
 			}
 		} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
-			form_reg_operand(f, o, op->reg.value);
+			dec_recover_form_reg_operand(f, o, op->reg.value);
 			if (!(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 				o->out = REC_NONE;
 		} else if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
@@ -240,7 +244,7 @@ static bool form_has_odd_memory(const struct form_maker *k)
  * before AVX-512 (the manual, volume 1, 13.4). */
 static void form_set_save(struct form_maker *k)
 {
-	enum insn_image image = insn_saves(k->d.mnemonic);
+	enum insn_image image = dec_insn_saves(k->d.mnemonic);
 
 	if (image != INSN_IMAGE_FX && image != INSN_IMAGE_EXTENDED)
 		return;
@@ -482,7 +486,7 @@ static void form_set_syscall(struct rec_form *f)
 	f->is_wild = true;
 }
 
-struct err *rec_form_init(struct rec_form *f, const struct dec_insn *insn)
+struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *insn)
 {
 	struct form_maker k = { .f = f };
 	struct err *err;
@@ -506,12 +510,12 @@ struct err *rec_form_init(struct rec_form *f, const struct dec_insn *insn)
 		return err;
 	form_add_operands(&k);
 	form_set_save(&k);
-	f->is_native = form_runs(&k);
+	f->is_native = dec_recover_form_runs(&k);
 	f->kind = form_kind(&k);
 	return NULL;
 }
 
-void rec_form_deinit(struct rec_form *f)
+void dec_recover_form_deinit(struct rec_form *f)
 {
 	free(f->slot);
 	free(f->perm);

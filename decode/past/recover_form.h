@@ -21,16 +21,18 @@ struct form_maker {
 
 /** @return the input (or output) slot of register @p reg, or of memory operand reg & 0x7f;
  * REC_NONE when there is none. */
-uint8_t form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out);
+uint8_t dec_recover_form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out);
 
 /** Fill @p o for Zydis register @p zr; its type stays REC_OP_NONE for those that are not
  * tracked. */
-void form_reg_operand(struct rec_form *f, struct rec_operand *o, ZydisRegister zr);
+void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
+				  ZydisRegister zr);
 
 /** @return whether @p op is k0 where EVEX means no mask. */
-bool form_is_no_mask(const struct form_maker *k, const ZydisDecodedOperand *op);
+bool dec_recover_form_is_no_mask(const struct form_maker *k,
+				 const ZydisDecodedOperand *op);
 
 /** Fill need, give and the flags' masks. @return whether the CPU may run it in a stub. */
-bool form_runs(struct form_maker *k);
+bool dec_recover_form_runs(struct form_maker *k);
 
 #endif

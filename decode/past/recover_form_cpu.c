@@ -104,7 +104,7 @@ static uint64_t form_need(const ZydisDecodedOperand *op, const struct rec_operan
 }
 
 /* Fill need and give. @return whether the CPU may run it in a stub. */
-bool form_runs(struct form_maker *k)
+bool dec_recover_form_runs(struct form_maker *k)
 {
 	const uint64_t x87 = 1ull << (DEC_REG_X87 - DEC_GPRS);
 	struct rec_form *f = k->f;
@@ -138,16 +138,17 @@ bool form_runs(struct form_maker *k)
 			if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || n_listed++)
 				return false;
 			o.type = REC_OP_MEM;
-			o.in = form_slot_of(f, 0x80, false);
-			o.out = form_slot_of(f, 0x80, true);
+			o.in = dec_recover_form_slot_of(f, 0x80, false);
+			o.out = dec_recover_form_slot_of(f, 0x80, true);
 			o.bits = f->insn.mem[0].size * 8;
 		} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			ZydisRegisterClass c = ZydisRegisterGetClass(op->reg.value);
 
-			if (c == ZYDIS_REGCLASS_FLAGS || form_is_no_mask(k, op) ||
+			if (c == ZYDIS_REGCLASS_FLAGS ||
+			    dec_recover_form_is_no_mask(k, op) ||
 			    op->reg.value == ZYDIS_REGISTER_MXCSR)
 				continue;
-			form_reg_operand(f, &o, op->reg.value);
+			dec_recover_form_reg_operand(f, &o, op->reg.value);
 			if (o.type == REC_OP_NONE)
 				return false;
 		} else if (op->type != ZYDIS_OPERAND_TYPE_IMMEDIATE) {

@@ -21,7 +21,7 @@ struct frame_size {
 	bool is_known, is_mixed;
 };
 
-bool rec_frame_ends(const struct rec_form *f)
+bool dec_recover_frame_ends(const struct rec_form *f)
 {
 	const struct dec_insn *insn = &f->insn;
 
@@ -69,7 +69,7 @@ static uint64_t function_of(const struct dec_recover *r, uint32_t step)
 			return 0;
 		step++;
 	}
-	back = step < r->steps.size ? rec_next_rip(r, step) : 0;
+	back = step < r->steps.size ? dec_recover_next_rip(r, step) : 0;
 	if (!back || !code_read(r, back - 5, call, 5) || call[0] != 0xe8)
 		return 0;
 	memcpy(&rel, call + 1, 4);
@@ -133,7 +133,7 @@ static void sizes_see(const struct dec_recover *r, struct frame_size *sizes)
 	}
 }
 
-struct err *rec_frames_apply(struct dec_recover *r)
+struct err *dec_recover_frames_apply(struct dec_recover *r)
 {
 	struct frame_size *sizes = calloc(r->forms.size + 1, sizeof(*sizes));
 
@@ -149,11 +149,13 @@ struct err *rec_frames_apply(struct dec_recover *r)
 		    (!s->is_known && !frame_size_at(r, function_of(r, f->step), &bytes)))
 			continue;
 		if (r->bits.data[f->rbp].m == UINT64_MAX)
-			rec_learn(r, f->rsp, rec_const(r->bits.data[f->rbp].v - bytes));
+			dec_recover_learn(r, f->rsp,
+					  rec_const(r->bits.data[f->rbp].v - bytes));
 		else if (r->bits.data[f->rsp].m == UINT64_MAX)
-			rec_learn(r, f->rbp, rec_const(r->bits.data[f->rsp].v + bytes));
+			dec_recover_learn(r, f->rbp,
+					  rec_const(r->bits.data[f->rsp].v + bytes));
 	}
 	free(sizes);
-	rec_settle(r);
+	dec_recover_settle(r);
 	return NULL;
 }

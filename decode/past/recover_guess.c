@@ -15,12 +15,12 @@
 
 enum { RECOVER_ROUNDS = 8 };
 
-void rec_refute(struct dec_recover *r, uint32_t node)
+void dec_recover_refute(struct dec_recover *r, uint32_t node)
 {
 	uint32_t i = node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node;
 
 	r->is_doubtful[i] = 1;
-	rec_assumed_conflict(r, node);
+	dec_recover_assumed_conflict(r, node);
 }
 
 static struct err *remember_known(struct dec_recover *r)
@@ -70,7 +70,7 @@ static uint64_t count_placed(struct dec_recover *r)
 /* @return whether nothing is left to guess about. */
 static bool is_complete(const struct dec_recover *r)
 {
-	if (rec_marks_from(&r->lost, 0) != REC_NO_ACCESS)
+	if (dec_recover_marks_from(&r->lost, 0) != REC_NO_ACCESS)
 		return false;
 	for (size_t i = 0; i < r->accesses.size; i++) {
 		if (r->accesses.data[i].placed == REC_HINTED)
@@ -82,9 +82,9 @@ static bool is_complete(const struct dec_recover *r)
 /* Find out which loads have mirrors, and what follows. */
 static struct err *recover_mirrors(struct dec_recover *r)
 {
-	struct err *err = rec_sweep_mine(r);
+	struct err *err = dec_recover_sweep_mine(r);
 
-	return err ?: rec_settle_memory(r);
+	return err ?: dec_recover_settle_memory(r);
 }
 
 /* Guess, until a round finds nothing that the one before it did not expect. */
@@ -98,24 +98,24 @@ static struct err *guess_rounds(struct dec_recover *r)
 	for (int round = 0; round < RECOVER_ROUNDS && !err; round++) {
 		if (round)
 			forget_guesses(r);
-		rec_sweep_restart(r);
-		if (!rec_bases_begin(r) || !rec_homes_begin(r))
+		dec_recover_sweep_restart(r);
+		if (!dec_recover_bases_begin(r) || !dec_recover_homes_begin(r))
 			return &err_nomem;
 		memset(r->is_doubtful, 0, r->bits.size + r->bytes.size);
 		for (size_t i = 0; i < r->ties.size; i++)
-			rec_wake(r, r->ties.data[i].step);
+			dec_recover_wake(r, r->ties.data[i].step);
 		r->n_conflicts = 0;
 		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
 			r->reach = reach[i];
 			r->stage = i;
-			rec_assume_again(r);
+			dec_recover_assume_again(r);
 			r->is_bold = i >= 4;
 			r->least_may_element = i >= 3 ? REC_MAY_YES : REC_MAY_PERHAPS;
 			r->least_may = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
-			err = rec_settle_memory(r)	  ?:
-				      rec_frames_apply(r) ?:
-				      rec_bounds_apply(r) ?:
-							    recover_mirrors(r);
+			err = dec_recover_settle_memory(r)	  ?:
+				      dec_recover_frames_apply(r) ?:
+				      dec_recover_bounds_apply(r) ?:
+								    recover_mirrors(r);
 			if (is_complete(r))
 				break;
 		}
@@ -132,11 +132,11 @@ static struct err *guess_rounds(struct dec_recover *r)
 	return err;
 }
 
-struct err *rec_guess(struct dec_recover *r)
+struct err *dec_recover_guess(struct dec_recover *r)
 {
 	struct err *err = remember_known(r);
 
 	if (!err)
-		err = rec_heap_build(r);
+		err = dec_recover_heap_build(r);
 	return err ?: guess_rounds(r);
 }

@@ -30,83 +30,83 @@ enum rec_may { REC_MAY_NO, REC_MAY_PERHAPS, REC_MAY_YES };
 /* ---- rounds (recover_guess.c) -------------------------------------------------------- */
 
 /** What is known is known: remember it, guess on from there. */
-struct err *rec_guess(struct dec_recover *r);
+struct err *dec_recover_guess(struct dec_recover *r);
 
 /** Guesses disagree about @p node: no one is to be believed. */
-void rec_refute(struct dec_recover *r, uint32_t node);
+void dec_recover_refute(struct dec_recover *r, uint32_t node);
 
 /* ---- what memory held (recover_look.c) ----------------------------------------- */
 
 /** @return whether word @p word held @p value as it is seen at this moment of the sweep: at
  * access @p seen. @is_clear: no store that may have hit it lies between. */
-bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_t *seen,
-		  bool *is_clear);
+bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
+			  uint32_t *seen, bool *is_clear);
 
 /* ---- frames (recover_frame.c) ---------------------------------------------------------- */
 
 /** @return whether @p f sets rsp from rbp, and forgets what it was. */
-bool rec_frame_ends(const struct rec_form *f);
+bool dec_recover_frame_ends(const struct rec_form *f);
 
 /** Find stack pointers before such instructions by what frames are like, and what follows. */
-struct err *rec_frames_apply(struct dec_recover *r);
+struct err *dec_recover_frames_apply(struct dec_recover *r);
 
 /* ---- what loops compare (recover_bounds.c) ------------------------------------------------ */
 
 /** Find values by what branches said of them and of those that hang together with them. */
-struct err *rec_bounds_apply(struct dec_recover *r);
+struct err *dec_recover_bounds_apply(struct dec_recover *r);
 
 /* ---- opposite pointers (recover_mirror.c) -------------------------------------------- */
 
 /** The next sweep is to find out which loads have a mirror; it is over. */
-void rec_mirrors_begin(struct dec_recover *r);
-void rec_mirrors_end(struct dec_recover *r);
+void dec_recover_mirrors_begin(struct dec_recover *r);
+void dec_recover_mirrors_end(struct dec_recover *r);
 
 /** Load @p a comes in the sweep: find its base by its mirror, or see whether it has one. */
-void rec_mirror_apply(struct dec_recover *r, const struct rec_access *a);
+void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a);
 
 /* ---- where stores went (recover_alias.c) ------------------------------------------------ */
 
 /** A new round: which pointers are gone through is what is known of it. @return false: out of
  * memory, here and below. */
-bool rec_bases_begin(struct dec_recover *r);
-bool rec_bases_add(struct dec_recover *r, uint64_t v);
+bool dec_recover_bases_begin(struct dec_recover *r);
+bool dec_recover_bases_add(struct dec_recover *r, uint64_t v);
 /** Access @p a has a place. */
-bool rec_bases_note(struct dec_recover *r, const struct rec_access *a);
+bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a);
 
 /** @p word changed to @p value between access @p seen and this moment: find the store without
  * a place that did it. @return whether one was. */
-bool rec_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
-		       uint64_t value);
+bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
+			       uint64_t value);
 
 /** Which words hold pointers that allocator calls gave: a new round; what access @p access
  * holds. */
-bool rec_homes_begin(struct dec_recover *r);
-bool rec_homes_note(struct dec_recover *r, uint32_t access);
-void rec_homes_deinit(struct dec_recover *r);
+bool dec_recover_homes_begin(struct dec_recover *r);
+bool dec_recover_homes_note(struct dec_recover *r, uint32_t access);
+void dec_recover_homes_deinit(struct dec_recover *r);
 
 /** In a new round what was found by safe guesses is taken for granted, at the stage at which
  * it was found; by a bold one, behind that stage, which may find something else first. But
  * not what was refuted meanwhile: node @p node should hold something else. */
-void rec_assume_again(struct dec_recover *r);
-void rec_assumed_conflict(struct dec_recover *r, uint32_t node);
+void dec_recover_assume_again(struct dec_recover *r);
+void dec_recover_assumed_conflict(struct dec_recover *r, uint32_t node);
 
 /** @return whether lost store @p access may have hit @p word, of which @p now is known behind
  * it. A guess: when it would go through a pointer that nothing else goes through, it did
  * not. */
-bool rec_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
-		       struct rec_bits now);
+bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
+			       struct rec_bits now);
 
 /** Find the place of store @p a by where its value is. @return whether it was. */
-bool rec_alias_home(struct dec_recover *r, const struct rec_access *a);
+bool dec_recover_alias_home(struct dec_recover *r, const struct rec_access *a);
 
 /* ---- the heap (recover_heap.c) ---------------------------------------------------------- */
 
 /** All calls are told: find the blocks. */
-struct err *rec_heap_build(struct dec_recover *r);
+struct err *dec_recover_heap_build(struct dec_recover *r);
 
 /** @return whether a store at step @p step did not hit @p word: it is the allocator's and the
  * word the program's, or the other way round. */
-bool rec_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word);
-void rec_heap_deinit(struct dec_recover *r);
+bool dec_recover_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word);
+void dec_recover_heap_deinit(struct dec_recover *r);
 
 #endif

@@ -158,7 +158,7 @@ static struct err *begin_find(struct dec_recover *r, uint64_t lowest)
 	return NULL;
 }
 
-struct err *rec_heap_build(struct dec_recover *r)
+struct err *dec_recover_heap_build(struct dec_recover *r)
 {
 	struct err *err = NULL;
 	uint64_t lowest = UINT64_MAX;
@@ -227,7 +227,7 @@ static bool is_header(struct dec_recover *r, uint64_t word)
 	return false;
 }
 
-bool rec_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
+bool dec_recover_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
 {
 	const struct rec_block *b = block_of(r, step, word);
 
@@ -236,7 +236,7 @@ bool rec_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
 	return is_header(r, word) && !is_allocating(r, step);
 }
 
-void rec_heap_deinit(struct dec_recover *r)
+void dec_recover_heap_deinit(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->grains.size; i++)
 		vec_deinit(&r->grains.data[i].blocks);

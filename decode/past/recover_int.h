@@ -293,25 +293,27 @@ static inline struct rec_bits rec_const(uint64_t v)
 }
 
 /** All steps are there: index them. The first part of dec_recover_run(). */
-struct err *rec_prepare(struct dec_recover *r);
+struct err *dec_recover_prepare(struct dec_recover *r);
 
 /** Learn bits of a node. */
-void rec_learn(struct dec_recover *r, uint32_t node, struct rec_bits b);
+void dec_recover_learn(struct dec_recover *r, uint32_t node, struct rec_bits b);
 
 /** Let the tied nodes of a step learn from each other. */
-void rec_apply_ties(struct dec_recover *r, uint32_t step);
+void dec_recover_apply_ties(struct dec_recover *r, uint32_t step);
 
 /** Learn bytes of a node; of a node of bits, the first 8. */
-void rec_learn_bytes(struct dec_recover *r, uint32_t node, const struct rec_bytes *b);
+void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
+			     const struct rec_bytes *b);
 
 /** @return what is known of a node, as bytes. */
-void rec_read_bytes(const struct dec_recover *r, uint32_t node, struct rec_bytes *ret);
+void dec_recover_read_bytes(const struct dec_recover *r, uint32_t node,
+			    struct rec_bytes *ret);
 
 /** Let the step be looked at (again). */
-void rec_wake(struct dec_recover *r, uint32_t step);
+void dec_recover_wake(struct dec_recover *r, uint32_t step);
 
 /** Look at steps until none has anything new. */
-void rec_settle(struct dec_recover *r);
+void dec_recover_settle(struct dec_recover *r);
 
 /** @return the mask of bytes that are known as a whole in bits @p m, and back. */
 static inline uint64_t rec_byte_mask(uint64_t m)
@@ -358,28 +360,28 @@ static inline struct rec_at rec_at(struct dec_recover *r, uint32_t step)
 }
 
 /** @return the address where the flow went behind a step. */
-uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step);
+uint64_t dec_recover_next_rip(const struct dec_recover *r, uint32_t step);
 
 /* ---- forms (recover_form.c) -------------------------------------------------------- */
 
 /** Fill @p f for @p insn. */
-struct err *rec_form_init(struct rec_form *f, const struct dec_insn *insn);
-void rec_form_deinit(struct rec_form *f);
+struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *insn);
+void dec_recover_form_deinit(struct rec_form *f);
 
 /** @return the bytes of memory that masked store @p at certainly leaves alone; @p written
  * gets those that it certainly writes. */
-uint64_t rec_masked(const struct rec_at *at, uint64_t *written);
+uint64_t dec_recover_masked(const struct rec_at *at, uint64_t *written);
 
 /* ---- rules (recover_rules.c, recover_vec.c) ------------------------------------ */
 
 /** Let each node of a step learn what follows from the others. */
-void rec_apply(struct rec_at *at);
-void rec_apply_vector(struct rec_at *at);
+void dec_recover_apply(struct rec_at *at);
+void dec_recover_apply_vector(struct rec_at *at);
 
 /* ---- the CPU (recover_native.c) ---------------------------------------------------- */
 
-struct err *rec_native_create(struct rec_native **ret);
-void rec_native_destroy(struct rec_native *n);
+struct err *dec_recover_native_create(struct rec_native **ret);
+void dec_recover_native_destroy(struct rec_native *n);
 
 /** Values that an instruction is given and gives back, by slot. */
 struct rec_values {
@@ -388,13 +390,13 @@ struct rec_values {
 
 /** Run @p f on @p in: its n_in slots. @p out: its n_out slots. @return false when this
  * CPU cannot, or it faults. */
-bool rec_native_run(struct rec_native *n, struct rec_form *f, const struct rec_bytes *in,
-		    struct rec_bytes *out);
+bool dec_recover_native_run(struct rec_native *n, struct rec_form *f,
+			    const struct rec_bytes *in, struct rec_bytes *out);
 
 /* ---- showing (recover_show.c) ------------------------------------------------------ */
 
-struct err *rec_show_create(struct rec_show **ret);
-void rec_show_destroy(struct rec_show *s);
+struct err *dec_recover_show_create(struct rec_show **ret);
+void dec_recover_show_destroy(struct rec_show *s);
 
 /** @return general register @p reg as the step reads it, or writes it. */
 static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)

@@ -35,7 +35,8 @@ static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t 
 	return l;
 }
 
-struct rec_line *rec_line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached)
+struct rec_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
+				      uint32_t *cached)
 {
 	struct rec_line *l = *cached != REC_NO_NODE ? &r->lines.data[*cached] : NULL;
 	uint64_t *at;
@@ -57,24 +58,26 @@ static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, ui
 
 	for (uint64_t word = addr & ~7ull; word < addr + n; word += 8) {
 		struct rec_line *l =
-			rec_line_get(r, word, word <= addr ? cached : &other);
+			dec_recover_line_get(r, word, word <= addr ? cached : &other);
 
-		uint8_t m = rec_overlap(word, addr, n);
+		uint8_t m = dec_recover_overlap(word, addr, n);
 		int part = !(m & 0xf0) ? 1 : !(m & 0x0f) ? 2 : 0;
 
-		if (!l || (l->map != DEC_MAP_CONST &&
-			   !rec_chain_add(&l->words[word / 8 % 8].parts[part], access)))
+		if (!l ||
+		    (l->map != DEC_MAP_CONST &&
+		     !dec_recover_chain_add(&l->words[word / 8 % 8].parts[part], access)))
 			return false;
 	}
 	return true;
 }
 
-bool rec_mem_list(struct dec_recover *r, struct rec_access *a)
+bool dec_recover_mem_list(struct dec_recover *r, struct rec_access *a)
 {
 	return words_list(r, a - r->accesses.data, a->addr, a->size, &a->line);
 }
 
-bool rec_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr, uint64_t n)
+bool dec_recover_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr,
+				uint64_t n)
 {
 	uint32_t cached = REC_NO_NODE;
 
@@ -84,7 +87,7 @@ bool rec_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr, u
 		uint32_t at;
 		struct rec_page *p = page_get(r, page * PAGE, &at);
 
-		if (!p || !rec_chain_add(&p->ranges, access))
+		if (!p || !dec_recover_chain_add(&p->ranges, access))
 			return false;
 	}
 	return true;
@@ -102,8 +105,8 @@ static const struct rec_chain *walk_chain(const struct dec_recover *r,
 				&r->lines.data[k->line].words[k->word].parts[i];
 }
 
-struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64_t word,
-			      uint32_t moment, bool is_later)
+struct rec_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line,
+				      uint64_t word, uint32_t moment, bool is_later)
 {
 	struct rec_walk k = { .line = line,
 			      .page = r->lines.data[line].page,
@@ -113,14 +116,15 @@ struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64
 	for (int i = 0; i <= REC_PARTS; i++) {
 		const struct rec_chain *c = walk_chain(r, &k, i);
 
-		k.left[i] = rec_chain_rank(c, moment + is_later);
+		k.left[i] = dec_recover_chain_rank(c, moment + is_later);
 		if (is_later)
 			k.left[i] = c->size - k.left[i];
 	}
 	return k;
 }
 
-uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t want)
+uint32_t dec_recover_walk_next(const struct dec_recover *r, struct rec_walk *k,
+			       uint8_t want)
 {
 	uint32_t best = REC_NO_ACCESS;
 	int from = 0;
@@ -143,7 +147,7 @@ uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t 
 	return best;
 }
 
-uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n)
+uint8_t dec_recover_overlap(uint64_t word, uint64_t addr, uint64_t n)
 {
 	uint64_t skip = addr > word ? addr - word : 0;
 	uint64_t end = addr + n > word ? addr + n - word : 0;
@@ -162,10 +166,10 @@ static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
 	struct rec_range range;
 	uint8_t to, from;
 
-	if (rec_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
 		return left;
-	to = rec_overlap(word, range.to, range.n) & left;
-	from = range.is_copy ? rec_overlap(word, range.from, range.n) & left : 0;
+	to = dec_recover_overlap(word, range.to, range.n) & left;
+	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) & left : 0;
 	if (to || from)
 		rec_marks_add(&r->dirty[!is_later], at);
 	return left & ~to;
@@ -176,10 +180,10 @@ static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
 static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 			uint64_t word, uint8_t left, bool is_later)
 {
-	struct rec_walk walk = rec_walk_from(r, line, word, from, is_later);
+	struct rec_walk walk = dec_recover_walk_from(r, line, word, from, is_later);
 
 	for (int i = 0; i < REC_AROUND && left; i++) {
-		uint32_t at = rec_walk_next(r, &walk, left);
+		uint32_t at = dec_recover_walk_next(r, &walk, left);
 		const struct rec_access *a;
 		uint8_t m;
 
@@ -190,7 +194,7 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 			left = spread_range(r, at, word, left, is_later);
 			continue;
 		}
-		m = rec_overlap(word, a->addr, a->size) & left;
+		m = dec_recover_overlap(word, a->addr, a->size) & left;
 		if (!m || (a->placed < REC_INFERRED && !a->is_write) || !a->placed)
 			continue;
 		if (!a->is_write || !is_later)
@@ -200,8 +204,8 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 	}
 }
 
-void rec_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr, uint64_t n,
-		    bool is_later)
+void dec_recover_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr,
+			    uint64_t n, bool is_later)
 {
 	uint64_t word = addr & ~7ull;
 
@@ -212,7 +216,8 @@ void rec_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr, uint64_
 			word = (word & ~63ull) + 64;
 			continue;
 		}
-		spread_word(r, from, *at, word, rec_overlap(word, addr, n), is_later);
+		spread_word(r, from, *at, word, dec_recover_overlap(word, addr, n),
+			    is_later);
 		word += 8;
 	}
 }

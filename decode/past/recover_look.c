@@ -48,7 +48,7 @@ static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint
 	if (k->is_later)
 		now = (struct rec_bits){ k->v | v, k->m | m };
 	if (!k->is_fact &&
-	    rec_mem_lost(r, k->moment, from, word, now, r->reach) > r->reach) {
+	    dec_recover_mem_lost(r, k->moment, from, word, now, r->reach) > r->reach) {
 		r->is_blocked = true;
 		return false;
 	}
@@ -96,10 +96,10 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 	uint8_t to, from;
 	uint64_t v = 0;
 
-	if (rec_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
 		return true;
-	to = rec_overlap(word, range.to, range.n);
-	from = range.is_copy ? rec_overlap(word, range.from, range.n) : 0;
+	to = dec_recover_overlap(word, range.to, range.n);
+	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) : 0;
 	for (int i = 0; i < 8 && to && range.is_fill; i++)
 		v |= (range.value >> 8 * ((word + i - range.to) % range.unit) & 0xff)
 		     << 8 * i;
@@ -123,7 +123,7 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, uint32_t at)
 {
 	const struct rec_access *a = &r->accesses.data[at];
-	uint8_t m = rec_overlap(word, a->addr, a->size) & k->want, left = 0;
+	uint8_t m = dec_recover_overlap(word, a->addr, a->size) & k->want, left = 0;
 	uint64_t v, written, known;
 
 	if (!m)
@@ -139,7 +139,7 @@ static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, ui
 	if (a->is_write && a->is_masked) {
 		struct rec_at step = rec_at(r, a->step);
 		int64_t off = word - a->addr;
-		uint64_t kept = rec_masked(&step, &written);
+		uint64_t kept = dec_recover_masked(&step, &written);
 
 		left = off < 0 ? kept << -off : kept >> off;
 	}
@@ -170,9 +170,9 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 	}
 	if (line_is_common(r, l))
 		return;
-	walk = rec_walk_from(r, line, word, k->moment, k->is_later);
+	walk = dec_recover_walk_from(r, line, word, k->moment, k->is_later);
 	for (int i = 0; i < REC_AROUND && k->want; i++) {
-		uint32_t at = rec_walk_next(r, &walk, k->want);
+		uint32_t at = dec_recover_walk_next(r, &walk, k->want);
 
 		if (at == REC_NO_ACCESS) {
 			if (k->is_later && map != DEC_MAP_NONE)
@@ -201,7 +201,7 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 		if (!part.want)
 			continue;
 		part.v = part.m = 0;
-		if (!rec_line_get(r, word, line))
+		if (!dec_recover_line_get(r, word, line))
 			return false;
 		look_word(r, &part, word, *line);
 		k->v |= !i ? part.v >> 8 * skip : part.v << 8 * (8 - skip);
@@ -211,8 +211,8 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 	return true;
 }
 
-bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		  struct rec_bytes *ret)
+bool dec_recover_mem_read(struct dec_recover *r, uint64_t addr, unsigned n,
+			  uint32_t *cached, struct rec_bytes *ret)
 {
 	ret->m = 0;
 	for (unsigned i = 0; i < n; i += 8) {
@@ -229,8 +229,8 @@ bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *ca
 	return true;
 }
 
-bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		       struct rec_bits *ret)
+bool dec_recover_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n,
+			       uint32_t *cached, struct rec_bits *ret)
 {
 	struct look k = { .want = rec_ones(n),
 			  .is_later = r->is_backward,
@@ -241,8 +241,8 @@ bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_
 	return is;
 }
 
-bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_t *seen,
-		  bool *is_clear)
+bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
+			  uint32_t *seen, bool *is_clear)
 {
 	struct look k = { .want = 0xff,
 			  .is_fact = true,
@@ -255,14 +255,15 @@ bool rec_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value, uint32_
 		return false;
 	*value = k.v;
 	*seen = k.farthest;
-	*is_clear = rec_mem_lost(r, k.moment, k.farthest, word,
-				 r->is_backward ? rec_const(k.v) : (struct rec_bits){},
-				 r->is_bold) <= r->is_bold;
+	*is_clear = dec_recover_mem_lost(r, k.moment, k.farthest, word,
+					 r->is_backward ? rec_const(k.v) :
+							  (struct rec_bits){},
+					 r->is_bold) <= r->is_bold;
 	return true;
 }
 
-bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_bits *ret,
-		  bool *is_const)
+bool dec_recover_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n,
+			  struct rec_bits *ret, bool *is_const)
 {
 	struct look k = { .want = rec_ones(n),
 			  .is_fact = true,
@@ -277,8 +278,8 @@ bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_b
 	return true;
 }
 
-bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
-		     uint64_t word, uint64_t *v)
+bool dec_recover_access_word(const struct dec_recover *r, const struct rec_access *a,
+			     uint64_t word, uint64_t *v)
 {
 	return word - a->addr + 8 <= a->size &&
 	       node_part(r, a->node, a->addr, word, v) == UINT64_MAX;
@@ -286,29 +287,32 @@ bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
 
 /* ---- stores that went nobody knows where ------------------------------------------------------- */
 
-uint32_t rec_lost_between(const struct dec_recover *r, uint32_t a, uint32_t b, uint32_t i)
+uint32_t dec_recover_lost_between(const struct dec_recover *r, uint32_t a, uint32_t b,
+				  uint32_t i)
 {
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 
-	i = rec_marks_from(&r->lost, (i == REC_NO_ACCESS ? low : i) + 1);
+	i = dec_recover_marks_from(&r->lost, (i == REC_NO_ACCESS ? low : i) + 1);
 	return i < high ? i : REC_NO_ACCESS;
 }
 
-uint32_t rec_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b, uint64_t word,
-		      struct rec_bits now, uint32_t most)
+uint32_t dec_recover_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b,
+			      uint64_t word, struct rec_bits now, uint32_t most)
 {
-	uint32_t first = rec_lost_between(r, a, b, REC_NO_ACCESS), n = 0, n_hit = 0;
+	uint32_t first = dec_recover_lost_between(r, a, b, REC_NO_ACCESS), n = 0,
+		 n_hit = 0;
 
 	if (first == REC_NO_ACCESS || most == UINT32_MAX)
 		return 0;
 	if (!r->is_guessing)
 		return UINT32_MAX;
-	for (uint32_t i = first; i != REC_NO_ACCESS; i = rec_lost_between(r, a, b, i)) {
+	for (uint32_t i = first; i != REC_NO_ACCESS;
+	     i = dec_recover_lost_between(r, a, b, i)) {
 		if (++n > REC_LOST)
 			return n;
 	}
 	for (uint32_t i = first; i != REC_NO_ACCESS && n_hit <= most;
-	     i = rec_lost_between(r, a, b, i))
-		n_hit += rec_alias_may_hit(r, i, word, now);
+	     i = dec_recover_lost_between(r, a, b, i))
+		n_hit += dec_recover_alias_may_hit(r, i, word, now);
 	return n_hit;
 }

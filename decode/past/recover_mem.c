@@ -23,11 +23,11 @@ static void hint_drop(struct dec_recover *r, const struct rec_access *a)
 	uint32_t i = a - r->accesses.data;
 
 	r->n_conflicts++;
-	rec_mem_spread(r, i, a->addr, a->size, true);
-	rec_mem_spread(r, i, a->addr, a->size, false);
+	dec_recover_mem_spread(r, i, a->addr, a->size, true);
+	dec_recover_mem_spread(r, i, a->addr, a->size, false);
 }
 
-void rec_access_place(struct dec_recover *r, struct rec_access *a)
+void dec_recover_access_place(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_at at = rec_at(r, a->step);
 	const struct dec_mem *m;
@@ -64,10 +64,10 @@ void rec_access_place(struct dec_recover *r, struct rec_access *a)
 	a->addr = addr;
 	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
 	if (r->is_guessing)
-		rec_bases_note(r, a);
+		dec_recover_bases_note(r, a);
 	if (at.form->is_bulk)
 		return;
-	r->is_out |= !rec_mem_list(r, a);
+	r->is_out |= !dec_recover_mem_list(r, a);
 	rec_marks_remove(&r->lost, a - r->accesses.data);
 }
 
@@ -132,8 +132,9 @@ static enum rec_range_certainty save_find(const struct rec_at *at, struct rec_ra
 	return REC_RANGE_SOME;
 }
 
-enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
-					struct rec_range *ret)
+enum rec_range_certainty dec_recover_range_find(struct dec_recover *r,
+						const struct rec_access *a,
+						struct rec_range *ret)
 {
 	enum rec_range_certainty is = REC_RANGE_UNKNOWN;
 	struct rec_at at;
@@ -143,7 +144,7 @@ enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_
 	} else if (a->slot != REC_NONE) {
 		at = rec_at(r, a->step);
 		is = a->mem != REC_NONE		  ? bulk_find(r, &at, a, ret) :
-		     at.form->kind == REC_SYSCALL ? rec_call_find(&at, ret) :
+		     at.form->kind == REC_SYSCALL ? dec_recover_call_find(&at, ret) :
 						    save_find(&at, ret);
 	}
 	if (is == REC_RANGE_SOME &&
@@ -158,8 +159,8 @@ static bool range_apply(struct dec_recover *r, struct rec_access *a)
 	enum rec_range_certainty is;
 	struct rec_range range;
 
-	rec_access_place(r, a);
-	is = rec_range_find(r, a, &range);
+	dec_recover_access_place(r, a);
+	is = dec_recover_range_find(r, a, &range);
 	// Nothing tells when rsp is found: it is no operand of a step.
 	r->is_open = a->mem == REC_BELOW && is != REC_RANGE_SOME;
 	if (is == REC_RANGE_UNKNOWN)
@@ -167,13 +168,13 @@ static bool range_apply(struct dec_recover *r, struct rec_access *a)
 	rec_marks_remove(&r->lost, i);
 	if (is == REC_RANGE_NONE)
 		return true;
-	if (!rec_mem_list_range(r, i, range.to, range.n) ||
-	    (range.is_copy && !rec_mem_list_range(r, i, range.from, range.n)))
+	if (!dec_recover_mem_list_range(r, i, range.to, range.n) ||
+	    (range.is_copy && !dec_recover_mem_list_range(r, i, range.from, range.n)))
 		return false;
 	if (range.is_copy && r->is_backward)
-		rec_mem_spread(r, i, range.from, range.n, false);
+		dec_recover_mem_spread(r, i, range.from, range.n, false);
 	if ((range.is_copy || range.is_fill) && !r->is_backward)
-		rec_mem_spread(r, i, range.to, range.n, true);
+		dec_recover_mem_spread(r, i, range.to, range.n, true);
 	return true;
 }
 
@@ -186,13 +187,13 @@ static bool access_learn(struct dec_recover *r, struct rec_access *a)
 	struct rec_bits bits;
 
 	if (a->node & REC_VEC) {
-		if (!rec_mem_read(r, a->addr, a->size, &a->line, &bytes))
+		if (!dec_recover_mem_read(r, a->addr, a->size, &a->line, &bytes))
 			return false;
-		rec_learn_bytes(r, a->node, &bytes);
+		dec_recover_learn_bytes(r, a->node, &bytes);
 	} else {
-		if (!rec_mem_read_bits(r, a->addr, a->size, &a->line, &bits))
+		if (!dec_recover_mem_read_bits(r, a->addr, a->size, &a->line, &bits))
 			return false;
-		rec_learn(r, a->node, bits);
+		dec_recover_learn(r, a->node, bits);
 	}
 	return true;
 }
@@ -200,9 +201,9 @@ static bool access_learn(struct dec_recover *r, struct rec_access *a)
 /* A store that nobody knows the place of comes. @return whether it was found. */
 static bool store_find(struct dec_recover *r, struct rec_access *a)
 {
-	if (!r->is_guessing || !r->is_backward || !rec_alias_home(r, a))
+	if (!r->is_guessing || !r->is_backward || !dec_recover_alias_home(r, a))
 		return false;
-	rec_access_place(r, a);
+	dec_recover_access_place(r, a);
 	return a->placed >= REC_INFERRED;
 }
 
@@ -214,20 +215,21 @@ static void change_find(struct dec_recover *r, struct rec_access *a)
 	uint64_t was;
 	bool is_clear;
 
-	if (b.m != UINT64_MAX || !rec_mem_fact(r, a->addr, &was, &seen, &is_clear) ||
-	    was == b.v)
+	if (b.m != UINT64_MAX ||
+	    !dec_recover_mem_fact(r, a->addr, &was, &seen, &is_clear) || was == b.v)
 		return;
-	if (!r->stage || !rec_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
+	if (!r->stage ||
+	    !dec_recover_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
 		r->is_open = true;
 }
 
 /* It has no place yet: find one. @return whether it has. */
 static bool access_find(struct dec_recover *r, struct rec_access *a)
 {
-	rec_access_place(r, a);
+	dec_recover_access_place(r, a);
 	if (r->is_guessing && !a->is_write && a->placed < REC_INFERRED) {
-		rec_mirror_apply(r, a);
-		rec_access_place(r, a);
+		dec_recover_mirror_apply(r, a);
+		dec_recover_access_place(r, a);
 		r->is_open = a->placed < REC_INFERRED && a->size == 8 &&
 			     r->bits.data[a->node].m == UINT64_MAX;
 	}
@@ -235,7 +237,7 @@ static bool access_find(struct dec_recover *r, struct rec_access *a)
 	       (a->placed < REC_HINTED && a->is_write && store_find(r, a));
 }
 
-bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
+bool dec_recover_access_apply(struct dec_recover *r, struct rec_access *a)
 {
 	struct rec_at at;
 
@@ -252,6 +254,6 @@ bool rec_access_apply(struct dec_recover *r, struct rec_access *a)
 		change_find(r, a);
 	if (!access_learn(r, a))
 		return false;
-	rec_settle(r);
+	dec_recover_settle(r);
 	return true;
 }

@@ -54,7 +54,8 @@ struct rec_page {
 
 /** The line of @p addr. @p cached: its index as it was found last time, or REC_NO_NODE. NULL:
  * out of memory. */
-struct rec_line *rec_line_get(struct dec_recover *r, uint64_t addr, uint32_t *cached);
+struct rec_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
+				      uint32_t *cached);
 
 /** Through the accesses listed at a word and at its page, away from a moment. */
 struct rec_walk {
@@ -64,90 +65,93 @@ struct rec_walk {
 	bool is_later;
 };
 
-struct rec_walk rec_walk_from(const struct dec_recover *r, uint32_t line, uint64_t word,
-			      uint32_t moment, bool is_later);
+struct rec_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line,
+				      uint64_t word, uint32_t moment, bool is_later);
 
 /** @return the next one in the direction of the walk that may have touched bytes @p want of the
  * word; REC_NO_ACCESS: there is none. */
-uint32_t rec_walk_next(const struct dec_recover *r, struct rec_walk *k, uint8_t want);
+uint32_t dec_recover_walk_next(const struct dec_recover *r, struct rec_walk *k,
+			       uint8_t want);
 
 /** @return which bytes of @p word are among the @p n at @p addr. */
-uint8_t rec_overlap(uint64_t word, uint64_t addr, uint64_t n);
+uint8_t dec_recover_overlap(uint64_t word, uint64_t addr, uint64_t n);
 
 /** Access @p a has a place; access @p access touches [addr, addr+n). */
-bool rec_mem_list(struct dec_recover *r, struct rec_access *a);
-bool rec_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr,
-			uint64_t n);
+bool dec_recover_mem_list(struct dec_recover *r, struct rec_access *a);
+bool dec_recover_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr,
+				uint64_t n);
 
 /** More is known of [addr, addr+n) at access @p from: those accesses that learn from it,
  * before it or behind it, are dirty. */
-void rec_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr, uint64_t n,
-		    bool is_later);
+void dec_recover_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr,
+			    uint64_t n, bool is_later);
 
 /* ---- what it held (recover_look.c) --------------------------------------------------- */
 
 /** What memory is known to hold at [addr, addr+n), n up to 64, at this moment of the sweep,
  * from behind it when it goes backward. @p cached: the line that was found last time, or
  * REC_NO_NODE. @return false: out of memory, here and below. */
-bool rec_mem_read(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		  struct rec_bytes *ret);
+bool dec_recover_mem_read(struct dec_recover *r, uint64_t addr, unsigned n,
+			  uint32_t *cached, struct rec_bytes *ret);
 
 /** The same bit by bit, @p n up to 8. */
-bool rec_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n, uint32_t *cached,
-		       struct rec_bits *ret);
+bool dec_recover_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n,
+			       uint32_t *cached, struct rec_bits *ret);
 
 /** The same as it is seen next behind r->moment, whatever may have hit it between. @p is_const:
  * nobody may write it. */
-bool rec_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n, struct rec_bits *ret,
-		  bool *is_const);
+bool dec_recover_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n,
+			  struct rec_bits *ret, bool *is_const);
 
 /** @return whether all of @p word is known of access @p a. */
-bool rec_access_word(const struct dec_recover *r, const struct rec_access *a,
-		     uint64_t word, uint64_t *v);
+bool dec_recover_access_word(const struct dec_recover *r, const struct rec_access *a,
+			     uint64_t word, uint64_t *v);
 
 /** The lost stores between accesses @p a and @p b, in order: the one behind @p i, or the first
  * one. @return REC_NO_ACCESS: no more. */
-uint32_t rec_lost_between(const struct dec_recover *r, uint32_t a, uint32_t b,
-			  uint32_t i);
+uint32_t dec_recover_lost_between(const struct dec_recover *r, uint32_t a, uint32_t b,
+				  uint32_t i);
 
 /** @return how many of them may have hit @p word, of which @p now is known behind them; not
  * exact when it is more than @p most. */
-uint32_t rec_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b, uint64_t word,
-		      struct rec_bits now, uint32_t most);
+uint32_t dec_recover_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b,
+			      uint64_t word, struct rec_bits now, uint32_t most);
 
 /* ---- accesses (recover_mem.c, recover_calls.c) ---------------------------------- */
 
 /** What system call @p at did to memory. */
-enum rec_range_certainty rec_call_find(const struct rec_at *at, struct rec_range *ret);
+enum rec_range_certainty dec_recover_call_find(const struct rec_at *at,
+					       struct rec_range *ret);
 
 /** What access @p a, a range, did. */
-enum rec_range_certainty rec_range_find(struct dec_recover *r, const struct rec_access *a,
-					struct rec_range *ret);
+enum rec_range_certainty dec_recover_range_find(struct dec_recover *r,
+						const struct rec_access *a,
+						struct rec_range *ret);
 
 /** Find r->const_from. */
-void rec_calls_look(struct dec_recover *r);
+void dec_recover_calls_look(struct dec_recover *r);
 
 /** Find where an access goes, once the registers are known. */
-void rec_access_place(struct dec_recover *r, struct rec_access *a);
+void dec_recover_access_place(struct dec_recover *r, struct rec_access *a);
 
 /** Let access @p a learn from memory, at r->moment. @return false: out of memory. */
-bool rec_access_apply(struct dec_recover *r, struct rec_access *a);
+bool dec_recover_access_apply(struct dec_recover *r, struct rec_access *a);
 
 /* ---- sweeps (recover_sweep.c) ------------------------------------------------------ */
 
-struct err *rec_sweep_create(struct dec_recover *r);
-void rec_sweep_destroy(struct dec_recover *r);
+struct err *dec_recover_sweep_create(struct dec_recover *r);
+void dec_recover_sweep_destroy(struct dec_recover *r);
 
 /** What is known has changed as a whole: look at all again. */
-void rec_sweep_restart(struct dec_recover *r);
+void dec_recover_sweep_restart(struct dec_recover *r);
 
 /** More is known of @p node, at step @p step. */
-void rec_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node);
+void dec_recover_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node);
 
 /** Sweep to and fro until nothing is new. */
-struct err *rec_settle_memory(struct dec_recover *r);
+struct err *dec_recover_settle_memory(struct dec_recover *r);
 
 /** Find out which loads have mirrors. */
-struct err *rec_sweep_mine(struct dec_recover *r);
+struct err *dec_recover_sweep_mine(struct dec_recover *r);
 
 #endif

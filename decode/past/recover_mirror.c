@@ -41,7 +41,7 @@ static bool mirror_read(struct dec_recover *r, uint64_t y, int word, uint64_t *r
 	uint32_t cached = REC_NO_NODE;
 	struct rec_bytes b;
 
-	if (!rec_mem_read(r, y + 8 * (word - MIRROR_WORDS / 2), 8, &cached, &b) ||
+	if (!dec_recover_mem_read(r, y + 8 * (word - MIRROR_WORDS / 2), 8, &cached, &b) ||
 	    (b.m & 0xff) != 0xff)
 		return false;
 	memcpy(ret, b.v, 8);
@@ -99,7 +99,7 @@ static void mirror_choose(struct rec_mirror *m)
 	}
 }
 
-void rec_mirrors_begin(struct dec_recover *r)
+void dec_recover_mirrors_begin(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->mirrors.size; i++) {
 		struct rec_mirror *m = &r->mirrors.data[i];
@@ -109,14 +109,14 @@ void rec_mirrors_begin(struct dec_recover *r)
 	r->is_mining = true;
 }
 
-void rec_mirrors_end(struct dec_recover *r)
+void dec_recover_mirrors_end(struct dec_recover *r)
 {
 	r->is_mining = false;
 	for (size_t i = 0; i < r->mirrors.size; i++)
 		mirror_choose(&r->mirrors.data[i]);
 }
 
-void rec_mirror_apply(struct dec_recover *r, const struct rec_access *a)
+void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a)
 {
 	struct rec_at at = rec_at(r, a->step);
 	struct rec_mirror *m;
@@ -140,5 +140,5 @@ void rec_mirror_apply(struct dec_recover *r, const struct rec_access *a)
 	m = &r->mirrors.data[at.form->mirror - 1];
 	if (m->best < 0 || !mirror_read(r, y.v, m->best, &v) || !is_pointer(v))
 		return;
-	rec_learn(r, at.ref[at.form->base_in[a->mem]], rec_const(v));
+	dec_recover_learn(r, at.ref[at.form->base_in[a->mem]], rec_const(v));
 }

@@ -5,7 +5,7 @@
  * The CPU as the judge of what an instruction does: a stub loads the instruction's
  * registers, runs its very bytes and stores what it wrote. A memory operand is moved to a
  * buffer of ours, so that nothing is read or written but registers and that buffer; what
- * could do more is not run at all (form_runs() in recover_form.c).
+ * could do more is not run at all (dec_recover_form_runs() in recover_form.c).
  */
 #include "decode/past/recover_int.h"
 
@@ -50,7 +50,7 @@ static void native_on_signal(int signo)
 	signal(signo, SIG_DFL);
 }
 
-struct err *rec_native_create(struct rec_native **ret)
+struct err *dec_recover_native_create(struct rec_native **ret)
 {
 	struct sigaction sa = { .sa_handler = native_on_signal, .sa_flags = SA_NODEFER };
 	struct rec_native *n = aligned_alloc(64, (sizeof(*n) + 63) & ~63ul);
@@ -67,7 +67,7 @@ struct err *rec_native_create(struct rec_native **ret)
 	return NULL;
 }
 
-void rec_native_destroy(struct rec_native *n)
+void dec_recover_native_destroy(struct rec_native *n)
 {
 	if (!n)
 		return;
@@ -279,8 +279,8 @@ static void *native_place(struct native_ctx *c, uint8_t slot, size_t *size)
 	return c->vec[slot - DEC_REG_VEC];
 }
 
-bool rec_native_run(struct rec_native *n, struct rec_form *f, const struct rec_bytes *in,
-		    struct rec_bytes *out)
+bool dec_recover_native_run(struct rec_native *n, struct rec_form *f,
+			    const struct rec_bytes *in, struct rec_bytes *out)
 {
 	struct native_ctx *c = &n->ctx;
 	size_t size;

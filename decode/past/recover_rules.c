@@ -107,19 +107,19 @@ static void rule_bswap(const struct rec_at *at)
 
 static void rule_set(const struct rec_at *at)
 {
-	int is = cond_of(node_get(at, at->form->flags_in), at->form->cc);
+	int is = dec_recover_cond_of(node_get(at, at->form->flags_in), at->form->cc);
 	struct rec_bits r = op_get(at, 0, true);
 
 	op_put(at, 0, true, (struct rec_bits){ 0, 0xfe });
 	if (is >= 0)
 		op_put(at, 0, true, bits_low(is, 8));
 	else if (r.m & 1)
-		cond_put(at, at->form->cc, r.v & 1);
+		dec_recover_cond_put(at, at->form->cc, r.v & 1);
 }
 
 static void rule_cmov(const struct rec_at *at)
 {
-	int is = cond_of(node_get(at, at->form->flags_in), at->form->cc);
+	int is = dec_recover_cond_of(node_get(at, at->form->flags_in), at->form->cc);
 	struct rec_bits a = op_get(at, 0, false), b = op_get(at, 1, false);
 	struct rec_bits r = op_get(at, 0, true);
 	bool is_a = true, is_b = true;
@@ -129,7 +129,7 @@ static void rule_cmov(const struct rec_at *at)
 		is_b = !((b.v ^ r.v) & b.m & r.m);
 		if (is_a != is_b) {
 			is = is_b;
-			cond_put(at, at->form->cc, is);
+			dec_recover_cond_put(at, at->form->cc, is);
 		}
 	}
 	if (is < 0) {
@@ -205,13 +205,14 @@ static void rule_leave(const struct rec_at *at)
 static void rule_branch(const struct rec_at *at)
 {
 	const struct rec_form *f = at->form;
-	uint64_t next = rec_next_rip(at->r, at->step), behind = f->insn.rip + f->insn.len;
+	uint64_t next = dec_recover_next_rip(at->r, at->step),
+		 behind = f->insn.rip + f->insn.len;
 	uint16_t pops = 0;
 
 	switch (f->insn.flow) {
 	case DEC_FLOW_JCC:
 		if (next && f->insn.target != behind)
-			cond_put(at, f->cc, next == f->insn.target);
+			dec_recover_cond_put(at, f->cc, next == f->insn.target);
 		break;
 	case DEC_FLOW_CALL_IND:
 	case DEC_FLOW_JMP_IND:
@@ -301,13 +302,14 @@ static void rule_scan(const struct rec_at *at)
 	if (a.v || at->form->insn.mnemonic == ZYDIS_MNEMONIC_TZCNT)
 		op_put(at, 0, true, (struct rec_bits){ 0, ~(2 * (uint64_t)bits - 1) });
 	if (a.v) {
-		flags_put(at, 0,
-			  at->form->insn.mnemonic == ZYDIS_MNEMONIC_BSF ? RULE_ZF :
-									  RULE_CF);
+		dec_recover_flags_put(at, 0,
+				      at->form->insn.mnemonic == ZYDIS_MNEMONIC_BSF ?
+					      RULE_ZF :
+					      RULE_CF);
 		if ((a.m & rec_ones(at_bit)) == rec_ones(at_bit)) {
 			op_put(at, 0, true, bits_low(at_bit, bits));
 			if (at->form->insn.mnemonic == ZYDIS_MNEMONIC_TZCNT)
-				flags_put(at, at_bit ? 0 : RULE_ZF, RULE_ZF);
+				dec_recover_flags_put(at, at_bit ? 0 : RULE_ZF, RULE_ZF);
 		}
 	}
 }
@@ -317,7 +319,7 @@ static void rule_syscall(const struct rec_at *at)
 	node_put(at, reg_slot(at->form, RCX, true), rec_const(at->form->insn.rip + 2));
 }
 
-void rec_apply(struct rec_at *at)
+void dec_recover_apply(struct rec_at *at)
 {
 	tie_partial(at);
 	switch ((enum rec_kind)at->form->kind) {
@@ -328,54 +330,54 @@ void rec_apply(struct rec_at *at)
 		movsx(at, 0, 1, at->form->op[1].bits);
 		break;
 	case REC_LEA:
-		rule_lea(at);
+		dec_recover_rule_lea(at);
 		break;
 	case REC_ADD:
-		rule_sum(at, false, true, true);
+		dec_recover_rule_sum(at, false, true, true);
 		break;
 	case REC_SUB:
-		rule_sum(at, true, true, true);
+		dec_recover_rule_sum(at, true, true, true);
 		break;
 	case REC_CMP:
-		rule_sum(at, true, false, true);
+		dec_recover_rule_sum(at, true, false, true);
 		break;
 	case REC_INC:
-		rule_sum(at, false, true, false);
+		dec_recover_rule_sum(at, false, true, false);
 		break;
 	case REC_DEC:
-		rule_sum(at, true, true, false);
+		dec_recover_rule_sum(at, true, true, false);
 		break;
 	case REC_AND:
-		rule_and(at, true);
+		dec_recover_rule_and(at, true);
 		break;
 	case REC_TEST:
-		rule_and(at, false);
+		dec_recover_rule_and(at, false);
 		break;
 	case REC_OR:
-		rule_or(at);
+		dec_recover_rule_or(at);
 		break;
 	case REC_XOR:
-		rule_xor(at);
+		dec_recover_rule_xor(at);
 		break;
 	case REC_NEG:
-		rule_neg(at);
+		dec_recover_rule_neg(at);
 		break;
 	case REC_NOT:
-		rule_not(at);
+		dec_recover_rule_not(at);
 		break;
 	case REC_SHIFT:
-		rule_shift(at);
-		rec_apply_vector(at); // flags, by the CPU
+		dec_recover_rule_shift(at);
+		dec_recover_apply_vector(at); // flags, by the CPU
 		break;
 	case REC_IMUL:
-		rule_imul(at);
-		rec_apply_vector(at);
+		dec_recover_rule_imul(at);
+		dec_recover_apply_vector(at);
 		break;
 	case REC_XCHG:
 		rule_xchg(at);
 		break;
 	case REC_XADD:
-		rule_xadd(at);
+		dec_recover_rule_xadd(at);
 		break;
 	case REC_BSWAP:
 		rule_bswap(at);
@@ -406,7 +408,7 @@ void rec_apply(struct rec_at *at)
 		break;
 	case REC_SCAN:
 		rule_scan(at);
-		rec_apply_vector(at);
+		dec_recover_apply_vector(at);
 		break;
 	case REC_SYSCALL:
 		rule_syscall(at);
@@ -415,6 +417,6 @@ void rec_apply(struct rec_at *at)
 	case REC_GAP:
 		break;
 	default:
-		rec_apply_vector(at);
+		dec_recover_apply_vector(at);
 	}
 }

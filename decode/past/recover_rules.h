@@ -114,7 +114,7 @@ static inline struct rec_bits node_get(const struct rec_at *at, uint8_t slot)
 static inline void node_put(const struct rec_at *at, uint8_t slot, struct rec_bits b)
 {
 	if (slot != REC_NONE && b.m)
-		rec_learn(at->r, at->ref[slot], b);
+		dec_recover_learn(at->r, at->ref[slot], b);
 }
 
 static inline struct rec_bits op_get(const struct rec_at *at, int i, bool is_out)
@@ -174,35 +174,37 @@ static inline uint8_t reg_slot(const struct rec_form *f, uint8_t reg, bool is_ou
 /* ---- flags (recover_flags.c) --------------------------------------------------------- */
 
 /** Learn flags that the step writes: those in @p m. */
-void flags_put(const struct rec_at *at, uint64_t v, uint64_t m);
+void dec_recover_flags_put(const struct rec_at *at, uint64_t v, uint64_t m);
 
 /** @return the flag: 0, 1, or -1 when it is not known. */
-int flag_of(struct rec_bits flags, uint64_t flag);
+int dec_recover_flag_of(struct rec_bits flags, uint64_t flag);
 
 /** ZF, SF and PF of result @p r, and back. @return what r is known to be, from them. */
-struct rec_bits flags_result(const struct rec_at *at, struct rec_bits r, unsigned bits);
+struct rec_bits dec_recover_flags_result(const struct rec_at *at, struct rec_bits r,
+					 unsigned bits);
 
 /** OF, AF and (@p has_carry) CF of a + b = r, or a - b = r. */
-void flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
-	       struct rec_bits r, unsigned bits, bool is_sub, bool has_carry);
+void dec_recover_flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
+			   struct rec_bits r, unsigned bits, bool is_sub, bool has_carry);
 
 /** @return whether condition code @p cc holds under flags @p f: 0, 1 or -1. */
-int cond_of(struct rec_bits f, int cc);
+int dec_recover_cond_of(struct rec_bits f, int cc);
 
 /** Condition @p cc is known to hold, or not: learn what that says of the flags read. */
-void cond_put(const struct rec_at *at, int cc, bool holds);
+void dec_recover_cond_put(const struct rec_at *at, int cc, bool holds);
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-void rule_sum(const struct rec_at *at, bool is_sub, bool has_result, bool has_b);
-void rule_neg(const struct rec_at *at);
-void rule_lea(const struct rec_at *at);
-void rule_imul(const struct rec_at *at);
-void rule_xadd(const struct rec_at *at);
-void rule_and(const struct rec_at *at, bool has_result);
-void rule_or(const struct rec_at *at);
-void rule_xor(const struct rec_at *at);
-void rule_not(const struct rec_at *at);
-void rule_shift(const struct rec_at *at);
+void dec_recover_rule_sum(const struct rec_at *at, bool is_sub, bool has_result,
+			  bool has_b);
+void dec_recover_rule_neg(const struct rec_at *at);
+void dec_recover_rule_lea(const struct rec_at *at);
+void dec_recover_rule_imul(const struct rec_at *at);
+void dec_recover_rule_xadd(const struct rec_at *at);
+void dec_recover_rule_and(const struct rec_at *at, bool has_result);
+void dec_recover_rule_or(const struct rec_at *at);
+void dec_recover_rule_xor(const struct rec_at *at);
+void dec_recover_rule_not(const struct rec_at *at);
+void dec_recover_rule_shift(const struct rec_at *at);
 
 #endif

@@ -13,7 +13,7 @@ static size_t n_words(uint32_t n)
 	return n / 64 + 1;
 }
 
-bool rec_marks_init(struct rec_marks *m, uint32_t n)
+bool dec_recover_marks_init(struct rec_marks *m, uint32_t n)
 {
 	m->n = n;
 	m->bits = calloc(n_words(n) + n_words(n) / 64 + 1, sizeof(*m->bits));
@@ -21,20 +21,20 @@ bool rec_marks_init(struct rec_marks *m, uint32_t n)
 	return m->bits;
 }
 
-void rec_marks_deinit(struct rec_marks *m)
+void dec_recover_marks_deinit(struct rec_marks *m)
 {
 	free(m->bits);
 	*m = (struct rec_marks){};
 }
 
-void rec_marks_fill(struct rec_marks *m, bool is_in)
+void dec_recover_marks_fill(struct rec_marks *m, bool is_in)
 {
 	memset(m->bits, 0, (n_words(m->n) + n_words(m->n) / 64 + 1) * sizeof(*m->bits));
 	for (uint32_t i = 0; is_in && i < m->n; i++)
 		rec_marks_add(m, i);
 }
 
-void rec_marks_join(struct rec_marks *m, const struct rec_marks *other)
+void dec_recover_marks_join(struct rec_marks *m, const struct rec_marks *other)
 {
 	for (size_t i = 0; i < n_words(m->n); i++)
 		m->bits[i] |= other->bits[i];
@@ -42,7 +42,7 @@ void rec_marks_join(struct rec_marks *m, const struct rec_marks *other)
 		m->groups[i] |= other->groups[i];
 }
 
-uint32_t rec_marks_from(const struct rec_marks *m, uint32_t i)
+uint32_t dec_recover_marks_from(const struct rec_marks *m, uint32_t i)
 {
 	size_t word = i / 64, group = word / 64, n_groups = n_words(m->n) / 64 + 1;
 	uint64_t left;
@@ -62,7 +62,7 @@ uint32_t rec_marks_from(const struct rec_marks *m, uint32_t i)
 	return word * 64 + __builtin_ctzll(m->bits[word]);
 }
 
-uint32_t rec_marks_before(const struct rec_marks *m, uint32_t i)
+uint32_t dec_recover_marks_before(const struct rec_marks *m, uint32_t i)
 {
 	size_t word = i / 64, group = word / 64;
 	uint64_t left = m->bits[word] & ((1ull << i % 64) - 1);
@@ -80,7 +80,7 @@ uint32_t rec_marks_before(const struct rec_marks *m, uint32_t i)
 
 /* ---- chains ------------------------------------------------------------------------------------ */
 
-uint32_t rec_chain_rank(const struct rec_chain *c, uint32_t i)
+uint32_t dec_recover_chain_rank(const struct rec_chain *c, uint32_t i)
 {
 	const uint32_t *at = c->at + c->begin;
 	uint32_t low = 0, high = c->size;
@@ -114,9 +114,9 @@ static bool chain_grow(struct rec_chain *c, bool is_front)
 	return true;
 }
 
-bool rec_chain_add(struct rec_chain *c, uint32_t i)
+bool dec_recover_chain_add(struct rec_chain *c, uint32_t i)
 {
-	uint32_t k = rec_chain_rank(c, i), *at;
+	uint32_t k = dec_recover_chain_rank(c, i), *at;
 	bool is_front = k < c->size / 2 || (!k && c->begin);
 
 	if (k < c->size && c->at[c->begin + k] == i)

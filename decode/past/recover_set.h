@@ -23,14 +23,14 @@ struct rec_marks {
 };
 
 /** An empty set of up to @p n. @return false: out of memory. */
-bool rec_marks_init(struct rec_marks *m, uint32_t n);
-void rec_marks_deinit(struct rec_marks *m);
+bool dec_recover_marks_init(struct rec_marks *m, uint32_t n);
+void dec_recover_marks_deinit(struct rec_marks *m);
 
 /** All, or none. */
-void rec_marks_fill(struct rec_marks *m, bool is_in);
+void dec_recover_marks_fill(struct rec_marks *m, bool is_in);
 
 /** Add those of @p other, a set of as many. */
-void rec_marks_join(struct rec_marks *m, const struct rec_marks *other);
+void dec_recover_marks_join(struct rec_marks *m, const struct rec_marks *other);
 
 static inline bool rec_marks_has(const struct rec_marks *m, uint32_t i)
 {
@@ -51,8 +51,8 @@ static inline void rec_marks_remove(struct rec_marks *m, uint32_t i)
 }
 
 /** @return the first one from @p i on, or the last one before @p i; REC_NO_ACCESS: none. */
-uint32_t rec_marks_from(const struct rec_marks *m, uint32_t i);
-uint32_t rec_marks_before(const struct rec_marks *m, uint32_t i);
+uint32_t dec_recover_marks_from(const struct rec_marks *m, uint32_t i);
+uint32_t dec_recover_marks_before(const struct rec_marks *m, uint32_t i);
 
 struct rec_chain {
 	uint32_t *at;
@@ -60,9 +60,9 @@ struct rec_chain {
 };
 
 /** Add @p i, if it is not there. @return false: out of memory. */
-bool rec_chain_add(struct rec_chain *c, uint32_t i);
+bool dec_recover_chain_add(struct rec_chain *c, uint32_t i);
 
 /** @return how many are below @p i. */
-uint32_t rec_chain_rank(const struct rec_chain *c, uint32_t i);
+uint32_t dec_recover_chain_rank(const struct rec_chain *c, uint32_t i);
 
 #endif

@@ -17,13 +17,13 @@ struct rec_show {
 	size_t n;
 };
 
-struct err *rec_show_create(struct rec_show **ret)
+struct err *dec_recover_show_create(struct rec_show **ret)
 {
 	*ret = malloc(sizeof(**ret));
 	return *ret ? NULL : &err_nomem;
 }
 
-void rec_show_destroy(struct rec_show *s)
+void dec_recover_show_destroy(struct rec_show *s)
 {
 	free(s);
 }
@@ -61,7 +61,7 @@ static void show_ref(struct rec_show *s, struct dec_ref ref, uint32_t node, uint
 	to->certainty = node == REC_NO_NODE ? DEC_UNKNOWN : node_certainty(s->r, node, m);
 	to->has_value = to->certainty != DEC_UNKNOWN;
 	if (to->has_value) {
-		rec_read_bytes(s->r, node, &b);
+		dec_recover_read_bytes(s->r, node, &b);
 		memcpy((void *)to->value, b.v, 64);
 	}
 }

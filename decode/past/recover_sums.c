@@ -24,7 +24,8 @@ static void solve_sum(struct rec_bits *a, struct rec_bits *b, struct rec_bits *r
 }
 
 /* op[0] = op[0] +- b, where b is op[1] or 1. */
-void rule_sum(const struct rec_at *at, bool is_sub, bool has_result, bool has_b)
+void dec_recover_rule_sum(const struct rec_at *at, bool is_sub, bool has_result,
+			  bool has_b)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false);
@@ -36,18 +37,20 @@ void rule_sum(const struct rec_at *at, bool is_sub, bool has_result, bool has_b)
 		r = nr = bits_low(0, bits);
 		if (has_result)
 			op_put(at, 0, true, nr);
-		flags_result(at, r, bits);
-		flags_put(at, 0, RULE_CF | RULE_OF | RULE_AF);
+		dec_recover_flags_result(at, r, bits);
+		dec_recover_flags_put(at, 0, RULE_CF | RULE_OF | RULE_AF);
 		return;
 	}
-	r = bits_join(r, bits_within(flags_result(at, (struct rec_bits){}, bits), bits));
+	r = bits_join(r,
+		      bits_within(dec_recover_flags_result(at, (struct rec_bits){}, bits),
+				  bits));
 	// Two bits that differ: the difference is not zero.
 	if (is_sub && ((a.v ^ b.v) & a.m & b.m))
-		flags_put(at, 0, RULE_ZF);
+		dec_recover_flags_put(at, 0, RULE_ZF);
 	nr = r;
 	solve_sum(&na, &nb, &nr, is_sub);
 	nr = bits_within(bits_join(r, nr), bits);
-	nr = bits_join(nr, flags_result(at, nr, bits));
+	nr = bits_join(nr, dec_recover_flags_result(at, nr, bits));
 	if (has_result)
 		op_put(at, 0, true, nr);
 	op_put(at, 0, false, na);
@@ -63,29 +66,29 @@ void rule_sum(const struct rec_at *at, bool is_sub, bool has_result, bool has_b)
 	}
 	// Below one is zero.
 	if (is_sub && has_b && is_all(b, bits) && b.v == 1 &&
-	    flag_of(node_get(at, at->form->flags_out), RULE_CF) == 1)
+	    dec_recover_flag_of(node_get(at, at->form->flags_out), RULE_CF) == 1)
 		op_put(at, 0, false, bits_low(0, bits));
-	flags_add(at, op_get(at, 0, false), has_b ? op_get(at, 1, false) : b, nr, bits,
-		  is_sub, has_b);
+	dec_recover_flags_add(at, op_get(at, 0, false), has_b ? op_get(at, 1, false) : b,
+			      nr, bits, is_sub, has_b);
 }
 
-void rule_neg(const struct rec_at *at)
+void dec_recover_rule_neg(const struct rec_at *at)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false), r = op_get(at, 0, true);
 
-	r = bits_join(r, flags_result(at, r, bits));
+	r = bits_join(r, dec_recover_flags_result(at, r, bits));
 	op_put(at, 0, true, bits_sub(rec_const(0), a));
 	op_put(at, 0, false, bits_sub(rec_const(0), r));
-	flags_result(at, op_get(at, 0, true), bits);
+	dec_recover_flags_result(at, op_get(at, 0, true), bits);
 	if (is_all(a, bits)) {
-		flags_put(at, a.v ? RULE_CF : 0, RULE_CF);
-		flags_add(at, bits_low(0, bits), a, bits_low(-a.v, bits), bits, true,
-			  false);
+		dec_recover_flags_put(at, a.v ? RULE_CF : 0, RULE_CF);
+		dec_recover_flags_add(at, bits_low(0, bits), a, bits_low(-a.v, bits),
+				      bits, true, false);
 	}
 }
 
-void rule_lea(const struct rec_at *at)
+void dec_recover_rule_lea(const struct rec_at *at)
 {
 	const struct rec_form *f = at->form;
 	struct rec_bits base = f->agen_base == REC_NONE ? rec_const(0) :
@@ -116,7 +119,7 @@ void rule_lea(const struct rec_at *at)
 		 bits_unmul(bits_sub(bits_sub(r, disp), base), f->agen_scale, bits));
 }
 
-void rule_imul(const struct rec_at *at)
+void dec_recover_rule_imul(const struct rec_at *at)
 {
 	bool has_three = at->form->op[2].type == REC_OP_IMM && at->form->n_ops > 2;
 	int ia = has_three ? 1 : 0, ib = has_three ? 2 : 1;
@@ -135,7 +138,7 @@ void rule_imul(const struct rec_at *at)
 		op_put(at, ib, false, bits_unmul(r, a.v, bits));
 }
 
-void rule_xadd(const struct rec_at *at)
+void dec_recover_rule_xadd(const struct rec_at *at)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false), b = op_get(at, 1, false);
@@ -147,40 +150,41 @@ void rule_xadd(const struct rec_at *at)
 	op_put(at, 1, false, nb);
 	op_put(at, 1, true, a);
 	op_put(at, 0, false, op_get(at, 1, true));
-	flags_result(at, bits_join(r, nr), bits);
-	flags_add(at, a, b, bits_join(r, nr), bits, false, true);
+	dec_recover_flags_result(at, bits_join(r, nr), bits);
+	dec_recover_flags_add(at, a, b, bits_join(r, nr), bits, false, true);
 }
 
 /* ---- bitwise ---------------------------------------------------------------------------------- */
 
-void rule_and(const struct rec_at *at, bool has_result)
+void dec_recover_rule_and(const struct rec_at *at, bool has_result)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false), b = op_get(at, 1, false);
 	struct rec_bits r = has_result ? op_get(at, 0, true) : (struct rec_bits){}, f;
 
 	if (at->form->is_same) {
-		r = bits_join(bits_join(r, a), flags_result(at, bits_join(r, a), bits));
+		r = bits_join(bits_join(r, a),
+			      dec_recover_flags_result(at, bits_join(r, a), bits));
 		op_put(at, 0, false, r);
 		if (has_result)
 			op_put(at, 0, true, r);
-		flags_result(at, r, bits);
-		flags_put(at, 0, RULE_CF | RULE_OF);
+		dec_recover_flags_result(at, r, bits);
+		dec_recover_flags_put(at, 0, RULE_CF | RULE_OF);
 		return;
 	}
 	f = (struct rec_bits){ a.v & b.v, (a.m & b.m) | (a.m & ~a.v) | (b.m & ~b.v) };
 	r = bits_within(bits_join(r, f), bits);
-	r = bits_join(r, flags_result(at, r, bits));
+	r = bits_join(r, dec_recover_flags_result(at, r, bits));
 	if (has_result)
 		op_put(at, 0, true, r);
 	// One: both are. Zero where the other is one: this one is zero.
 	op_put(at, 0, false, (struct rec_bits){ r.v, r.v | (r.m & ~r.v & b.v) });
 	op_put(at, 1, false, (struct rec_bits){ r.v, r.v | (r.m & ~r.v & a.v) });
-	flags_result(at, r, bits);
-	flags_put(at, 0, RULE_CF | RULE_OF);
+	dec_recover_flags_result(at, r, bits);
+	dec_recover_flags_put(at, 0, RULE_CF | RULE_OF);
 }
 
-void rule_or(const struct rec_at *at)
+void dec_recover_rule_or(const struct rec_at *at)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false), b = op_get(at, 1, false);
@@ -190,7 +194,7 @@ void rule_or(const struct rec_at *at)
 		b = a = bits_join(a, r);
 	f = (struct rec_bits){ a.v | b.v, (a.m & b.m) | a.v | b.v };
 	r = bits_within(bits_join(r, f), bits);
-	r = bits_join(r, flags_result(at, r, bits));
+	r = bits_join(r, dec_recover_flags_result(at, r, bits));
 	op_put(at, 0, true, r);
 	if (at->form->is_same) {
 		op_put(at, 0, false, r);
@@ -202,11 +206,11 @@ void rule_or(const struct rec_at *at)
 		op_put(at, 1, false,
 		       (struct rec_bits){ r.v & a.m & ~a.v, zero | (r.v & a.m & ~a.v) });
 	}
-	flags_result(at, r, bits);
-	flags_put(at, 0, RULE_CF | RULE_OF);
+	dec_recover_flags_result(at, r, bits);
+	dec_recover_flags_put(at, 0, RULE_CF | RULE_OF);
 }
 
-void rule_xor(const struct rec_at *at)
+void dec_recover_rule_xor(const struct rec_at *at)
 {
 	unsigned bits = at->form->op[0].bits;
 	struct rec_bits a = op_get(at, 0, false), b = op_get(at, 1, false);
@@ -216,17 +220,17 @@ void rule_xor(const struct rec_at *at)
 		r = bits_low(0, bits);
 	else
 		r = bits_join(r, bits_xor(a, b));
-	r = bits_join(r, flags_result(at, r, bits));
+	r = bits_join(r, dec_recover_flags_result(at, r, bits));
 	op_put(at, 0, true, r);
 	if (!at->form->is_same) {
 		op_put(at, 0, false, bits_xor(r, b));
 		op_put(at, 1, false, bits_xor(r, a));
 	}
-	flags_result(at, r, bits);
-	flags_put(at, 0, RULE_CF | RULE_OF);
+	dec_recover_flags_result(at, r, bits);
+	dec_recover_flags_put(at, 0, RULE_CF | RULE_OF);
 }
 
-void rule_not(const struct rec_at *at)
+void dec_recover_rule_not(const struct rec_at *at)
 {
 	struct rec_bits a = op_get(at, 0, false), r = op_get(at, 0, true);
 
@@ -290,11 +294,11 @@ static void shift_by(const struct rec_at *at, unsigned n, unsigned bits)
 		break;
 	}
 	r = op_get(at, 0, true);
-	r = bits_join(r, flags_result(at, r, bits));
+	r = bits_join(r, dec_recover_flags_result(at, r, bits));
 	op_put(at, 0, true, r);
 }
 
-void rule_shift(const struct rec_at *at)
+void dec_recover_rule_shift(const struct rec_at *at)
 {
 	unsigned bits = at->form->op[0].bits, n = at->form->imm;
 	uint8_t in = at->form->flags_in;

@@ -14,32 +14,33 @@ enum { RECOVER_BACKWARD = 8, RECOVER_FEW = 64 };
 
 enum { RECOVER_NEAR = 16 }; ///< accesses
 
-struct err *rec_sweep_create(struct dec_recover *r)
+struct err *dec_recover_sweep_create(struct dec_recover *r)
 {
 	uint32_t n = r->accesses.size;
 
-	if (!rec_marks_init(&r->lost, n))
+	if (!dec_recover_marks_init(&r->lost, n))
 		return &err_nomem;
 	for (int i = 0; i < 2; i++) {
-		if (!rec_marks_init(&r->dirty[i], n) || !rec_marks_init(&r->stuck[i], n))
+		if (!dec_recover_marks_init(&r->dirty[i], n) ||
+		    !dec_recover_marks_init(&r->stuck[i], n))
 			return &err_nomem;
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct rec_access *a = &r->accesses.data[i];
 
-		if (a->mem == REC_TOLD && !rec_mem_list(r, a))
+		if (a->mem == REC_TOLD && !dec_recover_mem_list(r, a))
 			return &err_nomem;
 	}
-	rec_sweep_restart(r);
+	dec_recover_sweep_restart(r);
 	return NULL;
 }
 
-void rec_sweep_destroy(struct dec_recover *r)
+void dec_recover_sweep_destroy(struct dec_recover *r)
 {
-	rec_marks_deinit(&r->lost);
+	dec_recover_marks_deinit(&r->lost);
 	for (int i = 0; i < 2; i++) {
-		rec_marks_deinit(&r->dirty[i]);
-		rec_marks_deinit(&r->stuck[i]);
+		dec_recover_marks_deinit(&r->dirty[i]);
+		dec_recover_marks_deinit(&r->stuck[i]);
 	}
 	for (size_t i = 0; i < r->lines.size; i++) {
 		for (int w = 0; w < 8 * REC_PARTS; w++)
@@ -56,33 +57,34 @@ void rec_sweep_destroy(struct dec_recover *r)
 	map_deinit(&r->page_at);
 }
 
-void rec_sweep_restart(struct dec_recover *r)
+void dec_recover_sweep_restart(struct dec_recover *r)
 {
 	struct rec_range range;
 
-	rec_marks_fill(&r->lost, false);
+	dec_recover_marks_fill(&r->lost, false);
 	for (int i = 0; i < 2; i++) {
-		rec_marks_fill(&r->dirty[i], true);
-		rec_marks_fill(&r->stuck[i], false);
+		dec_recover_marks_fill(&r->dirty[i], true);
+		dec_recover_marks_fill(&r->stuck[i], false);
 	}
 	for (size_t i = 0; i < r->accesses.size; i++) {
 		struct rec_access *a = &r->accesses.data[i];
 
 		a->n_known = 0;
-		if (a->is_range ? rec_range_find(r, a, &range) == REC_RANGE_UNKNOWN :
-				  a->is_write && a->placed < REC_HINTED)
+		if (a->is_range ?
+			    dec_recover_range_find(r, a, &range) == REC_RANGE_UNKNOWN :
+			    a->is_write && a->placed < REC_HINTED)
 			rec_marks_add(&r->lost, i);
 	}
 }
 
-void rec_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node)
+void dec_recover_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node)
 {
 	for (size_t i = r->steps.data[step].access;
 	     i < r->accesses.size && r->accesses.data[i].step == step; i++) {
 		struct rec_access *a = &r->accesses.data[i];
 
 		if (a->placed < REC_INFERRED && !a->is_range)
-			rec_access_place(r, a);
+			dec_recover_access_place(r, a);
 		else if (a->node != node && !a->is_range && !a->is_masked)
 			continue;
 		rec_marks_add(&r->dirty[0], i);
@@ -110,10 +112,10 @@ static bool access_tell(struct dec_recover *r, uint32_t i)
 	if (known <= a->n_known)
 		return !r->is_out;
 	a->n_known = known;
-	rec_mem_spread(r, i, a->addr, a->size, true);
+	dec_recover_mem_spread(r, i, a->addr, a->size, true);
 	if (!a->is_write)
-		rec_mem_spread(r, i, a->addr, a->size, false);
-	return !r->is_out && (!r->is_guessing || rec_homes_note(r, i));
+		dec_recover_mem_spread(r, i, a->addr, a->size, false);
+	return !r->is_out && (!r->is_guessing || dec_recover_homes_note(r, i));
 }
 
 static bool access_visit(struct dec_recover *r, uint32_t i)
@@ -124,7 +126,7 @@ static bool access_visit(struct dec_recover *r, uint32_t i)
 	r->moment = i;
 	r->sweep_at = a->step;
 	r->is_blocked = r->is_open = false;
-	if (!rec_access_apply(r, a))
+	if (!dec_recover_access_apply(r, a))
 		return false;
 	known = n_known(r, a);
 	if (r->is_open ||
@@ -134,7 +136,7 @@ static bool access_visit(struct dec_recover *r, uint32_t i)
 		rec_marks_remove(&r->stuck[r->is_backward], i);
 	// What passes by it depends on its mask.
 	if (a->is_masked && a->placed >= REC_INFERRED)
-		rec_mem_spread(r, i, a->addr, a->size, !r->is_backward);
+		dec_recover_mem_spread(r, i, a->addr, a->size, !r->is_backward);
 	return access_tell(r, i);
 }
 
@@ -146,9 +148,9 @@ static bool tell_back(struct dec_recover *r, uint32_t i)
 	const struct rec_marks *dirty = &r->dirty[true];
 	bool is = true;
 
-	for (uint32_t near = rec_marks_from(dirty, i + 1);
+	for (uint32_t near = dec_recover_marks_from(dirty, i + 1);
 	     near != REC_NO_ACCESS && near - i <= RECOVER_NEAR && is;
-	     near = rec_marks_from(dirty, near + 1))
+	     near = dec_recover_marks_from(dirty, near + 1))
 		is = r->accesses.data[near].is_write || access_tell(r, near);
 	return is;
 }
@@ -160,14 +162,15 @@ static struct err *sweep(struct dec_recover *r, bool is_backward)
 
 	r->is_backward = is_backward;
 	r->stats.sweeps++;
-	rec_calls_look(r);
-	rec_marks_join(dirty, &r->stuck[is_backward]);
+	dec_recover_calls_look(r);
+	dec_recover_marks_join(dirty, &r->stuck[is_backward]);
 	if (r->is_plain)
-		rec_marks_fill(dirty, true);
+		dec_recover_marks_fill(dirty, true);
 	for (;;) {
 		// Once more the same one, if there is more now to learn.
-		i = is_backward ? rec_marks_before(dirty, i + (i < r->accesses.size)) :
-				  rec_marks_from(dirty, i);
+		i = is_backward ?
+			    dec_recover_marks_before(dirty, i + (i < r->accesses.size)) :
+			    dec_recover_marks_from(dirty, i);
 		if (i == REC_NO_ACCESS)
 			return NULL;
 		rec_marks_remove(dirty, i);
@@ -176,12 +179,12 @@ static struct err *sweep(struct dec_recover *r, bool is_backward)
 	}
 }
 
-struct err *rec_settle_memory(struct dec_recover *r)
+struct err *dec_recover_settle_memory(struct dec_recover *r)
 {
 	struct err *err = NULL;
 	uint64_t before, found;
 
-	rec_settle(r);
+	dec_recover_settle(r);
 	do {
 		before = r->n_changes;
 		// Where one thing leads to another backward, the other way need not be gone
@@ -189,22 +192,22 @@ struct err *rec_settle_memory(struct dec_recover *r)
 		for (int n = 0; n < RECOVER_BACKWARD && !err; n++) {
 			found = r->n_changes;
 			err = sweep(r, true);
-			rec_settle(r);
+			dec_recover_settle(r);
 			if (!r->is_guessing || r->n_changes - found <= RECOVER_FEW)
 				break;
 		}
 		if (!err)
 			err = sweep(r, false);
-		rec_settle(r);
+		dec_recover_settle(r);
 	} while (!err && (r->n_changes != before ||
-			  rec_marks_from(&r->dirty[0], 0) != REC_NO_ACCESS ||
-			  rec_marks_from(&r->dirty[1], 0) != REC_NO_ACCESS));
+			  dec_recover_marks_from(&r->dirty[0], 0) != REC_NO_ACCESS ||
+			  dec_recover_marks_from(&r->dirty[1], 0) != REC_NO_ACCESS));
 	return err;
 }
 
-struct err *rec_sweep_mine(struct dec_recover *r)
+struct err *dec_recover_sweep_mine(struct dec_recover *r)
 {
-	rec_mirrors_begin(r);
+	dec_recover_mirrors_begin(r);
 	r->is_backward = true;
 	for (size_t i = r->accesses.size; i-- > 0;) {
 		const struct rec_access *a = &r->accesses.data[i];
@@ -213,8 +216,8 @@ struct err *rec_sweep_mine(struct dec_recover *r)
 		r->sweep_at = a->step;
 		if (a->placed >= REC_INFERRED && !a->is_write && !a->is_range &&
 		    a->mem != REC_TOLD)
-			rec_mirror_apply(r, a);
+			dec_recover_mirror_apply(r, a);
 	}
-	rec_mirrors_end(r);
+	dec_recover_mirrors_end(r);
 	return NULL;
 }

@@ -30,7 +30,7 @@ static bool inputs_of(const struct rec_at *at, struct rec_bytes in[8])
 			is_complete &= !f->need[s];
 			continue;
 		}
-		rec_read_bytes(at->r, node, &in[s]);
+		dec_recover_read_bytes(at->r, node, &in[s]);
 		m = node & REC_VEC ? in[s].m : at->r->bits.data[node].m;
 		is_complete &= !(f->need[s] & ~m);
 	}
@@ -46,11 +46,11 @@ static void put_output(const struct rec_at *at, int s, struct rec_bytes *out, ui
 		return;
 	if (node & REC_VEC) {
 		out->m = m;
-		rec_learn_bytes(at->r, node, out);
+		dec_recover_learn_bytes(at->r, node, out);
 		return;
 	}
 	memcpy(&v, out->v, 8);
-	rec_learn(at->r, node, (struct rec_bits){ v & m, m });
+	dec_recover_learn(at->r, node, (struct rec_bits){ v & m, m });
 }
 
 /* SSE leaves what is above its operand as it was. */
@@ -63,12 +63,12 @@ static void tie_above(const struct rec_at *at)
 	if (o->type != REC_OP_VEC || o->in == REC_NONE || o->out == REC_NONE ||
 	    at->form->insn.is_vex)
 		return;
-	rec_read_bytes(at->r, at->ref[o->in], &b);
+	dec_recover_read_bytes(at->r, at->ref[o->in], &b);
 	b.m &= m;
-	rec_learn_bytes(at->r, at->ref[o->out], &b);
-	rec_read_bytes(at->r, at->ref[o->out], &b);
+	dec_recover_learn_bytes(at->r, at->ref[o->out], &b);
+	dec_recover_read_bytes(at->r, at->ref[o->out], &b);
 	b.m &= m;
-	rec_learn_bytes(at->r, at->ref[o->in], &b);
+	dec_recover_learn_bytes(at->r, at->ref[o->in], &b);
 }
 
 static struct rec_form *form_of(const struct rec_at *at)
@@ -86,7 +86,7 @@ static bool cpu_run(struct rec_at *at, const struct rec_bytes *in, struct rec_by
 	if (rounds && ((at->r->end->mxcsr & REC_MXCSR_CONTROL) != REC_MXCSR_DEFAULT ||
 		       (at->r->changes_mxcsr && !at->r->is_guessing)))
 		return false;
-	return rec_native_run(at->r->native, f, in, out);
+	return dec_recover_native_run(at->r->native, f, in, out);
 }
 
 /* ---- moves ---------------------------------------------------------------------------------- */
@@ -142,10 +142,10 @@ static void rule_perm(struct rec_at *at)
 	p = f->perm;
 	for (int s = 0; s < f->n_in; s++) {
 		if (at->ref[s] != REC_NO_NODE)
-			rec_read_bytes(at->r, at->ref[s], &in[s]);
+			dec_recover_read_bytes(at->r, at->ref[s], &in[s]);
 		back[s].m = 0;
 	}
-	rec_read_bytes(at->r, at->ref[f->n_in], &r);
+	dec_recover_read_bytes(at->r, at->ref[f->n_in], &r);
 	for (uint64_t m = p->m; m; m &= m - 1) {
 		int i = __builtin_ctzll(m), s = p->slot[i], from = p->at[i];
 
@@ -162,10 +162,10 @@ static void rule_perm(struct rec_at *at)
 			back[s].v[from] = r.v[i];
 		}
 	}
-	rec_learn_bytes(at->r, at->ref[f->n_in], &out);
+	dec_recover_learn_bytes(at->r, at->ref[f->n_in], &out);
 	for (int s = 0; s < f->n_in; s++) {
 		if (back[s].m && at->ref[s] != REC_NO_NODE)
-			rec_learn_bytes(at->r, at->ref[s], &back[s]);
+			dec_recover_learn_bytes(at->r, at->ref[s], &back[s]);
 	}
 }
 
@@ -176,13 +176,13 @@ static void rule_zeroupper(const struct rec_at *at)
 	for (int s = 0; s < f->n_in; s++) {
 		struct rec_bytes b;
 
-		rec_read_bytes(at->r, at->ref[f->n_in + s], &b);
+		dec_recover_read_bytes(at->r, at->ref[f->n_in + s], &b);
 		b.m &= 0xffff;
-		rec_learn_bytes(at->r, at->ref[s], &b);
-		rec_read_bytes(at->r, at->ref[s], &b);
+		dec_recover_learn_bytes(at->r, at->ref[s], &b);
+		dec_recover_read_bytes(at->r, at->ref[s], &b);
 		b.m = (b.m & 0xffff) | ~0xffffull;
 		memset(b.v + 16, 0, 48);
-		rec_learn_bytes(at->r, at->ref[f->n_in + s], &b);
+		dec_recover_learn_bytes(at->r, at->ref[f->n_in + s], &b);
 	}
 }
 
@@ -281,7 +281,7 @@ static uint64_t lane_bytes(uint64_t bits, unsigned lane, unsigned n)
 	return bytes;
 }
 
-uint64_t rec_masked(const struct rec_at *at, uint64_t *written)
+uint64_t dec_recover_masked(const struct rec_at *at, uint64_t *written)
 {
 	const struct rec_form *f = at->form;
 	unsigned lane = f->op[0].element, n = f->op[0].bits / 8;
@@ -307,15 +307,15 @@ static void rule_masked_store(struct rec_at *at)
 	struct rec_bytes b;
 	uint64_t written;
 
-	rec_masked(at, &written);
+	dec_recover_masked(at, &written);
 	if (from->type != REC_OP_VEC || from->in == REC_NONE)
 		return;
-	rec_read_bytes(at->r, at->ref[from->in], &b);
+	dec_recover_read_bytes(at->r, at->ref[from->in], &b);
 	b.m &= written;
-	rec_learn_bytes(at->r, at->ref[f->op[0].out], &b);
-	rec_read_bytes(at->r, at->ref[f->op[0].out], &b);
+	dec_recover_learn_bytes(at->r, at->ref[f->op[0].out], &b);
+	dec_recover_read_bytes(at->r, at->ref[f->op[0].out], &b);
 	b.m &= written;
-	rec_learn_bytes(at->r, at->ref[from->in], &b);
+	dec_recover_learn_bytes(at->r, at->ref[from->in], &b);
 }
 
 /* ---- all or nothing --------------------------------------------------------------------------- */
@@ -358,7 +358,7 @@ static void rule_native(struct rec_at *at)
 		put_output(at, s, &out[s], f->give[s]);
 }
 
-void rec_apply_vector(struct rec_at *at)
+void dec_recover_apply_vector(struct rec_at *at)
 {
 	switch ((enum rec_kind)at->form->kind) {
 	case REC_PERM:

@@ -31,7 +31,7 @@ void dec_recover_destroy(struct dec_recover *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->forms.size; i++)
-		rec_form_deinit(&r->forms.data[i]);
+		dec_recover_form_deinit(&r->forms.data[i]);
 	vec_deinit(&r->forms);
 	map_deinit(&r->form_at);
 	vec_deinit(&r->steps);
@@ -45,9 +45,9 @@ void dec_recover_destroy(struct dec_recover *r)
 	vec_deinit(&r->calls);
 	vec_deinit(&r->ties);
 	vec_deinit(&r->frames);
-	rec_heap_deinit(r);
+	dec_recover_heap_deinit(r);
 	vec_deinit(&r->mirrors);
-	rec_homes_deinit(r);
+	dec_recover_homes_deinit(r);
 	map_deinit(&r->looked_at);
 	map_deinit(&r->end_bases);
 	vec_deinit(&r->assumed);
@@ -55,7 +55,7 @@ void dec_recover_destroy(struct dec_recover *r)
 	map_deinit(&r->bases);
 	map_deinit(&r->fresh);
 	vec_deinit(&r->nested);
-	rec_sweep_destroy(r);
+	dec_recover_sweep_destroy(r);
 	free(r->known_bits);
 	free(r->known_bytes);
 	free(r->is_doubtful);
@@ -63,8 +63,8 @@ void dec_recover_destroy(struct dec_recover *r)
 	free(r->use);
 	free(r->queue);
 	free(r->is_queued);
-	rec_native_destroy(r->native);
-	rec_show_destroy(r->show);
+	dec_recover_native_destroy(r->native);
+	dec_recover_show_destroy(r->show);
 	free(r);
 }
 
@@ -118,7 +118,7 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 	if (!f || map_put(&r->form_at, insn->rip, r->forms.size - 1))
 		return &err_nomem;
 	*ret = r->forms.size - 1;
-	err = rec_form_init(f, insn);
+	err = dec_recover_form_init(f, insn);
 	form_note(r, insn->mnemonic);
 	return err;
 }
@@ -339,7 +339,7 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 				r->ties.size != n_ties };
 	r->is_resumed = false;
 	f = &r->forms.data[form];
-	if (rec_frame_ends(f))
+	if (dec_recover_frame_ends(f))
 		err = frame_note(r, step);
 	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
 		err = slot_add(r, f, i, step);
@@ -416,7 +416,7 @@ void dec_recover_set_company(struct dec_recover *r, bool has_company)
 	r->has_company = has_company;
 }
 
-uint64_t rec_next_rip(const struct dec_recover *r, uint32_t step)
+uint64_t dec_recover_next_rip(const struct dec_recover *r, uint32_t step)
 {
 	if (step + 1 >= r->steps.size)
 		return r->end->regs.rip;

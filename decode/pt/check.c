@@ -415,7 +415,7 @@ struct err *dec_pt_check_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct log_sink sink = { ctx, check_on_block, check_on_slow, check_on_other };
 	struct dec_pt_check *c = ctx;
 
-	return log_reader_feed(&c->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&c->reader, &sink, log, bytes);
 }
 
 /* ---- its life ------------------------------------------------------------------------------ */
@@ -458,7 +458,7 @@ struct err *dec_pt_check_create(struct dec_pt_check **ret)
 
 	if (!c)
 		return &err_nomem;
-	log_reader_init(&c->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&c->reader, DEC_LOG_FLOW, 0);
 	*ret = c;
 	return NULL;
 }
@@ -476,6 +476,6 @@ void dec_pt_check_destroy(struct dec_pt_check *c)
 	}
 	vec_deinit(&c->threads);
 	map_deinit(&c->by_tid);
-	log_reader_deinit(&c->reader);
+	dec_log_reader_deinit(&c->reader);
 	free(c);
 }

@@ -32,7 +32,7 @@ struct dec_pt_encoder {
 static void encoder_free_stream(struct pt_stream *s)
 {
 	vec_deinit(&s->returns);
-	pt_packets_deinit(s);
+	dec_pt_packets_deinit(s);
 	free(s);
 }
 
@@ -48,7 +48,7 @@ static struct err *encoder_add(struct dec_pt_encoder *e, uint32_t tid)
 				 .clock = &e->clock,
 				 .write = e->write,
 				 .ctx = e->ctx };
-	err = pt_packets_init(s);
+	err = dec_pt_packets_init(s);
 	place = err ? NULL : vec_push(&e->streams);
 	if (!place || map_put(&e->by_tid, tid, e->streams.size - 1)) {
 		e->streams.size -= place != NULL;
@@ -82,14 +82,14 @@ static struct err *encoder_lost(void)
 static struct err *encoder_ran(struct dec_pt_encoder *e, uint64_t rip,
 			       const struct dec_insn *last, uint64_t n, uint64_t time)
 {
-	struct err *err = e->current ? pt_flow_arrive(e->current, rip, time) :
+	struct err *err = e->current ? dec_pt_flow_arrive(e->current, rip, time) :
 				       encoder_lost();
 
 	e->now = time + n;
 	if (err)
 		return err;
-	pt_clock_run(&e->clock, n);
-	pt_flow_ran(e->current, last, n);
+	dec_pt_clock_run(&e->clock, n);
+	dec_pt_flow_ran(e->current, last, n);
 	return NULL;
 }
 
@@ -127,7 +127,7 @@ static struct err *encoder_ptwrites(struct dec_pt_encoder *e, struct log_block *
 
 		if (which >> i & 1 &&
 		    e->o.ptwrite(e->ctx, e->current->tid, time + i, rip, &value))
-			err = pt_flow_ptwrite(e->current, rip, value);
+			err = dec_pt_flow_ptwrite(e->current, rip, value);
 	}
 	return err;
 }
@@ -150,8 +150,8 @@ static struct err *encoder_probe(struct dec_pt_encoder *e, const struct dec_insn
 	e->now = time + 1;
 	if (!e->current)
 		return encoder_lost();
-	pt_clock_run(&e->clock, 1);
-	return pt_flow_probe(e->current, insn, probe, time);
+	dec_pt_clock_run(&e->clock, 1);
+	return dec_pt_flow_probe(e->current, insn, probe, time);
 }
 
 static struct err *encoder_probed_block(struct dec_pt_encoder *e,
@@ -211,7 +211,7 @@ static struct err *encoder_call(struct dec_pt_encoder *e, uint64_t rip, uint64_t
 	struct dec_insn insn = { .rip = rip, .len = 2, .flow = DEC_FLOW_SYSCALL };
 	struct err *err = encoder_ran(e, rip, &insn, 1, time);
 
-	return err ? err : pt_flow_enter(e->current);
+	return err ? err : dec_pt_flow_enter(e->current);
 }
 
 static struct err *encoder_on_syscall(struct dec_pt_encoder *e, const struct dec_rec *rec,
@@ -230,7 +230,7 @@ static struct err *encoder_on_syscall(struct dec_pt_encoder *e, const struct dec
 		err = encoder_call(e, rec->value[2], time);
 	e->current->is_in_call = false;
 	if (!err)
-		err = pt_clock_meet(&e->clock, rec->value[14]);
+		err = dec_pt_clock_meet(&e->clock, rec->value[14]);
 	if (err || rec->value[0] != SYS_mmap || !m.file || !(rec->value[5] & PROT_EXEC) ||
 	    (ret < 0 && ret > -4096))
 		return err;
@@ -239,7 +239,7 @@ static struct err *encoder_on_syscall(struct dec_pt_encoder *e, const struct dec
 	if (!e->o.map)
 		return NULL;
 	m.tid = e->current->tid;
-	m.tsc = pt_clock_tsc(&e->clock);
+	m.tsc = dec_pt_clock_tsc(&e->clock);
 	return e->o.map(e->ctx, &m);
 }
 
@@ -259,7 +259,7 @@ static struct err *encoder_leave(struct dec_pt_encoder *e, const struct dec_rec 
 		err = encoder_call(e, rip, time);
 		s->is_in_call = true;
 	} else if (s->is_enabled) {
-		err = pt_flow_interrupt(s, rip, time);
+		err = dec_pt_flow_interrupt(s, rip, time);
 	}
 	return err;
 }
@@ -270,7 +270,7 @@ static struct err *encoder_on_thread(struct dec_pt_encoder *e, const struct dec_
 	struct err *err = encoder_leave(e, rec, time);
 
 	if (!err && rec->value[1])
-		err = pt_clock_meet(&e->clock, rec->value[3]);
+		err = dec_pt_clock_meet(&e->clock, rec->value[3]);
 	return err ? err : encoder_select(e, rec->value[0]);
 }
 
@@ -290,16 +290,16 @@ static struct err *encoder_on_state(struct dec_pt_encoder *e, const struct dec_r
 		break;
 	case DEC_STATE_SIGNAL:
 		if (e->current->is_enabled)
-			err = pt_flow_interrupt(e->current, rec->value[21], time);
+			err = dec_pt_flow_interrupt(e->current, rec->value[21], time);
 		break;
 	case DEC_STATE_REP:
-		pt_flow_again(e->current);
+		dec_pt_flow_again(e->current);
 		return NULL; // the event is still to come
 	case DEC_STATE_NOW:
 	case DEC_STATE_CALL:
 		break;
 	}
-	return err ? err : pt_clock_meet(&e->clock, rec->value[22]);
+	return err ? err : dec_pt_clock_meet(&e->clock, rec->value[22]);
 }
 
 static struct err *encoder_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
@@ -324,12 +324,13 @@ struct err *dec_pt_encoder_feed(void *ctx, const uint8_t *log, size_t bytes)
 				 encoder_on_other };
 	struct dec_pt_encoder *e = ctx;
 
-	return log_reader_feed(&e->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&e->reader, &sink, log, bytes);
 }
 
 struct err *dec_pt_encoder_lose(struct dec_pt_encoder *e, uint64_t n_insns)
 {
-	return e->current ? pt_flow_lose(e->current, e->now + n_insns) : encoder_lost();
+	return e->current ? dec_pt_flow_lose(e->current, e->now + n_insns) :
+			    encoder_lost();
 }
 
 void dec_pt_encoder_add(struct dec_pt_encoder *e, enum dec_pt_extra extra)
@@ -344,10 +345,10 @@ struct err *dec_pt_encoder_finish(struct dec_pt_encoder *e, uint64_t rip)
 
 	if (e->current && e->current->is_enabled) {
 		e->current->lose_until = 0;
-		err = pt_flow_interrupt(e->current, rip, e->now);
+		err = dec_pt_flow_interrupt(e->current, rip, e->now);
 	}
 	for (size_t i = 0; !err && i < e->streams.size; i++)
-		err = pt_packets_flush(e->streams.data[i]);
+		err = dec_pt_packets_flush(e->streams.data[i]);
 	return err;
 }
 
@@ -373,8 +374,8 @@ struct err *dec_pt_encoder_create(const struct capture *c, const struct dec_pt_o
 	e->o = *o;
 	e->write = fn;
 	e->ctx = ctx;
-	log_reader_init(&e->reader, DEC_LOG_FLOW, 0);
-	err = pt_clock_init(&e->clock, c);
+	dec_log_reader_init(&e->reader, DEC_LOG_FLOW, 0);
+	err = dec_pt_clock_init(&e->clock, c);
 	if (err) {
 		dec_pt_encoder_destroy(e);
 		return err;
@@ -387,8 +388,8 @@ void dec_pt_encoder_destroy(struct dec_pt_encoder *e)
 {
 	if (!e)
 		return;
-	log_reader_deinit(&e->reader);
-	pt_clock_deinit(&e->clock);
+	dec_log_reader_deinit(&e->reader);
+	dec_pt_clock_deinit(&e->clock);
 	for (size_t i = 0; i < e->streams.size; i++)
 		encoder_free_stream(e->streams.data[i]);
 	vec_deinit(&e->streams);

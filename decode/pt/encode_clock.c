@@ -28,7 +28,7 @@ static struct err *clock_fetch(struct pt_clock *k)
 	return err;
 }
 
-struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq)
+struct err *dec_pt_clock_meet(struct pt_clock *k, uint64_t seq)
 {
 	struct err *err = NULL;
 
@@ -42,27 +42,27 @@ struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq)
 	return err;
 }
 
-void pt_clock_run(struct pt_clock *k, uint64_t n)
+void dec_pt_clock_run(struct pt_clock *k, uint64_t n)
 {
 	k->cycles = n < k->until - k->cycles ? k->cycles + n : k->until;
 }
 
-uint64_t pt_clock_tsc(const struct pt_clock *k)
+uint64_t dec_pt_clock_tsc(const struct pt_clock *k)
 {
 	return k->cycles / CYCLES_PER_TSC;
 }
 
-uint64_t pt_clock_crystal(const struct pt_clock *k)
+uint64_t dec_pt_clock_crystal(const struct pt_clock *k)
 {
-	return pt_clock_tsc(k) * DEC_PT_TSC_DEN / DEC_PT_TSC_NUM;
+	return dec_pt_clock_tsc(k) * DEC_PT_TSC_DEN / DEC_PT_TSC_NUM;
 }
 
-uint64_t pt_clock_of_crystal(uint64_t ticks)
+uint64_t dec_pt_clock_of_crystal(uint64_t ticks)
 {
 	return ticks * DEC_PT_TSC_NUM / DEC_PT_TSC_DEN * CYCLES_PER_TSC;
 }
 
-struct err *pt_clock_init(struct pt_clock *k, const struct capture *c)
+struct err *dec_pt_clock_init(struct pt_clock *k, const struct capture *c)
 {
 	struct err *err = cap_events_open(c, &k->events);
 
@@ -73,7 +73,7 @@ struct err *pt_clock_init(struct pt_clock *k, const struct capture *c)
 	return err;
 }
 
-void pt_clock_deinit(struct pt_clock *k)
+void dec_pt_clock_deinit(struct pt_clock *k)
 {
 	if (k->events)
 		cap_events_close(k->events);

@@ -3,7 +3,7 @@
 
 /*
  * Nothing is known of a block's last branch until the next block begins, so that packets
- * are made on arrival: pt_flow_arrive() knows where control came from (`last`) and where
+ * are made on arrival: dec_pt_flow_arrive() knows where control came from (`last`) and where
  * it is. Kernel entries are not traced: a system call is TIP.PGD, an interruption is FUP
  * and TIP.PGD, and the instruction that comes next, wherever it is, TIP.PGE.
  */
@@ -28,11 +28,11 @@ static struct err *flow_return(struct pt_stream *s, uint64_t rip)
 	unsigned int top = (s->top + PT_CALLS - 1) % PT_CALLS;
 
 	if (!s->o->compresses_returns || !s->n_calls || s->call[top] != rip)
-		return pt_put_ip(s, ppt_tip, rip);
+		return dec_pt_put_ip(s, ppt_tip, rip);
 	s->top = top;
 	s->n_calls--;
 	s->stats.returns_compressed++;
-	return pt_put_bit(s, true);
+	return dec_pt_put_bit(s, true);
 }
 
 static struct err *flow_broken(const struct pt_last *l, uint64_t rip)
@@ -53,12 +53,12 @@ static struct err *flow_branch(struct pt_stream *s, uint64_t rip)
 	case DEC_FLOW_JRCX:
 		if (rip != l->target && rip != l->rip + l->len)
 			return flow_broken(l, rip);
-		return pt_put_bit(s, rip == l->target);
+		return dec_pt_put_bit(s, rip == l->target);
 	case DEC_FLOW_CALL_IND:
 		flow_remember_call(s);
-		return pt_put_ip(s, ppt_tip, rip);
+		return dec_pt_put_ip(s, ppt_tip, rip);
 	case DEC_FLOW_JMP_IND:
-		return pt_put_ip(s, ppt_tip, rip);
+		return dec_pt_put_ip(s, ppt_tip, rip);
 	case DEC_FLOW_RET:
 		return flow_return(s, rip);
 	case DEC_FLOW_CALL:
@@ -78,43 +78,43 @@ static struct err *flow_enable(struct pt_stream *s, uint64_t rip)
 	struct err *err = NULL;
 
 	s->n_calls = 0;
-	if (!s->is_scheduled || pt_has_slept(s)) {
-		err = pt_put_psb(s, 0);
+	if (!s->is_scheduled || dec_pt_has_slept(s)) {
+		err = dec_pt_put_psb(s, 0);
 		s->cyc_at = s->clock->cycles;
 	}
 	if (!err)
-		err = pt_put_mtc(s);
+		err = dec_pt_put_mtc(s);
 	if (!err)
-		err = pt_put_cyc(s);
+		err = dec_pt_put_cyc(s);
 	if (!err)
-		err = pt_put_mode(s);
+		err = dec_pt_put_mode(s);
 	if (!err)
-		err = pt_put_ip(s, ppt_tip_pge, rip);
+		err = dec_pt_put_ip(s, ppt_tip_pge, rip);
 	s->is_enabled = true;
 	s->is_scheduled = true;
 	return err;
 }
 
-struct err *pt_flow_enter(struct pt_stream *s)
+struct err *dec_pt_flow_enter(struct pt_stream *s)
 {
 	s->is_enabled = false;
-	return s->is_losing ? NULL : pt_put_pgd(s);
+	return s->is_losing ? NULL : dec_pt_put_pgd(s);
 }
 
-struct err *pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time)
+struct err *dec_pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time)
 {
-	struct err *err = pt_flow_arrive(s, rip, time);
+	struct err *err = dec_pt_flow_arrive(s, rip, time);
 
 	if (!err && !s->is_losing)
-		err = pt_put_ip(s, ppt_fup, rip);
-	return err ? err : pt_flow_enter(s);
+		err = dec_pt_put_ip(s, ppt_fup, rip);
+	return err ? err : dec_pt_flow_enter(s);
 }
 
 /* ---- overflow ----------------------------------------------------------------------------- */
 
-struct err *pt_flow_lose(struct pt_stream *s, uint64_t until)
+struct err *dec_pt_flow_lose(struct pt_stream *s, uint64_t until)
 {
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	s->is_losing = true;
 	s->lose_until = until;
@@ -124,18 +124,18 @@ struct err *pt_flow_lose(struct pt_stream *s, uint64_t until)
 /* The overflow is over. An address in full: the last one may be among what was lost. */
 static struct err *flow_recover(struct pt_stream *s, uint64_t rip, uint64_t time)
 {
-	struct err *err = pt_put_ovf(s);
+	struct err *err = dec_pt_put_ovf(s);
 
 	s->is_losing = false;
 	s->stats.resumed_at = time;
 	if (err)
 		return err;
-	return s->is_enabled ? pt_put_ip(s, ppt_fup, rip) : flow_enable(s, rip);
+	return s->is_enabled ? dec_pt_put_ip(s, ppt_fup, rip) : flow_enable(s, rip);
 }
 
-struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value)
+struct err *dec_pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value)
 {
-	return s->is_losing ? NULL : pt_put_ptw(s, rip, value);
+	return s->is_losing ? NULL : dec_pt_put_ptw(s, rip, value);
 }
 
 /* ---- probes ------------------------------------------------------------------------------- */
@@ -148,13 +148,13 @@ enum { BACK_BEHIND = 13, BACK_RETURN = 16 };
 static struct err *flow_come_back(struct pt_stream *s, uint64_t rip)
 {
 	uint64_t page = s->o->probe_page;
-	struct err *err = s->is_enabled ? pt_put_ip(s, ppt_tip, page) :
+	struct err *err = s->is_enabled ? dec_pt_put_ip(s, ppt_tip, page) :
 					  flow_enable(s, page);
 
 	s->returns.size--;
 	s->stats.probe_returns++;
 	if (!err)
-		err = pt_flow_enter(s);
+		err = dec_pt_flow_enter(s);
 	if (!err)
 		err = flow_enable(s, page + BACK_BEHIND);
 	s->last = (struct pt_last){ page + BACK_RETURN, 0, 1, DEC_FLOW_RET };
@@ -174,8 +174,8 @@ static struct err *flow_leave_copy(struct pt_stream *s, uint64_t rip)
 
 	s->is_copied = false;
 	if (!err)
-		err = pt_put_ip(s, ppt_fup, rip);
-	return err ? err : pt_flow_enter(s);
+		err = dec_pt_put_ip(s, ppt_fup, rip);
+	return err ? err : dec_pt_flow_enter(s);
 }
 
 static bool is_branch(const struct dec_insn *insn)
@@ -185,7 +185,7 @@ static bool is_branch(const struct dec_insn *insn)
 }
 
 /* The kernel has it execute its copy of @p insn. */
-static struct err *flow_step(struct pt_stream *s, const struct dec_insn *insn)
+static struct err *dec_flow_step(struct pt_stream *s, const struct dec_insn *insn)
 {
 	uint64_t slot = s->o->probe_page + 128 * (1 + insn->rip % 31);
 	struct err *err = flow_enable(s, slot);
@@ -194,8 +194,8 @@ static struct err *flow_step(struct pt_stream *s, const struct dec_insn *insn)
 	s->is_copied = is_branch(insn); // it is known later where it leads
 	if (err || s->is_copied)
 		return err;
-	err = pt_put_ip(s, ppt_fup, slot + insn->len);
-	return err ? err : pt_flow_enter(s);
+	err = dec_pt_put_ip(s, ppt_fup, slot + insn->len);
+	return err ? err : dec_pt_flow_enter(s);
 }
 
 static bool is_stepped(const struct dec_insn *insn, uint64_t probe)
@@ -206,15 +206,15 @@ static bool is_stepped(const struct dec_insn *insn, uint64_t probe)
 	       insn->flow != DEC_FLOW_CALL;
 }
 
-struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
-			  uint64_t probe, uint64_t time)
+struct err *dec_pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
+			      uint64_t probe, uint64_t time)
 {
 	bool is_called = s->last.flow == DEC_FLOW_CALL ||
 			 s->last.flow == DEC_FLOW_CALL_IND;
 	uint64_t back = s->last.rip + s->last.len, *slot;
-	struct err *err = pt_flow_arrive(s, insn->rip, time);
+	struct err *err = dec_pt_flow_arrive(s, insn->rip, time);
 
-	pt_flow_ran(s, insn, 1);
+	dec_pt_flow_ran(s, insn, 1);
 	if (err || s->is_losing)
 		return err;
 	s->stats.probe_hits++;
@@ -224,13 +224,13 @@ struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
 			return &err_nomem;
 		*slot = back;
 	}
-	err = pt_flow_enter(s);
-	return err || !is_stepped(insn, probe) ? err : flow_step(s, insn);
+	err = dec_pt_flow_enter(s);
+	return err || !is_stepped(insn, probe) ? err : dec_flow_step(s, insn);
 }
 
 /* ---- what runs ---------------------------------------------------------------------------- */
 
-struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
+struct err *dec_pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
 {
 	struct err *err;
 	bool comes_back;
@@ -249,21 +249,21 @@ struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time)
 	else if (!err)
 		err = s->is_enabled ? flow_branch(s, rip) : flow_enable(s, rip);
 	if (!err && s->extras)
-		err = pt_put_extras(s, rip);
+		err = dec_pt_put_extras(s, rip);
 	if (!err)
-		err = pt_put_mtc(s);
+		err = dec_pt_put_mtc(s);
 	if (!err && s->stats.bytes - s->psb_at >= s->o->psb_bytes)
-		err = pt_put_psb(s, rip);
+		err = dec_pt_put_psb(s, rip);
 	return err;
 }
 
-void pt_flow_ran(struct pt_stream *s, const struct dec_insn *last, uint64_t n)
+void dec_pt_flow_ran(struct pt_stream *s, const struct dec_insn *last, uint64_t n)
 {
 	s->last = (struct pt_last){ last->rip, last->target, last->len, last->flow };
 	s->stats.instructions += n;
 }
 
-void pt_flow_again(struct pt_stream *s)
+void dec_pt_flow_again(struct pt_stream *s)
 {
 	s->last.len = 0;
 	s->last.flow = DEC_FLOW_NEXT;

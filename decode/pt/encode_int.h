@@ -32,24 +32,24 @@ struct pt_clock {
 };
 
 /** Start at the first event of @p c. */
-struct err *pt_clock_init(struct pt_clock *k, const struct capture *c);
-void pt_clock_deinit(struct pt_clock *k);
+struct err *dec_pt_clock_init(struct pt_clock *k, const struct capture *c);
+void dec_pt_clock_deinit(struct pt_clock *k);
 
 /** Event @p seq happens now. @return why the log cannot be read, or ERR_FORMAT: there is
  * no such event. */
-struct err *pt_clock_meet(struct pt_clock *k, uint64_t seq);
+struct err *dec_pt_clock_meet(struct pt_clock *k, uint64_t seq);
 
 /** @p n instructions run. */
-void pt_clock_run(struct pt_clock *k, uint64_t n);
+void dec_pt_clock_run(struct pt_clock *k, uint64_t n);
 
 /** @return the time stamp counter as it is now. */
-uint64_t pt_clock_tsc(const struct pt_clock *k);
+uint64_t dec_pt_clock_tsc(const struct pt_clock *k);
 
 /** @return the cycles at which the crystal ticks number @p ticks. */
-uint64_t pt_clock_of_crystal(uint64_t ticks);
+uint64_t dec_pt_clock_of_crystal(uint64_t ticks);
 
 /** @return the ticks of the crystal. */
-uint64_t pt_clock_crystal(const struct pt_clock *k);
+uint64_t dec_pt_clock_crystal(const struct pt_clock *k);
 
 /* ---- a stream -------------------------------------------------------------------------- */
 
@@ -91,76 +91,76 @@ struct pt_stream {
 /* ---- its packets (encode_packets.c) --------------------------------------------- */
 
 /** All but libipt is set. @return err_nomem. */
-struct err *pt_packets_init(struct pt_stream *s);
-void pt_packets_deinit(struct pt_stream *s);
+struct err *dec_pt_packets_init(struct pt_stream *s);
+void dec_pt_packets_deinit(struct pt_stream *s);
 
 /** Write what is in the buffer. */
-struct err *pt_packets_flush(struct pt_stream *s);
+struct err *dec_pt_packets_flush(struct pt_stream *s);
 
 /** All TNT bits that are pending. */
-struct err *pt_put_tnt(struct pt_stream *s);
+struct err *dec_pt_put_tnt(struct pt_stream *s);
 
 /** One more of them. */
-struct err *pt_put_bit(struct pt_stream *s, bool is_taken);
+struct err *dec_pt_put_bit(struct pt_stream *s, bool is_taken);
 
 /** A packet of @p type (FUP, TIP, TIP.PGE) with @p ip, behind the pending bits. */
-struct err *pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip);
+struct err *dec_pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip);
 
 /** TIP.PGD without an address: what user-only tracing says of an entry to the kernel. */
-struct err *pt_put_pgd(struct pt_stream *s);
+struct err *dec_pt_put_pgd(struct pt_stream *s);
 
 /** 64 bit mode. */
-struct err *pt_put_mode(struct pt_stream *s);
+struct err *dec_pt_put_mode(struct pt_stream *s);
 
 /** CYC, when the next packet is one that has it and enough time has passed. */
-struct err *pt_put_cyc(struct pt_stream *s);
+struct err *dec_pt_put_cyc(struct pt_stream *s);
 
 /** The MTC packets that are due. */
-struct err *pt_put_mtc(struct pt_stream *s);
+struct err *dec_pt_put_mtc(struct pt_stream *s);
 
 /** @return whether so much time has passed that MTC cannot tell it. */
-bool pt_has_slept(const struct pt_stream *s);
+bool dec_pt_has_slept(const struct pt_stream *s);
 
 /** OVF: what was told before is not known any more. */
-struct err *pt_put_ovf(struct pt_stream *s);
+struct err *dec_pt_put_ovf(struct pt_stream *s);
 
 /** PTW with the FUP of the instruction at @p rip. */
-struct err *pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value);
+struct err *dec_pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value);
 
 /** What dec_pt_encoder_add() asked for, at instruction @p rip. */
-struct err *pt_put_extras(struct pt_stream *s, uint64_t rip);
+struct err *dec_pt_put_extras(struct pt_stream *s, uint64_t rip);
 
 /** PSB+: all that a decoder needs that begins here, at instruction @p rip when tracing is
  * on. */
-struct err *pt_put_psb(struct pt_stream *s, uint64_t rip);
+struct err *dec_pt_put_psb(struct pt_stream *s, uint64_t rip);
 
 /* ---- its flow (encode_flow.c) ---------------------------------------------------- */
 
 /** The instruction at @p rip, number @p time of the run, is the thread's next. @return
  * ERR_FORMAT: no way leads there from the one before. */
-struct err *pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time);
+struct err *dec_pt_flow_arrive(struct pt_stream *s, uint64_t rip, uint64_t time);
 
 /** @p n instructions ran, @p last the last of them. */
-void pt_flow_ran(struct pt_stream *s, const struct dec_insn *last, uint64_t n);
+void dec_pt_flow_ran(struct pt_stream *s, const struct dec_insn *last, uint64_t n);
 
 /** The repeated string instruction that ran last goes on, as if it had not begun. */
-void pt_flow_again(struct pt_stream *s);
+void dec_pt_flow_again(struct pt_stream *s);
 
 /** The kernel is entered, by the last instruction. */
-struct err *pt_flow_enter(struct pt_stream *s);
+struct err *dec_pt_flow_enter(struct pt_stream *s);
 
 /** The kernel is entered before the instruction at @p rip, number @p time, has run. */
-struct err *pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time);
+struct err *dec_pt_flow_interrupt(struct pt_stream *s, uint64_t rip, uint64_t time);
 
 /** The running instruction at @p rip is a PTWRITE of @p value. */
-struct err *pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value);
+struct err *dec_pt_flow_ptwrite(struct pt_stream *s, uint64_t rip, uint64_t value);
 
 /** The instruction @p insn at which there is a probe (enum dec_pt_probe bits) is the thread's
  * next, number @p time, and runs. */
-struct err *pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
-			  uint64_t probe, uint64_t time);
+struct err *dec_pt_flow_probe(struct pt_stream *s, const struct dec_insn *insn,
+			      uint64_t probe, uint64_t time);
 
 /** Lose the packets up to position @p until. */
-struct err *pt_flow_lose(struct pt_stream *s, uint64_t until);
+struct err *dec_pt_flow_lose(struct pt_stream *s, uint64_t until);
 
 #endif

@@ -9,7 +9,7 @@ static struct err *packets_failed(int status)
 		       pt_errstr(pt_errcode(status)));
 }
 
-struct err *pt_packets_init(struct pt_stream *s)
+struct err *dec_pt_packets_init(struct pt_stream *s)
 {
 	struct pt_config config;
 
@@ -20,14 +20,14 @@ struct err *pt_packets_init(struct pt_stream *s)
 	return s->libipt ? NULL : &err_nomem;
 }
 
-void pt_packets_deinit(struct pt_stream *s)
+void dec_pt_packets_deinit(struct pt_stream *s)
 {
 	if (s->libipt)
 		pt_free_encoder(s->libipt);
 	s->libipt = NULL;
 }
 
-struct err *pt_packets_flush(struct pt_stream *s)
+struct err *dec_pt_packets_flush(struct pt_stream *s)
 {
 	uint64_t n = 0;
 	int status = pt_enc_get_offset(s->libipt, &n);
@@ -47,7 +47,7 @@ static struct err *pt_put(struct pt_stream *s, const struct pt_packet *p)
 	int status = pt_enc_next(s->libipt, p);
 
 	if (status == -pte_eos) {
-		struct err *err = pt_packets_flush(s);
+		struct err *err = dec_pt_packets_flush(s);
 
 		if (err)
 			return err;
@@ -70,9 +70,9 @@ static struct err *put_plain(struct pt_stream *s, enum pt_packet_type type)
 /* ---- branches ---------------------------------------------------------------------------- */
 
 /* Bits that fill no long packet are shortest as short ones. */
-struct err *pt_put_tnt(struct pt_stream *s)
+struct err *dec_pt_put_tnt(struct pt_stream *s)
 {
-	struct err *err = s->n_tnt ? pt_put_cyc(s) : NULL;
+	struct err *err = s->n_tnt ? dec_pt_put_cyc(s) : NULL;
 
 	while (!err && s->n_tnt) {
 		bool is_split = s->n_tnt > PT_TNT_SHORT && s->n_tnt <= 7 * PT_TNT_SHORT;
@@ -91,13 +91,13 @@ struct err *pt_put_tnt(struct pt_stream *s)
 	return err;
 }
 
-struct err *pt_put_bit(struct pt_stream *s, bool is_taken)
+struct err *dec_pt_put_bit(struct pt_stream *s, bool is_taken)
 {
 	s->tnt = s->tnt << 1 | is_taken;
 	s->n_tnt++;
 	s->stats.tnt_bits++;
 	return s->n_tnt == (s->o->is_tnt_short ? PT_TNT_SHORT : PT_TNT_LONG) ?
-		       pt_put_tnt(s) :
+		       dec_pt_put_tnt(s) :
 		       NULL;
 }
 
@@ -113,7 +113,7 @@ static enum pt_ip_compression packets_compression(uint64_t last, uint64_t ip)
 	return last >> 48 == ip >> 48 ? pt_ipc_update_48 : pt_ipc_full;
 }
 
-struct err *pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip)
+struct err *dec_pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip)
 {
 	static const uint8_t bits[] = { [pt_ipc_update_16] = 16,
 					[pt_ipc_update_32] = 32,
@@ -121,10 +121,10 @@ struct err *pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip
 					[pt_ipc_update_48] = 48,
 					[pt_ipc_full] = 64 };
 	struct pt_packet p = { .type = type };
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	if (!err && type != ppt_fup)
-		err = pt_put_cyc(s);
+		err = dec_pt_put_cyc(s);
 	if (err)
 		return err;
 	p.payload.ip.ipc = s->o->is_ip_whole ? pt_ipc_full :
@@ -137,19 +137,19 @@ struct err *pt_put_ip(struct pt_stream *s, enum pt_packet_type type, uint64_t ip
 	return pt_put(s, &p);
 }
 
-struct err *pt_put_pgd(struct pt_stream *s)
+struct err *dec_pt_put_pgd(struct pt_stream *s)
 {
 	struct pt_packet p = { .type = ppt_tip_pgd };
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	p.payload.ip.ipc = pt_ipc_suppressed;
 	s->stats.pgd++;
 	if (!err)
-		err = pt_put_cyc(s);
+		err = dec_pt_put_cyc(s);
 	return err ? err : pt_put(s, &p);
 }
 
-struct err *pt_put_mode(struct pt_stream *s)
+struct err *dec_pt_put_mode(struct pt_stream *s)
 {
 	struct pt_packet p = { .type = ppt_mode };
 
@@ -174,17 +174,17 @@ static struct err *packets_cyc(struct pt_stream *s, uint64_t cycles)
 	return pt_put(s, &p);
 }
 
-struct err *pt_put_cyc(struct pt_stream *s)
+struct err *dec_pt_put_cyc(struct pt_stream *s)
 {
 	return packets_cyc(s, s->clock->cycles);
 }
 
 static uint64_t packets_mtc_now(const struct pt_stream *s)
 {
-	return pt_clock_crystal(s->clock) >> s->o->mtc_shift;
+	return dec_pt_clock_crystal(s->clock) >> s->o->mtc_shift;
 }
 
-struct err *pt_put_mtc(struct pt_stream *s)
+struct err *dec_pt_put_mtc(struct pt_stream *s)
 {
 	struct pt_packet p = { .type = ppt_mtc };
 	struct err *err = NULL;
@@ -194,14 +194,15 @@ struct err *pt_put_mtc(struct pt_stream *s)
 	for (uint64_t now = packets_mtc_now(s); !err && s->mtc_at < now;) {
 		p.payload.mtc.ctc = ++s->mtc_at;
 		s->stats.mtc++;
-		err = packets_cyc(s, pt_clock_of_crystal(s->mtc_at << s->o->mtc_shift));
+		err = packets_cyc(s,
+				  dec_pt_clock_of_crystal(s->mtc_at << s->o->mtc_shift));
 		if (!err)
 			err = pt_put(s, &p);
 	}
 	return err;
 }
 
-bool pt_has_slept(const struct pt_stream *s)
+bool dec_pt_has_slept(const struct pt_stream *s)
 {
 	return s->o->has_mtc && packets_mtc_now(s) - s->mtc_at > UINT8_MAX;
 }
@@ -210,7 +211,7 @@ static struct err *packets_tsc(struct pt_stream *s)
 {
 	struct pt_packet p = { .type = ppt_tsc };
 
-	p.payload.tsc.tsc = pt_clock_tsc(s->clock) & ((1ull << 56) - 1);
+	p.payload.tsc.tsc = dec_pt_clock_tsc(s->clock) & ((1ull << 56) - 1);
 	return pt_put(s, &p);
 }
 
@@ -218,11 +219,11 @@ static struct err *packets_tsc(struct pt_stream *s)
 static struct err *packets_tma(struct pt_stream *s)
 {
 	struct pt_packet p = { .type = ppt_tma };
-	uint64_t crystal = pt_clock_crystal(s->clock);
+	uint64_t crystal = dec_pt_clock_crystal(s->clock);
 
 	p.payload.tma.ctc = crystal;
 	p.payload.tma.fc =
-		pt_clock_tsc(s->clock) - crystal * DEC_PT_TSC_NUM / DEC_PT_TSC_DEN;
+		dec_pt_clock_tsc(s->clock) - crystal * DEC_PT_TSC_NUM / DEC_PT_TSC_DEN;
 	s->mtc_at = packets_mtc_now(s);
 	return pt_put(s, &p);
 }
@@ -258,9 +259,9 @@ static struct err *packets_times(struct pt_stream *s)
 	return err ? err : packets_cbr(s);
 }
 
-struct err *pt_put_psb(struct pt_stream *s, uint64_t rip)
+struct err *dec_pt_put_psb(struct pt_stream *s, uint64_t rip)
 {
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	s->psb_at = s->stats.bytes;
 	s->last_ip = 0;
@@ -273,13 +274,13 @@ struct err *pt_put_psb(struct pt_stream *s, uint64_t rip)
 	if (!err && s->is_enabled && s->o->has_tsx)
 		err = packets_tsx(s, s->is_in_tsx);
 	if (!err && s->is_enabled)
-		err = pt_put_mode(s);
+		err = dec_pt_put_mode(s);
 	if (!err && s->is_enabled)
-		err = pt_put_ip(s, ppt_fup, rip);
+		err = dec_pt_put_ip(s, ppt_fup, rip);
 	return err ? err : put_plain(s, ppt_psbend);
 }
 
-struct err *pt_put_ovf(struct pt_stream *s)
+struct err *dec_pt_put_ovf(struct pt_stream *s)
 {
 	s->last_ip = 0;
 	s->n_calls = 0;
@@ -288,20 +289,20 @@ struct err *pt_put_ovf(struct pt_stream *s)
 	return put_plain(s, ppt_ovf);
 }
 
-struct err *pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value)
+struct err *dec_pt_put_ptw(struct pt_stream *s, uint64_t rip, uint64_t value)
 {
 	struct pt_packet p = { .type = ppt_ptw };
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	p.payload.ptw.payload = value;
 	p.payload.ptw.plc = value > UINT32_MAX; // 4 bytes, or 8
 	p.payload.ptw.ip = 1;
 	s->stats.ptw++;
 	if (!err)
-		err = pt_put_cyc(s);
+		err = dec_pt_put_cyc(s);
 	if (!err)
 		err = pt_put(s, &p);
-	return err ? err : pt_put_ip(s, ppt_fup, rip);
+	return err ? err : dec_pt_put_ip(s, ppt_fup, rip);
 }
 
 /* The core slept: the hints and the state are those of MWAIT into C1. */
@@ -319,7 +320,7 @@ static struct err *packets_power(struct pt_stream *s, uint64_t rip)
 	if (!err)
 		err = pt_put(s, &exstop);
 	if (!err)
-		err = pt_put_ip(s, ppt_fup, rip);
+		err = dec_pt_put_ip(s, ppt_fup, rip);
 	if (!err)
 		err = pt_put(s, &pwre);
 	return err ? err : pt_put(s, &pwrx);
@@ -341,14 +342,14 @@ static struct err *packets_extra(struct pt_stream *s, enum dec_pt_extra extra,
 	case DEC_PT_EXTRA_TSX_END:
 		s->is_in_tsx = extra == DEC_PT_EXTRA_TSX_BEGIN;
 		err = packets_tsx(s, s->is_in_tsx);
-		return err ? err : pt_put_ip(s, ppt_fup, rip);
+		return err ? err : dec_pt_put_ip(s, ppt_fup, rip);
 	}
 	return NULL;
 }
 
-struct err *pt_put_extras(struct pt_stream *s, uint64_t rip)
+struct err *dec_pt_put_extras(struct pt_stream *s, uint64_t rip)
 {
-	struct err *err = pt_put_tnt(s);
+	struct err *err = dec_pt_put_tnt(s);
 
 	for (int i = 0; !err && s->extras; i++) {
 		if (s->extras >> i & 1)

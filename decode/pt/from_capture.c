@@ -172,7 +172,7 @@ static struct err *on_log(void *ctx, const uint8_t *log, size_t bytes)
 
 	// Few programs compile: the others need no second look.
 	if (e->sideband.unfiled.size)
-		err = log_reader_feed(&e->reader, &sink, log, bytes);
+		err = dec_log_reader_feed(&e->reader, &sink, log, bytes);
 	return err ? err : dec_pt_encoder_feed(e->encoder, log, bytes);
 }
 
@@ -325,7 +325,7 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 		ret->path = NULL;
 	if (!ret->path || asprintf(&e.unfinished, "%s.unfinished", ret->path) < 0)
 		return err;
-	log_reader_init(&e.reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&e.reader, DEC_LOG_FLOW, 0);
 	err = encode(&e);
 	if (!err)
 		err = dec_symfs_make(c, &ret->unlinked);
@@ -336,7 +336,7 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 	perf_writer_destroy(e.writer);
 	dec_pt_encoder_destroy(e.encoder);
 	dec_sideband_deinit(&e.sideband);
-	log_reader_deinit(&e.reader);
+	dec_log_reader_deinit(&e.reader);
 	map_deinit(&e.streams);
 	map_deinit(&e.unfiled);
 	map_deinit(&e.probes);

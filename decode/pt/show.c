@@ -35,7 +35,7 @@ static void prefix_make(struct dec_pt_show *s, uint64_t tsc)
 			snprintf(s->prefix, sizeof(s->prefix), "%7u %16s  ", tid, time);
 }
 
-void show_begin(struct dec_pt_show *s, uint64_t tsc)
+void dec_pt_show_begin(struct dec_pt_show *s, uint64_t tsc)
 {
 	if (tsc != s->tsc || !s->prefix_bytes)
 		prefix_make(s, tsc);
@@ -130,8 +130,8 @@ static struct err *on_run(void *ctx, const struct dec_pt_run *run)
 	if (s->o.form == DEC_PT_FORM_SUMMARY)
 		return NULL;
 	if (s->o.form == DEC_PT_FORM_INSTRUCTIONS)
-		return show_instructions(s, run);
-	return show_branches(s, run);
+		return dec_pt_show_instructions(s, run);
+	return dec_pt_show_branches(s, run);
 }
 
 static struct err *on_event(void *ctx, const struct dec_pt_event *e)
@@ -144,7 +144,7 @@ static struct err *on_event(void *ctx, const struct dec_pt_event *e)
 		return NULL;
 	tally_time(&s->shown.threads.data[s->tally], e->tsc);
 	if (s->o.form == DEC_PT_FORM_BRANCHES || s->o.form == DEC_PT_FORM_CALLS)
-		return show_branch_event(s, e);
+		return dec_pt_show_branch_event(s, e);
 	return NULL;
 }
 
@@ -218,11 +218,11 @@ static struct err *on_gap(void *ctx, const struct dec_pt_gap *g)
 	if (err || !s->is_wanted || !show_is_time(s, g->tsc))
 		return err;
 	s->shown.threads.data[s->tally].gaps++;
-	show_forget(&s->threads.data[s->thread]);
+	dec_pt_show_forget(&s->threads.data[s->thread]);
 	err = gap_count(s, g);
 	if (err || s->o.form == DEC_PT_FORM_SUMMARY)
 		return err;
-	show_begin(s, g->tsc);
+	dec_pt_show_begin(s, g->tsc);
 	if (s->o.as_json)
 		gap_json(s, g);
 	else

@@ -14,7 +14,7 @@
 
 #define INDENT_MAX 40
 
-void show_forget(struct show_thread *t)
+void dec_pt_show_forget(struct show_thread *t)
 {
 	t->frames.size = 0;
 	t->from = t->last = t->call_from = t->call_to = 0;
@@ -51,7 +51,7 @@ static void call_show(struct dec_pt_show *s, const char *kind, const char *what,
 		return;
 	if (!s->o.as_json && !what)
 		return;
-	show_begin(s, tsc);
+	dec_pt_show_begin(s, tsc);
 	if (s->o.as_json)
 		call_json(s, kind, depth, from, to);
 	else
@@ -145,9 +145,9 @@ static struct err *on_start(struct dec_pt_show *s, struct show_thread *t,
 	return frame_push(t, 0);
 }
 
-struct err *show_call(struct dec_pt_show *s, enum show_kind kind,
-		      const struct dec_pt_entry *from, const struct dec_pt_entry *to,
-		      uint64_t tsc)
+struct err *dec_pt_show_call(struct dec_pt_show *s, enum show_kind kind,
+			     const struct dec_pt_entry *from,
+			     const struct dec_pt_entry *to, uint64_t tsc)
 {
 	struct show_thread *t = &s->threads.data[s->thread];
 	struct err *err = kind == SHOW_JUMP || kind == SHOW_COND ?

@@ -28,7 +28,7 @@ static void put_padded(struct dec_pt_show *s, const char *text, size_t width)
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-struct err *show_instructions(struct dec_pt_show *s, const struct dec_pt_run *run)
+struct err *dec_pt_show_instructions(struct dec_pt_show *s, const struct dec_pt_run *run)
 {
 	struct dec_pt_entry *e;
 	struct err *err = dec_pt_book_find(s->book, run->ip, &e);
@@ -38,7 +38,7 @@ struct err *show_instructions(struct dec_pt_show *s, const struct dec_pt_run *ru
 			err = dec_pt_book_next(s->book, e, &e);
 		if (err || !e->is_wanted)
 			continue;
-		show_begin(s, run->tsc);
+		dec_pt_show_begin(s, run->tsc);
 		fwrite_unlocked(e->line_text, 1, e->line_bytes, s->o.out);
 	}
 	return err;
@@ -68,10 +68,10 @@ static struct err *branch_show(struct dec_pt_show *s, enum show_kind kind,
 			       const struct dec_pt_entry *to, uint64_t tsc)
 {
 	if (s->o.form == DEC_PT_FORM_CALLS)
-		return show_call(s, kind, from, to, tsc);
+		return dec_pt_show_call(s, kind, from, to, tsc);
 	if (!(from && from->is_wanted) && !(to && to->is_wanted))
 		return NULL;
-	show_begin(s, tsc);
+	dec_pt_show_begin(s, tsc);
 	if (s->o.as_json) {
 		branch_json(s, kind, from, to);
 		return NULL;
@@ -147,7 +147,7 @@ static struct err *arrive(struct dec_pt_show *s, struct show_thread *t, uint64_t
 	return branch(s, kind, from, to, tsc);
 }
 
-struct err *show_branches(struct dec_pt_show *s, const struct dec_pt_run *run)
+struct err *dec_pt_show_branches(struct dec_pt_show *s, const struct dec_pt_run *run)
 {
 	struct show_thread *t = &s->threads.data[s->thread];
 	struct err *err = arrive(s, t, run->ip, run->tsc);
@@ -184,7 +184,7 @@ static struct err *on_disabled(struct dec_pt_show *s, struct show_thread *t,
 	return branch(s, kind, t->last, 0, ev->tsc);
 }
 
-struct err *show_branch_event(struct dec_pt_show *s, const struct dec_pt_event *ev)
+struct err *dec_pt_show_branch_event(struct dec_pt_show *s, const struct dec_pt_event *ev)
 {
 	struct show_thread *t = &s->threads.data[s->thread];
 	struct err *err = NULL;

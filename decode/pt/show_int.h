@@ -61,12 +61,13 @@ static inline bool show_is_time(const struct dec_pt_show *s, uint64_t tsc)
 }
 
 /** Begin a line about the thread that runs, at @p tsc. */
-void show_begin(struct dec_pt_show *s, uint64_t tsc);
+void dec_pt_show_begin(struct dec_pt_show *s, uint64_t tsc);
 
 /** The forms: what each does with a run, with an event, at a gap. */
-struct err *show_instructions(struct dec_pt_show *s, const struct dec_pt_run *run);
-struct err *show_branches(struct dec_pt_show *s, const struct dec_pt_run *run);
-struct err *show_branch_event(struct dec_pt_show *s, const struct dec_pt_event *event);
+struct err *dec_pt_show_instructions(struct dec_pt_show *s, const struct dec_pt_run *run);
+struct err *dec_pt_show_branches(struct dec_pt_show *s, const struct dec_pt_run *run);
+struct err *dec_pt_show_branch_event(struct dec_pt_show *s,
+				     const struct dec_pt_event *event);
 
 /** The ways that control goes, by name. */
 enum show_kind {
@@ -82,11 +83,11 @@ enum show_kind {
 
 /** A branch, as the form of calls takes it. Either end may be NULL: unknown. They are
  * entries that do not move until it returns. */
-struct err *show_call(struct dec_pt_show *s, enum show_kind kind,
-		      const struct dec_pt_entry *from, const struct dec_pt_entry *to,
-		      uint64_t tsc);
+struct err *dec_pt_show_call(struct dec_pt_show *s, enum show_kind kind,
+			     const struct dec_pt_entry *from,
+			     const struct dec_pt_entry *to, uint64_t tsc);
 
 /** Something is missing: nothing is known of the thread's calls any more. */
-void show_forget(struct show_thread *t);
+void dec_pt_show_forget(struct show_thread *t);
 
 #endif

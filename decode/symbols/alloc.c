@@ -229,7 +229,7 @@ static bool step(struct walk *w, struct flow_path *p)
 		if (target)
 			note_arguments(w, p, target);
 		is_handed_on = target && hands_on(w, p, target);
-		flow_call(p);
+		dec_flow_call(p);
 		p->reg[CAP_RAX].is_result |= is_handed_on;
 		break;
 	case ZYDIS_CATEGORY_COND_BR:
@@ -253,7 +253,7 @@ static bool step(struct walk *w, struct flow_path *p)
 		p->pc = target;
 		return true;
 	default:
-		flow_step(w->u, p, &in, ops, note_type, w);
+		dec_flow_step(w->u, p, &in, ops, note_type, w);
 		break;
 	}
 	p->pc += in.length;
@@ -280,7 +280,7 @@ static uint64_t block_start(struct walk *w, uint64_t return_addr)
 			w->kept.events.size = 0;
 			return pc < return_addr ? return_addr : start;
 		}
-		if (flow_keep(&w->kept, pc, &in, ops, target))
+		if (dec_flow_keep(&w->kept, pc, &in, ops, target))
 			w->kept.events.size = 0; // less is known, that is all
 		pc += in.length;
 		if (in.meta.category == ZYDIS_CATEGORY_CALL)
@@ -308,7 +308,7 @@ static void walk_block(struct walk *w, struct flow_path *p, uint64_t return_addr
 		}
 	}
 	w->is_before = false;
-	flow_recall(p, &w->kept, return_addr);
+	dec_flow_recall(p, &w->kept, return_addr);
 	p->pc = return_addr;
 	p->reg[CAP_RAX] = (struct flow_value){ .is_result = true };
 }
@@ -362,7 +362,7 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 	while (w->n_todo > 0 && !w->ev.exact) {
 		struct flow_path p = w->todo[--w->n_todo];
 
-		for (; p.steps < STEPS_MAX && flow_has_result(&p); p.steps++) {
+		for (; p.steps < STEPS_MAX && dec_flow_has_result(&p); p.steps++) {
 			note_variables(w, &p);
 			if (!step(w, &p))
 				break;

@@ -233,9 +233,9 @@ static struct flow_value step_add(const struct flow_path *p,
 	return v;
 }
 
-void flow_step(struct dec_sym_unit *u, struct flow_path *p,
-	       const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
-	       flow_note_fn note, void *ctx)
+void dec_flow_step(struct dec_sym_unit *u, struct flow_path *p,
+		   const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
+		   flow_note_fn note, void *ctx)
 {
 	uint64_t next = p->pc + in->length;
 	int dst = ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER && ops[0].size == 64 ?
@@ -285,7 +285,7 @@ void flow_step(struct dec_sym_unit *u, struct flow_path *p,
 		p->reg[dst] = v;
 }
 
-bool flow_has_result(const struct flow_path *p)
+bool dec_flow_has_result(const struct flow_path *p)
 {
 	for (int r = 0; r < CAP_GPRS; r++) {
 		if (p->reg[r].is_result)
@@ -300,7 +300,7 @@ static bool is_preserved(int r)
 	return r == CAP_RBX || r == CAP_RBP || r == CAP_RSP || r >= CAP_R12;
 }
 
-void flow_call(struct flow_path *p)
+void dec_flow_call(struct flow_path *p)
 {
 	for (int r = 0; r < CAP_GPRS; r++)
 		if (!is_preserved(r))
@@ -355,8 +355,9 @@ static struct err *add_event(struct flow_kept *k, const struct flow_event *e)
 	return NULL;
 }
 
-struct err *flow_keep(struct flow_kept *k, uint64_t pc, const ZydisDecodedInstruction *in,
-		      const ZydisDecodedOperand *ops, uint64_t target)
+struct err *dec_flow_keep(struct flow_kept *k, uint64_t pc,
+			  const ZydisDecodedInstruction *in,
+			  const ZydisDecodedOperand *ops, uint64_t target)
 {
 	struct flow_event e = { FLOW_BRANCH, 0, pc, target };
 	struct err *err = NULL;
@@ -415,7 +416,7 @@ static bool is_kept(const struct flow_kept *k, const struct flow_event *set, uin
 	return true;
 }
 
-void flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr)
+void dec_flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr)
 {
 	const struct flow_event *last[CAP_GPRS] = { NULL };
 

@@ -52,26 +52,28 @@ struct flow_kept {
 
 /** Add to @p k what the instruction at @p pc does; those of a function in their order.
  * @p target: that of a direct branch, else 0. @return ERR_NOMEM. */
-struct err *flow_keep(struct flow_kept *k, uint64_t pc, const ZydisDecodedInstruction *in,
-		      const ZydisDecodedOperand *ops, uint64_t target);
+struct err *dec_flow_keep(struct flow_kept *k, uint64_t pc,
+			  const ZydisDecodedInstruction *in,
+			  const ZydisDecodedOperand *ops, uint64_t target);
 
 /** Fill in what @p p does not know at the call that returns to @p return_addr: addresses
  * that registers got before it, on every way there, and perhaps went on from in steps. */
-void flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr);
+void dec_flow_recall(struct flow_path *p, const struct flow_kept *k,
+		     uint64_t return_addr);
 
 /** An object of type @p type (qualifiers peeled) received the result. */
 typedef void (*flow_note_fn)(void *ctx, Dwarf_Die *type);
 
 /** Apply to @p p the instruction at p->pc, which does not transfer control; p->pc stays.
  * @p note hears of each typed place in memory that it puts the result into. */
-void flow_step(struct dec_sym_unit *u, struct flow_path *p,
-	       const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
-	       flow_note_fn note, void *ctx);
+void dec_flow_step(struct dec_sym_unit *u, struct flow_path *p,
+		   const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
+		   flow_note_fn note, void *ctx);
 
 /** Forget what a call does not preserve. */
-void flow_call(struct flow_path *p);
+void dec_flow_call(struct flow_path *p);
 
 /** @return whether anything still holds the result. */
-bool flow_has_result(const struct flow_path *p);
+bool dec_flow_has_result(const struct flow_path *p);
 
 #endif

@@ -359,8 +359,8 @@ static void place_inlined(struct dec_symbols *s, struct dec_sym_cu *cu,
 }
 
 /** The innermost function, and whether it was inlined there. */
-static void place_function(struct dec_symbols *s, struct dec_sym_unit *u,
-			   struct dec_sym_cu *cu, uint64_t addr, struct dec_place *p)
+static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
+			      struct dec_sym_cu *cu, uint64_t addr, struct dec_place *p)
 {
 	struct dec_sym_scopes sc;
 
@@ -408,7 +408,7 @@ static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 	cu = dec_sym_unit_cu(u, addr);
 	if (cu) {
 		place_line(u, cu, addr, p);
-		place_function(s, u, cu, addr, p);
+		sp_place_function(s, u, cu, addr, p);
 	}
 	if (!p->function)
 		p->function = p->outer;

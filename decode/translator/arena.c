@@ -76,7 +76,7 @@ static struct engine_arena *arena_add_far(struct dec_engine *e)
 	return e->arenas.size < ARENAS_MOST ? arena_add(e, 0, 0) : NULL;
 }
 
-struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room)
+struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room)
 {
 	struct engine_arena *a = arena_find(e, rip, ARENA_REACH, room);
 
@@ -89,14 +89,14 @@ struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t
 	return a;
 }
 
-void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
+void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		struct engine_arena *a = &e->arenas.data[i];
 
 		if ((uint64_t)a->start >= addr + size || (uint64_t)a->end <= addr)
 			continue;
-		engine_flush(e);
+		dec_engine_flush(e);
 		munmap(a->start, a->end - a->start);
 		vec_deinit(&a->blocks);
 		*a = e->arenas.data[--e->arenas.size];

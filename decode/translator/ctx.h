@@ -73,7 +73,7 @@ struct dec_ctx {
 	uint64_t gs_base; ///< the guest's; the machine's own gs holds this context
 	uint64_t pkru;	  ///< the guest's protection keys; not enforced
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
-	uint64_t async_gpr[16];		///< registers at which engine_set_async() stops
+	uint64_t async_gpr[16]; ///< registers at which dec_engine_set_async() stops
 	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
 	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */

@@ -22,13 +22,13 @@ static void engine_pass(struct dec_ctx *c, bool is_integer)
 	c->common = (uint64_t)dec_exit;
 }
 
-void engine_go(struct dec_engine *e, const struct engine_block *block)
+void dec_engine_go(struct dec_engine *e, const struct engine_block *block)
 {
 	struct dec_ctx *c = e->ctx;
 	uint64_t fs_base = c->fs_base;
 
 	if (block->shows_x87)
-		engine_settle_x87(e);
+		dec_engine_settle_x87(e);
 	if (!block->is_gs) {
 		engine_pass(c, block->is_integer);
 		return;
@@ -38,7 +38,7 @@ void engine_go(struct dec_engine *e, const struct engine_block *block)
 	c->fs_base = fs_base;
 }
 
-void engine_settle_x87(const struct dec_engine *e)
+void dec_engine_settle_x87(const struct dec_engine *e)
 {
 	uint64_t at;
 
@@ -48,7 +48,7 @@ void engine_settle_x87(const struct dec_engine *e)
 
 		if (at < (uint64_t)a->start || at >= (uint64_t)a->end)
 			continue;
-		at = engine_guest_rip(e, at);
+		at = dec_engine_guest_rip(e, at);
 		memcpy(e->ctx->xsave + XSAVE_FIP, &at, 8);
 		return;
 	}
@@ -78,7 +78,7 @@ static enum dec_verdict emulate_fault(struct dec_engine *e)
 	return e->world.fault(e->world.ctx, e);
 }
 
-enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *insn)
+enum dec_verdict dec_engine_emulate(struct dec_engine *e, const struct dec_insn *insn)
 {
 	struct dec_ctx *c = e->ctx;
 
@@ -106,13 +106,13 @@ enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *ins
 	return DEC_GO;
 }
 
-bool engine_lacks(const struct dec_engine *e, const struct dec_insn *insn)
+bool dec_engine_lacks(const struct dec_engine *e, const struct dec_insn *insn)
 {
 	return (insn->mnemonic == ZYDIS_MNEMONIC_LZCNT && !e->has_lzcnt) ||
 	       (insn->mnemonic == ZYDIS_MNEMONIC_TZCNT && !e->has_tzcnt);
 }
 
-const char *engine_lacking_text(const struct dec_insn *insn)
+const char *dec_engine_lacking_text(const struct dec_insn *insn)
 {
 	static char text[200];
 
@@ -124,7 +124,7 @@ const char *engine_lacking_text(const struct dec_insn *insn)
 	return text;
 }
 
-const char *engine_forbidden_text(const struct dec_insn *insn)
+const char *dec_engine_forbidden_text(const struct dec_insn *insn)
 {
 	static char text[160];
 	const char *name = ZydisMnemonicGetString(insn->mnemonic);

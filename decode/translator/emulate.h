@@ -23,22 +23,22 @@
 #define DEC_PKRU_INIT 0x55555554u
 
 /** Enter the guest at @p block, ctx->entry being its code. */
-void engine_go(struct dec_engine *e, const struct engine_block *block);
+void dec_engine_go(struct dec_engine *e, const struct engine_block *block);
 
 /** Do @p insn (is_emulated), which is at rip. */
-enum dec_verdict engine_emulate(struct dec_engine *e, const struct dec_insn *insn);
+enum dec_verdict dec_engine_emulate(struct dec_engine *e, const struct dec_insn *insn);
 
 /** The guest's x87 state names the guest's instruction, not the code cache's. */
-void engine_settle_x87(const struct dec_engine *e);
+void dec_engine_settle_x87(const struct dec_engine *e);
 
 /** Why @p insn (DEC_FLOW_FORBIDDEN) cannot be replayed; a static buffer. */
-const char *engine_forbidden_text(const struct dec_insn *insn);
+const char *dec_engine_forbidden_text(const struct dec_insn *insn);
 
 /** @return whether this CPU lacks @p insn and would execute another one instead of trapping:
  * lzcnt is bsr behind a prefix, tzcnt bsf. */
-bool engine_lacks(const struct dec_engine *e, const struct dec_insn *insn);
+bool dec_engine_lacks(const struct dec_engine *e, const struct dec_insn *insn);
 
 /** @p insn is one that this CPU lacks; a static buffer. */
-const char *engine_lacking_text(const struct dec_insn *insn);
+const char *dec_engine_lacking_text(const struct dec_insn *insn);
 
 #endif

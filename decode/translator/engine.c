@@ -78,7 +78,7 @@ ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)c->common;
 }
 
-struct err *engine_take_signals(void)
+struct err *dec_engine_take_signals(void)
 {
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
 	// Not by libc's sigaction(): ThreadSanitizer puts a handler of its own before those
@@ -129,7 +129,7 @@ static void engine_know_host(struct dec_engine *e)
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
+struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 {
 	struct err *err;
 
@@ -153,14 +153,14 @@ struct err *engine_init(struct dec_engine *e, const struct dec_world *world)
 	fault_engine = e;
 	err = engine_init_stack();
 	if (!err)
-		err = engine_take_signals();
-	engine_flush(e);
+		err = dec_engine_take_signals();
+	dec_engine_flush(e);
 	return err;
 }
 
-void engine_flush(struct dec_engine *e)
+void dec_engine_flush(struct dec_engine *e)
 {
-	engine_settle_x87(e); // while the blocks still tell whose the address is
+	dec_engine_settle_x87(e); // while the blocks still tell whose the address is
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
@@ -176,7 +176,7 @@ void engine_flush(struct dec_engine *e)
 	e->is_flushed = true;
 }
 
-void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
+void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 {
 	if (is_on == (map_get(&e->breaks, rip) != NULL))
 		return;
@@ -184,10 +184,10 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 		map_put(&e->breaks, rip, 1);
 	else
 		map_remove(&e->breaks, rip);
-	engine_invalidate(e, rip, 1);
+	dec_engine_invalidate(e, rip, 1);
 }
 
-void engine_arm(struct engine_block *b, bool is_on)
+void dec_engine_arm(struct engine_block *b, bool is_on)
 {
 	struct dec_emit at = { b->host + b->async_at };
 
@@ -204,11 +204,11 @@ static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
 	uint64_t *known = map_get(&e->block_of, rip);
 
 	if (known)
-		engine_arm(&e->blocks.data[*known], is_on);
+		dec_engine_arm(&e->blocks.data[*known], is_on);
 }
 
-void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
-		      uint64_t rflags, uint32_t ignore)
+void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+			  uint64_t rflags, uint32_t ignore)
 {
 	uint64_t old = e->async_rip, *known;
 
@@ -226,15 +226,15 @@ void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16]
 	}
 	if (map_put(&e->asyncs, rip, ignore))
 		assert(!"out of memory for places");
-	engine_forget(e, rip, 1);
+	dec_engine_forget(e, rip, 1);
 }
 
-void engine_set_watch(struct dec_engine *e, uint64_t rip)
+void dec_engine_set_watch(struct dec_engine *e, uint64_t rip)
 {
 	if (map_get(&e->watched, rip))
 		return;
 	map_put(&e->watched, rip, 1);
-	engine_invalidate(e, rip, 1);
+	dec_engine_invalidate(e, rip, 1);
 }
 
 /* ---- the log ----------------------------------------------------------------------- */
@@ -252,12 +252,12 @@ static uint8_t *engine_guard(struct dec_engine *e, uint8_t *buffer, size_t usabl
 	return buffer;
 }
 
-void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
-		     size_t bytes)
+void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+			 size_t bytes)
 {
 	assert((mode == DEC_LOG_NONE) == (buffer == NULL));
 	if (mode != e->mode)
-		engine_flush(e);
+		dec_engine_flush(e);
 	e->mode = mode;
 	e->log_start = e->log_end = NULL;
 	e->ctx->log = (uint64_t)buffer;
@@ -268,7 +268,7 @@ void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buff
 	e->log_end = buffer + bytes - ENGINE_GUARD_BYTES;
 }
 
-void engine_log_flush(struct dec_engine *e)
+void dec_engine_log_flush(struct dec_engine *e)
 {
 	size_t usable = e->log_end - e->log_start;
 	size_t bytes = e->ctx->log - (uint64_t)e->log_start;
@@ -280,7 +280,7 @@ void engine_log_flush(struct dec_engine *e)
 	e->ctx->log = (uint64_t)e->log_start;
 }
 
-void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
+void *dec_engine_log(struct dec_engine *e, uint32_t id, size_t size)
 {
 	struct dec_rec *r;
 
@@ -288,7 +288,7 @@ void *engine_log(struct dec_engine *e, uint32_t id, size_t size)
 		return NULL;
 	assert(!(size & 7) && size <= (size_t)(e->log_end - e->log_start));
 	if (e->ctx->log + size > (uint64_t)e->log_end)
-		engine_log_flush(e);
+		dec_engine_log_flush(e);
 	r = (struct dec_rec *)e->ctx->log;
 	e->ctx->log += size;
 	memset(r, 0, size);
@@ -341,7 +341,7 @@ static void engine_log_partial(struct dec_engine *e, int k)
 	e->ctx->log += bytes;
 	if (!is_over)
 		return;
-	engine_log_flush(e);
+	dec_engine_log_flush(e);
 	if (mprotect(end, page, PROT_NONE))
 		assert(!"the guard is ours");
 }
@@ -403,7 +403,7 @@ static uint64_t engine_insn_rip(const struct engine_block *b, int k)
 	return rip;
 }
 
-uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc)
+uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc)
 {
 	struct engine_block *b = engine_block_at(e, pc);
 
@@ -469,10 +469,10 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 		return *known;
 	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
 		return ENGINE_NO_CODE;
-	return engine_translate(e, rip, false);
+	return dec_engine_translate(e, rip, false);
 }
 
-enum dec_verdict engine_special(struct dec_engine *e)
+enum dec_verdict dec_engine_special(struct dec_engine *e)
 {
 	struct dec_world *w = &e->world;
 	uint64_t rip = e->ctx->rip, avail = w->avail(w->ctx, rip, PROT_EXEC);
@@ -488,11 +488,11 @@ enum dec_verdict engine_special(struct dec_engine *e)
 		e->ctx->fault_addr = rip;
 		return w->fault(w->ctx, e);
 	}
-	if (insn.flow == DEC_FLOW_FORBIDDEN || engine_lacks(e, &insn)) {
+	if (insn.flow == DEC_FLOW_FORBIDDEN || dec_engine_lacks(e, &insn)) {
 		w->complain(w->ctx, e,
 			    insn.flow == DEC_FLOW_FORBIDDEN ?
-				    engine_forbidden_text(&insn) :
-				    engine_lacking_text(&insn));
+				    dec_engine_forbidden_text(&insn) :
+				    dec_engine_lacking_text(&insn));
 		return DEC_DIVERGED;
 	}
 	if (insn.flow == DEC_FLOW_SYSCALL)
@@ -506,10 +506,10 @@ enum dec_verdict engine_special(struct dec_engine *e)
 		}
 		return v;
 	}
-	return engine_step_slow(e);
+	return dec_engine_step_slow(e);
 }
 
-enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
+enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
 	struct engine_block *b;
@@ -518,14 +518,14 @@ enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t bud
 
 	c->budget = budget;
 	c->entry = (uint64_t)e->blocks.data[block].host;
-	engine_go(e, &e->blocks.data[block]);
+	dec_engine_go(e, &e->blocks.data[block]);
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {
 		v = engine_fault(e);
 		e->now += budget - c->budget;
 		if (v == DEC_GO && engine_is_log_full(e)) {
-			engine_log_flush(e);
+			dec_engine_log_flush(e);
 			return DEC_GO;
 		}
 		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
@@ -584,7 +584,7 @@ static bool engine_at_stop(struct dec_engine *e, enum dec_verdict *v)
 
 	if (engine_is_unstopped(e)) {
 		e->unstopped_rip = 0;
-		*v = engine_step_slow(e);
+		*v = dec_engine_step_slow(e);
 		return false;
 	}
 	if (rip == e->async_rip) {
@@ -612,7 +612,7 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 		return v;
 	}
 	e->is_flushed = false;
-	v = engine_enter(e, to, budget);
+	v = dec_engine_enter(e, to, budget);
 	exit_id = e->ctx->exit_id;
 	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT)
 		return v;
@@ -628,7 +628,7 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 			engine_learn(e, exit_id, to);
 		return DEC_GO;
 	case ENGINE_EXIT_SPECIAL:
-		return engine_special(e);
+		return dec_engine_special(e);
 	case ENGINE_EXIT_STOP:
 		if (e->blocks.data[x->block].is_async_blind)
 			e->ctx->rflags = (e->ctx->rflags & ~0x8d5ull) |
@@ -640,7 +640,7 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	}
 }
 
-enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
+enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 {
 	enum dec_verdict v = DEC_GO;
 	bool is_break = false;
@@ -663,7 +663,7 @@ enum dec_stop engine_run(struct dec_engine *e, uint64_t until)
 				is_break = engine_at_stop(e, &v);
 			} else {
 				e->unstopped_rip = 0;
-				v = engine_step_slow(e);
+				v = dec_engine_step_slow(e);
 				if (v == DEC_GO && e->now == before)
 					continue; // a fault that was resolved
 			}

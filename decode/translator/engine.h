@@ -34,7 +34,7 @@
 // this is twice the largest seen with every AVX-512 form, and asserted at its end.
 #define ENGINE_BLOCK_BYTES (128u << 10)
 
-/** Why engine_run() returned. */
+/** Why dec_engine_run() returned. */
 enum dec_stop {
 	DEC_STOP_POSITION, ///< the instruction count was reached
 	DEC_STOP_BREAK,	   ///< about to execute a breakpoint address
@@ -58,13 +58,13 @@ struct dec_world {
 				    const struct dec_insn *insn);
 	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */
 	enum dec_verdict (*fault)(void *ctx, struct dec_engine *e);
-	/** Reached the place the world asked for by engine_set_async(). */
+	/** Reached the place the world asked for by dec_engine_set_async(). */
 	enum dec_verdict (*stop_at)(void *ctx, struct dec_engine *e);
 	/** How many bytes at @p addr the guest may use as @p prot (one PROT_ bit) says;
 	 * 0: none. */
 	uint64_t (*avail)(void *ctx, uint64_t addr, int prot);
 	/** Code of guest page @p page (address >> 12) is about to be translated: from now
-	 * on a change of it must reach engine_invalidate(). May be NULL. */
+	 * on a change of it must reach dec_engine_invalidate(). May be NULL. */
 	void (*code_seen)(void *ctx, uint64_t page);
 	/** The log holds @p bytes; take them and give the next buffer. */
 	uint8_t *(*log_full)(void *ctx, size_t bytes);
@@ -83,7 +83,7 @@ struct engine_block {
 	// Host offsets: of the budget check; from where the log pointer is beyond the record;
 	// from where no register is borrowed any more.
 	uint32_t check_at, advanced_at, closed_at;
-	// Where a place of engine_set_async() has the jump over its comparison, and what
+	// Where a place of dec_engine_set_async() has the jump over its comparison, and what
 	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;
 	bool is_async_blind;  ///< the comparison leaves other flags than the guest's
@@ -93,7 +93,7 @@ struct engine_block {
 	uint8_t scratch[3];   ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t far_reg;      ///< register in spill[3] (far.c); DEC_REG_NONE
 	uint8_t n_exits;
-	bool is_gone; ///< engine_forget() was here: its entries lead elsewhere
+	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
 	uint32_t log_bytes;		   ///< of its record; 0 when not logged
@@ -143,8 +143,8 @@ struct dec_engine {
 	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
 			     ///< fault when a block begins a record that does not fit
 	uint8_t *guarded[2]; ///< buffers whose guard is in place
-	bool is_flushed;     ///< set by engine_flush(): block indices are void
-	uint64_t async_rip;  ///< see engine_set_async(); 0 = none
+	bool is_flushed;     ///< set by dec_engine_flush(): block indices are void
+	uint64_t async_rip;  ///< see dec_engine_set_async(); 0 = none
 	uint64_t async_rflags;
 	struct map asyncs; ///< guest rips that it ever was -> registers ignored there
 	uint64_t unstopped_rip;	   ///< execute this stop address without stopping, once,
@@ -155,24 +155,24 @@ struct dec_engine {
 };
 
 /** Set up the engine: ctx, gs, signal handling. @p world is copied. */
-struct err *engine_init(struct dec_engine *e, const struct dec_world *world);
+struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world);
 
-/** Handle the signals of faults: done by engine_init(), and to be done again where somebody
+/** Handle the signals of faults: done by dec_engine_init(), and to be done again where somebody
  * else (a test's runner) took them. */
-struct err *engine_take_signals(void);
+struct err *dec_engine_take_signals(void);
 
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
  * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */
-void engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
-		     size_t bytes);
+void dec_engine_set_mode(struct dec_engine *e, enum dec_log_mode mode, uint8_t *buffer,
+			 size_t bytes);
 
 /** Run until @p until instructions were executed, a breakpoint, or the world's end.
  * A breakpoint at the very rip the run starts from does not stop it. */
-enum dec_stop engine_run(struct dec_engine *e, uint64_t until);
+enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until);
 
 /** Set a breakpoint at address @p rip, or remove it. */
-void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
+void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
 
 /**
  * Stop for the world when the guest is about to execute @p rip with the general registers
@@ -183,71 +183,72 @@ void engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on);
  *
  * @param ignore  Bit n: register n need not be equal.
  */
-void engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
-		      uint64_t rflags, uint32_t ignore);
+void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
+			  uint64_t rflags, uint32_t ignore);
 
 /** Log the general registers wherever @p rip is executed, from now on. */
-void engine_set_watch(struct dec_engine *e, uint64_t rip);
+void dec_engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */
-void engine_arm(struct engine_block *b, bool is_on);
+void dec_engine_arm(struct engine_block *b, bool is_on);
 
 /** Guest memory [addr, addr+size) changed behind the code cache's back: what was made of
  * its pages is dropped, and code_seen() will hear of them again. */
-void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
+void dec_engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size);
 
 /** Drop the blocks that hold code of [addr, addr+size). */
-void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);
+void dec_engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size);
 
 /** Block @p b, in arena @p a, is complete: to be found by its place and by its pages. */
-void engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b);
+void dec_engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b);
 
 /** Drop all translated code. */
-void engine_flush(struct dec_engine *e);
+void dec_engine_flush(struct dec_engine *e);
 
 /** Append a control record of @p size bytes (header included, multiple of 8) to the log
  * and @return it, its id and size set; NULL when nothing is logged. */
-void *engine_log(struct dec_engine *e, uint32_t id, size_t size);
+void *dec_engine_log(struct dec_engine *e, uint32_t id, size_t size);
 
 /** Hand the log filled so far to the world. */
-void engine_log_flush(struct dec_engine *e);
+void dec_engine_log_flush(struct dec_engine *e);
 
 /* ---- translate.c ------------------------------------------------------------ */
 
 /** Translate the block at @p rip. @p is_single: that one instruction, not logged, never
  * linked, stops ignored. @return its index, or UINT32_MAX (complained). */
-uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
 
 /* ---- arena.c ----------------------------------------------------------------- */
 
 /** @return an arena with @p room bytes, within 1 GiB of @p rip when one can be; or NULL. */
-struct engine_arena *engine_arena_for(struct dec_engine *e, uint64_t rip, size_t room);
+struct engine_arena *dec_engine_arena_for(struct dec_engine *e, uint64_t rip,
+					  size_t room);
 
 /** Move arenas out of [addr, addr+size) (invariant 4). */
-void engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
+void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
 
 /* ---- slow.c ----------------------------------------------------------------- */
 
 /** Execute the instruction at rip by itself and, when logging, log it as a DEC_REC_SLOW
  * record. */
-enum dec_verdict engine_step_slow(struct dec_engine *e);
+enum dec_verdict dec_engine_step_slow(struct dec_engine *e);
 
 /** Execute exactly one instruction at rip, without logging; stops do not matter. */
-enum dec_verdict engine_step(struct dec_engine *e);
+enum dec_verdict dec_engine_step(struct dec_engine *e);
 
 /** Copy register @p reg (numbers of x86/insn.h; GPR, vector, mask, flags, x87, mxcsr) of
  * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
-size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
+size_t dec_engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
 
 /* ---- engine.c, for slow.c and emulate.c ------------------------------- */
 
 /** @return the address of the guest instruction whose emitted code holds @p pc; 0: none. */
-uint64_t engine_guest_rip(const struct dec_engine *e, uint64_t pc);
+uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc);
 
 /** The instruction at rip is one for C: answer it. */
-enum dec_verdict engine_special(struct dec_engine *e);
+enum dec_verdict dec_engine_special(struct dec_engine *e);
 
 /** Enter the guest at @p block with @p budget, handle the exit. */
-enum dec_verdict engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);
+enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "decode/translator/translation.h"
 
-bool translation_is_far(const struct translation *t, const struct dec_insn *insn)
+bool dec_translation_is_far(const struct translation *t, const struct dec_insn *insn)
 {
 	// From anywhere in the block.
 	int64_t rel = insn->rel_target - (uint64_t)t->block->host;
@@ -26,7 +26,7 @@ bool translation_is_far(const struct translation *t, const struct dec_insn *insn
 	return insn->rel_at && llabs(rel) > INT32_MAX - (int64_t)ENGINE_BLOCK_BYTES;
 }
 
-uint8_t translation_far_reg(uint32_t used)
+uint8_t dec_translation_far_reg(uint32_t used)
 {
 	// Those whose ModRM needs neither a SIB byte nor a REX bit; rax carries the targets
 	// of branches.
@@ -55,7 +55,7 @@ static void far_drop_extensions(uint8_t *bytes, int n)
 		bytes[i] &= ~3;
 }
 
-void translation_copy_far(struct translation *t, const struct dec_insn *insn)
+void dec_translation_copy_far(struct translation *t, const struct dec_insn *insn)
 {
 	uint8_t reg = t->block->far_reg, bytes[15];
 	int modrm = insn->rel_at - 1, rest = insn->rel_at + 4;

@@ -58,7 +58,7 @@ static void forget_stub(struct dec_engine *e, uint32_t b, struct dec_emit *out)
 static bool forget_block(struct dec_engine *e, uint32_t b)
 {
 	struct engine_block *block = &e->blocks.data[b];
-	struct engine_arena *arena = engine_arena_for(e, block->rip, FORGET_ROOM);
+	struct engine_arena *arena = dec_engine_arena_for(e, block->rip, FORGET_ROOM);
 	struct dec_emit out;
 
 	if (!arena)
@@ -97,7 +97,7 @@ static uint64_t block_last_page(const struct engine_block *b)
 	return (b->rip + b->guest_bytes - 1) >> 12;
 }
 
-void engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b)
+void dec_engine_remember(struct dec_engine *e, struct engine_arena *a, uint32_t b)
 {
 	struct engine_block *block = &e->blocks.data[b];
 	uint64_t page = block->rip >> 12;
@@ -138,7 +138,7 @@ static bool forget_on_page(struct dec_engine *e, uint64_t page, uint64_t addr,
 		    block->rip + block->guest_bytes > addr) {
 			forget_names(e, b);
 			if (!forget_block(e, b)) {
-				engine_flush(e);
+				dec_engine_flush(e);
 				return false;
 			}
 		}
@@ -157,10 +157,10 @@ static bool forget_on_page(struct dec_engine *e, uint64_t page, uint64_t addr,
 static void forget_end(struct dec_engine *e)
 {
 	if (e->n_gone > GONE_MAX)
-		engine_flush(e);
+		dec_engine_flush(e);
 }
 
-void engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size)
+void dec_engine_forget(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	for (uint64_t p = addr >> 12; p <= (addr + size - 1) >> 12; p++)
 		if (!forget_on_page(e, p, addr, addr + size))
@@ -179,13 +179,13 @@ static bool forget_page(struct dec_engine *e, uint64_t page)
 	return true;
 }
 
-void engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
+void dec_engine_invalidate(struct dec_engine *e, uint64_t addr, uint64_t size)
 {
 	uint64_t first = addr >> 12, last = (addr + size - 1) >> 12;
 
 	if (!size || !e->code_pages.size)
 		return;
-	engine_settle_x87(e); // while what its address was made of still stands there
+	dec_engine_settle_x87(e); // while what its address was made of still stands there
 	// Either walk the range's pages or the code's, whichever are fewer.
 	if (last - first <= e->code_pages.capacity) {
 		for (uint64_t p = first; p <= last; p++)

@@ -63,7 +63,7 @@ static int translation_free_gprs(uint32_t used)
 	return 16 - __builtin_popcount(used | 1u << 4); // rsp is never free
 }
 
-struct translation_regs translation_regs_start(const struct translation *t)
+struct translation_regs dec_translation_regs_start(const struct translation *t)
 {
 	return (struct translation_regs){
 		.known = dec_known_start(t->e->mode, t->is_watched),
@@ -71,14 +71,14 @@ struct translation_regs translation_regs_start(const struct translation *t)
 	};
 }
 
-bool translation_regs_add(const struct translation *t, struct translation_regs *regs,
-			  const struct dec_insn *insn)
+bool dec_translation_regs_add(const struct translation *t, struct translation_regs *regs,
+			      const struct dec_insn *insn)
 {
 	int need;
 
 	regs->used |= translation_used(t, insn);
-	regs->is_far |= translation_is_far(t, insn);
-	if (regs->is_far && translation_far_reg(regs->used) == DEC_REG_NONE)
+	regs->is_far |= dec_translation_is_far(t, insn);
+	if (regs->is_far && dec_translation_far_reg(regs->used) == DEC_REG_NONE)
 		return false;
 	if (!t->is_logged)
 		return true;
@@ -87,17 +87,17 @@ bool translation_regs_add(const struct translation *t, struct translation_regs *
 	return translation_free_gprs(regs->used) >= regs->need + regs->is_far;
 }
 
-void translation_choose_scratch(struct translation *t)
+void dec_translation_choose_scratch(struct translation *t)
 {
-	struct translation_regs regs = translation_regs_start(t);
+	struct translation_regs regs = dec_translation_regs_start(t);
 	uint32_t used;
 	int n = 0;
 
 	for (int i = 0; i < t->n; i++)
-		translation_regs_add(t, &regs, &t->insn[i]);
+		dec_translation_regs_add(t, &regs, &t->insn[i]);
 	used = regs.used | 1u << 4;
 	if (regs.is_far) {
-		t->block->far_reg = translation_far_reg(used);
+		t->block->far_reg = dec_translation_far_reg(used);
 		used |= 1u << t->block->far_reg;
 	}
 	if (!t->is_logged)
@@ -117,7 +117,7 @@ void translation_choose_scratch(struct translation *t)
 
 /* ---- checks ------------------------------------------------------------------------ */
 
-int translation_check_insn(const struct translation *t)
+int dec_translation_check_insn(const struct translation *t)
 {
 	for (int i = 0; i < t->n; i++) {
 		if (t->insn[i].kills_flags)
@@ -128,7 +128,7 @@ int translation_check_insn(const struct translation *t)
 	return -1;
 }
 
-void translation_check(struct translation *t, int before)
+void dec_translation_check(struct translation *t, int before)
 {
 	enum { CC_S = 8 };
 	struct dec_emit *o = &t->out;
@@ -150,7 +150,7 @@ void translation_check(struct translation *t, int before)
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
  * differ from one pass of a loop to the next come first. Before it a jump, which goes over
- * it while the world asks for another place: see engine_arm(). @p is_dead: no instruction
+ * it while the world asks for another place: see dec_engine_arm(). @p is_dead: no instruction
  * of the block sees the flags before it. */
 static void translation_async_check(struct translation *t, uint32_t ignore, bool is_dead)
 {
@@ -187,15 +187,15 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 			emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
 		}
 		if (!is_miss) {
-			x = translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
-			translation_stub(t, x);
+			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
+			dec_translation_stub(t, x);
 		}
 	}
 	t->block->async_over = o->p - t->block->host;
-	engine_arm(t->block, t->block->rip == t->e->async_rip);
+	dec_engine_arm(t->block, t->block->rip == t->e->async_rip);
 }
 
-void translation_check_stub(struct translation *t)
+void dec_translation_check_stub(struct translation *t)
 {
 	struct engine_exit *x;
 
@@ -206,20 +206,21 @@ void translation_check_stub(struct translation *t)
 		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
 		emit_gs_load(&t->out, 0, CTX_SPILL + 24);
 	}
-	x = translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[t->block->check_insn].rip);
-	translation_stub(t, x);
+	x = dec_translation_exit(t, ENGINE_EXIT_BUDGET,
+				 t->insn[t->block->check_insn].rip);
+	dec_translation_stub(t, x);
 }
 
 /* ---- the log ------------------------------------------------------------------- */
 
-void translation_announce(struct translation *t)
+void dec_translation_announce(struct translation *t)
 {
 	struct dec_rec_block *r;
 	uint32_t n_bytes = 0;
 
 	for (int i = 0; i < t->n; i++)
 		n_bytes += t->insn[i].len;
-	r = engine_log(t->e, DEC_REC_BLOCK, sizeof(*r) + ((n_bytes + 7) & ~7u));
+	r = dec_engine_log(t->e, DEC_REC_BLOCK, sizeof(*r) + ((n_bytes + 7) & ~7u));
 	r->block = t->block - t->e->blocks.data;
 	r->n_insns = t->n;
 	r->rip = t->block->rip;
@@ -288,7 +289,7 @@ static void translation_header(struct translation *t)
 	}
 }
 
-void translation_advance(struct translation *t)
+void dec_translation_advance(struct translation *t)
 {
 	struct engine_block *b = t->block;
 	struct dec_mem bumped = { .base = b->scratch[0],
@@ -303,17 +304,17 @@ void translation_advance(struct translation *t)
 		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
 }
 
-void translation_give_back(struct translation *t)
+void dec_translation_give_back(struct translation *t)
 {
 	emit_gs_store(&t->out, CTX_LOG, t->block->scratch[0]);
 	emit_gs_load(&t->out, t->block->scratch[0], CTX_SPILL);
 }
 
-void translation_close(struct translation *t)
+void dec_translation_close(struct translation *t)
 {
 	if (!t->is_open)
 		return;
-	translation_give_back(t);
+	dec_translation_give_back(t);
 	t->block->closed_at = t->out.p - t->block->host;
 	t->is_open = false;
 }
@@ -388,8 +389,8 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 	t->log_at += dec_slot_size(s);
 }
 
-void translation_slots(struct translation *t, const struct dec_insn *insn,
-		       struct dec_known known, bool is_after)
+void dec_translation_slots(struct translation *t, const struct dec_insn *insn,
+			   struct dec_known known, bool is_after)
 {
 	struct dec_slot slots[DEC_SLOTS];
 	int n = dec_insn_slots(insn, t->e->mode, &known, slots);
@@ -408,7 +409,7 @@ void translation_slots(struct translation *t, const struct dec_insn *insn,
 		t->known = known;
 }
 
-void translation_open(struct translation *t, int check)
+void dec_translation_open(struct translation *t, int check)
 {
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
@@ -422,7 +423,7 @@ void translation_open(struct translation *t, int check)
 	if (async)
 		t->block->fast = NULL;
 	if (check <= 0)
-		translation_check(t, check);
+		dec_translation_check(t, check);
 	if (t->is_logged)
 		translation_header(t);
 	if (t->block->far_reg != DEC_REG_NONE)

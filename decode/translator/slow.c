@@ -41,7 +41,7 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- one instruction, without logging -------------------------------------------- */
 
-enum dec_verdict engine_step(struct dec_engine *e)
+enum dec_verdict dec_engine_step(struct dec_engine *e)
 {
 	uint64_t rip = e->ctx->rip, avail;
 	uint64_t *known = map_get(&e->single_of, rip);
@@ -49,17 +49,17 @@ enum dec_verdict engine_step(struct dec_engine *e)
 	uint32_t block;
 
 	if (known)
-		return engine_enter(e, *known, 1);
+		return dec_engine_enter(e, *known, 1);
 	avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip, &insn) ||
-	    insn.flow >= DEC_FLOW_SYSCALL || engine_lacks(e, &insn))
-		return engine_special(e);
+	    insn.flow >= DEC_FLOW_SYSCALL || dec_engine_lacks(e, &insn))
+		return dec_engine_special(e);
 	if (insn.is_emulated)
-		return engine_emulate(e, &insn);
-	block = engine_translate(e, rip, true);
+		return dec_engine_emulate(e, &insn);
+	block = dec_engine_translate(e, rip, true);
 	if (block == UINT32_MAX)
 		return DEC_DIVERGED;
-	return engine_enter(e, block, 1);
+	return dec_engine_enter(e, block, 1);
 }
 
 /* ---- registers ----------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void xsave_get(const struct dec_ctx *c, int component, uint32_t off, uint
 		memset(to, 0, n);
 }
 
-size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160])
+size_t dec_engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160])
 {
 	const struct dec_ctx *c = e->ctx;
 	int v = reg - DEC_REG_VEC;
@@ -122,7 +122,7 @@ size_t engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160])
 		memcpy(buf, &c->rflags, 8);
 		return 8;
 	case DEC_REG_X87:
-		engine_settle_x87(e);
+		dec_engine_settle_x87(e);
 		memcpy(buf, c->xsave, 160);
 		memset(buf + 24, 0, 8); // mxcsr is a register of its own
 		return 160;
@@ -200,15 +200,15 @@ static size_t slow_ref_bytes(const struct slow *s, const struct slow_ref *r)
 
 	if (r->is_mem)
 		return r->is_far ? 0 : (r->size + 7) & ~7ull;
-	return (engine_read_reg(s->e, r->reg, buf) + 7) & ~7ull;
+	return (dec_engine_read_reg(s->e, r->reg, buf) + 7) & ~7ull;
 }
 
 static void slow_bulk(struct slow *s, const struct slow_ref *r)
 {
 	for (uint64_t at = 0; at < r->size; at += SLOW_BULK) {
 		uint64_t n = r->size - at < SLOW_BULK ? r->size - at : SLOW_BULK;
-		struct dec_rec_write *w =
-			engine_log(s->e, DEC_REC_WRITE, sizeof(*w) + ((n + 7) & ~7ull));
+		struct dec_rec_write *w = dec_engine_log(s->e, DEC_REC_WRITE,
+							 sizeof(*w) + ((n + 7) & ~7ull));
 
 		w->addr = r->addr + at;
 		w->n_bytes = n;
@@ -225,7 +225,7 @@ static void slow_log(struct slow *s)
 
 	for (int i = 0; i < s->n; i++)
 		bytes += sizeof(struct dec_rec_ref) + slow_ref_bytes(s, &s->ref[i]);
-	rec = engine_log(s->e, DEC_REC_SLOW, bytes);
+	rec = dec_engine_log(s->e, DEC_REC_SLOW, bytes);
 	rec->rip = s->insn.rip;
 	rec->len = s->insn.len;
 	rec->n_refs = s->n;
@@ -245,7 +245,7 @@ static void slow_log(struct slow *s)
 					     .bytes = r->size };
 		at += sizeof(*out);
 		if (!r->is_mem) {
-			out->bytes = engine_read_reg(s->e, r->reg, buf);
+			out->bytes = dec_engine_read_reg(s->e, r->reg, buf);
 			memcpy(at, buf, out->bytes);
 		} else if (r->is_far) {
 			out->is_far = true;
@@ -262,7 +262,7 @@ static void slow_log(struct slow *s)
 	}
 }
 
-enum dec_verdict engine_step_slow(struct dec_engine *e)
+enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 {
 	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	uint64_t before = e->now, n = 1, left;
@@ -273,13 +273,13 @@ enum dec_verdict engine_step_slow(struct dec_engine *e)
 	    !dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 			     &s.insn) ||
 	    s.insn.flow >= DEC_FLOW_SYSCALL)
-		return engine_step(e);
+		return dec_engine_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	if (s.insn.is_rep)
 		n = dec_touch_count(&s.insn, s.gpr);
 	slow_memory(&s, n);
 	slow_load(&s);
-	v = engine_step(e);
+	v = dec_engine_step(e);
 	if (v != DEC_GO || e->now == before)
 		return v;
 	left = s.insn.is_rep ? dec_touch_count(&s.insn, e->ctx->gpr) : 0;

@@ -137,10 +137,10 @@ static uint64_t touch_signs(const struct touch *t, ZydisRegister r, int bytes)
 
 	if (ZydisRegisterGetClass(r) == ZYDIS_REGCLASS_MMX) {
 		// mmN is physical register N; the area holds them from the stack's top.
-		engine_read_reg(t->e, DEC_REG_X87, mm);
+		dec_engine_read_reg(t->e, DEC_REG_X87, mm);
 		memcpy(v, mm + 32 + 16 * ((touch_id(r) - (mm[3] >> 3 & 7)) & 7), 8);
 	} else {
-		engine_read_reg(t->e, DEC_REG_VEC + touch_id(r), v);
+		dec_engine_read_reg(t->e, DEC_REG_VEC + touch_id(r), v);
 	}
 	for (int i = 0; i < 64 / bytes; i++)
 		signs |= (uint64_t)(v[(i + 1) * bytes - 1] >> 7) << i;
@@ -152,7 +152,7 @@ static uint64_t touch_k(const struct touch *t)
 	uint8_t k[160];
 	uint64_t v;
 
-	engine_read_reg(t->e, DEC_REG_K + touch_id(t->d.avx.mask.reg), k);
+	dec_engine_read_reg(t->e, DEC_REG_K + touch_id(t->d.avx.mask.reg), k);
 	memcpy(&v, k, 8);
 	return v;
 }
@@ -317,7 +317,7 @@ static void touch_vsib(struct touch *t, const ZydisDecodedOperand *op)
 	uint64_t base = op->mem.disp.value + touch_gpr(t, op->mem.base);
 	uint8_t index[160];
 
-	engine_read_reg(t->e, DEC_REG_VEC + touch_id(op->mem.index), index);
+	dec_engine_read_reg(t->e, DEC_REG_VEC + touch_id(op->mem.index), index);
 	for (int i = 0; i < lanes && i < indices; i++) {
 		uint64_t a = base + touch_index(index, i, index_bytes) * op->mem.scale;
 

@@ -14,7 +14,7 @@
 #include "decode/translator/emulate.h"
 #include "decode/translator/translation.h"
 
-struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip)
+struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64_t rip)
 {
 	struct engine_exit *x = vec_push(&t->e->exits);
 
@@ -26,7 +26,7 @@ struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t r
 	return x;
 }
 
-void translation_stub(struct translation *t, struct engine_exit *x)
+void dec_translation_stub(struct translation *t, struct engine_exit *x)
 {
 	emit_gs_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
 	emit_gs_jmp(&t->out, CTX_COMMON);
@@ -46,7 +46,7 @@ static bool translation_is_special(const struct dec_engine *e,
 	case DEC_FLOW_FORBIDDEN:
 		return true;
 	default:
-		return dec_insn_is_slow(insn, e->mode) || engine_lacks(e, insn);
+		return dec_insn_is_slow(insn, e->mode) || dec_engine_lacks(e, insn);
 	}
 }
 
@@ -71,7 +71,7 @@ static void translation_end_special(struct translation *t, int kind, uint64_t ri
 static void translation_decode(struct translation *t, uint64_t rip)
 {
 	struct dec_engine *e = t->e;
-	struct translation_regs regs = translation_regs_start(t);
+	struct translation_regs regs = dec_translation_regs_start(t);
 	int max = t->is_single ? 1 : DEC_BLOCK_INSNS;
 
 	for (t->n = 0; t->n < max; t->n++) {
@@ -90,13 +90,13 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
 				     insn) ||
 		    (t->is_single ?
-			     insn->flow >= DEC_FLOW_SYSCALL || engine_lacks(e, insn) :
+			     insn->flow >= DEC_FLOW_SYSCALL || dec_engine_lacks(e, insn) :
 			     translation_is_special(e, insn))) {
 			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
 			return;
 		}
 		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
-		if (!translation_regs_add(t, &regs, insn)) {
+		if (!dec_translation_regs_add(t, &regs, insn)) {
 			assert(t->n && "one instruction leaves three registers");
 			break;
 		}
@@ -116,8 +116,8 @@ static void translation_copy(struct translation *t, const struct dec_insn *insn)
 	uint8_t *at = t->out.p;
 	int32_t rel;
 
-	if (translation_is_far(t, insn)) {
-		translation_copy_far(t, insn);
+	if (dec_translation_is_far(t, insn)) {
+		dec_translation_copy_far(t, insn);
 		return;
 	}
 	emit_bytes(&t->out, insn->bytes, insn->len);
@@ -133,16 +133,16 @@ static void translation_copy(struct translation *t, const struct dec_insn *insn)
 /* Jump to @p rip, by way of a stub until the target is linked. */
 static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch)
 {
-	struct engine_exit *x = translation_exit(t, ENGINE_EXIT_DIRECT, rip);
+	struct engine_exit *x = dec_translation_exit(t, ENGINE_EXIT_DIRECT, rip);
 
 	x->patch = t->is_single ? NULL : patch;
 	emit_patch_rel(patch, t->out.p);
 	if (t->is_open) {
-		translation_give_back(t);
+		dec_translation_give_back(t);
 		x->slow = emit_jmp_rel(&t->out);
 		emit_patch_rel(x->slow, t->out.p);
 	}
-	translation_stub(t, x);
+	dec_translation_stub(t, x);
 }
 
 static uint8_t translation_condition(const struct dec_insn *insn)
@@ -181,7 +181,7 @@ static void translation_indirect(struct translation *t)
 
 	// A single instruction must not run into the next block.
 	if (t->is_single) {
-		translation_stub(t, translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+		dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
 		return;
 	}
 	emit_gs_store(o, CTX_SPILL + 0, CAP_RAX);
@@ -196,8 +196,8 @@ static void translation_indirect(struct translation *t)
 	emit_u8(o, 0);
 	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
 	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
-	x = translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
-	translation_stub(t, x);
+	x = dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
+	dec_translation_stub(t, x);
 	*hit = o->p - hit - 1;
 	emit_bytes(o, "\x0f\xb7\xc8", 3);
 	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
@@ -256,7 +256,7 @@ static void translation_branch_indirect(struct translation *t,
 	uint8_t *constant = NULL;
 	uint16_t pops;
 
-	translation_close(t);
+	dec_translation_close(t);
 	if (insn->flow != DEC_FLOW_RET) {
 		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
@@ -325,11 +325,11 @@ static void translation_fall_through(struct translation *t)
 	uint8_t *next;
 
 	if (t->is_open)
-		translation_advance(t);
+		dec_translation_advance(t);
 	if (t->has_special) {
-		translation_close(t);
-		translation_stub(t,
-				 translation_exit(t, t->special_kind, t->insn[t->n].rip));
+		dec_translation_close(t);
+		dec_translation_stub(t, dec_translation_exit(t, t->special_kind,
+							     t->insn[t->n].rip));
 		return;
 	}
 	next = emit_jmp_rel(&t->out);
@@ -339,32 +339,32 @@ static void translation_fall_through(struct translation *t)
 static void translation_emit(struct translation *t)
 {
 	struct dec_engine *e = t->e;
-	int check = translation_check_insn(t);
+	int check = dec_translation_check_insn(t);
 
-	translation_open(t, check);
+	dec_translation_open(t, check);
 	for (int i = 0; i < t->n; i++) {
 		struct dec_insn *insn = &t->insn[i];
 		uint32_t *host = vec_push(&e->insn_host);
 
 		assert(host);
 		if (i == check && check > 0)
-			translation_check(t, check);
+			dec_translation_check(t, check);
 		*host = t->out.p - t->block->host;
 		if (t->is_open)
-			translation_slots(t, insn, t->known, false);
+			dec_translation_slots(t, insn, t->known, false);
 		if (dec_insn_ends_block(insn)) {
 			if (t->is_open)
-				translation_advance(t);
+				dec_translation_advance(t);
 			translation_branch(t, insn);
-			translation_check_stub(t);
+			dec_translation_check_stub(t);
 			return;
 		}
 		translation_copy(t, insn);
 		if (t->is_open)
-			translation_slots(t, insn, t->known, true);
+			dec_translation_slots(t, insn, t->known, true);
 	}
 	translation_fall_through(t);
-	translation_check_stub(t);
+	dec_translation_check_stub(t);
 }
 
 /* Behind all bytes that the block was made of; of what is no instruction, the first. */
@@ -375,14 +375,14 @@ static uint64_t translation_end(const struct translation *t)
 	return t->has_special ? last->rip + (last->len ? last->len : 1) : t->end_rip;
 }
 
-uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 {
-	struct engine_arena *arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
+	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	struct translation t = { .e = e, .is_single = is_single };
 
 	if (!arena) {
-		engine_flush(e);
-		arena = engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
+		dec_engine_flush(e);
+		arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	}
 	if (!arena) {
 		e->world.complain(e->world.ctx, e, "no room for translated code near it");
@@ -413,14 +413,14 @@ uint32_t engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
 	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
 	t.known = dec_known_start(e->mode, t.is_watched);
 	if (t.n)
-		translation_choose_scratch(&t);
+		dec_translation_choose_scratch(&t);
 	if (t.is_logged && t.n)
-		translation_announce(&t);
+		dec_translation_announce(&t);
 	translation_emit(&t);
 	t.block->host_end = t.out.p;
 	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
-	engine_remember(e, arena, t.block - e->blocks.data);
+	dec_engine_remember(e, arena, t.block - e->blocks.data);
 	map_put(is_single ? &e->single_of : &e->block_of, rip, t.block - e->blocks.data);
 	e->n_translated++;
 	return t.block - e->blocks.data;

@@ -45,71 +45,71 @@ struct translation {
 struct translation_regs {
 	struct dec_known known; ///< behind the last instruction added
 	uint32_t used;		///< bit n: register n must keep the guest's value
-	int need;		///< how many are borrowed: see translation_regs_add()
+	int need;		///< how many are borrowed: see dec_translation_regs_add()
 	bool is_far;		///< one more is: see far.c
 };
 
 /* ---- translate.c ------------------------------------------------------------ */
 
 /** A new exit of the block; valid until the next one is made. */
-struct engine_exit *translation_exit(struct translation *t, int kind, uint64_t rip);
+struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64_t rip);
 
 /** Emit a stub that leaves the guest through exit @p x. */
-void translation_stub(struct translation *t, struct engine_exit *x);
+void dec_translation_stub(struct translation *t, struct engine_exit *x);
 
 /* ---- far.c ------------------------------------------------------------------ */
 
 /** Does @p insn refer to data that may be out of reach of the block? */
-bool translation_is_far(const struct translation *t, const struct dec_insn *insn);
+bool dec_translation_is_far(const struct translation *t, const struct dec_insn *insn);
 
 /** @return a register that can stand for the address of such data, when those in @p used
  * cannot; or DEC_REG_NONE. */
-uint8_t translation_far_reg(uint32_t used);
+uint8_t dec_translation_far_reg(uint32_t used);
 
 /** Emit @p insn, rip-relative, with the address in the block's far_reg. */
-void translation_copy_far(struct translation *t, const struct dec_insn *insn);
+void dec_translation_copy_far(struct translation *t, const struct dec_insn *insn);
 
 /* ---- instrument.c ----------------------------------------------------------- */
 
 /** @return the registers of a block without instructions. */
-struct translation_regs translation_regs_start(const struct translation *t);
+struct translation_regs dec_translation_regs_start(const struct translation *t);
 
 /** Count what @p insn uses and what logging it borrows (the log pointer, one to carry
  * what is read from memory, one for an address kept across the instruction).
  * @return whether there are enough for both; always when nothing is logged. */
-bool translation_regs_add(const struct translation *t, struct translation_regs *regs,
-			  const struct dec_insn *insn);
+bool dec_translation_regs_add(const struct translation *t, struct translation_regs *regs,
+			      const struct dec_insn *insn);
 
 /** Set the block's scratch[], if it is logged, and far_reg. Its instructions are known. */
-void translation_choose_scratch(struct translation *t);
+void dec_translation_choose_scratch(struct translation *t);
 
 /** Tell the reader of the log what block this is. */
-void translation_announce(struct translation *t);
+void dec_translation_announce(struct translation *t);
 
 /** @return the first instruction before which all flags are dead; -1: none. */
-int translation_check_insn(const struct translation *t);
+int dec_translation_check_insn(const struct translation *t);
 
 /** Emit the budget check before instruction @p before; -1: before the first, with the
  * flags saved. */
-void translation_check(struct translation *t, int before);
+void dec_translation_check(struct translation *t, int before);
 
 /** Emit the check's way out, behind the block. */
-void translation_check_stub(struct translation *t);
+void dec_translation_check_stub(struct translation *t);
 
-/** Emit what comes before the first instruction. @p check: translation_check_insn(). */
-void translation_open(struct translation *t, int check);
+/** Emit what comes before the first instruction. @p check: dec_translation_check_insn(). */
+void dec_translation_open(struct translation *t, int check);
 
 /** Emit the slots of @p insn that lie before or behind it. @p known is that before it. */
-void translation_slots(struct translation *t, const struct dec_insn *insn,
-		       struct dec_known known, bool is_after);
+void dec_translation_slots(struct translation *t, const struct dec_insn *insn,
+			   struct dec_known known, bool is_after);
 
 /** The record is complete: move the log pointer, give back all but its register. */
-void translation_advance(struct translation *t);
+void dec_translation_advance(struct translation *t);
 
 /** Give back the log pointer's register; in one of the block's ways out. */
-void translation_give_back(struct translation *t);
+void dec_translation_give_back(struct translation *t);
 
 /** Give it back for the rest of the block, when it is borrowed. */
-void translation_close(struct translation *t);
+void dec_translation_close(struct translation *t);
 
 #endif

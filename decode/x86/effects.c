@@ -11,7 +11,7 @@
 
 enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF
 
-void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d)
+void dec_insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 {
 	const ZydisAccessedFlags *f = d->cpu_flags;
 	uint32_t written;
@@ -97,7 +97,7 @@ static void insn_add_pointers(struct dec_insn *insn)
 	}
 }
 
-enum insn_image insn_saves(ZydisMnemonic m)
+enum insn_image dec_insn_saves(ZydisMnemonic m)
 {
 	switch (m) {
 	case ZYDIS_MNEMONIC_FNSTENV:
@@ -118,7 +118,7 @@ enum insn_image insn_saves(ZydisMnemonic m)
 	}
 }
 
-enum insn_image insn_restores(ZydisMnemonic m)
+enum insn_image dec_insn_restores(ZydisMnemonic m)
 {
 	switch (m) {
 	case ZYDIS_MNEMONIC_FLDENV:
@@ -139,8 +139,8 @@ enum insn_image insn_restores(ZydisMnemonic m)
  * as they are. */
 static void insn_add_image(struct dec_insn *insn, ZydisMnemonic m)
 {
-	enum insn_image restored = insn_restores(m);
-	enum insn_image image = restored ?: insn_saves(m);
+	enum insn_image restored = dec_insn_restores(m);
+	enum insn_image image = restored ?: dec_insn_saves(m);
 	uint64_t vectors = image == INSN_IMAGE_FX ? 0xffff : 0xffffffffffull; // and masks
 
 	if (image == INSN_IMAGE_FX || image == INSN_IMAGE_EXTENDED)
@@ -148,7 +148,7 @@ static void insn_add_image(struct dec_insn *insn, ZydisMnemonic m)
 				 restored != INSN_IMAGE_NONE);
 }
 
-void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
+void dec_insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 {
 	const uint64_t x87 = INSN_X87, mxcsr = INSN_MXCSR;
 	const uint64_t low = 0xffff;
@@ -246,8 +246,8 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	}
 }
 
-void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
-		    const ZydisDecodedOperand *ops)
+void dec_insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			const ZydisDecodedOperand *ops)
 {
 	bool has_mask = d->avx.mask.reg != ZYDIS_REGISTER_NONE &&
 			d->avx.mask.reg != ZYDIS_REGISTER_K0;
@@ -261,14 +261,14 @@ void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 	    d->meta.category == ZYDIS_CATEGORY_MMX)
 		insn->is_slow_value = true;
 	insn_mark_named(insn, d, ops);
-	if (insn_saves(d->mnemonic) || insn_restores(d->mnemonic))
+	if (dec_insn_saves(d->mnemonic) || dec_insn_restores(d->mnemonic))
 		insn->is_slow_addr = insn->is_slow_value = true;
 	// Such images hold the address of the last x87 instruction.
-	insn->shows_x87 = insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
+	insn->shows_x87 = dec_insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
 	insn->is_slow_always |= insn->shows_x87;
 }
 
-void insn_mark_integer(struct dec_insn *insn)
+void dec_insn_mark_integer(struct dec_insn *insn)
 {
 	const uint64_t flags = 1ull << (DEC_REG_FLAGS - DEC_GPRS);
 

@@ -23,21 +23,21 @@ enum insn_image {
 };
 
 /** @return what image instructions @p m save, or restore from. */
-enum insn_image insn_saves(ZydisMnemonic m);
-enum insn_image insn_restores(ZydisMnemonic m);
+enum insn_image dec_insn_saves(ZydisMnemonic m);
+enum insn_image dec_insn_restores(ZydisMnemonic m);
 
 /** Set what @p insn does to the flags. */
-void insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d);
+void dec_insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d);
 
 /** Add registers that are no operands in Zydis's eyes. After the operands. */
-void insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d);
+void dec_insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d);
 
 /** Tell whether @p insn is_integer. After all registers. */
-void insn_mark_integer(struct dec_insn *insn);
+void dec_insn_mark_integer(struct dec_insn *insn);
 
 /** Mark forms whose effects on memory or registers do not follow from their operands.
  * After all else. */
-void insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
-		    const ZydisDecodedOperand *ops);
+void dec_insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
+			const ZydisDecodedOperand *ops);
 
 #endif

@@ -358,16 +358,16 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 			insn_add_mem(ret, &d, op);
 		}
 	}
-	insn_add_flags(ret, &d);
-	insn_add_state(ret, &d);
+	dec_insn_add_flags(ret, &d);
+	dec_insn_add_state(ret, &d);
 	ret->is_plain_load =
 		insn_is_plain_load(&d) &&
 		ret->n_mem == 1 + (d.mnemonic == ZYDIS_MNEMONIC_POP && ret->n_mem > 1) &&
 		ret->mem[0].is_read && ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		!insn_is_high8(ops[0].reg.value);
 	ret->store_reg = insn_store_reg(ret, &d, ops);
-	insn_mark_slow(ret, &d, ops);
-	insn_mark_integer(ret);
+	dec_insn_mark_slow(ret, &d, ops);
+	dec_insn_mark_integer(ret);
 	return true;
 }
 

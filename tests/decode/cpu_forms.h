@@ -134,7 +134,7 @@ static inline bool forms_wants(const ZydisDecodedInstruction *d,
 {
 	// The saves' header (and what xsaveopt leaves unwritten) tells which components the
 	// CPU tracks as in use, which the same state does not decide: not comparable.
-	if (insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED)
+	if (dec_insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED)
 		return false;
 	if (insn->flow != DEC_FLOW_NEXT || (d->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
 		return false;

@@ -181,7 +181,7 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 	int n = dec_insn_slots(insn, w.mode, &known, slots), n_stored = 0;
 
 	for (int m = 0; m < insn->n_mem && w.mode == DEC_LOG_ADDRESSES; m++) {
-		uint64_t a = log_address(b, k, m, rec);
+		uint64_t a = dec_log_address(b, k, m, rec);
 
 		if (insn->mem[m].is_fs)
 			a += w.state[i].regs.fs_base;
@@ -193,7 +193,7 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 	for (int s = 0; s < n; at += dec_slot_size(&slots[s++])) {
 		if (slots[s].kind != DEC_SLOT_STORE)
 			continue;
-		addr[n_stored] = log_address(b, k, slots[s].which, rec);
+		addr[n_stored] = dec_log_address(b, k, slots[s].which, rec);
 		if (insn->mem[slots[s].which].is_fs)
 			addr[n_stored] += w.state[i].regs.fs_base;
 		size[n_stored] = slots[s].bytes;
@@ -257,11 +257,11 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 
 static void run_log(enum dec_log_mode mode, uint64_t middle)
 {
-	log_reader_init(&w.reader, mode, 0);
+	dec_log_reader_init(&w.reader, mode, 0);
 	run_machine(mode, middle);
 	if (mode != DEC_LOG_NONE && w.steps_seen != w.seq.n_steps)
 		mismatch(w.seq.n_steps, "%d steps in the log", w.steps_seen);
-	log_reader_deinit(&w.reader);
+	dec_log_reader_deinit(&w.reader);
 }
 
 #endif

@@ -228,7 +228,7 @@ static uint8_t *on_log_full(void *ctx, size_t bytes)
 	if (w.mode == DEC_LOG_VALUES)
 		err = dec_tracer_feed(w.tracer, w.log_buffer, bytes);
 	else
-		err = log_reader_feed(&w.reader, &sink, w.log_buffer, bytes);
+		err = dec_log_reader_feed(&w.reader, &sink, w.log_buffer, bytes);
 	if (err && !w.log_err)
 		w.log_err = err;
 	return w.log_buffer;
@@ -275,7 +275,7 @@ static void compare_final(void)
 		mismatch(end, "protection keys %#lx", w.engine.ctx->pkru);
 	for (int r = 0; r < DEC_REG_RIP; r++) {
 		uint8_t is[160], want[160];
-		size_t n = engine_read_reg(&w.engine, r, is);
+		size_t n = dec_engine_read_reg(&w.engine, r, is);
 
 		cpu_read_reg(native, r, want);
 		if (cpu_reg_differs(r, is, want, n))
@@ -298,20 +298,20 @@ static void run_machine(enum dec_log_mode mode, uint64_t middle)
 
 	w.mode = mode;
 	w.steps_seen = 0;
-	engine_flush(e);
-	engine_set_mode(e, mode, mode == DEC_LOG_NONE ? NULL : w.log_buffer,
-			mode == DEC_LOG_NONE ? 0 : w.log_bytes);
+	dec_engine_flush(e);
+	dec_engine_set_mode(e, mode, mode == DEC_LOG_NONE ? NULL : w.log_buffer,
+			    mode == DEC_LOG_NONE ? 0 : w.log_bytes);
 	enter_start();
 	e->now = 0;
-	engine_set_break(e, end, true);
+	dec_engine_set_break(e, end, true);
 	if (middle)
-		stop = engine_run(e, middle);
+		stop = dec_engine_run(e, middle);
 	if (middle && e->now != middle)
 		mismatch(w.seq.n_steps, "stopped at %lu instead of %lu", e->now, middle);
 	if (stop == DEC_STOP_POSITION && e->ctx->rip != end)
-		stop = engine_run(e, INT64_MAX);
-	engine_set_break(e, end, false);
-	engine_log_flush(e);
+		stop = dec_engine_run(e, INT64_MAX);
+	dec_engine_set_break(e, end, false);
+	dec_engine_log_flush(e);
 	if (w.log_err)
 		fail_msg("%s", w.log_err->message);
 	if (stop != DEC_STOP_BREAK && e->ctx->rip != end) {

@@ -58,7 +58,7 @@ static inline size_t cpu_piece(struct cpu_state *s, int reg, int piece, uint8_t 
 	return 0;
 }
 
-/** Read a register of the oracle as engine_read_reg() does. */
+/** Read a register of the oracle as dec_engine_read_reg() does. */
 static inline size_t cpu_read_reg(struct cpu_state *s, int reg, uint8_t buf[160])
 {
 	uint64_t flags = s->regs.eflags;

@@ -294,7 +294,7 @@ static struct err *flight_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct log_sink sink = { ctx, flight_on_block, flight_on_slow, flight_on_other };
 	struct flight *f = ctx;
 
-	return log_reader_feed(&f->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&f->reader, &sink, log, bytes);
 }
 
 static enum dec_recover_map flight_read(void *ctx, uint64_t addr, void *buf, size_t size)
@@ -386,12 +386,12 @@ static void flight_init(struct flight *f, const struct capture *c, uint64_t n,
 		flight_take_heap(f);
 	if (probes)
 		flight_stores_take(&f->stores, f->machine, f->begin, f->stop);
-	log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
+	dec_log_reader_init(&f->reader, DEC_LOG_FLOW, f->begin);
 	ok(dec_recover_create(f->begin, &f->recover));
 	ok(dec_machine_log(f->machine, DEC_LOG_FLOW, flight_feed, f));
 	ok(dec_machine_run(f->machine, UINT64_MAX >> 1, &w));
 	ok(dec_machine_log(f->machine, DEC_LOG_NONE, NULL, NULL));
-	log_reader_deinit(&f->reader);
+	dec_log_reader_deinit(&f->reader);
 	flight_tell_blocks(f);
 	flight_take_end(f);
 	dec_recover_set_end(f->recover, &f->end);

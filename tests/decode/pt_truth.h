@@ -175,19 +175,19 @@ static inline struct err *truth_on_other(void *ctx, const struct dec_rec *rec,
 static inline void truth_init(struct truth *t)
 {
 	*t = (struct truth){};
-	log_reader_init(&t->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&t->reader, DEC_LOG_FLOW, 0);
 }
 
 static inline struct err *truth_feed(struct truth *t, const uint8_t *log, size_t bytes)
 {
 	struct log_sink sink = { t, truth_on_block, truth_on_slow, truth_on_other };
 
-	return log_reader_feed(&t->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&t->reader, &sink, log, bytes);
 }
 
 static inline void truth_deinit(struct truth *t)
 {
-	log_reader_deinit(&t->reader);
+	dec_log_reader_deinit(&t->reader);
 	vec_deinit(&t->pool);
 	map_deinit(&t->single);
 	for (size_t i = 0; i < t->threads.size; i++)

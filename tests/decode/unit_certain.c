@@ -3,7 +3,7 @@
 
 /*
  * Whether a thread may have been interrupted later than where the replay found it: what
- * certain_check() says is what a fork says that looks ahead as far, and asking leaves the
+ * dec_certain_check() says is what a fork says that looks ahead as far, and asking leaves the
  * guest as it was. The machine is this program, too: the judge below is asked there.
  */
 
@@ -50,7 +50,7 @@ static void look(struct dec_replay *r, struct state *s)
 	uint64_t sp = r->engine.ctx->gpr[CAP_RSP];
 
 	s->n = 0;
-	threads_save(r, &here);
+	dec_threads_save(r, &here);
 	add(s, &here, sizeof(here));
 	add(s, &r->engine.now, sizeof(r->engine.now));
 	for (size_t i = 0; i < r->guest.ranges.size; i++) {
@@ -71,21 +71,21 @@ static enum certain judge(struct dec_replay *r, uint64_t budget)
 	enum certain quick, plain;
 
 	look(r, &before);
-	quick = certain_check(r, budget);
+	quick = dec_certain_check(r, budget);
 	look(r, &after);
 	assert(before.n == after.n && !memcmp(before.bytes, after.bytes, after.n) &&
 	       "asking changes nothing");
-	plain = certain_check_plainly(r, budget);
+	plain = dec_certain_check_plainly(r, budget);
 	// The fork gives up when many pages change.
 	assert((quick == plain || plain == CERTAIN_UNKNOWN) && "one answer");
-	replay_note(r, "a place is %s", names[quick]);
+	dec_replay_note(r, "a place is %s", names[quick]);
 	return quick;
 }
 
 /* Before the machine's own, which takes over there. */
 __attribute__((constructor(101))) static void ask_the_judge(void)
 {
-	certain_judge = judge;
+	dec_certain_judge = judge;
 }
 
 #define RUNS_MAX 50 ///< each is some 0.1 s

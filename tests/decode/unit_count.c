@@ -137,7 +137,7 @@ static uint8_t *on_log_full(void *ctx, size_t bytes)
 	struct err *err;
 
 	(void)ctx;
-	err = log_reader_feed(&c.reader, &sink, c.engine.log_start, bytes);
+	err = dec_log_reader_feed(&c.reader, &sink, c.engine.log_start, bytes);
 	if (err && !c.log_err)
 		c.log_err = err;
 	return c.log_buffer;
@@ -198,22 +198,22 @@ static void enter_start(void)
 static void use_mode(enum dec_log_mode mode)
 {
 	c.mode = mode;
-	engine_flush(&c.engine);
-	engine_set_mode(&c.engine, mode, mode == DEC_LOG_NONE ? NULL : c.log_buffer,
-			mode == DEC_LOG_NONE ? 0 : LOG_BYTES);
-	log_reader_init(&c.reader, mode, 0);
+	dec_engine_flush(&c.engine);
+	dec_engine_set_mode(&c.engine, mode, mode == DEC_LOG_NONE ? NULL : c.log_buffer,
+			    mode == DEC_LOG_NONE ? 0 : LOG_BYTES);
+	dec_log_reader_init(&c.reader, mode, 0);
 }
 
 /* Hand over the log: it ends where the machine stands. */
 static void end_log(void)
 {
-	engine_log_flush(&c.engine);
+	dec_engine_log_flush(&c.engine);
 	if (c.log_err)
 		fail_msg("%s", c.log_err->message);
 	if (c.mode != DEC_LOG_NONE && c.reader.time != c.engine.now)
 		fail_msg("mode %d: the log has %lu instructions, %lu ran", c.mode,
 			 c.reader.time, c.engine.now);
-	log_reader_deinit(&c.reader);
+	dec_log_reader_deinit(&c.reader);
 }
 
 static void assert_at(uint64_t p)
@@ -238,7 +238,7 @@ static void assert_at(uint64_t p)
 /* cmocka takes the signals that the machine needs when a test begins. */
 static void begin(const uint8_t *from)
 {
-	assert_null(engine_take_signals());
+	assert_null(dec_engine_take_signals());
 	step_natively(from);
 }
 
@@ -254,7 +254,7 @@ static void test_every_position(void **state)
 		for (uint64_t p = 0; p <= c.n; p++) {
 			use_mode(mode);
 			enter_start();
-			assert_int_equal(engine_run(&c.engine, p), DEC_STOP_POSITION);
+			assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
 			assert_at(p);
 			end_log();
 		}
@@ -271,7 +271,7 @@ static void test_strides(void **state)
 			enter_start();
 			use_mode(mode);
 			for (uint64_t p = 0; p < c.n; p += stride) {
-				assert_int_equal(engine_run(&c.engine, p),
+				assert_int_equal(dec_engine_run(&c.engine, p),
 						 DEC_STOP_POSITION);
 				assert_at(p);
 			}
@@ -295,18 +295,18 @@ static void test_breakpoints(void **state)
 		map_put(&done, rip, 1);
 		use_mode(at % 5);
 		enter_start();
-		engine_set_break(&c.engine, rip, true);
+		dec_engine_set_break(&c.engine, rip, true);
 		// The run starts from its own breakpoint without stopping.
 		for (uint64_t p = 1; p <= c.n; p++) {
 			if (c.regs[p].rip != rip)
 				continue;
-			assert_int_equal(engine_run(&c.engine, INT64_MAX),
+			assert_int_equal(dec_engine_run(&c.engine, INT64_MAX),
 					 DEC_STOP_BREAK);
 			assert_at(p);
 		}
-		assert_int_equal(engine_run(&c.engine, c.n), DEC_STOP_POSITION);
+		assert_int_equal(dec_engine_run(&c.engine, c.n), DEC_STOP_POSITION);
 		assert_at(c.n);
-		engine_set_break(&c.engine, rip, false);
+		dec_engine_set_break(&c.engine, rip, false);
 		end_log();
 	}
 	map_deinit(&done);
@@ -325,10 +325,10 @@ static void test_long(void **state)
 
 		use_mode(mode);
 		enter_start();
-		engine_set_break(&c.engine, guest(count_stop), true);
+		dec_engine_set_break(&c.engine, guest(count_stop), true);
 		c.n = 0; // no position to compare with
-		assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
-		engine_set_break(&c.engine, guest(count_stop), false);
+		assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
+		dec_engine_set_break(&c.engine, guest(count_stop), false);
 		end_log();
 		assert_true(mode == DEC_LOG_NONE || c.engine.now == count);
 		count = c.engine.now;
@@ -337,8 +337,8 @@ static void test_long(void **state)
 		use_mode(mode);
 		enter_start();
 		for (uint64_t p = 0; p < count; p += 997)
-			assert_int_equal(engine_run(&c.engine, p), DEC_STOP_POSITION);
-		assert_int_equal(engine_run(&c.engine, count), DEC_STOP_POSITION);
+			assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
+		assert_int_equal(dec_engine_run(&c.engine, count), DEC_STOP_POSITION);
 		end_log();
 		assert_memory_equal(now.gpr, c.engine.ctx->gpr, sizeof(now.gpr));
 		assert_int_equal(c.engine.ctx->rip, guest(count_stop));
@@ -351,7 +351,7 @@ static void fill_log(uint64_t left)
 {
 	size_t size = c.engine.log_end - c.engine.log_start - left;
 
-	engine_log(&c.engine, DEC_REC_HEAP, size);
+	dec_engine_log(&c.engine, DEC_REC_HEAP, size);
 }
 
 /* A run that stops when its log is almost full, at each distance from the end. */
@@ -365,7 +365,7 @@ static void test_log_end(void **state)
 				use_mode(mode);
 				enter_start();
 				fill_log(left);
-				assert_int_equal(engine_run(&c.engine, p),
+				assert_int_equal(dec_engine_run(&c.engine, p),
 						 DEC_STOP_POSITION);
 				assert_at(p);
 				end_log();
@@ -388,7 +388,8 @@ static void test_fault(void **state)
 			enter_start();
 			if (mode != DEC_LOG_NONE)
 				fill_log(left);
-			assert_int_equal(engine_run(&c.engine, INT64_MAX), DEC_STOP_END);
+			assert_int_equal(dec_engine_run(&c.engine, INT64_MAX),
+					 DEC_STOP_END);
 			assert_int_equal(c.fault_now, c.n);
 			assert_int_equal(c.fault_rip, guest(count_bad));
 			assert_at(c.n);
@@ -424,7 +425,7 @@ static int setup(void **state)
 	c.memory = calloc(MAX_STEPS + 1, sizeof(*c.memory));
 	c.log_buffer = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!c.memory || c.log_buffer == MAP_FAILED || engine_init(&c.engine, &world))
+	if (!c.memory || c.log_buffer == MAP_FAILED || dec_engine_init(&c.engine, &world))
 		return -1;
 	return 0;
 }

@@ -359,7 +359,7 @@ static void test_forms(void **state)
 
 	(void)state;
 	// Here, not in the setup: cmocka takes SIGSEGV when a test begins.
-	assert_null(engine_init(&w.engine, &world));
+	assert_null(dec_engine_init(&w.engine, &world));
 	for (int pass = 0; pass < n; pass++)
 		run_pass(pass);
 	tell_untested();

@@ -112,7 +112,7 @@ static struct err *feed(void *ctx, const uint8_t *log, size_t bytes)
 {
 	struct log_sink sink = { ctx, on_block, on_slow, on_other };
 
-	return log_reader_feed(&((struct run *)ctx)->reader, &sink, log, bytes);
+	return dec_log_reader_feed(&((struct run *)ctx)->reader, &sink, log, bytes);
 }
 
 static void replay(struct run *r, const struct dec_places *places)
@@ -122,14 +122,14 @@ static void replay(struct run *r, const struct dec_places *places)
 	struct dec_where w;
 
 	*r = (struct run){};
-	log_reader_init(&r->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&r->reader, DEC_LOG_FLOW, 0);
 	ok(dec_machine_create(capture, &o, &m));
 	ok(dec_machine_log(m, DEC_LOG_FLOW, feed, r));
 	ok(dec_machine_run(m, UNTIL, &w));
 	assert_int_equal(w.at, DEC_AT_POSITION);
 	ok(dec_machine_log(m, DEC_LOG_NONE, NULL, NULL));
 	dec_machine_destroy(m);
-	log_reader_deinit(&r->reader);
+	dec_log_reader_deinit(&r->reader);
 }
 
 static void run_deinit(struct run *r)

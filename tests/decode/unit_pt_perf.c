@@ -170,7 +170,7 @@ static struct err *run_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct log_sink sink = { r, jumps_on_block, jumps_on_slow, jumps_on_other };
 	struct err *err = truth_feed(&r->truth, log, bytes);
 
-	return err ? err : log_reader_feed(&r->reader, &sink, log, bytes);
+	return err ? err : dec_log_reader_feed(&r->reader, &sink, log, bytes);
 }
 
 static void run_replay(struct run *r, const char *dir)
@@ -181,7 +181,7 @@ static void run_replay(struct run *r, const char *dir)
 
 	*r = (struct run){};
 	truth_init(&r->truth);
-	log_reader_init(&r->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&r->reader, DEC_LOG_FLOW, 0);
 	ok(capture_open(dir, &c));
 	ok(dec_machine_create(c, NULL, &m));
 	ok(dec_machine_log(m, DEC_LOG_FLOW, run_feed, r));
@@ -200,7 +200,7 @@ static void run_replay(struct run *r, const char *dir)
 static void run_deinit(struct run *r)
 {
 	truth_deinit(&r->truth);
-	log_reader_deinit(&r->reader);
+	dec_log_reader_deinit(&r->reader);
 	for (size_t i = 0; i < r->threads.size; i++)
 		vec_deinit(&r->threads.data[i].jumps);
 	vec_deinit(&r->threads);

@@ -171,7 +171,7 @@ static struct err *lose_feed(void *ctx, const uint8_t *log, size_t bytes)
 	struct loser *l = ctx;
 	uint64_t time = 0;
 	struct log_sink sink = { &time, lose_on_block, NULL, NULL };
-	struct err *err = log_reader_feed(&l->reader, &sink, log, bytes);
+	struct err *err = dec_log_reader_feed(&l->reader, &sink, log, bytes);
 
 	if (!err && l->at && time >= l->at) {
 		l->at = 0;
@@ -186,7 +186,7 @@ static void lose_run(struct loser *l, const struct program *p)
 	struct dec_machine *m;
 	struct dec_where w;
 
-	log_reader_init(&l->reader, DEC_LOG_FLOW, 0);
+	dec_log_reader_init(&l->reader, DEC_LOG_FLOW, 0);
 	encoding_start(&l->encoding, p->capture, &p->truth, &shapes[0]);
 	ok(dec_machine_create(p->capture, NULL, &m));
 	ok(dec_machine_log(m, DEC_LOG_FLOW, lose_feed, l));
@@ -196,7 +196,7 @@ static void lose_run(struct loser *l, const struct program *p)
 	ok(dec_machine_log(m, DEC_LOG_NONE, NULL, NULL));
 	encoding_end(&l->encoding, w.rip);
 	dec_machine_destroy(m);
-	log_reader_deinit(&l->reader);
+	dec_log_reader_deinit(&l->reader);
 }
 
 static void overflow_is_a_gap(void **state)

@@ -386,7 +386,7 @@ static void rule_give(struct rule_test *t, struct dec_recover *r, uint32_t node,
 	}
 }
 
-static void rule_check(struct rule_test *t, const struct rec_at *at, int s)
+static void spec_rule_check(struct rule_test *t, const struct rec_at *at, int s)
 {
 	const struct rec_bytes *truth = &t->truth[s];
 	uint32_t node = at->ref[s];
@@ -432,13 +432,13 @@ static struct err *rule_on_step(void *ctx, const struct dec_step *step)
 		r->n_conflicts = 0;
 		do {
 			r->again = false;
-			rec_apply(&at);
+			dec_recover_apply(&at);
 		} while (r->again);
 		if (r->n_conflicts)
 			fail_msg("%s at %#lx contradicts itself",
 				 dec_insn_name(&at.form->insn), at.form->insn.rip);
 		for (int s = 0; s < n; s++)
-			rule_check(t, &at, s);
+			spec_rule_check(t, &at, s);
 		for (int s = 0; s < n; s++)
 			rule_give(t, r, at.ref[s], &t->truth[s], 0);
 		while (r->queue_size) {
@@ -478,7 +478,7 @@ static void test_rules(void **state)
 		capture_make(&programs[i], "-e heap", &c);
 		flight_init(&f, c, 30000, NULL);
 		f.end.read = rule_read;
-		ok(rec_prepare(f.recover));
+		ok(dec_recover_prepare(f.recover));
 		t.flight = &f;
 		ok(dec_machine_seek(f.machine, f.begin, &w));
 		ok(dec_machine_trace(f.machine, UINT64_MAX >> 1, rule_on_step, &t, &w));

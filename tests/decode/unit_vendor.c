@@ -105,11 +105,11 @@ static void silent_others(void **state)
 				14, insn),
 			 4);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(engine_lacks(&none, &insn[i]), i < 2);
-		assert_false(engine_lacks(&all, &insn[i]));
+		assert_int_equal(dec_engine_lacks(&none, &insn[i]), i < 2);
+		assert_false(dec_engine_lacks(&all, &insn[i]));
 	}
 	assert_non_null(
-		strstr(engine_lacking_text(&insn[0]), "LZCNT, which this CPU lacks"));
+		strstr(dec_engine_lacking_text(&insn[0]), "LZCNT, which this CPU lacks"));
 }
 
 int main(void)

@@ -289,7 +289,7 @@ static void run_overflow(void)
 
 /* ---- recursion: brackets without an end ------------------------------------------------------ */
 
-static long parse_sum(const char **at);
+static long spec_parse_sum(const char **at);
 
 static long parse_term(const char **at)
 {
@@ -297,7 +297,7 @@ static long parse_term(const char **at)
 
 	if (**at == '(') {
 		(*at)++;
-		v = parse_sum(at);
+		v = spec_parse_sum(at);
 		(*at)++;
 		return v;
 	}
@@ -306,7 +306,7 @@ static long parse_term(const char **at)
 	return v;
 }
 
-static long parse_sum(const char **at)
+static long spec_parse_sum(const char **at)
 {
 	char text[48];
 	long v = parse_term(at);
@@ -331,12 +331,12 @@ static void run_recursion(void)
 
 		sprintf(text, "(%d+%u)*3+((%d*2)+%u)", i, next_random() % 50, i,
 			next_random() % 9);
-		total += parse_sum(&at);
+		total += spec_parse_sum(&at);
 	}
 	memset(text, '(', 4 << 20);
 	text[(4 << 20) - 1] = 0;
 	const char *at = text;
-	printf("%ld\n", total + parse_sum(&at));
+	printf("%ld\n", total + spec_parse_sum(&at));
 }
 
 /* ---- strings: a field that is not there ------------------------------------------------------- */

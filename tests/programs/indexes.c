@@ -38,7 +38,7 @@ static void skip_space(void)
 		at++;
 }
 
-static char *parse_text(void)
+static char *spec_parse_text(void)
 {
 	size_t size = 8, n = 0;
 	char *text = malloc(size);
@@ -60,7 +60,7 @@ static void parse_members(struct value *v, char end)
 	struct value **last = &v->first;
 
 	for (at++, skip_space(); *at != end; skip_space()) {
-		char *name = end == '}' ? parse_text() : NULL;
+		char *name = end == '}' ? spec_parse_text() : NULL;
 
 		skip_space();
 		at += *at == ':';
@@ -83,7 +83,7 @@ static struct value *parse(void)
 	if (*at == '{' || *at == '[') {
 		parse_members(v, *at + 2);
 	} else if (*at == '"') {
-		v->text = parse_text();
+		v->text = spec_parse_text();
 	} else {
 		v->number = strtod(at, &end);
 		at = end;

@@ -20,7 +20,7 @@ static const char *source_dir(void)
 	return dir ? dir : ".";
 }
 
-static struct spec *parse_text(const char *text)
+static struct spec *spec_parse_text(const char *text)
 {
 	struct spec *s;
 
@@ -108,11 +108,11 @@ static void test_files(void **state)
 static void test_names_and_texts(void **state)
 {
 	_cleanup_(spec_destroyp) struct spec *s =
-		parse_text("node FIELD 2 EDGE 1;\n"
-			   "node X; node Y; ..(edges)\nX -> Y => Y /-> X;\n"
-			   "node X;\n  X[1] > 0;\n"
-			   "node X; node Y; X[2] != NULL => (X[2]) == Y; ..(safe)\n"
-			   "node X; node Y; X[1] > 1;\n");
+		spec_parse_text("node FIELD 2 EDGE 1;\n"
+				"node X; node Y; ..(edges)\nX -> Y => Y /-> X;\n"
+				"node X;\n  X[1] > 0;\n"
+				"node X; node Y; X[2] != NULL => (X[2]) == Y; ..(safe)\n"
+				"node X; node Y; X[1] > 1;\n");
 	const struct spec_constraint *c;
 
 	(void)state;
@@ -137,8 +137,8 @@ static void test_names_and_texts(void **state)
 
 static void test_diag_position(void **state)
 {
-	_cleanup_(spec_destroyp) struct spec *s =
-		parse_text("node FIELD 2 EDGE 1;\n\tnode X; X[2] ≠ NULL and Zed == 1;\n");
+	_cleanup_(spec_destroyp) struct spec *s = spec_parse_text(
+		"node FIELD 2 EDGE 1;\n\tnode X; X[2] ≠ NULL and Zed == 1;\n");
 	_cleanup_free_ char *text = NULL;
 	const struct spec_diag *d;
 	size_t size;
@@ -175,7 +175,7 @@ static void test_twenty_at_once(void **state)
 	for (int i = 0; i < 30; i++)
 		fprintf(out, "node X; X[1] == Y%d;\n", i);
 	fclose(out);
-	s = parse_text(text);
+	s = spec_parse_text(text);
 	assert_int_equal(spec_errors(s), 30);
 	assert_int_equal(spec_diags(s), 20);
 	out = open_memstream(&shown, &size);
@@ -186,7 +186,7 @@ static void test_twenty_at_once(void **state)
 
 static void test_cpoints_and_sites(void **state)
 {
-	_cleanup_(spec_destroyp) struct spec *s = parse_text(
+	_cleanup_(spec_destroyp) struct spec *s = spec_parse_text(
 		"q FIELD 2 EDGE 1 AT a/b-c.c:40, \"d e.c\":7;\nARRAY r SIZE 4;\n"
 		"CPOINT insert OF q; CPOINT f EXIT; CPOINT CRASH; CPOINT EXIT;");
 	const struct spec_type *t;
@@ -280,7 +280,7 @@ static const struct dec_struct quad = {
 /** Parse, bind `quad` and resolve. */
 static struct spec *bind_text(const char *text)
 {
-	struct spec *s = parse_text(text);
+	struct spec *s = spec_parse_text(text);
 
 	if (spec_type_find(s, "quad") >= 0)
 		assert_null(spec_bind_type(s, spec_type_find(s, "quad"), &quad));
