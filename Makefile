@@ -115,7 +115,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/report/page_html.o: report/page.html
-$(B)/report/bench_page_html.o: report/bench_page.html
+$(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
 
 # The command table declares them.

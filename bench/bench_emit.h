@@ -27,6 +27,6 @@ struct err *bench_json_write(FILE *out, struct bench_results *r);
 struct err *bench_markdown_write(FILE *out, struct bench_results *r);
 
 /** Write all of it as one HTML page with its plots, which needs nothing else. */
-struct err *bench_html_write(FILE *out, struct bench_results *r);
+struct err *report_bench_html_write(FILE *out, struct bench_results *r);
 
 #endif

@@ -80,10 +80,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_SPEC:
-		fl_command_push(state, &a->specs, arg);
+		cmd_command_push(state, &a->specs, arg);
 		break;
 	case KEY_CPOINT:
-		fl_command_push(state, &a->cpoints, arg);
+		cmd_command_push(state, &a->cpoints, arg);
 		break;
 	case KEY_ACCESSES:
 		a->with_accesses = true;
@@ -123,13 +123,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static struct err *report(const struct fl_analysis *a, const struct arguments *args)
 {
 	bool with_color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
-	struct err *err = args->svg ? fl_report_svg(a, args->svg) : NULL;
+	struct err *err = args->svg ? report_svg(a, args->svg) : NULL;
 
 	if (err)
 		return err;
 	if (args->with_json)
-		return fl_report_json(a, stdout);
-	err = fl_report_text(a, stdout, with_color);
+		return report_json(a, stdout);
+	err = report_text(a, stdout, with_color);
 	if (!err && args->svg)
 		printf("\npicture: %s\n", args->svg);
 	return err;
@@ -180,7 +180,7 @@ int cmd_analyze(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	err = fl_command_process(args.capture, args.process, &dir);
+	err = cmd_command_process(args.capture, args.process, &dir);
 	if (err) {
 		fprintf(stderr, "faultline: %s\n", err->message);
 	} else {

@@ -270,7 +270,7 @@ static struct err *pictures_write(struct bench_results *r, const char *stem)
 		err = new_file_open(&f, path);
 		if (err)
 			break;
-		bench_svg_picture(f.stream, r, suite);
+		report_bench_svg_picture(f.stream, r, suite);
 		err = new_file_commit(&f);
 	}
 	return err;
@@ -307,7 +307,7 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 	if (!err)
 		err = results_write(r, b->o.json, bench_json_write);
 	if (!err)
-		err = results_write(r, b->o.html, bench_html_write);
+		err = results_write(r, b->o.html, report_bench_html_write);
 	return err ? err : markdown_write(r, b->o.markdown);
 }
 

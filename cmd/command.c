@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void fl_command_push(struct argp_state *state, fl_texts *v, const char *text)
+void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text)
 {
 	const char **slot = vec_push(v);
 
@@ -15,7 +15,7 @@ void fl_command_push(struct argp_state *state, fl_texts *v, const char *text)
 		*slot = text;
 }
 
-struct err *fl_command_process(const char *capture, const char *process, char **ret)
+struct err *cmd_command_process(const char *capture, const char *process, char **ret)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_err_ struct err *err = NULL;

@@ -15,10 +15,10 @@
 typedef VEC(const char *) fl_texts;
 
 /** Add option argument @p text, which is borrowed; ends the program without memory. */
-void fl_command_push(struct argp_state *state, fl_texts *v, const char *text);
+void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text);
 
 /** Which bundle of @p capture is meant by @p process (NULL: the program itself; then says on
  * stderr that there are others). @p ret: free(). */
-struct err *fl_command_process(const char *capture, const char *process, char **ret);
+struct err *cmd_command_process(const char *capture, const char *process, char **ret);
 
 #endif

@@ -70,8 +70,8 @@ static uint32_t parse_kinds(const char *arg, struct argp_state *state)
 		size_t n = strcspn(at, ",");
 		int kind = CAP_EV_SYSCALL;
 
-		while (kind < CAP_EV_KINDS && (strlen(ptc_dump_kind(kind)) != n ||
-					       strncmp(ptc_dump_kind(kind), at, n)))
+		while (kind < CAP_EV_KINDS && (strlen(cmd_dump_kind(kind)) != n ||
+					       strncmp(cmd_dump_kind(kind), at, n)))
 			kind++;
 		if (kind == CAP_EV_KINDS)
 			argp_error(state, "unknown kind of event '%.*s'", (int)n, at);
@@ -314,10 +314,10 @@ static struct err *print_event(void *ctx, const struct cap_event *ev)
 	const struct arguments *a = ctx;
 	const struct dump_options *o = &a->events;
 
-	if (!ptc_dump_is_wanted(ev, o))
+	if (!cmd_dump_is_wanted(ev, o))
 		return NULL;
 	if (a->as_json)
-		return ptc_dump_json(ev, o, stdout);
+		return cmd_dump_json(ev, o, stdout);
 	printf("%" PRIu64 " %u ", ev->seq, ev->tid);
 	print_body(ev);
 	for (size_t i = 0; i < ev->n_writes; i++)
@@ -336,12 +336,12 @@ static struct err *print_capture(const struct capture *c, struct arguments *a)
 	struct err *err;
 
 	if (a->only_processes)
-		return a->as_json ? ptc_dump_processes_json(info, stdout) :
-				    ptc_dump_processes(info, stdout);
+		return a->as_json ? cmd_dump_processes_json(info, stdout) :
+				    cmd_dump_processes(info, stdout);
 	if (a->as_json || a->events.tid || a->events.kinds)
 		return cap_events_each(c, print_event, a);
 	print_info(info);
-	err = info->n_processes ? ptc_dump_processes(info, stdout) : NULL;
+	err = info->n_processes ? cmd_dump_processes(info, stdout) : NULL;
 	if (!err)
 		err = print_cores(c);
 	return err ?: cap_events_each(c, print_event, a);

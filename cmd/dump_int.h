@@ -19,18 +19,18 @@ struct dump_options {
 };
 
 /** @return the name of @p kind for --kind and "kind": "syscall"; NULL: no such kind. */
-const char *ptc_dump_kind(enum cap_event_kind kind);
+const char *cmd_dump_kind(enum cap_event_kind kind);
 
 /** @return whether @p ev is asked for. A switch belongs to both of its threads. */
-bool ptc_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o);
+bool cmd_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o);
 
 /** Print @p ev as one JSON object and a newline. */
-struct err *ptc_dump_json(const struct cap_event *ev, const struct dump_options *o,
+struct err *cmd_dump_json(const struct cap_event *ev, const struct dump_options *o,
 			  FILE *out);
 
 /** Print the program and the processes followed from it as a tree, a line each; or each as
  * one JSON object and a newline. */
-struct err *ptc_dump_processes(const struct cap_info *info, FILE *out);
-struct err *ptc_dump_processes_json(const struct cap_info *info, FILE *out);
+struct err *cmd_dump_processes(const struct cap_info *info, FILE *out);
+struct err *cmd_dump_processes_json(const struct cap_info *info, FILE *out);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "pt-collect/inputs/table.h"
 
-const char *ptc_dump_kind(enum cap_event_kind kind)
+const char *cmd_dump_kind(enum cap_event_kind kind)
 {
 	static const char *const names[CAP_EV_KINDS] = {
 		[CAP_EV_SYSCALL] = "syscall", [CAP_EV_SIGNAL] = "signal",
@@ -29,7 +29,7 @@ static bool has_regs(const struct cap_event *ev)
 	       ev->kind != CAP_EV_GAP && ev->kind != CAP_EV_PROBE;
 }
 
-bool ptc_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o)
+bool cmd_dump_is_wanted(const struct cap_event *ev, const struct dump_options *o)
 {
 	if (o->kinds && !(o->kinds & 1u << ev->kind))
 		return false;
@@ -195,10 +195,10 @@ static void add_body(cJSON *o, const struct cap_event *ev)
 	}
 }
 
-struct err *ptc_dump_json(const struct cap_event *ev, const struct dump_options *o,
+struct err *cmd_dump_json(const struct cap_event *ev, const struct dump_options *o,
 			  FILE *out)
 {
-	const char *kind = ptc_dump_kind(ev->kind);
+	const char *kind = cmd_dump_kind(ev->kind);
 	cJSON *json = cJSON_CreateObject();
 	char *text;
 

@@ -86,7 +86,7 @@ static size_t find_parent(const struct cap_info *info, const struct cap_process 
 		       0;
 }
 
-struct err *ptc_dump_processes(const struct cap_info *info, FILE *out)
+struct err *cmd_dump_processes(const struct cap_info *info, FILE *out)
 {
 	_cleanup_free_ size_t *first_child =
 		calloc(info->n_processes + 1, sizeof(*first_child));
@@ -153,7 +153,7 @@ static struct err *print_json(const struct cap_process *p, FILE *out)
 	return NULL;
 }
 
-struct err *ptc_dump_processes_json(const struct cap_info *info, FILE *out)
+struct err *cmd_dump_processes_json(const struct cap_info *info, FILE *out)
 {
 	struct cap_process program = program_of(info);
 	struct err *err = print_json(&program, out);

@@ -94,7 +94,7 @@ static const char *take_time(struct argp_state *state, struct arguments *a,
 	uint64_t number;
 
 	if (strcmp(text, "END") && !parse_number(text, &number))
-		fl_command_push(state, &a->functions, text);
+		cmd_command_push(state, &a->functions, text);
 	return text;
 }
 
@@ -126,7 +126,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->type = arg;
 		return 0;
 	case 's':
-		fl_command_push(state, &a->specs, arg);
+		cmd_command_push(state, &a->specs, arg);
 		return 0;
 	case KEY_ALLOCATOR:
 		a->with_allocator = true;
@@ -263,9 +263,9 @@ static struct err *draw_moment(struct fl_analysis *a, const struct arguments *ar
 	p.violations = violations.data;
 	p.n_violations = violations.size;
 	if (args->svg)
-		err = fl_dot_draw_svg(&p, args->svg);
+		err = report_dot_draw_svg(&p, args->svg);
 	else if (args->is_dot)
-		err = fl_dot_write(&p, stdout);
+		err = report_dot_write(&p, stdout);
 	else
 		print_summary(a, g, v, time);
 	vec_deinit(&violations);
@@ -290,7 +290,7 @@ static struct err *write_page(struct fl_analysis *a, const struct arguments *arg
 		err = err_new(ERR_RANGE, "cannot show a stretch: '%s' is behind '%s'",
 			      args->from, args->to ? args->to : "END");
 	if (!err)
-		err = fl_page_write(&p, args->html, &n_left_out);
+		err = report_page_write(&p, args->html, &n_left_out);
 	if (!err && n_left_out)
 		fprintf(stderr,
 			"note: the first %llu changes are not in the page (it holds %d): "
@@ -343,7 +343,7 @@ int cmd_graph(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	err = fl_command_process(args.capture, args.process, &dir);
+	err = cmd_command_process(args.capture, args.process, &dir);
 	if (!err) {
 		args.capture = dir;
 		err = graph(&args);

@@ -3,7 +3,7 @@
 
 #include "report/report.h"
 
-const char *fl_access_kind(enum hg_access_kind kind)
+const char *report_access_kind(enum hg_access_kind kind)
 {
 	switch (kind) {
 	case HG_ACCESS_BEYOND:
@@ -90,7 +90,7 @@ static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
 	print_steps(a, x, out);
 }
 
-void fl_report_accesses(const struct fl_analysis *a, FILE *out)
+void report_accesses(const struct fl_analysis *a, FILE *out)
 {
 	if (!a->accesses.size) {
 		fputs("no access by a pointer to one allocation outside of it\n", out);

@@ -16,7 +16,7 @@
 #define HEADER_LINES 16
 #define GROUP_MAX 32
 
-extern const char bench_page_html[], bench_page_html_end[];
+extern const char report_bench_page_html[], report_bench_page_html_end[];
 
 static void header_write(FILE *out, struct bench_results *r)
 {
@@ -26,7 +26,7 @@ static void header_write(FILE *out, struct bench_results *r)
 	fputs("<dl>\n", out);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "<dt>%s</dt><dd>", lines[i][0]);
-		bench_svg_escape(out, lines[i][1]);
+		report_bench_svg_escape(out, lines[i][1]);
 		fputs("</dd>\n", out);
 	}
 	fputs("</dl>\n<nav>", out);
@@ -45,9 +45,9 @@ static void header_write(FILE *out, struct bench_results *r)
 static void figure_open(FILE *out, const char *title, const char *detail)
 {
 	fputs("<figure><figcaption>", out);
-	bench_svg_escape(out, title);
+	report_bench_svg_escape(out, title);
 	fputs(" <span>", out);
-	bench_svg_escape(out, detail);
+	report_bench_svg_escape(out, detail);
 	fputs("</span></figcaption>\n", out);
 }
 
@@ -70,7 +70,7 @@ static void bars_write(FILE *out, const struct bench_results *r, size_t i)
 	if (n_values < 2 || row->better == BENCH_NEITHER)
 		return;
 	figure_open(out, row->work, row->metric);
-	bench_svg_bars(out, group, n);
+	report_bench_svg_bars(out, group, n);
 	fputs("</figure>\n", out);
 }
 
@@ -79,10 +79,10 @@ static void growth_write(FILE *out, const struct bench_results *r, size_t i)
 	const struct bench_series *group[GROUP_MAX], *s = &r->series.data[i];
 	size_t n;
 
-	if (!bench_svg_group(r, i, group, GROUP_MAX, &n))
+	if (!report_bench_svg_group(r, i, group, GROUP_MAX, &n))
 		return;
 	figure_open(out, s->work, s->y_name);
-	bench_svg_growth(out, group, n, "");
+	report_bench_svg_growth(out, group, n, "");
 	fputs("</figure>\n", out);
 }
 
@@ -115,7 +115,7 @@ static void line_write(FILE *out, const struct bench_table *t, const struct benc
 			fprintf(out, "<td class=\"n\" data-k=\"%g\">", cell->key);
 		else
 			fputs(t->is_number[c] ? "<td class=\"n\">" : "<td>", out);
-		bench_svg_escape(out, cell->text);
+		report_bench_svg_escape(out, cell->text);
 		fputs("</td>", out);
 	}
 	fputs("</tr>\n", out);
@@ -128,7 +128,7 @@ static void table_write(FILE *out, const struct bench_table *t)
 	fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
 	for (size_t c = 0; c < t->n_columns; c++) {
 		fputs(t->is_number[c] ? "<th class=\"n\">" : "<th>", out);
-		bench_svg_escape(out, t->columns[c]);
+		report_bench_svg_escape(out, t->columns[c]);
 		fputs("</th>", out);
 	}
 	fputs("</tr></thead>\n<tbody>\n", out);
@@ -165,9 +165,9 @@ static struct err *suite_write(FILE *out, struct bench_results *r,
 	if (!err)
 		err = bench_table_series(r, suite, &series);
 	fprintf(out, "<h2 id=\"%s\">%s: ", suite->name, suite->name);
-	bench_svg_escape(out, suite->title);
+	report_bench_svg_escape(out, suite->title);
 	fputs("</h2>\n<p>", out);
-	bench_svg_escape(out, bench_format_about(r, suite));
+	report_bench_svg_escape(out, bench_format_about(r, suite));
 	fputs("</p>\n", out);
 	plots_write(out, r, suite);
 	fprintf(out, "<div%s>\n", suite->is_wide ? " class=\"wide\"" : "");
@@ -179,11 +179,12 @@ static struct err *suite_write(FILE *out, struct bench_results *r,
 	return err;
 }
 
-struct err *bench_html_write(FILE *out, struct bench_results *r)
+struct err *report_bench_html_write(FILE *out, struct bench_results *r)
 {
 	struct err *err;
 
-	fwrite(bench_page_html, 1, bench_page_html_end - bench_page_html, out);
+	fwrite(report_bench_page_html, 1,
+	       report_bench_page_html_end - report_bench_page_html, out);
 	header_write(out, r);
 	err = words_write(out, r);
 	for (size_t i = 0; i < r->suites.size && !err; i++)

@@ -4,8 +4,8 @@
 // The page of `faultline bench --html`, up to where its results go.
 
 	.section .rodata
-	.global bench_page_html, bench_page_html_end
-bench_page_html:
+	.global report_bench_page_html, report_bench_page_html_end
+report_bench_page_html:
 	.incbin "report/bench_page.html"
-bench_page_html_end:
+report_bench_page_html_end:
 	.section .note.GNU-stack,"",@progbits

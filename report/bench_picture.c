@@ -24,8 +24,8 @@ static const char style[] =
 	".fit { stroke: var(--c); fill: none; stroke-width: 1.5; }"
 	"</style>\n";
 
-bool bench_svg_group(const struct bench_results *r, size_t i,
-		     const struct bench_series **group, size_t max, size_t *n)
+bool report_bench_svg_group(const struct bench_results *r, size_t i,
+			    const struct bench_series **group, size_t max, size_t *n)
 {
 	const struct bench_series *s = &r->series.data[i];
 
@@ -51,16 +51,16 @@ static void plot_write(FILE *out, const struct bench_series *const *group, size_
 
 	fprintf(out, "<text x=\"%zu\" y=\"%zu\" class=\"title\">", x,
 		y + TITLE_HEIGHT - 8);
-	bench_svg_escape(out, group[0]->work);
+	report_bench_svg_escape(out, group[0]->work);
 	fputs(": ", out);
-	bench_svg_escape(out, group[0]->y_name);
+	report_bench_svg_escape(out, group[0]->y_name);
 	fputs("</text>\n", out);
 	snprintf(where, sizeof(where), " x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\"",
-		 x, y + TITLE_HEIGHT, BENCH_SVG_WIDTH, bench_svg_growth_height(n));
-	bench_svg_growth(out, group, n, where);
+		 x, y + TITLE_HEIGHT, BENCH_SVG_WIDTH, report_bench_svg_growth_height(n));
+	report_bench_svg_growth(out, group, n, where);
 }
 
-void bench_svg_picture(FILE *out, const struct bench_results *r, const char *suite)
+void report_bench_svg_picture(FILE *out, const struct bench_results *r, const char *suite)
 {
 	const struct bench_series *group[BENCH_SVG_SERIES_MAX];
 	size_t width = 2 * (BENCH_SVG_WIDTH + GAP), n, n_plots = 0, most = 0, at = 0;
@@ -68,11 +68,11 @@ void bench_svg_picture(FILE *out, const struct bench_results *r, const char *sui
 
 	for (size_t i = 0; i < r->series.size; i++)
 		if (!strcmp(r->series.data[i].suite, suite) &&
-		    bench_svg_group(r, i, group, BENCH_SVG_SERIES_MAX, &n)) {
+		    report_bench_svg_group(r, i, group, BENCH_SVG_SERIES_MAX, &n)) {
 			n_plots++;
 			most = n > most ? n : most;
 		}
-	height = bench_svg_growth_height(most) + TITLE_HEIGHT + GAP / 2;
+	height = report_bench_svg_growth_height(most) + TITLE_HEIGHT + GAP / 2;
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %zu %zu\" "
 		"width=\"%zu\" height=\"%zu\">\n<!-- Written by faultline bench, as the "
@@ -82,7 +82,7 @@ void bench_svg_picture(FILE *out, const struct bench_results *r, const char *sui
 		style);
 	for (size_t i = 0; i < r->series.size; i++)
 		if (!strcmp(r->series.data[i].suite, suite) &&
-		    bench_svg_group(r, i, group, BENCH_SVG_SERIES_MAX, &n)) {
+		    report_bench_svg_group(r, i, group, BENCH_SVG_SERIES_MAX, &n)) {
 			plot_write(out, group, n,
 				   GAP / 2 + at % 2 * (BENCH_SVG_WIDTH + GAP),
 				   at / 2 * height);

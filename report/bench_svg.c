@@ -11,7 +11,7 @@
 #define WIDTH BENCH_SVG_WIDTH
 #define LOG_FROM 20 ///< from this factor on, lengths are logarithms
 
-void bench_svg_escape(FILE *out, const char *s)
+void report_bench_svg_escape(FILE *out, const char *s)
 {
 	for (; *s; s++)
 		switch (*s) {
@@ -52,7 +52,7 @@ static void text_at(FILE *out, double x, double y, const char *anchor, const cha
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y,
 		anchor, class);
-	bench_svg_escape(out, text);
+	report_bench_svg_escape(out, text);
 	fputs("</text>\n", out);
 }
 
@@ -147,7 +147,7 @@ static void bar(FILE *out, const struct axis *a, const struct bench_row *row, do
 	text_at(out, fmax(x, max) + 5, middle + 4, "start", "value", text);
 }
 
-void bench_svg_bars(FILE *out, const struct bench_row *const *rows, size_t n)
+void report_bench_svg_bars(FILE *out, const struct bench_row *const *rows, size_t n)
 {
 	struct axis a = bars_axis(rows, n);
 	size_t n_shown = 0;
@@ -271,21 +271,21 @@ static void growth_key(FILE *out, const struct bench_series *s, double y)
 	text_at(out, LEFT + 14, y, "start", "", text);
 }
 
-int bench_svg_growth_height(size_t n)
+int report_bench_svg_growth_height(size_t n)
 {
 	return HEIGHT + 8 +
 	       (n < BENCH_SVG_SERIES_MAX ? n : BENCH_SVG_SERIES_MAX) * KEY_HEIGHT;
 }
 
-void bench_svg_growth(FILE *out, const struct bench_series *const *series, size_t n,
-		      const char *attributes)
+void report_bench_svg_growth(FILE *out, const struct bench_series *const *series,
+			     size_t n, const char *attributes)
 {
 	struct axis x, y;
 
 	n = n < BENCH_SVG_SERIES_MAX ? n : BENCH_SVG_SERIES_MAX;
 	growth_axes(series, n, &x, &y);
 	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\"%s>\n", WIDTH,
-		bench_svg_growth_height(n), attributes);
+		report_bench_svg_growth_height(n), attributes);
 	if (x.high > 0) {
 		growth_ticks(out, &x, true, "");
 		growth_ticks(out, &y, false, series[0]->y_unit);

@@ -17,26 +17,27 @@
 #define BENCH_SVG_WIDTH 460
 
 /** Write @p s with what HTML and SVG want escaped. */
-void bench_svg_escape(FILE *out, const char *s);
+void report_bench_svg_escape(FILE *out, const char *s);
 
 /** Draw a bar for each of @p n rows of one group; those without value are left out.
  * Logarithmic when the values differ by more than a factor of 20. */
-void bench_svg_bars(FILE *out, const struct bench_row *const *rows, size_t n);
+void report_bench_svg_bars(FILE *out, const struct bench_row *const *rows, size_t n);
 
 /** Draw up to BENCH_SVG_SERIES_MAX series of one work, what is fixed taken off.
  * @p attributes: more of the element's own, or "". */
-void bench_svg_growth(FILE *out, const struct bench_series *const *series, size_t n,
-		      const char *attributes);
+void report_bench_svg_growth(FILE *out, const struct bench_series *const *series,
+			     size_t n, const char *attributes);
 
 /** @return how high that is, as wide as BENCH_SVG_WIDTH. */
-int bench_svg_growth_height(size_t n);
+int report_bench_svg_growth_height(size_t n);
 
 /** @return whether series @p i is the first of its suite and work with its y. @p group gets
  * those, at most @p max; *n: how many. */
-bool bench_svg_group(const struct bench_results *r, size_t i,
-		     const struct bench_series **group, size_t max, size_t *n);
+bool report_bench_svg_group(const struct bench_results *r, size_t i,
+			    const struct bench_series **group, size_t max, size_t *n);
 
 /** Write the growth plots of @p suite as a picture of its own. */
-void bench_svg_picture(FILE *out, const struct bench_results *r, const char *suite);
+void report_bench_svg_picture(FILE *out, const struct bench_results *r,
+			      const char *suite);
 
 #endif

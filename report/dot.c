@@ -43,7 +43,7 @@ static void drawing_deinit(struct drawing *d)
 	map_deinit(&d->bad);
 	map_deinit(&d->bad_edges);
 	map_deinit(&d->ghosts);
-	fl_fold_deinit(&d->fold);
+	report_fold_deinit(&d->fold);
 }
 
 /* ---- which nodes ------------------------------------------------------------------------ */
@@ -83,8 +83,8 @@ static int choose_targets(struct drawing *d, uint32_t id)
 	uint64_t addr;
 	char name[8];
 
-	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	for (uint64_t i = 1; report_name_field(d->n, (struct hg_node_id){ id }, i, &f,
+					       name, sizeof(name));
 	     i++) {
 		struct hg_node_id to;
 
@@ -105,8 +105,8 @@ static bool points_to_chosen(const struct drawing *d, uint32_t id)
 	uint64_t addr;
 	char name[8];
 
-	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	for (uint64_t i = 1; report_name_field(d->n, (struct hg_node_id){ id }, i, &f,
+					       name, sizeof(name));
 	     i++) {
 		if (!read_pointer(d, id, &f, &addr))
 			continue;
@@ -138,7 +138,7 @@ static int choose_sources(struct drawing *d)
 // leads to, when there is little enough.
 static int choose_all(struct drawing *d)
 {
-	if (fl_fold_make(d->n, d->p->view, max_nodes(d), &d->fold))
+	if (report_fold_make(d->n, d->p->view, max_nodes(d), &d->fold))
 		return -1;
 	for (size_t i = 0; i < d->fold.shown.size; i++)
 		if (choose(d, d->fold.shown.data[i]))
@@ -249,7 +249,7 @@ static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 
 	if (f->size >= 1 && f->size <= 8 &&
 	    hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, f->size, &raw))
-		fl_name_value(d->n, f, raw, d->time, value, sizeof(value));
+		report_name_value(d->n, f, raw, d->time, value, sizeof(value));
 	draw_row(d, i, name, value);
 }
 
@@ -265,15 +265,15 @@ static uint64_t draw_next(struct drawing *d, uint32_t id, uint64_t i, bool is_sh
 {
 	struct hg_node_id node = { id };
 	char name[96], text[32];
-	uint64_t n = fl_name_text(d->n, d->p->view, node, i, name, sizeof(name), text,
-				  sizeof(text));
+	uint64_t n = report_name_text(d->n, d->p->view, node, i, name, sizeof(name), text,
+				      sizeof(text));
 	struct dec_field f;
 
 	if (n && is_shown)
 		draw_row(d, i, name, text);
 	if (n)
 		return n;
-	fl_name_field(d->n, node, i, &f, name, sizeof(name));
+	report_name_field(d->n, node, i, &f, name, sizeof(name));
 	if (is_shown || has_edge(d, id, &f)) // an edge needs its port
 		draw_field(d, id, i, &f, name);
 	return 1;
@@ -285,8 +285,8 @@ static void draw_fields(struct drawing *d, uint32_t id)
 	struct dec_field f;
 	char name[96];
 
-	while (fl_name_field(d->n, (struct hg_node_id){ id }, n + 1, &f, name,
-			     sizeof(name)))
+	while (report_name_field(d->n, (struct hg_node_id){ id }, n + 1, &f, name,
+				 sizeof(name)))
 		n++;
 	for (i = 1; i <= n; rows++) {
 		bool is_shown = n <= FIELDS_MAX || rows < FIELDS_MAX - 1;
@@ -371,7 +371,8 @@ static void draw_cluster(struct drawing *d, uint32_t id)
 static void draw_node(struct drawing *d, uint32_t id)
 {
 	const struct hg_node *h = hg_graph_node(d->n->graph, (struct hg_node_id){ id });
-	const struct spec_type *t = fl_name_type(d->n, (struct hg_node_id){ id }, NULL);
+	const struct spec_type *t =
+		report_name_type(d->n, (struct hg_node_id){ id }, NULL);
 	struct hg_op born = { .time = h->born, .rip = h->alloc_rip };
 	bool is_bad = map_get(&d->bad, id);
 
@@ -457,7 +458,7 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 static void draw_edge(struct drawing *d, uint32_t id, uint64_t i,
 		      const struct dec_field *f, uint64_t addr)
 {
-	struct fl_target t = fl_name_target(d->n, addr, d->time);
+	struct fl_target t = report_name_target(d->n, addr, d->time);
 	struct hg_op op;
 	bool is_bad, is_declared = f->name && f->name[0];
 	char to[40];
@@ -485,8 +486,8 @@ static void draw_edges(struct drawing *d, uint32_t id)
 	uint64_t addr;
 	char name[8];
 
-	for (uint64_t i = 1;
-	     fl_name_field(d->n, (struct hg_node_id){ id }, i, &f, name, sizeof(name));
+	for (uint64_t i = 1; report_name_field(d->n, (struct hg_node_id){ id }, i, &f,
+					       name, sizeof(name));
 	     i++)
 		if (read_pointer(d, id, &f, &addr))
 			draw_edge(d, id, i, &f, addr);
@@ -504,10 +505,10 @@ static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
 	if (fault->graph != d->n->graph || op.kind != HG_OP_STORE || op.size != 8 ||
 	    !map_get(&d->chosen, op.node.v))
 		return;
-	t = fl_name_target(d->n, op.before, op.time);
+	t = report_name_target(d->n, op.before, op.time);
 	if (t.kind != FL_TO_NODE || op.before == op.after)
 		return;
-	for (uint64_t i = 1; fl_name_field(d->n, op.node, i, &f, name, sizeof(name));
+	for (uint64_t i = 1; report_name_field(d->n, op.node, i, &f, name, sizeof(name));
 	     i++) {
 		if (!f.is_pointer || f.offset != op.addr - start)
 			continue;
@@ -528,7 +529,7 @@ static void draw_folded(struct drawing *d, size_t i)
 {
 	const struct fl_folded *f = &d->fold.folded.data[i];
 	const struct spec_type *t =
-		fl_name_type(d->n, (struct hg_node_id){ f->first }, NULL);
+		report_name_type(d->n, (struct hg_node_id){ f->first }, NULL);
 
 	fprintf(d->out,
 		"\tfold%zu [shape=box style=\"filled,rounded,dashed\" fillcolor=\"%s\" "
@@ -587,7 +588,7 @@ static void draw_all(struct drawing *d)
 	fputs("}\n", d->out);
 }
 
-struct err *fl_dot_write(const struct fl_picture *p, FILE *out)
+struct err *report_dot_write(const struct fl_picture *p, FILE *out)
 {
 	_cleanup_(
 		drawing_deinit) struct drawing d = { .p = p, .n = p->namer, .out = out };

@@ -29,10 +29,10 @@ struct fl_picture {
 #define FL_PICTURE_NODES 60
 
 /** Write the picture as DOT text. @return ERR_NOMEM, ERR_OS. */
-struct err *fl_dot_write(const struct fl_picture *p, FILE *out);
+struct err *report_dot_write(const struct fl_picture *p, FILE *out);
 
 /** Draw it with `dot -Tsvg` into the file @p path, which is only replaced by a whole
  * picture. @return ERR_NOT_FOUND when there is no dot program, ERR_OS, ERR_NOMEM. */
-struct err *fl_dot_draw_svg(const struct fl_picture *p, const char *path);
+struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path);
 
 #endif

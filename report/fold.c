@@ -45,7 +45,7 @@ static uint32_t next_target(const struct forest *f, uint32_t id, uint64_t *i)
 	struct dec_field field;
 	char name[8];
 
-	while (fl_name_field(f->n, node, ++*i, &field, name, sizeof(name))) {
+	while (report_name_field(f->n, node, ++*i, &field, name, sizeof(name))) {
 		struct hg_node_id to = target_of(f->view, id, &field);
 
 		if (to.v && to.v != id && hg_graph_node(f->n->graph, to)->type)
@@ -306,8 +306,8 @@ static int choose(struct fl_fold *ret, const struct forest *f, const struct orde
 	return 0;
 }
 
-struct err *fl_fold_make(const struct fl_namer *n, const struct hg_view *view,
-			 size_t max_nodes, struct fl_fold *ret)
+struct err *report_fold_make(const struct fl_namer *n, const struct hg_view *view,
+			     size_t max_nodes, struct fl_fold *ret)
 {
 	_cleanup_(forest_deinit) struct forest f = { .n = n, .view = view };
 	_cleanup_free_ struct order *o = NULL;
@@ -320,7 +320,7 @@ struct err *fl_fold_make(const struct fl_namer *n, const struct hg_view *view,
 	return o && !choose(ret, &f, o, max_nodes) ? NULL : &err_nomem;
 }
 
-void fl_fold_deinit(struct fl_fold *f)
+void report_fold_deinit(struct fl_fold *f)
 {
 	vec_deinit(&f->shown);
 	vec_deinit(&f->folded);

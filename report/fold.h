@@ -32,11 +32,11 @@ struct fl_fold {
  * Choose what to show of the live nodes of declared types in @p view.
  *
  * @param max_nodes  Boxes that may be shown, the folded ones aside.
- * @param ret	     Zeroed before; fl_fold_deinit() in any case.
+ * @param ret	     Zeroed before; report_fold_deinit() in any case.
  * @return NULL or ERR_NOMEM.
  */
-struct err *fl_fold_make(const struct fl_namer *n, const struct hg_view *view,
-			 size_t max_nodes, struct fl_fold *ret);
-void fl_fold_deinit(struct fl_fold *f);
+struct err *report_fold_make(const struct fl_namer *n, const struct hg_view *view,
+			     size_t max_nodes, struct fl_fold *ret);
+void report_fold_deinit(struct fl_fold *f);
 
 #endif

@@ -190,7 +190,7 @@ static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x
 	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
 	cJSON *o = cJSON_CreateObject(), *steps;
 
-	if (!o || !add(o, "kind", cJSON_CreateString(fl_access_kind(x->kind))) ||
+	if (!o || !add(o, "kind", cJSON_CreateString(report_access_kind(x->kind))) ||
 	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
 	    !add(o, "at", json_place(a, x->rip)) ||
 	    !add(o, "instruction", json_place(a, x->pc)) ||
@@ -305,7 +305,7 @@ static void cjson_deletep(cJSON **o)
 	cJSON_Delete(*o);
 }
 
-struct err *fl_report_json(const struct fl_analysis *a, FILE *out)
+struct err *report_json(const struct fl_analysis *a, FILE *out)
 {
 	_cleanup_(cjson_deletep) cJSON *o = cJSON_CreateObject();
 	cJSON *violations, *faults;

@@ -10,8 +10,8 @@
 
 #define CHANGED_FIELDS_MAX 4 // one operation changes at most eight bytes
 
-const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id id,
-				     size_t *index)
+const struct spec_type *report_name_type(const struct fl_namer *n, struct hg_node_id id,
+					 size_t *index)
 {
 	uint32_t type = hg_graph_node(n->graph, id)->type;
 
@@ -22,13 +22,13 @@ const struct spec_type *fl_name_type(const struct fl_namer *n, struct hg_node_id
 	return spec_type(n->spec, type - 1);
 }
 
-bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
-		   struct dec_field *f, char *name, size_t name_bytes)
+bool report_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
+		       struct dec_field *f, char *name, size_t name_bytes)
 {
 	const struct dec_struct *l;
 	size_t type;
 
-	if (!fl_name_type(n, id, &type) || !spec_type_field(n->spec, type, i, f) ||
+	if (!report_name_type(n, id, &type) || !spec_type_field(n->spec, type, i, f) ||
 	    f->offset + f->size > hg_graph_node(n->graph, id)->size)
 		return false;
 	l = spec_type(n->spec, type)->layout;
@@ -43,8 +43,8 @@ bool fl_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 	return true;
 }
 
-bool fl_name_is_char(const struct dec_field *f, const char *name, const char *first,
-		     uint64_t k)
+bool report_name_is_char(const struct dec_field *f, const char *name, const char *first,
+			 uint64_t k)
 {
 	const char *end = strrchr(first, '[');
 	char index[24];
@@ -62,10 +62,10 @@ static uint64_t count_chars(const struct fl_namer *n, struct hg_node_id id, uint
 	char next[128];
 	uint64_t count = 0;
 
-	if (!fl_name_field(n, id, i, &f, name, name_bytes))
+	if (!report_name_field(n, id, i, &f, name, name_bytes))
 		return 0;
-	while (fl_name_field(n, id, i + count, &f, next, sizeof(next)) &&
-	       fl_name_is_char(&f, next, name, count))
+	while (report_name_field(n, id, i + count, &f, next, sizeof(next)) &&
+	       report_name_is_char(&f, next, name, count))
 		count++;
 	if (count < 2)
 		return 0;
@@ -73,9 +73,9 @@ static uint64_t count_chars(const struct fl_namer *n, struct hg_node_id id, uint
 	return count;
 }
 
-uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,
-		      struct hg_node_id id, uint64_t i, char *name, size_t name_bytes,
-		      char *text, size_t text_bytes)
+uint64_t report_name_text(const struct fl_namer *n, const struct hg_view *v,
+			  struct hg_node_id id, uint64_t i, char *name, size_t name_bytes,
+			  char *text, size_t text_bytes)
 {
 	uint64_t count = count_chars(n, id, i, name, name_bytes), raw;
 	struct dec_field f;
@@ -84,7 +84,7 @@ uint64_t fl_name_text(const struct fl_namer *n, const struct hg_view *v,
 
 	if (!count || text_bytes < 8)
 		return 0;
-	fl_name_field(n, id, i, &f, ignored, sizeof(ignored));
+	report_name_field(n, id, i, &f, ignored, sizeof(ignored));
 	text[at++] = '"';
 	for (uint64_t k = 0; k < count; k++) {
 		if (!hg_view_read(v, id, f.offset + k, 1, &raw))
@@ -108,7 +108,7 @@ static uint32_t bin_of(const struct fl_namer *n, uint64_t addr)
 {
 	for (uint32_t id = hg_graph_nodes(n->graph); id; id--) {
 		const struct spec_type *t =
-			fl_name_type(n, (struct hg_node_id){ id }, NULL);
+			report_name_type(n, (struct hg_node_id){ id }, NULL);
 
 		if (hg_graph_node(n->graph, (struct hg_node_id){ id })->start ==
 			    addr + 16 &&
@@ -118,7 +118,8 @@ static uint32_t bin_of(const struct fl_namer *n, uint64_t addr)
 	return 0;
 }
 
-struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_t time)
+struct fl_target report_name_target(const struct fl_namer *n, uint64_t addr,
+				    uint64_t time)
 {
 	struct fl_target t = { .kind = addr ? FL_TO_WILD : FL_TO_NULL };
 	uint32_t bin;
@@ -146,7 +147,7 @@ struct fl_target fl_name_target(const struct fl_namer *n, uint64_t addr, uint64_
 static const char *pointer_text(const struct fl_namer *n, uint64_t addr, uint64_t time,
 				char *buf, size_t bytes)
 {
-	struct fl_target t = fl_name_target(n, addr, time);
+	struct fl_target t = report_name_target(n, addr, time);
 	char offset[24] = "";
 
 	if (t.offset)
@@ -188,11 +189,12 @@ static bool looks_like_pointer(const struct fl_namer *n, const struct dec_field 
 {
 	if (f->is_pointer && f->name && f->name[0])
 		return true;
-	return f->is_pointer && (!raw || fl_name_target(n, raw, time).kind != FL_TO_WILD);
+	return f->is_pointer &&
+	       (!raw || report_name_target(n, raw, time).kind != FL_TO_WILD);
 }
 
-const char *fl_name_value(const struct fl_namer *n, const struct dec_field *f,
-			  uint64_t raw, uint64_t time, char *buf, size_t bytes)
+const char *report_name_value(const struct fl_namer *n, const struct dec_field *f,
+			      uint64_t raw, uint64_t time, char *buf, size_t bytes)
 {
 	uint64_t value = field_bits(f, raw);
 	float single;
@@ -232,7 +234,7 @@ static size_t changed_fields(const struct fl_namer *n, const struct hg_op *op,
 	size_t found = 0;
 
 	for (uint64_t i = 1; found < max; i++) {
-		if (!fl_name_field(n, op->node, i, &c.field, c.name, sizeof(c.name)))
+		if (!report_name_field(n, op->node, i, &c.field, c.name, sizeof(c.name)))
 			break;
 		if (c.field.size && c.field.size <= 8 &&
 		    c.field.offset < start + op->size &&
@@ -254,8 +256,8 @@ static void print_field_change(const struct fl_namer *n, const struct hg_op *op,
 	char before[64], after[64];
 	bool is_named = c->name[0] != '[';
 
-	fl_name_value(n, &c->field, c->before, op->time, before, sizeof(before));
-	fl_name_value(n, &c->field, c->after, op->time, after, sizeof(after));
+	report_name_value(n, &c->field, c->before, op->time, before, sizeof(before));
+	report_name_value(n, &c->field, c->after, op->time, after, sizeof(after));
 	fprintf(out, "n%u%s%s: ", op->node.v, is_named ? "." : "", c->name);
 	if (c->before == c->after)
 		fprintf(out, "%s again", after);
@@ -292,7 +294,7 @@ static void print_store(const struct fl_namer *n, uint64_t index, const struct h
 				 out);
 }
 
-void fl_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
+void report_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
 {
 	struct hg_op op = hg_graph_op(n->graph, index);
 	const struct hg_node *h = hg_graph_node(n->graph, op.node);

@@ -21,7 +21,7 @@
 
 #include "base/new_file.h"
 
-extern const char fl_page_html[], fl_page_html_end[];
+extern const char report_page_html[], report_page_html_end[];
 
 #define VIOLATIONS_MAX 50 // of a step
 #define MEMBERS_MAX 8	  // of one cluster
@@ -150,7 +150,7 @@ static void add_chars(cJSON *type, const struct dec_struct *l)
 
 	for (uint32_t k = 0, n; k < l->n_fields; k += n ?: 1) {
 		for (n = 0; k + n < l->n_fields &&
-			    fl_name_is_char(&f[k + n], f[k + n].name, f[k].name, n);
+			    report_name_is_char(&f[k + n], f[k + n].name, f[k].name, n);
 		     n++)
 			;
 		range[0] = k;
@@ -160,7 +160,7 @@ static void add_chars(cJSON *type, const struct dec_struct *l)
 	}
 	range[0] = l->n_fields;
 	range[1] = -1;
-	if (l->n_tail == 1 && fl_name_is_char(tail, tail->name, tail->name, 0))
+	if (l->n_tail == 1 && report_name_is_char(tail, tail->name, tail->name, 0))
 		cJSON_AddItemToArray(arrays, cJSON_CreateIntArray(range, 2));
 }
 
@@ -198,9 +198,9 @@ static void add_value(struct page *w, cJSON *row, uint32_t id, const struct dec_
 
 	if (f->size >= 1 && f->size <= 8 &&
 	    hg_view_read(w->view, (struct hg_node_id){ id }, f->offset, f->size, &raw)) {
-		fl_name_value(w->n, f, raw, time, text, sizeof(text));
+		report_name_value(w->n, f, raw, time, text, sizeof(text));
 		if (f->is_pointer)
-			target = fl_name_target(w->n, raw, time);
+			target = report_name_target(w->n, raw, time);
 	}
 	cJSON_AddItemToArray(row, cJSON_CreateString(text));
 	cJSON_AddItemToArray(row, number(target.kind == FL_TO_NODE ? target.node.v : 0));
@@ -223,8 +223,8 @@ static void add_start(struct page *w)
 		add_node(w, id.v);
 		snprintf(key, sizeof(key), "%u", id.v);
 		fields = cJSON_AddArrayToObject(start, key);
-		for (uint64_t i = 1; fl_name_field(w->n, id, i, &f, name, sizeof(name));
-		     i++) {
+		for (uint64_t i = 1;
+		     report_name_field(w->n, id, i, &f, name, sizeof(name)); i++) {
 			struct hg_op op = hg_graph_op(
 				w->n->graph, hg_view_last_write(w->view, id, f.offset));
 			cJSON *row = cJSON_CreateArray();
@@ -247,7 +247,7 @@ static cJSON *changes_of(struct page *w, const struct hg_op *op)
 	char name[8];
 
 	for (uint64_t i = 1; op->kind != HG_OP_FREE &&
-			     fl_name_field(w->n, op->node, i, &f, name, sizeof(name));
+			     report_name_field(w->n, op->node, i, &f, name, sizeof(name));
 	     i++) {
 		cJSON *row;
 
@@ -402,14 +402,15 @@ static struct err *write_file(const struct page *w, const char *path)
 
 	if (err)
 		return err;
-	fwrite(fl_page_html, 1, fl_page_html_end - fl_page_html, f.stream);
+	fwrite(report_page_html, 1, report_page_html_end - report_page_html, f.stream);
 	fputs("<script>show(", f.stream);
 	put_json(text, f.stream);
 	fputs(");</script>\n</body>\n</html>\n", f.stream);
 	return new_file_commit(&f);
 }
 
-struct err *fl_page_write(const struct fl_page *p, const char *path, uint64_t *n_left_out)
+struct err *report_page_write(const struct fl_page *p, const char *path,
+			      uint64_t *n_left_out)
 {
 	struct fl_page part = *p;
 	_cleanup_(page_deinit) struct page w = { .p = &part, .n = p->namer };

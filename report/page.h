@@ -27,7 +27,7 @@ struct fl_page {
 /** Write the page to @p path, which is only replaced by a whole one.
  * @param n_left_out  operations left out
  * @return ERR_OS, ERR_NOMEM, ERR_SPEC. */
-struct err *fl_page_write(const struct fl_page *p, const char *path,
-			  uint64_t *n_left_out);
+struct err *report_page_write(const struct fl_page *p, const char *path,
+			      uint64_t *n_left_out);
 
 #endif

@@ -4,8 +4,8 @@
 // The page of `faultline graph --html`, up to where its data goes.
 
 	.section .rodata
-	.global fl_page_html, fl_page_html_end
-fl_page_html:
+	.global report_page_html, report_page_html_end
+report_page_html:
 	.incbin "report/page.html"
-fl_page_html_end:
+report_page_html_end:
 	.section .note.GNU-stack,"",@progbits

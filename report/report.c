@@ -62,7 +62,7 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 			    struct hg_node_id id)
 {
 	const struct hg_node *h = hg_graph_node(n->graph, id);
-	const struct spec_type *t = fl_name_type(n, id, NULL);
+	const struct spec_type *t = report_name_type(n, id, NULL);
 	struct dec_place place = {};
 
 	n->places->place(n->places->ctx, h->alloc_rip, &place);
@@ -85,13 +85,13 @@ static void print_freed(const struct report *r, const struct fl_side *s,
 	char name[96];
 	uint64_t raw;
 
-	for (uint64_t i = 1;
-	     i <= FIELDS_SHOWN && fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+	for (uint64_t i = 1; i <= FIELDS_SHOWN &&
+			     report_name_field(&s->namer, id, i, &f, name, sizeof(name));
 	     i++) {
 		if (!f.is_pointer || f.size != 8 ||
 		    !hg_view_read(v, id, f.offset, 8, &raw))
 			continue;
-		t = fl_name_target(&s->namer, raw, time);
+		t = report_name_target(&s->namer, raw, time);
 		if (t.kind != FL_TO_FREED)
 			continue;
 		s->namer.places->place(s->namer.places->ctx,
@@ -115,19 +115,19 @@ static void print_node(const struct report *r, const struct fl_side *s,
 
 	print_node_head(r, &s->namer, id);
 	for (i = 1; shown < FIELDS_SHOWN &&
-		    fl_name_field(&s->namer, id, i, &f, name, sizeof(name));
+		    report_name_field(&s->namer, id, i, &f, name, sizeof(name));
 	     i++, shown++) {
 		uint64_t chars, raw;
 		int n;
 
 		if (!f.size || f.size > 8 || !hg_view_read(v, id, f.offset, f.size, &raw))
 			continue;
-		chars = fl_name_text(&s->namer, v, id, i, text_name, sizeof(text_name),
-				     value, sizeof(value));
+		chars = report_name_text(&s->namer, v, id, i, text_name,
+					 sizeof(text_name), value, sizeof(value));
 		if (chars)
 			i += chars - 1;
 		else
-			fl_name_value(&s->namer, &f, raw, time, value, sizeof(value));
+			report_name_value(&s->namer, &f, raw, time, value, sizeof(value));
 		n = snprintf(item, sizeof(item), "%s = %s", chars ? text_name : name,
 			     value);
 		if (column && column + n + 3 > LINE_COLUMNS) {
@@ -137,7 +137,7 @@ static void print_node(const struct report *r, const struct fl_side *s,
 		fprintf(r->out, "%s%s", column ? "   " : "      ", item);
 		column += n + 3 + (column ? 0 : 3);
 	}
-	if (fl_name_field(&s->namer, id, i, &f, name, sizeof(name)))
+	if (report_name_field(&s->namer, id, i, &f, name, sizeof(name)))
 		fputs("   ...", r->out);
 	if (column)
 		fputc('\n', r->out);
@@ -268,7 +268,7 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 		dec_run_is_inferred(&r->a->run, f->time) ? " (inferred)" : "", r->plain);
 	print_source_line(r, &place);
 	fputs("       ", r->out);
-	fl_name_change(namer_of(r->a, f->graph), f->op, r->out);
+	report_name_change(namer_of(r->a, f->graph), f->op, r->out);
 	fputs(" at ", r->out);
 	dec_place_print(&place, r->out);
 	if (op.time != f->time)
@@ -333,7 +333,7 @@ static void print_notes(const struct report *r)
 		fprintf(r->out, "%snote: %s%s\n", r->dim, r->a->notes.data[i], r->plain);
 }
 
-struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_color)
+struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 {
 	struct report r = { a, out, "", "", "", "" };
 	struct err *err = NULL;
@@ -358,11 +358,11 @@ struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_col
 			spec_constraints(a->spec) == 1 ? "" : "s", n, n == 1 ? "" : "s");
 	}
 	if (a->has_accesses)
-		fl_report_accesses(a, out);
+		report_accesses(a, out);
 	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
 }
 
-struct err *fl_report_svg(const struct fl_analysis *a, const char *path)
+struct err *report_svg(const struct fl_analysis *a, const char *path)
 {
 	bool is_chunks = !a->sides[FL_SIDE_APP].errors.size &&
 			 a->sides[FL_SIDE_CHUNKS].errors.size;
@@ -391,5 +391,5 @@ struct err *fl_report_svg(const struct fl_analysis *a, const char *path)
 			 (unsigned long long)a->visit->at.time);
 	else
 		snprintf(title, sizeof(title), "no violation: the heap at the end");
-	return fl_dot_draw_svg(&p, path);
+	return report_dot_draw_svg(&p, path);
 }

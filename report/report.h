@@ -11,19 +11,19 @@
 #include "faultlocate/fl_analysis.h"
 
 /** Write it for people. @p with_color: ANSI colours. */
-struct err *fl_report_text(const struct fl_analysis *a, FILE *out, bool with_color);
+struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color);
 
 /** The accesses that went astray, for people. */
-void fl_report_accesses(const struct fl_analysis *a, FILE *out);
+void report_accesses(const struct fl_analysis *a, FILE *out);
 
 /** @return "beyond", "freed" or "field". */
-const char *fl_access_kind(enum hg_access_kind kind);
+const char *report_access_kind(enum hg_access_kind kind);
 
 /** Write one JSON object and a newline. */
-struct err *fl_report_json(const struct fl_analysis *a, FILE *out);
+struct err *report_json(const struct fl_analysis *a, FILE *out);
 
 /** Draw the violated structure (the application's, else the allocator's chunks), or all
  * that is declared when nothing is violated, into SVG file @p path. */
-struct err *fl_report_svg(const struct fl_analysis *a, const char *path);
+struct err *report_svg(const struct fl_analysis *a, const char *path);
 
 #endif

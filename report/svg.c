@@ -52,7 +52,7 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 
 	if (!text)
 		return err_errno("cannot draw '%s': cannot make a temporary file", path);
-	err = fl_dot_write(p, text);
+	err = report_dot_write(p, text);
 	if (err)
 		return err;
 	if (fflush(text) || lseek(fileno(text), 0, SEEK_SET))
@@ -71,7 +71,7 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 	return NULL;
 }
 
-struct err *fl_dot_draw_svg(const struct fl_picture *p, const char *path)
+struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	struct err *err = new_file_open(&f, path);

@@ -87,7 +87,7 @@ static void assert_change(const struct list *l, uint64_t op, const char *want)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	fl_name_change(&l->namer, op, out);
+	report_name_change(&l->namer, op, out);
 	fclose(out);
 	assert_string_equal(text, want);
 	free(text);
@@ -123,7 +123,7 @@ static char *draw(const struct list *l, uint64_t n_ops, const struct spec_violat
 
 	ok(hg_view_create(l->g, n_ops, &view));
 	p.view = view;
-	ok(fl_dot_write(&p, out));
+	ok(report_dot_write(&p, out));
 	fclose(out);
 	return text;
 }

@@ -11,6 +11,21 @@ tools/house.sh $(make -s rooms) >"$TMPDIR/house.dot" || fail "an include points 
 [ "$(grep -c -- '->' "$TMPDIR/house.dot")" -ge 15 ] || fail "no arrows: $(cat "$TMPDIR/house.dot")"
 diff doc/house.dot "$TMPDIR/house.dot" || fail "doc/house.svg is old (make house)"
 
+# What a room exports carries the room's name.
+prefixes='decode:dec_ specdsl:spec_ heapgraph:hg_ faultlocate:fl_ storeplan:(sp|storeplan)_ pt-collect:ptc_
+	bench:bench_ report:report_ cmd:cmd_ capture:(cap|capture|perf)_'
+n=0
+for pair in $prefixes; do
+	for archive in "$BUILD/${pair%%:*}.a" "$BUILD/${pair%%:*}"/*.a; do
+		[ -f "$archive" ] || continue
+		names=$(nm -g --defined-only "$archive" 2>/dev/null | awk 'NF == 3 { print $3 }' |
+			grep -Ev "^(${pair#*:}|__)")
+		[ -z "$names" ] || fail "$archive exports $(echo "$names" | head -n 5 | tr '\n' ' ')"
+		n=$((n + 1))
+	done
+done
+[ $n -ge 15 ] || fail "$n archives looked at"
+
 # The test can tell.
 mkdir -p "$TMPDIR/t/tools" "$TMPDIR/t/base" "$TMPDIR/t/cmd"
 cp tools/house.sh "$TMPDIR/t/tools"
