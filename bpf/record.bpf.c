@@ -17,7 +17,7 @@
  * Tracepoints are raw ones, whose kernel pointers come from helpers: the other kind makes
  * libbpf read all of the kernel's types (pt-collect/types.c lists those that are read here).
  *
- * Features used are all in Linux 6.1.
+ * Features used are all in Linux 5.17 (doc/kernels.md).
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>

@@ -202,6 +202,18 @@ static void leave_probe(struct rec_switch *s, struct task_struct *task)
 	}
 }
 
+/*
+ * Is it at a probe? The kernel may emulate the instruction there just now, and have written
+ * what `push' pushes already (a preemptible kernel loses the CPU in between): what lies below
+ * rsp is not as the program has it.
+ */
+static int is_at_probe(const struct rec_switch *s)
+{
+	__u8 byte = 0;
+
+	return !bpf_probe_read_user(&byte, 1, (void *)s->regs.rip) && byte == INT3;
+}
+
 /* @prev, the current task, stops running. */
 static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
@@ -233,7 +245,8 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 		return;
 	if (!BPF_CORE_READ(prev, mm))
 		return;
-	bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);
+	if (!is_at_probe(s))
+		bpf_loop(SIGNATURE_STACK / SIGNATURE_PIECE, hash_stack, &s, 0);
 	bpf_loop(16, hash_pointer, &s, 0);
 }
 

@@ -14,9 +14,9 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/bpf_int.h"
+#include "pt-collect/start/place.h"
 #include "pt-collect/start/privilege.h"
 #include "pt-collect/inputs/table.h"
-#include "pt-collect/start/place.h"
 
 #include "bpf/record.skel.h"
 

@@ -17,6 +17,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/assemble.h"
+#include "pt-collect/start/place.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/bpf.h"
 #include "pt-collect/probes/chance.h"
@@ -35,7 +36,6 @@
 #include "pt-collect/inputs/trap.h"
 #include "pt-collect/start/undo.h"
 #include "pt-collect/inputs/writes.h"
-#include "pt-collect/start/place.h"
 
 /* ---- life ------------------------------------------------------------------------------ */
 

@@ -181,12 +181,12 @@ is_wanted() { # name pattern...
 	return 1
 }
 
-# names LIST - the tests of a comma-separated list, where `all` and `cpu` are groups.
+# names LIST - the tests of a comma-separated list, where `all`, `old` and `cpu` are groups.
 names() {
 	local name
 	for name in ${1//,/ }; do
 		case $name in
-		all | cpu) sed -n "s/^# $name: //p" "$source/tests/kernels/smoke.sh" ;;
+		all | old | cpu) sed -n "s/^# $name: //p" "$source/tests/kernels/smoke.sh" ;;
 		*) echo "$name" ;;
 		esac
 	done | tr '\n' ' '

@@ -23,11 +23,11 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/start/keeper.h"
+#include "pt-collect/start/place.h"
 #include "pt-collect/start/privilege.h"
 #include "pt-collect/start/proc.h"
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/place.h"
 
 /** What the child writes when exec fails. */
 struct exec_failure {

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "pt-collect/start/place.h"
-#include "pt-collect/start/proc.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN "/sys/kernel/security/lockdown"

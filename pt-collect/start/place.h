@@ -4,7 +4,7 @@
 /**
  * @file
  * Where we record: what kernel and container allow, and whose refusal an error was
- * (ptc_place.c).
+ * (place.c).
  */
 #ifndef PT_COLLECT_START_PLACE_H
 #define PT_COLLECT_START_PLACE_H
