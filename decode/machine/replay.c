@@ -121,6 +121,20 @@ static void replay_met(void *ctx, const struct dec_insn *insn, int n)
 				insn[flag.read_by].rip, r->recorded_on);
 }
 
+/* Who has the feature that bit @p bit of cpuid's register @p reg (0 = eax ... 3 = edx) tells of:
+ * enum of struct dec_engine. */
+static int replay_feature(const struct cap_cpu *there, const struct cap_cpu *here,
+			  uint32_t leaf, int reg, uint32_t bit)
+{
+	uint32_t t[4], h[4];
+
+	cap_cpu_find(there, leaf, 0, CAP_CPU_ANY, t);
+	cap_cpu_find(here, leaf, 0, CAP_CPU_ANY, h);
+	if (!(t[reg] & bit) == !(h[reg] & bit))
+		return ENGINE_ALIKE;
+	return h[reg] & bit ? ENGINE_ONLY_HERE : ENGINE_ONLY_THERE;
+}
+
 /* Was it another vendor's processor? */
 static struct err *replay_compare_cpus(struct dec_replay *r)
 {
@@ -139,6 +153,8 @@ static struct err *replay_compare_cpus(struct dec_replay *r)
 	snprintf(r->recorded_on, sizeof(r->recorded_on), "%s",
 		 *cap_cpu_brand(recorded, brand) ? cap_cpu_brand(recorded, brand) :
 						   vendor);
+	r->engine.lzcnt = replay_feature(recorded, &here, 0x80000001, 2, bit_LZCNT);
+	r->engine.tzcnt = replay_feature(recorded, &here, 7, 1, bit_BMI);
 	cap_cpu_deinit(&here);
 	return NULL;
 }

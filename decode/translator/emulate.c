@@ -108,8 +108,21 @@ enum dec_verdict dec_engine_emulate(struct dec_engine *e, const struct dec_insn 
 
 bool dec_engine_lacks(const struct dec_engine *e, const struct dec_insn *insn)
 {
-	return (insn->mnemonic == ZYDIS_MNEMONIC_LZCNT && !e->has_lzcnt) ||
-	       (insn->mnemonic == ZYDIS_MNEMONIC_TZCNT && !e->has_tzcnt);
+	return (insn->mnemonic == ZYDIS_MNEMONIC_LZCNT &&
+		e->lzcnt == ENGINE_ONLY_THERE) ||
+	       (insn->mnemonic == ZYDIS_MNEMONIC_TZCNT && e->tzcnt == ENGINE_ONLY_THERE);
+}
+
+void dec_engine_reduce(const struct dec_engine *e, struct dec_insn *insn)
+{
+	uint8_t bytes[15];
+
+	if (!(insn->mnemonic == ZYDIS_MNEMONIC_LZCNT && e->lzcnt == ENGINE_ONLY_HERE) &&
+	    !(insn->mnemonic == ZYDIS_MNEMONIC_TZCNT && e->tzcnt == ENGINE_ONLY_HERE))
+		return;
+	memcpy(bytes, insn->bytes, insn->len);
+	*(uint8_t *)memchr(bytes, 0xf3, insn->len) = 0x3e; // ds: means nothing
+	dec_insn_decode(bytes, insn->len, insn->rip, insn);
 }
 
 const char *dec_engine_lacking_text(const struct dec_insn *insn)

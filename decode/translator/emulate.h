@@ -34,9 +34,14 @@ void dec_engine_settle_x87(const struct dec_engine *e);
 /** Why @p insn (DEC_FLOW_FORBIDDEN) cannot be replayed; a static buffer. */
 const char *dec_engine_forbidden_text(const struct dec_insn *insn);
 
-/** @return whether this CPU lacks @p insn and would execute another one instead of trapping:
- * lzcnt is bsr behind a prefix, tzcnt bsf. */
+/** A processor that has no lzcnt executes bsr in its place, for tzcnt bsf, and does not trap.
+ *
+ * @return whether @p insn is one of these, this CPU lacks it and the recording one did not. */
 bool dec_engine_lacks(const struct dec_engine *e, const struct dec_insn *insn);
+
+/** Make @p insn what it was for the recording CPU, if that lacked it and this one does not:
+ * bsr or bsf, of the same length. */
+void dec_engine_reduce(const struct dec_engine *e, struct dec_insn *insn);
 
 /** @p insn is one that this CPU lacks; a static buffer. */
 const char *dec_engine_lacking_text(const struct dec_insn *insn);

@@ -110,8 +110,6 @@ static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
 
-	e->has_tzcnt = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_BMI;
-	e->has_lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {

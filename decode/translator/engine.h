@@ -147,9 +147,10 @@ struct dec_engine {
 	uint64_t async_rip;  ///< see dec_engine_set_async(); 0 = none
 	uint64_t async_rflags;
 	struct map asyncs; ///< guest rips that it ever was -> registers ignored there
-	uint64_t unstopped_rip;	   ///< execute this stop address without stopping, once,
-	uint64_t unstopped_now;	   ///< at this position
-	bool has_lzcnt, has_tzcnt; ///< this CPU
+	uint64_t unstopped_rip; ///< execute this stop address without stopping, once,
+	uint64_t unstopped_now; ///< at this position
+	/** Instructions that processors without them take for others; see emulate.h. */
+	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
 	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };

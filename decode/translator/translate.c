@@ -95,6 +95,7 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
 			return;
 		}
+		dec_engine_reduce(e, insn);
 		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
 		if (!dec_translation_regs_add(t, &regs, insn)) {
 			assert(t->n && "one instruction leaves three registers");

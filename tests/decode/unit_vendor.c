@@ -92,22 +92,36 @@ static void flags(void **state)
 	}
 }
 
-/* A processor without lzcnt would execute bsr, and not trap. */
+/* A processor without lzcnt executes bsr, and does not trap. */
 static void silent_others(void **state)
 {
-	struct dec_engine none = {}, all = { .has_lzcnt = true, .has_tzcnt = true };
+	// lzcnt eax, ecx; tzcnt eax, ecx; bsr eax, ecx; bsf eax, ecx
+	static const char code[] = "\xf3\x0f\xbd\xc1\xf3\x0f\xbc\xc1\x0f\xbd\xc1"
+				   "\x0f\xbc\xc1";
+	static const char *const names[] = { "lzcnt", "tzcnt", "bsr", "bsf" };
+	static const char *const reduced[] = { "bsr", "bsf", "bsr", "bsf" };
+	struct dec_engine alike = {},
+			  here = { .lzcnt = ENGINE_ONLY_HERE, .tzcnt = ENGINE_ONLY_HERE },
+			  there = { .lzcnt = ENGINE_ONLY_THERE,
+				    .tzcnt = ENGINE_ONLY_THERE };
 	struct dec_insn insn[INSNS];
 
 	(void)state;
-	// lzcnt eax, ecx; tzcnt eax, ecx; bsr eax, ecx; bsf eax, ecx
-	assert_int_equal(decode("\xf3\x0f\xbd\xc1\xf3\x0f\xbc\xc1\x0f\xbd\xc1"
-				"\x0f\xbc\xc1",
-				14, insn),
-			 4);
+	assert_int_equal(decode(code, 14, insn), 4);
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(dec_engine_lacks(&none, &insn[i]), i < 2);
-		assert_false(dec_engine_lacks(&all, &insn[i]));
+		int len = insn[i].len;
+
+		assert_false(dec_engine_lacks(&alike, &insn[i]));
+		assert_false(dec_engine_lacks(&here, &insn[i]));
+		assert_int_equal(dec_engine_lacks(&there, &insn[i]), i < 2);
+		dec_engine_reduce(&alike, &insn[i]);
+		dec_engine_reduce(&there, &insn[i]);
+		assert_string_equal(dec_insn_name(&insn[i]), names[i]);
+		dec_engine_reduce(&here, &insn[i]);
+		assert_string_equal(dec_insn_name(&insn[i]), reduced[i]);
+		assert_int_equal(insn[i].len, len);
 	}
+	assert_int_equal(decode(code, 14, insn), 4);
 	assert_non_null(
 		strstr(dec_engine_lacking_text(&insn[0]), "LZCNT, which this CPU lacks"));
 }
