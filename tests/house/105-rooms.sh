@@ -15,14 +15,14 @@ diff doc/house.dot "$TMPDIR/house.dot" || fail "doc/house.svg is old (make house
 prefixes='decode:dec_ specdsl:spec_ heapgraph:hg_ faultlocate:fl_ storeplan:(sp|storeplan)_ pt-collect:ptc_
 	bench:bench_ report:report_ cmd:cmd_ capture:(cap|capture|perf)_'
 n=0
-for pair in $prefixes; do
-	for archive in "$BUILD/${pair%%:*}.a" "$BUILD/${pair%%:*}"/*.a; do
-		[ -f "$archive" ] || continue
-		names=$(nm -g --defined-only "$archive" 2>/dev/null | awk 'NF == 3 { print $3 }' |
-			grep -Ev "^(${pair#*:}|__)")
-		[ -z "$names" ] || fail "$archive exports $(echo "$names" | head -n 5 | tr '\n' ' ')"
-		n=$((n + 1))
-	done
+for room in $(make -s rooms); do
+	archive=$BUILD/$room.a
+	prefix=$(echo "$prefixes" | tr ' \t' '\n\n' | sed -n "s/^${room%%/*}://p")
+	[ -f "$archive" ] && [ -n "$prefix" ] || continue
+	names=$(nm -g --defined-only "$archive" 2>/dev/null | awk 'NF == 3 { print $3 }' |
+		grep -Ev "^($prefix|__)")
+	[ -z "$names" ] || fail "$archive exports $(echo "$names" | head -n 5 | tr '\n' ' ')"
+	n=$((n + 1))
 done
 [ $n -ge 15 ] || fail "$n archives looked at"
 
