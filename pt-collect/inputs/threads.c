@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/start/place.h"
 #include "pt-collect/bpf.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/keeper.h"
@@ -126,6 +127,11 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 		err = ptc_bpf_watch_threads(p->session->bpf, &last);
 	p->has_threads = true;
 	p->running = running;
+	if (!err && ptc_place_loses_calls())
+		ptc_log_gap(
+			p, running,
+			"on this kernel system calls of threads may go unseen (Linux 7: "
+			"doc/kernels.md)");
 	if (err)
 		ptc_threads_end(p); // some may be bound already
 	return err;

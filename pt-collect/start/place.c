@@ -53,6 +53,18 @@ struct err *ptc_place_check(void)
 		"podman: run --pid=host)");
 }
 
+/* Seen on 7.3, where system calls' tracepoints may be preempted; not on 6.18. */
+#define PREEMPTED_MAJOR 7
+
+bool ptc_place_loses_calls(void)
+{
+	unsigned major, minor;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       major >= PREEMPTED_MAJOR;
+}
+
 /** @return whether the first line of @p path holds @p text. */
 static bool says(const char *path, const char *text)
 {

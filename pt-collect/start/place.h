@@ -14,6 +14,10 @@
 /** Could what is recorded here be told apart? @return ERR_UNSUPPORTED in a PID namespace. */
 struct err *ptc_place_check(void);
 
+/** Can a BPF program of a system call lose the CPU on this kernel? Then the calls that another
+ * thread makes on that CPU meanwhile are not seen. */
+bool ptc_place_loses_calls(void);
+
 /** The kernel refused the BPF programs with @p err (consumed). @return what is behind that,
  * if it is something known, or @p err. */
 struct err *ptc_place_explain_bpf(struct err *err);

@@ -234,6 +234,13 @@ test_too_old() {
 	refuse 'this kernel is Linux' "$FAULTLINE" record --snapshot -- echo ran
 }
 
+# Where threads are not recorded reliably, each capture of them says so.
+test_threads_told() {
+	"${RECORD[@]}" -o "$TMPDIR/c" -- "$programs/threads" create >"$TMPDIR/out" 2>"$TMPDIR/err"
+	tail -n 1 "$TMPDIR/err" | grep -q 'gap.*on this kernel system calls of threads may go unseen' ||
+		fail "not told: $(cat "$TMPDIR/err")"
+}
+
 test_locked_down() {
 	refuse 'locked down.*boot with lockdown=integrity' "$FAULTLINE" record -- echo ran
 }
