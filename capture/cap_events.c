@@ -79,6 +79,15 @@ static struct err *check_head(const struct cap_log_head *head)
 	return NULL;
 }
 
+void cap_events_rewind(struct cap_events *it)
+{
+	it->offset = sizeof(struct cap_log_head);
+	it->seq = 0;
+	it->raw_bytes = it->raw_pos = 0;
+	it->part_data.size = 0;
+	it->has_parts = false;
+}
+
 struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 {
 	_cleanup_(events_closep) struct cap_events *it = calloc(1, sizeof(*it));
@@ -100,7 +109,7 @@ struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 		err = check_head(&head);
 	if (err)
 		return err;
-	it->offset = sizeof(head);
+	cap_events_rewind(it);
 	it->raw = malloc(CAP_FRAME_MAX);
 	it->packed = malloc(ZSTD_compressBound(CAP_FRAME_MAX));
 	it->zstd = ZSTD_createDCtx();

@@ -460,6 +460,9 @@ struct cap_events;
 struct err *cap_events_open(const struct capture *c, struct cap_events **ret);
 void cap_events_close(struct cap_events *it);
 
+/** Stand at the log's start again. */
+void cap_events_rewind(struct cap_events *it);
+
 /**
  * Read the next event into @p ev; what it borrows is valid until the next call.
  *

@@ -12,6 +12,7 @@
 
 #include "decode/machine/child.h"
 #include "decode/machine/alias.h"
+#include "decode/machine/loose.h"
 
 #include <asm/prctl.h>
 #include <assert.h>
@@ -97,7 +98,6 @@ static void child_where(enum dec_at at)
 static void child_answer(enum child_result result)
 {
 	slot->result = result;
-	slot->pid = syscall(SYS_getpid);
 	atomic_store(&slot->request, CHILD_NONE);
 	child_ring();
 }
@@ -177,16 +177,18 @@ static enum child_result child_regs(void)
 	return CHILD_OK;
 }
 
-/* Stay behind as a checkpoint; the fork takes over in slot @p to. CLONE_PARENT makes it
- * a child of the machine's owner, which then learns of its death. */
-static void child_fork(uint64_t to)
+/* Fork. @return whether this is the fork, whose slot is number @p to: the process that stays
+ * has answered. CLONE_PARENT makes it a child of the machine's owner, which then learns of its
+ * death. */
+static bool child_split(uint64_t to)
 {
-	struct err *err;
 	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
+	struct err *err;
 
 	if (pid) {
+		slot->forked = pid;
 		child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK);
-		return;
+		return false;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	slot = &shared->slot[to];
@@ -196,9 +198,38 @@ static void child_fork(uint64_t to)
 	if (err) {
 		child_fail(err);
 		child_answer(CHILD_FAILED);
+		_exit(0);
+	}
+	return true;
+}
+
+/* Stay behind as a checkpoint; the fork takes over in slot @p to. */
+static void child_fork(uint64_t to)
+{
+	if (child_split(to))
+		child_answer(CHILD_OK); // the owner waits for this
+}
+
+/* Run a fork altered to its end; the owner hears of it in slot @p to. */
+static void child_branch(uint64_t to)
+{
+	struct child_branch branch;
+	struct err *err = dec_loose_prepare(&replay);
+
+	if (err) {
+		child_fail(err);
+		child_answer(CHILD_FAILED);
 		return;
 	}
-	child_answer(CHILD_OK); // the owner waits for this
+	if (!child_split(to))
+		return;
+	memcpy(&branch, slot->data, sizeof(branch));
+	child_mode(DEC_LOG_NONE);
+	dec_loose_run(&replay, branch.alters,
+		      branch.n < DEC_ALTERS_MAX ? branch.n : DEC_ALTERS_MAX, branch.limit,
+		      (struct dec_outcome *)slot->data);
+	child_answer(CHILD_OK);
+	_exit(0);
 }
 
 static void child_serve(uint32_t command)
@@ -233,6 +264,9 @@ static void child_serve(uint32_t command)
 		break;
 	case CHILD_FORK:
 		child_fork(slot->arg[0]);
+		return;
+	case CHILD_BRANCH:
+		child_branch(slot->arg[0]);
 		return;
 	case CHILD_QUIT:
 		_exit(0);

@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "decode/machine/machine.h"
+#include "decode/machine/branch.h"
 
 #define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
 #define CHILD_LOG_BYTES (512u << 10)
@@ -40,6 +40,7 @@ enum child_command {
 	CHILD_REGS,
 	CHILD_REG,
 	CHILD_FORK,
+	CHILD_BRANCH,
 	CHILD_QUIT,
 };
 
@@ -56,7 +57,7 @@ struct child_slot {
 	uint64_t arg[3];
 	// The answer:
 	uint32_t result; ///< enum child_result
-	int32_t pid;
+	int32_t forked;	 ///< of FORK, BRANCH: the fork's process id
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
@@ -68,6 +69,14 @@ struct child_slot {
 	uint32_t data_bytes;
 	uint32_t log_buffer; ///< of a fork: which buffer it fills next
 };
+
+/** In the data of a branch's slot; the outcome comes back in its place. */
+struct child_branch {
+	uint64_t limit, n;
+	struct dec_alter alters[DEC_ALTERS_MAX];
+};
+
+_Static_assert(sizeof(struct child_branch) <= CHILD_DATA_BYTES, "it fits");
 
 struct child_shared {
 	_Atomic uint32_t bell;	       ///< futex word of the parent

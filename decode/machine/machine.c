@@ -408,13 +408,16 @@ static struct err *machine_fork(struct dec_machine *m, uint32_t from)
 		return err;
 	if (slot->result != CHILD_OK)
 		return err_new(ERR_OS, "cannot fork the machine's process");
-	m->pid[to] = -1; // known once it has answered
-	while (atomic_load(&m->shared->slot[to].request) != CHILD_NONE)
-		usleep(50);
-	m->pid[to] = m->shared->slot[to].pid;
+	m->pid[to] = slot->forked;
+	m->active = to; // whose death it is, if it dies
+	err = machine_await(m, to);
+	if (err)
+		return err;
+	if (m->shared->slot[to].result != CHILD_OK)
+		return err_new(m->shared->slot[to].err_code, "%s",
+			       m->shared->slot[to].text);
 	// A checkpoint goes on with the buffer that was next when it was made.
 	m->log_next = m->shared->slot[to].log_buffer & 1;
-	m->active = to;
 	return NULL;
 }
 
@@ -490,6 +493,125 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			return err;
 	}
 	return dec_machine_run(m, position, ret);
+}
+
+/* ---- what if -------------------------------------------------------------------------------------- */
+
+static bool is_alteration(const struct dec_alter *a)
+{
+	bool is_insn = a->kind == DEC_ALTER_SKIP || a->kind == DEC_ALTER_INVERT;
+
+	return a->kind <= DEC_ALTER_INVERT && (a->rip ? a->nth > 0 : !is_insn) &&
+	       (a->kind != DEC_ALTER_REG || a->reg < CAP_GPRS) &&
+	       (a->kind != DEC_ALTER_MEMORY || (a->bytes >= 1 && a->bytes <= 8));
+}
+
+static struct err *machine_check_branch(const struct dec_branch *b)
+{
+	if (b->n > DEC_ALTERS_MAX)
+		return err_new(ERR_USAGE, "more than %d alterations of one run",
+			       DEC_ALTERS_MAX);
+	for (size_t i = 0; i < b->n; i++)
+		if (!is_alteration(&b->alters[i]))
+			return err_new(ERR_USAGE, "alteration %zu cannot be made", i);
+	return NULL;
+}
+
+/* Let @p b run, in a fork. @p ret: its slot. */
+static struct err *machine_begin_branch(struct dec_machine *m, const struct dec_branch *b,
+					uint32_t *ret)
+{
+	struct child_branch what = { .limit = b->limit, .n = b->n };
+	uint32_t to = machine_free_slot(m);
+	struct child_slot *slot;
+	struct err *err = to == UINT32_MAX ? err_new(ERR_OS, "no room for a branch") :
+					     machine_check_branch(b);
+
+	if (err)
+		return err;
+	memcpy(what.alters, b->alters, b->n * sizeof(*b->alters));
+	memcpy(m->shared->slot[to].data, &what, sizeof(what));
+	atomic_store(&m->shared->slot[to].request, CHILD_RUN);
+	err = machine_ask(m, CHILD_BRANCH, to, 0, &slot);
+	if (err)
+		return err;
+	if (slot->result != CHILD_OK)
+		return err_new(ERR_OS, "cannot branch: %s",
+			       *slot->text ? slot->text : "no process");
+	m->pid[to] = slot->forked;
+	*ret = to;
+	return NULL;
+}
+
+/* The branch in slot @p s is over, or dead: what became of it. */
+static void machine_end_branch(struct dec_machine *m, uint32_t s, struct dec_outcome *ret)
+{
+	const struct child_slot *slot = &m->shared->slot[s];
+	int status = 0;
+
+	waitpid(m->pid[s], &status, 0);
+	m->pid[s] = 0;
+	*ret = (struct dec_outcome){ .fate = DEC_FATE_MACHINE, .parted = UINT64_MAX };
+	if (atomic_load(&slot->request) != CHILD_NONE || slot->result != CHILD_OK) {
+		snprintf(ret->text, sizeof(ret->text),
+			 "the branch's process ended (wait status %#x)", status);
+		return;
+	}
+	memcpy(ret, slot->data, sizeof(*ret));
+	ret->text[sizeof(ret->text) - 1] = 0;
+}
+
+/* @return whether the branch in slot @p s is over. */
+static bool machine_is_over(struct dec_machine *m, uint32_t s)
+{
+	siginfo_t info = {};
+
+	return atomic_load(&m->shared->slot[s].request) == CHILD_NONE ||
+	       (!waitid(P_PID, m->pid[s], &info, WEXITED | WNOHANG | WNOWAIT) &&
+		info.si_pid);
+}
+
+struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,
+				 size_t n, unsigned at_once)
+{
+	static const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
+	uint32_t slot_of[CHILD_SLOTS], running = 0;
+	size_t which[CHILD_SLOTS], next = 0;
+	struct err *err = NULL;
+
+	while ((!err && next < n) || running) {
+		uint32_t bell = atomic_load(&m->shared->bell), before = running;
+
+		for (uint32_t i = 0; i < running; i++) {
+			if (!machine_is_over(m, slot_of[i]))
+				continue;
+			machine_end_branch(m, slot_of[i], &branches[which[i]].outcome);
+			running--;
+			slot_of[i] = slot_of[running];
+			which[i--] = which[running];
+		}
+		while (!err && next < n && running < (at_once ?: 1) &&
+		       machine_free_slot(m) != UINT32_MAX) {
+			which[running] = next;
+			err = machine_begin_branch(m, &branches[next++],
+						   &slot_of[running]);
+			running += !err;
+		}
+		if (running == before && running)
+			syscall(SYS_futex, &m->shared->bell, FUTEX_WAIT, bell, &tick,
+				NULL, 0);
+	}
+	return err;
+}
+
+struct err *dec_machine_branch(struct dec_machine *m, const struct dec_alter *alters,
+			       size_t n, uint64_t limit, struct dec_outcome *ret)
+{
+	struct dec_branch one = { .alters = alters, .n = n, .limit = limit };
+	struct err *err = dec_machine_branches(m, &one, 1, 1);
+
+	*ret = one.outcome;
+	return err;
 }
 
 /* ---- looking -------------------------------------------------------------------------------------- */

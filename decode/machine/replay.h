@@ -82,6 +82,12 @@ struct dec_replay {
 	uint32_t mapped_file; ///< the mapping paused at
 	uint64_t mapped_addr, mapped_size, mapped_offset;
 	struct dec_output output;
+	uint64_t handled, ignored; ///< bit n - 1: what the program does about signal n
+	/** Called for each recorded call that is about to have its recorded outcome. May be
+	 * NULL. */
+	void (*on_call)(struct dec_replay *r);
+	struct cap_events *again; ///< the log once more, for dec_loose_prepare()
+	struct dec_loose *loose;  ///< in a branch
 };
 
 /** Open the capture in directory @p dir and set up everything: guest memory mapped,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What if: runs that begin where a machine stands, with something altered, and go on in the
+ * *loose* world. There system calls are answered by a model of what the capture knows, never
+ * by the host, and an end that was not recorded is a result, no divergence:
+ *
+ *   - As long as the altered run makes the recorded calls with the recorded registers, it gets
+ *     the recorded answers, in the recorded order of threads.
+ *   - From the first other one on, files, pipes and sockets give what was read of them, from the
+ *     altered run's own offsets; memory calls are done; time goes on; output is collected. What
+ *     was never recorded ends the run: it left the recorded inputs.
+ *
+ * A branch is a fork of the machine's process, with its warm code; the machine itself stays
+ * where it is. Repeated, a branch gives the same.
+ */
+#ifndef DECODE_MACHINE_BRANCH_H
+#define DECODE_MACHINE_BRANCH_H
+
+#include "decode/machine/machine.h"
+
+enum dec_alter_kind {
+	DEC_ALTER_REG,	  ///< general register (enum cap_gpr) `reg` becomes `value`
+	DEC_ALTER_MEMORY, ///< `bytes` (1 to 8) bytes at `addr` become those of `value`
+	DEC_ALTER_SKIP, ///< the instruction is not executed; of a call: nor what it calls
+	DEC_ALTER_INVERT, ///< a conditional branch goes the other way
+};
+
+/** One alteration, and when. */
+struct dec_alter {
+	enum dec_alter_kind kind;
+	/** At which instruction, before it is executed; 0: at once, where the branch begins
+	 * (REG, MEMORY). */
+	uint64_t rip;
+	/** The how manyth time that it is reached, from 1; and then each `every`th time again,
+	 * 0 = never. */
+	uint64_t nth, every;
+	uint8_t reg;
+	uint8_t bytes;
+	uint64_t addr, value;
+};
+
+#define DEC_ALTERS_MAX 256
+
+/** How a branch ended. */
+enum dec_fate {
+	DEC_FATE_EXIT,	  ///< it exited; value: the status
+	DEC_FATE_SIGNAL,  ///< a signal killed it; value: which
+	DEC_FATE_HANG,	  ///< all that runs waits for what nobody will do
+	DEC_FATE_LIMIT,	  ///< it had not ended within the limit
+	DEC_FATE_LEFT,	  ///< it needed what was never recorded; text: what
+	DEC_FATE_END,	  ///< the recording ends there (detached, unfinished)
+	DEC_FATE_MACHINE, ///< the machine cannot execute this; text: what
+};
+
+/** What was written to one place. */
+struct dec_written {
+	uint64_t bytes, hash; ///< FNV-1a, 64 bits, of all of them
+};
+
+struct dec_outcome {
+	enum dec_fate fate;
+	int value;
+	uint64_t position;	  ///< steps from exec, as if it were the recorded run
+	uint64_t rip, fault_addr; ///< SIGNAL of a fault: its; else where it stood
+	uint32_t tid;
+	uint64_t n_altered; ///< how often an alteration took place
+	/** Where it left the recorded calls: position; UINT64_MAX: it made them all. */
+	uint64_t parted;
+	struct dec_written out[3]; ///< to 1, 2 and all others, from the branch on
+	char text[256];
+};
+
+/**
+ * Run from where @p m stands, altered, in a fork of its process; @p m does not move.
+ *
+ * @param limit  instructions at most.
+ * @return NULL, whatever became of it; ERR_USAGE (an alteration that cannot be), ERR_OS.
+ */
+struct err *dec_machine_branch(struct dec_machine *m, const struct dec_alter *alters,
+			       size_t n, uint64_t limit, struct dec_outcome *ret);
+
+/** One of several branches. */
+struct dec_branch {
+	const struct dec_alter *alters;
+	size_t n;
+	uint64_t limit;
+	struct dec_outcome outcome; ///< set by dec_machine_branches()
+};
+
+/** Run @p n branches from where @p m stands, @p at_once at a time. As dec_machine_branch(). */
+struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,
+				 size_t n, unsigned at_once);
+
+#endif

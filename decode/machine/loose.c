@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A branch: as long as the strict world agrees it answers; at the first call, instruction or
+ * fault in which it does not, the run parts from the recording, and loose_calls.c answers.
+ *
+ * Registers alone do not say that a call is the recorded one: the file's name that it points to
+ * may be another. So the strict run from the branch's place to the end is made once, in a fork,
+ * to keep a hash of what each recorded call read through its arguments.
+ */
+#define LOG_ROOM "decode"
+
+#include "decode/machine/loose_int.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "decode/machine/alias.h"
+#include "decode/machine/threads.h"
+
+#define HASHES_MAX (4u << 20) ///< calls behind a branch whose arguments are known
+
+static struct dec_loose loose;
+
+/* ---- what calls read ------------------------------------------------------------------- */
+
+/** Arguments that point to what a call reads; the rest is in the registers, or output. */
+static const struct {
+	uint16_t nr;
+	uint8_t arg;
+	uint16_t size; ///< bytes; 0: a text
+} read_args[] = {
+	{ SYS_open, 0, 0 },
+	{ SYS_openat, 1, 0 },
+	{ SYS_creat, 0, 0 },
+	{ SYS_stat, 0, 0 },
+	{ SYS_lstat, 0, 0 },
+	{ SYS_newfstatat, 1, 0 },
+	{ SYS_statx, 1, 0 },
+	{ SYS_access, 0, 0 },
+	{ SYS_faccessat, 1, 0 },
+	{ SYS_faccessat2, 1, 0 },
+	{ SYS_readlink, 0, 0 },
+	{ SYS_readlinkat, 1, 0 },
+	{ SYS_unlink, 0, 0 },
+	{ SYS_unlinkat, 1, 0 },
+	{ SYS_rename, 0, 0 },
+	{ SYS_rename, 1, 0 },
+	{ SYS_mkdir, 0, 0 },
+	{ SYS_rmdir, 0, 0 },
+	{ SYS_chdir, 0, 0 },
+	{ SYS_truncate, 0, 0 },
+	{ SYS_statfs, 0, 0 },
+	{ SYS_openat2, 1, 0 },
+	{ SYS_openat2, 2, 24 },
+	{ SYS_nanosleep, 0, 16 },
+	{ SYS_clock_nanosleep, 2, 16 },
+	{ SYS_rt_sigaction, 1, 32 },
+	{ SYS_rt_sigprocmask, 1, 8 },
+	{ SYS_execve, 0, 0 },
+	{ SYS_connect, 1, 16 },
+	{ SYS_memfd_create, 0, 0 },
+};
+
+static uint64_t hash_bytes(uint64_t h, const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ bytes[i]) * CAP_SIGNATURE_PRIME;
+	return h;
+}
+
+/* Of what the call at hand, whose registers are @p gpr, reads. Never 0. */
+static uint64_t hash_call(struct dec_replay *r, const uint64_t *gpr)
+{
+	static const uint8_t regs[] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	uint64_t h = CAP_SIGNATURE_SEED;
+
+	for (size_t i = 0; i < sizeof(read_args) / sizeof(*read_args); i++) {
+		uint64_t at = gpr[regs[read_args[i].arg]], n, size = read_args[i].size;
+
+		if (read_args[i].nr != gpr[CAP_RAX])
+			continue;
+		n = dec_guest_avail(&r->guest, at, PROT_READ);
+		if (!size)
+			size = strnlen((const char *)at, n < 4096 ? n : 4096);
+		h = hash_bytes(h, (const uint8_t *)at, size < n ? size : n);
+	}
+	return h ?: 1;
+}
+
+/* ---- before: the recorded future, once ---------------------------------------------------- */
+
+static void keep_hash(struct dec_replay *r)
+{
+	uint64_t i = r->next.seq - loose.first_seq;
+
+	if (r->next.seq >= loose.first_seq && i < loose.n_hashes)
+		loose.hashes[i] = hash_call(r, r->next.regs.gpr);
+}
+
+/* In a fork: strictly to the end. */
+static void run_strictly(struct dec_replay *r)
+{
+	r->output.fd = -1;
+	r->on_call = keep_hash;
+	r->look_ahead = 0;
+	if (!dec_alias_fork(&r->guest))
+		dec_engine_run(&r->engine, INT64_MAX);
+	_exit(0);
+}
+
+static struct err *prepare_hashes(struct dec_replay *r)
+{
+	uint64_t events = capture_info(r->capture)->n_events;
+	long pid;
+
+	loose.first_seq = r->next.seq;
+	loose.n_hashes = events > r->next.seq ? events - r->next.seq : 0;
+	if (loose.n_hashes > HASHES_MAX)
+		loose.n_hashes = HASHES_MAX;
+	if (!loose.n_hashes || r->is_log_at_end)
+		return NULL;
+	loose.hashes = mmap(NULL, loose.n_hashes * sizeof(*loose.hashes),
+			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (loose.hashes == MAP_FAILED)
+		return &err_nomem;
+	pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
+	if (!pid)
+		run_strictly(r);
+	if (pid < 0)
+		return err_errno("cannot fork the machine's process");
+	syscall(SYS_wait4, pid, NULL, 0, NULL);
+	return NULL;
+}
+
+struct err *dec_loose_prepare(struct dec_replay *r)
+{
+	struct err *err;
+
+	if (loose.is_prepared && loose.position == r->engine.now)
+		return NULL;
+	dec_inputs_deinit(&loose.inputs);
+	if (loose.hashes)
+		munmap(loose.hashes, loose.n_hashes * sizeof(*loose.hashes));
+	loose = (struct dec_loose){ .position = r->engine.now, .is_prepared = true };
+	cap_events_rewind(r->again);
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
+	return err ? err : prepare_hashes(r);
+}
+
+/* ---- the run ends --------------------------------------------------------------------------- */
+
+enum dec_verdict dec_loose_end(struct dec_loose *l, enum dec_fate fate, int value,
+			       const char *fmt, ...)
+{
+	va_list ap;
+
+	l->out->fate = fate;
+	l->out->value = value;
+	if (fmt) {
+		va_start(ap, fmt);
+		vsnprintf(l->out->text, sizeof(l->out->text), fmt, ap);
+		va_end(ap);
+	}
+	l->has_ended = true;
+	return DEC_END;
+}
+
+/* ---- together with the recording --------------------------------------------------------------- */
+
+void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_t n)
+{
+	const struct inputs_open *o = dec_inputs_open(&l->inputs, fd);
+	size_t to = o ? o - l->inputs.opens.data : 0;
+	struct dec_written *w = &l->out->out[to == l->std[0] ? 0 :
+					     to == l->std[1] ? 1 :
+							       2];
+
+	w->hash = hash_bytes(w->hash ?: CAP_SIGNATURE_SEED, bytes, n);
+	w->bytes += n;
+}
+
+/* What the recorded call at hand wrote, as far as its buffer is readable. */
+static void output_of_call(struct dec_replay *r)
+{
+	const uint64_t *g = r->next.regs.gpr;
+
+	if (r->next.ret <= 0)
+		return;
+	if (g[CAP_RAX] == SYS_write || g[CAP_RAX] == SYS_sendto ||
+	    g[CAP_RAX] == SYS_pwrite64)
+		dec_loose_output_at(r, g[CAP_RDI], g[CAP_RSI], r->next.ret);
+	else if (g[CAP_RAX] == SYS_writev)
+		dec_loose_output_vector(r, g[CAP_RDI], g[CAP_RSI], g[CAP_RDX],
+					r->next.ret);
+}
+
+static void follow_call(struct dec_replay *r)
+{
+	output_of_call(r);
+	err_destroy(dec_inputs_follow(&r->loose->inputs, &r->next));
+}
+
+/* Does the call that the guest is at read what the recorded one read? */
+static bool reads_the_same(struct dec_replay *r)
+{
+	const struct dec_loose *l = r->loose;
+	uint64_t i = r->next.seq - l->first_seq;
+
+	if (r->is_log_at_end || r->next.kind != CAP_EV_SYSCALL || i >= l->n_hashes ||
+	    !l->hashes[i])
+		return true; // nothing to compare: the registers will tell
+	return l->hashes[i] == hash_call(r, r->engine.ctx->gpr);
+}
+
+/* From here on the recording does not answer any more. */
+static void part(struct dec_replay *r)
+{
+	struct dec_loose *l = r->loose;
+
+	l->has_parted = true;
+	l->out->parted = r->engine.now;
+	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
+	dec_threads_current(r)->is_in_call = false;
+	free(r->divergence);
+	r->divergence = NULL;
+	r->parted = (struct dec_divergence){};
+	l->now_ns = l->inputs.clock_ns;
+}
+
+/* The log is over, and not because the recording was ended. */
+static bool is_beyond(const struct dec_replay *r)
+{
+	const struct cap_info *info = capture_info(r->capture);
+
+	return r->is_log_at_end && !r->cut && !info->is_unfinished &&
+	       (info->end == CAP_END_EXIT || info->end == CAP_END_SIGNAL);
+}
+
+static bool is_exit(const struct dec_engine *e)
+{
+	return e->ctx->gpr[CAP_RAX] == SYS_exit_group || e->ctx->gpr[CAP_RAX] == SYS_exit;
+}
+
+static enum dec_verdict loose_syscall(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_loose *l = r->loose;
+	enum dec_verdict v = DEC_DIVERGED;
+
+	if (!l->has_parted && reads_the_same(r) && (!is_beyond(r) || is_exit(e)))
+		v = l->strict.syscall(ctx, e);
+	if (v != DEC_DIVERGED)
+		return v;
+	if (!l->has_parted)
+		part(r);
+	return dec_loose_call(r);
+}
+
+static enum dec_verdict loose_special(void *ctx, struct dec_engine *e,
+				      const struct dec_insn *insn)
+{
+	struct dec_replay *r = ctx;
+	struct dec_loose *l = r->loose;
+	enum dec_verdict v = DEC_DIVERGED;
+
+	if (!l->has_parted && !is_beyond(r))
+		v = l->strict.special(ctx, e, insn);
+	if (v != DEC_DIVERGED)
+		return v;
+	if (!l->has_parted)
+		part(r);
+	return dec_loose_insn(r, insn);
+}
+
+static enum dec_verdict loose_fault(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+	struct dec_loose *l = r->loose;
+	uint64_t signo = e->ctx->fault_signo;
+	enum dec_verdict v = DEC_DIVERGED;
+
+	// Code that changes itself is a fault for the machine alone.
+	if (!l->has_parted ||
+	    (signo == SIGSEGV && map_get(&r->guest.code, e->ctx->fault_addr >> 12)))
+		v = l->strict.fault(ctx, e);
+	if (v != DEC_DIVERGED)
+		return v;
+	if (!l->has_parted)
+		part(r);
+	return dec_loose_signal(r, signo, e->ctx->fault_addr);
+}
+
+static enum dec_verdict loose_stop(void *ctx, struct dec_engine *e)
+{
+	struct dec_replay *r = ctx;
+
+	return r->loose->has_parted ? DEC_GO : r->loose->strict.stop_at(ctx, e);
+}
+
+static void loose_complain(void *ctx, struct dec_engine *e, const char *text)
+{
+	struct dec_replay *r = ctx;
+
+	(void)e;
+	// The strict world complains by diverging.
+	if (r->loose->has_parted)
+		dec_loose_end(r->loose, DEC_FATE_MACHINE, 0, "%s", text);
+	else
+		r->loose->strict.complain(ctx, e, text);
+}
+
+/* ---- alterations --------------------------------------------------------------------------------- */
+
+static void set_memory(struct dec_replay *r, const struct dec_alter *a)
+{
+	err_destroy(dec_guest_write(&r->guest, a->addr, &a->value,
+				    a->bytes < 8 ? a->bytes : 8));
+}
+
+/* Execute the instruction at rip; if it is a conditional branch, to its other side. */
+static enum dec_verdict invert(struct dec_replay *r)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t rip = c->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC), next;
+	struct dec_insn insn;
+	enum dec_verdict v;
+
+	if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn) ||
+	    (insn.flow != DEC_FLOW_JCC && insn.flow != DEC_FLOW_JRCX))
+		return dec_engine_step(&r->engine);
+	next = rip + insn.len;
+	v = dec_engine_step(&r->engine);
+	if (v == DEC_GO)
+		c->rip = c->rip == next ? insn.target : next;
+	return v;
+}
+
+static void skip(struct dec_replay *r)
+{
+	struct dec_ctx *c = r->engine.ctx;
+	uint64_t n = dec_guest_avail(&r->guest, c->rip, PROT_EXEC);
+	struct dec_insn insn;
+
+	if (!dec_insn_decode((const uint8_t *)c->rip, n < 15 ? n : 15, c->rip, &insn))
+		return;
+	c->rip += insn.len;
+	r->engine.now++;
+}
+
+static bool is_due(const struct dec_alter *a, uint64_t times)
+{
+	return times == a->nth ||
+	       (a->every && times > a->nth && (times - a->nth) % a->every == 0);
+}
+
+/* Alter; @p is_moved: the instruction is done with. */
+static enum dec_verdict alter(struct dec_replay *r, const struct dec_alter *a,
+			      bool *is_moved)
+{
+	r->loose->out->n_altered++;
+	switch (a->kind) {
+	case DEC_ALTER_REG:
+		r->engine.ctx->gpr[a->reg] = a->value;
+		return DEC_GO;
+	case DEC_ALTER_MEMORY:
+		set_memory(r, a);
+		return DEC_GO;
+	case DEC_ALTER_SKIP:
+		*is_moved = true;
+		skip(r);
+		return DEC_GO;
+	case DEC_ALTER_INVERT:
+		*is_moved = true;
+		return invert(r);
+	}
+	return DEC_GO;
+}
+
+/* The guest stands before an instruction with alterations. */
+static enum dec_verdict alter_here(struct dec_replay *r)
+{
+	struct dec_loose *l = r->loose;
+	uint64_t rip = r->engine.ctx->rip;
+	bool is_moved = false;
+	enum dec_verdict v = DEC_GO;
+
+	for (size_t i = 0; v == DEC_GO && !is_moved && i < l->n_alters; i++)
+		if (l->alters[i].rip == rip && is_due(&l->alters[i], ++l->times[i]))
+			v = alter(r, &l->alters[i], &is_moved);
+	return v;
+}
+
+static enum dec_verdict alter_at_once(struct dec_replay *r)
+{
+	struct dec_loose *l = r->loose;
+	enum dec_verdict v = DEC_GO;
+	bool is_moved = false;
+
+	for (size_t i = 0; v == DEC_GO && i < l->n_alters; i++)
+		if (!l->alters[i].rip)
+			v = alter(r, &l->alters[i], &is_moved);
+		else
+			dec_engine_set_break(&r->engine, l->alters[i].rip, true);
+	return v == DEC_GO ? alter_here(r) : v;
+}
+
+/* ---- the branch ------------------------------------------------------------------------------------ */
+
+static void enter_world(struct dec_replay *r)
+{
+	struct dec_world *w = &r->engine.world;
+	struct dec_inputs *in = &loose.inputs;
+
+	loose.strict = *w;
+	w->syscall = loose_syscall;
+	w->special = loose_special;
+	w->fault = loose_fault;
+	w->stop_at = loose_stop;
+	w->complain = loose_complain;
+	w->met = NULL;
+	for (int i = 0; i < 2; i++) {
+		const struct inputs_open *o = dec_inputs_open(in, 1 + i);
+
+		loose.std[i] = o ? (size_t)(o - in->opens.data) : SIZE_MAX;
+	}
+	r->loose = &loose;
+	r->on_call = follow_call;
+	r->output.fd = -1;
+	r->look_ahead = 0;
+	r->stops_at_maps = false;
+}
+
+/* How the strict world ended the run. */
+static void strict_end(struct dec_replay *r)
+{
+	struct dec_loose *l = r->loose;
+
+	if (r->end == CAP_END_EXIT)
+		dec_loose_end(l, DEC_FATE_EXIT, r->end_value, NULL);
+	else if (r->end == CAP_END_SIGNAL)
+		dec_loose_end(l, DEC_FATE_SIGNAL, r->end_value, NULL);
+	else
+		dec_loose_end(l, DEC_FATE_END, 0, "the recording ends there");
+	l->out->fault_addr = r->fault_addr;
+}
+
+static void run(struct dec_replay *r, uint64_t until)
+{
+	struct dec_loose *l = r->loose;
+	enum dec_verdict v = alter_at_once(r);
+
+	while (v == DEC_GO && !l->has_ended) {
+		switch (dec_engine_run(&r->engine, until)) {
+		case DEC_STOP_POSITION:
+			dec_loose_end(l, DEC_FATE_LIMIT, 0, NULL);
+			return;
+		case DEC_STOP_BREAK:
+			v = alter_here(r);
+			break;
+		case DEC_STOP_PAUSE:
+			break;
+		case DEC_STOP_END:
+			v = DEC_END;
+			break;
+		case DEC_STOP_DIVERGED:
+			v = DEC_DIVERGED;
+			break;
+		}
+	}
+	if (!l->has_ended && v == DEC_END)
+		strict_end(r);
+	else if (!l->has_ended)
+		dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
+}
+
+void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
+		   uint64_t limit, struct dec_outcome *ret)
+{
+	assert(loose.is_prepared && loose.position == r->engine.now &&
+	       "what is known was read for this position");
+	*ret = (struct dec_outcome){ .parted = UINT64_MAX };
+	loose.out = ret;
+	loose.alters = alters;
+	loose.n_alters = n;
+	loose.times = calloc(n + 1, sizeof(*loose.times));
+	assert(loose.times && "out of memory");
+	enter_world(r);
+	if (r->end != CAP_END_UNKNOWN || r->is_cut)
+		strict_end(r);
+	else
+		run(r, r->engine.now + limit);
+	ret->position = r->engine.now;
+	ret->rip = r->engine.ctx->rip;
+	ret->tid = dec_threads_current(r)->tid;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What loose.c (a branch's way) and loose_calls.c (answers behind where it parted from the
+ * recording) share.
+ */
+#ifndef DECODE_MACHINE_LOOSE_INT_H
+#define DECODE_MACHINE_LOOSE_INT_H
+
+#include "decode/machine/inputs.h"
+#include "decode/machine/loose.h"
+
+/** The branches of a place; in a fork, the one. */
+struct dec_loose {
+	bool is_prepared;
+	uint64_t position;
+	struct dec_inputs inputs;
+	/** Of the recorded call that is event first_seq + i: what it read; 0: not known. */
+	uint64_t *hashes, n_hashes, first_seq;
+	// A branch:
+	struct dec_world strict;
+	struct dec_outcome *out;
+	const struct dec_alter *alters;
+	size_t n_alters;
+	uint64_t *times; ///< how often each one's instruction was reached
+	size_t std[2];	 ///< descriptions of standard output and error
+	bool has_parted, has_ended;
+	uint64_t now_ns; ///< CLOCK_MONOTONIC, since it parted
+	uint64_t sigmask;
+};
+
+/** The branch ends so; @p fmt may be NULL. @return DEC_END. */
+enum dec_verdict dec_loose_end(struct dec_loose *l, enum dec_fate fate, int value,
+			       const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/** The program wrote @p n bytes to descriptor @p fd. */
+void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_t n);
+
+/* ---- loose_calls.c --------------------------------------------------------------- */
+
+/** The same, from its memory at @p addr, as far as it is readable; from @p n struct iovec at
+ * @p at, @p left bytes in all. */
+void dec_loose_output_at(struct dec_replay *r, int fd, uint64_t addr, uint64_t size);
+void dec_loose_output_vector(struct dec_replay *r, int fd, uint64_t at, uint64_t n,
+			     uint64_t left);
+
+/** Answer the system call at rip, or end the branch. */
+enum dec_verdict dec_loose_call(struct dec_replay *r);
+
+/** Answer @p insn (rdtsc, cpuid, rdrand) at rip; the engine moves rip. */
+enum dec_verdict dec_loose_insn(struct dec_replay *r, const struct dec_insn *insn);
+
+/** Signal @p signo, of a fault at @p addr, for the running thread. */
+enum dec_verdict dec_loose_signal(struct dec_replay *r, uint64_t signo, uint64_t addr);
+
+#endif
