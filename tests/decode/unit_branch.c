@@ -6,8 +6,9 @@
  * they begin; with one they end somehow, within their limit, and the same when repeated; and
  * alterations do what they say, which the altered program's own output tells.
  *
- * FAULTLINE_BRANCHES (40) random alterations of each program. time limit: 240
+ * FAULTLINE_BRANCHES (12) random alterations of each program. time limit: 240
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,10 @@ static void begin(struct run *r, const char *command)
 
 	assert_true(asprintf(&r->dir, "%s/capture", unit_env("TMPDIR")) > 0);
 	assert_true(asprintf(&out, "%s/out", unit_env("TMPDIR")) > 0);
-	unit_run("rm -rf %s; %s record -o %s -- %s >%s </dev/null 2>%s/err", r->dir,
-		 unit_env("FAULTLINE"), r->dir, command, out, unit_env("TMPDIR"));
+	unit_run(
+		"rm -rf %s; echo abcdefgh >%s/in; %s record -o %s -- %s >%s <%s/in 2>%s/err",
+		r->dir, unit_env("TMPDIR"), unit_env("FAULTLINE"), r->dir, command, out,
+		unit_env("TMPDIR"), unit_env("TMPDIR"));
 	ok(capture_open(r->dir, &r->capture));
 	ok(dec_machine_create(r->capture, NULL, &r->machine));
 	ok(dec_machine_run(r->machine, UINT64_MAX >> 1, &r->end));
@@ -145,6 +148,102 @@ static void unaltered(void **state)
 	}
 }
 
+/* ---- what alterations do ------------------------------------------------------------- */
+
+/* Of tests/programs/altered, as it says itself. */
+static struct {
+	uint64_t twice, global, jump, call, read;
+	char line[256]; ///< the first of its output
+} place;
+
+static void read_places(void)
+{
+	_cleanup_free_ char *out = NULL;
+	FILE *f;
+
+	assert_true(asprintf(&out, "%s/out", unit_env("TMPDIR")) > 0);
+	f = fopen(out, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(place.line, sizeof(place.line), f));
+	fclose(f);
+	assert_int_equal(sscanf(place.line, "%lx %lx %lx %lx %lx", &place.twice,
+				&place.global, &place.jump, &place.call, &place.read),
+			 5);
+}
+
+/* Altered so it exits with @p status and says @p text. */
+static void says(struct run *r, const struct dec_alter *a, size_t n, int status,
+		 const char *text)
+{
+	uint64_t h = CAP_SIGNATURE_SEED;
+	struct dec_outcome o;
+
+	ok(dec_machine_branch(r->machine, a, n, LIMIT, &o));
+	for (const char *c = place.line; *c; c++)
+		h = (h ^ (uint8_t)*c) * CAP_SIGNATURE_PRIME;
+	for (const char *c = text; *c; c++)
+		h = (h ^ (uint8_t)*c) * CAP_SIGNATURE_PRIME;
+	if (o.fate != DEC_FATE_EXIT || o.value != status || o.out[0].hash != h)
+		fail_msg("not '%s': fate %d, value %d, %lu bytes: %s", text, o.fate,
+			 o.value, o.out[0].bytes, o.text);
+}
+
+static void one_by_one(void **state)
+{
+	_cleanup_free_ char *command = NULL;
+	struct dec_outcome o;
+	struct run r = {};
+
+	(void)state;
+	assert_true(asprintf(&command, "%s/tests/programs/altered", unit_env("BUILD")) >
+		    0);
+	begin(&r, command);
+	read_places();
+	seek(&r, 0);
+	says(&r, NULL, 0, 5, "twice 42, global 5, way 1, calls 6, read 'abcd' 'efgh'\n");
+
+	const struct dec_alter
+		reg = { DEC_ALTER_REG, place.twice, 1, 0, CAP_RDI, 0, 0, 50 },
+		memory = { DEC_ALTER_MEMORY, place.twice, 1, 0, 0, 4, place.global, 7 },
+		jump = { DEC_ALTER_INVERT, place.jump, 1, 0, 0, 0, 0, 0 },
+		once = { DEC_ALTER_SKIP, place.call, 3, 0, 0, 0, 0, 0 },
+		often = { DEC_ALTER_SKIP, place.call, 2, 2, 0, 0, 0, 0 },
+		never = { DEC_ALTER_SKIP, place.call, 7, 0, 0, 0, 0, 0 },
+		wild = { DEC_ALTER_REG, place.read, 2, 0, CAP_RSP, 0, 0, 64 },
+		other = { DEC_ALTER_REG, place.read, 1, 0, CAP_RDI, 0, 0, place.global },
+		more = { DEC_ALTER_MEMORY, place.twice, 1, 0, 0, 4, place.global, 99 },
+		asks = { DEC_ALTER_REG, place.twice, 1, 0, 16, 0, 0, 0 };
+	const struct dec_alter two[] = { reg, jump };
+
+	says(&r, &reg, 1, 5, "twice 100, global 5, way 1, calls 6, read 'abcd' 'efgh'\n");
+	// Evaluated before the call of twice(): the exit status alone has it.
+	ok(dec_machine_branch(r.machine, &memory, 1, LIMIT, &o));
+	assert_int_equal(o.fate, DEC_FATE_EXIT);
+	assert_int_equal(o.value, 7);
+	says(&r, &jump, 1, 5, "twice 42, global 5, way 2, calls 6, read 'abcd' 'efgh'\n");
+	says(&r, two, 2, 5, "twice 100, global 5, way 2, calls 6, read 'abcd' 'efgh'\n");
+	says(&r, &once, 1, 5, "twice 42, global 5, way 1, calls 5, read 'abcd' 'efgh'\n");
+	says(&r, &often, 1, 5,
+	     "twice 42, global 5, way 1, calls 3, read 'abcd' 'efgh'\n");
+	says(&r, &never, 1, 5,
+	     "twice 42, global 5, way 1, calls 6, read 'abcd' 'efgh'\n");
+	ok(dec_machine_branch(r.machine, &wild, 1, LIMIT, &o));
+	assert_int_equal(o.fate, DEC_FATE_SIGNAL);
+	assert_int_equal(o.value, SIGSEGV);
+	assert_true(o.n_altered == 1 && o.fault_addr < 4096);
+	// Another call than the recorded one: from there on the model answers, and the second
+	// read goes on where the first one ended.
+	says(&r, &other, 1, 'a',
+	     "twice 42, global 1684234849, way 1, calls 6, read '' 'efgh'\n");
+	ok(dec_machine_branch(r.machine, &more, 1, LIMIT, &o));
+	assert_int_equal(o.fate, DEC_FATE_LEFT);
+	assert_non_null(strstr(o.text, "not read in the recording"));
+	expect(ERR_USAGE, dec_machine_branch(r.machine, &asks, 1, LIMIT, &o));
+	end(&r);
+}
+
+/* ---- chance ------------------------------------------------------------------------------ */
+
 /* One at an instruction that runs somewhere behind the branch. */
 static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *seed)
 {
@@ -169,7 +268,7 @@ static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *
 static void random_alterations(void **state)
 {
 	const char *env = getenv("FAULTLINE_BRANCHES");
-	size_t n = env ? strtoul(env, NULL, 0) : 40;
+	size_t n = env ? strtoul(env, NULL, 0) : 12;
 	uint64_t fates[DEC_FATE_MACHINE + 1] = {}, seed = 0x2545f4914f6cdd1d,
 					  n_altered = 0;
 	struct dec_branch *b = calloc(2 * n, sizeof(*b));
@@ -218,6 +317,7 @@ static void random_alterations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_by_one),
 		cmocka_unit_test(unaltered),
 		cmocka_unit_test(random_alterations),
 	};
