@@ -211,7 +211,7 @@ again = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 check: ## deps, build, run all tests
 	@tools/deps.sh
 	+@$(again) all tests
-	@tests/run $(B) $(T)
+	@tests/run -j $(JOBS) $(B) $(T)
 
 check-kernels: ## smoke tests on other kernels and CPU models, under qemu (T: only these rows)
 	@tools/deps.sh tools/packages.txt tools/packages-kernels.txt
@@ -223,7 +223,7 @@ sanitize: ## all tests under ASan and UBSan, then under TSan (T as for check)
 	@tools/deps.sh
 	+@$(again) O=$(B)/asan SAN=address,undefined all tests
 	+@$(again) O=$(B)/tsan SAN=thread all tests
-	@tests/run $(B)/asan $(T); asan=$$?; tests/run $(B)/tsan $(T) && exit $$asan
+	@tests/run -j $(JOBS) $(B)/asan $(T); asan=$$?; tests/run -j $(JOBS) $(B)/tsan $(T) && exit $$asan
 
 demo: ## deps, build, record and analyze a buggy quad tree, draw it
 	@tools/deps.sh

@@ -110,6 +110,12 @@ free_port() {
 	echo $port
 }
 
+# own_program NAME - the path of a copy of one of tests/programs/ that no other test runs, for
+# what looks for its process by its command line.
+own_program() {
+	cp "$BUILD/tests/programs/$1" "$TMPDIR/$1" && echo "$TMPDIR/$1"
+}
+
 # naps PID - so many waits of its own it has had; waits_on PID N - until it has had N more.
 naps() {
 	sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"

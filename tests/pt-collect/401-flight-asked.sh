@@ -8,7 +8,7 @@
 
 need gdb
 need_bpf
-program=$BUILD/tests/programs/flight
+program=$(own_program flight)
 
 said() {
 	grep -qs "$1" "$TMPDIR/err"

@@ -9,7 +9,7 @@
 
 need gdb jq
 need_bpf
-program=$BUILD/tests/programs/flight
+program=$(own_program flight)
 capture=$TMPDIR/c
 
 mine() {

@@ -12,7 +12,7 @@
 
 need gdb
 need_bpf
-program=$BUILD/tests/programs/keeps
+program=$(own_program keeps)
 
 # fly STATUS OPTION... -- ARG...
 fly() {

@@ -10,7 +10,7 @@
 
 need_bpf
 [ "$(id -u)" = 0 ] || skip "needs root, to kill the recorder"
-program=$BUILD/tests/programs/keeps
+program=$(own_program keeps)
 
 # grows FILE
 grows() {
