@@ -3,14 +3,8 @@
 # Copyright 2026 The Faultline authors
 #
 # faultline encode: what it writes, where, what it says; that perf reads it whole is
-# unit_pt_perf's.
+# unit_pt_perf's and 111's.
 . tests/lib.sh
-
-# count FILTER FILE [OPTION...] - instructions that perf counts.
-perf_count() {
-	HOME=$TMPDIR perf script --symfs "$1/symfs" -i "$2" --itrace=i0nse -F tid,ip \
-		2>/dev/null | grep -vc error
-}
 
 # ---- one program: the options
 
@@ -80,9 +74,11 @@ expect_status 0 "$FAULTLINE" encode --json "$f"
 	fail "$(cat "$TMPDIR/out")"
 [ "$(find "$f" -name perf.data | wc -l)" -ge 3 ] || fail "$(find "$f" -name perf.data)"
 child=$(dirname "$(find "$f/children" -name perf.data | head -n 1)")
+find "$child/symfs" -type l >"$TMPDIR/links"
+[ -s "$TMPDIR/links" ] || fail "no link in a child's symfs"
 while read -r link; do
 	cmp "$link" "${link#"$child/symfs"}" || fail "$link leads elsewhere"
-done < <(find "$child/symfs" -type l)
+done <"$TMPDIR/links"
 expect_status 0 "$FAULTLINE" encode --process 1 -o "$TMPDIR/p" "$f"
 
 # ---- code in no file
@@ -122,12 +118,3 @@ ln -s "$TMPDIR/elsewhere" "$evil/symfs/usr"
 expect_status 0 "$FAULTLINE" encode "$evil"
 grep -q '^note: perf will not find' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 [ ! -e "$TMPDIR/outside" ] && [ -z "$(ls "$TMPDIR/elsewhere")" ] || fail "it wrote outside"
-
-# ---- perf counts as we do
-
-command -v perf >/dev/null || exit 0
-[ "$(perf_count "$c" "$c/perf.data")" = "$n" ] || fail "perf counts $(perf_count "$c" "$c/perf.data"), not $n"
-one=$(perf_count "$t" "$TMPDIR/one")
-[ "$one" -gt 0 ] && [ "$one" -lt "$(perf_count "$t" "$t/perf.data")" ] || fail "one thread: $one"
-[ "$(perf_count "$child" "$child/perf.data")" = \
-	"$("$FAULTLINE" replay --json "$child" | jq .instructions)" ] || fail "a child's count differs"

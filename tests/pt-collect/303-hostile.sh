@@ -73,13 +73,3 @@ fi
 expect_status 125 "${RECORD[@]}" -o "$TMPDIR/p" -- "$hostile" parricide
 grep -qx unharmed "$TMPDIR/out" || fail "it was harmed: $(cat "$TMPDIR/out")"
 expect_error "the recorder was ended by a signal"
-
-# It asked to die with its parent, and that was not the process that is killed.
-[ "$(id -u)" = 0 ] || exit 0
-fresh
-"$FAULTLINE" record -o "$TMPDIR/o" -- "$hostile" orphan >"$TMPDIR/out" 2>"$TMPDIR/err" &
-keeper=$!
-until_true [ -s "$TMPDIR/out" ]
-kill -KILL $keeper
-until_true grep -qx unharmed "$TMPDIR/out"
-grep -qx unharmed "$TMPDIR/out" || fail "it died with us: $(cat "$TMPDIR/err")"

@@ -11,7 +11,7 @@ program=$BUILD/tests/programs/chance
 record_and_replay "$program"
 grep -q rdrand "$TMPDIR/c.out" || fail "no random number: $(cat "$TMPDIR/c.out")"
 grep -q 'x87 at 1' "$TMPDIR/c.out" || fail "x87: $(cat "$TMPDIR/c.out")"
-grep -q '^no rdrand' "$TMPDIR/c.out" && exit 0
+! grep -q '^no rdrand' "$TMPDIR/c.out" || skip "this processor has no rdrand"
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 record_and_replay "$program" signals
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
