@@ -7,7 +7,6 @@
  * violate them, and which operations change their arguments.
  */
 #include <string.h>
-#include <time.h>
 
 #include "specdsl/specdsl.h"
 #include "tests/unit.h"
@@ -748,22 +747,13 @@ static void test_prediction(void **state)
 	end(&w);
 }
 
-static double milliseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
-
-/** 1,000 nodes are checked in well under 100 ms, also where pairs are asked about. */
-static void test_speed(void **state)
+/** 1,000 nodes, also where pairs of them are asked about. */
+static void test_many_nodes(void **state)
 {
 	struct world w = begin(AVL "avltree X; avltree Y; X -> Y => Y /-> X;\n"
 				   "avltree X; X.ISROOT == FALSE => X.INDEGREE == 1;\n"
 				   "avltree X; avltree Y; X ->> Y => Y /->> X;\n");
 	uint32_t n[1001];
-	double start;
 
 	(void)state;
 	for (int i = 1; i <= 1000; i++)
@@ -771,10 +761,7 @@ static void test_speed(void **state)
 	for (int i = 2; i <= 1000; i++)
 		point(&w, n[i / 2], 2 + i % 2, n[i]);
 	finish(&w);
-	start = milliseconds();
 	assert_string_equal(violations(&w), "");
-	print_message("1000 nodes: %.2f ms\n", milliseconds() - start);
-	assert_true(milliseconds() - start < 1000); // generous: sanitizers, busy machines
 	end(&w);
 }
 
@@ -799,7 +786,7 @@ int main(void)
 		cmocka_unit_test(test_indices),
 		cmocka_unit_test(test_following),
 		cmocka_unit_test(test_prediction),
-		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_many_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
