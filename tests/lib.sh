@@ -177,7 +177,7 @@ all_match() {
 	local dir=$1 got=0
 	"$FAULTLINE" replay --json "$dir" >"$dir.json" 2>"$dir.replay.err" || got=$?
 	n_matched=$(grep -c '"matched":true' "$dir.json")
-	[ $got = 0 ] && [ "$n_matched" = "$(wc -l <"$dir.json")" ] || {
+	[ $got = 0 ] && [ "$n_matched" -gt 0 ] && [ "$n_matched" = "$(wc -l <"$dir.json")" ] || {
 		"$FAULTLINE" dump --processes "$dir"
 		grep -v '"matched":true' "$dir.json"
 		cat "$dir.replay.err"

@@ -68,7 +68,8 @@ done
 
 # Every file, at places all over it, down to those that are only mapped: never a crash, never
 # a wrong `matched': one line, or all that is needed is there.
-for file in start.core manifest.json files/index $(cd "$TMPDIR/good" && ls -d files/*-*); do
+stored=$(cd "$TMPDIR/good" && ls -d files/*-*) || fail "no stored files"
+for file in start.core manifest.json files/index $stored; do
 	size=$(stat -c %s "$TMPDIR/good/$file")
 	for part in 0 3 17 50 83 99; do
 		damaged "$file cut to $part percent"

@@ -15,11 +15,12 @@ cmp $from "$TMPDIR/again.json" || fail "the results are others after reading and
 
 # The HTML's text alone, without tags.
 sed 's/<[^>]*>/\n/g; s/&quot;/"/g; s/&lt;/</g; s/&amp;/\&/g' "$TMPDIR/report.html" >"$TMPDIR/text"
+jq -r '.rows[], .series[] | .work, .command, (.skipped // empty)' $from | sort -u >"$TMPDIR/names"
+[ -s "$TMPDIR/names" ] || fail "nothing is named in $from"
 for file in "$TMPDIR/text" "$TMPDIR/report.md" "$TMPDIR/out"; do
-	jq -r '.rows[], .series[] | .work, .command, (.skipped // empty)' $from | sort -u |
-		while read -r want; do
-			grep -qF -- "$want" "$file" || fail "no '$want' in $file"
-		done || exit 1
+	while read -r want; do
+		grep -qF -- "$want" "$file" || fail "no '$want' in $file"
+	done <"$TMPDIR/names"
 	for want in 'not the best: strace -f is 1.5' 'noise: as native' 'wanted at most 1.10x: MISSED' \
 		'1.01 (0.97-1.05)' '1.18 s' 'abc1234' \
 		'other work had 25 % of the processors: TIMES ARE NOT TO BE QUOTED'; do
@@ -39,22 +40,24 @@ if command -v xmllint >/dev/null; then
 fi
 
 # Beside the Markdown stand the plots of each suite that has some, and it links them.
-jq -r '.series[].suite' $from | sort -u | while read -r suite; do
+jq -r '.series[].suite' $from | sort -u >"$TMPDIR/suites"
+[ -s "$TMPDIR/suites" ] || fail "no suite in $from"
+while read -r suite; do
 	picture=$TMPDIR/report-$suite.svg
 	grep -qF "](report-$suite.svg)" "$TMPDIR/report.md" || fail "no link to $picture"
 	want=$(jq -r --arg s "$suite" '[.series[] | select(.suite == $s) | [.work, .y_name]] |
 		unique | length' $from)
 	[ "$(grep -c '<text [^>]*class="title"' "$picture")" = "$want" ] ||
 		fail "not $want plots in $picture"
-	jq -r --arg s "$suite" '.series[] | select(.suite == $s) | .command' $from |
-		while read -r command; do
-			grep -qF ">$command: " "$picture" || fail "no '$command' in $picture"
-		done || exit 1
+	jq -r --arg s "$suite" '.series[] | select(.suite == $s) | .command' $from >"$TMPDIR/names"
+	while read -r command; do
+		grep -qF ">$command: " "$picture" || fail "no '$command' in $picture"
+	done <"$TMPDIR/names"
 	grep -Eq 'src=|url\(|@import|href=' "$picture" && fail "$picture loads something"
 	if command -v xmllint >/dev/null; then
 		xmllint --noout "$picture" || fail "$picture is not well-formed"
 	fi
-done || exit 1
+done <"$TMPDIR/suites"
 
 # What cannot be written leaves nothing behind.
 expect_status 2 "$FAULTLINE" bench --from $from --html "$TMPDIR/none/report.html"

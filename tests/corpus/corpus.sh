@@ -120,6 +120,7 @@ corpus_run() {
 	done 3< <(corpus_lines "$1")
 	[ $n -gt 0 ] || fail "no command line in group $1"
 	[ -z "$failed" ] || fail "$matched of $n matched, not:$failed"
+	[ $matched -gt 0 ] || [ -n "$missing$cannot" ] || fail "nothing of $n was recorded"
 	[ -z "$missing" ] || skip "$matched of $n matched; not installed:$missing"
 	echo "result: $matched of $n matched${cannot:+, cannot$cannot}"
 }

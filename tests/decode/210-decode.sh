@@ -62,9 +62,11 @@ n_branches=$(wc -l <"$TMPDIR/branches")
 decode --calls --json "$capture" | jq -r 'select(.call != "return") | .to.symbol' \
 	>"$TMPDIR/calls"
 rotations=$(sed 's/.* \([0-9]*\) rotations.*/\1/' "$TMPDIR/printed")
+[ "$rotations" -gt 0 ] || fail "no rotations: $(cat "$TMPDIR/printed")"
 [ "$(grep -cx rotate "$TMPDIR/calls")" = "$rotations" ] ||
 	fail "$(grep -cx rotate "$TMPDIR/calls") calls of rotate, not $rotations"
 probed=$("$FAULTLINE" dump "$capture" | grep -c 'HEAP calloc(')
+[ "$probed" -gt 0 ] || fail "no calloc was probed"
 [ "$(grep -cx calloc "$TMPDIR/calls")" = "$probed" ] ||
 	fail "$(grep -cx calloc "$TMPDIR/calls") calls of calloc, not $probed"
 decode --calls --function rotate "$capture" >"$TMPDIR/text"
@@ -76,6 +78,7 @@ decode --calls --function rotat "$capture" >"$TMPDIR/text"
 [ ! -s "$TMPDIR/text" ] && grep -q "note: nothing .* function 'rotat'" "$TMPDIR/said" ||
 	fail "a function that there is not: $(cat "$TMPDIR/said")"
 inside=$(grep -c '  rotate' "$TMPDIR/instructions")
+[ "$inside" -gt 0 ] || fail "no instruction of rotate"
 decode --instructions --function rotate "$capture" >"$TMPDIR/text"
 [ "$(wc -l <"$TMPDIR/text")" = "$inside" ] || fail "--function rotate is not $inside lines"
 first=$(awk 'NR == 1 { print $2 }' "$TMPDIR/instructions")

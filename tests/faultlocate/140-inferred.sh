@@ -23,6 +23,7 @@ run() {
 }
 
 # locate NAME SEED MOST - a statement was faulty; MOST: 0 for any number.
+located=0
 locate() {
 	local name=$1 seed=$2 most=$3 line found
 	run "$TMPDIR/c" "$BUILD/specs/$name-O2" "$seed" 10
@@ -38,6 +39,7 @@ locate() {
 	found=$(jq '[.faults[] | select(.because != "same")] | length' "$TMPDIR/json")
 	[ "$most" = 0 ] || [ "$found" -le "$most" ] ||
 		fail "$name $seed: $found statements, not $most"
+	located=$((located + 1))
 }
 
 seeds="5"
@@ -65,10 +67,13 @@ if [ "${FAULTLINE_INFERRED:-}" = full ]; then
 	done
 fi
 
+# Some faults change nothing, or are made good again before the end; most do not.
+[ $located -ge $((5 * $(wc -w <<<"$seeds"))) ] || fail "only $located were there to be located"
+
 # With --named-only the end it is; without, it is the return of a function.
 run "$TMPDIR/c" "$BUILD/specs/avl-O2" 5 10
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec specs/avl.spec --named-only --json
-jq -e '.violations | all(.cpoint == "exit" or .cpoint == "crash")' "$TMPDIR/out" >/dev/null ||
+jq -e '.violations | length > 0 and all(.cpoint == "exit" or .cpoint == "crash")' "$TMPDIR/out" >/dev/null ||
 	fail "--named-only: $(jq -c .violations[].cpoint "$TMPDIR/out")"
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec specs/avl.spec
 grep -q '^note: no C-point was named: taken for one is .*avl_.*, where all held [0-9]* times' \
@@ -111,4 +116,4 @@ expect_status 0 "$FAULTLINE" analyze "$TMPDIR/q" --spec "$TMPDIR/queue.spec" --n
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/q" --spec "$TMPDIR/queue.spec" --json
 jq -e ".faults | length == 1 and .[0].line == $wrong" "$TMPDIR/out" >/dev/null ||
 	fail "the queue: $(jq -c '[.faults[].line]' "$TMPDIR/out"), not $wrong"
-exit 0
+echo "result: $located located"

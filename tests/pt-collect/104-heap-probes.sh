@@ -45,6 +45,7 @@ check() {
 	grep -Eq 'probe malloc at .*\+0x[0-9a-f]+ \(entry\+[0-9]+, [a-z]+: ' "$TMPDIR/err" ||
 		fail "-v does not name the probe"
 	"$FAULTLINE" dump "$TMPDIR/$1.flt" >"$TMPDIR/dump"
+	[ -s "$TMPDIR/out" ] || fail "$1 tells of no call"
 	while read -r call; do
 		grep -Fq "HEAP $call" "$TMPDIR/dump" || fail "no event $call"
 	done <"$TMPDIR/out"

@@ -57,6 +57,7 @@ sleep 0.3
 kill -0 "$(cat "$TMPDIR/loop")" || fail "the loop did not survive"
 
 "$forks" filter >"$TMPDIR/want"
+[ -s "$TMPDIR/want" ] || fail "the program does not work by itself"
 for follow in "" -f; do
 	# shellcheck disable=SC2086 # nothing, or an option
 	expect_status 0 "${RECORD[@]}" $follow -o "$TMPDIR/f$follow" -- "$forks" filter

@@ -40,6 +40,7 @@ grep -q '^faultline: snapshot at SIGABRT of thread .*: complete$' "$TMPDIR/err" 
 	fail "record said: $(cat "$TMPDIR/err")"
 calls "$TMPDIR/c" >"$TMPDIR/seen"
 # stdio's buffer is the program's first call, and the call that found out its last.
+[ -s "$TMPDIR/printed" ] || fail "it printed no calls"
 [ "$(wc -l <"$TMPDIR/seen")" = $(($(wc -l <"$TMPDIR/printed") + 2)) ] ||
 	fail "$(wc -l <"$TMPDIR/seen") calls seen"
 sed '1d;$d' "$TMPDIR/seen" | cmp - "$TMPDIR/printed" || fail "other calls than it made"

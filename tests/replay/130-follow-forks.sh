@@ -16,12 +16,14 @@ processes "$TMPDIR/tree" | grep -cE 'exit 1 {13}[^ ]' | grep -qx 16 ||
 	fail "$(processes "$TMPDIR/tree")"
 
 "$forks" many 200 >"$TMPDIR/want"
+[ -s "$TMPDIR/want" ] || fail "the program does not work by itself"
 make_followed "$TMPDIR/many" "$forks" many 200
 cmp "$TMPDIR/want" "$TMPDIR/many.out" || fail "200 children computed something else"
 all_match "$TMPDIR/many"
 [ "$n_matched" = 201 ] || fail "$n_matched histories of 201"
 
 "$forks" threads >"$TMPDIR/want"
+[ -s "$TMPDIR/want" ] || fail "the program does not work by itself"
 make_followed "$TMPDIR/threads" "$forks" threads
 cmp "$TMPDIR/want" "$TMPDIR/threads.out" || fail "threads: $(cat "$TMPDIR/threads.out")"
 all_match "$TMPDIR/threads"

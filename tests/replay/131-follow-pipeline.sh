@@ -12,6 +12,7 @@ x=\$(echo sub | tr a-z A-Z); (exit 3) || echo \"\$x \$?\"
 { cat /etc/passwd | wc -l; } >/dev/null
 exec expr 6 \\* 7"
 sh -c "$script" >"$TMPDIR/want"
+[ "$(wc -l <"$TMPDIR/want")" = 5 ] || fail "the script does not work: $(cat "$TMPDIR/want")"
 for shell in dash bash; do
 	command -v $shell >/dev/null || continue
 	make_followed "$TMPDIR/$shell" $shell -c "$script"

@@ -9,6 +9,6 @@
 make_text 20 >"$TMPDIR/text"
 sort --parallel=1 "$TMPDIR/text" >"$TMPDIR/want"
 make_capture "$TMPDIR/c" sort --parallel=1 "$TMPDIR/text"
-cmp "$TMPDIR/want" "$TMPDIR/c.out" || fail "recording changed the output"
+[ -s "$TMPDIR/want" ] && cmp "$TMPDIR/want" "$TMPDIR/c.out" || fail "recording changed the output"
 rm "$TMPDIR/text"
 replay_matches "$TMPDIR/c"

@@ -56,4 +56,5 @@ for source in specs/*.c; do
 		done
 	done
 done
+[ $n -ge 40 ] || fail "only $n faults"
 echo "$n of $n faults located"

@@ -16,6 +16,7 @@ n=0
 for spec in specs/*.spec examples/*/*.spec tests/specdsl/papers.spec \
 	tests/specdsl/extensions.spec; do
 	"$FAULTLINE" spec format "$spec" >"$TMPDIR/once.spec" || fail "cannot format $spec"
+	[ -n "$(meaning "$spec")" ] || fail "cannot check $spec"
 	[ "$(meaning "$spec")" = "$(meaning "$TMPDIR/once.spec")" ] ||
 		fail "$spec says something else: $(cat "$TMPDIR/once.spec")"
 	"$FAULTLINE" spec format "$TMPDIR/once.spec" | cmp - "$TMPDIR/once.spec" ||

@@ -54,4 +54,5 @@ if command -v bc >/dev/null; then
 	check "$(command -v bc)" -l -q "$TMPDIR/in.bc"
 	grep -q "^3\.14159" "$TMPDIR/bc.out" || fail "bc was disturbed: $(cat "$TMPDIR/bc.out")"
 fi
+[ $stores -gt 0 ] && [ $hits -gt 0 ] || fail "$stores stores, $hits events compared"
 echo "result: $programs programs, $stores of $stores stores recovered, $hits of $hits events true"
