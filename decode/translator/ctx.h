@@ -3,7 +3,8 @@
 
 /**
  * @file
- * The context that emitted code and C share, addressed through gs while the guest runs.
+ * The context that emitted code and C share. While the guest runs gs holds it; emitted code
+ * addresses it by where it lies when that is below 2 GiB (ctx.c).
  * Offsets are numbers because the assembly in enter.S uses them; the asserts below
  * pin them to the struct.
  */
@@ -46,6 +47,7 @@
 
 #ifndef __ASSEMBLER__
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -118,6 +120,18 @@ CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(keys, CTX_KEYS);
 CTX_PIN(hosts, CTX_HOSTS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
+
+/** @return a new context, all zeros; private memory. NULL: no memory. */
+struct dec_ctx *dec_ctx_create(void);
+
+/** Do not try the first @p n places below 2 GiB from now on: the guest wants them. */
+void dec_ctx_skip(unsigned n);
+
+/** @return whether [addr, addr+size) has a byte of @p c. */
+static inline bool ctx_is_in(const struct dec_ctx *c, uint64_t addr, uint64_t size)
+{
+	return addr < (uint64_t)c + sizeof(*c) && (uint64_t)c < addr + size;
+}
 
 /** Run the guest from ctx->entry until an exit; gs must hold @p ctx. */
 void dec_enter(struct dec_ctx *ctx);

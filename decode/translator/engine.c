@@ -132,9 +132,8 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 	struct err *err;
 
 	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
-	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->ctx == MAP_FAILED)
+	e->ctx = dec_ctx_create();
+	if (!e->ctx)
 		return &err_nomem;
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
@@ -187,7 +186,7 @@ void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 
 void dec_engine_arm(struct engine_block *b, bool is_on)
 {
-	struct dec_emit at = { b->host + b->async_at };
+	struct dec_emit at = { .p = b->host + b->async_at };
 
 	assert(b->async_over && "a block made since the place became one");
 	if (is_on)

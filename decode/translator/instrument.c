@@ -4,7 +4,7 @@
 /*
  * What goes around the guest's instructions of a block:
  *
- *   - the budget check: `sub gs:[budget], n; js out`, placed before the first instruction
+ *   - the budget check: `sub ctx:[budget], n; js out`, placed before the first instruction
  *     that overwrites all flags anyway, so that no flag need be saved;
  *   - the comparison of all registers where an asynchronous signal landed;
  *   - the log: up to three registers that the block does not use are borrowed (one points
@@ -137,14 +137,14 @@ void dec_translation_check(struct translation *t, int before)
 	t->block->check_at = o->p - t->block->host;
 	t->has_saved_flags = before < 0;
 	if (t->has_saved_flags) { // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
 	}
-	emit_gs_sub_flags(o, CTX_BUDGET, t->n);
+	emit_ctx_sub_flags(o, CTX_BUDGET, t->n);
 	t->check_patch = emit_jcc_rel(o, CC_S);
 	if (t->has_saved_flags) { // add al, 127; sahf
 		emit_bytes(o, "\x04\x7f\x9e", 3);
-		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 }
 
@@ -166,25 +166,25 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	emit_jmp_rel(o);
 	t->block->is_async_blind = is_dead;
 	if (!is_dead) {
-		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 16, CAP_RAX);
-		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+		emit_ctx_store(o, CTX_SPILL + 16, CAP_RAX);
+		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 	for (size_t i = 0; i < sizeof(order); i++) {
 		if (ignore >> order[i] & 1)
 			continue;
-		// cmp reg, gs:[...]
-		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
+		// cmp reg, ctx:[...]
+		emit_ctx_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
 		miss[n++] = emit_jcc_rel(o, CC_NE);
 	}
 	for (int is_miss = 0; is_miss < 2; is_miss++) {
 		for (int i = 0; is_miss && i < n; i++)
 			emit_patch_rel(miss[i], o->p);
 		if (!is_dead) {
-			emit_gs_load(o, CAP_RAX, CTX_SPILL + 16);
+			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 16);
 			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-			emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 		}
 		if (!is_miss) {
 			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
@@ -204,7 +204,7 @@ void dec_translation_check_stub(struct translation *t)
 	emit_patch_rel(t->check_patch, t->out.p);
 	if (t->has_saved_flags) {
 		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
-		emit_gs_load(&t->out, 0, CTX_SPILL + 24);
+		emit_ctx_load(&t->out, 0, CTX_SPILL + 24);
 	}
 	x = dec_translation_exit(t, ENGINE_EXIT_BUDGET,
 				 t->insn[t->block->check_insn].rip);
@@ -253,11 +253,11 @@ static void translation_borrow(struct translation *t)
 {
 	struct engine_block *b = t->block;
 
-	emit_gs_store(&t->out, CTX_SPILL, b->scratch[0]);
-	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	emit_ctx_store(&t->out, CTX_SPILL, b->scratch[0]);
+	emit_ctx_load(&t->out, b->scratch[0], CTX_LOG);
 	b->fast = t->out.p;
 	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+		emit_ctx_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
 	t->is_open = true;
 }
 
@@ -283,7 +283,7 @@ static void translation_header(struct translation *t)
 				continue;
 			// scratch[1] is free here: each such value comes from its spill.
 			from = b->scratch[1];
-			emit_gs_load(&t->out, from, CTX_SPILL + 8 * i);
+			emit_ctx_load(&t->out, from, CTX_SPILL + 8 * i);
 		}
 		emit_store(&t->out, b->scratch[0], t->log_at, from);
 	}
@@ -301,13 +301,13 @@ void dec_translation_advance(struct translation *t)
 	emit_lea(&t->out, b->scratch[0], &bumped);
 	b->advanced_at = t->out.p - b->host;
 	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
+		emit_ctx_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
 }
 
 void dec_translation_give_back(struct translation *t)
 {
-	emit_gs_store(&t->out, CTX_LOG, t->block->scratch[0]);
-	emit_gs_load(&t->out, t->block->scratch[0], CTX_SPILL);
+	emit_ctx_store(&t->out, CTX_LOG, t->block->scratch[0]);
+	emit_ctx_load(&t->out, t->block->scratch[0], CTX_SPILL);
 }
 
 void dec_translation_close(struct translation *t)
@@ -427,5 +427,5 @@ void dec_translation_open(struct translation *t, int check)
 	if (t->is_logged)
 		translation_header(t);
 	if (t->block->far_reg != DEC_REG_NONE)
-		emit_gs_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
+		emit_ctx_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
 }

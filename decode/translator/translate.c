@@ -28,8 +28,8 @@ struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64
 
 void dec_translation_stub(struct translation *t, struct engine_exit *x)
 {
-	emit_gs_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
-	emit_gs_jmp(&t->out, CTX_COMMON);
+	emit_ctx_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
+	emit_ctx_jmp(&t->out, CTX_COMMON);
 }
 
 /* ---- the guest's instructions ------------------------------------------------------ */
@@ -173,7 +173,7 @@ static void translation_place_const(struct translation *t, uint8_t *at, uint64_t
 	emit_u64(&t->out, value);
 }
 
-/* Branch to the guest address in gs:[ind], flags untouched. */
+/* Branch to the guest address in ctx:[ind], flags untouched. */
 static void translation_indirect(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
@@ -185,28 +185,26 @@ static void translation_indirect(struct translation *t)
 		dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
 		return;
 	}
-	emit_gs_store(o, CTX_SPILL + 0, CAP_RAX);
-	emit_gs_store(o, CTX_SPILL + 8, CAP_RCX);
-	emit_gs_load(o, CAP_RAX, CTX_IND);
-	emit_bytes(o, "\x0f\xb7\xc8", 3);	  // movzx ecx, ax
-	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
-	emit_u32(o, CTX_KEYS);
+	emit_ctx_store(o, CTX_SPILL + 0, CAP_RAX);
+	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
+	emit_ctx_load(o, CAP_RAX, CTX_IND);
+	emit_bytes(o, "\x0f\xb7\xc8", 3); // movzx ecx, ax
+	emit_ctx_load_entry(o, CTX_KEYS);
 	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
 	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
 	hit = o->p;
 	emit_u8(o, 0);
-	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
+	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
 	x = dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
 	dec_translation_stub(t, x);
 	*hit = o->p - hit - 1;
 	emit_bytes(o, "\x0f\xb7\xc8", 3);
-	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
-	emit_u32(o, CTX_HOSTS);
-	emit_gs_store(o, CTX_IND_HOST, CAP_RCX);
-	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
-	emit_gs_jmp(o, CTX_IND_HOST);
+	emit_ctx_load_entry(o, CTX_HOSTS);
+	emit_ctx_store(o, CTX_IND_HOST, CAP_RCX);
+	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 0);
+	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
+	emit_ctx_jmp(o, CTX_IND_HOST);
 }
 
 /* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W. */
@@ -227,7 +225,7 @@ static void translation_widen(struct dec_insn *mov, int i)
 	*mov = wide;
 }
 
-/* Load the target operand of an indirect jump or call into gs:[ind]: the instruction's
+/* Load the target operand of an indirect jump or call into ctx:[ind]: the instruction's
  * own memory operand serves a `mov rax, r/m64`. */
 static void translation_load_target(struct translation *t, const struct dec_insn *insn)
 {
@@ -243,10 +241,10 @@ static void translation_load_target(struct translation *t, const struct dec_insn
 		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
 	else
 		translation_widen(&mov, i);
-	emit_gs_store(&t->out, CTX_SPILL + 0, CAP_RAX);
+	emit_ctx_store(&t->out, CTX_SPILL + 0, CAP_RAX);
 	translation_copy(t, &mov);
-	emit_gs_store(&t->out, CTX_IND, CAP_RAX);
-	emit_gs_load(&t->out, CAP_RAX, CTX_SPILL + 0);
+	emit_ctx_store(&t->out, CTX_IND, CAP_RAX);
+	emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 0);
 }
 
 /* A return or an indirect branch, at the end of the block. */
@@ -263,7 +261,7 @@ static void translation_branch_indirect(struct translation *t,
 		if (insn->flow == DEC_FLOW_CALL_IND)
 			constant = translation_push_const(t);
 	} else {
-		emit_gs_pop(o, CTX_IND);
+		emit_ctx_pop(o, CTX_IND);
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
 			// lea rsp, [rsp + imm16]
@@ -401,7 +399,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 	};
-	t.out.p = arena->cursor;
+	t.out = emit_start(arena->cursor, e->ctx);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);

@@ -7,6 +7,8 @@
  * memory that native single-stepping has after as many instructions.
  */
 
+#include <limits.h>
+
 #include "decode/translator/engine.h"
 #include "decode/machine/log.h"
 #include "tests/decode/cpu_build.h"
@@ -430,6 +432,15 @@ static int setup(void **state)
 	return 0;
 }
 
+/* The same with the context anywhere, addressed through gs. */
+static int setup_high(void **state)
+{
+	dec_ctx_skip(UINT_MAX);
+	if (setup(state) || (uint64_t)c.engine.ctx < 0x80000000)
+		return -1;
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -446,5 +457,6 @@ int main(void)
 		cmocka_unit_test(test_log_end),	       cmocka_unit_test(test_fault),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
+	       cmocka_run_group_tests_name("high", tests, setup_high, teardown);
 }
