@@ -15,7 +15,6 @@
 #define CTX_RIP 0x080
 #define CTX_RFLAGS 0x088
 #define CTX_FS_BASE 0x090
-#define CTX_BUDGET 0x098
 #define CTX_SPILL 0x0a0
 #define CTX_LOG 0x0c0
 #define CTX_IND 0x0c8
@@ -37,6 +36,8 @@
 #define CTX_XSAVE 0x140
 #define CTX_XSAVE_BYTES 0xac0
 #define CTX_ASYNC 0xc00
+#define CTX_BUDGET 0xc80
+#define CTX_CELLS 4
 #define CTX_KEYS 0x1000
 #define CTX_HOSTS 0x81000
 #define CTX_BYTES 0x101000
@@ -59,7 +60,7 @@
 struct dec_ctx {
 	uint64_t gpr[16]; ///< guest registers while C runs
 	uint64_t rip, rflags, fs_base;
-	int64_t budget;	   ///< instructions that may still run
+	uint64_t pad;
 	uint64_t spill[4]; ///< guest registers that emitted code borrows
 	uint64_t log;	   ///< where the next block's record goes
 	uint64_t ind;	   ///< guest target of an indirect branch
@@ -76,7 +77,10 @@ struct dec_ctx {
 	uint64_t pkru;	  ///< the guest's protection keys; not enforced
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
 	uint64_t async_gpr[16]; ///< registers at which dec_engine_set_async() stops
-	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
+	/** Instructions that may still run: their sum. Each block counts in one of them; a
+	 * single one would be a chain through all that runs. */
+	int64_t budget[CTX_CELLS];
+	uint8_t pad2[CTX_KEYS - CTX_BUDGET - CTX_CELLS * 8];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
 	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */
 	uint64_t keys[65536];
@@ -96,7 +100,6 @@ CTX_PIN(gpr, CTX_GPR);
 CTX_PIN(rip, CTX_RIP);
 CTX_PIN(rflags, CTX_RFLAGS);
 CTX_PIN(fs_base, CTX_FS_BASE);
-CTX_PIN(budget, CTX_BUDGET);
 CTX_PIN(spill, CTX_SPILL);
 CTX_PIN(log, CTX_LOG);
 CTX_PIN(ind, CTX_IND);
@@ -117,6 +120,7 @@ CTX_PIN(gs_base, CTX_GS_BASE);
 CTX_PIN(pkru, CTX_PKRU);
 CTX_PIN(xsave, CTX_XSAVE);
 CTX_PIN(async_gpr, CTX_ASYNC);
+CTX_PIN(budget, CTX_BUDGET);
 CTX_PIN(keys, CTX_KEYS);
 CTX_PIN(hosts, CTX_HOSTS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");

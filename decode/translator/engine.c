@@ -110,6 +110,8 @@ static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
 
+	__cpuid(0, a, b, c, d);
+	e->n_cells = b == signature_INTEL_ebx ? 1 : CTX_CELLS;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {
@@ -421,9 +423,9 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	k = engine_insn_at(e, b, off);
 	// The budget was debited for the whole block once the check had passed.
 	if (off >= b->check_at)
-		c->budget += b->n_insns - k;
+		c->budget[0] += b->n_insns - k;
 	else
-		c->budget -= k;
+		c->budget[0] -= k;
 	c->rip = engine_insn_rip(b, k);
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
@@ -506,6 +508,30 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 	return dec_engine_step_slow(e);
 }
 
+/* So little is not divided: each block that runs would use up what its cell has. */
+#define ENGINE_UNDIVIDED 1024
+
+/* Of a little, all goes to the cell of @p b, the block that is entered: it at least runs,
+ * and the others leave at once. */
+static void engine_hand_out(struct dec_engine *e, const struct engine_block *b,
+			    int64_t budget)
+{
+	int64_t each = budget < ENGINE_UNDIVIDED ? 0 : budget / e->n_cells;
+
+	for (int i = 0; i < e->n_cells; i++)
+		e->ctx->budget[i] = each;
+	e->ctx->budget[b->cell] += budget - e->n_cells * each;
+}
+
+static int64_t engine_budget_left(const struct dec_engine *e)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < e->n_cells; i++)
+		sum += e->ctx->budget[i];
+	return sum;
+}
+
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
@@ -513,14 +539,14 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	struct engine_exit *x;
 	enum dec_verdict v;
 
-	c->budget = budget;
+	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].host;
 	dec_engine_go(e, &e->blocks.data[block]);
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {
 		v = engine_fault(e);
-		e->now += budget - c->budget;
+		e->now += budget - engine_budget_left(e);
 		if (v == DEC_GO && engine_is_log_full(e)) {
 			dec_engine_log_flush(e);
 			return DEC_GO;
@@ -531,10 +557,10 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	b = &e->blocks.data[x->block];
 	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
-		c->budget += b->n_insns - b->check_insn;
+		c->budget[0] += b->n_insns - b->check_insn;
 		engine_leave_middle(e, b, b->check_insn, b->check_at);
 	}
-	e->now += budget - c->budget;
+	e->now += budget - engine_budget_left(e);
 	return DEC_GO;
 }
 
@@ -649,9 +675,8 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 	while (e->now < until) {
 		uint64_t left = until - e->now;
 
-		// A block checks the budget in its middle, so that up to a block more than
-		// the budget may run; closer than that, go by single steps.
-		if (left < 2 * DEC_BLOCK_INSNS) {
+		// Closer than what may run beyond the budget, go by single steps.
+		if (left < ENGINE_OVERRUN + DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
 			if ((map_get(&e->breaks, e->ctx->rip) ||
@@ -665,7 +690,7 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 					continue; // a fault that was resolved
 			}
 		} else {
-			v = engine_slice(e, left - DEC_BLOCK_INSNS, &is_break);
+			v = engine_slice(e, left - ENGINE_OVERRUN, &is_break);
 		}
 		if (v != DEC_GO)
 			return engine_verdict_stop(v);

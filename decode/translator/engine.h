@@ -34,6 +34,9 @@
 // this is twice the largest seen with every AVX-512 form, and asserted at its end.
 #define ENGINE_BLOCK_BYTES (128u << 10)
 
+// A block checks its budget before some instruction in its middle.
+#define ENGINE_OVERRUN DEC_BLOCK_INSNS
+
 /** Why dec_engine_run() returned. */
 enum dec_stop {
 	DEC_STOP_POSITION, ///< the instruction count was reached
@@ -90,6 +93,7 @@ struct engine_block {
 	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
 	uint8_t n_insns;      ///< executed natively
 	uint8_t check_insn;   ///< the check lies before this instruction
+	uint8_t cell;	      ///< of the budget, that it counts in
 	uint8_t scratch[3];   ///< registers in spill[0..2]; DEC_REG_NONE
 	uint8_t far_reg;      ///< register in spill[3] (far.c); DEC_REG_NONE
 	uint8_t n_exits;
@@ -151,6 +155,10 @@ struct dec_engine {
 	uint64_t unstopped_now; ///< at this position
 	/** Instructions that processors without them take for others; see emulate.h. */
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
+	/** Cells of the budget in use. On AMD four of them let a loop of small blocks run
+	 * 1.7 times as fast as one does; Intel forwards stores to one place without delay
+	 * (bc takes 1.3 times as long with four). */
+	int n_cells;
 	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
@@ -249,7 +257,8 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc);
 /** The instruction at rip is one for C: answer it. */
 enum dec_verdict dec_engine_special(struct dec_engine *e);
 
-/** Enter the guest at @p block with @p budget, handle the exit. */
+/** Enter the guest at @p block, handle the exit. At most @p budget instructions run and
+ * ENGINE_OVERRUN more; at least one, or a fault, when the block is no longer than that. */
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget);
 
 #endif

@@ -140,7 +140,7 @@ void dec_translation_check(struct translation *t, int before)
 		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
 	}
-	emit_ctx_sub_flags(o, CTX_BUDGET, t->n);
+	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * t->block->cell, t->n);
 	t->check_patch = emit_jcc_rel(o, CC_S);
 	if (t->has_saved_flags) { // add al, 127; sahf
 		emit_bytes(o, "\x04\x7f\x9e", 3);

@@ -396,6 +396,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.first_exit = e->exits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
+		.cell = (e->blocks.size - 1) % e->n_cells,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 	};
