@@ -123,12 +123,12 @@ static inline void emit_ctx_load_entry(struct dec_emit *e, uint32_t table)
 	emit_u32(e, e->ctx + table);
 }
 
-/** pop qword ctx:[off] */
-static inline void emit_ctx_pop(struct dec_emit *e, uint32_t off)
+/** jmp ctx:[rcx*8+table] */
+static inline void emit_ctx_jmp_entry(struct dec_emit *e, uint32_t table)
 {
 	emit_ctx_prefix(e);
-	emit_u8(e, 0x8f);
-	emit_abs(e, 0, off);
+	emit_bytes(e, "\xff\x24\xcd", 3);
+	emit_u32(e, e->ctx + table);
 }
 
 /** mov reg, imm64 */

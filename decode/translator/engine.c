@@ -171,7 +171,7 @@ void dec_engine_flush(struct dec_engine *e)
 	}
 	// The key of an address that has another slot is never found.
 	for (size_t i = 0; i < 65536; i++)
-		e->ctx->keys[i] = -(uint64_t)(i + 1);
+		e->ctx->targets[i].key = -(uint64_t)(i + 1);
 	e->is_flushed = true;
 }
 
@@ -574,8 +574,8 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	if (x->kind == ENGINE_EXIT_DIRECT) {
 		engine_link(x, &e->blocks.data[x->block], b);
 	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
-		e->ctx->keys[slot] = -b->rip;
-		e->ctx->hosts[slot] = (uint64_t)b->host;
+		e->ctx->targets[slot] =
+			(struct dec_target){ -b->rip, (uint64_t)b->landing };
 	}
 }
 

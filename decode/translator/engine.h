@@ -80,6 +80,7 @@ struct dec_world {
 struct engine_block {
 	uint64_t rip;
 	uint8_t *host, *host_end;
+	uint8_t *landing; ///< entry for indirect branches, with rcx and r11 in the spills
 	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;

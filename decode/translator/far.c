@@ -28,7 +28,7 @@ bool dec_translation_is_far(const struct translation *t, const struct dec_insn *
 
 uint8_t dec_translation_far_reg(uint32_t used)
 {
-	// Those whose ModRM needs neither a SIB byte nor a REX bit; rax carries the targets
+	// Those whose ModRM needs neither a SIB byte nor a REX bit; r11 carries the targets
 	// of branches.
 	static const uint8_t regs[] = { 3, 6, 7, 2, 1 };
 

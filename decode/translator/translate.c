@@ -173,41 +173,58 @@ static void translation_place_const(struct translation *t, uint8_t *at, uint64_t
 	emit_u64(&t->out, value);
 }
 
-/* Branch to the guest address in ctx:[ind], flags untouched. */
+/* mov rcx, the target's slot in the table of targets, in units of 8 bytes */
+static void translation_slot_of_target(struct dec_emit *o)
+{
+	emit_bytes(o, "\x41\x0f\xb7\xcb", 4); // movzx ecx, r11w
+	emit_bytes(o, "\x8d\x0c\x09", 3);     // lea ecx, [rcx+rcx]
+}
+
+/* The guest's registers again, and the target to ctx:[ind]: C looks for it. */
+static void translation_miss(struct translation *t, bool has_rcx)
+{
+	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
+	if (has_rcx)
+		emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+}
+
+/* Branch to the guest address in r11, whose own value is in spill[0]; flags untouched. Where
+ * it lands both registers are loaded: see translation_landing(). They are those in which
+ * neither an argument that matters nor a result is likely to be waited for. */
 static void translation_indirect(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
-	struct engine_exit *x;
 	uint8_t *hit;
 
 	// A single instruction must not run into the next block.
 	if (t->is_single) {
-		dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+		translation_miss(t, false);
 		return;
 	}
-	emit_ctx_store(o, CTX_SPILL + 0, CAP_RAX);
 	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
-	emit_ctx_load(o, CAP_RAX, CTX_IND);
-	emit_bytes(o, "\x0f\xb7\xc8", 3); // movzx ecx, ax
-	emit_ctx_load_entry(o, CTX_KEYS);
-	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
-	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
+	translation_slot_of_target(o);
+	emit_ctx_load_entry(o, CTX_TARGETS + offsetof(struct dec_target, key));
+	emit_bytes(o, "\x4a\x8d\x0c\x19\xe3", 5); // lea rcx, [rcx+r11]; jrcxz hit
 	hit = o->p;
 	emit_u8(o, 0);
-	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
-	x = dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
-	dec_translation_stub(t, x);
+	translation_miss(t, true);
 	*hit = o->p - hit - 1;
-	emit_bytes(o, "\x0f\xb7\xc8", 3);
-	emit_ctx_load_entry(o, CTX_HOSTS);
-	emit_ctx_store(o, CTX_IND_HOST, CAP_RCX);
-	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
-	emit_ctx_jmp(o, CTX_IND_HOST);
+	translation_slot_of_target(o);
+	emit_ctx_jmp_entry(o, CTX_TARGETS + offsetof(struct dec_target, host));
 }
 
-/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W. */
+/* The entry for such branches, just before the other. */
+static void translation_landing(struct translation *t)
+{
+	t->block->landing = t->out.p;
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
+	t->block->host = t->out.p;
+}
+
+/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W and REX.R. */
 static void translation_widen(struct dec_insn *mov, int i)
 {
 	struct dec_insn wide = *mov;
@@ -218,33 +235,43 @@ static void translation_widen(struct dec_insn *mov, int i)
 		if (memchr(mov->bytes, *keep, i))
 			wide.bytes[n++] = *keep;
 	}
-	wide.bytes[n++] = 0x48;
+	wide.bytes[n++] = 0x4c;
 	memcpy(wide.bytes + n, mov->bytes + i, mov->len - i);
 	wide.len = mov->len - i + n;
 	wide.rel_at += mov->rel_at ? n - i : 0;
 	*mov = wide;
 }
 
-/* Load the target operand of an indirect jump or call into ctx:[ind]: the instruction's
- * own memory operand serves a `mov rax, r/m64`. */
+/* Load the target operand of an indirect jump or call into r11: the instruction's own memory
+ * operand serves a `mov r11, r/m64`. */
 static void translation_load_target(struct translation *t, const struct dec_insn *insn)
 {
 	struct dec_insn mov = *insn;
 	int i = 0;
 
-	// ff /2, ff /4 -> 8b with reg field 0: the ModRM byte keeps mod and rm.
+	// ff /2, ff /4 -> 8b with reg field 3: the ModRM byte keeps mod and rm.
 	while (mov.bytes[i] != 0xff)
 		i++;
 	mov.bytes[i] = 0x8b;
-	mov.bytes[i + 1] &= 0xc7;
+	mov.bytes[i + 1] = (mov.bytes[i + 1] & 0xc7) | 0x18;
 	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40)
-		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
+		mov.bytes[i - 1] |= 12; // REX.W, REX.R
 	else
 		translation_widen(&mov, i);
-	emit_ctx_store(&t->out, CTX_SPILL + 0, CAP_RAX);
 	translation_copy(t, &mov);
-	emit_ctx_store(&t->out, CTX_IND, CAP_RAX);
-	emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 0);
+}
+
+/* The call's push may fault: the target waits in ctx:[ind], r11 is the guest's. @return as
+ * translation_push_const(). */
+static uint8_t *translation_push_around(struct translation *t)
+{
+	uint8_t *constant;
+
+	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	constant = translation_push_const(t);
+	emit_ctx_load(&t->out, CAP_R11, CTX_IND);
+	return constant;
 }
 
 /* A return or an indirect branch, at the end of the block. */
@@ -256,12 +283,13 @@ static void translation_branch_indirect(struct translation *t,
 	uint16_t pops;
 
 	dec_translation_close(t);
+	emit_ctx_store(o, CTX_SPILL, CAP_R11);
 	if (insn->flow != DEC_FLOW_RET) {
 		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
-			constant = translation_push_const(t);
+			constant = translation_push_around(t);
 	} else {
-		emit_ctx_pop(o, CTX_IND);
+		emit_bytes(o, "\x41\x5b", 2); // pop r11
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
 			// lea rsp, [rsp + imm16]
@@ -401,6 +429,8 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.closed_at = UINT32_MAX,
 	};
 	t.out = emit_start(arena->cursor, e->ctx);
+	if (!is_single)
+		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
