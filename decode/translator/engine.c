@@ -163,7 +163,7 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
-	e->blocks.size = e->exits.size = e->insn_host.size = 0;
+	e->blocks.size = e->exits.size = e->insn_host.size = e->debits.size = 0;
 	e->n_gone = 0;
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
@@ -411,6 +411,18 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc)
 		       0;
 }
 
+/* How many of the instructions of block @p b are counted at host offset @p off. */
+static int engine_debited(const struct dec_engine *e, const struct engine_block *b,
+			  uint32_t off)
+{
+	const struct engine_debit *d = &e->debits.data[b->first_debit];
+	int n = 0;
+
+	for (int i = 0; i < b->n_debits && d[i].at <= off; i++)
+		n += d[i].n;
+	return n;
+}
+
 static enum dec_verdict engine_fault(struct dec_engine *e)
 {
 	struct dec_ctx *c = e->ctx;
@@ -421,11 +433,7 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	assert(b && b->n_insns && "a fault in emitted code lies in a block");
 	off = c->fault_pc - (uint64_t)b->host;
 	k = engine_insn_at(e, b, off);
-	// The budget was debited for the whole block once the check had passed.
-	if (off >= b->check_at)
-		c->budget[0] += b->n_insns - k;
-	else
-		c->budget[0] -= k;
+	c->budget[0] += engine_debited(e, b, off) - k;
 	c->rip = engine_insn_rip(b, k);
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
@@ -535,6 +543,7 @@ static int64_t engine_budget_left(const struct dec_engine *e)
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
+	const struct engine_debit *d;
 	struct engine_block *b;
 	struct engine_exit *x;
 	enum dec_verdict v;
@@ -557,8 +566,9 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	b = &e->blocks.data[x->block];
 	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
-		c->budget[0] += b->n_insns - b->check_insn;
-		engine_leave_middle(e, b, b->check_insn, b->check_at);
+		d = &e->debits.data[b->first_debit + x->debit];
+		c->budget[0] += engine_debited(e, b, d->at) - d->insn;
+		engine_leave_middle(e, b, d->insn, d->at);
 	}
 	e->now += budget - engine_budget_left(e);
 	return DEC_GO;

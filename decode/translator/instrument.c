@@ -4,8 +4,9 @@
 /*
  * What goes around the guest's instructions of a block:
  *
- *   - the budget check: `sub ctx:[budget], n; js out`, placed before the first instruction
- *     that overwrites all flags anyway, so that no flag need be saved;
+ *   - the budget checks: `sub ctx:[budget], n; js out`, each placed before the first
+ *     instruction of its piece of the block that overwrites all flags anyway, so that no flag
+ *     need be saved;
  *   - the comparison of all registers where an asynchronous signal landed;
  *   - the log: up to three registers that the block does not use are borrowed (one points
  *     into the log), and each slot is one or two stores.
@@ -117,35 +118,60 @@ void dec_translation_choose_scratch(struct translation *t)
 
 /* ---- checks ------------------------------------------------------------------------ */
 
-int dec_translation_check_insn(const struct translation *t)
+/* The first instruction from @p from on before which all flags are dead; -1: none before a
+ * branch looks at them. */
+static int translation_dead(const struct translation *t, int from)
 {
-	for (int i = 0; i < t->n; i++) {
+	for (int i = from; i < t->n; i++) {
 		if (t->insn[i].kills_flags)
 			return i;
-		if (t->insn[i].reads_flags)
+		if (t->insn[i].reads_flags || dec_insn_ends_block(&t->insn[i]))
 			return -1;
 	}
 	return -1;
 }
 
-void dec_translation_check(struct translation *t, int before)
+int dec_translation_plan(struct translation *t)
+{
+	t->has_saved_flags = translation_dead(t, 0) < 0;
+	for (int from = 0, end; from < t->n; from = end) {
+		int at = translation_dead(t, from);
+
+		if (at < 0 && from)
+			return from;
+		for (end = from; end < t->n && !dec_insn_ends_block(&t->insn[end++]);)
+			;
+		t->debit[at < 0 ? 0 : at] = end - from;
+	}
+	return t->n;
+}
+
+/* The next check in the block, flags or not: each counts in another cell. */
+static void translation_count(struct translation *t, int before)
 {
 	enum { CC_S = 8 };
+	struct engine_debit *d = vec_push(&t->e->debits);
+	int i = t->block->n_debits++, cell = (t->block->cell + i) % t->e->n_cells;
+
+	assert(d && "out of memory for checks");
+	*d = (struct engine_debit){ t->out.p - t->block->host, t->debit[before], before };
+	emit_ctx_sub_flags(&t->out, CTX_BUDGET + 8 * cell, d->n);
+	t->check_patch[i] = emit_jcc_rel(&t->out, CC_S);
+}
+
+void dec_translation_check(struct translation *t, int before)
+{
 	struct dec_emit *o = &t->out;
 
-	t->block->check_insn = before < 0 ? 0 : before;
-	t->block->check_at = o->p - t->block->host;
-	t->has_saved_flags = before < 0;
-	if (t->has_saved_flags) { // lahf; seto al
-		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
-		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
+	if (before || !t->has_saved_flags) {
+		translation_count(t, before);
+		return;
 	}
-	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * t->block->cell, t->n);
-	t->check_patch = emit_jcc_rel(o, CC_S);
-	if (t->has_saved_flags) { // add al, 127; sahf
-		emit_bytes(o, "\x04\x7f\x9e", 3);
-		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
-	}
+	emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
+	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	translation_count(t, before);
+	emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 }
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
@@ -195,20 +221,21 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	dec_engine_arm(t->block, t->block->rip == t->e->async_rip);
 }
 
-void dec_translation_check_stub(struct translation *t)
+void dec_translation_check_stubs(struct translation *t)
 {
-	struct engine_exit *x;
+	for (int i = 0; i < t->block->n_debits; i++) {
+		struct engine_debit *d = &t->e->debits.data[t->block->first_debit + i];
+		struct engine_exit *x;
 
-	if (!t->check_patch)
-		return;
-	emit_patch_rel(t->check_patch, t->out.p);
-	if (t->has_saved_flags) {
-		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
-		emit_ctx_load(&t->out, 0, CTX_SPILL + 24);
+		emit_patch_rel(t->check_patch[i], t->out.p);
+		if (!i && t->has_saved_flags) {
+			emit_bytes(&t->out, "\x04\x7f\x9e", 3);
+			emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
+		}
+		x = dec_translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[d->insn].rip);
+		x->debit = i;
+		dec_translation_stub(t, x);
 	}
-	x = dec_translation_exit(t, ENGINE_EXIT_BUDGET,
-				 t->insn[t->block->check_insn].rip);
-	dec_translation_stub(t, x);
 }
 
 /* ---- the log ------------------------------------------------------------------- */
@@ -409,12 +436,12 @@ void dec_translation_slots(struct translation *t, const struct dec_insn *insn,
 		t->known = known;
 }
 
-void dec_translation_open(struct translation *t, int check)
+void dec_translation_open(struct translation *t)
 {
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
 	if (!t->is_single && async)
-		translation_async_check(t, *async, check >= 0);
+		translation_async_check(t, *async, !t->has_saved_flags);
 	if (!t->n)
 		return;
 	if (t->is_logged)
@@ -422,8 +449,8 @@ void dec_translation_open(struct translation *t, int check)
 	// The fast entry would pass the check for the signal by.
 	if (async)
 		t->block->fast = NULL;
-	if (check <= 0)
-		dec_translation_check(t, check);
+	if (t->debit[0])
+		dec_translation_check(t, 0);
 	if (t->is_logged)
 		translation_header(t);
 	if (t->block->far_reg != DEC_REG_NONE)

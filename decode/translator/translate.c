@@ -67,6 +67,33 @@ static void translation_end_special(struct translation *t, int kind, uint64_t ri
 	t->insn[t->n].rip = rip;
 }
 
+/* Does the block go on behind @p insn, a branch? Most that lead forward are not taken. What
+ * lies there may never run: the world is not told of it. */
+static bool translation_goes_on(const struct translation *t, const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JCC && !t->is_logged && !t->is_single &&
+	       !t->e->world.met && insn->target > insn->rip;
+}
+
+/* Is @p insn the first of its instruction set, and behind a branch? Such code is often there
+ * for other processors alone, and it is told which instruction sets a program used. */
+static bool translation_is_doubtful(const struct translation *t,
+				    const struct dec_insn *insn)
+{
+	bool is_known = t->e->isa[insn->isa >> 6] >> (insn->isa & 63) & 1;
+
+	return t->goes_beyond && !is_known;
+}
+
+/* End the block behind the branch before instruction @p n. */
+static void translation_cut(struct translation *t, int n)
+{
+	t->end_rip = t->insn[n].rip;
+	t->n = n;
+	t->has_special = false;
+	t->ends_in_branch = true;
+}
+
 /* Decode the block's instructions. */
 static void translation_decode(struct translation *t, uint64_t rip)
 {
@@ -96,13 +123,19 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			return;
 		}
 		dec_engine_reduce(e, insn);
+		if (translation_is_doubtful(t, insn))
+			break;
 		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
 		if (!dec_translation_regs_add(t, &regs, insn)) {
 			assert(t->n && "one instruction leaves three registers");
 			break;
 		}
 		rip += insn->len;
-		if (dec_insn_ends_block(insn)) {
+		if (!dec_insn_ends_block(insn))
+			continue;
+		t->goes_beyond = translation_goes_on(t, insn);
+		if (!t->goes_beyond) {
+			t->ends_in_branch = true;
 			t->n++;
 			break;
 		}
@@ -344,6 +377,22 @@ static void translation_branch(struct translation *t, const struct dec_insn *ins
 	}
 }
 
+/* The branch @p insn leads out of the block's middle. */
+static void translation_side(struct translation *t, const struct dec_insn *insn)
+{
+	t->side[t->n_sides++] = (struct translation_side){
+		.patch = emit_jcc_rel(&t->out, translation_condition(insn)),
+		.target = insn->target,
+	};
+}
+
+/* Where those branches lead, behind the block. */
+static void translation_sides(struct translation *t)
+{
+	for (int i = 0; i < t->n_sides; i++)
+		translation_goto(t, t->side[i].target, t->side[i].patch);
+}
+
 /* ---- the block ------------------------------------------------------------------ */
 
 /* What comes behind the last instruction when it is no branch. */
@@ -363,35 +412,46 @@ static void translation_fall_through(struct translation *t)
 	translation_goto(t, t->end_rip, next);
 }
 
+/* Instruction @p i and what goes around it; not of the branch that ends the block. */
+static void translation_insn(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+
+	if (dec_insn_ends_block(insn)) {
+		translation_side(t, insn);
+		return;
+	}
+	translation_copy(t, insn);
+	if (t->is_open)
+		dec_translation_slots(t, insn, t->known, true);
+}
+
 static void translation_emit(struct translation *t)
 {
 	struct dec_engine *e = t->e;
-	int check = dec_translation_check_insn(t);
 
-	dec_translation_open(t, check);
+	dec_translation_open(t);
 	for (int i = 0; i < t->n; i++) {
-		struct dec_insn *insn = &t->insn[i];
 		uint32_t *host = vec_push(&e->insn_host);
 
 		assert(host);
-		if (i == check && check > 0)
-			dec_translation_check(t, check);
+		if (t->debit[i] && i)
+			dec_translation_check(t, i);
 		*host = t->out.p - t->block->host;
 		if (t->is_open)
-			dec_translation_slots(t, insn, t->known, false);
-		if (dec_insn_ends_block(insn)) {
-			if (t->is_open)
-				dec_translation_advance(t);
-			translation_branch(t, insn);
-			dec_translation_check_stub(t);
-			return;
-		}
-		translation_copy(t, insn);
-		if (t->is_open)
-			dec_translation_slots(t, insn, t->known, true);
+			dec_translation_slots(t, &t->insn[i], t->known, false);
+		if (i < t->n - 1 || !t->ends_in_branch)
+			translation_insn(t, i);
 	}
-	translation_fall_through(t);
-	dec_translation_check_stub(t);
+	if (!t->ends_in_branch) {
+		translation_fall_through(t);
+	} else {
+		if (t->is_open)
+			dec_translation_advance(t);
+		translation_branch(t, &t->insn[t->n - 1]);
+	}
+	translation_sides(t);
+	dec_translation_check_stubs(t);
 }
 
 /* Behind all bytes that the block was made of; of what is no instruction, the first. */
@@ -406,6 +466,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 {
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	struct translation t = { .e = e, .is_single = is_single };
+	int n;
 
 	if (!arena) {
 		dec_engine_flush(e);
@@ -422,6 +483,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.host = arena->cursor,
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
+		.first_debit = e->debits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
 		.cell = (e->blocks.size - 1) % e->n_cells,
@@ -434,6 +496,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
+	n = dec_translation_plan(&t);
+	if (n < t.n)
+		translation_cut(&t, n);
 	if (e->world.met && t.n)
 		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;
