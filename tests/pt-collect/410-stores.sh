@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
+# alone: return probes of other recorders push below the stack pointers of its threads
+#
 # -e stores: its options, libraries, a program that runs already, threads that lose the CPU
 # in the middle of a probe. Programs do what they do without, captures replay.
 . tests/lib.sh

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The Faultline authors
 #
+# alone: what shows in how many runs depends on what else runs
+#
 # time limit: 900
 #
 # Each of the twenty programs of this folder passes, nearly always, when nothing disturbs it on
