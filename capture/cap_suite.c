@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "capture/cap_suite.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/new_file.h"
+#include "capture/cap_format.h"
+#include "capture/cap_walk.h"
+
+#define SUITE_FORMAT "faultline-suite"
+#define NAME_MAX_BYTES 200 ///< a file's name is 255 at most
+#define N_OUTCOMES (CAP_SUITE_FAILED + 1)
+
+static const char *const outcome_names[] = {
+	[CAP_SUITE_UNKNOWN] = "unknown",
+	[CAP_SUITE_PASSED] = "passed",
+	[CAP_SUITE_FAILED] = "failed",
+};
+
+const char *cap_suite_outcome_name(enum cap_suite_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+bool cap_suite_name_is_fine(const char *name)
+{
+	if (!cap_name_is_safe(name) || strlen(name) > NAME_MAX_BYTES)
+		return false;
+	for (const char *c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	return true;
+}
+
+char *cap_suite_path(const char *dir, const char *name, const char *what)
+{
+	char *path;
+
+	if (asprintf(&path, "%s%stests/%s/%s", dir ?: "", dir ? "/" : "", name, what) < 0)
+		return NULL;
+	return path;
+}
+
+struct cap_suite_test *cap_suite_find(const struct cap_suite *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_tests; i++)
+		if (!strcmp(s->tests[i].name, name))
+			return &s->tests[i];
+	return NULL;
+}
+
+/* ---- suite.json, both ways ------------------------------------------------------------------ */
+
+static void json_deletep(cJSON **j)
+{
+	cJSON_Delete(*j);
+}
+
+/** Where the capture is follows from the name: a reader is told, and checks it. */
+static void walk_capture(struct cap_walk *w, struct cap_suite_test *t)
+{
+	_cleanup_free_ char *path = t->name ? cap_suite_path(NULL, t->name, "capture") :
+					      NULL;
+	_cleanup_free_ char *said = NULL;
+
+	w->no_memory |= t->name && !path;
+	if (!w->is_parse) {
+		cap_walk_text(w, "capture", t->is_recorded ? path : NULL);
+		return;
+	}
+	said = cap_walk_text(w, "capture", NULL);
+	t->is_recorded = said != NULL;
+	if (said && path && strcmp(said, path))
+		cap_walk_wrong(w, "capture");
+}
+
+static void walk_test(struct cap_walk *w, void *what)
+{
+	struct cap_suite_test *t = what;
+
+	t->name = cap_walk_text(w, "name", t->name);
+	t->args = cap_walk_texts(w, "args", t->args, &t->n_args);
+	t->input = cap_walk_text(w, "stdin", t->input);
+	t->expected = cap_walk_text(w, "expected", t->expected);
+	t->oracle = cap_walk_text(w, "oracle", t->oracle);
+	t->want_status =
+		cap_walk_int(w, "expected_status", t->want_status, CAP_SUITE_ANY, 255);
+	walk_capture(w, t);
+	t->outcome = cap_walk_name(w, "outcome", t->outcome, outcome_names, N_OUTCOMES);
+	t->status = cap_walk_int(w, "status", t->status, CAP_SUITE_ANY, 255);
+	t->why = cap_walk_text(w, "why", t->why);
+	if (!t->name || !cap_suite_name_is_fine(t->name))
+		cap_walk_wrong(w, "name");
+}
+
+static void walk_suite(struct cap_walk *w, struct cap_suite *s)
+{
+	s->command = cap_walk_texts(w, "command", s->command, &s->n_command);
+	s->tests = cap_walk_array(w, "tests", s->tests, &s->n_tests, sizeof(*s->tests),
+				  walk_test);
+}
+
+struct err *cap_suite_write(const char *dir, const char *file, const struct cap_suite *s)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
+	struct cap_walk w = { .at = j, .no_memory = !j };
+	struct cap_suite same = *s; // a walk that prints assigns what was there
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	struct err *err;
+
+	cap_walk_put(&w, "format", cJSON_CreateString(SUITE_FORMAT));
+	cap_walk_int(&w, "version", CAP_SUITE_VERSION, 1, INT32_MAX);
+	walk_suite(&w, &same);
+	text = w.no_memory ? NULL : cJSON_Print(j);
+	if (!text || asprintf(&path, "%s/%s", dir, file) < 0)
+		return &err_nomem;
+	err = new_file_open(&f, path);
+	if (err)
+		return err;
+	fprintf(f.stream, "%s\n", text);
+	return new_file_commit(&f);
+}
+
+static struct err *parse(const char *text, const char *path, struct cap_suite *s)
+{
+	_cleanup_(json_deletep) cJSON *j = cJSON_ParseWithOpts(text, NULL, true);
+	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
+	struct cap_walk w = { .at = j, .is_parse = true };
+	int version;
+
+	if (!j)
+		return err_new(ERR_FORMAT, "cannot read '%s': not valid JSON", path);
+	if (!cJSON_IsString(format) || strcmp(format->valuestring, SUITE_FORMAT))
+		return err_new(ERR_FORMAT, "cannot read '%s': not of a faultline suite",
+			       path);
+	version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);
+	if (version > CAP_SUITE_VERSION)
+		return err_new(
+			ERR_VERSION,
+			"cannot read '%s': it has version %d, this faultline reads "
+			"up to %d",
+			path, version, CAP_SUITE_VERSION);
+	walk_suite(&w, s);
+	if (w.no_memory)
+		return &err_nomem;
+	if (w.wrong)
+		return err_new(ERR_FORMAT, "cannot read '%s': \"%s\" is missing or wrong",
+			       path, w.wrong);
+	return NULL;
+}
+
+struct err *cap_suite_read(const char *dir, const char *file, struct cap_suite *ret)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	_cleanup_(fclosep) FILE *f = NULL;
+	size_t capacity = 0;
+	ssize_t n;
+
+	*ret = (struct cap_suite){};
+	if (asprintf(&path, "%s/%s", dir, file) < 0) {
+		path = NULL;
+		return &err_nomem;
+	}
+	f = fopen(path, "re");
+	if (!f && errno == ENOENT && !access(dir, F_OK))
+		return err_new(ERR_NOT_FOUND,
+			       "cannot open suite '%s': not a finished suite (no %s)",
+			       dir, file);
+	if (!f)
+		return err_errno("cannot open suite '%s'", dir);
+	n = getdelim(&text, &capacity, 0, f);
+	if (n < 0 || strlen(text) != (size_t)n)
+		return err_new(ERR_FORMAT, "cannot read '%s': not valid JSON", path);
+	return parse(text, path, ret);
+}
+
+/* ---- life --------------------------------------------------------------------------------------- */
+
+static void texts_free(char **texts)
+{
+	for (size_t i = 0; texts && texts[i]; i++)
+		free(texts[i]);
+	free(texts);
+}
+
+void cap_suite_deinit(struct cap_suite *s)
+{
+	for (size_t i = 0; i < s->n_tests; i++) {
+		struct cap_suite_test *t = &s->tests[i];
+
+		texts_free(t->args);
+		free(t->name);
+		free(t->input);
+		free(t->expected);
+		free(t->oracle);
+		free(t->why);
+	}
+	free(s->tests);
+	texts_free(s->command);
+	*s = (struct cap_suite){};
+}
