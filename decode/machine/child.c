@@ -82,6 +82,8 @@ static void child_where(enum dec_at at)
 		.switches = replay.n_switches,
 		.tid = replay.threads.size ? dec_threads_current(&replay)->tid : 0,
 		.rip = replay.engine.ctx ? replay.engine.ctx->rip : 0,
+		.seq = replay.last_seq,
+		.at_ns = replay.last_ns,
 		.end = replay.end,
 		.end_value = replay.end_value,
 		.fault_addr = replay.fault_addr,
@@ -122,6 +124,9 @@ static enum child_result child_run(uint64_t until)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
 		stop = dec_engine_run(&replay.engine, until);
+	// What lies between two instructions belongs to the later one's position.
+	if (stop == DEC_STOP_POSITION && dec_replay_settle(&replay) == DEC_DIVERGED)
+		stop = DEC_STOP_DIVERGED;
 	dec_engine_log_flush(&replay.engine);
 	child_where(at[stop]);
 	return replay.guest.has_collided ? CHILD_COLLIDED : CHILD_STOPPED;
@@ -141,7 +146,7 @@ static enum child_result child_read(uint64_t addr, uint64_t size)
 {
 	if (size > CHILD_DATA_BYTES ||
 	    dec_guest_avail(&replay.guest, addr, PROT_READ) < size)
-		return CHILD_NO_MEMORY_THERE;
+		return CHILD_NOT_THERE;
 	memcpy(slot->data, (const void *)addr, size);
 	return CHILD_OK;
 }
@@ -152,7 +157,7 @@ static enum child_result child_range(uint64_t i)
 	struct dec_range r;
 
 	if (i >= g->ranges.size)
-		return CHILD_NO_MEMORY_THERE;
+		return CHILD_NOT_THERE;
 	r = (struct dec_range){ g->ranges.data[i].start, g->ranges.data[i].end,
 				g->ranges.data[i].prot, false };
 	for (size_t k = 0; k < g->aliases.size; k++) {
@@ -174,6 +179,53 @@ static enum child_result child_regs(void)
 	slot->regs.rflags = c->rflags;
 	slot->regs.fs_base = c->fs_base;
 	slot->regs.gs_base = c->gs_base;
+	return CHILD_OK;
+}
+
+/* Register @p reg of thread @p tid; 0: of the one that runs. */
+static enum child_result child_reg(int reg, uint32_t tid)
+{
+	struct replay_thread *t = tid ? dec_threads_find(&replay, tid) : NULL,
+			     *current = dec_threads_current(&replay);
+
+	if (tid && (!t || (!t->is_born && t != current)))
+		return CHILD_NOT_THERE;
+	if (t && t != current) {
+		dec_threads_save(&replay, current);
+		dec_threads_load(&replay, t);
+	}
+	slot->data_bytes = dec_engine_read_reg(&replay.engine, reg, slot->data);
+	if (t && t != current)
+		dec_threads_load(&replay, current);
+	return CHILD_OK;
+}
+
+static enum child_result child_thread(uint64_t i)
+{
+	const struct replay_thread *current = dec_threads_current(&replay), *t = NULL;
+	struct dec_thread ret;
+
+	for (size_t k = 0; k < replay.threads.size; k++) {
+		t = &replay.threads.data[k];
+		if (!t->has_ended && (t->is_born || t == current) && !i--)
+			break;
+		t = NULL;
+	}
+	if (!t)
+		return CHILD_NOT_THERE;
+	ret = (struct dec_thread){ .tid = t->tid,
+				   .is_running = t == current,
+				   .is_in_call = t->is_in_call };
+	child_regs();
+	ret.regs = slot->regs;
+	if (t != current) {
+		memcpy(ret.regs.gpr, t->gpr, sizeof(t->gpr));
+		ret.regs.rip = t->rip;
+		ret.regs.rflags = t->rflags;
+		ret.regs.fs_base = t->fs_base;
+		ret.regs.gs_base = t->gs_base;
+	}
+	memcpy(slot->data, &ret, sizeof(ret));
 	return CHILD_OK;
 }
 
@@ -259,8 +311,10 @@ static void child_serve(uint32_t command)
 		result = child_regs();
 		break;
 	case CHILD_REG:
-		slot->data_bytes =
-			dec_engine_read_reg(&replay.engine, slot->arg[0], slot->data);
+		result = child_reg(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_THREAD:
+		result = child_thread(slot->arg[0]);
 		break;
 	case CHILD_FORK:
 		child_fork(slot->arg[0]);

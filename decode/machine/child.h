@@ -39,6 +39,7 @@ enum child_command {
 	CHILD_RANGE,
 	CHILD_REGS,
 	CHILD_REG,
+	CHILD_THREAD,
 	CHILD_FORK,
 	CHILD_BRANCH,
 	CHILD_QUIT,
@@ -49,7 +50,7 @@ enum child_result {
 	CHILD_STOPPED,
 	CHILD_FAILED,
 	CHILD_COLLIDED,
-	CHILD_NO_MEMORY_THERE,
+	CHILD_NOT_THERE,
 };
 
 struct child_slot {

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)
 
@@ -129,6 +131,17 @@ uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m, const uin
 	if (where->index_at)
 		a += (log_word(rec, where->index_at) + where->index_step) * d->scale;
 	return d->is_addr32 ? (uint32_t)a : a;
+}
+
+void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *insn,
+		       uint64_t *fs_base)
+{
+	// Its one operand is a register; f3, REX, 0f ae.
+	if (insn->mnemonic != ZYDIS_MNEMONIC_WRFSBASE || !insn->gpr_read)
+		return;
+	*fs_base = rec->gpr[__builtin_ctz(insn->gpr_read)];
+	if ((insn->bytes[1] & 0xf8) != 0x48)
+		*fs_base = (uint32_t)*fs_base;
 }
 
 static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)

@@ -37,6 +37,10 @@ struct log_block {
 uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m,
 			 const uint8_t *rec);
 
+/** Keep the fs base up to date over @p insn, which was stepped in C: wrfsbase sets it. */
+void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *insn,
+		       uint64_t *fs_base);
+
 /** Who takes the records; NULL entries are skipped. Times are positions. */
 struct log_sink {
 	void *ctx;

@@ -467,6 +467,16 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 	return NULL;
 }
 
+uint64_t dec_machine_checkpoint_before(const struct dec_machine *m, uint64_t position)
+{
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < m->checkpoints.size; i++)
+		if (m->checkpoints.data[i].position < position)
+			before = m->checkpoints.data[i].position;
+	return before;
+}
+
 struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			     struct dec_where *ret)
 {
@@ -629,11 +639,19 @@ struct err *dec_machine_regs(struct dec_machine *m, struct cap_regs *ret)
 struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 			    size_t *ret_bytes)
 {
+	return dec_machine_thread_reg(m, 0, reg, buf, ret_bytes);
+}
+
+struct err *dec_machine_thread_reg(struct dec_machine *m, uint32_t tid, int reg,
+				   uint8_t buf[160], size_t *ret_bytes)
+{
 	struct child_slot *slot;
-	struct err *err = machine_ask(m, CHILD_REG, reg, 0, &slot);
+	struct err *err = machine_ask(m, CHILD_REG, reg, tid, &slot);
 
 	if (err)
 		return err;
+	if (slot->result != CHILD_OK)
+		return err_new(ERR_RANGE, "there is no thread %u at this position", tid);
 	memcpy(buf, slot->data, slot->data_bytes);
 	*ret_bytes = slot->data_bytes;
 	return NULL;
@@ -666,6 +684,19 @@ struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range 
 		return err;
 	if (slot->result != CHILD_OK)
 		return err_new(ERR_RANGE, "the guest has fewer than %zu mappings", i + 1);
+	memcpy(ret, slot->data, sizeof(*ret));
+	return NULL;
+}
+
+struct err *dec_machine_thread(struct dec_machine *m, size_t i, struct dec_thread *ret)
+{
+	struct child_slot *slot;
+	struct err *err = machine_ask(m, CHILD_THREAD, i, 0, &slot);
+
+	if (err)
+		return err;
+	if (slot->result != CHILD_OK)
+		return err_new(ERR_RANGE, "the guest has fewer than %zu threads", i + 1);
 	memcpy(ret, slot->data, sizeof(*ret));
 	return NULL;
 }

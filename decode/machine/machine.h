@@ -47,6 +47,8 @@ struct dec_where {
 	uint64_t switches;     ///< from one thread to another
 	uint32_t tid;	       ///< the thread that runs
 	uint64_t rip;
+	uint64_t seq;	     ///< of the last recorded event before it; 0: none
+	uint64_t at_ns;	     ///< when that was (CLOCK_MONOTONIC); 0: not known
 	enum cap_end end;    ///< DEC_AT_END: how
 	int end_value;	     ///< exit status or signal
 	uint64_t fault_addr; ///< of a fatal fault
@@ -143,11 +145,30 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
  * beyond a limit (64) replace the one whose neighbours are closest. */
 struct err *dec_machine_checkpoint(struct dec_machine *m);
 
+/** @return the position of the last checkpoint before @p position; 0, where every machine can
+ * begin, when there is none. */
+uint64_t dec_machine_checkpoint_before(const struct dec_machine *m, uint64_t position);
+
 /** Read general registers, or register @p reg (a number of x86/insn.h) into @p buf, which gets
- * *@p ret_bytes bytes. */
+ * *@p ret_bytes bytes: of the thread that runs. */
 struct err *dec_machine_regs(struct dec_machine *m, struct cap_regs *ret);
 struct err *dec_machine_reg(struct dec_machine *m, int reg, uint8_t buf[160],
 			    size_t *ret_bytes);
+
+/** A thread, at this position. */
+struct dec_thread {
+	uint32_t tid;
+	bool is_running; ///< it has the CPU; the others wait for their turn
+	bool is_in_call; ///< it stands at a system call that it has made
+	struct cap_regs regs;
+};
+
+/** Tell the @p i-th thread there is. @return ERR_RANGE behind the last. */
+struct err *dec_machine_thread(struct dec_machine *m, size_t i, struct dec_thread *ret);
+
+/** dec_machine_reg() of thread @p tid. @return ERR_RANGE: there is none at this position. */
+struct err *dec_machine_thread_reg(struct dec_machine *m, uint32_t tid, int reg,
+				   uint8_t buf[160], size_t *ret_bytes);
 
 /** Read guest memory. @return ERR_RANGE when some of it is not mapped. */
 struct err *dec_machine_read(struct dec_machine *m, uint64_t addr, void *buf,

@@ -603,6 +603,40 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 
+/* The thread that runs stands at a call that others go on in. */
+static bool replay_is_blocking(struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	bool is_clone = c->gpr[CAP_RAX] == SYS_clone || c->gpr[CAP_RAX] == SYS_clone3;
+
+	if (r->is_log_at_end || r->next.regs.rip != c->rip + 2 ||
+	    r->next.regs.gpr[CAP_RAX] != c->gpr[CAP_RAX] ||
+	    r->next.regs.gpr[CAP_RDI] != c->gpr[CAP_RDI] ||
+	    dec_guest_avail(&r->guest, c->rip, PROT_EXEC) < 2 ||
+	    memcmp((const void *)c->rip, (const uint8_t[]){ 0x0f, 0x05 }, 2))
+		return false;
+	// What does not return is a step as soon as it is made.
+	if (r->next.kind == CAP_EV_SWITCH)
+		return c->gpr[CAP_RAX] != SYS_exit && c->gpr[CAP_RAX] != SYS_exit_group &&
+		       r->next.tid == dec_threads_current(r)->tid &&
+		       r->next.switch_flags & CAP_SWITCH_IN_CALL;
+	return is_clone && dec_threads_is_birth(r);
+}
+
+enum dec_verdict dec_replay_settle(struct dec_replay *r)
+{
+	for (enum dec_verdict v;;) {
+		if (dec_replay_signal_is_due(r))
+			v = dec_replay_signal_stop(r, &r->engine);
+		else if (!dec_threads_current(r)->is_in_call && replay_is_blocking(r))
+			v = replay_syscall(r, &r->engine);
+		else
+			return DEC_GO;
+		if (v != DEC_GO)
+			return v;
+	}
+}
+
 /* ---- instructions for C ------------------------------------------------------------------ */
 
 static void replay_give_cpuid(struct dec_ctx *c, const uint32_t regs[4])

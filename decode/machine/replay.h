@@ -59,6 +59,7 @@ struct dec_replay {
 	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
 	bool has_left_in_call;	      ///< inside the system call there
 	uint64_t last_seq;	      ///< of the event before `next`
+	uint64_t last_ns;	      ///< when that was; 0: not known
 	uint64_t since;		      ///< the current thread has the CPU: position
 	struct dec_places_map places; ///< where threads were interrupted, by a trace
 	uint64_t n_places;	      ///< of them, those found by registers and signature
@@ -94,5 +95,9 @@ struct dec_replay {
  * registers set, first event fetched. @p log_full: as in struct dec_world. */
 struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 			    uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
+
+/** Let happen what lies between the last step and the next one: switches, a handler's
+ * beginning, a call that blocks. @return DEC_GO, or why the run cannot go on. */
+enum dec_verdict dec_replay_settle(struct dec_replay *r);
 
 #endif

@@ -21,6 +21,7 @@
 static void replay_fetch(struct dec_replay *r)
 {
 	r->last_seq = r->next.seq;
+	r->last_ns = r->next.at_ns ?: r->last_ns;
 	while (!r->is_log_at_end) {
 		struct err *err = cap_events_next(r->events, &r->next, &r->is_log_at_end);
 
@@ -118,19 +119,21 @@ static enum dec_verdict replay_arrange_exit(struct dec_replay *r, bool *is_done)
 
 static enum dec_verdict replay_arrange_syscall(struct dec_replay *r, bool *is_done)
 {
-	enum dec_verdict v;
+	struct replay_thread *t = dec_threads_current(r);
 
 	if (dec_threads_is_birth(r)) {
 		*is_done = dec_threads_can_begin(r);
 		return *is_done ? dec_threads_birth(r) : DEC_GO;
 	}
-	if (r->next.tid != dec_threads_current(r)->tid)
+	if (r->next.tid != t->tid)
 		return replay_out_of_order(r);
-	if (!dec_threads_current(r)->is_in_call)
-		return DEC_GO;
-	v = dec_replay_expect_syscall(r);
-	*is_done = true;
-	return v == DEC_GO ? dec_replay_complete(r) : v;
+	if (t->is_in_call) {
+		// It is over: the engine makes it, as it can stop in front of it.
+		t->is_in_call = false;
+		r->engine.unstopped_rip = r->engine.ctx->rip;
+		r->engine.unstopped_now = r->engine.now;
+	}
+	return DEC_GO;
 }
 
 /* The log is over. Where no thread can go on, so is the run. */

@@ -186,6 +186,17 @@ enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 	return replay_signal_deliver(r);
 }
 
+bool dec_replay_signal_is_due(const struct dec_replay *r)
+{
+	const struct dec_ctx *c = r->engine.ctx;
+	bool is_handler = r->next.kind == CAP_EV_SIGNAL && r->next.has_after &&
+			  !r->next.is_fatal && !replay_is_sync(&r->next);
+
+	return !r->is_log_at_end && (is_handler || r->next.kind == CAP_EV_SWITCH) &&
+	       r->engine.async_rip == c->rip && r->next.regs.rip == c->rip &&
+	       !memcmp(c->gpr, r->next.regs.gpr, sizeof(c->gpr));
+}
+
 enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e)
 {
 	return e->async_rip == e->ctx->rip ? dec_replay_arrange(ctx) : DEC_GO;

@@ -25,6 +25,10 @@ bool dec_replay_is_refused_call(struct dec_replay *r, uint64_t *next);
  * that runs. */
 enum dec_verdict dec_replay_signal_die(struct dec_replay *r);
 
+/** @return whether the event at hand, a switch or a handler's beginning, takes place where the
+ * guest stands, before its next instruction. */
+bool dec_replay_signal_is_due(const struct dec_replay *r);
+
 /** dec_world.stop_at: where a thread may have been interrupted. */
 enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e);
 

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
 #include "decode/machine/log.h"
 
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
@@ -312,12 +310,7 @@ static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				at += (ref->bytes + 7) & ~7u;
 		}
 	}
-	// Its one operand is a register; f3, REX, 0f ae.
-	if (insn->mnemonic == ZYDIS_MNEMONIC_WRFSBASE && insn->gpr_read) {
-		t->fs_base = rec->gpr[__builtin_ctz(insn->gpr_read)];
-		if ((insn->bytes[1] & 0xf8) != 0x48)
-			t->fs_base = (uint32_t)t->fs_base;
-	}
+	dec_log_follow_fs(rec, insn, &t->fs_base);
 	return trace_show(t, insn, time);
 }
 

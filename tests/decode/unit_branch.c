@@ -6,7 +6,9 @@
  * they begin; with one they end somehow, within their limit, and the same when repeated; and
  * alterations do what they say, which the altered program's own output tells.
  *
- * FAULTLINE_BRANCHES (12) random alterations of each program. time limit: 240
+ * FAULTLINE_BRANCHES (12) random alterations of each program.
+ *
+ * time limit: 240
  */
 #include <signal.h>
 #include <stdlib.h>

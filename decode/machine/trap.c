@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/machine/trap.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "decode/machine/log.h"
+
+// A stretch of the run that is searched at once: forward it grows from the one to the other.
+#define STRETCH_FIRST (UINT64_C(1) << 16)
+#define STRETCH_MOST (UINT64_C(1) << 26)
+// With conditions, of each place in it that they must be asked at.
+#define STRETCH_ASKED (UINT64_C(1) << 22)
+#define CHECKPOINTS_LAID 16 ///< at most, on the way to a stretch far from any
+
+#define ON_MEMORY (DEC_TRAP_READ | DEC_TRAP_WRITE)
+#define ON_INSTRUCTIONS (ON_MEMORY | DEC_TRAP_SYSCALL | DEC_TRAP_LOAD)
+
+struct search {
+	struct dec_machine *m;
+	const struct dec_trap *traps;
+	size_t n;
+	bool is_back, has_conditions;
+	unsigned on;	    ///< of all traps
+	uint64_t low, high; ///< what READ and WRITE are within
+	// Of what lies between two instructions, only what is at or behind the one and before
+	// the other.
+	uint64_t first, end;
+	struct log_reader reader;
+	uint32_t tid;
+	uint64_t fs_base;
+	VEC(struct dec_trapped) found;
+};
+
+/* ---- what the log says ------------------------------------------------------------------ */
+
+static struct err *keep(struct search *s, const struct dec_trapped *t)
+{
+	struct dec_trapped *to = NULL;
+
+	if (!(t->on & ON_INSTRUCTIONS) &&
+	    (t->position < s->first || t->position >= s->end))
+		return NULL;
+	if (s->found.size)
+		to = &s->found.data[s->found.size - 1];
+	if (!s->has_conditions && to && (!s->is_back || to->position == t->position)) {
+		// The first of the traps is told.
+		if (to->position == t->position && t->trap < to->trap)
+			*to = *t;
+		return NULL;
+	}
+	if (s->has_conditions || !to)
+		to = vec_push(&s->found);
+	if (!to)
+		return &err_nomem;
+	*to = *t;
+	return NULL;
+}
+
+/* Something happened: @p t has all but the trap. */
+static struct err *meet(struct search *s, struct dec_trapped *t)
+{
+	struct err *err = NULL;
+
+	t->tid = s->tid;
+	for (size_t i = 0; i < s->n && !err; i++) {
+		const struct dec_trap *trap = &s->traps[i];
+
+		if (!(trap->on & t->on) || (trap->tid && trap->tid != s->tid))
+			continue;
+		if (t->on == DEC_TRAP_EXECUTE && trap->addr != t->addr)
+			continue;
+		if (t->on & ON_MEMORY && (trap->addr >= t->addr + t->size ||
+					  t->addr >= trap->addr + trap->size))
+			continue;
+		if (t->on == DEC_TRAP_SYSCALL && trap->number >= 0 &&
+		    trap->number != t->number)
+			continue;
+		t->trap = i;
+		err = keep(s, t);
+	}
+	return err;
+}
+
+static struct err *execute(struct search *s, uint64_t rip, uint64_t position)
+{
+	struct dec_trapped t = { .on = DEC_TRAP_EXECUTE,
+				 .addr = rip,
+				 .position = position };
+
+	return s->on & DEC_TRAP_EXECUTE ? meet(s, &t) : NULL;
+}
+
+static struct err *access_memory(struct search *s, unsigned on, uint64_t addr,
+				 uint64_t size, uint64_t position, bool is_by_kernel)
+{
+	struct dec_trapped t = { .on = on,
+				 .addr = addr,
+				 .size = size,
+				 .position = position,
+				 .is_by_kernel = is_by_kernel };
+
+	return s->on & on && addr < s->high && addr + size > s->low ? meet(s, &t) : NULL;
+}
+
+/** What of a block may be stopped at, in the order of its instructions. */
+struct plan {
+	uint32_t n;
+	struct {
+		uint8_t insn, mem;
+		uint8_t on;
+		bool is_fs;
+	} at[];
+};
+
+static struct plan *make_plan(const struct search *s, const struct log_block *b)
+{
+	struct plan *p =
+		malloc(sizeof(*p) + b->n_insns * (1 + 2 * DEC_MEMS) * sizeof(p->at[0]));
+
+	if (!p)
+		return NULL;
+	p->n = 0;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		const struct dec_insn *insn = &b->insn[i];
+
+		for (size_t k = 0; k < s->n; k++) {
+			if (s->traps[k].on & DEC_TRAP_EXECUTE &&
+			    s->traps[k].addr == insn->rip) {
+				p->at[p->n].insn = i;
+				p->at[p->n++].on = DEC_TRAP_EXECUTE;
+				break;
+			}
+		}
+		for (int m = 0; m < insn->n_mem; m++) {
+			const struct dec_mem *mem = &insn->mem[m];
+			unsigned on = (mem->is_read ? DEC_TRAP_READ : 0) |
+				      (mem->is_write ? DEC_TRAP_WRITE : 0);
+
+			if (!(on & s->on))
+				continue;
+			p->at[p->n].insn = i;
+			p->at[p->n].mem = m;
+			p->at[p->n].is_fs = mem->is_fs;
+			p->at[p->n++].on = on;
+		}
+	}
+	return p;
+}
+
+static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
+			    uint32_t n_ran, uint64_t time)
+{
+	struct search *s = ctx;
+	const struct plan *p = b->user ?: (b->user = make_plan(s, b));
+	struct err *err = p ? NULL : &err_nomem;
+
+	for (uint32_t k = 0; !err && k < p->n && p->at[k].insn < n_ran; k++) {
+		uint32_t i = p->at[k].insn;
+		uint64_t addr, size;
+
+		if (p->at[k].on == DEC_TRAP_EXECUTE) {
+			err = execute(s, b->insn[i].rip, time + i);
+			continue;
+		}
+		addr = dec_log_address(b, i, p->at[k].mem, rec);
+		if (p->at[k].is_fs)
+			addr += s->fs_base;
+		size = b->insn[i].mem[p->at[k].mem].size;
+		if (addr >= s->high || addr + size <= s->low)
+			continue;
+		for (unsigned on = DEC_TRAP_READ; on <= DEC_TRAP_WRITE && !err; on <<= 1)
+			if (p->at[k].on & on)
+				err = access_memory(s, on, addr, size, time + i, false);
+	}
+	return err;
+}
+
+static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
+			   const struct dec_insn *insn, uint64_t time)
+{
+	const uint8_t *at = (const uint8_t *)(rec + 1),
+		      *end = (const uint8_t *)rec + rec->size;
+	struct search *s = ctx;
+	struct err *err = execute(s, rec->rip, time);
+
+	dec_log_follow_fs(rec, insn, &s->fs_base);
+	for (int i = 0; i < rec->n_refs && !err; i++) {
+		const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
+
+		if (end - at < (long)sizeof(*ref))
+			break;
+		at += sizeof(*ref);
+		if (!ref->is_far)
+			at += (ref->bytes + 7) & ~7ull;
+		if (ref->is_mem)
+			err = access_memory(s,
+					    ref->is_def ? DEC_TRAP_WRITE : DEC_TRAP_READ,
+					    ref->addr, ref->bytes, time, false);
+	}
+	return err;
+}
+
+static struct err *on_state(struct search *s, const struct dec_rec *rec, uint64_t time)
+{
+	struct dec_trapped t = { .on = DEC_TRAP_SIGNAL, .position = time };
+	uint64_t len = rec->value[18], why = rec->value[20];
+
+	s->fs_base = rec->value[17];
+	if (len) // an instruction that C answered
+		return execute(s, rec->value[16] - len, time);
+	return why == DEC_STATE_SIGNAL ? meet(s, &t) : NULL;
+}
+
+static struct err *on_syscall(struct search *s, const struct dec_rec *rec, uint64_t time)
+{
+	struct dec_trapped t = { .on = DEC_TRAP_SYSCALL,
+				 .position = time,
+				 .number = rec->value[0] };
+	struct err *err = execute(s, rec->value[2], time);
+
+	s->fs_base = rec->value[13];
+	if (!err)
+		err = meet(s, &t);
+	if (err || rec->value[0] != SYS_mmap || rec->value[1] > -4096ull ||
+	    !(rec->value[5] & PROT_EXEC) || rec->value[6] & MAP_ANONYMOUS)
+		return err;
+	t.on = DEC_TRAP_LOAD;
+	t.addr = rec->value[1];
+	t.size = rec->value[4];
+	return meet(s, &t);
+}
+
+static struct err *on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
+	struct dec_trapped t = { .on = DEC_TRAP_SWITCH, .position = time };
+	struct search *s = ctx;
+	bool is_first;
+
+	switch (rec->id) {
+	case DEC_REC_STATE:
+		return on_state(s, rec, time);
+	case DEC_REC_SYSCALL:
+		return on_syscall(s, rec, time);
+	case DEC_REC_THREAD:
+		is_first = !s->tid || s->tid == rec->value[0];
+		s->tid = rec->value[0];
+		return is_first ? NULL : meet(s, &t);
+	case DEC_REC_WRITE:
+		// What an instruction writes in bulk is among its references.
+		return w->by_insn ? NULL :
+				    access_memory(s, DEC_TRAP_WRITE, w->addr, w->n_bytes,
+						  time ? time - 1 : 0, true);
+	default:
+		return NULL;
+	}
+}
+
+static struct err *feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	const struct log_sink sink = { ctx, on_block, on_slow, on_other };
+	struct search *s = ctx;
+
+	return dec_log_reader_feed(&s->reader, &sink, log, bytes);
+}
+
+/* ---- a stretch ----------------------------------------------------------------------------- */
+
+/* Run on; others' breakpoints and stops are passed by. */
+static struct err *run(struct search *s, uint64_t position, struct dec_where *ret)
+{
+	struct err *err;
+
+	do
+		err = dec_machine_run(s->m, position, ret);
+	while (!err && (ret->at == DEC_AT_BREAK || ret->at == DEC_AT_MAP) &&
+	       ret->position < position);
+	return err;
+}
+
+static struct err *go(struct search *s, uint64_t position, struct dec_where *ret)
+{
+	struct err *err = dec_machine_seek(s->m, position, ret);
+
+	return err ? err : run(s, position, ret);
+}
+
+/* List what is met from @p from to before @p to. @p ret: where the machine stands then. */
+static struct err *list(struct search *s, uint64_t from, uint64_t to,
+			struct dec_where *ret)
+{
+	enum dec_log_mode mode = s->on & ON_MEMORY ? DEC_LOG_ADDRESSES : DEC_LOG_FLOW;
+	struct err *err = go(s, from, ret), *off;
+
+	if (err || ret->position != from)
+		return err;
+	s->found.size = 0;
+	s->tid = 0;
+	dec_log_reader_init(&s->reader, mode, from);
+	err = dec_machine_log(s->m, mode, feed, s);
+	if (!err)
+		err = run(s, to, ret); // not from a checkpoint in between
+	off = dec_machine_log(s->m, DEC_LOG_NONE, NULL, NULL);
+	dec_log_reader_deinit(&s->reader);
+	if (!err)
+		return off;
+	err_destroy(off);
+	return err;
+}
+
+/* @return of what was listed that whose condition holds: forward the first, backward the last;
+ * NULL: none does. */
+static struct err *choose(struct search *s, const struct dec_trapped **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < s->found.size && (s->is_back || !*ret); i++) {
+		const struct dec_trapped *t = &s->found.data[i];
+		const struct dec_trap *trap = &s->traps[t->trap];
+		struct dec_where w;
+		struct err *err;
+
+		if (trap->holds) {
+			err = go(s, t->position + !!(t->on & ON_INSTRUCTIONS), &w);
+			if (err)
+				return err;
+		}
+		if (!trap->holds || trap->holds(trap->ctx, s->m))
+			*ret = t;
+	}
+	return NULL;
+}
+
+static struct err *stop_at(struct search *s, const struct dec_trapped *t,
+			   struct dec_trapped *ret)
+{
+	*ret = *t;
+	return go(s, t->position + (!s->is_back && t->on & ON_INSTRUCTIONS), &ret->where);
+}
+
+static struct err *start(struct search *s)
+{
+	s->low = UINT64_MAX;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct dec_trap *t = &s->traps[i];
+
+		s->on |= t->on;
+		s->has_conditions |= t->holds != NULL;
+		if (!(t->on & ON_MEMORY))
+			continue;
+		if (!t->size || t->addr + t->size < t->addr)
+			return err_new(ERR_USAGE, "cannot watch %lu bytes at %#lx",
+				       t->size, t->addr);
+		s->low = t->addr < s->low ? t->addr : s->low;
+		s->high = t->addr + t->size > s->high ? t->addr + t->size : s->high;
+	}
+	return NULL;
+}
+
+/* ---- both ways --------------------------------------------------------------------------- */
+
+static struct err *search_forward(struct search *s, uint64_t until,
+				  struct dec_trapped *ret)
+{
+	uint64_t most = s->has_conditions ? STRETCH_ASKED : STRETCH_MOST,
+		 n = STRETCH_FIRST;
+	uint64_t from = ret->where.position;
+	const struct dec_trapped *t = NULL;
+	struct err *err = NULL;
+
+	s->first = from + 1;
+	s->end = UINT64_MAX;
+	for (; !err && !t && from < until; n = 4 * n < most ? 4 * n : most) {
+		uint64_t to = until - from > n ? from + n : until;
+
+		err = dec_machine_checkpoint(s->m);
+		if (!err)
+			err = list(s, from, to, &ret->where);
+		if (!err)
+			err = choose(s, &t);
+		if (!err && !t && ret->where.at != DEC_AT_POSITION)
+			break;
+		// Conditions moved it.
+		if (!err && !t && s->found.size)
+			err = go(s, to, &ret->where);
+		from = to;
+	}
+	return err || !t ? err : stop_at(s, t, ret);
+}
+
+/* The checkpoint before @p end, or one that is laid between. */
+static struct err *near_checkpoint(struct search *s, uint64_t since, uint64_t end,
+				   uint64_t *ret)
+{
+	uint64_t most = s->has_conditions ? STRETCH_ASKED : STRETCH_MOST, at, n;
+	struct dec_where w;
+	struct err *err = NULL;
+
+	at = dec_machine_checkpoint_before(s->m, end);
+	at = at > since ? at : since;
+	n = (end - at) / most;
+	n = n < CHECKPOINTS_LAID ? n : CHECKPOINTS_LAID;
+	for (uint64_t i = 0; i < n && !err; i++) {
+		err = go(s, at + (end - at) / (n + 1) * (i + 1), &w);
+		if (!err)
+			err = dec_machine_checkpoint(s->m);
+	}
+	*ret = dec_machine_checkpoint_before(s->m, end);
+	*ret = *ret > since ? *ret : since;
+	return err;
+}
+
+static struct err *search_back(struct search *s, uint64_t since, struct dec_trapped *ret)
+{
+	uint64_t end = ret->where.position, from;
+	const struct dec_trapped *t = NULL;
+	struct err *err = NULL;
+
+	s->is_back = true;
+	s->first = since;
+	s->end = end;
+	while (!err && !t && end > since) {
+		err = near_checkpoint(s, since, end, &from);
+		if (!err)
+			err = list(s, from, end, &ret->where);
+		if (!err)
+			err = choose(s, &t);
+		end = from;
+	}
+	if (err)
+		return err;
+	return t ? stop_at(s, t, ret) : go(s, since, &ret->where);
+}
+
+static struct err *search(struct dec_machine *m, const struct dec_trap *traps, size_t n,
+			  uint64_t to, bool is_back, struct dec_trapped *ret)
+{
+	struct search s = { .m = m, .traps = traps, .n = n };
+	struct err *err = start(&s);
+
+	*ret = (struct dec_trapped){ .trap = SIZE_MAX };
+	if (!err)
+		err = dec_machine_run(m, 0, &ret->where); // tells where it stands
+	if (!err)
+		err = is_back ? search_back(&s, to, ret) : search_forward(&s, to, ret);
+	vec_deinit(&s.found);
+	return err;
+}
+
+struct err *dec_machine_forward(struct dec_machine *m, const struct dec_trap *traps,
+				size_t n, uint64_t until, struct dec_trapped *ret)
+{
+	return search(m, traps, n, until, false, ret);
+}
+
+struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
+			     size_t n, uint64_t since, struct dec_trapped *ret)
+{
+	return search(m, traps, n, since, true, ret);
+}

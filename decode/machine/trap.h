@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Breakpoints, watchpoints and events to stop at, any number of them, in both directions. They
+ * are found in the machine's log, a stretch of the run at a time, so a watched variable costs no
+ * single steps, and going back costs a run from the nearest checkpoint.
+ *
+ * What a thread does by an instruction (read, write, a system call, a mapping) has that
+ * instruction's position: forward the machine stands behind it, backward before it, so that the
+ * other direction finds it again. What is there between two instructions (one about to be
+ * executed, a handler that begins, a thread that goes on) has the later one's position, and the
+ * machine stands there, in that handler or thread.
+ */
+#ifndef DECODE_MACHINE_TRAP_H
+#define DECODE_MACHINE_TRAP_H
+
+#include "decode/machine/machine.h"
+
+/** On what to stop. Bits: a watchpoint for any access is DEC_TRAP_READ | DEC_TRAP_WRITE. */
+enum dec_trap_on {
+	DEC_TRAP_EXECUTE = 1, ///< the instruction at addr, before it is executed
+	DEC_TRAP_READ = 2,    ///< memory [addr, addr + size), by the program
+	DEC_TRAP_WRITE = 4,   ///< the same, by the program or the kernel
+	DEC_TRAP_SYSCALL = 8, ///< a system call (that was answered, or ended its thread)
+	DEC_TRAP_SIGNAL = 16, ///< a handler begins
+	DEC_TRAP_SWITCH = 32, ///< another thread goes on
+	DEC_TRAP_LOAD = 64,   ///< a file is mapped executable
+};
+
+/** Where to stop. */
+struct dec_trap {
+	unsigned on; ///< enum dec_trap_on
+	uint64_t addr;
+	uint64_t size;	///< READ, WRITE: bytes, from 1
+	int64_t number; ///< SYSCALL: which; -1: any
+	uint32_t tid;	///< only by this thread (SWITCH: to it); 0: any
+	/** A condition, or NULL: asked where the machine stands behind the access or call, or at
+	 * the instant of the others, in both directions. It may read the machine, not move it. */
+	bool (*holds)(void *ctx, struct dec_machine *m);
+	void *ctx;
+};
+
+/** What was stopped at. */
+struct dec_trapped {
+	size_t trap; ///< index; SIZE_MAX: none
+	unsigned on; ///< one of its bits
+	uint64_t position;
+	uint32_t tid;
+	uint64_t addr, size;	///< READ, WRITE: of the access; LOAD: of the mapping
+	int64_t number;		///< SYSCALL
+	bool is_by_kernel;	///< WRITE: for a system call or a handler's frame
+	struct dec_where where; ///< where the machine stands
+};
+
+/**
+ * Run forward to the next of @p traps, up to @p until.
+ *
+ * Where several are at one position, the first of @p traps is told. Without one the machine
+ * stands at @p until, or where the run ended.
+ *
+ * @return ERR_USAGE (a trap that cannot be), as dec_machine_seek().
+ */
+struct err *dec_machine_forward(struct dec_machine *m, const struct dec_trap *traps,
+				size_t n, uint64_t until, struct dec_trapped *ret);
+
+/** Run back to the last of @p traps before where @p m stands, down to @p since. Without one the
+ * machine stands at @p since. Lays checkpoints. As dec_machine_forward(). */
+struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
+			     size_t n, uint64_t since, struct dec_trapped *ret);
+
+#endif
