@@ -120,6 +120,7 @@ struct bench_work_kind {
 	uint64_t growth_count; ///< at factor 1 of the suite growth; quick: a quarter
 	double record_limit;   ///< wanted ratio of recording to native, start-up apart
 	bool is_replayed;      ///< part of the suites replay and decode
+	bool is_only_replayed; ///< part of the suite replay alone
 	bool is_tiny;	       ///< for the slowest peers
 };
 
@@ -143,7 +144,7 @@ struct err *bench_work_make(struct bench *b, const struct bench_work_kind *kind,
 			    uint64_t count, struct bench_work *ret);
 
 /** All works, in the size that the options want. */
-#define BENCH_WORKS 12
+#define BENCH_WORKS 16
 struct err *bench_works_make(struct bench *b);
 
 /** @return the path of @p program in PATH (or itself when it has a slash), in the arena;

@@ -86,7 +86,7 @@ struct err *bench_suite_replay(struct bench *b)
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < b->n_works && !err; i++)
-		if (b->works[i].kind->is_replayed)
+		if (b->works[i].kind->is_replayed || b->works[i].kind->is_only_replayed)
 			err = work_replay(b, &b->works[i]);
 	return err;
 }

@@ -83,6 +83,7 @@ struct child_shared {
 	_Atomic uint32_t bell;	       ///< futex word of the parent
 	_Atomic uint32_t log_bytes[2]; ///< filled bytes; 0: the child's to fill
 	_Atomic uint64_t position;     ///< roughly where the running child is
+	uint32_t ctx_places; ///< the program wanted so many of them: see dec_ctx_skip()
 	struct child_slot slot[CHILD_SLOTS];
 	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];
 };

@@ -212,6 +212,8 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 		 fd < 0 ? flags | MAP_ANONYMOUS : flags, fd,
 		 fd < 0 ? 0 : offset) == MAP_FAILED) {
 		g->has_collided = errno == EEXIST;
+		g->has_met_ctx = g->has_collided &&
+				 ctx_is_in(g->engine->ctx, start, size);
 		return err_errno("cannot map guest memory %#lx+%#lx", start, size);
 	}
 	return guest_add(g, start, end, prot);

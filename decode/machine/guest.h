@@ -49,6 +49,7 @@ struct dec_guest {
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
 	int alias_fd;		  ///< the memory file; 0 = not needed yet
 	bool has_collided;	  ///< an error was a collision (invariant 1)
+	bool has_met_ctx;	  ///< and that with the engine's context
 	size_t last_hit;	  ///< into ranges: where the last look-up ended
 };
 

@@ -230,7 +230,7 @@ static bool native_emit(struct rec_native *n, struct rec_form *f)
 					0x5d, 0x41, 0x5c, 0x5d, 0x5b };
 	static const uint8_t vzeroupper[] = { 0xc5, 0xf8, 0x77 };
 	uint8_t *room = native_room(n);
-	struct dec_emit e = { room };
+	struct dec_emit e = { .p = room };
 	int base = native_spare(f);
 
 	if (!room || base < 0 || !native_fits(n, f))

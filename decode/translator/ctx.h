@@ -3,7 +3,8 @@
 
 /**
  * @file
- * The context that emitted code and C share, addressed through gs while the guest runs.
+ * The context that emitted code and C share. While the guest runs gs holds it; emitted code
+ * addresses it by where it lies when that is below 2 GiB (ctx.c).
  * Offsets are numbers because the assembly in enter.S uses them; the asserts below
  * pin them to the struct.
  */
@@ -14,11 +15,9 @@
 #define CTX_RIP 0x080
 #define CTX_RFLAGS 0x088
 #define CTX_FS_BASE 0x090
-#define CTX_BUDGET 0x098
 #define CTX_SPILL 0x0a0
 #define CTX_LOG 0x0c0
 #define CTX_IND 0x0c8
-#define CTX_IND_HOST 0x0d0
 #define CTX_EXIT_ID 0x0d8
 #define CTX_LACKS 0xdc
 #define CTX_COMMON 0x0e0
@@ -36,8 +35,9 @@
 #define CTX_XSAVE 0x140
 #define CTX_XSAVE_BYTES 0xac0
 #define CTX_ASYNC 0xc00
-#define CTX_KEYS 0x1000
-#define CTX_HOSTS 0x81000
+#define CTX_BUDGET 0xc80
+#define CTX_CELLS 4
+#define CTX_TARGETS 0x1000
 #define CTX_BYTES 0x101000
 
 // Bits of lacks: what this CPU or kernel has not.
@@ -46,6 +46,7 @@
 
 #ifndef __ASSEMBLER__
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,11 +58,11 @@
 struct dec_ctx {
 	uint64_t gpr[16]; ///< guest registers while C runs
 	uint64_t rip, rflags, fs_base;
-	int64_t budget;	   ///< instructions that may still run
+	uint64_t pad0;
 	uint64_t spill[4]; ///< guest registers that emitted code borrows
 	uint64_t log;	   ///< where the next block's record goes
 	uint64_t ind;	   ///< guest target of an indirect branch
-	uint64_t ind_host;
+	uint64_t pad1;
 	uint32_t exit_id; ///< index into the engine's exits
 	uint32_t lacks;	  ///< CTX_LACKS_*
 	uint64_t common;  ///< address of dec_exit or dec_exit_integer
@@ -74,11 +75,16 @@ struct dec_ctx {
 	uint64_t pkru;	  ///< the guest's protection keys; not enforced
 	uint8_t xsave[CTX_XSAVE_BYTES]; ///< 64-byte aligned XSAVE area
 	uint64_t async_gpr[16]; ///< registers at which dec_engine_set_async() stops
-	uint8_t pad2[CTX_KEYS - CTX_ASYNC - 16 * 8];
+	/** Instructions that may still run: their sum. Each block counts in one of them; a
+	 * single one would be a chain through all that runs. */
+	int64_t budget[CTX_CELLS];
+	uint8_t pad2[CTX_TARGETS - CTX_BUDGET - CTX_CELLS * 8];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
-	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). */
-	uint64_t keys[65536];
-	uint64_t hosts[65536];
+	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). Side by side:
+	 * one line of the cache for each. */
+	struct dec_target {
+		uint64_t key, host;
+	} targets[65536];
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -94,11 +100,9 @@ CTX_PIN(gpr, CTX_GPR);
 CTX_PIN(rip, CTX_RIP);
 CTX_PIN(rflags, CTX_RFLAGS);
 CTX_PIN(fs_base, CTX_FS_BASE);
-CTX_PIN(budget, CTX_BUDGET);
 CTX_PIN(spill, CTX_SPILL);
 CTX_PIN(log, CTX_LOG);
 CTX_PIN(ind, CTX_IND);
-CTX_PIN(ind_host, CTX_IND_HOST);
 CTX_PIN(exit_id, CTX_EXIT_ID);
 CTX_PIN(lacks, CTX_LACKS);
 CTX_PIN(common, CTX_COMMON);
@@ -115,9 +119,21 @@ CTX_PIN(gs_base, CTX_GS_BASE);
 CTX_PIN(pkru, CTX_PKRU);
 CTX_PIN(xsave, CTX_XSAVE);
 CTX_PIN(async_gpr, CTX_ASYNC);
-CTX_PIN(keys, CTX_KEYS);
-CTX_PIN(hosts, CTX_HOSTS);
+CTX_PIN(budget, CTX_BUDGET);
+CTX_PIN(targets, CTX_TARGETS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
+
+/** @return a new context, all zeros; private memory. NULL: no memory. */
+struct dec_ctx *dec_ctx_create(void);
+
+/** Do not try the first @p n places below 2 GiB from now on: the guest wants them. */
+void dec_ctx_skip(unsigned n);
+
+/** @return whether [addr, addr+size) has a byte of @p c. */
+static inline bool ctx_is_in(const struct dec_ctx *c, uint64_t addr, uint64_t size)
+{
+	return addr < (uint64_t)c + sizeof(*c) && (uint64_t)c < addr + size;
+}
 
 /** Run the guest from ctx->entry until an exit; gs must hold @p ctx. */
 void dec_enter(struct dec_ctx *ctx);

@@ -4,7 +4,9 @@
 /**
  * @file
  * The few x86-64 encodings that the translator emits around guest instructions. None of
- * them changes a flag unless its name says so. `gs` operands address struct dec_ctx.
+ * them changes a flag unless its name says so. `ctx` operands address struct dec_ctx: by
+ * its address where that is below 2 GiB, otherwise through gs. On AMD a store to a segment
+ * whose base is not zero is not forwarded fast to the load behind it (4 times the cost).
  * Encodings: Intel SDM volume 2.
  */
 #ifndef DECODE_TRANSLATOR_EMIT_H
@@ -13,11 +15,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "decode/translator/ctx.h"
 #include "decode/x86/insn.h"
 
 struct dec_emit {
-	uint8_t *p; ///< next byte; the caller made sure of the room
+	uint8_t *p;   ///< next byte; the caller made sure of the room
+	uint32_t ctx; ///< the context's address; 0: not below 2 GiB
 };
+
+/** @return an emitter at @p p, for code that uses context @p ctx. */
+static inline struct dec_emit emit_start(uint8_t *p, const struct dec_ctx *ctx)
+{
+	uint64_t at = (uint64_t)ctx;
+
+	return (struct dec_emit){ p, at < 0x80000000 ? at : 0 };
+}
 
 static inline void emit_bytes(struct dec_emit *e, const void *bytes, size_t n)
 {
@@ -40,68 +52,83 @@ static inline void emit_u64(struct dec_emit *e, uint64_t v)
 	emit_bytes(e, &v, 8);
 }
 
-/* ModRM, SIB and disp32 of gs:[off]. */
+/* The prefix of an instruction that addresses the context. */
+static inline void emit_ctx_prefix(struct dec_emit *e)
+{
+	if (!e->ctx)
+		emit_u8(e, 0x65);
+}
+
+/* ModRM, SIB and disp32 of ctx:[off]. */
 static inline void emit_abs(struct dec_emit *e, int reg, uint32_t off)
 {
 	emit_u8(e, (reg & 7) << 3 | 4);
 	emit_u8(e, 0x25);
-	emit_u32(e, off);
+	emit_u32(e, e->ctx + off);
 }
 
-/* One instruction `opcode reg, gs:[off]` with REX.W. */
-static inline void emit_gs_op(struct dec_emit *e, uint8_t opcode, int reg, uint32_t off)
+/* One instruction `opcode reg, ctx:[off]` with REX.W. */
+static inline void emit_ctx_op(struct dec_emit *e, uint8_t opcode, int reg, uint32_t off)
 {
-	emit_u8(e, 0x65);
+	emit_ctx_prefix(e);
 	emit_u8(e, 0x48 | (reg >> 3) << 2);
 	emit_u8(e, opcode);
 	emit_abs(e, reg, off);
 }
 
-/** mov gs:[off], reg */
-static inline void emit_gs_store(struct dec_emit *e, uint32_t off, int reg)
+/** mov ctx:[off], reg */
+static inline void emit_ctx_store(struct dec_emit *e, uint32_t off, int reg)
 {
-	emit_gs_op(e, 0x89, reg, off);
+	emit_ctx_op(e, 0x89, reg, off);
 }
 
-/** mov reg, gs:[off] */
-static inline void emit_gs_load(struct dec_emit *e, int reg, uint32_t off)
+/** mov reg, ctx:[off] */
+static inline void emit_ctx_load(struct dec_emit *e, int reg, uint32_t off)
 {
-	emit_gs_op(e, 0x8b, reg, off);
+	emit_ctx_op(e, 0x8b, reg, off);
 }
 
-/** mov dword gs:[off], imm */
-static inline void emit_gs_store_imm32(struct dec_emit *e, uint32_t off, uint32_t imm)
+/** mov dword ctx:[off], imm */
+static inline void emit_ctx_store_imm32(struct dec_emit *e, uint32_t off, uint32_t imm)
 {
-	emit_u8(e, 0x65);
+	emit_ctx_prefix(e);
 	emit_u8(e, 0xc7);
 	emit_abs(e, 0, off);
 	emit_u32(e, imm);
 }
 
-/** sub qword gs:[off], imm; changes flags */
-static inline void emit_gs_sub_flags(struct dec_emit *e, uint32_t off, uint8_t imm)
+/** sub qword ctx:[off], imm; changes flags */
+static inline void emit_ctx_sub_flags(struct dec_emit *e, uint32_t off, uint8_t imm)
 {
-	emit_u8(e, 0x65);
+	emit_ctx_prefix(e);
 	emit_u8(e, 0x48);
 	emit_u8(e, 0x83);
 	emit_abs(e, 5, off);
 	emit_u8(e, imm);
 }
 
-/** jmp qword gs:[off] */
-static inline void emit_gs_jmp(struct dec_emit *e, uint32_t off)
+/** jmp qword ctx:[off] */
+static inline void emit_ctx_jmp(struct dec_emit *e, uint32_t off)
 {
-	emit_u8(e, 0x65);
+	emit_ctx_prefix(e);
 	emit_u8(e, 0xff);
 	emit_abs(e, 4, off);
 }
 
-/** pop qword gs:[off] */
-static inline void emit_gs_pop(struct dec_emit *e, uint32_t off)
+/** mov rcx, ctx:[rcx*8+table] */
+static inline void emit_ctx_load_entry(struct dec_emit *e, uint32_t table)
 {
-	emit_u8(e, 0x65);
-	emit_u8(e, 0x8f);
-	emit_abs(e, 0, off);
+	emit_ctx_prefix(e);
+	emit_bytes(e, "\x48\x8b\x0c\xcd", 4);
+	emit_u32(e, e->ctx + table);
+}
+
+/** jmp ctx:[rcx*8+table] */
+static inline void emit_ctx_jmp_entry(struct dec_emit *e, uint32_t table)
+{
+	emit_ctx_prefix(e);
+	emit_bytes(e, "\xff\x24\xcd", 3);
+	emit_u32(e, e->ctx + table);
 }
 
 /** mov reg, imm64 */

@@ -110,6 +110,8 @@ static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
 
+	__cpuid(0, a, b, c, d);
+	e->n_cells = b == signature_INTEL_ebx ? 1 : CTX_CELLS;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {
@@ -132,9 +134,8 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 	struct err *err;
 
 	*e = (struct dec_engine){ .world = *world, .log_reg_hint = DEC_REG_NONE };
-	e->ctx = mmap(NULL, sizeof(*e->ctx), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->ctx == MAP_FAILED)
+	e->ctx = dec_ctx_create();
+	if (!e->ctx)
 		return &err_nomem;
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
@@ -162,7 +163,7 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
-	e->blocks.size = e->exits.size = e->insn_host.size = 0;
+	e->blocks.size = e->exits.size = e->insn_host.size = e->debits.size = 0;
 	e->n_gone = 0;
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
@@ -170,7 +171,7 @@ void dec_engine_flush(struct dec_engine *e)
 	}
 	// The key of an address that has another slot is never found.
 	for (size_t i = 0; i < 65536; i++)
-		e->ctx->keys[i] = -(uint64_t)(i + 1);
+		e->ctx->targets[i].key = -(uint64_t)(i + 1);
 	e->is_flushed = true;
 }
 
@@ -187,7 +188,7 @@ void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 
 void dec_engine_arm(struct engine_block *b, bool is_on)
 {
-	struct dec_emit at = { b->host + b->async_at };
+	struct dec_emit at = { .p = b->host + b->async_at };
 
 	assert(b->async_over && "a block made since the place became one");
 	if (is_on)
@@ -410,6 +411,18 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc)
 		       0;
 }
 
+/* How many of the instructions of block @p b are counted at host offset @p off. */
+static int engine_debited(const struct dec_engine *e, const struct engine_block *b,
+			  uint32_t off)
+{
+	const struct engine_debit *d = &e->debits.data[b->first_debit];
+	int n = 0;
+
+	for (int i = 0; i < b->n_debits && d[i].at <= off; i++)
+		n += d[i].n;
+	return n;
+}
+
 static enum dec_verdict engine_fault(struct dec_engine *e)
 {
 	struct dec_ctx *c = e->ctx;
@@ -420,11 +433,7 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	assert(b && b->n_insns && "a fault in emitted code lies in a block");
 	off = c->fault_pc - (uint64_t)b->host;
 	k = engine_insn_at(e, b, off);
-	// The budget was debited for the whole block once the check had passed.
-	if (off >= b->check_at)
-		c->budget += b->n_insns - k;
-	else
-		c->budget -= k;
+	c->budget[0] += engine_debited(e, b, off) - k;
 	c->rip = engine_insn_rip(b, k);
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
@@ -507,21 +516,46 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 	return dec_engine_step_slow(e);
 }
 
+/* So little is not divided: each block that runs would use up what its cell has. */
+#define ENGINE_UNDIVIDED 1024
+
+/* Of a little, all goes to the cell of @p b, the block that is entered: it at least runs,
+ * and the others leave at once. */
+static void engine_hand_out(struct dec_engine *e, const struct engine_block *b,
+			    int64_t budget)
+{
+	int64_t each = budget < ENGINE_UNDIVIDED ? 0 : budget / e->n_cells;
+
+	for (int i = 0; i < e->n_cells; i++)
+		e->ctx->budget[i] = each;
+	e->ctx->budget[b->cell] += budget - e->n_cells * each;
+}
+
+static int64_t engine_budget_left(const struct dec_engine *e)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < e->n_cells; i++)
+		sum += e->ctx->budget[i];
+	return sum;
+}
+
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
+	const struct engine_debit *d;
 	struct engine_block *b;
 	struct engine_exit *x;
 	enum dec_verdict v;
 
-	c->budget = budget;
+	engine_hand_out(e, &e->blocks.data[block], budget);
 	c->entry = (uint64_t)e->blocks.data[block].host;
 	dec_engine_go(e, &e->blocks.data[block]);
 	e->n_exits_taken++;
 	assert(c->canary == DEC_CANARY && "the guest left the machine's context alone");
 	if (c->exit_id == DEC_EXIT_FAULT) {
 		v = engine_fault(e);
-		e->now += budget - c->budget;
+		e->now += budget - engine_budget_left(e);
 		if (v == DEC_GO && engine_is_log_full(e)) {
 			dec_engine_log_flush(e);
 			return DEC_GO;
@@ -532,10 +566,11 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	b = &e->blocks.data[x->block];
 	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
-		c->budget += b->n_insns - b->check_insn;
-		engine_leave_middle(e, b, b->check_insn, b->check_at);
+		d = &e->debits.data[b->first_debit + x->debit];
+		c->budget[0] += engine_debited(e, b, d->at) - d->insn;
+		engine_leave_middle(e, b, d->insn, d->at);
 	}
-	e->now += budget - c->budget;
+	e->now += budget - engine_budget_left(e);
 	return DEC_GO;
 }
 
@@ -549,8 +584,8 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	if (x->kind == ENGINE_EXIT_DIRECT) {
 		engine_link(x, &e->blocks.data[x->block], b);
 	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
-		e->ctx->keys[slot] = -b->rip;
-		e->ctx->hosts[slot] = (uint64_t)b->host;
+		e->ctx->targets[slot] =
+			(struct dec_target){ -b->rip, (uint64_t)b->landing };
 	}
 }
 
@@ -650,9 +685,8 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 	while (e->now < until) {
 		uint64_t left = until - e->now;
 
-		// A block checks the budget in its middle, so that up to a block more than
-		// the budget may run; closer than that, go by single steps.
-		if (left < 2 * DEC_BLOCK_INSNS) {
+		// Closer than what may run beyond the budget, go by single steps.
+		if (left < ENGINE_OVERRUN + DEC_BLOCK_INSNS) {
 			uint64_t before = e->now;
 
 			if ((map_get(&e->breaks, e->ctx->rip) ||
@@ -666,7 +700,7 @@ enum dec_stop dec_engine_run(struct dec_engine *e, uint64_t until)
 					continue; // a fault that was resolved
 			}
 		} else {
-			v = engine_slice(e, left - DEC_BLOCK_INSNS, &is_break);
+			v = engine_slice(e, left - ENGINE_OVERRUN, &is_break);
 		}
 		if (v != DEC_GO)
 			return engine_verdict_stop(v);

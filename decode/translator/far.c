@@ -9,7 +9,7 @@
  *
  *	mov reg, address
  *	the instruction, with [reg] for [rip+displacement]
- *	mov reg, gs:[spill+24]
+ *	mov reg, ctx:[spill+24]
  *
  * Who leaves the block by a fault takes the value from there (engine_fault()).
  */
@@ -28,7 +28,7 @@ bool dec_translation_is_far(const struct translation *t, const struct dec_insn *
 
 uint8_t dec_translation_far_reg(uint32_t used)
 {
-	// Those whose ModRM needs neither a SIB byte nor a REX bit; rax carries the targets
+	// Those whose ModRM needs neither a SIB byte nor a REX bit; r11 carries the targets
 	// of branches.
 	static const uint8_t regs[] = { 3, 6, 7, 2, 1 };
 
@@ -68,5 +68,5 @@ void dec_translation_copy_far(struct translation *t, const struct dec_insn *insn
 	emit_mov_imm64(&t->out, reg, insn->rel_target);
 	emit_bytes(&t->out, bytes, modrm + 1);
 	emit_bytes(&t->out, bytes + rest, insn->len - rest);
-	emit_gs_load(&t->out, reg, CTX_SPILL + 24);
+	emit_ctx_load(&t->out, reg, CTX_SPILL + 24);
 }

@@ -21,7 +21,7 @@
 /* The bytes at @p entry become a jump to @p to. @return whether it reaches. */
 static bool forget_redirect(uint8_t *entry, const uint8_t *to)
 {
-	struct dec_emit at = { entry };
+	struct dec_emit at = { .p = entry };
 	int64_t rel = to - (entry + 5);
 
 	if (rel != (int32_t)rel)
@@ -50,8 +50,8 @@ static void forget_stub(struct dec_engine *e, uint32_t b, struct dec_emit *out)
 	uint32_t x = forget_exit(e, b, patch);
 
 	emit_patch_rel(patch, out->p);
-	emit_gs_store_imm32(out, CTX_EXIT_ID, x);
-	emit_gs_jmp(out, CTX_COMMON);
+	emit_ctx_store_imm32(out, CTX_EXIT_ID, x);
+	emit_ctx_jmp(out, CTX_COMMON);
 }
 
 /* @return false: no room, or too far. */
@@ -63,7 +63,7 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 
 	if (!arena)
 		return false;
-	out.p = arena->cursor;
+	out = emit_start(arena->cursor, e->ctx);
 	if (!forget_redirect(block->host, out.p))
 		return false;
 	forget_stub(e, b, &out);
@@ -71,8 +71,8 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 		// Who comes here holds the log pointer in the block's register.
 		if (!forget_redirect(block->fast, out.p))
 			return false;
-		emit_gs_store(&out, CTX_LOG, block->scratch[0]);
-		emit_gs_load(&out, block->scratch[0], CTX_SPILL);
+		emit_ctx_store(&out, CTX_LOG, block->scratch[0]);
+		emit_ctx_load(&out, block->scratch[0], CTX_SPILL);
 		forget_stub(e, b, &out);
 	}
 	arena->cursor = (uint8_t *)(((uintptr_t)out.p + 15) & ~15ull);

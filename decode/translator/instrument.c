@@ -4,8 +4,9 @@
 /*
  * What goes around the guest's instructions of a block:
  *
- *   - the budget check: `sub gs:[budget], n; js out`, placed before the first instruction
- *     that overwrites all flags anyway, so that no flag need be saved;
+ *   - the budget checks: `sub ctx:[budget], n; js out`, each placed before the first
+ *     instruction of its piece of the block that overwrites all flags anyway, so that no flag
+ *     need be saved;
  *   - the comparison of all registers where an asynchronous signal landed;
  *   - the log: up to three registers that the block does not use are borrowed (one points
  *     into the log), and each slot is one or two stores.
@@ -117,35 +118,60 @@ void dec_translation_choose_scratch(struct translation *t)
 
 /* ---- checks ------------------------------------------------------------------------ */
 
-int dec_translation_check_insn(const struct translation *t)
+/* The first instruction from @p from on before which all flags are dead; -1: none before a
+ * branch looks at them. */
+static int translation_dead(const struct translation *t, int from)
 {
-	for (int i = 0; i < t->n; i++) {
+	for (int i = from; i < t->n; i++) {
 		if (t->insn[i].kills_flags)
 			return i;
-		if (t->insn[i].reads_flags)
+		if (t->insn[i].reads_flags || dec_insn_ends_block(&t->insn[i]))
 			return -1;
 	}
 	return -1;
 }
 
-void dec_translation_check(struct translation *t, int before)
+int dec_translation_plan(struct translation *t)
+{
+	t->has_saved_flags = translation_dead(t, 0) < 0;
+	for (int from = 0, end; from < t->n; from = end) {
+		int at = translation_dead(t, from);
+
+		if (at < 0 && from)
+			return from;
+		for (end = from; end < t->n && !dec_insn_ends_block(&t->insn[end++]);)
+			;
+		t->debit[at < 0 ? 0 : at] = end - from;
+	}
+	return t->n;
+}
+
+/* The next check in the block, flags or not: each counts in another cell. */
+static void translation_count(struct translation *t, int before)
 {
 	enum { CC_S = 8 };
+	struct engine_debit *d = vec_push(&t->e->debits);
+	int i = t->block->n_debits++, cell = (t->block->cell + i) % t->e->n_cells;
+
+	assert(d && "out of memory for checks");
+	*d = (struct engine_debit){ t->out.p - t->block->host, t->debit[before], before };
+	emit_ctx_sub_flags(&t->out, CTX_BUDGET + 8 * cell, d->n);
+	t->check_patch[i] = emit_jcc_rel(&t->out, CC_S);
+}
+
+void dec_translation_check(struct translation *t, int before)
+{
 	struct dec_emit *o = &t->out;
 
-	t->block->check_insn = before < 0 ? 0 : before;
-	t->block->check_at = o->p - t->block->host;
-	t->has_saved_flags = before < 0;
-	if (t->has_saved_flags) { // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
-		emit_bytes(o, "\x9f\x0f\x90\xc0", 4);
+	if (before || !t->has_saved_flags) {
+		translation_count(t, before);
+		return;
 	}
-	emit_gs_sub_flags(o, CTX_BUDGET, t->n);
-	t->check_patch = emit_jcc_rel(o, CC_S);
-	if (t->has_saved_flags) { // add al, 127; sahf
-		emit_bytes(o, "\x04\x7f\x9e", 3);
-		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
-	}
+	emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
+	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
+	translation_count(t, before);
+	emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 }
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
@@ -166,25 +192,25 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	emit_jmp_rel(o);
 	t->block->is_async_blind = is_dead;
 	if (!is_dead) {
-		emit_gs_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
 		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-		emit_gs_store(o, CTX_SPILL + 16, CAP_RAX);
-		emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+		emit_ctx_store(o, CTX_SPILL + 16, CAP_RAX);
+		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 	}
 	for (size_t i = 0; i < sizeof(order); i++) {
 		if (ignore >> order[i] & 1)
 			continue;
-		// cmp reg, gs:[...]
-		emit_gs_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
+		// cmp reg, ctx:[...]
+		emit_ctx_op(o, 0x3b, order[i], CTX_ASYNC + 8 * order[i]);
 		miss[n++] = emit_jcc_rel(o, CC_NE);
 	}
 	for (int is_miss = 0; is_miss < 2; is_miss++) {
 		for (int i = 0; is_miss && i < n; i++)
 			emit_patch_rel(miss[i], o->p);
 		if (!is_dead) {
-			emit_gs_load(o, CAP_RAX, CTX_SPILL + 16);
+			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 16);
 			emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-			emit_gs_load(o, CAP_RAX, CTX_SPILL + 24);
+			emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
 		}
 		if (!is_miss) {
 			x = dec_translation_exit(t, ENGINE_EXIT_STOP, t->block->rip);
@@ -195,20 +221,21 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	dec_engine_arm(t->block, t->block->rip == t->e->async_rip);
 }
 
-void dec_translation_check_stub(struct translation *t)
+void dec_translation_check_stubs(struct translation *t)
 {
-	struct engine_exit *x;
+	for (int i = 0; i < t->block->n_debits; i++) {
+		struct engine_debit *d = &t->e->debits.data[t->block->first_debit + i];
+		struct engine_exit *x;
 
-	if (!t->check_patch)
-		return;
-	emit_patch_rel(t->check_patch, t->out.p);
-	if (t->has_saved_flags) {
-		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
-		emit_gs_load(&t->out, 0, CTX_SPILL + 24);
+		emit_patch_rel(t->check_patch[i], t->out.p);
+		if (!i && t->has_saved_flags) {
+			emit_bytes(&t->out, "\x04\x7f\x9e", 3);
+			emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
+		}
+		x = dec_translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[d->insn].rip);
+		x->debit = i;
+		dec_translation_stub(t, x);
 	}
-	x = dec_translation_exit(t, ENGINE_EXIT_BUDGET,
-				 t->insn[t->block->check_insn].rip);
-	dec_translation_stub(t, x);
 }
 
 /* ---- the log ------------------------------------------------------------------- */
@@ -253,11 +280,11 @@ static void translation_borrow(struct translation *t)
 {
 	struct engine_block *b = t->block;
 
-	emit_gs_store(&t->out, CTX_SPILL, b->scratch[0]);
-	emit_gs_load(&t->out, b->scratch[0], CTX_LOG);
+	emit_ctx_store(&t->out, CTX_SPILL, b->scratch[0]);
+	emit_ctx_load(&t->out, b->scratch[0], CTX_LOG);
 	b->fast = t->out.p;
 	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		emit_gs_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
+		emit_ctx_store(&t->out, CTX_SPILL + 8 * i, b->scratch[i]);
 	t->is_open = true;
 }
 
@@ -283,7 +310,7 @@ static void translation_header(struct translation *t)
 				continue;
 			// scratch[1] is free here: each such value comes from its spill.
 			from = b->scratch[1];
-			emit_gs_load(&t->out, from, CTX_SPILL + 8 * i);
+			emit_ctx_load(&t->out, from, CTX_SPILL + 8 * i);
 		}
 		emit_store(&t->out, b->scratch[0], t->log_at, from);
 	}
@@ -301,13 +328,13 @@ void dec_translation_advance(struct translation *t)
 	emit_lea(&t->out, b->scratch[0], &bumped);
 	b->advanced_at = t->out.p - b->host;
 	for (int i = 1; i < 3 && b->scratch[i] != DEC_REG_NONE; i++)
-		emit_gs_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
+		emit_ctx_load(&t->out, b->scratch[i], CTX_SPILL + 8 * i);
 }
 
 void dec_translation_give_back(struct translation *t)
 {
-	emit_gs_store(&t->out, CTX_LOG, t->block->scratch[0]);
-	emit_gs_load(&t->out, t->block->scratch[0], CTX_SPILL);
+	emit_ctx_store(&t->out, CTX_LOG, t->block->scratch[0]);
+	emit_ctx_load(&t->out, t->block->scratch[0], CTX_SPILL);
 }
 
 void dec_translation_close(struct translation *t)
@@ -409,12 +436,12 @@ void dec_translation_slots(struct translation *t, const struct dec_insn *insn,
 		t->known = known;
 }
 
-void dec_translation_open(struct translation *t, int check)
+void dec_translation_open(struct translation *t)
 {
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
 	if (!t->is_single && async)
-		translation_async_check(t, *async, check >= 0);
+		translation_async_check(t, *async, !t->has_saved_flags);
 	if (!t->n)
 		return;
 	if (t->is_logged)
@@ -422,10 +449,10 @@ void dec_translation_open(struct translation *t, int check)
 	// The fast entry would pass the check for the signal by.
 	if (async)
 		t->block->fast = NULL;
-	if (check <= 0)
-		dec_translation_check(t, check);
+	if (t->debit[0])
+		dec_translation_check(t, 0);
 	if (t->is_logged)
 		translation_header(t);
 	if (t->block->far_reg != DEC_REG_NONE)
-		emit_gs_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
+		emit_ctx_store(&t->out, CTX_SPILL + 24, t->block->far_reg);
 }

@@ -28,8 +28,8 @@ struct engine_exit *dec_translation_exit(struct translation *t, int kind, uint64
 
 void dec_translation_stub(struct translation *t, struct engine_exit *x)
 {
-	emit_gs_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
-	emit_gs_jmp(&t->out, CTX_COMMON);
+	emit_ctx_store_imm32(&t->out, CTX_EXIT_ID, x - t->e->exits.data);
+	emit_ctx_jmp(&t->out, CTX_COMMON);
 }
 
 /* ---- the guest's instructions ------------------------------------------------------ */
@@ -67,6 +67,33 @@ static void translation_end_special(struct translation *t, int kind, uint64_t ri
 	t->insn[t->n].rip = rip;
 }
 
+/* Does the block go on behind @p insn, a branch? Most that lead forward are not taken. What
+ * lies there may never run: the world is not told of it. */
+static bool translation_goes_on(const struct translation *t, const struct dec_insn *insn)
+{
+	return insn->flow == DEC_FLOW_JCC && !t->is_logged && !t->is_single &&
+	       !t->e->world.met && insn->target > insn->rip;
+}
+
+/* Is @p insn the first of its instruction set, and behind a branch? Such code is often there
+ * for other processors alone, and it is told which instruction sets a program used. */
+static bool translation_is_doubtful(const struct translation *t,
+				    const struct dec_insn *insn)
+{
+	bool is_known = t->e->isa[insn->isa >> 6] >> (insn->isa & 63) & 1;
+
+	return t->goes_beyond && !is_known;
+}
+
+/* End the block behind the branch before instruction @p n. */
+static void translation_cut(struct translation *t, int n)
+{
+	t->end_rip = t->insn[n].rip;
+	t->n = n;
+	t->has_special = false;
+	t->ends_in_branch = true;
+}
+
 /* Decode the block's instructions. */
 static void translation_decode(struct translation *t, uint64_t rip)
 {
@@ -96,13 +123,19 @@ static void translation_decode(struct translation *t, uint64_t rip)
 			return;
 		}
 		dec_engine_reduce(e, insn);
+		if (translation_is_doubtful(t, insn))
+			break;
 		e->isa[insn->isa >> 6] |= 1ull << (insn->isa & 63);
 		if (!dec_translation_regs_add(t, &regs, insn)) {
 			assert(t->n && "one instruction leaves three registers");
 			break;
 		}
 		rip += insn->len;
-		if (dec_insn_ends_block(insn)) {
+		if (!dec_insn_ends_block(insn))
+			continue;
+		t->goes_beyond = translation_goes_on(t, insn);
+		if (!t->goes_beyond) {
+			t->ends_in_branch = true;
 			t->n++;
 			break;
 		}
@@ -173,43 +206,58 @@ static void translation_place_const(struct translation *t, uint8_t *at, uint64_t
 	emit_u64(&t->out, value);
 }
 
-/* Branch to the guest address in gs:[ind], flags untouched. */
+/* mov rcx, the target's slot in the table of targets, in units of 8 bytes */
+static void translation_slot_of_target(struct dec_emit *o)
+{
+	emit_bytes(o, "\x41\x0f\xb7\xcb", 4); // movzx ecx, r11w
+	emit_bytes(o, "\x8d\x0c\x09", 3);     // lea ecx, [rcx+rcx]
+}
+
+/* The guest's registers again, and the target to ctx:[ind]: C looks for it. */
+static void translation_miss(struct translation *t, bool has_rcx)
+{
+	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
+	if (has_rcx)
+		emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+}
+
+/* Branch to the guest address in r11, whose own value is in spill[0]; flags untouched. Where
+ * it lands both registers are loaded: see translation_landing(). They are those in which
+ * neither an argument that matters nor a result is likely to be waited for. */
 static void translation_indirect(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
-	struct engine_exit *x;
 	uint8_t *hit;
 
 	// A single instruction must not run into the next block.
 	if (t->is_single) {
-		dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
+		translation_miss(t, false);
 		return;
 	}
-	emit_gs_store(o, CTX_SPILL + 0, CAP_RAX);
-	emit_gs_store(o, CTX_SPILL + 8, CAP_RCX);
-	emit_gs_load(o, CAP_RAX, CTX_IND);
-	emit_bytes(o, "\x0f\xb7\xc8", 3);	  // movzx ecx, ax
-	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+keys]
-	emit_u32(o, CTX_KEYS);
-	emit_bytes(o, "\x48\x8d\x0c\x01", 4); // lea rcx, [rcx+rax]
-	emit_bytes(o, "\xe3", 1);	      // jrcxz hit
+	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
+	translation_slot_of_target(o);
+	emit_ctx_load_entry(o, CTX_TARGETS + offsetof(struct dec_target, key));
+	emit_bytes(o, "\x4a\x8d\x0c\x19\xe3", 5); // lea rcx, [rcx+r11]; jrcxz hit
 	hit = o->p;
 	emit_u8(o, 0);
-	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
-	x = dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0);
-	dec_translation_stub(t, x);
+	translation_miss(t, true);
 	*hit = o->p - hit - 1;
-	emit_bytes(o, "\x0f\xb7\xc8", 3);
-	emit_bytes(o, "\x65\x48\x8b\x0c\xcd", 5); // mov rcx, gs:[rcx*8+hosts]
-	emit_u32(o, CTX_HOSTS);
-	emit_gs_store(o, CTX_IND_HOST, CAP_RCX);
-	emit_gs_load(o, CAP_RAX, CTX_SPILL + 0);
-	emit_gs_load(o, CAP_RCX, CTX_SPILL + 8);
-	emit_gs_jmp(o, CTX_IND_HOST);
+	translation_slot_of_target(o);
+	emit_ctx_jmp_entry(o, CTX_TARGETS + offsetof(struct dec_target, host));
 }
 
-/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W. */
+/* The entry for such branches, just before the other. */
+static void translation_landing(struct translation *t)
+{
+	t->block->landing = t->out.p;
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
+	t->block->host = t->out.p;
+}
+
+/* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W and REX.R. */
 static void translation_widen(struct dec_insn *mov, int i)
 {
 	struct dec_insn wide = *mov;
@@ -220,33 +268,43 @@ static void translation_widen(struct dec_insn *mov, int i)
 		if (memchr(mov->bytes, *keep, i))
 			wide.bytes[n++] = *keep;
 	}
-	wide.bytes[n++] = 0x48;
+	wide.bytes[n++] = 0x4c;
 	memcpy(wide.bytes + n, mov->bytes + i, mov->len - i);
 	wide.len = mov->len - i + n;
 	wide.rel_at += mov->rel_at ? n - i : 0;
 	*mov = wide;
 }
 
-/* Load the target operand of an indirect jump or call into gs:[ind]: the instruction's
- * own memory operand serves a `mov rax, r/m64`. */
+/* Load the target operand of an indirect jump or call into r11: the instruction's own memory
+ * operand serves a `mov r11, r/m64`. */
 static void translation_load_target(struct translation *t, const struct dec_insn *insn)
 {
 	struct dec_insn mov = *insn;
 	int i = 0;
 
-	// ff /2, ff /4 -> 8b with reg field 0: the ModRM byte keeps mod and rm.
+	// ff /2, ff /4 -> 8b with reg field 3: the ModRM byte keeps mod and rm.
 	while (mov.bytes[i] != 0xff)
 		i++;
 	mov.bytes[i] = 0x8b;
-	mov.bytes[i + 1] &= 0xc7;
+	mov.bytes[i + 1] = (mov.bytes[i + 1] & 0xc7) | 0x18;
 	if (i && (mov.bytes[i - 1] & 0xf0) == 0x40)
-		mov.bytes[i - 1] = (mov.bytes[i - 1] & ~4) | 8; // REX.W, not REX.R
+		mov.bytes[i - 1] |= 12; // REX.W, REX.R
 	else
 		translation_widen(&mov, i);
-	emit_gs_store(&t->out, CTX_SPILL + 0, CAP_RAX);
 	translation_copy(t, &mov);
-	emit_gs_store(&t->out, CTX_IND, CAP_RAX);
-	emit_gs_load(&t->out, CAP_RAX, CTX_SPILL + 0);
+}
+
+/* The call's push may fault: the target waits in ctx:[ind], r11 is the guest's. @return as
+ * translation_push_const(). */
+static uint8_t *translation_push_around(struct translation *t)
+{
+	uint8_t *constant;
+
+	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
+	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
+	constant = translation_push_const(t);
+	emit_ctx_load(&t->out, CAP_R11, CTX_IND);
+	return constant;
 }
 
 /* A return or an indirect branch, at the end of the block. */
@@ -258,12 +316,13 @@ static void translation_branch_indirect(struct translation *t,
 	uint16_t pops;
 
 	dec_translation_close(t);
+	emit_ctx_store(o, CTX_SPILL, CAP_R11);
 	if (insn->flow != DEC_FLOW_RET) {
 		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
-			constant = translation_push_const(t);
+			constant = translation_push_around(t);
 	} else {
-		emit_gs_pop(o, CTX_IND);
+		emit_bytes(o, "\x41\x5b", 2); // pop r11
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
 			memcpy(&pops, insn->bytes + insn->len - 2, 2);
 			// lea rsp, [rsp + imm16]
@@ -318,6 +377,22 @@ static void translation_branch(struct translation *t, const struct dec_insn *ins
 	}
 }
 
+/* The branch @p insn leads out of the block's middle. */
+static void translation_side(struct translation *t, const struct dec_insn *insn)
+{
+	t->side[t->n_sides++] = (struct translation_side){
+		.patch = emit_jcc_rel(&t->out, translation_condition(insn)),
+		.target = insn->target,
+	};
+}
+
+/* Where those branches lead, behind the block. */
+static void translation_sides(struct translation *t)
+{
+	for (int i = 0; i < t->n_sides; i++)
+		translation_goto(t, t->side[i].target, t->side[i].patch);
+}
+
 /* ---- the block ------------------------------------------------------------------ */
 
 /* What comes behind the last instruction when it is no branch. */
@@ -337,35 +412,46 @@ static void translation_fall_through(struct translation *t)
 	translation_goto(t, t->end_rip, next);
 }
 
+/* Instruction @p i and what goes around it; not of the branch that ends the block. */
+static void translation_insn(struct translation *t, int i)
+{
+	const struct dec_insn *insn = &t->insn[i];
+
+	if (dec_insn_ends_block(insn)) {
+		translation_side(t, insn);
+		return;
+	}
+	translation_copy(t, insn);
+	if (t->is_open)
+		dec_translation_slots(t, insn, t->known, true);
+}
+
 static void translation_emit(struct translation *t)
 {
 	struct dec_engine *e = t->e;
-	int check = dec_translation_check_insn(t);
 
-	dec_translation_open(t, check);
+	dec_translation_open(t);
 	for (int i = 0; i < t->n; i++) {
-		struct dec_insn *insn = &t->insn[i];
 		uint32_t *host = vec_push(&e->insn_host);
 
 		assert(host);
-		if (i == check && check > 0)
-			dec_translation_check(t, check);
+		if (t->debit[i] && i)
+			dec_translation_check(t, i);
 		*host = t->out.p - t->block->host;
 		if (t->is_open)
-			dec_translation_slots(t, insn, t->known, false);
-		if (dec_insn_ends_block(insn)) {
-			if (t->is_open)
-				dec_translation_advance(t);
-			translation_branch(t, insn);
-			dec_translation_check_stub(t);
-			return;
-		}
-		translation_copy(t, insn);
-		if (t->is_open)
-			dec_translation_slots(t, insn, t->known, true);
+			dec_translation_slots(t, &t->insn[i], t->known, false);
+		if (i < t->n - 1 || !t->ends_in_branch)
+			translation_insn(t, i);
 	}
-	translation_fall_through(t);
-	dec_translation_check_stub(t);
+	if (!t->ends_in_branch) {
+		translation_fall_through(t);
+	} else {
+		if (t->is_open)
+			dec_translation_advance(t);
+		translation_branch(t, &t->insn[t->n - 1]);
+	}
+	translation_sides(t);
+	dec_translation_check_stubs(t);
 }
 
 /* Behind all bytes that the block was made of; of what is no instruction, the first. */
@@ -380,6 +466,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 {
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	struct translation t = { .e = e, .is_single = is_single };
+	int n;
 
 	if (!arena) {
 		dec_engine_flush(e);
@@ -396,15 +483,22 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.host = arena->cursor,
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
+		.first_debit = e->debits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
+		.cell = (e->blocks.size - 1) % e->n_cells,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 	};
-	t.out.p = arena->cursor;
+	t.out = emit_start(arena->cursor, e->ctx);
+	if (!is_single)
+		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
+	n = dec_translation_plan(&t);
+	if (n < t.n)
+		translation_cut(&t, n);
 	if (e->world.met && t.n)
 		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;

@@ -13,6 +13,12 @@
  *		advance, branch to fast or to a stub:
  *	stub:	give the log pointer's register back, go on to full or leave
  *
+ * Where nothing is logged a block goes on behind a conditional branch that leads forward, so
+ * that one which is not taken costs no jump. Its instructions are counted by pieces, from
+ * one such branch to the next, each where the flags are dead; before a piece that has no
+ * such place the block ends (to save the flags there, or to take back on the branch what was
+ * counted too early, cost more).
+ *
  * A direct branch between two blocks that borrow the same register for the log pointer
  * goes from the one's advance to the other's fast entry: in a loop the pointer stays in
  * its register. ctx->log is stale then; whoever leaves such a block in its middle takes
@@ -24,6 +30,12 @@
 #include "decode/translator/emit.h"
 #include "decode/translator/engine.h"
 
+/** A conditional branch out of the middle of a block. */
+struct translation_side {
+	uint8_t *patch;
+	uint64_t target;
+};
+
 struct translation {
 	struct dec_engine *e;
 	struct dec_emit out;
@@ -34,10 +46,15 @@ struct translation {
 	int special_kind;
 	uint64_t end_rip; ///< where execution goes on when no branch ends the block
 	bool is_logged, is_watched, is_single;
-	uint32_t log_at;	///< next slot's offset in the record
-	struct dec_known known; ///< at the instruction being emitted
-	uint8_t *check_patch;
-	bool has_saved_flags;
+	uint32_t log_at;		///< next slot's offset in the record
+	struct dec_known known;		///< at the instruction being emitted
+	uint8_t debit[DEC_BLOCK_INSNS]; ///< so many are counted before each instruction
+	bool has_saved_flags; ///< at the first of these, which is at the block's start
+	uint8_t *check_patch[DEC_BLOCK_INSNS]; ///< of each debit made
+	bool goes_beyond;		       ///< a conditional branch
+	bool ends_in_branch; ///< other conditional branches are ways out of its middle
+	struct translation_side side[DEC_BLOCK_INSNS];
+	int n_sides;
 	bool is_open; ///< the log pointer's register is borrowed
 };
 
@@ -86,18 +103,18 @@ void dec_translation_choose_scratch(struct translation *t);
 /** Tell the reader of the log what block this is. */
 void dec_translation_announce(struct translation *t);
 
-/** @return the first instruction before which all flags are dead; -1: none. */
-int dec_translation_check_insn(const struct translation *t);
+/** Set debit[] and has_saved_flags. @return how many instructions the block can have: it ends behind a
+ * branch after which there is no place to count. */
+int dec_translation_plan(struct translation *t);
 
-/** Emit the budget check before instruction @p before; -1: before the first, with the
- * flags saved. */
+/** Emit the budget check before instruction @p before. */
 void dec_translation_check(struct translation *t, int before);
 
-/** Emit the check's way out, behind the block. */
-void dec_translation_check_stub(struct translation *t);
+/** Emit the checks' ways out, behind the block. */
+void dec_translation_check_stubs(struct translation *t);
 
-/** Emit what comes before the first instruction. @p check: dec_translation_check_insn(). */
-void dec_translation_open(struct translation *t, int check);
+/** Emit what comes before the first instruction. */
+void dec_translation_open(struct translation *t);
 
 /** Emit the slots of @p insn that lie before or behind it. @p known is that before it. */
 void dec_translation_slots(struct translation *t, const struct dec_insn *insn,

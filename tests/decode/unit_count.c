@@ -7,6 +7,8 @@
  * memory that native single-stepping has after as many instructions.
  */
 
+#include <limits.h>
+
 #include "decode/translator/engine.h"
 #include "decode/machine/log.h"
 #include "tests/decode/cpu_build.h"
@@ -18,11 +20,15 @@
 #define LOG_BYTES (256u << 10)
 
 extern const uint8_t count_begin[], count_long[], count_fault[], count_bad[],
-	count_stop[], count_end[];
+	count_call[], count_bad_call[], count_call_memory[], count_bad_call_memory[],
+	count_jump[], count_bad_jump[], count_return[], count_bad_return[], count_stop[],
+	count_end[];
 
 __asm__(".text\n"
 	".intel_syntax noprefix\n"
 	".globl count_begin, count_long, count_fault, count_bad, count_stop, count_end\n"
+	".globl count_call, count_bad_call, count_call_memory, count_bad_call_memory\n"
+	".globl count_jump, count_bad_jump, count_return, count_bad_return\n"
 	"count_begin:\n"
 	// Calls in a loop; push and pop.
 	"mov ecx, 5\n"
@@ -60,9 +66,19 @@ __asm__(".text\n"
 	"30: mov [rdi+rax*8], rcx\n call 31f\n lea rax, [rcx+1]\n and eax, 15\n dec ecx\n jnz 30b\n"
 	"jmp count_stop\n"
 	"31: add rdx, [rdi+rax*8]\n jnp 32f\n xor rdx, rcx\n 32: ret\n"
-	// A fault in the middle of a block.
-	"count_fault: mov rax, [rdi]\n add rax, 5\n mov [rdi+8], rax\n inc rdx\n push rax\n"
+	// A fault in the middle of a block, behind branches out of it.
+	"count_fault: mov rax, [rdi]\n add rax, 5\n cmp rsp, 1\n jb count_stop\n"
+	"mov [rdi+8], rax\n inc rdx\n or rdx, 1\n jz count_stop\n jc count_stop\n push rax\n"
 	"count_bad: mov rbx, [rax]\n add rbx, 3\n jmp count_stop\n"
+	// Faults of branches that have their target already.
+	"count_call: lea r11, [rip+count_stop]\n mov ecx, 5\n mov esp, 64\n"
+	"count_bad_call: call r11\n"
+	"count_call_memory: lea rax, [rip+count_stop]\n mov [rdi+64], rax\n mov esp, 64\n"
+	"count_bad_call_memory: call [rdi+64]\n"
+	"count_jump: mov r11d, 64\n test ecx, ecx\n"
+	"count_bad_jump: jmp [r11+8]\n"
+	"count_return: mov esp, 64\n cmp esp, ecx\n"
+	"count_bad_return: ret\n"
 	"count_stop: nop\n"
 	"count_end:\n"
 	".att_syntax\n");
@@ -377,11 +393,10 @@ static void test_log_end(void **state)
 /* A fault is where the CPU has it, with the registers of there, wherever in the log that
  * is. (Its flags may not be the CPU's: those that the faulting instruction would
  * overwrite.) */
-static void test_fault(void **state)
+static void fault_at(const uint8_t *from, const uint8_t *bad)
 {
-	(void)state;
-	begin(count_fault);
-	assert_int_equal(c.regs[c.n].rip, guest(count_bad));
+	begin(from);
+	assert_int_equal(c.regs[c.n].rip, guest(bad));
 	for (int mode = DEC_LOG_NONE; mode <= DEC_LOG_VALUES; mode++) {
 		for (uint64_t left = 0; left <= 400; left += 8) {
 			use_mode(mode);
@@ -391,11 +406,21 @@ static void test_fault(void **state)
 			assert_int_equal(dec_engine_run(&c.engine, INT64_MAX),
 					 DEC_STOP_END);
 			assert_int_equal(c.fault_now, c.n);
-			assert_int_equal(c.fault_rip, guest(count_bad));
+			assert_int_equal(c.fault_rip, guest(bad));
 			assert_at(c.n);
 			end_log();
 		}
 	}
+}
+
+static void test_fault(void **state)
+{
+	(void)state;
+	fault_at(count_fault, count_bad);
+	fault_at(count_call, count_bad_call);
+	fault_at(count_call_memory, count_bad_call_memory);
+	fault_at(count_jump, count_bad_jump);
+	fault_at(count_return, count_bad_return);
 }
 
 static int setup(void **state)
@@ -430,6 +455,16 @@ static int setup(void **state)
 	return 0;
 }
 
+/* The same with the context anywhere, addressed through gs, and the budget the other way. */
+static int setup_high(void **state)
+{
+	dec_ctx_skip(UINT_MAX);
+	if (setup(state) || (uint64_t)c.engine.ctx < 0x80000000)
+		return -1;
+	c.engine.n_cells = c.engine.n_cells == 1 ? CTX_CELLS : 1;
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -446,5 +481,6 @@ int main(void)
 		cmocka_unit_test(test_log_end),	       cmocka_unit_test(test_fault),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
+	       cmocka_run_group_tests_name("high", tests, setup_high, teardown);
 }
