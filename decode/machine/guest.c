@@ -25,6 +25,9 @@
 // With no limit on the stack, or a higher one, this much is reserved for it.
 #define GUEST_STACK_BYTES (4ull << 30)
 
+// No less than this or the limit: where a stack overflows is part of the run.
+#define GUEST_STACK_LEAST (64ull << 20)
+
 /* ---- ranges ------------------------------------------------------------------------ */
 
 /* Index of the first range that ends behind @p addr. */
@@ -332,7 +335,8 @@ static struct err *guest_map_start(struct dec_guest *g, const struct cap_core *c
 	return err;
 }
 
-/* The kernel grows the stack on demand; we reserve what it may grow to. */
+/* The kernel grows the stack on demand; we reserve what it may grow to. This process's own
+ * stack may be in the way: of a very large one less will do. */
 static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_mapping *m)
 {
 	uint64_t limit = capture_info(g->capture)->stack_limit;
@@ -349,9 +353,9 @@ static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_map
 			g->stack_start = m->end - limit;
 			return NULL;
 		}
-		if (!g->has_collided)
+		if (!g->has_collided || limit <= GUEST_STACK_LEAST)
 			return err;
-		g->has_collided = false; // less will do
+		g->has_collided = false;
 		err_destroy(err);
 	}
 	return NULL;

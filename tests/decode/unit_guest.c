@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A program overflows its stack at the same push in the replay as it did: the machine does
+ * not go on where something of its own lies in the room that the stack may grow to.
+ */
+
+#include <sys/mman.h>
+
+#include "decode/machine/guest.h"
+#include "decode/translator/engine.h"
+#include "tests/unit.h"
+
+static struct capture *record_true(void)
+{
+	_cleanup_free_ char *dir = NULL;
+	struct capture *c;
+
+	assert_true(asprintf(&dir, "%s/capture", unit_env("TMPDIR")) > 0);
+	assert_int_equal(unit_run("ulimit -s 8192; %s record -o %s -- true",
+				  unit_env("FAULTLINE"), dir),
+			 0);
+	ok(capture_open(dir, &c));
+	return c;
+}
+
+static uint64_t stack_end(const struct cap_core *core)
+{
+	for (size_t i = 0; i < core->n_mappings; i++)
+		if (core->mappings[i].is_stack)
+			return core->mappings[i].end;
+	fail_msg("no stack");
+	return 0;
+}
+
+static void test_stack(void **state)
+{
+	static const struct dec_world world = {};
+	static struct dec_engine engine;
+	static struct dec_guest guest;
+	struct capture *c = record_true();
+	struct cap_core *core;
+	struct err *err;
+	void *ours;
+
+	(void)state;
+	ok(cap_core_open(c, &core));
+	// As this process's own stack may.
+	ours = (void *)(stack_end(core) - (8 << 20));
+	assert_ptr_equal(mmap(ours, 4096, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+			 ours);
+	ok(dec_engine_init(&engine, &world));
+	err = dec_guest_init(&guest, &engine, c, core);
+	assert_non_null(err);
+	assert_true(guest.has_collided);
+	err_destroy(err);
+	cap_core_close(core);
+	capture_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
