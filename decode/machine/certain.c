@@ -328,6 +328,8 @@ static enum certain certain_probe(struct dec_replay *r, uint64_t budget)
 {
 	struct dec_engine *e = &r->engine;
 
+	if (e->mode != DEC_LOG_NONE)
+		dec_engine_set_mode(e, DEC_LOG_NONE, NULL, 0);
 	e->world.syscall = certain_syscall;
 	e->world.special = certain_special;
 	e->world.fault = certain_fault;

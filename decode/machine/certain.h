@@ -21,7 +21,7 @@ enum certain {
 };
 
 /**
- * The guest stands where the event at hand says. Nothing may be logged (DEC_LOG_NONE).
+ * The guest stands where the event at hand says. Nothing is logged.
  *
  * @param budget  Instructions to look ahead.
  */

@@ -68,8 +68,10 @@ struct dec_replay {
 	uint64_t n_uncertain; ///< of these, those that may have been later
 	uint64_t
 		look_ahead; ///< instructions, to tell these (dec_certain_check()); 0 = none
-	char *cut;	    ///< why the log breaks off here; NULL when it does not
-	bool is_cut;	    ///< the run ended there
+	uint64_t asked;	    ///< events until that whose place was asked for last
+	bool is_by_registers; ///< looking ahead for any place with its registers
+	char *cut;	      ///< why the log breaks off here; NULL when it does not
+	bool is_cut;	      ///< the run ended there
 	uint64_t syscalls;
 	enum cap_end end;
 	int end_value;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "decode/translator/emulate.h"
+#include "decode/machine/certain.h"
 #include "decode/machine/replay_int.h"
 #include "decode/machine/signal.h"
 
@@ -443,6 +444,33 @@ static bool threads_was_refused(struct dec_replay *r, enum dec_verdict *v)
 	return matches;
 }
 
+/* The signature is another: by what return probes of other recorders left on the stack, if the
+ * registers do not come back before the thread's next event. Asked but once for each event, or
+ * a loop would ask at each pass. */
+static bool threads_is_only_place(struct dec_replay *r)
+{
+	bool is_only;
+
+	if (r->asked == r->next.seq + 1)
+		return false;
+	r->asked = r->next.seq + 1;
+	r->is_by_registers = true;
+	is_only = dec_certain_check(r, REPLAY_LOOK_AHEAD) == CERTAIN_UNIQUE;
+	r->is_by_registers = false;
+	return is_only;
+}
+
+/* The registers are the event's. Is the rest? */
+static bool threads_is_place(struct dec_replay *r, enum dec_verdict *v)
+{
+	if (r->is_by_registers)
+		return true;
+	if (!threads_signature_matches(r) && !threads_was_refused(r, v))
+		return threads_is_only_place(r);
+	r->asked = r->next.seq + 1;
+	return true;
+}
+
 bool dec_threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 {
 	const struct dec_ctx *c = r->engine.ctx;
@@ -454,8 +482,7 @@ bool dec_threads_is_here(struct dec_replay *r, enum dec_verdict *v)
 	if (c->rip != regs->rip)
 		return false;
 	if (!memcmp(c->gpr, regs->gpr, sizeof(c->gpr)))
-		return (threads_signature_matches(r) || threads_was_refused(r, v)) &&
-		       threads_may_be_here(r);
+		return threads_is_place(r, v) && threads_may_be_here(r);
 	if (!threads_rep_at(r, &insn))
 		return false;
 	for (int i = 0; i < CAP_GPRS; i++) {
