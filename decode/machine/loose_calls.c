@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "decode/machine/loose_int.h"
+#include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
 
 #define PAGE 4096ull
@@ -554,21 +555,11 @@ static enum dec_verdict call_mask(const struct call *c)
 	return give(c, 0);
 }
 
-/* Handlers are only told apart from none (dec_loose_signal()). */
 static enum dec_verdict call_action(const struct call *c)
 {
-	uint64_t handler, bit = 1ull << ((c->a[0] - 1) & 63);
-
 	if (c->a[2])
 		return left(c, "what the signal did before is not known");
-	if (c->a[1] && get(c, c->a[1], &handler, 8)) {
-		c->r->handled &= ~bit;
-		c->r->ignored &= ~bit;
-		if (handler == (uint64_t)SIG_IGN)
-			c->r->ignored |= bit;
-		else if (handler)
-			c->r->handled |= bit;
-	}
+	dec_replay_signal_action(c->r, c->a[0], c->a[1]);
 	return give(c, 0);
 }
 

@@ -502,22 +502,6 @@ static void replay_syscall_registers(struct dec_replay *r, uint64_t nr)
 	}
 }
 
-/* The program says with the structure at @p act what signal @p signo does. */
-static void replay_action(struct dec_replay *r, uint64_t signo, uint64_t act)
-{
-	uint64_t handler, bit = 1ull << ((signo - 1) & 63);
-
-	if (dec_guest_avail(&r->guest, act, PROT_READ) < sizeof(handler))
-		return;
-	memcpy(&handler, (const void *)act, sizeof(handler));
-	r->handled &= ~bit;
-	r->ignored &= ~bit;
-	if (handler == (uint64_t)SIG_IGN)
-		r->ignored |= bit;
-	else if (handler != (uint64_t)SIG_DFL)
-		r->handled |= bit;
-}
-
 enum dec_verdict dec_replay_complete(struct dec_replay *r)
 {
 	struct replay_thread *t = dec_threads_current(r);
@@ -529,7 +513,7 @@ enum dec_verdict dec_replay_complete(struct dec_replay *r)
 	if (r->on_call)
 		r->on_call(r);
 	if (nr == SYS_rt_sigaction && !r->next.ret)
-		replay_action(r, c->gpr[CAP_RDI], c->gpr[CAP_RSI]);
+		dec_replay_signal_action(r, c->gpr[CAP_RDI], c->gpr[CAP_RSI]);
 	replay_note_flags(r, nr);
 	replay_output(r);
 	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1002 && !r->next.ret)

@@ -246,6 +246,21 @@ enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 
+void dec_replay_signal_action(struct dec_replay *r, uint64_t signo, uint64_t act)
+{
+	uint64_t handler, bit = 1ull << ((signo - 1) & 63);
+
+	if (dec_guest_avail(&r->guest, act, PROT_READ) < sizeof(handler))
+		return;
+	memcpy(&handler, (const void *)act, sizeof(handler));
+	r->handled &= ~bit;
+	r->ignored &= ~bit;
+	if (handler == (uint64_t)SIG_IGN)
+		r->ignored |= bit;
+	else if (handler != (uint64_t)SIG_DFL)
+		r->handled |= bit;
+}
+
 void dec_replay_signal_return(struct dec_replay *r, uint64_t frame)
 {
 	struct dec_ctx *c = r->engine.ctx;

@@ -35,6 +35,10 @@ enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e);
 /** dec_world.fault: the guest raises a signal, or changes code that is protected. */
 enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e);
 
+/** rt_sigaction succeeded: the program says with the structure at @p act (0: it does not)
+ * what signal @p signo does. */
+void dec_replay_signal_action(struct dec_replay *r, uint64_t signo, uint64_t act);
+
 /** What rt_sigreturn restores that is not a general register: the FPU, from the frame
  * whose ucontext is at @p frame. */
 void dec_replay_signal_return(struct dec_replay *r, uint64_t frame);
