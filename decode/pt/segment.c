@@ -10,6 +10,8 @@
 
 // What libipt may keep mapped of the images, block caches included.
 #define CACHE_BYTES (1ull << 30)
+// From here on each run is looked at by itself: none is longer (pt_block.ninsn).
+#define IDLE_SOON (DEC_PT_IDLE_INSNS - UINT16_MAX)
 
 /* An image as libipt has it. */
 struct worker_image {
@@ -37,9 +39,11 @@ struct dec_pt_worker {
 	bool is_enabled;
 	bool has_begun;	  ///< the segment's own PSB group was told
 	bool has_arrived; ///< where the next PSB says
+	bool is_64bit;	  ///< what packets say of the code
+	bool is_alien;	  ///< it is not, and would run
 	bool is_idle;	  ///< see DEC_PT_IDLE_INSNS
 	uint32_t idle;	  ///< instructions since one that must have consumed a packet
-	uint64_t idle_at; ///< offset when that was last checked
+	uint64_t idle_at; ///< offset before the run in which that was last checked
 	uint64_t ip;	  ///< the last instruction, or where one should be
 	uint64_t stepped; ///< the probed one that the kernel has a copy of in its page
 	bool is_behind;	  ///< it ran
@@ -253,9 +257,10 @@ static struct err *on_disabled(struct dec_pt_worker *w, const struct pt_event *e
 /* A status update is at the place that its PSB group names. Each group with a place has a
  * MODE.Exec; the segment's own comes first (libipt may have read beyond the next group by
  * then, so that its offset does not tell). */
-static void on_status(struct dec_pt_worker *w, const struct pt_event *ev)
+static void on_mode(struct dec_pt_worker *w, const struct pt_event *ev)
 {
-	if (!w->is_enabled || ev->ip_suppressed || ev->type != ptev_exec_mode)
+	w->is_64bit = ev->variant.exec_mode.mode == ptem_64bit;
+	if (!ev->status_update || !w->is_enabled || ev->ip_suppressed)
 		return;
 	if (w->seg->psb.has_ip && !w->has_begun)
 		w->has_begun = true;
@@ -269,10 +274,10 @@ static struct err *on_event(struct dec_pt_worker *w, const struct pt_event *ev)
 
 	if (err)
 		return err;
-	if (ev->status_update) {
-		on_status(w, ev);
+	if (ev->type == ptev_exec_mode)
+		on_mode(w, ev);
+	if (ev->status_update)
 		return NULL;
-	}
 	switch (ev->type) {
 	case ptev_enabled:
 		return on_enabled(w, ev->variant.enabled.ip);
@@ -320,94 +325,109 @@ static uint64_t walk(const struct dec_pt_worker *w, uint64_t ip, uint32_t n)
 	return ip;
 }
 
-/* So many instructions, and none that consumes a packet for certain. If none was consumed,
- * the flow is cut off, at an instruction that does not depend on how libipt cuts runs:
- * that depends on what it has decoded before. @p r, @p b: the last run. */
+/* So many instructions, and none that consumes a packet for certain. If none was consumed
+ * before the last run, @p b, the flow is cut off, at an instruction that does not depend on
+ * how libipt cuts runs: that depends on what it has decoded before. @p before: the offset
+ * then. @p r: the same run. */
 static void on_idle(struct dec_pt_worker *w, struct dec_pt_run *r,
-		    const struct pt_block *b)
+		    const struct pt_block *b, uint64_t before)
 {
 	uint32_t over = w->idle - DEC_PT_IDLE_INSNS, n = b->ninsn - over;
-	uint64_t at = offset_now(w);
 
-	if (at != w->idle_at) {
-		w->idle_at = at;
+	if (before != w->idle_at) {
+		w->idle_at = before;
 		w->idle = over;
+		w->ip = b->end_ip;
 		return;
 	}
 	w->is_idle = true;
 	w->batch->instructions -= over;
+	if (n)
+		w->ip = walk(w, b->ip, n - 1);
 	if (!w->wants_runs)
 		return;
 	r->n_insns = n;
-	r->end_ip = n ? walk(w, r->ip, n - 1) : 0;
+	r->end_ip = w->ip;
 	r->last = DEC_PT_LAST_UNKNOWN;
 	w->batch->n_runs -= !n;
 }
 
-/* Decode runs until there is an event, or nothing more, or no room. @p b is the last one.
- * All that is done for each run is done here, with what it needs at hand: libipt takes some
- * 40 ns for one. */
-static void runs_decode(struct dec_pt_worker *w, struct pt_block *b, int *status)
+/* A TIP packet named no address. libipt stays at the branch then, and says so or does not,
+ * by whether it has come across the branch before: the branch awaits the next one. */
+static int on_no_ip(const struct dec_pt_worker *w)
+{
+	uint64_t bytes = w->config.end - w->config.begin;
+
+	return offset_now(w) - w->seg->psb.at < bytes ? 0 : pts_eos;
+}
+
+/* Decode runs until there is an event, or nothing more, or no room. All that is done for
+ * each run is done here, with what it needs at hand: libipt takes some 40 ns for one. */
+static void runs_decode(struct dec_pt_worker *w, int *status)
 {
 	struct dec_pt_batch *batch = w->batch;
 	struct dec_pt_run *run = batch->runs + batch->n_runs, *first = run,
 			  *end = batch->runs + batch->max_runs;
-	uint64_t insns = 0, runs = 0;
+	uint64_t insns = 0, runs = 0, before = w->idle > IDLE_SOON ? offset_now(w) : 0;
 	uint32_t idle = w->idle, step = w->wants_runs;
+	struct pt_block b = {};
+	uint8_t last;
 	int s;
 
 	do {
-		uint8_t last;
-
-		s = pt_blk_next(w->libipt, b, sizeof(*b));
+		s = pt_blk_next(w->libipt, &b, sizeof(b));
+		if (s == -pte_noip)
+			s = on_no_ip(w);
 		// A failed call, too, may have decoded some.
-		if (!b->ninsn)
+		if (!b.ninsn)
 			continue;
-		last = last_of[b->iclass];
-		run->ip = b->ip;
-		run->end_ip = b->end_ip;
-		run->n_insns = b->ninsn;
+		last = last_of[b.iclass];
+		run->ip = b.ip;
+		run->end_ip = b.end_ip;
+		run->n_insns = b.ninsn;
 		run->last = last;
 		run += step;
 		runs++;
-		insns += b->ninsn;
-		idle += b->ninsn;
-		if (idle > DEC_PT_IDLE_INSNS)
+		insns += b.ninsn;
+		idle += b.ninsn;
+		if (idle > IDLE_SOON)
 			break;
 		if (last == DEC_PT_LAST_COND || last == DEC_PT_LAST_RETURN)
 			idle = 0;
 	} while (s == 0 && run < end);
+	*status = s;
 	batch->n_runs += run - first;
 	batch->instructions += insns;
 	batch->all_runs += runs;
 	w->idle = idle;
 	if (idle > DEC_PT_IDLE_INSNS)
-		on_idle(w, batch->runs + batch->n_runs - step, b);
-	if (b->ninsn && (last_of[b->iclass] == DEC_PT_LAST_COND ||
-			 last_of[b->iclass] == DEC_PT_LAST_RETURN))
+		on_idle(w, batch->runs + batch->n_runs - step, &b, before);
+	else
+		w->ip = b.ninsn ? b.end_ip : b.ip;
+	w->is_behind = b.ninsn;
+	last = last_of[b.iclass];
+	if (b.ninsn && (last == DEC_PT_LAST_COND || last == DEC_PT_LAST_RETURN))
 		w->idle = 0;
-	*status = s;
 }
 
 /* Decode from the PSB to the segment's end, or until something is wrong.
  * @p status: libipt's, < 0. */
 static struct err *segment_decode(struct dec_pt_worker *w, int *status)
 {
-	struct pt_block b = {};
 	struct err *err = NULL;
 	struct pt_event ev;
 
 	*status = pt_blk_sync_set(w->libipt, 0);
-	while (!err && *status >= 0 && !w->has_arrived && !w->is_idle) {
+	while (!err && *status >= 0 && !w->has_arrived && !w->is_idle && !w->is_alien) {
 		if (*status & pts_event_pending) {
 			*status = pt_blk_event(w->libipt, &ev, sizeof(ev));
 			err = *status < 0 ? NULL : on_event(w, &ev);
 		} else if (*status & pts_eos) {
 			*status = -pte_eos;
+		} else if (w->is_enabled && !w->is_64bit) {
+			w->is_alien = true;
 		} else {
-			runs_decode(w, &b, status);
-			w->is_behind = b.ninsn;
-			w->ip = b.ninsn ? b.end_ip : b.ip;
+			runs_decode(w, status);
 			if (w->batch->n_runs == w->batch->max_runs)
 				err = w->full(w->ctx, w->batch);
 		}
@@ -448,11 +468,17 @@ static struct err *segment_end(struct dec_pt_worker *w, int status)
 		return NULL;
 	if (w->is_idle) {
 		gap.kind = DEC_PT_GAP_IDLE;
+		gap.from_byte = w->idle_at;
 		gap.why = "the code runs on, the packets do not";
+	} else if (w->is_alien) {
+		gap.kind = DEC_PT_GAP_ERROR;
+		gap.why = "packets say that the code is not 64-bit";
 	} else if (status == -pte_nomap) {
 		gap_code(w, &gap);
 	} else if (status != -pte_eos && at < end) {
 		gap.kind = DEC_PT_GAP_ERROR;
+		if (status == -pte_bad_insn && w->is_behind)
+			gap.ip = walk(w, w->ip, 1);
 	} else if (!is_in_place(w)) {
 		gap.kind = DEC_PT_GAP_PLACE;
 		gap.why = "the flow does not lead to where the next PSB is";
@@ -475,6 +501,7 @@ static void segment_begin(struct dec_pt_worker *w, const struct dec_pt_segment *
 	w->tsc = 0;
 	w->is_enabled = seg->psb.has_ip;
 	w->has_begun = w->has_arrived = w->is_idle = false;
+	w->is_64bit = w->is_alien = false;
 	w->idle = 0;
 	w->idle_at = seg->psb.at;
 	w->ip = w->stepped = 0;

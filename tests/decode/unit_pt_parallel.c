@@ -18,7 +18,7 @@
 #include "tests/unit.h"
 
 static struct capture *capture;
-static struct dec_pt_image image;
+static struct dec_pt_image image, flat; ///< flat: all mappings are there all the time
 static dec_pt_buffer bytes;
 
 /* ---- a stream ------------------------------------------------------------------------------ */
@@ -38,6 +38,7 @@ static struct err *keep(void *ctx, uint32_t tid, const uint8_t *data, size_t n)
 static struct err *map(void *ctx, const struct dec_pt_mapping *m)
 {
 	(void)ctx;
+	ok(dec_pt_image_map(&flat, m->file, m->addr, m->size, m->file_offset, 0));
 	return dec_pt_image_map(&image, m->file, m->addr, m->size, m->file_offset,
 				dec_pt_encoder_stats(encoder, m->tid)->bytes);
 }
@@ -77,6 +78,7 @@ static int begin(void **state)
 	assert_int_equal(system(command), 0);
 	ok(capture_open(dir, &capture));
 	ok(dec_pt_image_init(&image, capture));
+	ok(dec_pt_image_init(&flat, capture));
 	encode();
 	return 0;
 }
@@ -85,6 +87,7 @@ static int end(void **state)
 {
 	(void)state;
 	dec_pt_image_deinit(&image);
+	dec_pt_image_deinit(&flat);
 	capture_close(capture);
 	vec_deinit(&bytes);
 	return 0;
@@ -381,6 +384,25 @@ static void losses_are_gaps(void **state)
 	things_deinit(&got);
 }
 
+/* @return how many of @p n bytes are left. */
+static size_t damage(uint8_t *data, size_t n)
+{
+	for (int k = 0; k < 40; k++) {
+		size_t at = rand() % n, some = 1 + rand() % 50;
+
+		some = some < n - at ? some : n - at;
+		if (k % 4 == 0) {
+			memmove(data + at, data + at + some, n - at - some);
+			n -= some;
+		} else if (k % 4 == 1) {
+			memset(data + at, rand(), some);
+		} else {
+			data[at] ^= 1 << rand() % 8;
+		}
+	}
+	return n;
+}
+
 static void damage_makes_no_difference(void **state)
 {
 	_cleanup_free_ uint8_t *copy = malloc(bytes.size);
@@ -393,29 +415,143 @@ static void damage_makes_no_difference(void **state)
 	srand(6);
 	assert_non_null(copy);
 	for (int i = 0; i < 12; i++) {
-		size_t n = bytes.size;
-
-		memcpy(copy, bytes.data, n);
-		for (int k = 0; k < 40; k++) {
-			size_t at = rand() % n, some = 1 + rand() % 50;
-
-			some = some < n - at ? some : n - at;
-			if (k % 4 == 0) {
-				memmove(copy + at, copy + at + some, n - at - some);
-				n -= some;
-			} else if (k % 4 == 1) {
-				memset(copy + at, rand(), some);
-			} else {
-				copy[at] ^= 1 << rand() % 8;
-			}
-		}
-		cut(&s, copy, n, 100000, i % 2 ? 4 : 0);
+		memcpy(copy, bytes.data, bytes.size);
+		cut(&s, copy, damage(copy, bytes.size), 100000, i % 2 ? 4 : 0);
 		compare(&s, &got, &t);
 		gaps += t.gaps;
 		dec_pt_stream_deinit(&s);
 	}
 	assert_true(gaps > 12 * 10);
 	things_deinit(&got);
+}
+
+/* @p n bytes, lost ones, and the same bytes again, by one thread: what it has decoded before
+ * it decodes in no other way. @return the gaps in the bytes. */
+static uint64_t assert_same_again(const uint8_t *data, size_t n)
+{
+	struct things got = { .is_damaged = true };
+	struct dec_pt_totals t;
+	struct dec_pt_stream s;
+	uint64_t insns;
+	size_t half, at;
+
+	ok(dec_pt_stream_init(&s, 1, &flat));
+	ok(dec_pt_stream_add(&s, data, n, "the test lost it"));
+	ok(dec_pt_stream_add(&s, data, n, "the test lost it"));
+	decode(&s, 1, &got, &t);
+	for (at = 0; got.v.data[at].kind != EVENT + DEC_PT_EV_THREAD;)
+		at++;
+	memmove(&got.v.data[at], &got.v.data[at + 1],
+		(--got.v.size - at) * sizeof(*got.v.data)); // said once
+	for (half = 1;
+	     got.v.data[half].kind != GAP + DEC_PT_GAP_LOST || got.v.data[half].b < n;)
+		half++;
+	assert_int_equal(got.v.size, 2 * half + 1);
+	insns = got.v.data[half].position;
+	for (size_t i = 0; i < half; i++) {
+		const struct thing *p = &got.v.data[i];
+		struct thing *q = &got.v.data[half + i];
+		bool is_gap = p->kind >= GAP && p->kind < EVENT;
+
+		q->a -= is_gap ? n : 0;
+		q->b -= is_gap ? n : 0;
+		q->tsc = p->tsc; // which goes on
+		q->position -= insns;
+		if (memcmp(p, q, sizeof(*p)))
+			fail_msg("thing %zu at %lu: %lu %#lx %#lx %#lx, and again at %lu "
+				 "%lu %#lx %#lx %#lx",
+				 i, p->position, p->kind, p->a, p->b, p->c, q->position,
+				 q->kind, q->a, q->b, q->c);
+	}
+	dec_pt_stream_deinit(&s);
+	things_deinit(&got);
+	return t.gaps / 2;
+}
+
+static void what_was_decoded_before_makes_no_difference(void **state)
+{
+	_cleanup_free_ uint8_t *copy = malloc(bytes.size);
+
+	(void)state;
+	srand(6);
+	assert_non_null(copy);
+	assert_int_equal(assert_same_again(bytes.data, bytes.size), 1);
+	for (int i = 0; i < 12; i++) {
+		memcpy(copy, bytes.data, bytes.size);
+		assert_true(assert_same_again(copy, damage(copy, bytes.size)) > 10);
+	}
+}
+
+/* @return where the next packet of @p type is in @p n bytes from @p from on, @p p; n: none is. */
+static size_t next_packet(const uint8_t *data, size_t n, size_t from,
+			  enum pt_packet_type type, struct pt_packet *p)
+{
+	struct pt_packet_decoder *d;
+	struct pt_config config;
+	uint64_t at = n;
+
+	pt_config_init(&config);
+	config.begin = (uint8_t *)data;
+	config.end = (uint8_t *)data + n;
+	d = pt_pkt_alloc_decoder(&config);
+	assert_true(pt_pkt_sync_set(d, from) >= 0);
+	do
+		pt_pkt_get_offset(d, &at);
+	while (pt_pkt_next(d, p, sizeof(*p)) >= 0 && p->type != type);
+	pt_pkt_free_decoder(d);
+	return p->type == type ? at : n;
+}
+
+/* Packets that say that the code is not 64-bit are damage, of their segments only. */
+static void a_mode_is_of_its_segment(void **state)
+{
+	_cleanup_free_ uint8_t *copy = malloc(bytes.size);
+	struct things want = {}, got = {};
+	struct dec_pt_totals t, u;
+	struct dec_pt_stream s;
+	struct pt_packet p;
+	size_t n = bytes.size;
+
+	(void)state;
+	assert_non_null(copy);
+	memcpy(copy, bytes.data, n);
+	for (size_t at = 0; (at = next_packet(copy, n, at, ppt_mode, &p)) < n; at += 2)
+		if (p.payload.mode.leaf == pt_mol_exec)
+			copy[at + 1] ^= 3; // CS.L, CS.D
+	cut(&s, bytes.data, n, n, 0);
+	decode(&s, 1, &want, &t);
+	dec_pt_stream_deinit(&s);
+	ok(dec_pt_stream_init(&s, 1, &flat));
+	ok(dec_pt_stream_add(&s, copy, n, NULL));
+	ok(dec_pt_stream_add(&s, bytes.data, n, "the test lost it"));
+	decode(&s, 1, &got, &u);
+	assert_true(u.gaps_of[DEC_PT_GAP_ERROR] > 10);
+	assert_int_equal(u.gaps_of[DEC_PT_GAP_ERROR] + 1, u.gaps);
+	assert_int_equal(got.position, want.position);
+	assert_int_equal(got.hash, want.hash);
+	dec_pt_stream_deinit(&s);
+	things_deinit(&want);
+	things_deinit(&got);
+}
+
+/* A TIP packet loses its address, one after the other. */
+static void a_place_not_named_makes_no_difference(void **state)
+{
+	_cleanup_free_ uint8_t *copy = malloc(bytes.size);
+	size_t at = 0, n = bytes.size / 8;
+	struct pt_packet p;
+
+	(void)state;
+	assert_non_null(copy);
+	for (int i = 0; i < 60; i++) {
+		at = next_packet(bytes.data, n, at, ppt_tip, &p);
+		assert_true(at < n);
+		memcpy(copy, bytes.data, n);
+		memset(copy + at, 0, p.size);
+		copy[at] = 0x0d;
+		assert_true(assert_same_again(copy, n) > 0);
+		at += p.size;
+	}
 }
 
 /* Who takes what is decoded may stop it, in the middle of many segments. */
@@ -475,6 +611,9 @@ int main(void)
 		cmocka_unit_test(pieces_make_no_difference),
 		cmocka_unit_test(losses_are_gaps),
 		cmocka_unit_test(damage_makes_no_difference),
+		cmocka_unit_test(what_was_decoded_before_makes_no_difference),
+		cmocka_unit_test(a_mode_is_of_its_segment),
+		cmocka_unit_test(a_place_not_named_makes_no_difference),
 		cmocka_unit_test(the_sink_may_stop_it),
 		cmocka_unit_test(nothing_is_nothing),
 	};
