@@ -59,6 +59,17 @@ uint64_t option_bytes(struct argp_state *state, const char *what, const char *ar
 	return v << shift;
 }
 
+double option_seconds(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !(v > 0) || v > 1e9)
+		argp_error(state, "SECONDS must be a number greater than 0, not '%s'",
+			   arg);
+	return v;
+}
+
 uint32_t option_tid(struct argp_state *state, const char *arg)
 {
 	return option_number(state, "a thread id", arg, 1, INT32_MAX);

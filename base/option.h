@@ -21,6 +21,9 @@ uint64_t option_number(struct argp_state *state, const char *what, const char *a
 uint64_t option_bytes(struct argp_state *state, const char *what, const char *arg,
 		      uint64_t min, uint64_t max);
 
+/** @return @p arg as a number of seconds, greater than 0. */
+double option_seconds(struct argp_state *state, const char *arg);
+
 /** @return @p arg as a thread id. */
 uint32_t option_tid(struct argp_state *state, const char *arg);
 

@@ -189,25 +189,23 @@ static char *help_add_suites(int key, const char *text, void *input)
 }
 
 static const struct argp argp = {
-	option_table,
-	parse_option,
-	"[SUITE...]\n--from=FILE\n--compare OLD NEW",
-	"Measure what faultline costs on this machine, beside other tools on the same work in "
-	"the same rounds, and print medians, ranges, ratios and growth."
-	"\vExit status: 0 measured, or nothing got worse; 1 something got worse (--compare); 2 "
-	"could not measure or compare.\n\nExamples:\n"
-	"  faultline bench --quick\n"
-	"  faultline bench record replay --html report.html\n"
-	"  faultline bench growth --scale 1,2,4,8,16\n"
-	"  faultline bench locate --seeds=13-40\n"
-	"  faultline bench real --cache=$HOME/.cache/faultline\n"
-	"  faultline bench corpus --corpus=tests/corpus\n"
-	"  faultline bench replay --rounds 11 --json new.json\n"
-	"  faultline bench --from new.json --markdown doc/benchmarks.md\n"
-	"  faultline bench --compare old.json new.json",
-	NULL,
-	help_add_suites,
-	NULL
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "[SUITE...]\n--from=FILE\n--compare OLD NEW",
+	.doc = "Measure what faultline costs on this machine, beside other tools on the same work in "
+	       "the same rounds, and print medians, ranges, ratios and growth."
+	       "\vExit status: 0 measured, or nothing got worse; 1 something got worse (--compare); 2 "
+	       "could not measure or compare.\n\nExamples:\n"
+	       "  faultline bench --quick\n"
+	       "  faultline bench record replay --html report.html\n"
+	       "  faultline bench growth --scale 1,2,4,8,16\n"
+	       "  faultline bench locate --seeds=13-40\n"
+	       "  faultline bench real --cache=$HOME/.cache/faultline\n"
+	       "  faultline bench corpus --corpus=tests/corpus\n"
+	       "  faultline bench replay --rounds 11 --json new.json\n"
+	       "  faultline bench --from new.json --markdown doc/benchmarks.md\n"
+	       "  faultline bench --compare old.json new.json",
+	.help_filter = help_add_suites,
 };
 
 /** Tell a terminal what is being measured. */

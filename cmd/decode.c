@@ -115,24 +115,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse,
-	"CAPTURE|PERF.DATA",
-	"Decode the Intel PT packets of CAPTURE (`record -e pt', `encode'), or of a file "
-	"written by `perf record -e intel_pt//u', and print a summary: threads, "
-	"instructions, gaps and their causes. Or print what ran, thread by thread; then the "
-	"gaps are in their places, and the summary goes to stderr."
-	"\vExit status: 0 decoded, gaps included; 1 there are packets, but not one "
-	"instruction could be decoded; 2 could not decode.\n\n"
-	"Examples:\n"
-	"  faultline decode crash.fl\n"
-	"  faultline decode --calls --function main crash.fl\n"
-	"  faultline decode --instructions --time +0.5,+0.6 --thread 1234 perf.data\n"
-	"  faultline decode --branches --json perf.data | jq -r .to.symbol | sort | uniq -c\n"
-	"  faultline decode --packets perf.data | head\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse,
+	.args_doc = "CAPTURE|PERF.DATA",
+	.doc = "Decode the Intel PT packets of CAPTURE (`record -e pt', `encode'), or of a file "
+	       "written by `perf record -e intel_pt//u', and print a summary: threads, "
+	       "instructions, gaps and their causes. Or print what ran, thread by thread; then the "
+	       "gaps are in their places, and the summary goes to stderr."
+	       "\vExit status: 0 decoded, gaps included; 1 there are packets, but not one "
+	       "instruction could be decoded; 2 could not decode.\n\n"
+	       "Examples:\n"
+	       "  faultline decode crash.fl\n"
+	       "  faultline decode --calls --function main crash.fl\n"
+	       "  faultline decode --instructions --time +0.5,+0.6 --thread 1234 perf.data\n"
+	       "  faultline decode --branches --json perf.data | jq -r .to.symbol | sort | uniq -c\n"
+	       "  faultline decode --packets perf.data | head\n",
 };
 
 /* ---- --time ---------------------------------------------------------------------------------- */

@@ -107,25 +107,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse,
-	"CAPTURE",
-	"Replay CAPTURE and write the control flow of each thread as the Intel PT packets "
-	"that tracing of user space would have left, with mappings, threads and switches "
-	"beside them, as CAPTURE/perf.data. `perf script --itrace' and `faultline decode' "
-	"read it. CAPTURE/symfs leads perf to the code as it was recorded. Of a capture made "
-	"by `record -f' every process is encoded.\v"
-	"Exit status: 0 written, 1 written up to where the replay diverged or the capture "
-	"breaks off, 2 not written; of several processes the worst.\n\n"
-	"Examples:\n"
-	"  faultline encode crash.flt\n"
-	"  perf script --symfs crash.flt/symfs -i crash.flt/perf.data --itrace=i0ns -F ip\n"
-	"  faultline encode --psb 4K --no-retcomp -o crash.data crash.flt\n"
-	"  faultline encode --thread 4711 server.flt\n"
-	"  faultline encode --json crash.flt | jq .bytes\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse,
+	.args_doc = "CAPTURE",
+	.doc = "Replay CAPTURE and write the control flow of each thread as the Intel PT packets "
+	       "that tracing of user space would have left, with mappings, threads and switches "
+	       "beside them, as CAPTURE/perf.data. `perf script --itrace' and `faultline decode' "
+	       "read it. CAPTURE/symfs leads perf to the code as it was recorded. Of a capture made "
+	       "by `record -f' every process is encoded.\v"
+	       "Exit status: 0 written, 1 written up to where the replay diverged or the capture "
+	       "breaks off, 2 not written; of several processes the worst.\n\n"
+	       "Examples:\n"
+	       "  faultline encode crash.flt\n"
+	       "  perf script --symfs crash.flt/symfs -i crash.flt/perf.data --itrace=i0ns -F ip\n"
+	       "  faultline encode --psb 4K --no-retcomp -o crash.data crash.flt\n"
+	       "  faultline encode --thread 4711 server.flt\n"
+	       "  faultline encode --json crash.flt | jq .bytes\n",
 };
 
 /* Over two seconds, and to people. */

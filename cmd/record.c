@@ -144,17 +144,6 @@ static const char doc[] =
 	"  faultline record --snapshot -e stores -- ./server   # and what it stored last\n"
 	"  faultline record --snapshot --trigger report_error -p $(pidof server)\n";
 
-static double parse_seconds(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !(v > 0) || v > 1e9)
-		argp_error(state, "SECONDS must be a number greater than 0, not '%s'",
-			   arg);
-	return v;
-}
-
 static uint64_t parse_size(struct argp_state *state, const char *arg)
 {
 	return option_bytes(state, "SIZE", arg, SNAPSHOT_MIN, SNAPSHOT_MAX);
@@ -266,7 +255,7 @@ static error_t parse_run_option(int key, char *arg, struct argp_state *state)
 		o->hang_seconds = option_number(state, "SECONDS", arg, 1, 1000000);
 		return 0;
 	case KEY_DURATION:
-		o->duration_s = parse_seconds(state, arg);
+		o->duration_s = option_seconds(state, arg);
 		return 0;
 	}
 	return parse_event_option(key, arg, state);

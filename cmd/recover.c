@@ -65,21 +65,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse,
-	"CAPTURE",
-	"Recover what the last instructions before the crash in CAPTURE read and wrote, from "
-	"its Intel PT, its end.core and its heap events: `record --snapshot' makes such a "
-	"capture. A value is known, or inferred (~: it takes a guess, that a store whose "
-	"address is not known hit something else), or unknown (?).\v"
-	"Exit status: 0 recovered, 2 could not.\n\n"
-	"Examples:\n"
-	"  faultline recover crash.flt\n"
-	"  faultline recover --window 1000000 --last 200 crash.flt\n"
-	"  faultline recover --json crash.flt | jq .registers\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse,
+	.args_doc = "CAPTURE",
+	.doc = "Recover what the last instructions before the crash in CAPTURE read and wrote, from "
+	       "its Intel PT, its end.core and its heap events: `record --snapshot' makes such a "
+	       "capture. A value is known, or inferred (~: it takes a guess, that a store whose "
+	       "address is not known hit something else), or unknown (?).\v"
+	       "Exit status: 0 recovered, 2 could not.\n\n"
+	       "Examples:\n"
+	       "  faultline recover crash.flt\n"
+	       "  faultline recover --window 1000000 --last 200 crash.flt\n"
+	       "  faultline recover --json crash.flt | jq .registers\n",
 };
 
 /* ---- counting ---------------------------------------------------------------------------- */

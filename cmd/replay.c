@@ -94,25 +94,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse,
-	"CAPTURE",
-	"Replay CAPTURE instruction by instruction on the software machine and compare "
-	"every system call's registers with the recording. Of a capture made by `record -f' "
-	"every process is replayed. Where the capture has Intel PT, each branch is compared with "
-	"it.\v"
-	"Exit status: 0 all matched, 1 diverged, 2 could not replay; of several processes "
-	"the worst.\n\n"
-	"Examples:\n"
-	"  faultline replay crash.flt\n"
-	"  faultline replay --stdout crash.flt | diff - expected.txt\n"
-	"  faultline replay --json crash.flt | jq .instructions\n"
-	"  faultline replay --process 3 make.flt\n"
-	"  faultline replay --explain broken.flt\n"
-	"  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse,
+	.args_doc = "CAPTURE",
+	.doc = "Replay CAPTURE instruction by instruction on the software machine and compare "
+	       "every system call's registers with the recording. Of a capture made by `record -f' "
+	       "every process is replayed. Where the capture has Intel PT, each branch is compared with "
+	       "it.\v"
+	       "Exit status: 0 all matched, 1 diverged, 2 could not replay; of several processes "
+	       "the worst.\n\n"
+	       "Examples:\n"
+	       "  faultline replay crash.flt\n"
+	       "  faultline replay --stdout crash.flt | diff - expected.txt\n"
+	       "  faultline replay --json crash.flt | jq .instructions\n"
+	       "  faultline replay --process 3 make.flt\n"
+	       "  faultline replay --explain broken.flt\n"
+	       "  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
 };
 
 struct progress {

@@ -69,21 +69,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse_option,
-	"check FILE...\nformat FILE...",
-	"check: read specifications, show the mistakes in them and how each constraint is "
-	"understood. format: write them the one way, to stdout; files with mistakes are "
-	"left alone. The language: doc/spec-language.md.\v"
-	"Exit status: 0 no mistakes, 1 mistakes, 2 could not read.\n\n"
-	"Examples:\n"
-	"  faultline spec check list.spec\n"
-	"  faultline spec check list.spec --binary ./prog\n"
-	"  faultline spec format --in-place *.spec\n"
-	"  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "check FILE...\nformat FILE...",
+	.doc = "check: read specifications, show the mistakes in them and how each constraint is "
+	       "understood. format: write them the one way, to stdout; files with mistakes are "
+	       "left alone. The language: doc/spec-language.md.\v"
+	       "Exit status: 0 no mistakes, 1 mistakes, 2 could not read.\n\n"
+	       "Examples:\n"
+	       "  faultline spec check list.spec\n"
+	       "  faultline spec check list.spec --binary ./prog\n"
+	       "  faultline spec format --in-place *.spec\n"
+	       "  faultline spec check --json list.spec tree.spec | jq .diagnostics\n",
 };
 
 /** Bind the types that @p symbols knows; the others are as without debug information. */

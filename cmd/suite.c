@@ -46,17 +46,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static double parse_seconds(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double v = strtod(arg, &end);
-
-	if (end == arg || *end || !(v > 0) || v > 1e9)
-		argp_error(state, "SECONDS must be a number greater than 0, not '%s'",
-			   arg);
-	return v;
-}
-
 static void take_argument(struct argp_state *state, struct suite_options *o, char *arg)
 {
 	if (!o->verb) {
@@ -107,7 +96,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->n_jobs = option_number(state, "--jobs", arg, 1, 1024);
 		return 0;
 	case OPT_TIMEOUT:
-		o->timeout_s = parse_seconds(state, arg);
+		o->timeout_s = option_seconds(state, arg);
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
@@ -123,23 +112,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	options,
-	parse_option,
-	"record --tests FILE -- PROGRAM [ARG...]\nlist DIR",
-	"record: run PROGRAM once for each test, with the test's arguments behind its own, "
-	"and record each run into a capture; say which passed. A test that fails is a result, "
-	"and is recorded like the others. list: show what a suite holds.\v"
-	"Exit status of record: 0 all passed, 1 some failed (or nobody could tell), 2 some "
-	"could not be recorded; of list: 0, or 2 when it could not be read.\n\n"
-	"Examples:\n"
-	"  faultline suite record --tests tests.jsonl -- ./prog --strict\n"
-	"  faultline suite record --tests tests.jsonl -o prog.suite -j 4 --timeout 10 -- ./prog\n"
-	"  faultline suite list prog.suite\n"
-	"  faultline suite list --json prog.suite | jq '.tests[] | select(.outcome == "
-	"\"failed\") | .name'\n",
-	NULL,
-	NULL,
-	NULL,
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "record --tests FILE -- PROGRAM [ARG...]\nlist DIR",
+	.doc = "record: run PROGRAM once for each test, with the test's arguments behind its own, "
+	       "and record each run into a capture; say which passed. A test that fails is a result, "
+	       "and is recorded like the others. list: show what a suite holds.\v"
+	       "Exit status of record: 0 all passed, 1 some failed (or nobody could tell), 2 some "
+	       "could not be recorded; of list: 0, or 2 when it could not be read.\n\n"
+	       "Examples:\n"
+	       "  faultline suite record --tests tests.jsonl -- ./prog --strict\n"
+	       "  faultline suite record --tests tests.jsonl -o prog.suite -j 4 --timeout 10 -- ./prog\n"
+	       "  faultline suite list prog.suite\n"
+	       "  faultline suite list --json prog.suite | jq '.tests[] | select(.outcome == "
+	       "\"failed\") | .name'\n",
 };
 
 /* ---- record --------------------------------------------------------------------------------- */
