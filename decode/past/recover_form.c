@@ -14,17 +14,6 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
 /* ---- slots ------------------------------------------------------------------------------ */
 
-uint8_t dec_recover_form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out)
-{
-	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
-
-	for (int s = from; s < to; s++) {
-		if (f->slot[s] == reg)
-			return s;
-	}
-	return REC_NONE;
-}
-
 static int form_add_regs(uint8_t *slot, uint32_t gpr, uint64_t other)
 {
 	int n = 0;
@@ -58,20 +47,18 @@ static struct err *form_add_slots(struct rec_form *f)
 	if (!f->slot)
 		return &err_nomem;
 	memcpy(f->slot, slot, f->n_in + f->n_out);
-	f->flags_in = dec_recover_form_slot_of(f, DEC_REG_FLAGS, false);
-	f->flags_out = dec_recover_form_slot_of(f, DEC_REG_FLAGS, true);
-	f->rsp_in = dec_recover_form_slot_of(f, RSP, false);
-	f->rsp_out = dec_recover_form_slot_of(f, RSP, true);
+	f->flags_in = rec_slot_of(f, DEC_REG_FLAGS, false);
+	f->flags_out = rec_slot_of(f, DEC_REG_FLAGS, true);
+	f->rsp_in = rec_slot_of(f, RSP, false);
+	f->rsp_out = rec_slot_of(f, RSP, true);
 	for (int m = 0; m < DEC_MEMS; m++) {
 		f->base_in[m] = f->index_in[m] = REC_NONE;
 		if (m >= insn->n_mem || insn->mem[m].is_absolute)
 			continue;
 		if (insn->mem[m].base != DEC_REG_NONE)
-			f->base_in[m] =
-				dec_recover_form_slot_of(f, insn->mem[m].base, false);
+			f->base_in[m] = rec_slot_of(f, insn->mem[m].base, false);
 		if (insn->mem[m].index != DEC_REG_NONE)
-			f->index_in[m] =
-				dec_recover_form_slot_of(f, insn->mem[m].index, false);
+			f->index_in[m] = rec_slot_of(f, insn->mem[m].index, false);
 	}
 	return NULL;
 }
@@ -105,8 +92,8 @@ void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
 	if (zr == ZYDIS_REGISTER_AH || zr == ZYDIS_REGISTER_BH ||
 	    zr == ZYDIS_REGISTER_CH || zr == ZYDIS_REGISTER_DH)
 		o->shift = 8;
-	o->in = dec_recover_form_slot_of(f, o->reg, false);
-	o->out = dec_recover_form_slot_of(f, o->reg, true);
+	o->in = rec_slot_of(f, o->reg, false);
+	o->out = rec_slot_of(f, o->reg, true);
 }
 
 static void form_agen(struct rec_form *f, const ZydisDecodedInstruction *d,
@@ -176,8 +163,8 @@ static void form_add_operands(struct form_maker *k)
 			} else if (m < f->insn.n_mem && !f->is_wild &&
 				   form_is_listed(op, &f->insn.mem[m])) {
 				o->type = REC_OP_MEM;
-				o->in = dec_recover_form_slot_of(f, 0x80 | m, false);
-				o->out = dec_recover_form_slot_of(f, 0x80 | m, true);
+				o->in = rec_slot_of(f, 0x80 | m, false);
+				o->out = rec_slot_of(f, 0x80 | m, true);
 				o->bits = f->insn.mem[m].size * 8;
 				m++;
 			}

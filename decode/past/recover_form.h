@@ -19,10 +19,6 @@ struct form_maker {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/** @return the input (or output) slot of register @p reg, or of memory operand reg & 0x7f;
- * REC_NONE when there is none. */
-uint8_t dec_recover_form_slot_of(const struct rec_form *f, uint8_t reg, bool is_out);
-
 /** Fill @p o for Zydis register @p zr; its type stays REC_OP_NONE for those that are not
  * tracked. */
 void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,

@@ -138,8 +138,8 @@ bool dec_recover_form_runs(struct form_maker *k)
 			if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || n_listed++)
 				return false;
 			o.type = REC_OP_MEM;
-			o.in = dec_recover_form_slot_of(f, 0x80, false);
-			o.out = dec_recover_form_slot_of(f, 0x80, true);
+			o.in = rec_slot_of(f, 0x80, false);
+			o.out = rec_slot_of(f, 0x80, true);
 			o.bits = f->insn.mem[0].size * 8;
 		} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			ZydisRegisterClass c = ZydisRegisterGetClass(op->reg.value);

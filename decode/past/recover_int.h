@@ -344,6 +344,19 @@ static inline bool rec_is_vector(uint8_t reg)
 	return reg >= DEC_REG_VEC && reg < DEC_REG_K;
 }
 
+/** @return the input (or output) slot of register @p reg, or of memory operand reg & 0x7f;
+ * REC_NONE when there is none. */
+static inline uint8_t rec_slot_of(const struct rec_form *f, uint8_t reg, bool is_out)
+{
+	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
+
+	for (int s = from; s < to; s++) {
+		if (f->slot[s] == reg)
+			return s;
+	}
+	return REC_NONE;
+}
+
 /** The nodes of a step. */
 struct rec_at {
 	struct dec_recover *r;
@@ -401,14 +414,9 @@ void dec_recover_show_destroy(struct rec_show *s);
 /** @return general register @p reg as the step reads it, or writes it. */
 static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
 {
-	const struct rec_form *f = at->form;
-	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
+	uint8_t s = rec_slot_of(at->form, reg, is_out);
 
-	for (int s = from; s < to; s++) {
-		if (f->slot[s] == reg)
-			return at->r->bits.data[at->ref[s]];
-	}
-	return (struct rec_bits){};
+	return s == REC_NONE ? (struct rec_bits){} : at->r->bits.data[at->ref[s]];
 }
 
 #endif

@@ -241,7 +241,8 @@ static void rule_branch(const struct rec_at *at)
 static void string_moves(const struct rec_at *at, uint8_t reg, struct rec_bits n,
 			 unsigned unit, struct rec_bits *count)
 {
-	uint8_t in = reg_slot(at->form, reg, false), out = reg_slot(at->form, reg, true);
+	uint8_t in = rec_slot_of(at->form, reg, false),
+		out = rec_slot_of(at->form, reg, true);
 	struct rec_bits by = bits_mul(n, unit), a, r;
 
 	if (in == REC_NONE || out == REC_NONE)
@@ -258,7 +259,7 @@ static void rule_string(const struct rec_at *at)
 {
 	const struct rec_form *f = at->form;
 	unsigned unit = f->insn.n_mem ? f->insn.mem[0].size : 1;
-	uint8_t in = reg_slot(f, RCX, false), out = reg_slot(f, RCX, true);
+	uint8_t in = rec_slot_of(f, RCX, false), out = rec_slot_of(f, RCX, true);
 	struct rec_bits n = rec_const(1), count = {};
 
 	if (at->r->changes_df && !at->r->is_guessing)
@@ -282,7 +283,7 @@ static void rule_string(const struct rec_at *at)
 
 		tie(at, from, to, rec_ones(unit * 8));
 	} else {
-		uint8_t rax = reg_slot(f, RAX, false), to = f->n_in + f->n_out - 1;
+		uint8_t rax = rec_slot_of(f, RAX, false), to = f->n_in + f->n_out - 1;
 
 		if (rax != REC_NONE)
 			tie(at, rax, to, rec_ones(unit * 8));
@@ -316,7 +317,7 @@ static void rule_scan(const struct rec_at *at)
 
 static void rule_syscall(const struct rec_at *at)
 {
-	node_put(at, reg_slot(at->form, RCX, true), rec_const(at->form->insn.rip + 2));
+	node_put(at, rec_slot_of(at->form, RCX, true), rec_const(at->form->insn.rip + 2));
 }
 
 void dec_recover_apply(struct rec_at *at)

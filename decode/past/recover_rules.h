@@ -160,17 +160,6 @@ static inline void tie(const struct rec_at *at, uint8_t a, uint8_t b, uint64_t m
 	node_put(at, a, (struct rec_bits){ y.v & m, y.m & m });
 }
 
-static inline uint8_t reg_slot(const struct rec_form *f, uint8_t reg, bool is_out)
-{
-	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
-
-	for (int s = from; s < to; s++) {
-		if (f->slot[s] == reg)
-			return s;
-	}
-	return REC_NONE;
-}
-
 /* ---- flags (recover_flags.c) --------------------------------------------------------- */
 
 /** Learn flags that the step writes: those in @p m. */
