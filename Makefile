@@ -41,7 +41,8 @@ CFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall -Wextra \
 	-Wstrict-prototypes -Wmissing-prototypes $(CFLAGS_OPT) $(CFLAGS_SAN) \
 	$(if $(COVERAGE),--coverage) $(if $(WERROR),-Werror) -I. -I$(B) $(CFLAGS)
-ALL_LDFLAGS := $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
+# Bound at once: a fork of the machine would bind again what it calls first.
+ALL_LDFLAGS := -Wl,-z,now $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -lm -lpthread
 
 folders = $(1) $(addprefix $(1)/,$(PARTS_$(1)))

@@ -26,6 +26,7 @@
 #include "decode/machine/threads.h"
 
 #define HASHES_MAX (4u << 20) ///< calls behind a branch whose arguments are known
+#define WARM_MAX (1u << 16)   ///< blocks behind a branch that are translated before
 
 static struct dec_loose loose;
 
@@ -105,38 +106,59 @@ static void keep_hash(struct dec_replay *r)
 		loose.hashes[i] = hash_call(r, r->next.regs.gpr);
 }
 
+/** What the strict run to the end leaves for the branches. */
+struct future {
+	uint64_t n_blocks, block[WARM_MAX]; ///< guest addresses of those it translated
+};
+
 /* In a fork: strictly to the end. */
-static void run_strictly(struct dec_replay *r)
+static void run_strictly(struct dec_replay *r, struct future *future)
 {
+	const struct dec_engine *e = &r->engine;
+
 	r->output.fd = -1;
 	r->on_call = keep_hash;
 	r->look_ahead = 0;
 	if (!dec_alias_fork(&r->guest))
 		dec_engine_run(&r->engine, INT64_MAX);
+	for (size_t i = e->blocks.size; i && future->n_blocks < WARM_MAX; i--)
+		if (!e->blocks.data[i - 1].is_gone)
+			future->block[future->n_blocks++] = e->blocks.data[i - 1].rip;
 	_exit(0);
 }
 
-static struct err *prepare_hashes(struct dec_replay *r)
+/* Memory that the fork shares. @return NULL: there is none. */
+static void *shared_memory(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct err *look_ahead(struct dec_replay *r)
 {
 	uint64_t events = capture_info(r->capture)->n_events;
+	struct future *future;
 	long pid;
 
 	loose.first_seq = r->next.seq;
 	loose.n_hashes = events > r->next.seq ? events - r->next.seq : 0;
 	if (loose.n_hashes > HASHES_MAX)
 		loose.n_hashes = HASHES_MAX;
-	if (!loose.n_hashes || r->is_log_at_end)
-		return NULL;
-	loose.hashes = mmap(NULL, loose.n_hashes * sizeof(*loose.hashes),
-			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (loose.hashes == MAP_FAILED)
+	// At least one, to be mapped.
+	loose.hashes = shared_memory((loose.n_hashes + 1) * sizeof(*loose.hashes));
+	future = shared_memory(sizeof(*future));
+	if (!loose.hashes || !future)
 		return &err_nomem;
 	pid = syscall(SYS_clone, SIGCHLD, 0, NULL, NULL, NULL);
 	if (!pid)
-		run_strictly(r);
+		run_strictly(r, future);
 	if (pid < 0)
 		return err_errno("cannot fork the machine's process");
 	syscall(SYS_wait4, pid, NULL, 0, NULL);
+	dec_engine_warm(&r->engine, future->block, future->n_blocks);
+	munmap(future, sizeof(*future));
 	return NULL;
 }
 
@@ -148,11 +170,11 @@ struct err *dec_loose_prepare(struct dec_replay *r)
 		return NULL;
 	dec_inputs_deinit(&loose.inputs);
 	if (loose.hashes)
-		munmap(loose.hashes, loose.n_hashes * sizeof(*loose.hashes));
+		munmap(loose.hashes, (loose.n_hashes + 1) * sizeof(*loose.hashes));
 	loose = (struct dec_loose){ .position = r->engine.now, .is_prepared = true };
 	cap_events_rewind(r->again);
 	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
-	return err ? err : prepare_hashes(r);
+	return err ? err : look_ahead(r);
 }
 
 /* ---- the run ends --------------------------------------------------------------------------- */

@@ -589,6 +589,32 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	}
 }
 
+void dec_engine_warm(struct dec_engine *e, const uint64_t *rip, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t slot = rip[i] & 0xffff;
+		uint32_t b = e->world.avail(e->world.ctx, rip[i], PROT_EXEC) ?
+				     engine_block_for(e, rip[i]) :
+				     ENGINE_NO_CODE;
+
+		if (b >= ENGINE_NO_CODE)
+			continue;
+		if (e->ctx->targets[slot].key == -(slot + 1)) // not taken
+			e->ctx->targets[slot] = (struct dec_target){
+				-rip[i], (uint64_t)e->blocks.data[b].landing
+			};
+	}
+	for (uint32_t x = 0; x < e->exits.size; x++) {
+		const struct engine_exit *exit = &e->exits.data[x];
+		uint64_t *to = exit->kind == ENGINE_EXIT_DIRECT ?
+				       map_get(&e->block_of, exit->rip) :
+				       NULL;
+
+		if (to && !e->blocks.data[exit->block].is_gone)
+			engine_learn(e, x, *to);
+	}
+}
+
 static enum dec_stop engine_verdict_stop(enum dec_verdict v)
 {
 	return v == DEC_END   ? DEC_STOP_END :

@@ -181,6 +181,10 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
  * else (a test's runner) took them. */
 struct err *dec_engine_take_signals(void);
 
+/** Translate the blocks that begin at the @p n addresses @p rip, where there is code, and link
+ * what leads to them: before a fork whose children will run them. */
+void dec_engine_warm(struct dec_engine *e, const uint64_t *rip, size_t n);
+
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
  * last 16 KiB inaccessible), NULL with DEC_LOG_NONE. */

@@ -285,6 +285,8 @@ static void random_alterations(void **state)
 
 		begin(&r, program);
 		from = random_word(&seed) % r.end.position;
+		seek(&r, from);
+		ok(dec_machine_checkpoint(r.machine));
 		for (size_t k = 0; k < n; k++) {
 			a[k] = some_alteration(&r, from, &seed);
 			b[k] = b[n + k] = (struct dec_branch){
