@@ -39,6 +39,15 @@ enum dec_verdict dec_loose_end(struct dec_loose *l, enum dec_fate fate, int valu
 /** The program wrote @p n bytes to descriptor @p fd. */
 void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_t n);
 
+/* ---- loose_alter.c --------------------------------------------------------------- */
+
+/** Alter what is to be altered where the branch begins, and have the engine stop at the other
+ * places. */
+enum dec_verdict dec_loose_alter_at_once(struct dec_replay *r);
+
+/** The guest stands before an instruction with alterations: make those that are due. */
+enum dec_verdict dec_loose_alter_here(struct dec_replay *r);
+
 /* ---- loose_calls.c --------------------------------------------------------------- */
 
 /** The same, from its memory at @p addr, as far as it is readable; from @p n struct iovec at
