@@ -10,8 +10,9 @@
  *   - As long as the altered run makes the recorded calls with the recorded registers, it gets
  *     the recorded answers, in the recorded order of threads.
  *   - From the first other one on, files, pipes and sockets give what was read of them, from the
- *     altered run's own offsets; memory calls are done; time goes on; output is collected. What
- *     was never recorded ends the run: it left the recorded inputs.
+ *     altered run's own offsets; memory calls are done; threads take turns and wait for each
+ *     other; time goes on; output is collected. What was never recorded ends the run: it left
+ *     the recorded inputs.
  *
  * A branch is a fork of the machine's process, with its warm code; the machine itself stays
  * where it is. Repeated, a branch gives the same.
@@ -26,6 +27,12 @@ enum dec_alter_kind {
 	DEC_ALTER_MEMORY, ///< `bytes` (1 to 8) bytes at `addr` become those of `value`
 	DEC_ALTER_SKIP, ///< the instruction is not executed; of a call: nor what it calls
 	DEC_ALTER_INVERT, ///< a conditional branch goes the other way
+	/** Thread number `value` goes on in the place of the running one, if it can; from there
+	 * on threads take turns. */
+	DEC_ALTER_THREAD,
+	/** What the instruction accesses in memory, or the address that it computes (lea), lies
+	 * `value` bytes further on: so a variable has another place. Of one memory operand. */
+	DEC_ALTER_MOVE,
 };
 
 /** One alteration, and when. */

@@ -242,15 +242,15 @@ static bool reads_the_same(struct dec_replay *r)
 	return l->hashes[i] == hash_call(r, r->engine.ctx->gpr);
 }
 
-/* From here on the recording does not answer any more. */
-static void part(struct dec_replay *r)
+void dec_loose_part(struct dec_replay *r)
 {
 	struct dec_loose *l = r->loose;
 
 	l->has_parted = true;
 	l->out->parted = r->engine.now;
 	dec_engine_set_async(&r->engine, 0, NULL, 0, 0);
-	dec_threads_current(r)->is_in_call = false;
+	dec_loose_threads_part(r);
+	l->has_to_pause = dec_loose_has_others(r);
 	free(r->divergence);
 	r->divergence = NULL;
 	r->parted = (struct dec_divergence){};
@@ -282,8 +282,12 @@ static enum dec_verdict loose_syscall(void *ctx, struct dec_engine *e)
 	if (v != DEC_DIVERGED)
 		return v;
 	if (!l->has_parted)
-		part(r);
-	return dec_loose_call(r);
+		dec_loose_part(r);
+	v = dec_loose_call(r);
+	if (v != DEC_GO || !l->has_to_pause)
+		return v;
+	l->has_to_pause = false; // so that run() counts the turns
+	return DEC_PAUSE;
 }
 
 static enum dec_verdict loose_special(void *ctx, struct dec_engine *e,
@@ -298,7 +302,7 @@ static enum dec_verdict loose_special(void *ctx, struct dec_engine *e,
 	if (v != DEC_DIVERGED)
 		return v;
 	if (!l->has_parted)
-		part(r);
+		dec_loose_part(r);
 	return dec_loose_insn(r, insn);
 }
 
@@ -316,7 +320,7 @@ static enum dec_verdict loose_fault(void *ctx, struct dec_engine *e)
 	if (v != DEC_DIVERGED)
 		return v;
 	if (!l->has_parted)
-		part(r);
+		dec_loose_part(r);
 	return dec_loose_signal(r, signo, e->ctx->fault_addr);
 }
 
@@ -379,16 +383,34 @@ static void strict_end(struct dec_replay *r)
 	l->out->fault_addr = r->fault_addr;
 }
 
+/* Where the running thread's turn is over, at @p until at last. */
+static uint64_t end_of_turn(const struct dec_replay *r, uint64_t until)
+{
+	uint64_t end = r->engine.now + LOOSE_TURN;
+
+	return r->loose->has_parted && dec_loose_has_others(r) && end < until ? end :
+										until;
+}
+
 static void run(struct dec_replay *r, uint64_t until)
 {
 	struct dec_loose *l = r->loose;
 	enum dec_verdict v = dec_loose_alter_at_once(r);
 
 	while (v == DEC_GO && !l->has_ended) {
-		switch (dec_engine_run(&r->engine, until)) {
+		// There may be alterations there, too, where the engine would not stop.
+		if (l->has_moved && r->engine.now < until) {
+			v = dec_loose_alter_here(r);
+			continue;
+		}
+		switch (dec_engine_run(&r->engine, end_of_turn(r, until))) {
 		case DEC_STOP_POSITION:
-			dec_loose_end(l, DEC_FATE_LIMIT, 0, NULL);
-			return;
+			if (r->engine.now >= until)
+				v = dec_loose_end(l, DEC_FATE_LIMIT, 0, NULL);
+			else
+				v = dec_loose_next(r);
+			l->now_ns += LOOSE_TURN;
+			break;
 		case DEC_STOP_BREAK:
 			v = dec_loose_alter_here(r);
 			break;

@@ -448,18 +448,6 @@ static enum dec_verdict call_time(const struct call *c)
 	return give(c, !c->a[0] || put(c, c->a[0], &tv.tv_sec, 8) ? tv.tv_sec : -EFAULT);
 }
 
-static enum dec_verdict call_sleep(const struct call *c)
-{
-	uint64_t at = c->nr == SYS_nanosleep ? c->a[0] : c->a[2];
-	struct timespec ts;
-
-	if (!get(c, at, &ts, sizeof(ts)))
-		return give(c, -EFAULT);
-	if (c->nr == SYS_nanosleep || !(c->a[1] & TIMER_ABSTIME))
-		c->l->now_ns += ts.tv_sec * 1000000000ull + ts.tv_nsec;
-	return give(c, 0);
-}
-
 enum dec_verdict dec_loose_insn(struct dec_replay *r, const struct dec_insn *insn)
 {
 	const struct cap_cpu *cpu = &capture_info(r->capture)->cpu;
@@ -487,34 +475,90 @@ enum dec_verdict dec_loose_insn(struct dec_replay *r, const struct dec_insn *ins
 
 /* ---- the rest -------------------------------------------------------------------------------------- */
 
-static bool has_others(const struct call *c)
+/* Until when the call waits that has a time limit at @p at, CLOCK_MONOTONIC. @return false: its
+ * clock is not known, or there is nothing to be read. */
+static bool wait_limit(const struct call *c, uint64_t at, bool is_absolute, bool is_real,
+		       uint64_t *until_ns)
 {
-	size_t n = 0;
+	struct timespec ts;
 
-	for (size_t i = 0; i < c->r->threads.size; i++)
-		n += !c->r->threads.data[i].has_ended &&
-		     !c->r->threads.data[i].is_leaving;
-	return n > 1;
+	*until_ns = 0;
+	if (!at)
+		return true;
+	if (!get(c, at, &ts, sizeof(ts)))
+		return false;
+	*until_ns = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	if (!is_absolute)
+		*until_ns += c->l->now_ns;
+	else if (is_real)
+		*until_ns -= c->l->inputs.realtime_ns;
+	*until_ns = *until_ns ?: 1;
+	return !is_absolute || !is_real || c->l->inputs.realtime_ns;
+}
+
+static enum dec_verdict call_sleep(const struct call *c)
+{
+	bool is_plain = c->nr == SYS_nanosleep;
+	bool is_absolute = !is_plain && c->a[1] & TIMER_ABSTIME;
+	uint64_t until_ns;
+
+	if (!wait_limit(c, is_plain ? c->a[0] : c->a[2], is_absolute,
+			!is_plain && c->a[0] == CLOCK_REALTIME, &until_ns))
+		return left(c, "how long it sleeps is not known");
+	give(c, 0);
+	return dec_loose_wait(c->r, 0, 0, until_ns ?: 1);
+}
+
+static enum dec_verdict call_wait(const struct call *c, uint64_t op, uint32_t bits)
+{
+	bool is_absolute = op == FUTEX_WAIT_BITSET;
+	uint64_t until_ns;
+	uint32_t word;
+
+	if (!get(c, c->a[0], &word, sizeof(word)))
+		return give(c, -EFAULT);
+	if (word != (uint32_t)c->a[2])
+		return give(c, -EAGAIN);
+	if (!wait_limit(c, c->a[3], is_absolute, c->a[1] & FUTEX_CLOCK_REALTIME,
+			&until_ns))
+		return left(c, "how long it waits is not known");
+	give(c, 0);
+	return dec_loose_wait(c->r, c->a[0], bits, until_ns);
 }
 
 static enum dec_verdict call_futex(const struct call *c)
 {
 	uint32_t word, op = c->a[1] & FUTEX_CMD_MASK;
+	uint64_t woken;
 
-	if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
-		return has_others(c) ? left(c, "another thread would go on") : give(c, 0);
-	if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET)
-		return left(c, "the answer is not known");
-	if (!get(c, c->a[0], &word, sizeof(word)))
-		return give(c, -EFAULT);
-	if (word != (uint32_t)c->a[2])
-		return give(c, -EAGAIN);
-	if (has_others(c))
-		return left(c, "another thread would go on");
-	if (c->a[3])
-		return give(c, -ETIMEDOUT);
-	return dec_loose_end(c->l, DEC_FATE_HANG, 0, "it waits at %#lx for ever",
-			     c->a[0]);
+	switch (op) {
+	case FUTEX_WAKE:
+		return give(c, dec_loose_wake(c->r, c->a[0], c->a[2], UINT32_MAX));
+	case FUTEX_WAKE_BITSET:
+		return give(c, dec_loose_wake(c->r, c->a[0], c->a[2], c->a[5]));
+	case FUTEX_WAIT:
+		return call_wait(c, op, UINT32_MAX);
+	case FUTEX_WAIT_BITSET:
+		return call_wait(c, op, c->a[5]);
+	case FUTEX_CMP_REQUEUE:
+		if (!get(c, c->a[0], &word, sizeof(word)))
+			return give(c, -EFAULT);
+		if (word != (uint32_t)c->a[5])
+			return give(c, -EAGAIN);
+		// fall through
+	case FUTEX_REQUEUE:
+		woken = dec_loose_wake(c->r, c->a[0], c->a[2], UINT32_MAX);
+		return give(c,
+			    woken + dec_loose_requeue(c->r, c->a[0], c->a[4], c->a[3]));
+	}
+	return left(c, "the answer is not known");
+}
+
+static enum dec_verdict call_clone(const struct call *c)
+{
+	int64_t tid = dec_loose_clone(c->r);
+
+	return tid < 0 ? left(c, "it makes a process") : give(c, tid);
 }
 
 static enum dec_verdict call_kill(const struct call *c)
@@ -536,9 +580,9 @@ static enum dec_verdict call_kill(const struct call *c)
 
 static enum dec_verdict call_exit(const struct call *c)
 {
-	if (c->nr == SYS_exit && has_others(c))
-		return left(c, "another thread would go on");
 	c->r->engine.now++;
+	if (c->nr == SYS_exit && dec_loose_has_others(c->r))
+		return dec_loose_thread_exit(c->r, c->a[0] & 0xff);
 	return dec_loose_end(c->l, DEC_FATE_EXIT, c->a[0] & 0xff, NULL);
 }
 
@@ -599,10 +643,20 @@ static enum dec_verdict call_other(const struct call *c)
 		return call_mask(c);
 	case SYS_rt_sigaction:
 		return call_action(c);
+	case SYS_clone:
+	case SYS_clone3:
+		return call_clone(c);
 	case SYS_sched_yield:
+		give(c, 0);
+		return dec_loose_next(c->r);
 	case SYS_set_robust_list:
+		dec_threads_current(c->r)->robust_list = c->a[0];
+		return give(c, 0);
+	case SYS_set_tid_address:
+		dec_threads_current(c->r)->clear_child_tid = c->a[0];
+		return give(c, dec_threads_current(c->r)->tid);
 	case SYS_madvise:
-		return c->nr == SYS_madvise ? do_memory(c, 0) : give(c, 0);
+		return do_memory(c, 0);
 	case SYS_rseq:
 	case SYS_io_uring_setup:
 		return give(c, -ENOSYS);

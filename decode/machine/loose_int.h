@@ -27,8 +27,11 @@ struct dec_loose {
 	uint64_t *times; ///< how often each one's instruction was reached
 	size_t std[2];	 ///< descriptions of standard output and error
 	bool has_parted, has_ended;
+	bool has_moved;	 ///< an alteration took the guest to another instruction
 	uint64_t now_ns; ///< CLOCK_MONOTONIC, since it parted
 	uint64_t sigmask;
+	int status;	   ///< of the first thread, which left before others
+	bool has_to_pause; ///< threads take turns from here on
 };
 
 /** The branch ends so; @p fmt may be NULL. @return DEC_END. */
@@ -39,6 +42,9 @@ enum dec_verdict dec_loose_end(struct dec_loose *l, enum dec_fate fate, int valu
 /** The program wrote @p n bytes to descriptor @p fd. */
 void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_t n);
 
+/** From here on the recording does not answer any more. */
+void dec_loose_part(struct dec_replay *r);
+
 /* ---- loose_alter.c --------------------------------------------------------------- */
 
 /** Alter what is to be altered where the branch begins, and have the engine stop at the other
@@ -47,6 +53,40 @@ enum dec_verdict dec_loose_alter_at_once(struct dec_replay *r);
 
 /** The guest stands before an instruction with alterations: make those that are due. */
 enum dec_verdict dec_loose_alter_here(struct dec_replay *r);
+
+/* ---- loose_threads.c ------------------------------------------------------------- */
+
+#define LOOSE_TURN 100000 ///< instructions that a thread runs before another one does
+
+/** The run parts: the threads' calls under way are to be made again. */
+void dec_loose_threads_part(struct dec_replay *r);
+
+/** @return whether there is more than one thread. */
+bool dec_loose_has_others(const struct dec_replay *r);
+
+/** Thread @p t goes on. */
+enum dec_verdict dec_loose_go_on(struct dec_replay *r, struct replay_thread *t);
+
+/** The next thread that does not wait goes on, the running one if there is no other; where all
+ * wait, the one whose time is over first. @return DEC_END: none will ever. */
+enum dec_verdict dec_loose_next(struct dec_replay *r);
+
+/** The running thread, behind its call, waits until dec_loose_wake() of one of @p bits at
+ * @p futex (0: nobody wakes it), or CLOCK_MONOTONIC @p until_ns (0: for ever). */
+enum dec_verdict dec_loose_wait(struct dec_replay *r, uint64_t futex, uint32_t bits,
+				uint64_t until_ns);
+
+/** Wake up to @p n threads. @return how many there were. */
+uint64_t dec_loose_wake(struct dec_replay *r, uint64_t futex, uint64_t n, uint32_t bits);
+
+/** Let up to @p n of those who wait at @p from wait at @p to. @return how many. */
+uint64_t dec_loose_requeue(struct dec_replay *r, uint64_t from, uint64_t to, uint64_t n);
+
+/** The running thread's clone call makes another one. @return its number, or -errno. */
+int64_t dec_loose_clone(struct dec_replay *r);
+
+/** The running thread ends with @p status. */
+enum dec_verdict dec_loose_thread_exit(struct dec_replay *r, int status);
 
 /* ---- loose_calls.c --------------------------------------------------------------- */
 

@@ -509,9 +509,10 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 
 static bool is_alteration(const struct dec_alter *a)
 {
-	bool is_insn = a->kind == DEC_ALTER_SKIP || a->kind == DEC_ALTER_INVERT;
+	bool is_insn = a->kind == DEC_ALTER_SKIP || a->kind == DEC_ALTER_INVERT ||
+		       a->kind == DEC_ALTER_MOVE;
 
-	return a->kind <= DEC_ALTER_INVERT && (a->rip ? a->nth > 0 : !is_insn) &&
+	return a->kind <= DEC_ALTER_MOVE && (a->rip ? a->nth > 0 : !is_insn) &&
 	       (a->kind != DEC_ALTER_REG || a->reg < CAP_GPRS) &&
 	       (a->kind != DEC_ALTER_MEMORY || (a->bytes >= 1 && a->bytes <= 8));
 }

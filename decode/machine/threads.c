@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "decode/machine/loose_int.h"
 #include "decode/translator/emulate.h"
 #include "decode/machine/certain.h"
 #include "decode/machine/replay_int.h"
@@ -142,20 +143,20 @@ bool dec_threads_is_birth(struct dec_replay *r)
 	       threads_is_clone(r->next.regs.gpr[CAP_RAX]);
 }
 
-/* The flags and the child's tid word of the clone call with registers @p gpr. */
-static uint64_t threads_clone_flags(struct dec_replay *r, const uint64_t *gpr,
-				    uint64_t *child_tid)
+/* The arguments of the clone call with registers @p gpr, as clone3's. */
+static struct clone_args threads_clone_args(struct dec_replay *r, const uint64_t *gpr)
 {
 	struct clone_args args = {};
 
-	if (gpr[CAP_RAX] == SYS_clone) {
-		*child_tid = gpr[CAP_R10];
-		return gpr[CAP_RDI];
-	}
+	if (gpr[CAP_RAX] == SYS_clone)
+		return (struct clone_args){ .flags = gpr[CAP_RDI],
+					    .stack = gpr[CAP_RSI],
+					    .parent_tid = gpr[CAP_RDX],
+					    .child_tid = gpr[CAP_R10],
+					    .tls = gpr[CAP_R8] };
 	if (dec_guest_avail(&r->guest, gpr[CAP_RDI], PROT_READ) >= CLONE_ARGS_SIZE_VER0)
 		memcpy(&args, (const void *)gpr[CAP_RDI], CLONE_ARGS_SIZE_VER0);
-	*child_tid = args.child_tid;
-	return args.flags;
+	return args;
 }
 
 /* The thread that is in the very call whose other return is at hand. */
@@ -182,28 +183,58 @@ bool dec_threads_can_begin(struct dec_replay *r)
 }
 
 /* @t inherits from the thread whose place is @from: the call with registers @gpr is the
- * one that makes it, and its arguments are still in memory. */
+ * one that makes it, and its arguments are still in memory. The registers that it begins with
+ * are those of its birth's event; this is for a run that has none. */
 static void threads_inherit(struct dec_replay *r, struct replay_thread *t, size_t from,
 			    const uint64_t *gpr)
 {
-	uint64_t child_tid, flags = threads_clone_flags(r, gpr, &child_tid);
+	const struct clone_args args = threads_clone_args(r, gpr);
+	struct replay_thread *parent = &r->threads.data[from];
 
-	memcpy(t->xsave,
-	       from == r->current ? r->engine.ctx->xsave : r->threads.data[from].xsave,
-	       sizeof(t->xsave));
-	t->pkru = from == r->current ? r->engine.ctx->pkru : r->threads.data[from].pkru;
-	if (flags & CLONE_CHILD_CLEARTID)
-		t->clear_child_tid = child_tid;
+	if (from == r->current)
+		dec_threads_save(r, parent);
+	memcpy(t->xsave, parent->xsave, sizeof(t->xsave));
+	memcpy(t->gpr, gpr, sizeof(t->gpr));
+	t->pkru = parent->pkru;
+	t->rflags = parent->rflags;
+	t->gs_base = parent->gs_base;
+	t->fs_base = args.flags & CLONE_SETTLS ? args.tls : parent->fs_base;
+	t->gpr[CAP_RAX] = 0;
+	t->gpr[CAP_RCX] = t->rip = parent->rip + 2;
+	t->gpr[CAP_R11] = parent->rflags;
+	if (args.stack)
+		t->gpr[CAP_RSP] = args.stack + args.stack_size;
+	if (args.flags & CLONE_CHILD_CLEARTID)
+		t->clear_child_tid = args.child_tid;
+	if (args.flags & CLONE_CHILD_SETTID)
+		t->set_child_tid = args.child_tid;
 	t->has_parent = true;
+}
+
+struct replay_thread *dec_threads_clone(struct dec_replay *r, uint32_t tid)
+{
+	const uint64_t *gpr = r->engine.ctx->gpr;
+	const struct clone_args args = threads_clone_args(r, gpr);
+	struct replay_thread *t;
+
+	if (!(args.flags & CLONE_THREAD))
+		return NULL;
+	t = threads_add(r, tid);
+	if (!t)
+		return NULL;
+	threads_inherit(r, t, r->current, gpr);
+	if (args.flags & CLONE_PARENT_SETTID)
+		err_destroy(
+			dec_guest_write(&r->guest, args.parent_tid, &tid, sizeof(tid)));
+	return t;
 }
 
 enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 {
 	struct replay_thread *t;
-	uint64_t child_tid;
 
 	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
-	    !(threads_clone_flags(r, r->next.regs.gpr, &child_tid) & CLONE_THREAD))
+	    !(threads_clone_args(r, r->next.regs.gpr).flags & CLONE_THREAD))
 		return DEC_GO;
 	t = dec_threads_find(r, r->next.ret);
 	if (!t)
@@ -261,6 +292,8 @@ static enum dec_verdict threads_owner_died(struct dec_replay *r, uint64_t addr,
 	if (!threads_read(r, addr, &word, sizeof(word)) || (word & FUTEX_TID_MASK) != tid)
 		return DEC_GO;
 	word = (word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+	if (r->loose)
+		dec_loose_wake(r, addr, 1, UINT32_MAX);
 	return dec_replay_write(r, &w);
 }
 
@@ -298,6 +331,14 @@ static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_th
 
 	t->clear_child_tid = 0;
 	return w.addr ? dec_replay_write(r, &w) : DEC_GO;
+}
+
+enum dec_verdict dec_threads_leave(struct dec_replay *r, struct replay_thread *t)
+{
+	enum dec_verdict v = threads_leave_robust(r, t);
+
+	t->robust_list = 0;
+	return v == DEC_GO ? threads_clear_tid(r, t) : v;
 }
 
 enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)

@@ -33,6 +33,13 @@ enum dec_verdict dec_threads_birth(struct dec_replay *r);
 /** The current thread's clone succeeded: remember what its child inherits. */
 enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr);
 
+/** The current thread, at its clone call, makes thread @p tid, which begins behind that. @return
+ * it; NULL: it would be a process, or memory is short. */
+struct replay_thread *dec_threads_clone(struct dec_replay *r, uint32_t tid);
+
+/** Thread @p t ends: what the kernel writes to the memory of those who wait for it. */
+enum dec_verdict dec_threads_leave(struct dec_replay *r, struct replay_thread *t);
+
 /** The event at hand is a switch from the current thread, and that stands where it should:
  * do it. */
 enum dec_verdict dec_threads_switch(struct dec_replay *r);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "decode/machine/branch.h"
+#include "decode/machine/trap.h"
 #include "tests/unit.h"
 
 #define LIMIT 400000000
@@ -93,6 +94,7 @@ static const char *programs(size_t i)
 		"%s/tests/programs/memory",
 		"%s/tests/programs/crash exit 3",
 		"%s/tests/programs/crash abort",
+		"%s/tests/programs/turns",
 		"%s/examples/list-O0",
 		"%s/examples/quad-O2",
 		"/bin/ls -l /usr",
@@ -158,7 +160,7 @@ static struct {
 	char line[256]; ///< the first of its output
 } place;
 
-static void read_places(void)
+static void read_line(void)
 {
 	_cleanup_free_ char *out = NULL;
 	FILE *f;
@@ -168,6 +170,11 @@ static void read_places(void)
 	assert_non_null(f);
 	assert_non_null(fgets(place.line, sizeof(place.line), f));
 	fclose(f);
+}
+
+static void read_places(void)
+{
+	read_line();
 	assert_int_equal(sscanf(place.line, "%lx %lx %lx %lx %lx", &place.twice,
 				&place.global, &place.jump, &place.call, &place.read),
 			 5);
@@ -181,7 +188,8 @@ static void says(struct run *r, const struct dec_alter *a, size_t n, int status,
 	struct dec_outcome o;
 
 	ok(dec_machine_branch(r->machine, a, n, LIMIT, &o));
-	for (const char *c = place.line; *c; c++)
+	// Its first line, when the branch begins before that is written.
+	for (const char *c = o.out[0].bytes > strlen(text) ? place.line : ""; *c; c++)
 		h = (h ^ (uint8_t)*c) * CAP_SIGNATURE_PRIME;
 	for (const char *c = text; *c; c++)
 		h = (h ^ (uint8_t)*c) * CAP_SIGNATURE_PRIME;
@@ -244,13 +252,112 @@ static void one_by_one(void **state)
 	end(&r);
 }
 
+/* ---- threads, places ----------------------------------------------------------------- */
+
+static uint64_t race, load, lea; ///< in tests/programs/turns
+
+static void begin_turns(struct run *r)
+{
+	_cleanup_free_ char *command = NULL;
+
+	assert_true(asprintf(&command, "%s/tests/programs/turns", unit_env("BUILD")) > 0);
+	begin(r, command);
+	read_line();
+	assert_int_equal(sscanf(place.line, "%lx %lx %lx", &race, &load, &lea), 3);
+}
+
+/* The thread beside the running one that stands at the race, or comes to it. */
+static uint32_t other_thread(struct run *r, uint32_t first)
+{
+	struct dec_thread t, running = {};
+	uint32_t other = 0;
+	struct err *err;
+
+	for (size_t i = 0; !(err = dec_machine_thread(r->machine, i, &t)); i++) {
+		if (t.is_running)
+			running = t;
+		else if (t.tid != first)
+			other = t.tid;
+	}
+	err_destroy(err);
+	assert_true(running.tid && other);
+	return other;
+}
+
+static void another_thread(void **state)
+{
+	struct dec_outcome o;
+	struct dec_trap trap;
+	struct dec_trapped t;
+	struct run r = {};
+	struct dec_where w;
+
+	(void)state;
+	begin_turns(&r);
+	seek(&r, 0);
+	ok(dec_machine_run(r.machine, 0, &w));
+	trap = (struct dec_trap){ .on = DEC_TRAP_EXECUTE, .addr = race };
+	ok(dec_machine_forward(r.machine, &trap, 1, UINT64_MAX >> 1, &t));
+	assert_int_equal(t.trap, 0);
+
+	const struct dec_alter other = { DEC_ALTER_THREAD,	 0, 0, 0, 0, 0, 0,
+					 other_thread(&r, w.tid) },
+			       nobody = { DEC_ALTER_THREAD, 0, 0, 0, 0, 0, 0, 1 },
+			       next = { DEC_ALTER_MOVE, load, 1, 0, 0, 0, 0, 4 },
+			       pointer = { DEC_ALTER_MOVE, lea, 1, 0, 0, 0, 0, 8 },
+			       away = { DEC_ALTER_MOVE, load, 1, 0, 0, 0, 0, 1ull << 40 };
+	const struct dec_alter both[] = { next, pointer };
+
+	says(&r, NULL, 0, 0, "sum 70210, counter 2, loaded 11, by pointer 11\n");
+	says(&r, &nobody, 1, 0, "sum 70210, counter 2, loaded 11, by pointer 11\n");
+	says(&r, &other, 1, 0, "sum 70210, counter 1, loaded 11, by pointer 11\n");
+	says(&r, both, 2, 0, "sum 70210, counter 2, loaded 22, by pointer 33\n");
+	ok(dec_machine_branch(r.machine, &away, 1, LIMIT, &o));
+	assert_int_equal(o.fate, DEC_FATE_SIGNAL);
+	assert_int_equal(o.value, SIGSEGV);
+	end(&r);
+}
+
+/* Whoever goes on instead, wherever: the same comes of it. */
+static void any_order(void **state)
+{
+	uint64_t seed = 0x853c49e6748fea9b, n_parted = 0;
+	struct run r = {};
+
+	(void)state;
+	begin_turns(&r);
+	for (int k = 0; k < 40; k++) {
+		struct dec_alter a = { .kind = DEC_ALTER_THREAD };
+		struct dec_outcome o, again;
+		struct dec_thread t;
+
+		seek(&r, random_word(&seed) % r.end.position);
+		for (size_t i = random_word(&seed) % 4; i < 4; i--) {
+			struct err *err = dec_machine_thread(r.machine, i, &t);
+
+			a.value = err ? a.value : t.tid;
+			err_destroy(err);
+		}
+		ok(dec_machine_branch(r.machine, &a, 1, LIMIT, &o));
+		ok(dec_machine_branch(r.machine, &a, 1, LIMIT, &again));
+		assert_memory_equal(&o, &again, sizeof(o));
+		n_parted += o.parted != UINT64_MAX;
+		if (o.fate != DEC_FATE_EXIT || o.value)
+			fail_msg("from %lu with thread %lu: fate %d, value %d: %s",
+				 o.parted, a.value, o.fate, o.value, o.text);
+		says(&r, &a, 1, 0, "sum 70210, counter 2, loaded 11, by pointer 11\n");
+	}
+	assert_true(n_parted > 10);
+	end(&r);
+}
+
 /* ---- chance ------------------------------------------------------------------------------ */
 
 /* One at an instruction that runs somewhere behind the branch. */
 static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *seed)
 {
 	uint64_t span = r->end.position - from;
-	struct dec_alter a = { .kind = random_word(seed) >> 62, .nth = 1 };
+	struct dec_alter a = { .kind = random_word(seed) % 6, .nth = 1 };
 	struct cap_regs regs;
 	struct dec_where w;
 
@@ -263,6 +370,13 @@ static struct dec_alter some_alteration(struct run *r, uint64_t from, uint64_t *
 	a.reg = random_word(seed) % CAP_GPRS;
 	a.value = random_word(seed) >> (random_word(seed) % 64);
 	a.bytes = 1 << random_word(seed) % 4;
+	for (size_t i = random_word(seed) % 5; a.kind == DEC_ALTER_THREAD && i < 5; i--) {
+		struct dec_thread t;
+		struct err *err = dec_machine_thread(r->machine, i, &t);
+
+		a.value = err ? a.value : t.tid;
+		err_destroy(err);
+	}
 	a.addr = regs.gpr[random_word(seed) % CAP_GPRS] + random_word(seed) % 64;
 	return a;
 }
@@ -321,8 +435,8 @@ static void random_alterations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_by_one),
-		cmocka_unit_test(unaltered),
+		cmocka_unit_test(one_by_one),	      cmocka_unit_test(unaltered),
+		cmocka_unit_test(another_thread),     cmocka_unit_test(any_order),
 		cmocka_unit_test(random_alterations),
 	};
 
