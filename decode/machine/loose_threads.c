@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <linux/sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -29,13 +30,6 @@ bool dec_loose_has_others(const struct dec_replay *r)
 	return n > 1;
 }
 
-void dec_loose_threads_part(struct dec_replay *r)
-{
-	// Calls under way are made again: the model says what comes of them.
-	for (size_t i = 0; i < r->threads.size; i++)
-		r->threads.data[i].is_in_call = false;
-}
-
 /* The thread's call, which it waits in, gives @p ret. */
 static void answer(struct dec_replay *r, struct replay_thread *t, int64_t ret)
 {
@@ -44,6 +38,28 @@ static void answer(struct dec_replay *r, struct replay_thread *t, int64_t ret)
 		r->engine.ctx->gpr[CAP_RAX] = ret;
 	else
 		t->gpr[CAP_RAX] = ret;
+}
+
+void dec_loose_threads_part(struct dec_replay *r)
+{
+	dec_threads_save(r, dec_threads_current(r));
+	for (size_t i = 0; i < r->threads.size; i++) {
+		struct replay_thread *t = &r->threads.data[i];
+
+		// Calls under way are made again: the model says what comes of them. But of
+		// a clone call the other thread is there already.
+		t->is_in_call = false;
+		if (t->is_leaving) // what its end does was to be told by an event
+			dec_threads_leave(r, t);
+		if (!t->child)
+			continue;
+		dec_threads_tell_parent(r, t->gpr, t->child);
+		t->gpr[CAP_RAX] = t->child;
+		t->gpr[CAP_RCX] = t->rip += 2;
+		t->gpr[CAP_R11] = t->rflags;
+		t->child = 0;
+	}
+	dec_threads_load(r, dec_threads_current(r));
 }
 
 static void time_out(struct dec_replay *r, struct replay_thread *t)
@@ -68,6 +84,21 @@ enum dec_verdict dec_loose_go_on(struct dec_replay *r, struct replay_thread *t)
 	return dec_threads_run(r, t->tid);
 }
 
+static enum dec_verdict hang(struct dec_replay *r)
+{
+	char text[200] = "";
+
+	for (size_t i = 0; i < r->threads.size; i++) {
+		const struct replay_thread *t = &r->threads.data[i];
+		size_t n = strlen(text);
+
+		if (is_alive(t))
+			snprintf(text + n, sizeof(text) - n, "%sthread %u at %#lx",
+				 n ? ", " : "", t->tid, t->futex);
+	}
+	return dec_loose_end(r->loose, DEC_FATE_HANG, 0, "waits for ever: %s", text);
+}
+
 /* All that are alive wait: time goes on to the first whose wait is over. */
 static enum dec_verdict wait_all(struct dec_replay *r)
 {
@@ -81,10 +112,7 @@ static enum dec_verdict wait_all(struct dec_replay *r)
 			first = t;
 	}
 	if (!first)
-		return dec_loose_end(r->loose, DEC_FATE_HANG, 0,
-				     "thread %u waits at %#lx for what nobody will do",
-				     dec_threads_current(r)->tid,
-				     dec_threads_current(r)->futex);
+		return hang(r);
 	if (first->until_ns > r->loose->now_ns)
 		r->loose->now_ns = first->until_ns;
 	time_out(r, first);

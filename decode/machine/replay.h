@@ -39,10 +39,11 @@ struct replay_thread {
 	uint64_t n_traced; ///< its interruptions in `places` that were met
 	uint64_t n_halves; ///< among them: beginnings of interrupted repeated ones
 	// Of a branch that has parted:
-	bool waits;		///< behind a call that is not over
-	uint64_t futex;		///< for this word to be woken; 0: for its time
-	uint32_t futex_bits;	///< by one of these
-	uint64_t until_ns;	///< not longer; 0: for ever
+	bool waits;	     ///< behind a call that is not over
+	uint64_t futex;	     ///< for this word to be woken; 0: for its time
+	uint32_t futex_bits; ///< by one of these
+	uint64_t until_ns;   ///< not longer; 0: for ever
+	uint32_t child; ///< born, while the clone call of this one is not over; 0: none
 	uint64_t set_child_tid; ///< word that gets its number when it begins; 0: none
 	// While another one runs:
 	uint64_t gpr[CAP_GPRS];

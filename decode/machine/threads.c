@@ -223,16 +223,24 @@ struct replay_thread *dec_threads_clone(struct dec_replay *r, uint32_t tid)
 	if (!t)
 		return NULL;
 	threads_inherit(r, t, r->current, gpr);
+	dec_threads_tell_parent(r, gpr, tid);
+	return t;
+}
+
+void dec_threads_tell_parent(struct dec_replay *r, const uint64_t *gpr, uint32_t tid)
+{
+	const struct clone_args args = threads_clone_args(r, gpr);
+
 	if (args.flags & CLONE_PARENT_SETTID)
 		err_destroy(
 			dec_guest_write(&r->guest, args.parent_tid, &tid, sizeof(tid)));
-	return t;
 }
 
 enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr)
 {
 	struct replay_thread *t;
 
+	dec_threads_current(r)->child = 0;
 	if (!threads_is_clone(nr) || r->next.ret <= 0 ||
 	    !(threads_clone_args(r, r->next.regs.gpr).flags & CLONE_THREAD))
 		return DEC_GO;
@@ -254,10 +262,12 @@ enum dec_verdict dec_threads_birth(struct dec_replay *r)
 		t = threads_add(r, r->next.tid);
 	if (!t)
 		return dec_replay_diverge(r, DEC_PARTED_MACHINE, "out of memory");
-	// Otherwise the parent is still in the call.
-	if (!t->has_parent)
-		threads_inherit(r, t, threads_parent(r) - r->threads.data,
-				r->next.regs.gpr);
+	if (!t->has_parent) {
+		struct replay_thread *parent = threads_parent(r); // still in the call
+
+		threads_inherit(r, t, parent - r->threads.data, r->next.regs.gpr);
+		parent->child = t->tid;
+	}
 	memcpy(t->gpr, r->next.regs.gpr, sizeof(t->gpr));
 	t->gpr[CAP_RAX] = 0;
 	t->gpr[CAP_RCX] = t->rip = r->next.regs.rip;
