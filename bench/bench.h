@@ -121,6 +121,7 @@ struct bench_work_kind {
 	double record_limit;   ///< wanted ratio of recording to native, start-up apart
 	bool is_replayed;      ///< part of the suites replay and decode
 	bool is_only_replayed; ///< part of the suite replay alone
+	bool is_branched;      ///< part of the suite branch alone
 	bool is_tiny;	       ///< for the slowest peers
 };
 

@@ -129,6 +129,9 @@ struct err *bench_suite_real(struct bench *b);
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
 
+/** What runs that leave the recorded path cost, going back to a write, and checkpoints. */
+struct err *bench_suite_branch(struct bench *b);
+
 /** How fast Intel PT is decoded, beside libipt's block decoder in a loop of its own and
  * `perf script`: packets of the replayed works. */
 struct err *bench_suite_decode(struct bench *b);

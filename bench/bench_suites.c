@@ -36,6 +36,14 @@ static const struct {
 	    false, 0 },
 	  bench_suite_replay,
 	  true },
+	{ { "branch", "what altered runs cost, going back, and checkpoints",
+	    "A thousand runs with another value in a register each, from a position 10^5 "
+	    "instructions before the end of a program of 10 MB, their output compared. Time "
+	    "of one: of a thousand one after the other. Memory: what the machine's processes "
+	    "hold, of pages that they share their share.",
+	    false, 0 },
+	  bench_suite_branch,
+	  true },
 	{ { "growth", "how costs grow with the work",
 	    "What a command takes for none of the work is taken off each time before the "
 	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /** Arguments that stand for something. */
-static const char COUNT[] = "(count)", TEXT[] = "(text)", PI[] = "(pi)", DIR[] = "(dir)";
+static const char COUNT[] = "(count)", TEXT[] = "(text)", PI[] = "(pi)", SQL[] = "(sql)",
+		  DIR[] = "(dir)";
 
 static const struct bench_work_kind kinds[] = {
 	{ .name = "list",
@@ -61,6 +62,13 @@ static const struct bench_work_kind kinds[] = {
 	  .count_quick = 500,
 	  .record_limit = 1.10,
 	  .is_replayed = true },
+	{ .name = "sqlite3",
+	  .what = "sqlite3: rows of a table sorted, grouped and joined with themselves",
+	  .argv = { "sqlite3", "-batch", "-init", SQL, ":memory:", ".exit" },
+	  .counted = "rows",
+	  .count = 100000,
+	  .count_quick = 20000,
+	  .is_replayed = true },
 	{ .name = "blocks",
 	  .what = "passes of a loop of six short blocks",
 	  .argv = { "bench/programs/blocks", COUNT },
@@ -82,6 +90,13 @@ static const struct bench_work_kind kinds[] = {
 	  .count = 100000000,
 	  .count_quick = 20000000,
 	  .is_only_replayed = true },
+	{ .name = "watched",
+	  .what = "steps between a word's last write and the end, 10 MB of memory",
+	  .argv = { "bench/programs/watched", COUNT },
+	  .counted = "steps",
+	  .count = 91000000,
+	  .count_quick = 9100000,
+	  .is_branched = true },
 	{ .name = "ls",
 	  .what = "ls -lR /usr/share (quick: of its doc)",
 	  .argv = { "ls", "-lR", DIR },
@@ -197,31 +212,57 @@ static void pi_write(FILE *f, uint64_t digits)
 	fprintf(f, "scale=%llu; 4*a(1)\n", (unsigned long long)digits);
 }
 
+static void sql_write(FILE *f, uint64_t rows)
+{
+	fprintf(f,
+		"create table t (a integer, b text);\n"
+		"with recursive n(i) as (select 1 union all select i + 1 from n where i < "
+		"%llu)\n"
+		"insert into t select i * 7919 %% 10007, printf('%%08d', i * 104729 %% "
+		"1000003) from n;\n"
+		"create index b on t (b);\n"
+		"select count(*), sum(x.a), max(y.b) from t x join t y on y.b = x.b;\n"
+		"select a %% 10, count(distinct b) from t group by 1 order by 2;\n",
+		(unsigned long long)rows);
+}
+
+/** Inputs that are made, by what stands for them. */
+static const struct {
+	const char *arg, *name;
+	void (*write)(FILE *f, uint64_t count);
+} inputs[] = {
+	{ TEXT, "text", text_write },
+	{ PI, "pi", pi_write },
+	{ SQL, "sql", sql_write },
+};
+
 /** What argument @p arg stands for: its text, or the path of an input of @p count. */
 static struct err *argument_make(struct bench *b, const char *arg, uint64_t count,
 				 const char **ret)
 {
+	const size_t n = sizeof(inputs) / sizeof(*inputs);
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[4200];
+	size_t i = 0;
 
 	*ret = arg == DIR ? b->o.is_quick ? "/usr/share/doc" : "/usr/share" : arg;
-	if (arg != COUNT && arg != TEXT && arg != PI)
-		return NULL;
+	while (i < n && inputs[i].arg != arg)
+		i++;
 	if (arg == COUNT)
 		snprintf(path, sizeof(path), "%llu", (unsigned long long)count);
+	else if (i < n)
+		snprintf(path, sizeof(path), "%s/%s-%llu", b->scratch, inputs[i].name,
+			 (unsigned long long)count);
 	else
-		snprintf(path, sizeof(path), "%s/%s-%llu", b->scratch,
-			 arg == TEXT ? "text" : "pi", (unsigned long long)count);
+		return NULL;
 	*ret = arena_strndup(&b->arena, path, strlen(path));
 	if (!*ret)
 		return &err_nomem;
 	if (arg == COUNT || access(*ret, R_OK) == 0)
 		return NULL;
 	f = fopen(*ret, "we");
-	if (f && arg == TEXT)
-		text_write(f, count);
-	else if (f)
-		pi_write(f, count);
+	if (f)
+		inputs[i].write(f, count);
 	return f && !fflush(f) && !ferror(f) ? NULL :
 					       err_errno("cannot write '%s'", *ret);
 }

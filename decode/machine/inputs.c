@@ -3,9 +3,11 @@
 
 #define LOG_ROOM "decode"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -316,6 +318,19 @@ static struct err *take_dup(struct dec_inputs *in, const struct cap_event *ev)
 	return dec_inputs_set_fd(in, ev->ret, o - in->opens.data) ? NULL : &err_nomem;
 }
 
+static struct err *take_ioctl(struct dec_inputs *in, const struct cap_event *ev)
+{
+	struct inputs_open *o;
+	struct err *err;
+
+	if (ev->regs.gpr[CAP_RSI] != TCGETS || ev->ret != -ENOTTY)
+		return NULL;
+	err = open_of(in, ev->regs.gpr[CAP_RDI], &o);
+	if (!err)
+		in->files.data[o->file].is_no_tty = true;
+	return err;
+}
+
 static struct err *take_stat(struct dec_inputs *in, int fd, const struct cap_event *ev)
 {
 	struct inputs_open *o;
@@ -390,6 +405,8 @@ static struct err *take_descriptors(struct dec_inputs *in, const struct cap_even
 		return take_dup(in, ev);
 	case SYS_fstat:
 		return take_stat(in, g[CAP_RDI], ev);
+	case SYS_ioctl:
+		return take_ioctl(in, ev);
 	case SYS_newfstatat:
 		return g[CAP_R10] & AT_EMPTY_PATH ? take_stat(in, g[CAP_RDI], ev) : NULL;
 	}

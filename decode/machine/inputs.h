@@ -40,6 +40,7 @@ struct inputs_file {
 	uint64_t end;			   ///< where a read gave 0 bytes
 	VEC(struct inputs_extent) extents; ///< ascending, disjoint
 	uint64_t read;			   ///< STREAM: bytes that were read of it in all
+	bool is_no_tty;			   ///< ioctl(TCGETS) said so
 	bool has_stat;
 	uint8_t stat[INPUTS_STAT_BYTES];
 };

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -384,7 +385,8 @@ static enum dec_verdict call_ioctl(const struct call *c)
 
 	if (!o)
 		return give(c, -EBADF);
-	if (!c->l->inputs.files.data[o->file].is_stream)
+	if (!c->l->inputs.files.data[o->file].is_stream ||
+	    (c->a[1] == TCGETS && c->l->inputs.files.data[o->file].is_no_tty))
 		return give(c, -ENOTTY);
 	return left(c, "the answer is not known");
 }

@@ -276,10 +276,18 @@ void dec_replay_set_regs(struct dec_ctx *c, const struct cap_regs *regs)
 /* ---- system calls -------------------------------------------------------------------------- */
 
 /* Compare the guest at a system call with the recording. */
+/** What a system call is made with. */
+#define CALL_REGS                                                                        \
+	(1u << CAP_RAX | 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX | 1u << CAP_R10 | \
+	 1u << CAP_R8 | 1u << CAP_R9)
+
 static enum dec_verdict replay_compare(struct dec_replay *r)
 {
 	const struct dec_ctx *c = r->engine.ctx;
 	const struct cap_event *ev = &r->next;
+	// Of a branch only what the call is made with, unless its outcome is in the others, too.
+	bool is_all = !r->loose || ev->has_after || c->gpr[CAP_RAX] == SYS_clone ||
+		      c->gpr[CAP_RAX] == SYS_clone3;
 
 	if (c->rip + 2 != ev->regs.rip)
 		return dec_replay_diverge(
@@ -291,6 +299,8 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 	for (int i = 0; i < CAP_GPRS; i++) {
 		// The instruction itself overwrites rcx and r11.
 		if (i == CAP_RCX || i == CAP_R11 || c->gpr[i] == ev->regs.gpr[i])
+			continue;
+		if (!is_all && !(1u << i & CALL_REGS))
 			continue;
 		r->parted.reg = i;
 		r->parted.recorded = ev->regs.gpr[i];
