@@ -21,7 +21,7 @@ BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 ROOMS ?= base capture decode/x86 storeplan pt-collect decode/translator decode/machine \
 	decode/symbols decode/pt decode/history decode/past decode/explain heapgraph specdsl \
 	faultlocate suppress-hw bench report cmd
-PARTS_pt-collect := start inputs probes pt flight
+PARTS_pt-collect := tracee log kernel probes pt inputs start flight
 
 .DEFAULT_GOAL := all
 .SECONDARY:

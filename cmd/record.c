@@ -16,7 +16,7 @@
 #include "base/option.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
-#include "pt-collect/start/privilege.h"
+#include "pt-collect/tracee/privilege.h"
 #include "pt-collect/record.h"
 
 int cmd_record(int argc, char **argv);

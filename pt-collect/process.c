@@ -17,9 +17,9 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/assemble.h"
-#include "pt-collect/start/place.h"
+#include "pt-collect/tracee/place.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/follow.h"
@@ -32,10 +32,10 @@
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 #include "pt-collect/inputs/trap.h"
-#include "pt-collect/start/undo.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/tracee/undo.h"
+#include "pt-collect/log/writes.h"
 
 /* ---- life ------------------------------------------------------------------------------ */
 

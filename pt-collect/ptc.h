@@ -5,7 +5,7 @@
  * @file
  * The recorder's main nouns: a session is one `faultline record`, a process one program in
  * it, a thread one of its threads. What is done with them has a header for each part
- * (start/tracee.h, start/attach.h ...). Private to pt-collect/.
+ * (tracee/tracee.h, start/attach.h ...). Private to pt-collect/.
  *
  * Invariants:
  *  1. Syscalls are never ptrace-stopped: BPF records them. ptrace handles the rare: start,
@@ -26,8 +26,8 @@
 #include "base/base.h"
 #include "bpf/record.h"
 #include "capture/capture.h"
-#include "pt-collect/start/vdso.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/tracee/vdso.h"
+#include "pt-collect/log/writes.h"
 
 struct ptc_bpf;
 struct ptc_chaos;

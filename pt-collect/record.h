@@ -4,7 +4,7 @@
 /**
  * @file
  * One `faultline record`: what it was asked for, what came of it; and the same again and
- * again until the program fails (session.c, inputs/explore.c).
+ * again until the program fails (session.c, explore.c).
  */
 #ifndef PT_COLLECT_RECORD_H
 #define PT_COLLECT_RECORD_H
@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "pt-collect/start/private.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/pt/pt.h"
 #include "pt-collect/probes/stores.h"
 

@@ -21,7 +21,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/files.h"

@@ -17,7 +17,7 @@
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/probes/stores.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 #include "pt-collect/probes/unprobed.h"
 
 static void core_destroyp(struct cap_core **core)

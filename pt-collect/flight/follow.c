@@ -12,13 +12,13 @@
 #include <sched.h>
 #include <sys/ptrace.h>
 
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/flight/flight_int.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 /** Its memory is its own, and so is what is done to it. */
 static struct err *begin_forked(struct ptc_process *p)

@@ -12,13 +12,13 @@
 #include <sys/wait.h>
 
 #include "pt-collect/start/attach.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/flight/flight_int.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/probes/stores.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define PROBE_STEPS 32 ///< more than the kernel's code of a probe has instructions
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "pt-collect/flight/flight.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/log/writes.h"
 
 struct store_record {
 	uint32_t bytes; ///< of all of it, a multiple of 8

@@ -27,7 +27,7 @@
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/probes/unprobed.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/log/writes.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513

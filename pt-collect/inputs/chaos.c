@@ -25,7 +25,7 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/random.h"

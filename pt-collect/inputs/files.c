@@ -18,7 +18,7 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
-#include "pt-collect/start/private.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/table.h"
 

@@ -10,7 +10,7 @@
 #define PT_COLLECT_INPUTS_FILES_H
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 struct stat;
 

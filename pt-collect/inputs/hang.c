@@ -16,7 +16,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/table.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define THREADS_MAX 512
 #define LOCKED_AND_WAITED_FOR 2 ///< a glibc mutex' first word

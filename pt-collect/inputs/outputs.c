@@ -16,7 +16,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/table.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define IOVECS_MAX 1024 ///< UIO_MAXIOV
 #define OUTPUT_MAX (4ull << 30)

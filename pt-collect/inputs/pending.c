@@ -24,7 +24,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/log/writes.h"
 
 static void log_one(struct ptc_process *p, struct ptc_pending *e)
 {

@@ -23,7 +23,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/random.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define NEIGHBOURS 4u	     ///< points to either side
 #define INSTRUCTION_MAX 15u  ///< bytes

@@ -17,8 +17,8 @@
 #include "pt-collect/flight/flight.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/log/writes.h"
 
 /*
  * Above rsp at a handler's first instruction: return address (8), struct ucontext

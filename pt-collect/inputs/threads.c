@@ -17,14 +17,14 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/place.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/tracee/place.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/start/undo.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/undo.h"
 
 /* ---- one CPU ------------------------------------------------------------------------- */
 

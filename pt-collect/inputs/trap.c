@@ -13,9 +13,9 @@
 #include <x86intrin.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 #include "pt-collect/inputs/trap.h"
 
 static void do_cpuid(bool is_portable, struct user_regs_struct *u, struct cap_event *ev)

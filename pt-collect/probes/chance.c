@@ -9,7 +9,7 @@
  * its result stands in its registers. A uprobe is the kernel's affair: children are not
  * harmed by it, and nothing stays behind when we die.
  *
- * What cpuid gave is made what the program is to see (inputs/cpuid.c) in that stop: it hides
+ * What cpuid gave is made what the program is to see (tracee/cpuid.c) in that stop: it hides
  * rdrand and its kin, so that a program which asks first does not use them. In code that is
  * in no file (a JIT compiler's) nothing is probed: there the program sees all that the CPU
  * has, and replay answers from the manifest's table (capture/cap_cpu.h).
@@ -21,10 +21,10 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
-#include "pt-collect/inputs/cpuid.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions

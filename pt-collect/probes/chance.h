@@ -10,7 +10,7 @@
 #define PT_COLLECT_PROBES_CHANCE_H
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 /** Probe each rdrand, rdseed and rdpid, and cpuid where it cannot trap, in [@p offset, @p offset + @p size) of file
  * @p path, which process @p p has mapped as code. What cannot be probed is said in the

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/probes/heap.h"
 

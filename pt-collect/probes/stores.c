@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "pt-collect/bpf.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/kernel/bpf.h"
+#include "pt-collect/log/writes.h"
 
 /** A file and its plan, which is made once in a session. */
 struct planned {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "pt-collect/inputs/files.h"
-#include "pt-collect/start/private.h"
+#include "pt-collect/log/private.h"
 
 #define INT3 0xcc
 #define NOP5 "\x0f\x1f\x44\x00\x00" ///< some kernels make a call of it

@@ -10,7 +10,7 @@
 #define PT_COLLECT_PROBES_UNPROBED_H
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 /** Whose memory is read. */
 struct ptc_unprobed {

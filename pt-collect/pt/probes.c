@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pt-collect/bpf.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/kernel/bpf.h"
+#include "pt-collect/tracee/tracee.h"
 
 /* ---- the kernel's page ------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@
 
 #include "capture/perf_data.h"
 #include "pt-collect/pt/pt.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define FLUSH_NS 1000000000ull
 

@@ -19,7 +19,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
-#include "pt-collect/start/private.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/pt/pmu.h"
 #include "pt-collect/pt/ring.h"
 

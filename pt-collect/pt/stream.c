@@ -17,7 +17,7 @@
 
 #include "capture/perf_data.h"
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/privilege.h"
+#include "pt-collect/tracee/privilege.h"
 #include "pt-collect/pt/pt.h"
 
 #define PAGE 4096u

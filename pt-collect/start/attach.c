@@ -23,20 +23,20 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
-#include "pt-collect/start/private.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/log/private.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/start/undo.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/undo.h"
 #include "pt-collect/probes/unprobed.h"
-#include "pt-collect/start/vdso.h"
+#include "pt-collect/tracee/vdso.h"
 
 #define RED_ZONE 512 ///< bytes below rsp that are not for us
 #define ERESTARTSYS 512

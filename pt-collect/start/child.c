@@ -21,11 +21,11 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/follow.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define AWAIT_NS 5000000000ull ///< frozen, or the machine is: it is not waited for
 #define AWAIT_NAP_NS 100000

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf.h"
-#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/kernel/bpf.h"
+#include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/probes/heap.h"

@@ -20,13 +20,13 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 static enum cap_created created_by(unsigned event)
 {

@@ -21,10 +21,10 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/start/place.h"
-#include "pt-collect/start/proc.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/start/undo.h"
+#include "pt-collect/tracee/place.h"
+#include "pt-collect/tracee/proc.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/undo.h"
 
 #define WAIT_NS 5000000000ull ///< a thread that does not stop in this time never will
 #define NAP_NS 50000

@@ -23,9 +23,9 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/start/keeper.h"
-#include "pt-collect/start/place.h"
-#include "pt-collect/start/privilege.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/place.h"
+#include "pt-collect/tracee/privilege.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
 

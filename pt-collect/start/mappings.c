@@ -17,9 +17,9 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/inputs/files.h"
-#include "pt-collect/start/private.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define PAGE 4096ull
 #define PAGEMAP_PRESENT (1ull << 63)

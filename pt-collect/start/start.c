@@ -19,15 +19,15 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/probes/chance.h"
-#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
 #include "pt-collect/start/keeper.h"
-#include "pt-collect/start/private.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/log/private.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 #include "pt-collect/probes/unprobed.h"
 
 #define AUXV_MAX 64 ///< pairs; the kernel gives about 20

@@ -10,7 +10,7 @@
 #define PT_COLLECT_START_START_H
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 /** Start @p argv stopped before its first instruction; when @p is_filtered, without the
  * system calls that no replay could follow. @return NULL with the pid; when it cannot be

@@ -15,7 +15,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/proc.h"
 
 static bool same_link(const char *a, const char *b)
 {

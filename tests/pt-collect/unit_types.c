@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pt-collect/types.h"
+#include "pt-collect/kernel/types.h"
 #include "tests/unit.h"
 
 static struct btf *all, *cut;

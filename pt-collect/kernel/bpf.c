@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf_int.h"
-#include "pt-collect/start/place.h"
-#include "pt-collect/start/privilege.h"
+#include "pt-collect/kernel/bpf_int.h"
+#include "pt-collect/tracee/place.h"
+#include "pt-collect/tracee/privilege.h"
 #include "pt-collect/inputs/table.h"
 
 #include "bpf/record.skel.h"

@@ -5,8 +5,8 @@
  * @file
  * What /proc says of a process, a number at a time (proc.c).
  */
-#ifndef PT_COLLECT_START_PROC_H
-#define PT_COLLECT_START_PROC_H
+#ifndef PT_COLLECT_TRACEE_PROC_H
+#define PT_COLLECT_TRACEE_PROC_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * What is to be undone in the program that is attached to, whoever dies: a table that the
  * keeper and the recorder share (undo.c).
  */
-#ifndef PT_COLLECT_START_UNDO_H
-#define PT_COLLECT_START_UNDO_H
+#ifndef PT_COLLECT_TRACEE_UNDO_H
+#define PT_COLLECT_TRACEE_UNDO_H
 
 #include "pt-collect/ptc.h"
 

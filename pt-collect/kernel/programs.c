@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pt-collect/programs.h"
-#include "pt-collect/types.h"
+#include "pt-collect/kernel/programs.h"
+#include "pt-collect/kernel/types.h"
 
 #include "bpf/record.skel.h"
 

@@ -5,8 +5,8 @@
  * @file
  * Memory on its way into an event (writes.c).
  */
-#ifndef PT_COLLECT_INPUTS_WRITES_H
-#define PT_COLLECT_INPUTS_WRITES_H
+#ifndef PT_COLLECT_LOG_WRITES_H
+#define PT_COLLECT_LOG_WRITES_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * @file
  * Rights: no more than needed, and in effect only where needed (privilege.c).
  */
-#ifndef PT_COLLECT_START_PRIVILEGE_H
-#define PT_COLLECT_START_PRIVILEGE_H
+#ifndef PT_COLLECT_TRACEE_PRIVILEGE_H
+#define PT_COLLECT_TRACEE_PRIVILEGE_H
 
 #include <stdbool.h>
 

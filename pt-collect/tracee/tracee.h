@@ -6,8 +6,8 @@
  * A stopped thread's registers, memory and mappings, and calls it is made to make
  * (tracee.c, mappings.c).
  */
-#ifndef PT_COLLECT_START_TRACEE_H
-#define PT_COLLECT_START_TRACEE_H
+#ifndef PT_COLLECT_TRACEE_TRACEE_H
+#define PT_COLLECT_TRACEE_TRACEE_H
 
 #include "pt-collect/ptc.h"
 

@@ -6,8 +6,8 @@
  * The programs of record.bpf.c in the kernel, each loaded when it is needed: verifying all
  * takes longer than most of what is recorded. They share one set of maps (programs.c). Loading takes privilege in use.
  */
-#ifndef PT_COLLECT_PROGRAMS_H
-#define PT_COLLECT_PROGRAMS_H
+#ifndef PT_COLLECT_KERNEL_PROGRAMS_H
+#define PT_COLLECT_KERNEL_PROGRAMS_H
 
 #include <bpf/libbpf.h>
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pt-collect/bpf_int.h"
-#include "pt-collect/start/privilege.h"
+#include "pt-collect/kernel/bpf_int.h"
+#include "pt-collect/tracee/privilege.h"
 
 #define STALE_MAX 16 ///< processes gone whose probes are not closed yet
 

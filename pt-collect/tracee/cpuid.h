@@ -5,8 +5,8 @@
  * @file
  * What a recorded program learns from cpuid (cpuid.c).
  */
-#ifndef PT_COLLECT_INPUTS_CPUID_H
-#define PT_COLLECT_INPUTS_CPUID_H
+#ifndef PT_COLLECT_TRACEE_CPUID_H
+#define PT_COLLECT_TRACEE_CPUID_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/bpf.h"
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/record.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/proc.h"
 
 bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256])
 {

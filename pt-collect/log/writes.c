@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/log/writes.h"
 
 bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_t size)
 {

@@ -10,7 +10,7 @@
 #include <asm/unistd.h>
 #include <unistd.h>
 
-#include "pt-collect/inputs/cpuid.h"
+#include "pt-collect/tracee/cpuid.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012

@@ -5,8 +5,8 @@
  * @file
  * What the user wants left out (private.c).
  */
-#ifndef PT_COLLECT_START_PRIVATE_H
-#define PT_COLLECT_START_PRIVATE_H
+#ifndef PT_COLLECT_LOG_PRIVATE_H
+#define PT_COLLECT_LOG_PRIVATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

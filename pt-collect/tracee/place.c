@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "pt-collect/start/place.h"
+#include "pt-collect/tracee/place.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN "/sys/kernel/security/lockdown"

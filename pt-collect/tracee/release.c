@@ -21,9 +21,9 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/keeper.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define KERNEL_SIGSET_BYTES 8
 #define PASSES_MAX 1000 ///< looks at the list of threads before we give up

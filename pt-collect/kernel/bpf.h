@@ -5,8 +5,8 @@
  * @file
  * The kernel side: loaded, told whom to record, read (bpf.c).
  */
-#ifndef PT_COLLECT_BPF_H
-#define PT_COLLECT_BPF_H
+#ifndef PT_COLLECT_KERNEL_BPF_H
+#define PT_COLLECT_KERNEL_BPF_H
 
 #include <linux/types.h>
 #include <sys/types.h>

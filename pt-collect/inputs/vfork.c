@@ -20,8 +20,8 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/inputs/writes.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/log/writes.h"
 
 #define SNAPSHOT_MAX (2ull << 30) ///< bytes; a program that has more gets a gap instead
 #define PAGE 4096u

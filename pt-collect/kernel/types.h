@@ -5,8 +5,8 @@
  * @file
  * The kernel's types that record.bpf.c reads (types.c).
  */
-#ifndef PT_COLLECT_TYPES_H
-#define PT_COLLECT_TYPES_H
+#ifndef PT_COLLECT_KERNEL_TYPES_H
+#define PT_COLLECT_KERNEL_TYPES_H
 
 /** A memory file of them, as BTF, for libbpf to relocate by. @return its descriptor, to
  * close; -1 when they cannot be told: then libbpf finds them by itself, in 12 ms more. */

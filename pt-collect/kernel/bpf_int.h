@@ -3,13 +3,13 @@
 
 /**
  * @file
- * What bpf.c and probes/bpf_probes.c share.
+ * What bpf.c and kernel/probes.c share.
  */
-#ifndef PT_COLLECT_BPF_INT_H
-#define PT_COLLECT_BPF_INT_H
+#ifndef PT_COLLECT_KERNEL_BPF_INT_H
+#define PT_COLLECT_KERNEL_BPF_INT_H
 
-#include "pt-collect/bpf.h"
-#include "pt-collect/programs.h"
+#include "pt-collect/kernel/bpf.h"
+#include "pt-collect/kernel/programs.h"
 
 struct bpf_link;
 struct ring_buffer;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "pt-collect/types.h"
+#include "pt-collect/kernel/types.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 

@@ -17,9 +17,9 @@
 #include <sys/ptrace.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/start/undo.h"
-#include "pt-collect/start/vdso.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/undo.h"
+#include "pt-collect/tracee/vdso.h"
 
 #define THREADS_MAX 32768 ///< that can be attached to
 #define GATE_LAST 2	  ///< offset of the last instruction in the gate

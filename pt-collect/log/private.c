@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/private.h"
-#include "pt-collect/start/proc.h"
+#include "pt-collect/log/private.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
-#include "pt-collect/start/tracee.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define ENV_MAX (8u << 20) ///< bytes; the kernel allows a quarter of the stack limit
 

@@ -26,8 +26,8 @@
 #include <string.h>
 
 #include "pt-collect/ptc.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/start/vdso.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/vdso.h"
 
 #define STUB_BYTES 8u
 #define GATE_OFFSET 16u ///< of the system call for us, behind a function's entry

@@ -19,10 +19,10 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/start/proc.h"
-#include "pt-collect/start/tracee.h"
-#include "pt-collect/inputs/cpuid.h"
-#include "pt-collect/start/undo.h"
+#include "pt-collect/tracee/proc.h"
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/undo.h"
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012

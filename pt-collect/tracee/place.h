@@ -6,8 +6,8 @@
  * Where we record: what kernel and container allow, and whose refusal an error was
  * (place.c).
  */
-#ifndef PT_COLLECT_START_PLACE_H
-#define PT_COLLECT_START_PLACE_H
+#ifndef PT_COLLECT_TRACEE_PLACE_H
+#define PT_COLLECT_TRACEE_PLACE_H
 
 #include "base/base.h"
 

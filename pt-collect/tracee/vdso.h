@@ -6,8 +6,8 @@
  * The functions of the vDSO of a program that is attached to: made to make real system
  * calls, and changed back (vdso.c).
  */
-#ifndef PT_COLLECT_START_VDSO_H
-#define PT_COLLECT_START_VDSO_H
+#ifndef PT_COLLECT_TRACEE_VDSO_H
+#define PT_COLLECT_TRACEE_VDSO_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -14,7 +14,7 @@
 #include <sys/capability.h>
 #include <unistd.h>
 
-#include "pt-collect/start/privilege.h"
+#include "pt-collect/tracee/privilege.h"
 
 /** What more is of use when root records: processes of others, memory and files of theirs,
  * a sandbox whose filter is not to see our calls, CPUs, setuid programs, and large rings. */
