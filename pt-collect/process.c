@@ -29,7 +29,7 @@
 #include "pt-collect/pt/probes.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/probes/stores.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
@@ -49,8 +49,8 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_proc
 		return &err_nomem;
 	}
 	p->session = s;
-	p->pid = pid;
-	p->mem_fd = -1;
+	p->tracee.pid = pid;
+	p->tracee.mem_fd = -1;
 	*ret = *slot = p;
 	return NULL;
 }
@@ -79,20 +79,10 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->shared);
 	cap_writer_destroy(p->writer);
 	err_destroy(p->failure);
-	if (p->mem_fd >= 0)
-		close(p->mem_fd);
+	ptc_tracee_close(&p->tracee);
 	ptc_info_deinit(&p->info);
 	free(p->dir);
-	free(p->exe);
 	free(p);
-}
-
-uint64_t ptc_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /* ---- what every part uses ------------------------------------------------------------ */
@@ -119,7 +109,7 @@ struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
 void ptc_stop_recording(struct ptc_process *p, struct err *err)
 {
 	p->is_recording = false;
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
 	ptc_threads_end(p);
 	if (p->failure)
 		err_destroy(err);
@@ -166,9 +156,9 @@ static void send_cont_again(struct ptc_process *p, pid_t tid)
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 
 	if (t && t->owed_cont & REC_DROPS_CONT)
-		syscall(__NR_tgkill, p->pid, tid, SIGCONT);
+		syscall(__NR_tgkill, p->tracee.pid, tid, SIGCONT);
 	if (t && t->owed_cont & REC_DROPS_SHARED_CONT)
-		kill(p->pid, SIGCONT);
+		kill(p->tracee.pid, SIGCONT);
 	if (t)
 		t->owed_cont = 0;
 }
@@ -232,35 +222,15 @@ static void on_thread_end(struct ptc_process *p, pid_t tid)
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
-struct err *ptc_process_open(struct ptc_process *p)
-{
-	char path[64], exe[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
-	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (p->mem_fd < 0)
-		return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	p->exe = strdup(exe);
-	return p->exe ? NULL : &err_nomem;
-}
-
 /** The program became another one: the capture begins anew with that, because whoever
  * records a wrapper (env, a launcher script) means the program that it starts. */
 static struct err *begin_anew(struct ptc_process *p)
 {
-	struct err *err = ptc_check_is_64(p->pid);
+	struct err *err = ptc_check_is_64(p->tracee.pid);
 
 	if (err)
 		return err_prefix(err, "cannot record the program that it executed");
-	close(p->mem_fd);
-	free(p->exe);
-	p->mem_fd = -1;
-	p->exe = NULL;
-	err = ptc_process_open(p);
+	err = ptc_tracee_open(&p->tracee);
 	if (!err)
 		err = p->index ? ptc_follow_executed(p) : cap_writer_restart(p->writer);
 	if (!err)
@@ -269,9 +239,9 @@ static struct err *begin_anew(struct ptc_process *p)
 		return err;
 	p->n_execs += p->has_executed;
 	p->has_executed = true;
-	log_info("recording of %d begins with %s", p->pid, p->exe);
+	log_info("recording of %d begins with %s", p->tracee.pid, p->tracee.exe);
 	ptc_pt_begin(p);
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, true);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, true);
 	return NULL;
 }
 
@@ -284,7 +254,7 @@ static void forget_threads(struct ptc_process *p)
 	for (size_t i = 0; i < p->threads.size; i++) {
 		struct ptc_thread *t = p->threads.data[i];
 
-		if (t->tid == p->pid)
+		if (t->tid == p->tracee.pid)
 			first = t;
 		else
 			ptc_thread_destroy(t);
@@ -305,7 +275,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	_cleanup_err_ struct err *err = NULL;
 	int status;
 
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
 	forget_threads(p);
 	// Step out of the exec: its own end is the old image's affair. A stop that somebody
 	// asked for may come first.
@@ -363,7 +333,7 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 	case PTRACE_EVENT_STOP:
 		// Stopped like any untraced process would be, until SIGCONT.
 		ptc_undo_stopped(signo != SIGTRAP);
-		ptc_wards_stopped(p->pid, signo != SIGTRAP);
+		ptc_wards_stopped(p->tracee.pid, signo != SIGTRAP);
 		if (signo != SIGTRAP) {
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;

@@ -26,7 +26,8 @@
 #include "base/base.h"
 #include "bpf/record.h"
 #include "capture/capture.h"
-#include "pt-collect/tracee/vdso.h"
+#include "pt-collect/tracee/pages.h"
+#include "pt-collect/tracee/tracee.h"
 #include "pt-collect/log/writes.h"
 
 struct ptc_bpf;
@@ -106,22 +107,11 @@ struct ptc_shared {
 	bool is_told; ///< that others can write it
 };
 
-struct ptc_range {
-	uint64_t start, end; ///< addresses
-};
-
-struct ptc_ranges {
-	VEC(struct ptc_range) list; ///< ascending
-};
-
 /** A process being recorded, into a bundle of its own. */
 struct ptc_process {
 	struct ptc_session *session;
-	pid_t pid;
-	int mem_fd;	      ///< /proc/PID/mem
-	uint64_t syscall_at;  ///< address of a syscall instruction in the vDSO; 0 = none
-	struct ptc_vdso vdso; ///< when attached to
-	bool is_left;	      ///< was attached to, and is not any more
+	struct ptc_tracee tracee;
+	bool is_left; ///< was attached to, and is not any more
 	struct cap_writer *writer;
 	struct err *failure; ///< the first thing that went wrong; recording is off since
 	bool is_recording;
@@ -138,8 +128,7 @@ struct ptc_process {
 	char *pt_why_not; ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_range) masked; ///< values of environment variables
-	char *exe;
-	uint64_t n_execs;  ///< how often the capture began anew
+	uint64_t n_execs;	      ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
 	int wait_status;   ///< of the program, once it ended
 	bool has_ended;
@@ -216,9 +205,6 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid,
 			       struct ptc_process **ret);
 void ptc_process_destroy(struct ptc_process *p);
 
-/** Open what is at hand of the stopped process. */
-struct err *ptc_process_open(struct ptc_process *p);
-
 /** Let stopped thread @p tid run on, unless chaos holds it back. */
 void ptc_process_go_on(struct ptc_process *p, pid_t tid);
 
@@ -236,9 +222,6 @@ void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
 
 /** Recording ends here (the program runs on); takes over @p err. */
 void ptc_stop_recording(struct ptc_process *p, struct err *err);
-
-/** CLOCK_MONOTONIC, as events have it. */
-uint64_t ptc_now_ns(void);
 
 /** @return thread @p tid of @p p, which begins if it was not known; NULL: memory is out. */
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);

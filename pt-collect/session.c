@@ -28,6 +28,7 @@
 #include "pt-collect/flight/flight.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/record.h"
@@ -43,7 +44,7 @@ struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
 	for (size_t i = 0; i < s->processes.size; i++) {
 		struct ptc_process *p = s->processes.data[i];
 
-		if (p->pid == tid)
+		if (p->tracee.pid == tid)
 			return p;
 		for (size_t k = 0; k < p->threads.size; k++)
 			if (p->threads.data[k]->tid == tid &&
@@ -93,14 +94,14 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 
 	if (WIFSTOPPED(status)) {
 		take_stop(s, tid, status);
-	} else if (p && tid == p->pid) {
+	} else if (p && tid == p->tracee.pid) {
 		uint32_t index = p->index;
 
 		ptc_bpf_drain(s->bpf);
 		ptc_threads_reaped(s, tid, status);
 		p->has_ended = true;
 		p->wait_status = status;
-		ptc_wards_forget(p->pid);
+		ptc_wards_forget(p->tracee.pid);
 		if (index && !s->flight)
 			ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
@@ -147,7 +148,7 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 		    ptc_is_keeper_gone())
 			s->wants_end = true;
 		else if (si.ssi_code == SI_USER)
-			kill(s->processes.data[0]->pid, si.ssi_signo);
+			kill(s->processes.data[0]->tracee.pid, si.ssi_signo);
 	}
 }
 
@@ -203,7 +204,7 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 		return;
 	ret->has_hung = true;
 	ptc_hang_describe(p);
-	kill(p->pid, SIGABRT);
+	kill(p->tracee.pid, SIGABRT);
 }
 
 static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *hang,
@@ -241,7 +242,7 @@ static void session_deinit(struct ptc_session *s)
 	ptc_chaos_destroy(s->chaos);
 	ptc_flight_destroy(s->flight);
 	for (size_t i = 0; i < s->processes.size; i++) {
-		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->pid, false);
+		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->tracee.pid, false);
 		ptc_process_destroy(s->processes.data[i]);
 	}
 	vec_deinit(&s->processes);
@@ -345,7 +346,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 						     0 };
 	_cleanup_close_ int signals = -1, poll = -1;
 	struct ptc_session *s = p->session;
-	struct err *err = ptc_process_open(p);
+	struct err *err = ptc_tracee_open(&p->tracee);
 
 	if (!err)
 		err = ptc_describe(p, o->argv);
@@ -363,16 +364,16 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
 				       "has not started)");
 	if (!s->flight)
-		ptc_bpf_set_recorded(s->bpf, p->pid, p->is_recording);
+		ptc_bpf_set_recorded(s->bpf, p->tracee.pid, p->is_recording);
 	ret->has_run = true;
 	if (s->is_attached && o->on_attached)
 		o->on_attached(o, ret);
 	if (o->duration_s > 0)
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
 	if (!s->is_attached &&
-	    (ptrace(PTRACE_SETOPTIONS, p->pid, NULL,
+	    (ptrace(PTRACE_SETOPTIONS, p->tracee.pid, NULL,
 		    s->flight ? ptc_flight_options(s) : PTC_TRACE_OPTIONS) ||
-	     ptrace(PTRACE_CONT, p->pid, NULL, NULL)))
+	     ptrace(PTRACE_CONT, p->tracee.pid, NULL, NULL)))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
 	if (!s->flight)

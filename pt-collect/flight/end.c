@@ -108,12 +108,12 @@ static struct err *write_core(struct ptc_process *p, const struct cap_end_core *
 	struct err *err = take_threads(p, end->tid, core);
 
 	if (!err)
-		err = ptc_maps_read(p->pid, &maps);
+		err = ptc_maps_read(p->tracee.pid, &maps);
 	if (!err)
-		err = ptc_recall_auxv(p->pid, true, core);
+		err = ptc_recall_auxv(p->tracee.pid, true, core);
 	if (err)
 		return err;
-	core->brk = ptc_find_break(p->pid, &maps);
+	core->brk = ptc_find_break(p->tracee.pid, &maps);
 	r->code = (struct ptc_unprobed){ p, &maps };
 	err = ptc_take_mappings(p, &maps, core);
 	return err ?: cap_writer_core(p->writer, core, read_memory, r);
@@ -130,7 +130,7 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 		return &err_nomem;
 	core->fd = -1;
 	core->is_end = true;
-	core->exe = strdup(p->exe);
+	core->exe = strdup(p->tracee.exe);
 	core->siginfo = si ? calloc(1, sizeof(*si)) : NULL;
 	if (!core->exe || (si && !core->siginfo))
 		return &err_nomem;
@@ -147,7 +147,7 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 void ptc_end_take(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
-	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct ptc_thread *first = ptc_thread_find(p, p->tracee.pid);
 	struct cap_end_core *end = &p->info.end_core;
 	_cleanup_err_ struct err *err = NULL;
 

@@ -23,7 +23,7 @@
 #include "pt-collect/flight/flight_int.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/probes/heap.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
@@ -146,7 +146,8 @@ static struct err *probe_trigger(struct ptc_process *p, const char *path,
 	if (!ptc_site_enter(code, n, &behind))
 		return err_new(ERR_UNSUPPORTED,
 			       "no probe can be on the first instructions of '%s'", name);
-	return ptc_bpf_probe_trigger(p->session->bpf, p->pid, path, offset + behind);
+	return ptc_bpf_probe_trigger(p->session->bpf, p->tracee.pid, path,
+				     offset + behind);
 }
 
 /** Probe the trigger where it is found: in the program first, then in what it maps. */
@@ -181,14 +182,14 @@ static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 static bool place_probes(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 	size_t n;
 
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
 		if (m->name[0] == '/' && m->prot & PROT_EXEC && p->session->wants_heap)
-			ptc_heap_mapped(p, m->name, 0, !strcmp(m->name, p->exe));
+			ptc_heap_mapped(p, m->name, 0, !strcmp(m->name, p->tracee.exe));
 	}
 	if (!err)
 		place_trigger(p, &maps);
@@ -204,12 +205,12 @@ static void place_stores(struct ptc_process *p)
 
 	if (!p->session->stores->is_wanted)
 		return;
-	err = ptc_maps_read(p->pid, &maps);
+	err = ptc_maps_read(p->tracee.pid, &maps);
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
 		if (m->name[0] == '/' && m->prot & PROT_EXEC)
-			ptc_stores_mapped(p, m->name, 0, !strcmp(m->name, p->exe));
+			ptc_stores_mapped(p, m->name, 0, !strcmp(m->name, p->tracee.exe));
 	}
 }
 
@@ -240,7 +241,7 @@ void ptc_flight_probe(struct ptc_process *p)
 static void await_entry(struct ptc_process *p, pid_t tid)
 {
 	struct cap_core core = {};
-	_cleanup_err_ struct err *err = ptc_recall_auxv(p->pid, true, &core);
+	_cleanup_err_ struct err *err = ptc_recall_auxv(p->tracee.pid, true, &core);
 
 	p->past->awaits_probes = true;
 	p->past->is_armed = false;
@@ -357,24 +358,20 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	_cleanup_err_ struct err *err = NULL;
 
 	for (size_t i = 0; i < p->threads.size; i++)
-		if (p->threads.data[i]->tid != p->pid) {
+		if (p->threads.data[i]->tid != p->tracee.pid) {
 			ptc_thread_destroy(p->threads.data[i]);
 			p->threads.data[i--] = p->threads.data[--p->threads.size];
 		}
-	close(p->mem_fd);
-	free(p->exe);
-	p->mem_fd = -1;
-	p->exe = NULL;
-	err = ptc_process_open(p);
+	err = ptc_tracee_open(&p->tracee);
 	if (!err)
 		err = ptc_describe(p, NULL);
 	if (err)
 		log_warn("%s", err->message);
-	if (!p->exe)
-		p->exe = strdup("");
+	if (!p->tracee.exe)
+		p->tracee.exe = strdup("");
 	p->n_execs++;
 	p->awaits_exec = p->past->is_trigger_placed = false;
-	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
 	ptc_pt_begin(p);
 	await_entry(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
@@ -415,11 +412,11 @@ void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
 		return;
 	case PTRACE_EVENT_STOP:
 		if (WSTOPSIG(status) != SIGTRAP) {
-			ptc_wards_stopped(p->pid, true);
+			ptc_wards_stopped(p->tracee.pid, true);
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
-		ptc_wards_stopped(p->pid, false);
+		ptc_wards_stopped(p->tracee.pid, false);
 		break;
 	case PTRACE_EVENT_EXIT:
 		ptc_heap_ring_forget(p->past->ring, tid);
@@ -452,9 +449,9 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 
 	if (err) {
 		ptc_thaw(p, true, 0);
-		return err_prefix(err, "cannot attach to process %d", p->pid);
+		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
-	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
 	ptc_pt_begin(p);
 	place_probes(p);
 	probes_placed(p);
@@ -478,12 +475,12 @@ unsigned long ptc_flight_options(const struct ptc_session *s)
 
 struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 {
-	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct ptc_thread *first = ptc_thread_find(p, p->tracee.pid);
 	struct err *err = first ? ptc_past_begin(p) : &err_nomem;
 
 	if (err)
 		return err;
-	ptc_wards_add(p->pid, 0, !p->session->is_attached);
+	ptc_wards_add(p->tracee.pid, 0, !p->session->is_attached);
 	// Whichever process is first to have a snapshot gets the directory. Copying files takes
 	// long: a crash should not have to wait for it.
 	if (p->session->follows)
@@ -496,8 +493,8 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	if (p->session->is_attached)
 		return attach(p, ret);
 	first->is_attached = true;
-	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
-	await_entry(p, p->pid);
+	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
+	await_entry(p, p->tracee.pid);
 	return NULL;
 }
 
@@ -509,16 +506,17 @@ static void leave(struct ptc_process *p)
 	if (p->has_ended)
 		return;
 	err = ptc_freeze(p, true);
-	ptc_bpf_set_in_flight(p->session->bpf, p->pid, false);
+	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	renew_waits(p);
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->is_at_rest)
 			ptc_drop_signals(p, p->threads.data[i]);
 	if (err && err->code != ERR_NOT_FOUND)
-		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+		log_warn("cannot leave process %d as it was: %s", p->tracee.pid,
+			 err->message);
 	ptc_thaw(p, true, 0);
-	ptc_wards_forget(p->pid);
+	ptc_wards_forget(p->tracee.pid);
 }
 
 struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)

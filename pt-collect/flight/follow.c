@@ -15,7 +15,7 @@
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/flight/flight_int.h"
 #include "pt-collect/start/follow.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/tracee/tracee.h"
@@ -27,7 +27,7 @@ static struct err *begin_forked(struct ptc_process *p)
 
 	if (err)
 		return err;
-	ptc_bpf_set_in_flight(p->session->bpf, p->pid, true);
+	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
 	ptc_pt_begin(p);
 	ptc_flight_probe(p);
 	return NULL;
@@ -35,7 +35,7 @@ static struct err *begin_forked(struct ptc_process *p)
 
 static struct err *begin(struct ptc_process *p)
 {
-	struct ptc_thread *t = ptc_thread_find(p, p->pid);
+	struct ptc_thread *t = ptc_thread_find(p, p->tracee.pid);
 	struct err *err = t ? ptc_past_begin(p) : &err_nomem;
 
 	if (err)
@@ -43,11 +43,11 @@ static struct err *begin(struct ptc_process *p)
 	t->is_attached = true;
 	p->index = p->session->processes.size - 1;
 	p->has_executed = true;
-	ptc_wards_add(p->pid, 0, false);
-	err = ptc_process_open(p);
+	ptc_wards_add(p->tracee.pid, 0, false);
+	err = ptc_tracee_open(&p->tracee);
 	if (err)
 		return err;
-	p->awaits_exec = ptc_child_flags(p->pid) & CLONE_VM;
+	p->awaits_exec = ptc_child_flags(p->tracee.pid) & CLONE_VM;
 	return p->awaits_exec ? ptc_describe(p, NULL) : begin_forked(p);
 }
 
@@ -85,9 +85,9 @@ void ptc_flight_sweep(struct ptc_session *s)
 			continue;
 		}
 		// Its number may soon be somebody else's.
-		ptc_bpf_set_in_flight(s->bpf, p->pid, false);
-		ptc_bpf_unprobe(s->bpf, p->pid);
-		ptc_wards_forget(p->pid);
+		ptc_bpf_set_in_flight(s->bpf, p->tracee.pid, false);
+		ptc_bpf_unprobe(s->bpf, p->tracee.pid);
+		ptc_wards_forget(p->tracee.pid);
 		ptc_process_destroy(p);
 	}
 	s->processes.size = kept;

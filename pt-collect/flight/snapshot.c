@@ -36,7 +36,7 @@ static char *dir_of(const struct ptc_flight *f)
 static struct ptc_range probe_code(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 
 	for (size_t i = 0; !err && i < maps.list.size; i++)
 		if (!strcmp(maps.list.data[i]->name, "[uprobes]"))
@@ -94,7 +94,7 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 	if (err)
 		return err;
 	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->pid, "%llu events were lost",
+		ptc_log_gap(p, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_stores_tell_gaps(p);
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
@@ -118,7 +118,8 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 		err = cap_writer_create(dir, &p->writer);
 	p->is_recording = !err;
 	if (!err && restless)
-		ptc_log_gap(p, p->pid, "memory changed while it was saved: %s", restless);
+		ptc_log_gap(p, p->tracee.pid, "memory changed while it was saved: %s",
+			    restless);
 	if (!err)
 		err = write_now(p, info, si);
 	ptc_thaw(p, false, ptc_flight_options(p->session));
@@ -148,7 +149,7 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 
 	info.mode = CAP_MODE_FLIGHT;
 	info.end_core = *end;
-	info.exe = p->exe;
+	info.exe = p->tracee.exe;
 	if (!err)
 		err = write_snapshot(p, &info, si, restless, &bytes);
 	else

@@ -135,7 +135,7 @@ static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
 	log_warn(
 		"process %d (%s) wants ptrace, and is refused: a process has one tracer, "
 		"and with -f that is record (without -f, what PROGRAM starts is free)",
-		p->pid, p->exe ?: "?");
+		p->tracee.pid, p->tracee.exe ?: "?");
 }
 
 static void take_syscall(struct ptc_process *p, struct ptc_thread *t,

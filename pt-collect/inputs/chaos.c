@@ -236,7 +236,8 @@ static void begin_watch(struct ptc_chaos *c, const struct chaos_thread *t, size_
 		uint64_t word;
 
 		if (!other->is_held && other != t &&
-		    ptc_wait_of(c->process->pid, other->tid, &word) == PTC_WAIT_NONE)
+		    ptc_wait_of(c->process->tracee.pid, other->tid, &word) ==
+			    PTC_WAIT_NONE)
 			ptrace(PTRACE_INTERRUPT, other->tid, NULL, NULL);
 	}
 }
@@ -250,7 +251,7 @@ static bool are_others_stuck(const struct ptc_chaos *c, const struct chaos_threa
 
 		if (t->is_held || t == but)
 			continue;
-		switch (ptc_wait_of(c->process->pid, t->tid, &word)) {
+		switch (ptc_wait_of(c->process->tracee.pid, t->tid, &word)) {
 		case PTC_WAIT_ENDLESS:
 		case PTC_WAIT_GONE:
 			break;
@@ -316,7 +317,7 @@ static void interrupt_one(struct ptc_chaos *c)
 		uint64_t word;
 
 		if (t->is_held ||
-		    ptc_wait_of(c->process->pid, t->tid, &word) != PTC_WAIT_NONE)
+		    ptc_wait_of(c->process->tracee.pid, t->tid, &word) != PTC_WAIT_NONE)
 			continue;
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 		return;
@@ -371,7 +372,7 @@ struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
 	c->points = points;
 	c->n_watches = 1;
 	draw_strategy(c);
-	ptc_chaos_add(c, p->pid);
+	ptc_chaos_add(c, p->tracee.pid);
 	return NULL;
 }
 

@@ -31,28 +31,9 @@ static bool is_elf(int fd)
 	return pread(fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4);
 }
 
-int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m)
-{
-	char path[128];
-	struct stat st;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", p->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	fd = open(m->name, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 {
-	_cleanup_close_ int fd = ptc_files_open(p, m);
+	_cleanup_close_ int fd = ptc_map_open(p->tracee.pid, m);
 	uint32_t file = 0;
 	struct stat st;
 	struct err *err;
@@ -70,7 +51,7 @@ uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 struct err *ptc_files_keep_all(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct err *err = ptc_maps_read(p->pid, &maps);
+	struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 
 	for (size_t i = 0; !err && i < maps.list.size; i++)
 		if (maps.list.data[i]->name[0] == '/' &&
@@ -88,7 +69,7 @@ void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
 		uint32_t file = m->name[0] == '/' && m->prot & PROT_EXEC ?
 					ptc_files_keep(p, m) :
 					0;
-		bool is_exe = !strcmp(m->name, p->exe);
+		bool is_exe = !strcmp(m->name, p->tracee.exe);
 
 		if (file && p->session->wants_heap)
 			ptc_heap_mapped(p, m->name, file, is_exe);
@@ -196,13 +177,13 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		segment_attached(p, t, e, ev);
 		return;
 	}
-	name_descriptor(p->pid, number, path, sizeof(path));
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->pid, number);
+	name_descriptor(p->tracee.pid, number, path, sizeof(path));
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->tracee.pid, number);
 	if (stat(link, &st)) {
 		ev->flags |= CAP_SYS_PARTIAL;
 		return;
 	}
-	if (flags & MAP_SHARED && (is_writable(p->pid, number) || is_memory(path)))
+	if (flags & MAP_SHARED && (is_writable(p->tracee.pid, number) || is_memory(path)))
 		ptc_shared_mapped(p, ptc_shared_identity(&st));
 	if (!S_ISREG(st.st_mode)) {
 		// /dev/zero and memfd are memory; other devices need not be readable.

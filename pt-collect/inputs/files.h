@@ -18,10 +18,6 @@ struct stat;
 void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_syscall *e, struct cap_event *ev);
 
-/** Open the file behind a mapping: by the mapping itself where allowed, else by name.
- * @return a descriptor or -1. */
-int ptc_files_open(const struct ptc_process *p, const struct ptc_map *m);
-
 /** Keep the file behind @p path in the target's mapping; 0 when it cannot be had. */
 uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m);
 

@@ -112,17 +112,17 @@ bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p)
 	bool is_idle = true, is_endless = true;
 	uint64_t now_ns = ptc_now_ns(), n_run = 0;
 	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(p->pid, tids, THREADS_MAX);
+	size_t n = list_threads(p->tracee.pid, tids, THREADS_MAX);
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t word;
-		enum ptc_wait wait = ptc_wait_of(p->pid, tids[i], &word);
+		enum ptc_wait wait = ptc_wait_of(p->tracee.pid, tids[i], &word);
 
 		if (wait == PTC_WAIT_GONE)
 			continue;
 		is_idle &= wait == PTC_WAIT_ENDLESS || wait == PTC_WAIT_SOME;
 		is_endless &= wait == PTC_WAIT_ENDLESS;
-		n_run += times_run(p->pid, tids[i]);
+		n_run += times_run(p->tracee.pid, tids[i]);
 	}
 	if (!is_idle || n_run != h->n_run || !h->since_ns) {
 		h->n_run = n_run;
@@ -173,7 +173,7 @@ static void print_futex(const struct ptc_process *p, const struct ptc_maps *maps
 {
 	int32_t value[3] = {};
 
-	ptc_read_some(p, word, value, sizeof(value));
+	ptc_read_some(&p->tracee, word, value, sizeof(value));
 	for (size_t i = 0; i < n; i++) {
 		if (value[0] == tids[i]) {
 			fprintf(stderr, "the end of thread %d\n", tids[i]);
@@ -194,15 +194,15 @@ static void print_futex(const struct ptc_process *p, const struct ptc_maps *maps
 void ptc_hang_describe(const struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(p->pid, tids, THREADS_MAX);
+	size_t n = list_threads(p->tracee.pid, tids, THREADS_MAX);
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t word;
 		char text[256];
 
-		switch (ptc_wait_of(p->pid, tids[i], &word)) {
+		switch (ptc_wait_of(p->tracee.pid, tids[i], &word)) {
 		case PTC_WAIT_ENDLESS:
 			fprintf(stderr, "faultline: thread %d waits for ", tids[i]);
 			if (word)
@@ -211,7 +211,7 @@ void ptc_hang_describe(const struct ptc_process *p)
 				fputs("a signal\n", stderr);
 			break;
 		case PTC_WAIT_SOME:
-			read_task(p->pid, tids[i], "syscall", text, sizeof(text));
+			read_task(p->tracee.pid, tids[i], "syscall", text, sizeof(text));
 			fprintf(stderr, "faultline: thread %d waits in %s\n", tids[i],
 				ptc_table_name(atol(text)));
 			break;

@@ -31,7 +31,7 @@ bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		return true;
 	if (size > OUTPUT_MAX || vec_reserve(&w->data, at + size))
 		return false;
-	n = ptc_read_some(p, addr, w->data.data + at, size);
+	n = ptc_read_some(&p->tracee, addr, w->data.data + at, size);
 	w->data.size = at + n;
 	one = n ? vec_push(&w->list) : NULL;
 	if (one)
@@ -51,7 +51,8 @@ static bool add_iovec(struct ptc_process *p, struct ptc_writes *w, uint64_t iov,
 		struct iovec v;
 		uint64_t part;
 
-		if (ptc_read_some(p, iov + i * sizeof(v), &v, sizeof(v)) != sizeof(v))
+		if (ptc_read_some(&p->tracee, iov + i * sizeof(v), &v, sizeof(v)) !=
+		    sizeof(v))
 			return false;
 		part = v.iov_len < total ? v.iov_len : total;
 		is_whole &= ptc_outputs_add(p, w, (uintptr_t)v.iov_base, part);
@@ -67,7 +68,7 @@ static bool add_msghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t add
 	struct msghdr m;
 	bool is_whole;
 
-	if (ptc_read_some(p, addr, &m, sizeof(m)) != sizeof(m))
+	if (ptc_read_some(&p->tracee, addr, &m, sizeof(m)) != sizeof(m))
 		return false;
 	is_whole = ptc_outputs_add(p, w, addr, sizeof(m));
 	is_whole &= add_iovec(p, w, (uintptr_t)m.msg_iov, m.msg_iovlen, bytes);
@@ -86,7 +87,7 @@ static bool add_mmsghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t ad
 		uint64_t at = addr + i * sizeof(struct mmsghdr);
 		struct mmsghdr m;
 
-		if (ptc_read_some(p, at, &m, sizeof(m)) != sizeof(m))
+		if (ptc_read_some(&p->tracee, at, &m, sizeof(m)) != sizeof(m))
 			return false;
 		is_whole &= add_msghdr(p, w, at, m.msg_len);
 		is_whole &= ptc_outputs_add(p, w, at, sizeof(m));
@@ -103,7 +104,7 @@ static bool add_clone3(struct ptc_process *p, struct ptc_writes *w, uint64_t add
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (ptc_read_some(p, addr, &args, size) != size)
+	if (ptc_read_some(&p->tracee, addr, &args, size) != size)
 		return false;
 	if (args.flags & CLONE_PARENT_SETTID)
 		ptc_outputs_add(p, w, args.parent_tid, 4);
@@ -129,13 +130,14 @@ static void add_clone3_child(struct ptc_process *p, struct ptc_writes *w, uint64
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (ptc_read_some(p, addr, &args, size) != size)
+	if (ptc_read_some(&p->tracee, addr, &args, size) != size)
 		return;
 	at[0] = args.flags & CLONE_PARENT_SETTID ? args.parent_tid : 0;
 	at[1] = args.flags & CLONE_CHILD_SETTID ? args.child_tid : 0;
 	for (size_t i = 0; i < 2; i++)
 		if (at[i] &&
-		    ptc_read_some(p, at[i], &word, sizeof(word)) == sizeof(word) &&
+		    ptc_read_some(&p->tracee, at[i], &word, sizeof(word)) ==
+			    sizeof(word) &&
 		    word == tid)
 			ptc_outputs_add(p, w, at[i], sizeof(word));
 }
@@ -159,7 +161,8 @@ static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct re
 	case OUT_ARG_TIMES:
 		return ptc_outputs_add(p, w, addr, (uint64_t)(uint32_t)n * o->size);
 	case OUT_VALUE:
-		if (n && ptc_read_some(p, n, &value, sizeof(value)) != sizeof(value))
+		if (n &&
+		    ptc_read_some(&p->tracee, n, &value, sizeof(value)) != sizeof(value))
 			return false;
 		return ptc_outputs_add(p, w, addr, min_u64(value, o->size));
 	case OUT_BITS:

@@ -136,16 +136,16 @@ struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *poin
 	struct err *err;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->tracee.pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	if (!elf)
-		return err_new(ERR_FORMAT, "cannot read the code of '%s'", p->exe);
-	err = ptc_maps_read(p->pid, &maps);
+		return err_new(ERR_FORMAT, "cannot read the code of '%s'", p->tracee.exe);
+	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err)
 		return err;
-	points->bias = load_bias(elf, &maps, p->exe);
+	points->bias = load_bias(elf, &maps, p->tracee.exe);
 	if (points->has_list)
 		return NULL;
 	points->has_list = true;
@@ -255,7 +255,7 @@ bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struc
 	ZydisDecodedInstruction i;
 	ZydisDecoder decoder;
 	uint8_t code[INSTRUCTION_MAX];
-	size_t size = ptc_read_some(p, u->rip, code, sizeof(code));
+	size_t size = ptc_read_some(&p->tracee, u->rip, code, sizeof(code));
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, size, &i, operands)) ||

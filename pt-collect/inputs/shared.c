@@ -77,7 +77,7 @@ static void look_at(struct ptc_process *p, const char *pid)
 			if (s->key != key || s->is_told)
 				continue;
 			s->is_told = true;
-			ptc_log_gap(p, p->pid,
+			ptc_log_gap(p, p->tracee.pid,
 				    "shared mapping of %s: process %s can write into it, "
 				    "too, and what it writes is not recorded",
 				    l.name, pid);
@@ -95,7 +95,7 @@ void ptc_shared_look(struct ptc_process *p)
 		has_untold |= !p->shared.data[i].is_told;
 	d = has_untold && p->is_recording ? opendir("/proc") : NULL;
 	while (d && (e = readdir(d)))
-		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->pid)
+		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->tracee.pid)
 			look_at(p, e->d_name);
 	if (d)
 		closedir(d);
@@ -122,7 +122,7 @@ bool ptc_shared_segment(struct ptc_process *p, uint64_t addr, uint64_t *size,
 	struct line l;
 	char pid[16];
 
-	snprintf(pid, sizeof(pid), "%d", p->pid);
+	snprintf(pid, sizeof(pid), "%d", p->tracee.pid);
 	f = open_maps(pid);
 	while (f && next_line(f, &l)) {
 		if (l.start != addr)

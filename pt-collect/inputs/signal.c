@@ -75,9 +75,9 @@ static uint64_t frame_bytes(const struct ptc_process *p, uint64_t rsp)
 	uint64_t fpstate = 0, end = rsp + FRAME_WITHOUT_FPSTATE;
 	uint32_t sw[2] = {};
 
-	ptc_read_some(p, rsp + FRAME_FPSTATE_POINTER, &fpstate, sizeof(fpstate));
+	ptc_read_some(&p->tracee, rsp + FRAME_FPSTATE_POINTER, &fpstate, sizeof(fpstate));
 	if (fpstate > rsp && fpstate - rsp < FRAME_MAX) {
-		ptc_read_some(p, fpstate + FPSTATE_SW_BYTES, sw, sizeof(sw));
+		ptc_read_some(&p->tracee, fpstate + FPSTATE_SW_BYTES, sw, sizeof(sw));
 		end = fpstate + (sw[0] == FPSTATE_MAGIC ? sw[1] : FPSTATE_LEGACY_BYTES);
 	}
 	return end > rsp && end - rsp < FRAME_MAX ? end - rsp : FRAME_MAX;
@@ -152,7 +152,7 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		// Other threads run on while this one stands here: what its registers point
 		// to is theirs, and not what it was.
 		if (!p->has_threads)
-			ev.signature = ptc_signature_read(p->pid, &ev.regs);
+			ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
 		if (status_has(tid, "SigCgt", si->si_signo)) {
 			ptc_pending_settle(p, t, true);
 			if (!log_handled(p, t, &ev))

@@ -20,7 +20,7 @@
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/chaos.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
@@ -41,7 +41,7 @@ static struct err *set_affinity(struct ptc_process *p, const cpu_set_t *cpus)
 	struct dirent *d;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
 	dir = opendir(path);
 	if (!dir)
 		return err_errno("cannot list the program's threads");
@@ -69,7 +69,7 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 	cpu_set_t one;
 	int cpu;
 
-	if (sched_getaffinity(p->pid, sizeof(p->affinity), &p->affinity))
+	if (sched_getaffinity(p->tracee.pid, sizeof(p->affinity), &p->affinity))
 		return err_errno("cannot read the program's CPU affinity");
 	cpu = choose_cpu(&p->affinity);
 	if (cpu < 0)
@@ -77,7 +77,7 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 	p->cpu = cpu;
 	p->info.cpu.bound_to = cpu;
 	p->info.cpu.bound_from = p->writer ? cap_writer_events(p->writer) : 0;
-	ptc_wards_cpus(p->pid, &p->affinity);
+	ptc_wards_cpus(p->tracee.pid, &p->affinity);
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	return set_affinity(p, &one);
@@ -115,7 +115,7 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 			 uint32_t flags)
 {
 	struct rec_switch last = {
-		.head = { .kind = REC_SWITCH, .tgid = p->pid, .tid = running },
+		.head = { .kind = REC_SWITCH, .tgid = p->tracee.pid, .tid = running },
 		.signature = { CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 },
 		.flags = flags,
 	};
@@ -170,7 +170,7 @@ void ptc_threads_end(struct ptc_process *p)
 	if (!p->has_threads)
 		return;
 	p->has_threads = false;
-	ptc_bpf_unwatch_threads(p->session->bpf, p->pid);
+	ptc_bpf_unwatch_threads(p->session->bpf, p->tracee.pid);
 	err = set_affinity(p, &p->affinity);
 	if (err)
 		log_debug("%s", err->message);
@@ -252,7 +252,7 @@ static void reaped(struct ptc_process *p, size_t i, int status)
 	ptc_pt_thread_gone(p, t->tid);
 	if (p->session->chaos)
 		ptc_chaos_forget(p->session->chaos, t->tid);
-	if (t->tid == p->pid) {
+	if (t->tid == p->tracee.pid) {
 		while (p->threads.size)
 			end_unseen(p, p->threads.size - 1, status);
 		return;

@@ -59,7 +59,7 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	if (si->si_signo != SIGSEGV || si->si_code != SI_KERNEL ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return false;
-	ptc_read_some(p, u.rip, code, sizeof(code));
+	ptc_read_some(&p->tracee, u.rip, code, sizeof(code));
 	ev.regs = ptc_to_cap(&u);
 	if (!memcmp(code, "\x0f\xa2", 2))
 		do_cpuid(p->session->is_portable, &u, &ev);

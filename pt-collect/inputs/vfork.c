@@ -67,7 +67,7 @@ static struct err *copy_pages(const struct ptc_process *p, struct ptc_snapshot *
 	for (size_t i = 0; i < snap->ranges.list.size; i++) {
 		const struct ptc_range *r = &snap->ranges.list.data[i];
 
-		ptc_read_mapping((void *)p, r->start, to, r->end - r->start);
+		ptc_pages_read(&p->tracee, r->start, to, r->end - r->start);
 		to += r->end - r->start;
 	}
 	return NULL;
@@ -92,7 +92,7 @@ static uint64_t child_stack(const struct ptc_process *p, const struct user_regs_
 		return u->rsi;
 	if (u->orig_rax != __NR_clone3)
 		return 0;
-	ptc_read_some(p, u->rdi, &args, CLONE_ARGS_SIZE_VER0);
+	ptc_read_some(&p->tracee, u->rdi, &args, CLONE_ARGS_SIZE_VER0);
 	return args.stack + args.stack_size;
 }
 
@@ -153,11 +153,11 @@ void ptc_vfork_created(struct ptc_process *p, pid_t parent)
 	ptc_snapshot_destroy(t->vfork_memory);
 	t->vfork_memory = NULL;
 	snap = calloc(1, sizeof(*snap));
-	err = snap ? ptc_maps_read(p->pid, &snap->maps) : &err_nomem;
+	err = snap ? ptc_maps_read(p->tracee.pid, &snap->maps) : &err_nomem;
 	if (!err && p->has_threads)
 		err = find_areas(p, parent, snap);
 	if (!err)
-		err = ptc_ranges_read(p, &snap->maps, &snap->ranges);
+		err = ptc_ranges_read(&p->tracee, &snap->maps, &snap->ranges);
 	if (!err)
 		err = clip(snap, &snap->ranges);
 	if (!err)
@@ -210,7 +210,7 @@ static void compare(struct ptc_process *p, struct cursor *c, const struct ptc_ra
 	for (uint64_t at = r->start; at < r->end;) {
 		size_t n = r->end - at < sizeof(now) ? r->end - at : sizeof(now);
 
-		ptc_read_mapping(p, at, now, n);
+		ptc_pages_read(&p->tracee, at, now, n);
 		for (size_t i = 0; i < n; i += PAGE) {
 			const uint8_t *before = page_before(c, at + i);
 
@@ -247,11 +247,11 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	if (!snap)
 		return;
 	c.bytes = snap->bytes;
-	err = ptc_maps_read(p->pid, &maps);
+	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
 		ptc_log_gap(p, parent, "a vfork child changed the program's mappings");
 	if (!err)
-		err = ptc_ranges_read(p, &maps, &now);
+		err = ptc_ranges_read(&p->tracee, &maps, &now);
 	if (!err)
 		err = clip(snap, &now);
 	for (size_t i = 0; !err && i < now.list.size; i++)

@@ -83,7 +83,7 @@ static void probe_places(struct ptc_process *p, const char *path,
 
 	if (!places->at.size)
 		return;
-	err = ptc_bpf_probe_chance(p->session->bpf, p->pid, path, places->at.data,
+	err = ptc_bpf_probe_chance(p->session->bpf, p->tracee.pid, path, places->at.data,
 				   places->insn.data, places->at.size);
 	if (err)
 		log_info("%s", err->message);

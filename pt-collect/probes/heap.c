@@ -154,16 +154,17 @@ static void choose_sites(const char *path, int fd, uint32_t file,
 static void place_probes(struct ptc_process *p, const char *path, const struct chosen *c)
 {
 	struct ptc_bpf *b = p->session->bpf;
-	_cleanup_err_ struct err *err = ptc_bpf_probe(b, p->pid, path, c->sites, c->n);
+	_cleanup_err_ struct err *err =
+		ptc_bpf_probe(b, p->tracee.pid, path, c->sites, c->n);
 
 	// A replay knows the results by itself.
 	if (!err && p->session->flight && c->n_done)
-		err = ptc_bpf_probe_done(b, p->pid, path, c->done, c->n_done);
+		err = ptc_bpf_probe_done(b, p->tracee.pid, path, c->done, c->n_done);
 	if (err) {
 		if (p->session->flight)
 			log_warn("%s", err->message);
 		else
-			ptc_log_gap(p, p->pid, "%s", err->message);
+			ptc_log_gap(p, p->tracee.pid, "%s", err->message);
 		return;
 	}
 	for (size_t i = 0; i < c->n; i++) {

@@ -87,7 +87,7 @@ static void tell_gap(struct ptc_process *p, const char *text)
 	char **slot;
 
 	if (!p->session->flight) {
-		ptc_log_gap(p, p->pid, "%s", text);
+		ptc_log_gap(p, p->tracee.pid, "%s", text);
 		return;
 	}
 	log_warn("%s", text);
@@ -99,7 +99,7 @@ static void tell_gap(struct ptc_process *p, const char *text)
 void ptc_stores_tell_gaps(struct ptc_process *p)
 {
 	for (size_t i = 0; p->stores && i < p->stores->gaps.size; i++)
-		ptc_log_gap(p, p->pid, "%s", p->stores->gaps.data[i]);
+		ptc_log_gap(p, p->tracee.pid, "%s", p->stores->gaps.data[i]);
 }
 
 /* ---- plans ----------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static struct err *probe(struct ptc_process *p, const char *path, struct planned
 
 	if (!is_refused)
 		return &err_nomem;
-	ptc_bpf_probe_stores(p->session->bpf, p->pid, path, f->offsets, f->cookies,
+	ptc_bpf_probe_stores(p->session->bpf, p->tracee.pid, path, f->offsets, f->cookies,
 			     f->n_probed, is_refused);
 	for (size_t i = 0; i < f->n_probed; i++) {
 		f->offsets[kept] = f->offsets[i];

@@ -34,7 +34,7 @@ struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t s
 	struct err *err = ptc_private_read(u->process, addr, buf, size);
 	const struct ptc_map *m = err ? NULL : find_code(u->maps, addr);
 	_cleanup_free_ uint8_t *file = m ? malloc(size) : NULL;
-	_cleanup_close_ int fd = file ? ptc_files_open(u->process, m) : -1;
+	_cleanup_close_ int fd = file ? ptc_map_open(u->process->tracee.pid, m) : -1;
 	ssize_t n = fd < 0 ? 0 : pread(fd, file, size, m->offset + (addr - m->start));
 	uint8_t *code = buf;
 
@@ -52,7 +52,7 @@ bool ptc_is_probed(struct ptc_process *p, uint64_t addr)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct ptc_unprobed code = { p, &maps };
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 	uint8_t byte = 0;
 
 	if (!err)

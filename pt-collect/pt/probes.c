@@ -28,7 +28,7 @@ void ptc_pt_probes_note(struct ptc_process *p)
 
 	if (!p->pt || p->probe_page)
 		return;
-	err = ptc_maps_read(p->pid, &maps);
+	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (!err)
 		p->probe_page = find_page(&maps);
 }
@@ -138,7 +138,7 @@ void ptc_pt_probes_tell(struct ptc_process *p, struct cap_pt *ret)
 
 	ptc_pt_probes_note(p);
 	t.files = cap_writer_files(p->writer, &t.n_files);
-	ptc_bpf_placed(p->session->bpf, p->pid, on_placed, &t);
+	ptc_bpf_placed(p->session->bpf, p->tracee.pid, on_placed, &t);
 	ret->probe_page = p->probe_page;
 	if (!ret->n_breakpoints || !p->probe_page)
 		return;

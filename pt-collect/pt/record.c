@@ -29,7 +29,7 @@ static void give_up(struct ptc_process *p, struct err *err)
 		fprintf(stderr,
 			"faultline: no Intel PT of process %d: %s; recording "
 			"goes on without it\n",
-			p->pid, err->message);
+			p->tracee.pid, err->message);
 	p->session->has_told_pt = true;
 	free(p->pt_why_not);
 	p->pt_why_not = strdup(err->message);
@@ -49,8 +49,9 @@ void ptc_pt_begin(struct ptc_process *p)
 	ptc_pt_destroy(take_ptr(&p->pt));
 	// The flight recorder names a file when there is something to write.
 	path = s->flight ? NULL : file_path(p);
-	err = path || s->flight ? ptc_pt_create(s->pt, p->pid, p->exe, path, &p->pt) :
-				  &err_nomem;
+	err = path || s->flight ?
+		      ptc_pt_create(s->pt, p->tracee.pid, p->tracee.exe, path, &p->pt) :
+		      &err_nomem;
 	if (err)
 		give_up(p, err);
 	else if (s->poll_fd >= 0)

@@ -56,10 +56,10 @@ static bool is_waiting_call(uint64_t nr)
 static bool has_signal(const struct ptc_process *p, pid_t tid)
 {
 	uint64_t stop = 1ull << (SIGSTOP - 1);
-	uint64_t pending = ptc_status_number(p->pid, tid, "SigPnd", 16) |
-			   ptc_status_number(p->pid, tid, "ShdPnd", 16);
+	uint64_t pending = ptc_status_number(p->tracee.pid, tid, "SigPnd", 16) |
+			   ptc_status_number(p->tracee.pid, tid, "ShdPnd", 16);
 
-	return pending & ~ptc_status_number(p->pid, tid, "SigBlk", 16) & ~stop;
+	return pending & ~ptc_status_number(p->tracee.pid, tid, "SigBlk", 16) & ~stop;
 }
 
 /* Programs must cope with EINTR there, and some do not. */
@@ -101,8 +101,8 @@ static uint64_t call_cut_short(const struct ptc_process *p,
 
 	if (u->orig_rax != __NR_restart_syscall)
 		return u->orig_rax;
-	if (ptc_read_some(p, u->rip - SYSCALL_BYTES - LOAD_BYTES, code, sizeof(code)) ==
-		    sizeof(code) &&
+	if (ptc_read_some(&p->tracee, u->rip - SYSCALL_BYTES - LOAD_BYTES, code,
+			  sizeof(code)) == sizeof(code) &&
 	    code[0] == LOAD_EAX)
 		memcpy(&nr, code + 1, sizeof(nr));
 	return nr == __NR_futex || nr == __NR_poll || nr == __NR_nanosleep ||
@@ -142,14 +142,14 @@ static uint64_t clear_child_tid(const struct ptc_process *p, pid_t tid, uint64_t
 	_cleanup_err_ struct err *err = NULL;
 	long ret = -1;
 
-	if (ptc_read_some(p, at, &saved, sizeof(saved)) != sizeof(saved))
+	if (ptc_read_some(&p->tracee, at, &saved, sizeof(saved)) != sizeof(saved))
 		return 0;
-	err = ptc_inject(tid, p->syscall_at, __NR_prctl,
+	err = ptc_inject(tid, p->tracee.syscall_at, __NR_prctl,
 			 (uint64_t[6]){ PR_GET_TID_ADDRESS, at }, &ret);
 	if (!err && !ret)
-		ptc_read_some(p, at, &word, sizeof(word));
+		ptc_read_some(&p->tracee, at, &word, sizeof(word));
 	if (!err)
-		err = ptc_write(p, at, &saved, sizeof(saved));
+		err = ptc_write(&p->tracee, at, &saved, sizeof(saved));
 	return word;
 }
 
@@ -202,10 +202,10 @@ static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *ma
 		const struct ptc_map *m = maps->list.data[i];
 
 		if (strstr(m->name, "[io_uring]"))
-			ptc_log_gap(p, p->pid,
+			ptc_log_gap(p, p->tracee.pid,
 				    "the program uses io_uring, which is not recorded");
 		else if (ptc_is_shared_memory(m) && m->prot & PROT_WRITE)
-			ptc_log_gap(p, p->pid,
+			ptc_log_gap(p, p->tracee.pid,
 				    "shared memory at 0x%llx (%s): what others write "
 				    "there is not recorded",
 				    (unsigned long long)m->start, m->name);
@@ -218,7 +218,7 @@ static pid_t first_resting(const struct ptc_process *p)
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->is_at_rest)
 			return p->threads.data[i]->tid;
-	return p->pid;
+	return p->tracee.pid;
 }
 
 static void core_destroyp(struct cap_core **core)
@@ -238,15 +238,16 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	if (!core)
 		return &err_nomem;
 	core->fd = -1;
-	core->exe = strdup(p->exe);
+	core->exe = strdup(p->tracee.exe);
 	if (!core->exe)
 		return &err_nomem;
 	err = take_threads(p, core);
 	if (!err)
-		err = ptc_inject(p->pid, p->syscall_at, __NR_brk, (uint64_t[6]){}, &brk);
+		err = ptc_inject(p->tracee.pid, p->tracee.syscall_at, __NR_brk,
+				 (uint64_t[6]){}, &brk);
 	core->brk = brk;
 	if (!err)
-		err = ptc_recall_auxv(p->pid, true, core);
+		err = ptc_recall_auxv(p->tracee.pid, true, core);
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
 	if (!err)
@@ -262,10 +263,17 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 /** All threads rest: make the program what we can replay. */
 static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	struct err *err = ptc_vdso_find(p, maps, &p->vdso);
+	struct ptc_vdso vdso;
+	struct err *err = ptc_vdso_find(&p->tracee, maps, &vdso);
 
 	if (!err)
-		err = ptc_undo_begin(p);
+		err = ptc_undo_begin(&vdso);
+	for (size_t i = 0; i < p->threads.size && !err; i++)
+		if (p->threads.data[i]->is_at_rest)
+			err = ptc_undo_add(p->threads.data[i]->tid);
+	if (err)
+		return err;
+	ptc_undo_announce(p->tracee.pid);
 	for (size_t i = 0; i < p->threads.size && !err; i++) {
 		struct user_regs_struct u;
 		pid_t tid = p->threads.data[i]->tid;
@@ -276,31 +284,33 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 			return err_new(ERR_UNSUPPORTED,
 				       "it is stopped (kill -CONT %d "
 				       "lets it go on)",
-				       p->pid);
+				       p->tracee.pid);
 		if (p->threads.data[i]->is_filtered)
 			return err_new(ERR_PERMISSION,
 				       "it runs under a seccomp filter: attaching to it "
 				       "needs CAP_SYS_ADMIN");
 		// In this order: on its way out it may have begun a call.
-		err = ptc_vdso_leave(tid, &p->vdso);
+		err = ptc_vdso_leave(tid, &vdso);
 		if (!err)
 			err = ptc_get_regs(tid, &u);
 		if (!err)
 			err = ptc_renew_wait(p, tid, &u);
 	}
-	p->syscall_at = p->vdso.gate;
+	p->tracee.syscall_at = vdso.gate;
 	if (!err)
-		err = ptc_vdso_divert(p, &p->vdso);
+		err = ptc_vdso_divert(&p->tracee, &vdso);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest)
-			err = ptc_undo_change(p, p->threads.data[i]->tid);
+			err = ptc_undo_change(&p->tracee, p->threads.data[i]->tid);
 	return err;
 }
 
 struct err *ptc_attach_change_back(struct ptc_process *p)
 {
 	struct err *err = NULL;
+	struct ptc_vdso vdso;
 
+	ptc_undo_vdso(&vdso);
 	for (size_t i = 0; i < p->threads.size; i++) {
 		struct ptc_thread *t = p->threads.data[i];
 		struct user_regs_struct u;
@@ -310,21 +320,21 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 			continue;
 		ptc_drop_signals(p, t);
 		one = ptc_undo_call(t->tid);
-		if (!one && p->vdso.gate)
-			one = ptc_vdso_leave(t->tid, &p->vdso);
+		if (!one && vdso.gate)
+			one = ptc_vdso_leave(t->tid, &vdso);
 		if (!one)
 			one = ptc_get_regs(t->tid, &u);
 		if (!one)
 			one = ptc_renew_wait(p, t->tid, &u);
-		if (!one && p->syscall_at)
+		if (!one && p->tracee.syscall_at)
 			one = ptc_undo_thread(t->tid);
 		if (err)
 			err_destroy(one);
 		else
 			err = one;
 	}
-	if (!err && p->syscall_at)
-		err = ptc_vdso_restore(p, &p->vdso);
+	if (!err && p->tracee.syscall_at)
+		err = ptc_vdso_restore(&p->tracee, &vdso);
 	return err;
 }
 
@@ -340,7 +350,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	from_ns = ptc_now_ns();
 	err = ptc_freeze(p, false);
 	if (!err)
-		err = ptc_maps_read(p->pid, &maps);
+		err = ptc_maps_read(p->tracee.pid, &maps);
 	if (!err)
 		err = change(p, &maps);
 	if (!err)
@@ -354,10 +364,10 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		err_destroy(ptc_attach_change_back(p));
 		ptc_undo_end();
 		ptc_thaw(p, true, 0);
-		return err_prefix(err, "cannot attach to process %d", p->pid);
+		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
 	ptc_pt_begin(p);
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	// Not before: what a probe writes into the code would be saved with it.
@@ -373,7 +383,7 @@ void ptc_attach_end(struct ptc_process *p)
 	ptc_child_await(p);
 	if (p->is_left)
 		return;
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	ptc_threads_end(p);
 	if (!err)
@@ -381,7 +391,8 @@ void ptc_attach_end(struct ptc_process *p)
 	if (!err)
 		ptc_undo_end();
 	if (err)
-		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+		log_warn("cannot leave process %d as it was: %s", p->tracee.pid,
+			 err->message);
 	ptc_thaw(p, true, 0);
 }
 
@@ -394,8 +405,10 @@ void ptc_attach_executed(struct ptc_process *p)
 	ptc_undo_end();
 	err = ptc_free_program(p);
 	if (err)
-		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
-	ptrace(PTRACE_DETACH, p->pid, NULL, NULL);
-	log_warn("process %d executes another program: the recording ends there", p->pid);
+		log_warn("cannot leave process %d as it was: %s", p->tracee.pid,
+			 err->message);
+	ptrace(PTRACE_DETACH, p->tracee.pid, NULL, NULL);
+	log_warn("process %d executes another program: the recording ends there",
+		 p->tracee.pid);
 	p->is_left = p->session->wants_end = true;
 }

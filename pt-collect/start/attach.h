@@ -13,11 +13,6 @@
 
 struct ptc_result;
 
-#define PTC_TRACE_OPTIONS                                                      \
-	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |        \
-	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE | \
-	 PTRACE_O_TRACESYSGOOD)
-
 /** Can @p pid be attached to? A thread's number is replaced by its process'. @return why
  * not, and what to do. */
 struct err *ptc_target_check(pid_t *pid);

@@ -140,7 +140,7 @@ void ptc_child_stopped(struct ptc_session *s, pid_t pid)
 static void check_shared_memory(struct ptc_process *p, pid_t parent)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
@@ -163,7 +163,7 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 
 	if (event == PTRACE_EVENT_VFORK)
 		ptc_vfork_created(p, parent);
-	else if (!is_thread(p->pid, child))
+	else if (!is_thread(p->tracee.pid, child))
 		check_shared_memory(p, parent);
 	else if ((err = ptc_threads_begin(p, parent)))
 		ptc_stop_recording(p, take_ptr(&err));
@@ -172,7 +172,7 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 	c = find_child(p->session, child);
 	if (!c)
 		return;
-	c->parent = p->pid;
+	c->parent = p->tracee.pid;
 	c->parent_index = p->index;
 	c->event = event;
 	c->n_frames = t ? t->n_frames : 0;
@@ -199,7 +199,7 @@ void ptc_child_await(struct ptc_process *p)
 		pid_t pid = c->pid, got;
 		int status;
 
-		if (c->parent != p->pid || c->has_stopped) {
+		if (c->parent != p->tracee.pid || c->has_stopped) {
 			i++;
 			continue;
 		}

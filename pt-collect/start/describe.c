@@ -121,17 +121,18 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 	struct err *err;
 
 	ptc_info_deinit(info);
-	err = argv ? copy_argv(argv, info) : read_argv(p->pid, info);
+	err = argv ? copy_argv(argv, info) : read_argv(p->tracee.pid, info);
 	if (err)
 		return err;
-	info->cwd = read_cwd(p->pid);
+	info->cwd = read_cwd(p->tracee.pid);
 	if (!info->cwd)
 		return &err_nomem;
-	info->pid = p->pid;
-	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->pid) };
+	info->pid = p->tracee.pid;
+	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->tracee.pid) };
 	info->has_heap = p->session->wants_heap;
-	info->stack_limit = prlimit(p->pid, RLIMIT_STACK, NULL, &stack) ? 8 << 20 :
-									  stack.rlim_cur;
+	info->stack_limit = prlimit(p->tracee.pid, RLIMIT_STACK, NULL, &stack) ?
+				    8 << 20 :
+				    stack.rlim_cur;
 	return NULL;
 }
 
@@ -160,13 +161,13 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 		ptc_pending_flush(p, p->threads.data[i]);
 	ptc_shared_look(p);
 	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->pid, "%llu events were lost",
+		ptc_log_gap(p, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
 	ptc_pt_end(p, info);
 	ptc_describe_cpu(&info->cpu);
 	info->n_execs = p->n_execs;
-	info->exe = strdup(p->exe);
+	info->exe = strdup(p->tracee.exe);
 	if (!info->exe)
 		return &err_nomem;
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);

@@ -23,6 +23,7 @@
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
@@ -59,14 +60,14 @@ static char *name_bundle(const struct ptc_process *p)
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[64], comm[32] = "", *name;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/comm", p->tracee.pid);
 	f = fopen(path, "re");
 	if (f && fgets(comm, sizeof(comm), f))
 		comm[strcspn(comm, "\n")] = 0;
 	for (char *c = comm; *c; c++)
 		if (*c == '/' || (unsigned char)*c <= ' ' || *c == 127)
 			*c = '_';
-	if (asprintf(&name, "%u-%s.%d", p->index, comm, p->pid) < 0)
+	if (asprintf(&name, "%u-%s.%d", p->index, comm, p->tracee.pid) < 0)
 		return NULL;
 	return name;
 }
@@ -108,14 +109,14 @@ struct err *ptc_follow_executed(struct ptc_process *p)
 static void tell_shared_memory(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
 		if (ptc_is_shared_memory(m))
 			ptc_log_gap(
-				p, p->pid,
+				p, p->tracee.pid,
 				"it shares memory at 0x%llx (%s) with its parent: what "
 				"others write there is not recorded",
 				(unsigned long long)m->start, m->name);
@@ -129,14 +130,14 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 
 	if (err)
 		return err;
-	ptc_thread_find(p, p->pid)->n_frames = c->n_frames;
+	ptc_thread_find(p, p->tracee.pid)->n_frames = c->n_frames;
 	p->is_recording = true;
 	err = ptc_start_forked(p);
 	if (err)
 		return err;
 	tell_shared_memory(p);
 	ptc_pt_begin(p);
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, p->is_recording);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->is_recording);
 	return NULL;
 }
 
@@ -172,9 +173,9 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 	struct err *err = enlist(s, c, &p);
 
 	if (!err)
-		err = ptc_process_open(p);
+		err = ptc_tracee_open(&p->tracee);
 	if (!err && parent)
-		p->syscall_at = parent->syscall_at;
+		p->tracee.syscall_at = parent->tracee.syscall_at;
 	if (!err && shares_memory)
 		p->awaits_exec = true;
 	else if (!err)
@@ -204,8 +205,8 @@ static void count_gaps(const struct ptc_process *p)
 	s->n_gaps += p->info.n_missing;
 	if (!p->info.n_missing || s->first_gap)
 		return;
-	if (asprintf(&s->first_gap, "process %u (%s): %s", p->index, base_name(p->exe),
-		     p->info.missing[0]) < 0)
+	if (asprintf(&s->first_gap, "process %u (%s): %s", p->index,
+		     base_name(p->tracee.exe), p->info.missing[0]) < 0)
 		s->first_gap = NULL;
 }
 
@@ -216,7 +217,7 @@ static void take_failure(const struct ptc_process *p, struct err *err)
 	struct ptc_session *s = p->session;
 
 	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
-			 p->index, base_name(p->exe ?: "?"), p->pid);
+			 p->index, base_name(p->tracee.exe ?: "?"), p->tracee.pid);
 	log_info("%s", err->message);
 	s->n_gaps++;
 	if (!s->first_gap)
@@ -233,7 +234,7 @@ static void list_end(struct ptc_process *p, bool is_finished)
 	struct cap_process *entry = listed(p);
 
 	entry->dir = take_ptr(&p->dir);
-	entry->exe = take_ptr(&p->exe);
+	entry->exe = take_ptr(&p->tracee.exe);
 	entry->argv = take_ptr(&p->info.argv);
 	entry->n_syscalls = p->info.n_syscalls;
 	entry->is_complete = is_finished && p->info.is_complete;
@@ -260,10 +261,10 @@ void ptc_follow_ended(struct ptc_process *p)
 
 	ptc_bpf_drain(s->bpf);
 	// Its number may soon be somebody else's.
-	ptc_bpf_set_recorded(s->bpf, p->pid, false);
+	ptc_bpf_set_recorded(s->bpf, p->tracee.pid, false);
 	if (p->writer || p->failure)
 		err = ptc_finish(p, &bytes, NULL);
-	ptc_bpf_unprobe(s->bpf, p->pid);
+	ptc_bpf_unprobe(s->bpf, p->tracee.pid);
 	is_finished = p->writer && !err;
 	if (err)
 		take_failure(p, take_ptr(&err));
@@ -276,7 +277,7 @@ void ptc_follow_ended(struct ptc_process *p)
 
 void ptc_leave(struct ptc_process *p)
 {
-	struct ptc_thread *first = ptc_thread_find(p, p->pid);
+	struct ptc_thread *first = ptc_thread_find(p, p->tracee.pid);
 	struct err *err;
 
 	if (first)
@@ -285,18 +286,19 @@ void ptc_leave(struct ptc_process *p)
 	ptc_child_await(p);
 	if (p->has_ended)
 		ptc_child_orphans(p->session, p->index);
-	ptc_bpf_set_recorded(p->session->bpf, p->pid, false);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->session->bpf);
 	ptc_threads_end(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
-		if (p->threads.data[i]->is_at_rest && p->syscall_at)
-			err = ptc_allow_chance(p->threads.data[i]->tid, p->syscall_at,
-					       true);
+		if (p->threads.data[i]->is_at_rest && p->tracee.syscall_at)
+			err = ptc_allow_chance(p->threads.data[i]->tid,
+					       p->tracee.syscall_at, true);
 	if (err && !p->has_ended)
-		log_warn("cannot leave process %d as it was: %s", p->pid, err->message);
+		log_warn("cannot leave process %d as it was: %s", p->tracee.pid,
+			 err->message);
 	err_destroy(err);
 	ptc_thaw(p, true, 0);
-	ptc_wards_forget(p->pid);
+	ptc_wards_forget(p->tracee.pid);
 }
 
 void ptc_follow_leave(struct ptc_session *s)

@@ -45,9 +45,9 @@ static bool seize(struct ptc_process *p, struct ptc_thread *t, bool *is_unsettle
 		return true;
 	if (ptrace(PTRACE_SEIZE, t->tid, NULL, NULL)) {
 		struct err *why = err_errno("thread %d refuses to be traced", t->tid);
-		bool has_ended = ptc_is_ended(p->pid, t->tid);
+		bool has_ended = ptc_is_ended(p->tracee.pid, t->tid);
 
-		if (!has_ended && !is_ours_already(p->pid, t->tid)) {
+		if (!has_ended && !is_ours_already(p->tracee.pid, t->tid)) {
 			*err = ptc_place_explain_ptrace(why);
 			return false;
 		}
@@ -69,7 +69,7 @@ static bool ask_threads(struct ptc_process *p, bool *is_unsettled, struct err **
 	DIR *d;
 
 	*is_unsettled = false;
-	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
 	d = opendir(path);
 	while (d && !*err && (e = readdir(d))) {
 		pid_t tid = atoi(e->d_name);
@@ -107,7 +107,7 @@ static bool all_rest(const struct ptc_process *p)
 static void on_end(struct ptc_process *p, struct ptc_thread *t, int status)
 {
 	t->is_attached = t->is_asked = t->is_at_rest = false;
-	if (t->tid == p->pid) {
+	if (t->tid == p->tracee.pid) {
 		p->has_ended = true;
 		p->wait_status = status;
 	}
@@ -117,7 +117,7 @@ static void on_end(struct ptc_process *p, struct ptc_thread *t, int status)
  * may forbid them, or kill it for them. */
 static void on_rest(struct ptc_process *p, struct ptc_thread *t, int status)
 {
-	bool is_filtered = ptc_status_number(p->pid, t->tid, "Seccomp", 10);
+	bool is_filtered = ptc_status_number(p->tracee.pid, t->tid, "Seccomp", 10);
 
 	t->is_at_rest = true;
 	t->is_in_group_stop = WSTOPSIG(status) != SIGTRAP;
@@ -220,7 +220,7 @@ struct err *ptc_freeze(struct ptc_process *p, bool is_recorded)
 /** Signals that may be ours are on their way to @p t? */
 static bool has_ours(const struct ptc_process *p, const struct ptc_thread *t)
 {
-	uint64_t pending = ptc_status_number(p->pid, t->tid, "SigPnd", 16);
+	uint64_t pending = ptc_status_number(p->tracee.pid, t->tid, "SigPnd", 16);
 
 	return pending & (1ull << (SIGSTOP - 1) | 1ull << (SIGSEGV - 1));
 }

@@ -33,6 +33,7 @@
 
 #include "pt-collect/start/attach.h"
 #include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/privilege.h"
 #include "pt-collect/record.h"
 #include "pt-collect/tracee/undo.h"
@@ -76,8 +77,8 @@ static void seize_all(struct ptc_process *p)
 	char path[64];
 	DIR *d;
 
-	p->pid = ptc_undo_pid();
-	snprintf(path, sizeof(path), "/proc/%d/task", p->pid);
+	p->tracee.pid = ptc_undo_pid();
+	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
 	d = opendir(path);
 	while (d && (e = readdir(d)))
 		if (atoi(e->d_name))
@@ -96,21 +97,22 @@ static bool is_stopped(const struct ptc_process *p)
 
 static struct err *repair(struct ptc_process *p)
 {
+	struct ptc_vdso vdso;
 	bool was_stopped;
-	struct err *err = ptc_process_open(p);
+	struct err *err = ptc_tracee_open(&p->tracee);
 
 	if (!err)
 		err = ptc_freeze(p, false);
 	if (err)
 		return err;
 	was_stopped = is_stopped(p);
-	ptc_undo_vdso(&p->vdso);
-	p->syscall_at = p->vdso.gate;
+	ptc_undo_vdso(&vdso);
+	p->tracee.syscall_at = vdso.gate;
 	err = ptc_attach_change_back(p);
 	ptc_thaw(p, true, 0);
 	// The kernel side asked for time, of a recorder that is no more.
 	if (was_stopped && !ptc_undo_is_stopped())
-		kill(p->pid, SIGCONT);
+		kill(p->tracee.pid, SIGCONT);
 	return err;
 }
 
@@ -122,16 +124,17 @@ static int take_over(struct ptc_session *s, int signo)
 
 	bool goes_on = ptc_wards_repair();
 
-	p->pid = ptc_undo_pid();
-	if (p->pid)
+	p->tracee.pid = ptc_undo_pid();
+	if (p->tracee.pid)
 		err = repair(p);
 	fprintf(stderr,
 		"faultline: cannot go on recording: the recorder was ended by a "
 		"signal (%s)%s\n",
-		strsignal(signo), p->pid || goes_on ? "; the program goes on" : "");
+		strsignal(signo),
+		p->tracee.pid || goes_on ? "; the program goes on" : "");
 	if (err && err->code != ERR_NOT_FOUND)
-		fprintf(stderr, "faultline: process %d is not as it was: %s\n", p->pid,
-			err->message);
+		fprintf(stderr, "faultline: process %d is not as it was: %s\n",
+			p->tracee.pid, err->message);
 	ptc_wards_wait();
 	return PTC_EXIT_FAILED;
 }

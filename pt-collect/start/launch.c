@@ -22,7 +22,7 @@
 
 #include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/privilege.h"
 #include "pt-collect/tracee/proc.h"

@@ -23,7 +23,7 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
@@ -36,32 +36,13 @@
 #define XSTATE_IN_USE 512  ///< offset of XSTATE_BV
 #define XSTATE_LEGACY 576  ///< bytes of an area with x87 and SSE only
 
-uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps)
-{
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ptc_map *m = maps->list.data[i];
-		size_t size = m->end - m->start;
-		_cleanup_free_ uint8_t *code = NULL;
-		uint8_t *found;
-
-		if (strcmp(m->name, "[vdso]"))
-			continue;
-		code = malloc(size);
-		if (!code || ptc_read_some(p, m->start, code, size) != size)
-			return 0;
-		found = memmem(code, size, "\x0f\x05", 2);
-		return found ? m->start + (found - code) : 0;
-	}
-	return 0;
-}
-
 /** Skip a NULL-terminated vector of pointers on the new stack. */
 static struct err *skip_vector(const struct ptc_process *p, uint64_t *at)
 {
 	uint64_t pointer = 1;
 
 	while (pointer) {
-		struct err *err = ptc_read(p, *at, &pointer, sizeof(pointer));
+		struct err *err = ptc_read(&p->tracee, *at, &pointer, sizeof(pointer));
 
 		if (err)
 			return err;
@@ -88,12 +69,12 @@ static struct err *take_auxv(const struct ptc_process *p, uint64_t rsp,
 	for (; core->n_auxv < AUXV_MAX; at += 16) {
 		uint64_t *pair = &core->auxv[2 * core->n_auxv];
 
-		err = ptc_read(p, at, pair, 16);
+		err = ptc_read(&p->tracee, at, pair, 16);
 		if (err)
 			return err;
 		if (pair[0] == AT_SYSINFO_EHDR) {
 			pair[0] = AT_IGNORE;
-			err = ptc_write(p, at, pair, 16);
+			err = ptc_write(&p->tracee, at, pair, 16);
 			if (err)
 				return err;
 		}
@@ -168,7 +149,8 @@ static void core_destroyp(struct cap_core **core)
 static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core)
 {
-	struct err *err = ptc_take_xstate(p->pid, &core->xstate, &core->xstate_bytes);
+	struct err *err =
+		ptc_take_xstate(p->tracee.pid, &core->xstate, &core->xstate_bytes);
 	// A forked process has its parent's breakpoints.
 	struct ptc_unprobed memory = { p, maps };
 
@@ -189,20 +171,20 @@ static struct err *begin_state(struct ptc_process *p, const char *why_none,
 	if (!c)
 		return &err_nomem;
 	c->fd = -1;
-	c->tid = p->pid;
-	c->exe = strdup(p->exe);
+	c->tid = p->tracee.pid;
+	c->exe = strdup(p->tracee.exe);
 	if (!c->exe)
 		return &err_nomem;
-	err = ptc_get_regs(p->pid, &u);
+	err = ptc_get_regs(p->tracee.pid, &u);
 	if (!err)
-		err = ptc_maps_read(p->pid, maps);
+		err = ptc_maps_read(p->tracee.pid, maps);
 	if (err)
 		return err;
 	c->regs = ptc_to_cap(&u);
-	p->syscall_at = ptc_find_syscall(p, maps);
-	if (!p->syscall_at)
+	p->tracee.syscall_at = ptc_find_syscall(&p->tracee, maps);
+	if (!p->tracee.syscall_at)
 		return err_new(ERR_UNSUPPORTED, "%s", why_none);
-	ptc_wards_add(p->pid, p->syscall_at, false);
+	ptc_wards_add(p->tracee.pid, p->tracee.syscall_at, false);
 	return NULL;
 }
 
@@ -216,16 +198,16 @@ struct err *ptc_start(struct ptc_process *p)
 	if (!err)
 		err = take_auxv(p, core->regs.gpr[CAP_RSP], core);
 	if (!err)
-		err = ptc_allow_chance(p->pid, p->syscall_at, false);
+		err = ptc_allow_chance(p->tracee.pid, p->tracee.syscall_at, false);
 	if (!err)
 		err = save_state(p, &maps, core);
 	// Not before: what a probe writes into the code would be saved with it.
 	if (!err)
 		ptc_chance_start(p, &maps);
 	if (!err && p->session->wants_heap)
-		ptc_heap_mapped(p, p->exe, core->mappings[0].file, true);
+		ptc_heap_mapped(p, p->tracee.exe, core->mappings[0].file, true);
 	if (!err)
-		ptc_stores_mapped(p, p->exe, core->mappings[0].file, true);
+		ptc_stores_mapped(p, p->tracee.exe, core->mappings[0].file, true);
 	return err;
 }
 
@@ -248,8 +230,8 @@ struct err *ptc_start_forked(struct ptc_process *p)
 
 	if (err)
 		return err;
-	core->brk = ptc_find_break(p->pid, &maps);
-	err = ptc_recall_auxv(p->pid, false, core);
+	core->brk = ptc_find_break(p->tracee.pid, &maps);
+	err = ptc_recall_auxv(p->tracee.pid, false, core);
 	if (!err)
 		err = save_state(p, &maps, core);
 	// Those that it has are its parent's: they tell us nothing of it.
@@ -263,18 +245,15 @@ struct err *ptc_start_forked(struct ptc_process *p)
 struct err *ptc_free_program(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct err *err = NULL;
-	char path[64];
-
 	// The old descriptor shows the memory of the image that is gone.
-	close(p->mem_fd);
-	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
-	p->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (p->mem_fd < 0)
-		return err_errno("cannot open %s", path);
-	err = ptc_maps_read(p->pid, &maps);
+	struct err *err = ptc_tracee_open(&p->tracee);
+
+	if (!err)
+		err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err)
 		return err;
-	p->syscall_at = ptc_find_syscall(p, &maps);
-	return p->syscall_at ? ptc_allow_chance(p->pid, p->syscall_at, true) : NULL;
+	p->tracee.syscall_at = ptc_find_syscall(&p->tracee, &maps);
+	return p->tracee.syscall_at ?
+		       ptc_allow_chance(p->tracee.pid, p->tracee.syscall_at, true) :
+		       NULL;
 }

@@ -33,16 +33,6 @@ struct err *ptc_start_forked(struct ptc_process *p);
 struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core);
 
-/** Append the pages of writable mappings @p maps that are not as they were mapped. */
-struct err *ptc_ranges_read(const struct ptc_process *p, const struct ptc_maps *maps,
-			    struct ptc_ranges *ret);
-
-/** With the process as context: what cannot be read is zeros. */
-struct err *ptc_read_mapping(void *process, uint64_t addr, void *buf, size_t size);
-
-/** Memory that other processes may write too? */
-bool ptc_is_shared_memory(const struct ptc_map *m);
-
 /** After an exec: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
 
@@ -57,9 +47,5 @@ uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps);
 /** The auxv as the kernel remembers it; without @p with_vdso that is hidden, as on the
  * stack. @p core owns the result. */
 struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core);
-
-/** A syscall instruction in the vDSO: executable, always there, and not the program's
- * text. @return its address, 0 when there is none. */
-uint64_t ptc_find_syscall(const struct ptc_process *p, const struct ptc_maps *maps);
 
 #endif

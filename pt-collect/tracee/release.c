@@ -19,11 +19,9 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/start/keeper.h"
 #include "pt-collect/tracee/proc.h"
-#include "pt-collect/start/start.h"
 #include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/wards.h"
 
 #define KERNEL_SIGSET_BYTES 8
 #define PASSES_MAX 1000 ///< looks at the list of threads before we give up
@@ -137,14 +135,14 @@ static uint64_t syscall_of(pid_t pid, uint64_t known)
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_close_ int fd = -1;
 	_cleanup_err_ struct err *err = ptc_maps_read(pid, &maps);
-	struct ptc_process p = { .pid = pid };
+	struct ptc_tracee t = { .pid = pid };
 	char path[64];
 	uint64_t at;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	p.mem_fd = fd;
-	at = fd < 0 ? 0 : ptc_find_syscall(&p, &maps);
+	t.mem_fd = fd;
+	at = fd < 0 ? 0 : ptc_find_syscall(&t, &maps);
 	return at ?: known;
 }
 

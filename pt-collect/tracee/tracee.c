@@ -10,15 +10,16 @@
 #include <asm/prctl.h>
 #include <asm/unistd.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/start/attach.h"
+#include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/tracee/cpuid.h"
@@ -28,13 +29,47 @@
 #define ARCH_SET_CPUID 0x1012
 #endif
 
-size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size_t size)
+uint64_t ptc_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+struct err *ptc_tracee_open(struct ptc_tracee *t)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	ptc_tracee_close(t);
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->pid);
+	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (t->mem_fd < 0)
+		return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	t->exe = strdup(exe);
+	return t->exe ? NULL : &err_nomem;
+}
+
+void ptc_tracee_close(struct ptc_tracee *t)
+{
+	if (t->mem_fd >= 0)
+		close(t->mem_fd);
+	free(t->exe);
+	t->mem_fd = -1;
+	t->exe = NULL;
+}
+
+size_t ptc_read_some(const struct ptc_tracee *t, uint64_t addr, void *buf, size_t size)
 {
 	size_t done = 0;
 
 	while (done < size) {
 		ssize_t n =
-			pread(p->mem_fd, (uint8_t *)buf + done, size - done, addr + done);
+			pread(t->mem_fd, (uint8_t *)buf + done, size - done, addr + done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -45,18 +80,18 @@ size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size
 	return done;
 }
 
-struct err *ptc_read(const struct ptc_process *p, uint64_t addr, void *buf, size_t size)
+struct err *ptc_read(const struct ptc_tracee *t, uint64_t addr, void *buf, size_t size)
 {
-	if (ptc_read_some(p, addr, buf, size) == size)
+	if (ptc_read_some(t, addr, buf, size) == size)
 		return NULL;
 	return err_errno("cannot read the program's memory at 0x%llx",
 			 (unsigned long long)addr);
 }
 
-struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *buf,
+struct err *ptc_write(const struct ptc_tracee *t, uint64_t addr, const void *buf,
 		      size_t size)
 {
-	if (pwrite(p->mem_fd, buf, size, addr) == (ssize_t)size)
+	if (pwrite(t->mem_fd, buf, size, addr) == (ssize_t)size)
 		return NULL;
 	return err_errno("cannot change the program's memory at 0x%llx",
 			 (unsigned long long)addr);
@@ -342,4 +377,55 @@ void ptc_maps_deinit(struct ptc_maps *maps)
 	for (size_t i = 0; i < maps->list.size; i++)
 		free(maps->list.data[i]);
 	vec_deinit(&maps->list);
+}
+
+int ptc_map_open(pid_t pid, const struct ptc_map *m)
+{
+	char path[128];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	fd = open(m->name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != m->inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool ptc_is_shared_memory(const struct ptc_map *m)
+{
+	static const char *const memory[] = { "/memfd:", "/dev/shm/", "/SYSV",
+					      "/dev/zero" };
+
+	if (!m->is_shared || m->start >> 63)
+		return false;
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (!strncmp(m->name, memory[i], strlen(memory[i])))
+			return true;
+	return m->prot & PROT_WRITE;
+}
+
+uint64_t ptc_find_syscall(const struct ptc_tracee *t, const struct ptc_maps *maps)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+		size_t size = m->end - m->start;
+		_cleanup_free_ uint8_t *code = NULL;
+		uint8_t *found;
+
+		if (strcmp(m->name, "[vdso]"))
+			continue;
+		code = malloc(size);
+		if (!code || ptc_read_some(t, m->start, code, size) != size)
+			return 0;
+		found = memmem(code, size, "\x0f\x05", 2);
+		return found ? m->start + (found - code) : 0;
+	}
+	return 0;
 }

@@ -4,22 +4,47 @@
 /**
  * @file
  * A stopped thread's registers, memory and mappings, and calls it is made to make
- * (tracee.c, mappings.c).
+ * (tracee.c).
  */
 #ifndef PT_COLLECT_TRACEE_TRACEE_H
 #define PT_COLLECT_TRACEE_TRACEE_H
 
-#include "pt-collect/ptc.h"
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "base/base.h"
+#include "capture/capture.h"
+
+/** A process that is traced. */
+struct ptc_tracee {
+	pid_t pid;
+	int mem_fd;	     ///< /proc/PID/mem; -1 = not open
+	uint64_t syscall_at; ///< address of a syscall instruction in the vDSO; 0 = none
+	char *exe;
+};
+
+/** What its threads are traced with. */
+#define PTC_TRACE_OPTIONS                                                      \
+	(PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT | PTRACE_O_TRACEFORK |        \
+	 PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACECLONE | \
+	 PTRACE_O_TRACESYSGOOD)
+
+/** Open its memory and read what it executes; anew when it has executed another program. */
+struct err *ptc_tracee_open(struct ptc_tracee *t);
+void ptc_tracee_close(struct ptc_tracee *t);
+
+/** CLOCK_MONOTONIC, as events have it. */
+uint64_t ptc_now_ns(void);
 
 /** Bytes of the target's memory; works on read-protected pages too. */
-struct err *ptc_read(const struct ptc_process *p, uint64_t addr, void *buf, size_t size);
+struct err *ptc_read(const struct ptc_tracee *t, uint64_t addr, void *buf, size_t size);
 
 /** As much as is readable from @p addr on, at most @p size. @return bytes. */
-size_t ptc_read_some(const struct ptc_process *p, uint64_t addr, void *buf, size_t size);
+size_t ptc_read_some(const struct ptc_tracee *t, uint64_t addr, void *buf, size_t size);
 
 /** Write all @p size bytes to @p addr, whatever its protection (/proc/PID/mem). @return NULL, or
  * ERR_OS where nothing is mapped. */
-struct err *ptc_write(const struct ptc_process *p, uint64_t addr, const void *buf,
+struct err *ptc_write(const struct ptc_tracee *t, uint64_t addr, const void *buf,
 		      size_t size);
 
 /** The registers of thread @p tid, which stands in a ptrace stop; the same as captures have
@@ -69,5 +94,16 @@ struct ptc_maps {
 /** The mappings of @p pid, ascending, added to @p maps; deinit it also after a failure. */
 struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps);
 void ptc_maps_deinit(struct ptc_maps *maps);
+
+/** Open the file behind a mapping of @p pid: by the mapping itself where allowed, else by name.
+ * @return a descriptor or -1. */
+int ptc_map_open(pid_t pid, const struct ptc_map *m);
+
+/** Memory that other processes may write too? */
+bool ptc_is_shared_memory(const struct ptc_map *m);
+
+/** A syscall instruction in the vDSO: executable, always there, and not the program's
+ * text. @return its address, 0 when there is none. */
+uint64_t ptc_find_syscall(const struct ptc_tracee *t, const struct ptc_maps *maps);
 
 #endif

@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/tracee/undo.h"
 #include "pt-collect/tracee/vdso.h"
@@ -140,14 +139,17 @@ struct rseq_section {
 
 /** The thread stands inside a sequence: being stopped aborts it, as a preemption does. The
  * kernel would not notice, because the call we have it make is outside. */
-static struct err *abort_section(const struct ptc_process *p, pid_t tid, uint64_t rseq_at)
+static struct err *abort_section(const struct ptc_tracee *tracee, pid_t tid,
+				 uint64_t rseq_at)
 {
 	struct rseq_section section;
 	struct user_regs_struct u;
 	uint64_t at = 0;
 
-	if (ptc_read_some(p, rseq_at + RSEQ_CS_OFFSET, &at, sizeof(at)) != sizeof(at) ||
-	    !at || ptc_read_some(p, at, &section, sizeof(section)) != sizeof(section) ||
+	if (ptc_read_some(tracee, rseq_at + RSEQ_CS_OFFSET, &at, sizeof(at)) !=
+		    sizeof(at) ||
+	    !at ||
+	    ptc_read_some(tracee, at, &section, sizeof(section)) != sizeof(section) ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u) ||
 	    u.rip - section.start >= section.bytes)
 		return NULL;
@@ -155,12 +157,12 @@ static struct err *abort_section(const struct ptc_process *p, pid_t tid, uint64_
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		return err_errno("cannot set the registers of thread %d", tid);
 	at = 0;
-	return ptc_write(p, rseq_at + RSEQ_CS_OFFSET, &at, sizeof(at));
+	return ptc_write(tracee, rseq_at + RSEQ_CS_OFFSET, &at, sizeof(at));
 }
 
 /** Unregistered, the kernel writes nothing there, and libc asks for the CPU with a system
  * call instead. */
-static struct err *stop_rseq(const struct ptc_process *p, struct undo_thread *t)
+static struct err *stop_rseq(const struct ptc_tracee *tracee, struct undo_thread *t)
 {
 	struct rseq_configuration rseq = {};
 	struct err *err;
@@ -169,7 +171,7 @@ static struct err *stop_rseq(const struct ptc_process *p, struct undo_thread *t)
 	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, t->tid, sizeof(rseq), &rseq) < 0 ||
 	    !rseq.at)
 		return NULL;
-	err = abort_section(p, t->tid, rseq.at);
+	err = abort_section(tracee, t->tid, rseq.at);
 	t->rseq_at = rseq.at;
 	t->rseq_signature = rseq.signature;
 	__atomic_store_n(&t->rseq_bytes, rseq.bytes, __ATOMIC_RELEASE);
@@ -186,7 +188,7 @@ static struct err *stop_rseq(const struct ptc_process *p, struct undo_thread *t)
 
 /* ---- changing and changing back ---------------------------------------------------------- */
 
-struct err *ptc_undo_begin(const struct ptc_process *p)
+struct err *ptc_undo_begin(const struct ptc_vdso *vdso)
 {
 	struct err *err = ptc_undo_init();
 
@@ -194,21 +196,25 @@ struct err *ptc_undo_begin(const struct ptc_process *p)
 		return err;
 	undo->pid = undo->n = 0;
 	undo->is_stopped = false;
-	undo->vdso = p->vdso;
-	undo->has_cpus = !sched_getaffinity(p->pid, sizeof(undo->cpus), &undo->cpus);
-	for (size_t i = 0; i < p->threads.size; i++) {
-		struct ptc_thread *t = p->threads.data[i];
-		struct undo_thread *u = t->is_at_rest ? add(t->tid) : NULL;
-
-		if (t->is_at_rest && !u)
-			return err_new(ERR_UNSUPPORTED, "it has more than %d threads",
-				       THREADS_MAX);
-		if (u)
-			u->has_cpus =
-				!sched_getaffinity(t->tid, sizeof(u->cpus), &u->cpus);
-	}
-	__atomic_store_n(&undo->pid, p->pid, __ATOMIC_RELEASE);
+	undo->vdso = *vdso;
 	return NULL;
+}
+
+struct err *ptc_undo_add(pid_t tid)
+{
+	struct undo_thread *t = add(tid);
+
+	if (!t)
+		return err_new(ERR_UNSUPPORTED, "it has more than %d threads",
+			       THREADS_MAX);
+	t->has_cpus = !sched_getaffinity(tid, sizeof(t->cpus), &t->cpus);
+	return NULL;
+}
+
+void ptc_undo_announce(pid_t pid)
+{
+	undo->has_cpus = !sched_getaffinity(pid, sizeof(undo->cpus), &undo->cpus);
+	__atomic_store_n(&undo->pid, pid, __ATOMIC_RELEASE);
 }
 
 void ptc_undo_end(void)
@@ -229,7 +235,7 @@ bool ptc_undo_is_gate(uint64_t at)
 
 void ptc_undo_vdso(struct ptc_vdso *v)
 {
-	*v = undo->vdso;
+	*v = undo ? undo->vdso : (struct ptc_vdso){};
 }
 
 bool ptc_undo_is_stopped(void)
@@ -237,10 +243,10 @@ bool ptc_undo_is_stopped(void)
 	return undo && undo->is_stopped;
 }
 
-struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid)
+struct err *ptc_undo_change(const struct ptc_tracee *tracee, pid_t tid)
 {
 	struct undo_thread *t = find(tid);
-	struct err *err = stop_rseq(p, t);
+	struct err *err = stop_rseq(tracee, t);
 
 	t->is_trapping = true;
 	return err ?: ptc_allow_chance(tid, undo->vdso.gate, false);

@@ -9,13 +9,22 @@
 #ifndef PT_COLLECT_TRACEE_UNDO_H
 #define PT_COLLECT_TRACEE_UNDO_H
 
-#include "pt-collect/ptc.h"
+#include <sched.h>
+
+#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/tracee/vdso.h"
 
 /** The table of what is to be undone, made before any other process that is to share it. */
 struct err *ptc_undo_init(void);
 
-/** A new table for the resting threads of @p p, which make our calls at its gate. */
-struct err *ptc_undo_begin(const struct ptc_process *p);
+/** A new table: threads make our calls at the gate of @p vdso. */
+struct err *ptc_undo_begin(const struct ptc_vdso *vdso);
+
+/** Resting thread @p tid is about to be changed. */
+struct err *ptc_undo_add(pid_t tid);
+
+/** From here on process @p pid, whose threads have been added, is not as it was. */
+void ptc_undo_announce(pid_t pid);
 
 /** Nothing is to be undone any more. */
 void ptc_undo_end(void);
@@ -25,6 +34,8 @@ pid_t ptc_undo_pid(void);
 
 /** Is that where its threads make our calls? */
 bool ptc_undo_is_gate(uint64_t at);
+
+/** Its vDSO; all zero where nothing was ever to be undone. */
 void ptc_undo_vdso(struct ptc_vdso *v);
 
 /** Its user stopped it, or let it go on. */
@@ -33,7 +44,7 @@ bool ptc_undo_is_stopped(void);
 
 /** Resting thread @p tid: take rseq, rdtsc and cpuid from it; and give them, and its CPUs,
  * back. */
-struct err *ptc_undo_change(const struct ptc_process *p, pid_t tid);
+struct err *ptc_undo_change(const struct ptc_tracee *tracee, pid_t tid);
 struct err *ptc_undo_thread(pid_t tid);
 
 /** Thread @p tid has chosen these CPUs since. */

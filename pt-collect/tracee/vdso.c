@@ -25,7 +25,6 @@
 #include <libelf.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/tracee/vdso.h"
 
@@ -86,7 +85,7 @@ static const struct ptc_map *find_map(const struct ptc_maps *maps)
 	return NULL;
 }
 
-struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *maps,
+struct err *ptc_vdso_find(const struct ptc_tracee *t, const struct ptc_maps *maps,
 			  struct ptc_vdso *v)
 {
 	const struct ptc_map *m = find_map(maps);
@@ -106,7 +105,7 @@ struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *ma
 	image = malloc(size);
 	if (!image)
 		return &err_nomem;
-	err = ptc_read(p, m->start, image, size);
+	err = ptc_read(t, m->start, image, size);
 	if (err)
 		return err;
 	elf_version(EV_CURRENT);
@@ -126,7 +125,7 @@ struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *ma
 	return NULL;
 }
 
-struct err *ptc_vdso_divert(const struct ptc_process *p, const struct ptc_vdso *v)
+struct err *ptc_vdso_divert(const struct ptc_tracee *t, const struct ptc_vdso *v)
 {
 	static const uint8_t gate[GATE_BYTES] = { 0x0f, 0x05, 0xeb, 0xfe };
 	struct err *err = NULL;
@@ -136,12 +135,12 @@ struct err *ptc_vdso_divert(const struct ptc_process *p, const struct ptc_vdso *
 
 		memcpy(stub + 1, &functions[i].nr, 4);
 		if (v->stubs[i].at)
-			err = ptc_write(p, v->stubs[i].at, stub, sizeof(stub));
+			err = ptc_write(t, v->stubs[i].at, stub, sizeof(stub));
 	}
-	return err ?: ptc_write(p, v->gate, gate, sizeof(gate));
+	return err ?: ptc_write(t, v->gate, gate, sizeof(gate));
 }
 
-struct err *ptc_vdso_restore(const struct ptc_process *p, const struct ptc_vdso *v)
+struct err *ptc_vdso_restore(const struct ptc_tracee *t, const struct ptc_vdso *v)
 {
 	struct err *err = NULL;
 
@@ -151,7 +150,7 @@ struct err *ptc_vdso_restore(const struct ptc_process *p, const struct ptc_vdso 
 							      sizeof(s->original);
 
 		if (s->at)
-			err = ptc_write(p, s->at, s->original, size);
+			err = ptc_write(t, s->at, s->original, size);
 	}
 	return err;
 }

@@ -15,7 +15,7 @@
 #include "base/base.h"
 
 struct ptc_maps;
-struct ptc_process;
+struct ptc_tracee;
 
 #define PTC_VDSO_STUBS 6
 
@@ -32,12 +32,12 @@ struct ptc_vdso {
 };
 
 /** Find the functions of the vDSO that are to make system calls. */
-struct err *ptc_vdso_find(const struct ptc_process *p, const struct ptc_maps *maps,
+struct err *ptc_vdso_find(const struct ptc_tracee *t, const struct ptc_maps *maps,
 			  struct ptc_vdso *v);
 
 /** Change them, and change them back: no thread may be inside. */
-struct err *ptc_vdso_divert(const struct ptc_process *p, const struct ptc_vdso *v);
-struct err *ptc_vdso_restore(const struct ptc_process *p, const struct ptc_vdso *v);
+struct err *ptc_vdso_divert(const struct ptc_tracee *t, const struct ptc_vdso *v);
+struct err *ptc_vdso_restore(const struct ptc_tracee *t, const struct ptc_vdso *v);
 
 /** Lead stopped @p tid out of the vDSO. */
 struct err *ptc_vdso_leave(pid_t tid, const struct ptc_vdso *v);

@@ -21,8 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/start/keeper.h"
+#include "pt-collect/tracee/wards.h"
 
 #define WARDS_MAX 4096 ///< at a time; more are not repaired
 
