@@ -12,6 +12,7 @@
 #include "pt-collect/ptc.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/points.h"
+#include "pt-collect/inputs/table.h"
 #include "pt-collect/record.h"
 
 #define PROGRESS_NS 100000000ull
@@ -43,7 +44,7 @@ struct err *ptc_explore(const struct ptc_options *o, struct ptc_result *ret,
 	struct ptc_options run = *o;
 	uint64_t shown_ns = ptc_now_ns();
 	struct ptc_bpf *b = NULL;
-	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &b);
+	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &ptc_table, &b);
 
 	for (*n_runs = 0; !err && *n_runs < o->until_fail; run.seed++) {
 		ptc_result_deinit(ret);

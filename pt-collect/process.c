@@ -49,6 +49,7 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_proc
 		return &err_nomem;
 	}
 	p->session = s;
+	p->left_out.wanted = s->private;
 	p->tracee.pid = pid;
 	p->tracee.mem_fd = -1;
 	*ret = *slot = p;
@@ -69,7 +70,7 @@ void ptc_process_destroy(struct ptc_process *p)
 {
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_thread_destroy(p->threads.data[i]);
-	vec_deinit(&p->masked);
+	vec_deinit(&p->left_out.masked);
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->heap);
 	ptc_stores_destroy(p->stores);
@@ -77,8 +78,8 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_past_destroy(p->past);
 	free(p->pt_why_not);
 	vec_deinit(&p->shared);
-	cap_writer_destroy(p->writer);
-	err_destroy(p->failure);
+	cap_writer_destroy(p->log.writer);
+	err_destroy(p->log.failure);
 	ptc_tracee_close(&p->tracee);
 	ptc_info_deinit(&p->info);
 	free(p->dir);
@@ -106,39 +107,10 @@ struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
 	return *slot;
 }
 
-void ptc_stop_recording(struct ptc_process *p, struct err *err)
+void ptc_process_stop_recording(struct ptc_process *p)
 {
-	p->is_recording = false;
 	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
 	ptc_threads_end(p);
-	if (p->failure)
-		err_destroy(err);
-	else
-		p->failure = err;
-}
-
-void ptc_log(struct ptc_process *p, const struct cap_event *ev)
-{
-	struct err *err;
-
-	if (!p->is_recording)
-		return;
-	err = cap_writer_event(p->writer, ev);
-	if (err)
-		ptc_stop_recording(p, err);
-}
-
-void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
-{
-	struct cap_event ev = { .kind = CAP_EV_GAP, .tid = tid, .at_ns = ptc_now_ns() };
-	char text[5000];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	ev.text = text;
-	ptc_log(p, &ev);
 }
 
 /* ---- stops ---------------------------------------------------------------------------- */
@@ -232,7 +204,8 @@ static struct err *begin_anew(struct ptc_process *p)
 		return err_prefix(err, "cannot record the program that it executed");
 	err = ptc_tracee_open(&p->tracee);
 	if (!err)
-		err = p->index ? ptc_follow_executed(p) : cap_writer_restart(p->writer);
+		err = p->index ? ptc_follow_executed(p) :
+				 cap_writer_restart(p->log.writer);
 	if (!err)
 		err = ptc_start(p);
 	if (err)
@@ -288,16 +261,17 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 		ptc_attach_executed(p);
 		return;
 	}
-	if (p->is_recording || p->awaits_exec) {
-		p->is_recording = false;
+	if (p->log.is_recording || p->awaits_exec) {
+		p->log.is_recording = false;
 		ptc_bpf_drain(p->session->bpf);
-		p->is_recording = true;
+		p->log.is_recording = true;
 		err = begin_anew(p);
 		if (!err) {
 			ptrace(PTRACE_CONT, tid, NULL, NULL);
 			return;
 		}
-		ptc_stop_recording(p, take_ptr(&err));
+		ptc_log_fail(&p->log, take_ptr(&err));
+		ptc_process_stop_recording(p);
 	}
 	err = ptc_free_program(p);
 	if (err)

@@ -28,6 +28,8 @@
 #include "capture/capture.h"
 #include "pt-collect/tracee/pages.h"
 #include "pt-collect/tracee/tracee.h"
+#include "pt-collect/log/log.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/log/writes.h"
 
 struct ptc_bpf;
@@ -38,7 +40,6 @@ struct ptc_heap;
 struct ptc_stores;
 struct ptc_store_options;
 struct ptc_store_plans;
-struct ptc_private;
 struct ptc_pt;
 struct ptc_pt_setup;
 struct ptc_session;
@@ -112,9 +113,8 @@ struct ptc_process {
 	struct ptc_session *session;
 	struct ptc_tracee tracee;
 	bool is_left; ///< was attached to, and is not any more
-	struct cap_writer *writer;
-	struct err *failure; ///< the first thing that went wrong; recording is off since
-	bool is_recording;
+	struct ptc_log log;
+	struct ptc_left_out left_out;
 	VEC(struct ptc_thread *) threads;
 	bool has_threads;   ///< it has, or had, several: they share one CPU
 	cpu_set_t affinity; ///< before that
@@ -127,8 +127,7 @@ struct ptc_process {
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
 	char *pt_why_not; ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
-	VEC(struct ptc_range) masked; ///< values of environment variables
-	uint64_t n_execs;	      ///< how often the capture began anew
+	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
 	int wait_status;   ///< of the program, once it ended
 	bool has_ended;
@@ -213,15 +212,8 @@ void ptc_process_go_on(struct ptc_process *p, pid_t tid);
 /** A ptrace stop of thread @p tid; the ring has been drained. */
 void ptc_process_stop(struct ptc_process *p, pid_t tid, int status);
 
-/** Log @p ev, or drop it when recording is off. A failure turns recording off. */
-void ptc_log(struct ptc_process *p, const struct cap_event *ev);
-
-/** Log a gap. */
-void ptc_log_gap(struct ptc_process *p, pid_t tid, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/** Recording ends here (the program runs on); takes over @p err. */
-void ptc_stop_recording(struct ptc_process *p, struct err *err);
+/** Nothing of it is taken any more; the program runs on, on all its CPUs. */
+void ptc_process_stop_recording(struct ptc_process *p);
 
 /** @return thread @p tid of @p p, which begins if it was not known; NULL: memory is out. */
 struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);

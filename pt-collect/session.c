@@ -30,6 +30,7 @@
 #include "pt-collect/start/keeper.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/inputs/points.h"
+#include "pt-collect/inputs/table.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
@@ -175,10 +176,11 @@ static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
 	*last_ns = now_ns;
 	for (size_t i = 0; i < s->processes.size; i++) {
 		struct ptc_process *p = s->processes.data[i];
-		struct err *err = p->is_recording ? cap_writer_flush(p->writer) : NULL;
+		struct err *err = p->log.is_recording ? cap_writer_flush(p->log.writer) :
+							NULL;
 
 		if (err)
-			ptc_stop_recording(p, err);
+			ptc_log_fail(&p->log, err);
 		ptc_shared_look(p);
 	}
 }
@@ -207,6 +209,14 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 	kill(p->tracee.pid, SIGABRT);
 }
 
+/** Take its PT; a process that cannot be recorded any more is left to run. */
+static void look_after(struct ptc_process *p)
+{
+	ptc_pt_take(p);
+	if (p->log.failure && !p->session->flight)
+		ptc_process_stop_recording(p);
+}
+
 static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *hang,
 		struct ptc_result *ret)
 {
@@ -220,7 +230,7 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		is_busy = reap(s);
 		ptc_bpf_drain(s->bpf);
 		for (size_t i = 0; i < s->processes.size; i++)
-			ptc_pt_take(s->processes.data[i]);
+			look_after(s->processes.data[i]);
 		if (s->flight)
 			ptc_flight_step(s);
 		if (s->chaos)
@@ -300,8 +310,8 @@ static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 	ret->status = exit_status(p);
 	if (p->session->flight)
 		return ptc_flight_end(p, ret);
-	if (o->until_fail && !p->failure && !ptc_result_is_failure(ret)) {
-		cap_writer_remove(take_ptr(&p->writer));
+	if (o->until_fail && !p->log.failure && !ptc_result_is_failure(ret)) {
+		cap_writer_remove(take_ptr(&p->log.writer));
 		ret->is_removed = true;
 		return NULL;
 	}
@@ -352,7 +362,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		err = ptc_describe(p, o->argv);
 	if (!err)
 		err = make_poll(s, &signals, &poll);
-	p->is_recording = p->has_executed = true;
+	p->log.is_recording = p->has_executed = true;
 	s->poll_fd = poll;
 	if (!err)
 		err = start(p, o, points, ret);
@@ -364,7 +374,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
 				       "has not started)");
 	if (!s->flight)
-		ptc_bpf_set_recorded(s->bpf, p->tracee.pid, p->is_recording);
+		ptc_bpf_set_recorded(s->bpf, p->tracee.pid, p->log.is_recording);
 	ret->has_run = true;
 	if (s->is_attached && o->on_attached)
 		o->on_attached(o, ret);
@@ -452,7 +462,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		return err;
 	err = ptc_process_create(&s, pid, &p);
 	if (!err)
-		err = cap_writer_create(o->dir, &p->writer);
+		err = cap_writer_create(o->dir, &p->log.writer);
 	if (!err) {
 		struct surroundings before;
 
@@ -465,7 +475,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			kill(pid, SIGKILL);
 			waitpid(pid, NULL, __WALL);
 		}
-		cap_writer_remove(p ? take_ptr(&p->writer) : NULL);
+		cap_writer_remove(p ? take_ptr(&p->log.writer) : NULL);
 	}
 	return err;
 }
@@ -487,7 +497,7 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 {
 	_cleanup_(ptc_points_deinit) struct ptc_points points = {};
 	struct ptc_bpf *b = NULL;
-	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &b);
+	struct err *err = ptc_bpf_create(ptc_parts_wanted(o), &ptc_table, &b);
 
 	ret->status = PTC_EXIT_FAILED;
 	if (!err)

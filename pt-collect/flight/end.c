@@ -114,9 +114,9 @@ static struct err *write_core(struct ptc_process *p, const struct cap_end_core *
 	if (err)
 		return err;
 	core->brk = ptc_find_break(p->tracee.pid, &maps);
-	r->code = (struct ptc_unprobed){ p, &maps };
+	r->code = (struct ptc_unprobed){ &p->tracee, &p->left_out, &maps };
 	err = ptc_take_mappings(p, &maps, core);
-	return err ?: cap_writer_core(p->writer, core, read_memory, r);
+	return err ?: cap_writer_core(p->log.writer, core, read_memory, r);
 }
 
 struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
@@ -151,7 +151,7 @@ void ptc_end_take(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	struct cap_end_core *end = &p->info.end_core;
 	_cleanup_err_ struct err *err = NULL;
 
-	if (!t || !first || end->reason || !p->is_recording)
+	if (!t || !first || end->reason || !p->log.is_recording)
 		return;
 	// Ours from its launch on, and already standing.
 	first->is_attached = t->is_attached = true;
@@ -167,7 +167,7 @@ void ptc_end_take(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		err = ptc_end_write(p, end, si, NULL, 0);
 	if (err) {
 		end->reason = CAP_END_CORE_NONE;
-		ptc_log_gap(p, tid, "no end.core: %s", err->message);
+		ptc_log_gap(&p->log, tid, "no end.core: %s", err->message);
 	}
 	// Its own stop ends as if we had not been here.
 	t->is_asked = t->is_at_rest = false;

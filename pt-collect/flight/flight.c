@@ -484,10 +484,10 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	// Whichever process is first to have a snapshot gets the directory. Copying files takes
 	// long: a crash should not have to wait for it.
 	if (p->session->follows)
-		cap_writer_remove(take_ptr(&p->writer));
+		cap_writer_remove(take_ptr(&p->log.writer));
 	else
-		err = ptc_files_keep_all(p) ?: take_ptr(&p->failure);
-	p->is_recording = false; // but while a snapshot is taken
+		err = ptc_files_keep_all(p) ?: take_ptr(&p->log.failure);
+	p->log.is_recording = false; // but while a snapshot is taken
 	if (err)
 		return err;
 	if (p->session->is_attached)
@@ -530,7 +530,7 @@ struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
 		tell_trigger(s->flight);
 	ret->n_snapshots = s->flight->n_snapshots;
 	ret->is_removed = !ret->n_snapshots;
-	if (p->writer && ret->is_removed)
-		cap_writer_remove(take_ptr(&p->writer));
+	if (p->log.writer && ret->is_removed)
+		cap_writer_remove(take_ptr(&p->log.writer));
 	return take_ptr(&s->failure);
 }

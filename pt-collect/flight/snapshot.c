@@ -84,17 +84,17 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
 	if (!err)
 		ptc_pt_write_snapshot(p, info);
-	return err ?: ptc_rings_write(past->ring, past->stores, p->writer, info);
+	return err ?: ptc_rings_write(past->ring, past->stores, p->log.writer, info);
 }
 
 static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t *bytes)
 {
-	struct err *err = take_ptr(&p->failure);
+	struct err *err = take_ptr(&p->log.failure);
 
 	if (err)
 		return err;
 	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->tracee.pid, "%llu events were lost",
+		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_stores_tell_gaps(p);
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
@@ -103,7 +103,7 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
 	info->end_value = info->end_core.signo;
 	ptc_describe_cpu(&info->cpu);
-	return cap_writer_finish(p->writer, info, bytes);
+	return cap_writer_finish(p->log.writer, info, bytes);
 }
 
 /** All threads rest, or as many as can (@p restless says why not all, or is NULL). */
@@ -114,12 +114,12 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 	_cleanup_free_ char *dir = dir_of(p->session->flight);
 	struct err *err = dir ? NULL : &err_nomem;
 
-	if (!err && !p->writer)
-		err = cap_writer_create(dir, &p->writer);
-	p->is_recording = !err;
+	if (!err && !p->log.writer)
+		err = cap_writer_create(dir, &p->log.writer);
+	p->log.is_recording = !err;
 	if (!err && restless)
-		ptc_log_gap(p, p->tracee.pid, "memory changed while it was saved: %s",
-			    restless);
+		ptc_log_gap(&p->log, p->tracee.pid,
+			    "memory changed while it was saved: %s", restless);
 	if (!err)
 		err = write_now(p, info, si);
 	ptc_thaw(p, false, ptc_flight_options(p->session));
@@ -158,10 +158,10 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 		free(info.missing[i]);
 	free(info.missing);
 	cap_pt_deinit(&info.pt);
-	p->is_recording = false;
+	p->log.is_recording = false;
 	if (err && err->code == ERR_NOT_FOUND && p->has_ended)
 		return;
-	cap_writer_destroy(take_ptr(&p->writer));
+	cap_writer_destroy(take_ptr(&p->log.writer));
 	f->n_snapshots++;
 	if (!err)
 		return;

@@ -89,7 +89,7 @@ void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t)
 	if (!ptc_assemble_settle(t, false))
 		return;
 	ptc_writes_give(&t->held_writes, &t->held);
-	ptc_log(p, &t->held);
+	ptc_log_event(&p->log, &t->held);
 	ptc_writes_clear(&t->held_writes);
 }
 
@@ -170,7 +170,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		hold(t, &ev);
 	} else {
 		ptc_writes_give(&t->now, &ev);
-		ptc_log(p, &ev);
+		ptc_log_event(&p->log, &ev);
 	}
 	ptc_writes_clear(&t->now);
 }
@@ -191,7 +191,7 @@ static void take_heap(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(ev.heap_args, h->args, sizeof(ev.heap_args));
 	t->hit.rip = h->rip;
 	t->hit.sp = h->sp;
-	ptc_log(p, &ev);
+	ptc_log_event(&p->log, &ev);
 }
 
 /** A thread that has just hit a breakpoint of ours stands one byte behind where it is in the
@@ -203,7 +203,8 @@ static void leave_breakpoint(struct ptc_process *p, const struct ptc_thread *t,
 	uint64_t at = s->regs.rip - 1, moved = s->regs.gpr[CAP_RSP] - t->hit.sp;
 	bool has_run = t->hit.rip == at && (moved == 8 || moved == -8ull);
 
-	if (s->flags & REC_SWITCH_BEHIND_INT3 && !has_run && ptc_is_probed(p, at))
+	if (s->flags & REC_SWITCH_BEHIND_INT3 && !has_run &&
+	    ptc_is_probed(&p->tracee, at))
 		s->regs.rip = at;
 	s->flags &= ~REC_SWITCH_BEHIND_INT3;
 }
@@ -226,7 +227,7 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		size >= sizeof(*head) ? ptc_process_of(session, head->tgid) : NULL;
 	struct ptc_thread *t;
 
-	if (!p || !p->is_recording)
+	if (!p || !p->log.is_recording)
 		return;
 	t = ptc_thread_find(p, head->tid);
 	if (!t)

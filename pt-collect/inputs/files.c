@@ -40,9 +40,9 @@ uint32_t ptc_files_keep(struct ptc_process *p, const struct ptc_map *m)
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	err = cap_writer_file(p->writer, fd, m->name, &file);
+	err = cap_writer_file(p->log.writer, fd, m->name, &file);
 	if (err) {
-		ptc_stop_recording(p, err);
+		ptc_log_fail(&p->log, err);
 		return 0;
 	}
 	return file;
@@ -134,9 +134,9 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		take_bytes(p, w, e->ret, size, ev);
 		return;
 	}
-	err = cap_writer_file(p->writer, fd, path, &ev->file);
+	err = cap_writer_file(p->log.writer, fd, path, &ev->file);
 	if (err) {
-		ptc_stop_recording(p, err);
+		ptc_log_fail(&p->log, err);
 		return;
 	}
 	ev->file_offset = offset;
@@ -190,7 +190,7 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
 		return;
 	}
-	if (ptc_private_omits(p, path))
+	if (ptc_private_omits(&p->left_out, path, p->tracee.pid, &p->log))
 		return;
 	fd = open(link, O_RDONLY | O_CLOEXEC);
 	take_file(p, &t->now, fd, &st, path, e, ev);

@@ -29,7 +29,7 @@
 static void log_one(struct ptc_process *p, struct ptc_pending *e)
 {
 	ptc_writes_give(&e->writes, &e->event);
-	ptc_log(p, &e->event);
+	ptc_log_event(&p->log, &e->event);
 	ptc_writes_deinit(&e->writes);
 }
 
@@ -46,7 +46,7 @@ void ptc_pending_log(struct ptc_process *p, struct ptc_thread *t,
 		one.writes = *writes;
 		*writes = (struct ptc_writes){};
 	}
-	slot = p->has_threads && p->is_recording ? vec_push(&t->pending) : NULL;
+	slot = p->has_threads && p->log.is_recording ? vec_push(&t->pending) : NULL;
 	if (slot)
 		*slot = one;
 	else
@@ -152,6 +152,6 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
 	p->running = s->next_tid;
-	ptc_log(p, &ev);
+	ptc_log_event(&p->log, &ev);
 	ptc_threads_left(p, t);
 }

@@ -77,7 +77,7 @@ static void look_at(struct ptc_process *p, const char *pid)
 			if (s->key != key || s->is_told)
 				continue;
 			s->is_told = true;
-			ptc_log_gap(p, p->tracee.pid,
+			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared mapping of %s: process %s can write into it, "
 				    "too, and what it writes is not recorded",
 				    l.name, pid);
@@ -93,7 +93,7 @@ void ptc_shared_look(struct ptc_process *p)
 
 	for (size_t i = 0; i < p->shared.size; i++)
 		has_untold |= !p->shared.data[i].is_told;
-	d = has_untold && p->is_recording ? opendir("/proc") : NULL;
+	d = has_untold && p->log.is_recording ? opendir("/proc") : NULL;
 	while (d && (e = readdir(d)))
 		if (isdigit(e->d_name[0]) && atoi(e->d_name) != p->tracee.pid)
 			look_at(p, e->d_name);

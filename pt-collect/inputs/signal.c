@@ -147,7 +147,7 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	int pass = si->si_signo;
 
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
-	if (t && p->is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
+	if (t && p->log.is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
 		ev.regs = ptc_to_cap(&u);
 		// Other threads run on while this one stands here: what its registers point
 		// to is theirs, and not what it was.

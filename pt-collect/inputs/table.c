@@ -59,10 +59,7 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 
 // clang-format on
 
-static const struct {
-	uint64_t key;
-	struct rec_desc desc;
-} commands[] = {
+static const struct ptc_command commands[] = {
 #include "pt-collect/inputs/syscalls.def"
 };
 
@@ -81,21 +78,9 @@ static const char *const names[REC_SYSCALLS] = {
 #include "pt-collect/inputs/syscalls.def"
 };
 
-const struct rec_desc *ptc_table_syscall(uint32_t nr)
-{
-	return &syscalls[nr % REC_SYSCALLS];
-}
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-size_t ptc_table_commands(void)
-{
-	return sizeof(commands) / sizeof(commands[0]);
-}
-
-const struct rec_desc *ptc_table_command(size_t i, uint64_t *key)
-{
-	*key = commands[i].key;
-	return &commands[i].desc;
-}
+const struct ptc_calls ptc_table = { syscalls, commands, N_COMMANDS };
 
 const char *ptc_table_name(int64_t nr)
 {
@@ -109,7 +94,7 @@ const char *ptc_table_name(int64_t nr)
 
 static const struct rec_desc *find_command(uint64_t key)
 {
-	for (size_t i = 0; i < ptc_table_commands(); i++)
+	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (commands[i].key == key)
 			return &commands[i].desc;
 	return NULL;

@@ -8,6 +8,7 @@
 #ifndef PT_COLLECT_INPUTS_TABLE_H
 #define PT_COLLECT_INPUTS_TABLE_H
 
+#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/ptc.h"
 
 /** Descriptor of call @p nr, by its command where it has one; NULL = not listed.
@@ -15,10 +16,8 @@
 const struct rec_desc *ptc_table_find(int64_t nr, const uint64_t args[6],
 				      struct rec_desc *made_up);
 
-/** Walk the table: descriptors by number, command descriptors by key. */
-const struct rec_desc *ptc_table_syscall(uint32_t nr);
-size_t ptc_table_commands(void);
-const struct rec_desc *ptc_table_command(size_t i, uint64_t *key);
+/** All of it, for the kernel side. */
+extern const struct ptc_calls ptc_table;
 
 /** @return the name of call @p nr, "syscall_N" (static buffer) when it has none. */
 const char *ptc_table_name(int64_t nr);

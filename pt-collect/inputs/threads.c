@@ -76,7 +76,7 @@ static struct err *bind_to_cpu(struct ptc_process *p)
 		return err_new(ERR_UNSUPPORTED, "the program may run on no CPU");
 	p->cpu = cpu;
 	p->info.cpu.bound_to = cpu;
-	p->info.cpu.bound_from = p->writer ? cap_writer_events(p->writer) : 0;
+	p->info.cpu.bound_from = p->log.writer ? cap_writer_events(p->log.writer) : 0;
 	ptc_wards_cpus(p->tracee.pid, &p->affinity);
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
@@ -102,7 +102,7 @@ void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid)
 	CPU_SET(p->cpu, &one);
 	if (sched_setaffinity(tid, sizeof(one), &one) || !CPU_ISSET(p->cpu, &chosen))
 		ptc_log_gap(
-			p, caller,
+			&p->log, caller,
 			"thread %d was moved to another CPU (sched_setaffinity): for a "
 			"moment it may have run at the same time as others",
 			tid);
@@ -129,7 +129,7 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 	p->running = running;
 	if (!err && ptc_place_loses_calls())
 		ptc_log_gap(
-			p, running,
+			&p->log, running,
 			"on this kernel system calls of threads may go unseen (Linux 7: "
 			"doc/kernels.md)");
 	if (err)

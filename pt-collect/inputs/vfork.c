@@ -148,7 +148,7 @@ void ptc_vfork_created(struct ptc_process *p, pid_t parent)
 	struct ptc_snapshot *snap;
 	_cleanup_err_ struct err *err = NULL;
 
-	if (!t || !p->is_recording)
+	if (!t || !p->log.is_recording)
 		return;
 	ptc_snapshot_destroy(t->vfork_memory);
 	t->vfork_memory = NULL;
@@ -163,7 +163,7 @@ void ptc_vfork_created(struct ptc_process *p, pid_t parent)
 	if (!err)
 		err = copy_pages(p, snap);
 	if (err) {
-		ptc_log_gap(p, parent, "what a vfork child wrote is not known: %s",
+		ptc_log_gap(&p->log, parent, "what a vfork child wrote is not known: %s",
 			    err->message);
 		ptc_snapshot_destroy(snap);
 		return;
@@ -249,7 +249,8 @@ void ptc_vfork_done(struct ptc_process *p, pid_t parent)
 	c.bytes = snap->bytes;
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err || (!snap->has_areas && !same_maps(&snap->maps, &maps)))
-		ptc_log_gap(p, parent, "a vfork child changed the program's mappings");
+		ptc_log_gap(&p->log, parent,
+			    "a vfork child changed the program's mappings");
 	if (!err)
 		err = ptc_ranges_read(&p->tracee, &maps, &now);
 	if (!err)

@@ -12,11 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/kernel/bpf_int.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/privilege.h"
-#include "pt-collect/inputs/table.h"
+#include "pt-collect/tracee/tracee.h"
 
 #include "bpf/record.skel.h"
 
@@ -24,24 +23,19 @@
 #define DRAIN_NAP_US 50
 
 /** Fill the maps by which the kernel side knows what calls write. */
-static int fill_tables(const struct ptc_bpf *b)
+static int fill_tables(const struct ptc_bpf *b, const struct ptc_calls *calls)
 {
 	int fd = ptc_programs_map(&b->programs, "descs");
 
-	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++) {
-		const struct rec_desc *d = ptc_table_syscall(nr);
-
-		if (d->state != DESC_UNLISTED && bpf_map_update_elem(fd, &nr, d, BPF_ANY))
+	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++)
+		if (calls->calls[nr].state != DESC_UNLISTED &&
+		    bpf_map_update_elem(fd, &nr, &calls->calls[nr], BPF_ANY))
 			return -1;
-	}
 	fd = ptc_programs_map(&b->programs, "commands");
-	for (size_t i = 0; i < ptc_table_commands(); i++) {
-		uint64_t key;
-		const struct rec_desc *d = ptc_table_command(i, &key);
-
-		if (bpf_map_update_elem(fd, &key, d, BPF_ANY))
+	for (size_t i = 0; i < calls->n_commands; i++)
+		if (bpf_map_update_elem(fd, &calls->commands[i].key,
+					&calls->commands[i].desc, BPF_ANY))
 			return -1;
-	}
 	return 0;
 }
 
@@ -108,7 +102,8 @@ static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
 	return ptc_programs_load(&b->programs, names);
 }
 
-static struct err *create(unsigned parts, struct ptc_bpf **ret)
+static struct err *create(unsigned parts, const struct ptc_calls *calls,
+			  struct ptc_bpf **ret)
 {
 	_cleanup_(bpf_destroyp) struct ptc_bpf *b = calloc(1, sizeof(*b));
 	struct err *err;
@@ -119,7 +114,7 @@ static struct err *create(unsigned parts, struct ptc_bpf **ret)
 	if (err)
 		return err;
 	b->globals = b->programs.objects.data[0]->bss;
-	if (parts & PTC_BPF_CALLS && fill_tables(b))
+	if (parts & PTC_BPF_CALLS && fill_tables(b, calls))
 		return err_errno("cannot fill the table of system calls");
 	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
 				   NULL);
@@ -135,14 +130,15 @@ static struct err *create(unsigned parts, struct ptc_bpf **ret)
 	return err;
 }
 
-struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret)
+struct err *ptc_bpf_create(unsigned parts, const struct ptc_calls *calls,
+			   struct ptc_bpf **ret)
 {
 	struct err *err = ptc_place_check();
 
 	if (err)
 		return err;
 	ptc_privilege_use(true);
-	err = create(parts, ret);
+	err = create(parts, calls, ret);
 	ptc_privilege_use(false);
 	return err ? ptc_place_explain_bpf(err) : NULL;
 }

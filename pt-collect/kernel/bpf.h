@@ -26,8 +26,19 @@ enum ptc_bpf_parts {
 	PTC_BPF_STORES = 1 << 4,
 };
 
+/** What system calls write. */
+struct ptc_calls {
+	const struct rec_desc *calls; ///< by number
+	const struct ptc_command {
+		uint64_t key;
+		struct rec_desc desc;
+	} * commands; ///< of calls that do different things
+	size_t n_commands;
+};
+
 /** Load @p parts (enum ptc_bpf_parts). */
-struct err *ptc_bpf_create(unsigned parts, struct ptc_bpf **ret);
+struct err *ptc_bpf_create(unsigned parts, const struct ptc_calls *calls,
+			   struct ptc_bpf **ret);
 void ptc_bpf_destroy(struct ptc_bpf *b);
 
 /** A session ends: nobody is recorded, nothing probed, the ring empty. */

@@ -11,10 +11,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/tracee/proc.h"
-#include "pt-collect/start/start.h"
 #include "pt-collect/tracee/tracee.h"
 
 #define ENV_MAX (8u << 20) ///< bytes; the kernel allows a quarter of the stack limit
@@ -28,8 +26,8 @@ static bool matches(const struct ptc_names *globs, const char *name)
 }
 
 /** Remember the value of string @p s, NAME=VALUE at @p addr, if it is to be masked. */
-static struct err *mask_one(struct ptc_process *p, const struct ptc_names *globs, char *s,
-			    uint64_t addr)
+static struct err *mask_one(struct ptc_left_out *o, char *s, uint64_t addr, pid_t pid,
+			    struct ptc_log *log)
 {
 	char *value = strchr(s, '=');
 	struct ptc_range *r;
@@ -37,67 +35,66 @@ static struct err *mask_one(struct ptc_process *p, const struct ptc_names *globs
 	if (!value)
 		return NULL;
 	*value++ = 0;
-	if (!matches(globs, s) || !*value)
+	if (!matches(&o->wanted->env, s) || !*value)
 		return NULL;
-	r = vec_push(&p->masked);
+	r = vec_push(&o->masked);
 	if (!r)
 		return &err_nomem;
 	*r = (struct ptc_range){ addr + (value - s), addr + (value - s) + strlen(value) };
-	ptc_log_gap(p, p->tracee.pid,
-		    "left out on request: the value of environment variable %s", s);
+	ptc_log_gap(log, pid, "left out on request: the value of environment variable %s",
+		    s);
 	return NULL;
 }
 
-struct err *ptc_private_find(struct ptc_process *p)
+struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
+			     struct ptc_log *log)
 {
-	const struct ptc_names *globs = &p->session->private->env;
 	_cleanup_free_ char *env = NULL;
 	uint64_t start, end;
 	struct err *err;
 
-	p->masked.size = 0;
-	if (!globs->size)
+	o->masked.size = 0;
+	if (!o->wanted->env.size)
 		return NULL;
-	start = ptc_stat_number(p->tracee.pid, PTC_STAT_ENV_START);
-	end = ptc_stat_number(p->tracee.pid, PTC_STAT_ENV_END);
+	start = ptc_stat_number(t->pid, PTC_STAT_ENV_START);
+	end = ptc_stat_number(t->pid, PTC_STAT_ENV_END);
 	if (start >= end || end - start > ENV_MAX)
 		return err_new(ERR_UNSUPPORTED, "cannot find the program's environment "
 						"variables, to mask them");
 	env = calloc(1, end - start + 1);
 	if (!env)
 		return &err_nomem;
-	err = ptc_read(&p->tracee, start, env, end - start);
+	err = ptc_read(t, start, env, end - start);
 	for (uint64_t at = 0; !err && at < end - start;) {
 		size_t n = strlen(env + at) + 1;
 
-		err = mask_one(p, globs, env + at, start + at);
+		err = mask_one(o, env + at, start + at, t->pid, log);
 		at += n;
 	}
 	return err;
 }
 
-bool ptc_private_omits(struct ptc_process *p, const char *name)
+bool ptc_private_omits(const struct ptc_left_out *o, const char *name, pid_t pid,
+		       struct ptc_log *log)
 {
 	const char *known = *name ? name : "[anon]";
 
-	if (!matches(&p->session->private->mappings, known))
+	if (!matches(&o->wanted->mappings, known))
 		return false;
-	ptc_log_gap(p, p->tracee.pid, "left out on request: the contents of %s", known);
+	ptc_log_gap(log, pid, "left out on request: the contents of %s", known);
 	return true;
 }
 
-struct err *ptc_private_read(void *process, uint64_t addr, void *buf, size_t size)
+void ptc_private_read(const struct ptc_left_out *o, const struct ptc_tracee *t,
+		      uint64_t addr, void *buf, size_t size)
 {
-	const struct ptc_process *p = process;
-
-	ptc_pages_read(&p->tracee, addr, buf, size);
-	for (size_t i = 0; i < p->masked.size; i++) {
-		const struct ptc_range *r = &p->masked.data[i];
+	ptc_pages_read(t, addr, buf, size);
+	for (size_t i = 0; i < o->masked.size; i++) {
+		const struct ptc_range *r = &o->masked.data[i];
 		uint64_t from = r->start > addr ? r->start : addr;
 		uint64_t to = r->end < addr + size ? r->end : addr + size;
 
 		if (from < to)
 			memset((uint8_t *)buf + (from - addr), 'x', to - from);
 	}
-	return NULL;
 }

@@ -11,9 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/base.h"
-
-struct ptc_process;
+#include "pt-collect/log/log.h"
+#include "pt-collect/tracee/pages.h"
 
 /** Patterns, as of glob(7). */
 struct ptc_names {
@@ -27,14 +26,23 @@ struct ptc_private {
 	struct ptc_names mappings; ///< by path, or as /proc/PID/maps says, or [anon]
 };
 
-/** Find the values to mask in the stopped program. */
-struct err *ptc_private_find(struct ptc_process *p);
+/** What of it a process has. */
+struct ptc_left_out {
+	const struct ptc_private *wanted;
+	VEC(struct ptc_range) masked; ///< values of environment variables
+};
 
-/** @return whether contents of mapping @p name are left out; says so in the log. */
-bool ptc_private_omits(struct ptc_process *p, const char *name);
+/** Find the values to mask in the stopped program; @p log says which. */
+struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
+			     struct ptc_log *log);
 
-/** For cap_writer_core(), with the process as context: ptc_read_mapping() with values
- * masked. */
-struct err *ptc_private_read(void *process, uint64_t addr, void *buf, size_t size);
+/** @return whether contents of mapping @p name of process @p pid are left out; then @p log
+ * says so. */
+bool ptc_private_omits(const struct ptc_left_out *o, const char *name, pid_t pid,
+		       struct ptc_log *log);
+
+/** ptc_pages_read() with values masked. */
+void ptc_private_read(const struct ptc_left_out *o, const struct ptc_tracee *t,
+		      uint64_t addr, void *buf, size_t size);
 
 #endif

@@ -9,7 +9,6 @@
 #define LOG_ROOM "record"
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/log/writes.h"
 
 bool ptc_writes_add(struct ptc_writes *w, uint64_t addr, const void *data, size_t size)

@@ -239,7 +239,7 @@ static void log_result(struct ptc_process *p, struct ptc_thread *t,
 	if (t->chance.is_cpuid)
 		answer_cpuid(p, t, regs, &ev);
 	t->chance.rip = 0;
-	ptc_log(p, &ev);
+	ptc_log_event(&p->log, &ev);
 }
 
 void ptc_chance_stopped(struct ptc_process *p, pid_t tid)

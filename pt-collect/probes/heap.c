@@ -164,7 +164,7 @@ static void place_probes(struct ptc_process *p, const char *path, const struct c
 		if (p->session->flight)
 			log_warn("%s", err->message);
 		else
-			ptc_log_gap(p, p->tracee.pid, "%s", err->message);
+			ptc_log_gap(&p->log, p->tracee.pid, "%s", err->message);
 		return;
 	}
 	for (size_t i = 0; i < c->n; i++) {

@@ -87,7 +87,7 @@ static void tell_gap(struct ptc_process *p, const char *text)
 	char **slot;
 
 	if (!p->session->flight) {
-		ptc_log_gap(p, p->tracee.pid, "%s", text);
+		ptc_log_gap(&p->log, p->tracee.pid, "%s", text);
 		return;
 	}
 	log_warn("%s", text);
@@ -99,7 +99,7 @@ static void tell_gap(struct ptc_process *p, const char *text)
 void ptc_stores_tell_gaps(struct ptc_process *p)
 {
 	for (size_t i = 0; p->stores && i < p->stores->gaps.size; i++)
-		ptc_log_gap(p, p->tracee.pid, "%s", p->stores->gaps.data[i]);
+		ptc_log_gap(&p->log, p->tracee.pid, "%s", p->stores->gaps.data[i]);
 }
 
 /* ---- plans ----------------------------------------------------------------------------- */
@@ -355,6 +355,6 @@ void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
 	t->hit.rip = s->rip;
 	t->hit.sp = s->gpr[CAP_RSP];
 	if (ptc_stores_event(p, t, s, &ev))
-		ptc_log(p, &ev);
+		ptc_log_event(&p->log, &ev);
 	ptc_writes_clear(&t->now);
 }

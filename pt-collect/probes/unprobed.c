@@ -7,9 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "pt-collect/inputs/files.h"
-#include "pt-collect/log/private.h"
-
 #define INT3 0xcc
 #define NOP5 "\x0f\x1f\x44\x00\x00" ///< some kernels make a call of it
 #define CALL 0xe8
@@ -31,13 +28,13 @@ static const struct ptc_map *find_code(const struct ptc_maps *maps, uint64_t add
 struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size)
 {
 	const struct ptc_unprobed *u = unprobed;
-	struct err *err = ptc_private_read(u->process, addr, buf, size);
-	const struct ptc_map *m = err ? NULL : find_code(u->maps, addr);
+	const struct ptc_map *m = find_code(u->maps, addr);
 	_cleanup_free_ uint8_t *file = m ? malloc(size) : NULL;
-	_cleanup_close_ int fd = file ? ptc_map_open(u->process->tracee.pid, m) : -1;
+	_cleanup_close_ int fd = file ? ptc_map_open(u->tracee->pid, m) : -1;
 	ssize_t n = fd < 0 ? 0 : pread(fd, file, size, m->offset + (addr - m->start));
 	uint8_t *code = buf;
 
+	ptc_private_read(u->left_out, u->tracee, addr, buf, size);
 	// Where the file has something else there, that is what the program has.
 	for (ssize_t i = 0; i < n; i++) {
 		if (code[i] == INT3)
@@ -45,14 +42,14 @@ struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t s
 		else if (code[i] == CALL && n - i >= 5 && !memcmp(file + i, NOP5, 5))
 			memcpy(code + i, file + i, 5);
 	}
-	return err;
+	return NULL;
 }
 
-bool ptc_is_probed(struct ptc_process *p, uint64_t addr)
+bool ptc_is_probed(const struct ptc_tracee *t, uint64_t addr)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	struct ptc_unprobed code = { p, &maps };
-	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
+	struct ptc_unprobed code = { t, &(struct ptc_left_out){}, &maps };
+	_cleanup_err_ struct err *err = ptc_maps_read(t->pid, &maps);
 	uint8_t byte = 0;
 
 	if (!err)

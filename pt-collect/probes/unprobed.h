@@ -9,12 +9,13 @@
 #ifndef PT_COLLECT_PROBES_UNPROBED_H
 #define PT_COLLECT_PROBES_UNPROBED_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/log/private.h"
 #include "pt-collect/tracee/tracee.h"
 
 /** Whose memory is read. */
 struct ptc_unprobed {
-	struct ptc_process *process;
+	const struct ptc_tracee *tracee;
+	const struct ptc_left_out *left_out;
 	const struct ptc_maps *maps; ///< of it, as they are now
 };
 
@@ -23,6 +24,6 @@ struct ptc_unprobed {
 struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size);
 
 /** @return whether the breakpoint at @p addr is a probe's, not one of the program's own. */
-bool ptc_is_probed(struct ptc_process *p, uint64_t addr);
+bool ptc_is_probed(const struct ptc_tracee *t, uint64_t addr);
 
 #endif

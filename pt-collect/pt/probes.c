@@ -137,7 +137,7 @@ void ptc_pt_probes_tell(struct ptc_process *p, struct cap_pt *ret)
 	struct telling t = { .pt = ret };
 
 	ptc_pt_probes_note(p);
-	t.files = cap_writer_files(p->writer, &t.n_files);
+	t.files = cap_writer_files(p->log.writer, &t.n_files);
 	ptc_bpf_placed(p->session->bpf, p->tracee.pid, on_placed, &t);
 	ret->probe_page = p->probe_page;
 	if (!ret->n_breakpoints || !p->probe_page)

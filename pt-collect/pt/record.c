@@ -18,8 +18,8 @@ static char *file_path(const struct ptc_process *p)
 {
 	char *path;
 
-	return asprintf(&path, "%s/perf.data", cap_writer_dir(p->writer)) < 0 ? NULL :
-										path;
+	return asprintf(&path, "%s/perf.data", cap_writer_dir(p->log.writer)) < 0 ? NULL :
+										    path;
 }
 
 /** PT ends here, for the reason in @p err, which is consumed. */
@@ -85,7 +85,7 @@ static struct err *tell_build_ids(struct ptc_process *p)
 {
 	struct err *err = NULL;
 	size_t n;
-	const struct cap_file *files = cap_writer_files(p->writer, &n);
+	const struct cap_file *files = cap_writer_files(p->log.writer, &n);
 
 	for (size_t i = 0; !err && i < n; i++)
 		if (files[i].build_id)

@@ -202,10 +202,10 @@ static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *ma
 		const struct ptc_map *m = maps->list.data[i];
 
 		if (strstr(m->name, "[io_uring]"))
-			ptc_log_gap(p, p->tracee.pid,
+			ptc_log_gap(&p->log, p->tracee.pid,
 				    "the program uses io_uring, which is not recorded");
 		else if (ptc_is_shared_memory(m) && m->prot & PROT_WRITE)
-			ptc_log_gap(p, p->tracee.pid,
+			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared memory at 0x%llx (%s): what others write "
 				    "there is not recorded",
 				    (unsigned long long)m->start, m->name);
@@ -231,7 +231,7 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 {
 	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
 	// A recorder that has just left, or another one, has breakpoints in its code.
-	struct ptc_unprobed memory = { p, maps };
+	struct ptc_unprobed memory = { &p->tracee, &p->left_out, maps };
 	struct err *err;
 	long brk = 0;
 
@@ -251,7 +251,7 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
 	if (!err)
-		err = cap_writer_core(p->writer, core, ptc_unprobed_read, &memory);
+		err = cap_writer_core(p->log.writer, core, ptc_unprobed_read, &memory);
 	ret->n_threads = core->n_threads;
 	for (size_t i = 0; i < core->n_mappings; i++)
 		ret->saved_bytes += core->mappings[i].core_bytes;
@@ -367,7 +367,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
 	ptc_pt_begin(p);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->is_recording);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	// Not before: what a probe writes into the code would be saved with it.

@@ -115,7 +115,7 @@ static void release(struct ptc_session *s, struct ptc_child *entry)
 		ptc_threads_release(p, c.pid);
 	flags = ptc_child_flags(c.pid);
 	if (p && flags & CLONE_VM && !(flags & CLONE_VFORK))
-		ptc_log_gap(p, c.parent,
+		ptc_log_gap(&p->log, c.parent,
 			    "process %d runs in the program's memory: what it writes "
 			    "there is not recorded",
 			    c.pid);
@@ -147,7 +147,7 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 
 		if (!ptc_is_shared_memory(m))
 			continue;
-		ptc_log_gap(p, parent,
+		ptc_log_gap(&p->log, parent,
 			    "a child shares memory at 0x%llx (%s): what it "
 			    "writes there is not recorded",
 			    (unsigned long long)m->start, m->name);
@@ -166,7 +166,7 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 	else if (!is_thread(p->tracee.pid, child))
 		check_shared_memory(p, parent);
 	else if ((err = ptc_threads_begin(p, parent)))
-		ptc_stop_recording(p, take_ptr(&err));
+		ptc_log_fail(&p->log, take_ptr(&err));
 	else if (p->session->chaos)
 		ptc_chaos_add(p->session->chaos, child);
 	c = find_child(p->session, child);

@@ -153,7 +153,7 @@ void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value
 struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 {
 	struct cap_info *info = &p->info;
-	struct err *err = take_ptr(&p->failure);
+	struct err *err = take_ptr(&p->log.failure);
 
 	if (err)
 		return err;
@@ -161,7 +161,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 		ptc_pending_flush(p, p->threads.data[i]);
 	ptc_shared_look(p);
 	if (ptc_bpf_lost(p->session->bpf))
-		ptc_log_gap(p, p->tracee.pid, "%llu events were lost",
+		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
 	ptc_pt_end(p, info);
@@ -173,7 +173,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
 	info->store_sites =
 		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
-	err = cap_writer_finish(p->writer, info, bytes);
+	err = cap_writer_finish(p->log.writer, info, bytes);
 	if (n_files)
 		*n_files = info->n_files;
 	info->files = NULL;

@@ -76,17 +76,17 @@ static char *name_bundle(const struct ptc_process *p)
 static struct err *begin_bundle(struct ptc_process *p)
 {
 	_cleanup_free_ char *name = name_bundle(p);
-	const struct cap_writer *root = p->session->processes.data[0]->writer;
+	const struct cap_writer *root = p->session->processes.data[0]->log.writer;
 	struct err *err;
 
 	if (!name)
 		return &err_nomem;
-	if (!p->writer) {
-		err = cap_writer_create_child(root, name, &p->writer);
+	if (!p->log.writer) {
+		err = cap_writer_create_child(root, name, &p->log.writer);
 	} else {
-		err = cap_writer_restart(p->writer);
+		err = cap_writer_restart(p->log.writer);
 		if (!err)
-			err = cap_writer_rename_child(p->writer, root, name);
+			err = cap_writer_rename_child(p->log.writer, root, name);
 	}
 	if (err)
 		return err;
@@ -116,7 +116,7 @@ static void tell_shared_memory(struct ptc_process *p)
 
 		if (ptc_is_shared_memory(m))
 			ptc_log_gap(
-				p, p->tracee.pid,
+				&p->log, p->tracee.pid,
 				"it shares memory at 0x%llx (%s) with its parent: what "
 				"others write there is not recorded",
 				(unsigned long long)m->start, m->name);
@@ -131,13 +131,13 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 	if (err)
 		return err;
 	ptc_thread_find(p, p->tracee.pid)->n_frames = c->n_frames;
-	p->is_recording = true;
+	p->log.is_recording = true;
 	err = ptc_start_forked(p);
 	if (err)
 		return err;
 	tell_shared_memory(p);
 	ptc_pt_begin(p);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->is_recording);
+	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
 	return NULL;
 }
 
@@ -186,7 +186,7 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 	}
 	ptc_child_free(c->pid);
 	if (p) {
-		ptc_stop_recording(p, err);
+		ptc_log_fail(&p->log, err);
 		ptc_follow_ended(p);
 	} else if (s->failure) {
 		err_destroy(err);
@@ -262,10 +262,10 @@ void ptc_follow_ended(struct ptc_process *p)
 	ptc_bpf_drain(s->bpf);
 	// Its number may soon be somebody else's.
 	ptc_bpf_set_recorded(s->bpf, p->tracee.pid, false);
-	if (p->writer || p->failure)
+	if (p->log.writer || p->log.failure)
 		err = ptc_finish(p, &bytes, NULL);
 	ptc_bpf_unprobe(s->bpf, p->tracee.pid);
-	is_finished = p->writer && !err;
+	is_finished = p->log.writer && !err;
 	if (err)
 		take_failure(p, take_ptr(&err));
 	else

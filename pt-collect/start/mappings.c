@@ -56,7 +56,7 @@ static struct err *take_mapping(struct ptc_process *p, int pagemap,
 	struct err *err = NULL;
 	struct ptc_ranges saved = {};
 
-	if (ptc_private_omits(p, m->name))
+	if (ptc_private_omits(&p->left_out, m->name, p->tracee.pid, &p->log))
 		return add_piece(v, m, 0, m->start, m->end, 0);
 	if (m->name[0] == '/' && !ptc_is_shared_memory(m))
 		file = ptc_files_keep(p, m);
@@ -84,7 +84,7 @@ struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps
 {
 	_cleanup_close_ int pagemap = -1;
 	cap_mappings v = {};
-	struct err *err = ptc_private_find(p);
+	struct err *err = ptc_private_find(&p->left_out, &p->tracee, &p->log);
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", p->tracee.pid);

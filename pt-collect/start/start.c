@@ -152,11 +152,11 @@ static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps
 	struct err *err =
 		ptc_take_xstate(p->tracee.pid, &core->xstate, &core->xstate_bytes);
 	// A forked process has its parent's breakpoints.
-	struct ptc_unprobed memory = { p, maps };
+	struct ptc_unprobed memory = { &p->tracee, &p->left_out, maps };
 
 	if (!err)
 		err = ptc_take_mappings(p, maps, core);
-	return err ?: cap_writer_core(p->writer, core, ptc_unprobed_read, &memory);
+	return err ?: cap_writer_core(p->log.writer, core, ptc_unprobed_read, &memory);
 }
 
 /** The beginning of a start state: @p maps as they are, and in @p core registers and name.
