@@ -51,6 +51,9 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_proc
 	p->session = s;
 	p->left_out.wanted = s->private;
 	p->tracee.pid = pid;
+	p->probes = (struct ptc_probes){ .all = &s->probing,
+					 .tracee = &p->tracee,
+					 .log = &p->log };
 	p->tracee.mem_fd = -1;
 	*ret = *slot = p;
 	return NULL;
@@ -72,8 +75,8 @@ void ptc_process_destroy(struct ptc_process *p)
 		ptc_thread_destroy(p->threads.data[i]);
 	vec_deinit(&p->left_out.masked);
 	vec_deinit(&p->threads);
-	ptc_heap_destroy(p->heap);
-	ptc_stores_destroy(p->stores);
+	ptc_heap_destroy(p->probes.heap);
+	ptc_stores_destroy(p->probes.stores);
 	ptc_pt_destroy(p->pt);
 	ptc_past_destroy(p->past);
 	free(p->pt_why_not);
@@ -320,9 +323,11 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 
 void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
 {
+	struct ptc_thread *t = ptc_thread_find(p, tid);
 	unsigned event = status >> 16;
 
-	ptc_chance_stopped(p, tid);
+	if (t)
+		ptc_chance_stopped(&p->probes, tid, &t->chance);
 	if (event)
 		on_event(p, tid, event, WSTOPSIG(status));
 	else

@@ -26,6 +26,8 @@
 #include "base/base.h"
 #include "bpf/record.h"
 #include "capture/capture.h"
+#include "pt-collect/probes/chance.h"
+#include "pt-collect/probes/probes.h"
 #include "pt-collect/tracee/pages.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/log/log.h"
@@ -36,10 +38,6 @@ struct ptc_bpf;
 struct ptc_chaos;
 struct ptc_flight;
 struct ptc_past;
-struct ptc_heap;
-struct ptc_stores;
-struct ptc_store_options;
-struct ptc_store_plans;
 struct ptc_pt;
 struct ptc_pt_setup;
 struct ptc_session;
@@ -67,19 +65,7 @@ struct ptc_thread {
 	struct {
 		uint64_t rip, sp;
 	} hit;
-	/** An instruction whose result is chance, or cpuid where that cannot trap, which it is
-	 * about to execute and to stop behind (probes/chance.c). */
-	struct ptc_chance {
-		uint64_t rip; ///< 0 = none
-		bool is_cpuid;
-		uint32_t gpr[4]; ///< rax, rcx, rdx, rbx before it
-		/** cpuid: what the program sees (eax, ebx, ecx, edx), when that is not what
-		 * the CPU gave. Logged already; the thread gets it at the stop. Until then,
-		 * CLOCK_MONOTONIC, switches from it have the other; 0 = nothing of this. */
-		uint64_t changed_ns;
-		uint64_t behind; ///< where the thread stands then
-		uint32_t answer[4];
-	} chance;
+	struct ptc_chance chance;
 	/** A system call that ended in ERESTART*: what it was is known only at what the
 	 * thread does next. */
 	struct cap_event held;
@@ -120,8 +106,7 @@ struct ptc_process {
 	cpu_set_t affinity; ///< before that
 	int cpu;
 	pid_t running; ///< has_threads: who is current at the end of the log
-	struct ptc_heap *heap;
-	struct ptc_stores *stores;
+	struct ptc_probes probes;
 	struct ptc_pt *pt;   ///< NULL = not traced
 	uint64_t probe_page; ///< address of the kernel's page for probes; 0 = none known
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
@@ -149,24 +134,14 @@ struct ptc_child {
 	unsigned n_frames; ///< handlers that the creating thread was in
 };
 
-/** rdrand or its kin in a file, for processes forked from one that has it mapped. */
-struct ptc_chance_site {
-	char *path;
-	uint64_t at;   ///< file offset
-	uint64_t insn; ///< enum rec_chance_insn
-};
-
-typedef VEC(struct ptc_chance_site) ptc_chance_sites;
-
 /** One `faultline record`. */
 struct ptc_session {
 	struct ptc_bpf *bpf;
-	bool wants_heap, follows, is_portable;
-	const struct ptc_private *private;	///< the options'
-	const struct ptc_store_options *stores; ///< the options'
-	struct ptc_store_plans *store_plans;	///< made so far; NULL = none
-	bool is_attached;			///< to a program that ran before (-p)
-	struct ptc_flight *flight; ///< --snapshot; NULL = recorded for replay
+	bool follows;
+	struct ptc_probing probing;
+	const struct ptc_private *private; ///< the options'
+	bool is_attached;		   ///< to a program that ran before (-p)
+	struct ptc_flight *flight;	   ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
 	bool wants_pt, has_told_pt, has_told_tracer;
 	const struct ptc_pt_setup *pt; ///< NULL = no PT
@@ -180,7 +155,6 @@ struct ptc_session {
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
 	VEC(struct ptc_child) children;
-	ptc_chance_sites chance_sites;	  ///< found in its processes
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
 	size_t n_gaps;	     ///< in what was followed

@@ -256,9 +256,9 @@ static void session_deinit(struct ptc_session *s)
 		ptc_process_destroy(s->processes.data[i]);
 	}
 	vec_deinit(&s->processes);
-	ptc_store_plans_destroy(s->store_plans);
+	ptc_store_plans_destroy(s->probing.plans);
 	vec_deinit(&s->children);
-	ptc_chance_sites_deinit(&s->chance_sites);
+	ptc_chance_sites_deinit(&s->probing.chance_sites);
 	for (size_t i = 0; i < s->followed.size; i++)
 		cap_process_deinit(&s->followed.data[i]);
 	vec_deinit(&s->followed);
@@ -431,19 +431,22 @@ static void restore_surroundings(const struct surroundings *before)
 struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			    struct ptc_points *points, struct ptc_result *ret)
 {
-	_cleanup_(session_deinit) struct ptc_session s = { .bpf = b,
-							   .wants_heap = o->wants_heap,
-							   .follows = o->follows,
-							   .is_portable = o->is_portable,
-							   .wants_end_core =
-								   o->wants_end_core,
-							   .private = &o->private,
-							   .stores = &o->stores,
-							   .wants_pt = o->pt.is_wanted,
-							   .pt = o->pt_setup,
-							   .pt_why_not = o->pt_why_not,
-							   .poll_fd = -1,
-							   .is_attached = o->pid };
+	_cleanup_(session_deinit) struct ptc_session s = {
+		.bpf = b,
+		.probing = { .bpf = b,
+			     .wants_heap = o->wants_heap,
+			     .is_portable = o->is_portable,
+			     .in_flight = o->wants_snapshot,
+			     .stores = &o->stores },
+		.follows = o->follows,
+		.wants_end_core = o->wants_end_core,
+		.private = &o->private,
+		.wants_pt = o->pt.is_wanted,
+		.pt = o->pt_setup,
+		.pt_why_not = o->pt_why_not,
+		.poll_fd = -1,
+		.is_attached = o->pid,
+	};
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;
 	struct err *err = pid ? ptc_target_check(&pid) : NULL;

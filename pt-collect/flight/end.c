@@ -139,8 +139,8 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 	err = write_core(p, end, core, &r);
 	if (err || !p->session->flight)
 		return err; // files have their numbers
-	ptc_heap_renumber(p, core);
-	ptc_stores_renumber(p, core);
+	ptc_heap_renumber(&p->probes, core);
+	ptc_stores_renumber(&p->probes, core);
 	return NULL;
 }
 

@@ -77,7 +77,7 @@ static void take_store(struct ptc_process *p, const struct rec_store *rec)
 
 	if (!t)
 		return;
-	if (ptc_stores_event(p, t, rec, &ev))
+	if (ptc_stores_event(&p->probes, &t->now, rec, &ev))
 		ptc_store_ring_add(p->past->stores, &ev,
 				   ptc_heap_ring_count(p->past->ring));
 	ptc_writes_clear(&t->now);
@@ -188,13 +188,14 @@ static bool place_probes(struct ptc_process *p)
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
-		if (m->name[0] == '/' && m->prot & PROT_EXEC && p->session->wants_heap)
-			ptc_heap_mapped(p, m->name, 0, !strcmp(m->name, p->tracee.exe));
+		if (m->name[0] == '/' && m->prot & PROT_EXEC)
+			ptc_heap_mapped(&p->probes, m->name, 0,
+					!strcmp(m->name, p->tracee.exe));
 	}
 	if (!err)
 		place_trigger(p, &maps);
-	ptc_heap_sites(p, &n);
-	return n || !p->session->wants_heap;
+	ptc_heap_sites(&p->probes, &n);
+	return n || !p->session->probing.wants_heap;
 }
 
 /** Planning takes seconds where there is much code. */
@@ -203,14 +204,15 @@ static void place_stores(struct ptc_process *p)
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = NULL;
 
-	if (!p->session->stores->is_wanted)
+	if (!p->session->probing.stores->is_wanted)
 		return;
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
 		if (m->name[0] == '/' && m->prot & PROT_EXEC)
-			ptc_stores_mapped(p, m->name, 0, !strcmp(m->name, p->tracee.exe));
+			ptc_stores_mapped(&p->probes, m->name, 0,
+					  !strcmp(m->name, p->tracee.exe));
 	}
 }
 

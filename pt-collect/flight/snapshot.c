@@ -96,10 +96,11 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 	if (ptc_bpf_lost(p->session->bpf))
 		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
-	ptc_stores_tell_gaps(p);
-	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
-	info->store_sites =
-		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
+	ptc_stores_tell_gaps(&p->probes);
+	info->heap_sites =
+		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
+	info->store_sites = (struct cap_store_site *)ptc_stores_sites(
+		&p->probes, &info->n_store_sites);
 	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
 	info->end_value = info->end_core.signo;
 	ptc_describe_cpu(&info->cpu);

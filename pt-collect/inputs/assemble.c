@@ -180,6 +180,18 @@ static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
 	ptc_writes_add(&t->now, c->addr, c + 1, c->size);
 }
 
+static void take_store(struct ptc_process *p, struct ptc_thread *t,
+		       const struct rec_store *s)
+{
+	struct cap_event ev;
+
+	t->hit.rip = s->rip;
+	t->hit.sp = s->gpr[CAP_RSP];
+	if (ptc_stores_event(&p->probes, &t->now, s, &ev))
+		ptc_log_event(&p->log, &ev);
+	ptc_writes_clear(&t->now);
+}
+
 static void take_heap(struct ptc_process *p, struct ptc_thread *t,
 		      const struct rec_heap *h)
 {
@@ -216,7 +228,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 	struct rec_switch s = *rec;
 
 	leave_breakpoint(p, t, &s);
-	ptc_chance_switched(p, t, &s);
+	ptc_chance_switched(&p->probes, &t->chance, &s);
 	ptc_pending_switch(p, t, &s);
 }
 
@@ -250,10 +262,10 @@ void ptc_assemble(void *session, void *rec, size_t size)
 		take_heap(p, t, rec);
 		break;
 	case REC_STORE:
-		ptc_stores_hit(p, t, rec);
+		take_store(p, t, rec);
 		break;
 	case REC_CHANCE:
-		ptc_chance_begun(t, rec);
+		ptc_chance_begun(&t->chance, rec);
 		break;
 	}
 }

@@ -62,7 +62,7 @@ struct err *ptc_files_keep_all(struct ptc_process *p)
 
 void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	if (!p->session->wants_heap && !p->session->stores->is_wanted)
+	if (!p->session->probing.wants_heap && !p->session->probing.stores->is_wanted)
 		return;
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ptc_map *m = maps->list.data[i];
@@ -71,10 +71,10 @@ void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
 					0;
 		bool is_exe = !strcmp(m->name, p->tracee.exe);
 
-		if (file && p->session->wants_heap)
-			ptc_heap_mapped(p, m->name, file, is_exe);
-		if (file)
-			ptc_stores_mapped(p, m->name, file, is_exe);
+		if (!file)
+			continue;
+		ptc_heap_mapped(&p->probes, m->name, file, is_exe);
+		ptc_stores_mapped(&p->probes, m->name, file, is_exe);
 	}
 }
 
@@ -141,11 +141,10 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 	}
 	ev->file_offset = offset;
 	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
-		ptc_chance_mapped(p, path, offset, size);
-	if (p->session->wants_heap)
-		ptc_heap_mapped(p, path, ev->file, false);
+		ptc_chance_mapped(&p->probes, path, offset, size);
+	ptc_heap_mapped(&p->probes, path, ev->file, false);
 	if (e->regs.gpr[CAP_RDX] & PROT_EXEC)
-		ptc_stores_mapped(p, path, ev->file, false);
+		ptc_stores_mapped(&p->probes, path, ev->file, false);
 }
 
 /** shmat: all of the segment. */

@@ -20,11 +20,8 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/tracee/cpuid.h"
-#include "pt-collect/tracee/tracee.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
@@ -76,14 +73,14 @@ void ptc_chance_sites_deinit(ptc_chance_sites *sites)
 	vec_deinit(sites);
 }
 
-static void probe_places(struct ptc_process *p, const char *path,
+static void probe_places(struct ptc_probes *x, const char *path,
 			 const struct places *places)
 {
 	_cleanup_err_ struct err *err = NULL;
 
 	if (!places->at.size)
 		return;
-	err = ptc_bpf_probe_chance(p->session->bpf, p->tracee.pid, path, places->at.data,
+	err = ptc_bpf_probe_chance(x->all->bpf, x->tracee->pid, path, places->at.data,
 				   places->insn.data, places->at.size);
 	if (err)
 		log_info("%s", err->message);
@@ -95,7 +92,7 @@ static void probe_places(struct ptc_process *p, const char *path,
 			 path, places->at.data[i]);
 }
 
-static void take_candidate(struct ptc_process *p, const char *path, struct ptc_code *code,
+static void take_candidate(struct ptc_probes *x, const char *path, struct ptc_code *code,
 			   uint64_t at, uint64_t insn, struct places *places)
 {
 	uint64_t start = ptc_code_find(code, at);
@@ -105,7 +102,7 @@ static void take_candidate(struct ptc_process *p, const char *path, struct ptc_c
 			 insn == REC_CHANCE_CPUID ? "cpuid" : "rdrand", at);
 		return;
 	}
-	note_site(&p->session->chance_sites, path, start, insn);
+	note_site(&x->all->chance_sites, path, start, insn);
 	places_add(places, start, insn);
 }
 
@@ -118,7 +115,7 @@ struct piece {
 
 /** Instructions with opcode 0f @p second, and with a ModRM byte of @p modrm at least. Looked
  * for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
-static void search_piece(struct ptc_process *p, const char *path, struct ptc_code *code,
+static void search_piece(struct ptc_probes *x, const char *path, struct ptc_code *code,
 			 const struct piece *piece, uint64_t insn, struct places *places)
 {
 	const uint8_t second = insn == REC_CHANCE_CPUID ? 0xa2 : 0xc7;
@@ -128,14 +125,14 @@ static void search_piece(struct ptc_process *p, const char *path, struct ptc_cod
 
 	while ((at = memchr(at, second, end - at)) && end - at >= 2) {
 		if (at[-1] == 0x0f && at[1] >= modrm)
-			take_candidate(p, path, code,
+			take_candidate(x, path, code,
 				       piece->offset + (at - 1 - piece->bytes), insn,
 				       places);
 		at++;
 	}
 }
 
-void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
+void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
 		       uint64_t size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -160,25 +157,25 @@ void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
 
 		struct piece piece = { bytes, n, offset };
 
-		search_piece(p, path, code, &piece, REC_CHANCE_RANDOM, &places);
+		search_piece(x, path, code, &piece, REC_CHANCE_RANDOM, &places);
 		if (!ptc_can_trap_cpuid())
-			search_piece(p, path, code, &piece, REC_CHANCE_CPUID, &places);
+			search_piece(x, path, code, &piece, REC_CHANCE_CPUID, &places);
 	}
-	probe_places(p, path, &places);
+	probe_places(x, path, &places);
 }
 
-void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps)
+void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps)
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ptc_map *m = maps->list.data[i];
 
 		if (m->name[0] == '/' && m->prot & PROT_EXEC)
-			ptc_chance_mapped(p, m->name, m->offset, m->end - m->start);
+			ptc_chance_mapped(x, m->name, m->offset, m->end - m->start);
 	}
 }
 
 /** Those of @p sites that lie in mapping @p m. */
-static void probe_mapping(struct ptc_process *p, const struct ptc_map *m,
+static void probe_mapping(struct ptc_probes *x, const struct ptc_map *m,
 			  const ptc_chance_sites *sites)
 {
 	_cleanup_(places_deinit) struct places places = {};
@@ -190,86 +187,85 @@ static void probe_mapping(struct ptc_process *p, const struct ptc_map *m,
 		    site->at - m->offset < m->end - m->start)
 			places_add(&places, site->at, site->insn);
 	}
-	probe_places(p, m->name, &places);
+	probe_places(x, m->name, &places);
 }
 
-void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps)
+void ptc_chance_forked(struct ptc_probes *x, const struct ptc_maps *maps)
 {
 	for (size_t i = 0; i < maps->list.size; i++)
 		if (maps->list.data[i]->prot & PROT_EXEC)
-			probe_mapping(p, maps->list.data[i], &p->session->chance_sites);
+			probe_mapping(x, maps->list.data[i], &x->all->chance_sites);
 }
 
-/** @return whether @p regs are those behind the instruction that @p t was about to
+/** @return whether @p regs are those behind the instruction that @p c was about to
  * execute. */
-static bool is_behind(const struct ptc_thread *t, const struct cap_regs *regs)
+static bool is_behind(const struct ptc_chance *c, const struct cap_regs *regs)
 {
-	return regs->rip > t->chance.rip && regs->rip - t->chance.rip <= LENGTH_MAX;
+	return regs->rip > c->rip && regs->rip - c->rip <= LENGTH_MAX;
 }
 
 /** What cpuid gave, in @p regs, becomes what the program is to see. */
-static void answer_cpuid(struct ptc_process *p, struct ptc_thread *t,
+static void answer_cpuid(struct ptc_probes *x, struct ptc_chance *c,
 			 const struct cap_regs *regs, struct cap_event *ev)
 {
 	static const uint8_t order[4] = { CAP_RAX, CAP_RBX, CAP_RCX, CAP_RDX };
 	uint32_t given[4];
 
 	ev->kind = CAP_EV_CPUID;
-	ev->leaf = t->chance.gpr[CAP_RAX];
-	ev->subleaf = t->chance.gpr[CAP_RCX];
-	ev->regs.rip = t->chance.rip;
+	ev->leaf = c->gpr[CAP_RAX];
+	ev->subleaf = c->gpr[CAP_RCX];
+	ev->regs.rip = c->rip;
 	for (int i = 0; i < 4; i++) {
 		given[i] = ev->cpuid[i] = regs->gpr[order[i]];
-		ev->regs.gpr[i] = t->chance.gpr[i];
+		ev->regs.gpr[i] = c->gpr[i];
 	}
-	ptc_cpuid_hide(p->session->is_portable, ev->leaf, ev->subleaf, ev->cpuid);
-	memcpy(t->chance.answer, ev->cpuid, sizeof(ev->cpuid));
-	t->chance.behind = regs->rip;
-	t->chance.changed_ns = memcmp(given, ev->cpuid, sizeof(given)) ? UINT64_MAX : 0;
+	ptc_cpuid_hide(x->all->is_portable, ev->leaf, ev->subleaf, ev->cpuid);
+	memcpy(c->answer, ev->cpuid, sizeof(ev->cpuid));
+	c->behind = regs->rip;
+	c->changed_ns = memcmp(given, ev->cpuid, sizeof(given)) ? UINT64_MAX : 0;
 }
 
 /* At once, not by ptc_pending_log(): the thread stands behind the instruction already. */
-static void log_result(struct ptc_process *p, struct ptc_thread *t,
+static void log_result(struct ptc_probes *x, struct ptc_chance *c, pid_t tid,
 		       const struct cap_regs *regs)
 {
 	struct cap_event ev = {
-		.kind = CAP_EV_RANDOM, .tid = t->tid, .at_ns = ptc_now_ns(), .regs = *regs
+		.kind = CAP_EV_RANDOM, .tid = tid, .at_ns = ptc_now_ns(), .regs = *regs
 	};
 
-	if (t->chance.is_cpuid)
-		answer_cpuid(p, t, regs, &ev);
-	t->chance.rip = 0;
-	ptc_log_event(&p->log, &ev);
+	if (c->is_cpuid)
+		answer_cpuid(x, c, regs, &ev);
+	c->rip = 0;
+	ptc_log_event(x->log, &ev);
 }
 
-void ptc_chance_stopped(struct ptc_process *p, pid_t tid)
+void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c)
 {
-	struct ptc_thread *t = ptc_thread_find(p, tid);
 	struct user_regs_struct u;
 	struct cap_regs regs;
 
-	if (!t || (!t->chance.rip && t->chance.changed_ns != UINT64_MAX) ||
+	if ((!c->rip && c->changed_ns != UINT64_MAX) ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &u))
 		return;
 	regs = ptc_to_cap(&u);
-	if (t->chance.rip && is_behind(t, &regs))
-		log_result(p, t, &regs);
-	if (t->chance.changed_ns != UINT64_MAX)
+	if (c->rip && is_behind(c, &regs))
+		log_result(x, c, tid, &regs);
+	if (c->changed_ns != UINT64_MAX)
 		return;
-	t->chance.changed_ns = ptc_now_ns();
-	u.rax = t->chance.answer[0];
-	u.rbx = t->chance.answer[1];
-	u.rcx = t->chance.answer[2];
-	u.rdx = t->chance.answer[3];
+	c->changed_ns = ptc_now_ns();
+	u.rax = c->answer[0];
+	u.rbx = c->answer[1];
+	u.rcx = c->answer[2];
+	u.rdx = c->answer[3];
 	ptrace(PTRACE_SETREGS, tid, NULL, &u);
 }
 
-void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
+void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e)
 {
-	t->chance = (struct ptc_chance){ .rip = e->rip,
-					 .is_cpuid = e->insn == REC_CHANCE_CPUID };
+	*c = (struct ptc_chance){ .rip = e->rip,
+				  .is_cpuid = e->insn == REC_CHANCE_CPUID };
 	for (int i = 0; i < 4; i++)
-		t->chance.gpr[i] = e->gpr[i];
+		c->gpr[i] = e->gpr[i];
 }
 
 /*
@@ -279,37 +275,35 @@ void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e)
  *	a slot's start	about to be stepped in the kernel's copy: at the site
  *	inside a slot	stepped, not moved back yet: behind the instruction
  */
-static bool is_done(struct ptc_process *p, struct ptc_thread *t, struct rec_switch *s)
+static bool is_done(struct ptc_probes *x, struct ptc_chance *c, struct rec_switch *s)
 {
 	uint64_t done = s->regs.rip % SLOT_BYTES;
 	struct cap_regs regs;
 
 	memcpy(&regs, &s->regs, sizeof(regs));
-	if (!is_behind(t, &regs)) {
-		if (s->regs.rip != t->chance.rip)
-			s->regs.rip = t->chance.rip + done;
+	if (!is_behind(c, &regs)) {
+		if (s->regs.rip != c->rip)
+			s->regs.rip = c->rip + done;
 		regs.rip = s->regs.rip;
 	}
-	if (!is_behind(t, &regs))
+	if (!is_behind(c, &regs))
 		return false;
-	log_result(p, t, &regs);
+	log_result(x, c, s->head.tid, &regs);
 	return true;
 }
 
-void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
-			 struct rec_switch *s)
+void ptc_chance_switched(struct ptc_probes *x, struct ptc_chance *c, struct rec_switch *s)
 {
-	if (t->chance.rip && !is_done(p, t, s))
+	if (c->rip && !is_done(x, c, s))
 		return;
-	if (!t->chance.changed_ns || s->out_ns > t->chance.changed_ns ||
-	    s->regs.rip != t->chance.behind)
+	if (!c->changed_ns || s->out_ns > c->changed_ns || s->regs.rip != c->behind)
 		return;
 	// It gets the answer when it stops, which may be some switches later. The replay gives
 	// it at once; what registers pointed to before is of no consequence.
-	s->regs.gpr[CAP_RAX] = t->chance.answer[0];
-	s->regs.gpr[CAP_RBX] = t->chance.answer[1];
-	s->regs.gpr[CAP_RCX] = t->chance.answer[2];
-	s->regs.gpr[CAP_RDX] = t->chance.answer[3];
+	s->regs.gpr[CAP_RAX] = c->answer[0];
+	s->regs.gpr[CAP_RBX] = c->answer[1];
+	s->regs.gpr[CAP_RCX] = c->answer[2];
+	s->regs.gpr[CAP_RDX] = c->answer[3];
 	s->signature =
 		(struct rec_signature){ CAP_SIGNATURE_SEED, CAP_SIGNATURE_SEED, 0, 0 };
 }

@@ -9,34 +9,47 @@
 #ifndef PT_COLLECT_PROBES_CHANCE_H
 #define PT_COLLECT_PROBES_CHANCE_H
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/tracee/tracee.h"
+#include "pt-collect/probes/probes.h"
+
+/** An instruction whose result is chance, or cpuid where that cannot trap, which a thread is
+ * about to execute and to stop behind. */
+struct ptc_chance {
+	uint64_t rip; ///< 0 = none
+	bool is_cpuid;
+	uint32_t gpr[4]; ///< rax, rcx, rdx, rbx before it
+	/** cpuid: what the program sees (eax, ebx, ecx, edx), when that is not what
+	 * the CPU gave. Logged already; the thread gets it at the stop. Until then,
+	 * CLOCK_MONOTONIC, switches from it have the other; 0 = nothing of this. */
+	uint64_t changed_ns;
+	uint64_t behind; ///< where the thread stands then
+	uint32_t answer[4];
+};
 
 /** Probe each rdrand, rdseed and rdpid, and cpuid where it cannot trap, in [@p offset, @p offset + @p size) of file
- * @p path, which process @p p has mapped as code. What cannot be probed is said in the
+ * @p path, which the process has mapped as code. What cannot be probed is said in the
  * log of faultline's own; replay stops there by name. */
-void ptc_chance_mapped(struct ptc_process *p, const char *path, uint64_t offset,
+void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
 		       uint64_t size);
 
 /** The same for all that is mapped now. */
-void ptc_chance_start(struct ptc_process *p, const struct ptc_maps *maps);
+void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps);
 
-/** Probe in @p p, just forked with @p maps, what its ancestors' files have. */
-void ptc_chance_forked(struct ptc_process *p, const struct ptc_maps *maps);
+/** Probe in a process just forked with @p maps, what its ancestors' files have. */
+void ptc_chance_forked(struct ptc_probes *x, const struct ptc_maps *maps);
 
 /** Forget what was found in files. */
 void ptc_chance_sites_deinit(ptc_chance_sites *sites);
 
-/** Thread @p tid stopped: when that is behind such an instruction, log what it gave; of cpuid
- * the thread gets what it is to see. */
-void ptc_chance_stopped(struct ptc_process *p, pid_t tid);
+/** Thread @p tid stopped: when that is behind such an instruction @p c, log what it gave; of
+ * cpuid the thread gets what it is to see. */
+void ptc_chance_stopped(struct ptc_probes *x, pid_t tid, struct ptc_chance *c);
 
-/** The ring says that thread @p t is about to execute such an instruction. */
-void ptc_chance_begun(struct ptc_thread *t, const struct rec_chance *e);
+/** The ring says that a thread is about to execute such an instruction. */
+void ptc_chance_begun(struct ptc_chance *c, const struct rec_chance *e);
 
-/** The ring says that thread @p t does not run any more: log what such an instruction gave
- * if it stands behind one. Corrects @p s, where it stands inside the probe. */
-void ptc_chance_switched(struct ptc_process *p, struct ptc_thread *t,
+/** The ring says that a thread, with @p c, does not run any more: log what such an
+ * instruction gave if it stands behind one. Corrects @p s, where it stands inside the probe. */
+void ptc_chance_switched(struct ptc_probes *x, struct ptc_chance *c,
 			 struct rec_switch *s);
 
 struct Elf;

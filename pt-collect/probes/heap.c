@@ -11,8 +11,6 @@
 #include <gelf.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/probes/heap.h"
 
@@ -30,20 +28,20 @@ static const unsigned n_args[CAP_HEAP_FNS] = {
 	[CAP_HEAP_POSIX_MEMALIGN] = 3, [CAP_HEAP_ALIGNED_ALLOC] = 2,
 };
 
-const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n)
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_probes *x, size_t *n)
 {
-	*n = p->heap ? p->heap->sites.size : 0;
-	return p->heap ? p->heap->sites.data : NULL;
+	*n = x->heap ? x->heap->sites.size : 0;
+	return x->heap ? x->heap->sites.data : NULL;
 }
 
-void ptc_heap_renumber(struct ptc_process *p, const struct cap_core *core)
+void ptc_heap_renumber(struct ptc_probes *x, const struct cap_core *core)
 {
-	for (size_t i = 0; p->heap && i < p->heap->sites.size; i++) {
-		struct cap_heap_site *site = &p->heap->sites.data[i];
+	for (size_t i = 0; x->heap && i < x->heap->sites.size; i++) {
+		struct cap_heap_site *site = &x->heap->sites.data[i];
 
 		site->file = 0;
 		for (size_t m = 0; m < core->n_mappings && !site->file; m++)
-			if (!strcmp(core->mappings[m].name, p->heap->paths.data[i]))
+			if (!strcmp(core->mappings[m].name, x->heap->paths.data[i]))
 				site->file = core->mappings[m].file;
 	}
 }
@@ -151,30 +149,30 @@ static void choose_sites(const char *path, int fd, uint32_t file,
 	}
 }
 
-static void place_probes(struct ptc_process *p, const char *path, const struct chosen *c)
+static void place_probes(struct ptc_probes *x, const char *path, const struct chosen *c)
 {
-	struct ptc_bpf *b = p->session->bpf;
+	struct ptc_bpf *b = x->all->bpf;
 	_cleanup_err_ struct err *err =
-		ptc_bpf_probe(b, p->tracee.pid, path, c->sites, c->n);
+		ptc_bpf_probe(b, x->tracee->pid, path, c->sites, c->n);
 
 	// A replay knows the results by itself.
-	if (!err && p->session->flight && c->n_done)
-		err = ptc_bpf_probe_done(b, p->tracee.pid, path, c->done, c->n_done);
+	if (!err && x->all->in_flight && c->n_done)
+		err = ptc_bpf_probe_done(b, x->tracee->pid, path, c->done, c->n_done);
 	if (err) {
-		if (p->session->flight)
+		if (x->all->in_flight)
 			log_warn("%s", err->message);
 		else
-			ptc_log_gap(&p->log, p->tracee.pid, "%s", err->message);
+			ptc_log_gap(x->log, x->tracee->pid, "%s", err->message);
 		return;
 	}
 	for (size_t i = 0; i < c->n; i++) {
-		struct cap_heap_site *slot = vec_push(&p->heap->sites);
-		char **name = slot ? vec_push(&p->heap->paths) : NULL;
+		struct cap_heap_site *slot = vec_push(&x->heap->sites);
+		char **name = slot ? vec_push(&x->heap->paths) : NULL;
 
 		if (name)
 			*name = strdup(path);
 		if (!name || !*name) {
-			p->heap->sites.size = p->heap->paths.size = i;
+			x->heap->sites.size = x->heap->paths.size = i;
 			return;
 		}
 		*slot = c->sites[i];
@@ -193,24 +191,27 @@ static bool is_wanted(Elf *elf, const char *path, bool is_exe,
 	return true;
 }
 
-void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe)
+void ptc_heap_mapped(struct ptc_probes *x, const char *path, uint32_t file, bool is_exe)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t entries[CAP_HEAP_FNS] = {};
 	_cleanup_(elf_endp) Elf *elf = NULL;
+	_cleanup_close_ int fd = -1;
 	struct chosen c = {};
 
-	if (!p->heap)
-		p->heap = calloc(1, sizeof(*p->heap));
-	for (size_t i = 0; p->heap && i < p->heap->sites.size; i++)
-		if (p->heap->sites.data[i].file == file &&
-		    (file || !strcmp(p->heap->paths.data[i], path)))
+	if (!x->all->wants_heap)
+		return;
+	if (!x->heap)
+		x->heap = calloc(1, sizeof(*x->heap));
+	for (size_t i = 0; x->heap && i < x->heap->sites.size; i++)
+		if (x->heap->sites.data[i].file == file &&
+		    (file || !strcmp(x->heap->paths.data[i], path)))
 			return; // Another segment of a file we know.
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-	if (!elf || !p->heap || !is_wanted(elf, path, is_exe, entries))
+	if (!elf || !x->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
 	choose_sites(path, fd, file, entries, &c);
 	if (c.n)
-		place_probes(p, path, &c);
+		place_probes(x, path, &c);
 }

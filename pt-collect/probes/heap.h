@@ -8,7 +8,7 @@
 #ifndef PT_COLLECT_PROBES_HEAP_H
 #define PT_COLLECT_PROBES_HEAP_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/probes/probes.h"
 
 /** A probe site inside a function. */
 struct ptc_site {
@@ -26,14 +26,14 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
  * the first instruction is on which a probe may be. @return whether there is one. */
 bool ptc_site_enter(const uint8_t *code, size_t size, unsigned *ret);
 
-/** Place probes when the program has mapped its libc, or is static. */
-void ptc_heap_mapped(struct ptc_process *p, const char *path, uint32_t file, bool is_exe);
+/** Place probes, if they are wanted, when the program has mapped its libc, or is static. */
+void ptc_heap_mapped(struct ptc_probes *x, const char *path, uint32_t file, bool is_exe);
 
 /** The sites for the manifest; borrowed until the session ends. */
-const struct cap_heap_site *ptc_heap_sites(const struct ptc_process *p, size_t *n);
+const struct cap_heap_site *ptc_heap_sites(const struct ptc_probes *x, size_t *n);
 
 /** Name the sites' files as those of @p core's mappings are. */
-void ptc_heap_renumber(struct ptc_process *p, const struct cap_core *core);
+void ptc_heap_renumber(struct ptc_probes *x, const struct cap_core *core);
 void ptc_heap_destroy(struct ptc_heap *h);
 
 #endif

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "pt-collect/kernel/bpf.h"
 #include "pt-collect/log/writes.h"
 
 /** A file and its plan, which is made once in a session. */
@@ -61,45 +60,45 @@ void ptc_stores_destroy(struct ptc_stores *s)
 	free(s);
 }
 
-const struct cap_store_site *ptc_stores_sites(const struct ptc_process *p, size_t *n)
+const struct cap_store_site *ptc_stores_sites(const struct ptc_probes *x, size_t *n)
 {
-	*n = p->stores ? p->stores->sites.size : 0;
-	return p->stores ? p->stores->sites.data : NULL;
+	*n = x->stores ? x->stores->sites.size : 0;
+	return x->stores ? x->stores->sites.data : NULL;
 }
 
-void ptc_stores_renumber(struct ptc_process *p, const struct cap_core *core)
+void ptc_stores_renumber(struct ptc_probes *x, const struct cap_core *core)
 {
-	for (size_t i = 0; p->stores && i < p->stores->files.size; i++) {
-		const struct placed *f = &p->stores->files.data[i];
+	for (size_t i = 0; x->stores && i < x->stores->files.size; i++) {
+		const struct placed *f = &x->stores->files.data[i];
 		uint32_t file = 0;
 
 		for (size_t m = 0; m < core->n_mappings && !file; m++)
 			if (!strcmp(core->mappings[m].name, f->file->path))
 				file = core->mappings[m].file;
 		for (size_t k = 0; k < f->file->n_sites; k++)
-			p->stores->sites.data[f->first + k].file = file;
+			x->stores->sites.data[f->first + k].file = file;
 	}
 }
 
 /** What a capture lacks; the flight recorder's are told in each snapshot. */
-static void tell_gap(struct ptc_process *p, const char *text)
+static void tell_gap(struct ptc_probes *x, const char *text)
 {
 	char **slot;
 
-	if (!p->session->flight) {
-		ptc_log_gap(&p->log, p->tracee.pid, "%s", text);
+	if (!x->all->in_flight) {
+		ptc_log_gap(x->log, x->tracee->pid, "%s", text);
 		return;
 	}
 	log_warn("%s", text);
-	slot = p->stores ? vec_push(&p->stores->gaps) : NULL;
+	slot = x->stores ? vec_push(&x->stores->gaps) : NULL;
 	if (slot && !(*slot = strdup(text)))
-		p->stores->gaps.size--;
+		x->stores->gaps.size--;
 }
 
-void ptc_stores_tell_gaps(struct ptc_process *p)
+void ptc_stores_tell_gaps(struct ptc_probes *x)
 {
-	for (size_t i = 0; p->stores && i < p->stores->gaps.size; i++)
-		ptc_log_gap(&p->log, p->tracee.pid, "%s", p->stores->gaps.data[i]);
+	for (size_t i = 0; x->stores && i < x->stores->gaps.size; i++)
+		ptc_log_gap(x->log, x->tracee->pid, "%s", x->stores->gaps.data[i]);
 }
 
 /* ---- plans ----------------------------------------------------------------------------- */
@@ -131,7 +130,7 @@ void ptc_store_plans_destroy(struct ptc_store_plans *plans)
 	free(plans);
 }
 
-static struct err *tell_reads(struct ptc_session *s, uint64_t number,
+static struct err *tell_reads(struct ptc_probing *all, uint64_t number,
 			      const struct sp_site *site)
 {
 	struct rec_store_site to = {};
@@ -150,16 +149,16 @@ static struct err *tell_reads(struct ptc_session *s, uint64_t number,
 			.disp = r->is_absolute ? r->disp - (int64_t)site->addr : r->disp,
 		};
 	}
-	return site->n_reads ? ptc_bpf_store_reads(s->bpf, number, &to) : NULL;
+	return site->n_reads ? ptc_bpf_store_reads(all->bpf, number, &to) : NULL;
 }
 
 /** Number the sites of @p plan. */
-static struct err *take_sites(struct ptc_session *s, struct planned *f,
+static struct err *take_sites(struct ptc_probing *all, struct planned *f,
 			      const struct sp_plan *plan)
 {
 	struct err *err = NULL;
 
-	f->first = s->store_plans->n_sites;
+	f->first = all->plans->n_sites;
 	if (plan->n_sites > REC_STORE_SITES - f->first)
 		return err_new(ERR_UNSUPPORTED,
 			       "more than %u store probes with those in %s",
@@ -177,17 +176,17 @@ static struct err *take_sites(struct ptc_session *s, struct planned *f,
 				(site->n_reads ? REC_STORE_READS_MEMORY : 0);
 		f->sites[i] =
 			(struct planned_site){ site->file_offset, site->is_emulated };
-		err = tell_reads(s, f->first + i, site);
+		err = tell_reads(all, f->first + i, site);
 	}
 	f->n_sites = f->n_probed = plan->n_sites;
-	s->store_plans->n_sites += plan->n_sites;
+	all->plans->n_sites += plan->n_sites;
 	return err;
 }
 
-static struct err *make_plan(struct ptc_session *s, struct planned *f)
+static struct err *make_plan(struct ptc_probing *all, struct planned *f)
 {
 	_cleanup_(sp_plan_destroyp) struct sp_plan *plan = NULL;
-	struct err *err = sp_plan_make(f->path, &s->stores->plan, &plan);
+	struct err *err = sp_plan_make(f->path, &all->stores->plan, &plan);
 	struct sp_cost cost;
 
 	if (err)
@@ -197,7 +196,7 @@ static struct err *make_plan(struct ptc_session *s, struct planned *f)
 		 "(%zu emulated, %zu single-stepped)",
 		 plan->n_stores, f->path, sp_plan_count(plan, UINT32_MAX, SP_STORE_FREE),
 		 plan->n_sites, cost.n_emulated, cost.n_stepped);
-	return take_sites(s, f, plan);
+	return take_sites(all, f, plan);
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -208,50 +207,51 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /** @p ret: may be one that failed. */
-static struct err *plan_of(struct ptc_session *s, const char *path, struct planned **ret)
+static struct err *plan_of(struct ptc_probing *all, const char *path,
+			   struct planned **ret)
 {
 	_cleanup_(planned_destroyp) struct planned *f = calloc(1, sizeof(*f));
 	struct planned **slot;
 
-	if (!s->store_plans)
-		s->store_plans = calloc(1, sizeof(*s->store_plans));
-	if (!f || !s->store_plans)
+	if (!all->plans)
+		all->plans = calloc(1, sizeof(*all->plans));
+	if (!f || !all->plans)
 		return &err_nomem;
 	if (stat(path, &f->st))
 		return err_errno("cannot find '%s', to probe its stores", path);
-	for (size_t i = 0; i < s->store_plans->files.size; i++)
-		if (is_same_file(&s->store_plans->files.data[i]->st, &f->st)) {
-			*ret = s->store_plans->files.data[i];
+	for (size_t i = 0; i < all->plans->files.size; i++)
+		if (is_same_file(&all->plans->files.data[i]->st, &f->st)) {
+			*ret = all->plans->files.data[i];
 			return NULL;
 		}
 	f->path = strdup(path);
-	slot = f->path ? vec_push(&s->store_plans->files) : NULL;
+	slot = f->path ? vec_push(&all->plans->files) : NULL;
 	if (!slot)
 		return &err_nomem;
-	f->failure = make_plan(s, f);
+	f->failure = make_plan(all, f);
 	*ret = *slot = take_ptr(&f);
 	return NULL;
 }
 
 /* ---- probes ---------------------------------------------------------------------------- */
 
-static bool is_wanted(const struct ptc_process *p, const char *path, bool is_exe)
+static bool is_wanted(const struct ptc_probes *x, const char *path, bool is_exe)
 {
-	const char *slash = strrchr(path, '/'), *files = p->session->stores->files;
+	const char *slash = strrchr(path, '/'), *files = x->all->stores->files;
 
 	return is_exe || (files && (!fnmatch(files, path, 0) ||
 				    !fnmatch(files, slash ? slash + 1 : path, 0)));
 }
 
 /** The kernel is asked once for what it refuses: it takes its time to say so. */
-static struct err *probe(struct ptc_process *p, const char *path, struct planned *f)
+static struct err *probe(struct ptc_probes *x, const char *path, struct planned *f)
 {
 	_cleanup_free_ bool *is_refused = calloc(f->n_probed + 1, sizeof(*is_refused));
 	size_t kept = 0;
 
 	if (!is_refused)
 		return &err_nomem;
-	ptc_bpf_probe_stores(p->session->bpf, p->tracee.pid, path, f->offsets, f->cookies,
+	ptc_bpf_probe_stores(x->all->bpf, x->tracee->pid, path, f->offsets, f->cookies,
 			     f->n_probed, is_refused);
 	for (size_t i = 0; i < f->n_probed; i++) {
 		f->offsets[kept] = f->offsets[i];
@@ -265,10 +265,10 @@ static struct err *probe(struct ptc_process *p, const char *path, struct planned
 		       NULL;
 }
 
-static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
+static struct err *place(struct ptc_probes *x, const char *path, uint32_t file,
 			 struct planned *f)
 {
-	struct ptc_stores *s = p->stores;
+	struct ptc_stores *s = x->stores;
 	struct placed *slot = vec_push(&s->files);
 
 	if (!slot)
@@ -285,37 +285,36 @@ static struct err *place(struct ptc_process *p, const char *path, uint32_t file,
 						 .file_offset = f->sites[i].offset,
 						 .is_emulated = f->sites[i].is_emulated };
 	}
-	return probe(p, path, f);
+	return probe(x, path, f);
 }
 
-static struct err *stores_mapped(struct ptc_process *p, const char *path, uint32_t file)
+static struct err *stores_mapped(struct ptc_probes *x, const char *path, uint32_t file)
 {
 	struct planned *f = NULL;
 	struct err *err;
 
-	if (!p->stores)
-		p->stores = calloc(1, sizeof(*p->stores));
-	if (!p->stores)
+	if (!x->stores)
+		x->stores = calloc(1, sizeof(*x->stores));
+	if (!x->stores)
 		return &err_nomem;
-	err = plan_of(p->session, path, &f);
+	err = plan_of(x->all, path, &f);
 	if (err)
 		return err;
-	for (size_t i = 0; i < p->stores->files.size; i++)
-		if (p->stores->files.data[i].file == f)
+	for (size_t i = 0; i < x->stores->files.size; i++)
+		if (x->stores->files.data[i].file == f)
 			return NULL; // Another segment of a file we know.
-	return place(p, path, file, f);
+	return place(x, path, file, f);
 }
 
-void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
-		       bool is_exe)
+void ptc_stores_mapped(struct ptc_probes *x, const char *path, uint32_t file, bool is_exe)
 {
 	_cleanup_err_ struct err *err = NULL;
 
-	if (!p->session->stores->is_wanted || !is_wanted(p, path, is_exe))
+	if (!x->all->stores->is_wanted || !is_wanted(x, path, is_exe))
 		return;
-	err = stores_mapped(p, path, file);
+	err = stores_mapped(x, path, file);
 	if (err)
-		tell_gap(p, err->message);
+		tell_gap(x, err->message);
 }
 
 /** The site's index in its process. */
@@ -332,29 +331,17 @@ static bool find_site(const struct ptc_stores *s, uint32_t number, uint32_t *ind
 	return false;
 }
 
-bool ptc_stores_event(struct ptc_process *p, struct ptc_thread *t,
+bool ptc_stores_event(const struct ptc_probes *x, struct ptc_writes *reads,
 		      const struct rec_store *s, struct cap_event *ret)
 {
 	*ret = (struct cap_event){ .kind = CAP_EV_PROBE,
 				   .tid = s->head.tid,
 				   .at_ns = s->head.at_ns,
 				   .probe_gprs = UINT16_MAX };
-	if (!find_site(p->stores, s->site, &ret->probe_site))
+	if (!find_site(x->stores, s->site, &ret->probe_site))
 		return false;
 	ret->regs.rip = s->rip;
 	memcpy(ret->regs.gpr, s->gpr, sizeof(s->gpr));
-	ptc_writes_give(&t->now, ret);
+	ptc_writes_give(reads, ret);
 	return true;
-}
-
-void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
-		    const struct rec_store *s)
-{
-	struct cap_event ev;
-
-	t->hit.rip = s->rip;
-	t->hit.sp = s->gpr[CAP_RSP];
-	if (ptc_stores_event(p, t, s, &ev))
-		ptc_log_event(&p->log, &ev);
-	ptc_writes_clear(&t->now);
 }

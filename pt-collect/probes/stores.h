@@ -8,7 +8,8 @@
 #ifndef PT_COLLECT_PROBES_STORES_H
 #define PT_COLLECT_PROBES_STORES_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/log/writes.h"
+#include "pt-collect/probes/probes.h"
 #include "storeplan/storeplan.h"
 
 /** What to probe. */
@@ -21,28 +22,24 @@ struct ptc_store_options {
 
 /** Place probes in the program, or in a file that it has mapped, when that is asked for.
  * What the plan cannot do is a gap. */
-void ptc_stores_mapped(struct ptc_process *p, const char *path, uint32_t file,
+void ptc_stores_mapped(struct ptc_probes *x, const char *path, uint32_t file,
 		       bool is_exe);
 
-/** What probe @p s of thread @p t tells; it borrows what t->now holds. @return false when
- * it is none of the process's. */
-bool ptc_stores_event(struct ptc_process *p, struct ptc_thread *t,
+/** What probe @p s tells, which read @p reads; borrows them. @return false when it is none
+ * of the process's. */
+bool ptc_stores_event(const struct ptc_probes *x, struct ptc_writes *reads,
 		      const struct rec_store *s, struct cap_event *ret);
 
-/** A probe was hit: log it. */
-void ptc_stores_hit(struct ptc_process *p, struct ptc_thread *t,
-		    const struct rec_store *s);
-
 /** The sites for the manifest; borrowed until the session ends. */
-const struct cap_store_site *ptc_stores_sites(const struct ptc_process *p, size_t *n);
+const struct cap_store_site *ptc_stores_sites(const struct ptc_probes *x, size_t *n);
 void ptc_stores_destroy(struct ptc_stores *s);
 
 /** The flight recorder keeps files only when a snapshot is written: number them as @p core
  * does. */
-void ptc_stores_renumber(struct ptc_process *p, const struct cap_core *core);
+void ptc_stores_renumber(struct ptc_probes *x, const struct cap_core *core);
 
 /** What probes are missing, into the snapshot that is being written. */
-void ptc_stores_tell_gaps(struct ptc_process *p);
+void ptc_stores_tell_gaps(struct ptc_probes *x);
 
 /** The session's; NULL is fine. */
 void ptc_store_plans_destroy(struct ptc_store_plans *plans);

@@ -371,7 +371,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	// Not before: what a probe writes into the code would be saved with it.
-	ptc_chance_start(p, &maps);
+	ptc_chance_start(&p->probes, &maps);
 	ptc_files_probe(p, &maps);
 	return NULL;
 }

@@ -129,7 +129,7 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 		return &err_nomem;
 	info->pid = p->tracee.pid;
 	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->tracee.pid) };
-	info->has_heap = p->session->wants_heap;
+	info->has_heap = p->session->probing.wants_heap;
 	info->stack_limit = prlimit(p->tracee.pid, RLIMIT_STACK, NULL, &stack) ?
 				    8 << 20 :
 				    stack.rlim_cur;
@@ -170,9 +170,10 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	info->exe = strdup(p->tracee.exe);
 	if (!info->exe)
 		return &err_nomem;
-	info->heap_sites = (struct cap_heap_site *)ptc_heap_sites(p, &info->n_heap_sites);
-	info->store_sites =
-		(struct cap_store_site *)ptc_stores_sites(p, &info->n_store_sites);
+	info->heap_sites =
+		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
+	info->store_sites = (struct cap_store_site *)ptc_stores_sites(
+		&p->probes, &info->n_store_sites);
 	err = cap_writer_finish(p->log.writer, info, bytes);
 	if (n_files)
 		*n_files = info->n_files;

@@ -201,14 +201,13 @@ struct err *ptc_start(struct ptc_process *p)
 		err = ptc_allow_chance(p->tracee.pid, p->tracee.syscall_at, false);
 	if (!err)
 		err = save_state(p, &maps, core);
+	if (err)
+		return err;
 	// Not before: what a probe writes into the code would be saved with it.
-	if (!err)
-		ptc_chance_start(p, &maps);
-	if (!err && p->session->wants_heap)
-		ptc_heap_mapped(p, p->tracee.exe, core->mappings[0].file, true);
-	if (!err)
-		ptc_stores_mapped(p, p->tracee.exe, core->mappings[0].file, true);
-	return err;
+	ptc_chance_start(&p->probes, &maps);
+	ptc_heap_mapped(&p->probes, p->tracee.exe, core->mappings[0].file, true);
+	ptc_stores_mapped(&p->probes, p->tracee.exe, core->mappings[0].file, true);
+	return NULL;
 }
 
 uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps)
@@ -236,7 +235,7 @@ struct err *ptc_start_forked(struct ptc_process *p)
 		err = save_state(p, &maps, core);
 	// Those that it has are its parent's: they tell us nothing of it.
 	if (!err)
-		ptc_chance_forked(p, &maps);
+		ptc_chance_forked(&p->probes, &maps);
 	if (!err)
 		ptc_files_probe(p, &maps);
 	return err;
