@@ -54,6 +54,9 @@ struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_proc
 	p->probes = (struct ptc_probes){ .all = &s->probing,
 					 .tracee = &p->tracee,
 					 .log = &p->log };
+	p->pt = (struct ptc_pt_process){ .all = &s->pt,
+					 .tracee = &p->tracee,
+					 .log = &p->log };
 	p->tracee.mem_fd = -1;
 	*ret = *slot = p;
 	return NULL;
@@ -77,9 +80,8 @@ void ptc_process_destroy(struct ptc_process *p)
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->probes.heap);
 	ptc_stores_destroy(p->probes.stores);
-	ptc_pt_destroy(p->pt);
+	ptc_pt_deinit(&p->pt);
 	ptc_past_destroy(p->past);
-	free(p->pt_why_not);
 	vec_deinit(&p->shared);
 	cap_writer_destroy(p->log.writer);
 	err_destroy(p->log.failure);
@@ -216,7 +218,7 @@ static struct err *begin_anew(struct ptc_process *p)
 	p->n_execs += p->has_executed;
 	p->has_executed = true;
 	log_info("recording of %d begins with %s", p->tracee.pid, p->tracee.exe);
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, true);
 	return NULL;
 }
@@ -304,7 +306,7 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 		on_exec(p, tid);
 		return;
 	case PTRACE_EVENT_EXIT:
-		ptc_pt_probes_note(p);
+		ptc_pt_probes_note(&p->pt);
 		on_thread_end(p, tid);
 		return;
 	case PTRACE_EVENT_STOP:

@@ -28,6 +28,7 @@
 #include "capture/capture.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/probes/probes.h"
+#include "pt-collect/pt/record.h"
 #include "pt-collect/tracee/pages.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/log/log.h"
@@ -38,8 +39,6 @@ struct ptc_bpf;
 struct ptc_chaos;
 struct ptc_flight;
 struct ptc_past;
-struct ptc_pt;
-struct ptc_pt_setup;
 struct ptc_session;
 struct ptc_snapshot;
 
@@ -107,10 +106,8 @@ struct ptc_process {
 	int cpu;
 	pid_t running; ///< has_threads: who is current at the end of the log
 	struct ptc_probes probes;
-	struct ptc_pt *pt;   ///< NULL = not traced
-	uint64_t probe_page; ///< address of the kernel's page for probes; 0 = none known
+	struct ptc_pt_process pt;
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
-	char *pt_why_not; ///< it is not, though others may be; NULL = as the session says
 	VEC(struct ptc_shared) shared;
 	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
@@ -143,14 +140,8 @@ struct ptc_session {
 	bool is_attached;		   ///< to a program that ran before (-p)
 	struct ptc_flight *flight;	   ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
-	bool wants_pt, has_told_pt, has_told_tracer;
-	const struct ptc_pt_setup *pt; ///< NULL = no PT
-	const char *pt_why_not;	       ///< then
-	/** What lies at the beginning of the kernel's page for probes, once it was looked. */
-	uint8_t back[CAP_BACK_MAX];
-	size_t n_back;
-	bool has_back;
-	int poll_fd;			     ///< of the loop; -1 = there is none yet
+	bool has_told_tracer;
+	struct ptc_pt_session pt;
 	bool wants_end;			     ///< leave it, it runs on
 	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself

@@ -212,7 +212,7 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 /** Take its PT; a process that cannot be recorded any more is left to run. */
 static void look_after(struct ptc_process *p)
 {
-	ptc_pt_take(p);
+	ptc_pt_take(&p->pt);
 	if (p->log.failure && !p->session->flight)
 		ptc_process_stop_recording(p);
 }
@@ -329,7 +329,7 @@ static struct err *start(struct ptc_process *p, const struct ptc_options *o,
 
 	// Attaching begins it while all threads stand still.
 	if (!err && !s->is_attached)
-		ptc_pt_begin(p);
+		ptc_pt_begin(&p->pt);
 	if (!err && points)
 		err = ptc_points_find(p, points) ?:
 			      ptc_chaos_create(p, points, o->seed, &s->chaos);
@@ -363,7 +363,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!err)
 		err = make_poll(s, &signals, &poll);
 	p->log.is_recording = p->has_executed = true;
-	s->poll_fd = poll;
+	s->pt.poll_fd = poll;
 	if (!err)
 		err = start(p, o, points, ret);
 	if (err)
@@ -389,7 +389,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!s->flight)
 		ptc_follow_leave(s);
 	leave(p);
-	s->poll_fd = -1;
+	s->pt.poll_fd = -1;
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
@@ -441,10 +441,12 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		.follows = o->follows,
 		.wants_end_core = o->wants_end_core,
 		.private = &o->private,
-		.wants_pt = o->pt.is_wanted,
-		.pt = o->pt_setup,
-		.pt_why_not = o->pt_why_not,
-		.poll_fd = -1,
+		.pt = { .is_wanted = o->pt.is_wanted,
+			.setup = o->pt_setup,
+			.why_not = o->pt_why_not,
+			.in_flight = o->wants_snapshot,
+			.bpf = b,
+			.poll_fd = -1 },
 		.is_attached = o->pid,
 	};
 	struct ptc_process *p = NULL;

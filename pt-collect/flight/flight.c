@@ -374,7 +374,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	p->n_execs++;
 	p->awaits_exec = p->past->is_trigger_placed = false;
 	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	await_entry(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
@@ -392,7 +392,7 @@ static void on_new(struct ptc_session *s, pid_t tid, int status)
 	}
 	if (t)
 		t->is_attached = true;
-	ptc_pt_thread_born(p, tid);
+	ptc_pt_thread_born(&p->pt, tid);
 	ptrace(PTRACE_CONT, tid, NULL, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
 }
 
@@ -454,7 +454,7 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
 	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	place_probes(p);
 	probes_placed(p);
 	renew_waits(p);

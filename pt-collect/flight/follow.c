@@ -28,7 +28,7 @@ static struct err *begin_forked(struct ptc_process *p)
 	if (err)
 		return err;
 	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	ptc_flight_probe(p);
 	return NULL;
 }

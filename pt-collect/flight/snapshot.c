@@ -83,7 +83,7 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 	if (!err)
 		err = ptc_end_write(p, &info->end_core, si, patches, n);
 	if (!err)
-		ptc_pt_write_snapshot(p, info);
+		ptc_pt_write_snapshot(&p->pt, info);
 	return err ?: ptc_rings_write(past->ring, past->stores, p->log.writer, info);
 }
 

@@ -249,7 +249,7 @@ static void reaped(struct ptc_process *p, size_t i, int status)
 	struct ptc_thread *t = p->threads.data[i];
 
 	ptc_bpf_forget_thread(p->session->bpf, t->tid);
-	ptc_pt_thread_gone(p, t->tid);
+	ptc_pt_thread_gone(&p->pt, t->tid);
 	if (p->session->chaos)
 		ptc_chaos_forget(p->session->chaos, t->tid);
 	if (t->tid == p->tracee.pid) {

@@ -21,14 +21,14 @@ static uint64_t find_page(const struct ptc_maps *maps)
 	return 0;
 }
 
-void ptc_pt_probes_note(struct ptc_process *p)
+void ptc_pt_probes_note(struct ptc_pt_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = NULL;
 
 	if (!p->pt || p->probe_page)
 		return;
-	err = ptc_maps_read(p->tracee.pid, &maps);
+	err = ptc_maps_read(p->tracee->pid, &maps);
 	if (!err)
 		p->probe_page = find_page(&maps);
 }
@@ -75,7 +75,7 @@ static size_t read_page(uint64_t page, uint8_t *to, size_t bytes)
 }
 
 /** What lies at the beginning of such a page is the same in all processes. */
-static void read_back(struct ptc_session *s)
+static void read_back(struct ptc_pt_session *s)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps before = {}, after = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(getpid(), &before);
@@ -132,18 +132,18 @@ static void on_placed(void *ctx, const char *path, const uint64_t *offsets, size
 	b->n += n;
 }
 
-void ptc_pt_probes_tell(struct ptc_process *p, struct cap_pt *ret)
+void ptc_pt_probes_tell(struct ptc_pt_process *p, struct cap_pt *ret)
 {
 	struct telling t = { .pt = ret };
 
 	ptc_pt_probes_note(p);
-	t.files = cap_writer_files(p->log.writer, &t.n_files);
-	ptc_bpf_placed(p->session->bpf, p->tracee.pid, on_placed, &t);
+	t.files = cap_writer_files(p->log->writer, &t.n_files);
+	ptc_bpf_placed(p->all->bpf, p->tracee->pid, on_placed, &t);
 	ret->probe_page = p->probe_page;
 	if (!ret->n_breakpoints || !p->probe_page)
 		return;
-	if (!p->session->has_back)
-		read_back(p->session);
-	memcpy(ret->back, p->session->back, p->session->n_back);
-	ret->n_back = p->session->n_back;
+	if (!p->all->has_back)
+		read_back(p->all);
+	memcpy(ret->back, p->all->back, p->all->n_back);
+	ret->n_back = p->all->n_back;
 }

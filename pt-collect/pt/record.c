@@ -14,51 +14,58 @@
 #include "pt-collect/pt/probes.h"
 #include "pt-collect/pt/record.h"
 
-static char *file_path(const struct ptc_process *p)
+static char *file_path(const struct ptc_pt_process *p)
 {
 	char *path;
 
-	return asprintf(&path, "%s/perf.data", cap_writer_dir(p->log.writer)) < 0 ? NULL :
-										    path;
+	return asprintf(&path, "%s/perf.data", cap_writer_dir(p->log->writer)) < 0 ?
+		       NULL :
+		       path;
 }
 
 /** PT ends here, for the reason in @p err, which is consumed. */
-static void give_up(struct ptc_process *p, struct err *err)
+static void give_up(struct ptc_pt_process *p, struct err *err)
 {
-	if (!p->session->has_told_pt)
+	if (!p->all->has_told)
 		fprintf(stderr,
 			"faultline: no Intel PT of process %d: %s; recording "
 			"goes on without it\n",
-			p->tracee.pid, err->message);
-	p->session->has_told_pt = true;
-	free(p->pt_why_not);
-	p->pt_why_not = strdup(err->message);
+			p->tracee->pid, err->message);
+	p->all->has_told = true;
+	free(p->why_not);
+	p->why_not = strdup(err->message);
 	err_destroy(err);
 	ptc_pt_destroy(take_ptr(&p->pt));
 }
 
-void ptc_pt_begin(struct ptc_process *p)
+void ptc_pt_deinit(struct ptc_pt_process *p)
+{
+	ptc_pt_destroy(p->pt);
+	free(p->why_not);
+}
+
+void ptc_pt_begin(struct ptc_pt_process *p)
 {
 	struct epoll_event e = { .events = EPOLLIN };
-	struct ptc_session *s = p->session;
+	struct ptc_pt_session *s = p->all;
 	_cleanup_free_ char *path = NULL;
 	struct err *err;
 
-	if (!s->pt || p->pt_why_not)
+	if (!s->setup || p->why_not)
 		return;
 	ptc_pt_destroy(take_ptr(&p->pt));
 	// The flight recorder names a file when there is something to write.
-	path = s->flight ? NULL : file_path(p);
-	err = path || s->flight ?
-		      ptc_pt_create(s->pt, p->tracee.pid, p->tracee.exe, path, &p->pt) :
-		      &err_nomem;
+	path = s->in_flight ? NULL : file_path(p);
+	err = path || s->in_flight ? ptc_pt_create(s->setup, p->tracee->pid,
+						   p->tracee->exe, path, &p->pt) :
+				     &err_nomem;
 	if (err)
 		give_up(p, err);
 	else if (s->poll_fd >= 0)
 		epoll_ctl(s->poll_fd, EPOLL_CTL_ADD, ptc_pt_fd(p->pt), &e);
 }
 
-void ptc_pt_thread_born(struct ptc_process *p, pid_t tid)
+void ptc_pt_thread_born(struct ptc_pt_process *p, pid_t tid)
 {
 	struct err *err = p->pt ? ptc_pt_add_thread(p->pt, tid) : NULL;
 
@@ -66,13 +73,13 @@ void ptc_pt_thread_born(struct ptc_process *p, pid_t tid)
 		give_up(p, err_prefix(err, "thread %d", tid));
 }
 
-void ptc_pt_thread_gone(struct ptc_process *p, pid_t tid)
+void ptc_pt_thread_gone(struct ptc_pt_process *p, pid_t tid)
 {
 	if (p->pt)
 		ptc_pt_forget_thread(p->pt, tid);
 }
 
-void ptc_pt_take(struct ptc_process *p)
+void ptc_pt_take(struct ptc_pt_process *p)
 {
 	struct err *err = p->pt ? ptc_pt_drain(p->pt) : NULL;
 
@@ -81,11 +88,11 @@ void ptc_pt_take(struct ptc_process *p)
 }
 
 /** With the mappings' paths, what a reader needs to find the files anywhere. */
-static struct err *tell_build_ids(struct ptc_process *p)
+static struct err *tell_build_ids(struct ptc_pt_process *p)
 {
 	struct err *err = NULL;
 	size_t n;
-	const struct cap_file *files = cap_writer_files(p->log.writer, &n);
+	const struct cap_file *files = cap_writer_files(p->log->writer, &n);
 
 	for (size_t i = 0; !err && i < n; i++)
 		if (files[i].build_id)
@@ -93,18 +100,18 @@ static struct err *tell_build_ids(struct ptc_process *p)
 	return err;
 }
 
-static void say(struct ptc_process *p, struct cap_pt *ret)
+static void say(struct ptc_pt_process *p, struct cap_pt *ret)
 {
 	const struct ptc_pt_stats *stats = p->pt ? ptc_pt_stats(p->pt) : NULL;
 
-	if (!p->session->wants_pt)
+	if (!p->all->is_wanted)
 		return;
 	ret->is_wanted = true;
 	ret->is_recorded = stats;
 	if (!stats) {
-		ret->why_not = strdup(p->pt_why_not	     ? p->pt_why_not :
-				      p->session->pt_why_not ? p->session->pt_why_not :
-							       "it was never begun");
+		ret->why_not = strdup(p->why_not      ? p->why_not :
+				      p->all->why_not ? p->all->why_not :
+							"it was never begun");
 		return;
 	}
 	ptc_pt_probes_tell(p, ret);
@@ -116,7 +123,7 @@ static void say(struct ptc_process *p, struct cap_pt *ret)
 		      !!stats->n_overrun;
 }
 
-void ptc_pt_end(struct ptc_process *p, struct cap_info *info)
+void ptc_pt_end(struct ptc_pt_process *p, struct cap_info *info)
 {
 	struct err *err = p->pt ? tell_build_ids(p) : NULL;
 
@@ -128,7 +135,7 @@ void ptc_pt_end(struct ptc_process *p, struct cap_info *info)
 	ptc_pt_destroy(take_ptr(&p->pt));
 }
 
-void ptc_pt_write_snapshot(struct ptc_process *p, struct cap_info *info)
+void ptc_pt_write_snapshot(struct ptc_pt_process *p, struct cap_info *info)
 {
 	_cleanup_free_ char *path = p->pt ? file_path(p) : NULL;
 	struct err *err = path ? ptc_pt_snapshot(p->pt, path) : NULL;

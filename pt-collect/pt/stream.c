@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "capture/perf_data.h"
-#include "pt-collect/ptc.h"
 #include "pt-collect/tracee/privilege.h"
 #include "pt-collect/pt/pt.h"
+#include "pt-collect/tracee/tracee.h"
 
 #define PAGE 4096u
 #define AUX_DEFAULT (4u << 20)

@@ -366,7 +366,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		ptc_thaw(p, true, 0);
 		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;

@@ -58,7 +58,7 @@ static void start_thread(struct ptc_process *p, pid_t tid)
 
 	if (t)
 		t->is_attached = true;
-	ptc_pt_thread_born(p, tid);
+	ptc_pt_thread_born(&p->pt, tid);
 	if (p->session->chaos)
 		ptc_chaos_add(p->session->chaos, tid);
 	ptc_process_go_on(p, tid);

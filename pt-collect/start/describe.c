@@ -164,7 +164,7 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
 			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
-	ptc_pt_end(p, info);
+	ptc_pt_end(&p->pt, info);
 	ptc_describe_cpu(&info->cpu);
 	info->n_execs = p->n_execs;
 	info->exe = strdup(p->tracee.exe);

@@ -136,7 +136,7 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 	if (err)
 		return err;
 	tell_shared_memory(p);
-	ptc_pt_begin(p);
+	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
 	return NULL;
 }
