@@ -37,89 +37,6 @@
 #include "pt-collect/tracee/undo.h"
 #include "pt-collect/log/writes.h"
 
-/* ---- life ------------------------------------------------------------------------------ */
-
-struct err *ptc_process_create(struct ptc_session *s, pid_t pid, struct ptc_process **ret)
-{
-	struct ptc_process *p = calloc(1, sizeof(*p));
-	struct ptc_process **slot = p ? vec_push(&s->processes) : NULL;
-
-	if (!slot) {
-		free(p);
-		return &err_nomem;
-	}
-	p->session = s;
-	p->left_out.wanted = s->private;
-	p->tracee.pid = pid;
-	p->probes = (struct ptc_probes){ .all = &s->probing,
-					 .tracee = &p->tracee,
-					 .log = &p->log };
-	p->pt = (struct ptc_pt_process){ .all = &s->pt,
-					 .tracee = &p->tracee,
-					 .log = &p->log };
-	p->tracee.mem_fd = -1;
-	*ret = *slot = p;
-	return NULL;
-}
-
-void ptc_thread_destroy(struct ptc_thread *t)
-{
-	ptc_pending_deinit(t);
-	ptc_writes_deinit(&t->now);
-	ptc_writes_deinit(&t->held_writes);
-	ptc_writes_deinit(&t->from_child);
-	ptc_snapshot_destroy(t->vfork_memory);
-	free(t);
-}
-
-void ptc_process_destroy(struct ptc_process *p)
-{
-	for (size_t i = 0; i < p->threads.size; i++)
-		ptc_thread_destroy(p->threads.data[i]);
-	vec_deinit(&p->left_out.masked);
-	vec_deinit(&p->threads);
-	ptc_heap_destroy(p->probes.heap);
-	ptc_stores_destroy(p->probes.stores);
-	ptc_pt_deinit(&p->pt);
-	ptc_past_destroy(p->past);
-	vec_deinit(&p->shared);
-	cap_writer_destroy(p->log.writer);
-	err_destroy(p->log.failure);
-	ptc_tracee_close(&p->tracee);
-	ptc_info_deinit(&p->info);
-	free(p->dir);
-	free(p);
-}
-
-/* ---- what every part uses ------------------------------------------------------------ */
-
-struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid)
-{
-	struct ptc_thread **slot;
-
-	for (size_t i = 0; i < p->threads.size; i++)
-		if (p->threads.data[i]->tid == tid)
-			return p->threads.data[i];
-	slot = vec_push(&p->threads);
-	if (!slot)
-		return NULL;
-	*slot = calloc(1, sizeof(**slot));
-	if (!*slot) {
-		p->threads.size--;
-		return NULL;
-	}
-	(*slot)->tid = tid;
-	return *slot;
-}
-
-void ptc_process_stop_recording(struct ptc_process *p)
-{
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
-	ptc_threads_end(p);
-}
-
-/* ---- stops ---------------------------------------------------------------------------- */
-
 /** The SIGSTOP by which the kernel side asks for time. */
 static bool is_our_stop(const siginfo_t *si)
 {
@@ -140,21 +57,29 @@ static void send_cont_again(struct ptc_process *p, pid_t tid)
 		t->owed_cont = 0;
 }
 
-void ptc_process_go_on(struct ptc_process *p, pid_t tid)
-{
-	struct ptc_chaos *c = p->session->chaos;
-
-	if (!c || !ptc_chaos_holds(c, tid))
-		ptrace(PTRACE_CONT, tid, NULL, NULL);
-}
-
 /** A stop before an instruction that chaos chose. */
-static bool is_at_point(const struct ptc_process *p, const siginfo_t *si)
+static bool is_at_point(const struct ptc_session *s, const siginfo_t *si)
 {
-	return p->session->chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
+	return s->chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
 }
 
-static void on_signal(struct ptc_process *p, pid_t tid, int signo)
+static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
+		    const siginfo_t *si)
+{
+	int status;
+	enum ptc_delivery d = ptc_signal(p, tid, si, &status);
+
+	if (d == PTC_DELIVERY_OVERTAKEN) {
+		ptc_session_take(s, tid, status);
+		return;
+	}
+	if (d == PTC_DELIVERY_DEADLY && s->wants_end_core)
+		ptc_end_take(p, tid, si);
+	ptc_pending_resume(ptc_thread_find(p, tid));
+	ptrace(PTRACE_CONT, tid, NULL, (long)(d == PTC_DELIVERY_DONE ? 0 : si->si_signo));
+}
+
+static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, int signo)
 {
 	siginfo_t si;
 
@@ -167,24 +92,23 @@ static void on_signal(struct ptc_process *p, pid_t tid, int signo)
 		return;
 	if (is_our_stop(&si))
 		send_cont_again(p, tid);
-	if (is_our_stop(&si) || is_at_point(p, &si))
-		ptc_process_go_on(p, tid);
+	if (is_our_stop(&si) || is_at_point(s, &si))
+		ptc_chaos_go_on(s->chaos, tid);
 	else if (ptc_trap(p, tid, &si))
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 	else
-		ptc_signal(p, tid, &si);
+		deliver(s, p, tid, &si);
 }
 
 /** The thread is about to end; its registers are still there. */
-static void on_thread_end(struct ptc_process *p, pid_t tid)
+static void on_thread_end(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 	struct user_regs_struct u;
 	unsigned long status;
 	struct cap_regs regs;
 
-	if (p->session->chaos)
-		ptc_chaos_forget(p->session->chaos, tid);
+	ptc_chaos_forget(s->chaos, tid);
 	// Killed in this very stop? Then the ring or waitpid() tells of its end.
 	if (!t || ptrace(PTRACE_GETREGS, tid, NULL, &u) ||
 	    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status)) {
@@ -219,7 +143,7 @@ static struct err *begin_anew(struct ptc_process *p)
 	p->has_executed = true;
 	log_info("recording of %d begins with %s", p->tracee.pid, p->tracee.exe);
 	ptc_pt_begin(&p->pt);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, true);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, true);
 	return NULL;
 }
 
@@ -248,12 +172,12 @@ static void forget_threads(struct ptc_process *p)
 }
 
 /** An exec in the target. */
-static void on_exec(struct ptc_process *p, pid_t tid)
+static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 {
 	_cleanup_err_ struct err *err = NULL;
 	int status;
 
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
 	forget_threads(p);
 	// Step out of the exec: its own end is the old image's affair. A stop that somebody
 	// asked for may come first.
@@ -262,13 +186,14 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 			return;
 	} while (status >> 16 == PTRACE_EVENT_STOP);
-	if (p->session->is_attached && !p->index) {
+	if (p->all->is_attached && !p->index) {
 		ptc_attach_executed(p);
+		s->wants_end = true;
 		return;
 	}
 	if (p->log.is_recording || p->awaits_exec) {
 		p->log.is_recording = false;
-		ptc_bpf_drain(p->session->bpf);
+		ptc_bpf_drain(p->all->bpf);
 		p->log.is_recording = true;
 		err = begin_anew(p);
 		if (!err) {
@@ -286,7 +211,8 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 		ptc_follow_ended(p);
 }
 
-static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo)
+static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
+		     unsigned event, int signo)
 {
 	unsigned long message = 0;
 
@@ -297,17 +223,17 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 		// Killed meanwhile, it does not say which: a child tells of itself.
 		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
 			ptc_child_created(p, tid, event, message);
-		ptc_process_go_on(p, tid);
+		ptc_chaos_go_on(s->chaos, tid);
 		return;
 	case PTRACE_EVENT_VFORK_DONE:
 		ptc_vfork_done(p, tid);
 		break;
 	case PTRACE_EVENT_EXEC:
-		on_exec(p, tid);
+		on_exec(s, p, tid);
 		return;
 	case PTRACE_EVENT_EXIT:
 		ptc_pt_probes_note(&p->pt);
-		on_thread_end(p, tid);
+		on_thread_end(s, p, tid);
 		return;
 	case PTRACE_EVENT_STOP:
 		// Stopped like any untraced process would be, until SIGCONT.
@@ -317,13 +243,13 @@ static void on_event(struct ptc_process *p, pid_t tid, unsigned event, int signo
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
-		ptc_process_go_on(p, tid);
+		ptc_chaos_go_on(s->chaos, tid);
 		return;
 	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 
-void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
+void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid, int status)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 	unsigned event = status >> 16;
@@ -331,7 +257,7 @@ void ptc_process_stop(struct ptc_process *p, pid_t tid, int status)
 	if (t)
 		ptc_chance_stopped(&p->probes, tid, &t->chance);
 	if (event)
-		on_event(p, tid, event, WSTOPSIG(status));
+		on_event(s, p, tid, event, WSTOPSIG(status));
 	else
-		on_signal(p, tid, WSTOPSIG(status));
+		on_signal(s, p, tid, WSTOPSIG(status));
 }

@@ -17,109 +17,10 @@
 #ifndef PT_COLLECT_PTC_H
 #define PT_COLLECT_PTC_H
 
-#include <linux/types.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/types.h>
-#include <sys/user.h>
+#include "pt-collect/inputs/process.h"
 
-#include "base/base.h"
-#include "bpf/record.h"
-#include "capture/capture.h"
-#include "pt-collect/probes/chance.h"
-#include "pt-collect/probes/probes.h"
-#include "pt-collect/pt/record.h"
-#include "pt-collect/tracee/pages.h"
-#include "pt-collect/tracee/tracee.h"
-#include "pt-collect/log/log.h"
-#include "pt-collect/log/private.h"
-#include "pt-collect/log/writes.h"
-
-struct ptc_bpf;
 struct ptc_chaos;
 struct ptc_flight;
-struct ptc_past;
-struct ptc_session;
-struct ptc_snapshot;
-
-/** An event of a ptrace stop on its way to the log (inputs/pending.c). */
-struct ptc_pending {
-	struct cap_event event;
-	struct ptc_writes writes;
-	uint64_t resumed_ns; ///< when its thread went on; UINT64_MAX = it has not
-};
-
-/** What is known of one thread of the target. */
-struct ptc_thread {
-	pid_t tid;
-	bool is_attached; ///< its first stop is behind it
-	/** Being stopped with all others (start/freeze.c): asked to, there, and whether its
-	 * user had stopped it before. */
-	bool is_asked, is_at_rest, is_in_group_stop;
-	int held_signal;  ///< of the stop in which it rests: it goes on with that
-	bool is_filtered; ///< seccomp may forbid it what we have it do
-	/** Memory of the system call that is arriving from the ring (inputs/assemble.c). */
-	struct ptc_writes now;
-	/** Its last probe, of an allocator call or a store. */
-	struct {
-		uint64_t rip, sp;
-	} hit;
-	struct ptc_chance chance;
-	/** A system call that ended in ERESTART*: what it was is known only at what the
-	 * thread does next. */
-	struct cap_event held;
-	struct ptc_writes held_writes;
-	bool has_held;
-	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
-	VEC(struct ptc_pending) pending;
-	uint32_t owed_cont; ///< REC_DROPS_*: to be sent again at the stop
-	bool has_exited;    ///< its EXIT is logged, or pending
-	/** waitpid() has told of its end, and of the status; the log is not as far. */
-	bool is_reaped;
-	int status;
-	/** Signal handlers entered and not yet returned from; PTC_FRAMES_UNKNOWN + them. */
-	unsigned n_frames;
-	/** What a vfork child wrote into our memory, for the call that is about to end. */
-	struct ptc_writes from_child;
-	struct ptc_snapshot *vfork_memory; ///< as it was before that child
-};
-
-/** It may have entered handlers before we were there. */
-#define PTC_FRAMES_UNKNOWN (1u << 30)
-
-/** A file or segment that is mapped shared (inputs/shared.c). */
-struct ptc_shared {
-	uint64_t key; ///< which
-	bool is_told; ///< that others can write it
-};
-
-/** A process being recorded, into a bundle of its own. */
-struct ptc_process {
-	struct ptc_session *session;
-	struct ptc_tracee tracee;
-	bool is_left; ///< was attached to, and is not any more
-	struct ptc_log log;
-	struct ptc_left_out left_out;
-	VEC(struct ptc_thread *) threads;
-	bool has_threads;   ///< it has, or had, several: they share one CPU
-	cpu_set_t affinity; ///< before that
-	int cpu;
-	pid_t running; ///< has_threads: who is current at the end of the log
-	struct ptc_probes probes;
-	struct ptc_pt_process pt;
-	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
-	VEC(struct ptc_shared) shared;
-	uint64_t n_execs;  ///< how often the capture began anew
-	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
-	int wait_status;   ///< of the program, once it ended
-	bool has_ended;
-	struct cap_info info; ///< for the manifest
-	/** Followed (start/follow.c): its number, 0 = the program itself; its bundle's name under
-	 * children/, NULL as long as there is none. */
-	uint32_t index;
-	char *dir;
-	bool awaits_exec; ///< runs in its parent's memory: its history begins with an exec
-};
 
 /** A child that stopped before its parent's event told what it is, or the reverse. */
 struct ptc_child {
@@ -133,18 +34,11 @@ struct ptc_child {
 
 /** One `faultline record`. */
 struct ptc_session {
-	struct ptc_bpf *bpf;
-	bool follows;
-	struct ptc_probing probing;
-	const struct ptc_private *private; ///< the options'
-	bool is_attached;		   ///< to a program that ran before (-p)
-	struct ptc_flight *flight;	   ///< --snapshot; NULL = recorded for replay
+	struct ptc_processes all;
+	struct ptc_flight *flight; ///< --snapshot; NULL = recorded for replay
 	bool wants_end_core;
-	bool has_told_tracer;
-	struct ptc_pt_session pt;
-	bool wants_end;			     ///< leave it, it runs on
-	uint64_t end_ns;		     ///< when to leave it by itself; 0 = never
-	VEC(struct ptc_process *) processes; ///< owned; [0] is the program itself
+	bool wants_end;	 ///< leave it, it runs on
+	uint64_t end_ns; ///< when to leave it by itself; 0 = never
 	VEC(struct ptc_child) children;
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t followed_syscalls, followed_bytes;
@@ -159,29 +53,12 @@ struct ptc_session {
 /** What waitpid() gave of any process: a stop or an end. */
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
 
-/** The process that @p tid is a recorded thread of; NULL = none. */
-struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid);
-
 /* ---- process (process.c) ------------------------------------------------------ */
-
-/** Make what is known of process @p pid, to be recorded by @p s, which owns it. */
-struct err *ptc_process_create(struct ptc_session *s, pid_t pid,
-			       struct ptc_process **ret);
-void ptc_process_destroy(struct ptc_process *p);
-
-/** Let stopped thread @p tid run on, unless chaos holds it back. */
-void ptc_process_go_on(struct ptc_process *p, pid_t tid);
 
 #define PTC_END_STOP (SIGTRAP | PTRACE_EVENT_EXIT << 8) ///< si_code at a thread's end
 
-/** A ptrace stop of thread @p tid; the ring has been drained. */
-void ptc_process_stop(struct ptc_process *p, pid_t tid, int status);
-
-/** Nothing of it is taken any more; the program runs on, on all its CPUs. */
-void ptc_process_stop_recording(struct ptc_process *p);
-
-/** @return thread @p tid of @p p, which begins if it was not known; NULL: memory is out. */
-struct ptc_thread *ptc_thread_find(struct ptc_process *p, pid_t tid);
-void ptc_thread_destroy(struct ptc_thread *t);
+/** A ptrace stop of thread @p tid of @p p; the ring has been drained. */
+void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid,
+		      int status);
 
 #endif

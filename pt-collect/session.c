@@ -40,38 +40,37 @@
 #define FLUSH_NS 1000000000ull
 #define REAP_MAX 100 ///< stops and ends that are looked at in a row
 
-struct ptc_process *ptc_process_of(struct ptc_session *s, pid_t tid)
+/** Of the kernel side's ring: for whom it concerns. */
+static void take_record(void *session, void *rec, size_t size)
 {
-	for (size_t i = 0; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
+	const struct rec_head *head = rec;
+	struct ptc_session *s = session;
+	struct ptc_process *p =
+		size < sizeof(*head) ? NULL : ptc_process_of(&s->all, head->tgid);
 
-		if (p->tracee.pid == tid)
-			return p;
-		for (size_t k = 0; k < p->threads.size; k++)
-			if (p->threads.data[k]->tid == tid &&
-			    p->threads.data[k]->is_attached)
-				return p;
-	}
-	return NULL;
+	if (p && s->flight)
+		ptc_flight_take(p, rec);
+	else if (p)
+		ptc_assemble(p, rec);
 }
 
 /* A ptrace stop of any thread: drain the ring, hand it to whom it concerns. */
 static void take_stop(struct ptc_session *s, pid_t tid, int status)
 {
 	// Others are children, or threads, that just appeared.
-	struct ptc_process *p = ptc_process_of(s, tid);
+	struct ptc_process *p = ptc_process_of(&s->all, tid);
 	siginfo_t si = {};
 
 	// The first request waits until it is off its CPU: then that is in the ring.
 	ptrace(PTRACE_GETSIGINFO, tid, NULL, &si);
-	ptc_bpf_drain(s->bpf);
+	ptc_bpf_drain(s->all.bpf);
 	// Killed meanwhile: it stands at its end, which will be reported for itself.
 	if (si.si_code == PTC_END_STOP && status >> 8 != PTC_END_STOP)
 		return;
 	if (s->flight)
 		ptc_flight_stop(s, tid, status);
 	else if (p)
-		ptc_process_stop(p, tid, status);
+		ptc_process_stop(s, p, tid, status);
 	else if (status >> 16 == PTRACE_EVENT_STOP)
 		ptc_child_stopped(s, tid);
 	else
@@ -83,23 +82,25 @@ static bool has_ended(const struct ptc_session *s)
 {
 	if (s->children.size)
 		return false; // traced, and not yet let go or followed
-	for (size_t i = 0; i < s->processes.size; i++)
-		if (!s->processes.data[i]->has_ended)
+	for (size_t i = 0; i < s->all.list.size; i++)
+		if (!s->all.list.data[i]->has_ended)
 			return false;
 	return true;
 }
 
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 {
-	struct ptc_process *p = ptc_process_of(s, tid);
+	struct ptc_process *p = ptc_process_of(&s->all, tid);
 
+	if (!WIFSTOPPED(status))
+		ptc_chaos_forget(s->chaos, tid);
 	if (WIFSTOPPED(status)) {
 		take_stop(s, tid, status);
 	} else if (p && tid == p->tracee.pid) {
 		uint32_t index = p->index;
 
-		ptc_bpf_drain(s->bpf);
-		ptc_threads_reaped(s, tid, status);
+		ptc_bpf_drain(s->all.bpf);
+		ptc_threads_reaped(&s->all, tid, status);
 		p->has_ended = true;
 		p->wait_status = status;
 		ptc_wards_forget(p->tracee.pid);
@@ -107,8 +108,8 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 			ptc_follow_ended(p);
 		ptc_child_orphans(s, index);
 	} else {
-		ptc_bpf_drain(s->bpf);
-		ptc_threads_reaped(s, tid, status);
+		ptc_bpf_drain(s->all.bpf);
+		ptc_threads_reaped(&s->all, tid, status);
 		ptc_child_ended(s, tid);
 	}
 }
@@ -145,11 +146,11 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 			continue;
 		}
 		ret->is_asked_to_end = true;
-		if (s->is_attached || s->processes.data[0]->has_ended ||
+		if (s->all.is_attached || s->all.list.data[0]->has_ended ||
 		    ptc_is_keeper_gone())
 			s->wants_end = true;
 		else if (si.ssi_code == SI_USER)
-			kill(s->processes.data[0]->tracee.pid, si.ssi_signo);
+			kill(s->all.list.data[0]->tracee.pid, si.ssi_signo);
 	}
 }
 
@@ -161,7 +162,7 @@ static struct err *make_poll(struct ptc_session *s, int *signals, int *poll)
 	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	*poll = epoll_create1(EPOLL_CLOEXEC);
 	if (*signals < 0 || *poll < 0 || epoll_ctl(*poll, EPOLL_CTL_ADD, *signals, &e) ||
-	    epoll_ctl(*poll, EPOLL_CTL_ADD, ptc_bpf_fd(s->bpf), &e))
+	    epoll_ctl(*poll, EPOLL_CTL_ADD, ptc_bpf_fd(s->all.bpf), &e))
 		return err_errno("cannot wait for events");
 	return NULL;
 }
@@ -174,8 +175,8 @@ static void flush_sometimes(struct ptc_session *s, uint64_t *last_ns)
 	if (now_ns - *last_ns < FLUSH_NS)
 		return;
 	*last_ns = now_ns;
-	for (size_t i = 0; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
+	for (size_t i = 0; i < s->all.list.size; i++) {
+		struct ptc_process *p = s->all.list.data[i];
 		struct err *err = p->log.is_recording ? cap_writer_flush(p->log.writer) :
 							NULL;
 
@@ -200,12 +201,12 @@ static void wait_for_event(int poll, uint64_t until_ns)
 static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 			struct ptc_result *ret)
 {
-	const struct ptc_process *p = s->processes.data[0];
+	const struct ptc_process *p = s->all.list.data[0];
 
-	if (!hang->limit_ns || ret->has_hung || !ptc_hang_look(hang, p))
+	if (!hang->limit_ns || ret->has_hung || !ptc_hang_look(hang, &p->tracee))
 		return;
 	ret->has_hung = true;
-	ptc_hang_describe(p);
+	ptc_hang_describe(&p->tracee);
 	kill(p->tracee.pid, SIGABRT);
 }
 
@@ -213,7 +214,7 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 static void look_after(struct ptc_process *p)
 {
 	ptc_pt_take(&p->pt);
-	if (p->log.failure && !p->session->flight)
+	if (p->log.failure && !p->all->session->flight)
 		ptc_process_stop_recording(p);
 }
 
@@ -228,9 +229,9 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		wait_for_event(poll, is_busy ? 0 : due_ns);
 		take_signals(s, signals, ret);
 		is_busy = reap(s);
-		ptc_bpf_drain(s->bpf);
-		for (size_t i = 0; i < s->processes.size; i++)
-			look_after(s->processes.data[i]);
+		ptc_bpf_drain(s->all.bpf);
+		for (size_t i = 0; i < s->all.list.size; i++)
+			look_after(s->all.list.data[i]);
 		if (s->flight)
 			ptc_flight_step(s);
 		if (s->chaos)
@@ -251,26 +252,27 @@ static void session_deinit(struct ptc_session *s)
 {
 	ptc_chaos_destroy(s->chaos);
 	ptc_flight_destroy(s->flight);
-	for (size_t i = 0; i < s->processes.size; i++) {
-		ptc_bpf_set_recorded(s->bpf, s->processes.data[i]->tracee.pid, false);
-		ptc_process_destroy(s->processes.data[i]);
+	for (size_t i = 0; i < s->all.list.size; i++) {
+		ptc_bpf_set_recorded(s->all.bpf, s->all.list.data[i]->tracee.pid, false);
+		ptc_past_destroy(s->all.list.data[i]->past);
+		ptc_process_destroy(s->all.list.data[i]);
 	}
-	vec_deinit(&s->processes);
-	ptc_store_plans_destroy(s->probing.plans);
+	vec_deinit(&s->all.list);
+	ptc_store_plans_destroy(s->all.probing.plans);
 	vec_deinit(&s->children);
-	ptc_chance_sites_deinit(&s->probing.chance_sites);
+	ptc_chance_sites_deinit(&s->all.probing.chance_sites);
 	for (size_t i = 0; i < s->followed.size; i++)
 		cap_process_deinit(&s->followed.data[i]);
 	vec_deinit(&s->followed);
 	free(s->first_gap);
 	err_destroy(s->failure);
-	ptc_bpf_end_session(s->bpf);
+	ptc_bpf_end_session(s->all.bpf);
 }
 
 /** All that was recorded, in one line. */
 static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 	struct err *err;
 
 	p->info.processes = s->followed.data;
@@ -308,7 +310,7 @@ static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 			    struct ptc_result *ret)
 {
 	ret->status = exit_status(p);
-	if (p->session->flight)
+	if (p->all->session->flight)
 		return ptc_flight_end(p, ret);
 	if (o->until_fail && !p->log.failure && !ptc_result_is_failure(ret)) {
 		cap_writer_remove(take_ptr(&p->log.writer));
@@ -322,26 +324,27 @@ static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
 static struct err *start(struct ptc_process *p, const struct ptc_options *o,
 			 struct ptc_points *points, struct ptc_result *ret)
 {
-	struct ptc_session *s = p->session;
-	struct err *err = s->flight	 ? ptc_flight_start(p, ret) :
-			  s->is_attached ? ptc_attach_start(p, ret) :
-					   ptc_start(p);
+	struct ptc_session *s = p->all->session;
+	struct err *err = s->flight	     ? ptc_flight_start(p, ret) :
+			  s->all.is_attached ? ptc_attach_start(p, ret) :
+					       ptc_start(p);
 
 	// Attaching begins it while all threads stand still.
-	if (!err && !s->is_attached)
+	if (!err && !s->all.is_attached)
 		ptc_pt_begin(&p->pt);
 	if (!err && points)
-		err = ptc_points_find(p, points) ?:
-			      ptc_chaos_create(p, points, o->seed, &s->chaos);
+		err = ptc_points_find(&p->tracee, points) ?:
+			      ptc_chaos_create(s->all.bpf, &p->tracee, points, o->seed,
+					       &s->chaos);
 	return err;
 }
 
 /** It goes on without us. */
 static void leave(struct ptc_process *p)
 {
-	if (p->has_ended || p->session->flight)
+	if (p->has_ended || p->all->session->flight)
 		return; // the flight recorder leaves by itself
-	if (p->session->is_attached)
+	if (p->all->is_attached)
 		ptc_attach_end(p);
 	else
 		ptc_leave(p);
@@ -355,7 +358,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 						     o->hang_seconds * 1000000000ull :
 						     0 };
 	_cleanup_close_ int signals = -1, poll = -1;
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 	struct err *err = ptc_tracee_open(&p->tracee);
 
 	if (!err)
@@ -363,24 +366,24 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!err)
 		err = make_poll(s, &signals, &poll);
 	p->log.is_recording = p->has_executed = true;
-	s->pt.poll_fd = poll;
+	s->all.pt.poll_fd = poll;
 	if (!err)
 		err = start(p, o, points, ret);
 	if (err)
 		return err;
 	// What was attached to has been changed by now: it is left in the usual way, for the
 	// signal that told us waits.
-	if (!s->is_attached && ptc_is_keeper_gone())
+	if (!s->all.is_attached && ptc_is_keeper_gone())
 		return err_new(ERR_OS, "cannot record: faultline was killed (the program "
 				       "has not started)");
 	if (!s->flight)
-		ptc_bpf_set_recorded(s->bpf, p->tracee.pid, p->log.is_recording);
+		ptc_bpf_set_recorded(s->all.bpf, p->tracee.pid, p->log.is_recording);
 	ret->has_run = true;
-	if (s->is_attached && o->on_attached)
+	if (s->all.is_attached && o->on_attached)
 		o->on_attached(o, ret);
 	if (o->duration_s > 0)
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
-	if (!s->is_attached &&
+	if (!s->all.is_attached &&
 	    (ptrace(PTRACE_SETOPTIONS, p->tracee.pid, NULL,
 		    s->flight ? ptc_flight_options(s) : PTC_TRACE_OPTIONS) ||
 	     ptrace(PTRACE_CONT, p->tracee.pid, NULL, NULL)))
@@ -389,7 +392,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	if (!s->flight)
 		ptc_follow_leave(s);
 	leave(p);
-	s->pt.poll_fd = -1;
+	s->all.pt.poll_fd = -1;
 	err = conclude(p, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
@@ -432,22 +435,24 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			    struct ptc_points *points, struct ptc_result *ret)
 {
 	_cleanup_(session_deinit) struct ptc_session s = {
-		.bpf = b,
-		.probing = { .bpf = b,
-			     .wants_heap = o->wants_heap,
-			     .is_portable = o->is_portable,
-			     .in_flight = o->wants_snapshot,
-			     .stores = &o->stores },
-		.follows = o->follows,
+		.all = { .bpf = b,
+			 .probing = { .bpf = b,
+				      .wants_heap = o->wants_heap,
+				      .is_portable = o->is_portable,
+				      .in_flight = o->wants_snapshot,
+				      .stores = &o->stores },
+			 .pt = { .is_wanted = o->pt.is_wanted,
+				 .setup = o->pt_setup,
+				 .why_not = o->pt_why_not,
+				 .in_flight = o->wants_snapshot,
+				 .bpf = b,
+				 .poll_fd = -1 },
+			 .private = &o->private,
+			 .follows = o->follows,
+			 .is_attached = o->pid,
+			 .take = ptc_session_take,
+			 .session = &s },
 		.wants_end_core = o->wants_end_core,
-		.private = &o->private,
-		.pt = { .is_wanted = o->pt.is_wanted,
-			.setup = o->pt_setup,
-			.why_not = o->pt_why_not,
-			.in_flight = o->wants_snapshot,
-			.bpf = b,
-			.poll_fd = -1 },
-		.is_attached = o->pid,
 	};
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;
@@ -460,12 +465,12 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		err = ptc_flight_create(o, &s.flight);
 	if (err)
 		return err;
-	ptc_bpf_set_consumer(s.bpf, s.flight ? ptc_flight_take : ptc_assemble, &s);
-	if (!s.is_attached)
+	ptc_bpf_set_consumer(s.all.bpf, take_record, &s);
+	if (!s.all.is_attached)
 		err = ptc_launch(o->argv, !s.flight, &pid, &ret->status);
 	if (err)
 		return err;
-	err = ptc_process_create(&s, pid, &p);
+	err = ptc_process_create(&s.all, pid, &p);
 	if (!err)
 		err = cap_writer_create(o->dir, &p->log.writer);
 	if (!err) {
@@ -476,7 +481,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		restore_surroundings(&before);
 	}
 	if (err && !ret->has_run) {
-		if (!s.is_attached) {
+		if (!s.all.is_attached) {
 			kill(pid, SIGKILL);
 			waitpid(pid, NULL, __WALL);
 		}

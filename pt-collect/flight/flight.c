@@ -49,7 +49,7 @@ void ptc_flight_destroy(struct ptc_flight *f)
 
 struct err *ptc_past_begin(struct ptc_process *p)
 {
-	const struct ptc_options *o = p->session->flight->o;
+	const struct ptc_options *o = p->all->session->flight->o;
 	struct err *err;
 
 	p->past = calloc(1, sizeof(*p->past));
@@ -92,14 +92,12 @@ static void take_chunk(struct ptc_process *p, const struct rec_chunk *rec)
 		ptc_writes_add(&t->now, rec->addr, rec + 1, rec->size);
 }
 
-void ptc_flight_take(void *session, void *rec, size_t size)
+void ptc_flight_take(struct ptc_process *p, void *rec)
 {
-	struct ptc_session *s = session;
 	const struct rec_head *head = rec;
-	struct ptc_process *p = size < sizeof(*head) ? NULL :
-						       ptc_process_of(s, head->tgid);
+	struct ptc_flight *f = p->all->session->flight;
 
-	if (!p || !p->past)
+	if (!p->past)
 		return;
 	switch (head->kind) {
 	case REC_HEAP:
@@ -113,9 +111,9 @@ void ptc_flight_take(void *session, void *rec, size_t size)
 		take_store(p, rec);
 		break;
 	case REC_TRIGGER:
-		if (s->flight->has_fired)
+		if (f->has_fired)
 			break;
-		s->flight->has_fired = true;
+		f->has_fired = true;
 		p->past->triggered = head->tid;
 		p->past->triggered_at = ((const struct rec_trigger *)rec)->rip;
 		break;
@@ -146,14 +144,13 @@ static struct err *probe_trigger(struct ptc_process *p, const char *path,
 	if (!ptc_site_enter(code, n, &behind))
 		return err_new(ERR_UNSUPPORTED,
 			       "no probe can be on the first instructions of '%s'", name);
-	return ptc_bpf_probe_trigger(p->session->bpf, p->tracee.pid, path,
-				     offset + behind);
+	return ptc_bpf_probe_trigger(p->all->bpf, p->tracee.pid, path, offset + behind);
 }
 
 /** Probe the trigger where it is found: in the program first, then in what it maps. */
 static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	struct ptc_flight *f = p->session->flight;
+	struct ptc_flight *f = p->all->session->flight;
 	_cleanup_free_ char *name = f->o->trigger ? strdup(f->o->trigger) : NULL;
 	char *at = name ? strchr(name, '@') : NULL;
 
@@ -195,7 +192,7 @@ static bool place_probes(struct ptc_process *p)
 	if (!err)
 		place_trigger(p, &maps);
 	ptc_heap_sites(&p->probes, &n);
-	return n || !p->session->probing.wants_heap;
+	return n || !p->all->probing.wants_heap;
 }
 
 /** Planning takes seconds where there is much code. */
@@ -204,7 +201,7 @@ static void place_stores(struct ptc_process *p)
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = NULL;
 
-	if (!p->session->probing.stores->is_wanted)
+	if (!p->all->probing.stores->is_wanted)
 		return;
 	err = ptc_maps_read(p->tracee.pid, &maps);
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
@@ -228,8 +225,8 @@ static void tell_trigger(const struct ptc_flight *f)
 static void probes_placed(struct ptc_process *p)
 {
 	p->past->awaits_probes = false;
-	if (!p->session->follows)
-		tell_trigger(p->session->flight);
+	if (!p->all->follows)
+		tell_trigger(p->all->session->flight);
 }
 
 void ptc_flight_probe(struct ptc_process *p)
@@ -279,8 +276,8 @@ void ptc_flight_step(struct ptc_session *s)
 	ptc_flight_sweep(s);
 	s->flight->is_requested = false;
 	// Processes may begin meanwhile; none is forgotten.
-	for (size_t i = 0; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
+	for (size_t i = 0; i < s->all.list.size; i++) {
+		struct ptc_process *p = s->all.list.data[i];
 
 		probe_late(p);
 		if (is_requested && !p->has_ended && !p->awaits_exec)
@@ -311,7 +308,7 @@ static void on_crash(struct ptc_process *p, struct ptc_thread *t, const siginfo_
 
 static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 {
-	const struct ptc_flight *f = p->session->flight;
+	const struct ptc_flight *f = p->all->session->flight;
 	const struct cap_end_core end = { .reason = CAP_END_CORE_TRIGGER,
 					  .tid = t->tid,
 					  .address = p->past->triggered_at,
@@ -373,7 +370,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 		p->tracee.exe = strdup("");
 	p->n_execs++;
 	p->awaits_exec = p->past->is_trigger_placed = false;
-	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
 	ptc_pt_begin(&p->pt);
 	await_entry(p, tid);
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
@@ -383,7 +380,7 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 static void on_new(struct ptc_session *s, pid_t tid, int status)
 {
 	pid_t pid = ptc_status_number(tid, tid, "Tgid", 10);
-	struct ptc_process *p = ptc_process_of(s, pid);
+	struct ptc_process *p = ptc_process_of(&s->all, pid);
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!p) {
@@ -398,7 +395,7 @@ static void on_new(struct ptc_session *s, pid_t tid, int status)
 
 void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
 {
-	struct ptc_process *p = ptc_process_of(s, tid);
+	struct ptc_process *p = ptc_process_of(&s->all, tid);
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!t) {
@@ -453,13 +450,13 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 		ptc_thaw(p, true, 0);
 		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
-	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
 	ptc_pt_begin(&p->pt);
 	place_probes(p);
 	probes_placed(p);
 	renew_waits(p);
 	ret->n_threads = p->threads.size;
-	ptc_thaw(p, false, ptc_flight_options(p->session));
+	ptc_thaw(p, false, ptc_flight_options(p->all->session));
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	place_stores(p); // it need not wait for that
 	return NULL;
@@ -470,7 +467,7 @@ unsigned long ptc_flight_options(const struct ptc_session *s)
 	unsigned long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
 				PTRACE_O_TRACECLONE;
 
-	if (s->follows)
+	if (s->all.follows)
 		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
 	return options;
 }
@@ -482,20 +479,20 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 
 	if (err)
 		return err;
-	ptc_wards_add(p->tracee.pid, 0, !p->session->is_attached);
+	ptc_wards_add(p->tracee.pid, 0, !p->all->is_attached);
 	// Whichever process is first to have a snapshot gets the directory. Copying files takes
 	// long: a crash should not have to wait for it.
-	if (p->session->follows)
+	if (p->all->follows)
 		cap_writer_remove(take_ptr(&p->log.writer));
 	else
 		err = ptc_files_keep_all(p) ?: take_ptr(&p->log.failure);
 	p->log.is_recording = false; // but while a snapshot is taken
 	if (err)
 		return err;
-	if (p->session->is_attached)
+	if (p->all->is_attached)
 		return attach(p, ret);
 	first->is_attached = true;
-	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
 	await_entry(p, p->tracee.pid);
 	return NULL;
 }
@@ -508,8 +505,8 @@ static void leave(struct ptc_process *p)
 	if (p->has_ended)
 		return;
 	err = ptc_freeze(p, true);
-	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, false);
-	ptc_bpf_drain(p->session->bpf);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, false);
+	ptc_bpf_drain(p->all->bpf);
 	renew_waits(p);
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->is_at_rest)
@@ -523,12 +520,12 @@ static void leave(struct ptc_process *p)
 
 struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 
 	// The youngest first: a parent may be waiting for a vfork child.
-	for (size_t i = s->processes.size; i-- > 0;)
-		leave(s->processes.data[i]);
-	if (s->follows)
+	for (size_t i = s->all.list.size; i-- > 0;)
+		leave(s->all.list.data[i]);
+	if (s->all.follows)
 		tell_trigger(s->flight);
 	ret->n_snapshots = s->flight->n_snapshots;
 	ret->is_removed = !ret->n_snapshots;

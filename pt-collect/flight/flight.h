@@ -15,6 +15,8 @@
 #ifndef PT_COLLECT_FLIGHT_FLIGHT_H
 #define PT_COLLECT_FLIGHT_FLIGHT_H
 
+#include <signal.h>
+
 #include "pt-collect/ptc.h"
 #include "pt-collect/record.h"
 
@@ -103,7 +105,7 @@ unsigned long ptc_flight_options(const struct ptc_session *s);
 struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret);
 
 /** A record of the BPF ring, as for ptc_assemble(). */
-void ptc_flight_take(void *session, void *rec, size_t size);
+void ptc_flight_take(struct ptc_process *p, void *rec);
 
 /** A ptrace stop of any thread; the ring has been drained. */
 void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status);

@@ -27,7 +27,7 @@ static struct err *begin_forked(struct ptc_process *p)
 
 	if (err)
 		return err;
-	ptc_bpf_set_in_flight(p->session->bpf, p->tracee.pid, true);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
 	ptc_pt_begin(&p->pt);
 	ptc_flight_probe(p);
 	return NULL;
@@ -41,7 +41,7 @@ static struct err *begin(struct ptc_process *p)
 	if (err)
 		return err;
 	t->is_attached = true;
-	p->index = p->session->processes.size - 1;
+	p->index = p->all->list.size - 1;
 	p->has_executed = true;
 	ptc_wards_add(p->tracee.pid, 0, false);
 	err = ptc_tracee_open(&p->tracee);
@@ -56,11 +56,11 @@ void ptc_flight_follow(struct ptc_session *s, pid_t tid)
 	_cleanup_err_ struct err *err = NULL;
 	struct ptc_process *p = NULL;
 
-	if (!s->follows || ptc_status_number(tid, tid, "Tgid", 10) != (uint64_t)tid) {
+	if (!s->all.follows || ptc_status_number(tid, tid, "Tgid", 10) != (uint64_t)tid) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}
-	err = ptc_process_create(s, tid, &p);
+	err = ptc_process_create(&s->all, tid, &p);
 	if (!err)
 		err = begin(p);
 	if (!err) {
@@ -77,18 +77,19 @@ void ptc_flight_sweep(struct ptc_session *s)
 {
 	size_t kept = 1;
 
-	for (size_t i = 1; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
+	for (size_t i = 1; i < s->all.list.size; i++) {
+		struct ptc_process *p = s->all.list.data[i];
 
 		if (!p->has_ended) {
-			s->processes.data[kept++] = p;
+			s->all.list.data[kept++] = p;
 			continue;
 		}
 		// Its number may soon be somebody else's.
-		ptc_bpf_set_in_flight(s->bpf, p->tracee.pid, false);
-		ptc_bpf_unprobe(s->bpf, p->tracee.pid);
+		ptc_bpf_set_in_flight(s->all.bpf, p->tracee.pid, false);
+		ptc_bpf_unprobe(s->all.bpf, p->tracee.pid);
 		ptc_wards_forget(p->tracee.pid);
+		ptc_past_destroy(p->past);
 		ptc_process_destroy(p);
 	}
-	s->processes.size = kept;
+	s->all.list.size = kept;
 }

@@ -77,7 +77,7 @@ static struct err *write_now(struct ptc_process *p, struct cap_info *info,
 	for (size_t i = 0; i < p->threads.size; i++)
 		if (p->threads.data[i]->is_at_rest && !p->threads.data[i]->held_signal)
 			leave_probe(p->threads.data[i], code);
-	ptc_bpf_drain(p->session->bpf);
+	ptc_bpf_drain(p->all->bpf);
 	info->end_core.at_ns = ptc_now_ns();
 	err = ptc_heap_ring_patches(past->ring, &patches, &n);
 	if (!err)
@@ -93,9 +93,9 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 
 	if (err)
 		return err;
-	if (ptc_bpf_lost(p->session->bpf))
+	if (ptc_bpf_lost(p->all->bpf))
 		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
+			    (unsigned long long)ptc_bpf_lost(p->all->bpf));
 	ptc_stores_tell_gaps(&p->probes);
 	info->heap_sites =
 		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
@@ -112,7 +112,7 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 				  const siginfo_t *si, const char *restless,
 				  uint64_t *bytes)
 {
-	_cleanup_free_ char *dir = dir_of(p->session->flight);
+	_cleanup_free_ char *dir = dir_of(p->all->session->flight);
 	struct err *err = dir ? NULL : &err_nomem;
 
 	if (!err && !p->log.writer)
@@ -123,18 +123,18 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 			    "memory changed while it was saved: %s", restless);
 	if (!err)
 		err = write_now(p, info, si);
-	ptc_thaw(p, false, ptc_flight_options(p->session));
+	ptc_thaw(p, false, ptc_flight_options(p->all->session));
 	if (!err)
 		err = finish(p, info, bytes);
-	if (!err && p->session->flight->o->on_snapshot)
-		p->session->flight->o->on_snapshot(dir, info, *bytes);
+	if (!err && p->all->session->flight->o->on_snapshot)
+		p->all->session->flight->o->on_snapshot(dir, info, *bytes);
 	return err;
 }
 
 void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 			 const siginfo_t *si)
 {
-	struct ptc_flight *f = p->session->flight;
+	struct ptc_flight *f = p->all->session->flight;
 	// Borrowed from p->info but for `missing', which the writer adds.
 	struct cap_info info = p->info;
 	_cleanup_err_ struct err *err = ptc_freeze(p, true);
@@ -154,7 +154,7 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	if (!err)
 		err = write_snapshot(p, &info, si, restless, &bytes);
 	else
-		ptc_thaw(p, false, ptc_flight_options(p->session));
+		ptc_thaw(p, false, ptc_flight_options(p->all->session));
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);
@@ -167,6 +167,6 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	if (!err)
 		return;
 	fprintf(stderr, "faultline: cannot take a snapshot: %s\n", err->message);
-	if (!p->session->failure)
-		p->session->failure = take_ptr(&err);
+	if (!p->all->session->failure)
+		p->all->session->failure = take_ptr(&err);
 }

@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/files.h"
@@ -128,10 +128,10 @@ static void fill_sigreturn(struct ptc_thread *t, const struct rec_syscall *e,
 /** A followed debugger that waits for its program's stops waits for ever. */
 static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
 {
-	if (e->nr != __NR_ptrace || e->ret != -EPERM || !p->session->follows ||
-	    p->session->has_told_tracer)
+	if (e->nr != __NR_ptrace || e->ret != -EPERM || !p->all->follows ||
+	    p->all->has_told_tracer)
 		return;
-	p->session->has_told_tracer = true;
+	p->all->has_told_tracer = true;
 	log_warn(
 		"process %d (%s) wants ptrace, and is refused: a process has one tracer, "
 		"and with -f that is record (without -f, what PROGRAM starts is free)",
@@ -150,7 +150,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
 	if (e->flags & REC_REREAD) {
 		ptc_writes_clear(&t->now);
-		is_whole = ptc_outputs_read(p, &t->now, e);
+		is_whole = ptc_outputs_read(&p->tracee, &t->now, e);
 	} else {
 		is_whole = add_inline(t, e);
 	}
@@ -232,16 +232,11 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 	ptc_pending_switch(p, t, &s);
 }
 
-void ptc_assemble(void *session, void *rec, size_t size)
+void ptc_assemble(struct ptc_process *p, void *rec)
 {
 	const struct rec_head *head = rec;
-	struct ptc_process *p =
-		size >= sizeof(*head) ? ptc_process_of(session, head->tgid) : NULL;
-	struct ptc_thread *t;
+	struct ptc_thread *t = p->log.is_recording ? ptc_thread_find(p, head->tid) : NULL;
 
-	if (!p || !p->log.is_recording)
-		return;
-	t = ptc_thread_find(p, head->tid);
 	if (!t)
 		return;
 	if (head->kind == REC_SWITCH) {

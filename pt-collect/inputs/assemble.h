@@ -3,15 +3,18 @@
 
 /**
  * @file
- * What becomes events: the ring's records (assemble.c), and signals (signal.c).
+ * What becomes events: the ring's records (assemble.c), signals (signal.c), and what vfork
+ * children write (vfork.c).
  */
 #ifndef PT_COLLECT_INPUTS_ASSEMBLE_H
 #define PT_COLLECT_INPUTS_ASSEMBLE_H
 
-#include "pt-collect/ptc.h"
+#include <signal.h>
 
-/** A record from the ring. @p session: a struct ptc_session. */
-void ptc_assemble(void *session, void *rec, size_t size);
+#include "pt-collect/inputs/process.h"
+
+/** A record from the ring, of @p p. */
+void ptc_assemble(struct ptc_process *p, void *rec);
 
 /** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
  * before it fails with EINTR. @return false when none was held; else t->held and
@@ -21,10 +24,25 @@ bool ptc_assemble_settle(struct ptc_thread *t, bool is_interrupted);
 /** Log the held call, if any: the ring shows that it was restarted. */
 void ptc_assemble_restarted(struct ptc_process *p, struct ptc_thread *t);
 
-/** Log signal @p si that is being delivered to @p tid and let the thread go on. */
-void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si);
+/** What a signal that stopped a thread does to it. */
+enum ptc_delivery {
+	PTC_DELIVERY_HARMLESS, ///< it goes on with the signal
+	PTC_DELIVERY_DEADLY,   ///< likewise
+	PTC_DELIVERY_DONE,     ///< it stands in its handler
+	PTC_DELIVERY_OVERTAKEN ///< by another stop, or its end, which is to be taken
+};
+
+/** Log signal @p si that is being delivered to @p tid. @p status: of what overtook it. */
+enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si,
+			     int *status);
 
 /** Would signal @p signo end the process of thread @p tid? */
 bool ptc_signal_kills(pid_t tid, int signo);
+
+/** A vfork child of thread @p parent is about to run in the process' memory, or is done
+ * with it: what it wrote there becomes an input (vfork.c). */
+void ptc_vfork_created(struct ptc_process *p, pid_t parent);
+void ptc_vfork_done(struct ptc_process *p, pid_t parent);
+void ptc_snapshot_destroy(struct ptc_snapshot *snap);
 
 #endif

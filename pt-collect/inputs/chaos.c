@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/points.h"
@@ -49,7 +48,8 @@ struct chaos_thread {
 
 struct ptc_chaos {
 	struct ptc_random random;
-	struct ptc_process *process;
+	struct ptc_bpf *bpf;
+	const struct ptc_tracee *tracee;
 	struct ptc_points *points;
 	VEC(struct chaos_thread) threads;
 	uint64_t armed[POINTS_MAX];
@@ -158,7 +158,7 @@ static void let_one_go(struct ptc_chaos *c, pid_t but)
 /** Nothing disturbs the program any more. */
 static void leave_alone(struct ptc_chaos *c)
 {
-	ptc_bpf_set_chance(c->process->session->bpf, 0, 0);
+	ptc_bpf_set_chance(c->bpf, 0, 0);
 	c->period_ns = 0;
 	for (size_t i = 0; i < c->threads.size; i++)
 		if (c->threads.data[i].is_held)
@@ -167,7 +167,7 @@ static void leave_alone(struct ptc_chaos *c)
 
 void ptc_chaos_add(struct ptc_chaos *c, pid_t tid)
 {
-	struct chaos_thread *t = find(c, tid) ? NULL : vec_push(&c->threads);
+	struct chaos_thread *t = !c || find(c, tid) ? NULL : vec_push(&c->threads);
 
 	if (!t)
 		return;
@@ -175,19 +175,18 @@ void ptc_chaos_add(struct ptc_chaos *c, pid_t tid)
 	if (c->threads.size != 2)
 		return;
 	// From here on there is somebody to overtake.
-	ptc_bpf_set_chance(c->process->session->bpf, c->chance,
-			   ptc_random_draw(&c->random));
+	ptc_bpf_set_chance(c->bpf, c->chance, ptc_random_draw(&c->random));
 	c->next_interrupt_ns =
 		ptc_now_ns() + ptc_random_below(&c->random, 2 * c->period_ns + 1);
 }
 
 void ptc_chaos_forget(struct ptc_chaos *c, pid_t tid)
 {
-	struct chaos_thread *t = find(c, tid);
+	struct chaos_thread *t = c ? find(c, tid) : NULL;
 
 	if (t)
 		*t = c->threads.data[--c->threads.size];
-	if (tid == c->watcher)
+	if (c && tid == c->watcher)
 		end_watch(c);
 }
 
@@ -226,7 +225,7 @@ static void begin_watch(struct ptc_chaos *c, const struct chaos_thread *t, size_
 			const struct user_regs_struct *u)
 {
 	if (c->watcher || index == SIZE_MAX || ptc_random_one_in(&c->random, 2) ||
-	    !ptc_points_target(c->process, u, &c->watch))
+	    !ptc_points_target(c->tracee, u, &c->watch))
 		return;
 	c->watcher = t->tid;
 	c->watch_index = index;
@@ -236,8 +235,7 @@ static void begin_watch(struct ptc_chaos *c, const struct chaos_thread *t, size_
 		uint64_t word;
 
 		if (!other->is_held && other != t &&
-		    ptc_wait_of(c->process->tracee.pid, other->tid, &word) ==
-			    PTC_WAIT_NONE)
+		    ptc_wait_of(c->tracee->pid, other->tid, &word) == PTC_WAIT_NONE)
 			ptrace(PTRACE_INTERRUPT, other->tid, NULL, NULL);
 	}
 }
@@ -251,7 +249,7 @@ static bool are_others_stuck(const struct ptc_chaos *c, const struct chaos_threa
 
 		if (t->is_held || t == but)
 			continue;
-		switch (ptc_wait_of(c->process->tracee.pid, t->tid, &word)) {
+		switch (ptc_wait_of(c->tracee->pid, t->tid, &word)) {
 		case PTC_WAIT_ENDLESS:
 		case PTC_WAIT_GONE:
 			break;
@@ -277,7 +275,7 @@ static void retire(struct ptc_chaos *c, struct chaos_thread *t)
 		ptc_points_arm(t->tid, NULL, 0, NULL);
 }
 
-bool ptc_chaos_holds(struct ptc_chaos *c, pid_t tid)
+static bool holds(struct ptc_chaos *c, pid_t tid)
 {
 	struct chaos_thread *t = find(c, tid);
 	struct user_regs_struct u;
@@ -305,6 +303,12 @@ bool ptc_chaos_holds(struct ptc_chaos *c, pid_t tid)
 	return true;
 }
 
+void ptc_chaos_go_on(struct ptc_chaos *c, pid_t tid)
+{
+	if (!c || !holds(c, tid))
+		ptrace(PTRACE_CONT, tid, NULL, NULL);
+}
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /** Stop a thread that could run; one that runs stops at once. */
@@ -317,7 +321,7 @@ static void interrupt_one(struct ptc_chaos *c)
 		uint64_t word;
 
 		if (t->is_held ||
-		    ptc_wait_of(c->process->tracee.pid, t->tid, &word) != PTC_WAIT_NONE)
+		    ptc_wait_of(c->tracee->pid, t->tid, &word) != PTC_WAIT_NONE)
 			continue;
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 		return;
@@ -359,8 +363,9 @@ uint64_t ptc_chaos_step(struct ptc_chaos *c)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
-			     uint64_t seed, struct ptc_chaos **ret)
+struct err *ptc_chaos_create(struct ptc_bpf *bpf, const struct ptc_tracee *tracee,
+			     struct ptc_points *points, uint64_t seed,
+			     struct ptc_chaos **ret)
 {
 	struct ptc_chaos *c = calloc(1, sizeof(*c));
 
@@ -368,11 +373,12 @@ struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
 		return &err_nomem;
 	*ret = c;
 	c->random.state = seed;
-	c->process = p;
+	c->bpf = bpf;
+	c->tracee = tracee;
 	c->points = points;
 	c->n_watches = 1;
 	draw_strategy(c);
-	ptc_chaos_add(c, p->tracee.pid);
+	ptc_chaos_add(c, tracee->pid);
 	return NULL;
 }
 
@@ -380,7 +386,7 @@ void ptc_chaos_destroy(struct ptc_chaos *c)
 {
 	if (!c)
 		return;
-	ptc_bpf_set_chance(c->process->session->bpf, 0, 0);
+	ptc_bpf_set_chance(c->bpf, 0, 0);
 	vec_deinit(&c->threads);
 	free(c);
 }

@@ -8,23 +8,27 @@
 #ifndef PT_COLLECT_INPUTS_CHAOS_H
 #define PT_COLLECT_INPUTS_CHAOS_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/kernel/bpf.h"
+#include "pt-collect/tracee/tracee.h"
 
+struct ptc_chaos;
 struct ptc_points;
 
-/** The program stands at its first instruction: draw a strategy from @p seed. @p points
+/** The program stands at its first instruction: draw a strategy from @p seed. the others
  * are borrowed. */
-struct err *ptc_chaos_create(struct ptc_process *p, struct ptc_points *points,
-			     uint64_t seed, struct ptc_chaos **ret);
+struct err *ptc_chaos_create(struct ptc_bpf *bpf, const struct ptc_tracee *tracee,
+			     struct ptc_points *points, uint64_t seed,
+			     struct ptc_chaos **ret);
 void ptc_chaos_destroy(struct ptc_chaos *c);
 
-/** Thread @p tid appeared (told twice: done once); or is about to end. */
+/** Thread @p tid appeared (told twice: done once); or is about to end. Without
+ * chaos (NULL) nobody is held back. */
 void ptc_chaos_add(struct ptc_chaos *c, pid_t tid);
 void ptc_chaos_forget(struct ptc_chaos *c, pid_t tid);
 
-/** Thread @p tid stopped and could go on. @return true when it is held back: then it goes
- * on by a later ptc_chaos_step(). */
-bool ptc_chaos_holds(struct ptc_chaos *c, pid_t tid);
+/** Stopped thread @p tid could go on: it does, unless @p c holds it back until a later
+ * ptc_chaos_step(). */
+void ptc_chaos_go_on(struct ptc_chaos *c, pid_t tid);
 
 /** Do what is due. @return when to be called again, CLOCK_MONOTONIC nanoseconds. */
 uint64_t ptc_chaos_step(struct ptc_chaos *c);
@@ -47,10 +51,10 @@ struct ptc_hang {
 	bool is_endless;
 };
 
-/** Look at all threads of @p p. @return whether they hang. */
-bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p);
+/** Look at all threads of @p t. @return whether they hang. */
+bool ptc_hang_look(struct ptc_hang *h, const struct ptc_tracee *t);
 
 /** Say on stderr which thread waits for what. */
-void ptc_hang_describe(const struct ptc_process *p);
+void ptc_hang_describe(const struct ptc_tracee *t);
 
 #endif

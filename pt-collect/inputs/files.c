@@ -13,13 +13,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
 #include "pt-collect/log/private.h"
-#include "pt-collect/start/start.h"
 #include "pt-collect/inputs/table.h"
 
 #define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
@@ -62,7 +61,7 @@ struct err *ptc_files_keep_all(struct ptc_process *p)
 
 void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	if (!p->session->probing.wants_heap && !p->session->probing.stores->is_wanted)
+	if (!p->all->probing.wants_heap && !p->all->probing.stores->is_wanted)
 		return;
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ptc_map *m = maps->list.data[i];
@@ -114,7 +113,7 @@ static bool is_memory(const char *path)
 static void take_bytes(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size, struct cap_event *ev)
 {
-	if (!ptc_outputs_add(p, w, addr, size))
+	if (!ptc_outputs_add(&p->tracee, w, addr, size))
 		ev->flags |= CAP_SYS_PARTIAL;
 }
 

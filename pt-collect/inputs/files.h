@@ -9,7 +9,7 @@
 #ifndef PT_COLLECT_INPUTS_FILES_H
 #define PT_COLLECT_INPUTS_FILES_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/tracee/tracee.h"
 
 struct stat;

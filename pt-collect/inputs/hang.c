@@ -13,7 +13,6 @@
 #include <linux/futex.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/tracee/tracee.h"
@@ -107,22 +106,22 @@ static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
 	return n;
 }
 
-bool ptc_hang_look(struct ptc_hang *h, const struct ptc_process *p)
+bool ptc_hang_look(struct ptc_hang *h, const struct ptc_tracee *t)
 {
 	bool is_idle = true, is_endless = true;
 	uint64_t now_ns = ptc_now_ns(), n_run = 0;
 	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(p->tracee.pid, tids, THREADS_MAX);
+	size_t n = list_threads(t->pid, tids, THREADS_MAX);
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t word;
-		enum ptc_wait wait = ptc_wait_of(p->tracee.pid, tids[i], &word);
+		enum ptc_wait wait = ptc_wait_of(t->pid, tids[i], &word);
 
 		if (wait == PTC_WAIT_GONE)
 			continue;
 		is_idle &= wait == PTC_WAIT_ENDLESS || wait == PTC_WAIT_SOME;
 		is_endless &= wait == PTC_WAIT_ENDLESS;
-		n_run += times_run(p->tracee.pid, tids[i]);
+		n_run += times_run(t->pid, tids[i]);
 	}
 	if (!is_idle || n_run != h->n_run || !h->since_ns) {
 		h->n_run = n_run;
@@ -168,12 +167,12 @@ static void print_place(const struct ptc_maps *maps, uint64_t word)
 
 /** What the futex at @p word is: glibc's mutexes hold their owner's number two words
  * further on, and a thread's number stands where others wait for its end. */
-static void print_futex(const struct ptc_process *p, const struct ptc_maps *maps,
+static void print_futex(const struct ptc_tracee *t, const struct ptc_maps *maps,
 			const pid_t *tids, size_t n, uint64_t word)
 {
 	int32_t value[3] = {};
 
-	ptc_read_some(&p->tracee, word, value, sizeof(value));
+	ptc_read_some(t, word, value, sizeof(value));
 	for (size_t i = 0; i < n; i++) {
 		if (value[0] == tids[i]) {
 			fprintf(stderr, "the end of thread %d\n", tids[i]);
@@ -191,27 +190,27 @@ static void print_futex(const struct ptc_process *p, const struct ptc_maps *maps
 	fputc('\n', stderr);
 }
 
-void ptc_hang_describe(const struct ptc_process *p)
+void ptc_hang_describe(const struct ptc_tracee *t)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
+	_cleanup_err_ struct err *err = ptc_maps_read(t->pid, &maps);
 	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(p->tracee.pid, tids, THREADS_MAX);
+	size_t n = list_threads(t->pid, tids, THREADS_MAX);
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t word;
 		char text[256];
 
-		switch (ptc_wait_of(p->tracee.pid, tids[i], &word)) {
+		switch (ptc_wait_of(t->pid, tids[i], &word)) {
 		case PTC_WAIT_ENDLESS:
 			fprintf(stderr, "faultline: thread %d waits for ", tids[i]);
 			if (word)
-				print_futex(p, &maps, tids, n, word);
+				print_futex(t, &maps, tids, n, word);
 			else
 				fputs("a signal\n", stderr);
 			break;
 		case PTC_WAIT_SOME:
-			read_task(p->tracee.pid, tids[i], "syscall", text, sizeof(text));
+			read_task(t->pid, tids[i], "syscall", text, sizeof(text));
 			fprintf(stderr, "faultline: thread %d waits in %s\n", tids[i],
 				ptc_table_name(atol(text)));
 			break;

@@ -14,14 +14,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/tracee/tracee.h"
 
 #define IOVECS_MAX 1024 ///< UIO_MAXIOV
 #define OUTPUT_MAX (4ull << 30)
 
-bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+bool ptc_outputs_add(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size)
 {
 	size_t at = w->data.size, n;
@@ -31,7 +30,7 @@ bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 		return true;
 	if (size > OUTPUT_MAX || vec_reserve(&w->data, at + size))
 		return false;
-	n = ptc_read_some(&p->tracee, addr, w->data.data + at, size);
+	n = ptc_read_some(t, addr, w->data.data + at, size);
 	w->data.size = at + n;
 	one = n ? vec_push(&w->list) : NULL;
 	if (one)
@@ -42,7 +41,7 @@ bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
 }
 
 /** The first @p total bytes of @p n iovecs at @p iov. */
-static bool add_iovec(struct ptc_process *p, struct ptc_writes *w, uint64_t iov,
+static bool add_iovec(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t iov,
 		      uint64_t n, uint64_t total)
 {
 	bool is_whole = true;
@@ -51,34 +50,33 @@ static bool add_iovec(struct ptc_process *p, struct ptc_writes *w, uint64_t iov,
 		struct iovec v;
 		uint64_t part;
 
-		if (ptc_read_some(&p->tracee, iov + i * sizeof(v), &v, sizeof(v)) !=
-		    sizeof(v))
+		if (ptc_read_some(t, iov + i * sizeof(v), &v, sizeof(v)) != sizeof(v))
 			return false;
 		part = v.iov_len < total ? v.iov_len : total;
-		is_whole &= ptc_outputs_add(p, w, (uintptr_t)v.iov_base, part);
+		is_whole &= ptc_outputs_add(t, w, (uintptr_t)v.iov_base, part);
 		total -= part;
 	}
 	return is_whole;
 }
 
 /** Name, control data and @p bytes of data of the msghdr at @p addr, and itself. */
-static bool add_msghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+static bool add_msghdr(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		       uint64_t bytes)
 {
 	struct msghdr m;
 	bool is_whole;
 
-	if (ptc_read_some(&p->tracee, addr, &m, sizeof(m)) != sizeof(m))
+	if (ptc_read_some(t, addr, &m, sizeof(m)) != sizeof(m))
 		return false;
-	is_whole = ptc_outputs_add(p, w, addr, sizeof(m));
-	is_whole &= add_iovec(p, w, (uintptr_t)m.msg_iov, m.msg_iovlen, bytes);
-	is_whole &= ptc_outputs_add(p, w, (uintptr_t)m.msg_control, m.msg_controllen);
-	is_whole &= ptc_outputs_add(p, w, (uintptr_t)m.msg_name,
+	is_whole = ptc_outputs_add(t, w, addr, sizeof(m));
+	is_whole &= add_iovec(t, w, (uintptr_t)m.msg_iov, m.msg_iovlen, bytes);
+	is_whole &= ptc_outputs_add(t, w, (uintptr_t)m.msg_control, m.msg_controllen);
+	is_whole &= ptc_outputs_add(t, w, (uintptr_t)m.msg_name,
 				    m.msg_namelen < 128 ? m.msg_namelen : 128);
 	return is_whole;
 }
 
-static bool add_mmsghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+static bool add_mmsghdr(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 			uint64_t n)
 {
 	bool is_whole = true;
@@ -87,30 +85,30 @@ static bool add_mmsghdr(struct ptc_process *p, struct ptc_writes *w, uint64_t ad
 		uint64_t at = addr + i * sizeof(struct mmsghdr);
 		struct mmsghdr m;
 
-		if (ptc_read_some(&p->tracee, at, &m, sizeof(m)) != sizeof(m))
+		if (ptc_read_some(t, at, &m, sizeof(m)) != sizeof(m))
 			return false;
-		is_whole &= add_msghdr(p, w, at, m.msg_len);
-		is_whole &= ptc_outputs_add(p, w, at, sizeof(m));
+		is_whole &= add_msghdr(t, w, at, m.msg_len);
+		is_whole &= ptc_outputs_add(t, w, at, sizeof(m));
 	}
 	return is_whole;
 }
 
 /** The new thread may have run before its parent does again, and have ended: when the words
  * of its number are unmapped by then, nobody can see any more that they were written. */
-static bool add_clone3(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+static bool add_clone3(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		       uint64_t size)
 {
 	struct clone_args args = {};
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (ptc_read_some(&p->tracee, addr, &args, size) != size)
+	if (ptc_read_some(t, addr, &args, size) != size)
 		return false;
 	if (args.flags & CLONE_PARENT_SETTID)
-		ptc_outputs_add(p, w, args.parent_tid, 4);
+		ptc_outputs_add(t, w, args.parent_tid, 4);
 	if (args.flags & CLONE_CHILD_SETTID && args.flags & CLONE_VM)
-		ptc_outputs_add(p, w, args.child_tid, 4);
-	return !(args.flags & CLONE_PIDFD) || ptc_outputs_add(p, w, args.pidfd, 4);
+		ptc_outputs_add(t, w, args.child_tid, 4);
+	return !(args.flags & CLONE_PIDFD) || ptc_outputs_add(t, w, args.pidfd, 4);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -121,8 +119,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 /** The same as the new thread @p tid sees it. Its parent may have returned long since, and
  * its stack may hold something else: only a word that has the thread's number was written
  * by this call. */
-static void add_clone3_child(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
-			     uint64_t size, uint32_t tid)
+static void add_clone3_child(const struct ptc_tracee *t, struct ptc_writes *w,
+			     uint64_t addr, uint64_t size, uint32_t tid)
 {
 	struct clone_args args = {};
 	uint64_t at[2];
@@ -130,21 +128,20 @@ static void add_clone3_child(struct ptc_process *p, struct ptc_writes *w, uint64
 
 	if (size > sizeof(args))
 		size = sizeof(args);
-	if (ptc_read_some(&p->tracee, addr, &args, size) != size)
+	if (ptc_read_some(t, addr, &args, size) != size)
 		return;
 	at[0] = args.flags & CLONE_PARENT_SETTID ? args.parent_tid : 0;
 	at[1] = args.flags & CLONE_CHILD_SETTID ? args.child_tid : 0;
 	for (size_t i = 0; i < 2; i++)
 		if (at[i] &&
-		    ptc_read_some(&p->tracee, at[i], &word, sizeof(word)) ==
-			    sizeof(word) &&
+		    ptc_read_some(t, at[i], &word, sizeof(word)) == sizeof(word) &&
 		    word == tid)
-			ptc_outputs_add(p, w, at[i], sizeof(word));
+			ptc_outputs_add(t, w, at[i], sizeof(word));
 }
 
 /** One output; sizes as in out_size() of record_calls.h. */
-static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct rec_out *o,
-		    const uint64_t args[8], int64_t ret)
+static bool add_out(const struct ptc_tracee *t, struct ptc_writes *w,
+		    const struct rec_out *o, const uint64_t args[8], int64_t ret)
 {
 	uint64_t addr = args[o->arg], n = args[o->count];
 	uint32_t value = 0;
@@ -153,35 +150,34 @@ static bool add_out(struct ptc_process *p, struct ptc_writes *w, const struct re
 		return true;
 	switch (o->kind) {
 	case OUT_FIXED:
-		return ptc_outputs_add(p, w, addr, o->size);
+		return ptc_outputs_add(t, w, addr, o->size);
 	case OUT_RET:
-		return ptc_outputs_add(p, w, addr, min_u64(ret, n) * o->size);
+		return ptc_outputs_add(t, w, addr, min_u64(ret, n) * o->size);
 	case OUT_RET_PLUS:
-		return ptc_outputs_add(p, w, addr, ret + o->size);
+		return ptc_outputs_add(t, w, addr, ret + o->size);
 	case OUT_ARG_TIMES:
-		return ptc_outputs_add(p, w, addr, (uint64_t)(uint32_t)n * o->size);
+		return ptc_outputs_add(t, w, addr, (uint64_t)(uint32_t)n * o->size);
 	case OUT_VALUE:
-		if (n &&
-		    ptc_read_some(&p->tracee, n, &value, sizeof(value)) != sizeof(value))
+		if (n && ptc_read_some(t, n, &value, sizeof(value)) != sizeof(value))
 			return false;
-		return ptc_outputs_add(p, w, addr, min_u64(value, o->size));
+		return ptc_outputs_add(t, w, addr, min_u64(value, o->size));
 	case OUT_BITS:
-		return ptc_outputs_add(p, w, addr, ((uint32_t)n + 63ull) / 64 * 8);
+		return ptc_outputs_add(t, w, addr, ((uint32_t)n + 63ull) / 64 * 8);
 	case OUT_PAGES:
-		return ptc_outputs_add(p, w, addr, (n + 4095) / 4096);
+		return ptc_outputs_add(t, w, addr, (n + 4095) / 4096);
 	case OUT_IOVEC:
-		return add_iovec(p, w, addr, n, ret);
+		return add_iovec(t, w, addr, n, ret);
 	case OUT_MSGHDR:
-		return add_msghdr(p, w, addr, ret);
+		return add_msghdr(t, w, addr, ret);
 	case OUT_MMSGHDR:
-		return add_mmsghdr(p, w, addr, ret);
+		return add_mmsghdr(t, w, addr, ret);
 	case OUT_CLONE3:
-		return add_clone3(p, w, addr, args[1]);
+		return add_clone3(t, w, addr, args[1]);
 	}
 	return false;
 }
 
-bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
+bool ptc_outputs_read(const struct ptc_tracee *t, struct ptc_writes *w,
 		      const struct rec_syscall *e)
 {
 	const __u64 *g = e->regs.gpr;
@@ -197,10 +193,10 @@ bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
 		if (e->ret < 0 && !(o->flags & OUT_ALWAYS))
 			continue;
 		if (o->kind == OUT_CLONE3 && e->ret == 0) {
-			add_clone3_child(p, w, args[o->arg], args[1], e->head.tid);
+			add_clone3_child(t, w, args[o->arg], args[1], e->head.tid);
 			continue;
 		}
-		if (!add_out(p, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
+		if (!add_out(t, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
 		    e->ret >= 0)
 			is_whole = false;
 	}

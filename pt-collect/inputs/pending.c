@@ -21,7 +21,7 @@
 #define LOG_ROOM "record"
 #include <string.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/log/writes.h"

@@ -20,7 +20,6 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/random.h"
 #include "pt-collect/tracee/tracee.h"
@@ -128,7 +127,7 @@ static struct err *add_sections(struct ptc_points *points, Elf *elf)
 	return NULL;
 }
 
-struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points)
+struct err *ptc_points_find(const struct ptc_tracee *t, struct ptc_points *points)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_(elf_endp) Elf *elf = NULL;
@@ -136,16 +135,16 @@ struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *poin
 	struct err *err;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->tracee.pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	elf_version(EV_CURRENT);
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	if (!elf)
-		return err_new(ERR_FORMAT, "cannot read the code of '%s'", p->tracee.exe);
-	err = ptc_maps_read(p->tracee.pid, &maps);
+		return err_new(ERR_FORMAT, "cannot read the code of '%s'", t->exe);
+	err = ptc_maps_read(t->pid, &maps);
 	if (err)
 		return err;
-	points->bias = load_bias(elf, &maps, p->tracee.exe);
+	points->bias = load_bias(elf, &maps, t->exe);
 	if (points->has_list)
 		return NULL;
 	points->has_list = true;
@@ -248,14 +247,14 @@ static uint64_t target_address(const ZydisDecodedOperand *o,
 	       o->mem.disp.value;
 }
 
-bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struct *u,
+bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct *u,
 		       struct ptc_watch *ret)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
 	ZydisDecoder decoder;
 	uint8_t code[INSTRUCTION_MAX];
-	size_t size = ptc_read_some(&p->tracee, u->rip, code, sizeof(code));
+	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, size, &i, operands)) ||

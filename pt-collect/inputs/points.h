@@ -9,7 +9,7 @@
 #ifndef PT_COLLECT_INPUTS_POINTS_H
 #define PT_COLLECT_INPUTS_POINTS_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/tracee/tracee.h"
 
 struct ptc_random;
 
@@ -29,7 +29,7 @@ struct ptc_points {
 };
 
 /** Find them in the stopped program, or place those found in an earlier run. */
-struct err *ptc_points_find(const struct ptc_process *p, struct ptc_points *points);
+struct err *ptc_points_find(const struct ptc_tracee *t, struct ptc_points *points);
 void ptc_points_deinit(struct ptc_points *points);
 
 /** Choose a point: one known to be contended, one near point @p last (SIZE_MAX = none), or
@@ -48,7 +48,7 @@ struct ptc_watch {
 
 /** What the instruction at which a stopped thread stands (@p u) is about to access.
  * @return false when that is nothing but the stack. */
-bool ptc_points_target(const struct ptc_process *p, const struct user_regs_struct *u,
+bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct *u,
 		       struct ptc_watch *ret);
 
 /** Make stopped thread @p tid stop (SIGTRAP, TRAP_HWBKPT) before each of the @p n <= 3

@@ -12,9 +12,8 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/inputs/assemble.h"
-#include "pt-collect/flight/flight.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
@@ -105,11 +104,11 @@ static void add_traces(struct ptc_process *p, struct ptc_writes *w,
 
 	memcpy(&si, ev->siginfo, sizeof(si));
 	if (si.si_signo == SIGSEGV && si.si_code == SI_KERNEL)
-		ptc_outputs_add(p, w, ev->regs.gpr[CAP_RSP] - 8, 8);
+		ptc_outputs_add(&p->tracee, w, ev->regs.gpr[CAP_RSP] - 8, 8);
 }
 
-/** @return false when the thread was killed meanwhile: that is handled already. */
-static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
+/** @return what waitpid() gave when the thread was killed meanwhile; else 0. */
+static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_event *ev)
 {
 	struct ptc_writes frame = {};
 	struct user_regs_struct u;
@@ -118,25 +117,22 @@ static bool log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_
 	bool is_killed = !enter_handler(t->tid, ev->signo, &status) && status;
 	bool has_regs = status && !ptrace(PTRACE_GETREGS, t->tid, NULL, &u);
 
-	if (is_killed && (!has_regs || u.rip == ev->regs.rip)) {
-		ptc_session_take(p->session, t->tid, status);
-		return false;
-	}
+	if (is_killed && (!has_regs || u.rip == ev->regs.rip))
+		return status;
 	// Killed meanwhile, and its end is yet to come.
 	if (!has_regs)
-		return true;
+		return 0;
 	t->n_frames++;
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
 	add_traces(p, &frame, ev);
-	ptc_outputs_add(p, &frame, u.rsp, frame_bytes(p, u.rsp));
+	ptc_outputs_add(&p->tracee, &frame, u.rsp, frame_bytes(p, u.rsp));
 	ptc_pending_log(p, t, ev, &frame);
-	if (is_killed)
-		ptc_session_take(p->session, t->tid, status);
-	return !is_killed;
+	return is_killed ? status : 0;
 }
 
-void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
+enum ptc_delivery ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si,
+			     int *status)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 	struct cap_event ev = { .kind = CAP_EV_SIGNAL,
@@ -144,30 +140,24 @@ void ptc_signal(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 				.at_ns = ptc_now_ns(),
 				.signo = si->si_signo };
 	struct user_regs_struct u;
-	int pass = si->si_signo;
 
+	if (!t || !p->log.is_recording || ptrace(PTRACE_GETREGS, tid, NULL, &u))
+		return PTC_DELIVERY_HARMLESS;
 	memcpy(ev.siginfo, si, sizeof(ev.siginfo));
-	if (t && p->log.is_recording && !ptrace(PTRACE_GETREGS, tid, NULL, &u)) {
-		ev.regs = ptc_to_cap(&u);
-		// Other threads run on while this one stands here: what its registers point
-		// to is theirs, and not what it was.
-		if (!p->has_threads)
-			ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
-		if (status_has(tid, "SigCgt", si->si_signo)) {
-			ptc_pending_settle(p, t, true);
-			if (!log_handled(p, t, &ev))
-				return;
-			pass = 0;
-		} else if (is_deadly(si->si_signo) &&
-			   !status_has(tid, "SigIgn", si->si_signo)) {
-			ptc_pending_settle(p, t, true);
-			ev.is_fatal = true;
-			ptc_pending_log(p, t, &ev, NULL);
-			if (p->session->wants_end_core)
-				ptc_end_take(p, tid, si);
-		}
+	ev.regs = ptc_to_cap(&u);
+	// Other threads run on while this one stands here: what its registers point to is
+	// theirs, and not what it was.
+	if (!p->has_threads)
+		ev.signature = ptc_signature_read(p->tracee.pid, &ev.regs);
+	if (status_has(tid, "SigCgt", si->si_signo)) {
+		ptc_pending_settle(p, t, true);
+		*status = log_handled(p, t, &ev);
+		return *status ? PTC_DELIVERY_OVERTAKEN : PTC_DELIVERY_DONE;
 	}
-	if (t)
-		ptc_pending_resume(t);
-	ptrace(PTRACE_CONT, tid, NULL, (long)pass);
+	if (!is_deadly(si->si_signo) || status_has(tid, "SigIgn", si->si_signo))
+		return PTC_DELIVERY_HARMLESS;
+	ptc_pending_settle(p, t, true);
+	ev.is_fatal = true;
+	ptc_pending_log(p, t, &ev, NULL);
+	return PTC_DELIVERY_DEADLY;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/threads.h"
 
 #define INT3 0xcc

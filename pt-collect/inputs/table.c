@@ -8,7 +8,6 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/table.h"
 
 // clang-format off

@@ -9,7 +9,8 @@
 #define PT_COLLECT_INPUTS_TABLE_H
 
 #include "pt-collect/kernel/bpf.h"
-#include "pt-collect/ptc.h"
+#include "pt-collect/log/writes.h"
+#include "pt-collect/tracee/tracee.h"
 
 /** Descriptor of call @p nr, by its command where it has one; NULL = not listed.
  * @p command descriptors of unknown modern ioctls are made in @p made_up. */
@@ -24,11 +25,11 @@ const char *ptc_table_name(int64_t nr);
 
 /** Read all that the call in @p e wrote from the stopping target into @p w.
  * @return whether everything could be read. */
-bool ptc_outputs_read(struct ptc_process *p, struct ptc_writes *w,
+bool ptc_outputs_read(const struct ptc_tracee *t, struct ptc_writes *w,
 		      const struct rec_syscall *e);
 
 /** Add @p size bytes of the target's memory at @p addr to @p w. */
-bool ptc_outputs_add(struct ptc_process *p, struct ptc_writes *w, uint64_t addr,
+bool ptc_outputs_add(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size);
 
 #endif

@@ -16,10 +16,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/kernel/bpf.h"
-#include "pt-collect/inputs/chaos.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/inputs/threads.h"
@@ -88,10 +87,10 @@ void ptc_threads_chose_cpus(struct ptc_process *p, pid_t caller, pid_t tid)
 	cpu_set_t chosen, one;
 
 	// In a program that we started the call does nothing (start/launch.c).
-	if (!p->session->is_attached)
+	if (!p->all->is_attached)
 		return;
 	tid = tid ?: caller;
-	if (ptc_process_of(p->session, tid) != p ||
+	if (ptc_process_of(p->all, tid) != p ||
 	    sched_getaffinity(tid, sizeof(chosen), &chosen))
 		return;
 	if (!p->index)
@@ -124,7 +123,7 @@ static struct err *begin(struct ptc_process *p, pid_t running, struct cap_regs r
 	memcpy(&last.regs, &regs, sizeof(last.regs));
 	err = bind_to_cpu(p);
 	if (!err)
-		err = ptc_bpf_watch_threads(p->session->bpf, &last);
+		err = ptc_bpf_watch_threads(p->all->bpf, &last);
 	p->has_threads = true;
 	p->running = running;
 	if (!err && ptc_place_loses_calls())
@@ -170,7 +169,7 @@ void ptc_threads_end(struct ptc_process *p)
 	if (!p->has_threads)
 		return;
 	p->has_threads = false;
-	ptc_bpf_unwatch_threads(p->session->bpf, p->tracee.pid);
+	ptc_bpf_unwatch_threads(p->all->bpf, p->tracee.pid);
 	err = set_affinity(p, &p->affinity);
 	if (err)
 		log_debug("%s", err->message);
@@ -248,10 +247,8 @@ static void reaped(struct ptc_process *p, size_t i, int status)
 {
 	struct ptc_thread *t = p->threads.data[i];
 
-	ptc_bpf_forget_thread(p->session->bpf, t->tid);
+	ptc_bpf_forget_thread(p->all->bpf, t->tid);
 	ptc_pt_thread_gone(&p->pt, t->tid);
-	if (p->session->chaos)
-		ptc_chaos_forget(p->session->chaos, t->tid);
 	if (t->tid == p->tracee.pid) {
 		while (p->threads.size)
 			end_unseen(p, p->threads.size - 1, status);
@@ -267,10 +264,10 @@ static void reaped(struct ptc_process *p, size_t i, int status)
 	t->status = status;
 }
 
-void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status)
+void ptc_threads_reaped(struct ptc_processes *all, pid_t tid, int status)
 {
-	for (size_t i = 0; i < s->processes.size; i++) {
-		struct ptc_process *p = s->processes.data[i];
+	for (size_t i = 0; i < all->list.size; i++) {
+		struct ptc_process *p = all->list.data[i];
 
 		for (size_t k = 0; k < p->threads.size; k++)
 			if (p->threads.data[k]->tid == tid &&

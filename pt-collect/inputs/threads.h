@@ -9,7 +9,7 @@
 #ifndef PT_COLLECT_INPUTS_THREADS_H
 #define PT_COLLECT_INPUTS_THREADS_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 
 /** Thread @p running stands in the clone that makes the second thread: from here on they
  * share one CPU, and who runs is recorded. */
@@ -43,7 +43,7 @@ void ptc_threads_left(struct ptc_process *p, const struct ptc_thread *t);
 
 /** Thread @p tid is gone for good with @p status; its number may come again. The ring has
  * been drained. */
-void ptc_threads_reaped(struct ptc_session *s, pid_t tid, int status);
+void ptc_threads_reaped(struct ptc_processes *all, pid_t tid, int status);
 
 /** Log @p ev, what a ptrace stop of thread @p t told; at once where there are no others.
  * ev->regs are those at the stop. Takes over @p writes (NULL = none), which @p ev does not

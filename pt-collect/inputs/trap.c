@@ -12,7 +12,7 @@
 #include <sys/ptrace.h>
 #include <x86intrin.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
@@ -62,7 +62,7 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 	ptc_read_some(&p->tracee, u.rip, code, sizeof(code));
 	ev.regs = ptc_to_cap(&u);
 	if (!memcmp(code, "\x0f\xa2", 2))
-		do_cpuid(p->session->probing.is_portable, &u, &ev);
+		do_cpuid(p->all->probing.is_portable, &u, &ev);
 	else if (!memcmp(code, "\x0f\x31", 2))
 		do_tsc(&u, &ev, false);
 	else if (!memcmp(code, "\x0f\x01\xf9", 3))

@@ -8,7 +8,9 @@
 #ifndef PT_COLLECT_INPUTS_TRAP_H
 #define PT_COLLECT_INPUTS_TRAP_H
 
-#include "pt-collect/ptc.h"
+#include <signal.h>
+
+#include "pt-collect/inputs/process.h"
 
 /** Handle SIGSEGV of a trapped instruction. @return whether it was one; the thread then
  * stands behind it. */

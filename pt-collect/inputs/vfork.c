@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/start/follow.h"
-#include "pt-collect/start/start.h"
+#include "pt-collect/inputs/process.h"
+#include "pt-collect/inputs/assemble.h"
+#include "pt-collect/tracee/pages.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/log/writes.h"
 

@@ -121,7 +121,7 @@ static struct cap_regs start_regs(const struct ptc_process *p, struct ptc_thread
 		return r;
 	r.gpr[CAP_RAX] = u->orig_rax;
 	if ((int64_t)u->rax == -ERESTART_RESTARTBLOCK)
-		ptc_bpf_set_restarting(p->session->bpf, t->tid, call_cut_short(p, u));
+		ptc_bpf_set_restarting(p->all->bpf, t->tid, call_cut_short(p, u));
 	t->held = (struct cap_event){ .kind = CAP_EV_SYSCALL,
 				      .tid = t->tid,
 				      .at_ns = ptc_now_ns(),
@@ -367,7 +367,7 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 		return err_prefix(err, "cannot attach to process %d", p->tracee.pid);
 	}
 	ptc_pt_begin(&p->pt);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
 	ret->stopped_ns = ptc_now_ns() - from_ns;
 	// Not before: what a probe writes into the code would be saved with it.
@@ -383,8 +383,8 @@ void ptc_attach_end(struct ptc_process *p)
 	ptc_child_await(p);
 	if (p->is_left)
 		return;
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
-	ptc_bpf_drain(p->session->bpf);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
+	ptc_bpf_drain(p->all->bpf);
 	ptc_threads_end(p);
 	if (!err)
 		err = ptc_attach_change_back(p);
@@ -400,7 +400,7 @@ void ptc_attach_executed(struct ptc_process *p)
 {
 	_cleanup_err_ struct err *err = NULL;
 
-	ptc_bpf_drain(p->session->bpf);
+	ptc_bpf_drain(p->all->bpf);
 	// What was changed in the old image is gone with it.
 	ptc_undo_end();
 	err = ptc_free_program(p);
@@ -410,5 +410,5 @@ void ptc_attach_executed(struct ptc_process *p)
 	ptrace(PTRACE_DETACH, p->tracee.pid, NULL, NULL);
 	log_warn("process %d executes another program: the recording ends there",
 		 p->tracee.pid);
-	p->is_left = p->session->wants_end = true;
+	p->is_left = true;
 }

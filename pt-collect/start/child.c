@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "pt-collect/ptc.h"
+#include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/tracee/proc.h"
@@ -59,9 +60,8 @@ static void start_thread(struct ptc_process *p, pid_t tid)
 	if (t)
 		t->is_attached = true;
 	ptc_pt_thread_born(&p->pt, tid);
-	if (p->session->chaos)
-		ptc_chaos_add(p->session->chaos, tid);
-	ptc_process_go_on(p, tid);
+	ptc_chaos_add(p->all->session->chaos, tid);
+	ptc_chaos_go_on(p->all->session->chaos, tid);
 }
 
 void ptc_child_free(pid_t child)
@@ -103,7 +103,7 @@ uint64_t ptc_child_flags(pid_t child)
 static void release(struct ptc_session *s, struct ptc_child *entry)
 {
 	struct ptc_child c = *entry;
-	struct ptc_process *p = ptc_process_of(s, c.parent);
+	struct ptc_process *p = ptc_process_of(&s->all, c.parent);
 	uint64_t flags;
 
 	*entry = s->children.data[--s->children.size];
@@ -119,7 +119,7 @@ static void release(struct ptc_session *s, struct ptc_child *entry)
 			    "process %d runs in the program's memory: what it writes "
 			    "there is not recorded",
 			    c.pid);
-	if (s->follows)
+	if (s->all.follows)
 		ptc_follow(s, &c, flags & CLONE_VM);
 	else
 		ptc_child_free(c.pid);
@@ -167,9 +167,9 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 		check_shared_memory(p, parent);
 	else if ((err = ptc_threads_begin(p, parent)))
 		ptc_log_fail(&p->log, take_ptr(&err));
-	else if (p->session->chaos)
-		ptc_chaos_add(p->session->chaos, child);
-	c = find_child(p->session, child);
+	else
+		ptc_chaos_add(p->all->session->chaos, child);
+	c = find_child(p->all->session, child);
 	if (!c)
 		return;
 	c->parent = p->tracee.pid;
@@ -177,7 +177,7 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 	c->event = event;
 	c->n_frames = t ? t->n_frames : 0;
 	if (c->has_stopped)
-		release(p->session, c);
+		release(p->all->session, c);
 }
 
 void ptc_child_ended(struct ptc_session *s, pid_t child)
@@ -191,7 +191,7 @@ void ptc_child_await(struct ptc_process *p)
 {
 	struct timespec nap = { .tv_nsec = AWAIT_NAP_NS };
 	uint64_t until_ns = ptc_now_ns() + AWAIT_NS;
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 	size_t i = 0;
 
 	while (i < s->children.size) {
@@ -249,7 +249,7 @@ void ptc_child_orphans(struct ptc_session *s, uint32_t index)
 		}
 		if (!c->has_stopped || c->parent)
 			continue;
-		p = ptc_process_of(s, ptc_stat_number(c->pid, PTC_STAT_PARENT));
+		p = ptc_process_of(&s->all, ptc_stat_number(c->pid, PTC_STAT_PARENT));
 		if (p && !p->has_ended)
 			continue; // its event is on its way
 		c->parent_index = index;

@@ -23,21 +23,6 @@
 
 #define ARGS_MAX (4u << 20) ///< bytes of arguments that are read
 
-void ptc_info_deinit(struct cap_info *info)
-{
-	for (size_t i = 0; i < info->n_missing; i++)
-		free(info->missing[i]);
-	for (size_t i = 0; info->argv && info->argv[i]; i++)
-		free(info->argv[i]);
-	free(info->missing);
-	free(info->argv);
-	free(info->cwd);
-	free(info->exe);
-	free(info->end_core.function);
-	cap_pt_deinit(&info->pt);
-	*info = (struct cap_info){};
-}
-
 static struct err *copy_argv(char *const *argv, struct cap_info *info)
 {
 	size_t n = 0;
@@ -129,7 +114,7 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 		return &err_nomem;
 	info->pid = p->tracee.pid;
 	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->tracee.pid) };
-	info->has_heap = p->session->probing.wants_heap;
+	info->has_heap = p->all->probing.wants_heap;
 	info->stack_limit = prlimit(p->tracee.pid, RLIMIT_STACK, NULL, &stack) ?
 				    8 << 20 :
 				    stack.rlim_cur;
@@ -160,9 +145,9 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_pending_flush(p, p->threads.data[i]);
 	ptc_shared_look(p);
-	if (ptc_bpf_lost(p->session->bpf))
+	if (ptc_bpf_lost(p->all->bpf))
 		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->session->bpf));
+			    (unsigned long long)ptc_bpf_lost(p->all->bpf));
 	ptc_describe_end(p, &info->end, &info->end_value);
 	ptc_pt_end(&p->pt, info);
 	ptc_describe_cpu(&info->cpu);

@@ -43,7 +43,7 @@ static enum cap_created created_by(unsigned event)
 
 static struct cap_process *listed(const struct ptc_process *p)
 {
-	return &p->session->followed.data[p->index - 1];
+	return &p->all->session->followed.data[p->index - 1];
 }
 
 static const char *base_name(const char *path)
@@ -76,7 +76,7 @@ static char *name_bundle(const struct ptc_process *p)
 static struct err *begin_bundle(struct ptc_process *p)
 {
 	_cleanup_free_ char *name = name_bundle(p);
-	const struct cap_writer *root = p->session->processes.data[0]->log.writer;
+	const struct cap_writer *root = p->all->list.data[0]->log.writer;
 	struct err *err;
 
 	if (!name)
@@ -137,7 +137,7 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 		return err;
 	tell_shared_memory(p);
 	ptc_pt_begin(&p->pt);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, p->log.is_recording);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
 	return NULL;
 }
 
@@ -155,7 +155,7 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 				       .parent = c->parent_index,
 				       .pid = c->pid,
 				       .created = created_by(c->event) };
-	err = ptc_process_create(s, c->pid, ret);
+	err = ptc_process_create(&s->all, c->pid, ret);
 	if (err)
 		return err;
 	(*ret)->index = s->followed.size;
@@ -168,7 +168,7 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 
 void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory)
 {
-	const struct ptc_process *parent = ptc_process_of(s, c->parent);
+	const struct ptc_process *parent = ptc_process_of(&s->all, c->parent);
 	struct ptc_process *p = NULL;
 	struct err *err = enlist(s, c, &p);
 
@@ -200,7 +200,7 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 /** Remember what a bundle lacks for the summary. */
 static void count_gaps(const struct ptc_process *p)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 
 	s->n_gaps += p->info.n_missing;
 	if (!p->info.n_missing || s->first_gap)
@@ -214,7 +214,7 @@ static void count_gaps(const struct ptc_process *p)
  * gap; what is wrong with us or the disk makes the recording fail. */
 static void take_failure(const struct ptc_process *p, struct err *err)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 
 	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
 			 p->index, base_name(p->tracee.exe ?: "?"), p->tracee.pid);
@@ -239,32 +239,32 @@ static void list_end(struct ptc_process *p, bool is_finished)
 	entry->n_syscalls = p->info.n_syscalls;
 	entry->is_complete = is_finished && p->info.is_complete;
 	ptc_describe_end(p, &entry->end, &entry->end_value);
-	p->session->followed_syscalls += p->info.n_syscalls;
+	p->all->session->followed_syscalls += p->info.n_syscalls;
 }
 
 static void forget(struct ptc_process *p)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 
-	for (size_t i = 1; i < s->processes.size; i++)
-		if (s->processes.data[i] == p)
-			s->processes.data[i] = s->processes.data[--s->processes.size];
+	for (size_t i = 1; i < s->all.list.size; i++)
+		if (s->all.list.data[i] == p)
+			s->all.list.data[i] = s->all.list.data[--s->all.list.size];
 	ptc_process_destroy(p);
 }
 
 void ptc_follow_ended(struct ptc_process *p)
 {
-	struct ptc_session *s = p->session;
+	struct ptc_session *s = p->all->session;
 	struct err *err = NULL;
 	uint64_t bytes = 0;
 	bool is_finished;
 
-	ptc_bpf_drain(s->bpf);
+	ptc_bpf_drain(s->all.bpf);
 	// Its number may soon be somebody else's.
-	ptc_bpf_set_recorded(s->bpf, p->tracee.pid, false);
+	ptc_bpf_set_recorded(s->all.bpf, p->tracee.pid, false);
 	if (p->log.writer || p->log.failure)
 		err = ptc_finish(p, &bytes, NULL);
-	ptc_bpf_unprobe(s->bpf, p->tracee.pid);
+	ptc_bpf_unprobe(s->all.bpf, p->tracee.pid);
 	is_finished = p->log.writer && !err;
 	if (err)
 		take_failure(p, take_ptr(&err));
@@ -285,9 +285,9 @@ void ptc_leave(struct ptc_process *p)
 	err = ptc_freeze(p, true);
 	ptc_child_await(p);
 	if (p->has_ended)
-		ptc_child_orphans(p->session, p->index);
-	ptc_bpf_set_recorded(p->session->bpf, p->tracee.pid, false);
-	ptc_bpf_drain(p->session->bpf);
+		ptc_child_orphans(p->all->session, p->index);
+	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
+	ptc_bpf_drain(p->all->bpf);
 	ptc_threads_end(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest && p->tracee.syscall_at)
@@ -303,15 +303,15 @@ void ptc_leave(struct ptc_process *p)
 
 void ptc_follow_leave(struct ptc_session *s)
 {
-	s->follows = false;
+	s->all.follows = false;
 	// Children before their parents: a parent may be waiting for a vfork child.
-	while (s->processes.size > 1) {
-		struct ptc_process *p = s->processes.data[1];
+	while (s->all.list.size > 1) {
+		struct ptc_process *p = s->all.list.data[1];
 		uint32_t index;
 
-		for (size_t i = 2; i < s->processes.size; i++)
-			if (s->processes.data[i]->index > p->index)
-				p = s->processes.data[i];
+		for (size_t i = 2; i < s->all.list.size; i++)
+			if (s->all.list.data[i]->index > p->index)
+				p = s->all.list.data[i];
 		index = p->index;
 		ptc_leave(p);
 		ptc_follow_ended(p);

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Children (child.c, vfork.c), those that are followed (follow.c), and what the
+ * Children (child.c), those that are followed (follow.c), and what the
  * manifest of any process says (describe.c).
  */
 #ifndef PT_COLLECT_START_FOLLOW_H
@@ -35,12 +35,6 @@ void ptc_child_free(pid_t child);
 /** The flags (CLONE_*) by which the child was made, which stands behind the call. */
 uint64_t ptc_child_flags(pid_t child);
 
-/** A vfork child of thread @p parent is about to run in the process' memory, or is done
- * with it: what it wrote there becomes an input (vfork.c). */
-void ptc_vfork_created(struct ptc_process *p, pid_t parent);
-void ptc_vfork_done(struct ptc_process *p, pid_t parent);
-void ptc_snapshot_destroy(struct ptc_snapshot *snap);
-
 /** Record stopped child @p c from here on, or from its exec on when @p shares_memory. It
  * goes on in any case. */
 void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory);
@@ -70,6 +64,5 @@ void ptc_describe_cpu(struct cap_cpu *cpu);
 
 /** How it ended: its exit status or signal, or detached when it has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
-void ptc_info_deinit(struct cap_info *info);
 
 #endif

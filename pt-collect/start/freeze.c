@@ -161,13 +161,13 @@ static bool take_stop(struct ptc_process *p, bool is_recorded)
 
 	if (tid <= 0)
 		return false;
-	t = ptc_process_of(p->session, tid) == p ? ptc_thread_find(p, tid) : NULL;
+	t = ptc_process_of(p->all, tid) == p ? ptc_thread_find(p, tid) : NULL;
 	if (t && t->is_asked && WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP) {
 		on_rest(p, t, status);
 	} else if (t && !WIFSTOPPED(status)) {
 		on_end(p, t, status);
 	} else if (is_recorded) {
-		ptc_session_take(p->session, tid, status);
+		p->all->take(p->all->session, tid, status);
 		// Leading it into a handler may have used up our request.
 		if (t && t->is_asked && !t->is_at_rest)
 			ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);

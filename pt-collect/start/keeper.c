@@ -117,9 +117,9 @@ static struct err *repair(struct ptc_process *p)
 }
 
 /** @p session's only process is the target. */
-static int take_over(struct ptc_session *s, int signo)
+static int take_over(struct ptc_processes *all, int signo)
 {
-	struct ptc_process *p = s->processes.data[0];
+	struct ptc_process *p = all->list.data[0];
 	_cleanup_err_ struct err *err = NULL;
 
 	bool goes_on = ptc_wards_repair();
@@ -152,7 +152,7 @@ static void pass_signals(int signals, pid_t recorder)
 			kill(recorder, si.ssi_signo);
 }
 
-static int watch(struct ptc_session *s, pid_t recorder, int its_end, sigset_t set)
+static int watch(struct ptc_processes *all, pid_t recorder, int its_end, sigset_t set)
 {
 	_cleanup_close_ int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	struct pollfd p[2] = { { .fd = its_end }, { .fd = signals, .events = POLLIN } };
@@ -164,12 +164,12 @@ static int watch(struct ptc_session *s, pid_t recorder, int its_end, sigset_t se
 		if (p[0].revents)
 			ptc_wards_seize(recorder);
 		if (p[0].revents && ptc_undo_pid())
-			seize_all(s->processes.data[0]);
+			seize_all(all->list.data[0]);
 		if (p[0].revents)
 			p[0].fd = -1;
 		p[0].revents = 0;
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : take_over(s, WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : take_over(all, WTERMSIG(status));
 }
 
 /** Of the recorder; 0 in programs that record without a keeper. */
@@ -194,7 +194,7 @@ __attribute__((noreturn)) static void be_recorder(pid_t keeper, int (*fn)(void *
 
 int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 {
-	struct ptc_session s = {};
+	struct ptc_processes all = {};
 	struct ptc_process *p;
 	struct sigaction usual = { .sa_handler = SIG_DFL }, on_child;
 	sigset_t set = ptc_watched_signals(in_flight), before;
@@ -205,7 +205,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 	if (!err)
 		err = ptc_wards_init();
 	if (!err)
-		err = ptc_process_create(&s, 0, &p);
+		err = ptc_process_create(&all, 0, &p);
 	// Were children ignored, we would never hear of the recorder's end.
 	sigaction(SIGCHLD, &usual, &on_child);
 	sigprocmask(SIG_BLOCK, &set, &before);
@@ -224,9 +224,9 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 	}
 	close(end[1]);
 	ptc_privilege_end();
-	ret = watch(&s, recorder, end[0], set);
+	ret = watch(&all, recorder, end[0], set);
 	close(end[0]);
 	ptc_process_destroy(p);
-	vec_deinit(&s.processes);
+	vec_deinit(&all.list);
 	return ret;
 }

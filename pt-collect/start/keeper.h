@@ -8,6 +8,8 @@
 #ifndef PT_COLLECT_START_KEEPER_H
 #define PT_COLLECT_START_KEEPER_H
 
+#include <signal.h>
+
 #include "pt-collect/ptc.h"
 
 /**

@@ -6,7 +6,6 @@
  * The choice of a probe's site: first instruction that the kernel emulates, arguments
  * still in their registers, on the straight line from the entry.
  */
-#include "pt-collect/ptc.h"
 #include "pt-collect/probes/heap.h"
 #include "tests/unit.h"
 
