@@ -468,9 +468,10 @@ static void tell_attached(const struct ptc_options *o, const struct ptc_result *
 {
 	fprintf(stderr,
 		"faultline: attached to process %d: %zu thread%s stopped for %.1f ms",
-		o->pid, r->n_threads, r->n_threads == 1 ? "" : "s", r->stopped_ns / 1e6);
+		o->pid, r->stopped.n_threads, r->stopped.n_threads == 1 ? "" : "s",
+		r->stopped.ns / 1e6);
 	if (!o->wants_snapshot)
-		fprintf(stderr, " to save %.1f MiB", r->saved_bytes / 1048576.0);
+		fprintf(stderr, " to save %.1f MiB", r->stopped.saved_bytes / 1048576.0);
 	fputs(o->duration_s > 0 ? "\n" : "; Ctrl-C ends the recording\n", stderr);
 }
 

@@ -9,7 +9,6 @@
 #define LOG_ROOM "record"
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/table.h"

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/session.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/start/attach.h"
@@ -125,7 +125,7 @@ static void on_thread_end(struct ptc_session *s, struct ptc_process *p, pid_t ti
 
 /** The program became another one: the capture begins anew with that, because whoever
  * records a wrapper (env, a launcher script) means the program that it starts. */
-static struct err *begin_anew(struct ptc_process *p)
+static struct err *begin_anew(struct ptc_family *f, struct ptc_process *p)
 {
 	struct err *err = ptc_check_is_64(p->tracee.pid);
 
@@ -133,7 +133,7 @@ static struct err *begin_anew(struct ptc_process *p)
 		return err_prefix(err, "cannot record the program that it executed");
 	err = ptc_tracee_open(&p->tracee);
 	if (!err)
-		err = p->index ? ptc_follow_executed(p) :
+		err = p->index ? ptc_follow_executed(f, p) :
 				 cap_writer_restart(p->log.writer);
 	if (!err)
 		err = ptc_start(p);
@@ -195,7 +195,7 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 		p->log.is_recording = false;
 		ptc_bpf_drain(p->all->bpf);
 		p->log.is_recording = true;
-		err = begin_anew(p);
+		err = begin_anew(&s->family, p);
 		if (!err) {
 			ptrace(PTRACE_CONT, tid, NULL, NULL);
 			return;
@@ -208,7 +208,7 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 		log_info("%s", err->message);
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	if (p->index)
-		ptc_follow_ended(p);
+		ptc_follow_ended(&s->family, p);
 }
 
 static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
@@ -222,7 +222,7 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 	case PTRACE_EVENT_CLONE:
 		// Killed meanwhile, it does not say which: a child tells of itself.
 		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
-			ptc_child_created(p, tid, event, message);
+			ptc_child_created(&s->family, p, tid, event, message);
 		ptc_chaos_go_on(s->chaos, tid);
 		return;
 	case PTRACE_EVENT_VFORK_DONE:

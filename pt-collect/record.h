@@ -16,6 +16,8 @@
 #include "pt-collect/log/private.h"
 #include "pt-collect/pt/pt.h"
 #include "pt-collect/probes/stores.h"
+#include "pt-collect/start/attach.h"
+#include "pt-collect/start/start.h"
 
 struct ptc_bpf;
 struct ptc_points;
@@ -51,10 +53,6 @@ struct ptc_options {
 	void (*on_attached)(const struct ptc_options *o, const struct ptc_result *r);
 };
 
-#define PTC_EXIT_FAILED 125	    ///< faultline itself failed
-#define PTC_EXIT_CANNOT_EXECUTE 126 ///< the program is there and cannot be executed
-#define PTC_EXIT_NOT_FOUND 127	    ///< there is no such program
-
 /** What came of it. */
 struct ptc_result {
 	struct cap_info info; ///< as in the manifest; files is not kept
@@ -68,8 +66,7 @@ struct ptc_result {
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
 	unsigned n_snapshots;
-	size_t n_threads; ///< attaching: as many stopped, so long, for so much
-	uint64_t stopped_ns, saved_bytes;
+	struct ptc_stopped stopped; ///< attaching
 };
 
 /** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then

@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/session.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
@@ -68,11 +68,11 @@ static void take_stop(struct ptc_session *s, pid_t tid, int status)
 	if (si.si_code == PTC_END_STOP && status >> 8 != PTC_END_STOP)
 		return;
 	if (s->flight)
-		ptc_flight_stop(s, tid, status);
+		ptc_flight_stop(s->flight, tid, status);
 	else if (p)
 		ptc_process_stop(s, p, tid, status);
 	else if (status >> 16 == PTRACE_EVENT_STOP)
-		ptc_child_stopped(s, tid);
+		ptc_child_stopped(&s->family, tid);
 	else
 		ptrace(PTRACE_CONT, tid, NULL,
 		       (long)(status >> 16 ? 0 : WSTOPSIG(status)));
@@ -80,7 +80,7 @@ static void take_stop(struct ptc_session *s, pid_t tid, int status)
 
 static bool has_ended(const struct ptc_session *s)
 {
-	if (s->children.size)
+	if (s->family.children.size)
 		return false; // traced, and not yet let go or followed
 	for (size_t i = 0; i < s->all.list.size; i++)
 		if (!s->all.list.data[i]->has_ended)
@@ -105,12 +105,12 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 		p->wait_status = status;
 		ptc_wards_forget(p->tracee.pid);
 		if (index && !s->flight)
-			ptc_follow_ended(p);
-		ptc_child_orphans(s, index);
+			ptc_follow_ended(&s->family, p);
+		ptc_child_orphans(&s->family, index);
 	} else {
 		ptc_bpf_drain(s->all.bpf);
 		ptc_threads_reaped(&s->all, tid, status);
-		ptc_child_ended(s, tid);
+		ptc_child_ended(&s->family, tid);
 	}
 }
 
@@ -142,7 +142,7 @@ static void take_signals(struct ptc_session *s, int signals, struct ptc_result *
 		if (si.ssi_signo == SIGCHLD)
 			continue;
 		if (si.ssi_signo == SIGUSR2) {
-			ptc_flight_request(s);
+			ptc_flight_request(s->flight);
 			continue;
 		}
 		ret->is_asked_to_end = true;
@@ -211,10 +211,10 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 }
 
 /** Take its PT; a process that cannot be recorded any more is left to run. */
-static void look_after(struct ptc_process *p)
+static void look_after(const struct ptc_session *s, struct ptc_process *p)
 {
 	ptc_pt_take(&p->pt);
-	if (p->log.failure && !p->all->session->flight)
+	if (p->log.failure && !s->flight)
 		ptc_process_stop_recording(p);
 }
 
@@ -231,9 +231,9 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 		is_busy = reap(s);
 		ptc_bpf_drain(s->all.bpf);
 		for (size_t i = 0; i < s->all.list.size; i++)
-			look_after(s->all.list.data[i]);
+			look_after(s, s->all.list.data[i]);
 		if (s->flight)
-			ptc_flight_step(s);
+			ptc_flight_step(s->flight);
 		if (s->chaos)
 			due_ns = ptc_chaos_step(s->chaos);
 		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
@@ -259,41 +259,36 @@ static void session_deinit(struct ptc_session *s)
 	}
 	vec_deinit(&s->all.list);
 	ptc_store_plans_destroy(s->all.probing.plans);
-	vec_deinit(&s->children);
 	ptc_chance_sites_deinit(&s->all.probing.chance_sites);
-	for (size_t i = 0; i < s->followed.size; i++)
-		cap_process_deinit(&s->followed.data[i]);
-	vec_deinit(&s->followed);
-	free(s->first_gap);
-	err_destroy(s->failure);
+	ptc_family_deinit(&s->family);
 	ptc_bpf_end_session(s->all.bpf);
 }
 
 /** All that was recorded, in one line. */
-static struct err *sum_up(struct ptc_process *p, struct ptc_result *ret)
+static struct err *sum_up(struct ptc_session *s, struct ptc_result *ret)
 {
-	struct ptc_session *s = p->all->session;
+	struct ptc_process *p = s->all.list.data[0];
 	struct err *err;
 
-	p->info.processes = s->followed.data;
-	p->info.n_processes = s->followed.size;
+	p->info.processes = s->family.followed.data;
+	p->info.n_processes = s->family.followed.size;
 	err = ptc_finish(p, &ret->bytes, &ret->n_files);
-	ret->n_processes = 1 + s->followed.size;
-	ret->n_syscalls = p->info.n_syscalls + s->followed_syscalls;
-	ret->bytes += s->followed_bytes;
-	ret->n_gaps = p->info.n_missing + s->n_gaps;
+	ret->n_processes = 1 + s->family.followed.size;
+	ret->n_syscalls = p->info.n_syscalls + s->family.n_syscalls;
+	ret->bytes += s->family.bytes;
+	ret->n_gaps = p->info.n_missing + s->family.n_gaps;
 	if (p->info.n_missing) {
 		ret->first_gap = strdup(p->info.missing[0]);
 		if (!ret->first_gap && !err)
 			err = &err_nomem;
 	} else {
-		ret->first_gap = take_ptr(&s->first_gap);
+		ret->first_gap = take_ptr(&s->family.first_gap);
 	}
 	p->info.processes = NULL;
 	p->info.n_processes = 0;
 	ret->info = p->info;
 	p->info = (struct cap_info){};
-	return err ?: take_ptr(&s->failure);
+	return err ?: take_ptr(&s->family.failure);
 }
 
 /** What `record` exits with: as the program did, 0 when that runs on. */
@@ -306,27 +301,33 @@ static int exit_status(const struct ptc_process *p)
 }
 
 /** What is left to do when the program has ended, or was left. */
-static struct err *conclude(struct ptc_process *p, const struct ptc_options *o,
+static struct err *conclude(struct ptc_session *s, const struct ptc_options *o,
 			    struct ptc_result *ret)
 {
+	struct ptc_process *p = s->all.list.data[0];
+	struct err *err;
+
 	ret->status = exit_status(p);
-	if (p->all->session->flight)
-		return ptc_flight_end(p, ret);
+	if (s->flight) {
+		err = ptc_flight_end(s->flight, p, &ret->n_snapshots);
+		ret->is_removed = !ret->n_snapshots;
+		return err;
+	}
 	if (o->until_fail && !p->log.failure && !ptc_result_is_failure(ret)) {
 		cap_writer_remove(take_ptr(&p->log.writer));
 		ret->is_removed = true;
 		return NULL;
 	}
-	return sum_up(p, ret);
+	return sum_up(s, ret);
 }
 
 /** What is to be known of it before it runs. */
-static struct err *start(struct ptc_process *p, const struct ptc_options *o,
+static struct err *start(struct ptc_session *s, const struct ptc_options *o,
 			 struct ptc_points *points, struct ptc_result *ret)
 {
-	struct ptc_session *s = p->all->session;
-	struct err *err = s->flight	     ? ptc_flight_start(p, ret) :
-			  s->all.is_attached ? ptc_attach_start(p, ret) :
+	struct ptc_process *p = s->all.list.data[0];
+	struct err *err = s->flight ? ptc_flight_start(s->flight, p, &ret->stopped) :
+			  s->all.is_attached ? ptc_attach_start(p, &ret->stopped) :
 					       ptc_start(p);
 
 	// Attaching begins it while all threads stand still.
@@ -336,29 +337,32 @@ static struct err *start(struct ptc_process *p, const struct ptc_options *o,
 		err = ptc_points_find(&p->tracee, points) ?:
 			      ptc_chaos_create(s->all.bpf, &p->tracee, points, o->seed,
 					       &s->chaos);
+	s->family.chaos = s->chaos;
 	return err;
 }
 
 /** It goes on without us. */
-static void leave(struct ptc_process *p)
+static void leave(struct ptc_session *s)
 {
-	if (p->has_ended || p->all->session->flight)
+	struct ptc_process *p = s->all.list.data[0];
+
+	if (p->has_ended || s->flight)
 		return; // the flight recorder leaves by itself
-	if (p->all->is_attached)
-		ptc_attach_end(p);
+	if (s->all.is_attached)
+		ptc_attach_end(&s->family, p);
 	else
-		ptc_leave(p);
+		ptc_leave(&s->family, p);
 }
 
 /** Save its start state, let it run, finish. */
-static struct err *record_program(struct ptc_process *p, const struct ptc_options *o,
+static struct err *record_program(struct ptc_session *s, const struct ptc_options *o,
 				  struct ptc_points *points, struct ptc_result *ret)
 {
 	struct ptc_hang hang = { .limit_ns = o->until_fail ?
 						     o->hang_seconds * 1000000000ull :
 						     0 };
 	_cleanup_close_ int signals = -1, poll = -1;
-	struct ptc_session *s = p->all->session;
+	struct ptc_process *p = s->all.list.data[0];
 	struct err *err = ptc_tracee_open(&p->tracee);
 
 	if (!err)
@@ -368,7 +372,7 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 	p->log.is_recording = p->has_executed = true;
 	s->all.pt.poll_fd = poll;
 	if (!err)
-		err = start(p, o, points, ret);
+		err = start(s, o, points, ret);
 	if (err)
 		return err;
 	// What was attached to has been changed by now: it is left in the usual way, for the
@@ -385,15 +389,15 @@ static struct err *record_program(struct ptc_process *p, const struct ptc_option
 		s->end_ns = ptc_now_ns() + o->duration_s * 1e9;
 	if (!s->all.is_attached &&
 	    (ptrace(PTRACE_SETOPTIONS, p->tracee.pid, NULL,
-		    s->flight ? ptc_flight_options(s) : PTC_TRACE_OPTIONS) ||
+		    s->flight ? ptc_flight_options(s->flight) : PTC_TRACE_OPTIONS) ||
 	     ptrace(PTRACE_CONT, p->tracee.pid, NULL, NULL)))
 		return err_errno("cannot start the program");
 	run(s, signals, poll, &hang, ret);
 	if (!s->flight)
-		ptc_follow_leave(s);
-	leave(p);
+		ptc_follow_leave(&s->family);
+	leave(s);
 	s->all.pt.poll_fd = -1;
-	err = conclude(p, o, ret);
+	err = conclude(s, o, ret);
 	if (err)
 		ret->status = PTC_EXIT_FAILED;
 	return err;
@@ -452,6 +456,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			 .is_attached = o->pid,
 			 .take = ptc_session_take,
 			 .session = &s },
+		.family.all = &s.all,
 		.wants_end_core = o->wants_end_core,
 	};
 	struct ptc_process *p = NULL;
@@ -462,7 +467,10 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	if (err)
 		return err;
 	if (o->wants_snapshot)
-		err = ptc_flight_create(o, &s.flight);
+		err = ptc_flight_create(
+			&(struct ptc_flight_wants){ o->dir, o->snapshot_bytes, o->trigger,
+						    o->on_snapshot },
+			&s.all, &s.flight);
 	if (err)
 		return err;
 	ptc_bpf_set_consumer(s.all.bpf, take_record, &s);
@@ -477,7 +485,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		struct surroundings before;
 
 		change_surroundings(&before, s.flight);
-		err = record_program(p, o, points, ret);
+		err = record_program(&s, o, points, ret);
 		restore_surroundings(&before);
 	}
 	if (err && !ret->has_run) {

@@ -137,7 +137,7 @@ struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 	if (si)
 		memcpy(core->siginfo, si, sizeof(*si));
 	err = write_core(p, end, core, &r);
-	if (err || !p->all->session->flight)
+	if (err || !p->all->probing.in_flight)
 		return err; // files have their numbers
 	ptc_heap_renumber(&p->probes, core);
 	ptc_stores_renumber(&p->probes, core);

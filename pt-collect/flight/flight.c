@@ -33,31 +33,38 @@
 
 #define ENTRY_BYTES 64 ///< of a function, in which its probe goes
 
-struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret)
+struct err *ptc_flight_create(const struct ptc_flight_wants *wants,
+			      struct ptc_processes *all, struct ptc_flight **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return &err_nomem;
-	(*ret)->o = o;
+	(*ret)->wants = *wants;
+	(*ret)->all = all;
 	return NULL;
 }
 
 void ptc_flight_destroy(struct ptc_flight *f)
 {
+	if (f)
+		err_destroy(f->failure);
 	free(f);
 }
 
-struct err *ptc_past_begin(struct ptc_process *p)
+struct err *ptc_past_begin(struct ptc_flight *f, struct ptc_process *p)
 {
-	const struct ptc_options *o = p->all->session->flight->o;
+	const struct ptc_probing *probing = &f->all->probing;
 	struct err *err;
 
 	p->past = calloc(1, sizeof(*p->past));
 	if (!p->past)
 		return &err_nomem;
-	err = ptc_heap_ring_create(o->wants_heap ? o->snapshot_bytes : 0, &p->past->ring);
+	p->past->flight = f;
+	err = ptc_heap_ring_create(probing->wants_heap ? f->wants.bytes : 0,
+				   &p->past->ring);
 	return err   ?:
-		       ptc_store_ring_create(o->stores.is_wanted ? o->snapshot_bytes : 0,
+		       ptc_store_ring_create(probing->stores->is_wanted ? f->wants.bytes :
+									  0,
 					     &p->past->stores);
 }
 
@@ -95,9 +102,9 @@ static void take_chunk(struct ptc_process *p, const struct rec_chunk *rec)
 void ptc_flight_take(struct ptc_process *p, void *rec)
 {
 	const struct rec_head *head = rec;
-	struct ptc_flight *f = p->all->session->flight;
+	struct ptc_flight *f = p->past ? p->past->flight : NULL;
 
-	if (!p->past)
+	if (!f)
 		return;
 	switch (head->kind) {
 	case REC_HEAP:
@@ -150,8 +157,8 @@ static struct err *probe_trigger(struct ptc_process *p, const char *path,
 /** Probe the trigger where it is found: in the program first, then in what it maps. */
 static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 {
-	struct ptc_flight *f = p->all->session->flight;
-	_cleanup_free_ char *name = f->o->trigger ? strdup(f->o->trigger) : NULL;
+	struct ptc_flight *f = p->past->flight;
+	_cleanup_free_ char *name = f->wants.trigger ? strdup(f->wants.trigger) : NULL;
 	char *at = name ? strchr(name, '@') : NULL;
 
 	if (at)
@@ -215,9 +222,9 @@ static void place_stores(struct ptc_process *p)
 
 static void tell_trigger(const struct ptc_flight *f)
 {
-	if (f->o->trigger && !f->was_trigger_placed)
+	if (f->wants.trigger && !f->was_trigger_placed)
 		log_warn("no trigger: no function '%s' in the program or its libraries",
-			 f->o->trigger);
+			 f->wants.trigger);
 }
 
 /** The probes are where they can be: is that where the user wants them? Followed programs
@@ -226,7 +233,7 @@ static void probes_placed(struct ptc_process *p)
 {
 	p->past->awaits_probes = false;
 	if (!p->all->follows)
-		tell_trigger(p->all->session->flight);
+		tell_trigger(p->past->flight);
 }
 
 void ptc_flight_probe(struct ptc_process *p)
@@ -253,9 +260,9 @@ static void await_entry(struct ptc_process *p, pid_t tid)
 
 /* ---- snapshots ------------------------------------------------------------------------ */
 
-void ptc_flight_request(struct ptc_session *s)
+void ptc_flight_request(struct ptc_flight *f)
 {
-	s->flight->is_requested = true;
+	f->is_requested = true;
 }
 
 /** Without debug registers nothing stops at the entry point. */
@@ -268,16 +275,16 @@ static void probe_late(struct ptc_process *p)
 	}
 }
 
-void ptc_flight_step(struct ptc_session *s)
+void ptc_flight_step(struct ptc_flight *f)
 {
 	const struct cap_end_core end = { .reason = CAP_END_CORE_REQUEST };
-	bool is_requested = s->flight->is_requested;
+	bool is_requested = f->is_requested;
 
-	ptc_flight_sweep(s);
-	s->flight->is_requested = false;
+	ptc_flight_sweep(f);
+	f->is_requested = false;
 	// Processes may begin meanwhile; none is forgotten.
-	for (size_t i = 0; i < s->all.list.size; i++) {
-		struct ptc_process *p = s->all.list.data[i];
+	for (size_t i = 0; i < f->all->list.size; i++) {
+		struct ptc_process *p = f->all->list.data[i];
 
 		probe_late(p);
 		if (is_requested && !p->has_ended && !p->awaits_exec)
@@ -308,11 +315,11 @@ static void on_crash(struct ptc_process *p, struct ptc_thread *t, const siginfo_
 
 static void on_trigger(struct ptc_process *p, struct ptc_thread *t)
 {
-	const struct ptc_flight *f = p->all->session->flight;
+	const struct ptc_flight *f = p->past->flight;
 	const struct cap_end_core end = { .reason = CAP_END_CORE_TRIGGER,
 					  .tid = t->tid,
 					  .address = p->past->triggered_at,
-					  .function = (char *)f->o->trigger };
+					  .function = (char *)f->wants.trigger };
 
 	p->past->triggered = 0;
 	rest(t, 0);
@@ -377,14 +384,14 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 }
 
 /** The first stop of a thread, or of a process. */
-static void on_new(struct ptc_session *s, pid_t tid, int status)
+static void on_new(struct ptc_flight *f, pid_t tid, int status)
 {
 	pid_t pid = ptc_status_number(tid, tid, "Tgid", 10);
-	struct ptc_process *p = ptc_process_of(&s->all, pid);
+	struct ptc_process *p = ptc_process_of(f->all, pid);
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!p) {
-		ptc_flight_follow(s, tid);
+		ptc_flight_follow(f, tid);
 		return;
 	}
 	if (t)
@@ -393,13 +400,13 @@ static void on_new(struct ptc_session *s, pid_t tid, int status)
 	ptrace(PTRACE_CONT, tid, NULL, (long)(status >> 16 ? 0 : WSTOPSIG(status)));
 }
 
-void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status)
+void ptc_flight_stop(struct ptc_flight *f, pid_t tid, int status)
 {
-	struct ptc_process *p = ptc_process_of(&s->all, tid);
+	struct ptc_process *p = ptc_process_of(f->all, tid);
 	struct ptc_thread *t = p ? ptc_thread_find(p, tid) : NULL;
 
 	if (!t) {
-		on_new(s, tid, status);
+		on_new(f, tid, status);
 		return;
 	}
 	switch (status >> 16) {
@@ -441,7 +448,8 @@ static void renew_waits(struct ptc_process *p)
 	}
 }
 
-static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
+static struct err *attach(struct ptc_flight *f, struct ptc_process *p,
+			  struct ptc_stopped *ret)
 {
 	uint64_t from_ns = ptc_now_ns();
 	struct err *err = ptc_freeze(p, false);
@@ -456,26 +464,27 @@ static struct err *attach(struct ptc_process *p, struct ptc_result *ret)
 	probes_placed(p);
 	renew_waits(p);
 	ret->n_threads = p->threads.size;
-	ptc_thaw(p, false, ptc_flight_options(p->all->session));
-	ret->stopped_ns = ptc_now_ns() - from_ns;
+	ptc_thaw(p, false, ptc_flight_options(f));
+	ret->ns = ptc_now_ns() - from_ns;
 	place_stores(p); // it need not wait for that
 	return NULL;
 }
 
-unsigned long ptc_flight_options(const struct ptc_session *s)
+unsigned long ptc_flight_options(const struct ptc_flight *f)
 {
 	unsigned long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
 				PTRACE_O_TRACECLONE;
 
-	if (s->all.follows)
+	if (f->all->follows)
 		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
 	return options;
 }
 
-struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
+struct err *ptc_flight_start(struct ptc_flight *f, struct ptc_process *p,
+			     struct ptc_stopped *ret)
 {
 	struct ptc_thread *first = ptc_thread_find(p, p->tracee.pid);
-	struct err *err = first ? ptc_past_begin(p) : &err_nomem;
+	struct err *err = first ? ptc_past_begin(f, p) : &err_nomem;
 
 	if (err)
 		return err;
@@ -490,7 +499,7 @@ struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret)
 	if (err)
 		return err;
 	if (p->all->is_attached)
-		return attach(p, ret);
+		return attach(f, p, ret);
 	first->is_attached = true;
 	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
 	await_entry(p, p->tracee.pid);
@@ -518,18 +527,17 @@ static void leave(struct ptc_process *p)
 	ptc_wards_forget(p->tracee.pid);
 }
 
-struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret)
+struct err *ptc_flight_end(struct ptc_flight *f, struct ptc_process *p,
+			   unsigned *n_snapshots)
 {
-	struct ptc_session *s = p->all->session;
 
 	// The youngest first: a parent may be waiting for a vfork child.
-	for (size_t i = s->all.list.size; i-- > 0;)
-		leave(s->all.list.data[i]);
-	if (s->all.follows)
-		tell_trigger(s->flight);
-	ret->n_snapshots = s->flight->n_snapshots;
-	ret->is_removed = !ret->n_snapshots;
-	if (p->log.writer && ret->is_removed)
+	for (size_t i = f->all->list.size; i-- > 0;)
+		leave(f->all->list.data[i]);
+	if (f->all->follows)
+		tell_trigger(f);
+	*n_snapshots = f->n_snapshots;
+	if (p->log.writer && !f->n_snapshots)
 		cap_writer_remove(take_ptr(&p->log.writer));
-	return take_ptr(&s->failure);
+	return take_ptr(&f->failure);
 }

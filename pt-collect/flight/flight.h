@@ -17,8 +17,8 @@
 
 #include <signal.h>
 
-#include "pt-collect/ptc.h"
-#include "pt-collect/record.h"
+#include "pt-collect/inputs/process.h"
+#include "pt-collect/start/attach.h"
 
 /* ---- the core of an end (end.c) ----------------------------------------------------- */
 
@@ -91,32 +91,48 @@ struct err *ptc_rings_write(const struct ptc_heap_ring *heap,
 
 /* ---- the recorder (flight.c) ---------------------------------------------------------- */
 
-/** @p o is borrowed for its life. @return NULL or ERR_NOMEM. */
-struct err *ptc_flight_create(const struct ptc_options *o, struct ptc_flight **ret);
+/** What the user asked for. */
+struct ptc_flight_wants {
+	const char *dir;     ///< of the first snapshot
+	uint64_t bytes;	     ///< of each ring
+	const char *trigger; ///< FUNC or FUNC@FILE; NULL = none
+	/** A snapshot is in @p dir: what of, how many events, how large. May be NULL. */
+	void (*on_snapshot)(const char *dir, const struct cap_info *info, uint64_t bytes);
+};
+
+struct ptc_flight;
+
+/** For the processes @p all, borrowed, as what @p wants points to. @return NULL or
+ * ERR_NOMEM. */
+struct err *ptc_flight_create(const struct ptc_flight_wants *wants,
+			      struct ptc_processes *all, struct ptc_flight **ret);
 void ptc_flight_destroy(struct ptc_flight *f);
 /** Free the rings of one process; NULL is fine. */
 void ptc_past_destroy(struct ptc_past *past);
 
 /** @return what threads are traced with. */
-unsigned long ptc_flight_options(const struct ptc_session *s);
+unsigned long ptc_flight_options(const struct ptc_flight *f);
 
 /** Begin: the program stands at its first instruction, and goes on when the caller lets it;
  * or it runs, is attached to, and goes on. */
-struct err *ptc_flight_start(struct ptc_process *p, struct ptc_result *ret);
+struct err *ptc_flight_start(struct ptc_flight *f, struct ptc_process *p,
+			     struct ptc_stopped *ret);
 
 /** A record of the BPF ring, as for ptc_assemble(). */
 void ptc_flight_take(struct ptc_process *p, void *rec);
 
 /** A ptrace stop of any thread; the ring has been drained. */
-void ptc_flight_stop(struct ptc_session *s, pid_t tid, int status);
+void ptc_flight_stop(struct ptc_flight *f, pid_t tid, int status);
 
 /** The user wants a snapshot now. */
-void ptc_flight_request(struct ptc_session *s);
+void ptc_flight_request(struct ptc_flight *f);
 
 /** Do what is due. */
-void ptc_flight_step(struct ptc_session *s);
+void ptc_flight_step(struct ptc_flight *f);
 
-/** All have ended, or are to be left; @p p is the program. @p ret says what came of it. */
-struct err *ptc_flight_end(struct ptc_process *p, struct ptc_result *ret);
+/** All have ended, or are to be left; @p p is the program. @p n_snapshots: how many there
+ * are; without one nothing is left of the bundle. */
+struct err *ptc_flight_end(struct ptc_flight *f, struct ptc_process *p,
+			   unsigned *n_snapshots);
 
 #endif

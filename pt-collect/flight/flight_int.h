@@ -10,16 +10,19 @@
 
 #include "pt-collect/flight/flight.h"
 
-/** All of a session. */
+/** All of a recording. */
 struct ptc_flight {
-	const struct ptc_options *o;
+	struct ptc_flight_wants wants;
+	struct ptc_processes *all;
 	bool was_trigger_placed, has_fired; ///< in any process
 	bool is_requested;
 	unsigned n_snapshots;
+	struct err *failure; ///< the first thing that went wrong with a snapshot
 };
 
 /** The recent past of one process. */
 struct ptc_past {
+	struct ptc_flight *flight;
 	struct ptc_heap_ring *ring;
 	struct ptc_store_ring *stores;
 	/** Libraries are not mapped yet: probes wait for the program's entry point, where
@@ -31,7 +34,7 @@ struct ptc_past {
 };
 
 /** Begin the past of process @p p. */
-struct err *ptc_past_begin(struct ptc_process *p);
+struct err *ptc_past_begin(struct ptc_flight *f, struct ptc_process *p);
 
 /** Probe what is mapped in process @p p, which stands still (or has no time for that). */
 void ptc_flight_probe(struct ptc_process *p);
@@ -40,10 +43,10 @@ void ptc_flight_probe(struct ptc_process *p);
 
 /** The first stop of thread @p tid, of no process that is known: one begins with it, or it
  * is let go. */
-void ptc_flight_follow(struct ptc_session *s, pid_t tid);
+void ptc_flight_follow(struct ptc_flight *f, pid_t tid);
 
 /** Forget the followed processes that have ended. */
-void ptc_flight_sweep(struct ptc_session *s);
+void ptc_flight_sweep(struct ptc_flight *f);
 
 /** Take one. @p si: of a crash, else NULL. A failure ends nothing; it is told, and what
  * `record` exits with says so. */

@@ -33,15 +33,15 @@ static struct err *begin_forked(struct ptc_process *p)
 	return NULL;
 }
 
-static struct err *begin(struct ptc_process *p)
+static struct err *begin(struct ptc_flight *f, struct ptc_process *p)
 {
 	struct ptc_thread *t = ptc_thread_find(p, p->tracee.pid);
-	struct err *err = t ? ptc_past_begin(p) : &err_nomem;
+	struct err *err = t ? ptc_past_begin(f, p) : &err_nomem;
 
 	if (err)
 		return err;
 	t->is_attached = true;
-	p->index = p->all->list.size - 1;
+	p->index = f->all->list.size - 1;
 	p->has_executed = true;
 	ptc_wards_add(p->tracee.pid, 0, false);
 	err = ptc_tracee_open(&p->tracee);
@@ -51,18 +51,19 @@ static struct err *begin(struct ptc_process *p)
 	return p->awaits_exec ? ptc_describe(p, NULL) : begin_forked(p);
 }
 
-void ptc_flight_follow(struct ptc_session *s, pid_t tid)
+void ptc_flight_follow(struct ptc_flight *f, pid_t tid)
 {
 	_cleanup_err_ struct err *err = NULL;
 	struct ptc_process *p = NULL;
 
-	if (!s->all.follows || ptc_status_number(tid, tid, "Tgid", 10) != (uint64_t)tid) {
+	if (!f->all->follows ||
+	    ptc_status_number(tid, tid, "Tgid", 10) != (uint64_t)tid) {
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 		return;
 	}
-	err = ptc_process_create(&s->all, tid, &p);
+	err = ptc_process_create(f->all, tid, &p);
 	if (!err)
-		err = begin(p);
+		err = begin(f, p);
 	if (!err) {
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 		return;
@@ -73,23 +74,23 @@ void ptc_flight_follow(struct ptc_session *s, pid_t tid)
 		p->has_ended = true; // for us
 }
 
-void ptc_flight_sweep(struct ptc_session *s)
+void ptc_flight_sweep(struct ptc_flight *f)
 {
 	size_t kept = 1;
 
-	for (size_t i = 1; i < s->all.list.size; i++) {
-		struct ptc_process *p = s->all.list.data[i];
+	for (size_t i = 1; i < f->all->list.size; i++) {
+		struct ptc_process *p = f->all->list.data[i];
 
 		if (!p->has_ended) {
-			s->all.list.data[kept++] = p;
+			f->all->list.data[kept++] = p;
 			continue;
 		}
 		// Its number may soon be somebody else's.
-		ptc_bpf_set_in_flight(s->all.bpf, p->tracee.pid, false);
-		ptc_bpf_unprobe(s->all.bpf, p->tracee.pid);
+		ptc_bpf_set_in_flight(f->all->bpf, p->tracee.pid, false);
+		ptc_bpf_unprobe(f->all->bpf, p->tracee.pid);
 		ptc_wards_forget(p->tracee.pid);
 		ptc_past_destroy(p->past);
 		ptc_process_destroy(p);
 	}
-	s->all.list.size = kept;
+	f->all->list.size = kept;
 }

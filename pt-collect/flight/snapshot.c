@@ -28,8 +28,8 @@ static char *dir_of(const struct ptc_flight *f)
 	char *dir;
 
 	if (!f->n_snapshots)
-		return strdup(f->o->dir);
-	return asprintf(&dir, "%s.%u", f->o->dir, f->n_snapshots + 1) < 0 ? NULL : dir;
+		return strdup(f->wants.dir);
+	return asprintf(&dir, "%s.%u", f->wants.dir, f->n_snapshots + 1) < 0 ? NULL : dir;
 }
 
 /** Where the kernel has code of probes in the process. */
@@ -112,7 +112,7 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 				  const siginfo_t *si, const char *restless,
 				  uint64_t *bytes)
 {
-	_cleanup_free_ char *dir = dir_of(p->all->session->flight);
+	_cleanup_free_ char *dir = dir_of(p->past->flight);
 	struct err *err = dir ? NULL : &err_nomem;
 
 	if (!err && !p->log.writer)
@@ -123,18 +123,18 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 			    "memory changed while it was saved: %s", restless);
 	if (!err)
 		err = write_now(p, info, si);
-	ptc_thaw(p, false, ptc_flight_options(p->all->session));
+	ptc_thaw(p, false, ptc_flight_options(p->past->flight));
 	if (!err)
 		err = finish(p, info, bytes);
-	if (!err && p->all->session->flight->o->on_snapshot)
-		p->all->session->flight->o->on_snapshot(dir, info, *bytes);
+	if (!err && p->past->flight->wants.on_snapshot)
+		p->past->flight->wants.on_snapshot(dir, info, *bytes);
 	return err;
 }
 
 void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 			 const siginfo_t *si)
 {
-	struct ptc_flight *f = p->all->session->flight;
+	struct ptc_flight *f = p->past->flight;
 	// Borrowed from p->info but for `missing', which the writer adds.
 	struct cap_info info = p->info;
 	_cleanup_err_ struct err *err = ptc_freeze(p, true);
@@ -154,7 +154,7 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	if (!err)
 		err = write_snapshot(p, &info, si, restless, &bytes);
 	else
-		ptc_thaw(p, false, ptc_flight_options(p->all->session));
+		ptc_thaw(p, false, ptc_flight_options(p->past->flight));
 	for (size_t i = 0; i < info.n_missing; i++)
 		free(info.missing[i]);
 	free(info.missing);
@@ -167,6 +167,6 @@ void ptc_flight_snapshot(struct ptc_process *p, const struct cap_end_core *end,
 	if (!err)
 		return;
 	fprintf(stderr, "faultline: cannot take a snapshot: %s\n", err->message);
-	if (!p->all->session->failure)
-		p->all->session->failure = take_ptr(&err);
+	if (!f->failure)
+		f->failure = take_ptr(&err);
 }

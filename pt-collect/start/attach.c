@@ -21,7 +21,6 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
@@ -30,7 +29,6 @@
 #include "pt-collect/pt/record.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/tracee/proc.h"
-#include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
@@ -227,7 +225,7 @@ static void core_destroyp(struct cap_core **core)
 }
 
 static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
-			      struct ptc_result *ret)
+			      struct ptc_stopped *ret)
 {
 	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
 	// A recorder that has just left, or another one, has breakpoints in its code.
@@ -338,7 +336,7 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 	return err;
 }
 
-struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
+struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	// That takes long, so it is done while the program still runs.
@@ -369,18 +367,18 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret)
 	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
 	ptc_thaw(p, false, PTC_TRACE_OPTIONS);
-	ret->stopped_ns = ptc_now_ns() - from_ns;
+	ret->ns = ptc_now_ns() - from_ns;
 	// Not before: what a probe writes into the code would be saved with it.
 	ptc_chance_start(&p->probes, &maps);
 	ptc_files_probe(p, &maps);
 	return NULL;
 }
 
-void ptc_attach_end(struct ptc_process *p)
+void ptc_attach_end(struct ptc_family *f, struct ptc_process *p)
 {
 	_cleanup_err_ struct err *err = p->is_left ? NULL : ptc_freeze(p, true);
 
-	ptc_child_await(p);
+	ptc_child_await(f, p);
 	if (p->is_left)
 		return;
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);

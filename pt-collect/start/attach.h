@@ -9,9 +9,16 @@
 #ifndef PT_COLLECT_START_ATTACH_H
 #define PT_COLLECT_START_ATTACH_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 
-struct ptc_result;
+struct ptc_family;
+
+/** What attaching took. */
+struct ptc_stopped {
+	size_t n_threads; ///< as many stood still
+	uint64_t ns;	  ///< so long
+	uint64_t saved_bytes;
+};
 
 /** Can @p pid be attached to? A thread's number is replaced by its process'. @return why
  * not, and what to do. */
@@ -35,8 +42,8 @@ void ptc_drop_signals(struct ptc_process *p, struct ptc_thread *t);
 /** All threads rest: give back what was taken from them. */
 struct err *ptc_attach_change_back(struct ptc_process *p);
 
-/** Attach to the running program: it goes on, recorded; @p ret says how long it stood. On failure it goes on as before. */
-struct err *ptc_attach_start(struct ptc_process *p, struct ptc_result *ret);
+/** Attach to the running program: it goes on, recorded; @p ret says for how long it stood. On failure it goes on as before. */
+struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret);
 
 /** A stop of ours, not a signal, ended the call in which thread @p tid waited (its registers
  * are @p u): have the thread make it again. */
@@ -47,7 +54,7 @@ struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
 bool ptc_is_cut_short(const struct user_regs_struct *u);
 
 /** Leave it as if we had never been there; what it did until now is recorded. */
-void ptc_attach_end(struct ptc_process *p);
+void ptc_attach_end(struct ptc_family *f, struct ptc_process *p);
 
 /** It executed another program, and stands before that: the recording ends here. */
 void ptc_attach_executed(struct ptc_process *p);

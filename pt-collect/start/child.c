@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/follow.h"
@@ -31,14 +30,14 @@
 #define AWAIT_NS 5000000000ull ///< frozen, or the machine is: it is not waited for
 #define AWAIT_NAP_NS 100000
 
-static struct ptc_child *find_child(struct ptc_session *s, pid_t pid)
+static struct ptc_child *find_child(struct ptc_family *f, pid_t pid)
 {
 	struct ptc_child *c;
 
-	for (size_t i = 0; i < s->children.size; i++)
-		if (s->children.data[i].pid == pid)
-			return &s->children.data[i];
-	c = vec_push(&s->children);
+	for (size_t i = 0; i < f->children.size; i++)
+		if (f->children.data[i].pid == pid)
+			return &f->children.data[i];
+	c = vec_push(&f->children);
 	if (c)
 		c->pid = pid;
 	return c;
@@ -53,15 +52,15 @@ static bool is_thread(pid_t pid, pid_t tid)
 	return !access(path, F_OK);
 }
 
-static void start_thread(struct ptc_process *p, pid_t tid)
+static void start_thread(struct ptc_family *f, struct ptc_process *p, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 
 	if (t)
 		t->is_attached = true;
 	ptc_pt_thread_born(&p->pt, tid);
-	ptc_chaos_add(p->all->session->chaos, tid);
-	ptc_chaos_go_on(p->all->session->chaos, tid);
+	ptc_chaos_add(f->chaos, tid);
+	ptc_chaos_go_on(f->chaos, tid);
 }
 
 void ptc_child_free(pid_t child)
@@ -100,15 +99,15 @@ uint64_t ptc_child_flags(pid_t child)
 }
 
 /** Both sides are in: follow it, or let it go. */
-static void release(struct ptc_session *s, struct ptc_child *entry)
+static void release(struct ptc_family *f, struct ptc_child *entry)
 {
 	struct ptc_child c = *entry;
-	struct ptc_process *p = ptc_process_of(&s->all, c.parent);
+	struct ptc_process *p = ptc_process_of(f->all, c.parent);
 	uint64_t flags;
 
-	*entry = s->children.data[--s->children.size];
+	*entry = f->children.data[--f->children.size];
 	if (p && is_thread(c.parent, c.pid)) {
-		start_thread(p, c.pid);
+		start_thread(f, p, c.pid);
 		return;
 	}
 	if (p)
@@ -119,21 +118,21 @@ static void release(struct ptc_session *s, struct ptc_child *entry)
 			    "process %d runs in the program's memory: what it writes "
 			    "there is not recorded",
 			    c.pid);
-	if (s->all.follows)
-		ptc_follow(s, &c, flags & CLONE_VM);
+	if (f->all->follows)
+		ptc_follow(f, &c, flags & CLONE_VM);
 	else
 		ptc_child_free(c.pid);
 }
 
-void ptc_child_stopped(struct ptc_session *s, pid_t pid)
+void ptc_child_stopped(struct ptc_family *f, pid_t pid)
 {
-	struct ptc_child *c = find_child(s, pid);
+	struct ptc_child *c = find_child(f, pid);
 
 	if (!c)
 		return;
 	c->has_stopped = true;
 	if (c->parent)
-		release(s, c);
+		release(f, c);
 }
 
 /** Memory shared with a child may change under the program. */
@@ -155,7 +154,8 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 	}
 }
 
-void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child)
+void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent,
+		       unsigned event, pid_t child)
 {
 	const struct ptc_thread *t = ptc_thread_find(p, parent);
 	_cleanup_err_ struct err *err = NULL;
@@ -168,8 +168,8 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 	else if ((err = ptc_threads_begin(p, parent)))
 		ptc_log_fail(&p->log, take_ptr(&err));
 	else
-		ptc_chaos_add(p->all->session->chaos, child);
-	c = find_child(p->all->session, child);
+		ptc_chaos_add(f->chaos, child);
+	c = find_child(f, child);
 	if (!c)
 		return;
 	c->parent = p->tracee.pid;
@@ -177,25 +177,24 @@ void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_
 	c->event = event;
 	c->n_frames = t ? t->n_frames : 0;
 	if (c->has_stopped)
-		release(p->all->session, c);
+		release(f, c);
 }
 
-void ptc_child_ended(struct ptc_session *s, pid_t child)
+void ptc_child_ended(struct ptc_family *f, pid_t child)
 {
-	for (size_t i = 0; i < s->children.size; i++)
-		if (s->children.data[i].pid == child)
-			s->children.data[i--] = s->children.data[--s->children.size];
+	for (size_t i = 0; i < f->children.size; i++)
+		if (f->children.data[i].pid == child)
+			f->children.data[i--] = f->children.data[--f->children.size];
 }
 
-void ptc_child_await(struct ptc_process *p)
+void ptc_child_await(struct ptc_family *f, const struct ptc_process *p)
 {
 	struct timespec nap = { .tv_nsec = AWAIT_NAP_NS };
 	uint64_t until_ns = ptc_now_ns() + AWAIT_NS;
-	struct ptc_session *s = p->all->session;
 	size_t i = 0;
 
-	while (i < s->children.size) {
-		const struct ptc_child *c = &s->children.data[i];
+	while (i < f->children.size) {
+		const struct ptc_child *c = &f->children.data[i];
 		pid_t pid = c->pid, got;
 		int status;
 
@@ -205,9 +204,9 @@ void ptc_child_await(struct ptc_process *p)
 		}
 		got = waitpid(pid, &status, __WALL | WNOHANG);
 		if (got > 0) {
-			ptc_session_take(s, pid, status);
+			f->all->take(f->all->session, pid, status);
 		} else if (got < 0) {
-			ptc_child_ended(s, pid);
+			ptc_child_ended(f, pid);
 		} else if (ptc_now_ns() > until_ns) {
 			log_warn("child %d does not begin to run", pid);
 			return;
@@ -236,25 +235,25 @@ void ptc_child_await_ends(void)
 	}
 }
 
-void ptc_child_orphans(struct ptc_session *s, uint32_t index)
+void ptc_child_orphans(struct ptc_family *f, uint32_t index)
 {
-	for (size_t i = 0; i < s->children.size; i++) {
-		struct ptc_child *c = &s->children.data[i];
+	for (size_t i = 0; i < f->children.size; i++) {
+		struct ptc_child *c = &f->children.data[i];
 		const struct ptc_process *p;
 
 		// Killed before it ran: its end came before its parent's event.
 		if (!c->has_stopped && kill(c->pid, 0) && errno == ESRCH) {
-			s->children.data[i--] = s->children.data[--s->children.size];
+			f->children.data[i--] = f->children.data[--f->children.size];
 			continue;
 		}
 		if (!c->has_stopped || c->parent)
 			continue;
-		p = ptc_process_of(&s->all, ptc_stat_number(c->pid, PTC_STAT_PARENT));
+		p = ptc_process_of(f->all, ptc_stat_number(c->pid, PTC_STAT_PARENT));
 		if (p && !p->has_ended)
 			continue; // its event is on its way
 		c->parent_index = index;
 		c->event = PTRACE_EVENT_FORK;
-		release(s, c);
+		release(f, c);
 		i--;
 	}
 }

@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/files.h"

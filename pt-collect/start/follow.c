@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
@@ -28,6 +27,16 @@
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
+
+void ptc_family_deinit(struct ptc_family *f)
+{
+	vec_deinit(&f->children);
+	for (size_t i = 0; i < f->followed.size; i++)
+		cap_process_deinit(&f->followed.data[i]);
+	vec_deinit(&f->followed);
+	free(f->first_gap);
+	err_destroy(f->failure);
+}
 
 static enum cap_created created_by(unsigned event)
 {
@@ -41,9 +50,9 @@ static enum cap_created created_by(unsigned event)
 	}
 }
 
-static struct cap_process *listed(const struct ptc_process *p)
+static struct cap_process *listed(const struct ptc_family *f, const struct ptc_process *p)
 {
-	return &p->all->session->followed.data[p->index - 1];
+	return &f->followed.data[p->index - 1];
 }
 
 static const char *base_name(const char *path)
@@ -73,7 +82,7 @@ static char *name_bundle(const struct ptc_process *p)
 }
 
 /** Begin the bundle, or begin it again under its new name. */
-static struct err *begin_bundle(struct ptc_process *p)
+static struct err *begin_bundle(struct ptc_family *f, struct ptc_process *p)
 {
 	_cleanup_free_ char *name = name_bundle(p);
 	const struct cap_writer *root = p->all->list.data[0]->log.writer;
@@ -95,15 +104,15 @@ static struct err *begin_bundle(struct ptc_process *p)
 	err = ptc_describe(p, NULL);
 	p->info.is_child = true;
 	p->info.index = p->index;
-	p->info.parent = listed(p)->parent;
-	p->info.created = listed(p)->created;
+	p->info.parent = listed(f, p)->parent;
+	p->info.created = listed(f, p)->created;
 	return err;
 }
 
-struct err *ptc_follow_executed(struct ptc_process *p)
+struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p)
 {
 	p->awaits_exec = false;
-	return begin_bundle(p);
+	return begin_bundle(f, p);
 }
 
 static void tell_shared_memory(struct ptc_process *p)
@@ -124,9 +133,10 @@ static void tell_shared_memory(struct ptc_process *p)
 }
 
 /** From behind the call that made it. */
-static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c)
+static struct err *begin_forked(struct ptc_family *f, struct ptc_process *p,
+				const struct ptc_child *c)
 {
-	struct err *err = begin_bundle(p);
+	struct err *err = begin_bundle(f, p);
 
 	if (err)
 		return err;
@@ -142,23 +152,23 @@ static struct err *begin_forked(struct ptc_process *p, const struct ptc_child *c
 }
 
 /** Give it a number and its place in the list. */
-static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
+static struct err *enlist(struct ptc_family *f, const struct ptc_child *c,
 			  struct ptc_process **ret)
 {
-	struct cap_process *entry = vec_push(&s->followed);
+	struct cap_process *entry = vec_push(&f->followed);
 	struct ptc_thread *t;
 	struct err *err;
 
 	if (!entry)
 		return &err_nomem;
-	*entry = (struct cap_process){ .index = s->followed.size,
+	*entry = (struct cap_process){ .index = f->followed.size,
 				       .parent = c->parent_index,
 				       .pid = c->pid,
 				       .created = created_by(c->event) };
-	err = ptc_process_create(&s->all, c->pid, ret);
+	err = ptc_process_create(f->all, c->pid, ret);
 	if (err)
 		return err;
-	(*ret)->index = s->followed.size;
+	(*ret)->index = f->followed.size;
 	t = ptc_thread_find(*ret, c->pid);
 	if (!t)
 		return &err_nomem;
@@ -166,11 +176,11 @@ static struct err *enlist(struct ptc_session *s, const struct ptc_child *c,
 	return NULL;
 }
 
-void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory)
+void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_memory)
 {
-	const struct ptc_process *parent = ptc_process_of(&s->all, c->parent);
+	const struct ptc_process *parent = ptc_process_of(f->all, c->parent);
 	struct ptc_process *p = NULL;
-	struct err *err = enlist(s, c, &p);
+	struct err *err = enlist(f, c, &p);
 
 	if (!err)
 		err = ptc_tracee_open(&p->tracee);
@@ -179,7 +189,7 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 	if (!err && shares_memory)
 		p->awaits_exec = true;
 	else if (!err)
-		err = begin_forked(p, c);
+		err = begin_forked(f, p, c);
 	if (!err) {
 		ptrace(PTRACE_CONT, c->pid, NULL, NULL);
 		return;
@@ -187,51 +197,50 @@ void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_me
 	ptc_child_free(c->pid);
 	if (p) {
 		ptc_log_fail(&p->log, err);
-		ptc_follow_ended(p);
-	} else if (s->failure) {
+		ptc_follow_ended(f, p);
+	} else if (f->failure) {
 		err_destroy(err);
 	} else {
-		s->failure = err;
+		f->failure = err;
 	}
 }
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
 /** Remember what a bundle lacks for the summary. */
-static void count_gaps(const struct ptc_process *p)
+static void count_gaps(struct ptc_family *f, const struct ptc_process *p)
 {
-	struct ptc_session *s = p->all->session;
 
-	s->n_gaps += p->info.n_missing;
-	if (!p->info.n_missing || s->first_gap)
+	f->n_gaps += p->info.n_missing;
+	if (!p->info.n_missing || f->first_gap)
 		return;
-	if (asprintf(&s->first_gap, "process %u (%s): %s", p->index,
+	if (asprintf(&f->first_gap, "process %u (%s): %s", p->index,
 		     base_name(p->tracee.exe), p->info.missing[0]) < 0)
-		s->first_gap = NULL;
+		f->first_gap = NULL;
 }
 
 /** A process of which nothing could be recorded, or not all. What one program is like makes a
  * gap; what is wrong with us or the disk makes the recording fail. */
-static void take_failure(const struct ptc_process *p, struct err *err)
+static void take_failure(struct ptc_family *f, const struct ptc_process *p,
+			 struct err *err)
 {
-	struct ptc_session *s = p->all->session;
 
 	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
 			 p->index, base_name(p->tracee.exe ?: "?"), p->tracee.pid);
 	log_info("%s", err->message);
-	s->n_gaps++;
-	if (!s->first_gap)
-		s->first_gap = strdup(err->message);
-	if (err->code == ERR_UNSUPPORTED || s->failure)
+	f->n_gaps++;
+	if (!f->first_gap)
+		f->first_gap = strdup(err->message);
+	if (err->code == ERR_UNSUPPORTED || f->failure)
 		err_destroy(err);
 	else
-		s->failure = err;
+		f->failure = err;
 }
 
 /** What the list in the program's manifest says of it. */
-static void list_end(struct ptc_process *p, bool is_finished)
+static void list_end(struct ptc_family *f, struct ptc_process *p, bool is_finished)
 {
-	struct cap_process *entry = listed(p);
+	struct cap_process *entry = listed(f, p);
 
 	entry->dir = take_ptr(&p->dir);
 	entry->exe = take_ptr(&p->tracee.exe);
@@ -239,43 +248,40 @@ static void list_end(struct ptc_process *p, bool is_finished)
 	entry->n_syscalls = p->info.n_syscalls;
 	entry->is_complete = is_finished && p->info.is_complete;
 	ptc_describe_end(p, &entry->end, &entry->end_value);
-	p->all->session->followed_syscalls += p->info.n_syscalls;
+	f->n_syscalls += p->info.n_syscalls;
 }
 
-static void forget(struct ptc_process *p)
+static void forget(struct ptc_processes *all, struct ptc_process *p)
 {
-	struct ptc_session *s = p->all->session;
-
-	for (size_t i = 1; i < s->all.list.size; i++)
-		if (s->all.list.data[i] == p)
-			s->all.list.data[i] = s->all.list.data[--s->all.list.size];
+	for (size_t i = 1; i < all->list.size; i++)
+		if (all->list.data[i] == p)
+			all->list.data[i] = all->list.data[--all->list.size];
 	ptc_process_destroy(p);
 }
 
-void ptc_follow_ended(struct ptc_process *p)
+void ptc_follow_ended(struct ptc_family *f, struct ptc_process *p)
 {
-	struct ptc_session *s = p->all->session;
 	struct err *err = NULL;
 	uint64_t bytes = 0;
 	bool is_finished;
 
-	ptc_bpf_drain(s->all.bpf);
+	ptc_bpf_drain(f->all->bpf);
 	// Its number may soon be somebody else's.
-	ptc_bpf_set_recorded(s->all.bpf, p->tracee.pid, false);
+	ptc_bpf_set_recorded(f->all->bpf, p->tracee.pid, false);
 	if (p->log.writer || p->log.failure)
 		err = ptc_finish(p, &bytes, NULL);
-	ptc_bpf_unprobe(s->all.bpf, p->tracee.pid);
+	ptc_bpf_unprobe(f->all->bpf, p->tracee.pid);
 	is_finished = p->log.writer && !err;
 	if (err)
-		take_failure(p, take_ptr(&err));
+		take_failure(f, p, take_ptr(&err));
 	else
-		count_gaps(p);
-	s->followed_bytes += bytes;
-	list_end(p, is_finished);
-	forget(p);
+		count_gaps(f, p);
+	f->bytes += bytes;
+	list_end(f, p, is_finished);
+	forget(f->all, p);
 }
 
-void ptc_leave(struct ptc_process *p)
+void ptc_leave(struct ptc_family *f, struct ptc_process *p)
 {
 	struct ptc_thread *first = ptc_thread_find(p, p->tracee.pid);
 	struct err *err;
@@ -283,9 +289,9 @@ void ptc_leave(struct ptc_process *p)
 	if (first)
 		first->is_attached = true; // by its number alone, until now
 	err = ptc_freeze(p, true);
-	ptc_child_await(p);
+	ptc_child_await(f, p);
 	if (p->has_ended)
-		ptc_child_orphans(p->all->session, p->index);
+		ptc_child_orphans(f, p->index);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, false);
 	ptc_bpf_drain(p->all->bpf);
 	ptc_threads_end(p);
@@ -301,20 +307,20 @@ void ptc_leave(struct ptc_process *p)
 	ptc_wards_forget(p->tracee.pid);
 }
 
-void ptc_follow_leave(struct ptc_session *s)
+void ptc_follow_leave(struct ptc_family *f)
 {
-	s->all.follows = false;
+	f->all->follows = false;
 	// Children before their parents: a parent may be waiting for a vfork child.
-	while (s->all.list.size > 1) {
-		struct ptc_process *p = s->all.list.data[1];
+	while (f->all->list.size > 1) {
+		struct ptc_process *p = f->all->list.data[1];
 		uint32_t index;
 
-		for (size_t i = 2; i < s->all.list.size; i++)
-			if (s->all.list.data[i]->index > p->index)
-				p = s->all.list.data[i];
+		for (size_t i = 2; i < f->all->list.size; i++)
+			if (f->all->list.data[i]->index > p->index)
+				p = f->all->list.data[i];
 		index = p->index;
-		ptc_leave(p);
-		ptc_follow_ended(p);
-		ptc_child_orphans(s, index);
+		ptc_leave(f, p);
+		ptc_follow_ended(f, p);
+		ptc_child_orphans(f, index);
 	}
 }

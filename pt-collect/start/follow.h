@@ -9,21 +9,48 @@
 #ifndef PT_COLLECT_START_FOLLOW_H
 #define PT_COLLECT_START_FOLLOW_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
+
+struct ptc_chaos;
+
+/** A child that stopped before its parent's event told what it is, or the reverse. */
+struct ptc_child {
+	pid_t pid;
+	bool has_stopped;
+	pid_t parent; ///< the process that created it; 0 until the event came
+	uint32_t parent_index;
+	unsigned event;	   ///< PTRACE_EVENT_*
+	unsigned n_frames; ///< handlers that the creating thread was in
+};
+
+/** The processes that the program creates. */
+struct ptc_family {
+	struct ptc_processes *all;
+	struct ptc_chaos *chaos; ///< new threads are its, too; NULL = none
+	VEC(struct ptc_child) children;
+	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
+	uint64_t n_syscalls, bytes;	  ///< of what was followed
+	size_t n_gaps;			  ///< in what was followed
+	char *first_gap;		  ///< text of the first, NULL = none
+	struct err *failure; ///< the first thing that went wrong with a followed process
+};
+
+void ptc_family_deinit(struct ptc_family *f);
 
 /** A child made by fork, vfork or clone: followed, or it runs untouched by us. */
-void ptc_child_created(struct ptc_process *p, pid_t parent, unsigned event, pid_t child);
-void ptc_child_stopped(struct ptc_session *s, pid_t child);
+void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent,
+		       unsigned event, pid_t child);
+void ptc_child_stopped(struct ptc_family *f, pid_t child);
 
 /** The child ended before it ever stopped. */
-void ptc_child_ended(struct ptc_session *s, pid_t child);
+void ptc_child_ended(struct ptc_family *f, pid_t child);
 
 /** Process @p index ended: of children whose creation it never told nobody will tell. */
-void ptc_child_orphans(struct ptc_session *s, uint32_t index);
+void ptc_child_orphans(struct ptc_family *f, uint32_t index);
 
 /** Process @p p is about to be left, and creates no more. Children of it that have not
  * stopped yet for the first time do so now, and go on as ever. */
-void ptc_child_await(struct ptc_process *p);
+void ptc_child_await(struct ptc_family *f, const struct ptc_process *p);
 
 /** Wait until all our children have ended, traced ones among them: who could not be left
  * before is left at its next stop. */
@@ -37,19 +64,19 @@ uint64_t ptc_child_flags(pid_t child);
 
 /** Record stopped child @p c from here on, or from its exec on when @p shares_memory. It
  * goes on in any case. */
-void ptc_follow(struct ptc_session *s, const struct ptc_child *c, bool shares_memory);
+void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_memory);
 
 /** Followed process @p p executed a program and stands before it: its bundle begins, or
  * begins anew. */
-struct err *ptc_follow_executed(struct ptc_process *p);
+struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p);
 
 /** Followed process @p p ended (p->has_ended), or is not traced any more: its bundle is
  * finished. @p p is gone then. */
-void ptc_follow_ended(struct ptc_process *p);
+void ptc_follow_ended(struct ptc_family *f, struct ptc_process *p);
 
 /** The recording ends: what still runs of the followed processes is left as it would be by
  * itself, and their bundles are finished. */
-void ptc_follow_leave(struct ptc_session *s);
+void ptc_follow_leave(struct ptc_family *f);
 
 /** What is known of the process at its beginning, into p->info. @p argv: NULL = what it was
  * executed with. */
@@ -64,5 +91,8 @@ void ptc_describe_cpu(struct cap_cpu *cpu);
 
 /** How it ended: its exit status or signal, or detached when it has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);
+
+/** Stop recording @p p and leave it as it would be by itself. */
+void ptc_leave(struct ptc_family *f, struct ptc_process *p);
 
 #endif

@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/proc.h"

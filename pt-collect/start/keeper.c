@@ -33,9 +33,9 @@
 
 #include "pt-collect/start/attach.h"
 #include "pt-collect/start/keeper.h"
+#include "pt-collect/start/start.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/privilege.h"
-#include "pt-collect/record.h"
 #include "pt-collect/tracee/undo.h"
 
 #define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder

@@ -9,8 +9,7 @@
 #define PT_COLLECT_START_KEEPER_H
 
 #include <signal.h>
-
-#include "pt-collect/ptc.h"
+#include <stdbool.h>
 
 /**
  * Run @p fn in a process of its own, the recorder, and watch over it (keeper.c).
@@ -26,8 +25,5 @@ sigset_t ptc_watched_signals(bool in_flight);
 
 /** In the recorder: was the keeper killed? */
 bool ptc_is_keeper_gone(void);
-
-/** Stop recording @p p and leave it as it would be by itself. */
-void ptc_leave(struct ptc_process *p);
 
 #endif

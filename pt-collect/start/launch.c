@@ -20,13 +20,11 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/privilege.h"
 #include "pt-collect/tracee/proc.h"
-#include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
 
 /** What the child writes when exec fails. */

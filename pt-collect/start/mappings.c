@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/start/start.h"

@@ -17,7 +17,6 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/tracee/cpuid.h"
 #include "pt-collect/inputs/files.h"

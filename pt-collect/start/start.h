@@ -9,8 +9,12 @@
 #ifndef PT_COLLECT_START_START_H
 #define PT_COLLECT_START_START_H
 
-#include "pt-collect/ptc.h"
+#include "pt-collect/inputs/process.h"
 #include "pt-collect/tracee/tracee.h"
+
+#define PTC_EXIT_FAILED 125	    ///< faultline itself failed
+#define PTC_EXIT_CANNOT_EXECUTE 126 ///< the program is there and cannot be executed
+#define PTC_EXIT_NOT_FOUND 127	    ///< there is no such program
 
 /** Start @p argv stopped before its first instruction; when @p is_filtered, without the
  * system calls that no replay could follow. @return NULL with the pid; when it cannot be

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pt-collect/ptc.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/tracee/proc.h"
 

@@ -3,9 +3,8 @@
 
 /**
  * @file
- * The recorder's main nouns: a session is one `faultline record`, a process one program in
- * it, a thread one of its threads. What is done with them has a header for each part
- * (tracee/tracee.h, start/attach.h ...). Private to pt-collect/.
+ * One `faultline record`, which owns all that takes part in it (session.c), and hands the
+ * stops of its processes to whom they concern (process.c).
  *
  * Invariants:
  *  1. Syscalls are never ptrace-stopped: BPF records them. ptrace handles the rare: start,
@@ -14,23 +13,16 @@
  *     is logged. One thread cannot be at two places, so that makes the order total.
  *  3. Whatever fails in recording, the program itself runs on to its own end.
  */
-#ifndef PT_COLLECT_PTC_H
-#define PT_COLLECT_PTC_H
+#ifndef PT_COLLECT_SESSION_H
+#define PT_COLLECT_SESSION_H
+
+#include <sys/ptrace.h>
 
 #include "pt-collect/inputs/process.h"
+#include "pt-collect/start/follow.h"
 
 struct ptc_chaos;
 struct ptc_flight;
-
-/** A child that stopped before its parent's event told what it is, or the reverse. */
-struct ptc_child {
-	pid_t pid;
-	bool has_stopped;
-	pid_t parent; ///< the process that created it; 0 until the event came
-	uint32_t parent_index;
-	unsigned event;	   ///< PTRACE_EVENT_*
-	unsigned n_frames; ///< handlers that the creating thread was in
-};
 
 /** One `faultline record`. */
 struct ptc_session {
@@ -39,12 +31,7 @@ struct ptc_session {
 	bool wants_end_core;
 	bool wants_end;	 ///< leave it, it runs on
 	uint64_t end_ns; ///< when to leave it by itself; 0 = never
-	VEC(struct ptc_child) children;
-	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
-	uint64_t followed_syscalls, followed_bytes;
-	size_t n_gaps;	     ///< in what was followed
-	char *first_gap;     ///< text of the first, NULL = none
-	struct err *failure; ///< the first thing that went wrong with a followed process
+	struct ptc_family family;
 	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 
