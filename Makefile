@@ -2,7 +2,7 @@
 # Copyright 2026 The Faultline authors
 #
 # Builds everything into $(O). A room is a folder of C files that becomes one archive, so
-# that a program pulls in only what it uses; a folder in PARTS_ROOM is part of that room.
+# that a program pulls in only what it uses.
 
 VERSION := 0.1.0
 O ?= build
@@ -18,10 +18,11 @@ CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 # Each uses those before it (doc/INTERNALS.md).
-ROOMS ?= base capture decode/x86 storeplan pt-collect decode/translator decode/machine \
-	decode/symbols decode/pt decode/history decode/past decode/explain heapgraph specdsl \
-	faultlocate suppress-hw bench report cmd
-PARTS_pt-collect := tracee log kernel probes pt inputs start flight
+ROOMS ?= base capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
+	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
+	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
+	decode/history decode/past decode/explain heapgraph specdsl faultlocate suppress-hw \
+	bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -45,9 +46,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall 
 ALL_LDFLAGS := -Wl,-z,now $(CFLAGS_SAN) $(if $(COVERAGE),--coverage) $(LDFLAGS)
 LIBS := -lbpf -lelf -ldw -lzstd -lcjson -lZydis -lipt -lseccomp -lcap -lm -lpthread
 
-folders = $(1) $(addprefix $(1)/,$(PARTS_$(1)))
-FOLDERS := $(foreach r,$(ROOMS),$(call folders,$r))
-sources = $(foreach d,$(call folders,$(1)),$(wildcard $d/*.c $d/*.S))
+sources = $(wildcard $(1)/*.c $(1)/*.S)
 object_of = $(addprefix $(B)/,$(addsuffix .o,$(basename $(1))))
 ARCHIVES := $(foreach r,$(ROOMS),$(if $(call sources,$r),$(B)/$r.a))
 COMMANDS := $(shell grep -l '^// COMMAND ' cmd/*.c)
@@ -119,7 +118,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/report/page_html.o: report/page.html
 $(B)/report/report_bench_page_html.o: report/bench_page.html
-$(call object_of,$(call sources,pt-collect) $(wildcard tests/pt-collect/*.c)): | $(SKELETONS)
+$(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
 
 # The command table declares them.
 $(call object_of,$(COMMANDS)): ROOM_CFLAGS += -Wno-missing-prototypes
@@ -277,10 +276,10 @@ rooms:
 clean: ## remove the output directory
 	$(Q)rm -rf $(B)
 
-FORMATTED = $(foreach r,. $(FOLDERS) bpf specs tests/* examples/*,$(wildcard $r/*.[ch]))
+FORMATTED = $(foreach r,. $(ROOMS) bpf specs tests/* examples/*,$(wildcard $r/*.[ch]))
 format: ## rewrite the sources in the house's format
 	$(Q)clang-format -i $(FORMATTED)
 format-check: ## fail when a source is not in the house's format
 	$(Q)clang-format --dry-run -Werror $(FORMATTED)
 
--include $(wildcard $(foreach r,$(FOLDERS) bpf tests/*,$(B)/$r/*.d) $(B)/faultline.d)
+-include $(wildcard $(foreach r,$(ROOMS) bpf tests/*,$(B)/$r/*.d) $(B)/faultline.d)
