@@ -8,34 +8,25 @@
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "pt-collect/session.h"
 #include "pt-collect/inputs/assemble.h"
-#include "pt-collect/tracee/place.h"
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/flight/flight.h"
-#include "pt-collect/probes/heap.h"
-#include "pt-collect/pt/pt.h"
 #include "pt-collect/pt/probes.h"
 #include "pt-collect/pt/record.h"
-#include "pt-collect/probes/stores.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/inputs/trap.h"
 #include "pt-collect/tracee/undo.h"
-#include "pt-collect/log/writes.h"
 
 /** The SIGSTOP by which the kernel side asks for time. */
 static bool is_our_stop(const siginfo_t *si)

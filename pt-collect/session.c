@@ -8,14 +8,12 @@
  */
 #define LOG_ROOM "record"
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <time.h>
 
 #include "pt-collect/session.h"

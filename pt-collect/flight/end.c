@@ -9,7 +9,6 @@
  */
 #define LOG_ROOM "record"
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "pt-collect/start/attach.h"

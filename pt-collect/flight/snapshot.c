@@ -37,12 +37,9 @@ static struct ptc_range probe_code(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
+	const struct ptc_map *m = err ? NULL : ptc_maps_find(&maps, "[uprobes]");
 
-	for (size_t i = 0; !err && i < maps.list.size; i++)
-		if (!strcmp(maps.list.data[i]->name, "[uprobes]"))
-			return (struct ptc_range){ maps.list.data[i]->start,
-						   maps.list.data[i]->end };
-	return (struct ptc_range){};
+	return m ? (struct ptc_range){ m->start, m->end } : (struct ptc_range){};
 }
 
 /** Resting thread @p t may stand in the code by which a probe sees that a function

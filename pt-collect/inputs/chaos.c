@@ -21,7 +21,6 @@
  * same seed is the same strategy, not the same run.
  */
 #define LOG_ROOM "record"
-#include <string.h>
 #include <sys/ptrace.h>
 
 #include "pt-collect/kernel/bpf.h"

@@ -8,16 +8,15 @@
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <string.h>
 
 #include "pt-collect/inputs/chaos.h"
 #include "pt-collect/inputs/table.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 
-#define THREADS_MAX 512
 #define LOCKED_AND_WAITED_FOR 2 ///< a glibc mutex' first word
 #define SURE_NS 300000000ull ///< waiting for each other for so long: a signal may end it
 
@@ -88,40 +87,22 @@ static uint64_t times_run(pid_t pid, pid_t tid)
 	return sscanf(text, "%llu %llu %llu", &ns, &waited_ns, &n) == 3 ? n : 0;
 }
 
-/** The threads that are there now. @return how many; at most @p max. */
-static size_t list_threads(pid_t pid, pid_t *tids, size_t max)
-{
-	const struct dirent *entry;
-	char path[64];
-	size_t n = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && n < max && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			tids[n++] = atoi(entry->d_name);
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 bool ptc_hang_look(struct ptc_hang *h, const struct ptc_tracee *t)
 {
 	bool is_idle = true, is_endless = true;
 	uint64_t now_ns = ptc_now_ns(), n_run = 0;
-	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(t->pid, tids, THREADS_MAX);
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 
-	for (size_t i = 0; i < n; i++) {
+	ptc_tids_read(t->pid, &tids);
+	for (size_t i = 0; i < tids.size; i++) {
 		uint64_t word;
-		enum ptc_wait wait = ptc_wait_of(t->pid, tids[i], &word);
+		enum ptc_wait wait = ptc_wait_of(t->pid, tids.data[i], &word);
 
 		if (wait == PTC_WAIT_GONE)
 			continue;
 		is_idle &= wait == PTC_WAIT_ENDLESS || wait == PTC_WAIT_SOME;
 		is_endless &= wait == PTC_WAIT_ENDLESS;
-		n_run += times_run(t->pid, tids[i]);
+		n_run += times_run(t->pid, tids.data[i]);
 	}
 	if (!is_idle || n_run != h->n_run || !h->since_ns) {
 		h->n_run = n_run;
@@ -168,20 +149,20 @@ static void print_place(const struct ptc_maps *maps, uint64_t word)
 /** What the futex at @p word is: glibc's mutexes hold their owner's number two words
  * further on, and a thread's number stands where others wait for its end. */
 static void print_futex(const struct ptc_tracee *t, const struct ptc_maps *maps,
-			const pid_t *tids, size_t n, uint64_t word)
+			const ptc_tids *tids, uint64_t word)
 {
 	int32_t value[3] = {};
 
 	ptc_read_some(t, word, value, sizeof(value));
-	for (size_t i = 0; i < n; i++) {
-		if (value[0] == tids[i]) {
-			fprintf(stderr, "the end of thread %d\n", tids[i]);
+	for (size_t i = 0; i < tids->size; i++) {
+		if (value[0] == tids->data[i]) {
+			fprintf(stderr, "the end of thread %d\n", tids->data[i]);
 			return;
 		}
-		if (value[0] == LOCKED_AND_WAITED_FOR && value[2] == tids[i]) {
+		if (value[0] == LOCKED_AND_WAITED_FOR && value[2] == tids->data[i]) {
 			fputs("the mutex", stderr);
 			print_place(maps, word);
-			fprintf(stderr, ", which thread %d holds\n", tids[i]);
+			fprintf(stderr, ", which thread %d holds\n", tids->data[i]);
 			return;
 		}
 	}
@@ -194,25 +175,25 @@ void ptc_hang_describe(const struct ptc_tracee *t)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(t->pid, &maps);
-	pid_t tids[THREADS_MAX];
-	size_t n = list_threads(t->pid, tids, THREADS_MAX);
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 
-	for (size_t i = 0; i < n; i++) {
+	ptc_tids_read(t->pid, &tids);
+	for (size_t i = 0; i < tids.size; i++) {
 		uint64_t word;
 		char text[256];
 
-		switch (ptc_wait_of(t->pid, tids[i], &word)) {
+		switch (ptc_wait_of(t->pid, tids.data[i], &word)) {
 		case PTC_WAIT_ENDLESS:
-			fprintf(stderr, "faultline: thread %d waits for ", tids[i]);
+			fprintf(stderr, "faultline: thread %d waits for ", tids.data[i]);
 			if (word)
-				print_futex(t, &maps, tids, n, word);
+				print_futex(t, &maps, &tids, word);
 			else
 				fputs("a signal\n", stderr);
 			break;
 		case PTC_WAIT_SOME:
-			read_task(t->pid, tids[i], "syscall", text, sizeof(text));
-			fprintf(stderr, "faultline: thread %d waits in %s\n", tids[i],
-				ptc_table_name(atol(text)));
+			read_task(t->pid, tids.data[i], "syscall", text, sizeof(text));
+			fprintf(stderr, "faultline: thread %d waits in %s\n",
+				tids.data[i], ptc_table_name(atol(text)));
 			break;
 		default:
 			break;

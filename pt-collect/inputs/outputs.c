@@ -10,7 +10,6 @@
  */
 #define LOG_ROOM "record"
 #include <linux/sched.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 

@@ -86,17 +86,15 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 /** What to add to the file's addresses to get the program's. */
 static uint64_t load_bias(Elf *elf, const struct ptc_maps *maps, const char *exe)
 {
+	const struct ptc_map *m = ptc_maps_find(maps, exe);
 	size_t n = 0;
 	GElf_Phdr ph;
 
 	elf_getphdrnum(elf, &n);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; m && i < n; i++) {
 		if (!gelf_getphdr(elf, i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		for (size_t k = 0; k < maps->list.size; k++)
-			if (!strcmp(maps->list.data[k]->name, exe))
-				return maps->list.data[k]->start -
-				       (ph.p_vaddr & ~4095ull);
+		return m->start - (ph.p_vaddr & ~4095ull);
 	}
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 

@@ -16,6 +16,7 @@
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/table.h"
 #include "pt-collect/inputs/threads.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/log/writes.h"
 
@@ -31,18 +32,9 @@
 #define FPSTATE_LEGACY_BYTES 512
 #define FRAME_MAX (64u << 10)
 
-static bool status_has(pid_t pid, const char *field, int signo)
+static bool status_has(pid_t tid, const char *field, int signo)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], line[256];
-	size_t n = strlen(field);
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, field, n) && line[n] == ':')
-			return strtoull(line + n + 1, NULL, 16) >> (signo - 1) & 1;
-	return false;
+	return ptc_status_number(tid, tid, field, 16) >> (signo - 1) & 1;
 }
 
 /** What an unhandled, unignored signal does. */

@@ -9,15 +9,14 @@
  * (doc/threads.md; pending.c for what ptrace stops tell).
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/tracee/place.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/pt/record.h"
@@ -27,28 +26,18 @@
 
 /* ---- one CPU ------------------------------------------------------------------------- */
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /** Call sched_setaffinity() for every thread that there is. */
 static struct err *set_affinity(struct ptc_process *p, const cpu_set_t *cpus)
 {
-	_cleanup_(closedirp) DIR *dir = NULL;
-	struct dirent *d;
-	char path[64];
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 
-	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
-	dir = opendir(path);
-	if (!dir)
+	if (!ptc_tids_read(p->tracee.pid, &tids))
 		return err_errno("cannot list the program's threads");
-	while ((d = readdir(dir)))
-		if (*d->d_name != '.' &&
-		    sched_setaffinity(atoi(d->d_name), sizeof(*cpus), cpus) &&
+	for (size_t i = 0; i < tids.size; i++)
+		if (sched_setaffinity(tids.data[i], sizeof(*cpus), cpus) &&
 		    errno != ESRCH)
-			return err_errno("cannot bind thread %s to one CPU", d->d_name);
+			return err_errno("cannot bind thread %d to one CPU",
+					 tids.data[i]);
 	return NULL;
 }
 

@@ -8,7 +8,6 @@
 #define LOG_ROOM "record"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -12,7 +12,6 @@
 #define LOG_ROOM "record"
 #include <bpf/btf.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -6,10 +6,8 @@
  * Reading what sysfs tells of Intel PT, and making a configuration of it.
  */
 #define LOG_ROOM "record"
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 

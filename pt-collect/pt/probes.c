@@ -15,10 +15,9 @@
 
 static uint64_t find_page(const struct ptc_maps *maps)
 {
-	for (size_t i = 0; i < maps->list.size; i++)
-		if (!strcmp(maps->list.data[i]->name, "[uprobes]"))
-			return maps->list.data[i]->start;
-	return 0;
+	const struct ptc_map *m = ptc_maps_find(maps, "[uprobes]");
+
+	return m ? m->start : 0;
 }
 
 void ptc_pt_probes_note(struct ptc_pt_process *p)

@@ -7,9 +7,7 @@
  * perf.data; or, in snapshot mode, left to go round until somebody asks.
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +15,7 @@
 
 #include "capture/perf_data.h"
 #include "pt-collect/pt/pt.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 
 #define FLUSH_NS 1000000000ull
@@ -56,49 +55,17 @@ static struct err *tell_comm(struct perf_writer *w, pid_t pid, pid_t tid)
 	return perf_writer_record(w, &rec);
 }
 
-static void closedirp(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
-/** Call @p fn for each thread of process @p pid. */
-static struct err *for_threads(pid_t pid, struct err *(*fn)(void *ctx, pid_t tid),
-			       void *ctx)
-{
-	_cleanup_(closedirp) DIR *d = NULL;
-	struct err *err = NULL;
-	struct dirent *e;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && !err && (e = readdir(d)))
-		if (atoi(e->d_name))
-			err = fn(ctx, atoi(e->d_name));
-	return err;
-}
-
-struct telling {
-	struct perf_writer *w;
-	pid_t pid;
-};
-
-static struct err *tell_thread(void *ctx, pid_t tid)
-{
-	const struct telling *t = ctx;
-
-	return tell_comm(t->w, t->pid, tid);
-}
-
 /** As perf does: what events opened later do not tell. */
 static struct err *tell_process(struct perf_writer *w, pid_t pid)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	const struct perf_record done = { .kind = PERF_INIT };
-	struct telling t = { w, pid };
-	struct err *err = for_threads(pid, tell_thread, &t);
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
+	struct err *err = NULL;
 
+	ptc_tids_read(pid, &tids);
+	for (size_t i = 0; !err && i < tids.size; i++)
+		err = tell_comm(w, pid, tids.data[i]);
 	if (!err)
 		err = ptc_maps_read(pid, &maps);
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
@@ -179,9 +146,8 @@ struct err *ptc_pt_adopt(struct ptc_pt *pt, struct ptc_pt_stream *st)
 }
 
 /** Thread @p tid gets a stream of its own. */
-static struct err *trace_thread(void *ctx, pid_t tid)
+static struct err *trace_thread(struct ptc_pt *pt, pid_t tid)
 {
-	struct ptc_pt *pt = ctx;
 	struct ptc_pt_stream *st;
 	struct err *err = ptc_pt_stream_open(pt->s, tid, -1, pt->filter, &st);
 
@@ -189,9 +155,8 @@ static struct err *trace_thread(void *ctx, pid_t tid)
 }
 
 /** Thread @p tid is in the stream of each CPU. */
-static struct err *trace_on_cpus(void *ctx, pid_t tid)
+static struct err *trace_on_cpus(struct ptc_pt *pt, pid_t tid)
 {
-	struct ptc_pt *pt = ctx;
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct err *err = NULL;
 
@@ -214,9 +179,13 @@ static struct err *trace_on_cpus(void *ctx, pid_t tid)
 
 static struct err *open_streams(struct ptc_pt *pt)
 {
-	struct err *err = for_threads(
-		pt->pid, pt->s->o->is_per_cpu ? trace_on_cpus : trace_thread, pt);
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
+	struct err *err = NULL;
 
+	ptc_tids_read(pt->pid, &tids);
+	for (size_t i = 0; !err && i < tids.size; i++)
+		err = pt->s->o->is_per_cpu ? trace_on_cpus(pt, tids.data[i]) :
+					     trace_thread(pt, tids.data[i]);
 	if (!err && !pt->streams.size)
 		err = err_new(ERR_NOT_FOUND, "cannot trace process %d: it has ended",
 			      pt->pid);

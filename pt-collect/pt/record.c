@@ -8,7 +8,6 @@
 #define LOG_ROOM "record"
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 
 #include "pt-collect/pt/pt.h"
 #include "pt-collect/pt/probes.h"

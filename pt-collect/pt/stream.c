@@ -9,7 +9,6 @@
  */
 #define LOG_ROOM "record"
 #include <errno.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -14,12 +14,12 @@
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
@@ -27,7 +27,6 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
-#include "pt-collect/log/private.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,7 +21,6 @@
 #include "pt-collect/start/follow.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
-#include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/tracee/tracee.h"
 

@@ -15,13 +15,10 @@
 #define LOG_ROOM "record"
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/start/follow.h"
-#include "pt-collect/start/keeper.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/start/start.h"

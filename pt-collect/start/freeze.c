@@ -11,10 +11,8 @@
  * call does then is in attach.c.
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,29 +60,21 @@ static bool seize(struct ptc_process *p, struct ptc_thread *t, bool *is_unsettle
  * some will be known soon (@p is_unsettled). */
 static bool ask_threads(struct ptc_process *p, bool *is_unsettled, struct err **err)
 {
-	char path[64];
-	struct dirent *e;
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 	size_t n = 0;
-	DIR *d;
 
 	*is_unsettled = false;
-	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
-	d = opendir(path);
-	while (d && !*err && (e = readdir(d))) {
-		pid_t tid = atoi(e->d_name);
-		struct ptc_thread *t = tid ? ptc_thread_find(p, tid) : NULL;
+	ptc_tids_read(p->tracee.pid, &tids);
+	for (size_t i = 0; i < tids.size && !*err; i++) {
+		struct ptc_thread *t = ptc_thread_find(p, tids.data[i]);
 
-		if (!tid || (t && t->is_asked))
-			continue;
 		if (!t) {
 			*err = &err_nomem;
-		} else if (seize(p, t, is_unsettled, err)) {
-			t->is_asked = !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+		} else if (!t->is_asked && seize(p, t, is_unsettled, err)) {
+			t->is_asked = !ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 			n += t->is_asked;
 		}
 	}
-	if (d)
-		closedir(d);
 	return n || *is_unsettled;
 }
 

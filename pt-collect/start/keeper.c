@@ -19,7 +19,6 @@
  * a call for us waits in the gate meanwhile (vdso.c).
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,6 +35,7 @@
 #include "pt-collect/start/start.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/privilege.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/undo.h"
 
 #define SEIZE_NS 1000000000ull ///< so long the kernel may take to end the recorder
@@ -73,18 +73,12 @@ static void seize(struct ptc_process *p, pid_t tid)
 
 static void seize_all(struct ptc_process *p)
 {
-	struct dirent *e;
-	char path[64];
-	DIR *d;
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 
 	p->tracee.pid = ptc_undo_pid();
-	snprintf(path, sizeof(path), "/proc/%d/task", p->tracee.pid);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (atoi(e->d_name))
-			seize(p, atoi(e->d_name));
-	if (d)
-		closedir(d);
+	ptc_tids_read(p->tracee.pid, &tids);
+	for (size_t i = 0; i < tids.size; i++)
+		seize(p, tids.data[i]);
 }
 
 static bool is_stopped(const struct ptc_process *p)

@@ -12,15 +12,12 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "pt-collect/start/attach.h"
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/privilege.h"

@@ -11,9 +11,6 @@
 #define LOG_ROOM "record"
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
 
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/log/private.h"

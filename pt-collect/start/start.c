@@ -7,12 +7,10 @@
  * chance (the vDSO's clocks, rdtsc, cpuid), then save registers and memory.
  */
 #define LOG_ROOM "record"
-#include <asm/unistd.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -23,7 +21,6 @@
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
 #include "pt-collect/tracee/wards.h"
-#include "pt-collect/log/private.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/tracee/tracee.h"

@@ -7,11 +7,30 @@
  */
 #define LOG_ROOM "record"
 #include <stdio.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "pt-collect/tracee/proc.h"
+
+bool ptc_tids_read(pid_t pid, ptc_tids *ret)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		pid_t *slot = e->d_name[0] == '.' ? NULL : vec_push(ret);
+
+		if (slot)
+			*slot = atoi(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return d;
+}
 
 bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256])
 {

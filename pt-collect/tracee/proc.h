@@ -12,6 +12,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/base.h"
+
+/** Numbers of threads, or of processes. */
+typedef VEC(pid_t) ptc_tids;
+
+static inline void ptc_tids_deinit(ptc_tids *tids)
+{
+	vec_deinit(tids);
+}
+
+/** Add the threads that process @p pid has now. @return false: it is gone, or nobody may
+ * tell. */
+bool ptc_tids_read(pid_t pid, ptc_tids *ret);
+
 /** Find line "@p field:" of /proc/PID/task/TID/status; @p line gets what is behind it.
  * @return false when there is none. */
 bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256]);

@@ -10,12 +10,10 @@
  * that it said. In that stop it makes the two calls, gets its signal mask back, and goes.
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -26,9 +24,7 @@
 #define KERNEL_SIGSET_BYTES 8
 #define PASSES_MAX 1000 ///< looks at the list of threads before we give up
 
-typedef VEC(pid_t) pid_list;
-
-static bool contains(const pid_list *list, pid_t pid)
+static bool contains(const ptc_tids *list, pid_t pid)
 {
 	for (size_t i = 0; i < list->size; i++)
 		if (list->data[i] == pid)
@@ -146,32 +142,14 @@ static uint64_t syscall_of(pid_t pid, uint64_t known)
 	return at ?: known;
 }
 
-/** Read the numbers that name directory @p path. */
-static void list_numbers(const char *path, pid_list *list)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		pid_t *slot = e->d_name[0] == '.' ? NULL : vec_push(list);
-
-		if (slot)
-			*slot = atoi(e->d_name);
-	}
-	if (d)
-		closedir(d);
-}
-
 /** Release the threads that are not in @p done. @return whether there was one. */
-static bool release_new(pid_t pid, uint64_t at, pid_list *done, bool *is_stopped,
+static bool release_new(pid_t pid, uint64_t at, ptc_tids *done, bool *is_stopped,
 			struct err **err)
 {
-	pid_list now = {};
-	char path[64];
+	_cleanup_(ptc_tids_deinit) ptc_tids now = {};
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	list_numbers(path, &now);
+	ptc_tids_read(pid, &now);
 	for (size_t i = 0; i < now.size; i++) {
 		struct leaving l = { .tid = now.data[i] };
 		pid_t *slot = contains(done, l.tid) ? NULL : vec_push(done);
@@ -188,7 +166,6 @@ static bool release_new(pid_t pid, uint64_t at, pid_list *done, bool *is_stopped
 		else
 			*err = one;
 	}
-	vec_deinit(&now);
 	return found;
 }
 
@@ -196,7 +173,7 @@ struct err *ptc_release(pid_t pid, uint64_t syscall_at, bool *is_stopped)
 {
 	uint64_t at = syscall_of(pid, syscall_at);
 	struct err *err = NULL;
-	pid_list done = {};
+	_cleanup_(ptc_tids_deinit) ptc_tids done = {};
 	int passes = 0;
 
 	*is_stopped = false;
@@ -205,18 +182,15 @@ struct err *ptc_release(pid_t pid, uint64_t syscall_at, bool *is_stopped)
 		;
 	for (size_t i = done.size; i-- > 0;)
 		waitpid(done.data[i], NULL, __WALL | WNOHANG); // those that ended
-	vec_deinit(&done);
 	return err;
 }
 
 bool ptc_seize(pid_t pid)
 {
-	pid_list threads = {};
+	_cleanup_(ptc_tids_deinit) ptc_tids threads = {};
 	bool is_all = true;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	list_numbers(path, &threads);
+	ptc_tids_read(pid, &threads);
 	for (size_t i = 0; i < threads.size; i++) {
 		pid_t tid = threads.data[i];
 
@@ -224,12 +198,11 @@ bool ptc_seize(pid_t pid)
 		    tracer_of(tid) != getpid() && !ptc_is_ended(tid, tid))
 			is_all = false;
 	}
-	vec_deinit(&threads);
 	return is_all;
 }
 
 /** Children of one thread. */
-static void list_children(pid_t pid, pid_t tid, pid_list *list)
+static void list_children(pid_t pid, pid_t tid, ptc_tids *list)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[64];
@@ -247,11 +220,9 @@ static void list_children(pid_t pid, pid_t tid, pid_list *list)
 
 void ptc_release_children(pid_t pid)
 {
-	pid_list threads = {}, children = {};
-	char path[64];
+	_cleanup_(ptc_tids_deinit) ptc_tids threads = {}, children = {};
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	list_numbers(path, &threads);
+	ptc_tids_read(pid, &threads);
 	for (size_t i = 0; i < threads.size; i++)
 		list_children(pid, threads.data[i], &children);
 	for (size_t i = 0; i < children.size; i++) {
@@ -264,6 +235,4 @@ void ptc_release_children(pid_t pid)
 		if (err)
 			log_info("%s", err->message);
 	}
-	vec_deinit(&threads);
-	vec_deinit(&children);
 }

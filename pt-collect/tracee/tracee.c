@@ -379,6 +379,14 @@ void ptc_maps_deinit(struct ptc_maps *maps)
 	vec_deinit(&maps->list);
 }
 
+const struct ptc_map *ptc_maps_find(const struct ptc_maps *maps, const char *name)
+{
+	for (size_t i = 0; i < maps->list.size; i++)
+		if (!strcmp(maps->list.data[i]->name, name))
+			return maps->list.data[i];
+	return NULL;
+}
+
 int ptc_map_open(pid_t pid, const struct ptc_map *m)
 {
 	char path[128];
@@ -413,19 +421,13 @@ bool ptc_is_shared_memory(const struct ptc_map *m)
 
 uint64_t ptc_find_syscall(const struct ptc_tracee *t, const struct ptc_maps *maps)
 {
-	for (size_t i = 0; i < maps->list.size; i++) {
-		const struct ptc_map *m = maps->list.data[i];
-		size_t size = m->end - m->start;
-		_cleanup_free_ uint8_t *code = NULL;
-		uint8_t *found;
+	const struct ptc_map *m = ptc_maps_find(maps, "[vdso]");
+	size_t size = m ? m->end - m->start : 0;
+	_cleanup_free_ uint8_t *code = m ? malloc(size) : NULL;
+	uint8_t *found;
 
-		if (strcmp(m->name, "[vdso]"))
-			continue;
-		code = malloc(size);
-		if (!code || ptc_read_some(t, m->start, code, size) != size)
-			return 0;
-		found = memmem(code, size, "\x0f\x05", 2);
-		return found ? m->start + (found - code) : 0;
-	}
-	return 0;
+	if (!code || ptc_read_some(t, m->start, code, size) != size)
+		return 0;
+	found = memmem(code, size, "\x0f\x05", 2);
+	return found ? m->start + (found - code) : 0;
 }

@@ -9,6 +9,7 @@
 #ifndef PT_COLLECT_TRACEE_TRACEE_H
 #define PT_COLLECT_TRACEE_TRACEE_H
 
+#include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -94,6 +95,9 @@ struct ptc_maps {
 /** The mappings of @p pid, ascending, added to @p maps; deinit it also after a failure. */
 struct err *ptc_maps_read(pid_t pid, struct ptc_maps *maps);
 void ptc_maps_deinit(struct ptc_maps *maps);
+
+/** The first mapping of @p name; NULL = there is none. */
+const struct ptc_map *ptc_maps_find(const struct ptc_maps *maps, const char *name);
 
 /** Open the file behind a mapping of @p pid: by the mapping itself where allowed, else by name.
  * @return a descriptor or -1. */

@@ -77,18 +77,10 @@ static void find_functions(Elf *elf, size_t size, struct ptc_vdso *v)
 	}
 }
 
-static const struct ptc_map *find_map(const struct ptc_maps *maps)
-{
-	for (size_t i = 0; i < maps->list.size; i++)
-		if (!strcmp(maps->list.data[i]->name, "[vdso]"))
-			return maps->list.data[i];
-	return NULL;
-}
-
 struct err *ptc_vdso_find(const struct ptc_tracee *t, const struct ptc_maps *maps,
 			  struct ptc_vdso *v)
 {
-	const struct ptc_map *m = find_map(maps);
+	const struct ptc_map *m = ptc_maps_find(maps, "[vdso]");
 	_cleanup_free_ uint8_t *image = NULL;
 	_cleanup_(elf_endp) Elf *elf = NULL;
 	struct err *err;

@@ -10,17 +10,16 @@
  * its recorder.
  */
 #define LOG_ROOM "record"
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/wards.h"
 
 #define WARDS_MAX 4096 ///< at a time; more are not repaired
@@ -115,17 +114,12 @@ void ptc_wards_seize(pid_t recorder)
 
 static void restore_cpus(const struct ward *w)
 {
-	struct dirent *e;
-	char path[64];
-	DIR *d;
+	_cleanup_(ptc_tids_deinit) ptc_tids tids = {};
 
-	snprintf(path, sizeof(path), "/proc/%d/task", w->pid);
-	d = w->has_cpus ? opendir(path) : NULL;
-	while (d && (e = readdir(d)))
-		if (atoi(e->d_name))
-			sched_setaffinity(atoi(e->d_name), sizeof(w->cpus), &w->cpus);
-	if (d)
-		closedir(d);
+	if (w->has_cpus)
+		ptc_tids_read(w->pid, &tids);
+	for (size_t i = 0; i < tids.size; i++)
+		sched_setaffinity(tids.data[i], sizeof(w->cpus), &w->cpus);
 }
 
 static void repair(const struct ward *w)
