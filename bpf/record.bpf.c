@@ -15,7 +15,7 @@
  * cannot (iovecs, data beyond REC_EVENT_MAX, pages not present).
  *
  * Tracepoints are raw ones, whose kernel pointers come from helpers: the other kind makes
- * libbpf read all of the kernel's types (pt-collect/types.c lists those that are read here).
+ * libbpf read all of the kernel's types (pt-collect/kernel/types.c lists those that are read here).
  *
  * Features used are all in Linux 5.17 (doc/kernels.md).
  */

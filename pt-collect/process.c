@@ -51,7 +51,7 @@ static void send_cont_again(struct ptc_process *p, pid_t tid)
 /** A stop before an instruction that chaos chose. */
 static bool is_at_point(const struct ptc_session *s, const siginfo_t *si)
 {
-	return s->chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
+	return s->family.chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
 }
 
 static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
@@ -84,7 +84,7 @@ static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 	if (is_our_stop(&si))
 		send_cont_again(p, tid);
 	if (is_our_stop(&si) || is_at_point(s, &si))
-		ptc_chaos_go_on(s->chaos, tid);
+		ptc_chaos_go_on(s->family.chaos, tid);
 	else if (ptc_trap(p, tid, &si))
 		ptrace(PTRACE_CONT, tid, NULL, NULL);
 	else
@@ -99,7 +99,7 @@ static void on_thread_end(struct ptc_session *s, struct ptc_process *p, pid_t ti
 	unsigned long status;
 	struct cap_regs regs;
 
-	ptc_chaos_forget(s->chaos, tid);
+	ptc_chaos_forget(s->family.chaos, tid);
 	// Killed in this very stop? Then the ring or waitpid() tells of its end.
 	if (!t || ptrace(PTRACE_GETREGS, tid, NULL, &u) ||
 	    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status)) {
@@ -214,7 +214,7 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		// Killed meanwhile, it does not say which: a child tells of itself.
 		if (!ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message))
 			ptc_child_created(&s->family, p, tid, event, message);
-		ptc_chaos_go_on(s->chaos, tid);
+		ptc_chaos_go_on(s->family.chaos, tid);
 		return;
 	case PTRACE_EVENT_VFORK_DONE:
 		ptc_vfork_done(p, tid);
@@ -234,7 +234,7 @@ static void on_event(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 			ptrace(PTRACE_LISTEN, tid, NULL, NULL);
 			return;
 		}
-		ptc_chaos_go_on(s->chaos, tid);
+		ptc_chaos_go_on(s->family.chaos, tid);
 		return;
 	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);

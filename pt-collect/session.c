@@ -91,7 +91,7 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 	struct ptc_process *p = ptc_process_of(&s->all, tid);
 
 	if (!WIFSTOPPED(status))
-		ptc_chaos_forget(s->chaos, tid);
+		ptc_chaos_forget(s->family.chaos, tid);
 	if (WIFSTOPPED(status)) {
 		take_stop(s, tid, status);
 	} else if (p && tid == p->tracee.pid) {
@@ -232,8 +232,8 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 			look_after(s, s->all.list.data[i]);
 		if (s->flight)
 			ptc_flight_step(s->flight);
-		if (s->chaos)
-			due_ns = ptc_chaos_step(s->chaos);
+		if (s->family.chaos)
+			due_ns = ptc_chaos_step(s->family.chaos);
 		if (ptc_now_ns() - last_look_ns > POLL_MS * 1000000ull) {
 			last_look_ns = ptc_now_ns();
 			end_if_hung(s, hang, ret);
@@ -248,7 +248,7 @@ static void run(struct ptc_session *s, int signals, int poll, struct ptc_hang *h
 
 static void session_deinit(struct ptc_session *s)
 {
-	ptc_chaos_destroy(s->chaos);
+	ptc_chaos_destroy(s->family.chaos);
 	ptc_flight_destroy(s->flight);
 	for (size_t i = 0; i < s->all.list.size; i++) {
 		ptc_bpf_set_recorded(s->all.bpf, s->all.list.data[i]->tracee.pid, false);
@@ -334,8 +334,7 @@ static struct err *start(struct ptc_session *s, const struct ptc_options *o,
 	if (!err && points)
 		err = ptc_points_find(&p->tracee, points) ?:
 			      ptc_chaos_create(s->all.bpf, &p->tracee, points, o->seed,
-					       &s->chaos);
-	s->family.chaos = s->chaos;
+					       &s->family.chaos);
 	return err;
 }
 

@@ -21,7 +21,6 @@
 #include "pt-collect/inputs/process.h"
 #include "pt-collect/start/follow.h"
 
-struct ptc_chaos;
 struct ptc_flight;
 
 /** One `faultline record`. */
@@ -32,7 +31,6 @@ struct ptc_session {
 	bool wants_end;	 ///< leave it, it runs on
 	uint64_t end_ns; ///< when to leave it by itself; 0 = never
 	struct ptc_family family;
-	struct ptc_chaos *chaos; ///< NULL = the schedule is left alone
 };
 
 /* ---- session (session.c) ------------------------------------------------------ */

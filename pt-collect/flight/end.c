@@ -19,11 +19,6 @@
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/probes/unprobed.h"
 
-static void core_destroyp(struct cap_core **core)
-{
-	cap_core_close(*core);
-}
-
 /* ---- threads -------------------------------------------------------------------------- */
 
 static struct err *take_thread(const struct ptc_process *p, const struct ptc_thread *t,
@@ -121,17 +116,15 @@ static struct err *write_core(struct ptc_process *p, const struct cap_end_core *
 struct err *ptc_end_write(struct ptc_process *p, const struct cap_end_core *end,
 			  const siginfo_t *si, const struct ptc_patch *patches, size_t n)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	_cleanup_(ptc_core_destroyp) struct cap_core *core = NULL;
 	struct reading r = { .patches = patches, .n_patches = n };
-	struct err *err;
+	struct err *err = ptc_core_create(&p->tracee, &core);
 
-	if (!core)
-		return &err_nomem;
-	core->fd = -1;
+	if (err)
+		return err;
 	core->is_end = true;
-	core->exe = strdup(p->tracee.exe);
 	core->siginfo = si ? calloc(1, sizeof(*si)) : NULL;
-	if (!core->exe || (si && !core->siginfo))
+	if (si && !core->siginfo)
 		return &err_nomem;
 	if (si)
 		memcpy(core->siginfo, si, sizeof(*si));

@@ -132,10 +132,8 @@ void ptc_flight_take(struct ptc_process *p, void *rec)
 /** Is mapping @p m of the file that FUNC@FILE names? Without FILE every one is. */
 static bool is_wanted(const char *file, const struct ptc_map *m)
 {
-	const char *slash = strrchr(m->name, '/');
-
 	return !file || !strcmp(m->name, file) ||
-	       (slash && !strncmp(slash + 1, file, strlen(file)));
+	       !strncmp(basename(m->name), file, strlen(file));
 }
 
 static struct err *probe_trigger(struct ptc_process *p, const char *path,
@@ -182,6 +180,19 @@ static void place_trigger(struct ptc_process *p, const struct ptc_maps *maps)
 	}
 }
 
+/** Hand all mapped code to @p probe. */
+static void probe_code(struct ptc_process *p, const struct ptc_maps *maps,
+		       void (*probe)(struct ptc_probes *x, const char *path,
+				     uint32_t file, bool is_exe))
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ptc_map *m = maps->list.data[i];
+
+		if (m->name[0] == '/' && m->prot & PROT_EXEC)
+			probe(&p->probes, m->name, 0, !strcmp(m->name, p->tracee.exe));
+	}
+}
+
 /** @return whether the program has its libraries. */
 static bool place_probes(struct ptc_process *p)
 {
@@ -189,15 +200,10 @@ static bool place_probes(struct ptc_process *p)
 	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 	size_t n;
 
-	for (size_t i = 0; !err && i < maps.list.size; i++) {
-		const struct ptc_map *m = maps.list.data[i];
-
-		if (m->name[0] == '/' && m->prot & PROT_EXEC)
-			ptc_heap_mapped(&p->probes, m->name, 0,
-					!strcmp(m->name, p->tracee.exe));
-	}
-	if (!err)
+	if (!err) {
+		probe_code(p, &maps, ptc_heap_mapped);
 		place_trigger(p, &maps);
+	}
 	ptc_heap_sites(&p->probes, &n);
 	return n || !p->all->probing.wants_heap;
 }
@@ -206,18 +212,10 @@ static bool place_probes(struct ptc_process *p)
 static void place_stores(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = NULL;
+	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
 
-	if (!p->all->probing.stores->is_wanted)
-		return;
-	err = ptc_maps_read(p->tracee.pid, &maps);
-	for (size_t i = 0; !err && i < maps.list.size; i++) {
-		const struct ptc_map *m = maps.list.data[i];
-
-		if (m->name[0] == '/' && m->prot & PROT_EXEC)
-			ptc_stores_mapped(&p->probes, m->name, 0,
-					  !strcmp(m->name, p->tracee.exe));
-	}
+	if (!err)
+		probe_code(p, &maps, ptc_stores_mapped);
 }
 
 static void tell_trigger(const struct ptc_flight *f)

@@ -14,7 +14,6 @@
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/flight/flight_int.h"
-#include "pt-collect/probes/heap.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
 #include "pt-collect/probes/stores.h"
@@ -90,17 +89,10 @@ static struct err *finish(struct ptc_process *p, struct cap_info *info, uint64_t
 
 	if (err)
 		return err;
-	if (ptc_bpf_lost(p->all->bpf))
-		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->all->bpf));
+	ptc_describe_recorded(p, info);
 	ptc_stores_tell_gaps(&p->probes);
-	info->heap_sites =
-		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
-	info->store_sites = (struct cap_store_site *)ptc_stores_sites(
-		&p->probes, &info->n_store_sites);
 	info->end = info->end_core.signo ? CAP_END_SIGNAL : CAP_END_DETACHED;
 	info->end_value = info->end_core.signo;
-	ptc_describe_cpu(&info->cpu);
 	return cap_writer_finish(p->log.writer, info, bytes);
 }
 

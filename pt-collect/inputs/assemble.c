@@ -32,11 +32,10 @@
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
-#define ERESTART_RESTARTBLOCK 516
 
 _Static_assert(sizeof(struct rec_regs) == sizeof(struct cap_regs), "one layout");
 
-static bool is_restart(int64_t ret)
+bool ptc_is_restart(int64_t ret)
 {
 	return ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
 	       ret == -ERESTART_RESTARTBLOCK;
@@ -166,7 +165,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
 		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);
-	if (is_restart(e->ret)) {
+	if (ptc_is_restart(e->ret)) {
 		hold(t, &ev);
 	} else {
 		ptc_writes_give(&t->now, &ev);

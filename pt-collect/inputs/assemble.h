@@ -16,6 +16,11 @@
 /** A record from the ring, of @p p. */
 void ptc_assemble(struct ptc_process *p, void *rec);
 
+#define ERESTART_RESTARTBLOCK 516 ///< the kernel's own: restart_syscall goes on with it
+
+/** Is that the result of a call which a signal or a stop cut short? */
+bool ptc_is_restart(int64_t ret);
+
 /** A held call turns out to be restarted (@p is_interrupted false), or a handler runs
  * before it fails with EINTR. @return false when none was held; else t->held and
  * t->held_writes are to be logged now. */

@@ -18,6 +18,7 @@
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/probes/heap.h"
 #include "pt-collect/probes/stores.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/inputs/table.h"
 
@@ -75,17 +76,6 @@ void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps)
 		ptc_heap_mapped(&p->probes, m->name, file, is_exe);
 		ptc_stores_mapped(&p->probes, m->name, file, is_exe);
 	}
-}
-
-/** The file's path as the program knows it. */
-static void name_descriptor(pid_t pid, int fd, char *buf, size_t bytes)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, fd);
-	n = readlink(link, buf, bytes - 1);
-	buf[n > 0 ? n : 0] = 0;
 }
 
 /** Was it opened for writing too? Then a shared mapping may change under us. */
@@ -168,16 +158,18 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 	uint64_t flags = e->regs.gpr[CAP_R10];
 	int number = e->regs.gpr[CAP_R8];
 	_cleanup_close_ int fd = -1;
-	char link[64], path[4096];
+	_cleanup_free_ char *path = NULL;
+	char link[64];
 	struct stat st;
 
 	if (e->nr == __NR_shmat) {
 		segment_attached(p, t, e, ev);
 		return;
 	}
-	name_descriptor(p->tracee.pid, number, path, sizeof(path));
+	snprintf(link, sizeof(link), "fd/%d", number);
+	path = ptc_proc_link(p->tracee.pid, link); // as the program knows it
 	snprintf(link, sizeof(link), "/proc/%d/fd/%d", p->tracee.pid, number);
-	if (stat(link, &st)) {
+	if (!path || stat(link, &st)) {
 		ev->flags |= CAP_SYS_PARTIAL;
 		return;
 	}

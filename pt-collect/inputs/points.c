@@ -22,16 +22,12 @@
 
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/random.h"
+#include "pt-collect/probes/symbol.h"
 #include "pt-collect/tracee/tracee.h"
 
 #define NEIGHBOURS 4u	     ///< points to either side
 #define INSTRUCTION_MAX 15u  ///< bytes
 #define TEXT_MAX (64u << 20) ///< bytes of code looked at
-
-static void elf_endp(Elf **elf)
-{
-	elf_end(*elf);
-}
 
 static bool is_shared_access(const ZydisDecodedOperand *o)
 {
@@ -128,7 +124,7 @@ static struct err *add_sections(struct ptc_points *points, Elf *elf)
 struct err *ptc_points_find(const struct ptc_tracee *t, struct ptc_points *points)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_(elf_endp) Elf *elf = NULL;
+	_cleanup_(ptc_elf_endp) Elf *elf = NULL;
 	_cleanup_close_ int fd = -1;
 	struct err *err;
 	char path[64];

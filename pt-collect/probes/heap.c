@@ -13,6 +13,7 @@
 
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/probes/heap.h"
+#include "pt-collect/probes/symbol.h"
 
 #define CODE_BYTES 256 ///< of a function's beginning, for the choice of the site
 
@@ -57,11 +58,6 @@ void ptc_heap_destroy(struct ptc_heap *h)
 	free(h);
 }
 
-static void elf_endp(Elf **elf)
-{
-	elf_end(*elf);
-}
-
 static bool is_static(Elf *elf)
 {
 	size_t n = 0;
@@ -104,13 +100,6 @@ static void find_entries(Elf *elf, uint32_t type, uint64_t entries[CAP_HEAP_FNS]
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /** Sites in one file: where functions are entered, and where to begin to wait for their
  * results. */
 struct chosen {
@@ -143,7 +132,7 @@ static void choose_sites(const char *path, int fd, uint32_t file,
 			c->done[c->n_done - 1].file_offset = entries[fn];
 		c->n++;
 		log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
-			 base_name(path), (unsigned long long)(entries[fn] + site.offset),
+			 basename(path), (unsigned long long)(entries[fn] + site.offset),
 			 site.offset, site.mnemonic,
 			 site.is_emulated ? "emulated" : "single-stepped");
 	}
@@ -183,7 +172,7 @@ static void place_probes(struct ptc_probes *x, const char *path, const struct ch
 static bool is_wanted(Elf *elf, const char *path, bool is_exe,
 		      uint64_t entries[CAP_HEAP_FNS])
 {
-	const char *name = base_name(path);
+	const char *name = basename(path);
 
 	if (!is_exe && strncmp(name, "libc.so", 7) && strncmp(name, "libc-2.", 7))
 		return false;
@@ -194,7 +183,7 @@ static bool is_wanted(Elf *elf, const char *path, bool is_exe,
 void ptc_heap_mapped(struct ptc_probes *x, const char *path, uint32_t file, bool is_exe)
 {
 	uint64_t entries[CAP_HEAP_FNS] = {};
-	_cleanup_(elf_endp) Elf *elf = NULL;
+	_cleanup_(ptc_elf_endp) Elf *elf = NULL;
 	_cleanup_close_ int fd = -1;
 	struct chosen c = {};
 

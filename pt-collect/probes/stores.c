@@ -237,10 +237,10 @@ static struct err *plan_of(struct ptc_probing *all, const char *path,
 
 static bool is_wanted(const struct ptc_probes *x, const char *path, bool is_exe)
 {
-	const char *slash = strrchr(path, '/'), *files = x->all->stores->files;
+	const char *files = x->all->stores->files;
 
 	return is_exe || (files && (!fnmatch(files, path, 0) ||
-				    !fnmatch(files, slash ? slash + 1 : path, 0)));
+				    !fnmatch(files, basename(path), 0)));
 }
 
 /** The kernel is asked once for what it refuses: it takes its time to say so. */

@@ -13,7 +13,7 @@
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/probes/symbol.h"
 
-static void elf_endp(Elf **elf)
+void ptc_elf_endp(Elf **elf)
 {
 	elf_end(*elf);
 }
@@ -57,7 +57,7 @@ static bool find_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 struct err *ptc_symbol_find(const char *path, const char *name, struct ptc_symbol *ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(elf_endp) Elf *elf = NULL;
+	_cleanup_(ptc_elf_endp) Elf *elf = NULL;
 	Elf_Scn *scn = NULL;
 
 	if (fd < 0)

@@ -12,6 +12,11 @@
 
 #include "base/base.h"
 
+struct Elf;
+
+/** For _cleanup_: elf_end(). */
+void ptc_elf_endp(struct Elf **elf);
+
 struct ptc_symbol {
 	uint64_t offset; ///< in the file
 	uint64_t size;	 ///< bytes; 0 = the file does not say

@@ -24,6 +24,7 @@
 #include "pt-collect/start/attach.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/probes/chance.h"
+#include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/pt/record.h"
@@ -36,10 +37,6 @@
 #include "pt-collect/tracee/vdso.h"
 
 #define RED_ZONE 512 ///< bytes below rsp that are not for us
-#define ERESTARTSYS 512
-#define ERESTARTNOINTR 513
-#define ERESTARTNOHAND 514
-#define ERESTART_RESTARTBLOCK 516
 
 /* ---- calls that the stop cut short --------------------------------------------------------- */
 
@@ -76,11 +73,7 @@ struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,
 
 bool ptc_is_cut_short(const struct user_regs_struct *u)
 {
-	int64_t ret = u->rax;
-
-	return (int64_t)u->orig_rax >= 0 &&
-	       (ret == -ERESTARTSYS || ret == -ERESTARTNOINTR || ret == -ERESTARTNOHAND ||
-		ret == -ERESTART_RESTARTBLOCK);
+	return (int64_t)u->orig_rax >= 0 && ptc_is_restart(u->rax);
 }
 
 #define LOAD_EAX 0xb8 ///< mov eax, imm32
@@ -218,26 +211,17 @@ static pid_t first_resting(const struct ptc_process *p)
 	return p->tracee.pid;
 }
 
-static void core_destroyp(struct cap_core **core)
-{
-	cap_core_close(*core);
-}
-
 static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct ptc_stopped *ret)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = calloc(1, sizeof(*core));
+	_cleanup_(ptc_core_destroyp) struct cap_core *core = NULL;
 	// A recorder that has just left, or another one, has breakpoints in its code.
 	struct ptc_unprobed memory = { &p->tracee, &p->left_out, maps };
-	struct err *err;
+	struct err *err = ptc_core_create(&p->tracee, &core);
 	long brk = 0;
 
-	if (!core)
-		return &err_nomem;
-	core->fd = -1;
-	core->exe = strdup(p->tracee.exe);
-	if (!core->exe)
-		return &err_nomem;
+	if (err)
+		return err;
 	err = take_threads(p, core);
 	if (!err)
 		err = ptc_inject(p->tracee.pid, p->tracee.syscall_at, __NR_brk,

@@ -132,8 +132,7 @@ void ptc_child_stopped(struct ptc_family *f, pid_t pid)
 		release(f, c);
 }
 
-/** Memory shared with a child may change under the program. */
-static void check_shared_memory(struct ptc_process *p, pid_t parent)
+void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
@@ -143,11 +142,14 @@ static void check_shared_memory(struct ptc_process *p, pid_t parent)
 
 		if (!ptc_is_shared_memory(m))
 			continue;
-		ptc_log_gap(&p->log, parent,
-			    "a child shares memory at 0x%llx (%s): what it "
-			    "writes there is not recorded",
+		ptc_log_gap(&p->log, tid,
+			    is_child ? "it shares memory at 0x%llx (%s) with its parent: "
+				       "what others write there is not recorded" :
+				       "a child shares memory at 0x%llx (%s): what it "
+				       "writes there is not recorded",
 			    (unsigned long long)m->start, m->name);
-		return;
+		if (!is_child)
+			return;
 	}
 }
 
@@ -161,7 +163,7 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 	if (event == PTRACE_EVENT_VFORK)
 		ptc_vfork_created(p, parent);
 	else if (!is_thread(p->tracee.pid, child))
-		check_shared_memory(p, parent);
+		ptc_child_tell_shared(p, parent, false);
 	else if ((err = ptc_threads_begin(p, parent)))
 		ptc_log_fail(&p->log, take_ptr(&err));
 	else

@@ -13,6 +13,7 @@
 
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/tracee/cpuid.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/probes/heap.h"
@@ -63,17 +64,6 @@ static struct err *read_argv(pid_t pid, struct cap_info *info)
 	return err;
 }
 
-static char *read_cwd(pid_t pid)
-{
-	char path[64], cwd[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
-	n = readlink(path, cwd, sizeof(cwd) - 1);
-	cwd[n > 0 ? n : 0] = 0;
-	return strdup(cwd);
-}
-
 /** @return the one CPU that @p pid may run on; CAP_CPU_ANY when there are several. */
 static int only_cpu(pid_t pid)
 {
@@ -87,15 +77,22 @@ static int only_cpu(pid_t pid)
 	return CAP_CPU_ANY;
 }
 
-void ptc_describe_cpu(struct cap_cpu *cpu)
+void ptc_describe_recorded(struct ptc_process *p, struct cap_info *info)
 {
 	const struct cap_cpu *here = ptc_cpu_here();
 
+	if (ptc_bpf_lost(p->all->bpf))
+		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
+			    (unsigned long long)ptc_bpf_lost(p->all->bpf));
+	info->heap_sites =
+		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
+	info->store_sites = (struct cap_store_site *)ptc_stores_sites(
+		&p->probes, &info->n_store_sites);
 	if (here) {
-		cpu->rows = here->rows;
-		cpu->n = here->n;
+		info->cpu.rows = here->rows;
+		info->cpu.n = here->n;
 	}
-	cpu->is_trapped = ptc_can_trap_cpuid();
+	info->cpu.is_trapped = ptc_can_trap_cpuid();
 }
 
 struct err *ptc_describe(struct ptc_process *p, char *const *argv)
@@ -108,7 +105,7 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 	err = argv ? copy_argv(argv, info) : read_argv(p->tracee.pid, info);
 	if (err)
 		return err;
-	info->cwd = read_cwd(p->tracee.pid);
+	info->cwd = ptc_proc_link(p->tracee.pid, "cwd");
 	if (!info->cwd)
 		return &err_nomem;
 	info->pid = p->tracee.pid;
@@ -144,20 +141,13 @@ struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files)
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_pending_flush(p, p->threads.data[i]);
 	ptc_shared_look(p);
-	if (ptc_bpf_lost(p->all->bpf))
-		ptc_log_gap(&p->log, p->tracee.pid, "%llu events were lost",
-			    (unsigned long long)ptc_bpf_lost(p->all->bpf));
+	ptc_describe_recorded(p, info);
 	ptc_describe_end(p, &info->end, &info->end_value);
 	ptc_pt_end(&p->pt, info);
-	ptc_describe_cpu(&info->cpu);
 	info->n_execs = p->n_execs;
 	info->exe = strdup(p->tracee.exe);
 	if (!info->exe)
 		return &err_nomem;
-	info->heap_sites =
-		(struct cap_heap_site *)ptc_heap_sites(&p->probes, &info->n_heap_sites);
-	info->store_sites = (struct cap_store_site *)ptc_stores_sites(
-		&p->probes, &info->n_store_sites);
 	err = cap_writer_finish(p->log.writer, info, bytes);
 	if (n_files)
 		*n_files = info->n_files;

@@ -52,13 +52,6 @@ static struct cap_process *listed(const struct ptc_family *f, const struct ptc_p
 	return &f->followed.data[p->index - 1];
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /** N-NAME.PID, for people and for a capture without manifests. NAME is what ps shows: the
  * name by which it was called, a script's own. */
 static char *name_bundle(const struct ptc_process *p)
@@ -112,23 +105,6 @@ struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p)
 	return begin_bundle(f, p);
 }
 
-static void tell_shared_memory(struct ptc_process *p)
-{
-	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_err_ struct err *err = ptc_maps_read(p->tracee.pid, &maps);
-
-	for (size_t i = 0; !err && i < maps.list.size; i++) {
-		const struct ptc_map *m = maps.list.data[i];
-
-		if (ptc_is_shared_memory(m))
-			ptc_log_gap(
-				&p->log, p->tracee.pid,
-				"it shares memory at 0x%llx (%s) with its parent: what "
-				"others write there is not recorded",
-				(unsigned long long)m->start, m->name);
-	}
-}
-
 /** From behind the call that made it. */
 static struct err *begin_forked(struct ptc_family *f, struct ptc_process *p,
 				const struct ptc_child *c)
@@ -142,7 +118,7 @@ static struct err *begin_forked(struct ptc_family *f, struct ptc_process *p,
 	err = ptc_start_forked(p);
 	if (err)
 		return err;
-	tell_shared_memory(p);
+	ptc_child_tell_shared(p, p->tracee.pid, true);
 	ptc_pt_begin(&p->pt);
 	ptc_bpf_set_recorded(p->all->bpf, p->tracee.pid, p->log.is_recording);
 	return NULL;
@@ -212,7 +188,7 @@ static void count_gaps(struct ptc_family *f, const struct ptc_process *p)
 	if (!p->info.n_missing || f->first_gap)
 		return;
 	if (asprintf(&f->first_gap, "process %u (%s): %s", p->index,
-		     base_name(p->tracee.exe), p->info.missing[0]) < 0)
+		     basename(p->tracee.exe), p->info.missing[0]) < 0)
 		f->first_gap = NULL;
 }
 
@@ -223,7 +199,7 @@ static void take_failure(struct ptc_family *f, const struct ptc_process *p,
 {
 
 	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
-			 p->index, base_name(p->tracee.exe ?: "?"), p->tracee.pid);
+			 p->index, basename(p->tracee.exe ?: "?"), p->tracee.pid);
 	log_info("%s", err->message);
 	f->n_gaps++;
 	if (!f->first_gap)

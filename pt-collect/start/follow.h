@@ -42,6 +42,10 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 		       unsigned event, pid_t child);
 void ptc_child_stopped(struct ptc_family *f, pid_t child);
 
+/** Say in the log of @p p that it shares memory with a child, or, as @p is_child, with its
+ * parent. */
+void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child);
+
 /** The child ended before it ever stopped. */
 void ptc_child_ended(struct ptc_family *f, pid_t child);
 
@@ -86,8 +90,9 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv);
  * NULL. @return also why recording stopped before. */
 struct err *ptc_finish(struct ptc_process *p, uint64_t *bytes, size_t *n_files);
 
-/** Fill @p cpu, but for which CPU it was, with what the processor says of itself; borrowed. */
-void ptc_describe_cpu(struct cap_cpu *cpu);
+/** Say in @p info what the processor says of itself, but for which CPU it was, and where
+ * probes were, both borrowed; and log it if something was lost. */
+void ptc_describe_recorded(struct ptc_process *p, struct cap_info *info);
 
 /** How it ended: its exit status or signal, or detached when it has not. */
 void ptc_describe_end(const struct ptc_process *p, enum cap_end *end, int *value);

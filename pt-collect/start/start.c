@@ -137,9 +137,21 @@ struct err *ptc_recall_auxv(pid_t pid, bool with_vdso, struct cap_core *core)
 	return NULL;
 }
 
-static void core_destroyp(struct cap_core **core)
+void ptc_core_destroyp(struct cap_core **core)
 {
 	cap_core_close(*core);
+}
+
+struct err *ptc_core_create(const struct ptc_tracee *t, struct cap_core **ret)
+{
+	struct cap_core *c = *ret = calloc(1, sizeof(*c));
+
+	if (!c)
+		return &err_nomem;
+	c->fd = -1;
+	c->tid = t->pid;
+	c->exe = strdup(t->exe);
+	return c->exe ? NULL : &err_nomem;
 }
 
 static struct err *save_state(struct ptc_process *p, const struct ptc_maps *maps,
@@ -161,22 +173,15 @@ static struct err *begin_state(struct ptc_process *p, const char *why_none,
 			       struct ptc_maps *maps, struct cap_core **core)
 {
 	struct user_regs_struct u;
-	struct cap_core *c = *core = calloc(1, sizeof(*c));
-	struct err *err;
+	struct err *err = ptc_core_create(&p->tracee, core);
 
-	if (!c)
-		return &err_nomem;
-	c->fd = -1;
-	c->tid = p->tracee.pid;
-	c->exe = strdup(p->tracee.exe);
-	if (!c->exe)
-		return &err_nomem;
-	err = ptc_get_regs(p->tracee.pid, &u);
+	if (!err)
+		err = ptc_get_regs(p->tracee.pid, &u);
 	if (!err)
 		err = ptc_maps_read(p->tracee.pid, maps);
 	if (err)
 		return err;
-	c->regs = ptc_to_cap(&u);
+	(*core)->regs = ptc_to_cap(&u);
 	p->tracee.syscall_at = ptc_find_syscall(&p->tracee, maps);
 	if (!p->tracee.syscall_at)
 		return err_new(ERR_UNSUPPORTED, "%s", why_none);
@@ -186,7 +191,7 @@ static struct err *begin_state(struct ptc_process *p, const char *why_none,
 
 struct err *ptc_start(struct ptc_process *p)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = NULL;
+	_cleanup_(ptc_core_destroyp) struct cap_core *core = NULL;
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct err *err =
 		begin_state(p, "the kernel gives no vDSO (vdso=0)", &maps, &core);
@@ -219,7 +224,7 @@ uint64_t ptc_find_break(pid_t pid, const struct ptc_maps *maps)
 
 struct err *ptc_start_forked(struct ptc_process *p)
 {
-	_cleanup_(core_destroyp) struct cap_core *core = NULL;
+	_cleanup_(ptc_core_destroyp) struct cap_core *core = NULL;
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct err *err = begin_state(p, "the program unmapped its vDSO", &maps, &core);
 

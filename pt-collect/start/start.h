@@ -25,6 +25,10 @@ struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_stat
  * one; else NULL. */
 struct err *ptc_check_is_64(pid_t pid);
 
+/** A core of process @p t, to be filled. It is the caller's, even on failure. */
+struct err *ptc_core_create(const struct ptc_tracee *t, struct cap_core **ret);
+void ptc_core_destroyp(struct cap_core **core);
+
 /** Make the stopped program's chances ours, and save its start state. */
 struct err *ptc_start(struct ptc_process *p);
 

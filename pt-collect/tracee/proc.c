@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pt-collect/tracee/proc.h"
 
@@ -30,6 +31,17 @@ bool ptc_tids_read(pid_t pid, ptc_tids *ret)
 	if (d)
 		closedir(d);
 	return d;
+}
+
+char *ptc_proc_link(pid_t pid, const char *name)
+{
+	char path[64], to[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	n = readlink(path, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = 0;
+	return strdup(to);
 }
 
 bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256])

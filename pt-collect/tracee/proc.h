@@ -26,6 +26,10 @@ static inline void ptc_tids_deinit(ptc_tids *tids)
  * tell. */
 bool ptc_tids_read(pid_t pid, ptc_tids *ret);
 
+/** @return where /proc/PID/@p name leads to, "" when nowhere, to be freed; NULL: memory is
+ * out. */
+char *ptc_proc_link(pid_t pid, const char *name);
+
 /** Find line "@p field:" of /proc/PID/task/TID/status; @p line gets what is behind it.
  * @return false when there is none. */
 bool ptc_status_line(pid_t pid, pid_t tid, const char *field, char line[256]);

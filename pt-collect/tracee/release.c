@@ -11,7 +11,6 @@
  */
 #define LOG_ROOM "record"
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -129,17 +128,12 @@ static struct err *release_thread(struct leaving *l, uint64_t at)
 static uint64_t syscall_of(pid_t pid, uint64_t known)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
-	_cleanup_close_ int fd = -1;
+	_cleanup_(ptc_tracee_close) struct ptc_tracee t = { .pid = pid, .mem_fd = -1 };
 	_cleanup_err_ struct err *err = ptc_maps_read(pid, &maps);
-	struct ptc_tracee t = { .pid = pid };
-	char path[64];
-	uint64_t at;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-	t.mem_fd = fd;
-	at = fd < 0 ? 0 : ptc_find_syscall(&t, &maps);
-	return at ?: known;
+	if (!err)
+		err = ptc_tracee_open(&t);
+	return (err ? 0 : ptc_find_syscall(&t, &maps)) ?: known;
 }
 
 /** Release the threads that are not in @p done. @return whether there was one. */

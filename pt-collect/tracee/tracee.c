@@ -39,18 +39,14 @@ uint64_t ptc_now_ns(void)
 
 struct err *ptc_tracee_open(struct ptc_tracee *t)
 {
-	char path[64], exe[4096];
-	ssize_t n;
+	char path[64];
 
 	ptc_tracee_close(t);
 	snprintf(path, sizeof(path), "/proc/%d/mem", t->pid);
 	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (t->mem_fd < 0)
 		return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
-	snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	t->exe = strdup(exe);
+	t->exe = ptc_proc_link(t->pid, "exe");
 	return t->exe ? NULL : &err_nomem;
 }
 
