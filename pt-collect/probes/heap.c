@@ -107,29 +107,42 @@ struct chosen {
 	size_t n, n_done;
 };
 
-/** Choose the site of each function that is there. */
+/**
+ * Choose the site of each function that is there.
+ *
+ * Where one recorder waits for a result, the kernel replaces the return address of every
+ * process that has a probe at that place, whosever it is and whichever process the other
+ * was for (handler_chain() in kernel/events/uprobes.c asks no filter before
+ * prepare_uretprobe()): a replay would know nothing of that. So a recording for replay keeps
+ * away from where flight recorders wait.
+ */
 static void choose_sites(const char *path, int fd, uint32_t file,
-			 const uint64_t entries[CAP_HEAP_FNS], struct chosen *c)
+			 const uint64_t entries[CAP_HEAP_FNS], bool in_flight,
+			 struct chosen *c)
 {
 	for (int fn = 0; fn < CAP_HEAP_FNS; fn++) {
 		uint8_t code[CODE_BYTES];
 		ssize_t size = entries[fn] ? pread(fd, code, sizeof(code), entries[fn]) :
 					     0;
 		struct ptc_site site;
+		uint64_t done;
 
 		if (size <= 0)
 			continue;
-		site = ptc_site_choose(code, size, n_args[fn]);
+		site = ptc_site_choose(code, size, n_args[fn], 0);
+		done = site.is_above_return ? site.offset : 0;
+		if (!in_flight && fn != CAP_HEAP_FREE)
+			site = ptc_site_choose(code, size, n_args[fn], done + 1);
 		c->sites[c->n] = (struct cap_heap_site){
 			.fn = fn,
 			.file = file,
 			.entry_offset = entries[fn],
 			.file_offset = entries[fn] + site.offset,
 		};
-		if (fn != CAP_HEAP_FREE)
-			c->done[c->n_done++] = c->sites[c->n];
-		if (fn != CAP_HEAP_FREE && !site.is_above_return)
-			c->done[c->n_done - 1].file_offset = entries[fn];
+		if (fn != CAP_HEAP_FREE) {
+			c->done[c->n_done] = c->sites[c->n];
+			c->done[c->n_done++].file_offset = entries[fn] + done;
+		}
 		c->n++;
 		log_info("probe %s at %s+0x%llx (entry+%u, %s: %s)", cap_heap_name(fn),
 			 basename(path), (unsigned long long)(entries[fn] + site.offset),
@@ -200,7 +213,7 @@ void ptc_heap_mapped(struct ptc_probes *x, const char *path, uint32_t file, bool
 	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
 	if (!elf || !x->heap || !is_wanted(elf, path, is_exe, entries))
 		return;
-	choose_sites(path, fd, file, entries, &c);
+	choose_sites(path, fd, file, entries, x->all->in_flight, &c);
 	if (c.n)
 		place_probes(x, path, &c);
 }

@@ -19,8 +19,10 @@ struct ptc_site {
 };
 
 /** Choose where to probe a function whose first @p size bytes are @p code and whose first
- * @p n_args integer arguments matter. Total: falls back to the entry. */
-struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args);
+ * @p n_args integer arguments matter, @p from bytes behind its entry or later. Total: falls
+ * back to the entry. */
+struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args,
+				unsigned from);
 
 /** Where to probe a function as soon as it is entered: @p ret bytes behind its entry, where
  * the first instruction is on which a probe may be. @return whether there is one. */

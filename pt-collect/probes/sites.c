@@ -71,7 +71,8 @@ static bool leaves_line(const ZydisDecodedInstruction *i)
 	}
 }
 
-struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args)
+struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_args,
+				unsigned from)
 {
 	struct ptc_site entry = { .mnemonic = "unknown", .is_above_return = true };
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -87,7 +88,7 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 			return entry;
 		if (!at)
 			entry.mnemonic = ZydisMnemonicGetString(i.mnemonic);
-		if (sp_is_emulated(&i))
+		if (at >= from && sp_is_emulated(&i))
 			return (struct ptc_site){
 				.offset = at,
 				.is_emulated = true,

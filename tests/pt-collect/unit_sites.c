@@ -12,7 +12,7 @@
 static void expect_site(const char *code, size_t size, unsigned n_args, unsigned offset,
 			bool is_emulated)
 {
-	struct ptc_site site = ptc_site_choose((const uint8_t *)code, size, n_args);
+	struct ptc_site site = ptc_site_choose((const uint8_t *)code, size, n_args, 0);
 
 	assert_int_equal(site.offset, offset);
 	assert_int_equal(site.is_emulated, is_emulated);
@@ -41,6 +41,18 @@ static void test_behind_the_entry(void **state)
 	EXPECT("\xf3\x0f\x1e\xfa\x53\xc3", 1, 4, true);
 	// mov rax,rdi; sub rsp,8; jne rel32
 	EXPECT("\x48\x89\xf8\x48\x83\xec\x08\x0f\x85\x00\x01\x00\x00", 1, 7, true);
+}
+
+static void test_elsewhere(void **state)
+{
+	const uint8_t code[] = "\x41\x54\x55\x53\x48\x89\xfb\xc3"; // push; push; push ...
+	const uint8_t jump[] = "\x48\x85\xff\x74\x10\x55\xc3";	   // test; je; push
+
+	(void)state;
+	assert_int_equal(ptc_site_choose(code, sizeof(code) - 1, 1, 1).offset, 2);
+	assert_int_equal(ptc_site_choose(code, sizeof(code) - 1, 1, 3).offset, 3);
+	// Not every call comes by behind the jump.
+	assert_int_equal(ptc_site_choose(jump, sizeof(jump) - 1, 1, 4).offset, 0);
 }
 
 static void expect_enter(const char *code, size_t size, int behind)
@@ -100,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_emulated_at_entry),
 		cmocka_unit_test(test_behind_the_entry),
+		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_entered),
 		cmocka_unit_test(test_arguments_gone),
 		cmocka_unit_test(test_line_ends),
