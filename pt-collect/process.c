@@ -57,6 +57,7 @@ static bool is_at_point(const struct ptc_session *s, const siginfo_t *si)
 static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		    const siginfo_t *si)
 {
+	struct ptc_thread *t;
 	int status;
 	enum ptc_delivery d = ptc_signal(p, tid, si, &status);
 
@@ -66,7 +67,9 @@ static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 	}
 	if (d == PTC_DELIVERY_DEADLY && s->wants_end_core)
 		ptc_end_take(p, tid, si);
-	ptc_pending_resume(ptc_thread_find(p, tid));
+	t = ptc_thread_find(p, tid);
+	if (t)
+		ptc_pending_resume(t);
 	ptrace(PTRACE_CONT, tid, NULL, (long)(d == PTC_DELIVERY_DONE ? 0 : si->si_signo));
 }
 

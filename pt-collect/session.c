@@ -212,7 +212,7 @@ static void end_if_hung(struct ptc_session *s, struct ptc_hang *hang,
 static void look_after(const struct ptc_session *s, struct ptc_process *p)
 {
 	ptc_pt_take(&p->pt);
-	if (p->log.failure && !s->flight)
+	if (p->log.failure && !p->has_ended && !s->flight)
 		ptc_process_stop_recording(p);
 }
 

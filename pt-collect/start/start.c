@@ -246,7 +246,7 @@ struct err *ptc_free_program(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	// The old descriptor shows the memory of the image that is gone.
-	struct err *err = ptc_tracee_open(&p->tracee);
+	struct err *err = ptc_tracee_reopen(&p->tracee);
 
 	if (!err)
 		err = ptc_maps_read(p->tracee.pid, &maps);

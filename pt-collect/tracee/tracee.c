@@ -37,15 +37,27 @@ uint64_t ptc_now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-struct err *ptc_tracee_open(struct ptc_tracee *t)
+struct err *ptc_tracee_reopen(struct ptc_tracee *t)
 {
 	char path[64];
 
-	ptc_tracee_close(t);
+	if (t->mem_fd >= 0)
+		close(t->mem_fd);
 	snprintf(path, sizeof(path), "/proc/%d/mem", t->pid);
 	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (t->mem_fd < 0)
-		return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
+	return t->mem_fd < 0 ?
+		       ptc_place_explain_ptrace(err_errno("cannot open %s", path)) :
+		       NULL;
+}
+
+struct err *ptc_tracee_open(struct ptc_tracee *t)
+{
+	struct err *err = ptc_tracee_reopen(t);
+
+	free(t->exe);
+	t->exe = NULL;
+	if (err)
+		return err;
 	t->exe = ptc_proc_link(t->pid, "exe");
 	return t->exe ? NULL : &err_nomem;
 }

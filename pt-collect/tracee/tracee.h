@@ -32,6 +32,9 @@ struct ptc_tracee {
 
 /** Open its memory and read what it executes; anew when it has executed another program. */
 struct err *ptc_tracee_open(struct ptc_tracee *t);
+
+/** It has executed a program that is not recorded: its memory anew, its name as it was. */
+struct err *ptc_tracee_reopen(struct ptc_tracee *t);
 void ptc_tracee_close(struct ptc_tracee *t);
 
 /** CLOCK_MONOTONIC, as events have it. */

@@ -62,6 +62,8 @@ echo >"$TMPDIR/now"
 wait "$recorder" || fail "record ended with $?: $(cat "$TMPDIR/e.err")"
 grep -q 'executes another program' "$TMPDIR/e.err" || fail "$(cat "$TMPDIR/e.err")"
 looks_whole "$TMPDIR/e" || fail "no whole capture of what executed"
+grep -Eq '^\s*"exe":\s*"[^"]*/bash"' "$TMPDIR/e/manifest.json" ||
+	fail "the capture is of another program"
 is_left_alone $executing || fail "$(cat /proc/$executing/status)"
 echo goes on >"$TMPDIR/then"
 wait $executing || fail "the program after exec ended with $?"
