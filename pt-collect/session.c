@@ -89,27 +89,26 @@ static bool has_ended(const struct ptc_session *s)
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status)
 {
 	struct ptc_process *p = ptc_process_of(&s->all, tid);
+	uint32_t index;
 
-	if (!WIFSTOPPED(status))
-		ptc_chaos_forget(s->family.chaos, tid);
 	if (WIFSTOPPED(status)) {
 		take_stop(s, tid, status);
-	} else if (p && tid == p->tracee.pid) {
-		uint32_t index = p->index;
-
-		ptc_bpf_drain(s->all.bpf);
-		ptc_threads_reaped(&s->all, tid, status);
-		p->has_ended = true;
-		p->wait_status = status;
-		ptc_wards_forget(p->tracee.pid);
-		if (index && !s->flight)
-			ptc_follow_ended(&s->family, p);
-		ptc_child_orphans(&s->family, index);
-	} else {
-		ptc_bpf_drain(s->all.bpf);
-		ptc_threads_reaped(&s->all, tid, status);
-		ptc_child_ended(&s->family, tid);
+		return;
 	}
+	ptc_chaos_forget(s->family.chaos, tid);
+	ptc_bpf_drain(s->all.bpf);
+	ptc_threads_reaped(&s->all, tid, status);
+	if (!p || tid != p->tracee.pid) {
+		ptc_child_ended(&s->family, tid);
+		return;
+	}
+	index = p->index;
+	p->has_ended = true;
+	p->wait_status = status;
+	ptc_wards_forget(tid);
+	if (index && !s->flight)
+		ptc_follow_ended(&s->family, p);
+	ptc_child_orphans(&s->family, index);
 }
 
 /** Take what is there. Processes that fork all the time leave no moment without: signals
