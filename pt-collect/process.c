@@ -48,12 +48,6 @@ static void send_cont_again(struct ptc_process *p, pid_t tid)
 		t->owed_cont = 0;
 }
 
-/** A stop before an instruction that chaos chose. */
-static bool is_at_point(const struct ptc_session *s, const siginfo_t *si)
-{
-	return s->family.chaos && si->si_signo == SIGTRAP && si->si_code == TRAP_HWBKPT;
-}
-
 static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		    const siginfo_t *si)
 {
@@ -86,7 +80,9 @@ static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 		return;
 	if (is_our_stop(&si))
 		send_cont_again(p, tid);
-	if (is_our_stop(&si) || is_at_point(s, &si))
+	// Or it stands before an instruction that chaos chose.
+	if (is_our_stop(&si) ||
+	    (s->family.chaos && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT))
 		ptc_chaos_go_on(s->family.chaos, tid);
 	else if (ptc_trap(p, tid, &si))
 		ptrace(PTRACE_CONT, tid, NULL, NULL);

@@ -52,33 +52,23 @@ static void bpf_destroyp(struct ptc_bpf **b)
 	ptc_bpf_destroy(*b);
 }
 
-static struct err *map_tasks(struct ptc_bpf *b)
+/** @return the first @p bytes of the BPF map @p name, shared with the kernel; NULL: refused. */
+static void *map_shared(const struct ptc_bpf *b, const char *name, size_t bytes, int prot)
 {
-	void *at = mmap(NULL, sizeof(*b->tasks), PROT_READ | PROT_WRITE, MAP_SHARED,
-			ptc_programs_map(&b->programs, "tasks"), 0);
+	void *at = mmap(NULL, bytes, prot, MAP_SHARED,
+			ptc_programs_map(&b->programs, name), 0);
 
-	if (at == MAP_FAILED)
-		return err_errno("cannot map the table of tasks");
-	b->tasks = at;
-	return NULL;
+	return at == MAP_FAILED ? NULL : at;
 }
 
-static struct err *map_positions(struct ptc_bpf *b)
+static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
+			       const char *name)
 {
-	void *at = mmap(NULL, sizeof(*b->positions), PROT_READ, MAP_SHARED,
-			ptc_programs_map(&b->programs, "ring"), 0);
+	struct bpf_program *prog = *link ? NULL : ptc_programs_get(&b->programs, name);
 
-	if (at == MAP_FAILED)
-		return err_errno("cannot map the BPF ring");
-	b->positions = at;
-	return NULL;
-}
-
-static struct err *attach_syscalls(struct ptc_bpf *b)
-{
-	b->sys_exit =
-		bpf_program__attach(ptc_programs_get(&b->programs, "record_sys_exit"));
-	return b->sys_exit ? NULL : err_errno("cannot attach to the sys_exit tracepoint");
+	if (prog)
+		*link = bpf_program__attach(prog);
+	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
 }
 
 static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
@@ -119,11 +109,12 @@ static struct err *create(unsigned parts, const struct ptc_calls *calls,
 				   NULL);
 	if (!b->ring)
 		return err_errno("cannot map the BPF ring");
-	err = map_tasks(b);
-	if (!err)
-		err = map_positions(b);
-	if (!err && parts & PTC_BPF_CALLS)
-		err = attach_syscalls(b);
+	b->tasks = map_shared(b, "tasks", sizeof(*b->tasks), PROT_READ | PROT_WRITE);
+	b->positions = map_shared(b, "ring", sizeof(*b->positions), PROT_READ);
+	if (!b->tasks || !b->positions)
+		return err_errno("cannot map the tables of the kernel side");
+	if (parts & PTC_BPF_CALLS)
+		err = attach_once(b, &b->sys_exit, "record_sys_exit");
 	if (!err)
 		*ret = take_ptr(&b);
 	return err;
@@ -197,16 +188,6 @@ void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid)
 	// Off its CPU it may not yet be. Who gets the number begins with the end of a call.
 	if (*state != REC_CALL_GONE)
 		*state = REC_CALL_NONE;
-}
-
-static struct err *attach_once(struct ptc_bpf *b, struct bpf_link **link,
-			       const char *name)
-{
-	struct bpf_program *prog = *link ? NULL : ptc_programs_get(&b->programs, name);
-
-	if (prog)
-		*link = bpf_program__attach(prog);
-	return *link ? NULL : err_errno("cannot attach %s to its tracepoint", name);
 }
 
 /** Both programs for threads: most programs have none. */

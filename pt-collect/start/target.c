@@ -15,19 +15,13 @@
 #include "pt-collect/start/attach.h"
 #include "pt-collect/tracee/proc.h"
 
-static bool same_link(const char *a, const char *b)
-{
-	char to_a[256], to_b[256];
-	ssize_t n = readlink(a, to_a, sizeof(to_a));
-
-	return n > 0 && readlink(b, to_b, sizeof(to_b)) == n && !memcmp(to_a, to_b, n);
-}
-
 static struct err *check_image(pid_t pid)
 {
 	_cleanup_close_ int fd = -1;
 	unsigned char head[20] = {};
-	char path[64], own[64];
+	_cleanup_free_ char *there = ptc_proc_link(pid, "ns/pid");
+	_cleanup_free_ char *here = ptc_proc_link(getpid(), "ns/pid");
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,9 +36,7 @@ static struct err *check_image(pid_t pid)
 		return err_new(ERR_UNSUPPORTED,
 			       "it is not a 64-bit program, and only those can be "
 			       "recorded");
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	snprintf(own, sizeof(own), "/proc/%d/ns/pid", getpid());
-	if (!same_link(path, own))
+	if (!there || !here || strcmp(there, here) != 0)
 		return err_new(ERR_UNSUPPORTED,
 			       "it lives in another PID namespace (a container), where "
 			       "threads have other numbers");
