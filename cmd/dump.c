@@ -14,6 +14,7 @@
 
 #include "base/option.h"
 #include "cmd/dump_int.h"
+#include "decode/x86/insn.h"
 #include "pt-collect/inputs/table.h"
 
 #define EXIT_FAILED 2
@@ -180,15 +181,11 @@ static void print_info(const struct cap_info *info)
 		       info->heap_sites[i].file_offset, info->heap_sites[i].entry_offset);
 }
 
-static const char *const gpr_names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
-						 "rsi", "rdi", "r8",  "r9",  "r10", "r11",
-						 "r12", "r13", "r14", "r15" };
-
 static void print_regs(const char *title, const struct cap_regs *r)
 {
 	printf("    %s", title);
 	for (int i = 0; i < CAP_GPRS; i++)
-		printf(" %s=%" PRIx64, gpr_names[i], r->gpr[i]);
+		printf(" %s=%" PRIx64, dec_reg_gpr_name(i), r->gpr[i]);
 	printf(" rip=%" PRIx64 " rflags=%" PRIx64 " fs=%" PRIx64 " gs=%" PRIx64 "\n",
 	       r->rip, r->rflags, r->fs_base, r->gs_base);
 }
@@ -248,7 +245,7 @@ static void print_probe(const struct cap_event *ev)
 	printf("PROBE %u at %" PRIx64, ev->probe_site, ev->regs.rip);
 	for (int r = 0; r < CAP_GPRS; r++)
 		if (ev->probe_gprs >> r & 1)
-			printf(" %s=%" PRIx64, gpr_names[r], ev->regs.gpr[r]);
+			printf(" %s=%" PRIx64, dec_reg_gpr_name(r), ev->regs.gpr[r]);
 }
 
 static void print_body(const struct cap_event *ev)

@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 
+#include "decode/x86/insn.h"
 #include "pt-collect/inputs/table.h"
 
 const char *cmd_dump_kind(enum cap_event_kind kind)
@@ -59,14 +60,10 @@ static void add_hex_items(cJSON *o, const char *name, const uint64_t *values, in
 
 static void add_regs(cJSON *o, const char *name, const struct cap_regs *r)
 {
-	static const char *const names[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx",
-						     "rsp", "rbp", "rsi", "rdi",
-						     "r8",  "r9",  "r10", "r11",
-						     "r12", "r13", "r14", "r15" };
 	cJSON *regs = cJSON_AddObjectToObject(o, name);
 
 	for (int i = 0; i < CAP_GPRS; i++)
-		add_hex(regs, names[i], r->gpr[i]);
+		add_hex(regs, dec_reg_gpr_name(i), r->gpr[i]);
 	add_hex(regs, "rip", r->rip);
 	add_hex(regs, "rflags", r->rflags);
 	add_hex(regs, "fs_base", r->fs_base);

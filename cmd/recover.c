@@ -120,23 +120,18 @@ static double share(const struct recover_count *c, enum dec_certainty is)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static const char *const gpr_names[] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
-					 "rsi", "rdi", "r8",  "r9",  "r10", "r11",
-					 "r12", "r13", "r14", "r15" };
 static const char *const marks[] = { "", "~", "?" };
 
 static void name_of(const struct dec_ref *r, char *buf, size_t n)
 {
+	char name[DEC_REG_NAME];
+
 	if (r->is_mem && r->addr_certainty == DEC_UNKNOWN)
 		snprintf(buf, n, "[?]");
 	else if (r->is_mem)
 		snprintf(buf, n, "[%s0x%" PRIx64 "]", marks[r->addr_certainty], r->addr);
-	else if (r->reg < DEC_GPRS)
-		snprintf(buf, n, "%s", gpr_names[r->reg]);
-	else if (r->reg < DEC_REG_K)
-		snprintf(buf, n, "zmm%d", r->reg - DEC_REG_VEC);
 	else
-		snprintf(buf, n, "k%d", r->reg - DEC_REG_K);
+		snprintf(buf, n, "%s", dec_reg_name(r->reg, name));
 }
 
 /* The value, highest byte first; of a vector register the lower 16 bytes. */
@@ -241,7 +236,7 @@ static void print_end(const struct capture *c, const struct cap_core *core)
 	printf("%7d  %-40s", 0, text);
 	for (int r = 0; r < DEC_GPRS; r++)
 		if ((insn.gpr_read >> r & 1) && r != CAP_RSP)
-			printf("  %s=%" PRIx64, gpr_names[r], core->regs.gpr[r]);
+			printf("  %s=%" PRIx64, dec_reg_gpr_name(r), core->regs.gpr[r]);
 	putchar('\n');
 }
 
@@ -353,7 +348,7 @@ static void json_end(cJSON *to, const struct capture *c, const struct cap_core *
 	registers = cJSON_AddObjectToObject(o, "registers");
 	for (int r = 0; r < DEC_GPRS; r++) {
 		snprintf(text, sizeof(text), "0x%" PRIx64, core->regs.gpr[r]);
-		cJSON_AddStringToObject(registers, gpr_names[r], text);
+		cJSON_AddStringToObject(registers, dec_reg_gpr_name(r), text);
 	}
 }
 

@@ -5,8 +5,9 @@
 
 #include "decode/translator/emit.h"
 
-#include <Zydis/Zydis.h>
 #include <string.h>
+
+#include "decode/x86/zydis.h"
 
 #define SOURCES_MAX 64
 
@@ -300,27 +301,6 @@ static bool is_arithmetic(const struct dec_insn *insn)
 	}
 }
 
-/* rsi and rdi of string instructions move on. */
-static bool is_string(const struct dec_insn *insn)
-{
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVSB:
-	case ZYDIS_MNEMONIC_MOVSW:
-	case ZYDIS_MNEMONIC_MOVSD:
-	case ZYDIS_MNEMONIC_MOVSQ:
-	case ZYDIS_MNEMONIC_STOSB:
-	case ZYDIS_MNEMONIC_STOSW:
-	case ZYDIS_MNEMONIC_STOSD:
-	case ZYDIS_MNEMONIC_STOSQ:
-	case ZYDIS_MNEMONIC_LODSB:
-	case ZYDIS_MNEMONIC_SCASB:
-	case ZYDIS_MNEMONIC_CMPSB:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static uint32_t same_value(const struct sources *so, uint64_t value)
 {
 	for (int i = 0; i < so->n; i++)
@@ -407,7 +387,7 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 {
 	if (s->insn->mnemonic == ZYDIS_MNEMONIC_SUB)
 		return subtract(d, s, so, reg, value);
-	if (is_string(s->insn) && (reg == 6 || reg == 7)) // rsi, rdi
+	if (s->insn->is_string && (reg == CAP_RSI || reg == CAP_RDI))
 		return d->regs->gpr[reg] ? derive(d, d->regs->gpr[reg], value, s) : 0;
 	return derived_from(d, s, so, value);
 }

@@ -3,19 +3,8 @@
 
 #include "storeplan/sp_insn.h"
 
-#include <Zydis/Zydis.h>
-
+#include "decode/x86/zydis.h"
 #include "storeplan/storeplan.h"
-
-static const ZydisDecoder *the_decoder(void)
-{
-	static ZydisDecoder decoder;
-
-	if (!decoder.stack_width)
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-				 ZYDIS_STACK_WIDTH_64);
-	return &decoder;
-}
 
 bool sp_is_emulated(const ZydisDecodedInstruction *i)
 {
@@ -150,12 +139,6 @@ static bool is_exact(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_XCHG:
 	case ZYDIS_MNEMONIC_MOVD:
 	case ZYDIS_MNEMONIC_MOVQ:
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVDQU:
 	case ZYDIS_MNEMONIC_PXOR:
 	case ZYDIS_MNEMONIC_XORPS:
 	case ZYDIS_MNEMONIC_XORPD:
@@ -166,8 +149,9 @@ static bool is_exact(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_STOSQ:
 		return true;
 	default:
-		return m >= ZYDIS_MNEMONIC_SETB && m <= ZYDIS_MNEMONIC_SETZ &&
-		       m != ZYDIS_MNEMONIC_SETSSBSY;
+		return dec_insn_is_vector_copy(m) ||
+		       (m >= ZYDIS_MNEMONIC_SETB && m <= ZYDIS_MNEMONIC_SETZ &&
+			m != ZYDIS_MNEMONIC_SETSSBSY);
 	}
 }
 
@@ -176,39 +160,14 @@ static bool is_conditional_move(ZydisMnemonic m)
 	return m >= ZYDIS_MNEMONIC_CMOVB && m <= ZYDIS_MNEMONIC_CMOVZ;
 }
 
-static bool has_exact_flags(ZydisMnemonic m)
-{
-	switch (m) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_NEG:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_CMP:
-	case ZYDIS_MNEMONIC_TEST:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/** Our number of a Zydis register; SP_NONE for those that are no location. */
+/** Where a Zydis register is; SP_NONE for those that are no location. */
 static uint8_t location(ZydisRegister r)
 {
-	ZydisRegister whole =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+	uint8_t n = dec_insn_reg(r);
 
-	switch (ZydisRegisterGetClass(whole)) {
-	case ZYDIS_REGCLASS_GPR64:
-		return ZydisRegisterGetId(whole);
-	case ZYDIS_REGCLASS_ZMM:
-		return ZydisRegisterGetId(whole) < 16 ?
-			       SP_XMM + ZydisRegisterGetId(whole) :
-			       SP_NONE;
-	default:
-		return SP_NONE;
-	}
+	return n < SP_GPRS				     ? n :
+	       n >= DEC_REG_VEC && n < DEC_REG_VEC + SP_XMMS ? SP_XMM + n - DEC_REG_VEC :
+							       SP_NONE;
 }
 
 static void add_register(struct sp_insn *i, const ZydisDecodedOperand *op)
@@ -236,16 +195,9 @@ static void add_register(struct sp_insn *i, const ZydisDecodedOperand *op)
 	i->writes |= (sp_set)is_written << l;
 }
 
-static uint8_t gpr(ZydisRegister r)
-{
-	uint8_t l = r == ZYDIS_REGISTER_NONE ? SP_NONE : location(r);
-
-	return l < SP_GPRS ? l : SP_NONE;
-}
-
 static void add_address(struct sp_insn *i, const ZydisDecodedOperand *op)
 {
-	uint8_t base = gpr(op->mem.base), index = gpr(op->mem.index);
+	uint8_t base = dec_insn_gpr(op->mem.base), index = dec_insn_gpr(op->mem.index);
 
 	if (base != SP_NONE)
 		i->reads |= SP_BIT(base);
@@ -289,8 +241,8 @@ static void add_memory(struct sp_insn *i, const ZydisDecodedInstruction *d,
 	}
 	m = &i->mem[i->n_mem++];
 	*m = (struct sp_mem){
-		.base = gpr(op->mem.base),
-		.index = gpr(op->mem.index),
+		.base = dec_insn_gpr(op->mem.base),
+		.index = dec_insn_gpr(op->mem.index),
 		.scale = op->mem.scale ? op->mem.scale : 1,
 		.is_odd = op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
 			  d->address_width != 64 ||
@@ -344,11 +296,7 @@ static void set_flow(struct sp_insn *i, const ZydisDecodedInstruction *d,
 		i->flow = SP_FLOW_RET;
 		return;
 	default:
-		if (d->mnemonic == ZYDIS_MNEMONIC_UD2 ||
-		    d->mnemonic == ZYDIS_MNEMONIC_HLT ||
-		    d->mnemonic == ZYDIS_MNEMONIC_INT3 ||
-		    d->mnemonic == ZYDIS_MNEMONIC_UD0 ||
-		    d->mnemonic == ZYDIS_MNEMONIC_UD1)
+		if (dec_insn_flow(d, ops) == DEC_FLOW_TRAP)
 			i->flow = SP_FLOW_STOP;
 		return;
 	}
@@ -394,10 +342,10 @@ static void set_step(struct sp_insn *i, const ZydisDecodedInstruction *d,
 		i->step_from = location(ops[1].reg.value);
 		break;
 	case ZYDIS_MNEMONIC_LEA:
-		if (gpr(ops[1].mem.base) == SP_NONE || gpr(ops[1].mem.index) != SP_NONE ||
-		    d->address_width != 64)
+		if (dec_insn_gpr(ops[1].mem.base) == SP_NONE ||
+		    dec_insn_gpr(ops[1].mem.index) != SP_NONE || d->address_width != 64)
 			return;
-		i->step_from = gpr(ops[1].mem.base);
+		i->step_from = dec_insn_gpr(ops[1].mem.base);
 		step = ops[1].mem.disp.value;
 		break;
 	default:
@@ -425,15 +373,6 @@ static void set_undo(struct sp_insn *i, const ZydisDecodedInstruction *d,
 		    (is_whole_gpr(&ops[1]) || (is_whole_gpr(&ops[0]) && i->n_mem)))
 			i->undo = SP_UNDO_COPY;
 		return;
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVDQU:
-		if (ops[0].size == 128)
-			i->undo = SP_UNDO_COPY;
-		return;
 	case ZYDIS_MNEMONIC_ADD:
 	case ZYDIS_MNEMONIC_SUB:
 	case ZYDIS_MNEMONIC_XOR:
@@ -452,6 +391,8 @@ static void set_undo(struct sp_insn *i, const ZydisDecodedInstruction *d,
 			i->undo = i->writes & i->reads ? SP_UNDO_SELF : SP_UNDO_COPY;
 		return;
 	default:
+		if (dec_insn_is_vector_copy(d->mnemonic) && ops[0].size == 128)
+			i->undo = SP_UNDO_COPY;
 		return;
 	}
 }
@@ -460,19 +401,9 @@ static void set_undo(struct sp_insn *i, const ZydisDecodedInstruction *d,
 static void drop_idle_reads(struct sp_insn *i, const ZydisDecodedInstruction *d,
 			    const ZydisDecodedOperand *ops)
 {
-	if (!is_same_register(d, ops) || ops[0].size < 32)
-		return;
-	switch (d->mnemonic) {
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_PXOR:
-	case ZYDIS_MNEMONIC_XORPS:
-	case ZYDIS_MNEMONIC_XORPD:
+	if (is_same_register(d, ops) && ops[0].size >= 32 &&
+	    dec_insn_is_zeroing(d->mnemonic))
 		i->reads = 0;
-		return;
-	default:
-		return;
-	}
 }
 
 static void set_stack(struct sp_insn *i, const ZydisDecodedInstruction *d,
@@ -513,17 +444,18 @@ bool sp_insn_decode(const uint8_t *bytes, size_t avail, uint64_t at, struct sp_i
 	ZydisDecodedInstruction d;
 
 	*ret = (struct sp_insn){ .at = at, .step_from = SP_NONE };
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(the_decoder(), bytes, avail, &d, ops)))
+	if (!dec_insn_zydis(bytes, avail, &d, ops))
 		return false;
 	ret->len = d.length;
 	ret->mnemonic = d.mnemonic;
 	ret->is_exact = is_exact(d.mnemonic) || is_conditional_move(d.mnemonic);
-	ret->has_exact_flags = has_exact_flags(d.mnemonic);
+	ret->has_exact_flags = dec_insn_sets_status(d.mnemonic);
 	ret->is_emulated = sp_is_emulated(&d);
 	ret->is_unprobable = sp_is_unprobable(&d);
 	ret->is_lea = d.mnemonic == ZYDIS_MNEMONIC_LEA;
 	ret->is_rep = d.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 				      ZYDIS_ATTRIB_HAS_REPNE);
+	ret->is_string = d.meta.category == ZYDIS_CATEGORY_STRINGOP;
 	ret->is_other_write = is_state_save(&d);
 	for (int o = 0; o < d.operand_count; o++) {
 		if (ops[o].type == ZYDIS_OPERAND_TYPE_REGISTER)

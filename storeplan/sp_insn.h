@@ -14,13 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/capture.h"
+
 /** Where a value can be inside a function. */
 enum {
-	SP_GPRS = 16, ///< locations 0..15, in the order of their encodings
-	SP_RSP = 4,
-	SP_RBP = 5,
+	SP_GPRS = CAP_GPRS, ///< locations 0..15, enum cap_gpr
 	SP_FLAGS = 16,
-	SP_XMM = 17,  ///< 17..32: the low 16 bytes of xmm0..xmm15
+	SP_XMM = 17, ///< 17..32: the low 16 bytes of xmm0..xmm15
+	SP_XMMS = 16,
 	SP_SLOT = 33, ///< from here on: words of the function's own stack frame
 	SP_LOCATIONS = 128,
 	SP_NONE = 255,
@@ -78,6 +79,7 @@ struct sp_insn {
 	bool is_exact; ///< its results are a function of its inputs that we know
 	bool has_exact_flags; ///< the flags it writes are, too
 	bool is_rep;
+	bool is_string;	      ///< movs, stos, lods, scas, cmps
 	bool is_push, is_pop; ///< of a word; rsp moves
 	bool is_lea;
 	bool is_emulated;    ///< the kernel emulates it under a uprobe

@@ -72,7 +72,7 @@ static sp_set beginning_of(const struct sp_known *k, uint32_t b)
 /** What is known at the beginning of block @p b, by the ends of those before. */
 static sp_set meet_before(const struct sp_known *k, const struct sp_block *b)
 {
-	sp_set v = b->entry == SP_ENTRY_NONE ? ALL : SP_BIT(SP_RSP);
+	sp_set v = b->entry == SP_ENTRY_NONE ? ALL : SP_BIT(CAP_RSP);
 
 	for (uint32_t e = 0; e < b->n_pred; e++) {
 		uint32_t from = k->f->preds.data[b->pred_at + e];

@@ -17,7 +17,7 @@ bool sp_place_is_wanted(const struct sp_insn *i, const struct sp_step *st,
 	if (!m || i->is_push || i->flow != SP_FLOW_NEXT)
 		return false;
 	// Where the frame is not known, rsp still says that it is the frame.
-	return o->wants_frame || (!st->is_frame_store && m->base != SP_RSP);
+	return o->wants_frame || (!st->is_frame_store && m->base != CAP_RSP);
 }
 
 /** May the store @p other change what @p m says? Only plain cases are told apart. */

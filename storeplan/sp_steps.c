@@ -3,8 +3,9 @@
 
 #include "storeplan/sp_steps.h"
 
-#include <Zydis/Zydis.h>
 #include <string.h>
+
+#include "decode/x86/zydis.h"
 
 #define OFF_UNKNOWN INT32_MIN
 
@@ -33,22 +34,22 @@ static int32_t add_offset(int32_t off, int32_t step)
 
 static void frame_step(struct frame *fr, const struct sp_insn *i)
 {
-	int32_t rsp = fr->off[SP_RSP];
+	int32_t rsp = fr->off[CAP_RSP];
 
 	if (i->is_push) {
-		fr->off[SP_RSP] = add_offset(rsp, -8);
+		fr->off[CAP_RSP] = add_offset(rsp, -8);
 		return;
 	}
 	if (i->is_pop) {
 		for (int r = 0; r < SP_GPRS; r++)
-			if (r != SP_RSP && i->writes >> r & 1)
+			if (r != CAP_RSP && i->writes >> r & 1)
 				fr->off[r] = OFF_UNKNOWN;
-		fr->off[SP_RSP] = add_offset(rsp, 8);
+		fr->off[CAP_RSP] = add_offset(rsp, 8);
 		return;
 	}
 	if (i->mnemonic == ZYDIS_MNEMONIC_LEAVE) {
-		fr->off[SP_RSP] = add_offset(fr->off[SP_RBP], 8);
-		fr->off[SP_RBP] = OFF_UNKNOWN;
+		fr->off[CAP_RSP] = add_offset(fr->off[CAP_RBP], 8);
+		fr->off[CAP_RBP] = OFF_UNKNOWN;
 		return;
 	}
 	if (i->has_step) {
@@ -85,7 +86,7 @@ static void follow_frame(const struct sp_function *f, struct frame *in, bool *ha
 		for (int r = 0; r < SP_GPRS; r++)
 			in[k].off[r] = OFF_UNKNOWN;
 		if (f->blocks[k].entry == SP_ENTRY_CALL)
-			in[k].off[SP_RSP] = 0;
+			in[k].off[CAP_RSP] = 0;
 		has_in[k] = f->blocks[k].entry != SP_ENTRY_NONE;
 	}
 	while (has_changed) {
@@ -156,9 +157,9 @@ static bool is_frame_pointer(const struct sp_function *f)
 {
 	for (size_t i = 0; i < f->n_insns; i++) {
 		const struct sp_insn *in = &f->insns[i];
-		bool is_set = in->has_step && !in->step && in->step_from == SP_RSP;
+		bool is_set = in->has_step && !in->step && in->step_from == CAP_RSP;
 
-		if (in->writes >> SP_RBP & 1 && !is_set && !in->is_pop &&
+		if (in->writes >> CAP_RBP & 1 && !is_set && !in->is_pop &&
 		    in->mnemonic != ZYDIS_MNEMONIC_LEAVE)
 			return false;
 	}
@@ -169,7 +170,7 @@ static bool is_frame_pointer(const struct sp_function *f)
 static void place_operands(const struct sp_function *f, const struct frame *in,
 			   const bool *has_in, struct sp_steps *s)
 {
-	sp_set own = SP_BIT(SP_RSP) | (is_frame_pointer(f) ? SP_BIT(SP_RBP) : 0);
+	sp_set own = SP_BIT(CAP_RSP) | (is_frame_pointer(f) ? SP_BIT(CAP_RBP) : 0);
 
 	for (size_t k = 0; k < f->n_blocks; k++) {
 		struct frame fr = in[k];
@@ -193,7 +194,7 @@ static void place_operands(const struct sp_function *f, const struct frame *in,
 				if (fr.off[r] != OFF_UNKNOWN && in_->reads >> r & 1 &&
 				    !is_own)
 					s->is_exposed = true;
-			if (fr.off[SP_RSP] == OFF_UNKNOWN)
+			if (fr.off[CAP_RSP] == OFF_UNKNOWN)
 				s->is_exposed = true;
 			frame_step(&fr, in_);
 		}
@@ -240,7 +241,7 @@ static sp_set store_changes(const struct sp_steps *s, const struct sp_step *st,
 	if (mem->is_absolute || (mem->is_odd && !s->is_exposed))
 		return 0;
 	// An array of the frame, or a frame whose place is not known.
-	if (mem->base == SP_RSP || mem->base == SP_RBP || i->is_rep)
+	if (mem->base == CAP_RSP || mem->base == CAP_RBP || i->is_rep)
 		return all_slots(s);
 	return s->is_exposed ? all_slots(s) : 0;
 }
@@ -257,22 +258,10 @@ static sp_set address_of(const struct sp_insn *i, const struct sp_mem *m)
 	return i->is_rep ? a | SP_BIT(1) : a;
 }
 
+/** movs and stos. */
 static bool is_string(const struct sp_insn *i)
 {
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_STOSB:
-	case ZYDIS_MNEMONIC_STOSW:
-	case ZYDIS_MNEMONIC_STOSD:
-	case ZYDIS_MNEMONIC_STOSQ:
-	case ZYDIS_MNEMONIC_MOVSB:
-	case ZYDIS_MNEMONIC_MOVSW:
-	case ZYDIS_MNEMONIC_MOVSQ:
-		return true;
-	case ZYDIS_MNEMONIC_MOVSD:
-		return i->n_mem == 2;
-	default:
-		return false;
-	}
+	return i->is_string && sp_insn_store(i);
 }
 
 /** rdi and rsi move on by what is known; rcx ends at 0. The direction flag is clear, as
@@ -332,7 +321,7 @@ static void plain_effects(const struct sp_image *im, struct sp_step *st,
 static void push_effects(struct sp_step *st, const struct sp_insn *i)
 {
 	sp_set slot = st->slot[0] == SP_NONE ? 0 : SP_BIT(st->slot[0]),
-	       rsp = SP_BIT(SP_RSP);
+	       rsp = SP_BIT(CAP_RSP);
 
 	add_effect(st, i->reads, slot);
 	add_effect(st, rsp, rsp);
@@ -343,7 +332,7 @@ static void push_effects(struct sp_step *st, const struct sp_insn *i)
 static void pop_effects(struct sp_step *st, const struct sp_insn *i)
 {
 	sp_set slot = st->slot[0] == SP_NONE ? 0 : SP_BIT(st->slot[0]),
-	       rsp = SP_BIT(SP_RSP);
+	       rsp = SP_BIT(CAP_RSP);
 	sp_set dst = i->writes & ~rsp;
 
 	if (slot)
@@ -362,11 +351,11 @@ static void call_effects(const struct sp_image *im, const struct sp_steps *s,
 	if (s->is_exposed)
 		st->changed |= all_slots(s);
 	for (unsigned n = 0; n < s->n_slots; n++)
-		if (fr->off[SP_RSP] == OFF_UNKNOWN ||
-		    s->slots[n].offset < fr->off[SP_RSP])
+		if (fr->off[CAP_RSP] == OFF_UNKNOWN ||
+		    s->slots[n].offset < fr->off[CAP_RSP])
 			st->changed |= SP_BIT(SP_SLOT + n);
 	if (sp_image_callee(im, i->target, i->slot) == SP_CALLEE_RETURNS_TWICE)
-		st->changed = ~SP_BIT(SP_RSP);
+		st->changed = ~SP_BIT(CAP_RSP);
 }
 
 static void make_step(const struct sp_image *im, const struct sp_steps *s,
@@ -394,7 +383,7 @@ static void make_step(const struct sp_image *im, const struct sp_steps *s,
 		 !(i->mnemonic == ZYDIS_MNEMONIC_XCHG && i->n_mem))
 		plain_effects(im, st, i);
 	if (i->mnemonic == ZYDIS_MNEMONIC_LEAVE)
-		add_effect(st, SP_BIT(SP_RBP), SP_BIT(SP_RSP));
+		add_effect(st, SP_BIT(CAP_RBP), SP_BIT(CAP_RSP));
 }
 
 struct err *sp_steps_make(const struct sp_image *m, const struct sp_function *f,

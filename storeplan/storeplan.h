@@ -20,9 +20,8 @@
 #ifndef STOREPLAN_STOREPLAN_H
 #define STOREPLAN_STOREPLAN_H
 
-#include <Zydis/Zydis.h>
-
 #include "base/base.h"
+#include "decode/x86/zydis.h"
 #include "storeplan/sp_insn.h"
 
 /** Measured on the machines that doc/stores.md names: a uprobe's cost by what the kernel

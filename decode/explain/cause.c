@@ -365,10 +365,6 @@ static struct err *explain_no_memory(struct explain *ex)
 /* How near the replay came to where something should have happened. */
 static const char *explain_passes(const struct explain *ex, char text[256])
 {
-	static const char *const gpr[CAP_GPRS] = { "rax", "rcx", "rdx", "rbx",
-						   "rsp", "rbp", "rsi", "rdi",
-						   "r8",  "r9",	 "r10", "r11",
-						   "r12", "r13", "r14", "r15" };
 	const struct dec_explain_near *n = &ex->x->near;
 
 	if (!n->n_passed)
@@ -386,8 +382,8 @@ static const char *explain_passes(const struct explain *ex, char text[256])
 			"differed%s: %s, recorded %#lx, replayed %#lx",
 			n->n_passed, n->n_passed == 1 ? "" : "s", n->position,
 			n->n_differing, n->n_differing == 1 ? "" : "s",
-			n->n_passed == 1 ? "" : ", the fewest", gpr[n->reg], n->recorded,
-			n->replayed);
+			n->n_passed == 1 ? "" : ", the fewest", dec_reg_gpr_name(n->reg),
+			n->recorded, n->replayed);
 	return text;
 }
 

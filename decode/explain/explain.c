@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
 // How much of the trace is held at once, and how far the search goes back at most.
 #define WINDOW_INSNS (256u << 10)
 #define WINDOWS 48
@@ -124,35 +122,16 @@ static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 
 /* ---- the chain --------------------------------------------------------------------------- */
 
-static void explain_disassemble(const struct dec_insn *insn, char *text, size_t size)
-{
-	ZydisDisassembledInstruction d;
-
-	if (insn->flow == DEC_FLOW_SYSCALL)
-		snprintf(text, size, "syscall");
-	else if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, insn->rip,
-						    insn->bytes, insn->len, &d)))
-		snprintf(text, size, "%s", d.text);
-}
-
 static void explain_place_name(const struct slice_place *p, char *text, size_t size)
 {
-	static const char *const gpr[] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
-					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
-					   "r12", "r13", "r14", "r15" };
+	char name[DEC_REG_NAME];
 
 	if (p->is_mem)
 		snprintf(text, size, "%u byte%s at %#lx", p->size,
 			 p->size == 1 ? "" : "s", p->addr);
-	else if (p->reg < DEC_GPRS)
-		snprintf(text, size, "%s", gpr[p->reg]);
-	else if (p->reg < DEC_REG_K)
-		snprintf(text, size, "zmm%d", p->reg - DEC_REG_VEC);
-	else if (p->reg < DEC_REG_FLAGS)
-		snprintf(text, size, "k%d", p->reg - DEC_REG_K);
 	else
 		snprintf(text, size, "%s",
-			 p->reg == DEC_REG_FLAGS ? "flags" :
+			 p->reg <= DEC_REG_FLAGS ? dec_reg_name(p->reg, name) :
 			 p->reg == DEC_REG_RIP	 ? "the way taken" :
 						   "the FPU's state");
 }
@@ -173,7 +152,7 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 		const struct dec_insn *insn = &ex->slice.insns.data[n->insn];
 
 		step.rip = insn->rip;
-		explain_disassemble(insn, step.insn, sizeof(step.insn));
+		dec_insn_text(insn, step.insn, sizeof(step.insn));
 		dec_symbols_place(ex->symbols, step.rip, &step.place);
 	}
 	if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT)

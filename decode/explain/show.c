@@ -7,10 +7,6 @@
 
 #include "decode/explain/explain.h"
 
-static const char *const registers[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
-					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
-					   "r12", "r13", "r14", "r15" };
-
 /* ---- for people --------------------------------------------------------------------------- */
 
 static void show_place(const struct dec_place *p, FILE *out)
@@ -113,7 +109,7 @@ static void show_difference(const struct dec_explanation *x, FILE *out)
 	case DEC_PARTED_REGISTER:
 		fprintf(out, "first difference: %s%s\n  recorded: ",
 			d->reg == CAP_RAX ? "the call's number, " : "",
-			registers[d->reg]);
+			dec_reg_gpr_name(d->reg));
 		fprintf(out, "%#lx in ", d->recorded);
 		dec_pt_show_call(&x->written, false, out);
 		fprintf(out, "\n  replayed: %#lx in ", d->replayed);
@@ -263,7 +259,7 @@ static void add_difference(cJSON *o, const struct dec_explanation *x)
 		add_hex(diff, "recorded_rip", d->event_rip);
 	}
 	if (d->parting == DEC_PARTED_REGISTER) {
-		cJSON_AddStringToObject(diff, "register", registers[d->reg]);
+		cJSON_AddStringToObject(diff, "register", dec_reg_gpr_name(d->reg));
 		add_hex(diff, "recorded", d->recorded);
 		add_hex(diff, "replayed", d->replayed);
 		cJSON_AddNumberToObject(diff, "registers", x->n_differing);
@@ -277,7 +273,7 @@ static void add_difference(cJSON *o, const struct dec_explanation *x)
 		cJSON_AddNumberToObject(near, "passed", x->near.n_passed);
 		cJSON_AddNumberToObject(near, "position", x->near.position);
 		cJSON_AddNumberToObject(near, "registers", x->near.n_differing);
-		cJSON_AddStringToObject(near, "register", registers[x->near.reg]);
+		cJSON_AddStringToObject(near, "register", dec_reg_gpr_name(x->near.reg));
 		add_hex(near, "recorded", x->near.recorded);
 		add_hex(near, "replayed", x->near.replayed);
 	}

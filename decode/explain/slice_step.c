@@ -7,8 +7,7 @@
  */
 
 #include "decode/explain/slice.h"
-
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 // What a step back costs. A value copied stays the same value; an address seldom is what
 // is wrong; a branch may have nothing to do with it.
@@ -49,25 +48,13 @@ static bool slice_is_zeroing(const struct dec_insn *insn)
 	uint8_t op = insn->len >= 2 ? insn->bytes[insn->len - 2] : 0;
 	uint64_t vec = insn->other_read & 0xffffffffu;
 
-	if (insn->n_mem)
+	if (insn->n_mem || !dec_insn_is_zeroing(insn->mnemonic))
 		return false;
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_SUB:
-		return __builtin_popcount(insn->gpr_read) == 1 &&
-		       insn->gpr_read == insn->gpr_written && insn->len <= 3 &&
-		       (op == 0x31 || op == 0x33 || op == 0x29 || op == 0x2b);
-	case ZYDIS_MNEMONIC_PXOR:
-	case ZYDIS_MNEMONIC_XORPS:
-	case ZYDIS_MNEMONIC_XORPD:
-	case ZYDIS_MNEMONIC_VPXOR:
-	case ZYDIS_MNEMONIC_VXORPS:
-	case ZYDIS_MNEMONIC_VPXORQ:
-	case ZYDIS_MNEMONIC_VPXORD:
+	if (vec)
 		return __builtin_popcountll(vec) == 1;
-	default:
-		return false;
-	}
+	return __builtin_popcount(insn->gpr_read) == 1 &&
+	       insn->gpr_read == insn->gpr_written && insn->len <= 3 &&
+	       (op == 0x31 || op == 0x33 || op == 0x29 || op == 0x2b);
 }
 
 static bool slice_is_copy(const struct dec_insn *insn)

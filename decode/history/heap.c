@@ -23,8 +23,6 @@
 #include "decode/machine/log.h"
 #include "decode/machine/machine.h"
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 // A map value for a watched address: allocator function, or user watch.
 #define WATCH_FN 0x100000000ull
 
@@ -108,7 +106,7 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 		open = vec_push(&h->open_watches);
 		if (!open)
 			return &err_nomem;
-		*open = (struct heap_pending_watch){ gpr[RSP], index };
+		*open = (struct heap_pending_watch){ gpr[CAP_RSP], index };
 	}
 	return DEC_HEAP_TELL(h->ev, watch, time, index, false);
 }
@@ -279,9 +277,9 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
 		return dec_frames_call(&h->frames, insn->rip + insn->len,
-				       rec->gpr[RSP] - 8);
+				       rec->gpr[CAP_RSP] - 8);
 	if (insn->flow == DEC_FLOW_RET)
-		return heap_return(h, rec->gpr[RSP], rec->gpr[RAX], time);
+		return heap_return(h, rec->gpr[CAP_RSP], rec->gpr[CAP_RAX], time);
 	return NULL;
 }
 

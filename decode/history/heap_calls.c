@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 static const char *const heap_names[CAP_HEAP_FNS] = {
 	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
 };
@@ -129,9 +127,11 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
 				 const uint64_t *gpr, uint64_t time)
 {
-	struct heap_call c = { fn,   { gpr[RDI], gpr[RSI], gpr[RDX] },	   gpr[RSP],
-			       time, dec_frames_statement(h->frames, rip), 0,
-			       true };
+	struct heap_call c = {
+		fn,   { gpr[CAP_RDI], gpr[CAP_RSI], gpr[CAP_RDX] }, gpr[CAP_RSP],
+		time, dec_frames_statement(h->frames, rip),	    0,
+		true
+	};
 	const struct cap_info *info = capture_info(h->capture);
 
 	for (size_t i = 0; i < info->n_heap_sites; i++) {

@@ -20,10 +20,6 @@
 #include "decode/machine/signal.h"
 #include "decode/machine/threads.h"
 
-static const char *const gpr_names[16] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp",
-					   "rsi", "rdi", "r8",	"r9",  "r10", "r11",
-					   "r12", "r13", "r14", "r15" };
-
 /* ---- what is wrong --------------------------------------------------------------------- */
 
 /* The divergence at hand in numbers; what only the caller knows is not filled in. */
@@ -309,7 +305,7 @@ static enum dec_verdict replay_compare(struct dec_replay *r)
 			r, DEC_PARTED_REGISTER,
 			"at system call %lu (number %ld) at rip %#lx: %s "
 			"recorded %#lx, replayed %#lx (after %lu instructions)",
-			r->syscalls, c->gpr[CAP_RAX], c->rip, gpr_names[i],
+			r->syscalls, c->gpr[CAP_RAX], c->rip, dec_reg_gpr_name(i),
 			ev->regs.gpr[i], c->gpr[i], r->engine.now);
 	}
 	return DEC_GO;

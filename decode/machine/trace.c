@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decode/machine/log.h"
+#include "decode/x86/zydis.h"
 
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
 #define TRACE_REFS 128

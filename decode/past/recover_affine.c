@@ -10,9 +10,8 @@
 
 #include <stdlib.h>
 
-#include <Zydis/Zydis.h>
-
 #include "decode/past/recover_rules.h"
+#include "decode/x86/zydis.h"
 
 enum { AFFINE_NEAR = 32 }; ///< accesses between two of a place that nobody knows
 

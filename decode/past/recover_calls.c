@@ -10,8 +10,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10 };
-
 /* What a call may write of memory that exists: nothing; a buffer (an argument's register,
  * and its size or the register that holds it); the range it maps; or who knows. */
 struct call_effect {
@@ -42,17 +40,17 @@ static const struct call_effect call_effects[] = {
 	{ SYS_unlink, CALL_NOTHING, 0, 0 },
 	{ SYS_mprotect, CALL_NOTHING, 0, 0 },
 	{ SYS_munmap, CALL_NOTHING, 0, 0 },
-	{ SYS_read, CALL_SIZED, RSI, RDX },
-	{ SYS_pread64, CALL_SIZED, RSI, RDX },
-	{ SYS_getrandom, CALL_SIZED, RDI, RSI },
-	{ SYS_readlink, CALL_SIZED, RSI, RDX },
-	{ SYS_fstat, CALL_BUFFER, RSI, 144 },
-	{ SYS_newfstatat, CALL_BUFFER, RDX, 144 },
-	{ SYS_clock_gettime, CALL_BUFFER, RSI, 16 },
-	{ SYS_gettimeofday, CALL_BUFFER, RDI, 16 },
-	{ SYS_rt_sigprocmask, CALL_BUFFER, RDX, 8 },
-	{ SYS_rt_sigaction, CALL_BUFFER, RDX, 32 },
-	{ SYS_prlimit64, CALL_BUFFER, R10, 16 },
+	{ SYS_read, CALL_SIZED, CAP_RSI, CAP_RDX },
+	{ SYS_pread64, CALL_SIZED, CAP_RSI, CAP_RDX },
+	{ SYS_getrandom, CALL_SIZED, CAP_RDI, CAP_RSI },
+	{ SYS_readlink, CALL_SIZED, CAP_RSI, CAP_RDX },
+	{ SYS_fstat, CALL_BUFFER, CAP_RSI, 144 },
+	{ SYS_newfstatat, CALL_BUFFER, CAP_RDX, 144 },
+	{ SYS_clock_gettime, CALL_BUFFER, CAP_RSI, 16 },
+	{ SYS_gettimeofday, CALL_BUFFER, CAP_RDI, 16 },
+	{ SYS_rt_sigprocmask, CALL_BUFFER, CAP_RDX, 8 },
+	{ SYS_rt_sigaction, CALL_BUFFER, CAP_RDX, 32 },
+	{ SYS_prlimit64, CALL_BUFFER, CAP_R10, 16 },
 	{ SYS_brk, CALL_NOTHING, 0, 0 },
 	{ SYS_mmap, CALL_MAPS, 0, 0 },
 };
@@ -69,16 +67,16 @@ static const struct call_effect *call_effect(uint64_t nr)
 enum rec_range_certainty dec_recover_call_find(const struct rec_at *at,
 					       struct rec_range *ret)
 {
-	struct rec_bits nr = rec_reg(at, RAX, false), to, n;
+	struct rec_bits nr = rec_reg(at, CAP_RAX, false), to, n;
 	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
 
 	if (!e)
 		return REC_RANGE_UNKNOWN;
 	if (e->what == CALL_NOTHING)
 		return REC_RANGE_NONE;
-	to = rec_reg(at, e->what == CALL_MAPS ? RAX : e->reg, e->what == CALL_MAPS);
+	to = rec_reg(at, e->what == CALL_MAPS ? CAP_RAX : e->reg, e->what == CALL_MAPS);
 	n = e->what == CALL_SIZED ? rec_reg(at, e->size, false) :
-	    e->what == CALL_MAPS  ? rec_reg(at, RSI, false) :
+	    e->what == CALL_MAPS  ? rec_reg(at, CAP_RSI, false) :
 				    rec_const(e->size);
 	if (to.m != UINT64_MAX || n.m != UINT64_MAX)
 		return REC_RANGE_UNKNOWN;
@@ -93,8 +91,9 @@ enum rec_range_certainty dec_recover_call_find(const struct rec_at *at,
 static bool call_keeps_const(struct dec_recover *r, uint32_t step)
 {
 	struct rec_at at = rec_at(r, step);
-	struct rec_bits nr = rec_reg(&at, RAX, false), prot = rec_reg(&at, RDX, false);
-	struct rec_bits flags = rec_reg(&at, R10, false);
+	struct rec_bits nr = rec_reg(&at, CAP_RAX, false),
+			prot = rec_reg(&at, CAP_RDX, false);
+	struct rec_bits flags = rec_reg(&at, CAP_R10, false);
 
 	if (nr.m != UINT64_MAX || !call_effect(nr.v))
 		return false;

@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-#include "decode/x86/effects.h"
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
-
 /* What is tracked beside the general registers: vectors, masks, flags. */
 #define FORM_OTHERS ((1ull << (DEC_REG_FLAGS - DEC_GPRS + 1)) - 1)
 
@@ -49,8 +45,8 @@ static struct err *form_add_slots(struct rec_form *f)
 	memcpy(f->slot, slot, f->n_in + f->n_out);
 	f->flags_in = rec_slot_of(f, DEC_REG_FLAGS, false);
 	f->flags_out = rec_slot_of(f, DEC_REG_FLAGS, true);
-	f->rsp_in = rec_slot_of(f, RSP, false);
-	f->rsp_out = rec_slot_of(f, RSP, true);
+	f->rsp_in = rec_slot_of(f, CAP_RSP, false);
+	f->rsp_out = rec_slot_of(f, CAP_RSP, true);
 	for (int m = 0; m < DEC_MEMS; m++) {
 		f->base_in[m] = f->index_in[m] = REC_NONE;
 		if (m >= insn->n_mem || insn->mem[m].is_absolute)
@@ -68,27 +64,12 @@ static struct err *form_add_slots(struct rec_form *f)
 void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
 				  ZydisRegister zr)
 {
-	ZydisRegister full =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, zr);
-	ZydisRegisterClass class = ZydisRegisterGetClass(full ? full : zr);
-	int id = ZydisRegisterGetId(full ? full : zr);
+	uint8_t reg = dec_insn_reg(zr);
 
-	switch (class) {
-	case ZYDIS_REGCLASS_GPR64:
-		o->type = REC_OP_GPR;
-		o->reg = id;
-		break;
-	case ZYDIS_REGCLASS_ZMM:
-		o->type = REC_OP_VEC;
-		o->reg = DEC_REG_VEC + id;
-		break;
-	case ZYDIS_REGCLASS_MASK:
-		o->type = REC_OP_K;
-		o->reg = DEC_REG_K + id;
-		break;
-	default:
+	if (reg >= DEC_REG_FLAGS)
 		return;
-	}
+	o->reg = reg;
+	o->type = reg < DEC_GPRS ? REC_OP_GPR : reg < DEC_REG_K ? REC_OP_VEC : REC_OP_K;
 	if (zr == ZYDIS_REGISTER_AH || zr == ZYDIS_REGISTER_BH ||
 	    zr == ZYDIS_REGISTER_CH || zr == ZYDIS_REGISTER_DH)
 		o->shift = 8;
@@ -205,12 +186,9 @@ static bool form_has_odd_memory(const struct form_maker *k)
 			return true;
 		m++;
 	}
-	switch (insn->mnemonic) {
-	case ZYDIS_MNEMONIC_BT:
-	case ZYDIS_MNEMONIC_BTS:
-	case ZYDIS_MNEMONIC_BTR:
-	case ZYDIS_MNEMONIC_BTC:
+	if (dec_insn_is_bit_test(insn->mnemonic))
 		return insn->n_mem && insn->is_slow_addr;
+	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_POP:
 		return insn->is_slow_addr;
 	case ZYDIS_MNEMONIC_PUSH:
@@ -218,12 +196,9 @@ static bool form_has_odd_memory(const struct form_maker *k)
 		return insn->n_mem && insn->mem[insn->n_mem - 1].size != 8;
 	case ZYDIS_MNEMONIC_ENTER:
 	case ZYDIS_MNEMONIC_XLAT:
-	case ZYDIS_MNEMONIC_MASKMOVQ:
-	case ZYDIS_MNEMONIC_MASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVDQU:
 		return true;
 	default:
-		return false;
+		return dec_insn_mask_bytes(insn->mnemonic) == 1;
 	}
 }
 
@@ -231,12 +206,12 @@ static bool form_has_odd_memory(const struct form_maker *k)
  * before AVX-512 (the manual, volume 1, 13.4). */
 static void form_set_save(struct form_maker *k)
 {
-	enum insn_image image = dec_insn_saves(k->d.mnemonic);
+	enum dec_insn_image image = dec_insn_saves(k->d.mnemonic);
 
-	if (image != INSN_IMAGE_FX && image != INSN_IMAGE_EXTENDED)
+	if (image != DEC_INSN_IMAGE_FX && image != DEC_INSN_IMAGE_EXTENDED)
 		return;
-	k->f->saves = image == INSN_IMAGE_FX ? 512 : 832;
-	k->f->saves_more = image == INSN_IMAGE_EXTENDED;
+	k->f->saves = image == DEC_INSN_IMAGE_FX ? 512 : 832;
+	k->f->saves_more = image == DEC_INSN_IMAGE_EXTENDED;
 	form_agen(k->f, &k->d, &k->ops[0]);
 }
 
@@ -465,9 +440,9 @@ static enum rec_kind form_kind(struct form_maker *k)
 /* Those that dec_insn leaves to others: what the kernel reads and writes. */
 static void form_set_syscall(struct rec_form *f)
 {
-	f->insn.gpr_read = 1u << RAX | 1u << RDI | 1u << RSI | 1u << RDX | 1u << 10 |
-			   1u << 8 | 1u << 9;
-	f->insn.gpr_written = 1u << RAX | 1u << RCX | 1u << 11;
+	f->insn.gpr_read = 1u << CAP_RAX | 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX |
+			   1u << 10 | 1u << 8 | 1u << 9;
+	f->insn.gpr_written = 1u << CAP_RAX | 1u << CAP_RCX | 1u << 11;
 	f->insn.other_read = f->insn.other_written = 0;
 	f->kind = REC_SYSCALL;
 	f->is_wild = true;
@@ -483,10 +458,7 @@ struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *ins
 		form_set_syscall(f);
 		return form_add_slots(f);
 	}
-	ZydisDecoder decoder;
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len, &k.d,
-						 k.ops))) {
+	if (!dec_insn_zydis(insn->bytes, insn->len, &k.d, k.ops)) {
 		f->is_wild = true;
 		return form_add_slots(f);
 	}

@@ -9,9 +9,8 @@
 #ifndef DECODE_PAST_RECOVER_FORM_H
 #define DECODE_PAST_RECOVER_FORM_H
 
-#include <Zydis/Zydis.h>
-
 #include "decode/past/recover_int.h"
+#include "decode/x86/zydis.h"
 
 struct form_maker {
 	struct rec_form *f;

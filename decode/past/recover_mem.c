@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI };
-
 enum { RANGE_MOST = 1 << 24 }; ///< larger than what is ever looked at
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -79,8 +77,9 @@ static enum rec_range_certainty bulk_find(struct dec_recover *r, const struct re
 					  const struct rec_access *a,
 					  struct rec_range *ret)
 {
-	struct rec_bits n = rec_reg(at, RCX, false), from = rec_reg(at, RSI, false);
-	struct rec_bits value = rec_reg(at, RAX, false);
+	struct rec_bits n = rec_reg(at, CAP_RCX, false),
+			from = rec_reg(at, CAP_RSI, false);
+	struct rec_bits value = rec_reg(at, CAP_RAX, false);
 	unsigned unit = at->form->insn.mem[0].size;
 
 	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||

@@ -15,9 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <Zydis/Zydis.h>
-
 #include "decode/translator/emit.h"
+#include "decode/x86/zydis.h"
 
 enum { NATIVE_ARENA = 1 << 20, NATIVE_STUB = 1024 };
 
@@ -183,15 +182,12 @@ static bool native_insn(struct dec_emit *e, const struct rec_form *f, int base)
 	ZyanUSize n = ZYDIS_MAX_INSTRUCTION_LENGTH;
 	ZydisDecodedInstruction d;
 	ZydisEncoderRequest req;
-	ZydisDecoder decoder;
 
 	if (!f->insn.n_mem) {
 		emit_bytes(e, f->insn.bytes, f->insn.len);
 		return true;
 	}
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, f->insn.bytes, f->insn.len, &d,
-						 ops)) ||
+	if (!dec_insn_zydis(f->insn.bytes, f->insn.len, &d, ops) ||
 	    !ZYAN_SUCCESS(ZydisEncoderDecodedInstructionToEncoderRequest(
 		    &d, ops, d.operand_count_visible, &req)))
 		return false;

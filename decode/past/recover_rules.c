@@ -10,9 +10,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+#include "decode/x86/zydis.h"
 
 /* What an instruction writes in part stays as it was in the rest. */
 static void tie_partial(const struct rec_at *at)
@@ -183,7 +181,7 @@ static void rule_pop(const struct rec_at *at)
 
 	op_put(at, 0, true, node_get(at, slot));
 	node_put(at, slot, op_get(at, 0, true));
-	if (at->form->op[0].reg != RSP)
+	if (at->form->op[0].reg != CAP_RSP)
 		rsp_moves(at, 8);
 }
 
@@ -193,7 +191,7 @@ static void rule_leave(const struct rec_at *at)
 	uint8_t slot = mem_slot(f, 0, false), rbp_in = f->base_in[0], rbp_out = REC_NONE;
 
 	for (int s = f->n_in; s < f->n_in + f->n_out; s++)
-		rbp_out = f->slot[s] == RBP ? s : rbp_out;
+		rbp_out = f->slot[s] == CAP_RBP ? s : rbp_out;
 	if (slot == REC_NONE || rbp_in == REC_NONE)
 		return;
 	node_put(at, rbp_out, node_get(at, slot));
@@ -259,7 +257,7 @@ static void rule_string(const struct rec_at *at)
 {
 	const struct rec_form *f = at->form;
 	unsigned unit = f->insn.n_mem ? f->insn.mem[0].size : 1;
-	uint8_t in = rec_slot_of(f, RCX, false), out = rec_slot_of(f, RCX, true);
+	uint8_t in = rec_slot_of(f, CAP_RCX, false), out = rec_slot_of(f, CAP_RCX, true);
 	struct rec_bits n = rec_const(1), count = {};
 
 	if (at->r->changes_df && !at->r->is_guessing)
@@ -269,8 +267,8 @@ static void rule_string(const struct rec_at *at)
 			node_put(at, out, rec_const(0));
 		n = bits_sub(node_get(at, in), node_get(at, out));
 	}
-	string_moves(at, RDI, n, unit, &count);
-	string_moves(at, RSI, n, unit, &count);
+	string_moves(at, CAP_RDI, n, unit, &count);
+	string_moves(at, CAP_RSI, n, unit, &count);
 	if (f->is_bulk && count.m) {
 		node_put(at, in, bits_add(node_get(at, out), count));
 		node_put(at, out, bits_sub(node_get(at, in), count));
@@ -283,7 +281,7 @@ static void rule_string(const struct rec_at *at)
 
 		tie(at, from, to, rec_ones(unit * 8));
 	} else {
-		uint8_t rax = rec_slot_of(f, RAX, false), to = f->n_in + f->n_out - 1;
+		uint8_t rax = rec_slot_of(f, CAP_RAX, false), to = f->n_in + f->n_out - 1;
 
 		if (rax != REC_NONE)
 			tie(at, rax, to, rec_ones(unit * 8));
@@ -317,7 +315,8 @@ static void rule_scan(const struct rec_at *at)
 
 static void rule_syscall(const struct rec_at *at)
 {
-	node_put(at, rec_slot_of(at->form, RCX, true), rec_const(at->form->insn.rip + 2));
+	node_put(at, rec_slot_of(at->form, CAP_RCX, true),
+		 rec_const(at->form->insn.rip + 2));
 }
 
 void dec_recover_apply(struct rec_at *at)

@@ -6,8 +6,7 @@
  * bit that is not; bitwise ones bit by bit.
  */
 #include "decode/past/recover_rules.h"
-
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 /* ---- sums -------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 enum { REC_MXCSR_CONTROL = 0xe040, REC_MXCSR_DEFAULT = 0 }; ///< rounding, FTZ, DAZ
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 /* ---- the window --------------------------------------------------------------------------- */
 
@@ -82,13 +82,11 @@ static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
 /* What changes the meaning of other instructions. */
 static void form_note(struct dec_recover *r, uint16_t mnemonic)
 {
+	if (dec_insn_restores(mnemonic) >= DEC_INSN_IMAGE_FX)
+		r->changes_mxcsr = true;
 	switch (mnemonic) {
 	case ZYDIS_MNEMONIC_LDMXCSR:
 	case ZYDIS_MNEMONIC_VLDMXCSR:
-	case ZYDIS_MNEMONIC_FXRSTOR:
-	case ZYDIS_MNEMONIC_FXRSTOR64:
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
 		r->changes_mxcsr = true;
 		break;
 	case ZYDIS_MNEMONIC_STD:

@@ -7,13 +7,13 @@
 
 #include "decode/pt/encode.h"
 
-#include <Zydis/Zydis.h>
 #include <assert.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "decode/machine/log.h"
 #include "decode/pt/encode_int.h"
+#include "decode/x86/zydis.h"
 
 struct dec_pt_encoder {
 	struct dec_pt_options o;

@@ -42,7 +42,6 @@ struct evidence {
 struct walk {
 	struct dec_sym_unit *u;
 	uint64_t size;
-	ZydisDecoder decoder;
 	struct evidence ev;
 	struct flow_path todo[PATHS_MAX];
 	int n_todo;
@@ -201,7 +200,7 @@ static bool decode(struct walk *w, uint64_t pc, ZydisDecodedInstruction *in,
 	size_t n = dec_sym_unit_read(w->u, pc, code, sizeof(code));
 
 	*target = 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, code, n, in, ops)))
+	if (!dec_insn_zydis(code, n, in, ops))
 		return false;
 	if (in->operand_count && ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 	    ops[0].imm.is_relative)
@@ -352,7 +351,6 @@ static bool collect(struct dec_sym_unit *u, uint64_t return_addr, uint64_t size,
 		return false;
 	w->u = u;
 	w->size = size;
-	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	w->n_todo = 1;
 	walk_block(w, &w->todo[0], return_addr);
 	if (w->is_tail_call) {

@@ -6,12 +6,12 @@
  * From a name to addresses: function entries, inlined instances, lines. Where a user
  * sets a C-point.
  */
-#include <Zydis/Zydis.h>
 #include <dwarf.h>
 #include <string.h>
 
 #define LOG_ROOM "decode"
 #include "decode/symbols/symbols_int.h"
+#include "decode/x86/zydis.h"
 
 /** Add @p addr to the @p n results unless it is there. @return the new count; results
  * behind @p max are counted only. */
@@ -203,15 +203,12 @@ static Dwarf_Off scope_id(struct dec_sym_unit *u, uint64_t addr)
 static bool is_epilogue(struct dec_sym_unit *u, uint64_t addr, uint64_t end)
 {
 	ZydisDecodedInstruction in;
-	ZydisDecoder decoder;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	while (addr < end) {
 		uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
 		size_t n = dec_sym_unit_read(u, addr, code, sizeof(code));
 
-		if (!ZYAN_SUCCESS(
-			    ZydisDecoderDecodeInstruction(&decoder, NULL, code, n, &in)))
+		if (!dec_insn_zydis(code, n, &in, NULL))
 			return false;
 		if (in.meta.category == ZYDIS_CATEGORY_RET)
 			return true;

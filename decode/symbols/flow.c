@@ -14,15 +14,12 @@
 
 /* ---- operands ---------------------------------------------------------------------- */
 
-/** Our number of general register @p r of any width, or -1. */
+/** The number of general register @p r of any width, or -1. */
 static int gpr_of(ZydisRegister r)
 {
-	ZydisRegister full =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+	uint8_t n = dec_insn_gpr(r);
 
-	return full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15 ?
-		       (int)(full - ZYDIS_REGISTER_RAX) :
-		       -1;
+	return n == DEC_REG_NONE ? -1 : n;
 }
 
 /** Is @p m on the stack? With an index, in an array that begins at @p ret. */

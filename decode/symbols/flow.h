@@ -9,9 +9,8 @@
 #ifndef DECODE_SYMBOLS_FLOW_H
 #define DECODE_SYMBOLS_FLOW_H
 
-#include <Zydis/Zydis.h>
-
 #include "decode/symbols/symbols_int.h"
+#include "decode/x86/zydis.h"
 
 #define SLOTS_MAX 8
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 #define XSAVE_FIP 8 ///< where the area holds the last x87 instruction's address
 

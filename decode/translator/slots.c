@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 #define TOUCH_FXSAVE 416     ///< of its 512 bytes the rest is left alone
 #define TOUCH_XSAVE_HEAD 576 ///< legacy area and header
@@ -40,17 +40,11 @@ static void touch_both(struct touch *t, const ZydisDecodedOperand *op, uint64_t 
 		touch_add(t, true, addr, size);
 }
 
-static int touch_id(ZydisRegister r)
-{
-	ZydisRegister full =
-		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-
-	return ZydisRegisterGetId(full == ZYDIS_REGISTER_NONE ? r : full);
-}
-
 static uint64_t touch_gpr(const struct touch *t, ZydisRegister r)
 {
-	return r == ZYDIS_REGISTER_NONE ? 0 : t->gpr[touch_id(r)];
+	uint8_t n = dec_insn_gpr(r);
+
+	return n == DEC_REG_NONE ? 0 : t->gpr[n];
 }
 
 bool dec_touch_is_readable(const struct dec_engine *e, uint64_t addr, uint64_t size)
@@ -138,9 +132,10 @@ static uint64_t touch_signs(const struct touch *t, ZydisRegister r, int bytes)
 	if (ZydisRegisterGetClass(r) == ZYDIS_REGCLASS_MMX) {
 		// mmN is physical register N; the area holds them from the stack's top.
 		dec_engine_read_reg(t->e, DEC_REG_X87, mm);
-		memcpy(v, mm + 32 + 16 * ((touch_id(r) - (mm[3] >> 3 & 7)) & 7), 8);
+		memcpy(v, mm + 32 + 16 * ((ZydisRegisterGetId(r) - (mm[3] >> 3 & 7)) & 7),
+		       8);
 	} else {
-		dec_engine_read_reg(t->e, DEC_REG_VEC + touch_id(r), v);
+		dec_engine_read_reg(t->e, dec_insn_reg(r), v);
 	}
 	for (int i = 0; i < 64 / bytes; i++)
 		signs |= (uint64_t)(v[(i + 1) * bytes - 1] >> 7) << i;
@@ -152,7 +147,7 @@ static uint64_t touch_k(const struct touch *t)
 	uint8_t k[160];
 	uint64_t v;
 
-	dec_engine_read_reg(t->e, DEC_REG_K + touch_id(t->d.avx.mask.reg), k);
+	dec_engine_read_reg(t->e, dec_insn_reg(t->d.avx.mask.reg), k);
 	memcpy(&v, k, 8);
 	return v;
 }
@@ -176,25 +171,6 @@ static void touch_lanes(struct touch *t, const ZydisDecodedOperand *op, uint64_t
 			n++;
 		touch_both(t, op, addr + (uint64_t)i * bytes, (uint64_t)n * bytes);
 		i += n + 1;
-	}
-}
-
-/* The lanes of a VEX masked move. @return their size; 0 when it is none. */
-static int touch_mask_bytes(ZydisMnemonic m)
-{
-	switch (m) {
-	case ZYDIS_MNEMONIC_MASKMOVQ:
-	case ZYDIS_MNEMONIC_MASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVDQU:
-		return 1;
-	case ZYDIS_MNEMONIC_VMASKMOVPS:
-	case ZYDIS_MNEMONIC_VPMASKMOVD:
-		return 4;
-	case ZYDIS_MNEMONIC_VMASKMOVPD:
-	case ZYDIS_MNEMONIC_VPMASKMOVQ:
-		return 8;
-	default:
-		return 0;
 	}
 }
 
@@ -249,7 +225,7 @@ static bool touch_is_dense(ZydisMnemonic m)
 
 static bool touch_masked(struct touch *t, const ZydisDecodedOperand *op, uint64_t addr)
 {
-	int bytes = touch_mask_bytes(t->d.mnemonic), lanes = op->element_count;
+	int bytes = dec_insn_mask_bytes(t->d.mnemonic), lanes = op->element_count;
 
 	if (bytes) {
 		touch_lanes(t, op, addr, touch_signs(t, t->op[1].reg.value, bytes),
@@ -317,7 +293,7 @@ static void touch_vsib(struct touch *t, const ZydisDecodedOperand *op)
 	uint64_t base = op->mem.disp.value + touch_gpr(t, op->mem.base);
 	uint8_t index[160];
 
-	dec_engine_read_reg(t->e, DEC_REG_VEC + touch_id(op->mem.index), index);
+	dec_engine_read_reg(t->e, dec_insn_reg(op->mem.index), index);
 	for (int i = 0; i < lanes && i < indices; i++) {
 		uint64_t a = base + touch_index(index, i, index_bytes) * op->mem.scale;
 
@@ -389,15 +365,8 @@ static void touch_enter(struct touch *t)
 
 static bool touch_is_bit_string(const struct touch *t)
 {
-	switch (t->d.mnemonic) {
-	case ZYDIS_MNEMONIC_BT:
-	case ZYDIS_MNEMONIC_BTS:
-	case ZYDIS_MNEMONIC_BTR:
-	case ZYDIS_MNEMONIC_BTC:
-		return t->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-	default:
-		return false;
-	}
+	return dec_insn_is_bit_test(t->d.mnemonic) &&
+	       t->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
 }
 
 /* How far the word of the bit lies from the operand. */
@@ -461,7 +430,6 @@ static void touch_operand(struct touch *t, const ZydisDecodedOperand *op)
 int dec_touch_list(const struct dec_engine *e, const struct dec_insn *insn,
 		   const uint64_t gpr[16], uint64_t n, struct dec_touch out[DEC_TOUCHES])
 {
-	static ZydisDecoder decoder;
 	struct touch t = { .e = e, .insn = insn, .gpr = gpr, .out = out };
 
 	if (insn->is_rep) {
@@ -472,11 +440,7 @@ int dec_touch_list(const struct dec_engine *e, const struct dec_insn *insn,
 		touch_plain(&t);
 		return t.n;
 	}
-	if (!decoder.stack_width)
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
-				 ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(
-		    ZydisDecoderDecodeFull(&decoder, insn->bytes, insn->len, &t.d, t.op)))
+	if (!dec_insn_zydis(insn->bytes, insn->len, &t.d, t.op))
 		return 0;
 	if (t.d.mnemonic == ZYDIS_MNEMONIC_ENTER) {
 		touch_enter(&t);

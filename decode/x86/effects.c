@@ -7,6 +7,82 @@
 #define INSN_X87 (1ull << (DEC_REG_X87 - DEC_GPRS))
 #define INSN_MXCSR (1ull << (DEC_REG_MXCSR - DEC_GPRS))
 
+/* ---- kinds --------------------------------------------------------------------------- */
+
+bool dec_insn_is_bit_test(ZydisMnemonic m)
+{
+	return m == ZYDIS_MNEMONIC_BT || m == ZYDIS_MNEMONIC_BTS ||
+	       m == ZYDIS_MNEMONIC_BTR || m == ZYDIS_MNEMONIC_BTC;
+}
+
+int dec_insn_mask_bytes(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_MASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVDQU:
+		return 1;
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+		return 4;
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+bool dec_insn_is_zeroing(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_PXOR:
+	case ZYDIS_MNEMONIC_XORPS:
+	case ZYDIS_MNEMONIC_XORPD:
+	case ZYDIS_MNEMONIC_VPXOR:
+	case ZYDIS_MNEMONIC_VXORPS:
+	case ZYDIS_MNEMONIC_VPXORQ:
+	case ZYDIS_MNEMONIC_VPXORD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool dec_insn_is_vector_copy(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVDQU:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool dec_insn_sets_status(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_TEST:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* ---- flags --------------------------------------------------------------------------- */
 
 enum { INSN_STATUS = 0x8d5 }; ///< CF PF AF ZF SF OF
@@ -28,24 +104,11 @@ void dec_insn_add_flags(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 		insn->other_written |= 1ull << (DEC_REG_FLAGS - DEC_GPRS);
 	// Only those that write all six whatever their operands are: a shift by cl = 0,
 	// for one, writes none.
-	switch (d->mnemonic) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_CMP:
-	case ZYDIS_MNEMONIC_TEST:
-	case ZYDIS_MNEMONIC_NEG:
-	case ZYDIS_MNEMONIC_UCOMISD:
-	case ZYDIS_MNEMONIC_UCOMISS:
-	case ZYDIS_MNEMONIC_COMISD:
-	case ZYDIS_MNEMONIC_COMISS:
-		insn->kills_flags = true;
-		break;
-	default:
-		break;
-	}
+	insn->kills_flags = dec_insn_sets_status(d->mnemonic) ||
+			    d->mnemonic == ZYDIS_MNEMONIC_UCOMISD ||
+			    d->mnemonic == ZYDIS_MNEMONIC_UCOMISS ||
+			    d->mnemonic == ZYDIS_MNEMONIC_COMISD ||
+			    d->mnemonic == ZYDIS_MNEMONIC_COMISS;
 }
 
 /* ---- registers ----------------------------------------------------------------------- */
@@ -97,41 +160,41 @@ static void insn_add_pointers(struct dec_insn *insn)
 	}
 }
 
-enum insn_image dec_insn_saves(ZydisMnemonic m)
+enum dec_insn_image dec_insn_saves(ZydisMnemonic m)
 {
 	switch (m) {
 	case ZYDIS_MNEMONIC_FNSTENV:
 	case ZYDIS_MNEMONIC_FNSAVE:
-		return INSN_IMAGE_X87;
+		return DEC_INSN_IMAGE_X87;
 	case ZYDIS_MNEMONIC_FXSAVE:
 	case ZYDIS_MNEMONIC_FXSAVE64:
-		return INSN_IMAGE_FX;
+		return DEC_INSN_IMAGE_FX;
 	case ZYDIS_MNEMONIC_XSAVE:
 	case ZYDIS_MNEMONIC_XSAVE64:
 	case ZYDIS_MNEMONIC_XSAVEC:
 	case ZYDIS_MNEMONIC_XSAVEC64:
 	case ZYDIS_MNEMONIC_XSAVEOPT:
 	case ZYDIS_MNEMONIC_XSAVEOPT64:
-		return INSN_IMAGE_EXTENDED;
+		return DEC_INSN_IMAGE_EXTENDED;
 	default:
-		return INSN_IMAGE_NONE;
+		return DEC_INSN_IMAGE_NONE;
 	}
 }
 
-enum insn_image dec_insn_restores(ZydisMnemonic m)
+enum dec_insn_image dec_insn_restores(ZydisMnemonic m)
 {
 	switch (m) {
 	case ZYDIS_MNEMONIC_FLDENV:
 	case ZYDIS_MNEMONIC_FRSTOR:
-		return INSN_IMAGE_X87;
+		return DEC_INSN_IMAGE_X87;
 	case ZYDIS_MNEMONIC_FXRSTOR:
 	case ZYDIS_MNEMONIC_FXRSTOR64:
-		return INSN_IMAGE_FX;
+		return DEC_INSN_IMAGE_FX;
 	case ZYDIS_MNEMONIC_XRSTOR:
 	case ZYDIS_MNEMONIC_XRSTOR64:
-		return INSN_IMAGE_EXTENDED;
+		return DEC_INSN_IMAGE_EXTENDED;
 	default:
-		return INSN_IMAGE_NONE;
+		return DEC_INSN_IMAGE_NONE;
 	}
 }
 
@@ -139,13 +202,14 @@ enum insn_image dec_insn_restores(ZydisMnemonic m)
  * as they are. */
 static void insn_add_image(struct dec_insn *insn, ZydisMnemonic m)
 {
-	enum insn_image restored = dec_insn_restores(m);
-	enum insn_image image = restored ?: dec_insn_saves(m);
-	uint64_t vectors = image == INSN_IMAGE_FX ? 0xffff : 0xffffffffffull; // and masks
+	enum dec_insn_image restored = dec_insn_restores(m);
+	enum dec_insn_image image = restored ?: dec_insn_saves(m);
+	uint64_t vectors = image == DEC_INSN_IMAGE_FX ? 0xffff :
+							0xffffffffffull; // and masks
 
-	if (image == INSN_IMAGE_FX || image == INSN_IMAGE_EXTENDED)
+	if (image == DEC_INSN_IMAGE_FX || image == DEC_INSN_IMAGE_EXTENDED)
 		insn_add_vectors(insn, vectors | INSN_X87 | INSN_MXCSR, true,
-				 restored != INSN_IMAGE_NONE);
+				 restored != DEC_INSN_IMAGE_NONE);
 }
 
 void dec_insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
@@ -186,7 +250,8 @@ void dec_insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 		break;
 	}
 	insn_add_image(insn, d->mnemonic);
-	if (d->meta.category == ZYDIS_CATEGORY_STRINGOP)
+	insn->is_string = d->meta.category == ZYDIS_CATEGORY_STRINGOP;
+	if (insn->is_string)
 		insn_add_pointers(insn);
 }
 
@@ -196,23 +261,21 @@ void dec_insn_add_state(struct dec_insn *insn, const ZydisDecodedInstruction *d)
 static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 			    const ZydisDecodedOperand *ops)
 {
+	if (dec_insn_is_bit_test(d->mnemonic) && insn->n_mem &&
+	    ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		insn->is_slow_addr = insn->is_slow_value = true;
+	if (dec_insn_mask_bytes(d->mnemonic))
+		insn->is_slow_addr = insn->is_slow_value = true;
 	switch (d->mnemonic) {
-	case ZYDIS_MNEMONIC_BT:
-	case ZYDIS_MNEMONIC_BTS:
-	case ZYDIS_MNEMONIC_BTR:
-	case ZYDIS_MNEMONIC_BTC:
-		// A register bit offset reaches beyond the operand.
-		if (insn->n_mem && ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
-			insn->is_slow_addr = insn->is_slow_value = true;
-		break;
 	case ZYDIS_MNEMONIC_ENTER:
 	case ZYDIS_MNEMONIC_LEAVE:
 		// leave reads through rbp, which Zydis names rsp.
 		insn->is_slow_addr |= d->mnemonic == ZYDIS_MNEMONIC_ENTER;
 		insn->is_slow_value |= d->mnemonic == ZYDIS_MNEMONIC_ENTER;
 		for (int i = 0; i < insn->n_mem; i++)
-			insn->mem[i].base = insn->mem[i].base == 4 ? 5 :
-								     insn->mem[i].base;
+			insn->mem[i].base = insn->mem[i].base == CAP_RSP ?
+						    CAP_RBP :
+						    insn->mem[i].base;
 		break;
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
@@ -231,13 +294,6 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 		insn->is_slow_addr = insn->is_slow_value = true;
 		break;
 	case ZYDIS_MNEMONIC_XLAT:
-	case ZYDIS_MNEMONIC_MASKMOVQ:
-	case ZYDIS_MNEMONIC_MASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVPS:
-	case ZYDIS_MNEMONIC_VMASKMOVPD:
-	case ZYDIS_MNEMONIC_VPMASKMOVD:
-	case ZYDIS_MNEMONIC_VPMASKMOVQ:
 	case ZYDIS_MNEMONIC_WRFSBASE:
 		insn->is_slow_addr = insn->is_slow_value = true;
 		break;
@@ -264,7 +320,7 @@ void dec_insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 	if (dec_insn_saves(d->mnemonic) || dec_insn_restores(d->mnemonic))
 		insn->is_slow_addr = insn->is_slow_value = true;
 	// Such images hold the address of the last x87 instruction.
-	insn->shows_x87 = dec_insn_saves(d->mnemonic) != INSN_IMAGE_NONE;
+	insn->shows_x87 = dec_insn_saves(d->mnemonic) != DEC_INSN_IMAGE_NONE;
 	insn->is_slow_always |= insn->shows_x87;
 }
 

@@ -3,7 +3,6 @@
 
 #include "decode/x86/insn.h"
 
-#include <Zydis/Zydis.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +25,17 @@ static const ZydisDecoder *insn_decoder(void)
 	return &decoder;
 }
 
-static enum dec_flow insn_flow(const ZydisDecodedInstruction *d,
-			       const ZydisDecodedOperand *ops)
+bool dec_insn_zydis(const uint8_t *bytes, uint64_t avail, ZydisDecodedInstruction *d,
+		    ZydisDecodedOperand *ops)
+{
+	return ZYAN_SUCCESS(
+		ops ? ZydisDecoderDecodeFull(insn_decoder(), bytes, avail, d, ops) :
+		      ZydisDecoderDecodeInstruction(insn_decoder(), NULL, bytes, avail,
+						    d));
+}
+
+enum dec_flow dec_insn_flow(const ZydisDecodedInstruction *d,
+			    const ZydisDecodedOperand *ops)
 {
 	bool is_direct = ops[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
@@ -81,8 +89,7 @@ static enum dec_flow insn_flow(const ZydisDecodedInstruction *d,
 	return DEC_FLOW_NEXT;
 }
 
-/* Our number of a Zydis register; DEC_REG_NONE for those we do not track. */
-static uint8_t insn_reg(ZydisRegister r)
+uint8_t dec_insn_reg(ZydisRegister r)
 {
 	ZydisRegister full =
 		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
@@ -132,7 +139,7 @@ static uint8_t insn_vec_bytes(ZydisRegister r)
 static void insn_add_reg(struct dec_insn *insn, ZydisRegister zr, bool is_read,
 			 bool is_written)
 {
-	uint8_t r = insn_reg(zr);
+	uint8_t r = dec_insn_reg(zr);
 
 	if (r == DEC_REG_NONE)
 		return;
@@ -159,7 +166,7 @@ static void insn_add_operand(struct dec_insn *insn, const ZydisDecodedOperand *o
 {
 	bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
 	bool is_written = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-	uint8_t r = insn_reg(op->reg.value);
+	uint8_t r = dec_insn_reg(op->reg.value);
 
 	if (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE)
 		is_read = true;
@@ -174,9 +181,9 @@ static void insn_add_operand(struct dec_insn *insn, const ZydisDecodedOperand *o
 	insn_add_reg(insn, op->reg.value, is_read, is_written);
 }
 
-static uint8_t insn_gpr(ZydisRegister r)
+uint8_t dec_insn_gpr(ZydisRegister r)
 {
-	uint8_t n = r == ZYDIS_REGISTER_NONE ? DEC_REG_NONE : insn_reg(r);
+	uint8_t n = r == ZYDIS_REGISTER_NONE ? DEC_REG_NONE : dec_insn_reg(r);
 
 	return n < DEC_GPRS ? n : DEC_REG_NONE;
 }
@@ -227,8 +234,8 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	if (op->mem.disp.value > INT32_MAX - 64 && op->mem.base != ZYDIS_REGISTER_RIP)
 		insn->is_slow_value = insn->is_slow_addr = true;
 	*m = (struct dec_mem){
-		.base = insn_gpr(op->mem.base),
-		.index = insn_gpr(op->mem.index),
+		.base = dec_insn_gpr(op->mem.base),
+		.index = dec_insn_gpr(op->mem.index),
 		.scale = op->mem.scale ? op->mem.scale : 1,
 		.is_fs = op->mem.segment == ZYDIS_REGISTER_FS,
 		.is_gs = op->mem.segment == ZYDIS_REGISTER_GS,
@@ -244,12 +251,12 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 	} else if (m->base == DEC_REG_NONE && m->index == DEC_REG_NONE && !m->is_fs &&
 		   !m->is_gs) {
 		m->is_absolute = true;
-	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && m->base == 4 &&
-		   insn_is_push(d)) {
+	} else if (op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+		   m->base == CAP_RSP && insn_is_push(d)) {
 		m->disp -= m->size;
 	}
 	// A pop computes an address through rsp only after it has moved rsp.
-	if (d->mnemonic == ZYDIS_MNEMONIC_POP && m->is_write && m->base == 4)
+	if (d->mnemonic == ZYDIS_MNEMONIC_POP && m->is_write && m->base == CAP_RSP)
 		insn->is_slow_addr = insn->is_slow_value = true;
 	insn->n_mem++;
 }
@@ -262,12 +269,6 @@ static bool insn_is_plain_load(const ZydisDecodedInstruction *d)
 	case ZYDIS_MNEMONIC_MOVSX:
 	case ZYDIS_MNEMONIC_MOVSXD:
 	case ZYDIS_MNEMONIC_POP:
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVDQU:
 	case ZYDIS_MNEMONIC_MOVD:
 	case ZYDIS_MNEMONIC_MOVQ:
 	case ZYDIS_MNEMONIC_LDDQU:
@@ -287,7 +288,7 @@ static bool insn_is_plain_load(const ZydisDecodedInstruction *d)
 	case ZYDIS_MNEMONIC_VMOVQ:
 		return true;
 	default:
-		return false;
+		return dec_insn_is_vector_copy(d->mnemonic);
 	}
 }
 
@@ -307,19 +308,19 @@ static uint8_t insn_store_reg(const struct dec_insn *insn,
 	if (d->mnemonic == ZYDIS_MNEMONIC_PUSH && d->operand_width == 64 &&
 	    ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    ops[0].reg.value != ZYDIS_REGISTER_RSP &&
-	    insn_reg(ops[0].reg.value) < DEC_GPRS)
-		return insn_reg(ops[0].reg.value);
+	    dec_insn_reg(ops[0].reg.value) < DEC_GPRS)
+		return dec_insn_reg(ops[0].reg.value);
 	if (!insn_is_plain_load(d) || d->mnemonic == ZYDIS_MNEMONIC_POP ||
 	    insn->n_mem != 1 || !insn->mem[0].is_write ||
 	    ops[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return DEC_REG_NONE;
 	if (insn_is_high8(ops[1].reg.value))
 		return DEC_REG_NONE;
-	is_gpr = insn_reg(ops[1].reg.value) < DEC_GPRS;
+	is_gpr = dec_insn_reg(ops[1].reg.value) < DEC_GPRS;
 	if (!is_gpr &&
-	    (insn_reg(ops[1].reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
+	    (dec_insn_reg(ops[1].reg.value) >= DEC_REG_K || insn->mem[0].size < 16))
 		return DEC_REG_NONE;
-	return insn_reg(ops[1].reg.value);
+	return dec_insn_reg(ops[1].reg.value);
 }
 
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
@@ -331,12 +332,12 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	*ret = (struct dec_insn){ .rip = rip,
 				  .flow = DEC_FLOW_TRAP,
 				  .store_reg = DEC_REG_NONE };
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), bytes, avail, &d, ops)))
+	if (!dec_insn_zydis(bytes, avail, &d, ops))
 		return false;
 	ret->len = d.length;
 	ret->mnemonic = d.mnemonic;
 	ret->isa = d.meta.isa_set;
-	ret->flow = insn_flow(&d, ops);
+	ret->flow = dec_insn_flow(&d, ops);
 	memcpy(ret->bytes, bytes, d.length);
 	if (d.raw.disp.size == 32 && (d.attributes & ZYDIS_ATTRIB_IS_RELATIVE) &&
 	    d.raw.modrm.mod == 0 && d.raw.modrm.rm == 5) {
@@ -371,6 +372,23 @@ bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 	return true;
 }
 
+const char *dec_reg_gpr_name(unsigned reg)
+{
+	return ZydisRegisterGetString(ZYDIS_REGISTER_RAX + reg);
+}
+
+const char *dec_reg_name(unsigned reg, char buf[DEC_REG_NAME])
+{
+	if (reg < DEC_GPRS)
+		snprintf(buf, DEC_REG_NAME, "%s", dec_reg_gpr_name(reg));
+	else if (reg < DEC_REG_FLAGS)
+		snprintf(buf, DEC_REG_NAME, "%s%u", reg < DEC_REG_K ? "zmm" : "k",
+			 reg - (reg < DEC_REG_K ? DEC_REG_VEC : DEC_REG_K));
+	else
+		snprintf(buf, DEC_REG_NAME, "%s", reg == DEC_REG_FLAGS ? "flags" : "?");
+	return buf;
+}
+
 const char *dec_insn_name(const struct dec_insn *insn)
 {
 	const char *name = ZydisMnemonicGetString(insn->mnemonic);
@@ -393,9 +411,7 @@ size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size)
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisFormatter f;
 
-	if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(insn_decoder(), insn->bytes, insn->len,
-						&d, ops)) &&
-	    formatter_init(&f) &&
+	if (dec_insn_zydis(insn->bytes, insn->len, &d, ops) && formatter_init(&f) &&
 	    ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
 		    &f, &d, ops, d.operand_count_visible, buf, size, insn->rip, NULL)))
 		return strlen(buf);

@@ -78,6 +78,7 @@ struct dec_insn {
 	bool reads_flags, kills_flags; ///< kills: writes all six, reads none, always
 	bool writes_flags;
 	bool is_rep;
+	bool is_string;	    ///< movs, stos, lods, scas, cmps: rsi, rdi move on
 	bool is_vex;	    ///< VEX, EVEX, XOP: vector writes clear the bits above
 	bool is_plain_load; ///< low bytes of the register written are the bytes loaded
 	uint8_t store_reg;  ///< the low bytes of this register are what is stored;
@@ -105,6 +106,14 @@ struct dec_insn {
  */
 bool dec_insn_decode(const uint8_t *bytes, uint64_t avail, uint64_t rip,
 		     struct dec_insn *ret);
+
+enum { DEC_REG_NAME = 8 }; ///< bytes
+
+/** Write the name of register @p reg into @p buf: "rax", "zmm3", "k1", "flags". @return buf */
+const char *dec_reg_name(unsigned reg, char buf[DEC_REG_NAME]);
+
+/** @return the name of general register @p reg; static text. */
+const char *dec_reg_gpr_name(unsigned reg);
 
 /** @return the mnemonic of @p insn; static text. */
 const char *dec_insn_name(const struct dec_insn *insn);

@@ -11,10 +11,13 @@
  */
 #include "decode/x86/vendor.h"
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 const char *dec_vendor_differs(const struct dec_insn *insn)
 {
+	if (dec_insn_saves(insn->mnemonic) == DEC_INSN_IMAGE_EXTENDED ||
+	    dec_insn_restores(insn->mnemonic) == DEC_INSN_IMAGE_EXTENDED)
+		return "where the registers lie in what it saves";
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_FSIN:
 	case ZYDIS_MNEMONIC_FCOS:
@@ -42,15 +45,6 @@ const char *dec_vendor_differs(const struct dec_insn *insn)
 	case ZYDIS_MNEMONIC_VRSQRT14PS:
 	case ZYDIS_MNEMONIC_VRSQRT14PD:
 		return "its approximation";
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
-		return "where the registers lie in what it saves";
 	case ZYDIS_MNEMONIC_SIDT:
 	case ZYDIS_MNEMONIC_SGDT:
 	case ZYDIS_MNEMONIC_SLDT:
@@ -65,16 +59,12 @@ const char *dec_vendor_differs(const struct dec_insn *insn)
 
 bool dec_vendor_flags(const struct dec_insn *insn, int n, struct dec_vendor_flag *ret)
 {
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZyanU32 undefined = 0, defined;
 	ZydisDecodedInstruction d;
-	ZydisDecoder decoder;
 	int by[32] = {};
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (int i = 0; i < n; i++) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, insn[i].bytes,
-							 insn[i].len, &d, ops)))
+		if (!dec_insn_zydis(insn[i].bytes, insn[i].len, &d, NULL))
 			return false;
 		if (!d.cpu_flags)
 			continue;

@@ -12,7 +12,6 @@
  * and the thread stands exactly before the instruction.
  */
 #define LOG_ROOM "record"
-#include <Zydis/Zydis.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <stddef.h>
@@ -20,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
+#include "decode/x86/zydis.h"
 #include "pt-collect/inputs/points.h"
 #include "pt-collect/inputs/random.h"
 #include "pt-collect/probes/symbol.h"
@@ -57,14 +57,11 @@ static struct err *add_points(struct ptc_points *points, const uint8_t *code, si
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	ZydisDecoder decoder;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (size_t at = 0; at < size && at < TEXT_MAX;) {
 		struct ptc_point *slot;
 
-		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code + at, size - at, &i,
-						       operands))) {
+		if (!dec_insn_zydis(code + at, size - at, &i, operands)) {
 			at++;
 			continue;
 		}
@@ -224,10 +221,9 @@ void ptc_points_contend(struct ptc_points *points, uint64_t behind)
 static uint64_t general_register(const struct user_regs_struct *u, ZydisRegister r)
 {
 	const struct cap_regs regs = ptc_to_cap(u);
+	uint8_t n = dec_insn_gpr(r);
 
-	if (r == ZYDIS_REGISTER_NONE)
-		return 0;
-	return regs.gpr[ZydisRegisterGetId(r) & 15];
+	return n == DEC_REG_NONE ? 0 : regs.gpr[n];
 }
 
 static uint64_t target_address(const ZydisDecodedOperand *o,
@@ -246,12 +242,10 @@ bool ptc_points_target(const struct ptc_tracee *t, const struct user_regs_struct
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	ZydisDecoder decoder;
 	uint8_t code[INSTRUCTION_MAX];
 	size_t size = ptc_read_some(t, u->rip, code, sizeof(code));
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, code, size, &i, operands)) ||
+	if (!dec_insn_zydis(code, size, &i, operands) ||
 	    i.meta.category == ZYDIS_CATEGORY_CALL)
 		return false;
 	for (unsigned n = 0; n < i.operand_count_visible; n++) {

@@ -9,11 +9,11 @@
  * next one; where data lies in between, a branch or an impossible byte gives it away.
  */
 #define LOG_ROOM "record"
-#include <Zydis/Zydis.h>
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "decode/x86/zydis.h"
 #include "pt-collect/probes/chance.h"
 
 #define FUNCTION_MAX (1u << 20) ///< bytes; a longer one is not looked at
@@ -202,10 +202,11 @@ static bool find_function(const struct ptc_code *c, uint64_t offset, uint64_t *s
 	return *end - *start <= FUNCTION_MAX;
 }
 
-static bool is_chance(ZydisMnemonic m)
+static bool is_chance(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *ops)
 {
-	return m == ZYDIS_MNEMONIC_RDRAND || m == ZYDIS_MNEMONIC_RDSEED ||
-	       m == ZYDIS_MNEMONIC_RDPID || m == ZYDIS_MNEMONIC_CPUID;
+	enum dec_flow flow = dec_insn_flow(d, ops);
+
+	return flow == DEC_FLOW_RANDOM || flow == DEC_FLOW_CPUID;
 }
 
 /** One function while it is checked. */
@@ -249,12 +250,9 @@ static size_t sweep(struct sweep *s, size_t wanted)
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction d;
 	size_t found = SIZE_MAX;
-	ZydisDecoder decoder;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (size_t at = 0; at < s->size; at += d.length) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, s->bytes + at,
-							 s->size - at, &d, ops))) {
+		if (!dec_insn_zydis(s->bytes + at, s->size - at, &d, ops)) {
 			if (is_filling(s, at))
 				break;
 			return SIZE_MAX;
@@ -262,7 +260,7 @@ static size_t sweep(struct sweep *s, size_t wanted)
 		s->begins[at] = true;
 		if (d.operand_count)
 			note_target(s, &d, &ops[0], at);
-		if (at <= wanted && wanted < at + d.length && is_chance(d.mnemonic))
+		if (at <= wanted && wanted < at + d.length && is_chance(&d, ops))
 			found = at;
 	}
 	for (size_t at = 0; at < s->size; at++)

@@ -11,8 +11,8 @@
  * registers. Every call passes it, exactly once.
  */
 #define LOG_ROOM "record"
-#include <Zydis/Zydis.h>
 
+#include "decode/x86/zydis.h"
 #include "pt-collect/probes/heap.h"
 #include "storeplan/storeplan.h"
 
@@ -25,9 +25,7 @@ static bool moves_stack(const ZydisDecodedInstruction *i,
 	for (unsigned o = 0; o < i->operand_count; o++)
 		if (operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-						     operands[o].reg.value) ==
-			    ZYDIS_REGISTER_RSP)
+		    dec_insn_gpr(operands[o].reg.value) == CAP_RSP)
 			return true;
 	return false;
 }
@@ -35,20 +33,16 @@ static bool moves_stack(const ZydisDecodedInstruction *i,
 static bool writes_argument(const ZydisDecodedInstruction *i,
 			    const ZydisDecodedOperand *operands, unsigned n_args)
 {
-	static const ZydisRegister args[] = { ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI,
-					      ZYDIS_REGISTER_RDX };
+	static const uint8_t args[] = { CAP_RDI, CAP_RSI, CAP_RDX };
 
 	for (unsigned o = 0; o < i->operand_count; o++) {
 		const ZydisDecodedOperand *op = &operands[o];
-		ZydisRegister whole;
 
 		if (op->type != ZYDIS_OPERAND_TYPE_REGISTER ||
 		    !(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
-		whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-							 op->reg.value);
 		for (unsigned a = 0; a < n_args; a++)
-			if (whole == args[a])
+			if (dec_insn_gpr(op->reg.value) == args[a])
 				return true;
 	}
 	return false;
@@ -77,14 +71,11 @@ struct ptc_site ptc_site_choose(const uint8_t *code, size_t size, unsigned n_arg
 	struct ptc_site entry = { .mnemonic = "unknown", .is_above_return = true };
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	ZydisDecoder decoder;
 	bool has_moved = false;
 	size_t at = 0;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (unsigned n = 0; n < INSTRUCTIONS_MAX; n++) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + at, size - at,
-							 &i, operands)))
+		if (!dec_insn_zydis(code + at, size - at, &i, operands))
 			return entry;
 		if (!at)
 			entry.mnemonic = ZydisMnemonicGetString(i.mnemonic);
@@ -107,11 +98,8 @@ bool ptc_site_enter(const uint8_t *code, size_t size, unsigned *ret)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction i;
-	ZydisDecoder decoder;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (*ret = 0; ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + *ret,
-							   size - *ret, &i, operands));
+	for (*ret = 0; dec_insn_zydis(code + *ret, size - *ret, &i, operands);
 	     *ret += i.length) {
 		if (!sp_is_unprobable(&i))
 			return true;

@@ -229,8 +229,8 @@ static inline void needs_control(struct seq *s, struct seq_needs *n,
 				 const ZydisDecodedInstruction *d,
 				 const ZydisDecodedOperand *ops, uint32_t some)
 {
-	if (dec_insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED ||
-	    dec_insn_restores(d->mnemonic) == INSN_IMAGE_EXTENDED) {
+	if (dec_insn_saves(d->mnemonic) == DEC_INSN_IMAGE_EXTENDED ||
+	    dec_insn_restores(d->mnemonic) == DEC_INSN_IMAGE_EXTENDED) {
 		needs_reg(n, CAP_RAX, seq_below(s, 2) ? 0xee : some & 0xe7);
 		needs_reg(n, CAP_RDX, 0);
 	}
@@ -328,7 +328,7 @@ static inline bool cpu_loses_pointers(void)
 static inline void seq_drop_pointers(struct seq *s, const ZydisDecodedInstruction *d,
 				     uint64_t target)
 {
-	bool is_x87 = dec_insn_saves(d->mnemonic) == INSN_IMAGE_X87;
+	bool is_x87 = dec_insn_saves(d->mnemonic) == DEC_INSN_IMAGE_X87;
 	uint32_t from = is_x87 && d->operand_width != 16 ? 12 : 6;
 	uint32_t to = !is_x87 ? 24 : d->operand_width == 16 ? 14 : 28;
 	struct seq_step *step = &s->step[s->n_steps - 1];
@@ -389,7 +389,7 @@ static inline void seq_add_instance(struct seq *s, const uint8_t *bytes, int len
 				       ZYDIS_ATTRIB_HAS_REPNE);
 	step->is_pushf = d.mnemonic == ZYDIS_MNEMONIC_PUSHF ||
 			 d.mnemonic == ZYDIS_MNEMONIC_PUSHFQ;
-	if (dec_insn_saves(d.mnemonic) != INSN_IMAGE_NONE && cpu_loses_pointers())
+	if (dec_insn_saves(d.mnemonic) != DEC_INSN_IMAGE_NONE && cpu_loses_pointers())
 		seq_drop_pointers(s, &d, n.target);
 }
 

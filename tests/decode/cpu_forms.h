@@ -21,7 +21,7 @@
 
 #include "base/base.h"
 #include "decode/x86/insn.h"
-#include "decode/x86/effects.h"
+#include "decode/x86/zydis.h"
 
 #define FORM_INSTANCES 16
 
@@ -134,7 +134,7 @@ static inline bool forms_wants(const ZydisDecodedInstruction *d,
 {
 	// The saves' header (and what xsaveopt leaves unwritten) tells which components the
 	// CPU tracks as in use, which the same state does not decide: not comparable.
-	if (dec_insn_saves(d->mnemonic) == INSN_IMAGE_EXTENDED)
+	if (dec_insn_saves(d->mnemonic) == DEC_INSN_IMAGE_EXTENDED)
 		return false;
 	if (insn->flow != DEC_FLOW_NEXT || (d->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED))
 		return false;

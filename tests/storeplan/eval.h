@@ -314,15 +314,15 @@ static inline struct val eval_forward(const struct eval *e, int l)
 				     0 };
 	switch (e->d.mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH:
-		if (l == SP_RSP)
+		if (l == CAP_RSP)
 			return (struct val){ e->get(e->ctx, l).lo - 8, 0 };
 		return eval_operand(e, 0);
 	case ZYDIS_MNEMONIC_POP:
-		if (l == SP_RSP)
+		if (l == CAP_RSP)
 			return (struct val){ e->get(e->ctx, l).lo + 8, 0 };
 		return e->get(e->ctx, e->step->slot[0]);
 	case ZYDIS_MNEMONIC_LEAVE:
-		return (struct val){ e->get(e->ctx, SP_RBP).lo + 8, 0 };
+		return (struct val){ e->get(e->ctx, CAP_RBP).lo + 8, 0 };
 	case ZYDIS_MNEMONIC_XCHG:
 		if (e->op[0].size < 32)
 			eval_impossible(e, "narrow exchange");
@@ -353,11 +353,11 @@ static inline struct val eval_backward(const struct eval *e, int l)
 	if (is_string_move(e))
 		return (struct val){ e->get(e->ctx, l).lo - e->insn->mem[0].size, 0 };
 	if (e->d.mnemonic == ZYDIS_MNEMONIC_PUSH)
-		return l == SP_RSP ? (struct val){ e->get(e->ctx, l).lo + 8, 0 } :
-				     e->get(e->ctx, e->step->slot[0]);
+		return l == CAP_RSP ? (struct val){ e->get(e->ctx, l).lo + 8, 0 } :
+				      e->get(e->ctx, e->step->slot[0]);
 	if (e->d.mnemonic == ZYDIS_MNEMONIC_POP)
-		return l == SP_RSP ? (struct val){ e->get(e->ctx, l).lo - 8, 0 } :
-				     e->get(e->ctx, location_of(op->reg.value));
+		return l == CAP_RSP ? (struct val){ e->get(e->ctx, l).lo - 8, 0 } :
+				      e->get(e->ctx, location_of(op->reg.value));
 	dst = e->get(e->ctx, op->type == ZYDIS_OPERAND_TYPE_REGISTER ?
 				     location_of(op->reg.value) :
 				     e->step->slot[0]);

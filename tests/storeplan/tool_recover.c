@@ -478,18 +478,18 @@ static struct activation *enter(struct code *c)
 	if (!a)
 		die("out of memory");
 	a->c = c;
-	a->entry_rsp = truth_gpr[SP_RSP].lo;
+	a->entry_rsp = truth_gpr[CAP_RSP].lo;
 	for (int l = 0; l < SP_LOCATIONS; l++)
 		a->now[l] = new_version(a);
-	tell_truth(a, SP_RSP);
-	know(a, a->now[SP_RSP], truth_gpr[SP_RSP]);
+	tell_truth(a, CAP_RSP);
+	know(a, a->now[CAP_RSP], truth_gpr[CAP_RSP]);
 	return a;
 }
 
 /** The activation that executes instruction @p insn of @p c now. */
 static struct activation *current(struct code *c, size_t insn)
 {
-	uint64_t rsp = truth_gpr[SP_RSP].lo;
+	uint64_t rsp = truth_gpr[CAP_RSP].lo;
 	struct activation *top;
 	bool is_entry = c->f.blocks[c->f.block_of[insn]].entry == SP_ENTRY_CALL &&
 			c->f.blocks[c->f.block_of[insn]].first == insn;
