@@ -385,14 +385,7 @@ static struct err *symbols_at_end(const struct capture *c, const struct cap_core
 {
 	struct err *err = dec_symbols_create(c, ret);
 
-	for (size_t i = 0; i < core->n_mappings && !err; i++) {
-		const struct cap_mapping *m = &core->mappings[i];
-
-		if (m->file && (m->prot & PROT_EXEC))
-			err = dec_symbols_add(*ret, m->file, m->start, m->end - m->start,
-					      m->file_offset);
-	}
-	return err;
+	return err ? err : dec_symbols_add_core(*ret, core);
 }
 
 int cmd_recover(int argc, char **argv)

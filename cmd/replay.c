@@ -135,47 +135,12 @@ static struct err *discard(void *ctx, const uint8_t *log, size_t bytes)
 	return NULL;
 }
 
-/* An executable mapping of a kept file. */
-struct module {
-	uint32_t file;
-	uint64_t addr, size, file_offset;
-};
-
-typedef VEC(struct module) modules;
-
-static struct err *add_module(modules *v, uint32_t file, uint64_t addr, uint64_t size,
-			      uint64_t file_offset)
-{
-	struct module *m = vec_push(v);
-
-	if (!m)
-		return &err_nomem;
-	*m = (struct module){ file, addr, size, file_offset };
-	return NULL;
-}
-
-static struct err *start_modules(const struct capture *c, modules *v)
-{
-	struct cap_core *core = NULL;
-	struct err *err = cap_core_open(c, &core);
-
-	for (size_t i = 0; !err && i < core->n_mappings; i++) {
-		const struct cap_mapping *m = &core->mappings[i];
-
-		if (m->file && (m->prot & PROT_EXEC))
-			err = add_module(v, m->file, m->start, m->end - m->start,
-					 m->file_offset);
-	}
-	cap_core_close(core);
-	return err;
-}
-
 /* A replay under way. */
 struct replay {
 	const struct replay_options *o;
 	struct capture *capture;
 	struct dec_machine *machine;
-	modules modules;
+	VEC(struct dec_where) maps; ///< at each, a file was mapped as code
 	struct progress progress;
 	struct dec_where where; ///< at its end
 	double seconds;
@@ -192,17 +157,18 @@ static void replay_deinit(struct replay *r)
 	dec_pt_witness_close(r->witness);
 	err_destroy(r->parted);
 	capture_close(r->capture);
-	vec_deinit(&r->modules);
+	vec_deinit(&r->maps);
 }
 
 static struct err *replay_symbols(const struct replay *r, struct dec_symbols **ret)
 {
 	struct err *err = dec_symbols_create(r->capture, ret);
 
-	for (size_t i = 0; !err && i < r->modules.size; i++) {
-		const struct module *m = &r->modules.data[i];
+	for (size_t i = 0; !err && i < r->maps.size; i++) {
+		const struct dec_where *w = &r->maps.data[i];
 
-		err = dec_symbols_add(*ret, m->file, m->addr, m->size, m->file_offset);
+		err = dec_symbols_add(*ret, w->map.file, w->map.addr, w->map.size,
+				      w->map.file_offset);
 	}
 	return err;
 }
@@ -408,13 +374,17 @@ static struct err *replay_run(struct replay *r)
 	struct dec_where *w = &r->where;
 	struct err *err = replay_log(r);
 	const struct dec_pt_difference *d;
+	struct dec_where *slot;
 
 	while (!err) {
 		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
 		if (err || w->at != DEC_AT_MAP)
 			break;
-		err = add_module(&r->modules, w->map.file, w->map.addr, w->map.size,
-				 w->map.file_offset);
+		slot = vec_push(&r->maps);
+		if (slot)
+			*slot = *w;
+		else
+			err = &err_nomem;
 	}
 	if (!err && r->witness && r->o->mode == DEC_LOG_NONE)
 		err = dec_machine_log(r->machine, DEC_LOG_NONE, NULL, NULL);
@@ -431,12 +401,10 @@ static struct err *replay_start(struct replay *r)
 					  .output_fd = r->o->to_stdout ? 1 : -1,
 					  .progress = show_progress,
 					  .progress_ctx = &r->progress };
-	struct err *err;
 
 	if (r->witness)
 		mo.places = dec_pt_witness_places(r->witness);
-	err = dec_machine_create(r->capture, &mo, &r->machine);
-	return err ? err : start_modules(r->capture, &r->modules);
+	return dec_machine_create(r->capture, &mo, &r->machine);
 }
 
 /* Where PT says that a thread was interrupted and the replay does not come by, PT may have
@@ -451,7 +419,7 @@ static struct err *replay_again(struct replay *r)
 	dec_pt_witness_withdraw(r->witness);
 	dec_machine_destroy(take_ptr(&r->machine));
 	err_destroy(take_ptr(&r->parted));
-	r->modules.size = 0;
+	r->maps.size = 0;
 	err = replay_start(r);
 	return err ? err : replay_run(r);
 }

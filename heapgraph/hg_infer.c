@@ -252,33 +252,16 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	return err;
 }
 
-static struct err *add_modules(struct hg_infer *f, const struct capture *c)
-{
-	struct cap_core *core = NULL;
-	struct err *err = cap_core_open(c, &core);
-
-	for (size_t i = 0; !err && i < core->n_mappings; i++) {
-		const struct cap_mapping *m = &core->mappings[i];
-
-		if (m->file && (m->prot & PROT_EXEC))
-			err = dec_symbols_add(f->symbols, m->file, m->start,
-					      m->end - m->start, m->file_offset);
-	}
-	if (core)
-		cap_core_close(core);
-	return err;
-}
-
 static struct err *walk(struct hg_infer *f, const struct capture *c)
 {
 	const struct dec_machine_options mo = { .stops_at_maps = true, .output_fd = -1 };
 	struct dec_machine *m = NULL;
 	struct dec_where w = {};
-	struct err *err = add_modules(f, c);
+	struct err *err;
 
+	dec_symbols_rewind(f->symbols);
 	dec_frames_init(&f->frames, f->symbols, capture_info(c)->exe);
-	if (!err)
-		err = hg_infer_find_border(f, c);
+	err = hg_infer_find_border(f, c);
 	if (!err)
 		err = dec_machine_create(c, &mo, &m);
 	while (!err) {

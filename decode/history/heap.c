@@ -361,6 +361,7 @@ static struct err *heap_resolve(struct heap_trace *h)
 	uint64_t entry[16];
 
 	dec_frames_refresh(&h->frames);
+	dec_heap_calls_mapped(&h->calls);
 	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
 		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
 					       16);
@@ -375,14 +376,7 @@ static struct err *heap_resolve(struct heap_trace *h)
 	return err;
 }
 
-static struct err *heap_module(struct heap_trace *h, uint32_t file, uint64_t addr,
-			       uint64_t size, uint64_t offset)
-{
-	dec_heap_calls_module(&h->calls, file, addr, size, offset);
-	return dec_symbols_add(h->symbols, file, addr, size, offset);
-}
-
-static struct err *heap_start_modules(struct heap_trace *h)
+static struct err *heap_read_start(struct heap_trace *h)
 {
 	struct cap_core *core = NULL;
 	struct err *err = cap_core_open(h->capture, &core);
@@ -395,9 +389,6 @@ static struct err *heap_start_modules(struct heap_trace *h)
 			h->stores.stack_end = m->end;
 			h->stores.stack_start = m->end - (64ull << 20);
 		}
-		if (m->file && (m->prot & PROT_EXEC))
-			err = heap_module(h, m->file, m->start, m->end - m->start,
-					  m->file_offset);
 	}
 	if (!err)
 		h->fs_base = core->regs.fs_base;
@@ -429,8 +420,8 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	do {
 		err = dec_machine_run(h->machine, until, &w);
 		if (!err && w.at == DEC_AT_MAP) {
-			err = heap_module(h, w.map.file, w.map.addr, w.map.size,
-					  w.map.file_offset);
+			err = dec_symbols_add(h->symbols, w.map.file, w.map.addr,
+					      w.map.size, w.map.file_offset);
 			if (!err)
 				err = heap_resolve(h);
 		}
@@ -487,7 +478,8 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	heap_set_due(&h);
 	dec_log_reader_init(&h.reader, DEC_LOG_STORES, 0);
 	dec_frames_init(&h.frames, symbols, info->exe);
-	err = heap_start_modules(&h);
+	dec_symbols_rewind(symbols);
+	err = heap_read_start(&h);
 	if (!err)
 		err = dec_machine_create(c, &mo, &h.machine);
 	if (!err)

@@ -38,17 +38,15 @@ const char *dec_heap_calls_name(enum cap_heap_fn fn)
 	return heap_names[fn];
 }
 
-void dec_heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr,
-			   uint64_t size, uint64_t offset)
+void dec_heap_calls_mapped(struct heap_calls *h)
 {
 	const struct cap_info *info = capture_info(h->capture);
 
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
 		const struct cap_heap_site *s = &info->heap_sites[i];
 
-		if (s->file == file && s->entry_offset >= offset &&
-		    s->entry_offset < offset + size)
-			h->site_addr[i] = addr + (s->entry_offset - offset);
+		h->site_addr[i] =
+			dec_symbols_address(h->symbols, s->file, s->entry_offset);
 	}
 }
 

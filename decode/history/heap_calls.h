@@ -50,9 +50,8 @@ void dec_heap_calls_deinit(struct heap_calls *h);
 /** @return the name of allocator function @p fn. */
 const char *dec_heap_calls_name(enum cap_heap_fn fn);
 
-/** File @p file of the capture is mapped: see dec_symbols_add(). */
-void dec_heap_calls_module(struct heap_calls *h, uint32_t file, uint64_t addr,
-			   uint64_t size, uint64_t offset);
+/** What is mapped, as the symbols know it, has changed. */
+void dec_heap_calls_mapped(struct heap_calls *h);
 
 /** Allocator @p fn is entered at @p rip with general registers @p gpr. */
 struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,

@@ -423,7 +423,7 @@ static struct err *heap_watch_add(struct flight_heap *h, uint64_t addr, uint64_t
 static struct err *heap_modules(struct flight_heap *h)
 {
 	const struct cap_core *core = h->flight->core;
-	struct err *err = NULL;
+	struct err *err = dec_symbols_add_core(h->symbols, core);
 	uint64_t entry[16];
 
 	for (size_t i = 0; i < core->n_mappings && !err; i++) {
@@ -433,14 +433,9 @@ static struct err *heap_modules(struct flight_heap *h)
 			h->stack_end = m->end;
 			h->stack_start = m->start;
 		}
-		if (!m->file || !(m->prot & PROT_EXEC))
-			continue;
-		dec_heap_calls_module(&h->calls, m->file, m->start, m->end - m->start,
-				      m->file_offset);
-		err = dec_symbols_add(h->symbols, m->file, m->start, m->end - m->start,
-				      m->file_offset);
 	}
 	dec_frames_refresh(&h->frames);
+	dec_heap_calls_mapped(&h->calls);
 	for (int fn = 0; fn < CAP_HEAP_FNS && !err; fn++) {
 		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
 					       16);

@@ -51,7 +51,7 @@ static uint64_t entry_point(const struct cap_core *core)
 	return 0;
 }
 
-static struct err *add_start_modules(struct dec_symbols *s, const struct cap_core *core)
+struct err *dec_symbols_add_core(struct dec_symbols *s, const struct cap_core *core)
 {
 	uint64_t entry = entry_point(core);
 
@@ -88,7 +88,8 @@ struct err *dec_symbols_create(const struct capture *c, struct dec_symbols **ret
 		err_destroy(err);
 		err = NULL;
 	} else if (!err) {
-		err = add_start_modules(s, core);
+		err = dec_symbols_add_core(s, core);
+		s->n_start = s->mappings.size;
 		cap_core_close(core);
 	}
 	if (err) {
@@ -169,11 +170,34 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 	return NULL;
 }
 
-void dec_symbols_unmap(struct dec_symbols *s)
+static void cut_mappings(struct dec_symbols *s, size_t n)
 {
-	s->mappings.size = 0;
+	s->mappings.size = n;
 	map_deinit(&s->place_by_rip);
 	map_deinit(&s->alloc_by_rip);
+}
+
+void dec_symbols_unmap(struct dec_symbols *s)
+{
+	cut_mappings(s, 0);
+}
+
+void dec_symbols_rewind(struct dec_symbols *s)
+{
+	if (s->mappings.size > s->n_start)
+		cut_mappings(s, s->n_start);
+}
+
+uint64_t dec_symbols_address(const struct dec_symbols *s, uint32_t file, uint64_t offset)
+{
+	for (size_t i = s->mappings.size; i > 0; i--) {
+		const struct dec_sym_mapping *m = &s->mappings.data[i - 1];
+
+		if (m->unit->file == file && offset >= m->file_offset &&
+		    offset - m->file_offset < m->end - m->start)
+			return m->start + (offset - m->file_offset);
+	}
+	return 0;
 }
 
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,

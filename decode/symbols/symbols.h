@@ -88,6 +88,15 @@ struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
 /** Nothing is mapped any more, all is to be added again. Files stay open. */
 void dec_symbols_unmap(struct dec_symbols *s);
 
+/** Only what was mapped at the start is mapped: a replay begins anew. */
+void dec_symbols_rewind(struct dec_symbols *s);
+
+/** Add what @p core says is mapped as code. */
+struct err *dec_symbols_add_core(struct dec_symbols *s, const struct cap_core *core);
+
+/** @return where byte @p offset of file @p file of the capture is mapped; 0: nowhere. */
+uint64_t dec_symbols_address(const struct dec_symbols *s, uint32_t file, uint64_t offset);
+
 /** The file number @p file (1-based) of the capture is mapped so that its byte at
  * @p file_offset is at @p addr. Call for every executable mapping; repeats are ignored. */
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,

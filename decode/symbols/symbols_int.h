@@ -91,6 +91,7 @@ struct dec_symbols {
 	struct dec_sym_unit **units;
 	size_t n_units;
 	VEC(struct dec_sym_mapping) mappings; ///< later ones shadow earlier ones
+	size_t n_start;			      ///< of them, that were mapped at the start
 	struct dec_sym_unit *exe;	      ///< unit of the executable, or NULL
 	struct map place_by_rip;	      ///< to index in places
 	VEC(struct dec_place) places;
