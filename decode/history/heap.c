@@ -351,7 +351,7 @@ static struct err *heap_watch(struct heap_trace *h, uint64_t addr, uint64_t valu
 		return NULL;
 	if (map_put(&h->watch, addr, value))
 		return &err_nomem;
-	return dec_machine_watch(h->machine, addr);
+	return dec_machine_log_regs_at(h->machine, addr);
 }
 
 /* New code is mapped: find allocators in it, and what the user watches. */

@@ -318,7 +318,7 @@ struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on)
 	return machine_ask(m, CHILD_BREAK, rip, is_on, &slot);
 }
 
-struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip)
+struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip)
 {
 	struct child_slot *slot;
 	uint64_t *w = vec_push(&m->watches);

@@ -130,7 +130,7 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
 
 /** Log all 16 general registers whenever @p rip is reached (DEC_LOG_STORES and up). */
-struct err *dec_machine_watch(struct dec_machine *m, uint64_t rip);
+struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip);
 
 /** Run forward until @p position, a breakpoint, the end or a divergence. @return an err
  * of the log's consumer, or ERR_OS when the machine's process died (says how). */
