@@ -131,13 +131,13 @@ static struct err *explain_input(struct explain *ex, const struct slice_node *n)
 	const struct history_event *e = dec_explain_event(ex, n);
 	struct err *err = NULL;
 
-	if (n->place.is_mem) {
-		ex->x->input_addr = n->place.addr;
-		ex->x->input_bytes = n->place.size;
+	if (n->location.is_mem) {
+		ex->x->input_addr = n->location.addr;
+		ex->x->input_bytes = n->location.size;
 	}
 	if (e && e->kind == CAP_EV_SYSCALL)
 		err = dec_explain_call(ex, e, &ex->x->input);
-	if (!err && e && n->place.is_mem &&
+	if (!err && e && n->location.is_mem &&
 	    (n->origin == SLICE_WRITTEN || n->origin == SLICE_CHILD))
 		err = explain_bytes(ex, e->seq);
 	return err;
@@ -259,11 +259,12 @@ static struct err *explain_last_input(struct explain *ex, uint32_t root,
 static struct err *explain_far(struct explain *ex, const struct slice_node *n,
 			       uint32_t root, const char *origin)
 {
-	for (size_t i = n->place.is_mem ? ex->slice.event : 0; i--;) {
+	for (size_t i = n->location.is_mem ? ex->slice.event : 0; i--;) {
 		const struct history_event *e = &ex->history.events.data[i];
 		char call[160];
 
-		if (dec_history_writer_before(&ex->history, i + 1, n->place.addr) != i ||
+		if (dec_history_writer_before(&ex->history, i + 1, n->location.addr) !=
+			    i ||
 		    e->kind != CAP_EV_SYSCALL)
 			continue;
 		dec_explain_call_text(e, call, sizeof(call));
@@ -326,7 +327,7 @@ static struct err *explain_by_origin(struct explain *ex, uint32_t root)
 	case SLICE_CONSTANT:
 		return explain_record(ex, origin);
 	case SLICE_START:
-		if (!n->place.is_mem)
+		if (!n->location.is_mem)
 			return explain_record(ex, "where the kernel put the stack");
 		break;
 	case SLICE_RESULT:

@@ -122,7 +122,7 @@ static struct err *explain_search(struct explain *ex, struct dec_machine *m)
 
 /* ---- the chain --------------------------------------------------------------------------- */
 
-static void explain_place_name(const struct slice_place *p, char *text, size_t size)
+static void explain_location_name(const struct slice_location *p, char *text, size_t size)
 {
 	char name[DEC_REG_NAME];
 
@@ -140,13 +140,13 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 {
 	static const char *const needed_as[] = { "value", "value", "address", "branch" };
 	const struct slice_node *n = &ex->slice.nodes.data[node];
-	struct dec_explain_step step = {
-		.position = n->position,
-		.tid = n->tid,
-		.value = n->value,
-		.has_value = n->has_value && (n->place.is_mem || n->place.reg < DEC_GPRS),
-		.needed_as = needed_as[n->edge]
-	};
+	struct dec_explain_step step = { .position = n->position,
+					 .tid = n->tid,
+					 .value = n->value,
+					 .has_value = n->has_value &&
+						      (n->location.is_mem ||
+						       n->location.reg < DEC_GPRS),
+					 .needed_as = needed_as[n->edge] };
 
 	if (n->insn != SLICE_NONE) {
 		const struct dec_insn *insn = &ex->slice.insns.data[n->insn];
@@ -156,7 +156,7 @@ static struct dec_explain_step explain_step(struct explain *ex, uint32_t node)
 		dec_symbols_place(ex->symbols, step.rip, &step.place);
 	}
 	if (n->origin == SLICE_INSN || n->origin == SLICE_CONSTANT)
-		explain_place_name(&n->place, step.what, sizeof(step.what));
+		explain_location_name(&n->location, step.what, sizeof(step.what));
 	else
 		dec_explain_origin(ex, node, step.what, sizeof(step.what));
 	return step;

@@ -171,7 +171,7 @@ void dec_slice_cheaper(struct slice_want *best, const struct slice_want *w)
 }
 
 static void slice_take_word(struct slice *s, uint64_t word, uint8_t mask,
-			    struct slice_want *best, struct slice_place *place)
+			    struct slice_want *best, struct slice_location *location)
 {
 	uint64_t *at = map_get(&s->mem, word);
 	struct slice_want *w;
@@ -181,9 +181,9 @@ static void slice_take_word(struct slice *s, uint64_t word, uint8_t mask,
 	w = &s->wants.data[*at];
 	if (w->cost < best->cost) {
 		mask &= w->mask;
-		place->is_mem = true;
-		place->addr = word + __builtin_ctz(mask);
-		place->size = __builtin_popcount(mask);
+		location->is_mem = true;
+		location->addr = word + __builtin_ctz(mask);
+		location->size = __builtin_popcount(mask);
 		*best = *w;
 	}
 	w->mask &= ~mask;
@@ -204,14 +204,14 @@ static uint8_t slice_mask(uint64_t word, uint64_t addr, uint64_t size)
 }
 
 void dec_slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
-			struct slice_want *best, struct slice_place *place)
+			struct slice_want *best, struct slice_location *location)
 {
 	if (!s->mem.size)
 		return;
 	if (size / 8 < s->wants.size) {
 		for (uint64_t word = addr & ~7ull; word < addr + size; word += 8)
 			slice_take_word(s, word, slice_mask(word, addr, size), best,
-					place);
+					location);
 		return;
 	}
 	for (size_t i = 0; i < s->wants.size; i++) {
@@ -219,19 +219,19 @@ void dec_slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
 		uint8_t mask = slice_mask(word, addr, size);
 
 		if (s->wants.data[i].mask & mask)
-			slice_take_word(s, word, mask, best, place);
+			slice_take_word(s, word, mask, best, location);
 	}
 }
 
 void dec_slice_take_reg(struct slice *s, int reg, struct slice_want *best,
-			struct slice_place *place)
+			struct slice_location *location)
 {
 	if (!(s->at->regs & 1ull << reg))
 		return;
 	s->at->regs &= ~(1ull << reg);
 	if (s->at->reg[reg].cost < best->cost) {
 		*best = s->at->reg[reg];
-		*place = (struct slice_place){ .reg = reg, .size = 8 };
+		*location = (struct slice_location){ .reg = reg, .size = 8 };
 	}
 }
 
@@ -267,7 +267,7 @@ bool dec_slice_is_done(const struct slice *s)
 }
 
 uint32_t dec_slice_node_add(struct slice *s, enum slice_origin origin,
-			    const struct slice_want *want, struct slice_place place,
+			    const struct slice_want *want, struct slice_location location,
 			    uint64_t position)
 {
 	struct slice_node *n = s->nodes.size < SLICE_NODES ? vec_push(&s->nodes) : NULL;
@@ -277,7 +277,7 @@ uint32_t dec_slice_node_add(struct slice *s, enum slice_origin origin,
 		return SLICE_NONE;
 	}
 	n->position = position;
-	n->place = place;
+	n->location = location;
 	n->cost = want->cost;
 	n->parent = want->parent;
 	n->edge = want->edge;
@@ -295,7 +295,8 @@ static void slice_thread_end(struct slice *s, struct slice_thread *t,
 		int r = __builtin_ctzll(left);
 
 		dec_slice_node_add(s, origin, &t->reg[r],
-				   (struct slice_place){ .reg = r, .size = 8 }, position);
+				   (struct slice_location){ .reg = r, .size = 8 },
+				   position);
 	}
 	t->regs = 0;
 	for (int i = 0; i < SLICE_DEPTHS; i++)
@@ -313,9 +314,9 @@ void dec_slice_end(struct slice *s, enum slice_origin origin, uint64_t position)
 			continue;
 		dec_slice_node_add(
 			s, origin, w,
-			(struct slice_place){ .is_mem = true,
-					      .addr = w->word + __builtin_ctz(w->mask),
-					      .size = __builtin_popcount(w->mask) },
+			(struct slice_location){ .is_mem = true,
+						 .addr = w->word + __builtin_ctz(w->mask),
+						 .size = __builtin_popcount(w->mask) },
 			position);
 		map_remove(&s->mem, w->word);
 	}

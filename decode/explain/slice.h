@@ -48,7 +48,7 @@ enum slice_origin {
 enum slice_edge { SLICE_BEGIN, SLICE_VALUE, SLICE_ADDRESS, SLICE_BRANCH };
 
 /** A register, or bytes of memory. */
-struct slice_place {
+struct slice_location {
 	bool is_mem;
 	uint8_t reg; ///< number of x86/insn.h; DEC_REG_RIP: the way taken by a branch
 	uint32_t size;
@@ -57,8 +57,8 @@ struct slice_place {
 
 struct slice_node {
 	uint64_t position;
-	uint64_t value; ///< the first bytes of what is at `place` behind it
-	struct slice_place place;
+	uint64_t value; ///< the first bytes of what is at `location` behind it
+	struct slice_location location;
 	uint32_t cost;
 	uint32_t parent; ///< who needed it; SLICE_NONE at the beginning
 	uint32_t insn;	 ///< index into insns, or SLICE_NONE
@@ -156,13 +156,13 @@ void dec_slice_use_reg(struct slice *s, int reg, uint32_t cost, uint32_t parent,
 void dec_slice_cheaper(struct slice_want *best, const struct slice_want *w);
 
 /** [addr, addr+size) was written: nothing in it is wanted any more. The cheapest want that
- * was goes to @p best, and which bytes of it to @p place. */
+ * was goes to @p best, and which bytes of it to @p location. */
 void dec_slice_take_mem(struct slice *s, uint64_t addr, uint64_t size,
-			struct slice_want *best, struct slice_place *place);
+			struct slice_want *best, struct slice_location *location);
 
 /** The same of register @p reg of the thread at hand. */
 void dec_slice_take_reg(struct slice *s, int reg, struct slice_want *best,
-			struct slice_place *place);
+			struct slice_location *location);
 
 /** What no want is more expensive than. */
 static const struct slice_want slice_unwanted = { .cost = UINT32_MAX };
@@ -172,7 +172,7 @@ void dec_slice_restrain(struct slice *s);
 
 /** Add a node for @p want; it is what its parent needed. @return its index. */
 uint32_t dec_slice_node_add(struct slice *s, enum slice_origin origin,
-			    const struct slice_want *want, struct slice_place place,
+			    const struct slice_want *want, struct slice_location location,
 			    uint64_t position);
 
 /** Want bytes of memory, for node @p parent of cost @p cost. */

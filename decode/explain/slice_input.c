@@ -13,14 +13,14 @@
 #define REG_BIT(r) (1ull << (r))
 
 static uint32_t slice_input(struct slice *s, enum slice_origin origin,
-			    const struct slice_want *want, struct slice_place place,
+			    const struct slice_want *want, struct slice_location location,
 			    uint64_t position, size_t event)
 {
 	uint32_t n;
 
 	if (want->cost == UINT32_MAX)
 		return SLICE_NONE;
-	n = dec_slice_node_add(s, origin, want, place, position);
+	n = dec_slice_node_add(s, origin, want, location, position);
 	if (n != SLICE_NONE && event != SIZE_MAX)
 		s->nodes.data[n].event = event;
 	return n;
@@ -34,19 +34,19 @@ static void slice_call_memory(struct slice *s, const struct history_event *e,
 
 	for (size_t i = 0; i < s->wants.size; i++) {
 		struct slice_want w = s->wants.data[i];
-		struct slice_place place = { .is_mem = true };
+		struct slice_location location = { .is_mem = true };
 
 		if (!w.mask)
 			continue;
-		place.addr = w.word + __builtin_ctz(w.mask);
-		place.size = __builtin_popcount(w.mask);
-		if (dec_history_call_maps(e, place.addr)) {
-			slice_input(s, SLICE_MAPPED, &w, place, position, event);
+		location.addr = w.word + __builtin_ctz(w.mask);
+		location.size = __builtin_popcount(w.mask);
+		if (dec_history_call_maps(e, location.addr)) {
+			slice_input(s, SLICE_MAPPED, &w, location, position, event);
 			s->wants.data[i].mask = 0;
 			map_remove(&s->mem, w.word);
-		} else if (dec_history_call_may_write(e, place.addr)) {
+		} else if (dec_history_call_may_write(e, location.addr)) {
 			slice_input(s, is_unlisted ? SLICE_UNMODELLED : SLICE_QUIET, &w,
-				    place, position, event);
+				    location, position, event);
 		}
 	}
 }
@@ -98,7 +98,7 @@ void dec_slice_call(struct slice *s, const struct slice_step *step, uint32_t n_r
 	const struct slice_ref *ret = slice_def_of(s, step, n_refs, CAP_RAX);
 	const struct slice_ref *nr = &s->refs.data[step->first_ref];
 	struct slice_want best = slice_unwanted;
-	struct slice_place place = {};
+	struct slice_location location = {};
 	size_t event;
 	uint32_t n;
 
@@ -112,12 +112,12 @@ void dec_slice_call(struct slice *s, const struct slice_step *step, uint32_t n_r
 		slice_birth(s, ret->value);
 	if (nr->value == SYS_rt_sigreturn) {
 		for (int r = 0; r < 64; r++)
-			dec_slice_take_reg(s, r, &best, &place);
-		slice_input(s, SLICE_SIGRETURN, &best, place, step->position, event);
+			dec_slice_take_reg(s, r, &best, &location);
+		slice_input(s, SLICE_SIGRETURN, &best, location, step->position, event);
 		return;
 	}
-	dec_slice_take_reg(s, CAP_RAX, &best, &place);
-	n = slice_input(s, SLICE_RESULT, &best, place, step->position, event);
+	dec_slice_take_reg(s, CAP_RAX, &best, &location);
+	n = slice_input(s, SLICE_RESULT, &best, location, step->position, event);
 	if (n != SLICE_NONE) {
 		s->nodes.data[n].value = ret->value;
 		s->nodes.data[n].has_value = true;
@@ -170,7 +170,7 @@ void dec_slice_bulk(struct slice *s, size_t i)
 	const struct slice_step *step = &s->steps.data[i];
 	const struct slice_ref *w = &s->refs.data[step->first_ref];
 	struct slice_want best = slice_unwanted;
-	struct slice_place place = {};
+	struct slice_location location = {};
 	const struct history_event *e;
 	size_t event;
 
@@ -180,15 +180,15 @@ void dec_slice_bulk(struct slice *s, size_t i)
 	if (event == SIZE_MAX)
 		return;
 	e = &s->history->events.data[event];
-	dec_slice_take_mem(s, w->addr, w->size, &best, &place);
-	slice_input(s, slice_written_by(e), &best, place, step->position, event);
+	dec_slice_take_mem(s, w->addr, w->size, &best, &location);
+	slice_input(s, slice_written_by(e), &best, location, step->position, event);
 }
 
 void dec_slice_special(struct slice *s, const struct slice_step *step, uint32_t n_refs)
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	struct slice_want best = slice_unwanted;
-	struct slice_place place = {};
+	struct slice_location location = {};
 	const struct slice_ref *def;
 	uint32_t n;
 
@@ -196,14 +196,14 @@ void dec_slice_special(struct slice *s, const struct slice_step *step, uint32_t 
 		const struct slice_ref *r = &s->refs.data[step->first_ref + i];
 
 		if (r->is_def && !r->is_mem)
-			dec_slice_take_reg(s, r->reg, &best, &place);
+			dec_slice_take_reg(s, r->reg, &best, &location);
 	}
 	n = slice_input(s, insn->flow == DEC_FLOW_TSC ? SLICE_TSC : SLICE_CPUID, &best,
-			place, step->position, SIZE_MAX);
+			location, step->position, SIZE_MAX);
 	if (n == SLICE_NONE)
 		return;
 	s->nodes.data[n].insn = step->insn;
-	def = slice_def_of(s, step, n_refs, place.reg);
+	def = slice_def_of(s, step, n_refs, location.reg);
 	s->nodes.data[n].has_value = def != NULL;
 	s->nodes.data[n].value = def ? def->value : 0;
 }

@@ -29,9 +29,9 @@ static void slice_use_mem(struct slice *s, uint64_t addr, uint64_t size, uint32_
 	if (shared != SIZE_MAX) {
 		struct slice_want w = { .cost = cost, .parent = parent, .edge = edge };
 		uint32_t n = dec_slice_node_add(s, SLICE_SHARED, &w,
-						(struct slice_place){ .is_mem = true,
-								      .addr = addr,
-								      .size = size },
+						(struct slice_location){ .is_mem = true,
+									 .addr = addr,
+									 .size = size },
 						s->nodes.data[parent].position);
 
 		if (n != SLICE_NONE)
@@ -84,8 +84,8 @@ static bool slice_only_moves(const struct dec_insn *insn, int reg)
 /* A definition of @p n_bytes at @p def whose source lies at @p use, byte for byte: want
  * only what is wanted of it. */
 static void slice_use_copied(struct slice *s, const struct slice_ref *use,
-			     uint64_t def_addr, struct slice_place wanted, uint32_t cost,
-			     uint32_t node)
+			     uint64_t def_addr, struct slice_location wanted,
+			     uint32_t cost, uint32_t node)
 {
 	slice_use_mem(s, use->addr + (wanted.addr - def_addr), wanted.size, cost, node,
 		      SLICE_VALUE);
@@ -97,7 +97,7 @@ static void slice_use(struct slice *s, const struct slice_step *step,
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	uint32_t cost = s->nodes.data[node].cost;
-	struct slice_place place = s->nodes.data[node].place;
+	struct slice_location location = s->nodes.data[node].location;
 	bool is_address;
 
 	if (!r->is_mem) {
@@ -113,8 +113,8 @@ static void slice_use(struct slice *s, const struct slice_step *step,
 		return;
 	}
 	cost += slice_is_copy(insn) ? COST_COPY : COST_VALUE;
-	if (place.is_mem && def && def->size == r->size)
-		slice_use_copied(s, r, def->addr, place, cost, node);
+	if (location.is_mem && def && def->size == r->size)
+		slice_use_copied(s, r, def->addr, location, cost, node);
 	else
 		slice_use_mem(s, r->addr, r->size < 64 ? r->size : 64, cost, node,
 			      SLICE_VALUE);
@@ -123,7 +123,7 @@ static void slice_use(struct slice *s, const struct slice_step *step,
 /* Take what the step defines. @return the definition that is needed most, NULL: none is. */
 static const struct slice_ref *slice_defs(struct slice *s, const struct slice_step *step,
 					  uint32_t n_refs, struct slice_want *best,
-					  struct slice_place *place)
+					  struct slice_location *location)
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	const struct slice_ref *which = NULL;
@@ -135,9 +135,9 @@ static const struct slice_ref *slice_defs(struct slice *s, const struct slice_st
 		if (!r->is_def)
 			continue;
 		if (r->is_mem)
-			dec_slice_take_mem(s, r->addr, r->size, best, place);
+			dec_slice_take_mem(s, r->addr, r->size, best, location);
 		else if (!slice_only_moves(insn, r->reg))
-			dec_slice_take_reg(s, r->reg, best, place);
+			dec_slice_take_reg(s, r->reg, best, location);
 		if (best->cost < before)
 			which = r;
 	}
@@ -148,14 +148,14 @@ static void slice_insn(struct slice *s, const struct slice_step *step, uint32_t 
 {
 	const struct dec_insn *insn = &s->insns.data[step->insn];
 	struct slice_want best = slice_unwanted, why;
-	struct slice_place place = {};
-	const struct slice_ref *def = slice_defs(s, step, n_refs, &best, &place);
+	struct slice_location location = {};
+	const struct slice_ref *def = slice_defs(s, step, n_refs, &best, &location);
 	bool has_uses = false;
 	uint32_t n;
 
 	if (!def)
 		return;
-	n = dec_slice_node_add(s, SLICE_INSN, &best, place, step->position);
+	n = dec_slice_node_add(s, SLICE_INSN, &best, location, step->position);
 	if (n == SLICE_NONE)
 		return;
 	s->nodes.data[n].insn = step->insn;
@@ -186,7 +186,7 @@ static void slice_branch(struct slice *s, const struct slice_step *step, uint32_
 		return;
 	want.edge = want.parent == SLICE_NONE ? SLICE_BEGIN : SLICE_BRANCH;
 	n = dec_slice_node_add(s, SLICE_INSN, &want,
-			       (struct slice_place){ .reg = DEC_REG_RIP, .size = 8 },
+			       (struct slice_location){ .reg = DEC_REG_RIP, .size = 8 },
 			       step->position);
 	if (n == SLICE_NONE)
 		return;

@@ -43,9 +43,9 @@ void dec_explain_origin(const struct explain *ex, uint32_t node, char *text, siz
 
 	if (e && e->kind == CAP_EV_SYSCALL)
 		dec_explain_call_text(e, call, sizeof(call));
-	if (n->place.is_mem)
-		snprintf(where, sizeof(where), "%u byte%s at %#lx", n->place.size,
-			 n->place.size == 1 ? "" : "s", n->place.addr);
+	if (n->location.is_mem)
+		snprintf(where, sizeof(where), "%u byte%s at %#lx", n->location.size,
+			 n->location.size == 1 ? "" : "s", n->location.addr);
 	switch (n->origin) {
 	case SLICE_RESULT:
 		snprintf(text, size, "what %s returned", call);
