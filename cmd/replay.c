@@ -403,7 +403,7 @@ static struct err *replay_start(struct replay *r)
 					  .progress_ctx = &r->progress };
 
 	if (r->witness)
-		mo.places = dec_pt_witness_places(r->witness);
+		mo.interrupts = dec_pt_witness_interrupts(r->witness);
 	return dec_machine_create(r->capture, &mo, &r->machine);
 }
 
@@ -413,7 +413,7 @@ static struct err *replay_again(struct replay *r)
 {
 	struct err *err;
 
-	if (!r->witness || !dec_pt_witness_places(r->witness) || r->o->to_stdout ||
+	if (!r->witness || !dec_pt_witness_interrupts(r->witness) || r->o->to_stdout ||
 	    (!r->parted && r->where.at != DEC_AT_DIVERGENCE))
 		return NULL;
 	dec_pt_witness_withdraw(r->witness);

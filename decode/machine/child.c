@@ -404,7 +404,7 @@ static void child_main(int argc, char **argv)
 		err = dec_output_init(&replay.output, atoi(argv[3]));
 	replay.stops_at_maps = *argv[4] == '1';
 	if (!err && atoi(argv[5]) >= 0)
-		err = dec_places_open(atoi(argv[5]), &replay.places);
+		err = dec_interrupts_open(atoi(argv[5]), &replay.interrupts);
 	if (!err)
 		err = child_sandbox(replay.output.fd);
 	if (err) {

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "decode/machine/child.h"
-#include "decode/machine/places.h"
+#include "decode/machine/interrupts.h"
 
 // A collision of addresses is a matter of luck: a few fresh processes settle it.
 #define MACHINE_TRIES 8
@@ -159,7 +159,7 @@ static struct err *machine_spawn(struct dec_machine *m, struct child_slot **ret)
 	snprintf(fd_text, sizeof(fd_text), "%d", m->shared_fd);
 	snprintf(out_text, sizeof(out_text), "%d", m->options.output_fd);
 	snprintf(places_text, sizeof(places_text), "%d",
-		 dec_places_fd(m->options.places));
+		 dec_interrupts_fd(m->options.interrupts));
 	m->active = 0;
 	m->log_next = 0;
 	atomic_store(&m->shared->log_bytes[0], 0);

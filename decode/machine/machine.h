@@ -88,20 +88,20 @@ struct dec_divergence {
 	bool has_agreed;	     ///< a system call was answered before:
 	uint64_t agreed_position;    ///< where the last one was
 	uint64_t agreed_seq;	     ///< its event
-	uint64_t n_uncertain; ///< thread switches before it whose place is not certain
+	uint64_t n_uncertain; ///< thread switches before it whose instant is not certain
 };
 
 /** Takes a piece of the log; it must not touch the machine. @return NULL to go on. */
 typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
 
-struct dec_places;
+struct dec_interrupts;
 
 struct dec_machine_options {
 	bool stops_at_maps; ///< stop behind each mmap of a kept file as executable
 	int output_fd;	    ///< where what the program writes to stdout goes; -1: nowhere
 	/** Where a trace of the processor's saw threads being interrupted: NULL, or finished
-	 * (places.h). Borrowed as long as the machine lives. */
-	const struct dec_places *places;
+	 * (interrupts.h). Borrowed as long as the machine lives. */
+	const struct dec_interrupts *interrupts;
 	void (*progress)(void *ctx,
 			 const struct dec_where *w); ///< about ten times a second
 	void *progress_ctx;

@@ -17,7 +17,7 @@
 #include "decode/translator/engine.h"
 #include "decode/machine/guest.h"
 #include "decode/machine/output.h"
-#include "decode/machine/places.h"
+#include "decode/machine/interrupts.h"
 #include "decode/machine/machine.h"
 
 /** Enough for the loops that recur without a trace in the registers, most of which are
@@ -36,7 +36,7 @@ struct replay_thread {
 	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
 	uint64_t robust_list;
 	uint64_t ran;	   ///< instructions, before it last got the CPU
-	uint64_t n_traced; ///< its interruptions in `places` that were met
+	uint64_t n_traced; ///< its interruptions in `interrupts` that were met
 	uint64_t n_halves; ///< among them: beginnings of interrupted repeated ones
 	// Of a branch that has parted:
 	bool waits;	     ///< behind a call that is not over
@@ -64,12 +64,13 @@ struct dec_replay {
 	uint64_t n_switches; ///< from one thread to another
 	uint64_t n_halves;   ///< those of all threads
 	uint64_t left_rip;   ///< where the thread stands that ran before the last switch
-	bool has_left_in_call;	      ///< inside the system call there
-	uint64_t last_seq;	      ///< of the event before `next`
-	uint64_t last_ns;	      ///< when that was; 0: not known
-	uint64_t since;		      ///< the current thread has the CPU: position
-	struct dec_places_map places; ///< where threads were interrupted, by a trace
-	uint64_t n_places;	      ///< of them, those found by registers and signature
+	bool has_left_in_call; ///< inside the system call there
+	uint64_t last_seq;     ///< of the event before `next`
+	uint64_t last_ns;      ///< when that was; 0: not known
+	uint64_t since;	       ///< the current thread has the CPU: position
+	struct dec_interrupts_map
+		interrupts;   ///< where threads were interrupted, by a trace
+	uint64_t n_places;    ///< of them, those found by registers and signature
 	uint64_t n_traced;    ///< of these, those that the processor's trace confirms
 	bool is_traced;	      ///< the last one was
 	uint64_t n_uncertain; ///< of these, those that may have been later

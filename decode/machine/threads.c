@@ -468,10 +468,11 @@ static bool threads_may_be_here(struct dec_replay *r)
 {
 	struct replay_thread *t = dec_threads_current(r);
 	uint64_t at = t->ran + r->engine.now - r->since - t->n_halves;
-	enum dec_places_answer a = dec_places_look(&r->places, t->tid, at, &t->n_traced);
+	enum dec_interrupts_answer a =
+		dec_interrupts_look(&r->interrupts, t->tid, at, &t->n_traced);
 
-	r->is_traced = a == DEC_PLACES_YES;
-	return a != DEC_PLACES_NO;
+	r->is_traced = a == DEC_INTERRUPTS_YES;
+	return a != DEC_INTERRUPTS_NO;
 }
 
 /* The current thread stands at a call with the registers of the event. Was the call refused

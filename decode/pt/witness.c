@@ -8,7 +8,7 @@
 
 struct dec_pt_witness {
 	struct dec_pt_flow *flow;
-	struct dec_places *places;
+	struct dec_interrupts *interrupts;
 	bool is_withdrawn;
 	struct dec_pt_check *check;
 	uint64_t n_ignored; ///< streams that are of no thread, or a thread's second
@@ -19,7 +19,7 @@ struct dec_pt_witness {
 /* A thread's flow, as far as it tells where the thread was interrupted: tracing ends there,
  * and not at the instruction before, which would be a system call. */
 struct witness_thread {
-	struct dec_places *places;
+	struct dec_interrupts *interrupts;
 	uint64_t at;	 ///< instructions
 	bool is_at_call; ///< the last one enters the kernel by itself
 	bool had_gap;
@@ -40,7 +40,7 @@ static struct err *witness_on_gap(void *ctx, const struct dec_pt_gap *gap)
 
 	(void)gap;
 	if (!t->had_gap)
-		dec_places_know(t->places, t->at);
+		dec_interrupts_know(t->interrupts, t->at);
 	t->had_gap = true;
 	return NULL;
 }
@@ -52,22 +52,22 @@ static struct err *witness_on_event(void *ctx, const struct dec_pt_event *e)
 
 	if (e->kind == DEC_PT_EV_ENABLED)
 		t->is_at_call = false;
-	return is_place ? dec_places_add(t->places, t->at) : NULL;
+	return is_place ? dec_interrupts_add(t->interrupts, t->at) : NULL;
 }
 
 static struct err *witness_thread(struct dec_pt_witness *w, const struct dec_pt_source *s)
 {
-	struct witness_thread t = { .places = w->places };
+	struct witness_thread t = { .interrupts = w->interrupts };
 	struct dec_pt_sink sink = { .ctx = &t,
 				    .run = witness_on_run,
 				    .gap = witness_on_gap,
 				    .event = witness_on_event };
-	struct err *err = dec_places_thread(w->places, s->tid);
+	struct err *err = dec_interrupts_thread(w->interrupts, s->tid);
 
 	if (!err)
 		err = dec_pt_decode(&s->stream, NULL, &sink, NULL);
 	if (!err && !t.had_gap)
-		dec_places_know(w->places, t.at);
+		dec_interrupts_know(w->interrupts, t.at);
 	return err;
 }
 
@@ -80,12 +80,12 @@ static struct err *witness_places(struct dec_pt_witness *w)
 	sources = dec_pt_flow_sources(w->flow, &n);
 	if (n < 2)
 		return NULL;
-	err = dec_places_create(&w->places);
+	err = dec_interrupts_create(&w->interrupts);
 	for (size_t i = 0; !err && i < n; i++) {
 		if (sources[i].tid != PERF_NONE)
 			err = witness_thread(w, &sources[i]);
 	}
-	return err ? err : dec_places_finish(w->places);
+	return err ? err : dec_interrupts_finish(w->interrupts);
 }
 
 /* ---- its life ------------------------------------------------------------------------------ */
@@ -117,14 +117,14 @@ void dec_pt_witness_close(struct dec_pt_witness *w)
 	if (!w)
 		return;
 	dec_pt_check_destroy(w->check);
-	dec_places_destroy(w->places);
+	dec_interrupts_destroy(w->interrupts);
 	dec_pt_flow_close(w->flow);
 	free(w);
 }
 
-const struct dec_places *dec_pt_witness_places(const struct dec_pt_witness *w)
+const struct dec_interrupts *dec_pt_witness_interrupts(const struct dec_pt_witness *w)
 {
-	return w->is_withdrawn ? NULL : w->places;
+	return w->is_withdrawn ? NULL : w->interrupts;
 }
 
 void dec_pt_witness_withdraw(struct dec_pt_witness *w)

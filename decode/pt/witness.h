@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "capture/capture.h"
-#include "decode/machine/places.h"
+#include "decode/machine/interrupts.h"
 #include "decode/pt/check.h"
 
 struct dec_pt_witness;
@@ -26,9 +26,9 @@ void dec_pt_witness_close(struct dec_pt_witness *w);
 
 /** @return where its threads were interrupted, for the machine; NULL: there is but one
  * thread, or that is not to be told. */
-const struct dec_places *dec_pt_witness_places(const struct dec_pt_witness *w);
+const struct dec_interrupts *dec_pt_witness_interrupts(const struct dec_pt_witness *w);
 
-/** The places are not to be told any more: the replay did not come by one of them. */
+/** They are not to be told any more: the replay did not come by one. */
 void dec_pt_witness_withdraw(struct dec_pt_witness *w);
 
 /** Begin a check, to be fed by a replay from position 0 on; it is the witness's own, and the

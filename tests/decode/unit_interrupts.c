@@ -3,14 +3,14 @@
 
 /*
  * Where a thread was interrupted, when registers and signature do not tell: the machine
- * takes the first place that looks right, unless somebody who counted says otherwise.
+ * takes the first instant that looks right, unless somebody who counted says otherwise.
  */
 
 #include <string.h>
 
 #include "capture/capture.h"
 #include "decode/machine/log.h"
-#include "decode/machine/places.h"
+#include "decode/machine/interrupts.h"
 #include "decode/machine/machine.h"
 #include "tests/unit.h"
 
@@ -115,9 +115,9 @@ static struct err *feed(void *ctx, const uint8_t *log, size_t bytes)
 	return dec_log_reader_feed(&((struct run *)ctx)->reader, &sink, log, bytes);
 }
 
-static void replay(struct run *r, const struct dec_places *places)
+static void replay(struct run *r, const struct dec_interrupts *interrupts)
 {
-	struct dec_machine_options o = { .output_fd = -1, .places = places };
+	struct dec_machine_options o = { .output_fd = -1, .interrupts = interrupts };
 	struct dec_machine *m;
 	struct dec_where w;
 
@@ -158,19 +158,19 @@ static struct stop *find_stop(struct run *r, uint32_t *tid)
 	return NULL;
 }
 
-/* All stops of @p r as places. */
-static struct dec_places *as_places(const struct run *r)
+/* All stops of @p r as interruptions. */
+static struct dec_interrupts *as_places(const struct run *r)
 {
-	struct dec_places *p;
+	struct dec_interrupts *p;
 
-	ok(dec_places_create(&p));
+	ok(dec_interrupts_create(&p));
 	for (size_t i = 0; i < r->n; i++) {
-		ok(dec_places_thread(p, r->threads[i].tid));
+		ok(dec_interrupts_thread(p, r->threads[i].tid));
 		for (size_t k = 0; k < r->threads[i].stops.size; k++)
-			ok(dec_places_add(p, r->threads[i].stops.data[k].at));
-		dec_places_know(p, r->threads[i].ran);
+			ok(dec_interrupts_add(p, r->threads[i].stops.data[k].at));
+		dec_interrupts_know(p, r->threads[i].ran);
 	}
-	ok(dec_places_finish(p));
+	ok(dec_interrupts_finish(p));
 	return p;
 }
 
@@ -189,7 +189,7 @@ static void same_stops(const struct run *want, const struct run *got)
 static void a_trace_decides(void **state)
 {
 	struct run alone, told, later;
-	struct dec_places *p;
+	struct dec_interrupts *p;
 	struct stop *stop;
 	uint32_t tid;
 
@@ -198,7 +198,7 @@ static void a_trace_decides(void **state)
 	p = as_places(&alone);
 	replay(&told, p);
 	same_stops(&alone, &told);
-	dec_places_destroy(p);
+	dec_interrupts_destroy(p);
 	stop = find_stop(&alone, &tid);
 	assert_non_null(stop);
 	printf("thread %u was interrupted at %lu; we say it was at %lu\n", tid, stop->at,
@@ -207,49 +207,49 @@ static void a_trace_decides(void **state)
 	p = as_places(&alone);
 	replay(&later, p);
 	same_stops(&alone, &later);
-	dec_places_destroy(p);
+	dec_interrupts_destroy(p);
 	run_deinit(&alone);
 	run_deinit(&told);
 	run_deinit(&later);
 }
 
-static void look(const struct dec_places_map *m, uint32_t tid, uint64_t at,
-		 uint64_t *n_used, enum dec_places_answer want)
+static void look(const struct dec_interrupts_map *m, uint32_t tid, uint64_t at,
+		 uint64_t *n_used, enum dec_interrupts_answer want)
 {
-	assert_int_equal(dec_places_look(m, tid, at, n_used), want);
+	assert_int_equal(dec_interrupts_look(m, tid, at, n_used), want);
 }
 
 static void what_is_not_known(void **state)
 {
 	uint64_t used = 0, none = 0;
-	struct dec_places_map m = {};
-	struct dec_places *p;
+	struct dec_interrupts_map m = {};
+	struct dec_interrupts *p;
 
 	(void)state;
-	look(&m, 1, 0, &none, DEC_PLACES_UNKNOWN);
-	ok(dec_places_create(&p));
-	ok(dec_places_thread(p, 7));
-	ok(dec_places_add(p, 10));
-	ok(dec_places_add(p, 12));
-	ok(dec_places_add(p, 12));
-	ok(dec_places_add(p, 15));
-	dec_places_know(p, 20);
-	ok(dec_places_thread(p, 8));
-	ok(dec_places_finish(p));
-	ok(dec_places_open(dec_places_fd(p), &m));
-	look(&m, 7, 9, &used, DEC_PLACES_NO);
-	look(&m, 7, 11, &used, DEC_PLACES_NO);
-	look(&m, 7, 12, &used, DEC_PLACES_YES);
-	look(&m, 7, 10, &used, DEC_PLACES_NO); // it is over
-	look(&m, 7, 12, &used, DEC_PLACES_YES);
-	look(&m, 7, 12, &used, DEC_PLACES_NO);
-	look(&m, 7, 15, &used, DEC_PLACES_YES);
-	look(&m, 7, 20, &used, DEC_PLACES_NO);
-	look(&m, 7, 21, &used, DEC_PLACES_UNKNOWN);
-	look(&m, 8, 1, &none, DEC_PLACES_UNKNOWN);
-	look(&m, 9, 10, &none, DEC_PLACES_UNKNOWN);
+	look(&m, 1, 0, &none, DEC_INTERRUPTS_UNKNOWN);
+	ok(dec_interrupts_create(&p));
+	ok(dec_interrupts_thread(p, 7));
+	ok(dec_interrupts_add(p, 10));
+	ok(dec_interrupts_add(p, 12));
+	ok(dec_interrupts_add(p, 12));
+	ok(dec_interrupts_add(p, 15));
+	dec_interrupts_know(p, 20);
+	ok(dec_interrupts_thread(p, 8));
+	ok(dec_interrupts_finish(p));
+	ok(dec_interrupts_open(dec_interrupts_fd(p), &m));
+	look(&m, 7, 9, &used, DEC_INTERRUPTS_NO);
+	look(&m, 7, 11, &used, DEC_INTERRUPTS_NO);
+	look(&m, 7, 12, &used, DEC_INTERRUPTS_YES);
+	look(&m, 7, 10, &used, DEC_INTERRUPTS_NO); // it is over
+	look(&m, 7, 12, &used, DEC_INTERRUPTS_YES);
+	look(&m, 7, 12, &used, DEC_INTERRUPTS_NO);
+	look(&m, 7, 15, &used, DEC_INTERRUPTS_YES);
+	look(&m, 7, 20, &used, DEC_INTERRUPTS_NO);
+	look(&m, 7, 21, &used, DEC_INTERRUPTS_UNKNOWN);
+	look(&m, 8, 1, &none, DEC_INTERRUPTS_UNKNOWN);
+	look(&m, 9, 10, &none, DEC_INTERRUPTS_UNKNOWN);
 	assert_int_equal(none, 0);
-	dec_places_destroy(p);
+	dec_interrupts_destroy(p);
 }
 
 int main(void)
