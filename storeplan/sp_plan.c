@@ -3,12 +3,12 @@
 
 /**
  * @file
- * All functions of a file: build, analyse, place, and keep what came out.
+ * All functions of a file: build, analyse, choose, and keep what came out.
  */
 #include <fnmatch.h>
 #include <string.h>
 
-#include "storeplan/sp_place.h"
+#include "storeplan/sp_sites.h"
 #include "storeplan/storeplan.h"
 
 struct maker {
@@ -35,11 +35,11 @@ void sp_plan_destroyp(struct sp_plan **p)
 	sp_plan_destroy(*p);
 }
 
-static void set_reads(const struct placement *pl, const struct place_probe *probe,
+static void set_reads(const struct sp_sites *pl, const struct sites_probe *probe,
 		      struct sp_site *site)
 {
 	for (size_t i = 0; i < probe->reads.size; i++) {
-		const struct place_store *s = &pl->stores.data[probe->reads.data[i]];
+		const struct sites_store *s = &pl->stores.data[probe->reads.data[i]];
 		const struct sp_mem *m = sp_insn_store(&pl->f->insns[s->insn]);
 
 		site->reads[site->n_reads++] = (struct sp_read){
@@ -54,10 +54,10 @@ static void set_reads(const struct placement *pl, const struct place_probe *prob
 	}
 }
 
-static struct err *keep_sites(struct maker *k, const struct placement *pl)
+static struct err *keep_sites(struct maker *k, const struct sp_sites *pl)
 {
 	for (size_t i = 0; i < pl->probes.size; i++) {
-		const struct place_probe *probe = &pl->probes.data[i];
+		const struct sites_probe *probe = &pl->probes.data[i];
 		const struct sp_insn *in = &pl->f->insns[probe->insn];
 		struct sp_site *site = vec_push(&k->sites);
 
@@ -76,10 +76,10 @@ static struct err *keep_sites(struct maker *k, const struct placement *pl)
 	return NULL;
 }
 
-static struct err *keep_stores(struct maker *k, const struct placement *pl)
+static struct err *keep_stores(struct maker *k, const struct sp_sites *pl)
 {
 	for (size_t i = 0; i < pl->stores.size; i++) {
-		const struct place_store *s = &pl->stores.data[i];
+		const struct sites_store *s = &pl->stores.data[i];
 		const struct sp_insn *in = &pl->f->insns[s->insn];
 		struct sp_store *slot = vec_push(&k->stores);
 
@@ -102,7 +102,7 @@ static struct err *keep_stores(struct maker *k, const struct placement *pl)
 
 /** Stores into the frame that are not asked for: how many, and of how many is the value
  * known all the same? */
-static void count_frame(const struct placement *pl, const struct sp_options *o,
+static void count_frame(const struct sp_sites *pl, const struct sp_options *o,
 			struct sp_function_plan *f)
 {
 	for (size_t i = 0; i < pl->f->n_insns; i++) {
@@ -110,7 +110,7 @@ static void count_frame(const struct placement *pl, const struct sp_options *o,
 		const struct sp_step *st = &pl->s->step[i];
 
 		if (!sp_insn_store(in) || in->is_push || in->flow != SP_FLOW_NEXT ||
-		    sp_place_is_wanted(in, st, o) ||
+		    sp_sites_is_wanted(in, st, o) ||
 		    pl->f->blocks[pl->f->block_of[i]].is_idle)
 			continue;
 		f->n_frame++;
@@ -122,7 +122,7 @@ static struct err *plan_function(struct maker *k, const struct sp_function *f)
 {
 	struct sp_function_plan *fp = vec_push(&k->functions);
 	struct sp_steps steps = {};
-	struct placement pl = {};
+	struct sp_sites pl = {};
 	struct err *err;
 
 	if (!fp)
@@ -135,7 +135,7 @@ static struct err *plan_function(struct maker *k, const struct sp_function *f)
 	if (f->unsound || !f->n_insns)
 		return NULL;
 	err = sp_steps_make(k->p->image, f, &steps);
-	err = err ?: sp_place_function(f, &steps, k->o, &pl);
+	err = err ?: sp_sites_choose(f, &steps, k->o, &pl);
 	if (err) {
 		sp_steps_deinit(&steps);
 		return err;
@@ -145,7 +145,7 @@ static struct err *plan_function(struct maker *k, const struct sp_function *f)
 	err = err ?: keep_sites(k, &pl);
 	fp->n_stores = k->stores.size - fp->first_store;
 	fp->n_sites = k->sites.size - fp->first_site;
-	sp_placement_deinit(&pl);
+	sp_sites_deinit(&pl);
 	sp_steps_deinit(&steps);
 	return err;
 }

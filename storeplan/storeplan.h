@@ -48,7 +48,7 @@ struct sp_read {
 	int64_t disp;
 };
 
-/** A place to probe. A hit tells all general registers. */
+/** An instruction to probe. A hit tells all general registers. */
 struct sp_site {
 	uint64_t addr, file_offset;
 	uint32_t function;    ///< index in the plan
@@ -63,7 +63,7 @@ enum sp_store_state {
 	SP_STORE_FREE,	 ///< follows from what is known anyway
 	SP_STORE_SERVED, ///< follows once the probes are there
 	SP_STORE_COPY,	 ///< rep movs: where from, where to and how much follow; not what
-	SP_STORE_LOST,	 ///< no place for a probe was found
+	SP_STORE_LOST,	 ///< no site was found
 	SP_STORE_STATES
 };
 

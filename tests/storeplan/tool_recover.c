@@ -19,7 +19,7 @@
 
 #include "decode/machine/trace.h"
 #include "storeplan/sp_function.h"
-#include "storeplan/sp_place.h"
+#include "storeplan/sp_sites.h"
 #include "tests/storeplan/eval.h"
 
 #define PATH_MAX_STEPS 400000 ///< of an activation, before its first half is judged

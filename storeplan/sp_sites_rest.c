@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "storeplan/sp_place_int.h"
+#include "storeplan/sp_sites_int.h"
 
-static unsigned missing(const struct placement *p, const struct place_store *s,
+static unsigned missing(const struct sp_sites *p, const struct sites_store *s,
 			const struct sp_known *k)
 {
 	sp_set m = p->s->step[s->insn].needs & ~k->at[s->insn];
@@ -12,8 +12,8 @@ static unsigned missing(const struct placement *p, const struct place_store *s,
 }
 
 /** The cheapest candidate that makes more of what @p s needs known. */
-static uint32_t find_partial(struct placement *p, const struct place_candidates *c,
-			     const struct place_store *s, struct sp_known *k)
+static uint32_t find_partial(struct sp_sites *p, const struct sites_candidates *c,
+			     const struct sites_store *s, struct sp_known *k)
 {
 	unsigned before = missing(p, s, &p->known), best_gain = 0;
 	uint32_t best = NOWHERE;
@@ -23,7 +23,7 @@ static uint32_t find_partial(struct placement *p, const struct place_candidates 
 		uint32_t insn = c->insns.data[n];
 		unsigned gain;
 
-		if (best_gain && sp_place_price(p, insn) >= sp_place_price(p, best))
+		if (best_gain && sp_sites_price(p, insn) >= sp_sites_price(p, best))
 			continue;
 		sp_known_grow(k, insn);
 		gain = before - missing(p, s, k);
@@ -40,34 +40,34 @@ static uint32_t find_partial(struct placement *p, const struct place_candidates 
 
 /** Several emulated probes together may give what @p s needs, each a part: when that is
  * cheaper than to step. */
-static struct err *place_jointly(struct placement *p, const struct place_candidates *c,
-				 struct place_store *s, struct sp_known *k)
+static struct err *place_jointly(struct sp_sites *p, const struct sites_candidates *c,
+				 struct sites_store *s, struct sp_known *k)
 {
 	uint32_t placed[JOINT_MAX];
 	double sum = 0;
 	int n = 0;
 
-	while (!sp_place_follows(p, s, &p->known) && n < JOINT_MAX) {
+	while (!sp_sites_follows(p, s, &p->known) && n < JOINT_MAX) {
 		uint32_t insn = find_partial(p, c, s, k);
 		struct err *err;
 
-		if (insn == NOWHERE || sp_place_probe_at(p, insn))
+		if (insn == NOWHERE || sp_sites_probe_at(p, insn))
 			break;
-		sum += sp_place_price(p, insn);
-		if (sum > sp_place_price(p, s->insn))
+		sum += sp_sites_price(p, insn);
+		if (sum > sp_sites_price(p, s->insn))
 			break;
-		err = sp_place_add(p, insn);
+		err = sp_sites_add(p, insn);
 		if (err)
 			return err;
 		placed[n++] = insn;
 	}
-	if (!sp_place_follows(p, s, &p->known))
+	if (!sp_sites_follows(p, s, &p->known))
 		while (n--) {
 			p->given[placed[n]] = 0;
 			p->probes.size--;
 		}
 	sp_known_compute(&p->known, p->given);
-	sp_place_update(p);
+	sp_sites_update(p);
 	return NULL;
 }
 
@@ -81,14 +81,14 @@ struct around {
 	int n_seen;
 };
 
-static bool is_place(const struct placement *p, uint32_t i)
+static bool is_place(const struct sp_sites *p, uint32_t i)
 {
 	return p->f->insns[i].is_emulated && !p->f->insns[i].is_unprobable;
 }
 
 /** Before instruction @p end of block @p b, and where there is none in the blocks that lead
  * there. @return false: some way has none, or there are too many ways. */
-static bool look_before(const struct placement *p, struct around *a, uint32_t b,
+static bool look_before(const struct sp_sites *p, struct around *a, uint32_t b,
 			uint32_t end)
 {
 	const struct sp_block *block = &p->f->blocks[b];
@@ -120,7 +120,7 @@ static bool look_before(const struct placement *p, struct around *a, uint32_t b,
 }
 
 /** Where ways meet just before a store, no single probe does; one on each way may. */
-static void place_around(struct placement *p, struct place_store *s)
+static void place_around(struct sp_sites *p, struct sites_store *s)
 {
 	struct around a = {};
 	double sum = 0;
@@ -129,22 +129,22 @@ static void place_around(struct placement *p, struct place_store *s)
 	if (!look_before(p, &a, p->f->block_of[s->insn], s->insn))
 		return;
 	for (int i = 0; i < a.n; i++)
-		sum += sp_place_probe_at(p, a.insn[i]) ? 0 : sp_place_price(p, a.insn[i]);
-	if (sum >= sp_place_price(p, s->insn))
+		sum += sp_sites_probe_at(p, a.insn[i]) ? 0 : sp_sites_price(p, a.insn[i]);
+	if (sum >= sp_sites_price(p, s->insn))
 		return;
 	for (int i = 0; i < a.n; i++)
-		if (!sp_place_probe_at(p, a.insn[i]) && !sp_place_add(p, a.insn[i]))
+		if (!sp_sites_probe_at(p, a.insn[i]) && !sp_sites_add(p, a.insn[i]))
 			a.insn[n_new++] = a.insn[i];
-	if (!sp_place_follows(p, s, &p->known))
+	if (!sp_sites_follows(p, s, &p->known))
 		while (n_new--) {
 			p->given[a.insn[n_new]] = 0;
 			p->probes.size--;
 		}
 	sp_known_compute(&p->known, p->given);
-	sp_place_update(p);
+	sp_sites_update(p);
 }
 
-struct err *sp_place_leftovers(struct placement *p, const struct place_candidates *c)
+struct err *sp_sites_leftovers(struct sp_sites *p, const struct sites_candidates *c)
 {
 	struct sp_known k;
 	struct err *err = sp_known_init(&k, p->f, p->s);
@@ -152,7 +152,7 @@ struct err *sp_place_leftovers(struct placement *p, const struct place_candidate
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < p->stores.size; i++) {
-		struct place_store *s = &p->stores.data[i];
+		struct sites_store *s = &p->stores.data[i];
 
 		if (!s->is_done && p->s->step[s->insn].has_value && !s->is_copy &&
 		    c->insns.size * p->f->n_insns * 12 < WORK_MAX / 8)
@@ -166,10 +166,10 @@ struct err *sp_place_leftovers(struct placement *p, const struct place_candidate
 
 /** No emulated instruction does it: one that is stepped, the store itself or one that is
  * behind it in its window. */
-struct err *sp_place_stepped(struct placement *p)
+struct err *sp_sites_stepped(struct sp_sites *p)
 {
 	for (size_t i = 0; i < p->stores.size; i++) {
-		struct place_store *s = &p->stores.data[i];
+		struct sites_store *s = &p->stores.data[i];
 		const struct sp_step *st = &p->s->step[s->insn];
 		struct err *err = NULL;
 
@@ -178,21 +178,21 @@ struct err *sp_place_stepped(struct placement *p)
 			sp_set given = p->given[s->insn];
 			size_t n = p->probes.size;
 
-			err = sp_place_add(p, s->insn);
-			if (!err && !sp_place_follows(p, s, &p->known) &&
+			err = sp_sites_add(p, s->insn);
+			if (!err && !sp_sites_follows(p, s, &p->known) &&
 			    n < p->probes.size) {
 				p->probes.size--;
 				p->given[s->insn] = given;
 				sp_known_compute(&p->known, p->given);
 			}
-			sp_place_update(p);
+			sp_sites_update(p);
 		}
 		for (uint32_t at = s->insn + 1; !err && !s->is_done && at <= s->window;
 		     at++) {
 			if (p->f->insns[at].is_unprobable)
 				continue;
-			err = sp_place_add(p, at);
-			err = err ?: sp_place_reads(p, at);
+			err = sp_sites_add(p, at);
+			err = err ?: sp_sites_reads(p, at);
 		}
 		if (err)
 			return err;

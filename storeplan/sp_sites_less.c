@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "storeplan/sp_place_int.h"
+#include "storeplan/sp_sites_int.h"
 
 #include <stdlib.h>
 
-static bool still_done(const struct placement *p, const struct sp_known *k)
+static bool still_done(const struct sp_sites *p, const struct sp_known *k)
 {
 	for (size_t i = 0; i < p->stores.size; i++) {
-		const struct place_store *s = &p->stores.data[i];
+		const struct sites_store *s = &p->stores.data[i];
 
-		if (s->is_done && s->read_at == NOWHERE && !sp_place_follows(p, s, k))
+		if (s->is_done && s->read_at == NOWHERE && !sp_sites_follows(p, s, k))
 			return false;
 	}
 	return true;
@@ -18,13 +18,13 @@ static bool still_done(const struct placement *p, const struct sp_known *k)
 
 static int by_price(const void *a, const void *b, void *ctx)
 {
-	const struct place_probe *x = a, *y = b;
-	double px = sp_place_price(ctx, x->insn), py = sp_place_price(ctx, y->insn);
+	const struct sites_probe *x = a, *y = b;
+	double px = sp_sites_price(ctx, x->insn), py = sp_sites_price(ctx, y->insn);
 
 	return px > py ? -1 : px < py ? 1 : x->insn < y->insn ? -1 : x->insn > y->insn;
 }
 
-void sp_place_prune(struct placement *p, struct sp_known *k)
+void sp_sites_prune(struct sp_sites *p, struct sp_known *k)
 {
 	bool is_long = p->probes.size * p->f->n_insns * 12 > PRUNE_WORK_MAX;
 	size_t n = 0;
@@ -33,7 +33,7 @@ void sp_place_prune(struct placement *p, struct sp_known *k)
 		qsort_r(p->probes.data, p->probes.size, sizeof(*p->probes.data), by_price,
 			p);
 	for (size_t i = 0; i < p->probes.size; i++) {
-		struct place_probe probe = p->probes.data[i];
+		struct sites_probe probe = p->probes.data[i];
 
 		p->given[probe.insn] = 0;
 		if (!probe.reads.size && !is_long) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "storeplan/sp_place_int.h"
+#include "storeplan/sp_sites_int.h"
 
 static bool is_move_string(const struct sp_insn *i)
 {
@@ -9,7 +9,7 @@ static bool is_move_string(const struct sp_insn *i)
 	       i->mem[0].base == 7 && i->mem[1].base == 6 && i->writes & SP_BIT(7);
 }
 
-bool sp_place_is_wanted(const struct sp_insn *i, const struct sp_step *st,
+bool sp_sites_is_wanted(const struct sp_insn *i, const struct sp_step *st,
 			const struct sp_options *o)
 {
 	const struct sp_mem *m = sp_insn_store(i);
@@ -39,7 +39,7 @@ static bool may_touch(const struct sp_insn *other, const struct sp_mem *m)
 }
 
 /** Up to where what @p s has stored can be read back: see place_store.window. */
-static void find_window(const struct placement *p, struct place_store *s)
+static void find_window(const struct sp_sites *p, struct sites_store *s)
 {
 	const struct sp_function *f = p->f;
 	const struct sp_insn *in = &f->insns[s->insn];
@@ -71,14 +71,14 @@ static void find_window(const struct placement *p, struct place_store *s)
 	}
 }
 
-struct err *sp_place_find_stores(struct placement *p, const struct sp_options *o)
+struct err *sp_sites_find_stores(struct sp_sites *p, const struct sp_options *o)
 {
 	for (uint32_t i = 0; i < p->f->n_insns; i++) {
 		const struct sp_insn *in = &p->f->insns[i];
-		struct place_store *s;
+		struct sites_store *s;
 
 		if (p->f->blocks[p->f->block_of[i]].is_idle ||
-		    !sp_place_is_wanted(in, &p->s->step[i], o))
+		    !sp_sites_is_wanted(in, &p->s->step[i], o))
 			continue;
 		s = vec_push(&p->stores);
 		if (!s)
@@ -91,7 +91,7 @@ struct err *sp_place_find_stores(struct placement *p, const struct sp_options *o
 	return NULL;
 }
 
-bool sp_place_follows(const struct placement *p, const struct place_store *s,
+bool sp_sites_follows(const struct sp_sites *p, const struct sites_store *s,
 		      const struct sp_known *k)
 {
 	const struct sp_step *st = &p->s->step[s->insn];
@@ -104,28 +104,28 @@ bool sp_place_follows(const struct placement *p, const struct place_store *s,
 	return !(needs & ~k->at[s->insn]);
 }
 
-void sp_place_update(struct placement *p)
+void sp_sites_update(struct sp_sites *p)
 {
 	for (size_t i = 0; i < p->stores.size; i++) {
-		struct place_store *s = &p->stores.data[i];
+		struct sites_store *s = &p->stores.data[i];
 
-		s->is_done = s->read_at != NOWHERE || sp_place_follows(p, s, &p->known);
+		s->is_done = s->read_at != NOWHERE || sp_sites_follows(p, s, &p->known);
 	}
 }
 
-double sp_place_price(const struct placement *p, uint32_t insn)
+double sp_sites_price(const struct sp_sites *p, uint32_t insn)
 {
 	double us = p->f->insns[insn].is_emulated ? SP_EMULATED_US : SP_STEPPED_US;
 
 	return us * (p->f->blocks[p->f->block_of[insn]].often + 1e-3);
 }
 
-bool sp_place_in_window(const struct place_store *s, uint32_t insn)
+bool sp_sites_in_window(const struct sites_store *s, uint32_t insn)
 {
 	return insn > s->insn && insn <= s->window;
 }
 
-struct place_probe *sp_place_probe_at(struct placement *p, uint32_t insn)
+struct sites_probe *sp_sites_probe_at(struct sp_sites *p, uint32_t insn)
 {
 	for (size_t i = 0; i < p->probes.size; i++)
 		if (p->probes.data[i].insn == insn)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "storeplan/sp_place_int.h"
+#include "storeplan/sp_sites_int.h"
 
 #include <string.h>
 
-void sp_placement_deinit(struct placement *p)
+void sp_sites_deinit(struct sp_sites *p)
 {
 	for (size_t i = 0; i < p->probes.size; i++)
 		vec_deinit(&p->probes.data[i].reads);
@@ -18,7 +18,7 @@ void sp_placement_deinit(struct placement *p)
 /* ---- candidates -------------------------------------------------------------------------- */
 
 /** Blocks with something to do, and those next to them. */
-static bool is_near(const struct placement *p, const bool *has_work, uint32_t block)
+static bool is_near(const struct sp_sites *p, const bool *has_work, uint32_t block)
 {
 	const struct sp_block *b = &p->f->blocks[block];
 
@@ -30,7 +30,7 @@ static bool is_near(const struct placement *p, const bool *has_work, uint32_t bl
 	return false;
 }
 
-static struct err *find_candidates(const struct placement *p, struct place_candidates *c)
+static struct err *find_candidates(const struct sp_sites *p, struct sites_candidates *c)
 {
 	_cleanup_free_ bool *has_work = calloc(p->f->n_blocks + 1, 1);
 	size_t n = 0;
@@ -62,7 +62,7 @@ static struct err *find_candidates(const struct placement *p, struct place_candi
 }
 
 /** What each candidate would do by itself. */
-static struct err *try_candidates(struct placement *p, struct place_candidates *c)
+static struct err *try_candidates(struct sp_sites *p, struct sites_candidates *c)
 {
 	struct sp_known k;
 	struct err *err = sp_known_init(&k, p->f, p->s);
@@ -76,10 +76,10 @@ static struct err *try_candidates(struct placement *p, struct place_candidates *
 
 		sp_known_grow(&k, insn);
 		for (size_t i = 0; i < p->stores.size; i++) {
-			const struct place_store *s = &p->stores.data[i];
+			const struct sites_store *s = &p->stores.data[i];
 
 			if (!s->is_done &&
-			    (sp_place_in_window(s, insn) || sp_place_follows(p, s, &k)))
+			    (sp_sites_in_window(s, insn) || sp_sites_follows(p, s, &k)))
 				row[i / 64] |= 1ull << i % 64;
 		}
 		sp_known_shrink(&k, &p->known);
@@ -88,7 +88,7 @@ static struct err *try_candidates(struct placement *p, struct place_candidates *
 	return NULL;
 }
 
-static size_t gain(const struct placement *p, const uint64_t *row)
+static size_t gain(const struct sp_sites *p, const uint64_t *row)
 {
 	size_t n = 0;
 
@@ -99,9 +99,9 @@ static size_t gain(const struct placement *p, const uint64_t *row)
 
 /* ---- placing ------------------------------------------------------------------------------- */
 
-struct err *sp_place_add(struct placement *p, uint32_t insn)
+struct err *sp_sites_add(struct sp_sites *p, uint32_t insn)
 {
-	struct place_probe *probe = sp_place_probe_at(p, insn);
+	struct sites_probe *probe = sp_sites_probe_at(p, insn);
 
 	if (!probe) {
 		probe = vec_push(&p->probes);
@@ -115,16 +115,16 @@ struct err *sp_place_add(struct placement *p, uint32_t insn)
 }
 
 /** Stores that the probe at @p insn can read back, and that do not follow otherwise. */
-struct err *sp_place_reads(struct placement *p, uint32_t insn)
+struct err *sp_sites_reads(struct sp_sites *p, uint32_t insn)
 {
-	struct place_probe *probe = sp_place_probe_at(p, insn);
+	struct sites_probe *probe = sp_sites_probe_at(p, insn);
 
 	for (uint32_t i = 0; i < p->stores.size; i++) {
-		struct place_store *s = &p->stores.data[i];
+		struct sites_store *s = &p->stores.data[i];
 		uint32_t *slot;
 
-		if (s->read_at != NOWHERE || !sp_place_in_window(s, insn) ||
-		    sp_place_follows(p, s, &p->known) || probe->reads.size == SP_READS)
+		if (s->read_at != NOWHERE || !sp_sites_in_window(s, insn) ||
+		    sp_sites_follows(p, s, &p->known) || probe->reads.size == SP_READS)
 			continue;
 		slot = vec_push(&probe->reads);
 		if (!slot)
@@ -132,11 +132,11 @@ struct err *sp_place_reads(struct placement *p, uint32_t insn)
 		*slot = i;
 		s->read_at = insn;
 	}
-	sp_place_update(p);
+	sp_sites_update(p);
 	return NULL;
 }
 
-static struct err *place_greedily(struct placement *p, struct place_candidates *c)
+static struct err *place_greedily(struct sp_sites *p, struct sites_candidates *c)
 {
 	for (;;) {
 		size_t best = SIZE_MAX;
@@ -145,7 +145,7 @@ static struct err *place_greedily(struct placement *p, struct place_candidates *
 
 		for (size_t n = 0; n < c->insns.size; n++) {
 			size_t g = gain(p, c->covers + n * c->words);
-			double ratio = g / sp_place_price(p, c->insns.data[n]);
+			double ratio = g / sp_sites_price(p, c->insns.data[n]);
 
 			if (g && ratio > best_ratio) {
 				best_ratio = ratio;
@@ -154,8 +154,8 @@ static struct err *place_greedily(struct placement *p, struct place_candidates *
 		}
 		if (best == SIZE_MAX)
 			return NULL;
-		err = sp_place_add(p, c->insns.data[best]);
-		err = err ?: sp_place_reads(p, c->insns.data[best]);
+		err = sp_sites_add(p, c->insns.data[best]);
+		err = err ?: sp_sites_reads(p, c->insns.data[best]);
 		if (err)
 			return err;
 		// Reads are limited: it may not do more a second time.
@@ -163,11 +163,11 @@ static struct err *place_greedily(struct placement *p, struct place_candidates *
 	}
 }
 
-static struct err *place_each(struct placement *p)
+static struct err *place_each(struct sp_sites *p)
 {
 	for (size_t i = 0; i < p->stores.size; i++)
 		if (!p->f->insns[p->stores.data[i].insn].is_unprobable) {
-			struct place_probe *probe = vec_push(&p->probes);
+			struct sites_probe *probe = vec_push(&p->probes);
 
 			if (!probe)
 				return &err_nomem;
@@ -180,19 +180,19 @@ static struct err *place_each(struct placement *p)
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
-static void set_states(struct placement *p, const struct sp_known *without)
+static void set_states(struct sp_sites *p, const struct sp_known *without)
 {
 	for (size_t i = 0; i < p->stores.size; i++) {
-		struct place_store *s = &p->stores.data[i];
+		struct sites_store *s = &p->stores.data[i];
 
 		s->state = !s->is_done			   ? SP_STORE_LOST :
 			   s->is_copy			   ? SP_STORE_COPY :
-			   sp_place_follows(p, s, without) ? SP_STORE_FREE :
+			   sp_sites_follows(p, s, without) ? SP_STORE_FREE :
 							     SP_STORE_SERVED;
 	}
 }
 
-static bool is_all_done(const struct placement *p)
+static bool is_all_done(const struct sp_sites *p)
 {
 	for (size_t i = 0; i < p->stores.size; i++)
 		if (!p->stores.data[i].is_done)
@@ -202,9 +202,9 @@ static bool is_all_done(const struct placement *p)
 
 #define ROUNDS_MAX 4
 
-static struct err *place_wisely(struct placement *p)
+static struct err *place_wisely(struct sp_sites *p)
 {
-	struct place_candidates c = {};
+	struct sites_candidates c = {};
 	struct err *err = find_candidates(p, &c);
 	size_t n = SIZE_MAX;
 
@@ -217,47 +217,47 @@ static struct err *place_wisely(struct placement *p)
 		err = try_candidates(p, &c);
 		err = err ?: place_greedily(p, &c);
 	}
-	err = err ?: sp_place_leftovers(p, &c);
-	err = err ?: sp_place_stepped(p);
+	err = err ?: sp_sites_leftovers(p, &c);
+	err = err ?: sp_sites_stepped(p);
 	vec_deinit(&c.insns);
 	free(c.covers);
 	return err;
 }
 
-static struct err *place_all(struct placement *p, const struct sp_options *o,
+static struct err *place_all(struct sp_sites *p, const struct sp_options *o,
 			     struct sp_known *k)
 {
 	struct err *err;
 
 	sp_known_compute(&p->known, NULL);
-	sp_place_update(p);
+	sp_sites_update(p);
 	err = o->is_naive ? place_each(p) : place_wisely(p);
 	if (err)
 		return err;
-	sp_place_update(p);
+	sp_sites_update(p);
 	if (!o->is_naive)
-		sp_place_prune(p, k);
+		sp_sites_prune(p, k);
 	sp_known_compute(&p->known, p->given);
 	sp_known_compute(k, NULL);
 	set_states(p, k);
 	return NULL;
 }
 
-struct err *sp_place_function(const struct sp_function *f, const struct sp_steps *s,
-			      const struct sp_options *o, struct placement *ret)
+struct err *sp_sites_choose(const struct sp_function *f, const struct sp_steps *s,
+			    const struct sp_options *o, struct sp_sites *ret)
 {
 	struct err *err;
 	struct sp_known k = {};
 
-	*ret = (struct placement){ .f = f, .s = s };
+	*ret = (struct sp_sites){ .f = f, .s = s };
 	ret->given = calloc(f->n_insns + 1, sizeof(*ret->given));
 	err = ret->given ? sp_known_init(&ret->known, f, s) : &err_nomem;
 	err = err ?: sp_known_init(&k, f, s);
-	err = err ?: sp_place_find_stores(ret, o);
+	err = err ?: sp_sites_find_stores(ret, o);
 	if (!err && ret->stores.size)
 		err = place_all(ret, o, &k);
 	sp_known_deinit(&k);
 	if (err)
-		sp_placement_deinit(ret);
+		sp_sites_deinit(ret);
 	return err;
 }

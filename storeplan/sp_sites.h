@@ -5,14 +5,14 @@
  * @file
  * Where to probe one function: greedy set cover, weighted by estimated cost.
  */
-#ifndef STOREPLAN_SP_PLACE_H
-#define STOREPLAN_SP_PLACE_H
+#ifndef STOREPLAN_SP_SITES_H
+#define STOREPLAN_SP_SITES_H
 
 #include "storeplan/sp_known.h"
 #include "storeplan/storeplan.h"
 
-/** A store while the places are sought. */
-struct place_store {
+/** A store while the sites are sought. */
+struct sites_store {
 	uint32_t insn;
 	uint8_t state;	    ///< enum sp_store_state
 	bool is_copy;	    ///< rep movs
@@ -24,27 +24,27 @@ struct place_store {
 	uint32_t read_at; ///< instruction of the probe that reads it; UINT32_MAX: none
 };
 
-struct place_probe {
+struct sites_probe {
 	uint32_t insn;
 	VEC(uint32_t) reads; ///< stores
 };
 
-struct placement {
+struct sp_sites {
 	const struct sp_function *f;
 	const struct sp_steps *s;
 	struct sp_known known; ///< with all probes
-	VEC(struct place_store) stores;
-	VEC(struct place_probe) probes;
+	VEC(struct sites_store) stores;
+	VEC(struct sites_probe) probes;
 	sp_set *given; ///< by instruction: what probes give
 };
 
 /** Place the probes of @p f. @p o as for sp_plan_make(). */
-struct err *sp_place_function(const struct sp_function *f, const struct sp_steps *s,
-			      const struct sp_options *o, struct placement *ret);
-void sp_placement_deinit(struct placement *p);
+struct err *sp_sites_choose(const struct sp_function *f, const struct sp_steps *s,
+			    const struct sp_options *o, struct sp_sites *ret);
+void sp_sites_deinit(struct sp_sites *p);
 
 /** @return whether @p i of @p f is a store that the options want. */
-bool sp_place_is_wanted(const struct sp_insn *i, const struct sp_step *st,
+bool sp_sites_is_wanted(const struct sp_insn *i, const struct sp_step *st,
 			const struct sp_options *o);
 
 #endif
