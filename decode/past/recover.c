@@ -28,24 +28,24 @@ static void step_changed(struct dec_recover *r, uint32_t step, uint32_t node)
 
 static void node_changed(struct dec_recover *r, uint32_t node)
 {
-	bool is_bytes = node & REC_VEC;
-	uint32_t def = is_bytes ? r->bytes_def.data[node & ~REC_VEC] :
+	bool is_bytes = node & PAST_VEC;
+	uint32_t def = is_bytes ? r->bytes_def.data[node & ~PAST_VEC] :
 				  r->bits_def.data[node];
-	uint32_t i = is_bytes ? r->bits.size + (node & ~REC_VEC) : node;
+	uint32_t i = is_bytes ? r->bits.size + (node & ~PAST_VEC) : node;
 
 	r->n_changes++;
-	if (def != REC_NO_NODE)
+	if (def != PAST_NO_NODE)
 		step_changed(r, def, node);
 	for (uint32_t u = r->use_at[i]; u < r->use_at[i + 1]; u++)
 		step_changed(r, r->use[u], node);
 }
 
-void dec_recover_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
+void dec_recover_learn(struct dec_recover *r, uint32_t node, struct past_bits b)
 {
-	struct rec_bits *old;
+	struct past_bits *old;
 	uint64_t new;
 
-	if (node == REC_NO_NODE || (node & REC_VEC))
+	if (node == PAST_NO_NODE || (node & PAST_VEC))
 		return;
 	old = &r->bits.data[node];
 	new = b.m & ~old->m;
@@ -62,21 +62,21 @@ void dec_recover_learn(struct dec_recover *r, uint32_t node, struct rec_bits b)
 }
 
 void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
-			     const struct rec_bytes *b)
+			     const struct past_bytes *b)
 {
-	struct rec_bytes *old;
+	struct past_bytes *old;
 	uint64_t new, v;
 
-	if (node == REC_NO_NODE)
+	if (node == PAST_NO_NODE)
 		return;
-	if (!(node & REC_VEC)) {
+	if (!(node & PAST_VEC)) {
 		memcpy(&v, b->v, 8);
 		dec_recover_learn(r, node,
-				  (struct rec_bits){ v & rec_bit_mask(b->m),
-						     rec_bit_mask(b->m) });
+				  (struct past_bits){ v & past_bit_mask(b->m),
+						      past_bit_mask(b->m) });
 		return;
 	}
-	old = &r->bytes.data[node & ~REC_VEC];
+	old = &r->bytes.data[node & ~PAST_VEC];
 	new = b->m & ~old->m;
 	for (uint64_t m = b->m & old->m; m; m &= m - 1) {
 		if (old->v[__builtin_ctzll(m)] != b->v[__builtin_ctzll(m)]) {
@@ -95,16 +95,16 @@ void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
 }
 
 void dec_recover_read_bytes(const struct dec_recover *r, uint32_t node,
-			    struct rec_bytes *ret)
+			    struct past_bytes *ret)
 {
-	if (node == REC_NO_NODE) {
+	if (node == PAST_NO_NODE) {
 		ret->m = 0;
-	} else if (node & REC_VEC) {
-		*ret = r->bytes.data[node & ~REC_VEC];
+	} else if (node & PAST_VEC) {
+		*ret = r->bytes.data[node & ~PAST_VEC];
 	} else {
 		memset(ret->v + 8, 0, 56);
 		memcpy(ret->v, &r->bits.data[node].v, 8);
-		ret->m = rec_byte_mask(r->bits.data[node].m);
+		ret->m = past_byte_mask(r->bits.data[node].m);
 	}
 }
 
@@ -121,7 +121,7 @@ void dec_recover_apply_ties(struct dec_recover *r, uint32_t step)
 			high = mid;
 	}
 	for (; low < r->ties.size && r->ties.data[low].step == step; low++) {
-		const struct rec_tie *t = &r->ties.data[low];
+		const struct past_tie *t = &r->ties.data[low];
 
 		dec_recover_learn(r, t->b, r->bits.data[t->a]);
 		dec_recover_learn(r, t->a, r->bits.data[t->b]);
@@ -132,7 +132,7 @@ void dec_recover_settle(struct dec_recover *r)
 {
 	while (r->queue_size) {
 		uint32_t step = r->queue[r->queue_head];
-		struct rec_at at = rec_at(r, step);
+		struct past_at at = past_at(r, step);
 
 		r->queue_head = (r->queue_head + 1) % r->steps.size;
 		r->queue_size--;
@@ -145,14 +145,14 @@ void dec_recover_settle(struct dec_recover *r)
 				dec_recover_apply_ties(r, step);
 		} while (r->again);
 	}
-	r->at = REC_NO_NODE;
+	r->at = PAST_NO_NODE;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 static uint32_t node_index(const struct dec_recover *r, uint32_t node)
 {
-	return node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node;
+	return node & PAST_VEC ? r->bits.size + (node & ~PAST_VEC) : node;
 }
 
 /* Pass 0 counts a reader of @p node, pass 1 notes it. */
@@ -179,7 +179,7 @@ static struct err *index_uses(struct dec_recover *r)
 		return &err_nomem;
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < n_steps; i++) {
-			struct rec_at at = rec_at(r, i);
+			struct past_at at = past_at(r, i);
 
 			for (int s = 0; s < at.form->n_in; s++)
 				index_use(r, at.ref[s], i, pass);
@@ -197,32 +197,32 @@ static struct err *index_uses(struct dec_recover *r)
 
 static void learn_end(struct dec_recover *r)
 {
-	for (int reg = 0; reg < REC_REGS; reg++) {
+	for (int reg = 0; reg < PAST_REGS; reg++) {
 		uint32_t node = r->current[reg];
-		struct rec_bytes b;
+		struct past_bytes b;
 
-		if (node == REC_NO_NODE)
+		if (node == PAST_NO_NODE)
 			continue;
 		if (reg < DEC_GPRS) {
-			dec_recover_learn(r, node, rec_const(r->end->regs.gpr[reg]));
-		} else if (rec_is_vector(reg)) {
+			dec_recover_learn(r, node, past_const(r->end->regs.gpr[reg]));
+		} else if (past_is_vector(reg)) {
 			memcpy(b.v, r->end->vec[reg - DEC_REG_VEC], 64);
 			b.m = r->end->vec_mask[reg - DEC_REG_VEC];
 			dec_recover_learn_bytes(r, node, &b);
 		} else if (reg < DEC_REG_FLAGS) {
 			if (r->end->has_k)
 				dec_recover_learn(r, node,
-						  rec_const(r->end->k[reg - DEC_REG_K]));
+						  past_const(r->end->k[reg - DEC_REG_K]));
 		} else {
 			dec_recover_learn(r, node,
-					  (struct rec_bits){ r->end->regs.rflags &
-								     REC_STATUS,
-							     REC_STATUS });
+					  (struct past_bits){ r->end->regs.rflags &
+								      PAST_STATUS,
+							      PAST_STATUS });
 		}
 	}
 	for (size_t i = 0; i < r->anchors.size; i++)
 		dec_recover_learn(r, r->anchors.data[i].node,
-				  rec_const(r->anchors.data[i].value));
+				  past_const(r->anchors.data[i].value));
 }
 
 struct err *dec_recover_prepare(struct dec_recover *r)
@@ -231,7 +231,7 @@ struct err *dec_recover_prepare(struct dec_recover *r)
 
 	r->stats.steps = r->steps.size;
 	r->stats.accesses = r->accesses.size;
-	r->at = REC_NO_NODE;
+	r->at = PAST_NO_NODE;
 	if (!err)
 		err = dec_recover_show_create(&r->show);
 	if (!err)

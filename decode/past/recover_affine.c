@@ -17,37 +17,37 @@ enum { AFFINE_NEAR = 32 }; ///< accesses between two of a place that nobody know
 
 /* ---- terms ------------------------------------------------------------------------------------ */
 
-static uint64_t low(const struct rec_affine *x, uint64_t v)
+static uint64_t low(const struct past_affine *x, uint64_t v)
 {
-	return v & rec_ones(x->bits);
+	return v & past_ones(x->bits);
 }
 
 /* @p inner stands for the root of @p outer. */
-static struct rec_term term_compose(struct rec_term outer, struct rec_term inner)
+static struct past_term term_compose(struct past_term outer, struct past_term inner)
 {
-	return (struct rec_term){ inner.root, true, outer.mul * inner.mul,
-				  outer.mul * inner.off + outer.off };
+	return (struct past_term){ inner.root, true, outer.mul * inner.mul,
+				   outer.mul * inner.off + outer.off };
 }
 
 /* One link up from @p node; itself where there is none. */
-static struct rec_term link_up(const struct rec_affine *x, uint32_t node)
+static struct past_term link_up(const struct past_affine *x, uint32_t node)
 {
-	struct rec_bits b = x->r->bits.data[node];
+	struct past_bits b = x->r->bits.data[node];
 
-	return is_all(b, x->bits) ? rec_term_const(low(x, b.v)) : x->up[node];
+	return is_all(b, x->bits) ? past_term_const(low(x, b.v)) : x->up[node];
 }
 
-struct rec_term dec_recover_affine_find(struct rec_affine *x, uint32_t node)
+struct past_term dec_recover_affine_find(struct past_affine *x, uint32_t node)
 {
-	struct rec_term found = { node, true, 1, 0 }, t, above;
+	struct past_term found = { node, true, 1, 0 }, t, above;
 
-	if (node == REC_NO_NODE || (node & REC_VEC))
-		return (struct rec_term){};
+	if (node == PAST_NO_NODE || (node & PAST_VEC))
+		return (struct past_term){};
 	for (;;) {
 		t = link_up(x, found.root);
 		if (t.root == found.root)
 			return found;
-		if (t.root == REC_NO_NODE)
+		if (t.root == PAST_NO_NODE)
 			return term_compose(found, t);
 		// Half as long the next time.
 		above = link_up(x, t.root);
@@ -58,52 +58,53 @@ struct rec_term dec_recover_affine_find(struct rec_affine *x, uint32_t node)
 }
 
 /* @return whether the upper half of @p node is zero. */
-static bool is_narrow(const struct rec_affine *x, uint32_t node)
+static bool is_narrow(const struct past_affine *x, uint32_t node)
 {
-	struct rec_bits b = {};
+	struct past_bits b = {};
 
-	if (node != REC_NO_NODE && !(node & REC_VEC))
+	if (node != PAST_NO_NODE && !(node & PAST_VEC))
 		b = x->r->bits.data[node];
 	return b.m >> 32 == UINT32_MAX && !(b.v >> 32);
 }
 
-struct rec_term dec_recover_affine_operand(struct rec_affine *x, const struct rec_at *at,
-					   int i, bool is_out)
+struct past_term dec_recover_affine_operand(struct past_affine *x,
+					    const struct past_at *at, int i, bool is_out)
 {
-	const struct rec_operand *o = &at->form->op[i];
+	const struct past_operand *o = &at->form->op[i];
 	uint8_t slot = is_out ? o->out : o->in;
 
-	if (o->type == REC_OP_IMM)
-		return rec_term_const(low(x, at->form->imm));
-	if ((o->type != REC_OP_GPR && o->type != REC_OP_MEM) || o->bits < 32 ||
-	    o->shift || slot == REC_NONE ||
+	if (o->type == PAST_OP_IMM)
+		return past_term_const(low(x, at->form->imm));
+	if ((o->type != PAST_OP_GPR && o->type != PAST_OP_MEM) || o->bits < 32 ||
+	    o->shift || slot == PAST_NONE ||
 	    (o->bits < x->bits && !is_narrow(x, at->ref[slot])))
-		return (struct rec_term){};
+		return (struct past_term){};
 	return dec_recover_affine_find(x, at->ref[slot]);
 }
 
-struct rec_term dec_recover_term_sum(struct rec_term a, struct rec_term b,
-				     uint64_t factor)
+struct past_term dec_recover_term_sum(struct past_term a, struct past_term b,
+				      uint64_t factor)
 {
-	struct rec_term sum = { a.root == REC_NO_NODE ? b.root : a.root,
-				a.is_there && b.is_there, a.mul + b.mul * factor,
-				a.off + b.off * factor };
+	struct past_term sum = { a.root == PAST_NO_NODE ? b.root : a.root,
+				 a.is_there && b.is_there, a.mul + b.mul * factor,
+				 a.off + b.off * factor };
 
-	if (a.root != REC_NO_NODE && b.root != REC_NO_NODE && a.root != b.root)
+	if (a.root != PAST_NO_NODE && b.root != PAST_NO_NODE && a.root != b.root)
 		sum.is_there = false;
 	if (!sum.mul)
-		sum.root = REC_NO_NODE;
+		sum.root = PAST_NO_NODE;
 	return sum;
 }
 
-void dec_recover_affine_join(struct rec_affine *x, struct rec_term a, struct rec_term b)
+void dec_recover_affine_join(struct past_affine *x, struct past_term a,
+			     struct past_term b)
 {
 	uint64_t inverse;
 
 	if (!a.is_there || !b.is_there || a.root == b.root)
 		return;
 	if (!(a.mul & 1)) {
-		struct rec_term other = a;
+		struct past_term other = a;
 
 		a = b;
 		b = other;
@@ -112,23 +113,23 @@ void dec_recover_affine_join(struct rec_affine *x, struct rec_term a, struct rec
 		return;
 	inverse = inverse_of(a.mul);
 	x->has_joined = true;
-	x->up[a.root] = (struct rec_term){ b.root, true, inverse * b.mul,
-					   inverse * (b.off - a.off) };
+	x->up[a.root] = (struct past_term){ b.root, true, inverse * b.mul,
+					    inverse * (b.off - a.off) };
 }
 
 /* ---- steps -------------------------------------------------------------------------------------- */
 
-static struct rec_term lea_term(struct rec_affine *x, const struct rec_at *at)
+static struct past_term lea_term(struct past_affine *x, const struct past_at *at)
 {
-	const struct rec_form *f = at->form;
-	struct rec_term t = rec_term_const(f->agen_disp);
+	const struct past_form *f = at->form;
+	struct past_term t = past_term_const(f->agen_disp);
 
 	if (f->agen_bits < x->bits)
-		return (struct rec_term){};
-	if (f->agen_base != REC_NONE)
+		return (struct past_term){};
+	if (f->agen_base != PAST_NONE)
 		t = dec_recover_term_sum(
 			t, dec_recover_affine_find(x, at->ref[f->agen_base]), 1);
-	if (f->agen_index != REC_NONE)
+	if (f->agen_index != PAST_NONE)
 		t = dec_recover_term_sum(
 			t, dec_recover_affine_find(x, at->ref[f->agen_index]),
 			f->agen_scale);
@@ -136,61 +137,61 @@ static struct rec_term lea_term(struct rec_affine *x, const struct rec_at *at)
 }
 
 /* What the first operand of @p at becomes, by what it reads. */
-static struct rec_term result_term(struct rec_affine *x, const struct rec_at *at)
+static struct past_term result_term(struct past_affine *x, const struct past_at *at)
 {
-	struct rec_term a = dec_recover_affine_operand(x, at, 0, false);
-	struct rec_term b = dec_recover_affine_operand(x, at, 1, false);
+	struct past_term a = dec_recover_affine_operand(x, at, 0, false);
+	struct past_term b = dec_recover_affine_operand(x, at, 1, false);
 	int is;
 
-	switch ((enum rec_kind)at->form->kind) {
-	case REC_MOV:
-	case REC_MOVSX:
+	switch ((enum past_kind)at->form->kind) {
+	case PAST_MOV:
+	case PAST_MOVSX:
 		return b;
-	case REC_LEA:
+	case PAST_LEA:
 		return lea_term(x, at);
-	case REC_ADD:
+	case PAST_ADD:
 		return dec_recover_term_sum(a, b, 1);
-	case REC_SUB:
+	case PAST_SUB:
 		return dec_recover_term_sum(a, b, -1);
-	case REC_INC:
-		return dec_recover_term_sum(a, rec_term_const(1), 1);
-	case REC_DEC:
-		return dec_recover_term_sum(a, rec_term_const(1), -1);
-	case REC_NEG:
-		return dec_recover_term_sum(rec_term_const(0), a, -1);
-	case REC_SHIFT:
+	case PAST_INC:
+		return dec_recover_term_sum(a, past_term_const(1), 1);
+	case PAST_DEC:
+		return dec_recover_term_sum(a, past_term_const(1), -1);
+	case PAST_NEG:
+		return dec_recover_term_sum(past_term_const(0), a, -1);
+	case PAST_SHIFT:
 		if (at->form->insn.mnemonic != ZYDIS_MNEMONIC_SHL ||
-		    at->form->op[1].type != REC_OP_IMM || at->form->imm >= x->bits)
+		    at->form->op[1].type != PAST_OP_IMM || at->form->imm >= x->bits)
 			break;
-		return dec_recover_term_sum(rec_term_const(0), a, 1ull << at->form->imm);
-	case REC_CMOV:
+		return dec_recover_term_sum(past_term_const(0), a, 1ull << at->form->imm);
+	case PAST_CMOV:
 		is = dec_recover_cond_of(node_get(at, at->form->flags_in), at->form->cc);
-		return is < 0 ? (struct rec_term){} : is ? b : a;
+		return is < 0 ? (struct past_term){} : is ? b : a;
 	default:
 		break;
 	}
-	return (struct rec_term){};
+	return (struct past_term){};
 }
 
 /* The slot of the memory operand that push writes and pop reads. */
-static uint8_t stack_slot(const struct rec_at *at)
+static uint8_t stack_slot(const struct past_at *at)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 
-	return f->kind == REC_PUSH ? f->n_in + f->n_out - 1 : f->n_in - 1;
+	return f->kind == PAST_PUSH ? f->n_in + f->n_out - 1 : f->n_in - 1;
 }
 
-static void step_join(struct rec_affine *x, const struct rec_at *at)
+static void step_join(struct past_affine *x, const struct past_at *at)
 {
-	struct rec_term t;
+	struct past_term t;
 
-	switch ((enum rec_kind)at->form->kind) {
-	case REC_PUSH:
+	switch ((enum past_kind)at->form->kind) {
+	case PAST_PUSH:
 		t = dec_recover_affine_find(x, at->ref[stack_slot(at)]);
 		dec_recover_affine_join(x, t,
 					dec_recover_affine_operand(x, at, 0, false));
 		break;
-	case REC_POP:
+	case PAST_POP:
 		t = dec_recover_affine_find(x, at->ref[stack_slot(at)]);
 		dec_recover_affine_join(x, dec_recover_affine_operand(x, at, 0, true), t);
 		break;
@@ -204,22 +205,22 @@ static void step_join(struct rec_affine *x, const struct rec_at *at)
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(struct rec_term t)
+static uint64_t hash_of(struct past_term t)
 {
 	uint64_t h = t.off * 0x9e3779b97f4a7c15ull ^ t.mul * 0xc2b2ae3d27d4eb4full;
 
 	return (h ^ h >> 29) + t.root * 0xd6e8feb86659fd93ull;
 }
 
-struct rec_term dec_recover_affine_address(struct rec_affine *x,
-					   const struct rec_access *a)
+struct past_term dec_recover_affine_address(struct past_affine *x,
+					    const struct past_access *a)
 {
-	struct rec_at at = rec_at(x->r, a->step);
+	struct past_at at = past_at(x->r, a->step);
 	const struct dec_mem *m = &at.form->insn.mem[a->mem];
-	struct rec_term t = rec_term_const(m->disp);
+	struct past_term t = past_term_const(m->disp);
 
 	if (m->is_absolute || m->is_addr32)
-		return (struct rec_term){};
+		return (struct past_term){};
 	if (m->is_fs)
 		t.off += x->r->end->regs.fs_base;
 	for (int i = 0; i < 2; i++) {
@@ -227,8 +228,8 @@ struct rec_term dec_recover_affine_address(struct rec_affine *x,
 
 		if ((i ? m->index : m->base) == DEC_REG_NONE)
 			continue;
-		if (slot == REC_NONE)
-			return (struct rec_term){};
+		if (slot == PAST_NONE)
+			return (struct past_term){};
 		t = dec_recover_term_sum(t, dec_recover_affine_find(x, at.ref[slot]),
 					 i ? m->scale : 1);
 	}
@@ -236,7 +237,7 @@ struct rec_term dec_recover_affine_address(struct rec_affine *x,
 }
 
 /* Who touched a word last: of each half 1 + access. */
-static uint64_t *word_at(struct rec_affine *x, uint64_t addr)
+static uint64_t *word_at(struct past_affine *x, uint64_t addr)
 {
 	uint64_t *at = map_get(&x->touched, addr / 8);
 
@@ -245,7 +246,7 @@ static uint64_t *word_at(struct rec_affine *x, uint64_t addr)
 	return map_put(&x->touched, addr / 8, 0) ? NULL : map_get(&x->touched, addr / 8);
 }
 
-static bool words_forget(struct rec_affine *x, uint64_t addr, uint64_t n)
+static bool words_forget(struct past_affine *x, uint64_t addr, uint64_t n)
 {
 	for (uint64_t at = addr & ~7ull; at < addr + n; at += 8)
 		map_remove(&x->touched, at / 8);
@@ -254,27 +255,27 @@ static bool words_forget(struct rec_affine *x, uint64_t addr, uint64_t n)
 
 /* Accesses @p from and @p to are of the same variable: the same value, unless too many
  * stores may have hit it between. */
-static void access_join(struct rec_affine *x, uint32_t from, uint32_t to)
+static void access_join(struct past_affine *x, uint32_t from, uint32_t to)
 {
 	struct dec_recover *r = x->r;
-	const struct rec_access *a = &r->accesses.data[from], *b = &r->accesses.data[to];
+	const struct past_access *a = &r->accesses.data[from], *b = &r->accesses.data[to];
 
 	if (a->size < 4 || b->size < 4 || (x->bits == 64 && a->size != b->size) ||
 	    a->addr != b->addr ||
 	    (is_all(r->bits.data[a->node], x->bits) &&
 	     is_all(r->bits.data[b->node], x->bits)) ||
-	    dec_recover_mem_lost(r, from, to, a->addr & ~7ull, (struct rec_bits){},
+	    dec_recover_mem_lost(r, from, to, a->addr & ~7ull, (struct past_bits){},
 				 r->reach) > r->reach)
 		return;
 	dec_recover_affine_join(x, dec_recover_affine_find(x, b->node),
 				dec_recover_affine_find(x, a->node));
 }
 
-static bool range_join(struct rec_affine *x, const struct rec_access *a)
+static bool range_join(struct past_affine *x, const struct past_access *a)
 {
-	struct rec_range range;
+	struct past_range range;
 
-	if (dec_recover_range_find(x->r, a, &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(x->r, a, &range) != PAST_RANGE_SOME)
 		return true;
 	if (range.n < 1 << 16)
 		return words_forget(x, range.to, range.n);
@@ -283,11 +284,11 @@ static bool range_join(struct rec_affine *x, const struct rec_access *a)
 }
 
 /* @return whether no store lies between accesses @p from and @p to but those of the class. */
-static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
+static bool unplaced_keeps(struct past_affine *x, uint32_t from, uint32_t to,
 			   uint32_t root)
 {
 	for (uint32_t i = from + 1; i < to; i++) {
-		const struct rec_access *a = &x->r->accesses.data[i];
+		const struct past_access *a = &x->r->accesses.data[i];
 
 		if (a->is_range ||
 		    (a->is_write && dec_recover_affine_address(x, a).root != root))
@@ -297,13 +298,13 @@ static bool unplaced_keeps(struct rec_affine *x, uint32_t from, uint32_t to,
 }
 
 /* An access whose place is not known, but which is that of another one. */
-static bool unplaced_join(struct rec_affine *x, uint32_t i)
+static bool unplaced_join(struct past_affine *x, uint32_t i)
 {
-	const struct rec_access *a = &x->r->accesses.data[i], *b;
-	struct rec_term t = dec_recover_affine_address(x, a);
+	const struct past_access *a = &x->r->accesses.data[i], *b;
+	struct past_term t = dec_recover_affine_address(x, a);
 	uint64_t key = hash_of(t) | 1ull << 63, *at, last;
 
-	if (!t.is_there || t.root == REC_NO_NODE || (a->node & REC_VEC) || a->is_masked)
+	if (!t.is_there || t.root == PAST_NO_NODE || (a->node & PAST_VEC) || a->is_masked)
 		return true;
 	at = map_get(&x->touched, key);
 	last = at ? *at : 0;
@@ -317,19 +318,19 @@ static bool unplaced_join(struct rec_affine *x, uint32_t i)
 	return true;
 }
 
-static bool memory_join(struct rec_affine *x, uint32_t i)
+static bool memory_join(struct past_affine *x, uint32_t i)
 {
-	const struct rec_access *a = &x->r->accesses.data[i];
+	const struct past_access *a = &x->r->accesses.data[i];
 	uint64_t *word, half, last;
 
 	if (a->is_range)
 		return range_join(x, a);
-	if (a->placed < REC_INFERRED) {
-		if (a->placed == REC_HINTED && a->is_write)
+	if (a->placed < PAST_INFERRED) {
+		if (a->placed == PAST_HINTED && a->is_write)
 			words_forget(x, a->addr, a->size);
-		return a->mem >= REC_BELOW || unplaced_join(x, i);
+		return a->mem >= PAST_BELOW || unplaced_join(x, i);
 	}
-	if (a->is_masked || (a->node & REC_VEC) || a->size < 4 || a->addr % a->size)
+	if (a->is_masked || (a->node & PAST_VEC) || a->size < 4 || a->addr % a->size)
 		return !a->is_write || words_forget(x, a->addr, a->size);
 	word = word_at(x, a->addr);
 	if (!word)
@@ -344,7 +345,7 @@ static bool memory_join(struct rec_affine *x, uint32_t i)
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
-bool dec_recover_affine_build(struct rec_affine *x)
+bool dec_recover_affine_build(struct past_affine *x)
 {
 	struct dec_recover *r = x->r;
 
@@ -353,9 +354,9 @@ bool dec_recover_affine_build(struct rec_affine *x)
 	if (!x->up)
 		return false;
 	for (size_t i = 0; i < r->bits.size; i++)
-		x->up[i] = (struct rec_term){ i, true, 1, 0 };
+		x->up[i] = (struct past_term){ i, true, 1, 0 };
 	for (size_t i = 0; i < r->steps.size; i++) {
-		struct rec_at at = rec_at(r, i);
+		struct past_at at = past_at(r, i);
 
 		step_join(x, &at);
 	}
@@ -370,7 +371,7 @@ bool dec_recover_affine_build(struct rec_affine *x)
 	return true;
 }
 
-void dec_recover_affine_deinit(struct rec_affine *x)
+void dec_recover_affine_deinit(struct past_affine *x)
 {
 	free(x->up);
 	map_deinit(&x->touched);
@@ -378,18 +379,18 @@ void dec_recover_affine_deinit(struct rec_affine *x)
 	vec_deinit(&x->intervals);
 }
 
-void dec_recover_affine_learn(struct rec_affine *x)
+void dec_recover_affine_learn(struct past_affine *x)
 {
 	struct dec_recover *r = x->r;
 
 	for (size_t i = 0; i < r->bits.size; i++) {
-		struct rec_term t = dec_recover_affine_find(x, i);
-		const struct rec_interval *in;
+		struct past_term t = dec_recover_affine_find(x, i);
+		const struct past_interval *in;
 		uint64_t *at;
 
 		if (is_all(r->bits.data[i], x->bits) || !t.is_there)
 			continue;
-		if (t.root == REC_NO_NODE) {
+		if (t.root == PAST_NO_NODE) {
 			dec_recover_learn(r, i, bits_low(t.off, x->bits));
 			continue;
 		}
@@ -397,6 +398,6 @@ void dec_recover_affine_learn(struct rec_affine *x)
 		in = at ? &x->intervals.data[*at] : NULL;
 		if (in && !in->n && !in->is_empty)
 			dec_recover_learn(r, i,
-					  bits_low(rec_term_at(t, in->low), x->bits));
+					  bits_low(past_term_at(t, in->low), x->bits));
 	}
 }

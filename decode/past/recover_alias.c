@@ -26,8 +26,8 @@ enum {
 };
 
 /** Where a pointer lies. */
-struct rec_home {
-	struct rec_chain at;	   ///< accesses that hold it
+struct past_home {
+	struct past_chain at;	   ///< accesses that hold it
 	uint64_t end[ALIAS_HOMES]; ///< words that hold it in the end
 	uint32_t n_end;
 };
@@ -57,7 +57,7 @@ static bool end_look(struct dec_recover *r, uint64_t line)
 	if (r->end->read(r->end->ctx, line, v, 64) != DEC_MAP_PRIVATE)
 		return true;
 	for (int i = 0; i < 8; i++) {
-		struct rec_end_home *h;
+		struct past_end_home *h;
 
 		if (!is_pointer(v[i]) || (v[i] & 15))
 			continue;
@@ -65,7 +65,7 @@ static bool end_look(struct dec_recover *r, uint64_t line)
 			h = vec_push(&r->end_homes);
 			if (!h)
 				return false;
-			*h = (struct rec_end_home){ line + 8 * i, v[i] };
+			*h = (struct past_end_home){ line + 8 * i, v[i] };
 		} else if (v[i] - line + (1 << 20) < 2 << 20 &&
 			   map_put(&r->end_bases, v[i], 1)) {
 			return false;
@@ -114,50 +114,50 @@ bool dec_recover_bases_begin(struct dec_recover *r)
 	}
 	// Addresses that the code names.
 	for (size_t i = 0; i < r->forms.size; i++) {
-		const struct rec_form *f = &r->forms.data[i];
-		bool is_lea = f->kind == REC_LEA && f->agen_base == REC_NONE &&
-			      f->agen_index == REC_NONE;
+		const struct past_form *f = &r->forms.data[i];
+		bool is_lea = f->kind == PAST_LEA && f->agen_base == PAST_NONE &&
+			      f->agen_index == PAST_NONE;
 
 		if ((is_lea && !dec_recover_bases_add(r, f->agen_disp)) ||
-		    (f->kind == REC_MOV && f->op[1].type == REC_OP_IMM &&
+		    (f->kind == PAST_MOV && f->op[1].type == PAST_OP_IMM &&
 		     !dec_recover_bases_add(r, f->imm)))
 			return false;
 	}
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		const struct rec_access *a = &r->accesses.data[i];
+		const struct past_access *a = &r->accesses.data[i];
 
-		if (a->placed == REC_KNOWN && !dec_recover_bases_note(r, a))
+		if (a->placed == PAST_KNOWN && !dec_recover_bases_note(r, a))
 			return false;
 	}
 	return true;
 }
 
 /* The one register that an access goes through. */
-static uint32_t base_node(const struct rec_at *at, const struct rec_access *a,
+static uint32_t base_node(const struct past_at *at, const struct past_access *a,
 			  int64_t *off)
 {
 	const struct dec_mem *m = &at->form->insn.mem[a->mem];
-	const struct rec_bits *index;
+	const struct past_bits *index;
 	uint8_t slot = at->form->base_in[a->mem];
 
 	if (m->is_absolute || m->is_fs || m->is_addr32 || m->base == DEC_REG_NONE ||
-	    m->base == REC_RSP || slot == REC_NONE)
-		return REC_NO_NODE;
+	    m->base == PAST_RSP || slot == PAST_NONE)
+		return PAST_NO_NODE;
 	*off = m->disp;
 	if (m->index == DEC_REG_NONE)
 		return at->ref[slot];
 	slot = at->form->index_in[a->mem];
-	if (slot == REC_NONE || at->ref[slot] == REC_NO_NODE)
-		return REC_NO_NODE;
+	if (slot == PAST_NONE || at->ref[slot] == PAST_NO_NODE)
+		return PAST_NO_NODE;
 	index = &at->r->bits.data[at->ref[slot]];
 	if (index->m != UINT64_MAX)
-		return REC_NO_NODE;
+		return PAST_NO_NODE;
 	*off += index->v * m->scale;
 	return at->ref[at->form->base_in[a->mem]];
 }
 
 /* Where a store instruction goes. */
-static void store_note(struct rec_form *f, uint64_t addr)
+static void store_note(struct past_form *f, uint64_t addr)
 {
 	bool is_new = !f->n_placed || addr < f->lowest || addr > f->highest;
 
@@ -169,23 +169,23 @@ static void store_note(struct rec_form *f, uint64_t addr)
 }
 
 /* @return whether @p word is as far from where it goes else as to be something else. */
-static bool store_is_far(const struct rec_form *f, uint64_t word)
+static bool store_is_far(const struct past_form *f, uint64_t word)
 {
 	uint64_t span = f->highest - f->lowest + ALIAS_NEAR;
 
 	return f->n_placed >= ALIAS_PLACED && word + span - f->lowest > 3 * span;
 }
 
-bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a)
+bool dec_recover_bases_note(struct dec_recover *r, const struct past_access *a)
 {
-	struct rec_at at;
+	struct past_at at;
 	const struct dec_mem *m;
 	uint32_t node;
 	int64_t off;
 
-	if (a->mem >= REC_BELOW)
+	if (a->mem >= PAST_BELOW)
 		return true;
-	at = rec_at(r, a->step);
+	at = past_at(r, a->step);
 	if (a->is_write)
 		store_note(&r->forms.data[r->steps.data[a->step].form], a->addr);
 	m = &at.form->insn.mem[a->mem];
@@ -193,7 +193,7 @@ bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a)
 	if (m->index != DEC_REG_NONE)
 		return true;
 	node = base_node(&at, a, &off);
-	return node == REC_NO_NODE || r->bits.data[node].m != UINT64_MAX ||
+	return node == PAST_NO_NODE || r->bits.data[node].m != UINT64_MAX ||
 	       dec_recover_bases_add(r, r->bits.data[node].v);
 }
 
@@ -201,19 +201,19 @@ bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a)
 
 /* Of base and index of store @p a only one is known, and is a pointer: an element of what
  * begins there. May it be @p word? As far as the other one's bits tell how far it goes. */
-static enum rec_may element_fits(const struct rec_at *at, const struct rec_access *a,
-				 uint64_t word)
+static enum past_may element_fits(const struct past_at *at, const struct past_access *a,
+				  uint64_t word)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 	const struct dec_mem *m = &f->insn.mem[a->mem];
 	const uint8_t slots[2] = { f->base_in[a->mem], f->index_in[a->mem] };
-	const struct rec_bits *b[2];
+	const struct past_bits *b[2];
 
-	if (m->is_fs || m->is_addr32 || slots[0] == REC_NONE || slots[1] == REC_NONE)
-		return REC_MAY_PERHAPS;
+	if (m->is_fs || m->is_addr32 || slots[0] == PAST_NONE || slots[1] == PAST_NONE)
+		return PAST_MAY_PERHAPS;
 	for (int i = 0; i < 2; i++) {
-		if (at->ref[slots[i]] == REC_NO_NODE)
-			return REC_MAY_PERHAPS;
+		if (at->ref[slots[i]] == PAST_NO_NODE)
+			return PAST_MAY_PERHAPS;
 		b[i] = &at->r->bits.data[at->ref[slots[i]]];
 	}
 	for (int i = 0; i < 2; i++) {
@@ -225,37 +225,37 @@ static enum rec_may element_fits(const struct rec_at *at, const struct rec_acces
 		if (most >= 1 << 16 && scale > 1)
 			most = ALIAS_ELEMENTS;
 		if (most < 1 << 16 && word + 7 - from >= most * scale + 7 + m->size)
-			return REC_MAY_NO;
+			return PAST_MAY_NO;
 		// Of bytes, the last ones of a copy are stored like this, mostly.
-		return scale > 1 ? REC_MAY_YES : REC_MAY_PERHAPS;
+		return scale > 1 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
 	}
-	return REC_MAY_PERHAPS;
+	return PAST_MAY_PERHAPS;
 }
 
 /* Can store @p a, of @p min bytes or more, have made @p word what it holds then, of which
  * @p now is known? Yes: with
  * base @p ret in node @p node, which something else goes through, too. */
-static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a, int min,
-			       uint64_t word, struct rec_bits now, uint32_t *node,
-			       uint64_t *ret)
+static enum past_may store_fits(struct dec_recover *r, const struct past_access *a,
+				int min, uint64_t word, struct past_bits now,
+				uint32_t *node, uint64_t *ret)
 {
-	struct rec_at at = rec_at(r, a->step);
+	struct past_at at = past_at(r, a->step);
 	int size = at.form->insn.mem[a->mem].size, unit = size < 8 ? size : 8;
-	const struct rec_bits *base;
-	struct rec_bytes b;
+	const struct past_bits *base;
+	struct past_bytes b;
 	int64_t off;
 
 	if (dec_recover_heap_excludes(r, a->step, word))
-		return REC_MAY_NO;
-	if (at.form->is_bulk || at.form->kind == REC_MASKED_STORE || !unit)
-		return REC_MAY_PERHAPS;
+		return PAST_MAY_NO;
+	if (at.form->is_bulk || at.form->kind == PAST_MASKED_STORE || !unit)
+		return PAST_MAY_PERHAPS;
 	*node = base_node(&at, a, &off);
 	if (store_is_far(at.form, word))
-		return REC_MAY_NO;
-	if (*node == REC_NO_NODE)
-		return min ? REC_MAY_NO : element_fits(&at, a, word);
+		return PAST_MAY_NO;
+	if (*node == PAST_NO_NODE)
+		return min ? PAST_MAY_NO : element_fits(&at, a, word);
 	if (size < min)
-		return REC_MAY_NO;
+		return PAST_MAY_NO;
 	base = &r->bits.data[*node];
 	dec_recover_read_bytes(r, at.ref[a->slot], &b);
 	// Its first byte lies before the word's, or in it.
@@ -273,19 +273,19 @@ static enum rec_may store_fits(struct dec_recover *r, const struct rec_access *a
 		*ret = word + first - off;
 		if (!((v ^ now.v) & m & now.m) && !((base->v ^ *ret) & base->m) &&
 		    (map_get(&r->bases, *ret) || map_get(&r->end_bases, *ret)))
-			return REC_MAY_YES;
+			return PAST_MAY_YES;
 	}
-	return REC_MAY_NO;
+	return PAST_MAY_NO;
 }
 
 bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
-			       struct rec_bits now)
+			       struct past_bits now)
 {
-	const struct rec_access *a = &r->accesses.data[access];
+	const struct past_access *a = &r->accesses.data[access];
 	uint64_t base;
 	uint32_t node;
 
-	return (a->is_range ? REC_MAY_PERHAPS :
+	return (a->is_range ? PAST_MAY_PERHAPS :
 			      store_fits(r, a, 0, word, now, &node, &base)) >=
 	       (r->is_element ? r->least_may_element : r->least_may);
 }
@@ -293,14 +293,14 @@ bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t 
 /* What was found past stores that may have gone there is found again, or is not. */
 static bool assume(struct dec_recover *r, uint32_t node, uint64_t value)
 {
-	struct rec_assumed *s;
+	struct past_assumed *s;
 
 	if (r->reach)
 		return true;
 	s = vec_push(&r->assumed);
 	if (!s || map_put(&r->assumed_at, node, r->assumed.size - 1))
 		return false;
-	*s = (struct rec_assumed){ node, value, r->stage + r->is_bold, false };
+	*s = (struct past_assumed){ node, value, r->stage + r->is_bold, false };
 	return true;
 }
 
@@ -308,7 +308,7 @@ static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 {
 	if (!assume(r, node, base))
 		return;
-	dec_recover_learn(r, node, rec_const(base));
+	dec_recover_learn(r, node, past_const(base));
 	dec_recover_settle(r);
 }
 
@@ -323,34 +323,34 @@ void dec_recover_assumed_conflict(struct dec_recover *r, uint32_t node)
 void dec_recover_assume_again(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->assumed.size; i++) {
-		const struct rec_assumed *s = &r->assumed.data[i];
+		const struct past_assumed *s = &r->assumed.data[i];
 
 		if (!s->is_refuted && s->from <= r->stage)
-			dec_recover_learn(r, s->node, rec_const(s->value));
+			dec_recover_learn(r, s->node, past_const(s->value));
 	}
 }
 
 bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t seen,
 			       uint64_t value)
 {
-	uint32_t found = REC_NO_NODE, node, n = 0;
+	uint32_t found = PAST_NO_NODE, node, n = 0;
 	uint64_t base = 0, b;
 
-	for (uint32_t i = dec_recover_lost_between(r, r->moment, seen, REC_NO_ACCESS);
-	     i != REC_NO_ACCESS; i = dec_recover_lost_between(r, r->moment, seen, i)) {
-		const struct rec_access *a = &r->accesses.data[i];
+	for (uint32_t i = dec_recover_lost_between(r, r->moment, seen, PAST_NO_ACCESS);
+	     i != PAST_NO_ACCESS; i = dec_recover_lost_between(r, r->moment, seen, i)) {
+		const struct past_access *a = &r->accesses.data[i];
 
-		if (++n > REC_LOST)
+		if (++n > PAST_LOST)
 			return false;
-		if (a->is_range ||
-		    store_fits(r, a, 8, word, rec_const(value), &node, &b) != REC_MAY_YES)
+		if (a->is_range || store_fits(r, a, 8, word, past_const(value), &node,
+					      &b) != PAST_MAY_YES)
 			continue;
-		if (found != REC_NO_NODE && (found != node || base != b))
+		if (found != PAST_NO_NODE && (found != node || base != b))
 			return false;
 		found = node;
 		base = b;
 	}
-	if (found == REC_NO_NODE)
+	if (found == PAST_NO_NODE)
 		return false;
 	store_place(r, found, base);
 	return true;
@@ -359,21 +359,21 @@ bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t se
 /* ---- homes ---------------------------------------------------------------------------------------- */
 
 /* Where pointer @p value lies; NULL: out of memory. */
-static struct rec_home *home_of(struct dec_recover *r, uint64_t value)
+static struct past_home *home_of(struct dec_recover *r, uint64_t value)
 {
 	uint64_t *at = map_get(&r->home_at, value);
-	struct rec_home *h = at ? &r->homes.data[*at] : vec_push(&r->homes);
+	struct past_home *h = at ? &r->homes.data[*at] : vec_push(&r->homes);
 
 	return h && (at || !map_put(&r->home_at, value, r->homes.size - 1)) ? h : NULL;
 }
 
 bool dec_recover_homes_note(struct dec_recover *r, uint32_t access)
 {
-	const struct rec_access *a = &r->accesses.data[access];
+	const struct past_access *a = &r->accesses.data[access];
 
 	// By offsets: a wrong guess may end with the last byte there is.
 	for (unsigned i = -a->addr & 7; i + 8 <= a->size; i += 8) {
-		struct rec_home *h;
+		struct past_home *h;
 		uint64_t v;
 
 		if (!dec_recover_access_word(r, a, a->addr + i, &v) || !is_pointer(v) ||
@@ -393,7 +393,7 @@ bool dec_recover_homes_begin(struct dec_recover *r)
 		r->homes.data[i].n_end = 0;
 	}
 	for (size_t i = 0; i < r->end_homes.size; i++) {
-		struct rec_home *h = home_of(r, r->end_homes.data[i].value);
+		struct past_home *h = home_of(r, r->end_homes.data[i].value);
 
 		if (!h)
 			return false;
@@ -424,14 +424,14 @@ static int word_add(uint64_t words[ALIAS_HOMES], int n, uint64_t word)
 }
 
 /* The words that hold @p value: those first that are seen next from this moment on. */
-static int homes_find(const struct dec_recover *r, const struct rec_home *h,
+static int homes_find(const struct dec_recover *r, const struct past_home *h,
 		      uint64_t value, uint64_t words[ALIAS_HOMES])
 {
 	uint32_t k = dec_recover_chain_rank(&h->at, r->moment + 1);
 	int n = 0;
 
 	for (int i = 0; i < ALIAS_HELD && k + i < h->at.size && n < ALIAS_HOMES; i++) {
-		const struct rec_access *a =
+		const struct past_access *a =
 			&r->accesses.data[h->at.at[h->at.begin + k + i]];
 		uint64_t v;
 
@@ -445,16 +445,16 @@ static int homes_find(const struct dec_recover *r, const struct rec_home *h,
 	return n;
 }
 
-bool dec_recover_alias_home(struct dec_recover *r, const struct rec_access *a)
+bool dec_recover_alias_home(struct dec_recover *r, const struct past_access *a)
 {
 	uint64_t base = 0, b, *home, words[ALIAS_HOMES], now;
-	uint32_t node = REC_NO_NODE, n, seen;
-	struct rec_bits v;
+	uint32_t node = PAST_NO_NODE, n, seen;
+	struct past_bits v;
 	unsigned found = 0;
 	bool is_clear;
 	int n_words;
 
-	if (a->node & REC_VEC)
+	if (a->node & PAST_VEC)
 		return false;
 	v = r->bits.data[a->node];
 	home = v.m == UINT64_MAX ? map_get(&r->home_at, v.v) : NULL;
@@ -462,7 +462,7 @@ bool dec_recover_alias_home(struct dec_recover *r, const struct rec_access *a)
 	for (int i = 0; i < n_words; i++) {
 		if (!dec_recover_mem_fact(r, words[i], &now, &seen, &is_clear) ||
 		    now != v.v || !is_clear ||
-		    store_fits(r, a, 8, words[i], v, &n, &b) != REC_MAY_YES)
+		    store_fits(r, a, 8, words[i], v, &n, &b) != PAST_MAY_YES)
 			continue;
 		node = n;
 		base = b;

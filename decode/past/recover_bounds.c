@@ -19,7 +19,7 @@ enum {
 enum bounds_how { BOUNDS_EQUAL, BOUNDS_BELOW, BOUNDS_BELOW_SIGNED };
 
 struct bounds_test {
-	struct rec_term a, b;
+	struct past_term a, b;
 	enum bounds_how how;
 	bool or_equal; ///< a <= b
 };
@@ -27,13 +27,13 @@ struct bounds_test {
 /* ---- intervals ---------------------------------------------------------------------------------- */
 
 /* Both of them at once; of two pieces that leaves, none is taken. */
-static void interval_meet(struct rec_interval *a, uint64_t low, uint64_t n, uint64_t all)
+static void interval_meet(struct past_interval *a, uint64_t low, uint64_t n, uint64_t all)
 {
 	uint64_t ahead = (low - a->low) & all, behind = (a->low - low) & all;
 
 	if (ahead <= a->n && behind && behind <= n) {
 		if (n < a->n)
-			*a = (struct rec_interval){ low, n, a->is_empty };
+			*a = (struct past_interval){ low, n, a->is_empty };
 	} else if (ahead <= a->n) {
 		a->n = n < a->n - ahead ? n : a->n - ahead;
 		a->low = low;
@@ -44,11 +44,11 @@ static void interval_meet(struct rec_interval *a, uint64_t low, uint64_t n, uint
 	}
 }
 
-bool dec_recover_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low,
+bool dec_recover_affine_bound(struct past_affine *x, uint64_t key, uint64_t low,
 			      uint64_t n)
 {
-	uint64_t *at = map_get(&x->bounds, key), all = rec_ones(x->bits);
-	struct rec_interval *in;
+	uint64_t *at = map_get(&x->bounds, key), all = past_ones(x->bits);
+	struct past_interval *in;
 
 	low &= all;
 	if (at) {
@@ -58,14 +58,15 @@ bool dec_recover_affine_bound(struct rec_affine *x, uint64_t key, uint64_t low,
 	in = vec_push(&x->intervals);
 	if (!in || map_put(&x->bounds, key, x->intervals.size - 1))
 		return false;
-	*in = (struct rec_interval){ low, n, false };
+	*in = (struct past_interval){ low, n, false };
 	return true;
 }
 
 /* Term @p t is among the @p n + 1 values from @p low on. */
-static bool term_bound(struct rec_affine *x, struct rec_term t, uint64_t low, uint64_t n)
+static bool term_bound(struct past_affine *x, struct past_term t, uint64_t low,
+		       uint64_t n)
 {
-	uint64_t all = rec_ones(x->bits);
+	uint64_t all = past_ones(x->bits);
 
 	if (((t.mul ^ 1) & all) == 0)
 		return dec_recover_affine_bound(x, t.root, low - t.off, n);
@@ -77,11 +78,11 @@ static bool term_bound(struct rec_affine *x, struct rec_term t, uint64_t low, ui
 /* ---- tests ---------------------------------------------------------------------------------------- */
 
 /* a REL constant, or constant REL b. */
-static bool const_test(struct rec_affine *x, const struct bounds_test *t)
+static bool const_test(struct past_affine *x, const struct bounds_test *t)
 {
-	bool is_a = t->b.root == REC_NO_NODE;
-	struct rec_term term = is_a ? t->a : t->b;
-	uint64_t c = is_a ? t->b.off : t->a.off, all = rec_ones(x->bits);
+	bool is_a = t->b.root == PAST_NO_NODE;
+	struct past_term term = is_a ? t->a : t->b;
+	uint64_t c = is_a ? t->b.off : t->a.off, all = past_ones(x->bits);
 	uint64_t least = t->how == BOUNDS_BELOW_SIGNED ? 1ull << (x->bits - 1) : 0;
 	uint64_t most = (least - 1) & all, n;
 
@@ -95,9 +96,9 @@ static bool const_test(struct rec_affine *x, const struct bounds_test *t)
 }
 
 /* a REL b, where both are unknown: their difference. */
-static bool pair_test(struct rec_affine *x, const struct bounds_test *t)
+static bool pair_test(struct past_affine *x, const struct bounds_test *t)
 {
-	uint64_t all = rec_ones(x->bits), half = 1ull << (x->bits - 1), low, n, key;
+	uint64_t all = past_ones(x->bits), half = 1ull << (x->bits - 1), low, n, key;
 	uint64_t off = t->a.off - t->b.off;
 
 	if (((t->a.mul ^ 1) & all) || ((t->b.mul ^ 1) & all))
@@ -118,38 +119,38 @@ static bool pair_test(struct rec_affine *x, const struct bounds_test *t)
 }
 
 /* The comparison that set the flags of branch @p at. @return whether there was one. */
-static bool test_find(struct rec_affine *x, const struct rec_at *at,
+static bool test_find(struct past_affine *x, const struct past_at *at,
 		      struct bounds_test *t, bool *is_zero)
 {
 	const struct dec_recover *r = x->r;
 	uint32_t flags = at->ref[at->form->flags_in], def;
-	struct rec_at by;
+	struct past_at by;
 
-	def = flags == REC_NO_NODE ? REC_NO_NODE : r->bits_def.data[flags];
-	if (def == REC_NO_NODE)
+	def = flags == PAST_NO_NODE ? PAST_NO_NODE : r->bits_def.data[flags];
+	if (def == PAST_NO_NODE)
 		return false;
-	by = rec_at(x->r, def);
+	by = past_at(x->r, def);
 	if (by.form->op[0].bits < 32)
 		return false;
 	*is_zero = true;
-	t->b = (struct rec_term){ REC_NO_NODE, true, 0, 0 };
-	switch ((enum rec_kind)by.form->kind) {
-	case REC_CMP:
-	case REC_SUB:
+	t->b = (struct past_term){ PAST_NO_NODE, true, 0, 0 };
+	switch ((enum past_kind)by.form->kind) {
+	case PAST_CMP:
+	case PAST_SUB:
 		*is_zero = false;
 		t->a = dec_recover_affine_operand(x, &by, 0, false);
 		t->b = dec_recover_affine_operand(x, &by, 1, false);
 		break;
-	case REC_TEST:
-	case REC_AND:
-	case REC_OR:
+	case PAST_TEST:
+	case PAST_AND:
+	case PAST_OR:
 		t->a = by.form->is_same ? dec_recover_affine_operand(x, &by, 0, false) :
-					  (struct rec_term){};
+					  (struct past_term){};
 		*is_zero = false;
 		break;
-	case REC_ADD:
-	case REC_INC:
-	case REC_DEC:
+	case PAST_ADD:
+	case PAST_INC:
+	case PAST_DEC:
 		t->a = dec_recover_affine_operand(x, &by, 0, true);
 		break;
 	default:
@@ -159,11 +160,11 @@ static bool test_find(struct rec_affine *x, const struct rec_at *at,
 }
 
 /* What branch @p at, which was taken or not, says of it. @return whether it is of use. */
-static bool test_read(const struct rec_at *at, bool is_zero, struct bounds_test *t)
+static bool test_read(const struct past_at *at, bool is_zero, struct bounds_test *t)
 {
 	uint64_t next = dec_recover_next_rip(at->r, at->step);
 	bool holds = next == at->form->insn.target;
-	struct rec_term a = t->a;
+	struct past_term a = t->a;
 
 	if (!next || at->form->insn.target == at->form->insn.rip + at->form->insn.len)
 		return false;
@@ -196,19 +197,19 @@ static bool test_read(const struct rec_at *at, bool is_zero, struct bounds_test 
 }
 
 /* @return by how much term @p t was just changed, shortly before step @p step: 1, -1, or 0. */
-static int just_stepped(struct rec_affine *x, uint32_t step, struct rec_term t)
+static int just_stepped(struct past_affine *x, uint32_t step, struct past_term t)
 {
 	for (uint32_t i = step; i-- > 0 && step - i <= BOUNDS_BEFORE;) {
-		struct rec_at at = rec_at(x->r, i);
-		const struct rec_form *f = at.form;
-		struct rec_term out;
+		struct past_at at = past_at(x->r, i);
+		const struct past_form *f = at.form;
+		struct past_term out;
 		int by = 0;
 
-		if (f->kind == REC_INC || f->kind == REC_DEC)
-			by = f->kind == REC_INC ? 1 : -1;
-		else if ((f->kind == REC_ADD || f->kind == REC_SUB) &&
-			 f->op[1].type == REC_OP_IMM && (f->imm == 1 || f->imm == -1))
-			by = f->kind == REC_ADD ? f->imm : -f->imm;
+		if (f->kind == PAST_INC || f->kind == PAST_DEC)
+			by = f->kind == PAST_INC ? 1 : -1;
+		else if ((f->kind == PAST_ADD || f->kind == PAST_SUB) &&
+			 f->op[1].type == PAST_OP_IMM && (f->imm == 1 || f->imm == -1))
+			by = f->kind == PAST_ADD ? f->imm : -f->imm;
 		if (!by)
 			continue;
 		out = dec_recover_affine_operand(x, &at, 0, true);
@@ -220,7 +221,8 @@ static int just_stepped(struct rec_affine *x, uint32_t step, struct rec_term t)
 }
 
 /* A loop whose counter goes by one ends where it comes to its bound, not behind. */
-static void loop_end(struct rec_affine *x, const struct rec_at *at, struct bounds_test *t)
+static void loop_end(struct past_affine *x, const struct past_at *at,
+		     struct bounds_test *t)
 {
 	if (t->how == BOUNDS_EQUAL ||
 	    dec_recover_next_rip(at->r, at->step) == at->form->insn.target ||
@@ -232,27 +234,27 @@ static void loop_end(struct rec_affine *x, const struct rec_at *at, struct bound
 	t->a.off += !t->or_equal;
 }
 
-static bool branch_look(struct rec_affine *x, uint32_t step)
+static bool branch_look(struct past_affine *x, uint32_t step)
 {
-	struct rec_at at = rec_at(x->r, step);
+	struct past_at at = past_at(x->r, step);
 	struct bounds_test t = {};
 	bool is_zero;
 
-	if (at.form->insn.flow != DEC_FLOW_JCC || at.form->flags_in == REC_NONE ||
+	if (at.form->insn.flow != DEC_FLOW_JCC || at.form->flags_in == PAST_NONE ||
 	    !test_find(x, &at, &t, &is_zero) || !test_read(&at, is_zero, &t))
 		return true;
 	loop_end(x, &at, &t);
-	return t.a.root == REC_NO_NODE || t.b.root == REC_NO_NODE ? const_test(x, &t) :
-								    pair_test(x, &t);
+	return t.a.root == PAST_NO_NODE || t.b.root == PAST_NO_NODE ? const_test(x, &t) :
+								      pair_test(x, &t);
 }
 
 /* Two roots whose difference is found are one class. */
-static void pairs_join(struct rec_affine *x)
+static void pairs_join(struct past_affine *x)
 {
 	for (size_t i = 0; i < x->bounds.capacity; i++) {
 		const struct map_slot *s = &x->bounds.slots[i];
-		const struct rec_interval *in = &x->intervals.data[s->value];
-		struct rec_term a, b;
+		const struct past_interval *in = &x->intervals.data[s->value];
+		struct past_term a, b;
 
 		if (s->key == MAP_EMPTY_KEY || !(s->key >> 32) || in->n || in->is_empty)
 			continue;
@@ -263,7 +265,7 @@ static void pairs_join(struct rec_affine *x)
 	}
 }
 
-bool dec_recover_affine_branches(struct rec_affine *x)
+bool dec_recover_affine_branches(struct past_affine *x)
 {
 	for (int pass = 0; pass < BOUNDS_PASSES; pass++) {
 		map_deinit(&x->bounds);
@@ -285,7 +287,7 @@ struct err *dec_recover_bounds_apply(struct dec_recover *r)
 	bool is = true;
 
 	for (unsigned bits = 32; bits <= 64 && is; bits += 32) {
-		struct rec_affine x = { .r = r, .bits = bits };
+		struct past_affine x = { .r = r, .bits = bits };
 
 		is = dec_recover_affine_build(&x) && dec_recover_affine_branches(&x) &&
 		     (bits < 64 || dec_recover_affine_contents(&x));

@@ -64,36 +64,36 @@ static const struct call_effect *call_effect(uint64_t nr)
 	return NULL;
 }
 
-enum rec_range_certainty dec_recover_call_find(const struct rec_at *at,
-					       struct rec_range *ret)
+enum past_range_certainty dec_recover_call_find(const struct past_at *at,
+						struct past_range *ret)
 {
-	struct rec_bits nr = rec_reg(at, CAP_RAX, false), to, n;
+	struct past_bits nr = past_reg(at, CAP_RAX, false), to, n;
 	const struct call_effect *e = nr.m == UINT64_MAX ? call_effect(nr.v) : NULL;
 
 	if (!e)
-		return REC_RANGE_UNKNOWN;
+		return PAST_RANGE_UNKNOWN;
 	if (e->what == CALL_NOTHING)
-		return REC_RANGE_NONE;
-	to = rec_reg(at, e->what == CALL_MAPS ? CAP_RAX : e->reg, e->what == CALL_MAPS);
-	n = e->what == CALL_SIZED ? rec_reg(at, e->size, false) :
-	    e->what == CALL_MAPS  ? rec_reg(at, CAP_RSI, false) :
-				    rec_const(e->size);
+		return PAST_RANGE_NONE;
+	to = past_reg(at, e->what == CALL_MAPS ? CAP_RAX : e->reg, e->what == CALL_MAPS);
+	n = e->what == CALL_SIZED ? past_reg(at, e->size, false) :
+	    e->what == CALL_MAPS  ? past_reg(at, CAP_RSI, false) :
+				    past_const(e->size);
 	if (to.m != UINT64_MAX || n.m != UINT64_MAX)
-		return REC_RANGE_UNKNOWN;
+		return PAST_RANGE_UNKNOWN;
 	// A failed mmap, a null pointer.
 	if (to.v >= -4095ull || !to.v || !n.v)
-		return REC_RANGE_NONE;
-	*ret = (struct rec_range){ .to = to.v, .n = n.v };
-	return REC_RANGE_SOME;
+		return PAST_RANGE_NONE;
+	*ret = (struct past_range){ .to = to.v, .n = n.v };
+	return PAST_RANGE_SOME;
 }
 
 /* @return whether a call changes no mapping that is not writable in the end. */
 static bool call_keeps_const(struct dec_recover *r, uint32_t step)
 {
-	struct rec_at at = rec_at(r, step);
-	struct rec_bits nr = rec_reg(&at, CAP_RAX, false),
-			prot = rec_reg(&at, CAP_RDX, false);
-	struct rec_bits flags = rec_reg(&at, CAP_R10, false);
+	struct past_at at = past_at(r, step);
+	struct past_bits nr = past_reg(&at, CAP_RAX, false),
+			 prot = past_reg(&at, CAP_RDX, false);
+	struct past_bits flags = past_reg(&at, CAP_R10, false);
 
 	if (nr.m != UINT64_MAX || !call_effect(nr.v))
 		return false;

@@ -31,7 +31,7 @@ struct content {
 
 struct contents {
 	VEC(struct content) all;
-	struct rec_affine *x;
+	struct past_affine *x;
 	uint64_t n_looks;
 	bool is_out;
 };
@@ -43,15 +43,15 @@ static bool contents_collect(struct contents *c)
 	struct dec_recover *r = c->x->r;
 
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		const struct rec_access *a = &r->accesses.data[i];
+		const struct past_access *a = &r->accesses.data[i];
 		struct content *to;
-		struct rec_term t;
+		struct past_term t;
 
-		if (a->is_range || a->mem >= REC_BELOW || a->placed >= REC_INFERRED ||
-		    (a->node & REC_VEC))
+		if (a->is_range || a->mem >= PAST_BELOW || a->placed >= PAST_INFERRED ||
+		    (a->node & PAST_VEC))
 			continue;
 		t = dec_recover_affine_address(c->x, a);
-		if (!t.is_there || t.root == REC_NO_NODE)
+		if (!t.is_there || t.root == PAST_NO_NODE)
 			continue;
 		to = vec_push(&c->all);
 		if (!to)
@@ -85,7 +85,7 @@ static size_t words_choose(const struct contents *c, struct content *at, size_t 
 	size_t left = 0;
 
 	for (size_t i = n; i-- > 0;) {
-		const struct rec_access *a = &r->accesses.data[at[i].access];
+		const struct past_access *a = &r->accesses.data[at[i].access];
 
 		if (i + 1 == n || at[i].off != at[i + 1].off ||
 		    at[i].mul != at[i + 1].mul)
@@ -114,15 +114,15 @@ static int words_agree(struct contents *c, const struct content *at, size_t n, u
 	int agree = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rec_access *a = &r->accesses.data[at[i].access];
+		const struct past_access *a = &r->accesses.data[at[i].access];
 		uint64_t addr = at[i].mul * v + at[i].off;
-		struct rec_bits now = r->bits.data[a->node], seen;
+		struct past_bits now = r->bits.data[a->node], seen;
 		bool is_const;
 
 		r->moment = at[i].access;
 		r->sweep_at = a->step;
 		c->n_looks++;
-		if (addr >= REC_TOP - 64)
+		if (addr >= PAST_TOP - 64)
 			return -1;
 		if (!dec_recover_mem_seen(r, addr, a->size, &seen, &is_const)) {
 			c->is_out = true;
@@ -140,7 +140,7 @@ static int words_agree(struct contents *c, const struct content *at, size_t n, u
 static void class_find(struct contents *c, const struct content *at, size_t n)
 {
 	uint64_t *bound = map_get(&c->x->bounds, at->root);
-	const struct rec_interval *in = bound ? &c->x->intervals.data[*bound] : NULL;
+	const struct past_interval *in = bound ? &c->x->intervals.data[*bound] : NULL;
 	bool is_bounded = in && !in->is_empty && in->n <= CONTENT_BOUNDED;
 	uint64_t from = is_bounded ? in->low : 0, found = 0;
 	uint64_t most = is_bounded ? in->n + 1 : CONTENT_ROOTS;
@@ -167,7 +167,7 @@ static void class_find(struct contents *c, const struct content *at, size_t n)
 	dec_recover_affine_bound(c->x, at->root, found, 0);
 }
 
-bool dec_recover_affine_contents(struct rec_affine *x)
+bool dec_recover_affine_contents(struct past_affine *x)
 {
 	struct contents c = { .x = x };
 	bool is = contents_collect(&c);

@@ -6,25 +6,25 @@
  */
 #include "decode/past/recover_rules.h"
 
-void dec_recover_flags_put(const struct rec_at *at, uint64_t v, uint64_t m)
+void dec_recover_flags_put(const struct past_at *at, uint64_t v, uint64_t m)
 {
-	node_put(at, at->form->flags_out, (struct rec_bits){ v & m, m });
+	node_put(at, at->form->flags_out, (struct past_bits){ v & m, m });
 }
 
 /* @return the flag: 0, 1, or -1 when it is not known. */
-int dec_recover_flag_of(struct rec_bits flags, uint64_t flag)
+int dec_recover_flag_of(struct past_bits flags, uint64_t flag)
 {
 	return flags.m & flag ? !!(flags.v & flag) : -1;
 }
 
 /* ZF, SF and PF of result @p r, and back. @return what r is known to be, from them. */
-struct rec_bits dec_recover_flags_result(const struct rec_at *at, struct rec_bits r,
-					 unsigned bits)
+struct past_bits dec_recover_flags_result(const struct past_at *at, struct past_bits r,
+					  unsigned bits)
 {
-	struct rec_bits f = node_get(at, at->form->flags_out), back = {};
+	struct past_bits f = node_get(at, at->form->flags_out), back = {};
 	uint64_t top = 1ull << (bits - 1);
 
-	if (at->form->flags_out == REC_NONE)
+	if (at->form->flags_out == PAST_NONE)
 		return back;
 	if (r.v)
 		dec_recover_flags_put(at, 0, RULE_ZF);
@@ -38,22 +38,23 @@ struct rec_bits dec_recover_flags_result(const struct rec_at *at, struct rec_bit
 	if (dec_recover_flag_of(f, RULE_ZF) == 1)
 		return bits_low(0, bits);
 	if (f.m & RULE_SF)
-		back = (struct rec_bits){ f.v & RULE_SF ? top : 0, top };
+		back = (struct past_bits){ f.v & RULE_SF ? top : 0, top };
 	// Not zero, and all bits but one are.
 	if (dec_recover_flag_of(f, RULE_ZF) == 0 && !r.v &&
-	    __builtin_popcountll(rec_ones(bits) & ~r.m) == 1) {
-		back.m |= rec_ones(bits) & ~r.m;
-		back.v |= rec_ones(bits) & ~r.m;
+	    __builtin_popcountll(past_ones(bits) & ~r.m) == 1) {
+		back.m |= past_ones(bits) & ~r.m;
+		back.v |= past_ones(bits) & ~r.m;
 	}
 	return back;
 }
 
-void dec_recover_flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
-			   struct rec_bits r, unsigned bits, bool is_sub, bool has_carry)
+void dec_recover_flags_add(const struct past_at *at, struct past_bits a,
+			   struct past_bits b, struct past_bits r, unsigned bits,
+			   bool is_sub, bool has_carry)
 {
 	uint64_t top = 1ull << (bits - 1), over;
 
-	if (at->form->flags_out == REC_NONE || !is_all(a, bits) || !is_all(b, bits) ||
+	if (at->form->flags_out == PAST_NONE || !is_all(a, bits) || !is_all(b, bits) ||
 	    !is_all(r, bits))
 		return;
 	over = is_sub ? (a.v ^ b.v) & (a.v ^ r.v) : ~(a.v ^ b.v) & (a.v ^ r.v);
@@ -66,7 +67,7 @@ void dec_recover_flags_add(const struct rec_at *at, struct rec_bits a, struct re
 }
 
 /* @return whether condition @p cc holds: 0, 1 or -1. */
-int dec_recover_cond_of(struct rec_bits f, int cc)
+int dec_recover_cond_of(struct past_bits f, int cc)
 {
 	int c = dec_recover_flag_of(f, RULE_CF), z = dec_recover_flag_of(f, RULE_ZF),
 	    s = dec_recover_flag_of(f, RULE_SF), o = dec_recover_flag_of(f, RULE_OF);
@@ -105,9 +106,9 @@ int dec_recover_cond_of(struct rec_bits f, int cc)
 }
 
 /* Condition @p cc is known to hold, or not: what that says of the flags. */
-void dec_recover_cond_put(const struct rec_at *at, int cc, bool holds)
+void dec_recover_cond_put(const struct past_at *at, int cc, bool holds)
 {
-	struct rec_bits f = node_get(at, at->form->flags_in), b = {};
+	struct past_bits f = node_get(at, at->form->flags_in), b = {};
 	static const uint64_t single[] = { RULE_OF, RULE_CF, RULE_ZF, 0,
 					   RULE_SF, RULE_PF, 0,	      0 };
 	int z = dec_recover_flag_of(f, RULE_ZF), c = dec_recover_flag_of(f, RULE_CF),
@@ -121,14 +122,14 @@ void dec_recover_cond_put(const struct rec_at *at, int cc, bool holds)
 		if (!is)
 			b.m = RULE_CF | RULE_ZF;
 		else if (c == 0)
-			b = (struct rec_bits){ RULE_ZF, RULE_ZF };
+			b = (struct past_bits){ RULE_ZF, RULE_ZF };
 		else if (z == 0)
-			b = (struct rec_bits){ RULE_CF, RULE_CF };
+			b = (struct past_bits){ RULE_CF, RULE_CF };
 	} else {
 		if (cc >> 1 == 7 && !is)
 			b.m = RULE_ZF;
 		if (cc >> 1 == 7 && is && s >= 0 && s == o)
-			b = (struct rec_bits){ RULE_ZF, RULE_ZF };
+			b = (struct past_bits){ RULE_ZF, RULE_ZF };
 		if (cc >> 1 == 6 || !is || z == 0) {
 			if (s >= 0) {
 				b.m |= RULE_OF;

@@ -21,7 +21,7 @@ static int form_add_regs(uint8_t *slot, uint32_t gpr, uint64_t other)
 	return n;
 }
 
-static struct err *form_add_slots(struct rec_form *f)
+static struct err *form_add_slots(struct past_form *f)
 {
 	const struct dec_insn *insn = &f->insn;
 	uint8_t slot[2 * 64 + 2 * DEC_MEMS];
@@ -43,25 +43,25 @@ static struct err *form_add_slots(struct rec_form *f)
 	if (!f->slot)
 		return &err_nomem;
 	memcpy(f->slot, slot, f->n_in + f->n_out);
-	f->flags_in = rec_slot_of(f, DEC_REG_FLAGS, false);
-	f->flags_out = rec_slot_of(f, DEC_REG_FLAGS, true);
-	f->rsp_in = rec_slot_of(f, CAP_RSP, false);
-	f->rsp_out = rec_slot_of(f, CAP_RSP, true);
+	f->flags_in = past_slot_of(f, DEC_REG_FLAGS, false);
+	f->flags_out = past_slot_of(f, DEC_REG_FLAGS, true);
+	f->rsp_in = past_slot_of(f, CAP_RSP, false);
+	f->rsp_out = past_slot_of(f, CAP_RSP, true);
 	for (int m = 0; m < DEC_MEMS; m++) {
-		f->base_in[m] = f->index_in[m] = REC_NONE;
+		f->base_in[m] = f->index_in[m] = PAST_NONE;
 		if (m >= insn->n_mem || insn->mem[m].is_absolute)
 			continue;
 		if (insn->mem[m].base != DEC_REG_NONE)
-			f->base_in[m] = rec_slot_of(f, insn->mem[m].base, false);
+			f->base_in[m] = past_slot_of(f, insn->mem[m].base, false);
 		if (insn->mem[m].index != DEC_REG_NONE)
-			f->index_in[m] = rec_slot_of(f, insn->mem[m].index, false);
+			f->index_in[m] = past_slot_of(f, insn->mem[m].index, false);
 	}
 	return NULL;
 }
 
 /* ---- operands ---------------------------------------------------------------------------- */
 
-void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
+void dec_recover_form_reg_operand(struct past_form *f, struct past_operand *o,
 				  ZydisRegister zr)
 {
 	uint8_t reg = dec_insn_reg(zr);
@@ -69,18 +69,20 @@ void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
 	if (reg >= DEC_REG_FLAGS)
 		return;
 	o->reg = reg;
-	o->type = reg < DEC_GPRS ? REC_OP_GPR : reg < DEC_REG_K ? REC_OP_VEC : REC_OP_K;
+	o->type = reg < DEC_GPRS  ? PAST_OP_GPR :
+		  reg < DEC_REG_K ? PAST_OP_VEC :
+				    PAST_OP_K;
 	if (zr == ZYDIS_REGISTER_AH || zr == ZYDIS_REGISTER_BH ||
 	    zr == ZYDIS_REGISTER_CH || zr == ZYDIS_REGISTER_DH)
 		o->shift = 8;
-	o->in = rec_slot_of(f, o->reg, false);
-	o->out = rec_slot_of(f, o->reg, true);
+	o->in = past_slot_of(f, o->reg, false);
+	o->out = past_slot_of(f, o->reg, true);
 }
 
-static void form_agen(struct rec_form *f, const ZydisDecodedInstruction *d,
+static void form_agen(struct past_form *f, const ZydisDecodedInstruction *d,
 		      const ZydisDecodedOperand *op)
 {
-	struct rec_operand base = { .in = REC_NONE }, index = { .in = REC_NONE };
+	struct past_operand base = { .in = PAST_NONE }, index = { .in = PAST_NONE };
 
 	f->agen_disp = op->mem.disp.value;
 	if (op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP)
@@ -111,12 +113,12 @@ bool dec_recover_form_is_no_mask(const struct form_maker *k,
 /* @return whether all register sources, two at least, are one register. */
 static bool form_has_one_source(const struct form_maker *k)
 {
-	const struct rec_form *f = k->f;
+	const struct past_form *f = k->f;
 	int from = k->d.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ? 1 : 0;
 
 	for (int i = from; i < from + 2; i++) {
-		if (i >= f->n_ops || f->op[i].type == REC_OP_NONE ||
-		    f->op[i].type >= REC_OP_MEM || f->op[i].reg != f->op[from].reg ||
+		if (i >= f->n_ops || f->op[i].type == PAST_OP_NONE ||
+		    f->op[i].type >= PAST_OP_MEM || f->op[i].reg != f->op[from].reg ||
 		    f->op[i].shift != f->op[from].shift)
 			return false;
 	}
@@ -125,17 +127,17 @@ static bool form_has_one_source(const struct form_maker *k)
 
 static void form_add_operands(struct form_maker *k)
 {
-	struct rec_form *f = k->f;
+	struct past_form *f = k->f;
 	int m = 0;
 
-	f->agen_base = f->agen_index = REC_NONE;
-	for (int i = 0; i < k->d.operand_count && f->n_ops < REC_OPERANDS; i++) {
+	f->agen_base = f->agen_index = PAST_NONE;
+	for (int i = 0; i < k->d.operand_count && f->n_ops < PAST_OPERANDS; i++) {
 		const ZydisDecodedOperand *op = &k->ops[i];
-		struct rec_operand *o = &f->op[f->n_ops];
+		struct past_operand *o = &f->op[f->n_ops];
 
 		if (dec_recover_form_is_no_mask(k, op))
 			continue;
-		*o = (struct rec_operand){ .in = REC_NONE, .out = REC_NONE };
+		*o = (struct past_operand){ .in = PAST_NONE, .out = PAST_NONE };
 		o->bits = op->size;
 		o->element = op->element_size / 8;
 		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -143,22 +145,22 @@ static void form_add_operands(struct form_maker *k)
 				form_agen(f, &k->d, op);
 			} else if (m < f->insn.n_mem && !f->is_wild &&
 				   form_is_listed(op, &f->insn.mem[m])) {
-				o->type = REC_OP_MEM;
-				o->in = rec_slot_of(f, 0x80 | m, false);
-				o->out = rec_slot_of(f, 0x80 | m, true);
+				o->type = PAST_OP_MEM;
+				o->in = past_slot_of(f, 0x80 | m, false);
+				o->out = past_slot_of(f, 0x80 | m, true);
 				o->bits = f->insn.mem[m].size * 8;
 				m++;
 			}
 		} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			dec_recover_form_reg_operand(f, o, op->reg.value);
 			if (!(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-				o->out = REC_NONE;
+				o->out = PAST_NONE;
 		} else if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-			o->type = REC_OP_IMM;
+			o->type = PAST_OP_IMM;
 			f->imm = op->imm.value.s;
 		}
 		if (op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
-		    o->type != REC_OP_NONE)
+		    o->type != PAST_OP_NONE)
 			f->n_ops++;
 	}
 	f->is_same = form_has_one_source(k);
@@ -217,7 +219,7 @@ static void form_set_save(struct form_maker *k)
 
 /* ---- kinds -------------------------------------------------------------------------------- */
 
-static enum rec_kind form_scalar_kind(ZydisMnemonic m)
+static enum past_kind form_scalar_kind(ZydisMnemonic m)
 {
 	switch (m) {
 	case ZYDIS_MNEMONIC_MOV:
@@ -227,96 +229,96 @@ static enum rec_kind form_scalar_kind(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_KMOVW:
 	case ZYDIS_MNEMONIC_KMOVD:
 	case ZYDIS_MNEMONIC_KMOVQ:
-		return REC_MOV;
+		return PAST_MOV;
 	case ZYDIS_MNEMONIC_MOVSX:
 	case ZYDIS_MNEMONIC_MOVSXD:
 	case ZYDIS_MNEMONIC_CBW:
 	case ZYDIS_MNEMONIC_CWDE:
 	case ZYDIS_MNEMONIC_CDQE:
-		return REC_MOVSX;
+		return PAST_MOVSX;
 	case ZYDIS_MNEMONIC_CWD:
 	case ZYDIS_MNEMONIC_CDQ:
 	case ZYDIS_MNEMONIC_CQO:
-		return REC_SIGN;
+		return PAST_SIGN;
 	case ZYDIS_MNEMONIC_LEA:
-		return REC_LEA;
+		return PAST_LEA;
 	case ZYDIS_MNEMONIC_ADD:
-		return REC_ADD;
+		return PAST_ADD;
 	case ZYDIS_MNEMONIC_SUB:
-		return REC_SUB;
+		return PAST_SUB;
 	case ZYDIS_MNEMONIC_CMP:
-		return REC_CMP;
+		return PAST_CMP;
 	case ZYDIS_MNEMONIC_AND:
-		return REC_AND;
+		return PAST_AND;
 	case ZYDIS_MNEMONIC_TEST:
-		return REC_TEST;
+		return PAST_TEST;
 	case ZYDIS_MNEMONIC_OR:
-		return REC_OR;
+		return PAST_OR;
 	case ZYDIS_MNEMONIC_XOR:
-		return REC_XOR;
+		return PAST_XOR;
 	case ZYDIS_MNEMONIC_INC:
-		return REC_INC;
+		return PAST_INC;
 	case ZYDIS_MNEMONIC_DEC:
-		return REC_DEC;
+		return PAST_DEC;
 	case ZYDIS_MNEMONIC_NEG:
-		return REC_NEG;
+		return PAST_NEG;
 	case ZYDIS_MNEMONIC_NOT:
-		return REC_NOT;
+		return PAST_NOT;
 	case ZYDIS_MNEMONIC_SHL:
 	case ZYDIS_MNEMONIC_SHR:
 	case ZYDIS_MNEMONIC_SAR:
 	case ZYDIS_MNEMONIC_ROL:
 	case ZYDIS_MNEMONIC_ROR:
-		return REC_SHIFT;
+		return PAST_SHIFT;
 	case ZYDIS_MNEMONIC_XCHG:
-		return REC_XCHG;
+		return PAST_XCHG;
 	case ZYDIS_MNEMONIC_XADD:
-		return REC_XADD;
+		return PAST_XADD;
 	case ZYDIS_MNEMONIC_BSWAP:
-		return REC_BSWAP;
+		return PAST_BSWAP;
 	case ZYDIS_MNEMONIC_PUSH:
-		return REC_PUSH;
+		return PAST_PUSH;
 	case ZYDIS_MNEMONIC_POP:
-		return REC_POP;
+		return PAST_POP;
 	case ZYDIS_MNEMONIC_LEAVE:
-		return REC_LEAVE;
+		return PAST_LEAVE;
 	case ZYDIS_MNEMONIC_TZCNT:
 	case ZYDIS_MNEMONIC_BSF:
-		return REC_SCAN;
+		return PAST_SCAN;
 	case ZYDIS_MNEMONIC_VZEROUPPER:
-		return REC_ZEROUPPER;
+		return PAST_ZEROUPPER;
 	default:
-		return REC_OPAQUE;
+		return PAST_OPAQUE;
 	}
 }
 
 /* What kmov moves is narrower than the registers that it names. */
 static void form_set_kmov(struct form_maker *k)
 {
-	struct rec_operand *to = &k->f->op[0], *from = &k->f->op[1];
+	struct past_operand *to = &k->f->op[0], *from = &k->f->op[1];
 	int bits = k->d.mnemonic == ZYDIS_MNEMONIC_KMOVB ? 8 :
 		   k->d.mnemonic == ZYDIS_MNEMONIC_KMOVW ? 16 :
 		   k->d.mnemonic == ZYDIS_MNEMONIC_KMOVD ? 32 :
 							   64;
 
-	if (to->type != REC_OP_K && from->type != REC_OP_K)
+	if (to->type != PAST_OP_K && from->type != PAST_OP_K)
 		return;
 	from->bits = bits;
-	to->bits = to->type == REC_OP_GPR && bits < 32 ? 32 : bits;
+	to->bits = to->type == PAST_OP_GPR && bits < 32 ? 32 : bits;
 }
 
 /* The scalar rules know general and mask registers, memory up to 8 bytes, immediates. */
 static bool form_is_scalar(const struct form_maker *k)
 {
 	for (int i = 0; i < k->f->n_ops; i++) {
-		const struct rec_operand *o = &k->f->op[i];
+		const struct past_operand *o = &k->f->op[i];
 
 		if (k->d.mnemonic == ZYDIS_MNEMONIC_LEA && i == 1)
 			break;
 		if (k->ops[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
 		    k->d.operand_count_visible)
 			break;
-		if (o->type == REC_OP_NONE || o->type == REC_OP_VEC || o->bits > 64)
+		if (o->type == PAST_OP_NONE || o->type == PAST_OP_VEC || o->bits > 64)
 			return false;
 	}
 	return true;
@@ -378,82 +380,82 @@ static bool form_is_mask(const struct form_maker *k)
 	static const char *const compares[] = { "pcmp", "ptestm", "ptestnm", NULL };
 
 	return form_name_begins(k, names) ||
-	       (k->f->op[0].type == REC_OP_K && form_name_begins(k, compares));
+	       (k->f->op[0].type == PAST_OP_K && form_name_begins(k, compares));
 }
 
-static enum rec_kind form_vector_kind(struct form_maker *k)
+static enum past_kind form_vector_kind(struct form_maker *k)
 {
 	static const char *const idioms[] = { "pxor",	"xorp",	 "psub",  "pcmpgt",
 					      "pcmpeq", "pandn", "andnp", NULL };
-	struct rec_form *f = k->f;
+	struct past_form *f = k->f;
 
 	if (k->d.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED && f->n_mem_out)
-		return f->is_native && form_is_perm(k) ? REC_MASKED_STORE : REC_OPAQUE;
+		return f->is_native && form_is_perm(k) ? PAST_MASKED_STORE : PAST_OPAQUE;
 	// Other masks are left to the CPU, which needs all of the sources.
 	if (k->d.avx.mask.mode > ZYDIS_MASK_MODE_DISABLED || !f->is_native)
-		return REC_NATIVE;
+		return PAST_NATIVE;
 	if (form_is_mask(k))
-		return REC_MASK;
+		return PAST_MASK;
 	if (f->n_out != 1)
-		return REC_NATIVE;
+		return PAST_NATIVE;
 	if (form_is_perm(k))
-		return REC_PERM;
-	if (form_lane(k) && f->op[0].type == REC_OP_VEC) {
+		return PAST_PERM;
+	if (form_lane(k) && f->op[0].type == PAST_OP_VEC) {
 		f->op[0].element = form_lane(k);
 		f->is_const = f->is_same && form_name_begins(k, idioms);
-		return REC_LANES;
+		return PAST_LANES;
 	}
-	return REC_NATIVE;
+	return PAST_NATIVE;
 }
 
-static enum rec_kind form_kind(struct form_maker *k)
+static enum past_kind form_kind(struct form_maker *k)
 {
-	struct rec_form *f = k->f;
-	enum rec_kind kind;
+	struct past_form *f = k->f;
+	enum past_kind kind;
 
 	f->cc = k->d.opcode & 15;
 	if (k->d.meta.category == ZYDIS_CATEGORY_STRINGOP)
-		return REC_STRING;
+		return PAST_STRING;
 	if (f->insn.flow != DEC_FLOW_NEXT)
-		return f->insn.flow <= DEC_FLOW_RET ? REC_BRANCH : REC_OPAQUE;
+		return f->insn.flow <= DEC_FLOW_RET ? PAST_BRANCH : PAST_OPAQUE;
 	if (f->is_wild)
-		return REC_OPAQUE;
+		return PAST_OPAQUE;
 	if (k->d.meta.category == ZYDIS_CATEGORY_SETCC)
-		return REC_SET;
+		return PAST_SET;
 	if (k->d.meta.category == ZYDIS_CATEGORY_CMOV)
-		return REC_CMOV;
+		return PAST_CMOV;
 	if (k->d.mnemonic == ZYDIS_MNEMONIC_IMUL && k->d.operand_count_visible > 1 &&
 	    form_is_scalar(k))
-		return REC_IMUL;
+		return PAST_IMUL;
 	kind = form_scalar_kind(k->d.mnemonic);
-	if (kind == REC_MOV)
+	if (kind == PAST_MOV)
 		form_set_kmov(k);
-	if (kind == REC_ZEROUPPER)
+	if (kind == PAST_ZEROUPPER)
 		return kind;
-	if (kind != REC_OPAQUE && form_is_scalar(k))
+	if (kind != PAST_OPAQUE && form_is_scalar(k))
 		return kind;
-	return f->is_native ? form_vector_kind(k) : REC_OPAQUE;
+	return f->is_native ? form_vector_kind(k) : PAST_OPAQUE;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
 
 /* Those that dec_insn leaves to others: what the kernel reads and writes. */
-static void form_set_syscall(struct rec_form *f)
+static void form_set_syscall(struct past_form *f)
 {
 	f->insn.gpr_read = 1u << CAP_RAX | 1u << CAP_RDI | 1u << CAP_RSI | 1u << CAP_RDX |
 			   1u << 10 | 1u << 8 | 1u << 9;
 	f->insn.gpr_written = 1u << CAP_RAX | 1u << CAP_RCX | 1u << 11;
 	f->insn.other_read = f->insn.other_written = 0;
-	f->kind = REC_SYSCALL;
+	f->kind = PAST_SYSCALL;
 	f->is_wild = true;
 }
 
-struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *insn)
+struct err *dec_recover_form_init(struct past_form *f, const struct dec_insn *insn)
 {
 	struct form_maker k = { .f = f };
 	struct err *err;
 
-	*f = (struct rec_form){ .insn = *insn };
+	*f = (struct past_form){ .insn = *insn };
 	if (insn->flow == DEC_FLOW_SYSCALL) {
 		form_set_syscall(f);
 		return form_add_slots(f);
@@ -474,7 +476,7 @@ struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *ins
 	return NULL;
 }
 
-void dec_recover_form_deinit(struct rec_form *f)
+void dec_recover_form_deinit(struct past_form *f)
 {
 	free(f->slot);
 	free(f->perm);

@@ -13,14 +13,14 @@
 #include "decode/x86/zydis.h"
 
 struct form_maker {
-	struct rec_form *f;
+	struct past_form *f;
 	ZydisDecodedInstruction d;
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-/** Fill @p o for Zydis register @p zr; its type stays REC_OP_NONE for those that are not
+/** Fill @p o for Zydis register @p zr; its type stays PAST_OP_NONE for those that are not
  * tracked. */
-void dec_recover_form_reg_operand(struct rec_form *f, struct rec_operand *o,
+void dec_recover_form_reg_operand(struct past_form *f, struct past_operand *o,
 				  ZydisRegister zr);
 
 /** @return whether @p op is k0 where EVEX means no mask. */

@@ -58,18 +58,18 @@ static bool form_category_runs(const ZydisDecodedInstruction *d)
 }
 
 /* What the operand's register must have, or gets: bits, or bytes of a vector. */
-static uint64_t form_operand_mask(const struct rec_operand *o)
+static uint64_t form_operand_mask(const struct past_operand *o)
 {
-	if (o->type == REC_OP_VEC || (o->type == REC_OP_MEM && o->bits > 64))
-		return rec_ones(o->bits / 8);
-	return rec_ones(o->bits) << o->shift;
+	if (o->type == PAST_OP_VEC || (o->type == PAST_OP_MEM && o->bits > 64))
+		return past_ones(o->bits / 8);
+	return past_ones(o->bits) << o->shift;
 }
 
-static uint64_t form_result_mask(const struct form_maker *k, const struct rec_operand *o)
+static uint64_t form_result_mask(const struct form_maker *k, const struct past_operand *o)
 {
-	if (o->type == REC_OP_GPR && o->bits >= 32)
+	if (o->type == PAST_OP_GPR && o->bits >= 32)
 		return UINT64_MAX;
-	if (o->type == REC_OP_K || (o->type == REC_OP_VEC && k->f->insn.is_vex))
+	if (o->type == PAST_OP_K || (o->type == PAST_OP_VEC && k->f->insn.is_vex))
 		return UINT64_MAX;
 	return form_operand_mask(o);
 }
@@ -88,17 +88,17 @@ static void form_flags(struct form_maker *k)
 	if (k->d.meta.category == ZYDIS_CATEGORY_SHIFT ||
 	    k->d.meta.category == ZYDIS_CATEGORY_ROTATE)
 		k->f->flags_valid &= ~(FORM_OF | FORM_AF);
-	if (k->f->flags_in != REC_NONE && k->f->flags_in < 8)
+	if (k->f->flags_in != PAST_NONE && k->f->flags_in < 8)
 		k->f->need[k->f->flags_in] |= a->tested;
-	if (k->f->flags_out != REC_NONE && k->f->flags_out - k->f->n_in < 8)
+	if (k->f->flags_out != PAST_NONE && k->f->flags_out - k->f->n_in < 8)
 		k->f->give[k->f->flags_out - k->f->n_in] |= k->f->flags_valid;
 }
 
 /* What must be known of operand @p o. */
-static uint64_t form_need(const ZydisDecodedOperand *op, const struct rec_operand *o)
+static uint64_t form_need(const ZydisDecodedOperand *op, const struct past_operand *o)
 {
 	// It stays as it was, all of it, when it is not written.
-	if (o->type == REC_OP_GPR && (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE))
+	if (o->type == PAST_OP_GPR && (op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE))
 		return UINT64_MAX;
 	return form_operand_mask(o);
 }
@@ -107,39 +107,39 @@ static uint64_t form_need(const ZydisDecodedOperand *op, const struct rec_operan
 bool dec_recover_form_runs(struct form_maker *k)
 {
 	const uint64_t x87 = 1ull << (DEC_REG_X87 - DEC_GPRS);
-	struct rec_form *f = k->f;
+	struct past_form *f = k->f;
 	int n_listed = 0;
 
 	form_flags(k);
 	if ((k->d.mnemonic == ZYDIS_MNEMONIC_BSF ||
 	     k->d.mnemonic == ZYDIS_MNEMONIC_BSR) &&
-	    f->op[0].in != REC_NONE)
+	    f->op[0].in != PAST_NONE)
 		f->need[f->op[0].in] = UINT64_MAX;
 	if (!form_category_runs(&k->d) || f->insn.flow != DEC_FLOW_NEXT || f->is_wild ||
 	    f->insn.is_rep || f->insn.n_mem > 1 || f->n_in > 8 || f->n_out > 8 ||
 	    ((f->insn.other_read | f->insn.other_written) & x87) ||
-	    (f->insn.gpr_written & 1u << REC_RSP))
+	    (f->insn.gpr_written & 1u << PAST_RSP))
 		return false;
 	for (int i = 0; i < f->n_ops; i++) {
-		const struct rec_operand *o = &f->op[i];
+		const struct past_operand *o = &f->op[i];
 
-		if (o->type == REC_OP_GPR && o->reg == REC_RSP)
+		if (o->type == PAST_OP_GPR && o->reg == PAST_RSP)
 			return false;
 	}
 	for (int i = 0; i < k->d.operand_count; i++) {
 		const ZydisDecodedOperand *op = &k->ops[i];
-		struct rec_operand o = { .in = REC_NONE,
-					 .out = REC_NONE,
-					 .bits = op->size };
+		struct past_operand o = { .in = PAST_NONE,
+					  .out = PAST_NONE,
+					  .bits = op->size };
 		bool is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ ||
 			       op->actions & ZYDIS_OPERAND_ACTION_CONDWRITE;
 
 		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
 			if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM || n_listed++)
 				return false;
-			o.type = REC_OP_MEM;
-			o.in = rec_slot_of(f, 0x80, false);
-			o.out = rec_slot_of(f, 0x80, true);
+			o.type = PAST_OP_MEM;
+			o.in = past_slot_of(f, 0x80, false);
+			o.out = past_slot_of(f, 0x80, true);
 			o.bits = f->insn.mem[0].size * 8;
 		} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
 			ZydisRegisterClass c = ZydisRegisterGetClass(op->reg.value);
@@ -149,14 +149,14 @@ bool dec_recover_form_runs(struct form_maker *k)
 			    op->reg.value == ZYDIS_REGISTER_MXCSR)
 				continue;
 			dec_recover_form_reg_operand(f, &o, op->reg.value);
-			if (o.type == REC_OP_NONE)
+			if (o.type == PAST_OP_NONE)
 				return false;
 		} else if (op->type != ZYDIS_OPERAND_TYPE_IMMEDIATE) {
 			return false;
 		}
-		if (is_read && o.in != REC_NONE)
+		if (is_read && o.in != PAST_NONE)
 			f->need[o.in] |= form_need(op, &o);
-		if ((op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) && o.out != REC_NONE)
+		if ((op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) && o.out != PAST_NONE)
 			f->give[o.out - f->n_in] |= form_result_mask(k, &o);
 	}
 	return true;

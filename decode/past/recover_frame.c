@@ -21,16 +21,16 @@ struct frame_size {
 	bool is_known, is_mixed;
 };
 
-bool dec_recover_frame_ends(const struct rec_form *f)
+bool dec_recover_frame_ends(const struct past_form *f)
 {
 	const struct dec_insn *insn = &f->insn;
 
-	return f->kind == REC_LEAVE ||
-	       (insn->gpr_written >> REC_RSP & 1 && !(insn->gpr_read >> REC_RSP & 1) &&
-		insn->gpr_read >> REC_RBP & 1);
+	return f->kind == PAST_LEAVE ||
+	       (insn->gpr_written >> PAST_RSP & 1 && !(insn->gpr_read >> PAST_RSP & 1) &&
+		insn->gpr_read >> PAST_RBP & 1);
 }
 
-static bool both_known(const struct dec_recover *r, const struct rec_frame *f)
+static bool both_known(const struct dec_recover *r, const struct past_frame *f)
 {
 	return r->bits.data[f->rsp].m == UINT64_MAX &&
 	       r->bits.data[f->rbp].m == UINT64_MAX;
@@ -120,7 +120,7 @@ static bool frame_size_at(const struct dec_recover *r, uint64_t at, uint64_t *re
 static void sizes_see(const struct dec_recover *r, struct frame_size *sizes)
 {
 	for (size_t i = 0; i < r->frames.size; i++) {
-		const struct rec_frame *f = &r->frames.data[i];
+		const struct past_frame *f = &r->frames.data[i];
 		struct frame_size *s = &sizes[r->steps.data[f->step].form];
 		uint64_t bytes;
 
@@ -141,7 +141,7 @@ struct err *dec_recover_frames_apply(struct dec_recover *r)
 		return &err_nomem;
 	sizes_see(r, sizes);
 	for (size_t i = 0; i < r->frames.size; i++) {
-		const struct rec_frame *f = &r->frames.data[i];
+		const struct past_frame *f = &r->frames.data[i];
 		const struct frame_size *s = &sizes[r->steps.data[f->step].form];
 		uint64_t bytes = s->bytes;
 
@@ -150,10 +150,10 @@ struct err *dec_recover_frames_apply(struct dec_recover *r)
 			continue;
 		if (r->bits.data[f->rbp].m == UINT64_MAX)
 			dec_recover_learn(r, f->rsp,
-					  rec_const(r->bits.data[f->rbp].v - bytes));
+					  past_const(r->bits.data[f->rbp].v - bytes));
 		else if (r->bits.data[f->rsp].m == UINT64_MAX)
 			dec_recover_learn(r, f->rbp,
-					  rec_const(r->bits.data[f->rsp].v + bytes));
+					  past_const(r->bits.data[f->rsp].v + bytes));
 	}
 	free(sizes);
 	dec_recover_settle(r);

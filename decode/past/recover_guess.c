@@ -17,7 +17,7 @@ enum { RECOVER_ROUNDS = 8 };
 
 void dec_recover_refute(struct dec_recover *r, uint32_t node)
 {
-	uint32_t i = node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node;
+	uint32_t i = node & PAST_VEC ? r->bits.size + (node & ~PAST_VEC) : node;
 
 	r->is_doubtful[i] = 1;
 	dec_recover_assumed_conflict(r, node);
@@ -47,8 +47,8 @@ static void forget_guesses(struct dec_recover *r)
 	for (size_t i = 0; i < r->bytes.size; i++)
 		r->bytes.data[i].m = r->known_bytes[i];
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		if (r->accesses.data[i].placed == REC_INFERRED)
-			r->accesses.data[i].placed = REC_HINTED;
+		if (r->accesses.data[i].placed == PAST_INFERRED)
+			r->accesses.data[i].placed = PAST_HINTED;
 	}
 }
 
@@ -58,11 +58,11 @@ static uint64_t count_placed(struct dec_recover *r)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		struct rec_access *a = &r->accesses.data[i];
+		struct past_access *a = &r->accesses.data[i];
 
-		if (a->placed == REC_HINTED)
-			a->placed = REC_UNPLACED;
-		n += a->placed >= REC_INFERRED;
+		if (a->placed == PAST_HINTED)
+			a->placed = PAST_UNPLACED;
+		n += a->placed >= PAST_INFERRED;
 	}
 	return n;
 }
@@ -70,10 +70,10 @@ static uint64_t count_placed(struct dec_recover *r)
 /* @return whether nothing is left to guess about. */
 static bool is_complete(const struct dec_recover *r)
 {
-	if (dec_recover_marks_from(&r->lost, 0) != REC_NO_ACCESS)
+	if (dec_recover_marks_from(&r->lost, 0) != PAST_NO_ACCESS)
 		return false;
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		if (r->accesses.data[i].placed == REC_HINTED)
+		if (r->accesses.data[i].placed == PAST_HINTED)
 			return false;
 	}
 	return true;
@@ -110,8 +110,8 @@ static struct err *guess_rounds(struct dec_recover *r)
 			r->stage = i;
 			dec_recover_assume_again(r);
 			r->is_bold = i >= 4;
-			r->least_may_element = i >= 3 ? REC_MAY_YES : REC_MAY_PERHAPS;
-			r->least_may = i >= 2 ? REC_MAY_YES : REC_MAY_PERHAPS;
+			r->least_may_element = i >= 3 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
+			r->least_may = i >= 2 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
 			err = dec_recover_settle_memory(r)	  ?:
 				      dec_recover_frames_apply(r) ?:
 				      dec_recover_bounds_apply(r) ?:

@@ -13,19 +13,19 @@
 #include "decode/past/recover_mem.h"
 
 /** A word that holds a pointer in the end. */
-struct rec_end_home {
+struct past_end_home {
 	uint64_t word, value;
 };
 
 /** The base of a store whose place was found by what memory held. */
-struct rec_assumed {
+struct past_assumed {
 	uint32_t node;
 	uint64_t value;
 	uint8_t from;	 ///< stage of later rounds at which it is taken again
 	bool is_refuted; ///< something else told otherwise
 };
 
-enum rec_may { REC_MAY_NO, REC_MAY_PERHAPS, REC_MAY_YES };
+enum past_may { PAST_MAY_NO, PAST_MAY_PERHAPS, PAST_MAY_YES };
 
 /* ---- rounds (recover_guess.c) -------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
 /* ---- frames (recover_frame.c) ---------------------------------------------------------- */
 
 /** @return whether @p f sets rsp from rbp, and forgets what it was. */
-bool dec_recover_frame_ends(const struct rec_form *f);
+bool dec_recover_frame_ends(const struct past_form *f);
 
 /** Find stack pointers before such instructions by what frames are like, and what follows. */
 struct err *dec_recover_frames_apply(struct dec_recover *r);
@@ -62,7 +62,7 @@ void dec_recover_mirrors_begin(struct dec_recover *r);
 void dec_recover_mirrors_end(struct dec_recover *r);
 
 /** Load @p a comes in the sweep: find its base by its mirror, or see whether it has one. */
-void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a);
+void dec_recover_mirror_apply(struct dec_recover *r, const struct past_access *a);
 
 /* ---- where stores went (recover_alias.c) ------------------------------------------------ */
 
@@ -71,7 +71,7 @@ void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a)
 bool dec_recover_bases_begin(struct dec_recover *r);
 bool dec_recover_bases_add(struct dec_recover *r, uint64_t v);
 /** Access @p a has a place. */
-bool dec_recover_bases_note(struct dec_recover *r, const struct rec_access *a);
+bool dec_recover_bases_note(struct dec_recover *r, const struct past_access *a);
 
 /** @p word changed to @p value between access @p seen and this moment: find the store without
  * a place that did it. @return whether one was. */
@@ -94,10 +94,10 @@ void dec_recover_assumed_conflict(struct dec_recover *r, uint32_t node);
  * it. A guess: when it would go through a pointer that nothing else goes through, it did
  * not. */
 bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
-			       struct rec_bits now);
+			       struct past_bits now);
 
 /** Find the place of store @p a by where its value is. @return whether it was. */
-bool dec_recover_alias_home(struct dec_recover *r, const struct rec_access *a);
+bool dec_recover_alias_home(struct dec_recover *r, const struct past_access *a);
 
 /* ---- the heap (recover_heap.c) ---------------------------------------------------------- */
 

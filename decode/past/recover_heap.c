@@ -18,22 +18,22 @@ enum {
 };
 
 /** A block, from one step to another. */
-struct rec_block {
+struct past_block {
 	uint64_t addr, end;
 	uint32_t from, to;
 };
 
 /** The blocks that a grain of memory was part of, in time's order. */
-struct rec_grain {
+struct past_grain {
 	VEC(uint32_t) blocks;
 };
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static struct rec_grain *grain_at(struct dec_recover *r, uint64_t addr, bool may_make)
+static struct past_grain *grain_at(struct dec_recover *r, uint64_t addr, bool may_make)
 {
 	uint64_t key = addr / HEAP_GRAIN, *at = map_get(&r->grain_at, key);
-	struct rec_grain *g;
+	struct past_grain *g;
 
 	if (at || !may_make)
 		return at ? &r->grains.data[*at] : NULL;
@@ -44,14 +44,14 @@ static struct rec_grain *grain_at(struct dec_recover *r, uint64_t addr, bool may
 static struct err *block_add(struct dec_recover *r, uint64_t addr, uint64_t size,
 			     uint32_t from)
 {
-	struct rec_block *b = vec_push(&r->blocks);
+	struct past_block *b = vec_push(&r->blocks);
 	uint64_t covered = size < HEAP_COVERED ? size : HEAP_COVERED;
 
 	if (!b)
 		return &err_nomem;
-	*b = (struct rec_block){ addr, addr + size, from, UINT32_MAX };
+	*b = (struct past_block){ addr, addr + size, from, UINT32_MAX };
 	for (uint64_t at = addr; at < addr + covered; at += HEAP_GRAIN) {
-		struct rec_grain *g = grain_at(r, at, true);
+		struct past_grain *g = grain_at(r, at, true);
 		uint32_t *to = g ? vec_push(&g->blocks) : NULL;
 
 		if (!to)
@@ -77,8 +77,8 @@ static uint64_t end_size(const struct dec_recover *r, uint64_t addr)
  * the beginning, as large as its header tells in the end. */
 static struct err *block_end(struct dec_recover *r, uint64_t addr, uint32_t at)
 {
-	struct rec_grain *g = grain_at(r, addr, false);
-	struct rec_block *b = NULL;
+	struct past_grain *g = grain_at(r, addr, false);
+	struct past_block *b = NULL;
 	struct err *err;
 	uint64_t size;
 
@@ -198,11 +198,11 @@ static bool is_allocating(const struct dec_recover *r, uint32_t step)
 }
 
 /* @return the last block that @p word was part of when step @p step came; NULL: none. */
-static const struct rec_block *block_of(struct dec_recover *r, uint32_t step,
-					uint64_t word)
+static const struct past_block *block_of(struct dec_recover *r, uint32_t step,
+					 uint64_t word)
 {
-	const struct rec_grain *g = grain_at(r, word, false);
-	const struct rec_block *b;
+	const struct past_grain *g = grain_at(r, word, false);
+	const struct past_block *b;
 	size_t i;
 
 	if (!g)
@@ -217,8 +217,8 @@ static const struct rec_block *block_of(struct dec_recover *r, uint32_t step,
 /* @return whether glibc's header of a block lies at @p word: its size. */
 static bool is_header(struct dec_recover *r, uint64_t word)
 {
-	const struct rec_grain *g = (word & 15) == 8 ? grain_at(r, word + 8, false) :
-						       NULL;
+	const struct past_grain *g = (word & 15) == 8 ? grain_at(r, word + 8, false) :
+							NULL;
 
 	for (size_t i = g ? g->blocks.size : 0; i-- > 0;) {
 		if (r->blocks.data[g->blocks.data[i]].addr == word + 8)
@@ -229,7 +229,7 @@ static bool is_header(struct dec_recover *r, uint64_t word)
 
 bool dec_recover_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t word)
 {
-	const struct rec_block *b = block_of(r, step, word);
+	const struct past_block *b = block_of(r, step, word);
 
 	if (b)
 		return step < b->to ? is_allocating(r, step) : !is_allocating(r, step);

@@ -16,89 +16,89 @@
 #include "decode/past/recover.h"
 #include "decode/past/recover_set.h"
 
-#define REC_NONE 0xff
-#define REC_TOLD 0xfe  ///< of an access: no step's, but told from elsewhere (an anchor)
-#define REC_BELOW 0xfd ///< of an access: no step's, but memory below rsp is lost
-#define REC_NO_NODE UINT32_MAX
-#define REC_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
+#define PAST_NONE 0xff
+#define PAST_TOLD 0xfe	///< of an access: no step's, but told from elsewhere (an anchor)
+#define PAST_BELOW 0xfd ///< of an access: no step's, but memory below rsp is lost
+#define PAST_NO_NODE UINT32_MAX
+#define PAST_VEC 0x80000000u ///< in a node's number: it is one of 64 bytes
 
-#define REC_TOP (1ull << 47) ///< nothing of a program lies above
+#define PAST_TOP (1ull << 47) ///< nothing of a program lies above
 
-enum { REC_LOST = 64 }; ///< of more stores without a place, any may have hit a word
+enum { PAST_LOST = 64 }; ///< of more stores without a place, any may have hit a word
 
-enum { REC_KEPT = 7 }; ///< registers that a function gives back as they were
+enum { PAST_KEPT = 7 }; ///< registers that a function gives back as they were
 
 enum {
-	REC_OPERANDS = 6,
-	REC_REGS = DEC_REG_FLAGS + 1,
-	REC_RSP = 4,
-	REC_RBP = 5,
-	REC_STATUS = 0x8d5
+	PAST_OPERANDS = 6,
+	PAST_REGS = DEC_REG_FLAGS + 1,
+	PAST_RSP = 4,
+	PAST_RBP = 5,
+	PAST_STATUS = 0x8d5
 };
 
 /** Some bits and which of them are known. */
-struct rec_bits {
+struct past_bits {
 	uint64_t v, m; ///< v is 0 outside m
 };
 
 /** 64 bytes and which of them are known. */
-struct rec_bytes {
+struct past_bytes {
 	uint8_t v[64];
 	uint64_t m;
 };
 
-enum rec_kind {
-	REC_OPAQUE, ///< what it writes is not known
-	REC_NATIVE, ///< only run on the CPU, when all that it reads is known
-	REC_MOV,
-	REC_MOVSX,
-	REC_LEA,
-	REC_ADD, ///< with REC_SUB, _AND, _OR, _XOR: op[0] op= op[1]
-	REC_SUB,
-	REC_CMP,
-	REC_AND,
-	REC_TEST,
-	REC_OR,
-	REC_XOR,
-	REC_INC,
-	REC_DEC,
-	REC_NEG,
-	REC_NOT,
-	REC_SHIFT, ///< shl, shr, sar, rol, ror: mnemonic tells
-	REC_IMUL,
-	REC_XCHG,
-	REC_XADD,
-	REC_BSWAP,
-	REC_SIGN, ///< cwd, cdq, cqo
-	REC_SET,
-	REC_CMOV,
-	REC_PUSH,
-	REC_POP,
-	REC_LEAVE,
-	REC_BRANCH, ///< all that change rip
-	REC_STRING, ///< movs, stos, lods, scas, cmps, with or without rep
-	REC_PERM,   ///< moves bytes from here to there
-	REC_LANES,  ///< vector lanes that do not touch each other
-	REC_MASK,   ///< each lane becomes one bit
-	REC_SCAN,   ///< tzcnt, bsf
-	REC_ZEROUPPER,
-	REC_MASKED_STORE, ///< vmovdqu8 [m] {k}, v and its kin
-	REC_SYSCALL,
-	REC_GAP,
+enum past_kind {
+	PAST_OPAQUE, ///< what it writes is not known
+	PAST_NATIVE, ///< only run on the CPU, when all that it reads is known
+	PAST_MOV,
+	PAST_MOVSX,
+	PAST_LEA,
+	PAST_ADD, ///< with PAST_SUB, _AND, _OR, _XOR: op[0] op= op[1]
+	PAST_SUB,
+	PAST_CMP,
+	PAST_AND,
+	PAST_TEST,
+	PAST_OR,
+	PAST_XOR,
+	PAST_INC,
+	PAST_DEC,
+	PAST_NEG,
+	PAST_NOT,
+	PAST_SHIFT, ///< shl, shr, sar, rol, ror: mnemonic tells
+	PAST_IMUL,
+	PAST_XCHG,
+	PAST_XADD,
+	PAST_BSWAP,
+	PAST_SIGN, ///< cwd, cdq, cqo
+	PAST_SET,
+	PAST_CMOV,
+	PAST_PUSH,
+	PAST_POP,
+	PAST_LEAVE,
+	PAST_BRANCH, ///< all that change rip
+	PAST_STRING, ///< movs, stos, lods, scas, cmps, with or without rep
+	PAST_PERM,   ///< moves bytes from here to there
+	PAST_LANES,  ///< vector lanes that do not touch each other
+	PAST_MASK,   ///< each lane becomes one bit
+	PAST_SCAN,   ///< tzcnt, bsf
+	PAST_ZEROUPPER,
+	PAST_MASKED_STORE, ///< vmovdqu8 [m] {k}, v and its kin
+	PAST_SYSCALL,
+	PAST_GAP,
 };
 
-enum rec_operand_type {
-	REC_OP_NONE,
-	REC_OP_GPR,
-	REC_OP_VEC,
-	REC_OP_K,
-	REC_OP_MEM,
-	REC_OP_IMM
+enum past_operand_type {
+	PAST_OP_NONE,
+	PAST_OP_GPR,
+	PAST_OP_VEC,
+	PAST_OP_K,
+	PAST_OP_MEM,
+	PAST_OP_IMM
 };
 
-struct rec_operand {
+struct past_operand {
 	uint8_t type;
-	uint8_t in, out; ///< slots, or REC_NONE
+	uint8_t in, out; ///< slots, or PAST_NONE
 	uint8_t reg;
 	uint8_t shift;	 ///< 8 for ah, bh, ch, dh
 	uint8_t element; ///< bytes of a lane
@@ -106,17 +106,17 @@ struct rec_operand {
 };
 
 /** Where the bytes of the one output come from. */
-struct rec_perm {
-	uint8_t slot[64]; ///< input slot, or REC_NONE: `at` is the byte itself
+struct past_perm {
+	uint8_t slot[64]; ///< input slot, or PAST_NONE: `at` is the byte itself
 	uint8_t at[64];
 	uint64_t m; ///< bytes that this tells
 };
 
 /** An instruction of the program: what all its executions share. Its slots are what it
  * reads (general registers, other registers, memory) and then what it writes. */
-struct rec_form {
+struct past_form {
 	struct dec_insn insn;
-	uint8_t kind; ///< enum rec_kind
+	uint8_t kind; ///< enum past_kind
 	uint8_t cc;   ///< condition code
 	uint8_t n_in, n_out, n_mem_in, n_mem_out;
 	uint8_t n_ops;
@@ -135,18 +135,18 @@ struct rec_form {
 	 * Bits, or bytes of a vector register and of a memory operand above 8 bytes. */
 	uint64_t need[8], give[8];
 	uint16_t flags_valid, flags_kept; ///< written with meaning; left as they were
-	struct rec_operand op[REC_OPERANDS];
+	struct past_operand op[PAST_OPERANDS];
 	int64_t imm;
 	int64_t agen_disp;
 	uint8_t *slot; ///< n_in + n_out: register, or 0x80 | memory operand
-	struct rec_perm *perm;
+	struct past_perm *perm;
 	void (*run)(void *ctx);	  ///< the emitted stub, made when first wanted
 	uint32_t mirror;	  ///< 1 + index; 0: none was looked for
 	uint32_t n_placed;	  ///< of its stores, in this round: that went farther
 	uint64_t lowest, highest; ///< where they went
 };
 
-struct rec_step {
+struct past_step {
 	uint32_t form;
 	uint32_t ref;	 ///< its slots' nodes begin here
 	uint32_t access; ///< its memory accesses begin here
@@ -154,73 +154,73 @@ struct rec_step {
 	bool has_ties;
 };
 
-enum rec_placed { REC_UNPLACED, REC_HINTED, REC_INFERRED, REC_KNOWN };
+enum past_placed { PAST_UNPLACED, PAST_HINTED, PAST_INFERRED, PAST_KNOWN };
 
 /** One memory operand read or written. In order, reads before writes. */
-struct rec_access {
-	uint64_t addr; ///< REC_BELOW: from rsp on
+struct past_access {
+	uint64_t addr; ///< PAST_BELOW: from rsp on
 	uint32_t step;
 	uint32_t line;	 ///< of addr, once it is known; cached
-	uint32_t node;	 ///< of what is read, written, told; of a range: REC_BELOW's rsp
-	uint8_t placed;	 ///< enum rec_placed
-	uint8_t mem;	 ///< operand; REC_NONE, REC_TOLD, REC_BELOW
-	uint8_t slot;	 ///< REC_NONE with mem REC_NONE: not by the step but before it
-	uint8_t size;	 ///< but of a range; of REC_BELOW
+	uint32_t node;	 ///< of what is read, written, told; of a range: PAST_BELOW's rsp
+	uint8_t placed;	 ///< enum past_placed
+	uint8_t mem;	 ///< operand; PAST_NONE, PAST_TOLD, PAST_BELOW
+	uint8_t slot;	 ///< PAST_NONE with mem PAST_NONE: not by the step but before it
+	uint8_t size;	 ///< but of a range; of PAST_BELOW
 	uint8_t n_known; ///< bits (of a vector bytes), when those were told who may learn
 	bool is_write;
 	bool is_range;	///< of any number of bytes: rep movs, a system call, a gap
 	bool is_masked; ///< a store that leaves some bytes alone
 };
 
-struct rec_anchor {
+struct past_anchor {
 	uint32_t node;
 	uint64_t value;
 };
 
 /** Two nodes that hold the same when functions keep to the ABI: a guess. */
-struct rec_tie {
+struct past_tie {
 	uint32_t step; ///< where it is looked at: the first one behind a return
 	uint32_t a, b;
 };
 
 /** An instruction that sets rsp from rbp: the nodes that the two held before it. */
-struct rec_frame {
+struct past_frame {
 	uint32_t step;
 	uint32_t rsp, rbp;
 };
 
 /** A call that has not returned. */
-struct rec_call {
+struct past_call {
 	uint64_t return_rip;
-	uint32_t node[REC_KEPT]; ///< before it, by index into rec_kept
+	uint32_t node[PAST_KEPT]; ///< before it, by index into past_kept
 };
 
-struct rec_native;
-struct rec_show;
-struct rec_mirror;
-struct rec_home;
-struct rec_block;
-struct rec_grain;
-struct rec_end_home;
-struct rec_assumed;
-struct rec_line;
-struct rec_page;
+struct past_native;
+struct past_show;
+struct past_mirror;
+struct past_home;
+struct past_block;
+struct past_grain;
+struct past_end_home;
+struct past_assumed;
+struct past_line;
+struct past_page;
 
 struct dec_recover {
 	uint64_t position;
-	VEC(struct rec_form) forms;
+	VEC(struct past_form) forms;
 	struct map form_at; ///< rip -> form that ran there last
-	VEC(struct rec_step) steps;
+	VEC(struct past_step) steps;
 	VEC(uint32_t) refs;
-	VEC(struct rec_access) accesses;
-	VEC(struct rec_bits) bits;
-	VEC(struct rec_bytes) bytes;
-	VEC(struct rec_anchor) anchors;
-	VEC(struct rec_tie) ties; ///< by step
-	VEC(struct rec_frame) frames;
-	VEC(struct rec_call)
+	VEC(struct past_access) accesses;
+	VEC(struct past_bits) bits;
+	VEC(struct past_bytes) bytes;
+	VEC(struct past_anchor) anchors;
+	VEC(struct past_tie) ties; ///< by step
+	VEC(struct past_frame) frames;
+	VEC(struct past_call)
 	nested; ///< while steps are added: calls that have not returned
-	uint32_t current[REC_REGS]; ///< while steps are added: each register's node
+	uint32_t current[PAST_REGS]; ///< while steps are added: each register's node
 	uint32_t
 		frame_node; ///< while steps are added: rbp where it was used as a frame's
 	uint64_t *known_bits; ///< masks after the first half
@@ -234,35 +234,35 @@ struct dec_recover {
 	uint8_t *is_queued;
 	uint32_t queue_head, queue_size;
 	const struct dec_recover_end *end;
-	VEC(struct rec_line) lines;
+	VEC(struct past_line) lines;
 	struct map line_at;
-	VEC(struct rec_page) pages;
+	VEC(struct past_page) pages;
 	struct map page_at;
-	struct rec_marks lost;	   ///< stores that went nobody knows where
-	struct rec_marks dirty[2]; ///< by is_backward: what a sweep is to look at
-	struct rec_marks stuck[2]; ///< what did not come to an end there
-	uint32_t moment;	   ///< the access that the sweep has come to
-	bool is_blocked;	   ///< lost stores stood before something there
-	bool is_open;		   ///< or something was asked there without an answer
-	bool is_out;		   ///< memory is out
-	bool is_plain;		   ///< tests: a sweep looks at all accesses
-	VEC(struct rec_assumed) assumed; ///< places found by what memory held
-	struct map assumed_at;		 ///< node -> index
-	struct map bases;		 ///< pointers that something goes through
-	struct map fresh;		 ///< pointers that allocator calls gave
-	struct map home_at;		 ///< such a pointer -> index into homes
-	VEC(struct rec_home) homes;
+	struct past_marks lost;	    ///< stores that went nobody knows where
+	struct past_marks dirty[2]; ///< by is_backward: what a sweep is to look at
+	struct past_marks stuck[2]; ///< what did not come to an end there
+	uint32_t moment;	    ///< the access that the sweep has come to
+	bool is_blocked;	    ///< lost stores stood before something there
+	bool is_open;		    ///< or something was asked there without an answer
+	bool is_out;		    ///< memory is out
+	bool is_plain;		    ///< tests: a sweep looks at all accesses
+	VEC(struct past_assumed) assumed; ///< places found by what memory held
+	struct map assumed_at;		  ///< node -> index
+	struct map bases;		  ///< pointers that something goes through
+	struct map fresh;		  ///< pointers that allocator calls gave
+	struct map home_at;		  ///< such a pointer -> index into homes
+	VEC(struct past_home) homes;
 	struct map looked_at; ///< lines of the end that were looked at for such pointers
 	struct map end_bases; ///< pointers that lie there
-	VEC(struct rec_end_home) end_homes;
+	VEC(struct past_end_home) end_homes;
 	VEC(struct dec_recover_heap_call) heap_calls;
-	VEC(struct rec_block) blocks;
-	VEC(struct rec_grain) grains;
+	VEC(struct past_block) blocks;
+	VEC(struct past_grain) grains;
 	struct map grain_at; ///< address / 16 -> index
 	struct map walked;   ///< blocks that the end's headers lead to
 	uint32_t reach;	     ///< guess that so many of them missed a word, no more
 	uint8_t stage;	     ///< of a round: the later, the bolder
-	uint8_t least_may; ///< enum rec_may: what a store must be for it to have hit a word
+	uint8_t least_may; ///< enum past_may: what a store must be for it to have hit a word
 	bool is_element; ///< what is looked at now is an element: its address has an index
 	uint8_t least_may_element; ///< as least_may, for such a word
 	bool is_bold; ///< a word is taken for a store's even if others may have written it
@@ -273,41 +273,41 @@ struct dec_recover {
 	bool is_guessing;
 	bool is_backward;
 	bool is_mining; ///< this sweep looks for mirrors
-	VEC(struct rec_mirror) mirrors;
+	VEC(struct past_mirror) mirrors;
 	VEC(uint32_t) calls; ///< steps that are system calls
 	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
 	uint32_t sweep_at;   ///< the step that the sweep has come to
 	uint32_t at;	     ///< the step whose rule runs
 	bool again;
 	uint64_t n_changes, n_conflicts;
-	struct rec_native *native;
-	struct rec_show *show;
+	struct past_native *native;
+	struct past_show *show;
 	struct dec_recover_stats stats;
 };
 
 /* ---- nodes (recover.c) ------------------------------------------------------------- */
 
-static inline struct rec_bits rec_const(uint64_t v)
+static inline struct past_bits past_const(uint64_t v)
 {
-	return (struct rec_bits){ v, UINT64_MAX };
+	return (struct past_bits){ v, UINT64_MAX };
 }
 
 /** All steps are there: index them. The first part of dec_recover_run(). */
 struct err *dec_recover_prepare(struct dec_recover *r);
 
 /** Learn bits of a node. */
-void dec_recover_learn(struct dec_recover *r, uint32_t node, struct rec_bits b);
+void dec_recover_learn(struct dec_recover *r, uint32_t node, struct past_bits b);
 
 /** Let the tied nodes of a step learn from each other. */
 void dec_recover_apply_ties(struct dec_recover *r, uint32_t step);
 
 /** Learn bytes of a node; of a node of bits, the first 8. */
 void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
-			     const struct rec_bytes *b);
+			     const struct past_bytes *b);
 
 /** @return what is known of a node, as bytes. */
 void dec_recover_read_bytes(const struct dec_recover *r, uint32_t node,
-			    struct rec_bytes *ret);
+			    struct past_bytes *ret);
 
 /** Let the step be looked at (again). */
 void dec_recover_wake(struct dec_recover *r, uint32_t step);
@@ -316,7 +316,7 @@ void dec_recover_wake(struct dec_recover *r, uint32_t step);
 void dec_recover_settle(struct dec_recover *r);
 
 /** @return the mask of bytes that are known as a whole in bits @p m, and back. */
-static inline uint64_t rec_byte_mask(uint64_t m)
+static inline uint64_t past_byte_mask(uint64_t m)
 {
 	uint64_t bytes = 0;
 
@@ -325,7 +325,7 @@ static inline uint64_t rec_byte_mask(uint64_t m)
 	return bytes;
 }
 
-static inline uint64_t rec_bit_mask(uint64_t bytes)
+static inline uint64_t past_bit_mask(uint64_t bytes)
 {
 	uint64_t m = 0;
 
@@ -334,19 +334,19 @@ static inline uint64_t rec_bit_mask(uint64_t bytes)
 	return m;
 }
 
-static inline uint64_t rec_ones(unsigned n)
+static inline uint64_t past_ones(unsigned n)
 {
 	return n >= 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-static inline bool rec_is_vector(uint8_t reg)
+static inline bool past_is_vector(uint8_t reg)
 {
 	return reg >= DEC_REG_VEC && reg < DEC_REG_K;
 }
 
 /** @return the input (or output) slot of register @p reg, or of memory operand reg & 0x7f;
- * REC_NONE when there is none. */
-static inline uint8_t rec_slot_of(const struct rec_form *f, uint8_t reg, bool is_out)
+ * PAST_NONE when there is none. */
+static inline uint8_t past_slot_of(const struct past_form *f, uint8_t reg, bool is_out)
 {
 	int from = is_out ? f->n_in : 0, to = from + (is_out ? f->n_out : f->n_in);
 
@@ -354,22 +354,23 @@ static inline uint8_t rec_slot_of(const struct rec_form *f, uint8_t reg, bool is
 		if (f->slot[s] == reg)
 			return s;
 	}
-	return REC_NONE;
+	return PAST_NONE;
 }
 
 /** The nodes of a step. */
-struct rec_at {
+struct past_at {
 	struct dec_recover *r;
-	const struct rec_form *form;
+	const struct past_form *form;
 	const uint32_t *ref;
 	uint32_t step;
 };
 
-static inline struct rec_at rec_at(struct dec_recover *r, uint32_t step)
+static inline struct past_at past_at(struct dec_recover *r, uint32_t step)
 {
-	const struct rec_step *s = &r->steps.data[step];
+	const struct past_step *s = &r->steps.data[step];
 
-	return (struct rec_at){ r, &r->forms.data[s->form], &r->refs.data[s->ref], step };
+	return (struct past_at){ r, &r->forms.data[s->form], &r->refs.data[s->ref],
+				 step };
 }
 
 /** @return the address where the flow went behind a step. */
@@ -378,45 +379,46 @@ uint64_t dec_recover_next_rip(const struct dec_recover *r, uint32_t step);
 /* ---- forms (recover_form.c) -------------------------------------------------------- */
 
 /** Fill @p f for @p insn. */
-struct err *dec_recover_form_init(struct rec_form *f, const struct dec_insn *insn);
-void dec_recover_form_deinit(struct rec_form *f);
+struct err *dec_recover_form_init(struct past_form *f, const struct dec_insn *insn);
+void dec_recover_form_deinit(struct past_form *f);
 
 /** @return the bytes of memory that masked store @p at certainly leaves alone; @p written
  * gets those that it certainly writes. */
-uint64_t dec_recover_masked(const struct rec_at *at, uint64_t *written);
+uint64_t dec_recover_masked(const struct past_at *at, uint64_t *written);
 
 /* ---- rules (recover_rules.c, recover_vec.c) ------------------------------------ */
 
 /** Let each node of a step learn what follows from the others. */
-void dec_recover_apply(struct rec_at *at);
-void dec_recover_apply_vector(struct rec_at *at);
+void dec_recover_apply(struct past_at *at);
+void dec_recover_apply_vector(struct past_at *at);
 
 /* ---- the CPU (recover_native.c) ---------------------------------------------------- */
 
-struct err *dec_recover_native_create(struct rec_native **ret);
-void dec_recover_native_destroy(struct rec_native *n);
+struct err *dec_recover_native_create(struct past_native **ret);
+void dec_recover_native_destroy(struct past_native *n);
 
 /** Values that an instruction is given and gives back, by slot. */
-struct rec_values {
-	struct rec_bytes slot[8]; ///< m is not looked at
+struct past_values {
+	struct past_bytes slot[8]; ///< m is not looked at
 };
 
 /** Run @p f on @p in: its n_in slots. @p out: its n_out slots. @return false when this
  * CPU cannot, or it faults. */
-bool dec_recover_native_run(struct rec_native *n, struct rec_form *f,
-			    const struct rec_bytes *in, struct rec_bytes *out);
+bool dec_recover_native_run(struct past_native *n, struct past_form *f,
+			    const struct past_bytes *in, struct past_bytes *out);
 
 /* ---- showing (recover_show.c) ------------------------------------------------------ */
 
-struct err *dec_recover_show_create(struct rec_show **ret);
-void dec_recover_show_destroy(struct rec_show *s);
+struct err *dec_recover_show_create(struct past_show **ret);
+void dec_recover_show_destroy(struct past_show *s);
 
 /** @return general register @p reg as the step reads it, or writes it. */
-static inline struct rec_bits rec_reg(const struct rec_at *at, uint8_t reg, bool is_out)
+static inline struct past_bits past_reg(const struct past_at *at, uint8_t reg,
+					bool is_out)
 {
-	uint8_t s = rec_slot_of(at->form, reg, is_out);
+	uint8_t s = past_slot_of(at->form, reg, is_out);
 
-	return s == REC_NONE ? (struct rec_bits){} : at->r->bits.data[at->ref[s]];
+	return s == PAST_NONE ? (struct past_bits){} : at->r->bits.data[at->ref[s]];
 }
 
 #endif

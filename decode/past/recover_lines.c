@@ -11,10 +11,10 @@ enum { PAGE = 4096, RANGE_SMALL = 1024 };
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-static struct rec_page *page_get(struct dec_recover *r, uint64_t addr, uint32_t *ret)
+static struct past_page *page_get(struct dec_recover *r, uint64_t addr, uint32_t *ret)
 {
 	uint64_t *at = map_get(&r->page_at, addr / PAGE);
-	struct rec_page *p = at ? &r->pages.data[*at] : vec_push(&r->pages);
+	struct past_page *p = at ? &r->pages.data[*at] : vec_push(&r->pages);
 
 	if (!p || (!at && map_put(&r->page_at, addr / PAGE, r->pages.size - 1)))
 		return NULL;
@@ -22,9 +22,9 @@ static struct rec_page *page_get(struct dec_recover *r, uint64_t addr, uint32_t 
 	return p;
 }
 
-static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
+static struct past_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
 {
-	struct rec_line *l = vec_push(&r->lines);
+	struct past_line *l = vec_push(&r->lines);
 
 	if (!l || !page_get(r, addr, &l->page) ||
 	    map_put(&r->line_at, addr, r->lines.size - 1))
@@ -35,10 +35,10 @@ static struct rec_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t 
 	return l;
 }
 
-struct rec_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
-				      uint32_t *cached)
+struct past_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
+				       uint32_t *cached)
 {
-	struct rec_line *l = *cached != REC_NO_NODE ? &r->lines.data[*cached] : NULL;
+	struct past_line *l = *cached != PAST_NO_NODE ? &r->lines.data[*cached] : NULL;
 	uint64_t *at;
 
 	addr &= ~63ull;
@@ -54,10 +54,10 @@ struct rec_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
 static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, uint64_t n,
 		       uint32_t *cached)
 {
-	uint32_t other = REC_NO_NODE;
+	uint32_t other = PAST_NO_NODE;
 
 	for (uint64_t word = addr & ~7ull; word < addr + n; word += 8) {
-		struct rec_line *l =
+		struct past_line *l =
 			dec_recover_line_get(r, word, word <= addr ? cached : &other);
 
 		uint8_t m = dec_recover_overlap(word, addr, n);
@@ -71,7 +71,7 @@ static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, ui
 	return true;
 }
 
-bool dec_recover_mem_list(struct dec_recover *r, struct rec_access *a)
+bool dec_recover_mem_list(struct dec_recover *r, struct past_access *a)
 {
 	return words_list(r, a - r->accesses.data, a->addr, a->size, &a->line);
 }
@@ -79,13 +79,13 @@ bool dec_recover_mem_list(struct dec_recover *r, struct rec_access *a)
 bool dec_recover_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr,
 				uint64_t n)
 {
-	uint32_t cached = REC_NO_NODE;
+	uint32_t cached = PAST_NO_NODE;
 
 	if (n <= RANGE_SMALL)
 		return words_list(r, access, addr, n, &cached);
 	for (uint64_t page = addr / PAGE; n && page <= (addr + n - 1) / PAGE; page++) {
 		uint32_t at;
-		struct rec_page *p = page_get(r, page * PAGE, &at);
+		struct past_page *p = page_get(r, page * PAGE, &at);
 
 		if (!p || !dec_recover_chain_add(&p->ranges, access))
 			return false;
@@ -96,25 +96,25 @@ bool dec_recover_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t
 /* ---- a word's accesses ------------------------------------------------------------------------ */
 
 /* The bytes of a word that each of its chains is about; all have the page's. */
-static const uint8_t part_bytes[REC_PARTS + 1] = { 0xff, 0x0f, 0xf0, 0xff };
+static const uint8_t part_bytes[PAST_PARTS + 1] = { 0xff, 0x0f, 0xf0, 0xff };
 
-static const struct rec_chain *walk_chain(const struct dec_recover *r,
-					  const struct rec_walk *k, int i)
+static const struct past_chain *walk_chain(const struct dec_recover *r,
+					   const struct past_walk *k, int i)
 {
-	return i == REC_PARTS ? &r->pages.data[k->page].ranges :
-				&r->lines.data[k->line].words[k->word].parts[i];
+	return i == PAST_PARTS ? &r->pages.data[k->page].ranges :
+				 &r->lines.data[k->line].words[k->word].parts[i];
 }
 
-struct rec_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line,
-				      uint64_t word, uint32_t moment, bool is_later)
+struct past_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line,
+				       uint64_t word, uint32_t moment, bool is_later)
 {
-	struct rec_walk k = { .line = line,
-			      .page = r->lines.data[line].page,
-			      .word = word / 8 % 8,
-			      .is_later = is_later };
+	struct past_walk k = { .line = line,
+			       .page = r->lines.data[line].page,
+			       .word = word / 8 % 8,
+			       .is_later = is_later };
 
-	for (int i = 0; i <= REC_PARTS; i++) {
-		const struct rec_chain *c = walk_chain(r, &k, i);
+	for (int i = 0; i <= PAST_PARTS; i++) {
+		const struct past_chain *c = walk_chain(r, &k, i);
 
 		k.left[i] = dec_recover_chain_rank(c, moment + is_later);
 		if (is_later)
@@ -123,14 +123,14 @@ struct rec_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line
 	return k;
 }
 
-uint32_t dec_recover_walk_next(const struct dec_recover *r, struct rec_walk *k,
+uint32_t dec_recover_walk_next(const struct dec_recover *r, struct past_walk *k,
 			       uint8_t want)
 {
-	uint32_t best = REC_NO_ACCESS;
+	uint32_t best = PAST_NO_ACCESS;
 	int from = 0;
 
-	for (int i = 0; i <= REC_PARTS; i++) {
-		const struct rec_chain *c;
+	for (int i = 0; i <= PAST_PARTS; i++) {
+		const struct past_chain *c;
 		uint32_t at;
 
 		if (!k->left[i] || !(part_bytes[i] & want))
@@ -138,12 +138,12 @@ uint32_t dec_recover_walk_next(const struct dec_recover *r, struct rec_walk *k,
 		c = walk_chain(r, k, i);
 		at = c->at[c->begin +
 			   (k->is_later ? c->size - k->left[i] : k->left[i] - 1)];
-		if (best != REC_NO_ACCESS && (at < best) != k->is_later)
+		if (best != PAST_NO_ACCESS && (at < best) != k->is_later)
 			continue;
 		best = at;
 		from = i;
 	}
-	k->left[from] -= best != REC_NO_ACCESS;
+	k->left[from] -= best != PAST_NO_ACCESS;
 	return best;
 }
 
@@ -163,15 +163,15 @@ uint8_t dec_recover_overlap(uint64_t word, uint64_t addr, uint64_t n)
 static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
 			    uint8_t left, bool is_later)
 {
-	struct rec_range range;
+	struct past_range range;
 	uint8_t to, from;
 
-	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != PAST_RANGE_SOME)
 		return left;
 	to = dec_recover_overlap(word, range.to, range.n) & left;
 	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) & left : 0;
 	if (to || from)
-		rec_marks_add(&r->dirty[!is_later], at);
+		past_marks_add(&r->dirty[!is_later], at);
 	return left & ~to;
 }
 
@@ -180,14 +180,14 @@ static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
 static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 			uint64_t word, uint8_t left, bool is_later)
 {
-	struct rec_walk walk = dec_recover_walk_from(r, line, word, from, is_later);
+	struct past_walk walk = dec_recover_walk_from(r, line, word, from, is_later);
 
-	for (int i = 0; i < REC_AROUND && left; i++) {
+	for (int i = 0; i < PAST_AROUND && left; i++) {
 		uint32_t at = dec_recover_walk_next(r, &walk, left);
-		const struct rec_access *a;
+		const struct past_access *a;
 		uint8_t m;
 
-		if (at == REC_NO_ACCESS)
+		if (at == PAST_NO_ACCESS)
 			return;
 		a = &r->accesses.data[at];
 		if (a->is_range) {
@@ -195,10 +195,10 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 			continue;
 		}
 		m = dec_recover_overlap(word, a->addr, a->size) & left;
-		if (!m || (a->placed < REC_INFERRED && !a->is_write) || !a->placed)
+		if (!m || (a->placed < PAST_INFERRED && !a->is_write) || !a->placed)
 			continue;
 		if (!a->is_write || !is_later)
-			rec_marks_add(&r->dirty[!is_later], at);
+			past_marks_add(&r->dirty[!is_later], at);
 		if (!a->is_write || !a->is_masked)
 			left &= ~m;
 	}

@@ -13,7 +13,7 @@
 enum { COPIES = 4 }; ///< that a value is followed through
 
 /* @return whether nothing known passes through it, for others write there, too. */
-static bool line_is_common(const struct dec_recover *r, const struct rec_line *l)
+static bool line_is_common(const struct dec_recover *r, const struct past_line *l)
 {
 	return !r->is_guessing && (l->map == DEC_MAP_SHARED || r->has_company);
 }
@@ -39,14 +39,14 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint32_t from,
 		      uint64_t v, uint64_t m)
 {
-	struct rec_bits now = {};
+	struct past_bits now = {};
 
-	m &= rec_bit_mask(k->want);
+	m &= past_bit_mask(k->want);
 	if (!m)
 		return true;
 	v &= m;
 	if (k->is_later)
-		now = (struct rec_bits){ k->v | v, k->m | m };
+		now = (struct past_bits){ k->v | v, k->m | m };
 	if (!k->is_fact &&
 	    dec_recover_mem_lost(r, k->moment, from, word, now, r->reach) > r->reach) {
 		r->is_blocked = true;
@@ -54,7 +54,7 @@ static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint
 	}
 	k->v |= v;
 	k->m |= m;
-	k->want &= ~rec_byte_mask(m);
+	k->want &= ~past_byte_mask(m);
 	k->farthest = from;
 	return true;
 }
@@ -63,20 +63,20 @@ static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint
 static uint64_t node_part(const struct dec_recover *r, uint32_t node, uint64_t addr,
 			  uint64_t word, uint64_t *v)
 {
-	const struct rec_bytes *b;
+	const struct past_bytes *b;
 	int64_t off = word - addr;
 	uint64_t m;
 
 	*v = 0;
-	if (node == REC_NO_NODE)
+	if (node == PAST_NO_NODE)
 		return 0;
-	if (node & REC_VEC) {
-		b = &r->bytes.data[node & ~REC_VEC];
+	if (node & PAST_VEC) {
+		b = &r->bytes.data[node & ~PAST_VEC];
 		if (off < 0)
 			memcpy((uint8_t *)v - off, b->v, 8 + off);
 		else
 			memcpy(v, b->v + off, 64 - off < 8 ? 64 - off : 8);
-		return rec_bit_mask(off < 0 ? b->m << -off : b->m >> off);
+		return past_bit_mask(off < 0 ? b->m << -off : b->m >> off);
 	}
 	m = r->bits.data[node].m;
 	*v = r->bits.data[node].v;
@@ -91,12 +91,12 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 			      .is_later = k->is_later,
 			      .n_copies = k->n_copies + 1,
 			      .moment = at };
-	struct rec_range range;
-	uint32_t cached = REC_NO_NODE;
+	struct past_range range;
+	uint32_t cached = PAST_NO_NODE;
 	uint8_t to, from;
 	uint64_t v = 0;
 
-	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != REC_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != PAST_RANGE_SOME)
 		return true;
 	to = dec_recover_overlap(word, range.to, range.n);
 	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) : 0;
@@ -104,7 +104,7 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 		v |= (range.value >> 8 * ((word + i - range.to) % range.unit) & 0xff)
 		     << 8 * i;
 	if (!k->is_later && range.is_fill &&
-	    !look_take(r, k, word, at, v, rec_bit_mask(to)))
+	    !look_take(r, k, word, at, v, past_bit_mask(to)))
 		return false;
 	other.want = (k->is_later ? from : range.is_copy ? to : 0) & k->want;
 	if (other.want && k->n_copies < COPIES) {
@@ -122,22 +122,22 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 /* The word is part of access @p at. @return as look_take(). */
 static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, uint32_t at)
 {
-	const struct rec_access *a = &r->accesses.data[at];
+	const struct past_access *a = &r->accesses.data[at];
 	uint8_t m = dec_recover_overlap(word, a->addr, a->size) & k->want, left = 0;
 	uint64_t v, written, known;
 
 	if (!m)
 		return true;
 	// Where it went in the last round: nothing of it is used, but for what it spoils.
-	if (a->placed == REC_HINTED && a->is_write)
+	if (a->placed == PAST_HINTED && a->is_write)
 		k->want &= ~m;
-	if (a->placed < REC_INFERRED)
+	if (a->placed < PAST_INFERRED)
 		return true;
-	known = node_part(r, a->node, a->addr, word, &v) & rec_bit_mask(m);
+	known = node_part(r, a->node, a->addr, word, &v) & past_bit_mask(m);
 	if ((!a->is_write || !k->is_later) && !look_take(r, k, word, at, v, known))
 		return false;
 	if (a->is_write && a->is_masked) {
-		struct rec_at step = rec_at(r, a->step);
+		struct past_at step = past_at(r, a->step);
 		int64_t off = word - a->addr;
 		uint64_t kept = dec_recover_masked(&step, &written);
 
@@ -153,9 +153,9 @@ static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, ui
 /* What the bytes wanted of a word in line @p line were. */
 static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint32_t line)
 {
-	const struct rec_line *l = &r->lines.data[line];
+	const struct past_line *l = &r->lines.data[line];
 	enum dec_recover_map map = l->map;
-	struct rec_walk walk;
+	struct past_walk walk;
 	uint64_t end;
 
 	memcpy(&end, l->end + (word & 63), 8);
@@ -164,17 +164,17 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 		return;
 	}
 	if (map == DEC_MAP_CONST) {
-		k->m = rec_bit_mask(k->want);
+		k->m = past_bit_mask(k->want);
 		k->v = end & k->m;
 		return;
 	}
 	if (line_is_common(r, l))
 		return;
 	walk = dec_recover_walk_from(r, line, word, k->moment, k->is_later);
-	for (int i = 0; i < REC_AROUND && k->want; i++) {
+	for (int i = 0; i < PAST_AROUND && k->want; i++) {
 		uint32_t at = dec_recover_walk_next(r, &walk, k->want);
 
-		if (at == REC_NO_ACCESS) {
+		if (at == PAST_NO_ACCESS) {
 			if (k->is_later && map != DEC_MAP_NONE)
 				look_take(r, k, word, r->accesses.size, end, UINT64_MAX);
 			return;
@@ -193,7 +193,7 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 
 	for (int i = 0; i < 1 + !!skip; i++) {
 		struct look part = *k;
-		uint32_t other = REC_NO_NODE;
+		uint32_t other = PAST_NO_NODE;
 		uint64_t word = (addr & ~7ull) + 8 * i;
 		uint32_t *line = i ? &other : cached;
 
@@ -212,32 +212,32 @@ static bool look_bytes(struct dec_recover *r, struct look *k, uint64_t addr,
 }
 
 bool dec_recover_mem_read(struct dec_recover *r, uint64_t addr, unsigned n,
-			  uint32_t *cached, struct rec_bytes *ret)
+			  uint32_t *cached, struct past_bytes *ret)
 {
 	ret->m = 0;
 	for (unsigned i = 0; i < n; i += 8) {
-		struct look k = { .want = rec_ones(n - i < 8 ? n - i : 8),
+		struct look k = { .want = past_ones(n - i < 8 ? n - i : 8),
 				  .is_later = r->is_backward,
 				  .moment = r->moment };
-		uint32_t other = REC_NO_NODE;
+		uint32_t other = PAST_NO_NODE;
 
 		if (!look_bytes(r, &k, addr + i, i ? &other : cached))
 			return false;
 		memcpy(ret->v + i, &k.v, 8);
-		ret->m |= (uint64_t)rec_byte_mask(k.m) << i;
+		ret->m |= (uint64_t)past_byte_mask(k.m) << i;
 	}
 	return true;
 }
 
 bool dec_recover_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n,
-			       uint32_t *cached, struct rec_bits *ret)
+			       uint32_t *cached, struct past_bits *ret)
 {
-	struct look k = { .want = rec_ones(n),
+	struct look k = { .want = past_ones(n),
 			  .is_later = r->is_backward,
 			  .moment = r->moment };
 	bool is = look_bytes(r, &k, addr, cached);
 
-	*ret = (struct rec_bits){ k.v, k.m };
+	*ret = (struct past_bits){ k.v, k.m };
 	return is;
 }
 
@@ -248,7 +248,7 @@ bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
 			  .is_fact = true,
 			  .is_later = r->is_backward,
 			  .moment = r->moment };
-	uint32_t cached = REC_NO_NODE;
+	uint32_t cached = PAST_NO_NODE;
 
 	if ((word & 7) || !look_bytes(r, &k, word, &cached) || k.m != UINT64_MAX ||
 	    r->lines.data[cached].map == DEC_MAP_CONST)
@@ -256,29 +256,29 @@ bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
 	*value = k.v;
 	*seen = k.farthest;
 	*is_clear = dec_recover_mem_lost(r, k.moment, k.farthest, word,
-					 r->is_backward ? rec_const(k.v) :
-							  (struct rec_bits){},
+					 r->is_backward ? past_const(k.v) :
+							  (struct past_bits){},
 					 r->is_bold) <= r->is_bold;
 	return true;
 }
 
 bool dec_recover_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n,
-			  struct rec_bits *ret, bool *is_const)
+			  struct past_bits *ret, bool *is_const)
 {
-	struct look k = { .want = rec_ones(n),
+	struct look k = { .want = past_ones(n),
 			  .is_fact = true,
 			  .is_later = true,
 			  .moment = r->moment };
-	uint32_t cached = REC_NO_NODE;
+	uint32_t cached = PAST_NO_NODE;
 
 	if (!look_bytes(r, &k, addr, &cached))
 		return false;
-	*ret = (struct rec_bits){ k.v, k.m };
-	*is_const = cached != REC_NO_NODE && r->lines.data[cached].map == DEC_MAP_CONST;
+	*ret = (struct past_bits){ k.v, k.m };
+	*is_const = cached != PAST_NO_NODE && r->lines.data[cached].map == DEC_MAP_CONST;
 	return true;
 }
 
-bool dec_recover_access_word(const struct dec_recover *r, const struct rec_access *a,
+bool dec_recover_access_word(const struct dec_recover *r, const struct past_access *a,
 			     uint64_t word, uint64_t *v)
 {
 	return word - a->addr + 8 <= a->size &&
@@ -292,26 +292,26 @@ uint32_t dec_recover_lost_between(const struct dec_recover *r, uint32_t a, uint3
 {
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 
-	i = dec_recover_marks_from(&r->lost, (i == REC_NO_ACCESS ? low : i) + 1);
-	return i < high ? i : REC_NO_ACCESS;
+	i = dec_recover_marks_from(&r->lost, (i == PAST_NO_ACCESS ? low : i) + 1);
+	return i < high ? i : PAST_NO_ACCESS;
 }
 
 uint32_t dec_recover_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b,
-			      uint64_t word, struct rec_bits now, uint32_t most)
+			      uint64_t word, struct past_bits now, uint32_t most)
 {
-	uint32_t first = dec_recover_lost_between(r, a, b, REC_NO_ACCESS), n = 0,
+	uint32_t first = dec_recover_lost_between(r, a, b, PAST_NO_ACCESS), n = 0,
 		 n_hit = 0;
 
-	if (first == REC_NO_ACCESS || most == UINT32_MAX)
+	if (first == PAST_NO_ACCESS || most == UINT32_MAX)
 		return 0;
 	if (!r->is_guessing)
 		return UINT32_MAX;
-	for (uint32_t i = first; i != REC_NO_ACCESS;
+	for (uint32_t i = first; i != PAST_NO_ACCESS;
 	     i = dec_recover_lost_between(r, a, b, i)) {
-		if (++n > REC_LOST)
+		if (++n > PAST_LOST)
 			return n;
 	}
-	for (uint32_t i = first; i != REC_NO_ACCESS && n_hit <= most;
+	for (uint32_t i = first; i != PAST_NO_ACCESS && n_hit <= most;
 	     i = dec_recover_lost_between(r, a, b, i))
 		n_hit += dec_recover_alias_may_hit(r, i, word, now);
 	return n_hit;

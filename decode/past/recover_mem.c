@@ -16,7 +16,7 @@ enum { RANGE_MOST = 1 << 24 }; ///< larger than what is ever looked at
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Access @p a is not where it was in the last round: it spoils nothing there. */
-static void hint_drop(struct dec_recover *r, const struct rec_access *a)
+static void hint_drop(struct dec_recover *r, const struct past_access *a)
 {
 	uint32_t i = a - r->accesses.data;
 
@@ -25,25 +25,25 @@ static void hint_drop(struct dec_recover *r, const struct rec_access *a)
 	dec_recover_mem_spread(r, i, a->addr, a->size, false);
 }
 
-void dec_recover_access_place(struct dec_recover *r, struct rec_access *a)
+void dec_recover_access_place(struct dec_recover *r, struct past_access *a)
 {
-	struct rec_at at = rec_at(r, a->step);
+	struct past_at at = past_at(r, a->step);
 	const struct dec_mem *m;
 	uint64_t addr;
 
-	if (a->mem >= REC_BELOW ||
-	    a->placed >= (r->is_guessing ? REC_INFERRED : REC_KNOWN))
+	if (a->mem >= PAST_BELOW ||
+	    a->placed >= (r->is_guessing ? PAST_INFERRED : PAST_KNOWN))
 		return;
 	m = &at.form->insn.mem[a->mem];
 	addr = m->disp;
 	for (int i = 0; i < 2 && !m->is_absolute; i++) {
 		uint8_t reg = i ? m->index : m->base;
 		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
-		const struct rec_bits *b;
+		const struct past_bits *b;
 
 		if (reg == DEC_REG_NONE)
 			continue;
-		if (slot == REC_NONE || at.ref[slot] == REC_NO_NODE)
+		if (slot == PAST_NONE || at.ref[slot] == PAST_NO_NODE)
 			return;
 		b = &r->bits.data[at.ref[slot]];
 		if (b->m != UINT64_MAX)
@@ -55,117 +55,120 @@ void dec_recover_access_place(struct dec_recover *r, struct rec_access *a)
 	if (m->is_fs)
 		addr += r->end->regs.fs_base;
 	// A wrong guess would lead there.
-	if (addr >= REC_TOP - 64)
+	if (addr >= PAST_TOP - 64)
 		return;
-	if (a->placed == REC_HINTED && a->addr != addr)
+	if (a->placed == PAST_HINTED && a->addr != addr)
 		hint_drop(r, a);
 	a->addr = addr;
-	a->placed = r->is_guessing ? REC_INFERRED : REC_KNOWN;
+	a->placed = r->is_guessing ? PAST_INFERRED : PAST_KNOWN;
 	if (r->is_guessing)
 		dec_recover_bases_note(r, a);
 	if (at.form->is_bulk)
 		return;
 	r->is_out |= !dec_recover_mem_list(r, a);
-	rec_marks_remove(&r->lost, a - r->accesses.data);
+	past_marks_remove(&r->lost, a - r->accesses.data);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------ */
 
 /* rep stos: the value, repeated; rep movs: what lies at the source. Only when the two do
  * not overlap is the one what the other was. */
-static enum rec_range_certainty bulk_find(struct dec_recover *r, const struct rec_at *at,
-					  const struct rec_access *a,
-					  struct rec_range *ret)
+static enum past_range_certainty bulk_find(struct dec_recover *r,
+					   const struct past_at *at,
+					   const struct past_access *a,
+					   struct past_range *ret)
 {
-	struct rec_bits n = rec_reg(at, CAP_RCX, false),
-			from = rec_reg(at, CAP_RSI, false);
-	struct rec_bits value = rec_reg(at, CAP_RAX, false);
+	struct past_bits n = past_reg(at, CAP_RCX, false),
+			 from = past_reg(at, CAP_RSI, false);
+	struct past_bits value = past_reg(at, CAP_RAX, false);
 	unsigned unit = at->form->insn.mem[0].size;
 
-	if ((r->changes_df && !r->is_guessing) || a->placed < REC_INFERRED ||
+	if ((r->changes_df && !r->is_guessing) || a->placed < PAST_INFERRED ||
 	    n.m != UINT64_MAX || n.v > RANGE_MOST)
-		return REC_RANGE_UNKNOWN;
-	*ret = (struct rec_range){
+		return PAST_RANGE_UNKNOWN;
+	*ret = (struct past_range){
 		.to = a->addr, .n = n.v * unit, .unit = unit, .value = value.v
 	};
 	if (!at->form->n_mem_in)
-		ret->is_fill = (value.m & rec_ones(unit * 8)) == rec_ones(unit * 8);
+		ret->is_fill = (value.m & past_ones(unit * 8)) == past_ones(unit * 8);
 	else
 		ret->is_copy = from.m == UINT64_MAX && from.v - ret->to >= ret->n &&
 			       ret->to - from.v >= ret->n;
 	ret->from = ret->is_copy ? from.v : 0;
-	return ret->n ? REC_RANGE_SOME : REC_RANGE_NONE;
+	return ret->n ? PAST_RANGE_SOME : PAST_RANGE_NONE;
 }
 
 /* The recorder's probes wrote on the program's stack. */
-static enum rec_range_certainty
-below_find(const struct dec_recover *r, const struct rec_access *a, struct rec_range *ret)
+static enum past_range_certainty below_find(const struct dec_recover *r,
+					    const struct past_access *a,
+					    struct past_range *ret)
 {
-	struct rec_bits rsp = r->bits.data[a->node];
+	struct past_bits rsp = r->bits.data[a->node];
 
 	if (rsp.m != UINT64_MAX)
-		return r->is_guessing ? REC_RANGE_NONE : REC_RANGE_UNKNOWN;
-	*ret = (struct rec_range){ .to = rsp.v + a->addr, .n = a->size };
-	return REC_RANGE_SOME;
+		return r->is_guessing ? PAST_RANGE_NONE : PAST_RANGE_UNKNOWN;
+	*ret = (struct past_range){ .to = rsp.v + a->addr, .n = a->size };
+	return PAST_RANGE_SOME;
 }
 
 /* fxsave, xsave. */
-static enum rec_range_certainty save_find(const struct rec_at *at, struct rec_range *ret)
+static enum past_range_certainty save_find(const struct past_at *at,
+					   struct past_range *ret)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 	const uint8_t slot[2] = { f->agen_base, f->agen_index };
 
 	if (!f->saves || (f->saves_more && !at->r->is_guessing))
-		return REC_RANGE_UNKNOWN;
-	*ret = (struct rec_range){ .to = f->agen_disp, .n = f->saves };
+		return PAST_RANGE_UNKNOWN;
+	*ret = (struct past_range){ .to = f->agen_disp, .n = f->saves };
 	for (int i = 0; i < 2; i++) {
-		const struct rec_bits *b;
+		const struct past_bits *b;
 
-		if (slot[i] == REC_NONE)
+		if (slot[i] == PAST_NONE)
 			continue;
 		b = &at->r->bits.data[at->ref[slot[i]]];
 		if (b->m != UINT64_MAX)
-			return REC_RANGE_UNKNOWN;
+			return PAST_RANGE_UNKNOWN;
 		ret->to += b->v * (i ? f->agen_scale : 1);
 	}
-	return REC_RANGE_SOME;
+	return PAST_RANGE_SOME;
 }
 
-enum rec_range_certainty dec_recover_range_find(struct dec_recover *r,
-						const struct rec_access *a,
-						struct rec_range *ret)
+enum past_range_certainty dec_recover_range_find(struct dec_recover *r,
+						 const struct past_access *a,
+						 struct past_range *ret)
 {
-	enum rec_range_certainty is = REC_RANGE_UNKNOWN;
-	struct rec_at at;
+	enum past_range_certainty is = PAST_RANGE_UNKNOWN;
+	struct past_at at;
 
-	if (a->mem == REC_BELOW) {
+	if (a->mem == PAST_BELOW) {
 		is = below_find(r, a, ret);
-	} else if (a->slot != REC_NONE) {
-		at = rec_at(r, a->step);
-		is = a->mem != REC_NONE		  ? bulk_find(r, &at, a, ret) :
-		     at.form->kind == REC_SYSCALL ? dec_recover_call_find(&at, ret) :
-						    save_find(&at, ret);
+	} else if (a->slot != PAST_NONE) {
+		at = past_at(r, a->step);
+		is = a->mem != PAST_NONE	   ? bulk_find(r, &at, a, ret) :
+		     at.form->kind == PAST_SYSCALL ? dec_recover_call_find(&at, ret) :
+						     save_find(&at, ret);
 	}
-	if (is == REC_RANGE_SOME &&
-	    (ret->to >= REC_TOP || ret->n > RANGE_MOST || ret->from >= REC_TOP))
-		return REC_RANGE_UNKNOWN;
+	if (is == PAST_RANGE_SOME &&
+	    (ret->to >= PAST_TOP || ret->n > RANGE_MOST || ret->from >= PAST_TOP))
+		return PAST_RANGE_UNKNOWN;
 	return is;
 }
 
-static bool range_apply(struct dec_recover *r, struct rec_access *a)
+static bool range_apply(struct dec_recover *r, struct past_access *a)
 {
 	uint32_t i = a - r->accesses.data;
-	enum rec_range_certainty is;
-	struct rec_range range;
+	enum past_range_certainty is;
+	struct past_range range;
 
 	dec_recover_access_place(r, a);
 	is = dec_recover_range_find(r, a, &range);
 	// Nothing tells when rsp is found: it is no operand of a step.
-	r->is_open = a->mem == REC_BELOW && is != REC_RANGE_SOME;
-	if (is == REC_RANGE_UNKNOWN)
+	r->is_open = a->mem == PAST_BELOW && is != PAST_RANGE_SOME;
+	if (is == PAST_RANGE_UNKNOWN)
 		return true;
-	rec_marks_remove(&r->lost, i);
-	if (is == REC_RANGE_NONE)
+	past_marks_remove(&r->lost, i);
+	if (is == PAST_RANGE_NONE)
 		return true;
 	if (!dec_recover_mem_list_range(r, i, range.to, range.n) ||
 	    (range.is_copy && !dec_recover_mem_list_range(r, i, range.from, range.n)))
@@ -180,12 +183,12 @@ static bool range_apply(struct dec_recover *r, struct rec_access *a)
 /* ---- accesses ---------------------------------------------------------------------------------- */
 
 /* Access @p a learns what memory held at this moment. */
-static bool access_learn(struct dec_recover *r, struct rec_access *a)
+static bool access_learn(struct dec_recover *r, struct past_access *a)
 {
-	struct rec_bytes bytes;
-	struct rec_bits bits;
+	struct past_bytes bytes;
+	struct past_bits bits;
 
-	if (a->node & REC_VEC) {
+	if (a->node & PAST_VEC) {
 		if (!dec_recover_mem_read(r, a->addr, a->size, &a->line, &bytes))
 			return false;
 		dec_recover_learn_bytes(r, a->node, &bytes);
@@ -198,18 +201,18 @@ static bool access_learn(struct dec_recover *r, struct rec_access *a)
 }
 
 /* A store that nobody knows the place of comes. @return whether it was found. */
-static bool store_find(struct dec_recover *r, struct rec_access *a)
+static bool store_find(struct dec_recover *r, struct past_access *a)
 {
 	if (!r->is_guessing || !r->is_backward || !dec_recover_alias_home(r, a))
 		return false;
 	dec_recover_access_place(r, a);
-	return a->placed >= REC_INFERRED;
+	return a->placed >= PAST_INFERRED;
 }
 
 /* A word of memory is read or written: was it another one before, and nobody wrote it? */
-static void change_find(struct dec_recover *r, struct rec_access *a)
+static void change_find(struct dec_recover *r, struct past_access *a)
 {
-	struct rec_bits b = r->bits.data[a->node];
+	struct past_bits b = r->bits.data[a->node];
 	uint32_t seen;
 	uint64_t was;
 	bool is_clear;
@@ -223,29 +226,29 @@ static void change_find(struct dec_recover *r, struct rec_access *a)
 }
 
 /* It has no place yet: find one. @return whether it has. */
-static bool access_find(struct dec_recover *r, struct rec_access *a)
+static bool access_find(struct dec_recover *r, struct past_access *a)
 {
 	dec_recover_access_place(r, a);
-	if (r->is_guessing && !a->is_write && a->placed < REC_INFERRED) {
+	if (r->is_guessing && !a->is_write && a->placed < PAST_INFERRED) {
 		dec_recover_mirror_apply(r, a);
 		dec_recover_access_place(r, a);
-		r->is_open = a->placed < REC_INFERRED && a->size == 8 &&
+		r->is_open = a->placed < PAST_INFERRED && a->size == 8 &&
 			     r->bits.data[a->node].m == UINT64_MAX;
 	}
-	return a->placed >= REC_INFERRED ||
-	       (a->placed < REC_HINTED && a->is_write && store_find(r, a));
+	return a->placed >= PAST_INFERRED ||
+	       (a->placed < PAST_HINTED && a->is_write && store_find(r, a));
 }
 
-bool dec_recover_access_apply(struct dec_recover *r, struct rec_access *a)
+bool dec_recover_access_apply(struct dec_recover *r, struct past_access *a)
 {
-	struct rec_at at;
+	struct past_at at;
 
 	if (a->is_range)
 		return range_apply(r, a);
 	// What was told is not learned, but a contradiction is noticed.
-	if (a->mem == REC_TOLD)
+	if (a->mem == PAST_TOLD)
 		return access_learn(r, a);
-	at = rec_at(r, a->step);
+	at = past_at(r, a->step);
 	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
 	if (!access_find(r, a) || at.form->is_bulk || (a->is_write && !r->is_backward))
 		return true;

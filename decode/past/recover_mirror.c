@@ -19,27 +19,27 @@ enum {
 };
 
 /** What was seen of a load's executions. */
-struct rec_mirror {
+struct past_mirror {
 	uint32_t n;
 	uint32_t yes[MIRROR_WORDS], no[MIRROR_WORDS];
 	int8_t best; ///< word that is its mirror, as far as seen; -1: none is
 };
 
 /* Loads whose base a mirror could tell: 8 bytes at a register and a constant. */
-static bool mirror_fits(const struct rec_form *f, uint8_t mem)
+static bool mirror_fits(const struct past_form *f, uint8_t mem)
 {
 	const struct dec_mem *m = &f->insn.mem[mem];
 
-	return f->kind == REC_MOV && f->n_mem_in == 1 && m->size == 8 &&
-	       !m->is_absolute && m->base != DEC_REG_NONE && m->base != REC_RSP &&
+	return f->kind == PAST_MOV && f->n_mem_in == 1 && m->size == 8 &&
+	       !m->is_absolute && m->base != DEC_REG_NONE && m->base != PAST_RSP &&
 	       m->index == DEC_REG_NONE && !m->is_fs && !m->is_addr32 &&
-	       f->base_in[mem] != REC_NONE;
+	       f->base_in[mem] != PAST_NONE;
 }
 
 static bool mirror_read(struct dec_recover *r, uint64_t y, int word, uint64_t *ret)
 {
-	uint32_t cached = REC_NO_NODE;
-	struct rec_bytes b;
+	uint32_t cached = PAST_NO_NODE;
+	struct past_bytes b;
 
 	if (!dec_recover_mem_read(r, y + 8 * (word - MIRROR_WORDS / 2), 8, &cached, &b) ||
 	    (b.m & 0xff) != 0xff)
@@ -54,7 +54,7 @@ static bool is_pointer(uint64_t y)
 }
 
 /* See which words of y's neighbourhood hold b. */
-static void mirror_see(struct dec_recover *r, struct rec_mirror *m, uint64_t b,
+static void mirror_see(struct dec_recover *r, struct past_mirror *m, uint64_t b,
 		       uint64_t y)
 {
 	m->n++;
@@ -71,10 +71,10 @@ static void mirror_see(struct dec_recover *r, struct rec_mirror *m, uint64_t b,
 	}
 }
 
-static struct rec_mirror *mirror_of(struct dec_recover *r, uint32_t form)
+static struct past_mirror *mirror_of(struct dec_recover *r, uint32_t form)
 {
-	struct rec_form *f = &r->forms.data[form];
-	struct rec_mirror *m;
+	struct past_form *f = &r->forms.data[form];
+	struct past_mirror *m;
 
 	if (f->mirror)
 		return &r->mirrors.data[f->mirror - 1];
@@ -86,7 +86,7 @@ static struct rec_mirror *mirror_of(struct dec_recover *r, uint32_t form)
 	return m;
 }
 
-static void mirror_choose(struct rec_mirror *m)
+static void mirror_choose(struct past_mirror *m)
 {
 	uint32_t most = 3;
 
@@ -102,9 +102,9 @@ static void mirror_choose(struct rec_mirror *m)
 void dec_recover_mirrors_begin(struct dec_recover *r)
 {
 	for (size_t i = 0; i < r->mirrors.size; i++) {
-		struct rec_mirror *m = &r->mirrors.data[i];
+		struct past_mirror *m = &r->mirrors.data[i];
 
-		*m = (struct rec_mirror){ .best = m->best };
+		*m = (struct past_mirror){ .best = m->best };
 	}
 	r->is_mining = true;
 }
@@ -116,11 +116,11 @@ void dec_recover_mirrors_end(struct dec_recover *r)
 		mirror_choose(&r->mirrors.data[i]);
 }
 
-void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a)
+void dec_recover_mirror_apply(struct dec_recover *r, const struct past_access *a)
 {
-	struct rec_at at = rec_at(r, a->step);
-	struct rec_mirror *m;
-	struct rec_bits b, y;
+	struct past_at at = past_at(r, a->step);
+	struct past_mirror *m;
+	struct past_bits b, y;
 	uint64_t v;
 
 	if (!mirror_fits(at.form, a->mem))
@@ -140,5 +140,5 @@ void dec_recover_mirror_apply(struct dec_recover *r, const struct rec_access *a)
 	m = &r->mirrors.data[at.form->mirror - 1];
 	if (m->best < 0 || !mirror_read(r, y.v, m->best, &v) || !is_pointer(v))
 		return;
-	dec_recover_learn(r, at.ref[at.form->base_in[a->mem]], rec_const(v));
+	dec_recover_learn(r, at.ref[at.form->base_in[a->mem]], past_const(v));
 }

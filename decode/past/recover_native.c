@@ -31,7 +31,7 @@ struct native_arena {
 	size_t used;
 };
 
-struct rec_native {
+struct past_native {
 	struct native_ctx ctx;
 	VEC(struct native_arena) arenas;
 	bool has_avx, has_avx512;
@@ -49,10 +49,10 @@ static void native_on_signal(int signo)
 	signal(signo, SIG_DFL);
 }
 
-struct err *dec_recover_native_create(struct rec_native **ret)
+struct err *dec_recover_native_create(struct past_native **ret)
 {
 	struct sigaction sa = { .sa_handler = native_on_signal, .sa_flags = SA_NODEFER };
-	struct rec_native *n = aligned_alloc(64, (sizeof(*n) + 63) & ~63ul);
+	struct past_native *n = aligned_alloc(64, (sizeof(*n) + 63) & ~63ul);
 
 	if (!n)
 		return &err_nomem;
@@ -66,7 +66,7 @@ struct err *dec_recover_native_create(struct rec_native **ret)
 	return NULL;
 }
 
-void dec_recover_native_destroy(struct rec_native *n)
+void dec_recover_native_destroy(struct past_native *n)
 {
 	if (!n)
 		return;
@@ -80,7 +80,7 @@ void dec_recover_native_destroy(struct rec_native *n)
 
 /* ---- the stub ------------------------------------------------------------------------------- */
 
-static uint8_t *native_room(struct rec_native *n)
+static uint8_t *native_room(struct past_native *n)
 {
 	struct native_arena *a = n->arenas.size ? &n->arenas.data[n->arenas.size - 1] :
 						  NULL;
@@ -100,7 +100,7 @@ static uint8_t *native_room(struct rec_native *n)
 }
 
 /* vmovdqu64 zmm, [base+disp], or vmovdqu ymm: opcode 6f loads, 7f stores. */
-static void native_vec(struct dec_emit *e, const struct rec_native *n, uint8_t opcode,
+static void native_vec(struct dec_emit *e, const struct past_native *n, uint8_t opcode,
 		       int v, int base, uint32_t disp)
 {
 	if (n->has_avx512) {
@@ -147,7 +147,7 @@ static void native_gpr(struct dec_emit *e, uint8_t opcode, int reg, int base,
 	emit_mem_op(e, 1, opcode, reg, base, DEC_REG_NONE, 1, disp);
 }
 
-static void native_move(struct dec_emit *e, const struct rec_native *n, bool is_load,
+static void native_move(struct dec_emit *e, const struct past_native *n, bool is_load,
 			uint8_t slot, int base)
 {
 	if (slot < DEC_GPRS)
@@ -163,7 +163,7 @@ static void native_move(struct dec_emit *e, const struct rec_native *n, bool is_
 
 /* A register that the instruction has nothing to do with; the low ones first, which need
  * no REX prefix. Not rsp and r12, which need a SIB byte. */
-static int native_spare(const struct rec_form *f)
+static int native_spare(const struct past_form *f)
 {
 	static const uint8_t order[] = { 3, 5, 6, 7, 1, 2, 0, 8, 9, 10, 11, 13, 14, 15 };
 	uint16_t used = f->insn.gpr_read | f->insn.gpr_written;
@@ -176,7 +176,7 @@ static int native_spare(const struct rec_form *f)
 }
 
 /* The instruction, its memory operand at [base+mem]. @return false when it cannot be. */
-static bool native_insn(struct dec_emit *e, const struct rec_form *f, int base)
+static bool native_insn(struct dec_emit *e, const struct past_form *f, int base)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZyanUSize n = ZYDIS_MAX_INSTRUCTION_LENGTH;
@@ -207,7 +207,7 @@ static bool native_insn(struct dec_emit *e, const struct rec_form *f, int base)
 	return true;
 }
 
-static bool native_fits(const struct rec_native *n, const struct rec_form *f)
+static bool native_fits(const struct past_native *n, const struct past_form *f)
 {
 	uint64_t other = f->insn.other_read | f->insn.other_written;
 
@@ -218,7 +218,7 @@ static bool native_fits(const struct rec_native *n, const struct rec_form *f)
 	       (n->has_avx || !(other & 0xffff));
 }
 
-static bool native_emit(struct rec_native *n, struct rec_form *f)
+static bool native_emit(struct past_native *n, struct past_form *f)
 {
 	static const uint8_t pushes[] = { 0x53, 0x55, 0x41, 0x54, 0x41,
 					  0x55, 0x41, 0x56, 0x41, 0x57 };
@@ -275,8 +275,8 @@ static void *native_place(struct native_ctx *c, uint8_t slot, size_t *size)
 	return c->vec[slot - DEC_REG_VEC];
 }
 
-bool dec_recover_native_run(struct rec_native *n, struct rec_form *f,
-			    const struct rec_bytes *in, struct rec_bytes *out)
+bool dec_recover_native_run(struct past_native *n, struct past_form *f,
+			    const struct past_bytes *in, struct past_bytes *out)
 {
 	struct native_ctx *c = &n->ctx;
 	size_t size;

@@ -30,24 +30,24 @@ static inline unsigned low_run(uint64_t a, uint64_t b)
 	return unknown ? __builtin_ctzll(unknown) : 64;
 }
 
-static inline struct rec_bits bits_low(uint64_t v, unsigned n)
+static inline struct past_bits bits_low(uint64_t v, unsigned n)
 {
-	uint64_t m = rec_ones(n);
+	uint64_t m = past_ones(n);
 
-	return (struct rec_bits){ v & m, m };
+	return (struct past_bits){ v & m, m };
 }
 
-static inline struct rec_bits bits_add(struct rec_bits a, struct rec_bits b)
+static inline struct past_bits bits_add(struct past_bits a, struct past_bits b)
 {
 	return bits_low(a.v + b.v, low_run(a.m, b.m));
 }
 
-static inline struct rec_bits bits_sub(struct rec_bits a, struct rec_bits b)
+static inline struct past_bits bits_sub(struct past_bits a, struct past_bits b)
 {
 	return bits_low(a.v - b.v, low_run(a.m, b.m));
 }
 
-static inline struct rec_bits bits_mul(struct rec_bits a, uint64_t factor)
+static inline struct past_bits bits_mul(struct past_bits a, uint64_t factor)
 {
 	return bits_low(a.v * factor, low_run(a.m, UINT64_MAX));
 }
@@ -63,137 +63,139 @@ static inline uint64_t inverse_of(uint64_t odd)
 }
 
 /* What a is when a * factor is r, in @p bits bits. */
-static inline struct rec_bits bits_unmul(struct rec_bits r, uint64_t factor,
-					 unsigned bits)
+static inline struct past_bits bits_unmul(struct past_bits r, uint64_t factor,
+					  unsigned bits)
 {
-	unsigned run = low_run(r.m, rec_ones(bits)), twos;
+	unsigned run = low_run(r.m, past_ones(bits)), twos;
 
 	if (!factor)
-		return (struct rec_bits){};
+		return (struct past_bits){};
 	twos = __builtin_ctzll(factor);
 	if (twos >= run)
-		return (struct rec_bits){};
+		return (struct past_bits){};
 	return bits_low((r.v >> twos) * inverse_of(factor >> twos), run - twos);
 }
 
-static inline struct rec_bits bits_within(struct rec_bits a, unsigned bits)
+static inline struct past_bits bits_within(struct past_bits a, unsigned bits)
 {
-	uint64_t m = rec_ones(bits);
+	uint64_t m = past_ones(bits);
 
-	return (struct rec_bits){ a.v & m, a.m & m };
+	return (struct past_bits){ a.v & m, a.m & m };
 }
 
-static inline bool is_all(struct rec_bits a, unsigned bits)
+static inline bool is_all(struct past_bits a, unsigned bits)
 {
-	return (a.m & rec_ones(bits)) == rec_ones(bits);
+	return (a.m & past_ones(bits)) == past_ones(bits);
 }
 
-static inline struct rec_bits bits_join(struct rec_bits a, struct rec_bits b)
+static inline struct past_bits bits_join(struct past_bits a, struct past_bits b)
 {
-	return (struct rec_bits){ a.v | (b.v & ~a.m), a.m | b.m };
+	return (struct past_bits){ a.v | (b.v & ~a.m), a.m | b.m };
 }
 
-static inline struct rec_bits bits_xor(struct rec_bits a, struct rec_bits b)
+static inline struct past_bits bits_xor(struct past_bits a, struct past_bits b)
 {
 	uint64_t m = a.m & b.m;
 
-	return (struct rec_bits){ (a.v ^ b.v) & m, m };
+	return (struct past_bits){ (a.v ^ b.v) & m, m };
 }
 
 /* ---- operands ------------------------------------------------------------------------------- */
 
-static inline struct rec_bits node_get(const struct rec_at *at, uint8_t slot)
+static inline struct past_bits node_get(const struct past_at *at, uint8_t slot)
 {
-	uint32_t node = slot == REC_NONE ? REC_NO_NODE : at->ref[slot];
+	uint32_t node = slot == PAST_NONE ? PAST_NO_NODE : at->ref[slot];
 
-	if (node == REC_NO_NODE || (node & REC_VEC))
-		return (struct rec_bits){};
+	if (node == PAST_NO_NODE || (node & PAST_VEC))
+		return (struct past_bits){};
 	return at->r->bits.data[node];
 }
 
-static inline void node_put(const struct rec_at *at, uint8_t slot, struct rec_bits b)
+static inline void node_put(const struct past_at *at, uint8_t slot, struct past_bits b)
 {
-	if (slot != REC_NONE && b.m)
+	if (slot != PAST_NONE && b.m)
 		dec_recover_learn(at->r, at->ref[slot], b);
 }
 
-static inline struct rec_bits op_get(const struct rec_at *at, int i, bool is_out)
+static inline struct past_bits op_get(const struct past_at *at, int i, bool is_out)
 {
-	const struct rec_operand *o = &at->form->op[i];
-	struct rec_bits b;
+	const struct past_operand *o = &at->form->op[i];
+	struct past_bits b;
 
-	if (o->type == REC_OP_IMM)
-		return bits_within(rec_const(at->form->imm), at->form->op[0].bits);
+	if (o->type == PAST_OP_IMM)
+		return bits_within(past_const(at->form->imm), at->form->op[0].bits);
 	b = node_get(at, is_out ? o->out : o->in);
 	b.v >>= o->shift;
 	b.m >>= o->shift;
 	return bits_within(b, o->bits);
 }
 
-static inline void op_put(const struct rec_at *at, int i, bool is_out, struct rec_bits b)
+static inline void op_put(const struct past_at *at, int i, bool is_out,
+			  struct past_bits b)
 {
-	const struct rec_operand *o = &at->form->op[i];
+	const struct past_operand *o = &at->form->op[i];
 
-	if (o->type == REC_OP_IMM)
+	if (o->type == PAST_OP_IMM)
 		return;
 	b = bits_within(b, o->bits);
 	// 32-bit results and those in mask registers clear the rest.
-	if (is_out && (o->type == REC_OP_K || (o->type == REC_OP_GPR && o->bits == 32)))
-		b.m |= ~rec_ones(o->bits);
+	if (is_out && (o->type == PAST_OP_K || (o->type == PAST_OP_GPR && o->bits == 32)))
+		b.m |= ~past_ones(o->bits);
 	b.v <<= o->shift;
 	b.m <<= o->shift;
-	if (is_out && o->type == REC_OP_K)
-		b.m |= ~rec_ones(o->bits);
+	if (is_out && o->type == PAST_OP_K)
+		b.m |= ~past_ones(o->bits);
 	node_put(at, is_out ? o->out : o->in, b);
 }
 
 /* Bits @p m of both slots are the same. */
-static inline void tie(const struct rec_at *at, uint8_t a, uint8_t b, uint64_t m)
+static inline void tie(const struct past_at *at, uint8_t a, uint8_t b, uint64_t m)
 {
-	struct rec_bits x, y;
+	struct past_bits x, y;
 
-	if (a == REC_NONE || b == REC_NONE || !m)
+	if (a == PAST_NONE || b == PAST_NONE || !m)
 		return;
 	x = node_get(at, a);
 	y = node_get(at, b);
-	node_put(at, b, (struct rec_bits){ x.v & m, x.m & m });
-	node_put(at, a, (struct rec_bits){ y.v & m, y.m & m });
+	node_put(at, b, (struct past_bits){ x.v & m, x.m & m });
+	node_put(at, a, (struct past_bits){ y.v & m, y.m & m });
 }
 
 /* ---- flags (recover_flags.c) --------------------------------------------------------- */
 
 /** Learn flags that the step writes: those in @p m. */
-void dec_recover_flags_put(const struct rec_at *at, uint64_t v, uint64_t m);
+void dec_recover_flags_put(const struct past_at *at, uint64_t v, uint64_t m);
 
 /** @return the flag: 0, 1, or -1 when it is not known. */
-int dec_recover_flag_of(struct rec_bits flags, uint64_t flag);
+int dec_recover_flag_of(struct past_bits flags, uint64_t flag);
 
 /** ZF, SF and PF of result @p r, and back. @return what r is known to be, from them. */
-struct rec_bits dec_recover_flags_result(const struct rec_at *at, struct rec_bits r,
-					 unsigned bits);
+struct past_bits dec_recover_flags_result(const struct past_at *at, struct past_bits r,
+					  unsigned bits);
 
 /** OF, AF and (@p has_carry) CF of a + b = r, or a - b = r. */
-void dec_recover_flags_add(const struct rec_at *at, struct rec_bits a, struct rec_bits b,
-			   struct rec_bits r, unsigned bits, bool is_sub, bool has_carry);
+void dec_recover_flags_add(const struct past_at *at, struct past_bits a,
+			   struct past_bits b, struct past_bits r, unsigned bits,
+			   bool is_sub, bool has_carry);
 
 /** @return whether condition code @p cc holds under flags @p f: 0, 1 or -1. */
-int dec_recover_cond_of(struct rec_bits f, int cc);
+int dec_recover_cond_of(struct past_bits f, int cc);
 
 /** Condition @p cc is known to hold, or not: learn what that says of the flags read. */
-void dec_recover_cond_put(const struct rec_at *at, int cc, bool holds);
+void dec_recover_cond_put(const struct past_at *at, int cc, bool holds);
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-void dec_recover_rule_sum(const struct rec_at *at, bool is_sub, bool has_result,
+void dec_recover_rule_sum(const struct past_at *at, bool is_sub, bool has_result,
 			  bool has_b);
-void dec_recover_rule_neg(const struct rec_at *at);
-void dec_recover_rule_lea(const struct rec_at *at);
-void dec_recover_rule_imul(const struct rec_at *at);
-void dec_recover_rule_xadd(const struct rec_at *at);
-void dec_recover_rule_and(const struct rec_at *at, bool has_result);
-void dec_recover_rule_or(const struct rec_at *at);
-void dec_recover_rule_xor(const struct rec_at *at);
-void dec_recover_rule_not(const struct rec_at *at);
-void dec_recover_rule_shift(const struct rec_at *at);
+void dec_recover_rule_neg(const struct past_at *at);
+void dec_recover_rule_lea(const struct past_at *at);
+void dec_recover_rule_imul(const struct past_at *at);
+void dec_recover_rule_xadd(const struct past_at *at);
+void dec_recover_rule_and(const struct past_at *at, bool has_result);
+void dec_recover_rule_or(const struct past_at *at);
+void dec_recover_rule_xor(const struct past_at *at);
+void dec_recover_rule_not(const struct past_at *at);
+void dec_recover_rule_shift(const struct past_at *at);
 
 #endif

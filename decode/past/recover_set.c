@@ -13,7 +13,7 @@ static size_t n_words(uint32_t n)
 	return n / 64 + 1;
 }
 
-bool dec_recover_marks_init(struct rec_marks *m, uint32_t n)
+bool dec_recover_marks_init(struct past_marks *m, uint32_t n)
 {
 	m->n = n;
 	m->bits = calloc(n_words(n) + n_words(n) / 64 + 1, sizeof(*m->bits));
@@ -21,20 +21,20 @@ bool dec_recover_marks_init(struct rec_marks *m, uint32_t n)
 	return m->bits;
 }
 
-void dec_recover_marks_deinit(struct rec_marks *m)
+void dec_recover_marks_deinit(struct past_marks *m)
 {
 	free(m->bits);
-	*m = (struct rec_marks){};
+	*m = (struct past_marks){};
 }
 
-void dec_recover_marks_fill(struct rec_marks *m, bool is_in)
+void dec_recover_marks_fill(struct past_marks *m, bool is_in)
 {
 	memset(m->bits, 0, (n_words(m->n) + n_words(m->n) / 64 + 1) * sizeof(*m->bits));
 	for (uint32_t i = 0; is_in && i < m->n; i++)
-		rec_marks_add(m, i);
+		past_marks_add(m, i);
 }
 
-void dec_recover_marks_join(struct rec_marks *m, const struct rec_marks *other)
+void dec_recover_marks_join(struct past_marks *m, const struct past_marks *other)
 {
 	for (size_t i = 0; i < n_words(m->n); i++)
 		m->bits[i] |= other->bits[i];
@@ -42,13 +42,13 @@ void dec_recover_marks_join(struct rec_marks *m, const struct rec_marks *other)
 		m->groups[i] |= other->groups[i];
 }
 
-uint32_t dec_recover_marks_from(const struct rec_marks *m, uint32_t i)
+uint32_t dec_recover_marks_from(const struct past_marks *m, uint32_t i)
 {
 	size_t word = i / 64, group = word / 64, n_groups = n_words(m->n) / 64 + 1;
 	uint64_t left;
 
 	if (i >= m->n)
-		return REC_NO_ACCESS;
+		return PAST_NO_ACCESS;
 	left = m->bits[word] & (UINT64_MAX << i % 64);
 	if (left)
 		return word * 64 + __builtin_ctzll(left);
@@ -57,12 +57,12 @@ uint32_t dec_recover_marks_from(const struct rec_marks *m, uint32_t i)
 	while (!left && ++group < n_groups)
 		left = m->groups[group];
 	if (!left)
-		return REC_NO_ACCESS;
+		return PAST_NO_ACCESS;
 	word = group * 64 + __builtin_ctzll(left);
 	return word * 64 + __builtin_ctzll(m->bits[word]);
 }
 
-uint32_t dec_recover_marks_before(const struct rec_marks *m, uint32_t i)
+uint32_t dec_recover_marks_before(const struct past_marks *m, uint32_t i)
 {
 	size_t word = i / 64, group = word / 64;
 	uint64_t left = m->bits[word] & ((1ull << i % 64) - 1);
@@ -73,14 +73,14 @@ uint32_t dec_recover_marks_before(const struct rec_marks *m, uint32_t i)
 	while (!left && group--)
 		left = m->groups[group];
 	if (!left)
-		return REC_NO_ACCESS;
+		return PAST_NO_ACCESS;
 	word = group * 64 + 63 - __builtin_clzll(left);
 	return word * 64 + 63 - __builtin_clzll(m->bits[word]);
 }
 
 /* ---- chains ------------------------------------------------------------------------------------ */
 
-uint32_t dec_recover_chain_rank(const struct rec_chain *c, uint32_t i)
+uint32_t dec_recover_chain_rank(const struct past_chain *c, uint32_t i)
 {
 	const uint32_t *at = c->at + c->begin;
 	uint32_t low = 0, high = c->size;
@@ -97,7 +97,7 @@ uint32_t dec_recover_chain_rank(const struct rec_chain *c, uint32_t i)
 }
 
 /* Make room before the first one, or behind the last. */
-static bool chain_grow(struct rec_chain *c, bool is_front)
+static bool chain_grow(struct past_chain *c, bool is_front)
 {
 	uint32_t capacity = c->size ? 2 * c->size : 2;
 	uint32_t *at = malloc(capacity * sizeof(*at));
@@ -114,7 +114,7 @@ static bool chain_grow(struct rec_chain *c, bool is_front)
 	return true;
 }
 
-bool dec_recover_chain_add(struct rec_chain *c, uint32_t i)
+bool dec_recover_chain_add(struct past_chain *c, uint32_t i)
 {
 	uint32_t k = dec_recover_chain_rank(c, i), *at;
 	bool is_front = k < c->size / 2 || (!k && c->begin);

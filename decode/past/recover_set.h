@@ -15,54 +15,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REC_NO_ACCESS UINT32_MAX
+#define PAST_NO_ACCESS UINT32_MAX
 
-struct rec_marks {
+struct past_marks {
 	uint64_t *bits, *groups; ///< one allocation
 	uint32_t n;		 ///< indexes are below
 };
 
 /** An empty set of up to @p n. @return false: out of memory. */
-bool dec_recover_marks_init(struct rec_marks *m, uint32_t n);
-void dec_recover_marks_deinit(struct rec_marks *m);
+bool dec_recover_marks_init(struct past_marks *m, uint32_t n);
+void dec_recover_marks_deinit(struct past_marks *m);
 
 /** All, or none. */
-void dec_recover_marks_fill(struct rec_marks *m, bool is_in);
+void dec_recover_marks_fill(struct past_marks *m, bool is_in);
 
 /** Add those of @p other, a set of as many. */
-void dec_recover_marks_join(struct rec_marks *m, const struct rec_marks *other);
+void dec_recover_marks_join(struct past_marks *m, const struct past_marks *other);
 
-static inline bool rec_marks_has(const struct rec_marks *m, uint32_t i)
+static inline bool past_marks_has(const struct past_marks *m, uint32_t i)
 {
 	return m->bits[i / 64] >> i % 64 & 1;
 }
 
-static inline void rec_marks_add(struct rec_marks *m, uint32_t i)
+static inline void past_marks_add(struct past_marks *m, uint32_t i)
 {
 	m->bits[i / 64] |= 1ull << i % 64;
 	m->groups[i / 4096] |= 1ull << i / 64 % 64;
 }
 
-static inline void rec_marks_remove(struct rec_marks *m, uint32_t i)
+static inline void past_marks_remove(struct past_marks *m, uint32_t i)
 {
 	m->bits[i / 64] &= ~(1ull << i % 64);
 	if (!m->bits[i / 64])
 		m->groups[i / 4096] &= ~(1ull << i / 64 % 64);
 }
 
-/** @return the first one from @p i on, or the last one before @p i; REC_NO_ACCESS: none. */
-uint32_t dec_recover_marks_from(const struct rec_marks *m, uint32_t i);
-uint32_t dec_recover_marks_before(const struct rec_marks *m, uint32_t i);
+/** @return the first one from @p i on, or the last one before @p i; PAST_NO_ACCESS: none. */
+uint32_t dec_recover_marks_from(const struct past_marks *m, uint32_t i);
+uint32_t dec_recover_marks_before(const struct past_marks *m, uint32_t i);
 
-struct rec_chain {
+struct past_chain {
 	uint32_t *at;
 	uint32_t begin, size, capacity;
 };
 
 /** Add @p i, if it is not there. @return false: out of memory. */
-bool dec_recover_chain_add(struct rec_chain *c, uint32_t i);
+bool dec_recover_chain_add(struct past_chain *c, uint32_t i);
 
 /** @return how many are below @p i. */
-uint32_t dec_recover_chain_rank(const struct rec_chain *c, uint32_t i);
+uint32_t dec_recover_chain_rank(const struct past_chain *c, uint32_t i);
 
 #endif

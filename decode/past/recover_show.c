@@ -10,20 +10,20 @@
 
 enum { SHOW_REFS = 128 };
 
-struct rec_show {
+struct past_show {
 	const struct dec_recover *r;
 	struct dec_ref ref[SHOW_REFS];
 	uint8_t value[SHOW_REFS][64];
 	size_t n;
 };
 
-struct err *dec_recover_show_create(struct rec_show **ret)
+struct err *dec_recover_show_create(struct past_show **ret)
 {
 	*ret = malloc(sizeof(**ret));
 	return *ret ? NULL : &err_nomem;
 }
 
-void dec_recover_show_destroy(struct rec_show *s)
+void dec_recover_show_destroy(struct past_show *s)
 {
 	free(s);
 }
@@ -35,30 +35,31 @@ static enum dec_certainty node_certainty(const struct dec_recover *r, uint32_t n
 	uint64_t known, any;
 	bool doubtful;
 
-	if (node & REC_VEC) {
-		known = r->known_bytes[node & ~REC_VEC];
-		any = r->bytes.data[node & ~REC_VEC].m;
+	if (node & PAST_VEC) {
+		known = r->known_bytes[node & ~PAST_VEC];
+		any = r->bytes.data[node & ~PAST_VEC].m;
 	} else {
 		known = r->known_bits[node];
 		any = r->bits.data[node].m;
 	}
 	if (!(m & ~known))
 		return DEC_KNOWN;
-	doubtful =
-		r->is_doubtful[node & REC_VEC ? r->bits.size + (node & ~REC_VEC) : node];
+	doubtful = r->is_doubtful[node & PAST_VEC ? r->bits.size + (node & ~PAST_VEC) :
+						    node];
 	return !(m & ~any) && !doubtful ? DEC_INFERRED : DEC_UNKNOWN;
 }
 
-static void show_ref(struct rec_show *s, struct dec_ref ref, uint32_t node, uint64_t m)
+static void show_ref(struct past_show *s, struct dec_ref ref, uint32_t node, uint64_t m)
 {
 	struct dec_ref *to = &s->ref[s->n];
-	struct rec_bytes b;
+	struct past_bytes b;
 
 	if (s->n == SHOW_REFS)
 		return;
 	*to = ref;
 	to->value = s->value[s->n++];
-	to->certainty = node == REC_NO_NODE ? DEC_UNKNOWN : node_certainty(s->r, node, m);
+	to->certainty = node == PAST_NO_NODE ? DEC_UNKNOWN :
+					       node_certainty(s->r, node, m);
 	to->has_value = to->certainty != DEC_UNKNOWN;
 	if (to->has_value) {
 		dec_recover_read_bytes(s->r, node, &b);
@@ -66,7 +67,7 @@ static void show_ref(struct rec_show *s, struct dec_ref ref, uint32_t node, uint
 	}
 }
 
-static void show_regs(struct rec_show *s, const struct rec_at *at, bool is_def)
+static void show_regs(struct past_show *s, const struct past_at *at, bool is_def)
 {
 	const struct dec_insn *insn = &at->form->insn;
 	uint32_t gpr = is_def ? insn->gpr_written : insn->gpr_read;
@@ -81,46 +82,46 @@ static void show_regs(struct rec_show *s, const struct rec_at *at, bool is_def)
 	for (; other; other &= other - 1) {
 		uint8_t reg = DEC_GPRS + __builtin_ctzll(other);
 		bool is_tracked = reg <= DEC_REG_FLAGS;
-		unsigned n = rec_is_vector(reg) ? insn->vec_bytes[is_def] : 8;
+		unsigned n = past_is_vector(reg) ? insn->vec_bytes[is_def] : 8;
 
 		show_ref(s,
 			 (struct dec_ref){ .is_def = is_def,
 					   .reg = reg,
-					   .size = rec_is_vector(reg) ? 64 : 8 },
-			 is_tracked ? *node++ : REC_NO_NODE,
-			 reg == DEC_REG_FLAGS ? REC_STATUS :
-			 rec_is_vector(reg)   ? rec_ones(n) :
+					   .size = past_is_vector(reg) ? 64 : 8 },
+			 is_tracked ? *node++ : PAST_NO_NODE,
+			 reg == DEC_REG_FLAGS ? PAST_STATUS :
+			 past_is_vector(reg)  ? past_ones(n) :
 						UINT64_MAX);
 	}
 }
 
-static void show_mems(struct rec_show *s, const struct rec_at *at, bool is_def)
+static void show_mems(struct past_show *s, const struct past_at *at, bool is_def)
 {
 	const struct dec_recover *r = s->r;
 	size_t a = r->steps.data[at->step].access;
 
 	for (; a < r->accesses.size && r->accesses.data[a].step == at->step; a++) {
-		const struct rec_access *x = &r->accesses.data[a];
+		const struct past_access *x = &r->accesses.data[a];
 		unsigned n;
 		struct dec_ref ref = { .is_def = is_def, .is_mem = true };
 
-		if (x->mem == REC_NONE || x->is_write != is_def || at->form->is_bulk)
+		if (x->mem == PAST_NONE || x->is_write != is_def || at->form->is_bulk)
 			continue;
 		n = at->form->insn.mem[x->mem].size;
 		ref.size = n;
-		ref.addr_certainty = x->placed == REC_KNOWN    ? DEC_KNOWN :
-				     x->placed == REC_INFERRED ? DEC_INFERRED :
-								 DEC_UNKNOWN;
+		ref.addr_certainty = x->placed == PAST_KNOWN	? DEC_KNOWN :
+				     x->placed == PAST_INFERRED ? DEC_INFERRED :
+								  DEC_UNKNOWN;
 		ref.addr = ref.addr_certainty == DEC_UNKNOWN ? 0 : x->addr;
 		show_ref(s, ref, at->ref[x->slot],
-			 at->ref[x->slot] & REC_VEC ? rec_ones(n) : rec_ones(8 * n));
+			 at->ref[x->slot] & PAST_VEC ? past_ones(n) : past_ones(8 * n));
 	}
 }
 
 void dec_recover_show(struct dec_recover *r, uint64_t i, struct dec_step *ret)
 {
-	struct rec_at at = rec_at(r, i);
-	struct rec_show *s = r->show;
+	struct past_at at = past_at(r, i);
+	struct past_show *s = r->show;
 
 	s->r = r;
 	s->n = 0;

@@ -26,9 +26,9 @@ struct err *dec_recover_sweep_create(struct dec_recover *r)
 			return &err_nomem;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct rec_access *a = &r->accesses.data[i];
+		struct past_access *a = &r->accesses.data[i];
 
-		if (a->mem == REC_TOLD && !dec_recover_mem_list(r, a))
+		if (a->mem == PAST_TOLD && !dec_recover_mem_list(r, a))
 			return &err_nomem;
 	}
 	dec_recover_sweep_restart(r);
@@ -43,10 +43,10 @@ void dec_recover_sweep_destroy(struct dec_recover *r)
 		dec_recover_marks_deinit(&r->stuck[i]);
 	}
 	for (size_t i = 0; i < r->lines.size; i++) {
-		for (int w = 0; w < 8 * REC_PARTS; w++)
+		for (int w = 0; w < 8 * PAST_PARTS; w++)
 			free(r->lines.data[i]
-				     .words[w / REC_PARTS]
-				     .parts[w % REC_PARTS]
+				     .words[w / PAST_PARTS]
+				     .parts[w % PAST_PARTS]
 				     .at);
 	}
 	for (size_t i = 0; i < r->pages.size; i++)
@@ -59,7 +59,7 @@ void dec_recover_sweep_destroy(struct dec_recover *r)
 
 void dec_recover_sweep_restart(struct dec_recover *r)
 {
-	struct rec_range range;
+	struct past_range range;
 
 	dec_recover_marks_fill(&r->lost, false);
 	for (int i = 0; i < 2; i++) {
@@ -67,13 +67,13 @@ void dec_recover_sweep_restart(struct dec_recover *r)
 		dec_recover_marks_fill(&r->stuck[i], false);
 	}
 	for (size_t i = 0; i < r->accesses.size; i++) {
-		struct rec_access *a = &r->accesses.data[i];
+		struct past_access *a = &r->accesses.data[i];
 
 		a->n_known = 0;
 		if (a->is_range ?
-			    dec_recover_range_find(r, a, &range) == REC_RANGE_UNKNOWN :
-			    a->is_write && a->placed < REC_HINTED)
-			rec_marks_add(&r->lost, i);
+			    dec_recover_range_find(r, a, &range) == PAST_RANGE_UNKNOWN :
+			    a->is_write && a->placed < PAST_HINTED)
+			past_marks_add(&r->lost, i);
 	}
 }
 
@@ -81,32 +81,32 @@ void dec_recover_sweep_stir(struct dec_recover *r, uint32_t step, uint32_t node)
 {
 	for (size_t i = r->steps.data[step].access;
 	     i < r->accesses.size && r->accesses.data[i].step == step; i++) {
-		struct rec_access *a = &r->accesses.data[i];
+		struct past_access *a = &r->accesses.data[i];
 
-		if (a->placed < REC_INFERRED && !a->is_range)
+		if (a->placed < PAST_INFERRED && !a->is_range)
 			dec_recover_access_place(r, a);
 		else if (a->node != node && !a->is_range && !a->is_masked)
 			continue;
-		rec_marks_add(&r->dirty[0], i);
-		rec_marks_add(&r->dirty[1], i);
+		past_marks_add(&r->dirty[0], i);
+		past_marks_add(&r->dirty[1], i);
 	}
 }
 
 /* How much is known of an access: bits, of a vector bytes. */
-static unsigned n_known(const struct dec_recover *r, const struct rec_access *a)
+static unsigned n_known(const struct dec_recover *r, const struct past_access *a)
 {
-	if (a->placed < REC_INFERRED || a->is_range)
+	if (a->placed < PAST_INFERRED || a->is_range)
 		return 0;
-	if (a->node & REC_VEC)
-		return __builtin_popcountll(r->bytes.data[a->node & ~REC_VEC].m &
-					    rec_ones(a->size));
-	return __builtin_popcountll(r->bits.data[a->node].m & rec_ones(8 * a->size));
+	if (a->node & PAST_VEC)
+		return __builtin_popcountll(r->bytes.data[a->node & ~PAST_VEC].m &
+					    past_ones(a->size));
+	return __builtin_popcountll(r->bits.data[a->node].m & past_ones(8 * a->size));
 }
 
 /* If more is known of access @p i, those who learn from it are told. */
 static bool access_tell(struct dec_recover *r, uint32_t i)
 {
-	struct rec_access *a = &r->accesses.data[i];
+	struct past_access *a = &r->accesses.data[i];
 	unsigned known = n_known(r, a);
 
 	if (known <= a->n_known)
@@ -120,7 +120,7 @@ static bool access_tell(struct dec_recover *r, uint32_t i)
 
 static bool access_visit(struct dec_recover *r, uint32_t i)
 {
-	struct rec_access *a = &r->accesses.data[i];
+	struct past_access *a = &r->accesses.data[i];
 	unsigned known;
 
 	r->moment = i;
@@ -130,12 +130,12 @@ static bool access_visit(struct dec_recover *r, uint32_t i)
 		return false;
 	known = n_known(r, a);
 	if (r->is_open ||
-	    (r->is_blocked && known < (a->node & REC_VEC ? a->size : 8u * a->size)))
-		rec_marks_add(&r->stuck[r->is_backward], i);
+	    (r->is_blocked && known < (a->node & PAST_VEC ? a->size : 8u * a->size)))
+		past_marks_add(&r->stuck[r->is_backward], i);
 	else
-		rec_marks_remove(&r->stuck[r->is_backward], i);
+		past_marks_remove(&r->stuck[r->is_backward], i);
 	// What passes by it depends on its mask.
-	if (a->is_masked && a->placed >= REC_INFERRED)
+	if (a->is_masked && a->placed >= PAST_INFERRED)
 		dec_recover_mem_spread(r, i, a->addr, a->size, !r->is_backward);
 	return access_tell(r, i);
 }
@@ -145,11 +145,11 @@ static bool access_visit(struct dec_recover *r, uint32_t i)
  * by bit from each other. */
 static bool tell_back(struct dec_recover *r, uint32_t i)
 {
-	const struct rec_marks *dirty = &r->dirty[true];
+	const struct past_marks *dirty = &r->dirty[true];
 	bool is = true;
 
 	for (uint32_t near = dec_recover_marks_from(dirty, i + 1);
-	     near != REC_NO_ACCESS && near - i <= RECOVER_NEAR && is;
+	     near != PAST_NO_ACCESS && near - i <= RECOVER_NEAR && is;
 	     near = dec_recover_marks_from(dirty, near + 1))
 		is = r->accesses.data[near].is_write || access_tell(r, near);
 	return is;
@@ -157,7 +157,7 @@ static bool tell_back(struct dec_recover *r, uint32_t i)
 
 static struct err *sweep(struct dec_recover *r, bool is_backward)
 {
-	struct rec_marks *dirty = &r->dirty[is_backward];
+	struct past_marks *dirty = &r->dirty[is_backward];
 	uint32_t i = is_backward ? r->accesses.size : 0;
 
 	r->is_backward = is_backward;
@@ -171,9 +171,9 @@ static struct err *sweep(struct dec_recover *r, bool is_backward)
 		i = is_backward ?
 			    dec_recover_marks_before(dirty, i + (i < r->accesses.size)) :
 			    dec_recover_marks_from(dirty, i);
-		if (i == REC_NO_ACCESS)
+		if (i == PAST_NO_ACCESS)
 			return NULL;
-		rec_marks_remove(dirty, i);
+		past_marks_remove(dirty, i);
 		if (!access_visit(r, i) || (is_backward && !tell_back(r, i)))
 			return &err_nomem;
 	}
@@ -200,8 +200,8 @@ struct err *dec_recover_settle_memory(struct dec_recover *r)
 			err = sweep(r, false);
 		dec_recover_settle(r);
 	} while (!err && (r->n_changes != before ||
-			  dec_recover_marks_from(&r->dirty[0], 0) != REC_NO_ACCESS ||
-			  dec_recover_marks_from(&r->dirty[1], 0) != REC_NO_ACCESS));
+			  dec_recover_marks_from(&r->dirty[0], 0) != PAST_NO_ACCESS ||
+			  dec_recover_marks_from(&r->dirty[1], 0) != PAST_NO_ACCESS));
 	return err;
 }
 
@@ -210,12 +210,12 @@ struct err *dec_recover_sweep_mine(struct dec_recover *r)
 	dec_recover_mirrors_begin(r);
 	r->is_backward = true;
 	for (size_t i = r->accesses.size; i-- > 0;) {
-		const struct rec_access *a = &r->accesses.data[i];
+		const struct past_access *a = &r->accesses.data[i];
 
 		r->moment = i;
 		r->sweep_at = a->step;
-		if (a->placed >= REC_INFERRED && !a->is_write && !a->is_range &&
-		    a->mem != REC_TOLD)
+		if (a->placed >= PAST_INFERRED && !a->is_write && !a->is_range &&
+		    a->mem != PAST_TOLD)
 			dec_recover_mirror_apply(r, a);
 	}
 	dec_recover_mirrors_end(r);

@@ -12,12 +12,12 @@
 
 #include "decode/x86/zydis.h"
 
-enum { REC_MXCSR_CONTROL = 0xe040, REC_MXCSR_DEFAULT = 0 }; ///< rounding, FTZ, DAZ
+enum { PAST_MXCSR_CONTROL = 0xe040, PAST_MXCSR_DEFAULT = 0 }; ///< rounding, FTZ, DAZ
 
 /* What is known of each input; @return whether all that the form needs is. */
-static bool inputs_of(const struct rec_at *at, struct rec_bytes in[8])
+static bool inputs_of(const struct past_at *at, struct past_bytes in[8])
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 	bool is_complete = true;
 
 	for (int s = 0; s < f->n_in; s++) {
@@ -25,42 +25,43 @@ static bool inputs_of(const struct rec_at *at, struct rec_bytes in[8])
 		uint64_t m;
 
 		in[s].m = 0;
-		if (node == REC_NO_NODE) {
+		if (node == PAST_NO_NODE) {
 			memset(&in[s], 0, sizeof(in[s]));
 			is_complete &= !f->need[s];
 			continue;
 		}
 		dec_recover_read_bytes(at->r, node, &in[s]);
-		m = node & REC_VEC ? in[s].m : at->r->bits.data[node].m;
+		m = node & PAST_VEC ? in[s].m : at->r->bits.data[node].m;
 		is_complete &= !(f->need[s] & ~m);
 	}
 	return is_complete;
 }
 
-static void put_output(const struct rec_at *at, int s, struct rec_bytes *out, uint64_t m)
+static void put_output(const struct past_at *at, int s, struct past_bytes *out,
+		       uint64_t m)
 {
 	uint32_t node = at->ref[at->form->n_in + s];
 	uint64_t v;
 
-	if (node == REC_NO_NODE || !m)
+	if (node == PAST_NO_NODE || !m)
 		return;
-	if (node & REC_VEC) {
+	if (node & PAST_VEC) {
 		out->m = m;
 		dec_recover_learn_bytes(at->r, node, out);
 		return;
 	}
 	memcpy(&v, out->v, 8);
-	dec_recover_learn(at->r, node, (struct rec_bits){ v & m, m });
+	dec_recover_learn(at->r, node, (struct past_bits){ v & m, m });
 }
 
 /* SSE leaves what is above its operand as it was. */
-static void tie_above(const struct rec_at *at)
+static void tie_above(const struct past_at *at)
 {
-	const struct rec_operand *o = &at->form->op[0];
-	struct rec_bytes b;
-	uint64_t m = ~rec_ones(o->bits / 8);
+	const struct past_operand *o = &at->form->op[0];
+	struct past_bytes b;
+	uint64_t m = ~past_ones(o->bits / 8);
 
-	if (o->type != REC_OP_VEC || o->in == REC_NONE || o->out == REC_NONE ||
+	if (o->type != PAST_OP_VEC || o->in == PAST_NONE || o->out == PAST_NONE ||
 	    at->form->insn.is_vex)
 		return;
 	dec_recover_read_bytes(at->r, at->ref[o->in], &b);
@@ -71,19 +72,20 @@ static void tie_above(const struct rec_at *at)
 	dec_recover_learn_bytes(at->r, at->ref[o->in], &b);
 }
 
-static struct rec_form *form_of(const struct rec_at *at)
+static struct past_form *form_of(const struct past_at *at)
 {
 	return &at->r->forms.data[at->r->steps.data[at->step].form];
 }
 
 /* Run the step's instruction. One that rounds does so as this process does: only where the
  * program has not chosen otherwise. */
-static bool cpu_run(struct rec_at *at, const struct rec_bytes *in, struct rec_bytes *out)
+static bool cpu_run(struct past_at *at, const struct past_bytes *in,
+		    struct past_bytes *out)
 {
-	struct rec_form *f = form_of(at);
+	struct past_form *f = form_of(at);
 	bool rounds = f->insn.other_read & 1ull << (DEC_REG_MXCSR - DEC_GPRS);
 
-	if (rounds && ((at->r->end->mxcsr & REC_MXCSR_CONTROL) != REC_MXCSR_DEFAULT ||
+	if (rounds && ((at->r->end->mxcsr & PAST_MXCSR_CONTROL) != PAST_MXCSR_DEFAULT ||
 		       (at->r->changes_mxcsr && !at->r->is_guessing)))
 		return false;
 	return dec_recover_native_run(at->r->native, f, in, out);
@@ -92,10 +94,10 @@ static bool cpu_run(struct rec_at *at, const struct rec_bytes *in, struct rec_by
 /* ---- moves ---------------------------------------------------------------------------------- */
 
 /* Find out where the bytes go: each input byte gets a number of its own. */
-static bool perm_make(struct rec_at *at)
+static bool perm_make(struct past_at *at)
 {
-	struct rec_form *f = form_of(at);
-	struct rec_bytes in[8] = {}, out[8];
+	struct past_form *f = form_of(at);
+	struct past_bytes in[8] = {}, out[8];
 	uint8_t slot_of[256], at_of[256];
 	unsigned tag = 0;
 
@@ -113,35 +115,35 @@ static bool perm_make(struct rec_at *at)
 	}
 	f->perm = calloc(1, sizeof(*f->perm));
 	if (!f->perm || tag == 255 || !cpu_run(at, in, out)) {
-		f->kind = REC_NATIVE;
+		f->kind = PAST_NATIVE;
 		return false;
 	}
 	f->perm->m = f->give[0];
-	if (f->op[0].type == REC_OP_VEC && f->op[0].in != REC_NONE)
+	if (f->op[0].type == PAST_OP_VEC && f->op[0].in != PAST_NONE)
 		f->perm->m = UINT64_MAX;
-	if (f->op[0].type == REC_OP_GPR || f->op[0].type == REC_OP_K ||
-	    (f->op[0].type == REC_OP_MEM && f->op[0].bits <= 64))
-		f->perm->m = rec_byte_mask(f->perm->m);
+	if (f->op[0].type == PAST_OP_GPR || f->op[0].type == PAST_OP_K ||
+	    (f->op[0].type == PAST_OP_MEM && f->op[0].bits <= 64))
+		f->perm->m = past_byte_mask(f->perm->m);
 	for (int i = 0; i < 64; i++) {
 		uint8_t t = out[0].v[i];
 
-		f->perm->slot[i] = t ? slot_of[t] : REC_NONE;
+		f->perm->slot[i] = t ? slot_of[t] : PAST_NONE;
 		f->perm->at[i] = t ? at_of[t] : 0;
 	}
 	return true;
 }
 
-static void rule_perm(struct rec_at *at)
+static void rule_perm(struct past_at *at)
 {
-	const struct rec_form *f = at->form;
-	struct rec_bytes in[8] = {}, out = {}, back[8], r;
-	const struct rec_perm *p;
+	const struct past_form *f = at->form;
+	struct past_bytes in[8] = {}, out = {}, back[8], r;
+	const struct past_perm *p;
 
 	if (!f->perm && !perm_make(at))
 		return;
 	p = f->perm;
 	for (int s = 0; s < f->n_in; s++) {
-		if (at->ref[s] != REC_NO_NODE)
+		if (at->ref[s] != PAST_NO_NODE)
 			dec_recover_read_bytes(at->r, at->ref[s], &in[s]);
 		back[s].m = 0;
 	}
@@ -149,7 +151,7 @@ static void rule_perm(struct rec_at *at)
 	for (uint64_t m = p->m; m; m &= m - 1) {
 		int i = __builtin_ctzll(m), s = p->slot[i], from = p->at[i];
 
-		if (s == REC_NONE) {
+		if (s == PAST_NONE) {
 			out.m |= 1ull << i;
 			continue;
 		}
@@ -164,17 +166,17 @@ static void rule_perm(struct rec_at *at)
 	}
 	dec_recover_learn_bytes(at->r, at->ref[f->n_in], &out);
 	for (int s = 0; s < f->n_in; s++) {
-		if (back[s].m && at->ref[s] != REC_NO_NODE)
+		if (back[s].m && at->ref[s] != PAST_NO_NODE)
 			dec_recover_learn_bytes(at->r, at->ref[s], &back[s]);
 	}
 }
 
-static void rule_zeroupper(const struct rec_at *at)
+static void rule_zeroupper(const struct past_at *at)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 
 	for (int s = 0; s < f->n_in; s++) {
-		struct rec_bytes b;
+		struct past_bytes b;
 
 		dec_recover_read_bytes(at->r, at->ref[f->n_in + s], &b);
 		b.m &= 0xffff;
@@ -194,7 +196,7 @@ static uint64_t whole_lanes(uint64_t m, unsigned lane)
 	uint64_t whole = 0;
 
 	for (unsigned i = 0; i < 64; i += lane) {
-		uint64_t l = rec_ones(lane) << i;
+		uint64_t l = past_ones(lane) << i;
 
 		if ((m & l) == l)
 			whole |= l;
@@ -204,54 +206,55 @@ static uint64_t whole_lanes(uint64_t m, unsigned lane)
 
 /* The lanes that are known in all sources: all that have the result's width. @return
  * false when another input is not known. */
-static bool lanes_known(const struct rec_at *at, const struct rec_bytes *in, int from,
+static bool lanes_known(const struct past_at *at, const struct past_bytes *in, int from,
 			unsigned lane, unsigned bits, uint64_t *ret)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 
 	*ret = UINT64_MAX;
 	for (int i = from; i < f->n_ops; i++) {
-		const struct rec_operand *o = &f->op[i];
+		const struct past_operand *o = &f->op[i];
 		uint64_t m;
 
-		if (o->in == REC_NONE || o->type == REC_OP_IMM || o->type == REC_OP_NONE)
+		if (o->in == PAST_NONE || o->type == PAST_OP_IMM ||
+		    o->type == PAST_OP_NONE)
 			continue;
 		m = in[o->in].m;
 		if (f->slot[o->in] >= DEC_REG_K && f->slot[o->in] < 0x80)
 			return false;
-		if (o->bits == bits && o->type != REC_OP_GPR)
+		if (o->bits == bits && o->type != PAST_OP_GPR)
 			*ret &= whole_lanes(m, lane);
-		else if (f->need[o->in] & ~(o->bits <= 64 ? rec_bit_mask(m) : m))
+		else if (f->need[o->in] & ~(o->bits <= 64 ? past_bit_mask(m) : m))
 			return false;
 	}
 	return true;
 }
 
-static void rule_lanes(struct rec_at *at)
+static void rule_lanes(struct past_at *at)
 {
-	const struct rec_operand *o = &at->form->op[0];
-	struct rec_bytes in[8], out[8];
+	const struct past_operand *o = &at->form->op[0];
+	struct past_bytes in[8], out[8];
 	uint64_t m;
 
 	inputs_of(at, in);
 	tie_above(at);
 	if (at->form->is_const)
 		m = UINT64_MAX;
-	else if (!lanes_known(at, in, o->in == REC_NONE || !at->form->need[o->in],
+	else if (!lanes_known(at, in, o->in == PAST_NONE || !at->form->need[o->in],
 			      o->element, o->bits, &m))
 		return;
-	m &= rec_ones(o->bits / 8);
+	m &= past_ones(o->bits / 8);
 	if (at->form->insn.is_vex)
-		m |= ~rec_ones(o->bits / 8);
+		m |= ~past_ones(o->bits / 8);
 	if (m && cpu_run(at, in, out))
 		put_output(at, 0, &out[0], m);
 }
 
-static void rule_mask(struct rec_at *at)
+static void rule_mask(struct past_at *at)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 	unsigned lane = f->op[1].element, n = 0;
-	struct rec_bytes in[8], out[8];
+	struct past_bytes in[8], out[8];
 	uint64_t m, bits = 0;
 
 	if (f->insn.mnemonic == ZYDIS_MNEMONIC_PMOVMSKB ||
@@ -264,7 +267,7 @@ static void rule_mask(struct rec_at *at)
 		return;
 	for (unsigned i = 0; i < f->op[1].bits / 8u; i += lane, n++)
 		bits |= (m >> i & 1) << n;
-	bits |= ~rec_ones(n);
+	bits |= ~past_ones(n);
 	if (cpu_run(at, in, out))
 		put_output(at, 0, &out[0], bits);
 }
@@ -275,23 +278,23 @@ static uint64_t lane_bytes(uint64_t bits, unsigned lane, unsigned n)
 	uint64_t bytes = 0;
 
 	if (lane == 1)
-		return bits & rec_ones(n);
+		return bits & past_ones(n);
 	for (unsigned b = 0; b < n; b += lane)
-		bytes |= (bits >> b / lane & 1) * rec_ones(lane) << b;
+		bytes |= (bits >> b / lane & 1) * past_ones(lane) << b;
 	return bytes;
 }
 
-uint64_t dec_recover_masked(const struct rec_at *at, uint64_t *written)
+uint64_t dec_recover_masked(const struct past_at *at, uint64_t *written)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 	unsigned lane = f->op[0].element, n = f->op[0].bits / 8;
 	uint64_t left = 0;
 
 	*written = 0;
 	for (int i = 1; i < f->n_ops && lane; i++) {
-		const struct rec_bits *k;
+		const struct past_bits *k;
 
-		if (f->op[i].type != REC_OP_K || f->op[i].in == REC_NONE)
+		if (f->op[i].type != PAST_OP_K || f->op[i].in == PAST_NONE)
 			continue;
 		k = &at->r->bits.data[at->ref[f->op[i].in]];
 		*written |= lane_bytes(k->m & k->v, lane, n);
@@ -300,15 +303,15 @@ uint64_t dec_recover_masked(const struct rec_at *at, uint64_t *written)
 	return left;
 }
 
-static void rule_masked_store(struct rec_at *at)
+static void rule_masked_store(struct past_at *at)
 {
-	const struct rec_form *f = at->form;
-	const struct rec_operand *from = &f->op[f->n_ops - 1];
-	struct rec_bytes b;
+	const struct past_form *f = at->form;
+	const struct past_operand *from = &f->op[f->n_ops - 1];
+	struct past_bytes b;
 	uint64_t written;
 
 	dec_recover_masked(at, &written);
-	if (from->type != REC_OP_VEC || from->in == REC_NONE)
+	if (from->type != PAST_OP_VEC || from->in == PAST_NONE)
 		return;
 	dec_recover_read_bytes(at->r, at->ref[from->in], &b);
 	b.m &= written;
@@ -321,21 +324,21 @@ static void rule_masked_store(struct rec_at *at)
 /* ---- all or nothing --------------------------------------------------------------------------- */
 
 /* A shift by nothing leaves the flags, a scan of zero the register. */
-static bool writes_nothing(const struct rec_at *at, const struct rec_bytes *in)
+static bool writes_nothing(const struct past_at *at, const struct past_bytes *in)
 {
-	const struct rec_form *f = at->form;
+	const struct past_form *f = at->form;
 
-	if (f->kind == REC_SHIFT && f->op[1].type == REC_OP_GPR)
+	if (f->kind == PAST_SHIFT && f->op[1].type == PAST_OP_GPR)
 		return !(in[f->op[1].in].v[0] & (f->op[0].bits == 64 ? 63 : 31));
-	if (f->kind == REC_SHIFT)
+	if (f->kind == PAST_SHIFT)
 		return !(f->imm & (f->op[0].bits == 64 ? 63 : 31));
 	return false;
 }
 
-static void rule_native(struct rec_at *at)
+static void rule_native(struct past_at *at)
 {
-	const struct rec_form *f = at->form;
-	struct rec_bytes in[8], out[8];
+	const struct past_form *f = at->form;
+	struct past_bytes in[8], out[8];
 	bool is_new = false;
 
 	if (!f->is_native)
@@ -347,9 +350,9 @@ static void rule_native(struct rec_at *at)
 		uint32_t node = at->ref[f->n_in + s];
 		uint64_t m = 0;
 
-		if (node != REC_NO_NODE)
-			m = node & REC_VEC ? at->r->bytes.data[node & ~REC_VEC].m :
-					     at->r->bits.data[node].m;
+		if (node != PAST_NO_NODE)
+			m = node & PAST_VEC ? at->r->bytes.data[node & ~PAST_VEC].m :
+					      at->r->bits.data[node].m;
 		is_new = f->give[s] & ~m;
 	}
 	if (!is_new || !cpu_run(at, in, out))
@@ -358,22 +361,22 @@ static void rule_native(struct rec_at *at)
 		put_output(at, s, &out[s], f->give[s]);
 }
 
-void dec_recover_apply_vector(struct rec_at *at)
+void dec_recover_apply_vector(struct past_at *at)
 {
-	switch ((enum rec_kind)at->form->kind) {
-	case REC_PERM:
+	switch ((enum past_kind)at->form->kind) {
+	case PAST_PERM:
 		rule_perm(at);
 		break;
-	case REC_ZEROUPPER:
+	case PAST_ZEROUPPER:
 		rule_zeroupper(at);
 		break;
-	case REC_LANES:
+	case PAST_LANES:
 		rule_lanes(at);
 		break;
-	case REC_MASK:
+	case PAST_MASK:
 		rule_mask(at);
 		break;
-	case REC_MASKED_STORE:
+	case PAST_MASKED_STORE:
 		rule_masked_store(at);
 		break;
 	default:

@@ -21,7 +21,7 @@ struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
 		return &err_nomem;
 	r->position = position;
 	memset(r->current, 0xff, sizeof(r->current));
-	r->frame_node = REC_NO_NODE;
+	r->frame_node = PAST_NO_NODE;
 	*ret = r;
 	return NULL;
 }
@@ -68,15 +68,15 @@ void dec_recover_destroy(struct dec_recover *r)
 	free(r);
 }
 
-/* @return a new node, written by @p step; REC_NO_NODE when memory is out. */
+/* @return a new node, written by @p step; PAST_NO_NODE when memory is out. */
 static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
 {
 	uint32_t *def = is_bytes ? vec_push(&r->bytes_def) : vec_push(&r->bits_def);
 
 	if (!def || (is_bytes ? !vec_push(&r->bytes) : !vec_push(&r->bits)))
-		return REC_NO_NODE;
+		return PAST_NO_NODE;
 	*def = step;
-	return is_bytes ? (r->bytes.size - 1) | REC_VEC : r->bits.size - 1;
+	return is_bytes ? (r->bytes.size - 1) | PAST_VEC : r->bits.size - 1;
 }
 
 /* What changes the meaning of other instructions. */
@@ -102,7 +102,7 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 			     uint32_t *ret)
 {
 	uint64_t *at = map_get(&r->form_at, insn->rip);
-	struct rec_form *f;
+	struct past_form *f;
 	struct err *err;
 
 	if (at) {
@@ -124,41 +124,41 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 			      uint8_t slot, bool is_write)
 {
-	struct rec_access *a = vec_push(&r->accesses);
+	struct past_access *a = vec_push(&r->accesses);
 
 	if (!a)
 		return &err_nomem;
-	*a = (struct rec_access){ .step = step,
-				  .line = REC_NO_NODE,
-				  .node = REC_NO_NODE,
-				  .mem = mem,
-				  .slot = slot,
-				  .is_write = is_write,
-				  .is_range = mem == REC_NONE || mem == REC_BELOW };
+	*a = (struct past_access){ .step = step,
+				   .line = PAST_NO_NODE,
+				   .node = PAST_NO_NODE,
+				   .mem = mem,
+				   .slot = slot,
+				   .is_write = is_write,
+				   .is_range = mem == PAST_NONE || mem == PAST_BELOW };
 	return NULL;
 }
 
 /* The same of operand @p mem, whose value is @p node. */
-static struct err *operand_add(struct dec_recover *r, const struct rec_form *f,
+static struct err *operand_add(struct dec_recover *r, const struct past_form *f,
 			       uint8_t mem, uint8_t slot, uint32_t node, uint32_t step)
 {
 	bool is_write = slot >= f->n_in;
 	struct err *err = access_add(r, step, mem, slot, is_write);
-	struct rec_access *a = &r->accesses.data[r->accesses.size - 1];
+	struct past_access *a = &r->accesses.data[r->accesses.size - 1];
 
 	if (err)
 		return err;
 	a->node = node;
 	a->size = f->insn.mem[mem].size;
 	// Of a narrow one, what lies above it is nothing.
-	if (!(node & REC_VEC))
-		r->bits.data[node].m = ~rec_ones(8 * a->size);
+	if (!(node & PAST_VEC))
+		r->bits.data[node].m = ~past_ones(8 * a->size);
 	a->is_range = is_write && f->is_bulk;
-	a->is_masked = is_write && f->kind == REC_MASKED_STORE;
+	a->is_masked = is_write && f->kind == PAST_MASKED_STORE;
 	return NULL;
 }
 
-static struct err *slot_add(struct dec_recover *r, const struct rec_form *f, int s,
+static struct err *slot_add(struct dec_recover *r, const struct past_form *f, int s,
 			    uint32_t step)
 {
 	bool is_out = s >= f->n_in;
@@ -170,12 +170,13 @@ static struct err *slot_add(struct dec_recover *r, const struct rec_form *f, int
 	if (reg >= 0x80) {
 		node = node_new(r, f->insn.mem[reg & 0x7f].size > 8, step);
 		*ref = node;
-		return node == REC_NO_NODE ? &err_nomem :
-					     operand_add(r, f, reg & 0x7f, s, node, step);
+		return node == PAST_NO_NODE ?
+			       &err_nomem :
+			       operand_add(r, f, reg & 0x7f, s, node, step);
 	}
-	if (is_out || r->current[reg] == REC_NO_NODE) {
-		node = node_new(r, rec_is_vector(reg), is_out ? step : REC_NO_NODE);
-		if (node == REC_NO_NODE)
+	if (is_out || r->current[reg] == PAST_NO_NODE) {
+		node = node_new(r, past_is_vector(reg), is_out ? step : PAST_NO_NODE);
+		if (node == PAST_NO_NODE)
 			return &err_nomem;
 		r->current[reg] = node;
 	}
@@ -203,26 +204,26 @@ static bool can_follow(const struct dec_insn *a, uint64_t rip)
 }
 
 /* What the ABI has functions preserve. */
-static const uint8_t rec_kept[REC_KEPT] = { 4, 3, 5, 12, 13, 14, 15 };
+static const uint8_t past_kept[PAST_KEPT] = { 4, 3, 5, 12, 13, 14, 15 };
 
 /* The node that register @p reg holds now. */
 static uint32_t node_now(struct dec_recover *r, uint8_t reg)
 {
-	if (r->current[reg] == REC_NO_NODE)
-		r->current[reg] = node_new(r, rec_is_vector(reg), REC_NO_NODE);
+	if (r->current[reg] == PAST_NO_NODE)
+		r->current[reg] = node_new(r, past_is_vector(reg), PAST_NO_NODE);
 	return r->current[reg];
 }
 
 static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn)
 {
-	struct rec_call *c = vec_push(&r->nested);
+	struct past_call *c = vec_push(&r->nested);
 
 	if (!c)
 		return &err_nomem;
 	c->return_rip = insn->rip + insn->len;
-	for (int i = 0; i < REC_KEPT; i++) {
-		c->node[i] = node_now(r, rec_kept[i]);
-		if (c->node[i] == REC_NO_NODE)
+	for (int i = 0; i < PAST_KEPT; i++) {
+		c->node[i] = node_now(r, past_kept[i]);
+		if (c->node[i] == PAST_NO_NODE)
 			return &err_nomem;
 	}
 	return NULL;
@@ -233,7 +234,7 @@ static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn
 static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 {
 	size_t n = r->nested.size, floor = n > 16 ? n - 16 : 0;
-	const struct rec_call *c;
+	const struct past_call *c;
 
 	while (n > floor && r->nested.data[n - 1].return_rip != rip)
 		n--;
@@ -241,16 +242,16 @@ static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 		return NULL;
 	c = &r->nested.data[n - 1];
 	r->nested.size = n - 1;
-	for (int i = 0; i < REC_KEPT; i++) {
-		uint32_t now = node_now(r, rec_kept[i]);
-		struct rec_tie *t;
+	for (int i = 0; i < PAST_KEPT; i++) {
+		uint32_t now = node_now(r, past_kept[i]);
+		struct past_tie *t;
 
 		if (now == c->node[i])
 			continue;
 		t = vec_push(&r->ties);
-		if (!t || now == REC_NO_NODE)
+		if (!t || now == PAST_NO_NODE)
 			return &err_nomem;
-		*t = (struct rec_tie){ step, c->node[i], now };
+		*t = (struct past_tie){ step, c->node[i], now };
 	}
 	return NULL;
 }
@@ -260,21 +261,21 @@ static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 static struct err *frame_end(struct dec_recover *r, const struct dec_insn *before,
 			     const struct dec_insn *insn, uint32_t step)
 {
-	uint32_t rbp = r->current[REC_RBP];
-	struct rec_tie *t;
+	uint32_t rbp = r->current[PAST_RBP];
+	struct past_tie *t;
 
-	for (int m = 0; m < insn->n_mem && rbp != REC_NO_NODE; m++) {
-		if (insn->mem[m].base == REC_RBP && insn->mem[m].disp < 0)
+	for (int m = 0; m < insn->n_mem && rbp != PAST_NO_NODE; m++) {
+		if (insn->mem[m].base == PAST_RBP && insn->mem[m].disp < 0)
 			r->frame_node = rbp;
 	}
-	if (insn->bytes[0] != 0x5d || insn->len != 1 || rbp == REC_NO_NODE ||
-	    rbp != r->frame_node || r->bits_def.data[rbp] != REC_NO_NODE || !before ||
-	    before->flow != DEC_FLOW_NEXT || before->gpr_written & 1u << REC_RSP)
+	if (insn->bytes[0] != 0x5d || insn->len != 1 || rbp == PAST_NO_NODE ||
+	    rbp != r->frame_node || r->bits_def.data[rbp] != PAST_NO_NODE || !before ||
+	    before->flow != DEC_FLOW_NEXT || before->gpr_written & 1u << PAST_RSP)
 		return NULL;
 	t = vec_push(&r->ties);
-	if (!t || node_now(r, REC_RSP) == REC_NO_NODE)
+	if (!t || node_now(r, PAST_RSP) == PAST_NO_NODE)
 		return &err_nomem;
-	*t = (struct rec_tie){ step, rbp, node_now(r, REC_RSP) };
+	*t = (struct past_tie){ step, rbp, node_now(r, PAST_RSP) };
 	return NULL;
 }
 
@@ -294,12 +295,12 @@ static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *la
 /* Step @p step sets rsp from rbp. */
 static struct err *frame_note(struct dec_recover *r, uint32_t step)
 {
-	struct rec_frame *f = vec_push(&r->frames);
-	uint32_t rsp = node_now(r, REC_RSP), rbp = node_now(r, REC_RBP);
+	struct past_frame *f = vec_push(&r->frames);
+	uint32_t rsp = node_now(r, PAST_RSP), rbp = node_now(r, PAST_RBP);
 
-	if (!f || rsp == REC_NO_NODE || rbp == REC_NO_NODE)
+	if (!f || rsp == PAST_NO_NODE || rbp == PAST_NO_NODE)
 		return &err_nomem;
-	*f = (struct rec_frame){ step, rsp, rbp };
+	*f = (struct past_frame){ step, rsp, rbp };
 	return NULL;
 }
 
@@ -308,18 +309,18 @@ struct err *dec_recover_gap(struct dec_recover *r)
 	r->nested.size = 0;
 	memset(r->current, 0xff, sizeof(r->current));
 	r->is_resumed = true;
-	return access_add(r, r->steps.size, REC_NONE, REC_NONE, true);
+	return access_add(r, r->steps.size, PAST_NONE, PAST_NONE, true);
 }
 
 struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 {
-	const struct rec_step *last = r->steps.size ? &r->steps.data[r->steps.size - 1] :
-						      NULL;
+	const struct past_step *last = r->steps.size ? &r->steps.data[r->steps.size - 1] :
+						       NULL;
 	const struct dec_insn *before = last ? &r->forms.data[last->form].insn : NULL;
 	uint32_t form, step = r->steps.size;
 	size_t n_ties = r->ties.size;
-	const struct rec_form *f;
-	struct rec_step *s;
+	const struct past_form *f;
+	struct past_step *s;
 	struct err *err = NULL;
 
 	if (before && !can_follow(before, insn->rip))
@@ -333,8 +334,8 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 	s = vec_push(&r->steps);
 	if (!s)
 		return &err_nomem;
-	*s = (struct rec_step){ form, r->refs.size, r->accesses.size, r->is_resumed,
-				r->ties.size != n_ties };
+	*s = (struct past_step){ form, r->refs.size, r->accesses.size, r->is_resumed,
+				 r->ties.size != n_ties };
 	r->is_resumed = false;
 	f = &r->forms.data[form];
 	if (dec_recover_frame_ends(f))
@@ -342,8 +343,8 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
 		err = slot_add(r, f, i, step);
 	if (!err && f->is_wild)
-		err = access_add(r, step, REC_NONE, 0, true);
-	if (!err && f->kind == REC_SYSCALL) {
+		err = access_add(r, step, PAST_NONE, 0, true);
+	if (!err && f->kind == PAST_SYSCALL) {
 		uint32_t *call = vec_push(&r->calls);
 
 		if (!call)
@@ -355,53 +356,53 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 
 struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
 {
-	struct rec_anchor *a = vec_push(&r->anchors);
+	struct past_anchor *a = vec_push(&r->anchors);
 
 	if (!a)
 		return &err_nomem;
-	*a = (struct rec_anchor){ node_now(r, reg), value };
+	*a = (struct past_anchor){ node_now(r, reg), value };
 	return NULL;
 }
 
 struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
 				      const void *bytes, size_t n)
 {
-	uint32_t node = node_new(r, n > 8, REC_NO_NODE);
+	uint32_t node = node_new(r, n > 8, PAST_NO_NODE);
 	struct err *err;
-	struct rec_access *a;
+	struct past_access *a;
 
-	if (node == REC_NO_NODE)
+	if (node == PAST_NO_NODE)
 		return &err_nomem;
-	err = access_add(r, r->steps.size, REC_TOLD, REC_NONE, false);
+	err = access_add(r, r->steps.size, PAST_TOLD, PAST_NONE, false);
 	if (err)
 		return err;
 	a = &r->accesses.data[r->accesses.size - 1];
 	a->addr = addr;
 	a->node = node;
 	a->size = n;
-	a->placed = REC_KNOWN;
-	if (node & REC_VEC) {
-		memcpy(r->bytes.data[node & ~REC_VEC].v, bytes, n);
-		r->bytes.data[node & ~REC_VEC].m = rec_ones(n);
+	a->placed = PAST_KNOWN;
+	if (node & PAST_VEC) {
+		memcpy(r->bytes.data[node & ~PAST_VEC].v, bytes, n);
+		r->bytes.data[node & ~PAST_VEC].m = past_ones(n);
 	} else {
 		memcpy(&r->bits.data[node].v, bytes, n);
-		r->bits.data[node].m = rec_ones(8 * n);
+		r->bits.data[node].m = past_ones(8 * n);
 	}
 	return NULL;
 }
 
 struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n)
 {
-	struct err *err = access_add(r, r->steps.size, REC_BELOW, REC_NONE, true);
-	struct rec_access *a;
+	struct err *err = access_add(r, r->steps.size, PAST_BELOW, PAST_NONE, true);
+	struct past_access *a;
 
 	if (err)
 		return err;
 	a = &r->accesses.data[r->accesses.size - 1];
-	a->node = node_now(r, REC_RSP);
+	a->node = node_now(r, PAST_RSP);
 	a->size = n;
 	a->addr = from;
-	return a->node == REC_NO_NODE ? &err_nomem : NULL;
+	return a->node == PAST_NO_NODE ? &err_nomem : NULL;
 }
 
 void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end)

@@ -52,24 +52,24 @@ struct why {
 
 static uint32_t why_index(const struct why *w, uint32_t node)
 {
-	return node & REC_VEC ? w->r->bits.size + (node & ~REC_VEC) : node;
+	return node & PAST_VEC ? w->r->bits.size + (node & ~PAST_VEC) : node;
 }
 
 /* @return whether all is there that slot @p s of step @p at holds. */
-static bool why_is_there(const struct why *w, const struct rec_at *at, int s)
+static bool why_is_there(const struct why *w, const struct past_at *at, int s)
 {
 	uint32_t node = at->ref[s];
 	uint8_t reg = at->form->slot[s];
 	const struct dec_insn *insn = &at->form->insn;
-	unsigned n = reg >= 0x80	? insn->mem[reg & 0x7f].size :
-		     rec_is_vector(reg) ? insn->vec_bytes[s >= at->form->n_in] :
-					  8;
-	uint64_t bytes = rec_ones(n);
+	unsigned n = reg >= 0x80	 ? insn->mem[reg & 0x7f].size :
+		     past_is_vector(reg) ? insn->vec_bytes[s >= at->form->n_in] :
+					   8;
+	uint64_t bytes = past_ones(n);
 
-	if (node == REC_NO_NODE || reg == DEC_REG_FLAGS)
+	if (node == PAST_NO_NODE || reg == DEC_REG_FLAGS)
 		return true;
-	return !(bytes & ~(node & REC_VEC ? w->r->bytes.data[node & ~REC_VEC].m :
-					    rec_byte_mask(w->r->bits.data[node].m)));
+	return !(bytes & ~(node & PAST_VEC ? w->r->bytes.data[node & ~PAST_VEC].m :
+					     past_byte_mask(w->r->bits.data[node].m)));
 }
 
 static struct err *why_on_step(void *ctx, const struct dec_step *s)
@@ -84,11 +84,11 @@ static struct err *why_on_step(void *ctx, const struct dec_step *s)
 	     a < r->accesses.size &&
 	     r->accesses.data[a].step == s->position - w->f->begin;
 	     a++) {
-		const struct rec_access *x = &r->accesses.data[a];
+		const struct past_access *x = &r->accesses.data[a];
 		struct dec_ref want = { .is_def = x->is_write, .is_mem = true };
 		const struct dec_ref *t;
 
-		if (x->mem == REC_NONE || x->mem == REC_TOLD)
+		if (x->mem == PAST_NONE || x->mem == PAST_TOLD)
 			continue;
 		t = flight_find(s, &want, nth[x->is_write]++);
 		w->addr.data[a] = t ? t->addr : 0;
@@ -102,7 +102,7 @@ static void why_match(struct why *w)
 	size_t n = w->r->accesses.size;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rec_access *a = &w->r->accesses.data[i];
+		const struct past_access *a = &w->r->accesses.data[i];
 		uint64_t *from;
 
 		if (!w->addr.data[i])
@@ -134,42 +134,43 @@ static uint32_t why_new(struct why *w, enum why_cause cause, uint32_t form)
 }
 
 /* The access of slot @p s of step @p at. */
-static size_t why_access(const struct why *w, const struct rec_at *at, int s)
+static size_t why_access(const struct why *w, const struct past_at *at, int s)
 {
 	size_t a = w->r->steps.data[at->step].access;
 
-	while (w->r->accesses.data[a].slot != s || w->r->accesses.data[a].mem == REC_NONE)
+	while (w->r->accesses.data[a].slot != s ||
+	       w->r->accesses.data[a].mem == PAST_NONE)
 		a++;
 	return a;
 }
 
-static uint32_t why_place(struct why *w, const struct rec_at *at,
-			  const struct rec_access *a)
+static uint32_t why_place(struct why *w, const struct past_at *at,
+			  const struct past_access *a)
 {
 	uint8_t slot[2] = { at->form->base_in[a->mem], at->form->index_in[a->mem] };
 
 	for (int i = 0; i < 2; i++) {
-		if (slot[i] != REC_NONE && at->ref[slot[i]] != REC_NO_NODE &&
+		if (slot[i] != PAST_NONE && at->ref[slot[i]] != PAST_NO_NODE &&
 		    w->r->bits.data[at->ref[slot[i]]].m != UINT64_MAX)
 			return why_root(w, at->ref[slot[i]]);
 	}
 	return why_new(w, WHY_RULE, w->r->steps.data[at->step].form);
 }
 
-static uint32_t why_load(struct why *w, const struct rec_at *at, int s)
+static uint32_t why_load(struct why *w, const struct past_at *at, int s)
 {
 	size_t i = why_access(w, at, s);
-	const struct rec_access *a = &w->r->accesses.data[i], *from;
+	const struct past_access *a = &w->r->accesses.data[i], *from;
 	uint32_t form = w->r->steps.data[at->step].form;
-	struct rec_at store;
+	struct past_at store;
 
-	if (a->placed < REC_INFERRED)
+	if (a->placed < PAST_INFERRED)
 		return why_place(w, at, a);
 	if (!w->source[i])
 		return why_new(w, w->is_over[i] ? WHY_OLD : WHY_BLOCKED, form);
 	from = &w->r->accesses.data[w->source[i] - 1];
-	store = rec_at(w->r, from->step);
-	if (from->placed < REC_INFERRED)
+	store = past_at(w->r, from->step);
+	if (from->placed < PAST_INFERRED)
 		return why_place(w, &store, from);
 	if (why_is_there(w, &store, from->slot))
 		return why_new(w, WHY_LOST, form);
@@ -179,13 +180,13 @@ static uint32_t why_load(struct why *w, const struct rec_at *at, int s)
 /* Where @p node, which is unknown, begins. */
 static uint32_t why_find(struct why *w, uint32_t node)
 {
-	uint32_t def = node & REC_VEC ? w->r->bytes_def.data[node & ~REC_VEC] :
-					w->r->bits_def.data[node];
-	struct rec_at at;
+	uint32_t def = node & PAST_VEC ? w->r->bytes_def.data[node & ~PAST_VEC] :
+					 w->r->bits_def.data[node];
+	struct past_at at;
 
-	if (def == REC_NO_NODE)
+	if (def == PAST_NO_NODE)
 		return why_new(w, WHY_BEGIN, UINT32_MAX);
-	at = rec_at(w->r, def);
+	at = past_at(w->r, def);
 	for (int s = at.form->n_in; s-- > 0;) {
 		if (why_is_there(w, &at, s))
 			continue;
@@ -215,12 +216,12 @@ static void why_count(struct why *w, uint32_t root, uint32_t step)
 
 static void why_step(struct why *w, uint32_t step)
 {
-	struct rec_at at = rec_at(w->r, step);
+	struct past_at at = past_at(w->r, step);
 
 	for (int s = 0; s < at.form->n_in + at.form->n_out; s++) {
 		uint32_t node = at.ref[s];
 
-		if (node == REC_NO_NODE || at.form->slot[s] == DEC_REG_FLAGS)
+		if (node == PAST_NO_NODE || at.form->slot[s] == DEC_REG_FLAGS)
 			continue;
 		if (!why_is_there(w, &at, s))
 			why_count(w,

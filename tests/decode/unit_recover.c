@@ -320,7 +320,7 @@ static void test_programs(void **state)
  * machine saw. */
 struct rule_test {
 	struct flight *flight;
-	struct rec_bytes truth[16]; ///< by slot; m 0: the machine does not tell
+	struct past_bytes truth[16]; ///< by slot; m 0: the machine does not tell
 	uint64_t seed, n_learned;
 };
 
@@ -346,7 +346,7 @@ static uint64_t rule_mask(struct rule_test *t)
 	}
 }
 
-static void rule_find_truth(struct rule_test *t, const struct rec_at *at,
+static void rule_find_truth(struct rule_test *t, const struct past_at *at,
 			    const struct dec_step *step)
 {
 	size_t n_mem[2] = {};
@@ -366,44 +366,44 @@ static void rule_find_truth(struct rule_test *t, const struct rec_at *at,
 			continue;
 		memset(t->truth[s].v, 0, 64);
 		memcpy(t->truth[s].v, r->value, r->size);
-		t->truth[s].m = rec_ones(r->size);
+		t->truth[s].m = past_ones(r->size);
 	}
 }
 
 static void rule_give(struct rule_test *t, struct dec_recover *r, uint32_t node,
-		      const struct rec_bytes *truth, uint64_t m)
+		      const struct past_bytes *truth, uint64_t m)
 {
 	uint64_t v;
 
 	(void)t;
 	memcpy(&v, truth->v, 8);
-	if (node & REC_VEC) {
-		r->bytes.data[node & ~REC_VEC] = *truth;
-		r->bytes.data[node & ~REC_VEC].m &= m;
+	if (node & PAST_VEC) {
+		r->bytes.data[node & ~PAST_VEC] = *truth;
+		r->bytes.data[node & ~PAST_VEC].m &= m;
 	} else {
-		m &= rec_bit_mask(truth->m);
-		r->bits.data[node] = (struct rec_bits){ v & m, m };
+		m &= past_bit_mask(truth->m);
+		r->bits.data[node] = (struct past_bits){ v & m, m };
 	}
 }
 
-static void spec_rule_check(struct rule_test *t, const struct rec_at *at, int s)
+static void spec_rule_check(struct rule_test *t, const struct past_at *at, int s)
 {
-	const struct rec_bytes *truth = &t->truth[s];
+	const struct past_bytes *truth = &t->truth[s];
 	uint32_t node = at->ref[s];
 	uint64_t v, wrong = 0;
 
-	if (node & REC_VEC) {
-		const struct rec_bytes *b = &at->r->bytes.data[node & ~REC_VEC];
+	if (node & PAST_VEC) {
+		const struct past_bytes *b = &at->r->bytes.data[node & ~PAST_VEC];
 
 		for (uint64_t m = b->m & truth->m; m; m &= m - 1)
 			wrong |= b->v[__builtin_ctzll(m)] != truth->v[__builtin_ctzll(m)];
 		t->n_learned += __builtin_popcountll(b->m & truth->m);
 	} else {
-		const struct rec_bits *b = &at->r->bits.data[node];
+		const struct past_bits *b = &at->r->bits.data[node];
 
 		memcpy(&v, truth->v, 8);
-		wrong = (b->v ^ v) & b->m & rec_bit_mask(truth->m);
-		t->n_learned += __builtin_popcountll(b->m & rec_bit_mask(truth->m)) / 8;
+		wrong = (b->v ^ v) & b->m & past_bit_mask(truth->m);
+		t->n_learned += __builtin_popcountll(b->m & past_bit_mask(truth->m)) / 8;
 	}
 	if (wrong)
 		fail_msg("%s at %#lx: slot %d is wrong in %#lx",
@@ -415,12 +415,12 @@ static struct err *rule_on_step(void *ctx, const struct dec_step *step)
 	struct rule_test *t = ctx;
 	struct flight *f = t->flight;
 	struct dec_recover *r = f->recover;
-	struct rec_at at;
+	struct past_at at;
 	int n;
 
 	if (!step->insn || step->position < f->begin || step->position >= f->stop)
 		return NULL;
-	at = rec_at(r, step->position - f->begin);
+	at = past_at(r, step->position - f->begin);
 	n = at.form->n_in + at.form->n_out;
 	if (n > 16)
 		return NULL;

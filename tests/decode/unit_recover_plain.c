@@ -41,7 +41,7 @@ static size_t n_placed(const struct dec_recover *r)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->accesses.size; i++)
-		n += r->accesses.data[i].placed >= REC_INFERRED;
+		n += r->accesses.data[i].placed >= PAST_INFERRED;
 	return n;
 }
 
