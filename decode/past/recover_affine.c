@@ -222,7 +222,7 @@ struct past_term dec_recover_affine_address(struct past_affine *x,
 	if (m->is_absolute || m->is_addr32)
 		return (struct past_term){};
 	if (m->is_fs)
-		t.off += x->r->end->regs.fs_base;
+		t.off += x->r->mem.end->regs.fs_base;
 	for (int i = 0; i < 2; i++) {
 		uint8_t slot = i ? at.form->index_in[a->mem] : at.form->base_in[a->mem];
 
@@ -258,14 +258,15 @@ static bool words_forget(struct past_affine *x, uint64_t addr, uint64_t n)
 static void access_join(struct past_affine *x, uint32_t from, uint32_t to)
 {
 	struct dec_recover *r = x->r;
-	const struct past_access *a = &r->accesses.data[from], *b = &r->accesses.data[to];
+	const struct past_access *a = &r->ran.accesses.data[from],
+				 *b = &r->ran.accesses.data[to];
 
 	if (a->size < 4 || b->size < 4 || (x->bits == 64 && a->size != b->size) ||
 	    a->addr != b->addr ||
 	    (is_all(r->bits.data[a->node], x->bits) &&
 	     is_all(r->bits.data[b->node], x->bits)) ||
 	    dec_recover_mem_lost(r, from, to, a->addr & ~7ull, (struct past_bits){},
-				 r->reach) > r->reach)
+				 r->guess.reach) > r->guess.reach)
 		return;
 	dec_recover_affine_join(x, dec_recover_affine_find(x, b->node),
 				dec_recover_affine_find(x, a->node));
@@ -288,7 +289,7 @@ static bool unplaced_keeps(struct past_affine *x, uint32_t from, uint32_t to,
 			   uint32_t root)
 {
 	for (uint32_t i = from + 1; i < to; i++) {
-		const struct past_access *a = &x->r->accesses.data[i];
+		const struct past_access *a = &x->r->ran.accesses.data[i];
 
 		if (a->is_range ||
 		    (a->is_write && dec_recover_affine_address(x, a).root != root))
@@ -300,7 +301,7 @@ static bool unplaced_keeps(struct past_affine *x, uint32_t from, uint32_t to,
 /* An access whose place is not known, but which is that of another one. */
 static bool unplaced_join(struct past_affine *x, uint32_t i)
 {
-	const struct past_access *a = &x->r->accesses.data[i], *b;
+	const struct past_access *a = &x->r->ran.accesses.data[i], *b;
 	struct past_term t = dec_recover_affine_address(x, a);
 	uint64_t key = hash_of(t) | 1ull << 63, *at, last;
 
@@ -310,7 +311,7 @@ static bool unplaced_join(struct past_affine *x, uint32_t i)
 	last = at ? *at : 0;
 	if (map_put(&x->touched, key, i + 1))
 		return false;
-	b = last ? &x->r->accesses.data[last - 1] : NULL;
+	b = last ? &x->r->ran.accesses.data[last - 1] : NULL;
 	if (b && !a->is_write && a->size == b->size && a->size >= 4 &&
 	    i - last <= AFFINE_NEAR && unplaced_keeps(x, last - 1, i, t.root))
 		dec_recover_affine_join(x, dec_recover_affine_find(x, a->node),
@@ -320,7 +321,7 @@ static bool unplaced_join(struct past_affine *x, uint32_t i)
 
 static bool memory_join(struct past_affine *x, uint32_t i)
 {
-	const struct past_access *a = &x->r->accesses.data[i];
+	const struct past_access *a = &x->r->ran.accesses.data[i];
 	uint64_t *word, half, last;
 
 	if (a->is_range)
@@ -355,15 +356,16 @@ bool dec_recover_affine_build(struct past_affine *x)
 		return false;
 	for (size_t i = 0; i < r->bits.size; i++)
 		x->up[i] = (struct past_term){ i, true, 1, 0 };
-	for (size_t i = 0; i < r->steps.size; i++) {
+	for (size_t i = 0; i < r->ran.steps.size; i++) {
 		struct past_at at = past_at(r, i);
 
 		step_join(x, &at);
 	}
-	for (size_t i = 0; i < r->ties.size; i++)
-		dec_recover_affine_join(x, dec_recover_affine_find(x, r->ties.data[i].a),
-					dec_recover_affine_find(x, r->ties.data[i].b));
-	for (size_t i = 0; i < r->accesses.size; i++) {
+	for (size_t i = 0; i < r->ran.ties.size; i++)
+		dec_recover_affine_join(
+			x, dec_recover_affine_find(x, r->ran.ties.data[i].a),
+			dec_recover_affine_find(x, r->ran.ties.data[i].b));
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
 		if (!memory_join(x, i))
 			return false;
 	}

@@ -7,7 +7,7 @@
  * there: then one of the stores between that went nobody knows where did it. *A home*: a
  * pointer that an allocator call gave lies in a word, and nothing is known to have put it
  * there. Of several stores, or several words, that would do, the one is taken whose base
- * would be a pointer that something else goes through as well (r->bases): code goes
+ * would be a pointer that something else goes through as well (r->guess.bases): code goes
  * through pointers to the beginnings of things, not to just anywhere in them. If there is not
  * exactly one, none is taken. A guess; the sweep that makes it goes on with what it gives.
  */
@@ -41,7 +41,7 @@ static bool is_pointer(uint64_t v)
 
 bool dec_recover_bases_add(struct dec_recover *r, uint64_t v)
 {
-	return !is_pointer(v) || !map_put(&r->bases, v, 1);
+	return !is_pointer(v) || !map_put(&r->guess.bases, v, 1);
 }
 
 /* What lies in the end around a block of the heap: pointers to other blocks, and where the
@@ -50,24 +50,24 @@ static bool end_look(struct dec_recover *r, uint64_t line)
 {
 	uint64_t v[8];
 
-	if (map_get(&r->looked_at, line))
+	if (map_get(&r->guess.looked_at, line))
 		return true;
-	if (map_put(&r->looked_at, line, 1))
+	if (map_put(&r->guess.looked_at, line, 1))
 		return false;
-	if (r->end->read(r->end->ctx, line, v, 64) != DEC_MAP_PRIVATE)
+	if (r->mem.end->read(r->mem.end->ctx, line, v, 64) != DEC_MAP_PRIVATE)
 		return true;
 	for (int i = 0; i < 8; i++) {
 		struct past_end_home *h;
 
 		if (!is_pointer(v[i]) || (v[i] & 15))
 			continue;
-		if (map_get(&r->fresh, v[i])) {
-			h = vec_push(&r->end_homes);
+		if (map_get(&r->guess.fresh, v[i])) {
+			h = vec_push(&r->guess.end_homes);
 			if (!h)
 				return false;
 			*h = (struct past_end_home){ line + 8 * i, v[i] };
 		} else if (v[i] - line + (1 << 20) < 2 << 20 &&
-			   map_put(&r->end_bases, v[i], 1)) {
+			   map_put(&r->guess.end_bases, v[i], 1)) {
 			return false;
 		}
 	}
@@ -92,29 +92,29 @@ static bool ends_look(struct dec_recover *r, const struct dec_recover_heap_call 
 static bool fresh_add(struct dec_recover *r, uint64_t v)
 {
 	return dec_recover_bases_add(r, v) &&
-	       (!is_pointer(v) || !map_put(&r->fresh, v, 1));
+	       (!is_pointer(v) || !map_put(&r->guess.fresh, v, 1));
 }
 
 bool dec_recover_bases_begin(struct dec_recover *r)
 {
-	bool is_first = !r->looked_at.size;
+	bool is_first = !r->guess.looked_at.size;
 
-	map_deinit(&r->bases);
-	for (size_t i = 0; i < r->forms.size; i++)
-		r->forms.data[i].n_placed = 0;
-	for (size_t i = 0; i < r->heap_calls.size; i++) {
-		const struct dec_recover_heap_call *c = &r->heap_calls.data[i];
+	map_deinit(&r->guess.bases);
+	for (size_t i = 0; i < r->ran.forms.size; i++)
+		r->ran.forms.data[i].n_placed = 0;
+	for (size_t i = 0; i < r->guess.heap_calls.size; i++) {
+		const struct dec_recover_heap_call *c = &r->guess.heap_calls.data[i];
 
 		if (!fresh_add(r, c->given) || !fresh_add(r, c->taken))
 			return false;
 	}
-	for (size_t i = 0; i < r->heap_calls.size && is_first; i++) {
-		if (!ends_look(r, &r->heap_calls.data[i]))
+	for (size_t i = 0; i < r->guess.heap_calls.size && is_first; i++) {
+		if (!ends_look(r, &r->guess.heap_calls.data[i]))
 			return false;
 	}
 	// Addresses that the code names.
-	for (size_t i = 0; i < r->forms.size; i++) {
-		const struct past_form *f = &r->forms.data[i];
+	for (size_t i = 0; i < r->ran.forms.size; i++) {
+		const struct past_form *f = &r->ran.forms.data[i];
 		bool is_lea = f->kind == PAST_LEA && f->agen_base == PAST_NONE &&
 			      f->agen_index == PAST_NONE;
 
@@ -123,8 +123,8 @@ bool dec_recover_bases_begin(struct dec_recover *r)
 		     !dec_recover_bases_add(r, f->imm)))
 			return false;
 	}
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		const struct past_access *a = &r->accesses.data[i];
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
+		const struct past_access *a = &r->ran.accesses.data[i];
 
 		if (a->placed == PAST_KNOWN && !dec_recover_bases_note(r, a))
 			return false;
@@ -187,7 +187,7 @@ bool dec_recover_bases_note(struct dec_recover *r, const struct past_access *a)
 		return true;
 	at = past_at(r, a->step);
 	if (a->is_write)
-		store_note(&r->forms.data[r->steps.data[a->step].form], a->addr);
+		store_note(&r->ran.forms.data[r->ran.steps.data[a->step].form], a->addr);
 	m = &at.form->insn.mem[a->mem];
 	// Indexed: the base is an array's beginning, or nothing of the kind.
 	if (m->index != DEC_REG_NONE)
@@ -272,7 +272,8 @@ static enum past_may store_fits(struct dec_recover *r, const struct past_access 
 		}
 		*ret = word + first - off;
 		if (!((v ^ now.v) & m & now.m) && !((base->v ^ *ret) & base->m) &&
-		    (map_get(&r->bases, *ret) || map_get(&r->end_bases, *ret)))
+		    (map_get(&r->guess.bases, *ret) ||
+		     map_get(&r->guess.end_bases, *ret)))
 			return PAST_MAY_YES;
 	}
 	return PAST_MAY_NO;
@@ -281,13 +282,13 @@ static enum past_may store_fits(struct dec_recover *r, const struct past_access 
 bool dec_recover_alias_may_hit(struct dec_recover *r, uint32_t access, uint64_t word,
 			       struct past_bits now)
 {
-	const struct past_access *a = &r->accesses.data[access];
+	const struct past_access *a = &r->ran.accesses.data[access];
 	uint64_t base;
 	uint32_t node;
 
 	return (a->is_range ? PAST_MAY_PERHAPS :
 			      store_fits(r, a, 0, word, now, &node, &base)) >=
-	       (r->is_element ? r->least_may_element : r->least_may);
+	       (r->guess.is_element ? r->guess.least_may_element : r->guess.least_may);
 }
 
 /* What was found past stores that may have gone there is found again, or is not. */
@@ -295,12 +296,13 @@ static bool assume(struct dec_recover *r, uint32_t node, uint64_t value)
 {
 	struct past_assumed *s;
 
-	if (r->reach)
+	if (r->guess.reach)
 		return true;
-	s = vec_push(&r->assumed);
-	if (!s || map_put(&r->assumed_at, node, r->assumed.size - 1))
+	s = vec_push(&r->guess.assumed);
+	if (!s || map_put(&r->guess.assumed_at, node, r->guess.assumed.size - 1))
 		return false;
-	*s = (struct past_assumed){ node, value, r->stage + r->is_bold, false };
+	*s = (struct past_assumed){ node, value, r->guess.stage + r->guess.is_bold,
+				    false };
 	return true;
 }
 
@@ -314,18 +316,18 @@ static void store_place(struct dec_recover *r, uint32_t node, uint64_t base)
 
 void dec_recover_assumed_conflict(struct dec_recover *r, uint32_t node)
 {
-	uint64_t *at = map_get(&r->assumed_at, node);
+	uint64_t *at = map_get(&r->guess.assumed_at, node);
 
 	if (at)
-		r->assumed.data[*at].is_refuted = true;
+		r->guess.assumed.data[*at].is_refuted = true;
 }
 
 void dec_recover_assume_again(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->assumed.size; i++) {
-		const struct past_assumed *s = &r->assumed.data[i];
+	for (size_t i = 0; i < r->guess.assumed.size; i++) {
+		const struct past_assumed *s = &r->guess.assumed.data[i];
 
-		if (!s->is_refuted && s->from <= r->stage)
+		if (!s->is_refuted && s->from <= r->guess.stage)
 			dec_recover_learn(r, s->node, past_const(s->value));
 	}
 }
@@ -336,9 +338,11 @@ bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t se
 	uint32_t found = PAST_NO_NODE, node, n = 0;
 	uint64_t base = 0, b;
 
-	for (uint32_t i = dec_recover_lost_between(r, r->moment, seen, PAST_NO_ACCESS);
-	     i != PAST_NO_ACCESS; i = dec_recover_lost_between(r, r->moment, seen, i)) {
-		const struct past_access *a = &r->accesses.data[i];
+	for (uint32_t i =
+		     dec_recover_lost_between(r, r->mem.moment, seen, PAST_NO_ACCESS);
+	     i != PAST_NO_ACCESS;
+	     i = dec_recover_lost_between(r, r->mem.moment, seen, i)) {
+		const struct past_access *a = &r->ran.accesses.data[i];
 
 		if (++n > PAST_LOST)
 			return false;
@@ -361,15 +365,17 @@ bool dec_recover_alias_missing(struct dec_recover *r, uint64_t word, uint32_t se
 /* Where pointer @p value lies; NULL: out of memory. */
 static struct past_home *home_of(struct dec_recover *r, uint64_t value)
 {
-	uint64_t *at = map_get(&r->home_at, value);
-	struct past_home *h = at ? &r->homes.data[*at] : vec_push(&r->homes);
+	uint64_t *at = map_get(&r->guess.home_at, value);
+	struct past_home *h = at ? &r->guess.homes.data[*at] : vec_push(&r->guess.homes);
 
-	return h && (at || !map_put(&r->home_at, value, r->homes.size - 1)) ? h : NULL;
+	return h && (at || !map_put(&r->guess.home_at, value, r->guess.homes.size - 1)) ?
+		       h :
+		       NULL;
 }
 
 bool dec_recover_homes_note(struct dec_recover *r, uint32_t access)
 {
-	const struct past_access *a = &r->accesses.data[access];
+	const struct past_access *a = &r->ran.accesses.data[access];
 
 	// By offsets: a wrong guess may end with the last byte there is.
 	for (unsigned i = -a->addr & 7; i + 8 <= a->size; i += 8) {
@@ -377,7 +383,7 @@ bool dec_recover_homes_note(struct dec_recover *r, uint32_t access)
 		uint64_t v;
 
 		if (!dec_recover_access_word(r, a, a->addr + i, &v) || !is_pointer(v) ||
-		    !map_get(&r->fresh, v))
+		    !map_get(&r->guess.fresh, v))
 			continue;
 		h = home_of(r, v);
 		if (!h || !dec_recover_chain_add(&h->at, access))
@@ -388,27 +394,27 @@ bool dec_recover_homes_note(struct dec_recover *r, uint32_t access)
 
 bool dec_recover_homes_begin(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->homes.size; i++) {
-		r->homes.data[i].at.size = r->homes.data[i].at.begin = 0;
-		r->homes.data[i].n_end = 0;
+	for (size_t i = 0; i < r->guess.homes.size; i++) {
+		r->guess.homes.data[i].at.size = r->guess.homes.data[i].at.begin = 0;
+		r->guess.homes.data[i].n_end = 0;
 	}
-	for (size_t i = 0; i < r->end_homes.size; i++) {
-		struct past_home *h = home_of(r, r->end_homes.data[i].value);
+	for (size_t i = 0; i < r->guess.end_homes.size; i++) {
+		struct past_home *h = home_of(r, r->guess.end_homes.data[i].value);
 
 		if (!h)
 			return false;
-		h->end[h->n_end++ % ALIAS_HOMES] = r->end_homes.data[i].word;
+		h->end[h->n_end++ % ALIAS_HOMES] = r->guess.end_homes.data[i].word;
 	}
 	return true;
 }
 
 void dec_recover_homes_deinit(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->homes.size; i++)
-		free(r->homes.data[i].at.at);
-	vec_deinit(&r->homes);
-	vec_deinit(&r->end_homes);
-	map_deinit(&r->home_at);
+	for (size_t i = 0; i < r->guess.homes.size; i++)
+		free(r->guess.homes.data[i].at.at);
+	vec_deinit(&r->guess.homes);
+	vec_deinit(&r->guess.end_homes);
+	map_deinit(&r->guess.home_at);
 }
 
 /* Note @p word, if it is another one. @return how many there are. */
@@ -427,12 +433,12 @@ static int word_add(uint64_t words[ALIAS_HOMES], int n, uint64_t word)
 static int homes_find(const struct dec_recover *r, const struct past_home *h,
 		      uint64_t value, uint64_t words[ALIAS_HOMES])
 {
-	uint32_t k = dec_recover_chain_rank(&h->at, r->moment + 1);
+	uint32_t k = dec_recover_chain_rank(&h->at, r->mem.moment + 1);
 	int n = 0;
 
 	for (int i = 0; i < ALIAS_HELD && k + i < h->at.size && n < ALIAS_HOMES; i++) {
 		const struct past_access *a =
-			&r->accesses.data[h->at.at[h->at.begin + k + i]];
+			&r->ran.accesses.data[h->at.at[h->at.begin + k + i]];
 		uint64_t v;
 
 		for (unsigned j = -a->addr & 7; j + 8 <= a->size; j += 8) {
@@ -457,8 +463,10 @@ bool dec_recover_alias_home(struct dec_recover *r, const struct past_access *a)
 	if (a->node & PAST_VEC)
 		return false;
 	v = r->bits.data[a->node];
-	home = v.m == UINT64_MAX ? map_get(&r->home_at, v.v) : NULL;
-	n_words = home && r->stage ? homes_find(r, &r->homes.data[*home], v.v, words) : 0;
+	home = v.m == UINT64_MAX ? map_get(&r->guess.home_at, v.v) : NULL;
+	n_words = home && r->guess.stage ?
+			  homes_find(r, &r->guess.homes.data[*home], v.v, words) :
+			  0;
 	for (int i = 0; i < n_words; i++) {
 		if (!dec_recover_mem_fact(r, words[i], &now, &seen, &is_clear) ||
 		    now != v.v || !is_clear ||
@@ -469,7 +477,8 @@ bool dec_recover_alias_home(struct dec_recover *r, const struct past_access *a)
 		found++;
 	}
 	// Where it lies may be seen later.
-	r->is_open |= found != 1 && v.m == UINT64_MAX && map_get(&r->fresh, v.v);
+	r->mem.is_open |= found != 1 && v.m == UINT64_MAX &&
+			  map_get(&r->guess.fresh, v.v);
 	if (found != 1)
 		return false;
 	store_place(r, node, base);

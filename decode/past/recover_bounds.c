@@ -126,7 +126,7 @@ static bool test_find(struct past_affine *x, const struct past_at *at,
 	uint32_t flags = at->ref[at->form->flags_in], def;
 	struct past_at by;
 
-	def = flags == PAST_NO_NODE ? PAST_NO_NODE : r->bits_def.data[flags];
+	def = flags == PAST_NO_NODE ? PAST_NO_NODE : r->ran.bits_def.data[flags];
 	if (def == PAST_NO_NODE)
 		return false;
 	by = past_at(x->r, def);
@@ -271,7 +271,7 @@ bool dec_recover_affine_branches(struct past_affine *x)
 		map_deinit(&x->bounds);
 		x->intervals.size = 0;
 		x->has_joined = false;
-		for (size_t i = 0; i < x->r->steps.size; i++) {
+		for (size_t i = 0; i < x->r->ran.steps.size; i++) {
 			if (!branch_look(x, i))
 				return false;
 		}

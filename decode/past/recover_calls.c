@@ -105,9 +105,9 @@ static bool call_keeps_const(struct dec_recover *r, uint32_t step)
 /* Mappings that nobody may write were the same from here on to the end. */
 void dec_recover_calls_look(struct dec_recover *r)
 {
-	r->const_from = 0;
-	for (size_t i = r->calls.size; i > 0 && !r->const_from; i--) {
-		if (!call_keeps_const(r, r->calls.data[i - 1]))
-			r->const_from = r->calls.data[i - 1] + 1;
+	r->ran.const_from = 0;
+	for (size_t i = r->ran.calls.size; i > 0 && !r->ran.const_from; i--) {
+		if (!call_keeps_const(r, r->ran.calls.data[i - 1]))
+			r->ran.const_from = r->ran.calls.data[i - 1] + 1;
 	}
 }

@@ -42,8 +42,8 @@ static bool contents_collect(struct contents *c)
 {
 	struct dec_recover *r = c->x->r;
 
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		const struct past_access *a = &r->accesses.data[i];
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
+		const struct past_access *a = &r->ran.accesses.data[i];
 		struct content *to;
 		struct past_term t;
 
@@ -85,7 +85,7 @@ static size_t words_choose(const struct contents *c, struct content *at, size_t 
 	size_t left = 0;
 
 	for (size_t i = n; i-- > 0;) {
-		const struct past_access *a = &r->accesses.data[at[i].access];
+		const struct past_access *a = &r->ran.accesses.data[at[i].access];
 
 		if (i + 1 == n || at[i].off != at[i + 1].off ||
 		    at[i].mul != at[i + 1].mul)
@@ -114,13 +114,13 @@ static int words_agree(struct contents *c, const struct content *at, size_t n, u
 	int agree = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct past_access *a = &r->accesses.data[at[i].access];
+		const struct past_access *a = &r->ran.accesses.data[at[i].access];
 		uint64_t addr = at[i].mul * v + at[i].off;
 		struct past_bits now = r->bits.data[a->node], seen;
 		bool is_const;
 
-		r->moment = at[i].access;
-		r->sweep_at = a->step;
+		r->mem.moment = at[i].access;
+		r->mem.sweep_at = a->step;
 		c->n_looks++;
 		if (addr >= PAST_TOP - 64)
 			return -1;
@@ -175,7 +175,7 @@ bool dec_recover_affine_contents(struct past_affine *x)
 
 	if (is && c.all.size)
 		qsort(c.all.data, c.all.size, sizeof(*c.all.data), content_compare);
-	x->r->is_backward = true;
+	x->r->mem.is_backward = true;
 	for (size_t i = 0; i < c.all.size && is; i++) {
 		size_t n;
 

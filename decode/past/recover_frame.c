@@ -46,7 +46,8 @@ static bool code_read(const struct dec_recover *r, uint64_t at, uint8_t *to, siz
 
 		if (part > n - i)
 			part = n - i;
-		if (r->end->read(r->end->ctx, at + i, to + i, part) != DEC_MAP_CONST)
+		if (r->mem.end->read(r->mem.end->ctx, at + i, to + i, part) !=
+		    DEC_MAP_CONST)
 			return false;
 		i += part;
 	}
@@ -61,15 +62,15 @@ static uint64_t function_of(const struct dec_recover *r, uint32_t step)
 	uint64_t back;
 	int32_t rel;
 
-	while (step < r->steps.size) {
-		insn = &r->forms.data[r->steps.data[step].form].insn;
+	while (step < r->ran.steps.size) {
+		insn = &r->ran.forms.data[r->ran.steps.data[step].form].insn;
 		if (insn->flow == DEC_FLOW_RET)
 			break;
 		if (insn->flow != DEC_FLOW_NEXT)
 			return 0;
 		step++;
 	}
-	back = step < r->steps.size ? dec_recover_next_rip(r, step) : 0;
+	back = step < r->ran.steps.size ? dec_recover_next_rip(r, step) : 0;
 	if (!back || !code_read(r, back - 5, call, 5) || call[0] != 0xe8)
 		return 0;
 	memcpy(&rel, call + 1, 4);
@@ -119,9 +120,9 @@ static bool frame_size_at(const struct dec_recover *r, uint64_t at, uint64_t *re
 /* What the executions say of each form's frames. */
 static void sizes_see(const struct dec_recover *r, struct frame_size *sizes)
 {
-	for (size_t i = 0; i < r->frames.size; i++) {
-		const struct past_frame *f = &r->frames.data[i];
-		struct frame_size *s = &sizes[r->steps.data[f->step].form];
+	for (size_t i = 0; i < r->ran.frames.size; i++) {
+		const struct past_frame *f = &r->ran.frames.data[i];
+		struct frame_size *s = &sizes[r->ran.steps.data[f->step].form];
 		uint64_t bytes;
 
 		if (!both_known(r, f))
@@ -135,14 +136,14 @@ static void sizes_see(const struct dec_recover *r, struct frame_size *sizes)
 
 struct err *dec_recover_frames_apply(struct dec_recover *r)
 {
-	struct frame_size *sizes = calloc(r->forms.size + 1, sizeof(*sizes));
+	struct frame_size *sizes = calloc(r->ran.forms.size + 1, sizeof(*sizes));
 
 	if (!sizes)
 		return &err_nomem;
 	sizes_see(r, sizes);
-	for (size_t i = 0; i < r->frames.size; i++) {
-		const struct past_frame *f = &r->frames.data[i];
-		const struct frame_size *s = &sizes[r->steps.data[f->step].form];
+	for (size_t i = 0; i < r->ran.frames.size; i++) {
+		const struct past_frame *f = &r->ran.frames.data[i];
+		const struct frame_size *s = &sizes[r->ran.steps.data[f->step].form];
 		uint64_t bytes = s->bytes;
 
 		if (both_known(r, f) || s->is_mixed ||

@@ -46,9 +46,9 @@ static void forget_guesses(struct dec_recover *r)
 	}
 	for (size_t i = 0; i < r->bytes.size; i++)
 		r->bytes.data[i].m = r->known_bytes[i];
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		if (r->accesses.data[i].placed == PAST_INFERRED)
-			r->accesses.data[i].placed = PAST_HINTED;
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
+		if (r->ran.accesses.data[i].placed == PAST_INFERRED)
+			r->ran.accesses.data[i].placed = PAST_HINTED;
 	}
 }
 
@@ -57,8 +57,8 @@ static uint64_t count_placed(struct dec_recover *r)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		struct past_access *a = &r->accesses.data[i];
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
+		struct past_access *a = &r->ran.accesses.data[i];
 
 		if (a->placed == PAST_HINTED)
 			a->placed = PAST_UNPLACED;
@@ -70,10 +70,10 @@ static uint64_t count_placed(struct dec_recover *r)
 /* @return whether nothing is left to guess about. */
 static bool is_complete(const struct dec_recover *r)
 {
-	if (dec_recover_marks_from(&r->lost, 0) != PAST_NO_ACCESS)
+	if (dec_recover_marks_from(&r->mem.lost, 0) != PAST_NO_ACCESS)
 		return false;
-	for (size_t i = 0; i < r->accesses.size; i++) {
-		if (r->accesses.data[i].placed == PAST_HINTED)
+	for (size_t i = 0; i < r->ran.accesses.size; i++) {
+		if (r->ran.accesses.data[i].placed == PAST_HINTED)
 			return false;
 	}
 	return true;
@@ -94,7 +94,7 @@ static struct err *guess_rounds(struct dec_recover *r)
 	struct err *err = NULL;
 	uint64_t placed = 0, before;
 
-	r->is_guessing = true;
+	r->guess.is_guessing = true;
 	for (int round = 0; round < RECOVER_ROUNDS && !err; round++) {
 		if (round)
 			forget_guesses(r);
@@ -102,16 +102,17 @@ static struct err *guess_rounds(struct dec_recover *r)
 		if (!dec_recover_bases_begin(r) || !dec_recover_homes_begin(r))
 			return &err_nomem;
 		memset(r->is_doubtful, 0, r->bits.size + r->bytes.size);
-		for (size_t i = 0; i < r->ties.size; i++)
-			dec_recover_wake(r, r->ties.data[i].step);
+		for (size_t i = 0; i < r->ran.ties.size; i++)
+			dec_recover_wake(r, r->ran.ties.data[i].step);
 		r->n_conflicts = 0;
 		for (size_t i = 0; i < sizeof(reach) / sizeof(*reach) && !err; i++) {
-			r->reach = reach[i];
-			r->stage = i;
+			r->guess.reach = reach[i];
+			r->guess.stage = i;
 			dec_recover_assume_again(r);
-			r->is_bold = i >= 4;
-			r->least_may_element = i >= 3 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
-			r->least_may = i >= 2 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
+			r->guess.is_bold = i >= 4;
+			r->guess.least_may_element = i >= 3 ? PAST_MAY_YES :
+							      PAST_MAY_PERHAPS;
+			r->guess.least_may = i >= 2 ? PAST_MAY_YES : PAST_MAY_PERHAPS;
 			err = dec_recover_settle_memory(r)	  ?:
 				      dec_recover_frames_apply(r) ?:
 				      dec_recover_bounds_apply(r) ?:
@@ -125,7 +126,7 @@ static struct err *guess_rounds(struct dec_recover *r)
 		r->stats.conflicts = r->n_conflicts;
 		// What a few accesses more would tell is not worth a round.
 		if (round && (placed > before ? placed - before : before - placed) <=
-				     r->accesses.size / 2000)
+				     r->ran.accesses.size / 2000)
 			break;
 	}
 	r->stats.accesses_placed = placed;

@@ -32,19 +32,20 @@ struct past_grain {
 
 static struct past_grain *grain_at(struct dec_recover *r, uint64_t addr, bool may_make)
 {
-	uint64_t key = addr / HEAP_GRAIN, *at = map_get(&r->grain_at, key);
+	uint64_t key = addr / HEAP_GRAIN, *at = map_get(&r->guess.grain_at, key);
 	struct past_grain *g;
 
 	if (at || !may_make)
-		return at ? &r->grains.data[*at] : NULL;
-	g = vec_push(&r->grains);
-	return g && !map_put(&r->grain_at, key, r->grains.size - 1) ? g : NULL;
+		return at ? &r->guess.grains.data[*at] : NULL;
+	g = vec_push(&r->guess.grains);
+	return g && !map_put(&r->guess.grain_at, key, r->guess.grains.size - 1) ? g :
+										  NULL;
 }
 
 static struct err *block_add(struct dec_recover *r, uint64_t addr, uint64_t size,
 			     uint32_t from)
 {
-	struct past_block *b = vec_push(&r->blocks);
+	struct past_block *b = vec_push(&r->guess.blocks);
 	uint64_t covered = size < HEAP_COVERED ? size : HEAP_COVERED;
 
 	if (!b)
@@ -56,7 +57,7 @@ static struct err *block_add(struct dec_recover *r, uint64_t addr, uint64_t size
 
 		if (!to)
 			return &err_nomem;
-		*to = r->blocks.size - 1;
+		*to = r->guess.blocks.size - 1;
 	}
 	return NULL;
 }
@@ -66,8 +67,8 @@ static uint64_t end_size(const struct dec_recover *r, uint64_t addr)
 {
 	uint64_t line[8], size;
 
-	if (addr & 15 ||
-	    r->end->read(r->end->ctx, (addr - 8) & ~63ull, line, 64) != DEC_MAP_PRIVATE)
+	if (addr & 15 || r->mem.end->read(r->mem.end->ctx, (addr - 8) & ~63ull, line,
+					  64) != DEC_MAP_PRIVATE)
 		return 0;
 	size = line[((addr - 8) & 63) / 8] & ~7ull;
 	return size >= 32 && size <= 1 << 26 && !(size & 15) ? size : 0;
@@ -83,7 +84,7 @@ static struct err *block_end(struct dec_recover *r, uint64_t addr, uint32_t at)
 	uint64_t size;
 
 	if (g && g->blocks.size)
-		b = &r->blocks.data[g->blocks.data[g->blocks.size - 1]];
+		b = &r->guess.blocks.data[g->blocks.data[g->blocks.size - 1]];
 	if (b && b->addr == addr && b->to == UINT32_MAX) {
 		b->to = at;
 		return NULL;
@@ -93,7 +94,7 @@ static struct err *block_end(struct dec_recover *r, uint64_t addr, uint32_t at)
 	size = end_size(r, addr);
 	err = block_add(r, addr, size ? size - 8 : HEAP_LEAST, 0);
 	if (!err)
-		r->blocks.data[r->blocks.size - 1].to = at;
+		r->guess.blocks.data[r->guess.blocks.size - 1].to = at;
 	return err;
 }
 
@@ -127,9 +128,9 @@ static struct err *blocks_walk(struct dec_recover *r, uint64_t addr)
 	for (int n = 0; n < HEAP_WALK && !err; n++) {
 		uint64_t size = end_size(r, addr);
 
-		if (!size || map_get(&r->walked, addr))
+		if (!size || map_get(&r->guess.walked, addr))
 			break;
-		if (map_put(&r->walked, addr, 1))
+		if (map_put(&r->guess.walked, addr, 1))
 			return &err_nomem;
 		if (size <= HEAP_COVERED && !is_known(r, addr, size - 8))
 			err = block_add(r, addr, size - 8, 0);
@@ -146,13 +147,13 @@ static struct err *begin_find(struct dec_recover *r, uint64_t lowest)
 	struct err *err;
 
 	for (int n = 0; n < HEAP_PAGES; n++, page -= 4096) {
-		if (r->end->read(r->end->ctx, page, line, 64) != DEC_MAP_PRIVATE)
+		if (r->mem.end->read(r->mem.end->ctx, page, line, 64) != DEC_MAP_PRIVATE)
 			return NULL;
 		if (line[1] != HEAP_CACHE || is_known(r, page + 16, HEAP_GRAIN))
 			continue;
 		err = block_add(r, page + 16, HEAP_CACHE & ~7, 0);
 		if (!err)
-			r->blocks.data[r->blocks.size - 1].to = 0;
+			r->guess.blocks.data[r->guess.blocks.size - 1].to = 0;
 		return err ?: blocks_walk(r, page + 16);
 	}
 	return NULL;
@@ -164,13 +165,13 @@ struct err *dec_recover_heap_build(struct dec_recover *r)
 	uint64_t lowest = UINT64_MAX;
 	size_t n;
 
-	for (size_t i = 0; i < r->heap_calls.size && !err; i++)
-		err = call_apply(r, &r->heap_calls.data[i]);
-	n = r->blocks.size;
+	for (size_t i = 0; i < r->guess.heap_calls.size && !err; i++)
+		err = call_apply(r, &r->guess.heap_calls.data[i]);
+	n = r->guess.blocks.size;
 	for (size_t i = 0; i < n && !err; i++) {
-		if (r->blocks.data[i].addr < lowest)
-			lowest = r->blocks.data[i].addr;
-		err = blocks_walk(r, r->blocks.data[i].addr);
+		if (r->guess.blocks.data[i].addr < lowest)
+			lowest = r->guess.blocks.data[i].addr;
+		err = blocks_walk(r, r->guess.blocks.data[i].addr);
 	}
 	return err ?: n ? begin_find(r, lowest) : NULL;
 }
@@ -178,7 +179,7 @@ struct err *dec_recover_heap_build(struct dec_recover *r)
 struct err *dec_recover_heap_call(struct dec_recover *r,
 				  const struct dec_recover_heap_call *call)
 {
-	struct dec_recover_heap_call *c = vec_push(&r->heap_calls);
+	struct dec_recover_heap_call *c = vec_push(&r->guess.heap_calls);
 
 	if (!c)
 		return &err_nomem;
@@ -191,8 +192,10 @@ struct err *dec_recover_heap_call(struct dec_recover *r,
 /* @return whether @p step is part of an allocator call. */
 static bool is_allocating(const struct dec_recover *r, uint32_t step)
 {
-	size_t i = vec_rank(r->heap_calls.size, k, r->heap_calls.data[k].entry <= step);
-	const struct dec_recover_heap_call *c = i ? &r->heap_calls.data[i - 1] : NULL;
+	size_t i = vec_rank(r->guess.heap_calls.size, k,
+			    r->guess.heap_calls.data[k].entry <= step);
+	const struct dec_recover_heap_call *c = i ? &r->guess.heap_calls.data[i - 1] :
+						    NULL;
 
 	return c && (!c->exit || step < c->exit);
 }
@@ -207,10 +210,11 @@ static const struct past_block *block_of(struct dec_recover *r, uint32_t step,
 
 	if (!g)
 		return NULL;
-	i = vec_rank(g->blocks.size, k, r->blocks.data[g->blocks.data[k]].from <= step);
+	i = vec_rank(g->blocks.size, k,
+		     r->guess.blocks.data[g->blocks.data[k]].from <= step);
 	if (!i)
 		return NULL;
-	b = &r->blocks.data[g->blocks.data[i - 1]];
+	b = &r->guess.blocks.data[g->blocks.data[i - 1]];
 	return word < b->addr || word >= b->end ? NULL : b;
 }
 
@@ -221,7 +225,7 @@ static bool is_header(struct dec_recover *r, uint64_t word)
 							NULL;
 
 	for (size_t i = g ? g->blocks.size : 0; i-- > 0;) {
-		if (r->blocks.data[g->blocks.data[i]].addr == word + 8)
+		if (r->guess.blocks.data[g->blocks.data[i]].addr == word + 8)
 			return true;
 	}
 	return false;
@@ -238,11 +242,11 @@ bool dec_recover_heap_excludes(struct dec_recover *r, uint32_t step, uint64_t wo
 
 void dec_recover_heap_deinit(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->grains.size; i++)
-		vec_deinit(&r->grains.data[i].blocks);
-	vec_deinit(&r->grains);
-	map_deinit(&r->grain_at);
-	map_deinit(&r->walked);
-	vec_deinit(&r->blocks);
-	vec_deinit(&r->heap_calls);
+	for (size_t i = 0; i < r->guess.grains.size; i++)
+		vec_deinit(&r->guess.grains.data[i].blocks);
+	vec_deinit(&r->guess.grains);
+	map_deinit(&r->guess.grain_at);
+	map_deinit(&r->guess.walked);
+	vec_deinit(&r->guess.blocks);
+	vec_deinit(&r->guess.heap_calls);
 }

@@ -206,33 +206,35 @@ struct past_assumed;
 struct past_line;
 struct past_page;
 
-struct dec_recover {
+/** What ran: the window's steps, and the nodes that they tie together. */
+struct past_ran {
 	uint64_t position;
 	VEC(struct past_form) forms;
 	struct map form_at; ///< rip -> form that ran there last
 	VEC(struct past_step) steps;
 	VEC(uint32_t) refs;
 	VEC(struct past_access) accesses;
-	VEC(struct past_bits) bits;
-	VEC(struct past_bytes) bytes;
 	VEC(struct past_anchor) anchors;
 	VEC(struct past_tie) ties; ///< by step
 	VEC(struct past_frame) frames;
-	VEC(struct past_call)
-	nested; ///< while steps are added: calls that have not returned
-	uint32_t current[PAST_REGS]; ///< while steps are added: each register's node
-	uint32_t
-		frame_node; ///< while steps are added: rbp where it was used as a frame's
-	uint64_t *known_bits; ///< masks after the first half
-	uint64_t *known_bytes;
-	uint8_t *
-		is_doubtful; ///< by node (bits, then bytes): guesses disagreed this round
+	VEC(uint32_t) calls;		   ///< steps that are system calls
 	VEC(uint32_t) bits_def, bytes_def; ///< by node: the step that writes it
 	uint32_t *use_at; ///< by node (bits, then bytes): its readers begin here in `use`
 	uint32_t *use;
-	uint32_t *queue;
-	uint8_t *is_queued;
-	uint32_t queue_head, queue_size;
+	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
+	bool changes_mxcsr;  ///< the window loads mxcsr
+	bool changes_df;     ///< the window may set the direction flag
+	bool has_company;    ///< others write memory, too
+
+	// While steps are added.
+	VEC(struct past_call) nested; ///< calls that have not returned
+	uint32_t current[PAST_REGS];  ///< each register's node
+	uint32_t frame_node;	      ///< rbp where it was used as a frame's
+	bool is_resumed;	      ///< something else happened before the next
+};
+
+/** Who touched which word, and what it held: as far as the sweep under way has come. */
+struct past_mem {
 	const struct dec_recover_end *end;
 	VEC(struct past_line) lines;
 	struct map line_at;
@@ -241,11 +243,23 @@ struct dec_recover {
 	struct past_marks lost;	    ///< stores that went nobody knows where
 	struct past_marks dirty[2]; ///< by is_backward: what a sweep is to look at
 	struct past_marks stuck[2]; ///< what did not come to an end there
-	uint32_t moment;	    ///< the access that the sweep has come to
-	bool is_blocked;	    ///< lost stores stood before something there
-	bool is_open;		    ///< or something was asked there without an answer
-	bool is_out;		    ///< memory is out
-	bool is_plain;		    ///< tests: a sweep looks at all accesses
+	bool is_backward;
+	uint32_t sweep_at; ///< the step that the sweep has come to
+	uint32_t moment;   ///< the access that it has come to
+	bool is_blocked;   ///< lost stores stood before something there
+	bool is_open;	   ///< or something was asked there without an answer
+	bool is_plain;	   ///< tests: a sweep looks at all accesses
+};
+
+/** What is supposed where nothing is known (README: its words). */
+struct past_guess {
+	bool is_guessing;
+	uint8_t stage;	///< of a round: the later, the more is supposed
+	uint32_t reach; ///< so many lost stores missed a word, no more
+	bool is_bold; ///< a word is taken for a store's even if others may have written it
+	uint8_t least_may; ///< enum past_may: what a store must be for it to have hit a word
+	bool is_element; ///< what is looked at now is an element: its address has an index
+	uint8_t least_may_element;	  ///< as least_may, for such a word
 	VEC(struct past_assumed) assumed; ///< places found by what memory held
 	struct map assumed_at;		  ///< node -> index
 	struct map bases;		  ///< pointers that something goes through
@@ -260,26 +274,31 @@ struct dec_recover {
 	VEC(struct past_grain) grains;
 	struct map grain_at; ///< address / 16 -> index
 	struct map walked;   ///< blocks that the end's headers lead to
-	uint32_t reach;	     ///< guess that so many of them missed a word, no more
-	uint8_t stage;	     ///< of a round: the later, the bolder
-	uint8_t least_may; ///< enum past_may: what a store must be for it to have hit a word
-	bool is_element; ///< what is looked at now is an element: its address has an index
-	uint8_t least_may_element; ///< as least_may, for such a word
-	bool is_bold; ///< a word is taken for a store's even if others may have written it
-	bool is_resumed; ///< while steps are added: something else happened before the next
-	bool changes_mxcsr; ///< the window loads mxcsr
-	bool changes_df;    ///< the window may set the direction flag
-	bool has_company;   ///< others write memory, too
-	bool is_guessing;
-	bool is_backward;
-	bool is_mining; ///< this sweep looks for mirrors
 	VEC(struct past_mirror) mirrors;
-	VEC(uint32_t) calls; ///< steps that are system calls
-	uint32_t const_from; ///< mappings that nobody writes: the same from this step on
-	uint32_t sweep_at;   ///< the step that the sweep has come to
-	uint32_t at;	     ///< the step whose rule runs
+	bool is_mining; ///< this sweep looks for them
+};
+
+struct dec_recover {
+	struct past_ran ran;
+	struct past_mem mem;
+	struct past_guess guess;
+
+	// What each node holds.
+	VEC(struct past_bits) bits;
+	VEC(struct past_bytes) bytes;
+	uint64_t *known_bits; ///< masks after the first half
+	uint64_t *known_bytes;
+	uint8_t *is_doubtful; ///< by node: guesses disagreed this round
+
+	// Steps to look at: a node of theirs has learnt something.
+	uint32_t *queue;
+	uint8_t *is_queued;
+	uint32_t queue_head, queue_size;
+	uint32_t at; ///< the step whose rule runs
 	bool again;
 	uint64_t n_changes, n_conflicts;
+
+	bool is_out; ///< memory is out
 	struct past_native *native;
 	struct past_show *show;
 	struct dec_recover_stats stats;
@@ -367,10 +386,10 @@ struct past_at {
 
 static inline struct past_at past_at(struct dec_recover *r, uint32_t step)
 {
-	const struct past_step *s = &r->steps.data[step];
+	const struct past_step *s = &r->ran.steps.data[step];
 
-	return (struct past_at){ r, &r->forms.data[s->form], &r->refs.data[s->ref],
-				 step };
+	return (struct past_at){ r, &r->ran.forms.data[s->form],
+				 &r->ran.refs.data[s->ref], step };
 }
 
 /** @return the address where the flow went behind a step. */

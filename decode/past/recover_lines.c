@@ -13,41 +13,42 @@ enum { PAGE = 4096, RANGE_SMALL = 1024 };
 
 static struct past_page *page_get(struct dec_recover *r, uint64_t addr, uint32_t *ret)
 {
-	uint64_t *at = map_get(&r->page_at, addr / PAGE);
-	struct past_page *p = at ? &r->pages.data[*at] : vec_push(&r->pages);
+	uint64_t *at = map_get(&r->mem.page_at, addr / PAGE);
+	struct past_page *p = at ? &r->mem.pages.data[*at] : vec_push(&r->mem.pages);
 
-	if (!p || (!at && map_put(&r->page_at, addr / PAGE, r->pages.size - 1)))
+	if (!p || (!at && map_put(&r->mem.page_at, addr / PAGE, r->mem.pages.size - 1)))
 		return NULL;
-	*ret = p - r->pages.data;
+	*ret = p - r->mem.pages.data;
 	return p;
 }
 
 static struct past_line *line_add(struct dec_recover *r, uint64_t addr, uint32_t *ret)
 {
-	struct past_line *l = vec_push(&r->lines);
+	struct past_line *l = vec_push(&r->mem.lines);
 
 	if (!l || !page_get(r, addr, &l->page) ||
-	    map_put(&r->line_at, addr, r->lines.size - 1))
+	    map_put(&r->mem.line_at, addr, r->mem.lines.size - 1))
 		return NULL;
-	*ret = r->lines.size - 1;
+	*ret = r->mem.lines.size - 1;
 	l->addr = addr;
-	l->map = r->end->read(r->end->ctx, addr, l->end, 64);
+	l->map = r->mem.end->read(r->mem.end->ctx, addr, l->end, 64);
 	return l;
 }
 
 struct past_line *dec_recover_line_get(struct dec_recover *r, uint64_t addr,
 				       uint32_t *cached)
 {
-	struct past_line *l = *cached != PAST_NO_NODE ? &r->lines.data[*cached] : NULL;
+	struct past_line *l = *cached != PAST_NO_NODE ? &r->mem.lines.data[*cached] :
+							NULL;
 	uint64_t *at;
 
 	addr &= ~63ull;
 	if (l && l->addr == addr)
 		return l;
-	at = map_get(&r->line_at, addr);
+	at = map_get(&r->mem.line_at, addr);
 	if (at)
 		*cached = *at;
-	return at ? &r->lines.data[*at] : line_add(r, addr, cached);
+	return at ? &r->mem.lines.data[*at] : line_add(r, addr, cached);
 }
 
 /* Access @p access touches the words of [addr, addr+n). */
@@ -73,7 +74,7 @@ static bool words_list(struct dec_recover *r, uint32_t access, uint64_t addr, ui
 
 bool dec_recover_mem_list(struct dec_recover *r, struct past_access *a)
 {
-	return words_list(r, a - r->accesses.data, a->addr, a->size, &a->line);
+	return words_list(r, a - r->ran.accesses.data, a->addr, a->size, &a->line);
 }
 
 bool dec_recover_mem_list_range(struct dec_recover *r, uint32_t access, uint64_t addr,
@@ -101,15 +102,15 @@ static const uint8_t part_bytes[PAST_PARTS + 1] = { 0xff, 0x0f, 0xf0, 0xff };
 static const struct past_chain *walk_chain(const struct dec_recover *r,
 					   const struct past_walk *k, int i)
 {
-	return i == PAST_PARTS ? &r->pages.data[k->page].ranges :
-				 &r->lines.data[k->line].words[k->word].parts[i];
+	return i == PAST_PARTS ? &r->mem.pages.data[k->page].ranges :
+				 &r->mem.lines.data[k->line].words[k->word].parts[i];
 }
 
 struct past_walk dec_recover_walk_from(const struct dec_recover *r, uint32_t line,
 				       uint64_t word, uint32_t moment, bool is_later)
 {
 	struct past_walk k = { .line = line,
-			       .page = r->lines.data[line].page,
+			       .page = r->mem.lines.data[line].page,
 			       .word = word / 8 % 8,
 			       .is_later = is_later };
 
@@ -166,12 +167,13 @@ static uint8_t spread_range(struct dec_recover *r, uint32_t at, uint64_t word,
 	struct past_range range;
 	uint8_t to, from;
 
-	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != PAST_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->ran.accesses.data[at], &range) !=
+	    PAST_RANGE_SOME)
 		return left;
 	to = dec_recover_overlap(word, range.to, range.n) & left;
 	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) & left : 0;
 	if (to || from)
-		past_marks_add(&r->dirty[!is_later], at);
+		past_marks_add(&r->mem.dirty[!is_later], at);
 	return left & ~to;
 }
 
@@ -189,7 +191,7 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 
 		if (at == PAST_NO_ACCESS)
 			return;
-		a = &r->accesses.data[at];
+		a = &r->ran.accesses.data[at];
 		if (a->is_range) {
 			left = spread_range(r, at, word, left, is_later);
 			continue;
@@ -198,7 +200,7 @@ static void spread_word(struct dec_recover *r, uint32_t from, uint32_t line,
 		if (!m || (a->placed < PAST_INFERRED && !a->is_write) || !a->placed)
 			continue;
 		if (!a->is_write || !is_later)
-			past_marks_add(&r->dirty[!is_later], at);
+			past_marks_add(&r->mem.dirty[!is_later], at);
 		if (!a->is_write || !a->is_masked)
 			left &= ~m;
 	}
@@ -210,7 +212,7 @@ void dec_recover_mem_spread(struct dec_recover *r, uint32_t from, uint64_t addr,
 	uint64_t word = addr & ~7ull;
 
 	while (word < addr + n) {
-		uint64_t *at = map_get(&r->line_at, word & ~63ull);
+		uint64_t *at = map_get(&r->mem.line_at, word & ~63ull);
 
 		if (!at) {
 			word = (word & ~63ull) + 64;

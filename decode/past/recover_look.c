@@ -15,7 +15,7 @@ enum { COPIES = 4 }; ///< that a value is followed through
 /* @return whether nothing known passes through it, for others write there, too. */
 static bool line_is_common(const struct dec_recover *r, const struct past_line *l)
 {
-	return !r->is_guessing && (l->map == DEC_MAP_SHARED || r->has_company);
+	return !r->guess.is_guessing && (l->map == DEC_MAP_SHARED || r->ran.has_company);
 }
 
 /* ---- looking ------------------------------------------------------------------------------------ */
@@ -47,9 +47,9 @@ static bool look_take(struct dec_recover *r, struct look *k, uint64_t word, uint
 	v &= m;
 	if (k->is_later)
 		now = (struct past_bits){ k->v | v, k->m | m };
-	if (!k->is_fact &&
-	    dec_recover_mem_lost(r, k->moment, from, word, now, r->reach) > r->reach) {
-		r->is_blocked = true;
+	if (!k->is_fact && dec_recover_mem_lost(r, k->moment, from, word, now,
+						r->guess.reach) > r->guess.reach) {
+		r->mem.is_blocked = true;
 		return false;
 	}
 	k->v |= v;
@@ -96,7 +96,8 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 	uint8_t to, from;
 	uint64_t v = 0;
 
-	if (dec_recover_range_find(r, &r->accesses.data[at], &range) != PAST_RANGE_SOME)
+	if (dec_recover_range_find(r, &r->ran.accesses.data[at], &range) !=
+	    PAST_RANGE_SOME)
 		return true;
 	to = dec_recover_overlap(word, range.to, range.n);
 	from = range.is_copy ? dec_recover_overlap(word, range.from, range.n) : 0;
@@ -122,7 +123,7 @@ static bool look_range(struct dec_recover *r, struct look *k, uint64_t word, uin
 /* The word is part of access @p at. @return as look_take(). */
 static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, uint32_t at)
 {
-	const struct past_access *a = &r->accesses.data[at];
+	const struct past_access *a = &r->ran.accesses.data[at];
 	uint8_t m = dec_recover_overlap(word, a->addr, a->size) & k->want, left = 0;
 	uint64_t v, written, known;
 
@@ -153,14 +154,15 @@ static bool look_access(struct dec_recover *r, struct look *k, uint64_t word, ui
 /* What the bytes wanted of a word in line @p line were. */
 static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint32_t line)
 {
-	const struct past_line *l = &r->lines.data[line];
+	const struct past_line *l = &r->mem.lines.data[line];
 	enum dec_recover_map map = l->map;
 	struct past_walk walk;
 	uint64_t end;
 
 	memcpy(&end, l->end + (word & 63), 8);
-	if (map == DEC_MAP_CONST && r->sweep_at < r->const_from && !r->is_guessing) {
-		r->is_blocked = true;
+	if (map == DEC_MAP_CONST && r->mem.sweep_at < r->ran.const_from &&
+	    !r->guess.is_guessing) {
+		r->mem.is_blocked = true;
 		return;
 	}
 	if (map == DEC_MAP_CONST) {
@@ -176,11 +178,12 @@ static void look_word(struct dec_recover *r, struct look *k, uint64_t word, uint
 
 		if (at == PAST_NO_ACCESS) {
 			if (k->is_later && map != DEC_MAP_NONE)
-				look_take(r, k, word, r->accesses.size, end, UINT64_MAX);
+				look_take(r, k, word, r->ran.accesses.size, end,
+					  UINT64_MAX);
 			return;
 		}
-		if (!(r->accesses.data[at].is_range ? look_range : look_access)(r, k,
-										word, at))
+		if (!(r->ran.accesses.data[at].is_range ? look_range :
+							  look_access)(r, k, word, at))
 			return;
 	}
 }
@@ -217,8 +220,8 @@ bool dec_recover_mem_read(struct dec_recover *r, uint64_t addr, unsigned n,
 	ret->m = 0;
 	for (unsigned i = 0; i < n; i += 8) {
 		struct look k = { .want = past_ones(n - i < 8 ? n - i : 8),
-				  .is_later = r->is_backward,
-				  .moment = r->moment };
+				  .is_later = r->mem.is_backward,
+				  .moment = r->mem.moment };
 		uint32_t other = PAST_NO_NODE;
 
 		if (!look_bytes(r, &k, addr + i, i ? &other : cached))
@@ -233,8 +236,8 @@ bool dec_recover_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n,
 			       uint32_t *cached, struct past_bits *ret)
 {
 	struct look k = { .want = past_ones(n),
-			  .is_later = r->is_backward,
-			  .moment = r->moment };
+			  .is_later = r->mem.is_backward,
+			  .moment = r->mem.moment };
 	bool is = look_bytes(r, &k, addr, cached);
 
 	*ret = (struct past_bits){ k.v, k.m };
@@ -246,19 +249,19 @@ bool dec_recover_mem_fact(struct dec_recover *r, uint64_t word, uint64_t *value,
 {
 	struct look k = { .want = 0xff,
 			  .is_fact = true,
-			  .is_later = r->is_backward,
-			  .moment = r->moment };
+			  .is_later = r->mem.is_backward,
+			  .moment = r->mem.moment };
 	uint32_t cached = PAST_NO_NODE;
 
 	if ((word & 7) || !look_bytes(r, &k, word, &cached) || k.m != UINT64_MAX ||
-	    r->lines.data[cached].map == DEC_MAP_CONST)
+	    r->mem.lines.data[cached].map == DEC_MAP_CONST)
 		return false;
 	*value = k.v;
 	*seen = k.farthest;
 	*is_clear = dec_recover_mem_lost(r, k.moment, k.farthest, word,
-					 r->is_backward ? past_const(k.v) :
-							  (struct past_bits){},
-					 r->is_bold) <= r->is_bold;
+					 r->mem.is_backward ? past_const(k.v) :
+							      (struct past_bits){},
+					 r->guess.is_bold) <= r->guess.is_bold;
 	return true;
 }
 
@@ -268,13 +271,14 @@ bool dec_recover_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n,
 	struct look k = { .want = past_ones(n),
 			  .is_fact = true,
 			  .is_later = true,
-			  .moment = r->moment };
+			  .moment = r->mem.moment };
 	uint32_t cached = PAST_NO_NODE;
 
 	if (!look_bytes(r, &k, addr, &cached))
 		return false;
 	*ret = (struct past_bits){ k.v, k.m };
-	*is_const = cached != PAST_NO_NODE && r->lines.data[cached].map == DEC_MAP_CONST;
+	*is_const = cached != PAST_NO_NODE &&
+		    r->mem.lines.data[cached].map == DEC_MAP_CONST;
 	return true;
 }
 
@@ -292,7 +296,7 @@ uint32_t dec_recover_lost_between(const struct dec_recover *r, uint32_t a, uint3
 {
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
 
-	i = dec_recover_marks_from(&r->lost, (i == PAST_NO_ACCESS ? low : i) + 1);
+	i = dec_recover_marks_from(&r->mem.lost, (i == PAST_NO_ACCESS ? low : i) + 1);
 	return i < high ? i : PAST_NO_ACCESS;
 }
 
@@ -304,7 +308,7 @@ uint32_t dec_recover_mem_lost(struct dec_recover *r, uint32_t a, uint32_t b,
 
 	if (first == PAST_NO_ACCESS || most == UINT32_MAX)
 		return 0;
-	if (!r->is_guessing)
+	if (!r->guess.is_guessing)
 		return UINT32_MAX;
 	for (uint32_t i = first; i != PAST_NO_ACCESS;
 	     i = dec_recover_lost_between(r, a, b, i)) {

@@ -18,7 +18,7 @@ enum { RANGE_MOST = 1 << 24 }; ///< larger than what is ever looked at
 /* Access @p a is not where it was in the last round: it spoils nothing there. */
 static void hint_drop(struct dec_recover *r, const struct past_access *a)
 {
-	uint32_t i = a - r->accesses.data;
+	uint32_t i = a - r->ran.accesses.data;
 
 	r->n_conflicts++;
 	dec_recover_mem_spread(r, i, a->addr, a->size, true);
@@ -32,7 +32,7 @@ void dec_recover_access_place(struct dec_recover *r, struct past_access *a)
 	uint64_t addr;
 
 	if (a->mem >= PAST_BELOW ||
-	    a->placed >= (r->is_guessing ? PAST_INFERRED : PAST_KNOWN))
+	    a->placed >= (r->guess.is_guessing ? PAST_INFERRED : PAST_KNOWN))
 		return;
 	m = &at.form->insn.mem[a->mem];
 	addr = m->disp;
@@ -53,20 +53,20 @@ void dec_recover_access_place(struct dec_recover *r, struct past_access *a)
 	if (m->is_addr32)
 		addr = (uint32_t)addr;
 	if (m->is_fs)
-		addr += r->end->regs.fs_base;
+		addr += r->mem.end->regs.fs_base;
 	// A wrong guess would lead there.
 	if (addr >= PAST_TOP - 64)
 		return;
 	if (a->placed == PAST_HINTED && a->addr != addr)
 		hint_drop(r, a);
 	a->addr = addr;
-	a->placed = r->is_guessing ? PAST_INFERRED : PAST_KNOWN;
-	if (r->is_guessing)
+	a->placed = r->guess.is_guessing ? PAST_INFERRED : PAST_KNOWN;
+	if (r->guess.is_guessing)
 		dec_recover_bases_note(r, a);
 	if (at.form->is_bulk)
 		return;
 	r->is_out |= !dec_recover_mem_list(r, a);
-	past_marks_remove(&r->lost, a - r->accesses.data);
+	past_marks_remove(&r->mem.lost, a - r->ran.accesses.data);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ static enum past_range_certainty bulk_find(struct dec_recover *r,
 	struct past_bits value = past_reg(at, CAP_RAX, false);
 	unsigned unit = at->form->insn.mem[0].size;
 
-	if ((r->changes_df && !r->is_guessing) || a->placed < PAST_INFERRED ||
+	if ((r->ran.changes_df && !r->guess.is_guessing) || a->placed < PAST_INFERRED ||
 	    n.m != UINT64_MAX || n.v > RANGE_MOST)
 		return PAST_RANGE_UNKNOWN;
 	*ret = (struct past_range){
@@ -106,7 +106,7 @@ static enum past_range_certainty below_find(const struct dec_recover *r,
 	struct past_bits rsp = r->bits.data[a->node];
 
 	if (rsp.m != UINT64_MAX)
-		return r->is_guessing ? PAST_RANGE_NONE : PAST_RANGE_UNKNOWN;
+		return r->guess.is_guessing ? PAST_RANGE_NONE : PAST_RANGE_UNKNOWN;
 	*ret = (struct past_range){ .to = rsp.v + a->addr, .n = a->size };
 	return PAST_RANGE_SOME;
 }
@@ -118,7 +118,7 @@ static enum past_range_certainty save_find(const struct past_at *at,
 	const struct past_form *f = at->form;
 	const uint8_t slot[2] = { f->agen_base, f->agen_index };
 
-	if (!f->saves || (f->saves_more && !at->r->is_guessing))
+	if (!f->saves || (f->saves_more && !at->r->guess.is_guessing))
 		return PAST_RANGE_UNKNOWN;
 	*ret = (struct past_range){ .to = f->agen_disp, .n = f->saves };
 	for (int i = 0; i < 2; i++) {
@@ -157,25 +157,25 @@ enum past_range_certainty dec_recover_range_find(struct dec_recover *r,
 
 static bool range_apply(struct dec_recover *r, struct past_access *a)
 {
-	uint32_t i = a - r->accesses.data;
+	uint32_t i = a - r->ran.accesses.data;
 	enum past_range_certainty is;
 	struct past_range range;
 
 	dec_recover_access_place(r, a);
 	is = dec_recover_range_find(r, a, &range);
 	// Nothing tells when rsp is found: it is no operand of a step.
-	r->is_open = a->mem == PAST_BELOW && is != PAST_RANGE_SOME;
+	r->mem.is_open = a->mem == PAST_BELOW && is != PAST_RANGE_SOME;
 	if (is == PAST_RANGE_UNKNOWN)
 		return true;
-	past_marks_remove(&r->lost, i);
+	past_marks_remove(&r->mem.lost, i);
 	if (is == PAST_RANGE_NONE)
 		return true;
 	if (!dec_recover_mem_list_range(r, i, range.to, range.n) ||
 	    (range.is_copy && !dec_recover_mem_list_range(r, i, range.from, range.n)))
 		return false;
-	if (range.is_copy && r->is_backward)
+	if (range.is_copy && r->mem.is_backward)
 		dec_recover_mem_spread(r, i, range.from, range.n, false);
-	if ((range.is_copy || range.is_fill) && !r->is_backward)
+	if ((range.is_copy || range.is_fill) && !r->mem.is_backward)
 		dec_recover_mem_spread(r, i, range.to, range.n, true);
 	return true;
 }
@@ -203,7 +203,7 @@ static bool access_learn(struct dec_recover *r, struct past_access *a)
 /* A store that nobody knows the place of comes. @return whether it was found. */
 static bool store_find(struct dec_recover *r, struct past_access *a)
 {
-	if (!r->is_guessing || !r->is_backward || !dec_recover_alias_home(r, a))
+	if (!r->guess.is_guessing || !r->mem.is_backward || !dec_recover_alias_home(r, a))
 		return false;
 	dec_recover_access_place(r, a);
 	return a->placed >= PAST_INFERRED;
@@ -220,20 +220,20 @@ static void change_find(struct dec_recover *r, struct past_access *a)
 	if (b.m != UINT64_MAX ||
 	    !dec_recover_mem_fact(r, a->addr, &was, &seen, &is_clear) || was == b.v)
 		return;
-	if (!r->stage ||
-	    !dec_recover_alias_missing(r, a->addr, seen, r->is_backward ? was : b.v))
-		r->is_open = true;
+	if (!r->guess.stage ||
+	    !dec_recover_alias_missing(r, a->addr, seen, r->mem.is_backward ? was : b.v))
+		r->mem.is_open = true;
 }
 
 /* It has no place yet: find one. @return whether it has. */
 static bool access_find(struct dec_recover *r, struct past_access *a)
 {
 	dec_recover_access_place(r, a);
-	if (r->is_guessing && !a->is_write && a->placed < PAST_INFERRED) {
+	if (r->guess.is_guessing && !a->is_write && a->placed < PAST_INFERRED) {
 		dec_recover_mirror_apply(r, a);
 		dec_recover_access_place(r, a);
-		r->is_open = a->placed < PAST_INFERRED && a->size == 8 &&
-			     r->bits.data[a->node].m == UINT64_MAX;
+		r->mem.is_open = a->placed < PAST_INFERRED && a->size == 8 &&
+				 r->bits.data[a->node].m == UINT64_MAX;
 	}
 	return a->placed >= PAST_INFERRED ||
 	       (a->placed < PAST_HINTED && a->is_write && store_find(r, a));
@@ -249,10 +249,11 @@ bool dec_recover_access_apply(struct dec_recover *r, struct past_access *a)
 	if (a->mem == PAST_TOLD)
 		return access_learn(r, a);
 	at = past_at(r, a->step);
-	r->is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
-	if (!access_find(r, a) || at.form->is_bulk || (a->is_write && !r->is_backward))
+	r->guess.is_element = at.form->insn.mem[a->mem].index != DEC_REG_NONE;
+	if (!access_find(r, a) || at.form->is_bulk ||
+	    (a->is_write && !r->mem.is_backward))
 		return true;
-	if (r->is_guessing && a->size == 8 && !a->is_masked)
+	if (r->guess.is_guessing && a->size == 8 && !a->is_masked)
 		change_find(r, a);
 	if (!access_learn(r, a))
 		return false;

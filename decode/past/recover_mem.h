@@ -98,7 +98,7 @@ bool dec_recover_mem_read(struct dec_recover *r, uint64_t addr, unsigned n,
 bool dec_recover_mem_read_bits(struct dec_recover *r, uint64_t addr, unsigned n,
 			       uint32_t *cached, struct past_bits *ret);
 
-/** The same as it is seen next behind r->moment, whatever may have hit it between. @p is_const:
+/** The same as it is seen next behind r->mem.moment, whatever may have hit it between. @p is_const:
  * nobody may write it. */
 bool dec_recover_mem_seen(struct dec_recover *r, uint64_t addr, unsigned n,
 			  struct past_bits *ret, bool *is_const);
@@ -128,13 +128,13 @@ enum past_range_certainty dec_recover_range_find(struct dec_recover *r,
 						 const struct past_access *a,
 						 struct past_range *ret);
 
-/** Find r->const_from. */
+/** Find r->ran.const_from. */
 void dec_recover_calls_look(struct dec_recover *r);
 
 /** Find where an access goes, once the registers are known. */
 void dec_recover_access_place(struct dec_recover *r, struct past_access *a);
 
-/** Let access @p a learn from memory, at r->moment. @return false: out of memory. */
+/** Let access @p a learn from memory, at r->mem.moment. @return false: out of memory. */
 bool dec_recover_access_apply(struct dec_recover *r, struct past_access *a);
 
 /* ---- sweeps (recover_sweep.c) ------------------------------------------------------ */

@@ -73,15 +73,15 @@ static void mirror_see(struct dec_recover *r, struct past_mirror *m, uint64_t b,
 
 static struct past_mirror *mirror_of(struct dec_recover *r, uint32_t form)
 {
-	struct past_form *f = &r->forms.data[form];
+	struct past_form *f = &r->ran.forms.data[form];
 	struct past_mirror *m;
 
 	if (f->mirror)
-		return &r->mirrors.data[f->mirror - 1];
-	m = vec_push(&r->mirrors);
+		return &r->guess.mirrors.data[f->mirror - 1];
+	m = vec_push(&r->guess.mirrors);
 	if (!m)
 		return NULL;
-	f->mirror = r->mirrors.size;
+	f->mirror = r->guess.mirrors.size;
 	m->best = -1;
 	return m;
 }
@@ -101,19 +101,19 @@ static void mirror_choose(struct past_mirror *m)
 
 void dec_recover_mirrors_begin(struct dec_recover *r)
 {
-	for (size_t i = 0; i < r->mirrors.size; i++) {
-		struct past_mirror *m = &r->mirrors.data[i];
+	for (size_t i = 0; i < r->guess.mirrors.size; i++) {
+		struct past_mirror *m = &r->guess.mirrors.data[i];
 
 		*m = (struct past_mirror){ .best = m->best };
 	}
-	r->is_mining = true;
+	r->guess.is_mining = true;
 }
 
 void dec_recover_mirrors_end(struct dec_recover *r)
 {
-	r->is_mining = false;
-	for (size_t i = 0; i < r->mirrors.size; i++)
-		mirror_choose(&r->mirrors.data[i]);
+	r->guess.is_mining = false;
+	for (size_t i = 0; i < r->guess.mirrors.size; i++)
+		mirror_choose(&r->guess.mirrors.data[i]);
 }
 
 void dec_recover_mirror_apply(struct dec_recover *r, const struct past_access *a)
@@ -129,15 +129,15 @@ void dec_recover_mirror_apply(struct dec_recover *r, const struct past_access *a
 	if (y.m != UINT64_MAX || !is_pointer(y.v))
 		return;
 	b = r->bits.data[at.ref[at.form->base_in[a->mem]]];
-	if (r->is_mining && b.m == UINT64_MAX) {
-		m = mirror_of(r, r->steps.data[a->step].form);
+	if (r->guess.is_mining && b.m == UINT64_MAX) {
+		m = mirror_of(r, r->ran.steps.data[a->step].form);
 		if (m && m->n < 4096)
 			mirror_see(r, m, b.v, y.v);
 		return;
 	}
 	if (b.m == UINT64_MAX || !at.form->mirror)
 		return;
-	m = &r->mirrors.data[at.form->mirror - 1];
+	m = &r->guess.mirrors.data[at.form->mirror - 1];
 	if (m->best < 0 || !mirror_read(r, y.v, m->best, &v) || !is_pointer(v))
 		return;
 	dec_recover_learn(r, at.ref[at.form->base_in[a->mem]], past_const(v));

@@ -261,7 +261,7 @@ static void rule_string(const struct past_at *at)
 		out = past_slot_of(f, CAP_RCX, true);
 	struct past_bits n = past_const(1), count = {};
 
-	if (at->r->changes_df && !at->r->is_guessing)
+	if (at->r->ran.changes_df && !at->r->guess.is_guessing)
 		return;
 	if (f->is_bulk) {
 		if (f->n_mem_out)

@@ -98,10 +98,11 @@ static void show_regs(struct past_show *s, const struct past_at *at, bool is_def
 static void show_mems(struct past_show *s, const struct past_at *at, bool is_def)
 {
 	const struct dec_recover *r = s->r;
-	size_t a = r->steps.data[at->step].access;
+	size_t a = r->ran.steps.data[at->step].access;
 
-	for (; a < r->accesses.size && r->accesses.data[a].step == at->step; a++) {
-		const struct past_access *x = &r->accesses.data[a];
+	for (; a < r->ran.accesses.size && r->ran.accesses.data[a].step == at->step;
+	     a++) {
+		const struct past_access *x = &r->ran.accesses.data[a];
 		unsigned n;
 		struct dec_ref ref = { .is_def = is_def, .is_mem = true };
 
@@ -129,7 +130,7 @@ void dec_recover_show(struct dec_recover *r, uint64_t i, struct dec_step *ret)
 	show_mems(s, &at, false);
 	show_regs(s, &at, true);
 	show_mems(s, &at, true);
-	*ret = (struct dec_step){ .position = r->position + i,
+	*ret = (struct dec_step){ .position = r->ran.position + i,
 				  .insn = &at.form->insn,
 				  .refs = s->ref,
 				  .n_refs = s->n };
@@ -139,7 +140,7 @@ struct err *dec_recover_trace(struct dec_recover *r, dec_step_fn fn, void *ctx)
 {
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < r->steps.size && !err; i++) {
+	for (size_t i = 0; i < r->ran.steps.size && !err; i++) {
 		struct dec_step step;
 
 		dec_recover_show(r, i, &step);

@@ -74,7 +74,7 @@ static void tie_above(const struct past_at *at)
 
 static struct past_form *form_of(const struct past_at *at)
 {
-	return &at->r->forms.data[at->r->steps.data[at->step].form];
+	return &at->r->ran.forms.data[at->r->ran.steps.data[at->step].form];
 }
 
 /* Run the step's instruction. One that rounds does so as this process does: only where the
@@ -85,8 +85,9 @@ static bool cpu_run(struct past_at *at, const struct past_bytes *in,
 	struct past_form *f = form_of(at);
 	bool rounds = f->insn.other_read & 1ull << (DEC_REG_MXCSR - DEC_GPRS);
 
-	if (rounds && ((at->r->end->mxcsr & PAST_MXCSR_CONTROL) != PAST_MXCSR_DEFAULT ||
-		       (at->r->changes_mxcsr && !at->r->is_guessing)))
+	if (rounds &&
+	    ((at->r->mem.end->mxcsr & PAST_MXCSR_CONTROL) != PAST_MXCSR_DEFAULT ||
+	     (at->r->ran.changes_mxcsr && !at->r->guess.is_guessing)))
 		return false;
 	return dec_recover_native_run(at->r->native, f, in, out);
 }

@@ -19,9 +19,9 @@ struct err *dec_recover_create(uint64_t position, struct dec_recover **ret)
 
 	if (!r)
 		return &err_nomem;
-	r->position = position;
-	memset(r->current, 0xff, sizeof(r->current));
-	r->frame_node = PAST_NO_NODE;
+	r->ran.position = position;
+	memset(r->ran.current, 0xff, sizeof(r->ran.current));
+	r->ran.frame_node = PAST_NO_NODE;
 	*ret = r;
 	return NULL;
 }
@@ -30,37 +30,37 @@ void dec_recover_destroy(struct dec_recover *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->forms.size; i++)
-		dec_recover_form_deinit(&r->forms.data[i]);
-	vec_deinit(&r->forms);
-	map_deinit(&r->form_at);
-	vec_deinit(&r->steps);
-	vec_deinit(&r->refs);
-	vec_deinit(&r->accesses);
+	for (size_t i = 0; i < r->ran.forms.size; i++)
+		dec_recover_form_deinit(&r->ran.forms.data[i]);
+	vec_deinit(&r->ran.forms);
+	map_deinit(&r->ran.form_at);
+	vec_deinit(&r->ran.steps);
+	vec_deinit(&r->ran.refs);
+	vec_deinit(&r->ran.accesses);
 	vec_deinit(&r->bits);
 	vec_deinit(&r->bytes);
-	vec_deinit(&r->bits_def);
-	vec_deinit(&r->bytes_def);
-	vec_deinit(&r->anchors);
-	vec_deinit(&r->calls);
-	vec_deinit(&r->ties);
-	vec_deinit(&r->frames);
+	vec_deinit(&r->ran.bits_def);
+	vec_deinit(&r->ran.bytes_def);
+	vec_deinit(&r->ran.anchors);
+	vec_deinit(&r->ran.calls);
+	vec_deinit(&r->ran.ties);
+	vec_deinit(&r->ran.frames);
 	dec_recover_heap_deinit(r);
-	vec_deinit(&r->mirrors);
+	vec_deinit(&r->guess.mirrors);
 	dec_recover_homes_deinit(r);
-	map_deinit(&r->looked_at);
-	map_deinit(&r->end_bases);
-	vec_deinit(&r->assumed);
-	map_deinit(&r->assumed_at);
-	map_deinit(&r->bases);
-	map_deinit(&r->fresh);
-	vec_deinit(&r->nested);
+	map_deinit(&r->guess.looked_at);
+	map_deinit(&r->guess.end_bases);
+	vec_deinit(&r->guess.assumed);
+	map_deinit(&r->guess.assumed_at);
+	map_deinit(&r->guess.bases);
+	map_deinit(&r->guess.fresh);
+	vec_deinit(&r->ran.nested);
 	dec_recover_sweep_destroy(r);
 	free(r->known_bits);
 	free(r->known_bytes);
 	free(r->is_doubtful);
-	free(r->use_at);
-	free(r->use);
+	free(r->ran.use_at);
+	free(r->ran.use);
 	free(r->queue);
 	free(r->is_queued);
 	dec_recover_native_destroy(r->native);
@@ -71,7 +71,8 @@ void dec_recover_destroy(struct dec_recover *r)
 /* @return a new node, written by @p step; PAST_NO_NODE when memory is out. */
 static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
 {
-	uint32_t *def = is_bytes ? vec_push(&r->bytes_def) : vec_push(&r->bits_def);
+	uint32_t *def = is_bytes ? vec_push(&r->ran.bytes_def) :
+				   vec_push(&r->ran.bits_def);
 
 	if (!def || (is_bytes ? !vec_push(&r->bytes) : !vec_push(&r->bits)))
 		return PAST_NO_NODE;
@@ -83,16 +84,16 @@ static uint32_t node_new(struct dec_recover *r, bool is_bytes, uint32_t step)
 static void form_note(struct dec_recover *r, uint16_t mnemonic)
 {
 	if (dec_insn_restores(mnemonic) >= DEC_INSN_IMAGE_FX)
-		r->changes_mxcsr = true;
+		r->ran.changes_mxcsr = true;
 	switch (mnemonic) {
 	case ZYDIS_MNEMONIC_LDMXCSR:
 	case ZYDIS_MNEMONIC_VLDMXCSR:
-		r->changes_mxcsr = true;
+		r->ran.changes_mxcsr = true;
 		break;
 	case ZYDIS_MNEMONIC_STD:
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
-		r->changes_df = true;
+		r->ran.changes_df = true;
 		break;
 	}
 }
@@ -101,21 +102,21 @@ static void form_note(struct dec_recover *r, uint16_t mnemonic)
 static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 			     uint32_t *ret)
 {
-	uint64_t *at = map_get(&r->form_at, insn->rip);
+	uint64_t *at = map_get(&r->ran.form_at, insn->rip);
 	struct past_form *f;
 	struct err *err;
 
 	if (at) {
-		f = &r->forms.data[*at];
+		f = &r->ran.forms.data[*at];
 		*ret = *at;
 		if (f->insn.len == insn->len &&
 		    !memcmp(f->insn.bytes, insn->bytes, insn->len))
 			return NULL;
 	}
-	f = vec_push(&r->forms);
-	if (!f || map_put(&r->form_at, insn->rip, r->forms.size - 1))
+	f = vec_push(&r->ran.forms);
+	if (!f || map_put(&r->ran.form_at, insn->rip, r->ran.forms.size - 1))
 		return &err_nomem;
-	*ret = r->forms.size - 1;
+	*ret = r->ran.forms.size - 1;
 	err = dec_recover_form_init(f, insn);
 	form_note(r, insn->mnemonic);
 	return err;
@@ -124,7 +125,7 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 			      uint8_t slot, bool is_write)
 {
-	struct past_access *a = vec_push(&r->accesses);
+	struct past_access *a = vec_push(&r->ran.accesses);
 
 	if (!a)
 		return &err_nomem;
@@ -144,7 +145,7 @@ static struct err *operand_add(struct dec_recover *r, const struct past_form *f,
 {
 	bool is_write = slot >= f->n_in;
 	struct err *err = access_add(r, step, mem, slot, is_write);
-	struct past_access *a = &r->accesses.data[r->accesses.size - 1];
+	struct past_access *a = &r->ran.accesses.data[r->ran.accesses.size - 1];
 
 	if (err)
 		return err;
@@ -163,7 +164,7 @@ static struct err *slot_add(struct dec_recover *r, const struct past_form *f, in
 {
 	bool is_out = s >= f->n_in;
 	uint8_t reg = f->slot[s];
-	uint32_t *ref = vec_push(&r->refs), node;
+	uint32_t *ref = vec_push(&r->ran.refs), node;
 
 	if (!ref)
 		return &err_nomem;
@@ -174,13 +175,13 @@ static struct err *slot_add(struct dec_recover *r, const struct past_form *f, in
 			       &err_nomem :
 			       operand_add(r, f, reg & 0x7f, s, node, step);
 	}
-	if (is_out || r->current[reg] == PAST_NO_NODE) {
+	if (is_out || r->ran.current[reg] == PAST_NO_NODE) {
 		node = node_new(r, past_is_vector(reg), is_out ? step : PAST_NO_NODE);
 		if (node == PAST_NO_NODE)
 			return &err_nomem;
-		r->current[reg] = node;
+		r->ran.current[reg] = node;
 	}
-	*ref = r->current[reg];
+	*ref = r->ran.current[reg];
 	return NULL;
 }
 
@@ -209,14 +210,14 @@ static const uint8_t past_kept[PAST_KEPT] = { 4, 3, 5, 12, 13, 14, 15 };
 /* The node that register @p reg holds now. */
 static uint32_t node_now(struct dec_recover *r, uint8_t reg)
 {
-	if (r->current[reg] == PAST_NO_NODE)
-		r->current[reg] = node_new(r, past_is_vector(reg), PAST_NO_NODE);
-	return r->current[reg];
+	if (r->ran.current[reg] == PAST_NO_NODE)
+		r->ran.current[reg] = node_new(r, past_is_vector(reg), PAST_NO_NODE);
+	return r->ran.current[reg];
 }
 
 static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn)
 {
-	struct past_call *c = vec_push(&r->nested);
+	struct past_call *c = vec_push(&r->ran.nested);
 
 	if (!c)
 		return &err_nomem;
@@ -233,22 +234,22 @@ static struct err *call_begin(struct dec_recover *r, const struct dec_insn *insn
  * innermost when the ones inside never returned (longjmp). */
 static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 {
-	size_t n = r->nested.size, floor = n > 16 ? n - 16 : 0;
+	size_t n = r->ran.nested.size, floor = n > 16 ? n - 16 : 0;
 	const struct past_call *c;
 
-	while (n > floor && r->nested.data[n - 1].return_rip != rip)
+	while (n > floor && r->ran.nested.data[n - 1].return_rip != rip)
 		n--;
 	if (n == floor)
 		return NULL;
-	c = &r->nested.data[n - 1];
-	r->nested.size = n - 1;
+	c = &r->ran.nested.data[n - 1];
+	r->ran.nested.size = n - 1;
 	for (int i = 0; i < PAST_KEPT; i++) {
 		uint32_t now = node_now(r, past_kept[i]);
 		struct past_tie *t;
 
 		if (now == c->node[i])
 			continue;
-		t = vec_push(&r->ties);
+		t = vec_push(&r->ran.ties);
 		if (!t || now == PAST_NO_NODE)
 			return &err_nomem;
 		*t = (struct past_tie){ step, c->node[i], now };
@@ -261,18 +262,19 @@ static struct err *call_end(struct dec_recover *r, uint64_t rip, uint32_t step)
 static struct err *frame_end(struct dec_recover *r, const struct dec_insn *before,
 			     const struct dec_insn *insn, uint32_t step)
 {
-	uint32_t rbp = r->current[PAST_RBP];
+	uint32_t rbp = r->ran.current[PAST_RBP];
 	struct past_tie *t;
 
 	for (int m = 0; m < insn->n_mem && rbp != PAST_NO_NODE; m++) {
 		if (insn->mem[m].base == PAST_RBP && insn->mem[m].disp < 0)
-			r->frame_node = rbp;
+			r->ran.frame_node = rbp;
 	}
 	if (insn->bytes[0] != 0x5d || insn->len != 1 || rbp == PAST_NO_NODE ||
-	    rbp != r->frame_node || r->bits_def.data[rbp] != PAST_NO_NODE || !before ||
-	    before->flow != DEC_FLOW_NEXT || before->gpr_written & 1u << PAST_RSP)
+	    rbp != r->ran.frame_node || r->ran.bits_def.data[rbp] != PAST_NO_NODE ||
+	    !before || before->flow != DEC_FLOW_NEXT ||
+	    before->gpr_written & 1u << PAST_RSP)
 		return NULL;
-	t = vec_push(&r->ties);
+	t = vec_push(&r->ran.ties);
 	if (!t || node_now(r, PAST_RSP) == PAST_NO_NODE)
 		return &err_nomem;
 	*t = (struct past_tie){ step, rbp, node_now(r, PAST_RSP) };
@@ -295,7 +297,7 @@ static struct err *calls_follow(struct dec_recover *r, const struct dec_insn *la
 /* Step @p step sets rsp from rbp. */
 static struct err *frame_note(struct dec_recover *r, uint32_t step)
 {
-	struct past_frame *f = vec_push(&r->frames);
+	struct past_frame *f = vec_push(&r->ran.frames);
 	uint32_t rsp = node_now(r, PAST_RSP), rbp = node_now(r, PAST_RBP);
 
 	if (!f || rsp == PAST_NO_NODE || rbp == PAST_NO_NODE)
@@ -306,19 +308,19 @@ static struct err *frame_note(struct dec_recover *r, uint32_t step)
 
 struct err *dec_recover_gap(struct dec_recover *r)
 {
-	r->nested.size = 0;
-	memset(r->current, 0xff, sizeof(r->current));
-	r->is_resumed = true;
-	return access_add(r, r->steps.size, PAST_NONE, PAST_NONE, true);
+	r->ran.nested.size = 0;
+	memset(r->ran.current, 0xff, sizeof(r->ran.current));
+	r->ran.is_resumed = true;
+	return access_add(r, r->ran.steps.size, PAST_NONE, PAST_NONE, true);
 }
 
 struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 {
-	const struct past_step *last = r->steps.size ? &r->steps.data[r->steps.size - 1] :
-						       NULL;
-	const struct dec_insn *before = last ? &r->forms.data[last->form].insn : NULL;
-	uint32_t form, step = r->steps.size;
-	size_t n_ties = r->ties.size;
+	const struct past_step *last =
+		r->ran.steps.size ? &r->ran.steps.data[r->ran.steps.size - 1] : NULL;
+	const struct dec_insn *before = last ? &r->ran.forms.data[last->form].insn : NULL;
+	uint32_t form, step = r->ran.steps.size;
+	size_t n_ties = r->ran.ties.size;
 	const struct past_form *f;
 	struct past_step *s;
 	struct err *err = NULL;
@@ -331,13 +333,13 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 		err = form_find(r, insn, &form);
 	if (err)
 		return err;
-	s = vec_push(&r->steps);
+	s = vec_push(&r->ran.steps);
 	if (!s)
 		return &err_nomem;
-	*s = (struct past_step){ form, r->refs.size, r->accesses.size, r->is_resumed,
-				 r->ties.size != n_ties };
-	r->is_resumed = false;
-	f = &r->forms.data[form];
+	*s = (struct past_step){ form, r->ran.refs.size, r->ran.accesses.size,
+				 r->ran.is_resumed, r->ran.ties.size != n_ties };
+	r->ran.is_resumed = false;
+	f = &r->ran.forms.data[form];
 	if (dec_recover_frame_ends(f))
 		err = frame_note(r, step);
 	for (int i = 0; i < f->n_in + f->n_out && !err; i++)
@@ -345,7 +347,7 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 	if (!err && f->is_wild)
 		err = access_add(r, step, PAST_NONE, 0, true);
 	if (!err && f->kind == PAST_SYSCALL) {
-		uint32_t *call = vec_push(&r->calls);
+		uint32_t *call = vec_push(&r->ran.calls);
 
 		if (!call)
 			return &err_nomem;
@@ -356,7 +358,7 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 
 struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
 {
-	struct past_anchor *a = vec_push(&r->anchors);
+	struct past_anchor *a = vec_push(&r->ran.anchors);
 
 	if (!a)
 		return &err_nomem;
@@ -373,10 +375,10 @@ struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
 
 	if (node == PAST_NO_NODE)
 		return &err_nomem;
-	err = access_add(r, r->steps.size, PAST_TOLD, PAST_NONE, false);
+	err = access_add(r, r->ran.steps.size, PAST_TOLD, PAST_NONE, false);
 	if (err)
 		return err;
-	a = &r->accesses.data[r->accesses.size - 1];
+	a = &r->ran.accesses.data[r->ran.accesses.size - 1];
 	a->addr = addr;
 	a->node = node;
 	a->size = n;
@@ -393,12 +395,12 @@ struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,
 
 struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n)
 {
-	struct err *err = access_add(r, r->steps.size, PAST_BELOW, PAST_NONE, true);
+	struct err *err = access_add(r, r->ran.steps.size, PAST_BELOW, PAST_NONE, true);
 	struct past_access *a;
 
 	if (err)
 		return err;
-	a = &r->accesses.data[r->accesses.size - 1];
+	a = &r->ran.accesses.data[r->ran.accesses.size - 1];
 	a->node = node_now(r, PAST_RSP);
 	a->size = n;
 	a->addr = from;
@@ -407,19 +409,19 @@ struct err *dec_recover_lose_below(struct dec_recover *r, int64_t from, size_t n
 
 void dec_recover_set_end(struct dec_recover *r, const struct dec_recover_end *end)
 {
-	r->end = end;
+	r->mem.end = end;
 }
 
 void dec_recover_set_company(struct dec_recover *r, bool has_company)
 {
-	r->has_company = has_company;
+	r->ran.has_company = has_company;
 }
 
 uint64_t dec_recover_next_rip(const struct dec_recover *r, uint32_t step)
 {
-	if (step + 1 >= r->steps.size)
-		return r->end->regs.rip;
-	if (r->steps.data[step + 1].is_resumed)
+	if (step + 1 >= r->ran.steps.size)
+		return r->mem.end->regs.rip;
+	if (r->ran.steps.data[step + 1].is_resumed)
 		return 0;
-	return r->forms.data[r->steps.data[step + 1].form].insn.rip;
+	return r->ran.forms.data[r->ran.steps.data[step + 1].form].insn.rip;
 }

@@ -80,11 +80,11 @@ static struct err *why_on_step(void *ctx, const struct dec_step *s)
 
 	if (!s->insn || s->position < w->f->begin || s->position >= w->f->stop)
 		return NULL;
-	for (size_t a = r->steps.data[s->position - w->f->begin].access;
-	     a < r->accesses.size &&
-	     r->accesses.data[a].step == s->position - w->f->begin;
+	for (size_t a = r->ran.steps.data[s->position - w->f->begin].access;
+	     a < r->ran.accesses.size &&
+	     r->ran.accesses.data[a].step == s->position - w->f->begin;
 	     a++) {
-		const struct past_access *x = &r->accesses.data[a];
+		const struct past_access *x = &r->ran.accesses.data[a];
 		struct dec_ref want = { .is_def = x->is_write, .is_mem = true };
 		const struct dec_ref *t;
 
@@ -99,10 +99,10 @@ static struct err *why_on_step(void *ctx, const struct dec_step *s)
 /* Which access stored what another one reads. */
 static void why_match(struct why *w)
 {
-	size_t n = w->r->accesses.size;
+	size_t n = w->r->ran.accesses.size;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct past_access *a = &w->r->accesses.data[i];
+		const struct past_access *a = &w->r->ran.accesses.data[i];
 		uint64_t *from;
 
 		if (!w->addr.data[i])
@@ -136,10 +136,10 @@ static uint32_t why_new(struct why *w, enum why_cause cause, uint32_t form)
 /* The access of slot @p s of step @p at. */
 static size_t why_access(const struct why *w, const struct past_at *at, int s)
 {
-	size_t a = w->r->steps.data[at->step].access;
+	size_t a = w->r->ran.steps.data[at->step].access;
 
-	while (w->r->accesses.data[a].slot != s ||
-	       w->r->accesses.data[a].mem == PAST_NONE)
+	while (w->r->ran.accesses.data[a].slot != s ||
+	       w->r->ran.accesses.data[a].mem == PAST_NONE)
 		a++;
 	return a;
 }
@@ -154,21 +154,21 @@ static uint32_t why_place(struct why *w, const struct past_at *at,
 		    w->r->bits.data[at->ref[slot[i]]].m != UINT64_MAX)
 			return why_root(w, at->ref[slot[i]]);
 	}
-	return why_new(w, WHY_RULE, w->r->steps.data[at->step].form);
+	return why_new(w, WHY_RULE, w->r->ran.steps.data[at->step].form);
 }
 
 static uint32_t why_load(struct why *w, const struct past_at *at, int s)
 {
 	size_t i = why_access(w, at, s);
-	const struct past_access *a = &w->r->accesses.data[i], *from;
-	uint32_t form = w->r->steps.data[at->step].form;
+	const struct past_access *a = &w->r->ran.accesses.data[i], *from;
+	uint32_t form = w->r->ran.steps.data[at->step].form;
 	struct past_at store;
 
 	if (a->placed < PAST_INFERRED)
 		return why_place(w, at, a);
 	if (!w->source[i])
 		return why_new(w, w->is_over[i] ? WHY_OLD : WHY_BLOCKED, form);
-	from = &w->r->accesses.data[w->source[i] - 1];
+	from = &w->r->ran.accesses.data[w->source[i] - 1];
 	store = past_at(w->r, from->step);
 	if (from->placed < PAST_INFERRED)
 		return why_place(w, &store, from);
@@ -180,8 +180,8 @@ static uint32_t why_load(struct why *w, const struct past_at *at, int s)
 /* Where @p node, which is unknown, begins. */
 static uint32_t why_find(struct why *w, uint32_t node)
 {
-	uint32_t def = node & PAST_VEC ? w->r->bytes_def.data[node & ~PAST_VEC] :
-					 w->r->bits_def.data[node];
+	uint32_t def = node & PAST_VEC ? w->r->ran.bytes_def.data[node & ~PAST_VEC] :
+					 w->r->ran.bits_def.data[node];
 	struct past_at at;
 
 	if (def == PAST_NO_NODE)
@@ -193,7 +193,7 @@ static uint32_t why_find(struct why *w, uint32_t node)
 		return at.form->slot[s] >= 0x80 ? why_load(w, &at, s) :
 						  why_root(w, at.ref[s]);
 	}
-	return why_new(w, WHY_RULE, w->r->steps.data[def].form);
+	return why_new(w, WHY_RULE, w->r->ran.steps.data[def].form);
 }
 
 static uint32_t why_root(struct why *w, uint32_t node)
@@ -230,7 +230,8 @@ static void why_step(struct why *w, uint32_t step)
 					  why_root(w, node),
 				  step);
 		else if (w->r->is_doubtful[why_index(w, node)])
-			why_count(w, why_new(w, WHY_DOUBT, w->r->steps.data[step].form),
+			why_count(w,
+				  why_new(w, WHY_DOUBT, w->r->ran.steps.data[step].form),
 				  step);
 	}
 }
@@ -242,7 +243,7 @@ static void why_print_form(const struct why *w, uint32_t form)
 
 	if (form == UINT32_MAX)
 		return;
-	insn = &w->r->forms.data[form].insn;
+	insn = &w->r->ran.forms.data[form].insn;
 	dec_symbols_place(w->f->symbols, insn->rip, &p);
 	printf("%#lx %s in %s+%#lx, line %u", insn->rip, dec_insn_name(insn),
 	       p.outer ?: "?", p.offset, p.line);
@@ -267,7 +268,7 @@ static void why_print(struct why *w, int most)
 		printf("    %7lu  %s: ", best, why_names[key >> 32]);
 		why_print_form(w, key);
 		printf(", as %lu before the end",
-		       w->r->steps.size - *map_get(&w->examples, key));
+		       w->r->ran.steps.size - *map_get(&w->examples, key));
 		putchar('\n');
 	}
 }
@@ -279,16 +280,16 @@ static void flight_why(struct flight *f, int most)
 	struct dec_recover *r = f->recover;
 	struct dec_where where;
 
-	w.source = calloc(r->accesses.size + 1, sizeof(*w.source));
-	w.is_over = calloc(r->accesses.size + 1, 1);
+	w.source = calloc(r->ran.accesses.size + 1, sizeof(*w.source));
+	w.is_over = calloc(r->ran.accesses.size + 1, 1);
 	w.memo = calloc(r->bits.size + r->bytes.size + 1, sizeof(*w.memo));
 	assert_true(w.source && w.is_over && w.memo);
-	for (size_t i = 0; i < r->accesses.size; i++)
+	for (size_t i = 0; i < r->ran.accesses.size; i++)
 		*(uint64_t *)vec_push(&w.addr) = 0;
 	ok(dec_machine_seek(f->machine, f->begin, &where));
 	ok(dec_machine_trace(f->machine, UINT64_MAX >> 1, why_on_step, &w, &where));
 	why_match(&w);
-	for (size_t i = 0; i < r->steps.size; i++)
+	for (size_t i = 0; i < r->ran.steps.size; i++)
 		why_step(&w, i);
 	why_print(&w, most);
 	free(w.source);

@@ -443,7 +443,7 @@ static struct err *rule_on_step(void *ctx, const struct dec_step *step)
 			rule_give(t, r, at.ref[s], &t->truth[s], 0);
 		while (r->queue_size) {
 			r->is_queued[r->queue[r->queue_head]] = 0;
-			r->queue_head = (r->queue_head + 1) % r->steps.size;
+			r->queue_head = (r->queue_head + 1) % r->ran.steps.size;
 			r->queue_size--;
 		}
 	}

@@ -17,7 +17,7 @@ enum { PLAIN_WINDOW = 10000 };
 static void flight_take(const struct capture *c, bool is_plain, struct flight *f)
 {
 	flight_init(f, c, PLAIN_WINDOW, NULL);
-	f->recover->is_plain = is_plain;
+	f->recover->mem.is_plain = is_plain;
 	ok(dec_recover_run(f->recover, &f->stats));
 	assert_int_equal(f->stats.known_conflicts, 0);
 }
@@ -40,8 +40,8 @@ static size_t n_placed(const struct dec_recover *r)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < r->accesses.size; i++)
-		n += r->accesses.data[i].placed >= PAST_INFERRED;
+	for (size_t i = 0; i < r->ran.accesses.size; i++)
+		n += r->ran.accesses.data[i].placed >= PAST_INFERRED;
 	return n;
 }
 
