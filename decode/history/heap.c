@@ -23,24 +23,14 @@
 #include "decode/machine/log.h"
 #include "decode/machine/machine.h"
 
-// A map value for a watched address: allocator function, or user watch.
-#define WATCH_FN 0x100000000ull
-
 // Of the calls under way so many are told, the innermost.
 #define CALLS_TOLD 16
-
-struct heap_pending_watch {
-	uint64_t rsp;
-	size_t index;
-};
-
-typedef VEC(struct heap_pending_watch) heap_watches;
 
 /* What is one thread's own, while another one runs. */
 struct heap_thread {
 	uint32_t tid;
 	struct heap_call call;
-	heap_watches open_watches;
+	heap_open_watches open_watches;
 };
 
 struct heap_trace {
@@ -51,11 +41,6 @@ struct heap_trace {
 	struct dec_machine *machine;
 	struct log_reader reader;
 	struct frames frames;
-	struct map watch;   ///< address -> WATCH_FN + fn, or 1 + index of a user watch
-	bool has_allocator; ///< one of its functions was found
-	const struct dec_watch *user;
-	size_t n_user;
-	heap_watches open_watches;
 	VEC(struct heap_thread) threads;
 	uint32_t tid; ///< who runs
 	struct heap_calls calls;
@@ -89,26 +74,9 @@ static void heap_note(struct heap_trace *h, const char *fmt, ...)
 static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64_t *gpr,
 				uint64_t time)
 {
-	uint64_t *w = map_get(&h->watch, rip);
-	struct heap_pending_watch *open;
-	struct err *err;
-	size_t index;
+	struct err *err = dec_heap_stores_flush(&h->stores);
 
-	if (!w)
-		return NULL;
-	err = dec_heap_stores_flush(&h->stores);
-	if (err)
-		return err;
-	if (*w & WATCH_FN)
-		return dec_heap_calls_enter(&h->calls, *w & 0xff, rip, gpr, time);
-	index = *w - 1;
-	if (h->user[index].is_function) {
-		open = vec_push(&h->open_watches);
-		if (!open)
-			return &err_nomem;
-		*open = (struct heap_pending_watch){ gpr[CAP_RSP], index };
-	}
-	return DEC_HEAP_TELL(h->ev, watch, time, index, false);
+	return err ? err : dec_heap_calls_reach(&h->calls, rip, gpr, time);
 }
 
 /* ---- control flow --------------------------------------------------------------------- */
@@ -119,19 +87,9 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 	struct err *err = NULL;
 
 	dec_frames_return(&h->frames, rsp);
-	if (h->calls.call.is_open || h->open_watches.size)
+	if (h->calls.call.is_open || h->calls.open_watches.size)
 		err = dec_heap_stores_flush(&h->stores);
-	if (!err)
-		err = dec_heap_calls_return(&h->calls, rsp, rax, time);
-	while (!err && h->open_watches.size &&
-	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
-		struct heap_pending_watch w =
-			h->open_watches.data[--h->open_watches.size];
-
-		if (w.rsp == rsp)
-			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
-	}
-	return err;
+	return err ? err : dec_heap_calls_return(&h->calls, rsp, rax, time);
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -162,15 +120,15 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 		return &err_nomem;
 	if (t) {
 		t->call = h->calls.call;
-		t->open_watches = h->open_watches;
+		t->open_watches = h->calls.open_watches;
 	}
 	t = heap_thread(h, tid);
 	if (!t)
 		return &err_nomem;
 	h->tid = tid;
 	h->calls.call = t->call;
-	h->open_watches = t->open_watches;
-	t->open_watches = (heap_watches){};
+	h->calls.open_watches = t->open_watches;
+	t->open_watches = (heap_open_watches){};
 	return dec_frames_switch(&h->frames, tid);
 }
 
@@ -342,38 +300,13 @@ static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
 	return err ? err : dec_heap_stores_flush(&h->stores); // they point into the log
 }
 
-/* ---- modules and watches ------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------ */
 
-static struct err *heap_watch(struct heap_trace *h, uint64_t addr, uint64_t value)
+static struct err *heap_watch(void *ctx, uint64_t addr)
 {
-	h->has_allocator |= !!(value & WATCH_FN);
-	if (map_get(&h->watch, addr))
-		return NULL;
-	if (map_put(&h->watch, addr, value))
-		return &err_nomem;
+	struct heap_trace *h = ctx;
+
 	return dec_machine_log_regs_at(h->machine, addr);
-}
-
-/* New code is mapped: find allocators in it, and what the user watches. */
-static struct err *heap_resolve(struct heap_trace *h)
-{
-	struct err *err = NULL;
-	uint64_t entry[16];
-
-	dec_frames_refresh(&h->frames);
-	dec_heap_calls_mapped(&h->calls);
-	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
-		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
-					       16);
-
-		for (size_t i = 0; !err && i < n && i < 16; i++)
-			err = heap_watch(h, entry[i], WATCH_FN | fn);
-	}
-	if (!err && h->o->resolve)
-		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
-	for (size_t i = 0; !err && i < h->n_user; i++)
-		err = heap_watch(h, h->user[i].addr, i + 1);
-	return err;
 }
 
 static struct err *heap_read_start(struct heap_trace *h)
@@ -423,7 +356,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 			err = dec_symbols_add(h->symbols, w.map.file, w.map.addr,
 					      w.map.size, w.map.file_offset);
 			if (!err)
-				err = heap_resolve(h);
+				err = dec_heap_calls_mapped(&h->calls, heap_watch, h);
 		}
 	} while (!err && w.at == DEC_AT_MAP);
 	if (err)
@@ -440,7 +373,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 		.end_rip = w.rip,
 		.fault_addr = w.fault_addr,
 		.seconds = clock_now_s() - h->start,
-		.has_allocator = h->has_allocator,
+		.has_allocator = h->calls.has_allocator,
 	};
 	if (dec_machine_divergence(h->machine))
 		ret->divergence = strdup(dec_machine_divergence(h->machine));
@@ -459,8 +392,6 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 				.symbols = symbols,
 				.o = o,
 				.ev = events,
-				.user = o->watch,
-				.n_user = o->n_watch,
 				.start = clock_now_s() };
 	struct dec_machine_options mo = { .stops_at_maps = true,
 					  .output_fd = -1,
@@ -483,7 +414,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	if (!err)
 		err = dec_machine_create(c, &mo, &h.machine);
 	if (!err)
-		err = heap_resolve(&h);
+		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
 	if (!err)
 		err = dec_machine_log(h.machine, DEC_LOG_STORES, heap_on_log, &h);
 	if (!err)
@@ -492,9 +423,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	dec_log_reader_deinit(&h.reader);
 	heap_threads_deinit(&h);
 	dec_frames_deinit(&h.frames);
-	map_deinit(&h.watch);
 	dec_heap_calls_deinit(&h.calls);
-	vec_deinit(&h.open_watches);
 	free(h.notes);
 	return err;
 }

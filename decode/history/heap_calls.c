@@ -17,9 +17,13 @@ struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				const struct dec_heap_events *ev,
 				const struct dec_heap_options *o, struct frames *frames)
 {
-	*h = (struct heap_calls){
-		.capture = c, .symbols = symbols, .ev = ev, .o = o, .frames = frames
-	};
+	*h = (struct heap_calls){ .capture = c,
+				  .symbols = symbols,
+				  .ev = ev,
+				  .o = o,
+				  .frames = frames,
+				  .user = o->watch,
+				  .n_user = o->n_watch };
 	h->site_addr = calloc(capture_info(c)->n_heap_sites + 1, sizeof(*h->site_addr));
 	return h->site_addr ? NULL : &err_nomem;
 }
@@ -28,26 +32,63 @@ void dec_heap_calls_deinit(struct heap_calls *h)
 {
 	map_deinit(&h->wrappers);
 	map_deinit(&h->named);
+	map_deinit(&h->watch);
+	vec_deinit(&h->open_watches);
 	vec_deinit(&h->seen);
 	vec_deinit(&h->recorded);
 	free(h->site_addr);
 }
 
-const char *dec_heap_calls_name(enum cap_heap_fn fn)
+/* ---- what is watched ------------------------------------------------------------------ */
+
+// A map value for a watched address: allocator function, or 1 + index of a user watch.
+#define WATCH_FN 0x100000000ull
+
+/* Some address to be watched, and whom to tell. */
+struct heap_watching {
+	struct heap_calls *h;
+	struct err *(*watch)(void *ctx, uint64_t addr);
+	void *ctx;
+};
+
+static struct err *heap_calls_watch(const struct heap_watching *w, uint64_t addr,
+				    uint64_t value)
 {
-	return heap_names[fn];
+	w->h->has_allocator |= !!(value & WATCH_FN);
+	if (map_get(&w->h->watch, addr))
+		return NULL;
+	if (map_put(&w->h->watch, addr, value))
+		return &err_nomem;
+	return w->watch ? w->watch(w->ctx, addr) : NULL;
 }
 
-void dec_heap_calls_mapped(struct heap_calls *h)
+struct err *dec_heap_calls_mapped(struct heap_calls *h,
+				  struct err *(*watch)(void *ctx, uint64_t addr),
+				  void *ctx)
 {
+	const struct heap_watching w = { h, watch, ctx };
 	const struct cap_info *info = capture_info(h->capture);
+	struct err *err = NULL;
+	uint64_t entry[16];
 
+	dec_frames_refresh(h->frames);
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
 		const struct cap_heap_site *s = &info->heap_sites[i];
 
 		h->site_addr[i] =
 			dec_symbols_address(h->symbols, s->file, s->entry_offset);
 	}
+	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
+		size_t n = dec_symbols_entries(h->symbols, heap_names[fn], entry, 16);
+
+		for (size_t i = 0; !err && i < n && i < 16; i++)
+			err = heap_calls_watch(&w, entry[i], WATCH_FN | fn);
+	}
+	if (!err && h->o->resolve)
+		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
+	for (size_t i = 0; !err && i < h->n_user; i++)
+		err = heap_calls_watch(&w, h->user[i].addr, i + 1);
+	return err;
 }
 
 /* ---- entries ------------------------------------------------------------------------- */
@@ -122,8 +163,8 @@ static uint64_t heap_calls_caller(struct heap_calls *h, enum cap_heap_fn fn,
 	return (found ? found : first) - 1;
 }
 
-struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
-				 const uint64_t *gpr, uint64_t time)
+static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
+				    uint64_t rip, const uint64_t *gpr, uint64_t time)
 {
 	struct heap_call c = {
 		fn,   { gpr[CAP_RDI], gpr[CAP_RSI], gpr[CAP_RDX] }, gpr[CAP_RSP],
@@ -149,6 +190,25 @@ struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint
 	if (fn == CAP_HEAP_FREE && c.arg[0])
 		return DEC_HEAP_TELL(h->ev, release, time, c.arg[0], c.rip, c.rip);
 	return NULL;
+}
+
+struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint64_t *gpr,
+				 uint64_t time)
+{
+	const uint64_t *w = map_get(&h->watch, rip);
+
+	if (!w)
+		return NULL;
+	if (*w & WATCH_FN)
+		return heap_calls_enter(h, *w & 0xff, rip, gpr, time);
+	if (h->user[*w - 1].is_function) {
+		struct heap_open_watch *open = vec_push(&h->open_watches);
+
+		if (!open)
+			return &err_nomem;
+		*open = (struct heap_open_watch){ gpr[CAP_RSP], *w - 1 };
+	}
+	return DEC_HEAP_TELL(h->ev, watch, time, *w - 1, false);
 }
 
 /* ---- returns ------------------------------------------------------------------------- */
@@ -196,10 +256,21 @@ static struct err *heap_calls_report(struct heap_calls *h, uint64_t rax, uint64_
 struct err *dec_heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,
 				  uint64_t time)
 {
-	if (!h->call.is_open || rsp < h->call.rsp)
-		return NULL;
-	h->call.is_open = false;
-	return rsp == h->call.rsp ? heap_calls_report(h, rax, time) : NULL;
+	struct err *err = NULL;
+
+	if (h->call.is_open && rsp >= h->call.rsp) {
+		h->call.is_open = false;
+		if (rsp == h->call.rsp)
+			err = heap_calls_report(h, rax, time);
+	}
+	while (!err && h->open_watches.size &&
+	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
+		struct heap_open_watch w = h->open_watches.data[--h->open_watches.size];
+
+		if (w.rsp == rsp)
+			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
+	}
+	return err;
 }
 
 /* ---- what the recorder saw ----------------------------------------------------------- */

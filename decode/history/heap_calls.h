@@ -3,10 +3,10 @@
 
 /**
  * @file
- * Calls of the allocator, from the entries and returns that heap.c reads in the log:
- * an allocation is the pair of an entry and the return whose stack pointer matches. An
+ * Calls of the allocator, and of what the user watches, from entries and returns: an
+ * allocation is the pair of an entry and the return whose stack pointer matches. An
  * allocator that calls another (calloc, realloc, an interposed malloc) is one call: the
- * outermost. Private to heap.c.
+ * outermost. Private to heap.c and past/flight_heap.c.
  */
 #ifndef DECODE_HISTORY_HEAP_CALLS_H
 #define DECODE_HISTORY_HEAP_CALLS_H
@@ -25,6 +25,14 @@ struct heap_call {
 	bool is_open;
 };
 
+/** A watched function that has not returned. */
+struct heap_open_watch {
+	uint64_t rsp;
+	size_t index;
+};
+
+typedef VEC(struct heap_open_watch) heap_open_watches;
+
 struct heap_calls {
 	// Borrowed.
 	const struct capture *capture;
@@ -33,9 +41,14 @@ struct heap_calls {
 	const struct dec_heap_options *o;
 	struct frames *frames;
 	struct heap_call call; ///< the outermost one, while is_open
-	struct map wrappers;   ///< call site -> whether its frame only wraps an allocator
-	struct map named;      ///< call site -> whether o->is_site says so
-	uint64_t *site_addr;   ///< runtime entry address of each recorded heap site
+	heap_open_watches open_watches;
+	struct map watch;   ///< address -> allocator function, or user watch
+	bool has_allocator; ///< one of its functions was found
+	const struct dec_watch *user;
+	size_t n_user;
+	struct map wrappers; ///< call site -> whether its frame only wraps an allocator
+	struct map named;    ///< call site -> whether o->is_site says so
+	uint64_t *site_addr; ///< runtime entry address of each recorded heap site
 	VEC(struct heap_call) seen;	///< allocator entries replayed
 	VEC(struct heap_call) recorded; ///< allocator entries the recorder saw
 };
@@ -47,15 +60,16 @@ struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				const struct dec_heap_options *o, struct frames *frames);
 void dec_heap_calls_deinit(struct heap_calls *h);
 
-/** @return the name of allocator function @p fn. */
-const char *dec_heap_calls_name(enum cap_heap_fn fn);
+/** What is mapped, as the symbols know it, has changed: find allocators in it, and what the
+ * user watches. @p watch is called for each address that is new; may be NULL. */
+struct err *dec_heap_calls_mapped(struct heap_calls *h,
+				  struct err *(*watch)(void *ctx, uint64_t addr),
+				  void *ctx);
 
-/** What is mapped, as the symbols know it, has changed. */
-void dec_heap_calls_mapped(struct heap_calls *h);
-
-/** Allocator @p fn is entered at @p rip with general registers @p gpr. */
-struct err *dec_heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn, uint64_t rip,
-				 const uint64_t *gpr, uint64_t time);
+/** The instruction at @p rip is about to run with general registers @p gpr: it may be the
+ * entry of an allocator, or be watched. */
+struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint64_t *gpr,
+				 uint64_t time);
 
 /** Some function returns, its return address at @p rsp. */
 struct err *dec_heap_calls_return(struct heap_calls *h, uint64_t rsp, uint64_t rax,

@@ -16,12 +16,7 @@
 #include "decode/history/frames.h"
 #include "decode/history/heap_calls.h"
 
-enum { FLIGHT_WATCH_FN = 0x10000, FLIGHT_BLOCK_MAX = 1 << 26 };
-
-struct flight_watch {
-	uint64_t rsp;
-	size_t index;
-};
+enum { FLIGHT_BLOCK_MAX = 1 << 26 };
 
 struct flight_heap {
 	const struct capture *capture;
@@ -31,10 +26,6 @@ struct flight_heap {
 	struct dec_flight *flight;
 	struct frames frames;
 	struct heap_calls calls;
-	struct map watch; ///< address -> FLIGHT_WATCH_FN + fn, or index of a user watch
-	const struct dec_watch *user;
-	size_t n_user;
-	VEC(struct flight_watch) open_watches;
 	uint64_t gpr[16]; ///< 0 where not known
 	struct map
 		first; ///< word -> its value when the window begins, where that is known
@@ -222,40 +213,6 @@ static struct err *heap_begin(struct flight_heap *h)
 
 /* ---- the way ------------------------------------------------------------------------------------ */
 
-static struct err *heap_on_watch(struct flight_heap *h, uint64_t rip, uint64_t time)
-{
-	uint64_t *w = map_get(&h->watch, rip);
-	struct flight_watch *open;
-
-	if (!w)
-		return NULL;
-	if (*w & FLIGHT_WATCH_FN)
-		return dec_heap_calls_enter(&h->calls, *w & 0xff, rip, h->gpr, time);
-	if (h->user[*w].is_function) {
-		open = vec_push(&h->open_watches);
-		if (!open)
-			return &err_nomem;
-		*open = (struct flight_watch){ h->gpr[CAP_RSP], *w };
-	}
-	return DEC_HEAP_TELL(h->ev, watch, time, *w, false);
-}
-
-static struct err *heap_on_return(struct flight_heap *h, uint64_t rsp, uint64_t time)
-{
-	struct err *err;
-
-	dec_frames_return(&h->frames, rsp);
-	err = dec_heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX], time);
-	while (!err && h->open_watches.size &&
-	       h->open_watches.data[h->open_watches.size - 1].rsp <= rsp) {
-		struct flight_watch w = h->open_watches.data[--h->open_watches.size];
-
-		if (w.rsp == rsp)
-			err = DEC_HEAP_TELL(h->ev, watch, time, w.index, true);
-	}
-	return err;
-}
-
 /* Remember what the consumer knows of memory, word by word. */
 static struct err *heap_note_store(struct flight_heap *h, const struct dec_ref *r)
 {
@@ -326,7 +283,7 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	rsp = h->gpr[CAP_RSP];
 	err = frames_land(&h->frames, insn->rip);
 	if (!err)
-		err = heap_on_watch(h, insn->rip, s->position);
+		err = dec_heap_calls_reach(&h->calls, insn->rip, h->gpr, s->position);
 	for (size_t i = 0; i < s->n_refs && !err; i++) {
 		const struct dec_ref *r = &s->refs[i];
 
@@ -339,8 +296,11 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
 		return dec_frames_call(&h->frames, insn->rip + insn->len, rsp - 8);
-	if (insn->flow == DEC_FLOW_RET)
-		return heap_on_return(h, rsp, s->position);
+	if (insn->flow == DEC_FLOW_RET) {
+		dec_frames_return(&h->frames, rsp);
+		return dec_heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX],
+					     s->position);
+	}
 	if (insn->flow != DEC_FLOW_NEXT)
 		h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
 	return NULL;
@@ -414,17 +374,10 @@ static void heap_fill_run(struct flight_heap *h, uint64_t n_unseen, struct dec_r
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
 
-static struct err *heap_watch_add(struct flight_heap *h, uint64_t addr, uint64_t value)
-{
-	return map_get(&h->watch, addr) || !map_put(&h->watch, addr, value) ? NULL :
-									      &err_nomem;
-}
-
 static struct err *heap_modules(struct flight_heap *h)
 {
 	const struct cap_core *core = h->flight->core;
 	struct err *err = dec_symbols_add_core(h->symbols, core);
-	uint64_t entry[16];
 
 	for (size_t i = 0; i < core->n_mappings && !err; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
@@ -434,20 +387,7 @@ static struct err *heap_modules(struct flight_heap *h)
 			h->stack_start = m->start;
 		}
 	}
-	dec_frames_refresh(&h->frames);
-	dec_heap_calls_mapped(&h->calls);
-	for (int fn = 0; fn < CAP_HEAP_FNS && !err; fn++) {
-		size_t n = dec_symbols_entries(h->symbols, dec_heap_calls_name(fn), entry,
-					       16);
-
-		for (size_t i = 0; i < n && i < 16 && !err; i++)
-			err = heap_watch_add(h, entry[i], FLIGHT_WATCH_FN | fn);
-	}
-	if (!err && h->o->resolve)
-		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
-	for (size_t i = 0; i < h->n_user && !err; i++)
-		err = heap_watch_add(h, h->user[i].addr, i);
-	return err;
+	return err ? err : dec_heap_calls_mapped(&h->calls, NULL, NULL);
 }
 
 static void heap_deinit(struct flight_heap *h)
@@ -455,12 +395,10 @@ static void heap_deinit(struct flight_heap *h)
 	dec_flight_close(h->flight);
 	dec_frames_deinit(&h->frames);
 	dec_heap_calls_deinit(&h->calls);
-	map_deinit(&h->watch);
 	map_deinit(&h->first);
 	map_deinit(&h->stored);
 	map_deinit(&h->now);
 	map_deinit(&h->live);
-	vec_deinit(&h->open_watches);
 	vec_deinit(&h->inferred);
 }
 
@@ -469,12 +407,7 @@ struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *s
 				  const struct dec_heap_events *events,
 				  struct dec_run *ret)
 {
-	struct flight_heap h = { .capture = c,
-				 .symbols = symbols,
-				 .o = o,
-				 .ev = events,
-				 .user = o->watch,
-				 .n_user = o->n_watch };
+	struct flight_heap h = { .capture = c, .symbols = symbols, .o = o, .ev = events };
 	uint64_t n_unseen = 0;
 	struct err *err;
 
