@@ -229,7 +229,7 @@ static struct err *hand_turn(struct ptd *d, const struct dec_pt_item *i)
 
 	bool is_same = d->image == t->image && d->tid == t->tid;
 
-	dec_pt_image_apply(t->image, i->b);
+	t->image->n_applied = i->b;
 	if (is_same)
 		return NULL;
 	d->image = t->image;
@@ -519,7 +519,7 @@ static struct err *begin(struct ptd *d)
 	const struct dec_pt_stream *s = d->stream;
 
 	for (size_t i = 0; i < s->turns.size; i++) {
-		dec_pt_image_rewind(s->turns.data[i].image);
+		s->turns.data[i].image->n_applied = 0;
 		d->has_probes |= dec_pt_unprobe_is_needed(s->turns.data[i].image);
 	}
 	if (s->pieces.size)
@@ -542,22 +542,6 @@ struct err *dec_pt_decode(const struct dec_pt_stream *s,
 	vec_deinit(&d.buffer);
 	if (!err && ret)
 		*ret = d.totals;
-	return err;
-}
-
-struct err *dec_pt_decode_bytes(const uint8_t *bytes, size_t n,
-				struct dec_pt_image *image,
-				const struct dec_pt_sink *sink, struct dec_pt_totals *ret)
-{
-	struct dec_pt_decode_options o = { .n_threads = 1 };
-	struct dec_pt_stream s;
-	struct err *err = dec_pt_stream_init(&s, 0, image);
-
-	if (!err)
-		err = dec_pt_stream_add(&s, bytes, n, NULL);
-	if (!err)
-		err = dec_pt_decode(&s, &o, sink, ret);
-	dec_pt_stream_deinit(&s);
 	return err;
 }
 

@@ -120,12 +120,6 @@ struct err *dec_pt_decode(const struct dec_pt_stream *s,
 			  const struct dec_pt_decode_options *o,
 			  const struct dec_pt_sink *sink, struct dec_pt_totals *ret);
 
-/** Decode @p n bytes of one thread, by the calling thread alone. */
-struct err *dec_pt_decode_bytes(const uint8_t *bytes, size_t n,
-				struct dec_pt_image *image,
-				const struct dec_pt_sink *sink,
-				struct dec_pt_totals *ret);
-
 /** Decoding step by step, by the calling thread alone: whoever compares several streams
  * with something else has all of them under way at once. */
 struct dec_pt_steps;

@@ -150,7 +150,6 @@ void dec_pt_image_deinit(struct dec_pt_image *im)
 	for (size_t i = 0; i < im->maps.size; i++)
 		image_unload(&im->maps.data[i]);
 	vec_deinit(&im->maps);
-	map_deinit(&im->next);
 	map_deinit(&im->breaks);
 }
 
@@ -194,14 +193,6 @@ struct err *dec_pt_image_break(struct dec_pt_image *im, const char *path, uint64
 	return err;
 }
 
-void dec_pt_image_rewind(struct dec_pt_image *im)
-{
-	for (; im->n_applied; im->n_applied--) {
-		if (im->maps.data[im->n_applied - 1].hides)
-			map_deinit(&im->next);
-	}
-}
-
 size_t dec_pt_image_until(const struct dec_pt_image *im, uint64_t from)
 {
 	size_t n = im->maps.size;
@@ -210,16 +201,6 @@ size_t dec_pt_image_until(const struct dec_pt_image *im, uint64_t from)
 	while (n && im->maps.data[n - 1].from > from)
 		n--;
 	return n;
-}
-
-void dec_pt_image_apply(struct dec_pt_image *im, size_t n)
-{
-	if (n < im->n_applied)
-		dec_pt_image_rewind(im);
-	while (im->n_applied < n) {
-		if (im->maps.data[im->n_applied++].hides)
-			map_deinit(&im->next);
-	}
 }
 
 struct err *dec_pt_image_insn(const struct dec_pt_image *im, size_t n, uint64_t rip,
@@ -256,25 +237,5 @@ const char *dec_pt_image_missing(const struct dec_pt_image *im, size_t n, uint64
 		*why = m->why ?: "the file ends before it";
 		return m->path;
 	}
-	return NULL;
-}
-
-struct err *dec_pt_image_next(struct dec_pt_image *im, uint64_t rip, uint64_t *ret)
-{
-	uint64_t *known = map_get(&im->next, rip), next;
-	struct dec_insn insn;
-	struct err *err;
-
-	if (known) {
-		*ret = *known;
-		return NULL;
-	}
-	err = dec_pt_image_insn(im, im->n_applied, rip, &insn);
-	if (err)
-		return err;
-	next = dec_pt_image_behind(&insn);
-	if (map_put(&im->next, rip, next))
-		return &err_nomem;
-	*ret = next;
 	return NULL;
 }

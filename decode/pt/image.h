@@ -7,9 +7,8 @@
  * A packet stream names branches only, so decoding needs the instructions between them;
  * a program that unmaps one library and maps another at its place needs both, in turn.
  *
- * Reading applies the mappings one after the other. What is applied, and what
- * dec_pt_image_next() knows, belongs to one thread; the mappings themselves do not change
- * while a stream is decoded, and all may read them.
+ * Reading applies the mappings one after the other. What is applied belongs to one thread;
+ * the mappings themselves do not change while a stream is decoded, and all may read them.
  */
 #ifndef DECODE_PT_IMAGE_H
 #define DECODE_PT_IMAGE_H
@@ -51,9 +50,8 @@ enum { DEC_PT_PAGE_BYTES = 4096, DEC_PT_PAGE_SLOT = 128 };
 struct dec_pt_image {
 	const struct capture *capture; ///< NULL: none
 	VEC(struct dec_pt_map) maps;   ///< ascending by from
-	size_t n_applied;	       ///< by dec_pt_image_apply()
-	struct map next;   ///< instruction -> the one behind it, of those applied
-	struct map breaks; ///< addresses of breakpoints
+	size_t n_applied;	       ///< the first so many are there now
+	struct map breaks;	       ///< addresses of breakpoints
 	struct dec_pt_page page;
 };
 
@@ -83,27 +81,15 @@ static inline bool dec_pt_image_is_page(const struct dec_pt_image *im, uint64_t 
 	return im->page.addr && ip - im->page.addr < DEC_PT_PAGE_BYTES;
 }
 
-/** Begin reading anew: nothing is applied. What dec_pt_image_next() found out already, and
- * no mapping hid, it still knows. */
-void dec_pt_image_rewind(struct dec_pt_image *im);
-
 /** @return how many mappings are there at @p from: the first so many of `maps`, later ones
  * hiding earlier ones. */
 size_t dec_pt_image_until(const struct dec_pt_image *im, uint64_t from);
-
-/** Apply the first @p n mappings; forward only but for dec_pt_image_rewind(). */
-void dec_pt_image_apply(struct dec_pt_image *im, size_t n);
-
-/** Find the instruction that follows the one at @p rip when no branch packet says
- * otherwise: behind it, or where a direct jump or call goes. @return ERR_RANGE: no code
- * is known there; ERR_FORMAT: it is no instruction. */
-struct err *dec_pt_image_next(struct dec_pt_image *im, uint64_t rip, uint64_t *ret);
 
 /** @return the address behind @p insn when no branch packet says otherwise. */
 uint64_t dec_pt_image_behind(const struct dec_insn *insn);
 
 /** Decode the instruction at @p rip, of the first @p n mappings; several threads may, at
- * once. @return as dec_pt_image_next(). */
+ * once. @return ERR_RANGE: no code is known there; ERR_FORMAT: it is no instruction. */
 struct err *dec_pt_image_insn(const struct dec_pt_image *im, size_t n, uint64_t rip,
 			      struct dec_insn *ret);
 

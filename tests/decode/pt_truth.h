@@ -11,6 +11,7 @@
 
 #include "decode/machine/log.h"
 #include "decode/pt/decode.h"
+#include "tests/decode/pt_bytes.h"
 #include "tests/unit.h"
 
 struct truth_run {
@@ -239,7 +240,7 @@ static inline struct err *judge_run(void *ctx, const struct dec_pt_run *run)
 				 j->thread->tid, j->position - 1, want, ip);
 		if (i + 1 == run->n_insns)
 			break;
-		ok(dec_pt_image_next(j->image, ip, &ip));
+		ok(pt_next(j->image, ip, &ip));
 	}
 	assert_int_equal(ip, run->end_ip);
 	j->n_insns += run->n_insns;

@@ -10,6 +10,7 @@
 #include <intel-pt.h>
 
 #include "decode/pt/check.h"
+#include "tests/decode/pt_bytes.h"
 #include "tests/decode/pt_program.h"
 
 enum { PROGRAMS = 3, FORGED = 40 };
@@ -138,7 +139,7 @@ static struct err *follow_run(void *ctx, const struct dec_pt_run *run)
 				judge_next(&f->judge) != ip;
 		f->parted_at += !f->has_parted;
 		if (i + 1 < run->n_insns)
-			err = dec_pt_image_next(f->judge.image, ip, &ip);
+			err = pt_next(f->judge.image, ip, &ip);
 		f->has_parted |= err != NULL;
 		err_destroy(err);
 	}
@@ -204,7 +205,7 @@ static void a_forged_branch_is_found(void **state)
 
 		if (!forge(s, bytes))
 			continue;
-		ok(dec_pt_decode_bytes(bytes, s->bytes.size, &s->image, &sink, NULL));
+		ok(pt_decode_bytes(bytes, s->bytes.size, &s->image, &sink, NULL));
 		err = check(p, bytes, s->bytes.size, 0, &t, &d);
 		// Where the forged way leads to no packet that fits, it is damage.
 		assert_true(f.has_parted || f.has_gap);

@@ -12,6 +12,7 @@
 
 #include <intel-pt.h>
 
+#include "tests/decode/pt_bytes.h"
 #include "tests/decode/pt_program.h"
 
 enum { FLIP, DROP, INSERT, TRUNCATE, KINDS };
@@ -60,7 +61,7 @@ static struct err *list_run(void *ctx, const struct dec_pt_run *run)
 		*p = ip;
 		// Damage leads into the middle of instructions, where two decoders need not
 		// agree. Nothing of the truth is at address 0.
-		err = i + 1 < run->n_insns ? dec_pt_image_next(l->image, ip, &ip) : NULL;
+		err = i + 1 < run->n_insns ? pt_next(l->image, ip, &ip) : NULL;
 		if (err)
 			ip = 0;
 		err_destroy(err);

@@ -7,6 +7,7 @@
  * its switches. Each thread's instructions are those of its own stream.
  */
 
+#include "tests/decode/pt_bytes.h"
 #include "tests/unit.h"
 
 #include <intel-pt.h>
@@ -96,7 +97,7 @@ static struct err *on_run(void *ctx, const struct dec_pt_run *r)
 	for (uint32_t i = 0; i < r->n_insns; i++) {
 		t->hash[t->now] = (t->hash[t->now] ^ ip) * 0x9e3779b97f4a7c15ull;
 		if (i + 1 < r->n_insns)
-			ok(dec_pt_image_next(t->image, ip, &ip));
+			ok(pt_next(t->image, ip, &ip));
 	}
 	t->n_insns[t->now] += r->n_insns;
 	return NULL;
@@ -138,7 +139,7 @@ static void truth(struct program *p)
 	struct tally t = { .image = &p->image };
 	struct dec_pt_sink sink = { .ctx = &t, .run = on_run, .gap = on_gap };
 
-	ok(dec_pt_decode_bytes(p->bytes.data, p->bytes.size, &p->image, &sink, NULL));
+	ok(pt_decode_bytes(p->bytes.data, p->bytes.size, &p->image, &sink, NULL));
 	assert_int_equal(t.n_gaps, 0);
 	assert_true(t.n_insns[0] > 100000);
 	p->n_insns = t.n_insns[0];

@@ -9,6 +9,7 @@
 
 #include <intel-pt.h>
 
+#include "tests/decode/pt_bytes.h"
 #include "tests/decode/pt_program.h"
 
 enum { TYPES = ppt_ptw + 1, PTWRITES = 3 };
@@ -296,7 +297,7 @@ static void the_program_writes(void **state)
 	program_encode(&p);
 	encoding_make(&e, p.capture, &p.truth, &o);
 	s = &e.streams.data[0];
-	ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, NULL));
+	ok(pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, NULL));
 	assert_int_equal(w.n, 5);
 	assert_int_equal(w.wrong, 0);
 	encoding_deinit(&e);

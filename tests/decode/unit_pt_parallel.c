@@ -15,6 +15,7 @@
 #include "decode/pt/decode.h"
 #include "decode/pt/encode.h"
 #include "decode/machine/machine.h"
+#include "tests/decode/pt_bytes.h"
 #include "tests/unit.h"
 
 static struct capture *capture;
@@ -134,7 +135,7 @@ static void put_run(struct things *t, uint64_t ip, uint32_t n, uint64_t tsc)
 			put(t, (struct thing){ .a = ip, .tsc = tsc });
 		if (i + 1 == n)
 			break;
-		ok(dec_pt_image_next(&image, ip, &ip));
+		ok(pt_next(&image, ip, &ip));
 	}
 }
 

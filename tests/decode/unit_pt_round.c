@@ -12,6 +12,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "tests/decode/pt_bytes.h"
 #include "tests/decode/pt_program.h"
 
 /* ---- comparing ------------------------------------------------------------------------- */
@@ -29,7 +30,7 @@ static uint64_t compare_stream(const struct program *p, struct stream *s)
 	}
 	assert_non_null(j.thread);
 	assert_int_equal(s->stats.instructions, j.thread->total);
-	ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, &totals));
+	ok(pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, &totals));
 	assert_int_equal(totals.gaps, 0);
 	assert_int_equal(j.n_insns, j.thread->total);
 	return j.n_insns;
@@ -217,8 +218,7 @@ static void overflow_is_a_gap(void **state)
 		assert_int_equal(s->stats.ovf, 1);
 		j.image = &s->image;
 		j.resumed_at = s->stats.resumed_at;
-		ok(dec_pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink,
-				       NULL));
+		ok(pt_decode_bytes(s->bytes.data, s->bytes.size, &s->image, &sink, NULL));
 		assert_int_equal(j.overflows, 1);
 		assert_int_equal(j.position, p->truth.total);
 		assert_true(p->truth.total - j.n_insns >= n);
