@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+
 /** Declare an anonymous vector type of @p T. */
 #define VEC(T)                         \
 	struct {                       \
@@ -64,6 +66,15 @@ static inline void vec_trim_(void **data, size_t *capacity, size_t size, size_t 
 		 NULL :                                                              \
 		 (__typeof__((v)->data))__builtin_memset(&(v)->data[(v)->size++], 0, \
 							 sizeof(*(v)->data)))
+
+/** Append the element that follows. @return NULL or err_nomem. */
+#define vec_add(v, ...)                                  \
+	({                                               \
+		__typeof__((v)->data) at_ = vec_push(v); \
+		if (at_)                                 \
+			*at_ = __VA_ARGS__;              \
+		at_ ? NULL : &err_nomem;                 \
+	})
 
 /** Of indices 0 to @p n, those for which expression @p before (of @p i) holds come first.
  * @return how many they are, in log n steps. */

@@ -136,12 +136,9 @@ static const char *version_of(struct bench *b, const char *program)
 static struct err *tool_add(struct bench *b, const char *name, const char *program,
 			    const char *package, const char *what)
 {
-	struct bench_tool *t = vec_push(&b->results.tools);
-
-	if (!t)
-		return &err_nomem;
-	*t = (struct bench_tool){ name, version_of(b, program), package, what };
-	return NULL;
+	return vec_add(&b->results.tools,
+		       (struct bench_tool){ name, version_of(b, program), package,
+					    what });
 }
 
 struct err *bench_peers_describe(struct bench *b)

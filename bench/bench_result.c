@@ -46,7 +46,6 @@ struct err *bench_row_add(struct bench_results *r, const struct bench_row *row,
 			  const double *runs, size_t n)
 {
 	struct bench_row copy = *row;
-	struct bench_row *ret;
 	double *kept;
 
 	n = n < BENCH_RUNS_MAX ? n : BENCH_RUNS_MAX;
@@ -61,11 +60,7 @@ struct err *bench_row_add(struct bench_results *r, const struct bench_row *row,
 	copy.runs = kept;
 	copy.n_runs = n;
 	copy.value = bench_range_of(kept, n);
-	ret = vec_push(&r->rows);
-	if (!ret)
-		return &err_nomem;
-	*ret = copy;
-	return NULL;
+	return vec_add(&r->rows, copy);
 }
 
 struct err *bench_row_add_value(struct bench_results *r, const struct bench_row *row,

@@ -86,15 +86,12 @@ static struct err *ask_leaf(cpuid_rows *rows, uint32_t leaf, int cpu)
 	for (uint32_t sub = 0; sub < subleaves_of(leaf); sub++) {
 		struct cap_cpuid row = { .leaf = leaf, .subleaf = sub, .cpu = cpu };
 		uint32_t *r = row.regs;
-		struct cap_cpuid *slot;
 
 		__cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
 		if (!(r[0] | r[1] | r[2] | r[3]))
 			continue;
-		slot = vec_push(rows);
-		if (!slot)
+		if (vec_add(rows, row))
 			return &err_nomem;
-		*slot = row;
 	}
 	return NULL;
 }

@@ -227,12 +227,7 @@ static void fill_attrs(struct perf_writer *w)
 
 static struct err *add_id(struct perf_writer *w, int attr, uint64_t id)
 {
-	uint64_t *p = vec_push(&w->ids[attr]);
-
-	if (!p)
-		return &err_nomem;
-	*p = id;
-	return NULL;
+	return vec_add(&w->ids[attr], id);
 }
 
 struct err *perf_writer_add_id(struct perf_writer *w, bool is_pt, uint64_t id)

@@ -374,17 +374,12 @@ static struct err *replay_run(struct replay *r)
 	struct dec_where *w = &r->where;
 	struct err *err = replay_log(r);
 	const struct dec_pt_difference *d;
-	struct dec_where *slot;
 
 	while (!err) {
 		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
 		if (err || w->at != DEC_AT_MAP)
 			break;
-		slot = vec_push(&r->maps);
-		if (slot)
-			*slot = *w;
-		else
-			err = &err_nomem;
+		err = vec_add(&r->maps, *w);
 	}
 	if (!err && r->witness && r->o->mode == DEC_LOG_NONE)
 		err = dec_machine_log(r->machine, DEC_LOG_NONE, NULL, NULL);

@@ -39,8 +39,6 @@ typedef VEC(struct changer) changers;
 
 static struct err *count(changers *c, const char *name, uint64_t n)
 {
-	struct changer *slot;
-
 	if (!name)
 		return NULL;
 	for (size_t i = 0; i < c->size; i++)
@@ -48,11 +46,7 @@ static struct err *count(changers *c, const char *name, uint64_t n)
 			c->data[i].n += n;
 			return NULL;
 		}
-	slot = vec_push(c);
-	if (!slot)
-		return &err_nomem;
-	*slot = (struct changer){ name, n };
-	return NULL;
+	return vec_add(c, (struct changer){ name, n });
 }
 
 static int compare_changers(const void *a, const void *b)

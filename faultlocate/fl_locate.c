@@ -31,18 +31,14 @@ static struct err *errors_to_trace(const struct fl_side *s, spec_violations *ret
 	size_t of_constraint = 0;
 
 	for (size_t i = 0; i < s->errors.size; i++) {
-		struct spec_violation *v;
-
 		if (i && s->errors.data[i].constraint != s->errors.data[i - 1].constraint)
 			of_constraint = 0;
 		if (of_constraint++ >= ERRORS_TRACED_MAX) {
 			*is_limited = true;
 			continue;
 		}
-		v = vec_push(ret);
-		if (!v)
+		if (vec_add(ret, s->errors.data[i]))
 			return &err_nomem;
-		*v = s->errors.data[i];
 	}
 	return NULL;
 }

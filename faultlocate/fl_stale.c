@@ -14,16 +14,10 @@ struct stale {
 
 static struct err *stale_add(struct stale *s, uint64_t op)
 {
-	struct fl_contribution *slot;
-
 	for (size_t i = 0; i < s->ret->size; i++)
 		if (s->ret->data[i].op == op && s->ret->data[i].is_stale)
 			return NULL;
-	slot = vec_push(s->ret);
-	if (!slot)
-		return &err_nomem;
-	*slot = (struct fl_contribution){ .op = op, .is_stale = true };
-	return NULL;
+	return vec_add(s->ret, (struct fl_contribution){ .op = op, .is_stale = true });
 }
 
 // The operation that released node id.

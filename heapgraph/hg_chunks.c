@@ -208,7 +208,6 @@ struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 			   const void *contents)
 {
 	uint8_t memory[HG_CACHE_BYTES];
-	struct hg_internal *in;
 	struct err *err;
 
 	assert(size <= sizeof(memory));
@@ -219,10 +218,8 @@ struct err *hg_chunks_bear(struct hg_chunks *c, uint64_t time, uint64_t addr,
 	if (err)
 		return err;
 	// Nodes that this one covered ended with it, unseen: their slots are there.
-	in = vec_push(&c->internals);
-	if (!in)
+	if (vec_add(&c->internals, (struct hg_internal){ .kind = kind }))
 		return &err_nomem;
-	*in = (struct hg_internal){ .kind = kind };
 	return hg_memory_meet_chunks(c->memory, addr, size) ? &err_nomem : NULL;
 }
 

@@ -183,11 +183,9 @@ static struct err *follow_border(struct hg_infer *f, bool is_own)
 	if (in && hg_infer_value(f, CAP_RSP) > in) {
 		hg_foreign_leave(f);
 	} else if (in) { // called back
-		struct hg_foreign *outer = vec_push(&t->outer);
 
-		if (!outer)
+		if (vec_add(&t->outer, t->foreign))
 			return &err_nomem;
-		*outer = t->foreign;
 		t->foreign.rsp = 0;
 		hg_foreign_commit(f);
 	}

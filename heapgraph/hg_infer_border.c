@@ -25,12 +25,7 @@ struct border {
 
 static struct err *add_map(struct border *b, uint64_t start, uint64_t size, uint32_t file)
 {
-	struct mapped *m = vec_push(&b->maps);
-
-	if (!m)
-		return &err_nomem;
-	*m = (struct mapped){ start, start + size, file };
-	return NULL;
+	return vec_add(&b->maps, (struct mapped){ start, start + size, file });
 }
 
 // The code at rip is foreign, with its module; but the program's own file never is.

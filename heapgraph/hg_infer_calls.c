@@ -143,7 +143,6 @@ void hg_foreign_commit(struct hg_infer *f)
 struct err *hg_foreign_access(struct hg_infer *f, const struct dec_ref *r, uint32_t head)
 {
 	struct hg_foreign *in = &f->thread->foreign;
-	struct hg_foreign_write *w;
 	int arg;
 
 	for (arg = 0; arg < HG_ARGS; arg++)
@@ -159,11 +158,8 @@ struct err *hg_foreign_access(struct hg_infer *f, const struct dec_ref *r, uint3
 					   r->addr + HEADER_BYTES >= start;
 		return NULL;
 	}
-	w = vec_push(&f->thread->writes);
-	if (!w)
-		return &err_nomem;
-	*w = (struct hg_foreign_write){ f->now, r->addr, head, r->size };
-	return NULL;
+	return vec_add(&f->thread->writes,
+		       (struct hg_foreign_write){ f->now, r->addr, head, r->size });
 }
 
 void hg_foreign_leave(struct hg_infer *f)

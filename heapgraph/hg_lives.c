@@ -38,15 +38,9 @@ static int compare_births(const void *a, const void *b, void *ctx)
 
 static int add_life(struct lives *l, const struct hg_life *life)
 {
-	struct hg_life *slot;
-
 	if (life->died <= life->born)
 		return 0;
-	slot = vec_push(&l->all);
-	if (!slot)
-		return -1;
-	*slot = *life;
-	return 0;
+	return vec_add(&l->all, *life) ? -1 : 0;
 }
 
 // Which function ends what the giver of t gave out; 0: it is no allocator.

@@ -255,16 +255,13 @@ static void log_end(struct hg_log *l, const uint8_t *p)
 static int log_rip_add(struct hg_log *l, uint64_t rip, uint64_t *ret)
 {
 	uint64_t *known = map_get(&l->rip_index, rip);
-	uint64_t *r;
 
 	if (known) {
 		*ret = *known;
 		return 0;
 	}
-	r = vec_push(&l->rips);
-	if (!r)
+	if (vec_add(&l->rips, rip))
 		return -1;
-	*r = rip;
 	*ret = l->rips.size - 1;
 	return map_put(&l->rip_index, rip, *ret);
 }

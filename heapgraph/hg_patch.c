@@ -110,7 +110,6 @@ static int patch_bytes(const struct patch *x)
 {
 	for (uint64_t at = 0, n; at < x->size; at += n) {
 		uint64_t old = 0, new = 0, addr = x->start + at;
-		struct hg_patch_word *w;
 
 		n = x->size - at < 8 ? x->size - at : 8;
 		hg_image_read(&x->g->image.slots, x->g->image.pages.data, addr, &old, n);
@@ -120,10 +119,8 @@ static int patch_bytes(const struct patch *x)
 			memcpy(&new, x->contents + at, n);
 		if (old == new)
 			continue;
-		w = vec_push(&x->g->patch);
-		if (!w)
+		if (vec_add(&x->g->patch, (struct hg_patch_word){ at, old ^ new }))
 			return -1;
-		*w = (struct hg_patch_word){ at, old ^ new };
 		for (uint64_t i = 0; i < n; i++) { // may be in two pages
 			uint64_t byte = addr + i;
 			struct hg_page *p = hg_memory_page(x->g, byte / HG_PAGE_BYTES);

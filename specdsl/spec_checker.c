@@ -119,14 +119,11 @@ static int add_unit(struct spec_checker *c, uint32_t constraint,
 int spec_checker_queue(struct spec_checker *c, uint32_t unit)
 {
 	struct unit *u = &c->units.data[unit];
-	uint32_t *slot;
 
 	if (u->is_queued)
 		return 0;
-	slot = vec_push(&c->checked[u->constraint].queue);
-	if (!slot)
+	if (vec_add(&c->checked[u->constraint].queue, unit))
 		return -1;
-	*slot = unit;
 	u->is_queued = true;
 	return 0;
 }

@@ -216,11 +216,8 @@ static void set_ring(struct edges *e, struct edge_node *n, bool reaches_itself)
 /** @p n is in no cycle but maybe with itself. @return false when memory is out. */
 static bool set_alone(struct edges *e, struct edge_node *n)
 {
-	uint32_t *size = vec_push(&e->component_sizes);
-
-	if (!size)
+	if (vec_add(&e->component_sizes, 1))
 		return false;
-	*size = 1;
 	n->component = e->component_sizes.size - 1;
 	set_ring(e, n, spec_edges_has(e, n, n->id));
 	return true;

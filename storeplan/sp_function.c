@@ -98,7 +98,6 @@ static struct err *sweep(struct builder *b, const struct sp_range *r)
 	struct sp_insn i;
 
 	for (uint64_t pc = r->start; pc < r->end; pc += i.len) {
-		struct sp_insn *slot;
 		size_t avail;
 		const uint8_t *bytes = sp_image_bytes(b->m, pc, &avail);
 
@@ -116,10 +115,8 @@ static struct err *sweep(struct builder *b, const struct sp_range *r)
 			b->f->unsound = "too long";
 			return NULL;
 		}
-		slot = vec_push(&b->insns);
-		if (!slot)
+		if (vec_add(&b->insns, i))
 			return &err_nomem;
-		*slot = i;
 	}
 	return NULL;
 }
@@ -164,15 +161,11 @@ static bool ends_line(const struct sp_image *m, const struct sp_insn *i)
 
 static struct err *add_indirect(struct builder *b, size_t i)
 {
-	uint32_t *slot;
-
 	for (size_t k = 0; k < b->indirect.size; k++)
 		if (b->indirect.data[k] == i)
 			return NULL;
-	slot = vec_push(&b->indirect);
-	if (!slot)
+	if (vec_add(&b->indirect, i))
 		return &err_nomem;
-	*slot = i;
 	b->begins[i] = true;
 	return NULL;
 }
@@ -293,11 +286,8 @@ static struct err *make_blocks(struct builder *b)
 
 static struct err *add_edge(struct sp_function *f, struct sp_block *from, size_t to_insn)
 {
-	uint32_t *slot = vec_push(&f->succs);
-
-	if (!slot)
+	if (vec_add(&f->succs, f->block_of[to_insn]))
 		return &err_nomem;
-	*slot = f->block_of[to_insn];
 	from->n_succ++;
 	return NULL;
 }

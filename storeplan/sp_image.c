@@ -103,7 +103,6 @@ static struct err *read_segments(struct sp_image *m)
 
 	elf_getphdrnum(m->elf, &n);
 	for (size_t i = 0; i < n; i++) {
-		struct span *s;
 		GElf_Phdr ph, *slot;
 
 		if (!gelf_getphdr(m->elf, i, &ph))
@@ -117,10 +116,9 @@ static struct err *read_segments(struct sp_image *m)
 		if (!(ph.p_type == PT_LOAD && !(ph.p_flags & PF_W)) &&
 		    ph.p_type != PT_GNU_RELRO)
 			continue;
-		s = vec_push(&m->constant);
-		if (!s)
+		if (vec_add(&m->constant,
+			    (struct span){ ph.p_vaddr, ph.p_vaddr + ph.p_memsz }))
 			return &err_nomem;
-		*s = (struct span){ ph.p_vaddr, ph.p_vaddr + ph.p_memsz };
 	}
 	return NULL;
 }
@@ -396,14 +394,11 @@ static bool is_plt(const char *name)
 static struct err *read_section(struct sp_image *m, Elf_Scn *scn, const GElf_Shdr *sh,
 				const char *name, int round)
 {
-	struct span *s;
-
 	if (round == 0 && sh->sh_flags & SHF_EXECINSTR && sh->sh_type == SHT_PROGBITS &&
 	    !is_plt(name)) {
-		s = vec_push(&m->text);
-		if (!s)
+		if (vec_add(&m->text,
+			    (struct span){ sh->sh_addr, sh->sh_addr + sh->sh_size }))
 			return &err_nomem;
-		*s = (struct span){ sh->sh_addr, sh->sh_addr + sh->sh_size };
 	}
 	if (round == 1 && (sh->sh_type == SHT_SYMTAB || sh->sh_type == SHT_DYNSYM))
 		return add_symbol_starts(m, scn, sh);

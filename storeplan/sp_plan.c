@@ -81,21 +81,22 @@ static struct err *keep_stores(struct maker *k, const struct sp_sites *pl)
 	for (size_t i = 0; i < pl->stores.size; i++) {
 		const struct sites_store *s = &pl->stores.data[i];
 		const struct sp_insn *in = &pl->f->insns[s->insn];
-		struct sp_store *slot = vec_push(&k->stores);
 
-		if (!slot)
+		if (vec_add(&k->stores,
+			    (struct sp_store){
+				    .addr = in->at,
+				    .function = k->functions.size - 1,
+				    .state = s->state,
+				    .is_frame = pl->s->step[s->insn].is_frame_store,
+				    .is_emulated = in->is_emulated,
+				    .is_unprobable = in->is_unprobable,
+				    .read_at = s->read_at == UINT32_MAX ?
+						       0 :
+						       pl->f->insns[s->read_at].at,
+				    .often =
+					    pl->f->blocks[pl->f->block_of[s->insn]].often,
+			    }))
 			return &err_nomem;
-		*slot = (struct sp_store){
-			.addr = in->at,
-			.function = k->functions.size - 1,
-			.state = s->state,
-			.is_frame = pl->s->step[s->insn].is_frame_store,
-			.is_emulated = in->is_emulated,
-			.is_unprobable = in->is_unprobable,
-			.read_at = s->read_at == UINT32_MAX ? 0 :
-							      pl->f->insns[s->read_at].at,
-			.often = pl->f->blocks[pl->f->block_of[s->insn]].often,
-		};
 	}
 	return NULL;
 }

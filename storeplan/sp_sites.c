@@ -121,15 +121,12 @@ struct err *sp_sites_reads(struct sp_sites *p, uint32_t insn)
 
 	for (uint32_t i = 0; i < p->stores.size; i++) {
 		struct sites_store *s = &p->stores.data[i];
-		uint32_t *slot;
 
 		if (s->read_at != NOWHERE || !sp_sites_in_window(s, insn) ||
 		    sp_sites_follows(p, s, &p->known) || probe->reads.size == SP_READS)
 			continue;
-		slot = vec_push(&probe->reads);
-		if (!slot)
+		if (vec_add(&probe->reads, i))
 			return &err_nomem;
-		*slot = i;
 		s->read_at = insn;
 	}
 	sp_sites_update(p);

@@ -19,17 +19,13 @@
 static struct err *history_share(struct history *h, uint64_t addr, uint64_t size,
 				 uint64_t seq, bool is_anonymous, bool is_read_only)
 {
-	struct history_shared *s = vec_push(&h->shared);
-
-	if (!s)
-		return &err_nomem;
-	*s = (struct history_shared){ .addr = addr,
-				      .size = size,
-				      .seq = seq,
-				      .is_risky = !is_anonymous && !is_read_only,
-				      .is_read_only = is_read_only,
-				      .is_anonymous = is_anonymous };
-	return NULL;
+	return vec_add(&h->shared, (struct history_shared){
+					   .addr = addr,
+					   .size = size,
+					   .seq = seq,
+					   .is_risky = !is_anonymous && !is_read_only,
+					   .is_read_only = is_read_only,
+					   .is_anonymous = is_anonymous });
 }
 
 /* The size that the segment of shmat's argument was made with. */
@@ -121,11 +117,9 @@ static struct err *history_add(struct history *h, const struct cap_event *ev)
 	for (int i = 0; i < 6; i++)
 		e->args[i] = ev->regs.gpr[order[i]];
 	for (size_t i = 0; i < ev->n_writes; i++) {
-		struct history_write *w = vec_push(&e->writes);
-
-		if (!w)
+		if (vec_add(&e->writes, (struct history_write){ ev->writes[i].addr,
+								ev->writes[i].size }))
 			return &err_nomem;
-		*w = (struct history_write){ ev->writes[i].addr, ev->writes[i].size };
 	}
 	return history_note_shared(h, e);
 }

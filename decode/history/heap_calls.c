@@ -174,14 +174,10 @@ static struct err *heap_calls_enter(struct heap_calls *h, enum cap_heap_fn fn,
 	const struct cap_info *info = capture_info(h->capture);
 
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
-		struct heap_call *seen;
-
 		if (h->site_addr[i] != rip)
 			continue;
-		seen = vec_push(&h->seen);
-		if (!seen)
+		if (vec_add(&h->seen, c))
 			return &err_nomem;
-		*seen = c;
 	}
 	c.rip = heap_calls_caller(h, fn, c.arg, c.rip);
 	if (h->call.is_open && c.rsp < h->call.rsp)
@@ -202,11 +198,9 @@ struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint6
 	if (*w & WATCH_FN)
 		return heap_calls_enter(h, *w & 0xff, rip, gpr, time);
 	if (h->user[*w - 1].is_function) {
-		struct heap_open_watch *open = vec_push(&h->open_watches);
-
-		if (!open)
+		if (vec_add(&h->open_watches,
+			    (struct heap_open_watch){ gpr[CAP_RSP], *w - 1 }))
 			return &err_nomem;
-		*open = (struct heap_open_watch){ gpr[CAP_RSP], *w - 1 };
 	}
 	return DEC_HEAP_TELL(h->ev, watch, time, *w - 1, false);
 }

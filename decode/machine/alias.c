@@ -101,12 +101,7 @@ static struct err *alias_realize_all(struct dec_guest *g, uint64_t key)
 
 static struct err *alias_push(struct dec_guest *g, const struct guest_alias *a)
 {
-	struct guest_alias *slot = vec_push(&g->aliases);
-
-	if (!slot)
-		return &err_nomem;
-	*slot = *a;
-	return NULL;
+	return vec_add(&g->aliases, *a);
 }
 
 struct err *dec_alias_add(struct dec_guest *g, uint64_t key, uint64_t offset,

@@ -55,11 +55,8 @@ struct err *dec_interrupts_thread(struct dec_interrupts *p, uint32_t tid)
 
 struct err *dec_interrupts_add(struct dec_interrupts *p, uint64_t at)
 {
-	uint64_t *word = vec_push(&p->words);
-
-	if (!word)
+	if (vec_add(&p->words, at))
 		return &err_nomem;
-	*word = at;
 	p->words.data[p->head + 2]++;
 	return NULL;
 }

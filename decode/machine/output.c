@@ -15,14 +15,8 @@
 
 struct err *dec_output_init(struct dec_output *o, int fd)
 {
-	uint32_t *first;
-
 	*o = (struct dec_output){ .fd = fd };
-	first = vec_push(&o->leading);
-	if (!first)
-		return &err_nomem;
-	*first = 1;
-	return NULL;
+	return vec_add(&o->leading, 1);
 }
 
 static bool output_leads(const struct dec_output *o, uint32_t fd)

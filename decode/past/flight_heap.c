@@ -239,11 +239,8 @@ static struct err *heap_on_store(struct flight_heap *h, const struct dec_ref *r,
 	if (r->addr >= h->stack_start && r->addr < h->stack_end)
 		return NULL;
 	if (r->certainty == DEC_INFERRED || r->addr_certainty == DEC_INFERRED) {
-		uint64_t *to = vec_push(&h->inferred);
-
-		if (!to)
+		if (vec_add(&h->inferred, time))
 			return &err_nomem;
-		*to = time;
 	}
 	err = heap_note_store(h, r);
 	if (err)

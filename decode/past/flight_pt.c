@@ -34,8 +34,6 @@ struct flight_tail {
 
 static struct err *tail_add(struct flight_tail *t, uint64_t ip, uint32_t n)
 {
-	struct flight_run *r;
-
 	// The old half goes when it has become the larger one.
 	if (t->head > 4096 && t->head > t->runs.size / 2) {
 		memmove(t->runs.data, t->runs.data + t->head,
@@ -43,10 +41,8 @@ static struct err *tail_add(struct flight_tail *t, uint64_t ip, uint32_t n)
 		t->runs.size -= t->head;
 		t->head = 0;
 	}
-	r = vec_push(&t->runs);
-	if (!r)
+	if (vec_add(&t->runs, (struct flight_run){ ip, n }))
 		return &err_nomem;
-	*r = (struct flight_run){ ip, n };
 	t->n_in_runs += n;
 	t->path->n_decoded += n;
 	while (t->n_in_runs - t->runs.data[t->head].n_insns >= t->n_wanted)
@@ -146,12 +142,7 @@ static struct err *tail_insn(struct flight_tail *t, uint64_t rip, uint32_t *ret)
 
 static struct err *path_add(struct flight_path *p, uint32_t insn)
 {
-	uint32_t *to = vec_push(&p->order);
-
-	if (!to)
-		return &err_nomem;
-	*to = insn;
-	return NULL;
+	return vec_add(&p->order, insn);
 }
 
 static struct err *tail_expand(struct flight_tail *t, const struct flight_run *r)

@@ -57,15 +57,12 @@ static bool end_look(struct dec_recover *r, uint64_t line)
 	if (r->mem.end->read(r->mem.end->ctx, line, v, 64) != DEC_MAP_PRIVATE)
 		return true;
 	for (int i = 0; i < 8; i++) {
-		struct past_end_home *h;
-
 		if (!is_pointer(v[i]) || (v[i] & 15))
 			continue;
 		if (map_get(&r->guess.fresh, v[i])) {
-			h = vec_push(&r->guess.end_homes);
-			if (!h)
+			if (vec_add(&r->guess.end_homes,
+				    (struct past_end_home){ line + 8 * i, v[i] }))
 				return false;
-			*h = (struct past_end_home){ line + 8 * i, v[i] };
 		} else if (v[i] - line + (1 << 20) < 2 << 20 &&
 			   map_put(&r->guess.end_bases, v[i], 1)) {
 			return false;

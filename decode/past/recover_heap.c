@@ -179,12 +179,7 @@ struct err *dec_recover_heap_build(struct dec_recover *r)
 struct err *dec_recover_heap_call(struct dec_recover *r,
 				  const struct dec_recover_heap_call *call)
 {
-	struct dec_recover_heap_call *c = vec_push(&r->guess.heap_calls);
-
-	if (!c)
-		return &err_nomem;
-	*c = *call;
-	return NULL;
+	return vec_add(&r->guess.heap_calls, *call);
 }
 
 /* ---- stores ----------------------------------------------------------------------------------- */

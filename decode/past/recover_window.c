@@ -125,18 +125,15 @@ static struct err *form_find(struct dec_recover *r, const struct dec_insn *insn,
 static struct err *access_add(struct dec_recover *r, uint32_t step, uint8_t mem,
 			      uint8_t slot, bool is_write)
 {
-	struct past_access *a = vec_push(&r->ran.accesses);
-
-	if (!a)
-		return &err_nomem;
-	*a = (struct past_access){ .step = step,
-				   .line = PAST_NO_NODE,
-				   .node = PAST_NO_NODE,
-				   .mem = mem,
-				   .slot = slot,
-				   .is_write = is_write,
-				   .is_range = mem == PAST_NONE || mem == PAST_BELOW };
-	return NULL;
+	return vec_add(&r->ran.accesses,
+		       (struct past_access){ .step = step,
+					     .line = PAST_NO_NODE,
+					     .node = PAST_NO_NODE,
+					     .mem = mem,
+					     .slot = slot,
+					     .is_write = is_write,
+					     .is_range = mem == PAST_NONE ||
+							 mem == PAST_BELOW });
 }
 
 /* The same of operand @p mem, whose value is @p node. */
@@ -322,7 +319,6 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 	uint32_t form, step = r->ran.steps.size;
 	size_t n_ties = r->ran.ties.size;
 	const struct past_form *f;
-	struct past_step *s;
 	struct err *err = NULL;
 
 	if (before && !can_follow(before, insn->rip))
@@ -333,11 +329,10 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 		err = form_find(r, insn, &form);
 	if (err)
 		return err;
-	s = vec_push(&r->ran.steps);
-	if (!s)
+	if (vec_add(&r->ran.steps,
+		    (struct past_step){ form, r->ran.refs.size, r->ran.accesses.size,
+					r->ran.is_resumed, r->ran.ties.size != n_ties }))
 		return &err_nomem;
-	*s = (struct past_step){ form, r->ran.refs.size, r->ran.accesses.size,
-				 r->ran.is_resumed, r->ran.ties.size != n_ties };
 	r->ran.is_resumed = false;
 	f = &r->ran.forms.data[form];
 	if (dec_recover_frame_ends(f))
@@ -347,23 +342,15 @@ struct err *dec_recover_step(struct dec_recover *r, const struct dec_insn *insn)
 	if (!err && f->is_wild)
 		err = access_add(r, step, PAST_NONE, 0, true);
 	if (!err && f->kind == PAST_SYSCALL) {
-		uint32_t *call = vec_push(&r->ran.calls);
-
-		if (!call)
+		if (vec_add(&r->ran.calls, step))
 			return &err_nomem;
-		*call = step;
 	}
 	return err;
 }
 
 struct err *dec_recover_anchor(struct dec_recover *r, int reg, uint64_t value)
 {
-	struct past_anchor *a = vec_push(&r->ran.anchors);
-
-	if (!a)
-		return &err_nomem;
-	*a = (struct past_anchor){ node_now(r, reg), value };
-	return NULL;
+	return vec_add(&r->ran.anchors, (struct past_anchor){ node_now(r, reg), value });
 }
 
 struct err *dec_recover_anchor_memory(struct dec_recover *r, uint64_t addr,

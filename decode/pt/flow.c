@@ -159,14 +159,11 @@ static struct err *flow_missing(struct dec_pt_flow *f)
 {
 	for (size_t i = 0; i < f->files.known.size; i++) {
 		const struct dec_pt_file *e = &f->files.known.data[i];
-		struct dec_pt_missing *m;
 
 		if (e->stored)
 			continue;
-		m = vec_push(&f->missing);
-		if (!m)
+		if (vec_add(&f->missing, (struct dec_pt_missing){ e->path, e->why }))
 			return &err_nomem;
-		*m = (struct dec_pt_missing){ e->path, e->why };
 	}
 	return NULL;
 }

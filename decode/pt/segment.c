@@ -154,21 +154,14 @@ static struct err *image_apply(struct dec_pt_worker *w, struct worker_image *wi,
 static struct err *put(struct dec_pt_worker *w, enum dec_pt_item_kind kind, uint64_t a,
 		       uint64_t b, uint8_t event)
 {
-	struct dec_pt_item *i = vec_push(&w->batch->items);
-
-	if (!i)
-		return &err_nomem;
-	*i = (struct dec_pt_item){ a, b, w->batch->n_runs, kind, event };
-	return NULL;
+	return vec_add(&w->batch->items,
+		       (struct dec_pt_item){ a, b, w->batch->n_runs, kind, event });
 }
 
 static struct err *put_gap(struct dec_pt_worker *w, const struct dec_pt_gap *gap)
 {
-	struct dec_pt_gap *g = vec_push(&w->batch->gaps);
-
-	if (!g)
+	if (vec_add(&w->batch->gaps, *gap))
 		return &err_nomem;
-	*g = *gap;
 	return put(w, DEC_PT_ITEM_GAP, w->batch->gaps.size - 1, 0, 0);
 }
 

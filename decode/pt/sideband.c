@@ -141,15 +141,10 @@ static struct err *cut(struct sideband *s, uint64_t start, uint64_t end)
 static struct err *add_span(struct sideband *s, const struct span *m)
 {
 	struct err *err = cut(s, m->start, m->end);
-	struct span *place;
 
 	if (err || !m->file)
 		return err;
-	place = vec_push(&s->spans);
-	if (!place)
-		return &err_nomem;
-	*place = *m;
-	return NULL;
+	return vec_add(&s->spans, *m);
 }
 
 /* What lies at @p at: of a file, or up to the next file's (or @p end) of none. */

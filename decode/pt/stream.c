@@ -12,14 +12,8 @@
 struct err *dec_pt_stream_init(struct dec_pt_stream *s, uint32_t tid,
 			       struct dec_pt_image *image)
 {
-	struct dec_pt_turn *t;
-
 	*s = (struct dec_pt_stream){};
-	t = vec_push(&s->turns);
-	if (!t)
-		return &err_nomem;
-	*t = (struct dec_pt_turn){ 0, tid, image };
-	return NULL;
+	return vec_add(&s->turns, (struct dec_pt_turn){ 0, tid, image });
 }
 
 void dec_pt_stream_deinit(struct dec_pt_stream *s)
@@ -31,14 +25,10 @@ void dec_pt_stream_deinit(struct dec_pt_stream *s)
 struct err *dec_pt_stream_add(struct dec_pt_stream *s, const uint8_t *data, size_t size,
 			      const char *lost)
 {
-	struct dec_pt_piece *p;
-
 	if (!size && !lost)
 		return NULL;
-	p = vec_push(&s->pieces);
-	if (!p)
+	if (vec_add(&s->pieces, (struct dec_pt_piece){ s->size, data, size, lost }))
 		return &err_nomem;
-	*p = (struct dec_pt_piece){ s->size, data, size, lost };
 	s->size += size;
 	return NULL;
 }

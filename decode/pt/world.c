@@ -212,12 +212,8 @@ static struct err *keep(struct reading *rd, const struct perf_record *r)
 static struct err *keep_change(struct reading *rd, uint64_t time_ns, uint32_t cpu,
 			       uint32_t tid, bool is_out)
 {
-	struct dec_pt_change *c = vec_push(&rd->world->changes);
-
-	if (!c)
-		return &err_nomem;
-	*c = (struct dec_pt_change){ time_ns, rd->seq++, cpu, tid, is_out };
-	return NULL;
+	return vec_add(&rd->world->changes,
+		       (struct dec_pt_change){ time_ns, rd->seq++, cpu, tid, is_out });
 }
 
 /* Who ceases to run may tell who is next; 0 is nobody. */
@@ -238,18 +234,13 @@ static struct err *keep_switch(struct reading *rd, const struct perf_record *r)
 
 static struct err *keep_loss(struct reading *rd, const struct perf_record *r)
 {
-	struct dec_pt_loss *l;
-
 	if (!(r->aux.flags & (PERF_AUX_TRUNCATED | PERF_AUX_PARTIAL)))
 		return NULL;
-	l = vec_push(&rd->world->losses);
-	if (!l)
-		return &err_nomem;
-	*l = (struct dec_pt_loss){ r->tid, r->cpu, r->aux.offset + r->aux.bytes,
-				   r->aux.flags & PERF_AUX_TRUNCATED ?
-					   "the trace buffer was full" :
-					   "tracing was interrupted" };
-	return NULL;
+	return vec_add(&rd->world->losses,
+		       (struct dec_pt_loss){ r->tid, r->cpu, r->aux.offset + r->aux.bytes,
+					     r->aux.flags & PERF_AUX_TRUNCATED ?
+						     "the trace buffer was full" :
+						     "tracing was interrupted" });
 }
 
 static struct err *read_one(struct reading *rd, const struct perf_record *r)
@@ -367,15 +358,9 @@ void dec_pt_world_deinit(struct dec_pt_world *w)
 static struct err *turn_add(struct dec_pt_stream *s, uint64_t from, uint32_t tid,
 			    struct dec_pt_image *image)
 {
-	struct dec_pt_turn *t;
-
 	if (!s->turns.size)
 		return dec_pt_stream_init(s, tid, image);
-	t = vec_push(&s->turns);
-	if (!t)
-		return &err_nomem;
-	*t = (struct dec_pt_turn){ from, tid, image };
-	return NULL;
+	return vec_add(&s->turns, (struct dec_pt_turn){ from, tid, image });
 }
 
 /* Thread @p tid from @p from up to @p to, with all eras of its process in between. */

@@ -344,12 +344,7 @@ static bool is_step(int r, const ZydisDecodedInstruction *in,
 
 static struct err *add_event(struct flow_kept *k, const struct flow_event *e)
 {
-	struct flow_event *slot = vec_push(&k->events);
-
-	if (!slot)
-		return &err_nomem;
-	*slot = *e;
-	return NULL;
+	return vec_add(&k->events, *e);
 }
 
 struct err *dec_flow_keep(struct flow_kept *k, uint64_t pc,

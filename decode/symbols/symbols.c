@@ -149,7 +149,6 @@ static struct err *unit_of_file(struct dec_symbols *s, uint32_t file,
 
 static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mapping *m)
 {
-	struct dec_sym_mapping *slot;
 	bool is_over = false;
 
 	for (size_t i = 0; i < s->mappings.size; i++) {
@@ -157,10 +156,8 @@ static struct err *add_mapping(struct dec_symbols *s, const struct dec_sym_mappi
 
 		is_over |= o->start < m->end && m->start < o->end;
 	}
-	slot = vec_push(&s->mappings);
-	if (!slot)
+	if (vec_add(&s->mappings, *m))
 		return &err_nomem;
-	*slot = *m;
 	if (is_over || s->places.size) {
 		// Something else was here before (dlclose, then dlopen), or a rip was asked
 		// about before its module was known.

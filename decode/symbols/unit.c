@@ -45,15 +45,11 @@ static int add_die_ranges(dec_sym_ranges *r, Dwarf_Die *die, uint32_t index)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
-		struct dec_sym_range *slot;
-
 		// A function the linker dropped keeps its DIE, at address 0.
 		if (lo >= hi || lo == 0)
 			continue;
-		slot = vec_push(r);
-		if (!slot)
+		if (vec_add(r, (struct dec_sym_range){ lo, hi, index }))
 			return -1;
-		*slot = (struct dec_sym_range){ lo, hi, index };
 	}
 	return 0;
 }
@@ -288,7 +284,6 @@ static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth)
 	if (dwarf_child(parent, &die) != 0)
 		return 0;
 	do {
-		Dwarf_Die *slot;
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
@@ -299,10 +294,8 @@ static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth)
 		}
 		if (tag != DW_TAG_subprogram)
 			continue;
-		slot = vec_push(&cu->functions);
-		if (!slot)
+		if (vec_add(&cu->functions, die))
 			return -1;
-		*slot = die;
 		if (add_die_ranges(&cu->ranges, &die, (uint32_t)(cu->functions.size - 1)))
 			return -1;
 	} while (dwarf_siblingof(&die, &die) == 0);
