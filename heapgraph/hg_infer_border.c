@@ -83,8 +83,7 @@ struct err *hg_infer_find_border(struct hg_infer *f, const struct capture *c)
 			      core->mappings[i].file);
 	if (!err)
 		err = cap_events_readable(c, on_event, &b);
-	if (core)
-		cap_core_close(core);
+	cap_core_close(core);
 	vec_deinit(&b.maps);
 	return err;
 }

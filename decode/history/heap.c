@@ -325,8 +325,7 @@ static struct err *heap_read_start(struct heap_trace *h)
 	}
 	if (!err)
 		h->fs_base = core->regs.fs_base;
-	if (core)
-		cap_core_close(core);
+	cap_core_close(core);
 	return err;
 }
 

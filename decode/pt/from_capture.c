@@ -208,8 +208,7 @@ static struct err *probes_of_start(struct encode *e)
 			err = probes_add(e, m->file, m->start, m->end - m->start,
 					 m->file_offset);
 	}
-	if (core)
-		cap_core_close(core);
+	cap_core_close(core);
 	return err;
 }
 

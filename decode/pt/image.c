@@ -140,8 +140,7 @@ struct err *dec_pt_image_init(struct dec_pt_image *im, const struct capture *c)
 		if (core->mappings[i].prot & PROT_EXEC)
 			err = image_add_start(im, &core->mappings[i], path);
 	}
-	if (core)
-		cap_core_close(core);
+	cap_core_close(core);
 	return err;
 }
 

@@ -11,8 +11,7 @@
 
 bool dec_insn_is_bit_test(ZydisMnemonic m)
 {
-	return m == ZYDIS_MNEMONIC_BT || m == ZYDIS_MNEMONIC_BTS ||
-	       m == ZYDIS_MNEMONIC_BTR || m == ZYDIS_MNEMONIC_BTC;
+	return m >= ZYDIS_MNEMONIC_BT && m <= ZYDIS_MNEMONIC_BTS;
 }
 
 int dec_insn_mask_bytes(ZydisMnemonic m)
@@ -53,34 +52,17 @@ bool dec_insn_is_zeroing(ZydisMnemonic m)
 
 bool dec_insn_is_vector_copy(ZydisMnemonic m)
 {
-	switch (m) {
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVDQU:
-		return true;
-	default:
-		return false;
-	}
+	return m == ZYDIS_MNEMONIC_MOVAPS || m == ZYDIS_MNEMONIC_MOVUPS ||
+	       m == ZYDIS_MNEMONIC_MOVAPD || m == ZYDIS_MNEMONIC_MOVUPD ||
+	       m == ZYDIS_MNEMONIC_MOVDQA || m == ZYDIS_MNEMONIC_MOVDQU;
 }
 
 bool dec_insn_sets_status(ZydisMnemonic m)
 {
-	switch (m) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_NEG:
-	case ZYDIS_MNEMONIC_AND:
-	case ZYDIS_MNEMONIC_OR:
-	case ZYDIS_MNEMONIC_XOR:
-	case ZYDIS_MNEMONIC_CMP:
-	case ZYDIS_MNEMONIC_TEST:
-		return true;
-	default:
-		return false;
-	}
+	return m == ZYDIS_MNEMONIC_ADD || m == ZYDIS_MNEMONIC_SUB ||
+	       m == ZYDIS_MNEMONIC_NEG || m == ZYDIS_MNEMONIC_AND ||
+	       m == ZYDIS_MNEMONIC_OR || m == ZYDIS_MNEMONIC_XOR ||
+	       m == ZYDIS_MNEMONIC_CMP || m == ZYDIS_MNEMONIC_TEST;
 }
 
 /* ---- flags --------------------------------------------------------------------------- */
@@ -166,15 +148,9 @@ enum dec_insn_image dec_insn_saves(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_FNSTENV:
 	case ZYDIS_MNEMONIC_FNSAVE:
 		return DEC_INSN_IMAGE_X87;
-	case ZYDIS_MNEMONIC_FXSAVE:
-	case ZYDIS_MNEMONIC_FXSAVE64:
+	case ZYDIS_MNEMONIC_FXSAVE ... ZYDIS_MNEMONIC_FXSAVE64:
 		return DEC_INSN_IMAGE_FX;
-	case ZYDIS_MNEMONIC_XSAVE:
-	case ZYDIS_MNEMONIC_XSAVE64:
-	case ZYDIS_MNEMONIC_XSAVEC:
-	case ZYDIS_MNEMONIC_XSAVEC64:
-	case ZYDIS_MNEMONIC_XSAVEOPT:
-	case ZYDIS_MNEMONIC_XSAVEOPT64:
+	case ZYDIS_MNEMONIC_XSAVE ... ZYDIS_MNEMONIC_XSAVEOPT64:
 		return DEC_INSN_IMAGE_EXTENDED;
 	default:
 		return DEC_INSN_IMAGE_NONE;
@@ -187,11 +163,9 @@ enum dec_insn_image dec_insn_restores(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_FLDENV:
 	case ZYDIS_MNEMONIC_FRSTOR:
 		return DEC_INSN_IMAGE_X87;
-	case ZYDIS_MNEMONIC_FXRSTOR:
-	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_FXRSTOR ... ZYDIS_MNEMONIC_FXRSTOR64:
 		return DEC_INSN_IMAGE_FX;
-	case ZYDIS_MNEMONIC_XRSTOR:
-	case ZYDIS_MNEMONIC_XRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTOR ... ZYDIS_MNEMONIC_XRSTOR64:
 		return DEC_INSN_IMAGE_EXTENDED;
 	default:
 		return DEC_INSN_IMAGE_NONE;

@@ -5,7 +5,8 @@
  * @file
  * Instructions in Zydis's own words, for those who need more of one than dec_insn tells:
  * the one decoder, the one number of a register, and kinds of instructions that more than
- * one of them asks for. Any thread may call these.
+ * one of them asks for. Any thread may call these. Mnemonics are in the order of their
+ * names: a range of them is a family (VMOVDQA ... VMOVDQU8).
  */
 #ifndef DECODE_X86_ZYDIS_H
 #define DECODE_X86_ZYDIS_H
