@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include <Zydis/Zydis.h>
+#include "decode/x86/zydis.h"
 
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)

@@ -9,10 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <Zydis/Zydis.h>
-
 #include "decode/machine/loose_int.h"
 #include "decode/machine/threads.h"
+#include "decode/x86/zydis.h"
 
 static void set_memory(struct dec_replay *r, const struct dec_alter *a)
 {
