@@ -163,6 +163,22 @@ static uint64_t trace_address(const struct dec_tracer *t, const struct dec_mem *
 	return m->is_fs ? a + t->fs_base : a;
 }
 
+/* What @p insn read through operand @p m: neighbouring lanes as one. */
+static void trace_load(struct dec_tracer *t, const struct dec_insn *insn,
+		       const struct dec_mem *m, uint64_t addr, const uint8_t *value)
+{
+	uint32_t size = insn->lane_bytes, lanes = size ? m->size / size : 0, n;
+
+	if (!size)
+		trace_mem(t, false, addr, m->size, value);
+	for (uint32_t i = 0; i < lanes; i += n + 1) {
+		for (n = 0; i + n < lanes && t->k[insn->lane_mask] >> (i + n) & 1;)
+			n++;
+		if (n)
+			trace_mem(t, false, addr + i * size, n * size, value + i * size);
+	}
+}
+
 static const struct trace_block *trace_block_plan(struct log_block *b)
 {
 	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
@@ -208,6 +224,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	for (uint32_t k = 0; k < plan->insn[i].n; slot_at += dec_slot_size(&slots[k++])) {
 		switch (slots[k].kind) {
 		case DEC_SLOT_LOAD:
+		case DEC_SLOT_LANES:
 			load[slots[k].which] = slot_at;
 			break;
 		case DEC_SLOT_STORE:
@@ -235,7 +252,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 			else if (other & 0xffffffffu)
 				v = t->vec[__builtin_ctzll(other)];
 		}
-		trace_mem(t, false, addr[m], mem->size, v);
+		trace_load(t, insn, mem, addr[m], v);
 	}
 	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)

@@ -37,6 +37,7 @@
 #define CTX_ASYNC 0xc00
 #define CTX_BUDGET 0xc80
 #define CTX_CELLS 4
+#define CTX_VECTOR 0xcc0
 #define CTX_TARGETS 0x1000
 #define CTX_BYTES 0x101000
 
@@ -78,7 +79,9 @@ struct dec_ctx {
 	/** Instructions that may still run: their sum. Each block counts in one of them; a
 	 * single one would be a chain through all that runs. */
 	int64_t budget[CTX_CELLS];
-	uint8_t pad2[CTX_TARGETS - CTX_BUDGET - CTX_CELLS * 8];
+	uint8_t pad2[CTX_VECTOR - CTX_BUDGET - CTX_CELLS * 8];
+	uint8_t vector[64]; ///< a guest register that emitted code borrows
+	uint8_t pad3[CTX_TARGETS - CTX_VECTOR - 64];
 	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
 	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). Side by side:
 	 * one line of the cache for each. */
@@ -120,6 +123,7 @@ CTX_PIN(pkru, CTX_PKRU);
 CTX_PIN(xsave, CTX_XSAVE);
 CTX_PIN(async_gpr, CTX_ASYNC);
 CTX_PIN(budget, CTX_BUDGET);
+CTX_PIN(vector, CTX_VECTOR);
 CTX_PIN(targets, CTX_TARGETS);
 _Static_assert(sizeof(struct dec_ctx) == CTX_BYTES, "size");
 

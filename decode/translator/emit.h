@@ -252,6 +252,35 @@ static inline void emit_store_vec(struct dec_emit *e, uint8_t base, int32_t disp
 	emit_modrm(e, vec, base, DEC_REG_NONE, 1, disp);
 }
 
+/** The lanes of [m] that mask register @p k switches on, of @p lane_bytes each, to vector register
+ * @p vec; the others become 0. Not of an absolute operand. */
+static inline void emit_load_lanes(struct dec_emit *e, int vec, const struct dec_mem *m,
+				   int lane_bytes, int k)
+{
+	bool has_base = m->base != DEC_REG_NONE, has_index = m->index != DEC_REG_NONE;
+
+	// EVEX.0F 6F /r: F2.W0 vmovdqu8, F2.W1 -16, F3.W0 -32, F3.W1 -64; zeroing.
+	if (m->is_fs)
+		emit_u8(e, 0x64);
+	emit_u8(e, 0x62);
+	emit_u8(e, !(vec & 8) << 7 | !(has_index && m->index & 8) << 6 |
+			   !(has_base && m->base & 8) << 5 | !(vec & 16) << 4 | 1);
+	emit_u8(e, (lane_bytes == 2 || lane_bytes == 8) << 7 | 0x7c |
+			   (lane_bytes <= 2 ? 3 : 2));
+	emit_u8(e, 0x88 | (m->size == 64 ? 2 : m->size == 32 ? 1 : 0) << 5 | k);
+	emit_u8(e, 0x6f);
+	emit_modrm(e, vec, m->base, m->index, m->scale, m->disp);
+}
+
+/** vmovdqu64 between ctx:[off] and zmm31; @p opcode 7f stores, 6f loads */
+static inline void emit_ctx_zmm31(struct dec_emit *e, uint8_t opcode, uint32_t off)
+{
+	emit_ctx_prefix(e);
+	emit_bytes(e, "\x62\x61\xfe\x48", 4);
+	emit_u8(e, opcode);
+	emit_abs(e, 31, off);
+}
+
 /** kmovq [base+disp], k (needs AVX512BW, which every host with mask registers in use
  * by glibc has) */
 static inline void emit_store_k(struct dec_emit *e, uint8_t base, int32_t disp, int k)

@@ -389,6 +389,19 @@ static void translation_log_store(struct translation *t, const struct dec_insn *
 		translation_log_memory(t, translation_moves_address(insn, m) ? &kept : m);
 }
 
+/* The lanes that @p insn read; it is done, so that this does not fault either. */
+static void translation_log_lanes(struct translation *t, const struct dec_insn *insn,
+				  const struct dec_slot *s)
+{
+	const struct dec_mem *m = &insn->mem[s->which];
+	struct dec_emit *o = &t->out;
+
+	emit_ctx_zmm31(o, 0x7f, CTX_VECTOR);
+	emit_load_lanes(o, 31, m, insn->lane_bytes, insn->lane_mask);
+	emit_store_vec(o, t->block->scratch[0], t->log_at, 31, m->size);
+	emit_ctx_zmm31(o, 0x6f, CTX_VECTOR);
+}
+
 static void translation_slot(struct translation *t, const struct dec_insn *insn,
 			     const struct dec_slot *s)
 {
@@ -402,6 +415,9 @@ static void translation_slot(struct translation *t, const struct dec_insn *insn,
 	case DEC_SLOT_BEFORE:
 	case DEC_SLOT_GPR:
 		emit_store(o, scratch[0], t->log_at, s->which);
+		break;
+	case DEC_SLOT_LANES:
+		translation_log_lanes(t, insn, s);
 		break;
 	case DEC_SLOT_STORE:
 		translation_log_store(t, insn, s);

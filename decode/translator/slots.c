@@ -91,7 +91,8 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 
 	for (int i = 0; i < insn->n_mem; i++) {
 		if (insn->mem[i].is_read && !insn->is_plain_load)
-			slots_add(s, DEC_SLOT_LOAD, i, insn->mem[i].size);
+			slots_add(s, insn->lane_bytes ? DEC_SLOT_LANES : DEC_SLOT_LOAD, i,
+				  insn->mem[i].size);
 	}
 	// What a branch defines (rsp, the return address) follows from its kind.
 	if (insn->flow != DEC_FLOW_NEXT)

@@ -276,6 +276,30 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	}
 }
 
+/* Does the mask of @p insn, which it leaves as it is, say which lanes of its one operand in
+ * memory are read, as by a move with that mask? @return their size; 0: no. */
+static uint8_t insn_lane_bytes(const struct dec_insn *insn,
+			       const ZydisDecodedInstruction *d,
+			       const ZydisDecodedOperand *ops)
+{
+	const uint64_t mask = 1ull << (DEC_REG_K - DEC_GPRS + insn->lane_mask);
+	const struct dec_mem *m = &insn->mem[0];
+	const ZydisDecodedOperand *op = ops;
+
+	while (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		op++;
+	if (d->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	    d->meta.exception_class != ZYDIS_EXCEPTION_CLASS_E4 ||
+	    d->meta.category == ZYDIS_CATEGORY_EXPAND || d->avx.broadcast.mode ||
+	    insn->n_mem != 1 || m->size < 16 || m->is_write || m->is_absolute ||
+	    m->is_addr32 || (insn->other_written & mask))
+		return 0;
+	if (ZydisRegisterGetClass(ops[0].reg.value) != ZYDIS_REGCLASS_MASK &&
+	    ops[0].element_count != op->element_count)
+		return 0;
+	return op->element_size / 8;
+}
+
 void dec_insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 			const ZydisDecodedOperand *ops)
 {
@@ -284,8 +308,12 @@ void dec_insn_mark_slow(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 
 	if (insn->is_rep)
 		insn->is_slow_addr = insn->is_slow_value = true;
-	if (has_mask && insn->n_mem)
-		insn->is_slow_addr = insn->is_slow_value = true;
+	if (has_mask && insn->n_mem) {
+		insn->lane_mask = d->avx.mask.reg - ZYDIS_REGISTER_K0;
+		insn->lane_bytes = insn_lane_bytes(insn, d, ops);
+		insn->is_slow_addr = true;
+		insn->is_slow_value |= !insn->lane_bytes;
+	}
 	insn->is_slow_value |= (insn->other_written & INSN_X87) != 0;
 	if (d->meta.category == ZYDIS_CATEGORY_X87_ALU ||
 	    d->meta.category == ZYDIS_CATEGORY_MMX)

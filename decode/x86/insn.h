@@ -78,8 +78,11 @@ struct dec_insn {
 	bool reads_flags, kills_flags; ///< kills: writes all six, reads none, always
 	bool writes_flags;
 	bool is_rep;
-	bool is_string;	    ///< movs, stos, lods, scas, cmps: rsi, rdi move on
-	bool is_vex;	    ///< VEX, EVEX, XOP: vector writes clear the bits above
+	bool is_string; ///< movs, stos, lods, scas, cmps: rsi, rdi move on
+	bool is_vex;	///< VEX, EVEX, XOP: vector writes clear the bits above
+	/** The operand read, mem[0], is of lanes of so many bytes, of which bit n of mask
+	 * register lane_mask has lane n read; 0: all is read, or is_slow_value. */
+	uint8_t lane_bytes, lane_mask;
 	bool is_plain_load; ///< low bytes of the register written are the bytes loaded
 	uint8_t store_reg;  ///< the low bytes of this register are what is stored;
 			    ///< DEC_REG_NONE when the value must be read back
