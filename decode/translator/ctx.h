@@ -18,6 +18,7 @@
 #define CTX_SPILL 0x0a0
 #define CTX_LOG 0x0c0
 #define CTX_IND 0x0c8
+#define CTX_MISS 0x0d0
 #define CTX_EXIT_ID 0x0d8
 #define CTX_LACKS 0xdc
 #define CTX_COMMON 0x0e0
@@ -39,11 +40,15 @@
 #define CTX_CELLS 4
 #define CTX_VECTOR 0xcc0
 #define CTX_TARGETS 0x1000
-#define CTX_BYTES 0x101000
+#define CTX_BYTES 0x81000
 
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
 #define CTX_LACKS_XSAVE 2    ///< there is x87 and SSE alone
+
+// Exit numbers that are no index: what the fault handler sets, and dec_miss.
+#define DEC_EXIT_FAULT 0xffffffff
+#define DEC_EXIT_INDIRECT 0xfffffffe
 
 #ifndef __ASSEMBLER__
 
@@ -53,9 +58,6 @@
 
 #define DEC_CANARY 0xfa017115eed5afe1u
 
-/** Exit number that the fault handler sets. */
-#define DEC_EXIT_FAULT 0xffffffffu
-
 struct dec_ctx {
 	uint64_t gpr[16]; ///< guest registers while C runs
 	uint64_t rip, rflags, fs_base;
@@ -63,11 +65,11 @@ struct dec_ctx {
 	uint64_t spill[4]; ///< guest registers that emitted code borrows
 	uint64_t log;	   ///< where the next block's record goes
 	uint64_t ind;	   ///< guest target of an indirect branch
-	uint64_t pad1;
-	uint32_t exit_id; ///< index into the engine's exits
-	uint32_t lacks;	  ///< CTX_LACKS_*
-	uint64_t common;  ///< address of dec_exit or dec_exit_integer
-	uint64_t entry;	  ///< host address to enter at
+	uint64_t miss;	   ///< address of dec_miss
+	uint32_t exit_id;  ///< index into the engine's exits
+	uint32_t lacks;	   ///< CTX_LACKS_*
+	uint64_t common;   ///< address of dec_exit or dec_exit_integer
+	uint64_t entry;	   ///< host address to enter at
 	uint64_t host_rsp, host_fs;
 	uint64_t xmask; ///< XSAVE components that the guest may use
 	uint64_t fault_pc, fault_addr, fault_signo, fault_code;
@@ -82,12 +84,9 @@ struct dec_ctx {
 	uint8_t pad2[CTX_VECTOR - CTX_BUDGET - CTX_CELLS * 8];
 	uint8_t vector[64]; ///< a guest register that emitted code borrows
 	uint8_t pad3[CTX_TARGETS - CTX_VECTOR - 64];
-	/** Indirect branch targets: slot = low 16 bits of the guest address; the key is
-	 * its negative, so that a hit is a sum of zero (jrcxz needs no flags). Side by side:
-	 * one line of the cache for each. */
-	struct dec_target {
-		uint64_t key, host;
-	} targets[65536];
+	/** Where an indirect branch goes, by the low 16 bits of its target: the landing of
+	 * a block, which looks whether it is meant, or dec_miss. */
+	uint64_t targets[65536];
 };
 
 /** The flags of @p rflags as the guest gets them: the arithmetic ones, DF, AC and ID are
@@ -106,6 +105,7 @@ CTX_PIN(fs_base, CTX_FS_BASE);
 CTX_PIN(spill, CTX_SPILL);
 CTX_PIN(log, CTX_LOG);
 CTX_PIN(ind, CTX_IND);
+CTX_PIN(miss, CTX_MISS);
 CTX_PIN(exit_id, CTX_EXIT_ID);
 CTX_PIN(lacks, CTX_LACKS);
 CTX_PIN(common, CTX_COMMON);
@@ -148,6 +148,10 @@ void dec_enter_integer(struct dec_ctx *ctx);
 
 /** Where emitted code goes to leave the guest (not C functions). */
 extern const char dec_exit[], dec_exit_integer[];
+
+/** Where an indirect branch goes whose target is in r11, the guest's r11 and rcx in spill[0] and
+ * [1], when no landing is its: exit DEC_EXIT_INDIRECT. */
+extern const char dec_miss[];
 
 /** rt_sigreturn, for handlers that libc does not know of. */
 void dec_sigreturn(void);

@@ -115,14 +115,6 @@ static inline void emit_ctx_jmp(struct dec_emit *e, uint32_t off)
 	emit_abs(e, 4, off);
 }
 
-/** mov rcx, ctx:[rcx*8+table] */
-static inline void emit_ctx_load_entry(struct dec_emit *e, uint32_t table)
-{
-	emit_ctx_prefix(e);
-	emit_bytes(e, "\x48\x8b\x0c\xcd", 4);
-	emit_u32(e, e->ctx + table);
-}
-
 /** jmp ctx:[rcx*8+table] */
 static inline void emit_ctx_jmp_entry(struct dec_emit *e, uint32_t table)
 {

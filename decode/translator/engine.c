@@ -139,6 +139,7 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 		return &err_nomem;
 	e->ctx->canary = DEC_CANARY;
 	e->ctx->common = (uint64_t)dec_exit;
+	e->ctx->miss = (uint64_t)dec_miss;
 	engine_know_host(e);
 	e->ctx->rflags = 0x202;
 	e->ctx->pkru = DEC_PKRU_INIT;
@@ -169,9 +170,8 @@ void dec_engine_flush(struct dec_engine *e)
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
 		e->arenas.data[i].blocks.size = 0;
 	}
-	// The key of an address that has another slot is never found.
 	for (size_t i = 0; i < 65536; i++)
-		e->ctx->targets[i].key = -(uint64_t)(i + 1);
+		e->ctx->targets[i] = e->ctx->miss;
 	e->is_flushed = true;
 }
 
@@ -562,9 +562,14 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 		}
 		return v == DEC_GO ? e->world.fault(e->world.ctx, e) : v;
 	}
+	if (c->exit_id == DEC_EXIT_INDIRECT) {
+		c->rip = c->ind;
+		e->now += budget - engine_budget_left(e);
+		return DEC_GO;
+	}
 	x = &e->exits.data[c->exit_id];
 	b = &e->blocks.data[x->block];
-	c->rip = x->kind == ENGINE_EXIT_INDIRECT ? c->ind : x->rip;
+	c->rip = x->rip;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
 		d = &e->debits.data[b->first_debit + x->debit];
 		c->budget[0] += engine_debited(e, b, d->at) - d->insn;
@@ -574,35 +579,46 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	return DEC_GO;
 }
 
-/* After an exit to more guest code: link it, or teach the indirect table. */
+/* Branch straight to block @p to from now on, at exit @p exit_id. */
 static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 {
-	struct engine_exit *x = &e->exits.data[exit_id];
 	const struct engine_block *b = &e->blocks.data[to];
-	uint64_t slot = b->rip & 0xffff;
+	uint64_t *slot = &e->ctx->targets[b->rip & 0xffff];
+	struct engine_exit *x;
 
-	if (x->kind == ENGINE_EXIT_DIRECT) {
+	if (exit_id != DEC_EXIT_INDIRECT) {
+		x = &e->exits.data[exit_id];
 		engine_link(x, &e->blocks.data[x->block], b);
-	} else if (x->kind == ENGINE_EXIT_INDIRECT) {
-		e->ctx->targets[slot] =
-			(struct dec_target){ -b->rip, (uint64_t)b->landing };
+		return;
 	}
+	// The first of those with this slot: the others are tried behind it.
+	memcpy(b->landing + ENGINE_LANDING_NEXT, slot, sizeof(*slot));
+	*slot = (uint64_t)b->landing;
+}
+
+/* The guest left the code cache at exit @p exit_id for more of its code. */
+static enum dec_verdict engine_go_on(struct dec_engine *e, uint32_t exit_id)
+{
+	uint32_t to = engine_block_for(e, e->ctx->rip);
+
+	if (to == UINT32_MAX)
+		return DEC_DIVERGED;
+	if (!e->is_flushed && to != ENGINE_NO_CODE)
+		engine_learn(e, exit_id, to);
+	return DEC_GO;
 }
 
 void dec_engine_warm(struct dec_engine *e, const uint64_t *rip, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t slot = rip[i] & 0xffff;
 		uint32_t b = e->world.avail(e->world.ctx, rip[i], PROT_EXEC) ?
 				     engine_block_for(e, rip[i]) :
 				     ENGINE_NO_CODE;
 
-		if (b >= ENGINE_NO_CODE)
-			continue;
-		if (e->ctx->targets[slot].key == -(slot + 1)) // not taken
-			e->ctx->targets[slot] = (struct dec_target){
-				-rip[i], (uint64_t)e->blocks.data[b].landing
-			};
+		// Whether it is behind another one there is not known.
+		if (b < ENGINE_NO_CODE &&
+		    e->ctx->targets[rip[i] & 0xffff] == e->ctx->miss)
+			engine_learn(e, DEC_EXIT_INDIRECT, b);
 	}
 	for (uint32_t x = 0; x < e->exits.size; x++) {
 		const struct engine_exit *exit = &e->exits.data[x];
@@ -675,17 +691,13 @@ static enum dec_verdict engine_slice(struct dec_engine *e, uint64_t budget,
 	exit_id = e->ctx->exit_id;
 	if (v != DEC_GO || e->is_flushed || exit_id == DEC_EXIT_FAULT)
 		return v;
+	if (exit_id == DEC_EXIT_INDIRECT)
+		return engine_go_on(e, exit_id);
 	x = &e->exits.data[exit_id];
 	switch (x->kind) {
 	case ENGINE_EXIT_DIRECT:
-	case ENGINE_EXIT_INDIRECT:
 		e->log_reg_hint = e->blocks.data[x->block].scratch[0];
-		to = engine_block_for(e, e->ctx->rip);
-		if (to == UINT32_MAX)
-			return DEC_DIVERGED;
-		if (!e->is_flushed && to != ENGINE_NO_CODE)
-			engine_learn(e, exit_id, to);
-		return DEC_GO;
+		return engine_go_on(e, exit_id);
 	case ENGINE_EXIT_SPECIAL:
 		return dec_engine_special(e);
 	case ENGINE_EXIT_STOP:

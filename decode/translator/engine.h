@@ -77,10 +77,13 @@ struct dec_world {
 	void (*complain)(void *ctx, struct dec_engine *e, const char *text);
 };
 
+// Where in a block's landing the address of the next one lies that has the same slot.
+#define ENGINE_LANDING_NEXT 22
+
 struct engine_block {
 	uint64_t rip;
 	uint8_t *host, *host_end;
-	uint8_t *landing; ///< entry for indirect branches, with rcx and r11 in the spills
+	uint8_t *landing; ///< where indirect branches try it: translation_landing()
 	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;
@@ -105,11 +108,10 @@ struct engine_block {
 };
 
 enum engine_exit_kind {
-	ENGINE_EXIT_DIRECT,   ///< to rip, may be linked
-	ENGINE_EXIT_INDIRECT, ///< to ctx->ind
-	ENGINE_EXIT_BUDGET,   ///< at check `debit`, before rip
-	ENGINE_EXIT_SPECIAL,  ///< an instruction for C at rip
-	ENGINE_EXIT_STOP,     ///< a stop or breakpoint at rip
+	ENGINE_EXIT_DIRECT,  ///< to rip, may be linked
+	ENGINE_EXIT_BUDGET,  ///< at check `debit`, before rip
+	ENGINE_EXIT_SPECIAL, ///< an instruction for C at rip
+	ENGINE_EXIT_STOP,    ///< a stop or breakpoint at rip
 };
 
 struct engine_exit {

@@ -160,6 +160,14 @@ dec_exit:
 dec_exit_integer:
 	leave_guest 0
 
+	.globl	dec_miss
+dec_miss:
+	mov	%r11, %gs:CTX_IND
+	mov	%gs:CTX_SPILL, %r11
+	mov	%gs:CTX_SPILL+8, %rcx
+	movl	$DEC_EXIT_INDIRECT, %gs:CTX_EXIT_ID
+	jmp	*%gs:CTX_COMMON
+
 // Where the fault handler returns to. Debuggers know it by these very bytes.
 	.globl dec_sigreturn
 	.type dec_sigreturn, @function

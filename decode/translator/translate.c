@@ -206,55 +206,39 @@ static void translation_place_const(struct translation *t, uint8_t *at, uint64_t
 	emit_u64(&t->out, value);
 }
 
-/* mov rcx, the target's slot in the table of targets, in units of 8 bytes */
-static void translation_slot_of_target(struct dec_emit *o)
-{
-	emit_bytes(o, "\x41\x0f\xb7\xcb", 4); // movzx ecx, r11w
-	emit_bytes(o, "\x8d\x0c\x09", 3);     // lea ecx, [rcx+rcx]
-}
-
-/* The guest's registers again, and the target to ctx:[ind]: C looks for it. */
-static void translation_miss(struct translation *t, bool has_rcx)
-{
-	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
-	if (has_rcx)
-		emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
-	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
-	dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_INDIRECT, 0));
-}
-
 /* Branch to the guest address in r11, whose own value is in spill[0]; flags untouched. Where
  * it lands both registers are loaded: see translation_landing(). They are those in which
  * neither an argument that matters nor a result is likely to be waited for. */
 static void translation_indirect(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
-	uint8_t *hit;
 
+	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
 	// A single instruction must not run into the next block.
 	if (t->is_single) {
-		translation_miss(t, false);
+		emit_ctx_jmp(o, CTX_MISS);
 		return;
 	}
-	emit_ctx_store(o, CTX_SPILL + 8, CAP_RCX);
-	translation_slot_of_target(o);
-	emit_ctx_load_entry(o, CTX_TARGETS + offsetof(struct dec_target, key));
-	emit_bytes(o, "\x4a\x8d\x0c\x19\xe3", 5); // lea rcx, [rcx+r11]; jrcxz hit
-	hit = o->p;
-	emit_u8(o, 0);
-	translation_miss(t, true);
-	*hit = o->p - hit - 1;
-	translation_slot_of_target(o);
-	emit_ctx_jmp_entry(o, CTX_TARGETS + offsetof(struct dec_target, host));
+	emit_bytes(o, "\x41\x0f\xb7\xcb", 4); // movzx ecx, r11w
+	emit_ctx_jmp_entry(o, CTX_TARGETS);
 }
 
-/* The entry for such branches, just before the other. */
+/* Where such branches come whose targets have this block's slot. Is it this block? Then on
+ * into it, just behind. If not, it may be the next one that has the slot. */
 static void translation_landing(struct translation *t)
 {
-	t->block->landing = t->out.p;
-	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
-	emit_ctx_load(&t->out, CAP_RCX, CTX_SPILL + 8);
-	t->block->host = t->out.p;
+	struct dec_emit *o = &t->out;
+
+	t->block->landing = o->p;
+	emit_mov_imm64(o, CAP_RCX, -t->block->rip);
+	emit_bytes(o, "\x4a\x8d\x0c\x19", 4); // lea rcx, [rcx+r11]
+	emit_bytes(o, "\xe3\x0e", 2);	      // jrcxz over the next two
+	emit_bytes(o, "\xff\x25\0\0\0\0", 6); // jmp [rip]
+	assert(o->p - t->block->landing == ENGINE_LANDING_NEXT);
+	emit_u64(o, 0);
+	emit_ctx_load(o, CAP_R11, CTX_SPILL);
+	emit_ctx_load(o, CAP_RCX, CTX_SPILL + 8);
+	t->block->host = o->p;
 }
 
 /* Give @p mov, whose opcode is byte @p i and which has no REX prefix, REX.W and REX.R. */
