@@ -110,8 +110,6 @@ static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
 
-	__cpuid(0, a, b, c, d);
-	e->n_cells = b == signature_INTEL_ebx ? 1 : CTX_CELLS;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {
@@ -524,18 +522,18 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 static void engine_hand_out(struct dec_engine *e, const struct engine_block *b,
 			    int64_t budget)
 {
-	int64_t each = budget < ENGINE_UNDIVIDED ? 0 : budget / e->n_cells;
+	int64_t each = budget < ENGINE_UNDIVIDED ? 0 : budget / CTX_CELLS;
 
-	for (int i = 0; i < e->n_cells; i++)
+	for (int i = 0; i < CTX_CELLS; i++)
 		e->ctx->budget[i] = each;
-	e->ctx->budget[b->cell] += budget - e->n_cells * each;
+	e->ctx->budget[b->cell] += budget - CTX_CELLS * each;
 }
 
 static int64_t engine_budget_left(const struct dec_engine *e)
 {
 	int64_t sum = 0;
 
-	for (int i = 0; i < e->n_cells; i++)
+	for (int i = 0; i < CTX_CELLS; i++)
 		sum += e->ctx->budget[i];
 	return sum;
 }

@@ -168,10 +168,6 @@ struct dec_engine {
 	uint64_t unstopped_now; ///< at this position
 	/** Instructions that processors without them take for others; see emulate.h. */
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
-	/** Cells of the budget in use. On AMD four of them let a loop of small blocks run
-	 * 1.7 times as fast as one does; Intel forwards stores to one place without delay
-	 * (bc takes 1.3 times as long with four). */
-	int n_cells;
 	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };

@@ -151,7 +151,7 @@ static void translation_count(struct translation *t, int before)
 {
 	enum { CC_S = 8 };
 	struct engine_debit *d = vec_push(&t->e->debits);
-	int i = t->block->n_debits++, cell = (t->block->cell + i) % t->e->n_cells;
+	int i = t->block->n_debits++, cell = (t->block->cell + i) % CTX_CELLS;
 
 	assert(d && "out of memory for checks");
 	*d = (struct engine_debit){ t->out.p - t->block->host, t->debit[before], before };

@@ -229,6 +229,7 @@ static void translation_landing(struct translation *t)
 {
 	struct dec_emit *o = &t->out;
 
+	emit_bytes(o, "\x66\x90", 2); // for the block, which is to be aligned
 	t->block->landing = o->p;
 	emit_mov_imm64(o, CAP_RCX, -t->block->rip);
 	emit_bytes(o, "\x4a\x8d\x0c\x19", 4); // lea rcx, [rcx+r11]
@@ -470,7 +471,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.first_debit = e->debits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
-		.cell = (e->blocks.size - 1) % e->n_cells,
+		.cell = (e->blocks.size - 1) % CTX_CELLS,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 	};

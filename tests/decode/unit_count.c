@@ -455,13 +455,12 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The same with the context anywhere, addressed through gs, and the budget the other way. */
+/* The same with the context anywhere, addressed through gs. */
 static int setup_high(void **state)
 {
 	dec_ctx_skip(UINT_MAX);
 	if (setup(state) || (uint64_t)c.engine.ctx < 0x80000000)
 		return -1;
-	c.engine.n_cells = c.engine.n_cells == 1 ? CTX_CELLS : 1;
 	return 0;
 }
 
