@@ -436,6 +436,8 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
 		c->gpr[b->far_reg] = c->spill[3];
+	if (off >= b->r11_at)
+		c->gpr[CAP_R11] = c->spill[0];
 	engine_leave_middle(e, b, k, off);
 	return DEC_GO;
 }

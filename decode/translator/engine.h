@@ -91,6 +91,7 @@ struct engine_block {
 	// Host offsets from where the log pointer is beyond the record; from where no
 	// register is borrowed any more.
 	uint32_t advanced_at, closed_at;
+	uint32_t r11_at; ///< from this host offset on r11 is in spill[0]
 	// Where a place of dec_engine_set_async() has the jump over its comparison, and what
 	// follows that; 0 elsewhere.
 	uint32_t async_at, async_over;

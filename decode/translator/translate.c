@@ -279,19 +279,6 @@ static void translation_load_target(struct translation *t, const struct dec_insn
 	translation_copy(t, &mov);
 }
 
-/* The call's push may fault: the target waits in ctx:[ind], r11 is the guest's. @return as
- * translation_push_const(). */
-static uint8_t *translation_push_around(struct translation *t)
-{
-	uint8_t *constant;
-
-	emit_ctx_store(&t->out, CTX_IND, CAP_R11);
-	emit_ctx_load(&t->out, CAP_R11, CTX_SPILL);
-	constant = translation_push_const(t);
-	emit_ctx_load(&t->out, CAP_R11, CTX_IND);
-	return constant;
-}
-
 /* A return or an indirect branch, at the end of the block. */
 static void translation_branch_indirect(struct translation *t,
 					const struct dec_insn *insn)
@@ -302,10 +289,11 @@ static void translation_branch_indirect(struct translation *t,
 
 	dec_translation_close(t);
 	emit_ctx_store(o, CTX_SPILL, CAP_R11);
+	t->block->r11_at = o->p - t->block->host;
 	if (insn->flow != DEC_FLOW_RET) {
 		translation_load_target(t, insn);
 		if (insn->flow == DEC_FLOW_CALL_IND)
-			constant = translation_push_around(t);
+			constant = translation_push_const(t);
 	} else {
 		emit_bytes(o, "\x41\x5b", 2); // pop r11
 		if (insn->len >= 3 && insn->bytes[insn->len - 3] == 0xc2) {
@@ -474,6 +462,7 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.cell = (e->blocks.size - 1) % CTX_CELLS,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
+		.r11_at = UINT32_MAX,
 	};
 	t.out = emit_start(arena->cursor, e->ctx);
 	if (!is_single)
