@@ -43,8 +43,6 @@ struct certain_store {
 
 /* Of the way ahead that is taken back. */
 static struct {
-	struct map insn_of; ///< rip -> index of what was decoded there
-	VEC(struct dec_insn) insns;
 	VEC(struct certain_store) stores;
 	uint8_t before[CERTAIN_BYTES], after[CERTAIN_BYTES];
 	size_t n_bytes;
@@ -83,25 +81,6 @@ static uint64_t certain_flags(struct dec_replay *r)
 }
 
 /* ---- step by step, and back --------------------------------------------------------- */
-
-/* The instruction at rip. Decoding it costs more than executing it. */
-static const struct dec_insn *ahead_insn(struct dec_replay *r)
-{
-	uint64_t rip = r->engine.ctx->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
-	uint64_t *known = map_get(&ahead.insn_of, rip);
-	struct dec_insn *insn = known ? &ahead.insns.data[*known] : NULL;
-
-	if (insn && insn->len && insn->len <= n &&
-	    !memcmp((const void *)rip, insn->bytes, insn->len))
-		return insn;
-	if (!insn) {
-		insn = vec_push(&ahead.insns);
-		if (!insn || map_put(&ahead.insn_of, rip, ahead.insns.size - 1))
-			return NULL;
-	}
-	dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
-	return insn;
-}
 
 static bool ahead_says(enum certain result)
 {
@@ -162,9 +141,9 @@ static void ahead_run(struct dec_replay *r, uint64_t budget)
 	uint64_t start = e->now;
 
 	for (enum dec_verdict v = DEC_GO; v == DEC_GO && e->now - start < budget;) {
-		const struct dec_insn *insn = ahead_insn(r);
+		const struct dec_insn *insn = dec_engine_insn(e);
 
-		if (!insn || insn->flow == DEC_FLOW_FORBIDDEN)
+		if (insn->flow == DEC_FLOW_FORBIDDEN)
 			return;
 		if (insn->flow >= DEC_FLOW_SYSCALL) {
 			ahead_says(CERTAIN_UNIQUE);

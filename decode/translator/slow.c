@@ -39,6 +39,21 @@ struct slow {
 // What memory uses held before the instruction: it may write there.
 static uint8_t slow_loaded[2 * SLOW_BULK];
 
+/* ---- which instruction ------------------------------------------------------------ */
+
+const struct dec_insn *dec_engine_insn(const struct dec_engine *e)
+{
+	// Decoding one costs more than executing it, and few are asked for often.
+	static struct dec_insn known[1024];
+	uint64_t rip = e->ctx->rip, n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
+	struct dec_insn *insn = &known[rip % 1024];
+
+	if (insn->rip != rip || !insn->len || insn->len > n ||
+	    memcmp((const void *)rip, insn->bytes, insn->len))
+		dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn);
+	return insn;
+}
+
 /* ---- one instruction, without logging -------------------------------------------- */
 
 enum dec_verdict dec_engine_step(struct dec_engine *e)
@@ -264,15 +279,15 @@ static void slow_log(struct slow *s)
 
 enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 {
-	uint64_t rip = e->ctx->rip, avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 	uint64_t before = e->now, n = 1, left;
-	struct slow s = { .e = e };
+	struct slow s;
 	enum dec_verdict v;
 
-	if (e->mode == DEC_LOG_NONE ||
-	    !dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
-			     &s.insn) ||
-	    s.insn.flow >= DEC_FLOW_SYSCALL)
+	if (e->mode == DEC_LOG_NONE)
+		return dec_engine_step(e);
+	s.e = e;
+	s.insn = *dec_engine_insn(e);
+	if (s.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));
 	if (s.insn.is_rep)

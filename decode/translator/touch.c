@@ -424,7 +424,7 @@ int dec_touch_list(const struct dec_engine *e, const struct dec_insn *insn,
 		touch_string(&t, n);
 		return t.n;
 	}
-	if (!insn->is_slow_value && !insn->is_slow_addr) {
+	if (!insn->is_slow_addr) {
 		touch_plain(&t);
 		return t.n;
 	}
