@@ -3,7 +3,7 @@
 
 /*
  * Instructions that emitted code does not log inline: string repeats, gathers, masked
- * and bit-offset memory forms, state saves, x87. They run one at a time from a temporary
+ * stores, bit-offset memory forms, state saves, x87. They run one at a time from a temporary
  * block; C works out what they touch before, and reads what they left behind.
  */
 
