@@ -154,6 +154,8 @@ static struct err *keep_bytes(struct dec_inputs *in, const uint8_t *data, uint64
 			      uint64_t *at)
 {
 	*at = in->bytes.size;
+	if (!size)
+		return NULL;
 	if (in->is_full || in->bytes.size + size > INPUTS_BYTES_MAX) {
 		in->is_full = true;
 		return NULL;
@@ -209,10 +211,13 @@ static struct err *learn(struct dec_inputs *in, uint32_t file, uint64_t offset,
 	struct inputs_file *f = &in->files.data[file];
 	struct inputs_extent *e;
 	uint64_t at;
-	struct err *err = size ? keep_bytes(in, data, size, &at) : NULL;
+	struct err *err;
 	size_t i;
 
-	if (err || !size || in->is_full)
+	if (!size || offset + size < offset)
+		return NULL;
+	err = keep_bytes(in, data, size, &at);
+	if (err || in->is_full)
 		return err;
 	err = cut(f, offset, offset + size);
 	if (err)
@@ -238,11 +243,12 @@ uint64_t dec_inputs_find(const struct dec_inputs *in, const struct inputs_file *
 	size_t i =
 		vec_rank(f->extents.size, k,
 			 f->extents.data[k].offset + f->extents.data[k].size <= offset);
-	const struct inputs_extent *e = &f->extents.data[i];
+	const struct inputs_extent *e;
 	uint64_t n;
 
-	if (i == f->extents.size || e->offset > offset)
+	if (i == f->extents.size || f->extents.data[i].offset > offset)
 		return 0;
+	e = &f->extents.data[i];
 	*ret = in->bytes.data + e->at + (offset - e->offset);
 	n = e->offset + e->size - offset;
 	return n < most ? n : most;
@@ -519,7 +525,8 @@ static void take_clock(struct dec_inputs *in, const struct cap_event *ev)
 	    ev->regs.gpr[CAP_RDI] != CLOCK_REALTIME || ev->writes[0].size < sizeof(ts))
 		return;
 	memcpy(&ts, ev->writes[0].data, sizeof(ts));
-	in->realtime_ns = ts.tv_sec * 1000000000ll + ts.tv_nsec - (int64_t)ev->at_ns;
+	// Wraps, where a damaged log says so.
+	in->realtime_ns = ts.tv_sec * 1000000000ull + ts.tv_nsec - ev->at_ns;
 }
 
 static struct err *take(struct dec_inputs *in, const struct cap_event *ev)
@@ -567,12 +574,9 @@ static void put_back(struct snapshot *s, struct dec_inputs *in)
 	in->clock_ns = s->clock_ns;
 }
 
-struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq)
+struct err *dec_inputs_init(struct dec_inputs *in)
 {
-	struct snapshot then = {};
-	struct cap_event ev;
 	struct err *err = NULL;
-	bool is_end = false;
 
 	*in = (struct dec_inputs){};
 	in->random = add_open(in, true);
@@ -580,6 +584,24 @@ struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64
 		return &err_nomem;
 	for (int fd = 0; !err && fd < 3; fd++)
 		err = note_fd(in, fd, true);
+	return err;
+}
+
+struct err *dec_inputs_learn(struct dec_inputs *in, const struct cap_event *ev)
+{
+	struct err *err = take(in, ev);
+
+	in->clock_ns = ev->at_ns ?: in->clock_ns;
+	return err;
+}
+
+struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq)
+{
+	struct err *err = dec_inputs_init(in);
+	struct snapshot then = {};
+	struct cap_event ev;
+	bool is_end = false;
+
 	while (!err) {
 		_cleanup_err_ struct err *broken = cap_events_next(it, &ev, &is_end);
 
@@ -588,8 +610,7 @@ struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64
 		if (ev.seq >= seq && !then.is_taken)
 			err = take_snapshot(&then, in);
 		if (!err)
-			err = take(in, &ev);
-		in->clock_ns = ev.at_ns ?: in->clock_ns;
+			err = dec_inputs_learn(in, &ev);
 	}
 	// fds never shrinks its room, so what was there then fits.
 	if (!err && then.is_taken)

@@ -86,6 +86,12 @@ struct dec_inputs {
  */
 struct err *dec_inputs_read(struct dec_inputs *in, struct cap_events *it, uint64_t seq);
 
+/** Begin with nothing but the three standard descriptors. */
+struct err *dec_inputs_init(struct dec_inputs *in);
+
+/** Learn what @p ev, the next of the log, tells. @return NULL, ERR_NOMEM. */
+struct err *dec_inputs_learn(struct dec_inputs *in, const struct cap_event *ev);
+
 /** Call @p ev of the log was made once more, by a run that begins at event @p seq: what its
  * descriptors lead to follows. */
 struct err *dec_inputs_follow(struct dec_inputs *in, const struct cap_event *ev);
