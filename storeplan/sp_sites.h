@@ -17,7 +17,6 @@ struct sites_store {
 	uint8_t state;	    ///< enum sp_store_state
 	bool is_copy;	    ///< rep movs
 	bool is_done;	    ///< known, by what is placed so far
-	bool needs_read;    ///< registers alone do not give its value, as far as is known
 	int64_t read_shift; ///< to the displacement when its address register has moved on
 	uint32_t window;  ///< its memory can be read before each of the instructions from
 			  ///< insn + 1 up to this one; == insn: nowhere

@@ -108,7 +108,8 @@ void dec_recover_read_bytes(const struct dec_recover *r, uint32_t node,
 	}
 }
 
-void dec_recover_apply_ties(struct dec_recover *r, uint32_t step)
+/* Let the tied nodes of a step learn from each other. */
+static void apply_ties(struct dec_recover *r, uint32_t step)
 {
 	size_t low = 0, high = r->ran.ties.size;
 
@@ -142,7 +143,7 @@ void dec_recover_settle(struct dec_recover *r)
 			r->again = false;
 			dec_recover_apply(&at);
 			if (r->guess.is_guessing && r->ran.steps.data[step].has_ties)
-				dec_recover_apply_ties(r, step);
+				apply_ties(r, step);
 		} while (r->again);
 	}
 	r->at = PAST_NO_NODE;

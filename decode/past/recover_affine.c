@@ -82,8 +82,8 @@ struct past_term dec_recover_affine_operand(struct past_affine *x,
 	return dec_recover_affine_find(x, at->ref[slot]);
 }
 
-struct past_term dec_recover_term_sum(struct past_term a, struct past_term b,
-				      uint64_t factor)
+/* @return a + b * factor, unless there are two unknowns in it. */
+static struct past_term term_sum(struct past_term a, struct past_term b, uint64_t factor)
 {
 	struct past_term sum = { a.root == PAST_NO_NODE ? b.root : a.root,
 				 a.is_there && b.is_there, a.mul + b.mul * factor,
@@ -127,12 +127,10 @@ static struct past_term lea_term(struct past_affine *x, const struct past_at *at
 	if (f->agen_bits < x->bits)
 		return (struct past_term){};
 	if (f->agen_base != PAST_NONE)
-		t = dec_recover_term_sum(
-			t, dec_recover_affine_find(x, at->ref[f->agen_base]), 1);
+		t = term_sum(t, dec_recover_affine_find(x, at->ref[f->agen_base]), 1);
 	if (f->agen_index != PAST_NONE)
-		t = dec_recover_term_sum(
-			t, dec_recover_affine_find(x, at->ref[f->agen_index]),
-			f->agen_scale);
+		t = term_sum(t, dec_recover_affine_find(x, at->ref[f->agen_index]),
+			     f->agen_scale);
 	return t;
 }
 
@@ -150,20 +148,20 @@ static struct past_term result_term(struct past_affine *x, const struct past_at 
 	case PAST_LEA:
 		return lea_term(x, at);
 	case PAST_ADD:
-		return dec_recover_term_sum(a, b, 1);
+		return term_sum(a, b, 1);
 	case PAST_SUB:
-		return dec_recover_term_sum(a, b, -1);
+		return term_sum(a, b, -1);
 	case PAST_INC:
-		return dec_recover_term_sum(a, past_term_const(1), 1);
+		return term_sum(a, past_term_const(1), 1);
 	case PAST_DEC:
-		return dec_recover_term_sum(a, past_term_const(1), -1);
+		return term_sum(a, past_term_const(1), -1);
 	case PAST_NEG:
-		return dec_recover_term_sum(past_term_const(0), a, -1);
+		return term_sum(past_term_const(0), a, -1);
 	case PAST_SHIFT:
 		if (at->form->insn.mnemonic != ZYDIS_MNEMONIC_SHL ||
 		    at->form->op[1].type != PAST_OP_IMM || at->form->imm >= x->bits)
 			break;
-		return dec_recover_term_sum(past_term_const(0), a, 1ull << at->form->imm);
+		return term_sum(past_term_const(0), a, 1ull << at->form->imm);
 	case PAST_CMOV:
 		is = dec_recover_cond_of(node_get(at, at->form->flags_in), at->form->cc);
 		return is < 0 ? (struct past_term){} : is ? b : a;
@@ -230,8 +228,8 @@ struct past_term dec_recover_affine_address(struct past_affine *x,
 			continue;
 		if (slot == PAST_NONE)
 			return (struct past_term){};
-		t = dec_recover_term_sum(t, dec_recover_affine_find(x, at.ref[slot]),
-					 i ? m->scale : 1);
+		t = term_sum(t, dec_recover_affine_find(x, at.ref[slot]),
+			     i ? m->scale : 1);
 	}
 	return t;
 }

@@ -53,10 +53,6 @@ struct past_term dec_recover_affine_address(struct past_affine *x,
 /** @return what @p node is. */
 struct past_term dec_recover_affine_find(struct past_affine *x, uint32_t node);
 
-/** @return a + b * factor, unless there are two unknowns in it. */
-struct past_term dec_recover_term_sum(struct past_term a, struct past_term b,
-				      uint64_t factor);
-
 static inline struct past_term past_term_const(uint64_t v)
 {
 	return (struct past_term){ PAST_NO_NODE, true, 0, v };
@@ -69,9 +65,6 @@ void dec_recover_affine_join(struct past_affine *x, struct past_term a,
 /** The values of a root are among the @p n + 1 from @p low on. */
 bool dec_recover_affine_bound(struct past_affine *x, uint64_t key, uint64_t low,
 			      uint64_t n);
-
-/** Learn from what branches compared. */
-bool dec_recover_affine_branches(struct past_affine *x);
 
 /** Find classes by what lies where they point to (recover_content.c). */
 bool dec_recover_affine_contents(struct past_affine *x);

@@ -39,7 +39,7 @@ static bool is_pointer(uint64_t v)
 	return v >= 4096 && v < 1ull << 47;
 }
 
-bool dec_recover_bases_add(struct dec_recover *r, uint64_t v)
+static bool bases_add(struct dec_recover *r, uint64_t v)
 {
 	return !is_pointer(v) || !map_put(&r->guess.bases, v, 1);
 }
@@ -88,8 +88,7 @@ static bool ends_look(struct dec_recover *r, const struct dec_recover_heap_call 
 /* What the allocator gave, or was given back. */
 static bool fresh_add(struct dec_recover *r, uint64_t v)
 {
-	return dec_recover_bases_add(r, v) &&
-	       (!is_pointer(v) || !map_put(&r->guess.fresh, v, 1));
+	return bases_add(r, v) && (!is_pointer(v) || !map_put(&r->guess.fresh, v, 1));
 }
 
 bool dec_recover_bases_begin(struct dec_recover *r)
@@ -115,9 +114,9 @@ bool dec_recover_bases_begin(struct dec_recover *r)
 		bool is_lea = f->kind == PAST_LEA && f->agen_base == PAST_NONE &&
 			      f->agen_index == PAST_NONE;
 
-		if ((is_lea && !dec_recover_bases_add(r, f->agen_disp)) ||
+		if ((is_lea && !bases_add(r, f->agen_disp)) ||
 		    (f->kind == PAST_MOV && f->op[1].type == PAST_OP_IMM &&
-		     !dec_recover_bases_add(r, f->imm)))
+		     !bases_add(r, f->imm)))
 			return false;
 	}
 	for (size_t i = 0; i < r->ran.accesses.size; i++) {
@@ -191,7 +190,7 @@ bool dec_recover_bases_note(struct dec_recover *r, const struct past_access *a)
 		return true;
 	node = base_node(&at, a, &off);
 	return node == PAST_NO_NODE || r->bits.data[node].m != UINT64_MAX ||
-	       dec_recover_bases_add(r, r->bits.data[node].v);
+	       bases_add(r, r->bits.data[node].v);
 }
 
 /* ---- a store at a word -------------------------------------------------------------------------- */

@@ -265,7 +265,8 @@ static void pairs_join(struct past_affine *x)
 	}
 }
 
-bool dec_recover_affine_branches(struct past_affine *x)
+/* Learn from what branches compared. */
+static bool affine_branches(struct past_affine *x)
 {
 	for (int pass = 0; pass < BOUNDS_PASSES; pass++) {
 		map_deinit(&x->bounds);
@@ -289,7 +290,7 @@ struct err *dec_recover_bounds_apply(struct dec_recover *r)
 	for (unsigned bits = 32; bits <= 64 && is; bits += 32) {
 		struct past_affine x = { .r = r, .bits = bits };
 
-		is = dec_recover_affine_build(&x) && dec_recover_affine_branches(&x) &&
+		is = dec_recover_affine_build(&x) && affine_branches(&x) &&
 		     (bits < 64 || dec_recover_affine_contents(&x));
 		if (is)
 			dec_recover_affine_learn(&x);

@@ -69,7 +69,6 @@ void dec_recover_mirror_apply(struct dec_recover *r, const struct past_access *a
 /** A new round: which pointers are gone through is what is known of it. @return false: out of
  * memory, here and below. */
 bool dec_recover_bases_begin(struct dec_recover *r);
-bool dec_recover_bases_add(struct dec_recover *r, uint64_t v);
 /** Access @p a has a place. */
 bool dec_recover_bases_note(struct dec_recover *r, const struct past_access *a);
 

@@ -317,9 +317,6 @@ struct err *dec_recover_prepare(struct dec_recover *r);
 /** Learn bits of a node. */
 void dec_recover_learn(struct dec_recover *r, uint32_t node, struct past_bits b);
 
-/** Let the tied nodes of a step learn from each other. */
-void dec_recover_apply_ties(struct dec_recover *r, uint32_t step);
-
 /** Learn bytes of a node; of a node of bits, the first 8. */
 void dec_recover_learn_bytes(struct dec_recover *r, uint32_t node,
 			     const struct past_bytes *b);
@@ -415,11 +412,6 @@ void dec_recover_apply_vector(struct past_at *at);
 
 struct err *dec_recover_native_create(struct past_native **ret);
 void dec_recover_native_destroy(struct past_native *n);
-
-/** Values that an instruction is given and gives back, by slot. */
-struct past_values {
-	struct past_bytes slot[8]; ///< m is not looked at
-};
 
 /** Run @p f on @p in: its n_in slots. @p out: its n_out slots. @return false when this
  * CPU cannot, or it faults. */

@@ -32,11 +32,6 @@ void dec_recover_marks_fill(struct past_marks *m, bool is_in);
 /** Add those of @p other, a set of as many. */
 void dec_recover_marks_join(struct past_marks *m, const struct past_marks *other);
 
-static inline bool past_marks_has(const struct past_marks *m, uint32_t i)
-{
-	return m->bits[i / 64] >> i % 64 & 1;
-}
-
 static inline void past_marks_add(struct past_marks *m, uint32_t i)
 {
 	m->bits[i / 64] |= 1ull << i % 64;

@@ -41,6 +41,18 @@ void dec_symbols_destroy(struct dec_symbols *s)
 	free(s);
 }
 
+/** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
+static struct dec_sym_mapping *mapping_of(struct dec_symbols *s, uint64_t addr)
+{
+	for (size_t i = s->mappings.size; i > 0; i--) {
+		struct dec_sym_mapping *m = &s->mappings.data[i - 1];
+
+		if (addr >= m->start && addr < m->end)
+			return m;
+	}
+	return NULL;
+}
+
 /** The program's entry point, to tell the executable from its interpreter; 0 unknown. */
 static uint64_t entry_point(const struct cap_core *core)
 {
@@ -66,7 +78,7 @@ struct err *dec_symbols_add_core(struct dec_symbols *s, const struct cap_core *c
 		if (err)
 			return err;
 		if (entry >= m->start && entry < m->end)
-			s->exe = dec_symbols_mapping(s, entry)->unit;
+			s->exe = mapping_of(s, entry)->unit;
 	}
 	return NULL;
 }
@@ -203,7 +215,7 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 	struct dec_sym_mapping m = { .start = addr,
 				     .end = addr + size,
 				     .file_offset = file_offset };
-	struct dec_sym_mapping *known = dec_symbols_mapping(s, addr);
+	struct dec_sym_mapping *known = mapping_of(s, addr);
 	uint64_t vaddr;
 	struct err *err;
 
@@ -272,20 +284,9 @@ struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
 	return add_mapping(s, &m);
 }
 
-struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr)
-{
-	for (size_t i = s->mappings.size; i > 0; i--) {
-		struct dec_sym_mapping *m = &s->mappings.data[i - 1];
-
-		if (addr >= m->start && addr < m->end)
-			return m;
-	}
-	return NULL;
-}
-
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 {
-	const struct dec_sym_mapping *m = rip ? dec_symbols_mapping(s, rip) : NULL;
+	const struct dec_sym_mapping *m = rip ? mapping_of(s, rip) : NULL;
 	struct dec_sym_unit *u = m ? m->unit : rip ? NULL : s->exe;
 
 	return u && u->cus.size > 0 && (u == s->exe || !dec_sym_unit_is_systems(u));
@@ -408,7 +409,7 @@ static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
 
 static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 {
-	const struct dec_sym_mapping *m = dec_symbols_mapping(s, rip);
+	const struct dec_sym_mapping *m = mapping_of(s, rip);
 	struct dec_sym_unit *u;
 	const struct dec_sym_symbol *sym;
 	struct dec_sym_cu *cu;
@@ -482,7 +483,7 @@ const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 			return known->name;
 		}
 	}
-	m = dec_symbols_mapping(s, return_rip - 1);
+	m = mapping_of(s, return_rip - 1);
 	if (m && m->unit->cus.size)
 		a.name = dec_sym_alloc_type(m->unit, return_rip - m->bias, size,
 					    &a.is_sure);

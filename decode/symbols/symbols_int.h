@@ -101,9 +101,6 @@ struct dec_symbols {
 	struct arena arena;
 };
 
-/** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
-struct dec_sym_mapping *dec_symbols_mapping(struct dec_symbols *s, uint64_t addr);
-
 /* ---- units (unit.c, table.c) ------------------------------------------------------ */
 
 /** Open ELF file @p stored (NULL: a unit that only has a name). A damaged file makes a
