@@ -132,7 +132,7 @@ static struct err *measure(struct machine *m, double ret[METRICS])
 	ret[SHORT] /= RUNS;
 	start = clock_now_s();
 	if (!err)
-		err = dec_machine_run(m->machine, m->end - 1, &w);
+		err = dec_machine_run(m->machine, UINT64_MAX >> 1, &w);
 	ret[PLAIN] = clock_now_s() - start;
 	start = clock_now_s();
 	if (!err)

@@ -17,6 +17,7 @@
 #include <asm/prctl.h>
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -42,7 +43,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is)
 
 static void futex_wake(_Atomic uint32_t *word)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 static void child_ring(void)
@@ -238,19 +239,15 @@ static enum child_result child_thread(uint64_t i)
 	return CHILD_OK;
 }
 
-/* Fork. @return whether this is the fork, whose slot is number @p to: the process that stays
- * has answered. CLONE_PARENT makes it a child of the machine's owner, which then learns of its
- * death. */
-static bool child_split(uint64_t to)
+/* Fork. @return 0 in the fork, whose slot is number @p to; else its process id, or -1.
+ * CLONE_PARENT makes it a child of the machine's owner, which then learns of its death. */
+static long child_split(uint64_t to)
 {
 	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
 	struct err *err;
 
-	if (pid) {
-		slot->forked = pid;
-		child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK);
-		return false;
-	}
+	if (pid)
+		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	slot = &shared->slot[to];
 	slot->log_buffer = log_buffer;
@@ -261,29 +258,23 @@ static bool child_split(uint64_t to)
 		child_answer(CHILD_FAILED);
 		_exit(0);
 	}
-	return true;
+	return 0;
 }
 
 /* Stay behind as a checkpoint; the fork takes over in slot @p to. */
 static void child_fork(uint64_t to)
 {
-	if (child_split(to))
-		child_answer(CHILD_OK); // the owner waits for this
+	long pid = child_split(to);
+
+	slot->forked = pid;
+	child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK); // the owner waits for both
 }
 
-/* Run a fork altered to its end; the owner hears of it in slot @p to. */
-static void child_branch(uint64_t to)
+/* In a fork: run it altered to its end. */
+static void child_branch(void)
 {
 	struct child_branch branch;
-	struct err *err = dec_loose_prepare(&replay);
 
-	if (err) {
-		child_fail(err);
-		child_answer(CHILD_FAILED);
-		return;
-	}
-	if (!child_split(to))
-		return;
 	memcpy(&branch, slot->data, sizeof(branch));
 	child_mode(DEC_LOG_NONE);
 	dec_loose_run(&replay, branch.alters,
@@ -291,6 +282,44 @@ static void child_branch(uint64_t to)
 		      (struct dec_outcome *)slot->data);
 	child_answer(CHILD_OK);
 	_exit(0);
+}
+
+/* Run the @p n queued forks, @p at_once at a time; the owner hears of each in its slot. Not one
+ * at its word: that would cost it and us a sleep each. */
+static void child_branches(uint64_t n, uint64_t at_once)
+{
+	struct err *err = dec_loose_prepare(&replay);
+
+	if (err)
+		child_fail(err);
+	for (uint64_t i = 0; i < n && n <= CHILD_SLOTS && !err; i++) {
+		struct child_slot *to = &shared->slot[shared->queue[i] % CHILD_SLOTS];
+		uint64_t running;
+		long pid;
+
+		for (;;) {
+			uint32_t bell = atomic_load(&shared->bell);
+
+			running = 0;
+			for (uint64_t k = 0; k < i; k++)
+				running += atomic_load(&shared->slot[shared->queue[k] %
+								     CHILD_SLOTS]
+								.request) != CHILD_NONE;
+			if (running < at_once)
+				break;
+			futex_wait(&shared->bell, bell);
+		}
+		pid = child_split(shared->queue[i] % CHILD_SLOTS);
+		if (!pid)
+			child_branch();
+		if (pid < 0) {
+			to->result = CHILD_FAILED;
+			atomic_store(&to->request, CHILD_NONE);
+		}
+		to->forked = pid;
+		child_ring();
+	}
+	child_answer(err ? CHILD_FAILED : CHILD_OK);
 }
 
 static void child_serve(uint32_t command)
@@ -329,7 +358,7 @@ static void child_serve(uint32_t command)
 		child_fork(slot->arg[0]);
 		return;
 	case CHILD_BRANCH:
-		child_branch(slot->arg[0]);
+		child_branches(slot->arg[0], slot->arg[1]);
 		return;
 	case CHILD_QUIT:
 		_exit(0);

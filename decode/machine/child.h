@@ -58,7 +58,7 @@ struct child_slot {
 	uint64_t arg[3];
 	// The answer:
 	uint32_t result; ///< enum child_result
-	int32_t forked;	 ///< of FORK, BRANCH: the fork's process id
+	int32_t forked; ///< of FORK: the fork's process id; of a branch: its own, 0 before
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
@@ -83,6 +83,7 @@ struct child_shared {
 	_Atomic uint32_t bell;	       ///< futex word of the parent
 	_Atomic uint32_t log_bytes[2]; ///< filled bytes; 0: the child's to fill
 	_Atomic uint64_t position;     ///< roughly where the running child is
+	uint32_t queue[CHILD_SLOTS]; ///< of BRANCH: the slots of those to be run, in turn
 	uint32_t ctx_places; ///< the program wanted so many of them: see dec_ctx_skip()
 	struct child_slot slot[CHILD_SLOTS];
 	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];

@@ -39,6 +39,7 @@ struct dec_machine {
 	void *log_ctx;
 	int log_next; ///< which buffer the child fills next
 	VEC(uint64_t) breaks;
+	VEC(pid_t) dying; ///< branches' processes that have answered
 	VEC(uint64_t) watches;
 	struct dec_where where;
 };
@@ -277,6 +278,7 @@ void dec_machine_destroy(struct dec_machine *m)
 		close(m->shared_fd);
 	vec_deinit(&m->checkpoints);
 	vec_deinit(&m->breaks);
+	vec_deinit(&m->dying);
 	vec_deinit(&m->watches);
 	free(m);
 }
@@ -528,90 +530,121 @@ static struct err *machine_check_branch(const struct dec_branch *b)
 	return NULL;
 }
 
-/* Let @p b run, in a fork. @p ret: its slot. */
-static struct err *machine_begin_branch(struct dec_machine *m, const struct dec_branch *b,
-					uint32_t *ret)
-{
-	struct child_branch what = { .limit = b->limit, .n = b->n };
-	uint32_t to = machine_free_slot(m);
-	struct child_slot *slot;
-	struct err *err = to == UINT32_MAX ? err_new(ERR_OS, "no room for a branch") :
-					     machine_check_branch(b);
+/** A branch that is queued or runs. */
+struct machine_run {
+	struct dec_branch *branch;
+	uint32_t slot;
+};
 
-	if (err)
-		return err;
-	memcpy(what.alters, b->alters, b->n * sizeof(*b->alters));
-	memcpy(m->shared->slot[to].data, &what, sizeof(what));
-	atomic_store(&m->shared->slot[to].request, CHILD_RUN);
-	err = machine_ask(m, CHILD_BRANCH, to, 0, &slot);
-	if (err)
-		return err;
-	if (slot->result != CHILD_OK)
-		return err_new(ERR_OS, "cannot branch: %s",
-			       *slot->text ? slot->text : "no process");
-	m->pid[to] = slot->forked;
-	*ret = to;
-	return NULL;
-}
-
-/* The branch in slot @p s is over, or dead: what became of it. */
-static void machine_end_branch(struct dec_machine *m, uint32_t s, struct dec_outcome *ret)
+/* The branch of @p run is over, or dead: what became of it. */
+static void machine_end_branch(struct dec_machine *m, const struct machine_run *run)
 {
-	const struct child_slot *slot = &m->shared->slot[s];
+	struct child_slot *slot = &m->shared->slot[run->slot];
+	bool has_answered = atomic_load(&slot->request) == CHILD_NONE;
+	struct dec_outcome *ret = &run->branch->outcome;
 	int status = 0;
 
-	waitpid(m->pid[s], &status, 0);
-	m->pid[s] = 0;
+	// Giving back its memory takes it as long as its run: that is not waited for.
+	if (slot->forked > 0 && (!has_answered || !vec_add(&m->dying, slot->forked)))
+		waitpid(slot->forked, &status, 0);
 	*ret = (struct dec_outcome){ .fate = DEC_FATE_MACHINE, .parted = UINT64_MAX };
-	if (atomic_load(&slot->request) != CHILD_NONE || slot->result != CHILD_OK) {
+	if (has_answered && slot->result == CHILD_OK) {
+		memcpy(ret, slot->data, sizeof(*ret));
+		ret->text[sizeof(ret->text) - 1] = 0;
+	} else {
 		snprintf(ret->text, sizeof(ret->text),
 			 "the branch's process ended (wait status %#x)", status);
-		return;
+		atomic_store(&slot->request, CHILD_NONE); // the queue goes on
 	}
-	memcpy(ret, slot->data, sizeof(*ret));
-	ret->text[sizeof(ret->text) - 1] = 0;
 }
 
-/* @return whether the branch in slot @p s is over. */
-static bool machine_is_over(struct dec_machine *m, uint32_t s)
+/* Collect those that have answered and are gone; @p flags: WNOHANG, or 0 to wait for all. */
+static void machine_bury(struct dec_machine *m, int flags)
+{
+	for (size_t i = 0; i < m->dying.size; i++)
+		if (waitpid(m->dying.data[i], NULL, flags))
+			m->dying.data[i--] = m->dying.data[--m->dying.size];
+}
+
+/* @return whether the branch in @p slot is over. A fork may be over before its maker has said
+ * that it is there. */
+static bool machine_is_over(const struct child_slot *slot)
 {
 	siginfo_t info = {};
 
-	return atomic_load(&m->shared->slot[s].request) == CHILD_NONE ||
-	       (!waitid(P_PID, m->pid[s], &info, WEXITED | WNOHANG | WNOWAIT) &&
-		info.si_pid);
+	return slot->forked &&
+	       (atomic_load(&slot->request) == CHILD_NONE ||
+		(!waitid(P_PID, slot->forked, &info, WEXITED | WNOHANG | WNOWAIT) &&
+		 info.si_pid));
+}
+
+/* Queue as many of the @p n branches as there are free slots, and have the child run them. */
+static size_t machine_queue(struct dec_machine *m, struct dec_branch *branches, size_t n,
+			    unsigned at_once, struct machine_run run[CHILD_SLOTS])
+{
+	size_t queued = 0;
+
+	for (uint32_t s = 0; s < CHILD_SLOTS && queued < n; s++) {
+		struct child_slot *slot = &m->shared->slot[s];
+		const struct dec_branch *b = &branches[queued];
+		struct child_branch *what = (struct child_branch *)slot->data;
+
+		if (m->pid[s])
+			continue;
+		*what = (struct child_branch){ .limit = b->limit, .n = b->n };
+		memcpy(what->alters, b->alters, b->n * sizeof(*b->alters));
+		slot->forked = 0;
+		atomic_store(&slot->request, CHILD_RUN);
+		run[queued] = (struct machine_run){ &branches[queued], s };
+		m->shared->queue[queued++] = s;
+	}
+	machine_post(m, CHILD_BRANCH, queued, at_once ?: 1);
+	return queued;
+}
+
+/* Run those that were queued to their ends. */
+static struct err *machine_run_queue(struct dec_machine *m, struct machine_run *run,
+				     size_t n)
+{
+	static const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
+	struct child_slot *slot = &m->shared->slot[m->active];
+	int status;
+
+	for (;;) {
+		uint32_t bell = atomic_load(&m->shared->bell);
+		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
+
+		machine_bury(m, WNOHANG);
+		for (size_t i = 0; i < n; i++)
+			if (machine_is_over(&m->shared->slot[run[i].slot])) {
+				machine_end_branch(m, &run[i]);
+				run[i--] = run[--n];
+			}
+		if (is_done && (!n || slot->result != CHILD_OK))
+			return n ? err_new(slot->err_code ?: ERR_OS, "cannot branch: %s",
+					   slot->text) :
+				   NULL;
+		if (syscall(SYS_futex, &m->shared->bell, FUTEX_WAIT, bell, &tick, NULL,
+			    0) &&
+		    errno == ETIMEDOUT &&
+		    waitpid(m->pid[m->active], &status, WNOHANG) == m->pid[m->active])
+			return machine_death(m, status);
+	}
 }
 
 struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,
 				 size_t n, unsigned at_once)
 {
-	static const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
-	uint32_t slot_of[CHILD_SLOTS], running = 0;
-	size_t which[CHILD_SLOTS], next = 0;
+	struct machine_run run[CHILD_SLOTS];
 	struct err *err = NULL;
 
-	while ((!err && next < n) || running) {
-		uint32_t bell = atomic_load(&m->shared->bell), before = running;
-
-		for (uint32_t i = 0; i < running; i++) {
-			if (!machine_is_over(m, slot_of[i]))
-				continue;
-			machine_end_branch(m, slot_of[i], &branches[which[i]].outcome);
-			running--;
-			slot_of[i] = slot_of[running];
-			which[i--] = which[running];
-		}
-		while (!err && next < n && running < (at_once ?: 1) &&
-		       machine_free_slot(m) != UINT32_MAX) {
-			which[running] = next;
-			err = machine_begin_branch(m, &branches[next++],
-						   &slot_of[running]);
-			running += !err;
-		}
-		if (running == before && running)
-			syscall(SYS_futex, &m->shared->bell, FUTEX_WAIT, bell, &tick,
-				NULL, 0);
+	for (size_t i = 0; i < n && !err; i++)
+		err = machine_check_branch(&branches[i]);
+	for (size_t i = 0, queued; i < n && !err; i += queued) {
+		queued = machine_queue(m, &branches[i], n - i, at_once, run);
+		err = machine_run_queue(m, run, queued);
 	}
+	machine_bury(m, 0);
 	return err;
 }
 
