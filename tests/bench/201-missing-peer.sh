@@ -13,7 +13,7 @@ need_bpf
 
 # A PATH that has the works' programs and no other tool.
 mkdir "$TMPDIR/bin"
-for program in gzip bc ls env; do
+for program in gzip bc sqlite3 ls env; do
 	ln -s "$(command -v $program)" "$TMPDIR/bin/$program"
 done
 printf '#!/bin/sh\n[ "$1" = --version ] && echo "a strace of ours" && exit\nshift 3\nexec "$@"\n' \
