@@ -592,7 +592,8 @@ static size_t machine_queue(struct dec_machine *m, struct dec_branch *branches, 
 		if (m->pid[s])
 			continue;
 		*what = (struct child_branch){ .limit = b->limit, .n = b->n };
-		memcpy(what->alters, b->alters, b->n * sizeof(*b->alters));
+		if (b->n)
+			memcpy(what->alters, b->alters, b->n * sizeof(*b->alters));
 		slot->forked = 0;
 		atomic_store(&slot->request, CHILD_RUN);
 		run[queued] = (struct machine_run){ &branches[queued], s };

@@ -112,14 +112,14 @@ static struct err *judge(void *ctx, const struct dec_step *s)
 
 	// The instruction is stopped at before what it does.
 	for (size_t k = 0; k < 2 * TRAPS; k++) {
-		struct event *e = r->events.data + r->events.size - 1;
+		struct event *e = r->events.size ? &r->events.data[r->events.size - 1] :
+						   NULL;
 		size_t i = k % TRAPS;
 
 		if (!is_met(&r->traps[i], s, &is_between) || is_between != (k < TRAPS))
 			continue;
 		// One stop for all that is at an instant: the first trap is told.
-		if (r->events.size && e->position == s->position &&
-		    e->is_between == is_between) {
+		if (e && e->position == s->position && e->is_between == is_between) {
 			e->trap = e->trap < i ? e->trap : i;
 			continue;
 		}
