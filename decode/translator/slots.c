@@ -13,6 +13,8 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 		return true;
 	switch (mode) {
 	case DEC_LOG_STORES:
+		// A masked load has nothing to be logged, whatever its lanes.
+		return insn->is_slow_addr && !insn->lane_bytes;
 	case DEC_LOG_ADDRESSES:
 		return insn->is_slow_addr;
 	case DEC_LOG_VALUES:
