@@ -37,6 +37,18 @@ struct log_block {
 uint64_t dec_log_address(const struct log_block *b, uint32_t i, int m,
 			 const uint8_t *rec);
 
+/** Bytes of a memory operand that are accessed. */
+struct log_run {
+	uint32_t offset, size;
+};
+
+#define LOG_RUNS 32 ///< every other one of 64 lanes
+
+/** List which bytes of operand @p m of instruction @p i are accessed, from record @p rec: all of
+ * them, or the lanes that its mask has. Of logs with addresses. @return how many runs. */
+int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t *rec,
+		     struct log_run ret[LOG_RUNS]);
+
 /** Keep the fs base up to date over @p insn, which was stepped in C: wrfsbase sets it. */
 void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *insn,
 		       uint64_t *fs_base);

@@ -159,8 +159,10 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 	struct err *err = p ? NULL : &err_nomem;
 
 	for (uint32_t k = 0; !err && k < p->n && p->at[k].insn < n_ran; k++) {
+		struct log_run runs[LOG_RUNS];
 		uint32_t i = p->at[k].insn;
 		uint64_t addr, size;
+		int n;
 
 		if (p->at[k].on == DEC_TRAP_EXECUTE) {
 			err = execute(s, b->insn[i].rip, time + i);
@@ -172,9 +174,15 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 		size = b->insn[i].mem[p->at[k].mem].size;
 		if (addr >= s->high || addr + size <= s->low)
 			continue;
-		for (unsigned on = DEC_TRAP_READ; on <= DEC_TRAP_WRITE && !err; on <<= 1)
-			if (p->at[k].on & on)
-				err = access_memory(s, on, addr, size, time + i, false);
+		for (unsigned on = DEC_TRAP_READ; on <= DEC_TRAP_WRITE && !err;
+		     on <<= 1) {
+			if (!(p->at[k].on & on))
+				continue;
+			n = dec_log_accesses(b, i, p->at[k].mem, rec, runs);
+			for (int r = 0; r < n && !err; r++)
+				err = access_memory(s, on, addr + runs[r].offset,
+						    runs[r].size, time + i, false);
+		}
 	}
 	return err;
 }

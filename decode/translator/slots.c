@@ -13,10 +13,9 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 		return true;
 	switch (mode) {
 	case DEC_LOG_STORES:
-		// A masked load has nothing to be logged, whatever its lanes.
-		return insn->is_slow_addr && !insn->lane_bytes;
 	case DEC_LOG_ADDRESSES:
-		return insn->is_slow_addr;
+		// The mask of a load is logged, where its lanes count.
+		return insn->is_slow_addr && !insn->lane_bytes;
 	case DEC_LOG_VALUES:
 		return insn->is_slow_value;
 	default:
@@ -130,6 +129,8 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 	case DEC_LOG_ADDRESSES:
 		for (int i = 0; i < insn->n_mem; i++)
 			slots_address(&s, &insn->mem[i]);
+		if (insn->lane_bytes)
+			slots_add(&s, DEC_SLOT_K, insn->lane_mask, 8);
 		break;
 	case DEC_LOG_VALUES:
 		slots_values(&s, insn);

@@ -178,17 +178,23 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 	const uint8_t *at = rec + b->slot_at[k];
 	uint64_t addr[DEC_SLOTS], size[DEC_SLOTS];
 	struct dec_slot slots[DEC_SLOTS];
-	int n = dec_insn_slots(insn, w.mode, &known, slots), n_stored = 0;
+	int n = dec_insn_slots(insn, w.mode, &known, slots), n_stored = 0, n_runs;
+	struct log_run runs[LOG_RUNS];
 
 	for (int m = 0; m < insn->n_mem && w.mode == DEC_LOG_ADDRESSES; m++) {
 		uint64_t a = dec_log_address(b, k, m, rec);
 
 		if (insn->mem[m].is_fs)
 			a += w.state[i].regs.fs_base;
-		if (insn->mem[m].is_read)
-			check_known(i, a, insn->mem[m].size, false);
-		if (insn->mem[m].is_write)
-			check_known(i, a, insn->mem[m].size, true);
+		n_runs = dec_log_accesses(b, k, m, rec, runs);
+		for (int run = 0; run < n_runs; run++) {
+			if (insn->mem[m].is_read)
+				check_known(i, a + runs[run].offset, runs[run].size,
+					    false);
+			if (insn->mem[m].is_write)
+				check_known(i, a + runs[run].offset, runs[run].size,
+					    true);
+		}
 	}
 	for (int s = 0; s < n; at += dec_slot_size(&slots[s++])) {
 		if (slots[s].kind != DEC_SLOT_STORE)
