@@ -15,6 +15,17 @@
 . "$SOURCE/tests/lib.sh"
 need_bpf
 
+# Of 10 runs of $1 alone on $cpu, those that pass; the rest of the arguments: how to run it.
+passed_of_10() { # program command...
+	local bin=$1 n=0
+	shift
+	for _ in {1..10}; do
+		# The subshell keeps bash's report of a crash out of the log.
+		("$@" taskset -c "$cpu" timeout 20 "$bin" || exit 1) >/dev/null 2>&1 && n=$((n + 1))
+	done
+	echo $n
+}
+
 programs=()
 for source in "$SOURCE"/tests/races/*.c; do
 	programs+=("$(basename "$source" .c)")
@@ -25,13 +36,10 @@ n=${#programs[@]} found=0 replays=5
 [ "$n" = 20 ] || fail "$n programs, not 20"
 for program in "${programs[@]}"; do
 	bin=$BUILD/tests/races/$program
-	passed=0
-	for _ in {1..10}; do
-		# The subshell keeps bash's report of a crash out of the log.
-		(taskset -c "$cpu" timeout 20 "$bin" || exit 1) >/dev/null 2>&1 &&
-			passed=$((passed + 1))
-	done
-	[ $passed -ge 7 ] || fail "$program fails undisturbed: passed $passed of 10"
+	# On a busy machine others disturb it, unless it goes before them.
+	passed=$(passed_of_10 "$bin")
+	[ "$passed" -ge 7 ] || passed=$(passed_of_10 "$bin" chrt --rr 1)
+	[ "$passed" -ge 7 ] || fail "$program fails undisturbed: passed $passed of 10"
 	got=0
 	"${RECORD[@]}" --chaos --until-fail 1000 -o "$TMPDIR/$program" -- "$bin" \
 		>/dev/null 2>"$TMPDIR/err" || got=$?
