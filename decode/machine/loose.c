@@ -171,10 +171,13 @@ struct err *dec_loose_prepare(struct dec_replay *r)
 	dec_inputs_deinit(&loose.inputs);
 	if (loose.hashes)
 		munmap(loose.hashes, (loose.n_hashes + 1) * sizeof(*loose.hashes));
-	loose = (struct dec_loose){ .position = r->engine.now, .is_prepared = true };
+	loose = (struct dec_loose){ .position = r->engine.now };
 	cap_events_rewind(r->again);
 	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
-	return err ? err : look_ahead(r);
+	if (!err)
+		err = look_ahead(r);
+	loose.is_prepared = !err;
+	return err;
 }
 
 /* ---- the run ends --------------------------------------------------------------------------- */

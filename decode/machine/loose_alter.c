@@ -123,7 +123,7 @@ static bool place(struct dec_replay *r, uint32_t tid)
 {
 	struct replay_thread *t = dec_threads_find(r, tid);
 
-	if (!t || t == dec_threads_current(r) || t->is_leaving || t->waits)
+	if (!t || t == dec_threads_current(r) || !dec_loose_can_go_on(t))
 		return false;
 	if (!r->loose->has_parted)
 		dec_loose_part(r);

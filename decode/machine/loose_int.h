@@ -64,6 +64,9 @@ void dec_loose_threads_part(struct dec_replay *r);
 /** @return whether there is more than one thread. */
 bool dec_loose_has_others(const struct dec_replay *r);
 
+/** @return whether thread @p t is there and does not wait. */
+bool dec_loose_can_go_on(const struct replay_thread *t);
+
 /** Thread @p t goes on. */
 enum dec_verdict dec_loose_go_on(struct dec_replay *r, struct replay_thread *t);
 

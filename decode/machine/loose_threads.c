@@ -21,6 +21,11 @@ static bool is_alive(const struct replay_thread *t)
 	return !t->has_ended && !t->is_leaving && (t->is_born || t->has_parent);
 }
 
+bool dec_loose_can_go_on(const struct replay_thread *t)
+{
+	return is_alive(t) && !t->waits;
+}
+
 bool dec_loose_has_others(const struct dec_replay *r)
 {
 	size_t n = 0;
