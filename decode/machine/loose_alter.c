@@ -49,27 +49,14 @@ static void skip(struct dec_replay *r)
 	r->engine.now++;
 }
 
-/* Where memory operand @p m is now. */
-static uint64_t address_of(const struct dec_ctx *c, const struct dec_mem *m)
-{
-	uint64_t a = m->disp;
-
-	if (m->base != DEC_REG_NONE && !m->is_absolute)
-		a += c->gpr[m->base];
-	if (m->index != DEC_REG_NONE && !m->is_absolute)
-		a += c->gpr[m->index] * m->scale;
-	if (m->is_addr32)
-		a = (uint32_t)a;
-	return a + (m->is_fs ? c->fs_base : 0) + (m->is_gs ? c->gs_base : 0);
-}
-
 /* Execute an instruction that accesses memory operand @p m as if that lay @p by bytes further
  * on: with what is there in its place, and then back. */
 static enum dec_verdict access_elsewhere(struct dec_replay *r, const struct dec_mem *m,
 					 uint64_t by)
 {
 	uint8_t here[64], there[64];
-	uint64_t a = address_of(r->engine.ctx, m), size = m->size;
+	const struct dec_ctx *c = r->engine.ctx;
+	uint64_t a = dec_insn_address(m, c->gpr, c->fs_base, c->gs_base), size = m->size;
 	struct dec_guest *g = &r->guest;
 	enum dec_verdict v;
 

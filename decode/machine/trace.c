@@ -150,19 +150,6 @@ static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
 	}
 }
 
-static uint64_t trace_address(const struct dec_tracer *t, const struct dec_mem *m)
-{
-	uint64_t a = m->disp;
-
-	if (m->base != DEC_REG_NONE && !m->is_absolute)
-		a += t->gpr[m->base];
-	if (m->index != DEC_REG_NONE && !m->is_absolute)
-		a += t->gpr[m->index] * m->scale;
-	if (m->is_addr32)
-		a = (uint32_t)a;
-	return m->is_fs ? a + t->fs_base : a;
-}
-
 /* What @p insn read through operand @p m: neighbouring lanes as one. */
 static void trace_load(struct dec_tracer *t, const struct dec_insn *insn,
 		       const struct dec_mem *m, uint64_t addr, const uint8_t *value)
@@ -219,7 +206,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	if (t->skips_inert && plan->insn[i].is_inert)
 		return trace_show(t, insn, position);
 	for (int m = 0; m < insn->n_mem; m++)
-		addr[m] = trace_address(t, &insn->mem[m]);
+		addr[m] = dec_insn_address(&insn->mem[m], t->gpr, t->fs_base, 0);
 	trace_regs(t, false, insn);
 	for (uint32_t k = 0; k < plan->insn[i].n; slot_at += dec_slot_size(&slots[k++])) {
 		switch (slots[k].kind) {

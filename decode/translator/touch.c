@@ -73,17 +73,7 @@ static uint64_t touch_segment(const struct touch *t, const ZydisDecodedOperand *
 
 static uint64_t touch_mem_address(const struct touch *t, const struct dec_mem *m)
 {
-	uint64_t a = m->disp;
-
-	if (m->is_absolute && !m->is_fs && !m->is_gs)
-		return a;
-	if (m->base != DEC_REG_NONE)
-		a += t->gpr[m->base];
-	if (m->index != DEC_REG_NONE)
-		a += t->gpr[m->index] * m->scale;
-	if (m->is_addr32)
-		a = (uint32_t)a;
-	return a + (m->is_fs ? t->e->ctx->fs_base : m->is_gs ? t->e->ctx->gs_base : 0);
+	return dec_insn_address(m, t->gpr, t->e->ctx->fs_base, t->e->ctx->gs_base);
 }
 
 static void touch_plain(struct touch *t)

@@ -128,6 +128,21 @@ size_t dec_insn_text(const struct dec_insn *insn, char *buf, size_t size);
 /** @return the name of instruction set @p isa, as in dec_insn.isa. */
 const char *dec_insn_isa_name(unsigned isa);
 
+/** @return where memory operand @p m is with general registers @p gpr. */
+static inline uint64_t dec_insn_address(const struct dec_mem *m, const uint64_t *gpr,
+					uint64_t fs_base, uint64_t gs_base)
+{
+	uint64_t a = m->disp;
+
+	if (m->base != DEC_REG_NONE)
+		a += gpr[m->base];
+	if (m->index != DEC_REG_NONE)
+		a += gpr[m->index] * m->scale;
+	if (m->is_addr32)
+		a = (uint32_t)a;
+	return a + (m->is_fs ? fs_base : m->is_gs ? gs_base : 0);
+}
+
 /** @return whether a block ends behind @p insn. */
 static inline bool dec_insn_ends_block(const struct dec_insn *insn)
 {
