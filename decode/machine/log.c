@@ -144,19 +144,15 @@ void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *in
 		*fs_base = (uint32_t)*fs_base;
 }
 
-int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t *rec,
-		     struct log_run ret[LOG_RUNS])
+int dec_log_runs(const struct dec_insn *insn, int m, uint64_t mask,
+		 struct log_run ret[LOG_RUNS])
 {
-	uint32_t size = b->insn[i].lane_bytes, lanes, length;
-	uint64_t mask;
+	uint32_t size = insn->lane_bytes, lanes = size ? insn->mem[m].size / size : 0;
+	uint32_t length;
 	int n = 0;
 
-	if (!size) {
-		ret[0] = (struct log_run){ 0, b->insn[i].mem[m].size };
-		return 1;
-	}
-	mask = log_word(rec, b->slot_at[i + 1] - 8); // the last of its slots
-	lanes = b->insn[i].mem[m].size / size;
+	if (!size)
+		ret[n++] = (struct log_run){ 0, insn->mem[m].size };
 	for (uint32_t at = 0; at < lanes; at += length + 1) {
 		for (length = 0; at + length < lanes && mask >> (at + length) & 1;)
 			length++;
@@ -164,6 +160,17 @@ int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t
 			ret[n++] = (struct log_run){ at * size, length * size };
 	}
 	return n;
+}
+
+int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t *rec,
+		     struct log_run ret[LOG_RUNS])
+{
+	const struct dec_insn *insn = &b->insn[i];
+
+	// The mask is the last of its slots.
+	return dec_log_runs(insn, m,
+			    insn->lane_bytes ? log_word(rec, b->slot_at[i + 1] - 8) : 0,
+			    ret);
 }
 
 static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)

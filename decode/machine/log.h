@@ -44,8 +44,12 @@ struct log_run {
 
 #define LOG_RUNS 32 ///< every other one of 64 lanes
 
-/** List which bytes of operand @p m of instruction @p i are accessed, from record @p rec: all of
- * them, or the lanes that its mask has. Of logs with addresses. @return how many runs. */
+/** List which bytes of operand @p m of @p insn are accessed: all of them, or, where it has lanes,
+ * those that are set in @p mask, neighbours as one. @return how many runs. */
+int dec_log_runs(const struct dec_insn *insn, int m, uint64_t mask,
+		 struct log_run ret[LOG_RUNS]);
+
+/** The same of instruction @p i from record @p rec. Of logs with addresses. */
 int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t *rec,
 		     struct log_run ret[LOG_RUNS]);
 

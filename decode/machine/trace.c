@@ -150,20 +150,21 @@ static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
 	}
 }
 
-/* What @p insn read through operand @p m: neighbouring lanes as one. */
-static void trace_load(struct dec_tracer *t, const struct dec_insn *insn,
-		       const struct dec_mem *m, uint64_t addr, const uint8_t *value)
+/* What @p insn read through operand @p m. */
+static void trace_load(struct dec_tracer *t, const struct dec_insn *insn, int m,
+		       uint64_t addr, const uint8_t *value)
 {
-	uint32_t size = insn->lane_bytes, lanes = size ? m->size / size : 0, n;
+	struct log_run run[LOG_RUNS];
+	int n;
 
-	if (!size)
-		trace_mem(t, false, addr, m->size, value);
-	for (uint32_t i = 0; i < lanes; i += n + 1) {
-		for (n = 0; i + n < lanes && t->k[insn->lane_mask] >> (i + n) & 1;)
-			n++;
-		if (n)
-			trace_mem(t, false, addr + i * size, n * size, value + i * size);
+	if (!insn->lane_bytes) {
+		trace_mem(t, false, addr, insn->mem[m].size, value);
+		return;
 	}
+	n = dec_log_runs(insn, m, t->k[insn->lane_mask], run);
+	for (int i = 0; i < n; i++)
+		trace_mem(t, false, addr + run[i].offset, run[i].size,
+			  value ? value + run[i].offset : NULL);
 }
 
 static const struct trace_block *trace_block_plan(struct log_block *b)
@@ -239,7 +240,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 			else if (other & 0xffffffffu)
 				v = t->vec[__builtin_ctzll(other)];
 		}
-		trace_load(t, insn, mem, addr[m], v);
+		trace_load(t, insn, m, addr[m], v);
 	}
 	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
