@@ -123,6 +123,13 @@ uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot)
 	return n;
 }
 
+bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret)
+{
+	uint64_t n = dec_guest_avail(g, rip, PROT_EXEC);
+
+	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, ret);
+}
+
 /* ---- mapping ------------------------------------------------------------------------- */
 
 static int guest_host_prot(int prot)

@@ -71,6 +71,9 @@ uint64_t dec_guest_xstate_keys(const uint8_t *xstate, size_t bytes,
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 
+/** Decode the instruction at @p rip. @return false: there is none. */
+bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret);
+
 /** Code of @p page (address >> 12) is being translated: notice when it changes. */
 void dec_guest_protect_code(struct dec_guest *g, uint64_t page);
 

@@ -23,11 +23,11 @@ static void set_memory(struct dec_replay *r, const struct dec_alter *a)
 static enum dec_verdict invert(struct dec_replay *r)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	uint64_t rip = c->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC), next;
+	uint64_t rip = c->rip, next;
 	struct dec_insn insn;
 	enum dec_verdict v;
 
-	if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn) ||
+	if (!dec_guest_insn(&r->guest, rip, &insn) ||
 	    (insn.flow != DEC_FLOW_JCC && insn.flow != DEC_FLOW_JRCX))
 		return dec_engine_step(&r->engine);
 	next = rip + insn.len;
@@ -40,10 +40,9 @@ static enum dec_verdict invert(struct dec_replay *r)
 static void skip(struct dec_replay *r)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	uint64_t n = dec_guest_avail(&r->guest, c->rip, PROT_EXEC);
 	struct dec_insn insn;
 
-	if (!dec_insn_decode((const uint8_t *)c->rip, n < 15 ? n : 15, c->rip, &insn))
+	if (!dec_guest_insn(&r->guest, c->rip, &insn))
 		return;
 	c->rip += insn.len;
 	r->engine.now++;
@@ -83,12 +82,11 @@ static enum dec_verdict access_elsewhere(struct dec_replay *r, const struct dec_
 static enum dec_verdict move(struct dec_replay *r, uint64_t by)
 {
 	struct dec_ctx *c = r->engine.ctx;
-	uint64_t n = dec_guest_avail(&r->guest, c->rip, PROT_EXEC);
 	struct dec_insn insn;
 	enum dec_verdict v;
 	bool pushes;
 
-	if (!dec_insn_decode((const uint8_t *)c->rip, n < 15 ? n : 15, c->rip, &insn))
+	if (!dec_guest_insn(&r->guest, c->rip, &insn))
 		return DEC_GO;
 	if (insn.mnemonic == ZYDIS_MNEMONIC_LEA && insn.gpr_written) {
 		v = dec_engine_step(&r->engine);

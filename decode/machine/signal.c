@@ -120,9 +120,7 @@ static bool replay_is_refused(const struct dec_engine *e, const struct dec_insn 
 /* Is there an indirect branch at @p rip? Then @p insn is that. */
 static bool replay_branch_at(struct dec_replay *r, uint64_t rip, struct dec_insn *insn)
 {
-	uint64_t n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
-
-	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
+	return dec_guest_insn(&r->guest, rip, insn) &&
 	       (insn->flow == DEC_FLOW_CALL_IND || insn->flow == DEC_FLOW_JMP_IND ||
 		insn->flow == DEC_FLOW_RET);
 }
@@ -207,11 +205,9 @@ enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e)
 static bool replay_lacks(struct dec_replay *r)
 {
 	struct dec_engine *e = &r->engine;
-	uint64_t rip = e->ctx->rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
 	struct dec_insn insn;
 
-	if (!dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, &insn) ||
-	    insn.flow == DEC_FLOW_TRAP)
+	if (!dec_guest_insn(&r->guest, e->ctx->rip, &insn) || insn.flow == DEC_FLOW_TRAP)
 		return false;
 	e->world.complain(r, e, dec_engine_lacking_text(&insn));
 	return true;

@@ -438,10 +438,7 @@ static bool threads_signature_matches(struct dec_replay *r)
 /* The instruction at the event's rip when that is a repeated one. */
 static bool threads_rep_at(struct dec_replay *r, struct dec_insn *insn)
 {
-	uint64_t rip = r->next.regs.rip, n = dec_guest_avail(&r->guest, rip, PROT_EXEC);
-
-	return n && dec_insn_decode((const uint8_t *)rip, n < 15 ? n : 15, rip, insn) &&
-	       insn->is_rep;
+	return dec_guest_insn(&r->guest, r->next.regs.rip, insn) && insn->is_rep;
 }
 
 /* Execute @p n iterations of the repeated instruction that the guest stands at. */
