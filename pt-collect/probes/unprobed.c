@@ -50,9 +50,11 @@ bool ptc_is_probed(const struct ptc_tracee *t, uint64_t addr)
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	struct ptc_unprobed code = { t, &(struct ptc_left_out){}, &maps };
 	_cleanup_err_ struct err *err = ptc_maps_read(t->pid, &maps);
-	uint8_t byte = 0;
+	uint8_t byte;
 
-	if (!err)
-		err = ptc_unprobed_read(&code, addr, &byte, 1);
-	return byte != INT3;
+	// Made code has no probes, and may be gone by now.
+	if (err || !find_code(&maps, addr))
+		return false;
+	err = ptc_unprobed_read(&code, addr, &byte, 1);
+	return !err && byte != INT3;
 }

@@ -23,7 +23,8 @@ struct ptc_unprobed {
  * @p unprobed: a struct ptc_unprobed. */
 struct err *ptc_unprobed_read(void *unprobed, uint64_t addr, void *buf, size_t size);
 
-/** @return whether the breakpoint at @p addr is a probe's, not one of the program's own. */
+/** @return whether the breakpoint that was seen at @p addr is a probe's, not one of the program's
+ * own. What is not mapped from a file (any more) has none. */
 bool ptc_is_probed(const struct ptc_tracee *t, uint64_t addr);
 
 #endif
