@@ -172,27 +172,33 @@ static struct err *work_branch(struct bench *b, const struct bench_work *w)
 
 /* ---- memory of checkpoints ------------------------------------------------------------- */
 
-/* Bytes that the processes of this one's machine hold: their shares of what they share. */
-static uint64_t held_by_children(void)
+/* Bytes that process @p pid holds: its share of what it shares. */
+static uint64_t held_by(int pid)
 {
-	char path[64], line[256];
-	uint64_t sum = 0, kib;
-	FILE *children, *f;
-	int pid;
+	_cleanup_fclose_ FILE *f = NULL;
+	char text[256];
+	uint64_t kib;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	snprintf(text, sizeof(text), "/proc/%d/smaps_rollup", pid);
+	f = fopen(text, "re");
+	while (f && fgets(text, sizeof(text), f))
+		if (sscanf(text, "Pss: %lu", &kib) == 1)
+			return kib << 10;
+	return 0;
+}
+
+/* The same of all processes below it. */
+static uint64_t held_below(int pid)
+{
+	_cleanup_fclose_ FILE *children = NULL;
+	uint64_t sum = 0;
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
 	children = fopen(path, "re");
-	while (children && fscanf(children, "%d", &pid) == 1) {
-		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
-		f = fopen(path, "re");
-		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "Pss: %lu", &kib) == 1)
-				sum += kib << 10;
-		if (f)
-			fclose(f);
-	}
-	if (children)
-		fclose(children);
+	while (children && fscanf(children, "%d", &child) == 1)
+		sum += held_by(child) + held_below(child);
 	return sum;
 }
 
@@ -227,7 +233,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = machine_init(&m, b->capture);
 	if (!err)
-		alone = held_by_children();
+		alone = held_below(getpid());
 	for (uint64_t i = 0; i < CHECKPOINTS && !err; i++) {
 		err = dec_machine_seek(m.machine, m.end / CHECKPOINTS * i, &at);
 		if (!err)
@@ -236,7 +242,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	if (!err)
 		err = dec_machine_run(m.machine, UINT64_MAX >> 1, &at);
 	if (!err)
-		all = held_by_children();
+		all = held_below(getpid());
 	machine_deinit(&m);
 	if (!err)
 		err = add_bytes(b, w, "native", BENCH_NATIVE, used.peak_bytes);

@@ -206,10 +206,11 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				const struct dec_insn *insn, uint64_t time)
 {
-	const uint8_t *at = (const uint8_t *)(rec + 1),
-		      *end = (const uint8_t *)rec + rec->size;
+	struct log_refs refs = dec_log_refs(rec);
+	const struct dec_rec_ref *ref;
 	struct heap_trace *h = ctx;
 	struct err *err = NULL;
+	const uint8_t *data;
 
 	err = frames_land(&h->frames, rec->rip);
 	if (time >= h->calls_due && !err)
@@ -217,20 +218,10 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	if (rec->is_watched && !err)
 		err = heap_watched(h, rec->rip, rec->gpr, time);
 	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
-	for (int i = 0; !err && i < rec->n_refs; i++) {
-		const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
-
-		if (end - at < (long)sizeof(*ref))
-			break;
-		at += sizeof(*ref);
-		if (!ref->is_far && ref->bytes > (size_t)(end - at))
-			break;
-		if (ref->is_def && ref->is_mem && !ref->is_far)
-			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, at,
+	while (!err && (ref = dec_log_next_ref(&refs, &data)))
+		if (ref->is_def && ref->is_mem && data)
+			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, data,
 						  rec->rip, time);
-		if (!ref->is_far)
-			at += (ref->bytes + 7) & ~7u;
-	}
 	if (err)
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)

@@ -11,16 +11,15 @@
 #define LOG_ROOM "decode"
 
 #include "decode/machine/child.h"
+#include "confine/confine.h"
 #include "decode/machine/alias.h"
 #include "decode/machine/loose.h"
 
-#include <asm/prctl.h>
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -204,7 +203,7 @@ static enum child_result child_reg(int reg, uint32_t tid)
 		dec_threads_save(&replay, current);
 		dec_threads_load(&replay, t);
 	}
-	slot->data_bytes = dec_engine_read_reg(&replay.engine, reg, slot->data);
+	slot->reg_bytes = dec_engine_read_reg(&replay.engine, reg, slot->data);
 	if (t && t != current)
 		dec_threads_load(&replay, current);
 	return CHILD_OK;
@@ -366,76 +365,34 @@ static void child_serve(uint32_t command)
 	child_answer(result);
 }
 
-/* ---- the sandbox ------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------- */
 
-static struct err *child_sandbox(int output_fd)
+static void child_main(char **argv)
 {
-	static const int allowed[] = {
-		SCMP_SYS(mmap),		  SCMP_SYS(munmap),	   SCMP_SYS(mprotect),
-		SCMP_SYS(mremap),	  SCMP_SYS(madvise),	   SCMP_SYS(brk),
-		SCMP_SYS(futex),	  SCMP_SYS(pread64),	   SCMP_SYS(exit_group),
-		SCMP_SYS(exit),		  SCMP_SYS(rt_sigreturn),  SCMP_SYS(rt_sigaction),
-		SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack),   SCMP_SYS(getpid),
-		SCMP_SYS(gettid),	  SCMP_SYS(tgkill),	   SCMP_SYS(prctl),
-		SCMP_SYS(memfd_create),	  SCMP_SYS(ftruncate),	   SCMP_SYS(close),
-		SCMP_SYS(getrandom),	  SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield),
-		SCMP_SYS(wait4),
-	};
-	scmp_filter_ctx f = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int bad = f ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !bad && i < sizeof(allowed) / sizeof(*allowed); i++)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0);
-	if (!bad)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				       SCMP_A0(SCMP_CMP_EQ, CLONE_PARENT | SIGCHLD));
-	// dec_certain_check() looks ahead in a child of its own.
-	if (!bad)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				       SCMP_A0(SCMP_CMP_EQ, SIGCHLD));
-	if (!bad)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(arch_prctl), 1,
-				       SCMP_A0(SCMP_CMP_EQ, ARCH_SET_FS));
-	if (!bad)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-				       SCMP_A0(SCMP_CMP_EQ, 2));
-	if (!bad && output_fd >= 0)
-		bad = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-				       SCMP_A0(SCMP_CMP_EQ, output_fd));
-	if (!bad)
-		bad = seccomp_load(f);
-	seccomp_release(f);
-	if (bad) {
-		errno = -bad;
-		return err_errno("cannot confine the machine's process");
-	}
-	return NULL;
-}
-
-/* argv: faultline-machine SHARED-FD CAPTURE OUTPUT-FD STOPS-AT-MAPS PLACES-FD */
-static void child_main(int argc, char **argv)
-{
+	char **arg = argv + CONFINE_ARGS;
+	int shared_fd = atoi(arg[CHILD_ARG_SHARED]);
+	int output_fd = atoi(arg[CHILD_ARG_OUTPUT]);
+	int interrupts_fd = atoi(arg[CHILD_ARG_INTERRUPTS]);
 	struct err *err;
 	uint32_t command;
 
-	if (argc != 6)
-		_exit(125);
+	confine_begin(argv, (int[]){ shared_fd, output_fd, interrupts_fd }, 3);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      atoi(argv[1]), 0);
+		      shared_fd, 0);
 	if (shared == MAP_FAILED)
 		_exit(125);
 	slot = &shared->slot[0];
 	dec_ctx_skip(shared->ctx_places);
-	err = dec_replay_init(&replay, argv[2], child_log_full, &replay);
+	err = dec_replay_init(&replay, arg[CHILD_ARG_CAPTURE], child_log_full, &replay);
 	if (!err)
-		err = dec_output_init(&replay.output, atoi(argv[3]));
-	replay.stops_at_maps = *argv[4] == '1';
-	if (!err && atoi(argv[5]) >= 0)
-		err = dec_interrupts_open(atoi(argv[5]), &replay.interrupts);
+		err = dec_output_init(&replay.output, output_fd);
+	replay.stops_at_maps = *arg[CHILD_ARG_STOPS] == '1';
+	if (!err && interrupts_fd >= 0)
+		err = dec_interrupts_open(interrupts_fd, &replay.interrupts);
 	if (!err)
-		err = child_sandbox(replay.output.fd);
+		err = dec_child_confine(output_fd);
 	if (err) {
 		child_fail(err);
 		child_answer(child_has_collided() ? CHILD_COLLIDED : CHILD_FAILED);
@@ -452,8 +409,8 @@ static void child_main(int argc, char **argv)
 
 __attribute__((constructor)) static void child_constructor(int argc, char **argv)
 {
-	if (argc > 0 && !strcmp(argv[0], dec_child_name)) {
-		child_main(argc, argv);
+	if (argc == CONFINE_ARGS + CHILD_ARGS && !strcmp(argv[0], dec_child_name)) {
+		child_main(argv);
 		_exit(0);
 	}
 }

@@ -5,7 +5,7 @@
  * @file
  * The wire between the machine (parent) and the process that runs the guest (child):
  * shared memory with a slot per child (a child and its forks, the checkpoints), and a
- * futex as the bell. Private to machine.c and child.c.
+ * futex as the bell. Private to wire.c and child.c.
  *
  *   parent                     child
  *   slot.request = COMMAND --> wakes, works; log buffers full: log_bytes[i] = n, bell++
@@ -24,10 +24,24 @@
 #define CHILD_LOG_BYTES (512u << 10)
 #define CHILD_TEXT_BYTES 8192
 #define CHILD_DATA_BYTES 65536
+#define CHILD_REG_BYTES 160
 
 /** argv[0] of a child. Defined in child.c, so that whoever starts a child also links
  * the constructor that makes it one. */
 extern char dec_child_name[];
+
+/** Where a child's own arguments are, behind argv[CONFINE_ARGS]. */
+enum child_arg {
+	CHILD_ARG_SHARED, ///< descriptor of the shared memory
+	CHILD_ARG_CAPTURE,
+	CHILD_ARG_OUTPUT,     ///< descriptor of the program's output; -1: none
+	CHILD_ARG_INTERRUPTS, ///< descriptor: interrupts.h; -1: none
+	CHILD_ARG_STOPS,      ///< "1": dec_machine_options.stops_at_maps
+	CHILD_ARGS
+};
+
+/** From here on the calling process makes only a machine's calls; confine_self(). */
+struct err *dec_child_confine(int output_fd);
 
 enum child_command {
 	CHILD_NONE,
@@ -58,7 +72,7 @@ struct child_slot {
 	uint64_t arg[3];
 	// The answer:
 	uint32_t result; ///< enum child_result
-	int32_t forked; ///< of FORK: the fork's process id; of a branch: its own, 0 before
+	int32_t forked; ///< of FORK: the fork's process id (confine.h); of a branch: its own, 0 before
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
@@ -67,7 +81,7 @@ struct child_slot {
 	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];
 	uint8_t data[CHILD_DATA_BYTES];
-	uint32_t data_bytes;
+	uint32_t reg_bytes;  ///< of REG: how many bytes of the data
 	uint32_t log_buffer; ///< of a fork: which buffer it fills next
 };
 

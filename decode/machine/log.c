@@ -9,26 +9,29 @@
 
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)
+#define LOG_MAX_INSNS (1u << 26)
 
 void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
 {
 	*r = (struct log_reader){ .mode = mode, .time = time };
 }
 
-static void log_block_deinit(struct log_block *b)
+static void log_block_destroy(struct log_block *b)
 {
+	if (!b)
+		return;
 	free(b->insn);
 	free(b->slot_at);
 	free(b->known);
 	free(b->mem);
 	free(b->user);
-	*b = (struct log_block){};
+	free(b);
 }
 
 void dec_log_reader_deinit(struct log_reader *r)
 {
 	for (size_t i = 0; i < r->blocks.size; i++)
-		log_block_deinit(&r->blocks.data[i]);
+		log_block_destroy(r->blocks.data[i]);
 	vec_deinit(&r->blocks);
 }
 
@@ -90,9 +93,9 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 	struct dec_known known = dec_known_start(r->mode, rec->is_watched);
 	struct log_trail trail = {};
 
-	*b = (struct log_block){ .rip = rec->rip,
-				 .n_insns = rec->n_insns,
-				 .is_watched = rec->is_watched };
+	b->rip = rec->rip;
+	b->n_insns = rec->n_insns;
+	b->is_watched = rec->is_watched;
 	b->insn = calloc(rec->n_insns, sizeof(*b->insn));
 	b->slot_at = calloc(rec->n_insns + 1, sizeof(*b->slot_at));
 	b->known = calloc(rec->n_insns, sizeof(*b->known));
@@ -175,6 +178,8 @@ int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t
 
 static struct err *log_block_add(struct log_reader *r, const struct dec_rec_block *rec)
 {
+	struct log_block **b;
+
 	if (rec->size < sizeof(*rec) || rec->n_bytes > rec->size - sizeof(*rec) ||
 	    rec->block >= LOG_MAX_BLOCKS || rec->n_insns > DEC_BLOCK_INSNS)
 		return log_damaged("a bad block");
@@ -182,8 +187,45 @@ static struct err *log_block_add(struct log_reader *r, const struct dec_rec_bloc
 		if (!vec_push(&r->blocks))
 			return &err_nomem;
 	}
-	log_block_deinit(&r->blocks.data[rec->block]);
-	return log_block_decode(r, rec, &r->blocks.data[rec->block]);
+	b = &r->blocks.data[rec->block];
+	r->n_insns += rec->n_insns - (*b ? (*b)->n_insns : 0);
+	if (r->n_insns > LOG_MAX_INSNS)
+		return log_damaged("more code than a program has");
+	log_block_destroy(*b);
+	*b = calloc(1, sizeof(**b));
+	return *b ? log_block_decode(r, rec, *b) : &err_nomem;
+}
+
+/* Bytes of register @p reg, as dec_engine_read_reg() has it; 0: there is none. */
+static uint32_t log_reg_bytes(uint8_t reg)
+{
+	return reg < DEC_REG_VEC    ? 8 :
+	       reg < DEC_REG_K	    ? 64 :
+	       reg <= DEC_REG_FLAGS ? 8 :
+	       reg == DEC_REG_X87   ? 160 :
+	       reg == DEC_REG_MXCSR ? 4 :
+				      0;
+}
+
+/* Are the references those of such a record? */
+static bool log_has_refs(const struct dec_rec_slow *rec)
+{
+	const uint8_t *end = (const uint8_t *)rec + rec->size, *data;
+	struct log_refs refs = dec_log_refs(rec);
+	const struct dec_rec_ref *ref;
+
+	while (refs.left) {
+		size_t left = end - refs.at;
+
+		if (left < sizeof(*ref))
+			return false;
+		ref = dec_log_next_ref(&refs, &data);
+		if ((!ref->is_far && ref->bytes > left - sizeof(*ref)) ||
+		    (!ref->is_mem && (ref->is_far || !ref->bytes ||
+				      ref->bytes != log_reg_bytes(ref->reg))))
+			return false;
+	}
+	return true;
 }
 
 static struct err *log_slow(struct log_reader *r, const struct log_sink *sink,
@@ -192,7 +234,7 @@ static struct err *log_slow(struct log_reader *r, const struct log_sink *sink,
 	struct dec_insn insn;
 	struct err *err = NULL;
 
-	if (rec->size < sizeof(*rec) || rec->len > 15 ||
+	if (rec->size < sizeof(*rec) || rec->len > 15 || !log_has_refs(rec) ||
 	    !dec_insn_decode(rec->bytes, rec->len, rec->rip, &insn))
 		return log_damaged("a bad single instruction");
 	if (sink->slow)
@@ -233,6 +275,8 @@ static struct err *log_control(struct log_reader *r, const struct log_sink *sink
 		    ((const struct dec_rec_write *)rec)->n_bytes >
 			    rec->size - sizeof(struct dec_rec_write))
 			return log_damaged("a bad write");
+		if (rec->id == DEC_REC_HEAP && rec->value[0] >= CAP_HEAP_FNS)
+			return log_damaged("an unknown allocator function");
 		if (sink->other)
 			err = sink->other(sink->ctx, rec, r->time);
 		if (rec->id == DEC_REC_SYSCALL ||
@@ -279,9 +323,9 @@ struct err *dec_log_reader_feed(struct log_reader *r, const struct log_sink *sin
 			struct log_block *b;
 			uint32_t ran;
 
-			if (rec->id >= r->blocks.size || !r->blocks.data[rec->id].bytes)
+			b = rec->id < r->blocks.size ? r->blocks.data[rec->id] : NULL;
+			if (!b || !b->bytes)
 				return log_damaged("an unknown block");
-			b = &r->blocks.data[rec->id];
 			if (b->bytes > (size_t)(end - log))
 				return log_damaged("it ends in a block");
 			ran = log_ran(b, log, end - log, &skip);

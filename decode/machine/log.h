@@ -57,6 +57,31 @@ int dec_log_accesses(const struct log_block *b, uint32_t i, int m, const uint8_t
 void dec_log_follow_fs(const struct dec_rec_slow *rec, const struct dec_insn *insn,
 		       uint64_t *fs_base);
 
+/** Walks the references of an instruction stepped in C; the reader has checked them. */
+struct log_refs {
+	const uint8_t *at;
+	uint32_t left;
+};
+
+static inline struct log_refs dec_log_refs(const struct dec_rec_slow *rec)
+{
+	return (struct log_refs){ (const uint8_t *)(rec + 1), rec->n_refs };
+}
+
+/** @return the next one, whose bytes are at *@p data (NULL: it is far); NULL behind the last. */
+static inline const struct dec_rec_ref *dec_log_next_ref(struct log_refs *refs,
+							 const uint8_t **data)
+{
+	const struct dec_rec_ref *ref = (const struct dec_rec_ref *)refs->at;
+
+	if (!refs->left)
+		return NULL;
+	refs->left--;
+	*data = ref->is_far ? NULL : refs->at + sizeof(*ref);
+	refs->at += sizeof(*ref) + (ref->is_far ? 0 : (ref->bytes + 7ul) & ~7ul);
+	return ref;
+}
+
 /** Who takes the records; NULL entries are skipped. Times are positions. */
 struct log_sink {
 	void *ctx;
@@ -73,8 +98,9 @@ struct log_sink {
 
 struct log_reader {
 	enum dec_log_mode mode;
-	uint64_t time; ///< position of the next instruction
-	VEC(struct log_block) blocks;
+	uint64_t time;			///< position of the next instruction
+	VEC(struct log_block *) blocks; ///< by number; NULL: not seen
+	uint64_t n_insns;		///< in all of them
 };
 
 /** Start reading a log of @p mode at position @p time. */

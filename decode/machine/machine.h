@@ -10,7 +10,7 @@
  * The guest runs in a sandboxed child process; checkpoints are forks of it. Invariants:
  *  1. A position names the same instant on every replay, in every log mode.
  *  2. Nothing the guest does reaches the host: the child may only map memory, wait, fork
- *     and write the output descriptor it was given (seccomp).
+ *     and write the output descriptor it was given (doc/confinement.md).
  *  3. At every system call the general registers equal the recorded ones, or the run
  *     ends with DEC_AT_DIVERGENCE.
  *

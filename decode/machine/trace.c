@@ -282,38 +282,32 @@ static void trace_assign(struct dec_tracer *t, int reg, const uint8_t *value)
 static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				 const struct dec_insn *insn, uint64_t time)
 {
-	const uint8_t *end = (const uint8_t *)rec + rec->size;
 	struct dec_tracer *t = ctx;
 
 	t->n_refs = 0;
 	memcpy(t->gpr, rec->gpr, sizeof(t->gpr));
 	trace_regs(t, false, insn);
 	for (int is_def = 0; is_def < 2; is_def++) {
-		const uint8_t *at = (const uint8_t *)(rec + 1);
+		struct log_refs refs = dec_log_refs(rec);
+		const struct dec_rec_ref *ref;
+		const uint8_t *data;
 
-		for (int i = 0; i < rec->n_refs; i++) {
-			const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
+		while ((ref = dec_log_next_ref(&refs, &data))) {
 			struct dec_ref *r;
 
-			if (end - at < (long)sizeof(*ref))
-				break;
-			at += sizeof(*ref);
-			if (!ref->is_far && ref->bytes > (size_t)(end - at))
-				break;
-			if (ref->is_def == is_def && ref->is_mem) {
-				trace_mem(t, is_def, ref->addr, ref->bytes,
-					  ref->is_far ? NULL : at);
-			} else if (ref->is_def == is_def) {
-				trace_assign(t, ref->reg, at);
-				r = trace_add(t, is_def, ref->bytes);
-				if (r) {
-					r->reg = ref->reg;
-					r->has_value = true;
-					r->value = at;
-				}
+			if (ref->is_def != is_def)
+				continue;
+			if (ref->is_mem) {
+				trace_mem(t, is_def, ref->addr, ref->bytes, data);
+				continue;
 			}
-			if (!ref->is_far)
-				at += (ref->bytes + 7) & ~7u;
+			trace_assign(t, ref->reg, data);
+			r = trace_add(t, is_def, ref->bytes);
+			if (r) {
+				r->reg = ref->reg;
+				r->has_value = true;
+				r->value = data;
+			}
 		}
 	}
 	dec_log_follow_fs(rec, insn, &t->fs_base);

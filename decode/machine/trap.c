@@ -190,25 +190,18 @@ static struct err *on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 			   const struct dec_insn *insn, uint64_t time)
 {
-	const uint8_t *at = (const uint8_t *)(rec + 1),
-		      *end = (const uint8_t *)rec + rec->size;
+	struct log_refs refs = dec_log_refs(rec);
+	const struct dec_rec_ref *ref;
 	struct search *s = ctx;
 	struct err *err = execute(s, rec->rip, time);
+	const uint8_t *data;
 
 	dec_log_follow_fs(rec, insn, &s->fs_base);
-	for (int i = 0; i < rec->n_refs && !err; i++) {
-		const struct dec_rec_ref *ref = (const struct dec_rec_ref *)at;
-
-		if (end - at < (long)sizeof(*ref))
-			break;
-		at += sizeof(*ref);
-		if (!ref->is_far)
-			at += (ref->bytes + 7) & ~7ull;
+	while (!err && (ref = dec_log_next_ref(&refs, &data)))
 		if (ref->is_mem)
 			err = access_memory(s,
 					    ref->is_def ? DEC_TRAP_WRITE : DEC_TRAP_READ,
 					    ref->addr, ref->bytes, time, false);
-	}
 	return err;
 }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "confine"
+
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+// So much of what the group says is passed on.
+#define MESSAGES_BYTES 4096
+
+struct warden {
+	int commands, ends, messages;
+	size_t n_messages; ///< bytes passed on
+};
+
+static void on_child(int signo)
+{
+	(void)signo; // it has ended the waiting
+}
+
+/* All of the group, us included. The first of a process id namespace cannot kill itself, but
+ * takes all with it. */
+static void on_end(int signo)
+{
+	(void)signo;
+	kill(0, SIGKILL);
+	_exit(0);
+}
+
+static void warden_tell(const struct warden *w, int32_t pid, int32_t status)
+{
+	const struct confine_end end = { pid, status };
+
+	if (write(w->ends, &end, sizeof(end)) != sizeof(end))
+		on_end(0);
+}
+
+/* Its id is free again only when its end has been told. */
+static void warden_reap(const struct warden *w)
+{
+	siginfo_t info = {};
+	int status;
+
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid) {
+		status = info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) :
+						      W_EXITCODE(0, info.si_status);
+		warden_tell(w, info.si_pid, status);
+		waitpid(info.si_pid, NULL, 0);
+		info.si_pid = 0;
+	}
+}
+
+static void warden_obey(const struct warden *w)
+{
+	siginfo_t info;
+	int32_t pid;
+
+	if (read(w->commands, &pid, sizeof(pid)) != sizeof(pid))
+		on_end(0); // the owner is gone
+	if (pid <= 1 || waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		warden_tell(w, pid, 0);
+	else
+		kill(pid, SIGKILL);
+}
+
+/* Our messages go to the user's terminal: text, and not much of it. */
+static void warden_pass_on(struct warden *w)
+{
+	char text[512];
+	ssize_t n = read(w->messages, text, sizeof(text));
+
+	if (n <= 0) {
+		close(w->messages);
+		w->messages = -1;
+		return;
+	}
+	for (ssize_t i = 0; i < n; i++)
+		if ((text[i] < ' ' && text[i] != '\n' && text[i] != '\t') ||
+		    text[i] == 0x7f)
+			text[i] = '?';
+	if ((size_t)n > MESSAGES_BYTES - w->n_messages)
+		n = MESSAGES_BYTES - w->n_messages;
+	w->n_messages += n;
+	(void)!write(STDERR_FILENO, text, n);
+}
+
+static const struct confine_call warden_calls[] = {
+	{ .nr = SYS_read },	    { .nr = SYS_write },
+	{ .nr = SYS_close },	    { .nr = SYS_waitid },
+	{ .nr = SYS_wait4 },	    { .nr = SYS_ppoll },
+	{ .nr = SYS_kill },	    { .nr = SYS_exit_group },
+	{ .nr = SYS_rt_sigreturn }, { .nr = SYS_restart_syscall },
+};
+
+__attribute__((noreturn)) static void warden_run(struct warden *w, pid_t worker)
+{
+	struct pollfd p[] = { { .fd = w->commands, .events = POLLIN },
+			      { .fd = w->messages, .events = POLLIN } };
+	sigset_t all_but_ours;
+
+	sigfillset(&all_but_ours);
+	sigdelset(&all_but_ours, SIGCHLD);
+	sigdelset(&all_but_ours, SIGTERM);
+	warden_tell(w, worker, 0);
+	for (;;) {
+		warden_reap(w);
+		p[1].fd = w->messages;
+		if (ppoll(p, 2, NULL, &all_but_ours) < 0)
+			continue;
+		if (p[1].revents)
+			warden_pass_on(w);
+		if (p[0].revents)
+			warden_obey(w);
+	}
+}
+
+/* Close all but 0 to 2 and the @p n of @p keep. */
+static void close_others(const int *keep, size_t n)
+{
+	for (int from = STDERR_FILENO + 1;;) {
+		int next = -1;
+
+		for (size_t i = 0; i < n; i++)
+			if (keep[i] >= from && (next < 0 || keep[i] < next))
+				next = keep[i];
+		if (next != from)
+			close_range(from, next < 0 ? ~0u : (unsigned)next - 1, 0);
+		if (next < 0)
+			return;
+		from = next + 1;
+	}
+}
+
+/* The descriptors 0 to 2 of the worker: it reads nothing, and says little. */
+static void worker_begin(int messages, const int *fds, size_t n)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	bool has_output = false;
+
+	for (size_t i = 0; i < n; i++)
+		has_output |= fds[i] == STDOUT_FILENO;
+	dup2(null, STDIN_FILENO);
+	if (!has_output)
+		dup2(null, STDOUT_FILENO);
+	dup2(messages, STDERR_FILENO);
+	close_others(fds, n);
+}
+
+void confine_begin(char **argv, const int *fds, size_t n)
+{
+	struct warden w = { .commands = atoi(argv[1]), .ends = atoi(argv[2]) };
+	const struct sigaction child = { .sa_handler = on_child },
+			       end = { .sa_handler = on_end };
+	sigset_t all, before;
+	int messages[2];
+	pid_t pid;
+
+	setsid(); // a group of processes of our own
+	if (pipe2(messages, 0))
+		_exit(125);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid < 0)
+		_exit(125);
+	if (!pid) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		worker_begin(messages[1], fds, n);
+		return;
+	}
+	w.messages = messages[0];
+	close_others((int[]){ w.commands, w.ends, w.messages }, 3);
+	sigaction(SIGCHLD, &child, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	err_destroy(
+		confine_self(warden_calls, sizeof(warden_calls) / sizeof(*warden_calls)));
+	warden_run(&w, pid);
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#define LOG_ROOM "decode"
+
+#include "decode/machine/wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "confine/confine.h"
+#include "decode/machine/interrupts.h"
+
+struct dec_wire {
+	const struct capture *capture;
+	const struct dec_machine_options *options;
+	struct confine *group;
+	struct child_shared *shared;
+	int shared_fd;
+	uint32_t active;	  ///< slot of the process that runs
+	int32_t pid[CHILD_SLOTS]; ///< as the group knows them; 0: free
+	dec_log_fn log_fn;
+	void *log_ctx;
+	int log_next; ///< which buffer the child fills next
+	struct dec_answer answer;
+	uint8_t log[CHILD_LOG_BYTES];
+};
+
+static void wire_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* @return false: nobody rang for a tenth of a second. */
+static bool wire_wait(struct dec_wire *w, uint32_t bell)
+{
+	static const struct timespec tick = { .tv_nsec = 100 * 1000 * 1000 };
+
+	return !syscall(SYS_futex, &w->shared->bell, FUTEX_WAIT, bell, &tick, NULL, 0) ||
+	       errno != ETIMEDOUT;
+}
+
+/* ---- what comes out of the shared memory ----------------------------------------------- */
+
+/* Texts are short, and their buffers are not: a copy up to the end. */
+static void take_text(char to[CHILD_TEXT_BYTES], const char *from)
+{
+	memccpy(to, from, 0, CHILD_TEXT_BYTES);
+	to[CHILD_TEXT_BYTES - 1] = 0;
+	for (; *to; to++)
+		if ((*to < ' ' && *to > 0 && *to != '\n') || *to == 0x7f)
+			*to = '?';
+}
+
+/* Some byte may be there: 0 or 1 is what a bool is. */
+static void take_bool(bool *b)
+{
+	unsigned char byte;
+
+	memcpy(&byte, b, 1);
+	*b = byte != 0;
+}
+
+static bool is_where(const struct dec_wire *w, struct dec_where *at)
+{
+	take_bool(&at->is_cut);
+	return at->at <= DEC_AT_DIVERGENCE && at->end <= CAP_END_DETACHED &&
+	       at->position <= INT64_MAX && at->instructions <= at->position &&
+	       (at->at != DEC_AT_MAP ||
+		at->map.file - 1u < capture_info(w->capture)->n_files);
+}
+
+static bool is_parting(struct dec_divergence *d)
+{
+	take_bool(&d->has_agreed);
+	return d->parting <= DEC_PARTED_MACHINE && d->event < CAP_EV_KINDS &&
+	       d->reg < CAP_GPRS;
+}
+
+static struct err *wire_distrust(void)
+{
+	return err_new(ERR_FORMAT,
+		       "the machine's process gives an answer that cannot be: the "
+		       "capture is damaged, or made to do harm");
+}
+
+static struct err *take_answer(struct dec_wire *w, uint32_t s)
+{
+	const struct child_slot *from = &w->shared->slot[s];
+	struct dec_answer *to = &w->answer;
+
+	to->result = from->result;
+	to->err_code = from->err_code;
+	to->reg_bytes = from->reg_bytes;
+	memcpy(&to->where, &from->where, sizeof(to->where));
+	memcpy(&to->parted, &from->parted, sizeof(to->parted));
+	memcpy(to->isa, from->isa, sizeof(to->isa));
+	memcpy(&to->regs, &from->regs, sizeof(to->regs));
+	take_text(to->text, from->text);
+	take_text(to->notes, from->notes);
+	if (to->result > CHILD_NOT_THERE || to->err_code > ERR_SPEC ||
+	    to->reg_bytes > CHILD_REG_BYTES || !is_where(w, &to->where) ||
+	    !is_parting(&to->parted))
+		return wire_distrust();
+	return NULL;
+}
+
+/* The buffer is the child's again before its copy is read. */
+static struct err *take_log(struct dec_wire *w, struct err *err)
+{
+	_Atomic uint32_t *bytes = &w->shared->log_bytes[w->log_next];
+	uint32_t n = atomic_load(bytes);
+
+	if (!n)
+		return err;
+	if (!err && n > CHILD_LOG_BYTES)
+		err = wire_distrust();
+	if (!err && w->log_fn)
+		memcpy(w->log, w->shared->log[w->log_next], n);
+	w->log_next ^= 1;
+	atomic_store(bytes, 0);
+	wire_wake(bytes);
+	return !err && w->log_fn ? w->log_fn(w->log_ctx, w->log, n) : err;
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+static struct err *wire_death(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		return err_new(ERR_DIVERGED,
+			       "the machine's process tried a system call that "
+			       "its sandbox forbids");
+	if (WIFSIGNALED(status))
+		return err_new(ERR_OS,
+			       "the machine's process was killed by signal %d (%s)",
+			       WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return err_new(ERR_OS, "the machine's process ended with status %d",
+		       WEXITSTATUS(status));
+}
+
+static void wire_progress(struct dec_wire *w)
+{
+	struct dec_where at = w->answer.where;
+
+	if (!w->options->progress)
+		return;
+	at.position = atomic_load(&w->shared->position);
+	w->options->progress(w->options->progress_ctx, &at);
+}
+
+/* @return why the process in slot @p s is gone; NULL: it is there. */
+static struct err *wire_check(struct dec_wire *w, uint32_t s)
+{
+	struct confine_end end;
+	int status;
+
+	while (confine_next_end(w->group, &end))
+		if (end.pid == w->pid[s]) {
+			w->pid[s] = 0;
+			return wire_death(end.status);
+		}
+	return confine_is_gone(w->group, &status) ? wire_death(status) : NULL;
+}
+
+/* Wait until the process in slot @p s has answered; take its log meanwhile. */
+static struct err *wire_await(struct dec_wire *w, uint32_t s)
+{
+	struct child_slot *slot = &w->shared->slot[s];
+	struct err *err = NULL, *death;
+
+	for (;;) {
+		uint32_t bell = atomic_load(&w->shared->bell);
+		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
+
+		err = take_log(w, err);
+		if (is_done) {
+			// Both buffers may have been full when the answer came.
+			err = take_log(w, err);
+			return err ?: take_answer(w, s);
+		}
+		if (wire_wait(w, bell))
+			continue;
+		wire_progress(w);
+		death = wire_check(w, s);
+		if (death) {
+			err_destroy(err);
+			return death;
+		}
+	}
+}
+
+static void wire_post(struct dec_wire *w, uint32_t command, uint64_t a, uint64_t b)
+{
+	struct child_slot *slot = &w->shared->slot[w->active];
+
+	slot->arg[0] = a;
+	slot->arg[1] = b;
+	atomic_store(&slot->request, command);
+	wire_wake(&slot->request);
+}
+
+struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint64_t b,
+			 const struct dec_answer **ret)
+{
+	*ret = &w->answer;
+	if (!w->pid[w->active])
+		return err_new(ERR_OS, "the machine's process is gone");
+	wire_post(w, command, a, b);
+	return wire_await(w, w->active);
+}
+
+void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
+{
+	memcpy(buf, w->shared->slot[w->active].data, size);
+}
+
+struct err *dec_wire_failure(const struct dec_answer *answer)
+{
+	if (!answer->err_code || !*answer->text)
+		return wire_distrust();
+	return err_new(answer->err_code, "%.*s", (int)strcspn(answer->text, "\n"),
+		       answer->text);
+}
+
+const struct dec_answer *dec_wire_answer(const struct dec_wire *w)
+{
+	return &w->answer;
+}
+
+uint32_t dec_wire_active(const struct dec_wire *w)
+{
+	return w->active;
+}
+
+void dec_wire_log(struct dec_wire *w, dec_log_fn fn, void *ctx)
+{
+	w->log_fn = fn;
+	w->log_ctx = ctx;
+}
+
+/* ---- starting ------------------------------------------------------------------------------ */
+
+static void wire_stop(struct dec_wire *w)
+{
+	confine_destroy(take_ptr(&w->group));
+	memset(w->pid, 0, sizeof(w->pid));
+}
+
+struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
+{
+	const struct dec_machine_options *o = w->options;
+	int fds[] = { w->shared_fd, o->output_fd, dec_interrupts_fd(o->interrupts) };
+	char text[3][16];
+	char *args[CHILD_ARGS + 1] = {
+		[CHILD_ARG_SHARED] = text[0],
+		[CHILD_ARG_CAPTURE] = (char *)capture_dir(w->capture),
+		[CHILD_ARG_OUTPUT] = text[1],
+		[CHILD_ARG_INTERRUPTS] = text[2],
+		[CHILD_ARG_STOPS] = o->stops_at_maps ? "1" : "0",
+	};
+	struct err *err;
+
+	for (int i = 0; i < 3; i++)
+		snprintf(text[i], sizeof(text[i]), "%d", fds[i]);
+	wire_stop(w);
+	*ret = &w->answer;
+	w->active = 0;
+	w->log_next = 0;
+	atomic_store(&w->shared->log_bytes[0], 0);
+	atomic_store(&w->shared->log_bytes[1], 0);
+	atomic_store(&w->shared->slot[0].request, CHILD_RUN); // until it has answered
+	err = confine_start(dec_child_name, args, fds, 3, &w->group, &w->pid[0]);
+	return err ?: wire_await(w, 0);
+}
+
+static struct err *wire_share(struct dec_wire *w)
+{
+	// Inherited by the child's exec. It cannot shrink what we read.
+	w->shared_fd = memfd_create(dec_child_name, MFD_ALLOW_SEALING);
+	if (w->shared_fd < 0 || ftruncate(w->shared_fd, sizeof(*w->shared)) ||
+	    fcntl(w->shared_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return err_errno("cannot make shared memory for the machine");
+	w->shared = mmap(NULL, sizeof(*w->shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 w->shared_fd, 0);
+	if (w->shared == MAP_FAILED) {
+		w->shared = NULL;
+		return err_errno("cannot map shared memory for the machine");
+	}
+	return NULL;
+}
+
+struct err *dec_wire_create(const struct capture *c, const struct dec_machine_options *o,
+			    struct dec_wire **ret)
+{
+	struct dec_wire *w = calloc(1, sizeof(*w));
+	struct err *err;
+
+	if (!w)
+		return &err_nomem;
+	w->capture = c;
+	w->options = o;
+	err = wire_share(w);
+	if (err)
+		dec_wire_destroy(w);
+	else
+		*ret = w;
+	return err;
+}
+
+void dec_wire_destroy(struct dec_wire *w)
+{
+	if (!w)
+		return;
+	wire_stop(w);
+	if (w->shared)
+		munmap(w->shared, sizeof(*w->shared));
+	if (w->shared_fd > 0)
+		close(w->shared_fd);
+	free(w);
+}
+
+/* ---- forks --------------------------------------------------------------------------------- */
+
+struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
+{
+	const struct dec_answer *answer;
+	struct child_slot *slot;
+	struct err *err;
+	uint32_t to = 0;
+
+	while (to < CHILD_SLOTS && w->pid[to])
+		to++;
+	assert(to < CHILD_SLOTS && "a slot is kept free for the successor");
+	slot = &w->shared->slot[to];
+	atomic_store(&slot->request, CHILD_RUN);
+	w->active = from;
+	err = dec_wire_ask(w, CHILD_FORK, to, 0, &answer);
+	if (err)
+		return err;
+	if (answer->result != CHILD_OK)
+		return err_new(ERR_OS, "cannot fork the machine's process");
+	w->pid[to] = w->shared->slot[from].forked;
+	w->active = to; // whose death it is, if it dies
+	err = wire_await(w, to);
+	if (err)
+		return err;
+	if (answer->result != CHILD_OK)
+		return dec_wire_failure(answer);
+	// A checkpoint goes on with the buffer that was next when it was made.
+	w->log_next = slot->log_buffer & 1;
+	return NULL;
+}
+
+void dec_wire_end(struct dec_wire *w, uint32_t slot)
+{
+	if (w->pid[slot])
+		confine_kill(w->group, w->pid[slot]);
+	w->pid[slot] = 0;
+}
+
+/* ---- branches ------------------------------------------------------------------------------ */
+
+/* A branch that is queued or runs. */
+struct wire_run {
+	struct dec_branch *branch;
+	uint32_t slot;
+	bool is_dead;
+	int status; ///< of the dead
+};
+
+/* What has ended while branches run. A fork may be over before its maker has said that it is
+ * there. */
+typedef VEC(struct confine_end) wire_ends;
+
+/* Queue as many of the @p n branches as there are free slots, and have the child run them. */
+static size_t wire_queue(struct dec_wire *w, struct dec_branch *branches, size_t n,
+			 unsigned at_once, struct wire_run run[CHILD_SLOTS])
+{
+	size_t queued = 0;
+
+	for (uint32_t s = 0; s < CHILD_SLOTS && queued < n; s++) {
+		struct child_slot *slot = &w->shared->slot[s];
+		const struct dec_branch *b = &branches[queued];
+		struct child_branch *what = (struct child_branch *)slot->data;
+
+		if (w->pid[s])
+			continue;
+		*what = (struct child_branch){ .limit = b->limit, .n = b->n };
+		if (b->n)
+			memcpy(what->alters, b->alters, b->n * sizeof(*b->alters));
+		slot->forked = 0;
+		atomic_store(&slot->request, CHILD_RUN);
+		run[queued] = (struct wire_run){ .branch = &branches[queued], .slot = s };
+		w->shared->queue[queued++] = s;
+	}
+	wire_post(w, CHILD_BRANCH, queued, at_once ?: 1);
+	return queued;
+}
+
+/* @return whether the branch of @p run is over: it has answered, or is dead. */
+static bool run_is_over(struct dec_wire *w, const wire_ends *ends, struct wire_run *run)
+{
+	struct child_slot *slot = &w->shared->slot[run->slot];
+	int32_t pid = slot->forked;
+
+	for (size_t i = 0; pid && i < ends->size && !run->is_dead; i++)
+		if (ends->data[i].pid == pid) {
+			run->is_dead = true;
+			run->status = ends->data[i].status;
+		}
+	return pid && (run->is_dead || atomic_load(&slot->request) == CHILD_NONE);
+}
+
+/* What became of the branch of @p run. */
+static void run_end(struct dec_wire *w, const struct wire_run *run)
+{
+	struct child_slot *slot = &w->shared->slot[run->slot];
+	struct dec_outcome *ret = &run->branch->outcome;
+
+	if (atomic_load(&slot->request) == CHILD_NONE && slot->result == CHILD_OK) {
+		memcpy(ret, slot->data, sizeof(*ret));
+		ret->text[sizeof(ret->text) - 1] = 0;
+		if (ret->fate <= DEC_FATE_MACHINE)
+			return;
+	}
+	*ret = (struct dec_outcome){ .fate = DEC_FATE_MACHINE, .parted = UINT64_MAX };
+	snprintf(ret->text, sizeof(ret->text),
+		 "the branch's process ended (wait status %#x)", run->status);
+	atomic_store(&slot->request, CHILD_NONE); // the queue goes on
+}
+
+/* Run those that were queued to their ends. */
+static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size_t n,
+				  wire_ends *ends)
+{
+	struct child_slot *slot = &w->shared->slot[w->active];
+	struct confine_end end;
+	struct err *err;
+	int status;
+
+	for (;;) {
+		uint32_t bell = atomic_load(&w->shared->bell);
+		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
+
+		while (confine_next_end(w->group, &end)) {
+			if (end.pid == w->pid[w->active])
+				return wire_death(end.status);
+			err = vec_add(ends, end);
+			if (err)
+				return err;
+		}
+		for (size_t i = 0; i < n; i++)
+			if (run_is_over(w, ends, &run[i])) {
+				run_end(w, &run[i]);
+				run[i--] = run[--n];
+			}
+		if (is_done) {
+			err = take_answer(w, w->active);
+			if (err || !n)
+				return err;
+			if (w->answer.result != CHILD_OK)
+				return err_prefix(dec_wire_failure(&w->answer),
+						  "cannot branch");
+		}
+		if (!wire_wait(w, bell) && confine_is_gone(w->group, &status))
+			return wire_death(status);
+	}
+}
+
+struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, size_t n,
+			      unsigned at_once, size_t *ret_n)
+{
+	struct wire_run run[CHILD_SLOTS];
+	wire_ends ends = {};
+	struct err *err;
+
+	if (!w->pid[w->active])
+		return err_new(ERR_OS, "the machine's process is gone");
+	*ret_n = wire_queue(w, branches, n, at_once, run);
+	err = wire_run_queue(w, run, *ret_n, &ends);
+	vec_deinit(&ends);
+	return err;
+}
