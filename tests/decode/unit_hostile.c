@@ -329,15 +329,17 @@ __attribute__((constructor)) static void enemy(int argc, char **argv)
 
 static struct capture *capture;
 
+/* HOSTILE_CAPTURE: one that is there. */
 static int record(void **state)
 {
-	_cleanup_free_ char *command = NULL, *dir = NULL;
+	_cleanup_free_ char *dir = NULL;
+	const char *given = getenv("HOSTILE_CAPTURE");
 
 	(void)state;
-	if (asprintf(&dir, "%s/capture", unit_env("TMPDIR")) < 0 ||
-	    asprintf(&command, "%s record -o %s -- true >/dev/null",
-		     unit_env("FAULTLINE"), dir) < 0 ||
-	    system(command))
+	if (asprintf(&dir, "%s%s", given ? given : unit_env("TMPDIR"),
+		     given ? "" : "/capture") < 0 ||
+	    (!given &&
+	     unit_run("%s record -o %s -- true >/dev/null", unit_env("FAULTLINE"), dir)))
 		return -1;
 	ok(capture_open(dir, &capture));
 	victim = fork();
@@ -435,6 +437,18 @@ static void nothing_is_left(int from)
 	assert_int_equal(kill(victim, 0), 0);
 }
 
+/* The enemy of a machine started from here on. */
+static void choose(const char *how, unsigned number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", victim);
+	setenv("HOSTILE_VICTIM", text, 1);
+	snprintf(text, sizeof(text), "%u", number);
+	setenv("HOSTILE_SEED", text, 1);
+	setenv("HOSTILE", how, 1);
+}
+
 /* @return how much went well of what a machine of this enemy was asked; 0: it did not start.
  * @p text gets what its first answer says. */
 static unsigned meet(const char *how, unsigned number, char text[CHILD_TEXT_BYTES])
@@ -442,16 +456,11 @@ static unsigned meet(const char *how, unsigned number, char text[CHILD_TEXT_BYTE
 	struct dec_machine_options o = {};
 	struct dec_machine *m = NULL;
 	unsigned n = 0;
-	char number_text[16];
 	int pipes[2];
 
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	o.output_fd = pipes[1];
-	snprintf(number_text, sizeof(number_text), "%d", victim);
-	setenv("HOSTILE_VICTIM", number_text, 1);
-	snprintf(number_text, sizeof(number_text), "%u", number);
-	setenv("HOSTILE_SEED", number_text, 1);
-	setenv("HOSTILE", how, 1);
+	choose(how, number);
 	if (went_well(dec_machine_create(capture, &o, &m))) {
 		const char *said = dec_machine_notes(m);
 
@@ -502,6 +511,30 @@ static void it_stays(void **state)
 	assert_true(meet("stays", 0, text) > 5);
 }
 
+static void it_ends_with_its_owner(void **state)
+{
+	struct dec_machine_options o = {};
+	struct dec_machine *m;
+	int pipes[2], status;
+	pid_t owner;
+
+	(void)state;
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	o.output_fd = pipes[1];
+	choose("stays", 0);
+	owner = fork();
+	if (!owner) {
+		if (!dec_machine_create(capture, &o, &m))
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(owner, &status, 0), owner);
+	assert_true(WIFSIGNALED(status));
+	close(pipes[1]);
+	nothing_is_left(pipes[0]);
+	close(pipes[0]);
+}
+
 static void it_dies(void **state)
 {
 	char text[CHILD_TEXT_BYTES];
@@ -547,6 +580,7 @@ int main(void)
 		cmocka_unit_test(it_tries_each_call),
 		cmocka_unit_test(it_lies_about_processes),
 		cmocka_unit_test(it_stays),
+		cmocka_unit_test(it_ends_with_its_owner),
 		cmocka_unit_test(it_dies),
 		cmocka_unit_test(its_texts_have_no_end),
 		cmocka_unit_test(it_prints),

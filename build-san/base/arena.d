@@ -1,0 +1,2 @@
+build-san/base/arena.o: base/arena.c base/arena.h
+base/arena.h:

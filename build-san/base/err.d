@@ -1,0 +1,2 @@
+build-san/base/err.o: base/err.c base/err.h
+base/err.h:

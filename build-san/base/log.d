@@ -1,0 +1,2 @@
+build-san/base/log.o: base/log.c base/log.h
+base/log.h:

@@ -1,0 +1,13 @@
+build-san/capture/cap_cpu.o: capture/cap_cpu.c capture/cap_cpu.h \
+ base/base.h base/arena.h base/cleanup.h base/clock.h base/err.h \
+ base/log.h base/map.h base/new_file.h base/vec.h
+capture/cap_cpu.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:

@@ -1,0 +1,13 @@
+build-san/confine/start.o: confine/start.c confine/confine.h base/base.h \
+ base/arena.h base/cleanup.h base/clock.h base/err.h base/log.h \
+ base/map.h base/new_file.h base/vec.h
+confine/confine.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:

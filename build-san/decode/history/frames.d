@@ -1,0 +1,19 @@
+build-san/decode/history/frames.o: decode/history/frames.c \
+ decode/history/frames.h base/base.h base/arena.h base/cleanup.h \
+ base/clock.h base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ decode/x86/insn.h capture/capture.h capture/cap_cpu.h \
+ decode/symbols/symbols.h
+decode/history/frames.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+decode/x86/insn.h:
+capture/capture.h:
+capture/cap_cpu.h:
+decode/symbols/symbols.h:

@@ -1,0 +1,26 @@
+build-san/decode/past/flight.o: decode/past/flight.c decode/past/flight.h \
+ capture/capture.h base/base.h base/arena.h base/cleanup.h base/clock.h \
+ base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ capture/cap_cpu.h decode/history/heap.h decode/symbols/symbols.h \
+ decode/past/recover.h decode/machine/trace.h decode/machine/machine.h \
+ decode/x86/insn.h decode/translator/slots.h decode/past/flight_int.h
+decode/past/flight.h:
+capture/capture.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+capture/cap_cpu.h:
+decode/history/heap.h:
+decode/symbols/symbols.h:
+decode/past/recover.h:
+decode/machine/trace.h:
+decode/machine/machine.h:
+decode/x86/insn.h:
+decode/translator/slots.h:
+decode/past/flight_int.h:

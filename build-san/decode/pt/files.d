@@ -1,0 +1,17 @@
+build-san/decode/pt/files.o: decode/pt/files.c decode/pt/files.h \
+ base/base.h base/arena.h base/cleanup.h base/clock.h base/err.h \
+ base/log.h base/map.h base/new_file.h base/vec.h capture/capture.h \
+ capture/cap_cpu.h capture/perf_data.h
+decode/pt/files.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+capture/capture.h:
+capture/cap_cpu.h:
+capture/perf_data.h:

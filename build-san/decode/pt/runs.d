@@ -1,0 +1,21 @@
+build-san/decode/pt/runs.o: decode/pt/runs.c decode/pt/runs.h \
+ decode/pt/decode.h base/base.h base/arena.h base/cleanup.h base/clock.h \
+ base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ decode/pt/image.h capture/capture.h capture/cap_cpu.h decode/x86/insn.h \
+ decode/pt/stream.h
+decode/pt/runs.h:
+decode/pt/decode.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+decode/pt/image.h:
+capture/capture.h:
+capture/cap_cpu.h:
+decode/x86/insn.h:
+decode/pt/stream.h:

@@ -1,0 +1,21 @@
+build-san/decode/symbols/alloc.o: decode/symbols/alloc.c \
+ decode/symbols/flow.h decode/symbols/symbols_int.h base/base.h \
+ base/arena.h base/cleanup.h base/clock.h base/err.h base/log.h \
+ base/map.h base/new_file.h base/vec.h decode/symbols/symbols.h \
+ capture/capture.h capture/cap_cpu.h decode/x86/zydis.h decode/x86/insn.h
+decode/symbols/flow.h:
+decode/symbols/symbols_int.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+decode/symbols/symbols.h:
+capture/capture.h:
+capture/cap_cpu.h:
+decode/x86/zydis.h:
+decode/x86/insn.h:

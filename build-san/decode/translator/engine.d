@@ -1,0 +1,23 @@
+build-san/decode/translator/engine.o: decode/translator/engine.c \
+ decode/translator/engine.h base/base.h base/arena.h base/cleanup.h \
+ base/clock.h base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ decode/translator/ctx.h decode/translator/slots.h decode/x86/insn.h \
+ capture/capture.h capture/cap_cpu.h decode/translator/emit.h \
+ decode/translator/emulate.h
+decode/translator/engine.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+decode/translator/ctx.h:
+decode/translator/slots.h:
+decode/x86/insn.h:
+capture/capture.h:
+capture/cap_cpu.h:
+decode/translator/emit.h:
+decode/translator/emulate.h:

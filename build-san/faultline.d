@@ -1,0 +1,2 @@
+build-san/faultline.o: faultline.c build-san/commands.inc
+build-san/commands.inc:

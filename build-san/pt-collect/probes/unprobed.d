@@ -1,0 +1,22 @@
+build-san/pt-collect/probes/unprobed.o: pt-collect/probes/unprobed.c \
+ pt-collect/probes/unprobed.h pt-collect/log/private.h \
+ pt-collect/log/log.h base/base.h base/arena.h base/cleanup.h \
+ base/clock.h base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ capture/capture.h capture/cap_cpu.h pt-collect/tracee/pages.h \
+ pt-collect/tracee/tracee.h
+pt-collect/probes/unprobed.h:
+pt-collect/log/private.h:
+pt-collect/log/log.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+capture/capture.h:
+capture/cap_cpu.h:
+pt-collect/tracee/pages.h:
+pt-collect/tracee/tracee.h:

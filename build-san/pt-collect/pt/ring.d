@@ -1,0 +1,2 @@
+build-san/pt-collect/pt/ring.o: pt-collect/pt/ring.c pt-collect/pt/ring.h
+pt-collect/pt/ring.h:

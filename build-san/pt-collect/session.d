@@ -1,0 +1,62 @@
+build-san/pt-collect/session.o: pt-collect/session.c pt-collect/session.h \
+ pt-collect/inputs/process.h base/base.h base/arena.h base/cleanup.h \
+ base/clock.h base/err.h base/log.h base/map.h base/new_file.h base/vec.h \
+ capture/capture.h capture/cap_cpu.h pt-collect/kernel/bpf.h bpf/record.h \
+ pt-collect/log/log.h pt-collect/log/private.h pt-collect/tracee/pages.h \
+ pt-collect/tracee/tracee.h pt-collect/log/writes.h \
+ pt-collect/probes/chance.h pt-collect/probes/probes.h \
+ pt-collect/pt/record.h pt-collect/start/follow.h \
+ pt-collect/inputs/assemble.h pt-collect/start/attach.h \
+ pt-collect/inputs/chaos.h pt-collect/inputs/files.h \
+ pt-collect/flight/flight.h pt-collect/start/keeper.h \
+ pt-collect/tracee/wards.h pt-collect/inputs/points.h \
+ pt-collect/inputs/table.h pt-collect/record.h pt-collect/pt/pt.h \
+ pt-collect/pt/pmu.h capture/perf_data.h pt-collect/pt/ring.h \
+ pt-collect/probes/stores.h storeplan/storeplan.h decode/x86/zydis.h \
+ decode/x86/insn.h storeplan/sp_insn.h pt-collect/start/start.h \
+ pt-collect/inputs/threads.h
+pt-collect/session.h:
+pt-collect/inputs/process.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+capture/capture.h:
+capture/cap_cpu.h:
+pt-collect/kernel/bpf.h:
+bpf/record.h:
+pt-collect/log/log.h:
+pt-collect/log/private.h:
+pt-collect/tracee/pages.h:
+pt-collect/tracee/tracee.h:
+pt-collect/log/writes.h:
+pt-collect/probes/chance.h:
+pt-collect/probes/probes.h:
+pt-collect/pt/record.h:
+pt-collect/start/follow.h:
+pt-collect/inputs/assemble.h:
+pt-collect/start/attach.h:
+pt-collect/inputs/chaos.h:
+pt-collect/inputs/files.h:
+pt-collect/flight/flight.h:
+pt-collect/start/keeper.h:
+pt-collect/tracee/wards.h:
+pt-collect/inputs/points.h:
+pt-collect/inputs/table.h:
+pt-collect/record.h:
+pt-collect/pt/pt.h:
+pt-collect/pt/pmu.h:
+capture/perf_data.h:
+pt-collect/pt/ring.h:
+pt-collect/probes/stores.h:
+storeplan/storeplan.h:
+decode/x86/zydis.h:
+decode/x86/insn.h:
+storeplan/sp_insn.h:
+pt-collect/start/start.h:
+pt-collect/inputs/threads.h:

@@ -1,0 +1,38 @@
+build-san/pt-collect/start/follow.o: pt-collect/start/follow.c \
+ pt-collect/start/attach.h pt-collect/inputs/process.h base/base.h \
+ base/arena.h base/cleanup.h base/clock.h base/err.h base/log.h \
+ base/map.h base/new_file.h base/vec.h capture/capture.h \
+ capture/cap_cpu.h pt-collect/kernel/bpf.h bpf/record.h \
+ pt-collect/log/log.h pt-collect/log/private.h pt-collect/tracee/pages.h \
+ pt-collect/tracee/tracee.h pt-collect/log/writes.h \
+ pt-collect/probes/chance.h pt-collect/probes/probes.h \
+ pt-collect/pt/record.h pt-collect/start/follow.h \
+ pt-collect/tracee/wards.h pt-collect/start/start.h \
+ pt-collect/inputs/threads.h
+pt-collect/start/attach.h:
+pt-collect/inputs/process.h:
+base/base.h:
+base/arena.h:
+base/cleanup.h:
+base/clock.h:
+base/err.h:
+base/log.h:
+base/map.h:
+base/new_file.h:
+base/vec.h:
+capture/capture.h:
+capture/cap_cpu.h:
+pt-collect/kernel/bpf.h:
+bpf/record.h:
+pt-collect/log/log.h:
+pt-collect/log/private.h:
+pt-collect/tracee/pages.h:
+pt-collect/tracee/tracee.h:
+pt-collect/log/writes.h:
+pt-collect/probes/chance.h:
+pt-collect/probes/probes.h:
+pt-collect/pt/record.h:
+pt-collect/start/follow.h:
+pt-collect/tracee/wards.h:
+pt-collect/start/start.h:
+pt-collect/inputs/threads.h:
