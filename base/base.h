@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/new_file.h"
 #include "base/vec.h"
 
 #endif

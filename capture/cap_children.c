@@ -111,7 +111,7 @@ static struct err *scan(struct capture *c, DIR *d)
 
 struct err *cap_children_scan(struct capture *c)
 {
-	int fd = openat(c->dir_fd, CAP_CHILDREN, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = file_open_below(c->dir_fd, CAP_CHILDREN, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct err *err;
 
@@ -177,21 +177,36 @@ static struct err *find_process(const struct cap_info *info, const char *which,
 	return NULL;
 }
 
+struct err *capture_child_dir(const struct capture *c, const struct cap_process *p,
+			      char **ret)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, "%s/" CAP_CHILDREN "/%s", c->dir, p->dir) < 0) {
+		path = NULL;
+		return &err_nomem;
+	}
+	fd = file_open_below(c->dir_fd, path + strlen(c->dir) + 1, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return err_errno("cannot open '%s'", path);
+	*ret = take_ptr(&path);
+	return NULL;
+}
+
 struct err *capture_process_dir(const char *dir, const char *which, char **ret)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	const struct cap_process *p = NULL;
 	struct err *err = capture_open(dir, &c);
-	int n;
 
 	if (!err) {
 		err = find_process(&c->info, which, &p);
 		if (err)
 			err = err_prefix(err, "cannot open a process of '%s'", dir);
 	}
-	if (err)
-		return err;
-	n = p ? asprintf(ret, "%s/" CAP_CHILDREN "/%s", dir, p->dir) :
-		asprintf(ret, "%s", dir);
-	return n < 0 ? &err_nomem : NULL;
+	if (err || p)
+		return err ?: capture_child_dir(c, p, ret);
+	*ret = strdup(dir);
+	return *ret ? NULL : &err_nomem;
 }

@@ -332,18 +332,16 @@ static struct err *open_core(const struct capture *c, const char *name,
 			     struct cap_core **ret)
 {
 	_cleanup_(core_closep) struct cap_core *core = calloc(1, sizeof(*core));
-	struct stat st;
 	struct err *err;
+	uint64_t bytes;
 
 	if (!core)
 		return &err_nomem;
 	core->name = name;
-	core->fd = openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC);
-	if (core->fd < 0)
-		return err_errno("cannot open %s/%s", c->dir, name);
-	if (fstat(core->fd, &st))
-		return err_errno("cannot read %s/%s", c->dir, name);
-	err = parse_core(core, st.st_size);
+	core->fd = -1;
+	err = cap_input(c, name, &core->fd, &bytes);
+	if (!err)
+		err = parse_core(core, bytes);
 	if (!err)
 		err = check_core(c, core);
 	if (err)
@@ -389,20 +387,18 @@ static struct err *read_file(const struct capture *c, uint32_t file, uint64_t of
 			     void *buf, size_t size)
 {
 	_cleanup_close_ int fd = -1;
-	char path[4096];
 	struct stat st;
 	size_t n = 0;
-	struct err *err = capture_file_path(c, file, path, sizeof(path));
+	struct err *err = capture_file_open(c, file, &fd);
 
 	if (err)
 		return err;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return err_errno("cannot open %s", path);
+	if (fstat(fd, &st))
+		return err_errno("cannot read %s", c->info.files[file - 1].path);
 	if (offset < (uint64_t)st.st_size)
 		n = st.st_size - offset < size ? st.st_size - offset : size;
 	memset((uint8_t *)buf + n, 0, size - n);
-	return cap_read_at(fd, offset, buf, n, path);
+	return cap_read_at(fd, offset, buf, n, c->info.files[file - 1].path);
 }
 
 /** Bytes of one mapping. The core's part first, then the file or zeros. */

@@ -92,19 +92,15 @@ struct err *cap_events_open(const struct capture *c, struct cap_events **ret)
 {
 	_cleanup_(events_closep) struct cap_events *it = calloc(1, sizeof(*it));
 	struct cap_log_head head;
-	struct stat st;
 	struct err *err;
 
 	if (!it)
 		return &err_nomem;
-	it->fd = openat(c->dir_fd, "events.flt", O_RDONLY | O_CLOEXEC);
-	if (it->fd < 0)
-		return err_errno("cannot open %s/events.flt", c->dir);
-	if (fstat(it->fd, &st))
-		return err_errno("cannot read %s/events.flt", c->dir);
-	it->size = st.st_size;
+	it->fd = -1;
 	it->expected = c->has_manifest ? c->info.n_events : UINT64_MAX;
-	err = cap_read_at(it->fd, 0, &head, sizeof(head), "events.flt");
+	err = cap_input(c, "events.flt", &it->fd, &it->size);
+	if (!err)
+		err = cap_read_at(it->fd, 0, &head, sizeof(head), "events.flt");
 	if (!err)
 		err = check_head(&head);
 	if (err)

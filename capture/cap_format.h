@@ -217,14 +217,25 @@ bool cap_name_is_safe(const char *name);
 #define CAP_CHILDREN "children"
 #define CAP_AROUND "../.."
 
+#define CAP_LIST_MAX (64u << 20) ///< bytes of a manifest, an index or a suite
+
+/** Read all of @p path below @p dir_fd, which may have CAP_LIST_MAX bytes. @p ret: for free(),
+ * with a NUL behind them. @return as file_open_input(). */
+struct err *cap_read_list(int dir_fd, const char *path, char **ret, uint64_t *bytes);
+
 /** Without a manifest the directories under children/ tell which processes there were:
  * fill info->processes. */
 struct err *cap_children_scan(struct capture *c);
+
+/** Open file @p name of the bundle for reading. @return as file_open_input(). */
+struct err *cap_input(const struct capture *c, const char *name, int *fd,
+		      uint64_t *bytes);
 
 /** What `struct capture` is inside the room. */
 struct capture {
 	char *dir;
 	int dir_fd;
+	int around_fd; ///< below which files/ is: the capture's, of a followed process
 	bool has_manifest;
 	struct cap_info info;
 };

@@ -8,21 +8,21 @@
 #define LOG_ROOM "capture"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "capture/cap_format.h"
 #include "capture/perf_data.h"
 
-#define MANIFEST_MAX (64u << 20) ///< bytes; a larger manifest.json is not one
-
 void capture_close(struct capture *c)
 {
 	if (!c)
 		return;
 	cap_info_deinit(&c->info);
-	if (c->dir_fd >= 0)
-		close(c->dir_fd);
+	if (c->around_fd != c->dir_fd)
+		closep(&c->around_fd);
+	closep(&c->dir_fd);
 	free(c->dir);
 	free(c);
 }
@@ -42,24 +42,47 @@ const struct cap_info *capture_info(const struct capture *c)
 	return &c->info;
 }
 
-static struct err *read_manifest(struct capture *c, int fd)
+int capture_dir_fd(const struct capture *c)
 {
-	_cleanup_free_ char *text = NULL;
-	struct stat st;
-	struct err *err;
+	return c->dir_fd;
+}
 
-	if (fstat(fd, &st))
-		return err_errno("cannot read manifest.json");
-	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
-		return err_new(ERR_FORMAT, "manifest.json is not a manifest");
-	text = malloc(st.st_size + 1);
-	if (!text)
-		return &err_nomem;
-	err = cap_read_at(fd, 0, text, st.st_size, "manifest.json");
+mode_t capture_mode(const struct capture *c)
+{
+	struct stat dir, log;
+	mode_t mode = 0600;
+
+	if (fstat(c->dir_fd, &dir) || fstatat(c->dir_fd, "events.flt", &log, 0))
+		return mode;
+	// Who may search the directory, and read what is in it.
+	return mode | ((dir.st_mode & 011) << 2 & log.st_mode);
+}
+
+struct err *cap_read_list(int dir_fd, const char *path, char **ret, uint64_t *bytes)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+	struct err *err = file_open_input(dir_fd, path, path, CAP_LIST_MAX, &fd, bytes);
+
 	if (err)
 		return err;
-	text[st.st_size] = 0;
-	return cap_manifest_parse(text, &c->info);
+	text = malloc(*bytes + 1);
+	if (!text)
+		return &err_nomem;
+	err = cap_read_at(fd, 0, text, *bytes, path);
+	if (err)
+		return err;
+	text[*bytes] = 0;
+	*ret = take_ptr(&text);
+	return NULL;
+}
+
+struct err *cap_input(const struct capture *c, const char *name, int *fd, uint64_t *bytes)
+{
+	char shown[PATH_MAX];
+
+	snprintf(shown, sizeof(shown), "%s/%s", c->dir, name);
+	return file_open_input(c->dir_fd, name, shown, UINT64_MAX, fd, bytes);
 }
 
 /** Take the next text of an index. @return NULL when none is left. */
@@ -104,25 +127,22 @@ static struct err *parse_index(struct cap_info *info, const char *at, size_t siz
  * a last entry that breaks off is of a copy that was being made. */
 static struct err *read_index(struct capture *c)
 {
-	_cleanup_close_ int fd = openat(
-		c->dir_fd,
-		c->info.is_child ? CAP_AROUND "/files/" CAP_INDEX : "files/" CAP_INDEX,
-		O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
-	struct stat st;
-	struct err *err;
+	uint64_t bytes;
+	struct err *err = cap_read_list(c->around_fd, "files/" CAP_INDEX, &text, &bytes);
 
-	if (fd < 0 && errno == ENOENT)
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
 		return NULL;
-	if (fd < 0 || fstat(fd, &st))
-		return err_errno("cannot read files/index");
-	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
-		return err_new(ERR_FORMAT, "files/index is not a list of files");
-	text = malloc(st.st_size + 1);
-	if (!text)
-		return &err_nomem;
-	err = cap_read_at(fd, 0, text, st.st_size, "files/index");
-	return err ?: parse_index(&c->info, text, st.st_size);
+	}
+	return err ?: parse_index(&c->info, text, bytes);
+}
+
+/** Of a followed process: the directory of the capture that it is part of. */
+static struct err *open_around(struct capture *c)
+{
+	c->around_fd = openat(c->dir_fd, CAP_AROUND, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return c->around_fd < 0 ? err_errno("cannot open %s", CAP_AROUND) : NULL;
 }
 
 /** The recorder was killed: what is known without a manifest. */
@@ -144,18 +164,21 @@ static struct err *describe_unfinished(struct capture *c)
 	if (!info->missing[0])
 		return &err_nomem;
 	info->n_missing = 1;
-	err = read_index(c);
+	err = info->is_child ? open_around(c) : NULL;
+	if (!err)
+		err = read_index(c);
 	return err || info->is_child ? err : cap_children_scan(c);
 }
 
 /** A followed process' manifest leaves the kept files to the capture around it. */
 static struct err *take_shared_files(struct capture *c)
 {
-	struct err *err;
+	struct err *err = open_around(c);
 
 	free(c->info.files);
 	c->info.files = NULL;
-	err = read_index(c);
+	if (!err)
+		err = read_index(c);
 	if (!err && !c->info.files)
 		err = err_new(ERR_NOT_FOUND,
 			      "it is part of a capture, and not where that left it: no "
@@ -178,16 +201,18 @@ static struct err *take_shared_files(struct capture *c)
 
 static struct err *open_manifest(struct capture *c)
 {
-	_cleanup_close_ int fd = openat(c->dir_fd, "manifest.json", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	uint64_t bytes;
+	struct err *err = cap_read_list(c->dir_fd, "manifest.json", &text, &bytes);
 
-	if (fd >= 0) {
-		struct err *err = read_manifest(c, fd);
-
+	if (!err) {
 		c->has_manifest = true;
+		err = cap_manifest_parse(text, &c->info);
 		return err || !c->info.is_child ? err : take_shared_files(c);
 	}
-	if (errno != ENOENT)
-		return err_errno("cannot open manifest.json");
+	if (err->code != ERR_NOT_FOUND)
+		return err;
+	err_destroy(err);
 	if (faccessat(c->dir_fd, "events.flt", R_OK, 0))
 		return err_new(
 			ERR_NOT_FOUND,
@@ -202,7 +227,7 @@ struct err *capture_open(const char *dir, struct capture **ret)
 
 	if (!c)
 		return &err_nomem;
-	c->dir_fd = -1;
+	c->dir_fd = c->around_fd = -1;
 	c->dir = strdup(dir);
 	if (!c->dir)
 		return &err_nomem;
@@ -218,6 +243,7 @@ struct err *capture_open(const char *dir, struct capture **ret)
 			dir);
 	if (c->dir_fd < 0)
 		return err_errno("cannot open capture '%s'", dir);
+	c->around_fd = c->dir_fd;
 	err = open_manifest(c);
 	if (err)
 		return err_prefix(err, "cannot open capture '%s'", dir);
@@ -225,36 +251,56 @@ struct err *capture_open(const char *dir, struct capture **ret)
 	return NULL;
 }
 
-/** The copy's name ends in its size: one that is cut short is not what was mapped. A file
- * that is not there is for its user to complain of. */
-static struct err *check_size(const struct cap_file *f, const char *path)
+/** The copy's name ends in its size: one that is cut short is not what was mapped. */
+static struct err *check_size(const struct cap_file *f, uint64_t has)
 {
 	const char *size = strrchr(f->stored, '-');
 	unsigned long long bytes;
-	struct stat st;
 	char extra;
 
-	if (!size || sscanf(size + 1, "%llx%c", &bytes, &extra) != 1 || stat(path, &st) ||
-	    (unsigned long long)st.st_size == bytes)
+	if (!size || sscanf(size + 1, "%llx%c", &bytes, &extra) != 1 || bytes == has)
 		return NULL;
 	return err_new(ERR_TRUNCATED,
-		       "%s holds %llu bytes, not %llu: the copy of %s is damaged", path,
-		       (unsigned long long)st.st_size, bytes, f->path);
+		       "files/%s holds %llu bytes, not %llu: the copy of %s is damaged",
+		       f->stored, (unsigned long long)has, bytes, f->path);
 }
 
-struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
-			      size_t buf_bytes)
+struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)
 {
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
 	const struct cap_file *f;
+	struct err *err;
+	uint64_t bytes;
 
 	if (!file || file > c->info.n_files)
 		return err_new(ERR_RANGE, "the capture has no file %u", file);
 	f = &c->info.files[file - 1];
 	if (!f->stored)
 		return err_new(ERR_NOT_FOUND, "the capture does not hold %s", f->path);
+	snprintf(path, sizeof(path), "files/%s", f->stored);
+	err = file_open_input(c->around_fd, path, path, UINT64_MAX, &fd, &bytes);
+	if (err && err->code == ERR_NOT_FOUND)
+		err->code = ERR_TRUNCATED; // it was kept
+	if (!err)
+		err = check_size(f, bytes);
+	if (!err)
+		*ret = take_fd(&fd);
+	return err;
+}
+
+struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
+			      size_t buf_bytes)
+{
+	_cleanup_close_ int fd = -1;
+	struct err *err = capture_file_open(c, file, &fd);
+
+	if (err)
+		return err;
 	if ((size_t)snprintf(buf, buf_bytes, "%s/%sfiles/%s", c->dir,
 			     c->info.is_child ? CAP_AROUND "/" : "",
-			     f->stored) >= buf_bytes)
-		return err_new(ERR_RANGE, "the path of %s is too long", f->path);
-	return check_size(f, buf);
+			     c->info.files[file - 1].stored) >= buf_bytes)
+		return err_new(ERR_RANGE, "the path of %s is too long",
+			       c->info.files[file - 1].path);
+	return NULL;
 }

@@ -51,7 +51,7 @@ struct err *cap_store_create(int dir_fd, const char *dir, struct cap_store **ret
 		return &err_nomem;
 	if (mkdirat(dir_fd, "files", 0700))
 		return err_errno("cannot create %s/files", dir);
-	s->files_fd = openat(dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->files_fd = file_open_below(dir_fd, "files", O_RDONLY | O_DIRECTORY);
 	if (s->files_fd < 0)
 		return err_errno("cannot open %s/files", dir);
 	*ret = take_ptr(&s);
@@ -144,8 +144,7 @@ static struct err *copy_contents(int from, int to, uint64_t size)
 static struct err *store_copy(struct cap_store *s, int fd, const char *stored,
 			      uint64_t size, uint64_t *bytes)
 {
-	int to = openat(s->files_fd, stored, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0600);
+	int to = file_open_below(s->files_fd, stored, O_WRONLY | O_CREAT);
 	struct err *err;
 
 	if (to < 0 && errno == EEXIST)
@@ -202,8 +201,7 @@ static struct err *add_to_index(struct cap_store *s, const struct cap_file *f)
 	struct err *err = NULL;
 
 	if (s->index_fd < 0)
-		s->index_fd = openat(s->files_fd, CAP_INDEX,
-				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		s->index_fd = file_open_below(s->files_fd, CAP_INDEX, O_WRONLY | O_CREAT);
 	if (s->index_fd < 0)
 		return err_errno("cannot create %s/files/index", s->dir);
 	for (size_t i = 0; i < 3 && !err; i++)

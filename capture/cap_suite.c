@@ -4,11 +4,11 @@
 #include "capture/cap_suite.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/new_file.h"
 #include "capture/cap_format.h"
 #include "capture/cap_walk.h"
 
@@ -105,12 +105,35 @@ static void walk_suite(struct cap_walk *w, struct cap_suite *s)
 				  walk_test);
 }
 
+int cap_suite_open(const char *dir, const char *name, const char *what, int flags)
+{
+	_cleanup_free_ char *path = cap_suite_path(NULL, name, what ?: "");
+	_cleanup_close_ int in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), at = -1;
+	_cleanup_err_ struct err *err = NULL;
+	int fd = -1;
+
+	if (!path || in < 0)
+		return -1;
+	*strrchr(path, '/') = 0;
+	at = file_open_below(in, path, O_PATH | O_DIRECTORY);
+	if (at < 0 || !what)
+		return take_fd(&at);
+	if (flags & O_CREAT && unlinkat(at, what, 0) && errno != ENOENT)
+		return -1;
+	if (flags != O_RDONLY)
+		return file_open_below(at, what, flags);
+	err = file_open_input(at, what, what, UINT64_MAX, &fd, NULL);
+	errno = err && err->saved_errno ? err->saved_errno : EINVAL;
+	return fd;
+}
+
 struct err *cap_suite_write(const char *dir, const char *file, const struct cap_suite *s)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
 	struct cap_walk w = { .at = j, .no_memory = !j };
 	struct cap_suite same = *s; // a walk that prints assigns what was there
+	_cleanup_close_ int in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	struct err *err;
 
@@ -120,7 +143,9 @@ struct err *cap_suite_write(const char *dir, const char *file, const struct cap_
 	text = w.no_memory ? NULL : cJSON_Print(j);
 	if (!text || asprintf(&path, "%s/%s", dir, file) < 0)
 		return &err_nomem;
-	err = new_file_open(&f, path);
+	if (in < 0)
+		return err_errno("cannot open '%s'", dir);
+	err = new_file_open_in(&f, in, file, path);
 	if (err)
 		return err;
 	fprintf(f.stream, "%s\n", text);
@@ -158,24 +183,28 @@ static struct err *parse(const char *text, const char *path, struct cap_suite *s
 struct err *cap_suite_read(const char *dir, const char *file, struct cap_suite *ret)
 {
 	_cleanup_free_ char *path = NULL, *text = NULL;
-	_cleanup_(fclosep) FILE *f = NULL;
-	size_t capacity = 0;
-	ssize_t n;
+	_cleanup_close_ int in = -1;
+	struct err *err;
+	uint64_t n;
 
 	*ret = (struct cap_suite){};
 	if (asprintf(&path, "%s/%s", dir, file) < 0) {
 		path = NULL;
 		return &err_nomem;
 	}
-	f = fopen(path, "re");
-	if (!f && errno == ENOENT && !access(dir, F_OK))
+	in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (in < 0)
+		return err_errno("cannot open suite '%s'", dir);
+	err = cap_read_list(in, file, &text, &n);
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
 		return err_new(ERR_NOT_FOUND,
 			       "cannot open suite '%s': not a finished suite (no %s)",
 			       dir, file);
-	if (!f)
-		return err_errno("cannot open suite '%s'", dir);
-	n = getdelim(&text, &capacity, 0, f);
-	if (n < 0 || strlen(text) != (size_t)n)
+	}
+	if (err)
+		return err_prefix(err, "cannot open suite '%s'", dir);
+	if (strlen(text) != n)
 		return err_new(ERR_FORMAT, "cannot read '%s': not valid JSON", path);
 	return parse(text, path, ret);
 }

@@ -76,6 +76,15 @@ struct err *cap_suite_write(const char *dir, const char *file, const struct cap_
  * @p dir or, where that is NULL, as suite.json names it. @return for free(); NULL: no memory. */
 char *cap_suite_path(const char *dir, const char *name, const char *what);
 
+/**
+ * Open that, NULL for the directory of all of them, as file_open_below() does.
+ *
+ * @param flags  as of open(2). O_RDONLY alone is for a regular file; with O_CREAT the file is
+ *		 a new one, in the place of what is there.
+ * @return a descriptor, or -1 with errno.
+ */
+int cap_suite_open(const char *dir, const char *name, const char *what, int flags);
+
 /** @return the test called @p name, or NULL. */
 struct cap_suite_test *cap_suite_find(const struct cap_suite *s, const char *name);
 

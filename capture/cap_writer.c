@@ -22,10 +22,12 @@
 
 struct cap_writer {
 	char *dir;
-	int dir_fd;	///< -1 = not open
-	bool made_dir;	///< the directory was not there before
-	bool has_begun; ///< past create: what is there stays
-	bool is_child;	///< inside another bundle, whose kept files it shares
+	int dir_fd;	 ///< -1 = not open
+	int around_fd;	 ///< of a followed process: its capture's children/, borrowed
+	int children_fd; ///< -1 = nobody was followed yet
+	bool made_dir;	 ///< the directory was not there before
+	bool has_begun;	 ///< past create: what is there stays
+	bool is_child;	 ///< inside another bundle, whose kept files it shares
 	struct cap_log *log;
 	struct cap_store *store;
 	uint64_t n_events, n_syscalls;
@@ -44,21 +46,19 @@ static void writer_destroyp(struct cap_writer **w)
 	cap_writer_destroy(*w);
 }
 
-/** Make @p dir, or accept it when it is an empty directory. */
-static struct err *make_dir(struct cap_writer *w)
+/** It may have been there, but nothing may be in it. */
+static struct err *check_empty(const struct cap_writer *w)
 {
 	struct dirent *entry;
-	DIR *d;
+	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!mkdir(w->dir, 0700)) {
-		w->made_dir = true;
-		return NULL;
+	if (!d) {
+		struct err *err = err_errno("cannot record into %s", w->dir);
+
+		closep(&fd);
+		return err;
 	}
-	if (errno != EEXIST)
-		return err_errno("cannot create %s", w->dir);
-	d = opendir(w->dir);
-	if (!d)
-		return err_errno("cannot record into %s", w->dir);
 	while ((entry = readdir(d)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			break;
@@ -71,10 +71,30 @@ static struct err *make_dir(struct cap_writer *w)
 	return NULL;
 }
 
+/** @return the last part of its path. */
+static const char *name_of(const struct cap_writer *w)
+{
+	return strrchr(w->dir, '/') + 1;
+}
+
+/** Make @p w's directory, or accept it when it is empty and nobody else's. */
+static struct err *make_dir(struct cap_writer *w)
+{
+	if (!w->is_child) {
+		struct err *err = file_make_dir(w->dir, &w->dir_fd, &w->made_dir);
+
+		return err ?: check_empty(w);
+	}
+	w->made_dir = !mkdirat(w->around_fd, name_of(w), 0700);
+	if (w->made_dir)
+		w->dir_fd =
+			file_open_below(w->around_fd, name_of(w), O_RDONLY | O_DIRECTORY);
+	return w->dir_fd >= 0 ? NULL : err_errno("cannot create %s", w->dir);
+}
+
 static struct err *open_log(struct cap_writer *w)
 {
-	int fd = openat(w->dir_fd, "events.flt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-			0600);
+	int fd = file_open_below(w->dir_fd, "events.flt", O_WRONLY | O_CREAT);
 
 	if (fd < 0)
 		return err_errno("cannot create %s/events.flt", w->dir);
@@ -83,9 +103,6 @@ static struct err *open_log(struct cap_writer *w)
 
 static struct err *open_parts(struct cap_writer *w)
 {
-	w->dir_fd = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->dir_fd < 0)
-		return err_errno("cannot open %s", w->dir);
 	if (!w->store) {
 		struct err *err = cap_store_create(w->dir_fd, w->dir, &w->store);
 
@@ -95,8 +112,9 @@ static struct err *open_parts(struct cap_writer *w)
 	return open_log(w);
 }
 
-/** @p dir is consumed, @p store too; NULL = a store of its own. */
-static struct err *create(char *dir, struct cap_store *store, struct cap_writer **ret)
+/** @p dir is consumed, @p store too; NULL = a store of its own, and no capture around it. */
+static struct err *create(char *dir, int around_fd, struct cap_store *store,
+			  struct cap_writer **ret)
 {
 	_cleanup_(writer_destroyp) struct cap_writer *w = calloc(1, sizeof(*w));
 	struct err *err;
@@ -106,7 +124,8 @@ static struct err *create(char *dir, struct cap_store *store, struct cap_writer 
 		cap_store_unref(store);
 		return &err_nomem;
 	}
-	w->dir_fd = -1;
+	w->dir_fd = w->children_fd = -1;
+	w->around_fd = around_fd;
 	w->dir = dir;
 	w->store = store;
 	w->is_child = store;
@@ -122,20 +141,23 @@ static struct err *create(char *dir, struct cap_store *store, struct cap_writer 
 
 struct err *cap_writer_create(const char *dir, struct cap_writer **ret)
 {
-	return create(strdup(dir), NULL, ret);
+	return create(strdup(dir), -1, NULL, ret);
 }
 
-struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
+struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 				    struct cap_writer **ret)
 {
 	char *dir = NULL;
 
 	assert(!root->is_child && cap_name_is_safe(name));
-	if (mkdirat(root->dir_fd, CAP_CHILDREN, 0700) && errno != EEXIST)
+	if (root->children_fd < 0 && !mkdirat(root->dir_fd, CAP_CHILDREN, 0700))
+		root->children_fd = file_open_below(root->dir_fd, CAP_CHILDREN,
+						    O_RDONLY | O_DIRECTORY);
+	if (root->children_fd < 0)
 		return err_errno("cannot create %s/%s", root->dir, CAP_CHILDREN);
 	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
 		dir = NULL;
-	return create(dir, cap_store_ref(root->store), ret);
+	return create(dir, root->children_fd, cap_store_ref(root->store), ret);
 }
 
 struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_writer *root,
@@ -146,7 +168,7 @@ struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_write
 	assert(w->is_child && cap_name_is_safe(name));
 	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
 		return &err_nomem;
-	if (rename(w->dir, dir)) {
+	if (renameat(root->children_fd, name_of(w), root->children_fd, name)) {
 		struct err *err = err_errno("cannot rename %s to %s", w->dir, dir);
 
 		free(dir);
@@ -186,7 +208,9 @@ void cap_writer_remove(struct cap_writer *w)
 		unlinkat(w->dir_fd, "end.core", 0);
 		unlinkat(w->dir_fd, "perf.data", 0);
 	}
-	if (w->made_dir)
+	if (w->made_dir && w->is_child)
+		unlinkat(w->around_fd, name_of(w), AT_REMOVEDIR);
+	else if (w->made_dir)
 		rmdir(w->dir);
 	w->has_begun = true;
 	cap_writer_destroy(w);
@@ -205,8 +229,8 @@ void cap_writer_destroy(struct cap_writer *w)
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
 	vec_deinit(&w->gaps);
-	if (w->dir_fd >= 0)
-		close(w->dir_fd);
+	closep(&w->dir_fd);
+	closep(&w->children_fd);
 	free(w->dir);
 	free(w);
 }
@@ -291,7 +315,7 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 			    void *ctx)
 {
 	const char *name = core->is_end ? "end.core" : "start.core";
-	int fd = openat(w->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = file_open_below(w->dir_fd, name, O_WRONLY | O_CREAT);
 	struct err *err;
 	struct stat st;
 
@@ -350,24 +374,16 @@ static struct err *list_missing(const struct cap_writer *w, struct cap_info *inf
 static struct err *write_manifest(struct cap_writer *w, const struct cap_info *info)
 {
 	_cleanup_free_ char *text = NULL;
+	_cleanup_(new_file_deinit) struct new_file f = {};
 	struct err *err = cap_manifest_print(info, &text);
-	int fd;
 
+	if (!err)
+		err = new_file_open_in(&f, w->dir_fd, "manifest.json", "manifest.json");
 	if (err)
 		return err;
-	fd = openat(w->dir_fd, "manifest.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return err_errno("cannot create %s/manifest.tmp", w->dir);
-	err = cap_write_all(fd, text, strlen(text), "manifest.json");
-	if (close(fd) && !err)
-		err = err_errno("cannot write manifest.json");
-	if (!err && renameat(w->dir_fd, "manifest.tmp", w->dir_fd, "manifest.json"))
-		err = err_errno("cannot name manifest.json");
-	if (err)
-		unlinkat(w->dir_fd, "manifest.tmp", 0);
+	fputs(text, f.stream);
 	w->bytes += strlen(text);
-	return err;
+	return new_file_commit(&f);
 }
 
 struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,

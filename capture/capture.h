@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/base.h"
 #include "capture/cap_cpu.h"
@@ -373,14 +374,31 @@ void capture_closep(struct capture **c);
  */
 struct err *capture_process_dir(const char *dir, const char *which, char **ret);
 
+/** The directory of @p p, one of the processes in @p c's manifest that have one. @p ret: for
+ * free(). @return NULL, or an error: nothing is there, or a link that somebody put there. */
+struct err *capture_child_dir(const struct capture *c, const struct cap_process *p,
+			      char **ret);
+
 /** @return the directory as given to capture_open(); valid until capture_close(). */
 const char *capture_dir(const struct capture *c);
 
 /** @return the manifest; valid until capture_close(). */
 const struct cap_info *capture_info(const struct capture *c);
 
-/** Write into @p buf the path of file number @p file (1-based). @return NULL or ERR_RANGE,
- * ERR_NOT_FOUND (contents were not kept), ERR_TRUNCATED (the copy has another size). */
+/** @return the directory's descriptor: what is made in it is made below this. */
+int capture_dir_fd(const struct capture *c);
+
+/** @return the mode, before the umask, of what is made from it: whoever may not read the
+ * capture may not read that either. */
+mode_t capture_mode(const struct capture *c);
+
+/** Open file number @p file (1-based) as @p fd, which the caller closes. @return NULL or
+ * ERR_RANGE, ERR_NOT_FOUND (contents were not kept), ERR_FORMAT (it is no regular file),
+ * ERR_TRUNCATED (the copy has another size, or is gone). */
+struct err *capture_file_open(const struct capture *c, uint32_t file, int *fd);
+
+/** Write into @p buf the path of that file, which has been found to be one, for those who take
+ * paths only. @return as capture_file_open(). */
 struct err *capture_file_path(const struct capture *c, uint32_t file, char *buf,
 			      size_t buf_bytes);
 
@@ -488,13 +506,13 @@ struct err *cap_events_readable(const struct capture *c,
 
 struct cap_writer;
 
-/** Create @p dir (must not exist, or be empty) and start a bundle in it. Opens fail
- * with the reason; nothing is left behind then. */
+/** Create @p dir (must not exist, or be empty and as file_make_dir() takes it) and start a
+ * bundle in it. Opens fail with the reason; nothing is left behind then. */
 struct err *cap_writer_create(const char *dir, struct cap_writer **ret);
 
 /** Start the bundle of a followed process as children/@p name of @p root. It shares the
  * kept files with @p root, whose bundle it is part of. */
-struct err *cap_writer_create_child(const struct cap_writer *root, const char *name,
+struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 				    struct cap_writer **ret);
 
 /** Call it children/@p name from now on. */

@@ -226,8 +226,13 @@ struct perf_writer_options {
  * perf_writer_raw() can take them: attr.sample_type; attr.sample_id_all is on. */
 #define PERF_DATA_SAMPLE_TYPE 0x10087ull /* IP | TID | TIME | CPU | IDENTIFIER */
 
-/** Create file @p path (replaced if it is there) and write what comes before the first
- * record. */
+/** Begin a file in @p fd, which is empty and consumed, and which messages call @p path: write
+ * what comes before the first record. */
+struct err *perf_writer_create_fd(int fd, const char *path,
+				  const struct perf_writer_options *o,
+				  struct perf_writer **ret);
+
+/** The same of @p path in a directory that is ours alone; it is replaced if it is there. */
 struct err *perf_writer_create(const char *path, const struct perf_writer_options *o,
 			       struct perf_writer **ret);
 
@@ -330,6 +335,12 @@ struct perf_info {
  *	   another byte order). Damage behind the head is told by perf_reader_next().
  */
 struct err *perf_reader_open(const char *path, struct perf_reader **ret);
+
+struct capture;
+
+/** The same of a capture's perf.data, which messages call @p path. */
+struct err *perf_reader_open_in(const struct capture *c, const char *path,
+				struct perf_reader **ret);
 void perf_reader_close(struct perf_reader *r);
 void perf_reader_closep(struct perf_reader **r);
 

@@ -274,9 +274,9 @@ static struct err *read_all(struct perf_reader *r)
  * in it. */
 static int open_data(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), inside;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), inside;
 
-	inside = fd >= 0 ? openat(fd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	inside = fd >= 0 ? file_open_below(fd, "data", O_RDONLY | O_NONBLOCK) : -1;
 	if (inside < 0)
 		return fd;
 	close(fd);
@@ -297,10 +297,7 @@ static struct err *open_file(struct perf_reader *r)
 	struct err *err;
 	struct stat st;
 
-	r->fd = open_data(r->path);
-	if (r->fd < 0)
-		return err_errno("no file to read");
-	if (fstat(r->fd, &st))
+	if (r->fd < 0 || fstat(r->fd, &st))
 		return err_errno("no file to read");
 	if (S_ISDIR(st.st_mode))
 		return err_new(ERR_UNSUPPORTED, "it is a directory, and not perf's");
@@ -321,14 +318,17 @@ static struct err *open_file(struct perf_reader *r)
 	return err ? err : read_all(r);
 }
 
-struct err *perf_reader_open(const char *path, struct perf_reader **ret)
+/* @p fd is consumed; -1 with errno: @p path is not there. */
+static struct err *open_reader(int fd, const char *path, struct perf_reader **ret)
 {
 	_cleanup_(perf_reader_closep) struct perf_reader *r = calloc(1, sizeof(*r));
 	struct err *err;
 
-	if (!r)
+	if (!r) {
+		closep(&fd);
 		return &err_nomem;
-	r->fd = -1;
+	}
+	r->fd = fd;
 	r->path = strdup(path);
 	if (!r->path)
 		return &err_nomem;
@@ -337,6 +337,22 @@ struct err *perf_reader_open(const char *path, struct perf_reader **ret)
 		return err_prefix(err, "cannot read '%s'", path);
 	*ret = take_ptr(&r);
 	return NULL;
+}
+
+struct err *perf_reader_open(const char *path, struct perf_reader **ret)
+{
+	return open_reader(open_data(path), path, ret);
+}
+
+struct err *perf_reader_open_in(const struct capture *c, const char *path,
+				struct perf_reader **ret)
+{
+	struct err *err;
+	int fd;
+
+	err = file_open_input(capture_dir_fd(c), "perf.data", path, UINT64_MAX, &fd,
+			      NULL);
+	return err ?: open_reader(fd, path, ret);
 }
 
 void perf_reader_close(struct perf_reader *r)

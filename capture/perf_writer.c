@@ -290,15 +290,18 @@ static struct err *copy_options(struct perf_writer *w,
 	return is_ok && cmdline ? NULL : &err_nomem;
 }
 
-struct err *perf_writer_create(const char *path, const struct perf_writer_options *o,
-			       struct perf_writer **ret)
+struct err *perf_writer_create_fd(int fd, const char *path,
+				  const struct perf_writer_options *o,
+				  struct perf_writer **ret)
 {
 	_cleanup_(perf_writer_destroyp) struct perf_writer *w = calloc(1, sizeof(*w));
 	struct err *err;
 
-	if (!w)
+	if (!w) {
+		close(fd);
 		return &err_nomem;
-	w->fd = -1;
+	}
+	w->fd = fd;
 	err = copy_options(w, o);
 	w->path = strdup(path);
 	w->buffer = malloc(PERF_BUFFER_BYTES);
@@ -309,14 +312,23 @@ struct err *perf_writer_create(const char *path, const struct perf_writer_option
 	if (err)
 		return err;
 	fill_attrs(w);
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (w->fd < 0)
-		return err_errno("cannot create '%s'", path);
 	err = perf_put_beginning(w);
 	if (err)
 		return err;
 	*ret = take_ptr(&w);
 	return NULL;
+}
+
+struct err *perf_writer_create(const char *path, const struct perf_writer_options *o,
+			       struct perf_writer **ret)
+{
+	int fd = -1;
+
+	if (!unlink(path) || errno == ENOENT)
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			  0600);
+	return fd < 0 ? err_errno("cannot create '%s'", path) :
+			perf_writer_create_fd(fd, path, o, ret);
 }
 
 void perf_writer_destroy(struct perf_writer *w)

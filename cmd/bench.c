@@ -223,7 +223,7 @@ static struct err *results_write(struct bench_results *r, const char *path,
 
 	if (!path)
 		return NULL;
-	err = new_file_open(&f, path);
+	err = new_file_open(&f, path, 0666);
 	if (!err)
 		err = emit(f.stream, r);
 	return err ? err : new_file_commit(&f);
@@ -234,7 +234,7 @@ static struct err *can_write(const char *path)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
 
-	return path ? new_file_open(&f, path) : NULL;
+	return path ? new_file_open(&f, path, 0666) : NULL;
 }
 
 /** Show results that were measured before. */
@@ -265,7 +265,7 @@ static struct err *pictures_write(struct bench_results *r, const char *stem)
 			continue;
 		if (asprintf(&path, "%s-%s.svg", stem, suite) < 0)
 			return &err_nomem;
-		err = new_file_open(&f, path);
+		err = new_file_open(&f, path, 0666);
 		if (err)
 			break;
 		report_bench_svg_picture(f.stream, r, suite);

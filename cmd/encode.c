@@ -221,12 +221,14 @@ static int encode_all(const struct encode_command *cmd, const struct capture *c)
 	for (size_t i = 0; i < info->n_processes; i++) {
 		const struct cap_process *p = &info->processes[i];
 		_cleanup_free_ char *dir = NULL, *label = NULL;
+		_cleanup_err_ struct err *err = NULL;
 		int status = 2;
 
 		if (!p->dir)
 			continue;
-		if (asprintf(&dir, "%s/children/%s", cmd->capture, p->dir) < 0)
-			dir = NULL;
+		err = capture_child_dir(c, p, &dir);
+		if (err)
+			fprintf(stderr, "faultline: %s\n", err->message);
 		if (asprintf(&label, "process %u (pid %u)", p->index, p->pid) < 0)
 			label = NULL;
 		one.capture = dir;

@@ -248,6 +248,7 @@ static struct err *draw_moment(struct fl_analysis *a, const struct arguments *ar
 		.title = title,
 		.internals = side == FL_SIDE_CHUNKS ? &a->internals : NULL,
 		.max_nodes = args->max_nodes ? args->max_nodes : MAX_NODES,
+		.mode = capture_mode(a->capture),
 	};
 
 	if (!err && spec_constraints(a->spec)) {
@@ -278,6 +279,7 @@ static struct err *write_page(struct fl_analysis *a, const struct arguments *arg
 	struct fl_page p = { .namer = &a->sides[side].namer,
 			     .title = args->capture,
 			     .type = type,
+			     .mode = capture_mode(a->capture),
 			     .is_checked = spec_constraints(a->spec) };
 	uint64_t n_left_out;
 	struct err *err = NULL;

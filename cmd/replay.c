@@ -499,6 +499,7 @@ static int replay_all(const struct replay_options *o, const struct capture *c)
 	for (size_t i = 0; i < info->n_processes; i++) {
 		const struct cap_process *p = &info->processes[i];
 		_cleanup_free_ char *dir = NULL;
+		_cleanup_err_ struct err *err = NULL;
 		int status = 2;
 
 		if (!p->dir && !o->as_json)
@@ -507,7 +508,10 @@ static int replay_all(const struct replay_options *o, const struct capture *c)
 			       p->index, p->pid);
 		if (!p->dir)
 			continue;
-		if (asprintf(&dir, "%s/children/%s", o->capture, p->dir) >= 0)
+		err = capture_child_dir(c, p, &dir);
+		if (err)
+			fprintf(stderr, "faultline: %s\n", err->message);
+		else
 			status = replay_listed(o, dir, p->index, p->pid,
 					       p->argv[0] ?: p->exe);
 		worst = status > worst ? status : worst;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
+#include "base/file.h"
 #include "decode/symbols/symbols.h"
 #include "specdsl/specdsl.h"
 
@@ -227,7 +227,7 @@ static struct err *check_all(struct spec *s, const struct spec_options *o,
 static struct err *write_file(const char *path, const char *text)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = new_file_open(&f, path);
+	struct err *err = new_file_open(&f, path, 0666);
 
 	if (err)
 		return err;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "cmd/suite_int.h"
 
@@ -194,11 +195,12 @@ static struct err *compare_plan(const char *dir, const struct cap_suite *s)
 static struct err *enter_dir(const char *dir, const struct cap_suite *s, int *lock)
 {
 	_cleanup_free_ char *tests = NULL, *plan = NULL, *done = NULL;
-	bool is_new = !mkdir(dir, 0700);
-	struct err *err;
+	_cleanup_close_ int found = -1;
+	bool is_new;
+	struct err *err = file_make_dir(dir, &found, &is_new);
 
-	if (!is_new && errno != EEXIST)
-		return err_errno("cannot create '%s'", dir);
+	if (err)
+		return err;
 	if (asprintf(&tests, "%s/tests", dir) < 0 ||
 	    asprintf(&plan, "%s/" CAP_SUITE_PLAN, dir) < 0 ||
 	    asprintf(&done, "%s/" CAP_SUITE_FILE, dir) < 0)
@@ -208,11 +210,9 @@ static struct err *enter_dir(const char *dir, const struct cap_suite *s, int *lo
 			       "cannot record into '%s': it is there, and no suite "
 			       "(choose another with -o)",
 			       dir);
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return err_errno("cannot create '%s'", dir);
-	*lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*lock < 0)
-		return err_errno("cannot open '%s'", dir);
+	err = file_make_dir(dir, lock, &is_new);
+	if (err)
+		return err;
 	if (flock(*lock, LOCK_EX | LOCK_NB))
 		return err_new(ERR_USAGE,
 			       "cannot record into '%s': another faultline does so", dir);
@@ -221,11 +221,12 @@ static struct err *enter_dir(const char *dir, const struct cap_suite *s, int *lo
 		err = cap_suite_write(dir, CAP_SUITE_PLAN, s);
 	if (err)
 		return err;
-	if (mkdir(tests, 0700) && errno != EEXIST)
+	if (mkdirat(*lock, "tests", 0700) && errno != EEXIST)
 		return err_errno("cannot create '%s'", tests);
-	if (unlink(done) && errno != ENOENT)
+	if (unlinkat(*lock, CAP_SUITE_FILE, 0) && errno != ENOENT)
 		return err_errno("cannot remove '%s'", done);
-	return NULL;
+	found = file_open_below(*lock, "tests", O_PATH | O_DIRECTORY);
+	return found < 0 ? err_errno("cannot open '%s'", tests) : NULL;
 }
 
 /** @return the exit status. */
@@ -300,20 +301,15 @@ static struct err *record(const struct suite_options *o, int *status)
 
 static struct err *print_file(const char *dir)
 {
-	_cleanup_free_ char *path = NULL;
-	_cleanup_(fclosep) FILE *f = NULL;
-	int c;
+	_cleanup_close_ int in = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	struct err *err = file_open_input(in, CAP_SUITE_FILE, CAP_SUITE_FILE, UINT64_MAX,
+					  &fd, NULL);
+	char buf[4096];
+	ssize_t n;
 
-	if (asprintf(&path, "%s/" CAP_SUITE_FILE, dir) < 0) {
-		path = NULL;
-		return &err_nomem;
-	}
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno("cannot open '%s'", path);
-	while ((c = getc(f)) != EOF)
-		putchar(c);
-	return NULL;
+	while (!err && (n = read(fd, buf, sizeof(buf))) > 0)
+		fwrite(buf, 1, n, stdout);
+	return err;
 }
 
 static void print_test(const struct cap_suite_test *t)

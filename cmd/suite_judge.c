@@ -5,6 +5,7 @@
  * @file
  * Did a test pass? From what is on disk, so that a run that broke off is judged the same.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,13 +29,21 @@ conclude(struct cap_suite_test *t, enum cap_suite_outcome outcome, const char *f
 	t->outcome = outcome;
 }
 
+/** File @p what of the test, for reading; NULL: there is none. */
+static FILE *open_kept(const char *dir, const struct cap_suite_test *t, const char *what)
+{
+	int fd = cap_suite_open(dir, t->name, what, O_RDONLY);
+
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
 /** The first line of file @p what of the test, or (@p prefix) the last that begins so, without
  * that. @return for free(), or NULL: there is none. */
 static char *line_of(const char *dir, const struct cap_suite_test *t, const char *what,
 		     const char *prefix)
 {
-	_cleanup_free_ char *path = cap_suite_path(dir, t->name, what), *line = NULL;
-	_cleanup_(fclosep) FILE *f = path ? fopen(path, "re") : NULL;
+	_cleanup_free_ char *line = NULL;
+	_cleanup_(fclosep) FILE *f = open_kept(dir, t, what);
 	size_t capacity = 0, skip = prefix ? strlen(prefix) : 0;
 	char *found = NULL;
 
@@ -69,11 +78,12 @@ static bool read_end(const char *dir, struct cap_suite_test *t, int *signo)
 	return true;
 }
 
-/** The lines of two files are compared, for the number of the first that differs.
- * @return 0: none; -1: @p want cannot be read. */
-static long first_difference(const char *want, const char *got)
+/** What the test printed is compared with @p want, for the number of the first line that
+ * differs. @return 0: none; -1: one cannot be read. */
+static long first_difference(const char *dir, const struct cap_suite_test *t,
+			     const char *want)
 {
-	_cleanup_(fclosep) FILE *a = fopen(want, "re"), *b = fopen(got, "re");
+	_cleanup_(fclosep) FILE *a = fopen(want, "re"), *b = open_kept(dir, t, "stdout");
 	long line = 1;
 	int x, y;
 
@@ -91,8 +101,7 @@ static long first_difference(const char *want, const char *got)
 
 static void judge_output(const char *dir, struct cap_suite_test *t)
 {
-	_cleanup_free_ char *got = cap_suite_path(dir, t->name, "stdout");
-	long line = got ? first_difference(t->expected, got) : -1;
+	long line = first_difference(dir, t, t->expected);
 
 	if (line < 0)
 		conclude(t, CAP_SUITE_UNKNOWN, "cannot read '%s' or what was printed",

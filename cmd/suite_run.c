@@ -55,12 +55,15 @@ static int remove_one(const char *path, const struct stat *st, int kind,
 /** What tests/NAME holds; @return NULL when nothing is left of it. */
 static struct err *remove_test(const char *dir, const char *name)
 {
+	_cleanup_close_ int there = cap_suite_open(dir, name, NULL, O_PATH);
 	_cleanup_free_ char *path = cap_suite_path(dir, name, "");
 
 	if (!path)
 		return &err_nomem;
 	path[strlen(path) - 1] = 0; // the slash
-	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
+	if (there < 0 && errno == ENOENT)
+		return NULL;
+	if (there < 0 || nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS))
 		return err_errno("cannot remove '%s'", path);
 	return NULL;
 }
@@ -69,12 +72,11 @@ static struct err *remove_test(const char *dir, const char *name)
 static void open_as(const struct runner *n, const struct cap_suite_test *t,
 		    const char *what, int flags, int as)
 {
-	char *path = cap_suite_path(n->r->dir, t->name, what);
-	int fd = path ? open(path, flags, 0600) : -1;
+	int fd = cap_suite_open(n->r->dir, t->name, what, flags);
 
 	if (fd < 0 || dup2(fd, as) < 0) {
-		dprintf(2, "faultline: cannot open '%s': %s\n", path ?: what,
-			strerror(errno));
+		dprintf(2, "faultline: cannot open '%s' of test '%s': %s\n", what,
+			t->name, strerror(errno));
 		_exit(125);
 	}
 	if (fd != as)
@@ -92,8 +94,8 @@ be_recorder(const struct runner *n, const struct cap_suite_test *t, const char *
 	int fd = open(input, O_RDONLY);
 	size_t i = 0;
 
-	open_as(n, t, "stderr", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 2);
-	open_as(n, t, "stdout", O_WRONLY | O_CREAT | O_TRUNC, 1);
+	open_as(n, t, "stderr", O_WRONLY | O_CREAT | O_APPEND, 2);
+	open_as(n, t, "stdout", O_WRONLY | O_CREAT, 1);
 	if (!argv || fd < 0 || dup2(fd, 0) < 0) {
 		dprintf(2, "faultline: cannot read stdin '%s': %s\n", input,
 			strerror(errno));
@@ -122,7 +124,7 @@ __attribute__((noreturn)) static void be_oracle(const struct runner *n,
 	char status[16];
 
 	snprintf(status, sizeof(status), "%d", t->status);
-	open_as(n, t, "oracle", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 1);
+	open_as(n, t, "oracle", O_WRONLY | O_CREAT | O_APPEND, 1);
 	open_as(n, t, "stdout", O_RDONLY, 0);
 	dup2(1, 2);
 	execl(t->oracle, t->oracle, t->name, status, NULL);
@@ -227,12 +229,11 @@ static void kill_program(pid_t keeper)
 /** Its time is over: that is noted before the capture can be finished. */
 static void note_hung(struct runner *n, const struct job *job)
 {
-	_cleanup_free_ char *path =
-		cap_suite_path(n->r->dir, job->test->name, SUITE_HUNG);
-	_cleanup_(fclosep) FILE *f = path ? fopen(path, "we") : NULL;
+	_cleanup_close_ int fd = cap_suite_open(n->r->dir, job->test->name, SUITE_HUNG,
+						O_WRONLY | O_CREAT);
 
-	if (f)
-		fprintf(f, "%g\n", n->r->timeout_s);
+	if (fd >= 0)
+		dprintf(fd, "%g\n", n->r->timeout_s);
 }
 
 static void end_what_is_due(struct runner *n)
@@ -272,11 +273,10 @@ static void interrupt(struct runner *n)
 static void read_said(struct runner *n, const struct cap_suite_test *t,
 		      char said[SAID_BYTES])
 {
-	_cleanup_free_ char *path = cap_suite_path(n->r->dir, t->name, "oracle");
-	_cleanup_(fclosep) FILE *f = path ? fopen(path, "re") : NULL;
+	_cleanup_close_ int fd = cap_suite_open(n->r->dir, t->name, "oracle", O_RDONLY);
+	ssize_t got = fd < 0 ? 0 : read(fd, said, SAID_BYTES - 1);
 
-	if (!f || !fgets(said, SAID_BYTES, f))
-		said[0] = 0;
+	said[got > 0 ? got : 0] = 0;
 }
 
 /** @p job, no longer among those that run, has ended with waitpid()'s @p status. */

@@ -24,6 +24,7 @@ struct fl_picture {
 	const fl_faults *faults;       ///< their changes are drawn; may be NULL
 	const hg_internals *internals; ///< of the allocator's view; else NULL
 	size_t max_nodes;	       ///< 0: FL_PICTURE_NODES
+	mode_t mode;		       ///< of its file, capture_mode()
 };
 
 #define FL_PICTURE_NODES 60

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/new_file.h"
+#include "base/file.h"
 
 extern const char report_page_html[], report_page_html_end[];
 
@@ -398,7 +398,7 @@ static struct err *write_file(const struct page *w, const char *path)
 {
 	_cleanup_free_ char *text = cJSON_PrintUnformatted(w->root);
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = text ? new_file_open(&f, path) : &err_nomem;
+	struct err *err = text ? new_file_open(&f, path, w->p->mode) : &err_nomem;
 
 	if (err)
 		return err;

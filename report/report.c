@@ -373,6 +373,7 @@ struct err *report_svg(const struct fl_analysis *a, const char *path)
 	struct fl_picture p = {
 		.namer = &s->namer,
 		.title = title,
+		.mode = capture_mode(a->capture),
 		.violations = s->errors.data,
 		.n_violations = s->errors.size,
 		.faults = &a->faults,

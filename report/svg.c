@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/new_file.h"
+#include "base/file.h"
 #include "report/dot.h"
 
 extern char **environ;
@@ -74,7 +74,7 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
 {
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = new_file_open(&f, path);
+	struct err *err = new_file_open(&f, path, p->mode);
 
 	if (!err)
 		err = draw(p, path, fileno(f.stream));

@@ -279,17 +279,11 @@ static struct err *guest_open_files(struct dec_guest *g)
 		return &err_nomem;
 	for (size_t i = 0; i < info->n_files; i++) {
 		_cleanup_err_ struct err *err = NULL;
-		char path[4096];
 
 		g->file_fds[i] = -1;
-		err = capture_file_path(g->capture, i + 1, path, sizeof(path));
-		if (err && err->code == ERR_NOT_FOUND)
-			continue; // not kept: it may never be looked at
-		if (!err)
-			g->file_fds[i] = open(path, O_RDONLY | O_CLOEXEC);
-		if (!err && g->file_fds[i] < 0)
-			err = err_errno("cannot open %s", path);
-		if (err)
+		err = capture_file_open(g->capture, i + 1, &g->file_fds[i]);
+		// Not kept: it may never be looked at.
+		if (err && err->code != ERR_NOT_FOUND)
 			return take_ptr(&err);
 	}
 	return NULL;

@@ -109,17 +109,13 @@ static struct err *make_files(struct make *m)
 	if (!m->file)
 		return &err_nomem;
 	for (size_t i = 0; i < info->n_files && !err; i++) {
-		char path[4096];
 		int fd;
 
 		if (!info->files[i].stored)
 			continue;
-		err = capture_file_path(m->capture, i + 1, path, sizeof(path));
+		err = capture_file_open(m->capture, i + 1, &fd);
 		if (err)
 			break;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return err_errno("cannot open '%s'", path);
 		err = cap_writer_file(m->writer, fd, info->files[i].path,
 				      &m->file[i + 1]);
 		close(fd);

@@ -236,7 +236,8 @@ static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)
 		if (access(inside, F_OK))
 			return no_pt(path, capture_info(f->capture));
 	}
-	err = perf_reader_open(inside ?: path, &f->reader);
+	err = inside ? perf_reader_open_in(f->capture, inside, &f->reader) :
+		       perf_reader_open(path, &f->reader);
 	if (err)
 		return err;
 	f->info = perf_reader_info(f->reader);

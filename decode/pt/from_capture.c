@@ -3,7 +3,7 @@
 
 #include "decode/pt/from_capture.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,7 +26,7 @@ struct encode {
 	const struct capture *capture;
 	const struct dec_encode_options *o;
 	struct dec_encode_result *ret;
-	char *unfinished; ///< what the file is called until it is complete
+	struct new_file file; ///< with ret->path as its name once it is complete
 	struct perf_writer *writer;
 	struct dec_sideband sideband;
 	struct dec_pt_encoder *encoder;
@@ -76,6 +76,14 @@ static struct perf_pt describe_pt(const struct dec_encode_options *o)
 	return pt;
 }
 
+static struct err *create_writer(struct encode *e, const struct perf_writer_options *o)
+{
+	int fd = fcntl(fileno(e->file.stream), F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? err_errno("cannot write '%s'", e->ret->path) :
+			perf_writer_create_fd(fd, e->ret->path, o, &e->writer);
+}
+
 static struct err *create_file(struct encode *e)
 {
 	struct perf_writer_options o = { .pt = describe_pt(e->o),
@@ -87,7 +95,7 @@ static struct err *create_file(struct encode *e)
 	free(o.host.cpu_id);
 	o.host.cpu_desc = o.host.cpu_id = NULL;
 	if (!err)
-		err = perf_writer_create(e->unfinished, &o, &e->writer);
+		err = create_writer(e, &o);
 	perf_host_deinit(&o.host);
 	return err;
 }
@@ -315,23 +323,26 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 		       struct dec_encode_result *ret)
 {
 	struct encode e = { .capture = c, .o = o, .ret = ret };
-	struct err *err = &err_nomem;
+	struct err *err;
 
 	*ret = (struct dec_encode_result){};
 	if (o->path)
 		ret->path = strdup(o->path);
 	else if (asprintf(&ret->path, "%s/perf.data", capture_dir(c)) < 0)
 		ret->path = NULL;
-	if (!ret->path || asprintf(&e.unfinished, "%s.unfinished", ret->path) < 0)
-		return err;
+	if (!ret->path)
+		return &err_nomem;
 	dec_log_reader_init(&e.reader, DEC_LOG_FLOW, 0);
-	err = encode(&e);
+	err = o->path ? new_file_open(&e.file, o->path, 0600) :
+			new_file_open_in(&e.file, capture_dir_fd(c), "perf.data",
+					 ret->path);
+	if (!err)
+		err = encode(&e);
 	if (!err)
 		err = dec_symfs_make(c, &ret->unlinked);
-	if (!err && rename(e.unfinished, ret->path))
-		err = err_errno("cannot name '%s'", ret->path);
-	if (err)
-		unlink(e.unfinished);
+	if (!err)
+		err = new_file_commit(&e.file);
+	new_file_deinit(&e.file);
 	perf_writer_destroy(e.writer);
 	dec_pt_encoder_destroy(e.encoder);
 	dec_sideband_deinit(&e.sideband);
@@ -339,7 +350,6 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 	map_deinit(&e.streams);
 	map_deinit(&e.unfiled);
 	map_deinit(&e.probes);
-	free(e.unfinished);
 	return err;
 }
 

@@ -85,7 +85,7 @@ struct err *dec_symfs_make(const struct capture *c, uint64_t *unlinked)
 {
 	const struct cap_info *info = capture_info(c);
 	_cleanup_close_ int dir =
-		open(capture_dir(c), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(capture_dir_fd(c), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	*unlinked = 0;
 	if (dir < 0 || descend(&dir, SYMFS))

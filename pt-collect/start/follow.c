@@ -75,7 +75,7 @@ static char *name_bundle(const struct ptc_process *p)
 static struct err *begin_bundle(struct ptc_family *f, struct ptc_process *p)
 {
 	_cleanup_free_ char *name = name_bundle(p);
-	const struct cap_writer *root = p->all->list.data[0]->log.writer;
+	struct cap_writer *root = p->all->list.data[0]->log.writer;
 	struct err *err;
 
 	if (!name)

@@ -94,7 +94,7 @@ grep -Eq '^note: [1-9][0-9]* bytes of code in no file: gaps there$' "$TMPDIR/out
 expect_status 2 "$FAULTLINE" encode "$TMPDIR/nothing"
 expect_error nothing
 expect_status 2 "$FAULTLINE" encode -o /nonexistent/perf.data "$c"
-expect_error "cannot create '/nonexistent/perf.data"
+expect_error "cannot write '/nonexistent/perf.data"
 expect_status 2 "$FAULTLINE" encode --psb 100 "$c"
 expect_status 2 "$FAULTLINE" encode --psb -1 "$c"
 # A capture that breaks off: written up to there.

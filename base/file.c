@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define LINKS_MAX 40 ///< as many as the kernel follows
+
+/* ---- below a directory ------------------------------------------------------------------ */
+
+/* Part by part: openat2() can do the same at once, where there is one. */
+int file_open_below(int dir_fd, const char *path, int flags)
+{
+	_cleanup_close_ int dir = -1;
+	char part[NAME_MAX + 1];
+	size_t n;
+
+	for (;; path += n + 1) {
+		n = strcspn(path, "/");
+		if (!n || n > NAME_MAX || (n == 2 && !memcmp(path, "..", 2))) {
+			errno = EXDEV;
+			return -1;
+		}
+		memcpy(part, path, n);
+		part[n] = 0;
+		if (!path[n])
+			break;
+		int next = openat(dir < 0 ? dir_fd : dir, part,
+				  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		closep(&dir);
+		dir = next;
+		if (dir < 0)
+			return -1;
+	}
+	flags |= O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | (flags & O_CREAT ? O_EXCL : 0);
+	return openat(dir < 0 ? dir_fd : dir, part, flags, 0600);
+}
+
+/** Open @p path, wherever it is. */
+static int open_at(int dir_fd, const char *path, int flags)
+{
+	return dir_fd == AT_FDCWD ? open(path, flags | O_CLOEXEC | O_NOCTTY) :
+				    file_open_below(dir_fd, path, flags);
+}
+
+struct err *file_open_input(int dir_fd, const char *path, const char *shown,
+			    uint64_t most, int *ret, uint64_t *bytes)
+{
+	// To open a device can do something already: first see what it is.
+	_cleanup_close_ int seen = open_at(dir_fd, path, O_PATH), fd = -1;
+	struct stat st;
+
+	if (seen < 0 || fstat(seen, &st))
+		return err_errno("cannot open '%s'", shown);
+	if (S_ISREG(st.st_mode)) {
+		fd = open_at(dir_fd, path, O_RDONLY | O_NONBLOCK);
+		if (fd < 0 || fstat(fd, &st))
+			return err_errno("cannot open '%s'", shown);
+	}
+	if (!S_ISREG(st.st_mode))
+		return err_new(ERR_FORMAT, "cannot read '%s': it is %s", shown,
+			       S_ISLNK(st.st_mode) ? "a link" : "no regular file");
+	if ((uint64_t)st.st_size > most)
+		return err_new(ERR_FORMAT,
+			       "cannot read '%s': it has %" PRIu64
+			       " bytes, more than the %" PRIu64 " that it may have",
+			       shown, (uint64_t)st.st_size, most);
+	if (bytes)
+		*bytes = st.st_size;
+	*ret = take_fd(&fd);
+	return NULL;
+}
+
+/* ---- what the user names ---------------------------------------------------------------- */
+
+/** Where a path leads to: a name in a directory. */
+struct place {
+	int dir_fd;
+	char *name;
+	bool is_there;
+	bool is_magic; ///< a link of /proc, which leads to no name
+	struct stat st;
+};
+
+static void place_deinit(struct place *p)
+{
+	closep(&p->dir_fd);
+	free(p->name);
+}
+
+/** Open the directory that @p path is in, below @p p's, and take its name there. */
+static int enter(struct place *p, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = strndup(path, slash ? slash - path + 1 : 0);
+	char *name = strdup(slash ? slash + 1 : path);
+	int fd = dir && name ? openat(p->dir_fd, *dir ? dir : ".",
+				      O_PATH | O_DIRECTORY | O_CLOEXEC) :
+			       -1;
+
+	if (p->dir_fd >= 0)
+		close(p->dir_fd);
+	p->dir_fd = fd;
+	free(p->name);
+	p->name = name;
+	return fd < 0 ? -1 : 0;
+}
+
+/** Whose link or pipe is it: ours, or the directory's owner's? */
+static bool is_trusted(const struct place *p)
+{
+	struct stat dir;
+
+	return p->st.st_uid == geteuid() ||
+	       (!fstat(p->dir_fd, &dir) && p->st.st_uid == dir.st_uid);
+}
+
+static struct err *of_stranger(const struct place *p, const char *path)
+{
+	return err_new(
+		ERR_PERMISSION,
+		"cannot write '%s': %s is a %s of another user (uid %u); remove it, "
+		"or name another file",
+		path, p->name, S_ISLNK(p->st.st_mode) ? "link" : "file", p->st.st_uid);
+}
+
+static struct err *find_place(const char *path, struct place *p)
+{
+	char link[PATH_MAX];
+	struct statfs fs;
+
+	if (enter(p, path))
+		return err_errno("cannot write '%s'", path);
+	for (int i = 0; i < LINKS_MAX; i++) {
+		ssize_t n;
+
+		p->is_there = !fstatat(p->dir_fd, p->name, &p->st, AT_SYMLINK_NOFOLLOW);
+		if (!p->is_there && errno != ENOENT)
+			return err_errno("cannot write '%s'", path);
+		if (!p->is_there || !S_ISLNK(p->st.st_mode))
+			return NULL;
+		if (!is_trusted(p))
+			return of_stranger(p, path);
+		p->is_magic = !fstatfs(p->dir_fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
+		if (p->is_magic)
+			return NULL;
+		n = readlinkat(p->dir_fd, p->name, link, sizeof(link));
+		if (n < 0 || n == sizeof(link))
+			return err_errno("cannot write '%s'", path);
+		link[n] = 0;
+		if (enter(p, link))
+			return err_errno("cannot write '%s'", path);
+	}
+	errno = ELOOP;
+	return err_errno("cannot write '%s'", path);
+}
+
+struct err *file_make_dir(const char *path, int *ret, bool *is_new)
+{
+	size_t n = strlen(path);
+	_cleanup_free_ char *bare = NULL;
+	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
+	_cleanup_close_ int fd = -1;
+	struct err *err;
+	struct stat st;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	bare = strndup(path, n);
+	if (!bare)
+		return &err_nomem;
+	err = find_place(bare, &p);
+	if (err)
+		return err;
+	*is_new = !mkdirat(p.dir_fd, p.name, 0700);
+	if (!*is_new && errno != EEXIST)
+		return err_errno("cannot create '%s'", path);
+	fd = openat(p.dir_fd, p.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return err_errno("cannot open '%s'", path);
+	if (st.st_uid != geteuid())
+		return err_new(ERR_PERMISSION,
+			       "cannot record into '%s': it belongs to another user (uid "
+			       "%u); choose another directory with -o",
+			       path, st.st_uid);
+	if (st.st_mode & 022 && !(st.st_mode & S_ISVTX))
+		return err_new(ERR_PERMISSION,
+			       "cannot record into '%s': others may write to it (chmod "
+			       "go-w, or choose another directory with -o)",
+			       path);
+	*ret = take_fd(&fd);
+	return NULL;
+}
+
+/* ---- new files -------------------------------------------------------------------------- */
+
+/** Make the file beside its place, whose name and directory are known. */
+static struct err *make_partial(struct new_file *f, mode_t mode)
+{
+	uint64_t number;
+	int fd;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return err_errno("cannot write '%s'", f->path);
+	snprintf(f->partial, sizeof(f->partial), ".%016" PRIx64 ".part", number);
+	fd = openat(f->dir_fd, f->partial,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0) {
+		f->partial[0] = 0;
+		return err_errno("cannot write '%s'", f->path);
+	}
+	f->stream = fdopen(fd, "w");
+	if (f->stream)
+		return NULL;
+	close(fd);
+	return &err_nomem;
+}
+
+/** A pipe or a device: written as it is, if it is still the one that was looked at. */
+static struct err *open_as_is(struct new_file *f, const struct place *p)
+{
+	// What /proc leads to may be a regular file that has something in it.
+	int how = p->is_magic ? O_APPEND : O_NOFOLLOW;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (!is_trusted(p))
+		return of_stranger(p, f->path);
+	fd = openat(p->dir_fd, p->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | how);
+	if (fd < 0 || fstat(fd, &st))
+		return err_errno("cannot write '%s'", f->path);
+	if (!p->is_magic && (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino))
+		return err_new(ERR_OS, "cannot write '%s': it was replaced meanwhile",
+			       f->path);
+	f->stream = fdopen(fd, "w");
+	if (!f->stream)
+		return &err_nomem;
+	take_fd(&fd);
+	return NULL;
+}
+
+struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
+{
+	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
+	struct err *err;
+
+	*f = (struct new_file){ .path = strdup(path) };
+	if (!f->path)
+		return &err_nomem;
+	err = find_place(path, &p);
+	if (err)
+		return err;
+	if (p.is_there && !S_ISREG(p.st.st_mode))
+		return open_as_is(f, &p);
+	f->dir_fd = take_fd(&p.dir_fd);
+	f->name = take_ptr(&p.name);
+	return make_partial(f, mode);
+}
+
+struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
+			     const char *shown)
+{
+	*f = (struct new_file){ .path = strdup(shown), .name = strdup(name) };
+	f->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	if (!f->path || !f->name)
+		return &err_nomem;
+	if (f->dir_fd < 0)
+		return err_errno("cannot write '%s'", shown);
+	return make_partial(f, 0600);
+}
+
+struct err *new_file_commit(struct new_file *f)
+{
+	bool is_broken = fflush(f->stream) || ferror(f->stream);
+
+	if (fclose(take_ptr(&f->stream)) || is_broken ||
+	    (f->name && renameat(f->dir_fd, f->partial, f->dir_fd, f->name)))
+		return err_errno("cannot write '%s'", f->path);
+	f->partial[0] = 0;
+	return NULL;
+}
+
+void new_file_deinit(struct new_file *f)
+{
+	if (f->stream)
+		fclose(take_ptr(&f->stream));
+	if (f->partial[0])
+		unlinkat(f->dir_fd, f->partial, 0);
+	f->partial[0] = 0;
+	if (f->name)
+		closep(&f->dir_fd);
+	free(take_ptr(&f->name));
+	free(take_ptr(&f->path));
+}

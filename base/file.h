@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Opening and making files where others may have laid out something else. There are two kinds
+ * of names. One below a directory that is open, a bundle's: nothing on its way may be a link.
+ * And one that the user named: its last part may be a link of his own, or of the owner of the
+ * directory that the link is in, as fs.protected_symlinks has it for sticky directories.
+ *
+ * A new file is there whole or not at all: it is written beside its place under a name that
+ * nobody can guess, then moved there.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/** Open @p path below directory @p dir_fd, close-on-exec. No part of it is followed if it is a
+ * link, and none may be "..".
+ *
+ * @param flags  as of open(2). With O_CREAT the file must not be there (O_EXCL is added); it
+ *		 is its owner's alone (mode 0600).
+ * @return a descriptor; -1 with errno, ELOOP or ENOTDIR for a link. */
+int file_open_below(int dir_fd, const char *path, int flags);
+
+/**
+ * Open the regular file @p path for reading; anything else is not opened. Below @p dir_fd it
+ * is found as by file_open_below(); with AT_FDCWD it is a path whose links are followed.
+ *
+ * @param shown  what messages call it.
+ * @param most   bytes that it may have; UINT64_MAX where its reader needs no memory for them.
+ * @param fd     Set on success, the caller's to close.
+ * @param bytes  Set on success unless NULL: its size.
+ * @return NULL; ERR_NOT_FOUND; ERR_FORMAT when it is no regular file, or larger; ERR_OS.
+ */
+struct err *file_open_input(int dir_fd, const char *path, const char *shown,
+			    uint64_t most, int *fd, uint64_t *bytes);
+
+/**
+ * Make directory @p path of the user's, or take one that is there, if it is his and no other
+ * may write to it (unless it is sticky).
+ *
+ * @param fd      Set on success: the directory.
+ * @param is_new  Set on success: whether it was made, with mode 0700.
+ * @return NULL, ERR_PERMISSION, or what err_errno() says.
+ */
+struct err *file_make_dir(const char *path, int *fd, bool *is_new);
+
+struct new_file {
+	FILE *stream; ///< to be written to; its errors are told by new_file_commit()
+	char *path;   ///< for messages
+	int dir_fd;   ///< in which it gets its name; valid while name is set
+	char *name;   ///< NULL: it is written where it is, a device or a pipe
+	char partial[32];
+};
+
+/**
+ * Start to write @p path, which the user named. A device or pipe is written as it is.
+ *
+ * @param mode  of a new file before the umask: 0666 for what anybody may read. One that is
+ *		replaced leaves nothing of its mode.
+ * @return NULL, ERR_NOMEM, ERR_PERMISSION for a stranger's link or pipe, or what err_errno()
+ *	   says; new_file_deinit() in any case.
+ */
+struct err *new_file_open(struct new_file *f, const char *path, mode_t mode);
+
+/** The same of @p name in the bundle's directory @p dir_fd (borrowed until the file is
+ * committed), that messages call @p shown. Whatever has the name is replaced, mode 0600. */
+struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
+			     const char *shown);
+
+/** Move it to its place, over what may be there. @return NULL, or ERR_OS when something
+ * could not be written. */
+struct err *new_file_commit(struct new_file *f);
+
+/** Remove what was not committed. A zeroed @p f is fine. */
+void new_file_deinit(struct new_file *f);
+
+#endif
