@@ -20,11 +20,12 @@ enum {
 	KEY_VERBOSE = 'v',
 	KEY_NO_ALLOCATOR = 256,
 	KEY_INTERNALS,
-	KEY_NAMED_ONLY
+	KEY_NAMED_ONLY,
+	KEY_SOURCES
 };
 
 struct arguments {
-	const char *capture, *svg, *process;
+	const char *capture, *svg, *process, *sources;
 	fl_texts specs, cpoints;
 	bool with_json, with_accesses, without_allocator, with_internals;
 	bool is_as_named;
@@ -55,6 +56,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
+	  0 },
+	{ "sources", KEY_SOURCES, "DIR", 0,
+	  "the program's sources are below DIR; otherwise lines are shown where the program "
+	  "itself lies here as it was recorded, and its owner may read them",
 	  0 },
 	{ "process", KEY_PROCESS, "PROCESS", 0,
 	  "of a capture made by `record -f', analyze this process instead of the program "
@@ -103,6 +108,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_SVG:
 		a->svg = arg;
 		break;
+	case KEY_SOURCES:
+		a->sources = arg;
+		break;
 	case KEY_PROCESS:
 		a->process = arg;
 		break;
@@ -139,6 +147,7 @@ static int analyze(const struct arguments *args)
 {
 	const struct fl_options o = {
 		.capture = args->capture,
+		.sources = args->sources,
 		.specs = args->specs.data,
 		.n_specs = args->specs.size,
 		.cpoints = args->cpoints.data,

@@ -183,6 +183,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = dec_symbols_create(a->capture, &a->symbols);
 	if (err)
 		return err;
+	dec_symbols_sources(a->symbols, o->sources);
 	a->places = (struct fl_places){ place_by_symbols, a->symbols };
 	if (o->n_specs)
 		err = bind_spec(a);

@@ -22,6 +22,8 @@ struct fl_options {
 	size_t n_specs;
 	const char *const *cpoints; ///< n_cpoints functions
 	size_t n_cpoints;
+	const char
+		*sources; ///< the directory with the program's sources; NULL: none named
 	bool with_progress;
 	bool with_inference; ///< where no C-point is named, look for some (fl_infer.h)
 	bool with_accesses; ///< also look for accesses that go astray (hg_access.h); then

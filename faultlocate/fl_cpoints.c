@@ -221,9 +221,12 @@ static struct err *add_comment(struct fl_cpoints *c, const char *path,
 	return m->path ? NULL : &err_nomem;
 }
 
-struct err *fl_cpoints_add_source(struct fl_cpoints *c, const char *path, bool *is_new)
+struct err *fl_cpoints_add_source(struct fl_cpoints *c, struct dec_symbols *symbols,
+				  const struct dec_place *place, bool *is_new)
 {
 	struct spec_source_cpoint found[COMMENTS_MAX];
+	_cleanup_fclose_ FILE *in = NULL;
+	const char *path = place->file;
 	struct err *err = NULL;
 	char **slot;
 	size_t n;
@@ -237,8 +240,9 @@ struct err *fl_cpoints_add_source(struct fl_cpoints *c, const char *path, bool *
 		c->sources.size -= slot != NULL;
 		return &err_nomem;
 	}
-	n = spec_source_cpoints(path, found, COMMENTS_MAX);
-	for (size_t i = 0; i < n && !err; i++)
+	in = dec_symbols_source(symbols, place);
+	n = in ? spec_source_cpoints(in, found, COMMENTS_MAX) : 0;
+	for (size_t i = 0; i < n && i < COMMENTS_MAX && !err; i++)
 		err = add_comment(c, path, &found[i], is_new);
 	return err;
 }

@@ -45,10 +45,11 @@ struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function);
 /** The same for a function that nobody named (fl_infer.h): nothing is noted about it. */
 struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function);
 
-/** Look for C-point comments in the source @p path as DWARF has it. @return via @p is_new
+/** Look for C-point comments in the source of @p place, which has a file. @return via @p is_new
  * whether there are any that were not known: then the program must be replayed again. A
- * source that cannot be read has none. */
-struct err *fl_cpoints_add_source(struct fl_cpoints *c, const char *path, bool *is_new);
+ * source that cannot be read, or may not be, has none. */
+struct err *fl_cpoints_add_source(struct fl_cpoints *c, struct dec_symbols *symbols,
+				  const struct dec_place *place, bool *is_new);
 
 /** dec_heap_options.resolve: names to addresses, as far as they are known now. @p ctx is
  * the fl_cpoints. */

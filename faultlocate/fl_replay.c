@@ -95,7 +95,8 @@ static struct err *look_for_comments(struct fl_analysis *a, bool *is_new)
 			continue; // looked at again, that is all
 		dec_symbols_place(a->symbols, op.rip, &place);
 		if (place.file)
-			err = fl_cpoints_add_source(a->cpoints, place.file, &found);
+			err = fl_cpoints_add_source(a->cpoints, a->symbols, &place,
+						    &found);
 		*is_new |= found;
 	}
 	return err;
@@ -111,7 +112,9 @@ static struct err *look_into_main(struct fl_analysis *a)
 	if (!dec_symbols_entries(a->symbols, "main", &addr, 1))
 		return NULL;
 	dec_symbols_place(a->symbols, addr, &place);
-	return place.file ? fl_cpoints_add_source(a->cpoints, place.file, &is_new) : NULL;
+	return place.file ?
+		       fl_cpoints_add_source(a->cpoints, a->symbols, &place, &is_new) :
+		       NULL;
 }
 
 struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)

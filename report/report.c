@@ -212,10 +212,10 @@ static struct err *print_violations(const struct report *r)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-// The source line, when the file is at hand.
+// The source line, when the file is at hand and may be shown.
 static void print_source_line(const struct report *r, const struct dec_place *p)
 {
-	_cleanup_fclose_ FILE *f = p->file && p->line ? fopen(p->file, "re") : NULL;
+	_cleanup_fclose_ FILE *f = p->line ? dec_symbols_source(r->a->symbols, p) : NULL;
 	_cleanup_free_ char *line = NULL;
 	size_t bytes = 0;
 	const char *text;

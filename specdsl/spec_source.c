@@ -32,13 +32,12 @@ static void read_type(const char *p, char *type, size_t bytes)
 	type[n] = '\0';
 }
 
-size_t spec_source_cpoints(const char *path, struct spec_source_cpoint *ret, size_t max)
+size_t spec_source_cpoints(FILE *in, struct spec_source_cpoint *ret, size_t max)
 {
-	_cleanup_fclose_ FILE *in = fopen(path, "re");
 	_cleanup_free_ char *line = NULL;
 	size_t capacity = 0, n = 0;
 
-	for (int number = 1; in && getline(&line, &capacity, in) >= 0; number++) {
+	for (int number = 1; getline(&line, &capacity, in) >= 0; number++) {
 		for (const char *p = line; (p = strstr(p, MARK)); p += strlen(MARK)) {
 			if (n < max) {
 				ret[n].line = number;

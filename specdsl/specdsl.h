@@ -177,9 +177,9 @@ struct spec_source_cpoint {
 	int line;      ///< from 1
 };
 
-/** Find the C-point comments of the C source @p path (in comments or bare). @p ret gets up
- * to @p max of them in order. @return how many there are, 0 when it cannot be read. */
-size_t spec_source_cpoints(const char *path, struct spec_source_cpoint *ret, size_t max);
+/** Find the C-point comments of the C source @p in (in comments or bare). @p ret gets up
+ * to @p max of them in order. @return how many there are. */
+size_t spec_source_cpoints(FILE *in, struct spec_source_cpoint *ret, size_t max);
 
 /* ---- binding to the program's types --------------------------------------------------- */
 

@@ -44,12 +44,22 @@ static char *hex(const uint8_t *id, size_t n)
 	return text;
 }
 
-/* @return of @p path, in hex; NULL: it has none, or cannot be read. */
-static char *build_id_at(const char *path)
+/* A perf.data may say that anything is code: of what lies here, ELF files alone are.
+ * @param id  gets the build-id in hex; NULL: it has none.
+ * @return false: it is no such file, or cannot be read. */
+static bool is_elf(const char *path, char **id)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	_cleanup_err_ struct err *err = NULL;
+	char magic[SELFMAG];
 
-	return fd < 0 ? NULL : capture_build_id(fd);
+	*id = NULL;
+	err = file_open_input(AT_FDCWD, path, path, UINT64_MAX, &fd, NULL);
+	if (err || pread(fd, magic, SELFMAG, 0) != SELFMAG ||
+	    memcmp(magic, ELFMAG, SELFMAG) != 0)
+		return false;
+	*id = capture_build_id(fd);
+	return true;
 }
 
 /* What the file's end tells of @p path, mapped by @p pid. */
@@ -90,12 +100,9 @@ static bool is_it(const struct dec_pt_file *e, const char *path)
 {
 	_cleanup_free_ char *id = NULL;
 
-	if (access(path, R_OK))
+	if (!is_elf(path, &id))
 		return false;
-	if (!e->build_id)
-		return true;
-	id = build_id_at(path);
-	return id && !strcmp(id, e->build_id);
+	return !e->build_id || (id && !strcmp(id, e->build_id));
 }
 
 static bool take(struct dec_pt_file *e, const char *path)
@@ -196,7 +203,8 @@ static char *why_not(const struct dec_pt_file *e)
 			return NULL;
 		return text;
 	}
-	id = build_id_at(e->path);
+	if (!is_elf(e->path, &id))
+		return strdup("the one here is no ELF file");
 	if (asprintf(&text, "the one here has another build-id (%s, recorded was %s)",
 		     id ?: "none", e->build_id) < 0)
 		return NULL;

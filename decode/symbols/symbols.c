@@ -8,7 +8,7 @@
  * statements millions of times.
  */
 #include <dwarf.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -133,9 +133,8 @@ static struct err *unit_of_file(struct dec_symbols *s, uint32_t file,
 				struct dec_sym_unit **ret)
 {
 	const struct cap_info *info = capture_info(s->capture);
-	char stored[PATH_MAX];
 	struct err *err;
-	bool is_kept = true;
+	int fd = -1;
 
 	for (size_t i = 0; i < s->n_units; i++) {
 		if (s->units[i]->file == file) {
@@ -145,14 +144,11 @@ static struct err *unit_of_file(struct dec_symbols *s, uint32_t file,
 	}
 	if (file == 0 || file > info->n_files)
 		return err_new(ERR_RANGE, "file number %u is not in the capture", file);
-	err = capture_file_path(s->capture, file, stored, sizeof(stored));
+	err = capture_file_open(s->capture, file, &fd);
 	if (err && err->code != ERR_NOT_FOUND)
 		return err;
-	if (err) {
-		is_kept = false;
-		err_destroy(err);
-	}
-	err = dec_sym_unit_open(is_kept ? stored : NULL, info->files[file - 1].path, ret);
+	err_destroy(err); // it was not kept
+	err = dec_sym_unit_open(fd, info->files[file - 1].path, ret);
 	if (err)
 		return err;
 	(*ret)->file = file;
@@ -232,11 +228,25 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 	return add_mapping(s, &m);
 }
 
+/** Of a file that is no capture's; what cannot be opened only has a name. */
+static struct err *open_unit(const char *stored, const char *path,
+			     struct dec_sym_unit **ret)
+{
+	_cleanup_err_ struct err *err = NULL;
+	int fd = -1;
+
+	if (stored)
+		err = file_open_input(AT_FDCWD, stored, stored, UINT64_MAX, &fd, NULL);
+	if (err)
+		log_warn("cannot read symbols of '%s': %s", path, err->message);
+	return dec_sym_unit_open(fd, path, ret);
+}
+
 struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 				 const char *path, uint64_t bias)
 {
 	struct dec_sym_mapping m = { .bias = bias };
-	struct err *err = dec_sym_unit_open(stored, path, &m.unit);
+	struct err *err = open_unit(stored, path, &m.unit);
 
 	if (err)
 		return err;
@@ -262,7 +272,7 @@ static struct err *unit_of_path(struct dec_symbols *s, const char *stored,
 		if (!strcmp((*ret)->path, path))
 			return NULL;
 	}
-	err = dec_sym_unit_open(stored, path, ret);
+	err = open_unit(stored, path, ret);
 	return err ? err : own_unit(s, *ret);
 }
 

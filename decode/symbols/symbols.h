@@ -105,6 +105,14 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 /** Explain @p rip. Fields that are not known are NULL or 0; never fails. */
 void dec_symbols_place(struct dec_symbols *s, uint64_t rip, struct dec_place *ret);
 
+/** Open the source file of @p p, if there is one that may be read (doc/files.md): below the
+ * directory of dec_symbols_sources(), or named by a program that lies here. @return NULL when
+ * not, or without memory; else for fclose(). */
+FILE *dec_symbols_source(struct dec_symbols *s, const struct dec_place *p);
+
+/** The user keeps the sources below @p dir, which is borrowed; NULL: he named none. */
+void dec_symbols_sources(struct dec_symbols *s, const char *dir);
+
 /** @return whether the module that holds @p rip (0: the executable) has DWARF. The
  * system's libraries count as without, also where their debug packages are installed:
  * a store in memcpy() is its caller's statement, here as on any other machine. */

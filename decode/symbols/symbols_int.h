@@ -64,6 +64,10 @@ struct dec_sym_unit {
 	Elf *elf;     ///< main file
 	Dwarf *dwarf; ///< NULL without debug information
 	Dwarf_Addr debug_bias;
+	bool has_local, is_local; ///< dec_sym_unit_is_local() knows; says
+	int found;		  ///< what was asked for last of its debug files; -1: not
+	char *real;		  ///< local: its path without links
+	uid_t owner;		  ///< local: whose file it is
 	VEC(struct dec_sym_cu) cus;
 	dec_sym_ranges cu_ranges; ///< index: into cus
 	bool has_entries, has_symbols;
@@ -93,6 +97,7 @@ struct dec_symbols {
 	VEC(struct dec_sym_mapping) mappings; ///< later ones shadow earlier ones
 	size_t n_start;			      ///< of them, that were mapped at the start
 	struct dec_sym_unit *exe;	      ///< unit of the executable, or NULL
+	const char *sources;		      ///< dec_symbols_sources(); borrowed
 	struct map place_by_rip;	      ///< to index in places
 	VEC(struct dec_place) places;
 	struct map alloc_by_rip; ///< to index plus 1 in allocs
@@ -103,10 +108,9 @@ struct dec_symbols {
 
 /* ---- units (unit.c, table.c) ------------------------------------------------------ */
 
-/** Open ELF file @p stored (NULL: a unit that only has a name). A damaged file makes a
- * unit without symbols and a warning, not an error. */
-struct err *dec_sym_unit_open(const char *stored, const char *path,
-			      struct dec_sym_unit **ret);
+/** Open the ELF file in @p fd (consumed; -1: a unit that only has a name). A damaged file makes
+ * a unit without symbols and a warning, not an error. */
+struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **ret);
 void dec_sym_unit_close(struct dec_sym_unit *u);
 
 /** Link-time address of file offset @p offset. @return false when no segment has it. */
@@ -149,6 +153,10 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 
 /** Where code of function DIE @p die begins (link-time). @return false: declaration. */
 bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret);
+
+/** @return whether the file lies on this machine where the program had it, byte for byte, and
+ * in no capture: then what it names may be looked at, as far as its owner could do so. */
+bool dec_sym_unit_is_local(struct dec_sym_unit *u);
 
 /* ---- types (type.c) ---------------------------------------------------- */
 

@@ -11,7 +11,7 @@
  * compile unit (sqlite is one) at each question would be quadratic.
  */
 #include <dwarf.h>
-#include <fcntl.h>
+#include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +21,28 @@
 
 static char *debug_path = NULL; // the default: .debug and /usr/lib/debug
 
+/* By its build-id, among the system's debug files, for every file; by the names and paths that
+ * the file says only where it may (dec_sym_unit_is_local()): anything may lie there. */
+static int find_debuginfo(Dwfl_Module *mod, void **user, const char *name,
+			  Dwarf_Addr base, const char *file, const char *link,
+			  GElf_Word crc, char **ret)
+{
+	struct dec_sym_unit *u = *user;
+
+	// These lead to directories, which are none.
+	if (!dec_sym_unit_is_local(u)) {
+		file = "/";
+		link = ".";
+		crc = 1;
+	}
+	u->found =
+		dwfl_standard_find_debuginfo(mod, user, name, base, file, link, crc, ret);
+	return u->found;
+}
+
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.debuginfo_path = &debug_path,
 };
 
@@ -82,11 +101,17 @@ static int index_cus(struct dec_sym_unit *u)
 	Dwarf_Die skeleton, die, sub;
 	uint8_t type;
 
-	while (dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
+	while (dwarf_get_units(u->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
 		struct dec_sym_cu *slot;
 		size_t n_ranges = u->cu_ranges.size;
 
+		// The rest of it is in a file at a path that it says.
+		if (type == DW_UT_skeleton && !dec_sym_unit_is_local(u))
+			continue;
 		skeleton = die;
+		sub = (Dwarf_Die){};
+		if (type == DW_UT_skeleton)
+			dwarf_cu_info(die.cu, NULL, NULL, NULL, &sub, NULL, NULL, NULL);
 		if (type == DW_UT_skeleton && sub.addr)
 			die = sub;
 		// A type unit is looked through for structs, and has no code.
@@ -108,14 +133,13 @@ static int index_cus(struct dec_sym_unit *u)
 	return 0;
 }
 
-/** Give libdwfl the file at its link-time addresses. @return false: it refuses it. */
-static bool report_module(struct dec_sym_unit *u, const char *stored)
+/** Give libdwfl the file at its link-time addresses; @p fd is consumed. @return false: it
+ * refuses it. */
+static bool report_module(struct dec_sym_unit *u, int fd)
 {
-	int fd = open(stored, O_RDONLY | O_CLOEXEC);
 	GElf_Addr bias;
+	void **user;
 
-	if (fd < 0)
-		return false;
 	u->dwfl = dwfl_begin(&callbacks);
 	if (!u->dwfl) {
 		close(fd);
@@ -129,24 +153,40 @@ static bool report_module(struct dec_sym_unit *u, const char *stored)
 		close(fd);
 	if (dwfl_report_end(u->dwfl, NULL, NULL) || !u->mod)
 		return false;
+	dwfl_module_info(u->mod, &user, NULL, NULL, NULL, NULL, NULL, NULL);
+	*user = u;
 	u->elf = dwfl_module_getelf(u->mod, &bias);
 	return u->elf != NULL;
 }
 
-struct err *dec_sym_unit_open(const char *stored, const char *path,
-			      struct dec_sym_unit **ret)
+/** What was not found for a file that several share, libdw would look for by itself, by the
+ * path that is said: in itself it finds nothing wrong. */
+static void close_alternate(struct dec_sym_unit *u)
+{
+	const void *id;
+	const char *name;
+
+	if (u->found < 0 && dwelf_dwarf_gnu_debugaltlink(u->dwarf, &name, &id) > 0 &&
+	    !dec_sym_unit_is_local(u))
+		dwarf_setalt(u->dwarf, u->dwarf);
+}
+
+struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **ret)
 {
 	struct dec_sym_unit *u = calloc(1, sizeof(*u));
 
-	if (!u)
-		return &err_nomem;
-	u->path = strdup(path);
-	if (!u->path)
+	if (u)
+		u->path = strdup(path);
+	if (!u || !u->path) {
+		closep(&fd);
 		goto nomem;
-	if (stored && !report_module(u, stored)) {
+	}
+	if (fd >= 0 && !report_module(u, fd)) {
 		log_warn("cannot read symbols of '%s': %s", path, dwfl_errmsg(-1));
-	} else if (stored) {
+	} else if (fd >= 0) {
 		u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
+		if (u->dwarf)
+			close_alternate(u);
 		if (u->dwarf && index_cus(u))
 			goto nomem;
 		log_info("'%s': %zu compile units", path, u->cus.size);
@@ -172,6 +212,7 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 	vec_deinit(&u->symbols);
 	if (u->dwfl)
 		dwfl_end(u->dwfl);
+	free(u->real);
 	free(u->path);
 	free(u);
 }

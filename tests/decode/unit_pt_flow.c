@@ -38,6 +38,8 @@ static struct program programs[PROGRAMS] = {
 	{ .name = "ls", .command = "ls -l /usr/share" },
 };
 
+static const char *gone = "/nowhere/libgone.so"; ///< what is told of a missing library
+
 /* ---- the programs' packets ----------------------------------------------------------------- */
 
 static struct err *keep(void *ctx, uint32_t tid, const uint8_t *data, size_t n)
@@ -209,8 +211,7 @@ static void put_program(struct perf_writer *w, const struct program *p,
 					 .file_offset = m->file_offset,
 					 .prot = PROT_READ | PROT_EXEC,
 					 .flags = MAP_PRIVATE,
-					 .path = is_missing ? "/nowhere/libgone.so" :
-							      m->path } });
+					 .path = is_missing ? gone : m->path } });
 	}
 }
 
@@ -296,10 +297,37 @@ static void threads_have_streams(void **state)
 	dec_pt_flow_close(f);
 }
 
+/* A perf.data may call anything code: a text file's bytes are not shown as instructions. */
+static void text_is_no_code(void **state)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	const char *was = gone;
+	const struct dec_pt_missing *missing;
+	struct dec_pt_flow *f;
+	FILE *out;
+	size_t n;
+
+	(void)state;
+	assert_true(asprintf(&path, "%s/text.data", unit_env("TMPDIR")) > 0);
+	assert_true(asprintf(&text, "%s/text", unit_env("TMPDIR")) > 0);
+	out = fopen(text, "w");
+	for (int i = 0; i < 1000000; i++)
+		fputs("secret\n", out);
+	fclose(out);
+	gone = text;
+	write_threads(path, "libc.so");
+	gone = was;
+	ok(dec_pt_flow_open(path, &f));
+	missing = dec_pt_flow_missing(f, &n);
+	assert_int_equal(n, 1);
+	assert_non_null(strstr(missing->why, "no ELF file"));
+	dec_pt_flow_close(f);
+}
+
 static struct err *count_code_gaps(void *ctx, const struct dec_pt_gap *g)
 {
 	assert_int_equal(g->kind, DEC_PT_GAP_CODE);
-	assert_string_equal(g->file, "/nowhere/libgone.so");
+	assert_string_equal(g->file, gone);
 	++*(int *)ctx;
 	return NULL;
 }
@@ -321,7 +349,7 @@ static void missing_code_has_a_name(void **state)
 	ok(dec_pt_flow_open(path, &f));
 	missing = dec_pt_flow_missing(f, &n);
 	assert_int_equal(n, 1);
-	assert_string_equal(missing->path, "/nowhere/libgone.so");
+	assert_string_equal(missing->path, gone);
 	assert_non_null(strstr(missing->why, "not here"));
 	sources = dec_pt_flow_sources(f, &n);
 	ok(dec_pt_decode(&sources[0].stream, NULL, &sink, &t));
@@ -537,6 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_have_streams),
 		cmocka_unit_test(missing_code_has_a_name),
+		cmocka_unit_test(text_is_no_code),
 		cmocka_unit_test(a_processors_stream_is_split),
 		cmocka_unit_test(what_has_no_pt_is_refused),
 	};
