@@ -4,11 +4,13 @@
 /**
  * @file
  * The command table, nothing else. The Makefile writes commands.inc from the line
- * `// COMMAND name: summary` of every ROOM/cmd_*.c: one COMMAND(name, function, summary).
+ * `// COMMAND name: summary` of each file in cmd/: one COMMAND(name, function, summary).
  */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "confine/confine.h"
 
 #ifndef FAULTLINE_VERSION
 #error "the Makefile defines FAULTLINE_VERSION"
@@ -59,13 +61,25 @@ static void usage_print(FILE *out)
 	      out);
 }
 
+/* Those that read what strangers wrote, and make no files but those that the user names. */
+static bool is_reader(const struct command *c)
+{
+	static const char *const names[] = { "analyze", "decode", "dump",  "graph",
+					     "recover", "replay", "sites", "spec" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(c->name, names[i]))
+			return true;
+	return false;
+}
+
 static int command_run(const struct command *c, int argc, char **argv)
 {
 	static char full_name[64]; // argp prints argv[0] in usage and error lines
 
 	snprintf(full_name, sizeof(full_name), "faultline %s", c->name);
 	argv[0] = full_name;
-	return c->run(argc, argv);
+	return is_reader(c) ? confine_command(c->run, argc, argv) : c->run(argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -253,6 +253,27 @@ static struct err *open_as_is(struct new_file *f, const struct place *p)
 	return NULL;
 }
 
+static const struct new_file_maker *maker;
+
+void new_file_set_maker(const struct new_file_maker *m)
+{
+	maker = m;
+}
+
+static struct err *open_made(struct new_file *f, mode_t mode)
+{
+	int fd = -1;
+	struct err *err = maker->open(f->path, mode, &fd, &f->handle);
+
+	if (err)
+		return err;
+	f->stream = fdopen(fd, "w");
+	if (f->stream)
+		return NULL;
+	close(fd);
+	return &err_nomem;
+}
+
 struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 {
 	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
@@ -261,6 +282,8 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 	*f = (struct new_file){ .path = strdup(path) };
 	if (!f->path)
 		return &err_nomem;
+	if (maker)
+		return open_made(f, mode);
 	err = find_place(path, &p);
 	if (err)
 		return err;
@@ -287,11 +310,14 @@ struct err *new_file_commit(struct new_file *f)
 {
 	bool is_broken = fflush(f->stream) || ferror(f->stream);
 
+	uint32_t handle = f->handle;
+
 	if (fclose(take_ptr(&f->stream)) || is_broken ||
 	    (f->name && renameat(f->dir_fd, f->partial, f->dir_fd, f->name)))
 		return err_errno("cannot write '%s'", f->path);
 	f->partial[0] = 0;
-	return NULL;
+	f->handle = 0;
+	return handle ? maker->end(handle, true) : NULL;
 }
 
 void new_file_deinit(struct new_file *f)
@@ -301,6 +327,9 @@ void new_file_deinit(struct new_file *f)
 	if (f->partial[0])
 		unlinkat(f->dir_fd, f->partial, 0);
 	f->partial[0] = 0;
+	if (f->handle)
+		err_destroy(maker->end(f->handle, false));
+	f->handle = 0;
 	if (f->name)
 		closep(&f->dir_fd);
 	free(take_ptr(&f->name));

@@ -58,7 +58,19 @@ struct new_file {
 	int dir_fd;   ///< in which it gets its name; valid while name is set
 	char *name;   ///< NULL: it is written where it is, a device or a pipe
 	char partial[32];
+	uint32_t handle; ///< of the maker's; 0: we made it
 };
+
+/** Makes new files for a process that may not: the owner of a confined one (confine/). */
+struct new_file_maker {
+	/** As new_file_open(). @return a descriptor in *@p fd, a handle above 0. */
+	struct err *(*open)(const char *path, mode_t mode, int *fd, uint32_t *handle);
+	/** As new_file_commit(), or to drop it. */
+	struct err *(*end)(uint32_t handle, bool commits);
+};
+
+/** From here on new_file_open() has @p maker make them. */
+void new_file_set_maker(const struct new_file_maker *maker);
 
 /**
  * Start to write @p path, which the user named. A device or pipe is written as it is.

@@ -37,30 +37,32 @@ struct confine_end {
 	int32_t status; ///< as of waitpid(2)
 };
 
+#define CONFINE_ARGS_MOST 8
+#define CONFINE_FDS 8 ///< at most
+
+/** The worker has its @p i th descriptor as this one. */
+#define CONFINE_FD(i) (CONFINE_COMMANDS + 2 + (i))
+enum { CONFINE_COMMANDS = 3, CONFINE_ENDS }; ///< the warden's
+
 /**
  * Start this program again, confined as @p name.
  *
  * @param name	argv[0]: some constructor calls confine_begin() for it.
- * @param args	NULL-terminated, the worker's from argv[CONFINE_ARGS] on.
- * @param fds	open in the worker under the same numbers, @p n of them. Negative ones count for
- *		none.
+ * @param args	NULL-terminated, the worker's from argv[1] on.
+ * @param fds	become CONFINE_FD(0) and so on in the worker, @p n of them; -1: it is closed.
  * @param ret_pid  the worker.
  * @return ERR_OS.
  */
 struct err *confine_start(const char *name, char *const args[], const int *fds, size_t n,
 			  struct confine **ret, int32_t *ret_pid);
 
-#define CONFINE_ARGS 3
-
-/** Tell the next end that was not told yet, without waiting. @return false: there is none. */
-bool confine_next_end(struct confine *c, struct confine_end *ret);
+/** Tell the next end that was not told yet, without waiting. @return false: there is none;
+ * *@p is_gone: nor will there be, the whole group is gone. */
+bool confine_next_end(struct confine *c, struct confine_end *ret, bool *is_gone);
 
 /** End process @p pid of the group and wait until it is gone. Who is not of the group is left
  * alone. */
 void confine_kill(struct confine *c, int32_t pid);
-
-/** @return whether the whole group is gone. *@p ret_status: the warden's wait status. */
-bool confine_is_gone(struct confine *c, int *ret_status);
 
 /** End the group. NULL is fine. */
 void confine_destroy(struct confine *c);
@@ -69,9 +71,9 @@ void confine_destroyp(struct confine **c);
 /* ---- the confined side ------------------------------------------------------------------- */
 
 /** In a process that confine_start() made, before anything else: returns in the worker, with
- * @p fds (as there) and 0 to 2 as the only descriptors; its messages (descriptor 2) go through
- * the warden, who lets a few pass, without escape sequences. */
-void confine_begin(char **argv, const int *fds, size_t n);
+ * @p n descriptors from CONFINE_FD(0) on; its messages (descriptor 2) go through the warden, who
+ * lets a few pass, without escape sequences. */
+void confine_begin(size_t n);
 
 /** What becomes of a system call. */
 enum confine_how {
@@ -89,11 +91,27 @@ struct confine_call {
 };
 
 /** Argument @p i is @p fd, as the kernel takes it: the upper half does not count. */
-#define CONFINE_FD(i, fd) SCMP_CMP(i, SCMP_CMP_MASKED_EQ, 0xffffffff, (uint32_t)(fd))
+#define CONFINE_IS_FD(i, fd) SCMP_CMP(i, SCMP_CMP_MASKED_EQ, 0xffffffff, (uint32_t)(fd))
 
 /** From here on the calling process and its forks may only make the calls of the table, @p n
  * rows (any other kills), and have no file system, no capability and no way to get one. What is
  * to be used must be open. @return ERR_OS. */
 struct err *confine_self(const struct confine_call *calls, size_t n);
+
+/** From here on the calling process and its forks may make any call but those of the table
+ * (NEVER, FAILS). @return ERR_OS. */
+struct err *confine_self_but(const struct confine_call *calls, size_t n);
+
+/* ---- whole commands ------------------------------------------------------------------------ */
+
+/**
+ * Run a command that reads what strangers wrote in a process of its own, which may read what its
+ * user may, and write nothing but its standard output and error: its new files (base/file.h) are
+ * made for it, if @p argv names them. It has no network (unless DEBUGINFOD_URLS is set, which
+ * asks for one), signals nobody, and traces nobody.
+ *
+ * @return its exit status; when a signal ends it, this process ends by the same.
+ */
+int confine_command(int (*run)(int argc, char **argv), int argc, char **argv);
 
 #endif

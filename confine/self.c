@@ -56,24 +56,31 @@ static void self_limit(void)
 	setrlimit(RLIMIT_MSGQUEUE, &none);
 }
 
-/* Add those rows to a filter of their own that say @p how, and load it: what it says of no call
- * is left to the other one. */
-static int self_filter(const struct confine_call *calls, size_t n, bool never)
+/* Load a filter of the rows that say one of @p hows (bits); it does @p otherwise with all other
+ * calls. */
+static int self_filter(const struct confine_call *calls, size_t n, unsigned hows,
+		       uint32_t otherwise)
 {
 	static const uint32_t action[] = { [CONFINE_MAY] = SCMP_ACT_ALLOW,
 					   [CONFINE_NEVER] = SCMP_ACT_KILL_PROCESS,
 					   [CONFINE_FAILS] = SCMP_ACT_ERRNO(EPERM) };
-	scmp_filter_ctx f = seccomp_init(never ? SCMP_ACT_ALLOW : SCMP_ACT_KILL_PROCESS);
+	scmp_filter_ctx f = seccomp_init(otherwise);
 	int bad = f ? seccomp_attr_set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2) : -ENOMEM;
 
 	for (size_t i = 0; !bad && i < n; i++)
-		if ((calls[i].how == CONFINE_NEVER) == never)
+		if (hows >> calls[i].how & 1)
 			bad = seccomp_rule_add_array(f, action[calls[i].how], calls[i].nr,
 						     calls[i].n, calls[i].when);
 	if (!bad)
 		bad = seccomp_load(f);
 	seccomp_release(f);
 	return bad;
+}
+
+static struct err *self_filtered(int bad)
+{
+	errno = -bad;
+	return bad ? err_errno("cannot confine a process") : NULL;
 }
 
 struct err *confine_self(const struct confine_call *calls, size_t n)
@@ -86,12 +93,18 @@ struct err *confine_self(const struct confine_call *calls, size_t n)
 	err = self_drop_rights();
 	if (err)
 		return err;
-	bad = self_filter(calls, n, true);
+	// What one filter says of no call is left to the other one.
+	bad = self_filter(calls, n, 1u << CONFINE_NEVER, SCMP_ACT_ALLOW);
 	if (!bad)
-		bad = self_filter(calls, n, false);
-	if (bad) {
-		errno = -bad;
-		return err_errno("cannot confine a process");
-	}
-	return NULL;
+		bad = self_filter(calls, n, 1u << CONFINE_MAY | 1u << CONFINE_FAILS,
+				  SCMP_ACT_KILL_PROCESS);
+	return self_filtered(bad);
+}
+
+struct err *confine_self_but(const struct confine_call *calls, size_t n)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err_errno("cannot give up rights");
+	return self_filtered(self_filter(
+		calls, n, 1u << CONFINE_NEVER | 1u << CONFINE_FAILS, SCMP_ACT_ALLOW));
 }

@@ -3,7 +3,7 @@
 
 #define LOG_ROOM "confine"
 
-#include "confine/confine.h"
+#include "confine/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,22 +15,22 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #define STACK_BYTES (64u << 10)
 #define NAMESPACES (CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC)
+#define ABOVE_FDS 64 ///< no descriptor of a confined process is one of these
 
 struct confine {
-	pid_t warden; ///< 0: gone
-	int status;
 	int commands, ends;
 	VEC(struct confine_end) told; ///< read, and not yet asked for
 };
 
+/* ---- a group -------------------------------------------------------------------------------- */
+
 /** What the new process does before it is another program. */
 struct start {
-	char **argv;
-	const int *fds;
+	char *const *argv;
+	const int *fds; ///< in turn for CONFINE_COMMANDS, CONFINE_ENDS, CONFINE_FD(0) ...
 	size_t n;
 };
 
@@ -49,20 +49,25 @@ static void start_keep_chroot(void)
 static int start_exec(void *raw)
 {
 	const struct start *s = raw;
+	int fd[CONFINE_FDS + 2];
 
 	// Capabilities of the file (setcap) are for recording, not for the guest.
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	start_keep_chroot();
 	for (size_t i = 0; i < s->n; i++)
-		if (s->fds[i] >= 0)
-			fcntl(s->fds[i], F_SETFD, 0);
+		fd[i] = s->fds[i] < 0 ? -1 : fcntl(s->fds[i], F_DUPFD_CLOEXEC, ABOVE_FDS);
+	for (size_t i = 0; i < s->n; i++)
+		if (fd[i] < 0 ? s->fds[i] >= 0 : dup2(fd[i], CONFINE_COMMANDS + i) < 0)
+			_exit(125);
+		else if (fd[i] < 0)
+			close(CONFINE_COMMANDS + i);
 	execv("/proc/self/exe", s->argv);
 	_exit(125);
 }
 
 /* With namespaces of its own, as far as the kernel lets us: root's own rights make them; anybody
- * else's come with a user namespace, if that is allowed. Descriptor flags are the child's own:
- * CLONE_FILES is not among these. */
+ * else's come with a user namespace, if that is allowed. The child's descriptors are its own:
+ * CLONE_FILES is not among the flags. */
 static pid_t start_process(struct start *s)
 {
 	static const int tries[] = { NAMESPACES, NAMESPACES | CLONE_NEWUSER, 0 };
@@ -79,118 +84,106 @@ static pid_t start_process(struct start *s)
 	return pid;
 }
 
-static struct err *start_pipes(struct confine *c, int theirs[2])
+struct err *confine_launch(char *const argv[], const int *fds, size_t n, int ret[2])
 {
-	int commands[2], ends[2];
+	int commands[2] = { -1, -1 }, ends[2] = { -1, -1 }, all[CONFINE_FDS + 2];
+	struct start s = { argv, all, n + 2 };
+	pid_t pid = -1;
 
-	if (pipe2(commands, O_CLOEXEC))
-		return err_errno("cannot make a pipe");
-	c->commands = commands[1];
-	theirs[0] = commands[0];
-	if (pipe2(ends, O_CLOEXEC))
-		return err_errno("cannot make a pipe");
-	c->ends = ends[0];
-	theirs[1] = ends[1];
-	return NULL;
+	if (!pipe2(commands, O_CLOEXEC) && !pipe2(ends, O_CLOEXEC)) {
+		all[0] = commands[0];
+		all[1] = ends[1];
+		if (n)
+			memcpy(all + 2, fds, n * sizeof(*fds));
+		pid = start_process(&s);
+	}
+	ret[0] = commands[1];
+	ret[1] = ends[0];
+	closep(&commands[0]);
+	closep(&ends[1]);
+	return pid < 0 ? err_errno("cannot start a confined process") : NULL;
 }
 
-/* Read one end. @return false: none is there, or none will come. */
-static bool read_end(struct confine *c, bool wait, struct confine_end *ret)
+/* ---- its owner -------------------------------------------------------------------------------- */
+
+confine_launch_fn *confine_launcher = confine_launch;
+
+/* Read one end. @return false: none is there, or (*@p is_gone) none will come. */
+static bool read_end(struct confine *c, bool wait, struct confine_end *ret, bool *is_gone)
 {
 	struct pollfd p = { .fd = c->ends, .events = POLLIN };
-	ssize_t n;
+	int n;
 
 	while ((n = poll(&p, 1, wait ? -1 : 0)) < 0 && errno == EINTR)
 		;
-	if (n <= 0 || !(p.revents & POLLIN))
-		return false;
 	// Written in one piece, which is less than PIPE_BUF.
-	return read(c->ends, ret, sizeof(*ret)) == sizeof(*ret);
+	if (n > 0 && p.revents & POLLIN)
+		return read(c->ends, ret, sizeof(*ret)) == sizeof(*ret);
+	*is_gone = n > 0;
+	return false;
 }
 
 struct err *confine_start(const char *name, char *const args[], const int *fds, size_t n,
 			  struct confine **ret, int32_t *ret_pid)
 {
 	_cleanup_(confine_destroyp) struct confine *c = calloc(1, sizeof(*c));
-	_cleanup_close_ int commands = -1, ends = -1;
-	char commands_text[16], ends_text[16];
-	char *argv[CONFINE_ARGS + 16] = { (char *)name, commands_text, ends_text };
-	int theirs[2] = { -1, -1 }, keep[16];
+	char *argv[CONFINE_ARGS_MOST + 2] = { (char *)name };
+	int pipes[2] = { -1, -1 };
 	struct confine_end first;
 	struct err *err;
-	size_t k = CONFINE_ARGS;
+	bool is_gone;
 
 	if (!c)
 		return &err_nomem;
 	c->commands = c->ends = -1;
-	err = start_pipes(c, theirs);
-	commands = theirs[0];
-	ends = theirs[1];
+	for (size_t i = 0; args[i] && i < CONFINE_ARGS_MOST; i++)
+		argv[i + 1] = args[i];
+	err = confine_launcher(argv, fds, n, pipes);
+	c->commands = pipes[0];
+	c->ends = pipes[1];
+	if (!err && !read_end(c, true, &first, &is_gone))
+		err = err_new(ERR_OS, "a confined process did not start");
 	if (err)
 		return err;
-	for (; *args && k < CONFINE_ARGS + 15; k++)
-		argv[k] = *args++;
-	memcpy(keep, fds, n * sizeof(*fds));
-	keep[n] = commands;
-	keep[n + 1] = ends;
-	snprintf(commands_text, sizeof(commands_text), "%d", commands);
-	snprintf(ends_text, sizeof(ends_text), "%d", ends);
-	c->warden = start_process(&(struct start){ argv, keep, n + 2 });
-	if (c->warden < 0) {
-		c->warden = 0;
-		return err_errno("cannot start a confined process");
-	}
-	closep(&ends);
-	ends = -1;
-	if (!read_end(c, true, &first))
-		return err_new(ERR_OS, "a confined process did not start");
 	*ret_pid = first.pid;
 	*ret = take_ptr(&c);
 	return NULL;
 }
 
-/* ---- ends ---------------------------------------------------------------------------------- */
-
-bool confine_next_end(struct confine *c, struct confine_end *ret)
+bool confine_next_end(struct confine *c, struct confine_end *ret, bool *is_gone)
 {
+	*is_gone = false;
 	if (c->told.size) {
 		*ret = c->told.data[0];
 		memmove(c->told.data, c->told.data + 1,
 			--c->told.size * sizeof(c->told.data[0]));
 		return true;
 	}
-	return read_end(c, false, ret);
+	return read_end(c, false, ret, is_gone);
 }
 
 void confine_kill(struct confine *c, int32_t pid)
 {
 	struct confine_end end = {};
+	bool is_gone;
 
 	if (write(c->commands, &pid, sizeof(pid)) != sizeof(pid))
 		return; // the warden is gone, and so are all
-	while (read_end(c, true, &end) && end.pid != pid)
+	while (read_end(c, true, &end, &is_gone) && end.pid != pid)
 		err_destroy(vec_add(&c->told, end));
-}
-
-bool confine_is_gone(struct confine *c, int *ret_status)
-{
-	if (c->warden && waitpid(c->warden, &c->status, WNOHANG) == c->warden)
-		c->warden = 0;
-	*ret_status = c->status;
-	return !c->warden;
 }
 
 void confine_destroy(struct confine *c)
 {
+	struct confine_end end;
+	bool is_gone;
+
 	if (!c)
 		return;
-	closep(&c->commands);
-	closep(&c->ends); // so that telling us of one does not keep the warden
-	if (c->warden) {
-		kill(c->warden, SIGTERM);
-		while (waitpid(c->warden, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	closep(&c->commands); // it ends the group, and itself, whereupon `ends' is over
+	while (c->ends >= 0 && read_end(c, true, &end, &is_gone))
+		;
+	closep(&c->ends);
 	vec_deinit(&c->told);
 	free(c);
 }

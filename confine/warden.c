@@ -28,12 +28,16 @@ static void on_child(int signo)
 	(void)signo; // it has ended the waiting
 }
 
-/* All of the group, us included. The first of a process id namespace cannot kill itself, but
- * takes all with it. */
+/* The group ends. The first of a process id namespace ends all others, and waits for them, so
+ * that their time is counted as ours; without one, our process group is what ends. */
 static void on_end(int signo)
 {
 	(void)signo;
-	kill(0, SIGKILL);
+	if (getpid() != 1)
+		kill(0, SIGKILL);
+	kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
 	_exit(0);
 }
 
@@ -95,11 +99,17 @@ static void warden_pass_on(struct warden *w)
 }
 
 static const struct confine_call warden_calls[] = {
-	{ .nr = SYS_read },	    { .nr = SYS_write },
-	{ .nr = SYS_close },	    { .nr = SYS_waitid },
-	{ .nr = SYS_wait4 },	    { .nr = SYS_ppoll },
-	{ .nr = SYS_kill },	    { .nr = SYS_exit_group },
-	{ .nr = SYS_rt_sigreturn }, { .nr = SYS_restart_syscall },
+	{ .nr = SYS_read },
+	{ .nr = SYS_write },
+	{ .nr = SYS_close },
+	{ .nr = SYS_waitid },
+	{ .nr = SYS_wait4 },
+	{ .nr = SYS_ppoll },
+	{ .nr = SYS_kill },
+	{ .nr = SYS_getpid },
+	{ .nr = SYS_exit_group },
+	{ .nr = SYS_rt_sigreturn },
+	{ .nr = SYS_restart_syscall },
 };
 
 __attribute__((noreturn)) static void warden_run(struct warden *w, pid_t worker)
@@ -124,44 +134,30 @@ __attribute__((noreturn)) static void warden_run(struct warden *w, pid_t worker)
 	}
 }
 
-/* Close all but 0 to 2 and the @p n of @p keep. */
-static void close_others(const int *keep, size_t n)
+/* Close all but 0 to 2 and those from @p from up to before @p to. */
+static void close_others(unsigned from, unsigned to)
 {
-	for (int from = STDERR_FILENO + 1;;) {
-		int next = -1;
-
-		for (size_t i = 0; i < n; i++)
-			if (keep[i] >= from && (next < 0 || keep[i] < next))
-				next = keep[i];
-		if (next != from)
-			close_range(from, next < 0 ? ~0u : (unsigned)next - 1, 0);
-		if (next < 0)
-			return;
-		from = next + 1;
-	}
+	if (from > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, from - 1, 0);
+	close_range(to, ~0u, 0);
 }
 
 /* The descriptors 0 to 2 of the worker: it reads nothing, and says little. */
-static void worker_begin(int messages, const int *fds, size_t n)
+static void worker_begin(int messages, size_t n)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	bool has_output = false;
-
-	for (size_t i = 0; i < n; i++)
-		has_output |= fds[i] == STDOUT_FILENO;
 	dup2(null, STDIN_FILENO);
-	if (!has_output)
-		dup2(null, STDOUT_FILENO);
+	dup2(messages, STDOUT_FILENO);
 	dup2(messages, STDERR_FILENO);
-	close_others(fds, n);
+	close_others(CONFINE_FD(0), CONFINE_FD(n));
 }
 
-void confine_begin(char **argv, const int *fds, size_t n)
+void confine_begin(size_t n)
 {
-	struct warden w = { .commands = atoi(argv[1]), .ends = atoi(argv[2]) };
 	const struct sigaction child = { .sa_handler = on_child },
 			       end = { .sa_handler = on_end };
+	struct warden w = { CONFINE_COMMANDS, CONFINE_ENDS, CONFINE_FD(0), 0 };
 	sigset_t all, before;
 	int messages[2];
 	pid_t pid;
@@ -176,11 +172,11 @@ void confine_begin(char **argv, const int *fds, size_t n)
 		_exit(125);
 	if (!pid) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		worker_begin(messages[1], fds, n);
+		worker_begin(messages[1], n);
 		return;
 	}
-	w.messages = messages[0];
-	close_others((int[]){ w.commands, w.ends, w.messages }, 3);
+	dup2(messages[0], w.messages);
+	close_others(CONFINE_COMMANDS, w.messages + 1);
 	sigaction(SIGCHLD, &child, NULL);
 	sigaction(SIGTERM, &end, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -46,7 +47,8 @@ static struct err *dot_run(int in, int out, int *status)
 
 static struct err *draw(const struct fl_picture *p, const char *path, int out)
 {
-	_cleanup_fclose_ FILE *text = tmpfile();
+	int fd = memfd_create("picture", MFD_CLOEXEC);
+	_cleanup_fclose_ FILE *text = fd < 0 ? NULL : fdopen(fd, "w+");
 	struct err *err;
 	int status;
 

@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -367,32 +368,34 @@ static void child_serve(uint32_t command)
 
 /* ---- life ------------------------------------------------------------------------------- */
 
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
 static void child_main(char **argv)
 {
-	char **arg = argv + CONFINE_ARGS;
-	int shared_fd = atoi(arg[CHILD_ARG_SHARED]);
-	int output_fd = atoi(arg[CHILD_ARG_OUTPUT]);
-	int interrupts_fd = atoi(arg[CHILD_ARG_INTERRUPTS]);
 	struct err *err;
 	uint32_t command;
 
-	confine_begin(argv, (int[]){ shared_fd, output_fd, interrupts_fd }, 3);
+	confine_begin(CHILD_FDS);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      shared_fd, 0);
+		      CHILD_SHARED, 0);
 	if (shared == MAP_FAILED)
 		_exit(125);
 	slot = &shared->slot[0];
 	dec_ctx_skip(shared->ctx_places);
-	err = dec_replay_init(&replay, arg[CHILD_ARG_CAPTURE], child_log_full, &replay);
+	err = dec_replay_init(&replay, argv[CHILD_ARG_CAPTURE], child_log_full, &replay);
 	if (!err)
-		err = dec_output_init(&replay.output, output_fd);
-	replay.stops_at_maps = *arg[CHILD_ARG_STOPS] == '1';
-	if (!err && interrupts_fd >= 0)
-		err = dec_interrupts_open(interrupts_fd, &replay.interrupts);
+		err = dec_output_init(&replay.output,
+				      is_open(CHILD_OUTPUT) ? CHILD_OUTPUT : -1);
+	replay.stops_at_maps = *argv[CHILD_ARG_STOPS] == '1';
+	if (!err && is_open(CHILD_INTERRUPTS))
+		err = dec_interrupts_open(CHILD_INTERRUPTS, &replay.interrupts);
 	if (!err)
-		err = dec_child_confine(output_fd);
+		err = dec_child_confine();
 	if (err) {
 		child_fail(err);
 		child_answer(child_has_collided() ? CHILD_COLLIDED : CHILD_FAILED);
@@ -409,7 +412,7 @@ static void child_main(char **argv)
 
 __attribute__((constructor)) static void child_constructor(int argc, char **argv)
 {
-	if (argc == CONFINE_ARGS + CHILD_ARGS && !strcmp(argv[0], dec_child_name)) {
+	if (argc == CHILD_ARGS && !strcmp(argv[0], dec_child_name)) {
 		child_main(argv);
 		_exit(0);
 	}

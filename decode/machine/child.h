@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "confine/confine.h"
 #include "decode/machine/branch.h"
 
 #define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
@@ -30,18 +31,21 @@
  * the constructor that makes it one. */
 extern char dec_child_name[];
 
-/** Where a child's own arguments are, behind argv[CONFINE_ARGS]. */
+/** A child's arguments. */
 enum child_arg {
-	CHILD_ARG_SHARED, ///< descriptor of the shared memory
-	CHILD_ARG_CAPTURE,
-	CHILD_ARG_OUTPUT,     ///< descriptor of the program's output; -1: none
-	CHILD_ARG_INTERRUPTS, ///< descriptor: interrupts.h; -1: none
-	CHILD_ARG_STOPS,      ///< "1": dec_machine_options.stops_at_maps
+	CHILD_ARG_CAPTURE = 1,
+	CHILD_ARG_STOPS, ///< "1": dec_machine_options.stops_at_maps
 	CHILD_ARGS
 };
 
+/** Its descriptors; the last two may be closed. */
+#define CHILD_SHARED CONFINE_FD(0)     ///< the shared memory
+#define CHILD_OUTPUT CONFINE_FD(1)     ///< where the program's output goes
+#define CHILD_INTERRUPTS CONFINE_FD(2) ///< interrupts.h
+#define CHILD_FDS 3
+
 /** From here on the calling process makes only a machine's calls; confine_self(). */
-struct err *dec_child_confine(int output_fd);
+struct err *dec_child_confine(void);
 
 enum child_command {
 	CHILD_NONE,

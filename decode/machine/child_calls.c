@@ -16,9 +16,9 @@
 #include "confine/confine.h"
 #include "decode/machine/child.h"
 
-struct err *dec_child_confine(int output_fd)
+struct err *dec_child_confine(void)
 {
-	const int output = output_fd < 0 ? STDOUT_FILENO : output_fd;
+	const int output = CHILD_OUTPUT;
 	const struct confine_call calls[] = {
 		{ .nr = SYS_mmap,
 		  .n = 1,
@@ -39,12 +39,12 @@ struct err *dec_child_confine(int output_fd)
 		{ .nr = SYS_ftruncate },
 		{ .nr = SYS_pread64 },
 		{ .nr = SYS_close },
-		// Where the program's output goes (fd 1 leads nowhere) is written, and nothing else.
-		{ .nr = SYS_write, .n = 1, .when = { CONFINE_FD(0, STDERR_FILENO) } },
-		{ .nr = SYS_write, .n = 1, .when = { CONFINE_FD(0, output) } },
-		{ SYS_mmap, CONFINE_NEVER, 1, { CONFINE_FD(4, output) } },
-		{ SYS_pread64, CONFINE_NEVER, 1, { CONFINE_FD(0, output) } },
-		{ SYS_ftruncate, CONFINE_NEVER, 1, { CONFINE_FD(0, output) } },
+		// Where the program's output goes is written, and nothing else.
+		{ .nr = SYS_write, .n = 1, .when = { CONFINE_IS_FD(0, STDERR_FILENO) } },
+		{ .nr = SYS_write, .n = 1, .when = { CONFINE_IS_FD(0, output) } },
+		{ SYS_mmap, CONFINE_NEVER, 1, { CONFINE_IS_FD(4, output) } },
+		{ SYS_pread64, CONFINE_NEVER, 1, { CONFINE_IS_FD(0, output) } },
+		{ SYS_ftruncate, CONFINE_NEVER, 1, { CONFINE_IS_FD(0, output) } },
 		{ .nr = SYS_futex },
 		{ .nr = SYS_sched_yield },
 		{ .nr = SYS_clock_gettime },

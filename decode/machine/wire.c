@@ -145,6 +145,11 @@ static struct err *wire_death(int status)
 		       WEXITSTATUS(status));
 }
 
+static struct err *wire_gone(void)
+{
+	return err_new(ERR_OS, "the machine's processes are gone");
+}
+
 static void wire_progress(struct dec_wire *w)
 {
 	struct dec_where at = w->answer.where;
@@ -159,14 +164,14 @@ static void wire_progress(struct dec_wire *w)
 static struct err *wire_check(struct dec_wire *w, uint32_t s)
 {
 	struct confine_end end;
-	int status;
+	bool is_gone;
 
-	while (confine_next_end(w->group, &end))
+	while (confine_next_end(w->group, &end, &is_gone))
 		if (end.pid == w->pid[s]) {
 			w->pid[s] = 0;
 			return wire_death(end.status);
 		}
-	return confine_is_gone(w->group, &status) ? wire_death(status) : NULL;
+	return is_gone ? wire_gone() : NULL;
 }
 
 /* Wait until the process in slot @p s has answered; take its log meanwhile. */
@@ -211,7 +216,7 @@ struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint6
 {
 	*ret = &w->answer;
 	if (!w->pid[w->active])
-		return err_new(ERR_OS, "the machine's process is gone");
+		return wire_gone();
 	wire_post(w, command, a, b);
 	return wire_await(w, w->active);
 }
@@ -257,18 +262,10 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
 {
 	const struct dec_machine_options *o = w->options;
 	int fds[] = { w->shared_fd, o->output_fd, dec_interrupts_fd(o->interrupts) };
-	char text[3][16];
-	char *args[CHILD_ARGS + 1] = {
-		[CHILD_ARG_SHARED] = text[0],
-		[CHILD_ARG_CAPTURE] = (char *)capture_dir(w->capture),
-		[CHILD_ARG_OUTPUT] = text[1],
-		[CHILD_ARG_INTERRUPTS] = text[2],
-		[CHILD_ARG_STOPS] = o->stops_at_maps ? "1" : "0",
-	};
+	char *args[] = { (char *)capture_dir(w->capture), o->stops_at_maps ? "1" : "0",
+			 NULL };
 	struct err *err;
 
-	for (int i = 0; i < 3; i++)
-		snprintf(text[i], sizeof(text[i]), "%d", fds[i]);
 	wire_stop(w);
 	*ret = &w->answer;
 	w->active = 0;
@@ -276,7 +273,7 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
 	atomic_store(&w->shared->log_bytes[0], 0);
 	atomic_store(&w->shared->log_bytes[1], 0);
 	atomic_store(&w->shared->slot[0].request, CHILD_RUN); // until it has answered
-	err = confine_start(dec_child_name, args, fds, 3, &w->group, &w->pid[0]);
+	err = confine_start(dec_child_name, args, fds, CHILD_FDS, &w->group, &w->pid[0]);
 	return err ?: wire_await(w, 0);
 }
 
@@ -443,13 +440,13 @@ static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size
 	struct child_slot *slot = &w->shared->slot[w->active];
 	struct confine_end end;
 	struct err *err;
-	int status;
+	bool is_gone;
 
 	for (;;) {
 		uint32_t bell = atomic_load(&w->shared->bell);
 		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
 
-		while (confine_next_end(w->group, &end)) {
+		while (confine_next_end(w->group, &end, &is_gone)) {
 			if (end.pid == w->pid[w->active])
 				return wire_death(end.status);
 			err = vec_add(ends, end);
@@ -469,8 +466,9 @@ static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size
 				return err_prefix(dec_wire_failure(&w->answer),
 						  "cannot branch");
 		}
-		if (!wire_wait(w, bell) && confine_is_gone(w->group, &status))
-			return wire_death(status);
+		if (is_gone)
+			return wire_gone();
+		wire_wait(w, bell);
 	}
 }
 
@@ -482,7 +480,7 @@ struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, s
 	struct err *err;
 
 	if (!w->pid[w->active])
-		return err_new(ERR_OS, "the machine's process is gone");
+		return wire_gone();
 	*ret_n = wire_queue(w, branches, n, at_once, run);
 	err = wire_run_queue(w, run, *ret_n, &ends);
 	vec_deinit(&ends);

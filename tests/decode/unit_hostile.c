@@ -32,7 +32,6 @@
 char dec_child_name[] = "faultline-machine";
 
 static struct child_shared *shared;
-static int output_fd, shared_fd;
 static pid_t victim;
 static uint64_t seed;
 
@@ -177,20 +176,21 @@ static void try_all(void)
 		SYS_exit,	   SYS_exit_group,
 	};
 	const struct try never[] = {
-		{ SYS_write, { shared_fd, (long)"x", 1 } },
+		{ SYS_write, { CHILD_SHARED, (long)"x", 1 } },
 		{ SYS_write, { STDOUT_FILENO, (long)"x", 1 } },
 		{ SYS_prctl, { PR_SET_DUMPABLE, 1 } },
 		{ SYS_clone, { CLONE_NEWUSER | SIGCHLD } },
 		{ SYS_clone, { CLONE_VM | CLONE_THREAD | CLONE_SIGHAND } },
-		{ SYS_mmap, { 0, 4096, PROT_EXEC | PROT_READ, MAP_SHARED, shared_fd } },
-		{ SYS_mmap, { 0, 4096, 7, MAP_SHARED, shared_fd } },
-		{ SYS_mmap, { 0, 4096, 7, MAP_PRIVATE, shared_fd } },
-		{ SYS_mmap, { 0, 4096, 1, MAP_SHARED, output_fd } },
-		{ SYS_mmap, { 0, 4096, 1, MAP_SHARED, output_fd | 1l << 32 } },
+		{ SYS_mmap,
+		  { 0, 4096, PROT_EXEC | PROT_READ, MAP_SHARED, CHILD_SHARED } },
+		{ SYS_mmap, { 0, 4096, 7, MAP_SHARED, CHILD_SHARED } },
+		{ SYS_mmap, { 0, 4096, 7, MAP_PRIVATE, CHILD_SHARED } },
+		{ SYS_mmap, { 0, 4096, 1, MAP_SHARED, CHILD_OUTPUT } },
+		{ SYS_mmap, { 0, 4096, 1, MAP_SHARED, CHILD_OUTPUT | 1l << 32 } },
 		{ SYS_mprotect, { (long)shared, 4096, PROT_EXEC } },
-		{ SYS_pread64, { output_fd, (long)shared, 1 } },
-		{ SYS_ftruncate, { output_fd, 0 } },
-		{ SYS_ftruncate, { output_fd | 1l << 40, 0 } },
+		{ SYS_pread64, { CHILD_OUTPUT, (long)shared, 1 } },
+		{ SYS_ftruncate, { CHILD_OUTPUT, 0 } },
+		{ SYS_ftruncate, { CHILD_OUTPUT | 1l << 40, 0 } },
 		{ SYS_getpid | 0x40000000, {} },
 	};
 	int status;
@@ -217,7 +217,7 @@ static void try_all(void)
 	status = try_call(&(struct try){ SYS_tgkill, { victim, victim, SIGKILL } });
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != EPERM)
 		wrong("tgkill", status);
-	status = try_call(&(struct try){ SYS_ftruncate, { shared_fd, 0 } });
+	status = try_call(&(struct try){ SYS_ftruncate, { CHILD_SHARED, 0 } });
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != EPERM)
 		wrong("truncated what is shared", status);
 }
@@ -296,20 +296,17 @@ static void enemy_serve(const char *how)
 
 __attribute__((constructor)) static void enemy(int argc, char **argv)
 {
-	char **arg = argv + CONFINE_ARGS;
 	const char *how = getenv("HOSTILE");
 	struct err *err;
 
 	if (!argc || strcmp(argv[0], dec_child_name) || !how)
 		return;
-	shared_fd = atoi(arg[CHILD_ARG_SHARED]);
-	output_fd = atoi(arg[CHILD_ARG_OUTPUT]);
 	victim = atoi(getenv("HOSTILE_VICTIM"));
 	seed = atoi(getenv("HOSTILE_SEED"));
-	confine_begin(argv, (int[]){ shared_fd, output_fd }, 2);
+	confine_begin(CHILD_FDS);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      shared_fd, 0);
-	err = dec_child_confine(output_fd);
+		      CHILD_SHARED, 0);
+	err = dec_child_confine();
 	if (err || shared == MAP_FAILED)
 		_exit(99);
 	honest(0);

@@ -1,2 +1,0 @@
-build-san/base/log.o: base/log.c base/log.h
-base/log.h:

@@ -1,2 +1,0 @@
-build-san/base/map.o: base/map.c base/map.h
-base/map.h:

@@ -1,2 +1,0 @@
-build-san/base/option.o: base/option.c base/option.h
-base/option.h:

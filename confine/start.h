@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Who starts a confined group: the process that wants it, or, where that is a command which may
+ * not (command.c), its owner.
+ */
+#ifndef CONFINE_START_H
+#define CONFINE_START_H
+
+#include "confine/confine.h"
+
+/** Start this program again as @p argv with @p n descriptors; the caller is the warden's parent.
+ * @p ret: the ends of two pipes, for commands and of ends; the caller's, -1 where there is none.
+ * @return ERR_OS. */
+typedef struct err *confine_launch_fn(char *const argv[], const int *fds, size_t n,
+				      int ret[2]);
+
+confine_launch_fn confine_launch;
+
+/** What confine_start() calls. */
+extern confine_launch_fn *confine_launcher;
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * A command that a stranger's bytes have taken over: what it may not do fails, what it needs
+ * works, and it ends as it would without an owner.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "confine/confine.h"
+#include "tests/unit.h"
+
+static char *dir, *keep, *named, *other;
+static pid_t victim;
+
+/* ---- what the command does: each returns its exit status ------------------------------- */
+
+/* @return the line of the first call that was not refused; 0: all were. */
+static int refused(int argc, char **argv)
+{
+	// Room for what read() and others would want of us.
+	static char some[4096];
+
+	(void)argc, (void)argv;
+#define REFUSED(call)                               \
+	do {                                        \
+		errno = 0;                          \
+		if ((call) != -1 || errno != EPERM) \
+			return __LINE__ % 250 + 1;  \
+	} while (0)
+	REFUSED(open(keep, O_WRONLY));
+	REFUSED(open(keep, O_RDWR | O_CLOEXEC));
+	REFUSED(open(keep, O_RDONLY | O_TRUNC));
+	REFUSED(openat(AT_FDCWD, other, O_CREAT | O_WRONLY, 0600));
+	REFUSED(syscall(SYS_openat, AT_FDCWD, keep, O_WRONLY | 1l << 40));
+	REFUSED(syscall(SYS_openat2, AT_FDCWD, keep, some, 24));
+	REFUSED(creat(other, 0600));
+	REFUSED(unlink(keep));
+	REFUSED(rename(keep, other));
+	REFUSED(link(keep, other));
+	REFUSED(symlink(keep, other));
+	REFUSED(mkdir(other, 0700));
+	REFUSED(chmod(keep, 0777));
+	REFUSED(truncate(keep, 0));
+	REFUSED(utimensat(AT_FDCWD, keep, NULL, 0));
+	REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	REFUSED(kill(victim, SIGKILL));
+	REFUSED(kill(-1, SIGKILL));
+	REFUSED(kill(0, SIGKILL));
+	REFUSED(syscall(SYS_kill, (uint64_t)getpid() | 1ull << 32, SIGKILL));
+	REFUSED(syscall(SYS_tgkill, victim, victim, SIGKILL));
+	REFUSED(syscall(SYS_tkill, victim, SIGKILL));
+	REFUSED(ptrace(PTRACE_ATTACH, victim, 0, 0));
+	REFUSED(syscall(SYS_process_vm_writev, victim, NULL, 0, NULL, 0, 0));
+	REFUSED(unshare(CLONE_NEWUSER));
+	REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+	REFUSED(ioctl(0, TIOCSTI, "x"));
+	REFUSED(syscall(SYS_ioctl, 0, TIOCSTI | 1ul << 32, "x"));
+	REFUSED(syscall(SYS_bpf, 0, some, 16));
+	REFUSED(syscall(SYS_io_uring_setup, 1, some));
+	return 0;
+}
+
+/* It may read, have memory files, run programs and threads of its own. */
+static int reads(int argc, char **argv)
+{
+	char text[16] = "";
+	int fd = open(keep, O_RDONLY);
+
+	(void)argc, (void)argv;
+	if (fd < 0 || read(fd, text, sizeof(text)) < 4 || memcmp(text, "kept", 4))
+		return 1;
+	if (syscall(SYS_memfd_create, "x", 0) < 0)
+		return 2;
+	if (system("exit 7") != 7 << 8)
+		return 3;
+	return 42;
+}
+
+static int writes(int argc, char **argv)
+{
+	struct new_file f = {}, dropped = {};
+	struct err *err;
+
+	(void)argc, (void)argv;
+	if (new_file_open(&f, named, 0644) || fputs("new", f.stream) < 0 ||
+	    new_file_commit(&f))
+		return 1;
+	new_file_deinit(&f);
+	err = new_file_open(&f, other, 0644);
+	if (!err || err->code != ERR_PERMISSION)
+		return 2;
+	new_file_deinit(&f);
+	if (new_file_open(&dropped, named, 0644))
+		return 3;
+	new_file_deinit(&dropped);
+	if (new_file_open(&dropped, named, 0644))
+		return 4;
+	return 0; // it leaves without a word
+}
+
+static int crashes(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	raise(SIGABRT);
+	return 0;
+}
+
+static int stays(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	puts("here");
+	fflush(stdout);
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* ---- its owner -------------------------------------------------------------------------- */
+
+/* Run it with a command line that names one file; what it prints goes to @p out. */
+static pid_t start(int (*run)(int, char **), int out)
+{
+	char *argv[] = { "faultline test", "capture", "--svg", named, NULL };
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (out >= 0)
+			dup2(out, STDOUT_FILENO);
+		exit(confine_command(run, 4, argv));
+	}
+	return pid;
+}
+
+static int end_of(pid_t pid)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* What stands in file @p path; the caller frees it. */
+static char *content(const char *path)
+{
+	char *text = calloc(1, 100);
+	FILE *f = fopen(path, "r");
+
+	if (!f) {
+		free(text);
+		return NULL;
+	}
+	assert_true(fread(text, 1, 99, f) < 99);
+	fclose(f);
+	return text;
+}
+
+static unsigned files_there(void)
+{
+	_cleanup_free_ char *command = NULL;
+	FILE *f;
+	unsigned n = 0;
+
+	assert_true(asprintf(&command, "ls -A %s | wc -l", dir) > 0);
+	f = popen(command, "r");
+	assert_int_equal(fscanf(f, "%u", &n), 1);
+	pclose(f);
+	return n;
+}
+
+static int begin(void **state)
+{
+	FILE *f;
+
+	(void)state;
+	unsetenv("DEBUGINFOD_URLS");
+	if (asprintf(&dir, "%s/files", unit_env("TMPDIR")) < 0 ||
+	    asprintf(&keep, "%s/keep", dir) < 0 ||
+	    asprintf(&named, "%s/named", dir) < 0 ||
+	    asprintf(&other, "%s/other", dir) < 0 || mkdir(dir, 0700))
+		return -1;
+	f = fopen(keep, "w");
+	if (!f || fputs("kept", f) < 0 || fclose(f))
+		return -1;
+	victim = fork();
+	if (!victim) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return 0;
+}
+
+static int over(void **state)
+{
+	(void)state;
+	kill(victim, SIGKILL);
+	waitpid(victim, NULL, 0);
+	free(dir);
+	free(keep);
+	free(named);
+	free(other);
+	return 0;
+}
+
+static void it_harms_nobody(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	int status;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); // it is not confined then
+#endif
+	status = end_of(start(refused, -1));
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status))
+		fail_msg("not refused: the call in line %d (modulo 250)",
+			 WEXITSTATUS(status) - 1);
+	text = content(keep);
+	assert_string_equal(text, "kept");
+	assert_int_equal(files_there(), 1);
+	assert_int_equal(waitpid(victim, NULL, WNOHANG), 0);
+}
+
+static void it_can_work(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(start(reads, -1)), 42 << 8);
+}
+
+static void its_files_are_those_that_are_named(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	assert_int_equal(end_of(start(writes, -1)), 0);
+	text = content(named);
+	assert_string_equal(text, "new");
+	assert_int_equal(files_there(), 2); // nothing is left of those it dropped
+}
+
+static void it_ends_as_without(void **state)
+{
+	int pipes[2], status;
+	char text[8];
+	pid_t pid;
+
+	(void)state;
+	status = end_of(start(crashes, -1));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	// A signal to its owner reaches it; and it does not outlive that one.
+	for (int signo = SIGTERM;; signo = SIGKILL) {
+		assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+		pid = start(stays, pipes[1]);
+		close(pipes[1]);
+		assert_int_equal(read(pipes[0], text, 5), 5);
+		kill(pid, signo);
+		status = end_of(pid);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), signo);
+		alarm(30);
+		assert_int_equal(read(pipes[0], text, 5), 0);
+		alarm(0);
+		close(pipes[0]);
+		if (signo == SIGKILL)
+			break;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_harms_nobody),
+		cmocka_unit_test(it_can_work),
+		cmocka_unit_test(its_files_are_those_that_are_named),
+		cmocka_unit_test(it_ends_as_without),
+	};
+
+	return cmocka_run_group_tests(tests, begin, over);
+}
