@@ -179,8 +179,9 @@ struct err *dec_flight_calls_match(struct dec_flight *f, const struct capture *c
 		n = calls_join(f, &r.events);
 		f->n_unmatched = f->calls.size - n;
 		// Calls that no event fits are not anchors.
-		memmove(f->calls.data, f->calls.data + (f->calls.size - n),
-			n * sizeof(*f->calls.data));
+		if (n)
+			memmove(f->calls.data, f->calls.data + (f->calls.size - n),
+				n * sizeof(*f->calls.data));
 		f->calls.size = n;
 		err = calls_keep_earlier(f, &r.events, r.events.size - n);
 	}

@@ -176,6 +176,14 @@ static void path_drop_end(struct flight_path *p, uint64_t rip)
 		p->order.size--;
 }
 
+static bool has_insn(const struct flight_path *p)
+{
+	for (size_t i = 0; i < p->order.size; i++)
+		if (p->order.data[i] != FLIGHT_GAP)
+			return true;
+	return false;
+}
+
 struct err *dec_flight_path_read(const struct capture *c, const struct cap_core *core,
 				 uint32_t tid, uint64_t n, struct flight_path *ret)
 {
@@ -198,7 +206,7 @@ struct err *dec_flight_path_read(const struct capture *c, const struct cap_core 
 			n * sizeof(*ret->order.data));
 		ret->order.size = n;
 	}
-	if (!err && !ret->order.size)
+	if (!err && !has_insn(ret))
 		err = err_new(
 			ERR_NOT_FOUND,
 			"no instruction of thread %u can be decoded from its packets "

@@ -27,13 +27,15 @@ static void hint_drop(struct dec_recover *r, const struct past_access *a)
 
 void dec_recover_access_place(struct dec_recover *r, struct past_access *a)
 {
-	struct past_at at = past_at(r, a->step);
 	const struct dec_mem *m;
+	struct past_at at;
 	uint64_t addr;
 
+	// What is lost behind the last step belongs to none.
 	if (a->mem >= PAST_BELOW ||
 	    a->placed >= (r->guess.is_guessing ? PAST_INFERRED : PAST_KNOWN))
 		return;
+	at = past_at(r, a->step);
 	m = &at.form->insn.mem[a->mem];
 	addr = m->disp;
 	for (int i = 0; i < 2 && !m->is_absolute; i++) {
