@@ -9,6 +9,7 @@
 #define LOG_ROOM "capture"
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -18,7 +19,7 @@
 #include "capture/cap_elf.h"
 #include "capture/cap_format.h"
 
-#define NOTES_MAX (64u << 20) ///< bytes; more is damage
+#define NOTES_MAX (64u << 20) ///< bytes of all; more is damage
 #define XSTATE_MAX (64u << 10)
 #define SIGINFO_BYTES 128
 #define THREADS_MAX (1u << 22) ///< as many as Linux has numbers for
@@ -164,7 +165,9 @@ static struct err *parse_own(struct cap_core *core, const uint8_t *desc, size_t 
 		struct cap_note_mapping n;
 
 		memcpy(&n, desc + i * sizeof(n), sizeof(n));
-		if (n.name_offset >= size - table)
+		// Many may share one: each is copied.
+		if (n.name_offset >= size - table ||
+		    strnlen(names + n.name_offset, PATH_MAX) == PATH_MAX)
 			return damaged(core, "a mapping's name");
 		m->file = n.file;
 		m->file_offset = n.file_offset;
@@ -275,13 +278,15 @@ static struct err *read_headers(struct cap_core *core, Elf64_Phdr **ret, size_t 
 	return cap_read_at(core->fd, eh.e_phoff, *ret, *n * sizeof(**ret), core->name);
 }
 
-static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph)
+/** @p left: of NOTES_MAX, for this segment and those that follow. */
+static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph, uint64_t *left)
 {
 	_cleanup_free_ uint8_t *notes = NULL;
 	struct err *err;
 
-	if (ph->p_filesz > NOTES_MAX)
+	if (ph->p_filesz > *left)
 		return damaged(core, "size of its notes");
+	*left -= ph->p_filesz;
 	notes = malloc(ph->p_filesz + 1);
 	if (!notes)
 		return &err_nomem;
@@ -293,6 +298,7 @@ static struct err *read_notes(struct cap_core *core, const Elf64_Phdr *ph)
 static struct err *parse_core(struct cap_core *core, uint64_t file_size)
 {
 	_cleanup_free_ Elf64_Phdr *ph = NULL;
+	uint64_t notes_left = NOTES_MAX;
 	size_t n = 0;
 	struct err *err = read_headers(core, &ph, &n);
 
@@ -306,7 +312,7 @@ static struct err *parse_core(struct cap_core *core, uint64_t file_size)
 			err = add_mapping(core, &ph[i], file_size);
 	for (size_t i = 0; i < n && !err; i++)
 		if (ph[i].p_type == PT_NOTE)
-			err = read_notes(core, &ph[i]);
+			err = read_notes(core, &ph[i], &notes_left);
 	return err;
 }
 

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <zstd.h>
 
 #include "capture/cap_format.h"
@@ -22,13 +22,17 @@ struct cap_events {
 	uint64_t frame_start;  ///< where the current frame began, for errors
 	uint64_t seq;	       ///< of the next event
 	uint64_t expected;     ///< events the manifest promises; UINT64_MAX = unknown
+	uint64_t record_bytes; ///< of all records so far, memory aside
 	ZSTD_DCtx *zstd;
 	uint8_t *packed;
 	uint8_t *raw; ///< CAP_FRAME_MAX bytes
 	size_t raw_bytes, raw_pos;
-	/** Memory that came in part records: w.data is an offset into part_data until the
-	 * event is complete, because part_data moves while it grows. */
-	VEC(uint8_t) part_data;
+	/** Memory that came in part records: CAP_EVENT_MAX bytes of address space once there
+	 * was one. Behind part_used, which any event has used, it is untouched: zeros that
+	 * come there take no memory. */
+	uint8_t *part_data;
+	size_t part_bytes, part_used;
+	uint64_t part_full; ///< bytes of this event that take memory
 	VEC(struct cap_write) writes;
 	bool has_parts;
 	char *text;
@@ -82,9 +86,9 @@ static struct err *check_head(const struct cap_log_head *head)
 void cap_events_rewind(struct cap_events *it)
 {
 	it->offset = sizeof(struct cap_log_head);
-	it->seq = 0;
+	it->seq = it->record_bytes = 0;
 	it->raw_bytes = it->raw_pos = 0;
-	it->part_data.size = 0;
+	it->part_bytes = 0;
 	it->has_parts = false;
 }
 
@@ -122,7 +126,8 @@ void cap_events_close(struct cap_events *it)
 	if (it->fd >= 0)
 		close(it->fd);
 	ZSTD_freeDCtx(it->zstd);
-	vec_deinit(&it->part_data);
+	if (it->part_data)
+		munmap(it->part_data, CAP_EVENT_MAX);
 	vec_deinit(&it->writes);
 	free(it->text);
 	free(it->packed);
@@ -345,19 +350,56 @@ static bool take_write(struct cursor *c, struct cap_write *w)
 	return true;
 }
 
+/** How much may be made of the bytes of the file so far. */
+static uint64_t budget(const struct cap_events *it)
+{
+	return CAP_RECORDS_FREE + it->offset * CAP_RECORDS_RATIO;
+}
+
+/** Copy @p n bytes behind what the event has in part_data. */
+static struct err *put_part(struct cap_events *it, const uint8_t *data, size_t n)
+{
+	uint8_t *to;
+	bool is_zero = !data[0] && !memcmp(data, data + 1, n - 1);
+
+	if (n > CAP_EVENT_MAX - it->part_bytes)
+		return damaged(it, "more memory than a system call can write");
+	if (!it->part_data) {
+		void *p = mmap(NULL, CAP_EVENT_MAX, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (p == MAP_FAILED)
+			return &err_nomem;
+		it->part_data = p;
+	}
+	to = it->part_data + it->part_bytes;
+	it->part_bytes += n;
+	if (is_zero && it->part_bytes - n >= it->part_used)
+		return NULL;
+	it->part_full += n;
+	if (it->part_full > budget(it))
+		return damaged(it, "an event's memory takes more than 256 times the "
+				   "bytes of the file");
+	memcpy(to, data, n);
+	if (it->part_used < it->part_bytes)
+		it->part_used = it->part_bytes;
+	return NULL;
+}
+
 /** Keep the memory of a part record; pieces that touch become one write again. */
 static struct err *add_part(struct cap_events *it, const struct cap_write *part)
 {
 	struct cap_write *last = it->writes.size ? &it->writes.data[it->writes.size - 1] :
 						   NULL;
-	size_t at = it->part_data.size;
+	size_t at = it->part_bytes;
+	struct err *err;
 
 	if (!part->size)
 		return NULL;
-	if (vec_reserve(&it->part_data, at + part->size))
-		return &err_nomem;
-	memcpy(it->part_data.data + at, part->data, part->size);
-	it->part_data.size += part->size;
+	it->record_bytes -= cap_pad8(part->size);
+	err = put_part(it, part->data, part->size);
+	if (err)
+		return err;
 	if (last && last->addr + last->size == part->addr) {
 		last->size += part->size;
 		return NULL;
@@ -367,19 +409,15 @@ static struct err *add_part(struct cap_events *it, const struct cap_write *part)
 		return &err_nomem;
 	*last = (struct cap_write){ .addr = part->addr,
 				    .size = part->size,
-				    .data = (const uint8_t *)(uintptr_t)at };
+				    .data = it->part_data + at };
 	return NULL;
 }
 
 static struct err *read_writes(struct cap_events *it, const struct cap_rec *rec,
 			       struct cursor *c)
 {
-	if (it->has_parts) {
-		for (size_t i = 0; i < it->writes.size; i++)
-			it->writes.data[i].data =
-				it->part_data.data + (uintptr_t)it->writes.data[i].data;
+	if (it->has_parts)
 		return rec->n_writes ? damaged(it, "parts and writes mixed") : NULL;
-	}
 	for (uint32_t i = 0; i < rec->n_writes; i++) {
 		struct cap_write w, *slot;
 
@@ -389,6 +427,7 @@ static struct err *read_writes(struct cap_events *it, const struct cap_rec *rec,
 		if (!slot)
 			return &err_nomem;
 		*slot = w;
+		it->record_bytes -= cap_pad8(w.size);
 	}
 	return NULL;
 }
@@ -415,6 +454,18 @@ static struct err *next_record(struct cap_events *it, struct cap_rec *rec,
 		return damaged(it, "unknown record contents");
 	c->end = it->raw + it->raw_pos + rec->bytes;
 	it->raw_pos += rec->bytes;
+	it->record_bytes += rec->bytes;
+	return NULL;
+}
+
+/** It is easy to pack a hundred gigabytes of events into a few megabytes. */
+static struct err *check_budget(const struct cap_events *it)
+{
+	if (it->record_bytes > budget(it))
+		return damaged(it, "its events take more than 256 times the bytes of the "
+				   "file");
+	if (it->seq >= it->expected)
+		return damaged(it, "more events than the manifest says");
 	return NULL;
 }
 
@@ -461,7 +512,7 @@ struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *i
 	struct cursor c;
 	struct err *err;
 
-	it->writes.size = it->part_data.size = 0;
+	it->writes.size = it->part_bytes = it->part_full = 0;
 	it->has_parts = false;
 	*is_end = false;
 	for (;;) {
@@ -475,10 +526,10 @@ struct err *cap_events_next(struct cap_events *it, struct cap_event *ev, bool *i
 		if (err)
 			return err;
 		if (rec.kind != CAP_REC_PART)
-			return read_event(it, &rec, &c, ev);
+			return check_budget(it) ?: read_event(it, &rec, &c, ev);
 		if (rec.n_writes != 1 || !take_write(&c, &part) || c.p != c.end)
 			return damaged(it, "bad part record");
-		err = add_part(it, &part);
+		err = add_part(it, &part) ?: check_budget(it);
 		if (err)
 			return err;
 		it->has_parts = true;

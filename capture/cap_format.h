@@ -27,6 +27,14 @@
 #define CAP_FRAME_TARGET (1u << 20) ///< a frame is closed once it holds this many bytes
 #define CAP_FRAME_MAX (2u << 20)    ///< no frame unpacks to more: what a reader allocates
 #define CAP_PART_MAX (256u << 10)   ///< memory bytes inside one record
+#define CAP_EVENT_MAX 0x7ffff000u   ///< memory bytes of one event: what one call writes
+
+/** What the records of a log take, memory aside, and what the memory of one event does that is
+ * not zeros: so many bytes for each byte of the file so far, and so many more. Readers keep what
+ * they need of each event; a loop of one system call, the densest log there is, has 55 (a time
+ * differs in each record, and costs). */
+#define CAP_RECORDS_RATIO 256
+#define CAP_RECORDS_FREE (64u << 20)
 
 struct cap_log_head {
 	char magic[8];

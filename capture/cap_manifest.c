@@ -407,12 +407,13 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 
 struct err *cap_manifest_parse(const char *text, struct cap_info *info)
 {
-	_cleanup_(json_deletep) cJSON *j = cJSON_ParseWithOpts(text, NULL, true);
+	_cleanup_(json_deletep) cJSON *j = NULL;
+	struct err *err = cap_walk_parse(text, "manifest.json", &j);
 	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
 	struct cap_walk w = { .at = j, .is_parse = true };
 
-	if (!j)
-		return err_new(ERR_FORMAT, "manifest.json is not valid JSON");
+	if (err)
+		return err;
 	if (!cJSON_IsString(format) || strcmp(format->valuestring, MANIFEST_FORMAT))
 		return err_new(ERR_FORMAT, "manifest.json is not of a faultline capture");
 	info->version = cap_walk_int(&w, "version", 0, 1, INT32_MAX);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "capture/cap_format.h"
+#include "capture/cap_walk.h"
 #include "capture/perf_data.h"
 
 void capture_close(struct capture *c)
@@ -102,6 +103,9 @@ static struct err *parse_index(struct cap_info *info, const char *at, size_t siz
 
 	for (size_t i = 0; i < size; i++)
 		most += !at[i];
+	if (most / 3 > CAP_WALK_ITEMS_MAX)
+		return err_new(ERR_FORMAT, "files/index has more than %d files",
+			       CAP_WALK_ITEMS_MAX);
 	info->files = calloc(most / 3 + 1, sizeof(*info->files));
 	if (!info->files)
 		return &err_nomem;

@@ -154,13 +154,14 @@ struct err *cap_suite_write(const char *dir, const char *file, const struct cap_
 
 static struct err *parse(const char *text, const char *path, struct cap_suite *s)
 {
-	_cleanup_(json_deletep) cJSON *j = cJSON_ParseWithOpts(text, NULL, true);
+	_cleanup_(json_deletep) cJSON *j = NULL;
+	struct err *err = cap_walk_parse(text, "it", &j);
 	const cJSON *format = cJSON_GetObjectItemCaseSensitive(j, "format");
 	struct cap_walk w = { .at = j, .is_parse = true };
 	int version;
 
-	if (!j)
-		return err_new(ERR_FORMAT, "cannot read '%s': not valid JSON", path);
+	if (err)
+		return err_prefix(err, "cannot read '%s'", path);
 	if (!cJSON_IsString(format) || strcmp(format->valuestring, SUITE_FORMAT))
 		return err_new(ERR_FORMAT, "cannot read '%s': not of a faultline suite",
 			       path);

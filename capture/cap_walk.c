@@ -8,6 +8,32 @@
 
 #include "capture/cap_walk.h"
 
+/** @return how many values @p text has at most. */
+static size_t count_values(const char *text)
+{
+	bool is_text = false;
+	size_t n = 1;
+
+	for (; *text; text++) {
+		if (is_text && *text == '\\' && text[1])
+			text++;
+		else if (*text == '"')
+			is_text = !is_text;
+		else if (!is_text)
+			n += *text == ',' || *text == '[' || *text == '{';
+	}
+	return n;
+}
+
+struct err *cap_walk_parse(const char *text, const char *name, cJSON **ret)
+{
+	if (count_values(text) > CAP_WALK_VALUES_MAX)
+		return err_new(ERR_FORMAT, "%s has more than %u values", name,
+			       CAP_WALK_VALUES_MAX);
+	*ret = cJSON_ParseWithOpts(text, NULL, true);
+	return *ret ? NULL : err_new(ERR_FORMAT, "%s is not valid JSON", name);
+}
+
 void cap_walk_wrong(struct cap_walk *w, const char *name)
 {
 	w->wrong = w->wrong ?: name;

@@ -16,7 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 #define CAP_WALK_ITEMS_MAX 100000 ///< an array of more objects is damage
+
+#define CAP_WALK_VALUES_MAX (1u << 22) ///< of a text: each takes 80 bytes of memory
+
+/** Parse @p text, which messages call @p name. @p ret: for cJSON_Delete(). cJSON itself ends
+ * nesting at 1000. @return NULL, or ERR_FORMAT: it is no JSON, or has too many values. */
+struct err *cap_walk_parse(const char *text, const char *name, cJSON **ret);
 
 struct cap_walk {
 	cJSON *at; ///< the object whose members are walked

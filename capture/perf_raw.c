@@ -28,7 +28,7 @@ void perf_raw_rewind(struct perf_raw *r)
 {
 	r->at = r->last = r->begin;
 	r->window_bytes = 0;
-	r->unpacked_at = r->unpacked_end = 0;
+	r->unpacked_at = r->unpacked_end = r->n_unpacked = 0;
 	r->in = (ZSTD_inBuffer){};
 	r->has_more = false;
 	if (r->zstd)
@@ -143,6 +143,11 @@ static struct err *unpack_more(struct perf_raw *r)
 		return err_new(ERR_FORMAT, "a compressed record is damaged: %s",
 			       ZSTD_getErrorName(status));
 	r->unpacked_end = out.pos;
+	r->n_unpacked += out.pos - kept;
+	if (r->n_unpacked > CAP_RECORDS_FREE + (r->at - r->begin) * CAP_RECORDS_RATIO)
+		return err_new(ERR_FORMAT,
+			       "its compressed records take more than 256 times its "
+			       "bytes");
 	r->has_more = out.pos == out.size || r->in.pos < r->in.size;
 	return NULL;
 }

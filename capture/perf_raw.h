@@ -33,6 +33,7 @@ struct perf_raw {
 	bool has_more;	   ///< zstd may have more without further input
 	uint8_t *unpacked; ///< PERF_WINDOW_BYTES
 	size_t unpacked_at, unpacked_end;
+	uint64_t n_unpacked; ///< bytes, since the beginning
 };
 
 /** Read the records from @p begin to @p end of @p fd, which stays the caller's. */

@@ -359,8 +359,11 @@ int cmd_dump(int argc, char **argv)
 		err = capture_process_dir(a.dir, a.process, &dir);
 	if (!err)
 		err = capture_open(dir ?: a.dir, &c);
-	if (!err)
+	if (!err) {
 		err = print_capture(c, &a);
+		if (err)
+			err = err_prefix(err, "cannot dump all of '%s'", dir ?: a.dir);
+	}
 	if (err) {
 		fflush(stdout);
 		fprintf(stderr, "faultline: %s\n", err->message);

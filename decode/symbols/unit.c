@@ -11,13 +11,20 @@
  * compile unit (sqlite is one) at each question would be quadratic.
  */
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LOG_ROOM "decode"
 #include "decode/symbols/symbols_int.h"
+
+/* Bytes that the packed sections of a file may take; those of a real one have a quarter of
+ * what they hold, and a file of zeros a thousandth. */
+#define UNPACKED_RATIO 16u
+#define UNPACKED_FREE (256u << 20)
 
 static char *debug_path = NULL; // the default: .debug and /usr/lib/debug
 
@@ -133,17 +140,76 @@ static int index_cus(struct dec_sym_unit *u)
 	return 0;
 }
 
-/** Give libdwfl the file at its link-time addresses; @p fd is consumed. @return false: it
- * refuses it. */
-static bool report_module(struct dec_sym_unit *u, int fd)
+/** libdwfl would unpack a file that is packed as a whole, and relocate an object file: what the
+ * program had mapped as code is neither. */
+static bool is_program(int fd)
+{
+	Elf64_Ehdr head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
+	       !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
+	       (head.e_type == ET_EXEC || head.e_type == ET_DYN);
+}
+
+/** How many bytes section @p scn takes once libdw has unpacked it; 0: it is not packed. */
+static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	GElf_Chdr packed;
+	Elf_Data *data;
+	uint64_t bytes;
+
+	if (sh->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &packed) ? packed.ch_size : 0;
+	if (!name || strncmp(name, ".zdebug", 7))
+		return 0;
+	data = elf_rawdata(scn, NULL);
+	if (!data || data->d_size < 4 + sizeof(bytes))
+		return 0;
+	memcpy(&bytes, (char *)data->d_buf + 4, sizeof(bytes));
+	return be64toh(bytes);
+}
+
+/** May libdw unpack what is packed in the file? */
+static bool is_in_budget(struct dec_sym_unit *u)
+{
+	Elf_Scn *scn = NULL;
+	size_t names, size = 0;
+	uint64_t left;
+
+	if (!elf_rawfile(u->elf, &size) || elf_getshdrstrndx(u->elf, &names))
+		return true; // there are no sections
+	left = UNPACKED_FREE + size * UNPACKED_RATIO;
+	while ((scn = elf_nextscn(u->elf, scn))) {
+		GElf_Shdr sh;
+		const char *name;
+		uint64_t bytes;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = elf_strptr(u->elf, names, sh.sh_name);
+		// Here nothing tells how large it will be: a thousand times is usual for zeros.
+		if (name && !strcmp(name, ".gnu_debugdata"))
+			bytes = sh.sh_size * 1000;
+		else
+			bytes = unpacked_bytes(scn, &sh, name);
+		if (bytes > left)
+			return false;
+		left -= bytes;
+	}
+	return true;
+}
+
+/** Give libdwfl the file at its link-time addresses; @p fd is consumed. @return why it is not
+ * used; or NULL. */
+static const char *report_module(struct dec_sym_unit *u, int fd)
 {
 	GElf_Addr bias;
 	void **user;
 
-	u->dwfl = dwfl_begin(&callbacks);
+	u->dwfl = is_program(fd) ? dwfl_begin(&callbacks) : NULL;
 	if (!u->dwfl) {
 		close(fd);
-		return false;
+		return "it is no ELF program";
 	}
 	dwfl_report_begin(u->dwfl);
 	// The original path, with the stored file open: .gnu_debuglink is searched beside
@@ -152,11 +218,16 @@ static bool report_module(struct dec_sym_unit *u, int fd)
 	if (!u->mod)
 		close(fd);
 	if (dwfl_report_end(u->dwfl, NULL, NULL) || !u->mod)
-		return false;
+		return dwfl_errmsg(-1);
 	dwfl_module_info(u->mod, &user, NULL, NULL, NULL, NULL, NULL, NULL);
 	*user = u;
 	u->elf = dwfl_module_getelf(u->mod, &bias);
-	return u->elf != NULL;
+	if (!u->elf)
+		return dwfl_errmsg(-1);
+	if (is_in_budget(u))
+		return NULL;
+	u->elf = NULL;
+	return "its packed sections take more than 16 times the file";
 }
 
 /** What was not found for a file that several share, libdw would look for by itself, by the
@@ -174,6 +245,7 @@ static void close_alternate(struct dec_sym_unit *u)
 struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **ret)
 {
 	struct dec_sym_unit *u = calloc(1, sizeof(*u));
+	const char *why;
 
 	if (u)
 		u->path = strdup(path);
@@ -181,8 +253,9 @@ struct err *dec_sym_unit_open(int fd, const char *path, struct dec_sym_unit **re
 		closep(&fd);
 		goto nomem;
 	}
-	if (fd >= 0 && !report_module(u, fd)) {
-		log_warn("cannot read symbols of '%s': %s", path, dwfl_errmsg(-1));
+	why = fd >= 0 ? report_module(u, fd) : NULL;
+	if (why) {
+		log_warn("cannot read symbols of '%s': %s", path, why);
 	} else if (fd >= 0) {
 		u->dwarf = dwfl_module_getdwarf(u->mod, &u->debug_bias);
 		if (u->dwarf)

@@ -204,6 +204,33 @@ static void test_compressed(void **state)
 	perf_reader_close(r);
 }
 
+/* A few kilobytes that grow to more than a hundred megabytes of records. */
+static void test_bomb(void **state)
+{
+	static const struct perf_rec rec = { 30, 0, sizeof(rec) + 24 };
+	static struct maker m;
+	size_t plain_bytes = 128 << 20, max = ZSTD_compressBound(plain_bytes), n;
+	uint8_t *plain = calloc(1, plain_bytes), *packed = malloc(max);
+	struct perf_reader *r;
+
+	(void)state;
+	assert_true(plain && packed);
+	for (size_t at = 0; at < plain_bytes; at += rec.size)
+		memcpy(plain + at, &rec, sizeof(rec));
+	put_head(&m, TID_TIME_CPU);
+	n = ZSTD_compress(packed, max, plain, plain_bytes, 7);
+	for (size_t at = 0; at < n; at += 32768)
+		put_rec(&m, PERF_TYPE_COMPRESSED, 0, packed + at,
+			n - at < 32768 ? n - at : 32768);
+	put_tail(&m, m.n - 256);
+	free(plain);
+	free(packed);
+	ok(perf_reader_open(path, &r));
+	assert_non_null(strstr(perf_reader_info(r)->damage, "256 times"));
+	assert_true(perf_reader_info(r)->n_records < 4 << 20);
+	perf_reader_close(r);
+}
+
 static void refused(const void *data, size_t n, enum err_code code, const char *why)
 {
 	FILE *f = fopen(path, "w");
@@ -249,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_other_records),
 		cmocka_unit_test(test_compressed),
+		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_refused),
 	};
 
