@@ -39,8 +39,10 @@ static bool names_function(const char *symbol, const char *name)
 
 /* ---- the index ------------------------------------------------------------------- */
 
-/** Walk DIEs below @p parent and note every function entry. @return -1: out of memory. */
-static int index_entries(struct dec_sym_unit *u, Dwarf_Die *parent, int depth)
+/** Walk DIEs below @p parent and note every function entry; @p last as of dec_sym_is_next().
+ * @return -1: out of memory. */
+static int index_entries(struct dec_sym_unit *u, Dwarf_Die *parent, int depth,
+			 const void **last)
 {
 	Dwarf_Die die;
 
@@ -50,6 +52,8 @@ static int index_entries(struct dec_sym_unit *u, Dwarf_Die *parent, int depth)
 		struct dec_sym_entry e = { 0 }, *slot;
 		int tag = dwarf_tag(&die);
 
+		if (!dec_sym_is_next(&die, last))
+			return 0;
 		switch (tag) {
 		case DW_TAG_subprogram:
 		case DW_TAG_inlined_subroutine:
@@ -70,7 +74,7 @@ static int index_entries(struct dec_sym_unit *u, Dwarf_Die *parent, int depth)
 		default:
 			continue;
 		}
-		if (index_entries(u, &die, depth + 1))
+		if (index_entries(u, &die, depth + 1, last))
 			return -1;
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return 0;
@@ -82,7 +86,9 @@ static void need_entries(struct dec_sym_unit *u)
 		return;
 	u->has_entries = true;
 	for (size_t i = 0; i < u->cus.size; i++) {
-		if (index_entries(u, &u->cus.data[i].die, 0))
+		const void *last = NULL;
+
+		if (index_entries(u, &u->cus.data[i].die, 0, &last))
 			log_warn("out of memory: functions of '%s' are missing", u->path);
 	}
 }

@@ -15,6 +15,7 @@
 
 /** Fields of one struct; an array that would pass it stays one field. */
 #define FIELDS_MAX 65536
+#define TYPES_MAX (16 * FIELDS_MAX)
 #define DEPTH_MAX 32
 
 typedef VEC(struct dec_field) field_list;
@@ -83,6 +84,7 @@ struct flatten {
 	Dwarf_Die tail_type; ///< of an element of the flexible array, if tail is set
 	const char *tail;
 	uint64_t tail_offset;
+	uint32_t n_types; ///< looked at
 	bool is_out_of_memory;
 };
 
@@ -240,7 +242,8 @@ static void flatten_type(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 {
 	Dwarf_Die value;
 
-	if (fl->fields.size > FIELDS_MAX)
+	// Of structs with nothing in them there may be any number.
+	if (fl->fields.size > FIELDS_MAX || ++fl->n_types > TYPES_MAX)
 		return;
 	if (is_value_buffer(type, &value))
 		type = &value;
@@ -263,7 +266,8 @@ static void flatten_tail(struct flatten *fl)
 
 /** Find struct @p name, complete, among the children of @p parent. A tag wins over a
  * typedef's name of the same spelling, and over a class within another. */
-static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int depth)
+static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int depth,
+		    const void **last)
 {
 	bool found = false;
 	Dwarf_Die die;
@@ -275,8 +279,10 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 		const char *n;
 		Dwarf_Die to;
 
+		if (!dec_sym_is_next(&die, last))
+			return found;
 		if (tag == DW_TAG_namespace && depth < 8 &&
-		    find_in(&die, name, ret, depth + 1))
+		    find_in(&die, name, ret, depth + 1, last))
 			return true;
 		if (tag != DW_TAG_typedef && !dec_sym_is_struct(tag))
 			continue;
@@ -284,7 +290,7 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 		if (!n || strcmp(n, name)) {
 			// C++: a class within a class, if there is none of its own.
 			if (!found && tag != DW_TAG_typedef && depth < 8)
-				found = find_in(&die, name, ret, depth + 1);
+				found = find_in(&die, name, ret, depth + 1, last);
 			continue;
 		}
 		if (tag == DW_TAG_typedef) {
@@ -315,7 +321,9 @@ static bool find_struct(struct dec_symbols *s, const char *name, Dwarf_Die *ret)
 			if ((u == s->exe) != (pass == 0))
 				continue;
 			for (size_t k = 0; k < u->cus.size; k++) {
-				if (find_in(&u->cus.data[k].die, name, ret, 0))
+				const void *last = NULL;
+
+				if (find_in(&u->cus.data[k].die, name, ret, 0, &last))
 					return true;
 			}
 		}

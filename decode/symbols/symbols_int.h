@@ -158,6 +158,17 @@ bool dec_sym_entry_pc(struct dec_sym_unit *u, Dwarf_Die *die, uint64_t *ret);
  * in no capture: then what it names may be looked at, as far as its owner could do so. */
 bool dec_sym_unit_is_local(struct dec_sym_unit *u);
 
+/** In a walk from above to below each DIE lies behind the one before, unless the file names a
+ * child as its own parent's sibling: then the walk would never end.
+ * @param last  of the walk, which begins with NULL. @return whether @p die is the next. */
+static inline bool dec_sym_is_next(const Dwarf_Die *die, const void **last)
+{
+	bool is_next = (uintptr_t)die->addr > (uintptr_t)*last;
+
+	*last = is_next ? die->addr : *last;
+	return is_next;
+}
+
 /* ---- types (type.c) ---------------------------------------------------- */
 
 /** The type DIE of @p die with typedefs and qualifiers peeled off. @p typedef_name (may

@@ -391,7 +391,8 @@ struct dec_sym_cu *dec_sym_unit_cu(struct dec_sym_unit *u, uint64_t addr)
 }
 
 /** Index the functions with code below @p parent. @return -1: out of memory. */
-static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth)
+static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth,
+			   const void **last)
 {
 	Dwarf_Die die;
 
@@ -400,9 +401,11 @@ static int index_functions(struct dec_sym_cu *cu, Dwarf_Die *parent, int depth)
 	do {
 		int tag = dwarf_tag(&die);
 
+		if (!dec_sym_is_next(&die, last))
+			return 0;
 		if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
 		    tag == DW_TAG_structure_type) {
-			if (depth < 16 && index_functions(cu, &die, depth + 1))
+			if (depth < 16 && index_functions(cu, &die, depth + 1, last))
 				return -1;
 			continue;
 		}
@@ -442,13 +445,14 @@ void dec_sym_unit_scopes(struct dec_sym_unit *u, uint64_t addr,
 {
 	const struct dec_sym_range *r;
 	Dwarf_Addr pc = addr - u->debug_bias;
+	const void *last = NULL;
 
 	ret->n = 0;
 	ret->cu = dec_sym_unit_cu(u, addr);
 	if (!ret->cu)
 		return;
 	if (!ret->cu->has_functions) {
-		if (index_functions(ret->cu, &ret->cu->die, 0))
+		if (index_functions(ret->cu, &ret->cu->die, 0, &last))
 			log_warn("out of memory: functions of '%s' are missing", u->path);
 		sort_ranges(&ret->cu->ranges);
 		ret->cu->has_functions = true;
