@@ -3,7 +3,6 @@
 
 #include "base/map.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,9 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 {
 	struct map_slot *s;
 
-	if (!m->capacity || key == MAP_EMPTY_KEY)
+	if (key == MAP_EMPTY_KEY)
+		return m->has_empty_key ? (uint64_t *)&m->of_empty_key : NULL;
+	if (!m->capacity)
 		return NULL;
 	s = map_find(m, key);
 	return s->key == key ? &s->value : NULL;
@@ -34,9 +35,9 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 
 static int map_grow(struct map *m)
 {
-	struct map bigger = { .capacity = m->capacity ? m->capacity * 2 : 16,
-			      .size = m->size };
+	struct map bigger = *m;
 
+	bigger.capacity = m->capacity ? m->capacity * 2 : 16;
 	bigger.slots = malloc(bigger.capacity * sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -1;
@@ -54,7 +55,11 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 {
 	struct map_slot *s;
 
-	assert(key != MAP_EMPTY_KEY);
+	if (key == MAP_EMPTY_KEY) {
+		m->of_empty_key = value;
+		m->has_empty_key = true;
+		return 0;
+	}
 	if (m->size + 1 > m->capacity / 4 * 3 && map_grow(m))
 		return -1;
 	s = map_find(m, key);
@@ -66,10 +71,13 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 bool map_remove(struct map *m, uint64_t key)
 {
 	struct map_slot *s;
+	bool had = m->has_empty_key;
 	size_t hole, i;
 
-	if (!m->capacity || key == MAP_EMPTY_KEY)
-		return false;
+	if (key == MAP_EMPTY_KEY)
+		m->has_empty_key = false;
+	if (key == MAP_EMPTY_KEY || !m->capacity)
+		return key == MAP_EMPTY_KEY && had;
 	s = map_find(m, key);
 	if (s->key != key)
 		return false;

@@ -3,8 +3,9 @@
 
 /**
  * @file
- * A hash map from 64-bit keys to 64-bit values: open addressing, linear probing. Key
- * MAP_EMPTY_KEY (all ones) cannot be stored, and is never found. A zeroed map is an empty map.
+ * A hash map from 64-bit keys to 64-bit values: open addressing, linear probing. A slot with key
+ * MAP_EMPTY_KEY (all ones) is free; as a key like any other, which a stranger's data may hold, it
+ * is kept beside the slots. A zeroed map is an empty map.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -22,6 +23,8 @@ struct map_slot {
 struct map {
 	struct map_slot *slots; ///< capacity entries; NULL when capacity is 0
 	size_t size, capacity;	///< capacity is a power of two; size <= 3/4 of it
+	uint64_t of_empty_key;	///< the value of MAP_EMPTY_KEY, which size does not count
+	bool has_empty_key;
 };
 
 /** @return the value slot of @p key, valid until the next map_put/map_remove; NULL
