@@ -9,6 +9,7 @@
 
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)
+#define LOG_MAX_GAP (1u << 16) // between numbers: instructions stepped in C have some
 #define LOG_MAX_INSNS (1u << 26)
 
 void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
@@ -86,6 +87,14 @@ static uint32_t log_insn_layout(struct log_block *b, uint32_t i, enum dec_log_mo
 	return at;
 }
 
+/* May @p insn be in a block? The translator steps others in C, or ends a block. */
+static bool log_insn_is_in_line(const struct dec_insn *insn, enum dec_log_mode mode,
+				bool is_last)
+{
+	return insn->flow < DEC_FLOW_SYSCALL && (is_last || !dec_insn_ends_block(insn)) &&
+	       !dec_insn_is_slow(insn, mode);
+}
+
 static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_block *rec,
 				    struct log_block *b)
 {
@@ -106,8 +115,9 @@ static struct err *log_block_decode(struct log_reader *r, const struct dec_rec_b
 		trail.at[g] = 8 + 8 * g;
 	for (uint32_t i = 0; i < rec->n_insns; i++) {
 		if (!dec_insn_decode(rec->bytes + off, rec->n_bytes - off, rec->rip + off,
-				     &b->insn[i]))
-			return log_damaged("a block holds no instructions");
+				     &b->insn[i]) ||
+		    !log_insn_is_in_line(&b->insn[i], r->mode, i + 1 == rec->n_insns))
+			return log_damaged("a block holds what none does");
 		off += b->insn[i].len;
 		at = log_insn_layout(b, i, r->mode, &known, &trail, at);
 	}
@@ -181,7 +191,8 @@ static struct err *log_block_add(struct log_reader *r, const struct dec_rec_bloc
 	struct log_block **b;
 
 	if (rec->size < sizeof(*rec) || rec->n_bytes > rec->size - sizeof(*rec) ||
-	    rec->block >= LOG_MAX_BLOCKS || rec->n_insns > DEC_BLOCK_INSNS)
+	    rec->block >= LOG_MAX_BLOCKS || rec->block >= r->blocks.size + LOG_MAX_GAP ||
+	    rec->n_insns > DEC_BLOCK_INSNS)
 		return log_damaged("a bad block");
 	while (r->blocks.size <= rec->block) {
 		if (!vec_push(&r->blocks))
