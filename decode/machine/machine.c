@@ -395,8 +395,7 @@ struct err *dec_machine_range(struct dec_machine *m, size_t i, struct dec_range 
 		return err;
 	if (answer->result != CHILD_OK)
 		return err_new(ERR_RANGE, "the guest has fewer than %zu mappings", i + 1);
-	dec_wire_data(m->wire, ret, sizeof(*ret));
-	return NULL;
+	return dec_wire_range(m->wire, ret);
 }
 
 struct err *dec_machine_thread(struct dec_machine *m, size_t i, struct dec_thread *ret)
@@ -408,7 +407,7 @@ struct err *dec_machine_thread(struct dec_machine *m, size_t i, struct dec_threa
 		return err;
 	if (answer->result != CHILD_OK)
 		return err_new(ERR_RANGE, "the guest has fewer than %zu threads", i + 1);
-	dec_wire_data(m->wire, ret, sizeof(*ret));
+	dec_wire_thread(m->wire, ret);
 	return NULL;
 }
 

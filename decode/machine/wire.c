@@ -49,10 +49,10 @@ static bool wire_wait(struct dec_wire *w, uint32_t bell)
 /* ---- what comes out of the shared memory ----------------------------------------------- */
 
 /* Texts are short, and their buffers are not: a copy up to the end. */
-static void take_text(char to[CHILD_TEXT_BYTES], const char *from)
+static void take_text(char *to, const char *from, size_t size)
 {
-	memccpy(to, from, 0, CHILD_TEXT_BYTES);
-	to[CHILD_TEXT_BYTES - 1] = 0;
+	memccpy(to, from, 0, size);
+	to[size - 1] = 0;
 	for (; *to; to++)
 		if ((*to < ' ' && *to > 0 && *to != '\n') || *to == 0x7f)
 			*to = '?';
@@ -102,8 +102,8 @@ static struct err *take_answer(struct dec_wire *w, uint32_t s)
 	memcpy(&to->parted, &from->parted, sizeof(to->parted));
 	memcpy(to->isa, from->isa, sizeof(to->isa));
 	memcpy(&to->regs, &from->regs, sizeof(to->regs));
-	take_text(to->text, from->text);
-	take_text(to->notes, from->notes);
+	take_text(to->text, from->text, sizeof(to->text));
+	take_text(to->notes, from->notes, sizeof(to->notes));
 	if (to->result > CHILD_NOT_THERE || to->err_code > ERR_SPEC ||
 	    to->reg_bytes > CHILD_REG_BYTES || !is_where(w, &to->where) ||
 	    !is_parting(&to->parted))
@@ -226,6 +226,20 @@ void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
 	memcpy(buf, w->shared->slot[w->active].data, size);
 }
 
+struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret)
+{
+	dec_wire_data(w, ret, sizeof(*ret));
+	take_bool(&ret->is_shared);
+	return ret->start < ret->end ? NULL : wire_distrust();
+}
+
+void dec_wire_thread(const struct dec_wire *w, struct dec_thread *ret)
+{
+	dec_wire_data(w, ret, sizeof(*ret));
+	take_bool(&ret->is_running);
+	take_bool(&ret->is_in_call);
+}
+
 struct err *dec_wire_failure(const struct dec_answer *answer)
 {
 	if (!answer->err_code || !*answer->text)
@@ -346,10 +360,13 @@ struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
 	w->pid[to] = w->shared->slot[from].forked;
 	w->active = to; // whose death it is, if it dies
 	err = wire_await(w, to);
-	if (err)
+	if (!err && answer->result != CHILD_OK)
+		err = dec_wire_failure(answer);
+	if (err) {
+		dec_wire_end(w, to); // its slot is free again
+		w->active = from;
 		return err;
-	if (answer->result != CHILD_OK)
-		return dec_wire_failure(answer);
+	}
 	// A checkpoint goes on with the buffer that was next when it was made.
 	w->log_next = slot->log_buffer & 1;
 	return NULL;
@@ -419,11 +436,12 @@ static bool run_is_over(struct dec_wire *w, const wire_ends *ends, struct wire_r
 static void run_end(struct dec_wire *w, const struct wire_run *run)
 {
 	struct child_slot *slot = &w->shared->slot[run->slot];
-	struct dec_outcome *ret = &run->branch->outcome;
+	struct dec_outcome *ret = &run->branch->outcome, said;
 
 	if (atomic_load(&slot->request) == CHILD_NONE && slot->result == CHILD_OK) {
-		memcpy(ret, slot->data, sizeof(*ret));
-		ret->text[sizeof(ret->text) - 1] = 0;
+		memcpy(&said, slot->data, sizeof(said));
+		*ret = said;
+		take_text(ret->text, said.text, sizeof(ret->text));
 		if (ret->fate <= DEC_FATE_MACHINE)
 			return;
 	}

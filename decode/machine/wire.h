@@ -50,6 +50,11 @@ struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint6
 /** Copy @p size bytes of the last answer's data. @p size: up to CHILD_DATA_BYTES. */
 void dec_wire_data(const struct dec_wire *w, void *buf, size_t size);
 
+/** Take the last answer's data for what RANGE and THREAD tell. @return ERR_FORMAT: that range
+ * cannot be. */
+struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret);
+void dec_wire_thread(const struct dec_wire *w, struct dec_thread *ret);
+
 /** @return the error that an answer with CHILD_FAILED tells. */
 struct err *dec_wire_failure(const struct dec_answer *answer);
 

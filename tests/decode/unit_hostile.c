@@ -376,6 +376,19 @@ static struct err *step(void *ctx, const struct dec_step *s)
 	return NULL;
 }
 
+/* Whatever the memory holds, a bool is one. */
+static bool is_bool(const bool *b)
+{
+	return *(const unsigned char *)b <= 1;
+}
+
+static bool has_escapes(const char *text)
+{
+	while (*text && (*text < 0 || *text >= ' ' || *text == '\n'))
+		text++;
+	return *text;
+}
+
 /* Everything that a machine can be asked. @return how much of it went well. */
 static unsigned ask_all(struct dec_machine *m)
 {
@@ -406,9 +419,17 @@ static unsigned ask_all(struct dec_machine *m)
 		n++;
 	}
 	n += went_well(dec_machine_read(m, 0x1000, buf, 100000));
-	n += went_well(dec_machine_range(m, 0, &range));
-	n += went_well(dec_machine_thread(m, 0, &thread));
+	if (went_well(dec_machine_range(m, 0, &range))) {
+		assert_true(range.start < range.end && is_bool(&range.is_shared));
+		n++;
+	}
+	if (went_well(dec_machine_thread(m, 0, &thread))) {
+		assert_true(is_bool(&thread.is_running) && is_bool(&thread.is_in_call));
+		n++;
+	}
 	n += went_well(dec_machine_branches(m, branches, 3, 2));
+	for (int i = 0; i < 3; i++)
+		assert_false(has_escapes(branches[i].outcome.text));
 	n += went_well(dec_machine_checkpoint(m));
 	n += went_well(dec_machine_seek(m, 0, &where));
 	n += dec_machine_divergence(m) &&
