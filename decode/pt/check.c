@@ -42,6 +42,7 @@ struct check_thread {
 	bool is_in_kernel;
 	bool is_in_call;
 	bool is_crowded; ///< a candidate found no room
+	bool can_repeat; ///< its last instruction was compared, in step
 	struct check_place place;
 	uint64_t search_at; ///< out of step: the item that is looked for
 	VEC(struct check_place) candidates;
@@ -289,6 +290,7 @@ static struct err *check_insns(struct dec_pt_check *c, const struct check_insns 
 	}
 	err = t->is_in_step ? check_in_step(c, t, in) : check_out_of_step(c, t, in);
 	t->is_in_kernel = false;
+	t->can_repeat = !err && t->is_in_step;
 	t->last_rip = in->insn[in->n - 1].rip;
 	return err;
 }
@@ -363,7 +365,7 @@ static struct err *check_switch(struct dec_pt_check *c, const struct dec_rec *re
 }
 
 /* The repeated instruction just compared is to run once more. */
-static void check_again(struct dec_pt_check *c, struct check_thread *t)
+static struct err *check_again(struct dec_pt_check *c, struct check_thread *t)
 {
 	struct check_place *p = &t->place;
 	struct err *err = NULL;
@@ -372,16 +374,21 @@ static void check_again(struct dec_pt_check *c, struct check_thread *t)
 	if (!t->is_in_step)
 		t->candidates.size = 0;
 	if (!t->is_in_step || !t->has_pt)
-		return;
+		return NULL;
+	if (!t->can_repeat)
+		return err_new(ERR_FORMAT,
+			       "the machine's log is damaged: it repeats nothing");
+	t->can_repeat = false;
 	c->totals.instructions--;
 	if (p->in_run) {
 		p->in_run--;
-		return;
+		return NULL;
 	}
 	before = dec_pt_runs_get(&t->runs, p->item - 1, &err);
 	assert(before && before->kind == DEC_PT_RUNS_RUN && "it was compared with a run");
 	p->item--;
 	p->in_run = before->n - 1;
+	return NULL;
 }
 
 static struct err *check_state(struct dec_pt_check *c, const struct dec_rec *rec,
@@ -390,7 +397,7 @@ static struct err *check_state(struct dec_pt_check *c, const struct dec_rec *rec
 	if (rec->value[18])
 		return check_one(c, rec->value[16] - rec->value[18], time);
 	if (c->current && rec->value[20] == DEC_STATE_REP)
-		check_again(c, c->current);
+		return check_again(c, c->current);
 	if (c->current && rec->value[20] == DEC_STATE_SIGNAL)
 		c->current->is_in_kernel = true;
 	return NULL;

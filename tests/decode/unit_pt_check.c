@@ -248,12 +248,38 @@ static void what_is_lost_is_skipped(void **state)
 	}
 }
 
+/* ---- made up ------------------------------------------------------------------------------- */
+
+/* A thread that has PT, of which nothing was compared, repeats an instruction. */
+static void a_log_that_repeats_nothing_is_damaged(void **state)
+{
+	struct {
+		uint32_t id, size;
+		uint64_t value[23];
+	} log[2] = {
+		{ DEC_REC_THREAD, sizeof(log[0]), { 1 } },
+		{ DEC_REC_STATE, sizeof(log[0]), { [20] = DEC_STATE_REP } },
+	};
+	struct dec_pt_stream s;
+	struct dec_pt_image image = {};
+	struct dec_pt_check *c;
+
+	(void)state;
+	ok(dec_pt_stream_init(&s, 1, &image));
+	ok(dec_pt_check_create(&c));
+	ok(dec_pt_check_add(c, 1, &s));
+	expect(ERR_FORMAT, dec_pt_check_feed(c, (const uint8_t *)log, sizeof(log)));
+	dec_pt_check_destroy(c);
+	dec_pt_stream_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_itself),
 		cmocka_unit_test(a_forged_branch_is_found),
 		cmocka_unit_test(what_is_lost_is_skipped),
+		cmocka_unit_test(a_log_that_repeats_nothing_is_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, record, forget);
