@@ -128,13 +128,6 @@ static void show_progress(void *ctx, const struct dec_where *w)
 	p->has_shown = true;
 }
 
-static struct err *discard(void *ctx, const uint8_t *log, size_t bytes)
-{
-	(void)log;
-	*(uint64_t *)ctx += bytes;
-	return NULL;
-}
-
 /* A replay under way. */
 struct replay {
 	const struct replay_options *o;
@@ -144,7 +137,6 @@ struct replay {
 	struct progress progress;
 	struct dec_where where; ///< at its end
 	double seconds;
-	uint64_t log_bytes;
 	FILE *talk; ///< for people: stdout, unless that is the program's
 	// NULL: the capture has no PT, or it is not asked.
 	struct dec_pt_witness *witness;
@@ -337,9 +329,9 @@ static int report(const struct replay *r)
 	} else {
 		report_end(r);
 	}
-	if (r->log_bytes)
+	if (r->where.log_bytes && r->o->mode != DEC_LOG_NONE)
 		fprintf(stderr, "faultline: %.2f log bytes an instruction\n",
-			(double)r->log_bytes / r->where.position);
+			(double)r->where.log_bytes / r->where.position);
 	return status;
 }
 
@@ -350,7 +342,7 @@ static struct err *replay_log(struct replay *r)
 	struct err *err;
 
 	if (r->o->mode != DEC_LOG_NONE)
-		return dec_machine_log(r->machine, r->o->mode, discard, &r->log_bytes);
+		return dec_machine_log(r->machine, r->o->mode, NULL, NULL);
 	if (!r->witness)
 		return NULL;
 	err = dec_pt_witness_check(r->witness, &check);

@@ -34,7 +34,9 @@ char dec_child_name[] = "faultline-machine";
 static struct child_shared *shared;
 static struct child_slot *slot; ///< of this process
 static struct dec_replay replay;
-static int log_buffer; ///< which of the two is being filled
+static int log_buffer;	   ///< which of the two is being filled
+static bool is_log_read;   ///< by the parent
+static uint64_t log_bytes; ///< so far
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is)
 {
@@ -56,7 +58,8 @@ static uint8_t *child_log_full(void *ctx, size_t bytes)
 {
 	(void)ctx;
 	atomic_store(&shared->position, replay.engine.now);
-	if (bytes) {
+	log_bytes += bytes;
+	if (bytes && is_log_read) {
 		atomic_store(&shared->log_bytes[log_buffer], bytes);
 		log_buffer ^= 1;
 		child_ring();
@@ -88,6 +91,7 @@ static void child_where(enum dec_at at)
 		.end = replay.end,
 		.end_value = replay.end_value,
 		.fault_addr = replay.fault_addr,
+		.log_bytes = log_bytes,
 		.is_cut = replay.is_cut,
 		.map = { replay.mapped_file, replay.mapped_addr, replay.mapped_size,
 			 replay.mapped_offset },
@@ -142,9 +146,10 @@ static enum child_result child_run(uint64_t until)
 	return child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
-static enum child_result child_mode(enum dec_log_mode mode)
+static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
 {
 	dec_engine_log_flush(&replay.engine);
+	is_log_read = is_read;
 	dec_engine_set_mode(&replay.engine, mode,
 			    mode == DEC_LOG_NONE ? NULL : shared->log[log_buffer],
 			    mode == DEC_LOG_NONE ? 0 : CHILD_LOG_BYTES);
@@ -276,7 +281,7 @@ static void child_branch(void)
 	struct child_branch branch;
 
 	memcpy(&branch, slot->data, sizeof(branch));
-	child_mode(DEC_LOG_NONE);
+	child_mode(DEC_LOG_NONE, false);
 	dec_loose_run(&replay, branch.alters,
 		      branch.n < DEC_ALTERS_MAX ? branch.n : DEC_ALTERS_MAX, branch.limit,
 		      (struct dec_outcome *)slot->data);
@@ -331,7 +336,7 @@ static void child_serve(uint32_t command)
 		result = child_run(slot->arg[0]);
 		break;
 	case CHILD_MODE:
-		result = child_mode(slot->arg[0]);
+		result = child_mode(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_BREAK:
 		dec_engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);

@@ -110,11 +110,9 @@ void dec_machine_destroyp(struct dec_machine **m)
 struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_log_fn fn,
 			    void *ctx)
 {
-	const struct dec_answer *answer;
-
 	m->mode = mode;
 	dec_wire_log(m->wire, fn, ctx);
-	return dec_wire_ask(m->wire, CHILD_MODE, mode, 0, &answer);
+	return dec_wire_mode(m->wire, mode);
 }
 
 struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on)
@@ -169,7 +167,7 @@ static struct err *machine_evade(struct dec_machine *m)
 		} while (answer->result == CHILD_STOPPED &&
 			 answer->where.at == DEC_AT_MAP);
 		if (answer->result == CHILD_STOPPED)
-			return dec_wire_ask(m->wire, CHILD_MODE, m->mode, 0, &answer);
+			return dec_wire_mode(m->wire, m->mode);
 	}
 	return machine_no_room();
 }
@@ -264,7 +262,6 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			     struct dec_where *ret)
 {
 	size_t i = m->checkpoints.size;
-	const struct dec_answer *answer;
 	struct err *err = NULL;
 	uint32_t old = dec_wire_active(m->wire);
 
@@ -281,7 +278,7 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			err = machine_restart(m);
 		}
 		if (!err)
-			err = dec_wire_ask(m->wire, CHILD_MODE, m->mode, 0, &answer);
+			err = dec_wire_mode(m->wire, m->mode);
 		if (err)
 			return err;
 	}

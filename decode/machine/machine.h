@@ -52,6 +52,7 @@ struct dec_where {
 	enum cap_end end;    ///< DEC_AT_END: how
 	int end_value;	     ///< exit status or signal
 	uint64_t fault_addr; ///< of a fatal fault
+	uint64_t log_bytes;  ///< logged so far
 	bool is_cut; ///< DEC_AT_END: not the program's end but the capture's, which
 		     ///< is damaged, cut short or unfinished (the notes say which)
 	struct {
@@ -122,7 +123,9 @@ struct err *dec_machine_create(const struct capture *c,
 void dec_machine_destroy(struct dec_machine *m);
 void dec_machine_destroyp(struct dec_machine **m);
 
-/** Log in @p mode from here on; @p fn gets the pieces during runs. DEC_LOG_NONE stops. */
+/** Log in @p mode from here on; @p fn gets the pieces during runs. DEC_LOG_NONE stops. Without
+ * @p fn the log is made and dropped, to measure that alone: handing a piece to somebody who
+ * does nothing with it takes longer than filling it. */
 struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_log_fn fn,
 			    void *ctx);
 

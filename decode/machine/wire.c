@@ -264,6 +264,13 @@ void dec_wire_log(struct dec_wire *w, dec_log_fn fn, void *ctx)
 	w->log_ctx = ctx;
 }
 
+struct err *dec_wire_mode(struct dec_wire *w, enum dec_log_mode mode)
+{
+	const struct dec_answer *answer;
+
+	return dec_wire_ask(w, CHILD_MODE, mode, w->log_fn != NULL, &answer);
+}
+
 /* ---- starting ------------------------------------------------------------------------------ */
 
 static void wire_stop(struct dec_wire *w)

@@ -47,6 +47,10 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret);
 struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint64_t b,
 			 const struct dec_answer **ret);
 
+/** Have the active process log in @p mode from here on: for the consumer, or without one into
+ * a buffer of its own. */
+struct err *dec_wire_mode(struct dec_wire *w, enum dec_log_mode mode);
+
 /** Copy @p size bytes of the last answer's data. @p size: up to CHILD_DATA_BYTES. */
 void dec_wire_data(const struct dec_wire *w, void *buf, size_t size);
 

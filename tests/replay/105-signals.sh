@@ -10,4 +10,6 @@ record_and_replay "$BUILD/tests/programs/signals"
 # Where a signal landed is found whatever is logged on the way.
 for mode in flow stores addresses values; do
 	expect_status 0 timeout 60 "$FAULTLINE" replay --log=$mode "$TMPDIR/c"
+	grep -Eq ' [1-9][0-9]*\.[0-9]+ log bytes an instruction' "$TMPDIR/err" ||
+		fail "--log=$mode: $(cat "$TMPDIR/err")"
 done
