@@ -121,12 +121,21 @@ static struct err *add_process_notes(bytes *b, const struct cap_core *core)
 	return err ?: add_note(b, "CORE", NT_AUXV, core->auxv, core->n_auxv * 16);
 }
 
-static struct err *add_thread_notes(bytes *b, const struct cap_core *core, size_t i)
+static struct err *add_thread_notes(bytes *b, const struct cap_core *core, size_t i,
+				    const struct cap_mask *mask)
 {
-	const struct cap_thread t = thread_at(core, i);
+	struct cap_thread t = thread_at(core, i);
 	struct elf_prstatus status = { .pr_pid = t.tid };
+	// Its end is no word, but no register either.
+	_cleanup_free_ uint64_t *xstate = malloc(t.xstate_bytes + 8);
 	struct err *err;
 
+	if (!xstate)
+		return &err_nomem;
+	if (t.xstate_bytes)
+		memcpy(xstate, t.xstate, t.xstate_bytes);
+	cap_mask_words(mask, xstate, t.xstate_bytes / 8);
+	cap_mask_words(mask, t.regs.gpr, CAP_GPRS);
 	fill_user_regs(&t.regs, (struct user_regs_struct *)&status.pr_reg);
 	// The first member of siginfo is the signal's number.
 	if (!i && core->siginfo)
@@ -138,10 +147,10 @@ static struct err *add_thread_notes(bytes *b, const struct cap_core *core, size_
 		err = add_process_notes(b, core);
 	// The XSAVE area begins with the FXSAVE image, which is what NT_FPREGSET is.
 	if (!err && status.pr_fpvalid)
-		err = add_note(b, "CORE", NT_FPREGSET, t.xstate,
+		err = add_note(b, "CORE", NT_FPREGSET, xstate,
 			       sizeof(struct user_fpregs_struct));
 	if (!err && t.xstate_bytes)
-		err = add_note(b, "LINUX", NT_X86_XSTATE, t.xstate, t.xstate_bytes);
+		err = add_note(b, "LINUX", NT_X86_XSTATE, xstate, t.xstate_bytes);
 	return err;
 }
 
@@ -228,12 +237,13 @@ static struct err *add_mapping_note(bytes *b, const struct cap_core *core)
 	return err;
 }
 
-static struct err *add_notes(bytes *b, const struct cap_core *core)
+static struct err *add_notes(bytes *b, const struct cap_core *core,
+			     const struct cap_mask *mask)
 {
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < count_threads(core) && !err; i++)
-		err = add_thread_notes(b, core, i);
+		err = add_thread_notes(b, core, i, mask);
 	if (!err)
 		err = add_file_note(b, core);
 	if (!err)
@@ -276,33 +286,46 @@ static const char *name_of(const struct cap_core *core)
 	return core->is_end ? "end.core" : "start.core";
 }
 
+/** Mask what is held of the memory, and write what is done. */
+static struct err *write_masked(int fd, const struct cap_core *core,
+				struct cap_mask_stream *s, bool is_last)
+{
+	size_t done = cap_mask_stream_do(s, is_last);
+	struct err *err = cap_write_all(fd, s->data, done, name_of(core));
+
+	if (!err && done)
+		cap_mask_stream_drop(s, done);
+	return err;
+}
+
+/** One stretch: what begins in one mapping may end in the next. */
 static struct err *write_memory(int fd, const struct cap_core *core,
 				struct err *(*read_mem)(void *ctx, uint64_t addr,
 							void *buf, size_t size),
-				void *ctx)
+				void *ctx, struct cap_mask_stream *s)
 {
-	_cleanup_free_ uint8_t *buf = malloc(1 << 20);
-
-	if (!buf)
-		return &err_nomem;
 	for (size_t i = 0; i < core->n_mappings; i++) {
 		const struct cap_mapping *m = &core->mappings[i];
 
 		for (uint64_t done = 0; done < m->core_bytes;) {
 			uint64_t n = m->core_bytes - done;
+			uint8_t *room;
 			struct err *err;
 
 			if (n > 1 << 20)
 				n = 1 << 20;
-			err = read_mem(ctx, m->start + done, buf, n);
-			if (!err)
-				err = cap_write_all(fd, buf, n, name_of(core));
+			room = cap_mask_stream_room(s, n);
+			err = room ? read_mem(ctx, m->start + done, room, n) : &err_nomem;
+			if (err)
+				return err;
+			s->size += n;
+			err = write_masked(fd, core, s, false);
 			if (err)
 				return err;
 			done += n;
 		}
 	}
-	return NULL;
+	return write_masked(fd, core, s, true);
 }
 
 static struct err *write_padded(int fd, const char *name, bytes *b)
@@ -314,6 +337,7 @@ static struct err *write_padded(int fd, const char *name, bytes *b)
 }
 
 struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
+			   const struct cap_mask *mask, uint64_t *n_masked,
 			   struct err *(*read_mem)(void *ctx, uint64_t addr, void *buf,
 						   size_t size),
 			   void *ctx)
@@ -329,6 +353,8 @@ struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = core->n_mappings + 1,
 	};
+	_cleanup_(
+		cap_mask_stream_deinit) struct cap_mask_stream memory = { .mask = mask };
 	bytes notes = {}, all = {};
 	struct err *err;
 
@@ -339,7 +365,9 @@ struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 			       core->n_mappings);
 	for (size_t i = 0; i < core->n_mappings; i++)
 		assert(core->mappings[i].file <= n_files);
-	err = add_notes(&notes, core);
+	err = add_notes(&notes, core, mask);
+	if (!err)
+		*n_masked += cap_mask_bytes(mask, notes.data, notes.size);
 	if (!err)
 		err = add(&all, &eh, sizeof(eh));
 	if (!err)
@@ -351,7 +379,8 @@ struct err *cap_core_write(int fd, const struct cap_core *core, size_t n_files,
 	if (!err)
 		err = write_padded(fd, name_of(core), &all);
 	if (!err)
-		err = write_memory(fd, core, read_mem, ctx);
+		err = write_memory(fd, core, read_mem, ctx, &memory);
+	*n_masked += memory.n_masked;
 	vec_deinit(&notes);
 	vec_deinit(&all);
 	return err;

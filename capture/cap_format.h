@@ -17,6 +17,7 @@
 #ifndef CAPTURE_CAP_FORMAT_H
 #define CAPTURE_CAP_FORMAT_H
 
+#include "capture/cap_mask.h"
 #include "capture/capture.h"
 
 #define CAP_LOG_MAGIC "FLTEVENT"
@@ -207,8 +208,10 @@ struct err *cap_log_flush(struct cap_log *l);
 struct err *cap_log_finish(struct cap_log *l, uint64_t *bytes);
 void cap_log_destroy(struct cap_log *l);
 
-/** The manifest as text (owned by the caller, free()). */
-struct err *cap_manifest_print(const struct cap_info *info, char **ret);
+/** The manifest as text (owned by the caller, free()). What @p mask (or NULL) looks for is masked
+ * in its texts. */
+struct err *cap_manifest_print(const struct cap_info *info, const struct cap_mask *mask,
+			       char **ret);
 
 /** Parse a manifest into @p info (cap_info_deinit() it whatever the result). */
 struct err *cap_manifest_parse(const char *text, struct cap_info *info);

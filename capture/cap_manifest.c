@@ -344,6 +344,8 @@ static void walk_kind(struct cap_walk *w, struct cap_info *info)
 {
 	if (!cap_walk_object(w, "cpu", info->cpu.n, walk_cpu, &info->cpu) && w->is_parse)
 		info->cpu.bound_to = CAP_CPU_ANY;
+	if (w->is_parse ? cap_walk_has(w, "masked") : info->has_masked)
+		info->has_masked = cap_walk_bool(w, "masked", info->has_masked);
 	if (!w->is_parse || cap_walk_has(w, "mode"))
 		info->mode = cap_walk_name(w, "mode", info->mode, NAMES(mode_names));
 	cap_walk_object(w, "end_core", info->end_core.reason, walk_end_core,
@@ -392,7 +394,17 @@ static void walk_info(struct cap_walk *w, struct cap_info *info)
 	walk_kind(w, info);
 }
 
-struct err *cap_manifest_print(const struct cap_info *info, char **ret)
+/** Mask all texts of @p j, which owns them. */
+static void mask_texts(const struct cap_mask *mask, cJSON *j)
+{
+	if (cJSON_IsString(j))
+		cap_mask_bytes(mask, j->valuestring, strlen(j->valuestring));
+	for (cJSON *i = j ? j->child : NULL; i; i = i->next)
+		mask_texts(mask, i);
+}
+
+struct err *cap_manifest_print(const struct cap_info *info, const struct cap_mask *mask,
+			       char **ret)
 {
 	_cleanup_(json_deletep) cJSON *j = cJSON_CreateObject();
 	struct cap_walk w = { .at = j, .no_memory = !j };
@@ -401,6 +413,7 @@ struct err *cap_manifest_print(const struct cap_info *info, char **ret)
 	cap_walk_put(&w, "format", cJSON_CreateString(MANIFEST_FORMAT));
 	cap_walk_int(&w, "version", info->version, 1, INT32_MAX);
 	walk_info(&w, &same);
+	mask_texts(mask, j);
 	*ret = w.no_memory ? NULL : cJSON_Print(j);
 	return *ret ? NULL : &err_nomem;
 }

@@ -9,6 +9,7 @@
 #define LOG_ROOM "capture"
 #include <assert.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,6 +36,13 @@ struct cap_writer {
 	uint64_t core_bytes[2]; ///< of start.core, of end.core
 	uint64_t n_unlisted, n_partial, n_gaps;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
+	const struct cap_mask *mask;
+	VEC(uint8_t) masked;		     ///< memory and text of an event
+	VEC(struct cap_write) masked_writes; ///< into that
+	/** Places that were masked, but for those in the manifest. */
+	struct {
+		uint64_t core[2], events;
+	} n_masked;
 	enum cap_end end;
 	int end_value;
 };
@@ -148,6 +156,7 @@ struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 				    struct cap_writer **ret)
 {
 	char *dir = NULL;
+	struct err *err;
 
 	assert(!root->is_child && cap_name_is_safe(name));
 	if (root->children_fd < 0 && !mkdirat(root->dir_fd, CAP_CHILDREN, 0700))
@@ -157,7 +166,15 @@ struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 		return err_errno("cannot create %s/%s", root->dir, CAP_CHILDREN);
 	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
 		dir = NULL;
-	return create(dir, root->children_fd, cap_store_ref(root->store), ret);
+	err = create(dir, root->children_fd, cap_store_ref(root->store), ret);
+	if (!err)
+		(*ret)->mask = root->mask;
+	return err;
+}
+
+void cap_writer_set_mask(struct cap_writer *w, const struct cap_mask *mask)
+{
+	w->mask = mask;
 }
 
 struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_writer *root,
@@ -193,6 +210,7 @@ struct err *cap_writer_restart(struct cap_writer *w)
 	w->n_events = w->n_syscalls = w->n_unlisted = w->n_partial = w->n_gaps = 0;
 	w->end = CAP_END_UNKNOWN;
 	w->end_value = 0;
+	w->n_masked.core[0] = w->n_masked.core[1] = w->n_masked.events = 0;
 	return open_log(w);
 }
 
@@ -229,6 +247,8 @@ void cap_writer_destroy(struct cap_writer *w)
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
 	vec_deinit(&w->gaps);
+	vec_deinit(&w->masked);
+	vec_deinit(&w->masked_writes);
 	closep(&w->dir_fd);
 	closep(&w->children_fd);
 	free(w->dir);
@@ -277,10 +297,61 @@ static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
 	}
 }
 
+/** Copy @p size bytes at @p data behind what w->masked holds, which has room. @return where */
+static uint8_t *copy_in(struct cap_writer *w, const void *data, size_t size)
+{
+	uint8_t *at = w->masked.data + w->masked.size;
+
+	if (size)
+		memcpy(at, data, size);
+	w->masked.size += size;
+	return at;
+}
+
+/** Make @p ev, which is a copy, one of what may be kept. All its writes are looked through as
+ * one: a value may lie in two, as readv() puts it. */
+static struct err *mask_event(struct cap_writer *w, struct cap_event *ev)
+{
+	size_t size = 0, text = ev->text ? strlen(ev->text) + 1 : 0;
+
+	for (size_t i = 0; i < ev->n_writes; i++)
+		size += ev->writes[i].size;
+	w->masked.size = 0;
+	if (vec_reserve(&w->masked, size + text) ||
+	    vec_reserve(&w->masked_writes, ev->n_writes))
+		return &err_nomem;
+	for (size_t i = 0; i < ev->n_writes; i++) {
+		const struct cap_write *from = &ev->writes[i];
+
+		w->masked_writes.data[i] = *from;
+		w->masked_writes.data[i].data = copy_in(w, from->data, from->size);
+	}
+	w->n_masked.events += cap_mask_data(w->mask, w->masked.data, size);
+	// A frame holds registers, and lies at a multiple of 8.
+	if (ev->kind == CAP_EV_SIGNAL)
+		cap_mask_words(w->mask, (uint64_t *)w->masked.data, size / 8);
+	ev->writes = w->masked_writes.data;
+	if (text)
+		ev->text = (char *)copy_in(w, ev->text, text);
+	if (text)
+		w->n_masked.events += cap_mask_bytes(w->mask, (char *)ev->text, text);
+	cap_mask_words(w->mask, ev->regs.gpr, CAP_GPRS);
+	cap_mask_words(w->mask, ev->after.gpr, CAP_GPRS);
+	return NULL;
+}
+
 struct err *cap_writer_event(struct cap_writer *w, const struct cap_event *ev)
 {
-	struct err *err = cap_log_append(w->log, ev);
+	struct cap_event masked;
+	struct err *err = NULL;
 
+	if (cap_mask_is_on(w->mask)) {
+		masked = *ev;
+		err = mask_event(w, &masked);
+		ev = &masked;
+	}
+	if (!err)
+		err = cap_log_append(w->log, ev);
 	if (err)
 		return err_prefix(err, "cannot record into %s", w->dir);
 	return count_event(w, ev);
@@ -321,7 +392,8 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 
 	if (fd < 0)
 		return err_errno("cannot create %s/%s", w->dir, name);
-	err = cap_core_write(fd, core, cap_store_size(w->store), read_mem, ctx);
+	err = cap_core_write(fd, core, cap_store_size(w->store), w->mask,
+			     &w->n_masked.core[core->is_end], read_mem, ctx);
 	if (!err && !fstat(fd, &st))
 		w->core_bytes[core->is_end] = st.st_size;
 	if (close(fd) && !err)
@@ -349,6 +421,69 @@ add_missing(struct cap_info *info, const char *fmt, ...)
 	return NULL;
 }
 
+/** Mask what is in file @p name of directory @p dir_fd, if it is there. Of an ELF file it is
+ * only counted, in @p n_kept: that is code, and stays as it is. */
+static struct err *mask_file(const struct cap_writer *w, int dir_fd, const char *name,
+			     uint64_t *n_masked, uint64_t *n_kept)
+{
+	_cleanup_close_ int fd = openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	char magic[SELFMAG];
+	uint64_t n = 0;
+	bool is_elf;
+	struct err *err;
+
+	if (fd < 0)
+		return NULL;
+	is_elf = pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+		 !memcmp(magic, ELFMAG, SELFMAG);
+	err = (is_elf ? cap_mask_count : cap_mask_file)(w->mask, fd, &n);
+	*(is_elf ? n_kept : n_masked) += n;
+	return err ? err_prefix(err, "cannot look for masked values in %s", name) : NULL;
+}
+
+static struct err *mask_kept(const struct cap_writer *w, struct cap_info *info,
+			     uint64_t *n_masked)
+{
+	_cleanup_close_ int dir =
+		openat(w->dir_fd, "files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct cap_file *files = cap_store_files(w->store);
+	uint64_t n_kept = 0;
+	struct err *err = mask_file(w, dir, CAP_INDEX, n_masked, &n_kept);
+
+	for (size_t i = 0; !err && i < cap_store_size(w->store); i++, n_kept = 0) {
+		if (files[i].stored)
+			err = mask_file(w, dir, files[i].stored, n_masked, &n_kept);
+		if (!err && n_kept)
+			err = add_missing(info,
+					  "masked values remain in the kept copy of %s: "
+					  "%" PRIu64,
+					  files[i].path, n_kept);
+	}
+	return err;
+}
+
+/** Mask what was not masked on its way; say where values were, and where they remain. */
+static struct err *tell_masked(const struct cap_writer *w, struct cap_info *info)
+{
+	const uint64_t *in_core = w->n_masked.core;
+	uint64_t n_files = 0;
+	struct err *err;
+
+	if (!cap_mask_is_on(w->mask))
+		return NULL;
+	err = mask_file(w, w->dir_fd, "perf.data", &n_files, &n_files);
+	if (!err && !w->is_child)
+		err = mask_kept(w, info, &n_files);
+	if (!err && in_core[0] + in_core[1] + w->n_masked.events + n_files)
+		err = add_missing(info,
+				  "left out on request: copies of masked values, %" PRIu64
+				  " in start.core, %" PRIu64 " in end.core, %" PRIu64
+				  " in what it got from outside, %" PRIu64
+				  " in other files",
+				  in_core[0], in_core[1], w->n_masked.events, n_files);
+	return err;
+}
+
 static struct err *list_missing(const struct cap_writer *w, struct cap_info *info)
 {
 	struct err *err = NULL;
@@ -368,14 +503,14 @@ static struct err *list_missing(const struct cap_writer *w, struct cap_info *inf
 				  "%" PRIu64 " system calls whose results could not all "
 				  "be read",
 				  w->n_partial);
-	return err;
+	return err ?: tell_masked(w, info);
 }
 
 static struct err *write_manifest(struct cap_writer *w, const struct cap_info *info)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err = cap_manifest_print(info, &text);
+	struct err *err = cap_manifest_print(info, w->mask, &text);
 
 	if (!err)
 		err = new_file_open_in(&f, w->dir_fd, "manifest.json", "manifest.json");
@@ -397,6 +532,7 @@ struct err *cap_writer_finish(struct cap_writer *w, struct cap_info *info,
 	info->version = CAP_VERSION;
 	info->n_events = w->n_events;
 	info->n_syscalls = w->n_syscalls;
+	info->has_masked = cap_mask_is_on(w->mask);
 	info->files = w->is_child ? NULL : cap_store_files(w->store);
 	info->n_files = w->is_child ? 0 : cap_store_size(w->store);
 	if (info->end == CAP_END_UNKNOWN) {

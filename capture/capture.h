@@ -36,6 +36,7 @@
 #include "capture/cap_cpu.h"
 
 #define CAP_VERSION 1
+#define CAP_MASK_BYTE 'x'
 
 /** General registers in the order of their x86 encodings. */
 enum cap_gpr {
@@ -338,6 +339,9 @@ struct cap_info {
 	struct cap_store_site *store_sites;
 	size_t n_store_sites;
 	bool has_heap;
+	/** Values of environment variables were left out: all data may have runs of CAP_MASK_BYTE
+	 * where the program had something else. */
+	bool has_masked;
 	bool is_child; ///< followed: index, parent, created are set; files are the capture's
 	uint32_t index, parent;
 	enum cap_created created;
@@ -505,6 +509,7 @@ struct err *cap_events_readable(const struct capture *c,
 /* ---- writing (pt-collect) --------------------------------------------------- */
 
 struct cap_writer;
+struct cap_mask;
 
 /** Create @p dir (must not exist, or be empty and as file_make_dir() takes it) and start a
  * bundle in it. Opens fail with the reason; nothing is left behind then. */
@@ -518,6 +523,10 @@ struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 /** Call it children/@p name from now on. */
 struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_writer *root,
 				    const char *name);
+
+/** From now on leave out of @p w, and of the bundles that follow from it, what @p mask looks
+ * for (cap_mask.h). @p mask: borrowed, and may learn more values later; or NULL. */
+void cap_writer_set_mask(struct cap_writer *w, const struct cap_mask *mask);
 
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);

@@ -116,12 +116,13 @@ static const struct argp_option options[] = {
 	  "any host can replay; PROGRAM may then be slower",
 	  0 },
 	{ "mask-env", KEY_MASK_ENV, "GLOB", 0,
-	  "Leave the values of matching environment variables out of the start state (the "
-	  "replay finds x's); may be given several times",
+	  "Leave the values of matching environment variables out, and copies of them "
+	  "wherever they are found (the replay finds x's); may be given several times",
 	  0 },
 	{ "omit", KEY_OMIT, "GLOB", 0,
-	  "Leave the contents of matching mappings out: paths of files, or [heap], [stack], "
-	  "[anon] (the replay finds zeros); may be given several times",
+	  "Leave the contents of matching files out, mapped or read, and of matching "
+	  "mappings: [heap], [stack], [anon] (the replay finds zeros); may be given several "
+	  "times",
 	  0 },
 	{ "verbose", 'v', NULL, 0, "Say what is being done", 0 },
 	{}
@@ -301,6 +302,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MASK_ENV:
 		add_name(state, &o->private.env, arg);
+		if (!o->private.mask)
+			o->private.mask = cap_mask_create();
+		if (!o->private.mask)
+			argp_failure(state, PTC_EXIT_FAILED, 0, "out of memory");
 		return 0;
 	case KEY_OMIT:
 		add_name(state, &o->private.mappings, arg);
@@ -498,6 +503,7 @@ static int record_and_tell(void *options)
 static void options_deinit(struct ptc_options *o)
 {
 	vec_deinit(&o->private.env);
+	cap_mask_destroy(o->private.mask);
 	vec_deinit(&o->private.mappings);
 	vec_deinit(&o->pt.filters);
 }

@@ -318,6 +318,11 @@ static int report(const struct replay *r)
 	int status = r->where.is_cut ? 2 : 0;
 
 	print_notes(dec_machine_notes(r->machine));
+	if (r->where.at == DEC_AT_DIVERGENCE && capture_info(r->capture)->has_masked)
+		fputs("faultline: note: values were masked when this was recorded: where the "
+		      "program looks into one, not only copies it, the replay takes another "
+		      "way\n",
+		      stderr);
 	if (r->parted) {
 		status = 1;
 		report_parted(r);

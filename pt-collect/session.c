@@ -480,6 +480,7 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	if (!err) {
 		struct surroundings before;
 
+		cap_writer_set_mask(p->log.writer, o->private.mask);
 		change_surroundings(&before, s.flight);
 		err = record_program(&s, o, points, ret);
 		restore_surroundings(&before);
@@ -504,6 +505,7 @@ unsigned ptc_parts_wanted(const struct ptc_options *o)
 		// Who attaches has them stand still meanwhile.
 		parts |= PTC_BPF_CALLS | (o->pid ? PTC_BPF_THREADS : 0);
 	return parts | (o->wants_heap ? PTC_BPF_HEAP : 0) |
+	       (o->private.mappings.size ? PTC_BPF_READS : 0) |
 	       (o->stores.is_wanted ? PTC_BPF_STORES : 0);
 }
 

@@ -408,16 +408,35 @@ static uint64_t threads_hash(uint64_t h, const void *from, size_t bytes)
 	return h;
 }
 
+#define THREADS_MASKED_RUN 8 // a value has as many
+
+/* @return whether something may have been masked in what was hashed: then nothing is known of
+ * it. A value may begin before it, or end behind it. */
+static bool threads_is_masked(const struct dec_replay *r, const uint8_t *from,
+			      size_t bytes)
+{
+	size_t run = 0;
+
+	if (!capture_info(r->capture)->has_masked || !bytes)
+		return false;
+	for (size_t i = 0; i < bytes && run < THREADS_MASKED_RUN; i++)
+		run = from[i] == CAP_MASK_BYTE ? run + 1 : 0;
+	return run == THREADS_MASKED_RUN || from[0] == CAP_MASK_BYTE ||
+	       from[bytes - 1] == CAP_MASK_BYTE;
+}
+
 static bool threads_signature_matches(struct dec_replay *r)
 {
 	const struct cap_signature *sig = &r->next.signature;
 	const uint64_t *gpr = r->next.regs.gpr;
 	uint64_t stack = gpr[CAP_RSP] - CAP_SIGNATURE_RED_ZONE, h = CAP_SIGNATURE_SEED;
+	bool is_masked = false;
 
 	if (sig->stack_bytes) {
 		if (dec_guest_avail(&r->guest, stack, PROT_READ) < sig->stack_bytes ||
-		    threads_hash(h, (const void *)stack, sig->stack_bytes) !=
-			    sig->stack_hash)
+		    (threads_hash(h, (const void *)stack, sig->stack_bytes) !=
+			     sig->stack_hash &&
+		     !threads_is_masked(r, (const void *)stack, sig->stack_bytes)))
 			return false;
 	}
 	for (int i = 0; i < CAP_GPRS; i++) {
@@ -428,8 +447,9 @@ static bool threads_signature_matches(struct dec_replay *r)
 		if (dec_guest_avail(&r->guest, at, PROT_READ) < CAP_SIGNATURE_TARGET)
 			return false;
 		h = threads_hash(h, (const void *)at, CAP_SIGNATURE_TARGET);
+		is_masked |= threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
 	}
-	return !sig->pointers || h == sig->pointer_hash;
+	return !sig->pointers || h == sig->pointer_hash || is_masked;
 }
 
 /* The registers that a repeated string instruction moves. */

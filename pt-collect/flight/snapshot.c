@@ -106,6 +106,8 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 
 	if (!err && !p->log.writer)
 		err = cap_writer_create(dir, &p->log.writer);
+	if (!err)
+		cap_writer_set_mask(p->log.writer, p->left_out.wanted->mask);
 	p->log.is_recording = !err;
 	if (!err && restless)
 		ptc_log_gap(&p->log, p->tracee.pid,

@@ -28,6 +28,7 @@
 #include "pt-collect/inputs/threads.h"
 #include "pt-collect/probes/unprobed.h"
 #include "pt-collect/log/writes.h"
+#include "pt-collect/tracee/proc.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -137,6 +138,24 @@ static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
 		p->tracee.pid, p->tracee.exe ?: "?");
 }
 
+/** What it read from a file that the user wants left out becomes zeros. It is stopping: its
+ * descriptors are as they were in the call. */
+static void leave_out_read(struct ptc_process *p, struct ptc_thread *t,
+			   const struct rec_syscall *e)
+{
+	_cleanup_free_ char *path = NULL;
+	char link[32];
+
+	if (!p->left_out.wanted->mappings.size || e->ret <= 0 ||
+	    (e->nr != __NR_read && e->nr != __NR_pread64 && e->nr != __NR_readv &&
+	     e->nr != __NR_preadv && e->nr != __NR_preadv2))
+		return;
+	snprintf(link, sizeof(link), "fd/%d", (int)e->regs.gpr[CAP_RDI]);
+	path = ptc_proc_link(p->tracee.pid, link);
+	if (path && ptc_private_omits_read(&p->left_out, path, p->tracee.pid, &p->log))
+		memset(t->now.data.data, 0, t->now.data.size);
+}
+
 static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
@@ -153,6 +172,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	} else {
 		is_whole = add_inline(t, e);
 	}
+	leave_out_read(p, t, e);
 	if (!is_whole)
 		ev.flags |= CAP_SYS_PARTIAL;
 	if (e->flags & REC_UNLISTED && e->ret != -38) // ENOSYS: it did nothing

@@ -65,7 +65,7 @@ void ptc_process_destroy(struct ptc_process *p)
 {
 	for (size_t i = 0; i < p->threads.size; i++)
 		ptc_thread_destroy(p->threads.data[i]);
-	vec_deinit(&p->left_out.masked);
+	ptc_left_out_deinit(&p->left_out);
 	vec_deinit(&p->threads);
 	ptc_heap_destroy(p->probes.heap);
 	ptc_stores_destroy(p->probes.stores);

@@ -6,6 +6,7 @@
  * The kernel side: telling it what system calls write and whom to record, reading its ring.
  */
 #define LOG_ROOM "record"
+#include <asm/unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
@@ -21,15 +22,30 @@
 #define DRAIN_NS 5000000000ull ///< nobody is kept from the CPU for so long
 #define DRAIN_NAP_US 50
 
+/** Calls with OUT_IOVEC make the program wait until user space has seen it at their end: so
+ * does what is made to look like one. */
+static struct rec_desc describe(const struct ptc_calls *calls, uint32_t nr,
+				unsigned parts)
+{
+	struct rec_desc d = calls->calls[nr];
+
+	if (parts & PTC_BPF_READS && (nr == __NR_read || nr == __NR_pread64))
+		d.out[0].kind = OUT_IOVEC;
+	return d;
+}
+
 /** Fill the maps by which the kernel side knows what calls write. */
-static int fill_tables(const struct ptc_bpf *b, const struct ptc_calls *calls)
+static int fill_tables(const struct ptc_bpf *b, const struct ptc_calls *calls,
+		       unsigned parts)
 {
 	int fd = ptc_programs_map(&b->programs, "descs");
 
-	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++)
-		if (calls->calls[nr].state != DESC_UNLISTED &&
-		    bpf_map_update_elem(fd, &nr, &calls->calls[nr], BPF_ANY))
+	for (uint32_t nr = 0; nr < REC_SYSCALLS; nr++) {
+		struct rec_desc d = describe(calls, nr, parts);
+
+		if (d.state != DESC_UNLISTED && bpf_map_update_elem(fd, &nr, &d, BPF_ANY))
 			return -1;
+	}
 	fd = ptc_programs_map(&b->programs, "commands");
 	for (size_t i = 0; i < calls->n_commands; i++)
 		if (bpf_map_update_elem(fd, &calls->commands[i].key,
@@ -103,7 +119,7 @@ static struct err *create(unsigned parts, const struct ptc_calls *calls,
 	if (err)
 		return err;
 	b->globals = b->programs.objects.data[0]->bss;
-	if (parts & PTC_BPF_CALLS && fill_tables(b, calls))
+	if (parts & PTC_BPF_CALLS && fill_tables(b, calls, parts))
 		return err_errno("cannot fill the table of system calls");
 	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
 				   NULL);

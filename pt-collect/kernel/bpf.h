@@ -24,6 +24,7 @@ enum ptc_bpf_parts {
 	PTC_BPF_HEAP = 1 << 2,
 	PTC_BPF_RESULTS = 1 << 3, ///< of allocator functions
 	PTC_BPF_STORES = 1 << 4,
+	PTC_BPF_READS = 1 << 5, ///< user space sees the descriptor of each read()
 };
 
 /** What system calls write. */

@@ -3,9 +3,10 @@
 
 /**
  * @file
- * What the user wants left out of the capture: values of environment variables, contents
- * of mappings. The program itself runs with them; the replay finds `x' and zeros instead,
- * and a gap says so. What passes through system calls is not looked at.
+ * What the user wants left out of the capture: values of environment variables, contents of
+ * files and mappings. The program itself runs with them; the replay finds `x' and zeros instead,
+ * and a gap says so. Values are looked for in all that is written (capture/cap_mask.c); those too
+ * short for that are masked in the environment alone.
  */
 #define LOG_ROOM "record"
 #include <fnmatch.h>
@@ -25,25 +26,66 @@ static bool matches(const struct ptc_names *globs, const char *name)
 	return false;
 }
 
-/** Remember the value of string @p s, NAME=VALUE at @p addr, if it is to be masked. */
-static struct err *mask_one(struct ptc_left_out *o, char *s, uint64_t addr, pid_t pid,
-			    struct ptc_log *log)
+/** @return the value of string @p s, NAME=VALUE, if it is to be masked; NAME then ends with a
+ * NUL. */
+static char *wanted_value(const struct ptc_left_out *o, char *s)
 {
 	char *value = strchr(s, '=');
-	struct ptc_range *r;
 
 	if (!value)
 		return NULL;
 	*value++ = 0;
-	if (!matches(&o->wanted->env, s) || !*value)
+	return matches(&o->wanted->env, s) && *value ? value : NULL;
+}
+
+/** Remember the value of string @p s, NAME=VALUE at @p addr, if it is to be masked. */
+static struct err *mask_one(struct ptc_left_out *o, char *s, uint64_t addr, pid_t pid,
+			    struct ptc_log *log)
+{
+	char *value = wanted_value(o, s);
+	struct ptc_range *r = value ? vec_push(&o->masked) : NULL;
+
+	if (!value)
 		return NULL;
-	r = vec_push(&o->masked);
 	if (!r)
 		return &err_nomem;
 	*r = (struct ptc_range){ addr + (value - s), addr + (value - s) + strlen(value) };
-	ptc_log_gap(log, pid, "left out on request: the value of environment variable %s",
-		    s);
+	if (strlen(value) >= CAP_MASK_MIN) {
+		ptc_log_gap(log, pid,
+			    "left out on request: the value of environment variable %s",
+			    s);
+		return cap_mask_add(o->wanted->mask, value);
+	}
+	ptc_log_gap(log, pid,
+		    "left out on request: the value of environment variable %s, in the "
+		    "environment alone: copies of a value of less than %d bytes are not "
+		    "looked for",
+		    s, CAP_MASK_MIN);
 	return NULL;
+}
+
+struct err *ptc_private_learn(const struct ptc_left_out *o, pid_t pid)
+{
+	_cleanup_free_ char *text = o->wanted->mask ? calloc(1, ENV_MAX + 1) : NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	struct err *err = NULL;
+	char path[64];
+	size_t n;
+
+	if (!o->wanted->mask)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = text ? fopen(path, "re") : NULL;
+	n = f ? fread(text, 1, ENV_MAX, f) : 0;
+	for (size_t at = 0, next; !err && at < n; at = next) {
+		char *value;
+
+		next = at + strlen(text + at) + 1;
+		value = wanted_value(o, text + at);
+		if (value && strlen(value) >= CAP_MASK_MIN)
+			err = cap_mask_add(o->wanted->mask, value);
+	}
+	return text ? err : &err_nomem;
 }
 
 struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
@@ -54,7 +96,7 @@ struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
 	struct err *err;
 
 	o->masked.size = 0;
-	if (!o->wanted->env.size)
+	if (!o->wanted->mask)
 		return NULL;
 	start = ptc_stat_number(t->pid, PTC_STAT_ENV_START);
 	end = ptc_stat_number(t->pid, PTC_STAT_ENV_END);
@@ -83,6 +125,35 @@ bool ptc_private_omits(const struct ptc_left_out *o, const char *name, pid_t pid
 		return false;
 	ptc_log_gap(log, pid, "left out on request: the contents of %s", known);
 	return true;
+}
+
+bool ptc_private_omits_read(struct ptc_left_out *o, const char *name, pid_t pid,
+			    struct ptc_log *log)
+{
+	char **told;
+
+	for (size_t i = 0; i < o->read.size; i++)
+		if (!strcmp(o->read.data[i], name))
+			return true;
+	if (!matches(&o->wanted->mappings, name))
+		return false;
+	ptc_log_gap(
+		log, pid,
+		"left out on request: what was read from %s, but not copies of that in "
+		"memory: end.core, and start.core of a forked process, may hold them",
+		name);
+	told = vec_push(&o->read);
+	if (told && !(*told = strdup(name)))
+		o->read.size--;
+	return true;
+}
+
+void ptc_left_out_deinit(struct ptc_left_out *o)
+{
+	for (size_t i = 0; i < o->read.size; i++)
+		free(o->read.data[i]);
+	vec_deinit(&o->read);
+	vec_deinit(&o->masked);
 }
 
 void ptc_private_read(const struct ptc_left_out *o, const struct ptc_tracee *t,

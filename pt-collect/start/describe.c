@@ -108,6 +108,9 @@ struct err *ptc_describe(struct ptc_process *p, char *const *argv)
 	info->cwd = ptc_proc_link(p->tracee.pid, "cwd");
 	if (!info->cwd)
 		return &err_nomem;
+	err = ptc_private_learn(&p->left_out, p->tracee.pid);
+	if (err)
+		return err;
 	info->pid = p->tracee.pid;
 	info->cpu = (struct cap_cpu){ .bound_to = only_cpu(p->tracee.pid) };
 	info->has_heap = p->all->probing.wants_heap;

@@ -91,7 +91,7 @@ static void manifest(void **state)
 	uint32_t r[4];
 
 	(void)state;
-	ok(cap_manifest_print(&info, &text));
+	ok(cap_manifest_print(&info, NULL, &text));
 	ok(cap_manifest_parse(text, &back));
 	assert_int_equal(back.cpu.n, amd.n);
 	assert_true(back.cpu.is_trapped);
@@ -122,7 +122,7 @@ static void bad_rows(void **state)
 	_cleanup_free_ char *text = NULL;
 
 	(void)state;
-	ok(cap_manifest_print(&info, &text));
+	ok(cap_manifest_print(&info, NULL, &text));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct cap_info back = {};
 		_cleanup_free_ char *broken = NULL;
