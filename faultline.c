@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "confine/confine.h"
+#include "pt-collect/tracee/privilege.h"
 
 #ifndef FAULTLINE_VERSION
 #error "the Makefile defines FAULTLINE_VERSION"
@@ -73,10 +74,13 @@ static bool is_reader(const struct command *c)
 	return false;
 }
 
+/** Only recording takes capabilities: whatever else reads a stranger's capture has none. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
 	static char full_name[64]; // argp prints argv[0] in usage and error lines
 
+	if (strcmp(c->name, "record"))
+		ptc_privilege_end();
 	snprintf(full_name, sizeof(full_name), "faultline %s", c->name);
 	argv[0] = full_name;
 	return is_reader(c) ? confine_command(c->run, argc, argv) : c->run(argc, argv);

@@ -18,7 +18,7 @@ void log_set_level(enum log_level level)
 /* The level that FAULTLINE_LOG gives @p room; -1 when it says nothing. */
 static int log_env_level(const char *room)
 {
-	const char *s = getenv("FAULTLINE_LOG");
+	const char *s = secure_getenv("FAULTLINE_LOG");
 	size_t n = strlen(room);
 
 	for (; s && *s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {

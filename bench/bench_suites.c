@@ -184,7 +184,7 @@ static struct err *keeper_start(const char *scratch)
 /** Find faultline itself, and a directory to work in. */
 static struct err *place_find(struct bench *b)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = secure_getenv("TMPDIR");
 	ssize_t n = readlink("/proc/self/exe", b->exe, sizeof(b->exe) - 1);
 	struct err *err;
 

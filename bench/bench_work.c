@@ -157,7 +157,7 @@ static char *arena_printf3(struct arena *arena, const char *a, const char *b,
 
 const char *bench_find_program(struct arena *arena, const char *program)
 {
-	const char *path = getenv("PATH"), *end;
+	const char *path = secure_getenv("PATH") ?: "/usr/bin:/bin", *end;
 	char *full;
 
 	if (strchr(program, '/'))

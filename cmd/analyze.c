@@ -130,7 +130,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static struct err *report(const struct fl_analysis *a, const struct arguments *args)
 {
-	bool with_color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	bool with_color = isatty(STDOUT_FILENO) && !secure_getenv("NO_COLOR");
 	struct err *err = args->svg ? report_svg(a, args->svg) : NULL;
 
 	if (err)

@@ -16,7 +16,7 @@ void dec_pt_files_init(struct dec_pt_files *f, const struct capture *c,
 		       const struct perf_info *perf)
 {
 	*f = (struct dec_pt_files){
-		.capture = c, .perf = perf, .home = getenv("HOME"), .vdso = -1
+		.capture = c, .perf = perf, .home = secure_getenv("HOME"), .vdso = -1
 	};
 }
 

@@ -19,7 +19,7 @@
 struct ptc_pt_machine ptc_pt_machine_here(void)
 {
 	struct ptc_pt_machine m = {
-		.sysfs = getenv("FAULTLINE_PT_SYSFS") ?: PTC_PT_SYSFS,
+		.sysfs = secure_getenv("FAULTLINE_PT_SYSFS") ?: PTC_PT_SYSFS,
 		.paranoid = "/proc/sys/kernel/perf_event_paranoid",
 	};
 	uint32_t eax, ebx, ecx, edx;
