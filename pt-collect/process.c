@@ -122,9 +122,10 @@ static struct err *begin_anew(struct ptc_family *f, struct ptc_process *p)
 	if (err)
 		return err_prefix(err, "cannot record the program that it executed");
 	err = ptc_tracee_open(&p->tracee);
-	if (!err)
-		err = p->index ? ptc_follow_executed(f, p) :
-				 cap_writer_restart(p->log.writer);
+	if (err)
+		return err_prefix(err, "cannot record the program that it executed");
+	ptc_tell_setuid(p->tracee.pid, p->tracee.exe);
+	err = p->index ? ptc_follow_executed(f, p) : cap_writer_restart(p->log.writer);
 	if (!err)
 		err = ptc_start(p);
 	if (err)

@@ -361,6 +361,10 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 	struct ptc_process *p = s->all.list.data[0];
 	struct err *err = ptc_tracee_open(&p->tracee);
 
+	if (err)
+		err = s->all.is_attached ?
+			      err_prefix(err, "cannot attach to process %d", o->pid) :
+			      err_prefix(err, "cannot record '%s'", o->argv[0]);
 	if (!err)
 		err = ptc_describe(p, o->argv);
 	if (!err)

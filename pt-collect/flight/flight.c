@@ -370,14 +370,18 @@ static void on_exec(struct ptc_process *p, pid_t tid)
 	if (!err)
 		err = ptc_describe(p, NULL);
 	if (err)
-		log_warn("%s", err->message);
+		log_warn("process %d is not recorded from its exec on: %s", p->tracee.pid,
+			 err->message);
 	if (!p->tracee.exe)
 		p->tracee.exe = strdup("");
 	p->n_execs++;
 	p->awaits_exec = p->past->is_trigger_placed = false;
-	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, true);
-	ptc_pt_begin(&p->pt);
-	await_entry(p, tid);
+	ptc_bpf_set_in_flight(p->all->bpf, p->tracee.pid, !err);
+	if (!err) {
+		ptc_tell_setuid(p->tracee.pid, p->tracee.exe);
+		ptc_pt_begin(&p->pt);
+		await_entry(p, tid);
+	}
 	ptrace(PTRACE_CONT, tid, NULL, NULL);
 }
 

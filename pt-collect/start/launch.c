@@ -146,8 +146,7 @@ static struct err *step_out_of_exec(pid_t pid)
 	return NULL;
 }
 
-/** The kernel gives a traced program no rights that its tracer lacks. */
-static void tell_setuid(pid_t pid, const char *program)
+void ptc_tell_setuid(pid_t pid, const char *program)
 {
 	struct stat st;
 	char path[64];
@@ -230,7 +229,7 @@ struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_stat
 		waitpid(*pid, NULL, __WALL);
 		ptc_wards_forget(*pid);
 	} else {
-		tell_setuid(*pid, argv[0]);
+		ptc_tell_setuid(*pid, argv[0]);
 	}
 	return err;
 }

@@ -242,12 +242,60 @@ struct err *ptc_start_forked(struct ptc_process *p)
 	return err;
 }
 
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+
+/** A system call instruction in a process at its first instruction, whose memory may not be read:
+ * most begin in the loader, whose file may be. @return 0 if this one does not. */
+static uint64_t loader_syscall(pid_t pid)
+{
+	_cleanup_close_ int fd = open(LOADER, O_RDONLY | O_CLOEXEC);
+	static const uint8_t insn[2] = { 0x0f, 0x05 };
+	struct user_regs_struct u;
+	uint8_t code[4096];
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    ptrace(PTRACE_GETREGS, pid, NULL, &u) || (u.rip - eh.e_entry) % sizeof(code))
+		return 0;
+	for (int i = 0; i < eh.e_phnum; i++) {
+		if (pread(fd, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph)) != sizeof(ph))
+			return 0;
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+			continue;
+		for (uint64_t at = 0; at + sizeof(code) <= ph.p_filesz;
+		     at += sizeof(code)) {
+			const uint8_t *found;
+
+			if (pread(fd, code, sizeof(code), ph.p_offset + at) !=
+			    sizeof(code))
+				return 0;
+			found = memmem(code, sizeof(code), insn, sizeof(insn));
+			if (found)
+				return u.rip - eh.e_entry + ph.p_vaddr + at +
+				       (found - code);
+		}
+	}
+	return 0;
+}
+
 struct err *ptc_free_program(struct ptc_process *p)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
 	// The old descriptor shows the memory of the image that is gone.
 	struct err *err = ptc_tracee_reopen(&p->tracee);
 
+	if (err && err->code == ERR_UNSUPPORTED) {
+		err_destroy(err);
+		p->tracee.syscall_at = loader_syscall(p->tracee.pid);
+		return p->tracee.syscall_at ?
+			       ptc_allow_chance(p->tracee.pid, p->tracee.syscall_at,
+						true) :
+			       err_new(ERR_UNSUPPORTED,
+				       "process %d, whose memory may not be read, is ended "
+				       "when it executes rdtsc",
+				       p->tracee.pid);
+	}
 	if (!err)
 		err = ptc_maps_read(p->tracee.pid, &maps);
 	if (err)

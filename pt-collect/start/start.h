@@ -41,7 +41,11 @@ struct err *ptc_start_forked(struct ptc_process *p);
 struct err *ptc_take_mappings(struct ptc_process *p, const struct ptc_maps *maps,
 			      struct cap_core *core);
 
-/** After an exec: rdtsc and cpuid are the program's own again. */
+/** Say it where stopped process @p pid begins a setuid program: the kernel gives one that is traced
+ * no rights that its tracer lacks. @p program: its name for people. */
+void ptc_tell_setuid(pid_t pid, const char *program);
+
+/** After an exec, at the first instruction: rdtsc and cpuid are the program's own again. */
 struct err *ptc_free_program(struct ptc_process *p);
 
 /** Vector state of stopped @p tid, laid out as cores have it (cap_core_xstate()). @p xstate is

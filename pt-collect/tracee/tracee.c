@@ -45,9 +45,15 @@ struct err *ptc_tracee_reopen(struct ptc_tracee *t)
 		close(t->mem_fd);
 	snprintf(path, sizeof(path), "/proc/%d/mem", t->pid);
 	t->mem_fd = open(path, O_RDWR | O_CLOEXEC);
-	return t->mem_fd < 0 ?
-		       ptc_place_explain_ptrace(err_errno("cannot open %s", path)) :
-		       NULL;
+	if (t->mem_fd >= 0)
+		return NULL;
+	if (errno == EACCES)
+		return err_new(
+			ERR_UNSUPPORTED,
+			"neither its memory may be read nor the file of its program: "
+			"what you may only execute is not recorded (root's recorder "
+			"may)");
+	return ptc_place_explain_ptrace(err_errno("cannot open %s", path));
 }
 
 struct err *ptc_tracee_open(struct ptc_tracee *t)
