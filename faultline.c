@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "confine/confine.h"
 #include "pt-collect/tracee/privilege.h"
 
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	text_guard();
 	argp_err_exit_status =
 		EXIT_COULD_NOT; // a command with another convention sets it
 	if (argc < 2) {
@@ -115,7 +117,7 @@ int main(int argc, char **argv)
 	if (!c) {
 		fprintf(stderr,
 			"faultline: cannot run '%s': no such command (see faultline --help)\n",
-			argv[1]);
+			text_line(argv[1]));
 		return EXIT_COULD_NOT;
 	}
 	return command_run(c, argc - 1, argv + 1);

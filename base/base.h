@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct err err_nomem = { ERR_NOMEM, ENOMEM, "out of memory" };
 
 static struct err *err_take(enum err_code code, int saved_errno, char *message)
@@ -19,6 +21,7 @@ static struct err *err_take(enum err_code code, int saved_errno, char *message)
 		free(message);
 		return &err_nomem;
 	}
+	text_flatten(message); // names in it are of strangers
 	*e = (struct err){ code, saved_errno, message };
 	return e;
 }
@@ -85,6 +88,7 @@ struct err *err_prefix(struct err *e, const char *fmt, ...)
 		return &err_nomem;
 	}
 	free(e->message);
+	text_flatten(message);
 	e->message = message;
 	return e;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static enum log_level floor_level = LOG_WARN;
 
 void log_set_level(enum log_level level)
@@ -43,6 +45,7 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text_flatten(text);
 	fprintf(stderr, "faultline: %s: %s\n", level == LOG_WARN ? "warning" : room,
 		text);
 }

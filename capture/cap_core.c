@@ -176,6 +176,8 @@ static struct err *parse_own(struct cap_core *core, const uint8_t *desc, size_t 
 		m->is_heap = n.flags & CAP_NOTE_HEAP;
 		free(m->name);
 		m->name = strdup(names + n.name_offset);
+		if (m->name)
+			text_flatten(m->name);
 		if (!m->name)
 			return &err_nomem;
 	}

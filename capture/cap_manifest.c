@@ -90,11 +90,21 @@ static size_t count_texts(char *const *texts)
 	return n;
 }
 
+/** A path, whose control characters are of no use to a reader: it is only shown, and compared
+ * with others. */
+static char *walk_name(struct cap_walk *w, const char *name, char *v)
+{
+	v = cap_walk_text(w, name, v);
+	if (w->is_parse && v)
+		text_flatten(v);
+	return v;
+}
+
 static void walk_file(struct cap_walk *w, void *what)
 {
 	struct cap_file *f = what;
 
-	f->path = cap_walk_text(w, "path", f->path);
+	f->path = walk_name(w, "path", f->path);
 	f->stored = cap_walk_text(w, "stored", f->stored);
 	f->build_id = cap_walk_text(w, "build_id", f->build_id);
 	if (!f->path || (f->stored && !cap_name_is_safe(f->stored)))
@@ -369,7 +379,7 @@ static void walk_info(struct cap_walk *w, struct cap_info *info)
 	info->missing = cap_walk_texts(w, "missing", info->missing, &info->n_missing);
 	info->argv = cap_walk_texts(w, "argv", info->argv, &n_argv);
 	info->cwd = cap_walk_text(w, "cwd", info->cwd);
-	info->exe = cap_walk_text(w, "exe", info->exe);
+	info->exe = walk_name(w, "exe", info->exe);
 	info->pid = cap_walk_int(w, "pid", info->pid, 0, UINT32_MAX);
 	info->n_events = cap_walk_u64(w, "events", info->n_events);
 	info->n_syscalls = cap_walk_u64(w, "syscalls", info->n_syscalls);

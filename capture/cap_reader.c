@@ -92,6 +92,8 @@ static char *next_text(const char **at, const char *end)
 	const char *nul = *at < end ? memchr(*at, 0, end - *at) : NULL;
 	char *copy = nul ? strdup(*at) : NULL;
 
+	if (copy)
+		text_flatten(copy);
 	*at = nul ? nul + 1 : end;
 	return copy;
 }

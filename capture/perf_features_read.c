@@ -48,7 +48,9 @@ static char *take_text(struct span *s)
 	if (!p)
 		return NULL;
 	text = strndup((const char *)p, bytes);
-	if (!text)
+	if (text)
+		text_flatten(text);
+	else
 		s->wrong = "out of memory";
 	return text;
 }
@@ -135,6 +137,7 @@ static void read_build_id(struct span *s, struct perf_info *info)
 		s->wrong = "out of memory";
 		return;
 	}
+	text_flatten(ret->path);
 	ret->pid = b.pid;
 	ret->is_kernel = (b.head.misc & PERF_MISC_CPUMODE) == PERF_MISC_KERNEL;
 	// Files of older perfs do not tell the size: all build-ids were SHA-1.

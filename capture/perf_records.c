@@ -115,7 +115,7 @@ static const char *parse_mmap(struct span *s, bool has_more, struct perf_record 
 	r->mmap.addr = m.mmap.addr;
 	r->mmap.bytes = m.mmap.bytes;
 	r->mmap.file_offset = m.mmap.file_offset;
-	r->mmap.path = take_text(s);
+	r->mmap.path = text_name(take_text(s));
 	// Records of the older kind are of code, unless they say "data".
 	r->mmap.prot = has_more ? m.prot : m.mmap.head.misc & PERF_MISC_MMAP_DATA ? 1 : 5;
 	r->mmap.flags = m.flags;
@@ -145,7 +145,7 @@ static const char *parse_comm(struct span *s, struct perf_record *r)
 	r->comm.pid = c.pid;
 	r->comm.tid = c.tid;
 	r->comm.is_exec = c.head.misc & PERF_MISC_COMM_EXEC;
-	r->comm.name = take_text(s);
+	r->comm.name = text_name(take_text(s));
 	return r->comm.name ? NULL : NO_END;
 }
 

@@ -104,6 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_JSON:
 		a->with_json = true;
+		text_guard_json();
 		break;
 	case KEY_SVG:
 		a->svg = arg;

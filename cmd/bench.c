@@ -211,7 +211,7 @@ static const struct argp argp = {
 /** Tell a terminal what is being measured. */
 static void progress_show(const char *suite, const char *work)
 {
-	fprintf(stderr, "\r\033[K%s%s%s", suite ?: "", suite ? ": " : "", work ?: "");
+	fprintf(stderr, TEXT_AGAIN "%s%s%s", suite ?: "", suite ? ": " : "", work ?: "");
 }
 
 /** Write the results to @p path with @p emit; NULL: nothing to do. */

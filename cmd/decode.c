@@ -90,6 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return parse_form(o, DEC_PT_FORM_PACKETS, state);
 	case OPT_JSON:
 		o->show.as_json = true;
+		text_guard_json();
 		return 0;
 	case OPT_TIME:
 		o->time = arg;
@@ -213,7 +214,7 @@ static const char *thread_name(const struct dec_pt_flow *f, uint32_t tid)
 {
 	const struct dec_pt_thread *t = dec_pt_flow_thread(f, tid);
 
-	return t && t->name ? t->name : "?";
+	return text_line(t && t->name ? t->name : "?");
 }
 
 static void print_head(const struct dec_pt_flow *f, FILE *out)
@@ -234,7 +235,7 @@ static void print_head(const struct dec_pt_flow *f, FILE *out)
 	if (info->n_cmdline) {
 		fputs("recorded by:", out);
 		for (size_t i = 0; i < info->n_cmdline; i++)
-			fprintf(out, " %s", info->cmdline[i]);
+			fprintf(out, " %s", text_line(info->cmdline[i]));
 		fputc('\n', out);
 	}
 }
@@ -268,7 +269,7 @@ static void print_gaps(const struct dec_pt_shown *d, FILE *out)
 		fprintf(out, "%lu gap%s: %s: ", g->n, g->n == 1 ? "" : "s",
 			dec_pt_gap_name(g->kind));
 		if (g->file)
-			fprintf(out, "%s: ", g->file);
+			fprintf(out, "%s: ", text_line(g->file));
 		fprintf(out, "%s (%s byte %#lx)\n", g->why,
 			g->n == 1 ? "at" : "the first at", g->first_byte);
 	}
@@ -408,7 +409,7 @@ static void print_notes(const struct dec_pt_flow *f)
 	for (size_t i = 0; i < n; i++)
 		if (m[i].path[0] == '/' && m[i].path[1] != '/')
 			fprintf(stderr, "faultline: note: no code of '%s': %s\n",
-				m[i].path, m[i].why);
+				text_line(m[i].path), text_line(m[i].why));
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
@@ -478,7 +479,7 @@ static struct err *show_flow(struct dec_pt_flow *f, const struct dec_pt_show_opt
 			fprintf(stderr,
 				"faultline: note: nothing that was decoded is of a "
 				"function '%s'\n",
-				o->function);
+				text_line(o->function));
 		*status = d->n_gaps && !d->instructions;
 	}
 	dec_pt_show_destroy(s);
@@ -516,7 +517,7 @@ int cmd_decode(int argc, char **argv)
 	int status = 2;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	setvbuf(stdout, NULL, _IOFBF, 1 << 18);
+	setvbuf(stdout, NULL, _IOFBF, 1 << 15);
 	if (o.process)
 		err = capture_process_dir(o.path, o.process, &dir);
 	if (!err)
@@ -524,6 +525,7 @@ int cmd_decode(int argc, char **argv)
 	if (!err)
 		return status;
 	fflush(stdout);
-	fprintf(stderr, "faultline: cannot decode '%s': %s\n", o.path, err->message);
+	fprintf(stderr, "faultline: cannot decode '%s': %s\n", text_line(o.path),
+		err->message);
 	return 2;
 }

@@ -100,6 +100,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		a->as_json = true;
+		text_guard_json();
 		return 0;
 	case 'P':
 		a->only_processes = true;
@@ -119,7 +120,7 @@ static void print_end_core(const struct cap_end_core *e)
 	if (e->signo)
 		printf(" by signal %d, address 0x%" PRIx64, e->signo, e->address);
 	if (e->function)
-		printf(" %s at 0x%" PRIx64, e->function, e->address);
+		printf(" %s at 0x%" PRIx64, text_line(e->function), e->address);
 	printf(" in thread %u at %" PRIu64 " ns\n", e->tid, e->at_ns);
 }
 
@@ -136,7 +137,7 @@ static void print_pt(const struct cap_pt *pt)
 		printf("pt: %zu breakpoints of probes in file %u\n", pt->breakpoints[i].n,
 		       pt->breakpoints[i].file);
 	if (!pt->is_recorded)
-		printf("pt: none: %s\n", pt->why_not ?: "");
+		printf("pt: none: %s\n", text_line(pt->why_not ?: ""));
 }
 
 /** What one of the flight recorder's rings holds. */
@@ -165,9 +166,9 @@ static void print_info(const struct cap_info *info)
 		puts("without pt the events are a history: what ran between them, and with "
 		     "which values, is not known");
 	for (size_t i = 0; i < info->n_missing; i++)
-		printf("missing: %s\n", info->missing[i]);
+		printf("missing: %s\n", text_line(info->missing[i]));
 	for (size_t i = 0; info->argv && info->argv[i]; i++)
-		printf("argv[%zu]: %s\n", i, info->argv[i]);
+		printf("argv[%zu]: %s\n", i, text_line(info->argv[i]));
 	for (size_t i = 0; i < info->n_files; i++)
 		printf("file %zu: %s = files/%s\n", i + 1, info->files[i].path,
 		       info->files[i].stored ?: "(not kept)");
@@ -285,7 +286,7 @@ static void print_body(const struct cap_event *ev)
 		printf("EXIT %d", ev->exit_code);
 		break;
 	case CAP_EV_GAP:
-		printf("GAP %s", ev->text);
+		printf("GAP %s", text_line(ev->text));
 		break;
 	case CAP_EV_SWITCH:
 		printf("SWITCH to %u, at %" PRIx64 "%s%s", ev->next_tid, ev->regs.rip,

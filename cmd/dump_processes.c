@@ -51,9 +51,9 @@ static void print_process(const struct cap_process *p, unsigned depth, FILE *out
 	fprintf(out, "%7u %7u %9" PRIu64 " %-10s %*s", p->index, p->pid, p->n_syscalls,
 		end, 2 * (int)depth, "");
 	if (!p->argv || !p->argv[0])
-		fputs(p->exe ?: "?", out);
+		fputs(text_line(p->exe ?: "?"), out);
 	for (size_t i = 0; p->argv && p->argv[i] && left > 0; i++)
-		left -= fprintf(out, "%s%.*s", i ? " " : "", left, p->argv[i]);
+		left -= fprintf(out, "%s%.*s", i ? " " : "", left, text_line(p->argv[i]));
 	if (left <= 0)
 		fputs("...", out);
 	if (p->index && !p->dir)

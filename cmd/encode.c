@@ -100,6 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		c->as_json = true;
+		text_guard_json();
 		return 0;
 	default:
 		return option_only(state, key, arg, "capture", &c->capture);
@@ -131,7 +132,7 @@ static void show_progress(void *ctx, const struct dec_where *w)
 	const double *start = ctx;
 
 	if (clock_now_s() - *start > 2 && isatty(2))
-		fprintf(stderr, "\rfaultline: encoded %lu million instructions \r",
+		fprintf(stderr, TEXT_AGAIN "faultline: encoded %lu million instructions",
 			w->position / 1000000);
 }
 
@@ -178,7 +179,7 @@ static void print_text(const struct encode_command *cmd,
 		       r->unlinked);
 	if (r->divergence)
 		fprintf(stderr, "faultline: cannot encode all of '%s': %s\n",
-			cmd->capture, r->divergence);
+			text_line(cmd->capture), text_line(r->divergence));
 }
 
 /* @return the exit status. */
@@ -196,8 +197,8 @@ static int encode_one(const struct encode_command *cmd)
 	if (!err)
 		err = dec_encode(c, &o, &r);
 	if (err) {
-		fprintf(stderr, "faultline: cannot encode '%s': %s\n", cmd->capture,
-			err->message);
+		fprintf(stderr, "faultline: cannot encode '%s': %s\n",
+			text_line(cmd->capture), err->message);
 	} else {
 		status = r.divergence ? 1 : 0;
 		if (cmd->as_json)
@@ -252,7 +253,7 @@ static int encode_flight(const struct encode_command *cmd)
 		fprintf(stderr,
 			"faultline: cannot make a flight recorder's capture of "
 			"'%s': %s\n",
-			cmd->capture, err->message);
+			text_line(cmd->capture), err->message);
 		return 2;
 	}
 	return 0;

@@ -390,14 +390,14 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 			info->pt.bytes / 1048576.0, (unsigned long long)info->pt.n_gaps,
 			info->pt.n_gaps == 1 ? "" : "s");
 	fprintf(stderr, ", %zu files, %.1f MiB in %s: ", r->n_files, r->bytes / 1048576.0,
-		o->dir);
+		text_line(o->dir));
 	if (!r->n_gaps)
 		fputs("complete", stderr);
 	else
 		fprintf(stderr, "%zu gap%s: %s%s", r->n_gaps, r->n_gaps == 1 ? "" : "s",
-			r->first_gap ?: "", r->n_gaps > 1 ? "; ..." : "");
+			text_line(r->first_gap ?: ""), r->n_gaps > 1 ? "; ..." : "");
 	if (info->n_execs)
-		fprintf(stderr, ", from the exec of %s on", info->exe);
+		fprintf(stderr, ", from the exec of %s on", text_line(info->exe));
 	fputs("\n", stderr);
 }
 
@@ -456,15 +456,16 @@ static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t
 	if (e->reason == CAP_END_CORE_CRASH)
 		fprintf(stderr, "at SIG%s of thread %u", sigabbrev_np(e->signo), e->tid);
 	else if (e->reason == CAP_END_CORE_TRIGGER)
-		fprintf(stderr, "at %s in thread %u", e->function, e->tid);
+		fprintf(stderr, "at %s in thread %u", text_line(e->function), e->tid);
 	else
 		fputs("as asked", stderr);
 	fprintf(stderr, " of %s (%u): %s allocator%s events, %.1f MiB in %s: ",
-		slash ? slash + 1 : info->exe, info->pid,
+		text_line(slash ? slash + 1 : info->exe), info->pid,
 		group_digits(info->n_events, calls),
-		info->n_store_sites ? " and store" : "", bytes / 1048576.0, dir);
+		info->n_store_sites ? " and store" : "", bytes / 1048576.0,
+		text_line(dir));
 	if (info->n_missing)
-		fprintf(stderr, "%s\n", info->missing[0]);
+		fprintf(stderr, "%s\n", text_line(info->missing[0]));
 	else
 		fputs("complete\n", stderr);
 }

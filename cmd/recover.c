@@ -58,6 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		c->as_json = true;
+		text_guard_json();
 		return 0;
 	default:
 		return option_only(state, key, arg, "capture", &c->capture);
@@ -405,7 +406,7 @@ int cmd_recover(int argc, char **argv)
 		err = symbols_at_end(c, f->core, &symbols);
 	if (err) {
 		fprintf(stderr, "faultline: cannot recover values from '%s': %s\n",
-			cmd.capture, err->message);
+			text_line(cmd.capture), err->message);
 		return 2;
 	}
 	if (cmd.as_json)

@@ -76,6 +76,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
+		text_guard_json();
 		return 0;
 	case 'p':
 		o->process = arg;
@@ -123,7 +124,7 @@ static void show_progress(void *ctx, const struct dec_where *w)
 
 	if (clock_now_s() - p->start < 2 || !isatty(2))
 		return;
-	fprintf(stderr, "\rfaultline: replayed %lu million instructions",
+	fprintf(stderr, TEXT_AGAIN "faultline: replayed %lu million instructions",
 		w->position / 1000000);
 	p->has_shown = true;
 }
@@ -236,8 +237,9 @@ static void report_end(const struct replay *r)
 		fprintf(stderr,
 			"faultline: cannot replay all of '%s': %s; %lu instructions "
 			"and %lu syscalls matched up to there\n",
-			r->o->capture, dec_machine_divergence(r->machine),
-			w->instructions, w->syscalls);
+			text_line(r->o->capture),
+			text_line(dec_machine_divergence(r->machine)), w->instructions,
+			w->syscalls);
 		return;
 	}
 	print_label(r->o, r->talk);
@@ -265,13 +267,14 @@ static void report_divergence(const struct replay *r)
 	struct err *err = NULL;
 
 	if (is_refused(r)) {
-		fprintf(stderr, "faultline: cannot replay '%s': %s\n", r->o->capture,
-			dec_machine_divergence(r->machine));
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n",
+			text_line(r->o->capture),
+			text_line(dec_machine_divergence(r->machine)));
 	} else if (!r->o->as_json) {
 		print_label(r->o, r->talk);
 		fprintf(r->talk, "diverged: thread %u: %s\n",
 			dec_machine_parted(r->machine)->tid,
-			dec_machine_divergence(r->machine));
+			text_line(dec_machine_divergence(r->machine)));
 		fflush(r->talk);
 	}
 	if (!r->o->as_json || r->o->explains)
@@ -304,7 +307,7 @@ static void report_parted(const struct replay *r)
 		return;
 	}
 	print_label(r->o, r->talk);
-	fprintf(r->talk, "diverged: %s\n", r->parted->message);
+	fprintf(r->talk, "diverged: %s\n", text_line(r->parted->message));
 	err = replay_symbols(r, &s);
 	if (!err)
 		show_place(r, s);
@@ -461,8 +464,8 @@ static int replay_one(const struct replay_options *o)
 		status = report(&r);
 	replay_deinit(&r);
 	if (err)
-		fprintf(stderr, "faultline: cannot replay '%s': %s\n", o->capture,
-			err->message);
+		fprintf(stderr, "faultline: cannot replay '%s': %s\n",
+			text_line(o->capture), err->message);
 	return status;
 }
 
@@ -480,7 +483,8 @@ static int replay_listed(const struct replay_options *o, const char *dir, uint32
 	_cleanup_free_ char *label = NULL;
 	struct replay_options one = *o;
 
-	if (asprintf(&label, "process %u (%s, pid %u)", index, base_name(name), pid) < 0)
+	if (asprintf(&label, "process %u (%s, pid %u)", index, text_line(base_name(name)),
+		     pid) < 0)
 		label = NULL;
 	one.capture = dir;
 	one.label = label;

@@ -63,6 +63,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		o->wants_json = true;
+		text_guard_json();
 		return 0;
 	}
 	return option_only(state, key, arg, "program", &o->path);

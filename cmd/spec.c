@@ -41,6 +41,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
+		text_guard_json();
 		return 0;
 	case OPT_IN_PLACE:
 		o->in_place = true;

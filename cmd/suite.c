@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "base/text.h"
 #include "cmd/suite_int.h"
 
 enum { EXIT_PASSED, EXIT_SOME_FAILED, EXIT_COULD_NOT };
@@ -101,6 +102,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_JSON:
 		o->as_json = true;
+		text_guard_json();
 		return 0;
 	case ARGP_KEY_ARG:
 		take_argument(state, o, arg);
@@ -319,7 +321,8 @@ static void print_test(const struct cap_suite_test *t)
 		printf("  - ");
 	else
 		printf("%3d ", t->status);
-	printf(" %s%s%s\n", t->name, t->why ? ": " : "", t->why ?: "");
+	printf(" %s%s%s\n", text_line(t->name), t->why ? ": " : "",
+	       text_line(t->why ?: ""));
 }
 
 static struct err *list(const struct suite_options *o, int *status)

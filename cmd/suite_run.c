@@ -75,7 +75,7 @@ static void open_as(const struct runner *n, const struct cap_suite_test *t,
 	int fd = cap_suite_open(n->r->dir, t->name, what, flags);
 
 	if (fd < 0 || dup2(fd, as) < 0) {
-		dprintf(2, "faultline: cannot open '%s' of test '%s': %s\n", what,
+		fprintf(stderr, "faultline: cannot open '%s' of test '%s': %s\n", what,
 			t->name, strerror(errno));
 		_exit(125);
 	}
@@ -97,7 +97,7 @@ be_recorder(const struct runner *n, const struct cap_suite_test *t, const char *
 	open_as(n, t, "stderr", O_WRONLY | O_CREAT | O_APPEND, 2);
 	open_as(n, t, "stdout", O_WRONLY | O_CREAT, 1);
 	if (!argv || fd < 0 || dup2(fd, 0) < 0) {
-		dprintf(2, "faultline: cannot read stdin '%s': %s\n", input,
+		fprintf(stderr, "faultline: cannot read stdin '%s': %s\n", input,
 			strerror(errno));
 		_exit(125);
 	}
@@ -113,7 +113,7 @@ be_recorder(const struct runner *n, const struct cap_suite_test *t, const char *
 	for (size_t k = 0; k < t->n_args; k++)
 		argv[i++] = t->args[k];
 	execv("/proc/self/exe", argv);
-	dprintf(2, "faultline: cannot execute itself: %s\n", strerror(errno));
+	fprintf(stderr, "faultline: cannot execute itself: %s\n", strerror(errno));
 	_exit(125);
 }
 
@@ -128,7 +128,7 @@ __attribute__((noreturn)) static void be_oracle(const struct runner *n,
 	open_as(n, t, "stdout", O_RDONLY, 0);
 	dup2(1, 2);
 	execl(t->oracle, t->oracle, t->name, status, NULL);
-	dprintf(2, "cannot execute '%s': %s\n", t->oracle, strerror(errno));
+	fprintf(stderr, "cannot execute '%s': %s\n", t->oracle, strerror(errno));
 	_exit(126);
 }
 
@@ -328,7 +328,7 @@ static void show_progress(struct runner *n)
 	if (now_s - n->begun_s < 2 || now_s - n->shown_s < 0.5 || !isatty(2))
 		return;
 	n->shown_s = now_s;
-	fprintf(stderr, "\rfaultline: %zu of %zu tests, %zu failed ", n->n_ended,
+	fprintf(stderr, TEXT_AGAIN "faultline: %zu of %zu tests, %zu failed ", n->n_ended,
 		n->r->suite->n_tests, n->n_failed);
 }
 

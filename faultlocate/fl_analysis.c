@@ -134,7 +134,8 @@ static const struct dec_struct *layout_of(void *ctx, struct hg_node_id id)
 static void show_accesses(void *ctx, uint64_t time)
 {
 	fprintf(stderr,
-		"\rfaultline: looked at the accesses of %llu million instructions",
+		TEXT_AGAIN
+		"faultline: looked at the accesses of %llu million instructions",
 		(unsigned long long)time / 1000000);
 	(void)ctx;
 }
@@ -154,7 +155,8 @@ static struct err *find_accesses(const struct fl_options *o, struct fl_analysis 
 
 static void show_inferred(void *ctx, uint64_t time)
 {
-	fprintf(stderr, "\rfaultline: looked for nodes in %llu million instructions",
+	fprintf(stderr,
+		TEXT_AGAIN "faultline: looked for nodes in %llu million instructions",
 		(unsigned long long)time / 1000000);
 	(void)ctx;
 }

@@ -164,7 +164,8 @@ static struct err *declare(struct spec *s, struct dec_symbols *symbols, const ch
 	_cleanup_free_ char *text = NULL;
 	unsigned int n_edges = 0;
 
-	if (err || !layout || !layout->n_fields)
+	// No specification can name what has a quote in its name.
+	if (err || !layout || !layout->n_fields || strchr(name, '"'))
 		return err;
 	for (uint32_t i = 0; i < layout->n_fields; i++)
 		n_edges += layout->fields[i].is_pointer;

@@ -91,8 +91,8 @@ static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 	if (!o->with_progress || clock_now_s() - since_s < PROGRESS_AFTER_S)
 		return;
 	if (is_end || done % 64 == 0)
-		fprintf(stderr, "\rfaultline: checked %zu of %zu C-points%s", done,
-			fl_cpoints_visits(a->cpoints), is_end ? "\n" : "");
+		fprintf(stderr, TEXT_AGAIN "faultline: checked %zu of %zu C-points%s",
+			done, fl_cpoints_visits(a->cpoints), is_end ? "\n" : "");
 }
 
 static struct err *checkers_create(const struct fl_analysis *a,

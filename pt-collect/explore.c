@@ -25,9 +25,9 @@ static void show_progress(const struct ptc_options *o, int run, uint64_t *last_n
 		return;
 	*last_ns = now_ns;
 	if (run < 0)
-		fputs("\r\033[K", stderr);
+		fputs(TEXT_AGAIN, stderr);
 	else
-		fprintf(stderr, "\rfaultline: run %d of %u\033[K", run, o->until_fail);
+		fprintf(stderr, TEXT_AGAIN "faultline: run %d of %u", run, o->until_fail);
 	fflush(stderr);
 }
 

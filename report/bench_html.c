@@ -26,7 +26,7 @@ static void header_write(FILE *out, struct bench_results *r)
 	fputs("<dl>\n", out);
 	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "<dt>%s</dt><dd>", lines[i][0]);
-		report_bench_svg_escape(out, lines[i][1]);
+		report_bench_text(out, lines[i][1]);
 		fputs("</dd>\n", out);
 	}
 	fputs("</dl>\n<nav>", out);
@@ -45,9 +45,9 @@ static void header_write(FILE *out, struct bench_results *r)
 static void figure_open(FILE *out, const char *title, const char *detail)
 {
 	fputs("<figure><figcaption>", out);
-	report_bench_svg_escape(out, title);
+	report_bench_text(out, title);
 	fputs(" <span>", out);
-	report_bench_svg_escape(out, detail);
+	report_bench_text(out, detail);
 	fputs("</span></figcaption>\n", out);
 }
 
@@ -115,7 +115,7 @@ static void line_write(FILE *out, const struct bench_table *t, const struct benc
 			fprintf(out, "<td class=\"n\" data-k=\"%g\">", cell->key);
 		else
 			fputs(t->is_number[c] ? "<td class=\"n\">" : "<td>", out);
-		report_bench_svg_escape(out, cell->text);
+		report_bench_text(out, cell->text);
 		fputs("</td>", out);
 	}
 	fputs("</tr>\n", out);
@@ -128,7 +128,7 @@ static void table_write(FILE *out, const struct bench_table *t)
 	fputs("<div class=\"scroll\"><table>\n<thead><tr>", out);
 	for (size_t c = 0; c < t->n_columns; c++) {
 		fputs(t->is_number[c] ? "<th class=\"n\">" : "<th>", out);
-		report_bench_svg_escape(out, t->columns[c]);
+		report_bench_text(out, t->columns[c]);
 		fputs("</th>", out);
 	}
 	fputs("</tr></thead>\n<tbody>\n", out);
@@ -165,9 +165,9 @@ static struct err *suite_write(FILE *out, struct bench_results *r,
 	if (!err)
 		err = bench_table_series(r, suite, &series);
 	fprintf(out, "<h2 id=\"%s\">%s: ", suite->name, suite->name);
-	report_bench_svg_escape(out, suite->title);
+	report_bench_text(out, suite->title);
 	fputs("</h2>\n<p>", out);
-	report_bench_svg_escape(out, bench_format_about(r, suite));
+	report_bench_text(out, bench_format_about(r, suite));
 	fputs("</p>\n", out);
 	plots_write(out, r, suite);
 	fprintf(out, "<div%s>\n", suite->is_wide ? " class=\"wide\"" : "");

@@ -51,9 +51,9 @@ static void plot_write(FILE *out, const struct bench_series *const *group, size_
 
 	fprintf(out, "<text x=\"%zu\" y=\"%zu\" class=\"title\">", x,
 		y + TITLE_HEIGHT - 8);
-	report_bench_svg_escape(out, group[0]->work);
+	report_bench_text(out, group[0]->work);
 	fputs(": ", out);
-	report_bench_svg_escape(out, group[0]->y_name);
+	report_bench_text(out, group[0]->y_name);
 	fputs("</text>\n", out);
 	snprintf(where, sizeof(where), " x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\"",
 		 x, y + TITLE_HEIGHT, BENCH_SVG_WIDTH, report_bench_svg_growth_height(n));

@@ -11,22 +11,9 @@
 #define WIDTH BENCH_SVG_WIDTH
 #define LOG_FROM 20 ///< from this factor on, lengths are logarithms
 
-void report_bench_svg_escape(FILE *out, const char *s)
+void report_bench_text(FILE *out, const char *s)
 {
-	for (; *s; s++)
-		switch (*s) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*s, out);
-		}
+	text_put_markup(out, s, strlen(s));
 }
 
 /** From values to places along a line. */
@@ -52,7 +39,7 @@ static void text_at(FILE *out, double x, double y, const char *anchor, const cha
 {
 	fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y,
 		anchor, class);
-	report_bench_svg_escape(out, text);
+	report_bench_text(out, text);
 	fputs("</text>\n", out);
 }
 

@@ -17,7 +17,7 @@
 #define BENCH_SVG_WIDTH 460
 
 /** Write @p s with what HTML and SVG want escaped. */
-void report_bench_svg_escape(FILE *out, const char *s);
+void report_bench_text(FILE *out, const char *s);
 
 /** Draw a bar for each of @p n rows of one group; those without value are left out.
  * Logarithmic when the values differ by more than a factor of 20. */

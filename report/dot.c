@@ -198,27 +198,9 @@ static int find_bad_edges(struct drawing *d)
 
 static void put_html(const char *text, FILE *out)
 {
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\n':
-			fputs("<br/>", out);
-			break;
-		default:
-			fputc(*text, out);
-			break;
-		}
+	for (size_t n; n = strcspn(text, "\n"), text_put_markup(out, text, n), text[n];
+	     text += n + 1)
+		fputs("<br/>", out);
 }
 
 // `(time):line`, as the paper labels nodes and edges.

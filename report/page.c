@@ -396,7 +396,8 @@ static void put_json(const char *text, FILE *out)
 
 static struct err *write_file(const struct page *w, const char *path)
 {
-	_cleanup_free_ char *text = cJSON_PrintUnformatted(w->root);
+	_cleanup_free_ char *raw = cJSON_PrintUnformatted(w->root);
+	_cleanup_free_ char *text = text_cleaned(raw, TEXT_JSON);
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	struct err *err = text ? new_file_open(&f, path, w->p->mode) : &err_nomem;
 

@@ -18,7 +18,7 @@
 struct report {
 	const struct fl_analysis *a;
 	FILE *out;
-	const char *bold, *bad, *dim, *plain; ///< escape sequences, or ""
+	const char *bold, *bad, *dim, *plain; ///< text.h's, or ""
 };
 
 /* ---- constraints and nodes -------------------------------------------------------------- */
@@ -339,9 +339,7 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 	struct err *err = NULL;
 
 	if (with_color)
-		r =
-			(struct report){ a,	    out,      "\033[1m", "\033[1;31m",
-					 "\033[2m", "\033[0m" };
+		r = (struct report){ a, out, TEXT_BOLD, TEXT_BAD, TEXT_DIM, TEXT_END };
 	print_run(&r);
 	print_notes(&r);
 	fputc('\n', out);

@@ -217,7 +217,7 @@ static struct err *add_symbol_starts(struct sp_image *m, Elf_Scn *scn,
 		    (GELF_ST_TYPE(sym.st_info) != STT_FUNC &&
 		     GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC))
 			continue;
-		name = elf_strptr(m->elf, sh->sh_link, sym.st_name);
+		name = text_name(elf_strptr(m->elf, sh->sh_link, sym.st_name));
 		err = add_start(m, sym.st_value, name);
 		if (err)
 			return err;
@@ -301,7 +301,7 @@ static struct err *take_relocation(struct sp_image *m, const GElf_Rela *r,
 			return &err_nomem;
 		*slot = sym.st_value + r->r_addend;
 	}
-	name = elf_strptr(m->elf, strings, sym.st_name);
+	name = text_name(elf_strptr(m->elf, strings, sym.st_name));
 	c = name ? callee_of_name(name) : SP_CALLEE_PLAIN;
 	if (c != SP_CALLEE_PLAIN && map_put(&m->callees, r->r_offset, c))
 		return &err_nomem;

@@ -327,7 +327,7 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 	struct heap_trace *h = ctx;
 
 	if (h->o->with_progress && clock_now_s() - h->start > 2)
-		fprintf(stderr, "\rfaultline: analysed %lu million instructions",
+		fprintf(stderr, TEXT_AGAIN "faultline: analysed %lu million instructions",
 			w->position / 1000000);
 }
 

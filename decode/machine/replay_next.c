@@ -37,7 +37,7 @@ static void replay_fetch(struct dec_replay *r)
 		else if (r->next.kind == CAP_EV_HEAP_DONE || r->next.kind == CAP_EV_PROBE)
 			continue; // the replay knows
 		else if (r->next.kind == CAP_EV_GAP)
-			dec_replay_note(r, "gap: %s", r->next.text);
+			dec_replay_note(r, "gap: %s", text_line(r->next.text));
 		else
 			return;
 	}

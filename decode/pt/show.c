@@ -246,8 +246,9 @@ static struct err *on_progress(void *ctx, uint64_t bytes)
 		return NULL;
 	s->said_s = now;
 	s->has_said = true;
-	fprintf(stderr, "\rfaultline: decoded %lu of %lu MiB, %.0f s left ", done >> 20,
-		all >> 20, (now - s->start_s) / done * (all > done ? all - done : 0));
+	fprintf(stderr, TEXT_AGAIN "faultline: decoded %lu of %lu MiB, %.0f s left ",
+		done >> 20, all >> 20,
+		(now - s->start_s) / done * (all > done ? all - done : 0));
 	return NULL;
 }
 
@@ -283,7 +284,7 @@ struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source
 	s->image = NULL;
 	err = dec_pt_decode(&source->stream, &o, &sink, &totals);
 	if (s->has_said)
-		fputs("\r\033[K", stderr);
+		fputs(TEXT_AGAIN, stderr);
 	s->has_said = false;
 	if (err)
 		return err;

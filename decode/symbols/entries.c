@@ -58,7 +58,7 @@ static int index_entries(struct dec_sym_unit *u, Dwarf_Die *parent, int depth,
 		case DW_TAG_subprogram:
 		case DW_TAG_inlined_subroutine:
 			e.is_inlined = tag == DW_TAG_inlined_subroutine;
-			e.name = dwarf_diename(&die);
+			e.name = text_name(dwarf_diename(&die));
 			if (!e.name || !dec_sym_entry_pc(u, &die, &e.addr))
 				break;
 			slot = vec_push(&u->entries);
@@ -265,7 +265,7 @@ static bool is_row_of(Dwarf_Line *row, const char *file, int line, bool *is_stmt
 	if (dwarf_lineno(row, &number) || number != line ||
 	    dwarf_lineendsequence(row, &is_end) || is_end)
 		return false;
-	path = dwarf_linesrc(row, NULL, NULL);
+	path = text_name(dwarf_linesrc(row, NULL, NULL));
 	dwarf_linebeginstatement(row, is_stmt);
 	return path && names_file(path, file);
 }

@@ -118,7 +118,7 @@ static void flatten_members(struct flatten *fl, Dwarf_Die *type, const char *pre
 	if (dwarf_child(type, &m) != 0)
 		return;
 	do {
-		const char *member = dwarf_diename(&m);
+		const char *member = text_name(dwarf_diename(&m));
 		Dwarf_Die member_type;
 		char name[256];
 
@@ -222,7 +222,7 @@ static bool flatten_array(struct flatten *fl, Dwarf_Die *type, const char *name,
  * type of the value. */
 static bool is_value_buffer(Dwarf_Die *type, Dwarf_Die *ret)
 {
-	const char *name = dwarf_diename(type);
+	const char *name = text_name(dwarf_diename(type));
 	Dwarf_Die die;
 
 	if (!name || (strncmp(name, "__aligned_membuf<", 17) &&
@@ -286,7 +286,7 @@ static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int dep
 			return true;
 		if (tag != DW_TAG_typedef && !dec_sym_is_struct(tag))
 			continue;
-		n = dwarf_diename(&die);
+		n = text_name(dwarf_diename(&die));
 		if (!n || strcmp(n, name)) {
 			// C++: a class within a class, if there is none of its own.
 			if (!found && tag != DW_TAG_typedef && depth < 8)

@@ -344,10 +344,10 @@ static void place_line(struct dec_sym_unit *u, struct dec_sym_cu *cu, uint64_t a
 	}
 	if (!line || !number)
 		return;
-	p->file = dwarf_linesrc(line, NULL, NULL);
+	p->file = text_name(dwarf_linesrc(line, NULL, NULL));
 	p->line = number;
 	if (dwarf_attr(&cu->die, DW_AT_comp_dir, &attr))
-		p->directory = dwarf_formstring(&attr);
+		p->directory = text_name(dwarf_formstring(&attr));
 }
 
 /** @return the number that attribute @p name of @p die has, 0 when it has none. */
@@ -377,12 +377,14 @@ static void place_inlined(struct dec_symbols *s, struct dec_sym_cu *cu,
 
 		if (tag != DW_TAG_lexical_block && p->n_inlined &&
 		    !calls[p->n_inlined - 1].function)
-			calls[p->n_inlined - 1].function = dwarf_diename(&sc->die[i - 1]);
+			calls[p->n_inlined - 1].function =
+				text_name(dwarf_diename(&sc->die[i - 1]));
 		if (tag != DW_TAG_inlined_subroutine)
 			continue;
 		file = number_of(&sc->die[i - 1], DW_AT_call_file);
 		calls[p->n_inlined++] = (struct dec_inlined){
-			.file = file < n_files ? dwarf_filesrc(files, file, NULL, NULL) :
+			.file = file < n_files ? text_name(dwarf_filesrc(files, file,
+									 NULL, NULL)) :
 						 NULL,
 			.line = (int)number_of(&sc->die[i - 1], DW_AT_call_line),
 		};
@@ -402,7 +404,7 @@ static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
 
 		if (tag == DW_TAG_lexical_block)
 			continue;
-		p->function = dwarf_diename(&sc.die[i - 1]);
+		p->function = text_name(dwarf_diename(&sc.die[i - 1]));
 		p->is_inlined = tag == DW_TAG_inlined_subroutine;
 		break;
 	}
@@ -411,7 +413,7 @@ static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
 	if (!p->outer && sc.n) {
 		uint64_t entry;
 
-		p->outer = dwarf_diename(&sc.die[0]);
+		p->outer = text_name(dwarf_diename(&sc.die[0]));
 		if (dec_sym_entry_pc(u, &sc.die[0], &entry) && addr >= entry)
 			p->offset = addr - entry;
 	}

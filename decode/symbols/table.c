@@ -50,8 +50,8 @@ void dec_sym_unit_need_symbols(struct dec_sym_unit *u)
 		struct dec_sym_symbol *slot;
 		GElf_Sym sym;
 		GElf_Addr addr;
-		const char *name =
-			dwfl_module_getsym_info(u->mod, i, &sym, &addr, NULL, NULL, NULL);
+		const char *name = text_name(dwfl_module_getsym_info(
+			u->mod, i, &sym, &addr, NULL, NULL, NULL));
 		int type;
 
 		if (!name || !*name || sym.st_shndx == SHN_UNDEF)

@@ -41,7 +41,7 @@ bool dec_sym_type_of(Dwarf_Die *die, Dwarf_Die *ret, const char **typedef_name)
 		switch (dwarf_tag(ret)) {
 		case DW_TAG_typedef:
 			if (typedef_name)
-				*typedef_name = dwarf_diename(ret);
+				*typedef_name = text_name(dwarf_diename(ret));
 			break;
 		case DW_TAG_const_type:
 		case DW_TAG_volatile_type:
@@ -71,7 +71,7 @@ static const char *struct_name(Dwarf_Die *die, const char *typedef_name)
 
 	if (!dec_sym_is_struct(dwarf_tag(die)))
 		return NULL;
-	name = dwarf_diename(die);
+	name = text_name(dwarf_diename(die));
 	return name ? name : typedef_name;
 }
 
@@ -214,9 +214,10 @@ const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size)
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_typedef) {
-			typedef_name = dwarf_diename(&die);
+			typedef_name = text_name(dwarf_diename(&die));
 			// A named struct is counted at its own DIE.
-			if (!dec_sym_type_of(&die, &type, NULL) || dwarf_diename(&type))
+			if (!dec_sym_type_of(&die, &type, NULL) ||
+			    text_name(dwarf_diename(&type)))
 				continue;
 			tag = dwarf_tag(&type);
 		}
