@@ -80,22 +80,20 @@ static void warden_obey(const struct warden *w)
 /* Our messages go to the user's terminal: text, and not much of it. */
 static void warden_pass_on(struct warden *w)
 {
-	char text[512];
-	ssize_t n = read(w->messages, text, sizeof(text));
+	char raw[512], text[sizeof(raw) * TEXT_GROWTH];
+	ssize_t n = read(w->messages, raw, sizeof(raw));
+	size_t left = MESSAGES_BYTES - w->n_messages, size;
 
 	if (n <= 0) {
 		close(w->messages);
 		w->messages = -1;
 		return;
 	}
-	for (ssize_t i = 0; i < n; i++)
-		if ((text[i] < ' ' && text[i] != '\n' && text[i] != '\t') ||
-		    text[i] == 0x7f)
-			text[i] = '?';
-	if ((size_t)n > MESSAGES_BYTES - w->n_messages)
-		n = MESSAGES_BYTES - w->n_messages;
-	w->n_messages += n;
-	(void)!write(STDERR_FILENO, text, n);
+	size = text_clean(text, raw, n, TEXT_PLAIN, NULL);
+	if (size > left)
+		size = left;
+	w->n_messages += size;
+	(void)!write(STDERR_FILENO, text, size);
 }
 
 static const struct confine_call warden_calls[] = {
