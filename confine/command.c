@@ -297,7 +297,7 @@ static struct err *command_confine(void)
 		// The network is the last row: it may be wanted.
 		FAILS(socket),
 	};
-	const char *servers = getenv("DEBUGINFOD_URLS");
+	const char *servers = secure_getenv("DEBUGINFOD_URLS");
 
 	return confine_self_but(calls, sizeof(calls) / sizeof(*calls) -
 					       (servers && *servers ? 1 : 0));
