@@ -75,6 +75,15 @@ static bool is_reader(const struct command *c)
 	return false;
 }
 
+static int command_confine(const struct command *c, int argc, char **argv)
+{
+	static const char *const pictures[] = { "svg", "html", "o", NULL };
+	static const char *const any[] = { "", NULL }; // spec format --in-place
+
+	return confine_command(c->run, argc, argv,
+			       strcmp(c->name, "spec") ? pictures : any);
+}
+
 /** Only recording takes capabilities: whatever else reads a stranger's capture has none. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
@@ -84,7 +93,7 @@ static int command_run(const struct command *c, int argc, char **argv)
 		ptc_privilege_end();
 	snprintf(full_name, sizeof(full_name), "faultline %s", c->name);
 	argv[0] = full_name;
-	return is_reader(c) ? confine_command(c->run, argc, argv) : c->run(argc, argv);
+	return is_reader(c) ? command_confine(c, argc, argv) : c->run(argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,10 +26,11 @@
 
 #define FILES_MOST 64
 #define TEXT_BYTES 1024
+#define BUILD_ID_BYTES 64
 
 /* ---- what goes between the two --------------------------------------------------------- */
 
-enum ask { ASK_OPEN, ASK_COMMIT, ASK_DROP, ASK_START };
+enum ask { ASK_OPEN, ASK_COMMIT, ASK_DROP, ASK_START, ASK_DEBUGINFO };
 
 struct request {
 	enum ask ask;
@@ -141,6 +143,21 @@ static struct err *command_end(uint32_t handle, bool commits)
 	struct reply r;
 
 	return ask_owner(&q, NULL, 0, &r, NULL, 0);
+}
+
+int confine_debuginfo(const uint8_t *id, size_t bytes)
+{
+	const char *servers = secure_getenv("DEBUGINFOD_URLS");
+	struct request q = { .ask = ASK_DEBUGINFO };
+	struct reply r;
+	int fd = -1;
+
+	if (to_owner < 0 || !servers || !*servers || bytes > BUILD_ID_BYTES)
+		return -1;
+	for (size_t i = 0; i < bytes; i++)
+		sprintf(q.path + 2 * i, "%02x", id[i]);
+	err_destroy(ask_owner(&q, NULL, 0, &r, &fd, 1));
+	return fd;
 }
 
 /* A confined_launch_fn. */
@@ -294,13 +311,10 @@ static struct err *command_confine(void)
 		FAILS(setdomainname),
 		FAILS(acct),
 		FAILS(syslog),
-		// The network is the last row: it may be wanted.
 		FAILS(socket),
 	};
-	const char *servers = secure_getenv("DEBUGINFOD_URLS");
 
-	return confine_self_but(calls, sizeof(calls) / sizeof(*calls) -
-					       (servers && *servers ? 1 : 0));
+	return confine_self_but(calls, sizeof(calls) / sizeof(*calls));
 }
 
 static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
@@ -323,6 +337,7 @@ static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
 
 struct owner {
 	char **argv;
+	const char *const *outputs;
 	struct new_file files[FILES_MOST];
 	bool is_open[FILES_MOST];
 };
@@ -334,21 +349,37 @@ static void pass_signal_on(int signo)
 	kill(command, signo);
 }
 
-/* @return whether the user named @p path: as an argument, or behind an option's '=' or letter. */
-static bool is_named(char *const *argv, const char *path)
+/* @return whether @p arg is option @p name (of two letters or more: as a long one, perhaps cut
+ * short) and gives, or @p next gives, @p path. */
+static bool gives(const char *arg, const char *next, const char *name, const char *path)
 {
-	size_t n = strlen(path);
+	const char *value;
+	size_t length;
 
-	for (size_t i = 1; argv[i]; i++) {
-		size_t length = strlen(argv[i]);
-		const char *tail = argv[i] + length - n;
-
-		if (length < n || strcmp(tail, path))
-			continue;
-		if (length == n ||
-		    (argv[i][0] == '-' && (tail[-1] == '=' || length == n + 2)))
-			return true;
+	if (name[1]) {
+		length = strcspn(arg, "=");
+		if (length < 3 || strncmp(arg, "--", 2) ||
+		    strncmp(arg + 2, name, length - 2))
+			return false;
+		value = arg[length] ? arg + length + 1 : next;
+	} else {
+		value = arg[0] == '-' && arg[1] != '-' ? strchr(arg, *name) : NULL;
+		if (!value)
+			return false;
+		value = value[1] ? value + 1 : next;
 	}
+	return value && !strcmp(value, path);
+}
+
+/* @return whether the command line says that @p path is to be written. */
+static bool is_output(const struct owner *o, const char *path)
+{
+	for (size_t i = 1; o->argv[i]; i++)
+		for (size_t k = 0; o->outputs[k]; k++)
+			if (*o->outputs[k] ? gives(o->argv[i], o->argv[i + 1],
+						   o->outputs[k], path) :
+					     !strcmp(o->argv[i], path))
+				return true;
 	return false;
 }
 
@@ -359,7 +390,7 @@ static struct err *owner_open(struct owner *o, const struct request *q, uint32_t
 
 	while (i < FILES_MOST && o->is_open[i])
 		i++;
-	if (i == FILES_MOST || !is_named(o->argv, q->path))
+	if (i == FILES_MOST || !is_output(o, q->path))
 		return err_new(ERR_PERMISSION,
 			       "cannot write '%s': the command line does not name it",
 			       q->path);
@@ -415,6 +446,41 @@ static struct err *owner_start(const struct request *q, const int *some, size_t 
 	return confine_launch(argv, fds, q->n_fds, ret);
 }
 
+/* Ask the user's servers for the debug information of build-id @p q->path, as libdw would. They
+ * have the network, and keep copies. @p ret: a descriptor; -1: they have none. */
+static struct err *owner_debuginfo(const struct request *q, int *ret)
+{
+	const char *const argv[] = { "debuginfod-find", "debuginfo", q->path, NULL };
+	posix_spawn_file_actions_t actions;
+	_cleanup_close_ int in = -1;
+	char path[PATH_MAX];
+	int pipes[2];
+	ssize_t n = -1;
+	pid_t pid;
+
+	if (!*q->path || strspn(q->path, "0123456789abcdef") != strlen(q->path) ||
+	    strlen(q->path) > 2 * BUILD_ID_BYTES)
+		return err_new(ERR_FORMAT, "no build-id");
+	if (pipe2(pipes, O_CLOEXEC))
+		return err_errno("cannot make a pipe");
+	in = pipes[0];
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
+					 0);
+	errno = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(pipes[1]);
+	if (errno)
+		return err_errno("cannot run debuginfod-find");
+	n = read(in, path, sizeof(path) - 1);
+	waitpid(pid, NULL, 0);
+	path[n > 0 ? n : 0] = 0;
+	path[strcspn(path, "\n")] = 0;
+	*ret = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	return *ret < 0 ? err_new(ERR_NOT_FOUND, "no debug information") : NULL;
+}
+
 /* @return whether more may come. */
 static bool owner_serve(struct owner *o, int sock)
 {
@@ -441,6 +507,10 @@ static bool owner_serve(struct owner *o, int sock)
 		err = owner_start(&q, got, n_got, given);
 		n_given = err ? 0 : 2;
 		break;
+	case ASK_DEBUGINFO:
+		err = owner_debuginfo(&q, given);
+		n_given = !err;
+		break;
 	default:
 		err = owner_end(o, &q);
 	}
@@ -449,7 +519,7 @@ static bool owner_serve(struct owner *o, int sock)
 		snprintf(r.text, sizeof(r.text), "%s", err->message);
 	}
 	is_sent = send_with(sock, &r, sizeof(r), given, n_given);
-	if (q.ask == ASK_START)
+	if (q.ask != ASK_OPEN)
 		close_all(given, n_given);
 	close_all(got, n_got);
 	err_destroy(err);
@@ -465,10 +535,10 @@ static int end_by(int signo)
 	return 128 + signo;
 }
 
-static int owner_run(char **argv, int sock)
+static int owner_run(char **argv, const char *const *outputs, int sock)
 {
 	static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-	struct owner o = { .argv = argv };
+	struct owner o = { .argv = argv, .outputs = outputs };
 	int status = 0;
 
 	// A terminal sends these to both of us.
@@ -488,7 +558,8 @@ static int owner_run(char **argv, int sock)
 	return WIFSIGNALED(status) ? end_by(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-int confine_command(int (*run)(int argc, char **argv), int argc, char **argv)
+int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
+		    const char *const *outputs)
 {
 	int pair[2];
 
@@ -504,5 +575,5 @@ int confine_command(int (*run)(int argc, char **argv), int argc, char **argv)
 		exit(command_run(run, argc, argv));
 	}
 	close(pair[1]);
-	return owner_run(argv, pair[0]);
+	return owner_run(argv, outputs, pair[0]);
 }

@@ -107,11 +107,18 @@ struct err *confine_self_but(const struct confine_call *calls, size_t n);
 /**
  * Run a command that reads what strangers wrote in a process of its own, which may read what its
  * user may, and write nothing but its standard output and error: its new files (base/file.h) are
- * made for it, if @p argv names them. It has no network (unless DEBUGINFOD_URLS is set, which
- * asks for one), signals nobody, and traces nobody.
+ * made for it, if the command line says so. It has no network, signals nobody, traces nobody.
  *
+ * @param outputs  NULL-terminated: the options that name a new file, as "svg" or "o"; "": any
+ *		   argument does.
  * @return its exit status; when a signal ends it, this process ends by the same.
  */
-int confine_command(int (*run)(int argc, char **argv), int argc, char **argv);
+int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
+		    const char *const *outputs);
+
+/** In such a command: the debug information for build-id @p id that the user's debuginfod
+ * servers have (DEBUGINFOD_URLS), which its owner asks. @return a descriptor, the caller's; -1:
+ * none, or this is no such command. */
+int confine_debuginfo(const uint8_t *id, size_t bytes);
 
 #endif

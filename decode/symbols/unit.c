@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define LOG_ROOM "decode"
+#include "confine/confine.h"
 #include "decode/symbols/symbols_int.h"
 
 /* Bytes that the packed sections of a file may take; those of a real one have a quarter of
@@ -35,6 +36,9 @@ static int find_debuginfo(Dwfl_Module *mod, void **user, const char *name,
 			  GElf_Word crc, char **ret)
 {
 	struct dec_sym_unit *u = *user;
+	const unsigned char *id;
+	GElf_Addr vaddr;
+	int n;
 
 	// These lead to directories, which are none.
 	if (!dec_sym_unit_is_local(u)) {
@@ -44,6 +48,9 @@ static int find_debuginfo(Dwfl_Module *mod, void **user, const char *name,
 	}
 	u->found =
 		dwfl_standard_find_debuginfo(mod, user, name, base, file, link, crc, ret);
+	n = u->found < 0 ? dwfl_module_build_id(mod, &id, &vaddr) : 0;
+	if (n > 0)
+		u->found = confine_debuginfo(id, n);
 	return u->found;
 }
 

@@ -131,16 +131,18 @@ static int stays(int argc, char **argv)
 
 /* ---- its owner -------------------------------------------------------------------------- */
 
-/* Run it with a command line that names one file; what it prints goes to @p out. */
+/* Run it with a command line that names one file to be made, and others; what it prints goes to
+ * @p out. */
 static pid_t start(int (*run)(int, char **), int out)
 {
-	char *argv[] = { "faultline test", "capture", "--svg", named, NULL };
+	static const char *const outputs[] = { "svg", "o", NULL };
+	char *argv[] = { "faultline test", other, "--spec", other, "--svg", named, NULL };
 	pid_t pid = fork();
 
 	if (!pid) {
 		if (out >= 0)
 			dup2(out, STDOUT_FILENO);
-		exit(confine_command(run, 4, argv));
+		exit(confine_command(run, 6, argv, outputs));
 	}
 	return pid;
 }
