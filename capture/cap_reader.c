@@ -266,9 +266,10 @@ static struct err *check_size(const struct cap_file *f, uint64_t has)
 
 	if (!size || sscanf(size + 1, "%llx%c", &bytes, &extra) != 1 || bytes == has)
 		return NULL;
-	return err_new(ERR_TRUNCATED,
-		       "files/%s holds %llu bytes, not %llu: the copy of %s is damaged",
-		       f->stored, (unsigned long long)has, bytes, f->path);
+	return err_new(
+		ERR_TRUNCATED,
+		"cannot read 'files/%s': it has %llu bytes, not %llu: the copy of %s is damaged",
+		f->stored, (unsigned long long)has, bytes, f->path);
 }
 
 struct err *capture_file_open(const struct capture *c, uint32_t file, int *ret)

@@ -181,10 +181,11 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 
 	if (!err)
 		err = capture_open(o->capture, &a->capture);
-	if (!err)
-		err = dec_symbols_create(a->capture, &a->symbols);
 	if (err)
 		return err;
+	err = dec_symbols_create(a->capture, &a->symbols);
+	if (err)
+		return err_prefix(err, "cannot analyze '%s'", o->capture);
 	dec_symbols_sources(a->symbols, o->sources);
 	a->places = (struct fl_places){ place_by_symbols, a->symbols };
 	if (o->n_specs)
