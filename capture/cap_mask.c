@@ -34,6 +34,7 @@ struct cap_mask {
 	VEC(struct place) places;
 	uint32_t buckets[BUCKETS]; ///< index + 1 of the last place with this hash
 	size_t longest;		   ///< bytes of the longest value
+	bool has_begun, is_shared, is_late;
 };
 
 struct cap_mask *cap_mask_create(void)
@@ -52,6 +53,29 @@ void cap_mask_destroy(struct cap_mask *m)
 	vec_deinit(&m->values);
 	vec_deinit(&m->places);
 	free(m);
+}
+
+void cap_mask_begin(struct cap_mask *m)
+{
+	if (m)
+		m->has_begun = true;
+}
+
+void cap_mask_restart(struct cap_mask *m)
+{
+	if (m && !m->is_shared)
+		m->has_begun = false;
+}
+
+void cap_mask_share(struct cap_mask *m)
+{
+	if (m)
+		m->is_shared = true;
+}
+
+bool cap_mask_is_late(const struct cap_mask *m)
+{
+	return m && m->is_late;
 }
 
 bool cap_mask_is_on(const struct cap_mask *m)
@@ -110,6 +134,7 @@ struct err *cap_mask_add(struct cap_mask *m, const char *value)
 		m->values.size--;
 		return &err_nomem;
 	}
+	m->is_late |= m->has_begun;
 	if (v->size > m->longest)
 		m->longest = v->size;
 	for (size_t i = 0; !err && i + WORD <= v->size; i++)
@@ -212,7 +237,7 @@ size_t cap_mask_data(const struct cap_mask *m, void *data, size_t size)
 {
 	size_t n = cap_mask_bytes(m, data, size);
 
-	for (size_t i = 0; m && i < m->values.size; i++)
+	for (size_t i = 0; m && size && i < m->values.size; i++)
 		for (int at_end = 0; at_end < 2; at_end++) {
 			size_t part = find_part(&m->values.data[i], data, size, at_end);
 

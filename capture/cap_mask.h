@@ -37,6 +37,17 @@ void cap_mask_destroy(struct cap_mask *m);
  * already is not taken twice. @return NULL or ERR_NOMEM. */
 struct err *cap_mask_add(struct cap_mask *m, const char *value);
 
+/** Something was written: values that are added from now on may be in that. */
+void cap_mask_begin(struct cap_mask *m);
+
+/** What was written is gone again, but for bundles of followed processes, if there are any:
+ * cap_mask_share(). */
+void cap_mask_restart(struct cap_mask *m);
+void cap_mask_share(struct cap_mask *m);
+
+/** @return whether a value was added so late. */
+bool cap_mask_is_late(const struct cap_mask *m);
+
 /** @return whether there is anything to look for; @p m may be NULL. */
 bool cap_mask_is_on(const struct cap_mask *m);
 

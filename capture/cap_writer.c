@@ -36,7 +36,7 @@ struct cap_writer {
 	uint64_t core_bytes[2]; ///< of start.core, of end.core
 	uint64_t n_unlisted, n_partial, n_gaps;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
-	const struct cap_mask *mask;
+	struct cap_mask *mask;
 	VEC(uint8_t) masked;		     ///< memory and text of an event
 	VEC(struct cap_write) masked_writes; ///< into that
 	/** Places that were masked, but for those in the manifest. */
@@ -169,10 +169,11 @@ struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 	err = create(dir, root->children_fd, cap_store_ref(root->store), ret);
 	if (!err)
 		(*ret)->mask = root->mask;
+	cap_mask_share(root->mask);
 	return err;
 }
 
-void cap_writer_set_mask(struct cap_writer *w, const struct cap_mask *mask)
+void cap_writer_set_mask(struct cap_writer *w, struct cap_mask *mask)
 {
 	w->mask = mask;
 }
@@ -211,6 +212,8 @@ struct err *cap_writer_restart(struct cap_writer *w)
 	w->end = CAP_END_UNKNOWN;
 	w->end_value = 0;
 	w->n_masked.core[0] = w->n_masked.core[1] = w->n_masked.events = 0;
+	if (!w->is_child)
+		cap_mask_restart(w->mask);
 	return open_log(w);
 }
 
@@ -394,6 +397,7 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 		return err_errno("cannot create %s/%s", w->dir, name);
 	err = cap_core_write(fd, core, cap_store_size(w->store), w->mask,
 			     &w->n_masked.core[core->is_end], read_mem, ctx);
+	cap_mask_begin(w->mask);
 	if (!err && !fstat(fd, &st))
 		w->core_bytes[core->is_end] = st.st_size;
 	if (close(fd) && !err)
@@ -481,6 +485,11 @@ static struct err *tell_masked(const struct cap_writer *w, struct cap_info *info
 				  " in what it got from outside, %" PRIu64
 				  " in other files",
 				  in_core[0], in_core[1], w->n_masked.events, n_files);
+	if (!err && !w->is_child && cap_mask_is_late(w->mask))
+		err = add_missing(
+			info, "masked values that a followed process was the first to "
+			      "have in its environment may remain in what was written "
+			      "before it was executed");
 	return err;
 }
 

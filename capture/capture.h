@@ -526,7 +526,7 @@ struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_write
 
 /** From now on leave out of @p w, and of the bundles that follow from it, what @p mask looks
  * for (cap_mask.h). @p mask: borrowed, and may learn more values later; or NULL. */
-void cap_writer_set_mask(struct cap_writer *w, const struct cap_mask *mask);
+void cap_writer_set_mask(struct cap_writer *w, struct cap_mask *mask);
 
 /** Stop without a manifest: a bundle that says it is unfinished stays. NULL is fine. */
 void cap_writer_destroy(struct cap_writer *w);

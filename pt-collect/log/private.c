@@ -38,9 +38,24 @@ static char *wanted_value(const struct ptc_left_out *o, char *s)
 	return matches(&o->wanted->env, s) && *value ? value : NULL;
 }
 
+/** Say that variable @p name is masked. */
+static void tell_masked(struct ptc_log *log, pid_t pid, const char *name, bool is_short)
+{
+	char limit[128] = "";
+
+	if (is_short)
+		snprintf(limit, sizeof(limit),
+			 ", in the environment alone: copies of a value of less than %d "
+			 "bytes are not looked for",
+			 CAP_MASK_MIN);
+	ptc_log_gap(log, pid,
+		    "left out on request: the value of environment variable %s%s", name,
+		    limit);
+}
+
 /** Remember the value of string @p s, NAME=VALUE at @p addr, if it is to be masked. */
 static struct err *mask_one(struct ptc_left_out *o, char *s, uint64_t addr, pid_t pid,
-			    struct ptc_log *log)
+			    struct ptc_log *log, bool tells)
 {
 	char *value = wanted_value(o, s);
 	struct ptc_range *r = value ? vec_push(&o->masked) : NULL;
@@ -50,18 +65,9 @@ static struct err *mask_one(struct ptc_left_out *o, char *s, uint64_t addr, pid_
 	if (!r)
 		return &err_nomem;
 	*r = (struct ptc_range){ addr + (value - s), addr + (value - s) + strlen(value) };
-	if (strlen(value) >= CAP_MASK_MIN) {
-		ptc_log_gap(log, pid,
-			    "left out on request: the value of environment variable %s",
-			    s);
-		return cap_mask_add(o->wanted->mask, value);
-	}
-	ptc_log_gap(log, pid,
-		    "left out on request: the value of environment variable %s, in the "
-		    "environment alone: copies of a value of less than %d bytes are not "
-		    "looked for",
-		    s, CAP_MASK_MIN);
-	return NULL;
+	if (tells)
+		tell_masked(log, pid, s, strlen(value) < CAP_MASK_MIN);
+	return strlen(value) < CAP_MASK_MIN ? NULL : cap_mask_add(o->wanted->mask, value);
 }
 
 struct err *ptc_private_learn(const struct ptc_left_out *o, pid_t pid)
@@ -93,6 +99,8 @@ struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
 {
 	_cleanup_free_ char *env = NULL;
 	uint64_t start, end;
+	// An end.core is of the same bundle; one that began again is empty.
+	bool tells = o->told_in != log->writer || !cap_writer_events(log->writer);
 	struct err *err;
 
 	o->masked.size = 0;
@@ -110,9 +118,10 @@ struct err *ptc_private_find(struct ptc_left_out *o, const struct ptc_tracee *t,
 	for (uint64_t at = 0; !err && at < end - start;) {
 		size_t n = strlen(env + at) + 1;
 
-		err = mask_one(o, env + at, start + at, t->pid, log);
+		err = mask_one(o, env + at, start + at, t->pid, log, tells);
 		at += n;
 	}
+	o->told_in = log->writer;
 	return err;
 }
 

@@ -32,6 +32,8 @@ struct ptc_private {
 struct ptc_left_out {
 	const struct ptc_private *wanted;
 	VEC(struct ptc_range) masked; ///< values of environment variables
+	const struct cap_writer
+		*told_in; ///< the bundle that says which values are masked
 	VEC(char *) read; ///< names of files whose reads were left out, and told of
 };
 

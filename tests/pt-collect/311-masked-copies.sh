@@ -129,6 +129,9 @@ done
 holds plain-value >/dev/null || fail "another variable is gone"
 grep -Eq 'copies of masked values, [1-9][0-9]* in start.core, [1-9][0-9]* in end.core, [1-9]' \
 	"$TMPDIR/c/manifest.json" || fail "not told: $(cat "$TMPDIR/c/manifest.json")"
+[ "$(grep -o 'value of environment variable API_TOKEN' "$TMPDIR/c/manifest.json" | wc -l)" = 1 ] ||
+	fail "told twice: $(cat "$TMPDIR/c/manifest.json")"
+grep -q 'may remain' "$TMPDIR/c/manifest.json" && fail "it was known from the beginning"
 grep -q 'TINY, in the environment alone' "$TMPDIR/c/manifest.json" ||
 	fail "a value too short to be looked for is not told of"
 grep -q 'what was read from .*private.key, but not copies' "$TMPDIR/c/manifest.json" ||
@@ -147,6 +150,14 @@ expect_status 0 "${RECORD[@]}" -f --mask-env='*_TOKEN' -o "$TMPDIR/c" -- \
 grep -q hushhush-env-17 "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 holds hushhush-env-17 && fail "the value is in a followed process's capture"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
+rm -rf "$TMPDIR/c"
+
+# What was written before the value was known is not looked through, and that is told.
+echo 'hushhush-late-17' >"$TMPDIR/token"
+expect_status 0 "${RECORD[@]}" -f --mask-env=LATE -o "$TMPDIR/c" -- \
+	sh -c 'read v <"$0"; LATE=$v env >/dev/null; :' "$TMPDIR/token"
+grep -q 'may remain in what was written before' "$TMPDIR/c/manifest.json" ||
+	fail "not told: $(cat "$TMPDIR/c/manifest.json")"
 rm -rf "$TMPDIR/c"
 
 # The flight recorder knows it although the program has overwritten its environment.
