@@ -6,6 +6,7 @@
 # terminals, forge lines and reorder text. Whatever prints them: no control character but newline
 # and tab leaves, nothing that is not UTF-8, nothing that changes the order of text; no line is
 # forged; JSON, SVG, HTML and DOT are well-formed. What the program itself printed is not touched.
+# time limit: 300
 . tests/lib.sh
 
 need cc python3 dot xmllint zstd
@@ -111,7 +112,8 @@ got=0
 [ $got = 0 ] || fail "record: $got: $(cat -v err)"
 grep -q complete err || fail "$(cat -v err)"
 python3 check.py text err || fail "stderr of record"
-printf 'raw \33[0m %s\n' "$evil" | cmp - out || fail "the program's output was touched"
+printf 'raw \33[0m %s\n' "$evil" >want
+cmp want out || fail "the program's output was touched"
 "${RECORD[@]}" --end-core -o crash -- "$prog" "$evil" "$evil" >out 2>err
 python3 check.py text err || fail "stderr of record"
 "${RECORD[@]}" -f -o many -- sh -c '"$0" "$1"; :' "$prog" "$evil" >out 2>err
@@ -163,6 +165,8 @@ for form in '' --calls --branches --instructions; do
 done
 clean text decode --packets c
 clean text decode again.data
+
+"$FAULTLINE" replay --stdout c 2>err | cmp - want || fail "what the program printed was touched"
 
 # A replay that goes another way tells of it by names.
 python3 - c/events.flt <<'P' || fail "cannot damage the log"
