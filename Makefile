@@ -42,8 +42,8 @@ CFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
 # What takes capabilities, and reads what strangers wrote, is hardened. Level 3 of fortify is
 # for compilers that know sizes at run time; sanitizers have checks of their own. Of the doors
 # between C and the guest none says that it supports shadow stacks (doc/privilege.md).
-FORTIFY := $(shell printf '\043if __has_builtin(__builtin_dynamic_object_size)\n3\n\043else\n2\n\043endif\n' | \
-	$(CC) -E -P -x c - 2>/dev/null || echo 2)
+FORTIFY := $(strip $(shell printf '\043if __has_builtin(__builtin_dynamic_object_size)\n3\n\043else\n2\n\043endif\n' | \
+	$(CC) -E -P -x c - 2>/dev/null || echo 2))
 CFLAGS_HARD := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
 	-U_FORTIFY_SOURCE $(if $(SAN),,-D_FORTIFY_SOURCE=$(FORTIFY))
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DFAULTLINE_VERSION='"$(VERSION)"' -Wall -Wextra \

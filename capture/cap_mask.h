@@ -12,7 +12,8 @@
  * One pass for all values: each aligned word of 4 bytes is looked up among those of the values,
  * and what it is found in is compared to both sides.
  *
- * Not found is a value in another form: encoded, encrypted, written byte by byte.
+ * Not found is a value in another form: encoded, encrypted; nor one that comes byte by byte, which
+ * the writer counts.
  */
 #ifndef CAPTURE_CAP_MASK_H
 #define CAPTURE_CAP_MASK_H

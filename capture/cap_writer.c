@@ -16,10 +16,18 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "capture/cap_elf.h"
 #include "capture/cap_format.h"
 #include "capture/cap_store.h"
+
+/** What the last reads of a few bytes from one descriptor brought, together. */
+struct trickle {
+	uint64_t fd;
+	size_t size;
+	uint8_t bytes[1024];
+};
 
 struct cap_writer {
 	char *dir;
@@ -43,6 +51,8 @@ struct cap_writer {
 	struct {
 		uint64_t core[2], events;
 	} n_masked;
+	struct trickle trickles[8]; ///< by descriptor
+	uint64_t n_trickled;	    ///< values in them, which remain
 	enum cap_end end;
 	int end_value;
 };
@@ -212,6 +222,7 @@ struct err *cap_writer_restart(struct cap_writer *w)
 	w->end = CAP_END_UNKNOWN;
 	w->end_value = 0;
 	w->n_masked.core[0] = w->n_masked.core[1] = w->n_masked.events = 0;
+	w->n_trickled = 0;
 	if (!w->is_child)
 		cap_mask_restart(w->mask);
 	return open_log(w);
@@ -311,6 +322,37 @@ static uint8_t *copy_in(struct cap_writer *w, const void *data, size_t size)
 	return at;
 }
 
+/** A value that comes byte by byte is not replaced (most of it is written by the time that it is
+ * one), but counted. @p data: the @p size bytes that @p ev wrote. */
+static void look_at_trickle(struct cap_writer *w, const struct cap_event *ev,
+			    const uint8_t *data, size_t size)
+{
+	uint64_t fd = ev->regs.gpr[CAP_RDI];
+	struct trickle *t = &w->trickles[fd % 8];
+	uint8_t copy[sizeof(t->bytes)];
+	size_t n;
+
+	if (ev->kind != CAP_EV_SYSCALL || ev->regs.gpr[CAP_RAX] != SYS_read || !size ||
+	    size >= CAP_MASK_PIECE)
+		return;
+	if (t->fd != fd)
+		t->size = 0;
+	t->fd = fd;
+	if (t->size + size > sizeof(t->bytes)) {
+		size_t keeps = t->size / 2;
+
+		memmove(t->bytes, t->bytes + t->size - keeps, keeps);
+		t->size = keeps;
+	}
+	memcpy(t->bytes + t->size, data, size);
+	t->size += size;
+	memcpy(copy, t->bytes, t->size);
+	n = cap_mask_bytes(w->mask, copy, t->size);
+	w->n_trickled += n;
+	if (n)
+		t->size = 0;
+}
+
 /** Make @p ev, which is a copy, one of what may be kept. All its writes are looked through as
  * one: a value may lie in two, as readv() puts it. */
 static struct err *mask_event(struct cap_writer *w, struct cap_event *ev)
@@ -329,6 +371,7 @@ static struct err *mask_event(struct cap_writer *w, struct cap_event *ev)
 		w->masked_writes.data[i] = *from;
 		w->masked_writes.data[i].data = copy_in(w, from->data, from->size);
 	}
+	look_at_trickle(w, ev, w->masked.data, size);
 	w->n_masked.events += cap_mask_data(w->mask, w->masked.data, size);
 	// A frame holds registers, and lies at a multiple of 8.
 	if (ev->kind == CAP_EV_SIGNAL)
@@ -485,6 +528,12 @@ static struct err *tell_masked(const struct cap_writer *w, struct cap_info *info
 				  " in what it got from outside, %" PRIu64
 				  " in other files",
 				  in_core[0], in_core[1], w->n_masked.events, n_files);
+	if (!err && w->n_trickled)
+		err = add_missing(
+			info,
+			"masked values remain where they were read in pieces of "
+			"a few bytes: %" PRIu64,
+			w->n_trickled);
 	if (!err && !w->is_child && cap_mask_is_late(w->mask))
 		err = add_missing(
 			info, "masked values that a followed process was the first to "

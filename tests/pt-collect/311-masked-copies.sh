@@ -152,6 +152,14 @@ holds hushhush-env-17 && fail "the value is in a followed process's capture"
 expect_status 0 "$FAULTLINE" replay "$TMPDIR/c"
 rm -rf "$TMPDIR/c"
 
+# What comes byte by byte, as a shell reads from a pipe, remains, and that is told.
+printf '%s\n' "a line before" "$API_TOKEN" >"$TMPDIR/lines"
+cat "$TMPDIR/lines" | "${RECORD[@]}" --mask-env=API_TOKEN -o "$TMPDIR/c" -- \
+	sh -c 'read a; read v; [ ${#v} = 15 ]' 2>"$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+grep -q 'remain where they were read in pieces of a few bytes: 1' "$TMPDIR/c/manifest.json" ||
+	fail "not told: $(cat "$TMPDIR/c/manifest.json")"
+rm -rf "$TMPDIR/c"
+
 # What was written before the value was known is not looked through, and that is told.
 echo 'hushhush-late-17' >"$TMPDIR/token"
 expect_status 0 "${RECORD[@]}" -f --mask-env=LATE -o "$TMPDIR/c" -- \
