@@ -162,7 +162,7 @@ void dec_engine_flush(struct dec_engine *e)
 	map_deinit(&e->block_of);
 	map_deinit(&e->single_of);
 	map_deinit(&e->code_pages);
-	e->blocks.size = e->exits.size = e->insn_host.size = e->debits.size = 0;
+	e->blocks.size = e->exits.size = e->insn_host.size = 0;
 	e->n_gone = 0;
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		e->arenas.data[i].cursor = e->arenas.data[i].start;
@@ -409,16 +409,11 @@ uint64_t dec_engine_guest_rip(const struct dec_engine *e, uint64_t pc)
 		       0;
 }
 
-/* How many of the instructions of block @p b are counted at host offset @p off. */
-static int engine_debited(const struct dec_engine *e, const struct engine_block *b,
-			  uint32_t off)
+/* Leave block @p b before its instruction @p k, at host offset @p off: count those before. */
+static void engine_count(struct dec_engine *e, const struct engine_block *b, int k,
+			 uint32_t off)
 {
-	const struct engine_debit *d = &e->debits.data[b->first_debit];
-	int n = 0;
-
-	for (int i = 0; i < b->n_debits && d[i].at <= off; i++)
-		n += d[i].n;
-	return n;
+	e->ctx->budget[0] += (off >= b->debit_at ? b->debit : 0) - b->pending - k;
 }
 
 static enum dec_verdict engine_fault(struct dec_engine *e)
@@ -431,7 +426,7 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	assert(b && b->n_insns && "a fault in emitted code lies in a block");
 	off = c->fault_pc - (uint64_t)b->host;
 	k = engine_insn_at(e, b, off);
-	c->budget[0] += engine_debited(e, b, off) - k;
+	engine_count(e, b, k, off);
 	c->rip = engine_insn_rip(b, k);
 	// Not yet there when the record does not fit.
 	if (b->far_reg != DEC_REG_NONE && off >= e->insn_host.data[b->first_host])
@@ -476,7 +471,7 @@ static uint32_t engine_block_for(struct dec_engine *e, uint64_t rip)
 		return *known;
 	if (!e->world.avail(e->world.ctx, rip, PROT_EXEC))
 		return ENGINE_NO_CODE;
-	return dec_engine_translate(e, rip, false);
+	return dec_engine_translate(e, rip, false, 0);
 }
 
 enum dec_verdict dec_engine_special(struct dec_engine *e)
@@ -543,7 +538,6 @@ static int64_t engine_budget_left(const struct dec_engine *e)
 enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t budget)
 {
 	struct dec_ctx *c = e->ctx;
-	const struct engine_debit *d;
 	struct engine_block *b;
 	struct engine_exit *x;
 	enum dec_verdict v;
@@ -570,13 +564,29 @@ enum dec_verdict dec_engine_enter(struct dec_engine *e, uint32_t block, uint64_t
 	x = &e->exits.data[c->exit_id];
 	b = &e->blocks.data[x->block];
 	c->rip = x->rip;
+	c->budget[0] -= x->pending;
 	if (x->kind == ENGINE_EXIT_BUDGET) {
-		d = &e->debits.data[b->first_debit + x->debit];
-		c->budget[0] += engine_debited(e, b, d->at) - d->insn;
-		engine_leave_middle(e, b, d->insn, d->at);
+		engine_count(e, b, b->debit_insn, b->debit_at);
+		engine_leave_middle(e, b, b->debit_insn, b->debit_at);
 	}
 	e->now += budget - engine_budget_left(e);
 	return DEC_GO;
+}
+
+/* What exit @p exit_id is to lead to, where block @p to is: that, or, if something is pending, a
+ * block of its own. Most such exits are taken once or never. @return UINT32_MAX: nothing yet. */
+static uint32_t engine_continuation(struct dec_engine *e, uint32_t exit_id, uint32_t to)
+{
+	struct engine_exit *x = &e->exits.data[exit_id];
+
+	if (!x->pending)
+		return to;
+	if (!x->is_taken) {
+		x->is_taken = true;
+		return UINT32_MAX;
+	}
+	to = dec_engine_translate(e, x->rip, false, x->pending);
+	return e->is_flushed ? UINT32_MAX : to;
 }
 
 /* Branch straight to block @p to from now on, at exit @p exit_id. */
@@ -587,8 +597,11 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 	struct engine_exit *x;
 
 	if (exit_id != DEC_EXIT_INDIRECT) {
+		to = engine_continuation(e, exit_id, to);
+		if (to == UINT32_MAX)
+			return;
 		x = &e->exits.data[exit_id];
-		engine_link(x, &e->blocks.data[x->block], b);
+		engine_link(x, &e->blocks.data[x->block], &e->blocks.data[to]);
 		return;
 	}
 	// The first of those with this slot: the others are tried behind it.

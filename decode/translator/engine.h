@@ -34,8 +34,11 @@
 // this is twice the largest seen with every AVX-512 form, and asserted at its end.
 #define ENGINE_BLOCK_BYTES (128u << 10)
 
-// A block checks its budget before some instruction in its middle.
-#define ENGINE_OVERRUN DEC_BLOCK_INSNS
+// So many instructions a continuation takes over, to count them with its own.
+#define ENGINE_PENDING 32
+
+// They are executed before they are counted, and so may a block's own be.
+#define ENGINE_OVERRUN (ENGINE_PENDING + DEC_BLOCK_INSNS)
 
 /** Why dec_engine_run() returned. */
 enum dec_stop {
@@ -87,7 +90,7 @@ struct engine_block {
 	uint8_t *fast; ///< entry with the log pointer in scratch[0] already; NULL: none
 	uint32_t first_host; ///< into insn_host: host offset of each instruction
 	uint32_t first_exit;
-	uint32_t first_debit; ///< into debits
+	uint32_t debit_at; ///< host offset from which on all of it is counted
 	// Host offsets from where the log pointer is beyond the record; from where no
 	// register is borrowed any more.
 	uint32_t advanced_at, closed_at;
@@ -98,10 +101,13 @@ struct engine_block {
 	bool is_async_blind;  ///< the comparison leaves other flags than the guest's
 	uint32_t guest_bytes; ///< of its instructions, the one it ends before included
 	uint8_t n_insns;      ///< executed natively
-	uint8_t cell;	      ///< of the budget, that its first instructions count in
-	uint8_t scratch[3];   ///< registers in spill[0..2]; DEC_REG_NONE
-	uint8_t far_reg;      ///< register in spill[3] (far.c); DEC_REG_NONE
-	uint8_t n_exits, n_debits;
+	uint8_t cell;	      ///< of the budget, that its instructions count in
+	uint8_t debit_insn;   ///< before this one they do
+	int8_t debit;	      ///< so many, with what is pending
+	int8_t pending; ///< executed before it and not counted; if negative, the other way round
+	uint8_t scratch[3]; ///< registers in spill[0..2]; DEC_REG_NONE
+	uint8_t far_reg;    ///< register in spill[3] (far.c); DEC_REG_NONE
+	uint8_t n_exits;
 	bool is_gone; ///< dec_engine_forget() was here: its entries lead elsewhere
 	uint32_t next_on_page[2]; ///< of its first, its second page: index + 1; 0: last
 	bool is_gs, shows_x87, is_integer; ///< of the one instruction of a single block
@@ -110,7 +116,7 @@ struct engine_block {
 
 enum engine_exit_kind {
 	ENGINE_EXIT_DIRECT,  ///< to rip, may be linked
-	ENGINE_EXIT_BUDGET,  ///< at check `debit`, before rip
+	ENGINE_EXIT_BUDGET,  ///< at its block's check, before rip
 	ENGINE_EXIT_SPECIAL, ///< an instruction for C at rip
 	ENGINE_EXIT_STOP,    ///< a stop or breakpoint at rip
 };
@@ -123,15 +129,8 @@ struct engine_exit {
 		      ///< for targets that cannot take it over; NULL otherwise
 	uint32_t block;
 	uint8_t kind;
-	uint8_t debit; ///< of the block's
-};
-
-/** A check of the budget: from host offset `at` of its block on `n` more of its instructions
- * are counted. */
-struct engine_debit {
-	uint32_t at;
-	uint8_t n;
-	uint8_t insn; ///< it lies before this instruction
+	int8_t pending; ///< executed and not counted there; if negative, the other way round
+	bool is_taken; ///< it was
 };
 
 struct engine_arena {
@@ -155,7 +154,6 @@ struct dec_engine {
 	VEC(struct engine_block) blocks;
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
-	VEC(struct engine_debit) debits;
 	VEC(struct engine_arena) arenas;
 	uint8_t *log_start;  ///< the buffer being filled; NULL in DEC_LOG_NONE
 	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
@@ -238,8 +236,10 @@ void dec_engine_log_flush(struct dec_engine *e);
 /* ---- translate.c ------------------------------------------------------------ */
 
 /** Translate the block at @p rip. @p is_single: that one instruction, not logged, never
- * linked, stops ignored. @return its index, or UINT32_MAX (complained). */
-uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single);
+ * linked, stops ignored. @p pending: what exits that lead to it left uncounted; unless 0 it is
+ * known to them alone. @return its index, or UINT32_MAX (complained). */
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single,
+			      int pending);
 
 /* ---- arena.c ----------------------------------------------------------------- */
 

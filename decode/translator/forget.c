@@ -39,6 +39,7 @@ static uint32_t forget_exit(struct dec_engine *e, uint32_t b, uint8_t *patch)
 	*x = (struct engine_exit){ .rip = e->blocks.data[b].rip,
 				   .patch = patch,
 				   .block = b,
+				   .pending = e->blocks.data[b].pending,
 				   .kind = ENGINE_EXIT_DIRECT };
 	return x - e->exits.data;
 }

@@ -4,9 +4,8 @@
 /*
  * What goes around the guest's instructions of a block:
  *
- *   - the budget checks: `sub ctx:[budget], n; js out`, each placed before the first
- *     instruction of its piece of the block that overwrites all flags anyway, so that no flag
- *     need be saved;
+ *   - the budget check: `sub ctx:[budget], n; js out`, placed before the last instruction of
+ *     the block that overwrites all flags anyway, so that no flag need be saved;
  *   - the comparison of all registers where an asynchronous signal landed;
  *   - the log: up to three registers that the block does not use are borrowed (one points
  *     into the log), and each slot is one or two stores.
@@ -131,47 +130,47 @@ static int translation_dead(const struct translation *t, int from)
 	return -1;
 }
 
-int dec_translation_plan(struct translation *t)
+/* Can all ways out of the block take along what was not counted? */
+static bool translation_passes_on(const struct translation *t)
 {
-	t->has_saved_flags = translation_dead(t, 0) < 0;
-	for (int from = 0, end; from < t->n; from = end) {
-		int at = translation_dead(t, from);
+	enum dec_flow flow = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
 
-		if (at < 0 && from)
-			return from;
-		for (end = from; end < t->n && !dec_insn_ends_block(&t->insn[end++]);)
-			;
-		t->debit[at < 0 ? 0 : at] = end - from;
-	}
-	return t->n;
+	return !t->is_logged && !t->is_single && flow != DEC_FLOW_JMP_IND &&
+	       flow != DEC_FLOW_CALL_IND && flow != DEC_FLOW_RET &&
+	       t->block->pending + t->n <= ENGINE_PENDING;
 }
 
-/* The next check in the block, flags or not: each counts in another cell. */
-static void translation_count(struct translation *t, int before)
+void dec_translation_plan(struct translation *t)
+{
+	t->has_dead_flags = translation_dead(t, 0) >= 0;
+	t->debit_at = -1;
+	for (int i = 0; i < t->n; i++)
+		if (t->insn[i].kills_flags)
+			t->debit_at = i;
+	t->has_saved_flags = t->debit_at < 0 && t->n && !translation_passes_on(t);
+	if (t->has_saved_flags)
+		t->debit_at = 0;
+}
+
+void dec_translation_check(struct translation *t)
 {
 	enum { CC_S = 8 };
-	struct engine_debit *d = vec_push(&t->e->debits);
-	int i = t->block->n_debits++, cell = (t->block->cell + i) % CTX_CELLS;
-
-	assert(d && "out of memory for checks");
-	*d = (struct engine_debit){ t->out.p - t->block->host, t->debit[before], before };
-	emit_ctx_sub_flags(&t->out, CTX_BUDGET + 8 * cell, d->n);
-	t->check_patch[i] = emit_jcc_rel(&t->out, CC_S);
-}
-
-void dec_translation_check(struct translation *t, int before)
-{
+	struct engine_block *b = t->block;
 	struct dec_emit *o = &t->out;
 
-	if (before || !t->has_saved_flags) {
-		translation_count(t, before);
-		return;
+	if (t->has_saved_flags) {
+		emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
+		emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
 	}
-	emit_ctx_store(o, CTX_SPILL + 24, CAP_RAX);
-	emit_bytes(o, "\x9f\x0f\x90\xc0", 4); // lahf; seto al
-	translation_count(t, before);
-	emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
-	emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
+	b->debit_at = o->p - b->host;
+	b->debit_insn = t->debit_at;
+	b->debit = b->pending + t->n;
+	emit_ctx_sub_flags(o, CTX_BUDGET + 8 * b->cell, b->debit);
+	t->check_patch = emit_jcc_rel(o, CC_S);
+	if (t->has_saved_flags) {
+		emit_bytes(o, "\x04\x7f\x9e", 3); // add al, 127; sahf
+		emit_ctx_load(o, CAP_RAX, CTX_SPILL + 24);
+	}
 }
 
 /* Leave through a stop when all general registers equal ctx->async_gpr. The ones that
@@ -221,21 +220,17 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 	dec_engine_arm(t->block, t->block->rip == t->e->async_rip);
 }
 
-void dec_translation_check_stubs(struct translation *t)
+void dec_translation_check_stub(struct translation *t)
 {
-	for (int i = 0; i < t->block->n_debits; i++) {
-		struct engine_debit *d = &t->e->debits.data[t->block->first_debit + i];
-		struct engine_exit *x;
-
-		emit_patch_rel(t->check_patch[i], t->out.p);
-		if (!i && t->has_saved_flags) {
-			emit_bytes(&t->out, "\x04\x7f\x9e", 3);
-			emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
-		}
-		x = dec_translation_exit(t, ENGINE_EXIT_BUDGET, t->insn[d->insn].rip);
-		x->debit = i;
-		dec_translation_stub(t, x);
+	if (!t->check_patch)
+		return;
+	emit_patch_rel(t->check_patch, t->out.p);
+	if (t->has_saved_flags) {
+		emit_bytes(&t->out, "\x04\x7f\x9e", 3);
+		emit_ctx_load(&t->out, CAP_RAX, CTX_SPILL + 24);
 	}
+	dec_translation_stub(t, dec_translation_exit(t, ENGINE_EXIT_BUDGET,
+						     t->insn[t->debit_at].rip));
 }
 
 /* ---- the log ------------------------------------------------------------------- */
@@ -456,8 +451,10 @@ void dec_translation_open(struct translation *t)
 {
 	uint64_t *async = map_get(&t->e->asyncs, t->block->rip);
 
-	if (!t->is_single && async)
-		translation_async_check(t, *async, !t->has_saved_flags);
+	if (!t->is_single && !t->is_pad && async)
+		translation_async_check(t, *async, t->has_dead_flags);
+	if (t->is_pad)
+		dec_translation_check(t);
 	if (!t->n)
 		return;
 	if (t->is_logged)
@@ -465,8 +462,8 @@ void dec_translation_open(struct translation *t)
 	// The fast entry would pass the check for the signal by.
 	if (async)
 		t->block->fast = NULL;
-	if (t->debit[0])
-		dec_translation_check(t, 0);
+	if (!t->debit_at)
+		dec_translation_check(t);
 	if (t->is_logged)
 		translation_header(t);
 	if (t->block->far_reg != DEC_REG_NONE)

@@ -85,15 +85,6 @@ static bool translation_is_doubtful(const struct translation *t,
 	return t->goes_beyond && !is_known;
 }
 
-/* End the block behind the branch before instruction @p n. */
-static void translation_cut(struct translation *t, int n)
-{
-	t->end_rip = t->insn[n].rip;
-	t->n = n;
-	t->has_special = false;
-	t->ends_in_branch = true;
-}
-
 /* Decode the block's instructions. */
 static void translation_decode(struct translation *t, uint64_t rip)
 {
@@ -164,11 +155,21 @@ static void translation_copy(struct translation *t, const struct dec_insn *insn)
 	memcpy(at + insn->rel_at, &rel, 4);
 }
 
-/* Jump to @p rip, by way of a stub until the target is linked. */
-static void translation_goto(struct translation *t, uint64_t rip, uint8_t *patch)
+/* What is still to be counted when @p n instructions of the block were executed. */
+static int translation_pending(const struct translation *t, int n)
+{
+	bool is_counted = t->debit_at >= 0 && (t->debit_at < n || !t->n);
+
+	return n - (is_counted ? t->n : -t->block->pending);
+}
+
+/* Jump to @p rip, by way of a stub until the target is linked, with @p n instructions of the
+ * block executed. */
+static void translation_goto(struct translation *t, uint64_t rip, int n, uint8_t *patch)
 {
 	struct engine_exit *x = dec_translation_exit(t, ENGINE_EXIT_DIRECT, rip);
 
+	x->pending = translation_pending(t, n);
 	x->patch = t->is_single ? NULL : patch;
 	emit_patch_rel(patch, t->out.p);
 	if (t->is_open) {
@@ -318,26 +319,26 @@ static void translation_branch(struct translation *t, const struct dec_insn *ins
 	switch (insn->flow) {
 	case DEC_FLOW_JMP:
 		taken = emit_jmp_rel(o);
-		translation_goto(t, insn->target, taken);
+		translation_goto(t, insn->target, t->n, taken);
 		break;
 	case DEC_FLOW_JCC:
 		taken = emit_jcc_rel(o, translation_condition(insn));
 		other = emit_jmp_rel(o);
-		translation_goto(t, next, other);
-		translation_goto(t, insn->target, taken);
+		translation_goto(t, next, t->n, other);
+		translation_goto(t, insn->target, t->n, taken);
 		break;
 	case DEC_FLOW_JRCX:
 		emit_bytes(o, insn->bytes, insn->len - 1);
 		emit_u8(o, 5); // over the jmp
 		other = emit_jmp_rel(o);
 		taken = emit_jmp_rel(o);
-		translation_goto(t, next, other);
-		translation_goto(t, insn->target, taken);
+		translation_goto(t, next, t->n, other);
+		translation_goto(t, insn->target, t->n, taken);
 		break;
 	case DEC_FLOW_CALL:
 		constant = translation_push_const(t);
 		taken = emit_jmp_rel(o);
-		translation_goto(t, insn->target, taken);
+		translation_goto(t, insn->target, t->n, taken);
 		translation_place_const(t, constant, next);
 		break;
 	case DEC_FLOW_JMP_IND:
@@ -350,12 +351,15 @@ static void translation_branch(struct translation *t, const struct dec_insn *ins
 	}
 }
 
-/* The branch @p insn leads out of the block's middle. */
-static void translation_side(struct translation *t, const struct dec_insn *insn)
+/* Instruction @p i is a branch out of the block's middle. */
+static void translation_side(struct translation *t, int i)
 {
+	const struct dec_insn *insn = &t->insn[i];
+
 	t->side[t->n_sides++] = (struct translation_side){
 		.patch = emit_jcc_rel(&t->out, translation_condition(insn)),
 		.target = insn->target,
+		.n = i + 1,
 	};
 }
 
@@ -363,7 +367,7 @@ static void translation_side(struct translation *t, const struct dec_insn *insn)
 static void translation_sides(struct translation *t)
 {
 	for (int i = 0; i < t->n_sides; i++)
-		translation_goto(t, t->side[i].target, t->side[i].patch);
+		translation_goto(t, t->side[i].target, t->side[i].n, t->side[i].patch);
 }
 
 /* ---- the block ------------------------------------------------------------------ */
@@ -371,18 +375,20 @@ static void translation_sides(struct translation *t)
 /* What comes behind the last instruction when it is no branch. */
 static void translation_fall_through(struct translation *t)
 {
+	struct engine_exit *x;
 	uint8_t *next;
 
 	if (t->is_open)
 		dec_translation_advance(t);
 	if (t->has_special) {
 		dec_translation_close(t);
-		dec_translation_stub(t, dec_translation_exit(t, t->special_kind,
-							     t->insn[t->n].rip));
+		x = dec_translation_exit(t, t->special_kind, t->insn[t->n].rip);
+		x->pending = translation_pending(t, t->n);
+		dec_translation_stub(t, x);
 		return;
 	}
 	next = emit_jmp_rel(&t->out);
-	translation_goto(t, t->end_rip, next);
+	translation_goto(t, t->end_rip, t->n, next);
 }
 
 /* Instruction @p i and what goes around it; not of the branch that ends the block. */
@@ -391,7 +397,7 @@ static void translation_insn(struct translation *t, int i)
 	const struct dec_insn *insn = &t->insn[i];
 
 	if (dec_insn_ends_block(insn)) {
-		translation_side(t, insn);
+		translation_side(t, i);
 		return;
 	}
 	translation_copy(t, insn);
@@ -408,8 +414,8 @@ static void translation_emit(struct translation *t)
 		uint32_t *host = vec_push(&e->insn_host);
 
 		assert(host);
-		if (t->debit[i] && i)
-			dec_translation_check(t, i);
+		if (i && i == t->debit_at)
+			dec_translation_check(t);
 		*host = t->out.p - t->block->host;
 		if (t->is_open)
 			dec_translation_slots(t, &t->insn[i], t->known, false);
@@ -424,7 +430,7 @@ static void translation_emit(struct translation *t)
 		translation_branch(t, &t->insn[t->n - 1]);
 	}
 	translation_sides(t);
-	dec_translation_check_stubs(t);
+	dec_translation_check_stub(t);
 }
 
 /* Behind all bytes that the block was made of; of what is no instruction, the first. */
@@ -435,11 +441,29 @@ static uint64_t translation_end(const struct translation *t)
 	return t->has_special ? last->rip + (last->len ? last->len : 1) : t->end_rip;
 }
 
-uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single)
+/* Does the block only count what is pending? Where it gets much, and where the world may ask to
+ * stop, which is looked for in the block that others enter too. */
+static bool translation_is_pad(const struct translation *t)
+{
+	return t->block->pending && (t->block->pending > ENGINE_PENDING ||
+				     map_get(&t->e->asyncs, t->block->rip));
+}
+
+static void translation_make_pad(struct translation *t)
+{
+	t->is_pad = true;
+	t->end_rip = t->block->rip;
+	t->n = 0;
+	t->debit_at = 0;
+	t->has_saved_flags = !t->has_dead_flags;
+	t->has_special = t->ends_in_branch = false;
+}
+
+uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single,
+			      int pending)
 {
 	struct engine_arena *arena = dec_engine_arena_for(e, rip, ENGINE_BLOCK_BYTES);
 	struct translation t = { .e = e, .is_single = is_single };
-	int n;
 
 	if (!arena) {
 		dec_engine_flush(e);
@@ -456,27 +480,28 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 		.host = arena->cursor,
 		.first_host = e->insn_host.size,
 		.first_exit = e->exits.size,
-		.first_debit = e->debits.size,
 		.scratch = { DEC_REG_NONE, DEC_REG_NONE, DEC_REG_NONE },
 		.far_reg = DEC_REG_NONE,
 		.cell = (e->blocks.size - 1) % CTX_CELLS,
+		.pending = pending,
+		.debit_at = UINT32_MAX,
 		.advanced_at = UINT32_MAX,
 		.closed_at = UINT32_MAX,
 		.r11_at = UINT32_MAX,
 	};
 	t.out = emit_start(arena->cursor, e->ctx);
-	if (!is_single)
+	if (!is_single && !pending)
 		translation_landing(&t);
 	t.is_logged = e->mode != DEC_LOG_NONE && !is_single;
 	t.is_watched = t.is_logged && map_get(&e->watched, rip);
 	translation_decode(&t, rip);
-	n = dec_translation_plan(&t);
-	if (n < t.n)
-		translation_cut(&t, n);
+	t.block->guest_bytes = translation_end(&t) - rip;
+	dec_translation_plan(&t);
+	if (translation_is_pad(&t))
+		translation_make_pad(&t);
 	if (e->world.met && t.n)
 		e->world.met(e->world.ctx, t.insn, t.n);
 	t.block->n_insns = t.n;
-	t.block->guest_bytes = translation_end(&t) - rip;
 	t.block->is_gs = is_single && t.insn[0].is_gs;
 	t.block->shows_x87 = is_single && t.insn[0].shows_x87;
 	t.block->is_integer = is_single && t.n == 1 && t.insn[0].is_integer;
@@ -490,7 +515,9 @@ uint32_t dec_engine_translate(struct dec_engine *e, uint64_t rip, bool is_single
 	assert(t.out.p - arena->cursor <= ENGINE_BLOCK_BYTES);
 	arena->cursor = (uint8_t *)(((uintptr_t)t.out.p + 15) & ~15ull);
 	dec_engine_remember(e, arena, t.block - e->blocks.data);
-	map_put(is_single ? &e->single_of : &e->block_of, rip, t.block - e->blocks.data);
+	if (!pending)
+		map_put(is_single ? &e->single_of : &e->block_of, rip,
+			t.block - e->blocks.data);
 	e->n_translated++;
 	return t.block - e->blocks.data;
 }

@@ -14,10 +14,10 @@
  *	stub:	give the log pointer's register back, go on to full or leave
  *
  * Where nothing is logged a block goes on behind a conditional branch that leads forward, so
- * that one which is not taken costs no jump. Its instructions are counted by pieces, from
- * one such branch to the next, each where the flags are dead; before a piece that has no
- * such place the block ends (to save the flags there, or to take back on the branch what was
- * counted too early, cost more).
+ * that one which is not taken costs no jump. All its instructions are counted at once, before
+ * the last one that overwrites the flags. Who leaves by a branch before that takes along how
+ * many are still to be counted, who leaves behind it how many were not executed: the exit
+ * leads to a block of its own, a continuation, that was made knowing this number.
  *
  * A direct branch between two blocks that borrow the same register for the log pointer
  * goes from the one's advance to the other's fast entry: in a loop the pointer stays in
@@ -34,6 +34,7 @@
 struct translation_side {
 	uint8_t *patch;
 	uint64_t target;
+	int n; ///< instructions of the block executed then
 };
 
 struct translation {
@@ -46,12 +47,14 @@ struct translation {
 	int special_kind;
 	uint64_t end_rip; ///< where execution goes on when no branch ends the block
 	bool is_logged, is_watched, is_single;
-	uint32_t log_at;		///< next slot's offset in the record
-	struct dec_known known;		///< at the instruction being emitted
-	uint8_t debit[DEC_BLOCK_INSNS]; ///< so many are counted before each instruction
-	bool has_saved_flags; ///< at the first of these, which is at the block's start
-	uint8_t *check_patch[DEC_BLOCK_INSNS]; ///< of each debit made
-	bool goes_beyond;		       ///< a conditional branch
+	uint32_t log_at;	///< next slot's offset in the record
+	struct dec_known known; ///< at the instruction being emitted
+	int debit_at;		///< the block is counted before this instruction; -1: not
+	bool has_saved_flags;	///< for that, which is at the block's start
+	bool has_dead_flags;	///< at the block's start: no instruction of it sees them
+	uint8_t *check_patch;
+	bool is_pad;	     ///< it only counts what its exit brought along
+	bool goes_beyond;    ///< a conditional branch
 	bool ends_in_branch; ///< other conditional branches are ways out of its middle
 	struct translation_side side[DEC_BLOCK_INSNS];
 	int n_sides;
@@ -103,15 +106,14 @@ void dec_translation_choose_scratch(struct translation *t);
 /** Tell the reader of the log what block this is. */
 void dec_translation_announce(struct translation *t);
 
-/** Set debit[] and has_saved_flags. @return how many instructions the block can have: it ends behind a
- * branch after which there is no place to count. */
-int dec_translation_plan(struct translation *t);
+/** Set debit_at, has_saved_flags and has_dead_flags. */
+void dec_translation_plan(struct translation *t);
 
-/** Emit the budget check before instruction @p before. */
-void dec_translation_check(struct translation *t, int before);
+/** Emit the budget check, at debit_at. */
+void dec_translation_check(struct translation *t);
 
-/** Emit the checks' ways out, behind the block. */
-void dec_translation_check_stubs(struct translation *t);
+/** Emit the check's way out, behind the block. */
+void dec_translation_check_stub(struct translation *t);
 
 /** Emit what comes before the first instruction. */
 void dec_translation_open(struct translation *t);

@@ -17,8 +17,8 @@ static enum dec_verdict on_exit_to_c(void *ctx, struct dec_engine *e)
 	return DEC_DIVERGED;
 }
 
-static enum dec_verdict on_special(void *ctx, struct dec_engine *e,
-				   const struct dec_insn *insn)
+static inline enum dec_verdict on_special(void *ctx, struct dec_engine *e,
+					  const struct dec_insn *insn)
 {
 	(void)insn;
 	return on_exit_to_c(ctx, e);

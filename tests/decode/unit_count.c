@@ -21,14 +21,15 @@
 
 extern const uint8_t count_begin[], count_long[], count_fault[], count_bad[],
 	count_call[], count_bad_call[], count_call_memory[], count_bad_call_memory[],
-	count_jump[], count_bad_jump[], count_return[], count_bad_return[], count_stop[],
-	count_end[];
+	count_jump[], count_bad_jump[], count_return[], count_bad_return[], count_ways[],
+	count_place[], count_placed[], count_stop[], count_end[];
 
 __asm__(".text\n"
 	".intel_syntax noprefix\n"
 	".globl count_begin, count_long, count_fault, count_bad, count_stop, count_end\n"
 	".globl count_call, count_bad_call, count_call_memory, count_bad_call_memory\n"
 	".globl count_jump, count_bad_jump, count_return, count_bad_return\n"
+	".globl count_ways, count_place, count_placed\n"
 	"count_begin:\n"
 	// Calls in a loop; push and pop.
 	"mov ecx, 5\n"
@@ -79,6 +80,15 @@ __asm__(".text\n"
 	"count_bad_jump: jmp [r11+8]\n"
 	"count_return: mov esp, 64\n cmp esp, ecx\n"
 	"count_bad_return: ret\n"
+	// Many ways through one loop, with and without a place to count.
+	"count_ways: mov ecx, 100\n"
+	"34: test cl, 1\n jz 35f\n add rdx, rcx\n 35: test cl, 2\n jz 36f\n xor rbx, rcx\n"
+	"mov [rdi], rbx\n 36: cmp ecx, 50\n jne 37f\n inc r9\n 37: lea r10, [r10+1]\n jc 38f\n"
+	"jp 39f\n 38: mov [rdi+8], r10\n 39: call 31b\n dec ecx\n jnz 34b\n jmp count_stop\n"
+	// An instruction for C, reached by a branch and without.
+	"count_place: mov ecx, 40\n"
+	"33: test cl, 1\n jz count_placed\n inc rdx\n"
+	"count_placed: rdtsc\n dec ecx\n jnz 33b\n"
 	"count_stop: nop\n"
 	"count_end:\n"
 	".att_syntax\n");
@@ -127,6 +137,19 @@ static enum dec_verdict on_fault(void *ctx, struct dec_engine *e)
 	c.fault_rip = e->ctx->rip;
 	c.fault_addr = e->ctx->fault_addr;
 	return DEC_END;
+}
+
+static enum dec_verdict on_rdtsc(void *ctx, struct dec_engine *e,
+				 const struct dec_insn *insn)
+{
+	(void)ctx, (void)e, (void)insn;
+	return DEC_GO;
+}
+
+static enum dec_verdict on_place(void *ctx, struct dec_engine *e)
+{
+	(void)ctx, (void)e;
+	return DEC_PAUSE;
 }
 
 /* The log names each instruction that ran, in order, once. */
@@ -277,6 +300,20 @@ static void test_every_position(void **state)
 	}
 }
 
+/* The same when each way was gone before: what one block left uncounted the next counts. */
+static void test_every_position_warm(void **state)
+{
+	(void)state;
+	begin(count_ways);
+	use_mode(DEC_LOG_NONE);
+	for (uint64_t p = c.n + 1; p--;) {
+		enter_start();
+		assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
+		assert_at(p);
+	}
+	end_log();
+}
+
 /* Forward in strides, with the code cache warm and the log growing. */
 static void test_strides(void **state)
 {
@@ -423,13 +460,47 @@ static void test_fault(void **state)
 	fault_at(count_return, count_bad_return);
 }
 
+/* A place that the world asks for is seen on each way to it, before what is there runs. */
+static void test_place(void **state)
+{
+	const uint64_t first[16] = { [CAP_RCX] = 40 }, last[16] = { [CAP_RCX] = 6 };
+	const uint32_t ignore = 0xffff & ~(1u << CAP_RCX);
+
+	(void)state;
+	begin(count_stop);
+	c.start.regs.rip = guest(count_place);
+	use_mode(DEC_LOG_NONE);
+	enter_start();
+	dec_engine_set_break(&c.engine, guest(count_stop), true);
+	dec_engine_set_async(&c.engine, guest(count_placed), first, 0, ignore);
+	assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_PAUSE);
+	assert_int_equal(c.engine.now, 3);
+	// No longer, while all ways there are gone.
+	dec_engine_set_async(&c.engine, 0, NULL, 0, 0);
+	for (int i = 0; i < 8; i++) {
+		enter_start();
+		assert_int_equal(dec_engine_run(&c.engine, 170), DEC_STOP_POSITION);
+	}
+	enter_start();
+	dec_engine_set_async(&c.engine, guest(count_placed), last, 0, ignore);
+	assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_PAUSE);
+	assert_int_equal(c.engine.ctx->rip, guest(count_placed));
+	assert_int_equal(c.engine.ctx->gpr[CAP_RCX], 6);
+	assert_int_equal(c.engine.now, 1 + 17 * 5 + 17 * 6 + 2);
+	dec_engine_set_async(&c.engine, 0, NULL, 0, 0);
+	assert_int_equal(dec_engine_run(&c.engine, INT64_MAX), DEC_STOP_BREAK);
+	assert_int_equal(c.engine.now, 1 + 20 * 5 + 20 * 6);
+	dec_engine_set_break(&c.engine, guest(count_stop), false);
+	end_log();
+}
+
 static int setup(void **state)
 {
 	static const struct dec_world world = {
 		.syscall = on_exit_to_c,
-		.special = on_special,
+		.special = on_rdtsc,
 		.fault = on_fault,
-		.stop_at = on_exit_to_c,
+		.stop_at = on_place,
 		.avail = on_avail,
 		.log_full = on_log_full,
 		.complain = on_complaint,
@@ -475,9 +546,14 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_position), cmocka_unit_test(test_strides),
-		cmocka_unit_test(test_breakpoints),    cmocka_unit_test(test_long),
-		cmocka_unit_test(test_log_end),	       cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_every_position),
+		cmocka_unit_test(test_strides),
+		cmocka_unit_test(test_breakpoints),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_log_end),
+		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_every_position_warm),
 	};
 
 	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
