@@ -141,7 +141,7 @@ static void ahead_run(struct dec_replay *r, uint64_t budget)
 	uint64_t start = e->now;
 
 	for (enum dec_verdict v = DEC_GO; v == DEC_GO && e->now - start < budget;) {
-		const struct dec_insn *insn = dec_engine_insn(e);
+		const struct dec_insn *insn = dec_engine_insn(e, e->ctx->rip);
 
 		if (insn->flow == DEC_FLOW_FORBIDDEN)
 			return;

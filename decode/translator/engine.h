@@ -256,9 +256,9 @@ void dec_engine_make_room(struct dec_engine *e, uint64_t addr, uint64_t size);
  * record. */
 enum dec_verdict dec_engine_step_slow(struct dec_engine *e);
 
-/** @return the instruction at rip; its flow is DEC_FLOW_TRAP where there is none. Valid until
+/** @return the instruction at @p rip; its flow is DEC_FLOW_TRAP where there is none. Valid until
  * the next call. */
-const struct dec_insn *dec_engine_insn(const struct dec_engine *e);
+const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip);
 
 /** Execute exactly one instruction at rip, without logging; stops do not matter. */
 enum dec_verdict dec_engine_step(struct dec_engine *e);

@@ -130,24 +130,23 @@ static int translation_dead(const struct translation *t, int from)
 	return -1;
 }
 
-/* Can all ways out of the block take along what was not counted? */
-static bool translation_passes_on(const struct translation *t)
-{
-	enum dec_flow flow = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
-
-	return !t->is_logged && !t->is_single && flow != DEC_FLOW_JMP_IND &&
-	       flow != DEC_FLOW_CALL_IND && flow != DEC_FLOW_RET &&
-	       t->block->pending + t->n <= ENGINE_PENDING;
-}
-
 void dec_translation_plan(struct translation *t)
 {
+	enum dec_flow last = t->ends_in_branch ? t->insn[t->n - 1].flow : DEC_FLOW_NEXT;
+	// All ways out can take along what was not counted.
+	bool can_pass_on = !t->is_logged && !t->is_single && last != DEC_FLOW_JMP_IND &&
+			   last != DEC_FLOW_CALL_IND && last != DEC_FLOW_RET &&
+			   t->block->pending + t->n <= ENGINE_PENDING;
+
 	t->has_dead_flags = translation_dead(t, 0) >= 0;
 	t->debit_at = -1;
+	// What a jump or call leads to is made for it alone, then, as if it followed here.
+	if (can_pass_on && (last == DEC_FLOW_JMP || last == DEC_FLOW_CALL))
+		return;
 	for (int i = 0; i < t->n; i++)
 		if (t->insn[i].kills_flags)
 			t->debit_at = i;
-	t->has_saved_flags = t->debit_at < 0 && t->n && !translation_passes_on(t);
+	t->has_saved_flags = t->debit_at < 0 && t->n && !can_pass_on;
 	if (t->has_saved_flags)
 		t->debit_at = 0;
 }

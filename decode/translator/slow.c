@@ -41,12 +41,13 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- which instruction ------------------------------------------------------------ */
 
-const struct dec_insn *dec_engine_insn(const struct dec_engine *e)
+const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
-	// Decoding one costs more than executing it, and few are asked for often.
-	static struct dec_insn known[1024];
-	uint64_t rip = e->ctx->rip, n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-	struct dec_insn *insn = &known[rip % 1024];
+	// Decoding one costs more than executing it, and most are asked for again: where a
+	// block is made anew, or the same for other ways to it.
+	static struct dec_insn known[8192];
+	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
+	struct dec_insn *insn = &known[rip % 8192];
 
 	if (insn->rip != rip || !insn->len || insn->len > n ||
 	    memcmp((const void *)rip, insn->bytes, insn->len))
@@ -286,7 +287,7 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e)
 	if (e->mode == DEC_LOG_NONE)
 		return dec_engine_step(e);
 	s.e = e;
-	s.insn = *dec_engine_insn(e);
+	s.insn = *dec_engine_insn(e, e->ctx->rip);
 	if (s.insn.flow >= DEC_FLOW_SYSCALL)
 		return dec_engine_step(e);
 	memcpy(s.gpr, e->ctx->gpr, sizeof(s.gpr));

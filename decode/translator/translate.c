@@ -94,7 +94,6 @@ static void translation_decode(struct translation *t, uint64_t rip)
 
 	for (t->n = 0; t->n < max; t->n++) {
 		struct dec_insn *insn = &t->insn[t->n];
-		uint64_t avail = e->world.avail(e->world.ctx, rip, PROT_EXEC);
 		uint64_t *stop = map_get(&e->breaks, rip);
 
 		translation_see_page(e, rip >> 12);
@@ -105,11 +104,10 @@ static void translation_decode(struct translation *t, uint64_t rip)
 		if (t->n && (map_get(&e->watched, rip) || map_get(&e->asyncs, rip)))
 			break;
 		translation_see_page(e, (rip + 14) >> 12);
-		if (!dec_insn_decode((const uint8_t *)rip, avail < 15 ? avail : 15, rip,
-				     insn) ||
-		    (t->is_single ?
-			     insn->flow >= DEC_FLOW_SYSCALL || dec_engine_lacks(e, insn) :
-			     translation_is_special(e, insn))) {
+		*insn = *dec_engine_insn(e, rip);
+		if (!insn->len || (t->is_single ? insn->flow >= DEC_FLOW_SYSCALL ||
+							  dec_engine_lacks(e, insn) :
+						  translation_is_special(e, insn))) {
 			translation_end_special(t, ENGINE_EXIT_SPECIAL, rip);
 			return;
 		}
