@@ -199,7 +199,8 @@ static struct err *log_block_add(struct log_reader *r, const struct dec_rec_bloc
 			return &err_nomem;
 	}
 	b = &r->blocks.data[rec->block];
-	r->n_insns += rec->n_insns - (*b ? (*b)->n_insns : 0);
+	r->n_insns += rec->n_insns;
+	r->n_insns -= *b ? (*b)->n_insns : 0;
 	if (r->n_insns > LOG_MAX_INSNS)
 		return log_damaged("more code than a program has");
 	log_block_destroy(*b);
