@@ -132,6 +132,20 @@ uint8_t *hg_memory_bytes(struct hg_graph *g, struct hg_page *p)
 	return p->bytes;
 }
 
+// The first page's number from number on; UINT64_MAX: there is none.
+static uint64_t pages_from(const struct hg_memory *m, uint64_t number)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < m->pages.size; i++) {
+		uint64_t n = m->pages.data[i]->number;
+
+		if (n >= number && n < first)
+			first = n;
+	}
+	return first;
+}
+
 bool hg_memory_next(struct hg_graph *g, uint64_t addr, uint64_t end, struct hg_span *s)
 {
 	struct hg_memory *m = g->memory;
@@ -152,6 +166,14 @@ bool hg_memory_next(struct hg_graph *g, uint64_t addr, uint64_t end, struct hg_s
 			return true;
 		if (!next)
 			break;
+		// A stretch with more pages than there are is not asked for each of them.
+		if (end > next && (end - next) / HG_PAGE_BYTES > m->pages.size) {
+			uint64_t number = pages_from(m, next / HG_PAGE_BYTES);
+
+			if (number == UINT64_MAX)
+				break;
+			next = number * HG_PAGE_BYTES;
+		}
 		at = next;
 	}
 	return false;

@@ -212,11 +212,39 @@ static void test_grows_again(void **state)
 	hg_graph_destroy(g);
 }
 
+// A stretch as wide as memory is as quick as the few pages there are.
+static void test_far_apart(void **state)
+{
+	static const uint64_t at[] = { 0x1000, 0x700000002000, 1ull << 62 };
+	const uint64_t value = 0x1122334455667788;
+	struct hg_span s = {};
+	struct hg_graph *g;
+	uint64_t word;
+
+	(void)state;
+	ok(hg_graph_create(&g));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(hg_memory_put(g, at[i], &value, 8), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_true(hg_memory_next(g, 0x10, UINT64_MAX, &s));
+		assert_int_equal(s.addr, at[i] / HG_PAGE_BYTES * HG_PAGE_BYTES);
+		assert_true(s.page);
+	}
+	assert_false(hg_memory_next(g, 0x10, UINT64_MAX, &s));
+	assert_int_equal(hg_memory_zero(g, 0, at[2]), 0);
+	for (int i = 0; i < 3; i++) {
+		hg_memory_get(g, at[i], &word, 8);
+		assert_int_equal(word, i < 2 ? 0 : value);
+	}
+	hg_graph_destroy(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_grows_again),
+		cmocka_unit_test(test_far_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
