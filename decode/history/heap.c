@@ -121,6 +121,9 @@ static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 	if (t) {
 		t->call = h->calls.call;
 		t->open_watches = h->calls.open_watches;
+	} else {
+		vec_deinit(
+			&h->calls.open_watches); // nobody's: only a log made up has some
 	}
 	t = heap_thread(h, tid);
 	if (!t)
