@@ -19,8 +19,8 @@ for target in "$dir"/fuzz_*; do
 	echo "fuzz: $name for $seconds s"
 	log=$dir/$name.log
 	if "$target" -max_total_time="$seconds" -print_final_stats=1 -timeout=25 \
-		-rss_limit_mb=2048 -artifact_prefix="$dir/$name-" "$corpus" "${seeds[@]}" \
-		>"$log" 2>&1; then
+		-max_len=16384 -rss_limit_mb=2048 -artifact_prefix="$dir/$name-" \
+		"$corpus" "${seeds[@]}" >"$log" 2>&1; then
 		echo "fuzz: $name: no finding," \
 			"$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs"
 	else

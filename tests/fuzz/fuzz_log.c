@@ -10,7 +10,6 @@
  * knows the log's records, and lays out those of blocks as their code says.
  */
 #include <cjson/cJSON.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -37,12 +36,10 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 int cmd_replay(int argc, char **argv);
 int cmd_analyze(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
-int cmd_encode(int argc, char **argv);
 
 char dec_child_name[] = "none";
 
 static struct capture *capture;
-static char scratch[64], encoded[80];
 
 static void expect(bool is_so)
 {
@@ -55,6 +52,7 @@ static void expect(bool is_so)
 static struct {
 	const uint8_t *answers, *log;
 	size_t n_answers, log_bytes, at;
+	enum dec_log_mode mode; ///< that the log is of
 	unsigned runs;
 } in;
 
@@ -116,7 +114,7 @@ static struct err *wire_log(struct dec_wire *w)
 	struct err *err = NULL;
 	uint8_t *copy;
 
-	if (!w->mode || !w->log_fn || in.runs++ >= RUNS_WITH_LOG)
+	if (w->mode != in.mode || !w->log_fn || in.runs++ >= RUNS_WITH_LOG)
 		return NULL;
 	copy = malloc(in.log_bytes ?: 1);
 	expect(copy);
@@ -190,7 +188,7 @@ struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint6
 		snprintf(answer->text, sizeof(answer->text), "%.*s", (int)pick(9),
 			 "%s%n text");
 	} else if (in.at < in.n_answers) {
-		answer->result = pick(8) ? CHILD_OK : CHILD_NOT_THERE;
+		answer->result = pick(8) == 7 ? CHILD_NOT_THERE : CHILD_OK;
 	}
 	if (command == CHILD_REGS)
 		for (int i = 0; i < CAP_GPRS; i++)
@@ -207,6 +205,19 @@ void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
 	(void)w;
 	for (size_t i = 0; i < size; i++)
 		((uint8_t *)buf)[i] = pick(256);
+}
+
+struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret)
+{
+	(void)w;
+	*ret = (struct dec_range){ .start = word() / 2, .end = UINT64_MAX };
+	return NULL;
+}
+
+void dec_wire_thread(const struct dec_wire *w, struct dec_thread *ret)
+{
+	(void)w;
+	*ret = (struct dec_thread){ .tid = pick(4) };
 }
 
 struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
@@ -552,41 +563,19 @@ static void run_graph(struct dec_machine *m)
 	command(cmd_graph, pick(2) ? dot : args);
 }
 
-static void run_encode(struct dec_machine *m)
-{
-	const char *const args[] = { "encode", "-o", encoded, "--timing", BUNDLE, NULL };
-
-	(void)m;
-	command(cmd_encode, args);
-}
-
 static const struct {
 	enum dec_log_mode mode;
 	void (*read)(struct dec_machine *m);
 } readers[] = {
-	{ DEC_LOG_VALUES, read_trace },	  { DEC_LOG_ADDRESSES, read_stops },
-	{ DEC_LOG_STORES, read_heap },	  { DEC_LOG_FLOW, read_pt },
-	{ DEC_LOG_FLOW, read_explain },	  { DEC_LOG_NONE, read_state },
-	{ DEC_LOG_FLOW, run_replay },	  { DEC_LOG_STORES, run_analyze },
-	{ DEC_LOG_STORES, run_graph },	  { DEC_LOG_FLOW, run_encode },
-	{ DEC_LOG_VALUES, read_explain },
+	{ DEC_LOG_VALUES, read_trace }, { DEC_LOG_ADDRESSES, read_stops },
+	{ DEC_LOG_STORES, read_heap },	{ DEC_LOG_FLOW, read_pt },
+	{ DEC_LOG_FLOW, read_explain }, { DEC_LOG_NONE, read_state },
+	{ DEC_LOG_FLOW, run_replay },	{ DEC_LOG_STORES, run_analyze },
+	{ DEC_LOG_STORES, run_graph },	{ DEC_LOG_VALUES, read_explain },
+	{ DEC_LOG_FLOW, read_stops },
 };
 
 #define READERS (sizeof(readers) / sizeof(*readers))
-
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
-static void scratch_remove(void)
-{
-	nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -594,11 +583,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	err_destroy(capture_open(BUNDLE, &capture));
 	expect(capture);
-	snprintf(scratch, sizeof(scratch), "%s/faultline-fuzz.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	expect(mkdtemp(scratch));
-	atexit(scratch_remove);
-	snprintf(encoded, sizeof(encoded), "%s/perf.data", scratch);
 	// The fuzzer itself has fd 2 from before.
 	stdout = fopen("/dev/null", "w");
 	stderr = stdout;
@@ -627,7 +611,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = malloc(size - log ?: 1); // aligned, and its end is known
 	expect(copy);
 	memcpy(copy, data + log, size - log);
-	in = (typeof(in)){ data + 2, copy, data[1], size - log, 0, 0 };
+	in = (typeof(in)){
+		data + 2, copy, data[1], size - log, 0, readers[reader].mode, 0
+	};
 	err_destroy(dec_machine_create(capture, NULL, &m));
 	if (m)
 		readers[reader].read(m);
