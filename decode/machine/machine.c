@@ -412,8 +412,9 @@ const char *dec_machine_divergence(struct dec_machine *m)
 {
 	const char *text = dec_wire_answer(m->wire)->text;
 
-	return (m->where.at == DEC_AT_DIVERGENCE || m->where.is_cut) && *text ? text :
-										NULL;
+	if (m->where.at != DEC_AT_DIVERGENCE && !m->where.is_cut)
+		return NULL;
+	return *text ? text : "the machine's process does not say why";
 }
 
 const char *dec_machine_notes(struct dec_machine *m)

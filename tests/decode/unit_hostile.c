@@ -282,6 +282,10 @@ static void enemy_serve(const char *how)
 		memset(slot->notes, 'n', sizeof(slot->notes));
 		slot->where.at = DEC_AT_DIVERGENCE;
 	}
+	if (!strcmp(how, "mute")) {
+		slot->text[0] = 0;
+		slot->where.at = DEC_AT_DIVERGENCE;
+	}
 	if (!strcmp(how, "messages")) {
 		memset(escapes, '\x1b', sizeof(escapes));
 		for (int i = 0; i < 300; i++)
@@ -431,7 +435,10 @@ static unsigned ask_all(struct dec_machine *m)
 	for (int i = 0; i < 3; i++)
 		assert_false(has_escapes(branches[i].outcome.text));
 	n += went_well(dec_machine_checkpoint(m));
-	n += went_well(dec_machine_seek(m, 0, &where));
+	if (went_well(dec_machine_seek(m, 0, &where))) {
+		assert_true(where.at != DEC_AT_DIVERGENCE || dec_machine_divergence(m));
+		n++;
+	}
 	n += dec_machine_divergence(m) &&
 	     strlen(dec_machine_divergence(m)) < CHILD_TEXT_BYTES;
 	n += dec_machine_notes(m) && strlen(dec_machine_notes(m)) < CHILD_TEXT_BYTES;
@@ -571,6 +578,14 @@ static void its_texts_have_no_end(void **state)
 	assert_true(meet("texts", 0, text) > 5);
 }
 
+static void it_gives_no_reason(void **state)
+{
+	char text[CHILD_TEXT_BYTES];
+
+	(void)state;
+	assert_true(meet("mute", 0, text) > 5);
+}
+
 static void it_prints(void **state)
 {
 	_cleanup_free_ char *path = NULL;
@@ -601,6 +616,7 @@ int main(void)
 		cmocka_unit_test(it_ends_with_its_owner),
 		cmocka_unit_test(it_dies),
 		cmocka_unit_test(its_texts_have_no_end),
+		cmocka_unit_test(it_gives_no_reason),
 		cmocka_unit_test(it_prints),
 	};
 
