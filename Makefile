@@ -241,7 +241,7 @@ demo: ## deps, build, record and analyze a buggy quad tree, draw it
 	@tools/demo.sh $(B)
 
 # No pointer-overflow: no bytes at a null pointer are fine everywhere.
-FUZZ_CFLAGS := $(CFLAGS) -fno-sanitize=pointer-overflow
+FUZZ_CFLAGS := $(strip $(CFLAGS) -fno-sanitize=pointer-overflow)
 fuzz: ## run every fuzz target FUZZ_SECONDS seconds
 	@tools/deps.sh tools/packages.txt tools/packages-fuzz.txt
 	+@$(again) O=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined \
