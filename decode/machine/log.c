@@ -9,7 +9,7 @@
 
 // The log comes from a process that runs hostile code: nothing in it is trusted.
 #define LOG_MAX_BLOCKS (1u << 26)
-#define LOG_MAX_GAP (1u << 16) // between numbers: instructions stepped in C have some
+#define LOG_MAX_GAP (1u << 16)	 // between numbers: instructions stepped in C have some
 #define LOG_MAX_INSNS (1u << 24) ///< some 3 GB as their reader has them
 
 void dec_log_reader_init(struct log_reader *r, enum dec_log_mode mode, uint64_t time)
