@@ -108,22 +108,27 @@ static void keep_hash(struct dec_replay *r)
 
 /** What the strict run to the end leaves for the branches. */
 struct future {
-	uint64_t n_blocks, block[WARM_MAX]; ///< guest addresses of those it translated
+	uint64_t n_blocks,
+		block[WARM_MAX]; ///< dec_engine_block_key() of those it translated
 };
 
 /* In a fork: strictly to the end. */
 static void run_strictly(struct dec_replay *r, struct future *future)
 {
 	const struct dec_engine *e = &r->engine;
+	size_t first = e->blocks.size;
 
 	r->output.fd = -1;
 	r->on_call = keep_hash;
 	r->look_ahead = 0;
 	if (!dec_alias_fork(&r->guest))
 		dec_engine_run(&r->engine, INT64_MAX);
-	for (size_t i = e->blocks.size; i && future->n_blocks < WARM_MAX; i--)
+	if (e->blocks.size < first)
+		first = 0; // they were thrown away meanwhile
+	for (size_t i = e->blocks.size; i > first && future->n_blocks < WARM_MAX; i--)
 		if (!e->blocks.data[i - 1].is_gone)
-			future->block[future->n_blocks++] = e->blocks.data[i - 1].rip;
+			future->block[future->n_blocks++] =
+				dec_engine_block_key(&e->blocks.data[i - 1]);
 	_exit(0);
 }
 

@@ -602,6 +602,7 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 			return;
 		x = &e->exits.data[exit_id];
 		engine_link(x, &e->blocks.data[x->block], &e->blocks.data[to]);
+		x->is_linked = true;
 		return;
 	}
 	// The first of those with this slot: the others are tried behind it.
@@ -621,27 +622,65 @@ static enum dec_verdict engine_go_on(struct dec_engine *e, uint32_t exit_id)
 	return DEC_GO;
 }
 
-void dec_engine_warm(struct dec_engine *e, const uint64_t *rip, size_t n)
+static uint64_t engine_key(uint64_t rip, int8_t pending)
 {
+	return rip << 8 | (uint8_t)pending;
+}
+
+uint64_t dec_engine_block_key(const struct engine_block *b)
+{
+	return engine_key(b->rip, b->pending);
+}
+
+/* The block at @p rip that all enter, ready for indirect branches. */
+static void engine_warm_block(struct dec_engine *e, uint64_t rip)
+{
+	uint32_t b = e->world.avail(e->world.ctx, rip, PROT_EXEC) ?
+			     engine_block_for(e, rip) :
+			     ENGINE_NO_CODE;
+
+	// Whether it is behind another one there is not known.
+	if (b < ENGINE_NO_CODE && e->ctx->targets[rip & 0xffff] == e->ctx->miss)
+		engine_learn(e, DEC_EXIT_INDIRECT, b);
+}
+
+/* Link exit @p x, if what it leads to is there, or is one of the continuations that are @p left,
+ * by their keys. */
+static void engine_warm_exit(struct dec_engine *e, uint32_t x, struct map *left)
+{
+	struct engine_exit *exit = &e->exits.data[x];
+	uint64_t *to, *n;
+
+	if (exit->kind != ENGINE_EXIT_DIRECT || e->blocks.data[exit->block].is_gone)
+		return;
+	to = map_get(&e->block_of, exit->rip);
+	n = exit->pending ? map_get(left, engine_key(exit->rip, exit->pending)) : NULL;
+	if (!to || (exit->pending && (!n || !*n || exit->is_linked)))
+		return;
+	if (n) {
+		--*n;
+		exit->is_taken = true;
+	}
+	engine_learn(e, x, *to);
+}
+
+void dec_engine_warm(struct dec_engine *e, const uint64_t *key, size_t n)
+{
+	struct map left = {};
+
 	for (size_t i = 0; i < n; i++) {
-		uint32_t b = e->world.avail(e->world.ctx, rip[i], PROT_EXEC) ?
-				     engine_block_for(e, rip[i]) :
-				     ENGINE_NO_CODE;
+		uint64_t *count = map_get(&left, key[i]);
 
-		// Whether it is behind another one there is not known.
-		if (b < ENGINE_NO_CODE &&
-		    e->ctx->targets[rip[i] & 0xffff] == e->ctx->miss)
-			engine_learn(e, DEC_EXIT_INDIRECT, b);
+		engine_warm_block(e, key[i] >> 8);
+		if (count)
+			++*count;
+		else if (map_put(&left, key[i], 1))
+			break; // without memory for it, it stays cold
 	}
-	for (uint32_t x = 0; x < e->exits.size; x++) {
-		const struct engine_exit *exit = &e->exits.data[x];
-		uint64_t *to = exit->kind == ENGINE_EXIT_DIRECT ?
-				       map_get(&e->block_of, exit->rip) :
-				       NULL;
-
-		if (to && !e->blocks.data[exit->block].is_gone)
-			engine_learn(e, x, *to);
-	}
+	// Those of continuations that this makes come at the end.
+	for (uint32_t x = 0; x < e->exits.size; x++)
+		engine_warm_exit(e, x, &left);
+	map_deinit(&left);
 }
 
 static enum dec_stop engine_verdict_stop(enum dec_verdict v)

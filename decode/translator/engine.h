@@ -130,7 +130,8 @@ struct engine_exit {
 	uint32_t block;
 	uint8_t kind;
 	int8_t pending; ///< executed and not counted there; if negative, the other way round
-	bool is_taken; ///< it was
+	bool is_taken;	///< it was
+	bool is_linked; ///< once, to a continuation of its own or the common block
 };
 
 struct engine_arena {
@@ -178,9 +179,12 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
  * else (a test's runner) took them. */
 struct err *dec_engine_take_signals(void);
 
-/** Translate the blocks that begin at the @p n addresses @p rip, where there is code, and link
- * what leads to them: before a fork whose children will run them. */
-void dec_engine_warm(struct dec_engine *e, const uint64_t *rip, size_t n);
+/** @return what a block is for dec_engine_warm(). */
+uint64_t dec_engine_block_key(const struct engine_block *b);
+
+/** Translate the @p n blocks @p key, where there is code, and link what leads to them: before a
+ * fork whose children will run them. */
+void dec_engine_warm(struct dec_engine *e, const uint64_t *key, size_t n);
 
 /** Choose what is logged from here on; the code cache is dropped when it changes.
  * @p buffer: where to log (page aligned, at least 64 KiB, of which the engine makes the
