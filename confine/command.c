@@ -162,13 +162,14 @@ int confine_debuginfo(const uint8_t *id, size_t bytes)
 
 /* A confined_launch_fn. */
 static struct err *command_launch(char *const argv[], const int *fds, size_t n,
-				  int ret[2])
+				  int ret[2], pid_t *warden)
 {
 	struct request q = { .ask = ASK_START, .n_fds = n };
 	int some[CONFINE_FDS];
 	size_t at = 0, n_some = 0;
 	struct reply r;
 
+	*warden = 0;
 	for (; *argv; argv++) {
 		size_t bytes = strlen(*argv) + 1;
 
@@ -433,6 +434,7 @@ static struct err *owner_start(const struct request *q, const int *some, size_t 
 {
 	char *argv[CONFINE_ARGS_MOST + 2] = {};
 	int fds[CONFINE_FDS];
+	pid_t warden; // owner_reap() will find it
 	size_t n = 0, at = 0;
 
 	if (q->n_fds > CONFINE_FDS ||
@@ -443,7 +445,7 @@ static struct err *owner_start(const struct request *q, const int *some, size_t 
 	for (; n <= CONFINE_ARGS_MOST && q->path[at]; at += strlen(argv[n++]) + 1)
 		argv[n] = (char *)q->path + at;
 	owner_reap();
-	return confine_launch(argv, fds, q->n_fds, ret);
+	return confine_launch(argv, fds, q->n_fds, ret, &warden);
 }
 
 /* Ask the user's servers for the debug information of build-id @p q->path, as libdw would. They

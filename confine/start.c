@@ -15,12 +15,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define STACK_BYTES (64u << 10)
 #define NAMESPACES (CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC)
 #define ABOVE_FDS 64 ///< no descriptor of a confined process is one of these
 
 struct confine {
+	pid_t warden; ///< 0: somebody else waits for it
 	int commands, ends;
 	VEC(struct confine_end) told; ///< read, and not yet asked for
 };
@@ -88,7 +90,8 @@ static pid_t start_process(struct start *s)
 	return pid;
 }
 
-struct err *confine_launch(char *const argv[], const int *fds, size_t n, int ret[2])
+struct err *confine_launch(char *const argv[], const int *fds, size_t n, int ret[2],
+			   pid_t *warden)
 {
 	int commands[2] = { -1, -1 }, ends[2] = { -1, -1 }, all[CONFINE_FDS + 2];
 	struct start s = { argv, all, n + 2 };
@@ -105,6 +108,7 @@ struct err *confine_launch(char *const argv[], const int *fds, size_t n, int ret
 	ret[1] = ends[0];
 	closep(&commands[0]);
 	closep(&ends[1]);
+	*warden = pid < 0 ? 0 : pid;
 	return pid < 0 ? err_errno("cannot start a confined process") : NULL;
 }
 
@@ -142,7 +146,7 @@ struct err *confine_start(const char *name, char *const args[], const int *fds, 
 	c->commands = c->ends = -1;
 	for (size_t i = 0; args[i] && i < CONFINE_ARGS_MOST; i++)
 		argv[i + 1] = args[i];
-	err = confine_launcher(argv, fds, n, pipes);
+	err = confine_launcher(argv, fds, n, pipes, &c->warden);
 	c->commands = pipes[0];
 	c->ends = pipes[1];
 	if (!err && !read_end(c, true, &first, &is_gone))
@@ -188,6 +192,8 @@ void confine_destroy(struct confine *c)
 	while (c->ends >= 0 && read_end(c, true, &end, &is_gone))
 		;
 	closep(&c->ends);
+	while (c->warden && waitpid(c->warden, NULL, 0) < 0 && errno == EINTR)
+		; // so that its time counts as ours
 	vec_deinit(&c->told);
 	free(c);
 }

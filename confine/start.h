@@ -9,13 +9,15 @@
 #ifndef CONFINE_START_H
 #define CONFINE_START_H
 
+#include <sys/types.h>
+
 #include "confine/confine.h"
 
-/** Start this program again as @p argv with @p n descriptors; the caller is the warden's parent.
- * @p ret: the ends of two pipes, for commands and of ends; the caller's, -1 where there is none.
- * @return ERR_OS. */
+/** Start this program again as @p argv with @p n descriptors. @p ret: the ends of two pipes, for
+ * commands and of ends; the caller's, -1 where there is none. @p warden: the process, to be
+ * waited for; 0: somebody else waits. @return ERR_OS. */
 typedef struct err *confine_launch_fn(char *const argv[], const int *fds, size_t n,
-				      int ret[2]);
+				      int ret[2], pid_t *warden);
 
 confine_launch_fn confine_launch;
 
