@@ -117,7 +117,8 @@ static struct err *ask_owner(const struct request *q, const int *fds, size_t n,
 		close_all(got, n_got);
 		return err_new(r->code ?: ERR_OS, "%s", r->text);
 	}
-	memcpy(ret, got, n_got * sizeof(*got));
+	if (n_got)
+		memcpy(ret, got, n_got * sizeof(*got));
 	return NULL;
 }
 
