@@ -4,7 +4,7 @@
 /**
  * @file
  * Who starts a confined group: the process that wants it, or, where that is a command which may
- * not (command.c), its owner.
+ * not (command.c), its owner; and what a command may not.
  */
 #ifndef CONFINE_START_H
 #define CONFINE_START_H
@@ -23,5 +23,9 @@ confine_launch_fn confine_launch;
 
 /** What confine_start() calls. */
 extern confine_launch_fn *confine_launcher;
+
+/** From here on the calling process makes a command's calls only (command_calls.c). @return as
+ * confine_self_but(). */
+struct err *confine_as_command(void);
 
 #endif
