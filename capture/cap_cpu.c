@@ -81,6 +81,11 @@ static bool is_per_cpu(uint32_t leaf)
 
 typedef VEC(struct cap_cpuid) cpuid_rows;
 
+static bool is_zero(const uint32_t regs[4])
+{
+	return !(regs[0] | regs[1] | regs[2] | regs[3]);
+}
+
 static struct err *ask_leaf(cpuid_rows *rows, uint32_t leaf, int cpu)
 {
 	for (uint32_t sub = 0; sub < subleaves_of(leaf); sub++) {
@@ -88,7 +93,8 @@ static struct err *ask_leaf(cpuid_rows *rows, uint32_t leaf, int cpu)
 		uint32_t *r = row.regs;
 
 		__cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
-		if (!(r[0] | r[1] | r[2] | r[3]))
+		// Of one CPU among others, zeros are an answer: fold() compares them.
+		if (cpu == CAP_CPU_ANY && is_zero(r))
 			continue;
 		if (vec_add(rows, row))
 			return &err_nomem;
@@ -138,7 +144,8 @@ static struct err *ask_one_cpu(cpuid_rows *rows, int cpu)
 	return err;
 }
 
-/** Rows of one leaf and subleaf, [@p from, @return), are one where all CPUs agree. */
+/** Rows of one leaf and subleaf, [@p from, @return), are one where all CPUs agree, and none where
+ * all say zeros. */
 static size_t fold(cpuid_rows *rows, size_t from, size_t *kept)
 {
 	struct cap_cpuid *r = rows->data;
@@ -153,7 +160,7 @@ static size_t fold(cpuid_rows *rows, size_t from, size_t *kept)
 	if (differ)
 		for (size_t i = from; i < to; i++)
 			r[(*kept)++] = r[i];
-	else
+	else if (!is_zero(r[from].regs))
 		r[*kept] = r[from], r[(*kept)++].cpu = CAP_CPU_ANY;
 	return to;
 }
