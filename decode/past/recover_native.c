@@ -275,6 +275,19 @@ static void *native_place(struct native_ctx *c, uint8_t slot, size_t *size)
 	return c->vec[slot - DEC_REG_VEC];
 }
 
+/* The stub stores 32 bytes of a register. What a processor with more of them has above: what was
+ * there, or zeros where the instruction clears it, or the register was no input. */
+static void native_clear_above(struct native_ctx *c, const struct past_form *f)
+{
+	for (int s = f->n_in; s < f->n_in + f->n_out; s++) {
+		uint8_t slot = f->slot[s];
+
+		if (slot >= DEC_REG_VEC && slot < DEC_REG_K &&
+		    (f->insn.is_vex || !memchr(f->slot, slot, f->n_in)))
+			memset(c->vec[slot - DEC_REG_VEC] + 32, 0, 32);
+	}
+}
+
 bool dec_recover_native_run(struct past_native *n, struct past_form *f,
 			    const struct past_bytes *in, struct past_bytes *out)
 {
@@ -307,6 +320,8 @@ bool dec_recover_native_run(struct past_native *n, struct past_form *f,
 		return false;
 	}
 	native_is_running = 0;
+	if (!n->has_avx512)
+		native_clear_above(c, f);
 	for (int s = 0; s < f->n_out; s++) {
 		const void *from = native_place(c, f->slot[f->n_in + s], &size);
 

@@ -47,6 +47,9 @@ static void flight_compare(struct flight *f, const struct dec_step *truth,
 		n = truth->insn->vec_bytes[t->is_def];
 	if (t->is_mem && r->addr_certainty > is)
 		is = r->addr_certainty;
+	// It passes sixteen registers through, whoever they belong to: judged where it is known.
+	if (is == DEC_UNKNOWN && !strcmp(dec_insn_name(truth->insn), "vzeroupper"))
+		return;
 	right = is == DEC_UNKNOWN ||
 		(!memcmp(t->value, r->value, n) && (!t->is_mem || t->addr == r->addr));
 	flight_tally(c, is, right);
