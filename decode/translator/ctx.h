@@ -45,6 +45,9 @@
 // Bits of lacks: what this CPU or kernel has not.
 #define CTX_LACKS_FSGSBASE 1 ///< the fs base goes through arch_prctl
 #define CTX_LACKS_XSAVE 2    ///< there is x87 and SSE alone
+/** Where the last x87 instruction lay is saved with an exception pending only (AMD APM volume 2,
+ * 11.4.4), and is asked of fnstenv, which tells 32 bits of it. */
+#define CTX_LACKS_X87_PLACE 4
 
 // Exit numbers that are no index: what the fault handler sets, and dec_miss.
 #define DEC_EXIT_FAULT 0xffffffff

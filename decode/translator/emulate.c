@@ -45,10 +45,14 @@ void dec_engine_settle_x87(const struct dec_engine *e)
 	memcpy(&at, e->ctx->xsave + XSAVE_FIP, 8);
 	for (size_t i = 0; i < e->arenas.size; i++) {
 		const struct engine_arena *a = &e->arenas.data[i];
+		uint64_t from = (uint64_t)a->start, offset = at - from;
 
-		if (at < (uint64_t)a->start || at >= (uint64_t)a->end)
+		// All that fnstenv tells.
+		if (at <= UINT32_MAX && e->ctx->lacks & CTX_LACKS_X87_PLACE)
+			offset = (uint32_t)offset;
+		if (offset >= (uint64_t)a->end - from)
 			continue;
-		at = dec_engine_guest_rip(e, at);
+		at = dec_engine_guest_rip(e, from + offset);
 		memcpy(e->ctx->xsave + XSAVE_FIP, &at, 8);
 		return;
 	}

@@ -106,6 +106,16 @@ static struct err *engine_init_stack(void)
 	return NULL;
 }
 
+static bool saves_x87_place(void)
+{
+	struct {
+		uint64_t head, rip, rest[62];
+	} __attribute__((aligned(16))) image;
+
+	__asm__("fld1; fstp %%st; fxsave64 %0" : "=m"(image) : : "st");
+	return image.rip != 0;
+}
+
 static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
@@ -118,6 +128,8 @@ static void engine_know_host(struct dec_engine *e)
 	} else {
 		e->ctx->lacks |= CTX_LACKS_XSAVE;
 	}
+	if (!saves_x87_place())
+		e->ctx->lacks |= CTX_LACKS_X87_PLACE;
 	// Ivy Bridge and later; Linux 5.9 allows it.
 	if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)) {
 		e->ctx->lacks |= CTX_LACKS_FSGSBASE;

@@ -121,6 +121,20 @@
 5:
 	fxsave64 %gs:CTX_XSAVE
 6:
+	testl	$CTX_LACKS_X87_PLACE, %gs:CTX_LACKS
+	jz	7f
+	cmpq	$0, %gs:CTX_XSAVE+8
+	jne	7f			// with an exception pending it is saved
+	sub	$32, %rsp
+	fnstenv	(%rsp)
+	mov	12(%rsp), %eax		// instruction
+	mov	20(%rsp), %ecx		// operand
+	movzwl	18(%rsp), %edx		// opcode
+	mov	%rax, %gs:CTX_XSAVE+8
+	mov	%rcx, %gs:CTX_XSAVE+16
+	mov	%dx, %gs:CTX_XSAVE+6
+	add	$32, %rsp
+7:
 	// C wants the ABI's state: x87 empty, mxcsr with every exception masked.
 	fninit
 	push	$0x1f80
