@@ -15,7 +15,7 @@
 struct trace_block {
 	struct {
 		uint32_t slots, n; ///< its part of slots[]
-		int rsp_step;
+		int rsp_step, cleared_from;
 		bool is_inert;
 	} insn[DEC_BLOCK_INSNS];
 	struct dec_slot slots[];
@@ -150,6 +150,12 @@ static void trace_branch(struct dec_tracer *t, const struct dec_insn *insn)
 	}
 }
 
+static void trace_clear(struct dec_tracer *t, int from)
+{
+	for (int v = 0; v < 16; v++)
+		memset(t->vec[v] + from, 0, 64 - from);
+}
+
 /* What @p insn read through operand @p m. */
 static void trace_load(struct dec_tracer *t, const struct dec_insn *insn, int m,
 		       uint64_t addr, const uint8_t *value)
@@ -186,6 +192,7 @@ static const struct trace_block *trace_block_plan(struct log_block *b)
 		plan->insn[i].slots = n;
 		plan->insn[i].n = k;
 		plan->insn[i].rsp_step = dec_insn_rsp_step(&b->insn[i]);
+		plan->insn[i].cleared_from = dec_insn_cleared_from(&b->insn[i]);
 		plan->insn[i].is_inert = dec_insn_is_inert(&b->insn[i]);
 		memcpy(&plan->slots[n], slots, k * sizeof(*slots));
 		n += k;
@@ -245,6 +252,8 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	t->gpr[CAP_RSP] += plan->insn[i].rsp_step;
 	if (insn->flow != DEC_FLOW_NEXT)
 		trace_branch(t, insn);
+	if (plan->insn[i].cleared_from >= 0)
+		trace_clear(t, plan->insn[i].cleared_from);
 	trace_regs(t, true, insn);
 	for (int m = 0; m < insn->n_mem; m++) {
 		if (insn->mem[m].is_write)

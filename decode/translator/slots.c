@@ -40,6 +40,13 @@ int dec_insn_rsp_step(const struct dec_insn *insn)
 	return 0;
 }
 
+int dec_insn_cleared_from(const struct dec_insn *insn)
+{
+	if (insn->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER)
+		return 16;
+	return insn->mnemonic == ZYDIS_MNEMONIC_VZEROALL ? 0 : -1;
+}
+
 struct slots {
 	struct dec_slot *slot;
 	int n;
@@ -95,8 +102,8 @@ static void slots_values(struct slots *s, const struct dec_insn *insn)
 			slots_add(s, insn->lane_bytes ? DEC_SLOT_LANES : DEC_SLOT_LOAD, i,
 				  insn->mem[i].size);
 	}
-	// What a branch defines (rsp, the return address) follows from its kind.
-	if (insn->flow != DEC_FLOW_NEXT)
+	// What a branch defines (rsp, the return address) follows from its kind; zeros, too.
+	if (insn->flow != DEC_FLOW_NEXT || dec_insn_cleared_from(insn) >= 0)
 		return;
 	for (int i = 0; i < insn->n_mem; i++) {
 		if (insn->mem[i].is_write)

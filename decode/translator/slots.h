@@ -64,6 +64,10 @@ struct dec_known dec_known_start(enum dec_log_mode mode, bool is_watched);
  * otherwise. The reader still knows rsp behind it. */
 int dec_insn_rsp_step(const struct dec_insn *insn);
 
+/** @return from which byte on @p insn clears each of the first sixteen vector registers, when that
+ * is all it does (vzeroupper, vzeroall); -1 otherwise. The reader does the same. */
+int dec_insn_cleared_from(const struct dec_insn *insn);
+
 /** @return whether @p insn must be stepped in C under @p mode. */
 bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode);
 

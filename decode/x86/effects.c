@@ -254,8 +254,6 @@ static void insn_mark_named(struct dec_insn *insn, const ZydisDecodedInstruction
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
 	case ZYDIS_MNEMONIC_LOOPNE: // branch, and define rcx
-	case ZYDIS_MNEMONIC_VZEROALL:
-	case ZYDIS_MNEMONIC_VZEROUPPER:
 	case ZYDIS_MNEMONIC_EMMS:
 	case ZYDIS_MNEMONIC_CMPXCHG16B:
 		insn->is_slow_value = true;
