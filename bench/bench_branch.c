@@ -203,7 +203,8 @@ static uint64_t held_below(int pid)
 }
 
 static struct err *add_bytes(struct bench *b, const struct bench_work *w,
-			     const char *command, enum bench_role role, double bytes)
+			     const char *command, enum bench_role role, double bytes,
+			     const char *note)
 {
 	const struct bench_row row = { .suite = b->suite,
 				       .work = w->name,
@@ -211,6 +212,7 @@ static struct err *add_bytes(struct bench *b, const struct bench_work *w,
 				       .metric = "memory",
 				       .unit = "B",
 				       .role = role,
+				       .note = note,
 				       .limit = role == BENCH_OURS ? 2 : 0 };
 
 	return bench_row_add(&b->results, &row, &bytes, 1);
@@ -224,7 +226,7 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 	uint64_t alone = 0, all = 0;
 	double instructions;
 	struct dec_where at;
-	char errors[4300];
+	char errors[4300], text[64];
 	struct err *err = bench_capture_work(b, w, &instructions);
 
 	snprintf(errors, sizeof(errors), "%s/errors", b->scratch);
@@ -243,14 +245,17 @@ static struct err *work_memory(struct bench *b, const struct bench_work *w)
 		err = dec_machine_run(m.machine, UINT64_MAX >> 1, &at);
 	if (!err)
 		all = held_below(getpid());
+	if (!err)
+		snprintf(text, sizeof(text), "%zu of them kept",
+			 dec_machine_checkpoints(m.machine));
 	machine_deinit(&m);
 	if (!err)
-		err = add_bytes(b, w, "native", BENCH_NATIVE, used.peak_bytes);
+		err = add_bytes(b, w, "native", BENCH_NATIVE, used.peak_bytes, NULL);
 	if (!err)
-		err = add_bytes(b, w, "machine", BENCH_OURS, alone);
+		err = add_bytes(b, w, "machine", BENCH_OURS, alone, NULL);
 	return err ? err :
 		     add_bytes(b, w, "64 checkpoints", BENCH_OURS,
-			       all > alone ? all - alone : 0);
+			       all > alone ? all - alone : 0, text);
 }
 
 struct err *bench_suite_branch(struct bench *b)

@@ -19,7 +19,8 @@
 struct cap_events {
 	int fd;
 	uint64_t offset, size; ///< next frame; bytes in the file
-	uint64_t frame_start;  ///< where the current frame began, for errors
+	uint64_t frame_start;  ///< where the current frame began
+	uint64_t frame_seq;    ///< of its first event
 	uint64_t seq;	       ///< of the next event
 	uint64_t expected;     ///< events the manifest promises; UINT64_MAX = unknown
 	uint64_t record_bytes; ///< of all records so far, memory aside
@@ -148,6 +149,7 @@ static struct err *read_frame(struct cap_events *it)
 	size_t n;
 
 	it->frame_start = it->offset;
+	it->frame_seq = it->seq;
 	err = cap_read_at(it->fd, it->offset, &head, sizeof(head), "events.flt");
 	if (err)
 		return err;
@@ -171,6 +173,40 @@ static struct err *read_frame(struct cap_events *it)
 	it->raw_bytes = n;
 	it->raw_pos = 0;
 	return NULL;
+}
+
+/** Whole pages of @p data, which reads as zeros then. */
+static void forget_pages(uint8_t *data, size_t bytes)
+{
+	uintptr_t from = ((uintptr_t)data + 4095) & ~4095ul;
+	uintptr_t to = ((uintptr_t)data + bytes) & ~4095ul;
+
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+void cap_events_rest(struct cap_events *it)
+{
+	forget_pages(it->raw, CAP_FRAME_MAX);
+	forget_pages(it->packed, ZSTD_compressBound(CAP_FRAME_MAX));
+}
+
+struct err *cap_events_wake(struct cap_events *it)
+{
+	size_t bytes = it->raw_bytes, pos = it->raw_pos;
+	uint64_t seq = it->seq;
+	struct err *err = NULL;
+
+	if (bytes) {
+		it->offset = it->frame_start;
+		it->seq = it->frame_seq;
+		err = read_frame(it);
+	}
+	if (!err && it->raw_bytes != bytes)
+		err = damaged(it, "it was another one before");
+	it->raw_pos = pos;
+	it->seq = seq;
+	return err;
 }
 
 /** A bounded walk over the bytes of one record. */

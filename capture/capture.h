@@ -485,6 +485,12 @@ void cap_events_close(struct cap_events *it);
 /** Stand at the log's start again. */
 void cap_events_rewind(struct cap_events *it);
 
+/** Give back the memory of what was unpacked, and have it again as it was: pointers into the last
+ * event stay valid behind the second. Between them nothing else is done with @p it.
+ * @return ERR_OS, ERR_FORMAT: the file is another one now. */
+void cap_events_rest(struct cap_events *it);
+struct err *cap_events_wake(struct cap_events *it);
+
 /**
  * Read the next event into @p ev; what it borrows is valid until the next call.
  *

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "decode/machine/threads.h"
@@ -78,6 +79,11 @@ static void child_text(char *to, const char *text)
 
 static void child_where(enum dec_at at)
 {
+	struct rusage used = {};
+
+	getrusage(RUSAGE_SELF, &used);
+	slot->touched_bytes = used.ru_minflt * 4096ull;
+	slot->peak_bytes = used.ru_maxrss * 1024ull;
 	slot->where = (struct dec_where){
 		.at = at,
 		.position = replay.engine.now,
@@ -244,6 +250,8 @@ static enum child_result child_thread(uint64_t i)
 	return CHILD_OK;
 }
 
+static bool rests; ///< dec_replay_rest(): a checkpoint, which only forks
+
 /* Fork. @return 0 in the fork, whose slot is number @p to; else its process id, or -1.
  * CLONE_PARENT makes it a child of the machine's owner, which then learns of its death. */
 static long child_split(uint64_t to)
@@ -258,6 +266,9 @@ static long child_split(uint64_t to)
 	slot->log_buffer = log_buffer;
 	child_where(DEC_AT_POSITION);
 	err = dec_alias_fork(&replay.guest);
+	if (!err && rests)
+		err = dec_replay_wake(&replay);
+	rests = false;
 	if (err) {
 		child_fail(err);
 		child_answer(CHILD_FAILED);
@@ -272,6 +283,10 @@ static void child_fork(uint64_t to)
 	long pid = child_split(to);
 
 	slot->forked = pid;
+	if (pid > 0 && !rests) {
+		dec_replay_rest(&replay);
+		rests = true;
+	}
 	child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK); // the owner waits for both
 }
 

@@ -80,7 +80,9 @@ struct child_slot {
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
-	uint64_t isa[4]; ///< as in struct dec_engine
+	uint64_t isa[4];	///< as in struct dec_engine
+	uint64_t touched_bytes; ///< pages that the process got or copied since it began
+	uint64_t peak_bytes;	///< resident, at most so far
 	struct cap_regs regs;
 	char text[CHILD_TEXT_BYTES]; ///< error or divergence
 	char notes[CHILD_TEXT_BYTES];

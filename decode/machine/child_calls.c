@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "confine/confine.h"
@@ -50,6 +51,9 @@ struct err *dec_child_confine(void)
 		{ .nr = SYS_clock_gettime },
 		{ .nr = SYS_getrandom },
 		{ .nr = SYS_getpid },
+		{ .nr = SYS_getrusage,
+		  .n = 1,
+		  .when = { SCMP_A0(SCMP_CMP_EQ, RUSAGE_SELF) } },
 		{ .nr = SYS_gettid },
 		{ .nr = SYS_rt_sigaction },
 		{ .nr = SYS_rt_sigprocmask },

@@ -10,15 +10,22 @@
 // A collision of addresses is a matter of luck: a few fresh processes settle it.
 #define MACHINE_TRIES 8
 
+// Checkpoints that are kept whatever memory they hold: with fewer, going back is a replay.
+#define MACHINE_KEPT 4
+
 struct machine_checkpoint {
 	uint64_t position;
 	uint32_t slot;
+	uint64_t resident; ///< bytes that it has, at most
+	uint64_t
+		bytes; ///< of these, what it alone may hold: what went on from it has changed as many
 };
 
 struct dec_machine {
 	struct dec_machine_options options;
 	struct dec_wire *wire;
 	VEC(struct machine_checkpoint) checkpoints; ///< ascending
+	uint32_t origin; ///< the active process went on from the checkpoint in this slot
 	enum dec_log_mode mode;
 	VEC(uint64_t) breaks;
 	VEC(uint64_t) watches;
@@ -39,6 +46,7 @@ static struct err *machine_start(struct dec_machine *m)
 	struct err *err;
 
 	m->checkpoints.size = 0;
+	m->origin = UINT32_MAX;
 	for (int tries = 0; tries < MACHINE_TRIES; tries++) {
 		err = dec_wire_start(m->wire, &answer);
 		if (err)
@@ -202,50 +210,90 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 
 /* ---- back and forth ------------------------------------------------------------------------------ */
 
-/* Give up the checkpoint whose loss costs least: the one whose neighbours are closest. */
+/* Give up the checkpoint whose loss costs least: the one whose neighbours are closest. The one
+ * before it then holds what both did, and most of that is the same pages. */
 static void machine_thin(struct dec_machine *m)
 {
+	struct machine_checkpoint *c = m->checkpoints.data;
 	size_t best = 0;
 	uint64_t best_gap = UINT64_MAX;
 
 	for (size_t i = 0; i + 1 < m->checkpoints.size; i++) {
-		uint64_t before = i ? m->checkpoints.data[i - 1].position : 0;
-		uint64_t gap = m->checkpoints.data[i + 1].position - before;
+		uint64_t gap = c[i + 1].position - (i ? c[i - 1].position : 0);
 
 		if (gap < best_gap) {
 			best_gap = gap;
 			best = i;
 		}
 	}
-	dec_wire_end(m->wire, m->checkpoints.data[best].slot);
-	memmove(&m->checkpoints.data[best], &m->checkpoints.data[best + 1],
-		(m->checkpoints.size - best - 1) * sizeof(m->checkpoints.data[0]));
+	dec_wire_end(m->wire, c[best].slot);
+	if (best && c[best - 1].bytes < c[best].bytes)
+		c[best - 1].bytes = c[best].bytes;
+	if (m->origin == c[best].slot)
+		m->origin = best ? c[best - 1].slot : UINT32_MAX;
+	memmove(&c[best], &c[best + 1], (m->checkpoints.size - best - 1) * sizeof(*c));
 	m->checkpoints.size--;
+}
+
+static uint64_t machine_held(const struct dec_machine *m)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->checkpoints.size; i++)
+		sum += m->checkpoints.data[i].bytes;
+	return sum;
+}
+
+/* Room for one more: checkpoints together hold no more than a process of the machine does. What the
+ * active one has changed is held by the checkpoint that it went on from. */
+static void machine_make_room(struct dec_machine *m)
+{
+	const struct dec_answer *answer = dec_wire_answer(m->wire);
+
+	for (size_t i = 0; i < m->checkpoints.size; i++) {
+		struct machine_checkpoint *c = &m->checkpoints.data[i];
+
+		if (c->slot == m->origin && c->bytes < answer->touched_bytes)
+			c->bytes = answer->touched_bytes < c->resident ?
+					   answer->touched_bytes :
+					   c->resident;
+	}
+	while (m->checkpoints.size == CHILD_SLOTS - 2 ||
+	       (m->checkpoints.size > MACHINE_KEPT &&
+		machine_held(m) > answer->peak_bytes))
+		machine_thin(m);
 }
 
 struct err *dec_machine_checkpoint(struct dec_machine *m)
 {
-	struct machine_checkpoint made = { m->where.position, dec_wire_active(m->wire) };
+	struct machine_checkpoint made = {
+		.position = m->where.position,
+		.slot = dec_wire_active(m->wire),
+	};
 	struct err *err;
-	size_t i = 0;
+	size_t i;
 
-	while (i < m->checkpoints.size && m->checkpoints.data[i].position < made.position)
-		i++;
-	if (i < m->checkpoints.size && m->checkpoints.data[i].position == made.position)
-		return NULL;
-	if (m->checkpoints.size == CHILD_SLOTS - 2) {
-		machine_thin(m);
-		return dec_machine_checkpoint(m);
-	}
+	for (i = 0; i < m->checkpoints.size; i++)
+		if (m->checkpoints.data[i].position == made.position)
+			return NULL;
+	machine_make_room(m);
+	made.resident = dec_wire_answer(m->wire)->peak_bytes;
 	err = dec_wire_fork(m->wire, made.slot);
 	if (err)
 		return err;
 	if (!vec_push(&m->checkpoints))
 		return &err_nomem;
-	memmove(&m->checkpoints.data[i + 1], &m->checkpoints.data[i],
-		(m->checkpoints.size - i - 1) * sizeof(made));
+	for (i = m->checkpoints.size - 1;
+	     i && m->checkpoints.data[i - 1].position > made.position; i--)
+		m->checkpoints.data[i] = m->checkpoints.data[i - 1];
 	m->checkpoints.data[i] = made;
+	m->origin = made.slot;
 	return NULL;
+}
+
+size_t dec_machine_checkpoints(const struct dec_machine *m)
+{
+	return m->checkpoints.size;
 }
 
 uint64_t dec_machine_checkpoint_before(const struct dec_machine *m, uint64_t position)
@@ -273,6 +321,7 @@ struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			err = dec_wire_fork(m->wire, m->checkpoints.data[i - 1].slot);
 			if (!err)
 				dec_wire_end(m->wire, old);
+			m->origin = m->checkpoints.data[i - 1].slot;
 			m->where.position = m->checkpoints.data[i - 1].position;
 		} else {
 			err = machine_restart(m);

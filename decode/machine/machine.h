@@ -144,9 +144,13 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 struct err *dec_machine_seek(struct dec_machine *m, uint64_t position,
 			     struct dec_where *ret);
 
-/** Remember this position: seeking back to it or behind it starts from here. Checkpoints
- * beyond a limit (64) replace the one whose neighbours are closest. */
+/** Remember this position: seeking back to it or behind it starts from here. Checkpoints beyond 64,
+ * and beyond 4 those that would together hold more memory than the machine's process does, replace
+ * the one whose neighbours are closest. */
 struct err *dec_machine_checkpoint(struct dec_machine *m);
+
+/** @return how many there are. */
+size_t dec_machine_checkpoints(const struct dec_machine *m);
 
 /** @return the position of the last checkpoint before @p position; 0, where every machine can
  * begin, when there is none. */

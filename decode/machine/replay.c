@@ -794,3 +794,17 @@ struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 		err = err_new(ERR_FORMAT, "%s", r->divergence);
 	return err;
 }
+
+void dec_replay_rest(struct dec_replay *r)
+{
+	cap_events_rest(r->events);
+	cap_events_rest(r->again);
+	dec_engine_rest();
+}
+
+struct err *dec_replay_wake(struct dec_replay *r)
+{
+	struct err *err = cap_events_wake(r->events);
+
+	return err ? err : cap_events_wake(r->again);
+}

@@ -106,6 +106,11 @@ struct dec_replay {
 struct err *dec_replay_init(struct dec_replay *r, const char *dir,
 			    uint8_t *(*log_full)(void *ctx, size_t bytes), void *ctx);
 
+/** Give back the memory of what dec_replay_wake() has again: in a checkpoint, and in what goes
+ * on from it. @return of the second: as cap_events_wake(). */
+void dec_replay_rest(struct dec_replay *r);
+struct err *dec_replay_wake(struct dec_replay *r);
+
 /** Let happen what lies between the last step and the next one: switches, a handler's
  * beginning, a call that blocks. @return DEC_GO, or why the run cannot go on. */
 enum dec_verdict dec_replay_settle(struct dec_replay *r);

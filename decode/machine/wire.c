@@ -98,6 +98,8 @@ static struct err *take_answer(struct dec_wire *w, uint32_t s)
 	to->result = from->result;
 	to->err_code = from->err_code;
 	to->reg_bytes = from->reg_bytes;
+	to->touched_bytes = from->touched_bytes;
+	to->peak_bytes = from->peak_bytes;
 	memcpy(&to->where, &from->where, sizeof(to->where));
 	memcpy(&to->parted, &from->parted, sizeof(to->parted));
 	memcpy(to->isa, from->isa, sizeof(to->isa));

@@ -264,6 +264,9 @@ enum dec_verdict dec_engine_step_slow(struct dec_engine *e);
  * the next call. */
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip);
 
+/** Give back the memory of what is only remembered: for a process that will not go on itself. */
+void dec_engine_rest(void);
+
 /** Execute exactly one instruction at rip, without logging; stops do not matter. */
 enum dec_verdict dec_engine_step(struct dec_engine *e);
 

@@ -41,13 +41,21 @@ static uint8_t slow_loaded[2 * SLOW_BULK];
 
 /* ---- which instruction ------------------------------------------------------------ */
 
+#define KNOWN 8192 ///< a multiple of 4096: they fill pages
+
+// Decoding one costs more than executing it, and most are asked for again: where a block is made
+// anew, or the same for other ways to it.
+static struct dec_insn known[KNOWN] __attribute__((aligned(4096)));
+
+void dec_engine_rest(void)
+{
+	madvise(known, sizeof(known), MADV_DONTNEED);
+}
+
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
-	// Decoding one costs more than executing it, and most are asked for again: where a
-	// block is made anew, or the same for other ways to it.
-	static struct dec_insn known[8192];
 	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
-	struct dec_insn *insn = &known[rip % 8192];
+	struct dec_insn *insn = &known[rip % KNOWN];
 
 	if (insn->rip != rip || !insn->len || insn->len > n ||
 	    memcmp((const void *)rip, insn->bytes, insn->len))

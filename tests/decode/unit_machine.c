@@ -178,6 +178,71 @@ static void many_checkpoints(void **state)
 	dec_machine_destroy(m);
 }
 
+/* KiB that the processes below @p pid hold: their share of what they share. */
+static uint64_t held_below(int pid)
+{
+	_cleanup_fclose_ FILE *children = NULL;
+	char path[64], line[256];
+	uint64_t sum = 0, kib;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	children = fopen(path, "re");
+	while (children && fscanf(children, "%d", &child) == 1) {
+		_cleanup_fclose_ FILE *f = NULL;
+
+		snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", child);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "Pss: %lu", &kib) == 1)
+				sum += kib;
+		sum += held_below(child);
+	}
+	return sum;
+}
+
+/* Of a program that writes all of its memory between any two, and reads more than the log unpacks
+ * at once: not all are kept, and from each that is the run goes on as recorded. */
+static void checkpoints_hold_little(void **state)
+{
+	_cleanup_free_ char *dir = NULL;
+	struct dec_machine *m;
+	struct capture *c;
+	struct dec_where w;
+	uint64_t alone, end;
+	size_t kept;
+
+	(void)state;
+	assert_true(asprintf(&dir, "%s/gzip", unit_env("TMPDIR")) > 0);
+	assert_int_equal(unit_run("seq 700000 >%s.in && %s record -o %s -- gzip -c %s.in "
+				  ">/dev/null 2>&1",
+				  dir, unit_env("FAULTLINE"), dir, dir),
+			 0);
+	ok(capture_open(dir, &c));
+	ok(dec_machine_create(c, NULL, &m));
+	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+	assert_int_equal(w.at, DEC_AT_END);
+	end = w.position;
+	alone = held_below(getpid());
+	assert_true(alone > 1000);
+	for (uint64_t i = 0; i < 64; i++) {
+		ok(dec_machine_seek(m, end / 64 * i, &w));
+		ok(dec_machine_checkpoint(m));
+	}
+	ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+	kept = dec_machine_checkpoints(m);
+	assert_in_range(kept, 4, 63);
+	assert_in_range(held_below(getpid()), 0, 3 * alone);
+	for (uint64_t i = kept; i-- > 0;) {
+		ok(dec_machine_seek(m, end / kept * i, &w));
+		ok(dec_machine_run(m, UINT64_MAX >> 1, &w));
+		assert_int_equal(w.at, DEC_AT_END);
+		assert_int_equal(w.position, end);
+	}
+	dec_machine_destroy(m);
+	capture_close(c);
+}
+
 static void breakpoints(void **state)
 {
 	struct cap_regs regs;
@@ -298,6 +363,7 @@ int main(void)
 		cmocka_unit_test(single_steps_agree),
 		cmocka_unit_test(back_and_forth),
 		cmocka_unit_test(many_checkpoints),
+		cmocka_unit_test(checkpoints_hold_little),
 		cmocka_unit_test(breakpoints),
 		cmocka_unit_test(trace_carries_registers),
 		cmocka_unit_test(outside_memory),
