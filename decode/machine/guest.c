@@ -654,3 +654,31 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 		return NULL;
 	}
 }
+
+/* ---- large pages --------------------------------------------------------------------------- */
+
+#define LARGE (2ull << 20)
+
+// Since Linux 6.1; for which C's library has no name yet.
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+static bool is_all_there(uint64_t at)
+{
+	uint8_t there[LARGE / 4096];
+
+	return !mincore((void *)at, LARGE, there) && !memchr(there, 0, sizeof(there));
+}
+
+void dec_guest_gather(const struct dec_guest *g)
+{
+	for (size_t i = 0; i < g->ranges.size; i++) {
+		const struct guest_range *r = &g->ranges.data[i];
+
+		for (uint64_t at = (r->start + LARGE - 1) & ~(LARGE - 1);
+		     r->prot & PROT_WRITE && at + LARGE <= r->end; at += LARGE)
+			if (is_all_there(at))
+				madvise((void *)at, LARGE, MADV_COLLAPSE);
+	}
+}

@@ -53,6 +53,10 @@ struct dec_guest {
 	size_t last_hit;	  ///< into ranges: where the last look-up ended
 };
 
+/** Have memory of the guest's that fills large pages lie in some: a fork is then soon made and soon
+ * ended. What is not there yet takes no memory. */
+void dec_guest_gather(const struct dec_guest *g);
+
 /** Map the start state of @p core and set the engine's registers. Opens the kept files,
  * so that the sandbox can close behind it. */
 struct err *dec_guest_init(struct dec_guest *g, struct dec_engine *e,

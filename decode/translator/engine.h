@@ -267,6 +267,9 @@ const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 /** Give back the memory of what is only remembered: for a process that will not go on itself. */
 void dec_engine_rest(void);
 
+/** Forks of this process begin without it: they have fewer pages to copy. */
+void dec_engine_travel_light(void);
+
 /** Execute exactly one instruction at rip, without logging; stops do not matter. */
 enum dec_verdict dec_engine_step(struct dec_engine *e);
 

@@ -52,6 +52,11 @@ void dec_engine_rest(void)
 	madvise(known, sizeof(known), MADV_DONTNEED);
 }
 
+void dec_engine_travel_light(void)
+{
+	madvise(known, sizeof(known), MADV_WIPEONFORK);
+}
+
 const struct dec_insn *dec_engine_insn(const struct dec_engine *e, uint64_t rip)
 {
 	uint64_t n = e->world.avail(e->world.ctx, rip, PROT_EXEC);
