@@ -116,15 +116,20 @@ static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *
 	return NULL;
 }
 
-/* The first of the user's steps from the allocation to derivation @p d; NULL: none. */
+/* The first of the user's steps from the allocation, or from where its start was found again (as
+ * container_of does), to derivation @p d; NULL: none. */
 static const struct hg_derivation *first_own_step(struct finder *f,
 						  const struct hg_derivation *d)
 {
 	const struct hg_derivation *first = NULL;
 
-	for (; d->parent; d = hg_derive_get(&f->derive, d->parent))
-		if (dec_frames_is_own(&f->frames, d->rip))
-			first = d;
+	for (; d->parent; d = hg_derive_get(&f->derive, d->parent)) {
+		if (!dec_frames_is_own(&f->frames, d->rip))
+			continue;
+		if (!d->offset)
+			break;
+		first = d;
+	}
 	return first;
 }
 
@@ -142,21 +147,74 @@ static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
 		return first->offset;
 	if (!dec_frames_is_own(&f->frames, x->pc))
 		return f->thread->string.rsp ? 0 : -1;
-	return !d->parent && x->insn && x->m->index != DEC_REG_NONE ?
+	return x->insn && x->m->index != DEC_REG_NONE ?
 		       (int64_t)(f->derive.regs->value[x->m->base] + x->m->disp - start) :
 		       -1;
 }
 
-/* @p x, a call's perhaps, begins at the first field of @p t. memcpy(p, q, sizeof(*p)) means all
- * fields; one that reads up to where a field begins, a struct that begins as this one does. */
-static bool means_whole(const struct dec_struct *t, const struct hg_suspect *x)
+/* @p x, a call's perhaps, is meant for what lies at @p anchor in @p t. From there to the end it means
+ * all fields, as memset does; from the first one on, memcpy(p, q, sizeof(*p)) does, and one that
+ * reads up to where a field begins means a struct that begins as this one does; up to where one
+ * ends, these fields (a key made of several). */
+static bool means_whole(struct finder *f, const struct dec_struct *t,
+			const struct hg_suspect *x, uint64_t anchor)
 {
+	uint64_t size = x->intent;
+
+	if (x->insn && dec_frames_is_own(&f->frames, x->pc)) // not a call's
+		size = x->insn->is_rep ? x->size : 0;
+	if (size && anchor + size == t->size)
+		return true;
+	if (anchor)
+		return false;
 	if (x->intent >= t->size)
 		return true;
 	for (uint32_t i = 0; x->intent && !x->is_write && i < t->n_fields; i++)
-		if (t->fields[i].offset == x->intent)
+		if (t->fields[i].offset == x->intent ||
+		    t->fields[i].offset + t->fields[i].size == x->intent)
 			return true;
 	return false;
+}
+
+/* The last of the user's steps to derivation @p d, or the allocation. */
+static const struct hg_derivation *last_own_step(struct finder *f,
+						 const struct hg_derivation *d)
+{
+	while (d->parent && !dec_frames_is_own(&f->frames, d->rip))
+		d = hg_derive_get(&f->derive, d->parent);
+	return d;
+}
+
+static bool is_struct_at(const struct dec_struct *t, uint64_t offset)
+{
+	uint64_t end;
+	size_t n;
+	const char *name = part_at(t, offset, &n, &end);
+
+	return name && name[n] == '.';
+}
+
+/* From a part, at [@p start, @p end), to the struct around it: what goes out of a struct, which has
+ * no elements, does so on purpose, and before an array by a constant; or a step of the pointer
+ * itself led out of a struct. */
+static bool means_container(struct finder *f, const struct hg_suspect *x,
+			    const struct dec_struct *t, uint64_t start, uint64_t end)
+{
+	const struct hg_derivation *last =
+		last_own_step(f, hg_derive_get(&f->derive, x->derivation));
+	uint64_t node = hg_graph_node(f->graph, last->node)->start;
+	bool is_struct = x->field[x->field_length] == '.';
+
+	if (x->insn && dec_frames_is_own(&f->frames, x->pc)) {
+		uint64_t from = f->derive.regs->value[x->m->base] - node;
+
+		if (is_struct ||
+		    (x->m->index == DEC_REG_NONE &&
+		     (!from || is_struct_at(t, from) || x->addr - node < start)))
+			return true;
+	}
+	return last->parent && is_struct &&
+	       ((uint64_t)last->offset < start || (uint64_t)last->offset >= end);
 }
 
 /* Inside the node: does the access leave its array? */
@@ -172,10 +230,11 @@ static struct err *check_field(struct finder *f, struct hg_suspect *x,
 	if (!t || t->size != n->size)
 		return NULL;
 	anchor = anchor_of(f, x);
-	if (anchor < 0 || (!anchor && means_whole(t, x)))
+	if (anchor < 0 || means_whole(f, t, x, anchor))
 		return NULL;
 	x->field = part_at(t, anchor, &x->field_length, &end);
-	if (!x->field || (at >= (uint64_t)anchor && at + x->size <= end))
+	if (!x->field || (at >= (uint64_t)anchor && at + x->size <= end) ||
+	    means_container(f, x, t, anchor, end))
 		return NULL;
 	x->kind = HG_ACCESS_FIELD;
 	x->to = id;

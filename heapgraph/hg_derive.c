@@ -309,20 +309,38 @@ static uint32_t same_value(const struct sources *so, uint64_t value)
 	return 0;
 }
 
-/* Of several pointers the result belongs to the nearest: the others were indices. */
-static uint32_t nearest(const struct sources *so, uint64_t value, uint64_t *source)
+/* How far is @p value from the node of derivation @p from? */
+static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t value)
 {
-	uint64_t least = UINT64_MAX;
+	const struct hg_node *n = hg_graph_node(d->graph, hg_derive_get(d, from)->node);
+
+	if (value < n->start)
+		return n->start - value;
+	return value > n->start + n->size ? value - n->start - n->size : 0;
+}
+
+/* Of several pointers the result belongs to that whose node it is nearest to, or which is itself
+ * the nearest: the others were indices. So a pointer and the distance from its node to another
+ * make a pointer to the other. */
+static uint32_t nearest(const struct hg_derive *d, const struct sources *so,
+			uint64_t value, uint64_t *source)
+{
+	uint64_t least = UINT64_MAX, least_way = UINT64_MAX;
 	uint32_t from = 0;
 
 	for (int i = 0; i < so->n; i++) {
-		int64_t distance = value - so->at[i].value;
+		uint64_t distance = llabs((int64_t)(value - so->at[i].value)), way = 0;
 
-		if (!so->at[i].is_address && (uint64_t)llabs(distance) < least) {
-			least = llabs(distance);
-			from = so->at[i].from;
-			*source = so->at[i].value;
-		}
+		if (so->at[i].is_address)
+			continue;
+		if (d->graph && so->n > 1)
+			way = way_to_node(d, so->at[i].from, value);
+		if (way > least_way || (way == least_way && distance >= least))
+			continue;
+		least = distance;
+		least_way = way;
+		from = so->at[i].from;
+		*source = so->at[i].value;
 	}
 	return from;
 }
@@ -377,7 +395,7 @@ static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
 
 	if (from || !so->n || !is_arithmetic(s->insn))
 		return from;
-	from = nearest(so, value, &source);
+	from = nearest(d, so, value, &source);
 	return from && !is_cut(s->insn, source, value) ? derive(d, from, value, s) : 0;
 }
 

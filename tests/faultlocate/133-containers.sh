@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# `faultline analyze --accesses` where a pointer to a part of a struct means its whole: nothing is
+# found in correct code, as two compilers make it, and what leaves an array is, at each statement.
+. tests/lib.sh
+need jq gcc clang
+need_bpf
+
+source=tests/programs/containers.c
+marked=$(grep -n '/\* WRONG \*/' $source | cut -d: -f1 | paste -sd' ')
+
+for cc in gcc clang; do
+	for level in O0 O1 O2 O3 Os; do
+		# The compiler must not know the functions: it would expand their calls.
+		$cc -std=gnu11 -g -$level -fno-builtin -w -o "$TMPDIR/containers" $source ||
+			fail "cannot compile"
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/containers"
+		expect_status 0 "$FAULTLINE" analyze --accesses "$TMPDIR/c"
+		grep -q 'no access by a pointer' "$TMPDIR/out" ||
+			fail "$cc -$level: $(cat "$TMPDIR/out")"
+		rm -rf "$TMPDIR/c"
+		make_capture "$TMPDIR/c" "$TMPDIR/containers" wrong
+		expect_status 1 "$FAULTLINE" analyze --accesses --json "$TMPDIR/c"
+		found=$(jq -r '[.accesses[] | select(.kind == "field") | .at.line] | unique | join(" ")' \
+			"$TMPDIR/out")
+		[ "$found" = "$marked" ] || fail "$cc -$level: '$found', not '$marked'"
+	done
+done
