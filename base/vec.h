@@ -91,6 +91,19 @@ static inline void vec_trim_(void **data, size_t *capacity, size_t size, size_t 
 		lo_;                                      \
 	})
 
+/** @return the first element of @p v for which expression @p is_it (of pointer @p e) holds, NULL
+ * for none. */
+#define vec_find(v, e, is_it)                                   \
+	({                                                      \
+		size_t at_ = 0;                                 \
+		while (at_ < (v)->size && ({                    \
+			       __auto_type e = &(v)->data[at_]; \
+			       !(is_it);                        \
+		       }))                                      \
+			at_++;                                  \
+		at_ < (v)->size ? &(v)->data[at_] : NULL;       \
+	})
+
 /** Free the elements; the vector is empty and usable again. */
 #define vec_deinit(v)                          \
 	do {                                   \

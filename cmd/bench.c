@@ -311,10 +311,7 @@ static struct err *bench_main(struct bench *b, int argc, char **argv)
 
 static bool has_failure(const struct bench_results *r)
 {
-	for (size_t i = 0; i < r->rows.size; i++)
-		if (r->rows.data[i].is_failure)
-			return true;
-	return false;
+	return vec_find(&r->rows, row, row->is_failure);
 }
 
 /** The quick form's works are smaller ones: a ratio of theirs says nothing of the others. */

@@ -237,14 +237,9 @@ static struct err *trace_judge(struct trace *t, const struct hg_op *op, size_t n
 static bool has_read(const struct spec_args *a, struct hg_node_id node, uint64_t offset,
 		     uint32_t size)
 {
-	for (size_t i = 0; i < a->reads.size; i++) {
-		const struct spec_read *r = &a->reads.data[i];
-
-		if (r->node.v == node.v && r->offset < offset + size &&
-		    offset < (uint64_t)r->offset + r->size)
-			return true;
-	}
-	return false;
+	return vec_find(&a->reads, r,
+			r->node.v == node.v && r->offset < offset + size &&
+				offset < (uint64_t)r->offset + r->size);
 }
 
 // O is part of the operation on the structure that the C-point ends.

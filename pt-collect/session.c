@@ -80,10 +80,7 @@ static bool has_ended(const struct ptc_session *s)
 {
 	if (s->family.children.size)
 		return false; // traced, and not yet let go or followed
-	for (size_t i = 0; i < s->all.list.size; i++)
-		if (!s->all.list.data[i]->has_ended)
-			return false;
-	return true;
+	return !vec_find(&s->all.list, p, !(*p)->has_ended);
 }
 
 void ptc_session_take(struct ptc_session *s, pid_t tid, int status)

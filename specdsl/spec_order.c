@@ -454,11 +454,7 @@ static bool enter(struct edges *e, struct edge_node *n)
 /** @return whether a node went and came back since: what it was in is not known. */
 static bool has_returned(const struct edges *e)
 {
-	for (size_t i = 0; i < e->changes.size; i++)
-		if (e->changes.data[i].kind == NODE_REMOVED &&
-		    node_of(e, e->changes.data[i].from))
-			return true;
-	return false;
+	return vec_find(&e->changes, c, c->kind == NODE_REMOVED && node_of(e, c->from));
 }
 
 static bool follow_changes(struct edges *e)

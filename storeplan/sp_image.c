@@ -52,13 +52,8 @@ void sp_image_closep(struct sp_image **m)
 
 static const GElf_Phdr *load_at(const struct sp_image *m, uint64_t addr)
 {
-	for (size_t i = 0; i < m->loads.size; i++) {
-		const GElf_Phdr *ph = &m->loads.data[i];
-
-		if (addr >= ph->p_vaddr && addr - ph->p_vaddr < ph->p_filesz)
-			return ph;
-	}
-	return NULL;
+	return vec_find(&m->loads, ph,
+			addr >= ph->p_vaddr && addr - ph->p_vaddr < ph->p_filesz);
 }
 
 uint64_t sp_image_offset(const struct sp_image *m, uint64_t addr)

@@ -191,10 +191,7 @@ static void set_states(struct sp_sites *p, const struct sp_known *without)
 
 static bool is_all_done(const struct sp_sites *p)
 {
-	for (size_t i = 0; i < p->stores.size; i++)
-		if (!p->stores.data[i].is_done)
-			return false;
-	return true;
+	return !vec_find(&p->stores, s, !s->is_done);
 }
 
 #define ROUNDS_MAX 4

@@ -7,13 +7,9 @@
 
 static bool still_done(const struct sp_sites *p, const struct sp_known *k)
 {
-	for (size_t i = 0; i < p->stores.size; i++) {
-		const struct sites_store *s = &p->stores.data[i];
-
-		if (s->is_done && s->read_at == NOWHERE && !sp_sites_follows(p, s, k))
-			return false;
-	}
-	return true;
+	return !vec_find(&p->stores, s,
+			 s->is_done && s->read_at == NOWHERE &&
+				 !sp_sites_follows(p, s, k));
 }
 
 static int by_price(const void *a, const void *b, void *ctx)

@@ -127,8 +127,5 @@ bool sp_sites_in_window(const struct sites_store *s, uint32_t insn)
 
 struct sites_probe *sp_sites_probe_at(struct sp_sites *p, uint32_t insn)
 {
-	for (size_t i = 0; i < p->probes.size; i++)
-		if (p->probes.data[i].insn == insn)
-			return &p->probes.data[i];
-	return NULL;
+	return vec_find(&p->probes, probe, probe->insn == insn);
 }

@@ -203,11 +203,7 @@ size_t dec_history_call_before(const struct history *h, size_t end, int64_t nr,
 
 static bool history_wrote(const struct history_event *e, uint64_t addr)
 {
-	for (size_t i = 0; i < e->writes.size; i++) {
-		if (addr - e->writes.data[i].addr < e->writes.data[i].size)
-			return true;
-	}
-	return false;
+	return vec_find(&e->writes, w, addr - w->addr < w->size);
 }
 
 size_t dec_history_writer_before(const struct history *h, size_t end, uint64_t addr)

@@ -170,22 +170,17 @@ struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size, ui
 
 bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr)
 {
-	for (size_t i = 0; i < g->aliases.size; i++) {
-		const struct guest_alias *a = &g->aliases.data[i];
+	const struct guest_alias *in =
+		vec_find(&g->aliases, a, addr >= a->start && addr < a->end);
 
-		if (addr >= a->start && addr < a->end)
-			return a->is_shared;
-	}
-	return false;
+	return in && in->is_shared;
 }
 
 uint64_t dec_alias_end(const struct dec_guest *g, uint64_t start)
 {
-	for (size_t i = 0; i < g->aliases.size; i++) {
-		if (g->aliases.data[i].start == start)
-			return g->aliases.data[i].end;
-	}
-	return 0;
+	const struct guest_alias *at = vec_find(&g->aliases, a, a->start == start);
+
+	return at ? at->end : 0;
 }
 
 void dec_alias_each(struct dec_guest *g, uint64_t page,

@@ -21,10 +21,7 @@ struct err *dec_output_init(struct dec_output *o, int fd)
 
 static bool output_leads(const struct dec_output *o, uint32_t fd)
 {
-	for (size_t i = 0; i < o->leading.size; i++)
-		if (o->leading.data[i] == fd)
-			return true;
-	return false;
+	return vec_find(&o->leading, known, *known == fd);
 }
 
 /* Descriptors @p first to @p last lead nowhere any more. */

@@ -24,11 +24,7 @@ struct replay_thread *dec_threads_current(struct dec_replay *r)
 
 struct replay_thread *dec_threads_find(struct dec_replay *r, uint32_t tid)
 {
-	for (size_t i = 0; i < r->threads.size; i++) {
-		if (r->threads.data[i].tid == tid && !r->threads.data[i].has_ended)
-			return &r->threads.data[i];
-	}
-	return NULL;
+	return vec_find(&r->threads, t, t->tid == tid && !t->has_ended);
 }
 
 /* A place for thread @p tid; that of one that ended serves again. */

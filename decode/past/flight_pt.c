@@ -178,10 +178,7 @@ static void path_drop_end(struct flight_path *p, uint64_t rip)
 
 static bool has_insn(const struct flight_path *p)
 {
-	for (size_t i = 0; i < p->order.size; i++)
-		if (p->order.data[i] != FLIGHT_GAP)
-			return true;
-	return false;
+	return vec_find(&p->order, at, *at != FLIGHT_GAP);
 }
 
 struct err *dec_flight_path_read(const struct capture *c, const struct cap_core *core,

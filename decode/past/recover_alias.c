@@ -119,13 +119,8 @@ bool dec_recover_bases_begin(struct dec_recover *r)
 		     !bases_add(r, f->imm)))
 			return false;
 	}
-	for (size_t i = 0; i < r->ran.accesses.size; i++) {
-		const struct past_access *a = &r->ran.accesses.data[i];
-
-		if (a->placed == PAST_KNOWN && !dec_recover_bases_note(r, a))
-			return false;
-	}
-	return true;
+	return !vec_find(&r->ran.accesses, a,
+			 a->placed == PAST_KNOWN && !dec_recover_bases_note(r, a));
 }
 
 /* The one register that an access goes through. */

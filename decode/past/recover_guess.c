@@ -70,13 +70,8 @@ static uint64_t count_placed(struct dec_recover *r)
 /* @return whether nothing is left to guess about. */
 static bool is_complete(const struct dec_recover *r)
 {
-	if (dec_recover_marks_from(&r->mem.lost, 0) != PAST_NO_ACCESS)
-		return false;
-	for (size_t i = 0; i < r->ran.accesses.size; i++) {
-		if (r->ran.accesses.data[i].placed == PAST_HINTED)
-			return false;
-	}
-	return true;
+	return dec_recover_marks_from(&r->mem.lost, 0) == PAST_NO_ACCESS &&
+	       !vec_find(&r->ran.accesses, a, a->placed == PAST_HINTED);
 }
 
 /* Find out which loads have mirrors, and what follows. */

@@ -376,10 +376,7 @@ const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, siz
 
 const struct dec_pt_thread *dec_pt_flow_thread(const struct dec_pt_flow *f, uint32_t tid)
 {
-	for (size_t i = 0; i < f->world.threads.size; i++)
-		if (f->world.threads.data[i].tid == tid)
-			return &f->world.threads.data[i];
-	return NULL;
+	return vec_find(&f->world.threads, t, t->tid == tid);
 }
 
 const struct dec_pt_missing *dec_pt_flow_missing(const struct dec_pt_flow *f, size_t *n)

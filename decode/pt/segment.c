@@ -115,13 +115,9 @@ static int read_page(uint8_t *buffer, size_t size, const struct pt_asid *asid,
 static struct worker_image *image_of(struct dec_pt_worker *w,
 				     const struct dec_pt_image *image)
 {
-	struct worker_image *wi;
+	struct worker_image *wi = vec_find(&w->images, known, known->image == image);
 
-	for (size_t i = 0; i < w->images.size; i++)
-		if (w->images.data[i].image == image)
-			return &w->images.data[i];
-	wi = vec_push(&w->images);
-	if (wi)
+	if (!wi && (wi = vec_push(&w->images)))
 		wi->image = image;
 	return wi;
 }

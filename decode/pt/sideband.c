@@ -446,9 +446,5 @@ void dec_sideband_deinit(struct dec_sideband *s)
 
 bool dec_sideband_is_unfiled(const struct dec_sideband *s, uint64_t addr)
 {
-	for (size_t i = 0; i < s->unfiled.size; i++) {
-		if (addr >= s->unfiled.data[i].start && addr < s->unfiled.data[i].end)
-			return true;
-	}
-	return false;
+	return vec_find(&s->unfiled, r, addr >= r->start && addr < r->end);
 }

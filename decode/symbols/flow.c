@@ -397,15 +397,10 @@ static bool is_kept(const struct flow_kept *k, const struct flow_event *set, uin
 		if (e->kind != FLOW_STEP && e->pc >= at)
 			lost = e->pc;
 	}
-	for (size_t i = 0; i < k->events.size; i++) {
-		const struct flow_event *e = &k->events.data[i];
-
-		// Back from behind, where it may be another, or past what set it.
-		if (e->kind == FLOW_BRANCH && e->addr > set->pc && e->addr < at &&
-		    (e->pc < set->pc || e->pc > lost))
-			return false;
-	}
-	return true;
+	// Back from behind, where it may be another, or past what set it.
+	return !vec_find(&k->events, e,
+			 e->kind == FLOW_BRANCH && e->addr > set->pc && e->addr < at &&
+				 (e->pc < set->pc || e->pc > lost));
 }
 
 void dec_flow_recall(struct flow_path *p, const struct flow_kept *k, uint64_t return_addr)

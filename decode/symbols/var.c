@@ -186,9 +186,6 @@ bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_sp
 	}
 	if (spot->kind != DEC_SPOT_GLOBAL)
 		return false;
-	for (size_t i = 0; i < u->cus.size; i++) {
-		if (find_in_scope(u, &u->cus.data[i].die, NULL, pc, spot, type, distance))
-			return true;
-	}
-	return false;
+	return vec_find(&u->cus, cu,
+			find_in_scope(u, &cu->die, NULL, pc, spot, type, distance));
 }

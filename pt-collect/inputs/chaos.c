@@ -99,10 +99,7 @@ static void draw_strategy(struct ptc_chaos *c)
 
 static struct chaos_thread *find(struct ptc_chaos *c, pid_t tid)
 {
-	for (size_t i = 0; i < c->threads.size; i++)
-		if (c->threads.data[i].tid == tid)
-			return &c->threads.data[i];
-	return NULL;
+	return vec_find(&c->threads, t, t->tid == tid);
 }
 
 static size_t count_held(const struct ptc_chaos *c)

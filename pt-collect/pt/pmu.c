@@ -162,10 +162,7 @@ void ptc_pt_pmu_deinit(struct ptc_pt_pmu *pmu)
 
 static const struct ptc_pt_term *find(const struct ptc_pt_pmu *pmu, const char *name)
 {
-	for (size_t i = 0; i < pmu->terms.size; i++)
-		if (!strcmp(pmu->terms.data[i].name, name))
-			return &pmu->terms.data[i];
-	return NULL;
+	return vec_find(&pmu->terms, t, !strcmp(t->name, name));
 }
 
 /** Spread the low bits of @p value over @p bits. */

@@ -29,13 +29,9 @@
 
 static struct ptc_child *find_child(struct ptc_family *f, pid_t pid)
 {
-	struct ptc_child *c;
+	struct ptc_child *c = vec_find(&f->children, known, known->pid == pid);
 
-	for (size_t i = 0; i < f->children.size; i++)
-		if (f->children.data[i].pid == pid)
-			return &f->children.data[i];
-	c = vec_push(&f->children);
-	if (c)
+	if (!c && (c = vec_push(&f->children)))
 		c->pid = pid;
 	return c;
 }

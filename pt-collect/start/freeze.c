@@ -87,10 +87,7 @@ static void ask_again(const struct ptc_process *p)
 
 static bool all_rest(const struct ptc_process *p)
 {
-	for (size_t i = 0; i < p->threads.size; i++)
-		if (p->threads.data[i]->is_asked && !p->threads.data[i]->is_at_rest)
-			return false;
-	return true;
+	return !vec_find(&p->threads, t, (*t)->is_asked && !(*t)->is_at_rest);
 }
 
 static void on_end(struct ptc_process *p, struct ptc_thread *t, int status)

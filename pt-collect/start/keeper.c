@@ -83,10 +83,7 @@ static void seize_all(struct ptc_process *p)
 
 static bool is_stopped(const struct ptc_process *p)
 {
-	for (size_t i = 0; i < p->threads.size; i++)
-		if (p->threads.data[i]->is_in_group_stop)
-			return true;
-	return false;
+	return vec_find(&p->threads, t, (*t)->is_in_group_stop);
 }
 
 static struct err *repair(struct ptc_process *p)
