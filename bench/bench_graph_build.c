@@ -59,7 +59,7 @@ static struct err *hand_over(const struct dec_heap_events *to, const struct even
 	case EVENT_RELEASED:
 		return to->released(to->ctx, e->time, e->addr);
 	default:
-		return to->region(to->ctx, e->time, e->addr, e->size);
+		return to->region(to->ctx, e->time, e->addr, e->size, false);
 	}
 }
 
@@ -140,12 +140,14 @@ static struct err *on_released(void *ctx, uint64_t time, uint64_t addr)
 	return keep(ctx, &e);
 }
 
-static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size)
+static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			     bool is_stack)
 {
 	struct event e = {
 		.time = time, .addr = addr, .size = size, .kind = EVENT_REGION
 	};
 
+	(void)is_stack;
 	return keep(ctx, &e);
 }
 
@@ -227,9 +229,8 @@ static struct err *measure(struct build *b, struct graph_built *ret)
 static struct err *infer(struct build *b, const struct capture *c,
 			 struct dec_symbols *symbols, struct graph_built *ret)
 {
-	const struct hg_infer_options options = {};
 	double start = clock_now_s();
-	struct err *err = hg_infer(c, symbols, &options, &b->plan);
+	struct err *err = hg_infer(c, symbols, NULL, &b->plan);
 
 	ret->infer_s = clock_now_s() - start;
 	return err ? err : hg_recorder_follow(b->recorder, &b->plan);

@@ -113,29 +113,14 @@ static const struct argp argp = {
 	       "  faultline replay --explain --json broken.flt | jq .explanation.cause\n",
 };
 
-struct progress {
-	double start;
-	bool has_shown;
-};
-
-static void show_progress(void *ctx, const struct dec_where *w)
-{
-	struct progress *p = ctx;
-
-	if (clock_now_s() - p->start < 2 || !isatty(2))
-		return;
-	fprintf(stderr, TEXT_AGAIN "faultline: replayed %lu million instructions",
-		w->position / 1000000);
-	p->has_shown = true;
-}
-
 /* A replay under way. */
 struct replay {
 	const struct replay_options *o;
 	struct capture *capture;
 	struct dec_machine *machine;
 	VEC(struct dec_where) maps; ///< at each, a file was mapped as code
-	struct progress progress;
+	double start;
+	bool has_shown;		///< some progress
 	struct dec_where where; ///< at its end
 	double seconds;
 	FILE *talk; ///< for people: stdout, unless that is the program's
@@ -143,6 +128,24 @@ struct replay {
 	struct dec_pt_witness *witness;
 	struct err *parted; ///< from what PT says
 };
+
+static void show_progress(void *ctx, const struct dec_where *w)
+{
+	struct replay *r = ctx;
+
+	if (clock_now_s() - r->start < 2 || !isatty(2))
+		return;
+	fprintf(stderr, TEXT_AGAIN "faultline: replayed %lu million instructions",
+		w->position / 1000000);
+	r->has_shown = true;
+}
+
+static struct err *note_map(void *ctx, const struct dec_where *w)
+{
+	struct replay *r = ctx;
+
+	return vec_add(&r->maps, *w);
+}
 
 static void replay_deinit(struct replay *r)
 {
@@ -371,16 +374,11 @@ static void replay_part(struct replay *r, const struct dec_pt_difference *d,
 
 static struct err *replay_run(struct replay *r)
 {
-	struct dec_where *w = &r->where;
 	struct err *err = replay_log(r);
 	const struct dec_pt_difference *d;
 
-	while (!err) {
-		err = dec_machine_run(r->machine, UINT64_MAX >> 1, w);
-		if (err || w->at != DEC_AT_MAP)
-			break;
-		err = vec_add(&r->maps, *w);
-	}
+	if (!err)
+		err = dec_machine_run(r->machine, UINT64_MAX >> 1, &r->where);
 	if (!err && r->witness && r->o->mode == DEC_LOG_NONE)
 		err = dec_machine_log(r->machine, DEC_LOG_NONE, NULL, NULL);
 	d = r->witness ? dec_pt_witness_difference(r->witness) : NULL;
@@ -392,10 +390,10 @@ static struct err *replay_run(struct replay *r)
 
 static struct err *replay_start(struct replay *r)
 {
-	struct dec_machine_options mo = { .stops_at_maps = true,
-					  .output_fd = r->o->to_stdout ? 1 : -1,
+	struct dec_machine_options mo = { .output_fd = r->o->to_stdout ? 1 : -1,
+					  .mapped = note_map,
 					  .progress = show_progress,
-					  .progress_ctx = &r->progress };
+					  .ctx = r };
 
 	if (r->witness)
 		mo.interrupts = dec_pt_witness_interrupts(r->witness);
@@ -444,8 +442,8 @@ static struct err *replay(struct replay *r)
 		err = replay_run(r);
 	if (!err)
 		err = replay_again(r);
-	r->seconds = clock_now_s() - r->progress.start;
-	if (!err && r->progress.has_shown)
+	r->seconds = clock_now_s() - r->start;
+	if (!err && r->has_shown)
 		fprintf(stderr, "\n");
 	return err;
 }
@@ -458,7 +456,7 @@ static int replay_one(const struct replay_options *o)
 	int status = 2;
 
 	r.talk = o->to_stdout ? stderr : stdout;
-	r.progress.start = clock_now_s();
+	r.start = clock_now_s();
 	err = replay(&r);
 	if (!err)
 		status = report(&r);

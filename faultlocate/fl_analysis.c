@@ -153,25 +153,14 @@ static struct err *find_accesses(const struct fl_options *o, struct fl_analysis 
 			      &options, &a->accesses);
 }
 
-static void show_inferred(void *ctx, uint64_t time)
-{
-	fprintf(stderr,
-		TEXT_AGAIN "faultline: looked for nodes in %llu million instructions",
-		(unsigned long long)time / 1000000);
-	(void)ctx;
-}
-
 static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a)
 {
-	const struct hg_infer_options options = {
-		.progress = o->with_progress ? show_inferred : NULL,
-	};
-
 	if (capture_info(a->capture)->mode == CAP_MODE_FLIGHT)
 		return err_new(ERR_UNSUPPORTED,
 			       "cannot find nodes without the allocator in a capture of "
 			       "the flight recorder: its start is missing");
-	return hg_infer(a->capture, a->symbols, &options, &a->plan);
+	return hg_infer(a->capture, a->symbols,
+			o->with_progress ? "looked for nodes in" : NULL, &a->plan);
 }
 
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)

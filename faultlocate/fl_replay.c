@@ -22,7 +22,7 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 {
 	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
 	struct dec_heap_options options = {
-		.with_progress = o->with_progress,
+		.progress = o->with_progress ? "analysed" : NULL,
 		.resolve = fl_cpoints_resolve,
 		.resolve_ctx = a->cpoints,
 		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
@@ -39,10 +39,6 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 		hg_graph_destroy(take_ptr(&a->sides[side].graph));
 	dec_run_deinit(&a->run);
 	fl_cpoints_rewind(a->cpoints);
-	err = fl_cpoints_resolve(a->cpoints, a->symbols, &options.watch,
-				 &options.n_watch);
-	if (err)
-		return err;
 	if (o->with_allocator)
 		hg_recorder_with_internals(r);
 	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;

@@ -51,21 +51,14 @@ void hg_derive_deinit(struct hg_derive *d)
 	hg_image_deinit(&d->memory);
 }
 
-void hg_derive_thread(struct hg_derive *d, uint32_t tid)
+size_t hg_derive_thread(struct hg_derive *d, uint32_t tid)
 {
-	if (d->regs && d->regs->tid == tid)
-		return;
-	for (size_t i = 0; i < d->threads.size; i++) {
-		if (d->threads.data[i].tid == tid) {
-			d->regs = &d->threads.data[i];
-			return;
-		}
-	}
-	d->regs = vec_push(&d->threads);
-	if (d->regs)
+	if (!d->regs || d->regs->tid != tid)
+		d->regs = vec_find(&d->threads, t, t->tid == tid);
+	if (!d->regs && (d->regs = vec_push(&d->threads)))
 		d->regs->tid = tid;
-	else
-		d->is_out_of_memory = true;
+	d->is_out_of_memory |= !d->regs;
+	return d->regs ? d->regs - d->threads.data : 0;
 }
 
 /* ---- derivations ------------------------------------------------------------------------ */

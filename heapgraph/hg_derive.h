@@ -78,8 +78,8 @@ void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
 void hg_derive_init_plain(struct hg_derive *d, hg_derive_pointer_fn pointer, void *ctx);
 void hg_derive_deinit(struct hg_derive *d);
 
-/** Let @p tid run. */
-void hg_derive_thread(struct hg_derive *d, uint32_t tid);
+/** Let @p tid run. @return which of the threads it is; d->regs is NULL when memory is out. */
+size_t hg_derive_thread(struct hg_derive *d, uint32_t tid);
 
 /** @return the derivation of the allocation @p id itself. */
 uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id);

@@ -12,43 +12,30 @@
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-static struct hg_infer_thread *find_thread(struct hg_infer *f, uint32_t tid)
-{
-	struct hg_infer_thread *t, **slot;
-
-	for (size_t i = 0; i < f->threads.size; i++)
-		if (f->threads.data[i]->tid == tid)
-			return f->threads.data[i];
-	t = calloc(1, sizeof(*t));
-	slot = t ? vec_push(&f->threads) : NULL;
-	if (!slot) {
-		free(t);
-		return NULL;
-	}
-	t->tid = tid;
-	return *slot = t;
-}
-
 static struct err *switch_thread(struct hg_infer *f, uint32_t tid)
 {
-	if (f->thread && f->thread->tid == tid)
+	size_t at;
+
+	if (f->thread && f->derive.regs->tid == tid)
 		return NULL;
-	f->thread = find_thread(f, tid);
-	if (!f->thread)
+	at = hg_derive_thread(&f->derive, tid);
+	if (!f->derive.regs)
 		return &err_nomem;
-	hg_derive_thread(&f->derive, tid);
-	return dec_frames_switch(&f->frames, tid);
+	while (f->threads.size <= at)
+		if (!vec_push(&f->threads))
+			return &err_nomem;
+	f->thread = &f->threads.data[at];
+	return NULL;
 }
 
 static void threads_deinit(struct hg_infer *f)
 {
 	for (size_t i = 0; i < f->threads.size; i++) {
-		struct hg_infer_thread *t = f->threads.data[i];
+		struct hg_infer_thread *t = &f->threads.data[i];
 
 		vec_deinit(&t->calls);
 		vec_deinit(&t->outer);
 		vec_deinit(&t->writes);
-		free(t);
 	}
 	vec_deinit(&f->threads);
 }
@@ -154,20 +141,12 @@ static struct err *access_all(struct hg_infer *f, const struct dec_step *s, bool
 static struct err *follow_flow(struct hg_infer *f, const struct dec_insn *insn,
 			       uint64_t rsp_before, bool is_own)
 {
-	struct err *err = NULL;
-
-	if (insn->flow == DEC_FLOW_RET) {
-		if (is_own)
-			hg_own_return(f, rsp_before, insn->rip);
-		dec_frames_return(&f->frames, rsp_before);
-	}
-	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
-		return NULL;
-	if (is_own)
-		err = hg_own_enter(f);
-	return err ? err :
-		     dec_frames_call(&f->frames, insn->rip + insn->len,
-				     hg_infer_value(f, CAP_RSP));
+	if (is_own && insn->flow == DEC_FLOW_RET)
+		hg_own_return(f, rsp_before, insn->rip);
+	return is_own && (insn->flow == DEC_FLOW_CALL ||
+			  insn->flow == DEC_FLOW_CALL_IND) ?
+		       hg_own_enter(f) :
+		       NULL;
 }
 
 // Bring it up to whose code runs: entries into foreign code, and returns.
@@ -206,7 +185,7 @@ static struct err *follow_values(struct hg_infer *f, const struct dec_step *s,
 	return NULL;
 }
 
-static struct err *on_step(void *ctx, const struct dec_step *s)
+static struct err *on_step(void *ctx, struct frames *frames, const struct dec_step *s)
 {
 	struct hg_infer *f = ctx;
 	struct err *err = switch_thread(f, s->tid);
@@ -218,9 +197,8 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 		return err;
 	f->now = s->position;
 	f->rip = s->insn->rip;
-	if (f->o->progress && s->position % (1 << 20) == 0)
-		f->o->progress(f->o->progress_ctx, s->position);
-	is_own = dec_frames_is_own(&f->frames, s->insn->rip);
+	f->frames = frames;
+	is_own = dec_frames_is_own(frames, s->insn->rip);
 	rsp = hg_infer_value(f, CAP_RSP);
 	err = follow_border(f, is_own);
 	if (f->thread->result.time)
@@ -238,10 +216,7 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 		err = follow_values(f, s, is_own);
 	if (err)
 		return err;
-	if (s->insn->flow == DEC_FLOW_SYSCALL)
-		err = hg_infer_syscall(f, s);
-	else
-		err = follow_flow(f, s->insn, rsp, is_own);
+	err = follow_flow(f, s->insn, rsp, is_own);
 	f->thread->is_return = s->insn->flow == DEC_FLOW_RET;
 	f->thread->is_call = is_own && (s->insn->flow == DEC_FLOW_CALL ||
 					s->insn->flow == DEC_FLOW_CALL_IND);
@@ -250,46 +225,40 @@ static struct err *on_step(void *ctx, const struct dec_step *s)
 	return err;
 }
 
-static struct err *walk(struct hg_infer *f, const struct capture *c)
+static struct err *walk(struct hg_infer *f, const struct capture *c, const char *progress)
 {
-	const struct dec_machine_options mo = { .stops_at_maps = true, .output_fd = -1 };
-	struct dec_machine *m = NULL;
-	struct dec_where w = {};
-	struct err *err;
+	struct dec_heap_options o = {
+		.progress = progress, .step = on_step, .step_ctx = f, .skips_inert = true
+	};
+	const struct dec_heap_events events = { .ctx = f, .region = hg_infer_region };
+	struct dec_run run = {};
+	struct err *err = hg_infer_find_border(f, c);
 
-	dec_symbols_rewind(f->symbols);
-	dec_frames_init(&f->frames, f->symbols, capture_info(c)->exe);
-	err = hg_infer_find_border(f, c);
-	if (!err)
-		err = dec_machine_create(c, &mo, &m);
-	while (!err) {
-		err = dec_machine_trace_values(m, UINT64_MAX >> 1, on_step, f, &w);
-		if (err || w.at != DEC_AT_MAP)
-			break;
-		err = dec_symbols_add(f->symbols, w.map.file, w.map.addr, w.map.size,
-				      w.map.file_offset);
-		dec_frames_refresh(&f->frames);
-	}
-	dec_machine_destroy(m);
+	if (err)
+		return err;
+	o.foreign = f->foreign.data;
+	o.n_foreign = f->foreign.size;
+	err = dec_heap_trace(c, f->symbols, &o, &events, &run);
+	dec_run_deinit(&run);
 	return err;
 }
 
 struct err *hg_infer(const struct capture *c, struct dec_symbols *symbols,
-		     const struct hg_infer_options *o, hg_plan *ret)
+		     const char *progress, hg_plan *ret)
 {
-	struct hg_infer f = { .o = o, .symbols = symbols };
+	struct hg_infer f = { .symbols = symbols };
 	struct err *err = hg_pieces_create(&f.pieces);
 
 	if (err)
 		return err;
 	hg_derive_init_plain(&f.derive, hg_infer_pointer, &f);
-	err = walk(&f, c);
+	err = walk(&f, c, progress);
 	if (!err)
 		err = hg_pieces_plan(f.pieces, ret);
 	threads_deinit(&f);
 	hg_pieces_destroy(f.pieces);
 	hg_derive_deinit(&f.derive);
-	dec_frames_deinit(&f.frames);
+	vec_deinit(&f.foreign);
 	map_deinit(&f.sites);
 	map_deinit(&f.sizes);
 	vec_deinit(&f.regions);

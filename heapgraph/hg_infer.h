@@ -28,19 +28,15 @@
 #include "decode/symbols/symbols.h"
 #include "heapgraph/hg_plan.h"
 
-struct hg_infer_options {
-	void (*progress)(void *ctx, uint64_t time); ///< now and then; may be NULL
-	void *progress_ctx;
-};
-
 /**
  * Replay @p c with all values and find the nodes.
  *
  * @param symbols  Filled with the modules as they are mapped.
+ * @param progress As of dec_heap_options.
  * @param ret	   Empty before; vec_deinit() by the caller.
- * @return NULL, ERR_NOMEM, or as the machine's.
+ * @return NULL, ERR_NOMEM, or as dec_heap_trace().
  */
 struct err *hg_infer(const struct capture *c, struct dec_symbols *symbols,
-		     const struct hg_infer_options *o, hg_plan *ret);
+		     const char *progress, hg_plan *ret);
 
 #endif

@@ -44,10 +44,10 @@ static struct err *add_foreign(struct border *b, uint64_t rip)
 	}
 	if (!path || (b->info->exe && !strcmp(path, b->info->exe)))
 		return NULL;
-	for (size_t i = 0; i < b->f->frames.foreign.size; i++)
-		if (!strcmp(b->f->frames.foreign.data[i], path))
+	for (size_t i = 0; i < b->f->foreign.size; i++)
+		if (!strcmp(b->f->foreign.data[i], path))
 			return NULL;
-	slot = vec_push(&b->f->frames.foreign);
+	slot = vec_push(&b->f->foreign);
 	if (!slot)
 		return &err_nomem;
 	*slot = path;

@@ -19,8 +19,8 @@ static const uint8_t arg_reg[HG_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX,
 static uint64_t site_of(struct hg_infer *f, uint64_t return_rip)
 {
 	const uint64_t *known = map_get(&f->sites, return_rip);
-	size_t n = f->frames.stack.size;
-	uint32_t own = n ? f->frames.stack.data[n - 1].own : 0;
+	size_t n = f->frames->stack.size;
+	uint32_t own = n ? f->frames->stack.data[n - 1].own : 0;
 	uint64_t rip = return_rip, found = 0;
 
 	if (known && !*known)
@@ -35,8 +35,8 @@ static uint64_t site_of(struct hg_infer *f, uint64_t return_rip)
 		}
 		if (!own)
 			break;
-		rip = f->frames.stack.data[own - 1].return_rip;
-		own = own > 1 ? f->frames.stack.data[own - 2].own : 0;
+		rip = f->frames->stack.data[own - 1].return_rip;
+		own = own > 1 ? f->frames->stack.data[own - 2].own : 0;
 	}
 	if (!known)
 		map_put(&f->sites, return_rip, found != 0 && found != return_rip);
@@ -107,7 +107,7 @@ uint32_t hg_infer_call(const struct hg_infer *f)
 void hg_foreign_enter(struct hg_infer *f)
 {
 	struct hg_infer_thread *t = f->thread;
-	size_t n = f->frames.stack.size;
+	size_t n = f->frames->stack.size;
 
 	if (t->outer.size && t->is_return) { // back from a callback
 		t->foreign = t->outer.data[--t->outer.size];
@@ -115,7 +115,7 @@ void hg_foreign_enter(struct hg_infer *f)
 	}
 	t->foreign =
 		(struct hg_foreign){ .rsp = hg_infer_value(f, CAP_RSP), .time = f->now };
-	t->foreign.rip = n ? f->frames.stack.data[n - 1].return_rip - 1 : f->rip;
+	t->foreign.rip = n ? f->frames->stack.data[n - 1].return_rip - 1 : f->rip;
 	for (int i = 0; i < HG_ARGS; i++)
 		if (!hg_infer_head(f, arg_reg[i]))
 			hg_infer_set_head(
@@ -245,12 +245,12 @@ void hg_own_return(struct hg_infer *f, uint64_t rsp, uint64_t place)
 	uint64_t result = hg_infer_value(f, CAP_RAX), site, return_rip;
 	uint32_t from = hg_infer_head(f, CAP_RAX), head = from;
 	bool is_new;
-	size_t n = f->frames.stack.size;
+	size_t n = f->frames->stack.size;
 
 	while (t->calls.size && t->calls.data[t->calls.size - 1].rsp <= rsp)
 		c = t->calls.data[--t->calls.size];
-	return_rip = n && f->frames.stack.data[n - 1].rsp == rsp ?
-			     f->frames.stack.data[n - 1].return_rip :
+	return_rip = n && f->frames->stack.data[n - 1].rsp == rsp ?
+			     f->frames->stack.data[n - 1].return_rip :
 			     0;
 	if (c.rsp != rsp || !return_rip || !from || !hg_infer_is_heap(f, result))
 		return;
@@ -261,7 +261,7 @@ void hg_own_return(struct hg_infer *f, uint64_t rsp, uint64_t place)
 				      !hg_pieces_is_fresh(f->pieces, head, result) :
 			      hg_pieces_is_same(f->pieces, arg_of(&c.args, i), head)))
 			return;
-	dec_frames_return(&f->frames, rsp);
+	dec_frames_return(f->frames, rsp);
 	site = site_of(f, return_rip);
 	if (is_new) {
 		head = hg_pieces_split(f->pieces, f->now, head, result, size_at(f, site),

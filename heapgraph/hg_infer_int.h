@@ -9,7 +9,7 @@
 #ifndef HEAPGRAPH_HG_INFER_INT_H
 #define HEAPGRAPH_HG_INFER_INT_H
 
-#include "decode/history/frames.h"
+#include "decode/history/heap.h"
 #include "heapgraph/hg_derive.h"
 #include "heapgraph/hg_infer.h"
 #include "heapgraph/hg_pieces.h"
@@ -52,7 +52,6 @@ struct hg_result {
 };
 
 struct hg_infer_thread {
-	uint32_t tid;
 	struct hg_result result;
 	VEC(struct hg_own_call) calls;
 	VEC(struct hg_foreign) outer; ///< stays that called the program back
@@ -67,20 +66,19 @@ struct hg_region {
 };
 
 struct hg_infer {
-	const struct hg_infer_options *o;
 	struct dec_symbols *symbols;
 	struct hg_derive derive;
 	struct hg_pieces *pieces;
-	struct frames frames;
-	struct map sites; ///< return address -> whether it tells the type
-	struct map sizes; ///< call + 1 -> bytes of the struct that it allocates
+	struct frames *frames;	   ///< lent for each step
+	VEC(const char *) foreign; ///< modules: their paths
+	struct map sites;	   ///< return address -> whether it tells the type
+	struct map sizes;	   ///< call + 1 -> bytes of the struct that it allocates
 	VEC(struct hg_region) regions; ///< ascending, apart
 	size_t last_region;
-	uint64_t brk;
 	uint32_t n_calls;
 	uint64_t now; ///< of the instruction
 	uint64_t rip;
-	VEC(struct hg_infer_thread *) threads;
+	VEC(struct hg_infer_thread) threads; ///< as derive's
 	struct hg_infer_thread *thread;
 };
 
@@ -111,7 +109,7 @@ void hg_infer_rename(struct hg_infer *f, uint64_t value, uint32_t old, uint32_t 
 
 /* ---- hg_infer_border.c ------------------------------------------------------------------- */
 
-/** Tell f->frames which modules are foreign. @return NULL or ERR_NOMEM, or as
+/** Find out which modules are f->foreign. @return NULL or ERR_NOMEM, or as
  * cap_core_open(). */
 struct err *hg_infer_find_border(struct hg_infer *f, const struct capture *c);
 
@@ -120,8 +118,9 @@ struct err *hg_infer_find_border(struct hg_infer *f, const struct capture *c);
 /** @return whether @p addr is in memory that the program got by brk or anonymous mmap. */
 bool hg_infer_is_heap(struct hg_infer *f, uint64_t addr);
 
-/** A system call. @return NULL or ERR_NOMEM. */
-struct err *hg_infer_syscall(struct hg_infer *f, const struct dec_step *s);
+/** As dec_heap_events.region; @p ctx is the struct hg_infer. */
+struct err *hg_infer_region(void *ctx, uint64_t time, uint64_t start, uint64_t size,
+			    bool is_stack);
 
 /* ---- hg_infer_calls.c -------------------------------------------------------------------- */
 

@@ -383,10 +383,12 @@ static struct err *on_stores(void *ctx, const struct dec_heap_store *stores, siz
 	return err ? err : awaited_store(r, &w);
 }
 
-static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size)
+static struct err *on_region(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			     bool is_stack)
 {
 	struct hg_recorder *r = ctx;
 
+	(void)is_stack;
 	time = recorder_time(r, time);
 	if (hg_memory_zero(r->app, addr, size))
 		return &err_nomem;

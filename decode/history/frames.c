@@ -18,40 +18,35 @@ void dec_frames_deinit(struct frames *f)
 		vec_deinit(&f->threads.data[i].stack);
 	vec_deinit(&f->threads);
 	map_deinit(&f->own);
-	vec_deinit(&f->foreign);
 }
 
 /* Where the calls of thread @p tid are kept; NULL: out of memory. */
-static frame_stack *frames_kept(struct frames *f, uint32_t tid)
+static struct frames_thread *frames_kept(struct frames *f, uint32_t tid)
 {
-	struct frames_thread *t;
+	struct frames_thread *t = vec_find(&f->threads, known, known->tid == tid);
 
-	for (size_t i = 0; i < f->threads.size; i++)
-		if (f->threads.data[i].tid == tid)
-			return &f->threads.data[i].stack;
-	t = vec_push(&f->threads);
-	if (!t)
-		return NULL;
-	t->tid = tid;
-	return &t->stack;
+	if (!t && (t = vec_push(&f->threads)))
+		t->tid = tid;
+	return t;
 }
 
 struct err *dec_frames_switch(struct frames *f, uint32_t tid)
 {
-	frame_stack *kept;
+	struct frames_thread *t;
 
 	if (tid == f->tid)
 		return NULL;
-	kept = frames_kept(f, f->tid);
-	if (!kept)
+	t = frames_kept(f, f->tid);
+	if (!t)
 		return &err_nomem;
-	*kept = f->stack;
+	t->stack = f->stack;
 	f->stack = (frame_stack){};
-	kept = frames_kept(f, tid);
-	if (!kept)
+	t = frames_kept(f, tid);
+	if (!t)
 		return &err_nomem;
-	f->stack = *kept;
-	*kept = (frame_stack){};
+	f->stack = t->stack;
+	t->stack = (frame_stack){};
+	f->thread = t - f->threads.data;
 	f->tid = tid;
 	f->jump_end = 0;
 	return NULL;
@@ -59,6 +54,7 @@ struct err *dec_frames_switch(struct frames *f, uint32_t tid)
 
 void dec_frames_refresh(struct frames *f)
 {
+	f->n_mapped++;
 	map_deinit(&f->own);
 	memset(f->recent, 0, sizeof(f->recent));
 	f->exe_has_lines = dec_symbols_has_debug(f->symbols, 0);
@@ -66,8 +62,8 @@ void dec_frames_refresh(struct frames *f)
 
 static bool is_foreign_module(const struct frames *f, const char *path)
 {
-	for (size_t i = 0; i < f->foreign.size; i++)
-		if (!strcmp(f->foreign.data[i], path))
+	for (size_t i = 0; i < f->n_foreign; i++)
+		if (!strcmp(f->foreign[i], path))
 			return true;
 	return false;
 }
@@ -81,7 +77,7 @@ static bool is_own_place(struct frames *f, uint64_t rip)
 	// Address by address: a static program holds the user's code and libc's.
 	if (has_debug)
 		return place.line;
-	if (f->foreign.size)
+	if (f->n_foreign)
 		return place.module && !is_foreign_module(f, place.module);
 	return !f->exe_has_lines && place.module && f->exe &&
 	       !strcmp(place.module, f->exe);

@@ -38,9 +38,11 @@ struct frames {
 	/** The last basic block ended with a jump of the user's: behind it. Else 0; calls
 	 * and returns make it so. */
 	uint64_t jump_end;
-	VEC(struct frames_thread) threads;
+	VEC(struct frames_thread) threads; ///< that ran, and none (tid 0), the first
+	size_t thread;			   ///< of these, that which runs
 	struct dec_symbols *symbols;
-	struct map own; ///< instruction address -> 1 own, 2 foreign
+	uint32_t n_mapped; ///< how often modules were mapped that symbols got
+	struct map own;	   ///< instruction address -> 1 own, 2 foreign
 	struct {
 		uint64_t rip;
 		bool is_own;
@@ -49,7 +51,8 @@ struct frames {
 	const char *exe;
 	/** Paths of modules, borrowed: when there are any, all other modules' code is the
 	 * user's, but for what has no lines in modules that have some. */
-	VEC(const char *) foreign;
+	const char *const *foreign;
+	size_t n_foreign;
 };
 
 /** No thread, no calls. @p symbols, @p exe (the program's path): borrowed until

@@ -12,7 +12,6 @@
 #include "decode/history/heap.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,7 +27,6 @@
 
 /* What is one thread's own, while another one runs. */
 struct heap_thread {
-	uint32_t tid;
 	struct heap_call call;
 	heap_open_watches open_watches;
 };
@@ -41,8 +39,7 @@ struct heap_trace {
 	struct dec_machine *machine;
 	struct log_reader reader;
 	struct frames frames;
-	VEC(struct heap_thread) threads;
-	uint32_t tid; ///< who runs
+	VEC(struct heap_thread) threads; ///< as the frames'
 	struct heap_calls calls;
 	struct heap_stores stores;
 	uint64_t fs_base, brk, syscall_rip;
@@ -52,19 +49,10 @@ struct heap_trace {
 	double start;
 };
 
-static void heap_note(struct heap_trace *h, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void heap_note(struct heap_trace *h, const char *fmt, ...)
+static void heap_note(struct heap_trace *h, const char *text)
 {
-	_cleanup_free_ char *text = NULL;
 	char *all;
-	va_list ap;
 
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
 	if (text && asprintf(&all, "%s%s\n", h->notes ? h->notes : "", text) > 0) {
 		free(h->notes);
 		h->notes = all;
@@ -94,45 +82,24 @@ static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
 
 /* ---- threads --------------------------------------------------------------------------- */
 
-static struct heap_thread *heap_thread(struct heap_trace *h, uint32_t tid)
-{
-	struct heap_thread *t;
-
-	for (size_t i = 0; i < h->threads.size; i++) {
-		if (h->threads.data[i].tid == tid)
-			return &h->threads.data[i];
-	}
-	t = vec_push(&h->threads);
-	if (t)
-		t->tid = tid;
-	return t;
-}
-
 /* Thread @p tid runs from here on. */
 static struct err *heap_switch(struct heap_trace *h, uint32_t tid)
 {
+	size_t from = h->frames.thread;
+	struct err *err = dec_frames_switch(&h->frames, tid);
 	struct heap_thread *t;
 
-	if (h->tid == tid)
-		return NULL;
-	t = h->tid ? heap_thread(h, h->tid) : NULL;
-	if (h->tid && !t)
-		return &err_nomem;
-	if (t) {
-		t->call = h->calls.call;
-		t->open_watches = h->calls.open_watches;
-	} else {
-		vec_deinit(
-			&h->calls.open_watches); // nobody's: only a log made up has some
-	}
-	t = heap_thread(h, tid);
-	if (!t)
-		return &err_nomem;
-	h->tid = tid;
-	h->calls.call = t->call;
-	h->calls.open_watches = t->open_watches;
-	t->open_watches = (heap_open_watches){};
-	return dec_frames_switch(&h->frames, tid);
+	if (err || h->frames.thread == from)
+		return err;
+	while (h->threads.size < h->frames.threads.size)
+		if (!vec_push(&h->threads))
+			return &err_nomem;
+	t = h->threads.data;
+	t[from] = (struct heap_thread){ h->calls.call, h->calls.open_watches };
+	h->calls.call = t[h->frames.thread].call;
+	h->calls.open_watches = t[h->frames.thread].open_watches;
+	t[h->frames.thread].open_watches = (heap_open_watches){};
+	return NULL;
 }
 
 static void heap_threads_deinit(struct heap_trace *h)
@@ -206,34 +173,90 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 	return NULL;
 }
 
+/* An instruction that was not in a block; @p gpr: before it, if it is watched. */
+static struct err *heap_begin(struct heap_trace *h, uint64_t rip, const uint64_t *gpr,
+			      uint64_t time)
+{
+	struct err *err = NULL;
+
+	if (time >= h->calls_due)
+		err = heap_calls_at(h, time + 1);
+	if (gpr && !err)
+		err = heap_watched(h, rip, gpr, time);
+	return err;
+}
+
+/* .. @p at: where the return address lies, of a call or return. */
+static struct err *heap_end(struct heap_trace *h, const struct dec_insn *insn,
+			    uint64_t at, uint64_t rax, uint64_t time)
+{
+	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
+		return dec_frames_call(&h->frames, insn->rip + insn->len, at);
+	if (insn->flow == DEC_FLOW_RET)
+		return heap_return(h, at, rax, time);
+	return NULL;
+}
+
 static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 				const struct dec_insn *insn, uint64_t time)
 {
 	struct log_refs refs = dec_log_refs(rec);
 	const struct dec_rec_ref *ref;
 	struct heap_trace *h = ctx;
-	struct err *err = NULL;
+	struct err *err = frames_land(&h->frames, rec->rip);
+	uint64_t at = rec->gpr[CAP_RSP] - (insn->flow == DEC_FLOW_RET ? 0 : 8);
 	const uint8_t *data;
 
-	err = frames_land(&h->frames, rec->rip);
-	if (time >= h->calls_due && !err)
-		err = heap_calls_at(h, time + 1);
-	if (rec->is_watched && !err)
-		err = heap_watched(h, rec->rip, rec->gpr, time);
+	if (!err)
+		err = heap_begin(h, rec->rip, rec->is_watched ? rec->gpr : NULL, time);
 	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
 	while (!err && (ref = dec_log_next_ref(&refs, &data)))
 		if (ref->is_def && ref->is_mem && data)
 			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, data,
 						  rec->rip, time);
-	if (err)
-		return err;
-	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
-		return dec_frames_call(&h->frames, insn->rip + insn->len,
-				       rec->gpr[CAP_RSP] - 8);
-	if (insn->flow == DEC_FLOW_RET)
-		return heap_return(h, rec->gpr[CAP_RSP], rec->gpr[CAP_RAX], time);
-	return NULL;
+	return err ? err : heap_end(h, insn, at, rec->gpr[CAP_RAX], time);
 }
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+/* Where the return address lies, of a call or return. */
+static uint64_t step_return_at(const struct dec_step *s)
+{
+	uint64_t rsp = s->gpr[CAP_RSP];
+
+	for (size_t i = 0; i < s->n_refs && s->insn->flow == DEC_FLOW_RET; i++)
+		if (s->refs[i].is_mem && !s->refs[i].is_def)
+			return s->refs[i].addr;
+	return rsp;
+}
+
+/* In a log of all values the instructions are looked at one by one. System calls, and what the
+ * kernel and string instructions wrote, come as records, too (heap_on_other). */
+static struct err *heap_on_step(void *ctx, const struct dec_step *s)
+{
+	const struct dec_insn *insn = s->insn;
+	bool is_code = insn && insn->flow < DEC_FLOW_SYSCALL;
+	struct heap_trace *h = ctx;
+	struct err *err = is_code ? frames_land(&h->frames, insn->rip) : NULL;
+
+	if (!err)
+		err = h->o->step(h->o->step_ctx, &h->frames, s);
+	if (err || !is_code)
+		return err;
+	if (s->gpr_before || s->position >= h->calls_due)
+		err = heap_begin(h, insn->rip, s->gpr_before, s->position);
+	if (insn->is_slow_addr)
+		h->syscall_rip = insn->rip;
+	if (!err && insn->flow == DEC_FLOW_NEXT)
+		return heap_stores_may_have(insn) ?
+			       dec_heap_stores_add_step(&h->stores, s) :
+			       NULL;
+	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
+	return err ? err :
+		     heap_end(h, insn, step_return_at(s), s->gpr[CAP_RAX], s->position);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------- */
 
 static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *rec,
 				   uint64_t time)
@@ -249,16 +272,20 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 	if (rec->value[0] == SYS_brk) {
 		h->brk = ret;
 		if (brk && h->brk > brk)
-			return DEC_HEAP_TELL(h->ev, region, time, brk, h->brk - brk);
+			return DEC_HEAP_TELL(h->ev, region, time, brk, h->brk - brk,
+					     false);
 	}
 	if (rec->value[0] == SYS_mmap && (rec->value[6] & MAP_ANONYMOUS))
-		return DEC_HEAP_TELL(h->ev, region, time, ret, rec->value[4]);
+		return DEC_HEAP_TELL(h->ev, region, time, ret, rec->value[4],
+				     rec->value[6] & MAP_STACK);
 	return NULL;
 }
 
 static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t time)
 {
+	const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
 	struct heap_trace *h = ctx;
+	struct err *err;
 
 	switch (rec->id) {
 	case DEC_REC_STATE:
@@ -268,12 +295,10 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 		return heap_switch(h, rec->value[0]);
 	case DEC_REC_SYSCALL:
 		return heap_on_syscall(h, rec, time);
-	case DEC_REC_WRITE: {
-		const struct dec_rec_write *w = (const struct dec_rec_write *)rec;
-
-		return dec_heap_stores_add(&h->stores, w->addr, w->n_bytes, w->bytes,
-					   h->syscall_rip, time ? time - 1 : 0);
-	}
+	case DEC_REC_WRITE:
+		err = dec_heap_stores_add(&h->stores, w->addr, w->n_bytes, w->bytes,
+					  h->syscall_rip, time ? time - 1 : 0);
+		return err || !h->o->step ? err : dec_heap_stores_flush(&h->stores);
 	case DEC_REC_HEAP:
 		return dec_heap_calls_record(&h->calls, rec->value[0], &rec->value[1]);
 	default:
@@ -283,14 +308,10 @@ static struct err *heap_on_other(void *ctx, const struct dec_rec *rec, uint64_t 
 
 static struct err *heap_on_log(void *ctx, const uint8_t *log, size_t bytes)
 {
-	static const struct log_sink callbacks = { NULL, heap_on_block, heap_on_slow,
-						   heap_on_other };
+	const struct log_sink sink = { ctx, heap_on_block, heap_on_slow, heap_on_other };
 	struct heap_trace *h = ctx;
-	struct log_sink sink = callbacks;
-	struct err *err;
+	struct err *err = dec_log_reader_feed(&h->reader, &sink, log, bytes);
 
-	sink.ctx = h;
-	err = dec_log_reader_feed(&h->reader, &sink, log, bytes);
 	return err ? err : dec_heap_stores_flush(&h->stores); // they point into the log
 }
 
@@ -329,9 +350,32 @@ static void heap_progress(void *ctx, const struct dec_where *w)
 {
 	struct heap_trace *h = ctx;
 
-	if (h->o->with_progress && clock_now_s() - h->start > 2)
-		fprintf(stderr, TEXT_AGAIN "faultline: analysed %lu million instructions",
-			w->position / 1000000);
+	if (h->o->progress && clock_now_s() - h->start > 2)
+		fprintf(stderr, TEXT_AGAIN "faultline: %s %lu million instructions",
+			h->o->progress, w->position / 1000000);
+}
+
+/* A module was mapped, which is known from here on, and what is to be watched in it. */
+static struct err *heap_mapped(void *ctx, const struct dec_where *w)
+{
+	struct heap_trace *h = ctx;
+	struct err *err = dec_symbols_add(h->symbols, w->map.file, w->map.addr,
+					  w->map.size, w->map.file_offset);
+
+	return err ? err : dec_heap_calls_mapped(&h->calls, heap_watch, h);
+}
+
+/* Run, with a log of what somebody looks at. */
+static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_where *w)
+{
+	const struct dec_trace steps = { heap_on_step, heap_on_other, h,
+					 h->o->skips_inert };
+	struct err *err;
+
+	if (h->o->step)
+		return dec_machine_trace_for(h->machine, until, &steps, w);
+	err = dec_machine_log(h->machine, DEC_LOG_STORES, heap_on_log, h);
+	return err ? err : dec_machine_run(h->machine, until, w);
 }
 
 static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
@@ -343,20 +387,11 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 
 	if (h->o->n_calls_at)
 		until = h->o->calls_at[h->o->n_calls_at - 1] + 1;
-	do {
-		err = dec_machine_run(h->machine, until, &w);
-		if (!err && w.at == DEC_AT_MAP) {
-			err = dec_symbols_add(h->symbols, w.map.file, w.map.addr,
-					      w.map.size, w.map.file_offset);
-			if (!err)
-				err = dec_heap_calls_mapped(&h->calls, heap_watch, h);
-		}
-	} while (!err && w.at == DEC_AT_MAP);
+	err = heap_go(h, until, &w);
 	if (err)
 		return err;
 	differs = dec_heap_calls_verify(&h->calls);
-	if (differs)
-		heap_note(h, "%s", differs);
+	heap_note(h, differs);
 	*ret = (struct dec_run){
 		.instructions = w.position,
 		.syscalls = w.syscalls,
@@ -370,8 +405,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	};
 	if (dec_machine_divergence(h->machine))
 		ret->divergence = strdup(dec_machine_divergence(h->machine));
-	if (dec_machine_notes(h->machine))
-		heap_note(h, "%s", dec_machine_notes(h->machine));
+	heap_note(h, dec_machine_notes(h->machine));
 	ret->notes = take_ptr(&h->notes);
 	return NULL;
 }
@@ -386,10 +420,10 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 				.o = o,
 				.ev = events,
 				.start = clock_now_s() };
-	struct dec_machine_options mo = { .stops_at_maps = true,
-					  .output_fd = -1,
+	struct dec_machine_options mo = { .output_fd = -1,
+					  .mapped = heap_mapped,
 					  .progress = heap_progress,
-					  .progress_ctx = &h };
+					  .ctx = &h };
 	struct err *err;
 
 	*ret = (struct dec_run){};
@@ -402,14 +436,14 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	heap_set_due(&h);
 	dec_log_reader_init(&h.reader, DEC_LOG_STORES, 0);
 	dec_frames_init(&h.frames, symbols, info->exe);
+	h.frames.foreign = o->foreign;
+	h.frames.n_foreign = o->n_foreign;
 	dec_symbols_rewind(symbols);
 	err = heap_read_start(&h);
 	if (!err)
 		err = dec_machine_create(c, &mo, &h.machine);
 	if (!err)
 		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
-	if (!err)
-		err = dec_machine_log(h.machine, DEC_LOG_STORES, heap_on_log, &h);
 	if (!err)
 		err = heap_run(&h, ret);
 	dec_machine_destroy(h.machine);

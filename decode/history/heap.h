@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
-#include "decode/symbols/symbols.h"
+#include "decode/history/frames.h"
+#include "decode/machine/trace.h"
 
 /** How a replay ended. */
 struct dec_run {
@@ -77,8 +78,10 @@ struct dec_heap_events {
 	/** A watched address was reached: @p index into watch; @p is_return for the
 	 * matching return of a watched function. */
 	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);
-	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros. */
-	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size);
+	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros.
+	 * @p is_stack: it was asked for as a thread's stack. */
+	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
+			      bool is_stack);
 };
 
 /** Call @p what of events @p ev; NULL = it is not wanted. */
@@ -92,12 +95,12 @@ struct dec_watch {
 };
 
 struct dec_heap_options {
-	const struct dec_watch *watch;
-	size_t n_watch;
-	bool with_progress; ///< a progress line on stderr when it takes over two seconds
+	/** What is done with instructions ("analysed"), for a line on stderr about the progress
+	 * of what takes over two seconds; NULL: none. */
+	const char *progress;
 	/** Called once every module is known that was mapped at the time (at the program's
 	 * entry point and after each executable mapping): the caller resolves names to
-	 * addresses and may extend its watch list by setting *watch, *n_watch. May be NULL. */
+	 * addresses and sets its list of what is to be watched, which grows. May be NULL. */
 	struct err *(*resolve)(void *ctx, struct dec_symbols *symbols,
 			       const struct dec_watch **watch, size_t *n_watch);
 	void *resolve_ctx;
@@ -113,6 +116,15 @@ struct dec_heap_options {
 	size_t n_calls_at;
 	struct err *(*calls)(void *ctx, uint64_t time, const uint64_t *calls, size_t n);
 	void *calls_ctx;
+	/** Shown each instruction with its values, as dec_machine_trace() does, before anything
+	 * is told of what it does. Then the machine logs all values, which takes several
+	 * times as long. @p frames: the calls under way. NULL: nobody asks. */
+	struct err *(*step)(void *ctx, struct frames *frames, const struct dec_step *s);
+	void *step_ctx;
+	bool skips_inert; ///< as struct dec_trace has it
+	/** For frames.foreign. */
+	const char *const *foreign;
+	size_t n_foreign;
 };
 
 /**

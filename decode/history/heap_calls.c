@@ -17,13 +17,9 @@ struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				const struct dec_heap_events *ev,
 				const struct dec_heap_options *o, struct frames *frames)
 {
-	*h = (struct heap_calls){ .capture = c,
-				  .symbols = symbols,
-				  .ev = ev,
-				  .o = o,
-				  .frames = frames,
-				  .user = o->watch,
-				  .n_user = o->n_watch };
+	*h = (struct heap_calls){
+		.capture = c, .symbols = symbols, .ev = ev, .o = o, .frames = frames
+	};
 	h->site_addr = calloc(capture_info(c)->n_heap_sites + 1, sizeof(*h->site_addr));
 	return h->site_addr ? NULL : &err_nomem;
 }

@@ -93,3 +93,17 @@ struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_bl
 	}
 	return err;
 }
+
+struct err *dec_heap_stores_add_step(struct heap_stores *q, const struct dec_step *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->n_refs && !err; i++) {
+		const struct dec_ref *r = &s->refs[i];
+
+		if (r->is_mem && r->is_def && r->has_value)
+			err = stores_push(q, r->addr, r->size, r->value, s->insn->rip,
+					  s->position);
+	}
+	return err ? err : dec_heap_stores_flush(q); // they point into the step
+}

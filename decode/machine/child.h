@@ -34,7 +34,7 @@ extern char dec_child_name[];
 /** A child's arguments. */
 enum child_arg {
 	CHILD_ARG_CAPTURE = 1,
-	CHILD_ARG_STOPS, ///< "1": dec_machine_options.stops_at_maps
+	CHILD_ARG_STOPS, ///< "1": whether there is a dec_machine_options.mapped
 	CHILD_ARGS
 };
 

@@ -192,8 +192,16 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 		err = dec_wire_ask(m->wire, CHILD_RUN, position, 0, &answer);
 		if (err)
 			return err;
-		if (answer->result != CHILD_COLLIDED)
-			break;
+		m->where = *ret = answer->where;
+		if (answer->result != CHILD_COLLIDED) {
+			if (ret->at != DEC_AT_MAP)
+				return NULL;
+			err = m->options.mapped ? m->options.mapped(m->options.ctx, ret) :
+						  NULL;
+			if (err)
+				return err;
+			continue;
+		}
 		// The same call again: what it maps may never be free (ours may lie where
 		// they must, as a sanitizer's do).
 		tries = answer->where.position == evaded ? tries + 1 : 0;
@@ -204,8 +212,6 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 		if (err)
 			return err;
 	}
-	m->where = *ret = answer->where;
-	return NULL;
 }
 
 /* ---- back and forth ------------------------------------------------------------------------------ */

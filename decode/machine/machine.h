@@ -31,10 +31,10 @@ struct dec_machine;
 
 /** Why the machine stopped. */
 enum dec_at {
-	DEC_AT_POSITION,   ///< where it was told to go
-	DEC_AT_BREAK,	   ///< before the instruction at a breakpoint
-	DEC_AT_MAP,	   ///< a file was mapped executable (options.stops_at_maps)
-	DEC_AT_END,	   ///< the program ended, or the capture did
+	DEC_AT_POSITION, ///< where it was told to go
+	DEC_AT_BREAK,	 ///< before the instruction at a breakpoint
+	DEC_AT_MAP,	 ///< a file was mapped executable: only options.mapped is told so
+	DEC_AT_END,	 ///< the program ended, or the capture did
 	DEC_AT_DIVERGENCE, ///< the replay left the recorded path
 };
 
@@ -98,14 +98,16 @@ typedef struct err *(*dec_log_fn)(void *ctx, const uint8_t *log, size_t bytes);
 struct dec_interrupts;
 
 struct dec_machine_options {
-	bool stops_at_maps; ///< stop behind each mmap of a kept file as executable
-	int output_fd;	    ///< where what the program writes to stdout goes; -1: nowhere
+	int output_fd; ///< where what the program writes to stdout goes; -1: nowhere
 	/** Where a trace of the processor's saw threads being interrupted: NULL, or finished
 	 * (interrupts.h). Borrowed as long as the machine lives. */
 	const struct dec_interrupts *interrupts;
+	/** Behind each mmap of a kept file as executable: w->map, which it may be told again when the
+	 * machine comes by once more. An error ends the run. NULL: nobody asks. */
+	struct err *(*mapped)(void *ctx, const struct dec_where *w);
 	void (*progress)(void *ctx,
 			 const struct dec_where *w); ///< about ten times a second
-	void *progress_ctx;
+	void *ctx;				     ///< of these two
 };
 
 /**

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "decode/machine/log.h"
 #include "decode/x86/zydis.h"
 
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
@@ -23,12 +22,12 @@ struct trace_block {
 
 struct dec_tracer {
 	struct log_reader reader;
-	dec_step_fn fn;
-	void *ctx;
-	bool skips_inert;
+	struct dec_trace to;
 	uint32_t tid;
 	uint64_t fs_base;
 	uint64_t gpr[16];
+	uint64_t gpr_before[16];
+	bool is_watched; ///< gpr_before are those before the next instruction
 	uint8_t vec[32][64];
 	uint64_t k[8];
 	struct dec_ref ref[TRACE_REFS];
@@ -110,9 +109,14 @@ static void trace_mem(struct dec_tracer *t, bool is_def, uint64_t addr, uint32_t
 static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
 			      uint64_t position)
 {
-	struct dec_step step = { position, t->tid, insn, t->ref, t->n_refs };
+	struct dec_step step = {
+		position, t->tid, insn, t->ref, t->n_refs, t->gpr, NULL
+	};
 
-	return t->fn(t->ctx, &step);
+	if (t->is_watched)
+		step.gpr_before = t->gpr_before;
+	t->is_watched = false;
+	return t->to.step(t->to.ctx, &step);
 }
 
 /* ---- inline instructions ------------------------------------------------------------- */
@@ -211,7 +215,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	uint64_t addr[DEC_MEMS], next = insn->rip + insn->len;
 
 	t->n_refs = 0;
-	if (t->skips_inert && plan->insn[i].is_inert)
+	if (t->to.skips_inert && plan->insn[i].is_inert)
 		return trace_show(t, insn, position);
 	for (int m = 0; m < insn->n_mem; m++)
 		addr[m] = dec_insn_address(&insn->mem[m], t->gpr, t->fs_base, 0);
@@ -263,6 +267,12 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 	return trace_show(t, insn, position);
 }
 
+static void trace_watch(struct dec_tracer *t, const void *gpr)
+{
+	memcpy(t->gpr_before, gpr, sizeof(t->gpr_before));
+	t->is_watched = true;
+}
+
 static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				  uint32_t n_ran, uint64_t time)
 {
@@ -270,6 +280,8 @@ static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t 
 	struct dec_tracer *t = ctx;
 	struct err *err = plan ? NULL : &err_nomem;
 
+	if (b->is_watched)
+		trace_watch(t, rec + 8);
 	for (uint32_t i = 0; i < n_ran && !err; i++)
 		err = trace_insn(t, b, plan, i, rec + b->slot_at[i], time + i);
 	return err;
@@ -294,6 +306,8 @@ static struct err *trace_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	struct dec_tracer *t = ctx;
 
 	t->n_refs = 0;
+	if (rec->is_watched)
+		trace_watch(t, rec->gpr);
 	memcpy(t->gpr, rec->gpr, sizeof(t->gpr));
 	trace_regs(t, false, insn);
 	for (int is_def = 0; is_def < 2; is_def++) {
@@ -379,14 +393,20 @@ static struct err *trace_on_other(void *ctx, const struct dec_rec *rec, uint64_t
 	}
 }
 
+static struct err *trace_tell_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct err *err = trace_on_other(ctx, rec, time);
+	struct dec_tracer *t = ctx;
+
+	return err || !t->to.other ? err : t->to.other(t->to.ctx, rec, time);
+}
+
 struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes)
 {
-	static const struct log_sink callbacks = { NULL, trace_on_block, trace_on_slow,
-						   trace_on_other };
+	const struct log_sink sink = { ctx, trace_on_block, trace_on_slow,
+				       trace_tell_other };
 	struct dec_tracer *t = ctx;
-	struct log_sink sink = callbacks;
 
-	sink.ctx = t;
 	return dec_log_reader_feed(&t->reader, &sink, log, bytes);
 }
 
@@ -398,8 +418,7 @@ struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,
 	if (!t)
 		return &err_nomem;
 	dec_log_reader_init(&t->reader, DEC_LOG_VALUES, position);
-	t->fn = fn;
-	t->ctx = ctx;
+	t->to = (struct dec_trace){ .step = fn, .ctx = ctx };
 	*ret = t;
 	return NULL;
 }
@@ -423,8 +442,8 @@ void dec_tracer_set_fs(struct dec_tracer *t, uint64_t fs_base)
 	t->fs_base = fs_base;
 }
 
-static struct err *machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
-				 void *ctx, bool skips_inert, struct dec_where *ret)
+struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,
+				  const struct dec_trace *o, struct dec_where *ret)
 {
 	struct dec_tracer *t = NULL;
 	struct cap_regs regs;
@@ -435,10 +454,10 @@ static struct err *machine_trace(struct dec_machine *m, uint64_t position, dec_s
 	if (!err)
 		err = dec_machine_run(m, 0, &now);
 	if (!err)
-		err = dec_tracer_create(now.position, fn, ctx, &t);
+		err = dec_tracer_create(now.position, NULL, NULL, &t);
 	if (err)
 		return err;
-	t->skips_inert = skips_inert;
+	t->to = *o;
 	dec_tracer_set_fs(t, regs.fs_base);
 	for (int r = 0; !err && r < DEC_REG_FLAGS; r++) {
 		uint8_t value[160];
@@ -464,11 +483,7 @@ static struct err *machine_trace(struct dec_machine *m, uint64_t position, dec_s
 struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
 			      void *ctx, struct dec_where *ret)
 {
-	return machine_trace(m, position, fn, ctx, false, ret);
-}
+	const struct dec_trace o = { .step = fn, .ctx = ctx };
 
-struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
-				     dec_step_fn fn, void *ctx, struct dec_where *ret)
-{
-	return machine_trace(m, position, fn, ctx, true, ret);
+	return dec_machine_trace_for(m, position, &o, ret);
 }

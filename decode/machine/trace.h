@@ -9,6 +9,7 @@
 #ifndef DECODE_MACHINE_TRACE_H
 #define DECODE_MACHINE_TRACE_H
 
+#include "decode/machine/log.h"
 #include "decode/machine/machine.h"
 
 /** How certain a value is (past/recover.h); what the machine traces is known. */
@@ -38,6 +39,9 @@ struct dec_step {
 	const struct dec_insn *insn; ///< NULL for a signal delivery
 	const struct dec_ref *refs;
 	size_t n_refs;
+	/** All general registers behind it, and, where they are logged
+	 * (dec_machine_log_regs_at()), before it; else NULL. */
+	const uint64_t *gpr, *gpr_before;
 };
 
 typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);
@@ -51,9 +55,19 @@ typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);
 struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
 			      void *ctx, struct dec_where *ret);
 
-/** The same, but steps of inert instructions have no references: for who follows values. */
-struct err *dec_machine_trace_values(struct dec_machine *m, uint64_t position,
-				     dec_step_fn fn, void *ctx, struct dec_where *ret);
+/** Who wants more of a trace than steps, or less. */
+struct dec_trace {
+	dec_step_fn step;
+	/** Told of the records that are neither blocks nor single instructions
+	 * (log_sink.other), each behind the steps that are made of it; or NULL. */
+	struct err *(*other)(void *ctx, const struct dec_rec *rec, uint64_t time);
+	void *ctx;	  ///< of both
+	bool skips_inert; ///< steps of inert instructions have no references
+};
+
+/** dec_machine_trace() for @p o. */
+struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,
+				  const struct dec_trace *o, struct dec_where *ret);
 
 /** @return whether @p insn accesses no memory and defines nothing but flags: compares and
  * branches, a third of all. */

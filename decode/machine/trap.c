@@ -278,8 +278,7 @@ static struct err *run(struct search *s, uint64_t position, struct dec_where *re
 
 	do
 		err = dec_machine_run(s->m, position, ret);
-	while (!err && (ret->at == DEC_AT_BREAK || ret->at == DEC_AT_MAP) &&
-	       ret->position < position);
+	while (!err && ret->at == DEC_AT_BREAK && ret->position < position);
 	return err;
 }
 

@@ -159,7 +159,7 @@ static void wire_progress(struct dec_wire *w)
 	if (!w->options->progress)
 		return;
 	at.position = atomic_load(&w->shared->position);
-	w->options->progress(w->options->progress_ctx, &at);
+	w->options->progress(w->options->ctx, &at);
 }
 
 /* @return why the process in slot @p s is gone; NULL: it is there. */
@@ -285,8 +285,7 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
 {
 	const struct dec_machine_options *o = w->options;
 	int fds[] = { w->shared_fd, o->output_fd, dec_interrupts_fd(o->interrupts) };
-	char *args[] = { (char *)capture_dir(w->capture), o->stops_at_maps ? "1" : "0",
-			 NULL };
+	char *args[] = { (char *)capture_dir(w->capture), o->mapped ? "1" : "0", NULL };
 	struct err *err;
 
 	wire_stop(w);

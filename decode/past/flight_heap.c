@@ -190,8 +190,8 @@ static struct err *heap_begin(struct flight_heap *h)
 
 		if ((m->prot & PROT_WRITE) && !m->file && !m->is_stack &&
 		    !heap_is_data(h, i))
-			err = DEC_HEAP_TELL(h->ev, region, 0, m->start,
-					    m->end - m->start);
+			err = DEC_HEAP_TELL(h->ev, region, 0, m->start, m->end - m->start,
+					    false);
 	}
 	for (size_t i = 0; i < h->live.capacity && !err; i++) {
 		const struct map_slot *b = &h->live.slots[i];

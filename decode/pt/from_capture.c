@@ -250,7 +250,7 @@ static struct err *run(struct encode *e)
 					     capture_info(e->capture)->pt.probe_page };
 	struct dec_machine_options mo = { .output_fd = -1,
 					  .progress = e->o->progress,
-					  .progress_ctx = e->o->progress_ctx };
+					  .ctx = e->o->progress_ctx };
 	_cleanup_(dec_machine_destroyp) struct dec_machine *m = NULL;
 	struct dec_where *w = &e->ret->where;
 	struct err *err;

@@ -301,8 +301,7 @@ static void read_trace(struct dec_machine *m)
 {
 	struct dec_where w;
 
-	err_destroy(pick(2) ? dec_machine_trace_values(m, FAR, on_step, NULL, &w) :
-			      dec_machine_trace(m, FAR, on_step, NULL, &w));
+	err_destroy(dec_machine_trace(m, FAR, on_step, NULL, &w));
 }
 
 static bool holds(void *ctx, struct dec_machine *m)
@@ -374,21 +373,41 @@ static struct err *on_calls(void *ctx, uint64_t time, const uint64_t *calls, siz
 	return NULL;
 }
 
+static struct err *on_step_in(void *ctx, struct frames *frames, const struct dec_step *s)
+{
+	touch(&frames->tid, sizeof(frames->tid));
+	if (s->gpr_before)
+		touch(s->gpr_before, 16 * sizeof(*s->gpr_before));
+	touch(s->gpr, 16 * sizeof(*s->gpr));
+	return on_step(ctx, s);
+}
+
 static bool is_site(void *ctx, uint64_t rip)
 {
 	(void)ctx;
 	return rip & 1;
 }
 
+static struct err *resolve(void *ctx, struct dec_symbols *symbols,
+			   const struct dec_watch **watch, size_t *n_watch)
+{
+	static const struct dec_watch all[2] = { { 0x401000, true },
+						 { 0x4010c7, false } };
+
+	(void)ctx;
+	(void)symbols;
+	*watch = all;
+	*n_watch = 2;
+	return NULL;
+}
+
 static void read_heap(struct dec_machine *m)
 {
-	static const struct dec_watch watch[2] = { { 0x401000, true },
-						   { 0x4010c7, false } };
 	static const uint64_t at[] = { 0, 5, 5, 60, 1000 };
 	const struct dec_heap_events events = { .alloc = on_alloc,
 						.stores = on_stores,
 						.watch = on_watch };
-	struct dec_heap_options o = { .watch = watch, .n_watch = 2, .is_site = is_site };
+	struct dec_heap_options o = { .resolve = resolve, .is_site = is_site };
 	struct dec_symbols *symbols = NULL;
 	struct dec_run run = {};
 
@@ -398,6 +417,9 @@ static void read_heap(struct dec_machine *m)
 		o.n_calls_at = sizeof(at) / sizeof(*at);
 		o.calls = on_calls;
 	}
+	if (pick(2))
+		o.step = on_step_in;
+	o.skips_inert = o.step && pick(2);
 	err_destroy(dec_symbols_create(capture, &symbols));
 	err_destroy(dec_heap_trace(capture, symbols, &o, &events, &run));
 	dec_run_deinit(&run);

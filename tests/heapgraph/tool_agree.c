@@ -197,7 +197,6 @@ static void compare_edges(const struct side *known, const struct side *found,
 
 int main(int argc, char **argv)
 {
-	const struct hg_infer_options o = {};
 	uint64_t times = argc > 2 ? strtoull(argv[2], NULL, 10) : 100, end, again;
 	struct side known = {}, found = {};
 	struct dec_symbols *symbols = NULL;
@@ -209,7 +208,7 @@ int main(int argc, char **argv)
 		return 2;
 	check(capture_open(argv[1], &c));
 	check(dec_symbols_create(c, &symbols));
-	check(hg_infer(c, symbols, &o, &plan));
+	check(hg_infer(c, symbols, NULL, &plan));
 	dec_symbols_destroy(symbols);
 	build(c, NULL, &known, &end);
 	build(c, &plan, &found, &again);

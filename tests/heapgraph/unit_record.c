@@ -26,7 +26,7 @@ static void tape_init(struct tape *t, bool with_chunks)
 	*t = (struct tape){};
 	ok(hg_recorder_create(with_chunks, &t->r));
 	hg_recorder_events(t->r, &t->ev);
-	ok(t->ev.region(t->ev.ctx, ++t->time, HEAP, 0x21000));
+	ok(t->ev.region(t->ev.ctx, ++t->time, HEAP, 0x21000, false));
 }
 
 static void tape_finish(struct tape *t)
@@ -135,7 +135,7 @@ static void test_a_mapping_is_fresh(void **state)
 	tape_init(&t, false);
 	store(&t, HEAP + 0x1ff8, 55); // across the page's end
 	store(&t, HEAP + 0x2ffc, 66);
-	ok(t.ev.region(t.ev.ctx, ++t.time, HEAP + 0x2000, 0x1000));
+	ok(t.ev.region(t.ev.ctx, ++t.time, HEAP + 0x2000, 0x1000, false));
 	alloc(&t, HEAP + 0x1ff0, 0x1100, false);
 	tape_finish(&t);
 	ok(hg_view_create(t.app, 1, &v));
