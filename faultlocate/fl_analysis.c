@@ -116,43 +116,6 @@ static struct err *require_end(const struct fl_analysis *a)
 		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
-// Only where the site says what it allocates: that a struct has the size is not enough.
-static const struct dec_struct *layout_of(void *ctx, struct hg_node_id id)
-{
-	const struct fl_analysis *a = ctx;
-	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, id);
-	const struct spec_type *t = n->type ? spec_type(a->spec, n->type - 1) : NULL;
-	const char *name;
-	bool is_sure;
-
-	if (!t || t->n_sites)
-		return t ? t->layout : NULL;
-	name = dec_symbols_alloc_type(a->symbols, n->alloc_rip + 1, n->size, &is_sure);
-	return name && is_sure && !strcmp(name, t->name) ? t->layout : NULL;
-}
-
-static void show_accesses(void *ctx, uint64_t time)
-{
-	fprintf(stderr,
-		TEXT_AGAIN
-		"faultline: looked at the accesses of %llu million instructions",
-		(unsigned long long)time / 1000000);
-	(void)ctx;
-}
-
-static struct err *find_accesses(const struct fl_options *o, struct fl_analysis *a)
-{
-	const struct hg_access_options options = {
-		.layout = layout_of,
-		.layout_ctx = a,
-		.progress = o->with_progress ? show_accesses : NULL,
-	};
-
-	a->has_accesses = true;
-	return hg_access_find(a->capture, a->symbols, a->sides[FL_SIDE_APP].graph,
-			      &options, &a->accesses);
-}
-
 static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a)
 {
 	if (capture_info(a->capture)->mode == CAP_MODE_FLIGHT)
@@ -188,20 +151,16 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	start_s = clock_now_s();
 	if (!err && o->without_allocator)
 		err = infer_nodes(o, a);
-	a->phases.infer_s = clock_lap_s(&start_s);
+	a->phases.infer_s = clock_now_s() - start_s;
 	if (!err)
 		err = fl_replay_run(o, a);
-	a->phases.replay_s = clock_lap_s(&start_s);
 	if (!err && !o->n_specs)
 		err = declare_all(o, a);
 	if (!err)
 		err = fl_replay_types(a);
 	if (!err && o->is_heap_only)
 		return fl_notes_add(a, o);
-	clock_lap_s(&start_s);
-	if (!err && o->with_accesses)
-		err = find_accesses(o, a);
-	a->phases.access_s = clock_lap_s(&start_s);
+	start_s = clock_now_s();
 	if (!err)
 		err = fl_violation_find(a, o);
 	a->phases.match_s = clock_lap_s(&start_s);

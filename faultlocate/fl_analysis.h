@@ -50,10 +50,10 @@ struct fl_side {
 /** Where the time went, seconds of wall clock. */
 struct fl_phases {
 	double infer_s;	 ///< finding nodes without allocator knowledge
-	double replay_s; ///< replay, with the heap's history made on the way
+	double replay_s; ///< replays, with the heap's history made on the way
 	double match_s;	 ///< constraints, at all C-points up to the violated one
 	double locate_s; ///< traceback
-	double access_s; ///< looking at each access
+	double access_s; ///< the one of them that looks at each access, too: not in replay_s
 };
 
 struct fl_analysis {

@@ -18,17 +18,65 @@ static bool is_site(void *ctx, uint64_t rip)
 	return fl_types_is_site(a->spec, a->symbols, rip);
 }
 
-struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
+static const struct dec_struct *layout_of(void *ctx, const struct hg_node *n)
 {
-	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
+	const struct fl_analysis *a = ctx;
+
+	return fl_types_layout(a->spec, a->symbols, n->alloc_rip, n->size);
+}
+
+/* @p finder: NULL, or it looks at the accesses. */
+static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
+			 struct hg_recorder *r, struct hg_finder *finder)
+{
+	const char *progress = finder ? "looked at the accesses of" : "analysed";
 	struct dec_heap_options options = {
-		.progress = o->with_progress ? "analysed" : NULL,
+		.progress = o->with_progress ? progress : NULL,
 		.resolve = fl_cpoints_resolve,
 		.resolve_ctx = a->cpoints,
 		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
 		.is_site_ctx = a,
+		.step = finder ? hg_access_step : NULL,
+		.step_ctx = finder,
+		.skips_inert = true,
 	};
 	struct dec_heap_events events;
+	struct err *err;
+
+	hg_recorder_events(r, &events);
+	if (capture_info(a->capture)->mode != CAP_MODE_FLIGHT)
+		return dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	err = dec_flight_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	return err || !finder ?
+		       err :
+		       err_new(ERR_UNSUPPORTED,
+			       "cannot look at the accesses in a capture of the flight "
+			       "recorder: its start is missing");
+}
+
+/* Trace, and the first time look at the accesses, if they are asked for. */
+static struct err *look(const struct fl_options *o, struct fl_analysis *a,
+			struct hg_recorder *r)
+{
+	bool is_looking = o->with_accesses && !a->has_accesses;
+	double start_s = clock_now_s();
+	struct hg_finder *finder = NULL;
+	struct err *err =
+		is_looking ? hg_access_create(r, layout_of, a, &a->accesses, &finder) :
+			     NULL;
+
+	if (!err)
+		err = trace(o, a, r, finder);
+	hg_access_destroy(finder);
+	a->has_accesses |= is_looking;
+	*(is_looking ? &a->phases.access_s : &a->phases.replay_s) +=
+		clock_lap_s(&start_s);
+	return err;
+}
+
+struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
+{
+	_cleanup_(hg_recorder_destroyp) struct hg_recorder *r = NULL;
 	struct hg_position end;
 	struct err *err =
 		hg_recorder_create(fl_types_chunk(a->spec) >= 0 || o->with_allocator, &r);
@@ -41,15 +89,10 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 	fl_cpoints_rewind(a->cpoints);
 	if (o->with_allocator)
 		hg_recorder_with_internals(r);
-	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;
-	if (err)
-		return err;
 	hg_recorder_on_watch(r, fl_cpoints_visit, a->cpoints);
-	hg_recorder_events(r, &events);
-	err = capture_info(a->capture)->mode == CAP_MODE_FLIGHT ?
-		      dec_flight_heap_trace(a->capture, a->symbols, &options, &events,
-					    &a->run) :
-		      dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	err = o->without_allocator ? hg_recorder_follow(r, &a->plan) : NULL;
+	if (!err)
+		err = look(o, a, r);
 	if (err)
 		return err;
 	hg_recorder_position(r, &end);

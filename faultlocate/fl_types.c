@@ -341,6 +341,26 @@ struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
 	return err;
 }
 
+const struct dec_struct *fl_types_layout(const struct spec *s,
+					 struct dec_symbols *symbols, uint64_t rip,
+					 uint64_t size)
+{
+	const struct typer t = { .spec = s, .symbols = symbols };
+	const struct dec_struct *layout = NULL;
+	struct site found = { .size = size };
+	bool is_sure = false;
+	const char *name;
+
+	if (by_site(&t, rip, &found) ||
+	    (by_dwarf(&t, rip, &found) && found.how == FOUND_BY_DWARF))
+		return spec_type(s, found.type - 1)->layout;
+	name = spec_types(s) ? NULL :
+			       dec_symbols_alloc_type(symbols, rip + 1, size, &is_sure);
+	if (name && is_sure)
+		err_destroy(find_layout(symbols, name, &layout));
+	return layout;
+}
+
 struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g,
 				   const hg_internals *internals)
 {

@@ -54,6 +54,13 @@ bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_
 struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
 			    struct hg_graph *g, struct fl_typing *ret);
 
+/** @return what the struct looks like that the call at @p rip allocates with @p size bytes, where
+ * the call says which it is: that a struct has the size is not enough. NULL: not known, or, when
+ * @p s has types at all, none of them. */
+const struct dec_struct *fl_types_layout(const struct spec *s,
+					 struct dec_symbols *symbols, uint64_t rip,
+					 uint64_t size);
+
 /** Give the nodes of @p g, the allocator's view, the types that @p internals says. */
 struct err *fl_types_assign_chunks(const struct spec *s, struct hg_graph *g,
 				   const hg_internals *internals);

@@ -5,53 +5,28 @@
 
 #include <sys/syscall.h>
 
-/* ---- time ------------------------------------------------------------------------------- */
+/* ---- threads ---------------------------------------------------------------------------- */
 
-static void look_ahead(struct finder *f)
+static struct err *switch_thread(struct hg_finder *f, uint32_t tid)
 {
-	uint64_t n = hg_view_ops(f->view);
+	size_t at;
 
-	f->next_time = n < hg_graph_ops(f->graph) ? hg_graph_op(f->graph, n).time :
-						    UINT64_MAX;
-}
-
-/* Bring the view to just before the instruction at @p time. */
-static void advance(struct finder *f, uint64_t time)
-{
-	while (f->next_time < time) {
-		hg_view_forward(f->view, NULL);
-		look_ahead(f);
-	}
-}
-
-static struct thread *find_thread(struct finder *f, uint32_t tid)
-{
-	struct thread *t;
-
-	for (size_t i = 0; i < f->threads.size; i++)
-		if (f->threads.data[i].tid == tid)
-			return &f->threads.data[i];
-	t = vec_push(&f->threads);
-	if (t)
-		t->tid = tid;
-	return t;
-}
-
-static struct err *switch_thread(struct finder *f, uint32_t tid)
-{
-	if (f->thread && f->thread->tid == tid)
+	if (f->thread && f->derive.regs->tid == tid)
 		return NULL;
-	f->thread = find_thread(f, tid);
-	if (!f->thread)
+	at = hg_derive_thread(&f->derive, tid);
+	if (!f->derive.regs)
 		return &err_nomem;
-	hg_derive_thread(&f->derive, tid);
-	return dec_frames_switch(&f->frames, tid);
+	while (f->threads.size <= at)
+		if (!vec_push(&f->threads))
+			return &err_nomem;
+	f->thread = &f->threads.data[at];
+	return NULL;
 }
 
 /* ---- instructions ----------------------------------------------------------------------- */
 
 /* Whose pointer the address is made of: of two, that to where the access is. */
-static uint32_t derivation_of(const struct finder *f, const struct dec_mem *m,
+static uint32_t derivation_of(const struct hg_finder *f, const struct dec_mem *m,
 			      const struct dec_ref *r)
 {
 	const uint32_t *gpr = f->derive.regs->gpr;
@@ -63,35 +38,39 @@ static uint32_t derivation_of(const struct finder *f, const struct dec_mem *m,
 	return base;
 }
 
-static struct err *check_ref(struct finder *f, const struct dec_step *s,
+static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 			     const struct dec_ref *r)
 {
 	const struct hg_string_call *call = &f->thread->string;
 	const struct dec_mem *m = hg_derive_operand(s->insn, r);
-	struct hg_suspect x = {
+	uint32_t derivation = m ? derivation_of(f, m, r) : 0;
+	struct hg_suspect x;
+
+	if (!derivation) // of most
+		return NULL;
+	x = (struct hg_suspect){
 		.is_write = r->is_def,
 		.position = s->position,
 		.pc = s->insn->rip,
 		.addr = r->addr,
 		.size = r->size,
 		.intent = call->rsp ? call->intent : f->thread->call_size,
+		.derivation = derivation,
 		.insn = s->insn,
 		.m = m,
 	};
-
-	x.derivation = m ? derivation_of(f, m, r) : 0;
-	return x.derivation ? hg_astray_check(f, &x) : NULL;
+	return hg_astray_check(f, &x);
 }
 
 /* What a string function loads is judged when it returns. */
-static bool is_string_load(struct finder *f, const struct dec_insn *insn,
+static bool is_string_load(struct hg_finder *f, const struct dec_insn *insn,
 			   const struct dec_ref *r)
 {
 	return f->thread->string.rsp && !r->is_def &&
-	       !dec_frames_is_own(&f->frames, insn->rip);
+	       !dec_frames_is_own(f->frames, insn->rip);
 }
 
-static struct err *check_all(struct finder *f, const struct dec_step *s)
+static struct err *check_all(struct hg_finder *f, const struct dec_step *s)
 {
 	struct err *err = NULL;
 
@@ -111,17 +90,17 @@ static struct err *check_all(struct finder *f, const struct dec_step *s)
 /* ---- calls of string functions ---------------------------------------------------------- */
 
 /* From @p addr on, how much is there of the live node of @p derivation? */
-static uint64_t room_at(const struct finder *f, uint32_t derivation, uint64_t addr)
+static uint64_t room_at(const struct hg_finder *f, uint32_t derivation, uint64_t addr)
 {
 	struct hg_node_id id = hg_derive_get(&f->derive, derivation)->node;
 	const struct hg_node *n = hg_graph_node(f->graph, id);
 
-	return hg_view_is_live(f->view, id) && addr - n->start < n->size ?
+	return hg_graph_lives(f->graph, id) && addr - n->start < n->size ?
 		       n->start + n->size - addr :
 		       0;
 }
 
-static void enter_string(struct finder *f, const struct dec_step *s)
+static void enter_string(struct hg_finder *f, const struct dec_step *s)
 {
 	static const int args[HG_STRING_READS] = { CAP_RDI, CAP_RSI };
 	const struct hg_derived_regs *regs = f->derive.regs;
@@ -129,7 +108,7 @@ static void enter_string(struct finder *f, const struct dec_step *s)
 
 	if (!hg_strings_enter(&f->strings, c, s->insn->rip, regs->value))
 		return;
-	if (dec_frames_is_own(&f->frames, c->pc)) {
+	if (dec_frames_is_own(f->frames, c->pc)) {
 		c->rsp = 0; // the user's own function of that name
 		return;
 	}
@@ -142,10 +121,10 @@ static void enter_string(struct finder *f, const struct dec_step *s)
 					    room_at(f, derivation, c->read[i].start));
 	}
 	if (c->watched || c->read[0].derivation || c->read[1].derivation)
-		c->statement = dec_frames_statement(&f->frames, c->pc);
+		c->statement = dec_frames_statement(f->frames, c->pc);
 }
 
-static struct err *leave_string(struct finder *f)
+static struct err *leave_string(struct hg_finder *f)
 {
 	struct hg_string_call *c = &f->thread->string;
 	uint64_t rax = f->derive.regs->value[CAP_RAX];
@@ -173,7 +152,7 @@ static struct err *leave_string(struct finder *f)
 /* ---- system calls ----------------------------------------------------------------------- */
 
 /* The kernel gets @p number and its arguments, and may write to where they lead. */
-static void enter_kernel(struct finder *f, uint64_t pc)
+static void enter_kernel(struct hg_finder *f, uint64_t pc)
 {
 	static const int args[HG_KERNEL_ARGS] = { CAP_RDI, CAP_RSI, CAP_RDX };
 	struct hg_kernel_call *k = &f->thread->kernel;
@@ -186,7 +165,7 @@ static void enter_kernel(struct finder *f, uint64_t pc)
 }
 
 /* It took @p size bytes from, or put them to, where argument @p i leads. */
-static struct err *check_kernel(struct finder *f, uint64_t position, size_t i,
+static struct err *check_kernel(struct hg_finder *f, uint64_t position, size_t i,
 				uint64_t size, bool is_write)
 {
 	const struct hg_kernel_call *k = &f->thread->kernel;
@@ -204,7 +183,7 @@ static struct err *check_kernel(struct finder *f, uint64_t position, size_t i,
 }
 
 /* What it read is known of those calls that return how much it was. */
-static struct err *leave_kernel(struct finder *f, uint64_t position, uint64_t number)
+static struct err *leave_kernel(struct hg_finder *f, uint64_t position, uint64_t number)
 {
 	int64_t result = f->derive.regs->value[CAP_RAX];
 
@@ -218,7 +197,7 @@ static struct err *leave_kernel(struct finder *f, uint64_t position, uint64_t nu
 /* The kernel wrote @p r, in one piece or several. That may be more than it did write (what
  * is recorded is true, but a call's outputs are as large as they can be): not more bytes are
  * looked at than the call returned, which is what read, recv or getcwd have written. */
-static struct err *on_kernel_write(struct finder *f, uint64_t position,
+static struct err *on_kernel_write(struct hg_finder *f, uint64_t position,
 				   const struct dec_ref *r)
 {
 	struct hg_kernel_call *k = &f->thread->kernel;
@@ -239,11 +218,10 @@ static struct err *on_kernel_write(struct finder *f, uint64_t position,
 
 /* ---- the walk --------------------------------------------------------------------------- */
 
-static void follow_return(struct finder *f, uint64_t rsp)
+static void follow_return(struct hg_finder *f, uint64_t rsp)
 {
 	struct thread *t = f->thread;
 
-	dec_frames_return(&f->frames, rsp);
 	if (t->allocator_rsp && rsp >= t->allocator_rsp) {
 		t->allocator_rsp = 0;
 		t->is_back = true;
@@ -252,10 +230,10 @@ static void follow_return(struct finder *f, uint64_t rsp)
 }
 
 /* Behind a jump, call or return, whose registers are known now. */
-static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
+static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 			       uint64_t rsp_before)
 {
-	uint64_t *value = f->derive.regs->value;
+	uint64_t *value = f->derive.regs->value, jump_end = f->frames->jump_end;
 	struct thread *t = f->thread;
 	struct err *err = NULL;
 
@@ -266,21 +244,20 @@ static struct err *follow_flow(struct finder *f, const struct dec_insn *insn,
 		follow_return(f, rsp_before);
 	}
 	if (t->has_jumped)
-		f->frames.jump_end = dec_frames_jump_end(&f->frames, insn);
-	if (f->frames.jump_end)
-		t->call_size = value[CAP_RDX]; // should it be a tail call
-	if (insn->flow != DEC_FLOW_CALL && insn->flow != DEC_FLOW_CALL_IND)
-		return err;
-	if (dec_frames_is_own(&f->frames, insn->rip))
+		jump_end = dec_frames_jump_end(f->frames, insn);
+	if (jump_end) // should it be a tail call
 		t->call_size = value[CAP_RDX];
-	return dec_frames_call(&f->frames, insn->rip + insn->len, value[CAP_RSP]);
+	if ((insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND) &&
+	    dec_frames_is_own(f->frames, insn->rip))
+		t->call_size = value[CAP_RDX];
+	return err;
 }
 
 /* The allocator's result is the node that was made meanwhile. */
-static void take_result(struct finder *f)
+static void take_result(struct hg_finder *f)
 {
 	uint64_t result = f->derive.regs->value[CAP_RAX];
-	struct hg_node_id id = hg_view_find(f->view, result);
+	struct hg_node_id id = hg_graph_covers(f->graph, result);
 	bool is_its = id.v && hg_graph_node(f->graph, id)->start == result;
 
 	f->thread->is_back = false;
@@ -288,7 +265,7 @@ static void take_result(struct finder *f)
 }
 
 /* An instruction of the program's, outside of the allocator. */
-static struct err *look_at(struct finder *f, const struct dec_step *s)
+static struct err *look_at(struct hg_finder *f, const struct dec_step *s)
 {
 	uint64_t number = f->derive.regs->value[CAP_RAX];
 	struct thread *t = f->thread;
@@ -305,19 +282,17 @@ static struct err *look_at(struct finder *f, const struct dec_step *s)
 	return err;
 }
 
-static struct err *on_insn(struct finder *f, const struct dec_step *s)
+static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 {
 	struct thread *t = f->thread;
 	uint64_t rsp = f->derive.regs->value[CAP_RSP];
-	struct err *err = frames_land(&f->frames, s->insn->rip);
+	struct err *err = NULL;
 
-	if (err)
-		return err;
 	if (t->is_back)
 		take_result(f);
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
-	if (!t->allocator_rsp && map_get(&f->entries, s->insn->rip)) {
+	if (!t->allocator_rsp && t->has_jumped && map_get(&f->entries, s->insn->rip)) {
 		t->allocator_rsp = rsp;
 		hg_derive_enter(&f->derive);
 	}
@@ -328,24 +303,8 @@ static struct err *on_insn(struct finder *f, const struct dec_step *s)
 	return err ? err : follow_flow(f, s->insn, rsp);
 }
 
-static struct err *on_step(void *ctx, const struct dec_step *s)
-{
-	struct finder *f = ctx;
-	struct err *err = switch_thread(f, s->tid);
-
-	if (err)
-		return err;
-	if (f->o->progress && s->position % (1 << 20) == 0)
-		f->o->progress(f->o->progress_ctx, s->position);
-	advance(f, s->position);
-	if (s->insn)
-		err = on_insn(f, s);
-	else if (s->n_refs)
-		err = on_kernel_write(f, s->position, &s->refs[0]);
-	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
-}
-
-static struct err *find_entries(struct finder *f)
+/* Modules were mapped: look for the functions in them that are to be known. */
+static struct err *find_entries(struct hg_finder *f, struct dec_symbols *symbols)
 {
 	static const char *const names[] = { "malloc",	       "calloc",
 					     "realloc",	       "free",
@@ -354,52 +313,65 @@ static struct err *find_entries(struct finder *f)
 	uint64_t entry[16];
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
-		size_t n = dec_symbols_entries(f->symbols, names[k], entry, 16);
+		size_t n = dec_symbols_entries(symbols, names[k], entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
 			if (map_put(&f->entries, entry[i], 1))
 				return &err_nomem;
 	}
+	return hg_strings_add(&f->strings, symbols);
+}
+
+struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s)
+{
+	struct hg_finder *f = ctx;
+	struct err *err = switch_thread(f, s->tid);
+
+	f->frames = frames;
+	if (!err)
+		err = hg_recorder_reach(f->recorder, s->position);
+	if (!err && f->n_mapped != frames->n_mapped)
+		err = find_entries(f, frames->symbols);
+	if (err)
+		return err;
+	f->n_mapped = frames->n_mapped;
+	if (s->insn)
+		err = on_insn(f, s);
+	else if (s->n_refs)
+		err = on_kernel_write(f, s->position, &s->refs[0]);
+	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *layout_ctx,
+			     hg_accesses *found, struct hg_finder **ret)
+{
+	struct hg_finder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return &err_nomem;
+	f->recorder = r;
+	f->graph = hg_recorder_graph(r);
+	f->layout = layout;
+	f->layout_ctx = layout_ctx;
+	f->found = found;
+	hg_derive_init(&f->derive, f->graph);
+	*ret = f;
 	return NULL;
 }
 
-static struct err *walk(struct finder *f, const struct capture *c)
+void hg_access_destroy(struct hg_finder *f)
 {
-	struct dec_machine *m = NULL;
-	struct dec_where w;
-	struct err *err = find_entries(f);
-
-	if (!err)
-		err = hg_strings_init(&f->strings, f->symbols);
-	if (!err)
-		err = hg_view_create(f->graph, 0, &f->view);
-	if (err)
-		return err;
-	look_ahead(f);
-	hg_derive_init(&f->derive, f->graph, f->view);
-	dec_frames_init(&f->frames, f->symbols, capture_info(c)->exe);
-	err = dec_machine_create(c, NULL, &m);
-	if (!err)
-		err = dec_machine_trace(m, UINT64_MAX >> 1, on_step, f, &w);
-	dec_machine_destroy(m);
-	dec_frames_deinit(&f->frames);
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->threads.size; i++)
+		hg_string_call_deinit(&f->threads.data[i].string);
+	vec_deinit(&f->threads);
 	hg_derive_deinit(&f->derive);
-	return err;
-}
-
-struct err *hg_access_find(const struct capture *c, struct dec_symbols *symbols,
-			   const struct hg_graph *g, const struct hg_access_options *o,
-			   hg_accesses *ret)
-{
-	struct finder f = { .graph = g, .symbols = symbols, .o = o, .found = ret };
-	struct err *err = walk(&f, c);
-
-	for (size_t i = 0; i < f.threads.size; i++)
-		hg_string_call_deinit(&f.threads.data[i].string);
-	vec_deinit(&f.threads);
-	hg_strings_deinit(&f.strings);
-	hg_view_destroy(f.view);
-	map_deinit(&f.entries);
-	map_deinit(&f.seen);
-	return err;
+	hg_strings_deinit(&f->strings);
+	vec_deinit(&f->layouts);
+	map_deinit(&f->entries);
+	map_deinit(&f->seen);
+	free(f);
 }

@@ -15,9 +15,7 @@
 #define HEAPGRAPH_HG_ACCESS_H
 
 #include "base/base.h"
-#include "capture/capture.h"
-#include "decode/symbols/symbols.h"
-#include "heapgraph/heapgraph.h"
+#include "heapgraph/hg_record.h"
 
 enum hg_access_kind {
 	HG_ACCESS_BEYOND, ///< outside the node, before it or behind it
@@ -53,24 +51,27 @@ struct hg_access {
 
 typedef VEC(struct hg_access) hg_accesses;
 
-struct hg_access_options {
-	const struct dec_struct *(*layout)(void *ctx, struct hg_node_id id); ///< or NULL
-	void *layout_ctx;
-	void (*progress)(void *ctx, uint64_t time); ///< now and then
-	void *progress_ctx;
-};
+/** @return what the struct in @p n looks like, NULL when that is not known. Asked once for each
+ * node. */
+typedef const struct dec_struct *(*hg_layout_fn)(void *ctx, const struct hg_node *n);
+
+struct hg_finder;
 
 /**
- * Replay @p c a second time, with all values, along @p g, its application view, and look at
- * each access.
+ * Look at each access of a replay of which @p r makes the graph.
  *
- * @param symbols  With all modules of the first replay.
- * @param ret	   Empty before; those found are added in the order of their first time.
- *		   vec_deinit() by the caller.
- * @return NULL, ERR_NOMEM, or as the machine's.
+ * @param r	 Has at each step what was done before: borrowed, as @p found is.
+ * @param found  Empty before; those found are added in the order of their first time.
+ *		 vec_deinit() by the caller.
+ * @param ret	 hg_access_destroy() (NULL is fine).
+ * @return NULL or ERR_NOMEM.
  */
-struct err *hg_access_find(const struct capture *c, struct dec_symbols *symbols,
-			   const struct hg_graph *g, const struct hg_access_options *o,
-			   hg_accesses *ret);
+struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *layout_ctx,
+			     hg_accesses *found, struct hg_finder **ret);
+void hg_access_destroy(struct hg_finder *f);
+
+/** A step (dec_heap_options.step; of inert ones the references are not needed); @p ctx is the
+ * finder. @return NULL or ERR_NOMEM. */
+struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s);
 
 #endif

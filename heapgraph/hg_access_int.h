@@ -26,7 +26,6 @@ struct hg_kernel_call {
 
 /* What is one thread's own. */
 struct thread {
-	uint32_t tid;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	bool is_back;		///< it returned just before
 	bool has_jumped;    ///< the last instruction was not followed by its neighbour
@@ -35,19 +34,20 @@ struct thread {
 	struct hg_kernel_call kernel;
 };
 
-struct finder {
-	const struct hg_graph *graph;
-	const struct hg_access_options *o;
-	struct dec_symbols *symbols;
-	struct hg_view *view;
-	uint64_t next_time; ///< of the next operation of the view
+struct hg_finder {
+	struct hg_recorder *recorder;
+	const struct hg_graph *graph; ///< that it makes
+	hg_layout_fn layout;
+	void *layout_ctx;
 	struct hg_derive derive;
-	struct frames frames;
+	struct frames *frames; ///< lent for each step
+	uint32_t n_mapped;     ///< of what these had mapped, entries and strings know
 	struct hg_strings strings;
-	VEC(struct thread) threads;
+	VEC(struct thread) threads; ///< as derive's
 	struct thread *thread;
-	struct map entries; ///< of the allocator -> 1
-	struct map seen;    ///< hash of what was found -> index + 1
+	struct map entries;			///< of the allocator -> 1
+	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
+	struct map seen;			///< hash of what was found -> index + 1
 	hg_accesses *found;
 };
 
@@ -68,10 +68,10 @@ struct hg_suspect {
 };
 
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
-bool hg_astray_is_inside(const struct finder *f, uint32_t derivation, uint64_t addr,
+bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);
 
 /** Report @p x if it is to other memory than its pointer. @return ERR_NOMEM. */
-struct err *hg_astray_check(struct finder *f, struct hg_suspect *x);
+struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x);
 
 #endif

@@ -10,13 +10,13 @@
 
 #define PAGE_BYTES 4096
 
-static uint64_t site_of(const struct finder *f, struct hg_node_id id)
+static uint64_t site_of(const struct hg_finder *f, struct hg_node_id id)
 {
 	return id.v ? hg_graph_node(f->graph, id)->alloc_rip : 0;
 }
 
 /* The derivations from the allocation on. */
-static void list_steps(const struct finder *f, uint32_t number, struct hg_access *a)
+static void list_steps(const struct hg_finder *f, uint32_t number, struct hg_access *a)
 {
 	uint32_t chain[HG_ACCESS_STEPS * 8];
 	size_t n = 0;
@@ -34,11 +34,11 @@ static void list_steps(const struct finder *f, uint32_t number, struct hg_access
 
 /* One report for each statement, kind of access and pair of allocation sites: a library's
  * function, which has many instructions, is its caller's. */
-static struct err *report(struct finder *f, const struct hg_suspect *x)
+static struct err *report(struct hg_finder *f, const struct hg_suspect *x)
 {
 	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
 	uint64_t statement = x->statement ? x->statement :
-					    dec_frames_statement(&f->frames, x->pc);
+					    dec_frames_statement(f->frames, x->pc);
 	uint64_t key = hg_derive_key(
 		hg_derive_key(hg_derive_key(statement, x->kind << 1 | x->is_write),
 			      site_of(f, from)),
@@ -118,13 +118,13 @@ static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *
 
 /* The first of the user's steps from the allocation, or from where its start was found again (as
  * container_of does), to derivation @p d; NULL: none. */
-static const struct hg_derivation *first_own_step(struct finder *f,
+static const struct hg_derivation *first_own_step(struct hg_finder *f,
 						  const struct hg_derivation *d)
 {
 	const struct hg_derivation *first = NULL;
 
 	for (; d->parent; d = hg_derive_get(&f->derive, d->parent)) {
-		if (!dec_frames_is_own(&f->frames, d->rip))
+		if (!dec_frames_is_own(f->frames, d->rip))
 			continue;
 		if (!d->offset)
 			break;
@@ -137,7 +137,7 @@ static const struct hg_derivation *first_own_step(struct finder *f,
  * led to, that an index goes from, or whose address a string function was given. What
  * functions of libraries else make of a pointer to the node is not known. -1: none that we
  * know. */
-static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
+static int64_t anchor_of(struct hg_finder *f, const struct hg_suspect *x)
 {
 	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
 	const struct hg_derivation *first = first_own_step(f, d);
@@ -145,7 +145,7 @@ static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
 
 	if (first)
 		return first->offset;
-	if (!dec_frames_is_own(&f->frames, x->pc))
+	if (!dec_frames_is_own(f->frames, x->pc))
 		return f->thread->string.rsp ? 0 : -1;
 	return x->insn && x->m->index != DEC_REG_NONE ?
 		       (int64_t)(f->derive.regs->value[x->m->base] + x->m->disp - start) :
@@ -156,12 +156,12 @@ static int64_t anchor_of(struct finder *f, const struct hg_suspect *x)
  * all fields, as memset does; from the first one on, memcpy(p, q, sizeof(*p)) does, and one that
  * reads up to where a field begins means a struct that begins as this one does; up to where one
  * ends, these fields (a key made of several). */
-static bool means_whole(struct finder *f, const struct dec_struct *t,
+static bool means_whole(struct hg_finder *f, const struct dec_struct *t,
 			const struct hg_suspect *x, uint64_t anchor)
 {
 	uint64_t size = x->intent;
 
-	if (x->insn && dec_frames_is_own(&f->frames, x->pc)) // not a call's
+	if (x->insn && dec_frames_is_own(f->frames, x->pc)) // not a call's
 		size = x->insn->is_rep ? x->size : 0;
 	if (size && anchor + size == t->size)
 		return true;
@@ -177,10 +177,10 @@ static bool means_whole(struct finder *f, const struct dec_struct *t,
 }
 
 /* The last of the user's steps to derivation @p d, or the allocation. */
-static const struct hg_derivation *last_own_step(struct finder *f,
+static const struct hg_derivation *last_own_step(struct hg_finder *f,
 						 const struct hg_derivation *d)
 {
-	while (d->parent && !dec_frames_is_own(&f->frames, d->rip))
+	while (d->parent && !dec_frames_is_own(f->frames, d->rip))
 		d = hg_derive_get(&f->derive, d->parent);
 	return d;
 }
@@ -197,7 +197,7 @@ static bool is_struct_at(const struct dec_struct *t, uint64_t offset)
 /* From a part, at [@p start, @p end), to the struct around it: what goes out of a struct, which has
  * no elements, does so on purpose, and before an array by a constant; or a step of the pointer
  * itself led out of a struct. */
-static bool means_container(struct finder *f, const struct hg_suspect *x,
+static bool means_container(struct hg_finder *f, const struct hg_suspect *x,
 			    const struct dec_struct *t, uint64_t start, uint64_t end)
 {
 	const struct hg_derivation *last =
@@ -205,7 +205,7 @@ static bool means_container(struct finder *f, const struct hg_suspect *x,
 	uint64_t node = hg_graph_node(f->graph, last->node)->start;
 	bool is_struct = x->field[x->field_length] == '.';
 
-	if (x->insn && dec_frames_is_own(&f->frames, x->pc)) {
+	if (x->insn && dec_frames_is_own(f->frames, x->pc)) {
 		uint64_t from = f->derive.regs->value[x->m->base] - node;
 
 		if (is_struct ||
@@ -217,18 +217,34 @@ static bool means_container(struct finder *f, const struct hg_suspect *x,
 	       ((uint64_t)last->offset < start || (uint64_t)last->offset >= end);
 }
 
+static struct err *layout_of(struct hg_finder *f, struct hg_node_id id,
+			     const struct dec_struct **ret)
+{
+	static const struct dec_struct not_known;
+
+	while (f->layouts.size < id.v)
+		if (!vec_push(&f->layouts))
+			return &err_nomem;
+	*ret = f->layouts.data[id.v - 1];
+	if (!*ret)
+		*ret = f->layout(f->layout_ctx, hg_graph_node(f->graph, id)) ?:
+									       &not_known;
+	f->layouts.data[id.v - 1] = *ret;
+	return NULL;
+}
+
 /* Inside the node: does the access leave its array? */
-static struct err *check_field(struct finder *f, struct hg_suspect *x,
+static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
 {
 	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
-	const struct dec_struct *t = f->o->layout ? f->o->layout(f->o->layout_ctx, id) :
-						    NULL;
 	uint64_t at = x->addr - n->start, end = 0;
+	const struct dec_struct *t;
 	int64_t anchor;
+	struct err *err = layout_of(f, id, &t);
 
-	if (!t || t->size != n->size)
-		return NULL;
+	if (err || t->size != n->size)
+		return err;
 	anchor = anchor_of(f, x);
 	if (anchor < 0 || means_whole(f, t, x, anchor))
 		return NULL;
@@ -241,7 +257,7 @@ static struct err *check_field(struct finder *f, struct hg_suspect *x,
 	return report(f, x);
 }
 
-bool hg_astray_is_inside(const struct finder *f, uint32_t derivation, uint64_t addr,
+bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size)
 {
 	const struct hg_node *n =
@@ -272,7 +288,7 @@ static bool is_vector(const struct dec_insn *insn, const struct dec_mem *m)
 /* String functions that hg_strings.h does not know (of libraries that have their own) read
  * ahead by vectors, or begin at an address that is rounded down: never into a page in which
  * they mean to read nothing. */
-static bool may_read_ahead(struct finder *f, const struct hg_suspect *x,
+static bool may_read_ahead(struct hg_finder *f, const struct hg_suspect *x,
 			   const struct hg_node *n)
 {
 	uint64_t first = n->start / PAGE_BYTES, last = (n->start + n->size) / PAGE_BYTES;
@@ -281,23 +297,23 @@ static bool may_read_ahead(struct finder *f, const struct hg_suspect *x,
 	       (x->addr + x->size - 1) / PAGE_BYTES <= last &&
 	       (is_vector(x->insn, x->m) ||
 		hg_derive_get(&f->derive, x->derivation)->is_rough) &&
-	       !dec_frames_is_own(&f->frames, x->pc);
+	       !dec_frames_is_own(f->frames, x->pc);
 }
 
 /* Which other node is the access in, with its first or its last byte? */
-static struct hg_node_id other_node(const struct finder *f, const struct hg_suspect *x,
+static struct hg_node_id other_node(const struct hg_finder *f, const struct hg_suspect *x,
 				    struct hg_node_id from)
 {
-	struct hg_node_id to = hg_view_find(f->view, x->addr);
+	struct hg_node_id to = hg_graph_covers(f->graph, x->addr);
 
 	if (!to.v || to.v == from.v)
-		to = hg_view_find(f->view, x->addr + x->size - 1);
+		to = hg_graph_covers(f->graph, x->addr + x->size - 1);
 	if (to.v == from.v)
 		to.v = 0;
 	return to;
 }
 
-struct err *hg_astray_check(struct finder *f, struct hg_suspect *x)
+struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 {
 	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
 	const struct hg_node *n = hg_graph_node(f->graph, from);
@@ -305,12 +321,12 @@ struct err *hg_astray_check(struct finder *f, struct hg_suspect *x)
 
 	if (offset < -HG_DERIVE_REACH || offset > (int64_t)n->size + HG_DERIVE_REACH)
 		return NULL;
-	if (hg_view_is_live(f->view, from)) {
+	if (hg_graph_lives(f->graph, from)) {
 		if (hg_astray_is_inside(f, x->derivation, x->addr, x->size))
 			return check_field(f, x, n);
 		x->kind = HG_ACCESS_BEYOND;
 	} else {
-		if (is_successor(f->graph, from, hg_view_find(f->view, n->start)))
+		if (is_successor(f->graph, from, hg_graph_covers(f->graph, n->start)))
 			return NULL;
 		x->kind = HG_ACCESS_FREED;
 	}

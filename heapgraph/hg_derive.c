@@ -21,18 +21,9 @@ struct sources {
 	int n;
 };
 
-void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
-		    const struct hg_view *v)
+void hg_derive_init(struct hg_derive *d, const struct hg_graph *g)
 {
-	*d = (struct hg_derive){ .graph = g, .view = v, .heap_start = UINT64_MAX };
-	for (uint32_t id = 1; id <= hg_graph_nodes(g); id++) {
-		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
-
-		if (n->start < d->heap_start)
-			d->heap_start = n->start;
-		if (n->start + n->size > d->heap_end)
-			d->heap_end = n->start + n->size;
-	}
+	*d = (struct hg_derive){ .graph = g, .heap_start = UINT64_MAX };
 	hg_derive_thread(d, 0);
 }
 
@@ -116,7 +107,7 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	// A distance from what is gone leads to whatever has the memory now.
 	if ((llabs(parent->offset) > HG_DERIVE_REACH ||
 	     llabs(offset) > HG_DERIVE_REACH) &&
-	    !hg_view_is_live(d->view, node))
+	    !hg_graph_lives(d->graph, node))
 		return 0;
 	if (parent->rip == s->insn->rip) // once more around
 		return from;
@@ -208,6 +199,19 @@ uint32_t hg_derive_word(struct hg_derive *d, uint64_t addr, uint64_t value)
 	return (uint32_t)word == (uint32_t)value ? word >> 32 : 0;
 }
 
+/* Where do nodes lie by now? */
+static void look_at_nodes(struct hg_derive *d)
+{
+	while (d->n_nodes < hg_graph_nodes(d->graph)) {
+		const struct hg_node *n = &d->graph->nodes.data[d->n_nodes++];
+
+		if (n->start < d->heap_start)
+			d->heap_start = n->start;
+		if (n->start + n->size > d->heap_end)
+			d->heap_end = n->start + n->size;
+	}
+}
+
 /* @return what the word @p value read at @p addr is derived from. */
 static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 {
@@ -220,9 +224,11 @@ static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 		return d->pointer(d->pointer_ctx, value);
 	// Written where we did not see it (by the kernel, in parts): observation 2 says
 	// that pointers point to the head of a node.
+	if (d->n_nodes != hg_graph_nodes(d->graph))
+		look_at_nodes(d);
 	if (value < d->heap_start || value >= d->heap_end)
 		return 0;
-	id = hg_view_find(d->view, value);
+	id = hg_graph_covers(d->graph, value);
 	return id.v && hg_graph_node(d->graph, id)->start == value ?
 		       hg_derive_root(d, id) :
 		       0;

@@ -54,8 +54,7 @@ struct hg_derive_page {
 };
 
 struct hg_derive {
-	const struct hg_view *view; ///< before the instruction; moved by the user
-	const struct hg_graph *graph;
+	const struct hg_graph *graph; ///< as it is before the instruction; grows
 	/** Without a graph: the numbers are the user's, and arithmetic keeps them. */
 	hg_derive_pointer_fn pointer;
 	void *pointer_ctx;
@@ -66,12 +65,12 @@ struct hg_derive {
 	struct hg_derive_page at_hand[HG_DERIVE_PAGES]; ///< of memory, met lately
 	VEC(struct hg_derived_regs) threads;
 	struct hg_derived_regs *regs;  ///< of the thread that runs
-	uint64_t heap_start, heap_end; ///< all nodes lie between
+	uint64_t heap_start, heap_end; ///< all nodes lie between, of those
+	uint32_t n_nodes;	       ///< .. that were looked at
 	bool is_out_of_memory;
 };
 
-void hg_derive_init(struct hg_derive *d, const struct hg_graph *g,
-		    const struct hg_view *v);
+void hg_derive_init(struct hg_derive *d, const struct hg_graph *g);
 
 /** The same without a graph: each pointer has a number (not 0) that the user puts into
  * regs and that copies and results of arithmetic have as well. */

@@ -175,6 +175,14 @@ uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr)
 	return id && g->nodes.data[id - 1].start == addr ? id : 0;
 }
 
+struct hg_node_id hg_graph_covers(const struct hg_graph *g, uint64_t addr)
+{
+	uint32_t id = hg_index_floor(&g->live, addr);
+	const struct hg_node *n = id ? &g->nodes.data[id - 1] : NULL;
+
+	return (struct hg_node_id){ n && addr - n->start < n->size ? id : 0 };
+}
+
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip)
 {
 	uint32_t id = hg_graph_node_at(g, addr);

@@ -232,6 +232,15 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 /** @return the live node that starts at @p addr, 0: none. */
 uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr);
 
+/** @return whether @p id lives now, behind the last operation. */
+static inline bool hg_graph_lives(const struct hg_graph *g, struct hg_node_id id)
+{
+	return g->nodes.data[id.v - 1].died == UINT64_MAX;
+}
+
+/** @return the node that covers @p addr now, {0} for none. */
+struct hg_node_id hg_graph_covers(const struct hg_graph *g, uint64_t addr);
+
 /** Give back what is needed only to append (appending more takes it again). */
 void hg_graph_trim(struct hg_graph *g);
 

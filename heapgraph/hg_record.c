@@ -92,6 +92,11 @@ void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
 	r->watch_ctx = ctx;
 }
 
+const struct hg_graph *hg_recorder_graph(const struct hg_recorder *r)
+{
+	return r->app;
+}
+
 void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret)
 {
 	ret->time = r->time;
@@ -165,6 +170,11 @@ static struct err *recorder_follow(struct hg_recorder *r, uint64_t time)
 	err = hg_follower_advance(r->follower, time);
 	r->due = hg_follower_due(r->follower);
 	return err;
+}
+
+struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time)
+{
+	return time ? recorder_follow(r, time - 1) : NULL;
 }
 
 static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,

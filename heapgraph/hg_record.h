@@ -88,6 +88,13 @@ void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);
 /** The callbacks for dec_heap_trace(); valid as long as @p r. */
 void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret);
 
+/** The application view that is being made; as long as @p r, until hg_recorder_finish(). */
+const struct hg_graph *hg_recorder_graph(const struct hg_recorder *r);
+
+/** What a plan has before @p time is done, for who looks at the graph before the instruction at
+ * that time. @return NULL or ERR_NOMEM. */
+struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time);
+
 /** Where the graphs stand now. */
 void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret);
 

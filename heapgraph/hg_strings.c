@@ -101,11 +101,10 @@ static struct err *add_entries(struct hg_strings *st, struct dec_symbols *symbol
 	return NULL;
 }
 
-struct err *hg_strings_init(struct hg_strings *st, struct dec_symbols *symbols)
+struct err *hg_strings_add(struct hg_strings *st, struct dec_symbols *symbols)
 {
 	struct err *err = NULL;
 
-	*st = (struct hg_strings){};
 	for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions) && !err; i++) {
 		err = add_entries(st, symbols, i, dec_symbols_resolvers, true);
 		if (!err)

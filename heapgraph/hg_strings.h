@@ -23,7 +23,7 @@
 #include "decode/symbols/symbols.h"
 #include "decode/machine/trace.h"
 
-/** Names and entries; made once. */
+/** Names and entries. Zeroed: none yet. */
 struct hg_strings {
 	struct map
 		entries; ///< address -> function's number << 1 | whether it is a resolver
@@ -51,8 +51,8 @@ struct hg_string_call {
 	struct hg_string_read read[HG_STRING_READS];
 };
 
-/** Look the functions up. @return ERR_NOMEM. */
-struct err *hg_strings_init(struct hg_strings *st, struct dec_symbols *symbols);
+/** Look the functions up, in modules that are new too. @return ERR_NOMEM. */
+struct err *hg_strings_add(struct hg_strings *st, struct dec_symbols *symbols);
 void hg_strings_deinit(struct hg_strings *st);
 void hg_string_call_deinit(struct hg_string_call *c);
 
