@@ -306,10 +306,22 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 /* Modules were mapped: look for the functions in them that are to be known. */
 static struct err *find_entries(struct hg_finder *f, struct dec_symbols *symbols)
 {
-	static const char *const names[] = { "malloc",	       "calloc",
-					     "realloc",	       "free",
-					     "posix_memalign", "aligned_alloc",
-					     "reallocarray",   "memalign" };
+	static const char *const names[] = { "malloc",
+					     "calloc",
+					     "realloc",
+					     "free",
+					     "posix_memalign",
+					     "aligned_alloc",
+					     "reallocarray",
+					     "memalign",
+					     "valloc",
+					     "pvalloc",
+					     "malloc_usable_size",
+					     "malloc_trim",
+					     "mallinfo",
+					     "mallinfo2",
+					     "malloc_stats",
+					     "malloc_info" };
 	uint64_t entry[16];
 
 	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
