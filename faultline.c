@@ -79,9 +79,11 @@ static int command_confine(const struct command *c, int argc, char **argv)
 {
 	static const char *const pictures[] = { "svg", "html", "o", NULL };
 	static const char *const any[] = { "", NULL }; // spec format --in-place
+	const struct confine_outputs outputs = {
+		.files = strcmp(c->name, "spec") ? pictures : any,
+	};
 
-	return confine_command(c->run, argc, argv,
-			       strcmp(c->name, "spec") ? pictures : any);
+	return confine_command(c->run, argc, argv, &outputs);
 }
 
 /** Only recording takes capabilities: whatever else reads a stranger's capture has none. */

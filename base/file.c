@@ -19,6 +19,13 @@
 
 #define LINKS_MAX 40 ///< as many as the kernel follows
 
+static const struct file_maker *maker; ///< NULL: we make them
+
+void file_set_maker(const struct file_maker *m)
+{
+	maker = m;
+}
+
 /* ---- below a directory ------------------------------------------------------------------ */
 
 /* Part by part: openat2() can do the same at once, where there is one. */
@@ -46,8 +53,32 @@ int file_open_below(int dir_fd, const char *path, int flags)
 		if (dir < 0)
 			return -1;
 	}
+	if (flags & O_CREAT && maker)
+		return file_act(dir < 0 ? dir_fd : dir, FILE_NEW, part, NULL);
 	flags |= O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | (flags & O_CREAT ? O_EXCL : 0);
 	return openat(dir < 0 ? dir_fd : dir, part, flags, 0600);
+}
+
+int file_act(int dir_fd, enum file_act act, const char *name, const char *other)
+{
+	if (maker)
+		return maker->act(dir_fd, act, name, other);
+	switch (act) {
+	case FILE_NEW:
+		return file_open_below(dir_fd, name, O_WRONLY | O_CREAT);
+	case FILE_NEW_DIR:
+		return mkdirat(dir_fd, name, 0700);
+	case FILE_NEW_LINK:
+		return symlinkat(other, dir_fd, name);
+	case FILE_RENAME:
+		return renameat(dir_fd, name, dir_fd, other);
+	case FILE_REMOVE:
+		return unlinkat(dir_fd, name, 0);
+	case FILE_REMOVE_DIR:
+		return unlinkat(dir_fd, name, AT_REMOVEDIR);
+	}
+	errno = EINVAL;
+	return -1;
 }
 
 /** Open @p path, wherever it is. */
@@ -178,6 +209,8 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 	struct err *err;
 	struct stat st;
 
+	if (maker)
+		return maker->make_dir(path, ret, is_new);
 	while (n > 1 && path[n - 1] == '/')
 		n--;
 	bare = strndup(path, n);
@@ -194,12 +227,12 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 		return err_errno("cannot open '%s'", path);
 	if (st.st_uid != geteuid())
 		return err_new(ERR_PERMISSION,
-			       "cannot record into '%s': it belongs to another user (uid "
+			       "cannot write into '%s': it belongs to another user (uid "
 			       "%u); choose another directory with -o",
 			       path, st.st_uid);
 	if (st.st_mode & 022 && !(st.st_mode & S_ISVTX))
 		return err_new(ERR_PERMISSION,
-			       "cannot record into '%s': others may write to it (chmod "
+			       "cannot write into '%s': others may write to it (chmod "
 			       "go-w, or choose another directory with -o)",
 			       path);
 	*ret = take_fd(&fd);
@@ -208,17 +241,19 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 
 /* ---- new files -------------------------------------------------------------------------- */
 
-/** Make the file beside its place, whose name and directory are known. */
-static struct err *make_partial(struct new_file *f, mode_t mode)
+static struct err *partial_name(struct new_file *f)
 {
 	uint64_t number;
-	int fd;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return err_errno("cannot write '%s'", f->path);
 	snprintf(f->partial, sizeof(f->partial), ".%016" PRIx64 ".part", number);
-	fd = openat(f->dir_fd, f->partial,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	return NULL;
+}
+
+/** The file beside its place, which was made as @p fd; -1 with errno: it was not. */
+static struct err *partial_open(struct new_file *f, int fd)
+{
 	if (fd < 0) {
 		f->partial[0] = 0;
 		return err_errno("cannot write '%s'", f->path);
@@ -238,6 +273,7 @@ static struct err *open_as_is(struct new_file *f, const struct place *p)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
+	f->is_as_is = true;
 	if (!is_trusted(p))
 		return of_stranger(p, f->path);
 	fd = openat(p->dir_fd, p->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | how);
@@ -253,17 +289,10 @@ static struct err *open_as_is(struct new_file *f, const struct place *p)
 	return NULL;
 }
 
-static const struct new_file_maker *maker;
-
-void new_file_set_maker(const struct new_file_maker *m)
-{
-	maker = m;
-}
-
 static struct err *open_made(struct new_file *f, mode_t mode)
 {
 	int fd = -1;
-	struct err *err = maker->open(f->path, mode, &fd, &f->handle);
+	struct err *err = maker->open(f->path, mode, &fd, &f->handle, &f->is_as_is);
 
 	if (err)
 		return err;
@@ -291,19 +320,27 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 		return open_as_is(f, &p);
 	f->dir_fd = take_fd(&p.dir_fd);
 	f->name = take_ptr(&p.name);
-	return make_partial(f, mode);
+	err = partial_name(f);
+	return err   ?:
+		       partial_open(f, openat(f->dir_fd, f->partial,
+					      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+						      O_CLOEXEC,
+					      mode));
 }
 
 struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
 			     const char *shown)
 {
+	struct err *err;
+
 	*f = (struct new_file){ .path = strdup(shown), .name = strdup(name) };
 	f->dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	if (!f->path || !f->name)
 		return &err_nomem;
 	if (f->dir_fd < 0)
 		return err_errno("cannot write '%s'", shown);
-	return make_partial(f, 0600);
+	err = partial_name(f);
+	return err ?: partial_open(f, file_act(f->dir_fd, FILE_NEW, f->partial, NULL));
 }
 
 struct err *new_file_commit(struct new_file *f)
@@ -313,7 +350,7 @@ struct err *new_file_commit(struct new_file *f)
 	uint32_t handle = f->handle;
 
 	if (fclose(take_ptr(&f->stream)) || is_broken ||
-	    (f->name && renameat(f->dir_fd, f->partial, f->dir_fd, f->name)))
+	    (f->name && file_act(f->dir_fd, FILE_RENAME, f->partial, f->name)))
 		return err_errno("cannot write '%s'", f->path);
 	f->partial[0] = 0;
 	f->handle = 0;
@@ -325,7 +362,7 @@ void new_file_deinit(struct new_file *f)
 	if (f->stream)
 		fclose(take_ptr(&f->stream));
 	if (f->partial[0])
-		unlinkat(f->dir_fd, f->partial, 0);
+		file_act(f->dir_fd, FILE_REMOVE, f->partial, NULL);
 	f->partial[0] = 0;
 	if (f->handle)
 		err_destroy(maker->end(f->handle, false));

@@ -25,9 +25,28 @@
  * link, and none may be "..".
  *
  * @param flags  as of open(2). With O_CREAT the file must not be there (O_EXCL is added); it
- *		 is its owner's alone (mode 0600).
+ *		 is its owner's alone (mode 0600), and where there is a maker, only written.
  * @return a descriptor; -1 with errno, ELOOP or ENOTDIR for a link. */
 int file_open_below(int dir_fd, const char *path, int flags);
+
+/** What is done to a name in a directory. */
+enum file_act {
+	FILE_NEW,      ///< a file to be written, mode 0600
+	FILE_NEW_DIR,  ///< mode 0700
+	FILE_NEW_LINK, ///< to @p other, which may be anything
+	FILE_RENAME,   ///< to @p other, over what has that name
+	FILE_REMOVE,
+	FILE_REMOVE_DIR,
+};
+
+/**
+ * Do @p act to @p name in directory @p dir_fd. New is what was not there before.
+ *
+ * @param name   one part of a path.
+ * @param other  for LINK and RENAME; else NULL.
+ * @return 0, or of NEW a descriptor, close-on-exec, the caller's; -1 with errno.
+ */
+int file_act(int dir_fd, enum file_act act, const char *name, const char *other);
 
 /**
  * Open the regular file @p path for reading; anything else is not opened. Below @p dir_fd it
@@ -59,18 +78,24 @@ struct new_file {
 	char *name;   ///< NULL: it is written where it is, a device or a pipe
 	char partial[32];
 	uint32_t handle; ///< of the maker's; 0: we made it
+	bool is_as_is; ///< a device or a pipe, or what /proc leads to: there was no place to take
 };
 
-/** Makes new files for a process that may not: the owner of a confined one (confine/). */
-struct new_file_maker {
+/** Makes files for a process that may not: the owner of a confined one (confine/). */
+struct file_maker {
 	/** As new_file_open(). @return a descriptor in *@p fd, a handle above 0. */
-	struct err *(*open)(const char *path, mode_t mode, int *fd, uint32_t *handle);
+	struct err *(*open)(const char *path, mode_t mode, int *fd, uint32_t *handle,
+			    bool *is_as_is);
 	/** As new_file_commit(), or to drop it. */
 	struct err *(*end)(uint32_t handle, bool commits);
+	/** As file_act(). */
+	int (*act)(int dir_fd, enum file_act act, const char *name, const char *other);
+	/** As file_make_dir(). What is new and empty in the end, it removes. */
+	struct err *(*make_dir)(const char *path, int *fd, bool *is_new);
 };
 
-/** From here on new_file_open() has @p maker make them. */
-void new_file_set_maker(const struct new_file_maker *maker);
+/** From here on all files of this process are made by @p maker. */
+void file_set_maker(const struct file_maker *maker);
 
 /**
  * Start to write @p path, which the user named. A device or pipe is written as it is.

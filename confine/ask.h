@@ -17,20 +17,33 @@
 #define CONFINE_BUILD_ID_BYTES 64
 #define CONFINE_TEXT_BYTES 1024
 
-enum confine_ask { ASK_OPEN, ASK_COMMIT, ASK_DROP, ASK_START, ASK_DEBUGINFO };
+enum confine_ask {
+	ASK_OPEN,
+	ASK_COMMIT,
+	ASK_DROP,
+	ASK_MAKE_DIR,
+	ASK_ACT,
+	ASK_START,
+	ASK_DEBUGINFO
+};
 
 struct confine_request {
 	enum confine_ask ask;
-	uint32_t handle; ///< COMMIT, DROP
-	mode_t mode;	 ///< OPEN
-	uint32_t n_fds;	 ///< START
-	uint32_t has_fd; ///< bit by bit; those come along
-	char path
-		[PATH_MAX]; ///< OPEN. START: the arguments, each with its NUL; at last an empty one
+	uint32_t handle;	 ///< COMMIT, DROP
+	mode_t mode;		 ///< OPEN
+	enum file_act act;	 ///< ACT, in the directory that comes along
+	uint32_t n_fds;		 ///< START
+	uint32_t has_fd;	 ///< bit by bit; those come along
+	char name[NAME_MAX + 1]; ///< ACT
+	/** OPEN, MAKE_DIR. ACT: the other name. START: the arguments, each with its NUL; at last
+	 * an empty one. */
+	char path[PATH_MAX];
 };
 
 struct confine_reply {
-	uint32_t handle;
+	uint32_t handle;    ///< OPEN
+	bool has_flag;	    ///< OPEN: it is written as it is; MAKE_DIR: it is new
+	int saved_errno;    ///< ACT: why it failed; 0: it did not
 	enum err_code code; ///< 0: it went well
 	char text[CONFINE_TEXT_BYTES];
 };
@@ -48,6 +61,7 @@ void confine_close(const int *fds, size_t n);
 
 /** Be the owner of process @p command, the one at the other end of @p sock, until it ends.
  * @return as confine_command(), whose command line and outputs these are. */
-int confine_own(pid_t command, char **argv, const char *const *outputs, int sock);
+int confine_own(pid_t command, char **argv, const struct confine_outputs *outputs,
+		int sock);
 
 #endif

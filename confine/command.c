@@ -38,20 +38,60 @@ static struct err *ask_owner(const struct confine_request *q, const int *fds, si
 	return NULL;
 }
 
-static struct err *command_open(const char *path, mode_t mode, int *fd, uint32_t *handle)
+/* @return whether @p text fits into @p room of @p size bytes; errno says that it does not. */
+static bool put_text(char *room, size_t size, const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	if (n > size) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	memcpy(room, text, n);
+	return true;
+}
+
+static struct err *command_open(const char *path, mode_t mode, int *fd, uint32_t *handle,
+				bool *is_as_is)
 {
 	struct confine_request q = { .ask = ASK_OPEN, .mode = mode };
 	struct confine_reply r;
 	struct err *err;
 
-	if (strlen(path) >= sizeof(q.path)) {
-		errno = ENAMETOOLONG;
+	if (!put_text(q.path, sizeof(q.path), path))
 		return err_errno("cannot write '%s'", path);
-	}
-	strcpy(q.path, path);
 	err = ask_owner(&q, NULL, 0, &r, fd, 1);
 	*handle = err ? 0 : r.handle;
+	*is_as_is = !err && r.has_flag;
 	return err;
+}
+
+static struct err *command_make_dir(const char *path, int *fd, bool *is_new)
+{
+	struct confine_request q = { .ask = ASK_MAKE_DIR };
+	struct confine_reply r;
+	struct err *err;
+
+	if (!put_text(q.path, sizeof(q.path), path))
+		return err_errno("cannot create '%s'", path);
+	err = ask_owner(&q, NULL, 0, &r, fd, 1);
+	*is_new = !err && r.has_flag;
+	return err;
+}
+
+static int command_act(int dir_fd, enum file_act act, const char *name, const char *other)
+{
+	struct confine_request q = { .ask = ASK_ACT, .act = act };
+	struct confine_reply r = {};
+	_cleanup_err_ struct err *err = NULL;
+	int fd = 0;
+
+	if (!put_text(q.name, sizeof(q.name), name) ||
+	    !put_text(q.path, sizeof(q.path), other ?: ""))
+		return -1;
+	err = ask_owner(&q, &dir_fd, 1, &r, &fd, act == FILE_NEW);
+	errno = r.saved_errno ?: EPERM;
+	return err ? -1 : fd;
 }
 
 static struct err *command_end(uint32_t handle, bool commits)
@@ -108,11 +148,12 @@ static struct err *command_launch(char *const argv[], const int *fds, size_t n,
 
 static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
 {
-	static const struct new_file_maker maker = { command_open, command_end };
+	static const struct file_maker maker = { command_open, command_end, command_act,
+						 command_make_dir };
 	struct err *err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	new_file_set_maker(&maker);
+	file_set_maker(&maker);
 	confine_launcher = command_launch;
 	err = confine_as_command();
 	if (err) {
@@ -123,7 +164,7 @@ static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
 }
 
 int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
-		    const char *const *outputs)
+		    const struct confine_outputs *outputs)
 {
 	pid_t command;
 	int pair[2];

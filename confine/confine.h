@@ -104,17 +104,28 @@ struct err *confine_self_but(const struct confine_call *calls, size_t n);
 
 /* ---- whole commands ------------------------------------------------------------------------ */
 
+/** What a command line says that is to be written. */
+struct confine_outputs {
+	/** NULL-terminated: options that name a new file, as "svg" or "o"; "": any argument
+	 * does. */
+	const char *const *files;
+	const char *const *dirs; ///< options that name a new directory; NULL: none
+	/** Beside a new file there may be a directory, named as it is and with this behind it;
+	 * NULL: there is none. */
+	const char *beside;
+	bool has_inside; ///< directories among the arguments may be written into
+};
+
 /**
  * Run a command that reads what strangers wrote in a process of its own, which may read what its
  * user may, and write nothing but its standard output and error: its new files (base/file.h) are
- * made for it, if the command line says so. It has no network, signals nobody, traces nobody.
+ * made for it, if the command line says so, and below the directories that it may write into.
+ * It has no network, signals nobody, traces nobody.
  *
- * @param outputs  NULL-terminated: the options that name a new file, as "svg" or "o"; "": any
- *		   argument does.
  * @return its exit status; when a signal ends it, this process ends by the same.
  */
 int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
-		    const char *const *outputs);
+		    const struct confine_outputs *outputs);
 
 /** In such a command: the debug information for build-id @p id that the user's debuginfod
  * servers have (DEBUGINFOD_URLS), which its owner asks. @return a descriptor, the caller's; -1:

@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "confine/ask.h"
@@ -21,11 +22,19 @@
 
 #define FILES_MOST 64
 
+/** A directory, whatever its name. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct owner {
 	char **argv;
-	const char *const *outputs;
+	const struct confine_outputs *outputs;
 	struct new_file files[FILES_MOST];
 	bool is_open[FILES_MOST];
+	VEC(struct place) inside; ///< what it may write into, and below
+	VEC(char *) made;	  ///< directories that were not there
 };
 
 static pid_t command; ///< for the handler, too
@@ -57,36 +66,44 @@ static bool gives(const char *arg, const char *next, const char *name, const cha
 	return value && !strcmp(value, path);
 }
 
-/* @return whether the command line says that @p path is to be written. */
-static bool is_output(const struct owner *o, const char *path)
+/* @return whether the command line says by option @p names that @p path is to be written. */
+static bool is_named(const struct owner *o, const char *const *names, const char *path)
 {
 	for (size_t i = 1; o->argv[i]; i++)
-		for (size_t k = 0; o->outputs[k]; k++)
-			if (*o->outputs[k] ? gives(o->argv[i], o->argv[i + 1],
-						   o->outputs[k], path) :
-					     !strcmp(o->argv[i], path))
+		for (size_t k = 0; names && names[k]; k++)
+			if (*names[k] ?
+				    gives(o->argv[i], o->argv[i + 1], names[k], path) :
+				    !strcmp(o->argv[i], path))
 				return true;
 	return false;
 }
 
+static struct err *not_named(const char *path)
+{
+	return err_new(ERR_PERMISSION,
+		       "cannot write '%s': the command line does not name it", path);
+}
+
 static struct err *owner_open(struct owner *o, const struct confine_request *q,
-			      uint32_t *handle)
+			      struct confine_reply *r, int *fd)
 {
 	struct err *err;
 	uint32_t i = 0;
 
 	while (i < FILES_MOST && o->is_open[i])
 		i++;
-	if (i == FILES_MOST || !is_output(o, q->path))
-		return err_new(ERR_PERMISSION,
-			       "cannot write '%s': the command line does not name it",
-			       q->path);
+	if (i == FILES_MOST || !is_named(o, o->outputs->files, q->path))
+		return not_named(q->path);
 	err = new_file_open(&o->files[i], q->path, q->mode & 0666);
-	if (err)
+	if (err) {
 		new_file_deinit(&o->files[i]);
-	o->is_open[i] = !err;
-	*handle = i + 1;
-	return err;
+		return err;
+	}
+	o->is_open[i] = true;
+	r->has_flag = o->files[i].is_as_is;
+	r->handle = i + 1;
+	*fd = fcntl(fileno(o->files[i].stream), F_DUPFD_CLOEXEC, 0);
+	return *fd < 0 ? err_errno("cannot write '%s'", q->path) : NULL;
 }
 
 static struct err *owner_end(struct owner *o, const struct confine_request *q)
@@ -102,6 +119,116 @@ static struct err *owner_end(struct owner *o, const struct confine_request *q)
 	o->is_open[i] = false;
 	return err;
 }
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+static bool inside_has(const struct owner *o, const struct stat *st)
+{
+	for (size_t i = 0; i < o->inside.size; i++)
+		if (o->inside.data[i].dev == st->st_dev &&
+		    o->inside.data[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static struct err *inside_add(struct owner *o, const struct stat *st)
+{
+	if (!S_ISDIR(st->st_mode) || inside_has(o, st))
+		return NULL;
+	return vec_add(&o->inside, (struct place){ st->st_dev, st->st_ino });
+}
+
+static struct err *inside_find(struct owner *o)
+{
+	struct err *err = NULL;
+	struct stat st;
+
+	for (size_t i = 1; o->outputs->has_inside && o->argv[i] && !err; i++)
+		if (!stat(o->argv[i], &st))
+			err = inside_add(o, &st);
+	return err;
+}
+
+/* @return whether directory @p fd is one of them, or below one. */
+static bool is_inside(const struct owner *o, int fd)
+{
+	_cleanup_close_ int at = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct stat st, above;
+	int up;
+
+	if (at < 0 || fstat(at, &st))
+		return false;
+	while (S_ISDIR(st.st_mode) && !inside_has(o, &st)) {
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = up;
+		if (at < 0 || fstat(at, &above) ||
+		    (above.st_dev == st.st_dev && above.st_ino == st.st_ino))
+			return false;
+		st = above;
+	}
+	return S_ISDIR(st.st_mode);
+}
+
+/* @return whether directory @p path may be made, beside a new file or for itself. */
+static bool is_dir_named(const struct owner *o, const char *path)
+{
+	const char *beside = o->outputs->beside;
+	size_t n = strlen(path), m = beside ? strlen(beside) : 0;
+	char file[PATH_MAX];
+
+	if (is_named(o, o->outputs->dirs, path))
+		return true;
+	if (!m || n <= m || strcmp(path + n - m, beside))
+		return false;
+	snprintf(file, sizeof(file), "%.*s", (int)(n - m), path);
+	return is_named(o, o->outputs->files, file);
+}
+
+static struct err *owner_make_dir(struct owner *o, const char *path,
+				  struct confine_reply *r, int *fd)
+{
+	struct err *err = is_dir_named(o, path) ? file_make_dir(path, fd, &r->has_flag) :
+						  not_named(path);
+	struct stat st;
+	char **made;
+
+	if (err || fstat(*fd, &st))
+		return err;
+	err = inside_add(o, &st);
+	if (err || !r->has_flag)
+		return err;
+	made = vec_push(&o->made);
+	if (!made)
+		return &err_nomem;
+	*made = strdup(path);
+	return *made ? NULL : &err_nomem;
+}
+
+static bool is_one_name(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static struct err *owner_act(const struct owner *o, const struct confine_request *q,
+			     const int *dir, size_t n, struct confine_reply *r, int *fd)
+{
+	bool may = n == 1 && is_one_name(q->name) &&
+		   (q->act != FILE_RENAME || is_one_name(q->path)) && is_inside(o, *dir);
+	int ret;
+
+	errno = EPERM;
+	ret = may ? file_act(*dir, q->act, q->name, q->path) : -1;
+	if (ret < 0) {
+		r->saved_errno = errno;
+		return err_errno("cannot write '%s'", q->name);
+	}
+	if (q->act == FILE_NEW)
+		*fd = ret;
+	return NULL;
+}
+
+/* ---- processes ---------------------------------------------------------------------------- */
 
 /* Wardens that are gone; their time counts as ours. */
 static void owner_reap(void)
@@ -169,14 +296,35 @@ static struct err *owner_debuginfo(const struct confine_request *q, int *ret)
 	return *ret < 0 ? err_new(ERR_NOT_FOUND, "no debug information") : NULL;
 }
 
+/* Do what is asked with the @p n descriptors @p got. @p given: those that a good answer has. */
+static struct err *owner_answer(struct owner *o, const struct confine_request *q,
+				const int *got, size_t n, struct confine_reply *r,
+				int given[2])
+{
+	switch (q->ask) {
+	case ASK_OPEN:
+		return owner_open(o, q, r, given);
+	case ASK_MAKE_DIR:
+		return owner_make_dir(o, q->path, r, given);
+	case ASK_ACT:
+		return owner_act(o, q, got, n, r, given);
+	case ASK_START:
+		return owner_start(q, got, n, given);
+	case ASK_DEBUGINFO:
+		return owner_debuginfo(q, given);
+	default:
+		return owner_end(o, q);
+	}
+}
+
 /* @return whether more may come. */
 static bool owner_serve(struct owner *o, int sock)
 {
 	int got[CONFINE_FDS], given[2] = { -1, -1 };
-	size_t n_got, n_given = 0;
-	struct err *err = NULL;
 	struct confine_reply r = {};
 	struct confine_request q;
+	size_t n_got, n_given = 0;
+	struct err *err;
 	bool is_sent;
 
 	if (!confine_receive(sock, &q, sizeof(q), got, &n_got)) {
@@ -185,30 +333,17 @@ static bool owner_serve(struct owner *o, int sock)
 	}
 	// The last two bytes end the last text, and the list of texts.
 	q.path[sizeof(q.path) - 2] = q.path[sizeof(q.path) - 1] = 0;
-	switch (q.ask) {
-	case ASK_OPEN:
-		err = owner_open(o, &q, &r.handle);
-		if (!err)
-			given[n_given++] = fileno(o->files[r.handle - 1].stream);
-		break;
-	case ASK_START:
-		err = owner_start(&q, got, n_got, given);
-		n_given = err ? 0 : 2;
-		break;
-	case ASK_DEBUGINFO:
-		err = owner_debuginfo(&q, given);
-		n_given = !err;
-		break;
-	default:
-		err = owner_end(o, &q);
-	}
+	q.name[sizeof(q.name) - 1] = 0;
+	err = owner_answer(o, &q, got, n_got, &r, given);
 	if (err) {
 		r.code = err->code;
 		snprintf(r.text, sizeof(r.text), "%s", err->message);
 	}
+	while (!err && n_given < 2 && given[n_given] >= 0)
+		n_given++;
 	is_sent = confine_send(sock, &r, sizeof(r), given, n_given);
-	if (q.ask != ASK_OPEN)
-		confine_close(given, n_given);
+	closep(&given[0]);
+	closep(&given[1]);
 	confine_close(got, n_got);
 	err_destroy(err);
 	return is_sent;
@@ -223,7 +358,21 @@ static int end_by(int signo)
 	return 128 + signo;
 }
 
-int confine_own(pid_t pid, char **argv, const char *const *outputs, int sock)
+/* What it has not finished is not there. */
+static void owner_deinit(struct owner *o)
+{
+	for (uint32_t i = 0; i < FILES_MOST; i++)
+		if (o->is_open[i])
+			new_file_deinit(&o->files[i]);
+	for (size_t i = 0; i < o->made.size; i++) {
+		rmdir(o->made.data[i]); // if nothing is in it
+		free(o->made.data[i]);
+	}
+	vec_deinit(&o->made);
+	vec_deinit(&o->inside);
+}
+
+int confine_own(pid_t pid, char **argv, const struct confine_outputs *outputs, int sock)
 {
 	static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct owner o = { .argv = argv, .outputs = outputs };
@@ -235,14 +384,13 @@ int confine_own(pid_t pid, char **argv, const char *const *outputs, int sock)
 	signal(SIGQUIT, SIG_IGN);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
 		signal(passed_on[i], pass_signal_on);
+	err_destroy(inside_find(&o)); // what is not found is not written into
 	while (owner_serve(&o, sock))
 		;
 	while (waitpid(command, &status, 0) < 0 && errno == EINTR)
 		;
 	while (wait(NULL) > 0 || errno == EINTR)
 		; // wardens, whose time counts as ours
-	for (uint32_t i = 0; i < FILES_MOST; i++)
-		if (o.is_open[i])
-			new_file_deinit(&o.files[i]);
+	owner_deinit(&o);
 	return WIFSIGNALED(status) ? end_by(WTERMSIG(status)) : WEXITSTATUS(status);
 }

@@ -22,7 +22,7 @@
 #include "confine/confine.h"
 #include "tests/unit.h"
 
-static char *dir, *keep, *named, *other;
+static char *dir, *keep, *named, *other, *inside, *made, *beside;
 static pid_t victim;
 
 /* ---- what the command does: each returns its exit status ------------------------------- */
@@ -113,6 +113,72 @@ static int writes(int argc, char **argv)
 	_exit(0); // without a word
 }
 
+/* Whatever it does in directory @p fd is refused. */
+static bool is_closed(int fd)
+{
+	return file_act(fd, FILE_NEW, "x", NULL) < 0 && errno == EPERM &&
+	       file_act(fd, FILE_NEW_DIR, "x", NULL) < 0 && errno == EPERM &&
+	       file_act(fd, FILE_NEW_LINK, "x", "y") < 0 && errno == EPERM &&
+	       file_act(fd, FILE_RENAME, "keep", "x") < 0 && errno == EPERM &&
+	       file_act(fd, FILE_REMOVE, "keep", NULL) < 0 && errno == EPERM &&
+	       file_act(fd, FILE_REMOVE_DIR, "inside", NULL) < 0 && errno == EPERM;
+}
+
+/* Below a directory that the command line names. */
+static int writes_inside(int argc, char **argv)
+{
+	int at = open(inside, O_RDONLY | O_DIRECTORY), out = open(dir, O_PATH), sub, fd;
+
+	(void)argc, (void)argv;
+	if (file_act(at, FILE_NEW_DIR, "sub", NULL) ||
+	    (sub = openat(at, "sub", O_PATH | O_DIRECTORY)) < 0)
+		return 1;
+	fd = file_open_below(at, "sub/new", O_WRONLY | O_CREAT);
+	if (fd < 0 || write(fd, "new", 3) != 3)
+		return 2;
+	errno = 0;
+	if (file_act(sub, FILE_NEW, "new", NULL) >= 0 || errno != EEXIST)
+		return 3;
+	if (file_act(sub, FILE_RENAME, "new", "old") ||
+	    file_act(sub, FILE_NEW_LINK, "link", "/etc") ||
+	    file_act(at, FILE_NEW, "gone", NULL) < 0 ||
+	    file_act(at, FILE_REMOVE, "gone", NULL))
+		return 4;
+	if (!is_closed(out) || !is_closed(AT_FDCWD) || !is_closed(open("/", O_PATH)) ||
+	    !is_closed(openat(sub, "link", O_PATH | O_DIRECTORY)) ||
+	    !is_closed(open(keep, O_RDONLY)))
+		return 5;
+	// A name is one part of a path.
+	if (file_act(at, FILE_NEW, "../x", NULL) >= 0 ||
+	    file_act(at, FILE_RENAME, "../keep", "x") >= 0 ||
+	    file_act(sub, FILE_RENAME, "old", "../x") >= 0 ||
+	    file_act(at, FILE_REMOVE_DIR, "..", NULL) >= 0)
+		return 6;
+	return 0;
+}
+
+/* Directories that the command line names, or that lie beside a file which it names. */
+static int makes_dirs(int argc, char **argv)
+{
+	struct err *err;
+	bool is_new;
+	int fd;
+
+	(void)argc, (void)argv;
+	err = file_make_dir(other, &fd, &is_new);
+	if (!err || err->code != ERR_PERMISSION)
+		return 1;
+	err_destroy(err);
+	if (file_make_dir(made, &fd, &is_new) || !is_new)
+		return 2; // and it stays empty
+	if (file_make_dir(beside, &fd, &is_new) || !is_new ||
+	    file_act(fd, FILE_NEW_DIR, "sub", NULL))
+		return 3;
+	if (file_make_dir(beside, &fd, &is_new) || is_new)
+		return 4;
+	return 0;
+}
+
 static int crashes(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -136,14 +202,17 @@ static int stays(int argc, char **argv)
  * @p out. */
 static pid_t start(int (*run)(int, char **), int out)
 {
-	static const char *const outputs[] = { "svg", "o", NULL };
-	char *argv[] = { "faultline test", other, "--spec", other, "--svg", named, NULL };
+	static const char *const files[] = { "svg", "o", NULL };
+	static const char *const dirs[] = { "into", NULL };
+	static const struct confine_outputs outputs = { files, dirs, ".links", true };
+	char *argv[] = { "faultline test", other,    "--spec", other, "--svg", named,
+			 inside,	   "--into", made,     NULL };
 	pid_t pid = fork();
 
 	if (!pid) {
 		if (out >= 0)
 			dup2(out, STDOUT_FILENO);
-		exit(confine_command(run, 6, argv, outputs));
+		exit(confine_command(run, 9, argv, &outputs));
 	}
 	return pid;
 }
@@ -171,6 +240,7 @@ static char *content(const char *path)
 	return text;
 }
 
+/* How many there are in the test's directory. */
 static unsigned files_there(void)
 {
 	_cleanup_free_ char *command = NULL;
@@ -193,7 +263,11 @@ static int begin(void **state)
 	if (asprintf(&dir, "%s/files", unit_env("TMPDIR")) < 0 ||
 	    asprintf(&keep, "%s/keep", dir) < 0 ||
 	    asprintf(&named, "%s/named", dir) < 0 ||
-	    asprintf(&other, "%s/other", dir) < 0 || mkdir(dir, 0700))
+	    asprintf(&other, "%s/other", dir) < 0 ||
+	    asprintf(&inside, "%s/inside", dir) < 0 ||
+	    asprintf(&made, "%s/made", dir) < 0 ||
+	    asprintf(&beside, "%s.links", named) < 0 || mkdir(dir, 0700) ||
+	    mkdir(inside, 0700))
 		return -1;
 	f = fopen(keep, "w");
 	if (!f || fputs("kept", f) < 0 || fclose(f))
@@ -216,6 +290,9 @@ static int over(void **state)
 	free(keep);
 	free(named);
 	free(other);
+	free(inside);
+	free(made);
+	free(beside);
 	return 0;
 }
 
@@ -235,7 +312,7 @@ static void it_harms_nobody(void **state)
 			 WEXITSTATUS(status) - 1);
 	text = content(keep);
 	assert_string_equal(text, "kept");
-	assert_int_equal(files_there(), 1);
+	assert_int_equal(files_there(), 2);
 	assert_int_equal(waitpid(victim, NULL, WNOHANG), 0);
 }
 
@@ -253,7 +330,28 @@ static void its_files_are_those_that_are_named(void **state)
 	assert_int_equal(end_of(start(writes, -1)), 0);
 	text = content(named);
 	assert_string_equal(text, "new");
-	assert_int_equal(files_there(), 2); // nothing is left of those it dropped
+	assert_int_equal(files_there(), 3); // nothing is left of those it dropped
+}
+
+static void it_writes_inside(void **state)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+
+	(void)state;
+	assert_int_equal(end_of(start(writes_inside, -1)), 0);
+	assert_true(asprintf(&path, "%s/sub/old", inside) > 0);
+	text = content(path);
+	assert_string_equal(text, "new");
+	assert_int_equal(files_there(), 3);
+}
+
+static void it_makes_directories(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(start(makes_dirs, -1)), 0);
+	assert_int_equal(access(made, F_OK), -1); // nothing was in it
+	assert_int_equal(access(beside, F_OK), 0);
+	assert_int_equal(files_there(), 4);
 }
 
 static void it_ends_as_without(void **state)
@@ -291,6 +389,8 @@ int main(void)
 		cmocka_unit_test(it_harms_nobody),
 		cmocka_unit_test(it_can_work),
 		cmocka_unit_test(its_files_are_those_that_are_named),
+		cmocka_unit_test(it_writes_inside),
+		cmocka_unit_test(it_makes_directories),
 		cmocka_unit_test(it_ends_as_without),
 	};
 
