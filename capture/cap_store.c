@@ -49,7 +49,7 @@ struct err *cap_store_create(int dir_fd, const char *dir, struct cap_store **ret
 	s->dir = strdup(dir);
 	if (!s->dir)
 		return &err_nomem;
-	if (mkdirat(dir_fd, "files", 0700))
+	if (file_act(dir_fd, FILE_NEW_DIR, "files", NULL))
 		return err_errno("cannot create %s/files", dir);
 	s->files_fd = file_open_below(dir_fd, "files", O_RDONLY | O_DIRECTORY);
 	if (s->files_fd < 0)
@@ -87,9 +87,9 @@ void cap_store_remove(struct cap_store *s, int dir_fd)
 {
 	for (size_t i = 0; i < s->files.size; i++)
 		if (s->files.data[i].stored)
-			unlinkat(s->files_fd, s->files.data[i].stored, 0);
-	unlinkat(s->files_fd, CAP_INDEX, 0);
-	unlinkat(dir_fd, "files", AT_REMOVEDIR);
+			file_act(s->files_fd, FILE_REMOVE, s->files.data[i].stored, NULL);
+	file_act(s->files_fd, FILE_REMOVE, CAP_INDEX, NULL);
+	file_act(dir_fd, FILE_REMOVE_DIR, "files", NULL);
 }
 
 struct cap_file *cap_store_files(const struct cap_store *s)
@@ -155,7 +155,7 @@ static struct err *store_copy(struct cap_store *s, int fd, const char *stored,
 	if (close(to) && !err)
 		err = err_errno("cannot write");
 	if (err) {
-		unlinkat(s->files_fd, stored, 0);
+		file_act(s->files_fd, FILE_REMOVE, stored, NULL);
 		return err;
 	}
 	*bytes += size;

@@ -103,7 +103,7 @@ static struct err *make_dir(struct cap_writer *w)
 
 		return err ?: check_empty(w);
 	}
-	w->made_dir = !mkdirat(w->around_fd, name_of(w), 0700);
+	w->made_dir = !file_act(w->around_fd, FILE_NEW_DIR, name_of(w), NULL);
 	if (w->made_dir)
 		w->dir_fd =
 			file_open_below(w->around_fd, name_of(w), O_RDONLY | O_DIRECTORY);
@@ -169,7 +169,8 @@ struct err *cap_writer_create_child(struct cap_writer *root, const char *name,
 	struct err *err;
 
 	assert(!root->is_child && cap_name_is_safe(name));
-	if (root->children_fd < 0 && !mkdirat(root->dir_fd, CAP_CHILDREN, 0700))
+	if (root->children_fd < 0 &&
+	    !file_act(root->dir_fd, FILE_NEW_DIR, CAP_CHILDREN, NULL))
 		root->children_fd = file_open_below(root->dir_fd, CAP_CHILDREN,
 						    O_RDONLY | O_DIRECTORY);
 	if (root->children_fd < 0)
@@ -196,7 +197,7 @@ struct err *cap_writer_rename_child(struct cap_writer *w, const struct cap_write
 	assert(w->is_child && cap_name_is_safe(name));
 	if (asprintf(&dir, "%s/%s/%s", root->dir, CAP_CHILDREN, name) < 0)
 		return &err_nomem;
-	if (renameat(root->children_fd, name_of(w), root->children_fd, name)) {
+	if (file_act(root->children_fd, FILE_RENAME, name_of(w), name)) {
 		struct err *err = err_errno("cannot rename %s to %s", w->dir, dir);
 
 		free(dir);
@@ -211,10 +212,11 @@ struct err *cap_writer_restart(struct cap_writer *w)
 {
 	cap_log_destroy(w->log);
 	w->log = NULL;
-	if (unlinkat(w->dir_fd, "events.flt", 0) || unlinkat(w->dir_fd, "start.core", 0))
+	if (file_act(w->dir_fd, FILE_REMOVE, "events.flt", NULL) ||
+	    file_act(w->dir_fd, FILE_REMOVE, "start.core", NULL))
 		return err_errno("cannot begin %s again", w->dir);
-	unlinkat(w->dir_fd, "end.core", 0);
-	unlinkat(w->dir_fd, "perf.data", 0);
+	file_act(w->dir_fd, FILE_REMOVE, "end.core", NULL);
+	file_act(w->dir_fd, FILE_REMOVE, "perf.data", NULL);
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
 	w->gaps.size = 0;
@@ -235,15 +237,15 @@ void cap_writer_remove(struct cap_writer *w)
 	if (w->store && !w->is_child)
 		cap_store_remove(w->store, w->dir_fd);
 	if (w->dir_fd >= 0) {
-		unlinkat(w->dir_fd, "events.flt", 0);
-		unlinkat(w->dir_fd, "start.core", 0);
-		unlinkat(w->dir_fd, "end.core", 0);
-		unlinkat(w->dir_fd, "perf.data", 0);
+		file_act(w->dir_fd, FILE_REMOVE, "events.flt", NULL);
+		file_act(w->dir_fd, FILE_REMOVE, "start.core", NULL);
+		file_act(w->dir_fd, FILE_REMOVE, "end.core", NULL);
+		file_act(w->dir_fd, FILE_REMOVE, "perf.data", NULL);
 	}
 	if (w->made_dir && w->is_child)
-		unlinkat(w->around_fd, name_of(w), AT_REMOVEDIR);
+		file_act(w->around_fd, FILE_REMOVE_DIR, name_of(w), NULL);
 	else if (w->made_dir)
-		rmdir(w->dir);
+		rmdir(w->dir); // or whoever made it does
 	w->has_begun = true;
 	cap_writer_destroy(w);
 }
@@ -418,6 +420,11 @@ struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint
 const char *cap_writer_dir(const struct cap_writer *w)
 {
 	return w->dir;
+}
+
+int cap_writer_dir_fd(const struct cap_writer *w)
+{
+	return w->dir_fd;
 }
 
 const struct cap_file *cap_writer_files(const struct cap_writer *w, size_t *n)

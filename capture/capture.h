@@ -547,6 +547,9 @@ struct err *cap_writer_restart(struct cap_writer *w);
 /** @return the bundle's directory; until the writer is renamed or gone. */
 const char *cap_writer_dir(const struct cap_writer *w);
 
+/** @return the same as a descriptor, the writer's. */
+int cap_writer_dir_fd(const struct cap_writer *w);
+
 /** @return the files kept so far; until the next one is. */
 const struct cap_file *cap_writer_files(const struct cap_writer *w, size_t *n);
 

@@ -28,6 +28,7 @@ enum {
 
 struct encode_command {
 	const char *capture;
+	const char *path;    ///< to be written; NULL: perf.data in the capture
 	const char *process; ///< which one of a capture's; NULL = all
 	const char *label;   ///< names the process when there are several
 	bool as_json;
@@ -35,10 +36,17 @@ struct encode_command {
 	struct dec_encode_options o;
 };
 
+/** What was made of one capture. */
+struct encoded {
+	struct dec_encode_result r;
+	char *path;
+	uint64_t unlinked; ///< files that perf does not find (the name is not one)
+};
+
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE instead of CAPTURE/perf.data; of a capture with several processes "
-	  "only the program, or the --process",
+	  "Write FILE and FILE.symfs instead of CAPTURE/perf.data and CAPTURE/symfs; of a "
+	  "capture with several processes only the program, or the --process",
 	  0 },
 	{ "psb", OPT_PSB, "BYTES", 0,
 	  "Begin anew (a PSB packet) each time a stream has BYTES more; K and M are known "
@@ -74,7 +82,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
-		c->o.path = arg;
+		c->path = arg;
 		return 0;
 	case OPT_PSB:
 		c->o.psb_bytes = option_bytes(state, "--psb", arg, DEC_ENCODE_PSB_MIN,
@@ -137,8 +145,9 @@ static void show_progress(void *ctx, const struct dec_where *w)
 }
 
 static void print_json(const struct capture *c, const struct encode_command *cmd,
-		       const struct dec_encode_result *r)
+		       const struct encoded *e)
 {
+	const struct dec_encode_result *r = &e->r;
 	const struct cap_info *info = capture_info(c);
 	cJSON *o = cJSON_CreateObject();
 	char *text;
@@ -147,7 +156,7 @@ static void print_json(const struct capture *c, const struct encode_command *cmd
 		cJSON_AddNumberToObject(o, "process", info->index);
 		cJSON_AddNumberToObject(o, "pid", info->pid);
 	}
-	cJSON_AddStringToObject(o, "file", r->path);
+	cJSON_AddStringToObject(o, "file", e->path);
 	cJSON_AddNumberToObject(o, "instructions", r->where.instructions);
 	cJSON_AddNumberToObject(o, "threads", r->n_streams);
 	cJSON_AddNumberToObject(o, "bytes", r->bytes);
@@ -162,24 +171,70 @@ static void print_json(const struct capture *c, const struct encode_command *cmd
 	cJSON_Delete(o);
 }
 
-static void print_text(const struct encode_command *cmd,
-		       const struct dec_encode_result *r)
+static void print_text(const struct encode_command *cmd, const struct encoded *e)
 {
+	const struct dec_encode_result *r = &e->r;
+
 	if (cmd->label)
 		printf("%s: ", cmd->label);
 	printf("%" PRIu64 " instructions of %" PRIu64 " thread%s in %" PRIu64
 	       " bytes of packets: %s\n",
 	       r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s",
-	       r->pt_bytes, r->path);
+	       r->pt_bytes, e->path);
 	if (r->unfiled_bytes)
 		printf("note: %" PRIu64 " bytes of code in no file: gaps there\n",
 		       r->unfiled_bytes);
-	if (r->unlinked)
+	if (e->unlinked)
 		printf("note: perf will not find %" PRIu64 " of the files\n",
-		       r->unlinked);
+		       e->unlinked);
 	if (r->divergence)
 		fprintf(stderr, "faultline: cannot encode all of '%s': %s\n",
 			text_line(cmd->capture), text_line(r->divergence));
+}
+
+/* Start to write the file that is wanted of @p c. */
+static struct err *begin_file(const struct encode_command *cmd, const struct capture *c,
+			      struct new_file *f, struct encoded *ret)
+{
+	if (cmd->path)
+		ret->path = strdup(cmd->path);
+	else if (asprintf(&ret->path, "%s/perf.data", capture_dir(c)) < 0)
+		ret->path = NULL;
+	if (!ret->path)
+		return &err_nomem;
+	return cmd->path ? new_file_open(f, ret->path, 0600) :
+			   new_file_open_in(f, capture_dir_fd(c), "perf.data", ret->path);
+}
+
+/* Where perf finds the code: beside the file, if that has a place. */
+static struct err *make_symfs(const struct encode_command *cmd, const struct capture *c,
+			      const struct new_file *f, struct encoded *ret)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (f->is_as_is)
+		return NULL;
+	if (cmd->path && asprintf(&path, "%s.symfs", cmd->path) < 0)
+		return &err_nomem;
+	return dec_symfs_make(c, path, &ret->unlinked);
+}
+
+static struct err *encode(const struct encode_command *cmd, const struct capture *c,
+			  struct encoded *ret)
+{
+	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct dec_encode_options o = cmd->o;
+	double start = clock_now_s();
+	struct err *err = begin_file(cmd, c, &f, ret);
+
+	o.file = &f;
+	o.progress = show_progress;
+	o.progress_ctx = &start;
+	if (!err)
+		err = dec_encode(c, &o, &ret->r);
+	if (!err)
+		err = make_symfs(cmd, c, &f, ret);
+	return err ?: new_file_commit(&f);
 }
 
 /* @return the exit status. */
@@ -187,26 +242,23 @@ static int encode_one(const struct encode_command *cmd)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
 	_cleanup_err_ struct err *err = capture_open(cmd->capture, &c);
-	struct dec_encode_options o = cmd->o;
-	struct dec_encode_result r = {};
-	double start = clock_now_s();
+	struct encoded e = {};
 	int status = 2;
 
-	o.progress = show_progress;
-	o.progress_ctx = &start;
 	if (!err)
-		err = dec_encode(c, &o, &r);
+		err = encode(cmd, c, &e);
 	if (err) {
 		fprintf(stderr, "faultline: cannot encode '%s': %s\n",
 			text_line(cmd->capture), err->message);
 	} else {
-		status = r.divergence ? 1 : 0;
+		status = e.r.divergence ? 1 : 0;
 		if (cmd->as_json)
-			print_json(c, cmd, &r);
+			print_json(c, cmd, &e);
 		else
-			print_text(cmd, &r);
+			print_text(cmd, &e);
 	}
-	dec_encode_deinit(&r);
+	dec_encode_deinit(&e.r);
+	free(e.path);
 	return status;
 }
 
@@ -283,7 +335,7 @@ int cmd_encode(int argc, char **argv)
 	}
 	err = capture_open(cmd.capture, &c);
 	// What is wrong with it, encoding it tells.
-	if (!c || !capture_info(c)->n_processes || cmd.o.path)
+	if (!c || !capture_info(c)->n_processes || cmd.path)
 		return encode_one(&cmd);
 	return encode_all(&cmd, c);
 }

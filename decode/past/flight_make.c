@@ -178,20 +178,20 @@ static struct err *on_event(void *ctx, const struct cap_event *ev)
 	return ev->kind == CAP_EV_PROBE ? cap_writer_event(m->writer, ev) : NULL;
 }
 
-static struct err *make_packets(struct make *m, const char *dir)
+static struct err *make_packets(struct make *m)
 {
-	_cleanup_free_ char *path = NULL;
+	_cleanup_(new_file_deinit) struct new_file file = {};
 	struct dec_encode_result result = {};
-	struct dec_encode_options o = { .psb_bytes = MAKE_PSB_BYTES,
-					.compresses_returns = true };
-	struct err *err;
+	const struct dec_encode_options o = { .file = &file,
+					      .psb_bytes = MAKE_PSB_BYTES,
+					      .compresses_returns = true };
+	struct err *err = new_file_open_in(&file, cap_writer_dir_fd(m->writer),
+					   "perf.data", "perf.data");
 
-	if (asprintf(&path, "%s/perf.data", dir) < 0)
-		return &err_nomem;
-	o.path = path;
-	err = dec_encode(m->capture, &o, &result);
+	if (!err)
+		err = dec_encode(m->capture, &o, &result);
 	dec_encode_deinit(&result);
-	return err;
+	return err ?: new_file_commit(&file);
 }
 
 static struct err *make_finish(struct make *m)
@@ -252,7 +252,7 @@ struct err *dec_flight_make(const struct capture *c, const char *dir)
 	if (!err)
 		err = cap_events_each(m.capture, on_event, &m);
 	if (!err)
-		err = make_packets(&m, dir);
+		err = make_packets(&m);
 	if (!err)
 		err = make_finish(&m);
 	if (err && m.writer)

@@ -26,7 +26,6 @@ struct encode {
 	const struct capture *capture;
 	const struct dec_encode_options *o;
 	struct dec_encode_result *ret;
-	struct new_file file; ///< with ret->path as its name once it is complete
 	struct perf_writer *writer;
 	struct dec_sideband sideband;
 	struct dec_pt_encoder *encoder;
@@ -78,10 +77,11 @@ static struct perf_pt describe_pt(const struct dec_encode_options *o)
 
 static struct err *create_writer(struct encode *e, const struct perf_writer_options *o)
 {
-	int fd = fcntl(fileno(e->file.stream), F_DUPFD_CLOEXEC, 0);
+	const struct new_file *f = e->o->file;
+	int fd = fcntl(fileno(f->stream), F_DUPFD_CLOEXEC, 0);
 
-	return fd < 0 ? err_errno("cannot write '%s'", e->ret->path) :
-			perf_writer_create_fd(fd, e->ret->path, o, &e->writer);
+	return fd < 0 ? err_errno("cannot write '%s'", f->path) :
+			perf_writer_create_fd(fd, f->path, o, &e->writer);
 }
 
 static struct err *create_file(struct encode *e)
@@ -326,23 +326,8 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 	struct err *err;
 
 	*ret = (struct dec_encode_result){};
-	if (o->path)
-		ret->path = strdup(o->path);
-	else if (asprintf(&ret->path, "%s/perf.data", capture_dir(c)) < 0)
-		ret->path = NULL;
-	if (!ret->path)
-		return &err_nomem;
 	dec_log_reader_init(&e.reader, DEC_LOG_FLOW, 0);
-	err = o->path ? new_file_open(&e.file, o->path, 0600) :
-			new_file_open_in(&e.file, capture_dir_fd(c), "perf.data",
-					 ret->path);
-	if (!err)
-		err = encode(&e);
-	if (!err)
-		err = dec_symfs_make(c, &ret->unlinked);
-	if (!err)
-		err = new_file_commit(&e.file);
-	new_file_deinit(&e.file);
+	err = encode(&e);
 	perf_writer_destroy(e.writer);
 	dec_pt_encoder_destroy(e.encoder);
 	dec_sideband_deinit(&e.sideband);
@@ -355,7 +340,6 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 
 void dec_encode_deinit(struct dec_encode_result *r)
 {
-	free(r->path);
 	free(r->divergence);
 	*r = (struct dec_encode_result){};
 }

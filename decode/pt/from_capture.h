@@ -15,8 +15,8 @@
 #define DEC_ENCODE_PSB_MAX (64u << 20)
 
 struct dec_encode_options {
-	const char *path;   ///< NULL: perf.data in the capture
-	uint64_t psb_bytes; ///< a PSB each so many bytes of a stream
+	struct new_file *file; ///< to be written; borrowed, the caller commits it
+	uint64_t psb_bytes;    ///< a PSB each so many bytes of a stream
 	bool compresses_returns;
 	bool has_timing; ///< MTC and CYC packets
 	bool has_probes; ///< what the recorder's probes add to a trace
@@ -27,19 +27,16 @@ struct dec_encode_options {
 };
 
 struct dec_encode_result {
-	char *path;
 	uint64_t bytes;		///< of the file
 	uint64_t pt_bytes;	///< of the streams
 	uint64_t n_streams;	///< threads that ran
 	uint64_t unfiled_bytes; ///< of the code that ran: it is in no file
-	uint64_t unlinked;	///< files that perf does not find (the name is not one)
 	struct dec_where where; ///< where the replay ended
 	char *divergence;	///< NULL when it did not leave the recorded path
 };
 
 /**
- * Replay @p c and write its perf.data, which replaces one that is there once it is
- * complete; on errors nothing is left.
+ * Replay @p c and write its perf.data.
  *
  * @param ret  dec_encode_deinit(). A replay that diverges, or a log that breaks off, is
  *	       no error: the file goes up to there.
@@ -51,12 +48,14 @@ struct err *dec_encode(const struct capture *c, const struct dec_encode_options 
 void dec_encode_deinit(struct dec_encode_result *r);
 
 /**
- * Make CAPTURE/symfs, which has each kept file under the path that the program knew it by,
- * as a link: `perf script --symfs CAPTURE/symfs` reads code there.
+ * Make a directory that has each kept file under the path that the program knew it by, as a
+ * link: `perf script --symfs` reads code there.
  *
- * @param unlinked  Of how many that was not possible.
+ * @param path	    a directory to be made, or to be added to; NULL: CAPTURE/symfs, whose links
+ *		    stay right when the capture is moved.
+ * @param unlinked  Of how many files that was not possible: the name is not one.
  * @return why the directory cannot be made.
  */
-struct err *dec_symfs_make(const struct capture *c, uint64_t *unlinked);
+struct err *dec_symfs_make(const struct capture *c, const char *path, uint64_t *unlinked);
 
 #endif

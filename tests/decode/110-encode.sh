@@ -23,9 +23,18 @@ expect_status 0 "$FAULTLINE" encode --json --psb 2K --no-retcomp --timing -o "$T
 [ "$(jq .bytes "$TMPDIR/out")" = "$(stat -c %s "$TMPDIR/o")" ] || fail "another size"
 [ "$(stat -c %s "$TMPDIR/o")" -gt "$(stat -c %s "$c/perf.data")" ] ||
 	fail "more PSBs, targets and times take no more room"
-# The code, by the paths of the records.
+# The code, by the paths of the records: it lies where the packets do.
 program=$(readlink -f "$(command -v ls)")
 cmp "$c/symfs$program" "$program" || fail "symfs has another ls"
+cmp "$TMPDIR/o.symfs$program" "$program" || fail "symfs beside the file has another ls"
+cp -r "$c" "$TMPDIR/read-only"
+rm -r "$TMPDIR/read-only/symfs" "$TMPDIR/read-only/perf.data"
+find "$TMPDIR/read-only" | sort >"$TMPDIR/before"
+(cd "$TMPDIR" && expect_status 0 "$FAULTLINE" encode -o o2 read-only) || exit 1
+cmp "$TMPDIR/o2.symfs$program" "$program" || fail "of a capture whose path is relative: another ls"
+expect_status 0 "$FAULTLINE" encode -o /dev/null "$TMPDIR/read-only"
+[ ! -e /dev/null.symfs ] || fail "links beside a device"
+find "$TMPDIR/read-only" | sort | cmp - "$TMPDIR/before" || fail "-o wrote into the capture"
 mv "$c" "$TMPDIR/moved"
 c=$TMPDIR/moved
 cmp "$c/symfs$program" "$program" || fail "a moved capture's symfs leads nowhere"
