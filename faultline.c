@@ -63,39 +63,42 @@ static void usage_print(FILE *out)
 	      out);
 }
 
-/* Those that read what strangers wrote, and make no files but those that the user names. */
-static bool is_reader(const struct command *c)
-{
-	static const char *const names[] = { "analyze", "decode", "dump",  "graph",
-					     "recover", "replay", "sites", "spec" };
+static const char *const pictures[] = { "svg", "html", "o", NULL };
+static const char *const packets[] = { "o", "output", NULL };
+static const char *const bundles[] = { "flight", NULL };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(c->name, names[i]))
-			return true;
-	return false;
-}
-
-static int command_confine(const struct command *c, int argc, char **argv)
-{
-	static const char *const pictures[] = { "svg", "html", "o", NULL };
-	static const char *const any[] = { "", NULL }; // spec format --in-place
-	const struct confine_outputs outputs = {
-		.files = strcmp(c->name, "spec") ? pictures : any,
-	};
-
-	return confine_command(c->run, argc, argv, &outputs);
-}
+/* Those that read what strangers wrote, and what they may write. `suite' knows itself when. */
+static const struct reader {
+	const char *name;
+	struct confine_outputs outputs;
+} readers[] = {
+	{ "analyze", { .files = pictures } },
+	{ "decode", {} },
+	{ "dump", {} },
+	{ "encode",
+	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
+	{ "graph", { .files = pictures } },
+	{ "recover", {} },
+	{ "replay", {} },
+	{ "sites", {} },
+	{ "spec", { .in_place = "in-place" } },
+	{},
+};
 
 /** Only recording takes capabilities: whatever else reads a stranger's capture has none. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
 	static char full_name[64]; // argp prints argv[0] in usage and error lines
+	const struct reader *r = readers;
 
 	if (strcmp(c->name, "record"))
 		ptc_privilege_end();
 	snprintf(full_name, sizeof(full_name), "faultline %s", c->name);
 	argv[0] = full_name;
-	return is_reader(c) ? command_confine(c, argc, argv) : c->run(argc, argv);
+	while (r->name && strcmp(r->name, c->name))
+		r++;
+	return r->name ? confine_command(c->run, argc, argv, &r->outputs) :
+			 c->run(argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -17,6 +17,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "cmd/suite_int.h"
+#include "confine/confine.h"
 
 enum { EXIT_PASSED, EXIT_SOME_FAILED, EXIT_COULD_NOT };
 enum { OPT_TESTS = 256, OPT_TIMEOUT, OPT_JSON };
@@ -340,19 +341,31 @@ static struct err *list(const struct suite_options *o, int *status)
 	return NULL;
 }
 
-int cmd_suite(int argc, char **argv);
-
-int cmd_suite(int argc, char **argv)
+/** What the command line says. @return the exit status. */
+static int run(int argc, char **argv)
 {
 	_cleanup_err_ struct err *err = NULL;
 	struct suite_options o = {};
 	int status = EXIT_COULD_NOT;
 
-	argp_err_exit_status = EXIT_COULD_NOT;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
-		return EXIT_COULD_NOT;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	err = o.is_list ? list(&o, &status) : record(&o, &status);
 	if (err)
 		fprintf(stderr, "faultline: %s\n", err->message);
 	return status;
+}
+
+int cmd_suite(int argc, char **argv);
+
+/* A suite that is listed may be a stranger's; one is recorded by running a program of the user's,
+ * which may do whatever he may. */
+int cmd_suite(int argc, char **argv)
+{
+	static const struct confine_outputs none;
+	struct suite_options o = {};
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+		return EXIT_COULD_NOT;
+	return o.is_list ? confine_command(run, argc, argv, &none) : run(argc, argv);
 }

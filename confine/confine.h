@@ -104,14 +104,13 @@ struct err *confine_self_but(const struct confine_call *calls, size_t n);
 
 /* ---- whole commands ------------------------------------------------------------------------ */
 
-/** What a command line says that is to be written. */
+/** What a command line says that is to be written; of each kind there may be none (NULL). */
 struct confine_outputs {
-	/** NULL-terminated: options that name a new file, as "svg" or "o"; "": any argument
-	 * does. */
+	/** NULL-terminated, as the next one: options that name a new file, "svg" or "o". */
 	const char *const *files;
-	const char *const *dirs; ///< options that name a new directory; NULL: none
-	/** Beside a new file there may be a directory, named as it is and with this behind it;
-	 * NULL: there is none. */
+	const char *const *dirs; ///< options that name a new directory
+	const char *in_place;	 ///< given this option, any argument may be a new file
+	/** Beside a new file there may be a directory, named as it is and with this behind it. */
 	const char *beside;
 	bool has_inside; ///< directories among the arguments may be written into
 };

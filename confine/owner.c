@@ -44,38 +44,54 @@ static void pass_signal_on(int signo)
 	kill(command, signo);
 }
 
-/* @return whether @p arg is option @p name (of two letters or more: as a long one, perhaps cut
- * short) and gives, or @p next gives, @p path. */
+/* @return whether @p arg is the long option @p name, perhaps cut short. */
+static bool is_long(const char *arg, const char *name)
+{
+	size_t length = strcspn(arg, "=");
+
+	return length >= 3 && !strncmp(arg, "--", 2) &&
+	       !strncmp(arg + 2, name, length - 2);
+}
+
+/* @return whether @p arg is option @p name (a long one, if it has two letters or more) and gives,
+ * or @p next gives, @p path. */
 static bool gives(const char *arg, const char *next, const char *name, const char *path)
 {
 	const char *value;
-	size_t length;
 
 	if (name[1]) {
-		length = strcspn(arg, "=");
-		if (length < 3 || strncmp(arg, "--", 2) ||
-		    strncmp(arg + 2, name, length - 2))
+		if (!is_long(arg, name))
 			return false;
-		value = arg[length] ? arg + length + 1 : next;
+		value = strchr(arg, '=');
 	} else {
 		value = arg[0] == '-' && arg[1] != '-' ? strchr(arg, *name) : NULL;
 		if (!value)
 			return false;
-		value = value[1] ? value + 1 : next;
+		value = value[1] ? value : NULL;
 	}
+	value = value ? value + 1 : next;
 	return value && !strcmp(value, path);
 }
 
-/* @return whether the command line says by option @p names that @p path is to be written. */
+/* @return whether one of the options @p names gives @p path. */
 static bool is_named(const struct owner *o, const char *const *names, const char *path)
 {
 	for (size_t i = 1; o->argv[i]; i++)
 		for (size_t k = 0; names && names[k]; k++)
-			if (*names[k] ?
-				    gives(o->argv[i], o->argv[i + 1], names[k], path) :
-				    !strcmp(o->argv[i], path))
+			if (gives(o->argv[i], o->argv[i + 1], names[k], path))
 				return true;
 	return false;
+}
+
+static bool is_file_named(const struct owner *o, const char *path)
+{
+	bool is_argument = false, is_in_place = false;
+
+	for (size_t i = 1; o->argv[i] && o->outputs->in_place; i++) {
+		is_argument |= !strcmp(o->argv[i], path);
+		is_in_place |= is_long(o->argv[i], o->outputs->in_place);
+	}
+	return (is_argument && is_in_place) || is_named(o, o->outputs->files, path);
 }
 
 static struct err *not_named(const char *path)
@@ -92,7 +108,7 @@ static struct err *owner_open(struct owner *o, const struct confine_request *q,
 
 	while (i < FILES_MOST && o->is_open[i])
 		i++;
-	if (i == FILES_MOST || !is_named(o, o->outputs->files, q->path))
+	if (i == FILES_MOST || !is_file_named(o, q->path))
 		return not_named(q->path);
 	err = new_file_open(&o->files[i], q->path, q->mode & 0666);
 	if (err) {

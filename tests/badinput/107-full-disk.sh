@@ -16,6 +16,17 @@ expect_error "No space left"
 looks_whole "$TMPDIR/small/c" && fail "a capture was left that looks whole"
 rm -rf "$TMPDIR/small/c"
 
+# What is made from a capture: nothing is left.
+mount -o remount,size=20k "$TMPDIR/small"
+head -c 16000 /dev/zero >"$TMPDIR/small/zeros"
+"$FAULTLINE" record --end-core -o "$TMPDIR/crash" -- "$BUILD/examples/list-O2" >/dev/null 2>&1
+for how in "--flight $TMPDIR/small/f" "-o $TMPDIR/small/data"; do
+	expect_status 2 "$FAULTLINE" encode $how "$TMPDIR/crash"
+	expect_error "No space left"
+	[ "$(ls -A "$TMPDIR/small")" = zeros ] || fail "$how left $(ls -AR "$TMPDIR/small")"
+done
+rm "$TMPDIR/small/zeros"
+
 # Room for the start state, not for a megabyte of random input.
 mount -o remount,size=14m "$TMPDIR/small"
 expect_status 125 "$FAULTLINE" record -o "$TMPDIR/small/c" -- \

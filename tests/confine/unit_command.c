@@ -204,7 +204,9 @@ static pid_t start(int (*run)(int, char **), int out)
 {
 	static const char *const files[] = { "svg", "o", NULL };
 	static const char *const dirs[] = { "into", NULL };
-	static const struct confine_outputs outputs = { files, dirs, ".links", true };
+	static const struct confine_outputs outputs = {
+		.files = files, .dirs = dirs, .beside = ".links", .has_inside = true
+	};
 	char *argv[] = { "faultline test", other,    "--spec", other, "--svg", named,
 			 inside,	   "--into", made,     NULL };
 	pid_t pid = fork();
