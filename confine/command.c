@@ -119,7 +119,7 @@ int confine_debuginfo(const uint8_t *id, size_t bytes)
 }
 
 /* A confined_launch_fn. */
-static struct err *command_launch(char *const argv[], const int *fds, size_t n,
+static struct err *command_launch(char *const args[], const int *fds, size_t n,
 				  int ret[2], pid_t *warden)
 {
 	struct confine_request q = { .ask = ASK_START, .n_fds = n };
@@ -128,14 +128,14 @@ static struct err *command_launch(char *const argv[], const int *fds, size_t n,
 	struct confine_reply r;
 
 	*warden = 0;
-	for (; *argv; argv++) {
-		size_t bytes = strlen(*argv) + 1;
+	for (; *args; args++) {
+		size_t bytes = strlen(*args) + 1;
 
 		if (bytes >= sizeof(q.path) - at) {
 			errno = ENAMETOOLONG;
 			return err_errno("cannot start a confined process");
 		}
-		memcpy(q.path + at, *argv, bytes);
+		memcpy(q.path + at, *args, bytes);
 		at += bytes;
 	}
 	for (size_t i = 0; i < n; i++)

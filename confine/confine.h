@@ -37,6 +37,10 @@ struct confine_end {
 	int32_t status; ///< as of waitpid(2)
 };
 
+/** argv[0] of a process of a group: some constructor calls confine_begin() for it, and lets none
+ * of that name get to main(). */
+#define CONFINE_NAME "faultline-machine"
+
 #define CONFINE_ARGS_MOST 8
 #define CONFINE_FDS 8 ///< at most
 
@@ -45,15 +49,14 @@ struct confine_end {
 enum { CONFINE_COMMANDS = 3, CONFINE_ENDS }; ///< the warden's
 
 /**
- * Start this program again, confined as @p name.
+ * Start this program again, confined.
  *
- * @param name	argv[0]: some constructor calls confine_begin() for it.
  * @param args	NULL-terminated, the worker's from argv[1] on.
  * @param fds	become CONFINE_FD(0) and so on in the worker, @p n of them; -1: it is closed.
  * @param ret_pid  the worker.
  * @return ERR_OS.
  */
-struct err *confine_start(const char *name, char *const args[], const int *fds, size_t n,
+struct err *confine_start(char *const args[], const int *fds, size_t n,
 			  struct confine **ret, int32_t *ret_pid);
 
 /** Tell the next end that was not told yet, without waiting. @return false: there is none;
@@ -72,7 +75,8 @@ void confine_destroyp(struct confine **c);
 
 /** In a process that confine_start() made, before anything else: returns in the worker, with
  * @p n descriptors from CONFINE_FD(0) on; its messages (descriptor 2) go through the warden, who
- * lets a few pass, without escape sequences. */
+ * lets a few pass, without escape sequences. The worker may do what a command may, until it
+ * calls confine_self(). */
 void confine_begin(size_t n);
 
 /** What becomes of a system call. */

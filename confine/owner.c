@@ -261,7 +261,7 @@ static void owner_reap(void)
 static struct err *owner_start(const struct confine_request *q, const int *some,
 			       size_t n_some, int ret[2])
 {
-	char *argv[CONFINE_ARGS_MOST + 2] = {};
+	char *args[CONFINE_ARGS_MOST + 1] = {};
 	int fds[CONFINE_FDS];
 	pid_t warden; // owner_reap() will find it
 	size_t n = 0, at = 0;
@@ -271,10 +271,10 @@ static struct err *owner_start(const struct confine_request *q, const int *some,
 		return err_new(ERR_OS, "not as many descriptors as told");
 	for (uint32_t i = 0; i < q->n_fds; i++)
 		fds[i] = q->has_fd >> i & 1 ? *some++ : -1;
-	for (; n <= CONFINE_ARGS_MOST && q->path[at]; at += strlen(argv[n++]) + 1)
-		argv[n] = (char *)q->path + at;
+	for (; n < CONFINE_ARGS_MOST && q->path[at]; at += strlen(args[n++]) + 1)
+		args[n] = (char *)q->path + at;
 	owner_reap();
-	return confine_launch(argv, fds, q->n_fds, ret, &warden);
+	return confine_launch(args, fds, q->n_fds, ret, &warden);
 }
 
 /* Ask the user's servers for the debug information of build-id @p q->path, as libdw would. They

@@ -90,13 +90,16 @@ static pid_t start_process(struct start *s)
 	return pid;
 }
 
-struct err *confine_launch(char *const argv[], const int *fds, size_t n, int ret[2],
+struct err *confine_launch(char *const args[], const int *fds, size_t n, int ret[2],
 			   pid_t *warden)
 {
+	char *argv[CONFINE_ARGS_MOST + 2] = { (char *)CONFINE_NAME };
 	int commands[2] = { -1, -1 }, ends[2] = { -1, -1 }, all[CONFINE_FDS + 2];
 	struct start s = { argv, all, n + 2 };
 	pid_t pid = -1;
 
+	for (size_t i = 0; args[i] && i < CONFINE_ARGS_MOST; i++)
+		argv[i + 1] = args[i];
 	if (!pipe2(commands, O_CLOEXEC) && !pipe2(ends, O_CLOEXEC)) {
 		all[0] = commands[0];
 		all[1] = ends[1];
@@ -131,11 +134,10 @@ static bool read_end(struct confine *c, bool wait, struct confine_end *ret, bool
 	return false;
 }
 
-struct err *confine_start(const char *name, char *const args[], const int *fds, size_t n,
+struct err *confine_start(char *const args[], const int *fds, size_t n,
 			  struct confine **ret, int32_t *ret_pid)
 {
 	_cleanup_(confine_destroyp) struct confine *c = calloc(1, sizeof(*c));
-	char *argv[CONFINE_ARGS_MOST + 2] = { (char *)name };
 	int pipes[2] = { -1, -1 };
 	struct confine_end first;
 	struct err *err;
@@ -144,9 +146,7 @@ struct err *confine_start(const char *name, char *const args[], const int *fds, 
 	if (!c)
 		return &err_nomem;
 	c->commands = c->ends = -1;
-	for (size_t i = 0; args[i] && i < CONFINE_ARGS_MOST; i++)
-		argv[i + 1] = args[i];
-	err = confine_launcher(argv, fds, n, pipes, &c->warden);
+	err = confine_launcher(args, fds, n, pipes, &c->warden);
 	c->commands = pipes[0];
 	c->ends = pipes[1];
 	if (!err && !read_end(c, true, &first, &is_gone))

@@ -13,10 +13,11 @@
 
 #include "confine/confine.h"
 
-/** Start this program again as @p argv with @p n descriptors. @p ret: the ends of two pipes, for
+/** Start this program again as CONFINE_NAME with @p args (NULL-terminated, CONFINE_ARGS_MOST at
+ * most) and @p n descriptors. @p ret: the ends of two pipes, for
  * commands and of ends; the caller's, -1 where there is none. @p warden: the process, to be
  * waited for; 0: somebody else waits. @return ERR_OS. */
-typedef struct err *confine_launch_fn(char *const argv[], const int *fds, size_t n,
+typedef struct err *confine_launch_fn(char *const args[], const int *fds, size_t n,
 				      int ret[2], pid_t *warden);
 
 confine_launch_fn confine_launch;

@@ -3,7 +3,7 @@
 
 #define LOG_ROOM "confine"
 
-#include "confine/confine.h"
+#include "confine/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,15 +140,22 @@ static void close_others(unsigned from, unsigned to)
 	close_range(to, ~0u, 0);
 }
 
-/* The descriptors 0 to 2 of the worker: it reads nothing, and says little. */
+/* The descriptors 0 to 2 of the worker: it reads nothing, and says little. What it is told to
+ * read is a stranger's, whoever told it may have been taken over. */
 static void worker_begin(int messages, size_t n)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct err *err;
 
 	dup2(null, STDIN_FILENO);
 	dup2(messages, STDOUT_FILENO);
 	dup2(messages, STDERR_FILENO);
 	close_others(CONFINE_FD(0), CONFINE_FD(n));
+	err = confine_as_command();
+	if (!err)
+		return;
+	fprintf(stderr, "faultline: %s\n", err->message);
+	_exit(125);
 }
 
 void confine_begin(size_t n)

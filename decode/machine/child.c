@@ -30,7 +30,7 @@
 
 #include "decode/machine/threads.h"
 
-char dec_child_name[] = "faultline-machine";
+char dec_child_name[] = CONFINE_NAME;
 
 static struct child_shared *shared;
 static struct child_slot *slot; ///< of this process
@@ -439,8 +439,9 @@ static void child_main(char **argv)
 
 __attribute__((constructor)) static void child_constructor(int argc, char **argv)
 {
-	if (argc == CHILD_ARGS && !strcmp(argv[0], dec_child_name)) {
+	if (!argc || strcmp(argv[0], dec_child_name))
+		return;
+	if (argc == CHILD_ARGS)
 		child_main(argv);
-		_exit(0);
-	}
+	_exit(125); // that name never gets to main()
 }

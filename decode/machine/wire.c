@@ -295,7 +295,7 @@ struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
 	atomic_store(&w->shared->log_bytes[0], 0);
 	atomic_store(&w->shared->log_bytes[1], 0);
 	atomic_store(&w->shared->slot[0].request, CHILD_RUN); // until it has answered
-	err = confine_start(dec_child_name, args, fds, CHILD_FDS, &w->group, &w->pid[0]);
+	err = confine_start(args, fds, CHILD_FDS, &w->group, &w->pid[0]);
 	return err ?: wire_await(w, 0);
 }
 

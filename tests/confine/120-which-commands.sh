@@ -62,6 +62,10 @@ for file in c/perf.data c/symfs data data.symfs flight/manifest.json flight/perf
 done
 [ ! -e "$TMPDIR/flight/symfs" ] || fail "links in a flight recorder's capture"
 "$FAULTLINE" replay "$TMPDIR/c" >"$TMPDIR/out" || fail "the capture was changed"
+# Nothing runs under the name of the machine's processes but these.
+got=0
+(exec -a faultline-machine "$FAULTLINE" --version) >"$TMPDIR/out" 2>&1 || got=$?
+[ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
 [ "$n" = 12 ] || fail "$n commands: does each of them read in a confined process?"

@@ -179,6 +179,35 @@ static int makes_dirs(int argc, char **argv)
 	return 0;
 }
 
+/* What a group's process is, whatever it was asked to be: one that is confined. */
+__attribute__((constructor)) static void worker(int argc, char **argv)
+{
+	if (!argc || strcmp(argv[0], CONFINE_NAME))
+		return;
+	confine_begin(0);
+	if (argc != 2 || creat(argv[1], 0600) >= 0 || errno != EPERM)
+		_exit(1);
+	_exit(7);
+}
+
+static int starts(int argc, char **argv)
+{
+	char *args[] = { other, NULL };
+	struct confine *c = NULL;
+	struct confine_end end;
+	bool is_gone = false;
+	int32_t pid;
+
+	(void)argc, (void)argv;
+	if (confine_start(args, NULL, 0, &c, &pid))
+		return 1;
+	while (!confine_next_end(c, &end, &is_gone))
+		if (is_gone)
+			return 2;
+	confine_destroy(c);
+	return end.pid == pid && end.status == 7 << 8 ? 0 : 3;
+}
+
 static int crashes(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -356,6 +385,16 @@ static void it_makes_directories(void **state)
 	assert_int_equal(files_there(), 4);
 }
 
+static void it_starts_confined_ones(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); // nor are they
+#endif
+	assert_int_equal(end_of(start(starts, -1)), 0);
+	assert_int_equal(access(other, F_OK), -1);
+}
+
 static void it_ends_as_without(void **state)
 {
 	int pipes[2], status;
@@ -393,6 +432,7 @@ int main(void)
 		cmocka_unit_test(its_files_are_those_that_are_named),
 		cmocka_unit_test(it_writes_inside),
 		cmocka_unit_test(it_makes_directories),
+		cmocka_unit_test(it_starts_confined_ones),
 		cmocka_unit_test(it_ends_as_without),
 	};
 

@@ -29,7 +29,7 @@
 /* ---- the enemy ---------------------------------------------------------------------------- */
 
 // This definition keeps the real one, and the process that it stands for, out of the program.
-char dec_child_name[] = "faultline-machine";
+char dec_child_name[] = CONFINE_NAME;
 
 static struct child_shared *shared;
 static pid_t victim;
