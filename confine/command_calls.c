@@ -21,6 +21,7 @@
 		.nr = SYS_##call, .how = CONFINE_FAILS, .n = 1, .when = { __VA_ARGS__ } \
 	}
 #define FLAG(i, flag) SCMP_CMP(i, SCMP_CMP_MASKED_EQ, flag, flag)
+#define ANOTHER(i) SCMP_CMP(i, SCMP_CMP_NE, 0) ///< not 0, which is the caller
 #define IS(i, value) SCMP_CMP(i, SCMP_CMP_MASKED_EQ, 0xffffffff, value)
 
 struct err *confine_as_command(void)
@@ -85,11 +86,21 @@ struct err *confine_as_command(void)
 		FAILS(fsopen),
 		FAILS(open_tree),
 		FAILS(move_mount),
+		FAILS(fspick),
+		FAILS(fsconfig),
+		FAILS(fsmount),
 		FAILS(mount_setattr),
+		FAILS(quotactl_fd),
+		FAILS(fanotify_init),
+		// The requests of terminals alone: others change files and devices that are
+		// open to be read.
+		FAILS_WHEN(ioctl, SCMP_CMP(1, SCMP_CMP_LT, 0x5400)),
+		FAILS_WHEN(ioctl, SCMP_CMP(1, SCMP_CMP_GT, 0x54ff)),
 		// Others: not signalled, traced, changed, nor typed for (a terminal takes
 		// what is put into it for typed).
 		FAILS(unshare),
 		FAILS_WHEN(clone, FLAG(0, CLONE_NEWUSER)),
+		{ .nr = SYS_clone3, .how = CONFINE_NOT_THERE }, // its flags are in memory
 		FAILS_WHEN(kill, SCMP_CMP(0, SCMP_CMP_NE, self)),
 		FAILS_WHEN(tgkill, SCMP_CMP(0, SCMP_CMP_NE, self)),
 		FAILS(tkill),
@@ -97,6 +108,18 @@ struct err *confine_as_command(void)
 		FAILS(rt_tgsigqueueinfo),
 		FAILS(pidfd_send_signal),
 		FAILS(pidfd_getfd),
+		FAILS_WHEN(fcntl, IS(1, F_SETOWN)), // who gets a signal, and which
+		FAILS_WHEN(fcntl, IS(1, F_SETOWN_EX)),
+		FAILS_WHEN(fcntl, IS(1, F_SETSIG)),
+		FAILS_WHEN(prlimit64, ANOTHER(0)),
+		FAILS_WHEN(sched_setaffinity, ANOTHER(0)),
+		FAILS_WHEN(sched_setscheduler, ANOTHER(0)),
+		FAILS_WHEN(sched_setparam, ANOTHER(0)),
+		FAILS_WHEN(sched_setattr, ANOTHER(0)),
+		FAILS(setpriority),
+		FAILS(ioprio_set),
+		FAILS_WHEN(migrate_pages, ANOTHER(0)),
+		FAILS_WHEN(move_pages, ANOTHER(0)),
 		FAILS(ptrace),
 		FAILS(process_vm_readv),
 		FAILS(process_vm_writev),

@@ -81,9 +81,10 @@ void confine_begin(size_t n);
 
 /** What becomes of a system call. */
 enum confine_how {
-	CONFINE_MAY,   ///< it is made
-	CONFINE_NEVER, ///< it kills, whatever else the table says
-	CONFINE_FAILS, ///< it fails with EPERM
+	CONFINE_MAY,	   ///< it is made
+	CONFINE_NEVER,	   ///< it kills, whatever else the table says
+	CONFINE_FAILS,	   ///< it fails with EPERM
+	CONFINE_NOT_THERE, ///< it fails with ENOSYS, so that another one is tried
 };
 
 /** Some calls of one number: those whose arguments compare like this. */
@@ -103,7 +104,7 @@ struct confine_call {
 struct err *confine_self(const struct confine_call *calls, size_t n);
 
 /** From here on the calling process and its forks may make any call but those of the table
- * (NEVER, FAILS). @return ERR_OS. */
+ * (NEVER, FAILS, NOT_THERE), and those that are younger than it. @return ERR_OS. */
 struct err *confine_self_but(const struct confine_call *calls, size_t n);
 
 /* ---- whole commands ------------------------------------------------------------------------ */

@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,14 +34,18 @@ static int refused(int argc, char **argv)
 {
 	// Room for what read() and others would want of us.
 	static char some[4096];
+	int pipes[2];
 
 	(void)argc, (void)argv;
-#define REFUSED(call)                               \
+	if (pipe(pipes))
+		return 1;
+#define REFUSED_AS(why, call)                       \
 	do {                                        \
 		errno = 0;                          \
-		if ((call) != -1 || errno != EPERM) \
+		if ((call) != -1 || errno != (why)) \
 			return __LINE__ % 250 + 1;  \
 	} while (0)
+#define REFUSED(call) REFUSED_AS(EPERM, call)
 	REFUSED(open(keep, O_WRONLY));
 	REFUSED(open(keep, O_RDWR | O_CLOEXEC));
 	REFUSED(open(keep, O_RDONLY | O_TRUNC));
@@ -57,6 +63,19 @@ static int refused(int argc, char **argv)
 	REFUSED(utimensat(AT_FDCWD, keep, NULL, 0));
 	REFUSED(socket(AF_INET, SOCK_STREAM, 0));
 	REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
+	// By calls that are younger, and by what needs no right to write.
+	REFUSED_AS(ENOSYS, syscall(452 /* fchmodat2 */, AT_FDCWD, keep, 0777, 0));
+	REFUSED_AS(ENOSYS, syscall(469 /* file_setattr */, AT_FDCWD, keep, some, 24, 0));
+	REFUSED_AS(ENOSYS, syscall(SYS_clone3, some, 64));
+	REFUSED(ioctl(open(keep, O_RDONLY), FS_IOC_SETFLAGS, some));
+	REFUSED(ioctl(open(keep, O_RDONLY), FS_IOC_FSSETXATTR, some));
+	REFUSED(ioctl(pipes[0], FIOSETOWN, &victim));
+	REFUSED(fcntl(pipes[0], F_SETOWN, victim));
+	REFUSED(fcntl(pipes[0], F_SETSIG, SIGKILL));
+	REFUSED(prlimit(victim, RLIMIT_CPU, &(struct rlimit){}, NULL));
+	REFUSED(setpriority(PRIO_USER, 0, 19));
+	REFUSED(sched_setaffinity(victim, sizeof(cpu_set_t), (cpu_set_t *)some));
+	REFUSED(syscall(SYS_fspick, AT_FDCWD, "/", 0));
 	REFUSED(kill(victim, SIGKILL));
 	REFUSED(kill(-1, SIGKILL));
 	REFUSED(kill(0, SIGKILL));
