@@ -22,12 +22,14 @@ static struct err *loop_image(struct pt_block_decoder *d,
 {
 	for (size_t i = 0; i < image->maps.size; i++) {
 		const struct dec_pt_map *m = &image->maps.data[i];
+		char path[32];
 		int status;
 
 		if (!m->data)
 			continue;
-		status = pt_iscache_add_file(cache, m->stored, m->file_offset,
-					     m->data_bytes, m->addr);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", m->fd);
+		status = pt_iscache_add_file(cache, path, m->file_offset, m->data_bytes,
+					     m->addr);
 		if (status >= 0)
 			status = pt_image_add_cached(pt_blk_get_image(d), cache, status,
 						     NULL);

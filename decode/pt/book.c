@@ -48,9 +48,8 @@ static struct err *book_map(struct dec_pt_book *b)
 	for (; !err && b->n_applied < im->n_applied; b->n_applied++) {
 		const struct dec_pt_map *m = &im->maps.data[b->n_applied];
 
-		err = dec_symbols_add_file(b->symbols,
-					   m->path[0] == '/' ? m->stored : NULL, m->path,
-					   m->addr, m->size, m->file_offset);
+		err = dec_symbols_add_file(b->symbols, m->path[0] == '/' ? m->fd : -1,
+					   m->path, m->addr, m->size, m->file_offset);
 	}
 	return err;
 }

@@ -25,7 +25,7 @@ void dec_pt_files_deinit(struct dec_pt_files *f)
 	for (size_t i = 0; i < f->known.size; i++) {
 		free(f->known.data[i].path);
 		free(f->known.data[i].build_id);
-		free(f->known.data[i].stored);
+		closep(&f->known.data[i].fd);
 		free(f->known.data[i].why);
 	}
 	vec_deinit(&f->known);
@@ -46,8 +46,8 @@ static char *hex(const uint8_t *id, size_t n)
 
 /* A perf.data may say that anything is code: of what lies here, ELF files alone are.
  * @param id  gets the build-id in hex; NULL: it has none.
- * @return false: it is no such file, or cannot be read. */
-static bool is_elf(const char *path, char **id)
+ * @return it, open; -1: it is no such file, or cannot be read. */
+static int open_elf(const char *path, char **id)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_err_ struct err *err = NULL;
@@ -57,9 +57,9 @@ static bool is_elf(const char *path, char **id)
 	err = file_open_input(AT_FDCWD, path, path, UINT64_MAX, &fd, NULL);
 	if (err || pread(fd, magic, SELFMAG, 0) != SELFMAG ||
 	    memcmp(magic, ELFMAG, SELFMAG) != 0)
-		return false;
+		return -1;
 	*id = capture_build_id(fd);
-	return true;
+	return take_fd(&fd);
 }
 
 /* What the file's end tells of @p path, mapped by @p pid. */
@@ -95,21 +95,15 @@ static struct err *build_id_of(const struct dec_pt_files *f, const struct perf_r
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-/* Whether @p e's file is @p path, as far as anybody knows. */
-static bool is_it(const struct dec_pt_file *e, const char *path)
-{
-	_cleanup_free_ char *id = NULL;
-
-	if (!is_elf(path, &id))
-		return false;
-	return !e->build_id || (id && !strcmp(id, e->build_id));
-}
-
+/* @return whether @p e's file is @p path, as far as anybody knows. */
 static bool take(struct dec_pt_file *e, const char *path)
 {
-	if (!is_it(e, path))
+	_cleanup_free_ char *id = NULL;
+	_cleanup_close_ int fd = open_elf(path, &id);
+
+	if (fd < 0 || (e->build_id && (!id || strcmp(id, e->build_id))))
 		return false;
-	e->stored = strdup(path);
+	e->fd = take_fd(&fd);
 	return true;
 }
 
@@ -117,7 +111,6 @@ static bool take(struct dec_pt_file *e, const char *path)
 static bool take_kept(const struct dec_pt_files *f, struct dec_pt_file *e)
 {
 	const struct cap_info *info = f->capture ? capture_info(f->capture) : NULL;
-	char path[4096];
 
 	for (size_t i = 0; info && i < info->n_files; i++) {
 		const struct cap_file *k = &info->files[i];
@@ -128,8 +121,8 @@ static bool take_kept(const struct dec_pt_files *f, struct dec_pt_file *e)
 		if (e->build_id && k->build_id ? strcmp(e->build_id, k->build_id) != 0 :
 						 strcmp(e->path, k->path) != 0)
 			continue;
-		err = capture_file_path(f->capture, i + 1, path, sizeof(path));
-		if (!err && (e->stored = strdup(path)))
+		err = capture_file_open(f->capture, i + 1, &e->fd);
+		if (!err)
 			return true;
 		err_destroy(err);
 	}
@@ -193,6 +186,7 @@ static bool take_vdso(struct dec_pt_files *f, struct dec_pt_file *e)
 static char *why_not(const struct dec_pt_file *e)
 {
 	_cleanup_free_ char *id = NULL;
+	_cleanup_close_ int fd = -1;
 	char *text = NULL;
 
 	if (e->path[0] != '/' || !strncmp(e->path, "//", 2))
@@ -203,7 +197,8 @@ static char *why_not(const struct dec_pt_file *e)
 			return NULL;
 		return text;
 	}
-	if (!is_elf(e->path, &id))
+	fd = open_elf(e->path, &id);
+	if (fd < 0)
 		return strdup("the one here is no ELF file");
 	if (asprintf(&text, "the one here has another build-id (%s, recorded was %s)",
 		     id ?: "none", e->build_id) < 0)
@@ -249,13 +244,14 @@ struct err *dec_pt_files_find(struct dec_pt_files *f, const struct perf_record *
 	e = vec_push(&f->known);
 	if (!e)
 		return &err_nomem;
+	e->fd = -1;
 	e->path = strdup(m->mmap.path);
 	e->build_id = take_ptr(&id);
 	if (!e->path)
 		return &err_nomem;
 	look(f, e);
-	if (!e->stored)
+	if (e->fd < 0)
 		e->why = why_not(e);
 	*ret = e;
-	return e->stored || e->why ? NULL : &err_nomem;
+	return e->fd >= 0 || e->why ? NULL : &err_nomem;
 }

@@ -24,12 +24,13 @@ struct dec_pt_files {
 	VEC(struct dec_pt_file) known;
 };
 
-/** A file that was asked for. Texts live as long as the dec_pt_files. */
+/** A file that was asked for. Texts live as long as the dec_pt_files. What was looked at is what
+ * is read: paths may lead to another file by then. */
 struct dec_pt_file {
 	char *path;	///< as the program saw it
 	char *build_id; ///< hex; NULL unknown
-	char *stored;	///< where it can be read; NULL: nowhere
-	char *why;	///< it cannot
+	int fd; ///< it, open as long as the dec_pt_files is there; -1: it cannot be read
+	char *why; ///< it cannot
 };
 
 /** @p c (NULL: none) and @p perf are borrowed until dec_pt_files_deinit(). */

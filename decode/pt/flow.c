@@ -160,7 +160,7 @@ static struct err *flow_missing(struct dec_pt_flow *f)
 	for (size_t i = 0; i < f->files.known.size; i++) {
 		const struct dec_pt_file *e = &f->files.known.data[i];
 
-		if (e->stored)
+		if (e->fd >= 0)
 			continue;
 		if (vec_add(&f->missing, (struct dec_pt_missing){ e->path, e->why }))
 			return &err_nomem;
@@ -270,8 +270,7 @@ static struct err *image_breaks(struct dec_pt_image *image, const char *path,
 		const struct dec_pt_map m = image->maps.data[i];
 
 		// What start.core has of the file lies there under its name, too.
-		if (strcmp(m.path, path) != 0 || !m.stored ||
-		    strstr(m.stored, "/start.core"))
+		if (strcmp(m.path, path) != 0 || m.fd < 0 || m.is_core)
 			continue;
 		for (size_t k = 0; !err && k < b->n; k++)
 			if (b->offsets[k] - m.file_offset < m.size)

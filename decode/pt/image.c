@@ -14,23 +14,17 @@
 static struct err *image_load(struct dec_pt_map *m)
 {
 	uint64_t page = m->file_offset & 4095, bytes = m->size;
-	int fd = open(m->stored, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	uint8_t *data;
 
-	if (fd < 0)
-		return err_errno("cannot open '%s'", m->stored);
-	if (fstat(fd, &st) || (uint64_t)st.st_size <= m->file_offset) {
-		close(fd);
+	if (fstat(m->fd, &st) || (uint64_t)st.st_size <= m->file_offset)
 		return NULL;
-	}
 	if (bytes > st.st_size - m->file_offset)
 		bytes = st.st_size - m->file_offset;
-	data = mmap(NULL, bytes + page, PROT_READ, MAP_PRIVATE, fd,
+	data = mmap(NULL, bytes + page, PROT_READ, MAP_PRIVATE, m->fd,
 		    m->file_offset - page);
-	close(fd);
 	if (data == MAP_FAILED)
-		return err_errno("cannot map '%s'", m->stored);
+		return err_errno("cannot map '%s'", m->path);
 	m->data = data + page;
 	m->data_bytes = bytes;
 	return NULL;
@@ -45,7 +39,6 @@ static void image_unload(struct dec_pt_map *m)
 	if (m->traced >= 0)
 		close(m->traced);
 	free(m->path);
-	free(m->stored);
 	free(m->why);
 }
 
@@ -66,23 +59,18 @@ static struct err *image_insert(struct dec_pt_image *im, struct dec_pt_map *m)
 	return NULL;
 }
 
-struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
-				  const char *stored, const char *why, uint64_t addr,
-				  uint64_t size, uint64_t file_offset, uint64_t from)
+/* @p m, of which its texts and its bytes are still missing, becomes one of the image's. */
+static struct err *image_add(struct dec_pt_image *im, struct dec_pt_map m,
+			     const char *path, const char *why)
 {
-	struct dec_pt_map m = { .addr = addr,
-				.size = size,
-				.file_offset = file_offset,
-				.from = from,
-				.path = strdup(path),
-				.traced = -1,
-				.stored = stored ? strdup(stored) : NULL,
-				.why = stored ? NULL : strdup(why) };
 	struct err *err = NULL;
 
-	if (!m.path || (stored ? !m.stored : !m.why))
+	m.traced = -1;
+	m.path = strdup(path);
+	m.why = m.fd < 0 ? strdup(why) : NULL;
+	if (!m.path || (m.fd < 0 && !m.why))
 		err = &err_nomem;
-	if (!err && stored)
+	if (!err && m.fd >= 0)
 		err = image_load(&m);
 	if (!err)
 		err = image_insert(im, &m);
@@ -91,54 +79,100 @@ struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
 	return err;
 }
 
+struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path, int fd,
+				  const char *why, uint64_t addr, uint64_t size,
+				  uint64_t file_offset, uint64_t from)
+{
+	return image_add(im,
+			 (struct dec_pt_map){ .addr = addr,
+					      .size = size,
+					      .file_offset = file_offset,
+					      .from = from,
+					      .fd = fd },
+			 path, why);
+}
+
+/* @p fd: the capture's file, the image's; -1: it was not kept. */
+static struct err *image_kept(struct dec_pt_image *im, uint32_t file, int *fd)
+{
+	struct dec_pt_kept *k;
+	struct err *err;
+
+	for (size_t i = 0; i < im->kept.size; i++)
+		if (im->kept.data[i].file == file) {
+			*fd = im->kept.data[i].fd;
+			return NULL;
+		}
+	k = vec_push(&im->kept);
+	if (!k)
+		return &err_nomem;
+	*k = (struct dec_pt_kept){ file, -1 };
+	err = capture_file_open(im->capture, file, &k->fd);
+	if (err && err->code == ERR_NOT_FOUND) {
+		err_destroy(err);
+		err = NULL;
+	}
+	*fd = k->fd;
+	return err;
+}
+
 struct err *dec_pt_image_map(struct dec_pt_image *im, uint32_t file, uint64_t addr,
 			     uint64_t size, uint64_t file_offset, uint64_t from)
 {
-	const struct cap_info *info = capture_info(im->capture);
-	struct err *err;
-	char path[PATH_MAX];
+	int fd = -1;
+	struct err *err = image_kept(im, file, &fd);
 
-	err = capture_file_path(im->capture, file, path, sizeof(path));
-	if (err && err->code == ERR_NOT_FOUND) {
-		err_destroy(err);
-		return dec_pt_image_map_path(im, info->files[file - 1].path, NULL,
-					     "the capture does not hold its contents",
-					     addr, size, file_offset, from);
-	}
-	return err ? err :
-		     dec_pt_image_map_path(im, info->files[file - 1].path, path, NULL,
-					   addr, size, file_offset, from);
+	return err   ?:
+		       dec_pt_image_map_path(
+			       im, capture_info(im->capture)->files[file - 1].path, fd,
+			       "the capture does not hold its contents", addr, size,
+			       file_offset, from);
 }
 
 /* What start.core holds (the vdso, text that the loader changed) wins over the file. */
 static struct err *image_add_start(struct dec_pt_image *im, const struct cap_mapping *m,
-				   const char *core)
+				   int core)
 {
 	struct err *err = NULL;
 
 	if (m->file)
 		err = dec_pt_image_map(im, m->file, m->start, m->end - m->start,
 				       m->file_offset, 0);
-	if (!err && m->core_bytes)
-		err = dec_pt_image_map_path(im, m->name && *m->name ? m->name : core,
-					    core, NULL, m->start, m->core_bytes,
-					    m->core_offset, 0);
-	return err;
+	if (err || !m->core_bytes)
+		return err;
+	return image_add(im,
+			 (struct dec_pt_map){ .addr = m->start,
+					      .size = m->core_bytes,
+					      .file_offset = m->core_offset,
+					      .fd = core,
+					      .is_core = true },
+			 m->name && *m->name ? m->name : "start.core", NULL);
+}
+
+/* The core's file stays open as long as the image. */
+static struct err *image_keep_core(struct dec_pt_image *im, const struct cap_core *core)
+{
+	struct dec_pt_kept *k = vec_push(&im->kept);
+
+	if (!k)
+		return &err_nomem;
+	*k = (struct dec_pt_kept){ 0, fcntl(core->fd, F_DUPFD_CLOEXEC, 0) };
+	return k->fd < 0 ? err_errno("cannot read start.core") : NULL;
 }
 
 struct err *dec_pt_image_init(struct dec_pt_image *im, const struct capture *c)
 {
-	_cleanup_free_ char *path = NULL;
 	struct cap_core *core = NULL;
 	struct err *err;
 
 	*im = (struct dec_pt_image){ .capture = c };
-	if (asprintf(&path, "%s/start.core", capture_dir(c)) < 0)
-		return &err_nomem;
 	err = cap_core_open(c, &core);
+	if (!err)
+		err = image_keep_core(im, core);
 	for (size_t i = 0; !err && i < core->n_mappings; i++) {
 		if (core->mappings[i].prot & PROT_EXEC)
-			err = image_add_start(im, &core->mappings[i], path);
+			err = image_add_start(im, &core->mappings[i],
+					      im->kept.data[0].fd);
 	}
 	cap_core_close(core);
 	return err;
@@ -149,6 +183,9 @@ void dec_pt_image_deinit(struct dec_pt_image *im)
 	for (size_t i = 0; i < im->maps.size; i++)
 		image_unload(&im->maps.data[i]);
 	vec_deinit(&im->maps);
+	for (size_t i = 0; i < im->kept.size; i++)
+		closep(&im->kept.data[i].fd);
+	vec_deinit(&im->kept);
 	map_deinit(&im->breaks);
 }
 

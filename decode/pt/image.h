@@ -26,7 +26,8 @@ struct dec_pt_map {
 	 * beginning, and how precise the stream's times are does not matter. */
 	uint64_t from;
 	char *path;	     ///< as the program saw it
-	char *stored;	     ///< where it is read from; NULL: nowhere
+	int fd;		     ///< where it is read from, not ours; -1: nowhere
+	bool is_core;	     ///< that is start.core
 	char *why;	     ///< it cannot be read; NULL: it can
 	const uint8_t *data; ///< the file's bytes at file_offset
 	size_t data_bytes;   ///< less than size where the file is shorter
@@ -47,11 +48,18 @@ struct dec_pt_page {
 
 enum { DEC_PT_PAGE_BYTES = 4096, DEC_PT_PAGE_SLOT = 128 };
 
+/** A file of the capture, found to be one; who reads it reads this. */
+struct dec_pt_kept {
+	uint32_t file; ///< 0: start.core
+	int fd;
+};
+
 struct dec_pt_image {
 	const struct capture *capture; ///< NULL: none
-	VEC(struct dec_pt_map) maps;   ///< ascending by from
-	size_t n_applied;	       ///< the first so many are there now
-	struct map breaks;	       ///< addresses of breakpoints
+	VEC(struct dec_pt_kept) kept;
+	VEC(struct dec_pt_map) maps; ///< ascending by from
+	size_t n_applied;	     ///< the first so many are there now
+	struct map breaks;	     ///< addresses of breakpoints
 	struct dec_pt_page page;
 };
 
@@ -65,11 +73,11 @@ void dec_pt_image_deinit(struct dec_pt_image *im);
 struct err *dec_pt_image_map(struct dec_pt_image *im, uint32_t file, uint64_t addr,
 			     uint64_t size, uint64_t file_offset, uint64_t from);
 
-/** The same of the file @p stored, which the program saw as @p path. @p stored NULL: it
- * cannot be read, @p why. */
-struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path,
-				  const char *stored, const char *why, uint64_t addr,
-				  uint64_t size, uint64_t file_offset, uint64_t from);
+/** The same of the file open as @p fd, which the program saw as @p path; it stays open as long as
+ * the image is there. @p fd -1: it cannot be read, @p why. */
+struct err *dec_pt_image_map_path(struct dec_pt_image *im, const char *path, int fd,
+				  const char *why, uint64_t addr, uint64_t size,
+				  uint64_t file_offset, uint64_t from);
 
 /** There was a breakpoint at @p addr, all the time that file @p path (NULL: any) was mapped
  * there, for a probe; the image has what lies under it. Not while the image is being read. */

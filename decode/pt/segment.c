@@ -60,16 +60,16 @@ static struct err *image_failed(const struct dec_pt_map *m, int status)
 static struct err *image_add(struct dec_pt_worker *w, struct worker_image *wi)
 {
 	const struct dec_pt_map *m = &wi->image->maps.data[wi->n_added++];
-	char traced[32];
+	bool is_traced = m->traced >= 0;
+	char path[32];
 	int isid, status;
 
 	if (!m->data)
 		return NULL; // nothing of the file lies there
-	snprintf(traced, sizeof(traced), "/proc/self/fd/%d", m->traced);
-	isid = m->traced < 0 ?
-		       pt_iscache_add_file(w->cache, m->stored, m->file_offset,
-					   m->data_bytes, m->addr) :
-		       pt_iscache_add_file(w->cache, traced, 0, m->data_bytes, m->addr);
+	// The file that was looked at: at its path there may be another one by now.
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", is_traced ? m->traced : m->fd);
+	isid = pt_iscache_add_file(w->cache, path, is_traced ? 0 : m->file_offset,
+				   m->data_bytes, m->addr);
 	if (isid < 0)
 		return image_failed(m, isid);
 	status = pt_image_add_cached(wi->libipt, w->cache, isid, NULL);

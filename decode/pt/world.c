@@ -139,7 +139,7 @@ static struct err *on_mmap(struct dec_pt_world *w, const struct perf_record *r)
 	err = dec_pt_files_find(w->files, r, &file);
 	if (err)
 		return err;
-	return dec_pt_image_map_path(e->image, file->path, file->stored, file->why,
+	return dec_pt_image_map_path(e->image, file->path, file->fd, file->why,
 				     r->mmap.addr, r->mmap.bytes, r->mmap.file_offset,
 				     tsc_of(w, r->time_ns));
 }
@@ -170,8 +170,8 @@ static struct err *on_fork(struct dec_pt_world *w, const struct perf_record *r)
 	for (size_t i = 0; !err && i < parent->image->maps.size; i++) {
 		const struct dec_pt_map *m = &parent->image->maps.data[i];
 
-		err = dec_pt_image_map_path(child->image, m->path, m->stored, m->why,
-					    m->addr, m->size, m->file_offset, m->from);
+		err = dec_pt_image_map_path(child->image, m->path, m->fd, m->why, m->addr,
+					    m->size, m->file_offset, m->from);
 	}
 	return err;
 }

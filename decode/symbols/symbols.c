@@ -228,29 +228,20 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 	return add_mapping(s, &m);
 }
 
-/** Of a file that is no capture's; what cannot be opened only has a name. */
-static struct err *open_unit(const char *stored, const char *path,
-			     struct dec_sym_unit **ret)
-{
-	_cleanup_err_ struct err *err = NULL;
-	int fd = -1;
-
-	if (stored)
-		err = file_open_input(AT_FDCWD, stored, stored, UINT64_MAX, &fd, NULL);
-	if (err)
-		log_warn("cannot read symbols of '%s': %s", path, err->message);
-	return dec_sym_unit_open(fd, path, ret);
-}
-
 struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 				 const char *path, uint64_t bias)
 {
 	struct dec_sym_mapping m = { .bias = bias };
-	struct err *err = open_unit(stored, path, &m.unit);
+	int fd = -1;
+	struct err *err =
+		file_open_input(AT_FDCWD, stored, stored, UINT64_MAX, &fd, NULL);
 
 	if (err)
-		return err;
-	err = own_unit(s, m.unit);
+		log_warn("cannot read symbols of '%s': %s", path, err->message);
+	err_destroy(err);
+	err = dec_sym_unit_open(fd, path, &m.unit); // or what only has a name
+	if (!err)
+		err = own_unit(s, m.unit);
 	if (err)
 		return err;
 	if (!dec_sym_unit_extent(m.unit, &m.start, &m.end))
@@ -262,28 +253,30 @@ struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 	return add_mapping(s, &m);
 }
 
-static struct err *unit_of_path(struct dec_symbols *s, const char *stored,
-				const char *path, struct dec_sym_unit **ret)
+static struct err *unit_of_path(struct dec_symbols *s, int fd, const char *path,
+				struct dec_sym_unit **ret)
 {
 	struct err *err;
+	int own = -1;
 
 	for (size_t i = 0; i < s->n_units; i++) {
 		*ret = s->units[i];
 		if (!strcmp((*ret)->path, path))
 			return NULL;
 	}
-	err = open_unit(stored, path, ret);
+	if (fd >= 0 && (own = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		return err_errno("cannot read symbols of '%s'", path);
+	err = dec_sym_unit_open(own, path, ret);
 	return err ? err : own_unit(s, *ret);
 }
 
-struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
-				 const char *path, uint64_t addr, uint64_t size,
-				 uint64_t file_offset)
+struct err *dec_symbols_add_file(struct dec_symbols *s, int fd, const char *path,
+				 uint64_t addr, uint64_t size, uint64_t file_offset)
 {
 	struct dec_sym_mapping m = { .start = addr,
 				     .end = addr + size,
 				     .file_offset = file_offset };
-	struct err *err = unit_of_path(s, stored, path, &m.unit);
+	struct err *err = unit_of_path(s, fd, path, &m.unit);
 	uint64_t vaddr;
 
 	if (err)

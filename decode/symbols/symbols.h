@@ -79,11 +79,11 @@ struct err *dec_symbols_create_empty(struct dec_symbols **ret);
 struct err *dec_symbols_add_path(struct dec_symbols *s, const char *stored,
 				 const char *path, uint64_t bias);
 
-/** Add ELF file @p stored (NULL: it is known by name only), displayed as @p path, mapped so
- * that its byte at @p file_offset is at @p addr. The first one counts as the executable. */
-struct err *dec_symbols_add_file(struct dec_symbols *s, const char *stored,
-				 const char *path, uint64_t addr, uint64_t size,
-				 uint64_t file_offset);
+/** Add the ELF file open as @p fd (borrowed; -1: it is known by name only), displayed as @p path,
+ * mapped so that its byte at @p file_offset is at @p addr. The first one counts as the
+ * executable. @return err_nomem, ERR_OS. */
+struct err *dec_symbols_add_file(struct dec_symbols *s, int fd, const char *path,
+				 uint64_t addr, uint64_t size, uint64_t file_offset);
 
 /** Nothing is mapped any more, all is to be added again. Files stay open. */
 void dec_symbols_unmap(struct dec_symbols *s);

@@ -162,7 +162,15 @@ static int begin(void **state)
 		ok(capture_open(dir, &p->capture));
 		p->tid = capture_info(p->capture)->pid;
 		encode(p);
+		// From here on other files have the names of those that it has seen.
+		assert_int_equal(unit_run("cd %s && mv files kept && mkdir files && "
+					  "for f in kept/*; do truncate -s "
+					  "$(stat -c %%s $f) files/${f#kept/}; done",
+					  dir),
+				 0);
 		truth(p);
+		assert_int_equal(unit_run("cd %s && rm -r files && mv kept files", dir),
+				 0);
 	}
 	return 0;
 }

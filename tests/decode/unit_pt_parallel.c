@@ -249,10 +249,13 @@ static uint64_t plain_loop(struct things *ret)
 	d = pt_blk_alloc_decoder(&config);
 	for (size_t i = 0; i < image.maps.size; i++) {
 		const struct dec_pt_map *m = &image.maps.data[i];
-		int isid = m->data ? pt_iscache_add_file(cache, m->stored, m->file_offset,
-							 m->data_bytes, m->addr) :
-				     0;
+		char path[32];
+		int isid;
 
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", m->fd);
+		isid = m->data ? pt_iscache_add_file(cache, path, m->file_offset,
+						     m->data_bytes, m->addr) :
+				 0;
 		if (isid)
 			pt_image_add_cached(pt_blk_get_image(d), cache, isid, NULL);
 	}
