@@ -155,6 +155,7 @@ static int command_run(int (*run)(int argc, char **argv), int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	file_set_maker(&maker);
 	confine_launcher = command_launch;
+	confine_go_first();
 	err = confine_as_command();
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], err->message);

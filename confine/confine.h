@@ -126,7 +126,8 @@ struct confine_outputs {
  * made for it, if the command line says so, and below the directories that it may write into.
  * It has no network, signals nobody, traces nobody.
  *
- * @return its exit status; when a signal ends it, this process ends by the same.
+ * @return its exit status; when a signal ends it, this process ends by the same. SIGKILL is
+ *	   told in a line: 2.
  */
 int confine_command(int (*run)(int argc, char **argv), int argc, char **argv,
 		    const struct confine_outputs *outputs);

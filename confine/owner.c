@@ -21,6 +21,7 @@
 #include "confine/start.h"
 
 #define FILES_MOST 64
+#define EXIT_COULD_NOT 2 ///< doc/exit-status.md
 
 /** A directory, whatever its name. */
 struct place {
@@ -374,6 +375,21 @@ static int end_by(int signo)
 	return 128 + signo;
 }
 
+/* @return the exit status. */
+static int end_as(const struct owner *o, int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) != SIGKILL)
+		return end_by(WTERMSIG(status));
+	// We did not send it.
+	fprintf(stderr,
+		"faultline: cannot finish '%s': it was killed, perhaps for want of "
+		"memory\n",
+		o->argv[0]);
+	return EXIT_COULD_NOT;
+}
+
 /* What it has not finished is not there. */
 static void owner_deinit(struct owner *o)
 {
@@ -408,5 +424,5 @@ int confine_own(pid_t pid, char **argv, const struct confine_outputs *outputs, i
 	while (wait(NULL) > 0 || errno == EINTR)
 		; // wardens, whose time counts as ours
 	owner_deinit(&o);
-	return WIFSIGNALED(status) ? end_by(WTERMSIG(status)) : WEXITSTATUS(status);
+	return end_as(&o, status);
 }

@@ -25,6 +25,9 @@ confine_launch_fn confine_launch;
 /** What confine_start() calls. */
 extern confine_launch_fn *confine_launcher;
 
+/** When memory is short, the calling process and those that it makes are the first to be ended. */
+void confine_go_first(void);
+
 /** From here on the calling process makes a command's calls only (command_calls.c). @return as
  * confine_self_but(). */
 struct err *confine_as_command(void);

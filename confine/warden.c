@@ -151,6 +151,7 @@ static void worker_begin(int messages, size_t n)
 	dup2(messages, STDOUT_FILENO);
 	dup2(messages, STDERR_FILENO);
 	close_others(CONFINE_FD(0), CONFINE_FD(n));
+	confine_go_first();
 	err = confine_as_command();
 	if (!err)
 		return;

@@ -23,8 +23,10 @@ struct dec_wire {
 	struct confine *group;
 	struct child_shared *shared;
 	int shared_fd;
-	uint32_t active;	  ///< slot of the process that runs
-	int32_t pid[CHILD_SLOTS]; ///< as the group knows them; 0: free
+	uint32_t active;	   ///< slot of the process that runs
+	int32_t pid[CHILD_SLOTS];  ///< as the group knows them; 0: free
+	bool is_dead[CHILD_SLOTS]; ///< what had that id has ended
+	int status[CHILD_SLOTS];   ///< of the dead
 	dec_log_fn log_fn;
 	void *log_ctx;
 	int log_next; ///< which buffer the child fills next
@@ -139,6 +141,10 @@ static struct err *wire_death(int status)
 		return err_new(ERR_DIVERGED,
 			       "the machine's process tried a system call that "
 			       "its sandbox forbids");
+	// We are told of no end that we asked for.
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return err_new(ERR_OS, "the machine's process was killed, perhaps for "
+				       "want of memory");
 	if (WIFSIGNALED(status))
 		return err_new(ERR_OS,
 			       "the machine's process was killed by signal %d (%s)",
@@ -152,6 +158,14 @@ static struct err *wire_gone(void)
 	return err_new(ERR_OS, "the machine's processes are gone");
 }
 
+/* @return why there is nobody to ask; NULL: there is, as far as we have heard. */
+static struct err *wire_lost(const struct dec_wire *w)
+{
+	if (w->is_dead[w->active])
+		return wire_death(w->status[w->active]);
+	return w->pid[w->active] ? NULL : wire_gone();
+}
+
 static void wire_progress(struct dec_wire *w)
 {
 	struct dec_where at = w->answer.where;
@@ -162,18 +176,35 @@ static void wire_progress(struct dec_wire *w)
 	w->options->progress(w->options->ctx, &at);
 }
 
-/* @return why the process in slot @p s is gone; NULL: it is there. */
-static struct err *wire_check(struct dec_wire *w, uint32_t s)
+/* A process has ended: a checkpoint is missed later, when it is asked. */
+static void wire_note(struct dec_wire *w, const struct confine_end *end)
+{
+	for (uint32_t s = 0; s < CHILD_SLOTS; s++)
+		if (w->pid[s] == end->pid && !w->is_dead[s]) {
+			w->is_dead[s] = true;
+			w->status[s] = end->status;
+		}
+}
+
+/* @return whether the group is there. */
+static bool wire_hear(struct dec_wire *w)
 {
 	struct confine_end end;
 	bool is_gone;
 
 	while (confine_next_end(w->group, &end, &is_gone))
-		if (end.pid == w->pid[s]) {
-			w->pid[s] = 0;
-			return wire_death(end.status);
-		}
-	return is_gone ? wire_gone() : NULL;
+		wire_note(w, &end);
+	return !is_gone;
+}
+
+/* @return why the process in slot @p s is gone; NULL: it is there. */
+static struct err *wire_check(struct dec_wire *w, uint32_t s)
+{
+	bool is_there = wire_hear(w);
+
+	if (w->is_dead[s])
+		return wire_death(w->status[s]);
+	return is_there ? NULL : wire_gone();
 }
 
 /* Wait until the process in slot @p s has answered; take its log meanwhile. */
@@ -216,9 +247,11 @@ static void wire_post(struct dec_wire *w, uint32_t command, uint64_t a, uint64_t
 struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint64_t b,
 			 const struct dec_answer **ret)
 {
+	struct err *err = wire_lost(w);
+
 	*ret = &w->answer;
-	if (!w->pid[w->active])
-		return wire_gone();
+	if (err)
+		return err;
 	wire_post(w, command, a, b);
 	return wire_await(w, w->active);
 }
@@ -279,6 +312,7 @@ static void wire_stop(struct dec_wire *w)
 {
 	confine_destroy(take_ptr(&w->group));
 	memset(w->pid, 0, sizeof(w->pid));
+	memset(w->is_dead, 0, sizeof(w->is_dead));
 }
 
 struct err *dec_wire_start(struct dec_wire *w, const struct dec_answer **ret)
@@ -357,6 +391,7 @@ struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
 	while (to < CHILD_SLOTS && w->pid[to])
 		to++;
 	assert(to < CHILD_SLOTS && "a slot is kept free for the successor");
+	wire_hear(w); // before an id can be another's
 	slot = &w->shared->slot[to];
 	atomic_store(&slot->request, CHILD_RUN);
 	w->active = from;
@@ -382,9 +417,10 @@ struct err *dec_wire_fork(struct dec_wire *w, uint32_t from)
 
 void dec_wire_end(struct dec_wire *w, uint32_t slot)
 {
-	if (w->pid[slot])
+	if (w->pid[slot] && !w->is_dead[slot])
 		confine_kill(w->group, w->pid[slot]);
 	w->pid[slot] = 0;
+	w->is_dead[slot] = false;
 }
 
 /* ---- branches ------------------------------------------------------------------------------ */
@@ -445,6 +481,7 @@ static void run_end(struct dec_wire *w, const struct wire_run *run)
 {
 	struct child_slot *slot = &w->shared->slot[run->slot];
 	struct dec_outcome *ret = &run->branch->outcome, said;
+	_cleanup_err_ struct err *why = NULL;
 
 	if (atomic_load(&slot->request) == CHILD_NONE && slot->result == CHILD_OK) {
 		memcpy(&said, slot->data, sizeof(said));
@@ -454,8 +491,8 @@ static void run_end(struct dec_wire *w, const struct wire_run *run)
 			return;
 	}
 	*ret = (struct dec_outcome){ .fate = DEC_FATE_MACHINE, .parted = UINT64_MAX };
-	snprintf(ret->text, sizeof(ret->text),
-		 "the branch's process ended (wait status %#x)", run->status);
+	why = run->is_dead ? wire_death(run->status) : wire_distrust();
+	snprintf(ret->text, sizeof(ret->text), "%s", why->message);
 	atomic_store(&slot->request, CHILD_NONE); // the queue goes on
 }
 
@@ -473,8 +510,9 @@ static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size
 		bool is_done = atomic_load(&slot->request) == CHILD_NONE;
 
 		while (confine_next_end(w->group, &end, &is_gone)) {
-			if (end.pid == w->pid[w->active])
-				return wire_death(end.status);
+			wire_note(w, &end);
+			if (w->is_dead[w->active])
+				return wire_death(w->status[w->active]);
 			err = vec_add(ends, end);
 			if (err)
 				return err;
@@ -502,11 +540,11 @@ struct err *dec_wire_branches(struct dec_wire *w, struct dec_branch *branches, s
 			      unsigned at_once, size_t *ret_n)
 {
 	struct wire_run run[CHILD_SLOTS];
+	struct err *err = wire_lost(w);
 	wire_ends ends = {};
-	struct err *err;
 
-	if (!w->pid[w->active])
-		return wire_gone();
+	if (err)
+		return err;
 	*ret_n = wire_queue(w, branches, n, at_once, run);
 	err = wire_run_queue(w, run, *ret_n, &ends);
 	vec_deinit(&ends);

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "capture/capture.h"
+#include "decode/machine/branch.h"
 #include "decode/machine/trace.h"
 #include "decode/machine/machine.h"
 #include "tests/unit.h"
@@ -243,6 +244,35 @@ static void checkpoints_hold_little(void **state)
 	capture_close(c);
 }
 
+/* A checkpoint's process is ended, as by the kernel when memory is short; that is heard while
+ * another one is asked, and told when it is wanted. */
+static void a_checkpoint_is_killed(void **state)
+{
+	struct dec_branch branch = { .limit = 100 };
+	struct dec_machine *m;
+	struct dec_where w;
+	struct err *err;
+
+	(void)state;
+	ok(dec_machine_create(capture, NULL, &m));
+	ok(dec_machine_run(m, total / 2, &w));
+	ok(dec_machine_checkpoint(m)); // the process that was there stays as it is
+	assert_int_equal(unit_run("kill -9 $(pgrep -P $(pgrep -P %d -f "
+				  "'^faultline-machine') | sort -n | head -n 1)",
+				  getpid()),
+			 0);
+	ok(dec_machine_run(m, total - 1, &w));
+	ok(dec_machine_branches(m, &branch, 1, 1));
+	err = dec_machine_seek(m, total / 2, &w);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "killed, perhaps for want of memory"));
+	err_destroy(err);
+	err = dec_machine_run(m, total, &w);
+	assert_non_null(err);
+	err_destroy(err);
+	dec_machine_destroy(m);
+}
+
 static void breakpoints(void **state)
 {
 	struct cap_regs regs;
@@ -364,6 +394,7 @@ int main(void)
 		cmocka_unit_test(back_and_forth),
 		cmocka_unit_test(many_checkpoints),
 		cmocka_unit_test(checkpoints_hold_little),
+		cmocka_unit_test(a_checkpoint_is_killed),
 		cmocka_unit_test(breakpoints),
 		cmocka_unit_test(trace_carries_registers),
 		cmocka_unit_test(outside_memory),
