@@ -8,10 +8,10 @@
 #ifndef TESTS_CAPTURE_BUNDLE_H
 #define TESTS_CAPTURE_BUNDLE_H
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "capture/capture.h"
+#include "tests/scratch.h"
 #include "tests/unit.h"
 
 static char dir[512]; ///< scratch of the whole program; the bundle is dir/c
@@ -25,18 +25,9 @@ static inline char *path_of(const char *name)
 	return path;
 }
 
-static inline int remove_one(const char *path, const struct stat *st, int kind,
-			     struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void remove_bundle(void)
 {
-	nftw(path_of(""), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(path_of(""));
 }
 
 /** cmocka's setup and teardown. */
@@ -52,7 +43,7 @@ static inline int make_scratch(void **state)
 static inline int remove_scratch(void **state)
 {
 	(void)state;
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(dir);
 }
 
 #endif

@@ -9,7 +9,6 @@
  * with a right checksum, or no mutation would ever come past that.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include <zstd.h>
 
 #include "capture/cap_format.h"
+#include "tests/scratch.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,7 +34,6 @@ struct bytes {
 	size_t size;
 };
 
-static char dir[64];
 static struct bytes good[PARTS];
 
 static void must(struct err *err)
@@ -47,7 +46,7 @@ static void must(struct err *err)
 
 static void file_path(char *ret, size_t size, enum part part)
 {
-	snprintf(ret, size, "%s/c/%s", dir, part_file[part]);
+	snprintf(ret, size, "%s/c/%s", scratch, part_file[part]);
 }
 
 static void file_write(enum part part, const void *data, size_t size)
@@ -197,32 +196,15 @@ static void good_capture_make(const char *path)
 	free(info.missing);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
-static void scratch_remove(void)
-{
-	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	char path[80];
 
 	(void)argc;
 	(void)argv;
-	snprintf(dir, sizeof(dir), "%s/faultline-fuzz.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(dir))
+	if (!scratch_make())
 		abort();
-	atexit(scratch_remove);
-	snprintf(path, sizeof(path), "%s/c", dir);
+	snprintf(path, sizeof(path), "%s/c", scratch);
 	good_capture_make(path);
 	for (enum part part = 0; part < PARTS; part++)
 		good[part] = file_read(part);
@@ -322,7 +304,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		records_write(data + 1, size - 1);
 	else
 		file_write(part, data + 1, size - 1);
-	snprintf(path, sizeof(path), "%s/c", dir);
+	snprintf(path, sizeof(path), "%s/c", scratch);
 	err = capture_open(path, &c);
 	if (!err) {
 		for (uint32_t i = 0; i <= capture_info(c)->n_files + 1; i++)

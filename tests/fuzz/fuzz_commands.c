@@ -15,7 +15,6 @@
 #include <argp.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include <zstd.h>
 
 #include "capture/cap_format.h"
+#include "tests/scratch.h"
 
 #define BUNDLE "tests/fuzz/bundle"
 #define SECONDS_MAX 8
@@ -39,8 +39,6 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 typedef int command_fn(int argc, char **argv);
 command_fn cmd_replay, cmd_dump, cmd_analyze, cmd_graph, cmd_recover, cmd_encode,
 	cmd_decode, cmd_sites, cmd_spec;
-
-static char scratch[64];
 
 static void expect(bool is_so)
 {
@@ -270,20 +268,6 @@ static void places_find(struct file *f)
 		place_add(f, 0, f->size);
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *where)
-{
-	(void)st;
-	(void)kind;
-	(void)where;
-	return remove(path);
-}
-
-static void scratch_remove(void)
-{
-	nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 /* ---- edits -------------------------------------------------------------------------------- */
 
 #define EDIT_HEAD 8
@@ -430,7 +414,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < FILES; i++)
 		if (is_other[i])
 			file_put(&files[i], files[i].data, files[i].size);
-	nftw(in_scratch("out.fl", path), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(in_scratch("out.fl", path));
 	return 0;
 }
 
@@ -456,10 +440,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	snprintf(scratch, sizeof(scratch), "%s/faultline-fuzz.XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	expect(mkdtemp(scratch));
-	atexit(scratch_remove);
+	expect(scratch_make());
 	bundle_copy();
 	for (size_t i = 0; i < FILES; i++) {
 		file_read(&files[i]);
