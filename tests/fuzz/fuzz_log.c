@@ -200,6 +200,13 @@ struct err *dec_wire_ask(struct dec_wire *w, uint32_t command, uint64_t a, uint6
 	return err;
 }
 
+struct err *dec_wire_mode(struct dec_wire *w, enum dec_log_mode mode)
+{
+	const struct dec_answer *answer;
+
+	return dec_wire_ask(w, CHILD_MODE, mode, 0, &answer);
+}
+
 void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
 {
 	(void)w;
