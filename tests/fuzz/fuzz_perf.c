@@ -86,7 +86,7 @@ static void make_good(void)
 	struct perf_writer *w;
 	ssize_t n;
 
-	must(perf_writer_create(path, &o, &w));
+	must(perf_writer_create_fd(fcntl(memory, F_DUPFD_CLOEXEC, 0), path, &o, &w));
 	put_records(w);
 	must(perf_writer_build_id(w, 7, "/bin/x", id, sizeof(id)));
 	must(perf_writer_finish(w, NULL));
