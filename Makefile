@@ -73,7 +73,7 @@ SUBJECTS := $(foreach c,$(wildcard specs/*.c),$(B)/$(c:.c=-O0) $(B)/$(c:.c=-O2))
 .PHONY: all tests examples check check-kernels sanitize demo fuzz fuzz-bins bench benchmarks bench-peers deps man \
 	install clean house rooms format format-check help FORCE
 all: $(B)/faultline ## build faultline (the default)
-tests: $(B)/tests/nofault.so $(UNITS) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
+tests: $(B)/tests/nofault.so $(UNITS) $(subst /fuzz_,/seeds_,$(FUZZERS)) $(PROGRAMS) $(PROGRAMS_CC) $(BENCH_PROGRAMS) $(SUBJECTS) examples
 examples: $(EXAMPLE_BINS) ## build the example programs at -O0 and -O2
 	@:
 
@@ -251,6 +251,9 @@ fuzz-bins: $(FUZZERS)
 $(FUZZERS): $(B)/%: $(B)/%.o $(ARCHIVES)
 	$(say) LD $@
 	$(Q)$(subst fuzzer-no-link,fuzzer,$(link))
+$(B)/tests/fuzz/seeds_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/seeds.o $(ARCHIVES)
+	$(say) LD $@
+	$(Q)$(link)
 
 bench: all examples $(PROGRAMS) $(BENCH_PROGRAMS) $(SUBJECTS) ## measure cost, quick form (no test; minutes)
 	$(Q)$(B)/faultline bench --quick --json $(B)/bench.json --html $(B)/bench.html

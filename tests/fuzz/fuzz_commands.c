@@ -421,7 +421,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* Copy the bundle, whose kept file gets a name of ours, to where commands run. */
 static void bundle_copy(void)
 {
-	char command[400];
+	char command[512];
 
 	snprintf(
 		command, sizeof(command),
