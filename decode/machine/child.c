@@ -406,7 +406,6 @@ static void child_main(char **argv)
 	uint32_t command;
 
 	confine_begin(CHILD_FDS);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      CHILD_SHARED, 0);

@@ -11,6 +11,8 @@ make_capture "$TMPDIR/c" seq 100000
 mine=$(cat /proc/self/oom_score_adj)
 mkfifo "$TMPDIR/pipe"
 exec 3<>"$TMPDIR/pipe"
+owner=
+trap '[ -z "$owner" ] || kill -9 $owner 2>/dev/null' EXIT
 
 # begin - a replay that stays: nobody reads what its program writes. Sets owner, command, guest.
 begin() {
