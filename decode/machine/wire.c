@@ -50,7 +50,8 @@ static bool wire_wait(struct dec_wire *w, uint32_t bell)
 
 /* ---- what comes out of the shared memory ----------------------------------------------- */
 
-/* Texts are short, and their buffers are not: a copy up to the end. */
+/* Texts are short, and their buffers are not: a copy up to the end. Some control characters are
+ * styles of ours to a terminal's guard (base/text.h): none is a stranger's. */
 static void take_text(char *to, const char *from, size_t size)
 {
 	memccpy(to, from, 0, size);
