@@ -13,7 +13,7 @@ need_bpf
 source=tests/programs/strings.c
 cc -std=gnu11 -D_GNU_SOURCE -g -O1 -fno-builtin -w -o "$TMPDIR/strings" $source ||
 	fail "cannot compile"
-wrong=$(grep -n '^\tmemcpy(b, a, n + 1);' $source | cut -d: -f1)
+wrong=$(grep -n $'^\tmemcpy(b, a, n + 1);' $source | cut -d: -f1)
 
 # strings STATUS ARGS... - record the program with what RECORD says, and analyze.
 strings() {
