@@ -72,7 +72,8 @@ static const struct argp_option options[] = {
 static const char doc[] =
 	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
 	"trace the first violation back to the statements that made it.\v"
-	"Exit status: 0 no violation, 1 violations, 2 could not analyze.\n\n"
+	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong, "
+	"2 could not analyze.\n\n"
 	"Examples:\n"
 	"  faultline analyze crash.fl --spec list.spec\n"
 	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
@@ -172,7 +173,8 @@ static int analyze(const struct arguments *args)
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}
-	return a.visit || a.accesses.size ? EXIT_VIOLATIONS : EXIT_NO_VIOLATION;
+	return a.visit || a.accesses.size || fl_releases(&a) ? EXIT_VIOLATIONS :
+							       EXIT_NO_VIOLATION;
 }
 
 int cmd_analyze(int argc, char **argv)

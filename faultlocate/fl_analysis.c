@@ -178,6 +178,24 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	return err ? err : require_end(a);
 }
 
+const struct hg_release *fl_release(const struct fl_analysis *a, size_t i)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+	const struct hg_release *r = g ? hg_graph_unknown_free(g, i) : NULL;
+
+	return r && r->node.v ? r : NULL;
+}
+
+size_t fl_releases(const struct fl_analysis *a)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+	size_t n = 0;
+
+	for (size_t i = 0; g && hg_graph_unknown_free(g, i); i++)
+		n += fl_release(a, i) != NULL;
+	return n;
+}
+
 void fl_analysis_deinit(struct fl_analysis *a)
 {
 	for (size_t side = 0; side < FL_SIDES; side++) {

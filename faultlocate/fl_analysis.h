@@ -88,4 +88,12 @@ struct fl_analysis {
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a);
 void fl_analysis_deinit(struct fl_analysis *a);
 
+/** @return number @p i (0 ..) of the wrong releases: of what was freed already, or begins inside of
+ * an allocation (its node tells which), as long-lived as @p a's graph; NULL: that one is no such, which
+ * the last is when hg_graph_unknown_free() has no more. */
+const struct hg_release *fl_release(const struct fl_analysis *a, size_t i);
+
+/** @return how many statements have wrong releases. */
+size_t fl_releases(const struct fl_analysis *a);
+
 #endif

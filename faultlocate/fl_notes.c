@@ -117,48 +117,38 @@ static struct err *note_empty_end(struct fl_analysis *a)
 			   "with --cpoint");
 }
 
-// Append " at STATEMENT (time T)" to @p out.
-static void put_release(const struct fl_analysis *a, uint64_t rip, uint64_t time,
-			FILE *out)
-{
-	struct dec_place place = {};
-
-	a->places.place(a->places.ctx, rip, &place);
-	fputs(" at ", out);
-	dec_place_print(&place, out);
-	fprintf(out, " (time %llu)", (unsigned long long)time);
-}
-
-// Releases that met no allocation: the first is told with where it happened before.
+// Releases of what is not known. What is is a result (fl_release()).
 static struct err *note_releases(struct fl_analysis *a)
 {
 	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
 	uint64_t n = hg_graph_unknown_frees(g);
+	const struct hg_release *r, *first = NULL;
 	_cleanup_free_ char *text = NULL;
-	struct hg_release again;
-	struct hg_node_id id;
+	struct dec_place place = {};
 	size_t size;
 	FILE *out;
 
-	if (!n)
+	for (size_t i = 0; (r = hg_graph_unknown_free(g, i)); i++) {
+		if (r->node.v && fl_release(a, i))
+			n -= r->count;
+		else if (!first)
+			first = r;
+	}
+	if (!n || !first)
 		return NULL;
-	again = hg_graph_unknown_free(g);
-	id = hg_graph_find_freed(g, again.addr, again.time);
-	if (!id.v)
-		return fl_note_add(a, "%llu releases of memory that was not allocated",
-				   (unsigned long long)n);
 	out = open_memstream(&text, &size);
 	if (!out)
 		return &err_nomem;
-	fprintf(out, "freed twice: n%u,", id.v);
-	put_release(a, hg_graph_node(g, id)->free_rip, hg_graph_node(g, id)->died, out);
-	fputs(" and again", out);
-	put_release(a, again.rip, again.time, out);
-	if (n > 1)
-		fprintf(out, ", and %llu more such releases", (unsigned long long)n - 1);
+	a->places.place(a->places.ctx, first->rip, &place);
+	dec_place_print(&place, out);
 	if (fclose(out))
 		return &err_nomem;
-	return fl_note_add(a, "%s", text);
+	return fl_note_add(
+		a,
+		"%llu release%s of memory that was not seen to be allocated, the first "
+		"at %s (time %llu)",
+		(unsigned long long)n, n == 1 ? "" : "s", text,
+		(unsigned long long)first->time);
 }
 
 struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)

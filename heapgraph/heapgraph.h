@@ -66,9 +66,12 @@ struct hg_member {
 	struct hg_node_id cluster, node;
 };
 
-/** A call of free(). */
+/** Calls of free() at one statement, of what cannot be freed. */
 struct hg_release {
-	uint64_t time, addr, rip; ///< as in struct hg_op
+	uint64_t time, addr, rip; ///< of the first, as in struct hg_op
+	/** It lies inside this one, or began there and had ended; {0}: neither is known. */
+	struct hg_node_id node;
+	uint64_t count;
 };
 
 /** What a graph costs and holds. */
@@ -128,13 +131,10 @@ uint32_t hg_graph_nodes(const struct hg_graph *g); ///< count; ids are 1..count
 uint64_t hg_graph_ops(const struct hg_graph *g);   ///< count; indices are 0..count-1
 uint64_t hg_graph_unknown_frees(const struct hg_graph *g); ///< frees that met no node
 
-/** @return the first free that met no node; there must be one. */
-struct hg_release hg_graph_unknown_free(const struct hg_graph *g);
+/** @return number @p i (0 ..) of those, in the order of time, as long-lived as @p g; NULL: there are no
+ * more, or too many. */
+const struct hg_release *hg_graph_unknown_free(const struct hg_graph *g, size_t i);
 
-/** @return the last node that began at @p addr and ended before @p time, {0} for none. Looks
- * at the nodes one by one. */
-struct hg_node_id hg_graph_find_freed(const struct hg_graph *g, uint64_t addr,
-				      uint64_t time);
 uint64_t hg_graph_log_bytes(const struct hg_graph *g); ///< memory of all operations
 
 /** @return memory of the whole graph as it is now: operations, nodes, heap bytes, indices;

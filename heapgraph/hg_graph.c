@@ -26,6 +26,7 @@ void hg_graph_destroy(struct hg_graph *g)
 	vec_deinit(&g->members);
 	map_deinit(&g->clusters);
 	vec_deinit(&g->nodes);
+	vec_deinit(&g->unknown);
 	hg_log_deinit(&g->log);
 	hg_image_deinit(&g->image);
 	hg_index_deinit(&g->live);
@@ -183,16 +184,44 @@ struct hg_node_id hg_graph_covers(const struct hg_graph *g, uint64_t addr)
 	return (struct hg_node_id){ n && addr - n->start < n->size ? id : 0 };
 }
 
+// The last node that began there and has ended.
+static struct hg_node_id graph_find_freed(const struct hg_graph *g, uint64_t addr)
+{
+	for (uint32_t id = g->nodes.size; id; id--)
+		if (g->nodes.data[id - 1].start == addr)
+			return (struct hg_node_id){ id };
+	return (struct hg_node_id){ 0 };
+}
+
+// What is freed, so many times the nodes are looked at one by one; and so many statements are told.
+#define RELEASES_LOOKED_AT 256
+#define RELEASES_TOLD 64
+
+static struct err *graph_free_unknown(struct hg_graph *g, uint64_t time, uint64_t addr,
+				      uint64_t rip)
+{
+	struct hg_release first = { time, addr, rip, {}, 1 }, *r;
+
+	g->unknown_frees++;
+	// Of nodes that were merged it cannot be told what is inside.
+	if (!g->n_clusters)
+		first.node = hg_graph_covers(g, addr);
+	if (!first.node.v && g->unknown_frees <= RELEASES_LOOKED_AT)
+		first.node = graph_find_freed(g, addr);
+	r = vec_find(&g->unknown, k, k->rip == rip && !k->node.v == !first.node.v);
+	if (r)
+		r->count++;
+	else if (g->unknown.size < RELEASES_TOLD && vec_add(&g->unknown, first))
+		return &err_nomem;
+	return NULL;
+}
+
 struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint64_t rip)
 {
 	uint32_t id = hg_graph_node_at(g, addr);
 
-	if (!id) {
-		if (!g->unknown_frees++)
-			g->unknown_free = (struct hg_release){ time, addr, rip };
-		return NULL;
-	}
-	return graph_end_node(g, time, id, rip);
+	return id ? graph_end_node(g, time, id, rip) :
+		    graph_free_unknown(g, time, addr, rip);
 }
 
 void hg_graph_keep_outside(struct hg_graph *g)
@@ -439,21 +468,9 @@ uint64_t hg_graph_unknown_frees(const struct hg_graph *g)
 	return g->unknown_frees;
 }
 
-struct hg_release hg_graph_unknown_free(const struct hg_graph *g)
+const struct hg_release *hg_graph_unknown_free(const struct hg_graph *g, size_t i)
 {
-	return g->unknown_free;
-}
-
-struct hg_node_id hg_graph_find_freed(const struct hg_graph *g, uint64_t addr,
-				      uint64_t time)
-{
-	for (uint32_t id = g->nodes.size; id; id--) {
-		const struct hg_node *n = &g->nodes.data[id - 1];
-
-		if (n->start == addr && n->died <= time)
-			return (struct hg_node_id){ id };
-	}
-	return (struct hg_node_id){ 0 };
+	return i < g->unknown.size ? &g->unknown.data[i] : NULL;
 }
 
 uint64_t hg_graph_log_bytes(const struct hg_graph *g)

@@ -159,7 +159,7 @@ struct hg_graph {
 	uint64_t peak_live;
 	uint64_t n_empty; ///< live nodes of no bytes
 	uint64_t unknown_frees;
-	struct hg_release unknown_free; ///< the first of them
+	VEC(struct hg_release) unknown; ///< by statement, the first ones
 	struct hg_memory *memory; ///< made with the first node or store; NULL: not wanted
 	bool keeps_outside;	  ///< hg_graph_keep_outside()
 	VEC(struct hg_patch_word) patch; ///< of the node that is being born

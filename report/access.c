@@ -90,6 +90,45 @@ static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
 	print_steps(a, x, out);
 }
 
+static void print_release(const struct fl_analysis *a, size_t i,
+			  const struct hg_release *r, FILE *out)
+{
+	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, r->node);
+	bool is_again = n->start == r->addr;
+
+	fprintf(out, "\n  %zu. %s at ", i, is_again ? "freed again" : "freed");
+	print_place(a, r->rip, out);
+	fprintf(out, "  (%llu time%s, first at time %llu)\n       ",
+		(unsigned long long)r->count, r->count == 1 ? "" : "s",
+		(unsigned long long)r->time);
+	if (!is_again)
+		fprintf(out, "byte %llu of ", (unsigned long long)(r->addr - n->start));
+	print_node(a, r->node, out);
+	if (is_again) {
+		fputs(", which was freed at ", out);
+		print_place(a, n->free_rip, out);
+		fprintf(out, " (time %llu)", (unsigned long long)n->died);
+	}
+	fputc('\n', out);
+}
+
+void report_releases(const struct fl_analysis *a, FILE *out)
+{
+	size_t n = fl_releases(a), told = 0;
+
+	if (!n)
+		return;
+	fprintf(out, "%zu statement%s what cannot be freed:\n", n,
+		n == 1 ? " frees" : "s free");
+	for (size_t i = 0; told < n; i++) {
+		const struct hg_release *r = fl_release(a, i);
+
+		if (r)
+			print_release(a, ++told, r, out);
+	}
+	fputc('\n', out);
+}
+
 void report_accesses(const struct fl_analysis *a, FILE *out)
 {
 	if (!a->accesses.size) {

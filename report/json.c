@@ -227,6 +227,41 @@ static bool add_accesses(const struct fl_analysis *a, cJSON *o)
 	return list;
 }
 
+static cJSON *json_release(const struct fl_analysis *a, const struct hg_release *r)
+{
+	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, r->node);
+	bool is_again = n->start == r->addr;
+	cJSON *o = cJSON_CreateObject();
+
+	if (o && add(o, "kind", cJSON_CreateString(is_again ? "again" : "inside")) &&
+	    add(o, "at", json_place(a, r->rip)) &&
+	    add(o, "time", cJSON_CreateNumber(r->time)) &&
+	    add(o, "offset", cJSON_CreateNumber(r->addr - n->start)) &&
+	    add(o, "of", json_node(a, r->node)) &&
+	    add(o, "freed", is_again ? json_place(a, n->free_rip) : cJSON_CreateNull()) &&
+	    add(o, "freed_time",
+		is_again ? cJSON_CreateNumber(n->died) : cJSON_CreateNull()) &&
+	    add(o, "instances", cJSON_CreateNumber(r->count)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_releases(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "releases");
+	size_t n = fl_releases(a);
+
+	for (size_t i = 0; list && n; i++) {
+		const struct hg_release *r = fl_release(a, i);
+
+		if (r && !cJSON_AddItemToArray(list, json_release(a, r)))
+			return false;
+		n -= r != NULL;
+	}
+	return list;
+}
+
 static cJSON *json_heap(const struct hg_graph *g)
 {
 	_cleanup_err_ struct err *err = NULL;
@@ -319,7 +354,7 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 	if (!violations || !faults || !add_violations(a, violations) ||
 	    !add_faults(a, faults))
 		return &err_nomem;
-	if (a->has_accesses && !add_accesses(a, o))
+	if (!add_releases(a, o) || (a->has_accesses && !add_accesses(a, o)))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||

@@ -343,6 +343,7 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 	print_run(&r);
 	print_notes(&r);
 	fputc('\n', out);
+	report_releases(a, out);
 	if (a->visit) {
 		err = print_violations(&r);
 		if (err)

@@ -13,6 +13,9 @@
 /** Write it for people. @p with_color: ANSI colours. */
 struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color);
 
+/** Wrong releases, for people; nothing when there are none. */
+void report_releases(const struct fl_analysis *a, FILE *out);
+
 /** The accesses that went astray, for people. */
 void report_accesses(const struct fl_analysis *a, FILE *out);
 

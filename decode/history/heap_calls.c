@@ -12,6 +12,16 @@ static const char *const heap_names[CAP_HEAP_FNS] = {
 	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
 };
 
+/** By their arguments they are one of those. */
+static const struct {
+	const char *name;
+	enum cap_heap_fn fn;
+} heap_others[] = {
+	{ "memalign", CAP_HEAP_ALIGNED_ALLOC },
+	{ "valloc", CAP_HEAP_MALLOC },
+	{ "pvalloc", CAP_HEAP_MALLOC },
+};
+
 struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				struct dec_symbols *symbols,
 				const struct dec_heap_events *ev,
@@ -58,6 +68,18 @@ static struct err *heap_calls_watch(const struct heap_watching *w, uint64_t addr
 	return w->watch ? w->watch(w->ctx, addr) : NULL;
 }
 
+static struct err *heap_calls_watch_fn(const struct heap_watching *w, const char *name,
+				       enum cap_heap_fn fn)
+{
+	uint64_t entry[16];
+	size_t n = dec_symbols_entries(w->h->symbols, name, entry, 16);
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < n && i < 16; i++)
+		err = heap_calls_watch(w, entry[i], WATCH_FN | fn);
+	return err;
+}
+
 struct err *dec_heap_calls_mapped(struct heap_calls *h,
 				  struct err *(*watch)(void *ctx, uint64_t addr),
 				  void *ctx)
@@ -65,7 +87,6 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 	const struct heap_watching w = { h, watch, ctx };
 	const struct cap_info *info = capture_info(h->capture);
 	struct err *err = NULL;
-	uint64_t entry[16];
 
 	dec_frames_refresh(h->frames);
 	for (size_t i = 0; i < info->n_heap_sites; i++) {
@@ -74,12 +95,10 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 		h->site_addr[i] =
 			dec_symbols_address(h->symbols, s->file, s->entry_offset);
 	}
-	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++) {
-		size_t n = dec_symbols_entries(h->symbols, heap_names[fn], entry, 16);
-
-		for (size_t i = 0; !err && i < n && i < 16; i++)
-			err = heap_calls_watch(&w, entry[i], WATCH_FN | fn);
-	}
+	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++)
+		err = heap_calls_watch_fn(&w, heap_names[fn], fn);
+	for (size_t i = 0; !err && i < sizeof(heap_others) / sizeof(*heap_others); i++)
+		err = heap_calls_watch_fn(&w, heap_others[i].name, heap_others[i].fn);
 	if (!err && h->o->resolve)
 		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
 	for (size_t i = 0; !err && i < h->n_user; i++)
