@@ -207,6 +207,19 @@ struct hg_node_id hg_view_find(const struct hg_view *v, uint64_t addr);
 uint64_t hg_view_last_write(const struct hg_view *v, struct hg_node_id id,
 			    uint64_t offset);
 
+/** A byte of a node, and what wrote it last. */
+struct hg_written {
+	struct hg_node_id node; ///< asked: it must have been born in the view
+	uint64_t offset;	///< asked: of the byte, in the node
+	uint64_t index;		///< answer: hg_view_last_write()
+	uint64_t time, rip;	///< answer: of that operation
+};
+
+/** Answer all @p n of @p w, the same ones more than once if need be, in one pass backward:
+ * as hg_view_last_write() would, each in its turn. @return NULL or ERR_NOMEM: then some may
+ * be without an answer. */
+struct err *hg_view_last_writes(const struct hg_view *v, struct hg_written *w, size_t n);
+
 /** Next live node with type @p type after @p prev ({0} to start); {0} at the end.
  * type 0 walks all live nodes. */
 struct hg_node_id hg_view_next(const struct hg_view *v, uint32_t type,

@@ -172,6 +172,9 @@ struct hg_graph {
 /** @return the node whose byte at @p addr became @p id's when that was born; 0: none. */
 uint32_t hg_graph_before(const struct hg_graph *g, uint32_t id, uint64_t addr);
 
+/** @return what @p v shows. */
+const struct hg_graph *hg_view_graph(const struct hg_view *v);
+
 /** @return the page, as good as always at hand; NULL when memory is out. */
 static inline struct hg_page *hg_memory_page(struct hg_graph *g, uint64_t number)
 {

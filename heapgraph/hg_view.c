@@ -102,6 +102,11 @@ void hg_view_destroyp(struct hg_view **v)
 	hg_view_destroy(*v);
 }
 
+const struct hg_graph *hg_view_graph(const struct hg_view *v)
+{
+	return v->g;
+}
+
 uint64_t hg_view_ops(const struct hg_view *v)
 {
 	return v->n_ops;

@@ -360,6 +360,57 @@ static void test_last_write(void **state)
 	model_destroy(m);
 }
 
+// Any bytes of any nodes born by then, alive or not, some of them twice.
+static size_t random_bytes(const struct hg_view *v, const struct hg_graph *g,
+			   struct hg_written *w, size_t n)
+{
+	uint64_t ops = hg_view_ops(v);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct hg_op op = hg_graph_op(g, random_below(ops));
+		uint64_t size = hg_graph_node(g, op.node)->size;
+
+		if (!size)
+			continue;
+		w[k++] = (struct hg_written){ .node = op.node,
+					      .offset = random_below(size) };
+	}
+	return k;
+}
+
+// Each as if it were the only one.
+static void assert_last_writes(const struct hg_view *v, const struct hg_graph *g,
+			       struct hg_written *w, size_t n)
+{
+	ok(hg_view_last_writes(v, w, n));
+	for (size_t i = 0; i < n; i++) {
+		struct hg_op op = hg_graph_op(g, w[i].index);
+
+		assert_int_equal(w[i].index,
+				 hg_view_last_write(v, w[i].node, w[i].offset));
+		assert_int_equal(w[i].time, op.time);
+		assert_int_equal(w[i].rip, op.rip);
+	}
+}
+
+static void test_last_writes_at_once(void **state)
+{
+	struct model *m = model_create(12, 1500);
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct hg_written w[300];
+
+	(void)state;
+	ok(hg_view_create(m->g, hg_graph_ops(m->g), &v));
+	assert_last_writes(v, m->g, w, 0);
+	for (int i = 0; i < 60; i++) {
+		hg_view_seek(v, 1 + random_below(hg_graph_ops(m->g)));
+		assert_last_writes(v, m->g, w,
+				   random_bytes(v, m->g, w, 1 + random_below(300)));
+	}
+	model_destroy(m);
+}
+
 /* ---- by hand ------------------------------------------------------------------------- */
 
 static void test_one_store_over_two_nodes(void **state)
@@ -587,6 +638,53 @@ static void test_splits_and_clusters_roll_back(void **state)
 	assert_int_equal(hg_graph_node(g, part[1])->source, whole.v);
 }
 
+// Heap memory that is split and merged again and again: bytes are older than their nodes. So
+// often that the log is packed.
+static struct hg_graph *make_splits(uint64_t start, uint64_t bytes)
+{
+	struct hg_graph *g = NULL;
+	struct hg_node_id whole, part[2];
+	uint64_t time = 1, value = 1;
+
+	ok(hg_graph_create(&g));
+	ok(hg_graph_alloc(g, time, start, bytes, 1, NULL, &whole));
+	for (int round = 0; round < 2000; round++) {
+		uint64_t cut = 1 + random_below(bytes - 1);
+
+		for (int i = 0; i < 6; i++, value++)
+			ok(hg_graph_store(g, ++time, start + random_below(bytes), 8,
+					  &value, value));
+		ok(hg_graph_free(g, ++time, start, 2));
+		for (int i = 0; i < 2; i++) {
+			ok(hg_graph_alloc_kept(g, time, start + (i ? cut : 0),
+					       i ? bytes - cut : cut, 3, &part[i]));
+			hg_graph_set_source(g, part[i], whole);
+		}
+		ok(hg_graph_store(g, ++time, start + cut - 1, 2, &value, value));
+		time++;
+		for (int i = 0; i < 2; i++)
+			ok(hg_graph_free(g, time, start + (i ? cut : 0), 4));
+		ok(hg_graph_alloc_kept(g, time, start, bytes, 5, &whole));
+		ok(hg_graph_set_members(g, part, 2));
+	}
+	return g;
+}
+
+static void test_splits_are_followed_at_once(void **state)
+{
+	_cleanup_(hg_graph_destroyp) struct hg_graph *g = make_splits(0x5000, 100);
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct hg_written w[200];
+
+	(void)state;
+	ok(hg_view_create(g, hg_graph_ops(g), &v));
+	for (int i = 0; i < 40; i++) {
+		assert_last_writes(v, g, w,
+				   random_bytes(v, g, w, sizeof(w) / sizeof(*w)));
+		hg_view_seek(v, 1 + random_below(hg_graph_ops(g)));
+	}
+}
+
 static void test_measures(void **state)
 {
 	struct model *m = model_create(9, 800);
@@ -638,6 +736,8 @@ int main(void)
 		cmocka_unit_test(test_times_find_operations),
 		cmocka_unit_test(test_find_in_the_past),
 		cmocka_unit_test(test_last_write),
+		cmocka_unit_test(test_last_writes_at_once),
+		cmocka_unit_test(test_splits_are_followed_at_once),
 		cmocka_unit_test(test_one_store_over_two_nodes),
 		cmocka_unit_test(test_stores_outside_nodes_are_ignored),
 		cmocka_unit_test(test_a_node_beyond_the_address_space_is_an_error),
