@@ -225,4 +225,19 @@ struct err *hg_view_last_writes(const struct hg_view *v, struct hg_written *w, s
 struct hg_node_id hg_view_next(const struct hg_view *v, uint32_t type,
 			       struct hg_node_id prev);
 
+/* ---- addresses through time ------------------------------------------------------- */
+
+/** Tells of any address which node had it last. */
+struct hg_past;
+
+/** @p g must outlive it, and nothing more is appended. @return NULL or ERR_NOMEM. */
+struct err *hg_past_create(const struct hg_graph *g, struct hg_past **ret);
+void hg_past_destroy(struct hg_past *p);
+void hg_past_destroyp(struct hg_past **p);
+
+/** @return the youngest of the nodes born at @p time or before that cover, or covered,
+ * @p addr; {0} for none. Costs logarithmic time, and a walk through the nodes for all
+ * questions whose times go forward; one that goes back begins anew. */
+struct hg_node_id hg_past_find(struct hg_past *p, uint64_t addr, uint64_t time);
+
 #endif

@@ -411,6 +411,39 @@ static void test_last_writes_at_once(void **state)
 	model_destroy(m);
 }
 
+// hg_past_find(), node by node.
+static uint32_t last_there(const struct hg_graph *g, uint64_t addr, uint64_t time)
+{
+	for (uint32_t id = hg_graph_nodes(g); id; id--) {
+		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
+
+		if (n->born <= time && addr >= n->start && addr - n->start < n->size)
+			return id;
+	}
+	return 0;
+}
+
+static void test_who_had_an_address_last(void **state)
+{
+	struct model *m = model_create(13, 900);
+	_cleanup_(hg_past_destroyp) struct hg_past *p = NULL;
+	uint64_t end = m->now.time + 2, time = 0;
+
+	(void)state;
+	ok(hg_past_create(m->g, &p));
+	for (int round = 0; round < 4; round++)
+		for (time = random_below(end / 2); time <= end;
+		     time += random_below(end / 300 + 2))
+			for (int i = 0; i < 10; i++) {
+				uint64_t addr =
+					ARENA_START - 20 + random_below(ARENA_BYTES + 40);
+
+				assert_int_equal(hg_past_find(p, addr, time).v,
+						 last_there(m->g, addr, time));
+			}
+	model_destroy(m);
+}
+
 /* ---- by hand ------------------------------------------------------------------------- */
 
 static void test_one_store_over_two_nodes(void **state)
@@ -738,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_last_write),
 		cmocka_unit_test(test_last_writes_at_once),
 		cmocka_unit_test(test_splits_are_followed_at_once),
+		cmocka_unit_test(test_who_had_an_address_last),
 		cmocka_unit_test(test_one_store_over_two_nodes),
 		cmocka_unit_test(test_stores_outside_nodes_are_ignored),
 		cmocka_unit_test(test_a_node_beyond_the_address_space_is_an_error),
