@@ -280,7 +280,8 @@ static struct err *write_page(struct fl_analysis *a, const struct arguments *arg
 			     .title = args->capture,
 			     .type = type,
 			     .mode = capture_mode(a->capture),
-			     .is_checked = spec_constraints(a->spec) };
+			     .is_checked = spec_constraints(a->spec),
+			     .with_progress = isatty(STDERR_FILENO) };
 	uint64_t n_left_out;
 	struct err *err = NULL;
 

@@ -34,6 +34,10 @@ struct drawing {
 	struct map ghosts;    ///< freed nodes and wild addresses drawn already
 	bool is_partial;      ///< nodes were left out
 	uint64_t time;
+	struct fl_finder finder;
+	VEC(struct hg_written)
+	written;	///< the pointer fields, in the order of draw_edges()
+	size_t n_drawn; ///< of them
 };
 
 static void drawing_deinit(struct drawing *d)
@@ -44,6 +48,8 @@ static void drawing_deinit(struct drawing *d)
 	map_deinit(&d->bad_edges);
 	map_deinit(&d->ghosts);
 	report_fold_deinit(&d->fold);
+	report_finder_deinit(&d->finder);
+	vec_deinit(&d->written);
 }
 
 /* ---- which nodes ------------------------------------------------------------------------ */
@@ -231,7 +237,8 @@ static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 
 	if (f->size >= 1 && f->size <= 8 &&
 	    hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, f->size, &raw))
-		report_name_value(d->n, f, raw, d->time, value, sizeof(value));
+		report_name_value(d->n, &d->finder, f, raw, d->time, value,
+				  sizeof(value));
 	draw_row(d, i, name, value);
 }
 
@@ -438,19 +445,17 @@ static void ghost_of(struct drawing *d, uint64_t addr, const struct fl_target *t
 }
 
 static void draw_edge(struct drawing *d, uint32_t id, uint64_t i,
-		      const struct dec_field *f, uint64_t addr)
+		      const struct dec_field *f, uint64_t addr,
+		      const struct hg_written *by)
 {
-	struct fl_target t = report_name_target(d->n, addr, d->time);
-	struct hg_op op;
+	struct fl_target t = report_name_target(d->n, &d->finder, addr, d->time);
+	struct hg_op op = { .time = by->time, .rip = by->rip };
 	bool is_bad, is_declared = f->name && f->name[0];
 	char to[40];
 
 	// A word of unknown meaning is a pointer when it leads to a node.
 	if (!addr || (!is_declared && t.kind != FL_TO_NODE))
 		return;
-	op = hg_graph_op(d->n->graph,
-			 hg_view_last_write(d->p->view, (struct hg_node_id){ id },
-					    f->offset));
 	is_bad = t.kind == FL_TO_NODE ?
 			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) != NULL :
 			 t.kind == FL_TO_FREED || is_impossible(addr);
@@ -472,7 +477,29 @@ static void draw_edges(struct drawing *d, uint32_t id)
 					       name, sizeof(name));
 	     i++)
 		if (read_pointer(d, id, &f, &addr))
-			draw_edge(d, id, i, &f, addr);
+			draw_edge(d, id, i, &f, addr, &d->written.data[d->n_drawn++]);
+}
+
+// Of all pointers that draw_edges() meets.
+static struct err *find_writes(struct drawing *d)
+{
+	struct dec_field f;
+	struct err *err = NULL;
+	uint64_t addr;
+	char name[8];
+
+	for (size_t k = 0; k < d->nodes.size; k++) {
+		struct hg_node_id id = { d->nodes.data[k] };
+
+		for (uint64_t i = 1;
+		     !err && report_name_field(d->n, id, i, &f, name, sizeof(name)); i++)
+			if (read_pointer(d, id.v, &f, &addr))
+				err = vec_add(&d->written,
+					      (struct hg_written){ .node = id,
+								   .offset = f.offset });
+	}
+	return err ? err :
+		     hg_view_last_writes(d->p->view, d->written.data, d->written.size);
 }
 
 // The edge that a faulty statement took away, dashed and with the label of its end.
@@ -487,7 +514,7 @@ static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
 	if (fault->graph != d->n->graph || op.kind != HG_OP_STORE || op.size != 8 ||
 	    !map_get(&d->chosen, op.node.v))
 		return;
-	t = report_name_target(d->n, op.before, op.time);
+	t = report_name_target(d->n, NULL, op.before, op.time);
 	if (t.kind != FL_TO_NODE || op.before == op.after)
 		return;
 	for (uint64_t i = 1; report_name_field(d->n, op.node, i, &f, name, sizeof(name));
@@ -574,11 +601,17 @@ struct err *report_dot_write(const struct fl_picture *p, FILE *out)
 {
 	_cleanup_(
 		drawing_deinit) struct drawing d = { .p = p, .n = p->namer, .out = out };
+	struct err *err;
 
 	if (hg_view_ops(p->view))
 		d.time = hg_graph_op(d.n->graph, hg_view_ops(p->view) - 1).time;
 	if (choose_nodes(&d) || find_bad_edges(&d))
 		return &err_nomem;
+	err = report_finder_init(&d.finder, d.n);
+	if (!err)
+		err = find_writes(&d);
+	if (err)
+		return err;
 	draw_all(&d);
 	return ferror(out) ? err_errno("cannot write the picture") : NULL;
 }

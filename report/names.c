@@ -102,52 +102,92 @@ uint64_t report_name_text(const struct fl_namer *n, const struct hg_view *v,
 	return count;
 }
 
+/* ---- targets ---------------------------------------------------------------------------- */
+
+static bool is_bin(const struct fl_namer *n, struct hg_node_id id)
+{
+	const struct spec_type *t = report_name_type(n, id, NULL);
+
+	return t && strcmp(t->name, FL_BIN_TYPE) == 0;
+}
+
+static bool has_bins(const struct fl_namer *n)
+{
+	return spec_type_find(n->spec, FL_BIN_TYPE) >= 0;
+}
+
+struct err *report_finder_init(struct fl_finder *f, const struct fl_namer *n)
+{
+	uint32_t last = has_bins(n) ? hg_graph_nodes(n->graph) : 0;
+
+	*f = (struct fl_finder){};
+	for (struct hg_node_id id = { 1 }; id.v <= last; id.v++)
+		if (is_bin(n, id) &&
+		    map_put(&f->bins, hg_graph_node(n->graph, id)->start, id.v))
+			return &err_nomem;
+	return hg_past_create(n->graph, &f->past);
+}
+
+void report_finder_deinit(struct fl_finder *f)
+{
+	hg_past_destroy(f->past);
+	map_deinit(&f->bins);
+}
+
 // Chunks lead to 16 bytes before the head of their bin, as if that were a chunk, too. What
 // is there belongs to other bins.
-static uint32_t bin_of(const struct fl_namer *n, uint64_t addr)
+static uint32_t bin_of(const struct fl_namer *n, const struct fl_finder *f, uint64_t addr)
 {
-	for (uint32_t id = hg_graph_nodes(n->graph); id; id--) {
-		const struct spec_type *t =
-			report_name_type(n, (struct hg_node_id){ id }, NULL);
+	const uint64_t *known = f ? map_get(&f->bins, addr + 16) : NULL;
 
-		if (hg_graph_node(n->graph, (struct hg_node_id){ id })->start ==
-			    addr + 16 &&
-		    t && strcmp(t->name, FL_BIN_TYPE) == 0)
-			return id;
-	}
+	if (f)
+		return known ? *known : 0;
+	for (struct hg_node_id id = { hg_graph_nodes(n->graph) }; id.v; id.v--)
+		if (hg_graph_node(n->graph, id)->start == addr + 16 && is_bin(n, id))
+			return id.v;
 	return 0;
 }
 
-struct fl_target report_name_target(const struct fl_namer *n, uint64_t addr,
-				    uint64_t time)
+// The youngest node that covered the address, alive or not.
+static struct hg_node_id covered_by(const struct hg_graph *g, const struct fl_finder *f,
+				    uint64_t addr, uint64_t time)
+{
+	if (f)
+		return hg_past_find(f->past, addr, time);
+	for (struct hg_node_id id = { hg_graph_nodes(g) }; id.v; id.v--) {
+		const struct hg_node *h = hg_graph_node(g, id);
+
+		if (h->born <= time && addr >= h->start && addr - h->start < h->size)
+			return id;
+	}
+	return (struct hg_node_id){ 0 };
+}
+
+struct fl_target report_name_target(const struct fl_namer *n, struct fl_finder *f,
+				    uint64_t addr, uint64_t time)
 {
 	struct fl_target t = { .kind = addr ? FL_TO_WILD : FL_TO_NULL };
 	uint32_t bin;
 
-	// The youngest node that covered the address, alive or not.
-	for (uint32_t id = addr ? hg_graph_nodes(n->graph) : 0; id; id--) {
-		const struct hg_node *h =
-			hg_graph_node(n->graph, (struct hg_node_id){ id });
+	if (addr)
+		t.node = covered_by(n->graph, f, addr, time);
+	if (t.node.v) {
+		const struct hg_node *h = hg_graph_node(n->graph, t.node);
 
-		if (h->born > time || addr < h->start || addr - h->start >= h->size)
-			continue;
 		t.kind = h->died > time ? FL_TO_NODE : FL_TO_FREED;
-		t.node.v = id;
 		t.offset = addr - h->start;
-		break;
 	}
-	bin = addr && t.kind != FL_TO_NODE && spec_type_find(n->spec, FL_BIN_TYPE) >= 0 ?
-		      bin_of(n, addr) :
-		      0;
+	bin = addr && t.kind != FL_TO_NODE && has_bins(n) ? bin_of(n, f, addr) : 0;
 	if (bin)
 		t = (struct fl_target){ .kind = FL_TO_NODE, .node = { bin } };
 	return t;
 }
 
-static const char *pointer_text(const struct fl_namer *n, uint64_t addr, uint64_t time,
-				char *buf, size_t bytes)
+/* ---- values ----------------------------------------------------------------------------- */
+
+static const char *pointer_text(uint64_t addr, struct fl_target t, char *buf,
+				size_t bytes)
 {
-	struct fl_target t = report_name_target(n, addr, time);
 	char offset[24] = "";
 
 	if (t.offset)
@@ -184,24 +224,25 @@ static uint64_t field_bits(const struct dec_field *f, uint64_t raw)
 
 // Without a layout a word may be a pointer or a number: it is a pointer when it leads to
 // a node.
-static bool looks_like_pointer(const struct fl_namer *n, const struct dec_field *f,
-			       uint64_t raw, uint64_t time)
+static bool looks_like_pointer(const struct dec_field *f, struct fl_target t)
 {
-	if (f->is_pointer && f->name && f->name[0])
-		return true;
-	return f->is_pointer &&
-	       (!raw || report_name_target(n, raw, time).kind != FL_TO_WILD);
+	return (f->name && f->name[0]) || t.kind != FL_TO_WILD;
 }
 
-const char *report_name_value(const struct fl_namer *n, const struct dec_field *f,
-			      uint64_t raw, uint64_t time, char *buf, size_t bytes)
+const char *report_name_value(const struct fl_namer *n, struct fl_finder *finder,
+			      const struct dec_field *f, uint64_t raw, uint64_t time,
+			      char *buf, size_t bytes)
 {
 	uint64_t value = field_bits(f, raw);
+	struct fl_target t;
 	float single;
 	double real;
 
-	if (f->size == 8 && looks_like_pointer(n, f, raw, time))
-		return pointer_text(n, raw, time, buf, bytes);
+	if (f->size == 8 && f->is_pointer) {
+		t = report_name_target(n, finder, raw, time);
+		if (looks_like_pointer(f, t))
+			return pointer_text(raw, t, buf, bytes);
+	}
 	if (f->is_float && f->size == 4) {
 		memcpy(&single, &raw, sizeof(single));
 		snprintf(buf, bytes, "%g", single);
@@ -256,8 +297,9 @@ static void print_field_change(const struct fl_namer *n, const struct hg_op *op,
 	char before[64], after[64];
 	bool is_named = c->name[0] != '[';
 
-	report_name_value(n, &c->field, c->before, op->time, before, sizeof(before));
-	report_name_value(n, &c->field, c->after, op->time, after, sizeof(after));
+	report_name_value(n, NULL, &c->field, c->before, op->time, before,
+			  sizeof(before));
+	report_name_value(n, NULL, &c->field, c->after, op->time, after, sizeof(after));
 	fprintf(out, "n%u%s%s: ", op->node.v, is_named ? "." : "", c->name);
 	if (c->before == c->after)
 		fprintf(out, "%s again", after);

@@ -40,14 +40,27 @@ struct fl_target {
 	uint64_t offset;	///< into it
 };
 
-/** Explain pointer @p addr at @p time. */
-struct fl_target report_name_target(const struct fl_namer *n, uint64_t addr,
-				    uint64_t time);
+/** Finds what pointers lead to, when there are many. */
+struct fl_finder {
+	struct hg_past *past;
+	struct map bins; ///< start -> node
+};
+
+/** For the graph of @p n, which must outlive it. @return NULL or ERR_NOMEM; deinit is right
+ * after either, and of a zeroed one. */
+struct err *report_finder_init(struct fl_finder *f, const struct fl_namer *n);
+void report_finder_deinit(struct fl_finder *f);
+
+/** Explain pointer @p addr at @p time. @p f: of @p n, best with times that go forward; NULL:
+ * the nodes are looked at one by one. */
+struct fl_target report_name_target(const struct fl_namer *n, struct fl_finder *f,
+				    uint64_t addr, uint64_t time);
 
 /** Write the value of field @p f, whose bytes are @p raw, at @p time into @p buf: `NULL`,
- * `n5`, `n5+8`, `n5 (freed)`, `0x7f..`, `-3`, `0.5`. @return buf */
-const char *report_name_value(const struct fl_namer *n, const struct dec_field *f,
-			      uint64_t raw, uint64_t time, char *buf, size_t buf_bytes);
+ * `n5`, `n5+8`, `n5 (freed)`, `0x7f..`, `-3`, `0.5`. @p finder: as above. @return buf */
+const char *report_name_value(const struct fl_namer *n, struct fl_finder *finder,
+			      const struct dec_field *f, uint64_t raw, uint64_t time,
+			      char *buf, size_t buf_bytes);
 
 /** Write what operation @p op did: `n1.child[0]: n2 -> NULL`, `n5 allocated (48 bytes)`,
  * `n5 freed`. */

@@ -19,23 +19,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 extern const char report_page_html[], report_page_html_end[];
 
 #define VIOLATIONS_MAX 50 // of a step
 #define MEMBERS_MAX 8	  // of one cluster
+#define PROGRESS_AFTER_S 2
+#define PROGRESS_EVERY_S 0.2
+
+typedef VEC(struct hg_written) written_bytes;
 
 struct page {
 	const struct fl_page *p;
 	const struct fl_namer *n;
 	struct hg_view *view;
+	struct fl_finder finder;
 	struct spec_eval *eval;
 	struct spec_checker *checker;
 	spec_violations violations; ///< of the last step
 	struct map places;	    ///< instruction -> index + 1
 	struct map nodes;	    ///< id -> 1
 	cJSON *root, *json_places, *json_nodes;
+	double begun_s, said_s; ///< for progress; said_s = 0: nothing was said
 };
 
 static void page_deinit(struct page *w)
@@ -44,6 +51,7 @@ static void page_deinit(struct page *w)
 	vec_deinit(&w->violations);
 	spec_checker_destroy(w->checker);
 	spec_eval_destroy(w->eval);
+	report_finder_deinit(&w->finder);
 	hg_view_destroy(w->view);
 	map_deinit(&w->places);
 	map_deinit(&w->nodes);
@@ -54,6 +62,27 @@ static bool is_shown(const struct page *w, uint32_t id)
 	uint32_t type = hg_graph_node(w->n->graph, (struct hg_node_id){ id })->type;
 
 	return type && (!w->p->type || type == w->p->type);
+}
+
+static void show_progress(struct page *w, const char *what, uint64_t done, uint64_t all)
+{
+	double now_s;
+
+	if (!w->p->with_progress)
+		return;
+	now_s = clock_now_s();
+	if (now_s - w->begun_s < PROGRESS_AFTER_S || now_s - w->said_s < PROGRESS_EVERY_S)
+		return;
+	w->said_s = now_s;
+	fprintf(stderr, TEXT_AGAIN "faultline: page: %llu of %llu %s",
+		(unsigned long long)done, (unsigned long long)all, what);
+}
+
+static void end_progress(struct page *w)
+{
+	if (w->said_s)
+		fputs(TEXT_AGAIN, stderr);
+	w->said_s = 0;
 }
 
 static cJSON *number(double value)
@@ -198,43 +227,68 @@ static void add_value(struct page *w, cJSON *row, uint32_t id, const struct dec_
 
 	if (f->size >= 1 && f->size <= 8 &&
 	    hg_view_read(w->view, (struct hg_node_id){ id }, f->offset, f->size, &raw)) {
-		report_name_value(w->n, f, raw, time, text, sizeof(text));
+		report_name_value(w->n, &w->finder, f, raw, time, text, sizeof(text));
 		if (f->is_pointer)
-			target = report_name_target(w->n, raw, time);
+			target = report_name_target(w->n, &w->finder, raw, time);
 	}
 	cJSON_AddItemToArray(row, cJSON_CreateString(text));
 	cJSON_AddItemToArray(row, number(target.kind == FL_TO_NODE ? target.node.v : 0));
 }
 
-static void add_start(struct page *w)
+// The next node that the page shows at its beginning; {0}: none.
+static struct hg_node_id next_shown(const struct page *w, struct hg_node_id id)
+{
+	do
+		id = hg_view_next(w->view, 0, id);
+	while (id.v && !is_shown(w, id.v));
+	return id;
+}
+
+// Of all fields that the page begins with, in its order.
+static struct err *find_writes(const struct page *w, written_bytes *ret)
+{
+	struct err *err = NULL;
+	struct dec_field f;
+	char name[8];
+
+	for (struct hg_node_id id = {}; !err && (id = next_shown(w, id)).v;)
+		for (uint64_t i = 1;
+		     !err && report_name_field(w->n, id, i, &f, name, sizeof(name)); i++)
+			err = vec_add(ret, (struct hg_written){ .node = id,
+								.offset = f.offset });
+	return err ? err : hg_view_last_writes(w->view, ret->data, ret->size);
+}
+
+static struct err *add_start(struct page *w)
 {
 	cJSON *start = cJSON_AddObjectToObject(w->root, "start");
-	struct hg_node_id id = {};
 	uint64_t n_ops = hg_view_ops(w->view);
 	uint64_t now = n_ops ? hg_graph_op(w->n->graph, n_ops - 1).time : 0;
+	written_bytes written = {};
+	struct err *err = find_writes(w, &written);
+	const struct hg_written *by = written.data;
 
-	while ((id = hg_view_next(w->view, 0, id)).v) {
+	for (struct hg_node_id id = {}; !err && (id = next_shown(w, id)).v;) {
 		struct dec_field f;
 		char key[16], name[8];
 		cJSON *fields;
 
-		if (!is_shown(w, id.v))
-			continue;
+		show_progress(w, "fields", by - written.data, written.size);
 		add_node(w, id.v);
 		snprintf(key, sizeof(key), "%u", id.v);
 		fields = cJSON_AddArrayToObject(start, key);
 		for (uint64_t i = 1;
-		     report_name_field(w->n, id, i, &f, name, sizeof(name)); i++) {
-			struct hg_op op = hg_graph_op(
-				w->n->graph, hg_view_last_write(w->view, id, f.offset));
+		     report_name_field(w->n, id, i, &f, name, sizeof(name)); i++, by++) {
 			cJSON *row = cJSON_CreateArray();
 
 			cJSON_AddItemToArray(fields, row);
 			add_value(w, row, id.v, &f, now);
-			cJSON_AddItemToArray(row, number(op.time));
-			cJSON_AddItemToArray(row, number(place_index(w, op.rip)));
+			cJSON_AddItemToArray(row, number(by->time));
+			cJSON_AddItemToArray(row, number(place_index(w, by->rip)));
 		}
 	}
+	vec_deinit(&written);
+	return err;
 }
 
 static cJSON *changes_of(struct page *w, const struct hg_op *op)
@@ -333,13 +387,18 @@ static struct err *add_steps(struct page *w)
 	cJSON_AddItemToObject(w->root, "violated",
 			      violated ? violated : cJSON_CreateArray());
 	for (uint64_t i = w->p->from_op; !err && i < w->p->to_op; i++) {
-		struct hg_op op = hg_graph_op(w->n->graph, i);
+		struct hg_op op;
 
+		show_progress(w, "changes", i - w->p->from_op,
+			      w->p->to_op - w->p->from_op);
 		if (w->eval)
 			err = spec_eval_seek(w->eval, w->view, i + 1);
 		else
 			hg_view_seek(w->view, i + 1);
-		if (err || !is_shown(w, op.node.v))
+		if (err)
+			break;
+		hg_view_peek(w->view, &op);
+		if (!is_shown(w, op.node.v))
 			continue;
 		add_node(w, op.node.v);
 		err = add_step(w, steps, &op);
@@ -366,6 +425,8 @@ static struct err *make_json(struct page *w, uint64_t from_op)
 	const struct fl_page *p = w->p;
 	struct err *err = hg_view_create(w->n->graph, from_op, &w->view);
 
+	if (!err)
+		err = report_finder_init(&w->finder, w->n);
 	if (!err && p->is_checked)
 		err = spec_eval_create(w->n->spec, w->n->graph, w->view, &w->eval);
 	if (!err && p->is_checked)
@@ -378,8 +439,11 @@ static struct err *make_json(struct page *w, uint64_t from_op)
 	add_constraints(w);
 	w->json_places = cJSON_AddArrayToObject(w->root, "places");
 	w->json_nodes = cJSON_AddObjectToObject(w->root, "nodes");
-	add_start(w);
-	return add_steps(w);
+	err = add_start(w);
+	if (!err)
+		err = add_steps(w);
+	end_progress(w);
+	return err;
 }
 
 /* ---- the file --------------------------------------------------------------------------- */
@@ -414,7 +478,9 @@ struct err *report_page_write(const struct fl_page *p, const char *path,
 			      uint64_t *n_left_out)
 {
 	struct fl_page part = *p;
-	_cleanup_(page_deinit) struct page w = { .p = &part, .n = p->namer };
+	_cleanup_(page_deinit) struct page w = { .p = &part,
+						 .n = p->namer,
+						 .begun_s = clock_now_s() };
 	struct err *err;
 
 	*n_left_out = 0;

@@ -18,8 +18,9 @@ struct fl_page {
 	const char *title;
 	uint64_t from_op, to_op; ///< positions of views: after so many operations
 	uint32_t type;		 ///< a spec type + 1 alone; 0: all declared ones
-	bool is_checked; ///< also show what violates the constraints, step by step
-	mode_t mode;	 ///< of the file, capture_mode()
+	bool is_checked;    ///< also show what violates the constraints, step by step
+	bool with_progress; ///< on stderr, when it takes more than two seconds
+	mode_t mode;	    ///< of the file, capture_mode()
 };
 
 /** Operations that a page can hold: more are left out at its beginning. */

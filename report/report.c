@@ -91,7 +91,7 @@ static void print_freed(const struct report *r, const struct fl_side *s,
 		if (!f.is_pointer || f.size != 8 ||
 		    !hg_view_read(v, id, f.offset, 8, &raw))
 			continue;
-		t = report_name_target(&s->namer, raw, time);
+		t = report_name_target(&s->namer, NULL, raw, time);
 		if (t.kind != FL_TO_FREED)
 			continue;
 		s->namer.places->place(s->namer.places->ctx,
@@ -127,7 +127,8 @@ static void print_node(const struct report *r, const struct fl_side *s,
 		if (chars)
 			i += chars - 1;
 		else
-			report_name_value(&s->namer, &f, raw, time, value, sizeof(value));
+			report_name_value(&s->namer, NULL, &f, raw, time, value,
+					  sizeof(value));
 		n = snprintf(item, sizeof(item), "%s = %s", chars ? text_name : name,
 			     value);
 		if (column && column + n + 3 > LINE_COLUMNS) {
