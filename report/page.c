@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "report/fields.h"
 
 extern const char report_page_html[], report_page_html_end[];
 
@@ -36,6 +37,7 @@ struct page {
 	const struct fl_namer *n;
 	struct hg_view *view;
 	struct fl_finder finder;
+	struct fl_fields fields;
 	struct spec_eval *eval;
 	struct spec_checker *checker;
 	spec_violations violations; ///< of the last step
@@ -52,6 +54,7 @@ static void page_deinit(struct page *w)
 	spec_checker_destroy(w->checker);
 	spec_eval_destroy(w->eval);
 	report_finder_deinit(&w->finder);
+	report_fields_deinit(&w->fields);
 	hg_view_destroy(w->view);
 	map_deinit(&w->places);
 	map_deinit(&w->nodes);
@@ -291,17 +294,20 @@ static struct err *add_start(struct page *w)
 	return err;
 }
 
-static cJSON *changes_of(struct page *w, const struct hg_op *op)
+static struct err *add_changes(struct page *w, cJSON *step, const struct hg_op *op)
 {
 	const struct hg_node *h = hg_graph_node(w->n->graph, op->node);
 	uint64_t from = op->kind == HG_OP_STORE ? op->addr - h->start : 0;
 	uint64_t to = op->kind == HG_OP_STORE ? from + op->size : h->size;
 	cJSON *changes = cJSON_CreateArray();
+	uint64_t i, end;
+	struct err *err = report_fields_between(&w->fields, op->node, from, to, &i, &end);
 	struct dec_field f;
 	char name[8];
 
-	for (uint64_t i = 1; op->kind != HG_OP_FREE &&
-			     report_name_field(w->n, op->node, i, &f, name, sizeof(name));
+	cJSON_AddItemToArray(step, changes);
+	for (; !err && op->kind != HG_OP_FREE && i < end &&
+	       report_name_field(w->n, op->node, i, &f, name, sizeof(name));
 	     i++) {
 		cJSON *row;
 
@@ -312,7 +318,7 @@ static cJSON *changes_of(struct page *w, const struct hg_op *op)
 		cJSON_AddItemToArray(row, number(i - 1));
 		add_value(w, row, op->node.v, &f, op->time);
 	}
-	return changes;
+	return err;
 }
 
 /* ---- constraints ------------------------------------------------------------------------ */
@@ -374,7 +380,8 @@ static struct err *add_step(struct page *w, cJSON *steps, const struct hg_op *op
 	cJSON_AddItemToArray(step, cJSON_CreateString(kinds[op->kind]));
 	cJSON_AddItemToArray(step, number(op->node.v));
 	cJSON_AddItemToArray(step, number(place_index(w, op->rip)));
-	cJSON_AddItemToArray(step, changes_of(w, op));
+	if (!err)
+		err = add_changes(w, step, op);
 	cJSON_AddItemToArray(step, violated ? violated : cJSON_CreateNull());
 	return err;
 }
@@ -427,6 +434,8 @@ static struct err *make_json(struct page *w, uint64_t from_op)
 
 	if (!err)
 		err = report_finder_init(&w->finder, w->n);
+	if (!err)
+		err = report_fields_init(&w->fields, w->n);
 	if (!err && p->is_checked)
 		err = spec_eval_create(w->n->spec, w->n->graph, w->view, &w->eval);
 	if (!err && p->is_checked)

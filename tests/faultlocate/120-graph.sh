@@ -4,7 +4,7 @@
 #
 # `faultline graph`: the heap as counted by the program itself, at the end, at a time and
 # when a function returned; pictures that Graphviz reads; folded when large, and nothing
-# lost by that; a page whose steps lead from its first state to its last.
+# lost by that; a page whose steps lead from its first state to its last, field by field.
 . tests/lib.sh
 need jq cc dot
 need_bpf
@@ -90,6 +90,55 @@ graph --spec once.spec --html page.html
 sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' page.html >page.json
 jq -e '[.steps[] | .[5] // empty | select(length > 0)] == []' page.json >/dev/null ||
 	fail "violated, but only items count"
+
+# Step by step to the last state, field by field, where fields lie over each other and repeat.
+cat >mixed.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+union word { long all; short half[4]; char text[8]; };
+struct mixed { int n; union { struct { short x, y; } p; unsigned both; } u; char pad[9];
+	struct { char c; union word w; } item[]; };
+int main(void)
+{
+	struct mixed *all[6] = {};
+	unsigned r = 1;
+	for (int i = 0; i < 400; i++) {
+		r = r * 1103515245 + 12345;
+		int k = (r >> 16) % 6, n = 1 + (r >> 20) % 7;
+		if (all[k] && r >> 28 == 3) {
+			free(all[k]);
+			all[k] = NULL;
+		}
+		if (!all[k]) {
+			all[k] = malloc(sizeof(struct mixed) + n * sizeof(all[k]->item[0]));
+			all[k]->n = n;
+		}
+		n = r % all[k]->n;
+		all[k]->u.p.y = r >> 8;
+		all[k]->pad[r >> 12 & 7] = i;
+		all[k]->item[n].w.all = r * 77l;
+		all[k]->item[n].w.half[i & 3] = i;
+		memset(&all[k]->item[n].c, i, 4);
+	}
+	return 0;
+}
+END
+cc -g -o mixed mixed.c || fail "cannot compile"
+make_capture mixed.fl ./mixed
+data() {
+	"$FAULTLINE" graph mixed.fl "$@" --html page.html 2>err || fail "graph $*: $(cat err)"
+	sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' page.html
+}
+data --from END | jq -S '.start | map_values(map(.[0]))' >last
+jq -e 'length >= 3' last >/dev/null || fail "few nodes at the end"
+end=$("$FAULTLINE" graph mixed.fl | sed -n 's/^after \([0-9]*\) .*/\1/p')
+for from in 0 $((end - 2000)); do
+	data --from "$from" | jq -S 'reduce .steps[] as $s (.start | map_values(map(.[0]));
+		($s[2] | tostring) as $node
+		| if $s[1] == "free" then del(.[$node])
+		else reduce $s[4][] as $c (.; .[$node][$c[0]] = $c[1]) end)' >stepped
+	diff stepped last >&2 || fail "the steps from $from on do not lead to the last state"
+done
 
 expect_status 2 "$FAULTLINE" graph capture --at nowhere
 expect_error "cannot show the heap at 'nowhere'"
