@@ -67,16 +67,21 @@ static bool is_shown(const struct page *w, uint32_t id)
 	return type && (!w->p->type || type == w->p->type);
 }
 
+// Whether it takes so long that something is to be said, which is then done.
+static bool is_slow(struct page *w, double now_s)
+{
+	if (!w->p->with_progress || now_s - w->begun_s < PROGRESS_AFTER_S)
+		return false;
+	w->said_s = now_s;
+	return true;
+}
+
 static void show_progress(struct page *w, const char *what, uint64_t done, uint64_t all)
 {
-	double now_s;
+	double now_s = clock_now_s();
 
-	if (!w->p->with_progress)
+	if (now_s - w->said_s < PROGRESS_EVERY_S || !is_slow(w, now_s))
 		return;
-	now_s = clock_now_s();
-	if (now_s - w->begun_s < PROGRESS_AFTER_S || now_s - w->said_s < PROGRESS_EVERY_S)
-		return;
-	w->said_s = now_s;
 	fprintf(stderr, TEXT_AGAIN "faultline: page: %llu of %llu %s",
 		(unsigned long long)done, (unsigned long long)all, what);
 }
@@ -449,10 +454,7 @@ static struct err *make_json(struct page *w, uint64_t from_op)
 	w->json_places = cJSON_AddArrayToObject(w->root, "places");
 	w->json_nodes = cJSON_AddObjectToObject(w->root, "nodes");
 	err = add_start(w);
-	if (!err)
-		err = add_steps(w);
-	end_progress(w);
-	return err;
+	return err ? err : add_steps(w);
 }
 
 /* ---- the file --------------------------------------------------------------------------- */
@@ -498,5 +500,10 @@ struct err *report_page_write(const struct fl_page *p, const char *path,
 		part.from_op = part.to_op - FL_PAGE_OPS;
 	}
 	err = make_json(&w, part.from_op);
-	return err ? err : write_file(&w, path);
+	if (!err && is_slow(&w, clock_now_s()))
+		fputs(TEXT_AGAIN "faultline: page: being written", stderr);
+	if (!err)
+		err = write_file(&w, path);
+	end_progress(&w);
+	return err;
 }
