@@ -266,7 +266,7 @@ static void machine_make_room(struct dec_machine *m)
 	}
 	while (m->checkpoints.size == CHILD_SLOTS - 2 ||
 	       (m->checkpoints.size > MACHINE_KEPT &&
-		machine_held(m) > answer->peak_bytes))
+		machine_held(m) > answer->peak_bytes / 4 * 3))
 		machine_thin(m);
 }
 
