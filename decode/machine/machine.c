@@ -250,20 +250,19 @@ static uint64_t machine_held(const struct dec_machine *m)
 	return sum;
 }
 
-/* Room for one more: checkpoints together hold no more than a process of the machine does. What the
- * active one has changed is held by the checkpoint that it went on from. */
+/* Room for one more: checkpoints together hold no more than a process of the machine does; by a
+ * quarter less, for what they hold is an estimate. What the active one has changed is held by the
+ * checkpoint that it went on from. */
 static void machine_make_room(struct dec_machine *m)
 {
 	const struct dec_answer *answer = dec_wire_answer(m->wire);
+	struct machine_checkpoint *from =
+		vec_find(&m->checkpoints, c, c->slot == m->origin);
 
-	for (size_t i = 0; i < m->checkpoints.size; i++) {
-		struct machine_checkpoint *c = &m->checkpoints.data[i];
-
-		if (c->slot == m->origin && c->bytes < answer->touched_bytes)
-			c->bytes = answer->touched_bytes < c->resident ?
-					   answer->touched_bytes :
-					   c->resident;
-	}
+	if (from && from->bytes < answer->touched_bytes)
+		from->bytes = answer->touched_bytes < from->resident ?
+				      answer->touched_bytes :
+				      from->resident;
 	while (m->checkpoints.size == CHILD_SLOTS - 2 ||
 	       (m->checkpoints.size > MACHINE_KEPT &&
 		machine_held(m) > answer->peak_bytes / 4 * 3))
@@ -279,9 +278,8 @@ struct err *dec_machine_checkpoint(struct dec_machine *m)
 	struct err *err;
 	size_t i;
 
-	for (i = 0; i < m->checkpoints.size; i++)
-		if (m->checkpoints.data[i].position == made.position)
-			return NULL;
+	if (vec_find(&m->checkpoints, c, c->position == made.position))
+		return NULL;
 	machine_make_room(m);
 	made.resident = dec_wire_answer(m->wire)->peak_bytes;
 	err = dec_wire_fork(m->wire, made.slot);
