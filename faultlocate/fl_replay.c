@@ -37,6 +37,8 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
 		.is_site_ctx = a,
 		.step = finder ? hg_access_step : NULL,
+		.glance = finder ? hg_access_glance : NULL,
+		.glance_bytes = hg_glance_bytes,
 		.step_ctx = finder,
 		.skips_inert = true,
 	};

@@ -25,15 +25,14 @@ static struct err *switch_thread(struct hg_finder *f, uint32_t tid)
 
 /* ---- instructions ----------------------------------------------------------------------- */
 
-/* Whose pointer the address is made of: of two, that to where the access is. */
-static uint32_t derivation_of(const struct hg_finder *f, const struct dec_mem *m,
-			      const struct dec_ref *r)
+uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m,
+			      uint64_t addr, uint64_t size)
 {
 	const uint32_t *gpr = f->derive.regs->gpr;
 	uint32_t base = gpr[m->base];
 	uint32_t index = m->index < DEC_GPRS && m->scale == 1 ? gpr[m->index] : 0;
 
-	if (index && (!base || hg_astray_is_inside(f, index, r->addr, r->size)))
+	if (index && (!base || hg_astray_is_inside(f, index, addr, size)))
 		return index;
 	return base;
 }
@@ -43,7 +42,7 @@ static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 {
 	const struct hg_string_call *call = &f->thread->string;
 	const struct dec_mem *m = hg_derive_operand(s->insn, r);
-	uint32_t derivation = m ? derivation_of(f, m, r) : 0;
+	uint32_t derivation = m ? hg_access_derivation(f, m, r->addr, r->size) : 0;
 	struct hg_suspect x;
 
 	if (!derivation) // of most
@@ -261,7 +260,8 @@ static void take_result(struct hg_finder *f)
 	bool is_its = id.v && hg_graph_node(f->graph, id)->start == result;
 
 	f->thread->is_back = false;
-	f->derive.regs->gpr[CAP_RAX] = is_its ? hg_derive_root(&f->derive, id) : 0;
+	hg_derived_set(f->derive.regs, CAP_RAX,
+		       is_its ? hg_derive_root(&f->derive, id) : 0);
 }
 
 /* An instruction of the program's, outside of the allocator. */

@@ -67,6 +67,11 @@ struct hg_suspect {
 	size_t field_length;
 };
 
+/** @return whose pointer the address of @p m, @p size bytes at @p addr, is made of: of two, that to
+ * where the access is; 0: nobody's. Its base is a general register. */
+uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m,
+			      uint64_t addr, uint64_t size);
+
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);

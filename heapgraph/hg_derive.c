@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "heapgraph/hg_derive.h"
+#include "heapgraph/hg_derive_int.h"
 
 #include "decode/translator/emit.h"
 
-#include <string.h>
-
 #include "decode/x86/zydis.h"
-
-#define SOURCES_MAX 64
-
-/* What an instruction used: values, and what they are derived from. */
-struct sources {
-	struct {
-		uint64_t value;
-		uint32_t from;
-		bool is_address; ///< of a register that tells where memory is
-	} at[SOURCES_MAX];
-	int n;
-};
 
 void hg_derive_init(struct hg_derive *d, const struct hg_graph *g)
 {
@@ -212,8 +198,7 @@ static void look_at_nodes(struct hg_derive *d)
 	}
 }
 
-/* @return what the word @p value read at @p addr is derived from. */
-static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
+uint32_t hg_derive_recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 {
 	uint32_t number = hg_derive_word(d, addr, value);
 	struct hg_node_id id;
@@ -236,23 +221,6 @@ static uint32_t recall(struct hg_derive *d, uint64_t addr, uint64_t value)
 
 /* ---- uses -------------------------------------------------------------------------------- */
 
-static uint64_t word_at(const uint8_t *value)
-{
-	uint64_t word;
-
-	memcpy(&word, value, 8);
-	return word;
-}
-
-static void add_source(struct sources *so, uint64_t value, uint32_t from, bool is_address)
-{
-	if (!from || so->n == SOURCES_MAX)
-		return;
-	so->at[so->n].is_address = is_address;
-	so->at[so->n].value = value;
-	so->at[so->n++].from = from;
-}
-
 static bool is_address(const struct dec_insn *insn, int reg)
 {
 	for (int i = 0; i < insn->n_mem; i++)
@@ -261,23 +229,26 @@ static bool is_address(const struct dec_insn *insn, int reg)
 	return false;
 }
 
-static void add_use(struct hg_derive *d, struct sources *so, const struct dec_insn *insn,
-		    const struct dec_ref *r)
+static void add_use(struct hg_derive *d, struct hg_sources *so,
+		    const struct dec_insn *insn, const struct dec_ref *r)
 {
 	if (r->is_mem) {
 		for (uint32_t i = 0; i + 8 <= r->size && r->has_value && i < 64; i += 8)
-			add_source(so, word_at(r->value + i),
-				   recall(d, r->addr + i, word_at(r->value + i)), false);
+			hg_source_add(so, hg_word_at(r->value + i),
+				      hg_derive_recall(d, r->addr + i,
+						       hg_word_at(r->value + i)),
+				      false);
 	} else if (r->reg < DEC_GPRS) {
 		if (r->has_value)
-			d->regs->value[r->reg] = word_at(r->value);
+			d->regs->value[r->reg] = hg_word_at(r->value);
 		if (d->regs->gpr[r->reg])
-			add_source(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
-				   is_address(insn, r->reg));
-	} else if (r->reg < DEC_REG_K && r->has_value) {
+			hg_source_add(so, d->regs->value[r->reg], d->regs->gpr[r->reg],
+				      is_address(insn, r->reg));
+	} else if (r->reg < DEC_REG_K && r->has_value &&
+		   d->regs->vec_live >> (r->reg - DEC_REG_VEC) & 1) {
 		for (uint32_t k = 0; k < 8 && 8 * k + 8 <= r->size; k++)
-			add_source(so, word_at(r->value + 8 * k),
-				   d->regs->vec[r->reg - DEC_REG_VEC][k], false);
+			hg_source_add(so, hg_word_at(r->value + 8 * k),
+				      d->regs->vec[r->reg - DEC_REG_VEC][k], false);
 	}
 }
 
@@ -300,14 +271,6 @@ static bool is_arithmetic(const struct dec_insn *insn)
 	}
 }
 
-static uint32_t same_value(const struct sources *so, uint64_t value)
-{
-	for (int i = 0; i < so->n; i++)
-		if (so->at[i].value == value)
-			return so->at[i].from;
-	return 0;
-}
-
 /* How far is @p value from the node of derivation @p from? */
 static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t value)
 {
@@ -321,7 +284,7 @@ static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t v
 /* Of several pointers the result belongs to that whose node it is nearest to, or which is itself
  * the nearest: the others were indices. So a pointer and the distance from its node to another
  * make a pointer to the other. */
-static uint32_t nearest(const struct hg_derive *d, const struct sources *so,
+static uint32_t nearest(const struct hg_derive *d, const struct hg_sources *so,
 			uint64_t value, uint64_t *source)
 {
 	uint64_t least = UINT64_MAX, least_way = UINT64_MAX;
@@ -362,7 +325,7 @@ static bool is_wide(const struct dec_insn *insn)
 /* A pointer less a number is a pointer; less another pointer to the same node a number;
  * less any other pointer a distance, and what it is added to becomes the first again. */
 static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
-			 const struct sources *so, int reg, uint64_t value)
+			 const struct hg_sources *so, int reg, uint64_t value)
 {
 	uint32_t from = d->regs->gpr[reg];
 
@@ -387,9 +350,9 @@ static bool is_cut(const struct dec_insn *insn, uint64_t source, uint64_t value)
 }
 
 static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
-			     const struct sources *so, uint64_t value)
+			     const struct hg_sources *so, uint64_t value)
 {
-	uint32_t from = same_value(so, value);
+	uint32_t from = hg_source_same(so, value);
 	uint64_t source;
 
 	if (from || !so->n || !is_arithmetic(s->insn))
@@ -400,7 +363,7 @@ static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
 
 /* What general register @p reg, which was defined, is derived from. */
 static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
-			      const struct sources *so, int reg, uint64_t value)
+			      const struct hg_sources *so, int reg, uint64_t value)
 {
 	if (s->insn->mnemonic == ZYDIS_MNEMONIC_SUB)
 		return subtract(d, s, so, reg, value);
@@ -409,31 +372,45 @@ static uint32_t register_from(struct hg_derive *d, const struct dec_step *s,
 	return derived_from(d, s, so, value);
 }
 
+void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, uint64_t addr, uint32_t size,
+			  const uint8_t *value)
+{
+	for (uint32_t i = 0; i + 8 <= size && i < 64; i += 8)
+		remember(d, addr + i, hg_word_at(value + i),
+			 derived_from(d, s, so, hg_word_at(value + i)));
+}
+
+void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,
+			  const struct hg_sources *so, int reg, uint64_t value)
+{
+	if (so->n || d->regs->gpr[reg]) // of most registers nothing is derived
+		hg_derived_set(d->regs, reg, register_from(d, s, so, reg, value));
+	d->regs->value[reg] = value;
+}
+
+void hg_derive_define_vec(struct hg_derive *d, const struct hg_sources *so, int v,
+			  const uint8_t value[64])
+{
+	uint32_t *lane = d->regs->vec[v], any = 0;
+
+	if (so->n || d->regs->vec_live >> v & 1)
+		for (int k = 0; k < 8; k++)
+			any |= lane[k] = hg_source_same(so, hg_word_at(value + 8 * k));
+	d->regs->vec_live = (d->regs->vec_live & ~(1u << v)) | (uint32_t)(any != 0) << v;
+}
+
 static void define(struct hg_derive *d, const struct dec_step *s,
-		   const struct sources *so, const struct dec_ref *r)
+		   const struct hg_sources *so, const struct dec_ref *r)
 {
 	if (!r->has_value)
 		return;
-	if (r->is_mem) {
-		for (uint32_t i = 0; i + 8 <= r->size && i < 64; i += 8)
-			remember(d, r->addr + i, word_at(r->value + i),
-				 derived_from(d, s, so, word_at(r->value + i)));
-	} else if (r->reg < DEC_GPRS) {
-		uint64_t value = word_at(r->value);
-
-		if (so->n || d->regs->gpr[r->reg]) // of most registers nothing is derived
-			d->regs->gpr[r->reg] = register_from(d, s, so, r->reg, value);
-		d->regs->value[r->reg] = value;
-	} else if (r->reg < DEC_REG_K && !so->n) {
-		memset(d->regs->vec[r->reg - DEC_REG_VEC], 0,
-		       sizeof(d->regs->vec[r->reg - DEC_REG_VEC]));
-	} else if (r->reg < DEC_REG_K) {
-		for (uint32_t k = 0; k < 8; k++)
-			d->regs->vec[r->reg - DEC_REG_VEC][k] =
-				8 * k + 8 > r->size ?
-					0 :
-					same_value(so, word_at(r->value + 8 * k));
-	}
+	if (r->is_mem)
+		hg_derive_define_mem(d, s, so, r->addr, r->size, r->value);
+	else if (r->reg < DEC_GPRS)
+		hg_derive_define_gpr(d, s, so, r->reg, hg_word_at(r->value));
+	else if (r->reg < DEC_REG_K)
+		hg_derive_define_vec(d, so, r->reg - DEC_REG_VEC, r->value);
 }
 
 /* A string instruction moved many words at once. */
@@ -462,7 +439,7 @@ static void copy_bulk(struct hg_derive *d, const struct dec_step *s)
 
 void hg_derive_step(struct hg_derive *d, const struct dec_step *s)
 {
-	struct sources so;
+	struct hg_sources so;
 
 	so.n = 0;
 	for (size_t i = 0; i < s->n_refs; i++)
@@ -485,7 +462,7 @@ void hg_derive_leave(struct hg_derive *d)
 {
 	for (int i = 0; i < DEC_GPRS; i++)
 		if (d->regs->value[i] == d->regs->kept_value[i])
-			d->regs->gpr[i] = d->regs->kept_gpr[i];
+			hg_derived_set(d->regs, i, d->regs->kept_gpr[i]);
 }
 
 void hg_derive_skip(struct hg_derive *d, const struct dec_step *s)
@@ -495,8 +472,8 @@ void hg_derive_skip(struct hg_derive *d, const struct dec_step *s)
 
 		if (r->is_mem || r->reg >= DEC_GPRS || !r->has_value)
 			continue;
-		d->regs->value[r->reg] = word_at(r->value);
+		d->regs->value[r->reg] = hg_word_at(r->value);
 		if (r->is_def)
-			d->regs->gpr[r->reg] = 0;
+			hg_derived_set(d->regs, r->reg, 0);
 	}
 }

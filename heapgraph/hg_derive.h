@@ -37,10 +37,19 @@ struct hg_derived_regs {
 	uint32_t tid;
 	uint64_t value[DEC_GPRS];      ///< as last seen
 	uint32_t gpr[DEC_GPRS];	       ///< derivations; 0: no pointer
+	uint32_t live;		       ///< bit n: gpr[n] is not 0
 	uint32_t vec[32][8];	       ///< by 8-byte lane
+	uint32_t vec_live;	       ///< bit n: vec[n] has any
 	uint64_t kept_value[DEC_GPRS]; ///< of hg_derive_enter()
 	uint32_t kept_gpr[DEC_GPRS];
 };
+
+/** From here on general register @p reg is pointer @p number; 0: none. */
+static inline void hg_derived_set(struct hg_derived_regs *regs, int reg, uint32_t number)
+{
+	regs->gpr[reg] = number;
+	regs->live = (regs->live & ~(1u << reg)) | (uint32_t)(number != 0) << reg;
+}
 
 /** @return the number that stands for a pointer of unknown origin to @p value, or 0. */
 typedef uint32_t (*hg_derive_pointer_fn)(void *ctx, uint64_t value);

@@ -92,7 +92,7 @@ static inline uint32_t hg_infer_head(const struct hg_infer *f, int reg)
 
 static inline void hg_infer_set_head(struct hg_infer *f, int reg, uint32_t head)
 {
-	f->derive.regs->gpr[reg] = head;
+	hg_derived_set(f->derive.regs, reg, head);
 }
 
 /** @return what register @p reg holds, as last seen. */

@@ -177,6 +177,11 @@ struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time)
 	return time ? recorder_follow(r, time - 1) : NULL;
 }
 
+bool hg_recorder_is_due(const struct hg_recorder *r, uint64_t time)
+{
+	return time > r->due;
+}
+
 static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
 			    bool is_zeroed, uint64_t rip, uint64_t pc)
 {

@@ -95,6 +95,9 @@ const struct hg_graph *hg_recorder_graph(const struct hg_recorder *r);
  * that time. @return NULL or ERR_NOMEM. */
 struct err *hg_recorder_reach(struct hg_recorder *r, uint64_t time);
 
+/** @return whether a plan has anything before @p time that is not done. */
+bool hg_recorder_is_due(const struct hg_recorder *r, uint64_t time);
+
 /** Where the graphs stand now. */
 void hg_recorder_position(const struct hg_recorder *r, struct hg_position *ret);
 

@@ -248,12 +248,47 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	if (insn->is_slow_addr)
 		h->syscall_rip = insn->rip;
 	if (!err && insn->flow == DEC_FLOW_NEXT)
-		return heap_stores_may_have(insn) ?
+		return dec_heap_may_store(insn) ?
 			       dec_heap_stores_add_step(&h->stores, s) :
 			       NULL;
 	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
 	return err ? err :
 		     heap_end(h, insn, step_return_at(s), s->gpr[CAP_RAX], s->position);
+}
+
+static struct err *heap_on_glanced_store(void *ctx, const struct dec_insn *insn,
+					 uint64_t time, uint64_t addr, const void *data,
+					 uint32_t size)
+{
+	struct heap_trace *h = ctx;
+
+	return dec_heap_stores_add(&h->stores, addr, size, data, insn->rip, time);
+}
+
+/* Instructions that have no steps: neither calls nor returns, nor do they begin something. */
+static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
+{
+	const struct dec_insn *last = &g->block->insn[g->block->n_insns - 1];
+	struct heap_trace *h = ctx;
+	const struct dec_heap_storer storer = { heap_on_glanced_store, h };
+	struct err *err = NULL;
+
+	if (g->position + g->n_ran > h->calls_due || (!g->at && g->block->is_watched))
+		return NULL;
+	if (!g->at)
+		err = frames_land(&h->frames, g->block->rip);
+	if (!err)
+		err = h->o->glance(h->o->step_ctx, &h->frames, g, &storer);
+	if (g->at == g->block->n_insns && last->flow != DEC_FLOW_NEXT)
+		h->frames.jump_end = dec_frames_jump_end(&h->frames, last);
+	return err;
+}
+
+static struct err *heap_on_gone(void *ctx)
+{
+	struct heap_trace *h = ctx;
+
+	return dec_heap_stores_flush(&h->stores);
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */
@@ -368,8 +403,13 @@ static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 /* Run, with a log of what somebody looks at. */
 static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_where *w)
 {
-	const struct dec_trace steps = { heap_on_step, heap_on_other, h,
-					 h->o->skips_inert };
+	const struct dec_trace steps = { .step = heap_on_step,
+					 .other = heap_on_other,
+					 .glance = h->o->glance ? heap_on_glance : NULL,
+					 .glance_bytes = h->o->glance_bytes,
+					 .gone = heap_on_gone,
+					 .ctx = h,
+					 .skips_inert = h->o->skips_inert };
 	struct err *err;
 
 	if (h->o->step)

@@ -94,6 +94,17 @@ struct dec_watch {
 	bool is_function; ///< also report the return
 };
 
+/** Takes what instruction @p insn stored at @p time; @p data until the log goes. */
+struct dec_heap_storer {
+	struct err *(*store)(void *ctx, const struct dec_insn *insn, uint64_t time,
+			     uint64_t addr, const void *data, uint32_t size);
+	void *ctx;
+};
+
+/** May @p insn store outside of the stack? A log of stores has none that go by rsp, so they are
+ * left out in others, too. Of what is stepped in C the operands do not tell all. */
+bool dec_heap_may_store(const struct dec_insn *insn);
+
 struct dec_heap_options {
 	/** What is done with instructions ("analysed"), for a line on stderr about the progress
 	 * of what takes over two seconds; NULL: none. */
@@ -120,7 +131,12 @@ struct dec_heap_options {
 	 * is told of what it does. Then the machine logs all values, which takes several
 	 * times as long. @p frames: the calls under way. NULL: nobody asks. */
 	struct err *(*step)(void *ctx, struct frames *frames, const struct dec_step *s);
-	void *step_ctx;
+	/** As struct dec_trace has it, or NULL; what it deals with is told of to @p store, if it
+	 * is a store of which dec_heap_may_store() says so. */
+	struct err *(*glance)(void *ctx, struct frames *frames, struct dec_glance *g,
+			      const struct dec_heap_storer *storer);
+	size_t glance_bytes;
+	void *step_ctx;	  ///< of both
 	bool skips_inert; ///< as struct dec_trace has it
 	/** For frames.foreign. */
 	const char *const *foreign;

@@ -107,3 +107,12 @@ struct err *dec_heap_stores_add_step(struct heap_stores *q, const struct dec_ste
 	}
 	return err ? err : dec_heap_stores_flush(q); // they point into the step
 }
+
+bool dec_heap_may_store(const struct dec_insn *insn)
+{
+	for (int m = 0; m < insn->n_mem; m++)
+		if (insn->mem[m].is_write)
+			return insn->mem[m].base != CAP_RSP ||
+			       dec_insn_is_slow(insn, DEC_LOG_STORES);
+	return insn->is_slow_value || insn->is_slow_addr || insn->is_slow_always;
+}

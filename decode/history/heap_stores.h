@@ -59,19 +59,8 @@ struct err *dec_heap_stores_add_block(struct heap_stores *q, const struct log_bl
 				      const uint8_t *rec, uint32_t n_ran, uint64_t time,
 				      uint64_t fs_base);
 
-/** The stores of a step of which heap_stores_may_have() says so; they are told at once. @return
+/** The stores of a step of which dec_heap_may_store() says so; they are told at once. @return
  * NULL or the callback's error. */
 struct err *dec_heap_stores_add_step(struct heap_stores *q, const struct dec_step *s);
-
-/** May @p insn store outside of the stack? A log of stores has none that go by rsp, so they are
- * left out here, too. Of what is stepped in C the operands do not tell all. */
-static inline bool heap_stores_may_have(const struct dec_insn *insn)
-{
-	for (int m = 0; m < insn->n_mem; m++)
-		if (insn->mem[m].is_write)
-			return insn->mem[m].base != CAP_RSP ||
-			       dec_insn_is_slow(insn, DEC_LOG_STORES);
-	return insn->is_slow_value || insn->is_slow_addr || insn->is_slow_always;
-}
 
 #endif

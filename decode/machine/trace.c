@@ -10,16 +10,6 @@
 // Uses and definitions of one instruction: 16 lanes of a gather, a few registers.
 #define TRACE_REFS 128
 
-/* What a block's record holds, worked out once. */
-struct trace_block {
-	struct {
-		uint32_t slots, n; ///< its part of slots[]
-		int rsp_step, cleared_from;
-		bool is_inert;
-	} insn[DEC_BLOCK_INSNS];
-	struct dec_slot slots[];
-};
-
 struct dec_tracer {
 	struct log_reader reader;
 	struct dec_trace to;
@@ -122,22 +112,33 @@ static struct err *trace_show(struct dec_tracer *t, const struct dec_insn *insn,
 /* ---- inline instructions ------------------------------------------------------------- */
 
 /* A definition logged after the instruction: bring the shadow up to date. */
-static void trace_define(struct dec_tracer *t, const struct dec_insn *insn,
-			 const struct dec_slot *s, const uint8_t *value)
+static void trace_define(uint64_t *gpr, uint8_t (*vec)[64], uint64_t *k,
+			 const struct dec_insn *insn, const struct dec_slot *s,
+			 const uint8_t *value)
 {
 	switch (s->kind) {
 	case DEC_SLOT_GPR:
-		memcpy(&t->gpr[s->which], value, 8);
+		memcpy(&gpr[s->which], value, 8);
 		break;
 	case DEC_SLOT_VEC:
 		if (insn->is_vex)
-			memset(t->vec[s->which], 0, 64);
-		memcpy(t->vec[s->which], value, s->bytes);
+			memset(vec[s->which], 0, 64);
+		memcpy(vec[s->which], value, s->bytes);
 		break;
 	case DEC_SLOT_K:
-		memcpy(&t->k[s->which], value, 8);
+		memcpy(&k[s->which], value, 8);
 		break;
 	}
+}
+
+void dec_glance_define(const struct dec_glance *g, uint32_t i)
+{
+	const struct dec_slot *slot = &g->plan->slots[g->plan->insn[i].slots];
+	const uint8_t *at = g->rec + g->block->slot_at[i];
+
+	for (uint32_t s = 0; s < g->plan->insn[i].n; at += dec_slot_size(&slot[s++]))
+		trace_define(g->gpr, g->vec, g->k, &g->block->insn[i], &slot[s], at);
+	g->gpr[CAP_RSP] += g->plan->insn[i].rsp_step;
 }
 
 /* What a branch defines follows from its kind. */
@@ -177,18 +178,23 @@ static void trace_load(struct dec_tracer *t, const struct dec_insn *insn, int m,
 			  value ? value + run[i].offset : NULL);
 }
 
-static const struct trace_block *trace_block_plan(struct log_block *b)
+static struct dec_trace_block *trace_block_plan(const struct dec_tracer *t,
+						struct log_block *b)
 {
 	struct dec_known known = dec_known_start(DEC_LOG_VALUES, false);
 	struct dec_slot slots[DEC_SLOTS];
-	struct trace_block *plan;
+	struct dec_trace_block *plan;
 	uint32_t n = 0;
+	size_t kept;
 
 	if (b->user)
 		return b->user;
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		n += dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
-	plan = malloc(sizeof(*plan) + n * sizeof(*slots));
+	kept = (sizeof(*plan) + n * sizeof(*slots) + 15) & ~15ul;
+	plan = calloc(1, kept + b->n_insns * t->to.glance_bytes);
+	if (plan)
+		plan->user = (char *)plan + kept;
 	n = 0;
 	for (uint32_t i = 0; plan && i < b->n_insns; i++) {
 		uint32_t k = dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
@@ -205,7 +211,7 @@ static const struct trace_block *trace_block_plan(struct log_block *b)
 }
 
 static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
-			      const struct trace_block *plan, uint32_t i,
+			      const struct dec_trace_block *plan, uint32_t i,
 			      const uint8_t *slot_at, uint64_t position)
 {
 	const struct dec_insn *insn = &b->insn[i];
@@ -230,7 +236,7 @@ static struct err *trace_insn(struct dec_tracer *t, const struct log_block *b,
 			store[slots[k].which] = slot_at;
 			break;
 		default:
-			trace_define(t, insn, &slots[k], slot_at);
+			trace_define(t->gpr, t->vec, t->k, insn, &slots[k], slot_at);
 		}
 	}
 	for (int m = 0; m < insn->n_mem; m++) {
@@ -276,14 +282,30 @@ static void trace_watch(struct dec_tracer *t, const void *gpr)
 static struct err *trace_on_block(void *ctx, struct log_block *b, const uint8_t *rec,
 				  uint32_t n_ran, uint64_t time)
 {
-	const struct trace_block *plan = trace_block_plan(b);
 	struct dec_tracer *t = ctx;
-	struct err *err = plan ? NULL : &err_nomem;
+	struct dec_glance g = { .block = b,
+				.plan = trace_block_plan(t, b),
+				.rec = rec,
+				.n_ran = n_ran,
+				.position = time,
+				.tid = t->tid,
+				.fs_base = t->fs_base,
+				.gpr = t->gpr,
+				.vec = t->vec,
+				.k = t->k };
+	struct err *err = g.plan ? NULL : &err_nomem;
 
 	if (b->is_watched)
 		trace_watch(t, rec + 8);
-	for (uint32_t i = 0; i < n_ran && !err; i++)
-		err = trace_insn(t, b, plan, i, rec + b->slot_at[i], time + i);
+	while (g.at < n_ran && !err) {
+		if (t->to.glance)
+			err = t->to.glance(t->to.ctx, &g);
+		if (!err && g.at < n_ran) {
+			err = trace_insn(t, b, g.plan, g.at, rec + b->slot_at[g.at],
+					 time + g.at);
+			g.at++;
+		}
+	}
 	return err;
 }
 
@@ -406,8 +428,9 @@ struct err *dec_tracer_feed(void *ctx, const uint8_t *log, size_t bytes)
 	const struct log_sink sink = { ctx, trace_on_block, trace_on_slow,
 				       trace_tell_other };
 	struct dec_tracer *t = ctx;
+	struct err *err = dec_log_reader_feed(&t->reader, &sink, log, bytes);
 
-	return dec_log_reader_feed(&t->reader, &sink, log, bytes);
+	return err || !t->to.gone ? err : t->to.gone(t->to.ctx);
 }
 
 struct err *dec_tracer_create(uint64_t position, dec_step_fn fn, void *ctx,

@@ -55,15 +55,52 @@ typedef struct err *(*dec_step_fn)(void *ctx, const struct dec_step *step);
 struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step_fn fn,
 			      void *ctx, struct dec_where *ret);
 
+/** What a block's record holds, instruction by instruction. */
+struct dec_trace_block {
+	struct {
+		uint32_t slots, n; ///< its part of slots[]
+		int rsp_step, cleared_from;
+		bool is_inert;
+	} insn[DEC_BLOCK_INSNS];
+	void *user; ///< the glance's: n_insns times dec_trace.glance_bytes, zeroes at first
+	struct dec_slot slots[];
+};
+
+/** A block as it ran, for who follows most instructions without steps: those take several times
+ * as long. Registers are as they are before instruction @p at. */
+struct dec_glance {
+	const struct log_block *block;
+	struct dec_trace_block *plan;
+	const uint8_t *rec; ///< the block's record
+	uint32_t at, n_ran; ///< instructions of the block: the next one; how many ran
+	uint64_t position;  ///< of the first
+	uint32_t tid;
+	uint64_t fs_base;
+	uint64_t *gpr;
+	uint8_t (*vec)[64];
+	uint64_t *k;
+};
+
 /** Who wants more of a trace than steps, or less. */
 struct dec_trace {
 	dec_step_fn step;
 	/** Told of the records that are neither blocks nor single instructions
 	 * (log_sink.other), each behind the steps that are made of it; or NULL. */
 	struct err *(*other)(void *ctx, const struct dec_rec *rec, uint64_t time);
-	void *ctx;	  ///< of both
+	/** Deals with instructions from g->at on by itself, for which there are no steps: moves
+	 * that on, and the registers with it (dec_glance_define()). Then there is a step of
+	 * the next one, and it is asked again. Or NULL. */
+	struct err *(*glance)(void *ctx, struct dec_glance *g);
+	size_t glance_bytes; ///< that it wants to keep of each instruction
+	/** The values of what was glanced at go. Or NULL. */
+	struct err *(*gone)(void *ctx);
+	void *ctx;	  ///< of all
 	bool skips_inert; ///< steps of inert instructions have no references
 };
+
+/** Instruction @p i of @p g's block, not a call or return, ran: make its definitions those that
+ * its record has. */
+void dec_glance_define(const struct dec_glance *g, uint32_t i);
 
 /** dec_machine_trace() for @p o. */
 struct err *dec_machine_trace_for(struct dec_machine *m, uint64_t position,
