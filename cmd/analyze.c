@@ -33,9 +33,10 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "spec", KEY_SPEC, "FILE", 0, "what should hold (may be given again)", 0 },
-	{ "cpoint", KEY_CPOINT, "FUNC", 0,
-	  "check at entry and return of function FUNC (may be given again); the end of the "
-	  "run is always checked",
+	{ "cpoint", KEY_CPOINT, "CPOINT", 0,
+	  "check at entry and return of a function, or at whatever CPOINT of a specification "
+	  "takes: FUNC, 'FUNC EXIT', FILE:LINE, 'AFTER FUNC RETURNS N' (may be given again); "
+	  "the end of the run is always checked",
 	  0 },
 	{ "accesses", KEY_ACCESSES, NULL, 0,
 	  "look at every access: by a pointer into one allocation to memory that is not "
@@ -46,7 +47,7 @@ static const struct argp_option options[] = {
 	  "from (arenas, pools, allocators of the program's own); takes a second replay",
 	  0 },
 	{ "named-only", KEY_NAMED_ONLY, NULL, 0,
-	  "where no C-point is named, check the end of the run alone; do not take for one "
+	  "where no C-point is named, or none that is reached, check the end of the run alone; do not take for one "
 	  "the first entry or return of a function at which the structure always held and "
 	  "then did not",
 	  0 },

@@ -35,8 +35,8 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "at", 'a', "TIME", 0,
-	  "when: a number of instructions, END (the default), or a function: when it last "
-	  "returned",
+	  "when: a number of instructions, END (the default), a function: when it last "
+	  "returned, or FILE:LINE: when this line was last reached",
 	  0 },
 	{ "from", KEY_FROM, "TIME", 0, "with --html: the first moment (the beginning)",
 	  0 },
@@ -159,12 +159,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- when ------------------------------------------------------------------------------ */
 
+/* Why a function, or a line, was not reached. */
+static struct err *not_reached(const struct fl_analysis *a, const char *text)
+{
+	const char *why = fl_cpoints_notes(a->cpoints, a->symbols);
+	size_t n = strlen(text);
+
+	while (*why && (strncmp(why, text, n) || why[n] != ':'))
+		why += strcspn(why, "\n") + 1;
+	if (*why)
+		why += n + 2;
+	else
+		why = "it was not reached, or never returned, in this run";
+	return err_new(ERR_NOT_FOUND, "cannot show the heap at '%s': %.*s", text,
+		       (int)strcspn(why, "\n"), why);
+}
+
+static bool is_asked(const char *cpoint, const char *text)
+{
+	return (!strncmp(cpoint, "return of ", 10) && !strcmp(cpoint + 10, text)) ||
+	       (!strncmp(cpoint, "before ", 7) && !strcmp(cpoint + 7, text));
+}
+
 /* The heap that is shown, and how far @p text is in it. */
 static struct err *find_op(const struct fl_analysis *a, size_t side, const char *text,
 			   uint64_t *ret)
 {
 	const struct hg_graph *g = a->sides[side].graph;
-	char name[300];
 	uint64_t time;
 
 	*ret = hg_graph_ops(g);
@@ -172,20 +193,22 @@ static struct err *find_op(const struct fl_analysis *a, size_t side, const char 
 		return NULL;
 	if (parse_number(text, &time)) {
 		*ret = hg_graph_op_after(g, time);
-		return NULL;
+		if (time <= a->run.instructions)
+			return NULL;
+		return err_new(ERR_RANGE,
+			       "cannot show the heap at %s: the run ends after %llu "
+			       "instructions (END shows its end)",
+			       text, (unsigned long long)a->run.instructions);
 	}
-	snprintf(name, sizeof(name), "return of %s", text);
 	for (size_t i = fl_cpoints_visits(a->cpoints); i-- > 0;) {
 		const struct fl_visit *v = fl_cpoints_visit_at(a->cpoints, i);
 
-		if (strcmp(fl_cpoints_get(a->cpoints, v->cpoint)->name, name) != 0)
+		if (!is_asked(fl_cpoints_get(a->cpoints, v->cpoint)->name, text))
 			continue;
 		*ret = side == FL_SIDE_APP ? v->at.app_ops : v->at.chunk_ops;
 		return NULL;
 	}
-	return err_new(ERR_NOT_FOUND, "cannot show the heap at '%s': %s", text,
-		       *fl_cpoints_notes(a->cpoints) ? fl_cpoints_notes(a->cpoints) :
-						       "it never returned in this run");
+	return not_reached(a, text);
 }
 
 /* ---- what ------------------------------------------------------------------------------ */

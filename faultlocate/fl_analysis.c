@@ -49,6 +49,44 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 	return err;
 }
 
+/* ---- C-points of the command line ------------------------------------------------------ */
+
+// A function's name as the program has it, which need be no word: List<int>::insert.
+static bool is_function(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	bool is_line = colon && colon > text && colon[-1] != ':' &&
+		       colon[1 + strspn(colon + 1, "0123456789")] == 0;
+
+	return *text && !strpbrk(text, " \t\"") && !is_line && strcmp(text, "CRASH") &&
+	       strcmp(text, "EXIT");
+}
+
+// What stands behind CPOINT in a specification.
+static struct err *add_cpoint(struct fl_analysis *a, const char *text)
+{
+	const char *quote = is_function(text) ? "\"" : "";
+	size_t n_errors = spec_errors(a->spec);
+	_cleanup_free_ char *statement = NULL;
+	struct err *err;
+
+	if (asprintf(&statement, "CPOINT %s%s%s;", quote, text, quote) < 0)
+		return &err_nomem;
+	err = spec_add_text(a->spec, "--cpoint", statement, strlen(statement));
+	if (err || spec_errors(a->spec) == n_errors)
+		return err;
+	return err_new(ERR_SPEC, "cannot analyze: '%s' is no C-point", text);
+}
+
+static struct err *create_cpoints(const struct fl_options *o, struct fl_analysis *a)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < o->n_cpoints && !err; i++)
+		err = add_cpoint(a, o->cpoints[i]);
+	return err ? err : fl_cpoints_create(a->spec, &a->cpoints);
+}
+
 static struct err *bind_spec(struct fl_analysis *a)
 {
 	char unknown[256] = "";
@@ -132,6 +170,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	double start_s;
 
 	if (!err)
+		err = create_cpoints(o, a);
+	if (!err)
 		err = capture_open(o->capture, &a->capture);
 	if (err)
 		return err;
@@ -144,10 +184,6 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = bind_spec(a);
 	if (!err)
 		err = divide_constraints(a);
-	if (!err)
-		err = fl_cpoints_create(a->spec, &a->cpoints);
-	for (size_t i = 0; i < o->n_cpoints && !err; i++)
-		err = fl_cpoints_add_function(a->cpoints, o->cpoints[i]);
 	start_s = clock_now_s();
 	if (!err && o->without_allocator)
 		err = infer_nodes(o, a);

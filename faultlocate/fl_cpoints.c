@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "faultlocate/fl_lines.h"
+
 #define ENTRIES_MAX 256		     // of one function: clones and inlined copies
 #define COMMENTS_MAX 256	     // in one source
 #define COMMENT_REACH_LINES 40	     // how far behind a comment its statement may be
@@ -17,21 +19,22 @@ struct function {
 	int entry, leave; ///< C-point index, -1 none
 	uint32_t depth;	  ///< calls under way
 	uint64_t entered; ///< serial number of the outermost call under way
+	uint64_t returns; ///< of outermost calls
 	bool has_body, is_inlined;
 	bool is_candidate; ///< nobody named it
 };
 
-/** A comment in the source. */
-struct comment {
-	char *path;
-	int line;
-	uint32_t cpoint;
+/** `AFTER f RETURNS n` */
+struct after {
+	uint32_t function; ///< index
+	uint64_t returns;
+	int cpoint;
 };
 
 /** What a watched address stands for. */
 struct target {
-	uint32_t function; ///< index + 1; 0: a comment
-	uint32_t cpoint;   ///< of a comment
+	uint32_t function; ///< index + 1; 0: a line
+	uint32_t cpoint;   ///< of a line
 	bool is_inlined;
 };
 
@@ -39,14 +42,15 @@ struct fl_cpoints {
 	const struct spec *spec;
 	VEC(struct fl_cpoint) points;
 	VEC(struct function) functions;
-	VEC(struct comment) comments;
+	VEC(struct after) afters;
+	struct fl_lines lines;
 	VEC(char *) sources; ///< looked at already
 	VEC(struct dec_watch) watch;
 	VEC(struct target) targets; ///< parallel to watch
 	VEC(struct fl_visit) visits;
 	uint64_t calls;
 	bool is_overrun;
-	char notes[512];
+	char *notes; ///< fl_cpoints_notes()
 };
 
 /* ---- life --------------------------------------------------------------------------- */
@@ -111,6 +115,27 @@ static struct err *add_leave(struct fl_cpoints *c, uint32_t f, int type)
 			 "return of %s", c->functions.data[f].name);
 }
 
+static struct err *add_after(struct fl_cpoints *c, uint32_t f,
+			     const struct spec_cpoint *p)
+{
+	struct after *a = vec_push(&c->afters);
+
+	if (!a)
+		return &err_nomem;
+	*a = (struct after){ .function = f, .returns = p->returns };
+	return add_point(c, FL_CPOINT_RETURN, p->type, &a->cpoint, "return %llu of %s",
+			 (unsigned long long)p->returns, p->function);
+}
+
+static struct err *add_line(struct fl_cpoints *c, const struct spec_cpoint *p)
+{
+	int point;
+	struct err *err = add_point(c, FL_CPOINT_LINE, p->type, &point, "before %s:%d",
+				    p->site.file, p->site.line);
+
+	return err ? err : fl_lines_add(&c->lines, p->site.file, p->site.line, 1, point);
+}
+
 static struct err *add_from_spec(struct fl_cpoints *c, const struct spec_cpoint *p)
 {
 	struct err *err;
@@ -118,9 +143,13 @@ static struct err *add_from_spec(struct fl_cpoints *c, const struct spec_cpoint 
 
 	if (p->kind == SPEC_CPOINT_CRASH || p->kind == SPEC_CPOINT_END)
 		return NULL; // the end of the run is one always
+	if (p->kind == SPEC_CPOINT_LINE)
+		return add_line(c, p);
 	err = find_function(c, p->function, &f);
 	if (err)
 		return err;
+	if (p->kind == SPEC_CPOINT_AFTER)
+		return add_after(c, f, p);
 	return p->kind == SPEC_CPOINT_ENTRY ? add_entry(c, f, p->type) :
 					      add_leave(c, f, p->type);
 }
@@ -154,13 +183,13 @@ void fl_cpoints_destroy(struct fl_cpoints *c)
 		free(c->points.data[i].name);
 	for (size_t i = 0; i < c->functions.size; i++)
 		free(c->functions.data[i].name);
-	for (size_t i = 0; i < c->comments.size; i++)
-		free(c->comments.data[i].path);
 	for (size_t i = 0; i < c->sources.size; i++)
 		free(c->sources.data[i]);
 	vec_deinit(&c->points);
 	vec_deinit(&c->functions);
-	vec_deinit(&c->comments);
+	vec_deinit(&c->afters);
+	fl_lines_deinit(&c->lines);
+	free(c->notes);
 	vec_deinit(&c->sources);
 	vec_deinit(&c->watch);
 	vec_deinit(&c->targets);
@@ -170,24 +199,17 @@ void fl_cpoints_destroy(struct fl_cpoints *c)
 
 /* ---- what to watch ------------------------------------------------------------------- */
 
-struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function)
+struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function)
 {
 	uint32_t f;
 	struct err *err = find_function(c, function, &f);
 
-	if (!err)
-		err = add_entry(c, f, -1);
+	if (err)
+		return err;
+	c->functions.data[f].is_candidate |= c->functions.data[f].entry < 0 &&
+					     c->functions.data[f].leave < 0;
+	err = add_entry(c, f, -1);
 	return err ? err : add_leave(c, f, -1);
-}
-
-struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function)
-{
-	size_t n = c->functions.size;
-	struct err *err = fl_cpoints_add_function(c, function);
-
-	if (!err && c->functions.size > n)
-		c->functions.data[n].is_candidate = true;
-	return err;
 }
 
 static const char *base_name(const char *path)
@@ -202,23 +224,15 @@ static struct err *add_comment(struct fl_cpoints *c, const char *path,
 			       const struct spec_source_cpoint *p, bool *is_new)
 {
 	int type = p->type[0] ? spec_type_find(c->spec, p->type) : -1, point;
-	struct comment *m;
 	struct err *err;
 
 	if (p->type[0] && type < 0)
 		return NULL;
 	err = add_point(c, FL_CPOINT_COMMENT, type, &point, "comment at %s:%d",
 			base_name(path), p->line);
-	if (err)
-		return err;
-	m = vec_push(&c->comments);
-	if (!m)
-		return &err_nomem;
-	m->path = strdup(path);
-	m->line = p->line;
-	m->cpoint = point;
-	*is_new = true;
-	return m->path ? NULL : &err_nomem;
+	*is_new = !err;
+	return err ? err :
+		     fl_lines_add(&c->lines, path, p->line, COMMENT_REACH_LINES, point);
 }
 
 struct err *fl_cpoints_add_source(struct fl_cpoints *c, struct dec_symbols *symbols,
@@ -288,20 +302,9 @@ static struct err *resolve_function(struct fl_cpoints *c, uint32_t f,
 	return err;
 }
 
-// The first statement at or behind the comment.
-static struct err *resolve_comment(struct fl_cpoints *c, const struct comment *m,
-				   struct dec_symbols *symbols)
+static struct err *watch_line(void *ctx, uint64_t addr, uint32_t cpoint)
 {
-	struct target t = { .cpoint = m->cpoint };
-	uint64_t addr[ENTRIES_MAX];
-	struct err *err = NULL;
-	size_t n = 0;
-
-	for (int line = m->line; line < m->line + COMMENT_REACH_LINES && !n; line++)
-		n = dec_symbols_line_addrs(symbols, m->path, line, addr, ENTRIES_MAX);
-	for (size_t i = 0; i < n && i < ENTRIES_MAX && !err; i++)
-		err = add_watch(c, addr[i], false, &t);
-	return err;
+	return add_watch(ctx, addr, false, &(struct target){ .cpoint = cpoint });
 }
 
 struct err *fl_cpoints_resolve(void *ctx, struct dec_symbols *symbols,
@@ -312,8 +315,8 @@ struct err *fl_cpoints_resolve(void *ctx, struct dec_symbols *symbols,
 
 	for (size_t i = 0; i < c->functions.size && !err; i++)
 		err = resolve_function(c, i, symbols);
-	for (size_t i = 0; i < c->comments.size && !err; i++)
-		err = resolve_comment(c, &c->comments.data[i], symbols);
+	if (!err)
+		err = fl_lines_resolve(&c->lines, symbols, watch_line, c);
 	*watch = c->watch.data;
 	*n_watch = c->watch.size;
 	return err;
@@ -346,12 +349,27 @@ static struct err *add_function_visit(struct fl_cpoints *c, const struct functio
 	return add_visit(c, at, point);
 }
 
+// The function returned as often as that.
+static struct err *add_after_visits(struct fl_cpoints *c, uint32_t f,
+				    const struct hg_position *at)
+{
+	struct err *err = NULL;
+
+	c->functions.data[f].returns++;
+	for (size_t i = 0; i < c->afters.size && !err; i++)
+		if (c->afters.data[i].function == f &&
+		    c->afters.data[i].returns == c->functions.data[f].returns)
+			err = add_visit(c, at, c->afters.data[i].cpoint);
+	return err;
+}
+
 struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t index,
 			     bool is_return)
 {
 	struct fl_cpoints *c = ctx;
 	const struct target *t = &c->targets.data[index];
 	struct function *f;
+	struct err *err;
 
 	if (!t->function)
 		return add_visit(c, at, t->cpoint);
@@ -366,7 +384,8 @@ struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t ind
 	}
 	if (f->depth && --f->depth)
 		return NULL;
-	return add_function_visit(c, f, at, f->leave);
+	err = add_after_visits(c, t->function - 1, at);
+	return err ? err : add_function_visit(c, f, at, f->leave);
 }
 
 struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,
@@ -385,7 +404,7 @@ void fl_cpoints_rewind(struct fl_cpoints *c)
 	c->calls = 0;
 	c->is_overrun = false;
 	for (size_t i = 0; i < c->functions.size; i++)
-		c->functions.data[i].depth = 0;
+		c->functions.data[i].depth = c->functions.data[i].returns = 0;
 }
 
 size_t fl_cpoints_visits(const struct fl_cpoints *c)
@@ -426,25 +445,51 @@ const char *fl_cpoints_in_flight(const struct fl_cpoints *c)
 	return last ? last->name : NULL;
 }
 
-const char *fl_cpoints_notes(const struct fl_cpoints *c)
+static bool has_after(const struct fl_cpoints *c, uint32_t f)
 {
-	char *notes = (char *)c->notes;
-	size_t used = 0;
+	return vec_find(&c->afters, a, a->function == f);
+}
 
-	notes[0] = 0;
-	for (size_t i = 0; i < c->functions.size && used < sizeof(c->notes); i++) {
+static void note_functions(const struct fl_cpoints *c, FILE *out)
+{
+	for (size_t i = 0; i < c->functions.size; i++) {
 		const struct function *f = &c->functions.data[i];
-		const char *why = NULL;
 
 		if (f->is_candidate)
 			continue;
 		if (!f->has_body && !f->is_inlined)
-			why = "no function of this name: not a C-point";
-		else if (f->is_inlined && f->leave >= 0)
-			why = "inlined in places: its return is not a C-point there";
-		if (why)
-			used += snprintf(notes + used, sizeof(c->notes) - used,
-					 "%s%s: %s", used ? "\n" : "", f->name, why);
+			fprintf(out, "%s: no function of this name\n", f->name);
+		else if (f->is_inlined && (f->leave >= 0 || has_after(c, i)))
+			fprintf(out,
+				"%s: inlined in places: its return is not seen there\n",
+				f->name);
 	}
-	return notes;
+}
+
+static void note_afters(const struct fl_cpoints *c, FILE *out)
+{
+	for (size_t i = 0; i < c->afters.size; i++) {
+		const struct after *a = &c->afters.data[i];
+		const struct function *f = &c->functions.data[a->function];
+
+		if (f->returns < a->returns && (f->has_body || f->is_inlined))
+			fprintf(out, "%s: it returned %llu times, not %llu\n", f->name,
+				(unsigned long long)f->returns,
+				(unsigned long long)a->returns);
+	}
+}
+
+const char *fl_cpoints_notes(struct fl_cpoints *c, struct dec_symbols *symbols)
+{
+	size_t size;
+	FILE *out;
+
+	free(take_ptr(&c->notes));
+	out = open_memstream(&c->notes, &size);
+	if (!out)
+		return "";
+	note_functions(c, out);
+	note_afters(c, out);
+	fl_lines_notes(&c->lines, symbols, out);
+	return fclose(out) || !c->notes ? "" : c->notes;
 }

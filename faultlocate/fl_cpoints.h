@@ -3,7 +3,7 @@
 
 /**
  * @file
- * C-points: where in the run the constraints must hold. Named functions and comments in
+ * C-points: where in the run the constraints must hold. Named functions, lines and comments in
  * the source become watched addresses before the replay; what is reached becomes visits.
  */
 #ifndef FAULTLOCATE_FL_CPOINTS_H
@@ -17,13 +17,14 @@ enum fl_cpoint_kind {
 	FL_CPOINT_ENTRY,
 	FL_CPOINT_RETURN,
 	FL_CPOINT_COMMENT,
+	FL_CPOINT_LINE,
 	FL_CPOINT_END
 };
 
 struct fl_cpoint {
 	enum fl_cpoint_kind kind;
-	char *name; ///< "entry of insert", "return of insert", "comment at quad.c:14",
-		    ///< "exit", "crash"
+	char *name; ///< "entry of insert", "return of insert", "return 5 of insert",
+		    ///< "comment at quad.c:14", "before quad.c:40", "exit", "crash"
 	int type;   ///< check only constraints over this spec type; -1: all
 };
 
@@ -39,10 +40,7 @@ struct fl_cpoints;
 struct err *fl_cpoints_create(const struct spec *s, struct fl_cpoints **ret);
 void fl_cpoints_destroy(struct fl_cpoints *c);
 
-/** `--cpoint FUNC`: entry and return of @p function. */
-struct err *fl_cpoints_add_function(struct fl_cpoints *c, const char *function);
-
-/** The same for a function that nobody named (fl_infer.h): nothing is noted about it. */
+/** Entry and return of a function that nobody named (fl_infer.h): nothing is noted about it. */
 struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function);
 
 /** Look for C-point comments in the source of @p place, which has a file. @return via @p is_new
@@ -84,7 +82,8 @@ bool fl_cpoints_is_overrun(const struct fl_cpoints *c);
  * was under way when the run ended. */
 const char *fl_cpoints_in_flight(const struct fl_cpoints *c);
 
-/** Text about what could not be watched as asked; "" when all could. */
-const char *fl_cpoints_notes(const struct fl_cpoints *c);
+/** What could not be watched as asked, a line each: `insrt: no function of this name`; "" when all
+ * could. Valid until it is called again. */
+const char *fl_cpoints_notes(struct fl_cpoints *c, struct dec_symbols *symbols);
 
 #endif

@@ -27,8 +27,8 @@ struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 	return &err_nomem;
 }
 
-// Each line of text is a note.
-static struct err *add_notes(struct fl_analysis *a, const char *text)
+// Each line of text is a note about what.
+static struct err *add_notes(struct fl_analysis *a, const char *what, const char *text)
 {
 	struct err *err = NULL;
 
@@ -36,7 +36,7 @@ static struct err *add_notes(struct fl_analysis *a, const char *text)
 		size_t n = strcspn(text, "\n");
 
 		if (n)
-			err = fl_note_add(a, "%.*s", (int)n, text);
+			err = fl_note_add(a, "%s%.*s", what, (int)n, text);
 		text += n + (text[n] == '\n');
 	}
 	return err;
@@ -160,14 +160,14 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 	for (size_t i = 0; i < info->n_missing && !err; i++)
 		err = fl_note_add(a, "the capture is not complete: %s", info->missing[i]);
 	if (!err)
-		err = add_notes(a, a->run.notes);
+		err = add_notes(a, "", a->run.notes);
 	if (!err && !a->run.has_allocator && !o->without_allocator)
 		err = fl_note_add(
 			a, "no allocator function was found (a static program without "
 			   "symbols?): no allocation is known; --no-allocator looks for "
 			   "nodes without");
-	if (!err)
-		err = add_notes(a, fl_cpoints_notes(a->cpoints));
+	if (!err && !o->is_heap_only)
+		err = add_notes(a, "C-point ", fl_cpoints_notes(a->cpoints, a->symbols));
 	if (!err && fl_cpoints_is_overrun(a->cpoints))
 		err = fl_note_add(a,
 				  "no C-point was named, and the functions that change "

@@ -143,14 +143,15 @@ struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o)
 // crashed over something that is gone.
 bool fl_violation_is_unplaced(const struct fl_analysis *a, const struct fl_options *o)
 {
-	size_t n = fl_cpoints_count(a->cpoints);
+	size_t n = fl_cpoints_visits(a->cpoints);
 
 	if (!o->with_inference || a->run.is_recovered || !a->sides[FL_SIDE_APP].graph ||
 	    a->sides[FL_SIDE_CHUNKS].errors.size)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (fl_cpoints_get(a->cpoints, i)->kind != FL_CPOINT_END)
-			return false;
+		if (fl_cpoints_get(a->cpoints, fl_cpoints_visit_at(a->cpoints, i)->cpoint)
+			    ->kind != FL_CPOINT_END)
+			return false; // somebody named one, and the program was there
 	return a->visit || a->run.end == CAP_END_SIGNAL;
 }
 

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Statements that stand alone: node types (t of the grammar), constants and C-points.
+ * Statements that stand alone: node types (t of the grammar) and constants.
  */
 #include <string.h>
 
@@ -139,7 +139,7 @@ void spec_parse_type(struct parser *p)
 		add_type(p, &t, &place);
 }
 
-/* ---- constants and C-points -------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------- */
 
 /** `CONST BLACK 1;` */
 void spec_parse_const(struct parser *p)
@@ -167,60 +167,4 @@ void spec_parse_const(struct parser *p)
 	if (new)
 		*new = c;
 	p->is_out_of_memory |= !new;
-}
-
-static void add_cpoint(struct parser *p, struct spec_cpoint c, enum spec_cpoint_kind kind)
-{
-	struct spec_cpoint *new = vec_push(&p->s->cpoints);
-
-	c.kind = kind;
-	if (new)
-		*new = c;
-	p->is_out_of_memory |= !new;
-}
-
-/** `CPOINT CRASH;`, `CPOINT EXIT;`, `CPOINT f [ENTRY|EXIT] [OF type];` */
-void spec_parse_cpoint(struct parser *p)
-{
-	struct spec_cpoint c = { .type = -1, .file = p->f->name };
-	enum spec_cpoint_kind whole = SPEC_CPOINT_CRASH;
-	bool has_entry = true, has_return = true, is_whole = false;
-
-	c.line = spec_file_line(p->f, p->tok.span.offset);
-	spec_parse_advance(p);
-	if (p->tok.kind == TOK_STRING) {
-		c.function =
-			spec_parse_text(p, (struct spec_span){ p->tok.span.offset + 1,
-							       p->tok.span.length - 2 });
-		spec_parse_advance(p);
-	} else if (spec_parse_is_word(p, "CRASH") || spec_parse_is_word(p, "EXIT")) {
-		is_whole = true;
-		whole = spec_parse_is_word(p, "EXIT") ? SPEC_CPOINT_END :
-							SPEC_CPOINT_CRASH;
-		spec_parse_advance(p);
-	} else if (!spec_parse_new_name(p, "a function, CRASH or EXIT", &c.function)) {
-		return;
-	}
-	if (!is_whole && spec_parse_accept_word(p, "ENTRY"))
-		has_return = false;
-	else if (!is_whole && spec_parse_accept_word(p, "EXIT"))
-		has_entry = false;
-	if (spec_parse_accept_word(p, "OF")) {
-		const char *type;
-		struct spec_span at = p->tok.span;
-
-		if (!spec_parse_type_name(p, "a type", &type))
-			return;
-		c.type = spec_type_find(p->s, type);
-		if (c.type < 0)
-			spec_parse_error(p, at, NULL, "type '%s' is not declared", type);
-	}
-	if (!spec_parse_end(p, "C-point"))
-		return;
-	if (is_whole)
-		add_cpoint(p, c, whole);
-	if (!is_whole && has_entry)
-		add_cpoint(p, c, SPEC_CPOINT_ENTRY);
-	if (!is_whole && has_return)
-		add_cpoint(p, c, SPEC_CPOINT_RETURN);
 }

@@ -243,7 +243,7 @@ static uint32_t take_label(struct formatter *m, uint32_t at)
 	return at;
 }
 
-/** AT's path is no token. @return behind it, or 0. */
+/** The path behind AT, or CPOINT, is no token. @return behind it, or 0. */
 static uint32_t take_site(struct formatter *m, uint32_t at)
 {
 	struct spec_span path, all;
@@ -281,8 +281,9 @@ static void format_all(struct formatter *m)
 		if (m->is_out_of_memory)
 			return;
 		m->at = site ? site : end;
-		is_site = t.kind == TOK_NAME && t.span.length == 2 &&
-			  !strncmp(text_of(m, t.span), "AT", 2);
+		is_site = t.kind == TOK_NAME && !site &&
+			  (is_text(m, &m->pieces.data[m->pieces.size - 1], "AT") ||
+			   is_text(m, &m->pieces.data[m->pieces.size - 1], "CPOINT"));
 		is_site |= m->pieces.size > 1 && site == 0 && t.kind == TOK_CHAR &&
 			   t.ch == ',' &&
 			   memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),

@@ -3,7 +3,7 @@
 
 /**
  * @file
- * Private to the parser (spec_parser.c, spec_declare.c, spec_constraint.c,
+ * Private to the parser (spec_parser.c, spec_declare.c, spec_cpoint.c, spec_constraint.c,
  * spec_expr.c, spec_operand.c): its state and the
  * steps that all its rules are made of. A rule that meets a mistake reports it, sets
  * is_panicking and returns; its callers return too, and spec_parse() goes on behind the

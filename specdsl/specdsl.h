@@ -155,12 +155,16 @@ enum spec_cpoint_kind {
 	SPEC_CPOINT_END,    ///< `CPOINT EXIT;`: the program's exit
 	SPEC_CPOINT_ENTRY,  ///< `CPOINT f ENTRY;` or `CPOINT f;`
 	SPEC_CPOINT_RETURN, ///< `CPOINT f EXIT;` or `CPOINT f;`
+	SPEC_CPOINT_LINE,   ///< `CPOINT list.c:40;`: before this line is executed
+	SPEC_CPOINT_AFTER,  ///< `CPOINT AFTER f RETURNS 5;`: at that return of f
 };
 
 /** One C-point; `CPOINT f;` gives two. */
 struct spec_cpoint {
 	enum spec_cpoint_kind kind;
-	const char *function; ///< NULL for CRASH and END
+	const char *function;  ///< NULL for CRASH, END and LINE
+	struct spec_site site; ///< of LINE
+	int64_t returns;       ///< of AFTER: which return, from 1
 	int type; ///< `CPOINT f ENTRY OF qdtree;`: check only constraints with a
 		  ///< variable of this type; -1 for all
 	const char *file;

@@ -313,3 +313,39 @@ size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
 	vec_deinit(&q.scopes);
 	return q.n;
 }
+
+static void near_lines_in_cu(struct dec_sym_cu *cu, const char *file, int line,
+			     int *before, int *after)
+{
+	Dwarf_Lines *rows;
+	size_t n_rows;
+
+	if (dwarf_getsrclines(&cu->die, &rows, &n_rows))
+		return;
+	for (size_t i = 0; i < n_rows; i++) {
+		Dwarf_Line *row = dwarf_onesrcline(rows, i);
+		bool is_stmt;
+		int at = 0;
+
+		if (dwarf_lineno(row, &at) || !at ||
+		    !is_row_of(row, file, at, &is_stmt) || !is_stmt)
+			continue;
+		if (at < line && at > *before)
+			*before = at;
+		if (at > line && (!*after || at < *after))
+			*after = at;
+	}
+}
+
+bool dec_symbols_near_lines(struct dec_symbols *s, const char *file, int line,
+			    int *before, int *after)
+{
+	*before = *after = 0;
+	for (size_t i = 0; i < s->mappings.size; i++) {
+		struct dec_sym_unit *u = s->mappings.data[i].unit;
+
+		for (size_t k = 0; !is_repeat(s, i) && k < u->cus.size; k++)
+			near_lines_in_cu(&u->cus.data[k], file, line, before, after);
+	}
+	return *before || *after;
+}

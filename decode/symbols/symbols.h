@@ -143,6 +143,11 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 size_t dec_symbols_line_addrs(struct dec_symbols *s, const char *file, int line,
 			      uint64_t *ret, size_t max);
 
+/** The lines with statements nearest to @p line of @p file, 0 where there is none: @p before it,
+ * @p after it. @return whether there is a file of this name. */
+bool dec_symbols_near_lines(struct dec_symbols *s, const char *file, int line,
+			    int *before, int *after);
+
 /**
  * Which struct does the memory allocated by the call that returns to @p return_rip hold?
  * Evidence is DWARF's: the pointer variable, field or return type that receives the

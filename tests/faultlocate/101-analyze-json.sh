@@ -29,7 +29,7 @@ check '.[0].violations | all(.cpoint == "return of node_free" or
 	.cpoint == "entry of node_free")'
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec examples/list/list.spec \
 	--cpoint no_such_function
-grep -q 'note: no_such_function: no function of this name' "$TMPDIR/out" ||
+grep -q 'note: C-point no_such_function: no function of this name' "$TMPDIR/out" ||
 	fail "no note: $(cat "$TMPDIR/out")"
 
 # No violation.
