@@ -69,10 +69,13 @@ struct fl_analysis {
 	struct fl_places places;
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
 	bool has_inferred;	      ///< visit was inferred, nobody named it
-	size_t n_errors;	      ///< over both sides
-	fl_faults faults;	      ///< ranked
-	bool has_accesses;	      ///< they were looked at
-	hg_accesses accesses;	      ///< those that went astray
+	const struct fl_visit
+		*held;	      ///< all held there, between operations, the last time
+			      ///< before visit, the end; NULL: it is not known
+	size_t n_errors;      ///< over both sides
+	fl_faults faults;     ///< ranked
+	bool has_accesses;    ///< they were looked at
+	hg_accesses accesses; ///< those that went astray
 	struct fl_phases phases;
 	VEC(char *) notes; ///< what was inferred or missing, for people
 };

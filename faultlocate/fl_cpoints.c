@@ -77,6 +77,7 @@ static struct err *add_point(struct fl_cpoints *c, enum fl_cpoint_kind kind, int
 	}
 	p->kind = kind;
 	p->type = type;
+	p->function = 0;
 	*ret = c->points.size - 1;
 	return NULL;
 }
@@ -99,20 +100,30 @@ static struct err *find_function(struct fl_cpoints *c, const char *name, uint32_
 	return f->name ? NULL : &err_nomem;
 }
 
+// @point: where the function has the C-point's index.
+static struct err *add_of_function(struct fl_cpoints *c, uint32_t f, int type,
+				   enum fl_cpoint_kind kind, int *point)
+{
+	struct err *err;
+
+	if (*point >= 0)
+		return NULL;
+	err = add_point(c, kind, type, point, "%s of %s",
+			kind == FL_CPOINT_ENTRY ? "entry" : "return",
+			c->functions.data[f].name);
+	if (!err)
+		c->points.data[*point].function = f + 1;
+	return err;
+}
+
 static struct err *add_entry(struct fl_cpoints *c, uint32_t f, int type)
 {
-	if (c->functions.data[f].entry >= 0)
-		return NULL;
-	return add_point(c, FL_CPOINT_ENTRY, type, &c->functions.data[f].entry,
-			 "entry of %s", c->functions.data[f].name);
+	return add_of_function(c, f, type, FL_CPOINT_ENTRY, &c->functions.data[f].entry);
 }
 
 static struct err *add_leave(struct fl_cpoints *c, uint32_t f, int type)
 {
-	if (c->functions.data[f].leave >= 0)
-		return NULL;
-	return add_point(c, FL_CPOINT_RETURN, type, &c->functions.data[f].leave,
-			 "return of %s", c->functions.data[f].name);
+	return add_of_function(c, f, type, FL_CPOINT_RETURN, &c->functions.data[f].leave);
 }
 
 static struct err *add_after(struct fl_cpoints *c, uint32_t f,
@@ -334,8 +345,7 @@ static struct err *add_visit(struct fl_cpoints *c, const struct hg_position *at,
 	v = vec_push(&c->visits);
 	if (!v)
 		return &err_nomem;
-	v->at = *at;
-	v->cpoint = point;
+	*v = (struct fl_visit){ .at = *at, .cpoint = point };
 	return NULL;
 }
 
@@ -347,6 +357,17 @@ static struct err *add_function_visit(struct fl_cpoints *c, const struct functio
 		return NULL;
 	}
 	return add_visit(c, at, point);
+}
+
+static struct err *add_inlined_visit(struct fl_cpoints *c, const struct function *f,
+				     const struct hg_position *at)
+{
+	size_t n = c->visits.size;
+	struct err *err = add_function_visit(c, f, at, f->entry);
+
+	if (c->visits.size > n)
+		c->visits.data[n].is_inlined = true;
+	return err;
 }
 
 // The function returned as often as that.
@@ -375,7 +396,7 @@ struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t ind
 		return add_visit(c, at, t->cpoint);
 	f = &c->functions.data[t->function - 1];
 	if (t->is_inlined) // its end is not seen, so it does not count as under way
-		return f->depth ? NULL : add_function_visit(c, f, at, f->entry);
+		return f->depth ? NULL : add_inlined_visit(c, f, at);
 	if (!is_return) {
 		if (f->depth++)
 			return NULL;
@@ -432,17 +453,20 @@ bool fl_cpoints_is_overrun(const struct fl_cpoints *c)
 	return c->is_overrun;
 }
 
-const char *fl_cpoints_in_flight(const struct fl_cpoints *c)
+const char *fl_cpoints_in_flight(const struct fl_cpoints *c, bool is_inferred)
 {
-	const struct function *last = NULL;
+	const struct function *ret = NULL;
 
 	for (size_t i = 0; i < c->functions.size; i++) {
 		const struct function *f = &c->functions.data[i];
 
-		if (f->depth && !f->is_candidate && (!last || f->entered > last->entered))
-			last = f;
+		if (!f->depth || f->is_candidate != is_inferred ||
+		    (is_inferred && strcmp(f->name, "main") == 0))
+			continue;
+		if (!ret || (f->entered > ret->entered) != is_inferred)
+			ret = f;
 	}
-	return last ? last->name : NULL;
+	return ret ? ret->name : NULL;
 }
 
 static bool has_after(const struct fl_cpoints *c, uint32_t f)

@@ -26,12 +26,14 @@ struct fl_cpoint {
 	char *name; ///< "entry of insert", "return of insert", "return 5 of insert",
 		    ///< "comment at quad.c:14", "before quad.c:40", "exit", "crash"
 	int type;   ///< check only constraints over this spec type; -1: all
+	uint32_t function; ///< of an entry, and of each return: whose, from 1; else 0
 };
 
 /** A C-point was reached. */
 struct fl_visit {
 	struct hg_position at;
 	uint32_t cpoint; ///< index
+	bool is_inlined; ///< the entry of a copy whose return is not seen
 };
 
 struct fl_cpoints;
@@ -78,9 +80,10 @@ size_t fl_cpoints_count(const struct fl_cpoints *c);
 /** @return whether there were too many visits to keep them all. */
 bool fl_cpoints_is_overrun(const struct fl_cpoints *c);
 
-/** The watched function that was entered last and has not returned, NULL for none: what
- * was under way when the run ended. */
-const char *fl_cpoints_in_flight(const struct fl_cpoints *c);
+/** What was under way when the run ended: the watched function that was entered last and has not
+ * returned; with @p is_inferred of those that nobody named, but for main, the one entered first.
+ * NULL: none. */
+const char *fl_cpoints_in_flight(const struct fl_cpoints *c, bool is_inferred);
 
 /** What could not be watched as asked, a line each: `insrt: no function of this name`; "" when all
  * could. Valid until it is called again. */

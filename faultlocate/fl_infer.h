@@ -32,12 +32,16 @@ struct fl_infer {
 struct fl_inferred {
 	const struct fl_visit *visit; ///< NULL: nothing
 	uint64_t n_held;	      ///< visits of this C-point at which all held
+	const struct fl_visit *held;  ///< the last outside of operations (fl_outer.h) at
+				      ///< which all held; NULL: none, or it is not known
 };
 
 /**
  * Check all visits of all C-points and choose the earliest one, of a C-point that can be
  * trusted, at which the structure does not hold and after which it never again does there;
- * with is_healed, after which it did not for the last time there. A C-point can be trusted when it held at many visits and seldom not in between.
+ * with is_healed, after which it did not for the last time there. A C-point can be trusted when
+ * it held at many visits and seldom not in between. Without such, the first bound of an operation
+ * from which on it does not hold at any, of a C-point that always held until then.
  */
 struct err *fl_infer_violated(const struct fl_infer *in, struct fl_inferred *ret);
 

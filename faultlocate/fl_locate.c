@@ -53,6 +53,8 @@ static uint64_t operation_since(const struct fl_analysis *a, size_t side)
 
 	if (fl_cpoints_is_overrun(a->cpoints))
 		return n_ops;
+	if (a->held && side == FL_SIDE_APP)
+		return a->held->at.app_ops;
 	while (i && fl_cpoints_visit_at(a->cpoints, i - 1) >= a->visit)
 		i--;
 	for (; i; i--) {

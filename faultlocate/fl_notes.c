@@ -154,7 +154,7 @@ static struct err *note_releases(struct fl_analysis *a)
 struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 {
 	const struct cap_info *info = capture_info(a->capture);
-	const char *in_flight = fl_cpoints_in_flight(a->cpoints);
+	const char *in_flight = fl_cpoints_in_flight(a->cpoints, a->held != NULL);
 	struct err *err = note_types(a);
 
 	for (size_t i = 0; i < info->n_missing && !err; i++)

@@ -165,6 +165,7 @@ static struct err *take_inferred(struct fl_analysis *a, const struct fl_inferred
 
 	a->visit = found->visit;
 	a->has_inferred = found->visit != NULL;
+	a->held = found->visit ? NULL : found->held;
 	if (!a->visit && was_violated)
 		a->visit = fl_cpoints_visit_at(a->cpoints, n - 1);
 	if (!a->visit)
