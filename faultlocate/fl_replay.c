@@ -69,6 +69,8 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 
 	if (!err)
 		err = trace(o, a, r, finder);
+	if (finder && !err)
+		hg_access_finish(finder);
 	hg_access_destroy(finder);
 	a->has_accesses |= is_looking;
 	*(is_looking ? &a->phases.access_s : &a->phases.replay_s) +=

@@ -253,7 +253,7 @@ static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 }
 
 /* The allocator's result is the node that was made meanwhile. */
-static void take_result(struct hg_finder *f)
+static struct err *take_result(struct hg_finder *f)
 {
 	uint64_t result = f->derive.regs->value[CAP_RAX];
 	struct hg_node_id id = hg_graph_covers(f->graph, result);
@@ -262,6 +262,7 @@ static void take_result(struct hg_finder *f)
 	f->thread->is_back = false;
 	hg_derived_set(f->derive.regs, CAP_RAX,
 		       is_its ? hg_derive_root(&f->derive, id) : 0);
+	return is_its ? hg_reports_allocated(f, id) : NULL;
 }
 
 /* An instruction of the program's, outside of the allocator. */
@@ -289,7 +290,7 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 	struct err *err = NULL;
 
 	if (t->is_back)
-		take_result(f);
+		err = take_result(f);
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
 	if (!t->allocator_rsp && t->has_jumped && map_get(&f->entries, s->insn->rip)) {
@@ -298,7 +299,7 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 	}
 	if (t->allocator_rsp)
 		hg_derive_skip(&f->derive, s);
-	else
+	else if (!err)
 		err = look_at(f, s);
 	return err ? err : follow_flow(f, s->insn, rsp);
 }
@@ -384,6 +385,6 @@ void hg_access_destroy(struct hg_finder *f)
 	hg_strings_deinit(&f->strings);
 	vec_deinit(&f->layouts);
 	map_deinit(&f->entries);
-	map_deinit(&f->seen);
+	hg_reports_deinit(&f->reports);
 	free(f);
 }

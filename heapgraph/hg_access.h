@@ -30,23 +30,52 @@ struct hg_access_step {
 };
 
 #define HG_ACCESS_STEPS 8
+#define HG_ACCESS_CALLERS 8
+#define HG_ACCESS_CHAINS 4
+#define HG_ACCESS_OTHERS 8
 
-/** All accesses of one kind by one statement, between nodes of the same sites. */
+/** The user's calls under way, innermost first: the addresses of their statements. */
+struct hg_chain {
+	uint64_t rip[HG_ACCESS_CALLERS];
+	uint32_t n;
+};
+
+/** One more statement: of the same loop, or which reads what was written astray. */
+struct hg_access_other {
+	uint64_t rip, count;
+	bool is_write; ///< some of them
+	bool is_part;  ///< of the loop: hg_access counts them
+};
+
+/** All accesses of one kind by one source line (and what goes astray in the same loop, or
+ * because of it), from nodes of the same site. */
 struct hg_access {
 	enum hg_access_kind kind;
-	bool is_write;
+	bool is_write; ///< some are
 	uint64_t time; ///< of the first
 	uint64_t rip;  ///< the statement (history/heap.h); the instruction itself is pc
+	uint64_t function; ///< a number for that which the statement is in
 	uint64_t pc;
 	uint64_t addr;
 	uint32_t size;
 	struct hg_node_id from; ///< that the pointer is derived from
-	struct hg_node_id to;	///< that the access lands in; {0}: in none
-	const char *field;   ///< FIELD: the part left; its name, borrowed of the layout,
-	size_t field_length; ///< has so many characters
-	uint64_t count;
-	struct hg_access_step step[HG_ACCESS_STEPS]; ///< the first ones
+	struct hg_node_id to; ///< that the first that lands in one lands in; {0}: in none
+	const char *field;    ///< FIELD: the part left; its name, borrowed of the layout,
+	size_t field_length;  ///< has so many characters
+	uint64_t count, writes; ///< all; those that write
+	uint64_t last_time;
+	/** Where they begin, and the end of the last: bytes from the node's end when all begin
+	 * behind it (is_behind), else from its start. */
+	bool is_behind;
+	int64_t least, most, end;
+	uint32_t size_least, size_most;
+	struct hg_access_step step[HG_ACCESS_STEPS]; ///< the user's first ones
 	size_t n_steps;
+	struct hg_chain chain[HG_ACCESS_CHAINS]; ///< by which calls; the first ones,
+	uint64_t n_chains;			 ///< .. of so many
+	struct hg_chain allocated;		 ///< by which calls the node was
+	struct hg_access_other other[HG_ACCESS_OTHERS]; ///< the first ones,
+	uint64_t n_others;				///< .. of so many
 };
 
 typedef VEC(struct hg_access) hg_accesses;
@@ -69,6 +98,9 @@ struct hg_finder;
 struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *layout_ctx,
 			     hg_accesses *found, struct hg_finder **ret);
 void hg_access_destroy(struct hg_finder *f);
+
+/** The run is over: what belongs together becomes one. */
+void hg_access_finish(const struct hg_finder *f);
 
 /** A step (dec_heap_options.step; of inert ones the references are not needed); @p ctx is the
  * finder. @return NULL or ERR_NOMEM. */

@@ -34,6 +34,15 @@ struct thread {
 	struct hg_kernel_call kernel;
 };
 
+/** What is known for reports (hg_reports.c). Zeroed: nothing. */
+struct hg_reports {
+	struct map lines; ///< statement -> hash of its function and source line
+	struct map seen;  ///< hash of what was found -> index + 1
+	VEC(struct hg_chain) chains; ///< of calls, each once
+	struct map numbers;	     ///< hash of a chain -> index + 1
+	VEC(uint32_t) allocated;     ///< by node: its chain's index + 1; 0: not known
+};
+
 struct hg_finder {
 	struct hg_recorder *recorder;
 	const struct hg_graph *graph; ///< that it makes
@@ -47,7 +56,7 @@ struct hg_finder {
 	struct thread *thread;
 	struct map entries;			///< of the allocator -> 1
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
-	struct map seen;			///< hash of what was found -> index + 1
+	struct hg_reports reports;
 	hg_accesses *found;
 };
 
@@ -75,6 +84,13 @@ uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);
+
+/** Add @p x, which is wrong, to what was found. @return ERR_NOMEM. */
+struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x);
+
+/** Node @p id was just allocated: keep by which calls. @return ERR_NOMEM. */
+struct err *hg_reports_allocated(struct hg_finder *f, struct hg_node_id id);
+void hg_reports_deinit(struct hg_reports *r);
 
 /** Report @p x if it is to other memory than its pointer. @return ERR_NOMEM. */
 struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x);

@@ -10,67 +10,6 @@
 
 #define PAGE_BYTES 4096
 
-static uint64_t site_of(const struct hg_finder *f, struct hg_node_id id)
-{
-	return id.v ? hg_graph_node(f->graph, id)->alloc_rip : 0;
-}
-
-/* The derivations from the allocation on. */
-static void list_steps(const struct hg_finder *f, uint32_t number, struct hg_access *a)
-{
-	uint32_t chain[HG_ACCESS_STEPS * 8];
-	size_t n = 0;
-
-	for (; number && n < sizeof(chain) / sizeof(*chain);
-	     number = hg_derive_get(&f->derive, number)->parent)
-		chain[n++] = number;
-	for (; n && a->n_steps < HG_ACCESS_STEPS; n--) {
-		const struct hg_derivation *d = hg_derive_get(&f->derive, chain[n - 1]);
-
-		a->step[a->n_steps++] =
-			(struct hg_access_step){ d->time, d->rip, d->offset };
-	}
-}
-
-/* One report for each statement, kind of access and pair of allocation sites: a library's
- * function, which has many instructions, is its caller's. */
-static struct err *report(struct hg_finder *f, const struct hg_suspect *x)
-{
-	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
-	uint64_t statement = x->statement ? x->statement :
-					    dec_frames_statement(f->frames, x->pc);
-	uint64_t key = hg_derive_key(
-		hg_derive_key(hg_derive_key(statement, x->kind << 1 | x->is_write),
-			      site_of(f, from)),
-		site_of(f, x->to));
-	const uint64_t *known = map_get(&f->seen, key);
-	struct hg_access *a;
-
-	if (known) {
-		f->found->data[*known - 1].count++;
-		return NULL;
-	}
-	a = vec_push(f->found);
-	if (!a || map_put(&f->seen, key, f->found->size))
-		return &err_nomem;
-	*a = (struct hg_access){
-		.kind = x->kind,
-		.is_write = x->is_write,
-		.time = x->position,
-		.rip = statement,
-		.pc = x->pc,
-		.addr = x->addr,
-		.size = x->size < UINT32_MAX ? x->size : UINT32_MAX,
-		.from = from,
-		.to = x->to,
-		.field = x->field,
-		.field_length = x->field_length,
-		.count = 1,
-	};
-	list_steps(f, x->derivation, a);
-	return NULL;
-}
-
 /* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
 static bool is_part(const struct dec_field *f, const char *name, size_t n)
 {
@@ -254,7 +193,7 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 		return NULL;
 	x->kind = HG_ACCESS_FIELD;
 	x->to = id;
-	return report(f, x);
+	return hg_reports_add(f, x);
 }
 
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
@@ -333,5 +272,5 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 	if (may_read_ahead(f, x, n))
 		return NULL;
 	x->to = other_node(f, x, from);
-	return report(f, x);
+	return hg_reports_add(f, x);
 }

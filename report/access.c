@@ -32,15 +32,20 @@ static void print_node(const struct fl_analysis *a, struct hg_node_id id, FILE *
 	fputc(')', out);
 }
 
-/* Where the access went, seen from the node that it was meant for. */
-static void print_where(const struct hg_node *n, const struct hg_access *x, FILE *out)
+static void print_chain(const struct fl_analysis *a, const struct hg_chain *c, FILE *out)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		fputs(i ? ", " : "called at ", out);
+		print_place(a, c->rip[i], out);
+	}
+}
+
+/* Where one access went, seen from the node that it was meant for. */
+static void print_one(const struct hg_node *n, const struct hg_access *x, FILE *out)
 {
 	int64_t offset = x->addr - n->start;
 
-	if (x->kind == HG_ACCESS_FIELD)
-		fprintf(out, "bytes %lld to %lld of it, outside of ", (long long)offset,
-			(long long)offset + x->size - 1);
-	else if (offset < 0)
+	if (offset < 0)
 		fprintf(out, "%lld bytes before ", -(long long)offset);
 	else if ((uint64_t)offset >= n->size)
 		fprintf(out, "%lld bytes behind the end of ",
@@ -49,6 +54,45 @@ static void print_where(const struct hg_node *n, const struct hg_access *x, FILE
 		fputs("across the end of ", out);
 	else
 		fprintf(out, "at byte %lld of ", (long long)offset);
+}
+
+/* Where all of them went. */
+static void print_where(const struct hg_node *n, const struct hg_access *x, FILE *out)
+{
+	long long least = x->least, most = x->most, end = x->end;
+
+	if (x->kind == HG_ACCESS_FIELD)
+		fprintf(out, "bytes %lld to %lld of it, outside of %.*s, of ", least,
+			end - 1, (int)x->field_length, x->field);
+	else if (least == most)
+		print_one(n, x, out);
+	else if (x->is_behind && least < 0)
+		fprintf(out, "across the end of, and up to %lld bytes behind ", end);
+	else if (x->is_behind)
+		fprintf(out, "%lld to %lld bytes behind the end of ", least, most);
+	else if (x->kind == HG_ACCESS_BEYOND)
+		fprintf(out, "%lld to %lld bytes before ", -most, -least);
+	else
+		fprintf(out, "at bytes %lld to %lld of ", least, end - 1);
+}
+
+/* "40 writes and 1 read of 4 bytes" */
+static void print_what(const struct hg_access *x, FILE *out)
+{
+	unsigned long long writes = x->writes, reads = x->count - x->writes;
+
+	if (x->count == 1)
+		fputs(writes ? "write" : "read", out);
+	else if (writes)
+		fprintf(out, "%llu write%s", writes, writes == 1 ? "" : "s");
+	if (writes && reads)
+		fputs(" and ", out);
+	if (x->count > 1 && reads)
+		fprintf(out, "%llu read%s", reads, reads == 1 ? "" : "s");
+	fputs(" of ", out);
+	if (x->size_least < x->size_most)
+		fprintf(out, "%u to ", x->size_least);
+	fprintf(out, "%u byte%s", x->size_most, x->size_most == 1 ? "" : "s");
 }
 
 static void print_steps(const struct fl_analysis *a, const struct hg_access *x, FILE *out)
@@ -61,21 +105,46 @@ static void print_steps(const struct fl_analysis *a, const struct hg_access *x, 
 	}
 }
 
+/* By which calls, and what else belongs to it. */
+static void print_around(const struct fl_analysis *a, const struct hg_access *x,
+			 FILE *out)
+{
+	for (uint64_t i = 0; i < x->n_chains && i < HG_ACCESS_CHAINS; i++) {
+		if (!x->chain[i].n)
+			continue;
+		fputs(i ? "       also " : "       ", out);
+		print_chain(a, &x->chain[i], out);
+		fputc('\n', out);
+	}
+	if (x->n_chains > HG_ACCESS_CHAINS)
+		fprintf(out, "       and by %llu other ways of calls\n",
+			(unsigned long long)x->n_chains - HG_ACCESS_CHAINS);
+	for (uint64_t i = 0; i < x->n_others && i < HG_ACCESS_OTHERS; i++) {
+		const struct hg_access_other *o = &x->other[i];
+
+		fprintf(out, "       %s%llu at ",
+			o->is_part ? "of these " : "read again ",
+			(unsigned long long)o->count);
+		print_place(a, o->rip, out);
+		fputc('\n', out);
+	}
+	if (x->n_others > HG_ACCESS_OTHERS)
+		fprintf(out, "       and at %llu other statements\n",
+			(unsigned long long)x->n_others - HG_ACCESS_OTHERS);
+}
+
 static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
 {
 	const struct hg_access *x = &a->accesses.data[i];
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 
-	fprintf(out, "\n  %zu. %s of %u byte%s at ", i + 1,
-		x->is_write ? "write" : "read", x->size, x->size == 1 ? "" : "s");
+	fprintf(out, "\n  %zu. ", i + 1);
+	print_what(x, out);
+	fputs(" at ", out);
 	print_place(a, x->rip, out);
-	fprintf(out, "  (%llu time%s, first at time %llu)\n       ",
-		(unsigned long long)x->count, x->count == 1 ? "" : "s",
+	fprintf(out, "  (%stime %llu)\n       ", x->count == 1 ? "" : "first at ",
 		(unsigned long long)x->time);
 	print_where(n, x, out);
-	if (x->kind == HG_ACCESS_FIELD) {
-		fprintf(out, "%.*s, of ", (int)x->field_length, x->field);
-	}
 	print_node(a, x->from, out);
 	if (x->kind == HG_ACCESS_FREED) {
 		fputs(", which was freed at ", out);
@@ -87,6 +156,12 @@ static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
 		print_node(a, x->to, out);
 	}
 	fputc('\n', out);
+	print_around(a, x, out);
+	if (x->allocated.n) {
+		fprintf(out, "       n%u's allocation: ", x->from.v);
+		print_chain(a, &x->allocated, out);
+		fputc('\n', out);
+	}
 	print_steps(a, x, out);
 }
 

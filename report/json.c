@@ -150,18 +150,29 @@ static bool add_violations(const struct fl_analysis *a, cJSON *list)
 	return true;
 }
 
-static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
+/* @p is_users: with file and line, which are nothing to the user where a library's are. */
+static cJSON *json_code(const struct fl_analysis *a, uint64_t rip, bool is_users)
 {
 	cJSON *o = cJSON_CreateObject();
 	struct dec_place p = {};
 
 	a->places.place(a->places.ctx, rip, &p);
+	if (!is_users) {
+		p.file = NULL;
+		p.line = 0;
+		p.n_inlined = 0;
+	}
 	if (!o || !add_place(o, &p, NULL, 0) ||
 	    !add(o, "address", cJSON_CreateNumber(rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
 	return o;
+}
+
+static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
+{
+	return json_code(a, rip, true);
 }
 
 static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
@@ -184,35 +195,97 @@ static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
 	return o;
 }
 
+static bool add_range(cJSON *o, const struct hg_access *x)
+{
+	cJSON *range = cJSON_AddObjectToObject(o, "range");
+
+	return range &&
+	       add(range, "of", cJSON_CreateString(x->is_behind ? "end" : "start")) &&
+	       add(range, "first", cJSON_CreateNumber(x->least)) &&
+	       add(range, "last", cJSON_CreateNumber(x->most)) &&
+	       add(range, "end", cJSON_CreateNumber(x->end));
+}
+
+static cJSON *json_chain(const struct fl_analysis *a, const struct hg_chain *c)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (uint32_t i = 0; list && i < c->n; i++)
+		if (!cJSON_AddItemToArray(list, json_place(a, c->rip[i]))) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	return list;
+}
+
+/* By which calls, and what else belongs to @p x. */
+static bool add_around(const struct fl_analysis *a, cJSON *o, const struct hg_access *x)
+{
+	cJSON *chains = cJSON_AddArrayToObject(o, "callers"), *also;
+
+	for (uint64_t i = 0; chains && i < x->n_chains && i < HG_ACCESS_CHAINS; i++)
+		if (!cJSON_AddItemToArray(chains, json_chain(a, &x->chain[i])))
+			return false;
+	if (!chains || !add(o, "ways", cJSON_CreateNumber(x->n_chains)))
+		return false;
+	also = cJSON_AddArrayToObject(o, "also");
+	for (uint64_t i = 0; also && i < x->n_others && i < HG_ACCESS_OTHERS; i++) {
+		cJSON *other = json_place(a, x->other[i].rip);
+
+		if (!cJSON_AddItemToArray(also, other) ||
+		    !add(other, "write", cJSON_CreateBool(x->other[i].is_write)) ||
+		    !add(other, "part", cJSON_CreateBool(x->other[i].is_part)) ||
+		    !add(other, "instances", cJSON_CreateNumber(x->other[i].count)))
+			return false;
+	}
+	return also;
+}
+
+static bool add_steps(const struct fl_analysis *a, cJSON *o, const struct hg_access *x)
+{
+	cJSON *steps = cJSON_AddArrayToObject(o, "derived");
+
+	for (size_t i = 0; steps && i < x->n_steps; i++) {
+		cJSON *step = json_place(a, x->step[i].rip);
+
+		if (!cJSON_AddItemToArray(steps, step) ||
+		    !add(step, "time", cJSON_CreateNumber(x->step[i].time)) ||
+		    !add(step, "offset", cJSON_CreateNumber(x->step[i].offset)))
+			return false;
+	}
+	return steps;
+}
+
+static cJSON *json_from(const struct fl_analysis *a, const struct hg_access *x)
+{
+	cJSON *o = json_node(a, x->from);
+
+	if (o && add(o, "callers", json_chain(a, &x->allocated)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
 static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x)
 {
 	const struct hg_node *from = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
-	cJSON *o = cJSON_CreateObject(), *steps;
+	cJSON *o = cJSON_CreateObject();
 
-	if (!o || !add(o, "kind", cJSON_CreateString(report_access_kind(x->kind))) ||
-	    !add(o, "write", cJSON_CreateBool(x->is_write)) ||
-	    !add(o, "at", json_place(a, x->rip)) ||
-	    !add(o, "instruction", json_place(a, x->pc)) ||
-	    !add(o, "time", cJSON_CreateNumber(x->time)) ||
-	    !add(o, "bytes", cJSON_CreateNumber(x->size)) ||
-	    !add(o, "offset",
-		 cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) ||
-	    !add(o, "from", json_node(a, x->from)) ||
-	    !add(o, "to", json_node(a, x->to)) || !add(o, "field", text_or_null(field)) ||
-	    !add(o, "instances", cJSON_CreateNumber(x->count)))
-		goto fail;
-	steps = cJSON_AddArrayToObject(o, "derived");
-	for (size_t i = 0; steps && i < x->n_steps; i++) {
-		cJSON *step = json_place(a, x->step[i].rip);
-
-		if (!step || !add(step, "time", cJSON_CreateNumber(x->step[i].time)) ||
-		    !add(step, "offset", cJSON_CreateNumber(x->step[i].offset)) ||
-		    !cJSON_AddItemToArray(steps, step))
-			goto fail;
-	}
-	return o;
-fail:
+	if (o && add(o, "kind", cJSON_CreateString(report_access_kind(x->kind))) &&
+	    add(o, "write", cJSON_CreateBool(x->is_write)) &&
+	    add(o, "at", json_place(a, x->rip)) &&
+	    add(o, "instruction", json_code(a, x->pc, x->pc == x->rip)) &&
+	    add(o, "time", cJSON_CreateNumber(x->time)) &&
+	    add(o, "bytes", cJSON_CreateNumber(x->size)) &&
+	    add(o, "offset",
+		cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) &&
+	    add_range(o, x) && add(o, "from", json_from(a, x)) &&
+	    add(o, "to", json_node(a, x->to)) && add(o, "field", text_or_null(field)) &&
+	    add(o, "instances", cJSON_CreateNumber(x->count)) &&
+	    add(o, "writes", cJSON_CreateNumber(x->writes)) && add_around(a, o, x) &&
+	    add_steps(a, o, x))
+		return o;
 	cJSON_Delete(o);
 	return NULL;
 }
