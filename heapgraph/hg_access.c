@@ -37,10 +37,19 @@ uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m
 	return base;
 }
 
+/* How many bytes is the call to deal with that the user made? */
+static uint64_t intent_of(const struct hg_finder *f)
+{
+	const struct hg_string_call *call = &f->thread->string;
+
+	if (call->outer_rsp)
+		return call->outer_intent;
+	return call->rsp ? call->intent : f->thread->call_size;
+}
+
 static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 			     const struct dec_ref *r)
 {
-	const struct hg_string_call *call = &f->thread->string;
 	const struct dec_mem *m = hg_derive_operand(s->insn, r);
 	uint32_t derivation = m ? hg_access_derivation(f, m, r->addr, r->size) : 0;
 	struct hg_suspect x;
@@ -53,7 +62,7 @@ static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 		.pc = s->insn->rip,
 		.addr = r->addr,
 		.size = r->size,
-		.intent = call->rsp ? call->intent : f->thread->call_size,
+		.intent = intent_of(f),
 		.derivation = derivation,
 		.insn = s->insn,
 		.m = m,
@@ -135,7 +144,7 @@ static struct err *leave_string(struct hg_finder *f)
 			.pc = c->pc,
 			.statement = c->statement,
 			.addr = c->read[i].start,
-			.intent = c->intent,
+			.intent = intent_of(f),
 			.derivation = c->read[i].derivation,
 		};
 
@@ -174,7 +183,7 @@ static struct err *check_kernel(struct hg_finder *f, uint64_t position, size_t i
 		.pc = k->pc,
 		.addr = k->arg[i],
 		.size = size,
-		.intent = size,
+		.intent = f->thread->string.outer_rsp ? intent_of(f) : size,
 		.derivation = k->derivation[i],
 	};
 
@@ -240,6 +249,7 @@ static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 	if (insn->flow == DEC_FLOW_RET) {
 		if (t->string.rsp && rsp_before >= t->string.rsp)
 			err = leave_string(f);
+		hg_string_call_return(&t->string, rsp_before);
 		follow_return(f, rsp_before);
 	}
 	if (t->has_jumped)

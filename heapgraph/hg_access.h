@@ -47,6 +47,13 @@ struct hg_access_other {
 	bool is_part;  ///< of the loop: hg_access counts them
 };
 
+/** Accesses one behind the other, from where the part of a struct ends that they began in. */
+struct hg_access_run {
+	uint64_t end,
+		whole_end; ///< of the last of them; of the node (0: does not matter)
+	uint64_t count;
+};
+
 /** All accesses of one kind by one source line (and what goes astray in the same loop, or
  * because of it), from nodes of the same site. */
 struct hg_access {
@@ -69,6 +76,8 @@ struct hg_access {
 	bool is_behind;
 	int64_t least, most, end;
 	uint32_t size_least, size_most;
+	struct hg_access_run run[2]; ///< of reads, of writes
+	uint64_t excused;	     ///< of all: they went on to the node's end
 	struct hg_access_step step[HG_ACCESS_STEPS]; ///< the user's first ones
 	size_t n_steps;
 	struct hg_chain chain[HG_ACCESS_CHAINS]; ///< by which calls; the first ones,

@@ -43,6 +43,14 @@ struct hg_reports {
 	VEC(uint32_t) allocated;     ///< by node: its chain's index + 1; 0: not known
 };
 
+#define HG_INDEXED 4096
+
+/** An instruction was inside of what begins at @p anchor in its node, by an index. */
+struct hg_indexed {
+	uint64_t pc;
+	int64_t anchor;
+};
+
 struct hg_finder {
 	struct hg_recorder *recorder;
 	const struct hg_graph *graph; ///< that it makes
@@ -57,6 +65,7 @@ struct hg_finder {
 	struct map entries;			///< of the allocator -> 1
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
 	struct hg_reports reports;
+	struct hg_indexed indexed[HG_INDEXED]; ///< by address
 	hg_accesses *found;
 };
 
@@ -74,6 +83,8 @@ struct hg_suspect {
 	struct hg_node_id to;
 	const char *field;
 	size_t field_length;
+	uint64_t
+		whole_end; ///< it is no mistake if it is one of many up to there; 0: it is one
 };
 
 /** @return whose pointer the address of @p m, @p size bytes at @p addr, is made of: of two, that to

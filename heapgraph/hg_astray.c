@@ -36,6 +36,64 @@ static uint64_t extent(const struct dec_struct *t, const char *name, size_t n,
 	return start;
 }
 
+/* The array that @p name, of @p n characters, is an element of, which is an array itself: compilers
+ * go from one row to another. */
+static size_t outermost(const char *name, size_t n)
+{
+	while (n && name[n - 1] == ']' && name[n] == '[')
+		while (name[--n] != '[')
+			;
+	return n;
+}
+
+/* Is something else than @p name, of @p n characters, at [@p start, @p end) of @p t, too? */
+static bool is_in_union(const struct dec_struct *t, const char *name, size_t n,
+			uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+
+		if (f->offset < end && f->offset + f->size > start &&
+		    !is_part(f, name, n))
+			return true;
+	}
+	return false;
+}
+
+/* Behind all members of the union that begin at @p start. */
+static uint64_t union_end(const struct dec_struct *t, uint64_t start)
+{
+	uint64_t end, most = 0;
+
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const char *name = t->fields[i].name;
+		size_t n = strcspn(name, ".[");
+
+		if (t->fields[i].offset != start)
+			continue;
+		if (!name[n]) // may be of a struct without a name
+			return t->size;
+		extent(t, name, n, &end);
+		most = end > most ? end : most;
+	}
+	return most;
+}
+
+/* Where what begins at @p start and is named ends: the last one with what fills the struct up. */
+static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
+		       uint64_t start)
+{
+	bool is_last = true;
+	uint64_t end;
+
+	extent(t, name, n, &end);
+	if (is_in_union(t, name, n, start, end))
+		end = union_end(t, start);
+	for (uint32_t i = 0; i < t->n_fields && is_last; i++)
+		is_last = t->fields[i].offset < end;
+	return is_last ? t->size : end;
+}
+
 /* The largest array or struct inside @p t that begins at @p offset. @p end: behind it.
  * @return its name, of *n characters, or NULL. */
 static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *n,
@@ -47,10 +105,13 @@ static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *
 		if (t->fields[i].offset != offset)
 			continue;
 		for (*n = strcspn(name, ".["); name[*n];
-		     *n += 1 + strcspn(name + *n + 1, ".["))
-			if (extent(t, name, *n, end) == offset)
-				return name;
-		return NULL;
+		     *n += 1 + strcspn(name + *n + 1, ".[")) {
+			if (extent(t, name, *n, end) != offset)
+				continue;
+			*n = outermost(name, *n);
+			*end = end_of(t, name, *n, offset);
+			return name;
+		}
 	}
 	return NULL;
 }
@@ -72,6 +133,12 @@ static const struct hg_derivation *first_own_step(struct hg_finder *f,
 	return first;
 }
 
+/* Is a function of a library's under way that fills what the user gave it, or reads it? */
+static bool is_in_string(const struct hg_finder *f)
+{
+	return f->thread->string.rsp || f->thread->string.outer_rsp;
+}
+
 /* Which part of its node the access is meant for: the one that the first step of arithmetic
  * led to, that an index goes from, or whose address a string function was given. What
  * functions of libraries else make of a pointer to the node is not known. -1: none that we
@@ -85,7 +152,7 @@ static int64_t anchor_of(struct hg_finder *f, const struct hg_suspect *x)
 	if (first)
 		return first->offset;
 	if (!dec_frames_is_own(f->frames, x->pc))
-		return f->thread->string.rsp ? 0 : -1;
+		return is_in_string(f) ? 0 : -1;
 	return x->insn && x->m->index != DEC_REG_NONE ?
 		       (int64_t)(f->derive.regs->value[x->m->base] + x->m->disp - start) :
 		       -1;
@@ -106,11 +173,11 @@ static bool means_whole(struct hg_finder *f, const struct dec_struct *t,
 		return true;
 	if (anchor)
 		return false;
-	if (x->intent >= t->size)
+	if (size >= t->size)
 		return true;
-	for (uint32_t i = 0; x->intent && !x->is_write && i < t->n_fields; i++)
-		if (t->fields[i].offset == x->intent ||
-		    t->fields[i].offset + t->fields[i].size == x->intent)
+	for (uint32_t i = 0; size && i < t->n_fields; i++)
+		if (t->fields[i].offset == size ||
+		    t->fields[i].offset + t->fields[i].size == size)
 			return true;
 	return false;
 }
@@ -172,12 +239,99 @@ static struct err *layout_of(struct hg_finder *f, struct hg_node_id id,
 	return NULL;
 }
 
+static bool is_within(const struct hg_suspect *x, uint64_t at, uint64_t start,
+		      uint64_t end)
+{
+	return at >= start && at + x->size <= end;
+}
+
+/* Is @p x exactly a field, or a vector of some? */
+static bool is_field(const struct dec_struct *t, const struct hg_suspect *x, uint64_t at)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].offset == at)
+			return t->fields[i].size == x->size || x->size >= VECTOR_BYTES;
+	return false;
+}
+
+/* Compilers reach one array from another of the same index, by a constant: does that lead from
+ * inside of the part at [@p start, @p end) out of it, or from its start to that of another? */
+static bool is_by_constant(struct hg_finder *f, const struct dec_struct *t,
+			   const struct hg_suspect *x, uint64_t start, uint64_t end)
+{
+	const struct hg_node *n =
+		hg_graph_node(f->graph, hg_derive_get(&f->derive, x->derivation)->node);
+	uint64_t base, other, other_end;
+	size_t length;
+
+	if (!x->insn || !x->m->disp || !dec_frames_is_own(f->frames, x->pc) ||
+	    !is_field(t, x, x->addr - n->start))
+		return false;
+	base = f->derive.regs->value[x->m->base] - n->start;
+	if (base >= start && base < end &&
+	    (base + x->m->disp < start || base + x->m->disp >= end))
+		return true;
+	other = start + x->m->disp;
+	return part_at(t, other, &length, &other_end) &&
+	       is_within(x, x->addr - n->start, other, other_end);
+}
+
+/* Did a pointer to the struct, whose first step led to @p anchor, begin to write bytes into what begins
+ * there, up to @p end? Or vectors, before it: what lies behind is larger. */
+static bool is_from_first(const struct dec_struct *t, const struct hg_suspect *x,
+			  uint64_t anchor, uint64_t end)
+{
+	if (anchor != end)
+		return anchor < end;
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].offset == end && t->fields[i].size > x->size)
+			return x->size == 1;
+	return false;
+}
+
+/* The part of @p t that begins at @p anchor, or the first, if it is there that a pointer to the struct
+ * began to write. *start: where it is. NULL: none. */
+static const char *part_of(const struct dec_struct *t, const struct hg_suspect *x,
+			   int64_t anchor, size_t *length, uint64_t *start, uint64_t *end)
+{
+	const char *name = part_at(t, anchor, length, end);
+
+	*start = anchor;
+	if (name || !x->is_write)
+		return name;
+	*start = 0;
+	name = part_at(t, 0, length, end);
+	return name && name[*length] == '[' && is_from_first(t, x, anchor, *end) ? name :
+										   NULL;
+}
+
+/* Is it not known what @p x is meant for? gcc -O0 splits the offset of an array: less than 16 bytes
+ * are a constant, the rest goes into the index; that the same instruction was in this array
+ * before says that it is no such. And who reads bytes from the struct's start on may compare or
+ * sum up a part of it. */
+static bool is_vague(struct hg_finder *f, const struct hg_suspect *x, int64_t anchor,
+		     bool is_inside)
+{
+	struct hg_indexed *known = &f->indexed[x->pc % HG_INDEXED];
+
+	if (!x->insn || !dec_frames_is_own(f->frames, x->pc))
+		return false;
+	if (!anchor && !x->is_write && x->size == 1)
+		return true;
+	if (x->m->index == DEC_REG_NONE || x->m->scale == 1 || x->m->disp < 0 ||
+	    x->m->disp >= 16)
+		return false;
+	if (is_inside)
+		*known = (struct hg_indexed){ x->pc, anchor };
+	return known->pc != x->pc || known->anchor != anchor;
+}
+
 /* Inside the node: does the access leave its array? */
 static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
 {
 	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
-	uint64_t at = x->addr - n->start, end = 0;
+	uint64_t at = x->addr - n->start, start, end = 0;
 	const struct dec_struct *t;
 	int64_t anchor;
 	struct err *err = layout_of(f, id, &t);
@@ -187,12 +341,15 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	anchor = anchor_of(f, x);
 	if (anchor < 0 || means_whole(f, t, x, anchor))
 		return NULL;
-	x->field = part_at(t, anchor, &x->field_length, &end);
-	if (!x->field || (at >= (uint64_t)anchor && at + x->size <= end) ||
-	    means_container(f, x, t, anchor, end))
+	x->field = part_of(t, x, anchor, &x->field_length, &start, &end);
+	if (!x->field || is_vague(f, x, anchor, is_within(x, at, start, end)) ||
+	    is_within(x, at, start, end) || means_container(f, x, t, start, end) ||
+	    is_by_constant(f, t, x, start, end))
 		return NULL;
 	x->kind = HG_ACCESS_FIELD;
 	x->to = id;
+	x->whole_end =
+		!start && dec_frames_is_own(f->frames, x->pc) ? n->start + n->size : 0;
 	return hg_reports_add(f, x);
 }
 

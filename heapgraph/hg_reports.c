@@ -164,6 +164,25 @@ static int64_t begin_of(const struct hg_finder *f, const struct hg_suspect *x,
 	return x->addr - n->start - (*is_behind ? n->size : 0);
 }
 
+/* Accesses, one behind the other, went up to the node's end: who does that means the whole. */
+static void end_run(struct hg_access *a, struct hg_access_run *r)
+{
+	if (r->whole_end && r->end == r->whole_end)
+		a->excused += r->count;
+	r->count = 0;
+}
+
+static void follow_run(struct hg_access *a, const struct hg_suspect *x)
+{
+	struct hg_access_run *r = &a->run[x->is_write];
+
+	if (x->addr != r->end)
+		end_run(a, r);
+	r->end = x->addr + x->size;
+	r->whole_end = x->whole_end;
+	r->count++;
+}
+
 /* @p a is one more: @p x. */
 static void count(struct hg_finder *f, struct hg_access *a, const struct hg_suspect *x,
 		  uint64_t statement)
@@ -183,6 +202,7 @@ static void count(struct hg_finder *f, struct hg_access *a, const struct hg_susp
 	a->writes += x->is_write;
 	a->is_write |= x->is_write;
 	a->last_time = x->position;
+	follow_run(a, x);
 	if (!a->to.v)
 		a->to = x->to;
 	list_callers(f->frames, statement, &chain);
@@ -309,8 +329,11 @@ void hg_access_finish(const struct hg_finder *f)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->found->size; i++) {
-		bool is_joined = false;
+		bool is_joined;
 
+		end_run(&found[i], &found[i].run[0]);
+		end_run(&found[i], &found[i].run[1]);
+		is_joined = found[i].excused == found[i].count;
 		for (size_t k = 0; k < n && !is_joined; k++)
 			is_joined = join_one(f, &found[k], &found[i]);
 		if (!is_joined)

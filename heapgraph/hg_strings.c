@@ -28,6 +28,14 @@ struct function {
 	enum unit unit;
 };
 
+/* Whatever it calls for that, it deals with so many bytes; or with text, which may be shorter than it
+ * is told that there is room for. */
+struct filler {
+	const char *name;
+	uint8_t limit; ///< register with how many elements, or ANY: text
+	uint8_t times; ///< register with the bytes of an element, or ANY
+};
+
 static const struct function functions[] = {
 	{ "memcpy", { NONE, ALL }, CAP_RDX, BYTES },
 	{ "__memcpy_chk", { NONE, ALL }, CAP_RDX, BYTES },
@@ -82,6 +90,49 @@ static const struct function functions[] = {
 	{ "wmemcmp", { DIFFERENCE, DIFFERENCE }, CAP_RDX, WIDE },
 };
 
+static const struct filler fillers[] = {
+	{ "memset", CAP_RDX, ANY },
+	{ "__memset_chk", CAP_RDX, ANY },
+	{ "fread", CAP_RDX, CAP_RSI },
+	{ "fread_unlocked", CAP_RDX, CAP_RSI },
+	{ "__fread_chk", CAP_RCX, CAP_RDX },
+	{ "fwrite", CAP_RDX, CAP_RSI },
+	{ "fwrite_unlocked", CAP_RDX, CAP_RSI },
+	{ "read", CAP_RDX, ANY },
+	{ "__read_chk", CAP_RDX, ANY },
+	{ "pread", CAP_RDX, ANY },
+	{ "pread64", CAP_RDX, ANY },
+	{ "recv", CAP_RDX, ANY },
+	{ "recvfrom", CAP_RDX, ANY },
+	{ "fgets", ANY, ANY },
+	{ "fgets_unlocked", ANY, ANY },
+	{ "__fgets_chk", ANY, ANY },
+	{ "gets", ANY, ANY },
+	{ "getcwd", ANY, ANY },
+	{ "strftime", ANY, ANY },
+	{ "sprintf", ANY, ANY },
+	{ "vsprintf", ANY, ANY },
+	{ "snprintf", ANY, ANY },
+	{ "vsnprintf", ANY, ANY },
+	{ "__sprintf_chk", ANY, ANY },
+	{ "__vsprintf_chk", ANY, ANY },
+	{ "__snprintf_chk", ANY, ANY },
+	{ "__vsnprintf_chk", ANY, ANY },
+	{ "scanf", ANY, ANY },
+	{ "fscanf", ANY, ANY },
+	{ "sscanf", ANY, ANY },
+	{ "vfscanf", ANY, ANY },
+	{ "vsscanf", ANY, ANY },
+	{ "__isoc99_scanf", ANY, ANY },
+	{ "__isoc99_fscanf", ANY, ANY },
+	{ "__isoc99_sscanf", ANY, ANY },
+	{ "__isoc99_vfscanf", ANY, ANY },
+	{ "__isoc99_vsscanf", ANY, ANY },
+};
+
+#define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
+#define N_FILLERS (sizeof(fillers) / sizeof(*fillers))
+
 /* ---- names and entries ------------------------------------------------------------------ */
 
 typedef size_t (*find_fn)(struct dec_symbols *s, const char *name, uint64_t *ret,
@@ -91,8 +142,10 @@ typedef size_t (*find_fn)(struct dec_symbols *s, const char *name, uint64_t *ret
 static struct err *add_entries(struct hg_strings *st, struct dec_symbols *symbols,
 			       uint32_t number, find_fn find, bool is_resolver)
 {
+	const char *name = number < N_FUNCTIONS ? functions[number].name :
+						  fillers[number - N_FUNCTIONS].name;
 	uint64_t entry[16];
-	size_t n = find(symbols, functions[number].name, entry, 16);
+	size_t n = find(symbols, name, entry, 16);
 
 	for (size_t i = 0; i < n && i < 16; i++)
 		if (!map_get(&st->entries, entry[i]) &&
@@ -105,7 +158,7 @@ struct err *hg_strings_add(struct hg_strings *st, struct dec_symbols *symbols)
 {
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; i < sizeof(functions) / sizeof(*functions) && !err; i++) {
+	for (uint32_t i = 0; i < N_FUNCTIONS + N_FILLERS && !err; i++) {
 		err = add_entries(st, symbols, i, dec_symbols_resolvers, true);
 		if (!err)
 			err = add_entries(st, symbols, i, dec_symbols_entries, false);
@@ -126,6 +179,19 @@ void hg_string_call_deinit(struct hg_string_call *c)
 
 /* ---- one call --------------------------------------------------------------------------- */
 
+static void enter_filler(struct hg_string_call *c, const struct filler *f,
+			 const uint64_t regs[DEC_GPRS])
+{
+	uint64_t n = f->limit ? regs[f->limit] : 0;
+
+	if (c->outer_rsp && regs[CAP_RSP] <= c->outer_rsp)
+		return;
+	c->outer_rsp = regs[CAP_RSP];
+	c->outer_intent = n;
+	if (f->times && __builtin_mul_overflow(n, regs[f->times], &c->outer_intent))
+		c->outer_intent = UINT64_MAX;
+}
+
 bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uint64_t rip,
 		      const uint64_t regs[DEC_GPRS])
 {
@@ -134,14 +200,18 @@ bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uin
 
 	if (!entry)
 		return false;
+	if (*entry >> 1 >= N_FUNCTIONS && !(*entry & 1)) {
+		enter_filler(c, &fillers[(*entry >> 1) - N_FUNCTIONS], regs);
+		return false;
+	}
 	c->rsp = regs[CAP_RSP];
 	c->function = *entry >> 1;
 	c->is_resolver = *entry & 1;
 	c->pc = rip;
 	c->watched = 0;
-	f = &functions[c->function];
+	f = &functions[c->is_resolver ? 0 : c->function];
 	c->limit = f->limit ? regs[f->limit] : UINT64_MAX;
-	c->intent = f->limit ? c->limit : 0;
+	c->intent = f->limit && f->extent[1] != TEXT ? c->limit : 0;
 	for (size_t i = 0; i < HG_STRING_READS; i++) {
 		c->read[i].start = i ? regs[CAP_RSI] : regs[CAP_RDI];
 		c->read[i].derivation = 0;

@@ -45,8 +45,11 @@ struct hg_string_call {
 	uint32_t function;
 	bool is_resolver;
 	uint64_t position, statement, pc; ///< of the entry; statement: the user's
-	uint64_t limit;	  ///< elements that may be read; UINT64_MAX: any number
-	uint64_t intent;  ///< bytes to deal with, as its caller says; 0: it does not
+	uint64_t limit;	 ///< elements that may be read; UINT64_MAX: any number
+	uint64_t intent; ///< bytes to deal with, as its caller says; 0: it does not
+	/** The outermost call under way of a function that fills what it is given, or takes from
+	 * it, whatever it calls for that: rsp at its entry (0: none), and bytes as above. */
+	uint64_t outer_rsp, outer_intent;
 	uint64_t watched; ///< so many bytes from each start are kept when they are loaded
 	struct hg_string_read read[HG_STRING_READS];
 };
@@ -57,9 +60,17 @@ void hg_strings_deinit(struct hg_strings *st);
 void hg_string_call_deinit(struct hg_string_call *c);
 
 /** @return whether a call begins at @p rip, with @p regs. If so @p c is it, but for position
- * and statement, which are the user's, and what hg_string_call_read() tells. */
+ * and statement, which are the user's, and what hg_string_call_read() tells. Of others that
+ * fill memory @p c learns only that they are under way. */
 bool hg_strings_enter(const struct hg_strings *st, struct hg_string_call *c, uint64_t rip,
 		      const uint64_t regs[DEC_GPRS]);
+
+/** A function returns, its return address at @p rsp. */
+static inline void hg_string_call_return(struct hg_string_call *c, uint64_t rsp)
+{
+	if (c->outer_rsp && rsp >= c->outer_rsp)
+		c->outer_rsp = 0;
+}
 
 /** Read @p i, if it is one, is by a pointer of @p derivation, from where there is @p room
  * to the node's end (0: the node is gone, or the pointer is not to it). */
