@@ -43,6 +43,17 @@ struct hg_reports {
 	VEC(uint32_t) allocated;     ///< by node: its chain's index + 1; 0: not known
 };
 
+#define HG_PARTS 1024
+
+/** What begins at @p offset in a struct. */
+struct hg_part {
+	const struct dec_struct *in; ///< NULL: nobody asked yet
+	const char *name;	     ///< NULL: no array, no struct
+	size_t length;		     ///< of the name
+	uint64_t offset;
+	uint64_t start, end; ///< of the array in it that it is an element of
+};
+
 #define HG_INDEXED 4096
 
 /** An instruction was inside of what begins at @p anchor in its node, by an index. */
@@ -65,6 +76,7 @@ struct hg_finder {
 	struct map entries;			///< of the allocator -> 1
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
 	struct hg_reports reports;
+	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
 	struct hg_indexed indexed[HG_INDEXED]; ///< by address
 	hg_accesses *found;
 };

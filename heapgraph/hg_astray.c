@@ -94,26 +94,41 @@ static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
 	return is_last ? t->size : end;
 }
 
-/* The largest array or struct inside @p t that begins at @p offset. @p end: behind it.
- * @return its name, of *n characters, or NULL. */
-static const char *part_at(const struct dec_struct *t, uint64_t offset, size_t *n,
-			   uint64_t *end)
+/* The largest array or struct inside @p t that begins at @p offset, with an empty name when there is
+ * none. */
+static struct hg_part look_up_part(const struct dec_struct *t, uint64_t offset)
 {
+	struct hg_part p = { .in = t, .offset = offset };
+
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const char *name = t->fields[i].name;
+		uint64_t end;
 
 		if (t->fields[i].offset != offset)
 			continue;
-		for (*n = strcspn(name, ".["); name[*n];
-		     *n += 1 + strcspn(name + *n + 1, ".[")) {
-			if (extent(t, name, *n, end) != offset)
+		for (size_t n = strcspn(name, ".["); name[n];
+		     n += 1 + strcspn(name + n + 1, ".[")) {
+			if (extent(t, name, n, &end) != offset)
 				continue;
-			*n = outermost(name, *n);
-			*end = end_of(t, name, *n, offset);
-			return name;
+			p.name = name;
+			p.length = outermost(name, n);
+			p.start = extent(t, name, p.length, &end);
+			p.end = end_of(t, name, p.length, p.start);
+			return p;
 		}
 	}
-	return NULL;
+	return p;
+}
+
+/* The same, as it was the last time. */
+static const struct hg_part *part_at(struct hg_finder *f, const struct dec_struct *t,
+				     uint64_t offset)
+{
+	struct hg_part *p = &f->parts[hg_derive_key((uintptr_t)t, offset) % HG_PARTS];
+
+	if (p->in != t || p->offset != offset)
+		*p = look_up_part(t, offset);
+	return p;
 }
 
 /* The first of the user's steps from the allocation, or from where its start was found again (as
@@ -191,36 +206,34 @@ static const struct hg_derivation *last_own_step(struct hg_finder *f,
 	return d;
 }
 
-static bool is_struct_at(const struct dec_struct *t, uint64_t offset)
+static bool is_struct_at(struct hg_finder *f, const struct dec_struct *t, uint64_t offset)
 {
-	uint64_t end;
-	size_t n;
-	const char *name = part_at(t, offset, &n, &end);
+	const struct hg_part *p = part_at(f, t, offset);
 
-	return name && name[n] == '.';
+	return p->name && p->name[p->length] == '.';
 }
 
-/* From a part, at [@p start, @p end), to the struct around it: what goes out of a struct, which has
- * no elements, does so on purpose, and before an array by a constant; or a step of the pointer
- * itself led out of a struct. */
+/* From part @p p to the struct around it: what goes out of a struct, which has no elements, does so on
+ * purpose, and before an array by a constant; or a step of the pointer itself led out of a
+ * struct. */
 static bool means_container(struct hg_finder *f, const struct hg_suspect *x,
-			    const struct dec_struct *t, uint64_t start, uint64_t end)
+			    const struct dec_struct *t, const struct hg_part *p)
 {
 	const struct hg_derivation *last =
 		last_own_step(f, hg_derive_get(&f->derive, x->derivation));
 	uint64_t node = hg_graph_node(f->graph, last->node)->start;
-	bool is_struct = x->field[x->field_length] == '.';
+	bool is_struct = p->name[p->length] == '.';
 
 	if (x->insn && dec_frames_is_own(f->frames, x->pc)) {
 		uint64_t from = f->derive.regs->value[x->m->base] - node;
 
 		if (is_struct ||
 		    (x->m->index == DEC_REG_NONE &&
-		     (!from || is_struct_at(t, from) || x->addr - node < start)))
+		     (!from || is_struct_at(f, t, from) || x->addr - node < p->start)))
 			return true;
 	}
 	return last->parent && is_struct &&
-	       ((uint64_t)last->offset < start || (uint64_t)last->offset >= end);
+	       ((uint64_t)last->offset < p->start || (uint64_t)last->offset >= p->end);
 }
 
 static struct err *layout_of(struct hg_finder *f, struct hg_node_id id,
@@ -254,26 +267,41 @@ static bool is_field(const struct dec_struct *t, const struct hg_suspect *x, uin
 	return false;
 }
 
-/* Compilers reach one array from another of the same index, by a constant: does that lead from
- * inside of the part at [@p start, @p end) out of it, or from its start to that of another? */
-static bool is_by_constant(struct hg_finder *f, const struct dec_struct *t,
-			   const struct hg_suspect *x, uint64_t start, uint64_t end)
+/* Is @p x within the outermost array, or the field, at @p offset? */
+static bool is_in_what_is_at(const struct dec_struct *t, const struct hg_suspect *x,
+			     uint64_t at, uint64_t offset)
 {
-	const struct hg_node *n =
-		hg_graph_node(f->graph, hg_derive_get(&f->derive, x->derivation)->node);
-	uint64_t base, other, other_end;
-	size_t length;
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+		uint64_t start, end;
+
+		if (offset < f->offset || offset >= f->offset + f->size)
+			continue;
+		start = extent(t, f->name, strcspn(f->name, "["), &end);
+		return is_within(x, at, start, end);
+	}
+	return false;
+}
+
+/* Compilers reach one array from another of the same index, or a field behind an index, by a
+ * constant: does that lead from inside of @p p out of it, or from its start to another? */
+static bool is_by_constant(struct hg_finder *f, const struct dec_struct *t,
+			   const struct hg_suspect *x, const struct hg_part *p)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	const struct hg_derivation *first = first_own_step(f, d);
+	uint64_t node = hg_graph_node(f->graph, d->node)->start, base;
 
 	if (!x->insn || !x->m->disp || !dec_frames_is_own(f->frames, x->pc) ||
-	    !is_field(t, x, x->addr - n->start))
+	    !is_field(t, x, x->addr - node))
 		return false;
-	base = f->derive.regs->value[x->m->base] - n->start;
-	if (base >= start && base < end &&
-	    (base + x->m->disp < start || base + x->m->disp >= end))
+	base = f->derive.regs->value[x->m->base] - node;
+	if (first && first->is_indexed)
 		return true;
-	other = start + x->m->disp;
-	return part_at(t, other, &length, &other_end) &&
-	       is_within(x, x->addr - n->start, other, other_end);
+	if (base >= p->start && base < p->end &&
+	    (base + x->m->disp < p->start || base + x->m->disp >= p->end))
+		return true;
+	return is_in_what_is_at(t, x, x->addr - node, p->offset + x->m->disp);
 }
 
 /* Did a pointer to the struct, whose first step led to @p anchor, begin to write bytes into what begins
@@ -290,19 +318,19 @@ static bool is_from_first(const struct dec_struct *t, const struct hg_suspect *x
 }
 
 /* The part of @p t that begins at @p anchor, or the first, if it is there that a pointer to the struct
- * began to write. *start: where it is. NULL: none. */
-static const char *part_of(const struct dec_struct *t, const struct hg_suspect *x,
-			   int64_t anchor, size_t *length, uint64_t *start, uint64_t *end)
+ * began to write. NULL: none. */
+static const struct hg_part *part_of(struct hg_finder *f, const struct dec_struct *t,
+				     const struct hg_suspect *x, int64_t anchor)
 {
-	const char *name = part_at(t, anchor, length, end);
+	const struct hg_part *p = part_at(f, t, anchor);
 
-	*start = anchor;
-	if (name || !x->is_write)
-		return name;
-	*start = 0;
-	name = part_at(t, 0, length, end);
-	return name && name[*length] == '[' && is_from_first(t, x, anchor, *end) ? name :
-										   NULL;
+	if (p->name || !x->is_write)
+		return p->name ? p : NULL;
+	p = part_at(f, t, 0);
+	return p->name && p->name[p->length] == '[' &&
+			       is_from_first(t, x, anchor, p->end) ?
+		       p :
+		       NULL;
 }
 
 /* Is it not known what @p x is meant for? gcc -O0 splits the offset of an array: less than 16 bytes
@@ -331,7 +359,8 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 			       const struct hg_node *n)
 {
 	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
-	uint64_t at = x->addr - n->start, start, end = 0;
+	uint64_t at = x->addr - n->start;
+	const struct hg_part *p;
 	const struct dec_struct *t;
 	int64_t anchor;
 	struct err *err = layout_of(f, id, &t);
@@ -341,15 +370,17 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	anchor = anchor_of(f, x);
 	if (anchor < 0 || means_whole(f, t, x, anchor))
 		return NULL;
-	x->field = part_of(t, x, anchor, &x->field_length, &start, &end);
-	if (!x->field || is_vague(f, x, anchor, is_within(x, at, start, end)) ||
-	    is_within(x, at, start, end) || means_container(f, x, t, start, end) ||
-	    is_by_constant(f, t, x, start, end))
+	p = part_of(f, t, x, anchor);
+	if (!p || is_vague(f, x, anchor, is_within(x, at, p->start, p->end)) ||
+	    is_within(x, at, p->start, p->end) || means_container(f, x, t, p) ||
+	    is_by_constant(f, t, x, p))
 		return NULL;
+	x->field = p->name;
+	x->field_length = p->length;
 	x->kind = HG_ACCESS_FIELD;
 	x->to = id;
 	x->whole_end =
-		!start && dec_frames_is_own(f->frames, x->pc) ? n->start + n->size : 0;
+		!p->start && dec_frames_is_own(f->frames, x->pc) ? n->start + n->size : 0;
 	return hg_reports_add(f, x);
 }
 

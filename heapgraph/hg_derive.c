@@ -100,13 +100,15 @@ static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 	known = map_get(&d->known, key);
 	if (known)
 		return *known;
-	number = add_step(d, (struct hg_derivation){ .parent = from,
-						     .node = node,
-						     .is_rough = parent->is_rough ||
-								 is_rough(s->insn),
-						     .time = s->position,
-						     .rip = s->insn->rip,
-						     .offset = offset });
+	number = add_step(d,
+			  (struct hg_derivation){
+				  .parent = from,
+				  .node = node,
+				  .is_rough = parent->is_rough || is_rough(s->insn),
+				  .is_indexed = __builtin_popcount(s->insn->gpr_read) > 1,
+				  .time = s->position,
+				  .rip = s->insn->rip,
+				  .offset = offset });
 	if (number && map_put(&d->known, key, number))
 		d->is_out_of_memory = true;
 	return number;

@@ -30,6 +30,7 @@ struct hg_derivation {
 	uint64_t time, rip; ///< of the instruction; of many in a loop, the first
 	int64_t offset;	    ///< of the result, from the node's start
 	bool is_rough;	    ///< masks or distances had a part in it
+	bool is_indexed;    ///< another register had: it is no constant
 };
 
 /** Registers of one thread. */
