@@ -214,12 +214,25 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	return err ? err : require_end(a);
 }
 
+bool fl_release_is_allocators(const struct fl_analysis *a, const struct hg_release *r)
+{
+	struct dec_place place = {}, entry = {};
+	uint64_t addr;
+
+	dec_symbols_place(a->symbols, r->rip, &place);
+	if ((place.line && dec_symbols_has_debug(a->symbols, r->rip)) ||
+	    !dec_symbols_entries(a->symbols, "free", &addr, 1))
+		return false;
+	dec_symbols_place(a->symbols, addr, &entry);
+	return place.module && entry.module && !strcmp(place.module, entry.module);
+}
+
 const struct hg_release *fl_release(const struct fl_analysis *a, size_t i)
 {
 	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
 	const struct hg_release *r = g ? hg_graph_unknown_free(g, i) : NULL;
 
-	return r && r->node.v ? r : NULL;
+	return r && r->node.v && !fl_release_is_allocators(a, r) ? r : NULL;
 }
 
 size_t fl_releases(const struct fl_analysis *a)

@@ -93,7 +93,7 @@ void fl_analysis_deinit(struct fl_analysis *a);
 
 /** @return number @p i (0 ..) of the wrong releases: of what was freed already, or begins inside of
  * an allocation (its node tells which), as long-lived as @p a's graph; NULL: that one is no such, which
- * the last is when hg_graph_unknown_free() has no more. */
+ * the last is when hg_graph_unknown_free() has no more. The allocator's own are none. */
 const struct hg_release *fl_release(const struct fl_analysis *a, size_t i);
 
 /** @return how many statements have wrong releases. */

@@ -129,7 +129,7 @@ static struct err *note_releases(struct fl_analysis *a)
 	FILE *out;
 
 	for (size_t i = 0; (r = hg_graph_unknown_free(g, i)); i++) {
-		if (fl_release(a, i))
+		if (r->node.v || fl_release_is_allocators(a, r))
 			n -= r->count;
 		else if (!first)
 			first = r;

@@ -53,6 +53,12 @@ struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o
 /** Trace the errors of a->visit back: a->faults, ranked. */
 struct err *fl_locate_run(struct fl_analysis *a);
 
+/* ---- fl_analysis.c ------------------------------------------------------------------- */
+
+/** @return whether the allocator's library frees there of its own accord, called by none of the
+ * user's code: a thread that ends gives back what its cache has, which was freed before. */
+bool fl_release_is_allocators(const struct fl_analysis *a, const struct hg_release *r);
+
 /* ---- fl_callers.c -------------------------------------------------------------------- */
 
 /** Replay up to the last of a->faults to find who called the functions that they are in. Of

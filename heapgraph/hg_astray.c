@@ -324,6 +324,8 @@ static const struct hg_part *part_of(struct hg_finder *f, const struct dec_struc
 {
 	const struct hg_part *p = part_at(f, t, anchor);
 
+	if (p->name && !p->start && p->name[p->length] == '.')
+		return NULL; // the struct itself, as much of it as may be
 	if (p->name || !x->is_write)
 		return p->name ? p : NULL;
 	p = part_at(f, t, 0);
