@@ -5,6 +5,8 @@
 
 #include <sys/syscall.h>
 
+#include "decode/history/allocator.h"
+
 /* ---- threads ---------------------------------------------------------------------------- */
 
 static struct err *switch_thread(struct hg_finder *f, uint32_t tid)
@@ -317,26 +319,10 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 /* Modules were mapped: look for the functions in them that are to be known. */
 static struct err *find_entries(struct hg_finder *f, struct dec_symbols *symbols)
 {
-	static const char *const names[] = { "malloc",
-					     "calloc",
-					     "realloc",
-					     "free",
-					     "posix_memalign",
-					     "aligned_alloc",
-					     "reallocarray",
-					     "memalign",
-					     "valloc",
-					     "pvalloc",
-					     "malloc_usable_size",
-					     "malloc_trim",
-					     "mallinfo",
-					     "mallinfo2",
-					     "malloc_stats",
-					     "malloc_info" };
 	uint64_t entry[16];
 
-	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
-		size_t n = dec_symbols_entries(symbols, names[k], entry, 16);
+	for (const struct dec_allocator_function *a = dec_allocator; a->name; a++) {
+		size_t n = dec_symbols_entries(symbols, a->name, entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
 			if (map_put(&f->entries, entry[i], 1))

@@ -8,19 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const heap_names[CAP_HEAP_FNS] = {
-	"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
-};
-
-/** By their arguments they are one of those. */
-static const struct {
-	const char *name;
-	enum cap_heap_fn fn;
-} heap_others[] = {
-	{ "memalign", CAP_HEAP_ALIGNED_ALLOC },
-	{ "valloc", CAP_HEAP_MALLOC },
-	{ "pvalloc", CAP_HEAP_MALLOC },
-};
+#include "decode/history/allocator.h"
 
 struct err *dec_heap_calls_init(struct heap_calls *h, const struct capture *c,
 				struct dec_symbols *symbols,
@@ -95,10 +83,9 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 		h->site_addr[i] =
 			dec_symbols_address(h->symbols, s->file, s->entry_offset);
 	}
-	for (int fn = 0; !err && fn < CAP_HEAP_FNS; fn++)
-		err = heap_calls_watch_fn(&w, heap_names[fn], fn);
-	for (size_t i = 0; !err && i < sizeof(heap_others) / sizeof(*heap_others); i++)
-		err = heap_calls_watch_fn(&w, heap_others[i].name, heap_others[i].fn);
+	for (const struct dec_allocator_function *f = dec_allocator; !err && f->name; f++)
+		if (f->fn != DEC_ALLOCATOR_OTHER)
+			err = heap_calls_watch_fn(&w, f->name, f->fn);
 	if (!err && h->o->resolve)
 		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
 	for (size_t i = 0; !err && i < h->n_user; i++)
@@ -315,8 +302,8 @@ char *dec_heap_calls_verify(const struct heap_calls *h)
 		if (asprintf(&text,
 			     "allocator call %zu differs: recorded %s(%#lx), replayed "
 			     "%s(%#lx)",
-			     i, heap_names[a->fn], a->arg[0], heap_names[b->fn],
-			     b->arg[0]) < 0)
+			     i, dec_allocator[a->fn].name, a->arg[0],
+			     dec_allocator[b->fn].name, b->arg[0]) < 0)
 			return NULL;
 		return text;
 	}
