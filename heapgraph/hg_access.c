@@ -49,27 +49,37 @@ static uint64_t intent_of(const struct hg_finder *f)
 	return call->rsp ? call->intent : f->thread->call_size;
 }
 
+struct err *hg_access_check(struct hg_finder *f, const struct hg_operand *o)
+{
+	struct hg_suspect x = {
+		.is_write = o->is_write,
+		.position = o->position,
+		.pc = o->insn->rip,
+		.addr = o->addr,
+		.size = o->size,
+		.intent = intent_of(f),
+		.derivation = o->derivation,
+		.insn = o->insn,
+		.m = o->m,
+	};
+
+	return hg_astray_check(f, &x);
+}
+
 static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 			     const struct dec_ref *r)
 {
 	const struct dec_mem *m = hg_derive_operand(s->insn, r);
-	uint32_t derivation = m ? hg_access_derivation(f, m, r->addr, r->size) : 0;
-	struct hg_suspect x;
+	struct hg_operand o = { .insn = s->insn,
+				.m = m,
+				.position = s->position,
+				.addr = r->addr,
+				.size = r->size,
+				.is_write = r->is_def };
 
-	if (!derivation) // of most
-		return NULL;
-	x = (struct hg_suspect){
-		.is_write = r->is_def,
-		.position = s->position,
-		.pc = s->insn->rip,
-		.addr = r->addr,
-		.size = r->size,
-		.intent = intent_of(f),
-		.derivation = derivation,
-		.insn = s->insn,
-		.m = m,
-	};
-	return hg_astray_check(f, &x);
+	if (m)
+		o.derivation = hg_access_derivation(f, m, r->addr, r->size);
+	return o.derivation ? hg_access_check(f, &o) : NULL; // most have none
 }
 
 /* What a string function loads is judged when it returns. */

@@ -99,6 +99,19 @@ struct hg_suspect {
 		whole_end; ///< it is no mistake if it is one of many up to there; 0: it is one
 };
 
+/** An access of operand @p m of @p insn, by a pointer of @p derivation (not 0). */
+struct hg_operand {
+	const struct dec_insn *insn;
+	const struct dec_mem *m;
+	uint64_t position, addr;
+	uint32_t size, derivation;
+	bool is_write;
+};
+
+/** Report it if it is to other memory than its pointer; its base is in derive.regs->value. @return
+ * ERR_NOMEM. */
+struct err *hg_access_check(struct hg_finder *f, const struct hg_operand *o);
+
 /** @return whose pointer the address of @p m, @p size bytes at @p addr, is made of: of two, that to
  * where the access is; 0: nobody's. Its base is a general register. */
 uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m,

@@ -129,26 +129,6 @@ static bool is_whole(struct hg_finder *f, struct hg_node_id id)
 	return t && t->size != hg_graph_node(f->graph, id)->size;
 }
 
-static struct err *check_one(struct hg_finder *f, const struct dec_glance *g, uint32_t i,
-			     uint64_t addr, uint32_t derivation, bool is_write)
-{
-	const struct dec_insn *insn = &g->block->insn[i];
-	const struct hg_string_call *call = &f->thread->string;
-	struct hg_suspect x = {
-		.is_write = is_write,
-		.position = g->position + i,
-		.pc = insn->rip,
-		.addr = addr,
-		.size = insn->mem[0].size,
-		.intent = call->rsp ? call->intent : f->thread->call_size,
-		.derivation = derivation,
-		.insn = insn,
-		.m = insn->mem,
-	};
-
-	return hg_astray_check(f, &x);
-}
-
 /* The access of instruction @p i, of which registers of the address are pointers. */
 static struct err *check_access(struct hg_finder *f, const struct dec_glance *g,
 				struct hg_glanced *q, uint32_t i, uint64_t addr)
@@ -157,7 +137,11 @@ static struct err *check_access(struct hg_finder *f, const struct dec_glance *g,
 	struct hg_derived_regs *regs = f->derive.regs;
 	struct err *err = NULL;
 	struct hg_node_id id;
-	uint32_t derivation;
+	struct hg_operand o = { .insn = &g->block->insn[i],
+				.m = m,
+				.position = g->position + i,
+				.addr = addr,
+				.size = m->size };
 
 	if (q->base >= DEC_GPRS)
 		return NULL;
@@ -165,19 +149,20 @@ static struct err *check_access(struct hg_finder *f, const struct dec_glance *g,
 	    addr + q->size <= q->end && !(q->index < DEC_GPRS && regs->gpr[q->index]) &&
 	    hg_graph_lives(f->graph, (struct hg_node_id){ q->node }))
 		return NULL;
-	derivation = hg_access_derivation(f, m, addr, m->size);
-	if (!derivation)
+	o.derivation = hg_access_derivation(f, m, addr, m->size);
+	if (!o.derivation)
 		return NULL;
 	regs->value[m->base] = g->gpr[m->base];
 	if (m->is_read)
-		err = check_one(f, g, i, addr, derivation, false);
+		err = hg_access_check(f, &o);
+	o.is_write = true;
 	if (!err && m->is_write)
-		err = check_one(f, g, i, addr, derivation, true);
-	id = hg_derive_get(&f->derive, derivation)->node;
+		err = hg_access_check(f, &o);
+	id = hg_derive_get(&f->derive, o.derivation)->node;
 	if (!err && is_whole(f, id)) {
 		const struct hg_node *n = hg_graph_node(f->graph, id);
 
-		q->derivation = derivation;
+		q->derivation = o.derivation;
 		q->node = id.v;
 		q->start = n->start;
 		q->end = n->start + n->size;
