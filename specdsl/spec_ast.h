@@ -44,8 +44,17 @@ enum ast_kind {
 	AST_SUB,
 	AST_MUL,
 	AST_DIV,
+	AST_REST,
+	AST_BIT_AND,
+	AST_BIT_OR,
+	AST_BIT_XOR,
+	AST_SHIFT_LEFT,
+	AST_SHIFT_RIGHT,
 	AST_NEGATE,
+	AST_INVERT,
 	AST_ABS,
+	AST_ADDRESS, ///< &a: a is a vertex or a field; a struct or an array is its first field
+	AST_STRING,  ///< "name"; compared only
 	AST_COND,    ///< (a) ? b : c
 	AST_COMPARE, ///< a op b
 	AST_AND,
@@ -76,7 +85,7 @@ enum ast_op {
 };
 
 /** What a comparison compares. */
-enum ast_compare { CMP_NUMBERS, CMP_VERTICES, CMP_BOOLS };
+enum ast_compare { CMP_NUMBERS, CMP_VERTICES, CMP_BOOLS, CMP_TEXTS };
 
 /** An index of a named field that is no constant: `slot[I].key`. */
 struct ast_step {
@@ -88,6 +97,8 @@ struct ast_step {
 struct ast_meaning {
 	uint32_t field; ///< number from 1, all indices being 0; 0: there is none
 	struct ast_step steps[SPEC_MAX_INDICES]; ///< of the indices, in the text's order
+	uint32_t n_chars; ///< compared as text: so many fields of a character each, field
+			  ///< being the first; UINT32_MAX: as many as fit; 0: it is none
 };
 
 struct ast {
@@ -211,7 +222,8 @@ enum token_kind {
 	TOK_BARS,    ///< ||
 	TOK_ASSIGN,  ///< =
 	TOK_WRONG,   ///< && and the like: name holds what to write instead
-	TOK_CHAR,    ///< one of . ; , ( ) [ ] + - * / | ? : ch says which
+	TOK_CHAR, ///< one of . ; , ( ) [ ] + - * / % & | ^ ~ ! ? : << >>; ch says which,
+		  ///< by its first character
 };
 
 struct token {
@@ -274,7 +286,8 @@ const char *spec_standard_attr(size_t i);
 
 /* ---- resolving -------------------------------------------------------------------------- */
 
-/** Decide which variables are "all" and which are "some", and the order of the loops. */
+/** Decide which variables are "all" and which are "some", and the order of the loops: once when
+ * @p r is read, and again when its fields are known. */
 void spec_plan_rule(const struct spec *s, struct spec_rule *r);
 
 /* ---- layouts ------------------------------------------------------------------------------ */

@@ -50,6 +50,8 @@ void spec_eval_destroy(struct spec_eval *e)
 	vec_deinit(&e->free_memos);
 	spec_args_deinit(&e->attr_deps);
 	vec_deinit(&e->tasks);
+	vec_deinit(&e->texts[0].chars);
+	vec_deinit(&e->texts[1].chars);
 	for (size_t i = 0; i < 2 * SPEC_MAX_VARS; i++)
 		vec_deinit(&e->candidates[i]);
 	free(e);

@@ -268,6 +268,7 @@ static bool eval_connection(struct scope *sc, const struct ast *n)
 
 bool spec_eval_condition(struct scope *sc, const struct ast *n)
 {
+	int order;
 	bool a;
 
 	switch (n->kind) {
@@ -282,6 +283,8 @@ bool spec_eval_condition(struct scope *sc, const struct ast *n)
 	case AST_COMPARE:
 		if (n->compare == CMP_NUMBERS)
 			return compare_numbers(sc, n);
+		if (n->compare == CMP_TEXTS)
+			return spec_eval_texts(sc, n, &order) && is_true(n->op, order);
 		return n->compare == CMP_VERTICES ? compare_vertices(sc, n) :
 						    compare_truths(sc, n);
 	default:

@@ -21,24 +21,6 @@
 // A repeated dependency does no harm; the last few are what loops repeat.
 #define DEPS_RECENT 8
 
-static const struct value value_none = { .kind = VALUE_NONE };
-
-static struct value value_int(__int128 i)
-{
-	return (struct value){ .kind = VALUE_INT, .i = i };
-}
-
-static struct value value_real(double real)
-{
-	return (struct value){ .kind = VALUE_REAL, .real = real };
-}
-
-static struct value unreadable(struct scope *sc)
-{
-	sc->is_unreadable = true;
-	return value_none;
-}
-
 /* ---- arguments and dependencies ---------------------------------------------------------- */
 
 void spec_eval_add_arg(struct scope *sc, bool is_absent, uint64_t value, bool is_derived)
@@ -213,24 +195,23 @@ static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_
 	sc->ranged_value = f->bit_size ? value_none : value;
 }
 
-static void add_read(struct scope *sc, struct hg_node_id node, const struct dec_field *f)
+void spec_eval_add_read(struct scope *sc, struct hg_node_id node, uint32_t offset,
+			uint32_t size)
 {
 	struct spec_read *r = sc->reads ? vec_push(&sc->reads->reads) : NULL;
 
 	if (r)
-		*r = (struct spec_read){ node, f->offset, f->size };
+		*r = (struct spec_read){ node, offset, size };
 	else if (sc->reads)
 		sc->e->is_out_of_memory = true;
 }
 
-/** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
-static struct value read_field(struct scope *sc, const struct ast *n)
+bool spec_eval_place(struct scope *sc, const struct ast *n, struct hg_node_id *node,
+		     struct dec_field *f)
 {
 	struct vertex v = spec_eval_vertex(sc, n->base);
-	struct value index[SPEC_MAX_INDICES] = {}, value;
+	struct value index[SPEC_MAX_INDICES] = {};
 	const struct spec_type *t;
-	struct dec_field f;
-	uint64_t raw = 0;
 	uint32_t type;
 
 	// Also when there is no node to read: the index may be made of arguments.
@@ -239,24 +220,43 @@ static struct value read_field(struct scope *sc, const struct ast *n)
 	else
 		eval_steps(sc, n, index);
 	if (v.kind != VERTEX_NODE)
-		return unreadable(sc);
+		return false;
 	t = type_of(sc->e, v.node, &type);
 	if (!t || !hg_view_is_live(sc->e->v, v.node))
-		return unreadable(sc);
-	if (!spec_field_at(t, field_number(n, type, index), &f) || !f.size ||
-	    f.size > 8 || (f.is_float && f.size != 4 && f.size != 8) ||
-	    !hg_view_read(sc->e->v, v.node, f.offset, f.size, &raw)) {
-		spec_eval_add_dep(sc, SPEC_DEP_NODE, v.node);
-		return unreadable(sc);
+		return false;
+	*node = v.node;
+	if (spec_field_at(t, field_number(n, type, index), f) &&
+	    (uint64_t)f->offset + f->size <= hg_graph_node(sc->e->g, v.node)->size)
+		return true;
+	spec_eval_add_dep(sc, SPEC_DEP_NODE, v.node);
+	return false;
+}
+
+/** The value of field @p n (AST_FIELD, AST_NAMED) of its vertex. */
+static struct value read_field(struct scope *sc, const struct ast *n)
+{
+	const struct spec_type *t;
+	struct hg_node_id node;
+	struct value value;
+	struct dec_field f;
+	uint64_t raw = 0;
+	uint32_t type;
+
+	if (!spec_eval_place(sc, n, &node, &f))
+		return spec_eval_unreadable(sc);
+	if (!f.size || f.size > 8 || (f.is_float && f.size != 4 && f.size != 8) ||
+	    !hg_view_read(sc->e->v, node, f.offset, f.size, &raw)) {
+		spec_eval_add_dep(sc, SPEC_DEP_NODE, node);
+		return spec_eval_unreadable(sc);
 	}
 	value = spec_eval_decode_field(&f, raw);
 	if (sc->deps)
-		add_field_dep(sc, n, v.node, &f, value);
-	add_read(sc, v.node, &f);
-	sc->is_pointer =
-		f.is_pointer && f.size == 8 &&
-		(!t->is_array || is_in_whole_element(sc->e, v.node, t, f.offset));
-	sc->read_node = v.node;
+		add_field_dep(sc, n, node, &f, value);
+	spec_eval_add_read(sc, node, f.offset, f.size);
+	t = type_of(sc->e, node, &type);
+	sc->is_pointer = f.is_pointer && f.size == 8 &&
+			 (!t->is_array || is_in_whole_element(sc->e, node, t, f.offset));
+	sc->read_node = node;
 	sc->read_offset = f.offset;
 	return value;
 }
@@ -327,7 +327,7 @@ static struct value eval_standard(struct scope *sc, const struct ast *n)
 
 	node = v.kind == VERTEX_NODE ? spec_edges_node(&sc->e->edges, v.node) : NULL;
 	if (!node || !standard_value(node, n->attr, &value))
-		return unreadable(sc);
+		return spec_eval_unreadable(sc);
 	if (n->attr != ATTR_OUTDEGREE && n->attr != ATTR_ISLEAF)
 		spec_eval_add_dep(sc, SPEC_DEP_INTO, v.node);
 	if (n->attr != ATTR_INDEGREE && n->attr != ATTR_ISROOT)
@@ -335,58 +335,7 @@ static struct value eval_standard(struct scope *sc, const struct ast *n)
 	return value_int(value);
 }
 
-/* ---- arithmetic ----------------------------------------------------------------------------- */
-
-static struct value calculate_real(enum ast_kind kind, struct value a, struct value b)
-{
-	double x = a.kind == VALUE_REAL ? a.real : (double)a.i;
-	double y = b.kind == VALUE_REAL ? b.real : (double)b.i;
-
-	switch (kind) {
-	case AST_ADD:
-		return value_real(x + y);
-	case AST_SUB:
-		return value_real(x - y);
-	case AST_MUL:
-		return value_real(x * y);
-	default:
-		return y != 0 ? value_real(x / y) : value_none;
-	}
-}
-
-static struct value calculate(struct scope *sc, enum ast_kind kind, struct value a,
-			      struct value b)
-{
-	__int128 i = 0;
-	bool is_bad;
-
-	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
-		return value_none;
-	if (a.kind == VALUE_REAL || b.kind == VALUE_REAL)
-		return calculate_real(kind, a, b);
-	switch (kind) {
-	case AST_ADD:
-		is_bad = __builtin_add_overflow(a.i, b.i, &i);
-		break;
-	case AST_SUB:
-		is_bad = __builtin_sub_overflow(a.i, b.i, &i);
-		break;
-	case AST_MUL:
-		// Of two words, as they mostly are, that cannot be too large.
-		is_bad = (a.i != (int64_t)a.i || b.i != (int64_t)b.i) &&
-			 __builtin_mul_overflow(a.i, b.i, &i);
-		if (!is_bad)
-			i = a.i * b.i;
-		break;
-	default:
-		// The smallest number has no positive twin; -b.i is not evaluated then.
-		is_bad = !b.i || (b.i == -1 && __builtin_sub_overflow(0, a.i, &i));
-		if (!is_bad)
-			i = a.i / b.i;
-		break;
-	}
-	return is_bad ? unreadable(sc) : value_int(i);
-}
+/* ---- numbers ----------------------------------------------------------------------------- */
 
 static struct value eval_conditional(struct scope *sc, const struct ast *n)
 {
@@ -400,6 +349,30 @@ static struct value eval_conditional(struct scope *sc, const struct ast *n)
 	if (sc->args || !is_true)
 		c = spec_eval_number(sc, n->c);
 	return is_true ? b : c;
+}
+
+/** `&X`, `&X.link`: where it lies. As long as the node is there it stays there. */
+static struct value eval_address(struct scope *sc, const struct ast *n)
+{
+	struct spec_dep life = { .kind = SPEC_DEP_NODE,
+				 .bytes = { .size = 1, .most = UINT64_MAX } };
+	struct spec_args *args = sc->args;
+	struct dec_field f = {};
+	bool is_there;
+
+	if (n->a->kind == AST_VAR) {
+		life.node = sc->nodes[n->a->number];
+		is_there = life.node.v && hg_view_is_live(sc->e->v, life.node);
+	} else {
+		// The address is the argument; pointers on the way to it are not.
+		sc->args = NULL;
+		is_there = spec_eval_place(sc, n->a, &life.node, &f) && !f.bit_size;
+		sc->args = args;
+	}
+	if (!is_there)
+		return spec_eval_unreadable(sc);
+	spec_eval_add_any_dep(sc, life);
+	return value_int((__int128)hg_graph_node(sc->e->g, life.node)->start + f.offset);
 }
 
 static struct value eval_named(struct scope *sc, const struct ast *n)
@@ -432,18 +405,28 @@ struct value spec_eval_number(struct scope *sc, const struct ast *n)
 		if (sc->args && sc->args->args.size)
 			sc->args->args.data[sc->args->args.size - 1].is_degree = true;
 		return v;
+	case AST_ADDRESS:
+		v = eval_address(sc, n);
+		add_number_arg(sc, v, false);
+		return v;
+	case AST_INVERT:
+		// -v - 1, also where v has no positive twin.
+		v = spec_eval_calculate(sc, AST_SUB, value_int(0),
+					spec_eval_number(sc, n->a));
+		return spec_eval_calculate(sc, AST_SUB, v, value_int(1));
 	case AST_NEGATE:
-		return calculate(sc, AST_SUB, value_int(0), spec_eval_number(sc, n->a));
+		return spec_eval_calculate(sc, AST_SUB, value_int(0),
+					   spec_eval_number(sc, n->a));
 	case AST_ABS:
 		v = spec_eval_number(sc, n->a);
 		if (v.kind == VALUE_REAL)
 			return value_real(fabs(v.real));
-		return v.i < 0 ? calculate(sc, AST_SUB, value_int(0), v) : v;
+		return v.i < 0 ? spec_eval_calculate(sc, AST_SUB, value_int(0), v) : v;
 	case AST_COND:
 		return eval_conditional(sc, n);
 	default:
 		// Operands in the order of the text: arguments are collected on the way.
 		v = spec_eval_number(sc, n->a);
-		return calculate(sc, n->kind, v, spec_eval_number(sc, n->b));
+		return spec_eval_calculate(sc, n->kind, v, spec_eval_number(sc, n->b));
 	}
 }

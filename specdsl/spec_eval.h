@@ -25,6 +25,18 @@ struct value {
 	double real;
 };
 
+static const struct value value_none = { .kind = VALUE_NONE };
+
+static inline struct value value_int(__int128 i)
+{
+	return (struct value){ .kind = VALUE_INT, .i = i };
+}
+
+static inline struct value value_real(double real)
+{
+	return (struct value){ .kind = VALUE_REAL, .real = real };
+}
+
 enum vertex_kind {
 	VERTEX_NONE, ///< its field cannot be read
 	VERTEX_NULL,
@@ -51,6 +63,11 @@ struct memo {
 	struct value value;
 };
 
+struct text {
+	bool is_there;
+	VEC(char) chars;
+};
+
 struct attr_task {
 	uint32_t attr;
 	struct hg_node_id node;
@@ -70,6 +87,7 @@ struct spec_eval {
 	VEC(struct same_index) sames;
 	struct spec_checker *checker; ///< whose units are tracked; NULL: none
 	VEC(uint32_t) candidates[2 * SPEC_MAX_VARS]; ///< one list a loop
+	struct text texts[2]; ///< scratch: of the comparison being made
 	bool is_out_of_memory;
 };
 
@@ -98,6 +116,30 @@ struct scope {
  * there; a vertex that is no live node is VERTEX_NONE. */
 struct value spec_eval_number(struct scope *sc, const struct ast *n);
 struct vertex spec_eval_vertex(struct scope *sc, const struct ast *n);
+
+/** It cannot be read. */
+static inline struct value spec_eval_unreadable(struct scope *sc)
+{
+	sc->is_unreadable = true;
+	return value_none;
+}
+
+/** `a op b`, @p kind being the operator (spec_arith.c). */
+struct value spec_eval_calculate(struct scope *sc, enum ast_kind kind, struct value a,
+				 struct value b);
+
+/** Evaluate CMP_TEXTS @p n (spec_text.c): *@p order < 0, 0, > 0 as a is before, equal, behind b.
+ * @return false: one of them cannot be read. */
+bool spec_eval_texts(struct scope *sc, const struct ast *n, int *order);
+
+/** Where field @p n (AST_FIELD, AST_NAMED) of its vertex lies. @return false: nowhere, and what
+ * that depends on is noted; else that is for the caller to do. */
+bool spec_eval_place(struct scope *sc, const struct ast *n, struct hg_node_id *node,
+		     struct dec_field *f);
+
+/** Note that a field was read, if the scope collects them. */
+void spec_eval_add_read(struct scope *sc, struct hg_node_id node, uint32_t offset,
+			uint32_t size);
 
 /** Evaluate @p n; what cannot be read makes an atom false. */
 bool spec_eval_condition(struct scope *sc, const struct ast *n);

@@ -13,63 +13,120 @@
 
 /* ---- arithmetic ------------------------------------------------------------------------ */
 
-static struct ast *parse_unary(struct parser *p)
+/** `!a`: of a condition `a == false`, of a number `a == 0`. */
+static struct ast *make_not(struct parser *p, struct ast *a, struct spec_span from)
+{
+	bool is_condition = spec_ast_is_condition(a);
+	struct ast *zero, *n;
+
+	if (a->kind == AST_VAR)
+		spec_parse_error(p, a->span, "write !(X -> Y), or X /-> Y",
+				 "'!' is about conditions and numbers, this is a node");
+	if (!is_condition && !spec_want_number(p, a))
+		return NULL;
+	zero = spec_ast_new(p, is_condition ? AST_BOOL : AST_NUMBER, NULL, NULL, from);
+	n = spec_ast_new(p, AST_COMPARE, a, zero, spec_parse_until_here(p, from));
+	if (!n)
+		return NULL;
+	n->op = OP_EQ;
+	n->compare = is_condition ? CMP_BOOLS : CMP_NUMBERS;
+	return n;
+}
+
+/** `-a`, `~a`, `!a`, `&a` */
+static struct ast *parse_sign(struct parser *p, struct ast *(*operand)(struct parser *p))
 {
 	struct spec_span from = p->tok.span;
+	char sign = p->tok.ch;
+	struct ast *n;
+
+	spec_parse_advance(p);
+	n = operand(p);
+	if (p->is_panicking)
+		return NULL;
+	if (sign == '!')
+		return make_not(p, n, from);
+	if (sign == '&' ? !spec_want_vertex(p, n) : !spec_want_number(p, n))
+		return NULL;
+	return spec_ast_new(p,
+			    sign == '&' ? AST_ADDRESS :
+			    sign == '-' ? AST_NEGATE :
+					  AST_INVERT,
+			    n, NULL, spec_parse_until_here(p, from));
+}
+
+static struct ast *parse_unary(struct parser *p)
+{
 	struct ast *n;
 
 	if (p->depth >= SPEC_MAX_DEPTH) {
-		spec_parse_error(p, from, "split it into several constraints",
+		spec_parse_error(p, p->tok.span, "split it into several constraints",
 				 "this is nested too deeply");
 		return NULL;
 	}
 	p->depth++;
-	if (spec_parse_is_char(p, '-')) {
-		spec_parse_advance(p);
-		n = parse_unary(p);
-		if (!p->is_panicking && spec_want_number(p, n))
-			n = spec_ast_new(p, AST_NEGATE, n, NULL,
-					 spec_parse_until_here(p, from));
-	} else {
+	if (spec_parse_is_char(p, '&'))
+		n = parse_sign(p, spec_parse_postfix);
+	else if (spec_parse_is_char(p, '-') || spec_parse_is_char(p, '~') ||
+		 spec_parse_is_char(p, '!'))
+		n = parse_sign(p, parse_unary);
+	else
 		n = spec_parse_postfix(p);
-	}
 	p->depth--;
 	return p->is_panicking ? NULL : n;
 }
 
-static struct ast *parse_binary(struct parser *p, enum ast_kind kind, struct ast *a,
-				struct ast *(*operand)(struct parser *p))
-{
-	struct ast *b;
+// C's order among themselves; but all bind stronger than comparisons do, which is what is
+// meant by `X.flags & 1 == 0`.
+static const struct {
+	char ch;
+	enum ast_kind kind;
+	int level;
+} operators[] = {
+	{ '|', AST_BIT_OR, 0 },	    { '^', AST_BIT_XOR, 1 },	 { '&', AST_BIT_AND, 2 },
+	{ '<', AST_SHIFT_LEFT, 3 }, { '>', AST_SHIFT_RIGHT, 3 }, { '+', AST_ADD, 4 },
+	{ '-', AST_SUB, 4 },	    { '*', AST_MUL, 5 },	 { '/', AST_DIV, 5 },
+	{ '%', AST_REST, 5 },
+};
 
-	if (!spec_want_number(p, a))
-		return NULL;
-	spec_parse_advance(p);
-	b = operand(p);
-	if (p->is_panicking || !spec_want_number(p, b))
-		return NULL;
-	return spec_ast_new(p, kind, a, b, spec_parse_until_here(p, a->span));
+#define UNARY_LEVEL 6
+
+/** Is the current token an operator of @p level? */
+static bool is_operator(const struct parser *p, int level, enum ast_kind *ret)
+{
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++) {
+		if (operators[i].level != level ||
+		    !spec_parse_is_char(p, operators[i].ch))
+			continue;
+		*ret = operators[i].kind;
+		return *ret != AST_BIT_OR || !p->is_in_bars;
+	}
+	return false;
 }
 
-static struct ast *parse_product(struct parser *p)
+static struct ast *parse_binary(struct parser *p, int level)
 {
-	struct ast *n = parse_unary(p);
+	struct ast *n, *b;
+	enum ast_kind kind;
 
-	while (!p->is_panicking &&
-	       (spec_parse_is_char(p, '*') || spec_parse_is_char(p, '/')))
-		n = parse_binary(p, p->tok.ch == '*' ? AST_MUL : AST_DIV, n, parse_unary);
+	if (level == UNARY_LEVEL)
+		return parse_unary(p);
+	n = parse_binary(p, level + 1);
+	while (!p->is_panicking && is_operator(p, level, &kind)) {
+		if (!spec_want_number(p, n))
+			return NULL;
+		spec_parse_advance(p);
+		b = parse_binary(p, level + 1);
+		if (p->is_panicking || !spec_want_number(p, b))
+			return NULL;
+		n = spec_ast_new(p, kind, n, b, spec_parse_until_here(p, n->span));
+	}
 	return p->is_panicking ? NULL : n;
 }
 
 struct ast *spec_parse_sum(struct parser *p)
 {
-	struct ast *n = parse_product(p);
-
-	while (!p->is_panicking &&
-	       (spec_parse_is_char(p, '+') || spec_parse_is_char(p, '-')))
-		n = parse_binary(p, p->tok.ch == '+' ? AST_ADD : AST_SUB, n,
-				 parse_product);
-	return p->is_panicking ? NULL : n;
+	return parse_binary(p, 0);
 }
 
 struct ast *spec_parse_value(struct parser *p)
@@ -118,6 +175,11 @@ static bool classify_comparison(struct parser *p, struct ast *n, struct spec_spa
 				"true and false are compared with conditions, numbers with "
 				"numbers",
 				"a condition is compared with a value");
+	} else if (a->kind == AST_STRING || b->kind == AST_STRING) {
+		n->compare = CMP_TEXTS;
+		if (!spec_ast_is_field(a) && !spec_ast_is_field(b))
+			spec_parse_error(p, n->span, "as in: X.name == \"abc\"",
+					 "a text is compared with an array of char");
 	} else if (a->kind == AST_VAR || b->kind == AST_VAR ||
 		   (spec_ast_is_field(a) && a->is_paren && spec_ast_is_field(b) &&
 		    b->is_paren)) {
@@ -128,7 +190,8 @@ static bool classify_comparison(struct parser *p, struct ast *n, struct spec_spa
 	} else {
 		n->compare = CMP_NUMBERS;
 	}
-	if (!p->is_panicking && is_order && n->compare != CMP_NUMBERS)
+	if (!p->is_panicking && is_order &&
+	    (n->compare == CMP_BOOLS || n->compare == CMP_VERTICES))
 		spec_parse_error(p, op_span, "write == or !=", "%s have no order",
 				 n->compare == CMP_BOOLS ? "conditions" : "nodes");
 	return !p->is_panicking;

@@ -18,8 +18,10 @@
 /** A token, or AT's path:line, and what stands before it. */
 struct piece {
 	struct spec_span span;
-	bool has_space;	   ///< before it
-	bool breaks_after; ///< a line may end behind it
+	bool has_space;	    ///< before it
+	bool breaks_after;  ///< a line may end behind it
+	bool wants_operand; ///< behind it: there `-` is a sign, `(` and `|` open something
+	bool is_glued;	    ///< to what is behind it
 };
 
 struct formatter {
@@ -28,7 +30,8 @@ struct formatter {
 	VEC(struct piece) pieces; ///< of the statement under way
 	uint32_t at;		  ///< behind the last token
 	size_t statement; ///< index of the first piece behind the last declaration
-	bool is_absolute; ///< inside |...|
+	int depth;	  ///< of parentheses
+	int bars[SPEC_MAX_DEPTH + 1]; ///< of absolute values that are open, at each depth
 	bool is_out_of_memory;
 };
 
@@ -137,13 +140,13 @@ static void put_statement(struct formatter *m)
 	}
 	m->pieces.size = 0;
 	m->statement = 0;
-	m->is_absolute = false;
+	m->depth = 0;
+	memset(m->bars, 0, sizeof(m->bars));
 }
 
 /* ---- space between tokens ------------------------------------------------------------------ */
 
-/** Is the token behind piece @p p an operand, so that `-` and `(` there are a sign and a
- * parenthesis of their own? */
+/** Is what stands behind piece @p p an operand? Bars are as they were found to be. */
 static bool wants_operand(const struct formatter *m, const struct piece *p)
 {
 	char c = p->span.length == 1 ? *text_of(m, p->span) : 0;
@@ -152,50 +155,65 @@ static bool wants_operand(const struct formatter *m, const struct piece *p)
 	if (is_text(m, p, "and") || is_text(m, p, "or") || is_text(m, p, "in") ||
 	    is_text(m, p, "to") || is_text(m, p, "for"))
 		return true;
-	if (c && strchr(")]|;", c))
+	if (c && strchr(")];", c))
 		return c == ';';
 	return !(first == '_' || (first >= '0' && first <= '9') ||
 		 ((first | 32) >= 'a' && (first | 32) <= 'z') || first == '"');
 }
 
-static bool has_space_before(struct formatter *m, const struct token *t)
+static int *open_bars(struct formatter *m)
 {
-	const struct piece *p = m->pieces.size ? &m->pieces.data[m->pieces.size - 1] :
-						 NULL;
-	char before = p && p->span.length == 1 ? *text_of(m, p->span) : 0;
+	return &m->bars[m->depth <= SPEC_MAX_DEPTH ? m->depth : SPEC_MAX_DEPTH];
+}
+
+/** Piece @p p is `|`, or `||` if @p n is 2: absolute values begin where an operand may, and end
+ * before anything else does. */
+static void take_bars(struct formatter *m, struct piece *p, int n, bool is_operand)
+{
+	int *open = open_bars(m);
+
+	p->breaks_after = n == 2 && !is_operand && !*open;
+	p->wants_operand = p->is_glued = is_operand;
+	if (is_operand) {
+		*open += n;
+		return;
+	}
+	p->has_space = !*open;
+	p->wants_operand = *open < n; // an operator, or the second is
+	*open -= *open < n ? *open : n;
+}
+
+static bool has_space_before(const struct piece *before, const struct token *t)
+{
 	char c = t->kind == TOK_CHAR ? t->ch : 0;
 
-	if (!p || (c && strchr(";,).]", c)))
+	if (!before || before->is_glued || (c && strchr(";,).]", c)))
 		return false;
-	if (c == '|')
-		return !m->is_absolute;
-	if (before == '|' && m->is_absolute)
-		return false;
-	if (before == '(' || before == '[' || before == '.' ||
-	    (p->span.length == 2 && !strncmp(text_of(m, p->span), "..", 2)))
-		return false;
-	if (c == '[' || (c == '(' && before == '.'))
-		return wants_operand(m, p);
-	// A sign belongs to what follows.
-	if (before == '-' && m->pieces.size > 1 &&
-	    wants_operand(m, &m->pieces.data[m->pieces.size - 2]))
-		return false;
-	return true;
+	return c != '[' || before->wants_operand;
 }
 
 static void add_piece(struct formatter *m, const struct token *t, struct spec_span span)
 {
-	bool has_space = has_space_before(m, t);
+	const struct piece *before =
+		m->pieces.size ? &m->pieces.data[m->pieces.size - 1] : NULL;
+	bool has_space = has_space_before(before, t);
+	bool is_operand = !before || before->wants_operand;
+	char c = t->kind == TOK_CHAR ? t->ch : 0;
 	struct piece *p = vec_push(&m->pieces);
 
 	m->is_out_of_memory |= !p;
 	if (!p)
 		return;
-	*p = (struct piece){ span, has_space, false };
-	p->breaks_after = t->kind == TOK_ARROW || t->kind == TOK_BARS ||
-			  is_text(m, p, "and") || is_text(m, p, "or");
-	if (t->kind == TOK_CHAR && t->ch == '|')
-		m->is_absolute = !m->is_absolute;
+	*p = (struct piece){ .span = span, .has_space = has_space };
+	p->breaks_after = t->kind == TOK_ARROW || is_text(m, p, "and") ||
+			  is_text(m, p, "or");
+	p->wants_operand = wants_operand(m, p);
+	p->is_glued = t->kind == TOK_DOTS || (c && strchr("([.", c)) ||
+		      (c && is_operand && strchr("-~!&", c));
+	if (c == '|' || t->kind == TOK_BARS)
+		take_bars(m, p, c ? 1 : 2, is_operand);
+	m->depth += c && strchr("([", c) ? 1 : c && strchr(")]", c) ? -1 : 0;
+	m->depth = m->depth < 0 ? 0 : m->depth;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -207,7 +225,7 @@ static bool is_declaration(const struct formatter *m, size_t from)
 	size_t n = m->pieces.size - from;
 	const struct piece *p = &m->pieces.data[from];
 
-	if (n < 3 || wants_operand(m, &p[0]) || is_text(m, &p[0], "CONST") ||
+	if (n < 3 || p[0].wants_operand || is_text(m, &p[0], "CONST") ||
 	    is_text(m, &p[0], "CPOINT") || is_text(m, &p[0], "ARRAY"))
 		return false;
 	if (is_text(m, &p[1], "."))
@@ -216,7 +234,7 @@ static bool is_declaration(const struct formatter *m, size_t from)
 	if (is_text(m, &p[1], "FIELD"))
 		return false;
 	for (size_t i = 1; i < n; i++)
-		if (i % 2 ? wants_operand(m, &p[i]) :
+		if (i % 2 ? p[i].wants_operand :
 			    !is_text(m, &p[i], i == n - 1 ? ";" : ","))
 			return false;
 	return n % 2;

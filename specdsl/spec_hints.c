@@ -18,7 +18,7 @@ static const struct {
 } foreign[] = {
 	{ "if", "write 'condition => what then holds;'" },
 	{ "while", "a constraint holds at a C-point, it does not run" },
-	{ "not", "write '== false', '!=', '/->' or '/->>'" },
+	{ "not", "write '!', as in !(X -> Y), or '!=', '/->', '/->>'" },
 	{ "forall",
 	  "'node X;' is for all nodes when X is in the guard, or there is no guard" },
 	{ "exists",
@@ -48,8 +48,6 @@ const char *spec_hint_foreign(const char *word)
 const char *spec_hint_character(char c)
 {
 	switch (c) {
-	case '%':
-		return "there are + - * and / (which drops the rest)";
 	case '\'':
 		return "write the character's number, as 65 for 'A'";
 	case '{':

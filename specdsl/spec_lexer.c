@@ -41,13 +41,14 @@ static const struct spelling spellings[] = {
 	{ "\u2264", TOK_COMPARE, OP_LE, NULL },
 	{ ">=", TOK_COMPARE, OP_GE, NULL },
 	{ "\u2265", TOK_COMPARE, OP_GE, NULL },
+	{ "<<", TOK_CHAR, 0, NULL }, // its ch is one of the two
+	{ ">>", TOK_CHAR, 0, NULL },
 	{ "<", TOK_COMPARE, OP_LT, NULL },
 	{ ">", TOK_COMPARE, OP_GT, NULL },
 	{ "=", TOK_ASSIGN, 0, NULL },
 	{ "||", TOK_BARS, 0, NULL },
 	{ "..", TOK_DOTS, 0, NULL },
 	{ "&&", TOK_WRONG, 0, "write 'and'" },
-	{ "!", TOK_WRONG, 0, "write '== false', '!=', '/->' or '/->>'" },
 	{ "\u2212", TOK_WRONG, 0, "write '-' (this is the Unicode minus sign)" },
 	{ "\u2013", TOK_WRONG, 0, "write '-' (this is an en dash)" },
 };
@@ -124,7 +125,10 @@ static struct token lex_string(const struct spec_file *f, struct token t)
 	uint32_t i = t.span.offset + 1;
 
 	while (i < f->size && f->text[i] != '"' && f->text[i] != '\n')
-		i++;
+		i += f->text[i] == '\\' &&
+				     (f->text[i + 1] == '"' || f->text[i + 1] == '\\') ?
+			     2 :
+			     1;
 	t.kind = TOK_STRING;
 	if (i >= f->size || f->text[i] != '"') {
 		t.kind = TOK_WRONG;
@@ -171,6 +175,7 @@ struct token spec_lex(const struct spec_file *f, uint32_t offset)
 		t.kind = spellings[k].kind;
 		t.op = spellings[k].op;
 		t.hint = spellings[k].hint;
+		t.ch = t.kind == TOK_CHAR ? *spellings[k].text : 0;
 		t.span.length = n;
 		return t;
 	}
@@ -185,7 +190,7 @@ struct token spec_lex(const struct spec_file *f, uint32_t offset)
 		return t;
 	}
 	t.ch = f->text[i];
-	t.kind = t.ch && strchr(".;,()[]+-*/|?:", t.ch) ? TOK_CHAR : TOK_BAD;
+	t.kind = t.ch && strchr(".;,()[]+-*/%&|^~!?:", t.ch) ? TOK_CHAR : TOK_BAD;
 	t.span.length = char_bytes(f, i);
 	return t;
 }

@@ -91,6 +91,11 @@ bool spec_want_number(struct parser *p, const struct ast *n)
 				 "expected a number, this is a node");
 		return false;
 	}
+	if (n->kind == AST_STRING) {
+		spec_parse_error(p, n->span, "as in: X.name == \"abc\"",
+				 "expected a number, this is a text");
+		return false;
+	}
 	return true;
 }
 
@@ -98,10 +103,14 @@ bool spec_want_vertex(struct parser *p, const struct ast *n)
 {
 	if (p->is_panicking || is_vertex_like(n))
 		return !p->is_panicking;
-	spec_parse_error(p, n->span,
-			 "a node is a declared variable, as X, or a field that points to "
-			 "it, as (X[2])",
-			 "expected a node");
+	spec_parse_error(
+		p, n->span,
+		n->kind == AST_ADDRESS ?
+			"an address is compared with a field or an address: "
+			"X.next == &Y, or &X == &Y" :
+			"a node is a declared variable, as X, or a field that points "
+			"to it, as (X[2])",
+		"expected a node");
 	return false;
 }
 
@@ -236,7 +245,7 @@ static struct ast *parse_name(struct parser *p)
 static struct ast *parse_absolute(struct parser *p)
 {
 	struct spec_span from = p->tok.span;
-	bool is_double = p->tok.kind == TOK_BARS;
+	bool is_double = p->tok.kind == TOK_BARS, is_in_bars = p->is_in_bars;
 	struct ast *n;
 
 	if (is_double) {
@@ -248,7 +257,9 @@ static struct ast *parse_absolute(struct parser *p)
 	} else {
 		spec_parse_advance(p);
 	}
+	p->is_in_bars = true;
 	n = spec_parse_sum(p);
+	p->is_in_bars = is_in_bars;
 	if (p->is_panicking || !spec_want_number(p, n))
 		return NULL;
 	if (p->tok.kind == TOK_BARS) {
@@ -290,12 +301,15 @@ struct ast *spec_parse_conditional(struct parser *p, struct ast *condition)
 static struct ast *parse_parenthesis(struct parser *p)
 {
 	struct spec_span from = p->tok.span;
+	bool is_in_bars = p->is_in_bars;
 	struct ast *n;
 
 	spec_parse_advance(p);
+	p->is_in_bars = false;
 	n = spec_parse_condition(p);
 	if (!p->is_panicking && spec_parse_is_char(p, '?'))
 		n = spec_parse_conditional(p, n);
+	p->is_in_bars = is_in_bars;
 	if (p->is_panicking ||
 	    !spec_parse_expect_char(p, ')', "to close the parenthesis"))
 		return NULL;
@@ -304,8 +318,29 @@ static struct ast *parse_parenthesis(struct parser *p)
 	return spec_parse_is_char(p, '?') ? spec_parse_conditional(p, n) : n;
 }
 
+/** `"text"`, in which a quote is written \" and a backslash \\. */
+static struct ast *parse_string(struct parser *p)
+{
+	struct spec_span inner = { p->tok.span.offset + 1, p->tok.span.length - 2 };
+	struct ast *n = spec_ast_new(p, AST_STRING, NULL, NULL, p->tok.span);
+	char *text = n ? spec_parse_text(p, inner) : NULL;
+
+	if (!text)
+		return NULL;
+	n->name = text;
+	for (const char *from = text; *from; from++) {
+		from += *from == '\\' && (from[1] == '"' || from[1] == '\\');
+		*text++ = *from;
+	}
+	*text = 0;
+	spec_parse_advance(p);
+	return n;
+}
+
 static struct ast *parse_primary(struct parser *p)
 {
+	if (p->tok.kind == TOK_STRING)
+		return parse_string(p);
 	if (p->tok.kind == TOK_NUMBER) {
 		if (p->tok.hint) {
 			spec_parse_error(p, p->tok.span, p->tok.hint,
@@ -334,10 +369,13 @@ static bool may_be_array(const struct ast *n)
 
 static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 {
+	bool is_in_bars = p->is_in_bars;
 	struct ast *index, *n;
 
 	spec_parse_advance(p);
+	p->is_in_bars = false;
 	index = spec_parse_sum(p);
+	p->is_in_bars = is_in_bars;
 	if (p->is_panicking || !spec_want_number(p, index) ||
 	    !spec_parse_expect_char(p, close, "behind the field number"))
 		return NULL;

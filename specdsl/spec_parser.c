@@ -266,7 +266,7 @@ static void skip_bad(struct parser *p)
 static void parse_statement(struct parser *p)
 {
 	p->n_vars = 0;
-	p->is_in_header = p->is_complete = false;
+	p->is_in_header = p->is_complete = p->is_in_bars = false;
 	p->index_name = NULL;
 	p->depth = p->n_nodes = 0;
 	if (p->tok.kind == TOK_DOTS)

@@ -23,6 +23,7 @@ struct parser {
 	uint32_t bad_end;	///< end of the last TOK_BAD that was reported
 	bool is_panicking; ///< a mistake was reported; skip to the end of the statement
 	bool is_in_header; ///< reading declarations that belong to what follows them
+	bool is_in_bars;   ///< of an absolute value, which the next `|` ends
 	bool is_complete;  ///< the statement was read to its end: nothing to skip
 	bool is_out_of_memory;
 	int depth, n_nodes;

@@ -31,6 +31,30 @@ static bool is_free_var(const struct ast *n, uint32_t free_vars)
 	return n->kind == AST_VAR && (n->vars & free_vars);
 }
 
+/** `X.next == &Y.link`: Y, one of @p free_vars, is the node that X.next leads into. */
+static bool find_addressed(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
+{
+	if (c->kind != AST_COMPARE || c->compare != CMP_NUMBERS || c->op != OP_EQ)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const struct ast *address = i ? c->b : c->a, *field = i ? c->a : c->b;
+		const struct ast *of = address->kind == AST_ADDRESS ? address->a : NULL;
+
+		// What is a field of Y, and what of a node behind it, resolving says.
+		if (of && of->kind != AST_VAR)
+			of = of->base;
+		if (!of || !is_free_var(of, free_vars) || (field->vars & free_vars) ||
+		    (field->kind != AST_FIELD && field->kind != AST_NAMED) ||
+		    !field->base || field->user_attr >= 0)
+			continue;
+		*ret = (struct plan_step){ .source = PLAN_EQUAL,
+					   .var = of->number,
+					   .from = field };
+		return true;
+	}
+	return false;
+}
+
 /** Can conjunct @p c give the nodes of a variable of @p free_vars, the others known? */
 static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
 {
@@ -41,7 +65,7 @@ static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_ste
 	bool is_a_free, is_b_free;
 
 	if (!is_equal && !is_edge && !is_path)
-		return false;
+		return find_addressed(c, free_vars, ret);
 	is_a_free = is_free_var(c->a, free_vars) && !(c->b->vars & free_vars);
 	is_b_free = is_free_var(c->b, free_vars) && !(c->a->vars & free_vars);
 	if (is_equal && (is_a_free || is_b_free)) {
@@ -158,6 +182,7 @@ void spec_plan_rule(const struct spec *s, struct spec_rule *r)
 		r->vars[i].kind = all & (1u << i)	   ? SPEC_VAR_ALL :
 				  r->some_vars & (1u << i) ? SPEC_VAR_SOME :
 							     SPEC_VAR_UNUSED;
+	r->all = r->nodes = r->some = (struct plan){};
 	make_plan(s, r, &r->all, r->guard, all);
 	make_plan(s, r, &r->nodes, NULL, all);
 	make_plan(s, r, &r->some, r->body, r->some_vars);

@@ -10,122 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "specdsl/spec_ast.h"
-
-struct resolver {
-	struct spec *s;
-	struct spec_file *file;
-	const struct spec_var *vars;
-	bool is_out_of_memory;
-};
-
-/** @return the number (from 1) of the field called @p name, 0 for none. */
-static uint32_t find_field(const struct dec_struct *l, const char *name)
-{
-	for (uint32_t i = 0; l && i < l->n_fields; i++)
-		if (!strcmp(l->fields[i].name, name))
-			return i + 1;
-	return 0;
-}
-
-/** @return what follows `next[3]` in @p name, which is in a flexible array, and which
- * element it is; NULL when it is not. */
-static const char *tail_part(const struct dec_struct *l, const char *name, uint64_t *i)
-{
-	size_t n = l && l->n_tail ? strlen(l->tail) : 0;
-	char *rest;
-
-	if (!n || strncmp(name, l->tail, n) || name[n] != '[')
-		return NULL;
-	*i = strtoul(name + n + 1, &rest, 10);
-	return *rest == ']' && *i <= UINT32_MAX / 2 / l->n_tail ? rest + 1 : NULL;
-}
-
-/** @return the number of the field called @p name, if it is in a flexible array; else 0. */
-static uint32_t find_in_tail(const struct dec_struct *l, const char *name)
-{
-	uint64_t i, first;
-	const char *part = tail_part(l, name, &i);
-
-	for (uint32_t k = 0; part && k < l->n_tail; k++)
-		if (!strcmp(tail_part(l, l->fields[l->n_fields + k].name, &first), part))
-			return l->n_fields + i * l->n_tail + k + 1;
-	return 0;
-}
-
-static uint32_t find_any(const struct dec_struct *l, const char *name)
-{
-	uint32_t field = find_field(l, name);
-
-	return field ? field : find_in_tail(l, name);
-}
-
-/** Is @p name that of field @p field? */
-static bool is_field(const struct dec_struct *l, uint32_t field, const char *name)
-{
-	return field <= l->n_fields ? !strcmp(l->fields[field - 1].name, name) :
-				      find_any(l, name) == field;
-}
-
-/** How many fields begin with @p name, that of a nested struct or array of @p l? @p ret:
- * the last one's number. */
-static uint32_t count_parts(const struct dec_struct *l, const char *name, uint32_t *ret)
-{
-	size_t n = strlen(name);
-	uint32_t found = 0;
-	uint64_t at;
-
-	for (uint32_t i = 0; l && i < l->n_fields; i++) {
-		const char *field = l->fields[i].name;
-
-		if (strncmp(field, name, n) || (field[n] != '.' && field[n] != '['))
-			continue;
-		*ret = i + 1;
-		found++;
-	}
-	if (l && l->n_tail && (!strcmp(name, l->tail) || tail_part(l, name, &at)))
-		return UINT32_MAX; // however many fit
-	return found;
-}
-
-/** @p pattern with its @p step-th `[*]`, from 0, as `[at]` and the others as `[0]`. */
-static const char *name_at(struct resolver *r, const char *pattern, uint32_t step,
-			   uint32_t at)
-{
-	const char *text = "", *star;
-
-	for (uint32_t i = 0; text && (star = strstr(pattern, "[*]")); i++) {
-		text = spec_printf(r->s, "%s%.*s[%u]", text, (int)(star - pattern),
-				   pattern, i == step ? at : 0);
-		pattern = star + 3;
-	}
-	text = text ? spec_printf(r->s, "%s%s", text, pattern) : NULL;
-	r->is_out_of_memory |= !text;
-	return text;
-}
-
-/** What index @p step of @p pattern does on @p l, where with zeros it is field @p first. */
-static struct ast_step find_step(struct resolver *r, const struct dec_struct *l,
-				 const char *pattern, uint32_t step, uint32_t first)
-{
-	const char *second = name_at(r, pattern, step, 1);
-	struct ast_step s = { .run = 1 };
-	uint32_t to;
-
-	if (!second)
-		return s;
-	if (first > l->n_fields && !step && !strncmp(pattern + strlen(l->tail), "[*]", 3))
-		return (struct ast_step){ .run = UINT32_MAX, .stride = l->n_tail };
-	to = find_any(l, second);
-	if (to <= first)
-		return s;
-	for (s.stride = to - first;; s.run++) {
-		const char *want = name_at(r, pattern, step, s.run);
-
-		if (!want || !is_field(l, first + s.run * s.stride, want))
-			return s;
-	}
-}
+#include "specdsl/spec_resolve.h"
 
 /** What type of node does @p n most likely stand for? Evaluation goes by the node itself;
  * this serves diagnostics and the attributes of NULL. */
@@ -207,16 +92,27 @@ static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 			"the fields of '%s' have no names here", t->name);
 }
 
-/** What @p n->name, with n->n_steps indices that are no constants, is on @p l. */
-static struct ast_meaning find_meaning(struct resolver *r, const struct ast *n,
-				       const struct dec_struct *l)
+/** Let @p n, a struct or an array, stand for its first field, and say which texts begin there.
+ */
+static void take_first_part(struct resolver *r, struct ast *n)
 {
-	const char *name = name_at(r, n->name, 0, 0);
-	struct ast_meaning m = { .field = name ? find_any(l, name) : 0 };
+	const struct spec *s = r->s;
+	const char *name = spec_parts_name(r, n->name, 0, 0);
 
-	for (uint32_t i = 0; i < n->n_steps && m.field; i++)
-		m.steps[i] = find_step(r, l, n->name, i, m.field);
-	return m;
+	for (size_t i = 0; name && i < s->types.size; i++) {
+		const struct dec_struct *l = s->types.data[i].layout;
+		const char *rest = spec_parts_first(l, name), *pattern;
+
+		if (!rest)
+			continue;
+		pattern = spec_printf(r->s, "%s%s", n->name, rest);
+		r->is_out_of_memory |= !pattern;
+		if (!pattern)
+			return;
+		n->by_type[i] = spec_parts_find(r, pattern, n->n_steps, l);
+		n->by_type[i].n_chars = spec_parts_chars(r, l, name);
+	}
+	n->is_prefix = false;
 }
 
 /** Find what @p n->name means on each type. @return whether it is a field, or the
@@ -227,17 +123,18 @@ static bool look_up(struct resolver *r, struct ast *n)
 	uint32_t type = static_type(r, n->base), last;
 	struct ast_meaning *table =
 		arena_alloc(&s->arena, s->types.size * sizeof(*table));
-	const char *name = name_at(r, n->name, 0, 0);
+	const char *name = spec_parts_name(r, n->name, 0, 0);
 
 	if (!table || !name) {
 		r->is_out_of_memory = true;
 		return true;
 	}
 	for (size_t i = 0; i < s->types.size; i++)
-		table[i] = find_meaning(r, n, s->types.data[i].layout);
+		table[i] =
+			spec_parts_find(r, n->name, n->n_steps, s->types.data[i].layout);
 	n->by_type = table;
 	n->is_prefix = !table[type].field &&
-		       count_parts(s->types.data[type].layout, name, &last);
+		       spec_parts_count(s->types.data[type].layout, name, &last);
 	return table[type].field || n->is_prefix;
 }
 
@@ -245,14 +142,15 @@ static bool look_up(struct resolver *r, struct ast *n)
 static bool take_only_part(struct resolver *r, struct ast *n)
 {
 	const struct spec *s = r->s;
-	const char *name = name_at(r, n->name, 0, 0);
+	const char *name = spec_parts_name(r, n->name, 0, 0);
 	uint32_t field = 0;
 
 	if (!name || n->n_steps ||
-	    count_parts(s->types.data[static_type(r, n->base)].layout, name, &field) != 1)
+	    spec_parts_count(s->types.data[static_type(r, n->base)].layout, name,
+			     &field) != 1)
 		return false;
 	for (size_t i = 0; i < s->types.size; i++)
-		if (count_parts(s->types.data[i].layout, name, &field) == 1)
+		if (spec_parts_count(s->types.data[i].layout, name, &field) == 1)
 			n->by_type[i].field = field;
 	n->is_prefix = false;
 	return true;
@@ -260,16 +158,22 @@ static bool take_only_part(struct resolver *r, struct ast *n)
 
 static void resolve(struct resolver *r, struct ast *n);
 
+/** A whole value, vertex or condition is needed where @p n, which is resolved, stands. */
+static void use(struct resolver *r, struct ast *n)
+{
+	if (n->is_prefix && !n->is_bad && !take_only_part(r, n))
+		spec_diag_add(r->s, r->file, n->span, NULL,
+			      "'%s' is a struct or an array: name one of its fields",
+			      n->name);
+}
+
 /** Resolve @p n where a whole value, vertex or condition is needed. */
 static void resolve_use(struct resolver *r, struct ast *n)
 {
 	if (!n)
 		return;
 	resolve(r, n);
-	if (n->is_prefix && !n->is_bad && !take_only_part(r, n))
-		spec_diag_add(r->s, r->file, n->span, NULL,
-			      "'%s' is a struct or an array: name one of its fields",
-			      n->name);
+	use(r, n);
 }
 
 /** Is @p base, whose parent needs a node, no number? */
@@ -391,6 +295,69 @@ static void resolve_field(struct resolver *r, struct ast *n)
 		report_unknown(r, n, static_type(r, n->base));
 }
 
+/** `&X.link`, which may be a struct or an array. */
+static void resolve_address(struct resolver *r, struct ast *n)
+{
+	struct dec_field f;
+	uint32_t type;
+
+	resolve(r, n->a);
+	if (n->a->is_bad || n->a->kind == AST_VAR || !check_base(r, n->a))
+		return;
+	if (n->a->is_prefix)
+		take_first_part(r, n->a);
+	type = static_type(r, n->a->base);
+	if (!n->a->by_type ||
+	    !spec_field_at(&r->s->types.data[type], n->a->by_type[type].field, &f) ||
+	    !f.bit_size)
+		return;
+	n->a->is_bad = true;
+	spec_diag_add(r->s, r->file, n->span, NULL,
+		      "'%s' is a bit-field: it has no address", n->a->name);
+}
+
+/** Does @p n, which is resolved, stand for an array of char? */
+static bool is_text(struct resolver *r, const struct ast *n)
+{
+	const char *name;
+
+	if (!n->is_prefix || n->is_bad)
+		return false;
+	name = spec_parts_name(r, n->name, 0, 0);
+	return name && spec_parts_chars(
+			       r, r->s->types.data[static_type(r, n->base)].layout, name);
+}
+
+/** Take @p n, an operand of CMP_TEXTS, as text. */
+static void use_text(struct resolver *r, struct ast *n)
+{
+	if (n->is_bad || n->kind == AST_STRING)
+		return;
+	if (is_text(r, n)) {
+		take_first_part(r, n);
+		return;
+	}
+	n->is_bad = true;
+	spec_diag_add(r->s, r->file, n->span,
+		      "what a pointer leads to is compared by its address alone",
+		      "a text is compared with an array of char");
+}
+
+static void resolve_comparison(struct resolver *r, struct ast *n)
+{
+	resolve(r, n->a);
+	resolve(r, n->b);
+	if (n->compare == CMP_NUMBERS && is_text(r, n->a) && is_text(r, n->b))
+		n->compare = CMP_TEXTS;
+	if (n->compare == CMP_TEXTS) {
+		use_text(r, n->a);
+		use_text(r, n->b);
+	} else {
+		use(r, n->a);
+		use(r, n->b);
+	}
+}
+
 static void resolve(struct resolver *r, struct ast *n)
 {
 	if (r->is_out_of_memory)
@@ -399,6 +366,10 @@ static void resolve(struct resolver *r, struct ast *n)
 		resolve_named(r, n);
 	} else if (n->kind == AST_FIELD) {
 		resolve_field(r, n);
+	} else if (n->kind == AST_ADDRESS) {
+		resolve_address(r, n);
+	} else if (n->kind == AST_COMPARE) {
+		resolve_comparison(r, n);
 	} else {
 		resolve_use(r, n->a);
 		resolve_use(r, n->b);
@@ -434,6 +405,7 @@ struct err *spec_resolve(struct spec *s)
 		r.vars = s->rules.data[i]->vars;
 		resolve_use(&r, s->rules.data[i]->guard);
 		resolve_use(&r, s->rules.data[i]->body);
+		spec_plan_rule(s, s->rules.data[i]);
 	}
 	return r.is_out_of_memory ? &err_nomem : NULL;
 }

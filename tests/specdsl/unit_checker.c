@@ -431,6 +431,46 @@ static const char sames[] =
 	"b X; b Y; X[1] == Y[2] and X[2] + 1 == Y[1] => X -> Y;\n"
 	"n X; b Y; Y[9] == X[1] => Y[1] == X[1];\n";
 
+static const char addresses[] =
+	"n FIELD 3 EDGE 2;\nm FIELD 2 EDGE 1;\n"
+	"n X; n Y; X[2] == &Y => Y.INDEGREE == 1 and Y[1] > 1;\n"
+	"n X; m Y; X[3] == &Y[1] or X[2] == &Y[2] => Y[2] == &X;\n"
+	"n X; m Y; X[2] != NULL => &Y == X[2];\n"
+	"n X; X[2] > 9 => &X[2][1] == X[2] and &X[2][3] != X[3] + 16;\n"
+	"n X; n Y; X -> Y => X[3] == (X[2] ^ &Y) or X[1] & 1 == 0;\n"
+	"n.LEN; n X; X.ISLEAF => X.LEN = &X & 1023 || X.LEN = X[2].LEN % 7 + (X[1] >> 1);\n"
+	"n X; n Y; X.LEN == &Y => X == Y;\nn X; X.LEN < 100 or !(X[3] == &X);\n";
+
+// Bytes of addresses, as text; by name where the layout says so.
+static const struct dec_field text_fields[] = {
+	{ .name = "name[0]", .offset = 1, .size = 1 },
+	{ .name = "name[1]", .offset = 2, .size = 1 },
+	{ .name = "name[2]", .offset = 3, .size = 1 },
+	{ .name = "tail[0]", .offset = 9, .size = 1 },
+	{ .name = "next", .offset = 16, .size = 8, .is_pointer = true, .points_to = "t" },
+};
+static const struct dec_struct text_layout = {
+	.name = "t", .size = 24, .fields = text_fields, .n_fields = 5
+};
+
+static const char texts[] =
+	"t FIELD 5 EDGE 1;\nt X; t Y; X.name == Y.name => X == Y;\n"
+	"t X; t Y; X.next == Y => X.name <= Y.name or Y.tail < \"b\";\n"
+	"t X; X.next.name == X.name => X.tail == \"\";\nt X; X.name != \"\";\n"
+	"t X; t Y; X.next == &Y.name => X.tail == Y.tail;\n";
+
+static void test_addresses(void **state)
+{
+	(void)state;
+	compare_seeds(addresses, strlen(addresses), NULL);
+}
+
+static void test_texts(void **state)
+{
+	(void)state;
+	compare_seeds(texts, strlen(texts), &text_layout);
+}
+
 static void test_sames(void **state)
 {
 	(void)state;
@@ -573,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_churn),	  cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_rings),	  cmocka_unit_test(test_sames),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
