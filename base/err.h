@@ -32,6 +32,7 @@ enum err_code {
 	ERR_RANGE,	 ///< an address, time or position outside the recording
 	ERR_DIVERGED,	 ///< replay left the recorded path
 	ERR_UNSUPPORTED, ///< understood, and not handled
+	ERR_AMBIGUOUS,	 ///< several things have the name; the text says which
 	ERR_SPEC,	 ///< the user's specification has mistakes (already shown)
 };
 

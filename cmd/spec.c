@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "decode/symbols/symbols.h"
+#include "faultlocate/fl_types.h"
 #include "specdsl/specdsl.h"
 
 enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
@@ -88,24 +89,14 @@ static const struct argp argp = {
 static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
 			      const char *program)
 {
-	for (size_t i = 0; i < spec_types(s); i++) {
-		const struct dec_struct *layout = NULL;
-		struct err *err =
-			dec_symbols_struct(symbols, spec_type(s, i)->name, &layout);
+	char unknown[256] = "";
+	struct err *err = fl_types_bind(s, symbols, unknown, sizeof(unknown));
 
-		if (err && err->code == ERR_NOT_FOUND) {
-			fprintf(stderr,
-				"note: %s has no struct '%s': its fields have numbers only\n",
-				program, spec_type(s, i)->name);
-			err_destroy(err);
-			err = NULL;
-		} else if (!err) {
-			err = spec_bind_type(s, i, layout);
-		}
-		if (err)
-			return err;
-	}
-	return spec_resolve(s);
+	if (!err && unknown[0])
+		fprintf(stderr,
+			"note: %s has no struct %s: its fields have numbers only\n",
+			program, unknown);
+	return err;
 }
 
 /** Read and check all files. @p symbols gets what the layouts in @p s live in. */
@@ -142,11 +133,17 @@ static void print_constraint(const struct spec *s, const struct spec_constraint 
 	printf("\n");
 }
 
-static void print_text(const struct spec *s)
+static void print_text(const struct spec *s, bool has_binary)
 {
 	spec_diags_print(s, stderr);
 	if (spec_errors(s))
 		return;
+	for (size_t i = 0; i < spec_types(s) && !has_binary; i++)
+		if (!spec_type(s, i)->is_declared)
+			fprintf(stderr,
+				"note: '%s' is not declared, so it must be a struct of the "
+				"program: --binary PROG compares\n",
+				spec_type(s, i)->name);
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		print_constraint(s, spec_constraint(s, i));
 	printf("%zu statements, %zu types, %zu constraints, %zu C-points, no mistakes\n",
@@ -220,7 +217,7 @@ static struct err *check_all(struct spec *s, const struct spec_options *o,
 	if (!err && o->as_json)
 		err = print_json(s);
 	else if (!err)
-		print_text(s);
+		print_text(s, o->binary);
 	*n_errors = spec_errors(s);
 	return err;
 }

@@ -133,6 +133,48 @@ static struct err *find_layout(struct dec_symbols *symbols, const char *name,
 	return err;
 }
 
+static void try_name(void *ctx, const char *name)
+{
+	spec_nearest_try(ctx, name);
+}
+
+// Type number i is no struct that any module's debug information has.
+static struct err *note_unknown(struct spec *s, size_t i, struct dec_symbols *symbols,
+				char *unknown, size_t unknown_bytes)
+{
+	const struct spec_type *t = spec_type(s, i);
+	struct spec_nearest nearest = { .word = t->name };
+	size_t used = strlen(unknown);
+	char hint[256];
+
+	if (t->is_array)
+		return NULL;
+	if (t->n_fields) {
+		snprintf(unknown + used, unknown_bytes - used, "%s'%s'", used ? ", " : "",
+			 t->name);
+		return NULL;
+	}
+	if (!dec_symbols_has_debug(symbols, 0))
+		return NULL; // spec_resolve() says so
+	for (size_t k = 0; k < spec_types(s); k++)
+		if (spec_type(s, k)->layout)
+			spec_nearest_try(&nearest, spec_type(s, k)->name);
+	dec_symbols_struct_names(symbols, try_name, &nearest);
+	snprintf(hint, sizeof(hint), "did you mean '%s'?", nearest.name);
+	return spec_bind_nothing(s, i, "the program has no such struct",
+				 nearest.name ? hint : NULL);
+}
+
+// Several structs have that name: @p why says which.
+static struct err *note_ambiguous(struct spec *s, size_t i, struct err *why)
+{
+	struct err *err = spec_bind_nothing(s, i, why->message,
+					    "write one of these, with its quotes");
+
+	err_destroy(why);
+	return err;
+}
+
 struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
 			  size_t unknown_bytes)
 {
@@ -145,14 +187,12 @@ struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unk
 		err = find_layout(symbols, t->name, &layout);
 		if (!err && layout)
 			err = spec_bind_type(s, i, layout);
+		if (err && err->code == ERR_AMBIGUOUS)
+			err = note_ambiguous(s, i, err);
+		else if (!err && !layout)
+			err = note_unknown(s, i, symbols, unknown, unknown_bytes);
 		if (err)
 			return err;
-		if (!layout && !t->is_array) {
-			size_t used = strlen(unknown);
-
-			snprintf(unknown + used, unknown_bytes - used, "%s%s",
-				 used ? ", " : "", t->name);
-		}
 	}
 	return spec_resolve(s);
 }
@@ -286,7 +326,8 @@ static void by_size(const struct typer *t, struct site *s)
 		const struct spec_type *type = spec_type(t->spec, i);
 
 		if (type->n_sites || type->is_array || !type->layout ||
-		    is_internal(type->layout) || type->layout->size != s->size)
+		    type->same_as >= 0 || is_internal(type->layout) ||
+		    type->layout->size != s->size)
 			continue;
 		if (found)
 			return; // two candidates: not known

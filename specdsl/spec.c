@@ -94,11 +94,18 @@ const struct spec_type *spec_type(const struct spec *s, size_t i)
 	return &s->types.data[i];
 }
 
+static bool is_called(const struct spec_type *t, const char *name)
+{
+	return !strcmp(t->name, name) ||
+	       (t->layout && !t->n_sites && !strcmp(t->layout->name, name));
+}
+
 int spec_type_find(const struct spec *s, const char *name)
 {
 	for (size_t i = 0; name && i < s->types.size; i++)
-		if (!strcmp(s->types.data[i].name, name))
-			return (int)i;
+		if (is_called(&s->types.data[i], name))
+			return s->types.data[i].same_as >= 0 ? s->types.data[i].same_as :
+							       (int)i;
 	return -1;
 }
 
@@ -109,7 +116,11 @@ size_t spec_constraints(const struct spec *s)
 
 size_t spec_statements(const struct spec *s)
 {
-	return s->types.size + s->consts.size + s->attrs.size + s->rules.size;
+	size_t n = s->consts.size + s->attrs.size + s->rules.size;
+
+	for (size_t i = 0; i < s->types.size; i++)
+		n += s->types.data[i].is_declared;
+	return n;
 }
 
 const struct spec_constraint *spec_constraint(const struct spec *s, size_t i)

@@ -148,6 +148,7 @@ struct spec_const {
 struct spec_type_place {
 	struct spec_file *file;
 	struct spec_span name, fields, edges;
+	const char *why, *hint; ///< spec_bind_nothing(), else NULL
 };
 
 #define SPEC_MAX_CONJUNCTS 64
@@ -256,16 +257,6 @@ const char *spec_hint_foreign(const char *word);
 
 /** @return what to write instead of @p c, which is in no token; or NULL. */
 const char *spec_hint_character(char c);
-
-/** A search for the name that somebody meant. */
-struct spec_nearest {
-	const char *word; ///< as it was written
-	const char *name; ///< the nearest so far; NULL: none is near
-	unsigned distance;
-};
-
-/** Is it @p name (NULL: nothing)? */
-void spec_nearest_try(struct spec_nearest *n, const char *name);
 
 /** The line of @p offset, from 1. */
 int spec_file_line(const struct spec_file *f, uint32_t offset);

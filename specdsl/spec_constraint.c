@@ -12,40 +12,6 @@
 
 /* ---- variables: d of the grammar ------------------------------------------------------- */
 
-/** @return the index of the type that the current token names; -1 after a mistake. */
-static const char *hint_unknown_type(struct parser *p, const char *name)
-{
-	struct spec_nearest nearest = { .word = name };
-	const char *foreign = spec_hint_foreign(name);
-
-	for (size_t i = 0; i < p->s->types.size && !foreign; i++)
-		spec_nearest_try(&nearest, p->s->types.data[i].name);
-	if (foreign)
-		return foreign;
-	if (nearest.name)
-		return spec_printf(
-			p->s,
-			"did you mean '%s'? else declare it first: '%s FIELD n "
-			"EDGE n;'",
-			nearest.name, name);
-	return spec_printf(p->s, "declare it first: '%s FIELD n EDGE n;'", name);
-}
-
-static int parse_known_type(struct parser *p)
-{
-	const char *name;
-	struct spec_span at = p->tok.span;
-	int type;
-
-	if (!spec_parse_type_name(p, "a type", &name))
-		return -1;
-	type = spec_type_find(p->s, name);
-	if (type < 0)
-		spec_parse_error(p, at, hint_unknown_type(p, name),
-				 "type '%s' is not declared", name);
-	return type;
-}
-
 /** Behind the type of `f x ;` or `f x, x ;`. */
 static void parse_variables(struct parser *p, int type)
 {
@@ -144,7 +110,7 @@ static void parse_rule(struct parser *p, struct spec_attr *attr)
 		int type;
 
 		p->is_in_header = true;
-		type = parse_known_type(p);
+		type = spec_parse_known_type(p);
 		if (type >= 0 && (uint32_t)type != attr->type)
 			spec_parse_error(p, at, NULL,
 					 "the rule of %s is about nodes of type %s",
@@ -194,7 +160,7 @@ void spec_parse_attribute_declaration(struct parser *p)
 	int type;
 
 	p->is_in_header = true;
-	type = parse_known_type(p);
+	type = spec_parse_known_type(p);
 	if (type < 0)
 		return;
 	attr.type = type;
@@ -317,7 +283,7 @@ void spec_parse_constraint(struct parser *p)
 		int type;
 
 		p->is_in_header = true;
-		type = parse_known_type(p);
+		type = spec_parse_known_type(p);
 		parse_variables(p, type);
 		p->is_in_header = p->is_panicking && !spec_parse_is_behind_semicolon(p);
 		if (p->is_panicking || p->tok.kind != TOK_DOTS)

@@ -56,8 +56,14 @@ static void add_type(struct parser *p, const struct spec_type *t,
 	if (old >= 0) {
 		const struct spec_type *o = &p->s->types.data[old];
 
+		if (!o->is_declared) {
+			p->s->types.data[old] = *t;
+			p->s->type_places.data[old] = *place;
+			return;
+		}
 		// Several files may declare the same type, as long as they agree.
-		if (o->n_fields == t->n_fields && o->n_edges == t->n_edges &&
+		if ((!t->n_fields ||
+		     (o->n_fields == t->n_fields && o->n_edges == t->n_edges)) &&
 		    o->is_array == t->is_array && o->slot_bytes == t->slot_bytes &&
 		    !t->n_sites && strcmp(o->file, p->f->name))
 			return;
@@ -111,10 +117,57 @@ static void parse_type_size(struct parser *p, struct spec_type *t)
 		spec_parse_error(p, at, NULL, "SIZE is 1, 2, 4 or 8");
 }
 
-/** `f FIELD n EDGE n ;` and `ARRAY f ;` */
+/** What somebody may have meant by @p name, which is not declared; NULL: the program's struct. */
+static const char *hint_unknown_type(struct parser *p, const char *name)
+{
+	struct spec_nearest nearest = { .word = name };
+	const char *foreign = spec_hint_foreign(name);
+
+	// Whose fields are counted has no debug information, which would know the name. `node_t`
+	// may be no mistake where there is a `node`.
+	for (size_t i = 0; i < p->s->types.size && !foreign; i++) {
+		const struct spec_type *t = &p->s->types.data[i];
+
+		if (t->n_fields && strncmp(t->name, name, strlen(t->name)))
+			spec_nearest_try(&nearest, t->name);
+	}
+	if (foreign || !nearest.name)
+		return foreign;
+	return spec_printf(p->s, "did you mean '%s'? else declare it first: '%s;'",
+			   nearest.name, name);
+}
+
+int spec_parse_known_type(struct parser *p)
+{
+	struct spec_type t = { .slot_bytes = 8, .same_as = -1, .file = p->f->name };
+	struct spec_span at = p->tok.span;
+	const struct spec_type_place place = {
+		.file = p->f, .name = at, .fields = at, .edges = at
+	};
+	const char *hint;
+	int type;
+
+	t.line = spec_file_line(p->f, at.offset);
+	if (!spec_parse_type_name(p, "a type", &t.name))
+		return -1;
+	type = spec_type_find(p->s, t.name);
+	if (type >= 0)
+		return type;
+	hint = hint_unknown_type(p, t.name);
+	if (hint) {
+		spec_parse_error(p, at, hint, "type '%s' is not declared", t.name);
+		return -1;
+	}
+	add_type(p, &t, &place);
+	return spec_type_find(p->s, t.name);
+}
+
+/** `f [FIELD n EDGE n] ;` and `ARRAY f ;` */
 void spec_parse_type(struct parser *p)
 {
-	struct spec_type t = { .slot_bytes = 8, .file = p->f->name };
+	struct spec_type t = {
+		.slot_bytes = 8, .same_as = -1, .is_declared = true, .file = p->f->name
+	};
 	struct spec_type_place place = { .file = p->f };
 
 	t.is_array = spec_parse_accept_word(p, "ARRAY");
@@ -126,10 +179,6 @@ void spec_parse_type(struct parser *p)
 		parse_type_size(p, &t);
 	} else if (!t.is_array && spec_parse_accept_word(p, "FIELD")) {
 		parse_type_counts(p, &t, &place);
-	} else if (!t.is_array) {
-		spec_parse_error(p, p->tok.span,
-				 "as in: node FIELD 2 EDGE 1 AT list.c:40;",
-				 "expected FIELD");
 	}
 	if (!p->is_panicking && spec_parse_is_word(p, "AT"))
 		parse_sites(p, &t);

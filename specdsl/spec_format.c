@@ -225,6 +225,11 @@ static bool is_declaration(const struct formatter *m, size_t from)
 	size_t n = m->pieces.size - from;
 	const struct piece *p = &m->pieces.data[from];
 
+	if (n > 3 && (is_text(m, p, "struct") || is_text(m, p, "union") ||
+		      is_text(m, p, "class"))) {
+		p++;
+		n--;
+	}
 	if (n < 3 || p[0].wants_operand || is_text(m, &p[0], "CONST") ||
 	    is_text(m, &p[0], "CPOINT") || is_text(m, &p[0], "ARRAY"))
 		return false;

@@ -31,9 +31,7 @@ static const struct {
 	{ "OR", "write 'or'" },
 	{ "True", "write true" },
 	{ "False", "write false" },
-	{ "struct", "write the struct's tag alone: 'node FIELD n EDGE n;'" },
-	{ "class", "write the class's name alone: 'node FIELD n EDGE n;'" },
-	{ "union", "write the union's name alone: 'node FIELD n EDGE n;'" },
+	{ "enum", "an enumerator is written as its number, or 'CONST NAME n;'" },
 	{ "abs", "the absolute value of e is |e|" },
 };
 

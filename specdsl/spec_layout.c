@@ -92,9 +92,19 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
 	uint32_t n_fields = layout->n_fields, n_pointers;
 	char *hint;
 
+	// Who divides a struct's nodes by where they are allocated has types of his own.
+	for (size_t i = 0; i < type && t->same_as < 0 && !t->n_sites && !t->is_array; i++)
+		if (s->types.data[i].layout == layout && !s->types.data[i].n_sites &&
+		    !s->types.data[i].is_array)
+			t->same_as = i;
 	t->layout = layout;
-	if (t->is_array || !t->n_fields)
+	if (t->is_array)
 		return NULL;
+	if (!t->n_fields) {
+		t->n_fields = n_fields;
+		t->n_edges = count_pointers(layout, n_fields);
+		return NULL;
+	}
 	// `next[]` may be counted as one element, or not at all.
 	if (t->n_fields == n_fields + layout->n_tail)
 		n_fields = t->n_fields;
@@ -113,4 +123,14 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
 			      "EDGE %u, but struct %s has %u pointer fields", t->n_edges,
 			      t->name, n_pointers);
 	return NULL;
+}
+
+struct err *spec_bind_nothing(struct spec *s, size_t type, const char *why,
+			      const char *hint)
+{
+	struct spec_type_place *place = &s->type_places.data[type];
+
+	place->why = spec_printf(s, "%s", why);
+	place->hint = hint ? spec_printf(s, "%s", hint) : NULL;
+	return !place->why || (hint && !place->hint) ? &err_nomem : NULL;
 }

@@ -177,6 +177,12 @@ static const char *hint_undeclared(struct parser *p, const char *name)
 
 	if (foreign)
 		return foreign;
+	if (!p->n_vars && ((p->next.kind == TOK_COMPARE && p->next.op == OP_LT) ||
+			   spec_token_is_char(&p->next, ':')))
+		return spec_printf(
+			p->s, "a type whose name is no word stands in quotes: \"%s%s",
+			name,
+			spec_token_is_char(&p->next, ':') ? "::node\" X;" : "<int>\" X;");
 	if (spec_token_is_char(&p->next, '('))
 		return "there are no functions; an attribute of one's own computes a value of a "
 		       "node";

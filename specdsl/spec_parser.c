@@ -31,22 +31,6 @@ static void report_bad(struct parser *p)
 				       "this character is not part of the language");
 }
 
-void spec_parse_advance(struct parser *p)
-{
-	p->last_end = p->tok.span.offset + p->tok.span.length;
-	p->tok = p->next;
-	p->next = spec_lex(p->f, p->tok.span.offset + p->tok.span.length);
-	report_bad(p);
-}
-
-void spec_parse_seek(struct parser *p, uint32_t offset)
-{
-	p->last_end = offset;
-	p->tok = spec_lex(p->f, offset);
-	p->next = spec_lex(p->f, p->tok.span.offset + p->tok.span.length);
-	report_bad(p);
-}
-
 bool spec_parse_is_behind_semicolon(const struct parser *p)
 {
 	return p->last_end && p->f->text[p->last_end - 1] == ';';
@@ -73,6 +57,39 @@ static bool token_is_word(const struct parser *p, const struct token *t, const c
 
 	return t->kind == TOK_NAME && t->span.length == n &&
 	       !memcmp(p->f->text + t->span.offset, word, n);
+}
+
+/** The token behind @p before; `struct`, `union` and `class` before a type's name say nothing. */
+static struct token lex_behind(const struct parser *p, const struct token *before)
+{
+	struct token t = spec_lex(p->f, before->span.offset + before->span.length), next;
+
+	// Where no expression is: fields and variables may have these names.
+	if (!spec_token_is_char(before, ';') && !spec_token_is_char(before, ')') &&
+	    !token_is_word(p, before, "OF") && !token_is_word(p, before, "ARRAY") &&
+	    before->span.length)
+		return t;
+	if (!token_is_word(p, &t, "struct") && !token_is_word(p, &t, "union") &&
+	    !token_is_word(p, &t, "class"))
+		return t;
+	next = spec_lex(p->f, t.span.offset + t.span.length);
+	return spec_token_is_type(&next) ? next : t;
+}
+
+void spec_parse_advance(struct parser *p)
+{
+	p->last_end = p->tok.span.offset + p->tok.span.length;
+	p->tok = p->next;
+	p->next = lex_behind(p, &p->tok);
+	report_bad(p);
+}
+
+void spec_parse_seek(struct parser *p, uint32_t offset)
+{
+	p->last_end = offset;
+	p->tok = lex_behind(p, &(struct token){ .span = { offset, 0 } });
+	p->next = lex_behind(p, &p->tok);
+	report_bad(p);
 }
 
 bool spec_parse_is_word(const struct parser *p, const char *word)
@@ -237,7 +254,8 @@ bool spec_parse_end(struct parser *p, const char *what)
 static bool starts_type(const struct parser *p)
 {
 	return (spec_parse_is_word(p, "ARRAY") && spec_token_is_type(&p->next)) ||
-	       token_is_word(p, &p->next, "FIELD") || token_is_word(p, &p->next, "AT");
+	       token_is_word(p, &p->next, "FIELD") || token_is_word(p, &p->next, "AT") ||
+	       (spec_token_is_type(&p->tok) && spec_token_is_char(&p->next, ';'));
 }
 
 /** `f . h ;` and `f . h NULL` */

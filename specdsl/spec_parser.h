@@ -67,7 +67,11 @@ bool spec_parse_expect_char(struct parser *p, char c, const char *after);
 /** Read a name into the arena. */
 bool spec_parse_new_name(struct parser *p, const char *what, const char **ret);
 
-/** The same for a type's, which may stand in quotes: "pair<int, char *>". */
+/** Read the name of a type, which is declared by that unless it was or is nearly another's.
+ * @return its index; -1 after a mistake. */
+int spec_parse_known_type(struct parser *p);
+
+/** As spec_parse_new_name() for a type's, which may stand in quotes: "pair<int, char *>". */
 bool spec_parse_type_name(struct parser *p, const char *what, const char **ret);
 
 /** Read a whole number from @p min to @p max, with a sign when @p min is negative. */

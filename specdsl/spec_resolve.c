@@ -75,11 +75,22 @@ static const char *hint_unknown(struct spec *s, const struct dec_struct *l,
 	return spec_printf(s, "did you mean '%s'? %s", nearest.name, list_fields(s, l));
 }
 
+/** Is it not known what type @p type is? */
+static bool is_unknown(const struct spec *s, size_t type)
+{
+	const struct spec_type *t = &s->types.data[type];
+
+	return s->type_places.data[type].why ||
+	       (!t->layout && !t->n_fields && !t->is_array);
+}
+
 static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 {
 	const struct spec_type *t = &r->s->types.data[type];
 
 	n->is_bad = true;
+	if (is_unknown(r->s, type))
+		return; // said already
 	if (t->layout)
 		spec_diag_add(r->s, r->file, n->span,
 			      hint_unknown(r->s, t->layout, n->name),
@@ -270,6 +281,22 @@ static void resolve_named(struct resolver *r, struct ast *n)
 		report_unknown(r, n, static_type(r, n->base));
 }
 
+/** X[9] of a node whose fields were not counted before: the parser knows the others. */
+static bool check_number(struct resolver *r, const struct ast *n)
+{
+	const struct spec_type *t;
+
+	if (n->a->kind != AST_VAR || n->b->kind != AST_NUMBER)
+		return true;
+	t = &r->s->types.data[r->vars[n->a->number].type];
+	if (t->is_array || !t->layout || t->layout->n_tail ||
+	    n->b->number <= t->layout->n_fields)
+		return true;
+	spec_diag_add(r->s, r->file, n->b->span, list_fields(r->s, t->layout),
+		      "'%s' has %u fields", t->name, t->layout->n_fields);
+	return false;
+}
+
 static void resolve_field(struct resolver *r, struct ast *n)
 {
 	const char *more = "[*]";
@@ -277,7 +304,7 @@ static void resolve_field(struct resolver *r, struct ast *n)
 	resolve(r, n->a);
 	resolve_use(r, n->b);
 	n->base = n->a;
-	n->is_bad = !check_pointer(r, n->a);
+	n->is_bad = !check_pointer(r, n->a) || !check_number(r, n);
 	if (n->is_bad || !n->a->is_prefix)
 		return;
 	n->is_step = n->b->kind != AST_NUMBER;
@@ -383,12 +410,52 @@ static void resolve(struct resolver *r, struct ast *n)
 		check_base(r, n->b);
 }
 
+/** Report the types of which it is not known what they are. */
+static void check_types(struct spec *s)
+{
+	for (size_t i = 0; i < s->types.size; i++) {
+		const struct spec_type *t = &s->types.data[i];
+		const struct spec_type_place *p = &s->type_places.data[i];
+
+		if (p->why)
+			spec_diag_add(s, p->file, p->name, p->hint, "%s", p->why);
+		else if (is_unknown(s, i))
+			spec_diag_add(s, p->file, p->name,
+				      spec_printf(s,
+						  "count its fields, and those that are "
+						  "pointers: '%s FIELD n EDGE n;'",
+						  t->name),
+				      "no debug information says what '%s' is", t->name);
+	}
+}
+
+static void follow_name(const struct spec *s, uint32_t *type)
+{
+	if (s->types.data[*type].same_as >= 0)
+		*type = s->types.data[*type].same_as;
+}
+
+/** What is said about a type by its second name is said about it. */
+static void join_types(struct spec *s)
+{
+	for (size_t i = 0; i < s->rules.size; i++)
+		for (size_t k = 0; k < s->rules.data[i]->pub.n_vars; k++)
+			follow_name(s, &s->rules.data[i]->vars[k].type);
+	for (size_t i = 0; i < s->attrs.size; i++)
+		follow_name(s, &s->attrs.data[i].type);
+	for (size_t i = 0; i < s->cpoints.size; i++)
+		if (s->cpoints.data[i].type >= 0)
+			follow_name(s, (uint32_t *)&s->cpoints.data[i].type);
+}
+
 struct err *spec_resolve(struct spec *s)
 {
 	struct resolver r = { .s = s };
 
 	assert(!s->is_resolved);
 	s->is_resolved = true;
+	check_types(s);
+	join_types(s);
 	// Statements with a mistake were not added, so what is there is whole.
 	for (size_t i = 0; i < s->attrs.size; i++) {
 		struct spec_attr *a = &s->attrs.data[i];

@@ -79,6 +79,16 @@ const struct spec_diag *spec_diag(const struct spec *s, size_t i);
 /** @return how many of them are errors; 0 means that @p s can be used. */
 size_t spec_errors(const struct spec *s);
 
+/** A search for the name that somebody meant. */
+struct spec_nearest {
+	const char *word; ///< as it was written
+	const char *name; ///< the nearest so far; NULL: none is near
+	unsigned distance;
+};
+
+/** Is it @p name (NULL: nothing)? */
+void spec_nearest_try(struct spec_nearest *n, const char *name);
+
 /** Write all diagnostics for people: `file:line:col: error: ...`, the source line, a caret
  * line and the hint. */
 void spec_diags_print(const struct spec *s, FILE *out);
@@ -92,9 +102,13 @@ struct spec_site {
 };
 
 struct spec_type {
-	const char *name;  ///< the struct's tag
-	uint32_t n_fields; ///< FIELD; 0 for an ARRAY
-	uint32_t n_edges;  ///< EDGE; 0 for an ARRAY
+	const char *name; ///< the struct's tag
+	uint32_t
+		n_fields; ///< FIELD; 0 for an ARRAY, and until a layout is bound without it
+	uint32_t n_edges; ///< EDGE; as n_fields
+	bool is_declared; ///< by a statement; else by its first use
+	int same_as; ///< -1, or an earlier type: this is another name of the same struct, and
+		     ///< no node's type
 	bool is_array;
 	uint32_t slot_bytes; ///< width of a field without layout: 8, or ARRAY's SIZE
 	const struct spec_site *sites; ///< NULL without AT; given, only these allocate it
@@ -115,7 +129,8 @@ struct err *spec_format(const struct spec *s, size_t i, char **ret, bool *is_cha
 size_t spec_types(const struct spec *s);
 const struct spec_type *spec_type(const struct spec *s, size_t i);
 
-/** @return the index of the type called @p name, or -1. */
+/** @return the index of the type called @p name, in the specification or the program, which is no
+ * other's second name; or -1. */
 int spec_type_find(const struct spec *s, const char *name);
 
 enum spec_var_kind {
@@ -193,6 +208,11 @@ size_t spec_source_cpoints(FILE *in, struct spec_source_cpoint *ret, size_t max)
  * Disagreements (FIELD 9 of a struct that has 8) become diagnostics.
  */
 struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct *layout);
+
+/** The program has no layout for type @p type, @p why: a mistake, as FIELD and EDGE were not
+ * declared, or the name may stand for several. @p hint: what to do; may be NULL. */
+struct err *spec_bind_nothing(struct spec *s, size_t type, const char *why,
+			      const char *hint);
 
 /** All layouts are known: resolve field names and numbers in the constraints; what cannot
  * be resolved becomes a diagnostic. Call once, also when nothing was bound. */

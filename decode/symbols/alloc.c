@@ -65,7 +65,7 @@ static void note_type(void *ctx, Dwarf_Die *type)
 	// void * says nothing, and neither does an integer.
 	if (dwarf_tag(type) != DW_TAG_pointer_type || !dec_sym_type_of(type, &to, NULL))
 		return;
-	name = dec_sym_pointee(type, &bytes);
+	name = dec_sym_pointee(w->u, type, &bytes);
 	if (!name) {
 		w->ev.is_other = true;
 		return;
@@ -334,7 +334,7 @@ static const char *inlined_return(struct dec_sym_unit *u, uint64_t call, uint64_
 			continue;
 		if (i == 1 && !dec_sym_type_of(&type, &to, NULL))
 			*is_wrapper = true;
-		name = dec_sym_pointee(&type, &bytes);
+		name = dec_sym_pointee(u, &type, &bytes);
 		if (name && bytes == size && !found)
 			found = name;
 	}
@@ -394,7 +394,7 @@ const char *dec_sym_alloc_type(struct dec_sym_unit *u, uint64_t return_addr,
 	*is_sure = false;
 	if (ev.is_returned || is_wrapper)
 		return NULL;
-	name = dec_sym_struct_of_size(cu, size);
+	name = dec_sym_struct_of_size(u, cu, size);
 	// Neither a wrapper nor typed: the outer frames know no better.
 	*is_sure = !name;
 	return name;

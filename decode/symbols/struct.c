@@ -53,21 +53,21 @@ static void bit_position(Dwarf_Die *die, uint64_t struct_offset, struct dec_fiel
 	}
 }
 
-static void scalar_kind(Dwarf_Die *type, struct dec_field *f)
+static void scalar_kind(struct dec_sym_unit *u, Dwarf_Die *type, struct dec_field *f)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word encoding;
 
 	if (dwarf_tag(type) == DW_TAG_pointer_type) {
 		f->is_pointer = true;
-		f->points_to = dec_sym_pointee(type, NULL);
+		f->points_to = dec_sym_pointee(u, type, NULL);
 		return;
 	}
 	if (dwarf_tag(type) == DW_TAG_enumeration_type) {
 		Dwarf_Die base;
 
 		if (dec_sym_type_of(type, &base, NULL))
-			scalar_kind(&base, f);
+			scalar_kind(u, &base, f);
 		return;
 	}
 	if (!dwarf_attr(type, DW_AT_encoding, &attr) || dwarf_formudata(&attr, &encoding))
@@ -80,6 +80,7 @@ static void scalar_kind(Dwarf_Die *type, struct dec_field *f)
 
 struct flatten {
 	struct arena *arena;
+	struct dec_sym_unit *unit;
 	field_list fields;
 	Dwarf_Die tail_type; ///< of an element of the flexible array, if tail is set
 	const char *tail;
@@ -105,7 +106,7 @@ static void add_field(struct flatten *fl, Dwarf_Die *type, Dwarf_Die *member,
 	}
 	f->offset = (uint32_t)offset;
 	f->size = (uint32_t)dec_sym_type_bytes(type);
-	scalar_kind(type, f);
+	scalar_kind(fl->unit, type, f);
 	if (member && f->size)
 		bit_position(member, member_of, f);
 }
@@ -264,71 +265,27 @@ static void flatten_tail(struct flatten *fl)
 
 /* ---- finding a struct by name --------------------------------------------------------- */
 
-/** Find struct @p name, complete, among the children of @p parent. A tag wins over a
- * typedef's name of the same spelling, and over a class within another. */
-static bool find_in(Dwarf_Die *parent, const char *name, Dwarf_Die *ret, int depth,
-		    const void **last)
+/** The unit that describes @p type. */
+static struct dec_sym_unit *unit_of(const struct dec_symbols *s, const Dwarf_Die *type)
 {
-	bool found = false;
-	Dwarf_Die die;
-
-	if (dwarf_child(parent, &die) != 0)
-		return false;
-	do {
-		int tag = dwarf_tag(&die);
-		const char *n;
-		Dwarf_Die to;
-
-		if (!dec_sym_is_next(&die, last))
-			return found;
-		if (tag == DW_TAG_namespace && depth < 8 &&
-		    find_in(&die, name, ret, depth + 1, last))
-			return true;
-		if (tag != DW_TAG_typedef && !dec_sym_is_struct(tag))
-			continue;
-		n = text_name(dwarf_diename(&die));
-		if (!n || strcmp(n, name)) {
-			// C++: a class within a class, if there is none of its own.
-			if (!found && tag != DW_TAG_typedef && depth < 8)
-				found = find_in(&die, name, ret, depth + 1, last);
-			continue;
-		}
-		if (tag == DW_TAG_typedef) {
-			if (!found && dec_sym_type_of(&die, &to, NULL) &&
-			    dec_sym_is_struct(dwarf_tag(&to)) &&
-			    dec_sym_is_complete(&to)) {
-				*ret = to;
-				found = true;
-			}
-			continue;
-		}
-		to = die; // die is needed to go on
-		if (dec_sym_is_complete(&to)) {
-			*ret = to;
-			return true;
-		}
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return found;
+	for (size_t i = 0; i < s->n_units; i++)
+		if (s->units[i]->dwarf &&
+		    s->units[i]->dwarf == dwarf_cu_getdwarf(type->cu))
+			return s->units[i];
+	return s->exe; // split off
 }
 
-/** Search the executable first: a library may have a private struct of the same name. */
-static bool find_struct(struct dec_symbols *s, const char *name, Dwarf_Die *ret)
+/** Search the executable first: a library may have a private struct of the same name.
+ * @p own: its name there; NULL: there is none. */
+static struct err *find_struct(struct dec_symbols *s, const char *name, Dwarf_Die *ret,
+			       const char **own)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < s->n_units; i++) {
-			struct dec_sym_unit *u = s->units[i];
+	struct err *err = s->exe ? dec_sym_names_find(s->exe, name, ret, own) : NULL;
 
-			if ((u == s->exe) != (pass == 0))
-				continue;
-			for (size_t k = 0; k < u->cus.size; k++) {
-				const void *last = NULL;
-
-				if (find_in(&u->cus.data[k].die, name, ret, 0, &last))
-					return true;
-			}
-		}
-	}
-	return false;
+	for (size_t i = 0; i < s->n_units && !err && !*own; i++)
+		if (s->units[i] != s->exe)
+			err = dec_sym_names_find(s->units[i], name, ret, own);
+	return err;
 }
 
 struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
@@ -337,23 +294,29 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 	struct flatten fl = { .arena = &s->arena };
 	struct dec_struct *st, **slot;
 	struct dec_field *fields;
+	const char *own = NULL;
+	struct err *err;
 	size_t n_fields;
 	Dwarf_Die die;
 
-	if (!strncmp(name, "struct ", 7))
-		name += 7;
+	err = find_struct(s, name, &die, &own);
+
+	if (err)
+		return err;
+	if (!own)
+		return err_new(
+			ERR_NOT_FOUND,
+			"cannot find struct '%s': no module's debug information has "
+			"it (is the program built with -g?)",
+			name);
+	name = own;
 	for (size_t i = 0; i < s->structs.size; i++) {
 		if (!strcmp(s->structs.data[i]->name, name)) {
 			*ret = s->structs.data[i];
 			return NULL;
 		}
 	}
-	if (!find_struct(s, name, &die))
-		return err_new(
-			ERR_NOT_FOUND,
-			"cannot find struct '%s': no module's debug information has "
-			"it (is the program built with -g?)",
-			name);
+	fl.unit = unit_of(s, &die);
 	flatten_members(&fl, &die, "", 0, 0);
 	n_fields = fl.fields.size;
 	if (fl.tail)

@@ -132,9 +132,19 @@ size_t dec_symbols_resolvers(struct dec_symbols *s, const char *name, uint64_t *
 size_t dec_symbols_inlined_entries(struct dec_symbols *s, const char *name, uint64_t *ret,
 				   size_t max);
 
-/** Layout of the struct (or union, or typedef of one) @p name. @return ERR_NOT_FOUND. */
+/** Layout of the struct or union @p name: its tag, a typedef's name, or that of the member or
+ * variable that an unnamed one is the type of. What it is in (namespaces, classes, functions, its
+ * file) may stand before it, each with "::"; a template's arguments may be left out. What is in
+ * nothing wins over what is, the executable over libraries. ret->name is the shortest such name
+ * that means no other struct of its module, as in dec_field.points_to and
+ * dec_symbols_alloc_type(). @return ERR_NOT_FOUND, ERR_AMBIGUOUS. */
 struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 			       const struct dec_struct **ret);
+
+/** Call @p fn with the name, nothing before it, of each struct of the modules looked through so
+ * far. */
+void dec_symbols_struct_names(struct dec_symbols *s,
+			      void (*fn)(void *ctx, const char *name), void *ctx);
 
 /** Address of the first instruction (is_stmt) of each line in @p file:@p line; for
  * C-point comments. One for each scope (inlined copy) that has the line, and for a

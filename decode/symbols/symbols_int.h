@@ -73,6 +73,7 @@ struct dec_sym_unit {
 	bool has_entries, has_symbols;
 	VEC(struct dec_sym_entry) entries;
 	VEC(struct dec_sym_symbol) symbols; ///< ascending by address, then rank
+	struct dec_sym_names *names;	    ///< of structs; NULL: not made
 };
 
 struct dec_sym_mapping {
@@ -185,9 +186,9 @@ bool dec_sym_is_struct(int tag);
 /** Size of @p type in bytes, 0 when it is incomplete. */
 uint64_t dec_sym_type_bytes(Dwarf_Die *type);
 
-/** @return the struct that pointer type @p pointer leads to (by name), else NULL;
- * @p bytes (may be NULL) its size, 0 when incomplete. */
-const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes);
+/** @return the name of the struct that pointer type @p pointer of unit @p u leads to (@p u NULL: its
+ * tag), else NULL; @p bytes (may be NULL) its size, 0 when incomplete. */
+const char *dec_sym_pointee(struct dec_sym_unit *u, Dwarf_Die *pointer, uint64_t *bytes);
 
 /** @return whether @p die, below a struct, is a part of it: a member or a base class. */
 bool dec_sym_is_member(Dwarf_Die *die);
@@ -202,9 +203,25 @@ bool dec_sym_part_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *ret, bool *in_
 /** The element type of the only array of pointers in struct @p type. */
 bool dec_sym_only_pointer_array(Dwarf_Die *type, Dwarf_Die *ret);
 
-/** The one struct of compile unit @p cu whose size is @p size. @return NULL when there
+/** The one struct of compile unit @p cu of @p u whose size is @p size. @return NULL when there
  * is none, or more than one. */
-const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size);
+const char *dec_sym_struct_of_size(struct dec_sym_unit *u, struct dec_sym_cu *cu,
+				   uint64_t size);
+
+/* ---- names (names.c) ---------------------------------------------------- */
+
+/** The index of @p u, made when first asked for. @return NULL: no debug information, or memory. */
+struct dec_sym_names *dec_sym_unit_names(struct dec_sym_unit *u);
+void dec_sym_names_destroy(struct dec_sym_names *x);
+
+/** @return the name of the struct that @p type of @p u describes, or declares, which means no
+ * other struct of @p u; NULL: it has none. */
+const char *dec_sym_names_of(struct dec_sym_unit *u, Dwarf_Die *type);
+
+/** Find the struct called @p name in @p u: @p ret, and in @p own dec_sym_names_of() it, NULL when
+ * there is none. @return NULL, ERR_AMBIGUOUS with those that it may be, ERR_NOMEM. */
+struct err *dec_sym_names_find(struct dec_sym_unit *u, const char *name, Dwarf_Die *ret,
+			       const char **own);
 
 /* ---- variables (var.c) ---------------------------------------------------- */
 

@@ -82,17 +82,19 @@ uint64_t dec_sym_type_bytes(Dwarf_Die *type)
 	return dwarf_aggregate_size(type, &bytes) == 0 ? bytes : 0;
 }
 
-const char *dec_sym_pointee(Dwarf_Die *pointer, uint64_t *bytes)
+const char *dec_sym_pointee(struct dec_sym_unit *u, Dwarf_Die *pointer, uint64_t *bytes)
 {
-	const char *typedef_name;
+	const char *typedef_name, *name;
 	Dwarf_Die to;
 
 	if (dwarf_tag(pointer) != DW_TAG_pointer_type ||
-	    !dec_sym_type_of(pointer, &to, &typedef_name))
+	    !dec_sym_type_of(pointer, &to, &typedef_name) ||
+	    !dec_sym_is_struct(dwarf_tag(&to)))
 		return NULL;
 	if (bytes)
 		*bytes = dec_sym_type_bytes(&to);
-	return struct_name(&to, typedef_name);
+	name = u ? dec_sym_names_of(u, &to) : NULL;
+	return name ? name : struct_name(&to, typedef_name);
 }
 
 /* ---- members ----------------------------------------------------------------------- */
@@ -201,9 +203,11 @@ bool dec_sym_only_pointer_array(Dwarf_Die *type, Dwarf_Die *ret)
 
 /* ---- finding a struct by size ------------------------------------------------------- */
 
-const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size)
+const char *dec_sym_struct_of_size(struct dec_sym_unit *u, struct dec_sym_cu *cu,
+				   uint64_t size)
 {
-	const char *only = NULL;
+	const char *only = NULL, *own;
+	Dwarf_Die found = {};
 	Dwarf_Die die;
 
 	if (dwarf_child(&cu->die, &die) != 0)
@@ -230,6 +234,8 @@ const char *dec_sym_struct_of_size(struct dec_sym_cu *cu, uint64_t size)
 		if (only)
 			return NULL;
 		only = name;
+		found = type;
 	} while (dwarf_siblingof(&die, &die) == 0);
-	return only;
+	own = only ? dec_sym_names_of(u, &found) : NULL;
+	return own ? own : only;
 }

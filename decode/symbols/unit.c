@@ -287,6 +287,7 @@ void dec_sym_unit_close(struct dec_sym_unit *u)
 		vec_deinit(&u->cus.data[i].ranges);
 	}
 	vec_deinit(&u->cus);
+	dec_sym_names_destroy(u->names);
 	vec_deinit(&u->cu_ranges);
 	vec_deinit(&u->entries);
 	vec_deinit(&u->symbols);

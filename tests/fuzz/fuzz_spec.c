@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 // clang-format off
 static const struct dec_field fields[] = {
 	{ .name = "value", .offset = 0, .size = 4, .is_signed = true },
+	{ .name = "name[0]", .offset = 4, .size = 1 },
+	{ .name = "name[1]", .offset = 5, .size = 1 },
 	{ .name = "ratio", .offset = 8, .size = 8, .is_float = true, .is_signed = true },
 	{ .name = "child[0]", .offset = 16, .size = 8, .is_pointer = true, .points_to = "node" },
 	{ .name = "child[1]", .offset = 24, .size = 8, .is_pointer = true, .points_to = "node" },
@@ -24,7 +26,7 @@ static const struct dec_field fields[] = {
 };
 // clang-format on
 static const struct dec_struct layout = {
-	.name = "node", .size = 40, .fields = fields, .n_fields = 5
+	.name = "node", .size = 40, .fields = fields, .n_fields = 7
 };
 
 static void must(struct err *err)
