@@ -326,7 +326,10 @@ static bool is_out_of_range(struct scope *sc, const struct ast *n)
 	if (!n || !n->has_index)
 		return false;
 	if ((n->kind == AST_FIELD || n->kind == AST_NAMED) && !n->is_prefix &&
-	    n->user_attr < 0 && n->base->kind == AST_VAR && is_field_past_end(sc, n))
+	    n->user_attr < 0 && n->base->kind == AST_VAR &&
+	    sc->nodes[n->base->number]
+		    .v && // else it stands for some node: there may be one
+	    is_field_past_end(sc, n))
 		return true;
 	return is_out_of_range(sc, n->a) || is_out_of_range(sc, n->b) ||
 	       is_out_of_range(sc, n->c);

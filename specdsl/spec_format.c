@@ -197,7 +197,10 @@ static void add_piece(struct formatter *m, const struct token *t, struct spec_sp
 	const struct piece *before =
 		m->pieces.size ? &m->pieces.data[m->pieces.size - 1] : NULL;
 	bool has_space = has_space_before(before, t);
-	bool is_operand = !before || before->wants_operand;
+	// A number stands behind `CONST name` and `f.NAME NULL`.
+	bool is_operand = !before || before->wants_operand ||
+			  is_text(m, before, "NULL") ||
+			  (m->pieces.size == 2 && is_text(m, before - 1, "CONST"));
 	char c = t->kind == TOK_CHAR ? t->ch : 0;
 	struct piece *p = vec_push(&m->pieces);
 

@@ -504,6 +504,23 @@ static void test_indices(void **state)
 	end(&w);
 }
 
+/** The range of I in a field of a node that may be any. */
+static void test_index_of_some(void **state)
+{
+	struct world w = begin(
+		"a FIELD 3 EDGE 3;\n"
+		"a X; a Y; a Z; for I in 2 to 5, (X[I]) == Y => (Z[I - 1]) == Y;\n");
+	uint32_t x = node(&w, "a", 24), y = node(&w, "a", 24), z = node(&w, "a", 24);
+
+	(void)state;
+	point(&w, x, 2, y);
+	point(&w, z, 1, y);
+	point(&w, x, 3, z);
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:1,3[3]");
+	end(&w);
+}
+
 /** A random history of nodes of types a, b and none: allocations, releases, reuse of
  * memory, stores of pointers, of interior and wild ones, of halves and unaligned. */
 static void build_random(struct world *w, int n_steps)
@@ -673,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_orders_of_loops),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_indices),
+		cmocka_unit_test(test_index_of_some),
 		cmocka_unit_test(test_following),
 		cmocka_unit_test(test_prediction),
 		cmocka_unit_test(test_many_nodes),
