@@ -124,7 +124,7 @@ $(B)/bench/commit.inc: FORCE
 $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
-$(B)/report/page_html.o: report/page.html
+$(B)/report/page_html.o: report/page.html $(wildcard report/page*.js)
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
 

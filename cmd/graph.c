@@ -304,6 +304,9 @@ static struct err *write_page(struct fl_analysis *a, const struct arguments *arg
 			     .type = type,
 			     .mode = capture_mode(a->capture),
 			     .is_checked = spec_constraints(a->spec),
+			     .symbols = a->symbols,
+			     .cpoints = a->cpoints,
+			     .is_of_chunks = side == FL_SIDE_CHUNKS,
 			     .with_progress = isatty(STDERR_FILENO) };
 	uint64_t n_left_out;
 	struct err *err = NULL;

@@ -10,14 +10,19 @@
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
+#include "faultlocate/fl_cpoints.h"
 #include "report/names.h"
 
 /** What the page shows. All borrowed. */
 struct fl_page {
 	const struct fl_namer *namer;
 	const char *title;
-	uint64_t from_op, to_op; ///< positions of views: after so many operations
-	uint32_t type;		 ///< a spec type + 1 alone; 0: all declared ones
+	uint64_t from_op, to_op;     ///< positions of views: after so many operations
+	uint32_t type;		     ///< a spec type + 1 alone; 0: all declared ones
+	struct dec_symbols *symbols; ///< for source lines; NULL: without
+	const struct fl_cpoints
+		*cpoints;   ///< with their visits: what operations are; or NULL
+	bool is_of_chunks;  ///< the graph is that of the allocator's chunks
 	bool is_checked;    ///< also show what violates the constraints, step by step
 	bool with_progress; ///< on stderr, when it takes more than two seconds
 	mode_t mode;	    ///< of the file, capture_mode()

@@ -7,5 +7,9 @@
 	.global report_page_html, report_page_html_end
 report_page_html:
 	.incbin "report/page.html"
+	.incbin "report/page_log.js"
+	.incbin "report/page_tree.js"
+	.incbin "report/page_draw.js"
+	.incbin "report/page.js"
 report_page_html_end:
 	.section .note.GNU-stack,"",@progbits

@@ -211,3 +211,18 @@ make_text() {
 looks_whole() {
 	[ -e "$1/manifest.json" ]
 }
+
+# page_log PAGE - the log of a page of `graph --html` as JSON, with the values that it begins with
+# as .start, and all nodes in .nodes.
+page_log() {
+	local blocks
+	blocks=$(mktemp)
+	sed -n '/ class="block">/,/<\/script>$/p' "$1" | sed 's/<[^>]*>//g' |
+		jq -s 'def ids: recurse(.[2 + 2 * .[1]:] | select(length > 0)) | .[0];
+		[range(0; length; 2) as $b | [.[$b] | ids] as $ids | .[$b + 1] as $nodes |
+		range($ids | length) | { key: "\($ids[.])", value: $nodes[.] }] | from_entries' >"$blocks"
+	sed -n '/ id="log">/,/<\/script>$/p' "$1" | sed 's/<[^>]*>//g' |
+		jq -c --slurpfile blocks "$blocks" '.nodes += ($blocks[0] | map_values(.[0])) |
+		.start = ($blocks[0] | map_values(.[1:] | map(if type == "array" then .[0] else . end)))'
+	rm "$blocks"
+}

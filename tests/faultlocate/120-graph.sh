@@ -74,7 +74,7 @@ grep -q '<svg' heap.svg || fail "no picture"
 
 # The page: its first state, and its steps, give its last state.
 graph --from pop --to END --html page.html
-sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' page.html >page.json
+page_log page.html >page.json
 jq -e . page.json >/dev/null || fail "page.html has no data"
 jq -e '(.start | length) == 40' page.json >/dev/null || fail "the first state has not 40 nodes"
 jq -e '(.start | length) + ([.steps[] | select(.[1] == "alloc")] | length)
@@ -87,7 +87,7 @@ grep -qE '(src|href)=' page.html && fail "the page needs other files"
 # With a specification: when it is violated.
 echo 'item FIELD 2 EDGE 1; item X; X.INDEGREE <= 1; ..(once)' >once.spec
 graph --spec once.spec --html page.html
-sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' page.html >page.json
+page_log page.html >page.json
 jq -e '[.steps[] | .[5] // empty | select(length > 0)] == []' page.json >/dev/null ||
 	fail "violated, but only items count"
 
@@ -127,13 +127,13 @@ cc -g -o mixed mixed.c || fail "cannot compile"
 make_capture mixed.fl ./mixed
 data() {
 	"$FAULTLINE" graph mixed.fl "$@" --html page.html 2>err || fail "graph $*: $(cat err)"
-	sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' page.html
+	page_log page.html
 }
-data --from END | jq -S '.start | map_values(map(.[0]))' >last
+data --from END | jq -S .start >last
 jq -e 'length >= 3' last >/dev/null || fail "few nodes at the end"
 end=$("$FAULTLINE" graph mixed.fl | sed -n 's/^after \([0-9]*\) .*/\1/p')
 for from in 0 $((end - 2000)); do
-	data --from "$from" | jq -S 'reduce .steps[] as $s (.start | map_values(map(.[0]));
+	data --from "$from" | jq -S 'reduce .steps[] as $s (.start;
 		($s[2] | tostring) as $node
 		| if $s[1] == "free" then del(.[$node])
 		else reduce $s[4][] as $c (.; .[$node][$c[0]] = $c[1]) end)' >stepped

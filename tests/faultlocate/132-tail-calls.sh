@@ -41,7 +41,7 @@ done
 grep -q '>"short"<\|>&quot;short&quot;<' "$TMPDIR/dot" || fail "$(cat "$TMPDIR/dot")"
 "$FAULTLINE" graph --spec "$TMPDIR/spec" --html "$TMPDIR/page.html" "$TMPDIR/capture" ||
 	fail "no page"
-sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' "$TMPDIR/page.html" |
+page_log "$TMPDIR/page.html" |
 	jq -e '.types[0].chars == [[3, 16]]' >"$TMPDIR/out" || fail "the page has no texts"
 
 cc -std=gnu11 -O2 -fno-builtin -w -o "$TMPDIR/tailcalls" $source || fail "cannot compile"

@@ -33,9 +33,9 @@ grep -q "chunk of 1632 bytes<br/>split from n$whole<" "$TMPDIR/split.dot" ||
 
 # The page says so, too.
 graph --from merged --to split --html "$TMPDIR/page.html"
-sed -n 's/^<script>show(\(.*\));<\/script>$/\1/p' "$TMPDIR/page.html" >"$TMPDIR/page.json"
-jq -e --arg n "${whole}" '(.nodes[$n][2] | test("^merged from n[0-9]+ n[0-9]+ n[0-9]+$")) and
-	([.nodes[][2]] | index("split from n" + $n) != null)' "$TMPDIR/page.json" >/dev/null ||
+page_log "$TMPDIR/page.html" >"$TMPDIR/page.json"
+jq -e --arg n "${whole}" '(.nodes[$n][5] | test("^merged from n[0-9]+ n[0-9]+ n[0-9]+$")) and
+	([.nodes[][5]] | index("split from n" + $n) != null)' "$TMPDIR/page.json" >/dev/null ||
 	fail "the page: $(jq -c .nodes "$TMPDIR/page.json")"
 
 # Seven small ones are in the cache, three in the fast bin, in lists.

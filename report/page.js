@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The page: which part of the picture is in sight, keys, lists, search.
+
+const READABLE = 0.7, MARGIN = 24, LISTED = 100, MAP_FROM = 200;
+let picture, view = { x: 0, y: 0, k: 1 }, found, wanted = -1;
+
+// ---- what is in sight ---------------------------------------------------------------------
+
+function sight() {
+	const p = element("picture");
+	return { w: p.clientWidth || 800, h: p.clientHeight || 600 };
+}
+
+function setView(x, y, k) {
+	view = { x, y, k };
+	picture.world.setAttribute("transform", `translate(${x},${y}) scale(${k})`);
+	drawMap();
+}
+
+function fit() {
+	const { w, h } = sight(), l = picture.layout;
+	const k = Math.min(w / l.width, h / l.height, 1);
+	setView((w - l.width * k) / 2, (h - l.height * k) / 2, k);
+}
+
+// Towards a point of the window.
+function zoom(by, x = sight().w / 2, y = sight().h / 2) {
+	const k = Math.max(0.02, Math.min(8, view.k * by)), r = k / view.k;
+	setView(x - (x - view.x) * r, y - (y - view.y) * r, k);
+}
+
+function pan(dx, dy) {
+	setView(view.x + dx, view.y + dy, view.k);
+}
+
+function inSight(b) {
+	const { w, h } = sight(), x = view.x + b.x * view.k, y = view.y + b.y * view.k;
+	return { all: x >= 0 && y >= 0 && x + b.w * view.k <= w && y + b.h * view.k <= h,
+		some: x < w && y < h && x + b.w * view.k > 0 && y + b.h * view.k > 0 };
+}
+
+function center(b) {
+	const { w, h } = sight(), k = view.k;
+	setView(Math.max(w / 2 - (b.x + b.w / 2) * k, MARGIN - b.x * k - Math.max(0, w - b.w * k)),
+		Math.min(h / 2 - (b.y + Math.min(b.h, h / k / 2) / 2) * k, h - MARGIN), k);
+}
+
+function around(boxes) {
+	const x = Math.min(...boxes.map(b => b.x)), y = Math.min(...boxes.map(b => b.y));
+	return { x, y, w: Math.max(...boxes.map(b => b.x + b.w)) - x, h: Math.max(...boxes.map(b => b.y + b.h)) - y };
+}
+
+// What the step is about, as much as the window holds; undefined for an empty picture. First it
+// is what is violated, later what has changed.
+function focus(isFirst) {
+	const { w, h } = sight(), { boxes } = picture.layout;
+	const shown = list => list.map(i => boxes.get(i)).filter(b => b !== undefined);
+	const bad = shown(violated.flatMap(v => v[1]).map(live));
+	const step = shown([wanted >= 0 ? wanted : at ? live(data.steps[at - 1][2]) : -1]);
+	const [one, other] = isFirst && wanted < 0 ? [bad, step] : [step, bad];
+	const sets = [[...one, ...other], one, one.slice(0, 1), other, other.slice(0, 1), shown(important()).slice(0, 1)];
+	const areas = sets.filter(set => set.length).map(around);
+	return areas.find(a => a.w * view.k <= w && a.h * view.k <= h) || areas[0] || boxes.values().next().value;
+}
+
+// All of the picture where it can be read so, else its part that matters.
+function look(isFirst) {
+	const { w, h } = sight(), l = picture.layout;
+	if (isFirst && Math.min(w / l.width, h / l.height) >= READABLE)
+		return fit();
+	if (isFirst)
+		setView(0, 0, 1);
+	const b = focus(isFirst);
+	if (b && !inSight(b).all)
+		return center(b);
+	return setView(view.x, view.y, view.k);
+}
+
+function draw(isFirst) {
+	picture = makePicture(wanted, found, number => {
+		wanted = number;
+		draw(false);
+	});
+	if (!n_live)
+		picture.world.append(shape("text", { x: 20, y: 40 }, "no node is live at this step"));
+	element("svg").replaceChildren(picture.world);
+	look(isFirst);
+	describe();
+}
+
+function go(step, isFirst = false) {
+	moveTo(step);
+	wanted = -1;
+	found = undefined;
+	say("");
+	draw(isFirst);
+}
+
+function say(text) {
+	element("note").textContent = text;
+}
+
+// ---- the whole graph, small ---------------------------------------------------------------
+
+// Where nodes are in it, from 0 to 1: levels side by side, the leaves below each other.
+function mapPlaces({ order, parent, level, leaves }) {
+	const top = new Float64Array(parent.length), next = new Float64Array(parent.length);
+	let y = 0, last = 1;
+	for (const i of order) {
+		const up = parent[i];
+		top[i] = up < 0 ? y : next[up];
+		if (up < 0)
+			y += leaves[i];
+		else
+			next[up] += leaves[i];
+		next[i] = top[i];
+		last = Math.max(last, level[i] + 1);
+	}
+	return { x: i => (level[i] + 0.5) / last, y: i => (top[i] + leaves[i] / 2) / (y || 1) };
+}
+
+function drawMap() {
+	const canvas = element("map"), { forest, layout: l, say: what } = picture;
+	canvas.hidden = forest.order.length <= MAP_FROM;
+	if (canvas.hidden)
+		return;
+	const c = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
+	const color = name => style.getPropertyValue(name);
+	const w = canvas.width, h = canvas.height;
+	const places = forest.places = forest.places || mapPlaces(forest);
+	const dot = (i, size) => c.fillRect(Math.round(places.x(i) * (w - 8)) + 4 - size / 2,
+		Math.round(places.y(i) * (h - 8)) + 4 - size / 2, size, size);
+	if (!forest.dots) { // most of it stays while the view moves
+		const isDrawn = new Uint8Array(w * h);
+		forest.dots = forest.order.filter(i => {
+			const k = Math.floor(places.y(i) * (h - 8)) * w + Math.floor(places.x(i) * (w - 8));
+			return !isDrawn[k] && (isDrawn[k] = 1);
+		});
+	}
+	c.clearRect(0, 0, w, h);
+	c.fillStyle = color("--line");
+	c.globalAlpha = 0.4;
+	forest.dots.forEach(i => dot(i, 2));
+	c.globalAlpha = 1;
+	const boxes = [...l.boxes.values()].filter(b => !b.fold);
+	c.fillStyle = color("--text");
+	boxes.forEach(b => dot(b.number, 4));
+	c.fillStyle = color("--now");
+	what.changed.forEach((fields, i) => i !== undefined && isLive[i] && dot(i, 8));
+	c.fillStyle = color("--bad");
+	what.badNodes.forEach(i => isLive[i] && dot(i, 8));
+	const seen = boxes.filter(b => inSight(b).some).map(b => b.number);
+	const xs = seen.map(i => places.x(i) * (w - 8) + 4), ys = seen.map(i => places.y(i) * (h - 8) + 4);
+	c.strokeStyle = color("--found");
+	c.lineWidth = 2;
+	if (seen.length)
+		c.strokeRect(Math.min(...xs) - 6, Math.min(...ys) - 6, Math.max(...xs) - Math.min(...xs) + 12,
+			Math.max(...ys) - Math.min(...ys) + 12);
+}
+
+// A click into it: to the node that is nearest.
+function goInMap(x, y) {
+	let best = -1, least = Infinity;
+	const { places, order } = picture.forest;
+	for (const i of order) {
+		const d = (places.x(i) - x) ** 2 + (places.y(i) - y) ** 2;
+		if (d < least) {
+			least = d;
+			best = i;
+		}
+	}
+	reveal(best, -1);
+}
+
+// ---- beside the picture -------------------------------------------------------------------
+
+// Bytes of an array of char that changed together are one text.
+function changeWords(type, changes) {
+	const said = [];
+	for (let k = 0; k < changes.length; k++) {
+		const i = changes[k][0], first = k;
+		const inArray = (type.chars || []).some(c => c[0] <= i && (c[1] < 0 || i < c[0] + c[1]));
+		while (inArray && k + 1 < changes.length && changes[k + 1][0] === i + k + 1 - first)
+			k++;
+		const codes = changes.slice(first, k + 1).map(c => +c[1]), end = codes.indexOf(0);
+		const shown = end < 0 ? codes : codes.slice(0, end);
+		const name = /^(.*)\[(\d+)\]$/.exec(fieldName(type, i));
+		said.push(k > first && name && shown.every(c => c >= 32 && c < 127) ?
+			`.${name[1]}[${name[2]}..${+name[2] + k - first}] = ` +
+				(shown.length ? `"${String.fromCharCode(...shown)}"` : "0") :
+			changes.slice(first, k + 1).map(c => "." + fieldName(type, c[0]) + " = " +
+				c[1]).join(", "));
+	}
+	return said.join(", ");
+}
+
+function did([time, kind, id, , changes]) {
+	const node = about(numbers.get(id));
+	return `(${time}) n${id}` + (kind === "store" ? changeWords(node.type, changes) :
+		kind === "alloc" ? " " + (node.origin || "allocated") : " freed");
+}
+
+function where(step) {
+	return data.places[step[3]][0];
+}
+
+function describe() {
+	const step = at ? data.steps[at - 1] : null, names = new Map();
+	element("at").value = at;
+	element("where").textContent = `step ${at} of ${data.steps.length}, ${n_live} nodes`;
+	element("what").textContent = step ? did(step) + "  " + where(step) : "before the first step";
+	for (const v of violated)
+		names.set(v[0], (names.get(v[0]) || 0) + 1);
+	element("violated").textContent = [...names].map(([c, n]) =>
+		`${data.constraints[c][0]} violated ${n} time${n > 1 ? "s" : ""}: ` +
+		data.constraints[c][1].replace(/\s+/g, " ")).join("   ");
+	source(step);
+	list();
+}
+
+function row(text, kind) {
+	const div = document.createElement("div");
+	div.textContent = text;
+	div.className = kind;
+	return div;
+}
+
+// The row of now in the middle.
+function put(id, rows) {
+	const box = element(id), now = rows.find(r => r.className.startsWith("now"));
+	box.replaceChildren(...rows);
+	if (now)
+		box.scrollTop = now.offsetTop - (box.clientHeight - now.offsetHeight) / 2;
+}
+
+function stepRow(i, isLasting) {
+	const s = data.steps[i], div = row(did(s) + " ", (i === at - 1 ? "now " : "") +
+		(isLasting ? "lasting" : isWorse(s) ? "worse" : ""));
+	const place = document.createElement("i");
+	place.textContent = where(s).replace(/^.*\//, "");
+	div.append(place);
+	div.title = where(s);
+	div.setAttribute("role", "option");
+	div.setAttribute("aria-selected", String(i === at - 1));
+	div.addEventListener("click", () => go(i + 1));
+	return div;
+}
+
+// The steps around this one, with the C-points between them.
+function list() {
+	const rows = [], first = Math.max(0, at - LISTED), end = Math.min(data.steps.length, at + LISTED);
+	const lasting = new Set(data.lasting);
+	let point = data.points.findIndex(p => p[0] >= first);
+	for (let i = first; i <= end; i++) {
+		const names = new Set();
+		for (; point >= 0 && point < data.points.length && data.points[point][0] === i; point++)
+			names.add(data.points[point][1]);
+		if (names.size)
+			rows.push(row([...names].slice(0, 3).join(", "), "point"));
+		if (i < end)
+			rows.push(stepRow(i, lasting.has(i + 1)));
+	}
+	put("side", rows);
+}
+
+// The statement of the step in its source.
+function source(step) {
+	const [text, file, line] = step ? data.places[step[3]] : ["", -1, 0];
+	const lines = file >= 0 ? data.sources[file] : {}, rows = [];
+	for (let k = line - 3; k <= line + 3; k++) {
+		if (lines[k] === undefined)
+			continue;
+		const div = row("", k === line ? "now" : ""), number = document.createElement("b");
+		number.textContent = String(k).padStart(5) + "  ";
+		div.append(number, lines[k]);
+		rows.push(div);
+	}
+	if (!rows.length)
+		rows.push(row(step ? "the source is not at hand" : "", ""));
+	put("source", [row(text.replace(/^.*\//, ""), "file"), ...rows]);
+}
+
+// ---- search -------------------------------------------------------------------------------
+
+function reveal(number, field) {
+	wanted = number;
+	found = { number, field };
+	draw(false);
+}
+
+function find(isAgain) {
+	const text = element("find").value.trim(), sought = parseSearch(text);
+	let match = sought && search(sought, isAgain && found ? found.number : ids.length - 1);
+	if (!text)
+		return;
+	if (match) {
+		reveal(match.number, match.field);
+		return say("n" + ids[match.number] + " (N: next match)");
+	}
+	const step = sought ? findLife(sought) : 0;
+	if (!step)
+		return say(`nothing is called '${text}'`);
+	go(step);
+	match = search(sought, ids.length - 1);
+	if (match)
+		reveal(match.number, match.field);
+	say(`'${text}' is not live at the step that was shown: this is step ${at}`);
+}
+
+function goToViolation(direction) {
+	const all = element("all").checked, to = findViolation(direction, all);
+	if (!to)
+		return say(data.steps.some(isWorse) ? "every violation ends within its operation (T: show these)" :
+			"no step leaves anything violated");
+	go(to.step);
+	if (to.isAround)
+		say(direction > 0 ? "no later one: this is the first" : "no earlier one: this is the last");
+}
+
+// ---- keys, pointers -----------------------------------------------------------------------
+
+const keys = {
+	ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1),
+	PageUp: () => go(at - 20), PageDown: () => go(at + 20),
+	Home: () => go(0), End: () => go(data.steps.length),
+	w: () => goToViolation(1), b: () => goToViolation(-1),
+	t: () => { element("all").checked = !element("all").checked; },
+	"+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit, f: fit,
+	c: () => { const b = focus(false); return b && center(b); },
+	n: () => find(true), "/": () => element("find").focus(),
+	"?": () => element("help").showModal(),
+};
+const shifted = { ArrowLeft: () => pan(80, 0), ArrowRight: () => pan(-80, 0),
+	ArrowUp: () => pan(0, 80), ArrowDown: () => pan(0, -80) };
+
+function onKey(e) {
+	const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+	const act = e.shiftKey && shifted[key] || keys[key];
+	if (e.ctrlKey || e.altKey || e.metaKey)
+		return;
+	if (e.target === element("find")) {
+		if (key === "Enter")
+			find(found !== undefined);
+		if (key === "Escape")
+			e.target.blur();
+		return;
+	}
+	if (act) {
+		act();
+		e.preventDefault();
+	}
+}
+
+// One pointer moves the picture, two zoom it. A click is none.
+function onPointers(p) {
+	const pointers = new Map();
+	const middle = () => [...pointers.values()].reduce((a, b) => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 }));
+	const span = () => {
+		const [a, b] = pointers.values();
+		return b ? Math.hypot(a.x - b.x, a.y - b.y) : 1;
+	};
+	const at = e => ({ x: e.clientX - p.getBoundingClientRect().left, y: e.clientY - p.getBoundingClientRect().top });
+	p.addEventListener("pointerdown", e => e.target.closest("#zoom, #map, .fold") || pointers.set(e.pointerId, at(e)));
+	p.addEventListener("pointermove", e => {
+		if (!pointers.has(e.pointerId))
+			return;
+		const before = middle(), width = span();
+		pointers.set(e.pointerId, at(e));
+		p.setPointerCapture(e.pointerId);
+		pan(middle().x - before.x, middle().y - before.y);
+		if (pointers.size > 1)
+			zoom(span() / width, middle().x, middle().y);
+	});
+	for (const name of ["pointerup", "pointercancel"])
+		p.addEventListener(name, e => pointers.delete(e.pointerId));
+	p.addEventListener("wheel", e => {
+		zoom(Math.exp(-e.deltaY / (e.deltaMode ? 20 : 400)), at(e).x, at(e).y);
+		e.preventDefault();
+	}, { passive: false });
+	// A box that is reached by Tab comes into sight.
+	p.addEventListener("focusin", e => {
+		const b = [...picture.layout.boxes.values()].find(box => !box.fold && "n" + ids[box.number] === e.target.id);
+		if (b && !inSight(b).all)
+			center(b);
+	});
+}
+
+function connect() {
+	const click = (id, act) => element(id).addEventListener("click", act);
+	for (const [id, key] of [["first", "Home"], ["back", "ArrowLeft"], ["next", "ArrowRight"], ["last", "End"],
+				 ["worse", "w"], ["in", "+"], ["out", "-"], ["fit", "f"], ["ask", "?"]])
+		click(id, keys[key]);
+	click("close", () => element("help").close());
+	click("map", e => goInMap(e.offsetX / element("map").clientWidth, e.offsetY / element("map").clientHeight));
+	element("at").addEventListener("input", () => go(+element("at").value));
+	document.addEventListener("keydown", onKey);
+	onPointers(element("picture"));
+	window.addEventListener("resize", () => look(true));
+	window.addEventListener("beforeprint", fit);
+	if (!data.constraints.length)
+		["worse", "temporary"].forEach(id => element(id).remove());
+}
+
+function show() {
+	takeLog();
+	document.title = element("title").textContent = data.title;
+	element("at").max = data.steps.length;
+	connect();
+	moveTo(data.steps.length);
+	while (!n_live && at)
+		moveTo(at - 1);
+	draw(true);
+	if (at < data.steps.length)
+		say("no node is live at the end: this is the last step before");
+}
