@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/fold.h"
+#include "report/marks.h"
 
 // Rings around the violation are drawn up to the third, or until there are so many nodes:
 // what is farther away explains little and makes the picture small.
@@ -13,6 +14,7 @@
 #define RINGS_NODES 16
 #define MEMBERS_MAX 8	     // of one cluster
 #define FIELDS_MAX 14	     // of one box; the rest is one row of dots
+#define MARKED_MAX 50	     // violations whose fields are marked
 #define LOWEST_ADDRESS 65536 // vm.mmap_min_addr
 #define COLOR_LINE "#5b6b7b"
 #define COLOR_HEAD "#e8edf2"
@@ -25,14 +27,15 @@ struct drawing {
 	const struct fl_picture *p;
 	const struct fl_namer *n;
 	FILE *out;
-	VEC(uint32_t) nodes;  ///< those to draw, in the order they were found
-	struct map chosen;    ///< node -> ring around the violation that it is in
-	uint64_t ring;	      ///< under construction
-	struct map bad;	      ///< node -> 1: part of a violation
-	struct map bad_edges; ///< from << 32 | to -> 1
-	struct fl_fold fold;  ///< when nothing is violated: what is shown
-	struct map ghosts;    ///< freed nodes and wild addresses drawn already
-	bool is_partial;      ///< nodes were left out
+	VEC(uint32_t) nodes;   ///< those to draw, in the order they were found
+	struct map chosen;     ///< node -> ring around the violation that it is in
+	uint64_t ring;	       ///< under construction
+	struct map bad;	       ///< node -> 1: part of a violation
+	struct map bad_edges;  ///< from << 32 | to -> 1
+	struct map bad_fields; ///< node << 32 | field, from 1 -> 1
+	struct fl_fold fold;   ///< when nothing is violated: what is shown
+	struct map ghosts;     ///< freed nodes and wild addresses drawn already
+	bool is_partial;       ///< nodes were left out
 	uint64_t time;
 	struct fl_finder finder;
 	VEC(struct hg_written)
@@ -46,6 +49,7 @@ static void drawing_deinit(struct drawing *d)
 	map_deinit(&d->chosen);
 	map_deinit(&d->bad);
 	map_deinit(&d->bad_edges);
+	map_deinit(&d->bad_fields);
 	map_deinit(&d->ghosts);
 	report_fold_deinit(&d->fold);
 	report_finder_deinit(&d->finder);
@@ -200,6 +204,49 @@ static int find_bad_edges(struct drawing *d)
 	return 0;
 }
 
+static struct err *mark_fields(struct drawing *d, struct fl_fields *fields,
+			       struct spec_eval *e, fl_marks *marks)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < d->p->n_violations && i < MARKED_MAX; i++)
+		err = report_marks_add(fields, e, &d->p->violations[i], marks);
+	for (size_t i = 0; !err && i < marks->size; i++)
+		if (map_put(&d->bad_fields,
+			    (uint64_t)marks->data[i].node.v << 32 | marks->data[i].field,
+			    1))
+			err = &err_nomem;
+	return err;
+}
+
+static struct err *find_bad_fields(struct drawing *d)
+{
+	_cleanup_(spec_eval_destroyp) struct spec_eval *e = NULL;
+	struct fl_fields fields = {};
+	fl_marks marks = {};
+	struct err *err;
+
+	if (!d->p->n_violations)
+		return NULL;
+	err = report_fields_init(&fields, d->n);
+	if (!err)
+		err = spec_eval_create(d->n->spec, d->n->graph, d->p->view, &e);
+	if (!err)
+		err = mark_fields(d, &fields, e, &marks);
+	vec_deinit(&marks);
+	report_fields_deinit(&fields);
+	return err;
+}
+
+// Of fields @p i and the @p n - 1 behind.
+static bool is_bad_field(const struct drawing *d, uint32_t id, uint64_t i, uint64_t n)
+{
+	for (uint64_t k = i; k < i + n; k++)
+		if (map_get(&d->bad_fields, (uint64_t)id << 32 | k))
+			return true;
+	return false;
+}
+
 /* ---- drawing ------------------------------------------------------------------------------ */
 
 static void put_html(const char *text, FILE *out)
@@ -220,11 +267,15 @@ static void put_when(const struct drawing *d, const struct hg_op *op)
 		fprintf(d->out, ":%d", place.line);
 }
 
-static void draw_row(struct drawing *d, uint64_t i, const char *name, const char *value)
+static void draw_row(struct drawing *d, uint64_t i, bool is_bad, const char *name,
+		     const char *value)
 {
-	fprintf(d->out, "<tr><td align=\"left\">");
+	const char *back = is_bad ? " bgcolor=\"" COLOR_BAD_HEAD "\"" : "";
+
+	fprintf(d->out, "<tr><td align=\"left\"%s>", back);
 	put_html(name, d->out);
-	fprintf(d->out, "</td><td align=\"left\" port=\"f%llu\">", (unsigned long long)i);
+	fprintf(d->out, "</td><td align=\"left\"%s port=\"f%llu\">", back,
+		(unsigned long long)i);
 	put_html(value, d->out);
 	fputs("</td></tr>", d->out);
 }
@@ -239,7 +290,7 @@ static void draw_field(struct drawing *d, uint32_t id, uint64_t i,
 	    hg_view_read(d->p->view, (struct hg_node_id){ id }, f->offset, f->size, &raw))
 		report_name_value(d->n, &d->finder, f, raw, d->time, value,
 				  sizeof(value));
-	draw_row(d, i, name, value);
+	draw_row(d, i, is_bad_field(d, id, i, 1), name, value);
 }
 
 static bool has_edge(const struct drawing *d, uint32_t id, const struct dec_field *f)
@@ -259,11 +310,12 @@ static uint64_t draw_next(struct drawing *d, uint32_t id, uint64_t i, bool is_sh
 	struct dec_field f;
 
 	if (n && is_shown)
-		draw_row(d, i, name, text);
+		draw_row(d, i, is_bad_field(d, id, i, n), name, text);
 	if (n)
 		return n;
 	report_name_field(d->n, node, i, &f, name, sizeof(name));
-	if (is_shown || has_edge(d, id, &f)) // an edge needs its port
+	// An edge needs its port.
+	if (is_shown || has_edge(d, id, &f) || is_bad_field(d, id, i, 1))
 		draw_field(d, id, i, &f, name);
 	return 1;
 }
@@ -457,7 +509,8 @@ static void draw_edge(struct drawing *d, uint32_t id, uint64_t i,
 	if (!addr || (!is_declared && t.kind != FL_TO_NODE))
 		return;
 	is_bad = t.kind == FL_TO_NODE ?
-			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) != NULL :
+			 map_get(&d->bad_edges, (uint64_t)id << 32 | t.node.v) ||
+				 is_bad_field(d, id, i, 1) :
 			 t.kind == FL_TO_FREED || is_impossible(addr);
 	ghost_of(d, addr, &t, to, sizeof(to));
 	fprintf(d->out, "\tn%u:f%llu:e -> %s%s [color=\"%s\" penwidth=%s label=\"", id,
@@ -608,6 +661,8 @@ struct err *report_dot_write(const struct fl_picture *p, FILE *out)
 	if (choose_nodes(&d) || find_bad_edges(&d))
 		return &err_nomem;
 	err = report_finder_init(&d.finder, d.n);
+	if (!err)
+		err = find_bad_fields(&d);
 	if (!err)
 		err = find_writes(&d);
 	if (err)

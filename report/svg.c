@@ -45,21 +45,76 @@ static struct err *dot_run(int in, int out, int *status)
 	return NULL;
 }
 
-static struct err *draw(const struct fl_picture *p, const char *path, int out)
+/* ---- what dot has drawn ----------------------------------------------------------------- */
+
+// Dark is as in page.html. Colours that dot was told are attributes, which a style overrides.
+static const char style[] = "<style>\n"
+			    "@media (prefers-color-scheme: dark) {\n"
+			    "svg { background: #16202a; }\n"
+			    ".graph > polygon { fill: none; }\n"
+			    "text:not([fill]) { fill: #dfe7ee; }\n"
+			    "polygon[stroke=black] { stroke: #8fa1b3; }\n"
+			    "[stroke=\"#5b6b7b\"] { stroke: #8fa1b3; }\n"
+			    "[fill=\"#5b6b7b\"] { fill: #8fa1b3; }\n"
+			    "[fill=\"#e8edf2\"] { fill: #2b3743; }\n"
+			    "[stroke=\"#c92a2a\"] { stroke: #ff8787; }\n"
+			    "[fill=\"#c92a2a\"] { fill: #ff8787; }\n"
+			    "[fill=\"#ffe3e3\"] { fill: #5c2226; }\n"
+			    "[stroke=\"#868e96\"] { stroke: #9fb0c0; }\n"
+			    "[fill=\"#868e96\"] { fill: #9fb0c0; }\n"
+			    "}\n"
+			    "</style>\n";
+
+/* Copy dot's picture. It says how large it is: instead it is as large as the window, which its
+ * viewBox makes it fit, but at most three times that, and has the style. */
+static struct err *copy_styled(FILE *in, FILE *out)
+{
+	_cleanup_free_ char *line = NULL;
+	bool is_styled = false;
+	size_t bytes = 0;
+	double w, h;
+
+	while (getline(&line, &bytes, in) >= 0) {
+		const char *at = is_styled ? NULL : strstr(line, "<svg width=");
+
+		if (at &&
+		    sscanf(at, "<svg width=\"%lfpt\" height=\"%lfpt\"", &w, &h) == 2) {
+			fprintf(out,
+				"<svg width=\"100%%\" height=\"100%%\" "
+				"style=\"max-width:%.0fpt;max-height:%.0fpt\"\n",
+				3 * w, 3 * h);
+			continue;
+		}
+		fputs(line, out);
+		if (!is_styled && strstr(line, "xmlns:xlink=")) {
+			fputs(style, out);
+			is_styled = true;
+		}
+	}
+	return ferror(in) ? err_errno("cannot read what dot has drawn") : NULL;
+}
+
+static FILE *open_memory(void)
 {
 	int fd = memfd_create("picture", MFD_CLOEXEC);
-	_cleanup_fclose_ FILE *text = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	return fd < 0 ? NULL : fdopen(fd, "w+");
+}
+
+static struct err *draw(const struct fl_picture *p, const char *path, FILE *out)
+{
+	_cleanup_fclose_ FILE *text = open_memory(), *drawn = open_memory();
 	struct err *err;
 	int status;
 
-	if (!text)
+	if (!text || !drawn)
 		return err_errno("cannot draw '%s': cannot make a temporary file", path);
 	err = report_dot_write(p, text);
 	if (err)
 		return err;
 	if (fflush(text) || lseek(fileno(text), 0, SEEK_SET))
 		return err_errno("cannot draw '%s'", path);
-	err = dot_run(fileno(text), out, &status);
+	err = dot_run(fileno(text), fileno(drawn), &status);
 	if (err)
 		return err_prefix(err, "cannot draw '%s'", path);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == DOT_NOT_FOUND)
@@ -70,7 +125,8 @@ static struct err *draw(const struct fl_picture *p, const char *path, int out)
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return err_new(ERR_OS, "cannot draw '%s': dot failed (wait status %#x)",
 			       path, status);
-	return NULL;
+	rewind(drawn);
+	return copy_styled(drawn, out);
 }
 
 struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
@@ -79,7 +135,7 @@ struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
 	struct err *err = new_file_open(&f, path, p->mode);
 
 	if (!err)
-		err = draw(p, path, fileno(f.stream));
+		err = draw(p, path, f.stream);
 	if (err)
 		return err;
 	return new_file_commit(&f);
