@@ -6,7 +6,7 @@
  *
  *   blocks of nodes that live at its beginning, two lines each, which are parsed when they are
  *   needed: [id, n, field, target, .. n times, id, ..] and [[node, value, ..], ..] where a value
- *   is [text, time, place] or, since the node was allocated, its text
+ *   is [text, time after the node was allocated, place] or, where that is 0, its text
  *
  *   types	[{name, fields: [name], tail, chars}]
  *   steps	[[time, kind, id, place, changes, violated]]

@@ -25,6 +25,17 @@ function fit() {
 	setView((w - l.width * k) / 2, (h - l.height * k) / 2, k);
 }
 
+// On paper all of the picture is as large as it can be.
+function forPrint(is) {
+	const l = picture.layout;
+	if (!is) {
+		element("svg").removeAttribute("viewBox");
+		return look(true);
+	}
+	setView(0, 0, 1);
+	return element("svg").setAttribute("viewBox", `0 0 ${l.width} ${l.height}`);
+}
+
 // Towards a point of the window.
 function zoom(by, x = sight().w / 2, y = sight().h / 2) {
 	const k = Math.max(0.02, Math.min(8, view.k * by)), r = k / view.k;
@@ -52,11 +63,19 @@ function around(boxes) {
 	return { x, y, w: Math.max(...boxes.map(b => b.x + b.w)) - x, h: Math.max(...boxes.map(b => b.y + b.h)) - y };
 }
 
+// Of a box that is higher than the window: the rows that something is said of.
+function part(b) {
+	const { h } = sight(), rows = (b.rows || []).filter(r => rowClass(b, r, picture.say));
+	if (b.h * view.k <= h || !rows.length)
+		return b;
+	return { x: b.x, y: rows[0].y - ROW, w: b.w, h: Math.min(rows[rows.length - 1].y - rows[0].y + 2 * ROW, h / view.k) };
+}
+
 // What the step is about, as much as the window holds; undefined for an empty picture. First it
 // is what is violated, later what has changed.
 function focus(isFirst) {
 	const { w, h } = sight(), { boxes } = picture.layout;
-	const shown = list => list.map(i => boxes.get(i)).filter(b => b !== undefined);
+	const shown = list => list.map(i => boxes.get(i)).filter(b => b !== undefined).map(part);
 	const bad = shown(violated.flatMap(v => v[1]).map(live));
 	const step = shown([wanted >= 0 ? wanted : at ? live(data.steps[at - 1][2]) : -1]);
 	const [one, other] = isFirst && wanted < 0 ? [bad, step] : [step, bad];
@@ -104,74 +123,87 @@ function say(text) {
 
 // ---- the whole graph, small ---------------------------------------------------------------
 
-// Where nodes are in it, from 0 to 1: levels side by side, the leaves below each other.
-function mapPlaces({ order, parent, level, leaves }) {
-	const top = new Float64Array(parent.length), next = new Float64Array(parent.length);
-	let y = 0, last = 1;
+const MAP_EDGE = 4;
+let mapTimer;
+
+// Where nodes are in it: levels side by side, the leaves below each other.
+function mapPlaces({ order, parent, level, leaves }, w, h) {
+	const n = parent.length, next = new Float64Array(n), x = new Uint16Array(n), y = new Uint16Array(n);
+	let all = 0, levels = 1;
+	for (const i of order) {
+		all += parent[i] < 0 ? leaves[i] : 0;
+		levels = Math.max(levels, level[i] + 1);
+	}
+	let top = 0;
 	for (const i of order) {
 		const up = parent[i];
-		top[i] = up < 0 ? y : next[up];
+		next[i] = up < 0 ? top : next[up];
+		x[i] = MAP_EDGE + (level[i] + 0.5) / levels * (w - 2 * MAP_EDGE);
+		y[i] = MAP_EDGE + (next[i] + leaves[i] / 2) / all * (h - 2 * MAP_EDGE);
 		if (up < 0)
-			y += leaves[i];
+			top += leaves[i];
 		else
 			next[up] += leaves[i];
-		next[i] = top[i];
-		last = Math.max(last, level[i] + 1);
 	}
-	return { x: i => (level[i] + 0.5) / last, y: i => (top[i] + leaves[i] / 2) / (y || 1) };
+	return { x, y };
 }
 
-function drawMap() {
-	const canvas = element("map"), { forest, layout: l, say: what } = picture;
-	canvas.hidden = forest.order.length <= MAP_FROM;
-	if (canvas.hidden)
-		return;
-	const c = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-	const color = name => style.getPropertyValue(name);
-	const w = canvas.width, h = canvas.height;
-	const places = forest.places = forest.places || mapPlaces(forest);
-	const dot = (i, size) => c.fillRect(Math.round(places.x(i) * (w - 8)) + 4 - size / 2,
-		Math.round(places.y(i) * (h - 8)) + 4 - size / 2, size, size);
-	if (!forest.dots) { // most of it stays while the view moves
-		const isDrawn = new Uint8Array(w * h);
-		forest.dots = forest.order.filter(i => {
-			const k = Math.floor(places.y(i) * (h - 8)) * w + Math.floor(places.x(i) * (w - 8));
-			return !isDrawn[k] && (isDrawn[k] = 1);
-		});
+// A dot for each node.
+function mapImage({ order }, { x, y }, color, w, h) {
+	const dots = new Uint32Array(w * h), rgb = parseInt(color.trim().slice(1), 16) || 0;
+	const dot = ((rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16 | 0x70000000) >>> 0;
+	for (const i of order) {
+		const k = y[i] * w + x[i];
+		dots[k] = dots[k + 1] = dots[k + w] = dots[k + w + 1] = dot;
 	}
-	c.clearRect(0, 0, w, h);
-	c.fillStyle = color("--line");
-	c.globalAlpha = 0.4;
-	forest.dots.forEach(i => dot(i, 2));
-	c.globalAlpha = 1;
-	const boxes = [...l.boxes.values()].filter(b => !b.fold);
-	c.fillStyle = color("--text");
-	boxes.forEach(b => dot(b.number, 4));
-	c.fillStyle = color("--now");
-	what.changed.forEach((fields, i) => i !== undefined && isLive[i] && dot(i, 8));
-	c.fillStyle = color("--bad");
-	what.badNodes.forEach(i => isLive[i] && dot(i, 8));
-	const seen = boxes.filter(b => inSight(b).some).map(b => b.number);
-	const xs = seen.map(i => places.x(i) * (w - 8) + 4), ys = seen.map(i => places.y(i) * (h - 8) + 4);
+	return new ImageData(new Uint8ClampedArray(dots.buffer), w, h);
+}
+
+function paintMap() {
+	const canvas = element("map"), c = canvas.getContext("2d"), w = canvas.width, h = canvas.height;
+	const { forest, layout: l, say: what } = picture, style = getComputedStyle(document.documentElement);
+	const color = name => style.getPropertyValue(name);
+	const { x, y } = forest.places = forest.places || mapPlaces(forest, w, h);
+	forest.image = forest.image || mapImage(forest, forest.places, color("--line"), w, h);
+	const dots = (numbers, name, size) => {
+		c.fillStyle = color(name);
+		numbers.forEach(i => isLive[i] && c.fillRect(x[i] - size / 2, y[i] - size / 2, size, size));
+	};
+	const boxes = [...l.boxes.values()].filter(b => !b.fold), seen = boxes.filter(b => inSight(b).some).map(b => b.number);
+	c.putImageData(forest.image, 0, 0);
+	dots(boxes.map(b => b.number), "--text", 4);
+	dots([...what.changed.keys()], "--now", 8);
+	dots([...what.badNodes], "--bad", 8);
+	const left = Math.min(...seen.map(i => x[i])), top = Math.min(...seen.map(i => y[i]));
 	c.strokeStyle = color("--found");
 	c.lineWidth = 2;
 	if (seen.length)
-		c.strokeRect(Math.min(...xs) - 6, Math.min(...ys) - 6, Math.max(...xs) - Math.min(...xs) + 12,
-			Math.max(...ys) - Math.min(...ys) + 12);
+		c.strokeRect(left - 6, top - 6, Math.max(...seen.map(i => x[i])) - left + 12,
+			Math.max(...seen.map(i => y[i])) - top + 12);
 }
 
-// A click into it: to the node that is nearest.
-function goInMap(x, y) {
+// Not with each step of many.
+function drawMap() {
+	clearTimeout(mapTimer);
+	element("map").hidden = n_live <= MAP_FROM;
+	if (n_live > MAP_FROM)
+		mapTimer = setTimeout(paintMap, 40);
+}
+
+// A click into it, from 0 to 1: to the node that is nearest.
+function goInMap(across, down) {
+	const { width: w, height: h } = element("map"), { forest } = picture;
+	const { x, y } = forest.places = forest.places || mapPlaces(forest, w, h);
 	let best = -1, least = Infinity;
-	const { places, order } = picture.forest;
-	for (const i of order) {
-		const d = (places.x(i) - x) ** 2 + (places.y(i) - y) ** 2;
+	for (const i of forest.order) {
+		const d = (x[i] - across * w) ** 2 + (y[i] - down * h) ** 2;
 		if (d < least) {
 			least = d;
 			best = i;
 		}
 	}
-	reveal(best, -1);
+	if (best >= 0)
+		reveal(best, -1);
 }
 
 // ---- beside the picture -------------------------------------------------------------------
@@ -236,14 +268,16 @@ function put(id, rows) {
 }
 
 function stepRow(i, isLasting) {
-	const s = data.steps[i], div = row(did(s) + " ", (i === at - 1 ? "now " : "") +
+	const s = data.steps[i], isNow = i === at - 1, div = row(did(s) + " ", (isNow ? "now " : "") +
 		(isLasting ? "lasting" : isWorse(s) ? "worse" : ""));
 	const place = document.createElement("i");
 	place.textContent = where(s).replace(/^.*\//, "");
 	div.append(place);
 	div.title = where(s);
 	div.setAttribute("role", "option");
-	div.setAttribute("aria-selected", String(i === at - 1));
+	div.setAttribute("aria-selected", String(isNow));
+	if (isNow)
+		div.id = "now";
 	div.addEventListener("click", () => go(i + 1));
 	return div;
 }
@@ -398,7 +432,8 @@ function connect() {
 	document.addEventListener("keydown", onKey);
 	onPointers(element("picture"));
 	window.addEventListener("resize", () => look(true));
-	window.addEventListener("beforeprint", fit);
+	window.addEventListener("beforeprint", () => forPrint(true));
+	window.addEventListener("afterprint", () => forPrint(false));
 	if (!data.constraints.length)
 		["worse", "temporary"].forEach(id => element(id).remove());
 }

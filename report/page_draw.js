@@ -178,9 +178,10 @@ function drawFold(world, b, onOpen) {
 	};
 	g.addEventListener("click", open);
 	g.addEventListener("keydown", e => {
-		if (e.key !== "Enter")
+		if (e.key !== "Enter" && e.key !== " ")
 			return;
 		e.stopPropagation();
+		e.preventDefault();
 		open();
 	});
 	world.append(g);

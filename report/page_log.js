@@ -75,7 +75,7 @@ function firstFields(number) {
 	const [node, ...values] = inLog(number), to = firstPointers[number];
 	const fields = values.map(v => typeof v === "string" ?
 		{ text: v, to: 0, time: node[4], place: node[1] } :
-		{ text: v[0], to: 0, time: v[1], place: v[2] });
+		{ text: v[0], to: 0, time: node[4] + v[1], place: v[2] });
 	for (let i = 0; i < to.length; i += 2)
 		fields[to[i]].to = to[i + 1] < 0 ? 0 : ids[to[i + 1]];
 	return fields;

@@ -67,7 +67,7 @@ static struct err *print_value(struct page *w, const struct hg_node *h, const ch
 	if (by->time == h->born)
 		return NULL;
 	err = report_page_place(w, by->rip, &place);
-	fprintf(w->out, ",%llu,%llu]", (unsigned long long)by->time,
+	fprintf(w->out, ",%lld,%llu]", (long long)(by->time - h->born),
 		(unsigned long long)place);
 	return err;
 }

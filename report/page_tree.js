@@ -111,8 +111,10 @@ function important() {
 	const list = [];
 	for (const [, nodes, marks] of violated)
 		list.push(...nodes, ...marks.map(m => m[0]));
-	if (at)
-		list.push(data.steps[at - 1][2]);
+	if (at) {
+		const [, , id, , changes] = data.steps[at - 1];
+		list.push(id, ...changes.map(c => c[2]).slice(0, 4));
+	}
 	for (let i = at - 1; i >= 0 && i > at - 1000 && !list.some(id => live(id) >= 0); i--)
 		list.push(data.steps[i][2]);
 	return list.map(live).filter(number => number >= 0);

@@ -177,6 +177,10 @@ cat >large.js <<'END'
 // Larger than the window: what is violated is in it, and can be read.
 must(violated[0][1].some(isSeen) && view.k >= 0.7, "the violated part is not in sight");
 must(!element("map").hidden, "no map of " + n_live + " nodes");
+paintMap();
+must(picture.forest.order.every(i => new Uint32Array(picture.forest.image.data ? picture.forest.image.data.buffer :
+	picture.forest.image.buffer)[picture.forest.places.y[i] * element("map").width + picture.forest.places.x[i]]),
+	"a node is missing in the map");
 const far = idOf(290);
 must(!picture.layout.boxes.has(numbers.get(far)), "not folded");
 ask("key = 290");
@@ -234,6 +238,23 @@ const now = document.querySelector("#side .now").getBoundingClientRect();
 must(now.top >= element("side").getBoundingClientRect().top && now.bottom <= tall, "the step is not in the list's sight");
 const p = element("picture").getBoundingClientRect();
 const seen = [...document.querySelectorAll(".node")].map(g => g.getBoundingClientRect());
+const to = { bubbles: true, clientX: p.left + 99, clientY: p.top + 50, pointerId: 1, deltaY: -99 };
+const svg = element("svg"), were = { ...view };
+for (const name of ["pointerdown", "pointermove", "pointerup", "pointermove"])
+	svg.dispatchEvent(new PointerEvent(name, name === "pointerdown" ? { ...to, clientX: p.left } : to));
+must(Math.round(view.x - were.x) === 99, "it is not dragged");
+svg.dispatchEvent(new WheelEvent("wheel", { ...to, cancelable: true }));
+must(view.k > were.k && Math.round(p.left + view.x + (99 - were.x - 99) / were.k * view.k) === Math.round(p.left + 99),
+	"the wheel does not zoom towards the pointer");
+press("f");
+const fold = document.querySelector(".fold");
+if (fold) {
+	const n = document.querySelectorAll(".node").length;
+	fold.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+	must(document.querySelectorAll(".node").length > n, "a click does not unfold");
+}
+opened.clear();
+go(data.steps.length, true);
 must(seen.some(r => r.left >= p.left && r.right <= p.right && r.top >= p.top && r.bottom <= p.bottom), "blank");
 END
 in_browser() { # page width height

@@ -33,8 +33,7 @@ class Element {
 	showModal() { this.open = true; }
 	close() { this.open = false; }
 	getContext() {
-		this.rects = 0;
-		return new Proxy({}, { get: (o, name) => name === "fillRect" ? () => this.rects++ : () => 0, set: () => true });
+		return { fillRect: () => 0, strokeRect: () => 0, putImageData: () => 0 };
 	}
 	addEventListener(name, act) { (this.listeners[name] = this.listeners[name] || []).push(act); }
 	dispatchEvent(e) {
@@ -64,7 +63,11 @@ const find = host.querySelectorAll.bind(host);
 host.querySelectorAll = what => what === "script.block" ?
 	scripts.filter(s => /block/.test(s[1])).map(s => ({ textContent: s[2] })) : find(what);
 
-const context = vm.createContext({ document: host, console, window: new Element("window"),
+// A canvas is as large as its element says.
+const size = /<canvas id="map" width="(\d+)" height="(\d+)"/.exec(html);
+Object.assign(host.getElementById("map"), { width: +size[1], height: +size[2] });
+
+const context = vm.createContext({ document: host, console, setTimeout, clearTimeout, ImageData: Object, window: new Element("window"),
 	getComputedStyle: () => ({ getPropertyValue: () => "#000" }) });
 scripts.filter(s => !s[1]).forEach(s => vm.runInContext(s[2], context));
 const said = vm.runInContext(fs.readFileSync(drive, "utf8"), context);
