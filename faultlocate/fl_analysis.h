@@ -74,6 +74,7 @@ struct fl_analysis {
 		///< before visit, the end; NULL: it is not known
 	size_t n_errors;      ///< over both sides
 	fl_faults faults;     ///< ranked
+	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
 	bool has_accesses;    ///< they were looked at
 	hg_accesses accesses; ///< those that went astray
 	struct fl_phases phases;

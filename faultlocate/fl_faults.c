@@ -22,7 +22,7 @@ static bool is_same_statement(const struct dec_place *a, const struct dec_place 
 static struct fl_fault *faults_find(fl_faults *f, const struct dec_place *p)
 {
 	for (size_t i = 0; i < f->size; i++)
-		if (is_same_statement(&f->data[i].place, p))
+		if (!f->data[i].missing && is_same_statement(&f->data[i].place, p))
 			return &f->data[i];
 	return NULL;
 }
@@ -70,7 +70,8 @@ struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 
 enum fl_because fl_fault_because(const struct fl_fault *f)
 {
-	return f->n_stale    ? FL_BECAUSE_STALE :
+	return f->missing    ? FL_BECAUSE_MISSING :
+	       f->n_stale    ? FL_BECAUSE_STALE :
 	       f->introduces ? FL_BECAUSE_INTRODUCED :
 	       f->n_errors   ? FL_BECAUSE_CHANGED :
 	       f->n_ready    ? FL_BECAUSE_STORED :

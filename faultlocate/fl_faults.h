@@ -28,6 +28,28 @@ struct fl_namer {
 #define FL_CALLERS_MAX 8
 #define FL_CALLERS_FAULTS 64
 
+/** A store that was due and that no statement made (fl_missing.h). */
+struct fl_missing {
+	const struct hg_graph *graph;
+	struct hg_node_id node;
+	uint32_t offset, size; ///< the field, in bytes
+	uint64_t due;	       ///< what it had to be: then nothing were violated
+	uint64_t last_op; ///< what wrote it last; what allocated the node: nothing did
+	uint64_t trigger; ///< the operation that made the store necessary
+	/** The function in which it was due, and the statements that it belongs between, as
+	 * they ran there; has_..: false, from its beginning, to its end. */
+	const char *function;
+	struct dec_place after, before;
+	bool has_after, has_before;
+	/** Other times something like trigger was done, and all was right; how often the field
+	 * was stored then, and where. */
+	uint32_t n_calls, n_kept;
+	struct dec_place usual; ///< with n_kept
+	bool is_related; ///< what the trigger stored, or stored to, leads to the node
+	uint32_t
+		n_more; ///< other nodes whose same field was not stored, with like effect
+};
+
 /** A faulty statement: all contributing operations of one source line. */
 struct fl_fault {
 	struct dec_place place; ///< of the operation that shows it best
@@ -45,6 +67,8 @@ struct fl_fault {
 	 * fl_callers_find(). Behind the calls of place.inlined. */
 	struct dec_inlined callers[FL_CALLERS_MAX];
 	uint32_t n_callers;
+	/** It is none: place is the statement that a missing store is due behind. Borrowed. */
+	const struct fl_missing *missing;
 };
 
 typedef VEC(struct fl_fault) fl_faults;
@@ -62,7 +86,8 @@ enum fl_because {
 	FL_BECAUSE_CHANGED, ///< it changed an error's arguments when it was there already
 	/** Before it there was no such error, and nothing repaired it since. */
 	FL_BECAUSE_INTRODUCED,
-	FL_BECAUSE_STALE, ///< it left a pointer to a node that is gone
+	FL_BECAUSE_STALE,   ///< it left a pointer to a node that is gone
+	FL_BECAUSE_MISSING, ///< no statement made a store that was due
 };
 
 /** @return the strongest reason to suspect @p f. */

@@ -7,6 +7,7 @@
  * @file
  * From the violated C-point back to the statements.
  */
+#include "faultlocate/fl_missing.h"
 #include "faultlocate/fl_stages.h"
 #include "faultlocate/fl_traceback.h"
 
@@ -70,6 +71,27 @@ static uint64_t operation_since(const struct fl_analysis *a, size_t side)
 	return n_ops;
 }
 
+// What no statement did, and what one did that changed nothing. Histories that were recovered, and
+// the allocator's, are not known well enough.
+static struct err *look_for_missing(struct fl_analysis *a, size_t side,
+				    const struct fl_traceback *t, fl_contributions *c)
+{
+	struct fl_missing_query q = { t, c, &a->places };
+	fl_contributions suspects = {};
+	bool is_found = false;
+	struct err *err = NULL;
+
+	if (side == FL_SIDE_APP && !a->run.is_recovered && !a->plan.size)
+		err = fl_missing_find(&q, &a->missing[side], &is_found, &suspects);
+	if (!err && is_found)
+		err = fl_missing_add(&a->faults, &a->missing[side], &a->places);
+	for (size_t i = 0; i < suspects.size && !err; i++)
+		if (!vec_find(c, k, k->op == suspects.data[i].op))
+			err = vec_add(c, suspects.data[i]);
+	vec_deinit(&suspects);
+	return err;
+}
+
 static struct err *trace_side(struct fl_analysis *a, size_t side)
 {
 	struct fl_side *s = &a->sides[side];
@@ -98,6 +120,8 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 		is_checked[i] = fl_side_checks(s, a->spec, i, type);
 	if (!err)
 		err = fl_traceback_run(&t, &contributions);
+	if (!err)
+		err = look_for_missing(a, side, &t, &contributions);
 	if (!err)
 		err = fl_faults_add(&a->faults, s->graph, &contributions, &a->places);
 	if (!err && is_limited)

@@ -7,6 +7,7 @@
 
 #include "report/fold.h"
 #include "report/marks.h"
+#include "report/missing.h"
 
 // Rings around the violation are drawn up to the third, or until there are so many nodes:
 // what is farther away explains little and makes the picture small.
@@ -587,6 +588,38 @@ static void draw_old_edge(struct drawing *d, const struct fl_fault *fault)
 	}
 }
 
+// A store that is missing: an edge that had to be there, or a number beside the node.
+static void draw_missing(struct drawing *d, const struct fl_missing *m)
+{
+	struct fl_target t = {};
+	struct dec_field f = {};
+	char name[128], due[64], to[40];
+	uint64_t i = report_missing_field(d->n, m, name, sizeof(name));
+
+	if (m->graph != d->n->graph || !i || !map_get(&d->chosen, m->node.v))
+		return;
+	report_missing_due(d->n, m, due, sizeof(due));
+	report_name_field(d->n, m->node, i, &f, name, sizeof(name));
+	if (f.is_pointer && f.size == 8)
+		t = report_name_target(d->n, &d->finder, m->due, d->time);
+	if (t.node.v && map_get(&d->chosen, t.node.v)) {
+		ghost_of(d, m->due, &t, to, sizeof(to));
+	} else {
+		snprintf(to, sizeof(to), "missing");
+		fprintf(d->out,
+			"\tmissing [shape=box style=\"dashed,rounded\" color=\"%s\" "
+			"fontcolor=\"%s\" label=\"%s\"]\n",
+			COLOR_BAD, COLOR_BAD, due);
+	}
+	fprintf(d->out,
+		"\tn%u:f%llu:e -> %s%s [style=\"dashed,bold\" color=\"%s\" "
+		"fontcolor=\"%s\" label=\"missing: ",
+		m->node.v, (unsigned long long)i, to, to[0] == 'n' ? ":head" : "",
+		COLOR_BAD, COLOR_BAD);
+	text_put_markup(d->out, name, strlen(name));
+	fprintf(d->out, " = %s\"]\n", due);
+}
+
 static void draw_folded(struct drawing *d, size_t i)
 {
 	const struct fl_folded *f = &d->fold.folded.data[i];
@@ -636,8 +669,11 @@ static void draw_all(struct drawing *d)
 		draw_folded(d, i);
 	for (size_t i = 0; i < d->nodes.size; i++)
 		draw_edges(d, d->nodes.data[i]);
-	for (size_t i = 0; d->p->faults && i < d->p->faults->size; i++)
+	for (size_t i = 0; d->p->faults && i < d->p->faults->size; i++) {
 		draw_old_edge(d, &d->p->faults->data[i]);
+		if (d->p->faults->data[i].missing)
+			draw_missing(d, d->p->faults->data[i].missing);
+	}
 	// Last, for only now is it known whether something was left out.
 	if (d->p->title || d->is_partial) {
 		fputs("\tlabel=<", d->out);

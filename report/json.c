@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/missing.h"
 #include "report/report.h"
 
 static bool add(cJSON *o, const char *key, cJSON *item)
@@ -120,7 +121,58 @@ static const char *const because_names[] = {
 	[FL_BECAUSE_MOVED] = "moved",		[FL_BECAUSE_SAME] = "same",
 	[FL_BECAUSE_STORED] = "stored",		[FL_BECAUSE_CHANGED] = "changed",
 	[FL_BECAUSE_INTRODUCED] = "introduced", [FL_BECAUSE_STALE] = "stale",
+	[FL_BECAUSE_MISSING] = "missing",
 };
+
+static cJSON *json_line(bool is_known, const struct dec_place *p)
+{
+	cJSON *o = is_known ? cJSON_CreateObject() : cJSON_CreateNull();
+
+	if (o && (!is_known || add_place(o, p, NULL, 0)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static cJSON *json_since(const struct fl_analysis *a, const struct fl_missing *m)
+{
+	struct hg_op op = hg_graph_op(m->graph, m->last_op);
+	struct dec_place place = {};
+	cJSON *o;
+
+	a->places.place(a->places.ctx, op.rip, &place);
+	o = json_line(true, &place);
+	if (o && add(o, "time", cJSON_CreateNumber(op.time)) &&
+	    add(o, "allocated", cJSON_CreateBool(op.kind == HG_OP_ALLOC)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static cJSON *json_missing(const struct fl_analysis *a, const struct fl_missing *m)
+{
+	const struct fl_namer *n = &a->sides[FL_SIDE_APP].namer;
+	char name[128], node[16], due[64];
+	cJSON *o = cJSON_CreateObject();
+
+	report_missing_field(n, m, name, sizeof(name));
+	report_missing_due(n, m, due, sizeof(due));
+	snprintf(node, sizeof(node), "n%u", m->node.v);
+	if (o && add(o, "node", cJSON_CreateString(node)) &&
+	    add(o, "field", cJSON_CreateString(name)) &&
+	    add(o, "due", cJSON_CreateString(due)) &&
+	    add(o, "function", text_or_null(m->function)) &&
+	    add(o, "after", json_line(m->has_after, &m->after)) &&
+	    add(o, "before", json_line(m->has_before, &m->before)) &&
+	    add(o, "since", json_since(a, m)) &&
+	    add(o, "usual", json_line(m->n_kept, &m->usual)) &&
+	    add(o, "calls", cJSON_CreateNumber(m->n_calls)) &&
+	    add(o, "kept", cJSON_CreateNumber(m->n_kept)) &&
+	    add(o, "more", cJSON_CreateNumber(m->n_more)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
 
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
@@ -130,6 +182,7 @@ static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 	    !add(o, "because", cJSON_CreateString(because_names[fl_fault_because(f)])) ||
 	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
+	    (f->missing && !add(o, "missing", json_missing(a, f->missing))) ||
 	    (a->run.is_recovered &&
 	     !add(o, "inferred",
 		  cJSON_CreateBool(dec_run_is_inferred(&a->run, f->time))))) {

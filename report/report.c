@@ -3,6 +3,7 @@
 
 #include "report/report.h"
 #include "report/dot.h"
+#include "report/missing.h"
 #include "report/names.h"
 
 #include <ctype.h>
@@ -259,6 +260,13 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 {
 	struct hg_op op = hg_graph_op(f->graph, f->op);
 	struct dec_place place = f->place;
+
+	if (f->missing) {
+		fprintf(r->out, "\n  %s%zu. ", r->bold, number);
+		report_missing(namer_of(r->a, f->graph), f->missing, r->plain, r->out);
+		print_callers(r, f);
+		return;
+	}
 
 	fprintf(r->out, "\n  %s%zu. ", r->bold, number);
 	dec_place_print(&place, r->out);

@@ -106,11 +106,39 @@ struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 {
 	struct err *err = spec_eval_refresh(e);
 
-	ret->args.size = ret->deps.size = ret->reads.size = 0;
+	ret->args.size = ret->deps.size = ret->reads.size = ret->gaps.size = 0;
 	if (err)
 		return err;
 	e->is_out_of_memory = false;
 	spec_rule_args(e, constraint, b, ret);
+	return e->is_out_of_memory ? &err_nomem : NULL;
+}
+
+struct err *spec_args_deep(struct spec_eval *e, uint32_t constraint,
+			   const struct spec_binding *b, struct spec_args *ret)
+{
+	struct err *err;
+
+	spec_eval_drop_memos(e);
+	e->attr_reads = ret;
+	err = spec_args(e, constraint, b, ret);
+	e->attr_reads = NULL;
+	return err;
+}
+
+struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
+		       const struct spec_binding *b, bool *is_true)
+{
+	const struct spec_rule *r = e->s->rules.data[constraint];
+	struct scope sc = { .e = e };
+	struct err *err = spec_eval_refresh(e);
+
+	if (err)
+		return err;
+	e->is_out_of_memory = false;
+	set_nodes(&sc, r, b);
+	*is_true = is_binding_live(e, r, b) &&
+		   (!r->guard || spec_eval_condition(&sc, r->guard));
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }
 
@@ -119,6 +147,7 @@ void spec_args_deinit(struct spec_args *a)
 	vec_deinit(&a->args);
 	vec_deinit(&a->deps);
 	vec_deinit(&a->reads);
+	vec_deinit(&a->gaps);
 }
 
 bool spec_args_equal(const struct spec_args *a, const struct spec_args *b)

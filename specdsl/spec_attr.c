@@ -106,7 +106,8 @@ static bool run_task(struct spec_eval *e, struct attr_task t)
 	const struct spec_attr *a = &e->s->attrs.data[t.attr];
 	struct scope sc = { .e = e,
 			    .is_in_attr = true,
-			    .deps = e->track.is_on ? &e->attr_deps : NULL };
+			    .deps = e->track.is_on ? &e->attr_deps : NULL,
+			    .reads = e->attr_reads };
 	struct value v;
 	bool is_end;
 	struct memo *m;

@@ -216,7 +216,8 @@ static struct err *evaluate(struct spec_checker *c, struct unit *u)
 	struct spec_violation *kept = NULL;
 	struct scope sc = { .e = c->e, .deps = &c->deps };
 
-	c->deps.args.size = c->deps.deps.size = c->deps.reads.size = c->found.size = 0;
+	c->deps.args.size = c->deps.deps.size = c->deps.reads.size = 0;
+	c->deps.gaps.size = c->found.size = 0;
 	c->e->is_out_of_memory = false;
 	c->evaluations++;
 	spec_rule_check(&sc, u->constraint, &u->part, 0, &c->found);

@@ -146,11 +146,23 @@ static void eval_operands(struct scope *sc, const struct ast *n, struct value *a
 	sc->ranged_dep.node.v = 0;
 }
 
+static void add_gap(struct scope *sc, const struct ast *n, struct value a, struct value b)
+{
+	__int128 gap = b.i - a.i;
+
+	if (!sc->reads || a.kind != VALUE_INT || b.kind != VALUE_INT ||
+	    gap != (int64_t)gap)
+		return;
+	if (vec_add(&sc->reads->gaps, (struct spec_gap){ gap, n->op == OP_EQ }))
+		sc->e->is_out_of_memory = true;
+}
+
 static bool compare_numbers(struct scope *sc, const struct ast *n)
 {
 	struct value a, b;
 
 	eval_operands(sc, n, &a, &b);
+	add_gap(sc, n, a, b);
 	if (a.kind == VALUE_NONE || b.kind == VALUE_NONE)
 		return false;
 	if (is_nan(a) || is_nan(b))

@@ -78,18 +78,6 @@ static bool parse_site(struct parser *p, struct spec_cpoint *c)
 	return true;
 }
 
-static void parse_of(struct parser *p, struct spec_cpoint *c)
-{
-	struct spec_span at = p->tok.span;
-	const char *type;
-
-	if (!spec_parse_type_name(p, "a type", &type))
-		return;
-	c->type = spec_type_find(p->s, type);
-	if (c->type < 0)
-		spec_parse_error(p, at, NULL, "type '%s' is not declared", type);
-}
-
 /** What stands behind CPOINT. @return its kind; ENTRY for entry and return. */
 static enum spec_cpoint_kind parse_where(struct parser *p, struct spec_cpoint *c,
 					 bool *is_both)
@@ -124,7 +112,7 @@ void spec_parse_cpoint(struct parser *p)
 	c.line = spec_file_line(p->f, p->tok.span.offset);
 	kind = parse_where(p, &c, &is_both);
 	if (!p->is_panicking && spec_parse_accept_word(p, "OF"))
-		parse_of(p, &c);
+		c.type = spec_parse_known_type(p);
 	if (!spec_parse_end(p, "C-point"))
 		return;
 	add_cpoint(p, &c, kind);

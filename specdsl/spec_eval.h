@@ -83,6 +83,8 @@ struct spec_eval {
 	VEC(uint32_t) free_memos;
 	VEC(struct attr_task) tasks; ///< attributes to compute, the innermost last
 	struct spec_args attr_deps;  ///< scratch: of the one being computed
+	struct spec_args
+		*attr_reads; ///< what they read is collected here, too; NULL: is not
 	struct track track;
 	VEC(struct same_index) sames;
 	struct spec_checker *checker; ///< whose units are tracked; NULL: none

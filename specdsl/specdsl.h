@@ -312,11 +312,18 @@ struct spec_read {
 	uint32_t offset, size;
 };
 
+/** Two integers were compared. */
+struct spec_gap {
+	int64_t gap;	  ///< the second less the first
+	bool is_equality; ///< `==`; else another comparison
+};
+
 /** The arguments to the check of a constraint over a subgraph. Zeroed is empty. */
 struct spec_args {
 	VEC(struct spec_arg) args;   ///< as many, in the same order, at every position
 	VEC(struct spec_dep) deps;   ///< some may be there repeatedly
 	VEC(struct spec_read) reads; ///< as deps, but not for attributes
+	VEC(struct spec_gap) gaps;   ///< of the comparisons that reads are for
 };
 
 /**
@@ -329,6 +336,16 @@ struct spec_args {
  */
 struct err *spec_args(struct spec_eval *e, uint32_t constraint,
 		      const struct spec_binding *b, struct spec_args *ret);
+
+/** As spec_args(), with the fields in @p ret that attributes were computed from, too. It computes
+ * them anew, so @p e must not have a checker, nor watches. */
+struct err *spec_args_deep(struct spec_eval *e, uint32_t constraint,
+			   const struct spec_binding *b, struct spec_args *ret);
+
+/** Is the guard of @p constraint true over @p b at the view's position, with all nodes of @p b
+ * alive? Without a guard it is. */
+struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
+		       const struct spec_binding *b, bool *is_true);
 
 /** Free what @p a holds; it is empty and usable again. */
 void spec_args_deinit(struct spec_args *a);

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# What is no missing store. The programs of stores/ as they should be have nothing wrong; with a
+# store that is wrong, at the line that says WRONG, that one is named and none is missing.
+. tests/lib.sh
+. tests/faultlocate/stores/lib.sh
+need jq cc
+need_bpf
+
+for source in tests/faultlocate/stores/*.c; do
+	name=$(basename "$source" .c)
+	capture "$name" 0 -O2
+	expect_status 0 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/spec" --json
+	is '.faults == [] and .violations == []' "$name, right"
+
+	capture "$name" 2 -O2
+	expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/spec" --json
+	is "all(.faults[]; .because != \"missing\")" "$name, wrong"
+	is "any(.faults[]; .line == $(line "$name" WRONG))" "$name, wrong"
+done
+exit 0
