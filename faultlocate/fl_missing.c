@@ -487,8 +487,8 @@ static struct err *add_suspect(struct search *s, uint64_t op, struct fl_contribu
 	return vec_find(s->suspects, k, k->op == op) ? NULL : vec_add(s->suspects, c);
 }
 
-// Would the same value in the same field of another such node, where the operation did store,
-// do as well? Then that store went wrong.
+// Would the same pointer, or any number, in the same field of another such node, where the
+// operation did store, do as well? Then that store went wrong.
 static const struct field *find_wrong(const struct search *s, const struct field *f,
 				      uint64_t due)
 {
@@ -496,8 +496,9 @@ static const struct field *find_wrong(const struct search *s, const struct field
 		const struct field *k = &s->fields.data[s->whys.data[i].field];
 
 		if (k->is_written && k->shape == f->shape &&
-		    hg_view_find(s->view, due).v != k->node.v &&
-		    s->tries.data[i].value == due && !s->outcomes.data[i].n_left &&
+		    (!f->at.is_pointer || (s->tries.data[i].value == due &&
+					   hg_view_find(s->view, due).v != k->node.v)) &&
+		    !s->outcomes.data[i].n_left &&
 		    is_born_in_operation(s, k->node) == is_born_in_operation(s, f->node))
 			return k;
 	}
