@@ -51,6 +51,7 @@ struct hg_access_other {
 struct hg_access_run {
 	uint64_t end,
 		whole_end; ///< of the last of them; of the node (0: does not matter)
+	uint64_t size;	   ///< of the last
 	uint64_t count;
 };
 

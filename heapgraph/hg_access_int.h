@@ -56,9 +56,9 @@ struct hg_part {
 
 #define HG_INDEXED 4096
 
-/** An instruction was inside of what begins at @p anchor in its node, by an index. */
+/** An instruction, or a line, was inside of what begins at @p anchor in its node, by an index. */
 struct hg_indexed {
-	uint64_t pc;
+	uint64_t key;
 	int64_t anchor;
 };
 
@@ -95,6 +95,7 @@ struct hg_suspect {
 	struct hg_node_id to;
 	const char *field;
 	size_t field_length;
+	bool is_quiet; ///< it is no mistake by itself, but may be one of those:
 	uint64_t
 		whole_end; ///< it is no mistake if it is one of many up to there; 0: it is one
 };
@@ -117,12 +118,25 @@ struct err *hg_access_check(struct hg_finder *f, const struct hg_operand *o);
 uint32_t hg_access_derivation(const struct hg_finder *f, const struct dec_mem *m,
 			      uint64_t addr, uint64_t size);
 
+/** @return the largest array or struct inside @p t that begins at @p offset, with no name when there is
+ * none; until the next call. */
+const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struct *t,
+				     uint64_t offset);
+
+/** @return where what @p name, of @p n characters, names begins in @p t. @p end: behind it. */
+uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
+			  uint64_t *end);
+
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);
 
 /** Add @p x, which is wrong, to what was found. @return ERR_NOMEM. */
 struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x);
+
+/** @return a number, the same for all instructions of the source line, in its function, that @p rip is
+ * of. */
+uint64_t hg_reports_line(struct hg_finder *f, uint64_t rip);
 
 /** Node @p id was just allocated: keep by which calls. @return ERR_NOMEM. */
 struct err *hg_reports_allocated(struct hg_finder *f, struct hg_node_id id);

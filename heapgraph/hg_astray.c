@@ -3,133 +3,13 @@
 
 #include "heapgraph/hg_access_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // The narrowest vector: what reads so much at once may read ahead.
 #define VECTOR_BYTES 16
 
 #define PAGE_BYTES 4096
-
-/* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
-static bool is_part(const struct dec_field *f, const char *name, size_t n)
-{
-	return !strncmp(f->name, name, n) && strchr(".[", f->name[n]);
-}
-
-/* Where @p name, of @p n characters, begins in @p t. @p end: behind it. */
-static uint64_t extent(const struct dec_struct *t, const char *name, size_t n,
-		       uint64_t *end)
-{
-	uint64_t start = UINT64_MAX;
-
-	*end = 0;
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-
-		if (!is_part(f, name, n))
-			continue;
-		if (f->offset < start)
-			start = f->offset;
-		if (f->offset + f->size > *end)
-			*end = f->offset + f->size;
-	}
-	return start;
-}
-
-/* The array that @p name, of @p n characters, is an element of, which is an array itself: compilers
- * go from one row to another. */
-static size_t outermost(const char *name, size_t n)
-{
-	while (n && name[n - 1] == ']' && name[n] == '[')
-		while (name[--n] != '[')
-			;
-	return n;
-}
-
-/* Is something else than @p name, of @p n characters, at [@p start, @p end) of @p t, too? */
-static bool is_in_union(const struct dec_struct *t, const char *name, size_t n,
-			uint64_t start, uint64_t end)
-{
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const struct dec_field *f = &t->fields[i];
-
-		if (f->offset < end && f->offset + f->size > start &&
-		    !is_part(f, name, n))
-			return true;
-	}
-	return false;
-}
-
-/* Behind all members of the union that begin at @p start. */
-static uint64_t union_end(const struct dec_struct *t, uint64_t start)
-{
-	uint64_t end, most = 0;
-
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const char *name = t->fields[i].name;
-		size_t n = strcspn(name, ".[");
-
-		if (t->fields[i].offset != start)
-			continue;
-		if (!name[n]) // may be of a struct without a name
-			return t->size;
-		extent(t, name, n, &end);
-		most = end > most ? end : most;
-	}
-	return most;
-}
-
-/* Where what begins at @p start and is named ends: the last one with what fills the struct up. */
-static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
-		       uint64_t start)
-{
-	bool is_last = true;
-	uint64_t end;
-
-	extent(t, name, n, &end);
-	if (is_in_union(t, name, n, start, end))
-		end = union_end(t, start);
-	for (uint32_t i = 0; i < t->n_fields && is_last; i++)
-		is_last = t->fields[i].offset < end;
-	return is_last ? t->size : end;
-}
-
-/* The largest array or struct inside @p t that begins at @p offset, with an empty name when there is
- * none. */
-static struct hg_part look_up_part(const struct dec_struct *t, uint64_t offset)
-{
-	struct hg_part p = { .in = t, .offset = offset };
-
-	for (uint32_t i = 0; i < t->n_fields; i++) {
-		const char *name = t->fields[i].name;
-		uint64_t end;
-
-		if (t->fields[i].offset != offset)
-			continue;
-		for (size_t n = strcspn(name, ".["); name[n];
-		     n += 1 + strcspn(name + n + 1, ".[")) {
-			if (extent(t, name, n, &end) != offset)
-				continue;
-			p.name = name;
-			p.length = outermost(name, n);
-			p.start = extent(t, name, p.length, &end);
-			p.end = end_of(t, name, p.length, p.start);
-			return p;
-		}
-	}
-	return p;
-}
-
-/* The same, as it was the last time. */
-static const struct hg_part *part_at(struct hg_finder *f, const struct dec_struct *t,
-				     uint64_t offset)
-{
-	struct hg_part *p = &f->parts[hg_derive_key((uintptr_t)t, offset) % HG_PARTS];
-
-	if (p->in != t || p->offset != offset)
-		*p = look_up_part(t, offset);
-	return p;
-}
 
 /* The first of the user's steps from the allocation, or from where its start was found again (as
  * container_of does), to derivation @p d; NULL: none. */
@@ -208,7 +88,7 @@ static const struct hg_derivation *last_own_step(struct hg_finder *f,
 
 static bool is_struct_at(struct hg_finder *f, const struct dec_struct *t, uint64_t offset)
 {
-	const struct hg_part *p = part_at(f, t, offset);
+	const struct hg_part *p = hg_fields_part(f, t, offset);
 
 	return p->name && p->name[p->length] == '.';
 }
@@ -277,7 +157,7 @@ static bool is_in_what_is_at(const struct dec_struct *t, const struct hg_suspect
 
 		if (offset < f->offset || offset >= f->offset + f->size)
 			continue;
-		start = extent(t, f->name, strcspn(f->name, "["), &end);
+		start = hg_fields_extent(t, f->name, strcspn(f->name, "["), &end);
 		return is_within(x, at, start, end);
 	}
 	return false;
@@ -317,43 +197,87 @@ static bool is_from_first(const struct dec_struct *t, const struct hg_suspect *x
 	return false;
 }
 
+/* Does a constant that is no less than @p p has bytes lead on to @p x, from where the first step led?
+ * It leads to another array, or the same field of another element. */
+static bool is_led_on(struct hg_finder *f, const struct hg_suspect *x,
+		      const struct hg_part *p)
+{
+	const struct hg_derivation *d = hg_derive_get(&f->derive, x->derivation);
+	const struct hg_derivation *first = first_own_step(f, d), *parent;
+
+	for (; d->parent && d != first; d = parent) {
+		parent = hg_derive_get(&f->derive, d->parent);
+		if (!d->is_indexed && dec_frames_is_own(f->frames, d->rip) &&
+		    (uint64_t)llabs(d->offset - parent->offset) >= p->end - p->start)
+			return true;
+	}
+	return false;
+}
+
 /* The part of @p t that begins at @p anchor, or the first, if it is there that a pointer to the struct
  * began to write. NULL: none. */
 static const struct hg_part *part_of(struct hg_finder *f, const struct dec_struct *t,
 				     const struct hg_suspect *x, int64_t anchor)
 {
-	const struct hg_part *p = part_at(f, t, anchor);
+	const struct hg_part *p = hg_fields_part(f, t, anchor);
 
 	if (p->name && !p->start && p->name[p->length] == '.')
 		return NULL; // the struct itself, as much of it as may be
 	if (p->name || !x->is_write)
 		return p->name ? p : NULL;
-	p = part_at(f, t, 0);
+	p = hg_fields_part(f, t, 0);
 	return p->name && p->name[p->length] == '[' &&
 			       is_from_first(t, x, anchor, p->end) ?
 		       p :
 		       NULL;
 }
 
+/* Is @p x as the program's own code uses elements of @p p: by their size, or several at once; and if
+ * it reads by an index? What reads otherwise may compare, sum up, or encode several fields. Nor
+ * is what lies before it: loops count up to zero, from an array's end. */
+static bool is_as_elements(const struct dec_struct *t, const struct hg_suspect *x,
+			   const struct hg_part *p, uint64_t at)
+{
+	bool is_of_structs = strchr(p->name + p->length, '.');
+	bool is_indexed = x->m->index != DEC_REG_NONE;
+	uint32_t element = 0;
+
+	if (at < p->start || (!x->is_write && !is_indexed))
+		return false;
+	for (uint32_t i = 0; i < t->n_fields && !element; i++)
+		if (t->fields[i].offset == p->start)
+			element = t->fields[i].size;
+	return is_of_structs || x->size == element ||
+	       (x->is_write &&
+		(x->size >= VECTOR_BYTES || (is_indexed && x->m->scale == element)));
+}
+
 /* Is it not known what @p x is meant for? gcc -O0 splits the offset of an array: less than 16 bytes
  * are a constant, the rest goes into the index; that the same instruction was in this array
- * before says that it is no such. And who reads bytes from the struct's start on may compare or
- * sum up a part of it. */
+ * before says that it is no such. clang has whole offsets as indices; where several bytes
+ * are stored at once, that the same line did so in there says it. And who reads bytes from the struct's
+ * start on may compare or sum up a part of it. */
 static bool is_vague(struct hg_finder *f, const struct hg_suspect *x, int64_t anchor,
 		     bool is_inside)
 {
-	struct hg_indexed *known = &f->indexed[x->pc % HG_INDEXED];
+	struct hg_indexed *known;
+	uint64_t key = x->pc;
 
 	if (!x->insn || !dec_frames_is_own(f->frames, x->pc))
 		return false;
 	if (!anchor && !x->is_write && x->size == 1)
 		return true;
-	if (x->m->index == DEC_REG_NONE || x->m->scale == 1 || x->m->disp < 0 ||
-	    x->m->disp >= 16)
+	if (x->m->index == DEC_REG_NONE || x->m->disp < 0 || x->m->disp >= 16)
 		return false;
+	if (x->m->scale == 1) {
+		if (x->size == 1 || !x->is_write)
+			return false;
+		key = hg_reports_line(f, x->pc);
+	}
+	known = &f->indexed[key % HG_INDEXED];
 	if (is_inside)
-		*known = (struct hg_indexed){ x->pc, anchor };
-	return known->pc != x->pc || known->anchor != anchor;
+		*known = (struct hg_indexed){ key, anchor };
+	return known->key != key || known->anchor != anchor;
 }
 
 /* Inside the node: does the access leave its array? */
@@ -363,8 +287,10 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	struct hg_node_id id = hg_derive_get(&f->derive, x->derivation)->node;
 	uint64_t at = x->addr - n->start;
 	const struct hg_part *p;
+	struct hg_part part;
 	const struct dec_struct *t;
 	int64_t anchor;
+	bool is_own;
 	struct err *err = layout_of(f, id, &t);
 
 	if (err || t->size != n->size)
@@ -374,16 +300,19 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 		return NULL;
 	p = part_of(f, t, x, anchor);
 	if (!p || is_vague(f, x, anchor, is_within(x, at, p->start, p->end)) ||
-	    is_within(x, at, p->start, p->end) || means_container(f, x, t, p) ||
-	    is_by_constant(f, t, x, p))
+	    is_within(x, at, p->start, p->end))
 		return NULL;
+	part = *p;
+	p = &part;
+	x->kind = HG_ACCESS_FIELD;
 	x->field = p->name;
 	x->field_length = p->length;
-	x->kind = HG_ACCESS_FIELD;
 	x->to = id;
-	x->whole_end =
-		!p->start && dec_frames_is_own(f->frames, x->pc) ? n->start + n->size : 0;
-	return hg_reports_add(f, x);
+	is_own = x->insn && dec_frames_is_own(f->frames, x->pc);
+	x->whole_end = !p->start && is_own ? n->start + n->size : 0;
+	x->is_quiet = (is_own && !is_as_elements(t, x, p, at)) || is_led_on(f, x, p) ||
+		      means_container(f, x, t, p) || is_by_constant(f, t, x, p);
+	return x->is_quiet && !x->whole_end ? NULL : hg_reports_add(f, x);
 }
 
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,

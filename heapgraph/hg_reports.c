@@ -99,9 +99,8 @@ static uint64_t text_key(uint64_t key, const char *text)
 	return hg_derive_key(key, 1);
 }
 
-/* The same for all instructions of a source line in a function, with what was inlined where;
- * without lines the instruction's own. */
-static uint64_t line_key(struct hg_finder *f, uint64_t rip)
+// With what was inlined where; without lines the instruction's own.
+uint64_t hg_reports_line(struct hg_finder *f, uint64_t rip)
 {
 	const uint64_t *known = map_get(&f->reports.lines, rip);
 	struct dec_place p = {};
@@ -164,10 +163,13 @@ static int64_t begin_of(const struct hg_finder *f, const struct hg_suspect *x,
 	return x->addr - n->start - (*is_behind ? n->size : 0);
 }
 
-/* Accesses, one behind the other, went up to the node's end: who does that means the whole. */
+/* Accesses, one behind the other, went up to the node's end: who does that means the whole. What is
+ * less than a vector may be left to others. */
 static void end_run(struct hg_access *a, struct hg_access_run *r)
 {
-	if (r->whole_end && r->end == r->whole_end)
+	uint64_t left = r->whole_end - r->end;
+
+	if (r->whole_end && (!left || (r->size >= 16 && left < r->size)))
 		a->excused += r->count;
 	r->count = 0;
 }
@@ -179,8 +181,9 @@ static void follow_run(struct hg_access *a, const struct hg_suspect *x)
 	if (x->addr != r->end)
 		end_run(a, r);
 	r->end = x->addr + x->size;
+	r->size = x->size;
 	r->whole_end = x->whole_end;
-	r->count++;
+	r->count += !x->is_quiet;
 }
 
 /* @p a is one more: @p x. */
@@ -245,9 +248,14 @@ struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x)
 	uint64_t key, *known;
 
 	begin_of(f, x, &is_behind);
-	key = hg_derive_key(line_key(f, statement), x->kind << 1 | is_behind);
+	key = hg_derive_key(hg_reports_line(f, statement), x->kind << 1 | is_behind);
 	key = hg_derive_key(hg_derive_key(key, site_of(f, from)), (uintptr_t)x->field);
 	known = map_get(&f->reports.seen, key);
+	if (x->is_quiet) {
+		if (known)
+			follow_run(&f->found->data[*known - 1], x);
+		return NULL;
+	}
 	if (!known) {
 		struct hg_access *a = vec_push(f->found);
 

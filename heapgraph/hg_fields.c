@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Which array or struct inside of a struct begins at an offset, and where does it end? Layouts are flat:
+ * a field's name tells of what it is part.
+ */
+#include "heapgraph/hg_access_int.h"
+
+#include <string.h>
+
+/* Is @p name, of @p n characters, the name of @p f or of something that @p f is part of? */
+static bool is_part(const struct dec_field *f, const char *name, size_t n)
+{
+	return !strncmp(f->name, name, n) && strchr(".[", f->name[n]);
+}
+
+/* Where @p name, of @p n characters, begins in @p t. @p end: behind it. */
+uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
+			  uint64_t *end)
+{
+	uint64_t start = UINT64_MAX;
+
+	*end = 0;
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+
+		if (!is_part(f, name, n))
+			continue;
+		if (f->offset < start)
+			start = f->offset;
+		if (f->offset + f->size > *end)
+			*end = f->offset + f->size;
+	}
+	return start;
+}
+
+/* The array that @p name, of @p n characters, is an element of, which is an array itself: compilers
+ * go from one row to another. */
+static size_t outermost(const char *name, size_t n)
+{
+	while (n && name[n - 1] == ']' && name[n] == '[')
+		while (name[--n] != '[')
+			;
+	return n;
+}
+
+/* Is something else than @p name, of @p n characters, at [@p start, @p end) of @p t, too? */
+static bool is_in_union(const struct dec_struct *t, const char *name, size_t n,
+			uint64_t start, uint64_t end)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct dec_field *f = &t->fields[i];
+
+		if (f->offset < end && f->offset + f->size > start &&
+		    !is_part(f, name, n))
+			return true;
+	}
+	return false;
+}
+
+/* Behind all members of the union that begin at @p start. */
+static uint64_t union_end(const struct dec_struct *t, uint64_t start)
+{
+	uint64_t end, most = 0;
+
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const char *name = t->fields[i].name;
+		size_t n = strcspn(name, ".[");
+
+		if (t->fields[i].offset != start)
+			continue;
+		if (!name[n]) // may be of a struct without a name
+			return t->size;
+		hg_fields_extent(t, name, n, &end);
+		most = end > most ? end : most;
+	}
+	return most;
+}
+
+/* Where what begins at @p start and is named ends: the last one, and what is made of structs, with
+ * what fills it up. */
+static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
+		       uint64_t start)
+{
+	uint64_t end, next = t->size;
+
+	hg_fields_extent(t, name, n, &end);
+	if (is_in_union(t, name, n, start, end))
+		end = union_end(t, start);
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].offset >= end && t->fields[i].offset < next)
+			next = t->fields[i].offset;
+	return next == t->size || strchr(name + n, '.') ? next : end;
+}
+
+/* The largest array or struct inside @p t that begins at @p offset, with an empty name when there is
+ * none. */
+static struct hg_part look_up_part(const struct dec_struct *t, uint64_t offset)
+{
+	struct hg_part p = { .in = t, .offset = offset };
+
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const char *name = t->fields[i].name;
+		uint64_t end;
+
+		if (t->fields[i].offset != offset)
+			continue;
+		for (size_t n = strcspn(name, ".["); name[n];
+		     n += 1 + strcspn(name + n + 1, ".[")) {
+			if (hg_fields_extent(t, name, n, &end) != offset)
+				continue;
+			p.name = name;
+			p.length = outermost(name, n);
+			p.start = hg_fields_extent(t, name, p.length, &end);
+			p.end = end_of(t, name, p.length, p.start);
+			return p;
+		}
+	}
+	return p;
+}
+
+/* The same, as it was the last time. */
+const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struct *t,
+				     uint64_t offset)
+{
+	struct hg_part *p = &f->parts[hg_derive_key((uintptr_t)t, offset) % HG_PARTS];
+
+	if (p->in != t || p->offset != offset)
+		*p = look_up_part(t, offset);
+	return p;
+}

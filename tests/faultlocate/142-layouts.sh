@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# `faultline analyze --accesses` finds nothing in correct code that goes through structs and memory of its
+# own in unusual ways, as two compilers make it, nor in strings of C++ that move within a vector.
+. tests/lib.sh
+need gcc clang g++
+need_bpf
+
+# is_clean NAME - nothing is found in $TMPDIR/prog.
+is_clean() {
+	rm -rf "$TMPDIR/c"
+	make_capture "$TMPDIR/c" "$TMPDIR/prog"
+	expect_status 0 "$FAULTLINE" analyze --accesses "$TMPDIR/c"
+	grep -q 'no access by a pointer' "$TMPDIR/out" || fail "$1: $(cat "$TMPDIR/out")"
+}
+
+for build in "gcc -O0" "gcc -O2" "gcc -O3" "clang -O0" "clang -O1" "clang -O3"; do
+	$build -std=gnu11 -g -w -o "$TMPDIR/prog" tests/programs/layouts.c || fail "cannot compile"
+	is_clean "$build"
+done
+
+cat >"$TMPDIR/strings.cc" <<'END'
+#include <string>
+#include <vector>
+int main()
+{
+	std::vector<std::string> v;
+	for (int i = 0; i < 60; i++)
+		v.push_back(std::string(i % 30, 'a'));
+	v.insert(v.begin() + 7, 5, "inserted");
+	v.erase(v.begin() + 3, v.begin() + 9);
+	return v[4].size() > 40;
+}
+END
+for level in O0 O2; do
+	g++ -g -$level -w -o "$TMPDIR/prog" "$TMPDIR/strings.cc" || fail "cannot compile"
+	is_clean "g++ -$level"
+done
