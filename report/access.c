@@ -101,7 +101,8 @@ static void print_steps(const struct fl_analysis *a, const struct hg_access *x, 
 		fprintf(out, "       the pointer became n%u%+lld at ", x->from.v,
 			(long long)x->step[i].offset);
 		print_place(a, x->step[i].rip, out);
-		fprintf(out, " (time %llu)\n", (unsigned long long)x->step[i].time);
+		fprintf(out, " (the first time, %llu)\n",
+			(unsigned long long)x->step[i].time);
 	}
 }
 
