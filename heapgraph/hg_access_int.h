@@ -127,6 +127,9 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 uint64_t hg_fields_extent(const struct dec_struct *t, const char *name, size_t n,
 			  uint64_t *end);
 
+/** @return whether @p t is known to have fields among @p size bytes at @p at. */
+bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size);
+
 /** @return whether @p addr up to @p size bytes on are the node's of @p derivation. */
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size);

@@ -311,7 +311,8 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	is_own = x->insn && dec_frames_is_own(f->frames, x->pc);
 	x->whole_end = !p->start && is_own ? n->start + n->size : 0;
 	x->is_quiet = (is_own && !is_as_elements(t, x, p, at)) || is_led_on(f, x, p) ||
-		      means_container(f, x, t, p) || is_by_constant(f, t, x, p);
+		      means_container(f, x, t, p) || is_by_constant(f, t, x, p) ||
+		      !hg_fields_is_any(t, at, x->size);
 	return x->is_quiet && !x->whole_end ? NULL : hg_reports_add(f, x);
 }
 

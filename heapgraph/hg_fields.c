@@ -79,6 +79,9 @@ static uint64_t union_end(const struct dec_struct *t, uint64_t start)
 	return most;
 }
 
+// So many bytes and more between fields are no padding, but of a type that DWARF only names.
+#define NO_PADDING 8
+
 /* Where what begins at @p start and is named ends: the last one, and what is made of structs, with
  * what fills it up. */
 static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
@@ -92,7 +95,9 @@ static uint64_t end_of(const struct dec_struct *t, const char *name, size_t n,
 	for (uint32_t i = 0; i < t->n_fields; i++)
 		if (t->fields[i].offset >= end && t->fields[i].offset < next)
 			next = t->fields[i].offset;
-	return next == t->size || strchr(name + n, '.') ? next : end;
+	return next == t->size || (next - end < NO_PADDING && strchr(name + n, '.')) ?
+		       next :
+		       end;
 }
 
 /* The largest array or struct inside @p t that begins at @p offset, with an empty name when there is
@@ -130,4 +135,13 @@ const struct hg_part *hg_fields_part(struct hg_finder *f, const struct dec_struc
 	if (p->in != t || p->offset != offset)
 		*p = look_up_part(t, offset);
 	return p;
+}
+
+bool hg_fields_is_any(const struct dec_struct *t, uint64_t at, uint64_t size)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (t->fields[i].offset < at + size &&
+		    t->fields[i].offset + t->fields[i].size > at)
+			return true;
+	return false;
 }

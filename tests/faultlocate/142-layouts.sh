@@ -5,7 +5,7 @@
 # `faultline analyze --accesses` finds nothing in correct code that goes through structs and memory of its
 # own in unusual ways, as two compilers make it, nor in strings of C++ that move within a vector.
 . tests/lib.sh
-need gcc clang g++
+need gcc clang g++ clang++
 need_bpf
 
 # is_clean NAME - nothing is found in $TMPDIR/prog.
@@ -22,8 +22,19 @@ for build in "gcc -O0" "gcc -O2" "gcc -O3" "clang -O0" "clang -O1" "clang -O3"; 
 done
 
 cat >"$TMPDIR/strings.cc" <<'END'
+#include <memory>
 #include <string>
 #include <vector>
+// Of std::string clang's DWARF tells a part only.
+struct whole : std::enable_shared_from_this<whole> {
+	std::string name;
+};
+struct begin {
+	virtual ~begin() {}
+	long n[4];
+};
+struct parts : begin, whole {
+};
 int main()
 {
 	std::vector<std::string> v;
@@ -31,10 +42,13 @@ int main()
 		v.push_back(std::string(i % 30, 'a'));
 	v.insert(v.begin() + 7, 5, "inserted");
 	v.erase(v.begin() + 3, v.begin() + 9);
+	parts *p = new parts;
+	p->name += "a name that is too long to be kept here";
+	delete p;
 	return v[4].size() > 40;
 }
 END
-for level in O0 O2; do
-	g++ -g -$level -w -o "$TMPDIR/prog" "$TMPDIR/strings.cc" || fail "cannot compile"
-	is_clean "g++ -$level"
+for build in "g++ -O0" "g++ -O2" "clang++ -O0"; do
+	$build -g -w -o "$TMPDIR/prog" "$TMPDIR/strings.cc" || fail "cannot compile"
+	is_clean "$build"
 done
