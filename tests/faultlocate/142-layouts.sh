@@ -26,14 +26,22 @@ cat >"$TMPDIR/strings.cc" <<'END'
 #include <string>
 #include <vector>
 // Of std::string clang's DWARF tells a part only.
-struct whole : std::enable_shared_from_this<whole> {
-	std::string name;
+struct base {
+	virtual ~base() {}
+	int a[3] = { 1, 2, 3 };
 };
-struct begin {
-	virtual ~begin() {}
-	long n[4];
+struct derived : base {
+	std::string s = "a name that is too long to be kept here";
+	char name[12] = "abc";
 };
-struct parts : begin, whole {
+struct shared : std::enable_shared_from_this<shared> {
+	std::string sso;
+	std::vector<int> v;
+	char tag[8];
+	int n;
+};
+struct mix : derived, shared {
+	double d = 2.5;
 };
 int main()
 {
@@ -42,9 +50,10 @@ int main()
 		v.push_back(std::string(i % 30, 'a'));
 	v.insert(v.begin() + 7, 5, "inserted");
 	v.erase(v.begin() + 3, v.begin() + 9);
-	parts *p = new parts;
-	p->name += "a name that is too long to be kept here";
-	delete p;
+	mix *m = new mix;
+	shared *b = m;
+	b->n = 4;
+	delete m;
 	return v[4].size() > 40;
 }
 END
