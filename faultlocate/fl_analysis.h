@@ -70,13 +70,13 @@ struct fl_analysis {
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
 	bool has_inferred;	      ///< visit was inferred, nobody named it
 	const struct fl_visit
-		*held; ///< all held there, between operations, the last time
-		///< before visit, the end; NULL: it is not known
-	size_t n_errors;      ///< over both sides
-	fl_faults faults;     ///< ranked
+		*held;	  ///< all held there, between operations, the last time
+			  ///< before visit, the end; NULL: it is not known
+	size_t n_errors;  ///< over both sides
+	fl_faults faults; ///< ranked
 	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
-	bool has_accesses;    ///< they were looked at
-	hg_accesses accesses; ///< those that went astray
+	bool has_accesses;		     ///< they were looked at
+	hg_accesses accesses;		     ///< those that went astray
 	struct fl_phases phases;
 	VEC(char *) notes; ///< what was inferred or missing, for people
 };

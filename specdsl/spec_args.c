@@ -142,6 +142,13 @@ struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }
 
+void spec_on_read(struct spec_eval *e, void (*fn)(void *ctx, const struct spec_read *r),
+		  void *ctx)
+{
+	e->on_read = fn;
+	e->on_read_ctx = ctx;
+}
+
 void spec_args_deinit(struct spec_args *a)
 {
 	vec_deinit(&a->args);

@@ -198,12 +198,12 @@ static void add_field_dep(struct scope *sc, const struct ast *n, struct hg_node_
 void spec_eval_add_read(struct scope *sc, struct hg_node_id node, uint32_t offset,
 			uint32_t size)
 {
-	struct spec_read *r = sc->reads ? vec_push(&sc->reads->reads) : NULL;
+	struct spec_read read = { node, offset, size };
 
-	if (r)
-		*r = (struct spec_read){ node, offset, size };
-	else if (sc->reads)
+	if (sc->reads && vec_add(&sc->reads->reads, read))
 		sc->e->is_out_of_memory = true;
+	if (sc->e->on_read)
+		sc->e->on_read(sc->e->on_read_ctx, &read);
 }
 
 bool spec_eval_place(struct scope *sc, const struct ast *n, struct hg_node_id *node,

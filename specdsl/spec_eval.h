@@ -90,6 +90,8 @@ struct spec_eval {
 	struct spec_checker *checker; ///< whose units are tracked; NULL: none
 	VEC(uint32_t) candidates[2 * SPEC_MAX_VARS]; ///< one list a loop
 	struct text texts[2]; ///< scratch: of the comparison being made
+	void (*on_read)(void *ctx, const struct spec_read *r); ///< NULL: nobody asks
+	void *on_read_ctx;
 	bool is_out_of_memory;
 };
 

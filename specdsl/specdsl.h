@@ -347,6 +347,11 @@ struct err *spec_args_deep(struct spec_eval *e, uint32_t constraint,
 struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
 		       const struct spec_binding *b, bool *is_true);
 
+/** From now on @p fn is told each field that @p e reads; NULL: nobody is. What is known already is
+ * not read again. */
+void spec_on_read(struct spec_eval *e, void (*fn)(void *ctx, const struct spec_read *r),
+		  void *ctx);
+
 /** Free what @p a holds; it is empty and usable again. */
 void spec_args_deinit(struct spec_args *a);
 
