@@ -56,8 +56,10 @@ struct hg_node {
 	uint64_t born, died;  ///< times; died = UINT64_MAX while alive
 	uint64_t alloc_rip;   ///< return address of the allocator call in its caller
 	uint64_t free_rip;    ///< 0 while alive
-	uint32_t type;	      ///< set by hg_graph_set_type(); 0 = unknown
-	uint32_t source;      ///< number of the node it was split off from; 0 = none
+	uint32_t type : 31;   ///< set by hg_graph_set_type(); 0 = unknown
+	uint32_t
+		is_raw : 1; ///< it was given out as it was: no byte of it has a value yet
+	uint32_t source;    ///< number of the node it was split off from; 0 = none
 };
 
 /** A merge edge (paper 001, section 3.1.2): @p node became part of @p cluster when that was
@@ -103,6 +105,10 @@ struct err *hg_graph_alloc(struct hg_graph *g, uint64_t time, uint64_t addr,
  * its source or its members. */
 struct err *hg_graph_alloc_kept(struct hg_graph *g, uint64_t time, uint64_t addr,
 				uint64_t size, uint64_t rip, struct hg_node_id *ret);
+
+/** Node @p id is raw (struct hg_node): malloc() gave it, not calloc(). What realloc() gives is
+ * raw, too, though its beginning has the values of the node that it ends just before. */
+void hg_graph_set_raw(struct hg_graph *g, struct hg_node_id id);
 
 /** Node @p id was split off from @p source. */
 void hg_graph_set_source(struct hg_graph *g, struct hg_node_id id,

@@ -166,6 +166,11 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 	return graph_alloc(g, time, addr, size, rip, HG_AS_FOUND, NULL, ret);
 }
 
+void hg_graph_set_raw(struct hg_graph *g, struct hg_node_id id)
+{
+	graph_node(g, id.v)->is_raw = true;
+}
+
 uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr)
 {
 	uint32_t id = hg_owners_at(g, addr);

@@ -186,6 +186,7 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 			    bool is_zeroed, uint64_t rip, uint64_t pc)
 {
 	struct hg_recorder *r = ctx;
+	struct hg_node_id id;
 	struct err *err;
 
 	(void)pc;
@@ -201,8 +202,12 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 		return err;
 	if (r->follower)
 		return NULL;
-	return is_zeroed ? hg_graph_alloc(r->app, time, addr, size, rip, NULL, NULL) :
-			   hg_graph_alloc_found(r->app, time, addr, size, rip, NULL);
+	if (is_zeroed)
+		return hg_graph_alloc(r->app, time, addr, size, rip, NULL, NULL);
+	err = hg_graph_alloc_found(r->app, time, addr, size, rip, &id);
+	if (!err)
+		hg_graph_set_raw(r->app, id);
+	return err;
 }
 
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
