@@ -256,6 +256,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 		free(a->notes.data[i]);
 	vec_deinit(&a->notes);
 	vec_deinit(&a->faults);
+	vec_deinit(&a->unwritten);
 	vec_deinit(&a->accesses);
 	vec_deinit(&a->plan);
 	vec_deinit(&a->internals);

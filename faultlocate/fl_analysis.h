@@ -14,6 +14,7 @@
 #include "faultlocate/fl_cpoints.h"
 #include "faultlocate/fl_faults.h"
 #include "faultlocate/fl_types.h"
+#include "faultlocate/fl_unwritten.h"
 #include "heapgraph/hg_access.h"
 
 struct fl_options {
@@ -75,8 +76,9 @@ struct fl_analysis {
 	size_t n_errors;  ///< over both sides
 	fl_faults faults; ///< ranked
 	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
-	bool has_accesses;		     ///< they were looked at
-	hg_accesses accesses;		     ///< those that went astray
+	fl_unwrittens unwritten; ///< what was read up to visit and has no value
+	bool has_accesses;	 ///< they were looked at
+	hg_accesses accesses;	 ///< those that went astray
 	struct fl_phases phases;
 	VEC(char *) notes; ///< what was inferred or missing, for people
 };

@@ -17,12 +17,14 @@ struct checker {
 	struct hg_view *view;
 	struct spec_eval *eval;
 	struct spec_checker *checker;
+	struct fl_tracker *tracker; ///< NULL: not wanted
 };
 
 static void checkers_deinit(struct checker (*c)[FL_SIDES])
 {
 	for (size_t side = 0; side < FL_SIDES; side++) {
 		spec_checker_destroy((*c)[side].checker);
+		fl_tracker_destroy((*c)[side].tracker);
 		spec_eval_destroy((*c)[side].eval);
 		hg_view_destroy((*c)[side].view);
 	}
@@ -38,6 +40,20 @@ bool fl_side_checks(const struct fl_side *s, const struct spec *spec, size_t i, 
 	return s->is_checked[i] && is_typed;
 }
 
+// In the middle of an operation, where a crash is, what it is about to write may be unwritten.
+static struct err *track_reads(const struct fl_analysis *a, struct checker *c,
+			       const struct fl_visit *visit, uint64_t n_ops)
+{
+	bool is_crash = fl_cpoints_get(a->cpoints, visit->cpoint)->kind ==
+				FL_CPOINT_END &&
+			a->run.end == CAP_END_SIGNAL;
+
+	if (!c->tracker)
+		return NULL;
+	spec_on_read(c->eval, is_crash ? NULL : fl_tracker_read, c->tracker);
+	return fl_tracker_advance(c->tracker, n_ops, visit->cpoint, visit->at.time);
+}
+
 static struct err *check_side(struct fl_analysis *a, struct checker *c, size_t side,
 			      const struct fl_visit *visit)
 {
@@ -48,10 +64,16 @@ static struct err *check_side(struct fl_analysis *a, struct checker *c, size_t s
 	s->n_ops = fl_visit_ops(visit, side);
 	s->errors.size = 0;
 	err = spec_eval_seek(c->eval, c->view, s->n_ops);
-	for (size_t i = 0; i < spec_constraints(a->spec) && !err; i++)
-		if (fl_side_checks(s, a->spec, i, type))
-			err = spec_checker_check(c->checker, i, &s->errors);
-	return err;
+	if (!err)
+		err = track_reads(a, c, visit, s->n_ops);
+	for (size_t i = 0; i < spec_constraints(a->spec) && !err; i++) {
+		if (!fl_side_checks(s, a->spec, i, type))
+			continue;
+		if (c->tracker)
+			fl_tracker_constraint(c->tracker, i);
+		err = spec_checker_check(c->checker, i, &s->errors);
+	}
+	return !err && c->tracker ? fl_tracker_error(c->tracker) : err;
 }
 
 static struct err *check_visit(struct fl_analysis *a, struct checker (*c)[FL_SIDES],
@@ -95,8 +117,17 @@ static void show_checks(const struct fl_analysis *a, const struct fl_options *o,
 			done, fl_cpoints_visits(a->cpoints), is_end ? "\n" : "");
 }
 
-static struct err *checkers_create(const struct fl_analysis *a,
-				   struct checker (*c)[FL_SIDES])
+// What the program allocates, as far as the capture knows how.
+static struct err *add_tracker(struct fl_analysis *a, struct checker *c)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+
+	return g && !a->run.is_recovered ?
+		       fl_tracker_create(a->spec, g, &a->unwritten, &c->tracker) :
+		       NULL;
+}
+
+static struct err *checkers_create(struct fl_analysis *a, struct checker (*c)[FL_SIDES])
 {
 	struct err *err = NULL;
 
@@ -122,6 +153,9 @@ struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o)
 	double start_s = clock_now_s();
 	struct err *err = checkers_create(a, &c);
 	size_t i;
+
+	if (!err)
+		err = add_tracker(a, &c[FL_SIDE_APP]);
 
 	for (i = 0; i < fl_cpoints_visits(a->cpoints) && !err && !a->visit; i++) {
 		const struct fl_visit *visit = fl_cpoints_visit_at(a->cpoints, i);

@@ -388,6 +388,38 @@ static bool add_releases(const struct fl_analysis *a, cJSON *o)
 	return list;
 }
 
+static cJSON *json_unwritten(const struct fl_analysis *a, const struct fl_unwritten *u)
+{
+	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, u->node);
+	cJSON *o = cJSON_CreateObject();
+	char node[16], name[128];
+
+	snprintf(node, sizeof(node), "n%u", u->node.v);
+	report_unwritten_field(a, u, name, sizeof(name));
+	if (o && add(o, "node", cJSON_CreateString(node)) &&
+	    add(o, "field", cJSON_CreateString(name)) &&
+	    add(o, "allocated", json_place(a, n->alloc_rip)) &&
+	    add(o, "constraint",
+		cJSON_CreateString(spec_constraint(a->spec, u->constraint)->name)) &&
+	    add(o, "cpoint",
+		cJSON_CreateString(fl_cpoints_get(a->cpoints, u->cpoint)->name)) &&
+	    add(o, "time", cJSON_CreateNumber(u->time)) &&
+	    add(o, "nodes", cJSON_CreateNumber(u->n_nodes)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_unwritten(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "unwritten");
+
+	for (size_t i = 0; list && i < a->unwritten.size; i++)
+		if (!cJSON_AddItemToArray(list, json_unwritten(a, &a->unwritten.data[i])))
+			return false;
+	return list;
+}
+
 static cJSON *json_heap(const struct hg_graph *g)
 {
 	_cleanup_err_ struct err *err = NULL;
@@ -480,7 +512,8 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 	if (!violations || !faults || !add_violations(a, violations) ||
 	    !add_faults(a, faults))
 		return &err_nomem;
-	if (!add_releases(a, o) || (a->has_accesses && !add_accesses(a, o)))
+	if (!add_releases(a, o) || !add_unwritten(a, o) ||
+	    (a->has_accesses && !add_accesses(a, o)))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||

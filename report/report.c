@@ -353,6 +353,7 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 	print_notes(&r);
 	fputc('\n', out);
 	report_releases(a, out);
+	report_unwritten(a, out);
 	if (a->visit) {
 		err = print_violations(&r);
 		if (err)

@@ -16,6 +16,13 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 /** Wrong releases, for people; nothing when there are none. */
 void report_releases(const struct fl_analysis *a, FILE *out);
 
+/** The fields that were read without a value, for people; nothing when there are none. */
+void report_unwritten(const struct fl_analysis *a, FILE *out);
+
+/** Write `n5.count` into @p name. */
+void report_unwritten_field(const struct fl_analysis *a, const struct fl_unwritten *u,
+			    char *name, size_t name_bytes);
+
 /** The accesses that went astray, for people. */
 void report_accesses(const struct fl_analysis *a, FILE *out);
 
