@@ -44,6 +44,7 @@ struct fl_missing {
 	/** Other times something like trigger was done, and all was right; how often the field
 	 * was stored then, and where. */
 	uint32_t n_calls, n_kept;
+	uint32_t n_odd;		///< .. beside those in which it got another kind of value
 	struct dec_place usual; ///< with n_kept
 	bool is_related; ///< what the trigger stored, or stored to, leads to the node
 	uint32_t

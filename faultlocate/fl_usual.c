@@ -3,95 +3,12 @@
 
 #include "faultlocate/fl_usual.h"
 
-#include <limits.h>
 #include <string.h>
 
 // What is longer ago is not looked at.
 #define PAST_MAX 1000000
 // From what makes a store necessary to the store, at most so many operations.
 #define REACH_MAX 64
-
-/* ---- operations and fields ------------------------------------------------------------------- */
-
-struct err *fl_span_load(const struct hg_graph *g, uint64_t from, uint64_t to,
-			 struct fl_span *ret)
-{
-	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
-	struct err *err = hg_view_create(g, from, &v);
-	struct hg_op op;
-
-	ret->from = from;
-	while (!err && hg_view_ops(v) < to && hg_view_forward(v, &op))
-		err = vec_add(&ret->ops, op);
-	return err;
-}
-
-void fl_span_deinit(struct fl_span *s)
-{
-	vec_deinit(&s->ops);
-}
-
-// How many fields a node of the type begins with, of those that repeat in an array, and how
-// many bytes they take; 0: it is no array.
-static uint64_t element_of(const struct spec_type *t, uint64_t *bytes)
-{
-	const struct dec_struct *l = t->layout;
-
-	*bytes = 0;
-	if (!t->is_array)
-		return 0;
-	*bytes = l && l->n_fields ? l->size : t->slot_bytes;
-	return l && l->n_fields ? l->n_fields : 1;
-}
-
-static uint64_t field_number(const struct spec *s, const struct hg_node *n,
-			     uint64_t offset, struct dec_field *ret)
-{
-	const struct spec_type *t = spec_type(s, n->type - 1);
-	uint64_t bytes, per = element_of(t, &bytes), first = 0, last;
-
-	last = spec_type_node_fields(s, n->type - 1, n->size);
-	if (per && bytes) {
-		first = offset / bytes * per;
-		last = first + per < last ? first + per : last;
-	}
-	for (uint64_t i = first + 1; i <= last; i++)
-		if (spec_type_field(s, n->type - 1, i, ret) && offset >= ret->offset &&
-		    offset - ret->offset < ret->size)
-			return i;
-	return 0;
-}
-
-bool fl_field_at(const struct spec *s, const struct hg_graph *g, struct hg_node_id node,
-		 uint64_t offset, struct dec_field *ret)
-{
-	const struct hg_node *n = hg_graph_node(g, node);
-
-	return n->type && n->type <= spec_types(s) && field_number(s, n, offset, ret);
-}
-
-uint64_t fl_field_shape(const struct spec *s, const struct hg_graph *g,
-			struct hg_node_id node, uint64_t offset)
-{
-	const struct hg_node *n = hg_graph_node(g, node);
-	struct dec_field f, first;
-	uint64_t i, bytes;
-	size_t length;
-
-	if (!n->type || n->type > spec_types(s))
-		return UINT64_MAX;
-	i = field_number(s, n, offset, &f);
-	if (!i)
-		return UINT64_MAX;
-	if (element_of(spec_type(s, n->type - 1), &bytes) && bytes)
-		return (uint64_t)n->type << 32 | f.offset % bytes;
-	length = f.name ? strcspn(f.name, "[") : 0;
-	for (uint64_t k = 1; length && f.name[length] && k < i; k++)
-		if (spec_type_field(s, n->type - 1, k, &first) &&
-		    !strncmp(first.name, f.name, length + 1))
-			return (uint64_t)n->type << 32 | first.offset;
-	return (uint64_t)n->type << 32 | f.offset;
-}
 
 /* ---- the other times ------------------------------------------------------------------------- */
 
@@ -120,7 +37,7 @@ enum {
 	VALUE_YOUNG = 32, ///< a node that was born in the operation
 };
 
-struct past {
+struct fl_past {
 	const struct fl_usual *in;
 	struct hg_op trigger;
 	uint64_t trigger_shape, field_shape;
@@ -133,12 +50,18 @@ struct past {
 	VEC(struct event) likes, stores; ///< the latest first
 };
 
-static void past_deinit(struct past *p)
+void fl_usual_deinit(struct fl_usual *u)
 {
+	struct fl_past *p = u->past;
+
+	if (!p)
+		return;
 	map_deinit(&p->shapes);
 	map_deinit(&p->births);
 	vec_deinit(&p->likes);
 	vec_deinit(&p->stores);
+	free(p);
+	u->past = NULL;
 }
 
 static uint64_t op_offset(const struct hg_graph *g, const struct hg_op *op)
@@ -153,7 +76,7 @@ static bool is_within(const struct hg_graph *g, struct hg_node_id node, uint64_t
 	return addr >= n->start && addr - n->start < n->size;
 }
 
-static uint64_t shape_of(struct past *p, const struct hg_op *op)
+static uint64_t shape_of(struct fl_past *p, const struct hg_op *op)
 {
 	const struct hg_graph *g = p->in->graph;
 	const struct hg_node *n = hg_graph_node(g, op->node);
@@ -167,7 +90,7 @@ static uint64_t shape_of(struct past *p, const struct hg_op *op)
 	return shape;
 }
 
-static enum relation relation_of(const struct past *p, const struct fl_missing *m)
+static enum relation relation_of(const struct fl_past *p, const struct fl_missing *m)
 {
 	const struct hg_graph *g = p->in->graph;
 	const struct hg_op *t = &p->trigger;
@@ -186,7 +109,7 @@ static enum relation relation_of(const struct past *p, const struct fl_missing *
 }
 
 // Is the node part of what is wrong at the C-point? Then that time was no good one.
-static bool is_wrong(const struct past *p, struct hg_node_id node)
+static bool is_wrong(const struct fl_past *p, struct hg_node_id node)
 {
 	for (size_t i = 0; i < p->in->errors->size; i++)
 		for (size_t k = 0; k < SPEC_MAX_VARS; k++)
@@ -195,7 +118,7 @@ static bool is_wrong(const struct past *p, struct hg_node_id node)
 	return false;
 }
 
-static bool is_like_trigger(struct past *p, const struct hg_op *op)
+static bool is_like_trigger(struct fl_past *p, const struct hg_op *op)
 {
 	const struct hg_op *t = &p->trigger;
 
@@ -209,7 +132,7 @@ static bool is_like_trigger(struct past *p, const struct hg_op *op)
 }
 
 // The operations before span, the latest first.
-static struct err *collect(struct past *p, uint64_t end)
+static struct err *collect(struct fl_past *p, uint64_t end)
 {
 	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
 	struct err *err = hg_view_create(p->in->graph, end, &v);
@@ -241,7 +164,8 @@ static struct err *collect(struct past *p, uint64_t end)
 
 // Was the node born in the operation that like was part of? That is not known better than that
 // it began as long before as it did this time.
-static bool is_young(const struct past *p, const struct event *like, struct hg_node_id id)
+static bool is_young(const struct fl_past *p, const struct event *like,
+		     struct hg_node_id id)
 {
 	const uint64_t *birth = map_get(&p->births, id.v);
 	uint64_t before = p->in->trigger - p->in->span->from;
@@ -263,7 +187,7 @@ static uint32_t value_bits(const struct event *like, const struct hg_op *store,
 }
 
 // Does the value of a store stand where the one that is due does?
-static bool is_value_like(const struct past *p, const struct event *like,
+static bool is_value_like(const struct fl_past *p, const struct event *like,
 			  const struct event *store)
 {
 	uint32_t bits;
@@ -275,13 +199,12 @@ static bool is_value_like(const struct past *p, const struct event *like,
 	return bits == p->value || bits & p->value;
 }
 
-static bool is_related(const struct past *p, enum relation r, const struct event *like,
+static bool is_related(const struct fl_past *p, enum relation r, const struct event *like,
 		       const struct event *s)
 {
 	const struct hg_op *store = &s->op;
 
-	if (s->index == like->index || is_young(p, like, store->node) != p->is_young ||
-	    !is_value_like(p, like, s))
+	if (s->index == like->index)
 		return false;
 	switch (r) {
 	case REL_SAME:
@@ -299,7 +222,7 @@ static bool is_related(const struct past *p, enum relation r, const struct event
 }
 
 // Until the same statement ran before, or after, like number i.
-static void reach_of(const struct past *p, size_t i, uint64_t *from, uint64_t *to)
+static void reach_of(const struct fl_past *p, size_t i, uint64_t *from, uint64_t *to)
 {
 	const struct event *e = &p->likes.data[i];
 
@@ -313,21 +236,31 @@ static void reach_of(const struct past *p, size_t i, uint64_t *from, uint64_t *t
 			*from = p->likes.data[k].index;
 }
 
-// The store that went with like number i, NULL: none.
-static const struct event *store_with(const struct past *p, enum relation r, size_t i,
-				      size_t *at)
+// The store that went with like number i, NULL: none. @is_odd: there were only such as are of
+// another kind than the one that is missing.
+static const struct event *store_with(const struct fl_past *p, enum relation r, size_t i,
+				      size_t *at, bool *is_odd)
 {
+	const struct event *like = &p->likes.data[i];
 	uint64_t from, to;
+
+	*is_odd = false;
 
 	reach_of(p, i, &from, &to);
 	// The likes are met in the order of time, backward; so are the stores.
 	while (*at < p->stores.size &&
 	       p->stores.data[*at].index >= p->likes.data[i].index + REACH_MAX)
 		++*at;
-	for (size_t k = *at; k < p->stores.size && p->stores.data[k].index >= from; k++)
-		if (p->stores.data[k].index < to &&
-		    is_related(p, r, &p->likes.data[i], &p->stores.data[k]))
-			return &p->stores.data[k];
+	for (size_t k = *at; k < p->stores.size && p->stores.data[k].index >= from; k++) {
+		const struct event *e = &p->stores.data[k];
+
+		if (e->index >= to || !is_related(p, r, like, e))
+			continue;
+		if (is_young(p, like, e->op.node) == p->is_young &&
+		    is_value_like(p, like, e))
+			return e;
+		*is_odd = true;
+	}
 	return NULL;
 }
 
@@ -433,7 +366,7 @@ static bool place_as_usual(const struct fl_usual *u, struct fl_missing *m,
 }
 
 // Where the store is made as a rule, something else was stored this time.
-static bool is_misled_at(struct past *p, const struct fl_missing *m)
+static bool is_misled_at(struct fl_past *p, const struct fl_missing *m)
 {
 	for (size_t i = 0; i < p->in->span->ops.size; i++) {
 		const struct hg_op *op = &p->in->span->ops.data[i];
@@ -447,19 +380,15 @@ static bool is_misled_at(struct past *p, const struct fl_missing *m)
 }
 
 // What the missing store is in relation to the trigger.
-static void prepare_missing(struct past *p, const struct fl_missing *m)
+static void prepare_missing(struct fl_past *p, const struct fl_missing *m)
 {
 	const struct fl_usual *u = p->in;
 	uint64_t first = u->span->ops.data[0].time;
 	struct hg_op store = { .node = m->node, .after = m->due };
 	struct hg_node_id to = {};
 	struct event trigger = { .op = p->trigger };
-	struct dec_field f;
 
 	p->is_young = hg_graph_node(u->graph, m->node)->born >= first;
-	p->is_field_pointer = m->size == 8 &&
-			      fl_field_at(u->spec, u->graph, m->node, m->offset, &f) &&
-			      f.is_pointer;
 	if (!p->is_field_pointer)
 		return;
 	to = hg_view_find(u->view, m->due);
@@ -473,12 +402,12 @@ static void prepare_missing(struct past *p, const struct fl_missing *m)
 
 // Count the times before, those in which the trigger's very statement ran if there are any.
 // @of, @usual: the last time that the store was made, and the store.
-static void count_times(struct past *p, enum relation r, struct fl_missing *m,
+static void count_times(struct fl_past *p, enum relation r, struct fl_missing *m,
 			const struct event **of, const struct event **usual)
 {
 	const struct fl_usual *u = p->in;
 	struct dec_place now = place_of(u, p->trigger.rip);
-	bool has_same = false;
+	bool has_same = false, is_odd;
 	size_t at = 0;
 
 	for (size_t i = 0; i < p->likes.size; i++) {
@@ -486,7 +415,9 @@ static void count_times(struct past *p, enum relation r, struct fl_missing *m,
 		struct dec_place then;
 		bool is_same = e->op.rip == p->trigger.rip;
 
-		if (u->since >= hg_view_ops(u->view) && is_wrong(p, e->op.node))
+		if ((u->since >= hg_view_ops(u->view) && is_wrong(p, e->op.node)) ||
+		    (r == REL_TARGET && !e->target.v) ||
+		    (r == REL_FORMER && !e->former.v))
 			continue;
 		if (!is_same) {
 			then = place_of(u, e->op.rip);
@@ -496,10 +427,13 @@ static void count_times(struct past *p, enum relation r, struct fl_missing *m,
 			continue;
 		if (is_same && !has_same) {
 			has_same = true;
-			m->n_calls = m->n_kept = 0;
+			m->n_calls = m->n_kept = m->n_odd = 0;
 			*usual = NULL;
 		}
-		store = store_with(p, r, i, &at);
+		store = store_with(p, r, i, &at, &is_odd);
+		m->n_odd += is_odd;
+		if (is_odd)
+			continue;
 		m->n_calls++;
 		m->n_kept += store != NULL;
 		if (store && !*usual) {
@@ -509,34 +443,55 @@ static void count_times(struct past *p, enum relation r, struct fl_missing *m,
 	}
 }
 
-struct err *fl_usual_find(const struct fl_usual *u, struct fl_missing *m, bool *is_misled)
+// What was done before, as far as it has to do with the trigger and fields like the one of m.
+static struct err *past_of(struct fl_usual *u, const struct fl_missing *m,
+			   struct fl_past **ret)
 {
-	_cleanup_(past_deinit) struct past p = { .in = u };
-	const struct event *usual = NULL, *of = NULL;
-	enum relation r;
+	uint64_t shape = fl_field_shape(u->spec, u->graph, m->node, m->offset);
+	struct fl_past *p = u->past;
 	struct dec_field f;
-	struct err *err;
 
-	p.trigger = u->span->ops.data[u->trigger - u->span->from];
-	p.field_shape = fl_field_shape(u->spec, u->graph, m->node, m->offset);
-	if (p.trigger.kind == HG_OP_STORE) {
-		uint64_t offset = op_offset(u->graph, &p.trigger);
+	*ret = p;
+	if (p && p->field_shape == shape)
+		return NULL;
+	fl_usual_deinit(u);
+	*ret = p = u->past = calloc(1, sizeof(*p));
+	if (!p)
+		return &err_nomem;
+	p->in = u;
+	p->field_shape = shape;
+	p->is_field_pointer = m->size == 8 &&
+			      fl_field_at(u->spec, u->graph, m->node, m->offset, &f) &&
+			      f.is_pointer;
+	p->trigger = u->span->ops.data[u->trigger - u->span->from];
+	if (p->trigger.kind == HG_OP_STORE) {
+		uint64_t offset = op_offset(u->graph, &p->trigger);
 
-		p.trigger_shape = shape_of(&p, &p.trigger);
-		p.is_pointer =
-			fl_field_at(u->spec, u->graph, p.trigger.node, offset, &f) &&
+		p->trigger_shape = shape_of(p, &p->trigger);
+		p->is_pointer =
+			fl_field_at(u->spec, u->graph, p->trigger.node, offset, &f) &&
 			f.is_pointer;
 	}
-	prepare_missing(&p, m);
-	r = relation_of(&p, m);
-	m->is_related = r != REL_ANY;
-	err = collect(&p, u->span->from);
+	// Without a C-point before it, the span may begin with the end of the time before.
+	return collect(p, u->since < hg_view_ops(u->view) ? u->span->from : u->trigger);
+}
+
+struct err *fl_usual_find(struct fl_usual *u, struct fl_missing *m, bool *is_misled)
+{
+	const struct event *usual = NULL, *of = NULL;
+	enum relation r;
+	struct fl_past *p;
+	struct err *err = past_of(u, m, &p);
+
 	if (err)
 		return err;
-	count_times(&p, r, m, &of, &usual);
+	prepare_missing(p, m);
+	r = relation_of(p, m);
+	m->is_related = r != REL_ANY;
+	count_times(p, r, m, &of, &usual);
 	if (usual)
 		m->usual = place_of(u, usual->op.rip);
-	*is_misled = usual && is_misled_at(&p, m);
+	*is_misled = usual && is_misled_at(p, m);
 	if (!usual || !place_as_usual(u, m, of))
 		place_without_usual(u, m);
 	return NULL;

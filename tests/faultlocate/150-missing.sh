@@ -47,4 +47,12 @@ grep -q '^       no other time shows where' "$TMPDIR/out" ||
 	fail "it is not said that none shows it: $(cat "$TMPDIR/out")"
 ! command -v dot >/dev/null || grep -q 'missing: refs = 5' "$TMPDIR/release.svg" ||
 	fail "the picture does not show a number"
+
+# Every call leaves it out, and no C-point but the end: so it is for all nodes but the last.
+capture push 1 -O0
+sed -i /CPOINT/d "$TMPDIR/spec"
+expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/spec" --named-only --json
+is '(.violations | length) == 11 and .faults[0].because == "missing" and
+	.faults[0].missing.more == 10 and .faults[0].instances == 11 and
+	.faults[0].missing.calls == 0' "push, from the end"
 echo "result: $n missing stores"

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_remedy.h"
+
+#define NODES_MAX 48 // whose fields may be what is missing
+#define FIELDS_MAX 512
+#define VALUES_MAX 20000
+#define LOOKED_AT_MAX 65536 // bytes of a node, for pointers
+
+void fl_search_deinit(struct fl_search *s)
+{
+	spec_eval_destroy(s->eval);
+	hg_view_destroy(s->view);
+	vec_deinit(&s->errors);
+	spec_args_deinit(&s->args);
+	vec_deinit(&s->direct);
+	fl_span_deinit(&s->span);
+	fl_usual_deinit(&s->usual);
+	vec_deinit(&s->nodes);
+	vec_deinit(&s->fields);
+	vec_deinit(&s->tries);
+	vec_deinit(&s->whys);
+	vec_deinit(&s->freed);
+	vec_deinit(&s->outcomes);
+	vec_deinit(&s->made);
+}
+
+/* ---- which fields --------------------------------------------------------------------------- */
+
+static struct err *add_node(struct fl_search *s, struct hg_node_id id)
+{
+	if (!id.v || s->nodes.size >= NODES_MAX || !hg_view_is_live(s->view, id) ||
+	    !fl_search_node(s, id)->type || vec_find(&s->nodes, n, n->v == id.v))
+		return NULL;
+	return vec_add(&s->nodes, id);
+}
+
+static struct err *add_freed(struct fl_search *s, const struct hg_op *op, uint64_t index)
+{
+	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
+	struct err *err = hg_view_create(s->t->graph, index, &v);
+	struct dec_field f;
+	uint64_t value;
+
+	for (uint64_t at = 0; !err && at + 8 <= fl_search_node(s, op->node)->size;
+	     at += 8)
+		if (fl_field_at(s->t->spec, s->t->graph, op->node, at, &f) &&
+		    f.is_pointer && hg_view_read(v, op->node, at, 8, &value) &&
+		    s->freed.size < NODES_MAX)
+			err = vec_add(&s->freed, value);
+	return err;
+}
+
+struct neighbours {
+	struct fl_search *s;
+	struct err *err;
+};
+
+static void add_neighbour(void *ctx, uint32_t owner, uint64_t offset)
+{
+	struct neighbours *n = ctx;
+
+	(void)offset;
+	if (!n->err)
+		n->err = add_node(n->s, (struct hg_node_id){ owner });
+}
+
+// What leads where the operation made something lead: it may have been to lead elsewhere.
+static struct err *add_neighbours(struct fl_search *s)
+{
+	struct neighbours n = { .s = s };
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->span.ops.size && s->nodes.size < NODES_MAX && !err;
+	     i++) {
+		const struct hg_op *op = &s->span.ops.data[i];
+		struct hg_node_id to = {};
+
+		if (op->kind == HG_OP_STORE && op->size == 8)
+			to = hg_view_find(s->view, op->after);
+		if (to.v && fl_search_node(s, to)->type)
+			err = spec_pointers(s->eval, to, add_neighbour, &n);
+	}
+	return err ? err : n.err;
+}
+
+// Those of the violation, then those that the operation touched, the nearest to the trigger
+// first.
+static struct err *find_nodes(struct fl_search *s)
+{
+	size_t at = s->trigger - s->span.from, n = s->span.ops.size;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < SPEC_MAX_VARS && !err; i++)
+		err = add_node(s, s->about->binding.node[i]);
+	for (size_t i = 0; i < s->args.reads.size && !err; i++)
+		err = add_node(s, s->args.reads.data[i].node);
+	for (size_t i = 0; i < 2 * n && !err; i++) {
+		size_t k = i % 2 ? at + 1 + i / 2 : at - i / 2;
+		const struct hg_op *op;
+
+		if (i % 2 ? k >= n : i / 2 > at)
+			continue;
+		op = &s->span.ops.data[k];
+		if (op->kind == HG_OP_FREE && fl_search_node(s, op->node)->type)
+			err = add_freed(s, op, s->span.from + k);
+		else
+			err = add_node(s, op->node);
+		if (!err && op->kind == HG_OP_STORE && op->size == 8)
+			err = add_node(s, hg_view_find(s->view, op->after));
+		if (!err && op->kind == HG_OP_STORE && op->size == 8)
+			err = add_node(s, hg_view_find(s->view, op->before));
+	}
+	return err ? err : add_neighbours(s);
+}
+
+static struct err *add_field(struct fl_search *s, struct hg_node_id node, uint64_t offset)
+{
+	struct fl_candidate f = { .node = node };
+
+	if (s->fields.size >= FIELDS_MAX || !hg_view_is_live(s->view, node) ||
+	    !vec_find(&s->nodes, n, n->v == node.v) ||
+	    !fl_field_at(s->t->spec, s->t->graph, node, offset, &f.at) || !f.at.size ||
+	    f.at.size > 8 || f.at.bit_size || f.at.is_float ||
+	    f.at.offset + f.at.size > fl_search_node(s, node)->size ||
+	    vec_find(&s->fields, k, k->node.v == node.v && k->at.offset == f.at.offset))
+		return NULL;
+	f.is_direct = vec_find(&s->direct, r,
+			       r->node.v == node.v && r->offset == f.at.offset) != NULL;
+	f.shape = fl_field_shape(s->t->spec, s->t->graph, node, f.at.offset);
+	return vec_add(&s->fields, f);
+}
+
+// Which of them the operation wrote.
+static struct err *find_writers(struct fl_search *s)
+{
+	VEC(struct hg_written) w = {};
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->fields.size && !err; i++)
+		err = vec_add(
+			&w, (struct hg_written){ .node = s->fields.data[i].node,
+						 .offset = s->fields.data[i].at.offset });
+	if (!err)
+		err = hg_view_last_writes(s->view, w.data, w.size);
+	for (size_t i = 0; i < w.size && !err; i++) {
+		struct fl_candidate *f = &s->fields.data[i];
+		struct hg_op op = hg_graph_op(s->t->graph, w.data[i].index);
+
+		f->last_op = w.data[i].index;
+		f->is_written = op.kind == HG_OP_STORE && f->last_op >= s->since;
+		f->is_again = f->is_written && op.before == op.after;
+	}
+	vec_deinit(&w);
+	return err;
+}
+
+static bool is_counted(const struct spec_args *a)
+{
+	return vec_find(&a->args, x, x->is_derived) != NULL;
+}
+
+// What was read for the violation, and where pointers were counted or followed any pointer.
+static struct err *find_fields(struct fl_search *s)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->args.reads.size && !err; i++)
+		err = add_field(s, s->args.reads.data[i].node,
+				s->args.reads.data[i].offset);
+	for (size_t i = 0; is_counted(&s->args) && i < s->nodes.size && !err; i++) {
+		struct hg_node_id id = s->nodes.data[i];
+		struct dec_field f;
+
+		for (uint64_t at = 0;
+		     at + 8 <= fl_search_node(s, id)->size && at < LOOKED_AT_MAX &&
+		     !err && s->fields.size < FIELDS_MAX;
+		     at += 8)
+			if (fl_field_at(s->t->spec, s->t->graph, id, at, &f) &&
+			    f.is_pointer)
+				err = add_field(s, id, at);
+	}
+	return err ? err : find_writers(s);
+}
+
+/* ---- which values --------------------------------------------------------------------------- */
+
+static struct err *add_try(struct fl_search *s, uint32_t field, uint64_t value,
+			   enum fl_reason why)
+{
+	const struct fl_candidate *f = &s->fields.data[field];
+	uint64_t mask = f->at.size < 8 ? (UINT64_C(1) << 8 * f->at.size) - 1 : UINT64_MAX;
+	uint64_t now = 0;
+	struct fl_alteration x = { f->node, f->at.offset, f->at.size, value & mask };
+	struct err *err;
+
+	hg_view_read(s->view, f->node, f->at.offset, f->at.size, &now);
+	if (x.value == now || s->tries.size >= VALUES_MAX ||
+	    vec_find(&s->tries, t,
+		     t->node.v == x.node.v && t->offset == x.offset &&
+			     t->value == x.value))
+		return NULL;
+	err = vec_add(&s->tries, x);
+	return err ? err : vec_add(&s->whys, (struct fl_why){ field, why });
+}
+
+// Pointers of this field that lead into nodes lead so far into them.
+static uint64_t usual_offset(const struct fl_search *s, const struct fl_candidate *f)
+{
+	uint32_t type = fl_search_node(s, f->node)->type;
+	struct hg_node_id id = { 0 }, to;
+	uint64_t value;
+
+	while ((id = hg_view_next(s->view, type, id)).v) {
+		if (!hg_view_read(s->view, id, f->at.offset, 8, &value))
+			continue;
+		to = hg_view_find(s->view, value);
+		if (to.v)
+			return value - fl_search_node(s, to)->start;
+	}
+	return 0;
+}
+
+// A pointer to one declared type does not lead to a node of another.
+static bool may_lead_to(const struct fl_search *s, const struct fl_candidate *f,
+			struct hg_node_id to)
+{
+	int type = f->at.points_to ? spec_type_find(s->t->spec, f->at.points_to) : -1;
+
+	return type < 0 || fl_search_node(s, to)->type == (uint32_t)type + 1;
+}
+
+static struct err *try_pointers(struct fl_search *s, uint32_t field)
+{
+	const struct fl_candidate *f = &s->fields.data[field];
+	uint64_t offset = usual_offset(s, f);
+	struct err *err = NULL;
+
+	// The first reason counts.
+	for (size_t i = 0; i < s->freed.size && !err; i++)
+		err = add_try(s, field, s->freed.data[i], WHY_FREED);
+	for (size_t i = 0; i < s->nodes.size && !err; i++) {
+		uint64_t start = fl_search_node(s, s->nodes.data[i])->start;
+
+		if (!may_lead_to(s, f, s->nodes.data[i]))
+			continue;
+		err = add_try(s, field, start + offset, WHY_POINTER);
+		if (!err)
+			err = add_try(s, field, start, WHY_POINTER);
+	}
+	return err ? err : add_try(s, field, 0, WHY_POINTER);
+}
+
+static struct err *try_numbers(struct fl_search *s, uint32_t field)
+{
+	const struct fl_candidate *f = &s->fields.data[field];
+	uint64_t now = 0;
+	struct err *err = NULL;
+
+	hg_view_read(s->view, f->node, f->at.offset, f->at.size, &now);
+	for (size_t i = 0; i < s->args.gaps.size && !err; i++) {
+		struct spec_gap g = s->args.gaps.data[i];
+		uint64_t gap = (uint64_t)g.gap;
+		enum fl_reason why = g.is_equality ? WHY_EQUATION : WHY_OTHER;
+		const uint64_t values[] = { now + gap,	   now - gap,	  now + gap + 1,
+					    now + gap - 1, now - gap + 1, now - gap - 1 };
+
+		for (size_t k = 0; k < (g.is_equality ? 2 : 6) && !err; k++)
+			err = add_try(s, field, values[k], why);
+	}
+	for (uint64_t value = 0; value < 2 && !err; value++)
+		err = add_try(s, field, value, WHY_OTHER);
+	return err;
+}
+
+static struct err *find_tries(struct fl_search *s)
+{
+	struct err *err = NULL;
+
+	s->tries.size = s->whys.size = 0;
+	for (size_t i = 0; i < s->fields.size && !err; i++) {
+		const struct fl_candidate *f = &s->fields.data[i];
+
+		err = f->at.is_pointer && f->at.size == 8 ? try_pointers(s, i) :
+							    try_numbers(s, i);
+	}
+	return err;
+}
+
+struct err *fl_search_try(struct fl_search *s)
+{
+	struct err *err = find_tries(s);
+
+	if (err)
+		return err;
+	if (vec_reserve(&s->outcomes, s->tries.size + 1))
+		return &err_nomem;
+	return fl_whatif_try(&s->whatif, &s->made, s->tries.data, s->tries.size,
+			     s->outcomes.data, NULL);
+}
+
+struct err *fl_search_fields(struct fl_search *s)
+{
+	struct err *err;
+
+	s->nodes.size = s->fields.size = s->freed.size = 0;
+	fl_usual_deinit(&s->usual);
+	err = fl_search_operation(s);
+	s->usual = (struct fl_usual){ .spec = s->t->spec,
+				      .view = s->view,
+				      .graph = s->t->graph,
+				      .places = s->q->places,
+				      .errors = &s->errors,
+				      .span = &s->span,
+				      .trigger = s->trigger,
+				      .since = s->t->since_ops };
+	if (!err)
+		err = find_nodes(s);
+	s->direct.size = 0;
+	for (size_t i = 0; i < s->args.reads.size && !err; i++)
+		err = vec_add(&s->direct, s->args.reads.data[i]);
+	if (!err)
+		err = spec_args_deep(s->eval, s->about->constraint, &s->about->binding,
+				     &s->args);
+	return err ? err : find_fields(s);
+}
