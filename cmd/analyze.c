@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "cmd/command.h"
+#include "faultlocate/fl_asked.h"
 #include "report/report.h"
 
 #define EXIT_NO_VIOLATION 0
@@ -74,7 +75,7 @@ static const char doc[] =
 	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
 	"trace the first violation back to the statements that made it.\v"
 	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong, "
-	"2 could not analyze.\n\n"
+	"2 could not analyze, or nothing was checked.\n\n"
 	"Examples:\n"
 	"  faultline analyze crash.fl --spec list.spec\n"
 	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
@@ -174,8 +175,16 @@ static int analyze(const struct arguments *args)
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}
-	return a.visit || a.accesses.size || fl_releases(&a) ? EXIT_VIOLATIONS :
-							       EXIT_NO_VIOLATION;
+	if (a.visit || a.accesses.size || fl_releases(&a))
+		return EXIT_VIOLATIONS;
+	if (!fl_asked_nothing(&a))
+		return EXIT_NO_VIOLATION;
+	fprintf(stderr,
+		"faultline: cannot say whether anything is wrong: nothing was checked, no "
+		"constraint applied to any node at %zu C-point%s\n",
+		fl_cpoints_visits(a.cpoints),
+		fl_cpoints_visits(a.cpoints) == 1 ? "" : "s");
+	return EXIT_COULD_NOT;
 }
 
 int cmd_analyze(int argc, char **argv)

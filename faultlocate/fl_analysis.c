@@ -117,6 +117,9 @@ static struct err *divide_constraints(struct fl_analysis *a)
 {
 	size_t n = spec_constraints(a->spec);
 
+	a->n_asked = calloc(n + 1, sizeof(*a->n_asked));
+	if (!a->n_asked)
+		return &err_nomem;
 	for (size_t side = 0; side < FL_SIDES; side++) {
 		a->sides[side].is_checked = calloc(n, sizeof(bool));
 		if (!a->sides[side].is_checked)
@@ -255,6 +258,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	for (size_t i = 0; i < a->notes.size; i++)
 		free(a->notes.data[i]);
 	vec_deinit(&a->notes);
+	free(a->n_asked);
 	vec_deinit(&a->faults);
 	vec_deinit(&a->unwritten);
 	vec_deinit(&a->accesses);

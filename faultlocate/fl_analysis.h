@@ -71,10 +71,11 @@ struct fl_analysis {
 	const struct fl_visit *visit; ///< the violated C-point; NULL: none
 	bool has_inferred;	      ///< visit was inferred, nobody named it
 	const struct fl_visit
-		*held;	  ///< all held there, between operations, the last time
-			  ///< before visit, the end; NULL: it is not known
-	size_t n_errors;  ///< over both sides
-	fl_faults faults; ///< ranked
+		*held;	   ///< all held there, between operations, the last time
+			   ///< before visit, the end; NULL: it is not known
+	size_t n_errors;   ///< over both sides
+	uint64_t *n_asked; ///< a constraint each: for how many bindings, at all C-points
+	fl_faults faults;  ///< ranked
 	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
 	fl_unwrittens unwritten; ///< what was read up to visit and has no value
 	bool has_accesses;	 ///< they were looked at

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "faultlocate/fl_asked.h"
+
 struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 {
 	char **slot = vec_push(&a->notes);
@@ -76,15 +78,31 @@ static struct err *note_types(struct fl_analysis *a)
 			(unsigned long long)t->n_by_size, (unsigned long long)n_typed);
 	if (!err && !n_typed && !has_chunks && spec_constraints(a->spec))
 		err = fl_note_add(
-			a, "no allocation has a declared type: nothing was checked (is "
-			   "the program built with -g? else name the allocation sites: "
-			   "AT file:line)");
+			a, "no allocation has a declared type (is the program built with "
+			   "-g? else name the allocation sites: AT file:line)");
 	if (!err && unseen)
 		err = fl_note_add(a,
 				  "no allocation has the declared type '%s', and %llu "
 				  "have none that is known: name its sites with AT "
 				  "file:line if there should be some",
 				  unseen, (unsigned long long)t->n_untyped);
+	return err;
+}
+
+// Constraints that applied to nothing, while others did.
+static struct err *note_never_asked(struct fl_analysis *a)
+{
+	bool is_partial = !a->visit && !fl_asked_nothing(a);
+	struct err *err = NULL;
+
+	for (size_t i = 0; is_partial && i < spec_constraints(a->spec) && !err; i++) {
+		const struct spec_constraint *c = spec_constraint(a->spec, i);
+
+		if (!a->n_asked[i])
+			err = fl_note_add(a, "%s (%s:%d) was asked of nothing: %s",
+					  c->name, c->file, c->line,
+					  fl_asked_why_not(a, i));
+	}
 	return err;
 }
 
@@ -173,6 +191,8 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 				  "no C-point was named, and the functions that change "
 				  "the structure are called too often to infer one: "
 				  "name one with --cpoint");
+	if (!err && !o->is_heap_only)
+		err = note_never_asked(a);
 	if (!err)
 		err = note_empty_end(a);
 	if (!err)

@@ -147,6 +147,13 @@ static struct err *checkers_create(struct fl_analysis *a, struct checker (*c)[FL
 	return err;
 }
 
+static void count_asked(struct fl_analysis *a, const struct checker c[FL_SIDES])
+{
+	for (size_t side = 0; side < FL_SIDES; side++)
+		for (size_t i = 0; c[side].eval && i < spec_constraints(a->spec); i++)
+			a->n_asked[i] += spec_eval_asked(c[side].eval, i);
+}
+
 struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o)
 {
 	_cleanup_(checkers_deinit) struct checker c[FL_SIDES] = {};
@@ -168,6 +175,7 @@ struct err *fl_violation_find(struct fl_analysis *a, const struct fl_options *o)
 			a->visit = visit;
 	}
 	show_checks(a, o, i, start_s, true);
+	count_asked(a, c);
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/missing.h"
+#include "faultlocate/fl_asked.h"
 #include "report/report.h"
 
 static bool add(cJSON *o, const char *key, cJSON *item)
@@ -201,6 +202,47 @@ static bool add_violations(const struct fl_analysis *a, cJSON *list)
 				    json_violation(a, &a->sides[side].errors.data[i])))
 				return false;
 	return true;
+}
+
+static cJSON *json_counted(const char *key, const char *name, const char *file, int line,
+			   const char *what, uint64_t n)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!o || !add(o, key, cJSON_CreateString(name)) ||
+	    !add(o, "spec", text_or_null(file)) ||
+	    !add(o, "line", cJSON_CreateNumber(line)) ||
+	    !add(o, what, cJSON_CreateNumber(n))) {
+		cJSON_Delete(o);
+		return NULL;
+	}
+	return o;
+}
+
+// What was asked at all: nodes of each type, bindings of each constraint.
+static bool add_checked(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *checked = cJSON_AddObjectToObject(o, "checked");
+	cJSON *types = cJSON_AddArrayToObject(checked, "types");
+	cJSON *constraints = cJSON_AddArrayToObject(checked, "constraints");
+	bool is_done = types && constraints &&
+		       add(checked, "nothing", cJSON_CreateBool(fl_asked_nothing(a)));
+
+	for (size_t i = 0; is_done && i < spec_types(a->spec); i++) {
+		const struct spec_type *t = spec_type(a->spec, i);
+
+		is_done = cJSON_AddItemToArray(
+			types, json_counted("type", t->name, t->file, t->line, "nodes",
+					    fl_asked_nodes(a, i)));
+	}
+	for (size_t i = 0; is_done && i < spec_constraints(a->spec); i++) {
+		const struct spec_constraint *c = spec_constraint(a->spec, i);
+
+		is_done = cJSON_AddItemToArray(
+			constraints, json_counted("constraint", c->name, c->file, c->line,
+						  "asked", a->n_asked[i]));
+	}
+	return is_done;
 }
 
 /* @p is_users: with file and line, which are nothing to the user where a library's are. */
@@ -512,8 +554,8 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 	if (!violations || !faults || !add_violations(a, violations) ||
 	    !add_faults(a, faults))
 		return &err_nomem;
-	if (!add_releases(a, o) || !add_unwritten(a, o) ||
-	    (a->has_accesses && !add_accesses(a, o)))
+	if ((spec_constraints(a->spec) && !add_checked(a, o)) || !add_releases(a, o) ||
+	    !add_unwritten(a, o) || (a->has_accesses && !add_accesses(a, o)))
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||

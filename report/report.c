@@ -2,6 +2,7 @@
 // Copyright 2026 The Faultline authors
 
 #include "report/report.h"
+#include "faultlocate/fl_asked.h"
 #include "report/dot.h"
 #include "report/missing.h"
 #include "report/names.h"
@@ -342,6 +343,40 @@ static void print_notes(const struct report *r)
 		fprintf(r->out, "%snote: %s%s\n", r->dim, r->a->notes.data[i], r->plain);
 }
 
+// Why not, with counts.
+static void print_nothing_asked(const struct report *r)
+{
+	const struct fl_analysis *a = r->a;
+
+	fprintf(r->out, "%snothing was checked%s: no constraint applied to any node\n",
+		r->bad, r->plain);
+	for (size_t i = 0; i < spec_types(a->spec); i++) {
+		unsigned long long n = fl_asked_nodes(a, i);
+
+		fprintf(r->out, "  %s: %llu node%s in the run\n",
+			spec_type(a->spec, i)->name, n, n == 1 ? "" : "s");
+	}
+	for (size_t i = 0; i < spec_constraints(a->spec); i++) {
+		const struct spec_constraint *c = spec_constraint(a->spec, i);
+
+		fprintf(r->out, "  %s (%s:%d): asked of 0 bindings: %s\n", c->name,
+			c->file, c->line, fl_asked_why_not(a, i));
+	}
+}
+
+static void print_no_violation(const struct report *r)
+{
+	size_t n = fl_cpoints_visits(r->a->cpoints),
+	       n_constraints = spec_constraints(r->a->spec);
+
+	if (fl_asked_nothing(r->a))
+		print_nothing_asked(r);
+	else if (n_constraints)
+		fprintf(r->out, "no violation of %zu constraint%s at %zu C-point%s\n",
+			n_constraints, n_constraints == 1 ? "" : "s", n,
+			n == 1 ? "" : "s");
+}
+
 struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 {
 	struct report r = { a, out, "", "", "", "" };
@@ -359,12 +394,8 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 		if (err)
 			return err;
 		print_faults(&r);
-	} else if (spec_constraints(a->spec)) {
-		size_t n = fl_cpoints_visits(a->cpoints);
-
-		fprintf(out, "no violation of %zu constraint%s at %zu C-point%s\n",
-			spec_constraints(a->spec),
-			spec_constraints(a->spec) == 1 ? "" : "s", n, n == 1 ? "" : "s");
+	} else {
+		print_no_violation(&r);
 	}
 	if (a->has_accesses)
 		report_accesses(a, out);

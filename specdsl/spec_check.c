@@ -27,6 +27,9 @@ struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return &err_nomem;
+	e->asked = calloc(s->rules.size + 1, sizeof(*e->asked));
+	if (!e->asked)
+		return &err_nomem;
 	e->s = s;
 	e->g = g;
 	e->v = v;
@@ -54,12 +57,18 @@ void spec_eval_destroy(struct spec_eval *e)
 	vec_deinit(&e->texts[1].chars);
 	for (size_t i = 0; i < 2 * SPEC_MAX_VARS; i++)
 		vec_deinit(&e->candidates[i]);
+	free(e->asked);
 	free(e);
 }
 
 void spec_eval_destroyp(struct spec_eval **e)
 {
 	spec_eval_destroy(*e);
+}
+
+uint64_t spec_eval_asked(const struct spec_eval *e, uint32_t constraint)
+{
+	return e->asked[constraint];
 }
 
 /* ---- loops ----------------------------------------------------------------------------- */
@@ -270,6 +279,7 @@ static bool check_body(struct scope *sc, void *ctx)
 	struct check *c = ctx;
 	struct spec_violation *v;
 
+	sc->e->asked[c->constraint]++;
 	sc->is_unreadable = sc->is_cyclic = false;
 	if (spec_rule_body(sc, c->rule))
 		return false;

@@ -300,6 +300,7 @@ void spec_parse_constraint(struct parser *p)
 	if (!p->is_panicking && p->tok.kind == TOK_ARROW) {
 		spec_parse_advance(p);
 		r.guard = r.body;
+		r.pub.has_guard = true;
 		r.body = spec_parse_condition(p);
 		if (!p->is_panicking && p->tok.kind == TOK_ARROW)
 			spec_parse_error(p, p->tok.span, "join the guards by 'and'",

@@ -92,6 +92,7 @@ struct spec_eval {
 	struct text texts[2]; ///< scratch: of the comparison being made
 	void (*on_read)(void *ctx, const struct spec_read *r); ///< NULL: nobody asks
 	void *on_read_ctx;
+	uint64_t *asked; ///< spec_eval_asked(), a constraint each
 	bool is_out_of_memory;
 };
 

@@ -153,6 +153,7 @@ struct spec_constraint {
 	int body_line;		///< of its first expression
 	bool is_intra;		///< `for I in ..`: a binding has an index
 	const char *index_name; ///< I of an intra-node constraint, else NULL
+	bool has_guard;
 	const struct spec_var *vars;
 	size_t n_vars;
 };
@@ -255,6 +256,10 @@ struct err *spec_eval_create(const struct spec *s, const struct hg_graph *g,
 			     const struct hg_view *v, struct spec_eval **ret);
 void spec_eval_destroy(struct spec_eval *e);
 void spec_eval_destroyp(struct spec_eval **e);
+
+/** @return for how many bindings @p e asked the body of @p constraint, because its guard, if it has
+ * one, was true; for one that was asked again, again. */
+uint64_t spec_eval_asked(const struct spec_eval *e, uint32_t constraint);
 
 /** Append all inconsistencies of all constraints at the view's position to @p ret, ordered
  * by constraint and binding; at most @p max of each constraint (0: no limit). The caller
