@@ -230,6 +230,17 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+struct err *fl_cpoints_add_statement(struct fl_cpoints *c, const struct dec_place *place,
+				     uint32_t *ret)
+{
+	int point = 0;
+	struct err *err = add_point(c, FL_CPOINT_LINE, -1, &point, "before %s:%d",
+				    base_name(place->file), place->line);
+
+	*ret = point;
+	return err;
+}
+
 // A type that the spec does not declare: the comment is about another structure.
 static struct err *add_comment(struct fl_cpoints *c, const char *path,
 			       const struct spec_source_cpoint *p, bool *is_new)
@@ -407,6 +418,27 @@ struct err *fl_cpoints_visit(void *ctx, const struct hg_position *at, size_t ind
 		return NULL;
 	err = add_after_visits(c, t->function - 1, at);
 	return err ? err : add_function_visit(c, f, at, f->leave);
+}
+
+struct err *fl_cpoints_merge(struct fl_cpoints *c, const struct fl_visit *v, size_t n)
+{
+	size_t old = c->visits.size, at = old + n;
+
+	if (vec_reserve(&c->visits, at))
+		return &err_nomem;
+	c->visits.size = at;
+	// From the last one on, so that none is overwritten before it is moved.
+	while (n) {
+		struct fl_visit *last = old ? &c->visits.data[old - 1] : NULL;
+
+		if (last && last->at.app_ops >= v[n - 1].at.app_ops) {
+			c->visits.data[--at] = *last;
+			old--;
+		} else {
+			c->visits.data[--at] = v[--n];
+		}
+	}
+	return NULL;
 }
 
 struct err *fl_cpoints_end(struct fl_cpoints *c, const struct hg_position *at,

@@ -45,6 +45,14 @@ void fl_cpoints_destroy(struct fl_cpoints *c);
 /** Entry and return of a function that nobody named (fl_infer.h): nothing is noted about it. */
 struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function);
 
+/** One before a statement that nobody named, for visits to be added. */
+struct err *fl_cpoints_add_statement(struct fl_cpoints *c, const struct dec_place *place,
+				     uint32_t *ret);
+
+/** Add @p n visits @p v, in the order of time, among those that there are. @return NULL or
+ * ERR_NOMEM. */
+struct err *fl_cpoints_merge(struct fl_cpoints *c, const struct fl_visit *v, size_t n);
+
 /** Look for C-point comments in the source of @p place, which has a file. @return via @p is_new
  * whether there are any that were not known: then the program must be replayed again. A
  * source that cannot be read, or may not be, has none. */

@@ -7,6 +7,7 @@
  */
 #include "faultlocate/fl_infer.h"
 #include "faultlocate/fl_stages.h"
+#include "faultlocate/fl_statements.h"
 
 #define PROGRESS_AFTER_S 2
 
@@ -225,6 +226,19 @@ static struct err *take_inferred(struct fl_analysis *a, const struct fl_inferred
 		(unsigned long long)found->n_held);
 }
 
+// No function will do: the statements of main itself.
+static struct err *place_in_main(struct fl_analysis *a, const struct fl_infer *in,
+				 struct fl_inferred *found)
+{
+	size_t n = 0;
+	struct err *err;
+
+	if (fl_cpoints_is_overrun(a->cpoints))
+		return NULL;
+	err = fl_statements_add(a->cpoints, in->graph, &a->places, &n);
+	return err || !n ? err : fl_infer_violated(in, found);
+}
+
 struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o)
 {
 	struct fl_infer in = {
@@ -250,6 +264,8 @@ struct err *fl_violation_place(struct fl_analysis *a, const struct fl_options *o
 	in.graph = a->sides[FL_SIDE_APP].graph;
 	if (!err)
 		err = fl_infer_violated(&in, &found);
+	if (!err && !found.visit && was_violated)
+		err = place_in_main(a, &in, &found);
 	if (!err)
 		err = take_inferred(a, &found, was_violated);
 	a->phases.match_s += clock_lap_s(&start_s);
