@@ -7,6 +7,7 @@
  * `// COMMAND name: summary` of each file in cmd/: one COMMAND(name, function, summary).
  */
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +86,20 @@ static const struct reader {
 	{},
 };
 
+static const struct command *running;
+
+/** What was printed, and is lost, is a failure whatever came out. */
+static int running_run(int argc, char **argv)
+{
+	int status = running->run(argc, argv);
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "faultline: cannot write to standard output: %s\n",
+		strerror(errno));
+	return EXIT_COULD_NOT;
+}
+
 /** Only recording takes capabilities: whatever else reads a stranger's capture has none. */
 static int command_run(const struct command *c, int argc, char **argv)
 {
@@ -97,8 +112,9 @@ static int command_run(const struct command *c, int argc, char **argv)
 	argv[0] = full_name;
 	while (r->name && strcmp(r->name, c->name))
 		r++;
-	return r->name ? confine_command(c->run, argc, argv, &r->outputs) :
-			 c->run(argc, argv);
+	running = c;
+	return r->name ? confine_command(running_run, argc, argv, &r->outputs) :
+			 running_run(argc, argv);
 }
 
 int main(int argc, char **argv)

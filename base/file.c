@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -209,6 +211,10 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 	struct err *err;
 	struct stat st;
 
+	if (file_is_stdout(path))
+		return err_new(ERR_USAGE,
+			       "cannot write to standard output: it takes a file, not a "
+			       "directory (one named '-' is './-')");
 	if (maker)
 		return maker->make_dir(path, ret, is_new);
 	while (n > 1 && path[n - 1] == '/')
@@ -237,6 +243,23 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 			       path);
 	*ret = take_fd(&fd);
 	return NULL;
+}
+
+int file_dir_is_empty(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!d) {
+		closep(&fd);
+		return -1;
+	}
+	while ((entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			break;
+	closedir(d);
+	return !entry;
 }
 
 /* ---- new files -------------------------------------------------------------------------- */
@@ -289,6 +312,23 @@ static struct err *open_as_is(struct new_file *f, const struct place *p)
 	return NULL;
 }
 
+/** What was printed until now comes before it. */
+static struct err *open_stdout(struct new_file *f)
+{
+	_cleanup_close_ int fd = -1;
+
+	f->is_as_is = true;
+	fflush(stdout);
+	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return err_errno("cannot write to standard output");
+	f->stream = fdopen(fd, "w");
+	if (!f->stream)
+		return &err_nomem;
+	take_fd(&fd);
+	return NULL;
+}
+
 static struct err *open_made(struct new_file *f, mode_t mode)
 {
 	int fd = -1;
@@ -303,14 +343,22 @@ static struct err *open_made(struct new_file *f, mode_t mode)
 	return &err_nomem;
 }
 
+bool file_is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 {
 	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
 	struct err *err;
 
-	*f = (struct new_file){ .path = strdup(path) };
+	*f = (struct new_file){ .path = strdup(file_is_stdout(path) ? "standard output" :
+								      path) };
 	if (!f->path)
 		return &err_nomem;
+	if (file_is_stdout(path))
+		return open_stdout(f);
 	if (maker)
 		return open_made(f, mode);
 	err = find_place(path, &p);
@@ -343,13 +391,56 @@ struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
 	return err ?: partial_open(f, file_act(f->dir_fd, FILE_NEW, f->partial, NULL));
 }
 
+struct err *new_file_spool(struct new_file *f)
+{
+	int fd = memfd_create("faultline", MFD_CLOEXEC);
+	FILE *memory = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!memory) {
+		if (fd >= 0)
+			close(fd);
+		return err_errno("cannot write '%s'", f->path);
+	}
+	f->spooled = f->stream;
+	f->stream = memory;
+	return NULL;
+}
+
+/** What waited in memory. @return 0, or -1 with errno. */
+static int unspool(struct new_file *f)
+{
+	char piece[65536];
+	ssize_t n;
+
+	if (fflush(f->stream))
+		return -1;
+	for (off_t at = 0; (n = pread(fileno(f->stream), piece, sizeof(piece), at)) > 0;
+	     at += n)
+		if (fwrite(piece, 1, n, f->spooled) != (size_t)n)
+			return -1;
+	fclose(f->stream);
+	f->stream = take_ptr(&f->spooled);
+	return n;
+}
+
+/** Nothing of it is kept back. @return 0, or -1 with errno. */
+static int write_out(struct new_file *f)
+{
+	if (f->spooled && unspool(f))
+		return -1;
+	if (fflush(f->stream))
+		return -1;
+	if (!ferror(f->stream))
+		return 0;
+	errno = EIO; // some write failed long ago
+	return -1;
+}
+
 struct err *new_file_commit(struct new_file *f)
 {
-	bool is_broken = fflush(f->stream) || ferror(f->stream);
-
 	uint32_t handle = f->handle;
 
-	if (fclose(take_ptr(&f->stream)) || is_broken ||
+	if (write_out(f) || fclose(take_ptr(&f->stream)) ||
 	    (f->name && file_act(f->dir_fd, FILE_RENAME, f->partial, f->name)))
 		return err_errno("cannot write '%s'", f->path);
 	f->partial[0] = 0;
@@ -361,6 +452,8 @@ void new_file_deinit(struct new_file *f)
 {
 	if (f->stream)
 		fclose(take_ptr(&f->stream));
+	if (f->spooled)
+		fclose(take_ptr(&f->spooled));
 	if (f->partial[0])
 		file_act(f->dir_fd, FILE_REMOVE, f->partial, NULL);
 	f->partial[0] = 0;

@@ -63,13 +63,16 @@ struct err *file_open_input(int dir_fd, const char *path, const char *shown,
 
 /**
  * Make directory @p path of the user's, or take one that is there, if it is his and no other
- * may write to it (unless it is sticky).
+ * may write to it (unless it is sticky). "-" is none.
  *
  * @param fd      Set on success: the directory.
  * @param is_new  Set on success: whether it was made, with mode 0700.
  * @return NULL, ERR_PERMISSION, or what err_errno() says.
  */
 struct err *file_make_dir(const char *path, int *fd, bool *is_new);
+
+/** @return 1 when nothing is in directory @p dir_fd, 0 when something is, -1 with errno. */
+int file_dir_is_empty(int dir_fd);
 
 struct new_file {
 	FILE *stream; ///< to be written to; its errors are told by new_file_commit()
@@ -79,6 +82,7 @@ struct new_file {
 	char partial[32];
 	uint32_t handle; ///< of the maker's; 0: we made it
 	bool is_as_is; ///< a device or a pipe, or what /proc leads to: there was no place to take
+	FILE *spooled; ///< where it goes when it is whole; NULL: it is written there at once
 };
 
 /** Makes files for a process that may not: the owner of a confined one (confine/). */
@@ -97,8 +101,12 @@ struct file_maker {
 /** From here on all files of this process are made by @p maker. */
 void file_set_maker(const struct file_maker *maker);
 
+/** @return whether @p path, which the user named for a file to be written (or NULL), is "-". */
+bool file_is_stdout(const char *path);
+
 /**
- * Start to write @p path, which the user named. A device or pipe is written as it is.
+ * Start to write @p path, which the user named. A device or pipe is written as it is, and "-" is
+ * our standard output.
  *
  * @param mode  of a new file before the umask: 0666 for what anybody may read. One that is
  *		replaced leaves nothing of its mode.
@@ -111,6 +119,10 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode);
  * committed), that messages call @p shown. Whatever has the name is replaced, mode 0600. */
 struct err *new_file_open_in(struct new_file *f, int dir_fd, const char *name,
 			     const char *shown);
+
+/** From here on what is written to @p f's stream waits in memory, and can be written anywhere and by
+ * other processes; new_file_commit() brings it to its place. @return ERR_OS. */
+struct err *new_file_spool(struct new_file *f);
 
 /** Move it to its place, over what may be there. @return NULL, or ERR_OS when something
  * could not be written. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +49,38 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	text_flatten(text);
 	fprintf(stderr, "faultline: %s: %s\n", level == LOG_WARN ? "warning" : room,
 		text);
+}
+
+/** What was noted. */
+struct note {
+	struct note *next;
+	char text[];
+};
+
+static bool is_new_note(const char *text)
+{
+	static struct note *notes;
+	struct note **slot = &notes;
+
+	while (*slot && strcmp((*slot)->text, text))
+		slot = &(*slot)->next;
+	if (*slot)
+		return false;
+	*slot = calloc(1, sizeof(**slot) + strlen(text) + 1);
+	if (*slot)
+		strcpy((*slot)->text, text);
+	return true;
+}
+
+void log_note(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	text_flatten(text);
+	if (is_new_note(text))
+		fprintf(stderr, "faultline: note: %s\n", text);
 }

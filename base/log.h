@@ -22,6 +22,10 @@ int log_is_on(enum log_level level, const char *room);
 void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** Tell the user something that he should know and that is no failure: `faultline: note: ...` on
+ * stderr, the same text once. */
+void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 #define log_at(level, ...)                                       \
 	do {                                                     \
 		if (log_is_on(level, LOG_ROOM))                  \

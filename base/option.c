@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 uint64_t option_number(struct argp_state *state, const char *what, const char *arg,
 		       uint64_t min, uint64_t max)
 {
@@ -73,6 +75,20 @@ double option_seconds(struct argp_state *state, const char *arg)
 uint32_t option_tid(struct argp_state *state, const char *arg)
 {
 	return option_number(state, "a thread id", arg, 1, INT32_MAX);
+}
+
+FILE *option_talk(struct argp_state *state, const char *const *paths, size_t n,
+		  bool prints_json)
+{
+	size_t n_stdout = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_stdout += file_is_stdout(paths[i]);
+	if (n_stdout && n_stdout + prints_json > 1)
+		argp_error(state,
+			   "only one result can go to standard output: name a file "
+			   "for the others");
+	return n_stdout ? stderr : stdout;
 }
 
 error_t option_only(struct argp_state *state, int key, char *arg, const char *what,

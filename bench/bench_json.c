@@ -134,7 +134,9 @@ static bool item_print(FILE *out, const cJSON *item)
 {
 	_cleanup_free_ char *text = cJSON_PrintUnformatted(item);
 
-	return text && fputs(text, out) >= 0;
+	if (text)
+		fputs(text, out); // whoever commits the file sees whether it could
+	return text;
 }
 
 /** Print the root's members, of lists an element a line: so that a difference of two results

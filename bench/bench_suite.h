@@ -17,6 +17,9 @@
 #define BENCH_SCALES_MAX 16
 #define BENCH_SEEDS_MAX 64
 
+/** The files that results go into, too. */
+enum bench_file { BENCH_FILE_JSON, BENCH_FILE_HTML, BENCH_FILE_MARKDOWN, BENCH_FILES };
+
 struct bench_options {
 	uint32_t suites; ///< bit i: the i-th of bench_suites.c's table
 	bool is_quick;
@@ -26,8 +29,8 @@ struct bench_options {
 	size_t n_scales;
 	int first_seed, n_seeds; ///< of the suite locate; 0: 1, and as many as it has
 	const char *corpus, *specs, *cache;
-	const char *json, *html, *markdown; ///< where results go, too
-	const char *from;		    ///< results to show instead of measuring
+	const char *outputs[BENCH_FILES]; ///< NULL: there is none
+	const char *from;		  ///< results to show instead of measuring
 	bool is_comparing;
 	const char *compared[2]; ///< old, new
 };
@@ -42,6 +45,7 @@ struct bench {
 	const char *suite; ///< the name of the one that runs
 	void (*progress)(const char *suite, const char *work); ///< NULL: nobody looks
 	double startup_s; ///< what recording adds to /bin/true; 0 before it is known
+	FILE *talk;	  ///< for the tables: stdout, if no file goes there
 	struct bench_results results;
 };
 

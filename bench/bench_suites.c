@@ -137,7 +137,7 @@ static struct err *suite_run(struct bench *b, size_t i)
 		b->progress(NULL, NULL);
 	bench_rows_finish(&b->results);
 	info->took_s = clock_now_s() - start;
-	return err ? err : bench_text_suite(stdout, &b->results, info);
+	return err ? err : bench_text_suite(b->talk, &b->results, info);
 }
 
 #define KEEPER_TRIES 300 // of 0.1 s: what was being measured ends, too
@@ -217,7 +217,7 @@ struct err *bench_suites_run(struct bench *b, int argc, char **argv)
 		return err;
 	r->header.is_quick = b->o.is_quick;
 	r->header.rounds = b->o.rounds;
-	bench_text_header(stdout, r);
+	bench_text_header(b->talk, r);
 	for (size_t i = 0; i < N_SUITES && !err; i++)
 		if (b->o.suites >> i & 1)
 			err = suite_run(b, i);

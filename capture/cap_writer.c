@@ -8,7 +8,6 @@
  */
 #define LOG_ROOM "capture"
 #include <assert.h>
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,21 +66,11 @@ static void writer_destroyp(struct cap_writer **w)
 /** It may have been there, but nothing may be in it. */
 static struct err *check_empty(const struct cap_writer *w)
 {
-	struct dirent *entry;
-	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	int is_empty = file_dir_is_empty(w->dir_fd);
 
-	if (!d) {
-		struct err *err = err_errno("cannot record into %s", w->dir);
-
-		closep(&fd);
-		return err;
-	}
-	while ((entry = readdir(d)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			break;
-	closedir(d);
-	if (entry)
+	if (is_empty < 0)
+		return err_errno("cannot record into %s", w->dir);
+	if (!is_empty)
 		return err_new(ERR_USAGE,
 			       "cannot record into %s: it is not empty (choose another "
 			       "directory with -o, or remove it)",

@@ -2,6 +2,7 @@
 // Copyright 2026 The Faultline authors
 // COMMAND analyze: find the statement that broke a data structure
 
+#include "base/file.h"
 #include "base/option.h"
 #include "cmd/command.h"
 #include "faultlocate/fl_asked.h"
@@ -27,6 +28,7 @@ enum {
 
 struct arguments {
 	const char *capture, *svg, *process, *sources;
+	FILE *talk; ///< for the text, which standard output may not be
 	fl_texts specs, cpoints;
 	bool with_json, with_accesses, without_allocator, with_internals;
 	bool is_as_named;
@@ -57,8 +59,8 @@ static const struct argp_option options[] = {
 	  "was merged and split",
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
-	{ "svg", KEY_SVG, "OUT", 0, "draw the broken structure into the SVG file OUT",
-	  0 },
+	{ "svg", KEY_SVG, "OUT", 0,
+	  "draw the broken structure into the SVG file OUT (-: stdout)", 0 },
 	{ "sources", KEY_SOURCES, "DIR", 0,
 	  "the program's sources are below DIR; otherwise lines are shown where the program "
 	  "itself lies here as it was recorded, and its owner may read them",
@@ -125,6 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->specs.size && !a->with_accesses)
 			argp_error(state,
 				   "what should hold? give --spec FILE, or --accesses");
+		a->talk = option_talk(state, &a->svg, 1, a->with_json);
 		break;
 	default:
 		return option_only(state, key, arg, "capture", &a->capture);
@@ -134,16 +137,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static struct err *report(const struct fl_analysis *a, const struct arguments *args)
 {
-	bool with_color = isatty(STDOUT_FILENO) && !secure_getenv("NO_COLOR");
+	int fd = args->talk == stdout ? STDOUT_FILENO : STDERR_FILENO;
+	bool with_color = isatty(fd) && !secure_getenv("NO_COLOR");
 	struct err *err = args->svg ? report_svg(a, args->svg) : NULL;
 
 	if (err)
 		return err;
 	if (args->with_json)
 		return report_json(a, stdout);
-	err = report_text(a, stdout, with_color);
-	if (!err && args->svg)
-		printf("\npicture: %s\n", args->svg);
+	err = report_text(a, args->talk, with_color);
+	if (!err && args->svg && !file_is_stdout(args->svg))
+		fprintf(args->talk, "\npicture: %s\n", args->svg);
 	return err;
 }
 

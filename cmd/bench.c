@@ -29,10 +29,12 @@ static const struct argp_option option_table[] = {
 	  "Which faults the suite locate injects, 64 at most (1-12, quick: 1-3)", 0 },
 	{ "scale", 'x', "LIST", 0,
 	  "Sizes at which growth is measured, as factors (1,2,4,8)", 0 },
-	{ "json", 'j', "FILE", 0, "Write the results to FILE too", 0 },
-	{ "html", 'h', "FILE", 0, "Write a report with plots to FILE too", 0 },
+	{ "json", 'j', "FILE", 0, "Write the results to FILE too (-: stdout)", 0 },
+	{ "html", 'h', "FILE", 0, "Write a report with plots to FILE too (-: stdout)",
+	  0 },
 	{ "markdown", 'm', "FILE", 0,
-	  "Write the tables as Markdown to FILE too, and the plots to SVG files beside it",
+	  "Write the tables as Markdown to FILE too, and the plots to SVG files beside it; "
+	  "without plots to a device, a pipe or - (stdout)",
 	  0 },
 	{ "from", 'f', "FILE", 0,
 	  "Measure nothing: take the results that --json wrote to FILE", 0 },
@@ -112,22 +114,41 @@ static error_t take_compared(struct argp_state *state, struct bench_options *o,
 	return 0;
 }
 
+static void check_options(struct argp_state *state, struct bench *b)
+{
+	const struct bench_options *o = &b->o;
+	bool writes = false;
+
+	for (size_t i = 0; i < BENCH_FILES; i++)
+		writes |= o->outputs[i] != NULL;
+	if (o->is_comparing && !o->compared[1])
+		argp_error(state, "--compare takes two files, OLD and NEW");
+	if (o->is_comparing && writes)
+		argp_error(state,
+			   "--compare writes no file: no --json, --html, --markdown");
+	if (o->from && (o->suites || o->is_comparing))
+		argp_error(state, "--from takes results as they are: no suites, "
+				  "no --compare");
+	b->talk = option_talk(state, o->outputs, BENCH_FILES, false);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct bench_options *o = state->input;
+	struct bench *b = state->input;
+	struct bench_options *o = &b->o;
 
 	switch (key) {
 	case 'q':
 		o->is_quick = true;
 		return 0;
 	case 'j':
-		o->json = arg;
+		o->outputs[BENCH_FILE_JSON] = arg;
 		return 0;
 	case 'h':
-		o->html = arg;
+		o->outputs[BENCH_FILE_HTML] = arg;
 		return 0;
 	case 'm':
-		o->markdown = arg;
+		o->outputs[BENCH_FILE_MARKDOWN] = arg;
 		return 0;
 	case 'f':
 		o->from = arg;
@@ -158,11 +179,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return o->is_comparing ? take_compared(state, o, arg) :
 					 take_suite(state, o, arg);
 	case ARGP_KEY_END:
-		if (o->is_comparing && !o->compared[1])
-			argp_error(state, "--compare takes two files, OLD and NEW");
-		if (o->from && (o->suites || o->is_comparing))
-			argp_error(state, "--from takes results as they are: no suites, "
-					  "no --compare");
+		check_options(state, b);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -214,27 +231,33 @@ static void progress_show(const char *suite, const char *work)
 	fprintf(stderr, TEXT_AGAIN "%s%s%s", suite ?: "", suite ? ": " : "", work ?: "");
 }
 
-/** Write the results to @p path with @p emit; NULL: nothing to do. */
-static struct err *results_write(struct bench_results *r, const char *path,
-				 struct err *(*emit)(FILE *out, struct bench_results *r))
+/** Open those of @p files that have a path, to say before anything is measured why one cannot be
+ * written. What has a place is opened again at the end: nothing of it is left when we are
+ * interrupted. A pipe stays open, its reader waits for one writer. */
+static struct err *outputs_try(const struct bench_options *o, struct new_file *files)
 {
-	_cleanup_(new_file_deinit) struct new_file f = {};
-	struct err *err;
+	struct err *err = NULL;
 
-	if (!path)
-		return NULL;
-	err = new_file_open(&f, path, 0666);
-	if (!err)
-		err = emit(f.stream, r);
-	return err ? err : new_file_commit(&f);
+	for (size_t i = 0; i < BENCH_FILES && !err; i++) {
+		if (!o->outputs[i])
+			continue;
+		err = new_file_open(&files[i], o->outputs[i], 0666);
+		if (!err && !files[i].is_as_is)
+			new_file_deinit(&files[i]);
+	}
+	return err;
 }
 
-/** @return why @p path will not be written, before anything is measured. */
-static struct err *can_write(const char *path)
+/** Write the results to @p path with @p emit; NULL: nothing to do. */
+static struct err *results_write(struct bench_results *r, struct new_file *f,
+				 const char *path,
+				 struct err *(*emit)(FILE *out, struct bench_results *r))
 {
-	_cleanup_(new_file_deinit) struct new_file f = {};
+	struct err *err = path && !f->stream ? new_file_open(f, path, 0666) : NULL;
 
-	return path ? new_file_open(&f, path, 0666) : NULL;
+	if (!err && path)
+		err = emit(f->stream, r);
+	return err || !path ? err : new_file_commit(f);
 }
 
 /** Show results that were measured before. */
@@ -245,9 +268,9 @@ static struct err *results_show(struct bench *b)
 
 	if (err)
 		return err;
-	bench_text_header(stdout, r);
+	bench_text_header(b->talk, r);
 	for (size_t i = 0; i < r->suites.size && !err; i++)
-		err = bench_text_suite(stdout, r, &r->suites.data[i]);
+		err = bench_text_suite(b->talk, r, &r->suites.data[i]);
 	return err;
 }
 
@@ -274,39 +297,48 @@ static struct err *pictures_write(struct bench_results *r, const char *stem)
 	return err;
 }
 
-/** Write the Markdown to DIR/NAME.md and its pictures to DIR/NAME-SUITE.svg. */
-static struct err *markdown_write(struct bench_results *r, const char *path)
+/** Write the Markdown to DIR/NAME.md and its pictures to DIR/NAME-SUITE.svg. Beside what is no
+ * place for files there are none. */
+static struct err *markdown_write(struct bench_results *r, struct new_file *f,
+				  const char *path)
 {
 	size_t n = path ? strlen(path) : 0;
 	_cleanup_free_ char *stem = NULL;
+	bool has_place = path && !f->is_as_is;
 	struct err *err;
 
-	if (!path)
-		return NULL;
-	stem = strndup(path, n > 3 && !strcmp(path + n - 3, ".md") ? n - 3 : n);
-	if (!stem)
-		return &err_nomem;
-	r->pictures = bench_keep(r, strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem);
-	err = results_write(r, path, bench_markdown_write);
-	return err ? err : pictures_write(r, stem);
+	if (has_place) {
+		stem = strndup(path, n > 3 && !strcmp(path + n - 3, ".md") ? n - 3 : n);
+		if (!stem)
+			return &err_nomem;
+		r->pictures =
+			bench_keep(r, strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem);
+	}
+	err = results_write(r, f, path, bench_markdown_write);
+	return err || !has_place ? err : pictures_write(r, stem);
 }
 
 static struct err *bench_main(struct bench *b, int argc, char **argv)
 {
+	const char *const *paths = b->o.outputs;
 	struct bench_results *r = &b->results;
-	struct err *err = can_write(b->o.json);
+	struct new_file files[BENCH_FILES] = {};
+	struct err *err = outputs_try(&b->o, files);
 
-	if (!err)
-		err = can_write(b->o.html);
-	if (!err)
-		err = can_write(b->o.markdown);
 	if (!err)
 		err = b->o.from ? results_show(b) : bench_suites_run(b, argc, argv);
 	if (!err)
-		err = results_write(r, b->o.json, bench_json_write);
+		err = results_write(r, &files[BENCH_FILE_JSON], paths[BENCH_FILE_JSON],
+				    bench_json_write);
 	if (!err)
-		err = results_write(r, b->o.html, report_bench_html_write);
-	return err ? err : markdown_write(r, b->o.markdown);
+		err = results_write(r, &files[BENCH_FILE_HTML], paths[BENCH_FILE_HTML],
+				    report_bench_html_write);
+	if (!err)
+		err = markdown_write(r, &files[BENCH_FILE_MARKDOWN],
+				     paths[BENCH_FILE_MARKDOWN]);
+	for (size_t i = 0; i < BENCH_FILES; i++)
+		new_file_deinit(&files[i]);
+	return err;
 }
 
 static bool has_failure(const struct bench_results *r)
@@ -356,7 +388,7 @@ int cmd_bench(int argc, char **argv)
 
 	if (isatty(STDERR_FILENO))
 		b.progress = progress_show;
-	argp_parse(&argp, argc, argv, 0, NULL, &b.o);
+	argp_parse(&argp, argc, argv, 0, NULL, &b);
 	options_complete(&b.o);
 	if (b.o.is_comparing) {
 		status = compare_main(&b.o, &err);

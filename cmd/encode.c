@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/log.h"
 #include "base/option.h"
 #include "decode/pt/from_capture.h"
 #include "decode/past/flight.h"
@@ -32,6 +33,7 @@ struct encode_command {
 	const char *process; ///< which one of a capture's; NULL = all
 	const char *label;   ///< names the process when there are several
 	bool as_json;
+	FILE *talk;	    ///< for the text, which standard output may not be
 	const char *flight; ///< make the flight recorder's form there instead
 	struct dec_encode_options o;
 };
@@ -46,7 +48,8 @@ struct encoded {
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
 	  "Write FILE and FILE.symfs instead of CAPTURE/perf.data and CAPTURE/symfs; of a "
-	  "capture with several processes only the program, or the --process",
+	  "capture with several processes only the program, or the --process. A device, a "
+	  "pipe and - (stdout) get no FILE.symfs",
 	  0 },
 	{ "psb", OPT_PSB, "BYTES", 0,
 	  "Begin anew (a PSB packet) each time a stream has BYTES more; K and M are known "
@@ -109,6 +112,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		c->as_json = true;
 		text_guard_json();
+		return 0;
+	case ARGP_KEY_END:
+		c->talk = option_talk(state, &c->path, 1, c->as_json);
 		return 0;
 	default:
 		return option_only(state, key, arg, "capture", &c->capture);
@@ -176,17 +182,17 @@ static void print_text(const struct encode_command *cmd, const struct encoded *e
 	const struct dec_encode_result *r = &e->r;
 
 	if (cmd->label)
-		printf("%s: ", cmd->label);
-	printf("%" PRIu64 " instructions of %" PRIu64 " thread%s in %" PRIu64
-	       " bytes of packets: %s\n",
-	       r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s",
-	       r->pt_bytes, e->path);
+		fprintf(cmd->talk, "%s: ", cmd->label);
+	fprintf(cmd->talk,
+		"%" PRIu64 " instructions of %" PRIu64 " thread%s in %" PRIu64
+		" bytes of packets: %s\n",
+		r->where.instructions, r->n_streams, r->n_streams == 1 ? "" : "s",
+		r->pt_bytes, e->path);
 	if (r->unfiled_bytes)
-		printf("note: %" PRIu64 " bytes of code in no file: gaps there\n",
-		       r->unfiled_bytes);
+		log_note("%" PRIu64 " bytes of code in no file: gaps there",
+			 r->unfiled_bytes);
 	if (e->unlinked)
-		printf("note: perf will not find %" PRIu64 " of the files\n",
-		       e->unlinked);
+		log_note("perf will not find %" PRIu64 " of the files", e->unlinked);
 	if (r->divergence)
 		fprintf(stderr, "faultline: cannot encode all of '%s': %s\n",
 			text_line(cmd->capture), text_line(r->divergence));
@@ -227,6 +233,9 @@ static struct err *encode(const struct encode_command *cmd, const struct capture
 	double start = clock_now_s();
 	struct err *err = begin_file(cmd, c, &f, ret);
 
+	// Its head is written last.
+	if (!err && f.is_as_is)
+		err = new_file_spool(&f);
 	o.file = &f;
 	o.progress = show_progress;
 	o.progress_ctx = &start;

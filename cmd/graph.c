@@ -54,9 +54,10 @@ static const struct argp_option options[] = {
 	  "take no notice of malloc and free: find the nodes by what pointers are derived "
 	  "from",
 	  0 },
-	{ "svg", KEY_SVG, "OUT", 0, "draw into the SVG file OUT", 0 },
+	{ "svg", KEY_SVG, "OUT", 0, "draw into the SVG file OUT (-: stdout)", 0 },
 	{ "dot", KEY_DOT, NULL, 0, "write Graphviz text to stdout", 0 },
-	{ "html", KEY_HTML, "OUT", 0, "write a page that steps through the stretch", 0 },
+	{ "html", KEY_HTML, "OUT", 0,
+	  "write a page that steps through the stretch (-: to stdout)", 0 },
 	{ "nodes", 'n', "N", 0, "boxes at most; what is beyond is folded (30)", 0 },
 	{ "process", 'p', "PROCESS", 0,
 	  "of a capture made by `record -f', this process: a number or a process id", 0 },

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <cjson/cJSON.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -249,6 +250,17 @@ static struct err *format_file(const struct spec *s, const char *path, bool in_p
 	return NULL;
 }
 
+/** A pipe would be waited for, and what comes from a device is not what goes there. */
+static struct err *can_format(const char *path, bool in_place)
+{
+	struct stat st;
+
+	if (!in_place || stat(path, &st) || S_ISREG(st.st_mode))
+		return NULL;
+	return err_new(ERR_FORMAT, "cannot format '%s' in place: it is no regular file",
+		       path);
+}
+
 /** Each file is a specification of its own. @p n_errors: mistakes in all of them. */
 static struct err *format_all(const struct spec_options *o, size_t *n_errors)
 {
@@ -257,7 +269,9 @@ static struct err *format_all(const struct spec_options *o, size_t *n_errors)
 	for (size_t i = 0; i < o->files.size && !err; i++) {
 		_cleanup_(spec_destroyp) struct spec *s = NULL;
 
-		err = spec_create(&s);
+		err = can_format(o->files.data[i], o->in_place);
+		if (!err)
+			err = spec_create(&s);
 		if (!err)
 			err = spec_add_file(s, o->files.data[i]);
 		if (err)

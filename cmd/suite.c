@@ -197,25 +197,22 @@ static struct err *compare_plan(const char *dir, const struct cap_suite *s)
 /** Make @p dir, or go on with it; @p lock keeps others out until it is closed. */
 static struct err *enter_dir(const char *dir, const struct cap_suite *s, int *lock)
 {
-	_cleanup_free_ char *tests = NULL, *plan = NULL, *done = NULL;
+	_cleanup_free_ char *tests = NULL, *done = NULL;
 	_cleanup_close_ int found = -1;
 	bool is_new;
-	struct err *err = file_make_dir(dir, &found, &is_new);
+	struct err *err = file_make_dir(dir, lock, &is_new);
 
 	if (err)
 		return err;
 	if (asprintf(&tests, "%s/tests", dir) < 0 ||
-	    asprintf(&plan, "%s/" CAP_SUITE_PLAN, dir) < 0 ||
 	    asprintf(&done, "%s/" CAP_SUITE_FILE, dir) < 0)
 		return &err_nomem;
-	if (!is_new && access(plan, F_OK) && rmdir(dir))
+	if (!is_new && faccessat(*lock, CAP_SUITE_PLAN, F_OK, 0) &&
+	    file_dir_is_empty(*lock) != 1)
 		return err_new(ERR_USAGE,
 			       "cannot record into '%s': it is there, and no suite "
 			       "(choose another with -o)",
 			       dir);
-	err = file_make_dir(dir, lock, &is_new);
-	if (err)
-		return err;
 	if (flock(*lock, LOCK_EX | LOCK_NB))
 		return err_new(ERR_USAGE,
 			       "cannot record into '%s': another faultline does so", dir);

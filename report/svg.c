@@ -134,6 +134,9 @@ struct err *report_dot_draw_svg(const struct fl_picture *p, const char *path)
 	_cleanup_(new_file_deinit) struct new_file f = {};
 	struct err *err = new_file_open(&f, path, p->mode);
 
+	// What dot cannot write it tells in words of its own.
+	if (!err)
+		err = new_file_spool(&f);
 	if (!err)
 		err = draw(p, path, f.stream);
 	if (err)
