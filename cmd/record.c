@@ -329,35 +329,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return parse_run_option(key, arg, state);
 }
 
+#define GONE " (deleted)" // what /proc says behind a name that leads there no more
+
 /** The first of PROGRAM.flt, PROGRAM.flt.2, ... that does not exist. */
 static char *default_dir(const char *program)
 {
 	const char *slash = strrchr(program, '/');
 	const char *name = slash ? slash + 1 : program;
+	int n = strlen(name), n_gone = strlen(GONE);
 	char *dir = NULL;
 
-	if (asprintf(&dir, "%s.flt", name) < 0)
+	if (n > n_gone && !strcmp(name + n - n_gone, GONE))
+		n -= n_gone;
+	if (asprintf(&dir, "%.*s.flt", n, name) < 0)
 		return NULL;
 	for (int i = 2; !access(dir, F_OK); i++) {
 		free(dir);
-		if (asprintf(&dir, "%s.flt.%d", name, i) < 0)
+		if (asprintf(&dir, "%.*s.flt.%d", n, name, i) < 0)
 			return NULL;
 	}
 	return dir;
-}
-
-/** The program of a running process, for the name of its capture. */
-static char *name_of_pid(pid_t pid)
-{
-	char path[64], exe[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n <= 0)
-		return strdup("program"); // the error that follows says why
-	exe[n] = 0;
-	return strdup(exe);
 }
 
 /** 1234567 as 1,234,567. */
@@ -390,7 +381,7 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 			info->pt.bytes / 1048576.0, (unsigned long long)info->pt.n_gaps,
 			info->pt.n_gaps == 1 ? "" : "s");
 	fprintf(stderr, ", %zu files, %.1f MiB in %s: ", r->n_files, r->bytes / 1048576.0,
-		text_line(o->dir));
+		text_line(r->dir));
 	if (!r->n_gaps)
 		fputs("complete", stderr);
 	else
@@ -567,7 +558,7 @@ int cmd_record(int argc, char **argv)
 		NULL,	 NULL
 	};
 	_cleanup_(options_deinit) struct ptc_options o = { .hang_seconds = 10 };
-	_cleanup_free_ char *made_dir = NULL, *name = NULL, *why_not = NULL;
+	_cleanup_free_ char *made_dir = NULL, *why_not = NULL;
 	struct ptc_pt_setup pt = {};
 	int status = PTC_EXIT_FAILED;
 	_cleanup_err_ struct err *err = NULL;
@@ -578,10 +569,10 @@ int cmd_record(int argc, char **argv)
 		return PTC_EXIT_FAILED;
 	o.on_attached = tell_attached;
 	o.on_snapshot = tell_snapshot;
-	name = o.pid ? name_of_pid(o.pid) : strdup(o.argv[0]);
-	if (!o.dir && name)
-		o.dir = made_dir = default_dir(name);
-	if (!o.dir) {
+	o.name_dir = default_dir;
+	if (!o.dir && !o.pid)
+		o.dir = made_dir = default_dir(o.argv[0]);
+	if (!o.dir && !o.pid) {
 		fprintf(stderr, "faultline: %s\n", err_nomem.message);
 		return PTC_EXIT_FAILED;
 	}

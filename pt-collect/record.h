@@ -25,7 +25,9 @@ struct ptc_result;
 
 /** What `record` was asked for. */
 struct ptc_options {
-	const char *dir;
+	const char *dir; ///< of the capture; NULL, with pid: name_dir() says
+	/** @return the directory for a capture of program @p exe, for free(); NULL: no memory. */
+	char *(*name_dir)(const char *exe);
 	char **argv; ///< program and arguments, NULL-terminated
 	bool wants_heap;
 	bool wants_end_core;	 ///< end.core at a crash
@@ -66,7 +68,9 @@ struct ptc_result {
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
 	unsigned n_snapshots;
+	char *dir;		    ///< the capture's
 	struct ptc_stopped stopped; ///< attaching
+	bool has_executed; ///< another program, while we attached: there is no capture
 };
 
 /** Record @p o->argv. @return NULL with @p ret filled; an error otherwise (then

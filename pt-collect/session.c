@@ -33,6 +33,9 @@
 #include "pt-collect/record.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
+#include "pt-collect/tracee/proc.h"
+
+#define ATTEMPTS 10 ///< to attach to who executes another program just then
 
 #define POLL_MS 50 ///< the ring is looked at this often when nothing wakes us
 #define FLUSH_NS 1000000000ull
@@ -324,6 +327,8 @@ static struct err *start(struct ptc_session *s, const struct ptc_options *o,
 			  s->all.is_attached ? ptc_attach_start(p, &ret->stopped) :
 					       ptc_start(p);
 
+	if (err && s->all.is_attached)
+		ret->has_executed = ptc_attach_is_late(p);
 	// Attaching begins it while all threads stand still.
 	if (!err && !s->all.is_attached)
 		ptc_pt_begin(&p->pt);
@@ -356,8 +361,12 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 						     0 };
 	_cleanup_close_ int signals = -1, poll = -1;
 	struct ptc_process *p = s->all.list.data[0];
+	_cleanup_free_ char *named = take_ptr(&p->tracee.exe);
 	struct err *err = ptc_tracee_open(&p->tracee);
 
+	ret->has_executed = !err && named && strcmp(named, p->tracee.exe);
+	if (ret->has_executed)
+		err = err_new(ERR_OS, "it executes one program after the other");
 	if (err)
 		err = s->all.is_attached ?
 			      err_prefix(err, "cannot attach to process %d", o->pid) :
@@ -432,6 +441,14 @@ static void restore_surroundings(const struct surroundings *before)
 	sigprocmask(SIG_SETMASK, &before->blocked, NULL);
 }
 
+/** Where the capture goes. When nobody said, what runs there now, @p exe, names it. */
+static struct err *name_dir(const struct ptc_options *o, const char *exe,
+			    struct ptc_result *ret)
+{
+	ret->dir = o->dir ? strdup(o->dir) : exe ? o->name_dir(exe) : NULL;
+	return ret->dir ? NULL : &err_nomem;
+}
+
 struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 			    struct ptc_points *points, struct ptc_result *ret)
 {
@@ -459,14 +476,17 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 	struct ptc_process *p = NULL;
 	pid_t pid = o->pid;
 	struct err *err = pid ? ptc_target_check(&pid) : NULL;
+	_cleanup_free_ char *exe = pid ? ptc_proc_link(pid, "exe") : NULL;
 
 	ret->status = PTC_EXIT_FAILED;
+	if (!err)
+		err = name_dir(o, exe, ret);
 	if (err)
 		return err;
 	if (o->wants_snapshot)
 		err = ptc_flight_create(
-			&(struct ptc_flight_wants){ o->dir, o->snapshot_bytes, o->trigger,
-						    o->on_snapshot },
+			&(struct ptc_flight_wants){ ret->dir, o->snapshot_bytes,
+						    o->trigger, o->on_snapshot },
 			&s.all, &s.flight);
 	if (err)
 		return err;
@@ -477,7 +497,9 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		return err;
 	err = ptc_process_create(&s.all, pid, &p);
 	if (!err)
-		err = cap_writer_create(o->dir, &p->log.writer);
+		p->tracee.exe = take_ptr(&exe);
+	if (!err)
+		err = cap_writer_create(ret->dir, &p->log.writer);
 	if (!err) {
 		struct surroundings before;
 
@@ -519,6 +541,12 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 	ret->status = PTC_EXIT_FAILED;
 	if (!err)
 		err = ptc_record_once(o, b, o->wants_chaos ? &points : NULL, ret);
+	for (int i = 1; err && ret->has_executed && i < ATTEMPTS; i++) {
+		err_destroy(err);
+		ptc_result_deinit(ret);
+		memset(ret, 0, sizeof(*ret));
+		err = ptc_record_once(o, b, NULL, ret);
+	}
 	ptc_bpf_destroy(b);
 	return err;
 }
@@ -527,4 +555,5 @@ void ptc_result_deinit(struct ptc_result *r)
 {
 	ptc_info_deinit(&r->info);
 	free(r->first_gap);
+	free(r->dir);
 }

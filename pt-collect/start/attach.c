@@ -319,6 +319,13 @@ struct err *ptc_attach_change_back(struct ptc_process *p)
 	return err;
 }
 
+bool ptc_attach_is_late(const struct ptc_process *p)
+{
+	_cleanup_free_ char *exe = ptc_proc_link(p->tracee.pid, "exe");
+
+	return exe && *exe && strcmp(exe, p->tracee.exe);
+}
+
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret)
 {
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
@@ -330,6 +337,8 @@ struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret)
 		return err;
 	from_ns = ptc_now_ns();
 	err = ptc_freeze(p, false);
+	if (!err && ptc_attach_is_late(p))
+		err = err_new(ERR_OS, "it executes one program after the other");
 	if (!err)
 		err = ptc_maps_read(p->tracee.pid, &maps);
 	if (!err)

@@ -45,6 +45,9 @@ struct err *ptc_attach_change_back(struct ptc_process *p);
 /** Attach to the running program: it goes on, recorded; @p ret says for how long it stood. On failure it goes on as before. */
 struct err *ptc_attach_start(struct ptc_process *p, struct ptc_stopped *ret);
 
+/** @return whether it has executed another program since @p p was made. */
+bool ptc_attach_is_late(const struct ptc_process *p);
+
 /** A stop of ours, not a signal, ended the call in which thread @p tid waited (its registers
  * are @p u): have the thread make it again. */
 struct err *ptc_renew_wait(const struct ptc_process *p, pid_t tid,

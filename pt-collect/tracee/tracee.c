@@ -58,14 +58,10 @@ struct err *ptc_tracee_reopen(struct ptc_tracee *t)
 
 struct err *ptc_tracee_open(struct ptc_tracee *t)
 {
-	struct err *err = ptc_tracee_reopen(t);
-
 	free(t->exe);
-	t->exe = NULL;
-	if (err)
-		return err;
+	// First: when it executes another program now, the memory is not that of the name.
 	t->exe = ptc_proc_link(t->pid, "exe");
-	return t->exe ? NULL : &err_nomem;
+	return t->exe ? ptc_tracee_reopen(t) : &err_nomem;
 }
 
 void ptc_tracee_close(struct ptc_tracee *t)
