@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/give.h"
 #include "capture/cap_elf.h"
 #include "capture/cap_format.h"
 #include "capture/cap_store.h"
@@ -409,6 +410,11 @@ struct err *cap_writer_file(struct cap_writer *w, int fd, const char *path, uint
 const char *cap_writer_dir(const struct cap_writer *w)
 {
 	return w->dir;
+}
+
+struct err *cap_writer_give(const struct cap_writer *w)
+{
+	return w->made_dir && !w->is_child ? give_to_caller(w->dir_fd) : NULL;
 }
 
 int cap_writer_dir_fd(const struct cap_writer *w)

@@ -574,6 +574,10 @@ struct err *cap_writer_core(struct cap_writer *w, const struct cap_core *core,
 /** @return how many events were written. */
 uint64_t cap_writer_events(const struct cap_writer *w);
 
+/** It is finished, and so are its children: when root records by sudo, its directory becomes that of
+ * who called sudo (give_to_caller()), if it was not there before. @return as that. */
+struct err *cap_writer_give(const struct cap_writer *w);
+
 /** Close everything and write manifest.json. @p info: files is filled in by the writer,
  * is_complete and `missing` (malloc'ed texts are appended) computed from gaps and flags,
  * `end` from the events when it is CAP_END_UNKNOWN; files stays borrowed from @p w.

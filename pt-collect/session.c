@@ -281,6 +281,8 @@ static struct err *sum_up(struct ptc_session *s, struct ptc_result *ret)
 	} else {
 		ret->first_gap = take_ptr(&s->family.first_gap);
 	}
+	if (!err)
+		err = cap_writer_give(p->log.writer);
 	p->info.processes = NULL;
 	p->info.n_processes = 0;
 	ret->info = p->info;

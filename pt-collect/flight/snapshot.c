@@ -117,6 +117,8 @@ static struct err *write_snapshot(struct ptc_process *p, struct cap_info *info,
 	ptc_thaw(p, false, ptc_flight_options(p->past->flight));
 	if (!err)
 		err = finish(p, info, bytes);
+	if (!err)
+		err = cap_writer_give(p->log.writer);
 	if (!err && p->past->flight->wants.on_snapshot)
 		p->past->flight->wants.on_snapshot(dir, info, *bytes);
 	return err;
