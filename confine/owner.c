@@ -45,6 +45,14 @@ static void pass_signal_on(int signo)
 	kill(command, signo);
 }
 
+/* What a terminal sends, it sends to both of us; a process may mean us alone. */
+static void pass_sent_on(int signo, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code != SI_KERNEL)
+		kill(command, signo);
+}
+
 /* @return whether @p arg is the long option @p name, perhaps cut short. */
 static bool is_long(const char *arg, const char *name)
 {
@@ -407,13 +415,14 @@ static void owner_deinit(struct owner *o)
 int confine_own(pid_t pid, char **argv, const struct confine_outputs *outputs, int sock)
 {
 	static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	const struct sigaction sent = { .sa_sigaction = pass_sent_on,
+					.sa_flags = SA_SIGINFO | SA_RESTART };
 	struct owner o = { .argv = argv, .outputs = outputs };
 	int status = 0;
 
 	command = pid;
-	// A terminal sends these to both of us.
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
+	sigaction(SIGINT, &sent, NULL);
+	sigaction(SIGQUIT, &sent, NULL);
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
 		signal(passed_on[i], pass_signal_on);
 	err_destroy(inside_find(&o)); // what is not found is not written into
