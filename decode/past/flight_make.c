@@ -144,6 +144,7 @@ static struct err *make_core(struct make *m)
 		new[i].file = m->file[old[i].file];
 	}
 	to.mappings = new;
+	to.exe = capture_info(m->capture)->exe; // a core that was read has none
 	err = cap_writer_core(m->writer, &to, make_read, m);
 	free(new);
 	return err;
