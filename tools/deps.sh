@@ -34,7 +34,18 @@ if [ "$(id -u)" != 0 ]; then
 		     "(run as root: apt-get install ${missing[*]})" >&2
 		exit 1
 	fi
+	if ! sudo -n true 2>/dev/null && ! { : </dev/tty; } 2>/dev/null; then
+		echo "deps: cannot install: ${missing[*]}: sudo wants a password, and there is no" \
+		     "terminal to ask for it (run 'sudo -v' or 'make deps' in a terminal, or as" \
+		     "root: apt-get install ${missing[*]})" >&2
+		exit 1
+	fi
 	as_root=(sudo)
+	# Asked here, where it shows: below, what sudo says goes to a log.
+	sudo true || {
+		echo "deps: cannot install: ${missing[*]}: sudo refuses (see above)" >&2
+		exit 1
+	}
 fi
 
 echo "deps: installing ${missing[*]}"
