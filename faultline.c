@@ -58,9 +58,9 @@ static void usage_print(FILE *out)
 	      "  --help     print this, or with a command: its options and examples\n"
 	      "  --version  print the version\n"
 	      "\nExamples:\n"
-	      "  faultline record -o crash.fl -- ./prog input.txt\n"
-	      "  faultline analyze crash.fl --spec list.spec --svg broken.svg\n"
-	      "  faultline replay crash.fl --stdout\n",
+	      "  faultline record -o crash.flt -- ./prog input.txt\n"
+	      "  faultline analyze crash.flt --spec list.spec --svg broken.svg\n"
+	      "  faultline replay crash.flt --stdout\n",
 	      out);
 }
 
@@ -95,8 +95,7 @@ static int running_run(int argc, char **argv)
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	fprintf(stderr, "faultline: cannot write to standard output: %s\n",
-		strerror(errno));
+	fprintf(stderr, "faultline: cannot write to stdout: %s\n", strerror(errno));
 	return EXIT_COULD_NOT;
 }
 

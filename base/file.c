@@ -213,7 +213,7 @@ struct err *file_make_dir(const char *path, int *ret, bool *is_new)
 
 	if (file_is_stdout(path))
 		return err_new(ERR_USAGE,
-			       "cannot write to standard output: it takes a file, not a "
+			       "cannot write to stdout: it takes a file, not a "
 			       "directory (one named '-' is './-')");
 	if (maker)
 		return maker->make_dir(path, ret, is_new);
@@ -321,7 +321,7 @@ static struct err *open_stdout(struct new_file *f)
 	fflush(stdout);
 	fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return err_errno("cannot write to standard output");
+		return err_errno("cannot write to stdout");
 	f->stream = fdopen(fd, "w");
 	if (!f->stream)
 		return &err_nomem;
@@ -353,8 +353,7 @@ struct err *new_file_open(struct new_file *f, const char *path, mode_t mode)
 	_cleanup_(place_deinit) struct place p = { .dir_fd = AT_FDCWD };
 	struct err *err;
 
-	*f = (struct new_file){ .path = strdup(file_is_stdout(path) ? "standard output" :
-								      path) };
+	*f = (struct new_file){ .path = strdup(file_is_stdout(path) ? "stdout" : path) };
 	if (!f->path)
 		return &err_nomem;
 	if (file_is_stdout(path))

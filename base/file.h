@@ -106,7 +106,7 @@ bool file_is_stdout(const char *path);
 
 /**
  * Start to write @p path, which the user named. A device or pipe is written as it is, and "-" is
- * our standard output.
+ * our stdout.
  *
  * @param mode  of a new file before the umask: 0666 for what anybody may read. One that is
  *		replaced leaves nothing of its mode.

@@ -4,11 +4,11 @@
 #include "base/log.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 static enum log_level floor_level = LOG_WARN;
@@ -51,36 +51,25 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
 		text);
 }
 
-/** What was noted. */
-struct note {
-	struct note *next;
-	char text[];
-};
-
-static bool is_new_note(const char *text)
-{
-	static struct note *notes;
-	struct note **slot = &notes;
-
-	while (*slot && strcmp((*slot)->text, text))
-		slot = &(*slot)->next;
-	if (*slot)
-		return false;
-	*slot = calloc(1, sizeof(**slot) + strlen(text) + 1);
-	if (*slot)
-		strcpy((*slot)->text, text);
-	return true;
-}
-
 void log_note(const char *fmt, ...)
 {
-	char text[1024];
+	static char *told; // lines
+	_cleanup_free_ char *text = NULL;
+	char *all;
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
+	if (n < 0)
+		return;
 	text_flatten(text);
-	if (is_new_note(text))
-		fprintf(stderr, "faultline: note: %s\n", text);
+	if (text_has_line(told, text))
+		return;
+	if (asprintf(&all, "%s%s\n", told ?: "", text) >= 0) {
+		free(told);
+		told = all;
+	}
+	fprintf(stderr, "faultline: note: %s\n", text);
 }

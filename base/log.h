@@ -23,7 +23,7 @@ void log_write(enum log_level level, const char *room, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /** Tell the user something that he should know and that is no failure: `faultline: note: ...` on
- * stderr, the same text once. */
+ * stderr, once: what differs in addresses only is the same (text_has_line()). Not for threads. */
 void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define log_at(level, ...)                                       \

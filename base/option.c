@@ -85,9 +85,8 @@ FILE *option_talk(struct argp_state *state, const char *const *paths, size_t n,
 	for (size_t i = 0; i < n; i++)
 		n_stdout += file_is_stdout(paths[i]);
 	if (n_stdout && n_stdout + prints_json > 1)
-		argp_error(state,
-			   "only one result can go to standard output: name a file "
-			   "for the others");
+		argp_error(state, "only one result can go to stdout: name a file "
+				  "for the others");
 	return n_stdout ? stderr : stdout;
 }
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -185,15 +186,22 @@ static bool has_control(const char *s)
 	return *s;
 }
 
-const char *text_line(const char *s)
+/** Room for one of the last LINES lines of this thread. */
+static char *next_line(void)
 {
 	static __thread char lines[LINES][LINE_BYTES];
 	static __thread unsigned next;
+
+	return lines[next++ % LINES];
+}
+
+const char *text_line(const char *s)
+{
 	char *line, *to;
 
 	if (!s || !has_control(s))
 		return s ?: "(null)";
-	line = to = lines[next++ % LINES];
+	line = to = next_line();
 	for (; *s && to < line + LINE_BYTES - 8; s++)
 		if (*s == '\n' || *s == '\t')
 			to += sprintf(to, *s == '\n' ? "\\n" : "\\t");
@@ -203,6 +211,20 @@ const char *text_line(const char *s)
 			*to++ = *s;
 	strcpy(to, *s ? "..." : "");
 	return line;
+}
+
+const char *text_signal(int signo)
+{
+	const char *name = sigabbrev_np(signo);
+	char text[32];
+
+	if (name)
+		snprintf(text, sizeof(text), "SIG%s", name);
+	else if (signo >= SIGRTMIN && signo <= SIGRTMAX)
+		snprintf(text, sizeof(text), "SIGRTMIN+%d", signo - SIGRTMIN);
+	else
+		snprintf(text, sizeof(text), "signal %d", signo);
+	return strcpy(next_line(), text);
 }
 
 void text_flatten(char *s)
@@ -247,6 +269,40 @@ const char *text_name(const char *s)
 	ret = (*slot)->text;
 	pthread_mutex_unlock(&lock);
 	return ret;
+}
+
+/** @return what stands behind the address that @p s begins with; @p s: it does not. */
+static const char *behind_address(const char *s)
+{
+	size_t n = strncmp(s, "0x", 2) ? 0 : strspn(s + 2, "0123456789abcdef");
+
+	return n ? s + 2 + n : s;
+}
+
+static bool says_same(const char *a, const char *b)
+{
+	for (; *a && *a != '\n' && *b; a++, b++) {
+		const char *next_a = behind_address(a), *next_b = behind_address(b);
+
+		if (next_a > a && next_b > b) {
+			a = next_a - 1;
+			b = next_b - 1;
+		} else if (*a != *b) {
+			return false;
+		}
+	}
+	return (!*a || *a == '\n') && !*b;
+}
+
+bool text_has_line(const char *lines, const char *line)
+{
+	while (lines && *lines) {
+		if (says_same(lines, line))
+			return true;
+		lines += strcspn(lines, "\n");
+		lines += *lines == '\n';
+	}
+	return false;
 }
 
 /* ---- streams ----------------------------------------------------------------------------- */

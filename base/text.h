@@ -15,6 +15,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -63,8 +64,16 @@ const char *text_line(const char *s);
  * which is never freed: for names that are held. NULL for NULL. */
 const char *text_name(const char *s);
 
+/** @return signal @p signo's name, "SIGSEGV", for people; valid until this thread's eighth call of this
+ * or text_line() from here. */
+const char *text_signal(int signo);
+
 /** Replace control characters in @p s by question marks: for texts of one line. */
 void text_flatten(char *s);
+
+/** @return whether one of the lines of @p lines (NULL: there are none) says what @p line does: it is
+ * the same, or differs in addresses ("0x2f") only. */
+bool text_has_line(const char *lines, const char *line);
 
 /** Guard stdout and stderr, from now on streams of ours over descriptors 1 and 2. */
 void text_guard(void);

@@ -64,7 +64,7 @@ static const struct {
 	  bench_suite_stores,
 	  false },
 	{ { "locate", "faults injected into data structures",
-	    "1,000 nodes, 500 operations, 10 faults; -O2. In brackets what Singh's "
+	    "1000 nodes, 500 operations, 10 faults; -O2. In brackets what Singh's "
 	    "dissertation published (tables 2.2, 4.1, 4.2; published, not measured): other "
 	    "programs, a machine of 2006. Located: of the runs in which the structure is "
 	    "inconsistent where it is checked.",

@@ -2,6 +2,7 @@
 // Copyright 2026 The Faultline authors
 // COMMAND analyze: find the statement that broke a data structure
 
+#include "base/log.h"
 #include "base/file.h"
 #include "base/option.h"
 #include "cmd/command.h"
@@ -79,10 +80,10 @@ static const char doc[] =
 	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong, "
 	"2 could not analyze, or nothing was checked.\n\n"
 	"Examples:\n"
-	"  faultline analyze crash.fl --spec list.spec\n"
-	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
-	"  faultline analyze crash.fl --accesses\n"
-	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
+	"  faultline analyze crash.flt --spec list.spec\n"
+	"  faultline analyze crash.flt --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.flt --accesses\n"
+	"  faultline analyze crash.flt --spec a.spec --spec b.spec --json | jq .faults\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -175,7 +176,7 @@ static int analyze(const struct arguments *args)
 		err = report(&a, args);
 	if (err) {
 		for (size_t i = 0; err->code == ERR_TRUNCATED && i < a.notes.size; i++)
-			fprintf(stderr, "note: %s\n", a.notes.data[i]);
+			log_note("%s", a.notes.data[i]);
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}

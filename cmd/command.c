@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
+#include "base/log.h"
 #include "cmd/command.h"
 
 #include <string.h>
@@ -25,10 +26,8 @@ struct err *cmd_command_process(const char *capture, const char *process, char *
 	*ret = strdup(capture);
 	err = capture_open(capture, &c); // the analysis tells what is wrong with it
 	if (!err && capture_info(c)->n_processes)
-		fprintf(stderr,
-			"note: the capture holds %zu more process%s: choose with "
-			"--process\n",
-			capture_info(c)->n_processes,
-			capture_info(c)->n_processes == 1 ? "" : "es");
+		log_note("the capture holds %zu more process%s: choose with --process",
+			 capture_info(c)->n_processes,
+			 capture_info(c)->n_processes == 1 ? "" : "es");
 	return *ret ? NULL : &err_nomem;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/base.h"
 #include "base/option.h"
 #include "decode/pt/packets.h"
@@ -126,8 +127,8 @@ static const struct argp argp = {
 	       "\vExit status: 0 decoded, gaps included; 1 there are packets, but not one "
 	       "instruction could be decoded; 2 could not decode.\n\n"
 	       "Examples:\n"
-	       "  faultline decode crash.fl\n"
-	       "  faultline decode --calls --function main crash.fl\n"
+	       "  faultline decode crash.flt\n"
+	       "  faultline decode --calls --function main crash.flt\n"
 	       "  faultline decode --instructions --time +0.5,+0.6 --thread 1234 perf.data\n"
 	       "  faultline decode --branches --json perf.data | jq -r .to.symbol | sort | uniq -c\n"
 	       "  faultline decode --packets perf.data | head\n",
@@ -396,20 +397,16 @@ static void print_notes(const struct dec_pt_flow *f)
 	size_t n;
 
 	if (info->damage)
-		fprintf(stderr, "faultline: note: the file is damaged: %s\n",
-			info->damage);
+		log_note("the file is damaged: %s", info->damage);
 	if (info->is_unfinished)
-		fputs("faultline: note: the recorder did not finish the file\n", stderr);
+		log_note("the recorder did not finish the file");
 	if (info->n_lost)
-		fprintf(stderr,
-			"faultline: note: %lu records beside the packets were "
-			"lost\n",
-			info->n_lost);
+		log_note("%lu records beside the packets were lost", info->n_lost);
 	m = dec_pt_flow_missing(f, &n);
 	for (size_t i = 0; i < n; i++)
 		if (m[i].path[0] == '/' && m[i].path[1] != '/')
-			fprintf(stderr, "faultline: note: no code of '%s': %s\n",
-				text_line(m[i].path), text_line(m[i].why));
+			log_note("no code of '%s': %s", text_line(m[i].path),
+				 text_line(m[i].why));
 }
 
 /* ---- all of it --------------------------------------------------------------------------------- */
@@ -476,10 +473,8 @@ static struct err *show_flow(struct dec_pt_flow *f, const struct dec_pt_show_opt
 		d = dec_pt_show_shown(s);
 		summarize(f, d, o);
 		if (o->function && !d->has_function)
-			fprintf(stderr,
-				"faultline: note: nothing that was decoded is of a "
-				"function '%s'\n",
-				text_line(o->function));
+			log_note("nothing that was decoded is of a function '%s'",
+				 text_line(o->function));
 		*status = d->n_gaps && !d->instructions;
 	}
 	dec_pt_show_destroy(s);

@@ -118,7 +118,7 @@ static void print_end_core(const struct cap_end_core *e)
 		return;
 	printf("end.core: %s", cap_end_reason_name(e->reason));
 	if (e->signo)
-		printf(" by signal %d, address 0x%" PRIx64, e->signo, e->address);
+		printf(" by %s, address 0x%" PRIx64, text_signal(e->signo), e->address);
 	if (e->function)
 		printf(" %s at 0x%" PRIx64, text_line(e->function), e->address);
 	printf(" in thread %u at %" PRIu64 " ns\n", e->tid, e->at_ns);
@@ -152,7 +152,7 @@ static void print_ring(const char *what, uint64_t n_overwritten, uint64_t from_n
 
 static void print_info(const struct cap_info *info)
 {
-	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " syscalls\n",
+	printf("version %d, %s, pid %u, %" PRIu64 " events, %" PRIu64 " system calls\n",
 	       info->version, info->is_complete ? "complete" : "incomplete", info->pid,
 	       info->n_events, info->n_syscalls);
 	if (info->mode == CAP_MODE_FLIGHT)

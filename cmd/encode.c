@@ -72,7 +72,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "flight", OPT_FLIGHT, "DIR", 0,
 	  "Make in DIR what the flight recorder would have left of this run: packets, "
-	  "end.core and heap events, no beginning. Wants a capture made with --end-core",
+	  "end.core and allocator calls, no beginning. Wants a capture made with --end-core",
 	  0 },
 	{ "json", OPT_JSON, NULL, 0,
 	  "Print the result as one JSON object, a line for each process", 0 },

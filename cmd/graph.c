@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/option.h"
 #include "cmd/command.h"
 #include "report/dot.h"
@@ -71,10 +72,10 @@ static const char doc[] =
 	"are.\v"
 	"Exit status: 0, or 2 when it could not be shown.\n\n"
 	"Examples:\n"
-	"  faultline graph crash.fl --svg heap.svg\n"
-	"  faultline graph crash.fl --at insert --type node --svg insert.svg\n"
-	"  faultline graph crash.fl --spec list.spec --from 90000 --to END --html steps.html\n"
-	"  faultline graph crash.fl --at 120000 --dot | dot -Tpng >heap.png\n";
+	"  faultline graph crash.flt --svg heap.svg\n"
+	"  faultline graph crash.flt --at insert --type node --svg insert.svg\n"
+	"  faultline graph crash.flt --spec list.spec --from 90000 --to END --html steps.html\n"
+	"  faultline graph crash.flt --at 120000 --dot | dot -Tpng >heap.png\n";
 
 /* ---- options -------------------------------------------------------------------------- */
 
@@ -322,10 +323,9 @@ static struct err *write_page(struct fl_analysis *a, const struct arguments *arg
 	if (!err)
 		err = report_page_write(&p, args->html, &n_left_out);
 	if (!err && n_left_out)
-		fprintf(stderr,
-			"note: the first %llu changes are not in the page (it holds %d): "
-			"choose with --from\n",
-			(unsigned long long)n_left_out, FL_PAGE_OPS);
+		log_note("the first %llu changes are not in the page (it holds %d): "
+			 "choose with --from",
+			 (unsigned long long)n_left_out, FL_PAGE_OPS);
 	return err;
 }
 
@@ -351,7 +351,7 @@ static struct err *graph(const struct arguments *args)
 	if (a.spec && spec_diags(a.spec))
 		spec_diags_print(a.spec, stderr);
 	for (size_t i = 0; i < a.notes.size; i++)
-		fprintf(stderr, "note: %s\n", a.notes.data[i]);
+		log_note("%s", a.notes.data[i]);
 	if (!err)
 		err = keep_type(&a, side, args->type, &type);
 	if (!err && args->html)

@@ -351,28 +351,38 @@ static char *default_dir(const char *program)
 	return dir;
 }
 
-/** 1234567 as 1,234,567. */
-static const char *group_digits(uint64_t v, char buf[32])
+/** @return whether a mistake of the program's own is the likely cause. */
+static bool is_crash(int signo)
 {
-	char digits[24], *out = buf;
-	int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)v);
+	return signo == SIGSEGV || signo == SIGBUS || signo == SIGILL ||
+	       signo == SIGFPE || signo == SIGABRT || signo == SIGSYS;
+}
 
-	for (int i = 0; i < n; i++) {
-		*out++ = digits[i];
-		if ((n - i - 1) % 3 == 0 && i < n - 1)
-			*out++ = ',';
-	}
-	*out = 0;
-	return buf;
+/** As a shell does, of the program itself: who it was, what killed it; and what to do next. */
+static void tell_death(const struct ptc_result *r)
+{
+	const struct cap_info *info = &r->info;
+	int signo = info->end == CAP_END_SIGNAL ? info->end_value : 0;
+
+	if (!signo || signo == SIGINT || signo == SIGPIPE)
+		return;
+	fprintf(stderr, "faultline: %s (pid %u) was killed by %s (%s)",
+		text_line(info->argv && info->argv[0] ? info->argv[0] : info->exe),
+		info->pid, text_signal(signo), strsignal(signo));
+	if (is_crash(signo))
+		fprintf(stderr, "; for the cause: faultline analyze %s --accesses",
+			text_line(r->dir));
+	fputc('\n', stderr);
 }
 
 static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 {
 	const struct cap_info *info = &r->info;
-	char syscalls[32];
 
-	fprintf(stderr, "faultline: recorded %s system calls",
-		group_digits(r->n_syscalls, syscalls));
+	if (!o->until_fail)
+		tell_death(r);
+	fprintf(stderr, "faultline: recorded %llu system calls",
+		(unsigned long long)r->n_syscalls);
 	if (o->follows)
 		fprintf(stderr, " of %zu process%s", r->n_processes,
 			r->n_processes == 1 ? "" : "es");
@@ -415,7 +425,7 @@ static void tell_outcome(const struct ptc_options *o, const struct ptc_result *r
 	else if (r->has_hung)
 		fputs(": hung\n", stderr);
 	else if (r->status > 128 && r->status <= 128 + SIGRTMAX)
-		fprintf(stderr, ": killed by SIG%s\n", sigabbrev_np(r->status - 128));
+		fprintf(stderr, ": killed by %s\n", text_signal(r->status - 128));
 	else
 		fprintf(stderr, ": exit status %d\n", r->status);
 }
@@ -441,19 +451,18 @@ static void tell_snapshot(const char *dir, const struct cap_info *info, uint64_t
 {
 	const struct cap_end_core *e = &info->end_core;
 	const char *slash = strrchr(info->exe, '/');
-	char calls[32];
 
 	fputs("faultline: snapshot ", stderr);
 	if (e->reason == CAP_END_CORE_CRASH)
-		fprintf(stderr, "at SIG%s of thread %u", sigabbrev_np(e->signo), e->tid);
+		fprintf(stderr, "at %s of thread %u", text_signal(e->signo), e->tid);
 	else if (e->reason == CAP_END_CORE_TRIGGER)
 		fprintf(stderr, "at %s in thread %u", text_line(e->function), e->tid);
 	else
 		fputs("as asked", stderr);
-	fprintf(stderr, " of %s (%u): %s allocator%s events, %.1f MiB in %s: ",
+	fprintf(stderr, " of %s (pid %u): %llu allocator calls%s, %.1f MiB in %s: ",
 		text_line(slash ? slash + 1 : info->exe), info->pid,
-		group_digits(info->n_events, calls),
-		info->n_store_sites ? " and store" : "", bytes / 1048576.0,
+		(unsigned long long)info->n_events,
+		info->n_store_sites ? " and stores" : "", bytes / 1048576.0,
 		text_line(dir));
 	if (info->n_missing)
 		fprintf(stderr, "%s\n", text_line(info->missing[0]));
@@ -545,9 +554,7 @@ static struct err *find_pt(struct ptc_options *o, struct ptc_pt_setup *setup,
 	if (!*why_not)
 		o->pt_setup = setup;
 	else
-		fprintf(stderr,
-			"faultline: no Intel PT: %s; recording goes on without it\n",
-			*why_not);
+		log_note("no Intel PT: %s; recording goes on without it", *why_not);
 	return NULL;
 }
 

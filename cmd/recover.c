@@ -70,7 +70,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "CAPTURE",
 	.doc = "Recover what the last instructions before the crash in CAPTURE read and wrote, from "
-	       "its Intel PT, its end.core and its heap events: `record --snapshot' makes such a "
+	       "its Intel PT, its end.core and its allocator calls: `record --snapshot' makes such a "
 	       "capture. A value is known, or inferred (~: it takes a guess, that a store whose "
 	       "address is not known hit something else), or unknown (?).\v"
 	       "Exit status: 0 recovered, 2 could not.\n\n"

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/log.h"
 #include "base/option.h"
+#include "cmd/replay_notes.h"
 #include "decode/explain/explain.h"
 #include "decode/pt/witness.h"
 #include "decode/symbols/symbols.h"
@@ -24,6 +26,7 @@ struct replay_options {
 	const char *label;   ///< names the process when there are several
 	bool to_stdout, as_json, explains, ignores_pt;
 	enum dec_log_mode mode;
+	struct replay_notes *notes; ///< those of all processes
 };
 
 static const char *const mode_names[] = { "none", "flow", "stores", "addresses",
@@ -217,14 +220,6 @@ static void print_json(const struct replay *r, const struct dec_explanation *x)
 	cJSON_Delete(o);
 }
 
-/* Each line of the machine's notes as a line of ours. */
-static void print_notes(const char *notes)
-{
-	for (; notes && *notes; notes += strcspn(notes, "\n") + 1)
-		fprintf(stderr, "faultline: note: %.*s\n", (int)strcspn(notes, "\n"),
-			notes);
-}
-
 /* Which process a line for people is about, when there are several. */
 static void print_label(const struct replay_options *o, FILE *to)
 {
@@ -239,20 +234,20 @@ static void report_end(const struct replay *r)
 	if (w->is_cut) {
 		fprintf(stderr,
 			"faultline: cannot replay all of '%s': %s; %lu instructions "
-			"and %lu syscalls matched up to there\n",
+			"and %lu system calls matched up to there\n",
 			text_line(r->o->capture),
 			text_line(dec_machine_divergence(r->machine)), w->instructions,
 			w->syscalls);
 		return;
 	}
 	print_label(r->o, r->talk);
-	fprintf(r->talk, "%lu instructions, %lu syscalls, all matched\n", w->instructions,
-		w->syscalls);
+	fprintf(r->talk, "%lu instructions, %lu system calls, all matched\n",
+		w->instructions, w->syscalls);
 	if (r->witness)
 		dec_pt_witness_print(r->witness, r->talk);
 	if (w->end == CAP_END_SIGNAL)
-		fprintf(r->talk, "the program was killed by signal %d (%s)\n",
-			w->end_value, strsignal(w->end_value));
+		fprintf(r->talk, "the program was killed by %s\n",
+			text_signal(w->end_value));
 }
 
 /* The machine cannot go on: nothing is known to be wrong with the capture. */
@@ -323,12 +318,12 @@ static int report(const struct replay *r)
 {
 	int status = r->where.is_cut ? 2 : 0;
 
-	print_notes(dec_machine_notes(r->machine));
+	err_destroy(cmd_replay_notes_add(r->o->notes, dec_machine_notes(r->machine),
+					 capture_info(r->capture)->index));
 	if (r->where.at == DEC_AT_DIVERGENCE && capture_info(r->capture)->has_masked)
-		fputs("faultline: note: values were masked when this was recorded: where the "
-		      "program looks into one, not only copies it, the replay takes another "
-		      "way\n",
-		      stderr);
+		log_note(
+			"values were masked when this was recorded: where the program "
+			"looks into one, not only copies it, the replay takes another way");
 	if (r->parted) {
 		status = 1;
 		report_parted(r);
@@ -426,8 +421,7 @@ static void replay_witness(struct replay *r)
 		return;
 	err = dec_pt_witness_open(r->o->capture, &r->witness);
 	if (err)
-		fprintf(stderr, "faultline: note: not compared with Intel PT: %s\n",
-			err->message);
+		log_note("not compared with Intel PT: %s", err->message);
 }
 
 static struct err *replay(struct replay *r)
@@ -536,17 +530,23 @@ static int replay_process(const struct replay_options *o)
 int cmd_replay(int argc, char **argv)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
-	struct replay_options o = { .mode = DEC_LOG_NONE };
+	struct replay_notes notes = {};
+	struct replay_options o = { .mode = DEC_LOG_NONE, .notes = &notes };
 	_cleanup_err_ struct err *err = NULL;
+	size_t n_processes = 1;
+	int status;
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.process)
-		return replay_process(&o);
-	if (!o.to_stdout)
+	if (!o.process && !o.to_stdout)
 		err = capture_open(o.capture, &c);
+	if (c)
+		n_processes += capture_info(c)->n_processes;
 	// What is wrong with it, replaying it tells.
-	if (!c || !capture_info(c)->n_processes)
-		return replay_one(&o);
-	return replay_all(&o, c);
+	if (o.process)
+		status = replay_process(&o);
+	else
+		status = n_processes > 1 ? replay_all(&o, c) : replay_one(&o);
+	cmd_replay_notes_tell(&notes, n_processes);
+	return status;
 }

@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Analyse the code of PROGRAM (or of a library): the addresses and values of which "
+	"Analyze the code of PROGRAM (or of a library): the addresses and values of which "
 	"stores follow from the path alone, where `faultline record -e stores' places probes "
 	"for the others, and what a probe at each store would cost instead. The times are "
 	"estimates for one call of each function, from the costs of a probe that the kernel "

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/file.h"
 #include "decode/symbols/symbols.h"
 #include "faultlocate/fl_types.h"
@@ -94,9 +95,8 @@ static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
 	struct err *err = fl_types_bind(s, symbols, unknown, sizeof(unknown));
 
 	if (!err && unknown[0])
-		fprintf(stderr,
-			"note: %s has no struct %s: its fields have numbers only\n",
-			program, unknown);
+		log_note("%s has no struct %s: its fields have numbers only", program,
+			 unknown);
 	return err;
 }
 

@@ -129,8 +129,7 @@ bool cmd_suite_judge(const char *dir, struct cap_suite_test *t)
 		conclude(t, CAP_SUITE_FAILED, "exit status %d, not %d", t->status,
 			 t->want_status);
 	} else if (t->want_status == CAP_SUITE_ANY && signo) {
-		conclude(t, CAP_SUITE_FAILED, "killed by signal %d (%s)", signo,
-			 strsignal(signo));
+		conclude(t, CAP_SUITE_FAILED, "killed by %s", text_signal(signo));
 	} else if (t->expected) {
 		judge_output(dir, t);
 	} else if (t->oracle) {

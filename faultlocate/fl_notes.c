@@ -12,21 +12,40 @@
 
 #include "faultlocate/fl_asked.h"
 
+#define FL_NOTE_GAP "gap: " ///< begins what the machine notes of one
+
+// Two replays may note the same, and once is enough.
 struct err *fl_note_add(struct fl_analysis *a, const char *fmt, ...)
 {
-	char **slot = vec_push(&a->notes);
+	_cleanup_free_ char *text = NULL;
+	char **slot;
 	va_list ap;
 	int n;
 
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return &err_nomem;
+	if (vec_find(&a->notes, note, text_has_line(*note, text)))
+		return NULL;
+	slot = vec_push(&a->notes);
 	if (!slot)
 		return &err_nomem;
-	va_start(ap, fmt);
-	n = vasprintf(slot, fmt, ap);
-	va_end(ap);
-	if (n >= 0)
-		return NULL;
-	a->notes.size--;
-	return &err_nomem;
+	*slot = take_ptr(&text);
+	return NULL;
+}
+
+// What the machine says of a gap, the manifest has said.
+static bool is_known_gap(const struct fl_analysis *a, const char *line)
+{
+	const struct cap_info *info = capture_info(a->capture);
+	size_t n = strlen(FL_NOTE_GAP);
+
+	for (size_t i = 0; i < info->n_missing && !strncmp(line, FL_NOTE_GAP, n); i++)
+		if (text_has_line(line + n, text_line(info->missing[i])))
+			return true;
+	return false;
 }
 
 // Each line of text is a note about what.
@@ -36,9 +55,12 @@ static struct err *add_notes(struct fl_analysis *a, const char *what, const char
 
 	while (text && *text && !err) {
 		size_t n = strcspn(text, "\n");
+		_cleanup_free_ char *line = strndup(text, n);
 
-		if (n)
-			err = fl_note_add(a, "%s%.*s", what, (int)n, text);
+		if (!line)
+			return &err_nomem;
+		if (n && !is_known_gap(a, line))
+			err = fl_note_add(a, "%s%s", what, line);
 		text += n + (text[n] == '\n');
 	}
 	return err;

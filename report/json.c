@@ -535,6 +535,16 @@ static bool add_faults(const struct fl_analysis *a, cJSON *list)
 	return true;
 }
 
+static bool add_notes(const struct fl_analysis *a, cJSON *o)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "notes");
+
+	for (size_t i = 0; list && i < a->notes.size; i++)
+		if (!cJSON_AddItemToArray(list, cJSON_CreateString(a->notes.data[i])))
+			return false;
+	return list;
+}
+
 static void cjson_deletep(cJSON **o)
 {
 	cJSON_Delete(*o);
@@ -559,7 +569,7 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 		return &err_nomem;
 	if (!add(o, "heap", json_heap(a->sides[FL_SIDE_APP].graph)) ||
 	    (a->internals.size && !add(o, "internals", json_internals(a))) ||
-	    !add(o, "phases", json_phases(&a->phases)))
+	    !add_notes(a, o) || !add(o, "phases", json_phases(&a->phases)))
 		return &err_nomem;
 	text = cJSON_PrintUnformatted(o);
 	if (!text)

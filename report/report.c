@@ -318,8 +318,7 @@ static void print_run(const struct report *r)
 			(unsigned long long)a->run.instructions,
 			(unsigned long long)a->run.syscalls);
 	if (a->run.end == CAP_END_SIGNAL)
-		fprintf(r->out, "killed by signal %d (%s)\n", a->run.end_value,
-			strsignal(a->run.end_value));
+		fprintf(r->out, "killed by %s\n", text_signal(a->run.end_value));
 	else if (a->run.end == CAP_END_EXIT)
 		fprintf(r->out, "exit status %d\n", a->run.end_value);
 	else

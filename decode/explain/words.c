@@ -117,8 +117,7 @@ static char *explain_string(struct explain *ex, const struct history_event *e,
 /* What descriptor @p fd was when event @p seq came. */
 static char *explain_descriptor(struct explain *ex, uint64_t seq, int64_t fd)
 {
-	static const char *const standard[] = { "standard input", "standard output",
-						"standard error" };
+	static const char *const standard[] = { "stdin", "stdout", "stderr" };
 
 	for (size_t i = ex->history.events.size; i--;) {
 		const struct history_event *e = &ex->history.events.data[i];

@@ -53,7 +53,8 @@ static void heap_note(struct heap_trace *h, const char *text)
 {
 	char *all;
 
-	if (text && asprintf(&all, "%s%s\n", h->notes ? h->notes : "", text) > 0) {
+	if (text && *text &&
+	    asprintf(&all, "%s%s\n", h->notes ? h->notes : "", text) > 0) {
 		free(h->notes);
 		h->notes = all;
 	}

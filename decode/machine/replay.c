@@ -66,7 +66,7 @@ void dec_replay_note(struct dec_replay *r, const char *fmt, ...)
 		text = NULL;
 	va_end(ap);
 	// One of each kind is enough for people.
-	if (!text || (r->notes && strstr(r->notes, text))) {
+	if (!text || text_has_line(r->notes, text)) {
 		free(text);
 		return;
 	}
@@ -651,7 +651,7 @@ static void replay_unseen_cpuid(struct dec_replay *r, struct dec_ctx *c)
 				 is_bound ? cpu->bound_to : CAP_CPU_ANY, out)) {
 		dec_replay_note(
 			r,
-			"cpuid at %#lx asked which CPU it ran on (leaf %#x), which was "
+			"cpuid at %#lx asked which CPU it ran on (leaf %x), which was "
 			"not recorded: one CPU's answer was used",
 			c->rip, leaf);
 	}

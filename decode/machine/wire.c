@@ -147,9 +147,8 @@ static struct err *wire_death(int status)
 		return err_new(ERR_OS, "the machine's process was killed, perhaps for "
 				       "want of memory");
 	if (WIFSIGNALED(status))
-		return err_new(ERR_OS,
-			       "the machine's process was killed by signal %d (%s)",
-			       WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return err_new(ERR_OS, "the machine's process was killed by %s",
+			       text_signal(WTERMSIG(status)));
 	return err_new(ERR_OS, "the machine's process ended with status %d",
 		       WEXITSTATUS(status));
 }

@@ -341,7 +341,7 @@ static char *heap_notes(const struct flight_heap *h, uint64_t n_unseen)
 		    f->stats.steps, f->n_decoded,
 		    f->calls.size + f->earlier.size ?
 			    "" :
-			    "no heap events were recorded: blocks from before the window "
+			    "no allocator calls were recorded: allocations from before the window "
 			    "are not known\n",
 		    h->n_lost, n_unseen) < 0)
 		return NULL;

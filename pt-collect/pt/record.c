@@ -26,10 +26,8 @@ static char *file_path(const struct ptc_pt_process *p)
 static void give_up(struct ptc_pt_process *p, struct err *err)
 {
 	if (!p->all->has_told)
-		fprintf(stderr,
-			"faultline: no Intel PT of process %d: %s; recording "
-			"goes on without it\n",
-			p->tracee->pid, err->message);
+		log_note("no Intel PT of process %d: %s; recording goes on without it",
+			 p->tracee->pid, err->message);
 	p->all->has_told = true;
 	free(p->why_not);
 	p->why_not = strdup(err->message);

@@ -119,9 +119,9 @@ static int take_over(struct ptc_processes *all, int signo)
 	if (p->tracee.pid)
 		err = repair(p);
 	fprintf(stderr,
-		"faultline: cannot go on recording: the recorder was ended by a "
-		"signal (%s)%s\n",
-		strsignal(signo),
+		"faultline: cannot go on recording: the recorder was killed by "
+		"%s%s\n",
+		text_signal(signo),
 		p->tracee.pid || goes_on ? "; the program goes on" : "");
 	if (err && err->code != ERR_NOT_FOUND)
 		fprintf(stderr, "faultline: process %d is not as it was: %s\n",

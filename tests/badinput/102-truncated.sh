@@ -60,7 +60,7 @@ for part in 5 20 35 50 65 80 95; do
 	truncate -s $((size * part / 100)) "$TMPDIR/bad/events.flt"
 	expect_refused "breaks off at byte [0-9]+"
 	"$FAULTLINE" replay "$TMPDIR/bad" 2>&1 | tee "$TMPDIR/told"
-	n=$(sed -n 's/.* and \([0-9]*\) syscalls matched up to there$/\1/p' "$TMPDIR/told")
+	n=$(sed -n 's/.* and \([0-9]*\) system calls matched up to there$/\1/p' "$TMPDIR/told")
 	[ "${n:--1}" -ge $last ] || fail "$n syscalls, after $last of a shorter one"
 	last=$n
 done

@@ -45,6 +45,6 @@ child=$(echo "$TMPDIR"/small/c/children/1-head.*)
 looks_whole "$child" && fail "the child's capture looks whole"
 expect_status 2 "$FAULTLINE" replay "$TMPDIR/small/c"
 grep -q "process 0 .*all matched" "$TMPDIR/out" || fail "the program: $(cat "$TMPDIR/out")"
-grep -q "not finished.* syscalls matched up to there" "$TMPDIR/err" ||
+grep -q "not finished.* system calls matched up to there" "$TMPDIR/err" ||
 	fail "the child: $(cat "$TMPDIR/err")"
 exit 0

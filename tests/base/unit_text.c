@@ -6,6 +6,7 @@
  * Text of strangers on its way out: each way, at each place in a block, cut at each byte; and
  * every byte and many characters through the guarded streams.
  */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -164,13 +165,39 @@ static void streams(void **state)
 	}
 }
 
+/* Addresses aside, and whole lines only. */
+static void same_lines(void **state)
+{
+	static const char noted[] = "cpuid at 0x55ab asked\ngap: a\nx 0x1 y 0x2";
+
+	(void)state;
+	assert_true(text_has_line(noted, "cpuid at 0x7f0123 asked"));
+	assert_true(text_has_line(noted, "gap: a"));
+	assert_true(text_has_line(noted, "x 0xffff y 0x0"));
+	assert_false(text_has_line(noted, "gap: "));
+	assert_false(text_has_line(noted, "gap: ab"));
+	assert_false(text_has_line(noted, "cpuid at 0x55ab asks"));
+	assert_false(text_has_line(noted, "cpuid at 0x asked"));
+	assert_false(text_has_line(noted, "x 0x1 y 3"));
+	assert_false(text_has_line("thread 12", "thread 13"));
+	assert_false(text_has_line(NULL, "gap: a"));
+}
+
+static void signals(void **state)
+{
+	(void)state;
+	assert_string_equal(text_signal(SIGSEGV), "SIGSEGV");
+	assert_string_equal(text_signal(SIGRTMIN + 2), "SIGRTMIN+2");
+	assert_string_equal(text_signal(33), "signal 33");
+	assert_string_equal(text_signal(1000), "signal 1000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_way),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(markup),
-		cmocka_unit_test(streams),
+		cmocka_unit_test(each_way),   cmocka_unit_test(lines),
+		cmocka_unit_test(markup),     cmocka_unit_test(streams),
+		cmocka_unit_test(same_lines), cmocka_unit_test(signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

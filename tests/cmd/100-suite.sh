@@ -69,7 +69,7 @@ failed     0  differs: stdout differs from '$TMPDIR/lists/args' in line 1
 failed     0  shorter: stdout differs from '$TMPDIR/lists/out' in line 1
 passed     3  status
 failed     3  other status: exit status 3, not 0
-failed   139  crashes: killed by signal 11 (Segmentation fault)
+failed   139  crashes: killed by SIGSEGV
 passed   139  crashes well
 failed   137  hangs: hung: ended after 4 s
 failed   137  waits: hung: ended after 4 s

@@ -94,7 +94,7 @@ static void assert_names_input(const struct dec_explanation *x)
 	assert_string_equal(x->input.name, "read");
 	assert_true(x->input.has_position && x->input.position < x->at.position);
 	assert_non_null(x->input.file);
-	assert_string_equal(x->input.file, "standard input");
+	assert_string_equal(x->input.file, "stdin");
 }
 
 /* ---- recorded bytes ---------------------------------------------------------------- */

@@ -104,7 +104,7 @@ stop_server
 until_true looks_whole "$TMPDIR/keeper" || fail "keeper killed: no whole capture"
 "$FAULTLINE" replay "$TMPDIR/keeper" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
 grep -q 'all matched' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
-grep -q 'the recorder was ended by a signal' "$TMPDIR/recorder.err" || fail "$(cat "$TMPDIR/recorder.err")"
+grep -q 'the recorder was killed by SIG' "$TMPDIR/recorder.err" || fail "$(cat "$TMPDIR/recorder.err")"
 looks_whole "$TMPDIR/recorder" && fail "recorder killed: the capture says it is whole"
 "$FAULTLINE" dump "$TMPDIR/recorder" >"$TMPDIR/dump" 2>&1
 grep -q 'thread' "$TMPDIR/dump" || fail "recorder killed: the start state is not readable"
@@ -121,4 +121,4 @@ wait "$server" 2>/dev/null
 forget "$server"
 looks_whole "$TMPDIR/k" || fail "the program was killed, and the capture is not whole"
 "$FAULTLINE" replay "$TMPDIR/k" >"$TMPDIR/replay" 2>&1 || fail "$(cat "$TMPDIR/replay")"
-grep -q 'killed by signal 9' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"
+grep -q 'killed by SIGKILL' "$TMPDIR/replay" || fail "$(cat "$TMPDIR/replay")"

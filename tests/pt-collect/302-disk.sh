@@ -38,7 +38,7 @@ for kb in 8 64 256 1000 2000 2100 2150 2200 2250 2300 2350 2400 2500 3000 6000 1
 	got=0
 	"$FAULTLINE" replay "$small/c" >"$TMPDIR/out" 2>"$TMPDIR/err" || got=$?
 	[ $got = 2 ] || fail "$kb kB: replay ends with $got: $(cat "$TMPDIR/err")"
-	expect_error "not finished.*[0-9]+ instructions and [0-9]+ syscalls matched up to there"
+	expect_error "not finished.*[0-9]+ instructions and [0-9]+ system calls matched up to there"
 done
 echo "$n sizes: $whole whole, $began broke off"
 [ $whole -ge 1 ] && [ $began -ge 1 ] && [ $((whole + began)) -lt $n ] || fail "one-sided"

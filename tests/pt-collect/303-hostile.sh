@@ -72,4 +72,4 @@ fi
 # It kills its parent, which is the recorder.
 expect_status 125 "${RECORD[@]}" -o "$TMPDIR/p" -- "$hostile" parricide
 grep -qx unharmed "$TMPDIR/out" || fail "it was harmed: $(cat "$TMPDIR/out")"
-expect_error "the recorder was ended by a signal"
+expect_error "the recorder was killed by SIG"

@@ -14,5 +14,5 @@ for threads in "" threads; do
 	[ "$(wc -l <"$c.out")" -ge 42 ] || fail "too few faults: $(cat "$c.out")"
 	replay_matches "$c"
 	expect_status 0 "$FAULTLINE" replay "$c"
-	grep -q 'killed by signal 11' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+	grep -q 'killed by SIGSEGV' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 done
