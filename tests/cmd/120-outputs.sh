@@ -42,7 +42,7 @@ spec    --binary
 suite   --tests
 EOF
 # Arguments that are no names of files.
-values="BYTES EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
 NAME PID PROCESS SEED SECONDS SIZE TID TIME TYPE"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.

@@ -90,7 +90,7 @@ grep -q '^faultline: note: gap: left out .* (processes 0, 1, 2, 3 and 2 more)$' 
 	fail "whose gap is it? $(cat "$TMPDIR/err")"
 says analyze --accesses "$TMPDIR/omits"
 once 'value of environment variable'
-says analyze --accesses --no-allocator "$TMPDIR/omits"
+says graph --no-allocator "$TMPDIR/omits"
 once 'value of environment variable'
 says analyze --accesses --json "$TMPDIR/omits"
 [ "$(jq '[.notes[] | select(test("value of environment variable"))] | length' "$TMPDIR/out")" = 1 ] ||
