@@ -74,7 +74,8 @@ enum dec_verdict dec_replay_signal_die(struct dec_replay *r)
 
 	if (v != DEC_GO)
 		return v;
-	if (!r->next.regs.rip) {
+	// A call of NULL faults there itself.
+	if (!r->next.regs.rip && !replay_is_sync(&r->next)) {
 		dec_replay_note(
 			r,
 			"thread %u was killed where nobody saw it: the replay ends "
