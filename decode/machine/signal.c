@@ -168,6 +168,40 @@ static enum dec_verdict replay_await_branch(struct dec_replay *r,
 	return DEC_GO;
 }
 
+/* Memory behind the end of its file is there in the guest, with zeros, as long as nobody
+ * touches it. The event at hand says that it is touched next.
+ * @return its page; 0: it does not say so. */
+static uint64_t replay_page_beyond_file(const struct dec_replay *r)
+{
+	siginfo_t info;
+
+	memcpy(&info, r->next.siginfo, sizeof(info));
+	return r->next.kind == CAP_EV_SIGNAL && r->next.signo == SIGBUS &&
+			       info.si_code == BUS_ADRERR ?
+		       (uint64_t)info.si_addr & ~4095ull :
+		       0;
+}
+
+static enum dec_verdict replay_await_beyond_file(struct dec_replay *r)
+{
+	uint64_t page = replay_page_beyond_file(r);
+
+	if (page && dec_guest_avail(&r->guest, page, PROT_READ))
+		mprotect((void *)page, 4096, PROT_NONE);
+	return DEC_GO;
+}
+
+/* Is the fault of @p c the one that was awaited? Then the page is as it was. */
+static bool replay_is_beyond_file(struct dec_replay *r, const struct dec_ctx *c)
+{
+	uint64_t page = replay_page_beyond_file(r);
+
+	if (!page || c->fault_signo != SIGSEGV || (c->fault_addr & ~4095ull) != page)
+		return false;
+	err_destroy(dec_guest_restore(&r->guest, page, page + 4096));
+	return true;
+}
+
 enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 {
 	struct dec_insn insn;
@@ -176,7 +210,7 @@ enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 	if (replay_is_sync(&r->next))
 		return replay_is_branch_fault(r, &insn) ?
 			       replay_await_branch(r, &insn, is_done) :
-			       DEC_GO;
+			       replay_await_beyond_file(r);
 	if (!dec_threads_current(r)->is_in_call && !dec_threads_is_here(r, &v)) {
 		dec_threads_await(r);
 		return v;
@@ -227,7 +261,7 @@ enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 	if (r->is_log_at_end)
 		return dec_replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
-	    r->next.signo != (int)c->fault_signo) {
+	    (r->next.signo != (int)c->fault_signo && !replay_is_beyond_file(r, c))) {
 		r->parted.signo = c->fault_signo;
 		r->parted.fault_addr = c->fault_addr;
 		if (c->fault_signo == SIGILL && replay_lacks(r))
