@@ -42,7 +42,7 @@ void dec_symbols_destroy(struct dec_symbols *s)
 }
 
 /** @return the mapping that holds @p addr, valid until the next one is added; or NULL. */
-static struct dec_sym_mapping *mapping_of(struct dec_symbols *s, uint64_t addr)
+struct dec_sym_mapping *dec_sym_mapping_of(struct dec_symbols *s, uint64_t addr)
 {
 	for (size_t i = s->mappings.size; i > 0; i--) {
 		struct dec_sym_mapping *m = &s->mappings.data[i - 1];
@@ -78,7 +78,7 @@ struct err *dec_symbols_add_core(struct dec_symbols *s, const struct cap_core *c
 		if (err)
 			return err;
 		if (entry >= m->start && entry < m->end)
-			s->exe = mapping_of(s, entry)->unit;
+			s->exe = dec_sym_mapping_of(s, entry)->unit;
 	}
 	return NULL;
 }
@@ -211,7 +211,7 @@ struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,
 	struct dec_sym_mapping m = { .start = addr,
 				     .end = addr + size,
 				     .file_offset = file_offset };
-	struct dec_sym_mapping *known = mapping_of(s, addr);
+	struct dec_sym_mapping *known = dec_sym_mapping_of(s, addr);
 	uint64_t vaddr;
 	struct err *err;
 
@@ -289,7 +289,7 @@ struct err *dec_symbols_add_file(struct dec_symbols *s, int fd, const char *path
 
 bool dec_symbols_has_debug(struct dec_symbols *s, uint64_t rip)
 {
-	const struct dec_sym_mapping *m = rip ? mapping_of(s, rip) : NULL;
+	const struct dec_sym_mapping *m = rip ? dec_sym_mapping_of(s, rip) : NULL;
 	struct dec_sym_unit *u = m ? m->unit : rip ? NULL : s->exe;
 
 	return u && u->cus.size > 0 && (u == s->exe || !dec_sym_unit_is_systems(u));
@@ -414,7 +414,7 @@ static void sp_place_function(struct dec_symbols *s, struct dec_sym_unit *u,
 
 static void find_place(struct dec_symbols *s, uint64_t rip, struct dec_place *p)
 {
-	const struct dec_sym_mapping *m = mapping_of(s, rip);
+	const struct dec_sym_mapping *m = dec_sym_mapping_of(s, rip);
 	struct dec_sym_unit *u;
 	const struct dec_sym_symbol *sym;
 	struct dec_sym_cu *cu;
@@ -488,7 +488,7 @@ const char *dec_symbols_alloc_type(struct dec_symbols *s, uint64_t return_rip,
 			return known->name;
 		}
 	}
-	m = mapping_of(s, return_rip - 1);
+	m = dec_sym_mapping_of(s, return_rip - 1);
 	if (m && m->unit->cus.size)
 		a.name = dec_sym_alloc_type(m->unit, return_rip - m->bias, size,
 					    &a.is_sure);

@@ -107,6 +107,9 @@ struct dec_symbols {
 	struct arena arena;
 };
 
+/** @return what is mapped at @p addr, NULL: no module. */
+struct dec_sym_mapping *dec_sym_mapping_of(struct dec_symbols *s, uint64_t addr);
+
 /* ---- units (unit.c, table.c) ------------------------------------------------------ */
 
 /** Open the ELF file in @p fd (consumed; -1: a unit that only has a name). A damaged file makes
@@ -238,6 +241,22 @@ struct dec_sym_spot {
  * start. @return false when none does. */
 bool dec_sym_var_at(struct dec_sym_unit *u, uint64_t pc, const struct dec_sym_spot *spot,
 		    Dwarf_Die *type, uint64_t *distance);
+
+/** Register of a DW_OP_reg* operation (enum cap_gpr), or -1. */
+int dec_sym_op_reg(const Dwarf_Op *op);
+
+/** Register and displacement of a DW_OP_breg* operation; -1 when it is another. */
+int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp);
+
+/** The static address of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
+bool dec_sym_op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret);
+
+/** Canonical frame address at @p pc as register + displacement. @return -1: unknown. */
+int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp);
+
+/** Frame base of @p function at @p pc as register + displacement; -1: unknown. */
+int dec_sym_frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
+		       int64_t *disp);
 
 /* ---- allocations (alloc.c) ------------------------------------------------- */
 

@@ -24,16 +24,14 @@ static int reg_of(unsigned dwarf_reg)
 	return dwarf_reg < CAP_GPRS ? (int)dwarf_reg : -1;
 }
 
-/** Register of a DW_OP_reg* operation, or -1. */
-static int op_reg(const Dwarf_Op *op)
+int dec_sym_op_reg(const Dwarf_Op *op)
 {
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
 		return reg_of(op->atom - DW_OP_reg0);
 	return op->atom == DW_OP_regx ? reg_of((unsigned)op->number) : -1;
 }
 
-/** Register and displacement of a DW_OP_breg* operation; -1 when it is another. */
-static int op_breg(const Dwarf_Op *op, int64_t *disp)
+int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp)
 {
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
 		*disp = (int64_t)op->number;
@@ -46,8 +44,7 @@ static int op_breg(const Dwarf_Op *op, int64_t *disp)
 	return -1;
 }
 
-/** Canonical frame address at @p pc as register + displacement. @return -1: unknown. */
-static int cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
+int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
 {
 	Dwarf_Addr bias;
 	Dwarf_CFI *cfi = dwfl_module_eh_cfi(u->mod, &bias);
@@ -61,14 +58,13 @@ static int cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp)
 	if (!cfi || dwarf_cfi_addrframe(cfi, pc - bias, &frame))
 		return -1;
 	if (dwarf_frame_cfa(frame, &ops, &n) == 0 && n == 1)
-		reg = op_breg(&ops[0], disp);
+		reg = dec_sym_op_breg(&ops[0], disp);
 	free(frame);
 	return reg;
 }
 
-/** Frame base of @p function at @p pc as register + displacement; -1: unknown. */
-static int frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
-		      int64_t *disp)
+int dec_sym_frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
+		       int64_t *disp)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
@@ -78,11 +74,11 @@ static int frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 	    dwarf_getlocation_addr(&attr, pc - u->debug_bias, &ops, &n, 1) != 1 || n != 1)
 		return -1;
 	if (ops[0].atom == DW_OP_call_frame_cfa)
-		return cfa_at(u, pc, disp);
+		return dec_sym_cfa_at(u, pc, disp);
 	*disp = 0;
-	if (op_reg(&ops[0]) >= 0)
-		return op_reg(&ops[0]); // clang: the frame base is rbp itself
-	return op_breg(&ops[0], disp);
+	if (dec_sym_op_reg(&ops[0]) >= 0)
+		return dec_sym_op_reg(&ops[0]); // clang: the frame base is rbp itself
+	return dec_sym_op_breg(&ops[0], disp);
 }
 
 /** @return whether an object of @p bytes at register @p reg + @p at covers the slot. */
@@ -95,8 +91,7 @@ static bool covers_slot(const struct dec_sym_spot *spot, int reg, int64_t at,
 	return *distance < bytes;
 }
 
-/** The static address of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
-static bool op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
+bool dec_sym_op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret)
 {
 	Dwarf_Attribute attr;
 
@@ -120,26 +115,27 @@ static bool covers(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 
 	*distance = 0;
 	if (n == 2 && ops[1].atom == DW_OP_stack_value && spot->kind == DEC_SPOT_REG)
-		return op_breg(&ops[0], &disp) == spot->reg && disp == 0;
+		return dec_sym_op_breg(&ops[0], &disp) == spot->reg && disp == 0;
 	if (n != 1)
 		return false;
 	switch (ops[0].atom) {
 	case DW_OP_fbreg:
-		reg = function ? frame_base(u, function, pc, &disp) : -1;
+		reg = function ? dec_sym_frame_base(u, function, pc, &disp) : -1;
 		return reg >= 0 && covers_slot(spot, reg, disp + (int64_t)ops[0].number,
 					       bytes, distance);
 	case DW_OP_addr:
 	case DW_OP_addrx:
-		if (spot->kind != DEC_SPOT_GLOBAL || !op_addr(location, &ops[0], &addr) ||
+		if (spot->kind != DEC_SPOT_GLOBAL ||
+		    !dec_sym_op_addr(location, &ops[0], &addr) ||
 		    spot->addr < addr + u->debug_bias)
 			return false;
 		*distance = spot->addr - (addr + u->debug_bias);
 		return *distance < bytes;
 	default:
-		reg = op_breg(&ops[0], &disp);
+		reg = dec_sym_op_breg(&ops[0], &disp);
 		if (reg >= 0)
 			return covers_slot(spot, reg, disp, bytes, distance);
-		return spot->kind == DEC_SPOT_REG && op_reg(&ops[0]) == spot->reg;
+		return spot->kind == DEC_SPOT_REG && dec_sym_op_reg(&ops[0]) == spot->reg;
 	}
 }
 
