@@ -106,7 +106,8 @@ bool dec_frames_is_own(struct frames *f, uint64_t rip)
 	return f->recent[at].is_own;
 }
 
-struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
+struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp,
+			    uint64_t time)
 {
 	struct frame *new;
 	uint32_t outer;
@@ -119,6 +120,7 @@ struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp)
 		return &err_nomem;
 	new->return_rip = return_rip;
 	new->rsp = rsp;
+	new->time = time;
 	new->own = dec_frames_is_own(f, return_rip - 1) ? f->stack.size : outer;
 	return NULL;
 }
@@ -157,6 +159,7 @@ struct err *dec_frames_land_jump(struct frames *f, uint64_t rip)
 		return &err_nomem;
 	new->return_rip = f->jump_end;
 	new->rsp = f->stack.data[n - 1].rsp;
+	new->time = f->stack.data[n - 1].time;
 	new->own = new - f->stack.data + 1;
 	f->jump_end = 0;
 	return NULL;

@@ -18,6 +18,7 @@
 struct frame {
 	uint64_t return_rip; ///< of a tail call: behind the jump
 	uint64_t rsp;	     ///< where the return address lies
+	uint64_t time;	     ///< of the call
 	/** 1 + index of the innermost frame, this or outer, whose return address is in a
 	 * module with lines; 0 = none. */
 	uint32_t own;
@@ -70,8 +71,9 @@ bool dec_frames_is_own(struct frames *f, uint64_t rip);
 /** Modules changed: forget what was known of code pages. */
 void dec_frames_refresh(struct frames *f);
 
-/** A call pushed @p return_rip at @p rsp. @return ERR_NOMEM. */
-struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp);
+/** A call pushed @p return_rip at @p rsp at @p time. @return ERR_NOMEM. */
+struct err *dec_frames_call(struct frames *f, uint64_t return_rip, uint64_t rsp,
+			    uint64_t time);
 
 /** A return popped the address at @p rsp: frames at or below it are gone. */
 void dec_frames_return(struct frames *f, uint64_t rsp);

@@ -165,7 +165,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 	if (hb->has_call) {
 		last = &b->insn[b->n_insns - 1];
 		memcpy(slot, rec + hb->branch_at, 8);
-		return dec_frames_call(&h->frames, last->rip + last->len, slot[0] - 8);
+		return dec_frames_call(&h->frames, last->rip + last->len, slot[0] - 8,
+				       time + n_ran - 1);
 	}
 	if (hb->has_ret) {
 		memcpy(slot, rec + hb->branch_at, 16);
@@ -192,7 +193,7 @@ static struct err *heap_end(struct heap_trace *h, const struct dec_insn *insn,
 			    uint64_t at, uint64_t rax, uint64_t time)
 {
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
-		return dec_frames_call(&h->frames, insn->rip + insn->len, at);
+		return dec_frames_call(&h->frames, insn->rip + insn->len, at, time);
 	if (insn->flow == DEC_FLOW_RET)
 		return heap_return(h, at, rax, time);
 	return NULL;
@@ -429,6 +430,10 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	if (h->o->n_calls_at)
 		until = h->o->calls_at[h->o->n_calls_at - 1] + 1;
 	err = heap_go(h, until, &w);
+	if (err)
+		return err;
+	if (h->o->ended)
+		err = h->o->ended(h->o->ended_ctx, &h->frames);
 	if (err)
 		return err;
 	differs = dec_heap_calls_verify(&h->calls);

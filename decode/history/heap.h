@@ -127,6 +127,9 @@ struct dec_heap_options {
 	size_t n_calls_at;
 	struct err *(*calls)(void *ctx, uint64_t time, const uint64_t *calls, size_t n);
 	void *calls_ctx;
+	/** Told, where the replay ended, the calls under way. NULL: nobody asks. */
+	struct err *(*ended)(void *ctx, const struct frames *f);
+	void *ended_ctx;
 	/** Shown each instruction with its values, as dec_machine_trace() does, before anything
 	 * is told of what it does. Then the machine logs all values, which takes several
 	 * times as long. @p frames: the calls under way. NULL: nobody asks. */

@@ -292,7 +292,8 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	if (err)
 		return err;
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
-		return dec_frames_call(&h->frames, insn->rip + insn->len, rsp - 8);
+		return dec_frames_call(&h->frames, insn->rip + insn->len, rsp - 8,
+				       s->position);
 	if (insn->flow == DEC_FLOW_RET) {
 		dec_frames_return(&h->frames, rsp);
 		return dec_heap_calls_return(&h->calls, rsp, h->gpr[CAP_RAX],
