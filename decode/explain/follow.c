@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "decode/explain/follow.h"
+
+#include <string.h>
+
+#include "decode/x86/zydis.h"
+
+// Copies followed; and how far a pointer may be from what it was made of.
+#define HOPS_MAX 400
+#define NEAR_BYTES (1 << 16)
+
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+/* May its destination be its source, byte for byte or widened? */
+static bool is_copying(const struct dec_insn *insn)
+{
+	static const char *const names[] = {
+		"mov",	  "vmov",     "push",	     "pop",	   "xchg",     "cmov",
+		"pinsr",  "vpinsr",   "punpckl",     "vpunpckl",   "leave",    "cdqe",
+		"lddqu",  "vlddqu",   "vpbroadcast", "vbroadcast", "cwde",     "pextr",
+		"vpextr", "lods",     "stos",	     "unpcklp",	   "vunpcklp", "shufp",
+		"pshufd", "vinserti", "vextracti",   "call"
+	};
+	const char *name = dec_insn_name(insn);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (begins(name, names[i]))
+			return true;
+	return false;
+}
+
+/* xor eax, eax and its kin. */
+static bool is_zeroing(const struct dec_insn *insn)
+{
+	uint64_t vec = insn->other_read & 0xffffffffu;
+
+	return !insn->n_mem && dec_insn_is_zeroing(insn->mnemonic) &&
+	       __builtin_popcountll(vec) + __builtin_popcount(insn->gpr_read) == 1;
+}
+
+/* Is register @p reg only part of where something is? */
+static bool is_address(const struct dec_insn *insn, int reg)
+{
+	if (insn->is_string && (reg == CAP_RSI || reg == CAP_RDI || reg == CAP_RCX))
+		return true;
+	for (int i = 0; i < insn->n_mem; i++)
+		if (insn->mem[i].base == reg || insn->mem[i].index == reg)
+			return insn->store_reg != reg;
+	return false;
+}
+
+static bool is_data(const struct dec_insn *insn, const struct dec_past_ref *r)
+{
+	return !r->is_def &&
+	       (r->is_mem || (r->reg < DEC_REG_K && !is_address(insn, r->reg)));
+}
+
+static const struct dec_past_ref *definition(const struct dec_past *p,
+					     const struct dec_past_step *s,
+					     const struct dec_location *l)
+{
+	const struct dec_past_ref *r;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		if (!r->is_def || r->is_mem != l->is_mem)
+			continue;
+		if (l->is_mem ?
+			    r->addr < l->addr + l->size && l->addr < r->addr + r->size :
+			    r->reg == l->reg)
+			return r;
+	}
+	return NULL;
+}
+
+static struct dec_location location_of(const struct dec_past_ref *r, uint32_t tid,
+				       uint64_t offset, uint32_t size)
+{
+	return (struct dec_location){ .is_mem = r->is_mem,
+				      .reg = r->reg,
+				      .tid = tid,
+				      .addr = r->is_mem ? r->addr + offset : 0,
+				      .offset = r->is_mem ? 0 : offset,
+				      .size = size };
+}
+
+/* ---- copies ------------------------------------------------------------------------------ */
+
+/* Do the @p n bytes wanted at @p v stand in @p r at @p offset? @return how many of them; the
+ * others are what widening makes of those. */
+static uint32_t same_bytes(const struct dec_past *p, const struct dec_past_ref *r,
+			   uint64_t offset, const uint8_t *v, uint32_t n, bool may_widen)
+{
+	const uint8_t *has = dec_past_value(p, r);
+	uint32_t have;
+
+	if (!has || offset >= r->size || offset >= 64)
+		return 0;
+	have = r->size - offset < n ? r->size - offset : n;
+	if (offset + have > 64 || memcmp(has + offset, v, have))
+		return 0;
+	for (uint32_t i = have; i < n; i++)
+		if (!may_widen || (v[i] && v[i] != 0xff))
+			return 0;
+	return have;
+}
+
+/* The upper half of what is put together of two registers comes from the second. */
+static bool is_second_half(const struct dec_insn *insn, uint64_t offset,
+			   const struct dec_past_ref *r, const struct dec_past_ref *def)
+{
+	const char *name = dec_insn_name(insn);
+	bool puts_together = begins(name, "punpckl") || begins(name, "pinsr") ||
+			     begins(name, "movhp") || begins(name, "movlhp");
+
+	return puts_together &&
+	       (offset >= 8) == (!r->is_mem && r->reg == def->reg && !def->is_mem);
+}
+
+static bool find_source(const struct dec_past *p, const struct dec_past_step *s,
+			const struct dec_past_ref *def, uint64_t offset,
+			const struct dec_location *l, struct dec_location *from)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const uint8_t *v = dec_past_value(p, def);
+	const struct dec_past_ref *r;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		const uint64_t at[] = { offset, 0, 8 };
+
+		if (!is_data(insn, r) || is_second_half(insn, offset, r, def))
+			continue;
+		if (insn->is_rep && r->is_mem && def->is_mem && r->size == def->size) {
+			*from = location_of(r, s->tid, offset, l->size);
+			return true;
+		}
+		if (!v || offset + l->size > 64)
+			continue;
+		for (int k = 0; k < 3; k++) {
+			uint32_t n =
+				same_bytes(p, r, at[k], v + offset, l->size, !l->is_mem);
+
+			if (!n)
+				continue;
+			*from = location_of(r, s->tid, at[k], n);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static uint64_t number(const struct dec_past *p, const struct dec_past_ref *r)
+{
+	const uint8_t *v = dec_past_value(p, r);
+	uint64_t n = 0;
+
+	if (v)
+		memcpy(&n, v, r->size < 8 ? r->size : 8);
+	return n;
+}
+
+static bool is_near(uint64_t a, uint64_t b)
+{
+	return a - b + NEAR_BYTES <= 2 * NEAR_BYTES;
+}
+
+/* The operand that the pointer is a little away from; NULL where it can come of each, or none. */
+static const struct dec_past_ref *
+pointer_operand(const struct dec_past *p, const struct dec_past_step *s, uint64_t value)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const struct dec_past_ref *r, *best = NULL;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		uint64_t n = number(p, r);
+
+		if (!is_data(insn, r) || r->size < 8 || !is_near(n, value) ||
+		    (!r->is_mem && r->reg >= DEC_GPRS))
+			continue;
+		// Of NULL and an index it is NULL that is the pointer.
+		if (!best ||
+		    (is_near(value, 0) ? n < number(p, best) : n > number(p, best)))
+			best = r;
+	}
+	return best;
+}
+
+/* The operand that is no pointer, beside one or alone. */
+static const struct dec_past_ref *index_operand(const struct dec_past *p,
+						const struct dec_past_step *s)
+{
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const struct dec_past_ref *r, *found = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++) {
+		uint64_t is = number(p, r);
+
+		if (!is_data(insn, r) || (!r->is_mem && r->reg >= DEC_GPRS))
+			continue;
+		if (is >= UINT64_C(1) << 32 && is < UINT64_C(1) << 47)
+			continue; // in the range of addresses
+		found = r;
+		n++;
+	}
+	return n == 1 ? found : NULL;
+}
+
+/* The address of a local variable, which is a little away from where the stack is. */
+static bool is_frame(const struct dec_past *p, const struct dec_past_step *s)
+{
+	const struct dec_past_ref *r;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++)
+		if (!r->is_def && !r->is_mem && r->reg == CAP_RSP)
+			return true;
+	return false;
+}
+
+static void make_sum(const struct dec_past *p, const struct dec_past_step *s,
+		     enum dec_follow_what what, struct dec_hop *hop)
+{
+	const struct dec_past_ref *r = NULL;
+
+	if (what == DEC_FOLLOW_POINTER && !is_frame(p, s)) {
+		hop->kind = DEC_HOP_OFFSET;
+		r = pointer_operand(p, s, hop->value);
+	}
+	if (!r && what != DEC_FOLLOW_NUMBER) {
+		hop->kind = DEC_HOP_INDEX;
+		r = index_operand(p, s);
+	}
+	if (r)
+		hop->from = location_of(r, s->tid, 0, r->size < 8 ? r->size : 8);
+	else
+		hop->kind = DEC_HOP_COMPUTED;
+}
+
+/* ---- hops -------------------------------------------------------------------------------- */
+
+static bool uses_data(const struct dec_past *p, const struct dec_past_step *s)
+{
+	const struct dec_past_ref *r;
+
+	for (uint32_t i = 0; (r = dec_past_ref(p, s, i)); i++)
+		if (is_data(dec_past_insn(p, s), r))
+			return true;
+	return false;
+}
+
+void dec_follow_hop(const struct dec_past *p, const struct dec_past_step *s,
+		    const struct dec_location *l, enum dec_follow_what what,
+		    struct dec_hop *ret)
+{
+	const struct dec_past_ref *def = definition(p, s, l);
+	const struct dec_insn *insn = dec_past_insn(p, s);
+	const uint8_t *v = dec_past_value(p, def);
+	uint64_t offset = l->is_mem ? l->addr - def->addr : l->offset;
+
+	*ret = (struct dec_hop){ .position = s->position,
+				 .rip = dec_past_rip(p, s),
+				 .tid = s->tid,
+				 .to = *l,
+				 .written = def->size };
+	if (l->is_mem && (l->addr < def->addr || offset + l->size > def->size)) {
+		ret->kind = DEC_HOP_PIECE;
+		return;
+	}
+	ret->has_value = v && offset + l->size <= 64;
+	if (ret->has_value)
+		memcpy(&ret->value, v + offset, l->size);
+	if (!insn || insn->flow == DEC_FLOW_SYSCALL)
+		ret->kind = DEC_HOP_KERNEL;
+	else if (is_zeroing(insn) || !uses_data(p, s))
+		ret->kind = DEC_HOP_CONSTANT;
+	else if (is_copying(insn) && find_source(p, s, def, offset, l, &ret->from))
+		ret->kind = DEC_HOP_COPY;
+	else if (ret->has_value && !is_copying(insn))
+		make_sum(p, s, what, ret);
+	else
+		ret->kind = DEC_HOP_COMPUTED;
+}
+
+static bool goes_on(const struct dec_hop *hop)
+{
+	return hop->kind == DEC_HOP_COPY || hop->kind == DEC_HOP_OFFSET ||
+	       hop->kind == DEC_HOP_INDEX;
+}
+
+struct err *dec_follow(struct dec_past *p, const struct dec_location *l, uint64_t before,
+		       enum dec_follow_what what, dec_follow_stop_fn stop, void *ctx,
+		       struct dec_follow *ret)
+{
+	struct dec_location at = *l;
+
+	while (ret->hops.size < HOPS_MAX) {
+		const struct dec_past_step *s;
+		struct dec_hop hop, *later = NULL;
+		struct err *err = dec_past_writer(p, &at, before, &s, &ret->is_far);
+
+		if (err)
+			return err;
+		ret->last = at;
+		if (!s) {
+			ret->is_unwritten = !ret->is_far;
+			return NULL;
+		}
+		dec_follow_hop(p, s, &at, what, &hop);
+		if (ret->hops.size)
+			later = &ret->hops.data[ret->hops.size - 1];
+		if (stop && stop(ctx, later, &hop))
+			return NULL;
+		if (vec_add(&ret->hops, hop))
+			return &err_nomem;
+		if (!goes_on(&hop))
+			return NULL;
+		if (hop.kind == DEC_HOP_INDEX && what == DEC_FOLLOW_POINTER)
+			what = DEC_FOLLOW_INDEX;
+		if (what == DEC_FOLLOW_INDEX && hop.from.is_mem)
+			what = DEC_FOLLOW_NUMBER;
+		at = hop.from;
+		before = hop.position;
+	}
+	ret->is_far = true;
+	return NULL;
+}
+
+void dec_follow_deinit(struct dec_follow *f)
+{
+	vec_deinit(&f->hops);
+}
