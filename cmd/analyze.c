@@ -76,10 +76,14 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Replay CAPTURE, check the constraints of the specifications at the C-points, and "
-	"trace the first violation back to the statements that made it.\v"
-	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong, "
-	"2 could not analyze, or nothing was checked.\n\n"
+	"trace the first violation back to the statements that made it. Of a program that a "
+	"signal ended say why: the calls under way with their arguments, which value was "
+	"wrong, and which statement made it; that needs no specification.\v"
+	"Exit status: 0 no violation, 1 violations, accesses or releases that are wrong (without "
+	"--spec and --accesses also a fault or abort()), 2 could not analyze, "
+	"or nothing was checked.\n\n"
 	"Examples:\n"
+	"  faultline analyze crash.flt\n"
 	"  faultline analyze crash.flt --spec list.spec\n"
 	"  faultline analyze crash.flt --spec quad.spec --cpoint insert --svg broken.svg\n"
 	"  faultline analyze crash.flt --accesses\n"
@@ -125,9 +129,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		log_set_level(LOG_INFO);
 		break;
 	case ARGP_KEY_END:
-		if (!a->specs.size && !a->with_accesses)
-			argp_error(state,
-				   "what should hold? give --spec FILE, or --accesses");
 		a->talk = option_talk(state, &a->svg, 1, a->with_json);
 		break;
 	default:
@@ -180,9 +181,11 @@ static int analyze(const struct arguments *args)
 		fprintf(stderr, "faultline: %s\n", err->message);
 		return EXIT_COULD_NOT;
 	}
-	if (a.visit || a.accesses.size || fl_releases(&a))
+	// Where nothing else was asked it is the end that is asked about.
+	if (a.visit || a.accesses.size || fl_releases(&a) ||
+	    (!o.n_specs && !o.with_accesses && fl_end_is_wrong(&a)))
 		return EXIT_VIOLATIONS;
-	if (!fl_asked_nothing(&a))
+	if (!o.n_specs || !fl_asked_nothing(&a))
 		return EXIT_NO_VIOLATION;
 	fprintf(stderr,
 		"faultline: cannot say whether anything is wrong: nothing was checked, no "
@@ -197,7 +200,8 @@ int cmd_analyze(int argc, char **argv)
 	const struct argp argp = { .options = options,
 				   .parser = parse,
 				   .args_doc =
-					   "CAPTURE --spec FILE...\nCAPTURE --accesses",
+					   "CAPTURE --spec FILE...\nCAPTURE --accesses\n"
+					   "CAPTURE",
 				   .doc = doc };
 	struct arguments args = {};
 	_cleanup_free_ char *dir = NULL;

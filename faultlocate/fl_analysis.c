@@ -43,7 +43,8 @@ static struct err *read_specs(const struct fl_options *o, struct fl_analysis *a)
 	if (err)
 		return err;
 	err = spec_mistakes(a);
-	if (!err && !spec_constraints(a->spec) && !o->is_heap_only && !o->with_accesses)
+	if (!err && o->n_specs && !spec_constraints(a->spec) && !o->is_heap_only &&
+	    !o->with_accesses)
 		err = err_new(ERR_SPEC,
 			      "cannot analyze: the specification has no constraint");
 	return err;
@@ -157,6 +158,33 @@ static struct err *require_end(const struct fl_analysis *a)
 		fl_cpoints_visits(a->cpoints) == 1 ? "" : "s");
 }
 
+// What is not known of the end is no reason to keep the rest from the user.
+static struct err *explain_end(struct fl_analysis *a)
+{
+	double start_s = clock_now_s();
+	_cleanup_err_ struct err *err = fl_end_explain(a);
+
+	a->phases.end_s = clock_lap_s(&start_s);
+	return err ? fl_note_add(a, "the end cannot be explained: %s", err->message) :
+		     NULL;
+}
+
+// Nobody said what should hold, and the program ended as if all was well.
+static struct err *require_question(const struct fl_analysis *a,
+				    const struct fl_options *o)
+{
+	if (o->n_specs || o->with_accesses || a->end.is_known || fl_releases(a))
+		return NULL;
+	if (a->run.end == CAP_END_SIGNAL)
+		return err_new(ERR_UNSUPPORTED,
+			       "cannot explain the end in a capture of the flight "
+			       "recorder: give --spec FILE");
+	return err_new(ERR_USAGE,
+		       "cannot analyze: no signal ended the program (exit status %d): "
+		       "what should hold? give --spec FILE, or --accesses",
+		       a->run.end_value);
+}
+
 static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a)
 {
 	if (capture_info(a->capture)->mode == CAP_MODE_FLIGHT)
@@ -199,6 +227,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_replay_types(a);
 	if (!err && o->is_heap_only)
 		return fl_notes_add(a, o);
+	if (!err)
+		err = explain_end(a);
 	start_s = clock_now_s();
 	if (!err)
 		err = fl_violation_find(a, o);
@@ -214,7 +244,9 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	a->phases.replay_s += clock_lap_s(&start_s);
 	if (!err)
 		err = fl_notes_add(a, o);
-	return err ? err : require_end(a);
+	if (!err)
+		err = require_end(a);
+	return err ? err : require_question(a, o);
 }
 
 bool fl_release_is_allocators(const struct fl_analysis *a, const struct hg_release *r)
@@ -265,6 +297,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->plan);
 	vec_deinit(&a->internals);
 	dec_run_deinit(&a->run);
+	fl_end_deinit(&a->end);
 	fl_cpoints_destroy(a->cpoints);
 	spec_destroy(a->spec);
 	dec_symbols_destroy(a->symbols);

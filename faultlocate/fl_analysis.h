@@ -12,6 +12,7 @@
 
 #include "capture/capture.h"
 #include "faultlocate/fl_cpoints.h"
+#include "faultlocate/fl_end.h"
 #include "faultlocate/fl_faults.h"
 #include "faultlocate/fl_types.h"
 #include "faultlocate/fl_unwritten.h"
@@ -54,6 +55,7 @@ struct fl_phases {
 	double replay_s; ///< replays, with the heap's history made on the way
 	double match_s;	 ///< constraints, at all C-points up to the violated one
 	double locate_s; ///< traceback
+	double end_s;	 ///< why a signal ended it
 	double access_s; ///< the one of them that looks at each access, too: not in replay_s
 };
 
@@ -81,6 +83,8 @@ struct fl_analysis {
 	bool has_accesses;	 ///< they were looked at
 	hg_accesses accesses;	 ///< those that went astray
 	struct fl_phases phases;
+	/** Of a program that a signal ended. */
+	struct fl_end end;
 	VEC(char *) notes; ///< what was inferred or missing, for people
 };
 
@@ -99,6 +103,9 @@ void fl_analysis_deinit(struct fl_analysis *a);
  * an allocation (its node tells which), as long-lived as @p a's graph; NULL: that one is no such, which
  * the last is when hg_graph_unknown_free() has no more. The allocator's own are none. */
 const struct hg_release *fl_release(const struct fl_analysis *a, size_t i);
+
+/** @return whether the program ended by a fault of its own, or gave up: abort(). */
+bool fl_end_is_wrong(const struct fl_analysis *a);
 
 /** @return how many statements have wrong releases. */
 size_t fl_releases(const struct fl_analysis *a);

@@ -41,6 +41,8 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.glance_bytes = hg_glance_bytes,
 		.step_ctx = finder,
 		.skips_inert = true,
+		.ended = fl_end_keep,
+		.ended_ctx = a,
 	};
 	struct dec_heap_events events;
 	struct err *err;

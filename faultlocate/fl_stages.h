@@ -65,6 +65,14 @@ bool fl_release_is_allocators(const struct fl_analysis *a, const struct hg_relea
  * histories that were recovered, or are very long, that is not known. */
 struct err *fl_callers_find(struct fl_analysis *a);
 
+/* ---- fl_end.c ------------------------------------------------------------------------ */
+
+/** dec_heap_options.ended; @p ctx is the struct fl_analysis. */
+struct err *fl_end_keep(void *ctx, const struct frames *f);
+
+/** Explain the end, if it was a signal's and all was replayed: a->end. */
+struct err *fl_end_explain(struct fl_analysis *a);
+
 /* ---- fl_notes.c ---------------------------------------------------------------------- */
 
 /** Add a note for people. @return NULL or ERR_NOMEM. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/end.h"
 #include "report/missing.h"
 #include "faultlocate/fl_asked.h"
 #include "report/report.h"
@@ -520,6 +521,7 @@ static cJSON *json_phases(const struct fl_phases *p)
 	    !add(o, "replay_s", cJSON_CreateNumber(p->replay_s)) ||
 	    !add(o, "match_s", cJSON_CreateNumber(p->match_s)) ||
 	    !add(o, "locate_s", cJSON_CreateNumber(p->locate_s)) ||
+	    !add(o, "end_s", cJSON_CreateNumber(p->end_s)) ||
 	    !add(o, "access_s", cJSON_CreateNumber(p->access_s))) {
 		cJSON_Delete(o);
 		return NULL;
@@ -558,6 +560,8 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 
 	if (!o || !add(o, "version", cJSON_CreateNumber(1)) ||
 	    !add(o, "capture", json_capture(a)))
+		return &err_nomem;
+	if (!add(o, "end", report_end_json(a)))
 		return &err_nomem;
 	violations = cJSON_AddArrayToObject(o, "violations");
 	faults = cJSON_AddArrayToObject(o, "faults");

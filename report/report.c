@@ -4,8 +4,10 @@
 #include "report/report.h"
 #include "faultlocate/fl_asked.h"
 #include "report/dot.h"
+#include "report/end.h"
 #include "report/missing.h"
 #include "report/names.h"
+#include "report/source.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -215,25 +217,6 @@ static struct err *print_violations(const struct report *r)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-// The source line, when the file is at hand and may be shown.
-static void print_source_line(const struct report *r, const struct dec_place *p)
-{
-	_cleanup_fclose_ FILE *f = p->line ? dec_symbols_source(r->a->symbols, p) : NULL;
-	_cleanup_free_ char *line = NULL;
-	size_t bytes = 0;
-	const char *text;
-
-	if (!f)
-		return;
-	for (int i = 0; i < p->line; i++)
-		if (getline(&line, &bytes, f) < 0)
-			return;
-	text = line + strspn(line, " \t");
-	line[strcspn(line, "\r\n")] = 0;
-	if (*text)
-		fprintf(r->out, "       %s\n", text);
-}
-
 static const struct fl_namer *namer_of(const struct fl_analysis *a,
 				       const struct hg_graph *g)
 {
@@ -276,7 +259,7 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 		fprintf(r->out, "%u times, last at ", f->instances);
 	fprintf(r->out, "time %llu)%s%s\n", (unsigned long long)f->time,
 		dec_run_is_inferred(&r->a->run, f->time) ? " (inferred)" : "", r->plain);
-	print_source_line(r, &place);
+	report_source_line(r->a, &place, r->out);
 	fputs("       ", r->out);
 	report_name_change(namer_of(r->a, f->graph), f->op, r->out);
 	fputs(" at ", r->out);
@@ -323,7 +306,7 @@ static void print_run(const struct report *r)
 		fprintf(r->out, "exit status %d\n", a->run.end_value);
 	else
 		fputs("the capture ends before the program does\n", r->out);
-	if (a->run.end == CAP_END_SIGNAL) {
+	if (a->run.end == CAP_END_SIGNAL && !a->end.is_known) {
 		struct dec_place place = {};
 
 		a->places.place(a->places.ctx, a->run.end_rip, &place);
@@ -386,6 +369,10 @@ struct err *report_text(const struct fl_analysis *a, FILE *out, bool with_color)
 	print_run(&r);
 	print_notes(&r);
 	fputc('\n', out);
+	if (a->end.is_known) {
+		report_end(a, out);
+		fputc('\n', out);
+	}
 	report_releases(a, out);
 	report_unwritten(a, out);
 	if (a->visit) {

@@ -12,7 +12,7 @@ check() {
 	jq -es "$1" "$TMPDIR/out" >/dev/null || fail "not $1: $(cat "$TMPDIR/out")"
 }
 check 'length == 1'
-check '.[0] | keys == ["capture", "checked", "faults", "heap", "notes", "phases", "releases", "unwritten", "version", "violations"] and .version == 1'
+check '.[0] | keys == ["capture", "checked", "end", "faults", "heap", "notes", "phases", "releases", "unwritten", "version", "violations"] and .version == 1'
 check '.[0].capture == {complete: true, instructions: .[0].capture.instructions,
 	end: "signal", signal: 11, exit_status: null}'
 check '.[0].violations | length > 0 and all(keys == ["constraint", "cpoint", "line", "nodes",
