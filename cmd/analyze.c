@@ -67,8 +67,9 @@ static const struct argp_option options[] = {
 	  "itself lies here as it was recorded, and its owner may read them",
 	  0 },
 	{ "process", KEY_PROCESS, "PROCESS", 0,
-	  "of a capture made by `record -f', analyze this process instead of the program "
-	  "itself: a number as in `faultline dump --processes', or a process id",
+	  "of a capture made by `record -f', analyze this process: a number as in `faultline "
+	  "dump --processes', or a process id; else the first that has the types of the "
+	  "specification, or that a signal ended, or the program itself",
 	  0 },
 	{ "verbose", KEY_VERBOSE, NULL, 0, "say what is being done", 0 },
 	{ 0 },
@@ -211,7 +212,7 @@ int cmd_analyze(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	err = cmd_command_process(args.capture, args.process, &dir);
+	err = cmd_command_process(args.capture, args.process, &args.specs, &dir);
 	if (err) {
 		fprintf(stderr, "faultline: %s\n", err->message);
 	} else {

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "cmd/command.h"
 
-#include <string.h>
+#include "faultlocate/fl_process.h"
 
 void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text)
 {
@@ -16,18 +16,16 @@ void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text)
 		*slot = text;
 }
 
-struct err *cmd_command_process(const char *capture, const char *process, char **ret)
+struct err *cmd_command_process(const char *capture, const char *process,
+				const fl_texts *specs, char **ret)
 {
-	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_err_ struct err *err = NULL;
+	_cleanup_free_ char *note = NULL;
+	struct err *err;
 
 	if (process)
 		return capture_process_dir(capture, process, ret);
-	*ret = strdup(capture);
-	err = capture_open(capture, &c); // the analysis tells what is wrong with it
-	if (!err && capture_info(c)->n_processes)
-		log_note("the capture holds %zu more process%s: choose with --process",
-			 capture_info(c)->n_processes,
-			 capture_info(c)->n_processes == 1 ? "" : "es");
-	return *ret ? NULL : &err_nomem;
+	err = fl_process_choose(capture, specs->data, specs->size, ret, &note);
+	if (note)
+		log_note("%schoose with --process", note);
+	return err;
 }

@@ -17,8 +17,9 @@ typedef VEC(const char *) fl_texts;
 /** Add option argument @p text, which is borrowed; ends the program without memory. */
 void cmd_command_push(struct argp_state *state, fl_texts *v, const char *text);
 
-/** Which bundle of @p capture is meant by @p process (NULL: the program itself; then says on
- * stderr that there are others). @p ret: free(). */
-struct err *cmd_command_process(const char *capture, const char *process, char **ret);
+/** Which bundle of @p capture is meant by @p process (NULL: that which fl_process_choose()
+ * says; then tells on stderr that there are others). @p ret: free(). */
+struct err *cmd_command_process(const char *capture, const char *process,
+				const fl_texts *specs, char **ret);
 
 #endif

@@ -373,7 +373,7 @@ int cmd_graph(int argc, char **argv)
 	argp_err_exit_status = EXIT_COULD_NOT;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
 		return EXIT_COULD_NOT;
-	err = cmd_command_process(args.capture, args.process, &dir);
+	err = cmd_command_process(args.capture, args.process, &args.specs, &dir);
 	if (!err) {
 		args.capture = dir;
 		err = graph(&args);

@@ -169,6 +169,25 @@ static struct err *explain_end(struct fl_analysis *a)
 		     NULL;
 }
 
+// The process executed another program: what it did before is not in the capture.
+static struct err *require_image(const struct fl_analysis *a)
+{
+	const struct cap_info *info = capture_info(a->capture);
+	const struct fl_typing *t = &a->typing;
+
+	if (!info->n_execs || !spec_constraints(a->spec) || a->visit ||
+	    t->n_by_site + t->n_by_dwarf + t->n_by_size || a->end.is_known ||
+	    a->sides[FL_SIDE_CHUNKS].graph)
+		return NULL;
+	return err_new(
+		ERR_NOT_FOUND,
+		"cannot analyze: of the program that was meant nothing is left: the "
+		"process executed %s, which allocates no declared type, and the "
+		"capture begins there (record the program itself, or have it start "
+		"others in processes of their own)",
+		info->exe ? text_line(info->exe) : "another one");
+}
+
 // Nobody said what should hold, and the program ended as if all was well.
 static struct err *require_question(const struct fl_analysis *a,
 				    const struct fl_options *o)
@@ -246,6 +265,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_notes_add(a, o);
 	if (!err)
 		err = require_end(a);
+	if (!err)
+		err = require_image(a);
 	return err ? err : require_question(a, o);
 }
 
