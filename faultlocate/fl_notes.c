@@ -77,7 +77,8 @@ static const char *type_without_nodes(const struct fl_analysis *a)
 		for (uint32_t id = 1; id <= hg_graph_nodes(g) && !found; id++)
 			found = hg_graph_node(g, (struct hg_node_id){ id })->type ==
 				i + 1;
-		if (!found)
+		// Those of another's second name are its.
+		if (!found && spec_type(a->spec, i)->same_as < 0)
 			return spec_type(a->spec, i)->name;
 	}
 	return NULL;

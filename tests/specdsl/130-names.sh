@@ -129,9 +129,10 @@ nodes cxx 3 '"list<int>::node"' v 3 '"ns::list<int>::node"' v \
 	1 'class tree' v 1 self v 1 '"tree<long>::self"' v
 
 # Two names of one struct are one type; nodes are told of by the name they are asked for.
-printf 'item;\n"list.c::node" X; item Y; X.next == &Y and X.v == 7 => Y.INDEGREE == 0;' >two.spec
+printf 'item;\n"list.c::node" X; item Y; X.next == &Y and X.v == 7 => Y.INDEGREE == 0;\nCPOINT grow;' >two.spec
 expect_status 1 "$FAULTLINE" analyze c.fl --spec two.spec
 grep -q '^2 violations' out || fail "two names: $(cat out)"
+grep -q 'no allocation has' out && fail "two names: $(cat out)"
 
 # refused PROG NAME MESSAGE [HINT] - of a specification that begins with NAME.
 refused() {
