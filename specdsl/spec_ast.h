@@ -160,6 +160,7 @@ enum plan_source {
 	PLAN_OUT,   ///< what `from` points to
 	PLAN_IN,    ///< what points to `from`
 	PLAN_REACH, ///< what can be reached from `from`
+	PLAN_SOLVE, ///< what lies where `from`, an equation with its address, says
 };
 
 struct plan_step {

@@ -175,6 +175,36 @@ static void keep_each_once(struct spec_eval *e, uint32_t level)
 	e->candidates[level].size = n;
 }
 
+/** The node that lies where the address of the variable of @p step makes its equation true. */
+static void add_solution(struct scope *sc, uint32_t level, const struct plan_step *step)
+{
+	const struct ast *c = step->from, *n = c->a->vars & 1u << step->var ? c->a : c->b;
+	struct value at = spec_eval_number(sc, n == c->a ? c->b : c->a), known;
+	struct hg_node_id id;
+
+	for (; n->kind != AST_ADDRESS && at.kind != VALUE_NONE;) {
+		bool is_a = n->a->vars & 1u << step->var;
+
+		known = spec_eval_number(sc, is_a ? n->b : n->a);
+		if (n->kind == AST_BIT_XOR)
+			at = spec_eval_calculate(sc, AST_BIT_XOR, at, known);
+		else if (n->kind == AST_ADD)
+			at = spec_eval_calculate(sc, AST_SUB, at, known);
+		else if (is_a)
+			at = spec_eval_calculate(sc, AST_ADD, at, known);
+		else
+			at = spec_eval_calculate(sc, AST_SUB, known, at);
+		n = is_a ? n->a : n->b;
+	}
+	// What lives at an address is told of to those alone who ask about everything.
+	spec_eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
+	if (at.kind != VALUE_INT || at.i < 0 || at.i > UINT64_MAX)
+		return;
+	id = hg_view_find(sc->e->v, (uint64_t)at.i);
+	if (id.v)
+		add_candidate(sc->e, level, id.v);
+}
+
 /** List what the variable of @p step can be, each node once. */
 static void find_candidates(struct scope *sc, const struct spec_rule *r,
 			    const struct plan *plan, const struct plan_step *step,
@@ -183,7 +213,7 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 	struct spec_eval *e = sc->e;
 	struct spec_args *args = sc->args;
 	const struct edge_node *from;
-	struct vertex v;
+	struct vertex v = { .kind = VERTEX_NONE };
 
 	e->candidates[level].size = 0;
 	// In a body it matters which fields cannot be read on the way.
@@ -199,8 +229,13 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 		return;
 	}
 	sc->args = NULL;
-	v = spec_eval_vertex(sc, step->from);
+	if (step->source == PLAN_SOLVE)
+		add_solution(sc, level, step);
+	else
+		v = spec_eval_vertex(sc, step->from);
 	sc->args = args;
+	if (step->source == PLAN_SOLVE)
+		return;
 	from = v.kind == VERTEX_NODE ? spec_edges_node(&e->edges, v.node) : NULL;
 	if (!from)
 		return;

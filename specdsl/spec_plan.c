@@ -55,6 +55,35 @@ static bool find_addressed(const struct ast *c, uint32_t free_vars, struct plan_
 	return false;
 }
 
+/** @return the variable of @p free_vars whose address alone @p n adds, subtracts or takes the
+ * exclusive or of; NULL: it is none, or not that alone. */
+static const struct ast *find_solvable(const struct ast *n, uint32_t free_vars)
+{
+	while (n->kind == AST_BIT_XOR || n->kind == AST_ADD || n->kind == AST_SUB) {
+		if (n->a->vars & n->b->vars & free_vars)
+			return NULL;
+		n = n->a->vars & free_vars ? n->a : n->b;
+	}
+	return n->kind == AST_ADDRESS && is_free_var(n->a, free_vars) ? n->a : NULL;
+}
+
+/** `X.link == (&Y ^ &Z)`: Z is at `X.link ^ &Y`. */
+static bool find_equation(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
+{
+	const struct ast *var;
+
+	if (c->kind != AST_COMPARE || c->compare != CMP_NUMBERS || c->op != OP_EQ ||
+	    __builtin_popcount(c->vars & free_vars) != 1 ||
+	    (c->a->vars & c->b->vars & free_vars))
+		return false;
+	var = find_solvable(c->a->vars & free_vars ? c->a : c->b, free_vars);
+	if (var)
+		*ret = (struct plan_step){ .source = PLAN_SOLVE,
+					   .var = var->number,
+					   .from = c };
+	return var;
+}
+
 /** Can conjunct @p c give the nodes of a variable of @p free_vars, the others known? */
 static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_step *ret)
 {
@@ -65,7 +94,8 @@ static bool find_source(const struct ast *c, uint32_t free_vars, struct plan_ste
 	bool is_a_free, is_b_free;
 
 	if (!is_equal && !is_edge && !is_path)
-		return find_addressed(c, free_vars, ret);
+		return find_addressed(c, free_vars, ret) ||
+		       find_equation(c, free_vars, ret);
 	is_a_free = is_free_var(c->a, free_vars) && !(c->b->vars & free_vars);
 	is_b_free = is_free_var(c->b, free_vars) && !(c->a->vars & free_vars);
 	if (is_equal && (is_a_free || is_b_free)) {

@@ -439,6 +439,8 @@ static const char addresses[] =
 	"n X; X[2] > 9 => &X[2][1] == X[2] and &X[2][3] != X[3] + 16;\n"
 	"n X; n Y; X -> Y => X[3] == (X[2] ^ &Y) or X[1] & 1 == 0;\n"
 	"n.LEN; n X; X.ISLEAF => X.LEN = &X & 1023 || X.LEN = X[2].LEN % 7 + (X[1] >> 1);\n"
+	"n X; n Y; n Z; X[2] == (&Y ^ &Z ^ X[1]) => Y[1] > Z[1];\n"
+	"n X; n Y; X[3] != NULL => &Y - X[1] == X[3] and 8 - &Y == 8 - X[3];\n"
 	"n X; n Y; X.LEN == &Y => X == Y;\nn X; X.LEN < 100 or !(X[3] == &X);\n";
 
 // Bytes of addresses, as text; by name where the layout says so.

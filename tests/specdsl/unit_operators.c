@@ -133,6 +133,30 @@ static void test_addresses(void **state)
 	end(&w);
 }
 
+/** A ring whose links are the exclusive or of both neighbours' addresses: of a long one the
+ * second neighbour must not be searched for among all. */
+static void test_exclusive_links(void **state)
+{
+	struct world w = begin(
+		"n FIELD 2 EDGE 0;\n"
+		"n X, Y, Z; X[1] > 0 => X[2] == (&Y ^ &Z);\n"
+		"n X, Y, Z; X[1] == 7 => X[2] == (&Y ^ &Z) and Y[1] + Z[1] == 13;\n");
+	uint32_t n[200];
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		n[i] = node(&w, "n", 16);
+	for (int i = 0; i < 200; i++) {
+		set(&w, n[i], 1, i == 4 || i == 5 || i == 9 ? 7 : 6);
+		set(&w, n[i], 2,
+		    addr(&w, n[(i + 1) % 200]) ^ addr(&w, n[(i + 199) % 200]));
+	}
+	set(&w, n[9], 2, addr(&w, n[8]) << 8); // not the exclusive or
+	finish(&w);
+	assert_string_equal(violations(&w), "c1:10 c2:10");
+	end(&w);
+}
+
 /** What cannot have an address, and what is compared with none. */
 static void test_address_mistakes(void **state)
 {
@@ -283,8 +307,11 @@ static void test_text_mistakes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operators),	 cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_address_mistakes), cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_exclusive_links),
+		cmocka_unit_test(test_address_mistakes),
+		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_text_mistakes),
 	};
 
