@@ -141,10 +141,9 @@ static void print_text(const struct spec *s, bool has_binary)
 		return;
 	for (size_t i = 0; i < spec_types(s) && !has_binary; i++)
 		if (!spec_type(s, i)->is_declared)
-			fprintf(stderr,
-				"note: '%s' is not declared, so it must be a struct of the "
-				"program: --binary PROG compares\n",
-				spec_type(s, i)->name);
+			log_note("'%s' is not declared, so it must be a struct of the "
+				 "program: --binary PROG compares",
+				 spec_type(s, i)->name);
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		print_constraint(s, spec_constraint(s, i));
 	printf("%zu statements, %zu types, %zu constraints, %zu C-points, no mistakes\n",
