@@ -164,7 +164,7 @@ expect_status 1 "$FAULTLINE" spec check use.spec
 grep -q "use.spec:3:7: error: type 'node' was declared at use.spec:1" err || fail "$(cat err)"
 sed -i '3d' use.spec
 "$FAULTLINE" spec check use.spec >out 2>err || fail "use.spec: $(cat err)"
-grep -q "^note: 'other' is not declared, so it must be a struct of the program" err ||
+grep -q "^faultline: note: 'other' is not declared, so it must be a struct of the program" err ||
 	fail "use.spec: $(cat err)"
 grep -q '^2 statements, 2 types' out || fail "use.spec: $(cat out)"
 "$FAULTLINE" spec format use.spec | cmp - use.spec || fail "format: use.spec"
