@@ -95,7 +95,7 @@ expect_status 0 "$FAULTLINE" encode --process 1 -o "$TMPDIR/p" "$f"
 j=$TMPDIR/j
 make_capture "$j" "$BUILD/tests/programs/jit"
 expect_status 0 "$FAULTLINE" encode "$j"
-grep -Eq '^note: [1-9][0-9]* bytes of code in no file: gaps there$' "$TMPDIR/out" ||
+grep -Eq '^faultline: note: [1-9][0-9]* bytes of code in no file: gaps there$' "$TMPDIR/err" ||
 	fail "$(cat "$TMPDIR/out")"
 
 # ---- what cannot be encoded
@@ -125,5 +125,5 @@ mv "$evil/m" "$evil/manifest.json"
 mkdir "$evil/symfs" "$TMPDIR/elsewhere"
 ln -s "$TMPDIR/elsewhere" "$evil/symfs/usr"
 expect_status 0 "$FAULTLINE" encode "$evil"
-grep -q '^note: perf will not find' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+grep -q '^faultline: note: perf will not find' "$TMPDIR/err" || fail "$(cat "$TMPDIR/out")"
 [ ! -e "$TMPDIR/outside" ] && [ -z "$(ls "$TMPDIR/elsewhere")" ] || fail "it wrote outside"
