@@ -241,6 +241,9 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	struct heap_trace *h = ctx;
 	struct err *err = is_code ? frames_land(&h->frames, insn->rip) : NULL;
 
+	// What was glanced at was before.
+	if (!err)
+		err = dec_heap_stores_flush(&h->stores);
 	if (!err)
 		err = h->o->step(h->o->step_ctx, &h->frames, s);
 	if (err || !is_code)
