@@ -84,11 +84,11 @@ static const char doc[] =
 	"--spec and --accesses also a fault or abort()), 2 could not analyze, "
 	"or nothing was checked.\n\n"
 	"Examples:\n"
-	"  faultline analyze crash.flt\n"
-	"  faultline analyze crash.flt --spec list.spec\n"
-	"  faultline analyze crash.flt --spec quad.spec --cpoint insert --svg broken.svg\n"
-	"  faultline analyze crash.flt --accesses\n"
-	"  faultline analyze crash.flt --spec a.spec --spec b.spec --json | jq .faults\n";
+	"  faultline analyze crash.fl\n"
+	"  faultline analyze crash.fl --spec list.spec\n"
+	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.fl --accesses\n"
+	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -130,6 +130,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		log_set_level(LOG_INFO);
 		break;
 	case ARGP_KEY_END:
+		if (a->with_accesses && a->without_allocator)
+			argp_error(state,
+				   "--accesses needs the allocator's calls, which "
+				   "--no-allocator does without: give one of them");
 		a->talk = option_talk(state, &a->svg, 1, a->with_json);
 		break;
 	default:

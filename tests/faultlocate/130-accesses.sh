@@ -158,6 +158,10 @@ END
 cc -g -O0 -w -o "$TMPDIR/halves" "$TMPDIR/halves.c" || fail "cannot compile"
 accesses 0 "$TMPDIR/halves"
 
+# Of nodes that are only inferred nobody knows the bounds.
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/capture" --accesses --no-allocator
+grep -q -e '--accesses needs the allocator' "$TMPDIR/err" || fail "$(cat "$TMPDIR/err")"
+
 seq -f "line %g" 500 >"$TMPDIR/lines"
 for command in "bison -o /dev/null tests/corpus/files/grammar.y" \
 	"tidy -q tests/corpus/files/page.html" "ls -l /usr/lib" "sort $TMPDIR/lines" \

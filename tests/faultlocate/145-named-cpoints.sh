@@ -100,10 +100,14 @@ prig.c:20: no source of this name in the debug information
 push: it returned 9 times, not 10
 pusch: no function of this name
 NOTES
-for mistake in 'push ENTERED' 'AFTER push' 'push OF nobody' 'AFTER push RETURNS 0'; do
+for mistake in 'push ENTERED' 'AFTER push' 'AFTER push RETURNS 0'; do
 	expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/prog.spec" --cpoint "$mistake"
 	expect_error "cannot analyze: '$mistake' is no C-point"
 done
+expect_status 2 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/prog.spec" \
+	--cpoint 'push OF nobody'
+grep -q 'cpoint:1:16: error: the program has no such struct' "$TMPDIR/err" ||
+	fail "C-points of nobody: $(cat "$TMPDIR/err")"
 
 # A name that nothing has is no C-point: one is found, as without it.
 cat >"$TMPDIR/crash.c" <<'C'
