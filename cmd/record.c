@@ -370,7 +370,7 @@ static void tell_death(const struct ptc_result *r)
 		text_line(info->argv && info->argv[0] ? info->argv[0] : info->exe),
 		info->pid, text_signal(signo), strsignal(signo));
 	if (is_crash(signo))
-		fprintf(stderr, "; for the cause: faultline analyze %s --accesses",
+		fprintf(stderr, "; for the cause: faultline analyze %s",
 			text_line(r->dir));
 	fputc('\n', stderr);
 }

@@ -18,7 +18,7 @@ told() { # status, command...
 }
 list=$BUILD/examples/list-O2
 told 139 "$list"
-grep -qxF "faultline: $list (pid $pid) was killed by SIGSEGV (Segmentation fault); for the cause: faultline analyze $TMPDIR/c --accesses" \
+grep -qxF "faultline: $list (pid $pid) was killed by SIGSEGV (Segmentation fault); for the cause: faultline analyze $TMPDIR/c" \
 	"$TMPDIR/err" || fail "SIGSEGV: $(cat "$TMPDIR/err")"
 command=$(sed -n 's/.*for the cause: faultline //p' "$TMPDIR/err")
 # shellcheck disable=SC2086 # a command line
