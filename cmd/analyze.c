@@ -84,11 +84,11 @@ static const char doc[] =
 	"--spec and --accesses also a fault or abort()), 2 could not analyze, "
 	"or nothing was checked.\n\n"
 	"Examples:\n"
-	"  faultline analyze crash.fl\n"
-	"  faultline analyze crash.fl --spec list.spec\n"
-	"  faultline analyze crash.fl --spec quad.spec --cpoint insert --svg broken.svg\n"
-	"  faultline analyze crash.fl --accesses\n"
-	"  faultline analyze crash.fl --spec a.spec --spec b.spec --json | jq .faults\n";
+	"  faultline analyze crash.flt\n"
+	"  faultline analyze crash.flt --spec list.spec\n"
+	"  faultline analyze crash.flt --spec quad.spec --cpoint insert --svg broken.svg\n"
+	"  faultline analyze crash.flt --accesses\n"
+	"  faultline analyze crash.flt --spec a.spec --spec b.spec --json | jq .faults\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

@@ -24,12 +24,12 @@ finds_it "$TMPDIR/followed"
 want_status=0
 make_followed "$TMPDIR/types" sh -c "sh -c 'kill -SEGV \$\$'; '$BUILD/examples/quad-O2'; true"
 finds_it "$TMPDIR/types"
-grep -Eq "^note: the capture holds 2 more processes: this is number 2, .*quad-O2, whose program has" \
+grep -Eq "^faultline: note: the capture holds 2 more processes: this is number 2, .*quad-O2, whose program has" \
 	"$TMPDIR/err" || fail "nothing says which process it is: $(cat "$TMPDIR/err")"
 
 # Without a specification it is the one that a signal ended.
 expect_status 0 "$FAULTLINE" analyze --accesses "$TMPDIR/types"
-grep -Eq "^note: .* this is number 1, .*which a signal ended; choose with --process$" "$TMPDIR/err" ||
+grep -Eq "^faultline: note: .* this is number 1, .*which a signal ended; choose with --process$" "$TMPDIR/err" ||
 	fail "$(cat "$TMPDIR/err")"
 grep -q "SIGSEGV, sent to the program" "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 
