@@ -30,7 +30,7 @@ same_by_thread() {
 }
 
 fly 139 -o "$TMPDIR/c" -- "$program" crash 50
-grep -q '^faultline: snapshot at SIGSEGV of .* allocator and store events.*: complete$' \
+grep -q '^faultline: snapshot at SIGSEGV of .* allocator calls and stores.*: complete$' \
 	"$TMPDIR/err" || fail "record said: $(cat "$TMPDIR/err")"
 same_by_thread "$TMPDIR/c" "$TMPDIR/out"
 [ "$(wc -l <"$TMPDIR/seen")" = 100 ] || fail "$(wc -l <"$TMPDIR/seen") stores"
