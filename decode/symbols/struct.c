@@ -275,49 +275,38 @@ static struct dec_sym_unit *unit_of(const struct dec_symbols *s, const Dwarf_Die
 	return s->exe; // split off
 }
 
-/** Search the executable first: a library may have a private struct of the same name.
- * @p own: its name there; NULL: there is none. */
+/** Where to look first: a library may have a private struct of the same name, and the system's
+ * have many. */
+static int unit_rank(const struct dec_symbols *s, struct dec_sym_unit *u)
+{
+	return u == s->exe ? 0 : dec_sym_unit_is_systems(u) ? 2 : 1;
+}
+
+/** @p own: its name in the unit that has it; NULL: there is none. */
 static struct err *find_struct(struct dec_symbols *s, const char *name, Dwarf_Die *ret,
 			       const char **own)
 {
-	struct err *err = s->exe ? dec_sym_names_find(s->exe, name, ret, own) : NULL;
+	struct err *err = NULL;
 
-	for (size_t i = 0; i < s->n_units && !err && !*own; i++)
-		if (s->units[i] != s->exe)
-			err = dec_sym_names_find(s->units[i], name, ret, own);
+	for (int rank = 0; rank < 3; rank++)
+		for (size_t i = 0; i < s->n_units && !err && !*own; i++)
+			if (unit_rank(s, s->units[i]) == rank)
+				err = dec_sym_names_find(s->units[i], name, ret, own);
 	return err;
 }
 
-struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
-			       const struct dec_struct **ret)
+struct err *dec_sym_layout(struct dec_symbols *s, Dwarf_Die *type, const char *name,
+			   const struct dec_struct **ret)
 {
-	struct flatten fl = { .arena = &s->arena };
-	struct dec_struct *st, **slot;
+	struct flatten fl = { .arena = &s->arena, .unit = unit_of(s, type) };
 	struct dec_field *fields;
-	const char *own = NULL;
-	struct err *err;
+	struct dec_struct *st;
 	size_t n_fields;
-	Dwarf_Die die;
 
-	err = find_struct(s, name, &die, &own);
-
-	if (err)
-		return err;
-	if (!own)
-		return err_new(
-			ERR_NOT_FOUND,
-			"cannot find struct '%s': no module's debug information has "
-			"it (is the program built with -g?)",
-			name);
-	name = own;
-	for (size_t i = 0; i < s->structs.size; i++) {
-		if (!strcmp(s->structs.data[i]->name, name)) {
-			*ret = s->structs.data[i];
-			return NULL;
-		}
-	}
-	fl.unit = unit_of(s, &die);
-	flatten_members(&fl, &die, "", 0, 0);
+	if (dec_sym_is_struct(dwarf_tag(type)))
+		flatten_members(&fl, type, "", 0, 0);
+	else
+		flatten_type(&fl, type, NULL, name, 0, 0, 0);
 	n_fields = fl.fields.size;
 	if (fl.tail)
 		flatten_tail(&fl);
@@ -328,7 +317,9 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 	if (fl.fields.size)
 		memcpy(fields, fl.fields.data, fl.fields.size * sizeof(*fields));
 	st->name = arena_strndup(&s->arena, name, strlen(name));
-	st->size = (uint32_t)dec_sym_type_bytes(&die);
+	if (!st->name)
+		goto nomem;
+	st->size = (uint32_t)dec_sym_type_bytes(type);
 	st->fields = fields;
 	st->n_fields = (uint32_t)n_fields;
 	st->n_tail = (uint32_t)(fl.fields.size - n_fields);
@@ -337,14 +328,38 @@ struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
 		st->tail_offset = (uint32_t)fl.tail_offset;
 		st->tail_bytes = (uint32_t)dec_sym_type_bytes(&fl.tail_type);
 	}
-	slot = st->name ? vec_push(&s->structs) : NULL;
-	if (!slot)
-		goto nomem;
-	*slot = st;
 	vec_deinit(&fl.fields);
 	*ret = st;
 	return NULL;
 nomem:
 	vec_deinit(&fl.fields);
 	return &err_nomem;
+}
+
+struct err *dec_symbols_struct(struct dec_symbols *s, const char *name,
+			       const struct dec_struct **ret)
+{
+	const char *own = NULL;
+	struct err *err;
+	Dwarf_Die die;
+
+	err = find_struct(s, name, &die, &own);
+	if (err)
+		return err;
+	if (!own)
+		return err_new(
+			ERR_NOT_FOUND,
+			"cannot find struct '%s': no module's debug information has "
+			"it (is the program built with -g?)",
+			name);
+	for (size_t i = 0; i < s->structs.size; i++) {
+		if (!strcmp(s->structs.data[i]->name, own)) {
+			*ret = s->structs.data[i];
+			return NULL;
+		}
+	}
+	err = dec_sym_layout(s, &die, own, ret);
+	if (err)
+		return err;
+	return vec_add(&s->structs, *ret) ? &err_nomem : NULL;
 }

@@ -15,6 +15,7 @@
 
 #define LOG_ROOM "decode"
 #include "decode/symbols/symbols_int.h"
+#include "decode/symbols/variable.h"
 
 /* ---- life ------------------------------------------------------------------------- */
 
@@ -203,6 +204,25 @@ uint64_t dec_symbols_address(const struct dec_symbols *s, uint32_t file, uint64_
 			return m->start + (offset - m->file_offset);
 	}
 	return 0;
+}
+
+struct err *dec_symbols_open_kept(struct dec_symbols *s)
+{
+	const struct cap_info *info = s->capture ? capture_info(s->capture) : NULL;
+	struct err *err = NULL;
+
+	for (uint32_t file = 1; info && file <= info->n_files && !err; file++) {
+		_cleanup_close_ int fd = -1;
+		struct dec_sym_unit *u;
+		char magic[SELFMAG];
+
+		// Most of the others are data: nothing need be said about these.
+		err_destroy(capture_file_open(s->capture, file, &fd));
+		if (fd >= 0 && pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+		    !memcmp(magic, ELFMAG, SELFMAG))
+			err = unit_of_file(s, file, &u);
+	}
+	return err;
 }
 
 struct err *dec_symbols_add(struct dec_symbols *s, uint32_t file, uint64_t addr,

@@ -103,7 +103,7 @@ struct dec_symbols {
 	VEC(struct dec_place) places;
 	struct map alloc_by_rip; ///< to index plus 1 in allocs
 	VEC(struct dec_sym_alloc) allocs;
-	VEC(struct dec_struct *) structs; ///< in arena
+	VEC(const struct dec_struct *) structs; ///< in arena
 	struct arena arena;
 };
 
@@ -248,7 +248,7 @@ int dec_sym_op_reg(const Dwarf_Op *op);
 /** Register and displacement of a DW_OP_breg* operation; -1 when it is another. */
 int dec_sym_op_breg(const Dwarf_Op *op, int64_t *disp);
 
-/** The static address of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
+/** The static address (DWARF's) of a DW_OP_addr or, DWARF 5 by clang, DW_OP_addrx operation. */
 bool dec_sym_op_addr(Dwarf_Attribute *location, const Dwarf_Op *op, uint64_t *ret);
 
 /** Canonical frame address at @p pc as register + displacement. @return -1: unknown. */
@@ -257,6 +257,13 @@ int dec_sym_cfa_at(struct dec_sym_unit *u, uint64_t pc, int64_t *disp);
 /** Frame base of @p function at @p pc as register + displacement; -1: unknown. */
 int dec_sym_frame_base(struct dec_sym_unit *u, Dwarf_Die *function, uint64_t pc,
 		       int64_t *disp);
+
+/* ---- layouts (struct.c) ---------------------------------------------------- */
+
+/** The layout of a struct called @p name with the members of @p type or, where that is no
+ * struct, with an object of that type, called @p name, as the only member. @return ERR_NOMEM. */
+struct err *dec_sym_layout(struct dec_symbols *s, Dwarf_Die *type, const char *name,
+			   const struct dec_struct **ret);
 
 /* ---- allocations (alloc.c) ------------------------------------------------- */
 
