@@ -13,6 +13,7 @@ bool dec_insn_is_slow(const struct dec_insn *insn, enum dec_log_mode mode)
 		return true;
 	switch (mode) {
 	case DEC_LOG_STORES:
+	case DEC_LOG_ALL_STORES:
 	case DEC_LOG_ADDRESSES:
 		// The mask of a load is logged, where its lanes count.
 		return insn->is_slow_addr && !insn->lane_bytes;
@@ -75,8 +76,8 @@ static void slots_address(struct slots *s, const struct dec_mem *m)
 	slots_before(s, m->index);
 }
 
-/* Stores whose base is rsp are stack stores: not part of the heap's history. */
-static void slots_stores(struct slots *s, const struct dec_insn *insn)
+/* Stores whose base is rsp are stack stores: no part of the heap's history, as a rule. */
+static void slots_stores(struct slots *s, const struct dec_insn *insn, bool with_stack)
 {
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND ||
 	    insn->flow == DEC_FLOW_RET) {
@@ -86,7 +87,8 @@ static void slots_stores(struct slots *s, const struct dec_insn *insn)
 		return;
 	}
 	for (int i = 0; i < insn->n_mem; i++) {
-		if (!insn->mem[i].is_write || insn->mem[i].base == CAP_RSP)
+		if (!insn->mem[i].is_write ||
+		    (insn->mem[i].base == CAP_RSP && !with_stack))
 			continue;
 		slots_address(s, &insn->mem[i]);
 		slots_add(s, DEC_SLOT_STORE, i, insn->mem[i].size);
@@ -131,7 +133,8 @@ int dec_insn_slots(const struct dec_insn *insn, enum dec_log_mode mode,
 
 	switch (mode) {
 	case DEC_LOG_STORES:
-		slots_stores(&s, insn);
+	case DEC_LOG_ALL_STORES:
+		slots_stores(&s, insn, mode == DEC_LOG_ALL_STORES);
 		break;
 	case DEC_LOG_ADDRESSES:
 		for (int i = 0; i < insn->n_mem; i++)

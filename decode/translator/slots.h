@@ -17,11 +17,12 @@
 
 /** What is logged. */
 enum dec_log_mode {
-	DEC_LOG_NONE,	   ///< nothing: the fastest replay
-	DEC_LOG_FLOW,	   ///< blocks
-	DEC_LOG_STORES,	   ///< blocks, stores outside the stack with values, calls
-	DEC_LOG_ADDRESSES, ///< blocks, addresses of all loads and stores
-	DEC_LOG_VALUES,	   ///< everything: addresses, values loaded, stored, defined
+	DEC_LOG_NONE,	    ///< nothing: the fastest replay
+	DEC_LOG_FLOW,	    ///< blocks
+	DEC_LOG_STORES,	    ///< blocks, stores outside the stack with values, calls
+	DEC_LOG_ALL_STORES, ///< blocks, stores with values, calls
+	DEC_LOG_ADDRESSES,  ///< blocks, addresses of all loads and stores
+	DEC_LOG_VALUES,	    ///< everything: addresses, values loaded, stored, defined
 };
 
 enum dec_slot_kind {

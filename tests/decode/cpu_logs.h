@@ -151,12 +151,13 @@ static void check_store(int i, uint64_t addr, uint64_t size, const uint8_t *valu
 			 word_of(value, size));
 }
 
-/* Changed memory needs a store, unless it lies on the stack. */
+/* Changed memory needs a store, unless it lies on the stack and that is not logged. */
 static void check_all_stored(int i, const struct dec_insn *insn, uint64_t addr[],
 			     uint64_t size[], int n)
 {
 	for (int m = 0; m < insn->n_mem; m++) {
-		if (insn->mem[m].is_write && insn->mem[m].base == CAP_RSP)
+		if (insn->mem[m].is_write && insn->mem[m].base == CAP_RSP &&
+		    (w.mode == DEC_LOG_STORES || insn->flow != DEC_FLOW_NEXT))
 			return;
 	}
 	for (uint64_t at = 0; at < CPU_SCRATCH_BYTES; at++) {
@@ -206,7 +207,7 @@ static void check_block_insn(const struct log_block *b, uint32_t k, const uint8_
 		check_store(i, addr[n_stored], slots[s].bytes, at);
 		n_stored++;
 	}
-	if (w.mode == DEC_LOG_STORES)
+	if (w.mode == DEC_LOG_STORES || w.mode == DEC_LOG_ALL_STORES)
 		check_all_stored(i, insn, addr, size, n_stored);
 }
 
@@ -256,7 +257,7 @@ static struct err *on_slow(void *ctx, const struct dec_rec_slow *rec,
 		if (!ref->is_far)
 			at += (ref->bytes + 7) & ~7u;
 	}
-	if (w.mode == DEC_LOG_STORES)
+	if (w.mode == DEC_LOG_STORES || w.mode == DEC_LOG_ALL_STORES)
 		check_all_stored(i, insn, addr, size, n);
 	return NULL;
 }

@@ -196,6 +196,7 @@ static void run_round(void)
 		run_old();
 	run_log(DEC_LOG_FLOW, cpu_random(&w.seed) % 8 ? 0 : w.seq.n_steps / 2);
 	run_log(DEC_LOG_STORES, 0);
+	run_log(DEC_LOG_ALL_STORES, 0);
 	run_log(DEC_LOG_ADDRESSES, 0);
 	w.mode = DEC_LOG_VALUES;
 	for (int i = 0; i < w.seq.n_steps; i++) {
