@@ -28,6 +28,8 @@ void spec_destroy(struct spec *s)
 	vec_deinit(&s->diags);
 	vec_deinit(&s->types);
 	vec_deinit(&s->type_places);
+	vec_deinit(&s->roots);
+	vec_deinit(&s->root_rests);
 	vec_deinit(&s->attrs);
 	vec_deinit(&s->consts);
 	vec_deinit(&s->rules);
@@ -103,7 +105,7 @@ static bool is_called(const struct spec_type *t, const char *name)
 int spec_type_find(const struct spec *s, const char *name)
 {
 	for (size_t i = 0; name && i < s->types.size; i++)
-		if (is_called(&s->types.data[i], name))
+		if (!s->types.data[i].is_root && is_called(&s->types.data[i], name))
 			return s->types.data[i].same_as >= 0 ? s->types.data[i].same_as :
 							       (int)i;
 	return -1;

@@ -20,7 +20,7 @@ static bool is_binding_live(struct spec_eval *e, const struct spec_rule *r,
 		if (r->vars[i].kind != SPEC_VAR_ALL)
 			continue;
 		n = spec_edges_node(&e->edges, b->node[i]);
-		if (!n || n->type != r->vars[i].type)
+		if (!n || !spec_type_is(e->s, n->type, r->vars[i].type))
 			return false;
 	}
 	return true;

@@ -151,6 +151,15 @@ struct spec_type_place {
 	const char *why, *hint; ///< spec_bind_nothing(), else NULL
 };
 
+/** A root with what only the rest of specdsl/ needs. */
+struct spec_root_rest {
+	struct spec_file *file;
+	struct spec_span span;
+	const char
+		*member; ///< the variable without scopes: its field, when it is no struct
+	bool is_bound, is_struct;
+};
+
 #define SPEC_MAX_CONJUNCTS 64
 
 /** How to find the nodes of one variable when those before it are known. */
@@ -202,6 +211,8 @@ struct spec {
 	size_t n_errors;
 	VEC(struct spec_type) types;
 	VEC(struct spec_type_place) type_places; ///< as many as types
+	VEC(struct spec_root) roots;
+	VEC(struct spec_root_rest) root_rests; ///< as many
 	VEC(struct spec_attr) attrs;
 	VEC(struct spec_const) consts;
 	VEC(struct spec_rule *) rules;
@@ -239,6 +250,11 @@ struct token {
 
 /** Read the token at or after @p offset of @p f. Total: every text has tokens. */
 struct token spec_lex(const struct spec_file *f, uint32_t offset);
+
+/** Read a path, bare or in quotes, at or after @p offset, spaces skipped; the span covers it, not
+ * quotes. @return the offset behind it, 0 when there is none. */
+uint32_t spec_lex_path(const struct spec_file *f, uint32_t offset,
+		       struct spec_span *path);
 
 /** Read `path:line` at or after @p offset, spaces skipped; the span covers the path.
  * @return the offset behind it, 0 when there is none. */
@@ -278,11 +294,27 @@ const char *spec_standard_attr(size_t i);
 
 /* ---- resolving -------------------------------------------------------------------------- */
 
+/** Roots that are no structs stand for their values where these are meant: make it so in all
+ * constraints. @return NULL or ERR_NOMEM. */
+struct err *spec_roots_resolve(struct spec *s);
+
+/** @return the index of the root called @p name, or -1. */
+int spec_root_find(const struct spec *s, const char *name);
+
+/** @return whether nodes of type @p type are what variables of type @p wanted range over. */
+static inline bool spec_type_is(const struct spec *s, uint32_t type, uint32_t wanted)
+{
+	return type == wanted || s->types.data[type].base == wanted + 1;
+}
+
 /** Decide which variables are "all" and which are "some", and the order of the loops: once when
  * @p r is read, and again when its fields are known. */
 void spec_plan_rule(const struct spec *s, struct spec_rule *r);
 
 /* ---- layouts ------------------------------------------------------------------------------ */
+
+/** @return how many of the first @p n_fields fields of @p l are pointers. */
+uint32_t spec_layout_pointers(const struct dec_struct *l, uint32_t n_fields);
 
 /** Where field @p index (from 1) of a node of @p type lies. @return false when there is
  * no such field. */

@@ -151,10 +151,11 @@ static int attr_of_type(const struct spec *s, int attr, uint32_t type)
 {
 	const struct spec_attr *all = s->attrs.data;
 
-	if (all[attr].type == type)
+	if (spec_type_is(s, type, all[attr].type))
 		return attr;
 	for (size_t i = 0; i < s->attrs.size; i++)
-		if (all[i].type == type && !strcmp(all[i].name, all[attr].name))
+		if (spec_type_is(s, type, all[i].type) &&
+		    !strcmp(all[i].name, all[attr].name))
 			return (int)i;
 	return -1;
 }

@@ -205,6 +205,16 @@ static void add_solution(struct scope *sc, uint32_t level, const struct plan_ste
 		add_candidate(sc->e, level, id.v);
 }
 
+/** The nodes of a root: one, or one for each call under way. */
+static void add_roots(struct scope *sc, uint32_t type, uint32_t level)
+{
+	struct hg_node_id id = { 0 };
+
+	spec_eval_add_dep(sc, SPEC_DEP_SAME, (struct hg_node_id){ spec_root_list(type) });
+	while ((id = hg_view_next(sc->e->v, type + 1, id)).v)
+		add_candidate(sc->e, level, id.v);
+}
+
 /** List what the variable of @p step can be, each node once. */
 static void find_candidates(struct scope *sc, const struct spec_rule *r,
 			    const struct plan *plan, const struct plan_step *step,
@@ -221,6 +231,10 @@ static void find_candidates(struct scope *sc, const struct spec_rule *r,
 	    spec_same_candidates(sc, plan, step, r->vars[step->var].type, add_source,
 				 &(struct candidate_list){ e, level }))
 		return;
+	if (step->source == PLAN_ALL && r->vars[step->var].is_root) {
+		add_roots(sc, r->vars[step->var].type, level);
+		return;
+	}
 	if (step->source == PLAN_ALL) {
 		spec_eval_add_dep(sc, SPEC_DEP_ALL, (struct hg_node_id){ 0 });
 		for (size_t i = 0; i < e->edges.nodes.size; i++)
@@ -269,7 +283,7 @@ static bool plan_walk(struct scope *sc, const struct spec_rule *r,
 		struct hg_node_id id = { sc->e->candidates[level].data[i] };
 		const struct edge_node *n = spec_edges_node(&sc->e->edges, id);
 
-		if (!n || n->type != r->vars[s->var].type)
+		if (!n || !spec_type_is(sc->e->s, n->type, r->vars[s->var].type))
 			continue;
 		sc->nodes[s->var] = id;
 		if (plan_check(sc, plan, s->checks))

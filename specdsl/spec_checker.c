@@ -155,7 +155,8 @@ int spec_checker_add_node(struct spec_checker *c, struct hg_node_id id)
 	struct edge_node *n = (struct edge_node *)spec_edges_node(&c->e->edges, id);
 
 	for (size_t i = 0; i < n_rules(c); i++)
-		if (c->checked[i].has_root && c->checked[i].root_type == n->type &&
+		if (c->checked[i].has_root &&
+		    spec_type_is(c->e->s, n->type, c->checked[i].root_type) &&
 		    add_units(c, i, n))
 			return -1;
 	return 0;

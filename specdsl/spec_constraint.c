@@ -180,6 +180,7 @@ void spec_parse_attribute_declaration(struct parser *p)
 	if (!spec_parse_end(p, "attribute"))
 		return;
 	p->is_in_header = p->is_complete = false;
+	p->is_in_attribute = true;
 	parse_rule(p, &attr);
 	if (!spec_parse_end(p, "attribute's rule"))
 		return;

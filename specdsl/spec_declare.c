@@ -204,6 +204,11 @@ void spec_parse_const(struct parser *p)
 	if (!spec_parse_integer(p, "a constant", INT64_MIN, INT64_MAX, &c.value) ||
 	    !spec_parse_end(p, "constant"))
 		return;
+	if (spec_root_find(p->s, c.name) >= 0) {
+		spec_parse_error(p, at, "give the constant another name",
+				 "'%s' is a root", c.name);
+		return;
+	}
 	for (size_t i = 0; i < p->s->consts.size; i++) {
 		if (strcmp(p->s->consts.data[i].name, c.name))
 			continue;

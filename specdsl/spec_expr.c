@@ -13,13 +13,19 @@
 
 /* ---- arithmetic ------------------------------------------------------------------------ */
 
+/** Is @p n a node, and no root, which may stand for its value? */
+static bool is_node(const struct parser *p, const struct ast *n)
+{
+	return n->kind == AST_VAR && !spec_ast_is_root(p, n);
+}
+
 /** `!a`: of a condition `a == false`, of a number `a == 0`. */
 static struct ast *make_not(struct parser *p, struct ast *a, struct spec_span from)
 {
 	bool is_condition = spec_ast_is_condition(a);
 	struct ast *zero, *n;
 
-	if (a->kind == AST_VAR)
+	if (is_node(p, a))
 		spec_parse_error(p, a->span, "write !(X -> Y), or X /-> Y",
 				 "'!' is about conditions and numbers, this is a node");
 	if (!is_condition && !spec_want_number(p, a))
@@ -161,6 +167,11 @@ static struct ast *parse_connection(struct parser *p, struct ast *a)
 	return n;
 }
 
+static bool may_be_text(const struct parser *p, const struct ast *n)
+{
+	return spec_ast_is_field(n) || spec_ast_is_root(p, n);
+}
+
 /** Decide what `a op b` compares, or say why it cannot. */
 static bool classify_comparison(struct parser *p, struct ast *n, struct spec_span op_span)
 {
@@ -177,10 +188,10 @@ static bool classify_comparison(struct parser *p, struct ast *n, struct spec_spa
 				"a condition is compared with a value");
 	} else if (a->kind == AST_STRING || b->kind == AST_STRING) {
 		n->compare = CMP_TEXTS;
-		if (!spec_ast_is_field(a) && !spec_ast_is_field(b))
+		if (!may_be_text(p, a) && !may_be_text(p, b))
 			spec_parse_error(p, n->span, "as in: X.name == \"abc\"",
 					 "a text is compared with an array of char");
-	} else if (a->kind == AST_VAR || b->kind == AST_VAR ||
+	} else if (is_node(p, a) || is_node(p, b) ||
 		   (spec_ast_is_field(a) && a->is_paren && spec_ast_is_field(b) &&
 		    b->is_paren)) {
 		n->compare = CMP_VERTICES;

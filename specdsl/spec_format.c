@@ -32,6 +32,7 @@ struct formatter {
 	size_t statement; ///< index of the first piece behind the last declaration
 	int depth;	  ///< of parentheses
 	int bars[SPEC_MAX_DEPTH + 1]; ///< of absolute values that are open, at each depth
+	bool is_root;		      ///< in `ROOT ...;`
 	bool is_out_of_memory;
 };
 
@@ -183,11 +184,14 @@ static void take_bars(struct formatter *m, struct piece *p, int n, bool is_opera
 	*open -= *open < n ? *open : n;
 }
 
-static bool has_space_before(const struct piece *before, const struct token *t)
+static bool has_space_before(const struct formatter *m, const struct piece *before,
+			     const struct token *t)
 {
 	char c = t->kind == TOK_CHAR ? t->ch : 0;
 
 	if (!before || before->is_glued || (c && strchr(";,).]", c)))
+		return false;
+	if (m->is_root && (c == ':' || is_text(m, before, ":")))
 		return false;
 	return c != '[' || before->wants_operand;
 }
@@ -196,7 +200,7 @@ static void add_piece(struct formatter *m, const struct token *t, struct spec_sp
 {
 	const struct piece *before =
 		m->pieces.size ? &m->pieces.data[m->pieces.size - 1] : NULL;
-	bool has_space = has_space_before(before, t);
+	bool has_space = has_space_before(m, before, t);
 	// A number stands behind `CONST name` and `f.NAME NULL`.
 	bool is_operand = !before || before->wants_operand ||
 			  is_text(m, before, "NULL") ||
@@ -234,7 +238,8 @@ static bool is_declaration(const struct formatter *m, size_t from)
 		n--;
 	}
 	if (n < 3 || p[0].wants_operand || is_text(m, &p[0], "CONST") ||
-	    is_text(m, &p[0], "CPOINT") || is_text(m, &p[0], "ARRAY"))
+	    is_text(m, &p[0], "CPOINT") || is_text(m, &p[0], "ARRAY") ||
+	    is_text(m, &p[0], "ROOT"))
 		return false;
 	if (is_text(m, &p[1], "."))
 		return (n == 4 || is_text(m, &p[3], "NULL")) &&
@@ -269,7 +274,7 @@ static uint32_t take_label(struct formatter *m, uint32_t at)
 	return at;
 }
 
-/** The path behind AT, or CPOINT, is no token. @return behind it, or 0. */
+/** The path behind AT, CPOINT, or IN of a root, is no token. @return behind it, or 0. */
 static uint32_t take_site(struct formatter *m, uint32_t at)
 {
 	struct spec_span path, all;
@@ -277,13 +282,20 @@ static uint32_t take_site(struct formatter *m, uint32_t at)
 	uint32_t end;
 	int line;
 
-	end = spec_lex_site(m->f, at, &path, &line);
+	end = m->is_root ? spec_lex_path(m->f, at, &path) :
+			   spec_lex_site(m->f, at, &path, &line);
 	if (!end)
 		return 0;
 	t = spec_lex(m->f, at);
 	all = (struct spec_span){ t.span.offset, end - t.span.offset };
 	add_piece(m, &(struct token){ .kind = TOK_NAME }, all);
 	return end;
+}
+
+static bool is_token(const struct formatter *m, const struct token *t, const char *word)
+{
+	return t->kind == TOK_NAME && t->span.length == strlen(word) &&
+	       !strncmp(text_of(m, t->span), word, t->span.length);
 }
 
 static void format_all(struct formatter *m)
@@ -300,6 +312,8 @@ static void format_all(struct formatter *m)
 		is_first = false;
 		if (t.kind == TOK_END)
 			return;
+		if (!m->pieces.size)
+			m->is_root = is_token(m, &t, "ROOT");
 		if (is_site)
 			site = take_site(m, m->at);
 		if (!site)
@@ -307,11 +321,10 @@ static void format_all(struct formatter *m)
 		if (m->is_out_of_memory)
 			return;
 		m->at = site ? site : end;
-		is_site = t.kind == TOK_NAME && !site &&
-			  (is_text(m, &m->pieces.data[m->pieces.size - 1], "AT") ||
-			   is_text(m, &m->pieces.data[m->pieces.size - 1], "CPOINT"));
-		is_site |= m->pieces.size > 1 && site == 0 && t.kind == TOK_CHAR &&
-			   t.ch == ',' &&
+		is_site = !site && (is_token(m, &t, m->is_root ? "IN" : "AT") ||
+				    is_token(m, &t, "CPOINT"));
+		is_site |= !m->is_root && m->pieces.size > 1 && site == 0 &&
+			   t.kind == TOK_CHAR && t.ch == ',' &&
 			   memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),
 				  ':', m->pieces.data[m->pieces.size - 2].span.length);
 		if (t.kind != TOK_CHAR || t.ch != ';' || site)

@@ -76,7 +76,7 @@ uint64_t spec_type_node_fields(const struct spec *s, size_t type, uint64_t node_
 	return node_bytes / t->slot_bytes;
 }
 
-static uint32_t count_pointers(const struct dec_struct *l, uint32_t n_fields)
+uint32_t spec_layout_pointers(const struct dec_struct *l, uint32_t n_fields)
 {
 	uint32_t n = 0;
 
@@ -95,20 +95,20 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
 	// Who divides a struct's nodes by where they are allocated has types of his own.
 	for (size_t i = 0; i < type && t->same_as < 0 && !t->n_sites && !t->is_array; i++)
 		if (s->types.data[i].layout == layout && !s->types.data[i].n_sites &&
-		    !s->types.data[i].is_array)
+		    !s->types.data[i].is_array && !s->types.data[i].is_root)
 			t->same_as = i;
 	t->layout = layout;
 	if (t->is_array)
 		return NULL;
 	if (!t->n_fields) {
 		t->n_fields = n_fields;
-		t->n_edges = count_pointers(layout, n_fields);
+		t->n_edges = spec_layout_pointers(layout, n_fields);
 		return NULL;
 	}
 	// `next[]` may be counted as one element, or not at all.
 	if (t->n_fields == n_fields + layout->n_tail)
 		n_fields = t->n_fields;
-	n_pointers = count_pointers(layout, n_fields);
+	n_pointers = spec_layout_pointers(layout, n_fields);
 	hint = spec_printf(s, "write '%s FIELD %u EDGE %u;'", t->name, n_fields,
 			   n_pointers);
 	if (!hint)

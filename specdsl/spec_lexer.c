@@ -195,11 +195,9 @@ struct token spec_lex(const struct spec_file *f, uint32_t offset)
 	return t;
 }
 
-uint32_t spec_lex_site(const struct spec_file *f, uint32_t offset, struct spec_span *path,
-		       int *line)
+uint32_t spec_lex_path(const struct spec_file *f, uint32_t offset, struct spec_span *path)
 {
 	uint32_t i = skip_blanks(f, offset);
-	struct token number;
 
 	if (f->text[i] == '"') {
 		struct token t = lex_string(f, (struct token){ .span = { i, 1 } });
@@ -215,7 +213,16 @@ uint32_t spec_lex_site(const struct spec_file *f, uint32_t offset, struct spec_s
 			i++;
 		path->length = i - path->offset;
 	}
-	if (!path->length || f->text[i] != ':' || !isdigit((unsigned char)f->text[i + 1]))
+	return path->length ? i : 0;
+}
+
+uint32_t spec_lex_site(const struct spec_file *f, uint32_t offset, struct spec_span *path,
+		       int *line)
+{
+	uint32_t i = spec_lex_path(f, offset, path);
+	struct token number;
+
+	if (!i || f->text[i] != ':' || !isdigit((unsigned char)f->text[i + 1]))
 		return 0;
 	number = lex_number(f, (struct token){ .span = { i + 1, 1 } });
 	if (number.hint || number.number > INT32_MAX || !number.number)

@@ -85,7 +85,7 @@ bool spec_want_number(struct parser *p, const struct ast *n)
 				 "expected a number, this is a condition");
 		return false;
 	}
-	if (n->kind == AST_VAR) {
+	if (n->kind == AST_VAR && !spec_ast_is_root(p, n)) {
 		spec_parse_error(p, n->span,
 				 "a field of it is written X[1], an attribute X.INDEGREE",
 				 "expected a number, this is a node");
@@ -196,13 +196,26 @@ static const char *hint_undeclared(struct parser *p, const char *name)
 	for (size_t i = 0; i < p->s->consts.size; i++)
 		spec_nearest_try(&nearest,
 				 strlen(name) > 2 ? p->s->consts.data[i].name : NULL);
+	for (size_t i = 0; i < p->s->roots.size; i++)
+		spec_nearest_try(&nearest,
+				 strlen(name) > 2 ? p->s->roots.data[i].name : NULL);
 	if (nearest.name)
 		return spec_printf(p->s, "did you mean '%s'?", nearest.name);
 	return spec_printf(
 		p->s,
 		"declare it: 'TYPE %s;' before the constraint for a node, 'CONST "
-		"%s 1;' for a number, 'for %s in 0 to 9,' for an index",
-		name, name, name);
+		"%s 1;' for a number, 'for %s in 0 to 9,' for an index, 'ROOT %s;' for a "
+		"variable of the program",
+		name, name, name, name);
+}
+
+static struct ast *parse_var(struct parser *p, int var)
+{
+	struct ast *n = parse_literal(p, AST_VAR, var);
+
+	if (n)
+		n->vars = 1u << var;
+	return n;
 }
 
 static struct ast *parse_name(struct parser *p)
@@ -215,12 +228,8 @@ static struct ast *parse_name(struct parser *p)
 		spec_parse_error(p, p->tok.span, NULL, "expected an operand");
 		return NULL;
 	}
-	if (var >= 0) {
-		n = parse_literal(p, AST_VAR, var);
-		if (n)
-			n->vars = 1u << var;
-		return n;
-	}
+	if (var >= 0)
+		return parse_var(p, var);
 	if (p->index_name && spec_parse_is_word(p, p->index_name)) {
 		n = parse_literal(p, AST_INDEX, 0);
 		if (n)
@@ -236,6 +245,10 @@ static struct ast *parse_name(struct parser *p)
 	if (spec_parse_is_word(p, "FALSE") || spec_parse_is_word(p, "false"))
 		return parse_literal(p, AST_BOOL, 0);
 	name = spec_parse_text(p, p->tok.span);
+	if (spec_root_find(p->s, name) >= 0) {
+		var = spec_parse_root_var(p, spec_root_find(p->s, name));
+		return var < 0 ? NULL : parse_var(p, var);
+	}
 	if (spec_type_find(p->s, name) >= 0) {
 		spec_parse_error(p, p->tok.span, NULL,
 				 "expected an operand, '%s' is a type", name);
@@ -368,9 +381,10 @@ static struct ast *parse_primary(struct parser *p)
 /* ---- postfix: fields and attributes --------------------------------------------------- */
 
 /** May `[0]` behind @p n be an index of C's, as in `X.m[0][0]`? */
-static bool may_be_array(const struct ast *n)
+static bool may_be_array(const struct parser *p, const struct ast *n)
 {
-	return n->kind == AST_NAMED || (n->kind == AST_FIELD && may_be_array(n->a));
+	return n->kind == AST_NAMED || spec_ast_is_root(p, n) ||
+	       (n->kind == AST_FIELD && may_be_array(p, n->a));
 }
 
 static struct ast *parse_field(struct parser *p, struct ast *base, char close)
@@ -386,7 +400,8 @@ static struct ast *parse_field(struct parser *p, struct ast *base, char close)
 	    !spec_parse_expect_char(p, close, "behind the field number"))
 		return NULL;
 	n = spec_ast_new(p, AST_FIELD, base, index, spec_parse_until_here(p, base->span));
-	if (n && index->kind == AST_NUMBER && index->number < 1 && !may_be_array(base)) {
+	if (n && index->kind == AST_NUMBER && index->number < 1 &&
+	    !may_be_array(p, base)) {
 		spec_parse_error(p, index->span, "the first field is X[1]",
 				 "fields count from 1");
 		return NULL;

@@ -251,6 +251,14 @@ bool spec_parse_end(struct parser *p, const char *what)
 
 /* ---- the file --------------------------------------------------------------------------- */
 
+/** `ROOT x`, unless a type has that name. */
+static bool starts_root(const struct parser *p)
+{
+	return spec_parse_is_word(p, "ROOT") && spec_type_find(p->s, "ROOT") < 0 &&
+	       !token_is_word(p, &p->next, "FIELD") && !token_is_word(p, &p->next, "AT") &&
+	       (spec_token_is_type(&p->next) || spec_token_is_char(&p->next, ';'));
+}
+
 static bool starts_type(const struct parser *p)
 {
 	return (spec_parse_is_word(p, "ARRAY") && spec_token_is_type(&p->next)) ||
@@ -284,11 +292,13 @@ static void skip_bad(struct parser *p)
 static void parse_statement(struct parser *p)
 {
 	p->n_vars = 0;
-	p->is_in_header = p->is_complete = p->is_in_bars = false;
+	p->is_in_header = p->is_complete = p->is_in_bars = p->is_in_attribute = false;
 	p->index_name = NULL;
 	p->depth = p->n_nodes = 0;
 	if (p->tok.kind == TOK_DOTS)
 		spec_parse_trailing_label(p);
+	else if (starts_root(p))
+		spec_parse_root(p);
 	else if (starts_type(p))
 		spec_parse_type(p);
 	else if (spec_parse_is_word(p, "CONST"))
@@ -332,7 +342,7 @@ static void skip_statement(struct parser *p)
 	skip_to_semicolon(p);
 	if (!p->is_in_header)
 		return;
-	while (spec_parse_is_declaration(p) && !starts_type(p) &&
+	while (spec_parse_is_declaration(p) && !starts_type(p) && !starts_root(p) &&
 	       !spec_parse_is_word(p, "CPOINT") && !spec_parse_is_word(p, "CONST"))
 		skip_to_semicolon(p);
 	if (p->tok.kind == TOK_DOTS)

@@ -23,8 +23,9 @@ struct parser {
 	uint32_t bad_end;	///< end of the last TOK_BAD that was reported
 	bool is_panicking; ///< a mistake was reported; skip to the end of the statement
 	bool is_in_header; ///< reading declarations that belong to what follows them
-	bool is_in_bars;   ///< of an absolute value, which the next `|` ends
-	bool is_complete;  ///< the statement was read to its end: nothing to skip
+	bool is_in_attribute; ///< reading the rule of one
+	bool is_in_bars;      ///< of an absolute value, which the next `|` ends
+	bool is_complete;     ///< the statement was read to its end: nothing to skip
 	bool is_out_of_memory;
 	int depth, n_nodes;
 
@@ -100,6 +101,13 @@ struct ast *spec_parse_value(struct parser *p);
 /** `g ? ve : ve`, @p condition being read and the `?` the current token. */
 struct ast *spec_parse_conditional(struct parser *p, struct ast *condition);
 
+/** @return the variable that root number @p root is in the statement, which gets one if need be;
+ * -1 after a mistake. */
+int spec_parse_root_var(struct parser *p, int root);
+
+/** @return whether @p n is a root. */
+bool spec_ast_is_root(const struct parser *p, const struct ast *n);
+
 /** The operand of a sum: a primary with its fields and attributes. */
 struct ast *spec_parse_postfix(struct parser *p);
 struct ast *spec_parse_sum(struct parser *p);
@@ -113,6 +121,7 @@ const char *spec_parse_label(struct parser *p);
 /* A statement each, from its first token on: what is right is added to the spec, mistakes are
  * diagnostics. */
 void spec_parse_type(struct parser *p);
+void spec_parse_root(struct parser *p);
 void spec_parse_const(struct parser *p);
 void spec_parse_cpoint(struct parser *p);
 void spec_parse_attribute_declaration(struct parser *p);

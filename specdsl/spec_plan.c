@@ -207,6 +207,9 @@ void spec_plan_rule(const struct spec *s, struct spec_rule *r)
 {
 	uint32_t all = r->guard ? r->guard->vars : r->body->vars;
 
+	for (size_t i = 0; i < r->pub.n_vars; i++)
+		if (r->vars[i].is_root) // what is said of it is said of each
+			all |= 1u << i;
 	r->some_vars = r->body->vars & ~all;
 	for (size_t i = 0; i < r->pub.n_vars; i++)
 		r->vars[i].kind = all & (1u << i)	   ? SPEC_VAR_ALL :

@@ -41,7 +41,7 @@ static int find_attr(const struct spec *s, const char *name, uint32_t type)
 	for (size_t i = 0; i < s->attrs.size; i++) {
 		if (strcmp(s->attrs.data[i].name, name))
 			continue;
-		if (s->attrs.data[i].type == type)
+		if (spec_type_is(s, type, s->attrs.data[i].type))
 			return (int)i;
 		other = (int)i;
 	}
@@ -81,7 +81,7 @@ static bool is_unknown(const struct spec *s, size_t type)
 	const struct spec_type *t = &s->types.data[type];
 
 	return s->type_places.data[type].why ||
-	       (!t->layout && !t->n_fields && !t->is_array);
+	       (!t->layout && !t->n_fields && !t->is_array && !t->is_root);
 }
 
 static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
@@ -451,7 +451,10 @@ static void join_types(struct spec *s)
 struct err *spec_resolve(struct spec *s)
 {
 	struct resolver r = { .s = s };
+	struct err *err = spec_roots_resolve(s);
 
+	if (err)
+		return err;
 	assert(!s->is_resolved);
 	s->is_resolved = true;
 	check_types(s);

@@ -137,7 +137,8 @@ static int make_valid(struct spec_eval *e, struct same_index *x)
 	for (size_t i = 0; i < e->edges.nodes.size; i++) {
 		const struct edge_node *n = &e->edges.nodes.data[i];
 
-		if (n->is_live && n->type == x->type && put_in(e, x, n->id.v))
+		if (n->is_live && spec_type_is(e->s, n->type, x->type) &&
+		    put_in(e, x, n->id.v))
 			return -1;
 	}
 	x->is_valid = true;
@@ -235,7 +236,7 @@ int spec_same_follow(struct spec_eval *e, enum edge_event event, uint32_t id,
 
 		if (event == EDGE_ALL)
 			x->is_valid = false;
-		if (!x->is_valid || !n || n->type != x->type ||
+		if (!x->is_valid || !n || !spec_type_is(e->s, n->type, x->type) ||
 		    (event != EDGE_BORN && event != EDGE_DIED && event != EDGE_NODE) ||
 		    (event == EDGE_NODE && (x->at.offset >= offset + size ||
 					    offset >= x->at.offset + x->at.size)))

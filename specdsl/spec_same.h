@@ -25,6 +25,12 @@ bool spec_same_candidates(struct scope *sc, const struct plan *plan,
 int spec_same_follow(struct spec_eval *e, enum edge_event event, uint32_t id,
 		     uint64_t offset, uint32_t size);
 
+/** @return what the nodes of root type @p type depend on, as SPEC_DEP_SAME. */
+static inline uint32_t spec_root_list(uint32_t type)
+{
+	return (type + UINT64_C(1)) * UINT64_C(0xd6e8feb86659fd93) >> 32;
+}
+
 /** Free the indices; they are made anew when they are asked for. */
 void spec_same_deinit(struct spec_eval *e);
 

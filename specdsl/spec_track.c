@@ -117,6 +117,15 @@ static void on_out(struct spec_eval *e, uint32_t id, uint64_t offset, uint32_t s
 	spec_links_touch_bytes(e, id, offset, size);
 }
 
+/** Node @p id is new, or about to go: of a root all nodes may have been asked for. */
+static void touch_root(struct spec_eval *e, uint32_t id)
+{
+	const struct edge_node *n = spec_edges_node(&e->edges, (struct hg_node_id){ id });
+
+	if (n && e->s->types.data[n->type].is_root)
+		spec_links_touch(e, TRACK_SAME, spec_root_list(n->type));
+}
+
 static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t offset,
 		     uint32_t size)
 {
@@ -131,11 +140,13 @@ static void on_event(void *ctx, enum edge_event event, uint32_t id, uint64_t off
 		start_anew(e);
 		break;
 	case EDGE_BORN:
+		touch_root(e, id);
 		if (e->checker &&
 		    spec_checker_add_node(e->checker, (struct hg_node_id){ id }))
 			e->edges.is_out_of_memory = true;
 		break;
 	case EDGE_DIED:
+		touch_root(e, id);
 		spec_links_touch_bytes(e, id, 0, 0);
 		spec_links_touch(e, TRACK_INTO, id);
 		spec_links_touch(e, TRACK_PATHS, id);

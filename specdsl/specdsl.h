@@ -114,7 +114,9 @@ struct spec_type {
 	const struct spec_site *sites; ///< NULL without AT; given, only these allocate it
 	size_t n_sites;
 	const struct dec_struct *layout; ///< set by spec_bind_type(), else NULL
-	const char *file;		 ///< where it was declared
+	bool is_root;			 ///< of a root, and of nothing else
+	uint32_t base; ///< 1 + index of the type that nodes of this one are, too; 0: none
+	const char *file; ///< where it was declared
 	int line;
 };
 
@@ -130,8 +132,22 @@ size_t spec_types(const struct spec *s);
 const struct spec_type *spec_type(const struct spec *s, size_t i);
 
 /** @return the index of the type called @p name, in the specification or the program, which is no
- * other's second name; or -1. */
+ * other's second name; or -1. Roots have other names. */
 int spec_type_find(const struct spec *s, const char *name);
+
+/** A variable of the program that is a node: `ROOT main::list IN stack.c AS s;`. */
+struct spec_root {
+	const char *name;     ///< which stands for it in constraints
+	const char *variable; ///< as the user wrote it, with scopes: "main::list"
+	const char *source;   ///< match it as a path's suffix; NULL: any file
+	uint32_t type;	      ///< index of its type
+	const char *file;     ///< where it was declared
+	int line;
+};
+
+/** The roots, in their order. */
+size_t spec_roots(const struct spec *s);
+const struct spec_root *spec_root(const struct spec *s, size_t i);
 
 enum spec_var_kind {
 	SPEC_VAR_UNUSED, ///< declared only; its node in a binding is {0}
@@ -143,6 +159,7 @@ struct spec_var {
 	const char *name;
 	uint32_t type; ///< index of its type
 	enum spec_var_kind kind;
+	bool is_root; ///< a root that the constraint names, not declared in it
 };
 
 struct spec_constraint {
@@ -214,6 +231,20 @@ struct err *spec_bind_type(struct spec *s, size_t type, const struct dec_struct 
  * declared, or the name may stand for several. @p hint: what to do; may be NULL. */
 struct err *spec_bind_nothing(struct spec *s, size_t type, const char *why,
 			      const char *hint);
+
+/**
+ * Root @p root is a variable with @p layout (borrowed, must outlive @p s): that of its struct, or, when
+ * it is none, with the variable as the only member, under its name in the program.
+ * @param base  index of the type that it has in the program, -1: that is not declared
+ * @param type  the same for people
+ * @return NULL or ERR_NOMEM.
+ */
+struct err *spec_bind_root(struct spec *s, size_t root, const struct dec_struct *layout,
+			   bool is_struct, int base, const char *type);
+
+/** Report a mistake in the declaration of root @p root; @p hint (copied) may be NULL. */
+void spec_root_mistake(struct spec *s, size_t root, const char *hint, const char *fmt,
+		       ...) __attribute__((format(printf, 4, 5)));
 
 /** All layouts are known: resolve field names and numbers in the constraints; what cannot
  * be resolved becomes a diagnostic. Call once, also when nothing was bound. */

@@ -115,6 +115,8 @@ static void run(const char *text, size_t size, bool has_layout)
 	if (!err) {
 		for (size_t i = 0; has_layout && i < spec_types(s); i++)
 			must(spec_bind_type(s, i, &layout));
+		for (size_t i = 0; has_layout && i < spec_roots(s); i++)
+			must(spec_bind_root(s, i, &layout, i % 2 == 0, -1, "root"));
 		must(spec_resolve(s));
 		spec_diags_print(s, null);
 		if (!spec_errors(s) && is_cheap(s))

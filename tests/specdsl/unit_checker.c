@@ -37,7 +37,10 @@ static void add_node(struct history *h, uint64_t addr)
 	// Now and then a node of no declared type.
 	size_t type = any(10) ? 1 + any(spec_types(h->s)) : 0;
 	const struct spec_type *t = type ? spec_type(h->s, type - 1) : NULL;
-	uint64_t bytes = !t ? 24 : t->is_array ? 8 * (4 + any(36)) : 8 * t->n_fields;
+	uint64_t bytes = !t	     ? 24 :
+			 t->is_root  ? t->layout->size :
+			 t->is_array ? 8 * (4 + any(36)) :
+				       8 * t->n_fields;
 	struct hg_node_id id;
 
 	if (!addr) {
@@ -292,6 +295,32 @@ static const struct dec_struct word_layout = {
 	.name = "word", .size = 16, .fields = word_fields, .n_fields = 2
 };
 
+// Roots: a pointer, a struct that is also a word, and an array.
+static const struct dec_field head_fields[] = {
+	{ .name = "head", .size = 8, .is_pointer = true, .points_to = "word" },
+};
+static const struct dec_field slot_fields[] = {
+	{ .name = "slot[0]", .size = 8, .is_pointer = true, .points_to = "word" },
+	{ .name = "slot[1]",
+	  .offset = 8,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "word" },
+	{ .name = "slot[2]",
+	  .offset = 16,
+	  .size = 8,
+	  .is_pointer = true,
+	  .points_to = "word" },
+};
+static const struct dec_struct head_layout = {
+	.name = "head", .size = 8, .fields = head_fields, .n_fields = 1
+};
+static const struct dec_struct slot_layout = {
+	.name = "slot", .size = 24, .fields = slot_fields, .n_fields = 3
+};
+static const struct dec_struct *const root_layouts[] = { &head_layout, &word_layout,
+							 &slot_layout };
+
 typedef struct hg_graph *(*make_fn)(const struct spec *s, unsigned seed, int n_steps);
 
 static size_t compare(const char *text, size_t size, const struct dec_struct *layout,
@@ -308,6 +337,9 @@ static size_t compare(const char *text, size_t size, const struct dec_struct *la
 	assert_null(spec_add_text(s, "test.spec", text, size));
 	if (layout)
 		assert_null(spec_bind_type(s, 0, layout));
+	for (size_t i = 0; i < spec_roots(s); i++)
+		assert_null(spec_bind_root(s, i, root_layouts[i], i == 1, i == 1 ? 0 : -1,
+					   "root"));
 	assert_null(spec_resolve(s));
 	spec_diags_print(s, stderr);
 	assert_int_equal(spec_errors(s), 0);
@@ -473,6 +505,25 @@ static void test_texts(void **state)
 	compare_seeds(texts, strlen(texts), &text_layout);
 }
 
+// Of a root there may be several, as of a local variable; and none.
+static const char roots[] =
+	"word FIELD 2 EDGE 1;\nROOT head;\nROOT main::ring;\nROOT slot;\n"
+	"word X; X.tagged > 2 => head ->> X or slot -> X;\nhead != NULL => head.tagged < 3;\n"
+	"word X; head == X => X.INDEGREE == 1 and ring.next != head;\n"
+	"ring.next == ring or ring.ISROOT;\nword X; X.next == ring => X.OUTDEGREE == 1;\n"
+	"for I in 0 to 3, slot[I] != NULL => slot[I].next == slot[0];\n"
+	"word X; (head) -> X => X /->> (head);\nhead -> ring => ring.tagged == ring[1] + 1;\n"
+	"word.LEN NULL 0; word X; X.LEN = X.next.LEN + 1;\nhead.LEN <= ring.LEN;\n"
+	"word X; X.tagged == slot[1].tagged => head.tagged == X.tagged;\n"
+	"word X; X.next == &ring or X.tagged == &ring => !head or &head != X.next;\n"
+	"word X; X.next == &slot[1] => X.tagged < 2;\n";
+
+static void test_roots(void **state)
+{
+	(void)state;
+	compare_seeds(roots, strlen(roots), &word_layout);
+}
+
 static void test_sames(void **state)
 {
 	(void)state;
@@ -614,8 +665,9 @@ int main(void)
 		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_words),
 		cmocka_unit_test(test_shortcuts), cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_churn),	  cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_rings),	  cmocka_unit_test(test_sames),
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_rings),	  cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_sames),	  cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

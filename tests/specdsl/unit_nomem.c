@@ -57,7 +57,8 @@ void *realloc(void *p, size_t size)
 }
 
 static const char text[] =
-	"n FIELD 2 EDGE 1 AT a.c:1, b.c:2;\nCPOINT f;\nCONST K 2;\n"
+	"n FIELD 2 EDGE 1 AT a.c:1, b.c:2;\nCPOINT f;\nCONST K 2;\nROOT f::head IN a.c AS r;\n"
+	"n X; X[1] >= 0 => r.next == NULL or r ->> X;\n"
 	"n.LEN NULL 0; n X; X.LEN = X[2].LEN + 1;\n"
 	"n X; n Y; X ->> Y and Y -> X => Y /->> X;\nn X; X.LEN == K;\n"
 	"n X; n Y; Y.ISLEAF == true and X -> Y => X[1] == 1; ..(label)\n"
@@ -126,6 +127,8 @@ static struct err *read_and_check(const struct hg_graph *g, struct hg_view *v,
 		err = spec_add_text(s, "good", text, strlen(text));
 	if (!err)
 		err = spec_bind_type(s, 0, &layout);
+	if (!err)
+		err = spec_bind_root(s, 0, &layout, true, 0, "n");
 	if (!err)
 		err = spec_resolve(s);
 	if (!err)

@@ -160,7 +160,8 @@ static void test_diag_position(void **state)
 		"    2 |  node X; X[2] ≠ NULL and Zed == 1;\n"
 		"      |                          ^~~\n"
 		"      | hint: declare it: 'TYPE Zed;' before the constraint "
-		"for a node, 'CONST Zed 1;' for a number, 'for Zed in 0 to 9,' for an index\n");
+		"for a node, 'CONST Zed 1;' for a number, 'for Zed in 0 to 9,' for an index, 'ROOT Zed;' for a variable of the "
+		"program\n");
 }
 
 static void test_twenty_at_once(void **state)
