@@ -91,9 +91,11 @@ static const struct argp argp = {
 static struct err *bind_types(struct spec *s, struct dec_symbols *symbols,
 			      const char *program)
 {
+	fl_variables variables = {};
 	char unknown[256] = "";
-	struct err *err = fl_types_bind(s, symbols, unknown, sizeof(unknown));
+	struct err *err = fl_types_bind(s, symbols, &variables, unknown, sizeof(unknown));
 
+	vec_deinit(&variables);
 	if (!err && unknown[0])
 		log_note("%s has no struct %s: its fields have numbers only", program,
 			 unknown);
@@ -118,16 +120,22 @@ static struct err *read_specs(struct spec *s, const struct spec_options *o,
 	return err ? err : bind_types(s, *symbols, o->binary);
 }
 
-static const char *kind_name(enum spec_var_kind kind)
+static const char *kind_name(const struct spec_var *v)
 {
-	return kind == SPEC_VAR_ALL ? "all" : kind == SPEC_VAR_SOME ? "some" : "unused";
+	return v->is_root		? "root" :
+	       v->kind == SPEC_VAR_ALL	? "all" :
+	       v->kind == SPEC_VAR_SOME ? "some" :
+					  "unused";
 }
 
 static void print_constraint(const struct spec *s, const struct spec_constraint *c)
 {
 	printf("%s:%d: %s:", c->file, c->line, c->name);
 	for (size_t i = 0; i < c->n_vars; i++)
-		if (c->vars[i].kind != SPEC_VAR_UNUSED)
+		if (c->vars[i].is_root)
+			printf("%s for root %s (%s)", i ? "," : "", c->vars[i].name,
+			       spec_type(s, c->vars[i].type)->name);
+		else if (c->vars[i].kind != SPEC_VAR_UNUSED)
 			printf("%s %s %s %s", i ? "," : "",
 			       c->vars[i].kind == SPEC_VAR_ALL ? "for all" : "there is",
 			       spec_type(s, c->vars[i].type)->name, c->vars[i].name);
@@ -140,14 +148,18 @@ static void print_text(const struct spec *s, bool has_binary)
 	if (spec_errors(s))
 		return;
 	for (size_t i = 0; i < spec_types(s) && !has_binary; i++)
-		if (!spec_type(s, i)->is_declared)
+		if (!spec_type(s, i)->is_declared && !spec_type(s, i)->is_root)
 			log_note("'%s' is not declared, so it must be a struct of the "
 				 "program: --binary PROG compares",
 				 spec_type(s, i)->name);
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		print_constraint(s, spec_constraint(s, i));
-	printf("%zu statements, %zu types, %zu constraints, %zu C-points, no mistakes\n",
-	       spec_statements(s), spec_types(s), spec_constraints(s), spec_cpoints(s));
+	printf("%zu statements, %zu types, ", spec_statements(s),
+	       spec_types(s) - spec_roots(s));
+	if (spec_roots(s))
+		printf("%zu roots, ", spec_roots(s));
+	printf("%zu constraints, %zu C-points, no mistakes\n", spec_constraints(s),
+	       spec_cpoints(s));
 }
 
 static cJSON *constraint_json(const struct spec *s, const struct spec_constraint *c)
@@ -164,7 +176,7 @@ static cJSON *constraint_json(const struct spec *s, const struct spec_constraint
 
 		cJSON_AddStringToObject(v, "name", c->vars[i].name);
 		cJSON_AddStringToObject(v, "type", spec_type(s, c->vars[i].type)->name);
-		cJSON_AddStringToObject(v, "kind", kind_name(c->vars[i].kind));
+		cJSON_AddStringToObject(v, "kind", kind_name(&c->vars[i]));
 		cJSON_AddItemToArray(vars, v);
 	}
 	return o;

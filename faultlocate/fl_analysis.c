@@ -12,14 +12,18 @@
 #include "faultlocate/fl_stages.h"
 #include "heapgraph/hg_infer.h"
 
-static void place_by_symbols(void *ctx, uint64_t rip, struct dec_place *ret)
+static void place_of(void *ctx, uint64_t rip, struct dec_place *ret)
 {
-	if (rip == DEC_HEAP_BEFORE)
+	const struct fl_analysis *a = ctx;
+
+	if (rip - DEC_HEAP_ROOT < a->variables.size)
+		*ret = a->variables.data[rip - DEC_HEAP_ROOT].place;
+	else if (rip == DEC_HEAP_BEFORE)
 		*ret = (struct dec_place){ .module = "before the recorded window" };
 	else if (rip == DEC_HEAP_UNSEEN)
 		*ret = (struct dec_place){ .module = "a store that was not recovered" };
 	else
-		dec_symbols_place(ctx, rip, ret);
+		dec_symbols_place(a->symbols, rip, ret);
 }
 
 /* ---- the specification --------------------------------------------------------------- */
@@ -91,7 +95,8 @@ static struct err *create_cpoints(const struct fl_options *o, struct fl_analysis
 static struct err *bind_spec(struct fl_analysis *a)
 {
 	char unknown[256] = "";
-	struct err *err = fl_types_bind(a->spec, a->symbols, unknown, sizeof(unknown));
+	struct err *err = fl_types_bind(a->spec, a->symbols, &a->variables, unknown,
+					sizeof(unknown));
 
 	if (!err)
 		err = spec_mistakes(a);
@@ -229,7 +234,7 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 	if (err)
 		return err_prefix(err, "cannot analyze '%s'", o->capture);
 	dec_symbols_sources(a->symbols, o->sources);
-	a->places = (struct fl_places){ place_by_symbols, a->symbols };
+	a->places = (struct fl_places){ place_of, a };
 	if (o->n_specs)
 		err = bind_spec(a);
 	if (!err)
@@ -316,6 +321,8 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->unwritten);
 	vec_deinit(&a->accesses);
 	vec_deinit(&a->plan);
+	vec_deinit(&a->variables);
+	vec_deinit(&a->roots);
 	vec_deinit(&a->internals);
 	dec_run_deinit(&a->run);
 	fl_end_deinit(&a->end);

@@ -14,6 +14,7 @@
 #include "faultlocate/fl_cpoints.h"
 #include "faultlocate/fl_end.h"
 #include "faultlocate/fl_faults.h"
+#include "faultlocate/fl_roots.h"
 #include "faultlocate/fl_types.h"
 #include "faultlocate/fl_unwritten.h"
 #include "heapgraph/hg_access.h"
@@ -66,6 +67,8 @@ struct fl_analysis {
 	struct fl_cpoints *cpoints;
 	struct dec_run run;
 	hg_internals internals; ///< of the allocator's view
+	fl_variables variables; ///< a root of the spec each
+	hg_roots roots;		///< which nodes they are
 	hg_plan plan;		///< nodes found without allocator knowledge
 	struct fl_side sides[FL_SIDES];
 	struct fl_typing typing;

@@ -72,11 +72,15 @@ static const char *type_without_nodes(const struct fl_analysis *a)
 	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
 
 	for (size_t i = 0; i < spec_types(a->spec) && a->typing.n_untyped; i++) {
-		bool found = (int)i == fl_types_chunk(a->spec);
+		bool found = (int)i == fl_types_chunk(a->spec) ||
+			     spec_type(a->spec, i)->is_root;
 
-		for (uint32_t id = 1; id <= hg_graph_nodes(g) && !found; id++)
-			found = hg_graph_node(g, (struct hg_node_id){ id })->type ==
-				i + 1;
+		for (uint32_t id = 1; id <= hg_graph_nodes(g) && !found; id++) {
+			uint32_t type = hg_graph_node(g, (struct hg_node_id){ id })->type;
+
+			found = type == i + 1 ||
+				(type && spec_type(a->spec, type - 1)->base == i + 1);
+		}
 		// Those of another's second name are its.
 		if (!found && spec_type(a->spec, i)->same_as < 0)
 			return spec_type(a->spec, i)->name;
@@ -99,7 +103,8 @@ static struct err *note_types(struct fl_analysis *a)
 			"inferred: the type of %llu of %llu nodes, from their size "
 			"(name the sites with AT file:line to be sure)",
 			(unsigned long long)t->n_by_size, (unsigned long long)n_typed);
-	if (!err && !n_typed && !has_chunks && spec_constraints(a->spec))
+	if (!err && !n_typed && !has_chunks && spec_constraints(a->spec) &&
+	    !a->roots.size)
 		err = fl_note_add(
 			a, "no allocation has a declared type (is the program built with "
 			   "-g? else name the allocation sites: AT file:line)");
@@ -197,6 +202,9 @@ struct err *fl_notes_add(struct fl_analysis *a, const struct fl_options *o)
 	const struct cap_info *info = capture_info(a->capture);
 	const char *in_flight = fl_cpoints_in_flight(a->cpoints, a->held != NULL);
 	struct err *err = note_types(a);
+
+	if (!err && !o->is_heap_only)
+		err = fl_roots_note(a);
 
 	for (size_t i = 0; i < info->n_missing && !err; i++)
 		err = fl_note_add(a, "the capture is not complete: %s", info->missing[i]);

@@ -40,6 +40,8 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.glance = finder ? hg_access_glance : NULL,
 		.glance_bytes = hg_glance_bytes,
 		.step_ctx = finder,
+		.vars = a->variables.data,
+		.n_vars = a->variables.size,
 		.skips_inert = true,
 		.ended = fl_end_keep,
 		.ended_ctx = a,
@@ -50,6 +52,11 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 	hg_recorder_events(r, &events);
 	if (capture_info(a->capture)->mode != CAP_MODE_FLIGHT)
 		return dec_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
+	if (a->variables.size)
+		return err_new(
+			ERR_UNSUPPORTED,
+			"cannot follow the program's variables (ROOT) in a capture "
+			"of the flight recorder: its start is missing");
 	err = dec_flight_heap_trace(a->capture, a->symbols, &options, &events, &a->run);
 	return err || !finder ?
 		       err :
@@ -105,6 +112,8 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 	end.time = a->run.instructions;
 	vec_deinit(&a->internals);
 	hg_recorder_internals(r, &a->internals);
+	vec_deinit(&a->roots);
+	hg_recorder_roots(r, &a->roots);
 	hg_recorder_finish(r, &a->sides[FL_SIDE_APP].graph,
 			   &a->sides[FL_SIDE_CHUNKS].graph);
 	if (!a->run.has_matched)
@@ -178,8 +187,8 @@ struct err *fl_replay_run(const struct fl_options *o, struct fl_analysis *a)
 struct err *fl_replay_types(struct fl_analysis *a)
 {
 	struct fl_side *chunks = &a->sides[FL_SIDE_CHUNKS];
-	struct err *err = fl_types_assign(a->spec, a->symbols,
-					  a->sides[FL_SIDE_APP].graph, &a->typing);
+	struct err *err = fl_types_assign(
+		a->spec, a->symbols, a->sides[FL_SIDE_APP].graph, &a->roots, &a->typing);
 
 	for (size_t side = 0; side < FL_SIDES; side++)
 		a->sides[side].namer =

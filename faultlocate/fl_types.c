@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "decode/symbols/variable.h"
+
 // What is remembered of an allocation site, for one size; chained per site.
 struct site {
 	uint64_t size;
@@ -175,15 +177,21 @@ static struct err *note_ambiguous(struct spec *s, size_t i, struct err *why)
 	return err;
 }
 
-struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
-			  size_t unknown_bytes)
+struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols,
+			  fl_variables *variables, char *unknown, size_t unknown_bytes)
 {
-	struct err *err;
+	size_t n_errors;
+	// Variables, and what they are, may be in modules that are mapped late.
+	struct err *err = spec_roots(s) ? dec_symbols_open_kept(symbols) : NULL;
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < spec_types(s); i++) {
 		const struct spec_type *t = spec_type(s, i);
 		const struct dec_struct *layout;
 
+		if (t->is_root)
+			continue;
 		err = find_layout(symbols, t->name, &layout);
 		if (!err && layout)
 			err = spec_bind_type(s, i, layout);
@@ -194,7 +202,10 @@ struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unk
 		if (err)
 			return err;
 	}
-	return spec_resolve(s);
+	n_errors = spec_errors(s);
+	err = fl_roots_bind(s, symbols, variables);
+	// What has no layout is not to be told for each of its uses.
+	return err || spec_errors(s) > n_errors ? err : spec_resolve(s);
 }
 
 static struct err *declare(struct spec *s, struct dec_symbols *symbols, const char *name)
@@ -243,20 +254,11 @@ struct err *fl_types_declare(struct spec *s, struct dec_symbols *symbols,
 
 /* ---- nodes ------------------------------------------------------------------------ */
 
-// The user writes `list.c`; DWARF has `/src/lib/list.c`.
-static bool is_path_suffix(const char *path, const char *suffix)
-{
-	size_t n = strlen(path), m = strlen(suffix);
-
-	return m <= n && strcmp(path + n - m, suffix) == 0 &&
-	       (m == n || path[n - m - 1] == '/' || suffix[0] == '/');
-}
-
 static bool has_site(const struct spec_type *t, const struct dec_place *p)
 {
 	for (size_t i = 0; i < t->n_sites; i++)
 		if (p->file && t->sites[i].line == p->line &&
-		    is_path_suffix(p->file, t->sites[i].file))
+		    dec_path_is_suffix(p->file, t->sites[i].file))
 			return true;
 	return false;
 }
@@ -325,7 +327,7 @@ static void by_size(const struct typer *t, struct site *s)
 	for (size_t i = 0; i < spec_types(t->spec); i++) {
 		const struct spec_type *type = spec_type(t->spec, i);
 
-		if (type->n_sites || type->is_array || !type->layout ||
+		if (type->n_sites || type->is_array || type->is_root || !type->layout ||
 		    type->same_as >= 0 || is_internal(type->layout) ||
 		    type->layout->size != s->size)
 			continue;
@@ -359,16 +361,24 @@ static struct err *typer_find(struct typer *t, uint64_t rip, uint64_t size,
 }
 
 struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
-			    struct hg_graph *g, struct fl_typing *ret)
+			    struct hg_graph *g, const hg_roots *roots,
+			    struct fl_typing *ret)
 {
 	struct typer t = { .spec = s, .symbols = symbols };
 	struct err *err = NULL;
+	size_t next = 0;
 
 	*ret = (struct fl_typing){};
 	for (uint32_t id = 1; id <= hg_graph_nodes(g) && !err; id++) {
 		const struct hg_node *n = hg_graph_node(g, (struct hg_node_id){ id });
 		struct site site = {};
 
+		if (next < roots->size && roots->data[next].node == id) {
+			err = hg_graph_set_type(
+				g, (struct hg_node_id){ id },
+				spec_root(s, roots->data[next++].index)->type + 1);
+			continue;
+		}
 		err = typer_find(&t, n->alloc_rip, n->size, &site);
 		if (!err)
 			err = hg_graph_set_type(g, (struct hg_node_id){ id }, site.type);

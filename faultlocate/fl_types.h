@@ -10,6 +10,7 @@
 #define FAULTLOCATE_FL_TYPES_H
 
 #include "decode/symbols/symbols.h"
+#include "faultlocate/fl_roots.h"
 #include "heapgraph/hg_record.h"
 #include "specdsl/specdsl.h"
 
@@ -30,10 +31,11 @@ struct fl_typing {
 	uint64_t n_untyped;
 };
 
-/** Bind the layouts that DWARF knows (malloc_chunk's is built in) and resolve @p s. Names
- * of types without a layout are appended to @p unknown, separated by commas. */
-struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols, char *unknown,
-			  size_t unknown_bytes);
+/** Bind the layouts that DWARF knows (malloc_chunk's is built in) and the roots, as
+ * fl_roots_bind() does, and resolve @p s. Names of types without a layout are appended to
+ * @p unknown, separated by commas. */
+struct err *fl_types_bind(struct spec *s, struct dec_symbols *symbols,
+			  fl_variables *variables, char *unknown, size_t unknown_bytes);
 
 /** Declare in @p s, which has no types, the structs of all allocations of @p g that DWARF
  * knows; and those of glibc's allocator, when @p with_chunk. */
@@ -47,12 +49,13 @@ bool fl_types_have_sites(const struct spec *s);
 bool fl_types_is_site(const struct spec *s, struct dec_symbols *symbols, uint64_t rip);
 
 /**
- * Give every node of @p g its type: by an allocation site in the spec, else by the struct
- * that DWARF says the allocation's result is, else when DWARF is silent and the size is
- * that of exactly one declared type. Types with sites are found by these alone.
+ * Give every node of @p g its type: of a variable its own, which @p roots tells; by an
+ * allocation site in the spec, else by the struct that DWARF says the allocation's result is,
+ * else when DWARF is silent and the size is that of exactly one declared type. Types with sites are found by these alone.
  */
 struct err *fl_types_assign(const struct spec *s, struct dec_symbols *symbols,
-			    struct hg_graph *g, struct fl_typing *ret);
+			    struct hg_graph *g, const hg_roots *roots,
+			    struct fl_typing *ret);
 
 /** @return what the struct looks like that the call at @p rip allocates with @p size bytes, where
  * the call says which it is: that a struct has the size is not enough. NULL: not known, or, when

@@ -78,7 +78,8 @@ static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_
 		q->def_at = 0;
 }
 
-static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i)
+static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
+		  enum dec_log_mode mode)
 {
 	const struct dec_insn *insn = &g->block->insn[i];
 	const struct dec_mem *m = insn->n_mem ? insn->mem : NULL;
@@ -87,7 +88,7 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i)
 	if (q->kind == GLANCE_INERT || !is_plain(insn))
 		return;
 	find_slots(q, g, i);
-	q->may_store = dec_heap_may_store(insn);
+	q->may_store = dec_heap_may_store(insn, mode);
 	q->reads = insn->gpr_read;
 	q->writes = insn->gpr_written;
 	q->is_pop = q->writes >> CAP_RSP & 1;
@@ -347,7 +348,7 @@ struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance
 		if (is_jumped && i > g->at)
 			t->call_size = g->gpr[CAP_RDX];
 		if (q->kind == GLANCE_NEW)
-			learn(q, g, i);
+			learn(q, g, i, storer->mode);
 		if (q->kind == GLANCE_INERT)
 			continue;
 		// What a string function reads, and whether it was left, is looked at in steps.

@@ -202,8 +202,8 @@ static struct hg_node_id graph_find_freed(const struct hg_graph *g, uint64_t add
 #define RELEASES_LOOKED_AT 256
 #define RELEASES_TOLD 64
 
-static struct err *graph_free_unknown(struct hg_graph *g, uint64_t time, uint64_t addr,
-				      uint64_t rip)
+struct err *hg_graph_free_wrong(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t rip)
 {
 	struct hg_release first = { time, addr, rip, {}, 1 }, *r;
 
@@ -226,7 +226,7 @@ struct err *hg_graph_free(struct hg_graph *g, uint64_t time, uint64_t addr, uint
 	uint32_t id = hg_graph_node_at(g, addr);
 
 	return id ? graph_end_node(g, time, id, rip) :
-		    graph_free_unknown(g, time, addr, rip);
+		    hg_graph_free_wrong(g, time, addr, rip);
 }
 
 void hg_graph_keep_outside(struct hg_graph *g)

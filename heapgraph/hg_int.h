@@ -232,6 +232,10 @@ void hg_graph_keep_outside(struct hg_graph *g);
 struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t addr,
 				 uint64_t size, uint64_t rip, struct hg_node_id *ret);
 
+/** hg_graph_free() of what may not be freed: it is counted, and stays. */
+struct err *hg_graph_free_wrong(struct hg_graph *g, uint64_t time, uint64_t addr,
+				uint64_t rip);
+
 /** @return the live node that starts at @p addr, 0: none. */
 uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr);
 

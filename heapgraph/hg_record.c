@@ -26,6 +26,7 @@ struct hg_recorder {
 	 * wrote there no longer is the program's. Anything left is a corrupted heap. */
 	VEC(struct held_store) held;
 	VEC(uint8_t) held_bytes;
+	hg_roots roots;
 	struct hg_follower *follower; ///< of a plan; NULL: allocator calls make the nodes
 	uint64_t due; ///< when the follower has something to do; without one: never
 	hg_watch_fn watch;
@@ -59,6 +60,7 @@ void hg_recorder_destroy(struct hg_recorder *r)
 	hg_graph_destroy(r->app);
 	hg_follower_destroy(r->follower);
 	hg_chunks_deinit(&r->chunks);
+	vec_deinit(&r->roots);
 	vec_deinit(&r->held);
 	vec_deinit(&r->held_bytes);
 	free(r);
@@ -84,6 +86,12 @@ void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret)
 {
 	*ret = r->chunks.internals;
 	r->chunks.internals = (hg_internals){};
+}
+
+void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret)
+{
+	*ret = r->roots;
+	r->roots = (hg_roots){};
 }
 
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx)
@@ -210,6 +218,46 @@ static struct err *on_alloc(void *ctx, uint64_t time, uint64_t addr, uint64_t si
 	return err;
 }
 
+static bool is_root(const struct hg_recorder *r, uint32_t node)
+{
+	size_t i = vec_rank(r->roots.size, k, r->roots.data[k].node < node);
+
+	return i < r->roots.size && r->roots.data[i].node == node;
+}
+
+static struct err *on_root(void *ctx, uint64_t time, size_t index, uint64_t addr,
+			   uint64_t size, const void *contents)
+{
+	struct hg_recorder *r = ctx;
+	struct err *err = recorder_apply_held(r);
+	struct hg_root root = { .index = index };
+	uint64_t rip = DEC_HEAP_ROOT + index;
+
+	time = recorder_time(r, time);
+	if (!err)
+		err = recorder_follow(r, time);
+	if (err)
+		return err;
+	err = contents ? hg_graph_alloc(r->app, time, addr, size, rip, contents, NULL) :
+			 hg_graph_alloc_found(r->app, time, addr, size, rip, NULL);
+	root.node = hg_graph_nodes(r->app);
+	return err ? err : vec_add(&r->roots, root);
+}
+
+static struct err *on_root_end(void *ctx, uint64_t time, size_t index, uint64_t addr,
+			       uint64_t rip)
+{
+	struct hg_recorder *r = ctx;
+	struct err *err = recorder_apply_held(r);
+	uint32_t node = hg_graph_node_at(r->app, addr);
+
+	(void)index;
+	// Something else may be there by now: what was allocated over it.
+	if (err || !node || !is_root(r, node))
+		return err;
+	return hg_graph_free(r->app, recorder_time(r, time), addr, rip);
+}
+
 static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t rip,
 			      uint64_t pc)
 {
@@ -226,7 +274,9 @@ static struct err *on_release(void *ctx, uint64_t time, uint64_t addr, uint64_t 
 		time = r->held.data[0].time;
 	else
 		time = recorder_time(r, time);
-	err = hg_graph_free(r->app, time, addr, rip);
+	err = r->roots.size && is_root(r, hg_graph_node_at(r->app, addr)) ?
+		      hg_graph_free_wrong(r->app, time, addr, rip) :
+		      hg_graph_free(r->app, time, addr, rip);
 	return err ? err : recorder_apply_held(r);
 }
 
@@ -440,6 +490,8 @@ void hg_recorder_events(struct hg_recorder *r, struct dec_heap_events *ret)
 		.released = on_released,
 		.stores = on_stores,
 		.watch = on_watch,
+		.root = on_root,
+		.root_end = on_root_end,
 		.region = on_region,
 	};
 }

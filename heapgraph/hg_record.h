@@ -6,7 +6,8 @@
  * From the events of a replay (decode/history/heap.h) to heap graphs, in two views:
  *
  *   application  A node is an allocation as requested. It ends when its release is
- *		  requested. Contents at birth are whatever the memory held.
+ *		  requested. Contents at birth are whatever the memory held. Variables that
+ *		  the user named are nodes, too.
  *   chunks	  (paper 001, section 3.1.2) A node is the head of a glibc chunk that is
  *		  free and linked in a bin: struct malloc_chunk as malloc.c has it. It is
  *		  born when the allocator has linked it, ends when it is taken out, split
@@ -52,6 +53,15 @@ struct hg_internal {
 /** By node (number - 1) of the allocator's view. */
 typedef VEC(struct hg_internal) hg_internals;
 
+/** A node of the application's view that is a variable. */
+struct hg_root {
+	uint32_t node;
+	uint32_t index; ///< of dec_heap_options.vars
+};
+
+/** Ascending by node. */
+typedef VEC(struct hg_root) hg_roots;
+
 struct hg_recorder;
 
 /** Where the graphs stand when something is watched: positions for hg_view_seek(). */
@@ -81,6 +91,9 @@ void hg_recorder_with_internals(struct hg_recorder *r);
 /** Move out what the nodes of the allocator's view are: vec_deinit() by the caller. Before
  * hg_recorder_finish(). */
 void hg_recorder_internals(struct hg_recorder *r, hg_internals *ret);
+
+/** Move out which nodes are variables: as above. */
+void hg_recorder_roots(struct hg_recorder *r, hg_roots *ret);
 
 /** Tell @p fn of watched addresses. */
 void hg_recorder_on_watch(struct hg_recorder *r, hg_watch_fn fn, void *ctx);

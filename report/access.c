@@ -170,7 +170,7 @@ static void print_release(const struct fl_analysis *a, size_t i,
 			  const struct hg_release *r, FILE *out)
 {
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, r->node);
-	bool is_again = n->start == r->addr;
+	bool is_again = n->start == r->addr && n->died <= r->time;
 
 	fprintf(out, "\n  %zu. %s at ", i, is_again ? "freed again" : "freed");
 	print_place(a, r->rip, out);

@@ -61,6 +61,48 @@ static cJSON *json_nodes(const struct spec_violation *v)
 	return list;
 }
 
+/* The root that node @p id is, or NULL. */
+static const struct spec_root *root_of(const struct fl_analysis *a, struct hg_node_id id,
+				       size_t *index)
+{
+	uint32_t type = hg_graph_node(a->sides[FL_SIDE_APP].graph, id)->type;
+
+	for (size_t i = 0; i < spec_roots(a->spec); i++)
+		if (type == spec_root(a->spec, i)->type + 1) {
+			*index = i;
+			return spec_root(a->spec, i);
+		}
+	return NULL;
+}
+
+/* Which of the nodes are variables: their names and types. */
+static cJSON *json_roots(const struct fl_analysis *a, const struct spec_violation *v)
+{
+	bool is_app = a->sides[FL_SIDE_APP].is_checked[v->constraint];
+	cJSON *list = cJSON_CreateArray(), *o;
+
+	for (size_t k = 0; list && is_app && k < SPEC_MAX_VARS; k++) {
+		struct hg_node_id id = v->binding.node[k];
+		const struct spec_root *r;
+		char name[16];
+		size_t i;
+
+		r = id.v ? root_of(a, id, &i) : NULL;
+		if (!r)
+			continue;
+		snprintf(name, sizeof(name), "n%u", id.v);
+		o = cJSON_CreateObject();
+		if (!o || !cJSON_AddItemToArray(list, o) ||
+		    !add(o, "node", cJSON_CreateString(name)) ||
+		    !add(o, "name", cJSON_CreateString(r->variable)) ||
+		    !add(o, "type", text_or_null(a->variables.data[i].type))) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
 static cJSON *json_violation(const struct fl_analysis *a, const struct spec_violation *v)
 {
 	const struct spec_constraint *c = spec_constraint(a->spec, v->constraint);
@@ -73,7 +115,8 @@ static cJSON *json_violation(const struct fl_analysis *a, const struct spec_viol
 		 cJSON_CreateString(
 			 fl_cpoints_get(a->cpoints, a->visit->cpoint)->name)) ||
 	    !add(o, "time", cJSON_CreateNumber(a->visit->at.time)) ||
-	    !add(o, "nodes", json_nodes(v))) {
+	    !add(o, "nodes", json_nodes(v)) ||
+	    (spec_roots(a->spec) && !add(o, "roots", json_roots(a, v)))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -399,7 +442,7 @@ static bool add_accesses(const struct fl_analysis *a, cJSON *o)
 static cJSON *json_release(const struct fl_analysis *a, const struct hg_release *r)
 {
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, r->node);
-	bool is_again = n->start == r->addr;
+	bool is_again = n->start == r->addr && n->died <= r->time;
 	cJSON *o = cJSON_CreateObject();
 
 	if (o && add(o, "kind", cJSON_CreateString(is_again ? "again" : "inside")) &&

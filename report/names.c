@@ -22,6 +22,13 @@ const struct spec_type *report_name_type(const struct fl_namer *n, struct hg_nod
 	return spec_type(n->spec, type - 1);
 }
 
+bool report_name_is_root(const struct fl_namer *n, struct hg_node_id id)
+{
+	const struct spec_type *t = report_name_type(n, id, NULL);
+
+	return t && t->is_root;
+}
+
 bool report_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,
 		       struct dec_field *f, char *name, size_t name_bytes)
 {
@@ -340,14 +347,16 @@ void report_name_change(const struct fl_namer *n, uint64_t index, FILE *out)
 {
 	struct hg_op op = hg_graph_op(n->graph, index);
 	const struct hg_node *h = hg_graph_node(n->graph, op.node);
+	bool is_root = report_name_is_root(n, op.node);
 
 	switch (op.kind) {
 	case HG_OP_ALLOC:
-		fprintf(out, "n%u allocated (%llu bytes)", op.node.v,
+		fprintf(out, "n%u %s (%llu bytes)", op.node.v,
+			is_root ? "as it began" : "allocated",
 			(unsigned long long)h->size);
 		break;
 	case HG_OP_FREE:
-		fprintf(out, "n%u freed", op.node.v);
+		fprintf(out, "n%u %s", op.node.v, is_root ? "ended" : "freed");
 		break;
 	case HG_OP_STORE:
 		print_store(n, index, &op, out);

@@ -16,6 +16,9 @@
 const struct spec_type *report_name_type(const struct fl_namer *n, struct hg_node_id id,
 					 size_t *index);
 
+/** @return whether @p id is a variable. */
+bool report_name_is_root(const struct fl_namer *n, struct hg_node_id id);
+
 /** Field number @p i (from 1) of node @p id: layout, and a name to show ("next", "[3]" when
  * it has none). @return false when the node has no such field. */
 bool report_name_field(const struct fl_namer *n, struct hg_node_id id, uint64_t i,

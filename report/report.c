@@ -74,6 +74,7 @@ static void print_node_head(const struct report *r, const struct fl_namer *n,
 		r->plain, t ? t->name : "", (unsigned long long)h->start,
 		(unsigned long long)h->size,
 		t && strcmp(t->name, FL_CHUNK_TYPE) == 0 ? "listed as free" :
+		t && t->is_root				 ? "declared" :
 							   "allocated");
 	dec_place_print(&place, r->out);
 	fprintf(r->out, " (time %llu)\n", (unsigned long long)h->born);
@@ -100,7 +101,8 @@ static void print_freed(const struct report *r, const struct fl_side *s,
 			continue;
 		s->namer.places->place(s->namer.places->ctx,
 				       hg_graph_node(s->graph, t.node)->free_rip, &place);
-		fprintf(r->out, "      n%u was freed at ", t.node.v);
+		fprintf(r->out, "      n%u %s at ", t.node.v,
+			report_name_is_root(&s->namer, t.node) ? "ended" : "was freed");
 		dec_place_print(&place, r->out);
 		fprintf(r->out, " (time %llu)\n",
 			(unsigned long long)hg_graph_node(s->graph, t.node)->died);

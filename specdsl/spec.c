@@ -118,7 +118,7 @@ size_t spec_constraints(const struct spec *s)
 
 size_t spec_statements(const struct spec *s)
 {
-	size_t n = s->consts.size + s->attrs.size + s->rules.size;
+	size_t n = s->roots.size + s->consts.size + s->attrs.size + s->rules.size;
 
 	for (size_t i = 0; i < s->types.size; i++)
 		n += s->types.data[i].is_declared;

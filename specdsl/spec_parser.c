@@ -255,7 +255,8 @@ bool spec_parse_end(struct parser *p, const char *what)
 static bool starts_root(const struct parser *p)
 {
 	return spec_parse_is_word(p, "ROOT") && spec_type_find(p->s, "ROOT") < 0 &&
-	       !token_is_word(p, &p->next, "FIELD") && !token_is_word(p, &p->next, "AT") &&
+	       !token_is_word(p, &p->next, "FIELD") &&
+	       !token_is_word(p, &p->next, "AT") &&
 	       (spec_token_is_type(&p->next) || spec_token_is_char(&p->next, ';'));
 }
 

@@ -179,8 +179,8 @@ struct spec_constraint {
 size_t spec_constraints(const struct spec *s);
 const struct spec_constraint *spec_constraint(const struct spec *s, size_t i);
 
-/** @return how many statements there are, C-points aside: types, attributes, constants,
- * constraints. What table 2.2 of paper 001 counts. */
+/** @return how many statements there are, C-points aside: types, roots, attributes,
+ * constants, constraints. What table 2.2 of paper 001 counts. */
 size_t spec_statements(const struct spec *s);
 
 enum spec_cpoint_kind {

@@ -18,6 +18,7 @@
 
 #include "decode/history/frames.h"
 #include "decode/history/heap_calls.h"
+#include "decode/history/heap_roots.h"
 #include "decode/history/heap_stores.h"
 #include "decode/machine/log.h"
 #include "decode/machine/machine.h"
@@ -42,6 +43,9 @@ struct heap_trace {
 	VEC(struct heap_thread) threads; ///< as the frames'
 	struct heap_calls calls;
 	struct heap_stores stores;
+	struct heap_roots roots;
+	uint64_t now;  ///< the time up to which it is known what happened
+	uint64_t last; ///< the instruction before; behind a return the call, or in it
 	uint64_t fs_base, brk, syscall_rip;
 	size_t next_calls;  ///< of o->calls_at
 	uint64_t calls_due; ///< when that is; UINT64_MAX: never
@@ -65,20 +69,33 @@ static struct err *heap_watched(struct heap_trace *h, uint64_t rip, const uint64
 {
 	struct err *err = dec_heap_stores_flush(&h->stores);
 
-	return err ? err : dec_heap_calls_reach(&h->calls, rip, gpr, time);
+	if (!err)
+		err = dec_heap_calls_reach(&h->calls, rip, gpr, time);
+	return err || !h->roots.scopes.size ?
+		       err :
+		       dec_heap_roots_reach(&h->roots, h->frames.thread, rip, h->last,
+					    gpr, time);
 }
 
 /* ---- control flow --------------------------------------------------------------------- */
 
-static struct err *heap_return(struct heap_trace *h, uint64_t rsp, uint64_t rax,
-			       uint64_t time)
+static struct err *heap_return(struct heap_trace *h, uint64_t rip, uint64_t rsp,
+			       uint64_t rax, uint64_t time)
 {
+	bool has_roots = dec_heap_roots_returns(&h->roots, h->frames.thread, rsp);
 	struct err *err = NULL;
 
+	for (size_t i = h->frames.stack.size; i && h->frames.stack.data[i - 1].rsp <= rsp;
+	     i--)
+		h->last = h->frames.stack.data[i - 1].return_rip - 1;
 	dec_frames_return(&h->frames, rsp);
-	if (h->calls.call.is_open || h->calls.open_watches.size)
+	if (h->calls.call.is_open || h->calls.open_watches.size || has_roots)
 		err = dec_heap_stores_flush(&h->stores);
-	return err ? err : dec_heap_calls_return(&h->calls, rsp, rax, time);
+	if (!err)
+		err = dec_heap_calls_return(&h->calls, rsp, rax, time);
+	return err || !has_roots ?
+		       err :
+		       dec_heap_roots_return(&h->roots, h->frames.thread, rsp, rip, time);
 }
 
 /* ---- threads --------------------------------------------------------------------------- */
@@ -140,13 +157,14 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 				 uint32_t n_ran, uint64_t time)
 {
 	struct heap_trace *h = ctx;
-	struct heap_block *hb = b->user ? b->user : dec_heap_block_make(&h->frames, b);
+	struct heap_block *hb = b->user ? b->user : dec_heap_block_make(&h->stores, b);
 	const struct dec_insn *last;
 	struct err *err = NULL;
 	uint64_t slot[2];
 
 	if (!hb)
 		return &err_nomem;
+	h->now = time;
 	err = frames_land(&h->frames, b->rip);
 	if (time + n_ran > h->calls_due && !err)
 		err = heap_calls_at(h, time + n_ran);
@@ -156,6 +174,7 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 		memcpy(gpr, rec + 8, sizeof(gpr));
 		err = heap_watched(h, b->rip, gpr, time);
 	}
+	h->last = n_ran ? b->insn[n_ran - 1].rip : h->last;
 	if (!err && hb->n_stores)
 		err = dec_heap_stores_add_block(&h->stores, b, rec, n_ran, time,
 						h->fs_base);
@@ -170,7 +189,8 @@ static struct err *heap_on_block(void *ctx, struct log_block *b, const uint8_t *
 	}
 	if (hb->has_ret) {
 		memcpy(slot, rec + hb->branch_at, 16);
-		return heap_return(h, slot[0], slot[1], time + n_ran - 1);
+		return heap_return(h, b->insn[b->n_insns - 1].rip, slot[0], slot[1],
+				   time + n_ran - 1);
 	}
 	return NULL;
 }
@@ -195,7 +215,7 @@ static struct err *heap_end(struct heap_trace *h, const struct dec_insn *insn,
 	if (insn->flow == DEC_FLOW_CALL || insn->flow == DEC_FLOW_CALL_IND)
 		return dec_frames_call(&h->frames, insn->rip + insn->len, at, time);
 	if (insn->flow == DEC_FLOW_RET)
-		return heap_return(h, at, rax, time);
+		return heap_return(h, insn->rip, at, rax, time);
 	return NULL;
 }
 
@@ -209,9 +229,10 @@ static struct err *heap_on_slow(void *ctx, const struct dec_rec_slow *rec,
 	uint64_t at = rec->gpr[CAP_RSP] - (insn->flow == DEC_FLOW_RET ? 0 : 8);
 	const uint8_t *data;
 
+	h->now = time;
 	if (!err)
 		err = heap_begin(h, rec->rip, rec->is_watched ? rec->gpr : NULL, time);
-	h->syscall_rip = rec->rip; // bulk writes of this instruction follow
+	h->last = h->syscall_rip = rec->rip; // bulk writes of this instruction follow
 	while (!err && (ref = dec_log_next_ref(&refs, &data)))
 		if (ref->is_def && ref->is_mem && data)
 			err = dec_heap_stores_add(&h->stores, ref->addr, ref->bytes, data,
@@ -241,6 +262,7 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 	struct heap_trace *h = ctx;
 	struct err *err = is_code ? frames_land(&h->frames, insn->rip) : NULL;
 
+	h->now = s->position;
 	// What was glanced at was before.
 	if (!err)
 		err = dec_heap_stores_flush(&h->stores);
@@ -250,10 +272,11 @@ static struct err *heap_on_step(void *ctx, const struct dec_step *s)
 		return err;
 	if (s->gpr_before || s->position >= h->calls_due)
 		err = heap_begin(h, insn->rip, s->gpr_before, s->position);
+	h->last = insn->rip;
 	if (insn->is_slow_addr)
 		h->syscall_rip = insn->rip;
 	if (!err && insn->flow == DEC_FLOW_NEXT)
-		return dec_heap_may_store(insn) ?
+		return dec_heap_may_store(insn, h->stores.mode) ?
 			       dec_heap_stores_add_step(&h->stores, s) :
 			       NULL;
 	h->frames.jump_end = dec_frames_jump_end(&h->frames, insn);
@@ -275,7 +298,8 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 {
 	const struct dec_insn *last = &g->block->insn[g->block->n_insns - 1];
 	struct heap_trace *h = ctx;
-	const struct dec_heap_storer storer = { heap_on_glanced_store, h };
+	const struct dec_heap_storer storer = { heap_on_glanced_store, h,
+						h->stores.mode };
 	struct err *err = NULL;
 
 	if (g->position + g->n_ran > h->calls_due || (!g->at && g->block->is_watched))
@@ -284,6 +308,8 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 		err = frames_land(&h->frames, g->block->rip);
 	if (!err)
 		err = h->o->glance(h->o->step_ctx, &h->frames, g, &storer);
+	h->now = g->position;
+	h->last = g->at ? g->block->insn[g->at - 1].rip : h->last;
 	if (g->at == g->block->n_insns && last->flow != DEC_FLOW_NEXT)
 		h->frames.jump_end = dec_frames_jump_end(&h->frames, last);
 	return err;
@@ -315,6 +341,9 @@ static struct err *heap_on_syscall(struct heap_trace *h, const struct dec_rec *r
 			return DEC_HEAP_TELL(h->ev, region, time, brk, h->brk - brk,
 					     false);
 	}
+	if (rec->value[0] == SYS_munmap)
+		return dec_heap_roots_unmapped(&h->roots, time, rec->value[3],
+					       rec->value[4]);
 	if (rec->value[0] == SYS_mmap && (rec->value[6] & MAP_ANONYMOUS))
 		return DEC_HEAP_TELL(h->ev, region, time, ret, rec->value[4],
 				     rec->value[6] & MAP_STACK);
@@ -402,7 +431,18 @@ static struct err *heap_mapped(void *ctx, const struct dec_where *w)
 	struct err *err = dec_symbols_add(h->symbols, w->map.file, w->map.addr,
 					  w->map.size, w->map.file_offset);
 
-	return err ? err : dec_heap_calls_mapped(&h->calls, heap_watch, h);
+	if (!err)
+		err = dec_heap_calls_mapped(&h->calls, heap_watch, h);
+	if (!err)
+		err = dec_heap_stores_flush(&h->stores);
+	return err ? err : dec_heap_roots_mapped(&h->roots, h->now, heap_watch, NULL, h);
+}
+
+static struct err *heap_read(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	struct heap_trace *h = ctx;
+
+	return dec_machine_read(h->machine, addr, buf, size);
 }
 
 /* Run, with a log of what somebody looks at. */
@@ -419,7 +459,7 @@ static struct err *heap_go(struct heap_trace *h, uint64_t until, struct dec_wher
 
 	if (h->o->step)
 		return dec_machine_trace_for(h->machine, until, &steps, w);
-	err = dec_machine_log(h->machine, DEC_LOG_STORES, heap_on_log, h);
+	err = dec_machine_log(h->machine, h->stores.mode, heap_on_log, h);
 	return err ? err : dec_machine_run(h->machine, until, w);
 }
 
@@ -479,20 +519,31 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	err = dec_heap_calls_init(&h.calls, c, symbols, events, o, &h.frames);
 	if (err)
 		return err;
+	h.roots = (struct heap_roots){
+		.ev = events, .symbols = symbols, .vars = o->vars, .n_vars = o->n_vars
+	};
 	h.stores = (struct heap_stores){ .ev = events,
 					 .frames = &h.frames,
-					 .calls = &h.calls };
+					 .calls = &h.calls,
+					 .roots = &h.roots,
+					 .mode = dec_heap_roots_has_local(&h.roots) ?
+							 DEC_LOG_ALL_STORES :
+							 DEC_LOG_STORES };
 	heap_set_due(&h);
-	dec_log_reader_init(&h.reader, DEC_LOG_STORES, 0);
+	dec_log_reader_init(&h.reader, h.stores.mode, 0);
 	dec_frames_init(&h.frames, symbols, info->exe);
 	h.frames.foreign = o->foreign;
 	h.frames.n_foreign = o->n_foreign;
 	dec_symbols_rewind(symbols);
 	err = heap_read_start(&h);
+	if (h.stores.mode == DEC_LOG_ALL_STORES)
+		h.stores.stack_start = h.stores.stack_end = 0;
 	if (!err)
 		err = dec_machine_create(c, &mo, &h.machine);
 	if (!err)
 		err = dec_heap_calls_mapped(&h.calls, heap_watch, &h);
+	if (!err)
+		err = dec_heap_roots_mapped(&h.roots, 0, heap_watch, heap_read, &h);
 	if (!err)
 		err = heap_run(&h, ret);
 	dec_machine_destroy(h.machine);
@@ -500,6 +551,7 @@ struct err *dec_heap_trace(const struct capture *c, struct dec_symbols *symbols,
 	heap_threads_deinit(&h);
 	dec_frames_deinit(&h.frames);
 	dec_heap_calls_deinit(&h.calls);
+	dec_heap_roots_deinit(&h.roots);
 	free(h.notes);
 	return err;
 }

@@ -17,6 +17,7 @@
 #include "capture/capture.h"
 #include "decode/history/frames.h"
 #include "decode/machine/trace.h"
+#include "decode/symbols/variable.h"
 
 /** How a replay ended. */
 struct dec_run {
@@ -46,9 +47,12 @@ bool dec_run_is_inferred(const struct dec_run *r, uint64_t time);
  * window began; it had changed at the end, and what did it was not recovered. */
 enum { DEC_HEAP_BEFORE = 1, DEC_HEAP_UNSEEN = 2 };
 
+/** .. and this plus its index (dec_heap_options.vars) that of a variable: its declaration. */
+#define DEC_HEAP_ROOT 16
+
 /** @p size bytes were stored at @p addr, in memory the program got by brk or anonymous
- * mmap, or in its writable data segments. Includes what system calls wrote and the
- * allocator's own stores (@p in_allocator). */
+ * mmap, in its writable data segments or, if variables of functions are asked for, on its
+ * stack. Includes what system calls wrote and the allocator's own stores (@p in_allocator). */
 struct dec_heap_store {
 	uint64_t time, addr;
 	uint64_t rip, pc; ///< as of the other events
@@ -78,6 +82,13 @@ struct dec_heap_events {
 	/** A watched address was reached: @p index into watch; @p is_return for the
 	 * matching return of a watched function. */
 	struct err *(*watch)(void *ctx, uint64_t time, size_t index, bool is_return);
+	/** Variable @p index of dec_heap_options.vars is there, at @p addr, before what comes
+	 * next. @p contents: its bytes; NULL: what was told of the memory. */
+	struct err *(*root)(void *ctx, uint64_t time, size_t index, uint64_t addr,
+			    uint64_t size, const void *contents);
+	/** .. and is there no more. */
+	struct err *(*root_end)(void *ctx, uint64_t time, size_t index, uint64_t addr,
+				uint64_t rip);
 	/** Memory the program may use as heap: brk growth or anonymous mmap; fresh zeros.
 	 * @p is_stack: it was asked for as a thread's stack. */
 	struct err *(*region)(void *ctx, uint64_t time, uint64_t addr, uint64_t size,
@@ -99,11 +110,13 @@ struct dec_heap_storer {
 	struct err *(*store)(void *ctx, const struct dec_insn *insn, uint64_t time,
 			     uint64_t addr, const void *data, uint32_t size);
 	void *ctx;
+	enum dec_log_mode mode; ///< which stores it takes
 };
 
-/** May @p insn store outside of the stack? A log of stores has none that go by rsp, so they are
- * left out in others, too. Of what is stepped in C the operands do not tell all. */
-bool dec_heap_may_store(const struct dec_insn *insn);
+/** May @p insn store what a log of @p mode has: of DEC_LOG_STORES outside of the stack? That has
+ * none that go by rsp, so they are left out in others, too. Of what is stepped in C the operands do
+ * not tell all. */
+bool dec_heap_may_store(const struct dec_insn *insn, enum dec_log_mode mode);
 
 struct dec_heap_options {
 	/** What is done with instructions ("analysed"), for a line on stderr about the progress
@@ -139,7 +152,10 @@ struct dec_heap_options {
 	struct err *(*glance)(void *ctx, struct frames *frames, struct dec_glance *g,
 			      const struct dec_heap_storer *storer);
 	size_t glance_bytes;
-	void *step_ctx;	  ///< of both
+	void *step_ctx; ///< of both
+	/** Variables to be told of. */
+	const struct dec_variable *vars;
+	size_t n_vars;
 	bool skips_inert; ///< as struct dec_trace has it
 	/** For frames.foreign. */
 	const char *const *foreign;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct heap_block *dec_heap_block_make(struct frames *f, struct log_block *b)
+struct heap_block *dec_heap_block_make(const struct heap_stores *q, struct log_block *b)
 {
 	struct heap_block *hb =
 		calloc(1, sizeof(*hb) + b->n_insns * sizeof(hb->store[0]));
@@ -18,14 +18,14 @@ struct heap_block *dec_heap_block_make(struct frames *f, struct log_block *b)
 		struct heap_store *st = &hb->store[hb->n_stores];
 		uint32_t at = b->slot_at[i];
 		struct dec_known known = b->known[i];
-		int n = dec_insn_slots(insn, DEC_LOG_STORES, &known, slots);
+		int n = dec_insn_slots(insn, q->mode, &known, slots);
 
 		if (insn->flow != DEC_FLOW_NEXT)
 			hb->branch_at = at;
 		hb->has_call |= insn->flow == DEC_FLOW_CALL ||
 				insn->flow == DEC_FLOW_CALL_IND;
 		hb->has_ret |= insn->flow == DEC_FLOW_RET;
-		hb->jump_end = dec_frames_jump_end(f, insn);
+		hb->jump_end = dec_frames_jump_end(q->frames, insn);
 		for (int s = 0; s < n; s++, at += dec_slot_size(&slots[s - 1])) {
 			if (slots[s].kind != DEC_SLOT_STORE)
 				continue;
@@ -46,6 +46,15 @@ struct err *dec_heap_stores_flush(struct heap_stores *q)
 	return n ? DEC_HEAP_TELL(q->ev, stores, q->of, n) : NULL;
 }
 
+/* The first store into a local variable, as it seems. */
+static struct err *stores_touch(struct heap_stores *q, uint64_t addr, uint32_t size,
+				uint64_t time)
+{
+	struct err *err = dec_heap_stores_flush(q);
+
+	return err ? err : dec_heap_roots_touch(q->roots, addr, size, time);
+}
+
 /* A store, unless it is to the stack. */
 static inline struct err *stores_push(struct heap_stores *q, uint64_t addr, uint32_t size,
 				      const void *data, uint64_t pc, uint64_t time)
@@ -55,6 +64,12 @@ static inline struct err *stores_push(struct heap_stores *q, uint64_t addr, uint
 		return NULL;
 	if (addr >= q->stack_start && addr < q->stack_end)
 		return NULL;
+	if (heap_roots_meet(q->roots, addr, size)) {
+		struct err *err = stores_touch(q, addr, size, time);
+
+		if (err)
+			return err;
+	}
 	q->of[q->n++] =
 		(struct dec_heap_store){ .time = time,
 					 .addr = addr,
@@ -108,11 +123,11 @@ struct err *dec_heap_stores_add_step(struct heap_stores *q, const struct dec_ste
 	return err ? err : dec_heap_stores_flush(q); // they point into the step
 }
 
-bool dec_heap_may_store(const struct dec_insn *insn)
+bool dec_heap_may_store(const struct dec_insn *insn, enum dec_log_mode mode)
 {
 	for (int m = 0; m < insn->n_mem; m++)
 		if (insn->mem[m].is_write)
-			return insn->mem[m].base != CAP_RSP ||
+			return insn->mem[m].base != CAP_RSP || mode != DEC_LOG_STORES ||
 			       dec_insn_is_slow(insn, DEC_LOG_STORES);
 	return insn->is_slow_value || insn->is_slow_addr || insn->is_slow_always;
 }

@@ -12,6 +12,7 @@
 #include "decode/history/frames.h"
 #include "decode/history/heap.h"
 #include "decode/history/heap_calls.h"
+#include "decode/history/heap_roots.h"
 #include "decode/machine/log.h"
 
 #define HEAP_STORES_AT_ONCE 256
@@ -38,13 +39,15 @@ struct heap_stores {
 	const struct dec_heap_events *ev;
 	struct frames *frames;
 	struct heap_calls *calls;
+	struct heap_roots *roots;
+	enum dec_log_mode mode;
 	uint64_t stack_start, stack_end; ///< what is stored here is not told
 	size_t n;
 	struct dec_heap_store of[HEAP_STORES_AT_ONCE];
 };
 
 /** @return what is asked of @p b, which has it from now on; NULL when memory is out. */
-struct heap_block *dec_heap_block_make(struct frames *f, struct log_block *b);
+struct heap_block *dec_heap_block_make(const struct heap_stores *q, struct log_block *b);
 
 /** Tell the stores that wait. Before anything else is told, and before what they point to, the
  * log, goes. @return NULL or the callback's error. */

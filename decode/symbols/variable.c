@@ -37,6 +37,7 @@ static const char *decl_file(Dwarf_Die *die)
 
 struct found {
 	Dwarf_Die die;
+	struct dec_sym_unit *unit;
 	struct dec_place place;
 	struct dec_var_site site; ///< of a static one
 	bool is_in_function;
@@ -116,7 +117,9 @@ static void set_fate(struct search *x, enum dec_var_fate fate, const char *other
 /** What is known of the variable of @p p. */
 static struct found found_in(struct dec_var_path *p)
 {
-	struct found f = { .die = p->die[p->n - 1], .is_in_function = p->function >= 0 };
+	struct found f = { .die = p->die[p->n - 1],
+			   .unit = p->unit,
+			   .is_in_function = p->function >= 0 };
 	Dwarf_Attribute attr;
 
 	f.place.file = text_name(decl_file(&f.die));
@@ -267,9 +270,7 @@ static struct err *describe(struct dec_symbols *s, struct found *f, const char *
 	ret->size = dec_sym_type_bytes(&type);
 	ret->is_struct = dec_sym_is_struct(dwarf_tag(&type));
 	if (ret->is_struct)
-		ret->tag = text_name(dwarf_diename(&type));
-	if (ret->is_struct && !ret->tag)
-		ret->tag = typedef_name;
+		ret->tag = dec_sym_names_of(f->unit, &type);
 	err = dec_sym_layout(s, &type, name, &ret->layout);
 	return err;
 }

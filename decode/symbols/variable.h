@@ -31,8 +31,7 @@ struct dec_var_site {
 
 struct dec_variable {
 	struct dec_place place; ///< where it is declared
-	const char
-		*tag; ///< its struct's tag or, without, its type's name; NULL: no struct
+	const char *tag;  ///< its struct's name, as dec_symbols_struct() has it, or NULL
 	const char *type; ///< its type for people: "node *[64]"
 	/** Its struct's; of what is none, one with the variable as the only member, under its
 	 * name. */
