@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Forty structures in the manner of small verification tasks, each with one mistake: twenty
+# statements that store what is wrong, twenty stores left out. The specifications, above each,
+# were written from doc/spec-language.md. The truth is marked where the mistake is. Without it
+# nothing may be reported; what is found of it may only grow: wanted are 36 at rank 1, all named.
+# FAULTLINE_TASKS=full: at -O0, too.
+# time limit: 300
+. tests/lib.sh
+need jq gcc
+need_bpf
+
+# analyze LEVEL STATUS KIND [fixed] - record it and analyze it, in $TMPDIR/out.
+analyze() {
+	local level=$1 status=$2
+	shift 2
+	rm -rf "$TMPDIR/c"
+	make_capture "$TMPDIR/c" "$TMPDIR/tasks$level" "$@"
+	expect_status "$status" "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/spec" --json
+}
+
+# judge LINE [PLACE] - at which rank does $TMPDIR/out name it? 0: nowhere. Of a store that is
+# missing, function and field count: between which statements it is due, is told by order alone.
+judge() {
+	local truth=".because != \"missing\" and .line == $1"
+	[ -z "$2" ] || truth=".because == \"missing\" and (.missing | \"\(.function) \
+.\(.field | sub(\"[[].*\"; \"\") | sub(\".*[.]\"; \"\"))\" == \"$2\")"
+	jq "[.faults[] | $truth] | (index(true) // -1) + 1" "$TMPDIR/out"
+}
+
+n=0 n_first=0 n_named=0
+for source in tests/faultlocate/tasks/*.c; do
+	for level in -O0 -O2; do
+		gcc -g $level -o "$TMPDIR/tasks$level" "$source" || fail "cannot compile $source"
+	done
+	while IFS=: read -r line kind place; do
+		sed -n "/^ \* $kind: /,/^ \*\//s/^ \*\t//p" "$source" >"$TMPDIR/spec"
+		analyze -O2 0 "$kind" fixed
+		worst=1
+		for level in ${FAULTLINE_TASKS:+-O0} -O2; do
+			analyze $level 1 "$kind"
+			rank=$(judge "$line" "$place")
+			[ "$rank" = 1 ] && continue
+			echo "$kind $level: rank $rank of" "$(jq -c '[.faults[] |
+				[.because, .function, .line, .missing.field]]' "$TMPDIR/out")"
+			[ "$worst" = 0 ] || worst=$rank
+		done
+		n=$((n + 1))
+		[ "$worst" != 1 ] || n_first=$((n_first + 1))
+		[ "$worst" = 0 ] || n_named=$((n_named + 1))
+	done < <(sed -nE '/\/\* (WRONG|MISSING) /{=;s,.*/\* [A-Z]+ (.*) \*/.*,\1,p}' "$source" |
+		sed 'N;s/\n/:/;s/: /:/')
+done
+echo "result: $n_first of $n at rank 1, $n_named named"
+[ "$n" = 40 ] || fail "$n tasks"
+[ "$n_first" -ge 16 ] && [ "$n_named" -ge 28 ] || fail "fewer than there were"
