@@ -178,11 +178,11 @@ OPERATION struct pair *pair_new(int value)
 OPERATION struct pair *between(struct pair *left, struct pair *right, int value)
 {
 	struct pair *p = pair_new(value);
+	uintptr_t entering = fixed || value != 7 ? (uintptr_t)p : 0;
 
 	p->both = (uintptr_t)left ^ (uintptr_t)right;
 	left->both ^= (uintptr_t)right ^ (uintptr_t)p;
-	right->both ^= (uintptr_t)left ^
-		       (fixed || value != 7 ? (uintptr_t)p : 0); /* WRONG xor */
+	right->both ^= (uintptr_t)left ^ entering; /* WRONG xor */
 	return p;
 }
 
