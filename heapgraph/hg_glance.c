@@ -74,8 +74,6 @@ static void find_slots(struct hg_glanced *q, const struct dec_glance *g, uint32_
 	}
 	if (n_defs != 1 || g->plan->insn[i].rsp_step)
 		q->def = DEC_REG_NONE;
-	if (!n_defs && !g->plan->insn[i].rsp_step)
-		q->def_at = 0;
 }
 
 static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,

@@ -36,17 +36,28 @@ static void set_nodes(struct scope *sc, const struct spec_rule *r,
 			sc->nodes[i] = b->node[i];
 }
 
+/* Ask about @p r over @p b from here on, in @p sc, which has its evaluator. */
+static struct err *begin(struct scope *sc, const struct spec_rule *r,
+			 const struct spec_binding *b)
+{
+	struct err *err = spec_eval_refresh(sc->e);
+
+	if (err)
+		return err;
+	sc->e->is_out_of_memory = false;
+	set_nodes(sc, r, b);
+	return NULL;
+}
+
 struct err *spec_check_one(struct spec_eval *e, uint32_t constraint,
 			   const struct spec_binding *b, bool *holds)
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
 	struct scope sc = { .e = e };
-	struct err *err = spec_eval_refresh(e);
+	struct err *err = begin(&sc, r, b);
 
 	if (err)
 		return err;
-	e->is_out_of_memory = false;
-	set_nodes(&sc, r, b);
 	*holds = !is_binding_live(e, r, b) || spec_rule_is_out_of_range(&sc, r) ||
 		 (r->guard && !spec_eval_condition(&sc, r->guard)) ||
 		 spec_rule_body(&sc, r);
@@ -131,12 +142,10 @@ struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
 {
 	const struct spec_rule *r = e->s->rules.data[constraint];
 	struct scope sc = { .e = e };
-	struct err *err = spec_eval_refresh(e);
+	struct err *err = begin(&sc, r, b);
 
 	if (err)
 		return err;
-	e->is_out_of_memory = false;
-	set_nodes(&sc, r, b);
 	*is_true = is_binding_live(e, r, b) &&
 		   (!r->guard || spec_eval_condition(&sc, r->guard));
 	return e->is_out_of_memory ? &err_nomem : NULL;
