@@ -12,7 +12,7 @@
 
 #include "decode/history/frames.h"
 #include "decode/symbols/symbols.h"
-#include "decode/symbols/variables.h"
+#include "decode/symbols/frame.h"
 #include "heapgraph/heapgraph.h"
 
 /** A call under way, inlined or not. */

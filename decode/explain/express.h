@@ -10,7 +10,7 @@
 #define DECODE_EXPLAIN_EXPRESS_H
 
 #include "decode/explain/backward.h"
-#include "decode/symbols/variables.h"
+#include "decode/symbols/frame.h"
 
 struct dec_expression {
 	char text[DEC_NAME_BYTES]; ///< "" when there is none

@@ -8,7 +8,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "decode/symbols/variables_int.h"
+#include "decode/symbols/frame_int.h"
 
 #define STACK_MAX 16
 

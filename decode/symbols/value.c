@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "decode/symbols/variables_int.h"
+#include "decode/symbols/frame_int.h"
 
 #define DEPTH_MAX 32
 #define TEXT_MAX 40 // characters shown of a string

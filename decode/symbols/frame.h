@@ -7,8 +7,8 @@
  * what lies behind a pointer, and the arguments of a function with their values. From DWARF,
  * so all of it may be unknown: optimised code has variables that are nowhere.
  */
-#ifndef DECODE_SYMBOLS_VARIABLES_H
-#define DECODE_SYMBOLS_VARIABLES_H
+#ifndef DECODE_SYMBOLS_FRAME_H
+#define DECODE_SYMBOLS_FRAME_H
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "decode/symbols/variables_int.h"
+#include "decode/symbols/frame_int.h"
 
 _Static_assert(sizeof(Dwarf_Die) <= sizeof(struct dec_type), "a type is a DIE");
 

@@ -5,11 +5,11 @@
  * @file
  * Private to locate.c, variables.c and value.c: where variables are and how they look.
  */
-#ifndef DECODE_SYMBOLS_VARIABLES_INT_H
-#define DECODE_SYMBOLS_VARIABLES_INT_H
+#ifndef DECODE_SYMBOLS_FRAME_INT_H
+#define DECODE_SYMBOLS_FRAME_INT_H
 
 #include "decode/symbols/symbols_int.h"
-#include "decode/symbols/variables.h"
+#include "decode/symbols/frame.h"
 
 /** A frame, with what is around the instruction where it stands. */
 struct dec_sym_frame {
