@@ -10,8 +10,8 @@ B := $(patsubst %/,%,$(O))
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-# Not JOBS: recorders beside each other disturb threads' stacks (doc/threads.md), rarely.
-TEST_JOBS ?= 1
+# Not more: recorders beside each other disturb threads' stacks (doc/threads.md), rarely.
+TEST_JOBS ?= $(if $(filter-out 1,$(JOBS)),2,1)
 VMLINUX_BTF ?= /sys/kernel/btf/vmlinux
 CXX := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang
@@ -21,8 +21,8 @@ BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 ROOMS ?= base confine capture decode/x86 storeplan pt-collect/tracee pt-collect/log \
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
-	decode/history decode/past decode/explain heapgraph specdsl faultlocate suppress-hw \
-	bench report cmd
+	decode/history decode/past decode/explain debug heapgraph specdsl faultlocate \
+	suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:
@@ -85,7 +85,7 @@ help: ## this list
 	@printf '  %-17s %s\n' V=1 'show the commands' O=DIR 'output directory (build)' \
 		CC=clang 'compiler' DEBUG=1 '-Og -g3 instead of -O2 -g' \
 		SAN=LIST 'sanitizers: address,undefined or thread' COVERAGE=1 'gcov counters' \
-		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of the build' TEST_JOBS=N 'tests at a time (1)' \
+		WERROR=1 'warnings are errors' JOBS=N 'parallel jobs of the build' TEST_JOBS=N 'tests at a time (2)' \
 		T=PATTERN 'check: only tests whose name contains it' \
 		FUZZ_SECONDS=N 'run each fuzz target so long (600)' \
 		PREFIX=DIR 'where install puts things (/usr/local)' \
@@ -125,6 +125,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/report/page_html.o: report/page.html $(wildcard report/page*.js)
+$(B)/debug/commands_py.o: debug/commands.py
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
 

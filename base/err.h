@@ -34,6 +34,7 @@ enum err_code {
 	ERR_UNSUPPORTED, ///< understood, and not handled
 	ERR_AMBIGUOUS,	 ///< several things have the name; the text says which
 	ERR_SPEC,	 ///< the user's specification has mistakes (already shown)
+	ERR_INTERRUPTED, ///< whoever asked for it wants it no longer
 };
 
 struct err {

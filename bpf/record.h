@@ -40,12 +40,16 @@ enum rec_flags {
 	/* SIGCONT was pending, for the thread or the process: our SIGSTOP discards it. */
 	REC_DROPS_CONT = 1 << 5,
 	REC_DROPS_SHARED_CONT = 1 << 6,
+	REC_THROUGH_FILE =
+		1 << 7, /* memory or mappings changed: record_files.h; stopping */
+	REC_WRITTEN_FILE = 1 << 8, /* the mapped file is open for writing */
 };
 
 struct rec_head {
 	__u32 kind; /* enum rec_kind */
 	__u32 tgid, tid;
-	__u32 unused;
+	/* REC_SYSCALL: by which number it is listed: restart_syscall is that call again. */
+	__u32 listed_as;
 	__u64 at_ns;
 };
 
@@ -56,6 +60,9 @@ enum rec_process_bits {
 	REC_RECORDED = 1 << 0,
 	REC_THREADED = 1 << 1,	/* it is in last_threads */
 	REC_IN_FLIGHT = 1 << 2, /* the flight recorder's: allocator calls only */
+	REC_MAPPING = 1 << 3,	/* it has mapped files that do not stay as they are */
+	REC_WRITING =
+		1 << 4, /* and one is open for writing, or its memory is, as a file */
 };
 
 /* What user space writes but for the states of threads whose process is recorded. */
@@ -187,7 +194,9 @@ struct rec_switch {
 	__u32 flags;  /* enum rec_switch_flags */
 	__u64 out_ns; /* when head.tid lost the CPU */
 	__u32 status; /* REC_SWITCH_TID_CLEARED: what head.tid ended with, as for wait(2) */
-	__u32 unused;
+	/* What the call that it is in has written before it began to wait; 0: it does not. */
+	__u32 word;
+	__u64 word_at;
 };
 
 #define REC_PROCESSES 4096 /* with threads, at a time */
@@ -200,14 +209,16 @@ enum rec_out_kind {
 	OUT_RET,       /* min(ret, args[count]) * size bytes at arg */
 	OUT_ARG_TIMES, /* args[count] * size bytes at arg */
 	OUT_VALUE,     /* *(u32 *)args[count] bytes at arg, at most size */
-	OUT_RET_PLUS,  /* ret + size bytes at arg */
+	OUT_RET_PLUS,  /* ret + size bytes at arg; ret is at most args[count] */
 	OUT_BITS,      /* an fd_set of args[count] bits at arg */
 	OUT_PAGES,     /* a byte for each page of args[count] bytes at arg */
 	OUT_CLONE3,    /* what the struct clone_args at arg points to */
+	OUT_UNKNOWN,   /* nobody knows, if args[arg] << 16 | args[count] is size */
 	/* From here on user space reads them, while the target is stopped: */
-	OUT_IOVEC,   /* ret bytes into the args[count] iovecs at arg */
-	OUT_MSGHDR,  /* recvmsg: ret bytes, name, control and the header itself */
-	OUT_MMSGHDR, /* recvmmsg: ret of them */
+	OUT_IOVEC,    /* ret bytes into the args[count] iovecs at arg */
+	OUT_MSGHDR,   /* recvmsg: ret bytes, name, control and the header itself */
+	OUT_MMSGHDR,  /* recvmmsg: ret of them */
+	OUT_COUNTERS, /* setsockopt: what the old table of netfilter's has counted */
 	OUT_KINDS
 };
 
@@ -231,17 +242,33 @@ enum rec_desc_flags {
 	DESC_IOCTL = 1 << 1, /* an unlisted command says its size itself */
 };
 
+/* What files have to do with a call that may change memory without being given its address. */
+enum rec_file_use {
+	USE_NONE,
+	USE_WRITE0,  /* writes to the file that is args[0], or changes its size */
+	USE_WRITE2,  /* writes to the file that is args[2] */
+	USE_PATH,    /* changes the size of a file of that name */
+	USE_CREAT,   /* opens one, and empties it */
+	USE_OPEN1,   /* opens one, with flags args[1] */
+	USE_OPEN2,   /* opens one, with flags args[2] */
+	USE_PROTECT, /* mprotect: may fail half done */
+	USE_ADVISE,  /* madvise */
+	USE_MOVE,    /* mremap */
+};
+
 struct rec_desc {
 	__u8 state;   /* enum rec_desc_state */
 	__u8 command; /* DESC_BY_COMMAND: the argument that chooses */
 	__u8 flags;   /* enum rec_desc_flags */
-	__u8 unused;
+	__u8 use;     /* enum rec_file_use */
 	struct rec_out out[REC_OUTS];
 };
 
 /* Key of the map of command descriptors. */
 #define REC_COMMAND_KEY(nr, command) ((__u64)(nr) << 32 | (__u32)(command))
-#define REC_COMMANDS 512
+/* And of a type of ioctl commands that say their size. */
+#define REC_TYPE_KEY(type) (1ull << 63 | (__u32)(type))
+#define REC_COMMANDS 1024
 
 _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
@@ -251,7 +278,7 @@ _Static_assert(sizeof(struct rec_chance) == 72, "layout");
 _Static_assert(sizeof(struct rec_store) == 168, "layout");
 _Static_assert(sizeof(struct rec_store_site) == 64, "layout");
 _Static_assert(sizeof(struct rec_signature) == 24, "layout");
-_Static_assert(sizeof(struct rec_switch) == 232, "layout");
+_Static_assert(sizeof(struct rec_switch) == 240, "layout");
 _Static_assert(sizeof(struct rec_desc) == 44, "layout");
 
 #endif

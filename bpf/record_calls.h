@@ -7,6 +7,7 @@
 #ifndef BPF_RECORD_CALLS_H
 #define BPF_RECORD_CALLS_H
 
+#include "bpf/record_files.h"
 #include "bpf/record_ring.h"
 
 #define NR_RT_SIGRETURN_GONE (-1)
@@ -16,6 +17,7 @@
 #define NR_RESTART_SYSCALL 219
 #define ERESTART_RESTARTBLOCK 516
 #define SIGCONT 18
+#define EFAULT 14
 #define MAP_ANONYMOUS 0x20
 #define CLONE_VM 0x100u
 #define CLONE_PIDFD 0x1000u
@@ -171,6 +173,14 @@ __attribute__((noinline)) int put_memory(__u64 addr, __u64 size)
 	return put_chunks(s, addr, size);
 }
 
+/* setsockopt(IPT_SO_SET_REPLACE), or the same of IPv6 */
+static int is_netfilter_table(const struct scratch *s)
+{
+	__u32 level = syscall_arg(s, 1);
+
+	return (level == 0 || level == 41) && (__u32)syscall_arg(s, 2) == 64;
+}
+
 /* Bytes that output @o wrote; -1 when user space has to find out. */
 static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 {
@@ -203,10 +213,14 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 		return (n + 63) / 64 * 8;
 	case OUT_RET_PLUS:
 		return s->event.ret + o->size;
+	case OUT_COUNTERS:
+		return is_netfilter_table(s) ? -1 : 0;
 	case OUT_PAGES:
 		return (syscall_arg(s, o->count) + 4095) / 4096;
 	}
-	return s->event.ret > 0 || o->kind == OUT_CLONE3 ? -1 : 0;
+	// A message without bytes has a sender, too.
+	return s->event.ret > 0 || o->kind == OUT_CLONE3 || o->kind == OUT_MSGHDR ? -1 :
+										    0;
 }
 
 /*
@@ -243,6 +257,14 @@ static int put_clone3(const struct scratch *s, __u64 addr)
 	return ret;
 }
 
+/* Not static: see put_memory(). */
+__attribute__((noinline)) int has_changed_memory(__u32 use, __u32 bits)
+{
+	struct scratch *s = my_scratch();
+
+	return s && changes_memory(s->args, use, s->event.ret, bits);
+}
+
 /* A bpf_loop callback because the verifier would walk an unrolled loop in all ways. */
 static long put_out(__u32 i, struct walk *walk)
 {
@@ -258,15 +280,25 @@ static long put_out(__u32 i, struct walk *walk)
 	o = &desc->out[n];
 	if (o->kind == OUT_END)
 		return 1;
-	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS))
+	if (s->event.ret < 0 && !(o->flags & OUT_ALWAYS)) {
+		// It wrote until it met an address that it could not write.
+		if (s->event.ret == -EFAULT)
+			s->flags |= REC_REREAD;
 		return 0;
+	}
+	if (o->kind == OUT_UNKNOWN) {
+		if (((__u32)syscall_arg(s, o->arg) << 16 |
+		     (__u32)syscall_arg(s, o->count)) == o->size)
+			s->flags |= REC_UNLISTED;
+		return 0;
+	}
 	if (o->kind == OUT_CLONE3 && !put_clone3(s, syscall_arg(s, o->arg)))
 		return 0;
 	size = out_size(s, o);
-	if (size >= 0 && !put_memory(syscall_arg(s, o->arg), size))
+	if (size >= 0 && (!put_memory(syscall_arg(s, o->arg), size) ||
+			  o->flags & OUT_MAYBE || s->event.ret < 0))
 		return 0;
-	if (!(o->flags & OUT_MAYBE) && s->event.ret >= 0)
-		s->flags |= REC_REREAD;
+	s->flags |= REC_REREAD;
 	return 0;
 }
 
@@ -275,14 +307,17 @@ static const struct rec_desc *describe_ioctl(struct scratch *s, __u32 command)
 {
 	__u32 size = command >> 16 & 0x3fff, dir = command >> 30;
 	struct rec_desc *d = &s->made_up;
+	__u64 key = REC_TYPE_KEY(command >> 8 & 0xff);
 
 	if (!dir)
 		return NULL;
+	if (s->event.ret >= 0 && !bpf_map_lookup_elem(&commands, &key))
+		s->flags |= REC_UNLISTED; // it may point elsewhere
 	d->state = DESC_LISTED;
-	d->flags = 0;
+	d->flags = d->use = 0;
 	d->out[0].kind = dir & IOC_READ ? OUT_FIXED : OUT_END;
 	d->out[0].arg = 2;
-	d->out[0].flags = 0;
+	d->out[0].flags = OUT_ALWAYS; // some drivers write it when they fail, too
 	d->out[0].size = size;
 	d->out[1].kind = OUT_END;
 	return d;
@@ -293,6 +328,7 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	__u32 nr = s->event.nr;
 	const struct rec_desc *d;
 	__u64 key, command;
+	int is_ioctl;
 
 	if (s->event.nr == NR_RT_SIGRETURN_GONE)
 		nr = NR_RT_SIGRETURN;
@@ -304,6 +340,7 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	}
 	if (s->event.ret == -ERESTART_RESTARTBLOCK)
 		bpf_map_update_elem(&restarting, &s->event.head.tid, &nr, BPF_ANY);
+	s->event.head.listed_as = nr;
 	if (nr >= REC_SYSCALLS)
 		return NULL;
 	d = bpf_map_lookup_elem(&descs, &nr);
@@ -311,12 +348,11 @@ static const struct rec_desc *find_desc(struct scratch *s)
 		return d && d->state == DESC_LISTED ? d : NULL;
 	command = syscall_arg(s, d->command);
 	key = REC_COMMAND_KEY(nr, command);
-	if (d->flags & DESC_IOCTL) {
-		d = bpf_map_lookup_elem(&commands, &key);
-		return d ? (d->state == DESC_LISTED ? d : NULL) :
-			   describe_ioctl(s, command);
-	}
-	return bpf_map_lookup_elem(&commands, &key);
+	is_ioctl = d->flags & DESC_IOCTL;
+	d = bpf_map_lookup_elem(&commands, &key);
+	if (!d && is_ioctl)
+		return describe_ioctl(s, command);
+	return d && d->state == DESC_LISTED ? d : NULL;
 }
 
 static void fill_event(struct scratch *s, long ret, __u64 id)
@@ -377,7 +413,8 @@ static void put_event(struct scratch *s)
 {
 	__u64 used = s->flags & REC_REREAD ? 0 : s->used;
 
-	if (s->flags & (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS) ||
+	if (s->flags &
+		    (REC_REREAD | REC_MAPPED_FILE | REC_CHOSE_CPUS | REC_THROUGH_FILE) ||
 	    ring_used() > REC_RING_BYTES / 2 || is_chosen())
 		s->flags |= REC_STOPPING | dropped_cont();
 	s->event.flags = s->flags;
@@ -405,10 +442,11 @@ SEC("raw_tp/sys_exit")
 int record_sys_exit(__u64 *args)
 {
 	__u64 id = bpf_get_current_pid_tgid();
+	__u8 bits = process_bits(id >> 32);
 	struct walk walk;
 	struct scratch *s;
 
-	if (!(process_bits(id >> 32) & REC_RECORDED))
+	if (!(bits & REC_RECORDED))
 		return 0;
 	if (is_return_probe()) {
 		set_call_state((__u32)id, REC_CALL_NONE);
@@ -427,9 +465,14 @@ int record_sys_exit(__u64 *args)
 	if (!walk.desc)
 		s->flags = REC_UNLISTED;
 	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
-		s->flags = REC_MAPPED_FILE;
+		s->flags = REC_MAPPED_FILE |
+			   (is_written(syscall_arg(s, 4)) ? REC_WRITTEN_FILE : 0);
 	else if (s->event.nr == NR_SCHED_SETAFFINITY && !s->event.ret)
 		s->flags = REC_CHOSE_CPUS;
+	else if ((walk.desc->use > USE_WRITE2 ||
+		  (walk.desc->use && bits & REC_WRITING)) &&
+		 has_changed_memory(walk.desc->use, bits))
+		s->flags = REC_THROUGH_FILE;
 	bpf_loop(REC_OUTS, put_out, &walk, 0);
 	put_event(s);
 	return 0;

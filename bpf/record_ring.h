@@ -9,6 +9,7 @@
 
 #define SIGSTOP 19
 #define ENOSYS 38
+#define EBUSY 16
 
 /* Read by user space. */
 __u64 lost_events; /* the ring refused one: must stay 0 */

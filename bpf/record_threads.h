@@ -214,6 +214,22 @@ static int is_at_probe(const struct rec_switch *s)
 	return !bpf_probe_read_user(&byte, 1, (void *)s->regs.rip) && byte == INT3;
 }
 
+#define NR_FUTEX 202
+#define FUTEX_COMMANDS 127
+#define FUTEX_LOCK_PI 6
+#define FUTEX_LOCK_PI2 13
+
+/* Who waits for a mutex with priority inheritance has noted that in it: its owner sees it. */
+static void note_word(struct rec_switch *s)
+{
+	__u64 command = s->regs.gpr[6] & FUTEX_COMMANDS;
+
+	if (s->flags & REC_SWITCH_IN_CALL && s->regs.gpr[0] == NR_FUTEX &&
+	    (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) &&
+	    !bpf_probe_read_user(&s->word, sizeof(s->word), (void *)s->regs.gpr[7]))
+		s->word_at = s->regs.gpr[7];
+}
+
 /* @prev, the current task, stops running. */
 static void keep_last(struct rec_switch *s, struct task_struct *prev)
 {
@@ -226,7 +242,7 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	// See note_runs(); or it ran already when we were attached.
 	if (s->head.tid != tid)
 		put_switch(s, tid);
-	s->flags = 0;
+	s->flags = s->word_at = 0;
 	s->signature.stack_bytes = s->signature.pointers = 0;
 	s->signature.stack_hash = s->signature.pointer_hash = SIGNATURE_SEED;
 	s->out_ns = bpf_ktime_get_ns();
@@ -239,6 +255,7 @@ static void keep_last(struct rec_switch *s, struct task_struct *prev)
 	else
 		s->regs.gpr[0] = regs->ax;
 	s->status = prev->exit_code;
+	note_word(s);
 	if (s->flags & REC_SWITCH_TID_CLEARED)
 		set_call_state(tid, REC_CALL_GONE);
 	if (s->flags & (REC_SWITCH_IN_CALL | REC_SWITCH_TID_CLEARED))

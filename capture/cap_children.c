@@ -109,6 +109,13 @@ static struct err *scan(struct capture *c, DIR *d)
 	return err;
 }
 
+const char *cap_process_nothing(const struct cap_process *p)
+{
+	if (p->created == CAP_CREATED_FORK)
+		return "killed before its first instruction";
+	return "executed no program in memory of its own";
+}
+
 struct err *cap_children_scan(struct capture *c)
 {
 	int fd = file_open_below(c->dir_fd, CAP_CHILDREN, O_RDONLY | O_DIRECTORY);
@@ -170,10 +177,8 @@ static struct err *find_process(const struct cap_info *info, const char *which,
 			       "them)",
 			       which);
 	if (!(*ret)->dir)
-		return err_new(ERR_NOT_FOUND,
-			       "nothing of process %s was recorded: it ran in its "
-			       "parent's memory and executed no program",
-			       which);
+		return err_new(ERR_NOT_FOUND, "nothing of process %s was recorded: %s",
+			       which, cap_process_nothing(*ret));
 	return NULL;
 }
 

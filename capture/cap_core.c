@@ -184,9 +184,60 @@ static struct err *parse_own(struct cap_core *core, const uint8_t *desc, size_t 
 	return NULL;
 }
 
+/* What NT_FILE holds: counts, these, and a name for each. */
+struct file_entry {
+	uint64_t start, end, page;
+};
+
+static struct err *name_mapping(struct cap_mapping *m, const struct file_entry *e,
+				uint64_t page_bytes, const char *name)
+{
+	if (m->start < e->start || m->start >= e->end)
+		return NULL;
+	free(m->name);
+	m->name = strndup(name, PATH_MAX - 1);
+	if (!m->name)
+		return &err_nomem;
+	text_flatten(m->name);
+	m->file_offset = e->page * page_bytes + (m->start - e->start);
+	return NULL;
+}
+
+static struct err *parse_files(struct cap_core *core, const uint8_t *desc, size_t size)
+{
+	const char *name, *end = (const char *)desc + size;
+	uint64_t n, page_bytes;
+	struct err *err = NULL;
+
+	if (size < 16 || end[-1])
+		return damaged(core, "size of NT_FILE");
+	memcpy(&n, desc, 8);
+	memcpy(&page_bytes, desc + 8, 8);
+	if (n > (size - 16) / sizeof(struct file_entry))
+		return damaged(core, "size of NT_FILE");
+	name = (const char *)desc + 16 + n * sizeof(struct file_entry);
+	for (size_t i = 0, at = 0; !err && i < n && name < end; i++) {
+		struct file_entry e;
+
+		memcpy(&e, desc + 16 + i * sizeof(e), sizeof(e));
+		// Both are in the order of addresses.
+		while (at < core->n_mappings && core->mappings[at].end <= e.start)
+			at++;
+		for (size_t k = at;
+		     !err && k < core->n_mappings && core->mappings[k].start < e.end; k++)
+			err = name_mapping(&core->mappings[k], &e, page_bytes, name);
+		name += strlen(name) + 1;
+	}
+	return err;
+}
+
 static struct err *parse_note(struct cap_core *core, const char *name, uint32_t type,
 			      const uint8_t *desc, size_t size)
 {
+	if (core->is_foreign && !strcmp(name, "CORE") && type == NT_FILE)
+		return parse_files(core, desc, size);
+	if (core->is_foreign && !strcmp(name, CAP_NOTE_NAME))
+		return NULL;
 	if (!strcmp(name, CAP_NOTE_NAME) && type == CAP_NOTE_MAPPINGS)
 		return parse_own(core, desc, size);
 	if (!strcmp(name, CAP_NOTE_NAME) && type == CAP_NOTE_PROCESS)
@@ -336,6 +387,63 @@ static struct err *check_core(const struct capture *c, const struct cap_core *co
 	return NULL;
 }
 
+/* Of memory that is no file's there is only what the core holds. */
+static struct err *check_foreign(struct cap_core *core)
+{
+	size_t n = 0;
+
+	if (!core->n_threads || !core->auxv || !core->n_mappings)
+		return damaged(core, "registers, auxv or mappings are missing");
+	for (size_t i = 0; i < core->n_mappings; i++) {
+		struct cap_mapping m = core->mappings[i];
+
+		if (!m.name && !(m.name = strdup("")))
+			return &err_nomem;
+		core->mappings[i].name = m.name;
+		if (m.name[0] != '/')
+			m.end = m.start + (m.core_bytes & -4096ull);
+		if (m.end > m.start) {
+			core->mappings[i].name = core->mappings[n].name;
+			core->mappings[n++] = m;
+		}
+	}
+	for (size_t i = n; i < core->n_mappings; i++)
+		free(core->mappings[i].name);
+	core->n_mappings = n;
+	return NULL;
+}
+
+static void core_take_first(struct cap_core *core)
+{
+	core->tid = core->threads[0].tid;
+	core->regs = core->threads[0].regs;
+	core->xstate = core->threads[0].xstate;
+	core->xstate_bytes = core->threads[0].xstate_bytes;
+}
+
+struct err *cap_core_open_foreign(const char *path, struct cap_core **ret)
+{
+	_cleanup_(core_closep) struct cap_core *core = calloc(1, sizeof(*core));
+	struct err *err;
+	uint64_t bytes;
+
+	if (!core)
+		return &err_nomem;
+	core->name = "the core";
+	core->fd = -1;
+	core->is_foreign = core->is_end = true;
+	err = file_open_input(AT_FDCWD, path, path, UINT64_MAX, &core->fd, &bytes);
+	if (!err)
+		err = parse_core(core, bytes);
+	if (!err)
+		err = check_foreign(core);
+	if (err)
+		return err;
+	core_take_first(core);
+	*ret = take_ptr(&core);
+	return NULL;
+}
+
 static struct err *open_core(const struct capture *c, const char *name,
 			     struct cap_core **ret)
 {
@@ -354,10 +462,7 @@ static struct err *open_core(const struct capture *c, const char *name,
 		err = check_core(c, core);
 	if (err)
 		return err;
-	core->tid = core->threads[0].tid;
-	core->regs = core->threads[0].regs;
-	core->xstate = core->threads[0].xstate;
-	core->xstate_bytes = core->threads[0].xstate_bytes;
+	core_take_first(core);
 	*ret = take_ptr(&core);
 	return NULL;
 }

@@ -29,6 +29,12 @@ struct trickle {
 	uint8_t bytes[1024];
 };
 
+/** System calls of a name whose effect is not known. */
+struct unlisted {
+	char *name;
+	uint64_t n;
+};
+
 struct cap_writer {
 	char *dir;
 	int dir_fd;	 ///< -1 = not open
@@ -42,7 +48,8 @@ struct cap_writer {
 	uint64_t n_events, n_syscalls;
 	uint64_t bytes;
 	uint64_t core_bytes[2]; ///< of start.core, of end.core
-	uint64_t n_unlisted, n_partial, n_gaps;
+	uint64_t n_partial, n_gaps;
+	VEC(struct unlisted) unlisted;
 	VEC(char *) gaps; ///< texts of the first GAPS_SHOWN gaps
 	struct cap_mask *mask;
 	VEC(uint8_t) masked;		     ///< memory and text of an event
@@ -210,7 +217,10 @@ struct err *cap_writer_restart(struct cap_writer *w)
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
 	w->gaps.size = 0;
-	w->n_events = w->n_syscalls = w->n_unlisted = w->n_partial = w->n_gaps = 0;
+	for (size_t i = 0; i < w->unlisted.size; i++)
+		free(w->unlisted.data[i].name);
+	w->unlisted.size = 0;
+	w->n_events = w->n_syscalls = w->n_partial = w->n_gaps = 0;
 	w->end = CAP_END_UNKNOWN;
 	w->end_value = 0;
 	w->n_masked.core[0] = w->n_masked.core[1] = w->n_masked.events = 0;
@@ -252,7 +262,10 @@ void cap_writer_destroy(struct cap_writer *w)
 	cap_store_unref(w->store);
 	for (size_t i = 0; i < w->gaps.size; i++)
 		free(w->gaps.data[i]);
+	for (size_t i = 0; i < w->unlisted.size; i++)
+		free(w->unlisted.data[i].name);
 	vec_deinit(&w->gaps);
+	vec_deinit(&w->unlisted);
 	vec_deinit(&w->masked);
 	vec_deinit(&w->masked_writes);
 	closep(&w->dir_fd);
@@ -266,6 +279,24 @@ uint64_t cap_writer_events(const struct cap_writer *w)
 	return w->n_events;
 }
 
+static struct err *count_unlisted(struct cap_writer *w, const char *name)
+{
+	struct unlisted *u = vec_find(&w->unlisted, known, !strcmp(known->name, name));
+
+	if (!u) {
+		char *copy = strdup(name);
+
+		u = copy ? vec_push(&w->unlisted) : NULL;
+		if (!u) {
+			free(copy);
+			return &err_nomem;
+		}
+		*u = (struct unlisted){ copy, 0 };
+	}
+	u->n++;
+	return NULL;
+}
+
 /** Keep the books that cap_writer_finish() turns into the manifest. */
 static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
 {
@@ -275,8 +306,9 @@ static struct err *count_event(struct cap_writer *w, const struct cap_event *ev)
 	switch (ev->kind) {
 	case CAP_EV_SYSCALL:
 		w->n_syscalls++;
-		w->n_unlisted += !!(ev->flags & CAP_SYS_UNLISTED);
 		w->n_partial += !!(ev->flags & CAP_SYS_PARTIAL);
+		if (ev->flags & CAP_SYS_UNLISTED)
+			return count_unlisted(w, ev->text ?: "a system call");
 		return NULL;
 	case CAP_EV_SIGNAL:
 		if (ev->is_fatal) {
@@ -553,11 +585,12 @@ static struct err *list_missing(const struct cap_writer *w, struct cap_info *inf
 	if (w->n_gaps > w->gaps.size && !err)
 		err = add_missing(info, "%" PRIu64 " more gaps",
 				  w->n_gaps - w->gaps.size);
-	if (w->n_unlisted && !err)
+	for (size_t i = 0; i < w->unlisted.size && !err; i++)
 		err = add_missing(info,
-				  "%" PRIu64 " system calls whose effect on memory is "
-				  "not known",
-				  w->n_unlisted);
+				  "what %s does to memory is not known (%" PRIu64
+				  " call%s)",
+				  w->unlisted.data[i].name, w->unlisted.data[i].n,
+				  w->unlisted.data[i].n == 1 ? "" : "s");
 	if (w->n_partial && !err)
 		err = add_missing(info,
 				  "%" PRIu64 " system calls whose results could not all "

@@ -93,6 +93,8 @@ enum cap_syscall_flags {
 	/** mmap, shmat: file_offset is no offset but tells which file (or segment) it was;
 	 * the same number is the same file. */
 	CAP_SYS_IDENTITY = 1 << 2,
+	/** mprotect failed, and file_offset tells to how many bytes it was done before. */
+	CAP_SYS_PREFIX = 1 << 3,
 };
 
 enum cap_heap_fn {
@@ -167,7 +169,8 @@ struct cap_event {
 	uint32_t file;
 	uint64_t file_offset;
 
-	/** SYSCALL: memory it wrote. SIGNAL with a handler: the frame. PROBE: memory as the
+	/** SYSCALL: memory it wrote. SWITCH inside a call: what that wrote so far, if others may
+	 * look at it. SIGNAL with a handler: the frame. PROBE: memory as the
 	 * probed instruction met it: what stores a little before it have left. Borrowed. */
 	const struct cap_write *writes;
 	size_t n_writes;
@@ -196,7 +199,8 @@ struct cap_event {
 	struct cap_signature signature;
 
 	int32_t exit_code; ///< EXIT: exit status; -1 when a signal ended it
-	const char *text;  ///< GAP: what is missing and why. Borrowed.
+	/** GAP: what is missing and why. SYSCALL, unlisted, to a writer: its name. Borrowed. */
+	const char *text;
 };
 
 /** A mapped file that was kept. */
@@ -353,6 +357,9 @@ struct cap_info {
 /** Free what @p p owns. */
 void cap_process_deinit(struct cap_process *p);
 
+/** Why nothing was recorded of @p p, which has no bundle: words behind its name. */
+const char *cap_process_nothing(const struct cap_process *p);
+
 /* ---- reading --------------------------------------------------------------- */
 
 struct capture;
@@ -453,6 +460,7 @@ struct cap_core {
 	uint64_t *auxv; ///< pairs, n_auxv pairs
 	size_t n_auxv;
 	bool is_end;	  ///< end.core, not start.core
+	bool is_foreign;  ///< of the kernel, or of gdb: cap_core_open_foreign()
 	uint8_t *siginfo; ///< end.core of a crash: 128 bytes; else NULL
 	const char *name; ///< of the file, when read; static
 	int fd;		  ///< of the file, for pread
@@ -466,6 +474,12 @@ struct err *cap_core_open(const struct capture *c, struct cap_core **ret);
  * was in a system call stands at its instruction, rax its number, as if not yet made.
  * @return as cap_core_open(). */
 struct err *cap_end_core_open(const struct capture *c, struct cap_core **ret);
+
+/** Parse the core of a process that was not recorded, as Linux, gdb's gcore and systemd-coredump
+ * (unpacked) leave it. Mappings have names and offsets, but `file` is 0; what the core does not
+ * hold of memory that is no file's is no mapping. A thread may lack its xstate.
+ * @return as cap_core_open(). */
+struct err *cap_core_open_foreign(const char *path, struct cap_core **ret);
 void cap_core_close(struct cap_core *core);
 
 /** Fill @p buf with @p size bytes of @p core's memory at @p addr (core contents, file

@@ -57,7 +57,7 @@ static void print_process(const struct cap_process *p, unsigned depth, FILE *out
 	if (left <= 0)
 		fputs("...", out);
 	if (p->index && !p->dir)
-		fputs(" (executed no program)", out);
+		fprintf(out, " (%s)", cap_process_nothing(p));
 	else if (!p->is_complete)
 		fputs(" (incomplete)", out);
 	fputc('\n', out);

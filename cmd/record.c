@@ -375,12 +375,35 @@ static void tell_death(const struct ptc_result *r)
 	fputc('\n', stderr);
 }
 
+/** @return the @p i-th that is known: the program's own first; NULL = no more. */
+static const char *gap_text(const struct ptc_result *r, size_t i)
+{
+	if (i < r->info.n_missing)
+		return r->info.missing[i];
+	i -= r->info.n_missing;
+	return i < r->gaps.size ? r->gaps.data[i] : NULL;
+}
+
+/** Each on a line of its own, when there are several. */
+static void tell_gaps(const struct ptc_result *r)
+{
+	const char *text;
+	size_t i = 0;
+
+	for (; r->n_gaps > 1 && (text = gap_text(r, i)); i++)
+		fprintf(stderr, "faultline: note: gap: %s\n", text_line(text));
+	if (i && i < r->n_gaps)
+		fprintf(stderr, "faultline: note: %zu more gaps, in other processes\n",
+			r->n_gaps - i);
+}
+
 static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 {
 	const struct cap_info *info = &r->info;
 
 	if (!o->until_fail)
 		tell_death(r);
+	tell_gaps(r);
 	fprintf(stderr, "faultline: recorded %llu system calls",
 		(unsigned long long)r->n_syscalls);
 	if (o->follows)
@@ -396,7 +419,7 @@ static void summarize(const struct ptc_options *o, const struct ptc_result *r)
 		fputs("complete", stderr);
 	else
 		fprintf(stderr, "%zu gap%s: %s%s", r->n_gaps, r->n_gaps == 1 ? "" : "s",
-			text_line(r->first_gap ?: ""), r->n_gaps > 1 ? "; ..." : "");
+			text_line(gap_text(r, 0) ?: ""), r->n_gaps > 1 ? "; ..." : "");
 	if (info->n_execs)
 		fprintf(stderr, ", from the exec of %s on", text_line(info->exe));
 	fputs("\n", stderr);

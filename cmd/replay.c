@@ -496,9 +496,8 @@ static int replay_all(const struct replay_options *o, const struct capture *c)
 		int status = 2;
 
 		if (!p->dir && !o->as_json)
-			printf("process %u (pid %u): ran in its parent's memory and "
-			       "executed no program\n",
-			       p->index, p->pid);
+			printf("process %u (pid %u): %s\n", p->index, p->pid,
+			       cap_process_nothing(p));
 		if (!p->dir)
 			continue;
 		err = capture_child_dir(c, p, &dir);

@@ -174,9 +174,15 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 	// asked for may come first.
 	do {
 		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) ||
-		    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		    waitpid(tid, &status, __WALL) != tid)
 			return;
-	} while (status >> 16 == PTRACE_EVENT_STOP);
+	} while (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP);
+	if (!WIFSTOPPED(status) || status >> 8 == PTC_END_STOP) {
+		// Killed meanwhile: what it was has ended, what it became has not begun.
+		p->log.is_recording = false;
+		ptc_session_take(s, tid, status);
+		return;
+	}
 	if (p->all->is_attached && !p->index) {
 		ptc_attach_executed(p);
 		s->wants_end = true;
@@ -189,6 +195,10 @@ static void on_exec(struct ptc_session *s, struct ptc_process *p, pid_t tid)
 		err = begin_anew(&s->family, p);
 		if (!err) {
 			ptrace(PTRACE_CONT, tid, NULL, NULL);
+			return;
+		}
+		if (p->index && ptc_is_killed(tid)) {
+			ptc_follow_killed(p);
 			return;
 		}
 		ptc_log_fail(&p->log, take_ptr(&err));

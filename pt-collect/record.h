@@ -61,7 +61,7 @@ struct ptc_result {
 	size_t n_files, n_processes;
 	uint64_t n_syscalls, bytes; ///< of all processes
 	size_t n_gaps;		    ///< of all processes
-	char *first_gap;	    ///< text of the first, NULL = none
+	VEC(char *) gaps;	    ///< texts of the first ones in followed processes
 	int status;		    ///< what `record` exits with
 	bool has_run;		    ///< the program was started
 	bool has_hung;		    ///< and was ended by us

@@ -274,13 +274,9 @@ static struct err *sum_up(struct ptc_session *s, struct ptc_result *ret)
 	ret->n_syscalls = p->info.n_syscalls + s->family.n_syscalls;
 	ret->bytes += s->family.bytes;
 	ret->n_gaps = p->info.n_missing + s->family.n_gaps;
-	if (p->info.n_missing) {
-		ret->first_gap = strdup(p->info.missing[0]);
-		if (!ret->first_gap && !err)
-			err = &err_nomem;
-	} else {
-		ret->first_gap = take_ptr(&s->family.first_gap);
-	}
+	ret->gaps.data = take_ptr(&s->family.gaps.data);
+	ret->gaps.size = s->family.gaps.size;
+	s->family.gaps.size = 0;
 	if (!err)
 		err = cap_writer_give(p->log.writer);
 	p->info.processes = NULL;
@@ -413,7 +409,7 @@ static struct err *record_program(struct ptc_session *s, const struct ptc_option
 
 /** What a recording changes about us, and a next program must not inherit. */
 struct surroundings {
-	sigset_t blocked;
+	sigset_t blocked, watched;
 	struct sigaction pipe, size;
 	struct rlimit files;
 };
@@ -423,10 +419,10 @@ struct surroundings {
 static void change_surroundings(struct surroundings *before, bool in_flight)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	sigset_t set = ptc_watched_signals(in_flight);
 	struct rlimit files;
 
-	sigprocmask(SIG_BLOCK, &set, &before->blocked);
+	before->watched = ptc_watched_signals(in_flight);
+	sigprocmask(SIG_BLOCK, &before->watched, &before->blocked);
 	sigaction(SIGPIPE, &ignore, &before->pipe);
 	sigaction(SIGXFSZ, &ignore, &before->size);
 	getrlimit(RLIMIT_NOFILE, &before->files);
@@ -435,12 +431,24 @@ static void change_surroundings(struct surroundings *before, bool in_flight)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static void restore_surroundings(const struct surroundings *before)
+#define ASKED_NS 100000000 ///< the keeper hands on what has ended the program by itself
+
+/** @p end: as of waitpid(). @return whether we were asked to end, and nobody has looked. */
+static bool restore_surroundings(const struct surroundings *before, int end)
 {
+	struct timespec most = {};
+	bool is_asked = false;
+	int signo;
+
+	if (WIFSIGNALED(end) && sigismember(&before->watched, WTERMSIG(end)))
+		most.tv_nsec = ASKED_NS;
+	while (!is_asked && (signo = sigtimedwait(&before->watched, NULL, &most)) > 0)
+		is_asked = signo != SIGCHLD && signo != SIGUSR2;
 	setrlimit(RLIMIT_NOFILE, &before->files);
 	sigaction(SIGPIPE, &before->pipe, NULL);
 	sigaction(SIGXFSZ, &before->size, NULL);
 	sigprocmask(SIG_SETMASK, &before->blocked, NULL);
+	return is_asked;
 }
 
 /** Where the capture goes. When nobody said, what runs there now, @p exe, names it. */
@@ -508,13 +516,11 @@ struct err *ptc_record_once(const struct ptc_options *o, struct ptc_bpf *b,
 		cap_writer_set_mask(p->log.writer, o->private.mask);
 		change_surroundings(&before, s.flight);
 		err = record_program(&s, o, points, ret);
-		restore_surroundings(&before);
+		ret->is_asked_to_end |= restore_surroundings(&before, p->wait_status);
 	}
 	if (err && !ret->has_run) {
-		if (!s.all.is_attached) {
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, __WALL);
-		}
+		if (!s.all.is_attached)
+			ptc_launch_undo(pid);
 		cap_writer_remove(p ? take_ptr(&p->log.writer) : NULL);
 	}
 	return err;
@@ -556,6 +562,8 @@ struct err *ptc_record(const struct ptc_options *o, struct ptc_result *ret)
 void ptc_result_deinit(struct ptc_result *r)
 {
 	ptc_info_deinit(&r->info);
-	free(r->first_gap);
+	for (size_t i = 0; i < r->gaps.size; i++)
+		free(r->gaps.data[i]);
+	vec_deinit(&r->gaps);
 	free(r->dir);
 }

@@ -40,8 +40,6 @@ void ptc_session_take(struct ptc_session *s, pid_t tid, int status);
 
 /* ---- process (process.c) ------------------------------------------------------ */
 
-#define PTC_END_STOP (SIGTRAP | PTRACE_EVENT_EXIT << 8) ///< si_code at a thread's end
-
 /** A ptrace stop of thread @p tid of @p p; the ring has been drained. */
 void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		      int status);

@@ -12,6 +12,8 @@
 // The memory file is sparse: a window for each file that is mapped several times.
 #define ALIAS_WINDOW_BITS 40
 #define ALIAS_FILE_BYTES (1ull << 62)
+#define ALIAS_OWN_KEY \
+	(1ull << 63) ///< of no file; a file's is as good as never one of these
 
 /* ---- one mapping becomes real ------------------------------------------------------- */
 
@@ -166,6 +168,39 @@ struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size, ui
 			return err;
 	}
 	return NULL;
+}
+
+struct err *dec_alias_grow(struct dec_guest *g, uint64_t end, uint64_t size)
+{
+	struct guest_alias *last = vec_find(&g->aliases, a, a->end == end);
+
+	if (last && !last->is_real) {
+		last->end += size;
+		return NULL;
+	}
+	return last ? dec_alias_add(g, last->key, last->offset + (end - last->start), end,
+				    end + size, last->is_shared) :
+		      NULL;
+}
+
+struct err *dec_alias_again(struct dec_guest *g, uint64_t from, uint64_t size,
+			    uint64_t to)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0, n = g->aliases.size; !err && i < n; i++) {
+		struct guest_alias *a = &g->aliases.data[i];
+		uint64_t lo = a->start > from ? a->start : from;
+		uint64_t hi = a->end < from + size ? a->end : from + size;
+
+		if (lo >= hi || !a->is_shared)
+			continue;
+		if (!a->key)
+			a->key = ALIAS_OWN_KEY | ++g->alias_own_keys;
+		err = dec_alias_add(g, a->key, a->offset + (lo - a->start),
+				    to + (lo - from), to + (hi - from), true);
+	}
+	return err;
 }
 
 bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr)

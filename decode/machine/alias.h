@@ -28,6 +28,14 @@ struct err *dec_alias_cut(struct dec_guest *g, uint64_t start, uint64_t end);
 struct err *dec_alias_move(struct dec_guest *g, uint64_t from, uint64_t size,
 			   uint64_t to);
 
+/** A mapping that ended at @p end has @p size more bytes. */
+struct err *dec_alias_grow(struct dec_guest *g, uint64_t end, uint64_t size);
+
+/** What is mapped shared in [from, from + size) is mapped at @p to as well, where its contents
+ * are in place. */
+struct err *dec_alias_again(struct dec_guest *g, uint64_t from, uint64_t size,
+			    uint64_t to);
+
 /** @return whether the mapping at @p addr is shared. */
 bool dec_alias_is_shared(const struct dec_guest *g, uint64_t addr);
 

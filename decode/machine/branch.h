@@ -101,4 +101,34 @@ struct dec_branch {
 struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branches,
 				 size_t n, unsigned at_once);
 
+/* ---- a branch to walk in ------------------------------------------------------------------ */
+
+/**
+ * Leave the recorded run where @p m stands, until dec_machine_return(): from here on it goes on
+ * in a fork of its process, in the loose world from its first call on. It can be altered there,
+ * be looked at, and dec_machine_run() takes it on, to breakpoints, too; DEC_AT_END is its end,
+ * of whatever kind. Threads take turns.
+ *
+ * It cannot go back meanwhile: neither dec_machine_seek(), nor logs, checkpoints, traps.
+ */
+struct err *dec_machine_stray(struct dec_machine *m);
+
+/** Throw that away and stand at @p position, where it began. @p ret as dec_machine_seek(). */
+struct err *dec_machine_return(struct dec_machine *m, uint64_t position,
+			       struct dec_where *ret);
+
+/** Astray, give register @p reg (DEC_REG_RIP, too; not DEC_REG_X87) of thread @p tid, which
+ * then is the one that runs, the value that dec_machine_thread_reg() would tell.
+ * @return ERR_RANGE: there is no such thread or register, or it cannot go on. */
+struct err *dec_machine_set_reg(struct dec_machine *m, uint32_t tid, int reg,
+				const uint8_t value[64]);
+
+/** Astray, write @p size bytes of memory. @return ERR_RANGE where there is none that may be
+ * written; what is before that is written. */
+struct err *dec_machine_write(struct dec_machine *m, uint64_t addr, const void *bytes,
+			      size_t size);
+
+/** What has become of it, astray: set behind DEC_AT_END. */
+struct err *dec_machine_outcome(struct dec_machine *m, struct dec_outcome *ret);
+
 #endif

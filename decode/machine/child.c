@@ -140,16 +140,19 @@ static enum child_result child_run(uint64_t until)
 					  [DEC_STOP_DIVERGED] = DEC_AT_DIVERGENCE };
 	enum dec_stop stop = DEC_STOP_DIVERGED;
 
-	if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
+	if (replay.loose)
+		stop = dec_loose_go(&replay, until);
+	else if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
 		stop = dec_engine_run(&replay.engine, until);
 	// What lies between two instructions belongs to the later one's position.
-	if (stop == DEC_STOP_POSITION && dec_replay_settle(&replay) == DEC_DIVERGED)
+	if (stop == DEC_STOP_POSITION && !replay.loose &&
+	    dec_replay_settle(&replay) == DEC_DIVERGED)
 		stop = DEC_STOP_DIVERGED;
 	dec_engine_log_flush(&replay.engine);
 	child_where(at[stop]);
-	return child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
+	return !replay.loose && child_has_collided() ? CHILD_COLLIDED : CHILD_STOPPED;
 }
 
 static enum child_result child_mode(enum dec_log_mode mode, bool is_read)
@@ -237,6 +240,7 @@ static enum child_result child_thread(uint64_t i)
 	ret = (struct dec_thread){ .tid = t->tid,
 				   .is_running = t == current,
 				   .is_in_call = t->is_in_call };
+	memcpy(ret.name, t->name, sizeof(ret.name));
 	child_regs();
 	ret.regs = slot->regs;
 	if (t != current) {
@@ -349,6 +353,51 @@ static void child_branches(uint64_t n, uint64_t at_once)
 	child_answer(err ? CHILD_FAILED : CHILD_OK);
 }
 
+/* ---- astray ---------------------------------------------------------------------------- */
+
+static enum child_result child_stray(void)
+{
+	struct err *err;
+
+	child_mode(DEC_LOG_NONE, false);
+	err = dec_loose_stray(&replay);
+	if (!err)
+		return CHILD_OK;
+	child_fail(err);
+	return CHILD_FAILED;
+}
+
+static enum child_result child_set_reg(int reg, uint32_t tid)
+{
+	uint8_t value[64];
+
+	memcpy(value, slot->data, sizeof(value));
+	if (!replay.loose || (tid && tid != dec_threads_current(&replay)->tid &&
+			      !dec_loose_place(&replay, tid)))
+		return CHILD_NOT_THERE;
+	return dec_engine_write_reg(&replay.engine, reg, value) ? CHILD_OK :
+								  CHILD_NOT_THERE;
+}
+
+static enum child_result child_write(uint64_t addr, uint64_t size)
+{
+	struct err *err;
+
+	if (!replay.loose || size > CHILD_DATA_BYTES)
+		return CHILD_NOT_THERE;
+	err = dec_guest_write(&replay.guest, addr, slot->data, size);
+	err_destroy(err);
+	return err ? CHILD_NOT_THERE : CHILD_OK;
+}
+
+static enum child_result child_outcome(void)
+{
+	if (!replay.loose)
+		return CHILD_NOT_THERE;
+	memcpy(slot->data, dec_loose_outcome(&replay), sizeof(struct dec_outcome));
+	return CHILD_OK;
+}
+
 static void child_serve(uint32_t command)
 {
 	enum child_result result = CHILD_OK;
@@ -387,6 +436,18 @@ static void child_serve(uint32_t command)
 	case CHILD_BRANCH:
 		child_branches(slot->arg[0], slot->arg[1]);
 		return;
+	case CHILD_STRAY:
+		result = child_stray();
+		break;
+	case CHILD_SET_REG:
+		result = child_set_reg(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_WRITE:
+		result = child_write(slot->arg[0], slot->arg[1]);
+		break;
+	case CHILD_OUTCOME:
+		result = child_outcome();
+		break;
 	case CHILD_QUIT:
 		_exit(0);
 	}

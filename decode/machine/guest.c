@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
@@ -18,6 +19,14 @@
 #include "decode/translator/emulate.h"
 
 #define XSTATE_PKRU 9 ///< a component of the state (SDM volume 1, 13.1)
+// Since Linux 5.18 and 5.7; C's library may not have names for them yet.
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 #define PAGE 4096ull
 #define PAGE_UP(x) (((x) + PAGE - 1) & ~(PAGE - 1))
 #define PAGE_DOWN(x) ((x) & ~(PAGE - 1))
@@ -27,6 +36,9 @@
 
 // No less than this or the limit: where a stack overflows is part of the run.
 #define GUEST_STACK_LEAST (64ull << 20)
+
+// The kernel leaves as much between a stack and what is below it.
+#define GUEST_STACK_GAP (1ull << 20)
 
 /* ---- ranges ------------------------------------------------------------------------ */
 
@@ -121,6 +133,13 @@ uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot)
 		i++;
 	}
 	return n;
+}
+
+bool dec_guest_is_mapped(const struct dec_guest *g, uint64_t addr)
+{
+	size_t i = guest_lower(g, addr);
+
+	return i < g->ranges.size && g->ranges.data[i].start <= addr;
 }
 
 bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret)
@@ -336,22 +355,29 @@ static struct err *guest_map_start(struct dec_guest *g, const struct cap_core *c
 	return err;
 }
 
-/* The kernel grows the stack on demand; we reserve what it may grow to. This process's own
- * stack may be in the way: of a very large one less will do. */
-static struct err *guest_reserve_stack(struct dec_guest *g, const struct cap_mapping *m)
+/* The kernel grows a stack, which ends at @p end, on demand; we reserve what it may grow to below
+ * @p start. This process's own stack may be in the way: of a very large one less will do.
+ * @p ret: the lowest address reserved. */
+static struct err *guest_reserve(struct dec_guest *g, uint64_t start, uint64_t end,
+				 uint64_t limit, int prot, uint64_t *ret)
 {
-	uint64_t limit = capture_info(g->capture)->stack_limit;
-	uint64_t size = m->end - m->start;
+	size_t i = guest_lower(g, start - 1);
+	uint64_t below = i ? g->ranges.data[i - 1].end + GUEST_STACK_GAP : 0;
 
 	if (!limit || limit > GUEST_STACK_BYTES)
 		limit = GUEST_STACK_BYTES;
+	if (dec_guest_is_mapped(g, start - 1))
+		below = start;
+	if (end < below || limit > end - below)
+		limit = end < below ? 0 : end - below;
+	*ret = start;
 	limit = PAGE_DOWN(limit);
-	for (g->stack_start = m->start; limit > size; limit = PAGE_DOWN(limit / 2)) {
+	for (; limit > end - start; limit = PAGE_DOWN(limit / 2)) {
 		struct err *err =
-			guest_map(g, m->end - limit, limit - size, m->prot, -1, 0);
+			guest_map(g, end - limit, limit - (end - start), prot, -1, 0);
 
 		if (!err) {
-			g->stack_start = m->end - limit;
+			*ret = end - limit;
 			return NULL;
 		}
 		if (!g->has_collided || limit <= GUEST_STACK_LEAST)
@@ -449,8 +475,15 @@ struct err *dec_guest_init(struct dec_guest *g, struct dec_engine *e,
 	for (size_t i = 0; !err && i < core->n_mappings; i++)
 		err = guest_map_start(g, core, &core->mappings[i]);
 	for (size_t i = 0; !err && i < core->n_mappings; i++) {
-		if (core->mappings[i].is_stack)
-			err = guest_reserve_stack(g, &core->mappings[i]);
+		const struct cap_mapping *m = &core->mappings[i];
+
+		if (!m->is_stack)
+			continue;
+		g->stack_end = m->end;
+		g->stack_prot = m->prot;
+		err = guest_reserve(g, m->start, m->end,
+				    capture_info(g->capture)->stack_limit, m->prot,
+				    &g->stack_start);
 	}
 	if (err)
 		return err;
@@ -468,10 +501,26 @@ struct err *dec_guest_init(struct dec_guest *g, struct dec_engine *e,
 
 /* ---- system calls ------------------------------------------------------------------------ */
 
+/* Inside one page, which the guest itself may not write. */
+static struct err *guest_write_protected(struct dec_guest *g, uint64_t addr,
+					 const void *data, uint64_t size)
+{
+	uint64_t page = PAGE_DOWN(addr);
+
+	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE))
+		return err_errno("cannot change guest memory %#lx", page);
+	memcpy((void *)addr, data, size);
+	return dec_guest_restore(g, page, page + PAGE);
+}
+
 struct err *dec_guest_write(struct dec_guest *g, uint64_t addr, const void *data,
 			    uint64_t size)
 {
-	if (dec_guest_avail(g, addr, PROT_WRITE) < size)
+	bool is_writable = dec_guest_avail(g, addr, PROT_WRITE) >= size;
+
+	if (!is_writable && size <= PAGE - addr % PAGE && dec_guest_is_mapped(g, addr))
+		return guest_write_protected(g, addr, data, size);
+	if (!is_writable)
 		return err_new(ERR_DIVERGED,
 			       "the kernel wrote %lu bytes at %#lx, where the "
 			       "replay has no writable memory",
@@ -509,7 +558,12 @@ static struct err *guest_mmap(struct dec_guest *g, const struct cap_event *ev)
 	bool has_key = ev->flags & CAP_SYS_IDENTITY;
 	bool is_shared = (flags & MAP_TYPE) != MAP_PRIVATE;
 	struct err *err = guest_map_event(g, ev, size, ev->regs.gpr[CAP_RDX]);
+	uint64_t lowest;
 
+	if (!err && flags & MAP_GROWSDOWN)
+		err = guest_reserve(g, ev->ret, ev->ret + size,
+				    capture_info(g->capture)->stack_limit,
+				    ev->regs.gpr[CAP_RDX], &lowest);
 	if (err || (!has_key && !is_shared))
 		return err;
 	return dec_alias_add(g, has_key ? ev->file_offset : 0, ev->regs.gpr[CAP_R9],
@@ -535,6 +589,23 @@ static struct err *guest_shmat(struct dec_guest *g, const struct cap_event *ev)
 		return err;
 	return dec_alias_add(g, ev->flags & CAP_SYS_IDENTITY ? ev->file_offset : 0, 0,
 			     ev->ret, ev->ret + size, true);
+}
+
+/* setrlimit(RLIMIT_STACK), or prlimit of the process's own. */
+static struct err *guest_limit(struct dec_guest *g, const struct cap_event *ev)
+{
+	const uint64_t *r = ev->regs.gpr;
+	bool is_old = r[CAP_RAX] == SYS_setrlimit;
+	uint64_t limit, at = is_old ? r[CAP_RSI] : r[CAP_RDX];
+
+	if (r[is_old ? CAP_RDI : CAP_RSI] != RLIMIT_STACK || !g->stack_end ||
+	    dec_guest_avail(g, at, PROT_READ) < sizeof(limit))
+		return NULL;
+	memcpy(&limit, (const void *)at, sizeof(limit));
+	return limit <= g->stack_end - g->stack_start ?
+		       NULL :
+		       guest_reserve(g, g->stack_start, g->stack_end, limit,
+				     g->stack_prot, &g->stack_start);
 }
 
 static struct err *guest_munmap(struct dec_guest *g, uint64_t start, uint64_t size)
@@ -579,19 +650,46 @@ static struct err *guest_brk(struct dec_guest *g, uint64_t brk)
 	return err;
 }
 
+/* The new end of a mapping of @p old bytes at @p start; what a file has there comes with the
+ * event's memory. */
+static struct err *guest_seal_grown(struct dec_guest *g, uint64_t start, uint64_t old,
+				    uint64_t now, int prot)
+{
+	struct err *err = dec_alias_grow(g, start + old, now - old);
+
+	return err ? err : guest_seal(start + old, now - old, prot);
+}
+
+/* What is mapped at @p from is mapped at @p to as well: all of it, or (nothing of it is shared)
+ * without its contents. */
+static struct err *guest_map_again(struct dec_guest *g, uint64_t from, uint64_t size,
+				   uint64_t to, int prot)
+{
+	uint64_t n = dec_guest_avail(g, from, PROT_READ);
+	struct err *err = guest_map(g, to, size, prot, -1, 0);
+
+	if (err)
+		return err;
+	if (dec_alias_is_shared(g, from))
+		memcpy((void *)to, (const void *)from, n < size ? n : size);
+	err = dec_alias_again(g, from, size, to);
+	return err ? err : guest_seal(to, size, prot);
+}
+
 static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 {
 	uint64_t from = ev->regs.gpr[CAP_RDI], to = ev->ret;
 	uint64_t old = PAGE_UP(ev->regs.gpr[CAP_RSI]),
-		 now = PAGE_UP(ev->regs.gpr[CAP_RDX]);
+		 now = PAGE_UP(ev->regs.gpr[CAP_RDX]), both = old < now ? old : now;
 	size_t i = guest_lower(g, from);
 	struct err *err;
-	void *p;
 	int prot;
 
-	if (i == g->ranges.size || g->ranges.data[i].start > from)
+	if (!dec_guest_is_mapped(g, from))
 		return err_new(ERR_DIVERGED, "mremap of %#lx, which is not mapped", from);
 	prot = g->ranges.data[i].prot;
+	if (!old)
+		return guest_map_again(g, from, now, to, prot);
 	guest_forget_code(g, from, from + old);
 	if (to == from) {
 		if (now < old)
@@ -599,25 +697,23 @@ static struct err *guest_mremap(struct dec_guest *g, const struct cap_event *ev)
 		if (now == old)
 			return NULL;
 		err = guest_map(g, from + old, now - old, prot, -1, 0);
-		return err ? err : guest_seal(from + old, now - old, prot);
+		return err ? err : guest_seal_grown(g, from, old, now, prot);
 	}
 	// Claim the new place first, so that a collision is noticed, then move onto it.
 	err = guest_map(g, to, now, prot, -1, 0);
 	if (err)
 		return err;
-	p = mremap((void *)from, old < now ? old : now, old < now ? old : now,
-		   MREMAP_MAYMOVE | MREMAP_FIXED, (void *)to);
-	if (p == MAP_FAILED)
+	if (mremap((void *)from, both, both, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)to) ==
+	    MAP_FAILED)
 		return err_errno("cannot move guest memory %#lx to %#lx", from, to);
-	err = dec_alias_move(g, from, old < now ? old : now, to);
-	if (err)
-		return err;
-	if (now > old) {
-		err = guest_seal(to + old, now - old, prot);
-		if (err)
-			return err;
-	}
-	return guest_munmap(g, from, old);
+	err = dec_alias_move(g, from, both, to);
+	if (!err)
+		err = guest_munmap(g, from, old);
+	if (!err && now > old)
+		err = guest_seal_grown(g, to, old, now, prot);
+	if (!err && ev->regs.gpr[CAP_R10] & MREMAP_DONTUNMAP)
+		err = guest_map_again(g, to, old, from, prot);
+	return err;
 }
 
 struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
@@ -625,6 +721,8 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 	const uint64_t *r = ev->regs.gpr;
 	uint64_t end;
 
+	if (ev->flags & CAP_SYS_PREFIX)
+		return guest_mprotect(g, r[CAP_RDI], ev->file_offset, r[CAP_RDX]);
 	if (ev->ret < 0 && ev->ret > -4096)
 		return NULL;
 	switch (r[CAP_RAX]) {
@@ -641,10 +739,14 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 		return guest_mremap(g, ev);
 	case SYS_madvise:
 		// Only the advice that changes what reads return.
-		if (r[CAP_RDX] == MADV_DONTNEED && !dec_alias_is_shared(g, r[CAP_RDI]) &&
+		if ((r[CAP_RDX] == MADV_DONTNEED || r[CAP_RDX] == MADV_DONTNEED_LOCKED) &&
+		    !dec_alias_is_shared(g, r[CAP_RDI]) &&
 		    madvise((void *)r[CAP_RDI], PAGE_UP(r[CAP_RSI]), MADV_DONTNEED))
 			return err_errno("cannot redo madvise at %#lx", r[CAP_RDI]);
 		return NULL;
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		return guest_limit(g, ev);
 	case SYS_shmat:
 		return guest_shmat(g, ev);
 	case SYS_shmdt:

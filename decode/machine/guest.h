@@ -45,9 +45,12 @@ struct dec_guest {
 			       ///< change of it is noticed
 	bool is_changing_code; ///< protect no page now
 	uint64_t stack_start;  ///< lowest address reserved for the stack
+	uint64_t stack_end;    ///< 0: there is none
+	int stack_prot;
 	VEC(struct guest_alias) aliases;
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
 	int alias_fd;		  ///< the memory file; 0 = not needed yet
+	uint64_t alias_own_keys;  ///< given to mappings of no file that are mapped again
 	bool has_collided;	  ///< an error was a collision (invariant 1)
 	bool has_met_ctx;	  ///< and that with the engine's context
 	size_t last_hit;	  ///< into ranges: where the last look-up ended
@@ -75,6 +78,9 @@ uint64_t dec_guest_xstate_keys(const uint8_t *xstate, size_t bytes,
 /** @return bytes from @p addr that allow @p prot. */
 uint64_t dec_guest_avail(struct dec_guest *g, uint64_t addr, int prot);
 
+/** @return whether there is memory at @p addr, be it protected from all use. */
+bool dec_guest_is_mapped(const struct dec_guest *g, uint64_t addr);
+
 /** Decode the instruction at @p rip. @return false: there is none. */
 bool dec_guest_insn(struct dec_guest *g, uint64_t rip, struct dec_insn *ret);
 
@@ -92,8 +98,9 @@ enum dec_verdict dec_guest_change_code(struct dec_guest *g);
 /** [start, end) is mapped anew behind the guest's back: protect it as the guest has it. */
 struct err *dec_guest_restore(struct dec_guest *g, uint64_t start, uint64_t end);
 
-/** Copy @p size bytes into the guest as the kernel would. @return ERR_DIVERGED when the
- * guest has no such writable memory. */
+/** Copy @p size bytes into the guest as the kernel did: inside one page also where the guest may
+ * not write (a file that is mapped there did change, or /proc/self/mem). @return ERR_DIVERGED
+ * when the guest has no such memory. */
 struct err *dec_guest_write(struct dec_guest *g, uint64_t addr, const void *data,
 			    uint64_t size);
 

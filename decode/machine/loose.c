@@ -438,6 +438,61 @@ static void run(struct dec_replay *r, uint64_t until)
 		dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
 }
 
+struct err *dec_loose_stray(struct dec_replay *r)
+{
+	static struct dec_outcome out;
+	struct err *err;
+
+	dec_inputs_deinit(&loose.inputs);
+	loose = (struct dec_loose){ .position = r->engine.now, .out = &out };
+	out = (struct dec_outcome){ .parted = UINT64_MAX };
+	cap_events_rewind(r->again);
+	err = dec_inputs_read(&loose.inputs, r->again, r->next.seq);
+	if (err)
+		return err;
+	enter_world(r);
+	dec_loose_part(r);
+	// Where the recorded run ended, this one goes on.
+	r->end = CAP_END_UNKNOWN;
+	r->is_cut = false;
+	return NULL;
+}
+
+enum dec_stop dec_loose_go(struct dec_replay *r, uint64_t until)
+{
+	struct dec_loose *l = r->loose;
+	enum dec_stop stop;
+
+	while (!l->has_ended) {
+		stop = dec_engine_run(&r->engine, end_of_turn(r, until));
+		if (stop == DEC_STOP_BREAK)
+			return stop;
+		if (stop == DEC_STOP_POSITION) {
+			if (r->engine.now >= until)
+				return stop;
+			l->now_ns += LOOSE_TURN;
+			if (dec_loose_next(r) == DEC_GO)
+				continue;
+			stop = DEC_STOP_END;
+		}
+		if (stop == DEC_STOP_PAUSE || l->has_ended)
+			continue;
+		if (stop == DEC_STOP_END)
+			strict_end(r);
+		else
+			dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
+	}
+	l->out->position = r->engine.now;
+	l->out->rip = r->engine.ctx->rip;
+	l->out->tid = dec_threads_current(r)->tid;
+	return DEC_STOP_END;
+}
+
+const struct dec_outcome *dec_loose_outcome(const struct dec_replay *r)
+{
+	return r->loose->out;
+}
+
 void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
 		   uint64_t limit, struct dec_outcome *ret)
 {

@@ -22,4 +22,16 @@ struct err *dec_loose_prepare(struct dec_replay *r);
 void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
 		   uint64_t limit, struct dec_outcome *ret);
 
+/** From here on @p r is in the loose world, parted from the recording. */
+struct err *dec_loose_stray(struct dec_replay *r);
+
+/** Run on to @p until, a breakpoint, or the end; @return which. */
+enum dec_stop dec_loose_go(struct dec_replay *r, uint64_t until);
+
+/** Thread @p tid is the one that runs. @return whether it can. */
+bool dec_loose_place(struct dec_replay *r, uint32_t tid);
+
+/** @return what became of it. */
+const struct dec_outcome *dec_loose_outcome(const struct dec_replay *r);
+
 #endif

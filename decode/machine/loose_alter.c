@@ -103,8 +103,7 @@ static enum dec_verdict move(struct dec_replay *r, uint64_t by)
 	return access_elsewhere(r, &insn.mem[0], by);
 }
 
-/* @return whether thread @p tid goes on. */
-static bool place(struct dec_replay *r, uint32_t tid)
+bool dec_loose_place(struct dec_replay *r, uint32_t tid)
 {
 	struct replay_thread *t = dec_threads_find(r, tid);
 
@@ -146,7 +145,7 @@ static enum dec_verdict alter(struct dec_replay *r, const struct dec_alter *a)
 		l->has_moved = true;
 		return move(r, a->value);
 	case DEC_ALTER_THREAD:
-		l->has_moved = place(r, a->value);
+		l->has_moved = dec_loose_place(r, a->value);
 		l->out->n_altered -= !l->has_moved;
 		break;
 	}

@@ -661,6 +661,7 @@ static enum dec_verdict call_other(const struct call *c)
 		return do_memory(c, 0);
 	case SYS_rseq:
 	case SYS_io_uring_setup:
+	case SYS_io_setup:
 		return give(c, -ENOSYS);
 	case SYS_clock_gettime:
 	case SYS_gettimeofday:

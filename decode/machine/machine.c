@@ -13,6 +13,9 @@
 // Checkpoints that are kept whatever memory they hold: with fewer, going back is a replay.
 #define MACHINE_KEPT 4
 
+// Instructions between two questions whether to stop: a tenth of a second, logging.
+#define MACHINE_PIECE (UINT64_C(1) << 25)
+
 struct machine_checkpoint {
 	uint64_t position;
 	uint32_t slot;
@@ -180,6 +183,29 @@ static struct err *machine_evade(struct dec_machine *m)
 	return machine_no_room();
 }
 
+/* Ask the child to run to @p position; in pieces, if somebody may want to stop it. */
+static struct err *machine_ask_run(struct dec_machine *m, uint64_t position,
+				   const struct dec_answer **ret)
+{
+	const struct dec_machine_options *o = &m->options;
+	uint64_t at = m->where.position, to;
+	struct err *err;
+
+	for (;;) {
+		to = o->interrupted && at < position && position - at > MACHINE_PIECE ?
+			     at + MACHINE_PIECE :
+			     position;
+		err = dec_wire_ask(m->wire, CHILD_RUN, to, 0, ret);
+		if (err || to == position || (*ret)->result != CHILD_STOPPED ||
+		    (*ret)->where.at != DEC_AT_POSITION)
+			return err;
+		m->where = (*ret)->where;
+		at = m->where.position > to ? m->where.position : to;
+		if (o->interrupted(o->ctx, &m->where))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+	}
+}
+
 struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 			    struct dec_where *ret)
 {
@@ -189,7 +215,7 @@ struct err *dec_machine_run(struct dec_machine *m, uint64_t position,
 	struct err *err;
 
 	for (;;) {
-		err = dec_wire_ask(m->wire, CHILD_RUN, position, 0, &answer);
+		err = machine_ask_run(m, position, &answer);
 		if (err)
 			return err;
 		m->where = *ret = answer->where;
@@ -382,6 +408,67 @@ struct err *dec_machine_branch(struct dec_machine *m, const struct dec_alter *al
 
 	*ret = one.outcome;
 	return err;
+}
+
+struct err *dec_machine_stray(struct dec_machine *m)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_machine_checkpoint(m);
+
+	if (!err)
+		err = dec_wire_ask(m->wire, CHILD_STRAY, 0, 0, &answer);
+	if (!err && answer->result != CHILD_OK)
+		err = dec_wire_failure(answer);
+	return err;
+}
+
+struct err *dec_machine_return(struct dec_machine *m, uint64_t position,
+			       struct dec_where *ret)
+{
+	// Behind every position: the process that strays is of no use for any.
+	m->where.position = UINT64_MAX;
+	return dec_machine_seek(m, position, ret);
+}
+
+struct err *dec_machine_set_reg(struct dec_machine *m, uint32_t tid, int reg,
+				const uint8_t value[64])
+{
+	const struct dec_answer *answer;
+	struct err *err;
+
+	dec_wire_give(m->wire, value, 64);
+	err = dec_wire_ask(m->wire, CHILD_SET_REG, reg, tid, &answer);
+	if (!err && answer->result != CHILD_OK)
+		err = err_new(ERR_RANGE,
+			      "thread %u has no such register to write, or "
+			      "cannot go on",
+			      tid);
+	return err;
+}
+
+struct err *dec_machine_write(struct dec_machine *m, uint64_t addr, const void *bytes,
+			      size_t size)
+{
+	const struct dec_answer *answer;
+	struct err *err = NULL;
+
+	for (size_t at = 0, n; at < size && !err; at += n) {
+		n = size - at < CHILD_DATA_BYTES ? size - at : CHILD_DATA_BYTES;
+		dec_wire_give(m->wire, (const uint8_t *)bytes + at, n);
+		err = dec_wire_ask(m->wire, CHILD_WRITE, addr + at, n, &answer);
+		if (!err && answer->result != CHILD_OK)
+			err = err_new(ERR_RANGE, "no memory that may be written at %#lx",
+				      addr + at);
+	}
+	return err;
+}
+
+struct err *dec_machine_outcome(struct dec_machine *m, struct dec_outcome *ret)
+{
+	const struct dec_answer *answer;
+	struct err *err = dec_wire_ask(m->wire, CHILD_OUTCOME, 0, 0, &answer);
+
+	return err ?: dec_wire_outcome(m->wire, ret);
 }
 
 /* ---- looking -------------------------------------------------------------------------------------- */

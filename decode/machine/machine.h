@@ -107,7 +107,11 @@ struct dec_machine_options {
 	struct err *(*mapped)(void *ctx, const struct dec_where *w);
 	void (*progress)(void *ctx,
 			 const struct dec_where *w); ///< about ten times a second
-	void *ctx;				     ///< of these two
+	/** Asked about ten times a second while it runs: shall it stop? What was asked of it then
+	 * ends with ERR_INTERRUPTED, and it stands somewhere on its way. Not of branches. NULL:
+	 * nobody asks. */
+	bool (*interrupted)(void *ctx, const struct dec_where *w);
+	void *ctx; ///< of these
 };
 
 /**
@@ -169,6 +173,9 @@ struct dec_thread {
 	uint32_t tid;
 	bool is_running; ///< it has the CPU; the others wait for their turn
 	bool is_in_call; ///< it stands at a system call that it has made
+	/** As it named itself (prctl), or was named by who made it; of an executable's first
+	 * thread its file's name, cut as the kernel does. */
+	char name[16];
 	struct cap_regs regs;
 };
 

@@ -8,12 +8,14 @@
 
 #include <assert.h>
 #include <cpuid.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "decode/machine/replay_int.h"
@@ -236,15 +238,36 @@ static void replay_log_write(struct dec_replay *r, uint64_t addr, const uint8_t 
 	}
 }
 
+/* Each of its pages by itself: not all may be written. */
+static enum dec_verdict replay_write_pages(struct dec_replay *r,
+					   const struct cap_write *w)
+{
+	enum dec_verdict v = DEC_GO;
+
+	for (uint64_t at = 0, n; v == DEC_GO && at < w->size; at += n) {
+		n = 4096 - ((w->addr + at) & 4095);
+		if (n > w->size - at)
+			n = w->size - at;
+		v = dec_replay_write(r, &(struct cap_write){ .addr = w->addr + at,
+							     .size = n,
+							     .data = w->data + at });
+	}
+	return v;
+}
+
 enum dec_verdict dec_replay_write(struct dec_replay *r, const struct cap_write *w)
 {
+	bool is_writable = dec_guest_avail(&r->guest, w->addr, PROT_WRITE) >= w->size;
 	struct err *err;
 
+	if (!is_writable && w->size > 4096 - (w->addr & 4095))
+		return replay_write_pages(r, w);
 	// What a call may have written is recorded too, through arguments that are no pointers
-	// each time: there it wrote nothing.
-	if (dec_guest_avail(&r->guest, w->addr, PROT_WRITE) < w->size &&
-	    dec_guest_avail(&r->guest, w->addr, PROT_READ) >= w->size &&
-	    !memcmp((const void *)w->addr, w->data, w->size))
+	// each time, and behind the address that made it fail: there it wrote nothing.
+	if (!is_writable &&
+	    ((dec_guest_avail(&r->guest, w->addr, PROT_READ) >= w->size &&
+	      !memcmp((const void *)w->addr, w->data, w->size)) ||
+	     (r->next.ret == -EFAULT && !dec_guest_is_mapped(&r->guest, w->addr))))
 		return DEC_GO;
 	err = dec_guest_write(&r->guest, w->addr, w->data, w->size);
 	if (err)
@@ -526,6 +549,8 @@ enum dec_verdict dec_replay_complete(struct dec_replay *r)
 		c->fs_base = c->gpr[CAP_RSI];
 	if (nr == SYS_arch_prctl && c->gpr[CAP_RDI] == 0x1001 && !r->next.ret)
 		c->gs_base = c->gpr[CAP_RSI];
+	if (nr == SYS_prctl && c->gpr[CAP_RDI] == PR_SET_NAME && !r->next.ret)
+		dec_threads_name(r, c->gpr[CAP_RSI]);
 	if (nr == SYS_set_tid_address)
 		t->clear_child_tid = c->gpr[CAP_RDI];
 	if (nr == SYS_set_robust_list)

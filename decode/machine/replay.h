@@ -35,6 +35,7 @@ struct replay_thread {
 	uint64_t clear_child_tid; ///< word that the kernel zeroes at its end; 0 = none
 	uint64_t restart_rip, restart_nr; ///< of a call that may have to be made again
 	uint64_t robust_list;
+	char name[16];	   ///< dec_thread.name
 	uint64_t ran;	   ///< instructions, before it last got the CPU
 	uint64_t n_traced; ///< its interruptions in `interrupts` that were met
 	uint64_t n_halves; ///< among them: beginnings of interrupted repeated ones

@@ -12,6 +12,8 @@
 #include "decode/machine/threads.h"
 #include "decode/translator/touch.h"
 
+#define FRAME_LEAST 1024 ///< below rsp: red zone, and a frame without vectors
+
 static bool replay_is_sync(const struct cap_event *ev)
 {
 	siginfo_t info;
@@ -169,22 +171,24 @@ static enum dec_verdict replay_await_branch(struct dec_replay *r,
 }
 
 /* Memory behind the end of its file is there in the guest, with zeros, as long as nobody
- * touches it. The event at hand says that it is touched next.
- * @return its page; 0: it does not say so. */
-static uint64_t replay_page_beyond_file(const struct dec_replay *r)
+ * touches it; so is what a stack may grow to, be the limit lower by now. The event at hand says
+ * that it is touched next. @return its page; 0: it does not say so. */
+static uint64_t replay_page_beyond(const struct dec_replay *r)
 {
 	siginfo_t info;
 
 	memcpy(&info, r->next.siginfo, sizeof(info));
-	return r->next.kind == CAP_EV_SIGNAL && r->next.signo == SIGBUS &&
-			       info.si_code == BUS_ADRERR ?
+	return r->next.kind == CAP_EV_SIGNAL &&
+			       ((r->next.signo == SIGBUS && info.si_code == BUS_ADRERR) ||
+				(r->next.signo == SIGSEGV &&
+				 info.si_code == SEGV_MAPERR)) ?
 		       (uint64_t)info.si_addr & ~4095ull :
 		       0;
 }
 
-static enum dec_verdict replay_await_beyond_file(struct dec_replay *r)
+static enum dec_verdict replay_await_beyond(struct dec_replay *r)
 {
-	uint64_t page = replay_page_beyond_file(r);
+	uint64_t page = replay_page_beyond(r);
 
 	if (page && dec_guest_avail(&r->guest, page, PROT_READ))
 		mprotect((void *)page, 4096, PROT_NONE);
@@ -192,9 +196,9 @@ static enum dec_verdict replay_await_beyond_file(struct dec_replay *r)
 }
 
 /* Is the fault of @p c the one that was awaited? Then the page is as it was. */
-static bool replay_is_beyond_file(struct dec_replay *r, const struct dec_ctx *c)
+static bool replay_is_beyond(struct dec_replay *r, const struct dec_ctx *c)
 {
-	uint64_t page = replay_page_beyond_file(r);
+	uint64_t page = replay_page_beyond(r);
 
 	if (!page || c->fault_signo != SIGSEGV || (c->fault_addr & ~4095ull) != page)
 		return false;
@@ -210,7 +214,7 @@ enum dec_verdict dec_replay_signal_await(struct dec_replay *r, bool *is_done)
 	if (replay_is_sync(&r->next))
 		return replay_is_branch_fault(r, &insn) ?
 			       replay_await_branch(r, &insn, is_done) :
-			       replay_await_beyond_file(r);
+			       replay_await_beyond(r);
 	if (!dec_threads_current(r)->is_in_call && !dec_threads_is_here(r, &v)) {
 		dec_threads_await(r);
 		return v;
@@ -248,6 +252,18 @@ static bool replay_lacks(struct dec_replay *r)
 	return true;
 }
 
+/* The event at hand took the place of the signal that a fault gives, because its handler's
+ * frame had no place on the stack. */
+static bool replay_has_no_stack(struct dec_replay *r)
+{
+	siginfo_t info;
+
+	memcpy(&info, r->next.siginfo, sizeof(info));
+	return r->next.signo == SIGSEGV && info.si_code == SI_KERNEL &&
+	       !dec_guest_avail(&r->guest, r->engine.ctx->gpr[CAP_RSP] - FRAME_LEAST,
+				PROT_WRITE);
+}
+
 enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 {
 	struct dec_replay *r = ctx;
@@ -261,7 +277,8 @@ enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 	if (r->is_log_at_end)
 		return dec_replay_end_of_log(r, "a fault");
 	if (r->next.kind != CAP_EV_SIGNAL || r->next.regs.rip != c->rip + trap ||
-	    (r->next.signo != (int)c->fault_signo && !replay_is_beyond_file(r, c))) {
+	    (!replay_is_beyond(r, c) && r->next.signo != (int)c->fault_signo &&
+	     !replay_has_no_stack(r))) {
 		r->parted.signo = c->fault_signo;
 		r->parted.fault_addr = c->fault_addr;
 		if (c->fault_signo == SIGILL && replay_lacks(r))

@@ -44,6 +44,16 @@ static struct replay_thread *threads_add(struct dec_replay *r, uint32_t tid)
 	return t;
 }
 
+void dec_threads_name(struct dec_replay *r, uint64_t addr)
+{
+	struct replay_thread *t = dec_threads_current(r);
+	uint64_t n = dec_guest_avail(&r->guest, addr, PROT_READ);
+
+	if (n)
+		snprintf(t->name, sizeof(t->name), "%.*s", n < 15 ? (int)n : 15,
+			 (const char *)addr);
+}
+
 void dec_threads_save(struct dec_replay *r, struct replay_thread *t)
 {
 	const struct dec_ctx *c = r->engine.ctx;
@@ -60,6 +70,8 @@ void dec_threads_save(struct dec_replay *r, struct replay_thread *t)
 
 struct err *dec_threads_init(struct dec_replay *r)
 {
+	const char *exe = capture_info(r->capture)->exe;
+
 	for (size_t i = 0; i < r->core->n_threads; i++) {
 		const struct cap_thread *from = &r->core->threads[i];
 		struct replay_thread *t = threads_add(r, from->tid);
@@ -79,6 +91,7 @@ struct err *dec_threads_init(struct dec_replay *r)
 		t->clear_child_tid = from->clear_child_tid;
 		t->robust_list = from->robust_list;
 		t->is_born = true;
+		snprintf(t->name, sizeof(t->name), "%s", exe ? basename(exe) : "");
 	}
 	return NULL;
 }
@@ -191,6 +204,7 @@ static void threads_inherit(struct dec_replay *r, struct replay_thread *t, size_
 		dec_threads_save(r, parent);
 	memcpy(t->xsave, parent->xsave, sizeof(t->xsave));
 	memcpy(t->gpr, gpr, sizeof(t->gpr));
+	memcpy(t->name, parent->name, sizeof(t->name));
 	t->pkru = parent->pkru;
 	t->rflags = parent->rflags;
 	t->gs_base = parent->gs_base;
@@ -379,10 +393,11 @@ enum dec_verdict dec_threads_run(struct dec_replay *r, uint32_t tid)
 enum dec_verdict dec_threads_switch(struct dec_replay *r)
 {
 	struct replay_thread *from = dec_threads_current(r);
-	enum dec_verdict v = DEC_GO;
+	enum dec_verdict v = dec_replay_writes(r);
 
 	// The second comes after the first, if not both at once.
-	if (r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
+	if (v == DEC_GO &&
+	    r->next.switch_flags & (CAP_SWITCH_ROBUST_LEFT | CAP_SWITCH_TID_CLEARED)) {
 		v = threads_leave_robust(r, from);
 		from->robust_list = 0;
 	}
@@ -446,6 +461,54 @@ static bool threads_signature_matches(struct dec_replay *r)
 		is_masked |= threads_is_masked(r, (const void *)at, CAP_SIGNATURE_TARGET);
 	}
 	return !sig->pointers || h == sig->pointer_hash || is_masked;
+}
+
+/* Where a frame points to the vector state, and that has what (pt-collect/inputs/signal.c). */
+#define FRAME_FPSTATE_POINTER 232
+#define FPSTATE_XMM 160
+#define FPSTATE_IN_USE 512
+#define FPSTATE_BYTES 576 // as far as is looked at here
+
+/* @return @p size bytes that the event at hand wrote at @p addr; NULL: it did not. */
+static const uint8_t *threads_written(const struct dec_replay *r, uint64_t addr,
+				      uint64_t size)
+{
+	for (size_t i = 0; i < r->next.n_writes; i++) {
+		const struct cap_write *w = &r->next.writes[i];
+
+		if (addr >= w->addr && addr - w->addr < w->size &&
+		    size <= w->size - (addr - w->addr))
+			return w->data + (addr - w->addr);
+	}
+	return NULL;
+}
+
+/* A handler's frame tells the vector registers of where its signal landed: in a loop that
+ * computes in these alone, nothing else does. */
+static bool threads_vectors_match(const struct dec_replay *r)
+{
+	const uint8_t *at = NULL, *state = NULL;
+	uint8_t reg[160], zeros[16] = {};
+	uint64_t area, in_use;
+
+	if (r->next.kind == CAP_EV_SIGNAL && r->next.has_after &&
+	    !capture_info(r->capture)->has_masked)
+		at = threads_written(r,
+				     r->next.after.gpr[CAP_RSP] + FRAME_FPSTATE_POINTER,
+				     sizeof(area));
+	if (at) {
+		memcpy(&area, at, sizeof(area));
+		state = threads_written(r, area, FPSTATE_BYTES);
+	}
+	if (!state)
+		return true;
+	memcpy(&in_use, state + FPSTATE_IN_USE, sizeof(in_use));
+	for (int i = 0; i < 16; i++) {
+		dec_engine_read_reg(&r->engine, DEC_REG_VEC + i, reg);
+		if (memcmp(reg, in_use & 2 ? state + FPSTATE_XMM + 16 * i : zeros, 16))
+			return false;
+	}
+	return true;
 }
 
 /* The registers that a repeated string instruction moves. */
@@ -530,6 +593,8 @@ static bool threads_is_place(struct dec_replay *r, enum dec_verdict *v)
 {
 	if (r->is_by_registers)
 		return true;
+	if (!threads_vectors_match(r))
+		return false;
 	if (!threads_signature_matches(r) && !threads_was_refused(r, v))
 		return threads_is_only_place(r);
 	r->asked = r->next.seq + 1;

@@ -37,6 +37,9 @@ enum dec_verdict dec_threads_cloned(struct dec_replay *r, uint64_t nr);
  * it; NULL: it would be a process, or memory is short. */
 struct replay_thread *dec_threads_clone(struct dec_replay *r, uint32_t tid);
 
+/** The current thread's prctl() gives it the name at @p addr. */
+void dec_threads_name(struct dec_replay *r, uint64_t addr);
+
 /** Write thread @p tid's number where the clone call with registers @p gpr, which made it, wants
  * it for its caller. */
 void dec_threads_tell_parent(struct dec_replay *r, const uint64_t *gpr, uint32_t tid);

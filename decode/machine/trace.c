@@ -192,7 +192,7 @@ static struct dec_trace_block *trace_block_plan(const struct dec_tracer *t,
 	for (uint32_t i = 0; i < b->n_insns; i++)
 		n += dec_insn_slots(&b->insn[i], DEC_LOG_VALUES, &known, slots);
 	kept = (sizeof(*plan) + n * sizeof(*slots) + 15) & ~15ul;
-	plan = calloc(1, kept + b->n_insns * t->to.glance_bytes);
+	plan = calloc(1, kept + (b->n_insns + 1) * t->to.glance_bytes);
 	if (plan)
 		plan->user = (char *)plan + kept;
 	n = 0;
@@ -204,6 +204,8 @@ static struct dec_trace_block *trace_block_plan(const struct dec_tracer *t,
 		plan->insn[i].rsp_step = dec_insn_rsp_step(&b->insn[i]);
 		plan->insn[i].cleared_from = dec_insn_cleared_from(&b->insn[i]);
 		plan->insn[i].is_inert = dec_insn_is_inert(&b->insn[i]);
+		plan->insn[i].flow = b->insn[i].flow;
+		plan->insn[i].rip_at = b->insn[i].rip - b->rip;
 		memcpy(&plan->slots[n], slots, k * sizeof(*slots));
 		n += k;
 	}

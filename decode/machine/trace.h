@@ -57,12 +57,16 @@ struct err *dec_machine_trace(struct dec_machine *m, uint64_t position, dec_step
 
 /** What a block's record holds, instruction by instruction. */
 struct dec_trace_block {
+	/** The glance's: n_insns + 1 times dec_trace.glance_bytes, zeroes at first. */
+	void *user;
 	struct {
-		uint32_t slots, n; ///< its part of slots[]
-		int rsp_step, cleared_from;
+		uint16_t slots;	 ///< its part of slots[],
+		uint16_t rip_at; ///< from the block's
+		uint8_t n;	 ///< slots
+		int8_t rsp_step, cleared_from;
+		uint8_t flow;
 		bool is_inert;
 	} insn[DEC_BLOCK_INSNS];
-	void *user; ///< the glance's: n_insns times dec_trace.glance_bytes, zeroes at first
 	struct dec_slot slots[];
 };
 
@@ -91,7 +95,7 @@ struct dec_trace {
 	 * that on, and the registers with it (dec_glance_define()). Then there is a step of
 	 * the next one, and it is asked again. Or NULL. */
 	struct err *(*glance)(void *ctx, struct dec_glance *g);
-	size_t glance_bytes; ///< that it wants to keep of each instruction
+	size_t glance_bytes; ///< that it wants to keep of each instruction, and of the block
 	/** The values of what was glanced at go. Or NULL. */
 	struct err *(*gone)(void *ctx);
 	void *ctx;	  ///< of all

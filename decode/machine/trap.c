@@ -73,6 +73,8 @@ static struct err *meet(struct search *s, struct dec_trapped *t)
 			continue;
 		if (t->on == DEC_TRAP_EXECUTE && trap->addr != t->addr)
 			continue;
+		if (t->on == DEC_TRAP_LEAVE && t->addr - trap->addr < trap->size)
+			continue;
 		if (t->on & ON_MEMORY && (trap->addr >= t->addr + t->size ||
 					  t->addr >= trap->addr + trap->size))
 			continue;
@@ -90,8 +92,21 @@ static struct err *execute(struct search *s, uint64_t rip, uint64_t position)
 	struct dec_trapped t = { .on = DEC_TRAP_EXECUTE,
 				 .addr = rip,
 				 .position = position };
+	struct err *err = s->on & DEC_TRAP_EXECUTE ? meet(s, &t) : NULL;
 
-	return s->on & DEC_TRAP_EXECUTE ? meet(s, &t) : NULL;
+	t.on = DEC_TRAP_LEAVE;
+	return err || !(s->on & DEC_TRAP_LEAVE) ? err : meet(s, &t);
+}
+
+/* @return whether one of the traps is for the execution of the instruction at @p rip. */
+static bool is_for(const struct search *s, uint64_t rip)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if ((s->traps[i].on & DEC_TRAP_EXECUTE && s->traps[i].addr == rip) ||
+		    (s->traps[i].on & DEC_TRAP_LEAVE &&
+		     rip - s->traps[i].addr >= s->traps[i].size))
+			return true;
+	return false;
 }
 
 static struct err *access_memory(struct search *s, unsigned on, uint64_t addr,
@@ -127,13 +142,9 @@ static struct plan *make_plan(const struct search *s, const struct log_block *b)
 	for (uint32_t i = 0; i < b->n_insns; i++) {
 		const struct dec_insn *insn = &b->insn[i];
 
-		for (size_t k = 0; k < s->n; k++) {
-			if (s->traps[k].on & DEC_TRAP_EXECUTE &&
-			    s->traps[k].addr == insn->rip) {
-				p->at[p->n].insn = i;
-				p->at[p->n++].on = DEC_TRAP_EXECUTE;
-				break;
-			}
+		if (is_for(s, insn->rip)) {
+			p->at[p->n].insn = i;
+			p->at[p->n++].on = DEC_TRAP_EXECUTE;
 		}
 		for (int m = 0; m < insn->n_mem; m++) {
 			const struct dec_mem *mem = &insn->mem[m];

@@ -27,13 +27,15 @@ enum dec_trap_on {
 	DEC_TRAP_SIGNAL = 16, ///< a handler begins
 	DEC_TRAP_SWITCH = 32, ///< another thread goes on
 	DEC_TRAP_LOAD = 64,   ///< a file is mapped executable
+	/** An instruction outside [addr, addr + size), before it is executed. */
+	DEC_TRAP_LEAVE = 128,
 };
 
 /** Where to stop. */
 struct dec_trap {
 	unsigned on; ///< enum dec_trap_on
 	uint64_t addr;
-	uint64_t size;	///< READ, WRITE: bytes, from 1
+	uint64_t size;	///< READ, WRITE: bytes, from 1; LEAVE: from 0
 	int64_t number; ///< SYSCALL: which; -1: any
 	uint32_t tid;	///< only by this thread (SWITCH: to it); 0: any
 	/** A condition, or NULL: asked where the machine stands behind the access or call, or at

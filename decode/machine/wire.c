@@ -261,6 +261,21 @@ void dec_wire_data(const struct dec_wire *w, void *buf, size_t size)
 	memcpy(buf, w->shared->slot[w->active].data, size);
 }
 
+void dec_wire_give(struct dec_wire *w, const void *buf, size_t size)
+{
+	memcpy(w->shared->slot[w->active].data, buf, size);
+}
+
+struct err *dec_wire_outcome(const struct dec_wire *w, struct dec_outcome *ret)
+{
+	struct dec_outcome said;
+
+	dec_wire_data(w, &said, sizeof(said));
+	*ret = said;
+	take_text(ret->text, said.text, sizeof(ret->text));
+	return ret->fate <= DEC_FATE_MACHINE ? NULL : wire_distrust();
+}
+
 struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret)
 {
 	dec_wire_data(w, ret, sizeof(*ret));
@@ -270,9 +285,13 @@ struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret)
 
 void dec_wire_thread(const struct dec_wire *w, struct dec_thread *ret)
 {
+	char name[sizeof(ret->name)];
+
 	dec_wire_data(w, ret, sizeof(*ret));
 	take_bool(&ret->is_running);
 	take_bool(&ret->is_in_call);
+	memcpy(name, ret->name, sizeof(name));
+	take_text(ret->name, name, sizeof(name));
 }
 
 struct err *dec_wire_failure(const struct dec_answer *answer)

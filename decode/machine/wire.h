@@ -55,6 +55,12 @@ struct err *dec_wire_mode(struct dec_wire *w, enum dec_log_mode mode);
 /** Copy @p size bytes of the last answer's data. @p size: up to CHILD_DATA_BYTES. */
 void dec_wire_data(const struct dec_wire *w, void *buf, size_t size);
 
+/** Give the active process @p size bytes, up to CHILD_DATA_BYTES, with the command that follows. */
+void dec_wire_give(struct dec_wire *w, const void *buf, size_t size);
+
+/** Take the last answer's data for what OUTCOME tells. @return ERR_FORMAT: that cannot be. */
+struct err *dec_wire_outcome(const struct dec_wire *w, struct dec_outcome *ret);
+
 /** Take the last answer's data for what RANGE and THREAD tell. @return ERR_FORMAT: that range
  * cannot be. */
 struct err *dec_wire_range(const struct dec_wire *w, struct dec_range *ret);

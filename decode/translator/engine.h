@@ -277,6 +277,10 @@ enum dec_verdict dec_engine_step(struct dec_engine *e);
  * the guest to @p buf. @return its bytes: 8, 64, 8, 8, 160, 4; 0 for others. */
 size_t dec_engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]);
 
+/** Give register @p reg the value that dec_engine_read_reg() would give: DEC_REG_RIP, too; not
+ * DEC_REG_X87. @return whether it can be. */
+bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[64]);
+
 /* ---- engine.c, for slow.c and emulate.c ------------------------------- */
 
 /** @return the address of the guest instruction whose emitted code holds @p pc; 0: none. */

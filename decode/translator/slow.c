@@ -163,6 +163,57 @@ size_t dec_engine_read_reg(const struct dec_engine *e, int reg, uint8_t buf[160]
 	}
 }
 
+/* Change part of the XSAVE area: @p off of the component that is @p size bytes from @p from on. */
+static void xsave_set(struct dec_ctx *c, int component, uint32_t from, uint32_t size,
+		      uint32_t off, const uint8_t *value, size_t n)
+{
+	uint64_t in_use;
+
+	if (!(c->xmask >> component & 1))
+		return;
+	memcpy(&in_use, c->xsave + 512, 8);
+	if (!(in_use >> component & 1))
+		memset(c->xsave + from, 0, size);
+	in_use |= UINT64_C(1) << component;
+	memcpy(c->xsave + 512, &in_use, 8);
+	memcpy(c->xsave + from + off, value, n);
+}
+
+static void write_vector(struct dec_ctx *c, int v, const uint8_t *value)
+{
+	if (v >= 16) {
+		xsave_set(c, 7, xsave_offset(7), 1024, 64 * (v - 16), value, 64);
+		return;
+	}
+	xsave_set(c, 1, 160, 256, 16 * v, value, 16);
+	xsave_set(c, 2, xsave_offset(2), 256, 16 * v, value + 16, 16);
+	xsave_set(c, 6, xsave_offset(6), 512, 32 * v, value + 32, 32);
+}
+
+bool dec_engine_write_reg(struct dec_engine *e, int reg, const uint8_t buf[64])
+{
+	struct dec_ctx *c = e->ctx;
+	uint64_t value;
+
+	memcpy(&value, buf, sizeof(value));
+	if (reg < DEC_GPRS)
+		c->gpr[reg] = value;
+	else if (reg < DEC_REG_K)
+		write_vector(c, reg - DEC_REG_VEC, buf);
+	else if (reg < DEC_REG_FLAGS)
+		xsave_set(c, 5, xsave_offset(5), 64, 8 * (reg - DEC_REG_K), buf, 8);
+	else if (reg == DEC_REG_FLAGS)
+		c->rflags = ctx_user_flags(value);
+	else if (reg == DEC_REG_RIP)
+		c->rip = value;
+	else if (reg == DEC_REG_MXCSR)
+		memcpy(c->xsave + 24, (uint32_t[]){ value & 0xffff },
+		       4); // the rest faults
+	else
+		return false;
+	return true;
+}
+
 /* ---- what an instruction touches ---------------------------------------------------- */
 
 static struct slow_ref *slow_add(struct slow *s, bool is_def)

@@ -198,6 +198,18 @@ static bool insn_is_push(const ZydisDecodedInstruction *d)
 	}
 }
 
+/* An address-size prefix counts for what the instruction names, and for what its strings'
+ * registers do; the stack's own addresses are of 64 bits all the same (linkers make
+ * `addr32 call' of a call through the GOT). */
+static bool insn_is_addr32(const ZydisDecodedInstruction *d,
+			   const ZydisDecodedOperand *op)
+{
+	if (d->address_width != 32)
+		return false;
+	return op->visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN ||
+	       ZydisRegisterGetClass(op->mem.base) != ZYDIS_REGCLASS_GPR64;
+}
+
 static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d,
 			 const ZydisDecodedOperand *op)
 {
@@ -237,7 +249,7 @@ static void insn_add_mem(struct dec_insn *insn, const ZydisDecodedInstruction *d
 		.is_gs = op->mem.segment == ZYDIS_REGISTER_GS,
 		.is_read = op->actions & ZYDIS_OPERAND_ACTION_MASK_READ,
 		.is_write = op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE,
-		.is_addr32 = d->address_width == 32,
+		.is_addr32 = insn_is_addr32(d, op),
 		.size = bits / 8,
 		.disp = op->mem.disp.value,
 	};

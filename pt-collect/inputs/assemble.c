@@ -64,6 +64,7 @@ static void hold(struct ptc_thread *t, const struct cap_event *ev)
 	t->held_writes = t->now;
 	t->now = empty;
 	t->held = *ev;
+	t->held.text = NULL; // borrowed
 	t->has_held = true;
 }
 
@@ -138,6 +139,19 @@ static void tell_tracer(struct ptc_process *p, const struct rec_syscall *e)
 		p->tracee.pid, p->tracee.exe ?: "?");
 }
 
+/** Databases use it when it is there; most do without. (Of io_uring many programs ask that never
+ * use it: that is not told.) */
+static void tell_aio(struct ptc_process *p, const struct rec_syscall *e)
+{
+	if (e->nr != __NR_io_setup || e->ret != -ENOSYS || p->all->has_told_aio)
+		return;
+	p->all->has_told_aio = true;
+	log_warn(
+		"process %d (%s) asks for native asynchronous I/O (io_setup), which is not "
+		"recorded: it is told that the kernel has none",
+		p->tracee.pid, p->tracee.exe ?: "?");
+}
+
 /** What it read from a file that the user wants left out becomes zeros. It is stopping: its
  * descriptors are as they were in the call. */
 static void leave_out_read(struct ptc_process *p, struct ptc_thread *t,
@@ -156,6 +170,26 @@ static void leave_out_read(struct ptc_process *p, struct ptc_thread *t,
 		memset(t->now.data.data, 0, t->now.data.size);
 }
 
+/** What to call a call that the table does not have. @p name has room for it. */
+static const char *name_unlisted(const struct rec_syscall *e, char name[64])
+{
+	static const uint8_t args[] = { CAP_RDI, CAP_RSI, CAP_RDX };
+	const struct rec_desc *d =
+		e->nr >= 0 && e->nr < REC_SYSCALLS ? &ptc_table.calls[e->nr] : NULL;
+
+	if (!d || d->state != DESC_BY_COMMAND)
+		return ptc_table_name(e->nr);
+	snprintf(name, 64, "%s with command 0x%x", ptc_table_name(e->nr),
+		 (unsigned)e->regs.gpr[args[d->command]]);
+	return name;
+}
+
+/** Nobody knew the call, or the command. */
+static bool has_done_nothing(const struct rec_syscall *e)
+{
+	return e->ret == -ENOSYS || (e->nr == __NR_ioctl && e->ret == -ENOTTY);
+}
+
 static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 			 const struct rec_syscall *e)
 {
@@ -163,6 +197,7 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 				.tid = e->head.tid,
 				.at_ns = e->head.at_ns,
 				.ret = e->ret };
+	char name[64];
 	bool is_whole;
 
 	memcpy(&ev.regs, &e->regs, sizeof(ev.regs));
@@ -175,13 +210,18 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	leave_out_read(p, t, e);
 	if (!is_whole)
 		ev.flags |= CAP_SYS_PARTIAL;
-	if (e->flags & REC_UNLISTED && e->ret != -38) // ENOSYS: it did nothing
+	if (e->flags & REC_UNLISTED && !has_done_nothing(e))
 		ev.flags |= CAP_SYS_UNLISTED;
+	if (ev.flags & CAP_SYS_UNLISTED)
+		ev.text = name_unlisted(e, name);
 	tell_tracer(p, e);
+	tell_aio(p, e);
 	fill_sigreturn(t, e, &ev);
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
+	if (e->flags & REC_THROUGH_FILE)
+		ptc_through_file(p, t, e, &ev);
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
 		ptc_threads_chose_cpus(p, t->tid, e->regs.gpr[CAP_RDI]);
@@ -192,6 +232,16 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 		ptc_log_event(&p->log, &ev);
 	}
 	ptc_writes_clear(&t->now);
+}
+
+/** It has become another program, and was killed before it could tell us so (pt-collect/process.c
+ * takes nothing more of what it was, once told): its history ends before that. */
+static bool has_executed(struct ptc_process *p, const struct rec_syscall *e)
+{
+	if (e->ret || (e->nr != __NR_execve && e->nr != __NR_execveat))
+		return false;
+	p->log.is_recording = false;
+	return true;
 }
 
 static void take_chunk(struct ptc_thread *t, const struct rec_chunk *c)
@@ -267,7 +317,8 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 	ptc_assemble_restarted(p, t);
 	switch (head->kind) {
 	case REC_SYSCALL:
-		take_syscall(p, t, rec);
+		if (!has_executed(p, rec))
+			take_syscall(p, t, rec);
 		break;
 	case REC_CHUNK:
 		take_chunk(t, rec);

@@ -7,6 +7,7 @@
  * Of others the mapped bytes go into the mmap event, unless that is very much.
  */
 #define LOG_ROOM "record"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 #include "pt-collect/log/private.h"
 #include "pt-collect/inputs/table.h"
 
+#define PAGE_UP(x) (((x) + 4095) & ~4095ull)
 #define BYTES_MAX (64ull << 20) ///< a larger mapping of a data file keeps the file
 
 static bool is_elf(int fd)
@@ -107,12 +109,39 @@ static void take_bytes(struct ptc_process *p, struct ptc_writes *w, uint64_t add
 		ev->flags |= CAP_SYS_PARTIAL;
 }
 
+/** The same of a large file, if little of it is not holes. @return whether that is all. */
+static bool take_data(struct ptc_process *p, struct ptc_writes *w, int fd, uint64_t addr,
+		      uint64_t offset, uint64_t size)
+{
+	uint64_t end = offset + size;
+
+	for (uint64_t at = offset; at < end;) {
+		off_t data = lseek(fd, at, SEEK_DATA), hole;
+
+		if (data < 0 && errno != ENXIO)
+			break;
+		if (data < 0 || (uint64_t)data >= end)
+			return true;
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole <= data || (uint64_t)hole > end)
+			hole = end;
+		if (w->data.size + (hole - data) > BYTES_MAX ||
+		    !ptc_outputs_add(&p->tracee, w, addr + (data - offset), hole - data))
+			break;
+		at = hole;
+		if (at == end)
+			return true;
+	}
+	ptc_writes_clear(w);
+	return false;
+}
+
 /** @p fd may be -1: mapped, but not for us to open. */
 static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		      const struct stat *st, const char *path,
 		      const struct rec_syscall *e, struct cap_event *ev)
 {
-	uint64_t size = e->regs.gpr[CAP_RSI], offset = e->regs.gpr[CAP_R9];
+	uint64_t size = PAGE_UP(e->regs.gpr[CAP_RSI]), offset = e->regs.gpr[CAP_R9];
 	struct err *err;
 
 	if (offset >= (uint64_t)st->st_size)
@@ -123,6 +152,8 @@ static void take_file(struct ptc_process *p, struct ptc_writes *w, int fd,
 		take_bytes(p, w, e->ret, size, ev);
 		return;
 	}
+	if (!is_elf(fd) && take_data(p, w, fd, e->ret, offset, size))
+		return;
 	err = cap_writer_file(p->log.writer, fd, path, &ev->file);
 	if (err) {
 		ptc_log_fail(&p->log, err);
@@ -161,6 +192,7 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 	_cleanup_free_ char *path = NULL;
 	char link[64];
 	struct stat st;
+	bool is_shared;
 
 	if (e->nr == __NR_shmat) {
 		segment_attached(p, t, e, ev);
@@ -173,11 +205,12 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		ev->flags |= CAP_SYS_PARTIAL;
 		return;
 	}
-	if (flags & MAP_SHARED && (is_writable(p->tracee.pid, number) || is_memory(path)))
+	is_shared = flags & MAP_SHARED && is_writable(p->tracee.pid, number);
+	if (is_shared || (flags & MAP_SHARED && is_memory(path)))
 		ptc_shared_mapped(p, ptc_shared_identity(&st));
 	if (!S_ISREG(st.st_mode)) {
 		// /dev/zero and memfd are memory; other devices need not be readable.
-		take_bytes(p, &t->now, e->ret, e->regs.gpr[CAP_RSI], ev);
+		take_bytes(p, &t->now, e->ret, PAGE_UP(e->regs.gpr[CAP_RSI]), ev);
 		return;
 	}
 	if (ptc_private_omits(&p->left_out, path, p->tracee.pid, &p->log))
@@ -188,4 +221,6 @@ void ptc_files_mapped(struct ptc_process *p, struct ptc_thread *t,
 		ev->flags |= CAP_SYS_IDENTITY;
 		ev->file_offset = ptc_shared_identity(&st);
 	}
+	if (!ev->file || is_shared)
+		ptc_through_mapped(p, &st, e->flags & REC_WRITTEN_FILE, is_shared);
 }

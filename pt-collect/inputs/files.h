@@ -3,8 +3,8 @@
 
 /**
  * @file
- * Files that the program maps (files.c), and who else can write what it shares
- * (shared.c).
+ * Files that the program maps (files.c), what it writes to them other than there (through.c),
+ * and who else can write what it shares (shared.c).
  */
 #ifndef PT_COLLECT_INPUTS_FILES_H
 #define PT_COLLECT_INPUTS_FILES_H
@@ -27,6 +27,19 @@ struct err *ptc_files_keep_all(struct ptc_process *p);
 
 /** Place -e heap's and -e stores' probes in what has been mapped as code. */
 void ptc_files_probe(struct ptc_process *p, const struct ptc_maps *maps);
+
+/** The program mapped the file @p st: calls may change what is there. @p is_written: it is open for
+ * writing; @p is_shared: by the descriptor that was mapped, shared, so that a child may write, too. */
+void ptc_through_mapped(struct ptc_process *p, const struct stat *st, bool is_written,
+			bool is_shared);
+
+/** @return whether @p m is such a mapping. */
+bool ptc_through_is_shared(const struct ptc_process *p, const struct ptc_map *m);
+
+/** Call @p e (REC_THROUGH_FILE), by which @p t is stopping, changed memory or mappings: add to the
+ * writes of @p t and to @p ev how they are now. */
+void ptc_through_file(struct ptc_process *p, struct ptc_thread *t,
+		      const struct rec_syscall *e, struct cap_event *ev);
 
 /** @return a number that is the same for the same file; never 0. */
 uint64_t ptc_shared_identity(const struct stat *st);

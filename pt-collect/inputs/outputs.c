@@ -9,6 +9,8 @@
  * since the call, so memory still is as the kernel left it.
  */
 #define LOG_ROOM "record"
+#include <errno.h>
+#include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/sched.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -18,6 +20,7 @@
 
 #define IOVECS_MAX 1024 ///< UIO_MAXIOV
 #define OUTPUT_MAX (4ull << 30)
+#define CUT_MAX (64u << 20) ///< of an output of a call that met a bad address
 
 bool ptc_outputs_add(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size)
@@ -110,6 +113,17 @@ static bool add_clone3(const struct ptc_tracee *t, struct ptc_writes *w, uint64_
 	return !(args.flags & CLONE_PIDFD) || ptc_outputs_add(t, w, args.pidfd, 4);
 }
 
+/** The counters of the table of netfilter's that the one at @p addr took the place of. */
+static bool add_counters(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr)
+{
+	struct ipt_replace table; // as far as counters, IPv6's is the same
+
+	if (ptc_read_some(t, addr, &table, sizeof(table)) != sizeof(table))
+		return false;
+	return ptc_outputs_add(t, w, (uintptr_t)table.counters,
+			       (uint64_t)table.num_counters * sizeof(*table.counters));
+}
+
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -140,8 +154,10 @@ static void add_clone3_child(const struct ptc_tracee *t, struct ptc_writes *w,
 
 /** One output; sizes as in out_size() of record_calls.h. */
 static bool add_out(const struct ptc_tracee *t, struct ptc_writes *w,
-		    const struct rec_out *o, const uint64_t args[8], int64_t ret)
+		    const struct rec_out *o, const uint64_t args[8],
+		    const struct rec_syscall *e)
 {
+	int64_t ret = e->ret == -EFAULT ? CUT_MAX : e->ret;
 	uint64_t addr = args[o->arg], n = args[o->count];
 	uint32_t value = 0;
 
@@ -153,7 +169,7 @@ static bool add_out(const struct ptc_tracee *t, struct ptc_writes *w,
 	case OUT_RET:
 		return ptc_outputs_add(t, w, addr, min_u64(ret, n) * o->size);
 	case OUT_RET_PLUS:
-		return ptc_outputs_add(t, w, addr, ret + o->size);
+		return ptc_outputs_add(t, w, addr, min_u64(ret, n) + o->size);
 	case OUT_ARG_TIMES:
 		return ptc_outputs_add(t, w, addr, (uint64_t)(uint32_t)n * o->size);
 	case OUT_VALUE:
@@ -168,10 +184,15 @@ static bool add_out(const struct ptc_tracee *t, struct ptc_writes *w,
 		return add_iovec(t, w, addr, n, ret);
 	case OUT_MSGHDR:
 		return add_msghdr(t, w, addr, ret);
-	case OUT_MMSGHDR:
-		return add_mmsghdr(t, w, addr, ret);
+	case OUT_MMSGHDR: // behind the first one it would have told how many
+		return e->ret < 0 ? add_msghdr(t, w, addr, ret) :
+				    add_mmsghdr(t, w, addr, ret);
+	case OUT_COUNTERS:
+		return add_counters(t, w, addr);
 	case OUT_CLONE3:
-		return add_clone3(t, w, addr, args[1]);
+		return e->ret < 0 || add_clone3(t, w, addr, args[1]);
+	case OUT_UNKNOWN:
+		return true;
 	}
 	return false;
 }
@@ -183,20 +204,19 @@ bool ptc_outputs_read(const struct ptc_tracee *t, struct ptc_writes *w,
 	const uint64_t args[8] = { g[CAP_RDI], g[CAP_RSI], g[CAP_RDX],
 				   g[CAP_R10], g[CAP_R8],  g[CAP_R9] };
 	struct rec_desc made_up;
-	const struct rec_desc *d = ptc_table_find(e->nr, args, &made_up);
+	const struct rec_desc *d = ptc_table_find(e->head.listed_as, args, &made_up);
 	bool is_whole = true;
 
 	for (size_t i = 0; d && i < REC_OUTS && d->out[i].kind != OUT_END; i++) {
 		const struct rec_out *o = &d->out[i];
 
-		if (e->ret < 0 && !(o->flags & OUT_ALWAYS))
+		if (e->ret < 0 && e->ret != -EFAULT && !(o->flags & OUT_ALWAYS))
 			continue;
 		if (o->kind == OUT_CLONE3 && e->ret == 0) {
 			add_clone3_child(t, w, args[o->arg], args[1], e->head.tid);
 			continue;
 		}
-		if (!add_out(t, w, o, args, e->ret) && !(o->flags & OUT_MAYBE) &&
-		    e->ret >= 0)
+		if (!add_out(t, w, o, args, e) && !(o->flags & OUT_MAYBE) && e->ret >= 0)
 			is_whole = false;
 	}
 	return is_whole;

@@ -137,6 +137,9 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 				.at_ns = s->head.at_ns,
 				.next_tid = s->next_tid,
 				.switch_flags = s->flags };
+	const struct cap_write word = { .addr = s->word_at,
+					.size = sizeof(s->word),
+					.data = (const uint8_t *)&s->word };
 	const struct cap_event *call;
 	struct cap_regs end;
 
@@ -151,6 +154,10 @@ void ptc_pending_switch(struct ptc_process *p, struct ptc_thread *t,
 		ev.switch_flags |= CAP_SWITCH_IN_CALL;
 	memcpy(&ev.regs, call ? (const void *)&call->regs : &s->regs, sizeof(ev.regs));
 	memcpy(&ev.signature, &s->signature, sizeof(ev.signature));
+	if (word.addr) {
+		ev.writes = &word;
+		ev.n_writes = 1;
+	}
 	p->running = s->next_tid;
 	ptc_log_event(&p->log, &ev);
 	ptc_threads_left(p, t);

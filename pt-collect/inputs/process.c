@@ -71,6 +71,7 @@ void ptc_process_destroy(struct ptc_process *p)
 	ptc_stores_destroy(p->probes.stores);
 	ptc_pt_deinit(&p->pt);
 	vec_deinit(&p->shared);
+	vec_deinit(&p->sized);
 	cap_writer_destroy(p->log.writer);
 	err_destroy(p->log.failure);
 	ptc_tracee_close(&p->tracee);

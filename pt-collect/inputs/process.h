@@ -78,6 +78,12 @@ struct ptc_shared {
 	bool is_told; ///< that others can write it
 };
 
+/** A file that is or was mapped (inputs/through.c). */
+struct ptc_sized {
+	uint64_t inode, most; ///< bytes it has had, at most
+	bool is_shared;	      ///< and was opened for writing
+};
+
 /** A process being recorded, into a bundle of its own. */
 struct ptc_process {
 	struct ptc_processes *all;
@@ -94,6 +100,7 @@ struct ptc_process {
 	struct ptc_pt_process pt;
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
 	VEC(struct ptc_shared) shared;
+	VEC(struct ptc_sized) sized;
 	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
 	int wait_status;   ///< of the program, once it ended
@@ -113,7 +120,7 @@ struct ptc_processes {
 	struct ptc_probing probing;
 	struct ptc_pt_session pt;
 	const struct ptc_private *private; ///< the options'
-	bool follows, has_told_tracer;
+	bool follows, has_told_tracer, has_told_aio;
 	bool is_attached; ///< to a program that ran before (-p)
 	/** Who waits for one thread and gets news of another hands them to @c session: what
 	 * waitpid() gave of any process, a stop or an end. */

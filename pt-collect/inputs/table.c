@@ -14,7 +14,7 @@
 #define FIXED(arg, size) { OUT_FIXED, arg, 0, 0, size }
 #define RET(arg, max) { OUT_RET, arg, max, 0, 1 }
 #define RET_TIMES(arg, max, size) { OUT_RET, arg, max, 0, size }
-#define RET_PLUS(arg, size) { OUT_RET_PLUS, arg, 0, 0, size }
+#define RET_PLUS(arg, max, size) { OUT_RET_PLUS, arg, max, 0, size }
 #define ARG_TIMES(arg, n, size) { OUT_ARG_TIMES, arg, n, 0, size }
 #define VALUE(arg, len, max) { OUT_VALUE, arg, len, 0, max }
 #define BITS(arg, n) { OUT_BITS, arg, n, 0, 0 }
@@ -22,18 +22,25 @@
 #define IOVEC(arg, n) { OUT_IOVEC, arg, n, 0, 0 }
 #define MSGHDR(arg) { OUT_MSGHDR, arg, 0, 0, 0 }
 #define MMSGHDR(arg) { OUT_MMSGHDR, arg, 0, 0, 0 }
+#define COUNTERS(arg) { OUT_COUNTERS, arg, 0, 0, 0 }
+#define UNKNOWN(arg, value, arg2, value2) { OUT_UNKNOWN, arg, arg2, 0, (value) << 16 | (value2) }
 #define CLONE3(arg) { OUT_CLONE3, arg, 0, 0, 0 }
 #define ALWAYS(out) ALWAYS_##out
 #define ALWAYS_FIXED(arg, size) { OUT_FIXED, arg, 0, OUT_ALWAYS, size }
 #define ALWAYS_ARG_TIMES(arg, n, size) { OUT_ARG_TIMES, arg, n, OUT_ALWAYS, size }
 #define MAYBE(out) MAYBE_##out
 #define MAYBE_FIXED(arg, size) { OUT_FIXED, arg, 0, OUT_MAYBE, size }
+#define MAYBE_IOVEC(arg, n) { OUT_IOVEC, arg, n, OUT_MAYBE, 0 }
+#define EVER(arg, size) { OUT_FIXED, arg, 0, OUT_ALWAYS | OUT_MAYBE, size }
 
 #define SYS_NOT(name)
 #define CMD_NOT(name, command)
 #define CMD(name, command, ...)
+#define IOCTLS(type)
 #define SYS(name, ...) [__NR_##name] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
 #define SYS_NR(number, name, ...) [number] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
+#define SYS_FILE(name, use, ...) \
+	[__NR_##name] = { DESC_LISTED, 0, 0, USE_##use, { __VA_ARGS__ } },
 #define SYS_MMAP(name) [__NR_##name] = { DESC_LISTED, 0, DESC_MMAP, 0, {} },
 #define SYS_BY(name, arg) [__NR_##name] = { DESC_BY_COMMAND, arg, 0, 0, {} },
 #define SYS_IOCTL(name, arg) [__NR_##name] = { DESC_BY_COMMAND, arg, DESC_IOCTL, 0, {} },
@@ -46,6 +53,7 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 
 #define SYS(name, ...)
 #define SYS_NR(number, name, ...)
+#define SYS_FILE(name, use, ...)
 #define SYS_MMAP(name)
 #define SYS_BY(name, arg)
 #define SYS_IOCTL(name, arg)
@@ -55,6 +63,7 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } } },
 #define CMD_NOT(name, command) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_UNLISTED, 0, 0, 0, {} } },
+#define IOCTLS(type) { REC_TYPE_KEY(type), { DESC_LISTED, 0, 0, 0, {} } },
 
 // clang-format on
 
@@ -66,11 +75,13 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) <= REC_COMMANDS, "room in 
 
 #define SYS(name, ...) [__NR_##name] = #name,
 #define SYS_NR(number, name, ...) [number] = #name,
+#define SYS_FILE(name, use, ...) [__NR_##name] = #name,
 #define SYS_MMAP(name) [__NR_##name] = #name,
 #define SYS_BY(name, arg) [__NR_##name] = #name,
 #define SYS_IOCTL(name, arg) [__NR_##name] = #name,
 #define SYS_NOT(name) [__NR_##name] = #name,
 #define CMD(name, command, ...)
+#define IOCTLS(type)
 #define CMD_NOT(name, command)
 
 static const char *const names[REC_SYSCALLS] = {
@@ -108,7 +119,7 @@ static const struct rec_desc *describe_ioctl(uint32_t command, struct rec_desc *
 		return NULL;
 	*made_up = (struct rec_desc){ .state = DESC_LISTED };
 	if (is_read)
-		made_up->out[0] = (struct rec_out)FIXED(2, command >> 16 & 0x3fff);
+		made_up->out[0] = (struct rec_out)ALWAYS_FIXED(2, command >> 16 & 0x3fff);
 	return made_up;
 }
 

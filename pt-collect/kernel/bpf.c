@@ -185,11 +185,26 @@ void ptc_bpf_set_in_flight(struct ptc_bpf *b, pid_t tgid, bool is_in_flight)
 	*bits_of(b, tgid) = is_in_flight ? REC_IN_FLIGHT : 0;
 }
 
+void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
+{
+	uint32_t key = tgid;
+
+	*bits_of(b, tgid) &= ~REC_THREADED;
+	bpf_map_delete_elem(ptc_programs_map(&b->programs, "last_threads"), &key);
+}
+
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded)
 {
 	uint8_t *bits = bits_of(b, tgid);
 
+	if (!is_recorded && *bits & REC_THREADED)
+		ptc_bpf_unwatch_threads(b, tgid);
 	*bits = is_recorded ? *bits | REC_RECORDED : 0;
+}
+
+void ptc_bpf_set_mapping(struct ptc_bpf *b, pid_t tgid, bool is_written)
+{
+	*bits_of(b, tgid) |= REC_MAPPING | (is_written ? REC_WRITING : 0);
 }
 
 static uint8_t *state_of(struct ptc_bpf *b, pid_t tid)
@@ -241,14 +256,6 @@ struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *la
 		return err;
 	*bits_of(b, tgid) |= REC_THREADED;
 	return NULL;
-}
-
-void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid)
-{
-	uint32_t key = tgid;
-
-	*bits_of(b, tgid) &= ~REC_THREADED;
-	bpf_map_delete_elem(ptc_programs_map(&b->programs, "last_threads"), &key);
 }
 
 void ptc_bpf_set_restarting(struct ptc_bpf *b, pid_t tid, uint32_t nr)

@@ -45,7 +45,7 @@ void ptc_bpf_destroy(struct ptc_bpf *b);
 /** A session ends: nobody is recorded, nothing probed, the ring empty. */
 void ptc_bpf_end_session(struct ptc_bpf *b);
 
-/** Record process @p tgid from here on, or no more. */
+/** Record process @p tgid from here on, or no more (nor its threads). */
 void ptc_bpf_set_recorded(struct ptc_bpf *b, pid_t tgid, bool is_recorded);
 
 /** Take allocator calls, their results and the trigger of process @p tgid, or no more. */
@@ -58,6 +58,10 @@ void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed);
 /** Record from here on which thread of a process runs: @p last did until now. */
 struct err *ptc_bpf_watch_threads(struct ptc_bpf *b, const struct rec_switch *last);
 void ptc_bpf_unwatch_threads(struct ptc_bpf *b, pid_t tgid);
+
+/** Process @p tgid has mapped a file whose contents may change, or opened its memory as a file.
+ * @p is_written: for writing, so that what it writes into files is looked at. */
+void ptc_bpf_set_mapping(struct ptc_bpf *b, pid_t tgid, bool is_written);
 
 /** Thread @p tid is gone; its number may come again. */
 void ptc_bpf_forget_thread(struct ptc_bpf *b, pid_t tid);

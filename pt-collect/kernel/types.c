@@ -23,9 +23,12 @@
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
 /** Others make loading fail: "no matching targets found". */
-static const char *const wanted[] = { "task_struct",   "thread_struct",	  "thread_info",
-				      "signal_struct", "sigpending",	  "pt_regs",
-				      "uprobe_task",   "futex_sched_data" };
+static const char *const wanted[] = {
+	"task_struct", "thread_struct", "thread_info",	    "signal_struct", "sigpending",
+	"pt_regs",     "uprobe_task",	"futex_sched_data", "files_struct",  "fdtable",
+	"file",	       "address_space", "rb_root_cached",   "rb_root",	     "inode",
+	"super_block", "vm_area_struct"
+};
 
 /** Numbers of our types; then come the copies, then arrays. */
 enum { TYPE_POINTER = 1, TYPE_OTHER, TYPE_INT, TYPE_FIRST = TYPE_INT + 5 };

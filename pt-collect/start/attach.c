@@ -185,7 +185,7 @@ static struct err *take_threads(struct ptc_process *p, struct cap_core *core)
 	return NULL;
 }
 
-/** Memory that others write into is not all recorded; io_uring's is not at all. */
+/** Memory that others write into is not all recorded; io_uring's and AIO's are not at all. */
 static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *maps)
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
@@ -194,6 +194,10 @@ static void tell_what_is_shared(struct ptc_process *p, const struct ptc_maps *ma
 		if (strstr(m->name, "[io_uring]"))
 			ptc_log_gap(&p->log, p->tracee.pid,
 				    "the program uses io_uring, which is not recorded");
+		else if (!strncmp(m->name, "/[aio]", 6))
+			ptc_log_gap(&p->log, p->tracee.pid,
+				    "the program uses native asynchronous I/O, which is "
+				    "not recorded");
 		else if (ptc_is_shared_memory(m) && m->prot & PROT_WRITE)
 			ptc_log_gap(&p->log, p->tracee.pid,
 				    "shared memory at 0x%llx (%s): what others write "

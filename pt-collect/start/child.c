@@ -18,6 +18,7 @@
 
 #include "pt-collect/inputs/assemble.h"
 #include "pt-collect/inputs/chaos.h"
+#include "pt-collect/inputs/files.h"
 #include "pt-collect/start/follow.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/pt/record.h"
@@ -136,7 +137,7 @@ void ptc_child_tell_shared(struct ptc_process *p, pid_t tid, bool is_child)
 	for (size_t i = 0; !err && i < maps.list.size; i++) {
 		const struct ptc_map *m = maps.list.data[i];
 
-		if (!ptc_is_shared_memory(m))
+		if (!ptc_is_shared_memory(m) && !ptc_through_is_shared(p, m))
 			continue;
 		ptc_log_gap(&p->log, tid,
 			    is_child ? "it shares memory at 0x%llx (%s) with its parent: "
@@ -173,6 +174,9 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 	c->n_frames = t ? t->n_frames : 0;
 	if (c->has_stopped)
 		release(f, c);
+	// Before its parent knows of it, which may want to trace it.
+	else if (!f->all->follows && !is_thread(p->tracee.pid, child))
+		ptc_child_await(f, p);
 }
 
 void ptc_child_ended(struct ptc_family *f, pid_t child)

@@ -13,6 +13,7 @@
  * is its parent's input (child.c).
  */
 #define LOG_ROOM "record"
+#include <stdarg.h>
 #include <string.h>
 #include <sys/ptrace.h>
 
@@ -31,7 +32,9 @@ void ptc_family_deinit(struct ptc_family *f)
 	for (size_t i = 0; i < f->followed.size; i++)
 		cap_process_deinit(&f->followed.data[i]);
 	vec_deinit(&f->followed);
-	free(f->first_gap);
+	for (size_t i = 0; i < f->gaps.size; i++)
+		free(f->gaps.data[i]);
+	vec_deinit(&f->gaps);
 	err_destroy(f->failure);
 }
 
@@ -149,6 +152,15 @@ static struct err *enlist(struct ptc_family *f, const struct ptc_child *c,
 	return NULL;
 }
 
+void ptc_follow_killed(struct ptc_process *p)
+{
+	p->log.is_recording = p->awaits_exec = false;
+	ptc_process_stop_recording(p);
+	cap_writer_remove(take_ptr(&p->log.writer));
+	free(take_ptr(&p->dir));
+	err_destroy(take_ptr(&p->log.failure));
+}
+
 void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_memory)
 {
 	const struct ptc_process *parent = ptc_process_of(f->all, c->parent);
@@ -167,6 +179,11 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 		ptrace(PTRACE_CONT, c->pid, NULL, NULL);
 		return;
 	}
+	if (p && ptc_is_killed(c->pid)) {
+		err_destroy(err);
+		ptc_follow_killed(p);
+		return;
+	}
 	ptc_child_free(c->pid);
 	if (p) {
 		ptc_log_fail(&p->log, err);
@@ -180,16 +197,34 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/** Remember what a bundle lacks for the summary. */
+#define GAPS_TOLD 20 ///< the manifests have all
+
+/** Count a gap; remember it, if it is one of the first, for the summary. */
+__attribute__((format(printf, 2, 3))) static void add_gap(struct ptc_family *f,
+							  const char *fmt, ...)
+{
+	char *text = NULL, **slot;
+	va_list ap;
+
+	f->n_gaps++;
+	if (f->gaps.size >= GAPS_TOLD)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	slot = text ? vec_push(&f->gaps) : NULL;
+	if (slot)
+		*slot = text;
+	else
+		free(text);
+}
+
 static void count_gaps(struct ptc_family *f, const struct ptc_process *p)
 {
-
-	f->n_gaps += p->info.n_missing;
-	if (!p->info.n_missing || f->first_gap)
-		return;
-	if (asprintf(&f->first_gap, "process %u (%s): %s", p->index,
-		     basename(p->tracee.exe), p->info.missing[0]) < 0)
-		f->first_gap = NULL;
+	for (size_t i = 0; i < p->info.n_missing; i++)
+		add_gap(f, "process %u (%s): %s", p->index, basename(p->tracee.exe),
+			p->info.missing[i]);
 }
 
 /** A process of which nothing could be recorded, or not all. What one program is like makes a
@@ -201,9 +236,7 @@ static void take_failure(struct ptc_family *f, const struct ptc_process *p,
 	err = err_prefix(err, "cannot record process %u (%s, pid %d) to its end",
 			 p->index, basename(p->tracee.exe ?: "?"), p->tracee.pid);
 	log_info("%s", err->message);
-	f->n_gaps++;
-	if (!f->first_gap)
-		f->first_gap = strdup(err->message);
+	add_gap(f, "%s", err->message);
 	if (err->code == ERR_UNSUPPORTED || f->failure)
 		err_destroy(err);
 	else

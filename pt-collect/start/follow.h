@@ -31,7 +31,7 @@ struct ptc_family {
 	VEC(struct cap_process) followed; ///< by index - 1; complete at the end of each
 	uint64_t n_syscalls, bytes;	  ///< of what was followed
 	size_t n_gaps;			  ///< in what was followed
-	char *first_gap;		  ///< text of the first, NULL = none
+	VEC(char *) gaps;		  ///< texts of the first ones
 	struct err *failure; ///< the first thing that went wrong with a followed process
 };
 
@@ -77,6 +77,10 @@ struct err *ptc_follow_executed(struct ptc_family *f, struct ptc_process *p);
 /** Followed process @p p ended (p->has_ended), or is not traced any more: its bundle is
  * finished. @p p is gone then. */
 void ptc_follow_ended(struct ptc_family *f, struct ptc_process *p);
+
+/** Followed process @p p was killed before its history had begun: there is no bundle of it. Its
+ * end is yet to be reported. */
+void ptc_follow_killed(struct ptc_process *p);
 
 /** The recording ends: what still runs of the followed processes is left as it would be by
  * itself, and their bundles are finished. */

@@ -14,6 +14,9 @@
  *                    it becomes their tracer as soon as it can, and undoes the changes,
  *                    of which it has tables (undo.c, wards.c).
  *
+ * The keeper is of the program's process group, as who started it expects; the recorder has one
+ * to itself.
+ *
  * In the second case there is a moment in which rdtsc or cpuid would end the program; the
  * process with the well-known number is therefore the other one. A thread that was making
  * a call for us waits in the gate meanwhile (vdso.c).
@@ -132,15 +135,41 @@ static int take_over(struct ptc_processes *all, int signo)
 
 /* ---- before ----------------------------------------------------------------------------------- */
 
-/** What is sent to us with kill is meant for the recorder; what the terminal sends it gets
- * itself. */
+static bool descends_from(pid_t ancestor, pid_t pid)
+{
+	while (pid > 1 && pid != ancestor)
+		pid = ptc_stat_number(pid, PTC_STAT_PARENT);
+	return pid == ancestor;
+}
+
+/** What is sent to us with kill is meant for the recorder, unless by the program: that means its
+ * process group. What the terminal sends has reached the program already, which the recorder
+ * sees by the code. */
 static void pass_signals(int signals, pid_t recorder)
 {
 	struct signalfd_siginfo si;
 
-	while (read(signals, &si, sizeof(si)) > 0)
-		if (si.ssi_signo != SIGCHLD && si.ssi_code == SI_USER)
+	while (read(signals, &si, sizeof(si)) > 0) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		if (si.ssi_code != SI_USER)
+			sigqueue(recorder, si.ssi_signo, (union sigval){});
+		else if (!descends_from(recorder, si.ssi_pid))
 			kill(recorder, si.ssi_signo);
+	}
+}
+
+/** What the program sends to its process group is meant for its like. It is stopped with them,
+ * though: whoever waits for us sees that. */
+static void block_all(void)
+{
+	sigset_t set;
+
+	sigfillset(&set);
+	sigdelset(&set, SIGTSTP);
+	sigdelset(&set, SIGTTIN);
+	sigdelset(&set, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int watch(struct ptc_processes *all, pid_t recorder, int its_end, sigset_t set)
@@ -166,9 +195,37 @@ static int watch(struct ptc_processes *all, pid_t recorder, int its_end, sigset_
 /** Of the recorder; 0 in programs that record without a keeper. */
 static pid_t keeper_pid;
 
+/** What the recorder has otherwise than whom the user started. */
+static struct {
+	pid_t group; ///< 0: nothing
+	sigset_t blocked;
+	struct sigaction output;
+} users;
+
 bool ptc_is_keeper_gone(void)
 {
 	return keeper_pid && getppid() != keeper_pid;
+}
+
+void ptc_be_usual(void)
+{
+	if (!users.group)
+		return;
+	setpgid(0, users.group);
+	sigaction(SIGTTOU, &users.output, NULL);
+	sigprocmask(SIG_SETMASK, &users.blocked, NULL);
+}
+
+/** What the program sends to all of its group is not for the recorder: it has a group to itself,
+ * and so is in the background for a terminal. What is sent to it waits until it looks. */
+static void be_unusual(const sigset_t *blocked)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	users.group = getpgrp();
+	users.blocked = *blocked;
+	setpgid(0, 0);
+	sigaction(SIGTTOU, &ignore, &users.output);
 }
 
 __attribute__((noreturn)) static void be_recorder(pid_t keeper, int (*fn)(void *ctx),
@@ -204,7 +261,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 		recorder = fork();
 	if (!recorder) {
 		sigaction(SIGCHLD, &on_child, NULL);
-		sigprocmask(SIG_SETMASK, &before, NULL);
+		be_unusual(&before);
 		close(end[0]);
 		be_recorder(keeper, fn, ctx);
 	}
@@ -214,6 +271,7 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight)
 		return ret;
 	}
 	close(end[1]);
+	block_all();
 	ptc_privilege_end();
 	ret = watch(&all, recorder, end[0], set);
 	close(end[0]);

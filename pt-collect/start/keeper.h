@@ -23,6 +23,10 @@ int ptc_keep(int (*fn)(void *ctx), void *ctx, bool in_flight);
  * requests to end; @p in_flight also SIGUSR2, by which a snapshot is asked for. */
 sigset_t ptc_watched_signals(bool in_flight);
 
+/** In a child of the recorder, which becomes a program: process group, signal mask and
+ * dispositions as whom the user started has them. Without a keeper they are. */
+void ptc_be_usual(void);
+
 /** In the recorder: was the keeper killed? */
 bool ptc_is_keeper_gone(void);
 

@@ -4,7 +4,7 @@
 /**
  * @file
  * Starting the program. Between fork and exec the child installs the seccomp filter that
- * closes rseq and io_uring (the kernel would write memory behind our back through both);
+ * closes rseq, io_uring and native AIO (the kernel would write memory behind our back);
  * the parent seizes it and leaves it stopped at the first instruction of the new image.
  */
 #define LOG_ROOM "record"
@@ -22,6 +22,7 @@
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/privilege.h"
 #include "pt-collect/tracee/proc.h"
+#include "pt-collect/start/keeper.h"
 #include "pt-collect/start/start.h"
 
 /** What the child writes when exec fails. */
@@ -36,7 +37,7 @@ static int install_filter(void)
 {
 	static const int closed[] = { SCMP_SYS(rseq), SCMP_SYS(io_uring_setup),
 				      SCMP_SYS(io_uring_enter),
-				      SCMP_SYS(io_uring_register) };
+				      SCMP_SYS(io_uring_register), SCMP_SYS(io_setup) };
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
 	int ret = f ? 0 : -ENOMEM;
 
@@ -70,6 +71,7 @@ __attribute__((noreturn)) static void be_program(char **argv, bool is_filtered, 
 	// A program in possession of our file's capabilities could not be traced.
 	ptc_privilege_end();
 	prctl(PR_SET_DUMPABLE, 1);
+	ptc_be_usual();
 	if (write(report, &byte, 1) != 1)
 		_exit(PTC_EXIT_FAILED);
 	while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
@@ -197,6 +199,17 @@ static struct err *lead_to_start(pid_t pid, int go, int report, const char *prog
 		     step_out_of_exec(pid);
 }
 
+void ptc_launch_undo(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	// Its end is a stop, too.
+	while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, pid, NULL, NULL);
+	ptc_wards_forget(pid);
+}
+
 struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status)
 {
 	_cleanup_close_ int go_read = -1, go_write = -1, report_read = -1,
@@ -224,12 +237,9 @@ struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_stat
 	closep(&report_write);
 	report_write = -1;
 	err = lead_to_start(*pid, go_write, report_read, argv[0], exit_status);
-	if (err) {
-		kill(*pid, SIGKILL);
-		waitpid(*pid, NULL, __WALL);
-		ptc_wards_forget(*pid);
-	} else {
+	if (err)
+		ptc_launch_undo(*pid);
+	else
 		ptc_tell_setuid(*pid, argv[0]);
-	}
 	return err;
 }

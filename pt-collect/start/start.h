@@ -21,6 +21,9 @@
  * executed, an error with @p exit_status set. */
 struct err *ptc_launch(char **argv, bool is_filtered, pid_t *pid, int *exit_status);
 
+/** End program @p pid, which has been launched and not begun. */
+void ptc_launch_undo(pid_t pid);
+
 /** @return ERR_UNSUPPORTED when the program that @p pid, stopped, just became is a 32-bit
  * one; else NULL. */
 struct err *ptc_check_is_64(pid_t pid);

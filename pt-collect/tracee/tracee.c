@@ -188,6 +188,38 @@ pid_t ptc_wait(pid_t tid, int *status)
 	return got;
 }
 
+bool ptc_is_killed(pid_t tid)
+{
+	siginfo_t si;
+
+	// Nothing else wakes who stands in a ptrace stop.
+	if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &si))
+		return errno == ESRCH;
+	return si.si_code == PTC_END_STOP;
+}
+
+/** As ptc_wait(), but for an end, which stays to be reported to who waits for all.
+ * @return 0 then. */
+static pid_t wait_for_stop(pid_t tid, int *status)
+{
+	struct timespec most = { .tv_nsec = LOOK_NS };
+	siginfo_t si = {};
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	while (!waitid(P_PID, tid, &si,
+		       WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL)) {
+		if (si.si_pid && (si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED))
+			return waitpid(tid, status, __WALL | WNOHANG);
+		if (si.si_pid)
+			return 0;
+		if (sigtimedwait(&child, NULL, &most) < 0 && ptc_is_ended(tid, tid))
+			return 0;
+	}
+	return -1;
+}
+
 /** Let @p tid go on by @p request (-1: it does already) until stop @p wanted (the status without its lowest
  * byte); other stops on the way are passed. */
 static struct err *go_to_stop(pid_t tid, int request, int wanted)
@@ -200,11 +232,11 @@ static struct err *go_to_stop(pid_t tid, int request, int wanted)
 	while (!err && (status >> 8 != wanted)) {
 		pid_t got = request >= 0 && ptrace(request, tid, NULL, NULL) ?
 				    -1 :
-				    ptc_wait(tid, &status);
+				    wait_for_stop(tid, &status);
 
 		if (got < 0)
 			err = err_errno("cannot lead thread %d", tid);
-		else if (!got || !WIFSTOPPED(status))
+		else if (!got)
 			err = err_new(ERR_OS, "cannot prepare thread %d: it has ended",
 				      tid);
 		else if (status >> 8 == SIGSTOP &&

@@ -63,6 +63,11 @@ struct cap_regs ptc_to_cap(const struct user_regs_struct *u);
  * @return 0 when it has ended so; then waitpid() will tell later. */
 pid_t ptc_wait(pid_t tid, int *status);
 
+#define PTC_END_STOP (SIGTRAP | PTRACE_EVENT_EXIT << 8) ///< si_code at a thread's end
+
+/** Was @p tid, which we had stopped, killed meanwhile? Its end is reported for itself. */
+bool ptc_is_killed(pid_t tid);
+
 /** Make stopped thread @p tid execute a system call with the syscall instruction at
  * @p at. Its registers are as before afterwards. @p ret gets its result. */
 struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6],

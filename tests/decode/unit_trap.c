@@ -295,6 +295,50 @@ static size_t count(struct run *r, unsigned on)
 	return n;
 }
 
+/* Out of a page: judged by single steps, each looked at. */
+static void pages_left(void **state)
+{
+	size_t n_left = 0;
+	struct run r = {};
+	_cleanup_free_ char *command = NULL;
+
+	(void)state;
+	assert_true(asprintf(&command, "%s/tests/programs/threads create",
+			     unit_env("BUILD")) > 0);
+	begin(&r, command);
+	for (int round = 0; round < 20; round++) {
+		uint64_t from = random_word(&r.seed) % r.end;
+		struct dec_trap leave = { .on = DEC_TRAP_LEAVE, .size = 4096 };
+		struct dec_trapped t;
+		struct dec_where w;
+
+		ok(dec_machine_seek(r.machine, from, &w));
+		leave.addr = w.rip & ~4095ull;
+		if (round % 2)
+			leave.tid = w.tid;
+		for (int i = 0; i < 2000; i++) {
+			ok(dec_machine_run(r.machine, w.position + 1, &w));
+			if (w.at != DEC_AT_POSITION ||
+			    (w.rip - leave.addr >= 4096 &&
+			     (!leave.tid || w.tid == leave.tid)))
+				break;
+		}
+		if (w.at != DEC_AT_POSITION || w.position - from > 1999)
+			continue;
+		n_left++;
+		ok(dec_machine_seek(r.machine, from, &t.where));
+		ok(dec_machine_forward(r.machine, &leave, 1, r.end, &t));
+		assert_int_equal(t.trap, 0);
+		assert_int_equal(t.where.position, w.position);
+		assert_int_equal(t.where.rip, w.rip);
+		// Back: the last one outside before that; between them all are inside.
+		ok(dec_machine_back(r.machine, &leave, 1, 0, &t));
+		assert_true(t.where.position <= from);
+	}
+	assert_in_range(n_left, 5, 20);
+	end(&r);
+}
+
 /* What is told of a thread that waits for its turn is what it goes on with; time goes on too. */
 static void waiting_threads(struct run *r)
 {
@@ -453,9 +497,8 @@ static void bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_traced),
-		cmocka_unit_test(events),
-		cmocka_unit_test(conditions),
+		cmocka_unit_test(as_traced), cmocka_unit_test(pages_left),
+		cmocka_unit_test(events),    cmocka_unit_test(conditions),
 		cmocka_unit_test(bad),
 	};
 

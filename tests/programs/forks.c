@@ -16,6 +16,9 @@
  *   forks filter         a child that the kernel kills for prctl executes
  *                        this program again
  *   forks holes          a child whose memory is touched in 2000 places apart
+ *   forks group SIGNAL   sends the signal to its process group, itself among it; prints how often
+ *                        it came, and in a child how often that got it
+ *   forks seize          prints how many of 20 children it may not trace as soon as they are there
  *   forks ids            prints real and effective user id, and its tracer
  */
 #include <cpuid.h>
@@ -34,6 +37,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -387,6 +391,54 @@ static int holes(void)
 	return 0;
 }
 
+static volatile sig_atomic_t n_group;
+
+static void count_group(int signo)
+{
+	(void)signo;
+	n_group++;
+}
+
+static int signal_group(int signo)
+{
+	struct timespec nap = { .tv_nsec = 100000000 };
+	int status;
+	pid_t pid;
+
+	signal(signo, count_group);
+	pid = fork();
+	if (pid && kill(0, signo))
+		return 1;
+	// Whatever else comes of it comes now.
+	for (int i = 0; i < 2 || !n_group; i++)
+		nanosleep(&nap, NULL);
+	if (!pid)
+		_exit(n_group);
+	printf("%d times, ", (int)n_group);
+	while (waitpid(pid, &status, 0) != pid)
+		;
+	printf("%d in the child\n", WEXITSTATUS(status));
+	return 0;
+}
+
+static int seize_children(void)
+{
+	int refused = 0;
+
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			for (;;)
+				pause();
+		refused += ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	printf("refused %d\n", refused);
+	return 0;
+}
+
 static int print_ids(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
@@ -426,6 +478,10 @@ int main(int argc, char **argv)
 		return filter(argv[0]);
 	if (!strcmp(what, "holes"))
 		return holes();
+	if (!strcmp(what, "group") && argc > 2)
+		return signal_group(atoi(argv[2]));
+	if (!strcmp(what, "seize"))
+		return seize_children();
 	if (!strcmp(what, "ids"))
 		return print_ids();
 	return 2;

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -202,6 +204,20 @@ static void do_waiting(void)
 	printf(" %lu\n", n);
 }
 
+static void do_keys(void)
+{
+	char text[100] = "";
+	long key = syscall(SYS_add_key, "user", "faultline: a test's", "payload", 7,
+			   KEY_SPEC_PROCESS_KEYRING);
+	long n = syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof(text));
+
+	printf("key: %ld bytes, '%.8s'\n", n, text);
+	n = syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, text, sizeof(text));
+	printf("key: described in %ld bytes, '%s'\n", n, text);
+	n = syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, text, 0); // room for nothing
+	printf("key: described in %ld bytes\n", n);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/faultline-syscalls.XXXXXX", random[64];
@@ -215,6 +231,7 @@ int main(void)
 	do_directory();
 	do_pipes_and_sockets();
 	do_waiting();
+	do_keys();
 	print_bytes("random", random, getrandom(random, sizeof(random), 0));
 	rmdir(dir);
 	return 0;

@@ -3,7 +3,7 @@
 # Copyright 2026 The Faultline authors
 #
 # record -f: each process has a history of its own, whichever way it came to be, and runs as
-# it would by itself. Without -f children are not even traced.
+# it would by itself. Without -f children are not even traced, from their beginning on.
 . tests/lib.sh
 
 forks=$BUILD/tests/programs/forks
@@ -60,3 +60,6 @@ printf '0 0\ntraced 0\n' | sed "s/0 0/$(id -u) $(id -u)/" | cmp - "$TMPDIR/n.out
 	fail "without -f a child is traced: $(cat "$TMPDIR/n.out")"
 all_match "$TMPDIR/n"
 [ "$n_matched" = 1 ] || fail "without -f there are $n_matched histories"
+make_capture "$TMPDIR/s" "$forks" seize
+grep -qx 'refused 0' "$TMPDIR/s.out" || fail "without -f a child is traced at first: $(cat "$TMPDIR/s.out")"
+all_match "$TMPDIR/s"

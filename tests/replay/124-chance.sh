@@ -7,15 +7,32 @@
 # probe), in forked processes, and stripped, so that only the unwind table tells of functions.
 . tests/lib.sh
 
+# Where the x87's place is not saved (AMD), it is gone when the kernel takes the CPU away behind the
+# instruction, from the program or from its replay (doc/cpus.md): that line may differ, twice.
+once() {
+	make_capture "$TMPDIR/c" "$@"
+	for _ in 1 2; do
+		"$FAULTLINE" replay --stdout "$TMPDIR/c" >"$TMPDIR/replayed" 2>"$TMPDIR/err" ||
+			fail "$(cat "$TMPDIR/err")"
+		diff <(grep -v '^x87' "$TMPDIR/c.out") <(grep -v '^x87' "$TMPDIR/replayed") ||
+			fail "replay printed something else"
+		! cmp -s "$TMPDIR/c.out" "$TMPDIR/replayed" || ! grep -q 'x87 at 1' "$TMPDIR/c.out" ||
+			break
+		rm -r "$TMPDIR"/c "$TMPDIR"/c.*
+		make_capture "$TMPDIR/c" "$@"
+	done
+	replay_matches "$TMPDIR/c"
+}
+
 program=$BUILD/tests/programs/chance
-record_and_replay "$program"
+once "$program"
 grep -q rdrand "$TMPDIR/c.out" || fail "no random number: $(cat "$TMPDIR/c.out")"
 grep -q 'x87 at 1' "$TMPDIR/c.out" || fail "x87: $(cat "$TMPDIR/c.out")"
 ! grep -q '^no rdrand' "$TMPDIR/c.out" || skip "this processor has no rdrand"
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
-record_and_replay "$program" signals
+once "$program" signals
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
-record_and_replay "$program" threads
+once "$program" threads
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 # Forked processes have the probes of their parents.
 expect_status 0 "${RECORD[@]}" -f -o "$TMPDIR/c" "$program" forks
@@ -29,7 +46,7 @@ for number in 0 1 2; do
 done
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 strip -o "$TMPDIR/stripped" "$program"
-record_and_replay "$TMPDIR/stripped"
+once "$TMPDIR/stripped"
 rm -r "$TMPDIR"/c "$TMPDIR"/c.*
 
 # In code that is no file's nobody looks: the replay says which instruction it was.
