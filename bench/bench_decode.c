@@ -75,7 +75,7 @@ static struct err *packets_make(struct bench *b, struct decode_work *d)
 static struct err *packets_open(struct bench *b, struct decode_work *d)
 {
 	const struct dec_pt_source *sources;
-	struct err *err = dec_pt_flow_open(b->capture, &d->flow);
+	struct err *err = dec_pt_flow_open(b->capture, NULL, &d->flow);
 	size_t n;
 
 	if (err)

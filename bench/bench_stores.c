@@ -5,7 +5,7 @@
  * @file
  * Suite `stores`: what `record -e stores` costs beside a probe at each store. Small work,
  * because such a probe costs some 20 us a hit. Each program also runs with nothing to do,
- * which tells what analysing it and placing the probes costs; the rest is hits.
+ * which tells what the analysis and placing the probes costs; the rest is hits.
  */
 #include <stdio.h>
 #include <string.h>

@@ -42,7 +42,8 @@ struct perf_clock {
 /** @return the record time of @p tsc; @p clock must be known. */
 uint64_t perf_clock_ns(const struct perf_clock *clock, uint64_t tsc);
 
-/** @return the TSC value at record time @p ns, the inverse but for rounding. */
+/** @return the TSC value at record time @p ns, the inverse but for rounding; 0 where that is
+ * before the TSC's beginning. */
 uint64_t perf_clock_tsc(const struct perf_clock *clock, uint64_t ns);
 
 /** How PT was set up. A `_bit` or `_bits` is a mask in `config`; 0: the CPU has none. */

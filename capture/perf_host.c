@@ -16,9 +16,12 @@ uint64_t perf_clock_ns(const struct perf_clock *clock, uint64_t tsc)
 
 uint64_t perf_clock_tsc(const struct perf_clock *clock, uint64_t ns)
 {
-	unsigned __int128 t = (unsigned __int128)(ns - clock->zero) << clock->shift;
+	// Before 0 where the TSC was not reset with the clock: modulo 2^64, as perf counts.
+	uint64_t since = ns - clock->zero;
 
-	return clock->mult ? (uint64_t)(t / clock->mult) : 0;
+	if (!clock->mult || (int64_t)since < 0)
+		return 0;
+	return ((unsigned __int128)since << clock->shift) / clock->mult;
 }
 
 /** The text behind `key : ` when @p line has that key; its end is cut off. */

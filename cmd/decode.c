@@ -24,10 +24,17 @@ enum {
 	OPT_THREAD,
 	OPT_FUNCTION,
 	OPT_THREADS,
+	OPT_PID,
+	OPT_COMM,
+	OPT_SYMFS,
+	OPT_RAW,
+	OPT_IMAGE,
 };
 
 struct decode_options {
-	const char *path, *process, *time;
+	const char *path, *process, *time, *symfs, *raw;
+	VEC(const char *) images;
+	struct dec_pt_cpus cpus;
 	struct dec_pt_show_options show;
 };
 
@@ -43,6 +50,11 @@ static const struct argp_option options[] = {
 	  "beginning, or nothing",
 	  2 },
 	{ "thread", OPT_THREAD, "TID", 0, "Only this thread", 2 },
+	{ "pid", OPT_PID, "PID", 0, "Only the threads of this process", 2 },
+	{ "comm", OPT_COMM, "NAME", 0,
+	  "Only threads of this name (the last one that they had)", 2 },
+	{ "cpu", 'C', "LIST", 0,
+	  "Of a file whose streams are of processors, only these: 0,2-3", 2 },
 	{ "function", OPT_FUNCTION, "NAME", 0,
 	  "Only instructions of this function, branches into, out of and in it, calls of "
 	  "it and from it",
@@ -51,9 +63,19 @@ static const struct argp_option options[] = {
 	  "Of a capture made by `record -f', this one: a number as in "
 	  "`faultline dump --processes', or a process id",
 	  2 },
-	{ "json", OPT_JSON, NULL, 0, "Print JSON: one object, or one a line", 3 },
+	{ "symfs", OPT_SYMFS, "DIR", 0,
+	  "Look for the code of the files that were mapped below DIR first", 3 },
+	{ "raw", OPT_RAW, "FILE", 0,
+	  "Decode FILE, packets alone as other tools store them, instead; their code is "
+	  "told by --image",
+	  3 },
+	{ "image", OPT_IMAGE, "FILE@ADDR", 0,
+	  "With --raw: this ELF file's beginning lay at ADDR; of another file, or of a "
+	  "part, FILE:FROM-TO@ADDR, the bytes. May be given several times",
+	  3 },
+	{ "json", OPT_JSON, NULL, 0, "Print JSON: one object, or one a line", 4 },
 	{ "threads", OPT_THREADS, "N", 0,
-	  "Decode with so many threads (as many as there are processors)", 3 },
+	  "Decode with so many threads (as many as there are processors)", 4 },
 	{ 0 },
 };
 
@@ -73,7 +95,41 @@ static error_t spec_parse_end(struct decode_options *o, struct argp_state *state
 	    (o->show.form == DEC_PT_FORM_SUMMARY || o->show.form == DEC_PT_FORM_PACKETS))
 		argp_error(state, "--function goes with --instructions, --branches, "
 				  "--calls");
+	if (o->raw && (o->path || o->process || o->time || o->symfs))
+		argp_error(state, "--raw goes with --image, not with a capture, "
+				  "--process, --time, --symfs");
+	if (o->images.size && !o->raw)
+		argp_error(state, "--image goes with --raw");
 	return 0;
+}
+
+/* "0,2-3" */
+static void parse_cpus(struct decode_options *o, const char *text,
+		       struct argp_state *state)
+{
+	const char *at = text;
+
+	for (;;) {
+		struct dec_pt_cpu_range r;
+		char *end;
+
+		r.first = r.last = strtoul(at, &end, 10);
+		if (end != at && *end == '-') {
+			at = end + 1;
+			r.last = strtoul(at, &end, 10);
+		}
+		if (end == at || *at < '0' || *at > '9' || r.last < r.first ||
+		    (*end && *end != ','))
+			argp_error(state,
+				   "--cpu: '%s' is no list of processors, as 0,2-3",
+				   text);
+		if (vec_add(&o->cpus.ranges, r))
+			argp_failure(state, 2, 0, "out of memory");
+		if (!*end)
+			break;
+		at = end + 1;
+	}
+	o->show.cpus = &o->cpus;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -99,6 +155,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_THREAD:
 		o->show.tid = option_tid(state, arg);
 		return 0;
+	case OPT_SYMFS:
+		o->symfs = arg;
+		return 0;
+	case OPT_RAW:
+		o->raw = arg;
+		return 0;
+	case OPT_IMAGE:
+		if (vec_add(&o->images, (const char *)arg))
+			argp_failure(state, 2, 0, "out of memory");
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		if (o->raw)
+			return 0;
+		return option_only(state, key, arg, "capture or perf.data", &o->path);
+	case OPT_PID:
+		o->show.pid = option_tid(state, arg);
+		return 0;
+	case OPT_COMM:
+		o->show.comm = arg;
+		return 0;
+	case 'C':
+		parse_cpus(o, arg, state);
+		return 0;
 	case OPT_FUNCTION:
 		o->show.function = arg;
 		return 0;
@@ -119,7 +198,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "CAPTURE|PERF.DATA",
+	.args_doc = "CAPTURE|PERF.DATA\n--raw FILE --image FILE@ADDR...",
 	.doc = "Decode the Intel PT packets of CAPTURE (`record -e pt', `encode'), or of a file "
 	       "written by `perf record -e intel_pt//u', and print a summary: threads, "
 	       "instructions, gaps and their causes. Or print what ran, thread by thread; then the "
@@ -131,7 +210,8 @@ static const struct argp argp = {
 	       "  faultline decode --calls --function main crash.flt\n"
 	       "  faultline decode --instructions --time +0.5,+0.6 --thread 1234 perf.data\n"
 	       "  faultline decode --branches --json perf.data | jq -r .to.symbol | sort | uniq -c\n"
-	       "  faultline decode --packets perf.data | head\n",
+	       "  faultline decode --packets perf.data | head\n"
+	       "  faultline decode --calls --raw trace.pt --image a.out@0x555555554000\n",
 };
 
 /* ---- --time ---------------------------------------------------------------------------------- */
@@ -202,10 +282,8 @@ static struct err *time_filter(const struct dec_pt_flow *f, const char *text,
 		return err;
 	if (comma[1] && to < from)
 		return err_new(ERR_USAGE, "--time: it ends before it begins");
-	o->from_tsc = from > clock->zero ? perf_clock_tsc(clock, from) : 0;
-	o->to_tsc = comma[1] ?
-			    perf_clock_tsc(clock, to > clock->zero ? to : clock->zero) :
-			    UINT64_MAX;
+	o->from_tsc = comma > text ? perf_clock_tsc(clock, from) : 0;
+	o->to_tsc = comma[1] ? perf_clock_tsc(clock, to) ?: 1 : UINT64_MAX;
 	return NULL;
 }
 
@@ -292,6 +370,10 @@ static void print_total(const struct dec_pt_shown *d, FILE *out)
 	if (d->skipped_bytes)
 		fprintf(out, ", %.2f MiB outside of --time",
 			d->skipped_bytes / 1048576.0);
+	if (d->kernel_visits)
+		fprintf(out,
+			"; the kernel was entered %lu times, its code is not decoded",
+			d->kernel_visits);
 	fprintf(out, "; %.2f s", d->seconds);
 	if (d->seconds > 0.001)
 		fprintf(out, ", %.0f million instructions/s, %.1f MiB/s",
@@ -377,6 +459,7 @@ static void print_json(const struct dec_pt_flow *f, const struct dec_pt_shown *d
 	cJSON_AddNumberToObject(root, "bytes", info->pt_bytes);
 	cJSON_AddNumberToObject(root, "instructions", d->instructions);
 	cJSON_AddNumberToObject(root, "gaps", d->n_gaps);
+	cJSON_AddNumberToObject(root, "kernel_visits", d->kernel_visits);
 	cJSON_AddNumberToObject(root, "seconds", d->seconds);
 	json_threads(f, d, root);
 	json_gaps(d, root);
@@ -423,7 +506,10 @@ static struct err *show_packets(struct dec_pt_flow *f,
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct dec_pt_source *s = &sources[i];
 
-		if (o->tid && s->tid != o->tid)
+		bool is_by_thread = o->tid || o->pid || o->comm;
+
+		// Packets do not tell who ran.
+		if (!dec_pt_show_wants(f, o, s) || (is_by_thread && s->cpu != PERF_NONE))
 			continue;
 		if (!o->as_json && n > 1)
 			fprintf(o->out, "; stream %u, %s %u\n", s->number,
@@ -460,15 +546,12 @@ static void summarize(const struct dec_pt_flow *f, const struct dec_pt_shown *d,
 static struct err *show_flow(struct dec_pt_flow *f, const struct dec_pt_show_options *o,
 			     int *status)
 {
-	const struct dec_pt_source *sources;
 	const struct dec_pt_shown *d;
 	struct dec_pt_show *s = NULL;
 	struct err *err = dec_pt_show_create(f, o, &s);
-	size_t n;
 
-	sources = dec_pt_flow_sources(f, &n);
-	for (size_t i = 0; !err && i < n; i++)
-		err = dec_pt_show_source(s, &sources[i]);
+	if (!err)
+		err = dec_pt_show_sources(s);
 	if (!err) {
 		d = dec_pt_show_shown(s);
 		summarize(f, d, o);
@@ -481,14 +564,46 @@ static struct err *show_flow(struct dec_pt_flow *f, const struct dec_pt_show_opt
 	return err;
 }
 
+/* A name that nothing has is a mistake, and not a trace of nothing. */
+static struct err *check_filters(const struct dec_pt_flow *f,
+				 const struct dec_pt_show_options *o)
+{
+	bool has_pid = !o->pid, has_comm = !o->comm, has_cpu = !o->cpus;
+	const struct dec_pt_thread *threads;
+	const struct dec_pt_source *sources;
+	size_t n;
+
+	threads = dec_pt_flow_threads(f, &n);
+	for (size_t i = 0; i < n; i++) {
+		has_pid |= threads[i].pid == o->pid;
+		has_comm |= o->comm && threads[i].name &&
+			    !strcmp(threads[i].name, o->comm);
+	}
+	sources = dec_pt_flow_sources(f, &n);
+	for (size_t i = 0; i < n; i++)
+		has_cpu |= sources[i].cpu != PERF_NONE &&
+			   dec_pt_show_wants(f, o, &sources[i]);
+	if (o->tid && !dec_pt_flow_thread(f, o->tid))
+		return err_new(ERR_NOT_FOUND, "--thread: there is no thread %u", o->tid);
+	if (!has_pid)
+		return err_new(ERR_NOT_FOUND, "--pid: there is no process %u", o->pid);
+	if (!has_comm)
+		return err_new(ERR_NOT_FOUND, "--comm: no thread is called '%s'",
+			       text_line(o->comm));
+	return has_cpu ? NULL :
+			 err_new(ERR_NOT_FOUND, "--cpu: there is no stream of such a "
+						"processor");
+}
+
 static struct err *decode(struct decode_options *o, const char *path, int *status)
 {
 	_cleanup_(dec_pt_flow_closep) struct dec_pt_flow *f = NULL;
-	struct err *err = dec_pt_flow_open(path, &f);
+	struct err *err = o->raw ? dec_pt_flow_open_raw(o->raw, o->images.data,
+							o->images.size, &f) :
+				   dec_pt_flow_open(path, o->symfs, &f);
 
-	if (!err && o->show.tid && !dec_pt_flow_thread(f, o->show.tid))
-		err = err_new(ERR_NOT_FOUND, "--thread: there is no thread %u",
-			      o->show.tid);
+	if (!err)
+		err = check_filters(f, &o->show);
 	if (!err && o->time)
 		err = time_filter(f, o->time, &o->show);
 	if (err)
@@ -517,10 +632,12 @@ int cmd_decode(int argc, char **argv)
 		err = capture_process_dir(o.path, o.process, &dir);
 	if (!err)
 		err = decode(&o, dir ?: o.path, &status);
+	vec_deinit(&o.cpus.ranges);
+	vec_deinit(&o.images);
 	if (!err)
 		return status;
 	fflush(stdout);
-	fprintf(stderr, "faultline: cannot decode '%s': %s\n", text_line(o.path),
+	fprintf(stderr, "faultline: cannot decode '%s': %s\n", text_line(o.raw ?: o.path),
 		err->message);
 	return 2;
 }

@@ -24,7 +24,9 @@ enum {
 	OPT_THREAD,
 	OPT_JSON,
 	OPT_FLIGHT,
-	OPT_PROBES
+	OPT_PROBES,
+	OPT_CORE,
+	OPT_SYMFS
 };
 
 struct encode_command {
@@ -35,6 +37,8 @@ struct encode_command {
 	bool as_json;
 	FILE *talk;	    ///< for the text, which standard output may not be
 	const char *flight; ///< make the flight recorder's form there instead
+	const char *core;   ///< of a perf.data, and this core; NULL: of a capture
+	const char *symfs;  ///< where to look for that one's code
 	struct dec_encode_options o;
 };
 
@@ -74,6 +78,13 @@ static const struct argp_option options[] = {
 	  "Make in DIR what the flight recorder would have left of this run: packets, "
 	  "end.core and allocator calls, no beginning. Wants a capture made with --end-core",
 	  0 },
+	{ "core", OPT_CORE, "CORE", 0,
+	  "With --flight: of PERF.DATA, which `perf record -e intel_pt//u' wrote, and of the "
+	  "core of the crash that ended it (the kernel's, gcore's, `coredumpctl dump')",
+	  0 },
+	{ "symfs", OPT_SYMFS, "DIR", 0,
+	  "With --core: look for the code of the files that were mapped below DIR first",
+	  0 },
 	{ "json", OPT_JSON, NULL, 0,
 	  "Print the result as one JSON object, a line for each process", 0 },
 	{ 0 },
@@ -109,11 +120,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FLIGHT:
 		c->flight = arg;
 		return 0;
+	case OPT_CORE:
+		c->core = arg;
+		return 0;
+	case OPT_SYMFS:
+		c->symfs = arg;
+		return 0;
 	case OPT_JSON:
 		c->as_json = true;
 		text_guard_json();
 		return 0;
 	case ARGP_KEY_END:
+		if ((c->core && !c->flight) || (c->symfs && !c->core))
+			argp_error(state,
+				   "--core goes with --flight, --symfs with --core");
 		c->talk = option_talk(state, &c->path, 1, c->as_json);
 		return 0;
 	default:
@@ -124,7 +144,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "CAPTURE",
+	.args_doc = "CAPTURE\n--flight DIR --core CORE PERF.DATA",
 	.doc = "Replay CAPTURE and write the control flow of each thread as the Intel PT packets "
 	       "that tracing of user space would have left, with mappings, threads and switches "
 	       "beside them, as CAPTURE/perf.data. `perf script --itrace' and `faultline decode' "
@@ -137,6 +157,7 @@ static const struct argp argp = {
 	       "  perf script --symfs crash.flt/symfs -i crash.flt/perf.data --itrace=i0ns -F ip\n"
 	       "  faultline encode --psb 4K --no-retcomp -o crash.data crash.flt\n"
 	       "  faultline encode --thread 4711 server.flt\n"
+	       "  faultline encode --flight late.flt --core core.4711 perf.data\n"
 	       "  faultline encode --json crash.flt | jq .bytes\n",
 };
 
@@ -306,10 +327,15 @@ static int encode_all(const struct encode_command *cmd, const struct capture *c)
 static int encode_flight(const struct encode_command *cmd)
 {
 	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_err_ struct err *err = capture_open(cmd->capture, &c);
+	_cleanup_err_ struct err *err = NULL;
 
-	if (!err)
-		err = dec_flight_make(c, cmd->flight);
+	if (cmd->core) {
+		err = dec_flight_import(cmd->capture, cmd->core, cmd->symfs, cmd->flight);
+	} else {
+		err = capture_open(cmd->capture, &c);
+		if (!err)
+			err = dec_flight_make(c, cmd->flight);
+	}
 	if (err) {
 		fprintf(stderr,
 			"faultline: cannot make a flight recorder's capture of "

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/option.h"
+#include "capture/perf_data.h"
 #include "decode/past/flight.h"
 #include "decode/symbols/symbols.h"
 
@@ -71,7 +72,7 @@ static const struct argp argp = {
 	.args_doc = "CAPTURE",
 	.doc = "Recover what the last instructions before the crash in CAPTURE read and wrote, from "
 	       "its Intel PT, its end.core and its allocator calls: `record --snapshot' makes such a "
-	       "capture. A value is known, or inferred (~: it takes a guess, that a store whose "
+	       "capture, `encode --flight --core' makes one of a perf.data and a core. A value is known, or inferred (~: it takes a guess, that a store whose "
 	       "address is not known hit something else), or unknown (?).\v"
 	       "Exit status: 0 recovered, 2 could not.\n\n"
 	       "Examples:\n"
@@ -399,7 +400,14 @@ int cmd_recover(int argc, char **argv)
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &cmd);
-	err = capture_open(cmd.capture, &c);
+	if (perf_data_is(cmd.capture))
+		err = err_new(
+			ERR_USAGE,
+			"it is a perf.data: make a capture of it and of the core with "
+			"`faultline encode --flight DIR --core CORE %s'",
+			text_line(cmd.capture));
+	if (!err)
+		err = capture_open(cmd.capture, &c);
 	if (!err)
 		err = dec_flight_open(c, &cmd.o, &f);
 	if (!err)

@@ -94,4 +94,14 @@ struct err *dec_flight_heap_trace(const struct capture *c, struct dec_symbols *s
  */
 struct err *dec_flight_make(const struct capture *c, const char *dir);
 
+/** Make of the core of a crash, @p core, and of the Intel PT that `perf record' had under way,
+ * @p perf, what the flight recorder would have left: in the new directory @p dir. Code is taken
+ * from where dec_pt_flow_open() finds it. @p symfs: as there; NULL.
+ *
+ * @return ERR_NOT_FOUND (no such file), ERR_FORMAT (no core), ERR_UNSUPPORTED (no PT), and as
+ *	   cap_writer_create().
+ */
+struct err *dec_flight_import(const char *perf, const char *core, const char *symfs,
+			      const char *dir);
+
 #endif

@@ -176,6 +176,26 @@ static void path_drop_end(struct flight_path *p, uint64_t rip)
 		p->order.size--;
 }
 
+/* Packets that end elsewhere than the core stands (others recorded both, not at one moment)
+ * tell nothing of what was between. */
+static struct err *path_check_end(struct flight_path *p, uint64_t rip)
+{
+	uint32_t last = p->order.size ? p->order.data[p->order.size - 1] : FLIGHT_GAP;
+	const struct dec_insn *insn = last == FLIGHT_GAP ? NULL : &p->insns.data[last];
+	uint64_t behind = insn ? insn->rip + insn->len : 0;
+	bool is_so = true;
+
+	if (!insn)
+		return NULL;
+	if (insn->flow == DEC_FLOW_NEXT)
+		is_so = rip == behind;
+	else if (insn->flow == DEC_FLOW_JMP || insn->flow == DEC_FLOW_CALL)
+		is_so = rip == insn->target;
+	else if (insn->flow == DEC_FLOW_JCC || insn->flow == DEC_FLOW_JRCX)
+		is_so = rip == insn->target || rip == behind;
+	return is_so ? NULL : path_add(p, FLIGHT_GAP);
+}
+
 static bool has_insn(const struct flight_path *p)
 {
 	return vec_find(&p->order, at, *at != FLIGHT_GAP);
@@ -191,13 +211,15 @@ struct err *dec_flight_path_read(const struct capture *c, const struct cap_core 
 	struct err *err;
 
 	*ret = (struct flight_path){};
-	err = dec_pt_flow_open(capture_dir(c), &flow);
+	err = dec_pt_flow_open(capture_dir(c), NULL, &flow);
 	if (!err)
 		err = tail_decode(&t, flow);
 	for (size_t i = t.head; i < t.runs.size && !err; i++)
 		err = tail_expand(&t, &t.runs.data[i]);
 	if (!err)
 		path_drop_end(ret, core->regs.rip);
+	if (!err)
+		err = path_check_end(ret, core->regs.rip);
 	if (!err && ret->order.size > n) {
 		memmove(ret->order.data, ret->order.data + ret->order.size - n,
 			n * sizeof(*ret->order.data));

@@ -3,9 +3,9 @@
 
 /*
  * The calling thread cuts the stream into segments and hands out, in order, what workers
- * made of them. They meet at a ring of slots: slot i % n holds segment i, its worker fills
- * the slot's batch, and the caller empties it when its turn has come. A batch that is full
- * before its segment ends waits for that, so that memory is bounded; the oldest segment's
+ * made of them. They meet at a ring of slots: slot i % n holds the ith few segments, its worker
+ * fills the slot's batch, and the caller empties it when its turn has come. A batch that is full
+ * before its segments end waits for that, so that memory is bounded; the oldest slot's
  * worker never waits for anybody but the caller, so that all get on.
  */
 
@@ -20,6 +20,11 @@
 
 #define SLOTS_PER_THREAD 4
 
+/* Segments are given to a slot until they have so many bytes: to meet costs more than to
+ * decode a PSB's distance of 2 KiB. What comes of them fits into a batch, mostly. */
+#define SLOT_BYTES (16u << 10)
+#define SLOT_SEGMENTS 64
+
 enum slot_state {
 	SLOT_FREE,
 	SLOT_WAITING, ///< for a worker
@@ -30,7 +35,8 @@ enum slot_state {
 
 struct slot {
 	enum slot_state state;
-	struct dec_pt_segment seg;
+	struct dec_pt_segment segs[SLOT_SEGMENTS];
+	size_t n_segs;
 	struct dec_pt_batch batch;
 	struct err *err;
 	struct pool *pool;
@@ -42,8 +48,9 @@ struct pool {
 	pthread_cond_t news; ///< a slot is full or done
 	pthread_cond_t room; ///< a full slot was emptied, or `stops`
 	bool stops;
-	size_t n_slots, n_started; ///< segments that workers have begun
-	size_t n_filled;	   ///< segments that have come into slots
+	size_t n_slots,
+		n_started; ///< slots, from the first use on, that workers have begun
+	size_t n_filled;   ///< and that have got segments
 	struct slot *slots;
 	pthread_t threads[DEC_PT_THREADS_MAX];
 	struct dec_pt_worker *workers[DEC_PT_THREADS_MAX];
@@ -285,6 +292,7 @@ static struct err *hand_batch(void *ctx, struct dec_pt_batch *b)
 	d->totals.instructions += b->instructions - d->unprobe.dropped;
 	d->unprobe.dropped = 0;
 	d->totals.runs += b->all_runs;
+	d->totals.kernel_visits += b->kernel_visits;
 	dec_pt_batch_clear(b);
 	return err;
 }
@@ -354,6 +362,17 @@ struct pool_thread {
 	struct dec_pt_worker *worker;
 };
 
+/* Decode the slot's segments one behind the other. */
+static struct err *slot_decode(struct slot *slot, struct dec_pt_worker *w)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < slot->n_segs; i++)
+		err = dec_pt_worker_decode(w, &slot->segs[i], &slot->batch, slot_empty,
+					   slot);
+	return err;
+}
+
 static void *work(void *arg)
 {
 	struct pool *p = ((struct pool_thread *)arg)->pool;
@@ -371,7 +390,7 @@ static void *work(void *arg)
 		slot = &p->slots[p->n_started++ % p->n_slots];
 		slot->state = SLOT_RUNNING;
 		pthread_mutex_unlock(&p->lock);
-		err = dec_pt_worker_decode(w, &slot->seg, &slot->batch, slot_empty, slot);
+		err = slot_decode(slot, w);
 		pthread_mutex_lock(&p->lock);
 		slot->err = err;
 		slot->state = SLOT_DONE;
@@ -440,6 +459,24 @@ static void pool_stop(struct pool *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
+/* Give @p slot the next segments. */
+static struct err *slot_fill(struct ptd *d, struct slot *slot, bool *is_end)
+{
+	struct err *err = NULL;
+	uint64_t bytes = 0;
+
+	for (slot->n_segs = 0; slot->n_segs < SLOT_SEGMENTS && bytes < SLOT_BYTES;) {
+		struct dec_pt_segment *seg = &slot->segs[slot->n_segs];
+
+		err = cut_next(d, seg, is_end);
+		if (err || *is_end)
+			break;
+		bytes += seg->end - seg->psb.at;
+		slot->n_segs++;
+	}
+	return err;
+}
+
 /* Give the workers as many segments as there are free slots. Called without the lock: free
  * slots are the caller's. */
 static struct err *pool_fill(struct ptd *d, size_t n_done, bool *is_end)
@@ -450,8 +487,8 @@ static struct err *pool_fill(struct ptd *d, size_t n_done, bool *is_end)
 	while (!err && !*is_end && p->n_filled - n_done < p->n_slots) {
 		struct slot *slot = &p->slots[p->n_filled % p->n_slots];
 
-		err = cut_next(d, &slot->seg, is_end);
-		if (err || *is_end)
+		err = slot_fill(d, slot, is_end);
+		if (err || !slot->n_segs)
 			break;
 		pthread_mutex_lock(&p->lock);
 		slot->state = SLOT_WAITING;
@@ -485,7 +522,7 @@ static struct err *pool_take(struct ptd *d, struct slot *slot)
 	}
 	slot->state = SLOT_FREE;
 	err = take_ptr(&slot->err);
-	return err ? err : hand_segment(d, &slot->seg, &slot->batch);
+	return err ? err : hand_segment(d, &slot->segs[slot->n_segs - 1], &slot->batch);
 }
 
 static struct err *together(struct ptd *d, unsigned int n)
@@ -556,6 +593,7 @@ struct dec_pt_steps {
 };
 
 struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
+				const struct dec_pt_decode_options *o,
 				const struct dec_pt_sink *sink, struct dec_pt_steps **ret)
 {
 	struct dec_pt_steps *steps = calloc(1, sizeof(*steps));
@@ -564,6 +602,8 @@ struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
 	if (!steps)
 		return &err_nomem;
 	steps->sink = *sink;
+	if (o)
+		steps->o = *o;
 	steps->d = (struct ptd){ .stream = s, .o = &steps->o, .sink = &steps->sink };
 	err = begin(&steps->d);
 	if (!err)
@@ -583,6 +623,24 @@ struct err *dec_pt_steps_next(struct dec_pt_steps *s, bool *is_end)
 {
 	*is_end = false;
 	return alone_step(&s->d, s->worker, &s->batch, is_end);
+}
+
+void dec_pt_steps_add_totals(const struct dec_pt_steps *s, struct dec_pt_totals *sum)
+{
+	const struct dec_pt_totals *t = &s->d.totals;
+
+	sum->instructions += t->instructions;
+	sum->runs += t->runs;
+	sum->gaps += t->gaps;
+	sum->overflows += t->overflows;
+	for (int i = 0; i < DEC_PT_GAP_KINDS; i++)
+		sum->gaps_of[i] += t->gaps_of[i];
+	if (t->first_tsc && (!sum->first_tsc || t->first_tsc < sum->first_tsc))
+		sum->first_tsc = t->first_tsc;
+	if (t->last_tsc > sum->last_tsc)
+		sum->last_tsc = t->last_tsc;
+	sum->skipped_bytes += t->skipped_bytes;
+	sum->kernel_visits += t->kernel_visits;
 }
 
 void dec_pt_steps_destroy(struct dec_pt_steps *s)

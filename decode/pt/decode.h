@@ -111,6 +111,7 @@ struct dec_pt_totals {
 	uint64_t gaps_of[DEC_PT_GAP_KINDS];
 	uint64_t first_tsc, last_tsc; ///< 0: no time is known
 	uint64_t skipped_bytes;	      ///< outside of from_tsc, to_tsc
+	uint64_t kernel_visits; ///< what ran there is left out: its code is not known
 };
 
 /** Decode @p s. Its images are rewound, then applied up to each place before code behind it
@@ -124,11 +125,16 @@ struct err *dec_pt_decode(const struct dec_pt_stream *s,
  * with something else has all of them under way at once. */
 struct dec_pt_steps;
 
-/** @p s is borrowed, @p sink copied. Errors as of dec_pt_decode(). */
+/** @p s is borrowed, @p o (may be NULL) and @p sink are copied. Errors as of
+ * dec_pt_decode(). */
 struct err *dec_pt_steps_create(const struct dec_pt_stream *s,
+				const struct dec_pt_decode_options *o,
 				const struct dec_pt_sink *sink,
 				struct dec_pt_steps **ret);
 void dec_pt_steps_destroy(struct dec_pt_steps *s);
+
+/** Add what was decoded so far to @p sum; its times become the first and the last. */
+void dec_pt_steps_add_totals(const struct dec_pt_steps *s, struct dec_pt_totals *sum);
 
 /** Decode up to the next PSB, or set @p is_end: there is nothing more. */
 struct err *dec_pt_steps_next(struct dec_pt_steps *s, bool *is_end);

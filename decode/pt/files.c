@@ -13,11 +13,13 @@
 #define DELETED " (deleted)"
 
 void dec_pt_files_init(struct dec_pt_files *f, const struct capture *c,
-		       const struct perf_info *perf)
+		       const struct perf_info *perf, const char *symfs)
 {
-	*f = (struct dec_pt_files){
-		.capture = c, .perf = perf, .home = secure_getenv("HOME"), .vdso = -1
-	};
+	*f = (struct dec_pt_files){ .capture = c,
+				    .perf = perf,
+				    .symfs = symfs,
+				    .home = secure_getenv("HOME"),
+				    .vdso = -1 };
 }
 
 void dec_pt_files_deinit(struct dec_pt_files *f)
@@ -129,6 +131,16 @@ static bool take_kept(const struct dec_pt_files *f, struct dec_pt_file *e)
 	return false;
 }
 
+static bool take_below(const struct dec_pt_files *f, struct dec_pt_file *e)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (!f->symfs || e->path[0] != '/' || e->path[1] == '/' ||
+	    asprintf(&path, "%s%s", f->symfs, e->path) < 0)
+		return false;
+	return take(e, path);
+}
+
 /* perf's cache has the file itself, or a directory with it; distributions the file. */
 static bool take_cached(const struct dec_pt_files *f, struct dec_pt_file *e)
 {
@@ -183,7 +195,7 @@ static bool take_vdso(struct dec_pt_files *f, struct dec_pt_file *e)
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 /* @return why nothing of @p e could be read; NULL when memory is out. */
-static char *why_not(const struct dec_pt_file *e)
+static char *why_not(const struct dec_pt_files *f, const struct dec_pt_file *e)
 {
 	_cleanup_free_ char *id = NULL;
 	_cleanup_close_ int fd = -1;
@@ -191,6 +203,11 @@ static char *why_not(const struct dec_pt_file *e)
 
 	if (e->path[0] != '/' || !strncmp(e->path, "//", 2))
 		return strdup("it is no file");
+	if (f->symfs && !e->build_id) {
+		if (asprintf(&text, "it is not below '%s'", f->symfs) < 0)
+			return NULL;
+		return text;
+	}
 	if (access(e->path, R_OK)) {
 		if (asprintf(&text, "it is not here%s%s",
 			     e->build_id ? ", build-id " : "", e->build_id ?: "") < 0)
@@ -212,11 +229,11 @@ static void look(struct dec_pt_files *f, struct dec_pt_file *e)
 
 	if (n > m && !strcmp(e->path + n - m, DELETED))
 		e->path[n - m] = 0;
-	if (take_kept(f, e) || take_cached(f, e))
+	if (take_kept(f, e) || take_below(f, e) || take_cached(f, e))
 		return;
 	if (!strcmp(e->path, "[vdso]"))
 		take_vdso(f, e);
-	else if (e->path[0] == '/' && e->path[1] != '/')
+	else if (e->path[0] == '/' && e->path[1] != '/' && (!f->symfs || e->build_id))
 		take(e, e->path);
 }
 
@@ -251,7 +268,7 @@ struct err *dec_pt_files_find(struct dec_pt_files *f, const struct perf_record *
 		return &err_nomem;
 	look(f, e);
 	if (e->fd < 0)
-		e->why = why_not(e);
+		e->why = why_not(f, e);
 	*ret = e;
 	return e->fd >= 0 || e->why ? NULL : &err_nomem;
 }

@@ -4,7 +4,7 @@
 /**
  * @file
  * Where the contents of a file that a recorded program mapped can be read: what the capture
- * kept, then perf's cache (~/.debug), then debug files (/usr/lib/debug/.build-id), then the
+ * kept, then the directory that was named for it, then perf's cache (~/.debug), then debug files (/usr/lib/debug/.build-id), then the
  * path itself. What has a build-id is only taken from where the same build-id is.
  *
  * Not shared between threads.
@@ -19,6 +19,7 @@
 struct dec_pt_files {
 	const struct capture *capture; ///< NULL: none; borrowed
 	const struct perf_info *perf;  ///< its list of build-ids; borrowed
+	const char *symfs;	       ///< below it are files, too; NULL: borrowed
 	const char *home;	       ///< whose ~/.debug; NULL: nobody's
 	int vdso;		       ///< this machine's own, as a file; -1 not made yet
 	VEC(struct dec_pt_file) known;
@@ -33,9 +34,9 @@ struct dec_pt_file {
 	char *why; ///< it cannot
 };
 
-/** @p c (NULL: none) and @p perf are borrowed until dec_pt_files_deinit(). */
+/** @p c, @p perf and @p symfs (NULL: none) are borrowed until dec_pt_files_deinit(). */
 void dec_pt_files_init(struct dec_pt_files *f, const struct capture *c,
-		       const struct perf_info *perf);
+		       const struct perf_info *perf, const char *symfs);
 void dec_pt_files_deinit(struct dec_pt_files *f);
 
 /** Find the file of mapping @p m (a PERF_MMAP record). @p ret is valid until the next call.

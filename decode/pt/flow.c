@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright 2026 The Faultline authors
 
-#include "decode/pt/flow.h"
+#include "decode/pt/flow_int.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "decode/pt/files.h"
-#include "decode/pt/world.h"
-
 #define PERF_DATA "perf.data"
-
-struct dec_pt_flow {
-	struct perf_reader *reader;
-	const struct perf_info *info;
-	struct capture *capture;
-	const uint8_t *bytes; ///< all of the file, mapped
-	size_t n_bytes;
-	struct dec_pt_files files;
-	struct dec_pt_world world;
-	VEC(struct dec_pt_source) sources;
-	VEC(struct dec_pt_missing) missing;
-};
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
@@ -151,6 +136,7 @@ static struct err *flow_source(struct dec_pt_flow *f, const struct perf_stream *
 		      dec_pt_world_thread_turns(&f->world, stream->tid, &source->stream) :
 		      dec_pt_world_cpu_turns(&f->world, stream->cpu, &source->stream);
 	source->stream.is_timed = true;
+	source->stream.has_kernel = !f->info->pt.is_user_only;
 	flow_clock(f->info, &source->stream.clock);
 	return err ? err : flow_pieces(f, stream, source);
 }
@@ -170,14 +156,15 @@ static struct err *flow_missing(struct dec_pt_flow *f)
 
 /* ---- its life ----------------------------------------------------------------------------- */
 
-static struct err *flow_map(struct dec_pt_flow *f, const char *path)
+struct err *dec_pt_flow_map(struct dec_pt_flow *f, int fd, const char *path)
 {
-	int fd = perf_reader_fd(f->reader);
 	struct stat st;
 	void *p;
 
 	if (fstat(fd, &st))
 		return err_errno("cannot read '%s'", path);
+	if (!st.st_size)
+		return err_new(ERR_FORMAT, "it is empty");
 	p = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return err_errno("cannot map '%s'", path);
@@ -241,7 +228,8 @@ static struct err *flow_open_file(struct dec_pt_flow *f, const char *path)
 	if (err)
 		return err;
 	f->info = perf_reader_info(f->reader);
-	return f->info->has_pt ? flow_map(f, path) : no_pt(path, NULL);
+	return f->info->has_pt ? dec_pt_flow_map(f, perf_reader_fd(f->reader), path) :
+				 no_pt(path, NULL);
 }
 
 /* ---- probes ------------------------------------------------------------------------------- */
@@ -306,11 +294,11 @@ static struct err *flow_breaks(struct dec_pt_flow *f)
 	return err;
 }
 
-static struct err *flow_fill(struct dec_pt_flow *f)
+static struct err *flow_fill(struct dec_pt_flow *f, const char *symfs)
 {
 	struct err *err;
 
-	dec_pt_files_init(&f->files, f->capture, f->info);
+	dec_pt_files_init(&f->files, f->capture, f->info, symfs);
 	err = dec_pt_world_init(&f->world, f->reader, &f->files);
 	if (!err)
 		err = flow_breaks(f);
@@ -321,7 +309,8 @@ static struct err *flow_fill(struct dec_pt_flow *f)
 	return err ? err : flow_missing(f);
 }
 
-struct err *dec_pt_flow_open(const char *path, struct dec_pt_flow **ret)
+struct err *dec_pt_flow_open(const char *path, const char *symfs,
+			     struct dec_pt_flow **ret)
 {
 	_cleanup_(dec_pt_flow_closep) struct dec_pt_flow *f = calloc(1, sizeof(*f));
 	struct err *err;
@@ -331,7 +320,7 @@ struct err *dec_pt_flow_open(const char *path, struct dec_pt_flow **ret)
 	f->files.vdso = -1;
 	err = flow_open_file(f, path);
 	if (!err)
-		err = flow_fill(f);
+		err = flow_fill(f, symfs);
 	if (err)
 		return err;
 	*ret = take_ptr(&f);
@@ -371,6 +360,20 @@ const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, siz
 {
 	*n = f->sources.size;
 	return f->sources.data;
+}
+
+const struct dec_pt_thread *dec_pt_flow_threads(const struct dec_pt_flow *f, size_t *n)
+{
+	*n = f->world.threads.size;
+	return f->world.threads.data;
+}
+
+int dec_pt_flow_file(const struct dec_pt_flow *f, const char *path)
+{
+	const struct dec_pt_file *e =
+		vec_find(&f->files.known, k, k->fd >= 0 && !strcmp(k->path, path));
+
+	return e ? e->fd : -1;
 }
 
 const struct dec_pt_thread *dec_pt_flow_thread(const struct dec_pt_flow *f, uint32_t tid)

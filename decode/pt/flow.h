@@ -42,10 +42,24 @@ struct dec_pt_missing {
 /**
  * Open @p path: a capture with a perf.data, or such a file.
  *
+ * @param symfs  directory below which files have the paths that the program saw; NULL: none.
  * @return ERR_NOT_FOUND (no such file; the capture has no PT, says why), ERR_UNSUPPORTED
  *	   (there is no PT in it), and as perf_reader_open(), capture_open().
  */
-struct err *dec_pt_flow_open(const char *path, struct dec_pt_flow **ret);
+struct err *dec_pt_flow_open(const char *path, const char *symfs,
+			     struct dec_pt_flow **ret);
+
+/**
+ * Open @p path: packets alone, of one stream, without times.
+ *
+ * @param images  what lay where, @p n times FILE[:FROM[-TO]][@ADDR]: of an ELF file the code,
+ *		  its beginning at ADDR (where it wants to lie, unless it can be anywhere);
+ *		  of another, or a part, its bytes. Later ones hide earlier ones.
+ * @return ERR_NOT_FOUND, ERR_FORMAT (there is no PSB), ERR_USAGE (says which image is none),
+ *	   ERR_RANGE (a part that the file has not).
+ */
+struct err *dec_pt_flow_open_raw(const char *path, const char *const *images, size_t n,
+				 struct dec_pt_flow **ret);
 void dec_pt_flow_close(struct dec_pt_flow *f);
 void dec_pt_flow_closep(struct dec_pt_flow **f);
 
@@ -54,6 +68,13 @@ const struct perf_info *dec_pt_flow_info(const struct dec_pt_flow *f);
 
 /** @return the streams of packets, @p n of them, as the file has them. */
 const struct dec_pt_source *dec_pt_flow_sources(const struct dec_pt_flow *f, size_t *n);
+
+/** @return the threads that the file tells of, ascending by tid. */
+const struct dec_pt_thread *dec_pt_flow_threads(const struct dec_pt_flow *f, size_t *n);
+
+/** @return where @p path can be read, which some thread had mapped as code: a descriptor of the
+ * flow's; -1: nowhere. */
+int dec_pt_flow_file(const struct dec_pt_flow *f, const char *path);
 
 /** @return thread @p tid, or NULL. */
 const struct dec_pt_thread *dec_pt_flow_thread(const struct dec_pt_flow *f, uint32_t tid);

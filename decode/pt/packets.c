@@ -6,9 +6,12 @@
 #include <intel-pt.h>
 #include <string.h>
 
+#include "decode/pt/newer.h"
+#include "decode/pt/user.h"
+
 // So many bytes are looked at at once, and none twice but for a packet that lies across.
 #define WINDOW_BYTES (1u << 20)
-#define PACKET_BYTES_MAX 32
+#define PACKET_BYTES_MAX 255
 
 struct packets {
 	const struct dec_pt_flow *flow;
@@ -25,51 +28,37 @@ struct packets {
 static const char *packet_name(const struct pt_packet *p)
 {
 	static const char *const names[] = {
-		[ppt_unknown] = "<unknown>", [ppt_invalid] = "<invalid>",
-		[ppt_psb] = "psb",	     [ppt_psbend] = "psbend",
-		[ppt_pad] = "pad",	     [ppt_ovf] = "ovf",
-		[ppt_stop] = "stop",	     [ppt_fup] = "fup",
-		[ppt_tip] = "tip",	     [ppt_tip_pge] = "tip.pge",
-		[ppt_tip_pgd] = "tip.pgd",   [ppt_pip] = "pip",
-		[ppt_vmcs] = "vmcs",	     [ppt_tnt_8] = "tnt.8",
-		[ppt_tnt_64] = "tnt.64",     [ppt_tsc] = "tsc",
-		[ppt_cbr] = "cbr",	     [ppt_tma] = "tma",
-		[ppt_mtc] = "mtc",	     [ppt_cyc] = "cyc",
-		[ppt_mnt] = "mnt",	     [ppt_exstop] = "exstop",
-		[ppt_mwait] = "mwait",	     [ppt_pwre] = "pwre",
-		[ppt_pwrx] = "pwrx",	     [ppt_ptw] = "ptw",
+		[ppt_invalid] = "<invalid>", [ppt_psb] = "psb",
+		[ppt_psbend] = "psbend",     [ppt_pad] = "pad",
+		[ppt_ovf] = "ovf",	     [ppt_stop] = "stop",
+		[ppt_fup] = "fup",	     [ppt_tip] = "tip",
+		[ppt_tip_pge] = "tip.pge",   [ppt_tip_pgd] = "tip.pgd",
+		[ppt_pip] = "pip",	     [ppt_vmcs] = "vmcs",
+		[ppt_tnt_8] = "tnt.8",	     [ppt_tnt_64] = "tnt.64",
+		[ppt_tsc] = "tsc",	     [ppt_cbr] = "cbr",
+		[ppt_tma] = "tma",	     [ppt_mtc] = "mtc",
+		[ppt_cyc] = "cyc",	     [ppt_mnt] = "mnt",
+		[ppt_exstop] = "exstop",     [ppt_mwait] = "mwait",
+		[ppt_pwre] = "pwre",	     [ppt_pwrx] = "pwrx",
+		[ppt_ptw] = "ptw",
 	};
 
 	if (p->type == ppt_mode)
 		return p->payload.mode.leaf == pt_mol_exec ? "mode.exec" :
 		       p->payload.mode.leaf == pt_mol_tsx  ? "mode.tsx" :
 							     "mode";
-	return names[p->type];
+	if (p->type == ppt_unknown)
+		return dec_pt_newer_name(p);
+	// A library newer than this program may know others.
+	return p->type < sizeof(names) / sizeof(*names) && names[p->type] ?
+		       names[p->type] :
+		       "<newer>";
 }
 
 static bool packet_has_ip(const struct pt_packet *p)
 {
 	return p->type == ppt_fup || p->type == ppt_tip || p->type == ppt_tip_pge ||
 	       p->type == ppt_tip_pgd;
-}
-
-/* Complete the address with the last one's upper bytes. @return false: there is none. */
-static bool packet_ip(struct packets *s, const struct pt_packet_ip *p, uint64_t *ret)
-{
-	static const uint8_t bits[] = {
-		[pt_ipc_update_16] = 16, [pt_ipc_update_32] = 32, [pt_ipc_update_48] = 48
-	};
-
-	if (p->ipc == pt_ipc_suppressed)
-		return false;
-	if (p->ipc == pt_ipc_sext_48)
-		s->last_ip = (uint64_t)((int64_t)(p->ip << 16) >> 16);
-	else if (p->ipc == pt_ipc_full)
-		s->last_ip = p->ip;
-	else
-		s->last_ip = s->last_ip >> bits[p->ipc] << bits[p->ipc] | p->ip;
-	*ret = s->last_ip;
-	return true;
 }
 
 static void ip_text(FILE *f, const struct pt_packet_ip *p, bool has_ip, uint64_t ip)
@@ -244,21 +233,20 @@ static void packet_json(struct packets *s, uint64_t at, const struct pt_packet *
 static void on_packet(struct packets *s, uint64_t at, const struct pt_packet *p)
 {
 	bool has_ip = false;
-	uint64_t ip = 0;
 
 	if (p->type == ppt_psb)
 		s->last_ip = 0;
 	else if (p->type == ppt_tsc)
 		s->tsc = p->payload.tsc.tsc;
 	if (packet_has_ip(p))
-		has_ip = packet_ip(s, &p->payload.ip, &ip);
+		has_ip = dec_pt_user_ip(&p->payload.ip, &s->last_ip);
 	if (s->o->to_tsc && (s->tsc < s->o->from_tsc || s->tsc > s->o->to_tsc))
 		return;
 	s->n_packets++;
 	if (s->o->as_json)
-		packet_json(s, at, p, has_ip, ip);
+		packet_json(s, at, p, has_ip, s->last_ip);
 	else
-		packet_text(s, at, p, has_ip, ip);
+		packet_text(s, at, p, has_ip, s->last_ip);
 }
 
 static void on_gap(struct packets *s, uint64_t from, uint64_t to, const char *why)
@@ -285,6 +273,7 @@ static struct err *window(struct packets *s, uint64_t *at, uint64_t until, uint6
 	struct pt_packet p;
 
 	pt_config_init(&config);
+	dec_pt_newer_configure(&config);
 	config.begin = (uint8_t *)bytes;
 	config.end = (uint8_t *)bytes + (end - base);
 	d = bytes ? pt_pkt_alloc_decoder(&config) : NULL;

@@ -55,7 +55,7 @@ static struct err *runs_decode(struct dec_pt_runs *r)
 	bool is_end = false;
 
 	if (!r->steps)
-		err = dec_pt_steps_create(r->stream, &sink, &r->steps);
+		err = dec_pt_steps_create(r->stream, NULL, &sink, &r->steps);
 	r->begins = true;
 	if (!err)
 		err = dec_pt_steps_next(r->steps, &is_end);

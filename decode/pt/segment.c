@@ -6,6 +6,8 @@
 #include <intel-pt.h>
 #include <string.h>
 
+#include "decode/pt/newer.h"
+#include "decode/pt/user.h"
 #include "decode/x86/insn.h"
 
 // What libipt may keep mapped of the images, block caches included.
@@ -27,6 +29,7 @@ struct dec_pt_worker {
 	struct pt_image_section_cache *cache;
 	VEC(struct worker_image) images;
 	dec_pt_buffer buffer;
+	struct dec_pt_user user; ///< its bytes, where the kernel is traced, too
 
 	// Of the segment being decoded.
 	const struct dec_pt_segment *seg;
@@ -182,6 +185,8 @@ static uint64_t offset_now(const struct dec_pt_worker *w)
 	uint64_t offset = 0;
 
 	pt_blk_get_offset(w->libipt, &offset);
+	if (w->stream->has_kernel)
+		offset = dec_pt_user_offset(&w->user, offset);
 	return w->seg->psb.at + offset;
 }
 
@@ -345,9 +350,10 @@ static void on_idle(struct dec_pt_worker *w, struct dec_pt_run *r,
  * by whether it has come across the branch before: the branch awaits the next one. */
 static int on_no_ip(const struct dec_pt_worker *w)
 {
-	uint64_t bytes = w->config.end - w->config.begin;
+	uint64_t bytes = w->config.end - w->config.begin, offset = 0;
 
-	return offset_now(w) - w->seg->psb.at < bytes ? 0 : pts_eos;
+	pt_blk_get_offset(w->libipt, &offset);
+	return offset < bytes ? 0 : pts_eos;
 }
 
 /* Decode runs until there is an event, or nothing more, or no room. All that is done for
@@ -500,8 +506,10 @@ static void segment_begin(struct dec_pt_worker *w, const struct dec_pt_segment *
 /* One decoder a segment: libipt cannot be told that the bytes end elsewhere. */
 static struct err *segment_open(struct dec_pt_worker *w)
 {
-	uint64_t until = w->seg->has_next && w->seg->next.is_sound ? w->seg->next.end :
-								     w->seg->end;
+	const struct dec_pt_psb *next = &w->seg->next;
+	uint64_t until = w->seg->has_next && next->is_sound && !next->is_early ?
+				 next->end :
+				 w->seg->end;
 	const uint8_t *bytes =
 		dec_pt_stream_bytes(w->stream, w->seg->psb.at, until, &w->buffer);
 	struct err *err = NULL;
@@ -510,6 +518,15 @@ static struct err *segment_open(struct dec_pt_worker *w)
 		return &err_nomem;
 	w->config.begin = (uint8_t *)bytes;
 	w->config.end = (uint8_t *)bytes + (until - w->seg->psb.at);
+	if (w->stream->has_kernel) {
+		err = dec_pt_user_filter(&w->user, &w->config, bytes,
+					 until - w->seg->psb.at);
+		if (err)
+			return err;
+		w->config.begin = w->user.bytes;
+		w->config.end = w->user.bytes + w->user.n;
+		w->batch->kernel_visits += w->user.n_visits;
+	}
 	w->libipt = pt_blk_alloc_decoder(&w->config);
 	if (!w->libipt)
 		return &err_nomem;
@@ -548,6 +565,7 @@ static void worker_configure(struct dec_pt_worker *w,
 	struct pt_config *config = &w->config;
 
 	pt_config_init(config);
+	dec_pt_newer_configure(config);
 	config->flags.variant.block.end_on_call = o->ends_at_calls;
 	config->flags.variant.block.end_on_jump = o->ends_at_jumps;
 	config->mtc_freq = c->mtc_shift;
@@ -561,6 +579,8 @@ static void worker_configure(struct dec_pt_worker *w,
 					       .stepping = c->stepping };
 		pt_cpu_errata(&config->errata, &config->cpu);
 	}
+	// Wrong nowhere: where tracing is on, no TIP.PGE follows at once.
+	config->errata.bdm70 = 1;
 	// Other packets of time come with an event each.
 	config->flags.variant.block.enable_tick_events = c->has_ticks;
 }
@@ -593,6 +613,7 @@ void dec_pt_worker_destroy(struct dec_pt_worker *w)
 		pt_image_free(w->images.data[i].libipt);
 	vec_deinit(&w->images);
 	vec_deinit(&w->buffer);
+	dec_pt_user_deinit(&w->user);
 	if (w->cache)
 		pt_iscache_free(w->cache);
 	free(w);
@@ -609,7 +630,7 @@ void dec_pt_batch_clear(struct dec_pt_batch *b)
 {
 	b->items.size = b->gaps.size = 0;
 	b->n_runs = 0;
-	b->instructions = b->all_runs = 0;
+	b->instructions = b->all_runs = b->kernel_visits = 0;
 }
 
 void dec_pt_batch_deinit(struct dec_pt_batch *b)

@@ -45,6 +45,7 @@ struct dec_pt_batch {
 	VEC(struct dec_pt_item) items;
 	VEC(struct dec_pt_gap) gaps;
 	uint64_t instructions, all_runs; ///< also of those that are not wanted
+	uint64_t kernel_visits;
 };
 
 /** Runs in a batch at most: as many as most segments have, where it waits for its turn; as

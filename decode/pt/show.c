@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decode/pt/merge.h"
 #include "decode/pt/show_int.h"
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -92,12 +93,33 @@ static struct err *book_of(struct dec_pt_show *s, struct dec_pt_image *image)
 	return err;
 }
 
+static bool wants_thread(const struct dec_pt_flow *f, const struct dec_pt_show_options *o,
+			 uint32_t tid)
+{
+	const struct dec_pt_thread *t = dec_pt_flow_thread(f, tid);
+
+	if (o->tid && o->tid != tid)
+		return false;
+	if (o->pid && o->pid != (t ? t->pid : tid))
+		return false;
+	return !o->comm || (t && t->name && !strcmp(t->name, o->comm));
+}
+
+bool dec_pt_show_wants(const struct dec_pt_flow *f, const struct dec_pt_show_options *o,
+		       const struct dec_pt_source *source)
+{
+	if (source->cpu == PERF_NONE)
+		return wants_thread(f, o, source->tid);
+	return !o->cpus || vec_find(&o->cpus->ranges, r,
+				    r->first <= source->cpu && source->cpu <= r->last);
+}
+
 static struct err *on_thread(struct dec_pt_show *s, const struct dec_pt_event *e)
 {
 	struct err *err = tally_of(s, e->value);
 
 	s->prefix_bytes = 0;
-	s->is_wanted = !s->o.tid || s->o.tid == e->value;
+	s->is_wanted = wants_thread(s->flow, &s->o, e->value);
 	if (!err)
 		err = thread_of(s, e->value);
 	if (!err && s->image != e->image && s->o.form != DEC_PT_FORM_SUMMARY)
@@ -261,34 +283,45 @@ static bool needs_runs(const struct dec_pt_show *s, const struct dec_pt_source *
 	       source->cpu != PERF_NONE;
 }
 
-struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source *source)
+/* Decode @p n streams: one, or several of processors, together. */
+static struct err *show_decode(struct dec_pt_show *s,
+			       const struct dec_pt_source *const *sources, size_t n,
+			       bool has_runs, struct dec_pt_totals *ret)
 {
 	bool has_branches = s->o.form == DEC_PT_FORM_BRANCHES ||
 			    s->o.form == DEC_PT_FORM_CALLS;
-	struct dec_pt_decode_options o = { .n_threads = s->o.n_threads,
-					   .ends_at_calls = has_branches,
-					   .ends_at_jumps = has_branches,
-					   .from_tsc = s->o.from_tsc,
-					   .to_tsc = s->o.to_tsc };
-	struct dec_pt_sink sink = { .ctx = s,
-				    .run = needs_runs(s, source) ? on_run : NULL,
-				    .gap = on_gap,
-				    .event = on_event,
-				    .progress = on_progress };
-	struct dec_pt_totals totals = {};
+	const struct dec_pt_decode_options o = { .n_threads = s->o.n_threads,
+						 .ends_at_calls = has_branches,
+						 .ends_at_jumps = has_branches,
+						 .from_tsc = s->o.from_tsc,
+						 .to_tsc = s->o.to_tsc };
+	const struct dec_pt_sink sink = { .ctx = s,
+					  .run = has_runs ? on_run : NULL,
+					  .gap = on_gap,
+					  .event = on_event,
+					  .progress = on_progress };
 	struct err *err;
 
-	if (s->o.tid && source->cpu == PERF_NONE && source->tid != s->o.tid)
-		return NULL;
-	s->source = source;
+	s->source = sources[0];
 	s->image = NULL;
-	err = dec_pt_decode(&source->stream, &o, &sink, &totals);
+	err = n > 1 ? dec_pt_merge(sources, n, &o, &sink, ret) :
+		      dec_pt_decode(&sources[0]->stream, &o, &sink, ret);
 	if (s->has_said)
 		fputs(TEXT_AGAIN, stderr);
 	s->has_said = false;
+	return err;
+}
+
+static struct err *show_streams(struct dec_pt_show *s,
+				const struct dec_pt_source *const *sources, size_t n)
+{
+	bool has_runs = needs_runs(s, sources[0]);
+	struct dec_pt_totals totals = {};
+	struct err *err = show_decode(s, sources, n, has_runs, &totals);
+
 	if (err)
 		return err;
-	if (!sink.run && s->image) {
+	if (!has_runs && s->image) {
 		struct dec_pt_tally *t = &s->shown.threads.data[s->tally];
 
 		t->instructions += totals.instructions;
@@ -296,13 +329,43 @@ struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source
 		t->last_tsc = totals.last_tsc;
 		s->shown.instructions += totals.instructions;
 	}
-	s->bytes_before += source->stream.size;
-	s->shown.bytes += source->stream.size;
+	for (size_t i = 0; i < n; i++)
+		s->bytes_before += sources[i]->stream.size;
+	s->shown.bytes = s->bytes_before;
 	s->shown.skipped_bytes += totals.skipped_bytes;
+	s->shown.kernel_visits += totals.kernel_visits;
 	s->shown.seconds = clock_now_s() - s->start_s;
+	return fflush(s->o.out) ? err_errno("cannot write") : NULL;
+}
+
+/* A summary needs no order. */
+static bool is_merged(const struct dec_pt_show *s, const struct dec_pt_source *source)
+{
+	return source->cpu != PERF_NONE && s->o.form != DEC_PT_FORM_SUMMARY;
+}
+
+struct err *dec_pt_show_sources(struct dec_pt_show *s)
+{
+	VEC(const struct dec_pt_source *) together = {};
+	const struct dec_pt_source *sources;
+	struct err *err = NULL;
+	size_t n;
+
+	sources = dec_pt_flow_sources(s->flow, &n);
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct dec_pt_source *one = &sources[i];
+
+		if (!dec_pt_show_wants(s->flow, &s->o, one))
+			continue;
+		err = is_merged(s, one) ? vec_add(&together, one) :
+					  show_streams(s, &one, 1);
+	}
+	if (!err && together.size)
+		err = show_streams(s, together.data, together.size);
+	vec_deinit(&together);
 	for (size_t i = 0; i < s->books.size; i++)
 		s->shown.has_function |= dec_pt_book_has_wanted(s->books.data[i].book);
-	return fflush(s->o.out) ? err_errno("cannot write") : NULL;
+	return err;
 }
 
 struct err *dec_pt_show_create(struct dec_pt_flow *f, const struct dec_pt_show_options *o,

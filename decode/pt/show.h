@@ -21,17 +21,28 @@ enum dec_pt_form {
 	DEC_PT_FORM_INSTRUCTIONS,
 	DEC_PT_FORM_BRANCHES,
 	DEC_PT_FORM_CALLS,
-	DEC_PT_FORM_PACKETS, ///< not by dec_pt_show_source(): packets.h
+	DEC_PT_FORM_PACKETS, ///< not by dec_pt_show_sources(): packets.h
+};
+
+struct dec_pt_cpu_range {
+	uint32_t first, last;
+};
+
+/** Processors. */
+struct dec_pt_cpus {
+	VEC(struct dec_pt_cpu_range) ranges;
 };
 
 struct dec_pt_show_options {
 	enum dec_pt_form form;
 	bool as_json;
-	const char *function;	   ///< only of this one; NULL: all
-	uint32_t tid;		   ///< only this thread; 0: all
-	uint64_t from_tsc, to_tsc; ///< only what ran then; 0, 0: all
-	unsigned int n_threads;	   ///< to decode with, as in dec_pt_decode_options
-	bool with_progress;	   ///< on stderr, when it takes more than two seconds
+	const char *function; ///< only of this one; NULL: all
+	uint32_t tid, pid;    ///< only this thread, threads of this process; 0: all
+	const char *comm;     ///< only threads whose last name it is; NULL: all
+	const struct dec_pt_cpus *cpus; ///< only what ran there; NULL: anywhere
+	uint64_t from_tsc, to_tsc;	///< only what ran then; 0, 0: all
+	unsigned int n_threads;		///< to decode with, as in dec_pt_decode_options
+	bool with_progress; ///< on stderr, when it takes more than two seconds
 	FILE *out;
 };
 
@@ -55,8 +66,9 @@ struct dec_pt_shown {
 	VEC(struct dec_pt_gap_count) gaps;
 	uint64_t instructions, n_gaps;
 	uint64_t bytes, skipped_bytes;
-	bool has_function; ///< that is wanted has run; or none is wanted
-	double seconds;	   ///< decoding, and showing
+	uint64_t kernel_visits; ///< of which nothing is decoded
+	bool has_function;	///< that is wanted has run; or none is wanted
+	double seconds;		///< decoding, and showing
 };
 
 struct dec_pt_show;
@@ -66,9 +78,14 @@ struct err *dec_pt_show_create(struct dec_pt_flow *f, const struct dec_pt_show_o
 			       struct dec_pt_show **ret);
 void dec_pt_show_destroy(struct dec_pt_show *s);
 
-/** Decode and show @p source. @return err_nomem, ERR_OS (writing fails), or as
+/** @return whether stream @p source may have something that is to be shown. */
+bool dec_pt_show_wants(const struct dec_pt_flow *f, const struct dec_pt_show_options *o,
+		       const struct dec_pt_source *source);
+
+/** Decode and show the flow's streams: those of threads one after the other, those of
+ * processors in the order of time. @return err_nomem, ERR_OS (writing fails), or as
  * dec_pt_decode(). */
-struct err *dec_pt_show_source(struct dec_pt_show *s, const struct dec_pt_source *source);
+struct err *dec_pt_show_sources(struct dec_pt_show *s);
 
 /** @return what was shown so far; valid until the show is destroyed. */
 const struct dec_pt_shown *dec_pt_show_shown(const struct dec_pt_show *s);

@@ -139,7 +139,7 @@ static struct err *on_jump(struct dec_pt_show *s, struct show_thread *t,
 static struct err *on_start(struct dec_pt_show *s, struct show_thread *t,
 			    const struct dec_pt_entry *to, uint64_t tsc)
 {
-	if (!t->left || to->ip == t->left || !to->is_entry)
+	if (!t->left || !to || to->ip == t->left || !to->is_entry)
 		return NULL;
 	call_show(s, "signal", to->place, t->frames.size, NULL, to, tsc);
 	return frame_push(t, 0);

@@ -6,6 +6,9 @@
 #include <intel-pt.h>
 #include <string.h>
 
+#include "decode/pt/newer.h"
+#include "decode/pt/user.h"
+
 // A group is about 60 bytes; processors may pad it.
 #define GROUP_BYTES_MAX 512
 
@@ -179,12 +182,39 @@ static bool psb_take(struct dec_pt_psb *psb, const struct pt_packet *p)
 	case ppt_tip:
 	case ppt_tip_pge:
 	case ppt_tip_pgd:
-	case ppt_unknown:
 	case ppt_invalid:
 		return false;
 	default:
 		return true;
 	}
+}
+
+/* Behind the group's end: is TIP.PGE what comes next but for time? Then tracing was off. */
+static bool psb_is_early(struct pt_packet_decoder *libipt)
+{
+	struct pt_packet p;
+
+	while (pt_pkt_next(libipt, &p, sizeof(p)) >= 0) {
+		switch (p.type) {
+		case ppt_tip_pge:
+			return true;
+		case ppt_pad:
+		case ppt_tsc:
+		case ppt_cbr:
+		case ppt_tma:
+		case ppt_mtc:
+		case ppt_cyc:
+		case ppt_pip:
+		case ppt_vmcs:
+		case ppt_mode:
+		case ppt_mnt:
+		case ppt_unknown:
+			break;
+		default:
+			return false;
+		}
+	}
+	return false;
 }
 
 struct err *dec_pt_stream_psb(const struct dec_pt_stream *s, uint64_t at,
@@ -201,6 +231,7 @@ struct err *dec_pt_stream_psb(const struct dec_pt_stream *s, uint64_t at,
 	*ret = (struct dec_pt_psb){ .at = at };
 	bytes = dec_pt_stream_bytes(s, at, until, buffer);
 	pt_config_init(&config);
+	dec_pt_newer_configure(&config);
 	config.begin = (uint8_t *)bytes;
 	config.end = (uint8_t *)bytes + (until - at);
 	libipt = bytes ? pt_pkt_alloc_decoder(&config) : NULL;
@@ -210,6 +241,9 @@ struct err *dec_pt_stream_psb(const struct dec_pt_stream *s, uint64_t at,
 		while (pt_pkt_next(libipt, &p, sizeof(p)) >= 0 && psb_take(ret, &p))
 			;
 		pt_pkt_get_offset(libipt, &offset);
+		ret->is_early = ret->is_sound && ret->has_ip && psb_is_early(libipt);
+		ret->has_ip &= !ret->is_early &&
+			       !(s->has_kernel && dec_pt_user_is_kernel(ret->ip));
 	}
 	pt_pkt_free_decoder(libipt);
 	ret->end = at + offset;

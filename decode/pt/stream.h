@@ -46,7 +46,8 @@ struct dec_pt_stream {
 	uint64_t size;
 	/** Ascending, at least one; the first one's `from` counts as 0. */
 	VEC(struct dec_pt_turn) turns;
-	bool is_timed; ///< turns and images go by TSC; else by the byte of the stream
+	bool has_kernel; ///< the kernel is traced, too: what ran there is left out
+	bool is_timed;	 ///< turns and images go by TSC; else by the byte of the stream
 	struct dec_pt_clock clock;
 };
 
@@ -56,7 +57,10 @@ struct dec_pt_psb {
 	uint64_t end;  ///< behind PSBEND; where the group makes no sense: unspecified
 	bool is_sound; ///< there is a PSBEND
 	bool is_lossy; ///< an overflow cut the group short
-	bool has_ip;   ///< tracing was on, the next instruction lay at `ip`
+	bool has_ip;   ///< tracing was on, the next instruction lay at `ip`; of user code
+	/** The group names a place, but TIP.PGE follows at once: tracing was off (erratum
+	 * BDM70; on many processors, and not only on those that libipt knows to have it). */
+	bool is_early;
 	bool has_tsc;
 	uint64_t ip, tsc;
 };

@@ -98,7 +98,7 @@ struct err *dec_pt_witness_open(const char *dir, struct dec_pt_witness **ret)
 	*ret = NULL;
 	if (!w)
 		return &err_nomem;
-	err = dec_pt_flow_open(dir, &w->flow);
+	err = dec_pt_flow_open(dir, NULL, &w->flow);
 	if (!err)
 		err = witness_places(w);
 	if (!err) {

@@ -20,9 +20,7 @@ struct reading {
 
 static uint64_t tsc_of(const struct dec_pt_world *w, uint64_t ns)
 {
-	if (!w->clock->is_known || ns <= w->clock->zero)
-		return 0;
-	return perf_clock_tsc(w->clock, ns);
+	return w->clock->is_known && ns ? perf_clock_tsc(w->clock, ns) : 0;
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -216,20 +214,32 @@ static struct err *keep_change(struct reading *rd, uint64_t time_ns, uint32_t cp
 		       (struct dec_pt_change){ time_ns, rd->seq++, cpu, tid, is_out });
 }
 
-/* Who ceases to run may tell who is next; 0 is nobody. */
+/* Who is told of by a switch only is traced all the same. */
+static struct err *keep_switched(struct reading *rd, const struct perf_record *r,
+				 uint32_t pid, uint32_t tid, bool is_out)
+{
+	struct err *err = NULL;
+
+	if (tid && tid != PERF_NONE && !thread_find(rd->world, tid))
+		err = thread_add(rd->world, pid, tid, NULL);
+	return err ? err : keep_change(rd, r->time_ns, r->cpu, tid, is_out);
+}
+
+/* A record may tell of both, who ceases to run and who begins. */
 static struct err *keep_switch(struct reading *rd, const struct perf_record *r)
 {
-	bool is_out = r->change.is_out;
-	uint32_t tid = !is_out					  ? r->tid :
-		       r->change.has_other && r->change.other_tid ? r->change.other_tid :
-								    PERF_NONE;
+	bool is_out = r->change.is_out, has_other = r->change.has_other;
+	struct err *err = NULL;
 
-	if (tid == PERF_NONE || !is_out)
-		return keep_change(rd, r->time_ns, r->cpu, tid ?: PERF_NONE, is_out);
-	if (!thread_find(rd->world, tid) &&
-	    thread_add(rd->world, r->change.other_pid, tid, NULL))
-		return &err_nomem;
-	return keep_change(rd, r->time_ns, r->cpu, tid, false);
+	if (has_other && !is_out)
+		err = keep_switched(rd, r, r->change.other_pid, r->change.other_tid,
+				    true);
+	if (!err)
+		err = keep_switched(rd, r, r->pid, r->tid, is_out);
+	if (!err && has_other && is_out)
+		err = keep_switched(rd, r, r->change.other_pid, r->change.other_tid,
+				    false);
+	return err;
 }
 
 static struct err *keep_loss(struct reading *rd, const struct perf_record *r)
@@ -402,9 +412,10 @@ struct err *dec_pt_world_thread_turns(struct dec_pt_world *w, uint32_t tid,
 struct cpu_turns {
 	struct dec_pt_world *world;
 	struct dec_pt_stream *stream;
-	uint32_t tid; ///< PERF_NONE: nobody yet
+	uint32_t tid; ///< PERF_NONE: nobody was told of yet
 	uint64_t from;
-	uint64_t idle_from; ///< nobody that is known of runs; 0: somebody does
+	bool is_idle;	    ///< it has ceased, and nobody was told of since
+	uint64_t idle_from; ///< when
 };
 
 static struct err *cpu_turn(struct cpu_turns *c, uint32_t tid, uint64_t from)
@@ -416,26 +427,35 @@ static struct err *cpu_turn(struct cpu_turns *c, uint32_t tid, uint64_t from)
 	// The first one was there before it is told of.
 	c->from = c->tid == PERF_NONE ? 0 : from;
 	c->tid = tid;
-	c->idle_from = 0;
 	return err;
 }
 
+/* @return whether @p change tells of a thread that was not there before. */
+static bool cpu_is_new(const struct cpu_turns *c, const struct dec_pt_change *change)
+{
+	if (!change->tid || change->tid == PERF_NONE || change->tid == c->tid)
+		return false;
+	return !change->is_out || c->is_idle || c->tid == PERF_NONE;
+}
+
 /* The kernel tells that a thread begins a little after it has begun: it may have, from when
- * the one before it had ceased. */
+ * the one before it had ceased, even where the idle task was told of in between. That has no
+ * code of its own but the kernel's. */
 static struct err *cpu_change(struct cpu_turns *c, const struct dec_pt_change *change)
 {
 	uint64_t at = tsc_of(c->world, change->time_ns);
+	bool is_new = cpu_is_new(c, change);
+	struct err *err = NULL;
 
-	if (change->is_out) {
-		if (!c->idle_from)
-			c->idle_from = at;
-		return NULL;
+	if (is_new)
+		err = cpu_turn(c, change->tid, c->is_idle ? c->idle_from : at);
+	if (!change->is_out && change->tid && change->tid != PERF_NONE) {
+		c->is_idle = false;
+	} else if (!c->is_idle || is_new) {
+		c->is_idle = true;
+		c->idle_from = at;
 	}
-	if (change->tid == c->tid) {
-		c->idle_from = 0;
-		return NULL;
-	}
-	return cpu_turn(c, change->tid, c->idle_from ?: at);
+	return err;
 }
 
 /* There are no records of switches: whose code can it be? */
@@ -450,7 +470,7 @@ static uint32_t cpu_anybody(const struct dec_pt_world *w)
 struct err *dec_pt_world_cpu_turns(struct dec_pt_world *w, uint32_t cpu,
 				   struct dec_pt_stream *s)
 {
-	struct cpu_turns c = { w, s, PERF_NONE, 0, 0 };
+	struct cpu_turns c = { .world = w, .stream = s, .tid = PERF_NONE };
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < w->changes.size; i++)

@@ -28,10 +28,11 @@ struct dec_pt_era {
 	struct dec_pt_image *image;
 };
 
-/** A thread began to run, or ceased to. */
+/** A thread began to run on a processor, or ceased to. */
 struct dec_pt_change {
 	uint64_t time_ns, seq;
-	uint32_t cpu, tid; ///< PERF_NONE: nobody that is known of
+	uint32_t cpu;
+	uint32_t tid; ///< who; 0: nobody, the processor idles; PERF_NONE: it is not told
 	bool is_out;
 };
 

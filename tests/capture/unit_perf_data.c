@@ -393,6 +393,12 @@ static void test_clock(void **state)
 
 	(void)state;
 	assert_int_equal(perf_clock_ns(&c, 1024), 1020);
+	assert_int_equal(perf_clock_tsc(&c, 4), 0);
+	// The TSC ran before the clock did: its 0 lies before the clock's.
+	c.zero = -7000ull;
+	assert_int_equal(perf_clock_ns(&c, 10240), 3150);
+	assert_in_range(perf_clock_tsc(&c, 3150), 10239, 10240);
+	c.zero = 5;
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
 		uint64_t back = perf_clock_ns(&c, perf_clock_tsc(&c, ns[i]));
 

@@ -25,6 +25,7 @@
 #include <zstd.h>
 
 #include "capture/cap_format.h"
+#include "capture/perf_format.h"
 #include "tests/scratch.h"
 
 #define BUNDLE "tests/fuzz/bundle"
@@ -48,7 +49,7 @@ static void expect(bool is_so)
 
 /* ---- the files ---------------------------------------------------------------------------- */
 
-enum kind { KIND_JSON, KIND_LOG, KIND_ELF, KIND_OTHER };
+enum kind { KIND_JSON, KIND_LOG, KIND_ELF, KIND_PERF, KIND_OTHER };
 
 /* Part of a file that is a thing of its own. */
 struct place {
@@ -71,7 +72,7 @@ static struct file {
 	{ .path = "flight/events.flt", .kind = KIND_LOG },
 	{ .path = "flight/end.core", .kind = KIND_ELF },
 	{ .path = "flight/files/program", .kind = KIND_ELF },
-	{ .path = "flight/perf.data", .kind = KIND_OTHER },
+	{ .path = "flight/perf.data", .kind = KIND_PERF },
 	{ .path = "list.spec", .kind = KIND_OTHER },
 };
 
@@ -81,7 +82,7 @@ static struct file {
  * read. No threads: where a stack of theirs was, ASan takes what is mapped later for one. */
 static const struct {
 	command_fn *run;
-	const char *args[8];
+	const char *args[10];
 	uint8_t first, last;
 } commands[] = {
 	{ cmd_replay, { "replay", "--explain", "@replay" }, 0, 4 },
@@ -111,6 +112,17 @@ static const struct {
 	{ cmd_graph, { "graph", "--html", "@out.html", "@flight" }, 5, 9 },
 	{ cmd_dump, { "dump", "-m", "@flight" }, 5, 9 },
 	{ cmd_spec, { "spec", "check", "@list.spec" }, 10, 10 },
+	{ cmd_decode, { "decode", "--threads", "1", "--calls", "@flight" }, 9, 9 },
+	{ cmd_decode,
+	  { "decode", "--threads", "1", "--branches", "@flight/perf.data" },
+	  9,
+	  9 },
+	{ cmd_decode,
+	  { "decode", "--threads", "1", "--calls", "--raw", "@flight/perf.data",
+	    "--image", "@flight/files/program" },
+	  8,
+	  9 },
+	{ cmd_recover, { "recover", "--window", "3", "@flight" }, 9, 9 },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -249,6 +261,29 @@ static void log_places(struct file *f)
 	}
 }
 
+/* Records, and most of all the packets. */
+static void perf_places(struct file *f)
+{
+	struct perf_rec_auxtrace rec = {};
+	struct perf_head head;
+	uint64_t end;
+
+	memcpy(&head, f->data, sizeof(head));
+	place_add(f, 0, sizeof(head));
+	end = head.data.offset + head.data.size;
+	for (uint64_t at = head.data.offset; at < end; at += rec.head.size) {
+		memcpy(&rec, f->data + at, sizeof(rec));
+		expect(rec.head.size);
+		place_add(f, at, rec.head.size);
+		if (rec.head.type != PERF_TYPE_AUXTRACE)
+			continue;
+		for (int weight = 16; weight; weight--)
+			place_add(f, at + rec.head.size, rec.bytes);
+		at += rec.bytes;
+	}
+	place_add(f, end, f->size - end);
+}
+
 static void places_find(struct file *f)
 {
 	switch (f->kind) {
@@ -260,6 +295,9 @@ static void places_find(struct file *f)
 		break;
 	case KIND_LOG:
 		log_places(f);
+		break;
+	case KIND_PERF:
+		perf_places(f);
 		break;
 	case KIND_OTHER:
 		break;
@@ -379,7 +417,7 @@ static void check(int status)
 
 static void command_run(size_t i)
 {
-	char *argv[9] = {}, paths[8][128];
+	char *argv[11] = {}, paths[10][128];
 	int argc = 0, status;
 	FILE *before = stderr;
 
@@ -403,10 +441,11 @@ static void command_run(size_t i)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const char *only = getenv("FAULTLINE_FUZZ"); // a command's name
 	bool is_other[FILES];
 	char path[128];
 
-	if (size < 1)
+	if (size < 1 || (only && strcmp(commands[data[0] % COMMANDS].args[0], only) != 0))
 		return 0;
 	for (size_t i = 0; i < FILES; i++)
 		is_other[i] = edits_apply(data + 1, size - 1, i);
