@@ -36,6 +36,10 @@ static const struct {
 	    false, 0 },
 	  bench_suite_replay,
 	  true },
+	{ { "analyze", "the cost of an analysis, beside the plain replay",
+	    "Ratios are to the replay, which looks at nothing.", false, 0 },
+	  bench_suite_analyze,
+	  false },
 	{ { "branch", "what altered runs cost, going back, and checkpoints",
 	    "A thousand runs with another value in a register each, from a position 10^5 "
 	    "instructions before the end of a program of 10 MB, their output compared. Time "

@@ -165,6 +165,10 @@ const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id 
  * to read many. */
 struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index);
 
+/** Tell the statement of some operations, number @p i (0 ..) of all there are, each once and in the
+ * order of its first. @return false: there are no more. */
+bool hg_graph_statement(const struct hg_graph *g, size_t i, uint64_t *ret);
+
 /** @return the index of the first operation later than @p time. */
 uint64_t hg_graph_op_after(const struct hg_graph *g, uint64_t time);
 

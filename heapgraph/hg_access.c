@@ -347,6 +347,7 @@ struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_st
 	struct err *err = switch_thread(f, s->tid);
 
 	f->frames = frames;
+	f->is_level = false;
 	if (!err)
 		err = hg_recorder_reach(f->recorder, s->position);
 	if (!err && f->n_mapped != frames->n_mapped)

@@ -319,8 +319,7 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 bool hg_astray_is_inside(const struct hg_finder *f, uint32_t derivation, uint64_t addr,
 			 uint64_t size)
 {
-	const struct hg_node *n =
-		hg_graph_node(f->graph, hg_derive_get(&f->derive, derivation)->node);
+	const struct hg_derivation *n = hg_derive_get(&f->derive, derivation);
 
 	return addr >= n->start && addr <= n->start + n->size &&
 	       size <= n->start + n->size - addr;

@@ -60,7 +60,12 @@ uint32_t hg_derive_root(struct hg_derive *d, struct hg_node_id id)
 		return *known;
 	n = hg_graph_node(d->graph, id);
 	root = add_step(d, (struct hg_derivation){
-				   .node = id, .time = n->born, .rip = n->alloc_rip });
+				   .node = id,
+				   .start = n->start,
+				   .size = n->size,
+				   .time = n->born,
+				   .rip = n->alloc_rip,
+				   .shape = hg_derive_key(n->alloc_rip, n->size) });
 	if (root && map_put(&d->roots, id.v, root))
 		d->is_out_of_memory = true;
 	return root;
@@ -73,44 +78,68 @@ static bool is_rough(const struct dec_insn *insn)
 	       insn->mnemonic == ZYDIS_MNEMONIC_SUB;
 }
 
+/* From now on the derivation that @p rip makes of number @p from is number @p child. */
+static void set_child(struct hg_derive *d, uint32_t from, uint64_t rip, uint32_t child)
+{
+	d->steps.data[from - 1].child = child;
+	if (child && map_put(&d->known, hg_derive_key(rip, from), child))
+		d->is_out_of_memory = true;
+}
+
+/* The derivation that @p rip made of number @p from; 0: there is none. */
+static uint32_t child_of(struct hg_derive *d, uint32_t from, uint64_t rip)
+{
+	uint32_t child = hg_derive_get(d, from)->child;
+	const uint64_t *known;
+
+	if (!child || hg_derive_get(d, child)->rip == rip)
+		return child;
+	known = map_get(&d->known, hg_derive_key(rip, from));
+	if (known)
+		d->steps.data[from - 1].child = *known;
+	return known ? *known : 0;
+}
+
 /* Arithmetic at @p rip on a pointer of derivation @p from had result @p value. */
 static uint32_t derive(struct hg_derive *d, uint32_t from, uint64_t value,
 		       const struct dec_step *s)
 {
 	const struct hg_derivation *parent;
-	struct hg_node_id node;
-	uint64_t key;
+	uint64_t rip = s->insn->rip;
 	int64_t offset;
-	const uint64_t *known;
+	bool is_indexed;
 	uint32_t number;
 
 	if (d->pointer)
 		return from;
 	parent = hg_derive_get(d, from);
-	node = parent->node;
-	key = hg_derive_key(s->insn->rip, from);
-	offset = value - hg_graph_node(d->graph, node)->start;
+	offset = value - parent->start;
 	// A distance from what is gone leads to whatever has the memory now.
-	if ((llabs(parent->offset) > HG_DERIVE_REACH ||
-	     llabs(offset) > HG_DERIVE_REACH) &&
-	    !hg_graph_lives(d->graph, node))
+	if ((parent->is_far || llabs(offset) > HG_DERIVE_REACH) &&
+	    !hg_graph_lives(d->graph, parent->node))
 		return 0;
-	if (parent->rip == s->insn->rip) // once more around
+	if (parent->rip == rip) // once more around
 		return from;
-	known = map_get(&d->known, key);
-	if (known)
-		return *known;
-	number = add_step(d,
-			  (struct hg_derivation){
-				  .parent = from,
-				  .node = node,
-				  .is_rough = parent->is_rough || is_rough(s->insn),
-				  .is_indexed = __builtin_popcount(s->insn->gpr_read) > 1,
-				  .time = s->position,
-				  .rip = s->insn->rip,
-				  .offset = offset });
-	if (number && map_put(&d->known, key, number))
-		d->is_out_of_memory = true;
+	number = child_of(d, from, rip);
+	if (number)
+		return number;
+	is_indexed = __builtin_popcount(s->insn->gpr_read) > 1;
+	number = add_step(d, (struct hg_derivation){
+				     .parent = from,
+				     .node = parent->node,
+				     .start = parent->start,
+				     .size = parent->size,
+				     .shape = hg_derive_key(
+					     parent->shape,
+					     hg_derive_key(rip, offset * 2 + is_indexed)),
+				     .is_rough = parent->is_rough || is_rough(s->insn),
+				     .is_indexed = is_indexed,
+				     .is_far = llabs(offset) > HG_DERIVE_REACH,
+				     .is_whole = parent->is_whole,
+				     .time = s->position,
+				     .rip = rip,
+				     .offset = offset });
+	set_child(d, from, rip, number);
 	return number;
 }
 
@@ -155,7 +184,7 @@ static void memory_put(struct hg_derive *d, uint64_t addr, uint64_t word)
 		d->is_out_of_memory = true;
 }
 
-static void remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_t from)
+void hg_derive_remember(struct hg_derive *d, uint64_t addr, uint64_t value, uint32_t from)
 {
 	if (addr % 8 || (!from && !memory_get(d, addr)))
 		return;
@@ -256,7 +285,7 @@ static void add_use(struct hg_derive *d, struct hg_sources *so,
 
 /* ---- definitions ------------------------------------------------------------------------- */
 
-static bool is_arithmetic(const struct dec_insn *insn)
+bool hg_derive_is_arithmetic(const struct dec_insn *insn)
 {
 	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_ADD:
@@ -276,7 +305,7 @@ static bool is_arithmetic(const struct dec_insn *insn)
 /* How far is @p value from the node of derivation @p from? */
 static uint64_t way_to_node(const struct hg_derive *d, uint32_t from, uint64_t value)
 {
-	const struct hg_node *n = hg_graph_node(d->graph, hg_derive_get(d, from)->node);
+	const struct hg_derivation *n = hg_derive_get(d, from);
 
 	if (value < n->start)
 		return n->start - value;
@@ -314,8 +343,7 @@ static uint32_t node_of(const struct hg_derive *d, uint32_t from)
 	return d->pointer ? from : hg_derive_get(d, from)->node.v;
 }
 
-/* Does legacy instruction @p insn compute with 64 bits? */
-static bool is_wide(const struct dec_insn *insn)
+bool hg_derive_is_wide(const struct dec_insn *insn)
 {
 	const uint8_t *rex = insn->bytes;
 
@@ -332,7 +360,7 @@ static uint32_t subtract(struct hg_derive *d, const struct dec_step *s,
 	uint32_t from = d->regs->gpr[reg];
 
 	// strlen() subtracts the low halves.
-	if (!from || (d->regs->value[reg] >> 32 && !is_wide(s->insn)))
+	if (!from || (d->regs->value[reg] >> 32 && !hg_derive_is_wide(s->insn)))
 		return 0;
 	for (int i = 0; i < so->n; i++)
 		if (so->at[i].value == d->regs->value[reg] - value &&
@@ -357,7 +385,7 @@ static uint32_t derived_from(struct hg_derive *d, const struct dec_step *s,
 	uint32_t from = hg_source_same(so, value);
 	uint64_t source;
 
-	if (from || !so->n || !is_arithmetic(s->insn))
+	if (from || !so->n || !hg_derive_is_arithmetic(s->insn))
 		return from;
 	from = nearest(d, so, value, &source);
 	return from && !is_cut(s->insn, source, value) ? derive(d, from, value, s) : 0;
@@ -379,8 +407,8 @@ void hg_derive_define_mem(struct hg_derive *d, const struct dec_step *s,
 			  const uint8_t *value)
 {
 	for (uint32_t i = 0; i + 8 <= size && i < 64; i += 8)
-		remember(d, addr + i, hg_word_at(value + i),
-			 derived_from(d, s, so, hg_word_at(value + i)));
+		hg_derive_remember(d, addr + i, hg_word_at(value + i),
+				   derived_from(d, s, so, hg_word_at(value + i)));
 }
 
 void hg_derive_define_gpr(struct hg_derive *d, const struct dec_step *s,

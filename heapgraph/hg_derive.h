@@ -23,14 +23,23 @@
  * between two nodes, by which compilers walk two buffers with one pointer. */
 #define HG_DERIVE_REACH (INT64_C(1) << 20)
 
-/** One step of pointer arithmetic; its number is its index + 1. */
+/** One step of pointer arithmetic; its number is its index + 1. What each access asks for is in
+ * front, and all that is asked of its node but whether it lives: there may be millions of
+ * both, anywhere in memory. */
 struct hg_derivation {
 	uint32_t parent; ///< 0: the allocation itself
 	struct hg_node_id node;
-	uint64_t time, rip; ///< of the instruction; of many in a loop, the first
-	int64_t offset;	    ///< of the result, from the node's start
-	bool is_rough;	    ///< masks or distances had a part in it
-	bool is_indexed;    ///< another register had: it is no constant
+	uint64_t start, size; ///< of the node
+	/** The same of those that go through the same steps from nodes of one site and size. */
+	uint64_t shape;
+	uint64_t rip;	 ///< of the instruction
+	uint32_t child;	 ///< one that was derived from it; 0: none
+	bool is_rough;	 ///< masks or distances had a part in it
+	bool is_indexed; ///< another register had: it is no constant
+	bool is_far;	 ///< offset is beyond HG_DERIVE_REACH
+	bool is_whole;	 ///< for whom looks at accesses: no part of the node matters
+	uint64_t time;	 ///< of the instruction; of many in a loop, the first
+	int64_t offset;	 ///< of the result, from the node's start
 };
 
 /** Registers of one thread. */

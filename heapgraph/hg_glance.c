@@ -10,37 +10,7 @@
  */
 #include "decode/machine/log.h"
 #include "decode/x86/zydis.h"
-#include "heapgraph/hg_access_int.h"
-#include "heapgraph/hg_derive_int.h"
-
-enum glance_kind {
-	GLANCE_NEW,   ///< not looked at yet
-	GLANCE_STEP,  ///< calls, returns, several operands, what is rare
-	GLANCE_INERT, ///< compares, branches
-	GLANCE_PLAIN,
-};
-
-/* One instruction, as far as it does not depend on the run. What each time is read is in front:
- * a cache line. */
-struct hg_glanced {
-	uint8_t kind;
-	bool has_mem, is_read, may_store; ///< dec_heap_may_store()
-	bool is_fs, is_pop;		  ///< writes rsp
-	uint8_t def; ///< general register that alone it defines; DEC_REG_NONE: look at all
-	uint8_t loads;			  ///< bytes that are read, in whole words
-	uint8_t base, index, scale, size; ///< registers: DEC_REG_NONE: none
-	uint16_t reads, writes, address;  ///< general registers
-	uint32_t vec_reads, vec_writes;
-	int64_t disp;
-	uint32_t def_at, load_at, store_at; ///< in the block's record; 0: not there
-	/** The last access by a pointer that was right, to a node whose parts do not matter:
-	 * all of it is right as long as that lives. */
-	uint32_t derivation;
-	uint64_t start, end;
-	uint32_t node;
-	bool is_entry;	  ///< of a block's first: whether a function begins that is known
-	size_t n_entries; ///< .. of so many
-};
+#include "heapgraph/hg_glance_int.h"
 
 const size_t hg_glance_bytes = sizeof(struct hg_glanced);
 
@@ -117,55 +87,86 @@ static void learn(struct hg_glanced *q, const struct dec_glance *g, uint32_t i,
 
 /* ---- accesses ----------------------------------------------------------------------------------- */
 
-/* A node of which only start and end matter. */
-static bool is_whole(struct hg_finder *f, struct hg_node_id id)
+/* Do only start and end matter of the node of @p d? */
+static inline bool is_whole(struct hg_finder *f, struct hg_derivation *d)
 {
 	const struct dec_struct *t;
 
-	if (id.v > f->layouts.size)
-		return false;
-	t = f->layouts.data[id.v - 1];
-	return t && t->size != hg_graph_node(f->graph, id)->size;
+	if (d->is_whole || d->node.v > f->layouts.size)
+		return d->is_whole;
+	t = f->layouts.data[d->node.v - 1];
+	return d->is_whole = t && t->size != d->size;
 }
 
-/* The access of instruction @p i, of which registers of the address are pointers. */
-static struct err *check_access(struct hg_finder *f, const struct dec_glance *g,
-				struct hg_glanced *q, uint32_t i, uint64_t addr)
+/* Is the access by the same pointer as the last one that was right, or by one like it? */
+static inline bool is_known(struct hg_finder *f, const struct hg_glanced *q,
+			    uint64_t addr)
+{
+	const struct hg_derived_regs *regs = f->derive.regs;
+	uint32_t number = regs->gpr[q->base];
+	struct hg_derivation *d;
+
+	if (q->index < DEC_GPRS && regs->gpr[q->index])
+		return false;
+	if (number == q->derivation && addr >= q->start && addr + q->size <= q->end)
+		return hg_graph_lives(f->graph, (struct hg_node_id){ q->node });
+	if (!number)
+		return false;
+	d = &f->derive.steps.data[number - 1];
+	if (!hg_graph_lives(f->graph, d->node))
+		return false;
+	if (d->shape == q->shape && addr - d->start == q->offset)
+		return true;
+	return addr - d->start < d->size && d->start + d->size - addr >= q->size &&
+	       is_whole(f, d);
+}
+
+/* An access by @p number, of @p q, to where it is meant for: so will be those like it. What is
+ * known of indices, and of library functions' intents, changes. */
+static void remember(struct hg_finder *f, struct hg_glanced *q, uint32_t number,
+		     uint64_t addr)
+{
+	struct hg_derivation *d = &f->derive.steps.data[number - 1];
+
+	if (is_whole(f, d)) {
+		q->derivation = number;
+		q->node = d->node.v;
+		q->start = d->start;
+		q->end = d->start + d->size;
+	} else if (q->is_own && q->index == DEC_REG_NONE &&
+		   hg_graph_lives(f->graph, d->node) &&
+		   hg_astray_is_inside(f, number, addr, q->size)) {
+		q->shape = d->shape;
+		q->offset = addr - d->start;
+	}
+}
+
+struct err *hg_glance_check(struct hg_finder *f, const struct dec_glance *g,
+			    struct hg_glanced *q, uint32_t i, uint64_t addr,
+			    uint64_t base)
 {
 	const struct dec_mem *m = g->block->insn[i].mem;
-	struct hg_derived_regs *regs = f->derive.regs;
+	uint64_t n_wrong = f->n_wrong;
 	struct err *err = NULL;
-	struct hg_node_id id;
 	struct hg_operand o = { .insn = &g->block->insn[i],
 				.m = m,
 				.position = g->position + i,
 				.addr = addr,
 				.size = m->size };
 
-	if (q->base >= DEC_GPRS)
-		return NULL;
-	if (regs->gpr[q->base] == q->derivation && addr >= q->start &&
-	    addr + q->size <= q->end && !(q->index < DEC_GPRS && regs->gpr[q->index]) &&
-	    hg_graph_lives(f->graph, (struct hg_node_id){ q->node }))
+	if (q->base >= DEC_GPRS || is_known(f, q, addr))
 		return NULL;
 	o.derivation = hg_access_derivation(f, m, addr, m->size);
 	if (!o.derivation)
 		return NULL;
-	regs->value[m->base] = g->gpr[m->base];
+	f->derive.regs->value[m->base] = base;
 	if (m->is_read)
 		err = hg_access_check(f, &o);
 	o.is_write = true;
 	if (!err && m->is_write)
 		err = hg_access_check(f, &o);
-	id = hg_derive_get(&f->derive, o.derivation)->node;
-	if (!err && is_whole(f, id)) {
-		const struct hg_node *n = hg_graph_node(f->graph, id);
-
-		q->derivation = o.derivation;
-		q->node = id.v;
-		q->start = n->start;
-		q->end = n->start + n->size;
-	}
+	if (!err && f->n_wrong == n_wrong)
+		remember(f, q, o.derivation, addr);
 	return err;
 }
 
@@ -214,24 +215,7 @@ static void add_loaded(struct hg_derive *d, const struct dec_glance *g,
 	}
 }
 
-/* What the instruction defined in general registers is no pointer. */
-static void forget(struct hg_derived_regs *regs, const struct hg_glanced *q)
-{
-	for (uint32_t r = q->writes & regs->live; r; r &= r - 1)
-		regs->gpr[__builtin_ctz(r)] = 0;
-	regs->live &= ~(uint32_t)q->writes;
-}
-
 /* ---- instructions ------------------------------------------------------------------------------- */
-
-static inline void define(const struct dec_glance *g, const struct hg_glanced *q,
-			  uint32_t i)
-{
-	if (q->def != DEC_REG_NONE)
-		memcpy(&g->gpr[q->def], g->rec + q->def_at, 8);
-	else
-		dec_glance_define(g, i);
-}
 
 /* Behind instruction @p i: what are its definitions derived from? */
 static void carry_on(struct hg_derive *d, const struct dec_glance *g,
@@ -262,17 +246,18 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 
 	so.n = 0;
 	if (pointers & q->address)
-		err = check_access(f, g, q, i, addr);
+		err = hg_glance_check(f, g, q, i, addr,
+				      q->base < DEC_GPRS ? g->gpr[q->base] : 0);
 	if (pointers | (q->vec_reads & d->regs->vec_live)) {
 		add_registers(d->regs, g, q, pointers, &so);
 		for (uint32_t regs = q->writes; regs; regs &= regs - 1)
 			d->regs->value[__builtin_ctz(regs)] = g->gpr[__builtin_ctz(regs)];
 	}
-	define(g, q, i);
+	hg_glance_define(g, q, i);
 	if (q->loads)
 		add_loaded(d, g, q, addr, &so);
 	if (!so.n) {
-		forget(d->regs, q);
+		hg_glance_forget(d->regs, q->writes);
 		d->regs->vec_live &= ~q->vec_writes;
 	}
 	if (so.n || (q->store_at && q->size >= 8))
@@ -282,27 +267,33 @@ static inline struct err *look(struct hg_finder *f, struct dec_glance *g,
 
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
-/* Does a function that is known to be special begin with @p q, the next instruction? */
-static bool is_entry(const struct hg_finder *f, const struct dec_glance *g,
-		     struct hg_glanced *q)
+static void learn_block(const struct dec_glance *g, struct frames *frames,
+			enum dec_log_mode mode)
 {
+	for (uint32_t i = 0; i < g->block->n_insns; i++)
+		learn(&hg_glanced_insns(g)[i], g, i, mode);
+	hg_course_plan(g, frames);
+	hg_glanced_block(g)->is_known = true;
+}
+
+/* Does a function that is known to be special begin with the block? */
+static bool is_entry(const struct hg_finder *f, const struct dec_glance *g)
+{
+	struct hg_glanced_block *b = hg_glanced_block(g);
 	size_t n = f->entries.size + f->strings.entries.size;
 
-	if (q->n_entries != n) {
-		uint64_t rip = g->block->insn[g->at].rip;
-
-		q->is_entry = map_get(&f->entries, rip) ||
-			      map_get(&f->strings.entries, rip);
-		q->n_entries = n;
+	if (b->n_entries != n) {
+		b->is_entry = map_get(&f->entries, g->block->rip) ||
+			      map_get(&f->strings.entries, g->block->rip);
+		b->n_entries = n;
 	}
-	return q->is_entry;
+	return b->is_entry;
 }
 
 /* Is something to be done at the next instruction that is none of its own? */
 static bool is_due(struct hg_finder *f, const struct frames *frames,
 		   const struct dec_glance *g)
 {
-	struct hg_glanced *known = g->plan->user;
 	const struct thread *t = f->thread;
 
 	if (!t || f->derive.regs->tid != g->tid || t->is_back ||
@@ -310,7 +301,7 @@ static bool is_due(struct hg_finder *f, const struct frames *frames,
 	    (t->string.rsp && g->gpr[CAP_RSP] > t->string.rsp) ||
 	    hg_recorder_is_due(f->recorder, g->position + g->n_ran))
 		return true;
-	return t->has_jumped && is_entry(f, g, &known[g->at]);
+	return t->has_jumped && !g->at && is_entry(f, g);
 }
 
 static inline uint64_t address(const struct hg_glanced *q, const struct dec_glance *g)
@@ -324,29 +315,17 @@ static inline uint64_t address(const struct hg_glanced *q, const struct dec_glan
 	return q->is_fs ? addr + g->fs_base : addr;
 }
 
-struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance *g,
-			     const struct dec_heap_storer *storer)
+/* Go on instruction by instruction, from number @p i. @return up to which. */
+static uint32_t go_on(struct hg_finder *f, struct dec_glance *g, uint32_t i,
+		      const struct dec_heap_storer *storer, struct err **err)
 {
-	struct hg_finder *f = ctx;
 	struct hg_derived_regs *regs = f->derive.regs;
-	struct hg_glanced *known = g->plan->user;
-	const struct dec_insn *last;
 	struct thread *t = f->thread;
-	bool is_jumped = frames->jump_end != 0;
-	struct err *err = NULL;
-	uint32_t i;
 
-	f->frames = frames;
-	if (is_due(f, frames, g))
-		return NULL;
-	for (i = g->at; i < g->n_ran && !err; i++) {
-		struct hg_glanced *q = &known[i];
+	for (; i < g->n_ran && !*err; i++) {
+		struct hg_glanced *q = &hg_glanced_insns(g)[i];
 		uint64_t addr;
 
-		if (is_jumped && i > g->at)
-			t->call_size = g->gpr[CAP_RDX];
-		if (q->kind == GLANCE_NEW)
-			learn(q, g, i, storer->mode);
 		if (q->kind == GLANCE_INERT)
 			continue;
 		// What a string function reads, and whether it was left, is looked at in steps.
@@ -355,23 +334,53 @@ struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance
 			break;
 		addr = q->has_mem ? address(q, g) : 0;
 		if (t->allocator_rsp) {
-			define(g, q, i);
-			forget(regs, q);
+			hg_glance_define(g, q, i);
+			hg_glance_forget(regs, q->writes);
 		} else {
-			err = look(f, g, q, i, addr);
+			*err = look(f, g, q, i, addr);
 		}
-		if (!err && q->may_store && q->store_at)
-			err = storer->store(storer->ctx, &g->block->insn[i],
-					    g->position + i, addr, g->rec + q->store_at,
-					    q->size);
+		if (!*err && q->may_store && q->store_at)
+			*err = storer->store(storer->ctx, &g->block->insn[i],
+					     g->position + i, addr, g->rec + q->store_at,
+					     q->size);
+	}
+	return i;
+}
+
+static void level(struct hg_finder *f, const struct dec_glance *g)
+{
+	memcpy(f->derive.regs->value, g->gpr, sizeof(f->derive.regs->value));
+	f->is_level = true;
+}
+
+struct err *hg_access_glance(void *ctx, struct frames *frames, struct dec_glance *g,
+			     const struct dec_heap_storer *storer)
+{
+	struct hg_finder *f = ctx;
+	struct thread *t = f->thread;
+	bool is_jumped = frames->jump_end != 0;
+	struct err *err = NULL;
+	uint32_t i = g->at;
+
+	f->frames = frames;
+	if (is_due(f, frames, g))
+		return NULL;
+	if (!hg_glanced_block(g)->is_known)
+		learn_block(g, frames, storer->mode);
+	if (!f->is_level || f->derive.regs->value[CAP_RSP] != g->gpr[CAP_RSP])
+		level(f, g);
+	if (!i && !t->string.rsp && !t->allocator_rsp)
+		err = hg_course_run(f, g, storer, &i);
+	if (!err && i < g->n_ran) {
+		i = go_on(f, g, i, storer, &err);
+		level(f, g);
 	}
 	if (i == g->at)
-		return NULL;
-	last = &g->block->insn[i - 1];
-	t->has_jumped = last->flow != DEC_FLOW_NEXT;
-	if (t->has_jumped ? dec_frames_jump_end(frames, last) != 0 : is_jumped)
-		t->call_size = g->gpr[CAP_RDX];
-	memcpy(regs->value, g->gpr, sizeof(regs->value));
+		return err;
 	g->at = i;
+	t->has_jumped = g->plan->insn[i - 1].flow != DEC_FLOW_NEXT;
+	// Behind a jump of the user's it is what it was there, or is brought up to date.
+	if (is_jumped || (t->has_jumped && dec_glance_jump_end(frames, g)))
+		t->call_size = g->gpr[CAP_RDX];
 	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
 }

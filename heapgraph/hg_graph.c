@@ -26,6 +26,7 @@ void hg_graph_destroy(struct hg_graph *g)
 	vec_deinit(&g->members);
 	map_deinit(&g->clusters);
 	vec_deinit(&g->nodes);
+	vec_deinit(&g->ended);
 	vec_deinit(&g->unknown);
 	hg_log_deinit(&g->log);
 	hg_image_deinit(&g->image);
@@ -57,6 +58,7 @@ static struct err *graph_end_node(struct hg_graph *g, uint64_t time, uint32_t id
 	if (hg_log_free(&g->log, time, id))
 		return &err_nomem;
 	n->died = time;
+	g->ended.data[(id - 1) / 64] |= UINT64_C(1) << (id - 1) % 64;
 	n->free_rip = rip;
 	g->n_empty -= !n->size;
 	hg_owners_remove(g, id);
@@ -115,6 +117,8 @@ static struct err *graph_add_node(struct hg_graph *g, uint64_t time, uint64_t ad
 		return err;
 	if (hg_index_prepare(&g->live) || hg_memory_make(g) ||
 	    vec_reserve(&g->memory->extents, g->nodes.size + 1))
+		return &err_nomem;
+	if (g->ended.size <= g->nodes.size / 64 && !vec_push(&g->ended))
 		return &err_nomem;
 	n = vec_push(&g->nodes);
 	if (!n)
@@ -502,6 +506,14 @@ const struct hg_node *hg_graph_node(const struct hg_graph *g, struct hg_node_id 
 {
 	assert(id.v >= 1 && id.v <= g->nodes.size);
 	return &g->nodes.data[id.v - 1];
+}
+
+bool hg_graph_statement(const struct hg_graph *g, size_t i, uint64_t *ret)
+{
+	if (i >= g->log.rips.size)
+		return false;
+	*ret = g->log.rips.data[i];
+	return true;
 }
 
 struct hg_op hg_graph_op(const struct hg_graph *g, uint64_t index)

@@ -153,6 +153,7 @@ struct hg_type_nodes {
 
 struct hg_graph {
 	VEC(struct hg_node) nodes; ///< id - 1
+	VEC(uint64_t) ended; ///< a bit for each node, id - 1: they are asked for often
 	struct hg_log log;
 	struct hg_image image; ///< now
 	struct hg_index live;  ///< now
@@ -242,7 +243,7 @@ uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr);
 /** @return whether @p id lives now, behind the last operation. */
 static inline bool hg_graph_lives(const struct hg_graph *g, struct hg_node_id id)
 {
-	return g->nodes.data[id.v - 1].died == UINT64_MAX;
+	return !(g->ended.data[(id.v - 1) / 64] >> (id.v - 1) % 64 & 1);
 }
 
 /** @return the node that covers @p addr now, {0} for none. */

@@ -247,6 +247,7 @@ struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x)
 	bool is_behind;
 	uint64_t key, *known;
 
+	f->n_wrong++;
 	begin_of(f, x, &is_behind);
 	key = hg_derive_key(hg_reports_line(f, statement), x->kind << 1 | is_behind);
 	key = hg_derive_key(hg_derive_key(key, site_of(f, from)), (uintptr_t)x->field);

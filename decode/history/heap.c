@@ -296,7 +296,6 @@ static struct err *heap_on_glanced_store(void *ctx, const struct dec_insn *insn,
 /* Instructions that have no steps: neither calls nor returns, nor do they begin something. */
 static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 {
-	const struct dec_insn *last = &g->block->insn[g->block->n_insns - 1];
 	struct heap_trace *h = ctx;
 	const struct dec_heap_storer storer = { heap_on_glanced_store, h,
 						h->stores.mode };
@@ -309,9 +308,11 @@ static struct err *heap_on_glance(void *ctx, struct dec_glance *g)
 	if (!err)
 		err = h->o->glance(h->o->step_ctx, &h->frames, g, &storer);
 	h->now = g->position;
-	h->last = g->at ? g->block->insn[g->at - 1].rip : h->last;
-	if (g->at == g->block->n_insns && last->flow != DEC_FLOW_NEXT)
-		h->frames.jump_end = dec_frames_jump_end(&h->frames, last);
+	if (!g->at)
+		return err;
+	h->last = g->block->rip + g->plan->insn[g->at - 1].rip_at;
+	if (g->at == g->block->n_insns && g->plan->insn[g->at - 1].flow != DEC_FLOW_NEXT)
+		h->frames.jump_end = dec_glance_jump_end(&h->frames, g);
 	return err;
 }
 

@@ -118,6 +118,16 @@ struct dec_heap_storer {
  * not tell all. */
 bool dec_heap_may_store(const struct dec_insn *insn, enum dec_log_mode mode);
 
+/** @return dec_frames_jump_end() behind the instruction before g->at. */
+static inline uint64_t dec_glance_jump_end(struct frames *f, const struct dec_glance *g)
+{
+	enum dec_flow flow = g->plan->insn[g->at - 1].flow;
+
+	return flow == DEC_FLOW_JMP || flow == DEC_FLOW_JMP_IND ?
+		       dec_frames_jump_end(f, &g->block->insn[g->at - 1]) :
+		       0;
+}
+
 struct dec_heap_options {
 	/** What is done with instructions ("analysed"), for a line on stderr about the progress
 	 * of what takes over two seconds; NULL: none. */

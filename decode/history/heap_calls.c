@@ -27,6 +27,7 @@ void dec_heap_calls_deinit(struct heap_calls *h)
 	map_deinit(&h->wrappers);
 	map_deinit(&h->named);
 	map_deinit(&h->watch);
+	vec_deinit(&h->next);
 	vec_deinit(&h->open_watches);
 	vec_deinit(&h->seen);
 	vec_deinit(&h->recorded);
@@ -35,8 +36,11 @@ void dec_heap_calls_deinit(struct heap_calls *h)
 
 /* ---- what is watched ------------------------------------------------------------------ */
 
-// A map value for a watched address: allocator function, or 1 + index of a user watch.
+// A map value for a watched address: 1 + index of its first user watch, with an allocator
+// function above it.
 #define WATCH_FN 0x100000000ull
+#define WATCH_USER 0xffffffffull
+#define WATCH_FN_SHIFT 40
 
 /* Some address to be watched, and whom to tell. */
 struct heap_watching {
@@ -45,15 +49,55 @@ struct heap_watching {
 	void *ctx;
 };
 
+/* @ret: the map's value, 0 for an address that was not watched. */
 static struct err *heap_calls_watch(const struct heap_watching *w, uint64_t addr,
-				    uint64_t value)
+				    uint64_t **ret)
 {
-	w->h->has_allocator |= !!(value & WATCH_FN);
-	if (map_get(&w->h->watch, addr))
+	struct err *err = NULL;
+
+	*ret = map_get(&w->h->watch, addr);
+	if (*ret)
 		return NULL;
-	if (map_put(&w->h->watch, addr, value))
+	if (map_put(&w->h->watch, addr, 0))
 		return &err_nomem;
-	return w->watch ? w->watch(w->ctx, addr) : NULL;
+	if (w->watch)
+		err = w->watch(w->ctx, addr);
+	*ret = map_get(&w->h->watch, addr);
+	return err;
+}
+
+static struct err *heap_calls_watch_entry(const struct heap_watching *w, uint64_t addr,
+					  enum cap_heap_fn fn)
+{
+	uint64_t *value;
+	struct err *err = heap_calls_watch(w, addr, &value);
+
+	if (!err && !(*value & WATCH_FN))
+		*value |= WATCH_FN | (uint64_t)fn << WATCH_FN_SHIFT;
+	w->h->has_allocator = true;
+	return err;
+}
+
+/* Behind those that watch the same address. */
+static struct err *heap_calls_watch_user(const struct heap_watching *w, uint32_t index)
+{
+	struct heap_calls *h = w->h;
+	uint64_t *value;
+	struct err *err = heap_calls_watch(w, h->user[index].addr, &value);
+	uint32_t last;
+
+	if (err)
+		return err;
+	if (vec_add(&h->next, 0))
+		return &err_nomem;
+	last = *value & WATCH_USER;
+	while (last && h->next.data[last - 1])
+		last = h->next.data[last - 1];
+	if (last)
+		h->next.data[last - 1] = index + 1;
+	else
+		*value |= index + 1;
+	return NULL;
 }
 
 static struct err *heap_calls_watch_fn(const struct heap_watching *w, const char *name,
@@ -64,7 +108,7 @@ static struct err *heap_calls_watch_fn(const struct heap_watching *w, const char
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < n && i < 16; i++)
-		err = heap_calls_watch(w, entry[i], WATCH_FN | fn);
+		err = heap_calls_watch_entry(w, entry[i], fn);
 	return err;
 }
 
@@ -88,8 +132,8 @@ struct err *dec_heap_calls_mapped(struct heap_calls *h,
 			err = heap_calls_watch_fn(&w, f->name, f->fn);
 	if (!err && h->o->resolve)
 		err = h->o->resolve(h->o->resolve_ctx, h->symbols, &h->user, &h->n_user);
-	for (size_t i = 0; !err && i < h->n_user; i++)
-		err = heap_calls_watch(&w, h->user[i].addr, i + 1);
+	for (size_t i = h->next.size; !err && i < h->n_user; i++)
+		err = heap_calls_watch_user(&w, i);
 	return err;
 }
 
@@ -194,17 +238,20 @@ struct err *dec_heap_calls_reach(struct heap_calls *h, uint64_t rip, const uint6
 				 uint64_t time)
 {
 	const uint64_t *w = map_get(&h->watch, rip);
+	struct err *err = NULL;
 
 	if (!w)
 		return NULL;
 	if (*w & WATCH_FN)
-		return heap_calls_enter(h, *w & 0xff, rip, gpr, time);
-	if (h->user[*w - 1].is_function) {
-		if (vec_add(&h->open_watches,
-			    (struct heap_open_watch){ gpr[CAP_RSP], *w - 1 }))
+		err = heap_calls_enter(h, *w >> WATCH_FN_SHIFT, rip, gpr, time);
+	for (uint32_t i = *w & WATCH_USER; !err && i; i = h->next.data[i - 1]) {
+		if (h->user[i - 1].is_function &&
+		    vec_add(&h->open_watches,
+			    (struct heap_open_watch){ gpr[CAP_RSP], i - 1 }))
 			return &err_nomem;
+		err = DEC_HEAP_TELL(h->ev, watch, time, i - 1, false);
 	}
-	return DEC_HEAP_TELL(h->ev, watch, time, *w - 1, false);
+	return err;
 }
 
 /* ---- returns ------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ struct heap_calls {
 	struct frames *frames;
 	struct heap_call call; ///< the outermost one, while is_open
 	heap_open_watches open_watches;
-	struct map watch;   ///< address -> allocator function, or user watch
+	struct map watch;   ///< address -> allocator function, first user watch
+	VEC(uint32_t) next; ///< of each user watch: 1 + the next one at its address, or 0
 	bool has_allocator; ///< one of its functions was found
 	const struct dec_watch *user;
 	size_t n_user;
