@@ -13,9 +13,10 @@
 #define COMMENT_REACH_LINES 40	     // how far behind a comment its statement may be
 #define CANDIDATE_VISITS_MAX 1000000 // of C-points that nobody named
 
-/** A function with C-points at its entry, its return, or both. */
+/** A function with C-points at its entry, its return, or both, for constraints of one type. */
 struct function {
 	char *name;
+	int type;	  ///< -1: all
 	int entry, leave; ///< C-point index, -1 none
 	uint32_t depth;	  ///< calls under way
 	uint64_t entered; ///< serial number of the outermost call under way
@@ -82,18 +83,20 @@ static struct err *add_point(struct fl_cpoints *c, enum fl_cpoint_kind kind, int
 	return NULL;
 }
 
-static struct err *find_function(struct fl_cpoints *c, const char *name, uint32_t *ret)
+static struct err *find_function(struct fl_cpoints *c, const char *name, int type,
+				 uint32_t *ret)
 {
-	struct function *f;
+	struct function *f = vec_find(&c->functions, it,
+				      it->type == type && strcmp(it->name, name) == 0);
 
-	for (size_t i = 0; i < c->functions.size; i++)
-		if (strcmp(c->functions.data[i].name, name) == 0) {
-			*ret = i;
-			return NULL;
-		}
+	if (f) {
+		*ret = f - c->functions.data;
+		return NULL;
+	}
 	f = vec_push(&c->functions);
 	if (!f)
 		return &err_nomem;
+	f->type = type;
 	f->entry = f->leave = -1;
 	f->name = strdup(name);
 	*ret = c->functions.size - 1;
@@ -101,14 +104,14 @@ static struct err *find_function(struct fl_cpoints *c, const char *name, uint32_
 }
 
 // @point: where the function has the C-point's index.
-static struct err *add_of_function(struct fl_cpoints *c, uint32_t f, int type,
+static struct err *add_of_function(struct fl_cpoints *c, uint32_t f,
 				   enum fl_cpoint_kind kind, int *point)
 {
 	struct err *err;
 
 	if (*point >= 0)
 		return NULL;
-	err = add_point(c, kind, type, point, "%s of %s",
+	err = add_point(c, kind, c->functions.data[f].type, point, "%s of %s",
 			kind == FL_CPOINT_ENTRY ? "entry" : "return",
 			c->functions.data[f].name);
 	if (!err)
@@ -116,14 +119,14 @@ static struct err *add_of_function(struct fl_cpoints *c, uint32_t f, int type,
 	return err;
 }
 
-static struct err *add_entry(struct fl_cpoints *c, uint32_t f, int type)
+static struct err *add_entry(struct fl_cpoints *c, uint32_t f)
 {
-	return add_of_function(c, f, type, FL_CPOINT_ENTRY, &c->functions.data[f].entry);
+	return add_of_function(c, f, FL_CPOINT_ENTRY, &c->functions.data[f].entry);
 }
 
-static struct err *add_leave(struct fl_cpoints *c, uint32_t f, int type)
+static struct err *add_leave(struct fl_cpoints *c, uint32_t f)
 {
-	return add_of_function(c, f, type, FL_CPOINT_RETURN, &c->functions.data[f].leave);
+	return add_of_function(c, f, FL_CPOINT_RETURN, &c->functions.data[f].leave);
 }
 
 static struct err *add_after(struct fl_cpoints *c, uint32_t f,
@@ -156,13 +159,12 @@ static struct err *add_from_spec(struct fl_cpoints *c, const struct spec_cpoint 
 		return NULL; // the end of the run is one always
 	if (p->kind == SPEC_CPOINT_LINE)
 		return add_line(c, p);
-	err = find_function(c, p->function, &f);
+	err = find_function(c, p->function, p->type, &f);
 	if (err)
 		return err;
 	if (p->kind == SPEC_CPOINT_AFTER)
 		return add_after(c, f, p);
-	return p->kind == SPEC_CPOINT_ENTRY ? add_entry(c, f, p->type) :
-					      add_leave(c, f, p->type);
+	return p->kind == SPEC_CPOINT_ENTRY ? add_entry(c, f) : add_leave(c, f);
 }
 
 static void fl_cpoints_destroyp(struct fl_cpoints **c)
@@ -213,14 +215,14 @@ void fl_cpoints_destroy(struct fl_cpoints *c)
 struct err *fl_cpoints_add_candidate(struct fl_cpoints *c, const char *function)
 {
 	uint32_t f;
-	struct err *err = find_function(c, function, &f);
+	struct err *err = find_function(c, function, -1, &f);
 
 	if (err)
 		return err;
 	c->functions.data[f].is_candidate |= c->functions.data[f].entry < 0 &&
 					     c->functions.data[f].leave < 0;
-	err = add_entry(c, f, -1);
-	return err ? err : add_leave(c, f, -1);
+	err = add_entry(c, f);
+	return err ? err : add_leave(c, f);
 }
 
 static const char *base_name(const char *path)
@@ -506,12 +508,18 @@ static bool has_after(const struct fl_cpoints *c, uint32_t f)
 	return vec_find(&c->afters, a, a->function == f);
 }
 
+// With another type: what is to be told of it was told then.
+static bool is_named_before(const struct fl_cpoints *c, const struct function *f)
+{
+	return vec_find(&c->functions, it, strcmp(it->name, f->name) == 0) != f;
+}
+
 static void note_functions(const struct fl_cpoints *c, FILE *out)
 {
 	for (size_t i = 0; i < c->functions.size; i++) {
 		const struct function *f = &c->functions.data[i];
 
-		if (f->is_candidate)
+		if (f->is_candidate || is_named_before(c, f))
 			continue;
 		if (!f->has_body && !f->is_inlined)
 			fprintf(out, "%s: no function of this name\n", f->name);

@@ -10,7 +10,7 @@ static bool text_equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_same_statement(const struct dec_place *a, const struct dec_place *b)
+bool fl_is_same_statement(const struct dec_place *a, const struct dec_place *b)
 {
 	if (!text_equal(a->function, b->function))
 		return false;
@@ -22,7 +22,7 @@ static bool is_same_statement(const struct dec_place *a, const struct dec_place 
 static struct fl_fault *faults_find(fl_faults *f, const struct dec_place *p)
 {
 	for (size_t i = 0; i < f->size; i++)
-		if (!f->data[i].missing && is_same_statement(&f->data[i].place, p))
+		if (!f->data[i].missing && fl_is_same_statement(&f->data[i].place, p))
 			return &f->data[i];
 	return NULL;
 }
@@ -37,6 +37,8 @@ static void fault_merge(struct fl_fault *f, const struct fl_contribution *c,
 	f->n_ready += c->n_ready;
 	f->n_same += c->n_same;
 	f->n_stale += c->is_stale;
+	if (c->cure.grade > f->cure.grade)
+		f->cure = c->cure;
 	if (!f->graph || c->introduces > f->op_introduces) {
 		f->graph = g;
 		f->op = c->op;
@@ -83,7 +85,16 @@ static int compare_faults(const void *a, const void *b)
 {
 	const struct fl_fault *x = a, *y = b;
 	int more = (int)fl_fault_because(y) - (int)fl_fault_because(x);
+	int cure = (int)y->cure.grade - (int)x->cure.grade;
 
+	if (fl_fault_because(x) >= FL_BECAUSE_STALE ||
+	    fl_fault_because(y) >= FL_BECAUSE_STALE)
+		cure = 0;
+	else if (!cure && x->cure.grade)
+		cure = (x->cure.n_before > y->cure.n_before) -
+		       (x->cure.n_before < y->cure.n_before);
+	if (cure)
+		return cure;
 	return more ? more : (x->time < y->time) - (x->time > y->time);
 }
 

@@ -46,6 +46,7 @@ struct fl_missing {
 	uint32_t n_calls, n_kept;
 	uint32_t n_odd;		///< .. beside those in which it got another kind of value
 	struct dec_place usual; ///< with n_kept
+	bool is_loose;		///< many other numbers would do as well
 	bool is_related; ///< what the trigger stored, or stored to, leads to the node
 	uint32_t
 		n_more; ///< other nodes whose same field was not stored, with like effect
@@ -59,8 +60,9 @@ struct fl_fault {
 	uint32_t introduces;	///< errors of the C-point that were not there before
 	uint32_t n_errors;	///< errors of the C-point it contributed to, with repeats
 	uint32_t n_ready;	///< errors of the C-point that it prepared
-	uint32_t n_stale; ///< pointers that led to released memory: stored, or made so
-	uint32_t n_same;  ///< .. of which it stored something anew as it was
+	uint32_t n_stale;    ///< pointers that led to released memory: stored, or made so
+	uint32_t n_same;     ///< .. of which it stored something anew as it was
+	struct fl_cure cure; ///< the best that one of them has
 	const struct hg_graph *graph;
 	uint64_t op;		///< the operation that shows it best
 	uint32_t op_introduces; ///< private: how good that one is
@@ -78,6 +80,9 @@ typedef VEC(struct fl_fault) fl_faults;
  * or without lines one (module, function, offset). Call fl_faults_rank() afterwards. */
 struct err *fl_faults_add(fl_faults *ret, const struct hg_graph *g,
 			  const fl_contributions *c, const struct fl_places *places);
+
+/** @return whether operations at @p a and @p b are told as one statement. */
+bool fl_is_same_statement(const struct dec_place *a, const struct dec_place *b);
 
 /** Why a statement is suspected, the least first. */
 enum fl_because {

@@ -7,6 +7,7 @@
  * @file
  * From the violated C-point back to the statements.
  */
+#include "faultlocate/fl_cure.h"
 #include "faultlocate/fl_missing.h"
 #include "faultlocate/fl_stages.h"
 #include "faultlocate/fl_traceback.h"
@@ -71,24 +72,50 @@ static uint64_t operation_since(const struct fl_analysis *a, size_t side)
 	return n_ops;
 }
 
-// What no statement did, and what one did that changed nothing. Histories that were recovered, and
-// the allocator's, are not known well enough.
-static struct err *look_for_missing(struct fl_analysis *a, size_t side,
-				    const struct fl_traceback *t, fl_contributions *c)
+// Where operations on the structure begin and end, as far as C-points tell.
+static struct err *find_bounds(const struct fl_analysis *a, size_t side, fl_bounds *ret)
 {
-	struct fl_missing_query q = { t, c, &a->places };
+	size_t n = fl_cpoints_is_overrun(a->cpoints) ? 0 : fl_cpoints_visits(a->cpoints);
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct fl_visit *v = fl_cpoints_visit_at(a->cpoints, i);
+
+		if (fl_cpoints_get(a->cpoints, v->cpoint)->kind != FL_CPOINT_END)
+			err = vec_add(ret, fl_visit_ops(v, side));
+	}
+	return err;
+}
+
+// What had left nothing violated: another value of what was stored, or a store that is missing.
+// Numbers that will do there are always many for.
+static struct err *look_for_cures(struct fl_analysis *a, size_t side,
+				  const struct fl_traceback *t, fl_contributions *c)
+{
+	struct fl_missing *m = &a->missing[side];
 	fl_contributions suspects = {};
+	fl_bounds bounds = {};
+	struct fl_missing_query q = { t, c, &a->places, &bounds };
 	bool is_found = false;
 	struct err *err = NULL;
 
-	if (side == FL_SIDE_APP && !a->run.is_recovered && !a->plan.size)
-		err = fl_missing_find(&q, &a->missing[side], &is_found, &suspects);
-	if (!err && is_found)
-		err = fl_missing_add(&a->faults, &a->missing[side], &a->places);
+	// Histories that were recovered, and the allocator's, are not known well enough.
+	if (side != FL_SIDE_APP || a->run.is_recovered || a->plan.size)
+		return NULL;
+	err = find_bounds(a, side, &bounds);
+	if (!err)
+		err = fl_missing_find(&q, m, &is_found, &suspects);
 	for (size_t i = 0; i < suspects.size && !err; i++)
 		if (!vec_find(c, k, k->op == suspects.data[i].op))
 			err = vec_add(c, suspects.data[i]);
+	if (!err)
+		err = fl_cure_find(&q, c);
+	if (m->is_loose && vec_find(c, k, k->cure.grade >= FL_CURE_LOOSE))
+		is_found = false;
+	if (!err && is_found)
+		err = fl_missing_add(&a->faults, m, &a->places);
 	vec_deinit(&suspects);
+	vec_deinit(&bounds);
 	return err;
 }
 
@@ -121,7 +148,7 @@ static struct err *trace_side(struct fl_analysis *a, size_t side)
 	if (!err)
 		err = fl_traceback_run(&t, &contributions);
 	if (!err)
-		err = look_for_missing(a, side, &t, &contributions);
+		err = look_for_cures(a, side, &t, &contributions);
 	if (!err)
 		err = fl_faults_add(&a->faults, s->graph, &contributions, &a->places);
 	if (!err && is_limited)

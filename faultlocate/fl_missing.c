@@ -5,9 +5,16 @@
 
 #include "faultlocate/fl_remedy.h"
 
-#define ERRORS_MAX 1000 // with more a constraint is wrong, or there is no telling
 #define ROUND_NODES_MAX 4000000
 #define KEPT_OF_TEN 8 // so often the other times, it is the rule
+
+/** How sure it is that a store is missing; what makes it surer comes on top. */
+enum {
+	SURE_MOVED = 1, ///< no other time; without it something is asked of another node
+	SURE_SOLE = 2,	///< .. no other field could mend it
+	SURE_NO_OTHER = 4, ///< .. it is right
+	SURE_RULE = 8,	   ///< the other times have it
+};
 
 /* ---- is it the one? ------------------------------------------------------------------------- */
 
@@ -73,6 +80,59 @@ static bool is_gap(const struct fl_search *s, const struct fl_candidate *f, uint
 	return false;
 }
 
+// May a store that was made be wrong as well: what made the missing one necessary, or one to
+// another field that mends as much, by a statement that never did right before?
+static struct err *is_other_wrong(struct fl_search *s, const struct fl_candidate *f,
+				  bool *ret)
+{
+	struct err *err = NULL;
+	bool is_proven = true;
+
+	for (size_t i = 0; i < s->tries.size && is_proven && !err; i++) {
+		const struct fl_candidate *k = &s->fields.data[s->whys.data[i].field];
+		const struct fl_outcome *o = &s->outcomes.data[i];
+
+		if (k->is_written && k->is_direct && o->is_mended && !o->n_left &&
+		    k->at.is_pointer == f->at.is_pointer)
+			err = fl_usual_is_proven(&s->usual, k->last_op, &is_proven);
+	}
+	*ret = !is_proven || fl_usual_is_odd(&s->usual);
+	return err;
+}
+
+// Do the other times show that the store goes with what made it necessary?
+static bool is_rule(const struct fl_missing *m)
+{
+	return m->n_kept && m->n_kept >= m->n_odd &&
+	       m->n_kept * 10 >= m->n_calls * KEPT_OF_TEN;
+}
+
+// Could no other field mend it?
+static bool is_sole(const struct fl_search *s, const struct fl_candidate *f)
+{
+	return s->sole < s->fields.size && &s->fields.data[s->sole] == f;
+}
+
+// What the other times say. That there is nothing to ask for any more is no repair by itself: only
+// where it was cut out, where it is asked elsewhere now, or where the other times had it so.
+static int evidence_of(const struct fl_search *s, const struct fl_candidate *f,
+		       const struct fl_outcome *o, enum fl_reason why,
+		       const struct fl_missing *m)
+{
+	bool is_open = !m->n_calls && !m->n_odd && f->is_direct && !is_self(s, m);
+	bool has_none = is_open && why != WHY_OTHER;
+	int sole = is_open && !o->is_orphaning && is_sole(s, f) ? SURE_SOLE : 0;
+
+	if (!o->is_mended && why != WHY_FREED)
+		return f->at.is_pointer && is_rule(m) && m->is_related ? SURE_RULE :
+		       f->at.is_pointer && has_none && o->is_moved     ? SURE_MOVED :
+									 sole;
+	// What is cut out of nothing needs no store, and counts as a time without.
+	if (is_rule(m) || (why == WHY_FREED && m->n_kept && m->n_kept >= m->n_odd))
+		return m->is_related || why != WHY_OTHER ? SURE_RULE : sole;
+	return has_none ? SURE_NO_OTHER : sole;
+}
+
 // How sure is it that try i is what was missing? 0: it is not.
 static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, int *sure)
 {
@@ -80,7 +140,7 @@ static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, in
 	const struct fl_outcome *o = &s->outcomes.data[i];
 	enum fl_reason why = s->whys.data[i].why;
 	const struct fl_candidate *wrong;
-	bool is_misled = false;
+	bool is_misled = false, is_other = false, is_proven = true;
 	struct err *err;
 
 	*sure = 0;
@@ -90,27 +150,26 @@ static struct err *judge(struct fl_search *s, size_t i, struct fl_missing *m, in
 				  .size = f->at.size,
 				  .due = s->tries.data[i].value,
 				  .last_op = f->last_op,
-				  .trigger = s->trigger };
-	// That there is nothing to ask for any more is no repair, but where it was cut out.
-	if (!o->is_mended && why != WHY_FREED)
-		return NULL;
-	wrong = find_wrong(s, f, m->due);
+				  .trigger = s->trigger,
+				  .is_loose = why == WHY_OTHER };
+	wrong = o->is_mended || why == WHY_FREED ? find_wrong(s, f, m->due) : NULL;
 	if (wrong)
 		return add_suspect(s, wrong->last_op,
 				   (struct fl_contribution){ .n_ready = 1 });
-	err = fl_usual_find(&s->usual, m, &is_misled);
+	err = fl_usual_find(&s->usual, why == WHY_EQUATION || is_sole(s, f), m,
+			    &is_misled);
 	if (err || is_misled)
 		return err;
-	// What is cut out of nothing needs no store, and counts as a time without.
-	if (m->n_kept && m->n_kept >= m->n_odd &&
-	    (why == WHY_FREED || m->n_kept * 10 >= m->n_calls * KEPT_OF_TEN))
-		*sure = m->is_related || why != WHY_OTHER ? 8 : 0;
-	else if (!m->n_calls && !m->n_odd && why != WHY_OTHER && f->is_direct &&
-		 !is_self(s, m))
-		*sure = 4;
+	*sure = evidence_of(s, f, o, why, m);
+	if (*sure && *sure <= SURE_NO_OTHER)
+		err = is_other_wrong(s, f, &is_other);
+	if (!err && !is_other && *sure == SURE_MOVED)
+		err = fl_usual_is_proven(&s->usual, s->trigger, &is_proven);
+	if (is_other || !is_proven)
+		*sure = 0;
 	if (*sure)
 		*sure += is_never_written(s, f) + 2 * is_gap(s, f, m->due);
-	return NULL;
+	return err;
 }
 
 // The surest of those that leave nothing violated; else of those that leave less. One value of
@@ -141,13 +200,6 @@ static struct err *choose(struct fl_search *s, bool is_whole, struct fl_missing 
 
 /* ---- one after the other ---------------------------------------------------------------------- */
 
-// The violations that are left when all of s->made is done.
-static struct err *check_left(struct fl_search *s)
-{
-	s->errors.size = 0;
-	return fl_whatif_try(&s->whatif, &s->made, NULL, 0, NULL, &s->errors);
-}
-
 // m leaves others, of which stores to the same field of other nodes leave none.
 static struct err *follow(struct fl_search *s, struct fl_missing *m, bool *is_found)
 {
@@ -160,7 +212,7 @@ static struct err *follow(struct fl_search *s, struct fl_missing *m, bool *is_fo
 	for (uint32_t round = 0; !err; round++) {
 		size_t i;
 
-		err = check_left(s);
+		err = fl_search_left(s);
 		if (err || !s->errors.size || round == FL_ROUNDS_MAX || round == n_max) {
 			*is_found = !err;
 			m->n_more = round + (s->errors.size ? s->errors.size : 0);
@@ -205,27 +257,14 @@ struct err *fl_missing_find(const struct fl_missing_query *q, struct fl_missing 
 	_cleanup_(fl_search_deinit) struct fl_search s = { .q = q,
 							   .t = q->trace,
 							   .suspects = suspects };
-	struct err *err;
+	bool is_ready;
+	struct err *err = fl_search_begin(&s, &is_ready);
 	int sure = 0;
 
 	*is_found = false;
-	if (!s.t->n_errors || s.t->n_errors > ERRORS_MAX)
-		return NULL;
-	err = hg_view_create(s.t->graph, s.t->n_ops, &s.view);
-	s.whatif = (struct fl_whatif){ s.t->spec, s.view, s.t->graph, s.t->is_checked };
-	if (err || !fl_whatif_is_feasible(&s.whatif))
+	if (err || !is_ready)
 		return err;
-	err = spec_eval_create(s.t->spec, s.t->graph, s.view, &s.eval);
-	if (!err)
-		err = check_left(&s);
-	if (!err && !s.errors.size)
-		return NULL;
-	if (!err)
-		err = fl_search_fields(&s);
-	if (!err)
-		err = fl_search_try(&s);
-	if (!err)
-		err = tell_again(&s);
+	err = tell_again(&s);
 	if (!err)
 		err = choose(&s, true, ret, &sure);
 	*is_found = !err && sure;

@@ -13,11 +13,13 @@
 
 #include "faultlocate/fl_faults.h"
 #include "faultlocate/fl_traceback.h"
+#include "faultlocate/fl_usual.h"
 
 struct fl_missing_query {
 	const struct fl_traceback *trace; ///< that was run; its is_checked is set
 	const fl_contributions *found;	  ///< by it
 	const struct fl_places *places;
+	const fl_bounds *bounds; ///< of operations on the structure; may be empty
 };
 
 /**

@@ -3,7 +3,8 @@
 
 #include "faultlocate/fl_remedy.h"
 
-#define NODES_MAX 48 // whose fields may be what is missing
+#define ERRORS_MAX 1000 // with more a constraint is wrong, or there is no telling
+#define NODES_MAX 48	// whose fields may be what is missing
 #define FIELDS_MAX 512
 #define VALUES_MAX 20000
 #define LOOKED_AT_MAX 65536 // bytes of a node, for pointers
@@ -132,7 +133,29 @@ static struct err *add_field(struct fl_search *s, struct hg_node_id node, uint64
 	return vec_add(&s->fields, f);
 }
 
-// Which of them the operation wrote.
+// A number: was all right that the violation is about when it was stored, and went wrong afterwards,
+// not by another field that is compared with it?
+static struct err *was_right(struct fl_search *s, const struct fl_candidate *f, bool *ret)
+{
+	const struct spec_violation *v = s->about;
+	struct hg_op t = hg_graph_op(s->t->graph, s->trigger);
+	uint64_t offset = t.addr - fl_search_node(s, t.node)->start;
+	struct err *err = NULL;
+
+	*ret = false;
+	if (!f->is_direct || f->at.is_pointer || f->is_again ||
+	    f->last_op >= s->trigger ||
+	    vec_find(&s->direct, r, r->node.v == t.node.v && r->offset == offset))
+		return NULL;
+	err = spec_eval_seek(s->eval, s->view, f->last_op + 1);
+	if (!err)
+		err = spec_guard(s->eval, v->constraint, &v->binding, ret);
+	if (!err && *ret)
+		err = spec_check_one(s->eval, v->constraint, &v->binding, ret);
+	return err ? err : spec_eval_seek(s->eval, s->view, s->t->n_ops);
+}
+
+// Which of them the operation wrote, and had not better written again.
 static struct err *find_writers(struct fl_search *s)
 {
 	VEC(struct hg_written) w = {};
@@ -151,6 +174,12 @@ static struct err *find_writers(struct fl_search *s)
 		f->last_op = w.data[i].index;
 		f->is_written = op.kind == HG_OP_STORE && f->last_op >= s->since;
 		f->is_again = f->is_written && op.before == op.after;
+		if (f->is_written) {
+			bool is_right;
+
+			err = was_right(s, f, &is_right);
+			f->is_written = !is_right;
+		}
 	}
 	vec_deinit(&w);
 	return err;
@@ -193,13 +222,19 @@ static struct err *add_try(struct fl_search *s, uint32_t field, uint64_t value,
 	uint64_t mask = f->at.size < 8 ? (UINT64_C(1) << 8 * f->at.size) - 1 : UINT64_MAX;
 	uint64_t now = 0;
 	struct fl_alteration x = { f->node, f->at.offset, f->at.size, value & mask };
+	const struct fl_alteration *known;
 	struct err *err;
 
 	hg_view_read(s->view, f->node, f->at.offset, f->at.size, &now);
-	if (x.value == now || s->tries.size >= VALUES_MAX ||
-	    vec_find(&s->tries, t,
-		     t->node.v == x.node.v && t->offset == x.offset &&
-			     t->value == x.value))
+	if (x.value == now || s->tries.size >= VALUES_MAX)
+		return NULL;
+	known = vec_find(&s->tries, t,
+			 t->node.v == x.node.v && t->offset == x.offset &&
+				 t->value == x.value);
+	// What follows from an equation is no guess, though it may be one, too.
+	if (known && why == WHY_EQUATION)
+		s->whys.data[known - s->tries.data].why = why;
+	if (known)
 		return NULL;
 	err = vec_add(&s->tries, x);
 	return err ? err : vec_add(&s->whys, (struct fl_why){ field, why });
@@ -249,6 +284,17 @@ static struct err *try_pointers(struct fl_search *s, uint32_t field)
 		if (!err)
 			err = add_try(s, field, start, WHY_POINTER);
 	}
+	// A node of no declared type is known by what leads there: X.owner == Y.owner.
+	for (size_t i = 0; i < s->direct.size && !err; i++) {
+		const struct spec_read *r = &s->direct.data[i];
+		uint64_t value;
+
+		if (r->size == 8 &&
+		    fl_field_shape(s->t->spec, s->t->graph, r->node, r->offset) ==
+			    f->shape &&
+		    hg_view_read(s->view, r->node, r->offset, 8, &value))
+			err = add_try(s, field, value, WHY_POINTER);
+	}
 	return err ? err : add_try(s, field, 0, WHY_POINTER);
 }
 
@@ -288,6 +334,24 @@ static struct err *find_tries(struct fl_search *s)
 	return err;
 }
 
+// A node that nothing leads to any more is no repair.
+static void find_sole(struct fl_search *s)
+{
+	s->sole = UINT32_MAX;
+	for (size_t i = 0; i < s->tries.size; i++) {
+		const struct fl_outcome *o = &s->outcomes.data[i];
+		uint32_t field = s->whys.data[i].field;
+
+		if (o->n_left || o->is_orphaning || field == s->sole)
+			continue;
+		if (s->sole != UINT32_MAX) {
+			s->sole = UINT32_MAX;
+			return;
+		}
+		s->sole = field;
+	}
+}
+
 struct err *fl_search_try(struct fl_search *s)
 {
 	struct err *err = find_tries(s);
@@ -296,8 +360,11 @@ struct err *fl_search_try(struct fl_search *s)
 		return err;
 	if (vec_reserve(&s->outcomes, s->tries.size + 1))
 		return &err_nomem;
-	return fl_whatif_try(&s->whatif, &s->made, s->tries.data, s->tries.size,
-			     s->outcomes.data, NULL);
+	err = fl_whatif_try(&s->whatif, &s->made, s->tries.data, s->tries.size,
+			    s->outcomes.data, NULL);
+	if (!err)
+		find_sole(s);
+	return err;
 }
 
 struct err *fl_search_fields(struct fl_search *s)
@@ -312,6 +379,8 @@ struct err *fl_search_fields(struct fl_search *s)
 				      .graph = s->t->graph,
 				      .places = s->q->places,
 				      .errors = &s->errors,
+				      .found = s->q->found,
+				      .bounds = s->q->bounds,
 				      .span = &s->span,
 				      .trigger = s->trigger,
 				      .since = s->t->since_ops };
@@ -323,5 +392,39 @@ struct err *fl_search_fields(struct fl_search *s)
 	if (!err)
 		err = spec_args_deep(s->eval, s->about->constraint, &s->about->binding,
 				     &s->args);
+	s->usual.is_summed = is_counted(&s->args);
 	return err ? err : find_fields(s);
+}
+
+struct err *fl_search_left(struct fl_search *s)
+{
+	s->errors.size = 0;
+	return fl_whatif_try(&s->whatif, &s->made, NULL, 0, NULL, &s->errors);
+}
+
+struct err *fl_search_begin(struct fl_search *s, bool *is_ready)
+{
+	struct err *err;
+
+	*is_ready = false;
+	if (!s->t->n_errors || s->t->n_errors > ERRORS_MAX)
+		return NULL;
+	err = hg_view_create(s->t->graph, s->t->n_ops, &s->view);
+	s->whatif = (struct fl_whatif){ .spec = s->t->spec,
+					.view = s->view,
+					.graph = s->t->graph,
+					.is_checked = s->t->is_checked };
+	if (err || !fl_whatif_is_feasible(&s->whatif))
+		return err;
+	err = spec_eval_create(s->t->spec, s->t->graph, s->view, &s->eval);
+	if (!err)
+		err = fl_search_left(s);
+	if (!err && !s->errors.size)
+		return NULL;
+	if (!err)
+		err = fl_search_fields(s);
+	if (!err)
+		err = fl_search_try(s);
+	*is_ready = !err;
+	return err;
 }

@@ -57,6 +57,7 @@ struct fl_search {
 	VEC(struct fl_why) whys; ///< of tries
 	VEC(uint64_t) freed;	 ///< pointers in nodes released in the operation
 	VEC(struct fl_outcome) outcomes;
+	uint32_t sole; ///< the only field that leaves nothing violated; UINT32_MAX: none
 	fl_alterations made;
 	fl_contributions *suspects; ///< stores that were made and may be wrong
 };
@@ -84,7 +85,14 @@ struct err *fl_search_operation(struct fl_search *s);
 
 /* ---- fl_remedy.c --------------------------------------------------------------------- */
 
-/** The same, and the fields, with s->usual ready to be asked. */
+/** Make @p s, of which q, t and suspects are set, ready, and try what may be done about the
+ * violations. @p is_ready: false, there is nothing to try, or too much. */
+struct err *fl_search_begin(struct fl_search *s, bool *is_ready);
+
+/** Find the violations that are left when all of s->made is done. */
+struct err *fl_search_left(struct fl_search *s);
+
+/** As fl_search_operation(), and the fields, with s->usual ready to be asked. */
 struct err *fl_search_fields(struct fl_search *s);
 
 /** Choose values for the fields, and try them. */

@@ -133,21 +133,15 @@ struct err *fl_replay_once(const struct fl_options *o, struct fl_analysis *a)
 static struct err *look_for_comments(struct fl_analysis *a, bool *is_new)
 {
 	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
-	_cleanup_(hg_view_destroyp) struct hg_view *v = NULL;
-	_cleanup_(map_deinit) struct map seen = {};
-	struct err *err = hg_view_create(g, 0, &v);
-	struct hg_op op;
+	struct err *err = NULL;
+	uint64_t rip;
 
 	*is_new = false;
-	while (!err && hg_view_forward(v, &op)) {
+	for (size_t i = 0; !err && hg_graph_statement(g, i, &rip); i++) {
 		struct dec_place place = {};
 		bool found = false;
 
-		if (map_get(&seen, op.rip))
-			continue;
-		if (op.rip == MAP_EMPTY_KEY || map_put(&seen, op.rip, 1))
-			continue; // looked at again, that is all
-		dec_symbols_place(a->symbols, op.rip, &place);
+		dec_symbols_place(a->symbols, rip, &place);
 		if (place.file)
 			err = fl_cpoints_add_source(a->cpoints, a->symbols, &place,
 						    &found);

@@ -12,6 +12,26 @@
 
 #include "specdsl/specdsl.h"
 
+/** What altering what a store stored would do, the least first. */
+enum fl_cure_grade {
+	FL_CURE_NONE,	///< something is violated still
+	FL_CURE_EVADED, ///< nothing is, nor is anything asked for there any more
+	FL_CURE_FIRST, ///< nothing is, had other stores that came later been altered, too
+	FL_CURE_ODD,   ///< nothing is, but pointers lead to one node as nowhere else
+	FL_CURE_LOOSE, ///< nothing is, of a number that many others would do for
+	FL_CURE_WHOLE, ///< nothing is
+};
+
+/** A field of a node, and what it had better got. */
+struct fl_cure {
+	enum fl_cure_grade grade;
+	struct hg_node_id node;
+	uint32_t offset, size;
+	uint64_t value;
+	uint32_t n_more;   ///< other stores that had to be altered with it
+	uint32_t n_before; ///< the statement stored so often before, and all was right
+};
+
 /** An operation that contributed to pending inconsistencies (Definition 3), and that made
  * one, left one as it is, or prepared one. */
 struct fl_contribution {
@@ -25,6 +45,7 @@ struct fl_contribution {
 			  ///< they were introduced, as the last to do so
 	uint32_t n_same;  ///< those of which it stored, as the last to do so, a field
 			  ///< anew as it was already
+	struct fl_cure cure; ///< another value that it might have stored (fl_cure.h)
 	bool is_stale; ///< it stored a pointer to a node that was released, or released the
 		       ///< node, and another node of an error got the memory later
 };

@@ -95,27 +95,40 @@ static struct err *add_store(struct anew *a, const struct fl_alteration *x,
 	return hg_graph_store(a->g, 1, start + x->offset, x->size, &value, 0);
 }
 
-// Each is made and unmade.
+// What the field holds without x.
+static uint64_t value_without(const struct anew *a, const fl_alterations *made,
+			      const struct fl_alteration *x)
+{
+	uint64_t ret = 0;
+
+	hg_view_read(a->in->view, x->node, x->offset, x->size, &ret);
+	for (size_t k = 0; made && k < made->size; k++)
+		if (made->data[k].node.v == x->node.v &&
+		    made->data[k].offset == x->offset)
+			ret = made->data[k].value;
+	return ret;
+}
+
+static size_t together(const struct fl_whatif *w)
+{
+	return w->together ? w->together : 1;
+}
+
+// Those that belong together are made, then unmade.
 static struct err *add_alterations(struct anew *a, const fl_alterations *made,
 				   const struct fl_alteration *all, size_t n)
 {
+	size_t each = together(a->in);
 	struct err *err = NULL;
 
 	for (size_t i = 0; made && i < made->size && !err; i++)
 		err = add_store(a, &made->data[i], made->data[i].value);
 	a->n_base = hg_graph_ops(a->g);
-	for (size_t i = 0; i < n && !err; i++) {
-		uint64_t before = 0;
-
-		hg_view_read(a->in->view, all[i].node, all[i].offset, all[i].size,
-			     &before);
-		for (size_t k = 0; made && k < made->size; k++)
-			if (made->data[k].node.v == all[i].node.v &&
-			    made->data[k].offset == all[i].offset)
-				before = made->data[k].value;
-		err = add_store(a, &all[i], all[i].value);
-		if (!err)
-			err = add_store(a, &all[i], before);
+	for (size_t i = 0; i < n * each && !err; i += each) {
+		for (size_t k = i; k < i + each && !err; k++)
+			err = add_store(a, &all[k], all[k].value);
+		for (size_t k = i + each; k-- > i && !err;)
+			err = add_store(a, &all[k], value_without(a, made, &all[k]));
 	}
 	return err;
 }
@@ -173,33 +186,147 @@ static struct err *check_base(struct anew *a, spec_violations *left)
 	return err;
 }
 
-// Is one of the first violations gone though its guard is true?
-static struct err *check_mended(struct anew *a, bool *ret)
+static struct err *holds(struct anew *a, uint32_t constraint,
+			 const struct spec_binding *b, bool *ret)
 {
+	bool is_right = false;
+	struct err *err = spec_guard(a->eval, constraint, b, ret);
+
+	if (!err && *ret)
+		err = spec_check_one(a->eval, constraint, b, &is_right);
+	*ret &= is_right;
+	return err;
+}
+
+// The violation with the node to which x leads now in the place of another.
+static struct err *check_moved(struct anew *a, const struct spec_violation *v,
+			       const struct fl_alteration *x, bool *ret)
+{
+	const uint64_t *from = map_get(&a->new_of, x->node.v);
+	struct hg_node_id to = hg_view_find(a->view, x->value);
 	struct err *err = NULL;
+	bool is_its = false;
 
-	*ret = false;
-	for (size_t i = 0; i < a->base.all.size && i < MENDED_MAX && !err && !*ret; i++) {
-		const struct spec_violation *v = &a->base.all.data[i].v;
-		bool holds = false;
+	for (size_t k = 0; from && k < SPEC_MAX_VARS; k++)
+		is_its |= v->binding.node[k].v == *from;
+	for (size_t k = 0; is_its && to.v && x->size == 8 && k < SPEC_MAX_VARS; k++) {
+		struct spec_binding b = v->binding;
 
-		err = spec_guard(a->eval, v->constraint, &v->binding, ret);
-		if (!err && *ret)
-			err = spec_check_one(a->eval, v->constraint, &v->binding, &holds);
-		*ret &= holds;
+		if (!b.node[k].v || b.node[k].v == *from || b.node[k].v == to.v || *ret ||
+		    err)
+			continue;
+		b.node[k] = to;
+		err = holds(a, v->constraint, &b, ret);
 	}
 	return err;
 }
 
-static struct err *check_one(struct anew *a, struct fl_outcome *ret)
+// Is one of the first violations gone though its guard is true?
+static struct err *check_mended(struct anew *a, const struct fl_alteration *x,
+				struct fl_outcome *ret)
+{
+	struct err *err = NULL;
+
+	ret->is_mended = ret->is_moved = false;
+	for (size_t i = 0; i < a->base.all.size && i < MENDED_MAX && !err; i++) {
+		const struct spec_violation *v = &a->base.all.data[i].v;
+
+		if (!ret->is_mended)
+			err = holds(a, v->constraint, &v->binding, &ret->is_mended);
+		if (!err && !ret->is_moved)
+			err = check_moved(a, v, x, &ret->is_moved);
+	}
+	return err;
+}
+
+// @return the node of the heap made anew that the field of @p x led to without it; 0: none.
+static struct hg_node_id led_to(const struct anew *a, const struct fl_alteration *x)
+{
+	uint64_t before = 0;
+
+	if (x->size != 8 || !hg_view_read(a->in->view, x->node, x->offset, 8, &before) ||
+	    !before)
+		return (struct hg_node_id){};
+	return hg_view_find(a->view, before);
+}
+
+// Is one of the first violations gone and, with the node that x leads to now in place of the one
+// that it led to, its guard true?
+static struct err *check_led(struct anew *a, const struct fl_alteration *x, bool *ret)
+{
+	struct hg_node_id from = led_to(a, x), to = hg_view_find(a->view, x->value);
+	struct err *err = NULL;
+
+	*ret = false;
+	if (!from.v || !to.v)
+		return NULL;
+	for (size_t i = 0; i < a->base.all.size && i < MENDED_MAX && !err && !*ret; i++) {
+		struct spec_violation v = a->base.all.data[i].v;
+		bool is_about = false;
+
+		for (size_t k = 0; k < SPEC_MAX_VARS; k++) {
+			if (v.binding.node[k].v != from.v)
+				continue;
+			v.binding.node[k] = to;
+			is_about = true;
+		}
+		if (is_about)
+			err = holds(a, v.constraint, &v.binding, ret);
+	}
+	return err;
+}
+
+static void count_pointer(void *ctx, uint32_t owner, uint64_t offset)
+{
+	(void)owner;
+	(void)offset;
+	++*(uint32_t *)ctx;
+}
+
+static struct err *check_orphan(struct anew *a, const struct fl_alteration *x, bool *ret)
+{
+	struct hg_node_id to = led_to(a, x);
+	bool is_typed = to.v && hg_graph_node(a->g, to)->type;
+	uint32_t n = 0;
+	struct err *err = is_typed ? spec_pointers(a->eval, to, count_pointer, &n) : NULL;
+
+	*ret = is_typed && !n;
+	return err;
+}
+
+// Is the constraint of one of the first violations, an element's, asked still of the one beside it?
+static struct err *check_kept(struct anew *a, bool *ret)
+{
+	struct err *err = NULL;
+
+	*ret = false;
+	for (size_t i = 0; i < 2 * a->base.all.size && i < MENDED_MAX && !err && !*ret;
+	     i++) {
+		struct spec_violation v = a->base.all.data[i / 2].v;
+
+		v.binding.index += i % 2 ? 1 : -1;
+		if (spec_constraint(a->in->spec, v.constraint)->is_intra)
+			err = holds(a, v.constraint, &v.binding, ret);
+	}
+	return err;
+}
+
+static struct err *check_one(struct anew *a, const struct fl_alteration *x,
+			     struct fl_outcome *ret)
 {
 	struct err *err = check(a);
 
+	if (!err)
+		err = check_orphan(a, x, &ret->is_orphaning);
 	ret->n_left = a->found.size;
 	ret->n_new = 0;
 	for (size_t i = 0; i < a->found.size; i++)
 		ret->n_new += !fl_pendings_has(&a->base, &a->found.data[i]);
-	return err ? err : check_mended(a, &ret->is_mended);
+	if (!err)
+		err = check_mended(a, x, ret);
+	if (!err)
+		err = check_led(a, x, &ret->is_led);
+	return err ? err : check_kept(a, &ret->is_kept);
 }
 
 struct err *fl_whatif_try(const struct fl_whatif *w, const fl_alterations *made,
@@ -207,14 +334,15 @@ struct err *fl_whatif_try(const struct fl_whatif *w, const fl_alterations *made,
 			  struct fl_outcome *ret, spec_violations *left)
 {
 	_cleanup_(anew_deinit) struct anew a = { .in = w };
+	size_t each = together(w);
 	struct err *err = make_anew(&a, made, all, n);
 
 	if (!err)
 		err = check_base(&a, left);
 	for (size_t i = 0; i < n && !err; i++) {
-		err = spec_eval_seek(a.eval, a.view, a.n_base + 2 * i + 1);
+		err = spec_eval_seek(a.eval, a.view, a.n_base + (2 * i + 1) * each);
 		if (!err)
-			err = check_one(&a, &ret[i]);
+			err = check_one(&a, &all[i * each], &ret[i]);
 	}
 	return err;
 }

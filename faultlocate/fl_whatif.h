@@ -27,6 +27,15 @@ struct fl_outcome {
 	uint32_t n_new;	 ///< of these: not there without it
 	/** Of one at least that is gone the guard is true still. */
 	bool is_mended;
+	/** .. or it is true with the node to which the field leads now in the place of another,
+	 * and holds there: what the constraint is about moved. */
+	bool is_moved;
+	/** Nothing leads any more to the node that the field led to. */
+	bool is_orphaning;
+	/** .. is true where the altered pointer leads now, and so is the body. */
+	bool is_led;
+	/** .. of an array's element is false, and true of the one beside it. */
+	bool is_kept;
 };
 
 struct fl_whatif {
@@ -34,13 +43,15 @@ struct fl_whatif {
 	const struct hg_view *view; ///< the C-point
 	const struct hg_graph *graph;
 	const bool *is_checked; ///< of each constraint
+	size_t together;	///< alterations that are one; 0: each by itself
 };
 
 /** @return whether the heap at the C-point is small enough to be made anew. */
 bool fl_whatif_is_feasible(const struct fl_whatif *w);
 
 /**
- * Try @p n alterations, each by itself, of the heap in which @p made are made already.
+ * Try @p n alterations, each by itself (or n times w->together, so many at once), of the heap in
+ * which @p made are made already.
  *
  * @param ret    An outcome each.
  * @param left   NULL, or gets the violations that are there without them.

@@ -219,6 +219,25 @@ static cJSON *json_missing(const struct fl_analysis *a, const struct fl_missing 
 	return NULL;
 }
 
+// What had better been stored: only histories of the program have it.
+static cJSON *json_cure(const struct fl_analysis *a, const struct fl_fault *f)
+{
+	const struct fl_namer *n = &a->sides[FL_SIDE_APP].namer;
+	char name[128], node[16], value[64];
+	cJSON *o = cJSON_CreateObject();
+
+	report_cure_field(n, &f->cure, name, sizeof(name));
+	report_cure_value(n, &f->cure, f->time, value, sizeof(value));
+	snprintf(node, sizeof(node), "n%u", f->cure.node.v);
+	if (o && add(o, "node", cJSON_CreateString(node)) &&
+	    add(o, "field", cJSON_CreateString(name)) &&
+	    add(o, "value", cJSON_CreateString(value)) &&
+	    add(o, "more", cJSON_CreateNumber(f->cure.n_more)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
 static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -228,6 +247,7 @@ static cJSON *json_fault(const struct fl_analysis *a, const struct fl_fault *f)
 	    !add(o, "time", cJSON_CreateNumber(f->time)) ||
 	    !add(o, "instances", cJSON_CreateNumber(f->instances)) ||
 	    (f->missing && !add(o, "missing", json_missing(a, f->missing))) ||
+	    (f->cure.grade && !add(o, "instead", json_cure(a, f))) ||
 	    (a->run.is_recovered &&
 	     !add(o, "inferred",
 		  cJSON_CreateBool(dec_run_is_inferred(&a->run, f->time))))) {

@@ -5,37 +5,45 @@
 
 #include <string.h>
 
-static uint64_t find_field(const struct fl_namer *n, const struct fl_missing *m,
-			   struct dec_field *f, char *name, size_t name_bytes)
+static uint64_t find_field(const struct fl_namer *n, struct hg_node_id node,
+			   uint32_t offset, struct dec_field *f, char *name,
+			   size_t name_bytes)
 {
-	for (uint64_t i = 1; report_name_field(n, m->node, i, f, name, name_bytes); i++)
-		if (f->offset == m->offset)
+	for (uint64_t i = 1; report_name_field(n, node, i, f, name, name_bytes); i++)
+		if (f->offset == offset)
 			return i;
 	return 0;
+}
+
+static uint64_t field_text(const struct fl_namer *n, struct hg_node_id node,
+			   uint32_t offset, char *name, size_t name_bytes)
+{
+	struct dec_field f;
+	char field[96];
+	uint64_t i = find_field(n, node, offset, &f, field, sizeof(field));
+
+	if (i)
+		snprintf(name, name_bytes, "n%u%s%s", node.v, field[0] == '[' ? "" : ".",
+			 field);
+	else
+		snprintf(name, name_bytes, "n%u+%u", node.v, offset);
+	return i;
 }
 
 uint64_t report_missing_field(const struct fl_namer *n, const struct fl_missing *m,
 			      char *name, size_t name_bytes)
 {
-	struct dec_field f;
-	char field[96];
-	uint64_t i = find_field(n, m, &f, field, sizeof(field));
-
-	if (i)
-		snprintf(name, name_bytes, "n%u%s%s", m->node.v,
-			 field[0] == '[' ? "" : ".", field);
-	else
-		snprintf(name, name_bytes, "n%u+%u", m->node.v, m->offset);
-	return i;
+	return field_text(n, m->node, m->offset, name, name_bytes);
 }
 
-static const char *value_text(const struct fl_namer *n, const struct fl_missing *m,
-			      uint64_t raw, uint64_t time, char *buf, size_t bytes)
+static const char *value_text(const struct fl_namer *n, struct hg_node_id node,
+			      uint32_t offset, uint64_t raw, uint64_t time, char *buf,
+			      size_t bytes)
 {
 	struct dec_field f;
 	char name[96];
 
-	if (!find_field(n, m, &f, name, sizeof(name))) {
+	if (!find_field(n, node, offset, &f, name, sizeof(name))) {
 		snprintf(buf, bytes, "%#llx", (unsigned long long)raw);
 		return buf;
 	}
@@ -45,8 +53,33 @@ static const char *value_text(const struct fl_namer *n, const struct fl_missing 
 const char *report_missing_due(const struct fl_namer *n, const struct fl_missing *m,
 			       char *buf, size_t bytes)
 {
-	return value_text(n, m, m->due, hg_graph_op(m->graph, m->trigger).time, buf,
-			  bytes);
+	return value_text(n, m->node, m->offset, m->due,
+			  hg_graph_op(m->graph, m->trigger).time, buf, bytes);
+}
+
+void report_cure_field(const struct fl_namer *n, const struct fl_cure *c, char *name,
+		       size_t name_bytes)
+{
+	field_text(n, c->node, c->offset, name, name_bytes);
+}
+
+const char *report_cure_value(const struct fl_namer *n, const struct fl_cure *c,
+			      uint64_t time, char *buf, size_t bytes)
+{
+	return value_text(n, c->node, c->offset, c->value, time, buf, bytes);
+}
+
+void report_cure(const struct fl_namer *n, const struct fl_cure *c, uint64_t time,
+		 FILE *out)
+{
+	char name[128], value[64];
+
+	report_cure_field(n, c, name, sizeof(name));
+	fprintf(out, "with %s = %s instead", name,
+		report_cure_value(n, c, time, value, sizeof(value)));
+	if (c->n_more)
+		fprintf(out, ", and %u more altered", c->n_more);
+	fputs(", nothing would be violated\n", out);
 }
 
 // Without its function, which is said once.

@@ -270,6 +270,10 @@ static void print_fault(const struct report *r, size_t number, const struct fl_f
 		fprintf(r->out, " (time %llu)%s", (unsigned long long)op.time,
 			dec_run_is_inferred(&r->a->run, op.time) ? " (inferred)" : "");
 	fputc('\n', r->out);
+	if (f->cure.grade) {
+		fputs("       ", r->out);
+		report_cure(namer_of(r->a, f->graph), &f->cure, f->time, r->out);
+	}
 	print_callers(r, f);
 }
 

@@ -146,7 +146,7 @@ struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
 
 	if (err)
 		return err;
-	*is_true = is_binding_live(e, r, b) &&
+	*is_true = is_binding_live(e, r, b) && !spec_rule_is_out_of_range(&sc, r) &&
 		   (!r->guard || spec_eval_condition(&sc, r->guard));
 	return e->is_out_of_memory ? &err_nomem : NULL;
 }

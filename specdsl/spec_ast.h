@@ -272,6 +272,10 @@ void spec_diag_add(struct spec *s, struct spec_file *f, struct spec_span at,
 /** @return what to write instead of @p word, which is one of another language; or NULL. */
 const char *spec_hint_foreign(const char *word);
 
+/** @return what to do where a type's name is wanted and @p word stands, which begins a
+ * statement; or NULL. */
+const char *spec_hint_statement(const char *word);
+
 /** @return what to write instead of @p c, which is in no token; or NULL. */
 const char *spec_hint_character(char c);
 

@@ -121,7 +121,7 @@ static void parse_type_size(struct parser *p, struct spec_type *t)
 static const char *hint_unknown_type(struct parser *p, const char *name)
 {
 	struct spec_nearest nearest = { .word = name };
-	const char *foreign = spec_hint_foreign(name);
+	const char *foreign = spec_hint_statement(name) ?: spec_hint_foreign(name);
 
 	// Whose fields are counted has no debug information, which would know the name. `node_t`
 	// may be no mistake where there is a `node`.

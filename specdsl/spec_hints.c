@@ -43,6 +43,17 @@ const char *spec_hint_foreign(const char *word)
 	return NULL;
 }
 
+const char *spec_hint_statement(const char *word)
+{
+	static const char *const statements[] = { "ROOT", "CPOINT", "CONST", "ARRAY" };
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
+		if (!strcmp(word, statements[i]))
+			return "it begins a statement of its own: put that before the "
+			       "variables of the constraint";
+	return NULL;
+}
+
 const char *spec_hint_character(char c)
 {
 	switch (c) {

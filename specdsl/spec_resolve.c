@@ -14,24 +14,32 @@
 
 /** What type of node does @p n most likely stand for? Evaluation goes by the node itself;
  * this serves diagnostics and the attributes of NULL. */
-static uint32_t static_type(const struct resolver *r, const struct ast *n)
-{
-	struct dec_field f = {};
-	uint32_t type;
-	uint64_t field = 0;
-	int to;
+static uint32_t static_type(const struct resolver *r, const struct ast *n);
 
-	if (n->kind == AST_VAR)
-		return r->vars[n->number].type;
-	type = static_type(r, n->base);
+/** @return the struct that the pointer @p n, no variable, is to; NULL: not known. */
+static const char *points_to(const struct resolver *r, const struct ast *n)
+{
+	uint32_t type = static_type(r, n->base);
+	struct dec_field f = {};
+	uint64_t field = 0;
+
 	if (n->by_type)
 		field = n->by_type[type].field;
 	else if (n->b && n->b->kind == AST_NUMBER && n->b->number > 0)
 		field = n->b->number;
-	to = spec_field_at(&r->s->types.data[type], field, &f) && f.points_to ?
-		     spec_type_find(r->s, f.points_to) :
-		     -1;
-	return to < 0 ? type : (uint32_t)to;
+	return spec_field_at(&r->s->types.data[type], field, &f) ? f.points_to : NULL;
+}
+
+static uint32_t static_type(const struct resolver *r, const struct ast *n)
+{
+	const char *name;
+	int to;
+
+	if (n->kind == AST_VAR)
+		return r->vars[n->number].type;
+	name = points_to(r, n);
+	to = name ? spec_type_find(r->s, name) : -1;
+	return to < 0 ? static_type(r, n->base) : (uint32_t)to;
 }
 
 static int find_attr(const struct spec *s, const char *name, uint32_t type)
@@ -87,11 +95,18 @@ static bool is_unknown(const struct spec *s, size_t type)
 static void report_unknown(struct resolver *r, struct ast *n, uint32_t type)
 {
 	const struct spec_type *t = &r->s->types.data[type];
+	const char *to = n->base->kind == AST_VAR ? NULL : points_to(r, n->base);
 
 	n->is_bad = true;
 	if (is_unknown(r->s, type))
 		return; // said already
-	if (t->layout)
+	if (to && spec_type_find(r->s, to) < 0)
+		spec_diag_add(
+			r->s, r->file, n->span,
+			spec_printf(r->s, "declare it: '%s;'", to),
+			"'%s' is behind a pointer to '%s', a type that is not declared",
+			n->name, to);
+	else if (t->layout)
 		spec_diag_add(r->s, r->file, n->span,
 			      hint_unknown(r->s, t->layout, n->name),
 			      "'%s' has no field or attribute '%s'", t->name, n->name);

@@ -379,7 +379,7 @@ struct err *spec_args_deep(struct spec_eval *e, uint32_t constraint,
 			   const struct spec_binding *b, struct spec_args *ret);
 
 /** Is the guard of @p constraint true over @p b at the view's position, with all nodes of @p b
- * alive? Without a guard it is. */
+ * alive, and every element there that it speaks of? Without a guard it is. */
 struct err *spec_guard(struct spec_eval *e, uint32_t constraint,
 		       const struct spec_binding *b, bool *is_true);
 

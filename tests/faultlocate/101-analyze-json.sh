@@ -19,7 +19,7 @@ check '.[0].violations | length > 0 and all(keys == ["constraint", "cpoint", "li
 	"spec", "time"]) and all(.cpoint == "crash")'
 check '.[0].violations[0] | .spec == "examples/list/list.spec" and (.line | type) == "number"
 	and (.nodes | length > 0 and all(test("^n[0-9]+$")))'
-check '.[0].faults | length > 0 and all(keys - ["called_at"] == ["because", "file", "function", "instances", "line",
+check '.[0].faults | length > 0 and all(keys - ["called_at", "instead"] == ["because", "file", "function", "instances", "line",
 	"time"]) and all((.file | endswith("list.c")) and .instances > 0)'
 
 # Named functions are C-points, too; what does not exist is noted.

@@ -12,6 +12,7 @@ need_bpf
 cat >"$TMPDIR/prog.c" <<'C'
 #include <stdlib.h>
 struct item { struct item *next, *prev; };
+struct other { struct other *up; } others;
 static struct item *first;
 __attribute__((noinline)) static void push(int i)
 {
@@ -86,6 +87,16 @@ locate 1 --cpoint "prog.c:$(line BROKEN)"
 } >"$TMPDIR/named.spec"
 expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/named.spec"
 grep -q '^1 violation at C-point: return 5 of push ' "$TMPDIR/out" || fail "in a specification"
+
+# One function for two types: neither replaces the other.
+for ends in "" EXIT; do
+	{
+		cat "$TMPDIR/prog.spec"
+		echo "other FIELD 1 EDGE 1; CPOINT push $ends OF other; CPOINT push $ends OF item;"
+	} >"$TMPDIR/types.spec"
+	expect_status 1 "$FAULTLINE" analyze "$TMPDIR/c" --spec "$TMPDIR/types.spec"
+	grep -q 'at C-point: return of push ' "$TMPDIR/out" || fail "the second type's C-point"
+done
 
 # What is not there, or not reached, is told.
 empty=$(($(line BREAK) + 1))

@@ -9,25 +9,9 @@
 need jq gcc
 need_bpf
 
-source=tests/programs/ends.c
+source=tests/programs/ends.c program=$TMPDIR/ends
 
-# line MARK FORM - where the source has this comment.
-line() {
-	grep -n "/\* $1 $2 \*/" $source | cut -d: -f1
-}
-
-# record FORM... - all of them, each a process of its own; analyze FORM OPTION... - one of them.
-record() {
-	rm -rf "$TMPDIR/c"
-	make_followed "$TMPDIR/c" sh -c "for f; do '$TMPDIR/ends' \$f; done; true" sh "$@"
-	processes "$TMPDIR/c" >"$TMPDIR/processes"
-}
-analyze() {
-	local number
-	number=$(awk -v form="$1" '$NF == form { print $1 }' "$TMPDIR/processes")
-	shift
-	expect_status 1 "$FAULTLINE" analyze --process "$number" "$@" "$TMPDIR/c"
-}
+. tests/faultlocate/ends.bash
 
 # form NAME KIND IS BECAUSE VALUE - it ends so; the value is called VALUE, and is not right
 # because of statement BAD (where there is one).
@@ -52,7 +36,7 @@ said() {
 
 build() {
 	level=$1
-	gcc -std=gnu11 -g "$level" -fno-builtin -w -o "$TMPDIR/ends" $source || fail "cannot compile"
+	gcc -std=gnu11 -g "$level" -fno-builtin -w -o "$program" $source || fail "cannot compile"
 }
 
 for level in -O0 -O2; do
@@ -61,7 +45,7 @@ for level in -O0 -O2; do
 	case $level in
 	-O2) forms+=(freed heap zeroed overflow variant callee division smashed constant input
 		nobody refused truncated trap deep) ;;
-	-O0) forms+=(local assert abort twice inside guarded) ;;
+	-O0) forms+=(local assert abort twice inside guarded fortified) ;;
 	esac
 	record "${forms[@]}"
 	form null access null stored found
@@ -77,6 +61,7 @@ for level in -O0 -O2; do
 	said twice "double free" "(n9, freed)"
 	said inside "invalid pointer" "p = 0x"
 	said guarded "stack smashing" "text = 0x"
+	said fortified "buffer overflow detected" "text = 0x"
 	analyze guarded
 	grep -q 'in abort() called by __stack_chk_fail()' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 	grep -q pthread_kill "$TMPDIR/out" && fail "libc's own calls: $(cat "$TMPDIR/out")"

@@ -8,24 +8,9 @@
 need jq g++
 need_bpf
 
-source=tests/programs/endings.cc
+source=tests/programs/endings.cc program=$TMPDIR/endings
 
-line() {
-	grep -n "/\* $1 $2[ :]" $source | cut -d: -f1
-}
-
-# record FORM... - all of them, each a process of its own; analyze FORM OPTION... - one of them.
-record() {
-	rm -rf "$TMPDIR/c"
-	make_followed "$TMPDIR/c" sh -c "for f; do '$TMPDIR/endings' \$f; done; true" sh "$@"
-	processes "$TMPDIR/c" >"$TMPDIR/processes"
-}
-analyze() {
-	local number
-	number=$(awk -v form="$1" '$NF == form { print $1 }' "$TMPDIR/processes")
-	shift
-	expect_status 1 "$FAULTLINE" analyze --process "$number" "$@" "$TMPDIR/c"
-}
+. tests/faultlocate/ends.bash
 
 # form NAME KIND IS BECAUSE
 form() {
@@ -45,7 +30,7 @@ said() {
 }
 
 for level in -O0 -O2; do
-	g++ -std=gnu++17 -g $level -w -o "$TMPDIR/endings" $source || fail "cannot compile"
+	g++ -std=gnu++17 -g $level -w -o "$program" $source || fail "cannot compile"
 	record thrown range nothrow virtual owner lookup member
 	said thrown "'std::runtime_error'
   what():  too much for a book"

@@ -435,6 +435,12 @@ guarded(const char *text)
 	puts(copy);
 } /* USE guarded */
 
+/* As strcpy(r->name, text) is with _FORTIFY_SOURCE. */
+static APART void fortified(struct record *r, const char *text)
+{
+	__builtin___strcpy_chk(r->name, text, sizeof(r->name)); /* USE fortified */
+}
+
 static APART void trap(int is_here)
 {
 	if (is_here)
@@ -505,6 +511,8 @@ static int run(const char *form)
 		free_inside(malloc(1000));
 	if (!strcmp(form, "guarded"))
 		guarded("much more text than there is room for");
+	if (!strcmp(form, "fortified"))
+		fortified(&r, "much more text than there is room for");
 	if (!strcmp(form, "trap"))
 		trap(!zero);
 	return 3;

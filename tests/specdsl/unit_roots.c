@@ -265,12 +265,32 @@ static void test_format(void **state)
 	}
 }
 
+/** A root leads to a struct that the specification does not name. */
+static void test_not_declared(void **state)
+{
+	static const char text[] = "ROOT head; head != NULL => head.key == 1;";
+	struct spec *s;
+
+	(void)state;
+	assert_null(spec_create(&s));
+	assert_null(spec_add_text(s, "text", text, strlen(text)));
+	assert_null(spec_bind_root(s, 0, &head, false, -1, "t"));
+	assert_null(spec_resolve(s));
+	assert_int_equal(spec_errors(s), 1);
+	assert_non_null(
+		strstr(spec_diag(s, 0)->message,
+		       "behind a pointer to 'node', a type that is not declared"));
+	assert_string_equal(spec_diag(s, 0)->hint, "declare it: 'node;'");
+	spec_destroy(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meaning),
 		cmocka_unit_test(test_declared),
 		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_not_declared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include "faultlocate/fl_cure.h"
+
+// What was done longer ago is not counted.
+#define PAST_MAX 1000000
+
+static void cures_deinit(struct fl_cures *c)
+{
+	fl_search_deinit(&c->s);
+	hg_view_destroy(c->before);
+	map_deinit(&c->pairs);
+}
+
+struct dec_place fl_cure_place(const struct fl_cures *c, uint64_t op)
+{
+	struct dec_place ret = {};
+
+	c->s.q->places->place(c->s.q->places->ctx, hg_graph_op(c->s.t->graph, op).rip,
+			      &ret);
+	return ret;
+}
+
+struct err *fl_cure_give(struct fl_cures *c, uint64_t op, enum fl_cure_grade grade,
+			 const struct fl_alteration *x, uint32_t n_more)
+{
+	struct fl_contribution *k = vec_find(c->ret, e, e->op == op);
+	struct hg_op o;
+
+	if (grade < c->least)
+		return NULL;
+	if (!k) {
+		k = vec_push(c->ret);
+		if (!k)
+			return &err_nomem;
+		o = hg_graph_op(c->s.t->graph, op);
+		*k = (struct fl_contribution){ .op = op,
+					       .n_same = o.before == o.after,
+					       .n_ready = o.before != o.after };
+	}
+	if (grade > k->cure.grade)
+		k->cure = (struct fl_cure){ .grade = grade,
+					    .node = x->node,
+					    .offset = x->offset,
+					    .size = x->size,
+					    .value = x->value,
+					    .n_more = n_more };
+	return NULL;
+}
+
+/* ---- what becomes of the structure ------------------------------------------------------- */
+
+// What the field that op stored to holds with the alterations.
+static uint64_t altered(const struct hg_op *op, uint64_t at, uint64_t now,
+			const struct fl_alteration *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (all[i].node.v == op->node.v && all[i].offset == at)
+			now = all[i].value;
+	return now;
+}
+
+bool fl_cure_is_void(const struct fl_cures *c, const struct fl_alteration *all, size_t n)
+{
+	const struct fl_search *s = &c->s;
+	bool has_any = false;
+
+	for (size_t i = 0; i < s->span.ops.size; i++) {
+		const struct hg_op *op = &s->span.ops.data[i];
+		uint64_t at = op->addr - fl_search_node(s, op->node)->start, then, before;
+		uint64_t now;
+
+		if (!fl_search_node(s, op->node)->type ||
+		    !hg_view_is_live(c->before, op->node))
+			continue;
+		if (op->kind != HG_OP_STORE)
+			return false;
+		if (!hg_view_read(s->view, op->node, at, op->size, &now) ||
+		    !hg_view_read(c->before, op->node, at, op->size, &before))
+			continue;
+		has_any |= now != before;
+		then = altered(op, at, now, s->made.data, s->made.size);
+		if (altered(op, at, then, all, n) != before)
+			return false;
+	}
+	return has_any;
+}
+
+struct err *fl_cure_grade(struct fl_cures *c, size_t i, enum fl_cure_grade *ret)
+{
+	const struct fl_candidate *f = fl_cure_field(c, i);
+	const struct fl_outcome *o = &c->s.outcomes.data[i];
+	struct err *err;
+	bool is_odd;
+
+	*ret = o->is_kept ? FL_CURE_LOOSE : FL_CURE_EVADED;
+	if (!o->is_mended && !o->is_led)
+		return NULL;
+	err = fl_cure_is_odd(c, &c->s.tries.data[i], &is_odd);
+	// A pointer less mends where pointers are too many.
+	is_odd |= f->at.is_pointer && !f->is_direct && !c->s.tries.data[i].value;
+	*ret = is_odd				  ? FL_CURE_ODD :
+	       c->s.whys.data[i].why == WHY_OTHER ? FL_CURE_LOOSE :
+						    FL_CURE_WHOLE;
+	return err;
+}
+
+static struct err *judge(struct fl_cures *c, size_t i)
+{
+	const struct fl_candidate *f = fl_cure_field(c, i);
+	const struct fl_alteration *x = &c->s.tries.data[i];
+	enum fl_cure_grade grade;
+	struct err *err;
+
+	if (!f->is_written || c->s.outcomes.data[i].n_left || fl_cure_is_void(c, x, 1))
+		return NULL;
+	err = fl_cure_grade(c, i, &grade);
+	return err ? err : fl_cure_give(c, f->last_op, grade, x, 0);
+}
+
+/* ---- how often before ----------------------------------------------------------------------- */
+
+/** Statements that have a cure, as many as members of the result. */
+typedef VEC(struct dec_place) places;
+
+// Code at @p rip stored long before: is it of a statement that has a cure?
+static bool count(struct fl_cures *c, const places *of, uint64_t rip)
+{
+	struct dec_place then = {};
+	bool ret = false;
+
+	c->s.q->places->place(c->s.q->places->ctx, rip, &then);
+	for (size_t k = 0; k < of->size; k++) {
+		if (!c->ret->data[k].cure.grade ||
+		    !fl_is_same_statement(&then, &of->data[k]))
+			continue;
+		c->ret->data[k].cure.n_before++;
+		ret = true;
+	}
+	return ret;
+}
+
+// What did right often is less suspicious. From c->before back.
+static struct err *count_before(struct fl_cures *c)
+{
+	struct map is_of = {}; // by address of the code
+	struct err *err = NULL;
+	places of = {};
+
+	if (!vec_find(c->ret, k, k->cure.grade))
+		return NULL;
+	for (size_t i = 0; i < c->ret->size && !err; i++)
+		err = vec_add(&of, c->ret->data[i].cure.grade ?
+					   fl_cure_place(c, c->ret->data[i].op) :
+					   (struct dec_place){});
+	for (size_t n = 0; n < PAST_MAX && hg_view_ops(c->before) && !err; n++) {
+		const uint64_t *known;
+		struct hg_op op;
+
+		hg_view_back(c->before, &op);
+		known = map_get(&is_of, op.rip);
+		if (known && !*known)
+			continue;
+		if (map_put(&is_of, op.rip, count(c, &of, op.rip)))
+			err = &err_nomem;
+	}
+	map_deinit(&is_of);
+	vec_deinit(&of);
+	return err;
+}
+
+static bool is_pointer(const struct fl_cures *c, const struct fl_cure *x)
+{
+	struct dec_field f;
+
+	return fl_field_at(c->s.t->spec, c->s.t->graph, x->node, x->offset, &f) &&
+	       f.is_pointer;
+}
+
+// Some number always solves an equation, whatever made its other side wrong. So where a statement
+// that never stored before has a cure, a number is none that counts of one that did.
+static void weigh_numbers(struct fl_cures *c)
+{
+	if (!vec_find(c->ret, k, k->cure.grade >= FL_CURE_ODD && !k->cure.n_before))
+		return;
+	for (size_t i = 0; i < c->ret->size; i++) {
+		struct fl_cure *k = &c->ret->data[i].cure;
+
+		if (k->grade > FL_CURE_ODD && k->n_before && !is_pointer(c, k))
+			k->grade = FL_CURE_ODD;
+	}
+}
+
+// Is operation @p op of a statement that the traceback found?
+static bool is_found(const struct fl_cures *c, size_t n_members, uint64_t op)
+{
+	struct dec_place place = fl_cure_place(c, op);
+
+	for (size_t i = 0; i < n_members; i++) {
+		struct dec_place p = fl_cure_place(c, c->ret->data[i].op);
+
+		if (fl_is_same_statement(&p, &place))
+			return true;
+	}
+	return false;
+}
+
+// Does @p x explain more than what the traceback found does?
+static bool is_better(const struct fl_cures *c, size_t n_members, const struct fl_cure *x)
+{
+	// Who made something lead where it does, the traceback knows.
+	if (x->grade < FL_CURE_LOOSE || is_pointer(c, x))
+		return false;
+	for (size_t i = 0; i < n_members; i++) {
+		const struct fl_cure *k = &c->ret->data[i].cure;
+
+		if (k->grade > x->grade ||
+		    (k->grade == x->grade && k->n_before <= x->n_before))
+			return false;
+	}
+	return true;
+}
+
+// What the traceback found explains it, as a rule: statements beside those are told only when they
+// do better.
+static void drop_additions(struct fl_cures *c, size_t n_members)
+{
+	size_t n = n_members;
+
+	for (size_t i = n_members; i < c->ret->size; i++) {
+		struct fl_contribution x = c->ret->data[i];
+
+		if (is_found(c, n_members, x.op) || is_better(c, n_members, &x.cure))
+			c->ret->data[n++] = x;
+	}
+	c->ret->size = n;
+}
+
+struct err *fl_cure_find(const struct fl_missing_query *q, fl_contributions *ret)
+{
+	_cleanup_(cures_deinit) struct fl_cures c = {
+		.s = { .q = q, .t = q->trace, .suspects = ret }, .ret = ret
+	};
+	size_t n_members = ret->size;
+	bool is_ready = false;
+	struct err *err = fl_search_begin(&c.s, &is_ready);
+
+	if (err || !is_ready)
+		return err;
+	// What leads to a node until that is released was right; where else it might have led, is a
+	// guess.
+	c.least = hg_graph_op(c.s.t->graph, c.s.trigger).kind == HG_OP_FREE ?
+			  FL_CURE_LOOSE :
+			  FL_CURE_FIRST;
+	err = hg_view_create(c.s.t->graph, c.s.since, &c.before);
+	for (size_t i = 0; i < c.s.tries.size && !err; i++)
+		err = judge(&c, i);
+	if (!err)
+		err = fl_cure_move(&c);
+	if (!err && !vec_find(ret, k, k->cure.grade))
+		err = fl_cure_chain(&c);
+	if (!err)
+		err = count_before(&c);
+	weigh_numbers(&c);
+	drop_additions(&c, n_members);
+	return err;
+}
