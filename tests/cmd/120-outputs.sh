@@ -32,8 +32,10 @@ EOF
 cat >"$TMPDIR/other" <<'EOF'
 analyze --json --sources --spec
 bench   --corpus --from --specs
+debug   --at-fault
+decode  --image --raw --symfs
 dump    --memory
-encode  --no-retcomp --probes --thread --timing
+encode  --core --no-retcomp --probes --symfs --thread --timing
 graph   --dot --spec
 record  --end-core --snapshot
 replay  --stdout
@@ -42,7 +44,7 @@ spec    --binary
 suite   --tests
 EOF
 # Arguments that are no names of files.
-values="BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
+values="[ADDR:]PORT BYTES CPOINT EVENT FILTER FIRST-LAST FROM,TO FUNC FUNC[@FILE] GLOB KIND[,KIND...] LIST MODE N
 NAME PID PROCESS SEED SECONDS SIZE TID TIME TYPE"
 
 # options COMMAND - a line each: --NAME, its argument or -, and whether its text speaks of writing.

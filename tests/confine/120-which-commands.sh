@@ -50,6 +50,7 @@ tries "confined free" encode --flight "$TMPDIR/flight" "$TMPDIR/c"
 for command in "replay --explain" "analyze --accesses" graph decode dump; do
 	tries "confined free" $command "$TMPDIR/c"
 done
+tries "confined free" debug --listen - "$TMPDIR/c"
 tries "confined free" recover "$TMPDIR/flight"
 tries "confined free" sites "$BUILD/examples/list-O2"
 tries "confined free" spec check examples/list/list.spec --binary "$BUILD/examples/list-O2"
@@ -68,5 +69,5 @@ got=0
 [ $got = 125 ] && [ ! -s "$TMPDIR/out" ] || fail "status $got as faultline-machine: $(cat "$TMPDIR/out")"
 # A command of ours that is not in this list must be looked at.
 n=$("$FAULTLINE" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ')
-[ "$n" = 12 ] || fail "$n commands: does each of them read in a confined process?"
+[ "$n" = 13 ] || fail "$n commands: does each of them read in a confined process?"
 exit 0

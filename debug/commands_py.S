@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The commands that `faultline debug' gives gdb.
+
+	.section .rodata
+	.global dbg_commands, dbg_commands_end
+dbg_commands:
+	.incbin "debug/commands.py"
+dbg_commands_end:
+	.section .note.GNU-stack,"",@progbits

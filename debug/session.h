@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A debugger's view of a replayed process: where it stands, and its moves in both directions.
+ * The protocol lies above (stub.c): nothing here knows of packets.
+ *
+ * Invariants:
+ *  1. `where` is where the machine stands.
+ *  2. At a handler's beginning there are two places of one position: before the signal is
+ *     delivered, with the registers of what was interrupted (is_before_handler), and in the
+ *     handler. The machine stands in the handler for both.
+ *  3. The recorded run is never changed: what alters it happens in a branch (altered.h).
+ */
+#ifndef DEBUG_SESSION_H
+#define DEBUG_SESSION_H
+
+#include "debug/registers.h"
+#include "decode/machine/trap.h"
+
+/** What gdb calls breakpoint kinds: the numbers are the protocol's. */
+enum dbg_point_kind {
+	DBG_POINT_SOFTWARE,
+	DBG_POINT_HARDWARE,
+	DBG_POINT_WRITE,
+	DBG_POINT_READ,
+	DBG_POINT_ACCESS,
+};
+
+struct dbg_point {
+	enum dbg_point_kind kind;
+	uint64_t addr, size; ///< size: of memory
+};
+
+/** An event of the log, in short. */
+struct dbg_event {
+	uint32_t tid;
+	uint16_t number; ///< SYSCALL
+	uint8_t kind;	 ///< enum cap_event_kind
+	uint8_t signo;	 ///< SIGNAL
+};
+
+/** A file of the capture's was mapped. */
+struct dbg_mapped {
+	uint64_t seq; ///< by this event; 0: it was there at the beginning
+	uint64_t start, end, offset;
+	uint32_t file; ///< 1-based
+};
+
+/** A signal that had a handler, or was the end. */
+struct dbg_signal {
+	uint64_t seq;
+	uint32_t tid;
+	bool has_handler;
+	struct cap_regs regs; ///< of what it interrupted
+	uint8_t siginfo[128];
+};
+
+/** Why it stopped. */
+enum dbg_why {
+	DBG_STOP_PLACE, ///< it was put there
+	DBG_STOP_STEP,
+	DBG_STOP_POINT,	    ///< point
+	DBG_STOP_ENTRY,	    ///< a system call is about to be made: number
+	DBG_STOP_RETURN,    ///< it was
+	DBG_STOP_SIGNAL,    ///< signo
+	DBG_STOP_INTERRUPT, ///< the user wants it
+	DBG_STOP_BEGIN,	    ///< there is nothing before it
+	DBG_STOP_END,	    ///< nor behind it
+	DBG_STOP_LOST,	    ///< an altered run is over
+};
+
+struct dbg_stop {
+	enum dbg_why why;
+	uint32_t tid;
+	struct dbg_point point;
+	uint64_t addr; ///< of the access
+	int64_t number;
+	int signo;
+};
+
+struct dbg_session {
+	const struct capture *capture;
+	const struct cap_info *info;
+	struct cap_core *core;
+	struct dec_machine *machine;
+	struct dbg_registers registers;
+	struct dec_where where;
+	bool is_before_handler;
+	bool has_told_end; ///< the signal that ended it was a stop
+	uint64_t
+		entry_told; ///< at this position it stopped before a call; UINT64_MAX: no
+	VEC(struct dbg_event) events; ///< by seq
+	uint64_t first_ns;	      ///< when the first of them was
+	VEC(struct dbg_signal) signals;
+	VEC(struct dbg_mapped) mapped;
+	VEC(struct dbg_point) points;
+	bool catches_calls;
+	VEC(int64_t) calls; ///< these; none: all
+	uint64_t passes;    ///< bit n: signal n is no reason to stop
+	bool has_told_altered;
+	uint64_t malloc_at; ///< the program's malloc(), as far as gdb told; 0: not
+	struct dbg_altered *altered; ///< altered.h; NULL: on the recorded path
+	/** Whether the user wants it to stop; asked while it moves. */
+	bool (*interrupted)(void *ctx);
+	/** Tell the user a line. */
+	void (*tell)(void *ctx, const char *text);
+	void *ctx;		       ///< of both
+	double moving_since_s, told_s; ///< for progress
+	struct err *failure;	       ///< of a move: nothing can be done but to end
+};
+
+/** Begin with capture @p c, which is borrowed, at position 0. The callbacks are set by the caller
+ * before the first move. @return as capture_open(), dec_machine_create(). */
+struct err *dbg_session_init(struct dbg_session *s, const struct capture *c);
+void dbg_session_deinit(struct dbg_session *s);
+
+/** Drop what a client has set: another one comes. */
+void dbg_session_reset(struct dbg_session *s);
+
+/** Tell a line made of @p fmt. */
+void dbg_session_tell(struct dbg_session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** Find thread @p tid, 0: the one that runs. Its registers are those of the place (I2).
+ * @return ERR_RANGE: it is not there. */
+struct err *dbg_session_thread(struct dbg_session *s, uint32_t tid,
+			       struct dec_thread *ret);
+
+/** Read memory, up to the first byte that is not there. @return how many bytes. */
+size_t dbg_session_read(struct dbg_session *s, uint64_t addr, void *buf, size_t size);
+
+/** @return what file is mapped at @p addr, NULL: none, as far as is known. */
+const struct dbg_mapped *dbg_session_mapped(const struct dbg_session *s, uint64_t addr);
+
+/** @return the signal that began its handler, or ended the run, last; NULL: none did. */
+const struct dbg_signal *dbg_session_signal(const struct dbg_session *s);
+
+/** @return whether a point of kinds [@p first, @p last] overlaps [@p addr, @p addr + @p size); the
+ * first of them is *@p ret. */
+bool dbg_session_point(const struct dbg_session *s, enum dbg_point_kind first,
+		       enum dbg_point_kind last, uint64_t addr, uint64_t size,
+		       struct dbg_point *ret);
+
+/* ---- moves (motion.c) ----------------------------------------------------------------------- */
+
+/** Thread @p tid (0: whichever runs) executes an instruction, after the others what they do
+ * before; and more, as long as it then stands in [@p from, @p to). */
+struct err *dbg_step(struct dbg_session *s, uint32_t tid, uint64_t from, uint64_t to,
+		     struct dbg_stop *ret);
+
+/** Run to the next stop. */
+struct err *dbg_go(struct dbg_session *s, struct dbg_stop *ret);
+
+/** Back to before the last instruction of thread @p tid. */
+struct err *dbg_step_back(struct dbg_session *s, uint32_t tid, struct dbg_stop *ret);
+
+/** Back to the last stop before. */
+struct err *dbg_go_back(struct dbg_session *s, struct dbg_stop *ret);
+
+/** Back to before the last write to @p size bytes at @p addr, by the program or for it; @p ret is as
+ * of dec_machine_back(): without one it stands at the beginning. */
+struct err *dbg_last_write(struct dbg_session *s, uint64_t addr, uint64_t size,
+			   struct dec_trapped *ret);
+
+/** Stand at @p position, or at the end if that comes before. */
+struct err *dbg_seek(struct dbg_session *s, uint64_t position);
+
+/** Stand at the first position at which event number @p seq has happened, or, where @p at_ns is
+ * not 0, one behind that time. */
+struct err *dbg_seek_event(struct dbg_session *s, uint64_t seq, uint64_t at_ns);
+
+#endif

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# Threads with their names and own variables, signals and calls, both ways; seeking.
+. tests/lib.sh
+. tests/debug/lib.sh
+
+need gdb
+make_capture "$TMPDIR/c" "$BUILD/tests/programs/debugged"
+work=$(line_of WORK) handler=$(line_of HANDLER)
+
+gdb_on "$TMPDIR/c" <<GDB || fail "gdb: $(cat "$TMPDIR/gdb")"
+break $work
+# one
+continue
+info threads
+p mine
+p total
+# all
+continue
+continue
+continue
+continue
+continue
+p total
+# back
+reverse-continue
+p total
+delete
+# signal
+continue
+p \$_siginfo.si_signo
+p handled
+backtrace 1
+# handler
+tbreak on_signal
+continue
+next
+p handled
+backtrace
+# before
+reverse-continue
+reverse-stepi
+backtrace 1
+# calls
+catch syscall prctl
+seek start
+continue
+info threads
+continue
+p \$rax
+reverse-continue
+# seek
+delete
+seek end
+when
+seek event 3
+when
+seek 100
+when
+seek nowhere
+seek time 0
+# reverse
+seek end
+reverse-stepi 3
+GDB
+
+says one "hit Breakpoint 1, work \(arg=0x[12]\)" '"debugged"' '^\* .* "worker-[12]" .* work' '= 0$' '= [12]$'
+says all 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' 'Breakpoint' '= 9$'
+says back 'Breakpoint 1, work' '= [78]$'
+says signal 'received signal SIGUSR1' '= 10$' '= 0$' '^#0 .*kill'
+says handler 'Temporary breakpoint .*, on_signal \(signo=10\)' '= 10$' '^#0 .*on_signal' '^#1 +<signal handler called>' ' in main'
+says before 'received signal SIGUSR1' '^#0 .*kill'
+says calls 'call to syscall .?prctl' '"debugged"' 'returned from syscall .?prctl' '= 0' 'call to syscall .?prctl'
+says seek 'stopped' 'exit' 'position' ' event 3,' '^position 100, instruction 100,' 'cannot seek: .nowhere. is no place' '^position [0-9]{1,4},'
+says reverse 'stopped|exit'
+grep -q 'worker-1' "$TMPDIR/gdb" && grep -q 'worker-2' "$TMPDIR/gdb" || fail "not both names"
