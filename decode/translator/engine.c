@@ -120,6 +120,8 @@ static void engine_know_host(struct dec_engine *e)
 {
 	uint32_t a, b, c, d;
 
+	__cpuid(0, a, b, c, d);
+	e->is_loop_quick = b != signature_INTEL_ebx;
 	__cpuid(1, a, b, c, d);
 	e->ctx->xmask = 3;
 	if (c & bit_OSXSAVE) {

@@ -80,8 +80,8 @@ struct dec_world {
 	void (*complain)(void *ctx, struct dec_engine *e, const char *text);
 };
 
-// Where in a block's landing the address of the next one lies that has the same slot.
-#define ENGINE_LANDING_NEXT 22
+// Where, from a block's landing, the address of the next one lies that has the same slot.
+#define ENGINE_LANDING_NEXT (-8)
 
 struct engine_block {
 	uint64_t rip;
@@ -168,7 +168,8 @@ struct dec_engine {
 	uint64_t unstopped_now; ///< at this position
 	/** Instructions that processors without them take for others; see emulate.h. */
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
-	uint64_t isa[4]; ///< bit n: code of instruction set n (dec_insn.isa) was run
+	bool is_loop_quick; ///< the `loop` instruction of this CPU is
+	uint64_t isa[4];    ///< bit n: code of instruction set n (dec_insn.isa) was run
 	uint64_t n_translated, n_exits_taken; ///< statistics
 };
 

@@ -22,14 +22,15 @@
 extern const uint8_t count_begin[], count_long[], count_fault[], count_bad[],
 	count_call[], count_bad_call[], count_call_memory[], count_bad_call_memory[],
 	count_jump[], count_bad_jump[], count_return[], count_bad_return[], count_ways[],
-	count_place[], count_placed[], count_stop[], count_end[];
+	count_place[], count_placed[], count_twins[], count_twin[], count_stop[],
+	count_end[];
 
 __asm__(".text\n"
 	".intel_syntax noprefix\n"
 	".globl count_begin, count_long, count_fault, count_bad, count_stop, count_end\n"
 	".globl count_call, count_bad_call, count_call_memory, count_bad_call_memory\n"
 	".globl count_jump, count_bad_jump, count_return, count_bad_return\n"
-	".globl count_ways, count_place, count_placed\n"
+	".globl count_ways, count_place, count_placed, count_twins, count_twin\n"
 	"count_begin:\n"
 	// Calls in a loop; push and pop.
 	"mov ecx, 5\n"
@@ -85,6 +86,11 @@ __asm__(".text\n"
 	"34: test cl, 1\n jz 35f\n add rdx, rcx\n 35: test cl, 2\n jz 36f\n xor rbx, rcx\n"
 	"mov [rdi], rbx\n 36: cmp ecx, 50\n jne 37f\n inc r9\n 37: lea r10, [r10+1]\n jc 38f\n"
 	"jp 39f\n 38: mov [rdi+8], r10\n 39: call 31b\n dec ecx\n jnz 34b\n jmp count_stop\n"
+	// Calls of two functions whose addresses have the same low bits (see setup()).
+	"count_twins: mov ecx, 12\n"
+	"40: lea r10, [rip+count_twin]\n test cl, 2\n jz 41f\n add r10, 0x10000\n"
+	"41: bt ecx, 0\n call r10\n adc r9, 3\n dec ecx\n jnz 40b\n jmp count_stop\n"
+	"count_twin: lea rdx, [rdx+rcx*2+1]\n ret\n"
 	// An instruction for C, reached by a branch and without.
 	"count_place: mov ecx, 40\n"
 	"33: test cl, 1\n jz count_placed\n inc rdx\n"
@@ -120,10 +126,11 @@ static uint64_t guest(const uint8_t *label)
 
 static uint64_t on_avail(void *ctx, uint64_t addr, int prot)
 {
-	uint64_t end = CPU_CODE + (count_end - count_begin);
+	uint64_t begin = addr < CPU_CONST ? CPU_CODE : CPU_CONST,
+		 end = begin + (count_end - count_begin);
 
 	(void)ctx, (void)prot;
-	if (addr >= CPU_CODE && addr < end)
+	if (addr >= begin && addr < end)
 		return end - addr;
 	return addr >= CPU_SCRATCH && addr < CPU_SCRATCH + CPU_SCRATCH_BYTES ?
 		       CPU_SCRATCH + CPU_SCRATCH_BYTES - addr :
@@ -312,6 +319,26 @@ static void test_every_position_warm(void **state)
 		assert_at(p);
 	}
 	end_log();
+}
+
+/* Indirect branches to one slot, with flags that live across them, on CPUs of either kind. */
+static void test_twins(void **state)
+{
+	bool is_loop_quick = c.engine.is_loop_quick;
+
+	(void)state;
+	begin(count_twins);
+	for (int is_quick = 0; is_quick < 2; is_quick++) {
+		c.engine.is_loop_quick = is_quick;
+		use_mode(DEC_LOG_NONE);
+		for (uint64_t p = c.n + 1; p--;) {
+			enter_start();
+			assert_int_equal(dec_engine_run(&c.engine, p), DEC_STOP_POSITION);
+			assert_at(p);
+		}
+		end_log();
+	}
+	c.engine.is_loop_quick = is_loop_quick;
 }
 
 /* Forward in strides, with the code cache warm and the log growing. */
@@ -510,6 +537,9 @@ static int setup(void **state)
 	c.seed = 1;
 	native_init(&c.native);
 	memcpy(c.native.code, count_begin, count_end - count_begin);
+	// The same 64 KiB further on, but that count_twin adds another number.
+	memcpy(c.native.code + CPU_CODE_BYTES, count_begin, count_end - count_begin);
+	c.native.code[CPU_CODE_BYTES + (count_twin - count_begin) + 4] = 7;
 	cpu_random_state(&c.seed, &c.native.start, &c.start);
 	cpu_random_bytes(&c.seed, c.initial, sizeof(c.initial));
 	for (int r = 0; r < 16; r++)
@@ -554,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_every_position_warm),
+		cmocka_unit_test(test_twins),
 	};
 
 	return cmocka_run_group_tests_name("low", tests, setup, teardown) ||
