@@ -278,7 +278,7 @@ install: all man ## install into PREFIX
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m644 $(B)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/faultline/specs
-	install -m644 specs/*.spec $(DESTDIR)$(PREFIX)/share/faultline/specs
+	install -m644 specs/*.spec specs/rules/*.rules $(DESTDIR)$(PREFIX)/share/faultline/specs
 	install -Dm644 doc/faultline.bash-completion \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
 

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "decode/symbols/symbols.h"
 #include "faultlocate/fl_types.h"
-#include "specdsl/specdsl.h"
+#include "specdsl/bugs.h"
 
 enum { EXIT_FINE, EXIT_MISTAKES, EXIT_COULD_NOT };
 enum { OPT_BINARY = 256, OPT_JSON, OPT_IN_PLACE };
@@ -142,6 +142,21 @@ static void print_constraint(const struct spec *s, const struct spec_constraint 
 	printf("\n");
 }
 
+static void print_bug(const struct spec *s, size_t i)
+{
+	const struct spec_bug *b = spec_bug(s, i);
+
+	printf("%s:%d: %s: %s %s%s%s", b->file, b->line, b->name,
+	       spec_severity_name(b->severity), spec_point_name(b->point),
+	       b->function ? " " : "", b->function ? b->function : "");
+	for (int k = 0; k < b->n_args; k++)
+		printf(" %s", b->arg[k]);
+	for (int k = 0; k < b->n_chains; k++)
+		printf("%s%s", k ? ", " : ", chains of ",
+		       spec_bug_slot(s, i, b->chain[k]));
+	puts(b->is_off ? ", off unless it is named" : "");
+}
+
 static void print_text(const struct spec *s, bool has_binary)
 {
 	spec_diags_print(s, stderr);
@@ -154,10 +169,14 @@ static void print_text(const struct spec *s, bool has_binary)
 				 spec_type(s, i)->name);
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		print_constraint(s, spec_constraint(s, i));
+	for (size_t i = 0; i < spec_bugs(s); i++)
+		print_bug(s, i);
 	printf("%zu statements, %zu types, ", spec_statements(s),
 	       spec_types(s) - spec_roots(s));
 	if (spec_roots(s))
 		printf("%zu roots, ", spec_roots(s));
+	if (spec_bugs(s))
+		printf("%zu bug rules, ", spec_bugs(s));
 	printf("%zu constraints, %zu C-points, no mistakes\n", spec_constraints(s),
 	       spec_cpoints(s));
 }
@@ -179,6 +198,20 @@ static cJSON *constraint_json(const struct spec *s, const struct spec_constraint
 		cJSON_AddStringToObject(v, "kind", kind_name(&c->vars[i]));
 		cJSON_AddItemToArray(vars, v);
 	}
+	return o;
+}
+
+static cJSON *bug_json(const struct spec_bug *b)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "name", b->name);
+	cJSON_AddStringToObject(o, "spec", b->file);
+	cJSON_AddNumberToObject(o, "line", b->line);
+	cJSON_AddStringToObject(o, "text", b->text);
+	cJSON_AddStringToObject(o, "point", spec_point_name(b->point));
+	cJSON_AddStringToObject(o, "severity", spec_severity_name(b->severity));
+	cJSON_AddBoolToObject(o, "off", b->is_off);
 	return o;
 }
 
@@ -213,6 +246,9 @@ static struct err *print_json(const struct spec *s)
 	list = cJSON_AddArrayToObject(root, "constraints");
 	for (size_t i = 0; i < spec_constraints(s); i++)
 		cJSON_AddItemToArray(list, constraint_json(s, spec_constraint(s, i)));
+	list = cJSON_AddArrayToObject(root, "rules");
+	for (size_t i = 0; i < spec_bugs(s); i++)
+		cJSON_AddItemToArray(list, bug_json(spec_bug(s, i)));
 	text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);
 	if (!text)

@@ -34,6 +34,8 @@ void spec_destroy(struct spec *s)
 	vec_deinit(&s->consts);
 	vec_deinit(&s->rules);
 	vec_deinit(&s->cpoints);
+	vec_deinit(&s->predicates);
+	vec_deinit(&s->bugs);
 	arena_deinit(&s->arena);
 	free(s);
 }

@@ -17,6 +17,9 @@
 #define SPEC_MAX_EXPR_NODES 2000
 #define SPEC_MAX_INDICES 4 ///< in one named field
 
+struct spec_predicate;
+struct spec_bug_rule;
+
 struct spec_file {
 	const char *name, *text;
 	size_t size;
@@ -217,6 +220,8 @@ struct spec {
 	VEC(struct spec_const) consts;
 	VEC(struct spec_rule *) rules;
 	VEC(struct spec_cpoint) cpoints;
+	VEC(struct spec_predicate *) predicates; ///< of bug rules (spec_bug.h)
+	VEC(struct spec_bug_rule *) bugs;
 	bool is_resolved;
 };
 

@@ -33,6 +33,7 @@ struct formatter {
 	int depth;	  ///< of parentheses
 	int bars[SPEC_MAX_DEPTH + 1]; ///< of absolute values that are open, at each depth
 	bool is_root;		      ///< in `ROOT ...;`
+	bool is_bug;		      ///< in a bug rule, or a predicate
 	bool is_out_of_memory;
 };
 
@@ -184,6 +185,41 @@ static void take_bars(struct formatter *m, struct piece *p, int n, bool is_opera
 	*open -= *open < n ? *open : n;
 }
 
+/** Was `detect <` read just now? */
+static bool is_point_start(const struct formatter *m)
+{
+	return m->pieces.size > 1 &&
+	       is_text(m, &m->pieces.data[m->pieces.size - 2], "detect");
+}
+
+/** Is `(` behind @p before not that of a call? */
+static bool is_bug_word(const struct formatter *m, const struct piece *before)
+{
+	static const char *const words[] = { "and", "or", "not", "no", "suchthat", "in" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (is_text(m, before, words[i]))
+			return true;
+	return before->wants_operand;
+}
+
+/** In the rule's name, `<Trace; free r>:` and `Bid(r)` there is none. */
+static bool has_space_in_bug(const struct formatter *m, const struct piece *before,
+			     const struct token *t)
+{
+	const struct piece *first = m->pieces.data;
+	bool is_point = is_text(m, first, "[") &&
+			!vec_find(&m->pieces, p, is_text(m, p, ":"));
+	bool is_name = is_text(m, first, "[") &&
+		       !vec_find(&m->pieces, p, is_text(m, p, "]"));
+	char c = t->kind == TOK_CHAR ? t->ch : 0;
+
+	return !is_name && c != ':' &&
+	       !(is_point && t->kind == TOK_COMPARE && t->op == OP_GT) &&
+	       !(is_text(m, before, "<") && t->kind == TOK_NAME && is_point_start(m)) &&
+	       !(c == '(' && !is_bug_word(m, before));
+}
+
 static bool has_space_before(const struct formatter *m, const struct piece *before,
 			     const struct token *t)
 {
@@ -192,6 +228,8 @@ static bool has_space_before(const struct formatter *m, const struct piece *befo
 	if (!before || before->is_glued || (c && strchr(";,).]", c)))
 		return false;
 	if (m->is_root && (c == ':' || is_text(m, before, ":")))
+		return false;
+	if (m->is_bug && !has_space_in_bug(m, before, t))
 		return false;
 	return c != '[' || before->wants_operand;
 }
@@ -217,7 +255,9 @@ static void add_piece(struct formatter *m, const struct token *t, struct spec_sp
 	p->wants_operand = wants_operand(m, p);
 	p->is_glued = t->kind == TOK_DOTS || (c && strchr("([.", c)) ||
 		      (c && is_operand && strchr("-~!&", c));
-	if (c == '|' || t->kind == TOK_BARS)
+	if (m->is_bug && (t->kind == TOK_BARS || t->kind == TOK_WRONG || c == ':'))
+		p->breaks_after = p->wants_operand = true;
+	else if (c == '|' || t->kind == TOK_BARS)
 		take_bars(m, p, c ? 1 : 2, is_operand);
 	m->depth += c && strchr("([", c) ? 1 : c && strchr(")]", c) ? -1 : 0;
 	m->depth = m->depth < 0 ? 0 : m->depth;
@@ -298,6 +338,27 @@ static bool is_token(const struct formatter *m, const struct token *t, const cha
 	       !strncmp(text_of(m, t->span), word, t->span.length);
 }
 
+/** `[NAME]`, `define NAME (` */
+static bool begins_bug(const struct formatter *m, const struct token *t)
+{
+	struct token name, paren;
+
+	if (t->kind == TOK_CHAR && t->ch == '[')
+		return true;
+	if (!is_token(m, t, "define"))
+		return false;
+	name = spec_lex(m->f, t->span.offset + t->span.length);
+	paren = spec_lex(m->f, name.span.offset + name.span.length);
+	return name.kind == TOK_NAME && paren.kind == TOK_CHAR && paren.ch == '(';
+}
+
+/** The `;` of `<Trace; ..>` ends nothing. */
+static bool is_in_point(const struct formatter *m)
+{
+	return m->is_bug && m->pieces.size > 1 &&
+	       is_text(m, &m->pieces.data[m->pieces.size - 2], "Trace");
+}
+
 static void format_all(struct formatter *m)
 {
 	bool is_first = true, is_site = false;
@@ -306,14 +367,19 @@ static void format_all(struct formatter *m)
 		struct token t = spec_lex(m->f, m->at);
 		uint32_t end = t.span.offset + t.span.length, site = 0;
 
+		if (m->is_bug && m->pieces.size && begins_bug(m, &t) &&
+		    memchr(m->f->text + m->at, '\n', t.span.offset - m->at))
+			put_statement(m);
 		if (!m->pieces.size)
 			put_gap(m, m->at, t.kind == TOK_END ? m->f->size : t.span.offset,
 				is_first);
 		is_first = false;
 		if (t.kind == TOK_END)
 			return;
-		if (!m->pieces.size)
+		if (!m->pieces.size) {
 			m->is_root = is_token(m, &t, "ROOT");
+			m->is_bug = begins_bug(m, &t);
+		}
 		if (is_site)
 			site = take_site(m, m->at);
 		if (!site)
@@ -327,8 +393,12 @@ static void format_all(struct formatter *m)
 			   t.kind == TOK_CHAR && t.ch == ',' &&
 			   memchr(text_of(m, m->pieces.data[m->pieces.size - 2].span),
 				  ':', m->pieces.data[m->pieces.size - 2].span.length);
-		if (t.kind != TOK_CHAR || t.ch != ';' || site)
+		if (t.kind != TOK_CHAR || t.ch != ';' || site || is_in_point(m))
 			continue;
+		if (m->is_bug) {
+			put_statement(m);
+			continue;
+		}
 		if (is_declaration(m, m->statement)) {
 			m->at = take_label(m, m->at);
 			m->statement = m->pieces.size;

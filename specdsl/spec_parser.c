@@ -290,14 +290,35 @@ static void skip_bad(struct parser *p)
 	report_bad(p);
 }
 
+/** `define NAME (` */
+static bool starts_define(const struct parser *p)
+{
+	struct token behind;
+
+	if (!spec_parse_is_word(p, "define") || p->next.kind != TOK_NAME)
+		return false;
+	behind = spec_lex(p->f, p->next.span.offset + p->next.span.length);
+	return spec_token_is_char(&behind, '(');
+}
+
+bool spec_parse_starts_bug(const struct parser *p)
+{
+	return starts_line(p) && (spec_parse_is_char(p, '[') || starts_define(p));
+}
+
 static void parse_statement(struct parser *p)
 {
 	p->n_vars = 0;
+	p->is_in_bug = false;
 	p->is_in_header = p->is_complete = p->is_in_bars = p->is_in_attribute = false;
 	p->index_name = NULL;
 	p->depth = p->n_nodes = 0;
 	if (p->tok.kind == TOK_DOTS)
 		spec_parse_trailing_label(p);
+	else if (spec_parse_is_char(p, '['))
+		spec_parse_bug(p);
+	else if (starts_define(p))
+		spec_parse_define(p);
 	else if (starts_root(p))
 		spec_parse_root(p);
 	else if (starts_type(p))
@@ -325,11 +346,20 @@ static bool starts_anew(const struct parser *p)
 		!spec_parse_is_word(p, "or") && !spec_parse_is_word(p, "AT"));
 }
 
+/** Where the statement ends; in a rule's `<Trace; ..>` it does not. */
+static bool is_at_end(const struct parser *p)
+{
+	bool is_trace = p->is_in_bug && p->last_end >= 5 &&
+			!memcmp(p->f->text + p->last_end - 5, "Trace", 5);
+
+	return spec_parse_is_char(p, ';') && !is_trace;
+}
+
 static void skip_to_semicolon(struct parser *p)
 {
-	while (p->tok.kind != TOK_END && !spec_parse_is_char(p, ';')) {
+	while (p->tok.kind != TOK_END && !is_at_end(p)) {
 		spec_parse_advance(p);
-		if (starts_anew(p))
+		if (p->is_in_bug ? spec_parse_starts_bug(p) : starts_anew(p))
 			return;
 	}
 	if (p->tok.kind != TOK_END)

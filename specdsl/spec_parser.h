@@ -26,6 +26,7 @@ struct parser {
 	bool is_in_attribute; ///< reading the rule of one
 	bool is_in_bars;      ///< of an absolute value, which the next `|` ends
 	bool is_complete;     ///< the statement was read to its end: nothing to skip
+	bool is_in_bug;	      ///< of a rule, or a predicate of such
 	bool is_out_of_memory;
 	int depth, n_nodes;
 
@@ -127,6 +128,11 @@ void spec_parse_cpoint(struct parser *p);
 void spec_parse_attribute_declaration(struct parser *p);
 void spec_parse_constraint(struct parser *p);
 void spec_parse_trailing_label(struct parser *p);
+void spec_parse_define(struct parser *p);
+void spec_parse_bug(struct parser *p);
+
+/** Does a line begin here, with `[NAME]` or `define`? */
+bool spec_parse_starts_bug(const struct parser *p);
 
 /** A new node of the tree over @p a and @p b (either may be NULL). */
 struct ast *spec_ast_new(struct parser *p, enum ast_kind kind, struct ast *a,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "specdsl/specdsl.h"
+#include "specdsl/bugs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -95,6 +95,36 @@ static void evaluate(const struct spec *s)
 	hg_graph_destroy(g);
 }
 
+/** Of each rule, whatever its point: of a pointer into each block, and of a number. */
+static void ask(const struct spec *s)
+{
+	struct hg_graph *g = make_graph(s);
+	const struct spec_bug_value pointer = { 0x1008, 1, 0, true };
+	const struct spec_bug_world w = {
+		.graph = g, .time = 99, .width = 8, .pointers = &pointer, .n_pointers = 1
+	};
+
+	for (size_t i = 0; i < spec_bugs(s) && i < 50; i++)
+		for (uint32_t bid = 0; bid < 3; bid++) {
+			struct spec_bug_value slots[SPEC_BUG_SLOTS] = {};
+			bool may = spec_bug_may_hold(s, i, bid);
+			uint32_t next = 0;
+
+			for (int k = 0; k < spec_bug(s, i)->n_args; k++)
+				slots[k] =
+					(struct spec_bug_value){ 0x1000 + bid * 64 - 64,
+								 bid, 0, true };
+			// Blocks 1 and 2 live, and this is inside of them.
+			if (spec_bug_holds(s, i, &w, slots) && !may &&
+			    spec_bug(s, i)->point <= SPEC_POINT_DEREF)
+				abort();
+			for (int k = 0; k < 8 && spec_bug_next(s, i, &w, slots, &next);
+			     k++)
+				;
+		}
+	hg_graph_destroy(g);
+}
+
 /** An intra-node constraint over a wide range, or many nested loops, is slow, not wrong. */
 static bool is_cheap(const struct spec *s)
 {
@@ -121,6 +151,8 @@ static void run(const char *text, size_t size, bool has_layout)
 		spec_diags_print(s, null);
 		if (!spec_errors(s) && is_cheap(s))
 			evaluate(s);
+		if (!spec_errors(s))
+			ask(s);
 	}
 	err_destroy(err);
 	spec_destroy(s);
