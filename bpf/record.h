@@ -20,6 +20,9 @@
 #define REC_SYSCALLS 512	  /* numbers from here on are not listed */
 #define REC_OUTS 5
 
+/* What calls that we have a recorded thread make have as sixth argument, which they ignore. */
+#define REC_OURS 0x6972656b61656874ull
+
 enum rec_kind {
 	REC_SYSCALL = 1,
 	REC_CHUNK,
@@ -43,6 +46,7 @@ enum rec_flags {
 	REC_THROUGH_FILE =
 		1 << 7, /* memory or mappings changed: record_files.h; stopping */
 	REC_WRITTEN_FILE = 1 << 8, /* the mapped file is open for writing */
+	REC_SEGV_BLOCKED = 1 << 9, /* of USE_MASK: SIGSEGV is blocked behind it */
 };
 
 struct rec_head {
@@ -254,6 +258,9 @@ enum rec_file_use {
 	USE_PROTECT, /* mprotect: may fail half done */
 	USE_ADVISE,  /* madvise */
 	USE_MOVE,    /* mremap */
+	USE_TRUTH,   /* not a file's: it tells of the recorder */
+	USE_ACTION,  /* rt_sigaction: what becomes of SIGSEGV? */
+	USE_MASK,    /* blocks signals, or not any more */
 };
 
 struct rec_desc {

@@ -260,8 +260,11 @@ static int put_clone3(const struct scratch *s, __u64 addr)
 /* Not static: see put_memory(). */
 __attribute__((noinline)) int has_changed_memory(__u32 use, __u32 bits)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct scratch *s = my_scratch();
 
+	if (s && use == USE_MASK && task->blocked.sig[0] & 1ull << (SIGSEGV - 1))
+		s->flags |= REC_SEGV_BLOCKED;
 	return s && changes_memory(s->args, use, s->event.ret, bits);
 }
 

@@ -18,6 +18,7 @@
 #define O_TRUNC 01000u
 #define PROC_SUPER_MAGIC 0x9fa0
 #define NO_FILE (-1)
+#define SIGSEGV 11
 #define MADV_DONTNEED 4
 #define MADV_REMOVE 9
 #define MADV_DONTNEED_LOCKED 24
@@ -121,6 +122,10 @@ static __always_inline int changes_memory(const __u64 args[8], __u32 use, __s64 
 		return ret == -ENOMEM || ret == -EACCES;
 	case USE_ADVISE:
 		return is_given_up(args[0], args[2], ret, bits);
+	case USE_TRUTH:
+		return ret >= 0 && args[5] != REC_OURS;
+	case USE_ACTION:
+		return !ret && args[5] != REC_OURS && args[0] == SIGSEGV && args[1];
 	case USE_MOVE:
 		return bits & REC_MAPPING && ret > 0 &&
 		       (args[2] > args[1] || args[3] & MREMAP_DONTUNMAP) &&

@@ -36,16 +36,23 @@ static bool is_our_stop(const siginfo_t *si)
 
 /** Our SIGSTOP has discarded a SIGCONT that was pending. (It discards stops in turn: not
  * before this thread stands in its own.) */
-static void send_cont_again(struct ptc_process *p, pid_t tid)
+static void send_cont_again(struct ptc_process *p, struct ptc_thread *t)
+{
+	if (t->owed_cont & REC_DROPS_CONT)
+		syscall(__NR_tgkill, p->tracee.pid, t->tid, SIGCONT);
+	if (t->owed_cont & REC_DROPS_SHARED_CONT)
+		kill(p->tracee.pid, SIGCONT);
+	t->owed_cont = 0;
+}
+
+static void on_our_stop(struct ptc_process *p, pid_t tid)
 {
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 
-	if (t && t->owed_cont & REC_DROPS_CONT)
-		syscall(__NR_tgkill, p->tracee.pid, tid, SIGCONT);
-	if (t && t->owed_cont & REC_DROPS_SHARED_CONT)
-		kill(p->tracee.pid, SIGCONT);
-	if (t)
-		t->owed_cont = 0;
+	if (!t)
+		return;
+	send_cont_again(p, t);
+	ptc_unseen_our_stop(p, t);
 }
 
 static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
@@ -79,7 +86,7 @@ static void on_signal(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 	if (si.si_code == PTC_END_STOP)
 		return;
 	if (is_our_stop(&si))
-		send_cont_again(p, tid);
+		on_our_stop(p, tid);
 	// Or it stands before an instruction that chaos chose.
 	if (is_our_stop(&si) ||
 	    (s->family.chaos && si.si_signo == SIGTRAP && si.si_code == TRAP_HWBKPT))
@@ -255,6 +262,8 @@ void ptc_process_stop(struct ptc_session *s, struct ptc_process *p, pid_t tid, i
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 	unsigned event = status >> 16;
 
+	if (t && event != PTRACE_EVENT_EXIT)
+		ptc_unseen_stopped(t);
 	if (t)
 		ptc_chance_stopped(&p->probes, tid, &t->chance);
 	if (event)

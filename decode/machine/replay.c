@@ -607,6 +607,8 @@ static enum dec_verdict replay_syscall(void *ctx, struct dec_engine *e)
 		if (dec_threads_can_begin(r))
 			return dec_replay_arrange(r);
 	}
+	if (dec_replay_signal_is_instead(r, 2))
+		return dec_replay_signal_instead(r);
 	v = dec_replay_expect_syscall(r);
 	if (v != DEC_GO)
 		return v;
@@ -735,6 +737,10 @@ static enum dec_verdict replay_special(void *ctx, struct dec_engine *e,
 	} else if (insn->flow == DEC_FLOW_RANDOM) {
 		v = replay_random(r, insn);
 	} else {
+		if (dec_replay_signal_is_instead(r, insn->len)) {
+			v = dec_replay_signal_instead(r);
+			return v == DEC_GO ? DEC_RAISED : v;
+		}
 		if (r->is_log_at_end)
 			return dec_replay_end_of_log(r, "a time stamp");
 		if (r->next.kind != CAP_EV_TSC || r->next.regs.rip != c->rip)

@@ -294,6 +294,30 @@ enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e)
 	return v == DEC_GO ? dec_replay_advance(r) : v;
 }
 
+bool dec_replay_signal_is_instead(const struct dec_replay *r, unsigned len)
+{
+	uint64_t rip = r->engine.ctx->rip;
+
+	if (r->is_log_at_end || r->next.kind != CAP_EV_SIGNAL)
+		return false;
+	// The system call instruction has been executed, as the processor sees it.
+	return r->next.signo == SIGSYS ?
+		       r->next.regs.rip == rip + len :
+		       r->next.signo == SIGSEGV && replay_is_sync(&r->next) &&
+			       r->next.regs.rip == rip;
+}
+
+enum dec_verdict dec_replay_signal_instead(struct dec_replay *r)
+{
+	enum dec_verdict v;
+
+	// Its own doing: rcx and r11.
+	if (r->next.signo == SIGSYS)
+		dec_replay_set_regs(r->engine.ctx, &r->next.regs);
+	v = replay_signal_deliver(r);
+	return v == DEC_GO ? dec_replay_advance(r) : v;
+}
+
 void dec_replay_signal_action(struct dec_replay *r, uint64_t signo, uint64_t act)
 {
 	uint64_t handler, bit = 1ull << ((signo - 1) & 63);

@@ -35,6 +35,14 @@ enum dec_verdict dec_replay_signal_stop(void *ctx, struct dec_engine *e);
 /** dec_world.fault: the guest raises a signal, or changes code that is protected. */
 enum dec_verdict dec_replay_signal_fault(void *ctx, struct dec_engine *e);
 
+/** @return whether the event at hand is what the instruction of @p len bytes at which the guest
+ * stands raises instead of being executed, because the program wants that: a time stamp
+ * (PR_SET_TSC), a system call (PR_SET_SYSCALL_USER_DISPATCH). */
+bool dec_replay_signal_is_instead(const struct dec_replay *r, unsigned len);
+
+/** That signal comes. */
+enum dec_verdict dec_replay_signal_instead(struct dec_replay *r);
+
 /** rt_sigaction succeeded: the program says with the structure at @p act (0: it does not)
  * what signal @p signo does. */
 void dec_replay_signal_action(struct dec_replay *r, uint64_t signo, uint64_t act);

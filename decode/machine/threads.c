@@ -350,7 +350,10 @@ static enum dec_verdict threads_clear_tid(struct dec_replay *r, struct replay_th
 	const struct cap_write w = { t->clear_child_tid, sizeof(zero), zero };
 
 	t->clear_child_tid = 0;
-	return w.addr ? dec_replay_write(r, &w) : DEC_GO;
+	// Where it cannot write, the kernel does not mind.
+	if (!w.addr || dec_guest_avail(&r->guest, w.addr, PROT_WRITE) < w.size)
+		return DEC_GO;
+	return dec_replay_write(r, &w);
 }
 
 enum dec_verdict dec_threads_leave(struct dec_replay *r, struct replay_thread *t)

@@ -520,7 +520,7 @@ enum dec_verdict dec_engine_special(struct dec_engine *e)
 			e->ctx->rip += insn.len;
 			e->now++;
 		}
-		return v;
+		return v == DEC_RAISED ? DEC_GO : v;
 	}
 	return dec_engine_step_slow(e);
 }

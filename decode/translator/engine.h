@@ -52,14 +52,20 @@ enum dec_stop {
 struct dec_engine;
 
 /** What the world says to an exit. */
-enum dec_verdict { DEC_GO, DEC_PAUSE, DEC_END, DEC_DIVERGED };
+enum dec_verdict {
+	DEC_GO,
+	DEC_PAUSE,
+	DEC_END,
+	DEC_DIVERGED,
+	DEC_RAISED ///< of dec_world.special: a signal came instead, and its handler is next
+};
 
 /** What the guest's surroundings do. Each callback may change registers and memory. */
 struct dec_world {
 	void *ctx;
 	/** At a syscall instruction, not yet counted; rip is still its address. */
 	enum dec_verdict (*syscall)(void *ctx, struct dec_engine *e);
-	/** rdtsc, rdtscp or cpuid at rip: set the results; the engine moves rip. */
+	/** rdtsc, rdtscp or cpuid at rip: set the results; the engine moves rip. Or DEC_RAISED. */
 	enum dec_verdict (*special)(void *ctx, struct dec_engine *e,
 				    const struct dec_insn *insn);
 	/** A fault at rip: fault_signo, fault_addr in the ctx. DEC_GO re-executes at rip. */

@@ -220,7 +220,8 @@ static void take_syscall(struct ptc_process *p, struct ptc_thread *t,
 	add_child_writes(t, e);
 	if (e->flags & REC_MAPPED_FILE)
 		ptc_files_mapped(p, t, e, &ev);
-	if (e->flags & REC_THROUGH_FILE)
+	ptc_unseen_mask(t, e);
+	if (e->flags & REC_THROUGH_FILE && !ptc_unseen_call(p, t, e, &ev))
 		ptc_through_file(p, t, e, &ev);
 	t->owed_cont |= e->flags & (REC_DROPS_CONT | REC_DROPS_SHARED_CONT);
 	if (e->flags & REC_CHOSE_CPUS)
@@ -296,6 +297,7 @@ static void take_switch(struct ptc_process *p, struct ptc_thread *t,
 {
 	struct rec_switch s = *rec;
 
+	ptc_unseen_is_ours(p, t, &s.head);
 	leave_breakpoint(p, t, &s);
 	ptc_chance_switched(&p->probes, &t->chance, &s);
 	ptc_pending_switch(p, t, &s);
@@ -312,6 +314,8 @@ void ptc_assemble(struct ptc_process *p, void *rec)
 		take_switch(p, t, rec);
 		return;
 	}
+	if (ptc_unseen_is_ours(p, t, rec))
+		return;
 	// It does something else: what came before is over.
 	ptc_pending_flush(p, t);
 	ptc_assemble_restarted(p, t);

@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "capture/capture.h"
 #include "pt-collect/kernel/bpf.h"
+#include "pt-collect/inputs/unseen.h"
 #include "pt-collect/log/log.h"
 #include "pt-collect/log/private.h"
 #include "pt-collect/log/writes.h"
@@ -57,6 +58,7 @@ struct ptc_thread {
 	bool has_held;
 	/** What ptrace stops of it told, until the ring shows it beyond. In order. */
 	VEC(struct ptc_pending) pending;
+	struct ptc_unseen unseen;
 	uint32_t owed_cont; ///< REC_DROPS_*: to be sent again at the stop
 	bool has_exited;    ///< its EXIT is logged, or pending
 	/** waitpid() has told of its end, and of the status; the log is not as far. */
@@ -101,6 +103,8 @@ struct ptc_process {
 	struct ptc_past *past; ///< the flight recorder's; NULL = there is none
 	VEC(struct ptc_shared) shared;
 	VEC(struct ptc_sized) sized;
+	struct ptc_sigaction on_segv; ///< what the program does at SIGSEGV
+	bool knows_on_segv;
 	uint64_t n_execs;  ///< how often the capture began anew
 	bool has_executed; ///< it runs a program of its own, not a copy of its parent's
 	int wait_status;   ///< of the program, once it ended

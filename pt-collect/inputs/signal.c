@@ -115,6 +115,7 @@ static int log_handled(struct ptc_process *p, struct ptc_thread *t, struct cap_e
 	if (!has_regs)
 		return 0;
 	t->n_frames++;
+	ptc_unseen_handler(t);
 	ev->after = ptc_to_cap(&u);
 	ev->has_after = true;
 	add_traces(p, &frame, ev);

@@ -36,6 +36,7 @@
 #define SYS_NOT(name)
 #define CMD_NOT(name, command)
 #define CMD(name, command, ...)
+#define CMD_TRUTH(name, command, ...)
 #define IOCTLS(type)
 #define SYS(name, ...) [__NR_##name] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
 #define SYS_NR(number, name, ...) [number] = { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } },
@@ -61,6 +62,8 @@ static const struct rec_desc syscalls[REC_SYSCALLS] = {
 // clang-format off
 #define CMD(name, command, ...) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, 0, { __VA_ARGS__ } } },
+#define CMD_TRUTH(name, command, ...) \
+	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_LISTED, 0, 0, USE_TRUTH, { __VA_ARGS__ } } },
 #define CMD_NOT(name, command) \
 	{ REC_COMMAND_KEY(__NR_##name, command), { DESC_UNLISTED, 0, 0, 0, {} } },
 #define IOCTLS(type) { REC_TYPE_KEY(type), { DESC_LISTED, 0, 0, 0, {} } },
@@ -81,6 +84,7 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) <= REC_COMMANDS, "room in 
 #define SYS_IOCTL(name, arg) [__NR_##name] = #name,
 #define SYS_NOT(name) [__NR_##name] = #name,
 #define CMD(name, command, ...)
+#define CMD_TRUTH(name, command, ...)
 #define IOCTLS(type)
 #define CMD_NOT(name, command)
 

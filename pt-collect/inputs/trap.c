@@ -61,8 +61,11 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		return false;
 	ptc_read_some(&p->tracee, u.rip, code, sizeof(code));
 	ev.regs = ptc_to_cap(&u);
-	if (!memcmp(code, "\x0f\xa2", 2))
+	t = ptc_thread_find(p, tid);
+	if (!memcmp(code, "\x0f\xa2", 2) && !(t && t->unseen.forbids_cpuid))
 		do_cpuid(p->all->probing.is_portable, &u, &ev);
+	else if (t && t->unseen.forbids_tsc)
+		return false;
 	else if (!memcmp(code, "\x0f\x31", 2))
 		do_tsc(&u, &ev, false);
 	else if (!memcmp(code, "\x0f\x01\xf9", 3))
@@ -71,10 +74,10 @@ bool ptc_trap(struct ptc_process *p, pid_t tid, const siginfo_t *si)
 		return false;
 	if (ptrace(PTRACE_SETREGS, tid, NULL, &u))
 		return false;
-	t = ptc_thread_find(p, tid);
 	if (t) {
 		ptc_pending_settle(p, t, false);
 		ptc_pending_log(p, t, &ev, NULL);
+		ptc_unseen_trapped(p, t);
 		ptc_pending_resume(t);
 	}
 	return true;

@@ -285,8 +285,13 @@ static struct err *change(struct ptc_process *p, const struct ptc_maps *maps)
 	if (!err)
 		err = ptc_vdso_divert(&p->tracee, &vdso);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
-		if (p->threads.data[i]->is_at_rest)
-			err = ptc_undo_change(&p->tracee, p->threads.data[i]->tid);
+		if (p->threads.data[i]->is_at_rest) {
+			struct ptc_thread *t = p->threads.data[i];
+
+			ptc_unseen_begin(t, &t->unseen);
+			err = ptc_undo_change(&p->tracee, t->tid);
+		}
+	ptc_unseen_process(p, false);
 	return err;
 }
 

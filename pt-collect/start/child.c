@@ -46,25 +46,30 @@ static bool is_thread(pid_t pid, pid_t tid)
 	return !access(path, F_OK);
 }
 
-static void start_thread(struct ptc_family *f, struct ptc_process *p, pid_t tid)
+static void start_thread(struct ptc_family *f, struct ptc_process *p,
+			 const struct ptc_child *c)
 {
+	pid_t tid = c->pid;
 	struct ptc_thread *t = ptc_thread_find(p, tid);
 
-	if (t)
+	if (t) {
 		t->is_attached = true;
+		ptc_unseen_begin(t, &c->unseen);
+	}
 	ptc_pt_thread_born(&p->pt, tid);
 	ptc_chaos_add(f->chaos, tid);
 	ptc_chaos_go_on(f->chaos, tid);
 }
 
-void ptc_child_free(pid_t child)
+void ptc_child_free(pid_t child, const struct ptc_unseen *unseen)
 {
 	struct user_regs_struct u;
 	// It just made the call that created it: a syscall instruction is there.
 	_cleanup_err_ struct err *err = ptc_get_regs(child, &u);
 
 	if (!err)
-		err = ptc_allow_chance(child, u.rip - 2, true);
+		err = ptc_set_chance(child, u.rip - 2, !unseen->forbids_tsc,
+				     !unseen->forbids_cpuid);
 	if (err)
 		log_info("child %d: %s", child, err->message);
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
@@ -101,7 +106,7 @@ static void release(struct ptc_family *f, struct ptc_child *entry)
 
 	*entry = f->children.data[--f->children.size];
 	if (p && is_thread(c.parent, c.pid)) {
-		start_thread(f, p, c.pid);
+		start_thread(f, p, &c);
 		return;
 	}
 	if (p)
@@ -115,7 +120,7 @@ static void release(struct ptc_family *f, struct ptc_child *entry)
 	if (f->all->follows)
 		ptc_follow(f, &c, flags & CLONE_VM);
 	else
-		ptc_child_free(c.pid);
+		ptc_child_free(c.pid, &c.unseen);
 }
 
 void ptc_child_stopped(struct ptc_family *f, pid_t pid)
@@ -172,6 +177,8 @@ void ptc_child_created(struct ptc_family *f, struct ptc_process *p, pid_t parent
 	c->parent_index = p->index;
 	c->event = event;
 	c->n_frames = t ? t->n_frames : 0;
+	if (t)
+		c->unseen = t->unseen;
 	if (c->has_stopped)
 		release(f, c);
 	// Before its parent knows of it, which may want to trace it.

@@ -149,6 +149,7 @@ static struct err *enlist(struct ptc_family *f, const struct ptc_child *c,
 	if (!t)
 		return &err_nomem;
 	t->is_attached = true;
+	ptc_unseen_begin(t, &c->unseen);
 	return NULL;
 }
 
@@ -169,8 +170,11 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 
 	if (!err)
 		err = ptc_tracee_open(&p->tracee);
-	if (!err && parent)
+	if (!err && parent) {
 		p->tracee.syscall_at = parent->tracee.syscall_at;
+		p->on_segv = parent->on_segv;
+		p->knows_on_segv = parent->knows_on_segv;
+	}
 	if (!err && shares_memory)
 		p->awaits_exec = true;
 	else if (!err)
@@ -184,7 +188,7 @@ void ptc_follow(struct ptc_family *f, const struct ptc_child *c, bool shares_mem
 		ptc_follow_killed(p);
 		return;
 	}
-	ptc_child_free(c->pid);
+	ptc_child_free(c->pid, &c->unseen);
 	if (p) {
 		ptc_log_fail(&p->log, err);
 		ptc_follow_ended(f, p);
@@ -303,8 +307,10 @@ void ptc_leave(struct ptc_family *f, struct ptc_process *p)
 	ptc_threads_end(p);
 	for (size_t i = 0; i < p->threads.size && !err; i++)
 		if (p->threads.data[i]->is_at_rest && p->tracee.syscall_at)
-			err = ptc_allow_chance(p->threads.data[i]->tid,
-					       p->tracee.syscall_at, true);
+			err = ptc_set_chance(p->threads.data[i]->tid,
+					     p->tracee.syscall_at,
+					     !p->threads.data[i]->unseen.forbids_tsc,
+					     !p->threads.data[i]->unseen.forbids_cpuid);
 	if (err && !p->has_ended)
 		log_warn("cannot leave process %d as it was: %s", p->tracee.pid,
 			 err->message);

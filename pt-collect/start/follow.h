@@ -19,8 +19,9 @@ struct ptc_child {
 	bool has_stopped;
 	pid_t parent; ///< the process that created it; 0 until the event came
 	uint32_t parent_index;
-	unsigned event;	   ///< PTRACE_EVENT_*
-	unsigned n_frames; ///< handlers that the creating thread was in
+	unsigned event;		  ///< PTRACE_EVENT_*
+	unsigned n_frames;	  ///< handlers that the creating thread was in
+	struct ptc_unseen unseen; ///< of that thread
 };
 
 /** The processes that the program creates. */
@@ -60,8 +61,9 @@ void ptc_child_await(struct ptc_family *f, const struct ptc_process *p);
  * before is left at its next stop. */
 void ptc_child_await_ends(void);
 
-/** Let stopped @p child go, as if we had never been there. */
-void ptc_child_free(pid_t child);
+/** Let stopped @p child go, as if we had never been there; @p unseen: what it has from whom made
+ * it. */
+void ptc_child_free(pid_t child, const struct ptc_unseen *unseen);
 
 /** The flags (CLONE_*) by which the child was made, which stands behind the call. */
 uint64_t ptc_child_flags(pid_t child);

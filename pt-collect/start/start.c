@@ -193,6 +193,7 @@ struct err *ptc_start(struct ptc_process *p)
 {
 	_cleanup_(ptc_core_destroyp) struct cap_core *core = NULL;
 	_cleanup_(ptc_maps_deinit) struct ptc_maps maps = {};
+	struct ptc_thread *first;
 	struct err *err =
 		begin_state(p, "the kernel gives no vDSO (vdso=0)", &maps, &core);
 
@@ -204,6 +205,10 @@ struct err *ptc_start(struct ptc_process *p)
 		err = save_state(p, &maps, core);
 	if (err)
 		return err;
+	first = ptc_thread_find(p, p->tracee.pid);
+	if (first)
+		ptc_unseen_begin(first, NULL);
+	ptc_unseen_process(p, true);
 	// Not before: what a probe writes into the code would be saved with it.
 	ptc_chance_start(&p->probes, &maps);
 	ptc_heap_mapped(&p->probes, p->tracee.exe, core->mappings[0].file, true);

@@ -19,6 +19,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <linux/types.h>
+
+#include "bpf/record.h"
 #include "pt-collect/tracee/place.h"
 #include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
@@ -336,12 +339,13 @@ struct err *ptc_inject(pid_t tid, uint64_t at, long nr, const uint64_t args[6], 
 	return err;
 }
 
-struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
+struct err *ptc_set_chance(pid_t tid, uint64_t at, bool tsc, bool cpuid)
 {
-	uint64_t tsc[6] = { PR_SET_TSC, is_allowed ? PR_TSC_ENABLE : PR_TSC_SIGSEGV };
-	uint64_t cpuid[6] = { ARCH_SET_CPUID, is_allowed };
+	uint64_t of_tsc[6] = { PR_SET_TSC,
+			       tsc ? PR_TSC_ENABLE : PR_TSC_SIGSEGV, [5] = REC_OURS };
+	uint64_t of_cpuid[6] = { ARCH_SET_CPUID, cpuid, [5] = REC_OURS };
 	long ret = 0;
-	struct err *err = ptc_inject(tid, at, __NR_prctl, tsc, &ret);
+	struct err *err = ptc_inject(tid, at, __NR_prctl, of_tsc, &ret);
 
 	if (!err && ret)
 		err = err_new(ERR_UNSUPPORTED, "cannot make rdtsc trap: %s",
@@ -350,11 +354,16 @@ struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
 		return err;
 	if (!ptc_can_trap_cpuid())
 		return NULL; // it is probed: see probes/chance.c
-	err = ptc_inject(tid, at, __NR_arch_prctl, cpuid, &ret);
-	if (!err && ret && !is_allowed)
+	err = ptc_inject(tid, at, __NR_arch_prctl, of_cpuid, &ret);
+	if (!err && ret && !cpuid)
 		err = err_new(ERR_UNSUPPORTED, "cannot make cpuid trap: %s",
 			      strerror(-ret));
 	return err;
+}
+
+struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed)
+{
+	return ptc_set_chance(tid, at, is_allowed, is_allowed);
 }
 
 /* ---- mappings ------------------------------------------------------------------------ */

@@ -84,7 +84,10 @@ struct err *ptc_nudge(pid_t tid);
 /** Is @p tid as ptc_block_signals() left it? */
 bool ptc_are_signals_blocked(pid_t tid);
 
-/** Let @p tid execute rdtsc and cpuid itself (@p is_allowed) or trap. */
+/** Let @p tid execute rdtsc (@p tsc) and cpuid itself, or trap. */
+struct err *ptc_set_chance(pid_t tid, uint64_t at, bool tsc, bool cpuid);
+
+/** Both. */
 struct err *ptc_allow_chance(pid_t tid, uint64_t at, bool is_allowed);
 
 /** One line of /proc/PID/maps. */
