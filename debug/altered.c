@@ -272,8 +272,14 @@ static struct err *run(struct dbg_session *s, uint64_t until, struct dbg_stop *r
 
 struct err *dbg_altered_go(struct dbg_session *s, struct dbg_stop *ret)
 {
-	*ret = (struct dbg_stop){ .why = DBG_STOP_STEP };
-	return run(s, UINT64_MAX >> 1, ret);
+	struct err *err;
+
+	do {
+		*ret = (struct dbg_stop){ .why = DBG_STOP_STEP };
+		err = run(s, UINT64_MAX >> 1, ret);
+	} while (!err && ret->why == DBG_STOP_POINT && ret->point.code &&
+		 !dbg_code_holds(ret->point.code, s->machine));
+	return err;
 }
 
 struct err *dbg_altered_step(struct dbg_session *s, uint64_t from, uint64_t to,

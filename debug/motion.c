@@ -120,9 +120,12 @@ static struct err *add_points(const struct dbg_session *s, traps *v)
 	for (size_t i = 0; i < s->points.size && !err; i++) {
 		const struct dbg_point *p = &s->points.data[i];
 
-		err = vec_add(v, (struct dec_trap){ .on = on[p->kind],
-						    .addr = p->addr,
-						    .size = p->size });
+		struct dec_trap t = { .on = on[p->kind],
+				      .addr = p->addr,
+				      .size = p->size };
+
+		dbg_code_apply(p, &t);
+		err = vec_add(v, t);
 	}
 	return err;
 }
@@ -224,7 +227,7 @@ static struct err *forward(struct dbg_session *s, const struct dec_trap *aim,
 	struct err *err = make_traps(s, aim, &v);
 	bool is_done = false;
 
-	*has_met = false;
+	*has_met = s->is_going_back = false;
 	while (!err && !is_done) {
 		uint64_t entry = s->entry_told;
 
@@ -442,6 +445,7 @@ static struct err *back(struct dbg_session *s, const struct dec_trap *aim, bool 
 	bool is_done = false;
 
 	*has_met = false;
+	s->is_going_back = true;
 	leave_place(s);
 	while (!err && !is_done) {
 		err = dec_machine_back(s->machine, v.data, v.size, 0, &t);

@@ -145,7 +145,8 @@ struct err *dbg_session_init(struct dbg_session *s, const struct capture *c)
 void dbg_session_reset(struct dbg_session *s)
 {
 	dbg_altered_leave(s);
-	s->points.size = s->calls.size = 0;
+	dbg_points_clear(s);
+	s->calls.size = 0;
 	s->catches_calls = false;
 	s->passes = 0;
 }
@@ -160,6 +161,7 @@ void dbg_session_deinit(struct dbg_session *s)
 	vec_deinit(&s->events);
 	vec_deinit(&s->signals);
 	vec_deinit(&s->mapped);
+	dbg_points_clear(s);
 	vec_deinit(&s->points);
 	vec_deinit(&s->calls);
 }
@@ -204,18 +206,4 @@ size_t dbg_session_read(struct dbg_session *s, uint64_t addr, void *buf, size_t 
 		at += n;
 	}
 	return at;
-}
-
-bool dbg_session_point(const struct dbg_session *s, enum dbg_point_kind first,
-		       enum dbg_point_kind last, uint64_t addr, uint64_t size,
-		       struct dbg_point *ret)
-{
-	const struct dbg_point *p = vec_find(
-		&s->points, e,
-		e->kind >= first && e->kind <= last && e->addr < addr + size &&
-			addr < e->addr + (e->kind >= DBG_POINT_WRITE ? e->size : 1));
-
-	if (p)
-		*ret = *p;
-	return p != NULL;
 }

@@ -31,6 +31,8 @@ enum dbg_point_kind {
 struct dbg_point {
 	enum dbg_point_kind kind;
 	uint64_t addr, size; ///< size: of memory
+	struct dbg_code
+		*code; ///< what is to be evaluated there (points.c); NULL: nothing
 };
 
 /** An event of the log, in short. */
@@ -96,6 +98,7 @@ struct dbg_session {
 	VEC(struct dbg_signal) signals;
 	VEC(struct dbg_mapped) mapped;
 	VEC(struct dbg_point) points;
+	bool is_going_back; ///< then nothing is printed at them
 	bool catches_calls;
 	VEC(int64_t) calls; ///< these; none: all
 	uint64_t passes;    ///< bit n: signal n is no reason to stop
@@ -142,6 +145,26 @@ const struct dbg_signal *dbg_session_signal(const struct dbg_session *s);
 bool dbg_session_point(const struct dbg_session *s, enum dbg_point_kind first,
 		       enum dbg_point_kind last, uint64_t addr, uint64_t size,
 		       struct dbg_point *ret);
+
+/* ---- points (points.c) ---------------------------------------------------------------------- */
+
+/** Set @p p, or let it have other code. @p code is consumed; NULL: none. */
+struct err *dbg_point_set(struct dbg_session *s, const struct dbg_point *p,
+			  struct dbg_code *code);
+void dbg_point_clear(struct dbg_session *s, const struct dbg_point *p);
+void dbg_points_clear(struct dbg_session *s);
+
+/** Take code as gdb writes it behind a point's address and kind: ";X" conditions, ";cmds:" what is
+ * to be run. @param ret  NULL: there is none. @return ERR_USAGE, or NULL. */
+struct err *dbg_code_take(struct dbg_session *s, struct dbg_cursor *c,
+			  struct dbg_code **ret);
+
+/** Put what a trap for point @p p needs of its code into @p t. */
+void dbg_code_apply(const struct dbg_point *p, struct dec_trap *t);
+
+/** Where @p m stands at a point with code @p ctx: @return whether it is a stop. One of its conditions
+ * holds, or cannot be evaluated (so gdb looks at it); and nothing is run instead. */
+bool dbg_code_holds(void *ctx, struct dec_machine *m);
 
 /* ---- moves (motion.c) ----------------------------------------------------------------------- */
 

@@ -265,7 +265,9 @@ static void write_memory_binary(struct dbg_stub *st, struct dbg_cursor *c)
 static void change_point(struct dbg_stub *st, struct dbg_cursor *c, bool is_set)
 {
 	struct dbg_session *s = &st->session;
-	struct dbg_point p, *there;
+	struct dbg_code *code = NULL;
+	struct dbg_point p = {};
+	struct err *err = NULL;
 	uint64_t kind;
 
 	if (!dbg_take_hex(c, &kind) || !dbg_take(c, ",") ||
@@ -280,15 +282,13 @@ static void change_point(struct dbg_stub *st, struct dbg_cursor *c, bool is_set)
 		fail_usage(st);
 		return;
 	}
-	there = vec_find(&s->points, e,
-			 e->kind == p.kind && e->addr == p.addr && e->size == p.size);
-	if (is_set && !there) {
-		finish(st, vec_add(&s->points, p));
-		return;
-	}
-	if (!is_set && there)
-		*there = s->points.data[--s->points.size];
-	dbg_stub_ok(st);
+	if (!is_set)
+		dbg_point_clear(s, &p);
+	else if (kind <= DBG_POINT_HARDWARE)
+		err = dbg_code_take(s, c, &code);
+	if (!err && is_set)
+		err = dbg_point_set(s, &p, code);
+	finish(st, err);
 }
 
 static void set_point(struct dbg_stub *st, struct dbg_cursor *c)
@@ -337,6 +337,7 @@ static void agree(struct dbg_stub *st, struct dbg_cursor *c)
 	dbg_print(&st->reply,
 		  "PacketSize=%x;QStartNoAckMode+;multiprocess+;swbreak+;hwbreak+;"
 		  "vContSupported+;QCatchSyscalls+;QPassSignals+;binary-upload+;"
+		  "ConditionalBreakpoints+;BreakpointCommands+;"
 		  "ReverseStep+;ReverseContinue+;qXfer:features:read+;qXfer:auxv:read+;"
 		  "qXfer:exec-file:read+;qXfer:threads:read+;qXfer:siginfo:read+;"
 		  "qXfer:libraries-svr4:read+;qXfer:memory-map:read+",

@@ -28,6 +28,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "decode/machine/agent.h"
 #include "decode/machine/threads.h"
 
 char dec_child_name[] = CONFINE_NAME;
@@ -131,6 +132,78 @@ static bool child_has_collided(void)
 	return replay.guest.has_collided;
 }
 
+/* ---- conditions ---------------------------------------------------------------------------- */
+
+/** A breakpoint that stops only if one of its conditions holds. */
+struct condition {
+	uint64_t rip;
+	struct dec_agent_conditions code; ///< ours
+};
+
+static VEC(struct condition) conditions;
+
+static bool condition_read(void *ctx, uint64_t addr, void *buf, size_t n)
+{
+	(void)ctx;
+	if (dec_guest_avail(&replay.guest, addr, PROT_READ) < n)
+		return false;
+	memcpy(buf, (const void *)addr, n);
+	return true;
+}
+
+static bool condition_reg(void *ctx, unsigned number, uint64_t *ret)
+{
+	const struct dec_ctx *c = replay.engine.ctx;
+
+	(void)ctx;
+	*ret = number < DEC_AGENT_RIP  ? c->gpr[dec_agent_gpr(number)] :
+	       number == DEC_AGENT_RIP ? c->rip :
+					 c->rflags;
+	return number <= DEC_AGENT_FLAGS;
+}
+
+static void condition_say(void *ctx, const char *text, size_t n)
+{
+	(void)ctx, (void)text, (void)n; // the owner asks once more, and prints
+}
+
+/* @return whether the breakpoint that was reached is to be passed by. */
+static bool is_passed_by(void)
+{
+	const struct dec_agent_world w = { condition_read, condition_reg, condition_say,
+					   NULL };
+	uint64_t rip = replay.engine.ctx->rip;
+	const struct condition *c = vec_find(&conditions, e, e->rip == rip);
+
+	return c && !dec_agent_holds(&c->code, &w);
+}
+
+/* The breakpoint at @p rip has conditions of @p n bytes from now on; 0: none. */
+static enum child_result child_condition(uint64_t rip, uint64_t n)
+{
+	struct condition *c = vec_find(&conditions, e, e->rip == rip),
+			 made = { .rip = rip };
+	uint8_t *code;
+
+	if (c) {
+		free((uint8_t *)c->code.bytes);
+		*c = conditions.data[--conditions.size];
+	}
+	if (!n)
+		return CHILD_OK;
+	code = n <= CHILD_DATA_BYTES ? malloc(n) : NULL;
+	if (!code)
+		return CHILD_NOT_THERE;
+	memcpy(code, slot->data, n);
+	made.code = (struct dec_agent_conditions){ code, n };
+	if (!vec_add(&conditions, made))
+		return CHILD_OK;
+	free(code);
+	return CHILD_NOT_THERE;
+}
+
+/* ---- commands ------------------------------------------------------------------------------ */
+
 static enum child_result child_run(uint64_t until)
 {
 	static const enum dec_at at[] = { [DEC_STOP_POSITION] = DEC_AT_POSITION,
@@ -145,7 +218,9 @@ static enum child_result child_run(uint64_t until)
 	else if (replay.end != CAP_END_UNKNOWN || replay.is_cut)
 		stop = DEC_STOP_END;
 	else if (!replay.divergence)
-		stop = dec_engine_run(&replay.engine, until);
+		do
+			stop = dec_engine_run(&replay.engine, until);
+		while (stop == DEC_STOP_BREAK && is_passed_by());
 	// What lies between two instructions belongs to the later one's position.
 	if (stop == DEC_STOP_POSITION && !replay.loose &&
 	    dec_replay_settle(&replay) == DEC_DIVERGED)
@@ -410,7 +485,9 @@ static void child_serve(uint32_t command)
 		result = child_mode(slot->arg[0], slot->arg[1]);
 		break;
 	case CHILD_BREAK:
-		dec_engine_set_break(&replay.engine, slot->arg[0], slot->arg[1]);
+		dec_engine_set_break(&replay.engine, slot->arg[0], slot->arg[1] != 0);
+		result = child_condition(slot->arg[0],
+					 slot->arg[1] ? slot->arg[1] - 1 : 0);
 		break;
 	case CHILD_WATCH:
 		dec_engine_set_watch(&replay.engine, slot->arg[0]);

@@ -24,13 +24,18 @@ struct machine_checkpoint {
 		bytes; ///< of these, what it alone may hold: what went on from it has changed as many
 };
 
+struct machine_break {
+	uint64_t rip;
+	struct dec_agent_conditions only_if; ///< ours; none: always
+};
+
 struct dec_machine {
 	struct dec_machine_options options;
 	struct dec_wire *wire;
 	VEC(struct machine_checkpoint) checkpoints; ///< ascending
 	uint32_t origin; ///< the active process went on from the checkpoint in this slot
 	enum dec_log_mode mode;
-	VEC(uint64_t) breaks;
+	VEC(struct machine_break) breaks;
 	VEC(uint64_t) watches;
 	struct dec_where where;
 };
@@ -66,6 +71,20 @@ static struct err *machine_start(struct dec_machine *m)
 	return machine_no_room();
 }
 
+/* @p b: NULL, it is to be cleared. */
+static struct err *machine_tell_break(struct dec_machine *m, uint64_t rip,
+				      const struct machine_break *b)
+{
+	const struct dec_answer *answer;
+	size_t n = b ? b->only_if.n : 0;
+	struct err *err;
+
+	if (n)
+		dec_wire_give(m->wire, b->only_if.bytes, n);
+	err = dec_wire_ask(m->wire, CHILD_BREAK, rip, b ? 1 + n : 0, &answer);
+	return err || answer->result == CHILD_OK ? err : &err_nomem;
+}
+
 /* A fresh child stands at 0: bring breakpoints, watches and the log mode back. */
 static struct err *machine_restart(struct dec_machine *m)
 {
@@ -75,7 +94,7 @@ static struct err *machine_restart(struct dec_machine *m)
 	for (size_t i = 0; !err && i < m->watches.size; i++)
 		err = dec_wire_ask(m->wire, CHILD_WATCH, m->watches.data[i], 0, &answer);
 	for (size_t i = 0; !err && i < m->breaks.size; i++)
-		err = dec_wire_ask(m->wire, CHILD_BREAK, m->breaks.data[i], 1, &answer);
+		err = machine_tell_break(m, m->breaks.data[i].rip, &m->breaks.data[i]);
 	return err;
 }
 
@@ -106,6 +125,8 @@ void dec_machine_destroy(struct dec_machine *m)
 		return;
 	dec_wire_destroy(m->wire);
 	vec_deinit(&m->checkpoints);
+	for (size_t i = 0; i < m->breaks.size; i++)
+		free((uint8_t *)m->breaks.data[i].only_if.bytes);
 	vec_deinit(&m->breaks);
 	vec_deinit(&m->watches);
 	free(m);
@@ -126,23 +147,46 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 	return dec_wire_mode(m->wire, mode);
 }
 
-struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on)
+struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
+				 const struct dec_agent_conditions *only_if)
 {
-	const struct dec_answer *answer;
-	size_t i = 0;
+	struct machine_break *b = vec_find(&m->breaks, e, e->rip == rip);
 
-	while (i < m->breaks.size && m->breaks.data[i] != rip)
-		i++;
-	if (is_on && i == m->breaks.size) {
-		uint64_t *b = vec_push(&m->breaks);
-
+	if (only_if->n > CHILD_DATA_BYTES)
+		return err_new(ERR_RANGE, "conditions of more than %d bytes",
+			       CHILD_DATA_BYTES);
+	if (!b) {
+		b = vec_push(&m->breaks);
 		if (!b)
 			return &err_nomem;
-		*b = rip;
-	} else if (!is_on && i < m->breaks.size) {
-		m->breaks.data[i] = m->breaks.data[--m->breaks.size];
+		*b = (struct machine_break){ .rip = rip };
 	}
-	return dec_wire_ask(m->wire, CHILD_BREAK, rip, is_on, &answer);
+	free((uint8_t *)b->only_if.bytes);
+	b->only_if = (struct dec_agent_conditions){};
+	if (only_if->n) {
+		uint8_t *bytes = malloc(only_if->n);
+
+		if (!bytes)
+			return &err_nomem;
+		memcpy(bytes, only_if->bytes, only_if->n);
+		b->only_if = (struct dec_agent_conditions){ bytes, only_if->n };
+	}
+	return machine_tell_break(m, rip, b);
+}
+
+struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on)
+{
+	static const struct dec_agent_conditions always;
+	struct machine_break *b;
+
+	if (is_on)
+		return dec_machine_break_if(m, rip, &always);
+	b = vec_find(&m->breaks, e, e->rip == rip);
+	if (b) {
+		free((uint8_t *)b->only_if.bytes);
+		*b = m->breaks.data[--m->breaks.size];
+	}
+	return machine_tell_break(m, rip, NULL);
 }
 
 struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip)

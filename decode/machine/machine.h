@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
+#include "decode/machine/agent.h"
 #include "decode/x86/insn.h"
 #include "decode/translator/slots.h"
 
@@ -137,6 +138,11 @@ struct err *dec_machine_log(struct dec_machine *m, enum dec_log_mode mode, dec_l
 
 /** Set or clear a breakpoint. */
 struct err *dec_machine_break(struct dec_machine *m, uint64_t rip, bool is_on);
+
+/** Set a breakpoint that stops only where one of @p only_if holds (agent.h), which is asked where the
+ * program runs. */
+struct err *dec_machine_break_if(struct dec_machine *m, uint64_t rip,
+				 const struct dec_agent_conditions *only_if);
 
 /** Log all 16 general registers whenever @p rip is reached (DEC_LOG_STORES and up). */
 struct err *dec_machine_log_regs_at(struct dec_machine *m, uint64_t rip);

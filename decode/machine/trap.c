@@ -60,6 +60,12 @@ static struct err *keep(struct search *s, const struct dec_trapped *t)
 	return NULL;
 }
 
+/* Such traps are breakpoints of the machine's; the log does not count. */
+static bool is_asked_there(const struct dec_trap *t)
+{
+	return t->on == DEC_TRAP_EXECUTE && t->only_if.n;
+}
+
 /* Something happened: @p t has all but the trap. */
 static struct err *meet(struct search *s, struct dec_trapped *t)
 {
@@ -69,7 +75,8 @@ static struct err *meet(struct search *s, struct dec_trapped *t)
 	for (size_t i = 0; i < s->n && !err; i++) {
 		const struct dec_trap *trap = &s->traps[i];
 
-		if (!(trap->on & t->on) || (trap->tid && trap->tid != s->tid))
+		if (!(trap->on & t->on) || (trap->tid && trap->tid != s->tid) ||
+		    is_asked_there(trap))
 			continue;
 		if (t->on == DEC_TRAP_EXECUTE && trap->addr != t->addr)
 			continue;
@@ -102,7 +109,8 @@ static struct err *execute(struct search *s, uint64_t rip, uint64_t position)
 static bool is_for(const struct search *s, uint64_t rip)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if ((s->traps[i].on & DEC_TRAP_EXECUTE && s->traps[i].addr == rip) ||
+		if ((s->traps[i].on & DEC_TRAP_EXECUTE && s->traps[i].addr == rip &&
+		     !is_asked_there(&s->traps[i])) ||
 		    (s->traps[i].on & DEC_TRAP_LEAVE &&
 		     rip - s->traps[i].addr >= s->traps[i].size))
 			return true;
@@ -300,6 +308,55 @@ static struct err *go(struct search *s, uint64_t position, struct dec_where *ret
 	return err ? err : run(s, position, ret);
 }
 
+/* The breakpoints of those traps that are asked where the program runs. */
+static struct err *set_breaks(struct search *s, bool is_on)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < s->n && !err; i++) {
+		const struct dec_trap *t = &s->traps[i];
+
+		if (!is_asked_there(t))
+			continue;
+		err = is_on ? dec_machine_break_if(s->m, t->addr, &t->only_if) :
+			      dec_machine_break(s->m, t->addr, false);
+	}
+	return err;
+}
+
+/* It stands at a breakpoint: one of a trap's? @p is_met: of one that has no other condition. */
+static struct err *keep_break(struct search *s, const struct dec_where *w, bool *is_met)
+{
+	struct dec_trapped t = { .on = DEC_TRAP_EXECUTE,
+				 .addr = w->rip,
+				 .position = w->position,
+				 .tid = w->tid };
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_asked_there(&s->traps[i]) && s->traps[i].addr == w->rip &&
+		    (!s->traps[i].tid || s->traps[i].tid == w->tid)) {
+			t.trap = i;
+			*is_met |= !s->traps[i].holds;
+			return keep(s, &t);
+		}
+	return NULL;
+}
+
+/* Run to @p to, past breakpoints; forward nothing behind one that is met matters. */
+static struct err *run_through(struct search *s, uint64_t to, struct dec_where *ret)
+{
+	bool is_met = false;
+	struct err *err;
+
+	do {
+		err = dec_machine_run(s->m, to, ret);
+		if (!err && ret->at == DEC_AT_BREAK)
+			err = keep_break(s, ret, &is_met);
+	} while (!err && ret->at == DEC_AT_BREAK && ret->position < to &&
+		 (s->is_back || !is_met));
+	return err;
+}
+
 /* List what is met from @p from to before @p to. @p ret: where the machine stands then. */
 static struct err *list(struct search *s, uint64_t from, uint64_t to,
 			struct dec_where *ret)
@@ -314,8 +371,12 @@ static struct err *list(struct search *s, uint64_t from, uint64_t to,
 	dec_log_reader_init(&s->reader, mode, from);
 	err = dec_machine_log(s->m, mode, feed, s);
 	if (!err)
-		err = run(s, to, ret); // not from a checkpoint in between
+		err = set_breaks(s, true);
+	if (!err)
+		err = run_through(s, to, ret); // not from a checkpoint in between
 	off = dec_machine_log(s->m, DEC_LOG_NONE, NULL, NULL);
+	if (!off)
+		off = set_breaks(s, false);
 	dec_log_reader_deinit(&s->reader);
 	if (!err)
 		return off;

@@ -38,6 +38,9 @@ struct dec_trap {
 	uint64_t size;	///< READ, WRITE: bytes, from 1; LEAVE: from 0
 	int64_t number; ///< SYSCALL: which; -1: any
 	uint32_t tid;	///< only by this thread (SWITCH: to it); 0: any
+	/** EXECUTE: only where one of these holds, which is asked where the program runs: that
+	 * costs next to nothing. None: always. Borrowed. */
+	struct dec_agent_conditions only_if;
 	/** A condition, or NULL: asked where the machine stands behind the access or call, or at
 	 * the instant of the others, in both directions. It may read the machine, not move it. */
 	bool (*holds)(void *ctx, struct dec_machine *m);
