@@ -21,7 +21,7 @@ struct err *dec_explain_call(struct explain *ex, const struct history_event *e,
 	call->tid = e->tid;
 	call->position = e->position;
 	call->has_position = e->has_position;
-	call->n_args = dec_history_call_args(e->nr);
+	call->n_args = dec_call_args(e->nr);
 	memcpy(call->args, e->args, sizeof(call->args));
 	dec_symbols_place(ex->symbols, e->rip, &call->place);
 	call->name = dec_history_call_name(e->nr);

@@ -11,6 +11,7 @@
 #define DECODE_EXPLAIN_HISTORY_H
 
 #include "base/base.h"
+#include "decode/machine/call_args.h"
 #include "decode/machine/machine.h"
 
 #define HISTORY_EVENTS (1u << 18)
@@ -86,8 +87,5 @@ bool dec_history_call_may_write(const struct history_event *e, uint64_t addr);
 
 /** @return the name of system call @p nr; the caller frees it. NULL: out of memory. */
 char *dec_history_call_name(int64_t nr);
-
-/** @return how many arguments to show of system call @p nr: 6 where we do not know. */
-int dec_history_call_args(int64_t nr);
 
 #endif

@@ -27,7 +27,7 @@ void dec_explain_call_text(const struct history_event *e, char *text, size_t siz
 	_cleanup_free_ char *name = dec_history_call_name(e->nr);
 	int n = snprintf(text, size, "%s(", name ? name : "?");
 
-	for (int i = 0; i < dec_history_call_args(e->nr) && n < (int)size; i++)
+	for (int i = 0; i < dec_call_args(e->nr) && n < (int)size; i++)
 		n += snprintf(text + n, size - n, "%s%#lx", i ? ", " : "", e->args[i]);
 	if (n < (int)size)
 		n += snprintf(text + n, size - n, ") = %#lx", e->ret);
