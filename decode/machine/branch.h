@@ -89,12 +89,19 @@ struct dec_outcome {
 struct err *dec_machine_branch(struct dec_machine *m, const struct dec_alter *alters,
 			       size_t n, uint64_t limit, struct dec_outcome *ret);
 
+struct dec_nullify;
+struct dec_nullified;
+
 /** One of several branches. */
 struct dec_branch {
 	const struct dec_alter *alters;
 	size_t n;
 	uint64_t limit;
 	struct dec_outcome outcome; ///< set by dec_machine_branches()
+	/** NULL; or it is a nullifying one (nullify.h), without other alterations, and what
+	 * there is to tell of it goes to `told`. */
+	const struct dec_nullify *nullify;
+	struct dec_nullified *told;
 };
 
 /** Run @p n branches from where @p m stands, @p at_once at a time. As dec_machine_branch(). */

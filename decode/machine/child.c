@@ -372,13 +372,22 @@ static void child_fork(uint64_t to)
 /* In a fork: run it altered to its end. */
 static void child_branch(void)
 {
+	struct child_branched *to = (struct child_branched *)slot->data;
 	struct child_branch branch;
 
 	memcpy(&branch, slot->data, sizeof(branch));
 	child_mode(DEC_LOG_NONE, false);
-	dec_loose_run(&replay, branch.alters,
-		      branch.n < DEC_ALTERS_MAX ? branch.n : DEC_ALTERS_MAX, branch.limit,
-		      (struct dec_outcome *)slot->data);
+	if (branch.is_nullifying) {
+		to->told = (struct dec_nullified){};
+		if (branch.nullify.n_points > DEC_POINTS_MAX)
+			branch.nullify.n_points = DEC_POINTS_MAX;
+		dec_loose_nullify(&replay, &branch.nullify, branch.limit, &to->outcome,
+				  &to->told);
+	} else {
+		dec_loose_run(&replay, branch.alters,
+			      branch.n < DEC_ALTERS_MAX ? branch.n : DEC_ALTERS_MAX,
+			      branch.limit, &to->outcome);
+	}
 	child_answer(CHILD_OK);
 	_exit(0);
 }

@@ -20,6 +20,7 @@
 
 #include "confine/confine.h"
 #include "decode/machine/branch.h"
+#include "decode/machine/nullify.h"
 
 #define CHILD_SLOTS 66 ///< 64 checkpoints, the running one, and its successor
 #define CHILD_LOG_BYTES (512u << 10)
@@ -98,10 +99,22 @@ struct child_slot {
 /** In the data of a branch's slot; the outcome comes back in its place. */
 struct child_branch {
 	uint64_t limit, n;
-	struct dec_alter alters[DEC_ALTERS_MAX];
+	bool is_nullifying;
+	union {
+		struct dec_alter alters[DEC_ALTERS_MAX];
+		struct dec_nullify nullify;
+	};
 };
 
-_Static_assert(sizeof(struct child_branch) <= CHILD_DATA_BYTES, "it fits");
+/** What comes back: `told` of a nullifying branch only. */
+struct child_branched {
+	struct dec_outcome outcome;
+	struct dec_nullified told;
+};
+
+_Static_assert(sizeof(struct child_branch) <= CHILD_DATA_BYTES &&
+		       sizeof(struct child_branched) <= CHILD_DATA_BYTES,
+	       "it fits");
 
 struct child_shared {
 	_Atomic uint32_t bell;	       ///< futex word of the parent

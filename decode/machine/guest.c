@@ -518,6 +518,8 @@ struct err *dec_guest_write(struct dec_guest *g, uint64_t addr, const void *data
 {
 	bool is_writable = dec_guest_avail(g, addr, PROT_WRITE) >= size;
 
+	if (g->written)
+		g->written(g->written_ctx, addr, size);
 	if (!is_writable && size <= PAGE - addr % PAGE && dec_guest_is_mapped(g, addr))
 		return guest_write_protected(g, addr, data, size);
 	if (!is_writable)

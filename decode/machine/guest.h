@@ -54,6 +54,9 @@ struct dec_guest {
 	bool has_collided;	  ///< an error was a collision (invariant 1)
 	bool has_met_ctx;	  ///< and that with the engine's context
 	size_t last_hit;	  ///< into ranges: where the last look-up ended
+	/** Told of what dec_guest_write() is about to write. May be NULL. */
+	void (*written)(void *ctx, uint64_t addr, uint64_t size);
+	void *written_ctx;
 };
 
 /** Have memory of the guest's that fills large pages lie in some: a fork is then soon made and soon

@@ -205,14 +205,25 @@ enum dec_verdict dec_loose_end(struct dec_loose *l, enum dec_fate fate, int valu
 
 /* ---- together with the recording --------------------------------------------------------------- */
 
+static void keep_printed(struct dec_nullified *to, int which, const uint8_t *bytes,
+			 uint64_t n)
+{
+	uint64_t room = DEC_PRINTED_MAX - to->n_printed[which];
+
+	n = n < room ? n : room;
+	memcpy(to->printed[which] + to->n_printed[which], bytes, n);
+	to->n_printed[which] += n;
+}
+
 void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_t n)
 {
 	const struct inputs_open *o = dec_inputs_open(&l->inputs, fd);
 	size_t to = o ? o - l->inputs.opens.data : 0;
-	struct dec_written *w = &l->out->out[to == l->std[0] ? 0 :
-					     to == l->std[1] ? 1 :
-							       2];
+	int which = to == l->std[0] ? 0 : to == l->std[1] ? 1 : 2;
+	struct dec_written *w = &l->out->out[which];
 
+	if (l->told && which < 2)
+		keep_printed(l->told, which, bytes, n);
 	w->hash = hash_bytes(w->hash ?: CAP_SIGNATURE_SEED, bytes, n);
 	w->bytes += n;
 }
@@ -400,6 +411,17 @@ static uint64_t end_of_turn(const struct dec_replay *r, uint64_t until)
 										until;
 }
 
+/* The branch ended with @p v, or it was said how. */
+static void end(struct dec_replay *r, enum dec_verdict v)
+{
+	struct dec_loose *l = r->loose;
+
+	if (!l->has_ended && v == DEC_END)
+		strict_end(r);
+	else if (!l->has_ended)
+		dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
+}
+
 static void run(struct dec_replay *r, uint64_t until)
 {
 	struct dec_loose *l = r->loose;
@@ -432,10 +454,7 @@ static void run(struct dec_replay *r, uint64_t until)
 			break;
 		}
 	}
-	if (!l->has_ended && v == DEC_END)
-		strict_end(r);
-	else if (!l->has_ended)
-		dec_loose_end(l, DEC_FATE_MACHINE, 0, "%s", r->divergence ?: "?");
+	end(r, v);
 }
 
 struct err *dec_loose_stray(struct dec_replay *r)
@@ -493,23 +512,45 @@ const struct dec_outcome *dec_loose_outcome(const struct dec_replay *r)
 	return r->loose->out;
 }
 
-void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
-		   uint64_t limit, struct dec_outcome *ret)
+/* A branch begins. @return whether the run had not ended there. */
+static bool begin(struct dec_replay *r, struct dec_outcome *ret)
 {
 	assert(loose.is_prepared && loose.position == r->engine.now &&
 	       "what is known was read for this position");
 	*ret = (struct dec_outcome){ .parted = UINT64_MAX };
 	loose.out = ret;
+	enter_world(r);
+	if (r->end == CAP_END_UNKNOWN && !r->is_cut)
+		return true;
+	strict_end(r);
+	return false;
+}
+
+static void tell_place(struct dec_replay *r, struct dec_outcome *ret)
+{
+	ret->position = r->engine.now;
+	ret->rip = r->engine.ctx->rip;
+	ret->tid = dec_threads_current(r)->tid;
+}
+
+void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
+		   uint64_t limit, struct dec_outcome *ret)
+{
 	loose.alters = alters;
 	loose.n_alters = n;
 	loose.times = calloc(n + 1, sizeof(*loose.times));
 	assert(loose.times && "out of memory");
-	enter_world(r);
-	if (r->end != CAP_END_UNKNOWN || r->is_cut)
-		strict_end(r);
-	else
+	if (begin(r, ret))
 		run(r, r->engine.now + limit);
-	ret->position = r->engine.now;
-	ret->rip = r->engine.ctx->rip;
-	ret->tid = dec_threads_current(r)->tid;
+	tell_place(r, ret);
+}
+
+void dec_loose_nullify(struct dec_replay *r, const struct dec_nullify *ask,
+		       uint64_t limit, struct dec_outcome *ret,
+		       struct dec_nullified *told)
+{
+	loose.told = told;
+	if (begin(r, ret))
+		end(r, dec_nullify_run(r, ask, r->engine.now + limit, told));
+	tell_place(r, ret);
 }

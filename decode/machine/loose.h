@@ -22,6 +22,11 @@ struct err *dec_loose_prepare(struct dec_replay *r);
 void dec_loose_run(struct dec_replay *r, const struct dec_alter *alters, size_t n,
 		   uint64_t limit, struct dec_outcome *ret);
 
+/** The same, nullifying what @p ask says (nullify.h). @p told: zeroed. */
+void dec_loose_nullify(struct dec_replay *r, const struct dec_nullify *ask,
+		       uint64_t limit, struct dec_outcome *ret,
+		       struct dec_nullified *told);
+
 /** From here on @p r is in the loose world, parted from the recording. */
 struct err *dec_loose_stray(struct dec_replay *r);
 

@@ -11,6 +11,7 @@
 
 #include "decode/machine/inputs.h"
 #include "decode/machine/loose.h"
+#include "decode/machine/nullify.h"
 
 /** The branches of a place; in a fork, the one. */
 struct dec_loose {
@@ -30,8 +31,9 @@ struct dec_loose {
 	bool has_moved;	 ///< an alteration took the guest to another instruction
 	uint64_t now_ns; ///< CLOCK_MONOTONIC, since it parted
 	uint64_t sigmask;
-	int status;	   ///< of the first thread, which left before others
-	bool has_to_pause; ///< threads take turns from here on
+	int status;		    ///< of the first thread, which left before others
+	bool has_to_pause;	    ///< threads take turns from here on
+	struct dec_nullified *told; ///< of a nullifying run: keeps what is printed
 };
 
 /** The branch ends so; @p fmt may be NULL. @return DEC_END. */
@@ -44,6 +46,12 @@ void dec_loose_output(struct dec_loose *l, int fd, const uint8_t *bytes, uint64_
 
 /** From here on the recording does not answer any more. */
 void dec_loose_part(struct dec_replay *r);
+
+/* ---- nullify.c ------------------------------------------------------------------- */
+
+/** Run to @p until at last, nullifying. @return how it ended; DEC_GO when that is said. */
+enum dec_verdict dec_nullify_run(struct dec_replay *r, const struct dec_nullify *ask,
+				 uint64_t until, struct dec_nullified *ret);
 
 /* ---- loose_alter.c --------------------------------------------------------------- */
 

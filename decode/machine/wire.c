@@ -470,7 +470,10 @@ static size_t wire_queue(struct dec_wire *w, struct dec_branch *branches, size_t
 		if (w->pid[s])
 			continue;
 		*what = (struct child_branch){ .limit = b->limit, .n = b->n };
-		if (b->n)
+		if (b->nullify) {
+			what->is_nullifying = true;
+			what->nullify = *b->nullify;
+		} else if (b->n)
 			memcpy(what->alters, b->alters, b->n * sizeof(*b->alters));
 		slot->forked = 0;
 		atomic_store(&slot->request, CHILD_RUN);
@@ -495,6 +498,25 @@ static bool run_is_over(struct dec_wire *w, const wire_ends *ends, struct wire_r
 	return pid && (run->is_dead || atomic_load(&slot->request) == CHILD_NONE);
 }
 
+/* What a nullifying branch told: the child may have written anything there. */
+static void take_told(const struct dec_nullified *from, struct dec_nullified *to)
+{
+	*to = *from;
+#define AT_MOST(n, max) ((n) = (n) < (max) ? (n) : (max))
+	for (int p = 0; p < DEC_POINTS_MAX; p++)
+		AT_MOST(to->fired[p].n_callers, DEC_CHAIN_MAX);
+	AT_MOST(to->n_frames, DEC_CHAIN_MAX);
+	for (uint32_t f = 0; f < to->n_frames; f++) {
+		AT_MOST(to->frames[f].n_branch, DEC_ORIGINS_MAX);
+		AT_MOST(to->frames[f].n_arg, 2);
+	}
+	AT_MOST(to->n_causes, 2 * DEC_ORIGINS_MAX);
+	AT_MOST(to->n_rips, DEC_OMITTED_MAX);
+	for (int i = 0; i < 2; i++)
+		AT_MOST(to->n_printed[i], DEC_PRINTED_MAX);
+#undef AT_MOST
+}
+
 /* What became of the branch of @p run. */
 static void run_end(struct dec_wire *w, const struct wire_run *run)
 {
@@ -505,6 +527,9 @@ static void run_end(struct dec_wire *w, const struct wire_run *run)
 	if (atomic_load(&slot->request) == CHILD_NONE && slot->result == CHILD_OK) {
 		memcpy(&said, slot->data, sizeof(said));
 		*ret = said;
+		if (run->branch->nullify)
+			take_told(&((struct child_branched *)slot->data)->told,
+				  run->branch->told);
 		take_text(ret->text, said.text, sizeof(ret->text));
 		if (ret->fate <= DEC_FATE_MACHINE)
 			return;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * A branch in which some instructions, and all that they influence, have no effect (paper 003,
+ * Figures 7.1 and 7.2), and of which each value's origin is known at its end.
+ *
+ * A corrupt bit is kept of each register and of each byte of memory: the NaT bit of Itanium's
+ * deferred exceptions. What uses something corrupt is not executed, and what it would have
+ * defined is corrupt; what is defined by clean things is clean.
+ *
+ *   - An omitted store keeps what is in memory, at an address that is corrupt nothing is marked.
+ *   - A branch by a corrupt condition goes on where both ways join (x86/join.h), or returns from
+ *     the function; what the ways between write at fixed places is corrupt.
+ *   - A call of a corrupt address is passed over. A return goes where the call said, as what
+ *     would have overwritten that was omitted, and so are the stack and frame pointers.
+ *   - A system call with a corrupt argument, or that reads corrupt memory, is not made; its
+ *     result is corrupt. The end of a process or thread is.
+ *
+ * The origin of a value is the instruction that made it: copies between registers and variables
+ * are gone through, and so are parameters. A store through a pointer or by an index makes a
+ * value, and so does a call that returns one.
+ */
+#ifndef DECODE_MACHINE_NULLIFY_H
+#define DECODE_MACHINE_NULLIFY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEC_POINTS_MAX 48
+#define DEC_KNOWN_ENTRIES 16 ///< of the allocator; that never return
+#define DEC_ORIGINS_MAX 4
+#define DEC_CHAIN_MAX 24
+#define DEC_SAVED_REGS 6
+#define DEC_OMITTED_MAX 1024
+#define DEC_PRINTED_MAX 4096
+
+/** A point of suppression: an instance of an instruction. */
+struct dec_point {
+	uint64_t rip, nth; ///< the how manyth time in this branch, from 1
+	/** The value is in register `reg` when `rip` is reached (a call has returned it): that
+	 * is corrupt then, and the instruction is executed. Else it is not. */
+	bool is_arrival;
+	uint8_t reg;
+	uint64_t
+		addr; ///< memory that it defined in the crashing run, `size` bytes; 0: none
+	uint32_t size;
+};
+
+enum dec_origin_kind {
+	DEC_ORIGIN_NONE,
+	DEC_ORIGIN_MADE,   ///< by instruction `rip` at `position`
+	DEC_ORIGIN_BEFORE, ///< it was in memory [addr, addr+size) when the branch began
+	DEC_ORIGIN_REG,	   ///< it was in register `reg` then
+};
+
+/** Where a value comes from. */
+struct dec_source {
+	uint8_t kind;	 ///< enum dec_origin_kind
+	bool is_arrival; ///< MADE: a call returned it to `rip`
+	bool is_right;	 ///< MADE: by the allocator for itself, or a variable's address
+	uint8_t reg;
+	uint32_t size;
+	uint64_t rip, position, addr;
+};
+
+struct dec_origin {
+	struct dec_source made;	    ///< the value, through all copies
+	struct dec_source assigned; ///< the last assignment to a variable, no parameter
+	struct dec_source address;  ///< of the place that it was loaded from
+	uint64_t at;	///< MADE: memory that it was put into then; 0: none or not known
+	uint64_t value; ///< when it was loaded, or returned; `bytes` of it, 0: not known
+	uint8_t bytes;
+};
+
+/** A call under way. */
+struct dec_nullify_call {
+	uint64_t entry, ret;		///< the function's; where it returns to
+	uint64_t slot;			///< where the return address lies
+	uint64_t saved[DEC_SAVED_REGS]; ///< rbx, rbp, r12 to r15 as the caller has them
+};
+
+/** A call under way at the end. */
+struct dec_nullify_frame {
+	struct dec_nullify_call call;
+	uint64_t branch; ///< its last conditional branch; 0: none
+	uint32_t n_branch, n_arg;
+	struct dec_origin by[DEC_ORIGINS_MAX]; ///< what decided it
+	struct dec_origin arg[2];	       ///< its first argument
+};
+
+/** What is asked. */
+struct dec_nullify {
+	struct dec_point points[DEC_POINTS_MAX];
+	uint32_t n_points;
+	uint64_t allocator
+		[DEC_KNOWN_ENTRIES]; ///< entries of malloc(), free() ...; 0: none
+	uint64_t no_return[DEC_KNOWN_ENTRIES];	      ///< of exit(), abort() ...
+	uint64_t counted[DEC_POINTS_MAX];	      ///< instructions to count; 0: none
+	struct dec_nullify_call calls[DEC_CHAIN_MAX]; ///< under way then, innermost first
+	uint32_t n_calls;
+	/** Whose origin is to be told at the end: `size` bytes of memory; or a register; else
+	 * (kind NONE) that of what made it crash. */
+	struct dec_source asked;
+};
+
+struct dec_nullified {
+	struct {
+		uint64_t position; ///< 0: it was not met
+		uint32_t n_callers;
+		uint64_t caller[DEC_CHAIN_MAX]; ///< return addresses, innermost first
+	} fired[DEC_POINTS_MAX];
+	uint64_t counts[DEC_POINTS_MAX]; ///< as asked.counted
+	uint64_t n_steps, n_omitted;	 ///< instructions; of them, not executed
+	uint32_t n_joined, n_calls;	 ///< constructs, system calls left out
+	uint32_t n_frames;
+	struct dec_nullify_frame frames[DEC_CHAIN_MAX]; ///< innermost first
+	uint64_t crash; ///< the instruction that crashed; 0: it did not
+	uint32_t n_causes;
+	struct dec_origin causes[2 * DEC_ORIGINS_MAX];
+	uint32_t n_rips;
+	struct {
+		uint64_t rip, n;
+	} omitted[DEC_OMITTED_MAX]; ///< instructions, and how often each
+	uint32_t n_printed[2];	    ///< what it wrote to 1 and 2 first
+	char printed[2][DEC_PRINTED_MAX];
+};
+
+#endif
