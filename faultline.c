@@ -83,6 +83,7 @@ static const struct reader {
 	{ "replay", {} },
 	{ "sites", {} },
 	{ "spec", { .in_place = "in-place" } },
+	{ "suppress", {} },
 	{},
 };
 

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND suppress: from a crash to the statement that first corrupted memory, by running again without it
+
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/option.h"
+#include "cmd/command.h"
+#include "suppress-hw/suppress/suppress.h"
+
+#define EXIT_FOUND 1
+#define EXIT_COULD_NOT 2
+#define RUNS_MAX 40
+
+enum { KEY_JSON = 256, KEY_RUNS };
+
+struct arguments {
+	const char *capture, *process;
+	bool as_json;
+	uint64_t runs;
+};
+
+static const struct argp_option options[] = {
+	{ "json", KEY_JSON, NULL, 0, "Print the result as one JSON object", 0 },
+	{ "runs", KEY_RUNS, "N", 0, "Give up after N altered runs (40)", 0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "Of a capture made by `record -f', this process: a number or a process id", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay CAPTURE to its crash (a fault, abort(), a failed assertion, the allocator's or the "
+	"stack protector's abort), find the instructions that defined what it crashed by, "
+	"and run the program again with these and all that they influence left out; and so on "
+	"with the crash that comes next, until there is none. What was left out last is the "
+	"likely first corruption of memory. Nothing of the altered runs reaches the host.\v"
+	"Exit status: 1 when a crash was found, 0 when the program did not crash, 2 when it "
+	"could not be looked at.\n\n"
+	"Examples:\n"
+	"  faultline suppress crash.flt\n"
+	"  faultline suppress --json crash.flt | jq .identified\n"
+	"  faultline suppress --process 2 server.flt\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	char *end;
+
+	switch (key) {
+	case KEY_JSON:
+		a->as_json = true;
+		text_guard_json();
+		return 0;
+	case KEY_RUNS:
+		a->runs = strtoul(arg, &end, 10);
+		if (*end || !*arg || *arg == '-' || !a->runs || a->runs > 1000)
+			argp_error(state, "'%s' is no number of runs (1 to 1000)", arg);
+		return 0;
+	case 'p':
+		a->process = arg;
+		return 0;
+	default:
+		return option_only(state, key, arg, "capture", &a->capture);
+	}
+}
+
+static const struct argp argp = {
+	.options = options, .parser = parse, .args_doc = "CAPTURE", .doc = doc
+};
+
+/* ---- for people --------------------------------------------------------------------------- */
+
+static void print_place(const struct sup_place *p)
+{
+	dec_place_print(&p->place, stdout);
+	if (p->by)
+		printf(", by %s()", text_line(p->by));
+}
+
+static void print_points(const struct sup_result *r, const struct sup_step *s)
+{
+	for (size_t i = s->first; i < s->first + s->n; i++) {
+		printf("     suppressed: ");
+		print_place(&r->points.data[i].place);
+		printf("  (instruction %lu)\n", r->points.data[i].position);
+	}
+}
+
+static const char *ending(const struct sup_result *r)
+{
+	static char text[64];
+
+	switch (r->outcome.fate) {
+	case DEC_FATE_EXIT:
+		snprintf(text, sizeof(text), "exits with status %d", r->outcome.value);
+		return text;
+	case DEC_FATE_SIGNAL:
+		snprintf(text, sizeof(text), "is ended by %s",
+			 text_signal(r->outcome.value));
+		return text;
+	case DEC_FATE_END:
+		return "comes to the recording's end";
+	case DEC_FATE_LIMIT:
+		return "goes on";
+	case DEC_FATE_HANG:
+		return "hangs";
+	case DEC_FATE_LEFT:
+		return "leaves the recorded inputs";
+	default:
+		return "cannot be followed";
+	}
+}
+
+static void print_output(const char *name, const char *bytes, uint32_t n)
+{
+	if (!n)
+		return;
+	printf("its %s%s:\n", name, n == DEC_PRINTED_MAX ? ", the beginning" : "");
+	fwrite(bytes, 1, n, stdout);
+	if (bytes[n - 1] != '\n')
+		putchar('\n');
+}
+
+static void print_identified(const struct sup_result *r)
+{
+	const struct sup_step *last = &r->steps.data[r->steps.size - 1];
+
+	if (!r->is_removed) {
+		printf("not removed: ");
+		print_place(&last->place);
+		printf(last->n ?
+			       " still crashes\n" :
+			       ": nothing more is known that defined what it crashed by\n");
+		return;
+	}
+	printf("first corruption, likely: ");
+	for (size_t i = last->first; i < last->first + last->n; i++) {
+		if (i > last->first)
+			printf("                      or: ");
+		print_place(&r->points.data[i].place);
+		putchar('\n');
+	}
+}
+
+static void print_text(const struct sup_result *r)
+{
+	if (!r->has_crashed) {
+		puts("the program did not crash: there is nothing to suppress");
+		return;
+	}
+	for (size_t i = 0; i < r->steps.size; i++) {
+		const struct sup_step *s = &r->steps.data[i];
+
+		printf("%3zu. %s at ", i + 1, text_signal(s->signal));
+		print_place(&s->place);
+		printf("  (instruction %lu)\n", s->position);
+		print_points(r, s);
+		if (s->n)
+			printf("     %lu instructions followed, %lu of them left out\n",
+			       s->n_steps, s->n_omitted);
+	}
+	if (r->points.size)
+		printf("the altered run %s\n", ending(r));
+	print_identified(r);
+	print_output("standard output from where it was altered", r->told.printed[0],
+		     r->told.n_printed[0]);
+	print_output("standard error from there", r->told.printed[1],
+		     r->told.n_printed[1]);
+	for (size_t i = 0; i < r->notes.size; i++)
+		log_note("%s", r->notes.data[i]);
+}
+
+/* ---- for scripts ---------------------------------------------------------------------------- */
+
+static cJSON *json_place(const struct sup_place *p)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (p->place.file)
+		cJSON_AddStringToObject(o, "file", p->place.file);
+	if (p->place.line)
+		cJSON_AddNumberToObject(o, "line", p->place.line);
+	if (p->place.function ?: p->place.outer)
+		cJSON_AddStringToObject(o, "function",
+					p->place.function ?: p->place.outer);
+	if (p->by)
+		cJSON_AddStringToObject(o, "by", p->by);
+	return o;
+}
+
+static cJSON *json_points(const struct sup_result *r, const struct sup_step *s)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = s->first; i < s->first + s->n; i++) {
+		cJSON *o = json_place(&r->points.data[i].place);
+
+		cJSON_AddNumberToObject(o, "position", r->points.data[i].position);
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
+/* Of which something was left out in the run behind step @p s. */
+static cJSON *json_lines(const struct sup_step *s)
+{
+	cJSON *lines = cJSON_CreateArray();
+
+	for (size_t i = 0; i < s->omitted.size; i++) {
+		cJSON *line = json_place(&s->omitted.data[i].place);
+
+		cJSON_AddNumberToObject(line, "instructions", s->omitted.data[i].n);
+		cJSON_AddItemToArray(lines, line);
+	}
+	return lines;
+}
+
+static cJSON *json_steps(const struct sup_result *r)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; i < r->steps.size; i++) {
+		const struct sup_step *s = &r->steps.data[i];
+		cJSON *o = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(o, "signal", s->signal);
+		cJSON_AddNumberToObject(o, "position", s->position);
+		cJSON_AddItemToObject(o, "at", json_place(&s->place));
+		cJSON_AddItemToObject(o, "suppressed", json_points(r, s));
+		cJSON_AddNumberToObject(o, "begin", s->begin);
+		cJSON_AddNumberToObject(o, "instructions", s->n_steps);
+		cJSON_AddNumberToObject(o, "omitted", s->n_omitted);
+		cJSON_AddItemToObject(o, "lines", json_lines(s));
+		cJSON_AddItemToArray(list, o);
+	}
+	return list;
+}
+
+static cJSON *json_run(const struct sup_result *r)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "end", ending(r));
+	cJSON_AddNumberToObject(o, "constructs_left_out", r->told.n_joined);
+	cJSON_AddNumberToObject(o, "calls_left_out", r->told.n_calls);
+	for (int i = 0; i < 2; i++) {
+		char text[DEC_PRINTED_MAX + 1];
+
+		snprintf(text, sizeof(text), "%.*s", (int)r->told.n_printed[i],
+			 r->told.printed[i]);
+		cJSON_AddStringToObject(o, i ? "stderr" : "stdout", text);
+	}
+	return o;
+}
+
+static void print_json(const struct sup_result *r)
+{
+	cJSON *o = cJSON_CreateObject(), *notes;
+	char *text;
+
+	cJSON_AddBoolToObject(o, "crashed", r->has_crashed);
+	cJSON_AddBoolToObject(o, "removed", r->is_removed);
+	cJSON_AddItemToObject(o, "steps", json_steps(r));
+	if (r->is_removed)
+		cJSON_AddItemToObject(o, "identified",
+				      json_points(r, &r->steps.data[r->steps.size - 1]));
+	if (r->points.size)
+		cJSON_AddItemToObject(o, "run", json_run(r));
+	notes = cJSON_AddArrayToObject(o, "notes");
+	for (size_t i = 0; i < r->notes.size; i++)
+		cJSON_AddItemToArray(notes, cJSON_CreateString(r->notes.data[i]));
+	text = cJSON_PrintUnformatted(o);
+	puts(text ?: "{}");
+	free(text);
+	cJSON_Delete(o);
+}
+
+int cmd_suppress(int argc, char **argv)
+{
+	struct arguments a = { .runs = RUNS_MAX };
+	_cleanup_free_ char *dir = NULL;
+	struct sup_result result = {};
+	struct sup_options o = {};
+	static const fl_texts none;
+	struct err *err;
+	int status;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return EXIT_COULD_NOT;
+	err = cmd_command_process(a.capture, a.process, &none, &dir);
+	o = (struct sup_options){ .capture = dir,
+				  .with_progress = isatty(2),
+				  .max_runs = a.runs };
+	if (!err)
+		err = sup_suppress(&o, &result);
+	if (err) {
+		fprintf(stderr,
+			"faultline: cannot look for the first corruption in '%s': %s\n",
+			text_line(a.capture), text_line(err->message));
+		err_destroy(err);
+		status = EXIT_COULD_NOT;
+	} else {
+		if (a.as_json)
+			print_json(&result);
+		else
+			print_text(&result);
+		status = result.has_crashed ? EXIT_FOUND : 0;
+	}
+	sup_result_deinit(&result);
+	return status;
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * The rounds. The recorded run is followed over its last stretch, to its crash; each altered run
+ * begins at the first of its points, up to which it is the recorded one.
+ */
+#include "suppress-hw/suppress/suppress_int.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+// The stretch of the recorded run that is followed to its crash.
+#define LAST (UINT64_C(1) << 20)
+// An altered run gets so many times what was left, and so many instructions more.
+#define TIMES 4
+#define MORE (UINT64_C(10) << 20)
+
+static const char *const allocator[] = { "malloc",	   "free",     "calloc",
+					 "realloc",	   "memalign", "aligned_alloc",
+					 "posix_memalign", "cfree" };
+static const char *const no_return[] = {
+	"exit",		  "_exit", "abort", "__assert_fail", "__stack_chk_fail",
+	"__fortify_fail", "err",   "errx",  "longjmp",	     "__libc_start_main",
+	"pthread_exit",	  "_Exit"
+};
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+bool sup_is_own(struct sup_session *s, uint64_t rip)
+{
+	struct dec_place p = {};
+	const struct cap_info *info = capture_info(s->ret->capture);
+
+	if (!rip)
+		return false;
+	dec_symbols_place(s->ret->symbols, rip, &p);
+	if (dec_symbols_has_debug(s->ret->symbols, rip))
+		return p.line;
+	return !dec_symbols_has_debug(s->ret->symbols, 0) && p.module && info->exe &&
+	       !strcmp(p.module, info->exe);
+}
+
+void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, size_t n,
+	       struct sup_place *ret)
+{
+	struct dec_place inner = {};
+
+	*ret = (struct sup_place){ .rip = rip };
+	dec_symbols_place(s->ret->symbols, rip, &inner);
+	ret->place = inner;
+	ret->is_own = sup_is_own(s, rip);
+	if (ret->is_own)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (sup_is_own(s, callers[i] - 1)) {
+			struct dec_place called = inner;
+
+			ret->rip = callers[i] - 1;
+			dec_symbols_place(s->ret->symbols, ret->rip, &ret->place);
+			ret->by = called.outer;
+			ret->is_own = true;
+			return;
+		}
+}
+
+struct err *sup_note(struct sup_session *s, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return &err_nomem;
+	for (size_t i = 0; i < s->ret->notes.size; i++)
+		if (!strcmp(s->ret->notes.data[i], text)) {
+			free(text);
+			return NULL;
+		}
+	return vec_add(&s->ret->notes, text);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
+		       uint64_t limit, struct dec_outcome *outcome,
+		       struct dec_nullified *told)
+{
+	struct dec_branch b = { .limit = limit, .nullify = ask, .told = told };
+	struct dec_where w;
+	struct err *err = dec_machine_seek(s->machine, at, &w);
+
+	*told = (struct dec_nullified){};
+	if (!err)
+		err = dec_machine_branches(s->machine, &b, 1, 1);
+	*outcome = b.outcome;
+	return err;
+}
+
+static struct err *mapped(void *ctx, const struct dec_where *w)
+{
+	struct sup_session *s = ctx;
+
+	return dec_symbols_add(s->ret->symbols, w->map.file, w->map.addr, w->map.size,
+			       w->map.file_offset);
+}
+
+static void find_entries(struct sup_session *s, const char *const *names, size_t n,
+			 uint64_t to[DEC_KNOWN_ENTRIES])
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && k < DEC_KNOWN_ENTRIES; i++) {
+		size_t some = dec_symbols_entries(s->ret->symbols, names[i], &to[k],
+						  DEC_KNOWN_ENTRIES - k);
+
+		k += some < DEC_KNOWN_ENTRIES - k ? some : DEC_KNOWN_ENTRIES - k;
+	}
+}
+
+static bool is_crash(int signal)
+{
+	return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
+	       signal == SIGILL || signal == SIGABRT || signal == SIGTRAP ||
+	       signal == SIGSYS;
+}
+
+/* Replay to the end. */
+static struct err *find_crash(struct sup_session *s, const struct sup_options *o)
+{
+	struct dec_machine_options mo = { .output_fd = -1, .mapped = mapped, .ctx = s };
+	struct dec_where w;
+	struct err *err = capture_open(o->capture, &s->ret->capture);
+
+	if (!err && capture_info(s->ret->capture)->mode == CAP_MODE_FLIGHT)
+		return err_new(ERR_UNSUPPORTED,
+			       "a capture of the flight recorder has no start from which "
+			       "the run can be made again");
+	if (!err)
+		err = dec_symbols_create(s->ret->capture, &s->ret->symbols);
+	if (!err)
+		err = dec_machine_create(s->ret->capture, &mo, &s->machine);
+	if (!err)
+		err = dec_machine_run(s->machine, UINT64_MAX, &w);
+	if (err)
+		return err;
+	if (w.at == DEC_AT_DIVERGENCE)
+		return err_new(ERR_DIVERGED, "%s", dec_machine_divergence(s->machine));
+	if (w.is_cut)
+		return err_new(ERR_TRUNCATED, "the capture breaks off before the end: %s",
+			       dec_machine_divergence(s->machine) ?: "?");
+	s->end = w.position;
+	s->ret->has_crashed = w.end == CAP_END_SIGNAL && is_crash(w.end_value);
+	find_entries(s, allocator, sizeof(allocator) / sizeof(*allocator),
+		     s->ask.allocator);
+	find_entries(s, no_return, sizeof(no_return) / sizeof(*no_return),
+		     s->ask.no_return);
+	return NULL;
+}
+
+/* ---- what was omitted ------------------------------------------------------------------------------ */
+
+static int compare_text(const char *a, const char *b)
+{
+	return !a || !b ? !!a - !!b : strcmp(a, b);
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct dec_place *p = &((const struct sup_omitted *)a)->place.place,
+			       *q = &((const struct sup_omitted *)b)->place.place;
+
+	return compare_text(p->file, q->file) ?:
+		       p->line != q->line ? (p->line > q->line) - (p->line < q->line) :
+					    compare_text(p->outer, q->outer);
+}
+
+static struct err *list_omitted(struct sup_session *s, struct sup_step *step)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->told.n_rips; i++) {
+		struct sup_omitted o = { .n = s->told.omitted[i].n };
+
+		sup_place(s, s->told.omitted[i].rip, NULL, 0, &o.place);
+		if (vec_add(&step->omitted, o))
+			return &err_nomem;
+	}
+	if (step->omitted.size)
+		qsort(step->omitted.data, step->omitted.size, sizeof(*step->omitted.data),
+		      by_line);
+	for (size_t i = 0; i < step->omitted.size; i++) {
+		if (n && !by_line(&step->omitted.data[n - 1], &step->omitted.data[i]))
+			step->omitted.data[n - 1].n += step->omitted.data[i].n;
+		else
+			step->omitted.data[n++] = step->omitted.data[i];
+	}
+	step->omitted.size = n;
+	return NULL;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------ */
+
+/* The recorded run, over its last stretch. */
+static struct err *follow_crash(struct sup_session *s)
+{
+	uint64_t back = s->end < LAST ? s->end : LAST;
+
+	s->begin = s->end - back;
+	return sup_branch(s, s->begin, &s->ask, back + MORE, &s->outcome, &s->told);
+}
+
+/* The points found since number @p first are suppressed, too: from the earliest of all on. */
+static struct err *run_again(struct sup_session *s, size_t first)
+{
+	uint64_t begin = s->ask.n_points ? s->begin : UINT64_MAX;
+	struct sup_result *ret = s->ret;
+	struct err *err;
+
+	for (size_t i = first; i < ret->points.size; i++)
+		if (ret->points.data[i].position < begin)
+			begin = ret->points.data[i].position;
+	err = sup_recount(s, begin);
+	for (size_t i = first; i < ret->points.size && !err; i++) {
+		struct sup_point *p = &ret->points.data[i];
+		struct dec_nullify none = s->ask;
+		struct dec_nullified told;
+		struct dec_outcome outcome;
+
+		// What lies before where points were was not altered.
+		if (p->position < s->begin || !s->ask.n_points) {
+			none.n_points = none.n_calls = 0;
+			memset(none.counted, 0, sizeof(none.counted));
+			none.counted[0] = p->at.rip;
+			err = sup_branch(s, begin, &none, p->position - begin, &outcome,
+					 &told);
+			p->at.nth = told.counts[0] + 1;
+		} else if (begin < s->begin) {
+			none.n_points = none.n_calls = 0;
+			memset(none.counted, 0, sizeof(none.counted));
+			none.counted[0] = p->at.rip;
+			err = sup_branch(s, begin, &none, s->begin - begin, &outcome,
+					 &told);
+			p->at.nth += told.counts[0];
+		}
+	}
+	for (size_t i = first; i < ret->points.size; i++)
+		s->ask.points[s->ask.n_points++] = ret->points.data[i].at;
+	s->begin = begin;
+	s->n_runs++;
+	if (!err)
+		err = sup_calls(s, begin);
+	return err   ?:
+		       sup_branch(s, begin, &s->ask, TIMES * (s->end - begin) + MORE,
+				  &s->outcome, &s->told);
+}
+
+/* The likelier first, then the later. */
+static int by_weight(const void *a, const void *b)
+{
+	const struct sup_point *p = a, *q = b;
+
+	if (p->weight != q->weight)
+		return q->weight - p->weight;
+	return p->position > q->position ? -1 : p->position < q->position;
+}
+
+/* One round. @return in *@p goes_on whether there is another crash to look at. */
+static struct err *make_round(struct sup_session *s, bool *goes_on)
+{
+	struct sup_result *ret = s->ret;
+	struct sup_step *step = vec_push(&ret->steps);
+	size_t first = ret->points.size;
+	struct err *err;
+
+	*goes_on = false;
+	if (!step)
+		return &err_nomem;
+	step->signal = s->outcome.value;
+	step->position = s->outcome.position;
+	step->first = first;
+	sup_crash_place(s, &step->place);
+	err = sup_crash(s);
+	step->n = ret->points.size - first;
+	if (err || !step->n)
+		return err;
+	qsort(ret->points.data + first, step->n, sizeof(*ret->points.data), by_weight);
+	err = run_again(s, first);
+	step->begin = s->begin;
+	step->n_steps = s->told.n_steps;
+	step->n_omitted = s->told.n_omitted;
+	if (!err)
+		err = list_omitted(s, step);
+	*goes_on = s->outcome.fate == DEC_FATE_SIGNAL && is_crash(s->outcome.value);
+	ret->is_removed = !*goes_on && s->outcome.fate != DEC_FATE_MACHINE;
+	return err;
+}
+
+static struct err *say_how_it_ended(struct sup_session *s)
+{
+	switch (s->outcome.fate) {
+	case DEC_FATE_LIMIT:
+		return sup_note(s, "the last run did not end within %lu instructions",
+				s->outcome.position - s->begin);
+	case DEC_FATE_LEFT:
+		return sup_note(s, "the last run needed what was never recorded: %s",
+				s->outcome.text);
+	case DEC_FATE_HANG:
+		return sup_note(s, "in the last run all threads wait for each other");
+	case DEC_FATE_MACHINE:
+		return sup_note(s, "the last run could not go on: %s", s->outcome.text);
+	default:
+		return NULL;
+	}
+}
+
+static struct err *suppress(struct sup_session *s)
+{
+	bool goes_on = true;
+	struct err *err = find_crash(s, s->o);
+
+	if (err || !s->ret->has_crashed)
+		return err;
+	err = follow_crash(s);
+	if (!err && s->outcome.fate != DEC_FATE_SIGNAL)
+		return err_new(ERR_DIVERGED,
+			       "the run, followed once more, does not come "
+			       "to its crash: %s",
+			       s->outcome.text);
+	while (!err && goes_on && s->n_runs < s->o->max_runs) {
+		err = make_round(s, &goes_on);
+		if (s->o->with_progress)
+			fprintf(stderr, "faultline: %u altered runs, %zu points\n",
+				s->n_runs, s->ret->points.size);
+	}
+	s->ret->outcome = s->outcome;
+	s->ret->told = s->told;
+	return err ?: say_how_it_ended(s);
+}
+
+struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret)
+{
+	struct sup_session *s = calloc(1, sizeof(*s));
+	struct err *err;
+
+	if (!s)
+		return &err_nomem;
+	s->o = o;
+	s->ret = ret;
+	err = suppress(s);
+	dec_past_destroy(s->past);
+	dec_machine_destroy(s->machine);
+	free(s);
+	return err;
+}
+
+void sup_result_deinit(struct sup_result *r)
+{
+	for (size_t i = 0; i < r->steps.size; i++)
+		vec_deinit(&r->steps.data[i].omitted);
+	vec_deinit(&r->steps);
+	vec_deinit(&r->points);
+	for (size_t i = 0; i < r->notes.size; i++)
+		free(r->notes.data[i]);
+	vec_deinit(&r->notes);
+	dec_symbols_destroy(r->symbols);
+	capture_close(r->capture);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Execution suppression (paper 003, Figure 5.3): from a crash to the statement that first
+ * corrupted memory. What may have caused the crash is traced to the instances that defined it;
+ * the run is made again with these and all that they influence nullified; and so on with the
+ * crash that comes next, until there is none. doc/suppression.md tells what a user may expect.
+ * Not shared between threads.
+ */
+#ifndef SUPPRESS_HW_SUPPRESS_SUPPRESS_H
+#define SUPPRESS_HW_SUPPRESS_SUPPRESS_H
+
+#include "base/base.h"
+#include "capture/capture.h"
+#include "decode/machine/branch.h"
+#include "decode/machine/nullify.h"
+#include "decode/symbols/symbols.h"
+
+/** A statement of the program's, as far as that is known. */
+struct sup_place {
+	uint64_t rip; ///< of the instruction, or of the call of a library
+	struct dec_place place;
+	const char *by; ///< the library's function that did it; NULL: itself
+	bool is_own;	///< it is the user's code
+};
+
+/** A point of suppression. */
+struct sup_point {
+	struct dec_point at; ///< counted from where the last run began
+	int weight;	     ///< of those of a step the likelier one has more
+	uint64_t position;   ///< in the run that crashed
+	struct sup_place place;
+};
+
+/** Statements of which something was not executed. */
+struct sup_omitted {
+	struct sup_place place;
+	uint64_t n; ///< instructions
+};
+
+/** A crash, and what was suppressed because of it. */
+struct sup_step {
+	int signal;
+	uint64_t position;
+	struct sup_place place;
+	size_t first, n; ///< of sup_result.points; n 0: none was found
+	uint64_t begin;	 ///< of the run behind it: where it was left alone up to
+	uint64_t n_steps, n_omitted;	 ///< of that run, instructions from there on
+	VEC(struct sup_omitted) omitted; ///< of these, by file and line
+};
+
+struct sup_result {
+	struct capture *capture;
+	struct dec_symbols *symbols;
+	bool has_crashed; ///< the recorded run did: else all below is empty
+	VEC(struct sup_step) steps;
+	VEC(struct sup_point) points;
+	bool is_removed; ///< the last run did not crash
+	/** The last run. */
+	struct dec_outcome outcome;
+	struct dec_nullified told;
+	VEC(char *) notes;
+};
+
+struct sup_options {
+	const char *capture; ///< directory
+	bool with_progress;
+	unsigned max_runs; ///< altered runs, then it gives up
+};
+
+/**
+ * Do it.
+ *
+ * @param ret  Zeroed before; sup_result_deinit() after, in any case.
+ * @return NULL also when the crash could not be removed; ERR_DIVERGED, ERR_TRUNCATED: the
+ *	   capture does not come to its crash; else as dec_machine_create().
+ */
+struct err *sup_suppress(const struct sup_options *o, struct sup_result *ret);
+void sup_result_deinit(struct sup_result *r);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What the files of this room share: suppress.c (the rounds), suppress_trace.c (from a value to
+ * the instance that defined it), suppress_crash.c (from a crash to the values).
+ */
+#ifndef SUPPRESS_HW_SUPPRESS_SUPPRESS_INT_H
+#define SUPPRESS_HW_SUPPRESS_SUPPRESS_INT_H
+
+#include "decode/explain/backward.h"
+#include "suppress-hw/suppress/suppress.h"
+
+/** A round: the run that crashed is followed to what defined the values it crashed by. */
+struct sup_session {
+	const struct sup_options *o;
+	struct sup_result *ret;
+	struct dec_machine *machine;
+	struct dec_past *past;	///< NULL: not needed yet
+	struct dec_nullify ask; ///< entries, and the points so far
+	uint64_t end;		///< position of the recorded run's end
+	uint64_t begin;		///< where the run that crashed was branched off
+	struct dec_outcome outcome;
+	struct dec_nullified told; ///< of it
+	unsigned n_runs;
+};
+
+/** Branch off at @p at with the points of @p ask. */
+struct err *sup_branch(struct sup_session *s, uint64_t at, const struct dec_nullify *ask,
+		       uint64_t limit, struct dec_outcome *outcome,
+		       struct dec_nullified *told);
+
+/** Add a note, once. */
+struct err *sup_note(struct sup_session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** The statement to name for @p rip, reached through calls that return to @p callers. */
+void sup_place(struct sup_session *s, uint64_t rip, const uint64_t *callers, size_t n,
+	       struct sup_place *ret);
+
+/** @return whether @p rip is code of the user's. */
+bool sup_is_own(struct sup_session *s, uint64_t rip);
+
+/* ---- suppress_trace.c ----------------------------------------------------------- */
+
+enum sup_which { SUP_MADE, SUP_ASSIGNED };
+
+/** Add to the result the instance that defined the value of origin @p o, of the run that crashed:
+ * the value's, else its address's. None is added twice, nor what the allocator defined for
+ * itself. */
+struct err *sup_trace(struct sup_session *s, const struct dec_origin *o,
+		      enum sup_which which);
+
+/** Set in s->ask which calls are under way at @p begin of the recorded run. */
+struct err *sup_calls(struct sup_session *s, uint64_t begin);
+
+/** Count the points anew, for a run that begins at @p begin, before the present one. */
+struct err *sup_recount(struct sup_session *s, uint64_t begin);
+
+/* ---- suppress_crash.c ------------------------------------------------------------- */
+
+/** Trace all that may have caused the crash of s->told. */
+struct err *sup_crash(struct sup_session *s);
+
+/** Where the crash of s->told was. */
+void sup_crash_place(struct sup_session *s, struct sup_place *ret);
+
+#endif

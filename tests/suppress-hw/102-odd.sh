@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The Faultline authors
+#
+# What cannot be suppressed is said: a program that does not crash, one whose crash nothing
+# defined, wrong options, no capture. At -O2, with calls in the tails of functions and registers
+# for variables, the same line; and with the stack protector and an assertion.
+. tests/lib.sh
+
+need jq gcc
+cat >"$TMPDIR/fine.c" <<'END'
+int main(void) { return 3; }
+END
+cat >"$TMPDIR/sent.c" <<'END'
+#include <signal.h>
+#include <stdlib.h>
+int main(void) { abort(); }
+END
+cat >"$TMPDIR/canary.c" <<'END'
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) int copy(const char *from)
+{
+	char to[16];
+	strcpy(to, from); // FAULT canary
+	return to[3];
+}
+int main(int argc, char **argv)
+{
+	int n = 7;
+	puts("start");
+	if (argc > 1)
+		return copy("this is too long for sixteen");
+	for (int i = 0; i < 3; i++)
+		n -= 3; // FAULT assert
+	for (int i = 0; i < 100; i++)
+		argv[0][0] ^= i;
+	assert(n > 0);
+	return n;
+}
+END
+for program in fine sent canary; do
+	gcc -g -O0 -w -U_FORTIFY_SOURCE -fstack-protector-all -o "$TMPDIR/$program" "$TMPDIR/$program.c" ||
+		fail "compiling $program"
+done
+want_status=3 make_capture "$TMPDIR/fine.flt" "$TMPDIR/fine"
+expect_status 0 "$FAULTLINE" suppress "$TMPDIR/fine.flt"
+grep -q "did not crash" "$TMPDIR/out" || fail "nothing said of a program that does not crash"
+want_status=134 make_capture "$TMPDIR/sent.flt" "$TMPDIR/sent"
+expect_status 1 "$FAULTLINE" suppress "$TMPDIR/sent.flt"
+grep -q "^not removed: .*sent.c:3 in main.*nothing more is known" "$TMPDIR/out" ||
+	fail "abort() by nothing: $(cat "$TMPDIR/out")"
+for how in canary assert; do
+	[ $how = canary ] && args=x || args=
+	want_status=134 make_capture "$TMPDIR/$how.flt" "$TMPDIR/canary" $args
+	expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/$how.flt"
+	jq -e --argjson line "$(sed -n "\|// FAULT $how|=" "$TMPDIR/canary.c")" \
+		'.removed and .identified[0].line == $line' "$TMPDIR/out" >/dev/null ||
+		fail "$how: $(cat "$TMPDIR/out")"
+done
+for kind in heap-encode double-free null-field; do
+	gcc -g -O2 -w -U_FORTIFY_SOURCE -o "$TMPDIR/$kind" "tests/suppress-hw/kinds/$kind.c"
+	"${RECORD[@]}" -o "$TMPDIR/$kind.flt" -- "$TMPDIR/$kind" >/dev/null 2>&1
+	[ "$(id -u)" = 0 ] || sudo -n chown -R "$(id -u)" "$TMPDIR/$kind.flt"
+	expect_status 1 "$FAULTLINE" suppress --json "$TMPDIR/$kind.flt"
+	jq -e --argjson line "$(sed -n "\|// FAULT|=" "tests/suppress-hw/kinds/$kind.c")" \
+		'.removed and .identified[0].line == $line' "$TMPDIR/out" >/dev/null ||
+		fail "$kind at -O2: $(cat "$TMPDIR/out")"
+done
+expect_status 2 "$FAULTLINE" suppress "$TMPDIR/nowhere.flt"
+expect_error "cannot look for the first corruption in '.*nowhere.flt'"
+expect_status 2 "$FAULTLINE" suppress --runs 0 "$TMPDIR/fine.flt"
