@@ -166,10 +166,9 @@ static void print_text(const struct sup_result *r)
 	if (r->points.size)
 		printf("the altered run %s\n", ending(r));
 	print_identified(r);
-	print_output("standard output from where it was altered", r->told.printed[0],
+	print_output("stdout from where it was altered", r->told.printed[0],
 		     r->told.n_printed[0]);
-	print_output("standard error from there", r->told.printed[1],
-		     r->told.n_printed[1]);
+	print_output("stderr from there", r->told.printed[1], r->told.n_printed[1]);
 	for (size_t i = 0; i < r->notes.size; i++)
 		log_note("%s", r->notes.data[i]);
 }
