@@ -185,6 +185,16 @@ static void forget_pages(uint8_t *data, size_t bytes)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
+struct cap_events_memory cap_events_memory(const struct cap_events *it)
+{
+	return (struct cap_events_memory){
+		.read = it->packed,
+		.read_bytes = ZSTD_compressBound(CAP_FRAME_MAX),
+		.parts = it->part_data,
+		.parts_bytes = it->part_data ? CAP_EVENT_MAX : 0,
+	};
+}
+
 void cap_events_rest(struct cap_events *it)
 {
 	forget_pages(it->raw, CAP_FRAME_MAX);

@@ -499,6 +499,15 @@ void cap_events_close(struct cap_events *it);
 /** Stand at the log's start again. */
 void cap_events_rewind(struct cap_events *it);
 
+/** Where @p it keeps what, beside malloc's memory: for one who is going to take memory back. */
+struct cap_events_memory {
+	void *read;  ///< what system calls fill, for a moment; malloc's
+	void *parts; ///< mapped by itself; NULL: not yet
+	size_t read_bytes, parts_bytes;
+};
+
+struct cap_events_memory cap_events_memory(const struct cap_events *it);
+
 /** Give back the memory of what was unpacked, and have it again as it was: pointers into the last
  * event stay valid behind the second. Between them nothing else is done with @p it.
  * @return ERR_OS, ERR_FORMAT: the file is another one now. */

@@ -14,8 +14,9 @@
  *     other; time goes on; output is collected. What was never recorded ends the run: it left
  *     the recorded inputs.
  *
- * A branch is a fork of the machine's process, with its warm code; the machine itself stays
- * where it is. Repeated, a branch gives the same.
+ * A branch runs in a fork of the machine's process, with its warm code; the machine itself stays
+ * where it is. One fork runs several, and takes back what each did (rollback.h). Repeated, a branch
+ * gives the same.
  */
 #ifndef DECODE_MACHINE_BRANCH_H
 #define DECODE_MACHINE_BRANCH_H

@@ -29,6 +29,7 @@
 #include <sys/syscall.h>
 
 #include "decode/machine/agent.h"
+#include "decode/machine/rollback.h"
 #include "decode/machine/threads.h"
 
 char dec_child_name[] = CONFINE_NAME;
@@ -331,36 +332,40 @@ static enum child_result child_thread(uint64_t i)
 
 static bool rests; ///< dec_replay_rest(): a checkpoint, which only forks
 
-/* Fork. @return 0 in the fork, whose slot is number @p to; else its process id, or -1.
- * CLONE_PARENT makes it a child of the machine's owner, which then learns of its death. */
-static long child_split(uint64_t to)
+/* Fork. @return 0 in the fork; else its process id, or -1. CLONE_PARENT makes it a child of the
+ * machine's owner, which then learns of its death. @p ret: in the fork, whether it can go on. */
+static long child_split(struct err **ret)
 {
 	long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, NULL);
-	struct err *err;
 
+	*ret = NULL;
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	slot = &shared->slot[to];
-	slot->log_buffer = log_buffer;
-	child_where(DEC_AT_POSITION);
-	err = dec_alias_fork(&replay.guest);
-	if (!err && rests)
-		err = dec_replay_wake(&replay);
+	*ret = dec_alias_fork(&replay.guest);
+	if (!*ret && rests)
+		*ret = dec_replay_wake(&replay);
 	rests = false;
-	if (err) {
-		child_fail(err);
-		child_answer(CHILD_FAILED);
-		_exit(0);
-	}
 	return 0;
 }
 
 /* Stay behind as a checkpoint; the fork takes over in slot @p to. */
 static void child_fork(uint64_t to)
 {
-	long pid = child_split(to);
+	struct err *err;
+	long pid = child_split(&err);
 
+	if (!pid) {
+		slot = &shared->slot[to];
+		slot->log_buffer = log_buffer;
+		child_where(DEC_AT_POSITION);
+		if (err)
+			child_fail(err);
+		child_answer(err ? CHILD_FAILED : CHILD_OK);
+		if (err)
+			_exit(0);
+		return;
+	}
 	slot->forked = pid;
 	if (pid > 0 && !rests) {
 		dec_replay_rest(&replay);
@@ -369,14 +374,70 @@ static void child_fork(uint64_t to)
 	child_answer(pid < 0 ? CHILD_FAILED : CHILD_OK); // the owner waits for both
 }
 
-/* In a fork: run it altered to its end. */
-static void child_branch(void)
+/* ---- branches: lanes ------------------------------------------------------------------ */
+
+/*
+ * A fork of the machine's process is a lane: it takes queued branches, one after the other, as
+ * long as each can be taken back (rollback.h). When one cannot, another fork goes on.
+ */
+
+/* So many forks are worth being made quick: fewer pages have to be told to each. */
+#define GATHER_FOR 16
+
+/* After so many of its kind no lane tries to take branches back: what it kept was for nothing. */
+#define VAIN_MAX 2
+
+static struct child_slot *queued(uint64_t i)
 {
-	struct child_branched *to = (struct child_branched *)slot->data;
+	return &shared->slot[shared->queue[i] % CHILD_SLOTS];
+}
+
+/* Take one of the @p n queued branches for process @p pid. @return NULL: all are taken. */
+static struct child_slot *lane_take(uint64_t n, int32_t pid)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int32_t nobody = 0;
+
+		if (atomic_compare_exchange_strong(&queued(i)->forked, &nobody, pid))
+			return queued(i);
+	}
+	return NULL;
+}
+
+static uint64_t lanes_left(uint64_t n)
+{
+	uint64_t left = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		left += !atomic_load(&queued(i)->forked);
+	return left;
+}
+
+static void lane_answer(struct child_slot *of, enum child_result result)
+{
+	of->result = result;
+	atomic_store(&of->request, CHILD_NONE);
+	child_ring();
+}
+
+/* This lane takes no more. What it has done is @p last, which may be NULL. */
+static void lane_end(struct child_slot *last, enum child_result result)
+{
+	atomic_fetch_add(&shared->lanes_ended, 1);
+	if (last)
+		lane_answer(last, result);
+	else
+		child_ring();
+	_exit(0);
+}
+
+/* Run the branch in @p of, altered, to its end. */
+static void lane_run(struct child_slot *of)
+{
+	struct child_branched *to = (struct child_branched *)of->data;
 	struct child_branch branch;
 
-	memcpy(&branch, slot->data, sizeof(branch));
-	child_mode(DEC_LOG_NONE, false);
+	memcpy(&branch, of->data, sizeof(branch));
 	if (branch.is_nullifying) {
 		to->told = (struct dec_nullified){};
 		if (branch.nullify.n_points > DEC_POINTS_MAX)
@@ -388,18 +449,54 @@ static void child_branch(void)
 			      branch.n < DEC_ALTERS_MAX ? branch.n : DEC_ALTERS_MAX,
 			      branch.limit, &to->outcome);
 	}
-	child_answer(CHILD_OK);
-	_exit(0);
 }
 
-// So many forks are worth being made quick: fewer pages have to be told to each.
-#define GATHER_FOR 16
+/* The fork's life. What it must not forget when it goes back is on the stack. */
+static void lane_main(uint64_t n)
+{
+	int32_t pid = getpid();
+	struct child_slot *of = lane_take(n, pid), *next;
+	bool can_go_back, has_gone_back = false;
 
-/* Run the @p n queued forks, @p at_once at a time; the owner hears of each in its slot. Not one
+	if (!of)
+		lane_end(NULL, CHILD_OK);
+	child_mode(DEC_LOG_NONE, false);
+	can_go_back = lanes_left(n) && atomic_load(&shared->lanes_vain) < VAIN_MAX &&
+		      dec_rollback_begin(&replay);
+	for (;; of = next, has_gone_back = true) {
+		lane_run(of);
+		if (!can_go_back)
+			lane_end(of, CHILD_OK);
+		can_go_back = dec_rollback_can(&replay);
+		if (!can_go_back && !has_gone_back)
+			atomic_fetch_add(&shared->lanes_vain, 1);
+		next = can_go_back ? lane_take(n, pid) : NULL;
+		if (!next)
+			lane_end(of, CHILD_OK);
+		lane_answer(of, CHILD_OK);
+		dec_rollback_take_back(&replay);
+	}
+}
+
+/* Fork a lane. @return false: it cannot be. */
+static bool lane_start(uint64_t n)
+{
+	struct err *err;
+	long pid = child_split(&err);
+
+	if (!pid && err)
+		lane_end(lane_take(n, getpid()), CHILD_FAILED);
+	else if (!pid)
+		lane_main(n);
+	return pid > 0;
+}
+
+/* Run the @p n queued branches, @p at_once at a time; the owner hears of each in its slot. Not one
  * at its word: that would cost it and us a sleep each. */
 static void child_branches(uint64_t n, uint64_t at_once)
 {
 	struct err *err = dec_loose_prepare(&replay);
+	uint64_t left, lanes = 0;
 
 	if (err)
 		child_fail(err);
@@ -407,32 +504,25 @@ static void child_branches(uint64_t n, uint64_t at_once)
 		dec_guest_gather(&replay.guest);
 		dec_engine_travel_light();
 	}
-	for (uint64_t i = 0; i < n && n <= CHILD_SLOTS && !err; i++) {
-		struct child_slot *to = &shared->slot[shared->queue[i] % CHILD_SLOTS];
-		uint64_t running;
-		long pid;
+	n = err || n > CHILD_SLOTS ? 0 : n;
+	at_once = at_once < n ? at_once : n;
+	atomic_store(&shared->lanes_ended, 0);
+	atomic_store(&shared->lanes_vain, 0);
+	for (;;) {
+		uint32_t bell = atomic_load(&shared->bell);
+		uint64_t ended = atomic_load(&shared->lanes_ended);
+		uint64_t running = ended < lanes ? lanes - ended : 0;
 
-		for (;;) {
-			uint32_t bell = atomic_load(&shared->bell);
-
-			running = 0;
-			for (uint64_t k = 0; k < i; k++)
-				running += atomic_load(&shared->slot[shared->queue[k] %
-								     CHILD_SLOTS]
-								.request) != CHILD_NONE;
-			if (running < at_once)
-				break;
+		left = lanes_left(n);
+		if (!left && !running)
+			break;
+		if (running >= at_once || !left)
 			futex_wait(&shared->bell, bell);
-		}
-		pid = child_split(shared->queue[i] % CHILD_SLOTS);
-		if (!pid)
-			child_branch();
-		if (pid < 0) {
-			to->result = CHILD_FAILED;
-			atomic_store(&to->request, CHILD_NONE);
-		}
-		to->forked = pid;
-		child_ring();
+		else if (lane_start(n))
+			lanes++;
+		else
+			for (struct child_slot *of; (of = lane_take(n, -1));)
+				lane_answer(of, CHILD_FAILED);
 	}
 	child_answer(err ? CHILD_FAILED : CHILD_OK);
 }
@@ -552,6 +642,7 @@ static void child_main(char **argv)
 	struct err *err;
 	uint32_t command;
 
+	dec_rollback_prepare();
 	confine_begin(CHILD_FDS);
 	signal(SIGPIPE, SIG_IGN); // whoever reads the program's output may leave early
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED,

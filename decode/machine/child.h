@@ -81,7 +81,9 @@ struct child_slot {
 	uint64_t arg[3];
 	// The answer:
 	uint32_t result; ///< enum child_result
-	int32_t forked; ///< of FORK: the fork's process id (confine.h); of a branch: its own, 0 before
+	/** Of FORK: the fork's process id (confine.h); of a branch: its process's, 0 before it has
+	 * one. */
+	_Atomic int32_t forked;
 	uint32_t err_code;
 	struct dec_where where;
 	struct dec_divergence parted;
@@ -121,6 +123,10 @@ struct child_shared {
 	_Atomic uint32_t log_bytes[2]; ///< filled bytes; 0: the child's to fill
 	_Atomic uint64_t position;     ///< roughly where the running child is
 	uint32_t queue[CHILD_SLOTS]; ///< of BRANCH: the slots of those to be run, in turn
+	/** So many of the forks that run them take no more of them, or have died. */
+	_Atomic uint32_t lanes_ended;
+	_Atomic uint32_t
+		lanes_vain;  ///< so many of them could not even take their first back
 	uint32_t ctx_places; ///< the program wanted so many of them: see dec_ctx_skip()
 	struct child_slot slot[CHILD_SLOTS];
 	_Alignas(4096) uint8_t log[2][CHILD_LOG_BYTES];

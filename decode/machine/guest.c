@@ -48,9 +48,16 @@ static size_t guest_lower(const struct dec_guest *g, uint64_t addr)
 	return vec_rank(g->ranges.size, i, g->ranges.data[i].end <= addr);
 }
 
+void dec_guest_remap(const struct dec_guest *g)
+{
+	if (g->remapping)
+		g->remapping();
+}
+
 /* What the host maps of [start, end) goes; the ranges stay. */
 static void guest_unmap(const struct dec_guest *g, uint64_t start, uint64_t end)
 {
+	dec_guest_remap(g);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
 		const struct guest_range *r = &g->ranges.data[i];
@@ -161,8 +168,10 @@ static int guest_host_prot(int prot)
 
 static void guest_protect_page(struct dec_guest *g, uint64_t page)
 {
-	if (dec_guest_avail(g, page << 12, PROT_WRITE) &&
-	    !mprotect((void *)(page << 12), PAGE, PROT_READ))
+	if (!dec_guest_avail(g, page << 12, PROT_WRITE))
+		return;
+	dec_guest_remap(g);
+	if (!mprotect((void *)(page << 12), PAGE, PROT_READ))
 		map_put(&g->code, page, 1);
 }
 
@@ -185,6 +194,7 @@ bool dec_guest_unprotect_code(struct dec_guest *g, uint64_t addr)
 
 	if (!map_remove(&g->code, page))
 		return false;
+	dec_guest_remap(g);
 	mprotect((void *)PAGE_DOWN(addr), PAGE, PROT_READ | PROT_WRITE);
 	guest_invalidate_page(g, page);
 	dec_alias_each(g, page, guest_invalidate_page);
@@ -231,6 +241,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 	if (!size || end < start || (start & (PAGE - 1)))
 		return err_new(ERR_FORMAT, "bad mapping %#lx+%#lx in the capture", start,
 			       size);
+	dec_guest_remap(g);
 	dec_engine_make_room(g->engine, start, size);
 	guest_forget_code(g, start, end);
 	err = dec_alias_cut(g, start, end);
@@ -250,6 +261,7 @@ static struct err *guest_map(struct dec_guest *g, uint64_t start, uint64_t size,
 
 struct err *dec_guest_restore(struct dec_guest *g, uint64_t start, uint64_t end)
 {
+	dec_guest_remap(g);
 	guest_forget_code(g, start, end);
 	for (size_t i = guest_lower(g, start);
 	     i < g->ranges.size && g->ranges.data[i].start < end; i++) {
@@ -507,6 +519,7 @@ static struct err *guest_write_protected(struct dec_guest *g, uint64_t addr,
 {
 	uint64_t page = PAGE_DOWN(addr);
 
+	dec_guest_remap(g);
 	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE))
 		return err_errno("cannot change guest memory %#lx", page);
 	memcpy((void *)addr, data, size);
@@ -634,6 +647,7 @@ static struct err *guest_mprotect(struct dec_guest *g, uint64_t start, uint64_t 
 			       start);
 	prot &= PROT_READ | PROT_WRITE | PROT_EXEC;
 	guest_forget_code(g, start, start + size);
+	dec_guest_remap(g);
 	if (mprotect((void *)start, size, guest_host_prot(prot)))
 		return err_errno("cannot protect guest memory %#lx+%#lx", start, size);
 	return guest_add(g, start, start + size, prot);
@@ -740,6 +754,7 @@ struct err *dec_guest_syscall(struct dec_guest *g, const struct cap_event *ev)
 	case SYS_mremap:
 		return guest_mremap(g, ev);
 	case SYS_madvise:
+		dec_guest_remap(g);
 		// Only the advice that changes what reads return.
 		if ((r[CAP_RDX] == MADV_DONTNEED || r[CAP_RDX] == MADV_DONTNEED_LOCKED) &&
 		    !dec_alias_is_shared(g, r[CAP_RDI]) &&

@@ -39,13 +39,14 @@ struct dec_guest {
 	VEC(struct guest_range) ranges; ///< ascending, disjoint
 	int *file_fds;			///< of kept files, by index; -1: not kept
 	size_t n_files;
-	uint64_t brk;	       ///< 0 until the first brk call tells
-	struct map code;       ///< writable pages (address >> 12) whose code was
-			       ///< translated: made read-only here, so that a
-			       ///< change of it is noticed
-	bool is_changing_code; ///< protect no page now
-	uint64_t stack_start;  ///< lowest address reserved for the stack
-	uint64_t stack_end;    ///< 0: there is none
+	uint64_t brk;		 ///< 0 until the first brk call tells
+	struct map code;	 ///< writable pages (address >> 12) whose code was
+				 ///< translated: made read-only here, so that a
+				 ///< change of it is noticed
+	bool is_changing_code;	 ///< protect no page now
+	void (*remapping)(void); ///< the host's mappings are about to change; or NULL
+	uint64_t stack_start;	 ///< lowest address reserved for the stack
+	uint64_t stack_end;	 ///< 0: there is none
 	int stack_prot;
 	VEC(struct guest_alias) aliases;
 	VEC(uint64_t) alias_keys; ///< by number of the window in the memory file
@@ -58,6 +59,9 @@ struct dec_guest {
 	void (*written)(void *ctx, uint64_t addr, uint64_t size);
 	void *written_ctx;
 };
+
+/** The host's mappings of guest memory, or their protections, are about to change. */
+void dec_guest_remap(const struct dec_guest *g);
 
 /** Have memory of the guest's that fills large pages lie in some: a fork is then soon made and soon
  * ended. What is not there yet takes no memory. */

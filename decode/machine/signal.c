@@ -186,12 +186,21 @@ static uint64_t replay_page_beyond(const struct dec_replay *r)
 		       0;
 }
 
+bool dec_replay_awaits_beyond(struct dec_replay *r)
+{
+	uint64_t page = replay_page_beyond(r);
+
+	return page && dec_guest_avail(&r->guest, page, PROT_READ);
+}
+
 static enum dec_verdict replay_await_beyond(struct dec_replay *r)
 {
 	uint64_t page = replay_page_beyond(r);
 
-	if (page && dec_guest_avail(&r->guest, page, PROT_READ))
-		mprotect((void *)page, 4096, PROT_NONE);
+	if (!dec_replay_awaits_beyond(r))
+		return DEC_GO;
+	dec_guest_remap(&r->guest);
+	mprotect((void *)page, 4096, PROT_NONE);
 	return DEC_GO;
 }
 

@@ -51,4 +51,8 @@ void dec_replay_signal_action(struct dec_replay *r, uint64_t signo, uint64_t act
  * whose ucontext is at @p frame. */
 void dec_replay_signal_return(struct dec_replay *r, uint64_t frame);
 
+/** @return whether a page that the guest may use is kept from it, because the recorded run found
+ * nothing behind it there: its file was shorter. */
+bool dec_replay_awaits_beyond(struct dec_replay *r);
+
 #endif

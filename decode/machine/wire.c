@@ -517,6 +517,14 @@ static void take_told(const struct dec_nullified *from, struct dec_nullified *to
 #undef AT_MOST
 }
 
+/* A process that ran branches runs no more. */
+static void wire_end_lane(struct dec_wire *w)
+{
+	atomic_fetch_add(&w->shared->lanes_ended, 1);
+	atomic_fetch_add(&w->shared->bell, 1);
+	wire_wake(&w->shared->bell);
+}
+
 /* What became of the branch of @p run. */
 static void run_end(struct dec_wire *w, const struct wire_run *run)
 {
@@ -537,7 +545,8 @@ static void run_end(struct dec_wire *w, const struct wire_run *run)
 	*ret = (struct dec_outcome){ .fate = DEC_FATE_MACHINE, .parted = UINT64_MAX };
 	why = run->is_dead ? wire_death(run->status) : wire_distrust();
 	snprintf(ret->text, sizeof(ret->text), "%s", why->message);
-	atomic_store(&slot->request, CHILD_NONE); // the queue goes on
+	if (run->is_dead && !run->status)
+		wire_end_lane(w);
 }
 
 /* Run those that were queued to their ends. */
@@ -560,6 +569,9 @@ static struct err *wire_run_queue(struct dec_wire *w, struct wire_run *run, size
 			err = vec_add(ends, end);
 			if (err)
 				return err;
+			// Others do not say so themselves: the queue goes on.
+			if (end.status)
+				wire_end_lane(w);
 		}
 		for (size_t i = 0; i < n; i++)
 			if (run_is_over(w, ends, &run[i])) {

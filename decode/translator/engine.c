@@ -27,12 +27,9 @@
 // when the fault is C's own.
 static struct dec_ctx *fault_ctx;
 static struct dec_engine *fault_engine;
+static bool (*ask_first)(int signo, int code, uint64_t addr);
 
 /* ---- faults ------------------------------------------------------------------------ */
-
-/** Nothing may be added to what runs with the guest's TLS. */
-#define ENGINE_BARE \
-	__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
 
 ENGINE_BARE static bool engine_owns_pc(const struct dec_engine *e, uint64_t pc)
 {
@@ -63,6 +60,8 @@ ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 	ucontext_t *uc = raw;
 	struct dec_ctx *c = fault_ctx;
 
+	if (ask_first && ask_first(signo, info->si_code, (uint64_t)info->si_addr))
+		return;
 	if (!c || !engine_owns_pc(fault_engine, uc->uc_mcontext.gregs[REG_RIP])) {
 		// Our own bug: die by the signal, with the default action.
 		struct kernel_action dfl = { 0 };
@@ -76,6 +75,11 @@ ENGINE_BARE static void engine_on_fault(int signo, siginfo_t *info, void *raw)
 	c->fault_code = info->si_code;
 	c->exit_id = DEC_EXIT_FAULT;
 	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)c->common;
+}
+
+void dec_engine_ask_first(bool (*fn)(int signo, int code, uint64_t addr))
+{
+	ask_first = fn;
 }
 
 struct err *dec_engine_take_signals(void)
@@ -185,7 +189,37 @@ void dec_engine_flush(struct dec_engine *e)
 	for (size_t i = 0; i < 65536; i++)
 		e->ctx->targets[i] = e->ctx->miss;
 	e->is_flushed = true;
+	e->n_flushes++;
 }
+
+/* ---- code that is changed, and back -------------------------------------------------- */
+
+void dec_engine_keep_code(struct dec_engine *e)
+{
+	e->was.size = 0;
+	e->keeps_code = true;
+}
+
+void dec_engine_keep(struct dec_engine *e, uint8_t *at)
+{
+	struct engine_was *was = e->keeps_code ? vec_push(&e->was) : NULL;
+
+	assert((was || !e->keeps_code) && "out of memory for code");
+	if (!was)
+		return;
+	was->at = at;
+	memcpy(was->bytes, at, sizeof(was->bytes));
+}
+
+void dec_engine_restore_code(struct dec_engine *e)
+{
+	for (size_t i = e->was.size; i--;)
+		memcpy(e->was.data[i].at, e->was.data[i].bytes,
+		       sizeof(e->was.data[i].bytes));
+	e->was.size = 0;
+}
+
+/* ---- places to stop ------------------------------------------------------------------ */
 
 void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 {
@@ -198,10 +232,11 @@ void dec_engine_set_break(struct dec_engine *e, uint64_t rip, bool is_on)
 	dec_engine_invalidate(e, rip, 1);
 }
 
-void dec_engine_arm(struct engine_block *b, bool is_on)
+void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on)
 {
 	struct dec_emit at = { .p = b->host + b->async_at };
 
+	dec_engine_keep(e, at.p);
 	assert(b->async_over && "a block made since the place became one");
 	if (is_on)
 		emit_bytes(&at, "\x0f\x1f\x44\0\0", 5); // nop
@@ -215,7 +250,7 @@ static void engine_arm_at(struct dec_engine *e, uint64_t rip, bool is_on)
 	uint64_t *known = map_get(&e->block_of, rip);
 
 	if (known)
-		dec_engine_arm(&e->blocks.data[*known], is_on);
+		dec_engine_arm(e, &e->blocks.data[*known], is_on);
 }
 
 void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr[16],
@@ -451,26 +486,28 @@ static enum dec_verdict engine_fault(struct dec_engine *e)
 	return DEC_GO;
 }
 
-static void engine_patch(uint8_t *at, const uint8_t *to)
+static void engine_patch(struct dec_engine *e, uint8_t *at, const uint8_t *to)
 {
 	int64_t rel = to - (at + 4);
 
 	// Blocks of different arenas may be too far apart: such an exit stays one.
-	if (rel == (int32_t)rel)
-		emit_patch_rel(at, to);
+	if (rel != (int32_t)rel)
+		return;
+	dec_engine_keep(e, at);
+	emit_patch_rel(at, to);
 }
 
-static void engine_link(struct engine_exit *x, const struct engine_block *from,
-			const struct engine_block *to)
+static void engine_link(struct dec_engine *e, struct engine_exit *x,
+			const struct engine_block *from, const struct engine_block *to)
 {
 	if (!x->patch)
 		return;
 	if (!x->slow)
-		engine_patch(x->patch, to->host);
+		engine_patch(e, x->patch, to->host);
 	else if (to->fast && to->scratch[0] == from->scratch[0])
-		engine_patch(x->patch, to->fast);
+		engine_patch(e, x->patch, to->fast);
 	else
-		engine_patch(x->slow, to->host);
+		engine_patch(e, x->slow, to->host);
 }
 
 #define ENGINE_NO_CODE (UINT32_MAX - 1)
@@ -615,11 +652,12 @@ static void engine_learn(struct dec_engine *e, uint32_t exit_id, uint32_t to)
 		if (to == UINT32_MAX)
 			return;
 		x = &e->exits.data[exit_id];
-		engine_link(x, &e->blocks.data[x->block], &e->blocks.data[to]);
+		engine_link(e, x, &e->blocks.data[x->block], &e->blocks.data[to]);
 		x->is_linked = true;
 		return;
 	}
 	// The first of those with this slot: the others are tried behind it.
+	dec_engine_keep(e, b->landing + ENGINE_LANDING_NEXT);
 	memcpy(b->landing + ENGINE_LANDING_NEXT, slot, sizeof(*slot));
 	*slot = (uint64_t)b->landing;
 }

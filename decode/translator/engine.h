@@ -140,6 +140,11 @@ struct engine_exit {
 	bool is_linked; ///< once, to a continuation of its own or the common block
 };
 
+/** What emitted code was before it was changed. */
+struct engine_was {
+	uint8_t *at, bytes[8];
+};
+
 struct engine_arena {
 	uint8_t *start, *cursor, *end;
 	VEC(uint32_t) blocks; ///< those in it, by address
@@ -162,6 +167,8 @@ struct dec_engine {
 	VEC(struct engine_exit) exits;
 	VEC(uint32_t) insn_host;
 	VEC(struct engine_arena) arenas;
+	VEC(struct engine_was) was; ///< see dec_engine_keep_code()
+	bool keeps_code;
 	uint8_t *log_start;  ///< the buffer being filled; NULL in DEC_LOG_NONE
 	uint8_t *log_end;    ///< of its usable part; ENGINE_GUARD_BYTES follow that
 			     ///< fault when a block begins a record that does not fit
@@ -176,7 +183,7 @@ struct dec_engine {
 	enum { ENGINE_ALIKE, ENGINE_ONLY_HERE, ENGINE_ONLY_THERE } lzcnt, tzcnt;
 	bool is_loop_quick; ///< the `loop` instruction of this CPU is
 	uint64_t isa[4];    ///< bit n: code of instruction set n (dec_insn.isa) was run
-	uint64_t n_translated, n_exits_taken; ///< statistics
+	uint64_t n_translated, n_exits_taken, n_flushes; ///< statistics
 };
 
 /** Set up the engine: ctx, gs, signal handling. @p world is copied. */
@@ -185,6 +192,29 @@ struct err *dec_engine_init(struct dec_engine *e, const struct dec_world *world)
 /** Handle the signals of faults: done by dec_engine_init(), and to be done again where somebody
  * else (a test's runner) took them. */
 struct err *dec_engine_take_signals(void);
+
+/** Of functions that run with the guest's TLS: nothing may be added to them. */
+#define ENGINE_BARE \
+	__attribute__((no_sanitize("address", "undefined", "thread"), no_stack_protector))
+
+/** Ask @p fn first of each fault from here on. @return of it: whether that is resolved. It runs on
+ * the signal stack, perhaps with the guest's TLS: it may call nobody who needs his own. */
+void dec_engine_ask_first(bool (*fn)(int signo, int code, uint64_t addr));
+
+/** From here on keep what changes in the code that there is, for dec_engine_restore_code(): all of
+ * it, as long as it is not flushed. */
+void dec_engine_keep_code(struct dec_engine *e);
+
+/** The code that there was is again what it was. What of the engine tells about it, and what was
+ * made since, is the caller's to take back. */
+void dec_engine_restore_code(struct dec_engine *e);
+
+/** The bytes at @p at, of emitted code, up to 8, are about to be changed. */
+void dec_engine_keep(struct dec_engine *e, uint8_t *at);
+
+/** @return what remembers decoded instructions, @p ret_bytes of whole pages: it tells nothing but
+ * what the bytes do. */
+void *dec_engine_remembered(size_t *ret_bytes);
 
 /** @return what a block is for dec_engine_warm(). */
 uint64_t dec_engine_block_key(const struct engine_block *b);
@@ -222,7 +252,7 @@ void dec_engine_set_async(struct dec_engine *e, uint64_t rip, const uint64_t gpr
 void dec_engine_set_watch(struct dec_engine *e, uint64_t rip);
 
 /** Let block @p b, at such a place, do the comparison or pass it by. */
-void dec_engine_arm(struct engine_block *b, bool is_on);
+void dec_engine_arm(struct dec_engine *e, struct engine_block *b, bool is_on);
 
 /** Guest memory [addr, addr+size) changed behind the code cache's back: what was made of
  * its pages is dropped, and code_seen() will hear of them again. */

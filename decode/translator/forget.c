@@ -19,13 +19,14 @@
 #define GONE_MAX 200000
 
 /* The bytes at @p entry become a jump to @p to. @return whether it reaches. */
-static bool forget_redirect(uint8_t *entry, const uint8_t *to)
+static bool forget_redirect(struct dec_engine *e, uint8_t *entry, const uint8_t *to)
 {
 	struct dec_emit at = { .p = entry };
 	int64_t rel = to - (entry + 5);
 
 	if (rel != (int32_t)rel)
 		return false;
+	dec_engine_keep(e, entry);
 	emit_patch_rel(emit_jmp_rel(&at), to);
 	return true;
 }
@@ -65,12 +66,12 @@ static bool forget_block(struct dec_engine *e, uint32_t b)
 	if (!arena)
 		return false;
 	out = emit_start(arena->cursor, e->ctx);
-	if (!forget_redirect(block->host, out.p))
+	if (!forget_redirect(e, block->host, out.p))
 		return false;
 	forget_stub(e, b, &out);
 	if (block->fast) {
 		// Who comes here holds the log pointer in the block's register.
-		if (!forget_redirect(block->fast, out.p))
+		if (!forget_redirect(e, block->fast, out.p))
 			return false;
 		emit_ctx_store(&out, CTX_LOG, block->scratch[0]);
 		emit_ctx_load(&out, block->scratch[0], CTX_SPILL);

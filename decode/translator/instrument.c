@@ -216,7 +216,7 @@ static void translation_async_check(struct translation *t, uint32_t ignore, bool
 		}
 	}
 	t->block->async_over = o->p - t->block->host;
-	dec_engine_arm(t->block, t->block->rip == t->e->async_rip);
+	dec_engine_arm(t->e, t->block, t->block->rip == t->e->async_rip);
 }
 
 void dec_translation_check_stub(struct translation *t)

@@ -418,6 +418,7 @@ static void random_alterations(void **state)
 		ok(dec_machine_branches(r.machine, b, 2 * n, AT_ONCE));
 		for (size_t k = 0; k < n; k++) {
 			const struct dec_outcome *o = &b[k].outcome;
+			struct dec_outcome alone;
 
 			fates[o->fate]++;
 			n_altered += o->n_altered != 0;
@@ -425,6 +426,14 @@ static void random_alterations(void **state)
 				fail_msg("%s, alteration %zu: %s", program, k, o->text);
 			if (memcmp(o, &b[n + k].outcome, sizeof(*o)))
 				fail_msg("%s, alteration %zu: another end when repeated",
+					 program, k);
+			if (k % 3)
+				continue;
+			// Alone in a fork, where nothing was taken back.
+			ok(dec_machine_branch(r.machine, b[k].alters, 1, b[k].limit,
+					      &alone));
+			if (memcmp(o, &alone, sizeof(*o)))
+				fail_msg("%s, alteration %zu: another end when alone",
 					 program, k);
 		}
 		end(&r);
