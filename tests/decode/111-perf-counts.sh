@@ -4,6 +4,7 @@
 #
 # perf counts as many instructions in what encode writes as the replay runs: of a program, of
 # one thread of several, of a followed process.
+# time limit: 300
 . tests/lib.sh
 
 need perf jq

