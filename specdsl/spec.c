@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "specdsl/objects.h"
 #include "specdsl/spec_ast.h"
 
 struct err *spec_create(struct spec **ret)
@@ -36,6 +37,7 @@ void spec_destroy(struct spec *s)
 	vec_deinit(&s->cpoints);
 	vec_deinit(&s->predicates);
 	vec_deinit(&s->bugs);
+	vec_deinit(&s->objects);
 	arena_deinit(&s->arena);
 	free(s);
 }
@@ -45,7 +47,8 @@ void spec_destroyp(struct spec **s)
 	spec_destroy(*s);
 }
 
-struct err *spec_add_text(struct spec *s, const char *name, const char *text, size_t size)
+static struct err *add_text(struct spec *s, const char *name, const char *text,
+			    size_t size, bool has_objects)
 {
 	struct spec_file *f, **slot;
 
@@ -62,13 +65,14 @@ struct err *spec_add_text(struct spec *s, const char *name, const char *text, si
 	f->name = arena_strndup(&s->arena, name, strlen(name));
 	f->text = arena_strndup(&s->arena, text, size);
 	f->size = size;
+	f->has_objects = has_objects;
 	*slot = f;
 	if (!f->name || !f->text)
 		return &err_nomem;
 	return spec_parse(s, f);
 }
 
-struct err *spec_add_file(struct spec *s, const char *path)
+static struct err *add_file(struct spec *s, const char *path, bool has_objects)
 {
 	_cleanup_fclose_ FILE *in = fopen(path, "re");
 	_cleanup_free_ char *text = NULL;
@@ -83,7 +87,28 @@ struct err *spec_add_file(struct spec *s, const char *path)
 	n = fread(text, 1, SPEC_MAX_FILE_BYTES + 1, in);
 	if (ferror(in))
 		return err_errno("cannot read specification '%s'", path);
-	return spec_add_text(s, path, text, n);
+	return add_text(s, path, text, n, has_objects);
+}
+
+struct err *spec_add_text(struct spec *s, const char *name, const char *text, size_t size)
+{
+	return add_text(s, name, text, size, false);
+}
+
+struct err *spec_add_file(struct spec *s, const char *path)
+{
+	return add_file(s, path, false);
+}
+
+struct err *spec_add_objects_text(struct spec *s, const char *name, const char *text,
+				  size_t size)
+{
+	return add_text(s, name, text, size, true);
+}
+
+struct err *spec_add_objects(struct spec *s, const char *path)
+{
+	return add_file(s, path, true);
 }
 
 /* ---- what it says ------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #define SPEC_MAX_EXPR_NODES 2000
 #define SPEC_MAX_INDICES 4 ///< in one named field
 
+struct spec_object;
 struct spec_predicate;
 struct spec_bug_rule;
 
@@ -25,6 +26,7 @@ struct spec_file {
 	size_t size;
 	size_t n_diags;
 	uint32_t n_constraints;
+	bool has_objects; ///< of objects.h, and nothing else; then braces are tokens
 };
 
 /** A stretch of a file's text. */
@@ -222,6 +224,7 @@ struct spec {
 	VEC(struct spec_cpoint) cpoints;
 	VEC(struct spec_predicate *) predicates; ///< of bug rules (spec_bug.h)
 	VEC(struct spec_bug_rule *) bugs;
+	VEC(struct spec_object *) objects; ///< (objects.h)
 	bool is_resolved;
 };
 

@@ -392,7 +392,10 @@ struct err *spec_parse(struct spec *s, struct spec_file *f)
 			skip_bad(&p);
 			continue;
 		}
-		parse_statement(&p);
+		if (f->has_objects)
+			spec_parse_object_statement(&p);
+		else
+			parse_statement(&p);
 		if (p.is_panicking && !p.is_complete)
 			skip_statement(&p);
 		p.is_panicking = false;

@@ -131,6 +131,9 @@ void spec_parse_trailing_label(struct parser *p);
 void spec_parse_define(struct parser *p);
 void spec_parse_bug(struct parser *p);
 
+/** A statement of a file with objects, as above. */
+void spec_parse_object_statement(struct parser *p);
+
 /** Does a line begin here, with `[NAME]` or `define`? */
 bool spec_parse_starts_bug(const struct parser *p);
 
