@@ -22,7 +22,7 @@ ROOMS ?= base confine capture decode/x86 storeplan pt-collect/tracee pt-collect/
 	pt-collect/kernel pt-collect/probes pt-collect/pt pt-collect/inputs pt-collect/start \
 	pt-collect/flight pt-collect decode/translator decode/machine decode/symbols decode/pt \
 	decode/history decode/past decode/explain debug heapgraph specdsl faultlocate \
-	suppress-hw/suppress suppress-hw bench report cmd
+	faultlocate/linear suppress-hw/suppress suppress-hw bench report cmd
 
 .DEFAULT_GOAL := all
 .SECONDARY:

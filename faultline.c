@@ -79,6 +79,7 @@ static const struct reader {
 	{ "encode",
 	  { .files = packets, .dirs = bundles, .beside = ".symfs", .has_inside = true } },
 	{ "graph", { .files = pictures } },
+	{ "linear", {} },
 	{ "recover", {} },
 	{ "replay", {} },
 	{ "sites", {} },

@@ -241,6 +241,7 @@ void cap_writer_remove(struct cap_writer *w)
 		file_act(w->dir_fd, FILE_REMOVE, "start.core", NULL);
 		file_act(w->dir_fd, FILE_REMOVE, "end.core", NULL);
 		file_act(w->dir_fd, FILE_REMOVE, "perf.data", NULL);
+		file_act(w->dir_fd, FILE_REMOVE, "manifest.json", NULL);
 	}
 	if (w->made_dir && w->is_child)
 		file_act(w->around_fd, FILE_REMOVE_DIR, name_of(w), NULL);

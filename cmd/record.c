@@ -9,9 +9,12 @@
 #define LOG_ROOM "record"
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/option.h"
 #include "pt-collect/start/follow.h"
@@ -25,6 +28,7 @@ enum {
 	KEY_CHAOS = 256,
 	KEY_UNTIL_FAIL,
 	KEY_HANG,
+	KEY_OBJECT,
 	KEY_DURATION,
 	KEY_PORTABLE,
 	KEY_MASK_ENV,
@@ -104,6 +108,10 @@ static const struct argp_option options[] = {
 	  "With --until-fail: PROGRAM hangs when nothing in it ran for SECONDS (default: "
 	  "10; threads that wait for each other are found at once); it is then ended by "
 	  "SIGABRT",
+	  0 },
+	{ "object", KEY_OBJECT, "FILE", 0,
+	  "With --until-fail: a run fails, too, whose calls have no order that the object of FILE "
+	  "allows (faultline linear)",
 	  0 },
 	{ "pid", 'p', "PID", 0,
 	  "Record process PID, which runs already, with all its threads, instead of a "
@@ -237,6 +245,33 @@ static error_t parse_event_option(int key, char *arg, struct argp_state *state)
 }
 
 /** When it runs, how often, and for how long. */
+/** Have `faultline linear' ask about the capture in @p dir, of the object's file @p ctx. */
+static struct err *ask_linear(void *ctx, const char *dir, bool *ret_is_failure)
+{
+	char *const argv[] = {
+		"faultline", "linear", "--object", ctx, (char *)dir, NULL
+	};
+	int status, null;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return err_errno("cannot start 'faultline linear'");
+	if (!pid) {
+		null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		dup2(null, 1);
+		execv("/proc/self/exe", argv);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_errno("cannot wait for 'faultline linear'");
+	*ret_is_failure = WIFEXITED(status) && WEXITSTATUS(status) == 1;
+	return *ret_is_failure || (WIFEXITED(status) && !WEXITSTATUS(status)) ?
+		       NULL :
+		       err_new(ERR_USAGE, "'faultline linear --object %s' cannot tell",
+			       (char *)ctx);
+}
+
 static error_t parse_run_option(int key, char *arg, struct argp_state *state)
 {
 	struct ptc_options *o = state->input;
@@ -254,6 +289,10 @@ static error_t parse_run_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_HANG:
 		o->hang_seconds = option_number(state, "SECONDS", arg, 1, 1000000);
+		return 0;
+	case KEY_OBJECT:
+		o->judge = ask_linear;
+		o->judge_ctx = arg;
 		return 0;
 	case KEY_DURATION:
 		o->duration_s = option_seconds(state, arg);
@@ -447,6 +486,8 @@ static void tell_outcome(const struct ptc_options *o, const struct ptc_result *r
 		fputs("; no capture is kept\n", stderr);
 	else if (r->has_hung)
 		fputs(": hung\n", stderr);
+	else if (r->is_judged)
+		fputs(": its calls have no order (see faultline linear)\n", stderr);
 	else if (r->status > 128 && r->status <= 128 + SIGRTMAX)
 		fprintf(stderr, ": killed by %s\n", text_signal(r->status - 128));
 	else
@@ -521,7 +562,7 @@ static int record_and_tell(void *options)
 	// faultline was killed, that is not yet.
 	if (ptc_is_keeper_gone())
 		ptc_child_await_ends();
-	return r.status;
+	return r.is_judged ? 1 : r.status;
 }
 
 static void options_deinit(struct ptc_options *o)
@@ -597,6 +638,12 @@ int cmd_record(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 	if (!options_go_together(&o))
 		return PTC_EXIT_FAILED;
+	if (o.judge && !o.until_fail) {
+		fputs("faultline: cannot record with --object alone: it is for --until-fail (of one "
+		      "capture ask `faultline linear')\n",
+		      stderr);
+		return PTC_EXIT_FAILED;
+	}
 	o.on_attached = tell_attached;
 	o.on_snapshot = tell_snapshot;
 	o.name_dir = default_dir;

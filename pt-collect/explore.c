@@ -33,7 +33,7 @@ static void show_progress(const struct ptc_options *o, int run, uint64_t *last_n
 
 bool ptc_result_is_failure(const struct ptc_result *r)
 {
-	return r->has_hung || r->status;
+	return r->has_hung || r->status || r->is_judged;
 }
 
 struct err *ptc_explore(const struct ptc_options *o, struct ptc_result *ret,

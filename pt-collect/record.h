@@ -46,8 +46,12 @@ struct ptc_options {
 	uint64_t seed;	       ///< of the first run's schedule
 	unsigned until_fail;   ///< runs at most; 0 = one, whatever comes of it
 	unsigned hang_seconds; ///< with until_fail: nothing ran for so long is a failure
-	pid_t pid;	       ///< attach to this one instead; 0 = start argv
-	double duration_s;     ///< when attached, end after so long; 0 = never
+	/** With until_fail: is a run a failure that itself passed? Asked with its capture, whole.
+	 * @return NULL, or why that cannot be told, which ends it. NULL: passing is all. */
+	struct err *(*judge)(void *ctx, const char *dir, bool *ret_is_failure);
+	void *judge_ctx;
+	pid_t pid;	   ///< attach to this one instead; 0 = start argv
+	double duration_s; ///< when attached, end after so long; 0 = never
 	/** A snapshot is in @p dir: what of, how many events, how large. May be NULL. */
 	void (*on_snapshot)(const char *dir, const struct cap_info *info, uint64_t bytes);
 	/** Attached: how many threads stopped how long for how much, in @p r; the recording
@@ -65,6 +69,7 @@ struct ptc_result {
 	int status;		    ///< what `record` exits with
 	bool has_run;		    ///< the program was started
 	bool has_hung;		    ///< and was ended by us
+	bool is_judged;		    ///< it passed, and is a failure all the same
 	bool is_asked_to_end; ///< a signal to us, or from the terminal, ended the program
 	bool is_removed;      ///< it passed; its capture was not kept
 	unsigned n_snapshots;

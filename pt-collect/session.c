@@ -295,6 +295,25 @@ static int exit_status(const struct ptc_process *p)
 					   128 + WTERMSIG(p->wait_status);
 }
 
+/** It passed: is it a failure all the same? Else nothing of it stays. */
+static struct err *judge(struct ptc_session *s, const struct ptc_options *o,
+			 struct ptc_result *ret)
+{
+	struct ptc_process *p = s->all.list.data[0];
+	struct err *err = NULL;
+
+	if (o->judge) {
+		err = sum_up(s, ret);
+		if (!err)
+			err = o->judge(o->judge_ctx, ret->dir, &ret->is_judged);
+		if (err || ret->is_judged)
+			return err;
+	}
+	cap_writer_remove(take_ptr(&p->log.writer));
+	ret->is_removed = true;
+	return NULL;
+}
+
 /** What is left to do when the program has ended, or was left. */
 static struct err *conclude(struct ptc_session *s, const struct ptc_options *o,
 			    struct ptc_result *ret)
@@ -308,11 +327,8 @@ static struct err *conclude(struct ptc_session *s, const struct ptc_options *o,
 		ret->is_removed = !ret->n_snapshots;
 		return err;
 	}
-	if (o->until_fail && !p->log.failure && !ptc_result_is_failure(ret)) {
-		cap_writer_remove(take_ptr(&p->log.writer));
-		ret->is_removed = true;
-		return NULL;
-	}
+	if (o->until_fail && !p->log.failure && !ptc_result_is_failure(ret))
+		return judge(s, o, ret);
 	return sum_up(s, ret);
 }
 

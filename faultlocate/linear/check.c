@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The question, part by part: a history over several instances, elements of a set or keys of a map has
+ * an order when each part has one (Herlihy and Wing call it locality). Each part is given to a
+ * monitor where one is for it, else to the search.
+ */
+#include <string.h>
+
+#include "faultlocate/linear/monitor.h"
+#include "faultlocate/linear/search.h"
+
+#define TRIES 64		  ///< which values pops took that did not return
+#define LOOKED_AT (1u << 22)	  ///< operations, at most, to make what is shown smaller,
+#define LEFT_OUT_AMONG (1u << 12) ///< and configurations at once
+
+struct part {
+	const size_t *ops; ///< indices of the history's, by their calls
+	size_t n;
+};
+
+struct check {
+	const struct fl_lin_object *o;
+	const struct fl_lin_history *h;
+	size_t most;
+	struct fl_lin_verdict *ret;
+	bool has_monitored, has_searched;
+};
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* @return which part @p op is in: a number that two of different parts do not share but by chance. */
+static uint64_t part_of(const struct check *c, const struct fl_lin_op *op)
+{
+	uint64_t key = fl_lin_op_key(c->o, op);
+
+	return key * 0x9e3779b97f4a7c15 ^ (uint64_t)op->instance * 0xc2b2ae3d27d4eb4f;
+}
+
+/* Sort all operations by their parts. @p ends: where each part ends. */
+static struct err *divide(const struct check *c, size_t **ret_ops, size_t **ret_ends,
+			  size_t *ret_n)
+{
+	size_t n = c->h->ops.size;
+	_cleanup_free_ uint32_t *of = calloc(n + 1, sizeof(*of));
+	size_t *ops = calloc(n + 1, sizeof(*ops)), *ends = NULL;
+	VEC(size_t) sizes = {};
+	struct map parts = {};
+	struct err *err = of && ops ? NULL : &err_nomem;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		uint64_t key = part_of(c, &c->h->ops.data[i]), *at = map_get(&parts, key);
+
+		of[i] = at ? *at : sizes.size;
+		if (!at && (map_put(&parts, key, sizes.size) || !vec_push(&sizes)))
+			err = &err_nomem;
+		else
+			sizes.data[of[i]]++;
+	}
+	ends = err ? NULL : calloc(sizes.size + 1, sizeof(*ends));
+	if (ends) {
+		size_t sum = 0;
+
+		for (size_t i = 0; i < sizes.size; i++)
+			ends[i] = sum, sum += sizes.data[i];
+		for (size_t i = 0; i < n; i++)
+			ops[ends[of[i]]++] = i;
+	} else {
+		free(ops);
+		ops = NULL;
+		err = &err_nomem;
+	}
+	*ret_ops = ops;
+	*ret_ends = ends;
+	*ret_n = sizes.size;
+	vec_deinit(&sizes);
+	map_deinit(&parts);
+	return err;
+}
+
+/* ---- what is wrong ---------------------------------------------------------------------------- */
+
+static const char *value_text(const struct check *c, int64_t value, char buf[64])
+{
+	return fl_lin_value_name(&c->h->values, value, buf, 64);
+}
+
+static struct err *witness_op(struct check *c, size_t op)
+{
+	return op == LIN_NO_OP ? NULL : vec_add(&c->ret->witness, op);
+}
+
+static int by_index(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_witness(struct check *c)
+{
+	qsort(c->ret->witness.data, c->ret->witness.size, sizeof(size_t), by_index);
+}
+
+/* The items of @p from but for those in [lo, hi). */
+static struct err *without(const fl_lin_items *from, size_t lo, size_t hi,
+			   fl_lin_items *ret)
+{
+	ret->size = 0;
+	if (vec_reserve(ret, from->size))
+		return &err_nomem;
+	for (size_t i = 0; i < from->size; i++)
+		if (i < lo || i >= hi)
+			ret->data[ret->size++] = from->data[i];
+	return NULL;
+}
+
+/* Leave out values, half of them, a quarter, .. one by one, as long as there is no order for the rest:
+ * what has an order has one without a value, too. Each is moments of its own in @p items. */
+static struct err *minimize(enum fl_lin_object_kind kind, fl_lin_items *items)
+{
+	fl_lin_items less = {}, tried = {};
+	struct err *err = NULL;
+	bool is_right;
+
+	for (size_t chunk = (items->size + 1) / 2; !err && chunk;
+	     chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
+		for (size_t lo = 0; !err && lo < items->size;) {
+			err = without(items, lo, lo + chunk, &less);
+			if (!err)
+				err = without(&less, 0, 0, &tried); // it is numbered anew
+			if (!err)
+				err = fl_lin_monitor(kind, &tried, &is_right);
+			if (!err && !is_right && less.size) {
+				fl_lin_items swap = *items;
+
+				*items = less;
+				less = swap;
+			} else {
+				lo += chunk;
+			}
+		}
+	}
+	vec_deinit(&less);
+	vec_deinit(&tried);
+	return err;
+}
+
+static void tell_container(struct check *c, const fl_lin_items *items)
+{
+	struct fl_lin_verdict *r = c->ret;
+	char a[64], b[64];
+
+	for (size_t i = 0; i < items->size; i++) {
+		const struct fl_lin_item *item = &items->data[i];
+
+		if (item->is_empty || item->pop_op == LIN_NO_OP)
+			continue;
+		if (item->push_op != LIN_NO_OP && item->push < item->popped)
+			continue;
+		snprintf(r->why, sizeof(r->why), "%s came out, and %s",
+			 value_text(c, item->value, a),
+			 item->push_op == LIN_NO_OP ?
+				 "was not put in, or had come out before" :
+				 "had not been put in yet");
+		return;
+	}
+	for (size_t i = 0; i < items->size; i++)
+		if (items->data[i].is_empty) {
+			snprintf(
+				r->why, sizeof(r->why),
+				"it was found empty, and at each instant of that something "
+				"was certainly inside");
+			return;
+		}
+	if (c->o->kind == LIN_QUEUE && items->size == 2) {
+		const struct fl_lin_item *x = &items->data[0], *y = &items->data[1];
+
+		if (x->pushed > y->push)
+			x = y, y = &items->data[0];
+		snprintf(r->why, sizeof(r->why), "%s went in before %s, and %s",
+			 value_text(c, x->value, a), value_text(c, y->value, b),
+			 x->pop_op == LIN_NO_OP ? "stays inside" : "came out after it");
+		return;
+	}
+	snprintf(
+		r->why, sizeof(r->why), "%s",
+		c->o->kind == LIN_STACK ?
+			"of these values, which are inside without a gap, none can be below the others" :
+		c->o->kind == LIN_PRIORITY ?
+			"it came out while a smaller value was certainly inside" :
+			"these values have no order");
+}
+
+/* @p items has no order, and is as small as that gets. */
+static struct err *show_container(struct check *c, fl_lin_items *items)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < items->size; i++) {
+		err = witness_op(c, items->data[i].push_op);
+		if (!err)
+			err = witness_op(c, items->data[i].pop_op);
+	}
+	if (err)
+		return err;
+	c->ret->is_minimal = true;
+	sort_witness(c);
+	tell_container(c, items);
+	return NULL;
+}
+
+/* Of @p ops, which have no order, leave out what only looks, as long as there is none without it. What
+ * changes something stays: without it others may be wrong that were right. */
+static struct err *leave_out(struct check *c, size_t *ops, size_t *n)
+{
+	const struct fl_lin_model m = { .object = c->o };
+	_cleanup_free_ size_t *less = calloc(*n + 1, sizeof(*less));
+	uint64_t looked_at = 0;
+	struct err *err = less ? NULL : &err_nomem;
+
+	for (size_t chunk = *n; !err && chunk; chunk /= 2) {
+		for (size_t lo = 0; !err && lo < *n && looked_at < LOOKED_AT;) {
+			size_t kept = 0, tried = 0;
+			struct fl_lin_search s;
+
+			for (size_t i = 0; i < *n; i++) {
+				bool is_tried = i >= lo && i < lo + chunk &&
+						fl_lin_model_observes(
+							&m, &c->h->ops.data[ops[i]]);
+
+				tried += is_tried;
+				if (!is_tried)
+					less[kept++] = ops[i];
+			}
+			looked_at += kept;
+			s.answer = LIN_RIGHT;
+			if (tried)
+				err = fl_lin_search(c->o, c->h, less, kept,
+						    LEFT_OUT_AMONG, &s);
+			if (!err && s.answer == LIN_WRONG) {
+				memcpy(ops, less, kept * sizeof(*ops));
+				*n = kept;
+			} else {
+				lo += chunk;
+			}
+		}
+	}
+	return err;
+}
+
+/* Up to the return that nothing explains. */
+static struct err *show_search(struct check *c, const struct part *p,
+			       const struct fl_lin_search *s)
+{
+	const struct fl_lin_op *at = &c->h->ops.data[p->ops[s->at]];
+	_cleanup_free_ size_t *ops = calloc(p->n + 1, sizeof(*ops));
+	char text[128], value[64];
+	size_t n_ops = 0;
+	struct err *err = ops ? NULL : &err_nomem;
+	int n;
+
+	for (size_t i = 0; !err && i < p->n; i++)
+		if (c->h->ops.data[p->ops[i]].call < at->end)
+			ops[n_ops++] = p->ops[i];
+	if (!err)
+		err = leave_out(c, ops, &n_ops);
+	for (size_t i = 0; !err && i < n_ops; i++)
+		err = witness_op(c, ops[i]);
+	n = snprintf(c->ret->why, sizeof(c->ret->why), "no order explains %s",
+		     fl_lin_op_text(c->o, &c->h->values, at, text, sizeof(text)));
+	for (unsigned i = 0; i < s->n_before && n > 0 && n < (int)sizeof(c->ret->why);
+	     i++)
+		n += snprintf(c->ret->why + n, sizeof(c->ret->why) - n, "%s%s",
+			      !i ? ": before it there may have been " : " or ",
+			      s->before[i] == LIN_ANY ?
+				      "anything" :
+				      value_text(c, s->before[i], value));
+	return err;
+}
+
+/* ---- one part --------------------------------------------------------------------------------- */
+
+/* The answer for one part is @p answer. @return whether it is the first wrong one, to be shown. */
+static bool take_answer(struct check *c, const struct part *p, enum fl_lin_answer answer)
+{
+	struct fl_lin_verdict *r = c->ret;
+
+	if (answer != LIN_WRONG) {
+		if (answer == LIN_UNKNOWN && r->answer == LIN_RIGHT)
+			r->answer = LIN_UNKNOWN;
+		return false;
+	}
+	if (r->n_wrong++)
+		return false;
+	r->answer = LIN_WRONG;
+	r->key = fl_lin_op_key(c->o, &c->h->ops.data[p->ops[0]]);
+	r->has_key = r->key != LIN_NONE;
+	return true;
+}
+
+static struct err *search_part(struct check *c, const struct part *p)
+{
+	struct fl_lin_search s;
+	struct err *err = fl_lin_search(c->o, c->h, p->ops, p->n, c->most, &s);
+
+	c->has_searched = true;
+	if (err)
+		return err;
+	if (take_answer(c, p, s.answer))
+		return show_search(c, p, &s);
+	if (s.answer == LIN_UNKNOWN && c->ret->answer == LIN_UNKNOWN && !c->ret->why[0])
+		snprintf(c->ret->why, sizeof(c->ret->why), "%s", s.why);
+	return NULL;
+}
+
+/* Which value a pop took that did not return is not known; it is one of a witness's that stay inside,
+ * or the witness is wrong whatever it took. Try these, pop by pop.
+ * @param tries  how often, at most. @param answer  UNKNOWN when that was not enough; WRONG: *wrong is a
+ * witness. */
+static struct err *complete(enum fl_lin_object_kind kind, const fl_lin_items *items,
+			    const fl_lin_items *pending, size_t *tries,
+			    enum fl_lin_answer *answer, fl_lin_items *wrong)
+{
+	fl_lin_items tried = {}, less = {}, next = {};
+	struct err *err = without(items, 0, 0, &tried);
+	bool is_right = true;
+
+	if (!err)
+		err = fl_lin_monitor(kind, &tried, &is_right);
+	*answer = is_right ? LIN_RIGHT : LIN_WRONG;
+	if (!err && !is_right)
+		err = without(items, 0, 0, wrong);
+	if (!err && !is_right)
+		err = minimize(kind, wrong);
+	if (!err && !is_right)
+		err = without(wrong, 0, 0, &less);
+	for (size_t i = 0; !err && !is_right && i < less.size; i++) {
+		const struct fl_lin_item *lost = &less.data[i];
+
+		if (lost->is_empty || lost->pop_op != LIN_NO_OP)
+			continue;
+		for (size_t k = 0; !err && !is_right && k < pending->size; k++) {
+			fl_lin_items rest = {};
+			enum fl_lin_answer of_this = LIN_RIGHT;
+			struct fl_lin_item *taken;
+
+			if (!*tries) {
+				*answer = LIN_UNKNOWN;
+				break;
+			}
+			--*tries;
+			err = without(pending, k, k + 1, &rest);
+			if (!err)
+				err = without(items, 0, 0, &next);
+			taken = err ? NULL :
+				      vec_find(&next, it, it->push_op == lost->push_op);
+			if (taken) {
+				taken->pop = pending->data[k].pop;
+				taken->pop_op = pending->data[k].pop_op;
+				err = complete(kind, &next, &rest, tries, &of_this,
+					       wrong);
+			}
+			vec_deinit(&rest);
+			is_right = of_this == LIN_RIGHT;
+			if (of_this != LIN_WRONG)
+				*answer = of_this;
+		}
+	}
+	if (!err && *answer == LIN_WRONG)
+		err = without(&less, 0, 0, wrong);
+	vec_deinit(&tried);
+	vec_deinit(&less);
+	vec_deinit(&next);
+	return err;
+}
+
+static struct err *ask_container(struct check *c, const struct part *p)
+{
+	fl_lin_items items = {}, pending = {}, wrong = {};
+	enum fl_lin_answer answer = LIN_UNKNOWN;
+	size_t tries = TRIES;
+	bool is_distinct;
+	char why[256];
+	struct err *err = fl_lin_items_make(c->h, p->ops, p->n, &items, &pending,
+					    &is_distinct, why);
+
+	if (!err && is_distinct)
+		err = complete(c->o->kind, &items, &pending, &tries, &answer, &wrong);
+	if (!err && is_distinct && answer == LIN_UNKNOWN)
+		snprintf(why, sizeof(why),
+			 "%zu did not return that may have taken something",
+			 pending.size);
+	if (!err && answer != LIN_UNKNOWN) {
+		c->has_monitored = true;
+		if (take_answer(c, p, answer))
+			err = show_container(c, &wrong);
+	} else if (!err) {
+		if (!c->ret->note[0])
+			snprintf(c->ret->note, sizeof(c->ret->note), "%s", why);
+		err = search_part(c, p);
+	}
+	vec_deinit(&items);
+	vec_deinit(&wrong);
+	vec_deinit(&pending);
+	return err;
+}
+
+/* A register that is wrong is so with the reads and writes of one or two values alone. */
+static struct err *show_register(struct check *c, const struct part *p,
+				 const int64_t wrong[2])
+{
+	char a[64], b[64];
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < p->n; i++) {
+		const struct fl_lin_op *op = &c->h->ops.data[p->ops[i]];
+		int64_t value = op->does == LIN_WRITE ? op->arg[0] : op->ret;
+
+		if (value != LIN_NONE && (value == wrong[0] || value == wrong[1]))
+			err = witness_op(c, p->ops[i]);
+	}
+	sort_witness(c);
+	c->ret->is_minimal = true;
+	if (wrong[1] == LIN_NONE)
+		snprintf(c->ret->why, sizeof(c->ret->why),
+			 "%s was read, and not written before",
+			 value_text(c, wrong[0], a));
+	else
+		snprintf(
+			c->ret->why, sizeof(c->ret->why),
+			"neither %s can have been written and read before %s, nor after it",
+			value_text(c, wrong[0], a), value_text(c, wrong[1], b));
+	return err;
+}
+
+static struct err *ask_register(struct check *c, const struct part *p)
+{
+	bool is_distinct, is_right = true;
+	int64_t wrong[2];
+	struct err *err = fl_lin_monitor_register(c->o, c->h, p->ops, p->n, &is_distinct,
+						  &is_right, wrong);
+
+	if (err)
+		return err;
+	if (!is_distinct && !c->ret->note[0])
+		snprintf(c->ret->note, sizeof(c->ret->note),
+			 "a value is written twice, or compared and set");
+	// What was there at first may be what is written later.
+	if (!is_distinct || (!is_right && c->o->initial == LIN_ANY))
+		return search_part(c, p);
+	c->has_monitored = true;
+	return take_answer(c, p, is_right ? LIN_RIGHT : LIN_WRONG) ?
+		       show_register(c, p, wrong) :
+		       NULL;
+}
+
+static struct err *ask(struct check *c, const struct part *p)
+{
+	switch (c->o->kind) {
+	case LIN_QUEUE:
+	case LIN_STACK:
+	case LIN_PRIORITY:
+		return ask_container(c, p);
+	case LIN_REGISTER:
+		return ask_register(c, p);
+	default:
+		return search_part(c, p);
+	}
+}
+
+struct err *fl_lin_check(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			 size_t most, struct fl_lin_verdict *ret)
+{
+	struct check c = { .o = o, .h = h, .most = most, .ret = ret };
+	_cleanup_free_ size_t *ops = NULL, *ends = NULL;
+	size_t n, from = 0;
+	struct err *err;
+
+	*ret = (struct fl_lin_verdict){ .answer = LIN_RIGHT, .n_ops = h->ops.size };
+	for (size_t i = 0; i < h->ops.size; i++)
+		ret->n_pending += h->ops.data[i].end == LIN_PENDING;
+	err = divide(&c, &ops, &ends, &n);
+	for (size_t i = 0; !err && i < n; from = ends[i++])
+		err = ask(&c, &(struct part){ ops + from, ends[i] - from });
+	ret->n_parts = n;
+	ret->method = !c.has_searched  ? "monitor" :
+		      !c.has_monitored ? "search" :
+					 "monitor and search";
+	return err;
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Histories in files: lines of ours, EDN, and lines of old Jepsen logs. Which it is, the first
+ * character tells that is no space.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "faultlocate/linear/linear.h"
+
+#define WORDS 16
+#define OPEN SIZE_MAX
+
+/* A word: a number, a keyword, a text in quotes (without them). */
+struct word {
+	const char *at;
+	size_t n;
+	bool is_quoted;
+};
+
+struct reader {
+	const char *path, *at, *end;
+	const struct fl_lin_object *o;
+	struct fl_lin_history *h;
+	struct map
+		open; ///< hash of a process's name to its operation's index; OPEN: none
+	uint64_t line;
+};
+
+enum event { CALL, RETURN, FAIL, LOST };
+
+/* What one line or map says. */
+struct entry {
+	struct word process, operation;
+	enum event event;
+	struct word values[WORDS]; ///< the key first, if there is one
+	size_t n;
+	bool is_vector;
+};
+
+static struct err *bad(const struct reader *r, const char *what, const struct word *w)
+{
+	return err_new(ERR_FORMAT, "%s:%llu: %s%s%.*s%s", r->path,
+		       (unsigned long long)r->line, what, w ? " '" : "",
+		       w ? (int)(w->n < 80 ? w->n : 80) : 0, w ? w->at : "",
+		       w ? "'" : "");
+}
+
+static bool is_word(const struct word *w, const char *text)
+{
+	return strlen(text) == w->n && !memcmp(w->at, text, w->n);
+}
+
+static int64_t value_of(struct reader *r, const struct word *w)
+{
+	return w->is_quoted ? fl_lin_value_text(&r->h->values, w->at, w->n) :
+			      fl_lin_value(&r->h->values, w->at, w->n);
+}
+
+/* ---- entries become operations ----------------------------------------------------------------- */
+
+/* Does it give a value that its caller did not know? */
+static bool gives_value(int does)
+{
+	return does == LIN_READ || does == LIN_GET || does == LIN_POP ||
+	       does == LIN_PEEK || does >= LIN_STEP;
+}
+
+static uint64_t *open_of(struct reader *r, const struct word *process)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t *at;
+
+	for (size_t i = 0; i < process->n; i++)
+		hash = (hash ^ (uint8_t)process->at[i]) * 0x100000001b3;
+	at = map_get(&r->open, hash);
+	if (at || map_put(&r->open, hash, OPEN))
+		return at;
+	return map_get(&r->open, hash);
+}
+
+static struct err *take_call(struct reader *r, const struct entry *e, uint64_t *open)
+{
+	const char *slash = memchr(e->operation.at, '/', e->operation.n);
+	struct word name = e->operation;
+	char known[256];
+	struct fl_lin_op *op;
+	unsigned n_args;
+	size_t first;
+	int does;
+
+	if (slash) {
+		name.at = slash + 1;
+		name.n -= name.at - e->operation.at;
+	}
+	does = fl_lin_object_operation(r->o, name.at, name.n);
+	if (does < 0) {
+		fl_lin_object_operations(r->o, known, sizeof(known));
+		return err_new(ERR_FORMAT,
+			       "%s:%llu: a %s has no operation '%.*s' (it has: %s)",
+			       r->path, (unsigned long long)r->line,
+			       fl_lin_object_name(r->o), (int)(name.n < 80 ? name.n : 80),
+			       name.at, known);
+	}
+	if (*open != OPEN)
+		return bad(r,
+			   "another call, and the last one has not returned, of process",
+			   &e->process);
+	n_args = fl_lin_does_args(r->o, does);
+	// Jepsen's independent keys: [key value].
+	first = e->is_vector && e->n > n_args + gives_value(does) ? 1 : 0;
+	if (e->n < first + n_args)
+		return bad(r, "arguments are missing of", &e->operation);
+	*open = r->h->ops.size;
+	op = vec_push(&r->h->ops);
+	if (!op)
+		return &err_nomem;
+	*op = (struct fl_lin_op){ .does = does,
+				  .process = value_of(r, &e->process),
+				  .ret = LIN_NONE,
+				  .call = r->h->moments++,
+				  .end = LIN_PENDING,
+				  .call_at = r->line };
+	for (unsigned i = 0; i < 3; i++)
+		op->arg[i] = i < n_args ? value_of(r, &e->values[first + i]) : LIN_NONE;
+	if (first)
+		op->instance = value_of(r, &e->values[0]);
+	else if (slash)
+		op->instance = fl_lin_value_text(&r->h->values, e->operation.at,
+						 slash - e->operation.at);
+	return NULL;
+}
+
+/* What EDN's value of an operation that is done tells. */
+static int64_t result_of(struct reader *r, const struct entry *e,
+			 const struct fl_lin_op *op)
+{
+	const struct word *last = e->n ? &e->values[e->n - 1] : NULL;
+	bool is_bool = last && !last->is_quoted &&
+		       (is_word(last, "true") || is_word(last, "false"));
+
+	if (op->does == LIN_CAS && !is_bool)
+		return 1;
+	return last && (is_bool || gives_value(op->does)) ? value_of(r, last) : LIN_NONE;
+}
+
+static struct err *take_end(struct reader *r, const struct entry *e, bool is_edn,
+			    uint64_t *open)
+{
+	struct fl_lin_op *op;
+
+	if (*open == OPEN)
+		return bad(r, "a return without a call, of process", &e->process);
+	op = &r->h->ops.data[*open];
+	*open = OPEN;
+	op->end_at = r->line;
+	switch (e->event) {
+	case RETURN:
+		op->end = r->h->moments++;
+		op->ret = is_edn ? result_of(r, e, op) :
+			  e->n	 ? value_of(r, &e->values[0]) :
+				   LIN_NONE;
+		return NULL;
+	case FAIL: // it did not happen
+		op->does = -1;
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+static struct err *take(struct reader *r, const struct entry *e, bool is_edn)
+{
+	uint64_t *open = open_of(r, &e->process);
+
+	if (!open)
+		return &err_nomem;
+	return e->event == CALL ? take_call(r, e, open) : take_end(r, e, is_edn, open);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+/* @return whether there is another word before @p end. */
+static bool next_word(const char **at, const char *end, struct word *ret)
+{
+	const char *p = *at;
+
+	while (p < end &&
+	       (isspace((unsigned char)*p) || *p == '[' || *p == ']' || *p == ','))
+		p++;
+	if (p == end || *p == '#')
+		return false;
+	*ret = (struct word){ .at = p };
+	if (*p == '"') {
+		ret->is_quoted = true;
+		ret->at = ++p;
+		while (p < end && *p != '"')
+			p += *p == '\\' && p + 1 < end ? 2 : 1;
+		ret->n = p - ret->at;
+		*at = p < end ? p + 1 : end;
+		return true;
+	}
+	while (p < end && !isspace((unsigned char)*p) && *p != ']' && *p != ',')
+		p++;
+	ret->n = p - ret->at;
+	*at = p;
+	return true;
+}
+
+static struct err *take_line(struct reader *r, const char *at, const char *end)
+{
+	struct entry e = {};
+	struct word event;
+
+	if (!next_word(&at, end, &e.process))
+		return NULL;
+	if (!next_word(&at, end, &event))
+		return bad(r, "expected call, return or lost behind", &e.process);
+	if (is_word(&event, "call"))
+		e.event = CALL;
+	else if (is_word(&event, "return"))
+		e.event = RETURN;
+	else if (is_word(&event, "lost"))
+		e.event = LOST;
+	else
+		return bad(r, "expected call, return or lost, not", &event);
+	if (!next_word(&at, end, &e.operation))
+		return bad(r, "expected an operation behind", &event);
+	while (e.n < WORDS && next_word(&at, end, &e.values[e.n]))
+		e.n++;
+	return take(r, &e, false);
+}
+
+/* `INFO  jepsen.util - 3  :invoke :write  4` */
+static struct err *take_log_line(struct reader *r, const char *at, const char *end)
+{
+	struct entry e = {};
+	struct word w;
+
+	for (int i = 0; i < 3; i++)
+		if (!next_word(&at, end, &w))
+			return NULL;
+	if (!next_word(&at, end, &e.process) || !isdigit((unsigned char)*e.process.at) ||
+	    !next_word(&at, end, &w) || !next_word(&at, end, &e.operation))
+		return NULL; // of the nemesis, or somebody else's
+	if (is_word(&w, ":invoke"))
+		e.event = CALL;
+	else if (is_word(&w, ":ok"))
+		e.event = RETURN;
+	else if (is_word(&w, ":fail"))
+		e.event = FAIL;
+	else if (is_word(&w, ":info"))
+		e.event = LOST;
+	else
+		return NULL;
+	if (*e.operation.at == ':')
+		e.operation.at++, e.operation.n--;
+	while (e.n < WORDS && next_word(&at, end, &e.values[e.n]))
+		e.n++;
+	return take(r, &e, true);
+}
+
+static struct err *take_lines(struct reader *r,
+			      struct err *(*take_one)(struct reader *, const char *,
+						      const char *))
+{
+	struct err *err = NULL;
+
+	while (!err && r->at < r->end) {
+		const char *newline = memchr(r->at, '\n', r->end - r->at);
+		const char *end = newline ?: r->end;
+
+		r->line++;
+		err = take_one(r, r->at, end);
+		r->at = newline ? end + 1 : end;
+	}
+	return err;
+}
+
+/* ---- EDN ------------------------------------------------------------------------------------------- */
+
+static void skip_blanks(struct reader *r)
+{
+	for (; r->at < r->end; r->at++) {
+		if (*r->at == '\n')
+			r->line++;
+		else if (*r->at == ';')
+			while (r->at + 1 < r->end && r->at[1] != '\n')
+				r->at++;
+		else if (!isspace((unsigned char)*r->at) && *r->at != ',')
+			return;
+	}
+}
+
+/* A number, keyword, symbol or text. @return whether there was one. */
+static bool edn_word(struct reader *r, struct word *ret)
+{
+	skip_blanks(r);
+	*ret = (struct word){ .at = r->at };
+	if (r->at < r->end && *r->at == '"') {
+		ret->is_quoted = true;
+		ret->at = ++r->at;
+		while (r->at < r->end && *r->at != '"') {
+			r->line += *r->at == '\n';
+			r->at += *r->at == '\\' && r->at + 1 < r->end ? 2 : 1;
+		}
+		ret->n = r->at - ret->at;
+		if (r->at == r->end)
+			return false;
+		r->at++;
+		return true;
+	}
+	while (r->at < r->end && !isspace((unsigned char)*r->at) &&
+	       !strchr(",;\"{}[]()", *r->at))
+		r->at++;
+	ret->n = r->at - ret->at;
+	return ret->n;
+}
+
+/* Any value: its words, in their order, into @p words, as many as there is room for (NULL: none). */
+static struct err *edn_value(struct reader *r, struct word *words, size_t *n,
+			     bool *is_vector)
+{
+	size_t depth = 0;
+	struct word w;
+
+	do {
+		skip_blanks(r);
+		if (r->at == r->end)
+			return bad(r, "the file ends in a value", NULL);
+		if (strchr("[({", *r->at)) {
+			depth++;
+			*is_vector = true;
+			r->at++;
+		} else if (strchr("])}", *r->at)) {
+			if (!depth)
+				return bad(r, "expected a value", NULL);
+			depth--;
+			r->at++;
+		} else if (!edn_word(r, &w)) {
+			return bad(r, "this is no EDN", NULL);
+		} else if (w.at[0] == '#' && !w.is_quoted) {
+			if (!depth && w.n > 1) // a tag: what it tags follows
+				return edn_value(r, words, n, is_vector);
+		} else if (words && *n < WORDS) {
+			words[(*n)++] = w;
+		}
+	} while (depth);
+	return NULL;
+}
+
+static enum event event_of(const struct word *w)
+{
+	return is_word(w, ":invoke") ? CALL :
+	       is_word(w, ":ok")     ? RETURN :
+	       is_word(w, ":fail")   ? FAIL :
+				       LOST;
+}
+
+/* One map; r->at is behind its brace. */
+static struct err *take_map(struct reader *r)
+{
+	struct entry e = {};
+	struct word key = {}, type = {};
+	struct word values[WORDS];
+	size_t n = 0;
+	bool is_vector, ignored = false;
+	struct err *err = NULL;
+
+	for (;;) {
+		struct word one[WORDS];
+		size_t n_one = 0;
+		struct word name;
+
+		skip_blanks(r);
+		if (r->at < r->end && *r->at == '}')
+			break;
+		if (r->at == r->end || !edn_word(r, &name))
+			return bad(r, "expected a keyword or '}'", NULL);
+		is_vector = false;
+		err = edn_value(r, one, &n_one, &is_vector);
+		if (err)
+			return err;
+		if (is_word(&name, ":value")) {
+			memcpy(values, one, sizeof(values));
+			n = n_one;
+			e.is_vector = is_vector;
+		} else if (n_one) {
+			if (is_word(&name, ":process"))
+				e.process = one[0];
+			else if (is_word(&name, ":type"))
+				type = one[0];
+			else if (is_word(&name, ":f"))
+				e.operation = one[0];
+			else if (is_word(&name, ":key"))
+				key = one[0];
+		}
+	}
+	r->at++;
+	if (!e.process.n || !type.n || !e.operation.n)
+		return bad(r, "a map without :process, :type or :f", NULL);
+	ignored = !isdigit((unsigned char)*e.process.at); // :nemesis
+	if (*e.operation.at == ':')
+		e.operation.at++, e.operation.n--;
+	e.event = event_of(&type);
+	if (key.n)
+		e.values[e.n++] = key;
+	for (size_t i = 0; i < n && e.n < WORDS; i++)
+		e.values[e.n++] = values[i];
+	return ignored ? NULL : take(r, &e, true);
+}
+
+static struct err *take_edn(struct reader *r)
+{
+	struct err *err = NULL;
+
+	r->line = 1;
+	for (;;) {
+		struct word tag;
+
+		skip_blanks(r);
+		if (err || r->at == r->end)
+			return err;
+		if (*r->at == '{') {
+			r->at++;
+			err = take_map(r);
+		} else if (strchr("[]()", *r->at)) {
+			r->at++;
+		} else if (*r->at == '#' && edn_word(r, &tag)) {
+			continue; // #jepsen.history.Op
+		} else {
+			err = bad(r, "expected a map", NULL);
+		}
+	}
+}
+
+/* ---- all --------------------------------------------------------------------------------------------- */
+
+/* Those that did not happen go. */
+static void drop_failed(struct fl_lin_history *h)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->ops.size; i++)
+		if (h->ops.data[i].does >= 0)
+			h->ops.data[kept++] = h->ops.data[i];
+	h->ops.size = kept;
+}
+
+struct err *fl_lin_history_parse(const char *path, const char *text, size_t size,
+				 const struct fl_lin_object *o, struct fl_lin_history *h)
+{
+	struct reader r = {
+		.path = path, .at = text, .end = text + size, .o = o, .h = h
+	};
+	struct err *err;
+
+	if (size && memchr(text, 0, size))
+		return err_new(ERR_FORMAT, "%s: this is no text", path);
+	skip_blanks(&r);
+	if (r.at < r.end && strchr("{[(", *r.at))
+		err = take_edn(&r);
+	else {
+		bool is_log = r.end - r.at > 4 && !memcmp(r.at, "INFO", 4);
+
+		r.at = text;
+		r.line = 0;
+		err = take_lines(&r, is_log ? take_log_line : take_line);
+	}
+	map_deinit(&r.open);
+	if (err)
+		return err;
+	drop_failed(h);
+	return h->ops.size ? NULL :
+			     err_new(ERR_FORMAT, "%s: no operation is in it", path);
+}
+
+struct err *fl_lin_history_read(const char *path, const struct fl_lin_object *o,
+				struct fl_lin_history *h)
+{
+	uint64_t size;
+	struct err *err;
+	char *text;
+	int fd;
+
+	err = file_open_input(AT_FDCWD, path, path, UINT64_MAX, &fd, &size);
+	if (err)
+		return err;
+	text = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	if (text == MAP_FAILED)
+		err = err_errno("cannot read '%s'", path);
+	else
+		err = fl_lin_history_parse(path, text, size, o, h);
+	if (text && text != MAP_FAILED)
+		munmap(text, size);
+	close(fd);
+	return err;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Any object: all orders at once. After each return a set of *configurations* is kept, that is of
+ * pairs (which of the operations under way have happened, state of the object); an operation
+ * happens as late as its return allows (Lowe, "Testing for linearizability", 2017). Memory is
+ * that of one moment's configurations and of the states, not of the history.
+ */
+#ifndef FAULTLOCATE_LINEAR_SEARCH_H
+#define FAULTLOCATE_LINEAR_SEARCH_H
+
+#include "faultlocate/linear/states.h"
+
+#define LIN_CONFIGS (1u << 20)	     ///< kept at one moment, unless said otherwise
+#define LIN_STATE_BYTES (2ull << 30) ///< kept of states
+
+struct fl_lin_search {
+	enum fl_lin_answer answer;
+	size_t at; ///< WRONG: the operation, index into @p ops, whose return nothing explains
+	int64_t before
+		[4]; ///< WRONG: states (their last numbers) before it, up to n_before
+	unsigned n_before;
+	char why[160]; ///< UNKNOWN
+};
+
+/**
+ * @param ops   @p n of them, indices into @p h, by the moments of their calls.
+ * @param most  configurations that may be kept; 0: LIN_CONFIGS.
+ * @return NULL or ERR_NOMEM.
+ */
+struct err *fl_lin_search(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			  const size_t *ops, size_t n, size_t most,
+			  struct fl_lin_search *ret);
+
+#endif

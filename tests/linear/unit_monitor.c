@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Monitors and search against a judge that tries all orders, on random histories of up to seven
+ * operations; monitors against the search on longer ones, right and wrong; witnesses are wrong, and
+ * with a value less right.
+ */
+#include <string.h>
+
+#include "faultlocate/linear/monitor.h"
+#include "faultlocate/linear/search.h"
+#include "tests/unit.h"
+
+static uint64_t seed = 23;
+
+static unsigned rnd(unsigned n)
+{
+	seed = seed * 6364136223846793005 + 1442695040888963407;
+	return (seed >> 33) % n;
+}
+
+/* ---- the judge ---------------------------------------------------------------------------- */
+
+#define MOST 48
+
+/* An object, as simple as it gets. */
+struct plain {
+	int64_t in[MOST + 1];
+	int n;
+	int64_t number;
+};
+
+static bool plain_takes(const struct fl_lin_op *op, int64_t value)
+{
+	return op->ret == LIN_NONE || op->ret == value;
+}
+
+static bool plain_step(const struct fl_lin_object *o, struct plain *p,
+		       const struct fl_lin_op *op)
+{
+	int at = 0;
+
+	switch (op->does) {
+	case LIN_READ:
+		if (p->number == LIN_ANY && op->ret != LIN_NONE)
+			p->number = op->ret;
+		return plain_takes(op, p->number);
+	case LIN_WRITE:
+		p->number = op->arg[0];
+		return true;
+	case LIN_CAS:
+		if (p->number != op->arg[0])
+			return plain_takes(op, 0);
+		p->number = op->arg[1];
+		return plain_takes(op, 1);
+	case LIN_SET_ADD:
+	case LIN_SET_REMOVE:
+	case LIN_SET_CONTAINS: {
+		bool was = p->in[op->arg[0]];
+
+		if (op->does != LIN_SET_CONTAINS)
+			p->in[op->arg[0]] = op->does == LIN_SET_ADD;
+		return plain_takes(op, (op->does == LIN_SET_ADD) != was);
+	}
+	case LIN_PUSH:
+		p->in[p->n++] = op->arg[0];
+		return true;
+	}
+	if (!p->n)
+		return plain_takes(op, LIN_EMPTY);
+	if (o->kind == LIN_STACK)
+		at = p->n - 1;
+	for (int i = 0; o->kind == LIN_PRIORITY && i < p->n; i++)
+		at = p->in[i] < p->in[at] ? i : at;
+	if (!plain_takes(op, p->in[at]))
+		return false;
+	if (op->does == LIN_POP) {
+		memmove(&p->in[at], &p->in[at + 1], (p->n - at) * sizeof(*p->in));
+		p->n--;
+	}
+	return true;
+}
+
+/* Is there an order of those of @p h that are not in @p done, from @p p on? */
+static bool plain_has_order(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			    unsigned done, const struct plain *p)
+{
+	uint64_t first_end = LIN_PENDING;
+	bool is_left = false;
+
+	for (size_t i = 0; i < h->ops.size; i++) {
+		if (done >> i & 1)
+			continue;
+		is_left |= h->ops.data[i].end != LIN_PENDING;
+		if (h->ops.data[i].end < first_end)
+			first_end = h->ops.data[i].end;
+	}
+	if (!is_left)
+		return true;
+	for (size_t i = 0; i < h->ops.size; i++) {
+		struct plain next = *p;
+
+		if (!(done >> i & 1) && h->ops.data[i].call < first_end &&
+		    plain_step(o, &next, &h->ops.data[i]) &&
+		    plain_has_order(o, h, done | 1u << i, &next))
+			return true;
+	}
+	return false;
+}
+
+/* ---- histories ------------------------------------------------------------------------------ */
+
+static void random_op(const struct fl_lin_object *o, struct fl_lin_op *op, int64_t *next,
+		      bool is_distinct)
+{
+	static const enum fl_lin_does of_set[] = { LIN_SET_ADD, LIN_SET_REMOVE,
+						   LIN_SET_CONTAINS };
+
+	op->arg[0] = op->arg[1] = op->arg[2] = op->ret = LIN_NONE;
+	switch (o->kind) {
+	case LIN_REGISTER:
+		op->does = rnd(2)		 ? LIN_READ :
+			   is_distinct || rnd(2) ? LIN_WRITE :
+						   LIN_CAS;
+		break;
+	case LIN_SET:
+		op->does = of_set[rnd(3)];
+		break;
+	default:
+		op->does = rnd(2) ? LIN_PUSH : LIN_POP;
+	}
+	if (op->does == LIN_CAS || op->does == LIN_WRITE || op->does >= LIN_PUSH ||
+	    o->kind == LIN_SET)
+		op->arg[0] = op->does == LIN_POP ? LIN_NONE :
+			     is_distinct	 ? (*next)++ :
+						   (int64_t)rnd(2);
+	if (op->does == LIN_CAS)
+		op->arg[1] = rnd(3);
+	if (o->kind == LIN_SET)
+		op->arg[0] = rnd(2);
+}
+
+/* What it really gives when it happens now. */
+static void happen(const struct fl_lin_object *o, struct plain *p, struct fl_lin_op *op)
+{
+	struct plain tried;
+	int64_t results[MOST + 8], n = 0;
+
+	for (int64_t v = 0; v < MOST + 4; v++)
+		results[n++] = v;
+	results[n++] = LIN_EMPTY;
+	if (op->does == LIN_PUSH || op->does == LIN_WRITE) {
+		plain_step(o, p, op);
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		tried = *p;
+		op->ret = results[i];
+		if (plain_step(o, &tried, op))
+			break;
+	}
+	*p = tried;
+}
+
+/* Of @p n operations by a few processes, each of which happens at an instant of its time; then, unless
+ * it @p is_right, a result or a moment or two are changed. */
+static void make_history(const struct fl_lin_object *o, struct fl_lin_history *h,
+			 size_t n, bool is_distinct, bool is_right, bool has_pending)
+{
+	struct plain p = { .number = o->initial == LIN_ANY ? 0 : o->initial };
+	size_t open[3], n_open = 0, called = 0, most = 1 + rnd(3);
+	bool has_happened[3] = {};
+	int64_t next = 0;
+
+	*h = (struct fl_lin_history){};
+	while (called < n || n_open) {
+		size_t k = n_open ? rnd(n_open) : 0;
+
+		if (called < n && n_open < most && (!n_open || rnd(2))) {
+			struct fl_lin_op *op = vec_push(&h->ops);
+
+			assert_non_null(op);
+			random_op(o, op, &next, is_distinct);
+			op->call = h->moments++;
+			op->end = LIN_PENDING;
+			has_happened[n_open] = false;
+			open[n_open++] = called++;
+		} else if (!has_happened[k]) {
+			happen(o, &p, &h->ops.data[open[k]]);
+			has_happened[k] = true;
+		} else {
+			h->ops.data[open[k]].end = h->moments++;
+			open[k] = open[n_open - 1];
+			has_happened[k] = has_happened[--n_open];
+		}
+	}
+	for (int i = 0; !is_right && i < 2; i++) {
+		struct fl_lin_op *a = &h->ops.data[rnd(n)], *b = &h->ops.data[rnd(n)];
+		int64_t ret = a->ret;
+
+		if (a->ret == LIN_NONE || b->ret == LIN_NONE || a->does != b->does)
+			continue;
+		a->ret = b->ret;
+		b->ret = ret;
+	}
+	for (size_t i = 0; has_pending && i < n; i++) {
+		if (rnd(4))
+			continue;
+		h->ops.data[i].end = LIN_PENDING;
+		h->ops.data[i].ret = LIN_NONE;
+	}
+}
+
+static bool judge(const struct fl_lin_object *o, const struct fl_lin_history *h)
+{
+	const struct plain p = { .number = o->kind == LIN_REGISTER ? o->initial : 0 };
+
+	return plain_has_order(o, h, 0, &p);
+}
+
+static enum fl_lin_answer ask_search(const struct fl_lin_object *o,
+				     const struct fl_lin_history *h)
+{
+	size_t ops[64];
+	struct fl_lin_search s;
+
+	for (size_t i = 0; i < h->ops.size; i++)
+		ops[i] = i;
+	ok(fl_lin_search(o, h, ops, h->ops.size, 0, &s));
+	return s.answer;
+}
+
+static void show(const struct fl_lin_object *o, const struct fl_lin_history *h)
+{
+	char buf[128];
+
+	for (size_t i = 0; i < h->ops.size; i++)
+		print_message("%llu-%lld %s\n", (unsigned long long)h->ops.data[i].call,
+			      (long long)h->ops.data[i].end,
+			      fl_lin_op_text(o, &h->values, &h->ops.data[i], buf,
+					     sizeof(buf)));
+}
+
+/* The witness of @p v is wrong by itself. Of containers it is minimal. */
+static void check_witness(const struct fl_lin_object *o, const struct fl_lin_history *h,
+			  const struct fl_lin_verdict *v)
+{
+	struct fl_lin_history part = {};
+	struct fl_lin_verdict again;
+
+	assert_true(v->witness.size > 0);
+	for (size_t i = 0; i < v->witness.size; i++)
+		ok(vec_add(&part.ops, h->ops.data[v->witness.data[i]]));
+	part.moments = h->moments;
+	ok(fl_lin_check(o, &part, 0, &again));
+	if (again.answer != LIN_WRONG) {
+		show(o, h);
+		print_message("of it (%s: %s):\n", v->method, v->why);
+		show(o, &part);
+		fail_msg("%s: what is shown is right", fl_lin_object_name(o));
+	}
+	fl_lin_verdict_deinit(&again);
+	vec_deinit(&part.ops);
+}
+
+static void compare(const struct fl_lin_object *o, const struct fl_lin_history *h,
+		    bool has_judge, unsigned counts[2])
+{
+	enum fl_lin_answer found;
+	struct fl_lin_verdict v;
+
+	ok(fl_lin_check(o, h, 0, &v));
+	// The search is for one element.
+	found = o->kind == LIN_SET ? v.answer : ask_search(o, h);
+	if ((v.answer != found && found != LIN_UNKNOWN) ||
+	    (has_judge && (found == LIN_RIGHT) != judge(o, h))) {
+		show(o, h);
+		fail_msg("%s: checked %d (%s), searched %d, judged %d",
+			 fl_lin_object_name(o), v.answer, v.method, found,
+			 has_judge ? judge(o, h) : -1);
+	}
+	counts[v.answer == LIN_WRONG]++;
+	if (v.answer == LIN_WRONG)
+		check_witness(o, h, &v);
+	fl_lin_verdict_deinit(&v);
+}
+
+static const enum fl_lin_object_kind kinds[] = { LIN_QUEUE, LIN_STACK, LIN_PRIORITY,
+						 LIN_REGISTER, LIN_SET };
+
+static void many(unsigned rounds, size_t n, bool is_distinct, bool has_judge,
+		 bool has_pending)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		struct fl_lin_object o = { .kind = kinds[k], .initial = LIN_ANY };
+		unsigned counts[2] = {};
+
+		for (unsigned i = 0; i < rounds; i++) {
+			struct fl_lin_history h;
+
+			if (o.kind == LIN_REGISTER)
+				o.initial = !is_distinct || i % 2 ? 0 : LIN_ANY;
+			make_history(&o, &h, 2 + rnd(n - 1), is_distinct, i % 4 == 0,
+				     has_pending);
+			compare(&o, &h, has_judge, counts);
+			fl_lin_history_deinit(&h);
+		}
+		// Both kinds were there.
+		assert_true(counts[0] > rounds / 20 && counts[1] > rounds / 400);
+	}
+}
+
+static void test_judged(void **state)
+{
+	(void)state;
+	many(20000, 7, true, true, false);
+}
+
+static void test_judged_twice(void **state)
+{
+	(void)state;
+	many(8000, 7, false, true, false);
+}
+
+static void test_judged_pending(void **state)
+{
+	(void)state;
+	many(8000, 6, true, true, true);
+}
+
+/* Too long for the judge. */
+static void test_searched(void **state)
+{
+	(void)state;
+	many(1500, 40, true, false, false);
+	many(500, 16, true, false, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_judged),
+		cmocka_unit_test(test_judged_twice),
+		cmocka_unit_test(test_judged_pending),
+		cmocka_unit_test(test_searched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
