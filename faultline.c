@@ -65,6 +65,7 @@ static void usage_print(FILE *out)
 }
 
 static const char *const pictures[] = { "svg", "html", "o", NULL };
+static const char *const checks[] = { "sarif", "html", NULL };
 static const char *const packets[] = { "o", "output", NULL };
 static const char *const bundles[] = { "flight", NULL };
 
@@ -74,6 +75,7 @@ static const struct reader {
 	struct confine_outputs outputs;
 } readers[] = {
 	{ "analyze", { .files = pictures } },
+	{ "check", { .files = checks } },
 	{ "decode", {} },
 	{ "dump", {} },
 	{ "encode",

@@ -219,6 +219,16 @@ static struct err *infer_nodes(const struct fl_options *o, struct fl_analysis *a
 			o->with_progress ? "looked for nodes in" : NULL, &a->plan);
 }
 
+static struct err *choose_rules(const struct fl_options *o, struct fl_analysis *a)
+{
+	const struct fl_check_options accesses = { .is_accesses = true };
+
+	struct err *err = o->check ? NULL : fl_check_create(&accesses, &a->own_check);
+
+	a->check = o->check ? o->check : a->own_check;
+	return err;
+}
+
 struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 {
 	struct err *err = read_specs(o, a);
@@ -239,6 +249,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = bind_spec(a);
 	if (!err)
 		err = divide_constraints(a);
+	if (!err && o->with_accesses)
+		err = choose_rules(o, a);
 	start_s = clock_now_s();
 	if (!err && o->without_allocator)
 		err = infer_nodes(o, a);
@@ -253,6 +265,10 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		return fl_notes_add(a, o);
 	if (!err)
 		err = explain_end(a);
+	if (!err && o->check)
+		err = fl_check_fault(o->check,
+				     a->end.has_value && a->end.value.bad == FL_BAD_NULL,
+				     &a->accesses);
 	start_s = clock_now_s();
 	if (!err)
 		err = fl_violation_find(a, o);
@@ -320,6 +336,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	vec_deinit(&a->faults);
 	vec_deinit(&a->unwritten);
 	vec_deinit(&a->accesses);
+	fl_check_destroy(a->own_check);
 	vec_deinit(&a->plan);
 	vec_deinit(&a->variables);
 	vec_deinit(&a->roots);

@@ -11,6 +11,7 @@
 #define FAULTLOCATE_FL_ANALYSIS_H
 
 #include "capture/capture.h"
+#include "faultlocate/fl_check.h"
 #include "faultlocate/fl_cpoints.h"
 #include "faultlocate/fl_end.h"
 #include "faultlocate/fl_faults.h"
@@ -31,6 +32,9 @@ struct fl_options {
 	bool with_inference; ///< where no C-point is named, look for some (fl_infer.h)
 	bool with_accesses; ///< also look for accesses that go astray (hg_access.h); then
 			    ///< no spec is needed
+	struct fl_check
+		*check;	     ///< the rules that with_accesses asks, borrowed; NULL: those
+			     ///< that are built in, of accesses
 	bool with_allocator; ///< make the allocator's view even if no spec asks for it, with
 			     ///< caches and bins
 	bool without_allocator; ///< find the nodes without allocator knowledge (hg_infer.h)
@@ -82,9 +86,12 @@ struct fl_analysis {
 	uint64_t *n_asked; ///< a constraint each: for how many bindings, at all C-points
 	fl_faults faults;  ///< ranked
 	struct fl_missing missing[FL_SIDES]; ///< what faults may tell of
-	fl_unwrittens unwritten; ///< what was read up to visit and has no value
-	bool has_accesses;	 ///< they were looked at
-	hg_accesses accesses;	 ///< those that went astray
+	fl_unwrittens unwritten;    ///< what was read up to visit and has no value
+	bool has_accesses;	    ///< they were looked at
+	struct fl_check *check;	    ///< says what is wrong; NULL: nobody does
+	bool is_checking;	    ///< private: this replay asks it
+	struct fl_check *own_check; ///< private: the built-in rules of accesses
+	hg_accesses accesses;	    ///< those that went astray
 	struct fl_phases phases;
 	/** Of a program that a signal ended. */
 	struct fl_end end;

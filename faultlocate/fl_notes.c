@@ -180,6 +180,9 @@ static struct err *note_releases(struct fl_analysis *a)
 		else if (!first)
 			first = r;
 	}
+	// Rules judge what they can.
+	if (a->check && a->check != a->own_check)
+		n = fl_check_unknown(a->check);
 	if (!n || !first)
 		return NULL;
 	out = open_memstream(&text, &size);

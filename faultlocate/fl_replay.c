@@ -25,6 +25,15 @@ static const struct dec_struct *layout_of(void *ctx, const struct hg_node *n)
 	return fl_types_layout(a->spec, a->symbols, n->alloc_rip, n->size);
 }
 
+static struct err *on_end(void *ctx, struct frames *f, struct dec_machine *m,
+			  const struct dec_where *w)
+{
+	struct fl_analysis *a = ctx;
+	struct err *err = fl_end_keep(a, f);
+
+	return err || !a->is_checking ? err : fl_check_end(a->check, m, f, w);
+}
+
 /* @p finder: NULL, or it looks at the accesses. */
 static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 			 struct hg_recorder *r, struct hg_finder *finder)
@@ -37,13 +46,14 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 		.is_site = fl_types_have_sites(a->spec) ? is_site : NULL,
 		.is_site_ctx = a,
 		.step = finder ? hg_access_step : NULL,
-		.glance = finder ? hg_access_glance : NULL,
+		.glance = finder && !hg_access_wants_steps(finder) ? hg_access_glance :
+								     NULL,
 		.glance_bytes = hg_glance_bytes,
 		.step_ctx = finder,
 		.vars = a->variables.data,
 		.n_vars = a->variables.size,
 		.skips_inert = true,
-		.ended = fl_end_keep,
+		.ended = on_end,
 		.ended_ctx = a,
 	};
 	struct dec_heap_events events;
@@ -65,6 +75,21 @@ static struct err *trace(const struct fl_options *o, struct fl_analysis *a,
 			       "recorder: its start is missing");
 }
 
+/* Is it a program's start that was recorded, not a process that had run (attached to, forked)? The kernel
+ * starts programs with registers that are empty. */
+static bool is_from_start(const struct capture *c)
+{
+	struct cap_core *core = NULL;
+	struct err *err = cap_core_open(c, &core);
+	uint64_t any = !!err;
+
+	for (int r = 0; r < 16 && !err; r++)
+		any |= r == CAP_RSP ? 0 : core->regs.gpr[r];
+	cap_core_close(core);
+	err_destroy(err);
+	return !any;
+}
+
 /* Trace, and the first time look at the accesses, if they are asked for. */
 static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 			struct hg_recorder *r)
@@ -72,10 +97,17 @@ static struct err *look(const struct fl_options *o, struct fl_analysis *a,
 	bool is_looking = o->with_accesses && !a->has_accesses;
 	double start_s = clock_now_s();
 	struct hg_finder *finder = NULL;
-	struct err *err =
-		is_looking ? hg_access_create(r, layout_of, a, &a->accesses, &finder) :
+	const struct hg_judge *judge =
+		is_looking ? fl_check_begin(a->check, hg_recorder_graph(r),
+					    is_from_start(a->capture)) :
 			     NULL;
+	struct err *err = is_looking ? hg_access_create(r, layout_of, a, judge,
+							&a->accesses, &finder) :
+				       NULL;
 
+	if (is_looking)
+		fl_check_finder(a->check, finder);
+	a->is_checking = is_looking;
 	if (!err)
 		err = trace(o, a, r, finder);
 	if (finder && !err)

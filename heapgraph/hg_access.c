@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "decode/history/allocator.h"
+#include "heapgraph/hg_derive_int.h"
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
@@ -82,6 +83,16 @@ static struct err *check_ref(struct hg_finder *f, const struct dec_step *s,
 	return o.derivation ? hg_access_check(f, &o) : NULL; // most have none
 }
 
+/* Whatever it is, somebody wants to know. */
+static struct err *tell_access(struct hg_finder *f, const struct dec_step *s,
+			       const struct dec_ref *r)
+{
+	const struct dec_mem *m = hg_derive_operand(s->insn, r);
+
+	return hg_points_access(f, s, r,
+				m ? hg_access_derivation(f, m, r->addr, r->size) : 0);
+}
+
 /* What a string function loads is judged when it returns. */
 static bool is_string_load(struct hg_finder *f, const struct dec_insn *insn,
 			   const struct dec_ref *r)
@@ -99,6 +110,10 @@ static struct err *check_all(struct hg_finder *f, const struct dec_step *s)
 
 		if (!r->is_mem || !r->size)
 			continue;
+		if (f->judge.wants_all)
+			err = tell_access(f, s, r);
+		if (err)
+			break;
 		if (is_string_load(f, s->insn, r))
 			err = hg_string_call_load(&f->thread->string, r);
 		else
@@ -251,7 +266,7 @@ static void follow_return(struct hg_finder *f, uint64_t rsp)
 
 /* Behind a jump, call or return, whose registers are known now. */
 static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
-			       uint64_t rsp_before)
+			       uint64_t position, uint64_t rsp_before)
 {
 	uint64_t *value = f->derive.regs->value, jump_end = f->frames->jump_end;
 	struct thread *t = f->thread;
@@ -263,6 +278,8 @@ static struct err *follow_flow(struct hg_finder *f, const struct dec_insn *insn,
 			err = leave_string(f);
 		hg_string_call_return(&t->string, rsp_before);
 		follow_return(f, rsp_before);
+		if (!err && (t->family || t->open.size))
+			err = hg_points_return(f, position, insn->rip, rsp_before);
 	}
 	if (t->has_jumped)
 		jump_end = dec_frames_jump_end(f->frames, insn);
@@ -284,7 +301,7 @@ static struct err *take_result(struct hg_finder *f)
 	f->thread->is_back = false;
 	hg_derived_set(f->derive.regs, CAP_RAX,
 		       is_its ? hg_derive_root(&f->derive, id) : 0);
-	return is_its ? hg_reports_allocated(f, id) : NULL;
+	return is_its ? hg_points_allocated(f, id) ?: hg_reports_allocated(f, id) : NULL;
 }
 
 /* An instruction of the program's, outside of the allocator. */
@@ -293,16 +310,38 @@ static struct err *look_at(struct hg_finder *f, const struct dec_step *s)
 	uint64_t number = f->derive.regs->value[CAP_RAX];
 	struct thread *t = f->thread;
 	struct err *err;
+	bool is_syscall = s->insn->flow == DEC_FLOW_SYSCALL;
+	struct hg_point p;
 
 	if (t->has_jumped && !t->string.rsp)
 		enter_string(f, s);
-	if (s->insn->flow == DEC_FLOW_SYSCALL)
+	if (is_syscall)
 		enter_kernel(f, s->insn->rip);
-	err = check_all(f, s);
+	if (is_syscall && f->judge.wants_syscalls)
+		hg_points_syscall(f, s, &p);
+	err = t->has_jumped ? hg_points_enter(f, s) : NULL;
+	if (!err && s->insn->flow != DEC_FLOW_NEXT)
+		err = hg_points_call(f, s);
+	if (!err)
+		err = check_all(f, s);
 	hg_derive_step(&f->derive, s);
-	if (!err && s->insn->flow == DEC_FLOW_SYSCALL)
+	if (!err && is_syscall && f->judge.wants_syscalls)
+		err = hg_points_answered(f, &p);
+	if (!err && is_syscall)
 		err = leave_kernel(f, s->position, number);
 	return err;
+}
+
+static struct err *enter_allocator(struct hg_finder *f, const struct dec_step *s,
+				   uint64_t rsp)
+{
+	const uint64_t *known = map_get(&f->entries, s->insn->rip);
+
+	if (!known)
+		return NULL;
+	f->thread->allocator_rsp = rsp;
+	hg_derive_enter(&f->derive);
+	return hg_points_allocator(f, s, dec_allocator[*known - 1].fn);
 }
 
 static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
@@ -315,15 +354,13 @@ static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
 		err = take_result(f);
 	if (t->string.rsp && rsp > t->string.rsp) // left by longjmp or an exception
 		t->string.rsp = 0;
-	if (!t->allocator_rsp && t->has_jumped && map_get(&f->entries, s->insn->rip)) {
-		t->allocator_rsp = rsp;
-		hg_derive_enter(&f->derive);
-	}
+	if (!err && !t->allocator_rsp && t->has_jumped)
+		err = enter_allocator(f, s, rsp);
 	if (t->allocator_rsp)
 		hg_derive_skip(&f->derive, s);
 	else if (!err)
 		err = look_at(f, s);
-	return err ? err : follow_flow(f, s->insn, rsp);
+	return err ? err : follow_flow(f, s->insn, s->position, rsp);
 }
 
 /* Modules were mapped: look for the functions in them that are to be known. */
@@ -335,10 +372,10 @@ static struct err *find_entries(struct hg_finder *f, struct dec_symbols *symbols
 		size_t n = dec_symbols_entries(symbols, a->name, entry, 16);
 
 		for (size_t i = 0; i < n && i < 16; i++)
-			if (map_put(&f->entries, entry[i], 1))
+			if (map_put(&f->entries, entry[i], a - dec_allocator + 1))
 				return &err_nomem;
 	}
-	return hg_strings_add(&f->strings, symbols);
+	return hg_points_find(f, symbols) ?: hg_strings_add(&f->strings, symbols);
 }
 
 struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s)
@@ -362,10 +399,80 @@ struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_st
 	return err ? err : f->derive.is_out_of_memory ? &err_nomem : NULL;
 }
 
+/* ---- what others ask ------------------------------------------------------------------- */
+
+bool hg_access_wants_steps(const struct hg_finder *f)
+{
+	return f->judge.wants_all;
+}
+
+struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr)
+{
+	return hg_graph_covers(f->graph, addr);
+}
+
+void hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
+		     const uint64_t gpr[DEC_GPRS], struct hg_judged *x)
+{
+	struct dec_insn insn;
+	uint32_t derivation;
+
+	if (!f->derive.regs || !dec_insn_decode(bytes, 15, rip, &insn))
+		return;
+	for (int i = 0; i < insn.n_mem; i++) {
+		const struct dec_mem *m = &insn.mem[i];
+
+		x->is_write = m->is_write && !m->is_read;
+		x->size = m->size;
+		if (!x->addr && !m->is_fs && !m->is_gs)
+			x->addr = dec_insn_address(m, gpr, 0, 0);
+		if (m->base >= DEC_GPRS)
+			continue;
+		derivation = hg_access_derivation(f, m, x->addr, m->size);
+		if (derivation)
+			x->node = hg_derive_get(&f->derive, derivation)->node;
+	}
+}
+
+struct err *hg_access_pointers(struct hg_finder *f,
+			       struct err *(*fn)(void *ctx, uint64_t value,
+						 struct hg_node_id node),
+			       void *ctx)
+{
+	const struct hg_derived_regs *regs = f->derive.regs;
+	const struct hg_image *memory = &f->derive.memory;
+	struct err *err = NULL;
+
+	for (int r = 0; regs && r < DEC_GPRS && !err; r++)
+		if (regs->gpr[r])
+			err = fn(ctx, regs->value[r],
+				 hg_derive_get(&f->derive, regs->gpr[r])->node);
+	for (size_t k = 0; k < memory->slots.capacity && !err; k++) {
+		const struct map_slot *slot = &memory->slots.slots[k];
+		const uint8_t *page;
+
+		if (slot->key == MAP_EMPTY_KEY)
+			continue;
+		page = memory->pages.data[slot->value];
+		for (uint32_t i = 0; i < HG_PAGE_BYTES && !err; i += 8) {
+			uint64_t word = hg_word_at(page + i);
+			const struct hg_derivation *d =
+				word >> 32 ? hg_derive_get(&f->derive, word >> 32) : NULL;
+
+			if (d)
+				err = fn(ctx,
+					 (d->start & ~0xffffffffull) | (uint32_t)word,
+					 d->node);
+		}
+	}
+	return err;
+}
+
 /* ---- life ------------------------------------------------------------------------------- */
 
 struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *layout_ctx,
-			     hg_accesses *found, struct hg_finder **ret)
+			     const struct hg_judge *judge, hg_accesses *found,
+			     struct hg_finder **ret)
 {
 	struct hg_finder *f = calloc(1, sizeof(*f));
 
@@ -376,6 +483,7 @@ struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *l
 	f->layout = layout;
 	f->layout_ctx = layout_ctx;
 	f->found = found;
+	f->judge = *judge;
 	hg_derive_init(&f->derive, f->graph);
 	*ret = f;
 	return NULL;
@@ -385,8 +493,13 @@ void hg_access_destroy(struct hg_finder *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->threads.size; i++)
+	for (size_t i = 0; i < f->threads.size; i++) {
 		hg_string_call_deinit(&f->threads.data[i].string);
+		vec_deinit(&f->threads.data[i].open);
+	}
+	vec_deinit(&f->families);
+	map_deinit(&f->points);
+	map_deinit(&f->slots);
 	vec_deinit(&f->threads);
 	hg_derive_deinit(&f->derive);
 	hg_strings_deinit(&f->strings);

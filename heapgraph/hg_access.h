@@ -15,6 +15,7 @@
 #define HEAPGRAPH_HG_ACCESS_H
 
 #include "base/base.h"
+#include "heapgraph/hg_judge.h"
 #include "heapgraph/hg_record.h"
 
 enum hg_access_kind {
@@ -59,6 +60,7 @@ struct hg_access_run {
  * because of it), from nodes of the same site. */
 struct hg_access {
 	enum hg_access_kind kind;
+	int rule;      ///< the judge's number of what it breaks
 	bool is_write; ///< some are
 	uint64_t time; ///< of the first
 	uint64_t rip;  ///< the statement (history/heap.h); the instruction itself is pc
@@ -96,18 +98,48 @@ typedef const struct dec_struct *(*hg_layout_fn)(void *ctx, const struct hg_node
 
 struct hg_finder;
 
+struct dec_insn;
+
 /**
  * Look at each access of a replay of which @p r makes the graph.
  *
  * @param r	 Has at each step what was done before: borrowed, as @p found is.
+ * @param judge	 Says what of it is wrong; borrowed.
  * @param found  Empty before; those found are added in the order of their first time.
  *		 vec_deinit() by the caller.
  * @param ret	 hg_access_destroy() (NULL is fine).
  * @return NULL or ERR_NOMEM.
  */
 struct err *hg_access_create(struct hg_recorder *r, hg_layout_fn layout, void *layout_ctx,
-			     hg_accesses *found, struct hg_finder **ret);
+			     const struct hg_judge *judge, hg_accesses *found,
+			     struct hg_finder **ret);
 void hg_access_destroy(struct hg_finder *f);
+
+/** @return by whom node @p id was allocated: HG_FAMILY_.. */
+uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id);
+
+/** @return the node that lives and covers @p addr; {0}: none. */
+struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr);
+
+/** By which calls was node @p id allocated? Behind the statement that is named for it. */
+void hg_access_allocated(const struct hg_finder *f, struct hg_node_id id,
+			 struct hg_chain *ret);
+
+/** The user's calls under way, innermost first, but for @p statement itself. */
+void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_chain *ret);
+
+/** The instruction of which these are the bytes (15 of them), at @p rip, cannot do what it was to do at
+ * @p x->addr (0: the kernel did not say where, then it is what @p gpr, its registers, make): tell whose
+ * pointer that is, and what it was to do. */
+void hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
+		     const uint64_t gpr[16], struct hg_judged *x);
+
+/** Tell @p fn of all pointers that memory and registers hold, as far as they were seen to become such.
+ * @return what it does. */
+struct err *hg_access_pointers(struct hg_finder *f,
+			       struct err *(*fn)(void *ctx, uint64_t value,
+						 struct hg_node_id node),
+			       void *ctx);
 
 /** The run is over: what belongs together becomes one. */
 void hg_access_finish(const struct hg_finder *f);
@@ -115,6 +147,9 @@ void hg_access_finish(const struct hg_finder *f);
 /** A step (dec_heap_options.step; of inert ones the references are not needed); @p ctx is the
  * finder. @return NULL or ERR_NOMEM. */
 struct err *hg_access_step(void *ctx, struct frames *frames, const struct dec_step *s);
+
+/** @return whether the judge asks about all accesses: then there must be no glances. */
+bool hg_access_wants_steps(const struct hg_finder *f);
 
 /** The same, several times as fast, of instructions that need no step
  * (dec_heap_options.glance, with hg_glance_bytes). @return NULL or ERR_NOMEM. */

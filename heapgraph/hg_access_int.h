@@ -24,8 +24,18 @@ struct hg_kernel_call {
 	int64_t result; ///< of it, what was not yet seen to be written
 };
 
+/** A call under way of a function that the judge named. */
+struct hg_open_call {
+	uint32_t which;
+	uint64_t rsp, position;
+};
+
 /* What is one thread's own. */
 struct thread {
+	uint8_t family; ///< of the operator new or delete under way, entered with
+	uint64_t family_rsp;
+	uint8_t allocating; ///< .. when the allocator was entered
+	VEC(struct hg_open_call) open;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	bool is_back;		///< it returned just before
 	bool has_jumped;    ///< the last instruction was not followed by its neighbour
@@ -73,7 +83,11 @@ struct hg_finder {
 	struct hg_strings strings;
 	VEC(struct thread) threads; ///< as derive's
 	struct thread *thread;
-	struct map entries;			///< of the allocator -> 1
+	struct map entries; ///< of the allocator -> index in dec_allocator + 1
+	struct map points;  ///< of functions that somebody is told of (hg_points.c)
+	struct map slots;   ///< .. that are known by the slots they are called through
+	struct hg_judge judge;
+	VEC(uint8_t) families;			///< by node; 0: not known
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
 	struct hg_reports reports;
 	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
@@ -85,6 +99,7 @@ struct hg_finder {
 
 /** An access by a pointer, before it is known whether it is wrong, and new. */
 struct hg_suspect {
+	uint64_t part_start, part_end; ///< FIELD: of the part left, from the node's start
 	enum hg_access_kind kind;
 	bool is_write;
 	uint64_t position, pc;
@@ -146,6 +161,35 @@ uint64_t hg_reports_line(struct hg_finder *f, uint64_t rip);
 /** Node @p id was just allocated: keep by which calls. @return ERR_NOMEM. */
 struct err *hg_reports_allocated(struct hg_finder *f, struct hg_node_id id);
 void hg_reports_deinit(struct hg_reports *r);
+
+/* ---- points of the run (hg_points.c); each returns what the judge does, or ERR_NOMEM ---------- */
+
+/** Modules were mapped: look for the functions to be told of. */
+struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols);
+
+/** Function number @p fn of the allocator is entered, by nothing of its own. */
+struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, int fn);
+
+/** It gave out node @p id. */
+struct err *hg_points_allocated(struct hg_finder *f, struct hg_node_id id);
+
+/** Behind a jump: a function may begin. */
+struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s);
+
+/** An instruction that may call one through a slot. */
+struct err *hg_points_call(struct hg_finder *f, const struct dec_step *s);
+
+/** A function returned, its return address at @p rsp. */
+struct err *hg_points_return(struct hg_finder *f, uint64_t position, uint64_t pc,
+			     uint64_t rsp);
+
+/** A system call is made; and was answered. */
+void hg_points_syscall(struct hg_finder *f, const struct dec_step *s, struct hg_point *p);
+struct err *hg_points_answered(struct hg_finder *f, struct hg_point *p);
+
+/** An access, whatever it is, by a pointer of @p derivation (0: none). */
+struct err *hg_points_access(struct hg_finder *f, const struct dec_step *s,
+			     const struct dec_ref *r, uint32_t derivation);
 
 /** Report @p x if it is to other memory than its pointer. @return ERR_NOMEM. */
 struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x);

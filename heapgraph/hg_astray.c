@@ -305,6 +305,8 @@ static struct err *check_field(struct hg_finder *f, struct hg_suspect *x,
 	part = *p;
 	p = &part;
 	x->kind = HG_ACCESS_FIELD;
+	x->part_start = n->start + p->start;
+	x->part_end = n->start + p->end;
 	x->field = p->name;
 	x->field_length = p->length;
 	x->to = id;

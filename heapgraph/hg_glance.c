@@ -280,10 +280,11 @@ static void learn_block(const struct dec_glance *g, struct frames *frames,
 static bool is_entry(const struct hg_finder *f, const struct dec_glance *g)
 {
 	struct hg_glanced_block *b = hg_glanced_block(g);
-	size_t n = f->entries.size + f->strings.entries.size;
+	size_t n = f->entries.size + f->strings.entries.size + f->points.size;
 
 	if (b->n_entries != n) {
 		b->is_entry = map_get(&f->entries, g->block->rip) ||
+			      map_get(&f->points, g->block->rip) ||
 			      map_get(&f->strings.entries, g->block->rip);
 		b->n_entries = n;
 	}

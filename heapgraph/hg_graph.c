@@ -193,13 +193,12 @@ struct hg_node_id hg_graph_covers(const struct hg_graph *g, uint64_t addr)
 	return (struct hg_node_id){ n && addr - n->start < n->size ? id : 0 };
 }
 
-// The last node that began there and has ended.
-static struct hg_node_id graph_find_freed(const struct hg_graph *g, uint64_t addr)
+uint32_t hg_graph_ended_at(const struct hg_graph *g, uint64_t addr)
 {
 	for (uint32_t id = g->nodes.size; id; id--)
 		if (g->nodes.data[id - 1].start == addr)
-			return (struct hg_node_id){ id };
-	return (struct hg_node_id){ 0 };
+			return id;
+	return 0;
 }
 
 // What is freed, so many times the nodes are looked at one by one; and so many statements are told.
@@ -216,7 +215,7 @@ struct err *hg_graph_free_wrong(struct hg_graph *g, uint64_t time, uint64_t addr
 	if (!g->n_clusters)
 		first.node = hg_graph_covers(g, addr);
 	if (!first.node.v && g->unknown_frees <= RELEASES_LOOKED_AT)
-		first.node = graph_find_freed(g, addr);
+		first.node.v = hg_graph_ended_at(g, addr);
 	r = vec_find(&g->unknown, k, k->rip == rip && !k->node.v == !first.node.v);
 	if (r)
 		r->count++;

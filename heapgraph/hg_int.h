@@ -237,6 +237,9 @@ struct err *hg_graph_alloc_found(struct hg_graph *g, uint64_t time, uint64_t add
 struct err *hg_graph_free_wrong(struct hg_graph *g, uint64_t time, uint64_t addr,
 				uint64_t rip);
 
+/** @return the last node that began at @p addr, 0: none. Looks at them one by one. */
+uint32_t hg_graph_ended_at(const struct hg_graph *g, uint64_t addr);
+
 /** @return the live node that starts at @p addr, 0: none. */
 uint32_t hg_graph_node_at(struct hg_graph *g, uint64_t addr);
 

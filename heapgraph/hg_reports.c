@@ -14,9 +14,7 @@
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-/* The user's calls under way, but for @p statement itself. */
-static void list_callers(const struct frames *frames, uint64_t statement,
-			 struct hg_chain *ret)
+void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_chain *ret)
 {
 	const struct frame *stack = frames->stack.data;
 	uint32_t own = frames->stack.size ? stack[frames->stack.size - 1].own : 0;
@@ -65,13 +63,13 @@ struct err *hg_reports_allocated(struct hg_finder *f, struct hg_node_id id)
 	while (r->allocated.size < id.v)
 		if (!vec_push(&r->allocated))
 			return &err_nomem;
-	list_callers(f->frames, hg_graph_node(f->graph, id)->alloc_rip, &chain);
+	hg_chain_list(f->frames, hg_graph_node(f->graph, id)->alloc_rip, &chain);
 	r->allocated.data[id.v - 1] = chain_number(r, &chain);
 	return r->allocated.data[id.v - 1] ? NULL : &err_nomem;
 }
 
-static void list_allocated(const struct hg_finder *f, struct hg_node_id id,
-			   struct hg_chain *ret)
+void hg_access_allocated(const struct hg_finder *f, struct hg_node_id id,
+			 struct hg_chain *ret)
 {
 	const struct hg_reports *r = &f->reports;
 	uint64_t rip = hg_graph_node(f->graph, id)->alloc_rip;
@@ -208,7 +206,7 @@ static void count(struct hg_finder *f, struct hg_access *a, const struct hg_susp
 	follow_run(a, x);
 	if (!a->to.v)
 		a->to = x->to;
-	list_callers(f->frames, statement, &chain);
+	hg_chain_list(f->frames, statement, &chain);
 	for (i = 0; i < a->n_chains && i < HG_ACCESS_CHAINS; i++)
 		if (is_same_chain(&a->chain[i], &chain))
 			return;
@@ -236,7 +234,17 @@ static void begin(struct hg_finder *f, struct hg_access *a, const struct hg_susp
 	};
 	begin_of(f, x, &a->is_behind);
 	list_steps(f, x->derivation, a);
-	list_allocated(f, from, &a->allocated);
+	hg_access_allocated(f, from, &a->allocated);
+}
+
+/* Which rule does @p x break? */
+static int judge(const struct hg_finder *f, const struct hg_suspect *x,
+		 struct hg_node_id from)
+{
+	const struct hg_judged j = { x->is_write, x->position,	 x->addr,    x->size,
+				     from,	  x->part_start, x->part_end };
+
+	return f->judge.access(f->judge.ctx, &j);
 }
 
 struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x)
@@ -246,10 +254,15 @@ struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x)
 					    dec_frames_statement(f->frames, x->pc);
 	bool is_behind;
 	uint64_t key, *known;
+	int rule;
 
 	f->n_wrong++;
+	rule = judge(f, x, from);
+	if (rule < 0)
+		return NULL;
 	begin_of(f, x, &is_behind);
 	key = hg_derive_key(hg_reports_line(f, statement), x->kind << 1 | is_behind);
+	key = hg_derive_key(key, rule);
 	key = hg_derive_key(hg_derive_key(key, site_of(f, from)), (uintptr_t)x->field);
 	known = map_get(&f->reports.seen, key);
 	if (x->is_quiet) {
@@ -263,6 +276,7 @@ struct err *hg_reports_add(struct hg_finder *f, const struct hg_suspect *x)
 		if (!a || map_put(&f->reports.seen, key, f->found->size))
 			return &err_nomem;
 		begin(f, a, x, statement);
+		a->rule = rule;
 		known = map_get(&f->reports.seen, key);
 	}
 	count(f, &f->found->data[*known - 1], x, statement);
@@ -323,7 +337,8 @@ static bool join_one(const struct hg_finder *f, struct hg_access *a,
 {
 	bool is_part;
 
-	if (a->kind != b->kind || a->field != b->field || a->is_behind != b->is_behind)
+	if (a->kind != b->kind || a->rule != b->rule || a->field != b->field ||
+	    a->is_behind != b->is_behind)
 		return false;
 	is_part = is_same_loop(f, a, b);
 	if (!is_part && !is_consequence(a, b))

@@ -134,12 +134,12 @@ static void print_around(const struct fl_analysis *a, const struct hg_access *x,
 			(unsigned long long)x->n_others - HG_ACCESS_OTHERS);
 }
 
-static void print_access(const struct fl_analysis *a, size_t i, FILE *out)
+void report_access_print(const struct fl_analysis *a, size_t i, size_t number, FILE *out)
 {
 	const struct hg_access *x = &a->accesses.data[i];
 	const struct hg_node *n = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 
-	fprintf(out, "\n  %zu. ", i + 1);
+	fprintf(out, "\n  %zu. ", number);
 	print_what(x, out);
 	fputs(" at ", out);
 	print_place(a, x->rip, out);
@@ -215,5 +215,5 @@ void report_accesses(const struct fl_analysis *a, FILE *out)
 		"%zu kind%s of access outside the allocation that the pointer is to:\n",
 		a->accesses.size, a->accesses.size == 1 ? "" : "s");
 	for (size_t i = 0; i < a->accesses.size; i++)
-		print_access(a, i, out);
+		report_access_print(a, i, i + 1, out);
 }

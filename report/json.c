@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/end.h"
+#include "report/json.h"
 #include "report/missing.h"
 #include "faultlocate/fl_asked.h"
 #include "report/report.h"
@@ -20,7 +21,7 @@ static cJSON *text_or_null(const char *text)
 	return text ? cJSON_CreateString(text) : cJSON_CreateNull();
 }
 
-static cJSON *json_capture(const struct fl_analysis *a)
+cJSON *report_json_capture(const struct fl_analysis *a)
 {
 	bool is_signal = a->run.end == CAP_END_SIGNAL,
 	     is_exit = a->run.end == CAP_END_EXIT;
@@ -329,12 +330,12 @@ static cJSON *json_code(const struct fl_analysis *a, uint64_t rip, bool is_users
 	return o;
 }
 
-static cJSON *json_place(const struct fl_analysis *a, uint64_t rip)
+cJSON *report_json_place(const struct fl_analysis *a, uint64_t rip)
 {
 	return json_code(a, rip, true);
 }
 
-static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
+cJSON *report_json_node(const struct fl_analysis *a, struct hg_node_id id)
 {
 	const struct hg_node *n;
 	cJSON *o;
@@ -347,7 +348,7 @@ static cJSON *json_node(const struct fl_analysis *a, struct hg_node_id id)
 	snprintf(name, sizeof(name), "n%u", id.v);
 	if (!o || !add(o, "node", cJSON_CreateString(name)) ||
 	    !add(o, "size", cJSON_CreateNumber(n->size)) ||
-	    !add(o, "allocated", json_place(a, n->alloc_rip))) {
+	    !add(o, "allocated", report_json_place(a, n->alloc_rip))) {
 		cJSON_Delete(o);
 		return NULL;
 	}
@@ -365,12 +366,12 @@ static bool add_range(cJSON *o, const struct hg_access *x)
 	       add(range, "end", cJSON_CreateNumber(x->end));
 }
 
-static cJSON *json_chain(const struct fl_analysis *a, const struct hg_chain *c)
+cJSON *report_json_chain(const struct fl_analysis *a, const struct hg_chain *c)
 {
 	cJSON *list = cJSON_CreateArray();
 
 	for (uint32_t i = 0; list && i < c->n; i++)
-		if (!cJSON_AddItemToArray(list, json_place(a, c->rip[i]))) {
+		if (!cJSON_AddItemToArray(list, report_json_place(a, c->rip[i]))) {
 			cJSON_Delete(list);
 			return NULL;
 		}
@@ -383,13 +384,13 @@ static bool add_around(const struct fl_analysis *a, cJSON *o, const struct hg_ac
 	cJSON *chains = cJSON_AddArrayToObject(o, "callers"), *also;
 
 	for (uint64_t i = 0; chains && i < x->n_chains && i < HG_ACCESS_CHAINS; i++)
-		if (!cJSON_AddItemToArray(chains, json_chain(a, &x->chain[i])))
+		if (!cJSON_AddItemToArray(chains, report_json_chain(a, &x->chain[i])))
 			return false;
 	if (!chains || !add(o, "ways", cJSON_CreateNumber(x->n_chains)))
 		return false;
 	also = cJSON_AddArrayToObject(o, "also");
 	for (uint64_t i = 0; also && i < x->n_others && i < HG_ACCESS_OTHERS; i++) {
-		cJSON *other = json_place(a, x->other[i].rip);
+		cJSON *other = report_json_place(a, x->other[i].rip);
 
 		if (!cJSON_AddItemToArray(also, other) ||
 		    !add(other, "write", cJSON_CreateBool(x->other[i].is_write)) ||
@@ -405,7 +406,7 @@ static bool add_steps(const struct fl_analysis *a, cJSON *o, const struct hg_acc
 	cJSON *steps = cJSON_AddArrayToObject(o, "derived");
 
 	for (size_t i = 0; steps && i < x->n_steps; i++) {
-		cJSON *step = json_place(a, x->step[i].rip);
+		cJSON *step = report_json_place(a, x->step[i].rip);
 
 		if (!cJSON_AddItemToArray(steps, step) ||
 		    !add(step, "time", cJSON_CreateNumber(x->step[i].time)) ||
@@ -417,15 +418,15 @@ static bool add_steps(const struct fl_analysis *a, cJSON *o, const struct hg_acc
 
 static cJSON *json_from(const struct fl_analysis *a, const struct hg_access *x)
 {
-	cJSON *o = json_node(a, x->from);
+	cJSON *o = report_json_node(a, x->from);
 
-	if (o && add(o, "callers", json_chain(a, &x->allocated)))
+	if (o && add(o, "callers", report_json_chain(a, &x->allocated)))
 		return o;
 	cJSON_Delete(o);
 	return NULL;
 }
 
-static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x)
+cJSON *report_json_access(const struct fl_analysis *a, const struct hg_access *x)
 {
 	const struct hg_node *from = hg_graph_node(a->sides[FL_SIDE_APP].graph, x->from);
 	_cleanup_free_ char *field = x->field ? strndup(x->field, x->field_length) : NULL;
@@ -433,14 +434,15 @@ static cJSON *json_access(const struct fl_analysis *a, const struct hg_access *x
 
 	if (o && add(o, "kind", cJSON_CreateString(report_access_kind(x->kind))) &&
 	    add(o, "write", cJSON_CreateBool(x->is_write)) &&
-	    add(o, "at", json_place(a, x->rip)) &&
+	    add(o, "at", report_json_place(a, x->rip)) &&
 	    add(o, "instruction", json_code(a, x->pc, x->pc == x->rip)) &&
 	    add(o, "time", cJSON_CreateNumber(x->time)) &&
 	    add(o, "bytes", cJSON_CreateNumber(x->size)) &&
 	    add(o, "offset",
 		cJSON_CreateNumber((double)(int64_t)(x->addr - from->start))) &&
 	    add_range(o, x) && add(o, "from", json_from(a, x)) &&
-	    add(o, "to", json_node(a, x->to)) && add(o, "field", text_or_null(field)) &&
+	    add(o, "to", report_json_node(a, x->to)) &&
+	    add(o, "field", text_or_null(field)) &&
 	    add(o, "instances", cJSON_CreateNumber(x->count)) &&
 	    add(o, "writes", cJSON_CreateNumber(x->writes)) && add_around(a, o, x) &&
 	    add_steps(a, o, x))
@@ -454,7 +456,8 @@ static bool add_accesses(const struct fl_analysis *a, cJSON *o)
 	cJSON *list = cJSON_AddArrayToObject(o, "accesses");
 
 	for (size_t i = 0; list && i < a->accesses.size; i++)
-		if (!cJSON_AddItemToArray(list, json_access(a, &a->accesses.data[i])))
+		if (!cJSON_AddItemToArray(list,
+					  report_json_access(a, &a->accesses.data[i])))
 			return false;
 	return list;
 }
@@ -466,11 +469,12 @@ static cJSON *json_release(const struct fl_analysis *a, const struct hg_release 
 	cJSON *o = cJSON_CreateObject();
 
 	if (o && add(o, "kind", cJSON_CreateString(is_again ? "again" : "inside")) &&
-	    add(o, "at", json_place(a, r->rip)) &&
+	    add(o, "at", report_json_place(a, r->rip)) &&
 	    add(o, "time", cJSON_CreateNumber(r->time)) &&
 	    add(o, "offset", cJSON_CreateNumber(r->addr - n->start)) &&
-	    add(o, "of", json_node(a, r->node)) &&
-	    add(o, "freed", is_again ? json_place(a, n->free_rip) : cJSON_CreateNull()) &&
+	    add(o, "of", report_json_node(a, r->node)) &&
+	    add(o, "freed",
+		is_again ? report_json_place(a, n->free_rip) : cJSON_CreateNull()) &&
 	    add(o, "freed_time",
 		is_again ? cJSON_CreateNumber(n->died) : cJSON_CreateNull()) &&
 	    add(o, "instances", cJSON_CreateNumber(r->count)))
@@ -504,7 +508,7 @@ static cJSON *json_unwritten(const struct fl_analysis *a, const struct fl_unwrit
 	report_unwritten_field(a, u, name, sizeof(name));
 	if (o && add(o, "node", cJSON_CreateString(node)) &&
 	    add(o, "field", cJSON_CreateString(name)) &&
-	    add(o, "allocated", json_place(a, n->alloc_rip)) &&
+	    add(o, "allocated", report_json_place(a, n->alloc_rip)) &&
 	    add(o, "constraint",
 		cJSON_CreateString(spec_constraint(a->spec, u->constraint)->name)) &&
 	    add(o, "cpoint",
@@ -622,7 +626,7 @@ struct err *report_json(const struct fl_analysis *a, FILE *out)
 	char *text;
 
 	if (!o || !add(o, "version", cJSON_CreateNumber(1)) ||
-	    !add(o, "capture", json_capture(a)))
+	    !add(o, "capture", report_json_capture(a)))
 		return &err_nomem;
 	if (!add(o, "end", report_end_json(a)))
 		return &err_nomem;

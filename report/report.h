@@ -26,6 +26,9 @@ void report_unwritten_field(const struct fl_analysis *a, const struct fl_unwritt
 /** The accesses that went astray, for people. */
 void report_accesses(const struct fl_analysis *a, FILE *out);
 
+/** Access number @p i, as number @p number of what is told. */
+void report_access_print(const struct fl_analysis *a, size_t i, size_t number, FILE *out);
+
 /** @return "beyond", "freed" or "field". */
 const char *report_access_kind(enum hg_access_kind kind);
 

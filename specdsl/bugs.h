@@ -85,9 +85,6 @@ struct spec_bug_world {
 	bool (*read)(void *ctx, uint64_t addr, uint64_t *ret); ///< Value(l)
 };
 
-/** Families of functions that allocate and release: Family(b), Releaser(). */
-enum spec_family { SPEC_FAMILY_MALLOC = 1, SPEC_FAMILY_NEW, SPEC_FAMILY_NEW_ARRAY };
-
 /** Does rule @p i's condition hold? @p slots: the point's arguments are bound; those that a match
  * binds are, behind it. Functions of @p w that are NULL say no. */
 bool spec_bug_holds(const struct spec *s, size_t i, const struct spec_bug_world *w,

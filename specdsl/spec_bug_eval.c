@@ -378,6 +378,12 @@ static enum maybe compare_may(const struct bug *n, bool has_block)
 		return n->op == OP_EQ ? NO : n->op == OP_NE ? YES : MAYBE;
 	if (is_null(n->b) && is_word_of(n->a, WORD_BID) && n->op <= OP_NE)
 		return (n->op == OP_NE) == has_block ? YES : NO;
+	// What leaves its part is no plain access, and comparisons with none are false.
+	if (is_word_of(n->b, WORD_PART_BEGIN) && is_pointer(n->a) && n->op == OP_LT)
+		return NO;
+	if (is_word_of(n->b, WORD_PART_END) && is_behind(n->a) &&
+	    (n->op == OP_GT || (n->op == OP_GE && is_pointer(n->a))))
+		return NO;
 	if (!has_bounds)
 		return MAYBE;
 	if (is_word_of(n->b, WORD_BEGIN) && is_pointer(n->a))

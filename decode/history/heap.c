@@ -477,7 +477,7 @@ static struct err *heap_run(struct heap_trace *h, struct dec_run *ret)
 	if (err)
 		return err;
 	if (h->o->ended)
-		err = h->o->ended(h->o->ended_ctx, &h->frames);
+		err = h->o->ended(h->o->ended_ctx, &h->frames, h->machine, &w);
 	if (err)
 		return err;
 	differs = dec_heap_calls_verify(&h->calls);

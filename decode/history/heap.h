@@ -150,8 +150,10 @@ struct dec_heap_options {
 	size_t n_calls_at;
 	struct err *(*calls)(void *ctx, uint64_t time, const uint64_t *calls, size_t n);
 	void *calls_ctx;
-	/** Told, where the replay ended, the calls under way. NULL: nobody asks. */
-	struct err *(*ended)(void *ctx, const struct frames *f);
+	/** Told, where the replay ended, the calls under way, and @p m, which stands there, at
+	 * @p w. NULL: nobody asks. */
+	struct err *(*ended)(void *ctx, struct frames *f, struct dec_machine *m,
+			     const struct dec_where *w);
 	void *ended_ctx;
 	/** Shown each instruction with its values, as dec_machine_trace() does, before anything
 	 * is told of what it does. Then the machine logs all values, which takes several

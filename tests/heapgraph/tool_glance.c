@@ -65,6 +65,16 @@ static struct err *on_glance(void *ctx, struct frames *frames, struct dec_glance
 	return hg_access_glance(l->finder, frames, g, storer);
 }
 
+/* Whatever is not plainly right is wrong here. */
+static int judge_access(void *ctx, const struct hg_judged *x)
+{
+	(void)ctx;
+	(void)x;
+	return 0;
+}
+
+static const struct hg_judge judge = { .access = judge_access };
+
 static void look(const struct capture *c, bool is_fast, struct look *l)
 {
 	struct dec_heap_options o = { .step = on_step,
@@ -78,7 +88,7 @@ static void look(const struct capture *c, bool is_fast, struct look *l)
 	check(dec_symbols_create(c, &l->symbols));
 	check(hg_recorder_create(false, &l->recorder));
 	hg_recorder_events(l->recorder, &ev);
-	check(hg_access_create(l->recorder, layout_of, l, &l->found, &l->finder));
+	check(hg_access_create(l->recorder, layout_of, l, &judge, &l->found, &l->finder));
 	check(dec_heap_trace(c, l->symbols, &o, &ev, &l->run));
 }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Bug rules (specdsl/bugs.h) asked of a run: which are on, at which points, and what they found. The
+ * accesses that go astray are found by heapgraph/hg_access.h, which asks here what of it is wrong.
+ */
+#ifndef FAULTLOCATE_FL_CHECK_H
+#define FAULTLOCATE_FL_CHECK_H
+
+#include "decode/machine/machine.h"
+#include "heapgraph/hg_access.h"
+#include "specdsl/bugs.h"
+
+/** What a rule found that is no access (those are hg_accesses, with the rule's number): the first time;
+ * the same statement, reached by the same calls, is one. */
+struct fl_error {
+	size_t rule;
+	uint64_t time, last_time;
+	uint64_t rip, pc;			    ///< statement, instruction
+	struct spec_bug_value value[SPEC_BUG_ARGS]; ///< of the point's variables
+	int n_values;
+	struct spec_bug_value bound; ///< what a condition `exists b in ..` bound; or not
+	bool is_write;		     ///< of an access
+	struct hg_chain callers;
+	uint64_t count, bytes; ///< how often; of the blocks that `bound` stands for
+};
+
+struct fl_check;
+
+struct fl_check_options {
+	const char *const *files; ///< n_files: rules; none: those that are built in
+	size_t n_files;
+	const char *const *
+		only; ///< n_only: names of rules, of which alone are asked; none: all that are on
+	size_t n_only;
+	const char *const *functions; ///< n_functions: "ts=handle_request"
+	size_t n_functions;
+	bool is_accesses; ///< only rules about accesses
+};
+
+/**
+ * Read the rules.
+ *
+ * @param ret  Set also when there are mistakes in them (ERR_SPEC): its diagnostics are to be shown.
+ *	       fl_check_destroy() (NULL is fine).
+ * @return ERR_SPEC, ERR_NOT_FOUND (a name of `only`, a file), what spec_add_file() does.
+ */
+struct err *fl_check_create(const struct fl_check_options *o, struct fl_check **ret);
+void fl_check_destroy(struct fl_check *c);
+
+const struct spec *fl_check_rules(const struct fl_check *c);
+
+/** @return whether rule @p i is asked. */
+bool fl_check_is_on(const struct fl_check *c, size_t i);
+
+/** What judges accesses and points of a run of which @p graph grows; as long as @p c. @p is_from_start:
+ * all that is allocated is seen. */
+const struct hg_judge *fl_check_begin(struct fl_check *c, const struct hg_graph *graph,
+				      bool is_from_start);
+
+/** .. and who asks it, for what only that one knows. */
+void fl_check_finder(struct fl_check *c, struct hg_finder *finder);
+
+/** The run has come to its end, where @p m stands, at @p w: leaks are asked for, if it is the program's
+ * own, and the access that a fatal signal came of is kept. @p frames: the calls under way. */
+struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,
+			 const struct dec_where *w);
+
+/** Ask about the access that was kept, unless what was found (@p accesses, too) at its statement led to it.
+ * @p is_null: the address was made of a NULL pointer. */
+struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *accesses);
+
+/** What was found, in the order of time. */
+size_t fl_check_errors(const struct fl_check *c);
+const struct fl_error *fl_check_error(const struct fl_check *c, size_t i);
+
+/** @return how many releases there were of memory that was not seen to be allocated, and are not judged:
+ * the recording began later, or an allocator of the program's own is at work. */
+uint64_t fl_check_unknown(const struct fl_check *c);
+
+#endif

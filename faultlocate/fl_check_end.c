@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Rules at the end of the run. What is lost is what nothing leads to: registers, static data and the
+ * stack are where pointers are looked for, by value, and in what they lead to, and so on; what
+ * the allocator keeps for itself in between does not count. An interior pointer leads to its block, too.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "faultlocate/fl_check_int.h"
+
+#define PIECE_BYTES 65536
+
+/* ---- P ------------------------------------------------------------------------------------------ */
+
+static struct err *on_pointer(void *ctx, uint64_t value, struct hg_node_id node)
+{
+	struct fl_check *c = ctx;
+
+	return vec_add(&c->pointers, (struct spec_bug_value){ value, node.v, 0, true });
+}
+
+struct err *fl_check_list_pointers(struct fl_check *c)
+{
+	c->pointers.size = 0;
+	return hg_access_pointers(c->finder, on_pointer, c);
+}
+
+/* ---- what is reached ---------------------------------------------------------------------------- */
+
+/** A search for what pointers lead to. */
+struct reach {
+	struct fl_check *c;
+	struct dec_machine *m;
+	VEC(uint32_t) todo; ///< blocks that were reached and not looked into
+	uint64_t stack_dead_start,
+		stack_dead_end; ///< of the thread that runs: nobody's variables
+	uint8_t piece[PIECE_BYTES];
+};
+
+static struct err *meet(struct reach *r, uint64_t value)
+{
+	struct hg_node_id id = hg_access_live_at(r->c->finder, value);
+
+	if (!id.v || r->c->reached[id.v])
+		return NULL;
+	r->c->reached[id.v] = 1;
+	return vec_add(&r->todo, id.v);
+}
+
+/* Look into @p start to @p end. Where @p is_heap, what is in blocks or between them waits for them to be
+ * reached. Memory that cannot be read holds nothing. */
+static struct err *look_into(struct reach *r, uint64_t start, uint64_t end)
+{
+	struct err *err = NULL;
+
+	for (uint64_t at = (start + 7) & ~7ull; at + 8 <= end && !err;) {
+		uint64_t n = end - at < PIECE_BYTES ? (end - at) & ~7ull : PIECE_BYTES;
+		struct err *unread = dec_machine_read(r->m, at, r->piece, n);
+
+		for (uint64_t i = 0; !unread && !err && i < n; i += 8) {
+			uint64_t value;
+
+			memcpy(&value, r->piece + i, 8);
+			if (at + i < r->stack_dead_start || at + i >= r->stack_dead_end)
+				err = meet(r, value);
+		}
+		err_destroy(unread);
+		at += n;
+	}
+	return err;
+}
+
+/* Is the allocator at work there: did blocks ever begin in it? */
+static bool is_heap(const struct fl_check *c, const struct dec_range *range)
+{
+	for (uint32_t id = 1; id <= hg_graph_nodes(c->graph); id++) {
+		const struct hg_node *n =
+			hg_graph_node(c->graph, (struct hg_node_id){ id });
+
+		if (n->start >= range->start && n->start < range->end)
+			return true;
+	}
+	return false;
+}
+
+static struct err *look_at_roots(struct reach *r)
+{
+	struct dec_range range;
+	struct dec_thread t;
+	struct err *err = NULL, *none = NULL;
+
+	for (size_t i = 0; !err && !(none = dec_machine_thread(r->m, i, &t)); i++)
+		for (int k = 0; k < 16 && !err; k++)
+			err = meet(r, t.regs.gpr[k]);
+	err_destroy(none);
+	for (size_t i = 0; !err && !(none = dec_machine_range(r->m, i, &range)); i++)
+		if (range.prot & PROT_WRITE && !is_heap(r->c, &range))
+			err = look_into(r, range.start, range.end);
+	err_destroy(none);
+	return err;
+}
+
+/* Below the stack pointer are no variables; nor is there any once main() has returned. */
+static void find_dead_stack(struct reach *r, const struct frames *frames)
+{
+	struct dec_thread t;
+	struct err *none = NULL;
+
+	for (size_t i = 0; !(none = dec_machine_thread(r->m, i, &t)); i++) {
+		if (!t.is_running)
+			continue;
+		r->stack_dead_end = t.regs.gpr[CAP_RSP];
+		r->stack_dead_start = r->stack_dead_end - (8ull << 20);
+		if (r->c->has_main_returned && frames->stack.size)
+			r->stack_dead_end = frames->stack.data[0].rsp;
+	}
+	err_destroy(none);
+}
+
+static struct err *reach_all(struct fl_check *c, struct dec_machine *m,
+			     const struct frames *frames)
+{
+	struct reach *r = calloc(1, sizeof(*r));
+	struct err *err = NULL;
+
+	c->reached = calloc(hg_graph_nodes(c->graph) + 1, 1);
+	if (!r || !c->reached) {
+		free(r);
+		return &err_nomem;
+	}
+	r->c = c;
+	r->m = m;
+	find_dead_stack(r, frames);
+	err = look_at_roots(r);
+	while (r->todo.size && !err) {
+		uint32_t id = r->todo.data[--r->todo.size];
+		const struct hg_node *n =
+			hg_graph_node(c->graph, (struct hg_node_id){ id });
+
+		err = look_into(r, n->start, n->start + n->size);
+	}
+	vec_deinit(&r->todo);
+	free(r);
+	return err;
+}
+
+static bool is_reachable(void *ctx, uint32_t bid)
+{
+	const struct fl_check *c = ctx;
+
+	return !c->reached || c->reached[bid];
+}
+
+/* ---- leaks -------------------------------------------------------------------------------------- */
+
+static struct err *add_leak(struct fl_check *c, struct frames *frames, size_t i,
+			    uint64_t time, const struct spec_bug_value *slots)
+{
+	const struct spec_bug *b = spec_bug(c->rules, i);
+	struct fl_error e = { .rule = i, .time = time, .bound = slots[b->n_args] };
+	const struct hg_node *n;
+
+	if (e.bound.bid) {
+		n = hg_graph_node(c->graph, (struct hg_node_id){ e.bound.bid });
+		e.rip = e.pc = n->alloc_rip;
+		e.bytes = n->size;
+		hg_access_allocated(c->finder, (struct hg_node_id){ e.bound.bid },
+				    &e.callers);
+	}
+	return fl_check_add(c, frames, &e);
+}
+
+static struct err *ask_at_exit(struct fl_check *c, struct frames *frames, size_t i,
+			       uint64_t time)
+{
+	struct spec_bug_world w = { .graph = c->graph,
+				    .time = time,
+				    .pointers = c->pointers.data,
+				    .n_pointers = c->pointers.size,
+				    .ctx = c,
+				    .is_reachable = is_reachable };
+	struct err *err = NULL;
+
+	for (uint32_t next = 0; !err;) {
+		struct spec_bug_value slots[SPEC_BUG_SLOTS] = {};
+
+		if (!spec_bug_next(c->rules, i, &w, slots, &next))
+			return NULL;
+		err = add_leak(c, frames, i, time, slots);
+	}
+	return err;
+}
+
+static bool is_at_exit(const struct fl_check *c, size_t i)
+{
+	const struct spec_bug *b = spec_bug(c->rules, i);
+
+	return c->is_on[i] && b->point == SPEC_POINT_RET && !strcmp(b->function, "main");
+}
+
+static struct err *look_for_leaks(struct fl_check *c, struct dec_machine *m,
+				  struct frames *frames, uint64_t time)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < spec_bugs(c->rules) && !err; i++) {
+		if (!is_at_exit(c, i))
+			continue;
+		if (!c->reached && spec_bug_needs(c->rules, i) & SPEC_NEED_POINTERS) {
+			err = reach_all(c, m, frames);
+			if (!err)
+				err = fl_check_list_pointers(c);
+		}
+		if (!err)
+			err = ask_at_exit(c, frames, i, time);
+	}
+	return err;
+}
+
+/* ---- the access that ended it ------------------------------------------------------------------- */
+
+static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
+			      struct frames *frames, const struct dec_where *w)
+{
+	struct fl_error *e = &c->fault;
+	struct cap_regs regs;
+	struct hg_judged x = { .addr = w->fault_addr };
+	uint8_t bytes[15] = {};
+	struct err *err = dec_machine_regs(m, &regs), *unread;
+
+	if (err)
+		return err;
+	for (int i = 0; i < 15; i++) { // the next page may be none
+		unread = dec_machine_read(m, regs.rip + i, bytes + i, 1);
+		err_destroy(unread);
+	}
+	hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
+	*e = (struct fl_error){ .time = w->position,
+				.rip = dec_frames_statement(frames, regs.rip),
+				.pc = regs.rip,
+				.value = { { x.addr, x.node.v, 0, true } },
+				.n_values = 1,
+				.is_write = x.is_write };
+	c->fault_bytes = x.size;
+	c->has_fault = true;
+	hg_chain_list(frames, e->rip, &e->callers);
+	return NULL;
+}
+
+struct err *fl_check_fault(struct fl_check *c, bool is_null, const hg_accesses *accesses)
+{
+	const struct fl_error *e = &c->fault;
+	const struct hg_judged x = {
+		e->is_write, e->time, e->value[0].n, c->fault_bytes, { e->value[0].bid },
+		0,	     0
+	};
+	const struct spec_bug_world w = { .graph = c->graph,
+					  .time = e->time,
+					  .width = c->fault_bytes,
+					  .base = is_null ? 0 : e->value[0].n,
+					  .ctx = c };
+	int rule = c->has_fault ? fl_check_access(c, &x) : -1;
+
+	for (size_t i = 0; c->has_fault && rule < 0 && i < spec_bugs(c->rules); i++) {
+		struct spec_bug_value slots[SPEC_BUG_SLOTS] = { e->value[0] };
+
+		if (c->is_on[i] && spec_bug(c->rules, i)->point == SPEC_POINT_FAULT &&
+		    spec_bug_holds(c->rules, i, &w, slots))
+			rule = (int)i;
+	}
+	// What was told of this statement, such as a release that is wrong, led to the signal.
+	if (rule < 0 || vec_find(&c->errors, k, k->rip == e->rip) ||
+	    vec_find(accesses, k, k->rip == e->rip && k->rule == rule))
+		return NULL;
+	c->fault.rule = rule;
+	return fl_check_add(c, NULL, e);
+}
+
+struct err *fl_check_end(struct fl_check *c, struct dec_machine *m, struct frames *frames,
+			 const struct dec_where *w)
+{
+	if (w->end == CAP_END_SIGNAL)
+		return w->fault_addr || w->end_value == 11 ? keep_fault(c, m, frames, w) :
+							     NULL;
+	return w->end == CAP_END_EXIT ? look_for_leaks(c, m, frames, w->position) : NULL;
+}
+
+/* ---- system calls ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	uint64_t number;
+} calls[] = {
+	{ "read", SYS_read },
+	{ "write", SYS_write },
+	{ "close", SYS_close },
+	{ "readv", SYS_readv },
+	{ "writev", SYS_writev },
+	{ "pread64", SYS_pread64 },
+	{ "pwrite64", SYS_pwrite64 },
+	{ "lseek", SYS_lseek },
+	{ "fsync", SYS_fsync },
+	{ "ftruncate", SYS_ftruncate },
+	{ "sendto", SYS_sendto },
+	{ "recvfrom", SYS_recvfrom },
+	{ "sendmsg", SYS_sendmsg },
+	{ "recvmsg", SYS_recvmsg },
+	{ "open", SYS_open },
+	{ "openat", SYS_openat },
+	{ "mmap", SYS_mmap },
+	{ "munmap", SYS_munmap },
+	{ "dup", SYS_dup },
+	{ "dup2", SYS_dup2 },
+	{ "fcntl", SYS_fcntl },
+	{ "ioctl", SYS_ioctl },
+	{ "fstat", SYS_fstat },
+	{ "getdents64", SYS_getdents64 },
+	{ "fdatasync", SYS_fdatasync },
+	{ "accept", SYS_accept },
+	{ "listen", SYS_listen },
+	{ "bind", SYS_bind },
+	{ "connect", SYS_connect },
+	{ "exit_group", SYS_exit_group },
+};
+
+const char *fl_check_syscall(uint64_t number)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i].number == number)
+			return calls[i].name;
+	return NULL;
+}

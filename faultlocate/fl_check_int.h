@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Private to fl_check.c, which asks at the points of a run, and fl_check_end.c, which asks at its end.
+ */
+#ifndef FAULTLOCATE_FL_CHECK_INT_H
+#define FAULTLOCATE_FL_CHECK_INT_H
+
+#include "base/arena.h"
+#include "faultlocate/fl_check.h"
+
+struct fl_check {
+	struct spec *rules;
+	bool *is_on; ///< by rule
+	struct arena arena;
+	VEC(const char *) functions; ///< that rules name; the first is main
+	VEC(const char *) of_rule;   ///< by rule: its function, as the program calls it
+	struct hg_judge judge;
+	const struct hg_graph *graph;
+	struct hg_finder *finder;
+	bool is_from_start; ///< all allocations were seen
+	bool has_main_returned;
+	int64_t result;			     ///< of the system call that is asked about
+	struct map closed;		     ///< descriptors that were closed -> 1
+	VEC(struct spec_bug_value) pointers; ///< P
+	uint8_t *reached; ///< at the end, by block: a pointer leads to it
+	VEC(struct fl_error) errors;
+	struct map seen; ///< hash of rule, statement and callers -> index + 1
+	uint64_t n_unknown;
+	struct fl_error fault; ///< the access that ended the run, if has_fault
+	uint64_t fault_bytes;
+	bool has_fault;
+};
+
+/** @p x was found: it is added, or counted where it was found before. @return ERR_NOMEM. */
+struct err *fl_check_add(struct fl_check *c, struct frames *frames,
+			 const struct fl_error *x);
+
+int fl_check_access(void *ctx, const struct hg_judged *x);
+struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p);
+
+/** Fill c->pointers with those that memory and registers hold now. @return ERR_NOMEM. */
+struct err *fl_check_list_pointers(struct fl_check *c);
+
+/** @return whether @p name is one of @p list: "read|write". */
+bool fl_check_names(const char *list, const char *name);
+
+/** @return the name of system call @p number, if rules may name it; or NULL. */
+const char *fl_check_syscall(uint64_t number);
+
+#endif

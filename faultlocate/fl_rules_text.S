@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+//
+// The rules of specs/rules/.
+
+	.section .rodata
+	.global fl_rules_heap, fl_rules_heap_end, fl_rules_leaks, fl_rules_leaks_end
+	.global fl_rules_calls, fl_rules_calls_end
+fl_rules_heap:
+	.incbin "specs/rules/heap.rules"
+fl_rules_heap_end:
+fl_rules_leaks:
+	.incbin "specs/rules/leaks.rules"
+fl_rules_leaks_end:
+fl_rules_calls:
+	.incbin "specs/rules/calls.rules"
+fl_rules_calls_end:
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Who says what is wrong, of what hg_access.c sees: accesses that are not plainly inside of a node that
+ * lives, and the points of a run at which rules are asked (paper 002, Table 3.1).
+ */
+#ifndef HEAPGRAPH_HG_JUDGE_H
+#define HEAPGRAPH_HG_JUDGE_H
+
+#include "decode/history/frames.h"
+#include "heapgraph/heapgraph.h"
+
+/** An access by a pointer to @p node, before it is done. */
+struct hg_judged {
+	bool is_write;
+	uint64_t position, addr, size;
+	struct hg_node_id node;
+	/** The array or struct in the node that it leaves; both 0: it leaves none. */
+	uint64_t part_start, part_end;
+};
+
+enum hg_point_kind {
+	HG_POINT_RELEASE, ///< value[0] is to be released
+	HG_POINT_CALL,	  ///< function number `which` is entered
+	HG_POINT_RETURN,  ///< .. and left; value[0]: what it returns
+	HG_POINT_SYSCALL, ///< number `which`; result is known already
+	HG_POINT_ACCESS,  ///< of size bytes at value[0]; only where all are wanted
+};
+
+#define HG_POINT_VALUES 6
+
+struct hg_point {
+	enum hg_point_kind kind;
+	uint64_t position, pc;
+	uint32_t which;
+	uint64_t value[HG_POINT_VALUES];
+	struct hg_node_id
+		node[HG_POINT_VALUES]; ///< that the values are pointers to; {0}: none
+	int64_t result;
+	uint64_t entered; ///< RETURN: when
+	uint8_t family;	  ///< RELEASE: HG_FAMILY_..
+	bool is_write;
+	uint64_t size;
+};
+
+/** By whom memory was allocated, or is released. */
+enum { HG_FAMILY_MALLOC = 1, HG_FAMILY_NEW, HG_FAMILY_NEW_ARRAY };
+
+struct hg_judge {
+	void *ctx;
+	/** @return the number of the rule that it breaks; -1: none. */
+	int (*access)(void *ctx, const struct hg_judged *x);
+	/** Not asked of what the allocator does itself. NULL: nobody asks. */
+	struct err *(*point)(void *ctx, struct frames *frames, const struct hg_point *p);
+	const char *const *functions; ///< CALL, RETURN: their names
+	size_t n_functions;
+	bool wants_all;	     ///< ACCESS: of all accesses
+	bool wants_syscalls; ///< SYSCALL
+};
+
+#endif

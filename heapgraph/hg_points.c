@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The points of a run at which somebody is asked (hg_judge.h): what is released, calls and returns of
+ * functions that are named, system calls; and by which family of functions memory was allocated.
+ */
+#include "heapgraph/hg_access_int.h"
+
+#include <string.h>
+
+static const int argument[HG_POINT_VALUES] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_RCX, 8, 9 };
+// Of a system call the fourth is in r10.
+static const int syscall_argument[HG_POINT_VALUES] = {
+	CAP_RDI, CAP_RSI, CAP_RDX, 10, 8, 9
+};
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+/* operator new and delete, as they are mangled; what follows (sizes, alignment, nothrow) is theirs. */
+static const struct {
+	const char *name;
+	uint8_t family;
+} operators[] = {
+	{ "_Znwm", HG_FAMILY_NEW },
+	{ "_ZnwmRKSt9nothrow_t", HG_FAMILY_NEW },
+	{ "_ZnwmSt11align_val_t", HG_FAMILY_NEW },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW },
+	{ "_ZdlPv", HG_FAMILY_NEW },
+	{ "_ZdlPvm", HG_FAMILY_NEW },
+	{ "_ZdlPvRKSt9nothrow_t", HG_FAMILY_NEW },
+	{ "_ZdlPvSt11align_val_t", HG_FAMILY_NEW },
+	{ "_ZdlPvmSt11align_val_t", HG_FAMILY_NEW },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW },
+	{ "_Znam", HG_FAMILY_NEW_ARRAY },
+	{ "_ZnamRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZnamSt11align_val_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPv", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPvm", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPvRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPvSt11align_val_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPvmSt11align_val_t", HG_FAMILY_NEW_ARRAY },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", HG_FAMILY_NEW_ARRAY },
+};
+
+#define SLOTS_MAX 256 // a module has one or two
+
+// Values of hg_finder.points: a family, or this and the number of the judge's function.
+#define POINT_FUNCTION 0x100
+
+static struct err *add_entries(struct hg_finder *f, struct dec_symbols *symbols,
+			       const char *name, uint64_t value)
+{
+	uint64_t entry[16];
+	size_t n = dec_symbols_entries(symbols, name, entry, 16);
+
+	for (size_t i = 0; i < n && i < 16; i++)
+		if (map_put(&f->points, entry[i], value))
+			return &err_nomem;
+	return NULL;
+}
+
+/* What a resolver gives may be several functions in one (memcpy, memmove): of such only what they are called
+ * by tells which it was. */
+static struct err *add_function(struct hg_finder *f, struct dec_symbols *symbols,
+				size_t i)
+{
+	const char *name = f->judge.functions[i];
+	uint64_t slot[SLOTS_MAX];
+	size_t n;
+
+	if (!dec_symbols_resolvers(symbols, name, slot, 1))
+		return add_entries(f, symbols, name, POINT_FUNCTION + i);
+	n = dec_symbols_slots(symbols, name, slot, SLOTS_MAX);
+	for (size_t k = 0; k < n && k < SLOTS_MAX; k++)
+		if (map_put(&f->slots, slot[k], POINT_FUNCTION + i))
+			return &err_nomem;
+	return NULL;
+}
+
+struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators) && !err; i++)
+		err = add_entries(f, symbols, operators[i].name, operators[i].family);
+	for (size_t i = 0; f->judge.point && i < f->judge.n_functions && !err; i++)
+		err = add_function(f, symbols, i);
+	return err;
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+/* To which node is the pointer in register @p reg? By where it came from; else by what lies there. */
+static struct hg_node_id node_of(const struct hg_finder *f, int reg)
+{
+	uint32_t derivation = f->derive.regs->gpr[reg];
+
+	return derivation ? hg_derive_get(&f->derive, derivation)->node :
+			    hg_graph_covers(f->graph, f->derive.regs->value[reg]);
+}
+
+static void fill(const struct hg_finder *f, struct hg_point *p, const int *from)
+{
+	for (int i = 0; i < HG_POINT_VALUES; i++) {
+		p->value[i] = f->derive.regs->value[from[i]];
+		p->node[i] = node_of(f, from[i]);
+	}
+}
+
+static struct err *tell(struct hg_finder *f, const struct hg_point *p)
+{
+	return f->judge.point ? f->judge.point(f->judge.ctx, f->frames, p) : NULL;
+}
+
+/* ---- families --------------------------------------------------------------------------------- */
+
+static uint8_t family_now(const struct hg_finder *f)
+{
+	const struct thread *t = f->thread;
+	uint64_t rsp = f->derive.regs->value[CAP_RSP];
+
+	return t->family && rsp <= t->family_rsp ? t->family : HG_FAMILY_MALLOC;
+}
+
+struct err *hg_points_allocated(struct hg_finder *f, struct hg_node_id id)
+{
+	while (f->families.size < id.v)
+		if (!vec_push(&f->families))
+			return &err_nomem;
+	f->families.data[id.v - 1] = f->thread->allocating;
+	return NULL;
+}
+
+uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id)
+{
+	uint8_t family = id.v && id.v <= f->families.size ? f->families.data[id.v - 1] :
+							    0;
+
+	return family ? family : HG_FAMILY_MALLOC;
+}
+
+/* ---- points ----------------------------------------------------------------------------------- */
+
+struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, int fn)
+{
+	struct hg_point p = { .kind = HG_POINT_RELEASE,
+			      .position = s->position,
+			      .pc = s->insn->rip,
+			      .family = family_now(f) };
+
+	f->thread->allocating = p.family;
+	if ((fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC) ||
+	    !f->derive.regs->value[CAP_RDI])
+		return NULL;
+	fill(f, &p, argument);
+	if (!p.node[0].v)
+		p.node[0].v = hg_graph_ended_at(f->graph, p.value[0]);
+	return tell(f, &p);
+}
+
+/* Function number @p which is entered, or will be next, with the stack at @p rsp. */
+static struct err *enter(struct hg_finder *f, const struct dec_step *s, uint32_t which,
+			 uint64_t rsp)
+{
+	struct hg_point p = { .kind = HG_POINT_CALL,
+			      .position = s->position,
+			      .pc = s->insn->rip,
+			      .which = which };
+
+	fill(f, &p, argument);
+	if (vec_add(&f->thread->open, (struct hg_open_call){ which, rsp, s->position }))
+		return &err_nomem;
+	return tell(f, &p);
+}
+
+/* Is this a jump or call through a slot that is known? */
+static const uint64_t *slot_of(const struct hg_finder *f, const struct dec_step *s)
+{
+	enum dec_flow flow = s->insn->flow;
+
+	if (!f->slots.size || (flow != DEC_FLOW_JMP_IND && flow != DEC_FLOW_CALL_IND))
+		return NULL;
+	for (size_t i = 0; i < s->n_refs; i++)
+		if (s->refs[i].is_mem && !s->refs[i].is_def)
+			return map_get(&f->slots, s->refs[i].addr);
+	return NULL;
+}
+
+struct err *hg_points_call(struct hg_finder *f, const struct dec_step *s)
+{
+	const uint64_t *known = slot_of(f, s);
+	bool is_call = s->insn->flow == DEC_FLOW_CALL_IND;
+
+	return known ? enter(f, s, *known - POINT_FUNCTION,
+			     f->derive.regs->value[CAP_RSP] - (is_call ? 8 : 0)) :
+		       NULL;
+}
+
+struct err *hg_points_enter(struct hg_finder *f, const struct dec_step *s)
+{
+	const uint64_t *known = map_get(&f->points, s->insn->rip);
+	uint64_t rsp = f->derive.regs->value[CAP_RSP];
+	struct thread *t = f->thread;
+
+	if (!known)
+		return NULL;
+	if (*known < POINT_FUNCTION) {
+		if (!t->family || rsp > t->family_rsp) {
+			t->family = *known;
+			t->family_rsp = rsp;
+		}
+		return NULL;
+	}
+	return enter(f, s, *known - POINT_FUNCTION, rsp);
+}
+
+struct err *hg_points_return(struct hg_finder *f, uint64_t position, uint64_t pc,
+			     uint64_t rsp)
+{
+	struct thread *t = f->thread;
+	struct err *err = NULL;
+
+	if (t->family && rsp >= t->family_rsp)
+		t->family = 0;
+	while (!err && t->open.size && t->open.data[t->open.size - 1].rsp <= rsp) {
+		struct hg_open_call c = t->open.data[--t->open.size];
+		struct hg_point p = { .kind = HG_POINT_RETURN,
+				      .position = position,
+				      .pc = pc,
+				      .which = c.which,
+				      .value = { f->derive.regs->value[CAP_RAX] },
+				      .node = { node_of(f, CAP_RAX) },
+				      .entered = c.position };
+
+		if (c.rsp == rsp)
+			err = tell(f, &p);
+	}
+	return err;
+}
+
+void hg_points_syscall(struct hg_finder *f, const struct dec_step *s, struct hg_point *p)
+{
+	*p = (struct hg_point){ .kind = HG_POINT_SYSCALL,
+				.position = s->position,
+				.pc = s->insn->rip,
+				.which = f->derive.regs->value[CAP_RAX] };
+	fill(f, p, syscall_argument);
+}
+
+struct err *hg_points_answered(struct hg_finder *f, struct hg_point *p)
+{
+	p->result = f->derive.regs->value[CAP_RAX];
+	return tell(f, p);
+}
+
+struct err *hg_points_access(struct hg_finder *f, const struct dec_step *s,
+			     const struct dec_ref *r, uint32_t derivation)
+{
+	struct hg_point p = { .kind = HG_POINT_ACCESS,
+			      .position = s->position,
+			      .pc = s->insn->rip,
+			      .value = { r->addr },
+			      .is_write = r->is_def,
+			      .size = r->size };
+
+	if (derivation)
+		p.node[0] = hg_derive_get(&f->derive, derivation)->node;
+	return tell(f, &p);
+}

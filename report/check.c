@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What bug rules found, for people.
+ */
+#include "report/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "report/report.h"
+#include "report/source.h"
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct report_finding *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+struct err *report_findings_list(const struct fl_analysis *a, report_findings *ret)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < a->accesses.size && !err; i++) {
+		const struct hg_access *x = &a->accesses.data[i];
+
+		err = vec_add(ret,
+			      (struct report_finding){ x->rule, x->time, x, NULL, i });
+	}
+	for (size_t i = 0; i < fl_check_errors(a->check) && !err; i++) {
+		const struct fl_error *e = fl_check_error(a->check, i);
+
+		err = vec_add(ret,
+			      (struct report_finding){ e->rule, e->time, NULL, e, 0 });
+	}
+	if (ret->size)
+		qsort(ret->data, ret->size, sizeof(*ret->data), compare_times);
+	return err;
+}
+
+static const struct spec_bug *rule_of(const struct fl_analysis *a,
+				      const struct report_finding *x)
+{
+	return spec_bug(fl_check_rules(a->check), x->rule);
+}
+
+size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->size; i++)
+		n += rule_of(a, &f->data[i])->severity == SPEC_ERROR;
+	return n;
+}
+
+uint64_t report_finding_rip(const struct report_finding *x)
+{
+	return x->access ? x->access->rip : x->error->rip;
+}
+
+/* ---- one line ----------------------------------------------------------------------------------- */
+
+static const struct hg_node *node(const struct fl_analysis *a, uint32_t bid)
+{
+	return hg_graph_node(a->sides[FL_SIDE_APP].graph, (struct hg_node_id){ bid });
+}
+
+static char *leak_message(const struct fl_error *e, const char *message)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s (%llu byte%s in %llu block%s)", message,
+		     (unsigned long long)e->bytes, e->bytes == 1 ? "" : "s",
+		     (unsigned long long)e->count, e->count == 1 ? "" : "s") < 0)
+		return NULL;
+	return text;
+}
+
+static char *access_message(const struct fl_analysis *a, const struct hg_access *x,
+			    const char *message)
+{
+	const struct hg_node *n = node(a, x->from.v);
+	char *text = NULL;
+
+	if (asprintf(&text, "%s (%s of %u byte%s at byte %lld of a block of %llu)",
+		     message, x->writes ? "write" : "read", x->size,
+		     x->size == 1 ? "" : "s", (long long)(x->addr - n->start),
+		     (unsigned long long)n->size) < 0)
+		return NULL;
+	return text;
+}
+
+char *report_finding_message(const struct fl_analysis *a, const struct report_finding *x)
+{
+	const struct spec_bug *b = rule_of(a, x);
+	const char *message = b->message ? b->message : b->name;
+	const struct fl_error *e = x->error;
+	char *text = NULL;
+
+	if (x->access)
+		return access_message(a, x->access, message);
+	if (e->bound.bid && e->bytes)
+		return leak_message(e, message);
+	if (!e->n_values)
+		return strdup(message);
+	if (asprintf(&text, "%s (%s is %#llx)", message, b->arg[0],
+		     (unsigned long long)e->value[0].n) < 0)
+		return NULL;
+	return text;
+}
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static void print_place(const struct fl_analysis *a, uint64_t rip, FILE *out)
+{
+	struct dec_place place = {};
+
+	a->places.place(a->places.ctx, rip, &place);
+	dec_place_print(&place, out);
+}
+
+static void print_callers(const struct fl_analysis *a, const struct hg_chain *c,
+			  FILE *out)
+{
+	if (!c->n)
+		return;
+	fputs("       ", out);
+	for (uint32_t i = 0; i < c->n; i++) {
+		fputs(i ? ", " : "called at ", out);
+		print_place(a, c->rip[i], out);
+	}
+	fputc('\n', out);
+}
+
+/* The block that the first value of the point, or what was bound, is to. */
+static void print_block(const struct fl_analysis *a, uint32_t bid, uint64_t value,
+			uint64_t time, FILE *out)
+{
+	const struct hg_node *n = node(a, bid);
+
+	if (value - n->start && value - n->start < n->size)
+		fprintf(out, "       byte %llu of n%u",
+			(unsigned long long)(value - n->start), bid);
+	else
+		fprintf(out, "       n%u", bid);
+	fprintf(out, " (%llu bytes, allocated at ", (unsigned long long)n->size);
+	print_place(a, n->alloc_rip, out);
+	fputc(')', out);
+	if (n->died < time) {
+		fputs(", which was freed at ", out);
+		print_place(a, n->free_rip, out);
+		fprintf(out, " (time %llu)", (unsigned long long)n->died);
+	}
+	fputc('\n', out);
+}
+
+static void print_error(const struct fl_analysis *a, const struct report_finding *x,
+			size_t number, FILE *out)
+{
+	const struct fl_error *e = x->error;
+	_cleanup_free_ char *message = report_finding_message(a, x);
+
+	fprintf(out, "\n  %zu. %s", number, message ? message : "");
+	if (e->rip) {
+		fputs(" at ", out);
+		print_place(a, e->rip, out);
+	}
+	if (e->bytes && e->bound.bid)
+		fputc('\n', out);
+	else
+		fprintf(out, "  (%s%llu)\n", e->count == 1 ? "time " : "first at time ",
+			(unsigned long long)e->time);
+	print_callers(a, &e->callers, out);
+	for (int i = 0; i < e->n_values; i++)
+		if (e->value[i].bid)
+			print_block(a, e->value[i].bid, e->value[i].n, e->time, out);
+	if (e->count > 1 && !e->bytes)
+		fprintf(out, "       %llu times\n", (unsigned long long)e->count);
+}
+
+static void print_rule(const struct fl_analysis *a, const struct report_finding *x,
+		       FILE *out)
+{
+	const struct spec_bug *b = rule_of(a, x);
+
+	fprintf(out, "       [%s] %s, %s:%d\n", b->name, spec_severity_name(b->severity),
+		b->file, b->line);
+}
+
+struct err *report_check_text(const struct fl_analysis *a, const report_findings *f,
+			      FILE *out)
+{
+	for (size_t i = 0; i < a->notes.size; i++)
+		log_note("%s", a->notes.data[i]);
+	if (!f->size)
+		fprintf(out, "nothing is wrong by any rule that was asked\n");
+	else
+		fprintf(out, "%zu finding%s:\n", f->size, f->size == 1 ? "" : "s");
+	for (size_t i = 0; i < f->size; i++) {
+		const struct report_finding *x = &f->data[i];
+		struct dec_place place = {};
+
+		if (x->access)
+			report_access_print(a, x->index, i + 1, out);
+		else
+			print_error(a, x, i + 1, out);
+		a->places.place(a->places.ctx, report_finding_rip(x), &place);
+		report_source_line(a, &place, out);
+		print_rule(a, x, out);
+	}
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What bug rules found, as text, JSON, SARIF and a page (doc/check.md).
+ */
+#ifndef REPORT_CHECK_H
+#define REPORT_CHECK_H
+
+#include "faultlocate/fl_analysis.h"
+
+/** One thing that was found: an access, or another error. */
+struct report_finding {
+	size_t rule;
+	uint64_t time;
+	const struct hg_access *access; ///< or NULL
+	const struct fl_error *error;	///< or NULL
+	size_t index;			///< of the access
+};
+
+typedef VEC(struct report_finding) report_findings;
+
+/** List what @p a's check found, in the order of time. vec_deinit() by the caller. @return NULL or
+ * ERR_NOMEM. */
+struct err *report_findings_list(const struct fl_analysis *a, report_findings *ret);
+
+/** @return how many are errors by their rule's severity. */
+size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f);
+
+/** Write them for people. */
+struct err *report_check_text(const struct fl_analysis *a, const report_findings *f,
+			      FILE *out);
+
+/** One JSON object and a newline. */
+struct err *report_check_json(const struct fl_analysis *a, const report_findings *f,
+			      FILE *out);
+
+/** The same in SARIF 2.1.0 into file @p path. */
+struct err *report_check_sarif(const struct fl_analysis *a, const report_findings *f,
+			       const char *path);
+
+/** .. and as a page that needs nothing else. */
+struct err *report_check_html(const struct fl_analysis *a, const report_findings *f,
+			      const char *path);
+
+/** The message of finding @p x in one line: its rule's, and what it is about; free() it. */
+char *report_finding_message(const struct fl_analysis *a, const struct report_finding *x);
+
+/** The statement that it is at; of a leak the allocation. */
+uint64_t report_finding_rip(const struct report_finding *x);
+
+#endif

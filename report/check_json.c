@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * What bug rules found, for programs: JSON of ours, and SARIF 2.1.0 (OASIS), which code scanners of
+ * forges and editors read.
+ */
+#include "base/file.h"
+#include "report/check.h"
+#include "report/json.h"
+
+static bool add(cJSON *o, const char *key, cJSON *item)
+{
+	return item && cJSON_AddItemToObject(o, key, item);
+}
+
+static bool add_text(cJSON *o, const char *key, const char *text)
+{
+	return add(o, key, text ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+static bool add_number(cJSON *o, const char *key, double n)
+{
+	return add(o, key, cJSON_CreateNumber(n));
+}
+
+static const struct spec_bug *rule_of(const struct fl_analysis *a,
+				      const struct report_finding *x)
+{
+	return spec_bug(fl_check_rules(a->check), x->rule);
+}
+
+static void deletep(cJSON **o)
+{
+	cJSON_Delete(*o);
+}
+
+/* ---- ours --------------------------------------------------------------------------------------- */
+
+static bool add_block(const struct fl_analysis *a, cJSON *o, uint32_t bid, uint64_t time)
+{
+	const struct hg_graph *g = a->sides[FL_SIDE_APP].graph;
+	const struct hg_node *n = bid ? hg_graph_node(g, (struct hg_node_id){ bid }) :
+					NULL;
+	bool is_freed = n && n->died < time;
+
+	return add(o, "block", report_json_node(a, (struct hg_node_id){ bid })) &&
+	       add(o, "freed",
+		   is_freed ? report_json_place(a, n->free_rip) : cJSON_CreateNull());
+}
+
+static bool add_values(cJSON *o, const struct spec_bug *b, const struct fl_error *e)
+{
+	cJSON *values = cJSON_AddObjectToObject(o, "values");
+	char text[32];
+
+	for (int i = 0; values && i < e->n_values; i++) {
+		snprintf(text, sizeof(text), "%#llx", (unsigned long long)e->value[i].n);
+		if (!add_text(values, b->arg[i], text))
+			return false;
+	}
+	return values;
+}
+
+static bool add_error(const struct fl_analysis *a, cJSON *o, const struct spec_bug *b,
+		      const struct fl_error *e)
+{
+	uint32_t bid = e->bound.bid ? e->bound.bid : e->value[0].bid;
+	cJSON *callers = cJSON_AddArrayToObject(o, "callers");
+
+	return callers &&
+	       cJSON_AddItemToArray(callers, report_json_chain(a, &e->callers)) &&
+	       add_number(o, "instances", e->count) && add_number(o, "bytes", e->bytes) &&
+	       add_block(a, o, bid, e->time) && add_values(o, b, e);
+}
+
+static cJSON *json_finding(const struct fl_analysis *a, const struct report_finding *x)
+{
+	const struct spec_bug *b = rule_of(a, x);
+	_cleanup_free_ char *message = report_finding_message(a, x);
+	cJSON *o = x->access ? report_json_access(a, x->access) : cJSON_CreateObject();
+
+	if (o && add_text(o, "rule", b->name) &&
+	    add_text(o, "severity", spec_severity_name(b->severity)) &&
+	    add_text(o, "message", message) &&
+	    (x->access ? add_block(a, o, x->access->from.v, x->access->time) :
+			 add(o, "at", report_json_place(a, x->error->rip)) &&
+				 add_number(o, "time", x->error->time) &&
+				 add_error(a, o, b, x->error)))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_rules(const struct fl_analysis *a, cJSON *o)
+{
+	const struct spec *rules = fl_check_rules(a->check);
+	cJSON *list = cJSON_AddArrayToObject(o, "rules");
+
+	for (size_t i = 0; list && i < spec_bugs(rules); i++)
+		if (fl_check_is_on(a->check, i) &&
+		    !cJSON_AddItemToArray(list,
+					  cJSON_CreateString(spec_bug(rules, i)->name)))
+			return false;
+	return list;
+}
+
+static bool add_all(const struct fl_analysis *a, const report_findings *f, cJSON *o)
+{
+	cJSON *list, *notes;
+
+	if (!add_number(o, "version", 1) || !add(o, "capture", report_json_capture(a)) ||
+	    !add_rules(a, o))
+		return false;
+	list = cJSON_AddArrayToObject(o, "findings");
+	for (size_t i = 0; list && i < f->size; i++)
+		if (!cJSON_AddItemToArray(list, json_finding(a, &f->data[i])))
+			return false;
+	notes = cJSON_AddArrayToObject(o, "notes");
+	for (size_t i = 0; notes && i < a->notes.size; i++)
+		if (!cJSON_AddItemToArray(notes, cJSON_CreateString(a->notes.data[i])))
+			return false;
+	return list && notes && add_number(o, "check_s", a->phases.access_s);
+}
+
+struct err *report_check_json(const struct fl_analysis *a, const report_findings *f,
+			      FILE *out)
+{
+	_cleanup_(deletep) cJSON *o = cJSON_CreateObject();
+	char *text = o && add_all(a, f, o) ? cJSON_PrintUnformatted(o) : NULL;
+
+	if (!text)
+		return &err_nomem;
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;
+}
+
+/* ---- SARIF -------------------------------------------------------------------------------------- */
+
+static const char *sarif_level(enum spec_severity severity)
+{
+	return spec_severity_name(severity); // theirs are the same words
+}
+
+static bool add_message(cJSON *o, const char *key, const char *text)
+{
+	cJSON *m = cJSON_AddObjectToObject(o, key);
+
+	return m && add_text(m, "text", text ? text : "");
+}
+
+/* A statement; of code without lines what it is in. */
+static cJSON *sarif_location(const struct fl_analysis *a, uint64_t rip, const char *what)
+{
+	cJSON *o = cJSON_CreateObject(), *physical, *part;
+	struct dec_place p = {};
+	bool is_done;
+
+	a->places.place(a->places.ctx, rip, &p);
+	physical = o ? cJSON_AddObjectToObject(o, "physicalLocation") : NULL;
+	part = physical ? cJSON_AddObjectToObject(physical, "artifactLocation") : NULL;
+	is_done = part && add_text(part, "uri",
+				   p.file   ? p.file :
+				   p.module ? p.module :
+					      "unknown");
+	if (is_done && p.line) {
+		part = cJSON_AddObjectToObject(physical, "region");
+		is_done = part && add_number(part, "startLine", p.line);
+	}
+	if (is_done && what)
+		is_done = add_message(o, "message", what);
+	if (is_done)
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_stack(const struct fl_analysis *a, cJSON *o, uint64_t rip,
+		      const struct hg_chain *c)
+{
+	cJSON *stacks = cJSON_AddArrayToObject(o, "stacks"),
+	      *stack = cJSON_CreateObject();
+	cJSON *frames = stack ? cJSON_AddArrayToObject(stack, "frames") : NULL;
+
+	if (!frames || !cJSON_AddItemToArray(stacks, stack))
+		return false;
+	for (uint32_t i = 0; i <= c->n; i++) {
+		cJSON *frame = cJSON_CreateObject();
+
+		if (!cJSON_AddItemToArray(frames, frame) ||
+		    !add(frame, "location",
+			 sarif_location(a, i ? c->rip[i - 1] : rip, NULL)))
+			return false;
+	}
+	return true;
+}
+
+static bool add_related(const struct fl_analysis *a, cJSON *o, uint32_t bid,
+			uint64_t time)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "relatedLocations");
+	const struct hg_node *n;
+
+	if (!list || !bid)
+		return list;
+	n = hg_graph_node(a->sides[FL_SIDE_APP].graph, (struct hg_node_id){ bid });
+	if (!cJSON_AddItemToArray(list,
+				  sarif_location(a, n->alloc_rip, "allocated here")))
+		return false;
+	return n->died >= time ||
+	       cJSON_AddItemToArray(list, sarif_location(a, n->free_rip, "freed here"));
+}
+
+static cJSON *sarif_result(const struct fl_analysis *a, const struct report_finding *x)
+{
+	const struct spec_bug *b = rule_of(a, x);
+	_cleanup_free_ char *message = report_finding_message(a, x);
+	uint64_t rip = report_finding_rip(x);
+	uint32_t bid = x->access	   ? x->access->from.v :
+		       x->error->bound.bid ? x->error->bound.bid :
+					     x->error->value[0].bid;
+	const struct hg_chain *callers = x->access ? &x->access->chain[0] :
+						     &x->error->callers;
+	cJSON *o = cJSON_CreateObject(), *locations;
+
+	if (o && add_text(o, "ruleId", b->name) &&
+	    add_text(o, "level", sarif_level(b->severity)) &&
+	    add_message(o, "message", message) &&
+	    (locations = cJSON_AddArrayToObject(o, "locations")) &&
+	    cJSON_AddItemToArray(locations, sarif_location(a, rip, NULL)) &&
+	    add_stack(a, o, rip, callers) && add_related(a, o, bid, x->time))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static bool add_driver(const struct fl_analysis *a, cJSON *run)
+{
+	const struct spec *rules = fl_check_rules(a->check);
+	cJSON *tool = cJSON_AddObjectToObject(run, "tool");
+	cJSON *driver = tool ? cJSON_AddObjectToObject(tool, "driver") : NULL, *list;
+
+	if (!driver || !add_text(driver, "name", "faultline") ||
+	    !add_text(driver, "version", FAULTLINE_VERSION))
+		return false;
+	list = cJSON_AddArrayToObject(driver, "rules");
+	for (size_t i = 0; list && i < spec_bugs(rules); i++) {
+		const struct spec_bug *b = spec_bug(rules, i);
+		cJSON *rule = fl_check_is_on(a->check, i) ? cJSON_CreateObject() : NULL;
+
+		if (rule && (!cJSON_AddItemToArray(list, rule) ||
+			     !add_text(rule, "id", b->name) ||
+			     !add_message(rule, "shortDescription",
+					  b->message ? b->message : b->name)))
+			return false;
+	}
+	return list;
+}
+
+static bool add_run(const struct fl_analysis *a, const report_findings *f, cJSON *o)
+{
+	cJSON *runs, *run = cJSON_CreateObject(), *results;
+
+	if (!add_text(o, "$schema", "https://json.schemastore.org/sarif-2.1.0.json") ||
+	    !add_text(o, "version", "2.1.0") ||
+	    !(runs = cJSON_AddArrayToObject(o, "runs")) ||
+	    !cJSON_AddItemToArray(runs, run) || !add_driver(a, run))
+		return false;
+	results = cJSON_AddArrayToObject(run, "results");
+	for (size_t i = 0; results && i < f->size; i++)
+		if (!cJSON_AddItemToArray(results, sarif_result(a, &f->data[i])))
+			return false;
+	return results;
+}
+
+struct err *report_check_sarif(const struct fl_analysis *a, const report_findings *f,
+			       const char *path)
+{
+	_cleanup_(deletep) cJSON *o = cJSON_CreateObject();
+	char *text = o && add_run(a, f, o) ? cJSON_Print(o) : NULL;
+	_cleanup_free_ char *clean = text ? text_cleaned(text, TEXT_JSON) : NULL;
+	_cleanup_(new_file_deinit) struct new_file file = {};
+	struct err *err = clean ? new_file_open(&file, path, 0666) : &err_nomem;
+
+	cJSON_free(text);
+	if (err)
+		return err;
+	fprintf(file.stream, "%s\n", clean);
+	return new_file_commit(&file);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// FLAGS: -w -fno-builtin
+
+/**
+ * @file
+ * Mistakes that end the program, one a run: the argument says which. A line that is wrong says by which rule.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define KEEP __attribute__((noinline, noclone))
+
+struct node {
+	long value;
+	struct node *next;
+	char name[200];
+	int table[3000];
+};
+
+static void *volatile sink;
+static volatile long sum;
+static char in_data[100];
+
+KEEP static void *same(void *p)
+{
+	sink = p;
+	return sink;
+}
+
+static struct node *find(struct node *n, long value)
+{
+	while (n && n->value != value)
+		n = n->next;
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	char on_stack[100] = "", *p = same(malloc(50));
+	struct node *null = same(NULL), *n = same(calloc(1, sizeof(*n)));
+	void (*call)(void);
+
+	// clang-format off
+	switch (argc > 1 ? atoi(argv[1]) : 0) {
+	case 1: free(same(on_stack)); break; // expect: UNMATCHED-FREE
+	case 2: free(same(in_data)); break; // expect: UNMATCHED-FREE
+	case 3: free(same(p + 16)); break; // expect: UNMATCHED-FREE
+	case 4: free(same(n->name)); break; // expect: UNMATCHED-FREE
+	case 5: sink = realloc(same(p + 8), 100); break; // expect: UNMATCHED-FREE
+	case 6: free(same("a constant")); break; // expect: UNMATCHED-FREE
+	case 7: free(same(argv[0])); break; // expect: UNMATCHED-FREE
+	case 8: free(same(mmap(NULL, 4096, 3, 0x22, -1, 0))); break; // expect: UNMATCHED-FREE
+	case 9: free(same(main)); break; // expect: UNMATCHED-FREE
+	case 10: free(same(p - 16)); break; // expect: UNMATCHED-FREE
+	case 11: sum = null->value; break; // expect: NULL-DEREF
+	case 12: null->value = 1; break; // expect: NULL-DEREF
+	case 13: sum = null->table[2999]; break; // expect: NULL-DEREF
+	case 14: sum = (long)find(n, 77)->next; break; // expect: NULL-DEREF
+	case 15: sum = strlen((char *)null); break; // expect: NULL-DEREF
+	case 16: strcpy((char *)null, "text"); break; // expect: NULL-DEREF
+	case 17: n->next->next = n; break; // expect: NULL-DEREF
+	case 18: sum = ((char *volatile *)argv)[argc][0]; break; // expect: NULL-DEREF
+	case 19: memset(null, 0, 8); break; // expect: NULL-DEREF
+	case 20: sum = getenv("NO_SUCH_NAME")[0]; break; // expect: NULL-DEREF
+	case 21: sum = *(long *)same((void *)0x123456789000); break; // expect: WILD-DEREF
+	case 22: *(char *)same("a constant") = 1; break; // expect: WILD-DEREF
+	case 23: sum = *(long *)same((void *)0x4142434445464748); break; // expect: WILD-DEREF
+	case 24: munmap(p = mmap(NULL, 4096, 3, 0x22, -1, 0), 4096); sum = p[5]; break; // expect: WILD-DEREF
+	case 25: p = same(malloc(500000)); free(p); sum = p[9]; break; // expect: DANGLING-READ
+	case 26: p = same(malloc(300000)); for (long i = 0;; i++) p[i] = 1; break; // expect: HEAP-OVERFLOW
+	default:
+		if (null)
+			sum = null->value;
+		free(p);
+		free(n);
+		return 0;
+	}
+	// clang-format on
+	return 1;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// FLAGS: -w -fno-builtin
+
+/**
+ * @file
+ * Mistakes that do not end the program, ten and more of each kind, beside what looks like them and is right.
+ * Each line that is wrong says by which rule. An argument: which part to run.
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define KEEP __attribute__((noinline, noclone))
+
+struct node {
+	long value;
+	struct node *next;
+	char name[16];
+};
+
+static void *volatile sink;
+static volatile long sum;
+static struct node *global;
+
+// What compilers cannot see through.
+KEEP static void *same(void *p)
+{
+	sink = p;
+	return sink;
+}
+
+KEEP static void *make(size_t n)
+{
+	char *p = same(malloc(n));
+
+	memset(p, 1, n);
+	return p;
+}
+
+KEEP static void *gone(size_t n)
+{
+	void *p = make(n);
+
+	free(p);
+	return same(p);
+}
+
+/* ---- after it was freed ----------------------------------------------------------------------- */
+
+KEEP static void dangling_reads(void)
+{
+	char *c = gone(40);
+	struct node *n = gone(sizeof(*n)), *again;
+	int *i = gone(400);
+	char *moved = make(24), *big, text[64] = "";
+	short *s = gone(64);
+
+	sum += c[3];	      // expect: DANGLING-READ
+	sum += n->value;      // expect: DANGLING-READ
+	sum += (long)n->next; // expect: DANGLING-READ
+	sum += i[99];	      // expect: DANGLING-READ
+	for (int k = 0; k < 3; k++)
+		sum += s[k * 5];  // expect: DANGLING-READ
+	again = make(sizeof(*n)); // the same memory, perhaps
+	sum += n->name[2];	  // expect: DANGLING-READ
+	sum += again->name[2];
+	big = same(realloc(moved, 100000));
+	sum += moved[5]; // expect: DANGLING-READ
+	sum += big[5];
+	free(strcpy(make(8), "seven"));
+	memcpy(text, c + 8, 16); // expect: DANGLING-READ
+	sum += strlen(strcpy(text, "fine"));
+	sum += memcmp(c, "x", 1);		    // expect: DANGLING-READ
+	sum += *(volatile unsigned char *)(c + 39); // expect: DANGLING-READ
+	free(again);
+	free(big);
+}
+
+KEEP static void dangling_writes(void)
+{
+	char *c = gone(40), *other;
+	struct node *n = gone(sizeof(*n));
+	int *i = gone(400);
+	double *d = gone(80);
+
+	c[30] = 1;	// expect: DANGLING-WRITE
+	n->name[3] = 2; // expect: DANGLING-WRITE
+	i[50] = 3;	// expect: DANGLING-WRITE
+	for (int k = 2; k < 8; k++)
+		*(volatile double *)&d[k] = k; // expect: DANGLING-WRITE
+	other = make(40);
+	*(volatile char *)(c + 20) = 4; // expect: DANGLING-WRITE
+	other[20] = 4;
+	memset(same(c + 24), 0, 8);		// expect: DANGLING-WRITE
+	memcpy((char *)i + 100, "12345678", 8); // expect: DANGLING-WRITE
+	snprintf((char *)i + 200, 20, "%d", 5); // expect: DANGLING-WRITE
+	strcpy((char *)same(i) + 240, "text");	// expect: DANGLING-WRITE
+	if (pread(open("/dev/zero", O_RDONLY), (char *)i + 300, 16, 0) !=
+	    16) // expect: DANGLING-WRITE
+		sum++;
+	free(other);
+}
+
+/* ---- beyond ------------------------------------------------------------------------------------ */
+
+KEEP static void overflows(void)
+{
+	char *c = make(10), *big = make(100), text[128] = "";
+	int *i = make(44), *neighbour = make(40);
+	struct node *n = make(16);
+	long *l = make(64);
+	int at = 11; // what follows each block is of nobody: nothing is broken
+
+	c[same((void *)10) - (void *)0] = 1; // expect: HEAP-OVERFLOW
+	sum += i[at];			     // expect: HEAP-OVERFLOW
+	*(volatile int *)&i[12] = 2;	     // expect: HEAP-OVERFLOW
+	sum += n->name[0];		     // expect: HEAP-OVERFLOW
+	for (int k = 0; k <= 8; k++)
+		sum += *(volatile long *)&l[k]; // expect: HEAP-OVERFLOW
+	memset(same(c), 3, 11);			// expect: HEAP-OVERFLOW
+	memcpy(text, same(big), 101);		// expect: HEAP-OVERFLOW
+	memcpy(text, same(big), 100);
+	strcpy(same(c), "ten chars!"); // expect: HEAP-OVERFLOW
+	strcpy(same(c), "nine char");
+	i[at + 5] = 4;			   // expect: HEAP-OVERFLOW
+	sum += *(volatile short *)(c + 9); // expect: HEAP-OVERFLOW
+	if (pread(open("/dev/zero", O_RDONLY), same(big), 102, 0) !=
+	    102) // expect: HEAP-OVERFLOW
+		sum++;
+	sum += big[99] + c[9] + i[9] + n->value + l[7];
+	free(c);
+	free(big);
+	free(n);
+	free(i);
+	free(l);
+	free(neighbour);
+}
+
+KEEP static void underflows(void)
+{
+	char *c = make(20);
+	int *i = make(40);
+	long *l = make(64);
+	struct node *n = make(sizeof(*n));
+	int minus = -(int)(long)same((void *)1);
+
+	sum += c[minus];	  // expect: HEAP-UNDERFLOW
+	sum += i[minus];	  // expect: HEAP-UNDERFLOW
+	sum += i[minus * 2];	  // expect: HEAP-UNDERFLOW
+	sum += l[minus];	  // expect: HEAP-UNDERFLOW
+	sum += n[minus].name[15]; // expect: HEAP-UNDERFLOW
+	for (int k = 7; k >= -1; k--)
+		sum += *(volatile long *)&l[k];		       // expect: HEAP-UNDERFLOW
+	sum += *(volatile short *)(c + minus);		       // expect: HEAP-UNDERFLOW
+	sum += *(volatile int *)((char *)same(i) - 4);	       // expect: HEAP-UNDERFLOW
+	sum += memcmp((char *)same(c) - 2, "ab", 2);	       // expect: HEAP-UNDERFLOW
+	*(volatile char *)(c - 9) = *(volatile char *)(c - 9); // expect: HEAP-UNDERFLOW
+	sum += *(volatile char *)(c + 19) + i[0] + l[0] + n[0].name[15];
+	free(c);
+	free(i);
+	free(l);
+	free(n);
+}
+
+/* ---- freed again -------------------------------------------------------------------------------- */
+
+// The allocator gives the same memory again: it notices nothing.
+KEEP static void *reused(size_t n)
+{
+	void *p = same(make(n)), *q;
+
+	free(p);
+	q = malloc(n);
+	return same(p) == same(q) ? p : (free(q), (void *)0);
+}
+
+KEEP static void release(void *p)
+{
+	free(p); // expect: DOUBLE-FREE
+}
+
+KEEP static void double_frees(void)
+{
+	struct node *n = reused(sizeof(*n)), *copy;
+	void *p, *q;
+
+	global = n;
+	free(global);	  // expect: DOUBLE-FREE
+	free(reused(24)); // expect: DOUBLE-FREE
+	release(reused(100));
+	free(same(reused(200)));	     // expect: DOUBLE-FREE
+	p = same(realloc(reused(300), 310)); // expect: DOUBLE-FREE
+	free(p);
+	p = same(realloc(reused(64), 4000)); // expect: DOUBLE-FREE
+	free(p);
+	for (int k = 0; k < 3; k++)
+		free(reused(80 + 16 * k)); // expect: DOUBLE-FREE
+	copy = same(malloc(sizeof(*copy)));
+	copy->next = reused(500);
+	memcpy(&n, &copy->next, sizeof(n));
+	free(n); // expect: DOUBLE-FREE
+	free(copy);
+	q = reused(700);
+	if (sum != 77)
+		free(q); // expect: DOUBLE-FREE
+	global = same(reused(900));
+	free(((struct node volatile *)&global)->value ? global :
+							0); // expect: DOUBLE-FREE
+	for (int k = 0; k < 20; k++)
+		free(make(24 + k));
+	free(NULL);
+	free(realloc(make(10), 20));
+}
+
+/* ---- lost ----------------------------------------------------------------------------------------- */
+
+struct node *list, *kept;
+char *interior;
+
+KEEP static void leaks(void)
+{
+	struct node *a, *b;
+
+	same(malloc(11));		// expect: DEFINITE-LEAK
+	same(calloc(3, 4));		// expect: DEFINITE-LEAK
+	same(realloc(NULL, 13));	// expect: DEFINITE-LEAK
+	same(strdup("fourteen chars")); // expect: DEFINITE-LEAK
+	for (int k = 0; k < 3; k++)
+		same(malloc(15)); // expect: DEFINITE-LEAK
+	list = same(malloc(16));  // expect: DEFINITE-LEAK
+	list = same(malloc(17));
+	a = same(malloc(sizeof(*a))); // expect: DEFINITE-LEAK
+	b = same(malloc(sizeof(*b))); // expect: DEFINITE-LEAK
+	a->next = b;
+	b->next = a;
+	a = same(malloc(sizeof(*a)));
+	a->next = same(malloc(18)); // expect: DEFINITE-LEAK
+	free(a);
+	same(aligned_alloc(64, 128)); // expect: DEFINITE-LEAK
+	same(malloc(200000));	      // expect: DEFINITE-LEAK
+	sink = NULL;
+
+	kept = same(calloc(1, sizeof(*kept)));
+	kept->next = same(calloc(1, sizeof(*kept)));
+	kept->next->next = same(malloc(30));
+	interior = (char *)same(malloc(100)) + 50;
+	free(malloc(5));
+	a = b = NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------- */
+
+KEEP static void overlaps(void)
+{
+	char *p = make(256), text[256] = "";
+	int n = (int)(long)same((void *)16);
+
+	memcpy(p + 1, p, n);	    // expect: OVERLAP
+	memcpy(p, p + 1, n);	    // expect: OVERLAP
+	memcpy(text + 8, text, n);  // expect: OVERLAP
+	memcpy(text, text + 15, n); // expect: OVERLAP
+	memcpy(p + 50, p + 40, n);  // expect: OVERLAP
+	for (int k = 1; k < 20; k++)
+		memcpy(p + 100, p + 100 + k, n);   // expect: OVERLAP
+	memcpy(p + 90, p + 2, n * 8);		   // expect: OVERLAP
+	memcpy(same(text + 3), same(text + 2), 2); // expect: OVERLAP
+	memcpy(p + n - 1, p, n);		   // expect: OVERLAP
+	memcpy(p + 10, p + 10 + n - 1, n);	   // expect: OVERLAP
+	memmove(p + 1, p, n);
+	memmove(p, p + 1, n);
+	memmove(text, text + 3, 100);
+	memcpy(p, p + n, n);
+	memcpy(p + n, p, n);
+	memcpy(p, p, n);
+	memcpy(p, text, 200);
+	memcpy(p, p + 1, 0);
+	memcpy(p, p + 1, 1);
+	memcpy(text, p, 200);
+	free(p);
+}
+
+KEEP static void descriptors(void)
+{
+	int zero = open("/dev/zero", O_RDONLY), two = dup(zero), fd = 1000 + zero;
+	char c[8];
+	struct iovec v = { c, 8 };
+
+	sum += read(fd, c, 1);	       // expect: INVALID-FD
+	sum += write(fd, c, 1);	       // expect: INVALID-FD
+	sum += pread(fd, c, 1, 0);     // expect: INVALID-FD
+	sum += pwrite(fd, c, 1, 0);    // expect: INVALID-FD
+	sum += lseek(fd, 0, SEEK_SET); // expect: INVALID-FD
+	sum += readv(fd, &v, 1);       // expect: INVALID-FD
+	sum += writev(fd, &v, 1);      // expect: INVALID-FD
+	sum += read(-1, c, 1);	       // expect: INVALID-FD
+	sum += fsync(fd);	       // expect: INVALID-FD
+	close(two);
+	sum += read(two, c, 1); // expect: INVALID-FD
+	close(two);		// expect: DOUBLE-CLOSE
+	for (int k = 0; k < 10; k++) {
+		int d = dup(zero);
+
+		close(d);
+		close(d); // expect: DOUBLE-CLOSE
+	}
+	sum += read(zero, c, 8) + lseek(zero, 0, SEEK_SET) + pread(zero, c, 1, 0);
+	sum += readv(zero, &v, 1);
+	two = dup(zero);
+	close(two);
+	two = dup(zero);
+	close(two);
+	for (fd = zero + 10; fd < zero + 30; fd++)
+		close(fd); // never open: what daemons do
+	close(zero);
+}
+
+int main(int argc, char **argv)
+{
+	const char *part = argc > 1 ? argv[1] : "";
+	bool is_all = !strcmp(part, "all");
+
+	if (is_all || !strcmp(part, "heap")) {
+		dangling_reads();
+		dangling_writes();
+		overflows();
+		underflows();
+	}
+	if (is_all || !strcmp(part, "others")) {
+		leaks();
+		overlaps();
+		descriptors();
+	}
+	if (is_all || !strcmp(part, "frees"))
+		double_frees();
+	return sum == 42;
+}

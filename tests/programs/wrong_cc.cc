@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Memory that is released by another family of functions than it was allocated by, and what is right.
+ * As wrong.c.
+ */
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#define KEEP __attribute__((noinline))
+
+struct plain {
+	int a[4];
+};
+
+struct counted {
+	static int n;
+	counted() { n++; }
+	~counted() { n--; }
+	long value = 0;
+};
+int counted::n;
+
+static void *volatile sink;
+
+template <class T> KEEP static T *same(T *p)
+{
+	sink = p;
+	return static_cast<T *>(sink);
+}
+
+KEEP static void mismatched()
+{
+	free(same(new int)); // expect: MISMATCHED-FREE
+	free(same(new plain)); // expect: MISMATCHED-FREE
+	free(same(new char[10])); // expect: MISMATCHED-FREE
+	free(same(new (std::nothrow) plain)); // expect: MISMATCHED-FREE
+	delete same(static_cast<int *>(malloc(4))); // expect: MISMATCHED-FREE
+	delete same(static_cast<plain *>(calloc(1, sizeof(plain)))); // expect: MISMATCHED-FREE
+	delete[] same(static_cast<char *>(malloc(20))); // expect: MISMATCHED-FREE
+	delete same(new int[3]); // expect: MISMATCHED-FREE
+	delete[] same(new int); // expect: MISMATCHED-FREE
+	delete[] same(new plain); // expect: MISMATCHED-FREE
+	delete same(strdup("text")); // expect: MISMATCHED-FREE
+	sink = realloc(same(new char[30]), 60); // expect: MISMATCHED-FREE
+	free(sink);
+}
+
+KEEP static void right()
+{
+	delete same(new int);
+	delete same(new plain);
+	delete[] same(new int[10]);
+	delete same(new counted);
+	delete[] same(new counted[5]);
+	delete same(new (std::nothrow) plain);
+	::operator delete(same(::operator new(40)));
+	::operator delete[](same(::operator new[](40)));
+	::operator delete(same(::operator new(64, std::align_val_t(64))), std::align_val_t(64));
+	free(same(malloc(10)));
+	free(same(strdup("text")));
+	free(same(realloc(same(malloc(10)), 100)));
+	auto shared = std::make_shared<counted>();
+	auto unique = std::make_unique<counted[]>(3);
+	std::vector<std::string> v(20, "a text that is too long to be kept inside");
+	std::map<int, std::string> m;
+	for (int i = 0; i < 50; i++)
+		m[i] = v[i % 20];
+	v.resize(100);
+	void *place = malloc(sizeof(counted));
+	(new (place) counted)->~counted();
+	free(place);
+	delete static_cast<int *>(nullptr);
+	free(nullptr);
+}
+
+int main()
+{
+	mismatched();
+	right();
+	return counted::n;
+}
