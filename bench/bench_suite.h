@@ -112,6 +112,9 @@ struct err *bench_suite_replay(struct bench *b);
 /** The cost of an analysis, as a multiple of the plain replay. */
 struct err *bench_suite_analyze(struct bench *b);
 
+/** The cost of bug rules, beside memcheck. */
+struct err *bench_suite_check(struct bench *b);
+
 /** What recording costs on the compute-bound half of the corpus. */
 struct err *bench_suite_corpus(struct bench *b);
 

@@ -40,6 +40,11 @@ static const struct {
 	    "Ratios are to the replay, which looks at nothing.", false, 0 },
 	  bench_suite_analyze,
 	  false },
+	{ { "check", "the cost of bug rules, beside memcheck on the same work",
+	    "Ratios are to memcheck, which also tracks which bits have a value.", false,
+	    0 },
+	  bench_suite_check,
+	  false },
 	{ { "branch", "what altered runs cost, going back, and checkpoints",
 	    "A thousand runs with another value in a register each, from a position 10^5 "
 	    "instructions before the end of a program of 10 MB, their output compared. Time "

@@ -20,14 +20,15 @@ enum {
 	KEY_SARIF = 256,
 	KEY_HTML,
 	KEY_SOURCES,
-	KEY_FUNCTION
+	KEY_FUNCTION,
+	KEY_SUPPRESSIONS
 };
 
 struct arguments {
 	const char *capture, *process, *sources;
 	const char *out[2]; ///< SARIF, HTML
 	FILE *talk;
-	fl_texts files, only, functions, none;
+	fl_texts files, only, functions, known, none;
 	bool with_json;
 };
 
@@ -40,6 +41,9 @@ static const struct argp_option options[] = {
 	  "ask these rules alone, also such as are off (may be given again)", 0 },
 	{ "function", KEY_FUNCTION, "NAME=FUNC", 0,
 	  "the function that rules call NAME, as in `ret ts', is FUNC", 0 },
+	{ "suppressions", KEY_SUPPRESSIONS, "FILE", 0,
+	  "do not tell what FILE, in memcheck's format, says is known (may be given again)",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "write the result as one JSON object", 0 },
 	{ "sarif", KEY_SARIF, "OUT", 0,
 	  "write it into file OUT in SARIF 2.1.0 (-: stdout)", 0 },
@@ -90,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--function takes NAME=FUNC, not '%s'", arg);
 		cmd_command_push(state, &a->functions, arg);
 		break;
+	case KEY_SUPPRESSIONS:
+		cmd_command_push(state, &a->known, arg);
+		break;
 	case KEY_JSON:
 		a->with_json = true;
 		text_guard_json();
@@ -117,10 +124,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static struct err *report(const struct fl_analysis *a, const struct arguments *args,
-			  int *status)
+			  const struct fl_suppressions *known, int *status)
 {
 	report_findings f = {};
-	struct err *err = report_findings_list(a, &f);
+	size_t n_known;
+	struct err *err = report_findings_list(a, known, &f, &n_known);
+
+	if (n_known)
+		log_note("%zu finding%s suppressed", n_known,
+			 n_known == 1 ? " is" : "s are");
 
 	*status = report_findings_errors(a, &f) ? EXIT_ERRORS : EXIT_CLEAN;
 	if (!err && args->out[0])
@@ -135,7 +147,7 @@ static struct err *report(const struct fl_analysis *a, const struct arguments *a
 }
 
 static struct err *check(const struct arguments *args, struct fl_check *rules,
-			 int *status)
+			 const struct fl_suppressions *known, int *status)
 {
 	const struct fl_options o = {
 		.capture = args->capture,
@@ -147,7 +159,7 @@ static struct err *check(const struct arguments *args, struct fl_check *rules,
 	_cleanup_(fl_analysis_deinit) struct fl_analysis a = {};
 	struct err *err = fl_analysis_run(&o, &a);
 
-	return err ? err : report(&a, args, status);
+	return err ? err : report(&a, args, known, status);
 }
 
 static struct err *run(struct arguments *args, int *status)
@@ -159,18 +171,24 @@ static struct err *run(struct arguments *args, int *status)
 					    .functions = args->functions.data,
 					    .n_functions = args->functions.size };
 	struct fl_check *rules = NULL;
+	struct fl_suppressions *known = NULL;
 	_cleanup_free_ char *dir = NULL;
 	struct err *err = fl_check_create(&o, &rules);
 
 	if (rules && fl_check_rules(rules) && spec_diags(fl_check_rules(rules)))
 		spec_diags_print(fl_check_rules(rules), stderr);
 	if (!err)
+		err = fl_suppressions_create(&known);
+	for (size_t i = 0; i < args->known.size && !err; i++)
+		err = fl_suppressions_read(known, args->known.data[i]);
+	if (!err)
 		err = cmd_command_process(args->capture, args->process, &args->none,
 					  &dir);
 	if (!err) {
 		args->capture = dir;
-		err = check(args, rules, status);
+		err = check(args, rules, known, status);
 	}
+	fl_suppressions_destroy(known);
 	fl_check_destroy(rules);
 	return err;
 }
@@ -195,5 +213,6 @@ int cmd_check(int argc, char **argv)
 	vec_deinit(&args.files);
 	vec_deinit(&args.only);
 	vec_deinit(&args.functions);
+	vec_deinit(&args.known);
 	return status;
 }

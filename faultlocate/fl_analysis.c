@@ -269,6 +269,8 @@ struct err *fl_analysis_run(const struct fl_options *o, struct fl_analysis *a)
 		err = fl_check_fault(o->check,
 				     a->end.has_value && a->end.value.bad == FL_BAD_NULL,
 				     &a->accesses);
+	if (!err && o->check)
+		err = fl_chains_find(a);
 	start_s = clock_now_s();
 	if (!err)
 		err = fl_violation_find(a, o);
@@ -335,6 +337,7 @@ void fl_analysis_deinit(struct fl_analysis *a)
 	free(a->n_asked);
 	vec_deinit(&a->faults);
 	vec_deinit(&a->unwritten);
+	fl_chains_deinit(&a->chains);
 	vec_deinit(&a->accesses);
 	fl_check_destroy(a->own_check);
 	vec_deinit(&a->plan);

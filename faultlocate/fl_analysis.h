@@ -11,6 +11,7 @@
 #define FAULTLOCATE_FL_ANALYSIS_H
 
 #include "capture/capture.h"
+#include "faultlocate/fl_chain.h"
 #include "faultlocate/fl_check.h"
 #include "faultlocate/fl_cpoints.h"
 #include "faultlocate/fl_end.h"
@@ -91,6 +92,7 @@ struct fl_analysis {
 	struct fl_check *check;	    ///< says what is wrong; NULL: nobody does
 	bool is_checking;	    ///< private: this replay asks it
 	struct fl_check *own_check; ///< private: the built-in rules of accesses
+	fl_chains chains;	    ///< of what the check found
 	hg_accesses accesses;	    ///< those that went astray
 	struct fl_phases phases;
 	/** Of a program that a signal ended. */

@@ -332,7 +332,8 @@ static struct err *found(struct fl_check *c, struct frames *frames, size_t i,
 			      .time = p->position,
 			      .rip = dec_frames_statement(frames, p->pc),
 			      .pc = p->pc,
-			      .n_values = b->n_args };
+			      .n_values = b->n_args,
+			      .reg = -1 };
 
 	for (int k = 0; k < b->n_args; k++)
 		e.value[k] = slots[k];
@@ -376,6 +377,23 @@ static bool is_unknown(const struct fl_check *c, const struct hg_point *p)
 	return p->kind == HG_POINT_RELEASE && !p->node[0].v && !c->is_from_start;
 }
 
+/* The C library frees by itself what it cached for a thread that ends: freed blocks, and others that the
+ * program never saw. What it frees otherwise in its own functions was used there before. */
+static bool is_own_release(struct frames *frames, const struct hg_point *p)
+{
+	struct dec_place caller = {}, callee = {};
+
+	if (!frames->stack.size || p->is_resize)
+		return false;
+	dec_symbols_place(frames->symbols,
+			  frames->stack.data[frames->stack.size - 1].return_rip - 1,
+			  &caller);
+	dec_symbols_place(frames->symbols, p->pc, &callee);
+	return caller.module && callee.module && !strcmp(caller.module, callee.module) &&
+	       !dec_frames_is_own(
+		       frames, frames->stack.data[frames->stack.size - 1].return_rip - 1);
+}
+
 struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_point *p)
 {
 	struct fl_check *c = ctx;
@@ -393,6 +411,8 @@ struct err *fl_check_point(void *ctx, struct frames *frames, const struct hg_poi
 
 	if (p->kind == HG_POINT_RETURN && !strcmp(c->functions.data[p->which], "main"))
 		c->has_main_returned = true;
+	if (p->kind == HG_POINT_RELEASE && is_own_release(frames, p))
+		return NULL;
 	if (is_unknown(c, p)) {
 		c->n_unknown++;
 		return NULL;

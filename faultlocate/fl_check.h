@@ -23,6 +23,7 @@ struct fl_error {
 	int n_values;
 	struct spec_bug_value bound; ///< what a condition `exists b in ..` bound; or not
 	bool is_write;		     ///< of an access
+	int reg; ///< .. that ended the run: the base of its address; -1: not known
 	struct hg_chain callers;
 	uint64_t count, bytes; ///< how often; of the blocks that `bound` stands for
 };

@@ -153,7 +153,9 @@ static bool is_reachable(void *ctx, uint32_t bid)
 {
 	const struct fl_check *c = ctx;
 
-	return !c->reached || c->reached[bid];
+	// Of an empty block no address is its own.
+	return !c->reached || c->reached[bid] ||
+	       !hg_graph_node(c->graph, (struct hg_node_id){ bid })->size;
 }
 
 /* ---- leaks -------------------------------------------------------------------------------------- */
@@ -231,6 +233,7 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 	struct cap_regs regs;
 	struct hg_judged x = { .addr = w->fault_addr };
 	uint8_t bytes[15] = {};
+	int reg;
 	struct err *err = dec_machine_regs(m, &regs), *unread;
 
 	if (err)
@@ -239,13 +242,14 @@ static struct err *keep_fault(struct fl_check *c, struct dec_machine *m,
 		unread = dec_machine_read(m, regs.rip + i, bytes + i, 1);
 		err_destroy(unread);
 	}
-	hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
+	reg = hg_access_fault(c->finder, bytes, regs.rip, regs.gpr, &x);
 	*e = (struct fl_error){ .time = w->position,
 				.rip = dec_frames_statement(frames, regs.rip),
 				.pc = regs.rip,
 				.value = { { x.addr, x.node.v, 0, true } },
 				.n_values = 1,
-				.is_write = x.is_write };
+				.is_write = x.is_write,
+				.reg = reg };
 	c->fault_bytes = x.size;
 	c->has_fault = true;
 	hg_chain_list(frames, e->rip, &e->callers);

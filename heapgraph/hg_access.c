@@ -299,6 +299,8 @@ static struct err *take_result(struct hg_finder *f)
 	bool is_its = id.v && hg_graph_node(f->graph, id)->start == result;
 
 	f->thread->is_back = false;
+	if (f->thread->asked)
+		return hg_points_usable(f, result);
 	hg_derived_set(f->derive.regs, CAP_RAX,
 		       is_its ? hg_derive_root(&f->derive, id) : 0);
 	return is_its ? hg_points_allocated(f, id) ?: hg_reports_allocated(f, id) : NULL;
@@ -341,7 +343,7 @@ static struct err *enter_allocator(struct hg_finder *f, const struct dec_step *s
 		return NULL;
 	f->thread->allocator_rsp = rsp;
 	hg_derive_enter(&f->derive);
-	return hg_points_allocator(f, s, dec_allocator[*known - 1].fn);
+	return hg_points_allocator(f, s, *known - 1);
 }
 
 static struct err *on_insn(struct hg_finder *f, const struct dec_step *s)
@@ -411,14 +413,15 @@ struct hg_node_id hg_access_live_at(const struct hg_finder *f, uint64_t addr)
 	return hg_graph_covers(f->graph, addr);
 }
 
-void hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
-		     const uint64_t gpr[DEC_GPRS], struct hg_judged *x)
+int hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
+		    const uint64_t gpr[DEC_GPRS], struct hg_judged *x)
 {
 	struct dec_insn insn;
 	uint32_t derivation;
+	int base = -1;
 
 	if (!f->derive.regs || !dec_insn_decode(bytes, 15, rip, &insn))
-		return;
+		return -1;
 	for (int i = 0; i < insn.n_mem; i++) {
 		const struct dec_mem *m = &insn.mem[i];
 
@@ -428,10 +431,12 @@ void hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
 			x->addr = dec_insn_address(m, gpr, 0, 0);
 		if (m->base >= DEC_GPRS)
 			continue;
+		base = m->base;
 		derivation = hg_access_derivation(f, m, x->addr, m->size);
 		if (derivation)
 			x->node = hg_derive_get(&f->derive, derivation)->node;
 	}
+	return base;
 }
 
 struct err *hg_access_pointers(struct hg_finder *f,
@@ -500,6 +505,7 @@ void hg_access_destroy(struct hg_finder *f)
 	vec_deinit(&f->families);
 	map_deinit(&f->points);
 	map_deinit(&f->slots);
+	map_deinit(&f->usable);
 	vec_deinit(&f->threads);
 	hg_derive_deinit(&f->derive);
 	hg_strings_deinit(&f->strings);

@@ -130,9 +130,9 @@ void hg_chain_list(const struct frames *frames, uint64_t statement, struct hg_ch
 
 /** The instruction of which these are the bytes (15 of them), at @p rip, cannot do what it was to do at
  * @p x->addr (0: the kernel did not say where, then it is what @p gpr, its registers, make): tell whose
- * pointer that is, and what it was to do. */
-void hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
-		     const uint64_t gpr[16], struct hg_judged *x);
+ * pointer that is, and what it was to do. @return the register that is the base of the address; -1: none. */
+int hg_access_fault(struct hg_finder *f, const uint8_t *bytes, uint64_t rip,
+		    const uint64_t gpr[16], struct hg_judged *x);
 
 /** Tell @p fn of all pointers that memory and registers hold, as far as they were seen to become such.
  * @return what it does. */

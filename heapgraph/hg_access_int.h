@@ -35,6 +35,7 @@ struct thread {
 	uint8_t family; ///< of the operator new or delete under way, entered with
 	uint64_t family_rsp;
 	uint8_t allocating; ///< .. when the allocator was entered
+	uint32_t asked;	    ///< node of which malloc_usable_size() tells; 0: none
 	VEC(struct hg_open_call) open;
 	uint64_t allocator_rsp; ///< in the allocator, entered with this rsp; 0: outside
 	bool is_back;		///< it returned just before
@@ -87,7 +88,8 @@ struct hg_finder {
 	struct map points;  ///< of functions that somebody is told of (hg_points.c)
 	struct map slots;   ///< .. that are known by the slots they are called through
 	struct hg_judge judge;
-	VEC(uint8_t) families;			///< by node; 0: not known
+	struct map usable;     ///< node -> bytes that malloc_usable_size() told of it
+	VEC(uint8_t) families; ///< by node; 0: not known
 	VEC(const struct dec_struct *) layouts; ///< by node; NULL: nobody asked yet
 	struct hg_reports reports;
 	struct hg_part parts[HG_PARTS];	       ///< by struct and offset
@@ -167,8 +169,11 @@ void hg_reports_deinit(struct hg_reports *r);
 /** Modules were mapped: look for the functions to be told of. */
 struct err *hg_points_find(struct hg_finder *f, struct dec_symbols *symbols);
 
-/** Function number @p fn of the allocator is entered, by nothing of its own. */
+/** Function number @p fn (of dec_allocator) of the allocator is entered, by nothing of its own. */
 struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, int fn);
+
+/** It told that node thread->asked (0: none was asked about) has @p bytes, perhaps more than requested. */
+struct err *hg_points_usable(struct hg_finder *f, uint64_t bytes);
 
 /** It gave out node @p id. */
 struct err *hg_points_allocated(struct hg_finder *f, struct hg_node_id id);

@@ -373,6 +373,15 @@ static struct hg_node_id other_node(const struct hg_finder *f, const struct hg_s
 	return to;
 }
 
+/* Did malloc_usable_size() tell the program that so many bytes are its own? */
+static bool is_usable(const struct hg_finder *f, const struct hg_suspect *x,
+		      struct hg_node_id id, const struct hg_node *n)
+{
+	const uint64_t *bytes = f->usable.size ? map_get(&f->usable, id.v) : NULL;
+
+	return bytes && x->addr >= n->start && x->addr + x->size <= n->start + *bytes;
+}
+
 struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 {
 	struct hg_node_id from = hg_derive_get(&f->derive, x->derivation)->node;
@@ -384,6 +393,8 @@ struct err *hg_astray_check(struct hg_finder *f, struct hg_suspect *x)
 	if (hg_graph_lives(f->graph, from)) {
 		if (hg_astray_is_inside(f, x->derivation, x->addr, x->size))
 			return check_field(f, x, n);
+		if (is_usable(f, x, from, n))
+			return NULL;
 		x->kind = HG_ACCESS_BEYOND;
 	} else {
 		if (is_successor(f->graph, from, hg_graph_covers(f->graph, n->start)))

@@ -41,6 +41,7 @@ struct hg_point {
 	int64_t result;
 	uint64_t entered; ///< RETURN: when
 	uint8_t family;	  ///< RELEASE: HG_FAMILY_..
+	bool is_resize;	  ///< RELEASE: by realloc
 	bool is_write;
 	uint64_t size;
 };

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "decode/history/allocator.h"
+
 static const int argument[HG_POINT_VALUES] = { CAP_RDI, CAP_RSI, CAP_RDX, CAP_RCX, 8, 9 };
 // Of a system call the fourth is in r10.
 static const int syscall_argument[HG_POINT_VALUES] = {
@@ -134,6 +136,14 @@ struct err *hg_points_allocated(struct hg_finder *f, struct hg_node_id id)
 	return NULL;
 }
 
+struct err *hg_points_usable(struct hg_finder *f, uint64_t bytes)
+{
+	uint32_t id = f->thread->asked;
+
+	f->thread->asked = 0;
+	return id && map_put(&f->usable, id, bytes) ? &err_nomem : NULL;
+}
+
 uint8_t hg_access_family(const struct hg_finder *f, struct hg_node_id id)
 {
 	uint8_t family = id.v && id.v <= f->families.size ? f->families.data[id.v - 1] :
@@ -152,9 +162,14 @@ struct err *hg_points_allocator(struct hg_finder *f, const struct dec_step *s, i
 			      .family = family_now(f) };
 
 	f->thread->allocating = p.family;
+	f->thread->asked = !strcmp(dec_allocator[fn].name, "malloc_usable_size") ?
+				   node_of(f, CAP_RDI).v :
+				   0;
+	fn = dec_allocator[fn].fn;
 	if ((fn != CAP_HEAP_FREE && fn != CAP_HEAP_REALLOC) ||
 	    !f->derive.regs->value[CAP_RDI])
 		return NULL;
+	p.is_resize = fn == CAP_HEAP_REALLOC;
 	fill(f, &p, argument);
 	if (!p.node[0].v)
 		p.node[0].v = hg_graph_ended_at(f->graph, p.value[0]);

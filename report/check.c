@@ -21,7 +21,59 @@ static int compare_times(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-struct err *report_findings_list(const struct fl_analysis *a, report_findings *ret)
+static const struct spec_bug *rule_of(const struct fl_analysis *a,
+				      const struct report_finding *x)
+{
+	return spec_bug(fl_check_rules(a->check), x->rule);
+}
+
+#define FRAMES_MAX 48
+
+/* Its statement and callers, with what was inlined there. */
+static size_t list_frames(const struct fl_analysis *a, const struct report_finding *x,
+			  struct dec_place ret[FRAMES_MAX])
+{
+	const struct hg_chain *c = x->access ? &x->access->chain[0] : &x->error->callers;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i <= c->n && n < FRAMES_MAX; i++) {
+		struct dec_place p = {};
+
+		a->places.place(a->places.ctx, i ? c->rip[i - 1] : report_finding_rip(x),
+				&p);
+		ret[n++] = p;
+		for (uint32_t k = 0; k < p.n_inlined && n < FRAMES_MAX; k++) {
+			ret[n] = p;
+			ret[n].file = p.inlined[k].file;
+			ret[n].line = p.inlined[k].line;
+			ret[n++].function = p.inlined[k].function;
+		}
+	}
+	return n;
+}
+
+static void drop_known(const struct fl_analysis *a, const struct fl_suppressions *known,
+		       report_findings *f, size_t *n_known)
+{
+	struct dec_place places[FRAMES_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->size; i++) {
+		const struct report_finding *x = &f->data[i];
+
+		if (fl_suppressions_match(known, rule_of(a, x)->name,
+					  x->access ? x->access->size : 0, places,
+					  list_frames(a, x, places)))
+			(*n_known)++;
+		else
+			f->data[n++] = *x;
+	}
+	f->size = n;
+}
+
+struct err *report_findings_list(const struct fl_analysis *a,
+				 const struct fl_suppressions *known,
+				 report_findings *ret, size_t *n_known)
 {
 	struct err *err = NULL;
 
@@ -35,17 +87,14 @@ struct err *report_findings_list(const struct fl_analysis *a, report_findings *r
 		const struct fl_error *e = fl_check_error(a->check, i);
 
 		err = vec_add(ret,
-			      (struct report_finding){ e->rule, e->time, NULL, e, 0 });
+			      (struct report_finding){ e->rule, e->time, NULL, e, i });
 	}
 	if (ret->size)
 		qsort(ret->data, ret->size, sizeof(*ret->data), compare_times);
+	*n_known = 0;
+	if (!err && known)
+		drop_known(a, known, ret, n_known);
 	return err;
-}
-
-static const struct spec_bug *rule_of(const struct fl_analysis *a,
-				      const struct report_finding *x)
-{
-	return spec_bug(fl_check_rules(a->check), x->rule);
 }
 
 size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f)
@@ -182,6 +231,63 @@ static void print_error(const struct fl_analysis *a, const struct report_finding
 		fprintf(out, "       %llu times\n", (unsigned long long)e->count);
 }
 
+static const char *end_text(enum fl_chain_end end)
+{
+	switch (end) {
+	case FL_CHAIN_ALLOCATED:
+		return "what the allocation returned";
+	case FL_CHAIN_INPUT:
+		return "input: the kernel wrote it";
+	case FL_CHAIN_INITIAL:
+		return "there when the program began";
+	case FL_CHAIN_FAR:
+		return "longer ago than is looked back";
+	default:
+		return "made there";
+	}
+}
+
+const char *report_chain_end(enum fl_chain_end end)
+{
+	static const char *const names[] = {
+		[FL_CHAIN_FAR] = "far",		[FL_CHAIN_ALLOCATED] = "allocated",
+		[FL_CHAIN_MADE] = "made",	[FL_CHAIN_INPUT] = "input",
+		[FL_CHAIN_INITIAL] = "initial",
+	};
+
+	return names[end];
+}
+
+bool report_chain_is_of(const struct fl_found_chain *c, const struct report_finding *x)
+{
+	return c->is_access == (x->access != NULL) && c->index == x->index;
+}
+
+/* The ways of its values, the latest statement first. */
+static void print_chains(const struct fl_analysis *a, const struct report_finding *x,
+			 FILE *out)
+{
+	for (size_t i = 0; i < a->chains.size; i++) {
+		const struct fl_found_chain *c = &a->chains.data[i];
+
+		if (!report_chain_is_of(c, x))
+			continue;
+		fprintf(out, "       %s came by\n", c->name);
+		for (size_t k = 0; k < c->chain.links.size; k++) {
+			const struct fl_chain_link *l = &c->chain.links.data[k];
+
+			fputs("         ", out);
+			print_place(a, l->rip, out);
+			if (l->has_value)
+				fprintf(out, " = %#llx", (unsigned long long)l->value);
+			fprintf(out, "%s  (time %llu)\n",
+				l->is_arithmetic ? ", by arithmetic" : "",
+				(unsigned long long)l->time);
+		}
+		fprintf(out, "         %s\n", end_text(c->chain.end));
+	}
+}
+
 static void print_rule(const struct fl_analysis *a, const struct report_finding *x,
 		       FILE *out)
 {
@@ -210,6 +316,7 @@ struct err *report_check_text(const struct fl_analysis *a, const report_findings
 			print_error(a, x, i + 1, out);
 		a->places.place(a->places.ctx, report_finding_rip(x), &place);
 		report_source_line(a, &place, out);
+		print_chains(a, x, out);
 		print_rule(a, x, out);
 	}
 	return fflush(out) || ferror(out) ? err_errno("cannot write the result") : NULL;

@@ -9,6 +9,7 @@
 #define REPORT_CHECK_H
 
 #include "faultlocate/fl_analysis.h"
+#include "faultlocate/fl_suppress.h"
 
 /** One thing that was found: an access, or another error. */
 struct report_finding {
@@ -16,14 +17,16 @@ struct report_finding {
 	uint64_t time;
 	const struct hg_access *access; ///< or NULL
 	const struct fl_error *error;	///< or NULL
-	size_t index;			///< of the access
+	size_t index;			///< of the access, or error
 };
 
 typedef VEC(struct report_finding) report_findings;
 
-/** List what @p a's check found, in the order of time. vec_deinit() by the caller. @return NULL or
- * ERR_NOMEM. */
-struct err *report_findings_list(const struct fl_analysis *a, report_findings *ret);
+/** List what @p a's check found, in the order of time, but what @p known (NULL: nothing) suppresses: those are
+ * counted in @p n_known. vec_deinit() by the caller. @return NULL or ERR_NOMEM. */
+struct err *report_findings_list(const struct fl_analysis *a,
+				 const struct fl_suppressions *known,
+				 report_findings *ret, size_t *n_known);
 
 /** @return how many are errors by their rule's severity. */
 size_t report_findings_errors(const struct fl_analysis *a, const report_findings *f);
@@ -46,6 +49,12 @@ struct err *report_check_html(const struct fl_analysis *a, const report_findings
 
 /** The message of finding @p x in one line: its rule's, and what it is about; free() it. */
 char *report_finding_message(const struct fl_analysis *a, const struct report_finding *x);
+
+/** @return whether @p c is one of @p x. */
+bool report_chain_is_of(const struct fl_found_chain *c, const struct report_finding *x);
+
+/** @return "allocated", "made", "input", "initial", "far". */
+const char *report_chain_end(enum fl_chain_end end);
 
 /** The statement that it is at; of a leak the allocation. */
 uint64_t report_finding_rip(const struct report_finding *x);

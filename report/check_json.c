@@ -75,13 +75,51 @@ static bool add_error(const struct fl_analysis *a, cJSON *o, const struct spec_b
 	       add_block(a, o, bid, e->time) && add_values(o, b, e);
 }
 
+static cJSON *json_links(const struct fl_analysis *a, const struct fl_chain *c)
+{
+	cJSON *list = cJSON_CreateArray();
+	char text[32];
+
+	for (size_t i = 0; list && i < c->links.size; i++) {
+		const struct fl_chain_link *l = &c->links.data[i];
+		cJSON *o = report_json_place(a, l->rip);
+
+		snprintf(text, sizeof(text), "%#llx", (unsigned long long)l->value);
+		if (!cJSON_AddItemToArray(list, o) || !add_number(o, "time", l->time) ||
+		    !add_text(o, "value", l->has_value ? text : NULL) ||
+		    !add(o, "arithmetic", cJSON_CreateBool(l->is_arithmetic))) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static bool add_chains(const struct fl_analysis *a, cJSON *o,
+		       const struct report_finding *x)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "chains");
+
+	for (size_t i = 0; list && i < a->chains.size; i++) {
+		const struct fl_found_chain *c = &a->chains.data[i];
+		cJSON *chain = report_chain_is_of(c, x) ? cJSON_CreateObject() : NULL;
+
+		if (chain && (!cJSON_AddItemToArray(list, chain) ||
+			      !add_text(chain, "of", c->name) ||
+			      !add_text(chain, "end", report_chain_end(c->chain.end)) ||
+			      !add(chain, "links", json_links(a, &c->chain))))
+			return false;
+	}
+	return list;
+}
+
 static cJSON *json_finding(const struct fl_analysis *a, const struct report_finding *x)
 {
 	const struct spec_bug *b = rule_of(a, x);
 	_cleanup_free_ char *message = report_finding_message(a, x);
 	cJSON *o = x->access ? report_json_access(a, x->access) : cJSON_CreateObject();
 
-	if (o && add_text(o, "rule", b->name) &&
+	if (o && add_chains(a, o, x) && add_text(o, "rule", b->name) &&
 	    add_text(o, "severity", spec_severity_name(b->severity)) &&
 	    add_text(o, "message", message) &&
 	    (x->access ? add_block(a, o, x->access->from.v, x->access->time) :
@@ -213,6 +251,38 @@ static bool add_related(const struct fl_analysis *a, cJSON *o, uint32_t bid,
 	       cJSON_AddItemToArray(list, sarif_location(a, n->free_rip, "freed here"));
 }
 
+/* Each chain as a flow, which goes forward. */
+static bool add_flows(const struct fl_analysis *a, cJSON *o,
+		      const struct report_finding *x)
+{
+	cJSON *flows = cJSON_AddArrayToObject(o, "codeFlows");
+
+	for (size_t i = 0; flows && i < a->chains.size; i++) {
+		const struct fl_found_chain *c = &a->chains.data[i];
+		cJSON *flow, *threads, *thread = cJSON_CreateObject(), *list;
+
+		if (!report_chain_is_of(c, x) || !c->chain.links.size) {
+			cJSON_Delete(thread);
+			continue;
+		}
+		flow = cJSON_CreateObject();
+		if (!cJSON_AddItemToArray(flows, flow) ||
+		    !(threads = cJSON_AddArrayToObject(flow, "threadFlows")) ||
+		    !cJSON_AddItemToArray(threads, thread) ||
+		    !(list = cJSON_AddArrayToObject(thread, "locations")))
+			return false;
+		for (size_t k = c->chain.links.size; k--;) {
+			cJSON *at = cJSON_CreateObject();
+
+			if (!cJSON_AddItemToArray(list, at) ||
+			    !add(at, "location",
+				 sarif_location(a, c->chain.links.data[k].rip, c->name)))
+				return false;
+		}
+	}
+	return flows;
+}
+
 static cJSON *sarif_result(const struct fl_analysis *a, const struct report_finding *x)
 {
 	const struct spec_bug *b = rule_of(a, x);
@@ -230,7 +300,8 @@ static cJSON *sarif_result(const struct fl_analysis *a, const struct report_find
 	    add_message(o, "message", message) &&
 	    (locations = cJSON_AddArrayToObject(o, "locations")) &&
 	    cJSON_AddItemToArray(locations, sarif_location(a, rip, NULL)) &&
-	    add_stack(a, o, rip, callers) && add_related(a, o, bid, x->time))
+	    add_stack(a, o, rip, callers) && add_related(a, o, bid, x->time) &&
+	    add_flows(a, o, x))
 		return o;
 	cJSON_Delete(o);
 	return NULL;

@@ -15,6 +15,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+// What is expected stands on the line itself.
+// clang-format off
+
 #define KEEP __attribute__((noinline, noclone))
 
 struct node {
@@ -100,8 +103,7 @@ KEEP static void dangling_writes(void)
 	memcpy((char *)i + 100, "12345678", 8); // expect: DANGLING-WRITE
 	snprintf((char *)i + 200, 20, "%d", 5); // expect: DANGLING-WRITE
 	strcpy((char *)same(i) + 240, "text");	// expect: DANGLING-WRITE
-	if (pread(open("/dev/zero", O_RDONLY), (char *)i + 300, 16, 0) !=
-	    16) // expect: DANGLING-WRITE
+	if (pread(open("/dev/zero", O_RDONLY), (char *)i + 300, 16, 0) != 16) // expect: DANGLING-WRITE
 		sum++;
 	free(other);
 }
@@ -129,8 +131,7 @@ KEEP static void overflows(void)
 	strcpy(same(c), "nine char");
 	i[at + 5] = 4;			   // expect: HEAP-OVERFLOW
 	sum += *(volatile short *)(c + 9); // expect: HEAP-OVERFLOW
-	if (pread(open("/dev/zero", O_RDONLY), same(big), 102, 0) !=
-	    102) // expect: HEAP-OVERFLOW
+	if (pread(open("/dev/zero", O_RDONLY), same(big), 102, 0) != 102) // expect: HEAP-OVERFLOW
 		sum++;
 	sum += big[99] + c[9] + i[9] + n->value + l[7];
 	free(c);
@@ -209,8 +210,7 @@ KEEP static void double_frees(void)
 	if (sum != 77)
 		free(q); // expect: DOUBLE-FREE
 	global = same(reused(900));
-	free(((struct node volatile *)&global)->value ? global :
-							0); // expect: DOUBLE-FREE
+	free(((struct node volatile *)&global)->value ? global : 0); // expect: DOUBLE-FREE
 	for (int k = 0; k < 20; k++)
 		free(make(24 + k));
 	free(NULL);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * Value propagation chains (paper 002, section 3.3): by which statements a value came from where it was made
+ * to where it did harm, the latest first.
+ */
+#ifndef FAULTLOCATE_FL_CHAIN_H
+#define FAULTLOCATE_FL_CHAIN_H
+
+#include "base/base.h"
+#include "heapgraph/heapgraph.h"
+
+struct fl_analysis;
+
+/** How a chain ends. */
+enum fl_chain_end {
+	FL_CHAIN_FAR,	    ///< longer ago than is looked back
+	FL_CHAIN_ALLOCATED, ///< an allocation returned it
+	FL_CHAIN_MADE,	    ///< the last statement made it, of a constant or other values
+	FL_CHAIN_INPUT,	    ///< the kernel wrote it for the last statement
+	FL_CHAIN_INITIAL,   ///< static data had it when the program began
+};
+
+struct fl_chain_link {
+	uint64_t time, rip;
+	uint64_t value;
+	bool has_value;
+	bool is_arithmetic; ///< a pointer and a number made it there
+};
+
+struct fl_chain {
+	VEC(struct fl_chain_link) links; ///< of the user's code, statements once
+	enum fl_chain_end end;
+};
+
+void fl_chain_deinit(struct fl_chain *c);
+
+/** A chain of something that bug rules found. */
+struct fl_found_chain {
+	bool is_access;	  ///< of fl_analysis.accesses; else of the check's errors
+	size_t index;	  ///< which of them
+	const char *name; ///< what the rule calls the value; as long as the rules
+	struct fl_chain chain;
+};
+
+typedef VEC(struct fl_found_chain) fl_chains;
+
+/** Follow the values that the rules name (VPC) of the first things found, into @p a's chains. */
+struct err *fl_chains_find(struct fl_analysis *a);
+void fl_chains_deinit(fl_chains *c);
+
+struct dec_past;
+
+/**
+ * Follow the value back that general register @p reg had just before @p time.
+ *
+ * @param past  of the run up to there, or farther; borrowed.
+ * @param node  the allocation that it points to, {0}: none.
+ * @param ret	Zeroed before; fl_chain_deinit() after.
+ */
+struct err *fl_chain_follow(const struct fl_analysis *a, struct dec_past *past,
+			    uint64_t time, int reg, struct hg_node_id node,
+			    struct fl_chain *ret);
+
+/** @return the register that holds the address of the access at @p time to @p addr: that of its operand, or of
+ * an argument; -1: it cannot be told. */
+int fl_chain_register(struct dec_past *past, uint64_t time, uint64_t addr);
+
+#endif
