@@ -223,6 +223,8 @@ enum rec_out_kind {
 	OUT_MSGHDR,   /* recvmsg: ret bytes, name, control and the header itself */
 	OUT_MMSGHDR,  /* recvmmsg: ret of them */
 	OUT_COUNTERS, /* setsockopt: what the old table of netfilter's has counted */
+	OUT_SOME,     /* at most size bytes at arg, as far as there is memory */
+	OUT_POINTERS, /* pt-collect/inputs/pointers.c knows */
 	OUT_KINDS
 };
 

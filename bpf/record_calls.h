@@ -219,8 +219,10 @@ static __s64 out_size(const struct scratch *s, const struct rec_out *o)
 		return (syscall_arg(s, o->count) + 4095) / 4096;
 	}
 	// A message without bytes has a sender, too.
-	return s->event.ret > 0 || o->kind == OUT_CLONE3 || o->kind == OUT_MSGHDR ? -1 :
-										    0;
+	return s->event.ret > 0 || o->kind == OUT_CLONE3 || o->kind == OUT_MSGHDR ||
+			       o->kind >= OUT_SOME ?
+		       -1 :
+		       0;
 }
 
 /*

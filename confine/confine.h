@@ -42,6 +42,10 @@ struct confine_end {
 #define CONFINE_NAME "faultline-machine"
 
 #define CONFINE_ARGS_MOST 8
+
+/** As the last of the worker's arguments, which does not reach it: its libraries and mappings are
+ * not laid out below the top of memory, but from a third of it on. */
+#define CONFINE_OLD_LAYOUT "old-layout"
 #define CONFINE_FDS 8 ///< at most
 
 /** The worker has its @p i th descriptor as this one. */

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,6 +35,7 @@ struct start {
 	char *const *argv;
 	const int *fds; ///< in turn for CONFINE_COMMANDS, CONFINE_ENDS, CONFINE_FD(0) ...
 	size_t n;
+	bool is_old_layout; ///< CONFINE_OLD_LAYOUT
 };
 
 /* The clone's frames, which nobody leaves, are no memory to be remembered as a stack's: its
@@ -67,6 +69,8 @@ ON_LENT_STACK static int start_exec(void *raw)
 			_exit(125);
 		else if (fd[i] < 0)
 			close(CONFINE_COMMANDS + i);
+	if (s->is_old_layout)
+		personality(ADDR_COMPAT_LAYOUT);
 	execv("/proc/self/exe", s->argv);
 	_exit(125);
 }
@@ -95,11 +99,14 @@ struct err *confine_launch(char *const args[], const int *fds, size_t n, int ret
 {
 	char *argv[CONFINE_ARGS_MOST + 2] = { (char *)CONFINE_NAME };
 	int commands[2] = { -1, -1 }, ends[2] = { -1, -1 }, all[CONFINE_FDS + 2];
-	struct start s = { argv, all, n + 2 };
+	struct start s = { .argv = argv, .fds = all, .n = n + 2 };
 	pid_t pid = -1;
 
 	for (size_t i = 0; args[i] && i < CONFINE_ARGS_MOST; i++)
-		argv[i + 1] = args[i];
+		if (i && !args[i + 1] && !strcmp(args[i], CONFINE_OLD_LAYOUT))
+			s.is_old_layout = true;
+		else
+			argv[i + 1] = args[i];
 	if (!pipe2(commands, O_CLOEXEC) && !pipe2(ends, O_CLOEXEC)) {
 		all[0] = commands[0];
 		all[1] = ends[1];

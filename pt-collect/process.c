@@ -8,6 +8,8 @@
  */
 #define LOG_ROOM "record"
 #include <asm/unistd.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -24,6 +26,7 @@
 #include "pt-collect/tracee/wards.h"
 #include "pt-collect/start/start.h"
 #include "pt-collect/inputs/threads.h"
+#include "pt-collect/tracee/proc.h"
 #include "pt-collect/tracee/tracee.h"
 #include "pt-collect/inputs/trap.h"
 #include "pt-collect/tracee/undo.h"
@@ -55,6 +58,29 @@ static void on_our_stop(struct ptc_process *p, pid_t tid)
 	ptc_unseen_our_stop(p, t);
 }
 
+/** The first process of a name space does not die of a fault as long as it is traced: it would
+ * execute the instruction for ever. */
+static bool is_spared(const struct ptc_process *p, const siginfo_t *si)
+{
+	char line[256];
+	const char *last;
+
+	if (!p->index || p->threads.size != 1 || si->si_code <= 0 ||
+	    !ptc_status_line(p->tracee.pid, p->tracee.pid, "NSpid", line))
+		return false;
+	last = strrchr(line, '\t');
+	return last && atoi(last) == 1;
+}
+
+/** Its history is over. Not traced, it dies of the same fault once more. */
+static void let_die(struct ptc_session *s, struct ptc_process *p, int signo)
+{
+	p->has_ended = true;
+	p->wait_status = signo;
+	ptrace(PTRACE_DETACH, p->tracee.pid, NULL, NULL);
+	ptc_follow_ended(&s->family, p);
+}
+
 static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 		    const siginfo_t *si)
 {
@@ -68,6 +94,10 @@ static void deliver(struct ptc_session *s, struct ptc_process *p, pid_t tid,
 	}
 	if (d == PTC_DELIVERY_DEADLY && s->wants_end_core)
 		ptc_end_take(p, tid, si);
+	if (d == PTC_DELIVERY_DEADLY && is_spared(p, si)) {
+		let_die(s, p, si->si_signo);
+		return;
+	}
 	t = ptc_thread_find(p, tid);
 	if (t)
 		ptc_pending_resume(t);

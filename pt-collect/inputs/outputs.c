@@ -191,6 +191,11 @@ static bool add_out(const struct ptc_tracee *t, struct ptc_writes *w,
 		return add_counters(t, w, addr);
 	case OUT_CLONE3:
 		return e->ret < 0 || add_clone3(t, w, addr, args[1]);
+	case OUT_SOME:
+		ptc_outputs_add(t, w, addr, o->size);
+		return true;
+	case OUT_POINTERS:
+		return ptc_pointers_add(t, w, e->head.listed_as, args);
 	case OUT_UNKNOWN:
 		return true;
 	}

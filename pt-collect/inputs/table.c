@@ -23,11 +23,16 @@
 #define MSGHDR(arg) { OUT_MSGHDR, arg, 0, 0, 0 }
 #define MMSGHDR(arg) { OUT_MMSGHDR, arg, 0, 0, 0 }
 #define COUNTERS(arg) { OUT_COUNTERS, arg, 0, 0, 0 }
+#define SOME(arg, size) { OUT_SOME, arg, 0, 0, size }
+#define POINTERS(arg) { OUT_POINTERS, arg, 0, 0, 0 }
 #define UNKNOWN(arg, value, arg2, value2) { OUT_UNKNOWN, arg, arg2, 0, (value) << 16 | (value2) }
 #define CLONE3(arg) { OUT_CLONE3, arg, 0, 0, 0 }
 #define ALWAYS(out) ALWAYS_##out
 #define ALWAYS_FIXED(arg, size) { OUT_FIXED, arg, 0, OUT_ALWAYS, size }
 #define ALWAYS_ARG_TIMES(arg, n, size) { OUT_ARG_TIMES, arg, n, OUT_ALWAYS, size }
+#define ALWAYS_PAGES(arg, n) { OUT_PAGES, arg, n, OUT_ALWAYS, 0 }
+#define ALWAYS_SOME(arg, size) { OUT_SOME, arg, 0, OUT_ALWAYS, size }
+#define ALWAYS_POINTERS(arg) { OUT_POINTERS, arg, 0, OUT_ALWAYS, 0 }
 #define MAYBE(out) MAYBE_##out
 #define MAYBE_FIXED(arg, size) { OUT_FIXED, arg, 0, OUT_MAYBE, size }
 #define MAYBE_IOVEC(arg, n) { OUT_IOVEC, arg, n, OUT_MAYBE, 0 }

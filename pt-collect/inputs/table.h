@@ -32,4 +32,9 @@ bool ptc_outputs_read(const struct ptc_tracee *t, struct ptc_writes *w,
 bool ptc_outputs_add(const struct ptc_tracee *t, struct ptc_writes *w, uint64_t addr,
 		     uint64_t size);
 
+/** What call @p nr (OUT_POINTERS) wrote through pointers in what its arguments point to, into @p w.
+ * @return false: that cannot be found out. */
+bool ptc_pointers_add(const struct ptc_tracee *t, struct ptc_writes *w, int64_t nr,
+		      const uint64_t args[8]);
+
 #endif
