@@ -8,6 +8,7 @@
 
 #include "decode/explain/slice.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
 
 #define REG_BIT(r) (1ull << (r))
@@ -154,8 +155,9 @@ static enum slice_origin slice_written_by(const struct history_event *e)
 	if (e->kind == CAP_EV_SIGNAL)
 		return SLICE_FRAME;
 	switch (e->nr) {
+	case SYS_clone: // of fork: the kernel's own word
+		return e->args[0] & CLONE_VM ? SLICE_CHILD : SLICE_WRITTEN;
 	case SYS_vfork:
-	case SYS_clone:
 	case SYS_clone3:
 		return SLICE_CHILD;
 	case SYS_mmap:

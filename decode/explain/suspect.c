@@ -34,6 +34,28 @@ static bool explain_is_certain(const struct explain *ex, const struct slice_node
 	return n->cost == steps; // each a plain copy
 }
 
+/* Did the call read from a file that was then mapped, so that the capture has a copy? (The loader
+ * reads the headers of each library.) */
+static bool explain_is_vouched_for(const struct explain *ex,
+				   const struct history_event *e)
+{
+	const struct history_event *end =
+		ex->history.events.data + ex->history.events.size;
+	int fd = e ? (int)e->args[0] : -1;
+
+	if (!e || (e->nr != SYS_read && e->nr != SYS_pread64))
+		return false;
+	for (const struct history_event *next = e + 1; next < end; next++) {
+		if (next->kind != CAP_EV_SYSCALL)
+			continue;
+		if (next->nr == SYS_mmap && (int)next->args[4] == fd && next->file)
+			return true;
+		if (next->nr == SYS_close && (int)next->args[0] == fd)
+			return false;
+	}
+	return false;
+}
+
 int dec_explain_penalty(const struct explain *ex, const struct slice_node *n)
 {
 	const struct history_event *e = dec_explain_event(ex, n);
@@ -48,6 +70,7 @@ int dec_explain_penalty(const struct explain *ex, const struct slice_node *n)
 	case SLICE_CHILD:
 		return -200;
 	case SLICE_WRITTEN:
+		return explain_is_vouched_for(ex, e) ? 300 : 0;
 	case SLICE_TSC:
 		return 0;
 	case SLICE_RESULT:

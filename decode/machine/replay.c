@@ -586,9 +586,14 @@ static bool replay_is_killed(const struct dec_replay *r)
 
 enum dec_verdict dec_replay_killed(struct dec_replay *r)
 {
+	const struct cap_info *info = capture_info(r->capture);
+
 	r->end = r->next.exit_code < 0 || r->next.kind == CAP_EV_SIGNAL ? CAP_END_SIGNAL :
 									  CAP_END_EXIT;
 	r->end_value = r->end == CAP_END_SIGNAL ? SIGKILL : r->next.exit_code;
+	// By its own filter of calls, that is.
+	if (r->next.kind == CAP_EV_EXIT && info->end == CAP_END_SIGNAL)
+		r->end_value = info->end_value;
 	return DEC_END;
 }
 

@@ -69,25 +69,39 @@ static bool is_at(const struct ptc_process *p, uint64_t rip)
 	return rip == p->tracee.syscall_at || rip == p->tracee.syscall_at + 2;
 }
 
+/** A switch in the midst of what we do with @p u's thread: it is one from where that stands for
+ * the program. */
+static void correct_switch(const struct ptc_process *p, const struct ptc_unseen *u,
+			   struct rec_switch *s)
+{
+	if (u->stands.rip && is_at(p, s->regs.rip)) {
+		memcpy(&s->regs, &u->stands, sizeof(s->regs));
+		s->signature = (struct rec_signature){};
+		s->flags &= ~REC_SWITCH_IN_CALL;
+	} else if (s->regs.rip == u->result_rip && s->regs.gpr[CAP_RAX] == u->was) {
+		s->regs.gpr[CAP_RAX] = u->result;
+	}
+}
+
 bool ptc_unseen_is_ours(const struct ptc_process *p, struct ptc_thread *t,
 			struct rec_head *head)
 {
 	const struct rec_syscall *e = (const struct rec_syscall *)head;
-	struct rec_switch *s = (struct rec_switch *)head;
 
-	if (head->kind == REC_SWITCH && t->unseen.stands.rip && is_at(p, s->regs.rip)) {
-		memcpy(&s->regs, &t->unseen.stands, sizeof(s->regs));
-		s->signature = (struct rec_signature){};
-		s->flags &= ~REC_SWITCH_IN_CALL;
-	}
-	return head->kind == REC_SYSCALL && e->regs.gpr[CAP_R9] == REC_OURS &&
-	       is_at(p, e->regs.rip);
+	if (head->kind == REC_SWITCH)
+		correct_switch(p, &t->unseen, (struct rec_switch *)head);
+	if (head->kind != REC_SYSCALL)
+		return false;
+	t->unseen.result_rip = 0;
+	return e->regs.gpr[CAP_R9] == REC_OURS && is_at(p, e->regs.rip);
 }
 
 /* ---- calls that tell of us ---------------------------------------------------------------- */
 
 static void give_result(struct ptc_thread *t, struct cap_event *ev, uint64_t result)
 {
+	t->unseen.result_rip = ev->regs.rip;
+	t->unseen.was = ev->ret;
 	ev->ret = t->unseen.result = result;
 	t->unseen.owes_result = true;
 }

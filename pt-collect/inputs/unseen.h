@@ -27,7 +27,8 @@ struct ptc_unseen {
 	bool owes_trap;	  ///< the program took our traps away: at the stop, again
 	bool owes_result; ///< at the stop, a call's result becomes the one below
 	uint64_t result;
-	struct cap_regs stands; ///< where it stood when it made a call for us
+	uint64_t result_rip, was; ///< behind which call; what the kernel gave
+	struct cap_regs stands;	  ///< where it stood when it made a call for us
 };
 
 /** What the kernel keeps of a handler; the same bits that rt_sigaction gets. */

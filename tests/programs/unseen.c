@@ -87,22 +87,23 @@ static void handle(void)
 	sigaction(SIGSEGV, &act, NULL);
 }
 
-static void *in_thread(void *arg)
-{
-	(void)arg;
-	show("thread");
-	block(SIG_UNBLOCK);
-	show("thread, open");
-	block(SIG_BLOCK);
-	return NULL;
-}
-
 static void show_mode(int with_filter)
 {
 	int mode = 99;
 
 	prctl(PR_GET_TSC, &mode);
 	printf("rdtsc: %d, seccomp: %d\n", mode, with_filter ? prctl(PR_GET_SECCOMP) : 0);
+}
+
+static void *in_thread(void *arg)
+{
+	(void)arg;
+	show("thread");
+	show_mode(1);
+	block(SIG_UNBLOCK);
+	show("thread, open");
+	block(SIG_BLOCK);
+	return NULL;
 }
 
 static void do_modes(void)
