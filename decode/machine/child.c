@@ -384,7 +384,8 @@ static void child_fork(uint64_t to)
 /* So many forks are worth being made quick: fewer pages have to be told to each. */
 #define GATHER_FOR 16
 
-/* After so many of its kind no lane tries to take branches back: what it kept was for nothing. */
+/* After so many that could not take even their first branch back no lane of this position tries to:
+ * what they kept was for nothing. */
 #define VAIN_MAX 2
 
 static struct child_slot *queued(uint64_t i)
@@ -468,7 +469,9 @@ static void lane_main(uint64_t n)
 		if (!can_go_back)
 			lane_end(of, CHILD_OK);
 		can_go_back = dec_rollback_can(&replay);
-		if (!can_go_back && !has_gone_back)
+		if (can_go_back && !has_gone_back)
+			atomic_store(&shared->lanes_vain, 0);
+		else if (!has_gone_back)
 			atomic_fetch_add(&shared->lanes_vain, 1);
 		next = can_go_back ? lane_take(n, pid) : NULL;
 		if (!next)
@@ -496,6 +499,7 @@ static bool lane_start(uint64_t n)
 static void child_branches(uint64_t n, uint64_t at_once)
 {
 	struct err *err = dec_loose_prepare(&replay);
+	static uint64_t vain_at;
 	uint64_t left, lanes = 0;
 
 	if (err)
@@ -507,7 +511,9 @@ static void child_branches(uint64_t n, uint64_t at_once)
 	n = err || n > CHILD_SLOTS ? 0 : n;
 	at_once = at_once < n ? at_once : n;
 	atomic_store(&shared->lanes_ended, 0);
-	atomic_store(&shared->lanes_vain, 0);
+	if (vain_at != replay.engine.now)
+		atomic_store(&shared->lanes_vain, 0);
+	vain_at = replay.engine.now;
 	for (;;) {
 		uint32_t bell = atomic_load(&shared->bell);
 		uint64_t ended = atomic_load(&shared->lanes_ended);
