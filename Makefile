@@ -126,7 +126,7 @@ $(B)/bench/bench_machine.o: $(B)/bench/commit.inc
 $(B)/faultline.o: $(B)/commands.inc
 $(B)/report/page_html.o: report/page.html $(wildcard report/page*.js)
 $(B)/faultlocate/fl_rules_text.o: $(wildcard specs/rules/*.rules)
-$(B)/debug/commands_py.o: debug/commands.py
+$(B)/debug/commands_py.o: $(wildcard debug/*.py)
 $(B)/report/report_bench_page_html.o: report/bench_page.html
 $(call object_of,$(call sources,pt-collect/kernel)): | $(SKELETONS)
 

@@ -7,6 +7,12 @@
 
 #include "decode/machine/branch.h"
 
+// Detours that follow each other without an instruction between them, before they are taken for a
+// loop.
+#define DETOURS_IN_A_ROW 64
+
+#define FOREVER (UINT64_MAX >> 1)
+
 struct dbg_altered {
 	uint64_t position; ///< where it began
 	bool is_before_handler;
@@ -16,6 +22,8 @@ struct dbg_altered {
 	bool has_told_watch, has_told_signal;
 	/** gdb called malloc(): for an argument of the function that it will call. */
 	bool was_malloc, is_idle;
+	bool has_written; ///< memory or registers
+	dbg_detours detours;
 };
 
 /* ---- in and out ------------------------------------------------------------------------------ */
@@ -79,6 +87,9 @@ void dbg_altered_leave(struct dbg_session *s)
 	s->is_before_handler = a->is_before_handler;
 	if (err)
 		s->failure = err;
+	for (size_t i = 0; i < a->detours.size; i++)
+		dbg_detour_deinit(&a->detours.data[i]);
+	vec_deinit(&a->detours);
 	free(a);
 }
 
@@ -92,7 +103,7 @@ static bool is_home(struct dbg_session *s)
 	struct dec_thread t;
 	struct err *err;
 
-	if (!a->has_home || !a->has_called || a->has_others)
+	if (!a->has_home || !a->has_called || a->has_others || a->detours.size)
 		return false;
 	err = dbg_session_thread(s, a->home.tid, &t);
 	if (err) {
@@ -153,6 +164,8 @@ struct err *dbg_altered_set(struct dbg_session *s, uint32_t tid, size_t i,
 	    DBG_FIXED) // orig_rax: no call is under way that would be made again
 		return NULL;
 	err = enter(s);
+	if (!err)
+		s->altered->has_written = true;
 	if (!err && !s->altered->has_home) {
 		s->altered->home = v.thread;
 		s->altered->has_home = true;
@@ -183,16 +196,62 @@ struct err *dbg_altered_write(struct dbg_session *s, uint64_t addr, const void *
 {
 	struct err *err = enter(s);
 
-	if (!err)
+	if (!err) {
 		s->altered->is_idle = false;
+		s->altered->has_written = true;
+	}
 	return err ?: dec_machine_write(s->machine, addr, bytes, n);
+}
+
+struct err *dbg_altered_detour(struct dbg_session *s, struct dbg_detour *d)
+{
+	struct err *err = enter(s);
+
+	if (!err)
+		err = vec_add(&s->altered->detours, *d);
+	if (err)
+		dbg_detour_deinit(d);
+	else
+		s->altered->is_idle = false;
+	return err;
+}
+
+struct err *dbg_altered_pause(struct dbg_session *s, dbg_detours **ret)
+{
+	struct dbg_altered *a = s->altered;
+
+	*ret = NULL;
+	if (!a || a->has_written || s->where.position != a->position)
+		return NULL;
+	*ret = malloc(sizeof(**ret));
+	if (!*ret)
+		return &err_nomem;
+	**ret = a->detours;
+	a->detours = (dbg_detours){};
+	dbg_altered_leave(s);
+	return NULL;
+}
+
+struct err *dbg_altered_resume(struct dbg_session *s, dbg_detours *detours)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; detours && i < detours->size; i++)
+		if (err)
+			dbg_detour_deinit(&detours->data[i]);
+		else
+			err = dbg_altered_detour(s, &detours->data[i]);
+	if (detours)
+		vec_deinit(detours);
+	free(detours);
+	return err;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 static struct err *set_breaks(struct dbg_session *s, bool is_on)
 {
-	struct err *err = NULL;
+	struct err *err = dbg_detours_break(s, &s->altered->detours, is_on);
 
 	for (size_t i = 0; i < s->points.size && !err; i++)
 		if (s->points.data[i].kind <= DBG_POINT_HARDWARE)
@@ -241,14 +300,49 @@ static struct err *end(struct dbg_session *s, struct dbg_stop *ret)
 	return NULL;
 }
 
-static struct err *run(struct dbg_session *s, uint64_t until, struct dbg_stop *ret)
+static bool is_at_point(struct dbg_session *s, struct dbg_point *ret)
 {
+	return dbg_session_point(s, DBG_POINT_SOFTWARE, DBG_POINT_HARDWARE, s->where.rip,
+				 1, ret);
+}
+
+/* Take the detours that are due. @p has_turned: it stands elsewhere now. */
+static struct err *turn(struct dbg_session *s, bool *has_turned)
+{
+	uint64_t rip, first = s->where.rip;
+	struct err *err;
+	unsigned n = 0;
+
+	do {
+		rip = s->where.rip;
+		err = dbg_detours_take(s, &s->altered->detours);
+	} while (!err && s->where.rip != rip && ++n < DETOURS_IN_A_ROW);
+	*has_turned = s->where.rip != first;
+	return err;
+}
+
+static struct err *run(struct dbg_session *s, uint64_t until, bool *goes_on,
+		       struct dbg_stop *ret)
+{
+	bool has_turned;
 	struct err *err;
 
+	*goes_on = false;
 	err = dec_machine_run(s->machine, 0, &s->where);
 	if (!err && !s->altered->has_called)
 		s->altered->was_malloc = s->where.rip == s->malloc_at;
 	s->altered->has_called = s->altered->has_home;
+	if (!err)
+		err = turn(s, &has_turned);
+	if (!err && has_turned && is_at_point(s, &ret->point)) {
+		ret->why = DBG_STOP_POINT;
+		ret->tid = s->where.tid;
+		return NULL;
+	}
+	if (!err && has_turned && until < FOREVER) {
+		ret->tid = s->where.tid;
+		return NULL; // a step, of no instruction
+	}
 	if (!err)
 		err = set_breaks(s, true);
 	if (!err)
@@ -263,22 +357,26 @@ static struct err *run(struct dbg_session *s, uint64_t until, struct dbg_stop *r
 	ret->tid = s->where.tid;
 	if (!err && s->where.at == DEC_AT_END)
 		return end(s, ret);
-	if (!err && s->where.at == DEC_AT_BREAK &&
-	    dbg_session_point(s, DBG_POINT_SOFTWARE, DBG_POINT_HARDWARE, s->where.rip, 1,
-			      &ret->point))
-		ret->why = DBG_STOP_POINT;
+	if (!err && s->where.at == DEC_AT_BREAK) {
+		if (is_at_point(s, &ret->point))
+			ret->why = DBG_STOP_POINT;
+		else
+			*goes_on = true; // at a detour
+	}
 	return err;
 }
 
 struct err *dbg_altered_go(struct dbg_session *s, struct dbg_stop *ret)
 {
 	struct err *err;
+	bool goes_on;
 
 	do {
 		*ret = (struct dbg_stop){ .why = DBG_STOP_STEP };
-		err = run(s, UINT64_MAX >> 1, ret);
-	} while (!err && ret->why == DBG_STOP_POINT && ret->point.code &&
-		 !dbg_code_holds(ret->point.code, s->machine));
+		err = run(s, FOREVER, &goes_on, ret);
+		if (!err && ret->why == DBG_STOP_POINT && ret->point.code)
+			goes_on = !dbg_code_holds(ret->point.code, s->machine);
+	} while (!err && goes_on);
 	return err;
 }
 
@@ -286,10 +384,11 @@ struct err *dbg_altered_step(struct dbg_session *s, uint64_t from, uint64_t to,
 			     struct dbg_stop *ret)
 {
 	struct err *err;
+	bool goes_on;
 
 	do {
 		*ret = (struct dbg_stop){ .why = DBG_STOP_STEP };
-		err = run(s, s->where.position + 1, ret);
+		err = run(s, s->where.position + 1, &goes_on, ret);
 		if (!err && ret->why == DBG_STOP_STEP && s->interrupted &&
 		    s->interrupted(s->ctx))
 			ret->why = DBG_STOP_INTERRUPT;

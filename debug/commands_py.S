@@ -7,5 +7,8 @@
 	.global dbg_commands, dbg_commands_end
 dbg_commands:
 	.incbin "debug/commands.py"
+	.incbin "debug/values.py"
+	.incbin "debug/places.py"
+	.incbin "debug/altering.py"
 dbg_commands_end:
 	.section .note.GNU-stack,"",@progbits

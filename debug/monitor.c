@@ -12,15 +12,27 @@
 #include "debug/altered.h"
 #include "debug/stub.h"
 
-#define WRITE_SHOWN 4096 ///< bytes
-
 static const char help[] =
 	"when                       where it stands: position, instructions, event, time\n"
 	"seek POSITION|start|end    stand there: a number as `when' tells it\n"
 	"seek event N               behind event N of the log (faultline dump)\n"
 	"seek time SECONDS          SECONDS after the first event\n"
-	"writes ADDR SIZE MOST      the last writes there, the last one first: position, thread,\n"
+	"seek execution N ADDR...   where one of the instructions is executed the Nth time\n"
+	"writes ADDR SIZE MOST [SINCE [UNTIL]]\n"
+	"                           the last writes there, the last one first: position, thread,\n"
 	"                           instruction, the bytes then; `kernel' where it was that\n"
+	"defines REGISTER THREAD MOST [SINCE [UNTIL]]\n"
+	"                           the same of a register (rax, zmm1)\n"
+	"origin m ADDR SIZE [UNTIL], origin r REGISTER THREAD SIZE [UNTIL]\n"
+	"                           where the value was before, the latest first: how, position,\n"
+	"                           thread, instruction, value, place; last, what it began as\n"
+	"count ADDR...              how often one of the instructions was executed before here\n"
+	"next POSITION ADDR...      where one of them is executed next\n"
+	"checkpoint                 make coming back here quick; tells the position\n"
+	"alter NTH TURN...          from here on in an altered run, in each instance of a\n"
+	"                           statement (NTH 0) or the Nth from here. s:ADDR: an instance\n"
+	"                           begins; j:ADDR:TO jump; f:ADDR:TAKEN:NOT_TAKEN let a branch\n"
+	"                           decide and go there (0: on); r:ADDR return at once\n"
 	"moved                      the thread, if it stands where gdb does not know yet; else 0\n"
 	"help                       this\n";
 
@@ -64,6 +76,41 @@ static bool take_number(const char *text, uint64_t *ret)
 	return isdigit((unsigned char)*text) && !*end && !errno && *ret <= INT64_MAX;
 }
 
+#define ADDRESSES_MOST 256
+
+/* Take addresses, hexadecimal. @return how many; 0: something else is there, or too many. */
+static size_t take_addresses(const char *words, uint64_t to[ADDRESSES_MOST])
+{
+	struct dbg_cursor c = { words, words + strlen(words) };
+	size_t n = 0;
+
+	while (dbg_left(&c) && n < ADDRESSES_MOST && dbg_take_hex(&c, &to[n])) {
+		n++;
+		while (dbg_take(&c, " "))
+			;
+	}
+	return dbg_left(&c) ? 0 : n;
+}
+
+static struct err *seek_execution(struct dbg_session *s, const char *words)
+{
+	uint64_t rip[ADDRESSES_MOST], met = 0, nth = 0, home = s->where.position;
+	struct err *err;
+	size_t n = 0;
+	int used;
+
+	if (sscanf(words, "%lu %n", &nth, &used) == 1 && nth)
+		n = take_addresses(words + used, rip);
+	if (!n)
+		return err_new(ERR_USAGE, "seek execution takes a number from 1, and "
+					  "addresses");
+	err = dbg_execution(s, rip, n, 0, INT64_MAX, nth, &met);
+	if (err || met == nth)
+		return err;
+	err = dbg_seek(s, home);
+	return err ?: err_new(ERR_RANGE, "it is executed %lu times", met);
+}
+
 static struct err *seek(struct dbg_stub *st, char *where)
 {
 	struct dbg_session *s = &st->session;
@@ -75,6 +122,8 @@ static struct err *seek(struct dbg_stub *st, char *where)
 		return dbg_seek(s, 0);
 	if (!strcmp(where, "end"))
 		return dbg_seek(s, INT64_MAX);
+	if (!strncmp(where, "execution ", 10))
+		return seek_execution(s, where + 10);
 	if (!strncmp(where, "event ", 6) && take_number(where + 6, &n)) {
 		if (n >= s->events.size)
 			return err_new(ERR_RANGE, "there are events 0 to %zu",
@@ -122,32 +171,14 @@ static void monitor_seek(struct dbg_stub *st, char *where)
 	when(st);
 }
 
-/* A line for each write; then it stands where it was. */
-static struct err *list_writes(struct dbg_stub *st, uint64_t addr, uint64_t size,
-			       uint64_t most, struct dbg_text *to)
+/* ---- what looks elsewhere, and comes back ---------------------------------------------------- */
+
+/* Come back to where it was. */
+static struct err *come_back(struct dbg_session *s, uint64_t position,
+			     bool was_before_handler, struct err *err)
 {
-	struct dbg_session *s = &st->session;
-	const uint64_t home = s->where.position;
-	bool was_before_handler = s->is_before_handler;
-	struct err *err = NULL, *back;
-	uint8_t bytes[WRITE_SHOWN];
+	struct err *back = dbg_seek(s, position);
 
-	for (uint64_t i = 0; i < most && !err; i++) {
-		struct dec_trapped t;
-		struct dec_where w;
-
-		err = dbg_last_write(s, addr, size, &t);
-		if (err || t.trap == SIZE_MAX)
-			break;
-		dbg_print(to, "%lu %u %#lx ", t.position, t.tid, t.where.rip);
-		err = dec_machine_seek(s->machine, t.position + 1, &w);
-		if (!err)
-			dbg_put_hex(to, bytes, dbg_session_read(s, addr, bytes, size));
-		dbg_print(to, "%s\n", t.is_by_kernel ? " kernel" : "");
-		if (!err)
-			err = dbg_seek(s, t.position);
-	}
-	back = dbg_seek(s, home);
 	s->is_before_handler = was_before_handler;
 	if (!err)
 		return back;
@@ -155,27 +186,124 @@ static struct err *list_writes(struct dbg_stub *st, uint64_t addr, uint64_t size
 	return err;
 }
 
-static void writes(struct dbg_stub *st, const char *words)
+/* How often one of the addresses was executed before here. */
+static struct err *count(struct dbg_session *s, const char *words, struct dbg_text *to)
 {
-	uint64_t addr, size, most;
-	struct dbg_text t = {};
+	uint64_t rip[ADDRESSES_MOST], met = 0, home = s->where.position;
+	size_t n = take_addresses(words, rip);
+	bool was_before_handler = s->is_before_handler;
 	struct err *err;
 
-	if (sscanf(words, "%li %li %li", &addr, &size, &most) != 3 || !size ||
-	    size > WRITE_SHOWN || addr + size < addr) {
-		say(st, "writes takes an address, 1 to %d bytes, how many writes\n",
-		    WRITE_SHOWN);
-		return;
+	if (!n)
+		return err_new(ERR_USAGE, "count takes addresses");
+	err = dbg_execution(s, rip, n, 0, home, 0, &met);
+	dbg_print(to, "%lu\n", met);
+	return come_back(s, home, was_before_handler, err);
+}
+
+/* The position where one of the addresses is executed first at or behind a position. */
+static struct err *next(struct dbg_session *s, const char *words, struct dbg_text *to)
+{
+	uint64_t rip[ADDRESSES_MOST], met = 0, home = s->where.position, from;
+	bool was_before_handler = s->is_before_handler;
+	struct err *err;
+	size_t n = 0;
+	int used;
+
+	if (sscanf(words, "%lu %n", &from, &used) == 1)
+		n = take_addresses(words + used, rip);
+	if (!n)
+		return err_new(ERR_USAGE, "next takes a position and addresses");
+	err = dbg_execution(s, rip, n, from ? from - 1 : 0, INT64_MAX, 1, &met);
+	if (met)
+		dbg_print(to, "%lu\n", s->where.position);
+	else
+		dbg_print(to, "none\n");
+	return come_back(s, home, was_before_handler, err);
+}
+
+static struct err *checkpoint(struct dbg_session *s, const char *words,
+			      struct dbg_text *to)
+{
+	(void)words;
+	dbg_print(to, "%lu\n", s->where.position);
+	return dbg_checkpoint(s);
+}
+
+static const struct {
+	const char *name;
+	struct err *(*look)(struct dbg_session *s, const char *words,
+			    struct dbg_text *to);
+} looks[] = {
+	{ "writes", dbg_trail_writes },
+	{ "defines", dbg_trail_defines },
+	{ "origin", dbg_trail_origin },
+	{ "count", count },
+	{ "next", next },
+	{ "checkpoint", checkpoint },
+};
+
+/* Go on in the altered run that was left for @p err's question. */
+static struct err *resume_altered(struct dbg_session *s, dbg_detours *detours,
+				  struct err *err)
+{
+	struct err *again = dbg_altered_resume(s, detours);
+
+	if (!err)
+		return again;
+	err_destroy(again);
+	return err;
+}
+
+/* @return whether @p word is one of those. */
+static bool look(struct dbg_stub *st, const char *word, const char *words)
+{
+	dbg_detours *detours = NULL;
+	struct dbg_text t = {};
+	struct err *err;
+	size_t i = 0;
+
+	while (i < sizeof(looks) / sizeof(*looks) && strcmp(word, looks[i].name))
+		i++;
+	if (i == sizeof(looks) / sizeof(*looks))
+		return false;
+	err = dbg_altered_pause(&st->session, &detours);
+	if (!err && st->session.altered) {
+		say(st,
+		    "cannot look at what was before: this is an altered run; `seek' or "
+		    "going back leaves it\n");
+		return true;
 	}
 	begin_move(st);
-	err = list_writes(st, addr, size, most, &t);
+	if (!err)
+		err = looks[i].look(&st->session, words, &t);
 	st->is_running = false;
-	if (err && err->code != ERR_INTERRUPTED)
+	err = resume_altered(&st->session, detours, err);
+	if (err && err->code != ERR_USAGE && err->code != ERR_INTERRUPTED)
 		st->session.failure = err;
-	else
+	else if (err) {
+		t.bytes.size = 0;
+		say(st, "cannot tell: %s\n", err->message);
 		err_destroy(err);
+	}
 	dbg_put_hex(&st->reply, t.bytes.data, t.bytes.size);
 	dbg_text_deinit(&t);
+	return true;
+}
+
+/* ---- altering -------------------------------------------------------------------------------- */
+
+static void alter(struct dbg_stub *st, const char *words)
+{
+	struct dbg_detour d;
+	struct err *err = dbg_detour_parse(words, &d);
+
+	if (!err)
+		err = dbg_altered_detour(&st->session, &d);
+	if (!err)
+		return;
+	say(st, "cannot alter the run: %s\n", err->message);
+	err_destroy(err);
 }
 
 void dbg_monitor(struct dbg_stub *st, const char *line)
@@ -199,12 +327,16 @@ void dbg_monitor(struct dbg_stub *st, const char *line)
 		when(st);
 	else if (!strcmp(word, "moved"))
 		say(st, "%u\n", st->is_moved ? st->session.where.tid : 0);
-	else if (!strcmp(word, "writes"))
-		writes(st, rest);
+	else if (look(st, word, rest))
+		; // it has said what there is to say
+	else if (!strcmp(word, "alter"))
+		alter(st, rest);
 	else if (!strcmp(word, "seek"))
 		monitor_seek(st, rest);
 	else if (!strcmp(word, "help"))
 		say(st, "%s", help);
 	else
 		say(st, "there is no command '%s': see monitor help\n", word);
+	if (!st->reply.bytes.size)
+		dbg_stub_ok(st);
 }

@@ -540,17 +540,41 @@ struct err *dbg_step_back(struct dbg_session *s, uint32_t tid, struct dbg_stop *
 }
 
 struct err *dbg_last_write(struct dbg_session *s, uint64_t addr, uint64_t size,
-			   struct dec_trapped *ret)
+			   uint64_t since, struct dec_trapped *ret)
 {
 	const struct dec_trap trap = { .on = DEC_TRAP_WRITE, .addr = addr, .size = size };
 	struct err *err;
 
 	leave_place(s);
 	s->has_told_end = false;
-	err = dec_machine_back(s->machine, &trap, 1, 0, ret);
+	err = dec_machine_back(s->machine, &trap, 1, since, ret);
 	if (!err)
 		s->where = ret->where;
 	return settle(s, err);
+}
+
+struct err *dbg_execution(struct dbg_session *s, const uint64_t *rip, size_t n,
+			  uint64_t from, uint64_t until, uint64_t nth, uint64_t *ret_met)
+{
+	struct dec_trapped t;
+	struct err *err = dbg_seek(s, from);
+	traps v = {};
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = vec_add(&v, (struct dec_trap){ .on = DEC_TRAP_EXECUTE,
+						     .addr = rip[i] });
+	if (!err)
+		err = dec_machine_forward_nth(s->machine, v.data, v.size, until, nth,
+					      ret_met, &t);
+	if (!err)
+		s->where = t.where;
+	vec_deinit(&v);
+	return settle(s, err);
+}
+
+struct err *dbg_checkpoint(struct dbg_session *s)
+{
+	return dec_machine_checkpoint(s->machine);
 }
 
 /* ---- to an event ---------------------------------------------------------------------------- */

@@ -182,10 +182,19 @@ struct err *dbg_step_back(struct dbg_session *s, uint32_t tid, struct dbg_stop *
 /** Back to the last stop before. */
 struct err *dbg_go_back(struct dbg_session *s, struct dbg_stop *ret);
 
-/** Back to before the last write to @p size bytes at @p addr, by the program or for it; @p ret is as
- * of dec_machine_back(): without one it stands at the beginning. */
+/** Back to before the last write to @p size bytes at @p addr, by the program or for it, down to
+ * position @p since; @p ret is as of dec_machine_back(): without one it stands there. */
 struct err *dbg_last_write(struct dbg_session *s, uint64_t addr, uint64_t size,
-			   struct dec_trapped *ret);
+			   uint64_t since, struct dec_trapped *ret);
+
+/** Stand where one of @p n instructions @p rip is executed the @p nth time (from 1) behind position
+ * @p from, and before position @p until; 0: count them all. @p ret_met: how often it was; fewer than
+ * @p nth, it stands at @p until. */
+struct err *dbg_execution(struct dbg_session *s, const uint64_t *rip, size_t n,
+			  uint64_t from, uint64_t until, uint64_t nth, uint64_t *ret_met);
+
+/** Have a checkpoint where it stands: coming back is quick. */
+struct err *dbg_checkpoint(struct dbg_session *s);
 
 /** Stand at @p position, or at the end if that comes before. */
 struct err *dbg_seek(struct dbg_session *s, uint64_t position);

@@ -75,6 +75,15 @@ void dbg_object_maps(struct dbg_stub *st, struct dbg_text *to);
 void dbg_storage_symbol(struct dbg_stub *st, struct dbg_cursor *c);
 void dbg_storage_address(struct dbg_stub *st, struct dbg_cursor *c);
 
+/** trail.c: `monitor writes', `defines', `origin' with these @p words: lines. It stands where it was.
+ * @return ERR_USAGE, or as dbg_seek(). */
+struct err *dbg_trail_writes(struct dbg_session *s, const char *words,
+			     struct dbg_text *to);
+struct err *dbg_trail_defines(struct dbg_session *s, const char *words,
+			      struct dbg_text *to);
+struct err *dbg_trail_origin(struct dbg_session *s, const char *words,
+			     struct dbg_text *to);
+
 /** monitor.c: the command @p line. */
 void dbg_monitor(struct dbg_stub *st, const char *line);
 

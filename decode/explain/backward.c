@@ -12,6 +12,7 @@
 
 struct dec_past {
 	struct dec_machine *machine;
+	bool is_borrowed;
 	uint64_t end;
 	uint64_t begin, until; ///< the window; until 0: there is none
 	VEC(struct dec_past_step) steps;
@@ -329,11 +330,24 @@ struct err *dec_past_create(const struct capture *c, uint64_t end, struct dec_pa
 	return err;
 }
 
+struct err *dec_past_over(struct dec_machine *m, struct dec_past **ret)
+{
+	struct dec_past *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return &err_nomem;
+	p->machine = m;
+	p->is_borrowed = true;
+	*ret = p;
+	return NULL;
+}
+
 void dec_past_destroy(struct dec_past *p)
 {
 	if (!p)
 		return;
-	dec_machine_destroy(p->machine);
+	if (!p->is_borrowed)
+		dec_machine_destroy(p->machine);
 	vec_deinit(&p->steps);
 	vec_deinit(&p->refs);
 	vec_deinit(&p->values);

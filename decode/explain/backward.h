@@ -43,6 +43,9 @@ struct dec_past;
 
 /** Of the first @p end positions of @p c, with checkpoints on the way. Borrowed. */
 struct err *dec_past_create(const struct capture *c, uint64_t end, struct dec_past **ret);
+/** The same of machine @p m, which is borrowed, and moved by whatever is asked. */
+struct err *dec_past_over(struct dec_machine *m, struct dec_past **ret);
+
 void dec_past_destroy(struct dec_past *p);
 void dec_past_destroyp(struct dec_past **p);
 

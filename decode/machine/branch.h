@@ -113,7 +113,7 @@ struct err *dec_machine_branches(struct dec_machine *m, struct dec_branch *branc
 
 /**
  * Leave the recorded run where @p m stands, until dec_machine_return(): from here on it goes on
- * in a fork of its process, in the loose world from its first call on. It can be altered there,
+ * in a fork of its process, in the loose world, as a branch does. It can be altered there,
  * be looked at, and dec_machine_run() takes it on, to breakpoints, too; DEC_AT_END is its end,
  * of whatever kind. Threads take turns.
  *

@@ -470,8 +470,10 @@ struct err *dec_loose_stray(struct dec_replay *r)
 	if (err)
 		return err;
 	enter_world(r);
-	dec_loose_part(r);
+	if (r->end == CAP_END_UNKNOWN && !r->is_cut && !r->divergence)
+		return NULL;
 	// Where the recorded run ended, this one goes on.
+	dec_loose_part(r);
 	r->end = CAP_END_UNKNOWN;
 	r->is_cut = false;
 	return NULL;

@@ -29,6 +29,7 @@ struct search {
 	// Of what lies between two instructions, only what is at or behind the one and before
 	// the other.
 	uint64_t first, end;
+	uint64_t nth, met; ///< forward: which is looked for; how many there were
 	struct log_reader reader;
 	uint32_t tid;
 	uint64_t fs_base;
@@ -43,6 +44,9 @@ static struct err *keep(struct search *s, const struct dec_trapped *t)
 
 	if (!(t->on & ON_INSTRUCTIONS) &&
 	    (t->position < s->first || t->position >= s->end))
+		return NULL;
+	s->met++;
+	if (!s->is_back && !s->has_conditions && (!s->nth || s->met < s->nth))
 		return NULL;
 	if (s->found.size)
 		to = &s->found.data[s->found.size - 1];
@@ -491,7 +495,6 @@ static struct err *search_back(struct search *s, uint64_t since, struct dec_trap
 	const struct dec_trapped *t = NULL;
 	struct err *err = NULL;
 
-	s->is_back = true;
 	s->first = since;
 	s->end = end;
 	while (!err && !t && end > since) {
@@ -507,29 +510,42 @@ static struct err *search_back(struct search *s, uint64_t since, struct dec_trap
 	return t ? stop_at(s, t, ret) : go(s, since, &ret->where);
 }
 
-static struct err *search(struct dec_machine *m, const struct dec_trap *traps, size_t n,
-			  uint64_t to, bool is_back, struct dec_trapped *ret)
+static struct err *search(struct search *s, uint64_t to, struct dec_trapped *ret)
 {
-	struct search s = { .m = m, .traps = traps, .n = n };
-	struct err *err = start(&s);
+	struct err *err = start(s);
 
 	*ret = (struct dec_trapped){ .trap = SIZE_MAX };
 	if (!err)
-		err = dec_machine_run(m, 0, &ret->where); // tells where it stands
+		err = dec_machine_run(s->m, 0, &ret->where); // tells where it stands
 	if (!err)
-		err = is_back ? search_back(&s, to, ret) : search_forward(&s, to, ret);
-	vec_deinit(&s.found);
+		err = s->is_back ? search_back(s, to, ret) : search_forward(s, to, ret);
+	vec_deinit(&s->found);
+	return err;
+}
+
+struct err *dec_machine_forward_nth(struct dec_machine *m, const struct dec_trap *traps,
+				    size_t n, uint64_t until, uint64_t nth,
+				    uint64_t *ret_met, struct dec_trapped *ret)
+{
+	struct search s = { .m = m, .traps = traps, .n = n, .nth = nth };
+	struct err *err = search(&s, until, ret);
+
+	*ret_met = nth && s.met > nth ? nth : s.met;
 	return err;
 }
 
 struct err *dec_machine_forward(struct dec_machine *m, const struct dec_trap *traps,
 				size_t n, uint64_t until, struct dec_trapped *ret)
 {
-	return search(m, traps, n, until, false, ret);
+	uint64_t met;
+
+	return dec_machine_forward_nth(m, traps, n, until, 1, &met, ret);
 }
 
 struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
 			     size_t n, uint64_t since, struct dec_trapped *ret)
 {
-	return search(m, traps, n, since, true, ret);
+	struct search s = { .m = m, .traps = traps, .n = n, .is_back = true };
+
+	return search(&s, since, ret);
 }

@@ -70,6 +70,12 @@ struct dec_trapped {
 struct err *dec_machine_forward(struct dec_machine *m, const struct dec_trap *traps,
 				size_t n, uint64_t until, struct dec_trapped *ret);
 
+/** dec_machine_forward() to the @p nth that is met, from 1; 0: to @p until. No two of @p traps may be
+ * met at one position, and none has a condition. @p ret_met: how many were met, that one too. */
+struct err *dec_machine_forward_nth(struct dec_machine *m, const struct dec_trap *traps,
+				    size_t n, uint64_t until, uint64_t nth,
+				    uint64_t *ret_met, struct dec_trapped *ret);
+
 /** Run back to the last of @p traps before where @p m stands, down to @p since. Without one the
  * machine stands at @p since. Lays checkpoints. As dec_machine_forward(). */
 struct err *dec_machine_back(struct dec_machine *m, const struct dec_trap *traps,
