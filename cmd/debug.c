@@ -12,6 +12,7 @@
 
 #include "base/option.h"
 #include "cmd/command.h"
+#include "cmd/dump_int.h"
 #include "confine/confine.h"
 #include "debug/debug.h"
 
@@ -119,13 +120,30 @@ static struct err *find_fault(const char *dir, const char *spec, uint64_t *ret)
 	return NULL;
 }
 
+/* The list of the processes that @p dir has, free(). */
+static struct err *list_processes(const char *dir, char **ret)
+{
+	_cleanup_(capture_closep) struct capture *c = NULL;
+	struct err *err = capture_open(dir, &c);
+	size_t size;
+	FILE *f = err ? NULL : open_memstream(ret, &size);
+
+	if (err)
+		return err;
+	if (!f)
+		return &err_nomem;
+	err = cmd_dump_processes(capture_info(c), f);
+	fclose(f);
+	return err;
+}
+
 static struct err *serve(const struct arguments *a)
 {
 	struct dbg_options o = { .in = a->listener < 0 ? STDIN_FILENO : -1,
 				 .out = a->listener < 0 ? STDOUT_FILENO : -1,
 				 .listener = a->listener };
 	_cleanup_(capture_closep) struct capture *c = NULL;
-	_cleanup_free_ char *dir = NULL;
+	_cleanup_free_ char *dir = NULL, *processes = NULL;
 	const fl_texts none = {};
 	struct err *err;
 
@@ -134,6 +152,9 @@ static struct err *serve(const struct arguments *a)
 		err = find_fault(dir, a->spec, &o.position);
 	if (!err)
 		err = capture_open(dir, &c);
+	if (!err)
+		err = list_processes(a->capture, &processes);
+	o.processes = processes;
 	return err ?: dbg_serve(c, &o);
 }
 
@@ -249,13 +270,18 @@ static char *target_command(const struct arguments *a)
 	return text;
 }
 
-/* The commands in a file without a name, which gdb inherits. */
-static struct err *commands_file(int *ret)
+/* The commands in a file without a name, which gdb inherits; before them how the stub is started. */
+static struct err *commands_file(const char *target, int *ret)
 {
 	size_t size = dbg_commands_end - dbg_commands;
 
 	*ret = memfd_create("faultline-commands", 0);
-	if (*ret < 0 || write(*ret, dbg_commands, size) != (ssize_t)size)
+	if (*ret < 0 || dprintf(*ret, "stub_command = bytes.fromhex('") < 0)
+		return err_errno("cannot make gdb's commands");
+	for (; *target; target++)
+		dprintf(*ret, "%02x", (unsigned char)*target);
+	if (dprintf(*ret, "').decode('utf-8', 'surrogateescape')\n") < 0 ||
+	    write(*ret, dbg_commands, size) != (ssize_t)size)
 		return err_errno("cannot make gdb's commands");
 	return NULL;
 }
@@ -269,7 +295,7 @@ static struct err *start_gdb(const struct arguments *a)
 	int fd;
 
 	if (!err)
-		err = commands_file(&fd);
+		err = commands_file(target, &fd);
 	if (err)
 		return err;
 	snprintf(

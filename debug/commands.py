@@ -68,6 +68,41 @@ def learn():
     gdb.execute("stepi")
 
 
+class Process(gdb.Command):
+    """List the processes that were recorded, or debug another one of them.
+
+process              those of `faultline dump --processes'
+process NUMBER|PID   this one, from its beginning; breakpoints stay
+
+A child's run begins behind the fork() or exec() that made it. Where a parent does that, `catch
+syscall fork' and the like stop."""
+
+    def __init__(self):
+        super().__init__("process", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        argument = argument.strip()
+        if not argument:
+            print(monitor("processes"))
+            return
+        if not re.fullmatch(r"\d+", argument):
+            raise gdb.GdbError("process takes a number or a process id: `process' lists them")
+        try:
+            command = stub_command
+        except NameError:
+            raise gdb.GdbError("this gdb did not start the stub: connect it to one of `faultline debug "
+                               "--process %s'" % argument)
+        row = re.search(r"^ +(\d+) +(%s) |^ +(%s) +\d+ " % (argument, argument), monitor("processes"), re.M)
+        if not row:
+            raise gdb.GdbError("there is no process %s: `process' lists them" % argument)
+        chosen = " --process '%s' --" % (row.group(1) or row.group(3))
+        gdb.execute("disconnect", to_string=True)
+        gdb.execute("file")
+        gdb.execute("set confirm off")
+        gdb.execute(re.sub(r"( --process '[^']*')? -- ", lambda _: chosen + " ", command, count=1))
+
+
 When()
 Seek()
+Process()
 gdb.execute("define hookpost-monitor\npython learn()\nend")

@@ -11,9 +11,10 @@
 #include "capture/capture.h"
 
 struct dbg_options {
-	int in, out;	   ///< the connection; -1: whoever comes to listener
-	int listener;	   ///< a listening socket; -1: none
-	uint64_t position; ///< where to begin
+	int in, out;	       ///< the connection; -1: whoever comes to listener
+	int listener;	       ///< a listening socket; -1: none
+	uint64_t position;     ///< where to begin
+	const char *processes; ///< the list of those that were recorded, for people
 };
 
 /** Serve the process in @p c until the connection ends; with a listener, one gdb after the other

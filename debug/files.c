@@ -67,18 +67,47 @@ static bool is_named(const char *there, const char *path, bool is_exact)
 		       is_exact ? path : basename(path));
 }
 
+/* /proc/PID/NAME, as far as the capture tells: gdb's `info proc'. @return whether it does. */
+static bool make_proc(struct dbg_stub *st, const char *path, struct dbg_text *to)
+{
+	const struct cap_info *info = st->session.info;
+	const char *name, *comm = "";
+	struct dec_thread t = {};
+	char root[32];
+	size_t n = snprintf(root, sizeof(root), "/proc/%u/", info->pid);
+	struct err *err;
+
+	if (strncmp(path, root, n))
+		return false;
+	name = path + n;
+	err = dbg_session_thread(&st->session, info->pid, &t);
+	if (!err)
+		comm = t.name;
+	err_destroy(err);
+	if (!strcmp(name, "maps")) {
+		dbg_object_maps(st, to);
+	} else if (!strcmp(name, "cmdline")) {
+		for (char **arg = info->argv; arg && *arg; arg++)
+			dbg_put(to, *arg, strlen(*arg) + 1);
+	} else if (!strcmp(name, "comm")) {
+		dbg_print(to, "%s\n", comm);
+	} else if (!strcmp(name, "status")) {
+		dbg_print(to, "Name:\t%s\nTgid:\t%u\nPid:\t%u\n", comm, info->pid,
+			  info->pid);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* What the capture has under the name @p path. @return 0, or a number of an error. */
 static int find(struct dbg_stub *st, const char *path, struct dbg_file *f)
 {
 	const struct cap_info *info = st->session.info;
-	char maps[32];
 
 	f->fd = -1;
-	snprintf(maps, sizeof(maps), "/proc/%u/maps", info->pid);
-	if (!strcmp(path, maps)) {
-		dbg_object_maps(st, &f->text);
+	if (make_proc(st, path, &f->text))
 		return 0;
-	}
 	for (int is_exact = 1; is_exact >= 0; is_exact--)
 		for (size_t i = 0; i < info->n_files; i++) {
 			struct err *err;
@@ -188,6 +217,27 @@ static void stat_file(struct dbg_stub *st, struct dbg_cursor *c)
 		put_big_endian(&st->reply, sb.st_mtime, 4);
 }
 
+/* Paths are what they lead to, but for two of /proc's. */
+static void read_link(struct dbg_stub *st, struct dbg_cursor *c)
+{
+	const struct cap_info *info = st->session.info;
+	char path[PATH_MOST], exe[32], cwd[32];
+	const char *to = NULL;
+
+	snprintf(exe, sizeof(exe), "/proc/%u/exe", info->pid);
+	snprintf(cwd, sizeof(cwd), "/proc/%u/cwd", info->pid);
+	if (take_path(c, path))
+		to = !strcmp(path, exe) ? info->exe :
+		     !strcmp(path, cwd) ? info->cwd :
+					  NULL;
+	if (!to) {
+		fail(st, FILE_EINVAL);
+		return;
+	}
+	dbg_print(&st->reply, "F%zx;", strlen(to));
+	dbg_put_binary(&st->reply, to, strlen(to));
+}
+
 void dbg_file_request(struct dbg_stub *st, struct dbg_cursor *c)
 {
 	if (dbg_take(c, "open:")) {
@@ -205,6 +255,6 @@ void dbg_file_request(struct dbg_stub *st, struct dbg_cursor *c)
 	} else if (dbg_take(c, "setfs:")) {
 		dbg_print(&st->reply, "F0");
 	} else if (dbg_take(c, "readlink:")) {
-		fail(st, FILE_EINVAL); // paths are what they lead to
+		read_link(st, c);
 	}
 }

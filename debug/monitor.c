@@ -33,6 +33,7 @@ static const char help[] =
 	"                           statement (NTH 0) or the Nth from here. s:ADDR: an instance\n"
 	"                           begins; j:ADDR:TO jump; f:ADDR:TAKEN:NOT_TAKEN let a branch\n"
 	"                           decide and go there (0: on); r:ADDR return at once\n"
+	"processes                  those that were recorded\n"
 	"moved                      the thread, if it stands where gdb does not know yet; else 0\n"
 	"help                       this\n";
 
@@ -331,6 +332,8 @@ void dbg_monitor(struct dbg_stub *st, const char *line)
 		; // it has said what there is to say
 	else if (!strcmp(word, "alter"))
 		alter(st, rest);
+	else if (!strcmp(word, "processes"))
+		say(st, "%s", st->processes ?: "");
 	else if (!strcmp(word, "seek"))
 		monitor_seek(st, rest);
 	else if (!strcmp(word, "help"))

@@ -560,6 +560,7 @@ struct err *dbg_serve(const struct capture *c, const struct dbg_options *o)
 	if (!st)
 		return &err_nomem;
 	signal(SIGPIPE, SIG_IGN);
+	st->processes = o->processes;
 	dbg_link_init(&st->link, o->in, o->out, o->listener);
 	err = serve(st, c, o);
 	dbg_session_deinit(&st->session);

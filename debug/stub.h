@@ -35,6 +35,7 @@ struct dbg_stub {
 	bool is_running;      ///< a resume is under way: text may be told at once
 	struct dbg_stop stop; ///< the last one
 	struct dbg_file files[DBG_FILES_MOST];
+	const char *processes;	   ///< dbg_options.processes
 	uint64_t module_number_at; ///< in a struct link_map; 0: not known
 };
 
