@@ -139,6 +139,9 @@ struct err *bench_suite_real(struct bench *b);
 /** What `record -e stores` costs, and a probe at each store instead. */
 struct err *bench_suite_stores(struct bench *b);
 
+/** What somebody who debugs a capture waits for. */
+struct err *bench_suite_debug(struct bench *b);
+
 /** What runs that leave the recorded path cost, going back to a write, and checkpoints. */
 struct err *bench_suite_branch(struct bench *b);
 

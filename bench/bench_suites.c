@@ -53,6 +53,13 @@ static const struct {
 	    false, 0 },
 	  bench_suite_branch,
 	  true },
+	{ { "debug", "what somebody who debugs a capture waits for",
+	    "From a request of gdb's protocol to its answer, in a session that has run to the "
+	    "end. gdb's own recorder is timed once, on as many instructions as it can be "
+	    "waited for.",
+	    false, 0 },
+	  bench_suite_debug,
+	  false },
 	{ { "growth", "how costs grow with the work",
 	    "What a command takes for none of the work is taken off each time before the "
 	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "
