@@ -15,8 +15,11 @@ def place(address):
         function = gdb.block_for_pc(address)
         while function and not function.function:
             function = function.superblock
-        name = function.function.name if function else "?"
     except RuntimeError:
+        function = None
+    if function:
+        name = function.function.name
+    else:
         name = gdb.execute("info symbol %d" % address, to_string=True).split(" in section")[0].strip()
         if name.startswith("No symbol"):
             name = "%#x" % address
