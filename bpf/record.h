@@ -12,12 +12,16 @@
 #ifndef BPF_RECORD_H
 #define BPF_RECORD_H
 
-#define REC_RING_BYTES (8u << 20) /* each MiB costs 0.3 ms at the start */
+#define REC_RING_BYTES (8u << 20) /* each MiB costs 0.2 ms at the start */
 #define REC_WAKE_BYTES (1u << 20) /* user space is woken once per so many bytes */
+#define REC_BELL_BYTES 4096u	  /* of the map that wakes it: a page */
 #define REC_INLINE_MAX 32768u	  /* memory bytes inside a rec_syscall */
 #define REC_CHUNK_MAX 32768u	  /* memory bytes inside a rec_chunk */
-#define REC_EVENT_MAX (1u << 20)  /* more memory than this is read by user space */
-#define REC_SYSCALLS 512	  /* numbers from here on are not listed */
+/* Behind the ring's end; and claimed at most so much less than there is, for those who claim at
+ * the same time (the most that they can: above 3/4 there is no memory in records). */
+#define REC_RING_SPARE (64u << 10)
+#define REC_EVENT_MAX (1u << 20) /* more memory than this is read by user space */
+#define REC_SYSCALLS 512	 /* numbers from here on are not listed */
 #define REC_OUTS 5
 
 /* What calls that we have a recorded thread make have as sixth argument, which they ignore. */
@@ -56,6 +60,37 @@ struct rec_head {
 	__u32 listed_as;
 	__u64 at_ns;
 };
+
+/* What comes before each record in the ring. */
+struct rec_frame {
+	__u64 mark; /* REC_MARK() once the record is whole */
+	__u64 size; /* of the record, which follows, padded to 8 */
+};
+
+/*
+ * Where the records are: memory that both sides see. A record at position p (bytes since the
+ * beginning) is at data[p % REC_RING_BYTES], in one piece: behind the ring's end there is room
+ * for the longest. Whoever writes one adds its size to claimed, fills its place, then marks it.
+ * What lies in a place from the last time round is no mark: that depends on the position, and
+ * on a number that nobody else knows.
+ *
+ * The kernel's own ring buffer does the same for more than twice the time: by a function that
+ * takes a lock, out of memory that was filled before.
+ */
+struct rec_ring {
+	__u64 claimed;	/* bytes; written by the kernel side */
+	__u64 pad[7];	/* a cache line each */
+	__u64 consumed; /* by user space, now and then */
+	__u64 pad_too[7];
+	__u64 secret;
+	__u64 pad_three[7];
+	__u8 data[REC_RING_BYTES + REC_RING_SPARE];
+};
+
+#define REC_MARK(secret, position) ((position) ^ (secret))
+
+/* Bytes that a record of @size takes. */
+#define REC_FRAMED(size) (sizeof(struct rec_frame) + (((size) + 7) & ~7ull))
 
 /* What both sides know of each task: a byte for every number that PID_MAX_LIMIT allows. */
 #define REC_TASKS (1u << 22)
@@ -246,6 +281,9 @@ enum rec_desc_state { DESC_UNLISTED, DESC_LISTED, DESC_BY_COMMAND };
 enum rec_desc_flags {
 	DESC_MMAP = 1 << 0,  /* stop when a file was mapped */
 	DESC_IOCTL = 1 << 1, /* an unlisted command says its size itself */
+	/* Its only output, if any, is out[0]: OUT_FIXED or OUT_RET, without flags; and user
+	 * space need not see anything at its end. */
+	DESC_PLAIN = 1 << 2,
 };
 
 /* What files have to do with a call that may change memory without being given its address. */
@@ -282,6 +320,8 @@ struct rec_desc {
 _Static_assert(sizeof(struct rec_regs) == 160, "layout");
 _Static_assert(sizeof(struct rec_syscall) == 208, "layout");
 _Static_assert(sizeof(struct rec_chunk) == 40, "layout");
+_Static_assert(REC_FRAMED(sizeof(struct rec_syscall) + REC_INLINE_MAX) <= REC_RING_SPARE,
+	       "room for the longest");
 _Static_assert(sizeof(struct rec_heap) == 80, "layout");
 _Static_assert(sizeof(struct rec_chance) == 72, "layout");
 _Static_assert(sizeof(struct rec_store) == 168, "layout");

@@ -15,6 +15,7 @@
 #define NR_RT_SIGRETURN 15
 #define NR_SCHED_SETAFFINITY 203
 #define NR_RESTART_SYSCALL 219
+#define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
 #define SIGCONT 18
 #define EFAULT 14
@@ -360,17 +361,22 @@ static const struct rec_desc *find_desc(struct scratch *s)
 	return d && d->state == DESC_LISTED ? d : NULL;
 }
 
-static void fill_event(struct scratch *s, long ret, __u64 id)
+static __always_inline void fill_call(struct rec_syscall *e,
+				      const struct task_struct *task,
+				      const struct pt_regs *regs, long ret, __u64 id)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct rec_syscall *e = &s->event;
-
 	fill_head(&e->head, REC_SYSCALL, id);
 	e->nr = (__s64)regs->orig_ax;
 	e->ret = ret;
 	take_regs(&e->regs, task, regs);
 	e->regs.gpr[0] = regs->orig_ax;
+}
+
+static void fill_event(struct scratch *s, const struct task_struct *task,
+		       const struct pt_regs *regs, long ret, __u64 id)
+{
+	s->used = s->chunked = s->flags = 0;
+	fill_call(&s->event, task, regs, ret, id);
 	s->args[0] = regs->di;
 	s->args[1] = regs->si;
 	s->args[2] = regs->dx;
@@ -431,42 +437,89 @@ static void put_event(struct scratch *s)
 		bpf_send_signal_thread(SIGSTOP);
 }
 
-#define PROBE_PAGE 0x7fffffffe000ull /* the last one, where the kernel lays it */
-
-/* Linux 6.11 ends return probes, of whoever recorded or traces beside us, by a call from the
- * kernel's page for probes, which the program does not make. */
-static int is_return_probe(void)
+/* What can come after put_event(): the record is there. */
+static void stop_for_memory(struct rec_syscall *e)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return (__s64)regs->orig_ax == -1 && regs->ip >= PROBE_PAGE;
+	e->inline_bytes = 0;
+	e->flags = REC_REREAD | REC_STOPPING | dropped_cont();
+	bpf_send_signal_thread(SIGSTOP);
 }
 
-SEC("raw_tp/sys_exit")
-int record_sys_exit(__u64 *args)
+/* Argument @i as it was at the entry. (The verifier wants fields of regs by their names.) */
+static __always_inline __u64 plain_arg(const struct pt_regs *regs, __u8 i)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	__u8 bits = process_bits(id >> 32);
-	struct walk walk;
-	struct scratch *s;
+	return i == 0 ? regs->di :
+	       i == 1 ? regs->si :
+	       i == 2 ? regs->dx :
+	       i == 3 ? regs->r10 :
+	       i == 4 ? regs->r8 :
+			regs->r9;
+}
 
-	if (!(bits & REC_RECORDED))
+/* Bytes that a call with DESC_PLAIN wrote. */
+static __always_inline __u64 plain_size(const struct rec_out *o,
+					const struct pt_regs *regs, __s64 ret)
+{
+	__u64 n = ret, most;
+
+	if (o->kind == OUT_END || ret < 0)
 		return 0;
-	if (is_return_probe()) {
-		set_call_state((__u32)id, REC_CALL_NONE);
+	if (o->kind == OUT_FIXED)
+		return o->size;
+	most = plain_arg(regs, o->count);
+	return (n < most ? n : most) * o->size;
+}
+
+/*
+ * The way of nearly all calls: their record is put together in its place in the ring. What is
+ * not as usual goes the long way. @return whether it is recorded.
+ */
+static __always_inline int put_plain(const struct rec_desc *d,
+				     const struct task_struct *task,
+				     const struct pt_regs *regs, __s64 ret, __u64 id)
+{
+	struct rec_ring *r = the_ring();
+	__u64 addr = plain_arg(regs, d->out[0].arg), at, size, bytes;
+	struct rec_syscall *e;
+	struct rec_part *part;
+	struct rec_frame *f;
+
+	size = addr ? plain_size(&d->out[0], regs, ret) : 0;
+	OPAQUE(size);
+	if (!r || size > REC_INLINE_MAX - sizeof(*part) - 8 || chance_below ||
+	    used_of(r) > REC_RING_BYTES / 2)
 		return 0;
+	bytes = size ? sizeof(*part) + ((size + 7) & ~7ull) : 0;
+	f = claim(r, sizeof(*e) + bytes, &at);
+	if (!f)
+		return 1;
+	e = (struct rec_syscall *)(f + 1);
+	fill_call(e, task, regs, ret, id);
+	e->head.listed_as = e->nr;
+	e->flags = 0;
+	e->inline_bytes = bytes;
+	if (size) {
+		part = (struct rec_part *)(e + 1);
+		part->addr = addr;
+		part->size = size;
+		if (bpf_probe_read_user(part + 1, size, (void *)addr))
+			stop_for_memory(e);
 	}
-	s = my_scratch();
-	if (!s)
-		return 0;
-	note_runs(id >> 32, id);
-	set_call_state((__u32)id,
-		       args[1] == -(__u64)ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
-	s->used = s->chunked = s->flags = 0;
-	fill_event(s, args[1], id);
-	walk.s = s;
-	walk.desc = find_desc(s);
+	finish(r, f, sizeof(*e) + bytes, at);
+	return 1;
+}
+
+/* Does it end as usual? After these, it is made again, or has written part of its outputs. */
+static __always_inline int has_plain_end(__s64 ret)
+{
+	return ret >= 0 || (ret > -ERESTARTSYS && ret != -EFAULT);
+}
+
+/* Any call. */
+static void put_call(struct scratch *s, __u8 bits)
+{
+	struct walk walk = { .s = s, .desc = find_desc(s) };
+
 	if (!walk.desc)
 		s->flags = REC_UNLISTED;
 	else if (walk.desc->flags & DESC_MMAP && is_file_mapped(s))
@@ -480,6 +533,50 @@ int record_sys_exit(__u64 *args)
 		s->flags = REC_THROUGH_FILE;
 	bpf_loop(REC_OUTS, put_out, &walk, 0);
 	put_event(s);
+}
+
+#define PROBE_PAGE 0x7fffffffe000ull /* the last one, where the kernel lays it */
+
+/* Linux 6.11 ends return probes, of whoever recorded or traces beside us, by a call from the
+ * kernel's page for probes, which the program does not make. */
+static __always_inline int is_return_probe(const struct pt_regs *regs)
+{
+	return (__s64)regs->orig_ax == -1 && regs->ip >= PROBE_PAGE;
+}
+
+SEC("raw_tp/sys_exit")
+int record_sys_exit(__u64 *args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u8 bits = process_bits(id >> 32);
+	struct task_struct *task;
+	struct pt_regs *regs;
+	struct rec_desc *d;
+	struct scratch *s;
+	__s64 ret = args[1];
+	__u32 nr;
+
+	if (!(bits & REC_RECORDED))
+		return 0;
+	task = bpf_get_current_task_btf();
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (is_return_probe(regs)) {
+		set_call_state((__u32)id, REC_CALL_NONE);
+		return 0;
+	}
+	if (bits & REC_THREADED)
+		note_runs(id >> 32, id);
+	set_call_state((__u32)id, ret == -ENOSYS ? REC_CALL_ENOSYS : REC_CALL_NONE);
+	nr = regs->orig_ax;
+	d = bpf_map_lookup_elem(&descs, &nr);
+	if (d && d->flags & DESC_PLAIN && has_plain_end(ret) &&
+	    !(d->use && bits & REC_WRITING) && put_plain(d, task, regs, ret, id))
+		return 0;
+	s = my_scratch();
+	if (!s)
+		return 0;
+	fill_event(s, task, regs, ret, id);
+	put_call(s, bits);
 	return 0;
 }
 

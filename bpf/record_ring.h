@@ -12,17 +12,39 @@
 #define EBUSY 16
 
 /* Read by user space. */
-__u64 lost_events; /* the ring refused one: must stay 0 */
-__u64 ring_total;  /* bytes put in so far, to wake user space now and then */
+__u64 lost_events; /* the ring was full: must stay 0 */
 
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, REC_RING_BYTES);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rec_ring);
 } ring SEC(".maps");
 
-static __u64 ring_used(void)
+/* Wakes user space: what comes through it says nothing. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, REC_BELL_BYTES);
+} bell SEC(".maps");
+
+static __always_inline struct rec_ring *the_ring(void)
 {
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ring, &zero);
+}
+
+static __always_inline __u64 used_of(const struct rec_ring *r)
+{
+	return *(volatile __u64 *)&r->claimed - *(volatile __u64 *)&r->consumed;
+}
+
+static __always_inline __u64 ring_used(void)
+{
+	const struct rec_ring *r = the_ring();
+
+	return r ? used_of(r) : 0;
 }
 
 static int is_ring_scarce(void)
@@ -99,16 +121,53 @@ static __always_inline void fill_head(struct rec_head *h, __u32 kind, __u64 id)
 	h->at_ns = bpf_ktime_get_ns();
 }
 
-static void ring_put(void *record, __u64 size)
+/* The place of a record of @size bytes, which is to be filled, then finished; NULL: the ring is
+ * full. @at: its position. */
+static __always_inline struct rec_frame *claim(struct rec_ring *r, __u64 size, __u64 *at)
 {
-	__u64 before = ring_total, after = before + size;
-	__u64 flags = before / REC_WAKE_BYTES == after / REC_WAKE_BYTES ?
-			      BPF_RB_NO_WAKEUP :
-			      BPF_RB_FORCE_WAKEUP;
+	struct rec_frame *f;
+	__u64 place;
 
-	ring_total = after;
-	if (bpf_ringbuf_output(&ring, record, size, flags))
+	if (used_of(r) > REC_RING_BYTES - REC_RING_SPARE * 8) {
 		__sync_fetch_and_add(&lost_events, 1);
+		return NULL;
+	}
+	*at = __sync_fetch_and_add(&r->claimed, REC_FRAMED(size));
+	place = *at;
+	OPAQUE(place);
+	place &= REC_RING_BYTES - 1;
+	f = (struct rec_frame *)&r->data[place];
+	f->size = size;
+	return f;
+}
+
+/* It is whole: stores are seen in their order. */
+static __always_inline void finish(const struct rec_ring *r, struct rec_frame *f,
+				   __u64 size, __u64 at)
+{
+	__u64 nothing = 0;
+
+	asm volatile("" ::: "memory");
+	*(volatile __u64 *)&f->mark = REC_MARK(r->secret, at);
+	// When it is full, it has rung already.
+	if (at / REC_WAKE_BYTES != (at + REC_FRAMED(size)) / REC_WAKE_BYTES)
+		bpf_ringbuf_output(&bell, &nothing, sizeof(nothing), BPF_RB_FORCE_WAKEUP);
+}
+
+static void ring_put(const void *record, __u64 size)
+{
+	struct rec_ring *r = the_ring();
+	struct rec_frame *f;
+	__u64 at;
+
+	OPAQUE(size);
+	if (!r || size > sizeof(struct rec_syscall) + REC_INLINE_MAX)
+		return;
+	f = claim(r, size, &at);
+	if (!f)
+		return;
+	bpf_probe_read_kernel(f + 1, size, record);
+	finish(r, f, size, at);
 }
 
 /* Thread @tid of the process runs, which was not the last one to do so. */
@@ -156,8 +215,8 @@ static __always_inline void take_gprs(__u64 g[16], const struct pt_regs *regs)
 	g[15] = regs->r15;
 }
 
-static void take_regs(struct rec_regs *to, const struct task_struct *task,
-		      const struct pt_regs *regs)
+static __always_inline void take_regs(struct rec_regs *to, const struct task_struct *task,
+				      const struct pt_regs *regs)
 {
 	take_gprs(to->gpr, regs);
 	if ((__s64)regs->orig_ax >= 0)

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "pt-collect/kernel/bpf_int.h"
@@ -22,6 +23,15 @@
 #define DRAIN_NS 5000000000ull ///< nobody is kept from the CPU for so long
 #define DRAIN_NAP_US 50
 
+static bool is_plain(const struct rec_desc *d)
+{
+	return d->state == DESC_LISTED && !(d->flags & DESC_MMAP) &&
+	       d->use <= USE_WRITE2 &&
+	       (d->out[0].kind == OUT_END || d->out[0].kind == OUT_FIXED ||
+		d->out[0].kind == OUT_RET) &&
+	       !d->out[0].flags && d->out[1].kind == OUT_END;
+}
+
 /** Calls with OUT_IOVEC make the program wait until user space has seen it at their end: so
  * does what is made to look like one. */
 static struct rec_desc describe(const struct ptc_calls *calls, uint32_t nr,
@@ -31,6 +41,9 @@ static struct rec_desc describe(const struct ptc_calls *calls, uint32_t nr,
 
 	if (parts & PTC_BPF_READS && (nr == __NR_read || nr == __NR_pread64))
 		d.out[0].kind = OUT_IOVEC;
+	if (is_plain(&d) && nr != __NR_rt_sigreturn && nr != __NR_restart_syscall &&
+	    nr != __NR_sched_setaffinity)
+		d.flags |= DESC_PLAIN;
 	return d;
 }
 
@@ -54,13 +67,24 @@ static int fill_tables(const struct ptc_bpf *b, const struct ptc_calls *calls,
 	return 0;
 }
 
-static int on_record(void *ctx, void *rec, size_t size)
+/** What comes through the bell says nothing. */
+static int on_bell(void *ctx __attribute__((unused)), void *rec __attribute__((unused)),
+		   size_t size __attribute__((unused)))
 {
-	struct ptc_bpf *b = ctx;
-
-	if (b->consumer)
-		b->consumer(b->ctx, rec, size);
 	return 0;
+}
+
+/** Take what the ring has. The bell first: what comes in behind rings again. */
+static void consume(struct ptc_bpf *b)
+{
+	ring_buffer__consume(b->bell);
+	ptc_records_take(&b->records, b->consumer, b->ctx);
+}
+
+static void take_nothing(void *ctx __attribute__((unused)),
+			 void *rec __attribute__((unused)),
+			 size_t size __attribute__((unused)))
+{
 }
 
 static void bpf_destroyp(struct ptc_bpf **b)
@@ -69,9 +93,9 @@ static void bpf_destroyp(struct ptc_bpf **b)
 }
 
 /** @return the first @p bytes of the BPF map @p name, shared with the kernel; NULL: refused. */
-static void *map_shared(const struct ptc_bpf *b, const char *name, size_t bytes, int prot)
+static void *map_shared(const struct ptc_bpf *b, const char *name, size_t bytes)
 {
-	void *at = mmap(NULL, bytes, prot, MAP_SHARED,
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 			ptc_programs_map(&b->programs, name), 0);
 
 	return at == MAP_FAILED ? NULL : at;
@@ -107,6 +131,20 @@ static struct err *load_parts(struct ptc_bpf *b, unsigned parts)
 	return ptc_programs_load(&b->programs, names);
 }
 
+static struct err *open_ring(struct ptc_bpf *b)
+{
+	struct rec_ring *ring = map_shared(b, "ring", sizeof(*ring));
+
+	b->consumer = take_nothing;
+	b->records.ring = ring;
+	b->bell = ring_buffer__new(ptc_programs_map(&b->programs, "bell"), on_bell, NULL,
+				   NULL);
+	if (!ring || !b->bell ||
+	    getrandom(&ring->secret, sizeof(ring->secret), 0) != sizeof(ring->secret))
+		return err_errno("cannot map the BPF ring");
+	return NULL;
+}
+
 static struct err *create(unsigned parts, const struct ptc_calls *calls,
 			  struct ptc_bpf **ret)
 {
@@ -121,13 +159,11 @@ static struct err *create(unsigned parts, const struct ptc_calls *calls,
 	b->globals = b->programs.objects.data[0]->bss;
 	if (parts & PTC_BPF_CALLS && fill_tables(b, calls, parts))
 		return err_errno("cannot fill the table of system calls");
-	b->ring = ring_buffer__new(ptc_programs_map(&b->programs, "ring"), on_record, b,
-				   NULL);
-	if (!b->ring)
-		return err_errno("cannot map the BPF ring");
-	b->tasks = map_shared(b, "tasks", sizeof(*b->tasks), PROT_READ | PROT_WRITE);
-	b->positions = map_shared(b, "ring", sizeof(*b->positions), PROT_READ);
-	if (!b->tasks || !b->positions)
+	err = open_ring(b);
+	if (err)
+		return err;
+	b->tasks = map_shared(b, "tasks", sizeof(*b->tasks));
+	if (!b->tasks)
 		return err_errno("cannot map the tables of the kernel side");
 	if (parts & PTC_BPF_CALLS)
 		err = attach_once(b, &b->sys_exit, "record_sys_exit");
@@ -153,8 +189,8 @@ void ptc_bpf_end_session(struct ptc_bpf *b)
 {
 	ptc_bpf_close_probes(b, true);
 	ptc_bpf_set_chance(b, 0, 0);
-	b->consumer = NULL;
-	ring_buffer__consume(b->ring);
+	b->consumer = take_nothing;
+	consume(b);
 }
 
 void ptc_bpf_destroy(struct ptc_bpf *b)
@@ -163,11 +199,11 @@ void ptc_bpf_destroy(struct ptc_bpf *b)
 		return;
 	ptc_bpf_close_probes(b, true);
 	vec_deinit(&b->links);
-	ring_buffer__free(b->ring);
+	ring_buffer__free(b->bell);
 	if (b->tasks)
 		munmap(b->tasks, sizeof(*b->tasks));
-	if (b->positions)
-		munmap((void *)b->positions, sizeof(*b->positions));
+	if (b->records.ring)
+		munmap(b->records.ring, sizeof(*b->records.ring));
 	bpf_link__destroy(b->sys_exit);
 	bpf_link__destroy(b->sys_enter);
 	bpf_link__destroy(b->sched_switch);
@@ -275,7 +311,7 @@ void ptc_bpf_set_chance(struct ptc_bpf *b, uint32_t below, uint64_t seed)
 void ptc_bpf_set_consumer(struct ptc_bpf *b,
 			  void (*fn)(void *ctx, void *rec, size_t size), void *ctx)
 {
-	b->consumer = fn;
+	b->consumer = fn ?: take_nothing;
 	b->ctx = ctx;
 }
 
@@ -286,11 +322,11 @@ void ptc_bpf_set_consumer(struct ptc_bpf *b,
  */
 void ptc_bpf_drain(struct ptc_bpf *b)
 {
-	uint64_t end = __atomic_load_n(&b->positions->producer, __ATOMIC_ACQUIRE);
+	uint64_t end = __atomic_load_n(&b->records.ring->claimed, __ATOMIC_ACQUIRE);
 	uint64_t until_ns = 0;
 
-	ring_buffer__consume(b->ring);
-	while ((int64_t)(b->positions->consumer - end) < 0) {
+	consume(b);
+	while ((int64_t)(b->records.at - end) < 0) {
 		if (!until_ns)
 			until_ns = ptc_now_ns() + DRAIN_NS;
 		if (ptc_now_ns() > until_ns) {
@@ -299,13 +335,13 @@ void ptc_bpf_drain(struct ptc_bpf *b)
 			return;
 		}
 		usleep(DRAIN_NAP_US);
-		ring_buffer__consume(b->ring);
+		consume(b);
 	}
 }
 
 int ptc_bpf_fd(const struct ptc_bpf *b)
 {
-	return ring_buffer__epoll_fd(b->ring);
+	return ring_buffer__epoll_fd(b->bell);
 }
 
 /** How often the kernel did not run the program, because another thread was in the middle of it

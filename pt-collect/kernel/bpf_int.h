@@ -10,6 +10,7 @@
 
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/kernel/programs.h"
+#include "pt-collect/kernel/records.h"
 
 struct bpf_link;
 struct ring_buffer;
@@ -24,21 +25,13 @@ struct probe_link {
 	size_t n;
 };
 
-/** The first two pages of the ring's map. */
-struct ptc_bpf_positions {
-	uint64_t consumer;
-	uint8_t rest[4096 - 8];
-	uint64_t producer;
-	uint8_t rest_too[4096 - 8];
-};
-
 struct ptc_bpf {
 	struct ptc_programs programs;
 	struct record_bpf__bss *globals; ///< of record.bpf.c
 	struct bpf_link *sys_exit, *sys_enter, *sched_switch;
-	struct ring_buffer *ring;
-	const struct ptc_bpf_positions *positions; ///< the ring's, shared with the kernel
-	struct rec_tasks *tasks; ///< the map, shared with the kernel side
+	struct ptc_records records; ///< of the ring, a map shared with the kernel side
+	struct ring_buffer *bell;   ///< what wakes us
+	struct rec_tasks *tasks;    ///< the map, shared with the kernel side
 	void (*consumer)(void *ctx, void *rec, size_t size);
 	void *ctx;
 	VEC(struct probe_link) links;
