@@ -256,7 +256,7 @@ static void session_deinit(struct ptc_session *s)
 	}
 	vec_deinit(&s->all.list);
 	ptc_store_plans_destroy(s->all.probing.plans);
-	ptc_chance_sites_deinit(&s->all.probing.chance_sites);
+	ptc_chance_found_deinit(&s->all.probing);
 	ptc_family_deinit(&s->family);
 	ptc_bpf_end_session(s->all.bpf);
 }

@@ -19,27 +19,25 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "pt-collect/probes/chance.h"
 #include "pt-collect/tracee/cpuid.h"
 
 #define PIECE (1u << 20)
 #define SLOT_BYTES 128 ///< of the kernel's copies of probed instructions
+#define SETTLED_S 2    ///< file systems tell no finer times than this
 #define LENGTH_MAX 5   ///< of such an instruction: 66, REX, 0f, c7, ModRM
 
-/** Instructions to probe in one file. */
-struct places {
-	VEC(uint64_t) at, insn;
-};
-
-static void places_deinit(struct places *p)
+static void places_deinit(struct ptc_chance_places *p)
 {
 	vec_deinit(&p->at);
 	vec_deinit(&p->insn);
 }
 
 /* Once: a file's segments may share a page, and pieces share bytes. */
-static void places_add(struct places *p, uint64_t at, uint64_t insn)
+static void places_add(struct ptc_chance_places *p, uint64_t at, uint64_t insn)
 {
 	for (size_t i = 0; i < p->at.size; i++)
 		if (p->at.data[i] == at)
@@ -66,15 +64,18 @@ static void note_site(ptc_chance_sites *sites, const char *path, uint64_t at,
 		sites->size--;
 }
 
-void ptc_chance_sites_deinit(ptc_chance_sites *sites)
+void ptc_chance_found_deinit(struct ptc_probing *all)
 {
-	for (size_t i = 0; i < sites->size; i++)
-		free(sites->data[i].path);
-	vec_deinit(sites);
+	for (size_t i = 0; i < all->chance_sites.size; i++)
+		free(all->chance_sites.data[i].path);
+	vec_deinit(&all->chance_sites);
+	for (size_t i = 0; i < all->chance_searches.size; i++)
+		places_deinit(&all->chance_searches.data[i].places);
+	vec_deinit(&all->chance_searches);
 }
 
 static void probe_places(struct ptc_probes *x, const char *path,
-			 const struct places *places)
+			 const struct ptc_chance_places *places)
 {
 	_cleanup_err_ struct err *err = NULL;
 
@@ -92,8 +93,8 @@ static void probe_places(struct ptc_probes *x, const char *path,
 			 path, places->at.data[i]);
 }
 
-static void take_candidate(struct ptc_probes *x, const char *path, struct ptc_code *code,
-			   uint64_t at, uint64_t insn, struct places *places)
+static void take_candidate(const char *path, struct ptc_code *code, uint64_t at,
+			   uint64_t insn, struct ptc_chance_places *places)
 {
 	uint64_t start = ptc_code_find(code, at);
 
@@ -102,7 +103,6 @@ static void take_candidate(struct ptc_probes *x, const char *path, struct ptc_co
 			 insn == REC_CHANCE_CPUID ? "cpuid" : "rdrand", at);
 		return;
 	}
-	note_site(&x->all->chance_sites, path, start, insn);
 	places_add(places, start, insn);
 }
 
@@ -115,8 +115,9 @@ struct piece {
 
 /** Instructions with opcode 0f @p second, and with a ModRM byte of @p modrm at least. Looked
  * for by the rarer byte of the opcode; memmem takes 1 ms for the C library. */
-static void search_piece(struct ptc_probes *x, const char *path, struct ptc_code *code,
-			 const struct piece *piece, uint64_t insn, struct places *places)
+static void search_piece(const char *path, struct ptc_code *code,
+			 const struct piece *piece, uint64_t insn,
+			 struct ptc_chance_places *places)
 {
 	const uint8_t second = insn == REC_CHANCE_CPUID ? 0xa2 : 0xc7;
 	// Of 0f c7: mod 3 and reg 6 or 7. cpuid has no ModRM byte.
@@ -125,26 +126,21 @@ static void search_piece(struct ptc_probes *x, const char *path, struct ptc_code
 
 	while ((at = memchr(at, second, end - at)) && end - at >= 2) {
 		if (at[-1] == 0x0f && at[1] >= modrm)
-			take_candidate(x, path, code,
+			take_candidate(path, code,
 				       piece->offset + (at - 1 - piece->bytes), insn,
 				       places);
 		at++;
 	}
 }
 
-void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
-		       uint64_t size)
+static void search_file(const char *path, int fd, uint64_t offset, uint64_t size,
+			struct ptc_chance_places *places)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_(ptc_code_closep) struct ptc_code *code = NULL;
-	_cleanup_(places_deinit) struct places places = {};
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE);
-	_cleanup_err_ struct err *err = NULL;
+	_cleanup_err_ struct err *err = bytes ? ptc_code_open(fd, &code) : &err_nomem;
 	ssize_t n = 0;
 
-	if (fd < 0 || !bytes)
-		return;
-	err = ptc_code_open(fd, &code);
 	if (err) {
 		log_info("%s: %s", path, err->message);
 		return;
@@ -157,11 +153,69 @@ void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
 
 		struct piece piece = { bytes, n, offset };
 
-		search_piece(x, path, code, &piece, REC_CHANCE_RANDOM, &places);
+		search_piece(path, code, &piece, REC_CHANCE_RANDOM, places);
 		if (!ptc_can_trap_cpuid())
-			search_piece(x, path, code, &piece, REC_CHANCE_CPUID, &places);
+			search_piece(path, code, &piece, REC_CHANCE_CPUID, places);
 	}
-	probe_places(x, path, &places);
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size && is_same_time(a->st_mtim, b->st_mtim) &&
+	       is_same_time(a->st_ctim, b->st_ctim);
+}
+
+/** Keep @p places, which it takes over, unless the file is so new that it could change without
+ * that its times tell. */
+static void keep_search(ptc_chance_searches *searches, struct ptc_chance_search *search)
+{
+	struct ptc_chance_search *slot = NULL;
+
+	if (time(NULL) - search->file.st_ctim.tv_sec > SETTLED_S)
+		slot = vec_push(searches);
+	if (slot) {
+		*slot = *search;
+		search->places = (struct ptc_chance_places){};
+	}
+}
+
+static void probe_found(struct ptc_probes *x, const char *path,
+			const struct ptc_chance_places *places)
+{
+	for (size_t i = 0; i < places->at.size; i++)
+		note_site(&x->all->chance_sites, path, places->at.data[i],
+			  places->insn.data[i]);
+	probe_places(x, path, places);
+}
+
+void ptc_chance_mapped(struct ptc_probes *x, const char *path, uint64_t offset,
+		       uint64_t size)
+{
+	ptc_chance_searches *searches = &x->all->chance_searches;
+	struct ptc_chance_search search = { .offset = offset, .size = size };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct ptc_chance_search *known;
+
+	if (fd < 0 || fstat(fd, &search.file))
+		return;
+	known = vec_find(searches, s,
+			 s->offset == offset && s->size == size &&
+				 is_same_file(&s->file, &search.file));
+	if (known) {
+		probe_found(x, path, &known->places);
+		return;
+	}
+	log_debug("searched %s", path);
+	search_file(path, fd, offset, size, &search.places);
+	probe_found(x, path, &search.places);
+	keep_search(searches, &search);
+	places_deinit(&search.places);
 }
 
 void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps)
@@ -178,7 +232,7 @@ void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps)
 static void probe_mapping(struct ptc_probes *x, const struct ptc_map *m,
 			  const ptc_chance_sites *sites)
 {
-	_cleanup_(places_deinit) struct places places = {};
+	_cleanup_(places_deinit) struct ptc_chance_places places = {};
 
 	for (size_t i = 0; i < sites->size; i++) {
 		const struct ptc_chance_site *site = &sites->data[i];

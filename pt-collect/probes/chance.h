@@ -38,7 +38,7 @@ void ptc_chance_start(struct ptc_probes *x, const struct ptc_maps *maps);
 void ptc_chance_forked(struct ptc_probes *x, const struct ptc_maps *maps);
 
 /** Forget what was found in files. */
-void ptc_chance_sites_deinit(ptc_chance_sites *sites);
+void ptc_chance_found_deinit(struct ptc_probing *all);
 
 /** Thread @p tid stopped: when that is behind such an instruction @p c, log what it gave; of
  * cpuid the thread gets what it is to see. */

@@ -17,6 +17,7 @@
 #include "pt-collect/probes/chance.h"
 
 #define FUNCTION_MAX (1u << 20) ///< bytes; a longer one is not looked at
+#define PAIRS 512		///< of the search table that are read at once
 
 struct ptc_code {
 	int fd; ///< borrowed
@@ -53,17 +54,23 @@ static void add_start(struct ptc_code *c, uint64_t addr)
  * sdata4 pcrel, udata4, sdata4 datarel. */
 static void add_unwind_starts(struct ptc_code *c, const GElf_Phdr *ph)
 {
+	int32_t pairs[PAIRS][2];
 	uint8_t head[12];
+	ssize_t got = 0;
 	uint32_t n;
 
 	if (pread(c->fd, head, sizeof(head), ph->p_offset) != sizeof(head) ||
 	    head[0] != 1 || head[2] != 0x03 || head[3] != 0x3b)
 		return;
 	memcpy(&n, head + 8, sizeof(n));
-	for (uint32_t i = 0; i < n && 12 + 8ull * i < ph->p_filesz; i++) {
-		int32_t pair[2];
+	for (uint64_t i = 0; i < n && 12 + 8 * i < ph->p_filesz; i++) {
+		int32_t *pair = pairs[i % PAIRS];
 
-		if (pread(c->fd, pair, 8, ph->p_offset + 12 + 8ull * i) != 8)
+		// The last piece of a file may be short.
+		if (pair == pairs[0])
+			got = pread(c->fd, pairs, sizeof(pairs),
+				    ph->p_offset + 12 + 8 * i);
+		if (got < (ssize_t)(8 * (i % PAIRS + 1)))
 			return;
 		add_start(c, ph->p_vaddr + pair[0]);
 	}

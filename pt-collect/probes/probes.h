@@ -9,6 +9,8 @@
 #ifndef PT_COLLECT_PROBES_PROBES_H
 #define PT_COLLECT_PROBES_PROBES_H
 
+#include <sys/stat.h>
+
 #include "base/base.h"
 #include "pt-collect/kernel/bpf.h"
 #include "pt-collect/log/log.h"
@@ -28,6 +30,21 @@ struct ptc_chance_site {
 
 typedef VEC(struct ptc_chance_site) ptc_chance_sites;
 
+/** Instructions to probe in a file. */
+struct ptc_chance_places {
+	VEC(uint64_t) at, insn; ///< alike long: file offsets, enum rec_chance_insn
+};
+
+/** What a stretch of a file's code has of them. Files are large, and programs start often: each
+ * is searched once, as long as it stays the same. */
+struct ptc_chance_search {
+	struct stat file;
+	uint64_t offset, size; ///< the stretch
+	struct ptc_chance_places places;
+};
+
+typedef VEC(struct ptc_chance_search) ptc_chance_searches;
+
 /** Of all processes. */
 struct ptc_probing {
 	struct ptc_bpf *bpf;
@@ -37,6 +54,7 @@ struct ptc_probing {
 	const struct ptc_store_options *stores;
 	struct ptc_store_plans *plans; ///< made so far; NULL = none
 	ptc_chance_sites chance_sites; ///< found so far
+	ptc_chance_searches chance_searches;
 };
 
 /** Of one. */
