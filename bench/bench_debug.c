@@ -175,10 +175,10 @@ static struct err *add_peer(struct bench *b, const struct bench_work *w)
 	}
 	if (out)
 		pclose(out);
-	row.command = "gdb record full: 20,000 instructions forward";
+	row.command = "gdb record full: 20000 instructions forward";
 	row.skipped = forward > 0 ? NULL : "gdb did not record it";
 	err = bench_row_add(&b->results, &row, &forward, forward > 0);
-	row.command = "gdb record full: reverse-continue over 20,000 instructions";
+	row.command = "gdb record full: reverse-continue over 20000 instructions";
 	row.skipped = back > 0 ? NULL : "gdb did not record it";
 	return err ?: bench_row_add(&b->results, &row, &back, back > 0);
 }
