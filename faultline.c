@@ -85,6 +85,7 @@ static const struct reader {
 	{ "recover", {} },
 	{ "replay", {} },
 	{ "sites", {} },
+	{ "slice", { .files = pictures } },
 	{ "spec", { .in_place = "in-place" } },
 	{ "suppress", {} },
 	{},

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+// COMMAND slice: which statements had a part in a value?
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/option.h"
+#include "cmd/command.h"
+#include "report/slice.h"
+
+#define EXIT_COULD_NOT 2
+#define SHOWN 60
+#define LOOKED_AT 400 // statements whose values are looked up
+
+enum {
+	KEY_REGION = 256,
+	KEY_JSON,
+	KEY_SARIF,
+	KEY_DOT,
+	KEY_HTML,
+	KEY_INTO_LIBRARIES,
+	KEY_DATA_ONLY,
+	KEY_CONTROL_ONLY,
+	KEY_NO_ADDRESSES,
+	KEY_PRUNE,
+	KEY_KEEP_SAVES,
+	KEY_STACK_POINTER,
+	KEY_ALL,
+	KEY_SOURCES
+};
+
+struct arguments {
+	const char *capture, *process, *at, *html, *sources, *region;
+	bool is_json, is_sarif, is_dot, shows_all, into_libraries;
+	uint64_t from, to; ///< of the region; to 0: none
+	struct fl_slice_options slice;
+	fl_texts vars, prunes;
+};
+
+static const struct argp_option options[] = {
+	{ "at", 'a', "PLACE", 0,
+	  "where: FILE:LINE, FUNC, both with #N for the Nth time (else the last); crash (the "
+	  "default): the instruction at which a signal ended the program; or a position, a "
+	  "number of instructions",
+	  0 },
+	{ "region", KEY_REGION, "A..B", 0,
+	  "go back to position A at most, and look no further than B", 0 },
+	{ "data-only", KEY_DATA_ONLY, NULL, 0, "not: why statements were executed", 0 },
+	{ "control-only", KEY_CONTROL_ONLY, NULL, 0,
+	  "only the branches and calls that led there, not where values came from", 0 },
+	{ "no-addresses", KEY_NO_ADDRESSES, NULL, 0,
+	  "not: where the addresses came from of what was read and written", 0 },
+	{ "prune", KEY_PRUNE, "WHAT", 0,
+	  "do not follow a register (rax), what the code of a function used (FUNC), memory "
+	  "(0xA..0xB), what was used at a position (@N), or a global variable (may be given "
+	  "again)",
+	  0 },
+	{ "into-libraries", KEY_INTO_LIBRARIES, NULL, 0,
+	  "show what libraries did inside, and what the dynamic linker did; otherwise the "
+	  "call stands for it",
+	  0 },
+	{ "keep-saves", KEY_KEEP_SAVES, NULL, 0,
+	  "leave in what saves registers and restores them unchanged", 0 },
+	{ "stack-pointer", KEY_STACK_POINTER, NULL, 0,
+	  "the stack pointer is a value like any other", 0 },
+	{ "json", KEY_JSON, NULL, 0, "write the slice as one JSON object", 0 },
+	{ "sarif", KEY_SARIF, NULL, 0, "write it as SARIF, with a code flow", 0 },
+	{ "dot", KEY_DOT, NULL, 0, "write it as text for Graphviz", 0 },
+	{ "html", KEY_HTML, "OUT", 0, "write it as a page (-: to stdout)", 0 },
+	{ "all", KEY_ALL, NULL, 0, "show all statements, not only the latest", 0 },
+	{ "sources", KEY_SOURCES, "DIR", 0,
+	  "the program's sources are below DIR; otherwise lines are shown where the program "
+	  "itself lies here as it was recorded, and its owner may read them",
+	  0 },
+	{ "process", 'p', "PROCESS", 0,
+	  "of a capture made by `record -f', this process: a number or a process id", 0 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Replay CAPTURE, and go back from a place in its run: which statements had a part in "
+	"the values there, and in that it was reached? Given VARs, only in theirs: variables "
+	"that the statement uses or assigns, registers, `*ADDRESS,BYTES'. Each statement is "
+	"shown with what it made the last time, and for which other it did.\v"
+	"Exit status: 0, or 2 when there is no slice.\n\n"
+	"Examples:\n"
+	"  faultline slice crash.flt\n"
+	"  faultline slice crash.flt --at list.c:40 node\n"
+	"  faultline slice crash.flt --at insert#3 --data-only\n"
+	"  faultline slice crash.flt --at 120000 rax --json | jq '.statements[].place'\n"
+	"  faultline slice crash.flt --at list.c:40 --dot | dot -Tsvg >slice.svg\n";
+
+/* ---- options -------------------------------------------------------------------------- */
+
+/* @return whether @p text is `A..B`, both numbers. */
+static bool parse_range(const char *text, uint64_t *from, uint64_t *to)
+{
+	const char *dots = strstr(text, "..");
+	char *end;
+
+	if (!dots || dots == text || *text == '-')
+		return false;
+	errno = 0;
+	*from = strtoull(text, &end, 0);
+	if (errno || end != dots || !dots[2] || dots[2] == '-')
+		return false;
+	*to = strtoull(dots + 2, &end, 0);
+	return !errno && !*end && *from < *to;
+}
+
+static void check_options(struct argp_state *state, struct arguments *a)
+{
+	if (!!a->is_json + a->is_sarif + a->is_dot + !!a->html > 1)
+		argp_error(state, "one of --json, --sarif, --dot and --html");
+	if (a->slice.without_control && a->slice.without_data)
+		argp_error(state, "one of --data-only and --control-only");
+	if (a->region && !parse_range(a->region, &a->from, &a->to))
+		argp_error(state, "--region takes two positions, A..B, not '%s'",
+			   a->region);
+	if (!a->at)
+		a->at = "crash";
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'a':
+		a->at = arg;
+		return 0;
+	case KEY_REGION:
+		a->region = arg;
+		return 0;
+	case KEY_JSON:
+	case KEY_SARIF:
+		a->is_json |= key == KEY_JSON;
+		a->is_sarif |= key == KEY_SARIF;
+		text_guard_json();
+		return 0;
+	case KEY_DOT:
+		a->is_dot = true;
+		return 0;
+	case KEY_HTML:
+		a->html = arg;
+		return 0;
+	case KEY_INTO_LIBRARIES:
+		a->into_libraries = true;
+		return 0;
+	case KEY_DATA_ONLY:
+		a->slice.without_control = true;
+		return 0;
+	case KEY_CONTROL_ONLY:
+		a->slice.without_data = a->slice.without_addresses = true;
+		return 0;
+	case KEY_NO_ADDRESSES:
+		a->slice.without_addresses = true;
+		return 0;
+	case KEY_PRUNE:
+		cmd_command_push(state, &a->prunes, arg);
+		return 0;
+	case KEY_KEEP_SAVES:
+		a->slice.keeps_saves = true;
+		return 0;
+	case KEY_STACK_POINTER:
+		a->slice.follows_stack = true;
+		return 0;
+	case KEY_ALL:
+		a->shows_all = true;
+		return 0;
+	case KEY_SOURCES:
+		a->sources = arg;
+		return 0;
+	case 'p':
+		a->process = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->capture)
+			cmd_command_push(state, &a->vars, arg);
+		else
+			a->capture = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check_options(state, a);
+		return option_only(state, key, arg, "capture", &a->capture);
+	default:
+		return option_only(state, key, arg, "capture", &a->capture);
+	}
+}
+
+/* ---- a slice --------------------------------------------------------------------------- */
+
+/** Modules that the program maps as it runs, for the symbols. */
+typedef VEC(struct dec_where) maps;
+
+static struct err *note_map(void *ctx, const struct dec_where *w)
+{
+	maps *m = ctx;
+
+	return vec_add(m, *w);
+}
+
+static struct err *load_symbols(const struct capture *c, const maps *m,
+				const char *sources, struct dec_symbols **ret)
+{
+	struct err *err = dec_symbols_create(c, ret);
+
+	for (size_t i = 0; i < m->size && !err; i++)
+		err = dec_symbols_add(*ret, m->data[i].map.file, m->data[i].map.addr,
+				      m->data[i].map.size, m->data[i].map.file_offset);
+	if (!err)
+		dec_symbols_sources(*ret, sources);
+	return err;
+}
+
+/* A slice being made. */
+struct slicing {
+	const struct arguments *args;
+	struct capture *capture;
+	struct fl_trace *trace;
+	struct dec_symbols *symbols;
+	struct fl_slice *slice;
+	maps maps;
+	fl_prunes prunes;
+	fl_seeds seeds;
+	struct fl_view view;
+	struct fl_question question;
+};
+
+static void slicing_deinit(struct slicing *s)
+{
+	fl_view_deinit(&s->view);
+	fl_slice_destroy(s->slice);
+	fl_trace_destroy(s->trace);
+	dec_symbols_destroy(s->symbols);
+	capture_close(s->capture);
+	vec_deinit(&s->maps);
+	vec_deinit(&s->prunes);
+	vec_deinit(&s->seeds);
+}
+
+static struct err *make(struct slicing *s)
+{
+	const struct arguments *a = s->args;
+	const struct fl_trace_options to = { .mapped = note_map,
+					     .end = a->to,
+					     .ctx = &s->maps };
+	struct fl_slice_options so = a->slice;
+	struct err *err = capture_open(a->capture, &s->capture);
+
+	if (!err)
+		err = fl_trace_create(s->capture, &to, &s->trace);
+	if (!err)
+		err = load_symbols(s->capture, &s->maps, a->sources, &s->symbols);
+	if (!err)
+		err = fl_question_ask(s->trace, s->symbols, a->at, a->vars.data,
+				      a->vars.size, 0, &s->seeds, &s->question);
+	for (size_t i = 0; i < a->prunes.size && !err; i++)
+		err = fl_question_prune(s->symbols, a->prunes.data[i], &s->prunes);
+	if (!err && !a->into_libraries)
+		err = fl_question_cut_linker(s->trace, s->symbols, &s->prunes);
+	so.begin = a->from;
+	so.prunes = s->prunes.data;
+	so.n_prunes = s->prunes.size;
+	if (!err)
+		err = fl_slice_walk(s->trace, s->seeds.data, s->seeds.size, &so,
+				    &s->slice);
+	if (!err)
+		err = fl_view_make(s->slice, s->symbols, capture_info(s->capture)->exe,
+				   a->into_libraries, &s->view);
+	return err ?: fl_view_look(&s->view, s->slice, s->trace, s->symbols, LOOKED_AT);
+}
+
+static struct err *show(const struct slicing *s)
+{
+	const struct arguments *a = s->args;
+	const struct report_slice r = { .slice = s->slice,
+					.view = &s->view,
+					.question = &s->question,
+					.at = a->at,
+					.end = fl_trace_end(s->trace),
+					.capture = a->capture,
+					.symbols = s->symbols,
+					.mode = capture_mode(s->capture),
+					.max = a->shows_all ? 0 : SHOWN };
+
+	if (a->is_json)
+		return report_slice_json(&r, stdout);
+	if (a->is_sarif)
+		return report_slice_sarif(&r, stdout);
+	if (a->html)
+		return report_slice_page(&r, a->html);
+	if (a->is_dot)
+		report_slice_dot(&r, stdout);
+	else
+		report_slice_text(&r, stdout);
+	return NULL;
+}
+
+/* What the replay could not do is said, whatever came out. */
+static void tell_end(const struct slicing *s)
+{
+	const struct dec_where *end = fl_trace_end(s->trace);
+	const char *notes = dec_machine_notes(fl_trace_machine(s->trace));
+
+	if (end->at == DEC_AT_DIVERGENCE)
+		log_note(
+			"the replay leaves the recorded path at position %lu: the slice "
+			"knows nothing behind it (`faultline replay --explain' says why)",
+			end->position);
+	else if (end->is_cut)
+		log_note("the capture ends early, at position %lu", end->position);
+	if (notes)
+		log_note("%s", text_line(notes));
+}
+
+int cmd_slice(int argc, char **argv)
+{
+	const struct argp argp = { .options = options,
+				   .parser = parse,
+				   .args_doc = "CAPTURE [VAR...]",
+				   .doc = doc };
+	struct arguments args = {};
+	struct slicing s = { .args = &args };
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_err_ struct err *err = NULL;
+
+	argp_err_exit_status = EXIT_COULD_NOT;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &args))
+		return EXIT_COULD_NOT;
+	err = cmd_command_process(args.capture, args.process, &(const fl_texts){}, &dir);
+	if (!err) {
+		args.capture = dir;
+		err = make(&s);
+	}
+	if (!err)
+		tell_end(&s);
+	if (!err)
+		err = show(&s);
+	if (err)
+		fprintf(stderr, "faultline: cannot make a slice: %s\n", err->message);
+	slicing_deinit(&s);
+	vec_deinit(&args.vars);
+	vec_deinit(&args.prunes);
+	return err ? EXIT_COULD_NOT : 0;
+}

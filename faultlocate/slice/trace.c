@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * First the whole run once, logging which blocks ran: what code there is, where indirect jumps
+ * went, which calls came back; checkpoints on the way. Then windows.
+ */
+
+#include "faultlocate/slice/trace.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+// A window's instructions: so many that the code is translated again seldom enough, and its log
+// is some tens of megabytes.
+#define TRACE_WINDOW (UINT64_C(1) << 23)
+#define TRACE_LOG_MAX (96u << 20)
+
+#define PAGE 4096
+#define SEEN (1u << 14)
+
+/* ---- instructions and blocks ------------------------------------------------------------ */
+
+uint32_t fl_trace_intern(struct fl_trace *t, const struct dec_insn *insn)
+{
+	const uint64_t *at = map_get(&t->insn_of, insn->rip);
+	struct trace_insn *made;
+
+	// Code may have changed since.
+	if (at && t->insns.data[*at].insn.len == insn->len &&
+	    !memcmp(t->insns.data[*at].insn.bytes, insn->bytes, insn->len))
+		return *at;
+	made = vec_push(&t->insns);
+	if (!made || map_put(&t->insn_of, insn->rip, t->insns.size - 1))
+		return UINT32_MAX;
+	made->insn = *insn;
+	made->block = FLOW_NONE;
+	return t->insns.size - 1;
+}
+
+const struct effect *fl_trace_effect(struct fl_trace *t, uint32_t i)
+{
+	struct trace_insn *insn = &t->insns.data[i];
+
+	if (!insn->effect)
+		insn->effect = fl_effect_of(&insn->insn);
+	return insn->effect;
+}
+
+struct err *fl_trace_flow(struct fl_trace *t, uint32_t i, uint32_t *ret)
+{
+	struct trace_insn *insn = &t->insns.data[i];
+	struct err *err = NULL;
+
+	if (!insn->has_block)
+		err = fl_flow_block(t->flow, insn->insn.rip, &insn->block);
+	insn->has_block = !err;
+	*ret = insn->block;
+	return err;
+}
+
+static void make_operand(struct trace_mem *to, const struct log_mem *where,
+			 const struct dec_mem *m)
+{
+	*to = (struct trace_mem){ .base_at = where->base_at,
+				  .index_at = where->index_at,
+				  .base_step = where->base_step,
+				  .index_step = where->index_step,
+				  .scale = m->scale,
+				  .size = m->size,
+				  .is_fs = m->is_fs,
+				  .is_addr32 = m->is_addr32,
+				  .is_write = m->is_write,
+				  .disp = m->disp };
+}
+
+/* Fill in what the instructions of @p b access and define. */
+static struct err *lay_out(struct fl_trace *t, const struct log_block *b,
+			   struct trace_block *to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n_insns; i++)
+		n += b->insn[i].n_mem;
+	to->mem = calloc(n + 1, sizeof(*to->mem));
+	if (!to->mem)
+		return &err_nomem;
+	n = 0;
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		const struct effect *e = fl_trace_effect(t, to->insn[i]);
+
+		if (!e)
+			return &err_nomem;
+		to->defs[i] = e->regs;
+		to->regs |= e->regs;
+		to->first_mem[i] = n;
+		for (int m = 0; m < b->insn[i].n_mem; m++, n++) {
+			make_operand(&to->mem[n], &b->mem[i][m], &b->insn[i].mem[m]);
+			if (b->insn[i].mem[m].is_write)
+				to->store[to->n_stores++] = n;
+		}
+	}
+	to->first_mem[b->n_insns] = n;
+	return NULL;
+}
+
+/* The block like @p b, made when there is none. Its number comes into @p ret. */
+static struct err *find_block(struct fl_trace *t, const struct log_block *b,
+			      uint32_t *ret)
+{
+	struct trace_block made = { .rip = b->rip, .n = b->n_insns };
+	uint64_t hash = b->rip * 0x9e3779b97f4a7c15;
+	const uint64_t *at;
+	struct err *err;
+
+	for (uint32_t i = 0; i < b->n_insns; i++) {
+		made.insn[i] = fl_trace_intern(t, &b->insn[i]);
+		if (made.insn[i] == UINT32_MAX)
+			return &err_nomem;
+		hash = (hash ^ made.insn[i]) * 0x100000001b3;
+	}
+	hash ^= b->n_insns;
+	at = map_get(&t->block_of, hash);
+	if (at && t->blocks.data[*at].n == made.n &&
+	    !memcmp(t->blocks.data[*at].insn, made.insn, made.n * sizeof(*made.insn))) {
+		*ret = *at;
+		return NULL;
+	}
+	made.flow = b->n_insns ? b->insn[b->n_insns - 1].flow : DEC_FLOW_NEXT;
+	err = lay_out(t, b, &made);
+	if (!err &&
+	    (!vec_push(&t->blocks) || map_put(&t->block_of, hash, t->blocks.size - 1)))
+		err = &err_nomem;
+	if (err) {
+		free(made.mem);
+		return err;
+	}
+	*ret = t->blocks.size - 1;
+	t->blocks.data[*ret] = made;
+	return NULL;
+}
+
+/* ---- code that did not run ----------------------------------------------------------------- */
+
+static const uint8_t *code_page(struct fl_trace *t, uint64_t page)
+{
+	const uint64_t *at = map_get(&t->code, page);
+	uint8_t *bytes;
+	struct err *err;
+
+	if (at)
+		return (const uint8_t *)*at;
+	bytes = malloc(PAGE);
+	if (!bytes)
+		return NULL;
+	err = dec_machine_read(t->machine, page * PAGE, bytes, PAGE);
+	if (err)
+		free(take_ptr(&bytes));
+	err_destroy(err);
+	if (map_put(&t->code, page, (uint64_t)bytes))
+		free(take_ptr(&bytes));
+	return bytes;
+}
+
+bool fl_trace_decode(void *ctx, uint64_t rip, struct dec_insn *ret)
+{
+	struct fl_trace *t = ctx;
+	const uint64_t *at = map_get(&t->insn_of, rip);
+	uint64_t here = PAGE - rip % PAGE;
+	uint8_t bytes[15];
+	const uint8_t *page;
+
+	if (at) {
+		*ret = t->insns.data[*at].insn;
+		return true;
+	}
+	page = code_page(t, rip / PAGE);
+	if (!page)
+		return false;
+	here = here < sizeof(bytes) ? here : sizeof(bytes);
+	memcpy(bytes, page + rip % PAGE, here);
+	page = here < sizeof(bytes) ? code_page(t, rip / PAGE + 1) : NULL;
+	if (page) {
+		memcpy(bytes + here, page, sizeof(bytes) - here);
+		here = sizeof(bytes);
+	}
+	return dec_insn_decode(bytes, here, rip, ret);
+}
+
+/* A call that was made, and behind which nothing ran. */
+static bool never_returned(void *ctx, uint64_t rip, uint64_t next)
+{
+	struct fl_trace *t = ctx;
+
+	return map_get(&t->insn_of, rip) && !map_get(&t->insn_of, next);
+}
+
+/* ---- the first time ---------------------------------------------------------------------------- */
+
+struct harvest_jump {
+	uint64_t from, to;
+};
+
+/** Where the flow came from, while the first log is read. */
+struct harvest {
+	struct fl_trace *t;
+	struct log_reader reader;
+	uint64_t from; ///< the last instruction, if it is an indirect branch; else 0
+	uint8_t flow;
+	struct harvest_jump seen[SEEN];
+	VEC(struct harvest_jump) jumps; ///< some repeatedly
+};
+
+static const struct dec_range *module_of(const struct fl_trace *t, uint64_t rip)
+{
+	return vec_find(&t->modules, m, rip - m->start < m->end - m->start);
+}
+
+bool fl_trace_leaves_module(const struct fl_trace *t, uint64_t a, uint64_t b)
+{
+	return module_of(t, a) != module_of(t, b);
+}
+
+/* Know the mappings of code where the machine stands. */
+static struct err *note_modules(struct fl_trace *t)
+{
+	struct dec_range r;
+	struct err *err = NULL;
+
+	t->modules.size = 0;
+	for (size_t i = 0; !err && !(err = dec_machine_range(t->machine, i, &r)); i++)
+		if (r.prot & PROT_EXEC)
+			err = vec_add(&t->modules, r);
+	if (!err || err->code != ERR_RANGE)
+		return err;
+	err_destroy(err);
+	return NULL;
+}
+
+/* What an indirect branch led to. */
+static struct err *note_target(struct harvest *h, uint64_t to)
+{
+	size_t i = (h->from * 31 ^ to * 0x9e3779b97f4a7c15) >> 20 & (SEEN - 1);
+	uint64_t from = h->from;
+
+	h->from = 0;
+	if (h->seen[i].from == from && h->seen[i].to == to)
+		return NULL;
+	h->seen[i].from = from;
+	h->seen[i].to = to;
+	if (h->flow == DEC_FLOW_CALL_IND)
+		return fl_flow_entry(h->t->flow, to);
+	return vec_add(&h->jumps, (struct harvest_jump){ from, to });
+}
+
+/* The first time that @p b runs. */
+static struct err *note_block(struct harvest *h, struct log_block *b)
+{
+	const struct dec_insn *last = &b->insn[b->n_insns - 1];
+	struct err *err = NULL;
+
+	b->user = malloc(1);
+	for (uint32_t i = 0; i < b->n_insns && !err; i++)
+		if (fl_trace_intern(h->t, &b->insn[i]) == UINT32_MAX)
+			err = &err_nomem;
+	if (!err && last->flow == DEC_FLOW_CALL)
+		err = fl_flow_entry(h->t->flow, last->target);
+	return b->user ? err : &err_nomem;
+}
+
+static struct err *harvest_block(void *ctx, struct log_block *b, const uint8_t *rec,
+				 uint32_t n_ran, uint64_t time)
+{
+	struct harvest *h = ctx;
+	struct err *err = NULL;
+
+	(void)rec, (void)time;
+	if (h->from)
+		err = note_target(h, b->rip);
+	if (!b->n_insns || !n_ran)
+		return err;
+	if (!err && !b->user)
+		err = note_block(h, b);
+	h->flow = b->insn[b->n_insns - 1].flow;
+	if (n_ran == b->n_insns &&
+	    (h->flow == DEC_FLOW_JMP_IND || h->flow == DEC_FLOW_CALL_IND))
+		h->from = b->insn[b->n_insns - 1].rip;
+	return err;
+}
+
+static struct err *harvest_insn(void *ctx, const struct dec_rec_slow *rec,
+				const struct dec_insn *insn, uint64_t time)
+{
+	struct harvest *h = ctx;
+
+	(void)time;
+	if (h->from) {
+		struct err *err = note_target(h, rec->rip);
+
+		if (err)
+			return err;
+	}
+	return fl_trace_intern(h->t, insn) == UINT32_MAX ? &err_nomem : NULL;
+}
+
+/* Neither a handler nor another thread is where a branch leads to. But C answers what is stepped
+ * there without a record of its own. */
+static struct err *harvest_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct harvest *h = ctx;
+	struct dec_insn insn;
+	bool is_call = rec->id == DEC_REC_SYSCALL;
+	bool is_state = rec->id == DEC_REC_STATE;
+	uint64_t len = is_state ? rec->value[18] : 2;
+	uint64_t rip = !is_state ? rec->value[2] : rec->value[16] - len;
+
+	(void)time;
+	if (is_state && rec->value[20] == DEC_STATE_SIGNAL) {
+		h->from = 0;
+		return fl_flow_entry(h->t->flow, rec->value[16]);
+	}
+	if (rec->id == DEC_REC_THREAD)
+		h->from = 0;
+	if ((!is_call && !is_state) || !len || len > 8 ||
+	    !dec_insn_decode(is_call ? (const uint8_t *)"\x0f\x05" :
+				       (const uint8_t *)&rec->value[19],
+			     len, rip, &insn))
+		return NULL;
+	if (h->from) {
+		struct err *err = note_target(h, rip);
+
+		if (err)
+			return err;
+	}
+	return fl_trace_intern(h->t, &insn) == UINT32_MAX ? &err_nomem : NULL;
+}
+
+static struct err *harvest_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	const struct log_sink sink = { ctx, harvest_block, harvest_insn, harvest_other };
+	struct harvest *h = ctx;
+
+	return dec_log_reader_feed(&h->reader, &sink, log, bytes);
+}
+
+/* Run to the end. */
+static struct err *harvest(struct fl_trace *t, struct harvest *h)
+{
+	uint64_t end = t->options.end ?: UINT64_MAX >> 1;
+	struct err *err = dec_machine_log(t->machine, DEC_LOG_FLOW, harvest_feed, h);
+
+	while (!err) {
+		uint64_t next = t->end.position + TRACE_WINDOW;
+
+		err = dec_machine_run(t->machine, next < end ? next : end, &t->end);
+		if (err || t->end.at != DEC_AT_POSITION || t->end.position >= end)
+			break;
+		err = dec_machine_checkpoint(t->machine);
+		if (!err && t->options.progress)
+			t->options.progress(t->options.ctx, t->end.position, false);
+	}
+	return err ?: dec_machine_log(t->machine, DEC_LOG_NONE, NULL, NULL);
+}
+
+/* Jumps through what the linker fills in, and those to other modules, lead to functions. */
+static struct err *sort_jumps(struct fl_trace *t, const struct harvest *h)
+{
+	struct err *err = note_modules(t);
+
+	for (size_t i = 0; i < h->jumps.size && !err; i++) {
+		struct harvest_jump j = h->jumps.data[i];
+		const uint64_t *at = map_get(&t->insn_of, j.from);
+		const struct dec_insn *insn = at ? &t->insns.data[*at].insn : NULL;
+		bool is_import = insn && insn->n_mem && insn->mem[0].is_absolute;
+
+		if (is_import || fl_trace_leaves_module(t, j.from, j.to))
+			err = fl_flow_entry(t->flow, j.to);
+		else if (!t->options.ignores_jumps)
+			err = fl_flow_jump(t->flow, j.from, j.to);
+	}
+	return err;
+}
+
+static struct err *trace_run(struct fl_trace *t)
+{
+	struct harvest *h = calloc(1, sizeof(*h));
+	struct cap_regs regs;
+	struct err *err = h ? NULL : &err_nomem;
+
+	if (err)
+		return err;
+	h->t = t;
+	dec_log_reader_init(&h->reader, DEC_LOG_FLOW, 0);
+	err = dec_machine_checkpoint(t->machine);
+	if (!err)
+		err = dec_machine_regs(t->machine, &regs);
+	if (!err)
+		err = fl_flow_entry(t->flow, regs.rip);
+	if (!err)
+		err = harvest(t, h);
+	if (!err)
+		err = sort_jumps(t, h);
+	dec_log_reader_deinit(&h->reader);
+	vec_deinit(&h->jumps);
+	free(h);
+	return err ?: fl_flow_build(t->flow);
+}
+
+struct err *fl_trace_create(const struct capture *c, const struct fl_trace_options *o,
+			    struct fl_trace **ret)
+{
+	_cleanup_(fl_trace_destroyp) struct fl_trace *t = calloc(1, sizeof(*t));
+	struct dec_machine_options mo = { .output_fd = -1 };
+	struct err *err;
+
+	if (!t)
+		return &err_nomem;
+	t->capture = c;
+	t->options = o ? *o : (struct fl_trace_options){};
+	mo.mapped = t->options.mapped;
+	mo.ctx = t->options.ctx;
+	err = dec_machine_create(c, &mo, &t->machine);
+	if (!err)
+		err = fl_flow_create(fl_trace_decode, never_returned, t, &t->flow);
+	if (!err)
+		err = trace_run(t);
+	if (err)
+		return err;
+	*ret = take_ptr(&t);
+	return NULL;
+}
+
+static void window_deinit(struct trace_window *w)
+{
+	vec_deinit(&w->log);
+	vec_deinit(&w->entries);
+	vec_deinit(&w->stretches);
+	dec_log_reader_deinit(&w->reader);
+}
+
+void fl_trace_destroy(struct fl_trace *t)
+{
+	if (!t)
+		return;
+	dec_machine_destroy(t->machine);
+	fl_flow_destroy(t->flow);
+	window_deinit(&t->window);
+	for (size_t i = 0; i < t->insns.size; i++)
+		free(t->insns.data[i].effect);
+	vec_deinit(&t->modules);
+	vec_deinit(&t->insns);
+	map_deinit(&t->insn_of);
+	for (size_t i = 0; i < t->blocks.size; i++)
+		free(t->blocks.data[i].mem);
+	vec_deinit(&t->blocks);
+	map_deinit(&t->block_of);
+	for (size_t i = 0; i < t->code.capacity; i++)
+		if (t->code.slots[i].key != MAP_EMPTY_KEY)
+			free((void *)t->code.slots[i].value);
+	map_deinit(&t->code);
+	free(t);
+}
+
+void fl_trace_destroyp(struct fl_trace **t)
+{
+	fl_trace_destroy(*t);
+}
+
+const struct dec_where *fl_trace_end(const struct fl_trace *t)
+{
+	return &t->end;
+}
+
+struct dec_machine *fl_trace_machine(struct fl_trace *t)
+{
+	return t->machine;
+}
+
+struct fl_trace_size fl_trace_size(const struct fl_trace *t)
+{
+	struct flow_size f = fl_flow_size(t->flow);
+
+	return (struct fl_trace_size){ f.functions, f.blocks, f.jumps, t->insns.size };
+}
+
+/* ---- windows ------------------------------------------------------------------------------------ */
+
+static struct err *add_entry(struct fl_trace *t, const void *rec, uint32_t what)
+{
+	struct trace_window *w = &t->window;
+
+	return vec_add(&w->entries,
+		       (struct trace_entry){ ((const uint8_t *)rec - w->log.data) / 8,
+					     what });
+}
+
+static struct err *add_stretch(struct trace_window *w, uint32_t tid, uint64_t fs_base)
+{
+	return vec_add(&w->stretches,
+		       (struct trace_stretch){ w->entries.size, tid, fs_base });
+}
+
+static struct err *window_block(void *ctx, struct log_block *b, const uint8_t *rec,
+				uint32_t n_ran, uint64_t time)
+{
+	struct fl_trace *t = ctx;
+
+	(void)time;
+	if (!b->user) {
+		struct err *err;
+
+		b->user = malloc(sizeof(uint32_t));
+		err = b->user ? find_block(t, b, b->user) : &err_nomem;
+		if (err)
+			return err;
+	}
+	return n_ran ? add_entry(t, rec, *(uint32_t *)b->user << 6 | n_ran) : NULL;
+}
+
+static struct err *window_insn(void *ctx, const struct dec_rec_slow *rec,
+			       const struct dec_insn *insn, uint64_t time)
+{
+	struct fl_trace *t = ctx;
+	struct trace_window *w = &t->window;
+	struct trace_stretch now = w->stretches.data[w->stretches.size - 1];
+	struct err *err = add_entry(t, rec, ENTRY_SLOW);
+	uint64_t fs_base = now.fs_base;
+
+	(void)time;
+	if (!err && fl_trace_intern(t, insn) == UINT32_MAX)
+		err = &err_nomem;
+	dec_log_follow_fs(rec, insn, &fs_base);
+	return err || fs_base == now.fs_base ? err : add_stretch(w, now.tid, fs_base);
+}
+
+static struct err *window_other(void *ctx, const struct dec_rec *rec, uint64_t time)
+{
+	struct fl_trace *t = ctx;
+	struct trace_window *w = &t->window;
+	struct trace_stretch now = w->stretches.data[w->stretches.size - 1];
+	struct err *err = NULL;
+
+	(void)time;
+	if (rec->id != DEC_REC_HEAP)
+		err = add_entry(t, rec, ENTRY_OTHER);
+	if (rec->id == DEC_REC_THREAD)
+		now.tid = rec->value[0];
+	else if (rec->id == DEC_REC_STATE)
+		now.fs_base = rec->value[17];
+	else if (rec->id == DEC_REC_SYSCALL)
+		now.fs_base = rec->value[13];
+	else
+		return err;
+	return err ?: add_stretch(w, now.tid, now.fs_base);
+}
+
+static struct err *window_feed(void *ctx, const uint8_t *log, size_t bytes)
+{
+	const struct log_sink sink = { ctx, window_block, window_insn, window_other };
+	struct fl_trace *t = ctx;
+	struct trace_window *w = &t->window;
+	size_t at = w->log.size;
+
+	if (w->is_over || at + bytes > TRACE_LOG_MAX) {
+		w->is_over = true;
+		return NULL;
+	}
+	if (vec_reserve(&w->log, at + bytes))
+		return &err_nomem;
+	memcpy(w->log.data + at, log, bytes);
+	w->log.size += bytes;
+	return dec_log_reader_feed(&w->reader, &sink, w->log.data + at, bytes);
+}
+
+static struct err *log_window(struct fl_trace *t, uint64_t begin, uint64_t end)
+{
+	struct trace_window *w = &t->window;
+	struct cap_regs regs;
+	struct dec_where at;
+	struct err *err = dec_machine_seek(t->machine, begin, &at), *off;
+
+	w->log.size = w->entries.size = w->stretches.size = 0;
+	w->is_over = false;
+	w->begin = begin;
+	w->end = end;
+	dec_log_reader_deinit(&w->reader);
+	dec_log_reader_init(&w->reader, DEC_LOG_ADDRESSES, begin);
+	if (!err)
+		err = dec_machine_regs(t->machine, &regs);
+	if (!err)
+		err = add_stretch(w, at.tid, regs.fs_base);
+	if (!err)
+		err = dec_machine_log(t->machine, DEC_LOG_ADDRESSES, window_feed, t);
+	if (!err)
+		err = dec_machine_run(t->machine, end, &at);
+	off = dec_machine_log(t->machine, DEC_LOG_NONE, NULL, NULL);
+	if (!err)
+		return off;
+	err_destroy(off);
+	return err;
+}
+
+struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end)
+{
+	uint64_t begin = end > TRACE_WINDOW ? (end - 1) & ~(TRACE_WINDOW - 1) : 0;
+	struct err *err;
+
+	begin = begin < least ? least : begin;
+	err = log_window(t, begin, end);
+	// Much of it was stepped in C, whose records are long: the later half.
+	while (!err && t->window.is_over && end - begin > 1) {
+		begin += (end - begin) / 2;
+		err = log_window(t, begin, end);
+		if (!err && !t->window.is_over)
+			err = dec_machine_seek(t->machine, begin, &(struct dec_where){}) ?:
+				      dec_machine_checkpoint(t->machine);
+	}
+	return err;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/**
+ * @file
+ * The run as the walk reads it: instructions, each known once; blocks of the log with the layout of
+ * their records; windows, whose records can be read from their end. Private to slice/.
+ */
+#ifndef FAULTLOCATE_SLICE_TRACE_H
+#define FAULTLOCATE_SLICE_TRACE_H
+
+#include <string.h>
+
+#include "decode/machine/log.h"
+#include "faultlocate/slice/effect.h"
+#include "faultlocate/slice/flow.h"
+#include "faultlocate/slice/slice.h"
+
+/** An instruction that ran. */
+struct trace_insn {
+	struct dec_insn insn;
+	struct effect *effect; ///< made when it is first asked for
+	uint32_t block;	       ///< of the flow graphs; FLOW_NONE: there is none
+	bool has_block;	       ///< .. is known
+};
+
+/** Where a block's record says an operand in memory was. */
+struct trace_mem {
+	uint16_t base_at, index_at;
+	int16_t base_step, index_step;
+	uint8_t scale, size;
+	bool is_fs, is_addr32, is_write;
+	int64_t disp;
+};
+
+/** A block of the log. */
+struct trace_block {
+	uint64_t rip, regs; ///< regs: bit n: register n is defined
+	uint8_t n, n_stores;
+	uint8_t flow; ///< of its last instruction
+	uint32_t insn[DEC_BLOCK_INSNS];
+	uint64_t defs[DEC_BLOCK_INSNS];		///< registers that each defines
+	uint8_t first_mem[DEC_BLOCK_INSNS + 1]; ///< its operands are mem[first_mem[i]] ..
+	uint8_t store[DEC_BLOCK_INSNS * DEC_MEMS]; ///< operands that are written
+	struct trace_mem *mem;
+};
+
+/** One record of a window. */
+struct trace_entry {
+	uint32_t at;   ///< its offset / 8
+	uint32_t what; ///< block << 6 | instructions that ran; or one of these:
+};
+#define ENTRY_SLOW UINT32_MAX
+#define ENTRY_OTHER (UINT32_MAX - 1)
+
+/** From entry `from` on, thread `tid` runs. */
+struct trace_stretch {
+	uint32_t from, tid;
+	uint64_t fs_base;
+};
+
+/** A piece of the run, logged. */
+struct trace_window {
+	uint64_t begin, end;
+	VEC(uint8_t) log;
+	VEC(struct trace_entry) entries;
+	VEC(struct trace_stretch) stretches;
+	struct log_reader reader;
+	uint32_t piece; ///< offset of the one being read
+	bool is_over;	///< longer than a window may be
+};
+
+struct fl_trace {
+	const struct capture *capture;
+	struct fl_trace_options options;
+	struct dec_machine *machine;
+	struct dec_where end;
+	struct flow *flow;
+	VEC(struct trace_insn) insns;
+	struct map insn_of; ///< rip -> index
+	VEC(struct trace_block) blocks;
+	struct map block_of; ///< a hash of what is in it -> index
+	VEC(struct dec_range)
+	modules;	 ///< mappings of code, as far as they were asked for
+	struct map code; ///< page -> its bytes, read from the machine; 0: there are none
+	struct trace_window window;
+};
+
+/** @return the index of @p insn, UINT32_MAX: no memory. */
+uint32_t fl_trace_intern(struct fl_trace *t, const struct dec_insn *insn);
+
+/** @return the effect of instruction @p i, NULL: no memory. */
+const struct effect *fl_trace_effect(struct fl_trace *t, uint32_t i);
+
+/** @return the flow block of instruction @p i in @p ret. */
+struct err *fl_trace_flow(struct fl_trace *t, uint32_t i, uint32_t *ret);
+
+/** Decode the instruction at @p rip: as it ran; else as it is in memory where the trace ends.
+ * @return false: there is none. */
+bool fl_trace_decode(void *trace, uint64_t rip, struct dec_insn *ret);
+
+/** @return whether two instructions are not in the same mapping of code. */
+bool fl_trace_leaves_module(const struct fl_trace *t, uint64_t a, uint64_t b);
+
+/** Log a window that ends at @p end, and begins at @p least or later, into t->window. */
+struct err *fl_trace_load(struct fl_trace *t, uint64_t least, uint64_t end);
+
+/** @return where operand @p m of a block is, from record @p rec. */
+static inline uint64_t trace_address(const struct trace_mem *m, const uint8_t *rec,
+				     uint64_t fs_base)
+{
+	uint64_t a = m->disp, word;
+
+	if (m->base_at) {
+		memcpy(&word, rec + m->base_at, 8);
+		a += word + m->base_step;
+	}
+	if (m->index_at) {
+		memcpy(&word, rec + m->index_at, 8);
+		a += (word + m->index_step) * m->scale;
+	}
+	a = m->is_addr32 ? (uint32_t)a : a;
+	return m->is_fs ? a + fs_base : a;
+}
+
+#endif

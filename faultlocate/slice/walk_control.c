@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+/*
+ * Why did it run? Going back, what is in the slice waits, call by call, for the closest branch that
+ * its block depends on. What still waits where its call began depends on the call.
+ *
+ * Calls are told from each other by the place of their return address. One that never returned (it
+ * was left by longjmp, an exception, the program's end) was not seen coming: then its things wait in
+ * the frame that was thought to be on top, and are those of the callee's function.
+ */
+
+#include "faultlocate/slice/walk.h"
+
+static struct frame *top(struct walk_thread *t)
+{
+	return &t->frames.data[t->frames.size - 1];
+}
+
+/* The number of the function that instruction @p insn is in. */
+static struct err *function_of(struct fl_slice *s, uint32_t insn, uint32_t *ret)
+{
+	uint32_t block;
+	struct err *err;
+
+	*ret = FLOW_NONE;
+	if (insn == UINT32_MAX)
+		return NULL;
+	err = fl_trace_flow(s->trace, insn, &block);
+	if (!err && block != FLOW_NONE)
+		*ret = fl_flow_function(s->trace->flow, block);
+	return err;
+}
+
+struct err *fl_walk_meet(struct fl_slice *s, uint32_t insn)
+{
+	if (s->at->is_met || insn == UINT32_MAX)
+		return NULL;
+	s->at->is_met = true;
+	return function_of(s, insn, &s->at->frames.data[0].function);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------- */
+
+/* Block @p block waits in the frame on top. */
+static struct err *pend(struct walk_thread *t, uint32_t block, live_who who,
+			uint32_t node)
+{
+	// Most instructions of a block that are in a slice come one after the other.
+	for (size_t i = t->pending.size; i-- > top(t)->first;) {
+		struct pending *p = &t->pending.data[i];
+
+		if (p->block != block)
+			continue;
+		p->who |= who;
+		return NULL;
+	}
+	return vec_add(&t->pending, (struct pending){ block, who, node });
+}
+
+struct err *fl_walk_pend(struct fl_slice *s, uint32_t insn, live_who who, uint32_t node)
+{
+	uint32_t block;
+	struct err *err;
+
+	if (s->options.without_control)
+		return NULL;
+	err = fl_trace_flow(s->trace, insn, &block);
+	return err || block == FLOW_NONE ? err : pend(s->at, block, who, node);
+}
+
+/* Instruction @p insn decided: it is in the slice for @p p, as what guards it is from there on. */
+static struct err *decide(struct fl_slice *s, uint32_t insn, const struct operands *o,
+			  const struct pending *p)
+{
+	const struct effect *e = fl_trace_effect(s->trace, insn);
+	struct fl_node node = { .position = s->position, .insn = insn };
+	uint32_t added;
+	struct err *err = e ? fl_walk_add(s, &node, p->who,
+					  link_to(p->node, FL_EDGE_CONTROL), &added) :
+			      &err_nomem;
+
+	if (err || fl_walk_is_cut(s, insn))
+		return err;
+	err = fl_walk_use(s, insn, e->control, o, p->who, added);
+	return err ?: fl_walk_pend(s, insn, p->who, added);
+}
+
+/* Take what waits in the frame on top and is of function @p function (FLOW_NONE: all of it) into
+ * @p ret. @return whether there was anything. */
+static bool take_pending(struct walk_thread *t, uint32_t function, const struct flow *f,
+			 struct pending *ret)
+{
+	size_t kept = top(t)->first;
+
+	*ret = (struct pending){ .node = FL_NONE };
+	for (size_t i = kept; i < t->pending.size; i++) {
+		struct pending p = t->pending.data[i];
+
+		if (function != FLOW_NONE && fl_flow_function(f, p.block) != function) {
+			t->pending.data[kept++] = p;
+			continue;
+		}
+		ret->node = ret->who ? ret->node : p.node;
+		ret->who |= p.who;
+	}
+	t->pending.size = kept;
+	return ret->who;
+}
+
+/* ---- branches ------------------------------------------------------------------------------------ */
+
+struct err *fl_walk_branch(struct fl_slice *s, uint32_t insn, const struct operands *o)
+{
+	struct walk_thread *t = s->at;
+	struct pending all = { .node = FL_NONE };
+	size_t kept = top(t)->first;
+	uint32_t block;
+	struct err *err;
+
+	if (t->pending.size == kept)
+		return NULL;
+	err = fl_trace_flow(s->trace, insn, &block);
+	if (err || block == FLOW_NONE)
+		return err;
+	for (size_t i = kept; i < t->pending.size; i++) {
+		struct pending p = t->pending.data[i];
+
+		if (!fl_flow_depends(s->trace->flow, p.block, block)) {
+			t->pending.data[kept++] = p;
+			continue;
+		}
+		all.node = all.who ? all.node : p.node;
+		all.who |= p.who;
+	}
+	t->pending.size = kept;
+	return all.who ? decide(s, insn, o, &all) : NULL;
+}
+
+/* A jump from one function to another (a tail call, a way that is not to be seen in the code): what
+ * waits there goes on waiting here. */
+struct err *fl_walk_jump(struct fl_slice *s, uint32_t insn, const struct operands *o)
+{
+	const struct dec_insn *jump = &s->trace->insns.data[insn].insn;
+	struct walk_thread *t = s->at;
+	uint32_t here, there, block;
+	struct pending p;
+	bool is_stub;
+	struct err *err;
+
+	if (t->next == UINT32_MAX ||
+	    (t->pending.size == top(t)->first && top(t)->function == FLOW_NONE))
+		return NULL;
+	err = function_of(s, insn, &here);
+	if (!err)
+		err = function_of(s, t->next, &there);
+	if (err || here == FLOW_NONE || there == FLOW_NONE || here == there)
+		return err;
+	if (top(t)->function == there)
+		top(t)->function = here;
+	if (!take_pending(t, there, s->trace->flow, &p))
+		return NULL;
+	// Where an import is was decided by the linker.
+	is_stub = jump->flow == DEC_FLOW_JMP_IND &&
+		  ((jump->n_mem && jump->mem[0].is_absolute) ||
+		   fl_trace_leaves_module(s->trace, jump->rip,
+					  s->trace->insns.data[t->next].insn.rip));
+	if (jump->flow != DEC_FLOW_JMP && !is_stub)
+		return decide(s, insn, o, &p);
+	err = fl_trace_flow(s->trace, insn, &block);
+	return err || block == FLOW_NONE ? err : pend(t, block, p.who, p.node);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------- */
+
+static struct err *push(struct fl_slice *s, struct frame frame)
+{
+	frame.serial = ++s->serial;
+	frame.first = s->at->pending.size;
+	frame.function = FLOW_NONE;
+	return vec_add(&s->at->frames, frame);
+}
+
+/* Frames that were left without a return being met: theirs waits in the one below. */
+static void drop_stale(struct walk_thread *t, uint64_t slot)
+{
+	while (t->frames.size > 1 && top(t)->slot && top(t)->slot < slot &&
+	       !top(t)->interrupted)
+		t->frames.size--;
+}
+
+struct err *fl_walk_call(struct fl_slice *s, uint32_t insn, uint64_t slot,
+			 const struct operands *o)
+{
+	struct walk_thread *t = s->at;
+	uint32_t callee, mine;
+	struct frame *f;
+	struct pending p;
+	bool has_any;
+	struct err *err;
+
+	drop_stale(t, slot);
+	f = top(t);
+	if (f->slot == slot && t->frames.size > 1) {
+		has_any = take_pending(t, FLOW_NONE, s->trace->flow, &p);
+		t->frames.size--;
+		return has_any ? decide(s, insn, o, &p) : NULL;
+	}
+	if (s->options.without_control)
+		return NULL;
+	err = function_of(s, t->next, &callee);
+	if (!err)
+		err = function_of(s, insn, &mine);
+	if (err || callee == FLOW_NONE)
+		return err;
+	// The outermost one that is known begins here, when it is of that function.
+	if (t->frames.size == 1 && !f->slot && f->function == callee) {
+		f->function = mine;
+		has_any = take_pending(t, FLOW_NONE, s->trace->flow, &p);
+	} else {
+		has_any = callee != mine && take_pending(t, callee, s->trace->flow, &p);
+	}
+	return has_any ? decide(s, insn, o, &p) : NULL;
+}
+
+struct err *fl_walk_return(struct fl_slice *s, uint64_t slot)
+{
+	return push(s, (struct frame){ .slot = slot });
+}

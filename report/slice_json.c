@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The Faultline authors
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "report/slice.h"
+
+static cJSON *text_or_null(const char *text)
+{
+	return text && *text ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
+
+static cJSON *statement(const struct report_slice *r, const struct fl_view_statement *st)
+{
+	_cleanup_free_ char *source = report_slice_source(r, st);
+	cJSON *o = cJSON_CreateObject();
+	char place[400], value[200];
+
+	report_slice_value(st, value, sizeof(value));
+	cJSON_AddItemToObject(o, "place",
+			      text_or_null(report_slice_place(st, place, sizeof(place))));
+	cJSON_AddBoolToObject(o, "is_input", st->is_input);
+	cJSON_AddItemToObject(o, "file", text_or_null(st->place.file));
+	cJSON_AddItemToObject(o, "line",
+			      st->place.line ? cJSON_CreateNumber(st->place.line) :
+					       cJSON_CreateNull());
+	cJSON_AddItemToObject(o, "function", text_or_null(st->place.function));
+	cJSON_AddItemToObject(o, "source", text_or_null(source));
+	cJSON_AddNumberToObject(o, "instances", st->n);
+	cJSON_AddNumberToObject(o, "first", st->first);
+	cJSON_AddNumberToObject(o, "last", st->last);
+	cJSON_AddNumberToObject(o, "thread", st->tid);
+	cJSON_AddItemToObject(o, "value", text_or_null(value));
+	cJSON_AddBoolToObject(o, "is_asked", st->is_seed);
+	cJSON_AddItemToObject(o, "needed_by",
+			      st->parent != FL_NONE ? cJSON_CreateNumber(st->parent) :
+						      cJSON_CreateNull());
+	cJSON_AddItemToObject(o, "as",
+			      st->parent != FL_NONE ?
+				      cJSON_CreateString(fl_edge_name(st->edge)) :
+				      cJSON_CreateNull());
+	return o;
+}
+
+static cJSON *edge(const struct fl_view_edge *e)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(o, "from", e->from);
+	cJSON_AddNumberToObject(o, "to", e->to);
+	cJSON_AddStringToObject(o, "kind", fl_edge_name(e->edge));
+	cJSON_AddBoolToObject(o, "crosses_threads", e->crosses);
+	return o;
+}
+
+static struct err *print(cJSON *o, FILE *out)
+{
+	char *text = o ? cJSON_PrintUnformatted(o) : NULL;
+
+	cJSON_Delete(o);
+	if (!text)
+		return &err_nomem;
+	fprintf(out, "%s\n", text);
+	free(text);
+	return NULL;
+}
+
+struct err *report_slice_json(const struct report_slice *r, FILE *out)
+{
+	const struct fl_slice_stats *st = fl_slice_stats(r->slice);
+	cJSON *o = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(o, "at", r->at);
+	cJSON_AddNumberToObject(o, "position", r->question->position);
+	cJSON_AddNumberToObject(o, "instance", r->question->instance);
+	cJSON_AddNumberToObject(o, "instances", r->question->instances);
+	cJSON_AddNumberToObject(o, "thread", r->question->tid);
+	list = cJSON_AddArrayToObject(o, "statements");
+	for (size_t i = 0; i < r->view->statements.size; i++)
+		cJSON_AddItemToArray(list, statement(r, &r->view->statements.data[i]));
+	list = cJSON_AddArrayToObject(o, "edges");
+	for (size_t i = 0; i < r->view->edges.size; i++)
+		cJSON_AddItemToArray(list, edge(&r->view->edges.data[i]));
+	cJSON_AddNumberToObject(o, "instructions", st->n_instances);
+	cJSON_AddNumberToObject(o, "instructions_before", st->n_walked);
+	cJSON_AddNumberToObject(o, "instructions_folded", r->view->n_folded);
+	cJSON_AddNumberToObject(o, "saves_left_out", st->n_pairs);
+	cJSON_AddBoolToObject(o, "is_complete", !st->is_full);
+	return print(o, out);
+}
+
+/* ---- SARIF ----------------------------------------------------------------------------------- */
+
+static cJSON *location(const struct fl_view_statement *st, const char *message)
+{
+	cJSON *o = cJSON_CreateObject();
+	cJSON *physical = cJSON_AddObjectToObject(o, "physicalLocation");
+
+	cJSON_AddStringToObject(cJSON_AddObjectToObject(physical, "artifactLocation"),
+				"uri", st->place.file);
+	cJSON_AddNumberToObject(cJSON_AddObjectToObject(physical, "region"), "startLine",
+				st->place.line);
+	cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "message"), "text", message);
+	return o;
+}
+
+/* One step of a code flow, in the order in which it ran: the earliest first. */
+static cJSON *flow_step(const struct fl_view_statement *st)
+{
+	char value[200], text[300];
+	cJSON *o = cJSON_CreateObject();
+
+	report_slice_value(st, value, sizeof(value));
+	snprintf(text, sizeof(text), "%s%s%s",
+		 st->is_seed ? "asked about" : fl_edge_name(st->edge), *value ? ": " : "",
+		 value);
+	cJSON_AddItemToObject(o, "location", location(st, text));
+	return o;
+}
+
+static cJSON *result(const struct report_slice *r)
+{
+	cJSON *o = cJSON_CreateObject(), *flows, *steps;
+	const struct fl_view_statement *seed = NULL;
+	char text[300];
+
+	for (size_t i = r->view->statements.size; i--;)
+		if (r->view->statements.data[i].is_seed &&
+		    r->view->statements.data[i].place.file)
+			seed = &r->view->statements.data[i];
+	snprintf(text, sizeof(text), "%zu statements had a part in %s",
+		 r->view->statements.size, text_line(r->at));
+	cJSON_AddStringToObject(o, "ruleId", "slice");
+	cJSON_AddStringToObject(o, "level", "note");
+	cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "message"), "text", text);
+	flows = cJSON_AddArrayToObject(o, "locations");
+	if (seed)
+		cJSON_AddItemToArray(flows, location(seed, "asked about"));
+	flows = cJSON_CreateObject();
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "codeFlows"), flows);
+	steps = cJSON_CreateObject();
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(flows, "threadFlows"), steps);
+	steps = cJSON_AddArrayToObject(steps, "locations");
+	for (size_t i = r->view->statements.size; i--;)
+		if (r->view->statements.data[i].place.file)
+			cJSON_AddItemToArray(steps,
+					     flow_step(&r->view->statements.data[i]));
+	return o;
+}
+
+struct err *report_slice_sarif(const struct report_slice *r, FILE *out)
+{
+	cJSON *o = cJSON_CreateObject(), *run = cJSON_CreateObject(), *driver, *rule;
+
+	cJSON_AddStringToObject(o, "$schema",
+				"https://json.schemastore.org/sarif-2.1.0.json");
+	cJSON_AddStringToObject(o, "version", "2.1.0");
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "runs"), run);
+	driver = cJSON_AddObjectToObject(cJSON_AddObjectToObject(run, "tool"), "driver");
+	cJSON_AddStringToObject(driver, "name", "faultline");
+	cJSON_AddStringToObject(driver, "version", FAULTLINE_VERSION);
+	rule = cJSON_CreateObject();
+	cJSON_AddStringToObject(rule, "id", "slice");
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(driver, "rules"), rule);
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(run, "results"), result(r));
+	return print(o, out);
+}
