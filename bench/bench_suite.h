@@ -145,6 +145,9 @@ struct err *bench_suite_debug(struct bench *b);
 /** What runs that leave the recorded path cost, going back to a write, and checkpoints. */
 struct err *bench_suite_branch(struct bench *b);
 
+/** What slices cost, how large they are, what refinements of them are worth. */
+struct err *bench_suite_slice(struct bench *b);
+
 /** How fast Intel PT is decoded, beside libipt's block decoder in a loop of its own and
  * `perf script`: packets of the replayed works. */
 struct err *bench_suite_decode(struct bench *b);

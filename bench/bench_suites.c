@@ -60,6 +60,13 @@ static const struct {
 	    false, 0 },
 	  bench_suite_debug,
 	  false },
+	{ { "slice", "what slices cost, and how large they are",
+	    "Of the run's first 10^9 instructions: a trace is made once, then slices of what an "
+	    "instruction near its end used. Indirect jumps unknown: the flow graphs lack the "
+	    "targets that they were seen to have, and what depends on these.",
+	    false, 0 },
+	  bench_suite_slice,
+	  false },
 	{ { "growth", "how costs grow with the work",
 	    "What a command takes for none of the work is taken off each time before the "
 	    "fit. The exponent is the slope in logarithms, in brackets its 95 % interval; 1 "

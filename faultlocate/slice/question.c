@@ -591,8 +591,8 @@ struct err *fl_question_cut_linker(struct fl_trace *t, struct dec_symbols *symbo
 
 		dec_symbols_place(symbols, m->start, &place);
 		if (is_linker(place.module))
-			err = vec_add(prunes, (struct fl_prune){ FL_PRUNE_CODE, m->start,
-								 m->end });
+			err = vec_add(prunes, (struct fl_prune){ FL_PRUNE_STORES,
+								 m->start, m->end });
 	}
 	return err;
 }

@@ -44,8 +44,7 @@ typedef VEC(struct fl_prune) fl_prunes;
 struct err *fl_question_prune(struct dec_symbols *symbols, const char *what,
 			      fl_prunes *prunes);
 
-/** Have nothing followed that the dynamic linker's code used: what it fills in counts as an
- * input. */
+/** Have what the dynamic linker's code fills in count as an input. */
 struct err *fl_question_cut_linker(struct fl_trace *t, struct dec_symbols *symbols,
 				   fl_prunes *prunes);
 

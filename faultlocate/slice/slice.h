@@ -90,8 +90,11 @@ struct fl_seed {
 };
 
 enum fl_prune_kind {
-	FL_PRUNE_REG,  ///< this register is not followed; `from`: its number
-	FL_PRUNE_MEM,  ///< nor memory in [from, to)
+	FL_PRUNE_REG, ///< this register is not followed; `from`: its number
+	FL_PRUNE_MEM, ///< nor memory in [from, to)
+	/** What instructions at [from, to) stored, other than to the stack, is an input: the dynamic
+	 * linker's, whose other work is the program's. */
+	FL_PRUNE_STORES,
 	FL_PRUNE_CODE, ///< nor what instructions at [from, to) used
 	FL_PRUNE_AT,   ///< nor what those at positions [from, to) used
 };

@@ -337,13 +337,30 @@ static struct err *take(struct fl_slice *s, const struct effect *e,
 	return err;
 }
 
+/* Is what @p insn stored at @p node an input, that nothing is asked of? The registers that it keeps
+ * on the stack meanwhile are not. */
+static bool is_filled_in(const struct fl_slice *s, uint32_t insn,
+			 const struct fl_node *node)
+{
+	const struct dec_insn *i = &s->trace->insns.data[insn].insn;
+
+	if (!s->options.n_prunes || !node->is_mem || !node->size ||
+	    !is_pruned(s, FL_PRUNE_STORES, i->rip))
+		return false;
+	for (int m = 0; m < i->n_mem; m++)
+		if (i->mem[m].is_write && i->mem[m].base != CAP_RSP &&
+		    i->mem[m].base != CAP_RBP)
+			return true;
+	return false;
+}
+
 /* @p insn is in the slice: so is what it used, and why it ran. */
 static struct err *enter(struct fl_slice *s, uint32_t insn, const struct taken *t,
 			 const struct operands *o, uint32_t *ret)
 {
 	struct err *err = fl_walk_add(s, &t->node, t->who, t->link, ret);
 
-	if (err || fl_walk_is_cut(s, insn))
+	if (err || fl_walk_is_cut(s, insn) || is_filled_in(s, insn, &t->node))
 		return err;
 	err = use_all(s, insn, &t->uses, o, t->who, *ret);
 	return err ?: fl_walk_pend(s, insn, t->who, *ret);

@@ -6,7 +6,7 @@
  * about is the same, as long as the altered run takes the recorded path. And by a slice made the
  * plain way: everything remembered, nothing passed over, control dependences found going forward.
  *
- * FAULTLINE_SLICES (12) alterations for each program.
+ * FAULTLINE_SLICES (8) alterations for each program.
  *
  * time limit: 240
  */
@@ -53,6 +53,7 @@ static struct err *keep(void *ctx, const struct dec_step *step)
 {
 	struct run *r = ctx;
 	struct kept *k = vec_push(&r->steps);
+	const uint64_t *at = NULL;
 
 	if (!k)
 		return &err_nomem;
@@ -62,8 +63,13 @@ static struct err *keep(void *ctx, const struct dec_step *step)
 			    .first = r->refs.size,
 			    .n = step->n_refs,
 			    .insn = -1 };
-	if (step->insn && step->insn->len && step->insn->bytes[0])
+	// A system call's is one without its bytes.
+	if (step->insn && step->insn->flow == DEC_FLOW_SYSCALL)
+		at = map_get(&r->trace->insn_of, step->insn->rip);
+	if (step->insn && step->insn->flow != DEC_FLOW_SYSCALL)
 		k->insn = fl_trace_intern(r->trace, step->insn);
+	else if (at)
+		k->insn = *at;
 	for (size_t i = 0; i < step->n_refs; i++) {
 		const struct dec_ref *from = &step->refs[i];
 		struct kept_ref *to = vec_push(&r->refs);
@@ -251,7 +257,7 @@ static bool alter_slowly(struct run *r, uint64_t position, uint8_t reg,
 static void executed(void **state)
 {
 	const char *many = getenv("FAULTLINE_SLICES");
-	size_t n = many ? strtoul(many, NULL, 10) : 12;
+	size_t n = many ? strtoul(many, NULL, 10) : 8;
 	uint64_t seed = 0x9e3779b97f4a7c15, n_kept = 0, n_left = 0, n_wrong = 0;
 	const char *program;
 
@@ -314,9 +320,462 @@ static void executed(void **state)
 	assert_int_equal(n_wrong, 0);
 }
 
+/* ---- the plain way --------------------------------------------------------------------------- */
+
+/** A call, going forward. */
+struct plain_frame {
+	uint64_t slot;
+	int64_t parent; ///< the step that called
+	VEC(struct plain_last) last;
+	VEC(struct plain_last) entry; ///< by functions jumped to: why
+};
+
+struct plain_last {
+	uint32_t which; ///< a block that a branch ends, or a function
+	int64_t step;
+};
+
+struct plain_thread {
+	uint32_t tid;
+	VEC(struct plain_frame) frames;
+	int64_t before; ///< the step before; -1: none
+	uint64_t regs[64];
+};
+
+struct plain {
+	struct run *r;
+	VEC(struct plain_thread) threads;
+	int64_t *parent; ///< of each step: what decided that it ran; -1
+	bool *is_in, *is_needed;
+	struct map mem; ///< bytes wanted
+};
+
+static struct plain_thread *plain_thread(struct plain *p, uint32_t tid)
+{
+	struct plain_thread *t = vec_find(&p->threads, e, e->tid == tid);
+
+	if (t)
+		return t;
+	t = vec_push(&p->threads);
+	assert_non_null(t);
+	t->tid = tid;
+	t->before = -1;
+	assert_non_null(vec_push(&t->frames));
+	t->frames.data[0].parent = -1;
+	return t;
+}
+
+static const struct dec_insn *insn_of(const struct plain *p, int64_t step)
+{
+	return &p->r->trace->insns.data[p->r->steps.data[step].insn].insn;
+}
+
+static uint32_t block_of(const struct plain *p, int64_t step)
+{
+	uint32_t block = FLOW_NONE;
+
+	ok(fl_trace_flow(p->r->trace, p->r->steps.data[step].insn, &block));
+	return block;
+}
+
+static uint32_t function_of(const struct plain *p, int64_t step)
+{
+	uint32_t block = block_of(p, step);
+
+	return block == FLOW_NONE ? FLOW_NONE :
+				    fl_flow_function(p->r->trace->flow, block);
+}
+
+/* Where a call or return has its return address. */
+static uint64_t slot_of(const struct plain *p, int64_t step, bool is_def)
+{
+	const struct kept *k = &p->r->steps.data[step];
+	uint64_t slot = 0;
+
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct kept_ref *ref = &p->r->refs.data[k->first + i];
+
+		if (ref->is_mem && ref->is_def == is_def)
+			slot = ref->addr;
+	}
+	return slot;
+}
+
+/* Why does what is at step @p step run? The latest branch of this call on which it depends. */
+static int64_t decided_by(const struct plain *p, const struct plain_frame *f,
+			  int64_t step)
+{
+	uint32_t block = block_of(p, step), function = function_of(p, step);
+	int64_t best = -1;
+
+	for (size_t i = 0; i < f->last.size && block != FLOW_NONE; i++)
+		if (fl_flow_depends(p->r->trace->flow, block, f->last.data[i].which) &&
+		    f->last.data[i].step > best)
+			best = f->last.data[i].step;
+	for (size_t i = 0; i < f->entry.size && best < 0; i++)
+		if (f->entry.data[i].which == function)
+			return f->entry.data[i].step;
+	return best < 0 ? f->parent : best;
+}
+
+static void note_last(struct plain_last **data, size_t n, uint32_t which, int64_t step,
+		      struct plain_last *made)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((*data)[i].which == which) {
+			(*data)[i].step = step;
+			return;
+		}
+	*made = (struct plain_last){ which, step };
+}
+
+/* The jump at step @p from led to another function, where step @p to is. */
+static void jump(struct plain *p, struct plain_frame *f, int64_t from, int64_t to)
+{
+	const struct dec_insn *insn = insn_of(p, from);
+	uint32_t there = function_of(p, to), kept = 0;
+	bool is_stub =
+		insn->flow == DEC_FLOW_JMP_IND &&
+		((insn->n_mem && insn->mem[0].is_absolute) ||
+		 fl_trace_leaves_module(p->r->trace, insn->rip, insn_of(p, to)->rip));
+	struct plain_last made = { .which = FLOW_NONE };
+	int64_t why = insn->flow == DEC_FLOW_JMP || is_stub ? p->parent[from] : from;
+
+	if (there == FLOW_NONE || there == function_of(p, from))
+		return;
+	for (size_t i = 0; i < f->last.size; i++) {
+		uint32_t of = fl_flow_function(p->r->trace->flow, f->last.data[i].which);
+
+		if (of != there)
+			f->last.data[kept++] = f->last.data[i];
+	}
+	f->last.size = kept;
+	note_last(&f->entry.data, f->entry.size, there, why, &made);
+	if (made.which != FLOW_NONE)
+		ok(vec_add(&f->entry, made));
+}
+
+static void leave(struct plain_thread *t, uint64_t slot)
+{
+	size_t i = t->frames.size;
+
+	while (i > 1 && t->frames.data[i - 1].slot != slot)
+		i--;
+	if (i == 1)
+		return;
+	while (t->frames.size >= i) {
+		struct plain_frame *f = &t->frames.data[t->frames.size - 1];
+
+		vec_deinit(&f->last);
+		vec_deinit(&f->entry);
+		t->frames.size--;
+	}
+}
+
+/* Going forward: what decided that each step ran? */
+static void decide_all(struct plain *p)
+{
+	for (size_t i = 0; i < p->r->steps.size; i++) {
+		struct plain_thread *t = plain_thread(p, p->r->steps.data[i].tid);
+		struct plain_frame *f = &t->frames.data[t->frames.size - 1];
+		struct plain_last made = { .which = FLOW_NONE };
+		enum dec_flow flow;
+
+		p->parent[i] = -1;
+		if (p->r->steps.data[i].insn < 0)
+			continue;
+		flow = t->before < 0 ? DEC_FLOW_NEXT : insn_of(p, t->before)->flow;
+		if (flow == DEC_FLOW_JMP || flow == DEC_FLOW_JCC ||
+		    flow == DEC_FLOW_JMP_IND || flow == DEC_FLOW_JRCX)
+			jump(p, f, t->before, i);
+		p->parent[i] = decided_by(p, f, i);
+		t->before = i;
+		flow = insn_of(p, i)->flow;
+		if (flow == DEC_FLOW_JCC || flow == DEC_FLOW_JMP_IND ||
+		    flow == DEC_FLOW_JRCX) {
+			note_last(&f->last.data, f->last.size, block_of(p, i), i, &made);
+			if (made.which != FLOW_NONE)
+				ok(vec_add(&f->last, made));
+		} else if (flow == DEC_FLOW_CALL || flow == DEC_FLOW_CALL_IND) {
+			struct plain_frame called = { .slot = slot_of(p, i, true),
+						      .parent = i };
+
+			ok(vec_add(&t->frames, called));
+		} else if (flow == DEC_FLOW_RET) {
+			leave(t, slot_of(p, i, false));
+		}
+	}
+}
+
+/* Where operand @p m of a step is: the references of a step come in the operands' order. */
+static const struct kept_ref *operand(const struct plain *p, const struct kept *k,
+				      const struct dec_insn *insn, int m, bool is_def)
+{
+	int n = 0;
+
+	for (int i = 0; i < m; i++)
+		n += is_def ? insn->mem[i].is_write : insn->mem[i].is_read;
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct kept_ref *ref = &p->r->refs.data[k->first + i];
+
+		if (ref->is_mem && ref->is_def == is_def && !n--)
+			return ref;
+	}
+	return NULL;
+}
+
+static void want(struct plain *p, uint64_t addr, uint64_t size, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < size; i++)
+		if (i >= 64 || bytes >> i & 1)
+			assert_int_equal(map_put(&p->mem, addr + i, 1), 0);
+}
+
+/* @return which of these bytes were wanted; they are no longer. */
+static uint64_t take(struct plain *p, uint64_t addr, uint64_t size, bool stays)
+{
+	uint64_t taken = 0;
+
+	for (uint64_t i = 0; i < size; i++) {
+		if (!map_get(&p->mem, addr + i))
+			continue;
+		taken |= i < 64 ? 1ull << i : 1ull << 63;
+		if (!stays)
+			map_remove(&p->mem, addr + i);
+	}
+	return taken;
+}
+
+static void plain_use(struct plain *p, const struct kept *k, uint64_t from,
+		      const uint64_t *narrow)
+{
+	const struct effect *e = p->r->trace->insns.data[k->insn].effect;
+	const struct dec_insn *insn = &p->r->trace->insns.data[k->insn].insn;
+	uint64_t *regs = plain_thread(p, k->tid)->regs;
+
+	for (int i = 0; i < e->n_uses; i++) {
+		const struct effect_use *use = &e->use[i];
+		uint64_t bytes = narrow ? narrow[i] : ~0ull;
+
+		if (!(from >> i & 1))
+			continue;
+		if (!use->is_mem && use->reg != CAP_RSP)
+			regs[use->reg] |= use->bytes & bytes;
+		if (use->is_mem && !insn->is_slow_addr) {
+			const struct kept_ref *ref = operand(p, k, insn, use->mem, false);
+
+			if (ref)
+				want(p, ref->addr, ref->size, bytes);
+		}
+	}
+}
+
+/* A step whose operands only its references tell: as if all were made of all. */
+static uint64_t plain_touched(struct plain *p, const struct kept *k)
+{
+	uint64_t taken = 0;
+
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct kept_ref *ref = &p->r->refs.data[k->first + i];
+
+		if (ref->is_def && ref->is_mem)
+			taken |= take(p, ref->addr, ref->size, false);
+	}
+	return taken;
+}
+
+/* @return whether step @p k defines something wanted; then what it used is. */
+static bool plain_step(struct plain *p, const struct kept *k)
+{
+	const struct effect *e = fl_trace_effect(p->r->trace, k->insn);
+	const struct dec_insn *insn = &p->r->trace->insns.data[k->insn].insn;
+	uint64_t *regs = plain_thread(p, k->tid)->regs, from = 0,
+		 narrow[EFFECT_USES] = {};
+	bool is_met = false;
+
+	assert_non_null(e);
+	for (int i = 0; i < e->n_defs; i++) {
+		const struct effect_def *d = &e->def[i];
+		const struct kept_ref *ref = d->is_mem && !insn->is_slow_addr ?
+						     operand(p, k, insn, d->mem, true) :
+						     NULL;
+		uint64_t low = d->n_copied < 64 ? (1ull << d->n_copied) - 1 : ~0ull;
+		uint64_t taken = 0;
+
+		if (ref)
+			taken = take(p, ref->addr, ref->size, d->is_maybe);
+		if (!d->is_mem) {
+			taken = regs[d->reg] & d->bytes;
+			regs[d->reg] &= d->is_maybe ? ~0ull : ~d->bytes;
+		}
+		if (!taken)
+			continue;
+		is_met = true;
+		from |= d->from;
+		for (int u = 0; u < e->n_uses; u++)
+			if ((d->from >> u & 1) && u != d->copies)
+				narrow[u] = ~0ull;
+		if (d->copies >= 0) {
+			narrow[d->copies] |= taken & low;
+			if (d->is_signed && (taken & ~low))
+				narrow[d->copies] |= 1ull << (d->n_copied - 1);
+		}
+	}
+	if (is_met)
+		plain_use(p, k, from, narrow);
+	return is_met;
+}
+
+/* Can it be compared? What C steps has rules of its own. */
+static bool is_simple(const struct run *r)
+{
+	for (size_t i = 0; i < r->steps.size; i++)
+		if (r->steps.data[i].insn >= 0 &&
+		    r->trace->insns.data[r->steps.data[i].insn].insn.lane_bytes)
+			return false;
+	return true;
+}
+
+static void plain_walk(struct plain *p, int64_t from)
+{
+	for (int64_t i = from; i >= 0; i--) {
+		const struct kept *k = &p->r->steps.data[i];
+		uint64_t *regs = plain_thread(p, k->tid)->regs;
+
+		if (k->insn < 0 || insn_of(p, i)->flow >= DEC_FLOW_SYSCALL) {
+			// The kernel's, or the processor's: an input.
+			for (uint32_t n = 0; n < k->n; n++) {
+				const struct kept_ref *ref =
+					&p->r->refs.data[k->first + n];
+
+				if (ref->is_def && ref->is_mem) {
+					take(p, ref->addr, ref->size, false);
+				} else if (ref->is_def) {
+					p->is_in[i] |= regs[ref->reg] != 0;
+					regs[ref->reg] = 0;
+				}
+			}
+			p->is_in[i] |= p->is_needed[i];
+			if (p->is_in[i] && k->insn >= 0 && p->parent[i] >= 0)
+				p->is_needed[p->parent[i]] = true;
+			continue;
+		}
+		if (i != from && insn_of(p, i)->is_slow_addr) {
+			p->is_in[i] = plain_touched(p, k);
+			p->is_in[i] |= plain_step(p, k);
+			if (p->is_in[i])
+				plain_use(p, k, ~0ull, NULL);
+			for (uint32_t n = 0; n < k->n && p->is_in[i]; n++) {
+				const struct kept_ref *ref =
+					&p->r->refs.data[k->first + n];
+
+				if (!ref->is_def && ref->is_mem)
+					want(p, ref->addr, ref->size, ~0ull);
+			}
+		} else {
+			p->is_in[i] = plain_step(p, k);
+		}
+		if (p->is_needed[i] && !p->is_in[i]) {
+			p->is_in[i] = true;
+			fl_trace_effect(p->r->trace, k->insn);
+		}
+		if (p->is_needed[i])
+			plain_use(p, k, p->r->trace->insns.data[k->insn].effect->control,
+				  NULL);
+		if (i == from) {
+			p->is_in[i] = true;
+			plain_use(p, k, ~0ull, NULL);
+		}
+		if (p->is_in[i] && p->parent[i] >= 0)
+			p->is_needed[p->parent[i]] = true;
+	}
+}
+
+static void plain_deinit(struct plain *p)
+{
+	for (size_t i = 0; i < p->threads.size; i++) {
+		struct plain_thread *t = &p->threads.data[i];
+
+		for (size_t k = 0; k < t->frames.size; k++) {
+			vec_deinit(&t->frames.data[k].last);
+			vec_deinit(&t->frames.data[k].entry);
+		}
+		vec_deinit(&t->frames);
+	}
+	vec_deinit(&p->threads);
+	map_deinit(&p->mem);
+	free(p->parent);
+	free(p->is_in);
+	free(p->is_needed);
+}
+
+/* The slice of what instruction number @p from of the run used, both ways. */
+static void compare(struct run *r, const char *program, int64_t from)
+{
+	const struct fl_slice_options o = { .keeps_instances = true,
+					    .keeps_saves = true };
+	const struct fl_seed seed = { .kind = FL_SEED_INSN,
+				      .position = r->steps.data[from].position };
+	struct plain p = { .r = r };
+	struct fl_slice *slice;
+	size_t n_in = 0, n_other = 0;
+
+	p.parent = calloc(r->steps.size, sizeof(*p.parent));
+	p.is_in = calloc(r->steps.size, sizeof(*p.is_in));
+	p.is_needed = calloc(r->steps.size, sizeof(*p.is_needed));
+	assert_true(p.parent && p.is_in && p.is_needed);
+	decide_all(&p);
+	plain_walk(&p, from);
+	ok(fl_slice_walk(r->trace, &seed, 1, &o, &slice));
+	for (int64_t i = from; i >= 0; i--) {
+		const struct kept *k = &r->steps.data[i];
+		bool is_in = fl_slice_has(slice, k->position, 0);
+
+		if (k->insn < 0)
+			continue;
+		n_in += is_in;
+		if (is_in != p.is_in[i] && n_other++ < 8)
+			printf("%s: %#lx at %lu is%s in the slice, and plainly is%s\n",
+			       program, k->rip, k->position, is_in ? "" : " not",
+			       p.is_in[i] ? "" : " not");
+	}
+	printf("%s: %zu instances, %zu differences\n", program, n_in, n_other);
+	assert_true(n_in > 100);
+	assert_int_equal(n_other, 0);
+	fl_slice_destroy(slice);
+	plain_deinit(&p);
+}
+
+static void plain(void **state)
+{
+	static const char *const list[] = { "%s/examples/list-O0", "%s/examples/quad-O2",
+					    "bc -v" };
+	uint64_t seed = 0x2545f4914f6cdd1d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		char command[256];
+		struct run r;
+
+		snprintf(command, sizeof(command), list[i], unit_env("BUILD"));
+		begin(&r, command);
+		assert_true(is_simple(&r));
+		for (int k = 0; k < 2; k++) {
+			int64_t from = r.steps.size - 1 -
+				       random_word(&seed) % (r.steps.size / 2);
+
+			while (r.steps.data[from].insn < 0)
+				from--;
+			compare(&r, command, from);
+		}
+		end(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain),
 		cmocka_unit_test(executed),
 	};
 
