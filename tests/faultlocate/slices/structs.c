@@ -1,5 +1,5 @@
 // structures passed and returned by value
-// also -O2
+// (not -O2: gcc may add both with one vector instruction, which is one line)
 struct pair {
 	int a, b;
 	long c[3];
